@@ -1,0 +1,207 @@
+/* ir/base: what every layer stands on.
+ *
+ * Reading order: arena, intern_str, source, diag, fp, file.  Nothing here knows of CSL, of the
+ * IR or of the machine.  Three lifetimes exist in the project: a session arena (sources, AST,
+ * pool), a pass arena that is reset, and arrays sized once by their owner; small things are
+ * never freed one by one.
+ */
+#ifndef BASE_H
+#define BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#if defined(__GNUC__)
+#define BASE_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#define BASE_NORETURN __attribute__((noreturn))
+#else
+#define BASE_PRINTF(fmt, first)
+#define BASE_NORETURN
+#endif
+
+#define ARRAY_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- arena.c ------------------------------------------------------------------------- */
+
+typedef struct Arena Arena;
+
+/* A growing region; `name` appears in memory reports.  Never returns NULL: running out of
+ * memory ends the process with a message and exit code 3. */
+Arena *arena_create(const char *name);
+void arena_destroy(Arena *arena);
+/* Drops all that was allocated; debug builds poison it, so that stale pointers die young. */
+void arena_reset(Arena *arena);
+/* Zeroed memory of `size` bytes, aligned to `align` (a power of two). */
+void *arena_alloc(Arena *arena, size_t size, size_t align);
+char *arena_copy_text(Arena *arena, const char *text, size_t length);  /* adds a NUL */
+char *arena_printf(Arena *arena, const char *format, ...) BASE_PRINTF(2, 3);
+size_t arena_used_bytes(const Arena *arena);
+
+#define arena_new(arena, T) ((T *)arena_alloc((arena), sizeof(T), _Alignof(T)))
+#define arena_many(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n), _Alignof(T)))
+
+/* malloc family that ends the process (exit 3) instead of returning NULL; for growable arrays
+ * (stb_ds and uthash are configured to use these). */
+void *base_malloc(size_t size);
+void *base_realloc(void *old, size_t size);
+
+/* An internal error: prints "internal error: ..." with file and line and ends with exit 3. */
+BASE_NORETURN void base_ice(const char *file, int line, const char *format, ...) BASE_PRINTF(3, 4);
+#define ICE(...) base_ice(__FILE__, __LINE__, __VA_ARGS__)
+
+/* ---- intern_str.c -------------------------------------------------------------------- */
+
+/* An interned byte string (NULs allowed): equal text, equal id.  raw 0 is the empty string. */
+typedef struct { uint32_t raw; } StrId;
+
+typedef struct StrTable StrTable;
+StrTable *strtable_create(void);
+void strtable_destroy(StrTable *table);
+StrId str_intern(StrTable *table, const char *text, size_t length);
+StrId str_intern_z(StrTable *table, const char *text);
+/* NUL-terminated; stays valid as long as the table. */
+const char *str_text(const StrTable *table, StrId id);
+size_t str_length(const StrTable *table, StrId id);
+static inline bool str_eq(StrId a, StrId b) { return a.raw == b.raw; }
+
+/* The candidate nearest to `wanted` by edit distance if it is near enough to be a likely
+ * misspelling, else NULL: the one home of every "did you mean". */
+const char *base_nearest(const char *wanted, const char *const *candidates, size_t count);
+
+/* ---- source.c ------------------------------------------------------------------------ */
+
+/* A stretch of source text in one offset space shared by all files of a run.  off 0 is "no
+ * place": real files start at 1. */
+typedef struct { uint32_t off, len; } Span;
+
+typedef struct { uint32_t raw; } FileId;      /* raw 0 is "no file" */
+
+typedef struct {
+  const char *path;        /* as printed in diagnostics */
+  uint32_t line, column;   /* from 1; columns count bytes */
+} SourceLoc;
+
+typedef struct SourceMap SourceMap;
+SourceMap *source_map_create(void);
+void source_map_destroy(SourceMap *map);
+/* Registers text under a path as it should be printed; the text is copied. */
+FileId source_add(SourceMap *map, const char *path, const char *text, size_t length);
+const char *source_path(const SourceMap *map, FileId file);
+const char *source_text(const SourceMap *map, FileId file, size_t *length);
+uint32_t source_base(const SourceMap *map, FileId file);  /* offset of the file's first byte */
+FileId source_file_of(const SourceMap *map, uint32_t off);
+/* Line and column are computed only here, that is when printing. */
+SourceLoc source_locate(const SourceMap *map, uint32_t off);
+/* The text of the line that holds `off`, without its newline. */
+const char *source_line(const SourceMap *map, uint32_t off, size_t *length);
+
+static inline Span span_join(Span a, Span b)
+{
+  if (a.off == 0)
+    return b;
+  if (b.off == 0)
+    return a;
+  uint32_t lo = a.off < b.off ? a.off : b.off;
+  uint32_t ea = a.off + a.len, eb = b.off + b.len;
+  return (Span){lo, (ea > eb ? ea : eb) - lo};
+}
+
+/* Reads a whole file into malloc'ed memory (NUL-terminated); NULL with errno set on failure. */
+char *file_read_all(const char *path, size_t *length);
+/* Writes a file by way of a temporary name in the same folder, so that a reader never sees
+ * half of it; false with errno set on failure. */
+bool file_write_all(const char *path, const void *data, size_t length);
+
+/* ---- diag.c -------------------------------------------------------------------------- */
+
+typedef enum { SEV_NOTE, SEV_WARNING, SEV_ERROR } Severity;
+
+/* One row of a diag.def: the template's {} are replaced by the arguments in order. */
+typedef struct {
+  const char *id;
+  const char *text;
+  Severity severity;
+} DiagRow;
+
+typedef enum { DIAG_ARG_TEXT, DIAG_ARG_INT, DIAG_ARG_UINT } DiagArgKind;
+typedef struct {
+  DiagArgKind kind;
+  const char *text;    /* copied when the diagnostic is recorded */
+  int64_t i;
+  uint64_t u;
+} DiagArg;
+
+static inline DiagArg diag_arg_text(const char *s) { return (DiagArg){.kind = DIAG_ARG_TEXT, .text = s}; }
+static inline DiagArg diag_arg_int(int64_t i) { return (DiagArg){.kind = DIAG_ARG_INT, .i = i}; }
+static inline DiagArg diag_arg_uint(uint64_t u) { return (DiagArg){.kind = DIAG_ARG_UINT, .u = u}; }
+
+typedef enum { DIAG_FORMAT_TEXT, DIAG_FORMAT_JSON } DiagFormat;
+
+/* Collects diagnostics; they are sorted by position, de-duplicated, capped (20 errors) and
+ * printed per phase, and the next phase does not start on errors.  A note belongs to the
+ * error or warning recorded last before it and is printed below it. */
+typedef struct Diags Diags;
+Diags *diags_create(const SourceMap *sources);
+void diags_destroy(Diags *diags);
+void diags_warnings_are_errors(Diags *diags, bool on);
+void diag_emit(Diags *diags, const DiagRow *row, Span span, const DiagArg *args, size_t n_args);
+size_t diags_error_count(const Diags *diags);
+size_t diags_warning_count(const Diags *diags);
+/* Prints what has not been printed yet:
+ *   file:line:col: error: text [id]
+ *     source line
+ *     ^~~~
+ * or one JSON object a line. */
+void diags_flush(Diags *diags, FILE *out, DiagFormat format);
+/* Forgets what was recorded since a mark and not printed; for speculative analysis. */
+size_t diags_mark(const Diags *diags);
+void diags_rewind(Diags *diags, size_t mark);
+
+/* Each layer has its own diag.def with rows
+ *   DIAG0(severity, id, text)            -> void diag_ID(Diags *, Span)
+ *   DIAG1(severity, id, text, T, a)      -> void diag_ID(Diags *, Span, T a)
+ *   DIAG2 .. DIAG4 likewise, with up to four typed parameters
+ * expanded to one typed function a row: a call with wrong argument types does not compile. */
+
+/* ---- fp.c ---------------------------------------------------------------------------- */
+
+/* The one home of device arithmetic: comptime evaluation, the IR folder and the emulator all
+ * call it.  Values are bit patterns.  16-bit formats: add, sub, mul, div and sqrt are computed
+ * in f32 and rounded once; fused multiply-add in f64 and rounded once.  NaN results are the
+ * canonical quiet NaN of the format.  Rounding is to nearest, ties to even.  No libm. */
+typedef enum { FP16_F16, FP16_BF16, FP16_CB16, FP16_COUNT } Fp16Format;
+const char *fp16_name(Fp16Format format);
+
+uint32_t fp32_from_double(double value);   /* rounded once */
+double fp32_to_double(uint32_t bits);
+uint16_t fp16_from_double(Fp16Format format, double value);  /* rounded once */
+double fp16_to_double(Fp16Format format, uint16_t bits);
+uint16_t fp16_from_fp32(Fp16Format format, uint32_t bits);
+uint32_t fp16_to_fp32(Fp16Format format, uint16_t bits);     /* exact */
+
+typedef enum { FP_ADD, FP_SUB, FP_MUL, FP_DIV, FP_MAX, FP_MIN } FpBinary;
+typedef enum { FP_LT, FP_LE, FP_EQ } FpCompare;   /* all false on NaN */
+uint32_t fp32_binary(FpBinary op, uint32_t a, uint32_t b);
+uint16_t fp16_binary(Fp16Format format, FpBinary op, uint16_t a, uint16_t b);
+bool fp32_compare(FpCompare op, uint32_t a, uint32_t b);
+bool fp16_compare(Fp16Format format, FpCompare op, uint16_t a, uint16_t b);
+uint32_t fp32_sqrt(uint32_t a);
+/* a*b + c with one rounding (f32: exact product in f64, sum rounded to odd, then to f32). */
+uint32_t fp32_fma(uint32_t a, uint32_t b, uint32_t c);
+uint16_t fp16_fma(Fp16Format format, uint16_t a, uint16_t b, uint16_t c);
+/* f32 c + f16 a * f16 b, one rounding. */
+uint32_t fp16_mixed_fma(Fp16Format format, uint16_t a, uint16_t b, uint32_t c);
+/* Truncation toward zero, then the low `bits` bits; NaN gives 0, out of range saturates to the
+ * 64-bit range before the low bits are kept. */
+uint64_t fp_to_int(double value, unsigned bits, bool is_signed);
+uint32_t fp32_from_i64(int64_t value);     /* rounded once */
+uint32_t fp32_from_u64(uint64_t value);
+uint16_t fp16_from_i64(Fp16Format format, int64_t value);
+uint16_t fp16_from_u64(Fp16Format format, uint64_t value);
+/* value * 2^exponent, rounded once. */
+uint32_t fp32_scale(uint32_t bits, int exponent);
+uint16_t fp16_scale(Fp16Format format, uint16_t bits, int exponent);
+
+#endif
