@@ -1,0 +1,291 @@
+/* ir: the typed intermediate representation, its passes and the code generator.
+ *
+ * Reading order: ops.def, this header, build.c, print.c, read.c, verify.c, opt/, codegen/.
+ *
+ * One IrModule is the program of one tile class: functions in SSA form with block parameters
+ * (no phi instructions), globals, and the machine set-up that top-level comptime blocks asked
+ * for.  Aggregates live in memory; values are scalars, pointers and descriptors (DSDs).
+ */
+#ifndef IR_H
+#define IR_H
+
+#include "ir/base/base.h"
+#include "ir/machine/machine.h"
+
+/* ---- types and ids -------------------------------------------------------------------- */
+
+/* bool is 0 or 1 (one byte in memory); integers have no sign, operations do; ptr is a 16-bit
+ * byte address; f16 is the format that the module names. */
+typedef enum {
+  IRT_VOID, IRT_BOOL, IRT_I8, IRT_I16, IRT_I32, IRT_I64, IRT_F16, IRT_F32, IRT_PTR, IRT_DSD,
+  IRT_DSD4, IRT_COUNT
+} IrType;
+const char *ir_type_name(IrType type);
+unsigned ir_type_bytes(IrType type);   /* in memory; 0 for void */
+unsigned ir_type_align(IrType type);
+static inline bool ir_type_is_int(IrType t) { return t >= IRT_BOOL && t <= IRT_I64; }
+static inline bool ir_type_is_float(IrType t) { return t == IRT_F16 || t == IRT_F32; }
+
+/* Ids are indices that cannot be mixed up; raw 0 is "none" for values and locations. */
+typedef struct { uint32_t raw; } IrValue;     /* an instruction or block parameter of a function */
+typedef struct { uint32_t raw; } IrBlockId;
+typedef struct { uint32_t raw; } IrFuncId;
+typedef struct { uint32_t raw; } IrGlobalId;
+typedef struct { uint32_t raw; } IrLocId;
+static const IrValue IR_NO_VALUE = {0};
+static const IrLocId IR_NO_LOC = {0};
+enum { IR_NO_ID = 0xffffffff };               /* for functions, globals and blocks */
+
+typedef enum {
+#define IR_OP(name, operands, result, effects) IR_##name,
+#include "ir/ops.def"
+  IR_OP_COUNT,
+  IR_PARAM = IR_OP_COUNT   /* a block parameter; never in a block's instruction list */
+} IrOp;
+
+typedef enum {
+  IRE_PURE = 0, IRE_COMMUTES = 1, IRE_READS = 2, IRE_WRITES = 4, IRE_SIDE = 8, IRE_STALLS = 16,
+  IRE_TERM = 32
+} IrEffects;
+
+typedef struct {
+  const char *name;
+  unsigned operand_rule;   /* IROPND_*, see verify.c */
+  unsigned result_rule;    /* IRRES_* */
+  unsigned effects;        /* IrEffects */
+} IrOpInfo;
+extern const IrOpInfo ir_ops[IR_OP_COUNT];
+
+/* ---- instructions ------------------------------------------------------------------------ */
+
+/* A constant descriptor: what is known at compile time; base = address of `global` + base (bytes)
+ * when global is not IR_NO_ID, else base is absolute. */
+typedef struct { Descriptor desc; IrGlobalId global; } IrDesc;
+
+enum { IR_VIRTUAL_DSR = 0x100 };
+typedef enum { IRV_NONE, IRV_DSD, IRV_DSR, IRV_SCALAR, IRV_POINTER } IrVecOperandKind;
+/* One operand of a vector operation.  DSD: value of type dsd/dsd4.  DSR: file and number
+ * (physical, or virtual from IR_VIRTUAL_DSR).  SCALAR: value of the element type.  POINTER
+ * (dest only): address of a scalar that receives the (last) result. */
+typedef struct {
+  IrVecOperandKind kind;
+  uint32_t arg;          /* DSD, SCALAR, POINTER: index into the instruction's args */
+  DsrFile file;
+  uint32_t number;
+  const char *name;      /* source name of the operand's declaration, or NULL */
+} IrVecOperand;
+typedef struct {
+  VecOp op;
+  IrVecOperand dest, src0, src1;
+  uint32_t scalar, index;      /* index into args, or IR_NO_ID */
+} IrVec;
+
+typedef struct {
+  IrBlockId block;
+  uint32_t n_args;
+  IrValue *args;
+} IrTarget;
+
+typedef struct {
+  IrOp op;
+  IrType type;             /* of the result; void if none */
+  uint8_t field;           /* DsrField of dsd_set, dsd_get, dsr_set, dsr_get */
+  bool dead;               /* removed: skip; its id is not used again */
+  IrLocId loc;
+  uint32_t aux;            /* see ops.def */
+  uint32_t n_args;
+  IrValue *args;
+  uint64_t imm;            /* const: bits, zero-extended from the type's width */
+  union {
+    IrGlobalId global;     /* global_addr */
+    IrFuncId func;         /* func_addr, call */
+    IrDesc *desc;          /* dsd_const */
+    IrVec *vec;            /* vec */
+    IrTarget *targets;     /* br: 1; cond_br: 2 (taken if true, if false) */
+    struct { IrBlockId block; uint32_t index; } param;   /* IR_PARAM */
+  } u;
+} IrInsn;
+
+typedef struct {
+  uint32_t n_params;
+  IrValue *params;
+  uint32_t n_insns, cap_insns;
+  IrValue *insns;          /* in order; the last is the terminator */
+} IrBlock;
+
+typedef struct {
+  const char *name;        /* unique in the module: module path and name */
+  uint32_t n_params;
+  IrType *params;          /* also the parameters of block 0 */
+  IrType result;
+  bool is_task;            /* ends with endtask instead of ret; called by the scheduler only */
+  bool is_declared_inline;
+  bool address_taken;      /* reachable through a pointer, task table, export or handler */
+  IrLocId loc;
+  uint32_t n_insns, cap_insns;
+  IrInsn *insns;           /* by IrValue.raw; [0] unused */
+  uint32_t n_blocks, cap_blocks;
+  IrBlock *blocks;         /* [0] is the entry */
+} IrFunc;
+
+/* ---- module ------------------------------------------------------------------------------- */
+
+/* At `offset` of the global's data stands the 16-bit address of a global (+ addend) or function. */
+typedef struct { uint32_t offset; bool is_func; uint32_t target; int32_t addend; } IrReloc;
+
+typedef struct {
+  const char *name;
+  const char *type;        /* CSL type, as printed, for symbols */
+  uint32_t bytes, align;
+  uint8_t *init;           /* `bytes` long, or NULL for zeros */
+  uint32_t n_relocs;
+  IrReloc *relocs;
+  bool is_const;
+  bool keep;               /* exported, or its address escapes from compiled code */
+  bool has_address;        /* linksection: placed at `address` */
+  uint16_t address;
+  uint16_t extent;         /* of a pointer: elements of the array it was initialised from */
+  IrLocId loc;
+} IrGlobal;
+
+/* Where a class' tiles differ: a run-time word (tile_param) or a stretch of a global's initial
+ * data.  The loader's blob of one tile is the concatenation of its slots in this order. */
+typedef struct {
+  bool is_param;
+  uint32_t index;          /* tile parameter number, or IrGlobalId.raw */
+  uint32_t offset, bytes;  /* in the global; a parameter is ir_type_bytes(type) long at 0 */
+  IrType type;             /* parameters */
+} IrTileSlot;
+
+typedef struct { IrFuncId func; TaskKind kind; uint8_t id; uint8_t arguments; const char *name; } IrTask;
+typedef struct { DsrFile file; uint8_t number; IrDesc desc; } IrDsrInit;
+typedef struct {
+  uint32_t export_index;
+  bool is_func;
+  uint32_t target;         /* IrGlobalId.raw or IrFuncId.raw */
+  bool is_pointer;
+  uint16_t extent;
+} IrBinding;
+
+typedef struct { Span span; IrLocId inlined_at; const char *function; } IrLoc;
+
+typedef struct {
+  Arena *arena;            /* all that the module points to */
+  Arch arch;
+  Fp16Format fp16;
+  const char *source;
+  uint32_t n_funcs, cap_funcs;
+  IrFunc *funcs;
+  uint32_t n_globals, cap_globals;
+  IrGlobal *globals;       /* declaration order of the memory map */
+  uint32_t n_locs, cap_locs;
+  IrLoc *locs;             /* [0] unused */
+  uint32_t n_tile_slots;
+  IrTileSlot *tile_slots;
+  uint32_t n_tile_params;
+  IrType *tile_params;
+  /* machine set-up */
+  uint32_t n_tasks;
+  IrTask *tasks;
+  uint64_t active, blocked;
+  uint8_t blocked_queues;
+  ImageQueue input[MAX_QUEUES], output[MAX_QUEUES];
+  uint8_t data_queue[MAX_COLORS];
+  uint32_t n_dsrs;
+  IrDsrInit *dsrs;
+  uint32_t n_configs;
+  ImageConfig *configs;
+  uint32_t n_bindings;
+  IrBinding *bindings;
+  uint32_t teardown_handler[MAX_COLORS];   /* IrFuncId.raw or IR_NO_ID */
+  const char *color_names[MAX_COLORS];
+  const char *queue_names[2][MAX_QUEUES];
+} IrModule;
+
+/* ---- build.c ------------------------------------------------------------------------------ */
+
+IrModule *ir_module_create(Arena *arena, Arch arch, Fp16Format fp16);
+IrFuncId ir_func_add(IrModule *m, const char *name, IrType result, const IrType *params, uint32_t n);
+IrGlobalId ir_global_add(IrModule *m, const char *name, uint32_t bytes, uint32_t align);
+IrLocId ir_loc_add(IrModule *m, Span span, IrLocId inlined_at, const char *function);
+
+/* A cursor that appends to a block.  Building after a terminator is an internal error. */
+typedef struct { IrModule *module; IrFuncId func; IrBlockId block; IrLocId loc; } IrBuilder;
+IrBlockId ir_block_add(IrModule *m, IrFuncId func);
+IrValue ir_block_param(IrModule *m, IrFuncId func, IrBlockId block, IrType type);
+bool ir_block_is_terminated(const IrModule *m, IrFuncId func, IrBlockId block);
+IrValue ir_const(IrBuilder *b, IrType type, uint64_t bits);
+IrValue ir_global_addr(IrBuilder *b, IrGlobalId global, int64_t offset_bytes);
+IrValue ir_func_addr(IrBuilder *b, IrFuncId func);
+IrValue ir_tile_param(IrBuilder *b, uint32_t index);
+IrValue ir_dsd_const(IrBuilder *b, IrDesc desc);
+IrValue ir_alloca(IrBuilder *b, uint32_t bytes, uint32_t align);   /* placed in the entry block */
+IrValue ir_unary(IrBuilder *b, IrOp op, IrType type, IrValue a);      /* conversions, fneg, clz, load */
+IrValue ir_binary(IrBuilder *b, IrOp op, IrType type, IrValue x, IrValue y); /* result type given; comparisons: bool */
+IrValue ir_select(IrBuilder *b, IrType type, IrValue cond, IrValue x, IrValue y);
+IrValue ir_load(IrBuilder *b, IrType type, IrValue address);
+void ir_store(IrBuilder *b, IrValue address, IrValue value);
+void ir_copy(IrBuilder *b, IrValue dest, IrValue source, uint32_t bytes);
+void ir_zero(IrBuilder *b, IrValue dest, uint32_t bytes);
+IrValue ir_call(IrBuilder *b, IrFuncId func, const IrValue *args, uint32_t n);
+IrValue ir_call_ptr(IrBuilder *b, IrType result, IrValue address, const IrValue *args, uint32_t n);
+IrValue ir_dsd_set(IrBuilder *b, IrValue dsd, DsrField field, IrValue value);
+IrValue ir_dsd_get(IrBuilder *b, IrValue dsd, DsrField field);
+void ir_dsr_load(IrBuilder *b, DsrFile file, uint32_t number, IrValue dsd);
+void ir_dsr_set(IrBuilder *b, DsrFile file, uint32_t number, DsrField field, IrValue value);
+IrValue ir_dsr_get(IrBuilder *b, DsrFile file, uint32_t number, DsrField field);
+IrValue ir_vec(IrBuilder *b, const IrVec *vec, const IrValue *args, uint32_t n);
+/* activate, block, unblock, get/set_config, queue_flush, random16, set_prng, counter, assert */
+IrValue ir_machine_op(IrBuilder *b, IrOp op, IrType type, uint32_t aux, uint64_t imm, const IrValue *args, uint32_t n);
+void ir_br(IrBuilder *b, IrBlockId target, const IrValue *args, uint32_t n);
+void ir_cond_br(IrBuilder *b, IrValue cond, IrBlockId yes, const IrValue *yes_args, uint32_t n_yes,
+                IrBlockId no, const IrValue *no_args, uint32_t n_no);
+void ir_ret(IrBuilder *b, IrValue value);   /* IR_NO_VALUE: nothing */
+void ir_trap(IrBuilder *b, uint64_t number);
+IrType ir_value_type(const IrModule *m, IrFuncId func, IrValue value);
+
+/* ---- print.c, read.c, verify.c -------------------------------------------------------------- */
+
+/* Stable text; read(print(m)) prints the same.  docs/ir.md describes it. */
+void ir_print(const IrModule *m, FILE *out);
+/* Parses the text form.  NULL after recording diagnostics. */
+IrModule *ir_read(Arena *arena, SourceMap *sources, FileId file, Diags *diags);
+/* Checks types, dominance, block shapes, ids and rules of ops.def; the first fault as a sentence
+ * in `arena`, or NULL.  Runs after every pass in debug builds. */
+const char *ir_verify(const IrModule *m, Arena *arena);
+
+/* ---- opt/ ------------------------------------------------------------------------------------ */
+
+/* Folding has one home: result bits of a pure operation over constant bits; false if the
+ * operation cannot be folded.  Always wraps. */
+bool ir_fold(const IrModule *m, IrOp op, IrType type, IrType operand_type, const uint64_t *args, unsigned n, uint64_t *result);
+
+typedef struct {
+  int level;                      /* 0, 1, 2 */
+  const char *dump_after;         /* pass name: print the module after it, or NULL */
+  FILE *dump_to;
+} IrOptOptions;
+/* The pipeline of the level, one pass a line, in opt/pipeline.c. */
+void ir_optimise(IrModule *m, const IrOptOptions *options);
+
+/* ---- codegen/ ---------------------------------------------------------------------------------- */
+
+typedef struct {
+  int level;
+  uint16_t stack_minimum_bytes;
+} CodegenOptions;
+typedef struct {
+  ImageClass image;               /* lives in the arena given; bindings included */
+  uint32_t code_bytes, data_bytes, stack_bytes;
+} CodegenResult;
+/* Lowers a verified module to machine code and data; places everything in 48 KB.  False after
+ * recording diagnostics: does not fit (by how many bytes, with the largest symbols), recursion
+ * without a bound, too many DSRs. `files` maps a FileId to the image's file index. */
+bool codegen_module(const IrModule *m, const CodegenOptions *options, const SourceMap *sources,
+                    Arena *arena, Diags *diags, CodegenResult *result);
+/* `--emit=map`: sections and symbols with addresses and sizes.  `--emit=asm`: code with labels,
+ * source lines and data. */
+void codegen_print_map(const CodegenResult *result, FILE *out);
+void codegen_print_asm(const CodegenResult *result, FILE *out);
+
+#endif
