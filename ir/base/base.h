@@ -47,6 +47,14 @@ size_t arena_used_bytes(const Arena *arena);
 void *base_malloc(size_t size);
 void *base_realloc(void *old, size_t size);
 
+/* stb_ds and uthash allocate through these; their headers may be included before or after. */
+#undef uthash_malloc
+#define uthash_malloc(size) base_malloc(size)
+#undef STBDS_REALLOC
+#undef STBDS_FREE
+#define STBDS_REALLOC(context, old, size) base_realloc((old), (size))
+#define STBDS_FREE(context, old) free(old)
+
 /* An internal error: prints "internal error: ..." with file and line and ends with exit 3. */
 BASE_NORETURN void base_ice(const char *file, int line, const char *format, ...) BASE_PRINTF(3, 4);
 #define ICE(...) base_ice(__FILE__, __LINE__, __VA_ARGS__)
@@ -86,7 +94,8 @@ typedef struct {
 typedef struct SourceMap SourceMap;
 SourceMap *source_map_create(void);
 void source_map_destroy(SourceMap *map);
-/* Registers text under a path as it should be printed; the text is copied. */
+/* Registers text under a path as it should be printed; the text is copied.  Returns file 0 if
+ * the offset space (4 GB for all files) is full. */
 FileId source_add(SourceMap *map, const char *path, const char *text, size_t length);
 const char *source_path(const SourceMap *map, FileId file);
 const char *source_text(const SourceMap *map, FileId file, size_t *length);
@@ -145,6 +154,11 @@ typedef enum { DIAG_FORMAT_TEXT, DIAG_FORMAT_JSON } DiagFormat;
 typedef struct Diags Diags;
 Diags *diags_create(const SourceMap *sources);
 void diags_destroy(Diags *diags);
+/* A layer's own data, for boxing arguments of its own types (see diag_rows.h), and memory for
+ * the texts made while boxing; it lives until the diagnostic has been recorded. */
+void diags_set_context(Diags *diags, void *context);
+void *diags_context(const Diags *diags);
+Arena *diags_scratch(Diags *diags);
 void diags_warnings_are_errors(Diags *diags, bool on);
 void diag_emit(Diags *diags, const DiagRow *row, Span span, const DiagArg *args, size_t n_args);
 size_t diags_error_count(const Diags *diags);
@@ -163,7 +177,8 @@ void diags_rewind(Diags *diags, size_t mark);
  *   DIAG0(severity, id, text)            -> void diag_ID(Diags *, Span)
  *   DIAG1(severity, id, text, T, a)      -> void diag_ID(Diags *, Span, T a)
  *   DIAG2 .. DIAG4 likewise, with up to four typed parameters
- * expanded to one typed function a row: a call with wrong argument types does not compile. */
+ * expanded to one typed function a row by ir/base/diag_rows.h: a call with wrong argument types
+ * does not compile.  severity is NOTE, WARNING or ERROR. */
 
 /* ---- fp.c ---------------------------------------------------------------------------- */
 

@@ -1,0 +1,191 @@
+/* Arenas, checked allocation and internal errors.
+ *
+ * An arena is a list of chunks, newest first; allocation moves a cursor through the newest one.
+ * Under the address sanitizer unused bytes are poisoned and a gap is left after every object, so
+ * that overruns and stale pointers are reported although nothing is freed one by one. */
+#include "ir/base/base.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ARENA_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ARENA_ASAN 1
+#endif
+#endif
+
+#if defined(ARENA_ASAN)
+#include <sanitizer/asan_interface.h>
+enum { GAP_BYTES = 16 };
+#define HIDE(at, size) ASAN_POISON_MEMORY_REGION((at), (size))
+#define SHOW(at, size) ASAN_UNPOISON_MEMORY_REGION((at), (size))
+#else
+enum { GAP_BYTES = 0 };
+#define HIDE(at, size) ((void)(at), (void)(size))
+#define SHOW(at, size) ((void)(at), (void)(size))
+#endif
+
+enum { EXIT_INTERNAL = 3 };
+
+static const size_t first_chunk_bytes = (size_t)1 << 14;
+static const size_t largest_chunk_bytes = (size_t)1 << 22;
+
+typedef struct Chunk Chunk;
+struct Chunk {
+  Chunk *older;
+  size_t size, used;      /* of data */
+  _Alignas(16) char data[];
+};
+
+struct Arena {
+  const char *name;
+  Chunk *newest;
+  size_t used_bytes;      /* of all chunks, alignment included */
+  size_t next_chunk_bytes;
+};
+
+BASE_NORETURN static void out_of_memory(size_t size, const char *who)
+{
+  fprintf(stderr, "out of memory: %zu bytes for %s\n", size, who);
+  exit(EXIT_INTERNAL);
+}
+
+void *base_malloc(size_t size)
+{
+  void *p = malloc(size ? size : 1);
+  if (!p)
+    out_of_memory(size, "a table");
+  return p;
+}
+
+void *base_realloc(void *old, size_t size)
+{
+  void *p = realloc(old, size ? size : 1);
+  if (!p)
+    out_of_memory(size, "a table");
+  return p;
+}
+
+void base_ice(const char *file, int line, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  fflush(stdout);
+  fprintf(stderr, "internal error: ");
+  vfprintf(stderr, format, args);
+  fprintf(stderr, " (%s:%d)\n", file, line);
+  va_end(args);
+  exit(EXIT_INTERNAL);
+}
+
+Arena *arena_create(const char *name)
+{
+  Arena *arena = base_malloc(sizeof *arena);
+  *arena = (Arena){.name = name, .next_chunk_bytes = first_chunk_bytes};
+  return arena;
+}
+
+static void free_chunks(Chunk *chunk)
+{
+  while (chunk) {
+    Chunk *older = chunk->older;
+    SHOW(chunk->data, chunk->size);
+    free(chunk);
+    chunk = older;
+  }
+}
+
+void arena_destroy(Arena *arena)
+{
+  if (!arena)
+    return;
+  free_chunks(arena->newest);
+  free(arena);
+}
+
+void arena_reset(Arena *arena)
+{
+  Chunk *chunk = arena->newest;
+  arena->used_bytes = 0;
+  if (!chunk)
+    return;
+  free_chunks(chunk->older);      /* the newest chunk is the largest: it alone is kept */
+  chunk->older = NULL;
+#ifndef NDEBUG
+  SHOW(chunk->data, chunk->size);
+  memset(chunk->data, 0xdd, chunk->used);
+#endif
+  chunk->used = 0;
+  HIDE(chunk->data, chunk->size);
+}
+
+static Chunk *add_chunk(Arena *arena, size_t at_least)
+{
+  size_t size = arena->next_chunk_bytes;
+  if (arena->next_chunk_bytes < largest_chunk_bytes)
+    arena->next_chunk_bytes *= 2;
+  if (size < at_least)
+    size = at_least;
+  Chunk *chunk = size <= SIZE_MAX - sizeof(Chunk) ? malloc(sizeof(Chunk) + size) : NULL;
+  if (!chunk)
+    out_of_memory(size, arena->name);
+  chunk->older = arena->newest;
+  chunk->size = size;
+  chunk->used = 0;
+  HIDE(chunk->data, chunk->size);
+  arena->newest = chunk;
+  return chunk;
+}
+
+void *arena_alloc(Arena *arena, size_t size, size_t align)
+{
+  if (size > SIZE_MAX / 2)
+    out_of_memory(size, arena->name);
+  Chunk *chunk = arena->newest;
+  size_t start = 0;
+  if (chunk)
+    start = (((uintptr_t)chunk->data + chunk->used + align - 1) & ~(uintptr_t)(align - 1)) -
+            (uintptr_t)chunk->data;
+  if (!chunk || start > chunk->size || chunk->size - start < size + GAP_BYTES) {
+    chunk = add_chunk(arena, size + align + GAP_BYTES);
+    start = (((uintptr_t)chunk->data + align - 1) & ~(uintptr_t)(align - 1)) -
+            (uintptr_t)chunk->data;
+  }
+  arena->used_bytes += start + size - (chunk->used < start ? chunk->used : start);
+  chunk->used = start + size + GAP_BYTES;
+  char *at = chunk->data + start;
+  SHOW(at, size);
+  memset(at, 0, size);
+  return at;
+}
+
+char *arena_copy_text(Arena *arena, const char *text, size_t length)
+{
+  char *copy = arena_alloc(arena, length + 1, 1);
+  if (length)
+    memcpy(copy, text, length);
+  return copy;
+}
+
+char *arena_printf(Arena *arena, const char *format, ...)
+{
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  if (length < 0)
+    ICE("arena_printf: bad format '%s'", format);
+  char *text = arena_alloc(arena, (size_t)length + 1, 1);
+  vsnprintf(text, (size_t)length + 1, format, again);
+  va_end(again);
+  va_end(args);
+  return text;
+}
+
+size_t arena_used_bytes(const Arena *arena)
+{
+  return arena->used_bytes;
+}

@@ -1,0 +1,374 @@
+/* The diagnostic engine: collects, orders, caps and prints.
+ *
+ * Records stay in the order they were made; a head (error or warning) owns the notes that
+ * follow it.  Printing sorts heads by place; a record is never printed twice. */
+#include "ir/base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+#include <stb_ds.h>
+#include <uthash.h>
+
+enum { MOST_ERRORS = 20 };
+
+/* A source line is shown whole up to this; of a longer one, a window around the place. */
+enum { WIDEST_LINE = 200, WINDOW_BEFORE = 80 };
+
+typedef struct {
+  UT_hash_handle hh;        /* heads only; the key is their place, id and message */
+  const char *key;
+  Severity severity;
+  Span span;
+  const char *id, *message;
+} Record;
+
+struct Diags {
+  const SourceMap *sources;
+  void *context;
+  Arena *arena;             /* records and messages */
+  Arena *scratch;           /* boxed texts; reset after each record */
+  Record **records;         /* stb_ds array */
+  Record *seen;             /* uthash over all heads, printed ones too */
+  size_t n_printed;         /* of records, a prefix */
+  size_t n_errors, n_warnings, n_errors_printed;
+  bool warnings_are_errors;
+  bool drop_notes;          /* the last head was a duplicate: its notes go with it */
+  bool capped;              /* "too many errors" was said */
+};
+
+Diags *diags_create(const SourceMap *sources)
+{
+  Diags *diags = base_malloc(sizeof *diags);
+  *diags = (Diags){.sources = sources,
+                   .arena = arena_create("diagnostics"),
+                   .scratch = arena_create("diagnostic arguments")};
+  return diags;
+}
+
+void diags_destroy(Diags *diags)
+{
+  if (!diags)
+    return;
+  HASH_CLEAR(hh, diags->seen);
+  arrfree(diags->records);
+  arena_destroy(diags->arena);
+  arena_destroy(diags->scratch);
+  free(diags);
+}
+
+void diags_set_context(Diags *diags, void *context)
+{
+  diags->context = context;
+}
+
+void *diags_context(const Diags *diags)
+{
+  return diags->context;
+}
+
+Arena *diags_scratch(Diags *diags)
+{
+  return diags->scratch;
+}
+
+void diags_warnings_are_errors(Diags *diags, bool on)
+{
+  diags->warnings_are_errors = on;
+}
+
+size_t diags_error_count(const Diags *diags)
+{
+  return diags->n_errors;
+}
+
+size_t diags_warning_count(const Diags *diags)
+{
+  return diags->n_warnings;
+}
+
+/* ---- recording ----------------------------------------------------------------------- */
+
+static const char *arg_text(Arena *arena, const DiagArg *arg)
+{
+  switch (arg->kind) {
+  case DIAG_ARG_TEXT: return arg->text ? arg->text : "(null)";
+  case DIAG_ARG_INT: return arena_printf(arena, "%lld", (long long)arg->i);
+  case DIAG_ARG_UINT: return arena_printf(arena, "%llu", (unsigned long long)arg->u);
+  }
+  ICE("bad diagnostic argument kind %d", (int)arg->kind);
+}
+
+/* The template with its {} replaced, in the scratch arena. */
+static const char *fill_template(Diags *diags, const DiagRow *row, const DiagArg *args, size_t n)
+{
+  char *text = NULL;        /* stb_ds array */
+  size_t next = 0;
+  for (const char *c = row->text; *c; c++) {
+    if (c[0] != '{' || c[1] != '}') {
+      arrput(text, *c);
+      continue;
+    }
+    if (next == n)
+      ICE("diagnostic %s has more {} than arguments", row->id);
+    const char *value = arg_text(diags->scratch, &args[next++]);
+    size_t length = strlen(value);
+    if (length)
+      memcpy(arraddnptr(text, length), value, length);
+    c++;
+  }
+  if (next != n)
+    ICE("diagnostic %s has fewer {} than arguments", row->id);
+  const char *copy = arena_copy_text(diags->scratch, text, arrlenu(text));
+  arrfree(text);
+  return copy;
+}
+
+static void count_head(Diags *diags, const Record *record, int by)
+{
+  size_t *count = record->severity == SEV_ERROR ? &diags->n_errors : &diags->n_warnings;
+  *count += (size_t)by;
+}
+
+/* Enters a head among those seen; false if an equal one was there. */
+static bool is_new_head(Diags *diags, Record *record)
+{
+  record->key = arena_printf(diags->arena, "%u+%u %s %s", record->span.off, record->span.len,
+                             record->id, record->message);
+  size_t length = strlen(record->key);
+  Record *found;
+  HASH_FIND(hh, diags->seen, record->key, length, found);
+  if (found)
+    return false;
+  HASH_ADD_KEYPTR(hh, diags->seen, record->key, length, record);
+  return true;
+}
+
+void diag_emit(Diags *diags, const DiagRow *row, Span span, const DiagArg *args, size_t n_args)
+{
+  Severity severity = row->severity;
+  if (severity == SEV_WARNING && diags->warnings_are_errors)
+    severity = SEV_ERROR;
+  if (severity == SEV_NOTE && diags->drop_notes)
+    return;
+  const char *message = fill_template(diags, row, args, n_args);
+  Record *record = arena_new(diags->arena, Record);
+  record->severity = severity;
+  record->span = span;
+  record->id = row->id;
+  record->message = arena_copy_text(diags->arena, message, strlen(message));
+  arena_reset(diags->scratch);
+  if (severity != SEV_NOTE) {
+    diags->drop_notes = !is_new_head(diags, record);
+    if (diags->drop_notes)
+      return;
+    count_head(diags, record, 1);
+  }
+  arrput(diags->records, record);
+}
+
+size_t diags_mark(const Diags *diags)
+{
+  return arrlenu(diags->records);
+}
+
+void diags_rewind(Diags *diags, size_t mark)
+{
+  if (mark < diags->n_printed)
+    mark = diags->n_printed;
+  while (arrlenu(diags->records) > mark) {
+    Record *record = arrpop(diags->records);
+    if (record->severity == SEV_NOTE)
+      continue;
+    HASH_DELETE(hh, diags->seen, record);
+    count_head(diags, record, -1);
+  }
+  diags->drop_notes = false;
+}
+
+/* ---- text ---------------------------------------------------------------------------- */
+
+static const char *severity_name(Severity severity)
+{
+  switch (severity) {
+  case SEV_NOTE: return "note";
+  case SEV_WARNING: return "warning";
+  case SEV_ERROR: return "error";
+  }
+  return "error";
+}
+
+static bool is_continuation_byte(char c)
+{
+  return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* Terminal controls in a source text must not reach the terminal. */
+static char printable(char c)
+{
+  bool control = ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
+  return control ? '?' : c;
+}
+
+/* The source line and, under it, ^~~~; `len` is cut at the end of the line. */
+static void print_excerpt(const Diags *diags, Span span, FILE *out)
+{
+  size_t length;
+  const char *line = source_line(diags->sources, span.off, &length);
+  size_t at = source_locate(diags->sources, span.off).column - 1;
+  if (length && line[length - 1] == '\r')
+    length--;
+  if (length > WIDEST_LINE) {
+    size_t skip = at > WINDOW_BEFORE ? at - WINDOW_BEFORE : 0;
+    while (skip > 0 && is_continuation_byte(line[skip]))
+      skip--;
+    line += skip;
+    at -= skip;
+    length = length - skip < WIDEST_LINE ? length - skip : WIDEST_LINE;
+  }
+  for (size_t i = 0; i < length; i++)
+    fputc(printable(line[i]), out);
+  fputc('\n', out);
+  for (size_t i = 0; i < at && i < length; i++)
+    if (!is_continuation_byte(line[i]))
+      fputc(line[i] == '\t' ? '\t' : ' ', out);
+  fputc('^', out);
+  for (size_t i = at + 1; i < length && i < at + span.len; i++)
+    if (!is_continuation_byte(line[i]))
+      fputc('~', out);
+  fputc('\n', out);
+}
+
+static void print_record(const Diags *diags, const Record *record, FILE *out)
+{
+  SourceLoc loc = source_locate(diags->sources, record->span.off);
+  if (loc.line)
+    fprintf(out, "%s:%u:%u: ", loc.path, loc.line, loc.column);
+  fprintf(out, "%s: %s", severity_name(record->severity), record->message);
+  if (record->severity == SEV_NOTE) {
+    fputc('\n', out);
+    return;
+  }
+  fprintf(out, " [%s]\n", record->id);
+  if (loc.line)
+    print_excerpt(diags, record->span, out);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------- */
+
+/* JSON texts are UTF-8, source texts need not be: what is not becomes '?'. */
+static json_t *json_text(const char *text)
+{
+  json_t *value = json_string(text);
+  if (value)
+    return value;
+  size_t length = strlen(text);
+  char *plain = base_malloc(length + 1);
+  for (size_t i = 0; i <= length; i++)
+    plain[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
+  value = json_string(plain);
+  free(plain);
+  return value;
+}
+
+static json_t *record_json(const Diags *diags, const Record *record)
+{
+  SourceLoc loc = source_locate(diags->sources, record->span.off);
+  json_t *object = json_object();
+  json_object_set_new(object, "file", json_text(loc.path));
+  json_object_set_new(object, "line", json_integer(loc.line));
+  json_object_set_new(object, "col", json_integer(loc.column));
+  json_object_set_new(object, "length", json_integer(loc.line ? record->span.len : 0));
+  json_object_set_new(object, "severity", json_text(severity_name(record->severity)));
+  json_object_set_new(object, "id", json_text(record->id));
+  json_object_set_new(object, "message", json_text(record->message));
+  return object;
+}
+
+static void print_group_json(const Diags *diags, size_t head, size_t end, FILE *out)
+{
+  json_t *object = record_json(diags, diags->records[head]);
+  json_t *notes = json_array();
+  for (size_t i = head + 1; i < end; i++)
+    json_array_append_new(notes, record_json(diags, diags->records[i]));
+  json_object_set_new(object, "notes", notes);
+  json_dumpf(object, out, JSON_COMPACT | JSON_PRESERVE_ORDER);
+  fputc('\n', out);
+  json_decref(object);
+}
+
+/* ---- flush --------------------------------------------------------------------------- */
+
+typedef struct {
+  size_t head, end;         /* records [head, end): a head and its notes */
+  uint32_t off;
+} Group;
+
+static int compare_groups(const void *a, const void *b)
+{
+  const Group *x = a, *y = b;
+  if (x->off != y->off)
+    return x->off < y->off ? -1 : 1;
+  return x->head < y->head ? -1 : x->head > y->head;
+}
+
+/* What is not printed yet, sorted by place; stb_ds array. */
+static Group *pending_groups(const Diags *diags)
+{
+  Group *groups = NULL;
+  size_t n = arrlenu(diags->records);
+  for (size_t i = diags->n_printed; i < n;) {
+    Group group = {.head = i, .end = i + 1, .off = diags->records[i]->span.off};
+    while (group.end < n && diags->records[group.end]->severity == SEV_NOTE)
+      group.end++;
+    arrput(groups, group);
+    i = group.end;
+  }
+  if (groups)
+    qsort(groups, arrlenu(groups), sizeof *groups, compare_groups);
+  return groups;
+}
+
+static void print_group(const Diags *diags, const Group *group, FILE *out, DiagFormat format)
+{
+  if (format == DIAG_FORMAT_JSON) {
+    print_group_json(diags, group->head, group->end, out);
+    return;
+  }
+  for (size_t i = group->head; i < group->end; i++)
+    print_record(diags, diags->records[i], out);
+}
+
+static void print_cap(Diags *diags, FILE *out, DiagFormat format)
+{
+  diags->capped = true;
+  Record record = {.severity = SEV_ERROR, .id = "too_many_errors"};
+  record.message = "too many errors; the rest is not shown";
+  if (format == DIAG_FORMAT_TEXT) {
+    print_record(diags, &record, out);
+    return;
+  }
+  json_t *object = record_json(diags, &record);
+  json_object_set_new(object, "notes", json_array());
+  json_dumpf(object, out, JSON_COMPACT | JSON_PRESERVE_ORDER);
+  fputc('\n', out);
+  json_decref(object);
+}
+
+void diags_flush(Diags *diags, FILE *out, DiagFormat format)
+{
+  Group *groups = pending_groups(diags);
+  for (size_t i = 0; i < arrlenu(groups) && !diags->capped; i++) {
+    bool is_error = diags->records[groups[i].head]->severity == SEV_ERROR;
+    if (is_error && diags->n_errors_printed == MOST_ERRORS) {
+      print_cap(diags, out, format);
+      break;
+    }
+    diags->n_errors_printed += is_error;
+    print_group(diags, &groups[i], out, format);
+  }
+  arrfree(groups);
+  diags->n_printed = arrlenu(diags->records);
+  fflush(out);
+}
