@@ -1,0 +1,329 @@
+/* The semantic half of the front end: one lazy partial evaluator from syntax tree to layout
+ * description and typed IR.
+ *
+ * Reading order: syntax.h, pool.c, type.c, value.c, scope.c, sema_decl.c, sema_expr.c,
+ * sema_stmt.c, sema_call.c, builtins.def, sema_builtin_*.c, dsd_ops.def, sema_dsd.c, layout.c,
+ * tile_class.c, driver.c.
+ *
+ * The idea to read it with: there is one walker.  Each construct has one function that checks
+ * its operands and then either folds (all comptime-known, or the walker is in comptime mode) or
+ * emits IR.  Declarations resolve lazily and once; a branch whose condition is comptime-false is
+ * never looked at.
+ *
+ * A tile's parameters that differ from tile to tile enter as *symbolic* values; arithmetic over
+ * them stays symbolic, and only what must be known at compile time *forces* them (tile_class.c).
+ */
+#ifndef FRONTEND_H
+#define FRONTEND_H
+
+#include "frontend/syntax.h"
+#include "ir/ir.h"
+#include <gmp.h>
+
+/* ---- pool.c: types and comptime values, interned ------------------------------------------ */
+
+/* Equal types and equal values have equal ids.  A type is a value of type `type`.  Nothing in
+ * the pool changes; comptime variables live in cells (below) and are frozen when they escape. */
+typedef struct { uint32_t raw; } PoolId;
+static inline bool pool_eq(PoolId a, PoolId b) { return a.raw == b.raw; }
+static inline bool pool_is_none(PoolId a) { return a.raw == 0; }
+
+/* Predeclared types: WELL_KNOWN_TYPE(CONSTANT, "spelling"); the name is predeclared in every
+ * file unless it starts with '<'. */
+#define WELL_KNOWN_TYPES(T) \
+  T(VOID, "void") T(BOOL, "bool") T(TYPE, "type") T(COMPTIME_INT, "comptime_int") \
+  T(COMPTIME_FLOAT, "comptime_float") T(COMPTIME_STRING, "comptime_string") \
+  T(COMPTIME_STRUCT, "comptime_struct") T(IMPORTED_MODULE, "imported_module") \
+  T(ANYOPAQUE, "anyopaque") T(F16, "f16") T(BF16, "bf16") T(CB16, "cb16") T(F32, "f32") \
+  T(COLOR, "color") T(DIRECTION, "direction") T(INPUT_QUEUE, "input_queue") \
+  T(OUTPUT_QUEUE, "output_queue") T(DATA_TASK_ID, "data_task_id") \
+  T(LOCAL_TASK_ID, "local_task_id") T(CONTROL_TASK_ID, "control_task_id") T(UT_ID, "ut_id") \
+  T(MEM1D_DSD, "mem1d_dsd") T(MEM4D_DSD, "mem4d_dsd") T(CIRCBUF_DSD, "circbuf_dsd") \
+  T(FABIN_DSD, "fabin_dsd") T(FABOUT_DSD, "fabout_dsd") T(DSR_DEST, "dsr_dest") \
+  T(DSR_SRC0, "dsr_src0") T(DSR_SRC1, "dsr_src1") T(DSR_FIFO_DEST, "dsr_fifo_dest") \
+  T(DSR_FIFO_SRC1, "dsr_fifo_src1") T(XDSR, "xdsr") T(SR, "sr") T(FIFO, "<fifo>") \
+  T(ANYTYPE, "<anytype>") T(POISON_TYPE, "<poison>")
+
+enum {
+  POOL_RAW_NONE = 0,
+#define T(name, text) POOL_RAW_##name,
+  WELL_KNOWN_TYPES(T)
+#undef T
+  POOL_RAW_POISON,        /* the value of what is in error: everything over it stays silent */
+  POOL_RAW_VOID_VALUE, POOL_RAW_TRUE, POOL_RAW_FALSE,
+  POOL_RAW_I8, POOL_RAW_I16, POOL_RAW_I32, POOL_RAW_I64,
+  POOL_RAW_U8, POOL_RAW_U16, POOL_RAW_U32, POOL_RAW_U64,
+  POOL_RAW_WELL_KNOWN_COUNT
+};
+#define POOL(name) ((PoolId){POOL_RAW_##name})    /* POOL(F32), POOL(POISON), ... */
+
+typedef enum {
+  /* types */
+  PK_WELL_KNOWN_TYPE, PK_INT_TYPE, PK_ARRAY_TYPE, PK_POINTER_TYPE, PK_FN_TYPE,
+  PK_STRUCT_TYPE,        /* anonymous (structural), tuple (no names) or named (nominal) */
+  PK_UNION_TYPE, PK_ENUM_TYPE, PK_RANGE_TYPE,
+  /* values; each has a type */
+  PK_POISON, PK_VOID_VALUE, PK_BOOL_VALUE,
+  PK_INT,                /* integers, enums, directions, colors, ids, queues */
+  PK_FLOAT,              /* bits: f64 for comptime_float, else of the format */
+  PK_STRING,
+  PK_AGGREGATE,          /* arrays (row-major), structs, tuples: one id an element */
+  PK_FUNC,               /* a function or task instance */
+  PK_MODULE,             /* a module instance */
+  PK_POINTER,            /* address of a global (or of a part), or a comptime cell, or an integer */
+  PK_RANGE, PK_DSD, PK_DSR, PK_FIFO,
+  PK_SYMBOLIC            /* depends on this tile's parameters and has not been forced */
+} PoolKind;
+
+typedef struct { StrId name; PoolId type; } PoolField;
+
+/* How a symbolic value is computed from the tile's parameters. */
+typedef enum {
+  SYM_PARAM,             /* parameter `index` of the tile's main file */
+  SYM_UNARY, SYM_BINARY, /* op: UnaryOp, BinaryOp, in the type of the operands */
+  SYM_CONVERT,           /* @as to the value's type */
+  SYM_BITCAST,
+  SYM_INIT               /* element `index` of global initialiser a, evaluated once more per tile */
+} SymKind;
+
+/* What an id stands for, by value in and out; pointers are borrowed on the way in (copied) and
+ * owned by the pool on the way out (valid until the next pool_get only for `elems`/`fields`:
+ * copy what is kept). */
+typedef struct {
+  PoolKind kind;
+  PoolId type;           /* values: their type */
+  union {
+    struct { bool is_signed; uint16_t bits; } int_type;
+    struct { uint32_t rank; const uint32_t *dims; PoolId element; } array;
+    struct { bool is_many, is_const; PoolId pointee; } pointer_type;
+    struct { bool is_task; uint32_t n; const PoolId *params; PoolId result; } fn_type;
+    struct {
+      uint32_t n;
+      const PoolField *fields;   /* tuples: names with raw 0 */
+      bool is_tuple;
+      uint32_t origin;           /* named: 1 + offset of the declaration; anonymous: 0 */
+      StructLayout layout;
+      StrId name;                /* named: for messages */
+    } fields;                    /* struct and union types */
+    struct { PoolId tag; uint32_t n; const StrId *names; const PoolId *values; uint32_t origin; StrId name; } enum_type;
+    struct { int64_t small; const char *big; } integer;   /* big: decimal text when it does not fit */
+    struct { uint64_t bits; } floating;
+    StrId string;
+    struct { uint32_t n; const PoolId *elems; } aggregate;
+    uint32_t index;              /* PK_FUNC, PK_MODULE, PK_FIFO: index of the instance */
+    struct { uint32_t base_kind; uint32_t base; int64_t offset; } pointer;  /* PtrBase, global/cell, bytes or leaves */
+    struct { PoolId start, stop, step; } range;
+    struct { IrDesc desc; uint32_t name; } dsd;           /* desc.global: index of a Global; name: StrId.raw */
+    struct { DsrFile file; uint8_t number; bool is_fifo; } dsr;
+    struct { SymKind sym; uint32_t op, index; PoolId a, b; } symbolic;
+  } u;
+} PoolKey;
+typedef enum { PTR_GLOBAL, PTR_CELL, PTR_INTEGER } PtrBase;
+
+typedef struct Pool Pool;
+Pool *pool_create(Arena *arena, StrTable *names);
+PoolId pool_get(Pool *pool, const PoolKey *key);
+PoolKey pool_key(const Pool *pool, PoolId id);
+PoolKind pool_kind(const Pool *pool, PoolId id);
+/* The type of a value (POOL(TYPE) for types). */
+PoolId pool_type_of(const Pool *pool, PoolId value);
+
+PoolId pool_int_type(Pool *pool, bool is_signed, unsigned bits);
+PoolId pool_array_type(Pool *pool, const uint32_t *dims, uint32_t rank, PoolId element);
+PoolId pool_pointer_type(Pool *pool, bool is_many, bool is_const, PoolId pointee);
+PoolId pool_int(Pool *pool, PoolId type, int64_t value);          /* value fits the type */
+PoolId pool_bigint(Pool *pool, PoolId type, const mpz_t value);
+PoolId pool_float(Pool *pool, PoolId type, double value);         /* rounded to the type */
+PoolId pool_bool(bool value);
+PoolId pool_string(Pool *pool, StrId text);
+PoolId pool_aggregate(Pool *pool, PoolId type, const PoolId *elems, uint32_t n);
+bool pool_int_value(const Pool *pool, PoolId value, int64_t *out);   /* false if it does not fit */
+double pool_float_value(const Pool *pool, PoolId value);
+/* Field of a struct value by name; POOL_NONE if absent. */
+PoolId pool_field(const Pool *pool, PoolId value, StrId name);
+
+/* ---- type.c --------------------------------------------------------------------------------- */
+
+bool type_is_int(const Pool *pool, PoolId type);            /* iN, uN, comptime_int */
+bool type_is_float(const Pool *pool, PoolId type);          /* f16, bf16, cb16, f32, comptime_float */
+bool type_is_numeric(const Pool *pool, PoolId type);
+bool type_is_id(PoolId type);                               /* color, queues, task ids, ut_id */
+bool type_is_dsd(PoolId type);
+bool type_is_dsr(PoolId type);
+bool type_is_comptime_only(const Pool *pool, PoolId type);
+uint32_t type_bytes(const Pool *pool, PoolId type);         /* in tile memory */
+uint32_t type_align(const Pool *pool, PoolId type);
+uint64_t type_element_count(const Pool *pool, PoolId type); /* arrays */
+uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field);
+IrType type_ir(const Pool *pool, PoolId type);              /* scalars, pointers, DSDs; else IRT_VOID */
+const char *type_text(Pool *pool, Arena *arena, PoolId type);   /* as CSL */
+const char *value_text(Pool *pool, Arena *arena, PoolId value);
+
+/* ---- sema: instances, declarations, frames ----------------------------------------------------- */
+
+typedef struct Session Session;   /* one run of cslc: sources, syntax trees, pool, options */
+typedef struct Sema Sema;         /* one evaluation: the layout, or one tile class' program */
+
+typedef enum { DECL_UNRESOLVED, DECL_RUNNING, DECL_DONE, DECL_FAILED } DeclState;
+typedef enum { DECL_CONST, DECL_VAR, DECL_PARAM, DECL_FN, DECL_COLOR } DeclKind;
+
+/* A named global thing of one module instance. */
+typedef struct {
+  DeclKind kind;
+  DeclState state;
+  uint32_t module;         /* index of the module instance */
+  const Node *node;
+  StrId name;
+  Span name_span;
+  PoolId type;
+  PoolId value;            /* const, param, fn: known value; var: initial value, frozen */
+  uint32_t global;         /* index of its Global once its address is needed, else IR_NO_ID */
+} Decl;
+
+/* An imported file with its parameters bound; each @import_module makes a new one. */
+typedef struct {
+  const Ast *ast;
+  StrId path;              /* as imported, for symbol names */
+  uint32_t parent;         /* importing instance; IR_NO_ID for the main file */
+  Span imported_at;
+  PoolId params;           /* struct value bound to it, or POOL_NONE */
+  Decl *decls;             /* stb_ds array */
+  void *by_name;           /* StrId -> index of decls */
+} ModuleInstance;
+
+/* A function with its comptime parameters and argument types bound. */
+typedef struct {
+  uint32_t decl_module;    /* where it is declared */
+  const Node *node;        /* ND_FN_DECL */
+  PoolId type;             /* of this instance; POOL_NONE while generic */
+  uint32_t n_bound;
+  const PoolId *bound;     /* per parameter: type or comptime value that specialises it, or none */
+  IrFuncId ir;             /* raw IR_NO_ID until code is wanted */
+  bool compiled;
+  StrId name;
+} FuncInstance;
+
+/* A variable or constant with an address in tile memory. */
+typedef struct {
+  uint32_t decl_module, decl;   /* IR_NO_ID for anonymous data */
+  PoolId type;
+  IrGlobalId ir;
+  PoolId init;                  /* frozen initial value or POOL_NONE */
+} Global;
+
+/* A comptime variable: scalar leaves of its (flattened) type. */
+typedef struct { PoolId type; uint32_t n; PoolId *leaves; bool is_const; } Cell;
+
+/* What an expression came to. */
+typedef enum {
+  OPR_POISON,
+  OPR_COMPTIME,            /* value (symbolic included) */
+  OPR_RUNTIME,             /* ir: a scalar, pointer or DSD value */
+  OPR_MEMORY,              /* ir: address of a run-time object of `type`; an lvalue if !is_const */
+  OPR_CELL                 /* cell + leaf: a comptime lvalue of `type` */
+} OperandKind;
+typedef struct {
+  OperandKind kind;
+  PoolId type;
+  PoolId value;            /* OPR_COMPTIME */
+  IrValue ir;              /* OPR_RUNTIME, OPR_MEMORY */
+  uint32_t cell, leaf;     /* OPR_CELL */
+  bool is_const;           /* OPR_MEMORY, OPR_CELL: not assignable */
+  bool is_global;          /* OPR_MEMORY without ir: `global` + `offset` (address known at comptime) */
+  uint32_t global;
+  int64_t offset;
+  StrId name;              /* of the declaration it came from, for reports; raw 0 none */
+  Span span;
+} Operand;
+static inline bool operand_is_poison(Operand o) { return o.kind == OPR_POISON; }
+static inline bool operand_is_comptime(Operand o) { return o.kind == OPR_COMPTIME; }
+
+typedef enum {
+  WHERE_LAYOUT = 1,        /* layout block and what it calls */
+  WHERE_TOP = 2,           /* top-level comptime block and what it calls */
+  WHERE_COMPTIME = 4,      /* any other comptime evaluation */
+  WHERE_RUNTIME = 8        /* code of a PE */
+} Where;
+
+/* Colors, routes and the like that the layout produced; see layout.c. */
+typedef struct LayoutResult LayoutResult;
+
+struct Sema {
+  Session *session;
+  Pool *pool;
+  Arena *arena;
+  Diags *diags;
+  Where where;
+  bool comptime;              /* the walker folds only; run-time values are errors */
+  IrModule *ir;               /* NULL while evaluating the layout */
+  IrBuilder b;                /* where code goes when emitting */
+  ModuleInstance *modules;    /* stb_ds arrays; [0] is the main file */
+  FuncInstance *funcs;
+  Global *globals;
+  Cell *cells;
+  struct Frame *frame;        /* scopes of the function being walked; scope.c */
+  uint32_t module;            /* instance whose names are in scope */
+  LayoutResult *layout;       /* result under construction (layout), or the finished one */
+  struct TileEnv *tile;       /* this tile's parameters and the record of forced values */
+  struct MachineSetup *setup; /* tasks, queues, exports that top-level blocks asked for */
+  uint64_t steps;             /* comptime step quota used */
+  uint32_t depth;             /* comptime call depth */
+};
+
+/* sema_expr.c.  `want` is the type the context demands, or POOL_NONE; it guides literals and
+ * branches but does not coerce: use sema_coerce. */
+Operand sema_expr(Sema *s, const Node *n, PoolId want);
+/* Evaluates in comptime mode and forces symbolic values; POOL(POISON) after reporting. */
+PoolId sema_comptime(Sema *s, const Node *n, PoolId want);
+PoolId sema_type_expr(Sema *s, const Node *n);
+/* Converts implicitly to `type` or reports type_mismatch at `span`. */
+Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span);
+/* Reads an lvalue: cells and memory become values (aggregates in memory stay OPR_MEMORY). */
+Operand sema_load(Sema *s, Operand o);
+/* Assigns to an lvalue. */
+void sema_store(Sema *s, Operand target, Operand value, Span span);
+/* The scalar, pointer or DSD as an IR value in the current block (comptime values become
+ * constants, symbolic ones tile parameters).  The type must be a run-time type. */
+IrValue sema_ir(Sema *s, Operand o);
+/* Address of an aggregate operand: comptime aggregates become constant data. */
+IrValue sema_address(Sema *s, Operand o);
+/* Forces a symbolic value to what it is on this tile and records that in the tile's trace;
+ * other values pass. */
+PoolId sema_force(Sema *s, PoolId value);
+bool sema_is_symbolic(const Sema *s, PoolId value);
+Operand operand_poison(void);
+Operand operand_value(Sema *s, PoolId value);            /* comptime */
+Operand operand_runtime(IrValue ir, PoolId type);
+/* @as and @bitcast on any operand. */
+Operand sema_convert(Sema *s, Operand o, PoolId type, Span span);
+Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span);
+
+/* sema_decl.c */
+uint32_t sema_import(Sema *s, const char *path, PoolId params, Span at);   /* new instance */
+Decl *sema_find_decl(Sema *s, uint32_t module, StrId name);                /* NULL: no such name */
+bool sema_resolve(Sema *s, Decl *d);
+Operand sema_decl_operand(Sema *s, Decl *d, Span use);
+IrGlobalId sema_global_ir(Sema *s, uint32_t global);
+/* An anonymous constant in tile memory. */
+uint32_t sema_constant_data(Sema *s, PoolId value);
+
+/* sema_stmt.c, sema_call.c */
+void sema_run_comptime_block(Sema *s, const Node *block);
+Operand sema_call(Sema *s, Operand callee, const Node *call_node, const NodeList *args, PoolId want);
+Operand sema_call_values(Sema *s, Operand callee, const Operand *args, uint32_t n, Span at, PoolId want);
+/* The IR function of a function value, compiled now or later; tasks included. */
+IrFuncId sema_func_ir(Sema *s, uint32_t func);
+void sema_compile_pending(Sema *s);
+
+/* ---- builtins ------------------------------------------------------------------------------------ */
+
+/* builtins.def: BUILTIN(name, min args, max args (-1: any), where mask, archs, handler); every
+ * handler has this shape.  The table check (arity, place, architecture) has run before. */
+typedef Operand BuiltinHandler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
+Operand sema_builtin(Sema *s, const Node *call, PoolId want);
+
+/* ---- options and session, driver.c ------------------------------------------------------------------ */
+
+/* (options.c declares the command line; Session holds what the run shares) */
+
+#endif
