@@ -7,9 +7,8 @@
  * product, one sum rounded to odd, and one rounding: a sum rounded to odd keeps the information
  * "not exact" in its last bit, and the final rounding is then right (Boldo and Melquiond,
  * "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd").
- * The 16-bit operations run in f64 too; for f16 and cb16 results equal those of f32 rounded once
- * (f32 has more than twice their precision), for bf16 they are also right among subnormals,
- * where f32 has no bits to spare.
+ * The other 16-bit operations run in f64 and round once too; results are those of f32 rounded
+ * once, whose precision is also enough (Figueroa, "When is double rounding innocuous?").
  *
  * f32 operations are the host's, which IEEE 754 defines to the bit; the build does not contract
  * them and FLT_EVAL_METHOD is checked below. */
