@@ -48,13 +48,36 @@ typedef enum {
   IRE_TERM = 32
 } IrEffects;
 
+/* What the columns of ops.def say; legends there. */
+typedef enum {
+  IROPND_NONE, IROPND_INT2, IROPND_SHIFT, IROPND_WORD1, IROPND_FLOAT2, IROPND_FLOAT1S,
+  IROPND_FSCALE, IROPND_EQUAL, IROPND_ORDER, IROPND_FCOMPARE, IROPND_SELECT, IROPND_TRUNC,
+  IROPND_EXTEND, IROPND_ZEXTEND, IROPND_TOINT, IROPND_TOFLOAT, IROPND_FWIDEN, IROPND_FNARROW,
+  IROPND_BITCAST, IROPND_PTR_I16, IROPND_PTR1, IROPND_PTR_ANY, IROPND_PTR_PTR, IROPND_CALL,
+  IROPND_CALL_PTR, IROPND_DSD_SET, IROPND_DSD1, IROPND_I16_1, IROPND_I16_2, IROPND_BOOL1,
+  IROPND_VEC, IROPND_BR, IROPND_COND_BR, IROPND_RET, IROPND_COUNT
+} IrOperandRule;
+typedef enum { IRRES_EXPLICIT, IRRES_VOID, IRRES_BOOL, IRRES_PTR, IRRES_DSD } IrResultRule;
+
 typedef struct {
   const char *name;
-  unsigned operand_rule;   /* IROPND_*, see verify.c */
-  unsigned result_rule;    /* IRRES_* */
+  IrOperandRule operand_rule;
+  IrResultRule result_rule;
   unsigned effects;        /* IrEffects */
 } IrOpInfo;
 extern const IrOpInfo ir_ops[IR_OP_COUNT];
+static inline bool ir_op_is(IrOp op, unsigned effects)   /* has one of these effects */
+{
+  return op < IR_OP_COUNT && (ir_ops[op].effects & effects) != 0;
+}
+static inline bool ir_op_is_pure(IrOp op)
+{
+  return op < IR_OP_COUNT && (ir_ops[op].effects & ~(unsigned)IRE_COMMUTES) == IRE_PURE;
+}
+bool ir_op_from_name(const char *name, IrOp *op);
+bool ir_type_from_name(const char *name, IrType *type);
+/* Bits of a value's representation: 1 for bool, 0 for void and descriptors. */
+unsigned ir_type_bits(IrType type);
 
 /* ---- instructions ------------------------------------------------------------------------ */
 
@@ -64,7 +87,8 @@ typedef struct { Descriptor desc; IrGlobalId global; } IrDesc;
 
 enum { IR_VIRTUAL_DSR = 0x100 };
 typedef enum { IRV_NONE, IRV_DSD, IRV_DSR, IRV_SCALAR, IRV_POINTER } IrVecOperandKind;
-/* One operand of a vector operation.  DSD: value of type dsd/dsd4.  DSR: file and number
+/* One operand of a vector operation.  With one source it is src1, as in the machine's
+ * VecOperands; what is not there has kind NONE.  DSD: value of type dsd/dsd4.  DSR: file and number
  * (physical, or virtual from IR_VIRTUAL_DSR).  SCALAR: value of the element type.  POINTER
  * (dest only): address of a scalar that receives the (last) result. */
 typedef struct {
@@ -110,7 +134,8 @@ typedef struct {
   uint32_t n_params;
   IrValue *params;
   uint32_t n_insns, cap_insns;
-  IrValue *insns;          /* in order; the last is the terminator */
+  IrValue *insns;          /* in order; the last is the terminator.  A block that has none was
+                            * removed: skip it, nothing branches there */
 } IrBlock;
 
 typedef struct {
@@ -157,7 +182,13 @@ typedef struct {
   IrType type;             /* parameters */
 } IrTileSlot;
 
-typedef struct { IrFuncId func; TaskKind kind; uint8_t id; uint8_t arguments; const char *name; } IrTask;
+typedef struct {
+  IrFuncId func;
+  TaskKind kind;
+  uint8_t id;
+  uint8_t arguments;       /* 16-bit words of the payload, as in ImageTask */
+  const char *name;
+} IrTask;
 typedef struct { DsrFile file; uint8_t number; IrDesc desc; } IrDsrInit;
 typedef struct {
   uint32_t export_index;
@@ -205,7 +236,10 @@ typedef struct {
 /* ---- build.c ------------------------------------------------------------------------------ */
 
 IrModule *ir_module_create(Arena *arena, Arch arch, Fp16Format fp16);
-IrFuncId ir_func_add(IrModule *m, const char *name, IrType result, const IrType *params, uint32_t n);
+/* The function's entry, block 0, and its parameters are made with it: function parameter i is
+ * funcs[f].blocks[0].params[i].  Nothing branches to the entry.  Names are kept, not copied. */
+IrFuncId ir_func_add(IrModule *m, const char *name, IrType result, const IrType *params,
+                     uint32_t n);
 IrGlobalId ir_global_add(IrModule *m, const char *name, uint32_t bytes, uint32_t align);
 IrLocId ir_loc_add(IrModule *m, Span span, IrLocId inlined_at, const char *function);
 
@@ -220,8 +254,10 @@ IrValue ir_func_addr(IrBuilder *b, IrFuncId func);
 IrValue ir_tile_param(IrBuilder *b, uint32_t index);
 IrValue ir_dsd_const(IrBuilder *b, IrDesc desc);
 IrValue ir_alloca(IrBuilder *b, uint32_t bytes, uint32_t align);   /* placed in the entry block */
-IrValue ir_unary(IrBuilder *b, IrOp op, IrType type, IrValue a);      /* conversions, fneg, clz, load */
-IrValue ir_binary(IrBuilder *b, IrOp op, IrType type, IrValue x, IrValue y); /* result type given; comparisons: bool */
+/* conversions, fneg, clz, load; the result's type is given */
+IrValue ir_unary(IrBuilder *b, IrOp op, IrType type, IrValue a);
+/* the result's type is given; of comparisons it is bool */
+IrValue ir_binary(IrBuilder *b, IrOp op, IrType type, IrValue x, IrValue y);
 IrValue ir_select(IrBuilder *b, IrType type, IrValue cond, IrValue x, IrValue y);
 IrValue ir_load(IrBuilder *b, IrType type, IrValue address);
 void ir_store(IrBuilder *b, IrValue address, IrValue value);
@@ -236,7 +272,8 @@ void ir_dsr_set(IrBuilder *b, DsrFile file, uint32_t number, DsrField field, IrV
 IrValue ir_dsr_get(IrBuilder *b, DsrFile file, uint32_t number, DsrField field);
 IrValue ir_vec(IrBuilder *b, const IrVec *vec, const IrValue *args, uint32_t n);
 /* activate, block, unblock, get/set_config, queue_flush, random16, set_prng, counter, assert */
-IrValue ir_machine_op(IrBuilder *b, IrOp op, IrType type, uint32_t aux, uint64_t imm, const IrValue *args, uint32_t n);
+IrValue ir_machine_op(IrBuilder *b, IrOp op, IrType type, uint32_t aux, uint64_t imm,
+                      const IrValue *args, uint32_t n);
 void ir_br(IrBuilder *b, IrBlockId target, const IrValue *args, uint32_t n);
 void ir_cond_br(IrBuilder *b, IrValue cond, IrBlockId yes, const IrValue *yes_args, uint32_t n_yes,
                 IrBlockId no, const IrValue *no_args, uint32_t n_no);
@@ -248,6 +285,10 @@ IrType ir_value_type(const IrModule *m, IrFuncId func, IrValue value);
 
 /* Stable text; read(print(m)) prints the same.  docs/ir.md describes it. */
 void ir_print(const IrModule *m, FILE *out);
+typedef struct {
+  bool locs;               /* the table of locations, and a !N after each instruction */
+} IrPrintOptions;
+void ir_print_with(const IrModule *m, const IrPrintOptions *options, FILE *out);
 /* Parses the text form.  NULL after recording diagnostics. */
 IrModule *ir_read(Arena *arena, SourceMap *sources, FileId file, Diags *diags);
 /* Checks types, dominance, block shapes, ids and rules of ops.def; the first fault as a sentence
@@ -258,7 +299,8 @@ const char *ir_verify(const IrModule *m, Arena *arena);
 
 /* Folding has one home: result bits of a pure operation over constant bits; false if the
  * operation cannot be folded.  Always wraps. */
-bool ir_fold(const IrModule *m, IrOp op, IrType type, IrType operand_type, const uint64_t *args, unsigned n, uint64_t *result);
+bool ir_fold(const IrModule *m, IrOp op, IrType type, IrType operand_type, const uint64_t *args,
+             unsigned n, uint64_t *result);
 
 typedef struct {
   int level;                      /* 0, 1, 2 */
@@ -268,7 +310,7 @@ typedef struct {
 /* The pipeline of the level, one pass a line, in opt/pipeline.c. */
 void ir_optimise(IrModule *m, const IrOptOptions *options);
 
-/* ---- codegen/ ---------------------------------------------------------------------------------- */
+/* ---- codegen/ ------------------------------------------------------------------------------ */
 
 typedef struct {
   int level;
