@@ -322,8 +322,78 @@ void sema_compile_pending(Sema *s);
 typedef Operand BuiltinHandler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
 Operand sema_builtin(Sema *s, const Node *call, PoolId want);
 
-/* ---- options and session, driver.c ------------------------------------------------------------------ */
+/* The machine-facing half needs these of the core:
+ *   value_on_tile   a value with its symbolic parts replaced by what they are on the tile of
+ *                   s->tile (by tile_env_param), nothing recorded; poison if that is an error
+ *   sema_member     base.name as an rvalue or lvalue (also @field)
+ * A run-time range (@range with run-time bounds) is an OPR_MEMORY of PK_RANGE_TYPE whose memory
+ * holds start, stop and step one after the other, each of the element type. */
+PoolId value_on_tile(Sema *s, PoolId value);
+Operand sema_member(Sema *s, Operand base, StrId name, Span span);
 
-/* (options.c declares the command line; Session holds what the run shares) */
+/* sema_dsd.c: |i|{n} -> a[i], as a value of the anonymous struct type
+ * .{ .base_address, .offset, .stride = .{..}, .extent = .{..} }. */
+Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want);
+
+/* ---- tile_class.c ------------------------------------------------------------------------------ */
+
+/* What parameter `index` (u.symbolic.index of SYM_PARAM) is on the tile that is analysed. */
+PoolId tile_env_param(Sema *s, uint32_t index);
+/* Smallest and largest value of an integer parameter over all tiles that it is symbolic for;
+ * false for other types. */
+bool tile_env_range(Sema *s, uint32_t index, int64_t *least, int64_t *most);
+/* Adds to the trace: the analysis relied on `symbolic` being `outcome`. */
+void tile_env_record(Sema *s, PoolId symbolic, PoolId outcome);
+/* The tile parameter (ir_tile_param) that holds `symbolic` (of a scalar run-time type) at run
+ * time; the same value gets the same number. */
+uint32_t tile_env_run_time_word(Sema *s, PoolId symbolic);
+/* Initial data of a global differs by tile: `symbolic` stands at byte `offset`. */
+void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId symbolic);
+
+/* ---- options.c: the command line ------------------------------------------------------------------ */
+
+typedef enum {
+  EMIT_NONE, EMIT_TOKENS, EMIT_AST, EMIT_IR, EMIT_ASM, EMIT_LAYOUT, EMIT_MAP
+} EmitKind;
+typedef struct { const char *name, *value; Span span; } OptionBinding;   /* of NAME:VALUE */
+typedef struct {
+  const char *input, *output;
+  Arch arch;
+  Fp16Format fp16;
+  EmitKind emit;
+  int opt_level;
+  DiagFormat diag_format;
+  bool werror, time_report, verbose;
+  bool memcpy;
+  uint32_t fabric_width, fabric_height;      /* 0: the rectangle */
+  uint32_t offset_x, offset_y, channels, west_buf, east_buf;
+  uint32_t max_inlined_iterations, comptime_depth_limit;
+  unsigned sdk;                              /* as Image.sdk */
+  OptionBinding *params, *colors;            /* stb_ds arrays */
+  const char **import_paths;                 /* stb_ds array */
+} Options;
+
+/* ---- driver.c: the session ------------------------------------------------------------------------- */
+
+struct Session {
+  Arena *arena;
+  StrTable *names;
+  SourceMap *sources;
+  Diags *diags;
+  Pool *pool;
+  const Options *options;
+  LayoutResult *layout;      /* finished layout, for the programs' analysis */
+  void *files;               /* files read so far: driver.c */
+};
+/* The parsed file that `path` means in an import from `importer` (NULL: as on the command line):
+ * absolute; "<lib>"; else beside the importing file, the main file, then the import paths.  Each
+ * file is read and parsed once.  NULL after reporting at `at`. */
+const Ast *session_import(Session *session, const char *path, const Ast *importer, Span at);
+/* A fresh evaluation; everything it makes lives in `arena`. */
+Sema *sema_create(Session *session, Arena *arena, Where where);
+void sema_destroy(Sema *s);    /* its stb_ds arrays */
+
+#define DIAG_DEF "frontend/diag.def"
+#include "ir/base/diag_rows.h"
 
 #endif
