@@ -281,6 +281,14 @@ void ir_ret(IrBuilder *b, IrValue value);   /* IR_NO_VALUE: nothing */
 void ir_trap(IrBuilder *b, uint64_t number);
 IrType ir_value_type(const IrModule *m, IrFuncId func, IrValue value);
 
+/* Words of the text form that stand for numbers, by list: rows of text.def. */
+typedef enum {
+  IRW_desc_kind, IRW_desc_flag, IRW_action, IRW_id_kind, IRW_task_kind, IRW_priority, IRW_simd,
+  IRW_dsr_file, IRW_vec_operand, IRW_direction
+} IrWordList;
+const char *ir_word(IrWordList list, unsigned number);   /* NULL: no such row */
+bool ir_word_number(IrWordList list, const char *word, unsigned *number);
+
 /* ---- print.c, read.c, verify.c -------------------------------------------------------------- */
 
 /* Stable text; read(print(m)) prints the same.  docs/ir.md describes it. */

@@ -83,3 +83,32 @@ bool ir_op_from_name(const char *name, IrOp *op)
     }
   return false;
 }
+
+/* ---- words of the text form -------------------------------------------------------------- */
+
+static const struct {
+  IrWordList list;
+  unsigned number;
+  const char *word;
+} words[] = {
+#define IR_WORD(list, enumerator, word) {IRW_##list, enumerator, #word},
+#include "ir/text.def"
+};
+
+const char *ir_word(IrWordList list, unsigned number)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(words); i++)
+    if (words[i].list == list && words[i].number == number)
+      return words[i].word;
+  return NULL;
+}
+
+bool ir_word_number(IrWordList list, const char *word, unsigned *number)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(words); i++)
+    if (words[i].list == list && strcmp(words[i].word, word) == 0) {
+      *number = words[i].number;
+      return true;
+    }
+  return false;
+}
