@@ -20,9 +20,11 @@ enum {
   MAX_SWITCH_COMMANDS = 8,
   MAX_FILTERS = 6,
   MAX_DSRS = 16,
+  MAX_XDSRS = 8,
   MAX_MICROTHREADS = 8,
   GPR_COUNT = 16,
   PE_MEM_BYTES = 49152,
+  COUNTER_WORDS = 9,    /* words that stctr reads: TSC_COUNTER, then PERF_COUNTER */
   /* Sizes of arrays; machine.c asserts at compile time that no column of machine.def exceeds
    * them, and that they are reached. */
 };
@@ -47,6 +49,9 @@ static inline PortMask port_bit(Port p) { return (PortMask)(1u << p); }
 typedef enum { TASK_NONE, TASK_DATA, TASK_LOCAL, TASK_CONTROL } TaskKind;
 /* What a block/unblock/activate names.  A color (wse2) is a data task id of the same number. */
 typedef enum { ID_TASK, ID_INPUT_QUEUE, ID_MICROTHREAD, ID_KIND_COUNT } IdKind;
+const char *task_kind_name(TaskKind kind);
+const char *id_kind_name(IdKind kind);
+unsigned id_kind_limit(IdKind kind);   /* ids of the kind are less */
 
 typedef enum {
 #define CONFIG_REG(name, address, count, access, source) CFG_##name = address,
@@ -67,6 +72,7 @@ typedef struct { SwitchCommand command; bool ce_ignore; } ControlCommand;
 ControlCommand control_command(uint32_t payload, unsigned slot);
 uint32_t control_with_command(uint32_t payload, unsigned slot, ControlCommand command);
 unsigned control_entry(uint32_t payload);
+uint32_t control_with_entry(uint32_t payload, unsigned entry);
 /* All commands one slot down; NOP with ce-ignore enters slot 7. */
 uint32_t control_pop(uint32_t payload);
 
@@ -134,6 +140,11 @@ typedef struct {
   uint8_t scalar;    /* register: factor of fmac*, exponent of fscale* */
   uint8_t index;     /* register: value for descriptors with DESC_F_INDEX */
 } VecOperands;
+typedef enum { VSLOT_DEST, VSLOT_SRC0, VSLOT_SRC1, VSLOT_SCALAR } VecSlot;
+/* Element bytes of an operand: a register operand of 4 is the even register of a pair.  The
+ * mixed operations take an f32 accumulator as src0: fmachs always, faddhs when it folds (dest
+ * and src0 in a register). */
+unsigned vec_operand_bytes(const VecOperands *vec, VecSlot slot);
 
 /* Fields that dsrset/dsrget name.  BASE_ADD adds (bytes) to the base. */
 typedef enum {
@@ -142,6 +153,7 @@ typedef enum {
   DSRF_COUNT
 } DsrField;
 const char *dsr_field_name(DsrField field);
+const char *dsr_file_name(DsrFile file);
 
 typedef struct {
   Opcode op;
@@ -165,7 +177,15 @@ extern const InsnInfo insn_info[OP_COUNT];
 const char *insn_format_name(InsnFormat format);
 const char *cost_class_name(CostClass cost);
 unsigned insn_words(Opcode op);
-/* Encodes into words[0..2] and returns how many (1 to 3). */
+/* Is operand 0 (a), 1 (b) or 2 (c) an even pair of registers?  The semantics column says so by
+ * naming it da, db or dc. */
+bool insn_is_pair(Opcode op, unsigned operand);
+bool insn_equal(const Insn *x, const Insn *y);
+/* Where a jump, branch or call with a fixed target goes. */
+bool insn_target(const Insn *insn, uint32_t *target);
+/* Encodes into words[0..2] and returns how many (1 to 3).  16-bit immediates are patterns
+ * (0..0xffff, so cast negative ones to uint16_t); fields that the format does not use must be
+ * zero.  An instruction that cannot be decoded to the same again is an internal error. */
 unsigned insn_encode(const Insn *insn, uint16_t words[3]);
 /* Decodes the instruction at words; `available` words may be read.  Returns its length, or 0
  * with *reason set when the words are no valid instruction (every field is checked). */
@@ -184,10 +204,23 @@ void insn_print(const Insn *insn, char *text, size_t size);
  *     a stride is the delta applied when that loop steps, after the inner loops have wrapped
  *   circular buffer: 1 current address  2 length  3 stride  4 first address  5 elements in it
  *   fabric: 1 queue (3:0) | color (12:8)  2 length  3 done action  4 on-control action
- *     5 control-transform and zero bits, priority (1:0 of the high byte), SIMD mode (5:4), ut (11:8 with bit 15 = given)
+ *     5 priority (1:0), 2 priority given, SIMD mode (5:4), ut (11:8), 15 ut given
  *   FIFO: 1 address of the FIFO's state block  2 length (0: the other operands decide)
- * The exact bits are the enums below. */
-typedef enum { DESC_NONE, DESC_MEM1D, DESC_MEM4D, DESC_CIRC, DESC_FABIN, DESC_FABOUT, DESC_FIFO, DESC_KIND_COUNT } DescKind;
+ * Words and bits that a kind does not use are zero.  The exact bits are the enums below. */
+typedef enum {
+  DESC_NONE, DESC_MEM1D, DESC_MEM4D, DESC_CIRC, DESC_FABIN, DESC_FABOUT, DESC_FIFO, DESC_KIND_COUNT
+} DescKind;
+const char *descriptor_kind_name(DescKind kind);
+unsigned descriptor_words(DescKind kind);
+/* Words and bits of fabric descriptors. */
+enum {
+  DESC_W_QUEUE = 1, DESC_W_LENGTH = 2, DESC_W_DONE = 3, DESC_W_ON_CONTROL = 4, DESC_W_MODES = 5,
+  DESC_QUEUE_MASK = 0xf, DESC_COLOR_SHIFT = 8, DESC_COLOR_MASK = 0x1f, DESC_QUEUE_UNUSED = 0xe0f0,
+  DESC_M_PRIORITY_MASK = 3, DESC_M_PRIORITY_GIVEN = 1 << 2,
+  DESC_M_SIMD_SHIFT = 4, DESC_M_SIMD_MASK = 3,
+  DESC_M_UT_SHIFT = 8, DESC_M_UT_MASK = 0xf, DESC_M_UT_GIVEN = 1 << 15,
+  DESC_M_UNUSED = 0x70c8,
+};
 enum {
   DESC_F_ASYNC = 1 << 4,
   DESC_F_INDEX = 1 << 5,          /* wavelet_index_offset */
@@ -212,7 +245,7 @@ typedef struct {
   DescKind kind;
   uint16_t flags;               /* DESC_F_* */
   uint16_t base;                /* byte address; FIFO: its state block */
-  uint16_t length;              /* elements; mem4d: length[0] is the innermost */
+  uint16_t length;              /* elements; mem4d: 0, see lengths */
   int16_t stride;               /* mem1d, circular */
   uint16_t lengths[4];          /* mem4d, innermost first; unused dimensions are 1 */
   int16_t strides[4];
@@ -225,10 +258,12 @@ typedef struct {
   bool ut_given;
   uint8_t ut;
 } Descriptor;
-/* Number of words written: descriptor_bytes or descriptor4_bytes over 2. */
+/* Number of words written: descriptor_bytes or descriptor4_bytes over 2.  A descriptor with a
+ * field out of range, or set although its kind has no such field, is an internal error. */
 unsigned descriptor_encode(const Descriptor *desc, uint16_t words[12]);
 /* False when the words are no valid descriptor. */
 bool descriptor_decode(const uint16_t *words, size_t available, Descriptor *desc);
+bool descriptor_equal(const Descriptor *a, const Descriptor *b);
 void descriptor_print(const Descriptor *desc, char *text, size_t size);
 
 /* FIFO state block in tile memory (ours), words: 0 first address  1 capacity (elements)

@@ -1,0 +1,165 @@
+/* The machine's tables as data, and the few functions that read single facts out of them. */
+#include "ir/machine/machine.h"
+
+#include <string.h>
+
+/* ---- architectures -------------------------------------------------------------------- */
+
+#define VALUES(...) {__VA_ARGS__}
+
+static const Machine machines[ARCH_COUNT] = {
+  [ARCH_WSE2] = {
+    .name = "wse2",
+#define MACHINE(field, wse2, wse3, source) .field = wse2,
+#define MACHINE_LIST(field, count, wse2, wse3, source) .field = VALUES wse2,
+#define MACHINE_MASK(field, wse2, wse3, source) .field = wse2,
+#include "ir/machine/machine.def"
+  },
+  [ARCH_WSE3] = {
+    .name = "wse3",
+#define MACHINE(field, wse2, wse3, source) .field = wse3,
+#define MACHINE_LIST(field, count, wse2, wse3, source) .field = VALUES wse3,
+#define MACHINE_MASK(field, wse2, wse3, source) .field = wse3,
+#include "ir/machine/machine.def"
+  },
+};
+
+/* The table's cells as constants, so that array sizes can be checked against them. */
+enum {
+#define MACHINE(field, wse2, wse3, source) WSE2_##field = wse2, WSE3_##field = wse3,
+#define MACHINE_LIST(field, count, wse2, wse3, source) COUNT_##field = count,
+#define MACHINE_MASK(field, wse2, wse3, source)
+#include "ir/machine/machine.def"
+};
+
+#define LARGEST(field) \
+  ((int)WSE2_##field > (int)WSE3_##field ? (int)WSE2_##field : (int)WSE3_##field)
+#define ASSERT_SIZE(constant, field) \
+  _Static_assert((int)(constant) == LARGEST(field), #constant " is not the largest " #field)
+
+ASSERT_SIZE(MAX_COLORS, colors);
+ASSERT_SIZE(MAX_QUEUES, input_queues);
+ASSERT_SIZE(MAX_QUEUES, output_queues);
+ASSERT_SIZE(MAX_TASK_IDS, task_ids);
+ASSERT_SIZE(MAX_SWITCH_POSITIONS, switch_positions);
+ASSERT_SIZE(MAX_SWITCH_COMMANDS, switch_commands);
+ASSERT_SIZE(MAX_FILTERS, filters);
+ASSERT_SIZE(MAX_DSRS, dsrs_per_file);
+ASSERT_SIZE(MAX_XDSRS, xdsrs);
+ASSERT_SIZE(MAX_MICROTHREADS, microthreads);
+ASSERT_SIZE(GPR_COUNT, gpr_count);
+ASSERT_SIZE(PE_MEM_BYTES, pe_mem_bytes);
+_Static_assert((int)COUNT_input_queue_depth == (int)MAX_QUEUES, "one depth for each queue");
+_Static_assert((int)COUNT_output_queue_depth == (int)MAX_QUEUES, "one depth for each queue");
+_Static_assert((int)WSE2_word_bytes == 2 && (int)WSE3_word_bytes == 2, "code is uint16_t");
+
+const Machine *machine_get(Arch arch)
+{
+  if ((unsigned)arch >= ARCH_COUNT)
+    ICE("no architecture %d", (int)arch);
+  return &machines[arch];
+}
+
+bool arch_from_name(const char *name, Arch *arch)
+{
+  for (unsigned i = 0; i < ARCH_COUNT; i++) {
+    if (strcmp(name, machines[i].name) == 0) {
+      *arch = (Arch)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+const char *port_name(Port port)
+{
+  static const char *const names[PORT_COUNT] = {"NORTH", "SOUTH", "EAST", "WEST", "RAMP"};
+  return (unsigned)port < PORT_COUNT ? names[port] : "?";
+}
+
+const char *task_kind_name(TaskKind kind)
+{
+  static const char *const names[] = {"none", "data", "local", "control"};
+  return (unsigned)kind < ARRAY_COUNT(names) ? names[kind] : "?";
+}
+
+/* ---- configuration registers ------------------------------------------------------------ */
+
+enum { ACCESS_R = CONFIG_READ, ACCESS_W = CONFIG_WRITE, ACCESS_RW = CONFIG_READ | CONFIG_WRITE };
+
+const ConfigRegInfo config_regs[] = {
+#define CONFIG_REG(name, address, count, access, source) \
+  {#name, address, count, ACCESS_##access, source},
+#include "ir/machine/config_regs.def"
+};
+const size_t config_reg_count = ARRAY_COUNT(config_regs);
+
+enum {
+#define CONFIG_REG(name, address, count, access, source) REG_WORDS_##name = count,
+#include "ir/machine/config_regs.def"
+};
+_Static_assert((int)COUNTER_WORDS == (int)REG_WORDS_TSC_COUNTER + (int)REG_WORDS_PERF_COUNTER,
+               "stctr reaches each word of the counters");
+
+const ConfigRegInfo *config_reg_at(uint16_t address)
+{
+  for (size_t i = 0; i < config_reg_count; i++) {
+    const ConfigRegInfo *reg = &config_regs[i];
+    if (address >= reg->address && (unsigned)(address - reg->address) < reg->count)
+      return reg;
+  }
+  return NULL;
+}
+
+/* ---- control payloads --------------------------------------------------------------------- */
+
+enum { ENTRY_SHIFT = 16, ENTRY_MASK = 0x3f, COMMAND_MASK = 3 };
+
+/* Where a slot's command and its ce-ignore bit stand in the payload: slots 0 and 1 above the
+ * entry point, slot 2 split over both ends, the others from the low end. */
+typedef struct { uint8_t command, ignore; } SlotBits;
+static const SlotBits slot_bits[MAX_SWITCH_COMMANDS] = {
+  {22, 24}, {25, 27}, {28, 0}, {1, 3}, {4, 6}, {7, 9}, {10, 12}, {13, 15},
+};
+
+ControlCommand control_command(uint32_t payload, unsigned slot)
+{
+  if (slot >= MAX_SWITCH_COMMANDS)
+    ICE("no command slot %u", slot);
+  SlotBits bits = slot_bits[slot];
+  return (ControlCommand){
+    .command = (SwitchCommand)(payload >> bits.command & COMMAND_MASK),
+    .ce_ignore = payload >> bits.ignore & 1,
+  };
+}
+
+uint32_t control_with_command(uint32_t payload, unsigned slot, ControlCommand command)
+{
+  if (slot >= MAX_SWITCH_COMMANDS || (unsigned)command.command > CMD_TEARDOWN)
+    ICE("no command slot %u or command %d", slot, (int)command.command);
+  SlotBits bits = slot_bits[slot];
+  payload &= ~((uint32_t)COMMAND_MASK << bits.command | 1u << bits.ignore);
+  return payload | (uint32_t)command.command << bits.command |
+         (uint32_t)command.ce_ignore << bits.ignore;
+}
+
+unsigned control_entry(uint32_t payload)
+{
+  return payload >> ENTRY_SHIFT & ENTRY_MASK;
+}
+
+uint32_t control_with_entry(uint32_t payload, unsigned entry)
+{
+  if (entry > ENTRY_MASK)
+    ICE("no control entry %u", entry);
+  return (payload & ~((uint32_t)ENTRY_MASK << ENTRY_SHIFT)) | (uint32_t)entry << ENTRY_SHIFT;
+}
+
+uint32_t control_pop(uint32_t payload)
+{
+  uint32_t popped = payload;
+  for (unsigned slot = 0; slot + 1 < MAX_SWITCH_COMMANDS; slot++)
+    popped = control_with_command(popped, slot, control_command(payload, slot + 1));
+  ControlCommand last = {.command = CMD_NOP, .ce_ignore = true};
+  return control_with_command(popped, MAX_SWITCH_COMMANDS - 1, last);
+}
