@@ -1,0 +1,130 @@
+/* libwse: the emulator as a library.
+ *
+ * One handle is one loaded program on one emulated fabric.  A handle belongs to one thread at a
+ * time; there is no global state.  Every failure is a returned code plus a message in the
+ * handle's error.  Coordinates are relative to the program's rectangle, (0, 0) is the north-west
+ * tile, x grows east, y south.
+ *
+ * Operations on a handle are carried out in the order they were submitted.  With `task` NULL a
+ * call returns when its work is done; else it returns at once, and the buffer must stay until
+ * wse_wait has returned for the task.
+ */
+#ifndef WSE_H
+#define WSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct WseProgram WseProgram;
+
+/* The values 1 to 4 are also the exit codes of wse-emu. */
+typedef enum {
+  WSE_OK = 0,
+  WSE_USAGE = 1,        /* wrong argument, unknown symbol, unreadable image */
+  WSE_FAULT = 2,        /* the program did something wrong: hazard, assertion, memory */
+  WSE_DEADLOCK = 3,     /* nothing can happen any more, but something waits */
+  WSE_CYCLE_LIMIT = 4
+} WseStatus;
+
+typedef struct {
+  WseStatus status;
+  const char *message;  /* one or more lines, the report of the emulator included */
+  uint64_t cycle;       /* where known */
+  int32_t x, y;         /* tile, or -1 */
+} WseError;
+
+typedef enum { WSE_ENGINE_FAST, WSE_ENGINE_REFERENCE } WseEngine;
+typedef enum { WSE_CHECK_OFF, WSE_CHECK_WARN, WSE_CHECK_ERROR } WseCheck;
+
+/* Zero-initialise, then set what differs from the defaults. */
+typedef struct {
+  WseEngine engine;
+  uint32_t threads;            /* 0: 1 */
+  uint64_t max_cycles;         /* 0: 1,000,000,000 */
+  WseCheck check;              /* WSE_CHECK_OFF is 0: set WSE_CHECK_ERROR for the default of wse-emu */
+  const char *trace_kinds;     /* "task,wavelet"; NULL: no trace */
+  const char *trace_file;      /* NULL: standard output */
+  const char *sim_log;         /* where device prints go; NULL: nowhere */
+} WseOptions;
+
+/* Loads and validates an image or an output directory of cslc.  On failure *program is still a
+ * handle (or NULL without memory) that only wse_error and wse_close accept. */
+WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **program);
+void wse_close(WseProgram *program);
+/* The last failure on this handle; status WSE_OK if there was none. */
+const WseError *wse_error(const WseProgram *program);
+
+typedef struct {
+  uint32_t width, height;              /* rectangle */
+  uint32_t fabric_width, fabric_height;
+  uint32_t offset_x, offset_y;         /* of the rectangle in the fabric */
+  const char *arch;                    /* "wse2" */
+  bool has_memcpy;
+} WseGeometry;
+WseStatus wse_geometry(WseProgram *program, WseGeometry *geometry);
+
+typedef struct {
+  uint32_t id;
+  const char *name;
+  const char *type;            /* as CSL prints it */
+  bool is_function;
+  bool is_mutable;
+  uint8_t element_bytes;       /* data: 2 or 4 (1 for bool) */
+  char element_class;          /* data: 'i' 'u' 'f' 'b' */
+  uint16_t extent;             /* data: elements, 0 if unknown */
+  uint8_t n_params;            /* functions */
+  const uint8_t *param_bytes;
+  const char *param_class;     /* n_params characters of 'i' 'u' 'f' 'b' */
+} WseSymbol;
+/* An exported name.  WSE_USAGE with a message that suggests near names if there is none. */
+WseStatus wse_symbol(WseProgram *program, const char *name, WseSymbol *symbol);
+uint32_t wse_symbol_count(const WseProgram *program);
+WseStatus wse_symbol_at(WseProgram *program, uint32_t id, WseSymbol *symbol);
+
+typedef uint64_t WseTask;      /* 0 is no task */
+
+/* A transfer between the host and the tiles of a region.  One 32-bit word a element, a 16-bit
+ * element in the low half; order: rows of tiles, then tiles, then elements. */
+typedef struct {
+  uint32_t target;             /* symbol id, or color number if streaming */
+  bool streaming;
+  bool is_16bit;               /* elements of 16 bits in the tile's memory */
+  uint32_t x, y, width, height;
+  uint32_t x_step, y_step;     /* every x_step-th tile; 0 is 1 */
+  uint32_t elements;           /* of each tile */
+} WseTransfer;
+/* Number of words of a transfer's buffer. */
+size_t wse_transfer_words(const WseTransfer *transfer);
+WseStatus wse_h2d(WseProgram *program, const WseTransfer *transfer, const uint32_t *words, WseTask *task);
+WseStatus wse_d2h(WseProgram *program, const WseTransfer *transfer, uint32_t *words, WseTask *task);
+
+/* Calls an exported function on every tile that exports it; one 32-bit word an argument. */
+WseStatus wse_launch(WseProgram *program, uint32_t function, const uint32_t *args, uint32_t n_args, WseTask *task);
+
+/* Runs until the fabric is quiet, or for at most `cycles` more cycles (0: no limit here). */
+WseStatus wse_run(WseProgram *program, uint64_t cycles);
+WseStatus wse_wait(WseProgram *program, WseTask task);
+bool wse_is_done(const WseProgram *program, WseTask task);
+/* Carries out all that was submitted and runs until the fabric is quiet. */
+WseStatus wse_finish(WseProgram *program);
+
+uint64_t wse_cycle(const WseProgram *program);
+/* Statistics as JSON text (keys as for wse-emu --stats); valid until the next call. */
+const char *wse_statistics(WseProgram *program);
+
+/* Raw bytes of any symbol of a tile's program, exported or not, at zero cycles. */
+WseStatus wse_read_symbol(WseProgram *program, uint32_t x, uint32_t y, const char *name,
+                          void *bytes, size_t capacity, size_t *size);
+
+const char *wse_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
