@@ -142,9 +142,18 @@ typedef struct {
   uint64_t u;
 } DiagArg;
 
-static inline DiagArg diag_arg_text(const char *s) { return (DiagArg){.kind = DIAG_ARG_TEXT, .text = s}; }
-static inline DiagArg diag_arg_int(int64_t i) { return (DiagArg){.kind = DIAG_ARG_INT, .i = i}; }
-static inline DiagArg diag_arg_uint(uint64_t u) { return (DiagArg){.kind = DIAG_ARG_UINT, .u = u}; }
+static inline DiagArg diag_arg_text(const char *s)
+{
+  return (DiagArg){.kind = DIAG_ARG_TEXT, .text = s};
+}
+static inline DiagArg diag_arg_int(int64_t i)
+{
+  return (DiagArg){.kind = DIAG_ARG_INT, .i = i};
+}
+static inline DiagArg diag_arg_uint(uint64_t u)
+{
+  return (DiagArg){.kind = DIAG_ARG_UINT, .u = u};
+}
 
 typedef enum { DIAG_FORMAT_TEXT, DIAG_FORMAT_JSON } DiagFormat;
 

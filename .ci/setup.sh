@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that building and testing need, and nothing when all are there.
+set -eu
+
+packages=(
+  cmake ninja-build gcc clang libclang-rt-14-dev bison flex
+  libgmp-dev libjansson-dev uthash-dev libstb-dev zlib1g-dev libcmocka-dev
+  python3-numpy python3-scipy python3-pytest python3-pytest-xdist python3-hypothesis
+  python3-matplotlib
+)
+
+is_installed() {
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing=()
+for package in "${packages[@]}"; do
+  is_installed "$package" || missing+=("$package")
+done
+[ "${#missing[@]}" -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || {
+    echo "setup: not root and no sudo; please install: ${missing[*]}" >&2
+    exit 1
+  }
+  as_root=(sudo)
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+echo "setup: installing ${missing[*]}" >&2
+apt() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y "$@" </dev/null >"$log" 2>&1 || {
+    cat "$log" >&2
+    echo "setup: apt-get $1 failed" >&2
+    exit 1
+  }
+}
+apt update
+apt install --no-install-recommends "${missing[@]}"

@@ -1,0 +1,72 @@
+"""Imported by claims written in Python: builds the programs and has the checks.
+
+`harness` is tests/harness.py.  An exception that escapes a claim is a FAIL.
+"""
+import atexit
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
+
+
+def build():
+    """Builds the release preset unless WSE_BIN says where the programs are."""
+    if os.environ.get("WSE_BIN"):
+        return
+    for command in ([".ci/setup.sh"], ["cmake", "--preset", "release"],
+                    ["cmake", "--build", "--preset", "release"]):
+        done = subprocess.run(command, cwd=harness.ROOT, stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode:
+            print(done.stdout[-4000:])
+            sys.exit("FAIL")
+
+
+class Claims:
+    """Checks with their values and bounds; finish() prints PASS or FAIL and exits."""
+
+    def __init__(self):
+        self.held = self.missed = 0
+        self.scratch = Path(tempfile.mkdtemp(prefix="claim-"))
+        atexit.register(shutil.rmtree, self.scratch, ignore_errors=True)
+        sys.excepthook = self._failed
+        build()
+
+    def _failed(self, kind, value, trace):
+        traceback.print_exception(kind, value, trace, file=sys.stdout)
+        print("FAIL", flush=True)
+
+    def check(self, name, value, bound, holds, unit=""):
+        """bound is a text; holds says whether the value keeps it."""
+        shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+        print(f"{name}: value {shown}{unit and ' ' + unit}, bound {bound}{unit and ' ' + unit}",
+              flush=True)
+        if holds:
+            self.held += 1
+        else:
+            print("  outside its bound", flush=True)
+            self.missed += 1
+        return bool(holds)
+
+    def at_most(self, name, value, bound, unit=""):
+        return self.check(name, value, f"<= {bound}", value <= bound, unit)
+
+    def at_least(self, name, value, bound, unit=""):
+        return self.check(name, value, f">= {bound}", value >= bound, unit)
+
+    def equals(self, name, value, bound, unit=""):
+        return self.check(name, value, f"= {bound}", value == bound, unit)
+
+    def within(self, name, value, low, high, unit=""):
+        return self.check(name, value, f"{low} to {high}", low <= value <= high, unit)
+
+    def finish(self):
+        good = self.held > 0 and self.missed == 0
+        print("PASS" if good else "FAIL", flush=True)
+        sys.exit(0 if good else 1)

@@ -1,0 +1,120 @@
+"""Runs the built programs for the tests.
+
+    import harness
+    harness.compile("samples/gemv/layout.csl", tmp_path / "o.bin", params={"P": 4})
+    run = harness.emu(tmp_path / "o.bin", f"--stats={tmp_path}/s.json")
+    cycles = harness.stats(tmp_path / "s.json")["cycles"]
+
+Every call has a time limit and, unless told otherwise, expects exit code 0: a failure shows the
+command line and what the program wrote.  The programs are those of build/release; the environment
+variable WSE_BIN names another folder, pytest's --debug-build takes build/debug.
+"""
+import json
+import os
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+
+ROOT = Path(__file__).resolve().parent.parent
+GOLDEN = ROOT / "tests" / "golden"
+SAMPLES = ROOT / "samples"
+
+_build = "release"
+
+
+def use_build(name):
+    global _build
+    _build = name
+
+
+def bin_dir():
+    return Path(os.environ.get("WSE_BIN") or ROOT / "build" / _build / "bin")
+
+
+def tool(name):
+    path = bin_dir() / name
+    assert path.exists(), f"{path} is not built: cmake --build --preset {_build}"
+    return str(path)
+
+
+@dataclass
+class Ran:
+    """What a program did: exit code, stdout, stderr."""
+    code: int
+    out: str
+    err: str
+
+
+def run(args, expect=0, timeout=120, cwd=None, env=None):
+    """Runs a command.  expect: the exit code it must have, or None for any.  A death by signal or
+    a sanitizer's report is never accepted."""
+    args = [str(a) for a in args]
+    shown = shlex.join(args)
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:exitcode=99",
+                   "UBSAN_OPTIONS": "print_stacktrace=1", **(env or {})}
+    try:
+        done = subprocess.run(args, cwd=cwd, env=environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=timeout)
+    except subprocess.TimeoutExpired as late:
+        err = (late.stderr or b"").decode(errors="replace")
+        raise AssertionError(f"still running after {timeout} s: {shown}\n{err[-4000:]}") from None
+    ran = Ran(done.returncode, done.stdout.decode(errors="replace"),
+              done.stderr.decode(errors="replace"))
+    crashed = ran.code < 0 or ran.code == 99 or "runtime error:" in ran.err
+    if crashed or (expect is not None and ran.code != expect):
+        raise AssertionError(f"exit code {ran.code}, expected {expect}: {shown}\n"
+                             f"{ran.out[-4000:]}{ran.err[-8000:]}")
+    return ran
+
+
+def cslc(*args, **options):
+    return run([tool("cslc"), *args], **options)
+
+
+def emu(*args, **options):
+    return run([tool("wse-emu"), *args], **options)
+
+
+def compile(source, output, *args, params=None, **options):
+    """Compiles a layout; params is a dictionary for --params."""
+    if params:
+        args += ("--params=" + ",".join(f"{k}:{v}" for k, v in params.items()),)
+    source = Path(source)
+    return cslc(source if source.is_absolute() else ROOT / source, "-o", output, *args, **options)
+
+
+def load_npy(path):
+    return numpy.load(path, allow_pickle=False)
+
+
+def save_npy(path, array):
+    numpy.save(path, numpy.ascontiguousarray(array), allow_pickle=False)
+    return path
+
+
+def stats(path):
+    return json.loads(Path(path).read_text())
+
+
+def values(text, symbol):
+    """Parses --print output, `SYM@X,Y: v v v` a line, into {(x, y): [floats]}."""
+    tiles = {}
+    for line in text.splitlines():
+        head, colon, rest = line.partition(":")
+        if colon and head.startswith(symbol + "@"):
+            x, y = head[len(symbol) + 1:].split(",")
+            tiles[int(x), int(y)] = [float(v) for v in rest.split()]
+    return tiles
+
+
+def diagnostics(stderr):
+    """The diagnostics of --diag-format=json, notes included, as a flat list of dictionaries."""
+    found = []
+    for line in stderr.splitlines():
+        if line.startswith("{"):
+            head = json.loads(line)
+            found += [head, *head["notes"]]
+    return found
