@@ -70,7 +70,8 @@ typedef enum {
   PK_AGGREGATE,          /* arrays (row-major), structs, tuples: one id an element */
   PK_FUNC,               /* a function or task instance */
   PK_MODULE,             /* a module instance */
-  PK_POINTER,            /* address of a global (or of a part), or a comptime cell, or an integer */
+  PK_POINTER,            /* address of a global (or of a part), or a comptime cell, or an integer;
+                          * a pointer to a function is a PK_FUNC of pointer type */
   PK_RANGE, PK_DSD, PK_DSR, PK_FIFO,
   PK_SYMBOLIC            /* depends on this tile's parameters and has not been forced */
 } PoolKind;
@@ -87,8 +88,7 @@ typedef enum {
 } SymKind;
 
 /* What an id stands for, by value in and out; pointers are borrowed on the way in (copied) and
- * owned by the pool on the way out (valid until the next pool_get only for `elems`/`fields`:
- * copy what is kept). */
+ * owned by the pool on the way out (they stay valid as long as the pool). */
 typedef struct {
   PoolKind kind;
   PoolId type;           /* values: their type */
@@ -147,6 +147,7 @@ PoolId pool_field(const Pool *pool, PoolId value, StrId name);
 bool type_is_int(const Pool *pool, PoolId type);            /* iN, uN, comptime_int */
 bool type_is_float(const Pool *pool, PoolId type);          /* f16, bf16, cb16, f32, comptime_float */
 bool type_is_numeric(const Pool *pool, PoolId type);
+bool type_is_float16(PoolId type);                          /* f16, bf16, cb16 */
 bool type_is_id(PoolId type);                               /* color, queues, task ids, ut_id */
 bool type_is_dsd(PoolId type);
 bool type_is_dsr(PoolId type);
@@ -211,8 +212,19 @@ typedef struct {
   PoolId init;                  /* frozen initial value or POOL_NONE */
 } Global;
 
-/* A comptime variable: scalar leaves of its (flattened) type. */
-typedef struct { PoolId type; uint32_t n; PoolId *leaves; bool is_const; } Cell;
+/* A comptime variable: n scalar leaves of its (flattened) type, at Sema.leaves[first].  Cells are
+ * a stack; `serial` tells a pointer whether its cell is still the one it pointed to. */
+typedef struct {
+  PoolId type;
+  uint32_t first, n;
+  uint32_t serial;
+  uint32_t depth;          /* number of run-time conditions around the declaration */
+  bool is_const;
+} Cell;
+
+/* A range with a bound that is known at run time only; operands of that kind hold its index in
+ * Operand.cell. */
+typedef struct RuntimeRange RuntimeRange;
 
 /* What an expression came to. */
 typedef enum {
@@ -227,12 +239,14 @@ typedef struct {
   PoolId type;
   PoolId value;            /* OPR_COMPTIME */
   IrValue ir;              /* OPR_RUNTIME, OPR_MEMORY */
-  uint32_t cell, leaf;     /* OPR_CELL */
+  uint32_t cell, leaf;     /* OPR_CELL; OPR_RUNTIME of range type: cell is the RuntimeRange */
   bool is_const;           /* OPR_MEMORY, OPR_CELL: not assignable */
+  bool is_temp;            /* OPR_MEMORY: nobody else refers to it, so it need not be copied */
   bool is_global;          /* OPR_MEMORY without ir: `global` + `offset` (address known at comptime) */
   uint32_t global;
   int64_t offset;
   StrId name;              /* of the declaration it came from, for reports; raw 0 none */
+  Decl *decl;              /* OPR_COMPTIME: the global constant it came from, or NULL */
   Span span;
 } Operand;
 static inline bool operand_is_poison(Operand o) { return o.kind == OPR_POISON; }
@@ -261,6 +275,8 @@ struct Sema {
   FuncInstance *funcs;
   Global *globals;
   Cell *cells;
+  PoolId *leaves;             /* of the cells */
+  RuntimeRange *ranges;
   struct Frame *frame;        /* scopes of the function being walked; scope.c */
   uint32_t module;            /* instance whose names are in scope */
   LayoutResult *layout;       /* result under construction (layout), or the finished one */
@@ -268,11 +284,36 @@ struct Sema {
   struct MachineSetup *setup; /* tasks, queues, exports that top-level blocks asked for */
   uint64_t steps;             /* comptime step quota used */
   uint32_t depth;             /* comptime call depth */
+  uint64_t effects;           /* grows with every step that reads or changes something beyond its
+                               * operands: only what leaves it alone is memoised.  sema_expr adds
+                               * one for each builtin call that is not marked pure. */
+  uint64_t local_uses;        /* grows with every use of a local: same purpose */
+  bool is_dead;               /* the point reached cannot be: after a return, break ... */
+  uint32_t run_time_depth;    /* run-time conditions around the point reached */
+  struct SemaPrivate *own;    /* maps of the sema_*.c files */
 };
+
+/* ---- sema.c: one evaluation, from start to end ---------------------------------------------------- */
+
+/* The first sema_import of an evaluation makes modules[0], the main file; `params` is the struct
+ * bound to its parameters.  Names resolve lazily: importing runs nothing.  Then: */
+
+/* Imports what global constants import and runs the top-level comptime blocks of all modules,
+ * importers after what they import. */
+void sema_run_top_blocks(Sema *s);
+/* After sema_compile_pending: brings s->ir's globals into the order of the memory map and fills
+ * in their initial data (symbolic leaves by tile_env_initial_data). */
+void sema_finish(Sema *s);
+/* Frees what `own` holds; for sema_destroy. */
+void sema_own_destroy(Sema *s);
+
 
 /* sema_expr.c.  `want` is the type the context demands, or POOL_NONE; it guides literals and
  * branches but does not coerce: use sema_coerce. */
+/* Variables and their parts come back as lvalues: sema_load (or sema_coerce) reads them. */
 Operand sema_expr(Sema *s, const Node *n, PoolId want);
+/* The known value of an operand, forced; POOL(POISON) after reporting that it has none. */
+PoolId sema_comptime_value(Sema *s, Operand o, Span span);
 /* Evaluates in comptime mode and forces symbolic values; POOL(POISON) after reporting. */
 PoolId sema_comptime(Sema *s, const Node *n, PoolId want);
 PoolId sema_type_expr(Sema *s, const Node *n);
@@ -294,12 +335,33 @@ bool sema_is_symbolic(const Sema *s, PoolId value);
 Operand operand_poison(void);
 Operand operand_value(Sema *s, PoolId value);            /* comptime */
 Operand operand_runtime(IrValue ir, PoolId type);
+/* Parts: base[indices], pointer.* and &place, lvalues if the base is one. */
+Operand sema_index(Sema *s, Operand base, const Operand *indices, uint32_t n, Span span);
+Operand sema_deref(Sema *s, Operand pointer, Span span);
+Operand sema_address_of(Sema *s, Operand place, Span span);
+/* Binary and unary operators on operands. */
+Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span);
+Operand sema_unary(Sema *s, UnaryOp op, Operand a, Span span);
+/* A struct or tuple (names NULL) of the parts; known at compile time if all of them are. */
+Operand sema_aggregate(Sema *s, const StrId *names, const Operand *parts, uint32_t n, Span span);
+/* An array of `type` with every element `value`. */
+Operand sema_splat(Sema *s, PoolId type, Operand value, Span span);
+/* The range start .. stop (exclusive) by step; the operands have the type `element`. */
+Operand sema_range(Sema *s, PoolId element, Operand start, Operand stop, Operand step);
+Operand sema_range_part(Sema *s, Operand range, unsigned part);   /* 0 start, 1 stop, 2 step */
+/* Code emitted next belongs to the source at `span`. */
+void sema_at(Sema *s, Span span);
+/* Value of a symbolic for the tile whose parameters are given (POOL(POISON): out of range). */
+PoolId sema_eval_symbolic(Sema *s, PoolId symbolic, const PoolId *params);
 /* @as and @bitcast on any operand. */
 Operand sema_convert(Sema *s, Operand o, PoolId type, Span span);
 Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span);
 
 /* sema_decl.c */
-uint32_t sema_import(Sema *s, const char *path, PoolId params, Span at);   /* new instance */
+/* New instance; IR_NO_ID after reporting. */
+uint32_t sema_import(Sema *s, const char *path, PoolId params, Span at);
+/* @import_module; the builtin table has checked that there are one or two arguments. */
+Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
 Decl *sema_find_decl(Sema *s, uint32_t module, StrId name);                /* NULL: no such name */
 bool sema_resolve(Sema *s, Decl *d);
 Operand sema_decl_operand(Sema *s, Decl *d, Span use);
@@ -326,8 +388,8 @@ Operand sema_builtin(Sema *s, const Node *call, PoolId want);
  *   value_on_tile   a value with its symbolic parts replaced by what they are on the tile of
  *                   s->tile (by tile_env_param), nothing recorded; poison if that is an error
  *   sema_member     base.name as an rvalue or lvalue (also @field)
- * A run-time range (@range with run-time bounds) is an OPR_MEMORY of PK_RANGE_TYPE whose memory
- * holds start, stop and step one after the other, each of the element type. */
+ * Make ranges with sema_range: while they are not stored, their parts stay SSA values; stored,
+ * they are start, stop and step one after the other, each of the element type. */
 PoolId value_on_tile(Sema *s, PoolId value);
 Operand sema_member(Sema *s, Operand base, StrId name, Span span);
 
