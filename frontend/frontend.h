@@ -446,6 +446,8 @@ struct Session {
   const Options *options;
   LayoutResult *layout;      /* finished layout, for the programs' analysis */
   void *files;               /* files read so far: driver.c */
+  uint16_t *builtin_of;      /* row of builtins.def + 1 by StrId.raw; sema_builtin.c */
+  uint32_t n_builtin_of;
 };
 /* The parsed file that `path` means in an import from `importer` (NULL: as on the command line):
  * absolute; "<lib>"; else beside the importing file, the main file, then the import paths.  Each
@@ -454,6 +456,139 @@ const Ast *session_import(Session *session, const char *path, const Ast *importe
 /* A fresh evaluation; everything it makes lives in `arena`. */
 Sema *sema_create(Session *session, Arena *arena, Where where);
 void sema_destroy(Sema *s);    /* its stb_ds arrays */
+
+/* ---- settings.c: the struct arguments of builtins ---------------------------------------------- */
+
+/* A struct argument taken apart: one operand a field, each evaluated once.  Directions are
+ * PK_INT of type direction whose value is the Port. */
+typedef struct { StrId name; Span span; Operand value; bool taken; } Setting;
+typedef struct { uint32_t n; Setting *at; Span span; bool ok; } Settings;
+/* Evaluates the struct that `n` stands for; comptime or run-time fields.  ok is false after
+ * reporting that it is no struct. */
+Settings settings_read(Sema *s, const Node *n);
+Settings settings_of_value(Sema *s, PoolId value, Span span);
+/* The field, marked as known to the caller; NULL if absent. */
+Setting *settings_take(Sema *s, Settings *set, const char *name);
+/* Reports each field nobody took, with the name it is likely to mean among `known`. */
+void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
+                     size_t n_known);
+bool setting_bool(Sema *s, Setting *field, bool otherwise);
+/* A comptime integer in [lo, hi], reporting what is wrong with it; `what` names it. */
+bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
+                 int64_t *out);
+/* The comptime value of an operand, forced; poison after reporting that it is none. */
+PoolId sema_comptime_value(Sema *s, Operand o, Span span);
+/* An anonymous struct value. */
+PoolId sema_make_struct(Sema *s, const char *const *names, const PoolId *values, uint32_t n);
+PoolId sema_make_tuple(Sema *s, const PoolId *values, uint32_t n);
+
+/* ---- machine_setup.c: what top-level comptime blocks ask of the machine ------------------------------ */
+
+typedef struct {
+  TaskKind kind;           /* TASK_NONE: free */
+  uint32_t func;
+  uint8_t arguments;
+  StrId name;
+  Span span;
+} TaskSlot;
+typedef struct {
+  bool used, is_explicit;  /* explicit: @initialize_queue */
+  uint8_t color;
+  bool has_color;
+  Priority priority;
+  StrId name;
+  Span span;
+} QueueSlot;
+typedef struct { DsrFile file; uint8_t number; IrDesc desc; Span span; } DsrPreset;
+typedef struct {
+  StrId name;
+  bool is_func;
+  uint32_t target;         /* index of a Global or FuncInstance */
+  PoolId type;
+  bool is_mutable;
+  uint32_t extent;
+  Span span;
+} ExportedSymbol;
+typedef struct { uint32_t buffer, state; uint32_t capacity; uint16_t push, pop; Priority priority; bool priority_given; } Fifo;
+typedef struct MachineSetup {
+  TaskSlot tasks[MAX_TASK_IDS];
+  uint64_t active, blocked, unblocked;
+  uint8_t blocked_queues;
+  QueueSlot queues[2][MAX_QUEUES];       /* 0 input, 1 output */
+  uint32_t implicit[2];                  /* colors that need a queue nobody named, a bit each */
+  DsrPreset *dsrs;                       /* stb_ds arrays */
+  ImageConfig *configs;
+  ExportedSymbol *exports;
+  Fifo *fifos;
+  uint32_t local_color[MAX_COLORS];      /* color configuration + 1; 0 none */
+  Span local_color_span[MAX_COLORS];
+  uint32_t teardown_handler[MAX_COLORS]; /* index of a FuncInstance + 1; 0 none */
+  StrId color_names[MAX_COLORS];
+} MachineSetup;
+enum { QUEUE_IMPLICIT = 0xf };           /* in a descriptor until setup_finish chooses */
+MachineSetup *setup_create(Arena *arena);
+void setup_destroy(MachineSetup *setup);
+/* A descriptor uses this queue for this color. */
+void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span);
+/* Chooses the queues nobody named, and fills the module's machine set-up. */
+void setup_finish(Sema *s);
+/* What a block, unblock or activation names. */
+bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,
+                        IrValue *run_time_id);
+
+/* ---- layout.c, color_config.c ------------------------------------------------------------------------ */
+
+typedef struct { const Ast *ast; PoolId params; Span span; } LayoutTile;   /* ast NULL: no code */
+typedef struct { StrId name; PoolId type; bool is_mutable; Span span; } LayoutExport;
+/* Interned color configurations and sets of (color, configuration). */
+typedef struct ColorTable ColorTable;
+ColorTable *color_table_create(Arena *arena);
+void color_table_destroy(ColorTable *table);
+/* Index of the configuration that the struct value describes; false after reporting. */
+bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value, Span span,
+                     uint32_t *config);
+/* The set with one more member; set 0 is empty.  False if the color is in it: *first is where
+ * it was put in. */
+bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t config, Span span,
+                   uint32_t *result, Span *first);
+const ImageColorConfig *color_table_configs(const ColorTable *table, uint32_t *n);
+const ImageColorSet *color_table_sets(ColorTable *table, Arena *arena, uint32_t *n);
+
+struct LayoutResult {
+  const Ast *ast;                /* the file compiled */
+  PoolId params;                 /* its parameters, from the command line */
+  bool has_block;                /* a layout block; else one tile runs the file */
+  bool has_rectangle;
+  Span rectangle_span;
+  uint32_t width, height;
+  uint32_t fabric_width, fabric_height, offset_x, offset_y;
+  LayoutTile *tiles;             /* width * height, row-major */
+  uint32_t *tile_sets;
+  LayoutExport *exports;         /* stb_ds */
+  ColorTable *colors;
+  StrId color_names[MAX_COLORS];
+};
+/* Evaluates the layout block of the main file; false after reporting. */
+bool layout_evaluate(Session *session);
+void layout_print(const Session *session, FILE *out);
+
+/* ---- tile_class.c: programs ---------------------------------------------------------------------------- */
+
+typedef struct {
+  IrModule *ir;
+  CodegenResult code;
+  uint32_t n_local_colors;
+  ImageColorUse local_colors[MAX_COLORS];
+  Span local_spans[MAX_COLORS];
+} ProgramClass;
+typedef struct {
+  ProgramClass *classes;         /* stb_ds */
+  uint32_t *tile_class;          /* width * height; IMAGE_NO_CLASS */
+  uint64_t *tile_blob_at;
+  uint8_t *blobs;                /* stb_ds */
+} Programs;
+/* Analyses, optimises and generates every class of tiles; false after reporting. */
+bool programs_compile(Session *session, Programs *programs);
 
 #define DIAG_DEF "frontend/diag.def"
 #include "ir/base/diag_rows.h"
