@@ -1,0 +1,43 @@
+"""Helpers of host scripts for 16-bit data in 32-bit words."""
+
+import numpy as np
+
+__all__ = ["calculate_cycles", "input_array_to_u32", "memcpy_view"]
+
+
+def calculate_cycles(timestamp_buffer):
+    """Cycles between two 48-bit timestamps.
+
+    Three 32-bit words hold six 16-bit ones, low half first: the start's low, middle and high word,
+    then the end's.
+    """
+    words = np.ascontiguousarray(timestamp_buffer).reshape(-1).view(np.uint16).astype(np.int64)
+    if words.size < 6:
+        raise ValueError("calculate_cycles needs three 32-bit words")
+    start = words[0] | words[1] << 16 | words[2] << 32
+    end = words[3] | words[4] << 16 | words[5] << 32
+    return np.int64(end - start)
+
+
+def memcpy_view(arr, datatype):
+    """A writable view of the low bytes of each 32-bit element as `datatype`."""
+    wanted = np.dtype(datatype)
+    if arr.dtype.itemsize != 4:
+        raise TypeError(f"memcpy_view needs 32-bit elements, not {arr.dtype}")
+    if wanted.itemsize not in (1, 2, 4):
+        raise TypeError(f"memcpy_view: {wanted} is not 1, 2 or 4 bytes wide")
+    if wanted.itemsize == 4:
+        return arr.view(wanted)
+    return arr.view(wanted).reshape(arr.shape + (-1,))[..., 0]
+
+
+def input_array_to_u32(np_arr, sentinel, fast_dim_sz):
+    """16-bit elements as 32-bit words: the element in the low half; in the high half zero
+    (sentinel None) or the element's index within the innermost dimension."""
+    if np_arr.dtype.itemsize != 2:
+        raise TypeError(f"input_array_to_u32 needs 16-bit elements, not {np_arr.dtype}")
+    words = np.ascontiguousarray(np_arr).reshape(-1).view(np.uint16).astype(np.uint32)
+    if sentinel is not None:
+        index = np.arange(words.size, dtype=np.uint32) % np.uint32(fast_dim_sz)
+        words |= index << np.uint32(16)
+    return words
