@@ -2,6 +2,7 @@
 
 import ctypes
 import enum
+import json
 import os
 from pathlib import Path
 
@@ -91,6 +92,15 @@ class SdkRuntime:
             self._complete(task)
         self._pending = []
         self._stopped = True
+        self._log_run()
+
+    def _log_run(self):
+        """One line of statistics for whoever collects them (WSE_RUN_LOG names the file)."""
+        path = os.environ.get("WSE_RUN_LOG")
+        if path:
+            statistics = json.loads(self._library.wse_statistics(self._handle))
+            with open(path, "a", encoding="utf-8") as log:
+                log.write(json.dumps(statistics) + "\n")
 
     # ---- symbols
 
