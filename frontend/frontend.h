@@ -122,6 +122,8 @@ typedef enum { PTR_GLOBAL, PTR_CELL, PTR_INTEGER } PtrBase;
 
 typedef struct Pool Pool;
 Pool *pool_create(Arena *arena, StrTable *names);
+void pool_destroy(Pool *pool);       /* its tables; the rest is the arena's */
+StrTable *pool_names(const Pool *pool);
 PoolId pool_get(Pool *pool, const PoolKey *key);
 PoolKey pool_key(const Pool *pool, PoolId id);
 PoolKind pool_kind(const Pool *pool, PoolId id);
@@ -131,13 +133,16 @@ PoolId pool_type_of(const Pool *pool, PoolId value);
 PoolId pool_int_type(Pool *pool, bool is_signed, unsigned bits);
 PoolId pool_array_type(Pool *pool, const uint32_t *dims, uint32_t rank, PoolId element);
 PoolId pool_pointer_type(Pool *pool, bool is_many, bool is_const, PoolId pointee);
+PoolId pool_range_type(Pool *pool, PoolId element);
 PoolId pool_int(Pool *pool, PoolId type, int64_t value);          /* value fits the type */
 PoolId pool_bigint(Pool *pool, PoolId type, const mpz_t value);
 PoolId pool_float(Pool *pool, PoolId type, double value);         /* rounded to the type */
+PoolId pool_float_bits(Pool *pool, PoolId type, uint64_t bits);
 PoolId pool_bool(bool value);
 PoolId pool_string(Pool *pool, StrId text);
 PoolId pool_aggregate(Pool *pool, PoolId type, const PoolId *elems, uint32_t n);
 bool pool_int_value(const Pool *pool, PoolId value, int64_t *out);   /* false if it does not fit */
+void pool_mpz(const Pool *pool, PoolId value, mpz_t out);            /* out: initialised */
 double pool_float_value(const Pool *pool, PoolId value);
 /* Field of a struct value by name; POOL_NONE if absent. */
 PoolId pool_field(const Pool *pool, PoolId value, StrId name);
@@ -478,6 +483,15 @@ bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, S
                  int64_t *out);
 /* The comptime value of an operand, forced; poison after reporting that it is none. */
 PoolId sema_comptime_value(Sema *s, Operand o, Span span);
+/* sema_expr, read if it is an lvalue. */
+Operand sema_rvalue(Sema *s, const Node *n, PoolId want);
+/* The same, converted implicitly to `type`. */
+Operand sema_arg(Sema *s, const Node *n, PoolId type);
+/* Address of what the operand is or points to: an array variable, or a pointer. */
+Operand sema_pointer_of(Sema *s, Operand o, Span span);
+StrId sema_name(const Sema *s, const char *text);
+const char *sema_text(const Sema *s, StrId name);
+const Machine *sema_machine(const Sema *s);
 /* An anonymous struct value. */
 PoolId sema_make_struct(Sema *s, const char *const *names, const PoolId *values, uint32_t n);
 PoolId sema_make_tuple(Sema *s, const PoolId *values, uint32_t n);
