@@ -55,8 +55,9 @@ def test_files_and_lines_keep_their_size():
         lines = path.read_text().splitlines()
         if len(lines) > MAX_LINES:
             bad.append(f"{name_of(path)}: {len(lines)} lines")
-        bad += [f"{name_of(path)}:{n}: {len(line)} columns" for n, line in enumerate(lines, 1)
-                if len(line) > MAX_COLUMNS]
+        if path.suffix != ".def":      # a row stays a row
+            bad += [f"{name_of(path)}:{n}: {len(line)} columns"
+                    for n, line in enumerate(lines, 1) if len(line) > MAX_COLUMNS]
     assert not bad, "\n".join(bad)
 
 

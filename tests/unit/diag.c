@@ -39,11 +39,14 @@ typedef struct {
   SourceMap *map;
   Diags *diags;
   uint32_t base;
+  char *out;          /* of the last flush */
+  size_t out_size;
 } Fixture;
 
 static int set_up(void **state)
 {
   Fixture *f = base_malloc(sizeof *f);
+  f->out = NULL;
   f->map = source_map_create();
   f->base = source_base(f->map, source_add(f->map, "pe.csl", text, strlen(text)));
   f->diags = diags_create(f->map);
@@ -57,6 +60,7 @@ static int tear_down(void **state)
   Fixture *f = *state;
   diags_destroy(f->diags);
   source_map_destroy(f->map);
+  free(f->out);
   free(f);
   return 0;
 }
@@ -66,21 +70,19 @@ static Span span_of(const Fixture *f, const char *what)
   return (Span){f->base + (uint32_t)(strstr(text, what) - text), (uint32_t)strlen(what)};
 }
 
-static char *flush(Fixture *f, DiagFormat format)
+static const char *flush(Fixture *f, DiagFormat format)
 {
-  char *out = NULL;
-  size_t size = 0;
-  FILE *stream = open_memstream(&out, &size);
+  free(f->out);
+  f->out = NULL;
+  FILE *stream = open_memstream(&f->out, &f->out_size);
   diags_flush(f->diags, stream, format);
   fclose(stream);
-  return out;
+  return f->out;
 }
 
 static void assert_flushed(Fixture *f, const char *expected)
 {
-  char *out = flush(f, DIAG_FORMAT_TEXT);
-  assert_string_equal(out, expected);
-  free(out);
+  assert_string_equal(flush(f, DIAG_FORMAT_TEXT), expected);
 }
 
 static void an_error_shows_its_line_and_notes(void **state)
@@ -173,10 +175,9 @@ static void twenty_errors_are_enough(void **state)
     diag_t_name(f->diags, span_of(f, "last"), name);
   }
   assert_int_equal(diags_error_count(f->diags), 30);
-  char *out = flush(f, DIAG_FORMAT_TEXT);
+  const char *out = flush(f, DIAG_FORMAT_TEXT);
   assert_int_equal(count_of("[t_name]", out), 20);
   assert_int_equal(count_of("too many errors", out), 1);
-  free(out);
   diag_t_plain(f->diags, span_of(f, "last"));
   assert_flushed(f, "");
 }
@@ -189,10 +190,9 @@ static void exactly_twenty_errors_are_not_too_many(void **state)
     snprintf(name, sizeof name, "v%d", i);
     diag_t_name(f->diags, span_of(f, "last"), name);
   }
-  char *out = flush(f, DIAG_FORMAT_TEXT);
+  const char *out = flush(f, DIAG_FORMAT_TEXT);
   assert_int_equal(count_of("[t_name]", out), 20);
   assert_null(strstr(out, "too many"));
-  free(out);
 }
 
 static void warnings_can_be_errors(void **state)
@@ -249,7 +249,7 @@ static void json_is_one_object_a_line(void **state)
   diag_t_name(f->diags, span_of(f, "count"), "a \"quoted\" \xff name");
   diag_t_declared(f->diags, span_of(f, "n:"), "n");
   diag_t_plain(f->diags, (Span){0, 0});
-  char *out = flush(f, DIAG_FORMAT_JSON);
+  const char *out = flush(f, DIAG_FORMAT_JSON);
   assert_int_equal(count_of("\n", out), 2);
   json_error_t error;
   json_t *first = json_loads(out, JSON_DISABLE_EOF_CHECK, &error);
@@ -270,7 +270,6 @@ static void json_is_one_object_a_line(void **state)
   assert_string_equal(json_string_value(json_object_get(note, "severity")), "note");
   assert_int_equal(json_integer_value(json_object_get(note, "col")), 7);
   json_decref(second);
-  free(out);
 }
 
 static void long_lines_show_a_window(void **state)
@@ -283,11 +282,10 @@ static void long_lines_show_a_window(void **state)
   FileId file = source_add(f->map, "long.csl", line, length);
   free(line);
   diag_t_plain(f->diags, (Span){source_base(f->map, file) + 50000, 1});
-  char *out = flush(f, DIAG_FORMAT_TEXT);
+  const char *out = flush(f, DIAG_FORMAT_TEXT);
   assert_true(strlen(out) < 600);
   const char *shown = strchr(out, '\n') + 1, *caret = strchr(shown, '\n') + 1;
   assert_int_equal(strchr(shown, 'B') - shown, strchr(caret, '^') - caret);
-  free(out);
 }
 
 static void control_bytes_are_not_printed(void **state)
