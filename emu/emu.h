@@ -1,0 +1,496 @@
+/* emu: the emulator.  A program image is loaded into a Program (shared, read-only); an Engine
+ * runs it cycle by cycle; hosts, traces, reports and the command line talk to an Engine only
+ * through this header.
+ *
+ * Reading order: machine/timing.def, docs/cycle-model.md, then here load, mem, exec_scalar,
+ * exec_vec, engine (the cycle, and what both engines owe), trace, fault, deadlock.
+ *
+ * Two engines implement the same machine: engine_ref_*.c, plain and obviously right, and the
+ * fast one.  Everything that has a single right answer is shared: decoded code, timing, scalar
+ * semantics, the arithmetic of one vector element, tile memory, fault and trace records.
+ * Tiles are numbered y * width + x inside the rectangle.
+ */
+#ifndef EMU_H
+#define EMU_H
+
+#include "ir/machine/machine.h"
+
+/* ---- diag.c: messages for users of the command line and the library ------------------------ */
+
+#define DIAG_DEF "emu/diag.def"
+#include "ir/base/diag_rows.h"
+
+/* ---- timing.c ------------------------------------------------------------------------------ */
+
+/* One architecture's column of timing.def.  Rows are uint16_t named as in the table. */
+typedef struct {
+#define TIMING(name, wse2, wse3, status, source) uint16_t name;
+#define SIMD(op, wse2, wse3)
+#define STRIDE(residue, elements)
+#include "emu/machine/timing.def"
+  uint8_t simd[VEC_COUNT];      /* elements of one group */
+  uint8_t stride_limit[8];      /* by stride mod 8; 0: full width */
+} Timing;
+
+const Timing *timing_get(Arch arch);
+
+/* The rows, for documentation and for tests that change one. */
+typedef struct {
+  const char *name;
+  size_t offset;                /* of the uint16_t in Timing */
+  uint16_t cycles[ARCH_COUNT];
+  char status;                  /* 'D' documented, 'I' inferred, 'G' our choice */
+  const char *source;
+} TimingRow;
+extern const TimingRow timing_rows[];
+extern const size_t timing_row_count;
+/* Sets a row of a private copy by name; false if there is no such row. */
+bool timing_set(Timing *timing, const char *name, uint16_t cycles);
+/* Cycles from the issue of a scalar instruction to its thread's next issue.  `taken` matters
+ * to branches only; DSR loads and vector instructions have their own rules. */
+unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken);
+
+/* ---- load.c: the program, shared and read-only ---------------------------------------------- */
+
+/* Reached by `ret` at the end of a function that the engine itself has called (launch without
+ * memcpy): odd, so never an address of code. */
+enum { PC_RETURN = 0xffff, NO_INSN = -1 };
+
+/* A class with its code decoded once. */
+typedef struct {
+  const ImageClass *image;
+  uint32_t index;               /* in the image */
+  uint32_t code_end;            /* byte address after the last code word */
+  uint32_t stack_low;           /* lowest address of the stack that the compiler counted on */
+  uint32_t floor;               /* the stack pointer may not go below: end of data and code */
+  uint32_t n_insns;
+  const Insn *insns;            /* in address order */
+  const uint16_t *pc_of;        /* byte address of each */
+  const int32_t *insn_at;       /* by word from code_address: index in insns, or NO_INSN */
+  /* Tasks by id, NULL where none; index of the image's task. */
+  const ImageTask *data_task[MAX_TASK_IDS];
+  const ImageTask *local_task[MAX_TASK_IDS];
+  const ImageTask *control_task[MAX_TASK_IDS];
+  uint64_t local_ids;           /* a bit per id with a local task */
+} ClassCode;
+
+typedef struct {
+  const Image *image;
+  const Machine *machine;
+  Timing timing;                /* a copy: tests change rows */
+  Arena *arena;
+  uint32_t n_tiles;
+  const ClassCode *classes;
+  /* Colors that tiles exchange with the host port instead of the router, a bit each.  Words
+   * posted by the host may have any color.  Starts with the memcpy colors; streaming adds. */
+  uint32_t host_out_colors;
+} Program;
+
+/* Decodes and indexes.  `image` must outlive the program and stays owned by the caller.
+ * `timing` NULL: the table's column.  NULL with a reason (in `arena`) for an image that is
+ * valid but cannot run. */
+Program *program_load(const Image *image, const Timing *timing, Arena *arena, const char **reason);
+static inline uint32_t program_tile(const Program *p, uint32_t x, uint32_t y)
+{
+  return y * p->image->width + x;
+}
+static inline uint32_t program_x(const Program *p, uint32_t tile) { return tile % p->image->width; }
+static inline uint32_t program_y(const Program *p, uint32_t tile) { return tile / p->image->width; }
+/* NULL: the tile has no code. */
+const ClassCode *program_class(const Program *program, uint32_t tile);
+/* The instruction at a byte address, or NULL: outside the code or inside an instruction. */
+const Insn *class_insn(const ClassCode *cls, uint32_t pc);
+/* Color configuration of a tile's router, or NULL. */
+const ImageColorConfig *program_color(const Program *program, uint32_t tile, unsigned color);
+/* Names for reports; text that lives as long as the program, never NULL ("" if unnamed). */
+const char *program_color_name(const Program *program, uint32_t tile, unsigned color);
+const char *program_queue_name(const Program *program, uint32_t tile, bool output, unsigned queue);
+const char *program_task_name(const Program *program, uint32_t tile, TaskKind kind, unsigned id);
+/* "file:line" of an instruction, "" if unknown; at most `size` bytes. */
+void program_location(const Program *program, uint32_t tile, uint32_t pc, char *text, size_t size);
+/* Channel of the host port that serves a tile: bands of rows. */
+unsigned program_channel(const Program *program, uint32_t tile);
+
+/* ---- fault.c: findings about the program ------------------------------------------------------ */
+
+typedef enum {
+#define FAULT(name, text) FAULT_##name,
+#include "emu/faults.def"
+  FAULT_COUNT
+} FaultKind;
+
+enum { NO_COLOR = 0xff, NO_TILE = 0xffffffff };
+
+/* One finding.  Fields that a kind does not use are NO_COLOR, PC_RETURN, 0. */
+typedef struct {
+  FaultKind kind;
+  uint64_t cycle;
+  uint32_t tile;
+  uint8_t color;
+  uint16_t pc;                  /* of the instruction, PC_RETURN none */
+  uint32_t value, value2;       /* address, id, port masks, assertion number: by kind */
+} Fault;
+
+const char *fault_name(FaultKind kind);
+/* Hazards obey --check; all other kinds always end the run. */
+bool fault_is_hazard(FaultKind kind);
+/* "error: cycle C, PX.Y: text ..." with location and help, several lines, newline at the end. */
+void fault_print(const Program *program, const Fault *fault, FILE *out);
+/* The message alone, one line without newline. */
+void fault_text(const Program *program, const Fault *fault, char *text, size_t size);
+/* Order of several faults of one cycle: tile, kind, color, pc. */
+int fault_compare(const void *a, const void *b);
+
+/* ---- mem.c: memory of one tile ------------------------------------------------------------------ */
+
+/* Compact until an access falls outside static data and stack; then all of a tile's memory.
+ * Code is not in it: reads of the code range see the class' words, stores are faults. */
+typedef struct {
+  const ClassCode *cls;         /* NULL: a tile without code, which has no memory */
+  uint8_t *bytes;               /* NULL until the tile first runs or is written */
+  bool full;
+} TileMem;
+
+/* Bytes of the compact form: static extent and stack. */
+uint32_t mem_compact_bytes(const ClassCode *cls);
+/* Fills `bytes` (mem_compact_bytes of them, zeroed) with the class' and the tile's initial data. */
+void mem_initialise(const Program *program, uint32_t tile, uint8_t *bytes);
+/* Makes the memory exist; idempotent. */
+void mem_touch(const Program *program, uint32_t tile, TileMem *mem);
+void mem_free(TileMem *mem);
+/* Little-endian access of 1, 2 or 4 bytes; FAULT_COUNT on success, else the fault kind.  The
+ * memory must have been touched. */
+FaultKind mem_load(TileMem *mem, uint32_t address, unsigned bytes, uint32_t *value);
+FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t value);
+/* Host access, any alignment: false if it leaves the tile's memory or writes to code. */
+bool mem_host_read(TileMem *mem, uint32_t address, void *to, uint32_t bytes);
+bool mem_host_write(TileMem *mem, uint32_t address, const void *from, uint32_t bytes);
+
+/* ---- exec_scalar.c -------------------------------------------------------------------------------- */
+
+typedef struct {
+  uint16_t r[GPR_COUNT];
+  bool carry;
+  bool vstat;                   /* last synchronous vector operation completed */
+} Registers;
+static inline uint32_t reg32(const Registers *regs, unsigned even)
+{
+  return regs->r[even] | (uint32_t)regs->r[even + 1] << 16;
+}
+static inline void set_reg32(Registers *regs, unsigned even, uint32_t value)
+{
+  regs->r[even] = (uint16_t)value;
+  regs->r[even + 1] = (uint16_t)(value >> 16);
+}
+
+typedef enum {
+  SCALAR_NEXT,                  /* done; go on with the next instruction */
+  SCALAR_JUMP,                  /* done; go on at `pc` (a taken branch, jump, call or return) */
+  SCALAR_FAULT,                 /* `fault`, `value` */
+  SCALAR_ENGINE,                /* not done: the instruction belongs to the engine */
+} ScalarOutcome;
+typedef struct { ScalarOutcome outcome; uint16_t pc; FaultKind fault; uint32_t value; } ScalarResult;
+
+/* Carries out one instruction on registers and memory.  `pc` is the instruction's address.
+ * SCALAR_ENGINE for: endtask, ldsr, dsrset, dsrget, vec, act*, blk*, unblk*, ldcfg*, stcfg*,
+ * qflush, rnd, prng, stctr. */
+ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registers *regs,
+                         TileMem *mem);
+/* The value of `@random16`'s generator after one use; *state is advanced. */
+uint16_t scalar_random(uint32_t *state);
+
+/* ---- exec_vec.c: vector operations ------------------------------------------------------------------ */
+
+/* A DSR: its descriptor, and where a single-step walk through it stands. */
+typedef struct {
+  Descriptor desc;
+  uint32_t remaining;           /* elements a single-step descriptor has left */
+  uint16_t index[4];            /* its position in each dimension */
+} DsrState;
+void dsr_load(DsrState *dsr, const Descriptor *desc);
+/* Elements that the descriptor spans; MEM4D: the product. */
+uint32_t dsr_length(const Descriptor *desc);
+/* dsrset and dsrget; false when the field does not exist for the descriptor's kind. */
+bool dsr_set_field(DsrState *dsr, DsrField field, uint16_t value);
+bool dsr_get_field(const DsrState *dsr, DsrField field, uint16_t *value);
+
+typedef enum { VS_NONE, VS_VALUE, VS_REGISTER, VS_MEMORY, VS_FABIN, VS_FABOUT, VS_FIFO } StreamKind;
+
+/* One operand of a running operation. */
+typedef struct {
+  StreamKind kind;
+  uint8_t element_bytes;
+  uint8_t queue, color;         /* fabric */
+  uint8_t reg;                  /* VS_REGISTER (dest) */
+  uint8_t per_wavelet;          /* elements a wavelet carries: 1 or 2 */
+  uint8_t min_wavelets, max_wavelets;  /* a group needs at least, takes at most */
+  uint8_t phase;                /* elements of the current wavelet already taken or filled */
+  uint16_t flags;               /* DESC_F_* */
+  uint16_t address;             /* memory: of the next element; FIFO: of its state block */
+  uint8_t dimensions;
+  uint16_t lengths[4], index[4];
+  int16_t strides[4];           /* elements */
+  bool circular;
+  uint16_t wrap_base;           /* bytes */
+  uint32_t wrap_bytes;
+  uint32_t value;               /* VS_VALUE: the scalar; fabout: the half-filled wavelet */
+  DsrFile file;
+  uint8_t number;               /* DSR it came from */
+  bool from_dsr;
+} VecStream;
+
+/* A running vector operation, on the main thread or on a microthread. */
+typedef struct {
+  VecOp op;
+  uint16_t pc;
+  uint16_t insn_words;
+  bool async, fold, unbounded;
+  bool zero_first, zero_second;
+  uint8_t microthread;          /* async: 0..7 */
+  uint8_t width;                /* largest group by SIMD row, strides and fabric operands */
+  Priority priority;            /* of the microthread */
+  uint32_t remaining;           /* elements */
+  VecStream dest, src[2];       /* src[0], src[1]: as src0, src1 of the instruction */
+  uint32_t scalar;
+  uint16_t index;
+  bool carry;
+  Action done, on_control;
+} VecRun;
+
+/* Captures an operation at its issue: operands, length, thread, width.  FAULT_COUNT on success. */
+FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *program,
+                    const Registers *regs, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS],
+                    uint32_t *fault_value);
+/* One element: result bits from a (src0), b (src1; the only one of one-source operations), s. */
+uint32_t vec_element(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t s, bool *carry);
+/* Whether the operation's two memory sources start the next group in conflicting banks. */
+bool vec_bank_conflict(const VecRun *run, const Machine *machine);
+/* Moves a memory stream one element on. */
+void vec_stream_advance(VecStream *stream);
+/* Writes back what descriptors keep after an operation (save_address, single_step). */
+void vec_end(const VecRun *run, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS]);
+
+/* ---- trace.c: events -------------------------------------------------------------------------------- */
+
+typedef enum {
+  TRACE_TASK, TRACE_INST, TRACE_WAVELET, TRACE_SWITCH, TRACE_QUEUE, TRACE_HOST, TRACE_KIND_COUNT
+} TraceKind;
+bool trace_kind_from_name(const char *name, size_t length, TraceKind *kind);
+
+typedef enum {
+  EV_TASK_START,                /* id, task, payload (data and control) */
+  EV_TASK_END,                  /* id, task */
+  EV_ACTIVATE,                  /* id */
+  EV_BLOCK, EV_UNBLOCK,         /* id_kind, id */
+  EV_INST,                      /* pc; thread 0 main */
+  EV_GROUP,                     /* a group of a vector operation: pc, thread, count elements */
+  EV_DONE,                      /* a vector operation ended: pc, thread; control = by a wavelet */
+  EV_WAVELET,                   /* color, from, to, payload as forwarded, control */
+  EV_SWITCH,                    /* color, old position, new position */
+  EV_PUSH, EV_POP,              /* output, queue, color, payload, control */
+  EV_HOST_IN, EV_HOST_OUT,      /* color, payload: through the host port */
+  EV_LAUNCH,                    /* pc: function called by the host */
+  EV_COUNT
+} EventKind;
+TraceKind event_trace_kind(EventKind kind);
+
+typedef struct {
+  uint64_t cycle;
+  uint32_t tile;
+  EventKind kind;
+  uint8_t id, id_kind;
+  TaskKind task;
+  uint8_t thread;               /* 0 main, 1 + number for microthreads */
+  uint8_t color, queue;
+  bool output, control;
+  Port from;
+  PortMask to;
+  uint8_t old_position, new_position;
+  uint16_t pc, count;
+  uint32_t payload;
+} TraceEvent;
+
+/* Who receives events.  The engine delivers them sorted by cycle, then tile (y, then x), then
+ * the order within the tile given at `Engine` below, already limited to `kinds`, the cycles and
+ * the region. */
+typedef struct TraceSink TraceSink;
+struct TraceSink {
+  uint32_t kinds;               /* bits 1 << TraceKind */
+  uint64_t first_cycle, last_cycle;
+  uint16_t x, y, width, height; /* region */
+  void (*event)(TraceSink *sink, const TraceEvent *event);
+  void *context;
+};
+/* A sink that accepts everything of the given kinds. */
+TraceSink trace_sink(const Program *program, uint32_t kinds,
+                     void (*event)(TraceSink *, const TraceEvent *), void *context);
+static inline bool trace_wants(const TraceSink *s, EventKind kind, uint64_t cycle)
+{
+  return s && (s->kinds >> event_trace_kind(kind) & 1) && cycle >= s->first_cycle &&
+         cycle <= s->last_cycle;
+}
+bool trace_in_region(const TraceSink *sink, uint32_t x, uint32_t y);
+/* "@CYCLE PX.Y KIND fields", without newline. */
+void trace_format(const Program *program, const TraceEvent *event, char *text, size_t size);
+
+/* ---- engine.c: the interface of both engines ------------------------------------------------------------
+ *
+ * The cycle.  All units read the state at the start of the cycle.  Order of a tile's events
+ * within a cycle:
+ *   1  actions that take effect now (completed operations), in order of issue
+ *   2  control wavelets at queue heads that nobody is bound to are dropped, by queue
+ *   3  the scheduler picks
+ *   4  the issued instruction or element group, with its queue pops, pushes and effects; if it
+ *      ended its operation, EV_DONE last
+ *   5  the router: moves in arbitration order, each followed by its switch change and by the push
+ *      into the input queue (payload as delivered); then the wavelet that it takes from the ramp
+ *   6  the host port: word in, word out
+ */
+
+typedef enum { CHECK_OFF, CHECK_WARN, CHECK_ERROR } CheckLevel;
+
+typedef struct {
+  CheckLevel check;             /* hazards: ignored, recorded, or recorded and the run ends */
+  unsigned threads;             /* fast engine; 0 and 1: none besides the caller */
+  uint32_t shuffle;             /* reference: seed of a visiting order, 0 natural; for tests */
+  TraceSink *trace;             /* NULL none */
+  /* Bytes written to SIM_PRINT; NULL: dropped. */
+  void (*print)(void *context, uint64_t cycle, uint32_t tile, uint8_t byte);
+  void *print_context;
+} EngineOptions;
+
+typedef enum {
+  RUN_QUIET,                    /* no event can happen any more without the host */
+  RUN_FAULT,                    /* engine_faults has at least one that ends the run */
+  RUN_LIMIT,                    /* the given cycle was reached */
+} RunStatus;
+
+/* Why a vector operation that could otherwise have done a group did not; a cycle each, added
+ * when the wait ends.  Tested in this order: paused (blocked microthread), wavelet missing,
+ * FIFO empty or full, no room in the output queue, another thread issued.  `bank` counts the
+ * extra cycles of conflicts. */
+typedef enum {
+  STALL_NONE, STALL_PAUSED, STALL_INPUT, STALL_FIFO, STALL_OUTPUT, STALL_ISSUE, STALL_BANK,
+  STALL_COUNT
+} StallCause;
+const char *stall_name(StallCause cause);
+
+typedef struct {
+  uint64_t first_event, last_event;  /* cycles with an issue or a move; UINT64_MAX, 0: none.
+                                      * Reset by engine_phase_begin. */
+  uint64_t active_tile_cycles;  /* (tile, cycle) pairs with an issue or a move */
+  uint64_t instructions;        /* scalar and vector instructions issued */
+  uint64_t groups, elements;    /* of vector operations */
+  uint64_t wavelets;            /* that entered a router from its ramp */
+  uint64_t wavelet_hops;        /* link crossings */
+  uint64_t tasks;               /* started */
+  uint64_t stalls[STALL_COUNT];
+} EngineStats;
+
+typedef struct Engine Engine;
+
+/* What an engine shows of a tile, for reports and tests.  Taken between cycles. */
+typedef enum { THREAD_IDLE, THREAD_RUNNING, THREAD_VECTOR } ThreadState;
+typedef struct {
+  ThreadState state;
+  StallCause waiting;           /* THREAD_VECTOR: what for; STALL_NONE: could go on */
+  uint8_t stream;               /* STALL_INPUT: 1 src0, 2 src1; STALL_OUTPUT: 0 dest */
+  uint16_t pc;                  /* main: next instruction, or the vector instruction */
+  const VecRun *run;            /* THREAD_VECTOR */
+  TaskKind task;                /* main: what runs */
+  uint8_t task_id;
+} InspectThread;
+typedef struct { uint32_t payload; uint8_t color; bool control; uint64_t visible; } InspectWavelet;
+typedef struct {
+  uint8_t count, capacity;      /* in flight on the ramp included */
+  InspectWavelet head;          /* count > 0 */
+} InspectQueue;
+typedef struct {
+  bool configured, suspended;
+  uint8_t count;                /* wavelets in the router's slots */
+  Port head_from;
+  InspectWavelet head;          /* count > 0 */
+  PortMask rx, tx;              /* of the current positions */
+  uint8_t position;
+} InspectColor;
+typedef struct {
+  bool has_code;
+  InspectThread threads[1 + MAX_MICROTHREADS];
+  uint64_t active, blocked;     /* by task id */
+  uint8_t paused;               /* microthreads */
+  InspectQueue input[MAX_QUEUES], output[MAX_QUEUES];
+  InspectColor colors[MAX_COLORS];
+  uint32_t host_pending;        /* words posted and not yet taken into an input queue */
+  uint64_t wavelets_seen;       /* taken into input queues since the start */
+} InspectTile;
+
+typedef struct {
+  const char *name;             /* "reference", "fast" */
+  Engine *(*create)(Program *program, const EngineOptions *options);
+  void (*destroy)(Engine *engine);
+  /* Runs whole cycles until quiet, a fault, or until the next cycle would be `limit`. */
+  RunStatus (*run)(Engine *engine, uint64_t limit);
+  uint64_t (*cycle)(const Engine *engine);        /* the next cycle to run */
+  /* Waits, for the host: nothing happens on the quiet fabric until `cycle`. */
+  void (*skip_to)(Engine *engine, uint64_t cycle);
+  const EngineStats *(*stats)(const Engine *engine);
+  void (*phase_begin)(Engine *engine);            /* forgets first_event and last_event */
+  /* Hazards found so far and the fault that ended the run, in order. */
+  const Fault *(*faults)(const Engine *engine, size_t *count);
+  void (*inspect)(Engine *engine, uint32_t tile, InspectTile *out);
+  /* True if the tile can be other than as loaded; so reports need not visit a million tiles. */
+  bool (*touched)(const Engine *engine, uint32_t tile);
+  const Registers *(*registers)(Engine *engine, uint32_t tile);   /* tests; NULL: not touched */
+
+  /* Host port.  Memory, for a quiet fabric: zero cycles.  False: outside the tile's memory. */
+  bool (*mem_read)(Engine *engine, uint32_t tile, uint32_t address, void *to, uint32_t bytes);
+  bool (*mem_write)(Engine *engine, uint32_t tile, uint32_t address, const void *from,
+                    uint32_t bytes);
+  /* Calls a fn() void on the tile's main thread as soon as that is idle, before any task; false
+   * if the tile has no code or a launch is pending already. */
+  bool (*launch)(Engine *engine, uint32_t tile, uint16_t entry);
+  /* A word for the input queue of `color`; it reaches the tile's ramp at `cycle` at the earliest
+   * and keeps its order among the tile's words.  host_channel_time gives such cycles. */
+  bool (*post)(Engine *engine, uint32_t tile, unsigned color, uint32_t word, uint64_t cycle);
+  /* Takes up to `max` words that the tile has sent to the host on `color`, oldest first; with
+   * `cycles` not NULL also when each left.  Returns how many. */
+  size_t (*take)(Engine *engine, uint32_t tile, unsigned color, uint32_t *words, uint64_t *cycles,
+                 size_t max);
+  /* How often the tile has written 1 to CMD_STREAM. */
+  uint32_t (*unblock_count)(Engine *engine, uint32_t tile);
+} EngineOps;
+
+/* Every engine struct begins with its operations. */
+struct Engine { const EngineOps *ops; };
+
+extern const EngineOps engine_reference;
+extern const EngineOps engine_fast;
+const EngineOps *engine_from_name(const char *name);
+
+/* The time line of one host channel: a word that is ready at `cycle` occupies the channel for
+ * den/num cycles after those before it; returns the cycle in which it reaches the ramp.  Words
+ * sent to many tiles at once (commands) are charged once. */
+typedef struct { uint64_t free_at; } HostChannel;   /* in 1/num cycles */
+uint64_t host_channel_time(HostChannel *channel, const Timing *timing, uint64_t cycle);
+
+/* ---- deadlock.c ------------------------------------------------------------------------------------------- */
+
+typedef enum {
+  IDLE_DONE,                    /* nothing waits, or only what may wait for ever */
+  IDLE_WARNINGS,                /* wavelets left behind, or finite waits that nobody asked about */
+  IDLE_STUCK,                   /* exit 3 */
+} IdleState;
+
+typedef struct {
+  bool host;                    /* a host drives the run with launches: finite waits may be normal */
+  bool unblock_missing;         /* a launched function has not unblocked the command stream */
+  bool stream_short;            /* a host stream has not got all its words */
+} IdleQuestion;
+
+/* Looks at a quiet engine and says whether it is stuck. */
+IdleState idle_classify(Engine *engine, const Program *program, const IdleQuestion *question);
+/* Who waits for what, tile by tile, with source names and lines; follows each chain of waits to
+ * its end and names cycles.  At most `max_tiles` tiles in full. */
+void deadlock_report(Engine *engine, const Program *program, unsigned max_tiles, FILE *out);
+
+#endif
