@@ -1,0 +1,118 @@
+/* ir/opt: what passes share.
+ *
+ * Reading order: passes.def, this header, pipeline.c, cfg.c, edit.c, then the passes.
+ * A pass takes one function (or the module), keeps it valid for ir_verify and says whether it
+ * changed anything.  It may leave instructions marked dead in block lists only until it calls
+ * opt_sweep; ids of values stay stable until the pass `compact` renumbers them. */
+#ifndef OPT_H
+#define OPT_H
+
+#include "ir/ir.h"
+
+/* ---- cfg.c ------------------------------------------------------------------------------- */
+
+/* Shape of a function: built anew when a pass has changed blocks.  Arrays are by block number
+ * and live in the arena given.  Unreachable blocks have rpo_index IR_NO_ID, idom IR_NO_ID and
+ * depth 0. */
+typedef struct {
+  uint32_t n_blocks;
+  uint32_t n_rpo;
+  uint32_t *rpo;             /* reachable blocks in reverse postorder; [0] is the entry */
+  uint32_t *rpo_index;
+  uint32_t *pred_at;         /* predecessors of b: preds[pred_at[b]] up to preds[pred_at[b + 1]]; */
+  uint32_t *preds;           /* one for each edge, reachable ones only */
+  uint32_t *idom;            /* immediate dominator; the entry's is itself */
+  uint32_t *dom_enter, *dom_leave;   /* times of a walk over the dominator tree */
+  uint32_t *loop_head;       /* innermost natural loop that holds the block, by its head */
+  uint32_t *loop_parent;     /* of a loop head: head of the loop around it, else IR_NO_ID */
+  uint32_t *loop_depth;
+} Cfg;
+void cfg_build(Cfg *cfg, const IrFunc *f, Arena *arena);
+/* Targets of a block's terminator and how many (0 to 2). */
+IrTarget *cfg_targets(const IrFunc *f, uint32_t block, uint32_t *n);
+static inline bool cfg_is_reachable(const Cfg *cfg, uint32_t block)
+{
+  return cfg->rpo_index[block] != IR_NO_ID;
+}
+static inline uint32_t cfg_pred_count(const Cfg *cfg, uint32_t block)
+{
+  return cfg->pred_at[block + 1] - cfg->pred_at[block];
+}
+/* Both reachable: every path to b comes through a. */
+static inline bool cfg_dominates(const Cfg *cfg, uint32_t a, uint32_t b)
+{
+  return cfg->dom_enter[a] <= cfg->dom_enter[b] && cfg->dom_leave[b] <= cfg->dom_leave[a];
+}
+bool cfg_loop_contains(const Cfg *cfg, uint32_t head, uint32_t block);
+
+/* ---- edit.c ------------------------------------------------------------------------------- */
+
+static inline IrInsn *opt_insn(const IrFunc *f, IrValue v) { return &f->insns[v.raw]; }
+static inline IrInsn *opt_terminator(const IrFunc *f, uint32_t block)
+{
+  const IrBlock *b = &f->blocks[block];
+  return &f->insns[b->insns[b->n_insns - 1].raw];
+}
+static inline bool opt_is_const(const IrFunc *f, IrValue v)
+{
+  return opt_insn(f, v)->op == IR_const;
+}
+
+/* Calls visit for each operand: arguments, then arguments of targets. */
+typedef void OperandVisit(IrValue *operand, void *context);
+void opt_each_operand(IrInsn *insn, OperandVisit *visit, void *context);
+/* Rewrites each operand v of the function to map[v.raw] (followed to its end) where that is not
+ * raw 0; map has n_insns entries. */
+void opt_replace_values(IrFunc *f, IrValue *map);
+IrValue opt_resolve(IrValue *map, IrValue v);
+/* Drops dead instructions from the block lists. */
+void opt_sweep(IrFunc *f);
+/* A new instruction in no block yet; the arguments are copied. */
+IrValue opt_add(IrModule *m, IrFunc *f, const IrInsn *insn);
+void opt_insert(IrModule *m, IrBlock *b, uint32_t at, IrValue v);
+IrInsn opt_make_const(IrType type, uint64_t bits, IrLocId loc);
+/* Drops parameter k of the block; its uses must be gone. */
+void opt_remove_param(IrFunc *f, uint32_t block, uint32_t k);
+void opt_remove_target_arg(IrTarget *t, uint32_t k);
+void opt_append_target_arg(IrModule *m, IrTarget *t, IrValue v);
+/* Makes a conditional branch an unconditional one to its target `which`. */
+void opt_make_br(IrModule *m, IrInsn *insn, unsigned which);
+/* Number of uses of each value, by raw. */
+uint32_t *opt_count_uses(const IrFunc *f, Arena *arena);
+/* Empties blocks that nothing reaches; true if there were any. */
+bool opt_drop_unreachable(IrFunc *f, Arena *arena);
+/* Low bits of the type's width. */
+uint64_t opt_mask(IrType type);
+
+/* ---- memory.c ------------------------------------------------------------------------------ */
+
+/* Where an address points, as far as is known: an object (alloca or global) and an offset. */
+typedef enum { BASE_UNKNOWN, BASE_ALLOCA, BASE_GLOBAL } AddressBase;
+typedef struct {
+  AddressBase base;
+  uint32_t object;           /* value of the alloca, or global */
+  bool offset_known;
+  int64_t offset;            /* bytes */
+} Address;
+Address opt_address(const IrModule *m, const IrFunc *f, IrValue v);
+/* By value: the alloca's address is used otherwise than for loads, stores, copies and clears. */
+bool *opt_escapes(const IrFunc *f, Arena *arena);
+/* May the two accesses touch a common byte?  Sizes of 0 mean unknown. */
+bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, const bool *escapes);
+/* May the instruction write to those bytes, now or behind the main thread's back? */
+bool opt_may_write(const IrModule *m, const IrFunc *f, const IrInsn *insn, Address to,
+                   uint64_t bytes, const bool *escapes);
+
+/* ---- passes.def, pipeline.c ------------------------------------------------------------------ */
+
+/* What a pass works with; `arena` is reset before each call. */
+typedef struct {
+  IrModule *m;
+  Arena *arena;
+  int level;
+} Opt;
+#define PASS_FUNC(name, text) bool pass_##name(Opt *opt, IrFunc *f);
+#define PASS_MODULE(name, text) bool pass_##name(Opt *opt);
+#include "ir/opt/passes.def"
+
+#endif
