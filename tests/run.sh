@@ -59,12 +59,13 @@ unit_test() {
 export -f unit_test
 export logs
 
+# Named by their sources: the build folder may still hold programs of tests that are gone.
 unit_tests() {
-  ls build/debug/bin/unit-* >/dev/null 2>&1 || {
-    broken "no unit tests were built"
-    return
-  }
-  printf '%s\n' build/debug/bin/unit-* | xargs -P 2 -I{} bash -c 'unit_test {}'
+  local source
+  for source in tests/unit/*.c; do
+    source=${source##*/}
+    echo "build/debug/bin/unit-${source%.c}"
+  done | xargs -P 2 -I{} bash -c 'unit_test {}'
   local ok bad status name
   while read -r ok bad status name; do
     passed=$((passed + ok))
