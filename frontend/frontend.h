@@ -163,7 +163,25 @@ uint64_t type_element_count(const Pool *pool, PoolId type); /* arrays */
 uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field);
 IrType type_ir(const Pool *pool, PoolId type);              /* scalars, pointers, DSDs; else IRT_VOID */
 const char *type_text(Pool *pool, Arena *arena, PoolId type);   /* as CSL */
-const char *value_text(Pool *pool, Arena *arena, PoolId value);
+bool type_is_aggregate(const Pool *pool, PoolId type);      /* arrays, structs, unions */
+/* Scalar leaves that a comptime variable of the type has. */
+uint32_t type_leaf_count(const Pool *pool, PoolId type);
+
+/* ---- value.c -------------------------------------------------------------------------------- */
+
+const char *value_text(Pool *pool, Arena *arena, PoolId value);   /* strings without quotes */
+PoolId value_from_leaves(Pool *pool, PoolId type, const PoolId *leaves);
+PoolId *value_to_leaves(const Pool *pool, PoolId value, PoolId *leaves);   /* the end */
+/* Is there a symbolic value in it? */
+bool value_has_symbolic(const Pool *pool, PoolId value);
+/* Integers.  Types that are no fixed-width integer (comptime_int, ids) hold everything. */
+PoolId value_int_type(const Pool *pool, PoolId type);        /* enums: the tag type */
+bool value_small_fits(const Pool *pool, PoolId type, int64_t value);
+bool value_big_fits(const Pool *pool, PoolId type, const mpz_t value);
+bool value_int_fits(const Pool *pool, PoolId type, PoolId value);
+PoolId value_int_as(Pool *pool, PoolId type, PoolId value);  /* the same number, other type */
+uint64_t value_int_bits(const Pool *pool, PoolId value);     /* two's complement, low 64 bits */
+PoolId value_from_bits(Pool *pool, PoolId type, uint64_t bits);   /* low bits kept */
 
 /* ---- sema: instances, declarations, frames ----------------------------------------------------- */
 
