@@ -38,7 +38,7 @@ def run_commands(sample, scratch):
 def test_output_is_as_expected(sample, tmp_path):
     golden = harness.SAMPLES / sample / "expected" / "output.txt"
     out = run_commands(sample, tmp_path)
-    if os.environ.get("UPDATE_GOLDEN"):
+    if os.environ.get("WSE_UPDATE_GOLDEN"):
         golden.parent.mkdir(exist_ok=True)
         golden.write_text(out)
     assert out == golden.read_text()

@@ -3,5 +3,5 @@
 # the programs print now; review the change as code.  A new NAME.golden begins as an empty file.
 #   tests/update_golden.sh [part of a test's path]
 cd "$(dirname "$0")" || exit 1
-WSE_UPDATE_GOLDEN=1 /usr/bin/python3 -m pytest -q test_golden.py -k "${1:-golden}"
-git diff --stat -- golden
+WSE_UPDATE_GOLDEN=1 /usr/bin/python3 -m pytest -q test_golden.py test_samples.py -k "${1:-golden or output_is}"
+git diff --stat -- golden ../samples
