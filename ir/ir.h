@@ -12,6 +12,11 @@
 #include "ir/base/base.h"
 #include "ir/machine/machine.h"
 
+#define DIAG_DEF "ir/diag.def"
+#include "ir/base/diag_rows.h"
+extern const DiagRow ir_diag_rows[];
+extern const size_t ir_diag_rows_count;
+
 /* ---- types and ids -------------------------------------------------------------------- */
 
 /* bool is 0 or 1 (one byte in memory); integers have no sign, operations do; ptr is a 16-bit
