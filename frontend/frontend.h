@@ -457,6 +457,12 @@ typedef struct {
   OptionBinding *params, *colors;            /* stb_ds arrays */
   const char **import_paths;                 /* stb_ds array */
 } Options;
+/* Fills `options` from the command line, which becomes a source text of its own, so that
+ * bindings have places; strings live in argv and `arena`.  OPTIONS_GO_ON, or the exit code to
+ * end with after what was printed (help: 0, refused: 1, wrong usage: 2). */
+#define OPTIONS_GO_ON (-1)
+int options_parse(Options *options, Arena *arena, SourceMap *sources, int argc, char **argv);
+void options_free(Options *options);
 
 /* ---- driver.c: the session ------------------------------------------------------------------------- */
 

@@ -82,7 +82,10 @@ const char *node_kind_name(NodeKind kind);          /* "binary operation" */
 const char *binary_op_spelling(BinaryOp op);        /* "+", "and" */
 const char *unary_op_spelling(UnaryOp op);
 int binary_op_level(BinaryOp op);                   /* higher binds tighter */
-static inline bool binary_op_is_comparison(BinaryOp op) { return op >= BINARY_EQ && op <= BINARY_GE; }
+static inline bool binary_op_is_comparison(BinaryOp op)
+{
+  return op >= BINARY_EQ && op <= BINARY_GE;
+}
 
 /* Calls `visit` for each child of `n` that is there, in source order. */
 typedef void NodeVisit(void *context, Node *child);

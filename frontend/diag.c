@@ -1,0 +1,6 @@
+/* The front end's diagnostics: one typed function a row of diag.def. */
+#include "frontend/parse_internal.h"
+
+#define DIAG_DEF "frontend/diag.def"
+#define DIAG_DEFINE
+#include "ir/base/diag_rows.h"
