@@ -81,6 +81,7 @@ typedef struct {
   Arena *arena;
   uint32_t n_tiles;
   const ClassCode *classes;
+  const ImageColorConfig *(*color_table)[MAX_COLORS];   /* by color set and color */
   /* Colors that tiles exchange with the host port instead of the router, a bit each.  Words
    * posted by the host may have any color.  Starts with the memcpy colors; streaming adds. */
   uint32_t host_out_colors;
@@ -259,16 +260,33 @@ typedef struct {
 
 /* Captures an operation at its issue: operands, length, thread, width.  FAULT_COUNT on success. */
 FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *program,
-                    const Registers *regs, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS],
-                    uint32_t *fault_value);
+                    const ClassCode *cls, const Registers *regs,
+                    DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], uint32_t *fault_value);
 /* One element: result bits from a (src0), b (src1; the only one of one-source operations), s. */
 uint32_t vec_element(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t s, bool *carry);
+/* The same for a running operation, whose sources' widths are known: faddhs takes an f32
+ * accumulator or an f16 element as src0. */
+uint32_t vec_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b);
 /* Whether the operation's two memory sources start the next group in conflicting banks. */
 bool vec_bank_conflict(const VecRun *run, const Machine *machine);
 /* Moves a memory stream one element on. */
 void vec_stream_advance(VecStream *stream);
 /* Writes back what descriptors keep after an operation (save_address, single_step). */
 void vec_end(const VecRun *run, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS]);
+/* Elements that the next group may have with respect to widths, partly used wavelets and what
+ * remains; availability in queues and FIFOs comes on top. */
+unsigned vec_group_size(const VecRun *run);
+/* Wavelets of a fabric stream that `elements` more elements touch. */
+unsigned vec_wavelets(const VecStream *stream, unsigned elements);
+
+/* FIFOs: the state block lies in tile memory (FIFO_STATE_WORDS).  How many elements could be
+ * pushed or popped now. */
+FaultKind fifo_available(TileMem *mem, uint16_t state, bool push, unsigned *elements);
+/* Pushes or pops one element; *fire is the action that this triggers, or none. */
+FaultKind fifo_move(TileMem *mem, uint16_t state, bool push, unsigned bytes, uint32_t *value,
+                    Action *fire);
+/* Remembers that a push found the FIFO full, or a pop found it empty. */
+FaultKind fifo_mark(TileMem *mem, uint16_t state, bool push);
 
 /* ---- trace.c: events -------------------------------------------------------------------------------- */
 

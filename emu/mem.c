@@ -1,0 +1,165 @@
+/* Memory of one tile.  Most tiles of a wafer use a few hundred bytes, so a tile starts with its
+ * static data and its stack only, and gets all of its 48 KB when it first touches anything else;
+ * the program cannot tell the difference. */
+#include "emu/emu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum { PLACE_BYTES, PLACE_CODE, PLACE_OUTSIDE } PlaceKind;
+typedef struct { PlaceKind kind; uint8_t *at; } Place;
+
+static uint32_t stack_bytes(const ClassCode *cls)
+{
+  return cls->image->stack_top - cls->stack_low;
+}
+
+uint32_t mem_compact_bytes(const ClassCode *cls)
+{
+  return cls->image->static_bytes + stack_bytes(cls);
+}
+
+void mem_initialise(const Program *program, uint32_t tile, uint8_t *bytes)
+{
+  const Image *image = program->image;
+  const ClassCode *cls = program_class(program, tile);
+  const uint8_t *blob = image->tile_blobs + image->tile_blob_at[tile];
+  for (uint32_t i = 0; i < cls->image->n_segments; i++) {
+    const ImageSegment *segment = &cls->image->segments[i];
+    memcpy(bytes + segment->address, segment->data, segment->bytes);
+  }
+  for (uint32_t i = 0; i < cls->image->n_tile_slots; i++) {
+    const ImageTileSlot *slot = &cls->image->tile_slots[i];
+    memcpy(bytes + slot->address, blob + slot->offset, slot->bytes);
+  }
+}
+
+void mem_touch(const Program *program, uint32_t tile, TileMem *mem)
+{
+  if (mem->bytes || !mem->cls)
+    return;
+  uint32_t size = mem_compact_bytes(mem->cls);
+  mem->bytes = base_malloc(size ? size : 1);
+  memset(mem->bytes, 0, size);
+  mem->full = false;
+  mem_initialise(program, tile, mem->bytes);
+}
+
+void mem_free(TileMem *mem)
+{
+  free(mem->bytes);
+  mem->bytes = NULL;
+  mem->full = false;
+}
+
+static void mem_grow(TileMem *mem)
+{
+  const ClassCode *cls = mem->cls;
+  uint8_t *all = base_malloc(PE_MEM_BYTES);
+  memset(all, 0, PE_MEM_BYTES);
+  memcpy(all, mem->bytes, cls->image->static_bytes);
+  memcpy(all + cls->stack_low, mem->bytes + cls->image->static_bytes, stack_bytes(cls));
+  free(mem->bytes);
+  mem->bytes = all;
+  mem->full = true;
+}
+
+/* Where `bytes` bytes from `address` lie, if they lie in one place. */
+static Place mem_place(TileMem *mem, uint32_t address, uint32_t bytes)
+{
+  const ImageClass *image = mem->cls->image;
+  uint64_t end = (uint64_t)address + bytes;
+  if (end > PE_MEM_BYTES)
+    return (Place){PLACE_OUTSIDE, NULL};
+  if (address < mem->cls->code_end && end > image->code_address)
+    return (Place){PLACE_CODE, NULL};
+  if (mem->full)
+    return (Place){PLACE_BYTES, mem->bytes + address};
+  if (end <= image->static_bytes)
+    return (Place){PLACE_BYTES, mem->bytes + address};
+  if (address >= mem->cls->stack_low && end <= image->stack_top)
+    return (Place){PLACE_BYTES, mem->bytes + image->static_bytes + (address - mem->cls->stack_low)};
+  mem_grow(mem);
+  return (Place){PLACE_BYTES, mem->bytes + address};
+}
+
+static uint8_t code_byte(const ClassCode *cls, uint32_t address)
+{
+  uint32_t offset = address - cls->image->code_address;
+  return (uint8_t)(cls->image->code[offset / 2] >> (offset % 2 * 8));
+}
+
+static FaultKind mem_check(uint32_t address, unsigned bytes)
+{
+  return bytes > 1 && (address & 1) ? FAULT_ALIGNMENT : FAULT_COUNT;
+}
+
+FaultKind mem_load(TileMem *mem, uint32_t address, unsigned bytes, uint32_t *value)
+{
+  FaultKind fault = mem_check(address, bytes);
+  if (fault != FAULT_COUNT)
+    return fault;
+  *value = 0;
+  Place place = mem_place(mem, address, bytes);
+  if (place.kind == PLACE_OUTSIDE)
+    return FAULT_ADDRESS;
+  if (place.kind == PLACE_CODE) {
+    uint8_t raw[4] = {0};
+    if (!mem_host_read(mem, address, raw, bytes))
+      return FAULT_ADDRESS;
+    for (unsigned i = 0; i < bytes; i++)
+      *value |= (uint32_t)raw[i] << 8 * i;
+    return FAULT_COUNT;
+  }
+  for (unsigned i = 0; i < bytes; i++)
+    *value |= (uint32_t)place.at[i] << 8 * i;
+  return FAULT_COUNT;
+}
+
+FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t value)
+{
+  FaultKind fault = mem_check(address, bytes);
+  if (fault != FAULT_COUNT)
+    return fault;
+  Place place = mem_place(mem, address, bytes);
+  if (place.kind == PLACE_OUTSIDE)
+    return FAULT_ADDRESS;
+  if (place.kind == PLACE_CODE)
+    return FAULT_CODE_STORE;
+  for (unsigned i = 0; i < bytes; i++)
+    place.at[i] = (uint8_t)(value >> 8 * i);
+  return FAULT_COUNT;
+}
+
+bool mem_host_read(TileMem *mem, uint32_t address, void *to, uint32_t bytes)
+{
+  uint8_t *out = to;
+  if (bytes == 0)
+    return true;
+  Place place = mem_place(mem, address, bytes);
+  if (place.kind == PLACE_OUTSIDE)
+    return false;
+  if (place.kind == PLACE_BYTES) {
+    memcpy(out, place.at, bytes);
+    return true;
+  }
+  for (uint32_t i = 0; i < bytes; i++) {   /* touches code: byte by byte */
+    uint32_t at = address + i;
+    if (at >= mem->cls->image->code_address && at < mem->cls->code_end)
+      out[i] = code_byte(mem->cls, at);
+    else
+      out[i] = *mem_place(mem, at, 1).at;
+  }
+  return true;
+}
+
+bool mem_host_write(TileMem *mem, uint32_t address, const void *from, uint32_t bytes)
+{
+  if (bytes == 0)
+    return true;
+  Place place = mem_place(mem, address, bytes);
+  if (place.kind != PLACE_BYTES)
+    return false;
+  memcpy(place.at, from, bytes);
+  return true;
+}
