@@ -439,5 +439,7 @@ Image *image_read(const uint8_t *bytes, size_t length, Arena *arena, const char 
 uint64_t image_tables_hash(void);
 /* Line table look-up: the row that covers pc, or NULL. */
 const ImageLine *image_line_at(const ImageClass *cls, uint16_t pc);
+/* A summary for people: classes with memory map, tasks, queues and symbols; exports. */
+void image_print(const Image *image, FILE *out);
 
 #endif

@@ -1,0 +1,78 @@
+/* A program image as text for people and tests. */
+#include "ir/machine/machine.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static void print_program(const Image *image, FILE *out)
+{
+  fprintf(out, "program %s, rectangle %u x %u at (%u, %u) of fabric %u x %u, %s",
+          machine_get(image->arch)->name, image->width, image->height, image->offset_x,
+          image->offset_y, image->fabric_width, image->fabric_height, fp16_name(image->fp16));
+  if (image->memcpy)
+    fprintf(out, ", memcpy with %u channels", image->channels);
+  fprintf(out, "\n%u classes, %u color sets of %u configurations, %u exports, %" PRIu64
+          " bytes of tile data\n", image->n_classes, image->n_color_sets, image->n_color_configs,
+          image->n_exports, image->tile_blob_bytes);
+  for (uint32_t i = 0; i < image->n_params; i++)
+    fprintf(out, "param %s = %s\n", image->param_names[i], image->param_values[i]);
+}
+
+static void print_exports(const Image *image, FILE *out)
+{
+  static const char *const kinds[] = {"data", "function", "stream"};
+  for (uint32_t i = 0; i < image->n_exports; i++)
+    fprintf(out, "export %s %s: %s%s\n", kinds[image->exports[i].kind], image->exports[i].name,
+            image->exports[i].type, image->exports[i].is_mutable ? ", mutable" : "");
+}
+
+static void print_memory(const ImageClass *class, FILE *out)
+{
+  fprintf(out, "  data   0x0000..0x%04x\n  code   0x%04x..0x%04x\n  stack  0x%04x..0x%04x\n",
+          class->static_bytes, class->code_address,
+          class->code_address + 2 * class->code_words, class->stack_top - class->stack_bytes,
+          class->stack_top);
+}
+
+static void print_names(const ImageClass *class, FILE *out)
+{
+  for (uint32_t i = 0; i < class->n_tasks; i++)
+    fprintf(out, "  %s task %u '%s' at 0x%04x\n", task_kind_name(class->tasks[i].kind),
+            class->tasks[i].id, class->tasks[i].name, class->tasks[i].entry);
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    if (class->input[q].used)
+      fprintf(out, "  input queue %u: color %u\n", q, class->input[q].color);
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    if (class->output[q].used)
+      fprintf(out, "  output queue %u: color %u\n", q, class->output[q].color);
+  for (uint32_t i = 0; i < class->n_symbols; i++)
+    fprintf(out, "  0x%04x %6u %s: %s\n", class->symbols[i].address, class->symbols[i].bytes,
+            class->symbols[i].name, class->symbols[i].type);
+}
+
+static void print_classes(const Image *image, FILE *out)
+{
+  size_t n_tiles = (size_t)image->width * image->height;
+  size_t *tiles = base_malloc((image->n_classes + (size_t)1) * sizeof *tiles);
+  for (uint32_t i = 0; i <= image->n_classes; i++)
+    tiles[i] = 0;
+  for (size_t i = 0; i < n_tiles; i++) {
+    uint32_t class = image->tile_class[i];
+    tiles[class == IMAGE_NO_CLASS ? image->n_classes : class]++;
+  }
+  for (uint32_t i = 0; i < image->n_classes; i++) {
+    fprintf(out, "class %u: %s, %zu tiles\n", i, image->classes[i].source, tiles[i]);
+    print_memory(&image->classes[i], out);
+    print_names(&image->classes[i], out);
+  }
+  if (tiles[image->n_classes])
+    fprintf(out, "without code: %zu tiles\n", tiles[image->n_classes]);
+  free(tiles);
+}
+
+void image_print(const Image *image, FILE *out)
+{
+  print_program(image, out);
+  print_exports(image, out);
+  print_classes(image, out);
+}
