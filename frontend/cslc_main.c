@@ -32,7 +32,7 @@ static int write_out(const Run *run, const char *text, size_t length)
   return 0;
 }
 
-/* --emit=tokens and --emit=ast: nothing is written unless the file is free of errors. */
+/* --emit=tokens, ast and tree: nothing is written unless the file is free of errors. */
 static int emit_syntax(Run *run, FileId file)
 {
   char *text = NULL;
@@ -44,8 +44,10 @@ static int emit_syntax(Run *run, FileId file)
     tokens_print(run->sources, run->names, run->diags, file, out);
   } else {
     Ast *ast = ast_parse(run->sources, run->names, run->diags, file);
-    if (!ast->has_errors)
+    if (!ast->has_errors && run->options.emit == EMIT_AST)
       ast_print(ast, out);
+    else if (!ast->has_errors)
+      ast_dump(ast, out);
     ast_destroy(ast);
   }
   fclose(out);
@@ -65,7 +67,8 @@ static int compile(Run *run)
   FileId file = source_add(run->sources, run->options.input, text, length);
   free(text);
   diags_warnings_are_errors(run->diags, run->options.werror);
-  if (run->options.emit == EMIT_TOKENS || run->options.emit == EMIT_AST)
+  EmitKind emit = run->options.emit;
+  if (emit == EMIT_TOKENS || emit == EMIT_AST || emit == EMIT_TREE)
     return emit_syntax(run, file);
   fprintf(stderr, "cslc: error: only --emit=tokens and --emit=ast are there yet\n");
   return 1;

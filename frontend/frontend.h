@@ -438,7 +438,7 @@ void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId s
 /* ---- options.c: the command line ------------------------------------------------------------------ */
 
 typedef enum {
-  EMIT_NONE, EMIT_TOKENS, EMIT_AST, EMIT_IR, EMIT_ASM, EMIT_LAYOUT, EMIT_MAP
+  EMIT_NONE, EMIT_TOKENS, EMIT_AST, EMIT_TREE, EMIT_IR, EMIT_ASM, EMIT_LAYOUT, EMIT_MAP
 } EmitKind;
 typedef struct { const char *name, *value; Span span; } OptionBinding;   /* of NAME:VALUE */
 typedef struct {

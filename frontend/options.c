@@ -182,8 +182,9 @@ static int add_bindings(Cli *cli, const char *option, const char *text, OptionBi
 
 static int set_emit(Options *o, const char *text)
 {
-  static const char *const names[] = {"tokens", "ast", "ir", "asm", "layout", "map"};
-  static const EmitKind kinds[] = {EMIT_TOKENS, EMIT_AST, EMIT_IR, EMIT_ASM, EMIT_LAYOUT, EMIT_MAP};
+  static const char *const names[] = {"tokens", "ast", "tree", "ir", "asm", "layout", "map"};
+  static const EmitKind kinds[] = {EMIT_TOKENS, EMIT_AST, EMIT_TREE, EMIT_IR, EMIT_ASM,
+                                   EMIT_LAYOUT, EMIT_MAP};
   int k = choose(text, names, ARRAY_COUNT(names));
   if (k < 0)
     return bad_choice("--emit", text, names, ARRAY_COUNT(names));

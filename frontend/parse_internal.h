@@ -29,6 +29,7 @@ typedef struct {
   uint16_t kind;         /* a token number of parse.y */
   bool is_first;         /* the first of its line */
   bool is_inserted;      /* by braces_check: len 0, no text */
+  bool is_bad;           /* the scanner has reported it: no further error beside it */
   uint8_t role;          /* BraceRole of a '{', set by the parser when it knows */
   uint32_t line;         /* from 1 */
   uint32_t column;       /* from 0 */
@@ -72,7 +73,8 @@ void scan_string(Scan *scan, size_t length, bool is_closed);
 void scan_char(Scan *scan, size_t length, bool is_closed);
 void scan_comment_block(Scan *scan, size_t length, bool is_closed);
 void scan_foreign(Scan *scan, size_t length, int kind, const char *help);
-void scan_bad_bytes(Scan *scan, size_t length);
+void scan_bad_word(Scan *scan, size_t length);
+void scan_bad_byte(Scan *scan);
 
 /* Generated from lex.l: runs its rules over the whole text. */
 void lex_run(Scan *scan, const char *text, size_t length);
@@ -126,6 +128,12 @@ void parser_mark_brace(Parser *p, Span span, BraceRole role);
 /* After an error: sets the feed to the next place where a statement, prong or declaration can
  * start or where the enclosing braces close; false: better give up. */
 bool parser_resync(Parser *p);
+
+/* ---- parse_errors.c ---------------------------------------------------------------------- */
+
+/* Printing stops at 20 errors; more than that many reports are not even made. */
+enum { MAX_SYNTAX_ERRORS = 100 };
+
 /* A syntax error at the token that was fed last; `expected` holds `n` token numbers. */
 void parser_report(Parser *p, const int *expected, size_t n);
 void parser_report_depth(Parser *p, Span span);

@@ -10,7 +10,7 @@
 #include <stb_ds.h>
 
 /* Longer pieces of the source are cut when a message quotes them. */
-enum { MAX_QUOTED = 40, MAX_FILE_BYTES = 1 << 30 };
+enum { MAX_QUOTED = 40, MAX_FILE_BYTES = 64 << 20 };
 
 static Span place(const Scan *scan, size_t at, size_t length)
 {
@@ -107,7 +107,9 @@ void scan_bad_number(Scan *scan, size_t length)
                   why);
   IntLiteral *literal = arena_new(scan->arena, IntLiteral);
   literal->base = 10;
-  push(scan, TK_INT, length)->as.integer = literal;
+  Token *token = push(scan, TK_INT, length);
+  token->is_bad = true;
+  token->as.integer = literal;
 }
 
 void scan_int(Scan *scan, size_t length, unsigned base)
@@ -216,8 +218,9 @@ void scan_string(Scan *scan, size_t length, bool is_closed)
   size_t n = decode(scan, scan->pos + 1, inside, bytes);
   if (!is_closed)
     diag_unterminated_string(scan->diags, place(scan, scan->pos, length));
-  StrId text = str_intern(scan->names, bytes, n);
-  push(scan, TK_STRING, length)->as.text = text;
+  Token *token = push(scan, TK_STRING, length);
+  token->is_bad = !is_closed;
+  token->as.text = str_intern(scan->names, bytes, n);
 }
 
 /* Length of the valid UTF-8 character at `text`, 0 if there is none. */
@@ -258,10 +261,12 @@ void scan_char(Scan *scan, size_t length, bool is_closed)
     diag_bad_utf8(scan->diags, at);
   else if (used < n)
     diag_long_char(scan->diags, at);
-  push(scan, TK_CHAR, length)->as.character = code;
+  Token *token = push(scan, TK_CHAR, length);
+  token->is_bad = !is_closed;
+  token->as.character = code;
 }
 
-/* ---- what is no token -------------------------------------------------------------------------- */
+/* ---- what is no token -----------------------------------------------------------------------*/
 
 void scan_comment_block(Scan *scan, size_t length, bool is_closed)
 {
@@ -282,11 +287,13 @@ void scan_foreign(Scan *scan, size_t length, int kind, const char *help)
 {
   diag_foreign_operator(scan->diags, place(scan, scan->pos, length),
                         quoted(scan, scan->pos, length), help);
-  push(scan, kind, length);
+  push(scan, kind, length)->is_bad = kind == TK_FOREIGN;
 }
 
-static void bad_byte(Scan *scan, unsigned char byte)
+/* A byte that no token starts with is skipped. */
+void scan_bad_byte(Scan *scan)
 {
+  unsigned char byte = (unsigned char)scan->text[scan->pos];
   Span at = place(scan, scan->pos, 1);
   if (byte == '@')
     diag_lone_at(scan->diags, at);
@@ -297,31 +304,31 @@ static void bad_byte(Scan *scan, unsigned char byte)
   scan->pos++;
 }
 
-/* Bytes outside ASCII are reported as the characters they are, a run of rubbish once. */
-void scan_bad_bytes(Scan *scan, size_t length)
+/* A word with characters outside ASCII: the first of them is reported, and the word taken for a
+ * name. */
+void scan_bad_word(Scan *scan, size_t length)
 {
   const unsigned char *text = (const unsigned char *)scan->text + scan->pos;
-  if (text[0] < 0x80) {
-    bad_byte(scan, text[0]);
-    return;
-  }
-  size_t end = scan->pos + length;
-  bool was_rubbish = false;
-  while (scan->pos < end) {
-    uint32_t code = 0;
-    size_t n = utf8_decode((const unsigned char *)scan->text + scan->pos, end - scan->pos, &code);
-    if (code == 0xfeff && scan->pos == 0) {
-      scan->line_start = 3;        /* a byte order mark is not there */
-    } else if (n > 0) {
-      diag_bad_character(scan->diags, place(scan, scan->pos, n),
-                         arena_printf(scan->arena, "'%.*s' (U+%04X)", (int)n,
-                                      scan->text + scan->pos, code));
-    } else if (!was_rubbish) {
-      diag_bad_utf8(scan->diags, place(scan, scan->pos, 1));
-    }
-    was_rubbish = n == 0;
-    scan->pos += (uint32_t)(n ? n : 1);
-  }
+  size_t i = 0;
+  uint32_t code = 0;
+  while (text[i] < 0x80)
+    i++;
+  size_t n = utf8_decode(text + i, length - i, &code);
+  if (n > 0)
+    diag_bad_character(scan->diags, place(scan, scan->pos + i, n),
+                       arena_printf(scan->arena, "'%.*s' (U+%04X)", (int)n,
+                                    (const char *)text + i, code));
+  else
+    diag_bad_utf8(scan->diags, place(scan, scan->pos + i, 1));
+  Token *token = push(scan, TK_IDENT, length);
+  token->is_bad = true;
+  token->as.text = str_intern_z(scan->names, "_");
+}
+
+/* A byte order mark is not part of the text. */
+static size_t skip_mark(const char *text, size_t length)
+{
+  return length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
 void scan_file(Scan *scan)
@@ -330,11 +337,12 @@ void scan_file(Scan *scan)
   scan->text = source_text(scan->sources, scan->file, &length);
   scan->base = source_base(scan->sources, scan->file);
   scan->line = 1;
+  scan->pos = scan->line_start = (uint32_t)skip_mark(scan->text, length);
   keywords_fill(scan);
   if (length > MAX_FILE_BYTES)
     diag_file_too_large(scan->diags, (Span){scan->base, 0});
   else
-    lex_run(scan, scan->text, length);
+    lex_run(scan, scan->text + scan->pos, length - scan->pos);
   push(scan, TK_END, 0);
   arrfree(scan->keyword_of);
 }

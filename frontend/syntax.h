@@ -1,7 +1,7 @@
 /* The syntactic half of the front end: text in, syntax tree out, no name resolved.
  *
- * Reading order: nodes.def (the tree), lex.l, parse.y, ast.c, parse_util.c, braces.c,
- * ast_print.c.  A file is scanned into an array of tokens, its braces are checked, and the
+ * Reading order: nodes.def (the tree), lex.l, scan.c, braces.c, parse.y, parse_util.c,
+ * parse_errors.c, ast.c, ast_print.c.  A file is scanned into an array of tokens, its braces are checked, and the
  * parser builds the tree; every error found on the way is in the Diags. */
 #ifndef SYNTAX_H
 #define SYNTAX_H
@@ -108,7 +108,7 @@ typedef struct {
 Ast *ast_parse(const SourceMap *sources, StrTable *names, Diags *diags, FileId file);
 void ast_destroy(Ast *ast);
 
-/* ---- ast_print.c ------------------------------------------------------------------------------ */
+/* ---- ast_print.c ------------------------------------------------------------------------- */
 
 /* Canonical CSL: parses to the same tree (spans apart). */
 void ast_print(const Ast *ast, FILE *out);
