@@ -406,6 +406,8 @@ void sema_compile_pending(Sema *s);
  * handler has this shape.  The table check (arity, place, architecture) has run before. */
 typedef Operand BuiltinHandler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
 Operand sema_builtin(Sema *s, const Node *call, PoolId want);
+/* Does its value depend on its operands alone? */
+bool sema_builtin_is_pure(const Session *session, StrId name);
 
 /* The machine-facing half needs these of the core:
  *   value_on_tile   a value with its symbolic parts replaced by what they are on the tile of
@@ -505,8 +507,6 @@ bool setting_bool(Sema *s, Setting *field, bool otherwise);
 /* A comptime integer in [lo, hi], reporting what is wrong with it; `what` names it. */
 bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
                  int64_t *out);
-/* The comptime value of an operand, forced; poison after reporting that it is none. */
-PoolId sema_comptime_value(Sema *s, Operand o, Span span);
 /* sema_expr, read if it is an lvalue. */
 Operand sema_rvalue(Sema *s, const Node *n, PoolId want);
 /* The same, converted implicitly to `type`. */
@@ -558,6 +558,7 @@ typedef struct MachineSetup {
   ImageConfig *configs;
   ExportedSymbol *exports;
   Fifo *fifos;
+  uint32_t n_virtual_dsrs;               /* of @map; numbered through the program */
   uint32_t local_color[MAX_COLORS];      /* color configuration + 1; 0 none */
   Span local_color_span[MAX_COLORS];
   uint32_t teardown_handler[MAX_COLORS]; /* index of a FuncInstance + 1; 0 none */
