@@ -54,9 +54,10 @@ static void read_global_body(Reader *r, IrGlobal *g)
 {
   IrReloc *relocs = NULL;
   while (starts_with(r, "data") || starts_with(r, "reloc")) {
+    size_t start = r->at;
     bool is_data = *rd_next(r)->text == 'd';
     if (!(is_data ? read_data(r, g) : read_reloc(r, &relocs)) || !rd_finish_line(r))
-      rd_skip_line(r);
+      rd_recover(r, start);
   }
   g->n_relocs = (uint32_t)arrlenu(relocs);
   g->relocs = arena_many(r->arena, IrReloc, g->n_relocs);
@@ -381,11 +382,14 @@ IrModule *ir_read(Arena *arena, SourceMap *sources, FileId file, Diags *diags)
     r.m = ir_module_create(arena, arch, fp16);
     r.m->source = source;
     collect_names(&r);
+    size_t line = r.at;
     if (!rd_finish_line(&r))
-      rd_skip_line(&r);
-    while (rd_peek(&r)->kind != T_END)
-      if (!read_statement(&r) && !rd_peek(&r)->first)
-        rd_skip_line(&r);
+      rd_recover(&r, line);
+    while (rd_peek(&r)->kind != T_END) {
+      line = r.at;
+      if (!read_statement(&r))
+        rd_recover(&r, line);
+    }
     finish_module(&r);
   }
   arrfree(r.tokens);

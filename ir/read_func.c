@@ -65,7 +65,8 @@ static bool read_values(Reader *r, IrValue **values)
 
 static bool is_label(const char *word)
 {
-  return word[0] == 'b' && rd_is_digit(word[1]) && strspn(word + 1, "0123456789") == strlen(word + 1);
+  return word[0] == 'b' && rd_is_digit(word[1]) &&
+         word[1 + strspn(word + 1, "0123456789")] == '\0';
 }
 
 static bool block_named(Reader *r, const Token *t, uint32_t *block)
@@ -466,11 +467,12 @@ static bool read_insn(Reader *r, Draft *d)
 static void read_body_line(Reader *r)
 {
   Draft d = {0};
+  size_t start = r->at;
   bool labels = rd_peek(r)->kind == T_WORD && is_label(rd_peek(r)->text);
   bool ok = labels ? read_label(r) && rd_finish_line(r) : read_insn(r, &d);
   arrfree(d.args);
-  if (!ok && !rd_peek(r)->first)
-    rd_skip_line(r);
+  if (!ok)
+    rd_recover(r, start);
 }
 
 /* ---- functions --------------------------------------------------------------------- */

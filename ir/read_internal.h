@@ -76,7 +76,8 @@ void rd_scan_all(Reader *r, const char *text, size_t length, uint32_t base);
 const Token *rd_peek(const Reader *r);
 const Token *rd_next(Reader *r);
 bool rd_at_line_end(const Reader *r);
-void rd_skip_line(Reader *r);
+/* After an error in the line that began at token `start`: to the beginning of the next one. */
+void rd_recover(Reader *r, size_t start);
 const char *rd_token_text(Reader *r, const Token *t);
 bool rd_expected(Reader *r, const char *want);
 bool rd_accept_punct(Reader *r, char c);

@@ -205,11 +205,11 @@ bool rd_at_line_end(const Reader *r)
   return t->first || (t->kind == T_PUNCT && *t->text == '}');
 }
 
-void rd_skip_line(Reader *r)
+void rd_recover(Reader *r, size_t start)
 {
-  do
-    rd_next(r);
-  while (!rd_peek(r)->first);
+  while (r->at == start || !rd_peek(r)->first)
+    if (rd_next(r)->kind == T_END)
+      return;
 }
 
 const char *rd_token_text(Reader *r, const Token *t)
