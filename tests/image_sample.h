@@ -214,6 +214,12 @@ static void sample_make(Sample *s)
   sample_tiles(s);
 }
 
+static void sample_seal_header(uint8_t *file)
+{
+  store_le(file + IMAGE_AT_CRC, 0, 4);
+  store_le(file + IMAGE_AT_CRC, crc32_z(crc32_z(0, NULL, 0), file, IMAGE_HEADER_BYTES), 4);
+}
+
 /* Makes every checksum, the tables hash and the section table of a changed file right again, as
  * far as its section lengths allow, so that the change reaches the checks behind them. */
 static void sample_seal(uint8_t *file, size_t length)
@@ -237,8 +243,7 @@ static void sample_seal(uint8_t *file, size_t length)
     store_le(entry + IMAGE_ENTRY_CRC, crc32_z(crc32_z(0, NULL, 0), file + offset, bytes), 4);
     offset += bytes;
   }
-  store_le(file + IMAGE_AT_CRC, 0, 4);
-  store_le(file + IMAGE_AT_CRC, crc32_z(crc32_z(0, NULL, 0), file, IMAGE_HEADER_BYTES), 4);
+  sample_seal_header(file);
 }
 
 #endif

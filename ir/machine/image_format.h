@@ -13,7 +13,7 @@ enum {
   /* magic, version u32, section count u32, tables hash u64, file length u64, header CRC u32 over
    * all header bytes but itself, zero u32; then the section table */
   IMAGE_AT_VERSION = 8, IMAGE_AT_COUNT = 12, IMAGE_AT_HASH = 16, IMAGE_AT_LENGTH = 24,
-  IMAGE_AT_CRC = 32, IMAGE_AT_TABLE = 40,
+  IMAGE_AT_CRC = 32, IMAGE_AT_ZERO = 36, IMAGE_AT_TABLE = 40,
   /* kind u32, CRC u32, offset u64, length u64 */
   IMAGE_ENTRY_BYTES = 24, IMAGE_ENTRY_CRC = 4, IMAGE_ENTRY_OFFSET = 8, IMAGE_ENTRY_LENGTH = 16,
 };

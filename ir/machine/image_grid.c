@@ -113,8 +113,9 @@ static void get_copy(Codec *c, uint64_t *values, size_t count, size_t done)
     codec_fail(c, "is wrong: a copy starts before the first tile");
     return;
   }
+  const uint64_t *from = values - distance;
   for (size_t i = 0; i < count; i++)
-    values[i] = values[i - distance];
+    values[i] = from[i];
 }
 
 bool grid_read(Codec *c, uint64_t *values, size_t count)

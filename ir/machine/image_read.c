@@ -64,7 +64,8 @@ static const char *check_header(const File *file)
   if (load_le(file->bytes + IMAGE_AT_COUNT, 4) != SECTION_COUNT ||
       file->length < IMAGE_HEADER_BYTES)
     return "the header is damaged: it has another number of sections";
-  if (header_crc(file->bytes) != load_le(file->bytes + IMAGE_AT_CRC, 4))
+  if (header_crc(file->bytes) != load_le(file->bytes + IMAGE_AT_CRC, 4) ||
+      load_le(file->bytes + IMAGE_AT_ZERO, 4) != 0)
     return "the header is damaged: its checksum does not match";
   return NULL;
 }

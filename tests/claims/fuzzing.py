@@ -1,0 +1,86 @@
+"""Imported by the claims that fuzz: builds a target of the fuzz preset, runs it, and measures
+which lines of the given sources its inputs reached.
+
+A target is tests/fuzz/NAME.c.  What it finds is written to build/fuzz/findings-NAME; its corpus
+stays in build/fuzz/corpus-NAME and makes the next run start where this one ended.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+BUILD = Path(__file__).resolve().parent.parent.parent / "build" / "fuzz"
+os.environ.setdefault("WSE_BIN", str(BUILD / "bin"))   # a claim that fuzzes needs no other build
+from claims import Claims, harness  # noqa: E402
+
+LEAST_COVERAGE = 80
+
+
+def llvm(name):
+    """An LLVM tool; distributions name some of them with their version only."""
+    found = shutil.which(name) or next(iter(sorted(glob.glob(f"/usr/bin/{name}-[0-9]*"))), None)
+    assert found, f"{name} is not installed: run .ci/setup.sh"
+    return found
+
+
+def build(target):
+    for command in (["cmake", "--preset", "fuzz"],
+                    ["cmake", "--build", "--preset", "fuzz", "--target", target]):
+        done = subprocess.run(command, cwd=harness.ROOT, stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert done.returncode == 0, done.stdout[-4000:]
+
+
+def run(name, seconds, options):
+    """(executions, exit code, log) of one run."""
+    corpus, findings = BUILD / f"corpus-{name}", BUILD / f"findings-{name}"
+    for folder in (corpus, findings):
+        folder.mkdir(exist_ok=True)
+    log = BUILD / f"log-{name}.txt"
+    with open(log, "w", encoding="utf-8") as out:
+        code = subprocess.run(
+            [BUILD / "bin" / f"fuzz-{name}", f"-max_total_time={seconds}", f"-artifact_prefix={findings}/",
+             "-print_final_stats=1", "-timeout=20", *options, corpus],
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=BUILD,
+            env={**os.environ, "LLVM_PROFILE_FILE": str(BUILD / f"{name}.profraw")}).returncode
+    text = log.read_text(encoding="utf-8", errors="replace")
+    executions = re.search(r"number_of_executed_units: (\d+)", text)
+    return int(executions.group(1)) if executions else 0, code, text
+
+
+def line_coverage(name, sources):
+    """Percent of the lines of the sources that the last run reached, in sum and for each file."""
+    data = BUILD / f"{name}.profdata"
+    subprocess.run([llvm("llvm-profdata"), "merge", "-o", data, BUILD / f"{name}.profraw"], check=True)
+    report = subprocess.run(
+        [llvm("llvm-cov"), "export", "-summary-only", f"-instr-profile={data}",
+         BUILD / "bin" / f"fuzz-{name}", *(harness.ROOT / s for s in sources)],
+        check=True, capture_output=True).stdout
+    content = json.loads(report)["data"][0]
+    files = {str(Path(f["filename"]).relative_to(harness.ROOT)): f["summary"]["lines"]["percent"]
+             for f in content["files"]}
+    assert len(files) == len(sources), f"no coverage of {set(sources) - set(files)}"
+    return content["totals"]["lines"]["percent"], files
+
+
+def claim(name, sources, what, options=(), default_seconds=1800):
+    """The whole claim; its one argument is the number of seconds."""
+    parser = argparse.ArgumentParser(description=what)
+    parser.add_argument("seconds", nargs="?", type=int, default=default_seconds)
+    seconds = parser.parse_args().seconds
+    claims = Claims()
+    build(f"fuzz-{name}")
+    executions, code, log = run(name, seconds, options)
+    if code:
+        print(log[-4000:])
+    claims.at_least(f"{what}: executions in {seconds} s", executions, 1)
+    claims.equals(f"{what}: findings", 0 if code == 0 else 1, 0)
+    total, files = line_coverage(name, sources)
+    for file, percent in sorted(files.items()):
+        print(f"  {file}: {percent:.1f} % of its lines")
+    claims.at_least(f"{what}: lines reached", round(total, 1), LEAST_COVERAGE, "%")
+    claims.finish()

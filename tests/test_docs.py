@@ -1,0 +1,41 @@
+"""The generated tables of the documentation are those of the code.
+
+After a change of a table: build/release/bin/wse-docgen --update docs/isa.md docs/image.md
+"""
+import pytest
+
+import harness
+
+DOCS = sorted(p for p in (harness.ROOT / "docs").glob("*.md") if "<!-- generated: " in p.read_text())
+
+
+def test_the_generated_pages_are_found():
+    assert {"isa.md", "image.md"} <= {p.name for p in DOCS}
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda p: p.name)
+def test_tables_are_current(page):
+    renewed = harness.run([harness.tool("wse-docgen"), page]).out
+    assert renewed == page.read_text(), (
+        f"run: {harness.tool('wse-docgen')} --update docs/{page.name}")
+
+
+@pytest.mark.parametrize("text, complaint", [
+    ("<!-- generated: no such table -->\n<!-- end -->\n", "unknown name"),
+    ("<!-- generated: machine -->\n| row |\n", "does not end"),
+])
+def test_a_wrong_page_is_refused(tmp_path, text, complaint):
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    ran = harness.run([harness.tool("wse-docgen"), "--update", page], expect=2)
+    assert complaint in ran.err
+    assert page.read_text() == text
+
+
+def test_update_renews_a_stale_table(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- generated: sections -->\nstale\n<!-- end -->\nafter\n")
+    harness.run([harness.tool("wse-docgen"), "--update", page])
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("<!-- end -->\nafter\n")
+    assert "| 0 | strings |" in text and "stale" not in text
