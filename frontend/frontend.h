@@ -607,6 +607,8 @@ struct LayoutResult {
   ColorTable *colors;
   StrId color_names[MAX_COLORS];
 };
+void layout_set_rectangle(Session *session, LayoutResult *layout, uint32_t width, uint32_t height,
+                          Span span);
 /* Evaluates the layout block of the main file; false after reporting. */
 bool layout_evaluate(Session *session);
 void layout_print(const Session *session, FILE *out);
