@@ -105,7 +105,7 @@ static const Group groups[] = {
   {"an operator", KINDS('+'),
    KINDS('+', '-', '*', '/', '%', '&', '|', '^', '<', '>', TK_SHL, TK_SHR, TK_EQ, TK_NE, TK_LE,
          TK_GE, TK_AND, TK_OR, '(', '[', '{', '.', TK_DEREF), true},
-  {"an operator", KINDS('.', TK_DEREF), KINDS('(', '[', '{', '.', TK_DEREF), true},
+  {"an operator", KINDS('(', '.', TK_DEREF), KINDS('(', '[', '{', '.', TK_DEREF), true},
   {"an attribute", KINDS(TK_ALIGN, TK_LINKNAME),
    KINDS(TK_ALIGN, TK_LINKSECTION, TK_LINKNAME), true},
 };
@@ -391,6 +391,7 @@ static void report_plain(Parser *p, const Token *before, const Token *found, con
     words = "something else";
   bool behind = blame_before(before, found);
   bool wants_semicolon = is_expected(';', expected, n) && is_expected('+', expected, n);
+  p->is_complete = wants_semicolon && behind;
   if (before && wants_semicolon && (behind || found->kind == '}'))
     diag_missing_semicolon(p->diags, place_behind(before), found_text(p, before));
   else if (behind)
@@ -405,6 +406,7 @@ void parser_report(Parser *p, const int *expected, size_t n)
   const Token *found = &p->tokens[p->fed];
   const Token *before = p->fed > 0 ? found - 1 : NULL;
   p->failed = p->fed;
+  p->is_complete = false;
   if (p->reported++ >= MAX_SYNTAX_ERRORS || is_reported(before, found))
     return;
   if (!report_special(p, before, found, expected, n))

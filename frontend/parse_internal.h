@@ -109,6 +109,7 @@ typedef struct {
   Token *tokens;             /* repaired */
   uint32_t fed, next;        /* the token that was fed last, and will be next */
   uint32_t failed;           /* the token of the last syntax error */
+  bool is_complete;          /* it lacked no more than the ';' before that token */
   uint32_t reported;         /* number of syntax errors so far */
   uint32_t synced;           /* where parsing went on after the last one; UINT32_MAX: never */
 } Parser;

@@ -168,7 +168,8 @@ bool parser_resync(Parser *p)
     return false;
   uint32_t brace = recovery_brace(p, p->failed, &from);
   BraceRole role = brace == UINT32_MAX ? BRACE_PLAIN : (BraceRole)p->tokens[brace].role;
-  uint32_t to = sync_point(p, from, role);
+  bool is_at_start = p->is_complete || (from > p->failed && !group_goes_on(p, from - 1));
+  uint32_t to = is_at_start && role != BRACE_PRONGS ? from : sync_point(p, from, role);
   /* Going on twice at one place would never end. */
   if (p->synced != UINT32_MAX && to <= p->synced) {
     if (p->tokens[to].kind == TK_END)

@@ -190,7 +190,7 @@ static size_t decode_escape(Scan *scan, const char *text, size_t i, size_t end, 
   int low = i + 3 < end ? hex_digit(text[i + 3]) : -1;
   if (high < 0 || low < 0) {
     diag_bad_hex_escape(scan->diags, place(scan, at, 2));
-    return 2;
+    return high < 0 ? 2 : 3;
   }
   *byte = (char)(high * 16 + low);
   return 4;
