@@ -6,7 +6,8 @@ import pytest
 
 import harness
 
-DOCS = sorted(p for p in (harness.ROOT / "docs").glob("*.md") if "<!-- generated: " in p.read_text())
+DOCS = sorted(p for p in (harness.ROOT / "docs").glob("*.md")
+              if "<!-- generated: " in p.read_text())
 
 
 def test_the_generated_pages_are_found():

@@ -62,7 +62,7 @@ bool action_decode(uint16_t word, Action *action)
   return true;
 }
 
-/* ---- descriptors ------------------------------------------------------------------------------ */
+/* ---- descriptors ------------------------------------------------------------------------- */
 
 static bool desc_equal(const Descriptor *a, const Descriptor *b)
 {
@@ -220,7 +220,7 @@ bool descriptor_decode(const uint16_t *words, size_t available, Descriptor *desc
   return used != 0;
 }
 
-/* ---- text ------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------- */
 
 static void print_action(FILE *out, const char *what, Action action)
 {

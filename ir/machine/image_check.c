@@ -48,7 +48,7 @@ static bool overlap(uint32_t a, uint32_t a_end, uint32_t b, uint32_t b_end)
   return a < b_end && b < a_end && a < a_end && b < b_end;
 }
 
-/* ---- code ------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------- */
 
 static bool ends_flow(Opcode op)
 {
@@ -119,7 +119,7 @@ static void check_block(Check *k, uint32_t number)
     check_targets(k, number);
 }
 
-/* ---- memory of a class --------------------------------------------------------------------------------- */
+/* ---- memory of a class ------------------------------------------------------------------- */
 
 static void check_memory(Check *k)
 {
@@ -161,7 +161,7 @@ static void check_data(Check *k)
   }
 }
 
-/* ---- entries, tasks, queues ------------------------------------------------------------------------------- */
+/* ---- entries, tasks, queues -------------------------------------------------------------- */
 
 static bool is_entry(const Check *k, uint32_t pc)
 {
@@ -265,7 +265,7 @@ static void check_setup(Check *k)
   }
 }
 
-/* ---- names and lines ------------------------------------------------------------------------------------- */
+/* ---- names and lines --------------------------------------------------------------------- */
 
 static void check_symbols(Check *k)
 {
@@ -339,7 +339,7 @@ static void check_vec_names(Check *k)
   }
 }
 
-/* ---- exports --------------------------------------------------------------------------------------------- */
+/* ---- exports ----------------------------------------------------------------------------- */
 
 static bool is_class_letter(char letter)
 {
@@ -445,7 +445,7 @@ static void check_class(Check *k)
   check_bindings(k);
 }
 
-/* ---- colors ------------------------------------------------------------------------------------------------- */
+/* ---- colors ------------------------------------------------------------------------------ */
 
 static bool has_switch(const ImageColorConfig *config)
 {
@@ -502,7 +502,7 @@ static void check_color_set(Check *k, uint32_t number, const ImageColorSet *set)
          n_filters, k->machine->filters);
 }
 
-/* ---- program ------------------------------------------------------------------------------------------------ */
+/* ---- program ----------------------------------------------------------------------------- */
 
 static void check_program(Check *k)
 {

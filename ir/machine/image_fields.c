@@ -31,7 +31,7 @@
       (field) = value_;                       \
   } while (0)
 
-/* ---- program ----------------------------------------------------------------------------------- */
+/* ---- program ----------------------------------------------------------------------------- */
 
 static void code_text(Codec *c, const char **text)
 {
@@ -59,7 +59,7 @@ void code_program(Codec *c, Image *image)
     codec_fail(c, "is wrong: it has %u parameters, but %u values", image->n_params, n_values);
 }
 
-/* ---- code ---------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------- */
 
 static void code_word(Codec *c, uint16_t *word)
 {
@@ -77,7 +77,7 @@ void code_blocks(Codec *c, CodeBlock **blocks, uint32_t *n_blocks)
   CODE_LIST(c, CodeBlock, *blocks, *n_blocks, code_block, "code blocks");
 }
 
-/* ---- classes --------------------------------------------------------------------------------------- */
+/* ---- classes ----------------------------------------------------------------------------- */
 
 static void code_segment(Codec *c, ImageSegment *segment)
 {
@@ -256,7 +256,7 @@ void code_classes(Codec *c, Image *image)
     code_class(c, &classes[i]);
 }
 
-/* ---- colors ----------------------------------------------------------------------------------------- */
+/* ---- colors ------------------------------------------------------------------------------ */
 
 static void code_position(Codec *c, ImagePosition *position)
 {
@@ -314,7 +314,7 @@ void code_color_sets(Codec *c, Image *image)
             "color sets");
 }
 
-/* ---- exports ---------------------------------------------------------------------------------------- */
+/* ---- exports ----------------------------------------------------------------------------- */
 
 static void code_letter(Codec *c, char *letter)
 {

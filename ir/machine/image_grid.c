@@ -9,7 +9,7 @@
 
 #include "stb_ds.h"
 
-/* ---- writing ----------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------- */
 
 enum { SHORTEST_COPY = 3, LEB_BITS = 7, LEB_MORE = 1 << LEB_BITS };
 
@@ -78,7 +78,7 @@ void grid_write(Codec *c, const uint64_t *values, size_t count, size_t row)
   put_literals(c, values + count - literals, literals, width);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------- */
 
 static uint64_t get_number(Codec *c)
 {

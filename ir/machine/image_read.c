@@ -16,7 +16,7 @@ typedef struct {
   Part parts[SECTION_COUNT];
 } File;
 
-/* ---- header and section table -------------------------------------------------------------------- */
+/* ---- header and section table ------------------------------------------------------------ */
 
 static const char *const other_cslc = "it was written by another version of cslc: recompile with "
                                       "this cslc";
@@ -94,7 +94,7 @@ static const char *find_sections(File *file)
   return expected == file->length ? NULL : "the section table is wrong: it leaves bytes over";
 }
 
-/* ---- sections ------------------------------------------------------------------------------------- */
+/* ---- sections ---------------------------------------------------------------------------- */
 
 /* What reading the sections needs besides the image itself. */
 typedef struct {

@@ -9,7 +9,7 @@
 #include "stb_ds.h"
 #include "uthash.h"
 
-/* ---- the hash of the tables --------------------------------------------------------------------- */
+/* ---- the hash of the tables -------------------------------------------------------------- */
 
 uint64_t image_tables_hash(void)
 {
@@ -35,7 +35,7 @@ uint64_t image_tables_hash(void)
   return hash;
 }
 
-/* ---- code blocks ----------------------------------------------------------------------------------- */
+/* ---- code blocks ------------------------------------------------------------------------- */
 
 typedef struct {
   uint8_t *bytes;        /* address and words: the key */
@@ -78,7 +78,7 @@ static CodeBlock *find_blocks(const Image *image, uint32_t *class_block)
   return blocks;
 }
 
-/* ---- grids ----------------------------------------------------------------------------------------- */
+/* ---- grids ------------------------------------------------------------------------------- */
 
 static void write_class_grid(Codec *c, const Image *image, uint64_t *values)
 {
@@ -116,7 +116,7 @@ static void write_blob_grid(Codec *c, const Image *image, uint64_t *values)
   grid_write(c, values, n_tiles, image->width);
 }
 
-/* ---- the file -------------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------- */
 
 typedef struct { uint8_t *bytes[SECTION_COUNT]; } Sections;   /* stb_ds arrays */
 

@@ -58,7 +58,12 @@ typedef enum {
 #include "ir/machine/config_regs.def"
 } ConfigReg;
 enum { CONFIG_READ = 1, CONFIG_WRITE = 2 };
-typedef struct { const char *name; uint16_t address, count; uint8_t access; const char *source; } ConfigRegInfo;
+typedef struct {
+  const char *name;
+  uint16_t address, count;
+  uint8_t access;     /* CONFIG_READ, CONFIG_WRITE */
+  const char *source;
+} ConfigRegInfo;
 extern const ConfigRegInfo config_regs[];
 extern const size_t config_reg_count;
 /* The row that holds the word address, or NULL. */
@@ -316,7 +321,7 @@ typedef struct { uint16_t pc; const char *dest, *src0, *src1; } ImageVecNames;
 typedef struct {
   uint32_t export_index;
   bool present;
-  uint16_t address;           /* variable: of the exported symbol itself; function: of its launch stub */
+  uint16_t address;           /* of the exported variable, or of the function's launch stub */
   bool is_pointer;            /* the symbol is a pointer variable: the data is where it points */
   uint16_t extent;            /* elements of the array it was initialised from; 0 unknown */
 } ImageBinding;

@@ -43,8 +43,8 @@ def run(name, seconds, options):
     log = BUILD / f"log-{name}.txt"
     with open(log, "w", encoding="utf-8") as out:
         code = subprocess.run(
-            [BUILD / "bin" / f"fuzz-{name}", f"-max_total_time={seconds}", f"-artifact_prefix={findings}/",
-             "-print_final_stats=1", "-timeout=20", *options, corpus],
+            [BUILD / "bin" / f"fuzz-{name}", f"-max_total_time={seconds}", "-timeout=20",
+             f"-artifact_prefix={findings}/", "-print_final_stats=1", *options, corpus],
             stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=BUILD,
             env={**os.environ, "LLVM_PROFILE_FILE": str(BUILD / f"{name}.profraw")}).returncode
     text = log.read_text(encoding="utf-8", errors="replace")
@@ -55,7 +55,8 @@ def run(name, seconds, options):
 def line_coverage(name, sources):
     """Percent of the lines of the sources that the last run reached, in sum and for each file."""
     data = BUILD / f"{name}.profdata"
-    subprocess.run([llvm("llvm-profdata"), "merge", "-o", data, BUILD / f"{name}.profraw"], check=True)
+    subprocess.run([llvm("llvm-profdata"), "merge", "-o", data, BUILD / f"{name}.profraw"],
+                   check=True)
     report = subprocess.run(
         [llvm("llvm-cov"), "export", "-summary-only", f"-instr-profile={data}",
          BUILD / "bin" / f"fuzz-{name}", *(harness.ROOT / s for s in sources)],

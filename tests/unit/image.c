@@ -21,7 +21,7 @@ static uint32_t random_below(uint32_t limit)
   return (uint32_t)((uint64_t)random_state * limit >> 32);
 }
 
-/* ---- equality ---------------------------------------------------------------------------------- */
+/* ---- equality ---------------------------------------------------------------------------- */
 
 #define SAME(field) assert_int_equal(a->field, b->field)
 #define SAME_TEXT(field) assert_string_equal(a->field, b->field)
@@ -176,7 +176,7 @@ static void same_image(const Image *a, const Image *b)
     SAME_TEXT(param_names[i]), SAME_TEXT(param_values[i]);
 }
 
-/* ---- round trip --------------------------------------------------------------------------------- */
+/* ---- round trip -------------------------------------------------------------------------- */
 
 static uint8_t *write_sample(size_t *length)
 {
@@ -241,7 +241,7 @@ static void the_summary_names_what_is_there(void **state)
   free(text);
 }
 
-/* ---- damaged files -------------------------------------------------------------------------------- */
+/* ---- damaged files ----------------------------------------------------------------------- */
 
 static const char *read_reason(const uint8_t *file, size_t length)
 {
@@ -365,7 +365,7 @@ static void a_changed_header_says_why(void **state)
   free(file);
 }
 
-/* ---- images that contradict themselves -------------------------------------------------------------- */
+/* ---- images that contradict themselves --------------------------------------------------- */
 
 /* Spoils one thing; returns what the reason must say, NULL when there is no such case. */
 static const char *spoil(Sample *s, unsigned number)
@@ -377,7 +377,8 @@ static const char *spoil(Sample *s, unsigned number)
   case 1: image->channels = 17; return "17 channels";
   case 2: image->offset_x = 8; return "does not fit into the fabric";
   case 3: image->fabric_width = 800; return "larger than the wse2";
-  case 4: s->code[0] = 0xff00; return "no instruction at 0x0100 of block 0: there is no such opcode";
+  case 4: s->code[0] = 0xff00;
+    return "no instruction at 0x0100 of block 0: there is no such opcode";
   case 5: c->code_words--; return "does not end with a jump";
   case 6: c->code_address = 0x102; return "jumps to 0x0100, where no instruction starts";
   case 7: c->code_address = 0x103; return "does not fit";
@@ -526,7 +527,7 @@ static void announced_counts_are_checked_before_they_are_believed(void **state)
   free(file), free(copy);
 }
 
-/* ---- grids ------------------------------------------------------------------------------------------ */
+/* ---- grids ------------------------------------------------------------------------------- */
 
 static void a_whole_wafer_loads_quickly(void **state)
 {

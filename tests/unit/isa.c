@@ -161,7 +161,7 @@ static void what_decodes_encodes_to_the_same_words(void **state)
     uint16_t words[3], again[3];
     words[0] = (uint16_t)(turn & 0xffff);   /* every first word, many times */
     for (unsigned i = 1; i < 3; i++)   /* sparse words reach the strict formats more often */
-      words[i] = (uint16_t)(random_below(0x10000) & (random_below(2) ? random_below(0x10000) : 0xffff));
+      words[i] = (uint16_t)(random_below(0x10000) & (random_below(2) ? random_below(0x10000) : ~0u));
     Insn insn;
     const char *reason = NULL;
     unsigned length = insn_decode(words, 3, &insn, &reason);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- cells ------------------------------------------------------------------------------------ */
+/* ---- cells ------------------------------------------------------------------------------- */
 
 /* A bar would end the cell of a Markdown table. */
 static void put_cell(FILE *out, const char *text)
@@ -31,7 +31,7 @@ static void put_code_cell(FILE *out, const char *text)
   fputc('`', out);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------------- */
 
 static void put_formats(FILE *out)
 {
@@ -204,7 +204,7 @@ static const struct { const char *name; void (*put)(FILE *); } parts[] = {
   {"sections", put_sections},
 };
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------- */
 
 static const char part_start[] = "<!-- generated: ", part_mark_end[] = " -->\n";
 static const char part_end[] = "<!-- end -->\n";
