@@ -554,6 +554,7 @@ typedef struct MachineSetup {
   uint8_t blocked_queues;
   QueueSlot queues[2][MAX_QUEUES];       /* 0 input, 1 output */
   uint32_t implicit[2];                  /* colors that need a queue nobody named, a bit each */
+  Span implicit_span[2][MAX_COLORS];
   DsrPreset *dsrs;                       /* stb_ds arrays */
   ImageConfig *configs;
   ExportedSymbol *exports;
@@ -569,7 +570,14 @@ MachineSetup *setup_create(Arena *arena);
 void setup_destroy(MachineSetup *setup);
 /* A descriptor uses this queue for this color. */
 void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span);
-/* Chooses the queues nobody named, and fills the module's machine set-up. */
+/* False after reporting that the queue serves another color already. */
+bool setup_queue_color(Sema *s, bool is_output, unsigned queue, unsigned color, Span span);
+/* In this order, around sema_compile_pending and sema_finish: what the set-up refers to is
+ * compiled; then queues nobody named are chosen, and descriptors of initial data take theirs by
+ * setup_resolve; last the set-up is put into the module. */
+void setup_reference(Sema *s);
+void setup_choose_queues(Sema *s);
+IrDesc setup_resolve(Sema *s, IrDesc desc);
 void setup_finish(Sema *s);
 /* What a block, unblock or activation names. */
 bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,
