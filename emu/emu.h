@@ -144,7 +144,7 @@ int fault_compare(const void *a, const void *b);
 
 /* ---- mem.c: memory of one tile ------------------------------------------------------------------ */
 
-/* Compact until an access falls outside static data and stack; then all of a tile's memory.
+/* Compact until a store falls outside static data and stack; then all of a tile's memory.
  * Code is not in it: reads of the code range see the class' words, stores are faults. */
 typedef struct {
   const ClassCode *cls;         /* NULL: a tile without code, which has no memory */
@@ -161,10 +161,10 @@ void mem_touch(const Program *program, uint32_t tile, TileMem *mem);
 void mem_free(TileMem *mem);
 /* Little-endian access of 1, 2 or 4 bytes; FAULT_COUNT on success, else the fault kind.  The
  * memory must have been touched. */
-FaultKind mem_load(TileMem *mem, uint32_t address, unsigned bytes, uint32_t *value);
+FaultKind mem_load(const TileMem *mem, uint32_t address, unsigned bytes, uint32_t *value);
 FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t value);
 /* Host access, any alignment: false if it leaves the tile's memory or writes to code. */
-bool mem_host_read(TileMem *mem, uint32_t address, void *to, uint32_t bytes);
+bool mem_host_read(const TileMem *mem, uint32_t address, void *to, uint32_t bytes);
 bool mem_host_write(TileMem *mem, uint32_t address, const void *from, uint32_t bytes);
 
 /* ---- exec_scalar.c -------------------------------------------------------------------------------- */
@@ -281,7 +281,7 @@ unsigned vec_wavelets(const VecStream *stream, unsigned elements);
 
 /* FIFOs: the state block lies in tile memory (FIFO_STATE_WORDS).  How many elements could be
  * pushed or popped now. */
-FaultKind fifo_available(TileMem *mem, uint16_t state, bool push, unsigned *elements);
+FaultKind fifo_available(const TileMem *mem, uint16_t state, bool push, unsigned *elements);
 /* Pushes or pops one element; *fire is the action that this triggers, or none. */
 FaultKind fifo_move(TileMem *mem, uint16_t state, bool push, unsigned bytes, uint32_t *value,
                     Action *fire);

@@ -536,7 +536,7 @@ enum {
   FIFO_FOUND_EMPTY = 1, FIFO_FOUND_FULL = 2,
 };
 
-static FaultKind fifo_word(TileMem *mem, uint16_t state, unsigned word, uint32_t *value)
+static FaultKind fifo_word(const TileMem *mem, uint16_t state, unsigned word, uint32_t *value)
 {
   return mem_load(mem, state + word * 2u, 2, value);
 }
@@ -546,7 +546,7 @@ static FaultKind fifo_set_word(TileMem *mem, uint16_t state, unsigned word, uint
   return mem_store(mem, state + word * 2u, 2, value);
 }
 
-FaultKind fifo_available(TileMem *mem, uint16_t state, bool push, unsigned *elements)
+FaultKind fifo_available(const TileMem *mem, uint16_t state, bool push, unsigned *elements)
 {
   uint32_t held = 0, capacity = 0;
   FaultKind fault = fifo_word(mem, state, FIFO_HELD, &held);

@@ -1,12 +1,13 @@
 /* Memory of one tile.  Most tiles of a wafer use a few hundred bytes, so a tile starts with its
- * static data and its stack only, and gets all of its 48 KB when it first touches anything else;
+ * static data and its stack only, and gets all of its 48 KB when it first stores anywhere else;
  * the program cannot tell the difference. */
 #include "emu/emu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { PLACE_BYTES, PLACE_CODE, PLACE_OUTSIDE } PlaceKind;
+/* ABSENT: not in the compact form, so still zero. */
+typedef enum { PLACE_BYTES, PLACE_ABSENT, PLACE_CODE, PLACE_OUTSIDE } PlaceKind;
 typedef struct { PlaceKind kind; uint8_t *at; } Place;
 
 static uint32_t stack_bytes(const ClassCode *cls)
@@ -64,8 +65,8 @@ static void mem_grow(TileMem *mem)
   mem->full = true;
 }
 
-/* Where `bytes` bytes from `address` lie, if they lie in one place. */
-static Place mem_place(TileMem *mem, uint32_t address, uint32_t bytes)
+/* Where `bytes` bytes from `address` lie, if they lie in one place that exists. */
+static Place mem_place(const TileMem *mem, uint32_t address, uint32_t bytes)
 {
   const ImageClass *image = mem->cls->image;
   uint64_t end = (uint64_t)address + bytes;
@@ -73,14 +74,11 @@ static Place mem_place(TileMem *mem, uint32_t address, uint32_t bytes)
     return (Place){PLACE_OUTSIDE, NULL};
   if (address < mem->cls->code_end && end > image->code_address)
     return (Place){PLACE_CODE, NULL};
-  if (mem->full)
-    return (Place){PLACE_BYTES, mem->bytes + address};
-  if (end <= image->static_bytes)
+  if (mem->full || end <= image->static_bytes)
     return (Place){PLACE_BYTES, mem->bytes + address};
   if (address >= mem->cls->stack_low && end <= image->stack_top)
     return (Place){PLACE_BYTES, mem->bytes + image->static_bytes + (address - mem->cls->stack_low)};
-  mem_grow(mem);
-  return (Place){PLACE_BYTES, mem->bytes + address};
+  return (Place){PLACE_ABSENT, NULL};
 }
 
 static uint8_t code_byte(const ClassCode *cls, uint32_t address)
@@ -94,7 +92,15 @@ static FaultKind mem_check(uint32_t address, unsigned bytes)
   return bytes > 1 && (address & 1) ? FAULT_ALIGNMENT : FAULT_COUNT;
 }
 
-FaultKind mem_load(TileMem *mem, uint32_t address, unsigned bytes, uint32_t *value)
+static uint8_t any_byte(const TileMem *mem, uint32_t address)
+{
+  Place place = mem_place(mem, address, 1);
+  if (place.kind == PLACE_BYTES)
+    return *place.at;
+  return place.kind == PLACE_CODE ? code_byte(mem->cls, address) : 0;
+}
+
+FaultKind mem_load(const TileMem *mem, uint32_t address, unsigned bytes, uint32_t *value)
 {
   FaultKind fault = mem_check(address, bytes);
   if (fault != FAULT_COUNT)
@@ -103,17 +109,22 @@ FaultKind mem_load(TileMem *mem, uint32_t address, unsigned bytes, uint32_t *val
   Place place = mem_place(mem, address, bytes);
   if (place.kind == PLACE_OUTSIDE)
     return FAULT_ADDRESS;
-  if (place.kind == PLACE_CODE) {
-    uint8_t raw[4] = {0};
-    if (!mem_host_read(mem, address, raw, bytes))
-      return FAULT_ADDRESS;
-    for (unsigned i = 0; i < bytes; i++)
-      *value |= (uint32_t)raw[i] << 8 * i;
-    return FAULT_COUNT;
+  for (unsigned i = 0; i < bytes; i++) {
+    uint32_t byte = place.kind == PLACE_BYTES ? place.at[i] : any_byte(mem, address + i);
+    *value |= byte << 8 * i;
   }
-  for (unsigned i = 0; i < bytes; i++)
-    *value |= (uint32_t)place.at[i] << 8 * i;
   return FAULT_COUNT;
+}
+
+/* A place that can be written; grows the memory if need be. */
+static Place mem_writable(TileMem *mem, uint32_t address, uint32_t bytes)
+{
+  Place place = mem_place(mem, address, bytes);
+  if (place.kind == PLACE_ABSENT) {
+    mem_grow(mem);
+    place = mem_place(mem, address, bytes);
+  }
+  return place;
 }
 
 FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t value)
@@ -121,7 +132,7 @@ FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t val
   FaultKind fault = mem_check(address, bytes);
   if (fault != FAULT_COUNT)
     return fault;
-  Place place = mem_place(mem, address, bytes);
+  Place place = mem_writable(mem, address, bytes);
   if (place.kind == PLACE_OUTSIDE)
     return FAULT_ADDRESS;
   if (place.kind == PLACE_CODE)
@@ -131,7 +142,7 @@ FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t val
   return FAULT_COUNT;
 }
 
-bool mem_host_read(TileMem *mem, uint32_t address, void *to, uint32_t bytes)
+bool mem_host_read(const TileMem *mem, uint32_t address, void *to, uint32_t bytes)
 {
   uint8_t *out = to;
   if (bytes == 0)
@@ -143,13 +154,8 @@ bool mem_host_read(TileMem *mem, uint32_t address, void *to, uint32_t bytes)
     memcpy(out, place.at, bytes);
     return true;
   }
-  for (uint32_t i = 0; i < bytes; i++) {   /* touches code: byte by byte */
-    uint32_t at = address + i;
-    if (at >= mem->cls->image->code_address && at < mem->cls->code_end)
-      out[i] = code_byte(mem->cls, at);
-    else
-      out[i] = *mem_place(mem, at, 1).at;
-  }
+  for (uint32_t i = 0; i < bytes; i++)
+    out[i] = any_byte(mem, address + i);
   return true;
 }
 
@@ -157,7 +163,7 @@ bool mem_host_write(TileMem *mem, uint32_t address, const void *from, uint32_t b
 {
   if (bytes == 0)
     return true;
-  Place place = mem_place(mem, address, bytes);
+  Place place = mem_writable(mem, address, bytes);
   if (place.kind != PLACE_BYTES)
     return false;
   memcpy(place.at, from, bytes);

@@ -1,0 +1,682 @@
+/* Reference engine: the cycle, the sets of awake tiles, and the interface to the world. */
+#include "emu/engine_ref.h"
+
+#include "stb_ds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RANDOM_SEED 0xdeadbeefu      /* SDK docs, builtins: initial state of @random16 */
+
+enum { LEVEL_MAIN_DEFAULT = 1 };     /* between low and medium microthreads */
+
+/* ---- awake tiles ------------------------------------------------------------------------------- */
+
+static bool timer_before(RefTimer a, RefTimer b)
+{
+  return a.cycle != b.cycle ? a.cycle < b.cycle : a.tile < b.tile;
+}
+
+static void timer_push(RefEngine *engine, RefTimer timer)
+{
+  arrput(engine->timers, timer);
+  RefTimer *heap = engine->timers;
+  size_t i = arrlenu(heap) - 1;
+  for (; i > 0 && timer_before(timer, heap[(i - 1) / 2]); i = (i - 1) / 2)
+    heap[i] = heap[(i - 1) / 2];
+  heap[i] = timer;
+}
+
+static RefTimer timer_pop(RefEngine *engine)
+{
+  RefTimer *heap = engine->timers, top = heap[0], last = arrpop(engine->timers);
+  size_t n = arrlenu(heap), i = 0;
+  while (n) {
+    size_t child = 2 * i + 1;
+    if (child >= n)
+      break;
+    if (child + 1 < n && timer_before(heap[child + 1], heap[child]))
+      child++;
+    if (!timer_before(heap[child], last))
+      break;
+    heap[i] = heap[child];
+    i = child;
+  }
+  if (n)
+    heap[i] = last;
+  return top;
+}
+
+void ref_wake(RefEngine *engine, uint32_t tile, uint64_t cycle)
+{
+  if (cycle > engine->cycle + 1) {
+    timer_push(engine, (RefTimer){cycle, tile});
+    return;
+  }
+  if (engine->queued[tile] == cycle + 1)
+    return;
+  engine->queued[tile] = cycle + 1;
+  if (cycle == engine->cycle)
+    arrput(engine->awake, tile);
+  else
+    arrput(engine->awake_next, tile);
+}
+
+uint32_t ref_neighbour(const RefEngine *engine, uint32_t tile, Port port)
+{
+  const Image *image = engine->program->image;
+  uint32_t x = program_x(engine->program, tile), y = program_y(engine->program, tile);
+  switch (port) {
+  case PORT_NORTH: return y > 0 ? tile - image->width : (uint32_t)NO_TILE;
+  case PORT_SOUTH: return y + 1u < image->height ? tile + image->width : (uint32_t)NO_TILE;
+  case PORT_EAST: return x + 1u < image->width ? tile + 1 : (uint32_t)NO_TILE;
+  case PORT_WEST: return x > 0 ? tile - 1 : (uint32_t)NO_TILE;
+  case PORT_RAMP: case PORT_COUNT: default: return NO_TILE;
+  }
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------ */
+
+static void load_dsrs(RefTile *tile)
+{
+  tile->dsrs = base_malloc(sizeof *tile->dsrs * DSR_FILE_COUNT);
+  memset(tile->dsrs, 0, sizeof *tile->dsrs * DSR_FILE_COUNT);
+  for (uint32_t i = 0; i < tile->cls->image->n_dsrs; i++) {
+    const ImageDsr *dsr = &tile->cls->image->dsrs[i];
+    Descriptor desc;
+    if (descriptor_decode(dsr->words, ARRAY_COUNT(dsr->words), &desc))
+      dsr_load(&tile->dsrs[dsr->file][dsr->number], &desc);
+  }
+}
+
+static void load_configs(RefEngine *engine, RefTile *tile)
+{
+  for (uint32_t i = 0; i < tile->cls->image->n_configs; i++) {
+    const ImageConfig *config = &tile->cls->image->configs[i];
+    if (config->address == CFG_TSC_CONTROL)
+      tile->tsc_running = config->value & 1;
+    else
+      ref_fault(engine, (Fault){.kind = FAULT_UNSUPPORTED, .cycle = engine->cycle,
+                                .tile = tile->index, .color = NO_COLOR, .pc = PC_RETURN,
+                                .value = config->address});
+  }
+}
+
+static void load_program(RefEngine *engine, RefTile *tile)
+{
+  const ImageClass *image = tile->cls->image;
+  tile->mem.cls = tile->cls;
+  mem_touch(engine->program, tile->index, &tile->mem);
+  load_dsrs(tile);
+  tile->active = image->active;
+  tile->blocked = image->blocked;
+  if (engine->program->image->arch == ARCH_WSE3)
+    tile->blocked |= image->blocked_queues;
+  tile->random = RANDOM_SEED;
+  tile->main_level = LEVEL_MAIN_DEFAULT;
+  if (image->start_entry != PC_RETURN) {
+    tile->running = true;
+    tile->pc = image->start_entry;
+    tile->regs.r[engine->program->machine->sp_register] = image->stack_top;
+  }
+  load_configs(engine, tile);
+}
+
+RefTile *ref_tile(RefEngine *engine, uint32_t index)
+{
+  RefTile *tile = engine->tiles[index];
+  if (tile)
+    return tile;
+  tile = base_malloc(sizeof *tile);
+  memset(tile, 0, sizeof *tile);
+  engine->tiles[index] = tile;
+  tile->index = index;
+  tile->cls = program_class(engine->program, index);
+  for (unsigned c = 0; c < MAX_COLORS; c++) {
+    const ImageColorConfig *config = program_color(engine->program, index, c);
+    tile->colors[c] = config ? ref_color_create(config) : NULL;
+  }
+  tile->first_color = MAX_COLORS - 1;     /* so that color 0 is visited first */
+  tile->last_ramp_queue = MAX_QUEUES - 1;
+  for (unsigned level = 0; level < LEVELS; level++)
+    tile->last_issued[level] = REF_THREADS - 1;
+  if (tile->cls)
+    load_program(engine, tile);
+  return tile;
+}
+
+static void tile_destroy(RefTile *tile)
+{
+  if (!tile)
+    return;
+  mem_free(&tile->mem);
+  free(tile->dsrs);
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    free(tile->colors[c]);
+  arrfree(tile->pending);
+  arrfree(tile->posted);
+  arrfree(tile->sent);
+  free(tile);
+}
+
+/* ---- findings and events ------------------------------------------------------------------------------- */
+
+void ref_fault(RefEngine *engine, Fault fault)
+{
+  arrput(engine->new_faults, fault);
+}
+
+void ref_event(RefEngine *engine, const RefTile *tile, TraceEvent event)
+{
+  const Program *program = engine->program;
+  const TraceSink *sink = engine->options.trace;
+  if (!trace_wants(sink, event.kind, engine->cycle) ||
+      !trace_in_region(sink, program_x(program, tile->index), program_y(program, tile->index)))
+    return;
+  event.cycle = engine->cycle;
+  event.tile = tile->index;
+  arrput(engine->events, ((RefEvent){event, (uint32_t)arrlenu(engine->events)}));
+}
+
+void ref_print(RefEngine *engine, const RefTile *tile, uint8_t byte)
+{
+  if (engine->options.print)
+    arrput(engine->prints, ((RefPrint){tile->index, (uint32_t)arrlenu(engine->prints), byte}));
+}
+
+static int compare_events(const void *a, const void *b)
+{
+  const RefEvent *x = a, *y = b;
+  if (x->event.tile != y->event.tile)
+    return x->event.tile < y->event.tile ? -1 : 1;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int compare_prints(const void *a, const void *b)
+{
+  const RefPrint *x = a, *y = b;
+  if (x->tile != y->tile)
+    return x->tile < y->tile ? -1 : 1;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Tiles are visited in any order; what leaves the engine is sorted. */
+static void deliver_outputs(RefEngine *engine)
+{
+  if (arrlenu(engine->events))
+    qsort(engine->events, arrlenu(engine->events), sizeof *engine->events, compare_events);
+  for (size_t i = 0; i < arrlenu(engine->events); i++)
+    engine->options.trace->event(engine->options.trace, &engine->events[i].event);
+  arrsetlen(engine->events, 0);
+  if (arrlenu(engine->prints))
+    qsort(engine->prints, arrlenu(engine->prints), sizeof *engine->prints, compare_prints);
+  for (size_t i = 0; i < arrlenu(engine->prints); i++)
+    engine->options.print(engine->options.print_context, engine->cycle, engine->prints[i].tile,
+                          engine->prints[i].byte);
+  arrsetlen(engine->prints, 0);
+}
+
+static void collect_faults(RefEngine *engine)
+{
+  size_t count = arrlenu(engine->new_faults);
+  if (count == 0)
+    return;
+  qsort(engine->new_faults, count, sizeof *engine->new_faults, fault_compare);
+  for (size_t i = 0; i < count; i++) {
+    const Fault *fault = &engine->new_faults[i];
+    bool hazard = fault_is_hazard(fault->kind);
+    if ((hazard && engine->options.check == CHECK_OFF) ||
+        (i && fault_compare(fault, fault - 1) == 0))
+      continue;
+    arrput(engine->faults, *fault);
+    engine->stopped |= !hazard || engine->options.check == CHECK_ERROR;
+  }
+  arrsetlen(engine->new_faults, 0);
+}
+
+/* ---- host channels ----------------------------------------------------------------------------------------- */
+
+static uint64_t host_num(const RefEngine *engine)
+{
+  uint16_t num = engine->program->timing.host_wavelets_num;
+  return num ? num : 1;
+}
+
+/* Each free channel takes a word from the next of its tiles, in cyclic order, that has one. */
+static void plan_channels(RefEngine *engine)
+{
+  uint64_t now = engine->cycle * host_num(engine);
+  unsigned channels = engine->program->image->channels ? engine->program->image->channels : 1;
+  for (unsigned i = 0; i < channels; i++)
+    engine->channels[i].chosen = NO_TILE;
+  for (size_t i = 0; i < arrlenu(engine->awake); i++) {
+    const RefTile *tile = engine->tiles[engine->awake[i]];
+    RefChannel *channel = &engine->channels[program_channel(engine->program, tile->index)];
+    if (tile->plan.host_queue == NO_QUEUE || channel->free_at > now)
+      continue;
+    uint32_t n = engine->program->n_tiles, from = channel->last_tile + 1;
+    if (channel->chosen == (uint32_t)NO_TILE ||
+        (tile->index + n - from) % n < (channel->chosen + n - from) % n)
+      channel->chosen = tile->index;
+  }
+  for (unsigned i = 0; i < channels; i++) {
+    RefChannel *channel = &engine->channels[i];
+    if (channel->chosen == (uint32_t)NO_TILE)
+      continue;
+    engine->tiles[channel->chosen]->plan.host_out = true;
+    channel->last_tile = channel->chosen;
+    channel->free_at = (channel->free_at > now ? channel->free_at : now) +
+                       engine->program->timing.host_wavelets_den;
+  }
+}
+
+/* ---- the cycle ------------------------------------------------------------------------------------------------ */
+
+static uint64_t sooner(uint64_t a, uint64_t b, uint64_t now)
+{
+  return b > now && b < a ? b : a;
+}
+
+/* The next cycle after this one in which something of the tile becomes due by itself. */
+static uint64_t next_due(const RefEngine *engine, const RefTile *tile)
+{
+  uint64_t now = engine->cycle, due = NEVER;
+  due = sooner(due, tile->ready, now);
+  for (unsigned i = 0; i < REF_THREADS; i++)
+    if (tile->threads[i].running)
+      due = sooner(due, tile->threads[i].ready, now);
+  for (size_t i = 0; i < arrlenu(tile->pending); i++)
+    due = sooner(due, tile->pending[i].cycle, now);
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    for (unsigned k = 0; k < tile->input[q].count; k++)
+      due = sooner(due, ring_peek(&tile->input[q], k)->visible, now);
+    if (tile->output[q].count)
+      due = sooner(due, ring_peek(&tile->output[q], 0)->visible, now);
+  }
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (tile->colors[c] && tile->colors[c]->slots.count)
+      due = sooner(due, ring_peek(&tile->colors[c]->slots, 0)->visible, now);
+  if (tile->posted_at < arrlenu(tile->posted))
+    due = sooner(due, tile->posted[tile->posted_at].cycle, now);
+  if (tile->plan.host_queue != NO_QUEUE) {
+    const RefChannel *channel = &engine->channels[program_channel(engine->program, tile->index)];
+    due = sooner(due, (channel->free_at + host_num(engine) - 1) / host_num(engine), now);
+  }
+  return due;
+}
+
+static void shuffle_awake(RefEngine *engine)
+{
+  uint32_t state = engine->options.shuffle + (uint32_t)engine->cycle;
+  for (size_t i = arrlenu(engine->awake); i > 1; i--) {
+    uint32_t swap;
+    state = state * 1664525u + 1013904223u;
+    swap = (uint32_t)((state >> 8) % i);
+    uint32_t tile = engine->awake[i - 1];
+    engine->awake[i - 1] = engine->awake[swap];
+    engine->awake[swap] = tile;
+  }
+}
+
+static void count_activity(RefEngine *engine, const RefTile *tile)
+{
+  EngineStats *stats = &engine->stats;
+  if (tile->plan.thread < 0 && tile->plan.n_moves == 0)
+    return;
+  stats->active_tile_cycles++;
+  if (stats->first_event == NEVER)
+    stats->first_event = engine->cycle;
+  stats->last_event = engine->cycle;
+}
+
+static void wake_after(RefEngine *engine, RefTile *tile)
+{
+  if (tile->changed || tile->router_changed)
+    ref_wake(engine, tile->index, engine->cycle + 1);
+  else {
+    uint64_t due = next_due(engine, tile);
+    if (due != NEVER)
+      ref_wake(engine, tile->index, due);
+  }
+  for (unsigned p = 0; tile->router_changed && p < PORT_RAMP; p++) {
+    uint32_t next = ref_neighbour(engine, tile->index, (Port)p);
+    if (next != NO_TILE && engine->tiles[next])   /* an untouched one has nothing to send */
+      ref_wake(engine, next, engine->cycle + 1);
+  }
+}
+
+static void step(RefEngine *engine)
+{
+  size_t count = arrlenu(engine->awake);
+  if (engine->options.shuffle)
+    shuffle_awake(engine);
+  for (size_t i = 0; i < count; i++) {
+    RefTile *tile = ref_tile(engine, engine->awake[i]);
+    tile->changed = tile->router_changed = false;
+    ref_tile_begin(engine, tile);
+  }
+  for (size_t i = 0; i < count; i++) {
+    RefTile *tile = engine->tiles[engine->awake[i]];
+    ref_tile_plan(engine, tile, &tile->plan);
+  }
+  plan_channels(engine);
+  for (size_t i = 0; i < count; i++) {
+    RefTile *tile = engine->tiles[engine->awake[i]];
+    count_activity(engine, tile);
+    ref_tile_commit(engine, tile);
+  }
+  ref_router_arrivals(engine);
+  for (size_t i = 0; i < count; i++)
+    wake_after(engine, engine->tiles[engine->awake[i]]);
+  deliver_outputs(engine);
+  collect_faults(engine);
+}
+
+/* Moves to the next cycle with awake tiles; false if there will never be one. */
+static bool next_cycle(RefEngine *engine)
+{
+  if (arrlenu(engine->awake) == 0) {
+    if (arrlenu(engine->timers) == 0)
+      return false;
+    if (engine->timers[0].cycle > engine->cycle)
+      engine->cycle = engine->timers[0].cycle;
+  }
+  while (arrlenu(engine->timers) && engine->timers[0].cycle <= engine->cycle)
+    ref_wake(engine, timer_pop(engine).tile, engine->cycle);
+  return true;
+}
+
+static RunStatus ref_run(Engine *base, uint64_t limit)
+{
+  RefEngine *engine = (RefEngine *)base;
+  for (;;) {
+    if (engine->stopped)
+      return RUN_FAULT;
+    uint64_t before = engine->cycle;
+    if (before >= limit)
+      return RUN_LIMIT;
+    if (!next_cycle(engine))
+      return RUN_QUIET;
+    if (engine->cycle >= limit) {      /* its tiles stay listed for the next run */
+      engine->cycle = limit;
+      for (size_t i = 0; i < arrlenu(engine->awake); i++) {
+        engine->queued[engine->awake[i]] = 0;
+        timer_push(engine, (RefTimer){limit, engine->awake[i]});
+      }
+      arrsetlen(engine->awake, 0);
+      return RUN_LIMIT;
+    }
+    step(engine);
+    engine->cycle++;
+    uint32_t *done = engine->awake;
+    engine->awake = engine->awake_next;
+    arrsetlen(done, 0);
+    engine->awake_next = done;
+  }
+}
+
+/* ---- interface -------------------------------------------------------------------------------------------------- */
+
+/* Tiles that can do something of their own accord. */
+static void wake_starters(RefEngine *engine)
+{
+  for (uint32_t t = 0; t < engine->program->n_tiles; t++) {
+    const ClassCode *cls = program_class(engine->program, t);
+    if (!cls)
+      continue;
+    const ImageClass *image = cls->image;
+    if (image->start_entry != PC_RETURN || (image->active & ~image->blocked))
+      ref_wake(engine, t, 0);
+  }
+}
+
+static Engine *ref_create(Program *program, const EngineOptions *options)
+{
+  RefEngine *engine = base_malloc(sizeof *engine);
+  unsigned channels = program->image->channels ? program->image->channels : 1;
+  memset(engine, 0, sizeof *engine);
+  engine->base.ops = &engine_reference;
+  engine->program = program;
+  engine->options = *options;
+  engine->tiles = base_malloc(sizeof *engine->tiles * program->n_tiles);
+  memset(engine->tiles, 0, sizeof *engine->tiles * program->n_tiles);
+  engine->queued = base_malloc(sizeof *engine->queued * program->n_tiles);
+  memset(engine->queued, 0, sizeof *engine->queued * program->n_tiles);
+  engine->channels = base_malloc(sizeof *engine->channels * channels);
+  for (unsigned i = 0; i < channels; i++)
+    engine->channels[i] = (RefChannel){.last_tile = program->n_tiles - 1};
+  engine->stats.first_event = NEVER;
+  wake_starters(engine);
+  return &engine->base;
+}
+
+static void ref_destroy(Engine *base)
+{
+  RefEngine *engine = (RefEngine *)base;
+  for (uint32_t t = 0; t < engine->program->n_tiles; t++)
+    tile_destroy(engine->tiles[t]);
+  free(engine->tiles);
+  free(engine->queued);
+  free(engine->channels);
+  arrfree(engine->awake);
+  arrfree(engine->awake_next);
+  arrfree(engine->timers);
+  arrfree(engine->arrivals);
+  arrfree(engine->faults);
+  arrfree(engine->new_faults);
+  arrfree(engine->events);
+  arrfree(engine->prints);
+  free(engine);
+}
+
+static uint64_t ref_cycle(const Engine *base)
+{
+  return ((const RefEngine *)base)->cycle;
+}
+
+static void ref_skip_to(Engine *base, uint64_t cycle)
+{
+  RefEngine *engine = (RefEngine *)base;
+  if (cycle <= engine->cycle)
+    return;
+  for (size_t i = 0; i < arrlenu(engine->awake); i++) {
+    engine->queued[engine->awake[i]] = 0;
+    timer_push(engine, (RefTimer){cycle, engine->awake[i]});
+  }
+  arrsetlen(engine->awake, 0);
+  engine->cycle = cycle;
+}
+
+static const EngineStats *ref_stats(const Engine *base)
+{
+  return &((const RefEngine *)base)->stats;
+}
+
+static void ref_phase_begin(Engine *base)
+{
+  EngineStats *stats = &((RefEngine *)base)->stats;
+  stats->first_event = NEVER;
+  stats->last_event = 0;
+}
+
+static const Fault *ref_faults(const Engine *base, size_t *count)
+{
+  const RefEngine *engine = (const RefEngine *)base;
+  *count = arrlenu(engine->faults);
+  return engine->faults;
+}
+
+static InspectWavelet inspect_wavelet(const Wavelet *w)
+{
+  return (InspectWavelet){w->payload, w->color, w->control, w->visible};
+}
+
+static void inspect_queue(const Ring *ring, unsigned capacity, InspectQueue *out)
+{
+  out->count = ring->count;
+  out->capacity = (uint8_t)capacity;
+  if (ring->count)
+    out->head = inspect_wavelet(ring_peek(ring, 0));
+}
+
+static void inspect_color(const ColorState *state, InspectColor *out)
+{
+  out->configured = true;
+  out->suspended = state->suspended;
+  out->count = state->slots.count;
+  out->position = state->tx_position;
+  out->rx = state->config->positions[state->rx_position].rx;
+  out->tx = state->config->positions[state->tx_position].tx;
+  if (out->count) {
+    out->head = inspect_wavelet(ring_peek(&state->slots, 0));
+    out->head_from = ring_peek(&state->slots, 0)->from;
+  }
+}
+
+static void inspect_thread(const RefEngine *engine, const RefTile *tile, unsigned i,
+                           InspectThread *out)
+{
+  const VecThread *t = &tile->threads[i];
+  unsigned elements;
+  bool by_control, by_fifo;
+  if (i == MAIN_THREAD && tile->running) {
+    out->state = THREAD_RUNNING;
+    out->pc = tile->pc;
+    out->task = tile->task;
+    out->task_id = tile->task_id;
+  }
+  if (!t->running)
+    return;
+  out->state = THREAD_VECTOR;
+  out->pc = t->run.pc;
+  out->run = &t->run;
+  out->waiting = ref_vec_plan(engine, tile, i, NULL, &elements, &by_control, &by_fifo,
+                              &out->stream);
+}
+
+static void ref_inspect(Engine *base, uint32_t index, InspectTile *out)
+{
+  RefEngine *engine = (RefEngine *)base;
+  const RefTile *tile = ref_tile(engine, index);
+  *out = (InspectTile){.has_code = tile->cls != NULL, .active = tile->active,
+                       .blocked = tile->blocked, .paused = tile->paused,
+                       .wavelets_seen = tile->wavelets_seen};
+  for (unsigned i = 0; i < REF_THREADS; i++)
+    inspect_thread(engine, tile, i, &out->threads[i]);
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    inspect_queue(&tile->input[q], ref_input_capacity(engine, q), &out->input[q]);
+    inspect_queue(&tile->output[q], ref_output_capacity(engine, q), &out->output[q]);
+  }
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (tile->colors[c])
+      inspect_color(tile->colors[c], &out->colors[c]);
+  out->host_pending = (uint32_t)(arrlenu(tile->posted) - tile->posted_at);
+}
+
+static bool ref_touched(const Engine *base, uint32_t tile)
+{
+  return ((const RefEngine *)base)->tiles[tile] != NULL;
+}
+
+static const Registers *ref_registers(Engine *base, uint32_t tile)
+{
+  const RefTile *t = ((RefEngine *)base)->tiles[tile];
+  return t ? &t->regs : NULL;
+}
+
+/* Between cycles: engine->cycle is the next to run. */
+static void host_wake(RefEngine *engine, uint32_t tile, uint64_t cycle)
+{
+  if (cycle > engine->cycle)
+    timer_push(engine, (RefTimer){cycle, tile});
+  else
+    ref_wake(engine, tile, engine->cycle);
+}
+
+static RefTile *host_tile(RefEngine *engine, uint32_t tile)
+{
+  return tile < engine->program->n_tiles ? ref_tile(engine, tile) : NULL;
+}
+
+static bool ref_mem_read(Engine *base, uint32_t tile, uint32_t address, void *to, uint32_t bytes)
+{
+  RefTile *t = host_tile((RefEngine *)base, tile);
+  return t && t->cls && mem_host_read(&t->mem, address, to, bytes);
+}
+
+static bool ref_mem_write(Engine *base, uint32_t tile, uint32_t address, const void *from,
+                          uint32_t bytes)
+{
+  RefTile *t = host_tile((RefEngine *)base, tile);
+  return t && t->cls && mem_host_write(&t->mem, address, from, bytes);
+}
+
+static bool ref_launch(Engine *base, uint32_t tile, uint16_t entry)
+{
+  RefEngine *engine = (RefEngine *)base;
+  RefTile *t = host_tile(engine, tile);
+  if (!t || !t->cls || t->launch_pending)
+    return false;
+  t->launch_pending = true;
+  t->launch_entry = entry;
+  host_wake(engine, tile, engine->cycle);
+  return true;
+}
+
+static bool ref_post(Engine *base, uint32_t tile, unsigned color, uint32_t word, uint64_t cycle)
+{
+  RefEngine *engine = (RefEngine *)base;
+  RefTile *t = host_tile(engine, tile);
+  if (!t || !t->cls || color >= MAX_COLORS)
+    return false;
+  arrput(t->posted, ((HostWord){cycle, word, (uint8_t)color}));
+  host_wake(engine, tile, cycle);
+  return true;
+}
+
+static size_t ref_take(Engine *base, uint32_t tile, unsigned color, uint32_t *words,
+                       uint64_t *cycles, size_t max)
+{
+  RefTile *t = ((RefEngine *)base)->tiles[tile];
+  size_t taken = 0, kept = 0;
+  for (size_t i = 0; t && i < arrlenu(t->sent); i++) {
+    if (t->sent[i].color != color || taken == max) {
+      t->sent[kept++] = t->sent[i];
+      continue;
+    }
+    words[taken] = t->sent[i].word;
+    if (cycles)
+      cycles[taken] = t->sent[i].cycle;
+    taken++;
+  }
+  if (taken)
+    arrsetlen(t->sent, kept);
+  return taken;
+}
+
+static uint32_t ref_unblock_count(Engine *base, uint32_t tile)
+{
+  const RefTile *t = ((RefEngine *)base)->tiles[tile];
+  return t ? t->unblocks : 0;
+}
+
+const EngineOps engine_reference = {
+  .name = "reference",
+  .create = ref_create,
+  .destroy = ref_destroy,
+  .run = ref_run,
+  .cycle = ref_cycle,
+  .skip_to = ref_skip_to,
+  .stats = ref_stats,
+  .phase_begin = ref_phase_begin,
+  .faults = ref_faults,
+  .inspect = ref_inspect,
+  .touched = ref_touched,
+  .registers = ref_registers,
+  .mem_read = ref_mem_read,
+  .mem_write = ref_mem_write,
+  .launch = ref_launch,
+  .post = ref_post,
+  .take = ref_take,
+  .unblock_count = ref_unblock_count,
+};

@@ -1,0 +1,460 @@
+/* Reference engine: the router of a tile.  Two slots a color, filled only through inputs that
+ * the color's current position enables; one wavelet a cycle through each output port; a wavelet
+ * leaves through all its outputs at once or waits. */
+#include "emu/engine_ref.h"
+
+#include "stb_ds.h"
+
+#include <string.h>
+
+enum { INDEX_SHIFT = 16 };
+
+void ring_push(Ring *ring, Wavelet wavelet)
+{
+  if (ring->count >= REF_RING)
+    ICE("a queue or a router slot overflows");
+  ring->at[(ring->head + ring->count++) % REF_RING] = wavelet;
+}
+
+Wavelet ring_pop(Ring *ring)
+{
+  if (ring->count == 0)
+    ICE("a wavelet is taken from an empty queue or slot");
+  Wavelet wavelet = ring->at[ring->head];
+  ring->head = (uint8_t)((ring->head + 1) % REF_RING);
+  ring->count--;
+  return wavelet;
+}
+
+/* ---- colors and positions ----------------------------------------------------------------------- */
+
+ColorState *ref_color_create(const ImageColorConfig *config)
+{
+  ColorState *state = base_malloc(sizeof *state);
+  memset(state, 0, sizeof *state);
+  state->config = config;
+  state->rx_position = state->tx_position = config->current;
+  state->suspended = config->teardown;
+  state->counter = config->filter.init_counter;
+  state->limit1 = config->filter.limit1;
+  return state;
+}
+
+static uint8_t advanced(const ImageColorConfig *config, uint8_t position)
+{
+  if (position + 1 < MAX_SWITCH_POSITIONS && config->positions[position + 1].valid)
+    return (uint8_t)(position + 1);
+  return config->ring ? 0 : position;
+}
+
+static uint8_t commanded(const ImageColorConfig *config, uint8_t position, SwitchCommand command)
+{
+  switch (command) {
+  case CMD_SWITCH_ADV: return advanced(config, position);
+  case CMD_SWITCH_RST: return 0;
+  case CMD_NOP: case CMD_TEARDOWN: default: return position;
+  }
+}
+
+static Port opposite(Port port)
+{
+  static const Port other[PORT_COUNT] = {
+    [PORT_NORTH] = PORT_SOUTH, [PORT_SOUTH] = PORT_NORTH, [PORT_EAST] = PORT_WEST,
+    [PORT_WEST] = PORT_EAST,   [PORT_RAMP] = PORT_RAMP,
+  };
+  return other[port];
+}
+
+/* The color that a wavelet of `color` has inside a router that it enters by `port`.  A color
+ * with a swap takes the wavelets of its pair partner too (SDK docs, advanced features). */
+static uint8_t color_inside(const RefEngine *engine, uint32_t tile, uint8_t color, Port port)
+{
+  const ImageColorConfig *partner = program_color(engine->program, tile, color ^ 1u);
+  if (!partner)
+    return color;
+  bool swap = partner->swap_x && partner->swap_y;
+  if (port == PORT_EAST || port == PORT_WEST)
+    swap = partner->swap_x;
+  if (port == PORT_NORTH || port == PORT_SOUTH)
+    swap = partner->swap_y;
+  return swap ? color ^ 1u : color;
+}
+
+/* A router that was never touched is as loaded: its own view of a color. */
+static bool color_accepts(RefEngine *engine, uint32_t tile, uint8_t color, Port port)
+{
+  const RefTile *t = engine->tiles[tile];
+  const ImageColorConfig *config = program_color(engine->program, tile, color);
+  if (!t)
+    return !config->teardown && (config->positions[config->current].rx & port_bit(port));
+  const ColorState *state = t->colors[color];
+  return !state->suspended && state->slots.count < engine->program->machine->router_slots &&
+         (config->positions[state->rx_position].rx & port_bit(port));
+}
+
+/* ---- filters --------------------------------------------------------------------------------------- */
+
+/* Whether the filter lets the wavelet through to this tile's ramp. */
+static bool filter_passes(const ColorState *state, const Wavelet *w)
+{
+  const ImageFilter *filter = &state->config->filter;
+  unsigned index = w->payload >> INDEX_SHIFT;
+  switch (filter->kind) {
+  case FILTER_COUNTER: case FILTER_SPARSE:
+    if (state->filter_off)
+      return true;
+    if (filter->filter_control)
+      return w->control && state->counter == filter->max_counter;
+    return state->counter <= filter->max_counter;
+  case FILTER_RANGE:
+    return w->control || (index >= filter->limit1 && index <= filter->max_counter);
+  case FILTER_NONE: default:
+    return true;
+  }
+}
+
+static bool filter_counts(const ColorState *state, const Wavelet *w)
+{
+  const ImageFilter *filter = &state->config->filter;
+  if (filter->kind != FILTER_COUNTER && filter->kind != FILTER_SPARSE)
+    return false;
+  return w->control ? filter->count_control : filter->count_data;
+}
+
+static void filter_step(ColorState *state)
+{
+  const ImageFilter *filter = &state->config->filter;
+  if (state->counter != state->limit1) {
+    state->counter++;
+    return;
+  }
+  state->counter = 0;
+  if (filter->kind != FILTER_SPARSE)
+    return;
+  if (filter->has_limit2 && !state->limit2_used) {
+    state->limit1 = filter->limit2;
+    state->limit2_used = true;
+  } else {
+    state->filter_off = true;
+  }
+}
+
+/* ---- plan -------------------------------------------------------------------------------------------- */
+
+unsigned ref_input_capacity(const RefEngine *engine, unsigned queue)
+{
+  return engine->program->machine->input_queue_depth[queue] + engine->program->timing.ramp_down;
+}
+
+unsigned ref_output_capacity(const RefEngine *engine, unsigned queue)
+{
+  return engine->program->machine->output_queue_depth[queue] + engine->program->timing.ramp_up;
+}
+
+static bool ramp_accepts(const RefEngine *engine, const RefTile *tile, uint8_t color)
+{
+  unsigned queue = tile->cls ? tile->cls->image->data_queue[color] : NO_QUEUE;
+  return queue < MAX_QUEUES && tile->input[queue].count < ref_input_capacity(engine, queue);
+}
+
+/* Reports a route into nowhere: such a wavelet can never move. */
+static bool route_faults(RefEngine *engine, const RefTile *tile, const Wavelet *w, PortMask to)
+{
+  for (unsigned p = 0; p < PORT_RAMP; p++) {
+    if (!(to >> p & 1))
+      continue;
+    Port port = (Port)p;
+    uint32_t next = ref_neighbour(engine, tile->index, port);
+    Fault fault = {.cycle = engine->cycle, .tile = tile->index, .color = w->color,
+                   .pc = PC_RETURN, .kind = FAULT_LEAVES_FABRIC, .value = p};
+    if (next != NO_TILE) {
+      uint8_t inside = color_inside(engine, next, w->color, opposite(port));
+      if (program_color(engine->program, next, inside))
+        continue;
+      fault.kind = FAULT_NO_COLOR_CONFIG;
+      fault.tile = next;
+      fault.color = inside;
+      fault.value = opposite(port);
+    }
+    ref_fault(engine, fault);
+    return true;
+  }
+  return false;
+}
+
+static bool ports_accept(RefEngine *engine, const RefTile *tile, const Wavelet *w, PortMask to)
+{
+  for (unsigned p = 0; p < PORT_RAMP; p++) {
+    if (!(to >> p & 1))
+      continue;
+    Port enters = opposite((Port)p);
+    uint32_t next = ref_neighbour(engine, tile->index, (Port)p);
+    if (!color_accepts(engine, next, color_inside(engine, next, w->color, enters), enters))
+      return false;
+  }
+  return !(to & port_bit(PORT_RAMP)) || ramp_accepts(engine, tile, w->color);
+}
+
+/* Outputs of a wavelet: the current position's, without the ramp if the command or the filter
+ * says so.  False: it has nowhere to go and waits. */
+static bool outputs(const ColorState *state, const Wavelet *w, PlannedMove *move)
+{
+  move->color = w->color;
+  move->to = state->config->positions[state->tx_position].tx;
+  move->counted = false;
+  if (move->to == 0)
+    return false;
+  if (w->control && control_command(w->payload, 0).ce_ignore)
+    move->to &= (PortMask)~port_bit(PORT_RAMP);
+  if (move->to & port_bit(PORT_RAMP)) {
+    move->counted = filter_counts(state, w);
+    if (!filter_passes(state, w))
+      move->to &= (PortMask)~port_bit(PORT_RAMP);
+  }
+  return true;
+}
+
+/* Colors are visited cyclically from the one after the color served first in the last cycle
+ * with a move; a color moves if all its ports are free and have room. */
+static void plan_moves(RefEngine *engine, const RefTile *tile, RefPlan *plan)
+{
+  PortMask claimed = 0;
+  for (unsigned k = 1; k <= MAX_COLORS; k++) {
+    unsigned color = (tile->first_color + k) % MAX_COLORS;
+    const ColorState *state = tile->colors[color];
+    PlannedMove move;
+    if (!state || state->suspended || state->slots.count == 0)
+      continue;
+    const Wavelet *w = ring_peek(&state->slots, 0);
+    if (w->visible > engine->cycle || !outputs(state, w, &move))
+      continue;
+    if (route_faults(engine, tile, w, move.to) || (move.to & claimed) ||
+        !ports_accept(engine, tile, w, move.to))
+      continue;
+    claimed |= move.to;
+    plan->moves[plan->n_moves++] = move;
+  }
+}
+
+static bool is_host_color(const RefEngine *engine, unsigned color)
+{
+  return engine->program->host_out_colors >> color & 1;
+}
+
+/* The ramp is one port: round robin over the heads of the output queues. */
+static void plan_ramp(RefEngine *engine, const RefTile *tile, RefPlan *plan)
+{
+  plan->ramp_queue = NO_QUEUE;
+  for (unsigned k = 1; k <= MAX_QUEUES; k++) {
+    unsigned queue = (tile->last_ramp_queue + k) % MAX_QUEUES;
+    const Ring *ring = &tile->output[queue];
+    const Wavelet *w = ring_peek(ring, 0);
+    if (ring->count == 0 || w->visible > engine->cycle || is_host_color(engine, w->color))
+      continue;
+    uint8_t inside = color_inside(engine, tile->index, w->color, PORT_RAMP);
+    if (!tile->colors[inside]) {
+      ref_fault(engine, (Fault){.kind = FAULT_NO_COLOR_CONFIG, .cycle = engine->cycle,
+                                .tile = tile->index, .color = inside, .pc = PC_RETURN,
+                                .value = PORT_RAMP});
+      continue;
+    }
+    if (plan->ramp_queue == NO_QUEUE && color_accepts(engine, tile->index, inside, PORT_RAMP))
+      plan->ramp_queue = (uint8_t)queue;
+  }
+}
+
+static void plan_host(RefEngine *engine, const RefTile *tile, RefPlan *plan)
+{
+  plan->host_queue = NO_QUEUE;
+  for (unsigned queue = 0; queue < MAX_QUEUES && plan->host_queue == NO_QUEUE; queue++) {
+    const Ring *ring = &tile->output[queue];
+    const Wavelet *w = ring_peek(ring, 0);
+    if (ring->count && w->visible <= engine->cycle && is_host_color(engine, w->color))
+      plan->host_queue = (uint8_t)queue;
+  }
+  if (tile->posted_at < arrlenu(tile->posted)) {
+    const HostWord *word = &tile->posted[tile->posted_at];
+    plan->host_in = word->cycle <= engine->cycle && ramp_accepts(engine, tile, word->color);
+  }
+}
+
+void ref_router_plan(RefEngine *engine, const RefTile *tile, RefPlan *plan)
+{
+  plan->n_moves = 0;
+  plan->host_out = plan->host_in = false;
+  plan_moves(engine, tile, plan);
+  plan_ramp(engine, tile, plan);
+  plan_host(engine, tile, plan);
+}
+
+/* ---- commit ---------------------------------------------------------------------------------------- */
+
+static void switch_event(RefEngine *engine, const RefTile *tile, uint8_t color, uint8_t from,
+                         uint8_t to)
+{
+  if (from != to)
+    ref_event(engine, tile, (TraceEvent){.kind = EV_SWITCH, .color = color, .old_position = from,
+                                         .new_position = to});
+}
+
+/* Carries out the wavelet's first command at this router and returns the payload that goes on:
+ * outputs were chosen before, so the order is the one of the language reference, H.2. */
+static uint32_t execute_command(RefEngine *engine, RefTile *tile, ColorState *state,
+                                const Wavelet *w)
+{
+  const ImageColorConfig *config = state->config;
+  SwitchCommand command = control_command(w->payload, 0).command;
+  uint8_t before = state->tx_position;
+  state->rx_position = commanded(config, state->rx_position, command);
+  state->tx_position = commanded(config, before, command);
+  bool changed = state->tx_position != before;
+  if (command == CMD_TEARDOWN) {
+    unsigned id = engine->program->machine->teardown_task;
+    state->suspended = true;
+    tile->torn_down |= UINT64_C(1) << w->color;
+    if (tile->cls && (tile->cls->local_ids >> id & 1)) {
+      tile->active |= UINT64_C(1) << id;
+      ref_event(engine, tile, (TraceEvent){.kind = EV_ACTIVATE, .id_kind = ID_TASK,
+                                           .id = (uint8_t)id});
+    }
+  }
+  bool pop = config->pop == POP_ALWAYS ||
+             (config->pop == POP_ON_ADVANCE && changed) ||
+             (config->pop == POP_ON_ADVANCE_NOP && (changed || command == CMD_NOP));
+  return pop ? control_pop(w->payload) : w->payload;
+}
+
+static void deliver(RefEngine *engine, const RefTile *tile, Wavelet w, PortMask to)
+{
+  for (unsigned p = 0; p < PORT_RAMP; p++) {
+    if (!(to >> p & 1))
+      continue;
+    Port enters = opposite((Port)p);
+    uint32_t next = ref_neighbour(engine, tile->index, (Port)p);
+    uint8_t inside = color_inside(engine, next, w.color, enters);
+    ColorState *state = ref_tile(engine, next)->colors[inside];
+    Wavelet arriving = w;
+    arriving.color = inside;
+    arriving.from = enters;
+    arriving.visible = engine->cycle + engine->program->timing.hop;
+    if (state->arrivals == 0)
+      arrput(engine->arrivals, ((RefArrival){next, inside}));
+    state->arrivals |= port_bit(enters);
+    state->arriving[enters] = arriving;
+    engine->stats.wavelet_hops++;
+  }
+}
+
+void ref_input_push(RefEngine *engine, RefTile *tile, unsigned queue, Wavelet w)
+{
+  w.visible = engine->cycle + engine->program->timing.ramp_down;
+  w.from = PORT_RAMP;
+  ring_push(&tile->input[queue], w);
+  tile->wavelets_seen++;
+  ref_event(engine, tile, (TraceEvent){.kind = EV_PUSH, .queue = (uint8_t)queue,
+                                       .color = w.color, .payload = w.payload,
+                                       .control = w.control});
+}
+
+static void commit_move(RefEngine *engine, RefTile *tile, PlannedMove move)
+{
+  ColorState *state = tile->colors[move.color];
+  Wavelet w = ring_pop(&state->slots);
+  uint8_t before = state->tx_position;
+  Port from = w.from;
+  if (move.counted)
+    filter_step(state);
+  if (w.control)
+    w.payload = execute_command(engine, tile, state, &w);
+  ref_event(engine, tile, (TraceEvent){.kind = EV_WAVELET, .color = w.color, .from = from,
+                                       .to = move.to, .payload = w.payload,
+                                       .control = w.control});
+  switch_event(engine, tile, w.color, before, state->tx_position);
+  if (w.advance)
+    state->tx_position = advanced(state->config, state->tx_position);
+  w.advance = false;
+  deliver(engine, tile, w, move.to);
+  if (move.to & port_bit(PORT_RAMP))
+    ref_input_push(engine, tile, tile->cls->image->data_queue[w.color], w);
+}
+
+/* The head of an output queue enters the router.  `advance` acts on the receive side now, so
+ * that the next sender follows without a gap, and on the transmit side when the wavelet leaves. */
+static void commit_ramp(RefEngine *engine, RefTile *tile, unsigned queue)
+{
+  Wavelet w = ring_pop(&tile->output[queue]);
+  ref_event(engine, tile, (TraceEvent){.kind = EV_POP, .output = true, .queue = (uint8_t)queue,
+                                       .color = w.color, .payload = w.payload,
+                                       .control = w.control});
+  w.color = color_inside(engine, tile->index, w.color, PORT_RAMP);
+  w.from = PORT_RAMP;
+  w.visible = engine->cycle + engine->program->timing.hop;
+  ColorState *state = tile->colors[w.color];
+  if (w.advance) {
+    uint8_t before = state->rx_position;
+    state->rx_position = advanced(state->config, before);
+    switch_event(engine, tile, w.color, before, state->rx_position);
+  }
+  if (state->arrivals == 0)
+    arrput(engine->arrivals, ((RefArrival){tile->index, w.color}));
+  state->arrivals |= port_bit(PORT_RAMP);
+  state->arriving[PORT_RAMP] = w;
+  tile->last_ramp_queue = (uint8_t)queue;
+  engine->stats.wavelets++;
+}
+
+static void commit_host(RefEngine *engine, RefTile *tile)
+{
+  const RefPlan *plan = &tile->plan;
+  if (plan->host_in) {
+    HostWord word = tile->posted[tile->posted_at++];
+    ref_event(engine, tile, (TraceEvent){.kind = EV_HOST_IN, .color = word.color,
+                                         .payload = word.word});
+    ref_input_push(engine, tile, tile->cls->image->data_queue[word.color],
+                   (Wavelet){.payload = word.word, .color = word.color});
+    tile->changed = true;
+  }
+  if (plan->host_out) {
+    Wavelet w = ring_pop(&tile->output[plan->host_queue]);
+    ref_event(engine, tile, (TraceEvent){.kind = EV_HOST_OUT, .color = w.color,
+                                         .payload = w.payload});
+    arrput(tile->sent, ((HostWord){engine->cycle, w.payload, w.color}));
+    tile->changed = true;
+  }
+}
+
+void ref_router_commit(RefEngine *engine, RefTile *tile)
+{
+  const RefPlan *plan = &tile->plan;
+  for (unsigned i = 0; i < plan->n_moves; i++)
+    commit_move(engine, tile, plan->moves[i]);
+  if (plan->n_moves)
+    tile->first_color = plan->moves[0].color;
+  if (plan->ramp_queue != NO_QUEUE)
+    commit_ramp(engine, tile, plan->ramp_queue);
+  if (plan->n_moves || plan->ramp_queue != NO_QUEUE)
+    tile->router_changed = true;
+  commit_host(engine, tile);
+}
+
+/* Takes in what all senders have put aside.  Two wavelets of one color at once are a hazard:
+ * the machine's behaviour is undefined then.  With --check=off both are kept, in port order. */
+void ref_router_arrivals(RefEngine *engine)
+{
+  for (size_t i = 0; i < arrlenu(engine->arrivals); i++) {
+    RefTile *tile = ref_tile(engine, engine->arrivals[i].tile);
+    ColorState *state = tile->colors[engine->arrivals[i].color];
+    PortMask arrivals = state->arrivals;
+    for (unsigned p = 0; p < PORT_COUNT; p++)
+      if (arrivals >> p & 1)
+        ring_push(&state->slots, state->arriving[p]);
+    if (arrivals & (arrivals - 1))
+      ref_fault(engine, (Fault){.kind = FAULT_COLOR_MEETS, .cycle = engine->cycle,
+                                .tile = tile->index, .color = engine->arrivals[i].color,
+                                .pc = PC_RETURN, .value = arrivals});
+    state->arrivals = 0;
+    tile->router_changed = true;
+    ref_wake(engine, tile->index, engine->cycle + 1);
+  }
+  arrsetlen(engine->arrivals, 0);
+}
