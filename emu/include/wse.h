@@ -46,7 +46,7 @@ typedef struct {
   WseEngine engine;
   uint32_t threads;            /* 0: 1 */
   uint64_t max_cycles;         /* 0: 1,000,000,000 */
-  WseCheck check;              /* WSE_CHECK_OFF is 0: set WSE_CHECK_ERROR for the default of wse-emu */
+  WseCheck check;              /* OFF is 0: set WSE_CHECK_ERROR for the default of wse-emu */
   const char *trace_kinds;     /* "task,wavelet"; NULL: no trace */
   const char *trace_file;      /* NULL: standard output */
   const char *sim_log;         /* where device prints go; NULL: nowhere */
@@ -100,11 +100,14 @@ typedef struct {
 } WseTransfer;
 /* Number of words of a transfer's buffer. */
 size_t wse_transfer_words(const WseTransfer *transfer);
-WseStatus wse_h2d(WseProgram *program, const WseTransfer *transfer, const uint32_t *words, WseTask *task);
-WseStatus wse_d2h(WseProgram *program, const WseTransfer *transfer, uint32_t *words, WseTask *task);
+WseStatus wse_h2d(WseProgram *program, const WseTransfer *transfer, const uint32_t *words,
+                  WseTask *task);
+WseStatus wse_d2h(WseProgram *program, const WseTransfer *transfer, uint32_t *words,
+                  WseTask *task);
 
 /* Calls an exported function on every tile that exports it; one 32-bit word an argument. */
-WseStatus wse_launch(WseProgram *program, uint32_t function, const uint32_t *args, uint32_t n_args, WseTask *task);
+WseStatus wse_launch(WseProgram *program, uint32_t function, const uint32_t *args,
+                     uint32_t n_args, WseTask *task);
 
 /* Runs until the fabric is quiet, or for at most `cycles` more cycles (0: no limit here). */
 WseStatus wse_run(WseProgram *program, uint64_t cycles);

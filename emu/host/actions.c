@@ -1,0 +1,520 @@
+/* Host actions of the command line: parsed against the program before anything runs, so that a
+ * misspelt name does not cost a simulation. */
+#include "emu/host/host.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stb_ds.h>
+
+enum { MAX_ARGS = 15, VALUE_TEXT = 32, BITS_OF_BYTE = 8, WIDE_BYTES = 4 };
+
+/* An action with its names looked up. */
+typedef struct {
+  HostActionKind kind;
+  uint32_t export_index;
+  bool has_region;
+  WseTransfer region;
+  uint32_t elements;            /* print: of each tile */
+  const char *file;             /* .npy; NULL: `words` */
+  uint32_t *words;              /* h2d: row-major over tiles; stb_ds */
+  uint32_t args[MAX_ARGS], n_args;
+} Step;
+
+typedef struct {
+  Session *session;
+  Diags *diags;
+  const Image *image;
+  const HostAction *given;
+  Step *action;
+} Parse;
+
+/* Where `SYM[:N][@X,Y,W,H][=REST]` is split; absent parts are NULL. */
+typedef struct { char *name, *count, *region, *rest; } Pieces;
+
+static char *cut(char *text, char at)
+{
+  char *place = strchr(text, at);
+  if (place)
+    *place++ = 0;
+  return place;
+}
+
+static Pieces split(const Parse *p)
+{
+  Pieces pieces = {arena_printf(session_arena(p->session), "%s", p->given->text), 0, 0, 0};
+  pieces.rest = cut(pieces.name, '=');
+  pieces.region = cut(pieces.name, '@');
+  pieces.count = cut(pieces.name, ':');
+  return pieces;
+}
+
+static const char *action_name(HostActionKind kind)
+{
+  static const char *const names[] = {"h2d", "launch", "run", "d2h", "print"};
+  return names[kind];
+}
+
+static bool bad_syntax(const Parse *p, const char *expected)
+{
+  diag_action_syntax(p->diags, HOST_NOWHERE, action_name(p->given->kind), p->given->text, expected);
+  session_usage(p->session);
+  return false;
+}
+
+static const ImageExport *exported(const Parse *p)
+{
+  return &p->image->exports[p->action->export_index];
+}
+
+static bool find_export(Parse *p, const char *name, bool function)
+{
+  int64_t found = session_export(p->session, name);
+  if (found < 0)
+    return false;
+  p->action->export_index = (uint32_t)found;
+  const ImageExport *export = exported(p);
+  if ((export->kind == EXPORT_FUNCTION) == function && export->kind != EXPORT_STREAM)
+    return true;
+  if (function)
+    diag_symbol_is_data(p->diags, HOST_NOWHERE, name, export->type);
+  else
+    diag_symbol_is_function(p->diags, HOST_NOWHERE, name, export->type);
+  session_usage(p->session);
+  return false;
+}
+
+static bool parse_number(const char *text, uint32_t *value)
+{
+  char tail;
+  return strspn(text, "0123456789") == strlen(text) && sscanf(text, "%9u%c", value, &tail) == 1;
+}
+
+/* The region given, else the whole rectangle. */
+static bool set_region(Parse *p, const char *text, const char *expected)
+{
+  WseTransfer *r = &p->action->region;
+  char tail;
+  *r = (WseTransfer){.width = p->image->width, .height = p->image->height};
+  p->action->has_region = text != NULL;
+  if (!text)
+    return true;
+  if (strspn(text, "0123456789,") != strlen(text) ||
+      sscanf(text, "%9u,%9u,%9u,%9u%c", &r->x, &r->y, &r->width, &r->height, &tail) != 4)
+    return bad_syntax(p, expected);
+  if (host_region_ok(p->session, r))
+    return true;
+  session_usage(p->session);
+  return false;
+}
+
+static bool some_tile_has(Parse *p)
+{
+  uint32_t tile;
+  HostTiles tiles = host_tiles(&p->action->region);
+  while (host_tiles_next(&tiles, session_program(p->session), &tile))
+    if (session_binding(p->session, tile, p->action->export_index))
+      return true;
+  diag_symbol_nowhere(p->diags, HOST_NOWHERE, exported(p)->name);
+  session_usage(p->session);
+  return false;
+}
+
+static bool all_tiles_have(Parse *p)
+{
+  uint32_t tile;
+  const Program *program = session_program(p->session);
+  HostTiles tiles = host_tiles(&p->action->region);
+  while (host_tiles_next(&tiles, program, &tile)) {
+    if (!session_binding(p->session, tile, p->action->export_index)) {
+      diag_tile_lacks_symbol(p->diags, HOST_NOWHERE, program_x(program, tile),
+                             program_y(program, tile), exported(p)->name);
+      session_usage(p->session);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* ---- data for the device ---------------------------------------------------------------- */
+
+/* Elements for each tile from a total. */
+static bool share_elements(Parse *p, uint64_t count)
+{
+  Step *a = p->action;
+  uint64_t tiles = host_tile_count(&a->region);
+  uint32_t extent = session_extent(p->session, a->export_index);
+  if (count == 0 || count % tiles) {
+    diag_elements_uneven(p->diags, HOST_NOWHERE, count, tiles, exported(p)->name);
+  } else if (extent && count / tiles > extent) {
+    diag_extent_exceeded(p->diags, HOST_NOWHERE, count / tiles, exported(p)->name, extent);
+  } else if (count / tiles > PE_MEM_BYTES) {
+    diag_elements_too_many(p->diags, HOST_NOWHERE, PE_MEM_BYTES);
+  } else {
+    a->region.elements = (uint32_t)(count / tiles);
+    return true;
+  }
+  session_usage(p->session);
+  return false;
+}
+
+static bool parse_values(Parse *p, const char *text)
+{
+  const ImageExport *export = exported(p);
+  for (const char *at = text;;) {
+    size_t length = strcspn(at, ",");
+    uint32_t bits;
+    if (!host_parse_value(at, length, export->element_class, export->element_bytes, p->image->fp16,
+                          &bits)) {
+      diag_value_bad(p->diags, HOST_NOWHERE, arena_copy_text(session_arena(p->session), at, length),
+                     host_type_name(export->element_class, export->element_bytes, p->image->fp16));
+      session_usage(p->session);
+      return false;
+    }
+    arrput(p->action->words, bits);
+    if (!at[length])
+      return share_elements(p, arrlenu(p->action->words));
+    at += length + 1;
+  }
+}
+
+/* An array's type must be the symbol's; 16-bit formats that numpy lacks travel as f32. */
+static bool type_fits(const ImageExport *export, Fp16Format fp16, const NpyArray *array)
+{
+  char kind = export->element_class;
+  if (kind == 'f')
+    return array->kind == 'f' && (array->bytes == export->element_bytes ||
+                                  (export->element_bytes == 2 && fp16 != FP16_F16 &&
+                                   array->bytes == WIDE_BYTES)) &&
+           !(array->bytes == 2 && fp16 != FP16_F16);
+  if (kind == 'b')
+    return array->bytes == 1 && array->kind != 'f';
+  return array->bytes == export->element_bytes && (array->kind == 'i' || array->kind == 'u');
+}
+
+static uint32_t array_word(const NpyArray *array, uint64_t index)
+{
+  uint32_t word = 0;
+  for (unsigned i = 0; i < array->bytes; i++)
+    word |= (uint32_t)array->data[index * array->bytes + i] << BITS_OF_BYTE * i;
+  return word;
+}
+
+static bool load_array(Parse *p, const char *path)
+{
+  const ImageExport *export = exported(p);
+  char why[256];
+  NpyArray array;
+  if (!npy_read(path, &array, why, sizeof why)) {
+    diag_array_unreadable(p->diags, HOST_NOWHERE, path, why);
+    session_usage(p->session);
+    return false;
+  }
+  bool ok = type_fits(export, p->image->fp16, &array);
+  if (!ok) {
+    char type[16];
+    snprintf(type, sizeof type, "%c%u", array.kind, array.bytes);
+    diag_array_type(p->diags, HOST_NOWHERE, path, type, export->name);
+    session_usage(p->session);
+  }
+  ok = ok && share_elements(p, array.count);
+  for (uint64_t i = 0; ok && i < array.count; i++) {
+    uint32_t word = array_word(&array, i);
+    if (array.bytes > export->element_bytes)
+      word = fp16_from_fp32(p->image->fp16, word);
+    arrput(p->action->words, word);
+  }
+  npy_free(&array);
+  return ok;
+}
+
+static bool is_array_file(const char *text)
+{
+  size_t length = strlen(text);
+  return length > 4 && strcmp(text + length - 4, ".npy") == 0;
+}
+
+/* ---- one parser each -------------------------------------------------------------------- */
+
+static const char h2d_form[] = "SYM[@X,Y,W,H]=FILE.npy or =V,V,...";
+static const char d2h_form[] = "SYM[@X,Y,W,H]=FILE.npy";
+static const char print_form[] = "SYM[:N][@X,Y,W,H]";
+static const char launch_form[] = "FN or FN(ARG,...)";
+
+static void set_width(Parse *p)
+{
+  p->action->region.target = p->action->export_index;
+  p->action->region.is_16bit = exported(p)->element_bytes == 2;
+}
+
+static bool element_width_ok(Parse *p)
+{
+  const ImageExport *export = exported(p);
+  if (export->element_bytes != 1 || !p->image->memcpy)
+    return true;
+  diag_element_width(p->diags, HOST_NOWHERE, export->name, BITS_OF_BYTE);
+  session_usage(p->session);
+  return false;
+}
+
+static bool parse_h2d(Parse *p)
+{
+  Pieces pieces = split(p);
+  if (!pieces.rest || !*pieces.rest || pieces.count)
+    return bad_syntax(p, h2d_form);
+  if (!find_export(p, pieces.name, false) || !set_region(p, pieces.region, h2d_form) ||
+      !all_tiles_have(p) || !element_width_ok(p))
+    return false;
+  set_width(p);
+  return is_array_file(pieces.rest) ? load_array(p, pieces.rest) : parse_values(p, pieces.rest);
+}
+
+static bool known_extent(Parse *p, const char *count, const char *form)
+{
+  p->action->elements = session_extent(p->session, p->action->export_index);
+  if (count && (!parse_number(count, &p->action->elements) || p->action->elements == 0))
+    return bad_syntax(p, form);
+  if (p->action->elements > PE_MEM_BYTES) {
+    diag_elements_too_many(p->diags, HOST_NOWHERE, p->action->elements);
+  } else if (p->action->elements == 0) {
+    diag_extent_unknown(p->diags, HOST_NOWHERE, exported(p)->name);
+  } else {
+    return true;
+  }
+  session_usage(p->session);
+  return false;
+}
+
+static bool parse_d2h(Parse *p)
+{
+  Pieces pieces = split(p);
+  if (!pieces.rest || !is_array_file(pieces.rest))
+    return bad_syntax(p, d2h_form);
+  if (!find_export(p, pieces.name, false) || !set_region(p, pieces.region, d2h_form) ||
+      !all_tiles_have(p) || !element_width_ok(p) || !known_extent(p, pieces.count, d2h_form))
+    return false;
+  set_width(p);
+  p->action->region.elements = p->action->elements;
+  p->action->file = pieces.rest;
+  return true;
+}
+
+static bool parse_print(Parse *p)
+{
+  Pieces pieces = split(p);
+  if (pieces.rest)
+    return bad_syntax(p, print_form);
+  return find_export(p, pieces.name, false) && set_region(p, pieces.region, print_form) &&
+         some_tile_has(p) && known_extent(p, pieces.count, print_form);
+}
+
+static bool parse_argument(Parse *p, const char *text, size_t length)
+{
+  const ImageExport *export = exported(p);
+  Step *a = p->action;
+  unsigned i = a->n_args++;
+  if (i >= export->n_params)
+    return true;                 /* counted only: the caller says how many there may be */
+  if (host_parse_value(text, length, export->param_class[i], export->param_bytes[i],
+                       p->image->fp16, &a->args[i]))
+    return true;
+  diag_value_bad(p->diags, HOST_NOWHERE, arena_copy_text(session_arena(p->session), text, length),
+                 host_type_name(export->param_class[i], export->param_bytes[i], p->image->fp16));
+  session_usage(p->session);
+  return false;
+}
+
+static bool parse_launch(Parse *p)
+{
+  char *name = arena_printf(session_arena(p->session), "%s", p->given->text);
+  char *args = cut(name, '(');
+  size_t length = args ? strlen(args) : 0;
+  if (args && (length == 0 || args[length - 1] != ')'))
+    return bad_syntax(p, launch_form);
+  if (args)
+    args[length - 1] = 0;
+  if (!find_export(p, name, true))
+    return false;
+  for (char *at = args, *next; at && *args; at = next) {
+    next = cut(at, ',');
+    if (!parse_argument(p, at, strlen(at)))
+      return false;
+  }
+  const ImageExport *export = exported(p);
+  if (p->action->n_args != export->n_params) {
+    diag_argument_count(p->diags, HOST_NOWHERE, export->name, export->n_params, p->action->n_args);
+    session_usage(p->session);
+    return false;
+  }
+  p->action->region = (WseTransfer){.width = p->image->width, .height = p->image->height};
+  return some_tile_has(p);
+}
+
+static bool parse_action(Parse *p)
+{
+  switch (p->given->kind) {
+  case HOST_H2D: return parse_h2d(p);
+  case HOST_LAUNCH: return parse_launch(p);
+  case HOST_RUN: return true;
+  case HOST_D2H: return parse_d2h(p);
+  case HOST_PRINT: return parse_print(p);
+  default: ICE("bad host action %d", (int)p->given->kind);
+  }
+}
+
+/* ---- carrying out ----------------------------------------------------------------------- */
+
+static WseStatus outside(Session *s, uint32_t export_index, uint32_t tile)
+{
+  const Program *program = session_program(s);
+  diag_memory_outside(session_diags(s), HOST_NOWHERE,
+                      session_image(s)->exports[export_index].name, program_x(program, tile),
+                      program_y(program, tile));
+  return session_usage(s);
+}
+
+static WseStatus print_tile(Session *s, const Step *a, uint32_t tile, FILE *out)
+{
+  static const unsigned most = PE_MEM_BYTES;
+  const Image *image = session_image(s);
+  const ImageExport *export = &image->exports[a->export_index];
+  const ImageBinding *binding = session_binding(s, tile, a->export_index);
+  uint8_t bytes[PE_MEM_BYTES];
+  unsigned width = export->element_bytes;
+  if ((uint64_t)a->elements * width > most ||
+      !session_peek(s, tile, binding, a->elements * width, bytes))
+    return outside(s, a->export_index, tile);
+  fprintf(out, "%s@%u,%u:", export->name, program_x(session_program(s), tile),
+          program_y(session_program(s), tile));
+  for (uint32_t i = 0; i < a->elements; i++) {
+    char text[VALUE_TEXT];
+    uint32_t bits = 0;
+    for (unsigned k = 0; k < width; k++)
+      bits |= (uint32_t)bytes[i * width + k] << BITS_OF_BYTE * k;
+    host_format_value(export->element_class, width, image->fp16, bits, text);
+    fprintf(out, " %s", text);
+  }
+  fputc('\n', out);
+  return WSE_OK;
+}
+
+static WseStatus do_print(Session *s, const Step *a, FILE *out)
+{
+  uint32_t tile;
+  WseStatus status = WSE_OK;
+  HostTiles tiles = host_tiles(&a->region);
+  while (status == WSE_OK && host_tiles_next(&tiles, session_program(s), &tile))
+    if (session_binding(s, tile, a->export_index))
+      status = print_tile(s, a, tile, out);
+  return status;
+}
+
+/* Words to an array of the symbol's type. */
+static WseStatus save_array(Session *s, const Step *a, const uint32_t *words)
+{
+  const ImageExport *export = &session_image(s)->exports[a->export_index];
+  Fp16Format fp16 = session_image(s)->fp16;
+  bool widened = export->element_class == 'f' && export->element_bytes == 2 && fp16 != FP16_F16;
+  NpyArray array = {.kind = export->element_class, .n_dims = 3,
+                    .bytes = widened ? WIDE_BYTES : export->element_bytes,
+                    .shape = {a->region.height, a->region.width, a->elements}};
+  size_t count = wse_transfer_words(&a->region);
+  array.data = base_malloc(count * array.bytes + 1);
+  for (size_t i = 0; i < count; i++) {
+    uint32_t word = widened ? fp16_to_fp32(fp16, (uint16_t)words[i]) : words[i];
+    for (unsigned k = 0; k < array.bytes; k++)
+      array.data[i * array.bytes + k] = (uint8_t)(word >> BITS_OF_BYTE * k);
+  }
+  bool ok = npy_write(a->file, &array);
+  if (!ok)
+    diag_output_unwritable(session_diags(s), HOST_NOWHERE, a->file, strerror(errno));
+  npy_free(&array);
+  return ok ? WSE_OK : session_usage(s);
+}
+
+/* Elements of one byte are no transfer of the device: they are read and written directly. */
+static WseStatus copy_bytes(Session *s, const Step *a, uint32_t *words, bool in)
+{
+  uint32_t tile;
+  uint8_t bytes[PE_MEM_BYTES];
+  size_t at = 0;
+  HostTiles tiles = host_tiles(&a->region);
+  for (; host_tiles_next(&tiles, session_program(s), &tile); at += a->region.elements) {
+    const ImageBinding *binding = session_binding(s, tile, a->export_index);
+    for (uint32_t i = 0; in && i < a->region.elements; i++)
+      bytes[i] = (uint8_t)words[at + i];
+    if (!(in ? session_poke(s, tile, binding, a->region.elements, bytes)
+             : session_peek(s, tile, binding, a->region.elements, bytes)))
+      return outside(s, a->export_index, tile);
+    for (uint32_t i = 0; !in && i < a->region.elements; i++)
+      words[at + i] = bytes[i];
+  }
+  return WSE_OK;
+}
+
+static WseStatus do_d2h(Session *s, const Step *a)
+{
+  uint32_t *words = base_malloc(sizeof *words * (wse_transfer_words(&a->region) + 1));
+  bool narrow = session_image(s)->exports[a->export_index].element_bytes == 1;
+  WseStatus status = narrow ? copy_bytes(s, a, words, false)
+                            : session_d2h(s, &a->region, words, NULL);
+  if (status == WSE_OK)
+    status = save_array(s, a, words);
+  free(words);
+  return status;
+}
+
+static WseStatus do_action(Session *s, const Step *a, FILE *out)
+{
+  WseStatus status = WSE_OK;
+  if ((a->kind == HOST_D2H || a->kind == HOST_PRINT) && !session_has_run(s))
+    status = session_run(s, 0);
+  if (status != WSE_OK)
+    return status;
+  switch (a->kind) {
+  case HOST_H2D:
+    if (session_image(s)->exports[a->export_index].element_bytes == 1)
+      return copy_bytes(s, a, a->words, true);
+    return session_h2d(s, &a->region, a->words, NULL);
+  case HOST_LAUNCH: return session_launch(s, a->export_index, a->args, a->n_args, NULL);
+  case HOST_RUN: return session_run(s, 0);
+  case HOST_D2H: return do_d2h(s, a);
+  case HOST_PRINT: return do_print(s, a, out);
+  default: ICE("bad host action %d", (int)a->kind);
+  }
+}
+
+static bool launches_after(const Step *actions, size_t n, size_t at)
+{
+  for (size_t i = at + 1; i < n; i++)
+    if (actions[i].kind == HOST_LAUNCH)
+      return true;
+  return false;
+}
+
+WseStatus host_carry_out(Session *session, const HostOptions *options, FILE *out)
+{
+  size_t n = arrlenu(options->actions);
+  Step *actions = base_malloc(sizeof *actions * (n + 1));
+  WseStatus status = WSE_OK;
+  memset(actions, 0, sizeof *actions * (n + 1));
+  for (size_t i = 0; i < n && status == WSE_OK; i++) {
+    actions[i].kind = options->actions[i].kind;
+    Parse p = {session, session_diags(session), session_image(session), &options->actions[i],
+               &actions[i]};
+    if (!parse_action(&p))
+      status = WSE_USAGE;
+  }
+  for (size_t i = 0; i < n && status == WSE_OK; i++) {
+    session_expect_launches(session, launches_after(actions, n, i));
+    status = do_action(session, &actions[i], out);
+    fflush(out);
+  }
+  if (status == WSE_OK)
+    status = session_finish(session);
+  for (size_t i = 0; i < n; i++)
+    arrfree(actions[i].words);
+  free(actions);
+  return status;
+}

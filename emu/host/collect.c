@@ -1,0 +1,99 @@
+/* Statistics of a session, and their JSON form. */
+#include "emu/host/session_internal.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <jansson.h>
+#include <stb_ds.h>
+
+enum { RSS_UNIT_BYTES = 1024 };
+
+double host_seconds(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+HostStats session_stats(Session *s)
+{
+  HostStats stats = {
+    .arch = s->program->machine->name, .engine = s->ops->name,
+    .threads = s->options.threads ? s->options.threads : 1,
+    .tiles = s->program->n_tiles, .phases = s->phases, .n_phases = arrlenu(s->phases),
+    .load_seconds = s->load_seconds, .wall_seconds = s->wall_seconds,
+    .engine_stats = s->ops->stats(s->engine),
+  };
+  for (size_t i = 0; i < stats.n_phases; i++) {
+    stats.cycles += s->phases[i].cycles;
+    stats.host_cycles += s->phases[i].host_cycles;
+  }
+  return stats;
+}
+
+static json_t *integer(uint64_t value)
+{
+  return json_integer((json_int_t)value);
+}
+
+static json_t *phases_json(const HostStats *stats)
+{
+  json_t *list = json_array();
+  for (size_t i = 0; i < stats->n_phases; i++) {
+    const HostPhase *phase = &stats->phases[i];
+    json_t *one = json_object();
+    json_object_set_new(one, "action", json_string(phase->action));
+    json_object_set_new(one, "start", integer(phase->start));
+    json_object_set_new(one, "end", integer(phase->end));
+    json_object_set_new(one, "cycles", integer(phase->cycles));
+    json_object_set_new(one, "host_cycles", integer(phase->host_cycles));
+    json_array_append_new(list, one);
+  }
+  return list;
+}
+
+static json_t *stalls_json(const EngineStats *engine)
+{
+  json_t *stalls = json_object();
+  for (unsigned i = STALL_NONE + 1; i < STALL_COUNT; i++)
+    json_object_set_new(stalls, stall_name((StallCause)i), integer(engine->stalls[i]));
+  return stalls;
+}
+
+char *host_stats_json(const HostStats *stats)
+{
+  const EngineStats *engine = stats->engine_stats;
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  double active = (double)engine->active_tile_cycles;
+  json_t *top = json_object();
+  json_object_set_new(top, "cycles", integer(stats->cycles));
+  json_object_set_new(top, "host_cycles", integer(stats->host_cycles));
+  json_object_set_new(top, "phases", phases_json(stats));
+  json_object_set_new(top, "arch", json_string(stats->arch));
+  json_object_set_new(top, "engine", json_string(stats->engine));
+  json_object_set_new(top, "tiles", integer(stats->tiles));
+  json_object_set_new(top, "threads", integer(stats->threads));
+  json_object_set_new(top, "load_seconds", json_real(stats->load_seconds));
+  json_object_set_new(top, "wall_seconds", json_real(stats->wall_seconds));
+  json_object_set_new(top, "program_tile_cycles", integer(stats->tiles * stats->cycles));
+  json_object_set_new(top, "active_tile_cycles", integer(engine->active_tile_cycles));
+  json_object_set_new(top, "active_tile_cycles_per_second",
+                      json_real(stats->wall_seconds > 0 ? active / stats->wall_seconds : 0));
+  json_object_set_new(top, "instructions", integer(engine->instructions));
+  json_object_set_new(top, "groups", integer(engine->groups));
+  json_object_set_new(top, "elements", integer(engine->elements));
+  json_object_set_new(top, "tasks", integer(engine->tasks));
+  json_object_set_new(top, "wavelets", integer(engine->wavelets));
+  json_object_set_new(top, "wavelet_hops", integer(engine->wavelet_hops));
+  json_object_set_new(top, "stalls", stalls_json(engine));
+  json_object_set_new(top, "peak_rss_bytes",
+                      integer((uint64_t)usage.ru_maxrss * RSS_UNIT_BYTES));
+  char *text = json_dumps(top, JSON_INDENT(2));
+  json_decref(top);
+  if (!text)
+    ICE("no memory for the statistics");
+  return text;
+}

@@ -1,0 +1,192 @@
+/* emu/host: the host's side of an emulated program.
+ *
+ * A Session drives one engine for the command line and for libwse alike: copies, launches,
+ * streams, runs to quiet, phases, statistics, and the status that becomes an exit code.
+ * docs/host-protocol.md describes what it says to the tiles.
+ *
+ * Reading order: session, transfer (how words travel), collect (statistics), npy, options,
+ * actions (the command line), libwse.
+ */
+#ifndef HOST_H
+#define HOST_H
+
+#include "emu/emu.h"
+#include "emu/include/wse.h"
+
+/* ---- session.c -------------------------------------------------------------------------- */
+
+/* Zero-initialise, then set what differs from the defaults. */
+typedef struct {
+  const EngineOps *engine;      /* NULL: the default */
+  unsigned threads;             /* 0: 1 */
+  uint64_t max_cycles;          /* 0: the default */
+  CheckLevel check;             /* CHECK_OFF is 0 */
+  uint32_t trace_kinds;         /* bits 1 << TraceKind; 0: no trace */
+  FILE *trace_out;              /* text; stays the caller's */
+  bool has_region, has_cycles;  /* limits of the trace */
+  uint32_t region[4];           /* x, y, width, height */
+  uint64_t first_cycle, last_cycle;
+  FILE *print_out;              /* bytes that tiles print, a line each; NULL: dropped */
+  FILE *warnings;               /* findings that do not end the run; NULL: dropped */
+} SessionOptions;
+
+#define HOST_DEFAULT_MAX_CYCLES UINT64_C(1000000000)
+
+typedef struct Session Session;
+
+/* A session without a program; only open, error and close accept it. */
+Session *session_create(void);
+/* Loads an image or an output directory of cslc. */
+WseStatus session_open(Session *session, const char *path, const SessionOptions *options);
+void session_close(Session *session);
+const WseError *session_error(const Session *session);
+
+Diags *session_diags(Session *session);
+/* After a diag_...(session_diags(s), HOST_NOWHERE, ...): makes it the session's error. */
+WseStatus session_usage(Session *session);
+#define HOST_NOWHERE ((Span){0, 0})
+
+const Image *session_image(const Session *session);
+Program *session_program(const Session *session);
+Arena *session_arena(const Session *session);
+uint64_t session_cycle(const Session *session);
+
+/* The export's number, or -1 with the error set. */
+int64_t session_export(Session *session, const char *name);
+/* What a tile knows of an export; NULL: it does not export it. */
+const ImageBinding *session_binding(const Session *session, uint32_t tile, uint32_t export_index);
+/* Elements of an exported array where any tile knows; 0 unknown. */
+uint32_t session_extent(const Session *session, uint32_t export_index);
+
+/* Host operations, as in wse.h: with `task` NULL they are done on return. */
+WseStatus session_h2d(Session *session, const WseTransfer *transfer, const uint32_t *words,
+                      WseTask *task);
+WseStatus session_d2h(Session *session, const WseTransfer *transfer, uint32_t *words,
+                      WseTask *task);
+WseStatus session_launch(Session *session, uint32_t function, const uint32_t *args,
+                         uint32_t n_args, WseTask *task);
+WseStatus session_wait(Session *session, WseTask task);
+/* Makes progress; true too if the run has ended with an error, which session_wait then tells. */
+bool session_is_done(Session *session, WseTask task);
+
+/* Runs until quiet, or for `cycles` cycles (0: no limit besides max_cycles). */
+WseStatus session_run(Session *session, uint64_t cycles);
+/* Completes all operations, runs until quiet, and says whether something is stuck. */
+WseStatus session_finish(Session *session);
+/* True once any cycle was run. */
+bool session_has_run(const Session *session);
+/* Without memcpy: a launch that is followed by others may leave operations waiting for them. */
+void session_expect_launches(Session *session, bool more);
+
+/* A tile's memory at zero cycles: element bytes of an export as they lie there, pointers
+ * followed.  False: outside the tile's memory. */
+bool session_peek(Session *session, uint32_t tile, const ImageBinding *binding, uint32_t bytes,
+                  void *to);
+bool session_poke(Session *session, uint32_t tile, const ImageBinding *binding, uint32_t bytes,
+                  const void *from);
+WseStatus session_read_symbol(Session *session, uint32_t tile, const char *name, void *bytes,
+                              size_t capacity, size_t *size);
+
+/* ---- collect.c: statistics -------------------------------------------------------------- */
+
+typedef struct {
+  const char *action;           /* "run", "launch main", "h2d A" */
+  uint64_t start, end;          /* cycles */
+  uint64_t cycles, host_cycles;
+} HostPhase;
+
+typedef struct {
+  const char *arch, *engine;
+  unsigned threads;
+  uint64_t tiles;
+  uint64_t cycles, host_cycles;
+  const HostPhase *phases;
+  size_t n_phases;
+  double load_seconds, wall_seconds;
+  const EngineStats *engine_stats;
+} HostStats;
+
+/* Valid until the next call on the session. */
+HostStats session_stats(Session *session);
+/* JSON text, keys as in docs/emulator.md; to be freed by the caller. */
+char *host_stats_json(const HostStats *stats);
+double host_seconds(void);      /* a clock that only runs forward */
+
+/* ---- transfer.c: geometry and words of transfers ---------------------------------------- */
+
+/* Opcodes and flags of stdlib/memcpy: docs/host-protocol.md. */
+typedef enum {
+  COMMAND_WRITE_32 = 1, COMMAND_WRITE_16, COMMAND_READ_32, COMMAND_READ_16, COMMAND_LAUNCH
+} CommandCode;
+enum { COMMAND_FOLLOW_POINTER = 1, COMMAND_WORDS = 2 };
+void host_command(CommandCode code, uint32_t address, uint32_t count, uint32_t flags,
+                  uint32_t words[COMMAND_WORDS]);
+
+/* Visits the tiles of a transfer in order. */
+typedef struct { const WseTransfer *transfer; uint32_t column, row, columns, rows; } HostTiles;
+HostTiles host_tiles(const WseTransfer *transfer);
+/* False at the end. */
+bool host_tiles_next(HostTiles *tiles, const Program *program, uint32_t *tile);
+size_t host_tile_count(const WseTransfer *transfer);
+/* Whether the region lies in the rectangle; emits the diagnostic if not. */
+bool host_region_ok(Session *session, const WseTransfer *transfer);
+
+/* ---- npy.c: arrays in files ------------------------------------------------------------- */
+
+enum { NPY_MAX_DIMS = 8 };
+typedef struct {
+  char kind;                    /* 'i' 'u' 'f' 'b' */
+  unsigned bytes;               /* of an element: 1, 2 or 4 */
+  unsigned n_dims;
+  uint64_t shape[NPY_MAX_DIMS];
+  uint64_t count;
+  uint8_t *data;                /* row-major, little-endian; malloc'ed */
+} NpyArray;
+
+/* False with a reason that says where in the file and what. */
+bool npy_read(const char *path, NpyArray *array, char *why, size_t why_size);
+void npy_free(NpyArray *array);
+/* `array->count` is ignored; false with errno set. */
+bool npy_write(const char *path, const NpyArray *array);
+
+/* ---- values.c: elements as text --------------------------------------------------------- */
+
+/* An element's bits as text: integers in decimal, floats as the shortest text that gives the
+ * same bits back. */
+void host_format_value(char element_class, unsigned bytes, Fp16Format fp16, uint32_t bits,
+                       char text[32]);
+/* The bits of a value written by a user; false if it is no value of the type. */
+bool host_parse_value(const char *text, size_t length, char element_class, unsigned bytes,
+                      Fp16Format fp16, uint32_t *bits);
+/* "f32", "i16", "bool" ... */
+const char *host_type_name(char element_class, unsigned bytes, Fp16Format fp16);
+
+/* ---- options.c: the command line -------------------------------------------------------- */
+
+typedef enum { HOST_H2D, HOST_LAUNCH, HOST_RUN, HOST_D2H, HOST_PRINT } HostActionKind;
+typedef struct { HostActionKind kind; const char *text; } HostAction;   /* what stood after '=' */
+
+typedef struct {
+  const char *program;
+  HostAction *actions;          /* stb_ds array */
+  SessionOptions session;       /* streams are opened by the caller */
+  const char *trace_file;       /* NULL: standard output */
+  bool stats;
+  const char *stats_file;       /* NULL: standard output */
+  bool help, version;
+} HostOptions;
+
+/* False after emitting what is wrong. */
+bool host_options_parse(int argc, char **argv, Diags *diags, HostOptions *options);
+void host_options_help(FILE *out);
+const char *host_version(void);
+/* What the emulator's cycles stand for and what they do not. */
+const char *host_honesty(void);
+
+/* ---- actions.c -------------------------------------------------------------------------- */
+
+/* Checks all actions against the program, then carries them out in order and finishes; prints
+ * go to `out`. */
+WseStatus host_carry_out(Session *session, const HostOptions *options, FILE *out);
+
+#endif

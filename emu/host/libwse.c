@@ -1,0 +1,236 @@
+/* libwse: the C interface over a Session. */
+#include "emu/host/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct WseProgram {
+  Session *session;
+  FILE *trace, *sim_log;
+  char *statistics;
+  bool opened;
+};
+
+
+static WseStatus fail_open_file(WseProgram *p, const char *path, const char *why)
+{
+  diag_output_unwritable(session_diags(p->session), HOST_NOWHERE, path, why);
+  return session_usage(p->session);
+}
+
+static WseStatus open_output(WseProgram *p, const char *path, FILE **file)
+{
+  *file = fopen(path, "w");
+  return *file ? WSE_OK : fail_open_file(p, path, "it cannot be opened for writing");
+}
+
+static WseStatus trace_kinds(WseProgram *p, const char *text, uint32_t *kinds)
+{
+  for (const char *at = text;;) {
+    size_t length = strcspn(at, ",");
+    TraceKind kind;
+    if (length == 3 && memcmp(at, "all", 3) == 0) {
+      *kinds |= (1u << TRACE_KIND_COUNT) - 1;
+    } else if (trace_kind_from_name(at, length, &kind)) {
+      *kinds |= 1u << kind;
+    } else {
+      Diags *diags = session_diags(p->session);
+      diag_unknown_trace_kind(diags, HOST_NOWHERE,
+                              arena_copy_text(diags_scratch(diags), at, length));
+      return session_usage(p->session);
+    }
+    if (!at[length])
+      return WSE_OK;
+    at += length + 1;
+  }
+}
+
+static WseStatus set_options(WseProgram *p, const WseOptions *given, SessionOptions *options)
+{
+  static const CheckLevel levels[] = {
+    [WSE_CHECK_OFF] = CHECK_OFF, [WSE_CHECK_WARN] = CHECK_WARN, [WSE_CHECK_ERROR] = CHECK_ERROR,
+  };
+  WseStatus status = WSE_OK;
+  options->check = CHECK_ERROR;
+  options->threads = 1;
+  if (!given)
+    return WSE_OK;
+  options->engine = engine_from_name(given->engine == WSE_ENGINE_REFERENCE ? "reference" : "fast");
+  options->max_cycles = given->max_cycles;
+  if ((unsigned)given->check < ARRAY_COUNT(levels))
+    options->check = levels[given->check];
+  if (given->trace_kinds)
+    status = trace_kinds(p, given->trace_kinds, &options->trace_kinds);
+  if (status == WSE_OK && given->trace_kinds && given->trace_file)
+    status = open_output(p, given->trace_file, &p->trace);
+  if (status == WSE_OK && given->sim_log)
+    status = open_output(p, given->sim_log, &p->sim_log);
+  if (given->trace_kinds)
+    options->trace_out = p->trace ? p->trace : stdout;
+  options->print_out = p->sim_log;
+  return status;
+}
+
+WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **program)
+{
+  SessionOptions session = {0};
+  WseProgram *p = calloc(1, sizeof *p);
+  *program = p;
+  if (!p)
+    return WSE_USAGE;
+  p->session = session_create();
+  WseStatus status = set_options(p, options, &session);
+  if (status == WSE_OK)
+    status = session_open(p->session, path, &session);
+  p->opened = status == WSE_OK;
+  return status;
+}
+
+void wse_close(WseProgram *p)
+{
+  if (!p)
+    return;
+  session_close(p->session);
+  if (p->trace)
+    fclose(p->trace);
+  if (p->sim_log)
+    fclose(p->sim_log);
+  free(p->statistics);
+  free(p);
+}
+
+const WseError *wse_error(const WseProgram *p)
+{
+  static const WseError none = {WSE_USAGE, "out of memory", 0, -1, -1};
+  return p ? session_error(p->session) : &none;
+}
+
+static bool usable(WseProgram *p)
+{
+  if (p && p->opened)
+    return true;
+  if (p) {
+    diag_handle_unusable(session_diags(p->session), HOST_NOWHERE);
+    session_usage(p->session);
+  }
+  return false;
+}
+
+WseStatus wse_geometry(WseProgram *p, WseGeometry *geometry)
+{
+  if (!usable(p))
+    return WSE_USAGE;
+  const Image *image = session_image(p->session);
+  *geometry = (WseGeometry){
+    .width = image->width, .height = image->height, .fabric_width = image->fabric_width,
+    .fabric_height = image->fabric_height, .offset_x = image->offset_x,
+    .offset_y = image->offset_y, .arch = machine_get(image->arch)->name,
+    .has_memcpy = image->memcpy,
+  };
+  return WSE_OK;
+}
+
+uint32_t wse_symbol_count(const WseProgram *p)
+{
+  return p && p->opened ? session_image(p->session)->n_exports : 0;
+}
+
+WseStatus wse_symbol_at(WseProgram *p, uint32_t id, WseSymbol *symbol)
+{
+  if (!usable(p))
+    return WSE_USAGE;
+  if (id >= session_image(p->session)->n_exports) {
+    diag_symbol_number(session_diags(p->session), HOST_NOWHERE, id);
+    return session_usage(p->session);
+  }
+  const ImageExport *export = &session_image(p->session)->exports[id];
+  *symbol = (WseSymbol){
+    .id = id, .name = export->name, .type = export->type,
+    .is_function = export->kind == EXPORT_FUNCTION, .is_mutable = export->is_mutable,
+    .element_bytes = export->element_bytes, .element_class = export->element_class,
+    .extent = (uint16_t)session_extent(p->session, id), .n_params = export->n_params,
+    .param_bytes = export->param_bytes, .param_class = export->param_class,
+  };
+  return WSE_OK;
+}
+
+WseStatus wse_symbol(WseProgram *p, const char *name, WseSymbol *symbol)
+{
+  if (!usable(p))
+    return WSE_USAGE;
+  int64_t id = session_export(p->session, name);
+  return id < 0 ? WSE_USAGE : wse_symbol_at(p, (uint32_t)id, symbol);
+}
+
+size_t wse_transfer_words(const WseTransfer *transfer)
+{
+  return host_tile_count(transfer) * transfer->elements;
+}
+
+WseStatus wse_h2d(WseProgram *p, const WseTransfer *transfer, const uint32_t *words, WseTask *task)
+{
+  return usable(p) ? session_h2d(p->session, transfer, words, task) : WSE_USAGE;
+}
+
+WseStatus wse_d2h(WseProgram *p, const WseTransfer *transfer, uint32_t *words, WseTask *task)
+{
+  return usable(p) ? session_d2h(p->session, transfer, words, task) : WSE_USAGE;
+}
+
+WseStatus wse_launch(WseProgram *p, uint32_t function, const uint32_t *args, uint32_t n_args,
+                     WseTask *task)
+{
+  return usable(p) ? session_launch(p->session, function, args, n_args, task) : WSE_USAGE;
+}
+
+WseStatus wse_run(WseProgram *p, uint64_t cycles)
+{
+  return usable(p) ? session_run(p->session, cycles) : WSE_USAGE;
+}
+
+WseStatus wse_wait(WseProgram *p, WseTask task)
+{
+  return usable(p) ? session_wait(p->session, task) : WSE_USAGE;
+}
+
+bool wse_is_done(const WseProgram *p, WseTask task)
+{
+  return !p || !p->opened || session_is_done(p->session, task);
+}
+
+WseStatus wse_finish(WseProgram *p)
+{
+  return usable(p) ? session_finish(p->session) : WSE_USAGE;
+}
+
+uint64_t wse_cycle(const WseProgram *p)
+{
+  return p && p->opened ? session_cycle(p->session) : 0;
+}
+
+const char *wse_statistics(WseProgram *p)
+{
+  if (!usable(p))
+    return "{}";
+  free(p->statistics);
+  HostStats stats = session_stats(p->session);
+  p->statistics = host_stats_json(&stats);
+  return p->statistics;
+}
+
+WseStatus wse_read_symbol(WseProgram *p, uint32_t x, uint32_t y, const char *name, void *bytes,
+                          size_t capacity, size_t *size)
+{
+  if (!usable(p))
+    return WSE_USAGE;
+  WseTransfer place = {.x = x, .y = y, .width = 1, .height = 1};
+  if (!host_region_ok(p->session, &place))
+    return session_usage(p->session);
+  return session_read_symbol(p->session, program_tile(session_program(p->session), x, y), name,
+                             bytes, capacity, size);
+}
+
+const char *wse_version(void)
+{
+  return host_version();
+}

@@ -1,0 +1,297 @@
+/* The command line as interfaces say it: options, and host actions in the order given. */
+#include "emu/host/host.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stb_ds.h>
+
+enum { MAX_THREADS_ACCEPTED = 1024 };
+
+/* Options by number; one row each: name, argument, what --help says. */
+#define OPTION_ROWS(X)                                                                           \
+  X(h2d, required_argument, "SYM[@X,Y,W,H]=FILE.npy|V,V,...", "copy to the device")              \
+  X(launch, required_argument, "FN[(ARGS)]", "call an exported function and wait")               \
+  X(run, no_argument, "", "run until the fabric is quiet")                                       \
+  X(d2h, required_argument, "SYM[@X,Y,W,H]=FILE.npy", "copy to the host")                        \
+  X(print, required_argument, "SYM[:N][@X,Y,W,H]", "print values, one tile a line")              \
+  X(stats, optional_argument, "[FILE]", "statistics as JSON at the end")                         \
+  X(trace, optional_argument, "[KINDS]",                                                         \
+    "event trace; of task,inst,wavelet,switch,queue,host,all (default task,wavelet,switch)")     \
+  X(trace_file, required_argument, "FILE", "trace there instead of standard output")             \
+  X(trace_format, required_argument, "text", "form of the trace")                                \
+  X(trace_region, required_argument, "X,Y,W,H", "trace these tiles only")                        \
+  X(trace_cycles, required_argument, "A:B", "trace these cycles only")                           \
+  X(engine, required_argument, "fast|reference", "which engine runs")                            \
+  X(threads, required_argument, "N", "threads of the fast engine")                               \
+  X(max_cycles, required_argument, "N", "stop with exit code 4 there (default 1000000000)")      \
+  X(check, required_argument, "off|warn|error", "architectural hazards (default error)")         \
+  X(report, required_argument, "FILE.html", "not available yet")                                 \
+  X(help, no_argument, "", "this text")                                                          \
+  X(version, no_argument, "", "version and what the cycles stand for")
+
+#define NUMBER(name, argument, value, text) OPTION_##name,
+enum { OPTION_ROWS(NUMBER) OPTION_COUNT };
+#undef NUMBER
+
+typedef struct { const char *name; int argument; const char *value, *text; } OptionRow;
+#define ROW(name, argument, value, text) {#name, argument, value, text},
+static const OptionRow rows[OPTION_COUNT] = {OPTION_ROWS(ROW)};
+#undef ROW
+
+/* Names are spelled with '-' on the command line. */
+static void option_name(unsigned option, char name[32])
+{
+  snprintf(name, 32, "%s", rows[option].name);
+  for (char *c = name; *c; c++)
+    if (*c == '_')
+      *c = '-';
+}
+
+void host_options_help(FILE *out)
+{
+  fprintf(out, "usage: wse-emu PROG [options and host actions, carried out in the order given]\n"
+               "PROG is a program image or an output directory of cslc.\n\n");
+  for (unsigned i = 0; i < OPTION_COUNT; i++) {
+    char name[32], left[80];
+    const char *value = rows[i].value;
+    option_name(i, name);
+    if (rows[i].argument == optional_argument)
+      snprintf(left, sizeof left, "--%s[=%.*s]", name, (int)strlen(value) - 2, value + 1);
+    else
+      snprintf(left, sizeof left, "--%s%s%s", name, *value ? "=" : "", value);
+    fprintf(out, "  %-38s %s\n", left, rows[i].text);
+  }
+  fprintf(out, "\nExit code: 0 the program ended quietly, 1 bad usage or image, 2 a fault in the "
+               "program,\n3 deadlock, 4 cycle limit.\n");
+}
+
+const char *host_version(void)
+{
+  return WSE_VERSION;
+}
+
+const char *host_honesty(void)
+{
+  return "Cycle-accurate here means: fabric and vector-operation timing calibrated against "
+         "published\nmeasurements; scalar timing modelled from a documented instruction set of "
+         "ours; nothing\nverified on hardware by us. Program images are ours and do not run on a "
+         "wafer.";
+}
+
+/* ---- values ----------------------------------------------------------------------------- */
+
+static bool parse_number(const char *text, uint64_t *value)
+{
+  char *end;
+  errno = 0;
+  *value = strtoull(text, &end, 10);
+  return *text >= '0' && *text <= '9' && *end == 0 && errno == 0;
+}
+
+static bool parse_region(const char *text, uint32_t region[4])
+{
+  char tail;
+  return strspn(text, "0123456789,") == strlen(text) &&
+         sscanf(text, "%9u,%9u,%9u,%9u%c", &region[0], &region[1], &region[2], &region[3], &tail) ==
+             4;
+}
+
+static bool parse_kinds(const char *text, Diags *diags, uint32_t *kinds)
+{
+  *kinds = 0;
+  for (const char *at = text;;) {
+    size_t length = strcspn(at, ",");
+    TraceKind kind;
+    if (length == 3 && memcmp(at, "all", 3) == 0) {
+      *kinds |= (1u << TRACE_KIND_COUNT) - 1;
+    } else if (trace_kind_from_name(at, length, &kind)) {
+      *kinds |= 1u << kind;
+    } else {
+      diag_unknown_trace_kind(diags, HOST_NOWHERE,
+                              arena_copy_text(diags_scratch(diags), at, length));
+      return false;
+    }
+    if (!at[length])
+      return true;
+    at += length + 1;
+  }
+}
+
+static bool bad_value(Diags *diags, const char *name, const char *value, const char *expected)
+{
+  diag_option_value(diags, HOST_NOWHERE, name, value, expected);
+  return false;
+}
+
+static bool take_cycles(HostOptions *o, const char *value)
+{
+  char tail;
+  unsigned long long first, last;
+  if (strspn(value, "0123456789:") != strlen(value) ||
+      sscanf(value, "%19llu:%19llu%c", &first, &last, &tail) != 2 || first > last)
+    return false;
+  o->session.first_cycle = first;
+  o->session.last_cycle = last;
+  return o->session.has_cycles = true;
+}
+
+static bool take_check(HostOptions *o, const char *value)
+{
+  static const char *const names[] = {"off", "warn", "error"};
+  static const CheckLevel levels[] = {CHECK_OFF, CHECK_WARN, CHECK_ERROR};
+  for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+    if (strcmp(value, names[i]) == 0) {
+      o->session.check = levels[i];
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool take_threads(HostOptions *o, const char *value, Diags *diags)
+{
+  uint64_t number;
+  if (!parse_number(value, &number) || number < 1 || number > MAX_THREADS_ACCEPTED)
+    return bad_value(diags, "--threads", value, "a number from 1 to 1024");
+  if (number > 1) {
+    diag_option_later(diags, HOST_NOWHERE, "--threads with more than 1",
+                      "this version runs every engine on one thread");
+    return false;
+  }
+  o->session.threads = (unsigned)number;
+  return true;
+}
+
+static bool take_trace_format(const char *value, Diags *diags)
+{
+  if (strcmp(value, "perfetto") == 0) {
+    diag_option_later(diags, HOST_NOWHERE, "--trace-format=perfetto",
+                      "this version writes traces as text");
+    return false;
+  }
+  return strcmp(value, "text") == 0 || bad_value(diags, "--trace-format", value, "text");
+}
+
+static bool take_limits(HostOptions *o, int option, const char *value, Diags *diags)
+{
+  uint64_t number;
+  switch (option) {
+  case OPTION_trace_region:
+    o->session.has_region = true;
+    return parse_region(value, o->session.region) ||
+           bad_value(diags, "--trace-region", value, "X,Y,W,H");
+  case OPTION_trace_cycles:
+    return take_cycles(o, value) ||
+           bad_value(diags, "--trace-cycles", value, "A:B, first and last cycle");
+  case OPTION_max_cycles:
+    if (!parse_number(value, &number) || number == 0)
+      return bad_value(diags, "--max-cycles", value, "a number of cycles");
+    o->session.max_cycles = number;
+    return true;
+  default:
+    ICE("option %d has no value", option);
+  }
+}
+
+static bool take_option(HostOptions *o, int option, const char *value, Diags *diags)
+{
+  switch (option) {
+  case OPTION_trace:
+    if (value)
+      return parse_kinds(value, diags, &o->session.trace_kinds);
+    o->session.trace_kinds = 1u << TRACE_TASK | 1u << TRACE_WAVELET | 1u << TRACE_SWITCH;
+    return true;
+  case OPTION_trace_file:
+    o->trace_file = value;
+    return true;
+  case OPTION_trace_format:
+    return take_trace_format(value, diags);
+  case OPTION_trace_region: case OPTION_trace_cycles: case OPTION_max_cycles:
+    return take_limits(o, option, value, diags);
+  case OPTION_engine:
+    o->session.engine = engine_from_name(value);
+    if (!o->session.engine)
+      diag_unknown_engine(diags, HOST_NOWHERE, value);
+    return o->session.engine != NULL;
+  case OPTION_threads:
+    return take_threads(o, value, diags);
+  case OPTION_check:
+    return take_check(o, value) || bad_value(diags, "--check", value, "off, warn or error");
+  case OPTION_report:
+    diag_option_later(diags, HOST_NOWHERE, "--report",
+                      "reports as HTML belong to a later version; --stats and --trace exist");
+    return false;
+  case OPTION_stats:
+    o->stats = true;
+    o->stats_file = value;
+    return true;
+  case OPTION_help:
+    return o->help = true;
+  case OPTION_version:
+    return o->version = true;
+  default:
+    ICE("option %d is not handled", option);
+  }
+}
+
+static bool take_action(HostOptions *o, int option, const char *value)
+{
+  HostActionKind kind;
+  switch (option) {
+  case OPTION_h2d: kind = HOST_H2D; break;
+  case OPTION_launch: kind = HOST_LAUNCH; break;
+  case OPTION_run: kind = HOST_RUN; break;
+  case OPTION_d2h: kind = HOST_D2H; break;
+  case OPTION_print: kind = HOST_PRINT; break;
+  default: return false;
+  }
+  arrput(o->actions, ((HostAction){kind, value ? value : ""}));
+  return true;
+}
+
+static bool take_program(HostOptions *o, const char *path, Diags *diags)
+{
+  if (o->program) {
+    diag_program_twice(diags, HOST_NOWHERE, o->program, path);
+    return false;
+  }
+  o->program = path;
+  return true;
+}
+
+bool host_options_parse(int argc, char **argv, Diags *diags, HostOptions *o)
+{
+  struct option options[OPTION_COUNT + 1] = {{0}};
+  static char names[OPTION_COUNT][32];
+  enum { POSITIONAL = 1, UNKNOWN = '?', NO_VALUE = ':' , FIRST_OPTION = 256 };
+  for (unsigned i = 0; i < OPTION_COUNT; i++) {
+    option_name(i, names[i]);
+    options[i] = (struct option){names[i], rows[i].argument, NULL, FIRST_OPTION + (int)i};
+  }
+  *o = (HostOptions){.session.check = CHECK_ERROR};
+  opterr = 0;
+  optind = 1;
+  for (int c; (c = getopt_long(argc, argv, "-:", options, NULL)) != -1;) {
+    if (c == UNKNOWN || c == NO_VALUE) {
+      const char *given = argv[optind - 1];
+      if (c == UNKNOWN)
+        diag_option_unknown(diags, HOST_NOWHERE, given);
+      else
+        diag_option_value_missing(diags, HOST_NOWHERE, given);
+      return false;
+    }
+    if (c == POSITIONAL ? !take_program(o, optarg, diags)
+                        : !take_action(o, c - FIRST_OPTION, optarg) &&
+                              !take_option(o, c - FIRST_OPTION, optarg, diags))
+      return false;
+  }
+  for (; optind < argc; optind++)
+    if (!take_program(o, argv[optind], diags))
+      return false;
+  if (!o->program && !o->help && !o->version)
+    diag_program_missing(diags, HOST_NOWHERE);
+  return o->program || o->help || o->version;
+}

@@ -1,0 +1,517 @@
+/* A session: one program on one engine, host operations in order.
+ *
+ * Commands (copies, launches) are carried out one after the other; a command that is not waited
+ * for stays queued behind those before it, while streams, which have colors of their own, go out
+ * at once.  The engine runs only while somebody waits. */
+#include "emu/host/session_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <stb_ds.h>
+
+enum { MOST_FAULTS_SHOWN = 10, MOST_TILES_IN_REPORT = 16, NAMES_IN_NOTE = 12 };
+
+/* ---- errors ----------------------------------------------------------------------------- */
+
+Session *session_create(void)
+{
+  Session *s = base_malloc(sizeof *s);
+  *s = (Session){.sources = source_map_create()};
+  s->diags = diags_create(s->sources);
+  s->arena = arena_create("emulated program");
+  s->error = (WseError){.status = WSE_OK, .message = "", .x = -1, .y = -1};
+  return s;
+}
+
+const WseError *session_error(const Session *s) { return &s->error; }
+Diags *session_diags(Session *s) { return s->diags; }
+const Image *session_image(const Session *s) { return s->image; }
+Program *session_program(const Session *s) { return s->program; }
+Arena *session_arena(const Session *s) { return s->arena; }
+uint64_t session_cycle(const Session *s) { return s->engine ? s->ops->cycle(s->engine) : 0; }
+bool session_has_run(const Session *s) { return s->started; }
+void session_expect_launches(Session *s, bool more) { s->more_launches = more; }
+
+static WseStatus set_error(Session *s, WseStatus status, char *text)
+{
+  free(s->error_text);
+  s->error_text = text;
+  s->error = (WseError){.status = status, .message = text, .cycle = session_cycle(s),
+                        .x = -1, .y = -1};
+  return status;
+}
+
+WseStatus session_usage(Session *s)
+{
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!out)
+    ICE("no memory for a message");
+  diags_flush(s->diags, out, DIAG_FORMAT_TEXT);
+  fclose(out);
+  /* The same mistake is worth the same message again: diags forget nothing, so start anew. */
+  diags_destroy(s->diags);
+  s->diags = diags_create(s->sources);
+  return set_error(s, WSE_USAGE, text);
+}
+
+static void note_exports(Session *s)
+{
+  Diags *d = s->diags;
+  char *list = arena_printf(s->arena, "nothing");
+  for (uint32_t i = 0; i < s->image->n_exports && i < NAMES_IN_NOTE; i++)
+    list = arena_printf(s->arena, "%s%s%s", i ? list : "", i ? ", " : "",
+                        s->image->exports[i].name);
+  if (s->image->n_exports > NAMES_IN_NOTE)
+    list = arena_printf(s->arena, "%s, ...", list);
+  diag_symbols_exported(d, HOST_NOWHERE, list);
+}
+
+int64_t session_export(Session *s, const char *name)
+{
+  const Image *image = s->image;
+  const char **names = base_malloc(sizeof *names * (image->n_exports + 1));
+  for (uint32_t i = 0; i < image->n_exports; i++) {
+    names[i] = image->exports[i].name;
+    if (strcmp(names[i], name) == 0) {
+      free(names);
+      return i;
+    }
+  }
+  diag_symbol_unknown(s->diags, HOST_NOWHERE, name);
+  const char *near = base_nearest(name, names, image->n_exports);
+  if (near)
+    diag_symbol_nearest(s->diags, HOST_NOWHERE, near);
+  else
+    note_exports(s);
+  free(names);
+  session_usage(s);
+  return -1;
+}
+
+/* ---- opening ---------------------------------------------------------------------------- */
+
+static void index_bindings(Session *s)
+{
+  const Image *image = s->image;
+  size_t n = (size_t)image->n_classes * image->n_exports;
+  s->bindings = arena_many(s->arena, const ImageBinding *, n + 1);
+  for (uint32_t c = 0; c < image->n_classes; c++) {
+    const ImageClass *cls = &image->classes[c];
+    for (uint32_t b = 0; b < cls->n_bindings; b++)
+      if (cls->bindings[b].present)
+        s->bindings[(size_t)c * image->n_exports + cls->bindings[b].export_index] =
+            &cls->bindings[b];
+  }
+}
+
+const ImageBinding *session_binding(const Session *s, uint32_t tile, uint32_t export_index)
+{
+  uint32_t cls = s->image->tile_class[tile];
+  return cls == IMAGE_NO_CLASS ? NULL
+                               : s->bindings[(size_t)cls * s->image->n_exports + export_index];
+}
+
+uint32_t session_extent(const Session *s, uint32_t export_index)
+{
+  for (uint32_t c = 0; c < s->image->n_classes; c++) {
+    const ImageBinding *b = s->bindings[(size_t)c * s->image->n_exports + export_index];
+    if (b && b->extent)
+      return b->extent;
+  }
+  return 0;
+}
+
+/* Tiles may send on a color that nobody routes: with memcpy, those are streams to the host.  A
+ * tile may send before the host has asked, so they are known from the start. */
+static uint32_t unrouted_colors(const Image *image)
+{
+  uint32_t routed = 0;
+  for (uint32_t i = 0; i < image->n_color_sets; i++)
+    for (uint32_t k = 0; k < image->color_sets[i].n; k++)
+      routed |= 1u << image->color_sets[i].uses[k].color;
+  return ~routed & ((1u << machine_get(image->arch)->colors) - 1);
+}
+
+static void print_byte(void *context, uint64_t cycle, uint32_t tile, uint8_t byte)
+{
+  Session *s = context;
+  if (!s->prints) {
+    s->prints = base_malloc(sizeof *s->prints * s->program->n_tiles);
+    memset(s->prints, 0, sizeof *s->prints * s->program->n_tiles);
+  }
+  if (byte != '\n') {
+    arrput(s->prints[tile], (char)byte);
+    return;
+  }
+  fprintf(s->options.print_out, "@%" PRIu64 " P%u.%u: %.*s\n", cycle,
+          program_x(s->program, tile), program_y(s->program, tile), (int)arrlen(s->prints[tile]),
+          s->prints[tile] ? s->prints[tile] : "");
+  arrsetlen(s->prints[tile], 0);
+}
+
+static void trace_line(TraceSink *sink, const TraceEvent *event)
+{
+  Session *s = sink->context;
+  char line[512];
+  trace_format(s->program, event, line, sizeof line);
+  fprintf(s->options.trace_out, "%s\n", line);
+}
+
+static WseStatus make_trace(Session *s)
+{
+  const SessionOptions *o = &s->options;
+  s->trace = trace_sink(s->program, o->trace_kinds, trace_line, s);
+  if (o->has_cycles) {
+    s->trace.first_cycle = o->first_cycle;
+    s->trace.last_cycle = o->last_cycle;
+  }
+  if (!o->has_region)
+    return WSE_OK;
+  WseTransfer region = {.x = o->region[0], .y = o->region[1], .width = o->region[2],
+                        .height = o->region[3]};
+  if (!host_region_ok(s, &region))
+    return session_usage(s);
+  s->trace.x = (uint16_t)o->region[0];
+  s->trace.y = (uint16_t)o->region[1];
+  s->trace.width = (uint16_t)o->region[2];
+  s->trace.height = (uint16_t)o->region[3];
+  return WSE_OK;
+}
+
+static WseStatus make_engine(Session *s)
+{
+  const SessionOptions *o = &s->options;
+  bool traced = o->trace_kinds && o->trace_out;
+  if (traced && make_trace(s) != WSE_OK)
+    return s->error.status;
+  EngineOptions options = {.check = o->check, .threads = o->threads ? o->threads : 1,
+                           .trace = traced ? &s->trace : NULL,
+                           .print = o->print_out ? print_byte : NULL, .print_context = s};
+  s->ops = o->engine ? o->engine : &HOST_DEFAULT_ENGINE;
+  s->engine = s->ops->create(s->program, &options);
+  unsigned channels = s->image->channels ? s->image->channels : 1;
+  for (unsigned i = 0; i < channels; i++)
+    arrput(s->channels, (HostChannel){0});
+  return WSE_OK;
+}
+
+static char *read_image(Session *s, const char *path, size_t *length)
+{
+  struct stat info;
+  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    path = arena_printf(s->arena, "%s/prog.bin", path);
+  char *bytes = file_read_all(path, length);
+  if (!bytes)
+    diag_image_unreadable(s->diags, HOST_NOWHERE, path, strerror(errno));
+  return bytes;
+}
+
+WseStatus session_open(Session *s, const char *path, const SessionOptions *options)
+{
+  double start = host_seconds();
+  size_t length;
+  const char *reason = NULL;
+  s->options = *options;
+  if (!s->options.max_cycles)
+    s->options.max_cycles = HOST_DEFAULT_MAX_CYCLES;
+  char *bytes = read_image(s, path, &length);
+  if (!bytes)
+    return session_usage(s);
+  s->image = image_read((const uint8_t *)bytes, length, s->arena, &reason);
+  free(bytes);
+  if (!s->image) {
+    diag_image_unreadable(s->diags, HOST_NOWHERE, path, reason ? reason : "not an image");
+    return session_usage(s);
+  }
+  s->program = program_load(s->image, NULL, s->arena, &reason);
+  if (!s->program) {
+    diag_image_cannot_run(s->diags, HOST_NOWHERE, reason);
+    return session_usage(s);
+  }
+  if (s->image->memcpy)
+    s->program->host_out_colors |= unrouted_colors(s->image);
+  index_bindings(s);
+  WseStatus status = make_engine(s);
+  s->load_seconds = host_seconds() - start;
+  return status;
+}
+
+void session_close(Session *s)
+{
+  if (!s)
+    return;
+  if (s->engine)
+    s->ops->destroy(s->engine);
+  for (uint32_t i = 0; s->prints && i < s->program->n_tiles; i++)
+    arrfree(s->prints[i]);
+  free(s->prints);
+  for (size_t i = 0; i < arrlenu(s->operations); i++)
+    free(s->operations[i].received);
+  arrfree(s->operations);
+  arrfree(s->channels);
+  arrfree(s->phases);
+  free(s->unblocks_expected);
+  free(s->error_text);
+  diags_destroy(s->diags);
+  source_map_destroy(s->sources);
+  arena_destroy(s->arena);
+  free(s);
+}
+
+/* ---- running ---------------------------------------------------------------------------- */
+
+static WseStatus fault_error(Session *s)
+{
+  size_t count, shown = 0, size;
+  const Fault *faults = s->ops->faults(s->engine, &count), *last = NULL;
+  char *text = NULL;
+  FILE *out = open_memstream(&text, &size);
+  if (!out)
+    ICE("no memory for a report");
+  for (size_t i = 0; i < count; i++) {
+    if (fault_is_hazard(faults[i].kind) && s->options.check != CHECK_ERROR)
+      continue;
+    if (shown++ < MOST_FAULTS_SHOWN)
+      fault_print(s->program, &faults[i], out);
+    if (!last)
+      last = &faults[i];
+  }
+  if (shown > MOST_FAULTS_SHOWN)
+    fprintf(out, "  and %zu more in this cycle\n", shown - MOST_FAULTS_SHOWN);
+  fclose(out);
+  s->ended = true;
+  set_error(s, WSE_FAULT, text);
+  if (last) {
+    s->error.cycle = last->cycle;
+    s->error.x = (int32_t)program_x(s->program, last->tile);
+    s->error.y = (int32_t)program_y(s->program, last->tile);
+  }
+  return WSE_FAULT;
+}
+
+WseStatus session_ended(Session *s)
+{
+  if (s->engine && !s->ended)
+    return WSE_OK;
+  if (s->error.status != WSE_OK && s->error.status != WSE_USAGE)
+    return s->error.status;         /* the first failure stays the one to tell */
+  diag_handle_unusable(s->diags, HOST_NOWHERE);
+  return session_usage(s);
+}
+
+void session_phase(Session *s, bool is_program, const char *verb, const char *what)
+{
+  HostPhase *last = arrlenu(s->phases) ? &arrlast(s->phases) : NULL;
+  char action[256];
+  snprintf(action, sizeof action, "%s%s%s", verb, *what ? " " : "", what);
+  uint64_t now = session_cycle(s);
+  s->phase_is_program = is_program;
+  if (last && strcmp(last->action, action) == 0 && last->start == last->end && last->end == now)
+    return;                          /* nothing has happened in it yet */
+  arrput(s->phases, ((HostPhase){arena_copy_text(s->arena, action, strlen(action)), now, now, 0,
+                                 0}));
+  s->ops->phase_begin(s->engine);
+}
+
+/* A phase's cycles: between its first and last event if it runs the program, none if it only
+ * moves data of the host.  What remains of a phase with memcpy is the host's. */
+static void account(Session *s)
+{
+  HostPhase *phase = &arrlast(s->phases);
+  const EngineStats *stats = s->ops->stats(s->engine);
+  phase->end = session_cycle(s);
+  if (s->phase_is_program && stats->first_event <= stats->last_event)
+    phase->cycles = stats->last_event - stats->first_event + 1;
+  if (!s->phase_is_program)
+    phase->host_cycles = phase->end - phase->start;
+  else if (s->phase_has_command && stats->first_event <= stats->last_event)
+    phase->host_cycles = stats->first_event - phase->start;
+}
+
+WseStatus session_step(Session *s, uint64_t limit, bool *quiet)
+{
+  if (limit > s->options.max_cycles)
+    limit = s->options.max_cycles;
+  double start = host_seconds();
+  s->started = true;
+  RunStatus status = s->ops->run(s->engine, limit);
+  s->wall_seconds += host_seconds() - start;
+  account(s);
+  s->quiet = status == RUN_QUIET;
+  *quiet = status == RUN_QUIET;
+  if (status == RUN_FAULT)
+    return fault_error(s);
+  if (status == RUN_LIMIT && limit == s->options.max_cycles) {
+    diag_cycle_limit(s->diags, HOST_NOWHERE, limit);
+    session_usage(s);
+    s->error.status = WSE_CYCLE_LIMIT;
+    s->ended = true;
+    return WSE_CYCLE_LIMIT;
+  }
+  return WSE_OK;
+}
+
+WseStatus session_until_quiet(Session *s)
+{
+  bool quiet;
+  WseStatus status = session_step(s, UINT64_MAX, &quiet);
+  if (status == WSE_OK)
+    session_collect(s);
+  return status;
+}
+
+WseStatus session_stuck(Session *s, const IdleQuestion *question)
+{
+  IdleState state = idle_classify(s->engine, s->program, question);
+  if (question->unblock_missing || question->stream_short)
+    state = IDLE_STUCK;
+  size_t size;
+  char *text = NULL;
+  if (state == IDLE_DONE)
+    return WSE_OK;
+  FILE *out = open_memstream(&text, &size);
+  if (!out)
+    ICE("no memory for a report");
+  if (state == IDLE_STUCK)
+    fprintf(out, "error: deadlock at cycle %" PRIu64 ": nothing can happen any more%s\n",
+            session_cycle(s),
+            question->unblock_missing ? ", but a launched function has not unblocked the command "
+                                        "stream (unblock_cmd_stream) on every tile"
+            : question->stream_short  ? ", but a stream to the host has not got all its words"
+                                      : ", but the program waits");
+  else
+    fprintf(out, "warning: at cycle %" PRIu64 " the fabric is quiet with work left undone\n",
+            session_cycle(s));
+  deadlock_report(s->engine, s->program, MOST_TILES_IN_REPORT, out);
+  fclose(out);
+  if (state == IDLE_WARNINGS) {
+    if (s->options.warnings)
+      fputs(text, s->options.warnings);
+    free(text);
+    return WSE_OK;
+  }
+  s->ended = true;
+  return set_error(s, WSE_DEADLOCK, text);
+}
+
+/* Before the first host action with memcpy: the tiles' own start is over and they wait for
+ * commands, so that its cycles are not mixed with those of the action. */
+WseStatus session_start(Session *s)
+{
+  if (s->started || !s->image->memcpy)
+    return WSE_OK;
+  session_phase(s, true, "start", "");
+  s->phase_has_command = false;
+  return session_until_quiet(s);
+}
+
+WseStatus session_run(Session *s, uint64_t cycles)
+{
+  WseStatus status = session_ended(s);
+  bool quiet;
+  if (status != WSE_OK)
+    return status;
+  uint64_t now = session_cycle(s);
+  session_phase(s, true, "run", "");
+  s->phase_has_command = false;
+  status = session_step(s, cycles && cycles < UINT64_MAX - now ? now + cycles : UINT64_MAX,
+                        &quiet);
+  if (status == WSE_OK)
+    session_collect(s);
+  if (status != WSE_OK || !quiet)
+    return status;
+  return session_stuck(s, &(IdleQuestion){.host = s->image->memcpy || s->more_launches});
+}
+
+static void warn_hazards(Session *s)
+{
+  size_t count;
+  const Fault *faults = s->ops->faults(s->engine, &count);
+  for (; s->hazards_told < count; s->hazards_told++)
+    if (s->options.warnings && s->options.check == CHECK_WARN) {
+      fputs("warning, not an ", s->options.warnings);
+      fault_print(s->program, &faults[s->hazards_told], s->options.warnings);
+    }
+}
+
+WseStatus session_finish(Session *s)
+{
+  WseStatus status = session_ended(s);
+  for (size_t i = 0; status == WSE_OK && i < arrlenu(s->operations); i++)
+    status = session_wait(s, s->operations[i].id);
+  if (status == WSE_OK && !s->started)
+    status = session_run(s, 0);
+  else if (status == WSE_OK)
+    status = session_stuck(s, &(IdleQuestion){.host = s->image->memcpy});
+  if (s->engine)
+    warn_hazards(s);
+  return status;
+}
+
+/* ---- memory without the device ---------------------------------------------------------- */
+
+static bool data_address(Session *s, uint32_t tile, const ImageBinding *binding, uint32_t *address)
+{
+  uint8_t word[2];
+  *address = binding->address;
+  if (!binding->is_pointer)
+    return true;
+  if (!s->ops->mem_read(s->engine, tile, binding->address, word, sizeof word))
+    return false;
+  *address = (uint32_t)(word[0] | word[1] << 8);
+  return true;
+}
+
+bool session_peek(Session *s, uint32_t tile, const ImageBinding *binding, uint32_t bytes, void *to)
+{
+  uint32_t address;
+  return data_address(s, tile, binding, &address) &&
+         s->ops->mem_read(s->engine, tile, address, to, bytes);
+}
+
+bool session_poke(Session *s, uint32_t tile, const ImageBinding *binding, uint32_t bytes,
+                  const void *from)
+{
+  uint32_t address;
+  return data_address(s, tile, binding, &address) &&
+         s->ops->mem_write(s->engine, tile, address, from, bytes);
+}
+
+static const ImageSymbol *find_symbol(const ImageClass *cls, const char *name)
+{
+  const ImageSymbol *found = NULL;
+  for (uint32_t i = 0; i < cls->n_symbols; i++) {
+    const char *full = cls->symbols[i].name, *dot = strrchr(full, '.');
+    if (strcmp(full, name) == 0)
+      return &cls->symbols[i];
+    if (dot && strcmp(dot + 1, name) == 0 && !found)
+      found = &cls->symbols[i];
+  }
+  return found;
+}
+
+WseStatus session_read_symbol(Session *s, uint32_t tile, const char *name, void *bytes,
+                              size_t capacity, size_t *size)
+{
+  const ClassCode *cls = program_class(s->program, tile);
+  const ImageSymbol *symbol = cls ? find_symbol(cls->image, name) : NULL;
+  if (!symbol) {
+    diag_symbol_not_in_tile(s->diags, HOST_NOWHERE, program_x(s->program, tile),
+                            program_y(s->program, tile), name);
+    return session_usage(s);
+  }
+  *size = symbol->bytes;
+  uint32_t wanted = capacity < symbol->bytes ? (uint32_t)capacity : symbol->bytes;
+  if (wanted && !s->ops->mem_read(s->engine, tile, symbol->address, bytes, wanted)) {
+    diag_memory_outside(s->diags, HOST_NOWHERE, name, program_x(s->program, tile),
+                        program_y(s->program, tile));
+    return session_usage(s);
+  }
+  return WSE_OK;
+}

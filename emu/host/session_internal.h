@@ -1,0 +1,72 @@
+/* What session.c and operations.c share; nobody else includes it. */
+#ifndef SESSION_INTERNAL_H
+#define SESSION_INTERNAL_H
+
+#include "emu/host/host.h"
+
+#define HOST_DEFAULT_ENGINE engine_reference
+
+typedef enum { OPERATION_COPY_IN, OPERATION_COPY_OUT, OPERATION_STREAM_IN, OPERATION_STREAM_OUT,
+               OPERATION_LAUNCH } OperationKind;
+typedef enum { OPERATION_QUEUED, OPERATION_ISSUED, OPERATION_DONE } OperationState;
+
+enum { MAX_LAUNCH_ARGS = 15 };
+
+typedef struct {
+  WseTask id;
+  OperationKind kind;
+  OperationState state;
+  WseTransfer transfer;
+  const uint32_t *from;         /* host's buffers */
+  uint32_t *to;
+  uint32_t *received;           /* words of each tile so far; NULL until something is expected */
+  size_t missing;               /* words to come; launch: tiles to unblock */
+  uint32_t function, n_args;
+  uint32_t args[MAX_LAUNCH_ARGS];
+} Operation;
+
+struct Session {
+  SourceMap *sources;
+  Diags *diags;
+  Arena *arena;
+  WseError error;
+  char *error_text;
+  const Image *image;
+  Program *program;
+  const EngineOps *ops;
+  Engine *engine;
+  SessionOptions options;
+  TraceSink trace;
+  char **prints;                                   /* by tile, stb_ds: its unfinished line */
+  const ImageBinding **bindings;                   /* by class, then export */
+  HostChannel *channels;
+  Operation *operations;                           /* stb_ds, in order of submission */
+  size_t first_open;                               /* operations before it are done */
+  uint32_t *unblocks_expected;                     /* by tile; NULL before the first launch */
+  bool started, ended, more_launches;
+  bool quiet;                                      /* nothing moved when the engine last stopped */
+  size_t hazards_told;
+  HostPhase *phases;
+  bool phase_is_program, phase_has_command;
+  double load_seconds, wall_seconds;
+};
+
+/* ---- session.c */
+
+/* WSE_OK while host operations are possible; else the error to return. */
+WseStatus session_ended(Session *session);
+WseStatus session_start(Session *session);
+/* Begins a phase.  is_program: its cycles count as the program's. */
+void session_phase(Session *session, bool is_program, const char *verb, const char *what);
+/* Runs up to `limit` and accounts for it. */
+WseStatus session_step(Session *session, uint64_t limit, bool *quiet);
+WseStatus session_until_quiet(Session *session);
+/* On a quiet fabric: WSE_DEADLOCK with a report if something is stuck; warns otherwise. */
+WseStatus session_stuck(Session *session, const IdleQuestion *question);
+
+/* ---- operations.c */
+
+/* Takes what tiles have sent to the host so far. */
+void session_collect(Session *session);
+
+#endif

@@ -1,0 +1,59 @@
+/* Geometry of transfers, and the command words that travel before their data. */
+#include "emu/host/host.h"
+
+enum { HALF_BITS = 16 };
+
+void host_command(CommandCode code, uint32_t address, uint32_t count, uint32_t flags,
+                  uint32_t words[COMMAND_WORDS])
+{
+  words[0] = (uint32_t)code | address << HALF_BITS;
+  words[1] = count | flags << HALF_BITS;
+}
+
+static uint32_t step(uint32_t given)
+{
+  return given ? given : 1;
+}
+
+HostTiles host_tiles(const WseTransfer *transfer)
+{
+  HostTiles tiles = {.transfer = transfer};
+  if (transfer->width && transfer->height) {
+    tiles.columns = 1 + (transfer->width - 1) / step(transfer->x_step);
+    tiles.rows = 1 + (transfer->height - 1) / step(transfer->y_step);
+  }
+  return tiles;
+}
+
+bool host_tiles_next(HostTiles *tiles, const Program *program, uint32_t *tile)
+{
+  const WseTransfer *t = tiles->transfer;
+  if (tiles->row == tiles->rows || tiles->columns == 0)
+    return false;
+  *tile = program_tile(program, t->x + tiles->column * step(t->x_step),
+                       t->y + tiles->row * step(t->y_step));
+  if (++tiles->column == tiles->columns) {
+    tiles->column = 0;
+    tiles->row++;
+  }
+  return true;
+}
+
+size_t host_tile_count(const WseTransfer *transfer)
+{
+  HostTiles tiles = host_tiles(transfer);
+  return (size_t)tiles.columns * tiles.rows;
+}
+
+bool host_region_ok(Session *session, const WseTransfer *t)
+{
+  const Image *image = session_image(session);
+  bool fits = t->width && t->height && (uint64_t)t->x + t->width <= image->width &&
+              (uint64_t)t->y + t->height <= image->height;
+  if (!fits) {
+    const char *text = arena_printf(diags_scratch(session_diags(session)), "%u,%u,%u,%u", t->x,
+                                    t->y, t->width, t->height);
+    diag_region_outside(session_diags(session), HOST_NOWHERE, text, image->width, image->height);
+  }
+  return fits;
+}

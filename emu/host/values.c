@@ -1,0 +1,101 @@
+/* Elements as text and back. */
+#include "emu/host/host.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  TEXT_BYTES = 32, BITS_OF_BYTE = 8,
+  /* Digits from which %g is tried: fewer would print 40 as 4e+01. */
+  FIRST_DIGITS_32 = 6, FIRST_DIGITS_16 = 5, LAST_DIGITS = 17,
+  LONGEST_VALUE = 64
+};
+
+static double bits_to_double(unsigned bytes, Fp16Format fp16, uint32_t bits)
+{
+  return bytes == 2 ? fp16_to_double(fp16, (uint16_t)bits) : fp32_to_double(bits);
+}
+
+static uint32_t double_to_bits(unsigned bytes, Fp16Format fp16, double value)
+{
+  return bytes == 2 ? fp16_from_double(fp16, value) : fp32_from_double(value);
+}
+
+static void format_float(unsigned bytes, Fp16Format fp16, uint32_t bits, char text[TEXT_BYTES])
+{
+  double value = bits_to_double(bytes, fp16, bits);
+  if (isnan(value) || isinf(value)) {
+    snprintf(text, TEXT_BYTES, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+    return;
+  }
+  int digits = bytes == 2 ? FIRST_DIGITS_16 : FIRST_DIGITS_32;
+  for (; digits <= LAST_DIGITS; digits++) {
+    snprintf(text, TEXT_BYTES, "%.*g", digits, value);
+    if (double_to_bits(bytes, fp16, strtod(text, NULL)) == bits)
+      return;
+  }
+}
+
+void host_format_value(char element_class, unsigned bytes, Fp16Format fp16, uint32_t bits,
+                       char text[TEXT_BYTES])
+{
+  unsigned unused = (unsigned)(sizeof bits - bytes) * BITS_OF_BYTE;
+  if (element_class == 'f')
+    format_float(bytes, fp16, bits, text);
+  else if (element_class == 'i')
+    snprintf(text, TEXT_BYTES, "%d", (int32_t)(bits << unused) >> unused);
+  else
+    snprintf(text, TEXT_BYTES, "%u", bits << unused >> unused);
+}
+
+static bool parse_integer(const char *text, bool is_signed, unsigned bits, uint32_t *out)
+{
+  char *end;
+  int base = strstr(text, "0x") || strstr(text, "0X") ? 16 : 10;
+  errno = 0;
+  long long value = strtoll(text, &end, base);
+  long long low = is_signed ? -(1LL << (bits - 1)) : 0;
+  long long high = (1LL << (is_signed ? bits - 1 : bits)) - 1;
+  if (end == text || *end || errno || value < low || value > high)
+    return false;
+  *out = (uint32_t)((uint64_t)value & ((1ULL << bits) - 1));
+  return true;
+}
+
+bool host_parse_value(const char *text, size_t length, char element_class, unsigned bytes,
+                      Fp16Format fp16, uint32_t *bits)
+{
+  char copy[LONGEST_VALUE];
+  while (length && *text == ' ')
+    text++, length--;
+  while (length && text[length - 1] == ' ')
+    length--;
+  if (length == 0 || length >= sizeof copy)
+    return false;
+  memcpy(copy, text, length);
+  copy[length] = 0;
+  if (element_class == 'f') {
+    char *end;
+    double value = strtod(copy, &end);
+    *bits = double_to_bits(bytes, fp16, value);
+    return end != copy && *end == 0;
+  }
+  if (element_class == 'b') {
+    *bits = strcmp(copy, "true") == 0 || strcmp(copy, "1") == 0;
+    return *bits || strcmp(copy, "false") == 0 || strcmp(copy, "0") == 0;
+  }
+  return parse_integer(copy, element_class == 'i', bytes * BITS_OF_BYTE, bits);
+}
+
+const char *host_type_name(char element_class, unsigned bytes, Fp16Format fp16)
+{
+  switch (element_class) {
+  case 'f': return bytes == 2 ? fp16_name(fp16) : "f32";
+  case 'i': return bytes == 1 ? "i8" : bytes == 2 ? "i16" : "i32";
+  case 'u': return bytes == 1 ? "u8" : bytes == 2 ? "u16" : "u32";
+  case 'b': return "bool";
+  default: return "?";
+  }
+}

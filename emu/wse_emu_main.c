@@ -1,0 +1,87 @@
+/* wse-emu: the command line. */
+#include "emu/host/host.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stb_ds.h>
+
+static void tell(const Session *session)
+{
+  fflush(stdout);
+  fputs(session_error(session)->message, stderr);
+}
+
+static WseStatus unwritable(Session *session, const char *path)
+{
+  diag_output_unwritable(session_diags(session), HOST_NOWHERE, path, strerror(errno));
+  return session_usage(session);
+}
+
+static WseStatus write_stats(Session *session, const HostOptions *options)
+{
+  HostStats stats = session_stats(session);
+  char *text = host_stats_json(&stats);
+  WseStatus status = WSE_OK;
+  FILE *out = options->stats_file ? fopen(options->stats_file, "w") : stdout;
+  if (!out || fprintf(out, "%s\n", text) < 0 || (out != stdout && fclose(out) != 0))
+    status = unwritable(session, options->stats_file ? options->stats_file : "standard output");
+  free(text);
+  return status;
+}
+
+static WseStatus run(Session *session, HostOptions *options)
+{
+  WseStatus status = session_open(session, options->program, &options->session);
+  if (status == WSE_OK)
+    status = host_carry_out(session, options, stdout);
+  if (status != WSE_OK)
+    tell(session);
+  if (!options->stats || status == WSE_USAGE)
+    return status;
+  WseStatus written = write_stats(session, options);
+  if (written != WSE_OK)
+    tell(session);
+  return status != WSE_OK ? status : written;
+}
+
+static WseStatus open_streams(Session *session, HostOptions *options)
+{
+  SessionOptions *o = &options->session;
+  o->print_out = stdout;
+  o->warnings = stderr;
+  o->trace_out = stdout;
+  if (o->trace_kinds && options->trace_file) {
+    o->trace_out = fopen(options->trace_file, "w");
+    if (!o->trace_out)
+      return unwritable(session, options->trace_file);
+  }
+  return WSE_OK;
+}
+
+int main(int argc, char **argv)
+{
+  Session *session = session_create();
+  HostOptions options;
+  WseStatus status = WSE_OK;
+  if (!host_options_parse(argc, argv, session_diags(session), &options))
+    status = session_usage(session);
+  else if (options.help)
+    host_options_help(stdout);
+  else if (options.version)
+    printf("wse-emu %s\n%s\n", host_version(), host_honesty());
+  else
+    status = open_streams(session, &options);
+  bool go = status == WSE_OK && !options.help && !options.version;
+  if (status != WSE_OK)
+    tell(session);
+  else if (go)
+    status = run(session, &options);
+  session_close(session);
+  FILE *trace = go ? options.session.trace_out : stdout;
+  if (trace != stdout && fclose(trace) != 0)
+    status = status == WSE_OK ? WSE_USAGE : status;
+  arrfree(options.actions);
+  return (int)status;
+}
