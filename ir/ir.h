@@ -332,6 +332,7 @@ typedef struct {
 typedef struct {
   ImageClass image;               /* lives in the arena given; bindings included */
   uint32_t code_bytes, data_bytes, stack_bytes;
+  const SourceMap *sources;       /* as given; the listings name files by it */
 } CodegenResult;
 /* Lowers a verified module to machine code and data; places everything in 48 KB.  False after
  * recording diagnostics: does not fit (by how many bytes, with the largest symbols), recursion

@@ -1,0 +1,381 @@
+/* ir/codegen: the code generator's own header.
+ *
+ * The way of a function: select.c and its neighbours turn SSA into a flat list of machine
+ * instructions over virtual registers (labels are instructions too); dsr.c gives numbers to the
+ * DSRs; liveness.c and regalloc.c map virtual registers to r0..r15; frame.c lays out the stack;
+ * tidy.c removes what that left over.  Then layout.c places data and code, and emit.c resolves
+ * addresses and encodes.  codegen.c is the list of these steps.
+ */
+#ifndef CODEGEN_H
+#define CODEGEN_H
+
+#include "ir/ir.h"
+
+#include <stdlib.h>
+
+/* ---- registers -------------------------------------------------------------------------- */
+
+/* A register operand: r0..r15 are 0..15, the pair d0 is 16 and so on, virtual registers start
+ * at FIRST_VREG.  A flag names one half of a virtual pair where 16 bits are read. */
+typedef uint32_t Reg;
+enum {
+  PAIR_BASE = GPR_COUNT,
+  FIRST_VREG = 2 * GPR_COUNT,
+  REG_NONE = 0x3fffffff,
+  REG_LO = 0x40000000,
+};
+static const Reg REG_HI = 0x80000000u;
+static inline Reg reg_id(Reg r) { return r & REG_NONE; }
+static inline bool reg_is_virtual(Reg r) { return reg_id(r) >= FIRST_VREG && r != REG_NONE; }
+static inline Reg reg_pair(unsigned even) { return PAIR_BASE + even; }
+/* Physical registers that a physical operand covers, a bit each. */
+static inline uint16_t reg_mask(Reg r)
+{
+  return (uint16_t)(r < PAIR_BASE ? 1u << r : 3u << (r - PAIR_BASE));
+}
+
+typedef enum { CLASS_WORD, CLASS_PAIR } RegClass;
+
+/* ---- machine instructions ------------------------------------------------------------------ */
+
+typedef enum {
+  SYM_NONE,
+  SYM_GLOBAL,       /* address of a global */
+  SYM_FUNC,         /* address of a function */
+  SYM_DESC,         /* address of a descriptor in the constant pool */
+  SYM_TILE_PARAM,   /* address of a tile parameter's word */
+  SYM_FRAME,        /* offset of a frame slot from the stack pointer */
+  SYM_INCOMING,     /* offset of the caller's argument area from the stack pointer */
+} SymKind;
+
+enum { MI_LABEL = OP_COUNT };   /* pseudo-opcode: `target` is the label's number */
+
+/* An operand of a vector instruction.  temp: a DSR temporary, see DsrTemp; else file and number
+ * (from IR_VIRTUAL_DSR: not yet given).  Register operands stand in MInsn.r. */
+typedef struct {
+  VecOperandKind kind;
+  DsrFile file;
+  uint32_t number, temp;
+  const char *name;
+} MVecOperand;
+typedef struct {
+  VecOp op;
+  MVecOperand dest, src0, src1;
+  bool folds;        /* dest and src0 are one register */
+} MVec;
+
+/* Operands as in Insn: r[0..2] are a, b, c; of a vector instruction r[0..4] are dest, src0, src1,
+ * scalar, index.  The immediate is `imm` plus the address of the symbol. */
+typedef struct {
+  uint16_t op;             /* Opcode or MI_LABEL */
+  uint8_t sym;             /* SymKind */
+  uint8_t file, field;     /* DSR instructions */
+  uint8_t xdsr;
+  bool absolute;           /* DSR load: no base register; DSR set: immediate */
+  bool dead;
+  bool writes_dsd;         /* store that may change a descriptor in memory */
+  bool wants_xdsr;
+  bool starts_block;       /* label of an IR block */
+  Reg r[5];
+  int32_t imm;
+  uint32_t sym_index;
+  uint32_t target;         /* label of a jump, or of MI_LABEL itself */
+  uint32_t number;         /* DSR number; counter word; id kind of blki */
+  uint32_t temp;           /* DSR temporary that ldsr or dsrset belongs to; 0 none */
+  uint16_t uses, clobbers; /* physical registers beside the operands: calls and returns */
+  MVec *vec;
+  IrLocId loc;
+} MInsn;
+
+typedef struct { uint8_t slot; bool def, use; } MOperand;
+enum { MOST_OPERANDS = 5 };
+/* Register operands of an instruction, in no particular order; returns how many. */
+unsigned mi_operands(const MInsn *mi, MOperand out[MOST_OPERANDS]);
+bool mi_is_jump(const MInsn *mi);          /* has a label as target */
+bool mi_ends_flow(const MInsn *mi);        /* what follows is not reached from it */
+bool mi_is_copy(const MInsn *mi);          /* mov or mov32 of whole registers */
+bool mi_has_effect(const MInsn *mi);       /* beyond defining a register */
+/* The opposite condition of a branch; false if `op` is no conditional branch. */
+bool mi_invert(Opcode op, Opcode *inverse);
+
+/* ---- functions ------------------------------------------------------------------------------ */
+
+typedef struct {
+  RegClass cls;
+  bool tiny;               /* made by spilling: must not be spilled again */
+} VReg;
+typedef struct { uint32_t bytes; uint32_t offset; } FrameSlot;
+
+/* What a DSR is to hold: the descriptor at an address with some fields replaced.  Two equal ones
+ * in a basic block need one load. */
+typedef struct {
+  DsrField field;
+  Reg reg;                 /* REG_NONE: imm + symbol */
+  int32_t imm;
+  SymKind sym;
+  uint32_t sym_index;
+} DsrSet;
+typedef struct {
+  Reg base;                /* REG_NONE: absolute */
+  int32_t imm;
+  SymKind sym;
+  uint32_t sym_index;
+  uint32_t n_sets;
+  DsrSet *sets;
+  bool is_mutable;         /* stores may change what the address holds */
+  bool keeps;              /* an operation leaves it as it was: no save_address, no FIFO */
+  bool is_dest, is_source; /* roles in the operation */
+  bool is_memory;          /* known to be no fabric descriptor */
+} DsrTemp;
+
+/* Calls through a pointer may reach what has this signature. */
+typedef struct { IrType result; uint32_t n_params; const IrType *params; } Signature;
+
+typedef struct {
+  uint32_t id;             /* IrFuncId.raw */
+  const IrFunc *ir;
+  const char *name;
+  MInsn *code;             /* stb_ds array, like all arrays here */
+  VReg *vregs;             /* of register FIRST_VREG + index */
+  FrameSlot *slots;
+  DsrTemp *temps;          /* [0] unused */
+  uint32_t n_labels;
+  uint32_t outgoing_bytes; /* stack arguments of its calls */
+  uint32_t frame_bytes;
+  uint16_t saved;          /* callee-saved registers that it uses */
+  uint32_t *callees;
+  Signature *pointer_calls;
+  bool has_calls;
+  uint32_t depth_bytes;    /* stack of it and all it calls, without its return address */
+  uint32_t address, bytes;
+} MFunc;
+
+enum { DESC_KIND_BITS = 0xf };   /* of a descriptor's word 0 */
+
+/* ---- the module ------------------------------------------------------------------------------ */
+
+typedef struct {
+  uint16_t words[12];
+  unsigned n_words;
+  uint32_t global;         /* IR_NO_ID: none; else its address is added to the base */
+  uint32_t address;
+} PoolDesc;
+
+typedef enum {
+  RT_UDIV64, RT_UREM64, RT_SDIV64, RT_SREM64, RT_MUL64, RT_F32_FROM_I64,
+  RT_F32_FROM_U64, RT_F16_FROM_I64, RT_F16_FROM_U64, RT_I64_FROM_F32, RT_U64_FROM_F32,
+  RT_I64_FROM_F16, RT_U64_FROM_F16, RT_COUNT
+} RtKind;
+
+typedef struct { uint32_t address; bool needed; } Place;
+
+typedef struct {
+  const IrModule *given;
+  IrModule *work;          /* the same, plus routines and stubs that we add */
+  const CodegenOptions *options;
+  const SourceMap *sources;
+  const Machine *machine;
+  Arena *arena;
+  Diags *diags;
+  bool failed;
+  MFunc **funcs;           /* stb_ds, in the order they were first needed */
+  uint32_t *func_index;    /* stb_ds, by IrFuncId.raw: index + 1, 0 not needed */
+  bool *func_by_pointer;   /* stb_ds, by IrFuncId.raw: its address is taken */
+  Place *globals;          /* by IrGlobalId.raw */
+  Place *tile_params;
+  PoolDesc *pool;          /* stb_ds */
+  uint32_t runtime[RT_COUNT];   /* IrFuncId.raw + 1 */
+  uint32_t *stubs;         /* by binding: IrFuncId.raw of the launch stub, or IR_NO_ID */
+  uint32_t launch_args;    /* IrGlobalId.raw of the block of launch arguments, or IR_NO_ID */
+  /* DSRs, a bit per number; see dsr.c */
+  uint16_t dsr_reserved[DSR_FILE_COUNT];
+  uint16_t dsr_async[DSR_FILE_COUNT];          /* explicit DSRs that hold an asynchronous one */
+  struct VirtualDsr *virtual_dsrs;             /* stb_ds */
+  uint8_t xdsr_of[DSR_FILE_COUNT][MAX_DSRS];   /* number + 1 */
+  unsigned n_xdsrs;
+  /* memory map */
+  uint32_t data_end, code_address, code_bytes, stack_bytes;
+} Cg;
+
+/* ---- codegen.c -------------------------------------------------------------------------------- */
+
+/* Enters a function or global into what is generated.  */
+MFunc *cg_need_func(Cg *cg, uint32_t func);
+void cg_need_global(Cg *cg, uint32_t global);
+void cg_func_by_pointer(Cg *cg, uint32_t func);
+uint32_t cg_pool_desc(Cg *cg, const PoolDesc *desc);
+Span cg_func_span(const Cg *cg, const IrFunc *f);
+
+/* ---- legalise.c ------------------------------------------------------------------------------- */
+
+/* Function that does what no instruction does; made at the first request. */
+uint32_t cg_runtime(Cg *cg, RtKind kind);
+/* Function that loads launch arguments and calls an exported function. */
+uint32_t cg_launch_stub(Cg *cg, uint32_t func);
+uint32_t cg_launch_bytes(const IrFunc *f);
+
+/* ---- select.c: shared by select_*.c and dsd.c --------------------------------------------------- */
+
+typedef struct {
+  IrValue base;            /* value that is added; raw 0 none */
+  Reg reg;                 /* register of ours that is added; 0 none */
+  bool on_stack;           /* the stack pointer is added */
+  int32_t imm;
+  SymKind sym;
+  uint32_t sym_index;
+} Addr;
+
+typedef struct {
+  Cg *cg;
+  MFunc *mf;
+  const IrModule *m;
+  const IrFunc *f;
+  Arena *pass;             /* gone after the function */
+  Reg *vreg;               /* by IrValue.raw; 0 none; i64: this and the next */
+  bool *demanded;          /* by IrValue.raw: somebody reads it */
+  uint32_t *block_of, *position;   /* by IrValue.raw */
+  uint32_t *frame_slot;    /* by IrValue.raw: slot + 1 of allocas and descriptors */
+  bool *anchored;          /* by IrValue.raw: descriptor is copied to its slot where it is made */
+  uint32_t *order;         /* reachable blocks in reverse post-order */
+  uint32_t n_order;
+  uint32_t *order_of;      /* by block: place in `order`, IR_NO_ID unreachable */
+  MInsn *reversed;         /* stb_ds: code made so far, last first */
+  MInsn *scratch;          /* stb_ds: code of the IR instruction at hand, first first */
+  IrLocId loc;
+  Reg hidden;              /* pointer to where an i64 or descriptor result goes */
+} Sel;
+
+typedef struct { bool is_stack; Reg reg; uint32_t offset; } ArgPlace;
+
+const IrInsn *sel_def(const Sel *s, IrValue v);
+IrType sel_type(const Sel *s, IrValue v);
+bool sel_is_const(const Sel *s, IrValue v, uint64_t *bits);
+RegClass type_class(IrType type);
+bool type_is_dsd(IrType type);
+Reg sel_new_reg(Sel *s, RegClass cls);
+uint32_t sel_new_slot(Sel *s, uint32_t bytes);
+uint32_t sel_new_label(Sel *s);
+/* The register of a value, which is thereby needed; part 1 is the upper half of an i64. */
+Reg sel_use(Sel *s, IrValue v);
+Reg sel_use_part(Sel *s, IrValue v, unsigned part);
+/* A 16-bit operand: may name half of a pair. */
+Reg sel_use_word(Sel *s, IrValue v);
+/* The register that an instruction defines. */
+Reg sel_result(Sel *s, IrValue v, unsigned part);
+
+MInsn *sel_emit(Sel *s, unsigned op);
+MInsn *sel_rrr(Sel *s, Opcode op, Reg a, Reg b, Reg c);
+MInsn *sel_rri(Sel *s, Opcode op, Reg a, Reg b, int32_t imm);
+MInsn *sel_rr(Sel *s, Opcode op, Reg a, Reg b);
+MInsn *sel_li(Sel *s, RegClass cls, Reg a, uint32_t bits);
+void sel_copy(Sel *s, RegClass cls, Reg to, Reg from);
+void sel_label(Sel *s, uint32_t label);
+void sel_jump(Sel *s, Opcode op, Reg a, Reg b, uint32_t label);
+/* Puts a 16- or 32-bit value into a register: constants and addresses without a detour. */
+void sel_into(Sel *s, Reg to, IrValue v);
+void sel_into_part(Sel *s, Reg to, IrValue v, unsigned part);
+/* Branches to the label when the condition has the given truth. */
+void sel_branch(Sel *s, IrValue cond, bool truth, uint32_t label);
+
+Addr sel_address(const Sel *s, IrValue pointer);
+/* One register for what an address adds to its constant; REG_NONE if nothing. */
+Reg sel_base(Sel *s, const Addr *at);
+/* Loads or stores at address + offset. */
+void sel_load(Sel *s, Opcode op, Reg to, const Addr *at, int32_t offset);
+MInsn *sel_store(Sel *s, Opcode op, Reg from, const Addr *at, int32_t offset);
+/* The address itself. */
+void sel_lea(Sel *s, Reg to, const Addr *at);
+bool addr_equal(const Addr *a, const Addr *b);
+bool addr_distinct(const Sel *s, const Addr *a, const Addr *b);
+/* Copies words; small counts in line. */
+void sel_copy_memory(Sel *s, const Addr *to, const Addr *from, uint32_t bytes, bool by_bytes);
+
+unsigned args_assign(IrType result, const IrType *types, uint32_t n, ArgPlace *places);
+
+/* ---- select_int.c ------------------------------------------------------------------------------- */
+
+void sel_arith(Sel *s, IrValue v, const IrInsn *insn);
+void sel_compare(Sel *s, IrValue v, const IrInsn *insn);
+void sel_convert(Sel *s, IrValue v, const IrInsn *insn);
+
+/* ---- select_call.c ------------------------------------------------------------------------------ */
+
+void sel_call(Sel *s, IrValue v, const IrInsn *insn);
+/* A call of a routine of ours in place of the instruction that defines v. */
+void sel_runtime(Sel *s, IrValue v, RtKind kind, const IrValue *args, uint32_t n);
+void sel_entry(Sel *s);
+void sel_ret(Sel *s, const IrInsn *insn);
+
+/* ---- dsd.c -------------------------------------------------------------------------------------- */
+
+/* Decides which descriptors are copied where they are made. */
+void dsd_plan(Sel *s);
+void dsd_select(Sel *s, IrValue v, const IrInsn *insn);       /* what makes a descriptor */
+void dsd_store(Sel *s, const Addr *to, IrValue v);
+/* The register that holds the address of a descriptor parameter. */
+Reg dsd_param_reg(Sel *s, IrValue param);
+void dsd_get(Sel *s, IrValue v, const IrInsn *insn);
+/* Puts the address of a descriptor that will not change into a register. */
+void dsd_address_into(Sel *s, Reg to, IrValue v);
+/* Copies of descriptors that are block arguments; before those of scalars. */
+void dsd_edge(Sel *s, const IrTarget *target);
+void dsd_load_dsr(Sel *s, const IrInsn *insn);
+void dsd_vec(Sel *s, IrValue v, const IrInsn *insn);
+
+/* ---- the other steps of a function ---------------------------------------------------------------- */
+
+void select_func(Cg *cg, MFunc *mf);
+/* Removes instructions without effect whose result nobody reads. */
+void mir_sweep(MFunc *mf);
+/* Debugging: prints the code. */
+void mir_print(const MFunc *mf, FILE *out);
+
+/* dsr.c: once for the module before, then function by function. */
+void dsr_plan(Cg *cg);
+void dsr_free(Cg *cg);
+void dsr_assign(Cg *cg, MFunc *mf);
+bool dsr_temp_equal(const DsrTemp *a, const DsrTemp *b);
+unsigned dsr_xdsr(Cg *cg, DsrFile file, unsigned number);
+
+/* liveness.c: blocks of the flat code and what lives at their ends. */
+typedef struct {
+  uint32_t first, end;           /* instructions */
+  uint32_t next[2];              /* successors, IR_NO_ID none */
+  uint32_t loop_depth;
+  uint64_t *live_out;            /* a bit per virtual register */
+} FlowBlock;
+typedef struct {
+  Arena *arena;
+  uint32_t n_blocks, n_words;    /* words of a set */
+  FlowBlock *blocks;
+} Flow;
+void flow_build(Flow *flow, const MFunc *mf, Arena *arena);
+static inline bool bit_get(const uint64_t *set, uint32_t i) { return set[i / 64] >> (i % 64) & 1; }
+static inline void bit_set(uint64_t *set, uint32_t i) { set[i / 64] |= UINT64_C(1) << (i % 64); }
+static inline void bit_clear(uint64_t *set, uint32_t i)
+{
+  set[i / 64] &= ~(UINT64_C(1) << (i % 64));
+}
+
+void regalloc_func(Cg *cg, MFunc *mf);
+/* Calling convention. */
+enum { ARG_REGISTERS = 6 };
+uint16_t regs_caller_saved(const Machine *machine);
+uint16_t regs_callee_saved(const Machine *machine);
+
+void tidy_func(MFunc *mf);
+void frame_func(Cg *cg, MFunc *mf);
+/* Stack depth over the call graph; false after a diagnostic. */
+bool stack_check(Cg *cg);
+
+/* ---- layout.c, emit.c ------------------------------------------------------------------------------ */
+
+/* Places globals, pool, parameters, code and stack; false after a diagnostic. */
+bool layout_module(Cg *cg);
+uint32_t layout_symbol(const Cg *cg, SymKind sym, uint32_t index);
+/* A descriptor with its global's address added. */
+void layout_desc_words(const Cg *cg, const PoolDesc *desc, uint16_t words[12]);
+void layout_data(const Cg *cg, ImageClass *image);
+void emit_module(Cg *cg, ImageClass *image);
+
+#endif

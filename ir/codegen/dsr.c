@@ -1,0 +1,417 @@
+/* DSR numbers.
+ *
+ * Explicit DSRs (a number in the module) keep their number in the whole class.  Virtual ones get
+ * a number that nothing else uses in the functions that name them and in what those call.  The
+ * temporaries of operations take the rest; within a basic block a temporary that still holds the
+ * wanted descriptor is used again (docs/codegen.md). */
+#include "ir/codegen/codegen.h"
+
+#include <string.h>
+
+#include <stb_ds.h>
+
+typedef struct VirtualDsr {
+  DsrFile file;
+  uint32_t number;
+  uint8_t given;
+  bool has_number;
+  uint32_t *homes;         /* stb_ds: functions that name it */
+} VirtualDsr;
+
+/* ---- who uses what ----------------------------------------------------------------------------- */
+
+static void use_explicit(Cg *cg, DsrFile file, uint32_t number, uint32_t func)
+{
+  if (number < MAX_DSRS) {
+    cg->dsr_reserved[file] |= (uint16_t)(1u << number);
+    return;
+  }
+  VirtualDsr *v = NULL;
+  for (size_t i = 0; i < arrlenu(cg->virtual_dsrs); i++)
+    if (cg->virtual_dsrs[i].file == file && cg->virtual_dsrs[i].number == number)
+      v = &cg->virtual_dsrs[i];
+  if (!v) {
+    arrput(cg->virtual_dsrs, ((VirtualDsr){.file = file, .number = number}));
+    v = &arrlast(cg->virtual_dsrs);
+  }
+  if (arrlenu(v->homes) == 0 || arrlast(v->homes) != func)
+    arrput(v->homes, func);
+}
+
+static bool value_is_async(const IrFunc *f, IrValue v)
+{
+  const IrInsn *d = &f->insns[v.raw];
+  if (d->op == IR_dsd_const)
+    return d->u.desc->desc.flags & DESC_F_ASYNC;
+  if (d->op != IR_dsd_set)
+    return false;
+  const IrInsn *value = &f->insns[d->args[1].raw];
+  if (d->field == DSRF_FLAGS && (value->op != IR_const || (value->imm & DESC_F_ASYNC)))
+    return true;
+  return value_is_async(f, d->args[0]);
+}
+
+static void scan_insn(Cg *cg, const IrFunc *f, uint32_t func, const IrInsn *insn)
+{
+  if (insn->op == IR_dsr_load || insn->op == IR_dsr_set || insn->op == IR_dsr_get) {
+    DsrFile file = (DsrFile)(insn->aux >> 16);
+    uint32_t number = insn->aux & 0xffff;
+    use_explicit(cg, file, number, func);
+    if (insn->op == IR_dsr_load && number < MAX_DSRS && value_is_async(f, insn->args[0]))
+      cg->dsr_async[file] |= (uint16_t)(1u << number);
+  }
+  if (insn->op != IR_vec)
+    return;
+  const IrVecOperand *operands[] = {&insn->u.vec->dest, &insn->u.vec->src0, &insn->u.vec->src1};
+  for (unsigned i = 0; i < ARRAY_COUNT(operands); i++)
+    if (operands[i]->kind == IRV_DSR)
+      use_explicit(cg, operands[i]->file, operands[i]->number, func);
+}
+
+void dsr_plan(Cg *cg)
+{
+  const IrModule *m = cg->given;
+  for (uint32_t i = 0; i < m->n_dsrs; i++) {
+    use_explicit(cg, m->dsrs[i].file, m->dsrs[i].number, 0);
+    if (m->dsrs[i].desc.desc.flags & DESC_F_ASYNC)
+      cg->dsr_async[m->dsrs[i].file] |= (uint16_t)(1u << m->dsrs[i].number);
+  }
+  for (uint32_t fi = 0; fi < m->n_funcs; fi++) {
+    const IrFunc *f = &m->funcs[fi];
+    for (uint32_t b = 0; b < f->n_blocks; b++)
+      for (uint32_t i = 0; i < f->blocks[b].n_insns; i++) {
+        const IrInsn *insn = &f->insns[f->blocks[b].insns[i].raw];
+        if (!insn->dead)
+          scan_insn(cg, f, fi, insn);
+      }
+  }
+}
+
+void dsr_free(Cg *cg)
+{
+  for (size_t i = 0; i < arrlenu(cg->virtual_dsrs); i++)
+    arrfree(cg->virtual_dsrs[i].homes);
+  arrfree(cg->virtual_dsrs);
+}
+
+/* ---- virtual DSRs --------------------------------------------------------------------------------- */
+
+/* Functions that may run while `func` does, marked in `reached`. */
+static void mark_called(const Cg *cg, uint32_t func, bool *reached)
+{
+  const IrModule *m = cg->given;
+  if (func >= m->n_funcs || reached[func])
+    return;
+  reached[func] = true;
+  const IrFunc *f = &m->funcs[func];
+  for (uint32_t i = 1; i < f->n_insns; i++) {
+    const IrInsn *insn = &f->insns[i];
+    if (insn->dead)
+      continue;
+    if (insn->op == IR_call)
+      mark_called(cg, insn->u.func.raw, reached);
+    for (uint32_t k = 0; insn->op == IR_call_ptr && k < m->n_funcs; k++)
+      if (m->funcs[k].address_taken)
+        mark_called(cg, k, reached);
+  }
+}
+
+static bool *reached_from(const Cg *cg, const VirtualDsr *v, Arena *arena)
+{
+  bool *reached = arena_many(arena, bool, cg->given->n_funcs + 1);
+  for (size_t i = 0; i < arrlenu(v->homes); i++)
+    mark_called(cg, v->homes[i], reached);
+  return reached;
+}
+
+static bool meet(const VirtualDsr *a, const bool *a_reaches, const VirtualDsr *b,
+                 const bool *b_reaches)
+{
+  for (size_t i = 0; i < arrlenu(b->homes); i++)
+    if (a_reaches[b->homes[i]])
+      return true;
+  for (size_t i = 0; i < arrlenu(a->homes); i++)
+    if (b_reaches[a->homes[i]])
+      return true;
+  return false;
+}
+
+static void number_virtual(Cg *cg)
+{
+  Arena *arena = arena_create("virtual DSRs");
+  size_t n = arrlenu(cg->virtual_dsrs);
+  bool **reaches = arena_many(arena, bool *, n);
+  for (size_t i = 0; i < n; i++) {
+    VirtualDsr *v = &cg->virtual_dsrs[i];
+    reaches[i] = reached_from(cg, v, arena);
+    uint16_t taken = cg->dsr_reserved[v->file];
+    for (size_t k = 0; k < i; k++) {
+      const VirtualDsr *w = &cg->virtual_dsrs[k];
+      if (w->file == v->file && w->has_number && meet(v, reaches[i], w, reaches[k]))
+        taken |= (uint16_t)(1u << w->given);
+    }
+    for (unsigned number = cg->machine->dsrs_per_file; number-- > 0 && !v->has_number;)
+      if (!(taken >> number & 1)) {
+        v->given = (uint8_t)number;
+        v->has_number = true;
+      }
+    if (!v->has_number && !cg->failed) {
+      const IrFunc *f = &cg->given->funcs[v->homes[0]];
+      diag_ir_too_many_dsrs(cg->diags, cg_func_span(cg, f), dsr_file_name(v->file), f->name);
+      cg->failed = true;
+    }
+  }
+  arena_destroy(arena);
+}
+
+static uint32_t real_number(const Cg *cg, DsrFile file, uint32_t number)
+{
+  for (size_t i = 0; number >= MAX_DSRS && i < arrlenu(cg->virtual_dsrs); i++)
+    if (cg->virtual_dsrs[i].file == file && cg->virtual_dsrs[i].number == number)
+      return cg->virtual_dsrs[i].given;
+  return number;
+}
+
+/* Numbers of a file that the temporaries of a function may not take. */
+static uint16_t forbidden(const Cg *cg, DsrFile file, uint32_t func)
+{
+  uint16_t mask = cg->dsr_reserved[file];
+  Arena *arena = arena_create("virtual DSRs");
+  for (size_t i = 0; i < arrlenu(cg->virtual_dsrs); i++) {
+    const VirtualDsr *v = &cg->virtual_dsrs[i];
+    if (v->file != file || !v->has_number)
+      continue;
+    bool *reached = reached_from(cg, v, arena);
+    if (func >= cg->given->n_funcs || reached[func])
+      mask |= (uint16_t)(1u << v->given);
+  }
+  arena_destroy(arena);
+  return mask;
+}
+
+/* ---- extended DSRs ---------------------------------------------------------------------------------- */
+
+enum { TEMP_XDSRS = 3 };   /* one operation uses at most as many */
+
+/* The XDSR that belongs to an explicit DSR. */
+unsigned dsr_xdsr(Cg *cg, DsrFile file, unsigned number)
+{
+  uint8_t *given = &cg->xdsr_of[file][number];
+  if (*given == 0 && TEMP_XDSRS + cg->n_xdsrs < cg->machine->xdsrs)
+    *given = (uint8_t)(TEMP_XDSRS + ++cg->n_xdsrs);
+  if (*given == 0 && !cg->failed) {
+    diag_ir_too_many_xdsrs(cg->diags, (Span){0, 0}, cg->machine->xdsrs - TEMP_XDSRS);
+    cg->failed = true;
+  }
+  return *given ? *given - 1u : 0;
+}
+
+/* ---- temporaries -------------------------------------------------------------------------------------- */
+
+static bool set_equal(const DsrSet *a, const DsrSet *b)
+{
+  return a->field == b->field && a->reg == b->reg && a->imm == b->imm && a->sym == b->sym &&
+         a->sym_index == b->sym_index;
+}
+
+bool dsr_temp_equal(const DsrTemp *a, const DsrTemp *b)
+{
+  if (a->base != b->base || a->imm != b->imm || a->sym != b->sym || a->sym_index != b->sym_index ||
+      a->n_sets != b->n_sets)
+    return false;
+  for (uint32_t i = 0; i < a->n_sets; i++)
+    if (!set_equal(&a->sets[i], &b->sets[i]))
+      return false;
+  return true;
+}
+
+typedef struct {
+  uint32_t held[DSR_FILE_COUNT][MAX_DSRS];   /* temporary whose descriptor it holds; 0 none */
+  uint32_t used[DSR_FILE_COUNT][MAX_DSRS];   /* when */
+} Held;
+
+typedef struct {
+  Cg *cg;
+  MFunc *mf;
+  uint16_t forbidden[DSR_FILE_COUNT];
+  Held held;
+  uint32_t clock, op_start;   /* DSRs used since op_start belong to the operation at hand */
+  DsrFile *file;           /* by temporary */
+  uint8_t *number;
+  bool *present;           /* by temporary: no load needed */
+  unsigned n_xdsrs;
+} Temps;
+
+static unsigned allowed_files(const DsrTemp *t, DsrFile files[DSR_FILE_COUNT])
+{
+  unsigned n = 0;
+  if (t->is_dest && t->is_source) {
+    files[n++] = DSR_SRC0;
+  } else if (t->is_dest) {
+    /* memory may be written through src0 too, where a later source finds it */
+    if (t->is_memory)
+      files[n++] = DSR_SRC0;
+    files[n++] = DSR_DEST;
+  } else {
+    files[n++] = DSR_SRC1;
+    files[n++] = DSR_SRC0;
+  }
+  return n;
+}
+
+static bool find_held(Temps *x, uint32_t temp, const DsrFile *files, unsigned n_files)
+{
+  const DsrTemp *t = &x->mf->temps[temp];
+  for (unsigned i = 0; i < n_files && t->keeps; i++)
+    for (unsigned r = 0; r < MAX_DSRS; r++) {
+      uint32_t other = x->held.held[files[i]][r];
+      if (other == 0 || !dsr_temp_equal(&x->mf->temps[other], t))
+        continue;
+      x->file[temp] = files[i];
+      x->number[temp] = (uint8_t)r;
+      return true;
+    }
+  return false;
+}
+
+/* The DSR of a file that was used longest ago. */
+static bool take_dsr(Temps *x, uint32_t temp, DsrFile file)
+{
+  int best = -1;
+  for (int r = 0; r < (int)x->cg->machine->dsrs_per_file; r++)
+    if (!(x->forbidden[file] >> r & 1) && x->held.used[file][r] <= x->op_start &&
+        (best < 0 || x->held.used[file][r] < x->held.used[file][best]))
+      best = r;
+  if (best < 0)
+    return false;
+  x->file[temp] = file;
+  x->number[temp] = (uint8_t)best;
+  return true;
+}
+
+/* Chooses the DSR of a temporary where its load stands. */
+static void place_temp(Temps *x, uint32_t temp)
+{
+  const DsrTemp *t = &x->mf->temps[temp];
+  DsrFile files[DSR_FILE_COUNT];
+  unsigned n = allowed_files(t, files);
+  x->present[temp] = find_held(x, temp, files, n);
+  bool placed = x->present[temp];
+  for (unsigned i = 0; i < n && !placed; i++)
+    placed = take_dsr(x, temp, files[i]);
+  if (!placed) {
+    if (!x->cg->failed)
+      diag_ir_too_many_dsrs(x->cg->diags, cg_func_span(x->cg, x->mf->ir), dsr_file_name(files[0]),
+                            x->mf->name);
+    x->cg->failed = true;
+    return;
+  }
+  x->held.held[x->file[temp]][x->number[temp]] = t->keeps ? temp : 0;
+  x->held.used[x->file[temp]][x->number[temp]] = ++x->clock;
+}
+
+static void forget(Temps *x, bool only_mutable)
+{
+  for (unsigned f = 0; f < DSR_FILE_COUNT; f++)
+    for (unsigned r = 0; r < MAX_DSRS; r++)
+      if (!only_mutable || x->mf->temps[x->held.held[f][r]].is_mutable)
+        x->held.held[f][r] = 0;
+}
+
+/* Does the descriptor that is held stand in the global that is stored to? */
+static void forget_written(Temps *x, const MInsn *mi)
+{
+  bool known = mi->sym == SYM_GLOBAL || mi->sym == SYM_FRAME;
+  for (unsigned f = 0; f < DSR_FILE_COUNT; f++)
+    for (unsigned r = 0; r < MAX_DSRS; r++) {
+      const DsrTemp *t = &x->mf->temps[x->held.held[f][r]];
+      bool apart = known && (t->sym == SYM_GLOBAL || t->sym == SYM_FRAME) &&
+                   ((SymKind)mi->sym != t->sym || mi->sym_index != t->sym_index);
+      if (!apart && (t->is_mutable || t->sym == SYM_FRAME))
+        x->held.held[f][r] = 0;
+    }
+}
+
+/* A register that is written again ends what was described with it. */
+static void forget_register(Temps *x, Reg r)
+{
+  for (unsigned f = 0; f < DSR_FILE_COUNT; f++)
+    for (unsigned n = 0; n < MAX_DSRS; n++) {
+      const DsrTemp *t = &x->mf->temps[x->held.held[f][n]];
+      bool named = x->held.held[f][n] && reg_id(t->base) == reg_id(r);
+      for (uint32_t i = 0; i < t->n_sets; i++)
+        named |= reg_id(t->sets[i].reg) == reg_id(r);
+      if (named)
+        x->held.held[f][n] = 0;
+    }
+}
+
+static void give_number(Temps *x, MInsn *mi)
+{
+  if (mi->temp) {
+    if (mi->op == OP_ldsr)
+      place_temp(x, mi->temp);
+    mi->dead = x->present[mi->temp];
+    mi->file = (uint8_t)x->file[mi->temp];
+    mi->number = x->number[mi->temp];
+    if (mi->wants_xdsr)
+      mi->xdsr = (uint8_t)(x->n_xdsrs++ % TEMP_XDSRS);
+    return;
+  }
+  mi->number = real_number(x->cg, (DsrFile)mi->file, mi->number);
+  if (mi->wants_xdsr)
+    mi->xdsr = (uint8_t)dsr_xdsr(x->cg, (DsrFile)mi->file, mi->number);
+}
+
+static void give_operand(Temps *x, MVecOperand *o)
+{
+  if (o->kind != VOPND_DSR)
+    return;
+  if (o->temp) {
+    o->file = x->file[o->temp];
+    o->number = x->number[o->temp];
+  } else {
+    o->number = real_number(x->cg, o->file, o->number);
+  }
+}
+
+static void step(Temps *x, MInsn *mi)
+{
+  if (mi->op == MI_LABEL) {
+    if (mi->starts_block)
+      forget(x, false);
+    return;
+  }
+  if (mi->op == OP_ldsr || mi->op == OP_dsrset || mi->op == OP_dsrget)
+    give_number(x, mi);
+  if (mi->op == OP_vec) {
+    give_operand(x, &mi->vec->dest);
+    give_operand(x, &mi->vec->src0);
+    give_operand(x, &mi->vec->src1);
+    x->op_start = x->clock;
+  }
+  if (mi->op == OP_call || mi->op == OP_callr)
+    forget(x, false);
+  if (mi->writes_dsd)
+    forget_written(x, mi);
+  MOperand ops[MOST_OPERANDS];
+  unsigned n = mi_operands(mi, ops);
+  for (unsigned k = 0; k < n; k++)
+    if (ops[k].def && reg_is_virtual(mi->r[ops[k].slot]))
+      forget_register(x, mi->r[ops[k].slot]);
+}
+
+void dsr_assign(Cg *cg, MFunc *mf)
+{
+  if (arrlenu(cg->virtual_dsrs) && !cg->virtual_dsrs[0].has_number && !cg->failed)
+    number_virtual(cg);
+  Arena *arena = arena_create("DSRs");
+  size_t n = arrlenu(mf->temps);
+  Temps x = {.cg = cg, .mf = mf, .file = arena_many(arena, DsrFile, n),
+             .number = arena_many(arena, uint8_t, n), .present = arena_many(arena, bool, n)};
+  for (unsigned f = 0; f < DSR_FILE_COUNT; f++)
+    x.forbidden[f] = forbidden(cg, (DsrFile)f, mf->id);
+  for (size_t i = 0; i < arrlenu(mf->code); i++)
+    step(&x, &mf->code[i]);
+  arena_destroy(arena);
+}

@@ -1,0 +1,228 @@
+/* Encodes the code and writes what the image says of it: lines, operand names, symbols. */
+#include "ir/codegen/codegen.h"
+
+#include <string.h>
+
+#include <stb_ds.h>
+
+/* ---- instructions ------------------------------------------------------------------------------ */
+
+static uint8_t register_number(Reg r)
+{
+  if (r == REG_NONE)
+    return 0;
+  if (reg_is_virtual(r))
+    ICE("a virtual register is left");
+  return (uint8_t)(r < PAIR_BASE ? r : r - PAIR_BASE);
+}
+
+static VecOperand vec_operand(const MVecOperand *o, Reg r)
+{
+  if (o->kind == VOPND_DSR)
+    return (VecOperand){VOPND_DSR, o->file, (uint8_t)o->number};
+  if (o->kind == VOPND_REG)
+    return (VecOperand){.kind = VOPND_REG, .number = register_number(r)};
+  return (VecOperand){.kind = VOPND_NONE};
+}
+
+static VecOperands vec_operands(const MInsn *mi)
+{
+  return (VecOperands){
+    .op = mi->vec->op,
+    .dest = vec_operand(&mi->vec->dest, mi->r[0]),
+    .src0 = vec_operand(&mi->vec->src0, mi->vec->folds ? mi->r[0] : mi->r[1]),
+    .src1 = vec_operand(&mi->vec->src1, mi->r[2]),
+    .has_scalar = mi->r[3] != REG_NONE,
+    .scalar = register_number(mi->r[3]),
+    .has_index = mi->r[4] != REG_NONE,
+    .index = register_number(mi->r[4]),
+  };
+}
+
+static Insn to_insn(const Cg *cg, const MInsn *mi, const uint32_t *labels)
+{
+  uint32_t imm = (uint32_t)mi->imm + layout_symbol(cg, (SymKind)mi->sym, mi->sym_index);
+  Insn out = {.op = (Opcode)mi->op, .imm = mi->op == OP_li32 ? imm : imm & 0xffff};
+  InsnFormat format = insn_info[mi->op].format;
+  if (format == FMT_VEC) {
+    out.vec = vec_operands(mi);
+    return out;
+  }
+  out.a = register_number(mi->r[0]);
+  out.b = register_number(mi->r[1]);
+  out.c = register_number(mi->r[2]);
+  if (mi_is_jump(mi))
+    *(format == FMT_RIJ ? &out.target : &out.imm) = labels[mi->target];
+  if (format == FMT_DSRLD || format == FMT_DSRSET || format == FMT_DSRGET) {
+    out.a = (uint8_t)mi->number;
+    out.file = (DsrFile)mi->file;
+    out.absolute = mi->absolute;
+    out.xdsr = mi->xdsr;
+    out.field = format == FMT_DSRLD ? (DsrField)0 : (DsrField)mi->field;
+  }
+  if (format == FMT_CTR || mi->op == OP_blki || mi->op == OP_unblki)
+    out.a = (uint8_t)mi->number;
+  return out;
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+typedef struct { uint32_t parent; const char *function; } InlineKey;
+
+typedef struct {
+  Cg *cg;
+  uint16_t *words;                /* stb_ds arrays */
+  ImageLine *lines;
+  ImageInline *inlines;
+  ImageVecNames *names;
+  InlineKey *keys;                /* of the inlines, in their order */
+  uint32_t *inline_of;            /* by location: index + 1, 0 not looked up yet */
+  uint32_t *labels;
+  uint32_t last_loc;
+} Emitter;
+
+typedef struct { uint32_t file, line, column; } FilePlace;
+
+static FilePlace file_place(const Cg *cg, Span span)
+{
+  if (span.off == 0 || !cg->sources)
+    return (FilePlace){0, 0, 0};
+  SourceLoc at = source_locate(cg->sources, span.off);
+  uint32_t file = source_file_of(cg->sources, span.off).raw;
+  return (FilePlace){file ? file - 1 : 0, at.line, at.column};
+}
+
+/* The entry that says where the code at a location was inlined. */
+static uint32_t inline_entry(Emitter *e, uint32_t loc)
+{
+  const IrLoc *l = &e->cg->work->locs[loc];
+  if (l->inlined_at.raw == 0)
+    return IMAGE_NO_INLINE;
+  InlineKey key = {l->inlined_at.raw, l->function};
+  for (size_t i = arrlenu(e->keys); i-- > 0;)
+    if (e->keys[i].parent == key.parent && e->keys[i].function == key.function)
+      return (uint32_t)i;
+  uint32_t parent = inline_entry(e, l->inlined_at.raw);
+  FilePlace p = file_place(e->cg, e->cg->work->locs[l->inlined_at.raw].span);
+  ImageInline entry = {p.file, p.line, p.column, parent, l->function ? l->function : ""};
+  arrput(e->inlines, entry);
+  arrput(e->keys, key);
+  return (uint32_t)arrlenu(e->inlines) - 1;
+}
+
+static uint32_t inline_of(Emitter *e, uint32_t loc)
+{
+  if (e->cg->work->locs[loc].inlined_at.raw == 0)
+    return IMAGE_NO_INLINE;
+  if (e->inline_of[loc] == 0)
+    e->inline_of[loc] = inline_entry(e, loc) + 1;
+  return e->inline_of[loc] - 1;
+}
+
+static void put_line(Emitter *e, uint32_t pc, IrLocId loc)
+{
+  if (loc.raw == e->last_loc)
+    return;
+  e->last_loc = loc.raw;
+  ImageLine row = {.pc = (uint16_t)pc, .inlined_at = IMAGE_NO_INLINE};
+  if (loc.raw) {
+    FilePlace p = file_place(e->cg, e->cg->work->locs[loc.raw].span);
+    row = (ImageLine){(uint16_t)pc, p.file, p.line, p.column, inline_of(e, loc.raw)};
+  }
+  const ImageLine *last = arrlenu(e->lines) ? &arrlast(e->lines) : NULL;
+  if (last && last->file == row.file && last->line == row.line && last->column == row.column &&
+      last->inlined_at == row.inlined_at)
+    return;
+  arrput(e->lines, row);
+}
+
+static const char *text_or_empty(const char *text) { return text ? text : ""; }
+
+static void put_names(Emitter *e, uint32_t pc, const MVec *vec)
+{
+  if (vec->dest.name || vec->src0.name || vec->src1.name)
+    arrput(e->names, ((ImageVecNames){(uint16_t)pc, text_or_empty(vec->dest.name),
+                                      text_or_empty(vec->src0.name),
+                                      text_or_empty(vec->src1.name)}));
+}
+
+static void emit_func(Emitter *e, const MFunc *mf)
+{
+  uint32_t pc = mf->address;
+  e->labels = base_realloc(e->labels, sizeof *e->labels * (mf->n_labels + 1));
+  for (size_t i = 0; i < arrlenu(mf->code); i++) {
+    if (mf->code[i].op == MI_LABEL)
+      e->labels[mf->code[i].target] = pc;
+    else
+      pc += 2 * insn_words((Opcode)mf->code[i].op);
+  }
+  pc = mf->address;
+  for (size_t i = 0; i < arrlenu(mf->code); i++) {
+    const MInsn *mi = &mf->code[i];
+    if (mi->op == MI_LABEL)
+      continue;
+    Insn insn = to_insn(e->cg, mi, e->labels);
+    uint16_t words[3];
+    unsigned n = insn_encode(&insn, words);
+    put_line(e, pc, mi->loc);
+    if (mi->op == OP_vec)
+      put_names(e, pc, mi->vec);
+    for (unsigned k = 0; k < n; k++)
+      arrput(e->words, words[k]);
+    pc += 2 * n;
+  }
+}
+
+/* ---- symbols ---------------------------------------------------------------------------------------- */
+
+static void put_symbols(const Cg *cg, ImageClass *image)
+{
+  const IrModule *m = cg->work;
+  uint32_t n = 0;
+  ImageSymbol *list = arena_many(cg->arena, ImageSymbol, m->n_globals + arrlenu(cg->funcs) +
+                                                           arrlenu(cg->pool) + m->n_tile_params);
+  for (uint32_t i = 0; i < m->n_globals; i++)
+    if (cg->globals[i].needed)
+      list[n++] = (ImageSymbol){m->globals[i].name, (uint16_t)cg->globals[i].address,
+                                m->globals[i].bytes, text_or_empty(m->globals[i].type), false};
+  for (size_t i = 0; i < arrlenu(cg->pool); i++)
+    list[n++] = (ImageSymbol){arena_printf(cg->arena, "<descriptor>.%zu", i),
+                              (uint16_t)cg->pool[i].address, 2 * cg->pool[i].n_words, "", false};
+  for (uint32_t i = 0; i < m->n_tile_params; i++)
+    if (cg->tile_params[i].needed)
+      list[n++] = (ImageSymbol){arena_printf(cg->arena, "<tile parameter>.%u", i),
+                                (uint16_t)cg->tile_params[i].address,
+                                ir_type_bytes(m->tile_params[i]), "", false};
+  for (size_t i = 0; i < arrlenu(cg->funcs); i++)
+    list[n++] = (ImageSymbol){cg->funcs[i]->name, (uint16_t)cg->funcs[i]->address,
+                              cg->funcs[i]->bytes, "", true};
+  image->n_symbols = n;
+  image->symbols = list;
+}
+
+/* Copies an stb_ds array into the arena and frees it. */
+#define KEEP(cg, field, count, type, array)                                                     \
+  do {                                                                                          \
+    type *kept_ = arena_many((cg)->arena, type, arrlenu(array));                                \
+    if (arrlenu(array))                                                                         \
+      memcpy(kept_, (array), sizeof *(array) * arrlenu(array));                                 \
+    (count) = (uint32_t)arrlenu(array);                                                         \
+    (field) = kept_;                                                                            \
+    arrfree(array);                                                                             \
+  } while (0)
+
+void emit_module(Cg *cg, ImageClass *image)
+{
+  Emitter e = {.cg = cg, .last_loc = IR_NO_ID,
+               .inline_of = arena_many(cg->arena, uint32_t, cg->work->n_locs + 1)};
+  for (size_t i = 0; i < arrlenu(cg->funcs); i++)
+    emit_func(&e, cg->funcs[i]);
+  image->code_address = (uint16_t)cg->code_address;
+  KEEP(cg, image->code, image->code_words, uint16_t, e.words);
+  KEEP(cg, image->lines, image->n_lines, ImageLine, e.lines);
+  KEEP(cg, image->inlines, image->n_inlines, ImageInline, e.inlines);
+  KEEP(cg, image->vec_names, image->n_vec_names, ImageVecNames, e.names);
+  arrfree(e.keys);
+  free(e.labels);
+  put_symbols(cg, image);
+}

@@ -1,0 +1,224 @@
+/* Machine instructions over virtual registers: what they read, write and where they go. */
+#include "ir/codegen/codegen.h"
+
+#include <string.h>
+
+#include <stb_ds.h>
+
+/* Does the instruction define operand a?  The semantics column of isa.def says so. */
+static bool defines_a(Opcode op)
+{
+  const char *text = insn_info[op].semantics;
+  return strncmp(text, "ra =", 4) == 0 || strncmp(text, "da =", 4) == 0;
+}
+
+static unsigned vec_operands(const MInsn *mi, MOperand out[])
+{
+  unsigned n = 0;
+  for (uint8_t slot = 0; slot < MOST_OPERANDS; slot++) {
+    if (mi->r[slot] == REG_NONE || (slot == 1 && mi->vec->folds))
+      continue;
+    out[n++] = (MOperand){slot, slot == 0, slot != 0 || mi->vec->folds};
+  }
+  return n;
+}
+
+unsigned mi_operands(const MInsn *mi, MOperand out[MOST_OPERANDS])
+{
+  if (mi->op == MI_LABEL)
+    return 0;
+  Opcode op = (Opcode)mi->op;
+  bool def = defines_a(op);
+  unsigned n = 0;
+  switch (insn_info[op].format) {
+  case FMT_R: case FMT_RI: case FMT_RI32: case FMT_LDA: case FMT_STA: case FMT_RJ: case FMT_RIJ:
+    out[n++] = (MOperand){0, def, !def};
+    break;
+  case FMT_RR: case FMT_RRI: case FMT_LD: case FMT_ST: case FMT_RRJ:
+    out[n++] = (MOperand){0, def, !def};
+    out[n++] = (MOperand){1, false, true};
+    break;
+  case FMT_RRR:
+    out[n++] = (MOperand){0, def, !def};
+    out[n++] = (MOperand){1, false, true};
+    out[n++] = (MOperand){2, false, true};
+    break;
+  case FMT_DSRLD: case FMT_DSRSET:
+    if (!mi->absolute)
+      out[n++] = (MOperand){1, false, true};
+    break;
+  case FMT_DSRGET:
+    out[n++] = (MOperand){1, true, false};
+    break;
+  case FMT_CTR:
+    out[n++] = (MOperand){1, false, true};
+    break;
+  case FMT_VEC:
+    return vec_operands(mi, out);
+  case FMT_NONE: case FMT_I: case FMT_J: case FMT_COUNT: default:
+    break;
+  }
+  return n;
+}
+
+bool mi_is_jump(const MInsn *mi)
+{
+  if (mi->op == MI_LABEL || mi->op == OP_call)
+    return false;
+  switch (insn_info[mi->op].format) {
+  case FMT_J: case FMT_RJ: case FMT_RRJ: case FMT_RIJ:
+    return true;
+  case FMT_NONE: case FMT_R: case FMT_RR: case FMT_RRR: case FMT_RRI: case FMT_RI: case FMT_RI32:
+  case FMT_I: case FMT_LD: case FMT_LDA: case FMT_ST: case FMT_STA: case FMT_DSRLD:
+  case FMT_DSRSET: case FMT_DSRGET: case FMT_CTR: case FMT_VEC: case FMT_COUNT: default:
+    return false;
+  }
+}
+
+bool mi_ends_flow(const MInsn *mi)
+{
+  return mi->op == OP_jmp || mi->op == OP_ret || mi->op == OP_endtask || mi->op == OP_trap;
+}
+
+bool mi_is_copy(const MInsn *mi)
+{
+  return (mi->op == OP_mov || mi->op == OP_mov32) && !(mi->r[1] & (REG_LO | REG_HI));
+}
+
+bool mi_has_effect(const MInsn *mi)
+{
+  if (mi->op == MI_LABEL || mi_is_jump(mi) || mi_ends_flow(mi) || mi->clobbers || mi->uses)
+    return true;
+  Opcode op = (Opcode)mi->op;
+  const InsnInfo *info = &insn_info[op];
+  if (op == OP_vec || op == OP_ldsr || op == OP_dsrset || op == OP_call || op == OP_callr ||
+      info->cost == COST_CONFIG || info->cost == COST_RANDOM)
+    return true;
+  /* Carry is a second result: the pair that reads it stands behind its writer. */
+  if (strstr(info->semantics, "; carry"))
+    return op != OP_addi && op != OP_add && op != OP_sub && op != OP_add32 && op != OP_sub32;
+  return !(defines_a(op) || op == OP_dsrget) || op == OP_vstat;
+}
+
+bool mi_invert(Opcode op, Opcode *inverse)
+{
+  static const Opcode pairs[][2] = {
+    {OP_bz, OP_bnz},     {OP_beq, OP_bne},     {OP_blts, OP_bges},   {OP_bltu, OP_bgeu},
+    {OP_beqi, OP_bnei},  {OP_bltsi, OP_bgesi}, {OP_bltui, OP_bgeui},
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(pairs); i++)
+    for (unsigned k = 0; k < 2; k++)
+      if (pairs[i][k] == op) {
+        *inverse = pairs[i][1 - k];
+        return true;
+      }
+  return false;
+}
+
+/* ---- sweeping ---------------------------------------------------------------------------- */
+
+/* An add or subtract whose carry the next instruction reads must stay with it. */
+static bool next_reads_carry(const MFunc *mf, size_t i)
+{
+  for (size_t k = i + 1; k < arrlenu(mf->code); k++) {
+    const MInsn *next = &mf->code[k];
+    if (next->dead)
+      continue;
+    return next->op == OP_addc || next->op == OP_addc32 || next->op == OP_subc ||
+           next->op == OP_subc32;
+  }
+  return false;
+}
+
+static bool defines_nothing_used(const MInsn *mi, const uint32_t *uses)
+{
+  MOperand ops[MOST_OPERANDS];
+  unsigned n = mi_operands(mi, ops);
+  for (unsigned i = 0; i < n; i++) {
+    Reg r = mi->r[ops[i].slot];
+    if (ops[i].def && (!reg_is_virtual(r) || uses[reg_id(r) - FIRST_VREG]))
+      return false;
+  }
+  return true;
+}
+
+static void count_uses(const MInsn *mi, uint32_t *uses, int32_t change)
+{
+  MOperand ops[MOST_OPERANDS];
+  unsigned n = mi_operands(mi, ops);
+  for (unsigned i = 0; i < n; i++) {
+    Reg r = mi->r[ops[i].slot];
+    if (ops[i].use && reg_is_virtual(r))
+      uses[reg_id(r) - FIRST_VREG] += (uint32_t)change;
+  }
+}
+
+void mir_sweep(MFunc *mf)
+{
+  uint32_t *uses = base_malloc(sizeof *uses * (arrlenu(mf->vregs) + 1));
+  memset(uses, 0, sizeof *uses * (arrlenu(mf->vregs) + 1));
+  for (size_t i = 0; i < arrlenu(mf->code); i++)
+    if (!mf->code[i].dead)
+      count_uses(&mf->code[i], uses, 1);
+  bool again = true;
+  while (again) {
+    again = false;
+    for (size_t i = arrlenu(mf->code); i-- > 0;) {
+      MInsn *mi = &mf->code[i];
+      if (mi->dead || mi_has_effect(mi) || !defines_nothing_used(mi, uses) ||
+          next_reads_carry(mf, i))
+        continue;
+      mi->dead = true;
+      count_uses(mi, uses, -1);
+      again = true;
+    }
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < arrlenu(mf->code); i++)
+    if (!mf->code[i].dead)
+      mf->code[kept++] = mf->code[i];
+  arrsetlen(mf->code, kept);
+  free(uses);
+}
+
+/* ---- printing, for debugging ---------------------------------------------------------------- */
+
+static void print_reg(Reg r, FILE *out)
+{
+  const char *half = r & REG_LO ? ".lo" : r & REG_HI ? ".hi" : "";
+  uint32_t id = reg_id(r);
+  if (r == REG_NONE)
+    fprintf(out, "-");
+  else if (id < PAIR_BASE)
+    fprintf(out, "r%u%s", id, half);
+  else if (id < FIRST_VREG)
+    fprintf(out, "d%u%s", id - PAIR_BASE, half);
+  else
+    fprintf(out, "v%u%s", id - FIRST_VREG, half);
+}
+
+void mir_print(const MFunc *mf, FILE *out)
+{
+  static const char *const symbols[] = {"", "global", "func", "desc", "param", "frame", "in"};
+  fprintf(out, "%s:\n", mf->name);
+  for (size_t i = 0; i < arrlenu(mf->code); i++) {
+    const MInsn *mi = &mf->code[i];
+    if (mi->op == MI_LABEL) {
+      fprintf(out, "L%u:\n", mi->target);
+      continue;
+    }
+    MOperand ops[MOST_OPERANDS];
+    unsigned n = mi_operands(mi, ops);
+    fprintf(out, "  %-8s", insn_info[mi->op].name);
+    for (unsigned k = 0; k < n; k++) {
+      fputc(' ', out);
+      print_reg(mi->r[ops[k].slot], out);
+    }
+    fprintf(out, " imm=%d %s%u", mi->imm, symbols[mi->sym], mi->sym_index);
+    if (mi_is_jump(mi))
+      fprintf(out, " -> L%u", mi->target);
+    if (mi->op == OP_ldsr || mi->op == OP_dsrset || mi->op == OP_dsrget)
+      fprintf(out, " %s[%u] temp %u", dsr_file_name((DsrFile)mi->file), mi->number, mi->temp);
+    fprintf(out, "%s\n", mi->dead ? " (dead)" : "");
+  }
+}

@@ -1,0 +1,703 @@
+/* Register allocation: graph colouring with optimistic spilling.
+ *
+ * Words take one of r0..r15 without the stack pointer, pairs one of the even pairs.  Physical
+ * registers are no nodes of the graph: every virtual register has a mask of those it must avoid.
+ * Each round finds live ranges, joins copies whose two sides do not meet, and colours; what finds
+ * no colour lives in a stack slot (or is made again, if it is a constant) and the next round
+ * starts over. */
+#include "ir/codegen/codegen.h"
+
+#include <string.h>
+
+#include <stb_ds.h>
+
+uint16_t regs_caller_saved(const Machine *machine)
+{
+  return (uint16_t)~regs_callee_saved(machine) & (uint16_t)~reg_mask(machine->sp_register);
+}
+
+enum { SAVED_WORD = 6, FIRST_SAVED = 12 };
+
+uint16_t regs_callee_saved(const Machine *machine)
+{
+  uint16_t mask = reg_mask(SAVED_WORD);
+  for (unsigned r = FIRST_SAVED; r < machine->gpr_count; r++)
+    mask |= reg_mask(r);
+  return mask;
+}
+
+typedef struct {
+  uint32_t *neighbours;    /* stb_ds */
+  uint32_t *friends;       /* stb_ds: other sides of copies, registers too */
+  uint16_t avoid;          /* physical registers */
+  uint32_t alias;          /* what it was joined to; itself if it stands alone */
+  uint32_t degree;         /* registers that neighbours still in the graph may take from it */
+  double weight;           /* accesses, by loop depth */
+  uint32_t n_defs;
+  uint32_t maker;          /* its only definition is the constant at this instruction, + 1 */
+  int8_t color;            /* register, or even one of a pair; -1 none */
+  bool removed, spilled;
+} Node;
+
+typedef struct {
+  Cg *cg;
+  MFunc *mf;
+  Arena *arena;            /* of the round */
+  Flow flow;
+  uint32_t n;
+  Node *nodes;
+  uint64_t *matrix;        /* interference, lower triangle */
+  uint16_t allocatable;
+} Alloc;
+
+/* ---- interference -------------------------------------------------------------------------- */
+
+static size_t matrix_bit(uint32_t a, uint32_t b)
+{
+  uint32_t lo = a < b ? a : b, hi = a < b ? b : a;
+  return (size_t)hi * (hi + 1) / 2 + lo;
+}
+
+static bool interferes(const Alloc *a, uint32_t x, uint32_t y)
+{
+  size_t bit = matrix_bit(x, y);
+  return a->matrix[bit / 64] >> (bit % 64) & 1;
+}
+
+static void add_edge(Alloc *a, uint32_t x, uint32_t y)
+{
+  if (x == y || interferes(a, x, y))
+    return;
+  size_t bit = matrix_bit(x, y);
+  a->matrix[bit / 64] |= UINT64_C(1) << (bit % 64);
+  arrput(a->nodes[x].neighbours, y);
+  arrput(a->nodes[y].neighbours, x);
+}
+
+typedef struct {
+  uint64_t *live;          /* virtual registers */
+  uint16_t physical;
+} LiveNow;
+
+/* A definition meets all that lives across it.  The source of a copy may share its register. */
+static void define(Alloc *a, const LiveNow *now, Reg r, Reg copied)
+{
+  for (uint32_t w = 0; w < a->flow.n_words; w++)
+    for (uint64_t bits = now->live[w]; bits; bits &= bits - 1) {
+      uint32_t other = w * 64 + (uint32_t)__builtin_ctzll(bits);
+      if (reg_is_virtual(copied) && other == reg_id(copied) - FIRST_VREG)
+        continue;
+      if (reg_is_virtual(r))
+        add_edge(a, reg_id(r) - FIRST_VREG, other);
+      else
+        a->nodes[other].avoid |= reg_mask(r);
+    }
+  if (!reg_is_virtual(r))
+    return;
+  uint16_t avoid = now->physical;
+  if (copied != REG_NONE && !reg_is_virtual(copied))
+    avoid &= (uint16_t)~reg_mask(copied);
+  a->nodes[reg_id(r) - FIRST_VREG].avoid |= avoid;
+}
+
+static void avoid_clobbers(Alloc *a, const LiveNow *now, uint16_t clobbers)
+{
+  for (uint32_t w = 0; w < a->flow.n_words; w++)
+    for (uint64_t bits = now->live[w]; bits; bits &= bits - 1)
+      a->nodes[w * 64 + (uint32_t)__builtin_ctzll(bits)].avoid |= clobbers;
+}
+
+static void note_access(Alloc *a, uint32_t i, const MOperand *op, double weight)
+{
+  Reg r = a->mf->code[i].r[op->slot];
+  if (!reg_is_virtual(r))
+    return;
+  Node *node = &a->nodes[reg_id(r) - FIRST_VREG];
+  node->weight += weight;
+  if (op->def) {
+    node->n_defs++;
+    node->maker = i + 1;
+  }
+}
+
+static void scan_insn(Alloc *a, LiveNow *now, uint32_t i, double weight)
+{
+  const MInsn *mi = &a->mf->code[i];
+  MOperand ops[MOST_OPERANDS];
+  unsigned n = mi_operands(mi, ops);
+  Reg copied = mi_is_copy(mi) ? mi->r[1] : REG_NONE;
+  if (mi->clobbers)
+    avoid_clobbers(a, now, mi->clobbers);
+  for (unsigned k = 0; k < n; k++) {
+    note_access(a, i, &ops[k], weight);
+    if (ops[k].def)
+      define(a, now, mi->r[ops[k].slot], copied);
+  }
+  now->physical &= (uint16_t)~mi->clobbers;
+  for (unsigned k = 0; k < n; k++) {
+    Reg r = mi->r[ops[k].slot];
+    if (!ops[k].def)
+      continue;
+    if (reg_is_virtual(r))
+      bit_clear(now->live, reg_id(r) - FIRST_VREG);
+    else
+      now->physical &= (uint16_t)~reg_mask(r);
+  }
+  now->physical |= mi->uses;
+  for (unsigned k = 0; k < n; k++) {
+    Reg r = mi->r[ops[k].slot];
+    if (!ops[k].use)
+      continue;
+    if (reg_is_virtual(r))
+      bit_set(now->live, reg_id(r) - FIRST_VREG);
+    else
+      now->physical |= reg_mask(r);
+  }
+}
+
+static void add_friend(Alloc *a, Reg x, Reg y)
+{
+  if (reg_is_virtual(x))
+    arrput(a->nodes[reg_id(x) - FIRST_VREG].friends, y);
+}
+
+static void scan_code(Alloc *a)
+{
+  LiveNow now = {.live = arena_many(a->arena, uint64_t, a->flow.n_words + 1)};
+  for (uint32_t b = 0; b < a->flow.n_blocks; b++) {
+    const FlowBlock *block = &a->flow.blocks[b];
+    double weight = 1;
+    for (uint32_t d = 0; d < block->loop_depth && d < 6; d++)
+      weight *= 8;
+    memcpy(now.live, block->live_out, sizeof *now.live * a->flow.n_words);
+    now.physical = 0;
+    for (uint32_t i = block->end; i-- > block->first;)
+      scan_insn(a, &now, i, weight);
+  }
+  for (uint32_t i = 0; i < arrlenu(a->mf->code); i++) {
+    const MInsn *mi = &a->mf->code[i];
+    if (mi->op != OP_mov && mi->op != OP_mov32)
+      continue;
+    add_friend(a, mi->r[0], mi->r[1]);
+    if (!(mi->r[1] & (REG_LO | REG_HI)))
+      add_friend(a, mi->r[1], mi->r[0]);
+  }
+}
+
+/* ---- joining copies ---------------------------------------------------------------------------- */
+
+static uint32_t find(const Alloc *a, uint32_t v)
+{
+  while (a->nodes[v].alias != v)
+    v = a->nodes[v].alias;
+  return v;
+}
+
+static RegClass class_of(const Alloc *a, uint32_t v) { return a->mf->vregs[v].cls; }
+
+static unsigned popcount(unsigned bits) { return (unsigned)__builtin_popcount(bits); }
+
+/* Even registers of the pairs that lie wholly in a mask. */
+static uint16_t pairs_in(uint16_t mask)
+{
+  return mask & (uint16_t)(mask >> 1) & 0x5555;
+}
+
+static unsigned choices(const Alloc *a, RegClass cls, uint16_t avoid)
+{
+  uint16_t mask = a->allocatable & (uint16_t)~avoid;
+  return popcount(cls == CLASS_WORD ? mask : pairs_in(mask));
+}
+
+/* How many choices of a node of class `cls` one neighbour takes away. */
+static unsigned takes(const Alloc *a, RegClass cls, uint32_t neighbour)
+{
+  return cls == CLASS_WORD && class_of(a, neighbour) == CLASS_PAIR ? 2 : 1;
+}
+
+static uint32_t pressure(const Alloc *a, uint32_t v)
+{
+  uint32_t sum = 0;
+  RegClass cls = class_of(a, v);
+  for (size_t i = 0; i < arrlenu(a->nodes[v].neighbours); i++)
+    if (a->nodes[a->nodes[v].neighbours[i]].alias == a->nodes[v].neighbours[i])
+      sum += takes(a, cls, a->nodes[v].neighbours[i]);
+  return sum;
+}
+
+/* Joined, would it surely still find a colour?  (Briggs: few neighbours that are hard.) */
+static bool may_join(const Alloc *a, uint32_t x, uint32_t y)
+{
+  if (x == y || class_of(a, x) != class_of(a, y) || interferes(a, x, y) ||
+      a->mf->vregs[x].tiny || a->mf->vregs[y].tiny)
+    return false;
+  RegClass cls = class_of(a, x);
+  unsigned left = choices(a, cls, a->nodes[x].avoid | a->nodes[y].avoid), hard = 0;
+  for (unsigned side = 0; side < 2; side++) {
+    const Node *node = &a->nodes[side ? y : x];
+    for (size_t i = 0; i < arrlenu(node->neighbours); i++) {
+      uint32_t other = node->neighbours[i];
+      if (a->nodes[other].alias != other || (side && interferes(a, x, other)))
+        continue;
+      if (pressure(a, other) >= choices(a, class_of(a, other), a->nodes[other].avoid))
+        hard += takes(a, cls, other);
+    }
+  }
+  return hard < left;
+}
+
+static void join(Alloc *a, uint32_t x, uint32_t y)
+{
+  Node *into = &a->nodes[x], *from = &a->nodes[y];
+  from->alias = x;
+  into->avoid |= from->avoid;
+  into->weight += from->weight;
+  for (size_t i = 0; i < arrlenu(from->neighbours); i++)
+    if (a->nodes[from->neighbours[i]].alias == from->neighbours[i])
+      add_edge(a, x, from->neighbours[i]);
+  for (size_t i = 0; i < arrlenu(from->friends); i++)
+    arrput(a->nodes[x].friends, from->friends[i]);
+}
+
+static void drop_joined_neighbours(Alloc *a)
+{
+  for (uint32_t v = 0; v < a->n; v++) {
+    uint32_t *list = a->nodes[v].neighbours;
+    size_t kept = 0;
+    for (size_t i = 0; i < arrlenu(list); i++)
+      if (a->nodes[list[i]].alias == list[i])
+        list[kept++] = list[i];
+    if (list)
+      arrsetlen(a->nodes[v].neighbours, kept);
+  }
+}
+
+/* Joined registers get one name; a copy between them is gone. */
+static void rename_operands(Alloc *a, uint32_t i)
+{
+  MInsn *mi = &a->mf->code[i];
+  for (unsigned k = 0; k < MOST_OPERANDS; k++)
+    if (reg_is_virtual(mi->r[k]))
+      mi->r[k] = (find(a, reg_id(mi->r[k]) - FIRST_VREG) + FIRST_VREG) |
+                 (mi->r[k] & (REG_LO | REG_HI));
+  mi->dead = mi_is_copy(mi) && mi->r[0] == mi->r[1];
+  if (mi->dead)
+    return;
+  MOperand ops[MOST_OPERANDS];
+  unsigned n = mi_operands(mi, ops);
+  for (unsigned k = 0; k < n; k++)
+    if (ops[k].def)
+      note_access(a, i, &ops[k], 0);
+}
+
+/* Joins the sides of copies, then rewrites the code to the names that are left. */
+static void join_copies(Alloc *a)
+{
+  bool again = true;
+  while (again) {
+    again = false;
+    for (size_t i = 0; i < arrlenu(a->mf->code); i++) {
+      const MInsn *mi = &a->mf->code[i];
+      if (!mi_is_copy(mi) || !reg_is_virtual(mi->r[0]) || !reg_is_virtual(mi->r[1]))
+        continue;
+      uint32_t x = find(a, reg_id(mi->r[0]) - FIRST_VREG);
+      uint32_t y = find(a, reg_id(mi->r[1]) - FIRST_VREG);
+      if (!may_join(a, x, y))
+        continue;
+      join(a, x, y);
+      again = true;
+    }
+  }
+  drop_joined_neighbours(a);
+  for (uint32_t v = 0; v < a->n; v++)
+    a->nodes[v].n_defs = 0;
+  for (uint32_t i = 0; i < arrlenu(a->mf->code); i++)
+    rename_operands(a, i);
+}
+
+/* ---- colouring --------------------------------------------------------------------------------- */
+
+static bool is_easy(const Alloc *a, uint32_t v)
+{
+  return a->nodes[v].degree < choices(a, class_of(a, v), a->nodes[v].avoid);
+}
+
+static bool is_constant(const Alloc *a, uint32_t v)
+{
+  const Node *node = &a->nodes[v];
+  if (node->n_defs != 1)
+    return false;
+  Opcode op = (Opcode)a->mf->code[node->maker - 1].op;
+  const MInsn *mi = &a->mf->code[node->maker - 1];
+  bool loads = (op == OP_ld16 || op == OP_ld32) && mi->sym == SYM_INCOMING &&
+               mi->r[1] == a->cg->machine->sp_register;
+  bool param = (op == OP_ld16a || op == OP_ld32a) && mi->sym == SYM_TILE_PARAM;
+  return op == OP_li || op == OP_li32 || loads || param;
+}
+
+static double spill_cost(const Alloc *a, uint32_t v)
+{
+  double cost = a->nodes[v].weight * (is_constant(a, v) ? 0.6 : 1.0);
+  return cost / (a->nodes[v].degree + 1);
+}
+
+static void remove_node(Alloc *a, uint32_t v, uint32_t **easy)
+{
+  Node *node = &a->nodes[v];
+  node->removed = true;
+  for (size_t i = 0; i < arrlenu(node->neighbours); i++) {
+    uint32_t other = node->neighbours[i];
+    Node *o = &a->nodes[other];
+    if (o->removed)
+      continue;
+    bool was_easy = is_easy(a, other);
+    o->degree -= takes(a, class_of(a, other), v);
+    if (!was_easy && is_easy(a, other))
+      arrput(*easy, other);
+  }
+}
+
+static uint32_t cheapest_to_spill(const Alloc *a)
+{
+  uint32_t best = IR_NO_ID;
+  for (uint32_t v = 0; v < a->n; v++) {
+    if (a->nodes[v].removed || (best != IR_NO_ID && a->mf->vregs[v].tiny))
+      continue;
+    if (best == IR_NO_ID || a->mf->vregs[best].tiny || spill_cost(a, v) < spill_cost(a, best))
+      best = v;
+  }
+  return best;
+}
+
+/* The order in which nodes leave the graph; they are coloured in the opposite one. */
+static uint32_t *simplify(Alloc *a)
+{
+  uint32_t *order = NULL, *easy = NULL;
+  size_t left = 0;
+  for (uint32_t v = 0; v < a->n; v++) {
+    Node *node = &a->nodes[v];
+    node->removed = node->alias != v || node->n_defs == 0;
+    if (!node->removed)
+      left++;
+  }
+  for (uint32_t v = 0; v < a->n; v++) {
+    if (a->nodes[v].removed)
+      continue;
+    for (size_t i = 0; i < arrlenu(a->nodes[v].neighbours); i++)
+      if (!a->nodes[a->nodes[v].neighbours[i]].removed)
+        a->nodes[v].degree += takes(a, class_of(a, v), a->nodes[v].neighbours[i]);
+    if (is_easy(a, v))
+      arrput(easy, v);
+  }
+  while (left) {
+    uint32_t v = arrlenu(easy) ? arrpop(easy) : cheapest_to_spill(a);
+    if (a->nodes[v].removed)
+      continue;
+    remove_node(a, v, &easy);
+    arrput(order, v);
+    left--;
+  }
+  arrfree(easy);
+  return order;
+}
+
+static uint16_t color_mask(RegClass cls, int color)
+{
+  return reg_mask(cls == CLASS_WORD ? (Reg)color : reg_pair((unsigned)color));
+}
+
+static uint16_t taken_around(const Alloc *a, uint32_t v)
+{
+  uint16_t taken = a->nodes[v].avoid;
+  for (size_t i = 0; i < arrlenu(a->nodes[v].neighbours); i++) {
+    uint32_t other = a->nodes[v].neighbours[i];
+    if (a->nodes[other].color >= 0)
+      taken |= color_mask(class_of(a, other), a->nodes[other].color);
+  }
+  return taken;
+}
+
+/* The colour of the other side of a copy, or -1. */
+static int friend_color(const Alloc *a, RegClass cls, Reg f)
+{
+  int color;
+  if (reg_is_virtual(f)) {
+    color = a->nodes[find(a, reg_id(f) - FIRST_VREG)].color;
+    if (color >= 0 && (f & REG_HI))
+      color++;
+  } else {
+    color = (int)(f < PAIR_BASE ? f : f - PAIR_BASE);
+  }
+  return cls == CLASS_PAIR && color % 2 ? -1 : color;
+}
+
+/* Prefers the other side of a copy, then registers that cost no saving, then half-taken pairs. */
+static int choose_color(const Alloc *a, uint32_t v, uint16_t used)
+{
+  RegClass cls = class_of(a, v);
+  uint16_t allowed = a->allocatable & (uint16_t)~taken_around(a, v);
+  if (cls == CLASS_PAIR)
+    allowed = pairs_in(allowed);
+  for (size_t i = 0; i < arrlenu(a->nodes[v].friends); i++) {
+    int color = friend_color(a, cls, a->nodes[v].friends[i]);
+    if (color >= 0 && (allowed >> color & 1))
+      return color;
+  }
+  uint16_t saved = a->mf->ir->is_task ? 0 : regs_callee_saved(a->cg->machine);
+  int best = -1, best_cost = 0;
+  for (int r = 0; r < (int)GPR_COUNT; r++) {
+    if (!(allowed >> r & 1))
+      continue;
+    uint16_t mask = color_mask(cls, r);
+    int cost = (int)popcount(mask & saved & (uint16_t)~used) * 4;
+    if (cls == CLASS_WORD && (a->allocatable & ~used & color_mask(CLASS_WORD, r ^ 1)))
+      cost += 1;   /* would open a free pair */
+    if (best < 0 || cost < best_cost) {
+      best = r;
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+/* A register made by spilling must have one: what stands around it makes room. */
+static void spill_around(Alloc *a, uint32_t v)
+{
+  uint32_t best = IR_NO_ID;
+  for (size_t i = 0; i < arrlenu(a->nodes[v].neighbours); i++) {
+    uint32_t other = a->nodes[v].neighbours[i];
+    if (a->mf->vregs[other].tiny || a->nodes[other].spilled || a->nodes[other].color < 0)
+      continue;
+    if (best == IR_NO_ID || a->nodes[other].weight < a->nodes[best].weight)
+      best = other;
+  }
+  if (best == IR_NO_ID)
+    ICE("%s: no register for a spilled value", a->mf->name);
+  a->nodes[best].spilled = true;
+  a->nodes[best].color = -1;
+}
+
+/* Returns whether every node got a colour. */
+static bool color_all(Alloc *a)
+{
+  uint32_t *order = simplify(a);
+  bool complete = true;
+  uint16_t used = 0;
+  for (size_t i = arrlenu(order); i-- > 0;) {
+    uint32_t v = order[i];
+    int color = choose_color(a, v, used);
+    while (color < 0 && a->mf->vregs[v].tiny) {
+      spill_around(a, v);
+      complete = false;
+      color = choose_color(a, v, used);
+    }
+    a->nodes[v].color = (int8_t)color;
+    if (color < 0) {
+      a->nodes[v].spilled = true;
+      complete = false;
+    } else {
+      used |= color_mask(class_of(a, v), color);
+    }
+  }
+  arrfree(order);
+  return complete;
+}
+
+/* ---- spilling ----------------------------------------------------------------------------------- */
+
+typedef struct {
+  Alloc *a;
+  MInsn *out;              /* stb_ds: the new code */
+  int32_t *slot;           /* by virtual register: slot + 1 */
+  MInsn *made;             /* by virtual register: how to make it again; op 0 (nop): not so */
+} Spiller;
+
+static Reg new_tiny(Spiller *sp, RegClass cls)
+{
+  arrput(sp->a->mf->vregs, ((VReg){.cls = cls, .tiny = true}));
+  return FIRST_VREG + (Reg)arrlenu(sp->a->mf->vregs) - 1;
+}
+
+static bool is_spilled(const Spiller *sp, Reg r)
+{
+  return reg_is_virtual(r) && reg_id(r) - FIRST_VREG < sp->a->n &&
+         sp->a->nodes[reg_id(r) - FIRST_VREG].spilled;
+}
+
+static MInsn slot_access(Spiller *sp, bool store, Reg r, uint32_t v, IrLocId loc)
+{
+  bool word = class_of(sp->a, v) == CLASS_WORD;
+  if (sp->slot[v] == 0) {
+    arrput(sp->a->mf->slots, ((FrameSlot){.bytes = word ? 2 : 4}));
+    sp->slot[v] = (int32_t)arrlenu(sp->a->mf->slots);
+  }
+  Opcode op = store ? (word ? OP_st16 : OP_st32) : (word ? OP_ld16 : OP_ld32);
+  MInsn mi = {.op = (uint16_t)op, .sym = SYM_FRAME, .sym_index = (uint32_t)sp->slot[v] - 1,
+              .loc = loc, .r = {r, sp->a->cg->machine->sp_register, REG_NONE, REG_NONE, REG_NONE}};
+  return mi;
+}
+
+/* Reads half of a spilled pair without the other. */
+static MInsn half_load(Spiller *sp, Reg to, Reg half, IrLocId loc)
+{
+  MInsn mi = slot_access(sp, false, to, reg_id(half) - FIRST_VREG, loc);
+  mi.op = OP_ld16;
+  mi.imm = half & REG_HI ? 2 : 0;
+  return mi;
+}
+
+static void reload(Spiller *sp, Reg to, Reg spilled, IrLocId loc)
+{
+  uint32_t v = reg_id(spilled) - FIRST_VREG;
+  MInsn mi = sp->made[v];
+  if (mi.op != OP_nop) {
+    mi.r[0] = to;
+    mi.loc = loc;
+  } else {
+    mi = slot_access(sp, false, to, v, loc);
+  }
+  arrput(sp->out, mi);
+}
+
+/* Operands that are spilled become fresh registers, loaded before and stored behind. */
+static void rewrite(Spiller *sp, MInsn mi)
+{
+  MOperand ops[MOST_OPERANDS];
+  unsigned n = mi_operands(&mi, ops);
+  Reg stored = REG_NONE, fresh = REG_NONE;
+  for (unsigned k = 0; k < n; k++) {
+    Reg r = mi.r[ops[k].slot];
+    if (!is_spilled(sp, r))
+      continue;
+    uint32_t v = reg_id(r) - FIRST_VREG;
+    bool half = (r & (REG_LO | REG_HI)) && sp->made[v].op == OP_nop;
+    Reg t = new_tiny(sp, half ? CLASS_WORD : class_of(sp->a, v));
+    bool read = false;
+    for (unsigned j = 0; j < n; j++)
+      read |= ops[j].use && mi.r[ops[j].slot] == r;
+    if (half)
+      arrput(sp->out, half_load(sp, t, r, mi.loc));
+    else if (read)
+      reload(sp, t, r, mi.loc);
+    for (unsigned j = 0; j < n; j++)
+      if (ops[j].def && mi.r[ops[j].slot] == r) {
+        stored = r;
+        fresh = t;
+      }
+    Reg with_half = half ? t : t | (r & (REG_LO | REG_HI));
+    for (unsigned j = 0; j < MOST_OPERANDS; j++)   /* the same register elsewhere: tied */
+      if (mi.r[j] == r)
+        mi.r[j] = with_half;
+  }
+  arrput(sp->out, mi);
+  if (stored != REG_NONE)
+    arrput(sp->out, slot_access(sp, true, fresh, reg_id(stored) - FIRST_VREG, mi.loc));
+}
+
+/* A copy from or to a spilled register is the load or store itself. */
+static bool rewrite_copy(Spiller *sp, const MInsn *mi)
+{
+  if (!mi_is_copy(mi))
+    return false;
+  bool to = is_spilled(sp, mi->r[0]), from = is_spilled(sp, mi->r[1]);
+  if (to && !from)
+    arrput(sp->out, slot_access(sp, true, mi->r[1], reg_id(mi->r[0]) - FIRST_VREG, mi->loc));
+  else if (from && !to)
+    reload(sp, mi->r[0], mi->r[1], mi->loc);
+  return to != from;
+}
+
+static void spill_nodes(Alloc *a)
+{
+  Spiller sp = {.a = a, .slot = arena_many(a->arena, int32_t, a->n + 1),
+                .made = arena_many(a->arena, MInsn, a->n + 1)};
+  for (uint32_t v = 0; v < a->n; v++)
+    if (a->nodes[v].spilled && is_constant(a, v))
+      sp.made[v] = a->mf->code[a->nodes[v].maker - 1];
+  for (uint32_t i = 0; i < arrlenu(a->mf->code); i++) {
+    const MInsn *mi = &a->mf->code[i];
+    bool remade = mi->op != MI_LABEL && is_spilled(&sp, mi->r[0]) &&
+                  sp.made[reg_id(mi->r[0]) - FIRST_VREG].op != OP_nop &&
+                  a->nodes[reg_id(mi->r[0]) - FIRST_VREG].maker == i + 1;
+    if (mi->dead || remade)
+      continue;
+    if (!rewrite_copy(&sp, mi))
+      rewrite(&sp, *mi);
+  }
+  arrfree(a->mf->code);
+  a->mf->code = sp.out;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------ */
+
+static Reg physical(const Alloc *a, Reg r)
+{
+  if (!reg_is_virtual(r))
+    return r;
+  const Node *node = &a->nodes[reg_id(r) - FIRST_VREG];
+  if (node->color < 0)
+    ICE("%s: v%u has no register", a->mf->name, reg_id(r) - FIRST_VREG);
+  Reg color = (Reg)node->color + (r & REG_HI ? 1 : 0);
+  bool pair = class_of(a, reg_id(r) - FIRST_VREG) == CLASS_PAIR && !(r & (REG_LO | REG_HI));
+  return pair ? reg_pair(color) : color;
+}
+
+static void assign(Alloc *a)
+{
+  uint16_t written = 0;
+  for (size_t i = 0; i < arrlenu(a->mf->code); i++) {
+    MInsn *mi = &a->mf->code[i];
+    if (mi->dead)
+      continue;
+    MOperand ops[MOST_OPERANDS];
+    unsigned n = mi_operands(mi, ops);
+    for (unsigned k = 0; k < MOST_OPERANDS; k++)
+      mi->r[k] = physical(a, mi->r[k]);
+    for (unsigned k = 0; k < n; k++)
+      if (ops[k].def)
+        written |= reg_mask(mi->r[ops[k].slot]);
+    if ((mi->op == OP_mov || mi->op == OP_mov32) && mi->r[0] == mi->r[1])
+      mi->dead = true;
+  }
+  if (!a->mf->ir->is_task)
+    a->mf->saved = written & regs_callee_saved(a->cg->machine);
+}
+
+static void start_round(Alloc *a, Cg *cg, MFunc *mf)
+{
+  *a = (Alloc){.cg = cg, .mf = mf, .arena = arena_create("register allocation")};
+  a->n = (uint32_t)arrlenu(mf->vregs);
+  a->allocatable = (uint16_t)~reg_mask(cg->machine->sp_register);
+  flow_build(&a->flow, mf, a->arena);
+  a->nodes = arena_many(a->arena, Node, a->n + 1);
+  a->matrix = arena_many(a->arena, uint64_t, ((size_t)a->n * (a->n + 1) / 2 + 63) / 64 + 1);
+  for (uint32_t v = 0; v < a->n; v++) {
+    a->nodes[v].alias = v;
+    a->nodes[v].color = -1;
+  }
+  scan_code(a);
+}
+
+static void end_round(Alloc *a)
+{
+  for (uint32_t v = 0; v < a->n; v++) {
+    arrfree(a->nodes[v].neighbours);
+    arrfree(a->nodes[v].friends);
+  }
+  arena_destroy(a->arena);
+}
+
+void regalloc_func(Cg *cg, MFunc *mf)
+{
+  for (bool done = false; !done;) {
+    Alloc a;
+    start_round(&a, cg, mf);
+    join_copies(&a);
+    done = color_all(&a);
+    if (done)
+      assign(&a);
+    else
+      spill_nodes(&a);
+    end_round(&a);
+  }
+}

@@ -1,0 +1,993 @@
+/* Instruction selection: one function from SSA to machine instructions over virtual registers.
+ *
+ * Blocks and instructions are visited last to first, so that a value's instruction is made only
+ * if somebody asked for the value: what a user folded into itself (immediates, addresses,
+ * comparisons) costs nothing.  The code of one IR instruction is written forward into `scratch`
+ * and then put, reversed, behind the rest. */
+#include "ir/codegen/codegen.h"
+
+#include <string.h>
+
+#include <stb_ds.h>
+
+/* ---- values ------------------------------------------------------------------------------ */
+
+const IrInsn *sel_def(const Sel *s, IrValue v)
+{
+  return &s->f->insns[v.raw];
+}
+
+IrType sel_type(const Sel *s, IrValue v)
+{
+  return s->f->insns[v.raw].type;
+}
+
+bool sel_is_const(const Sel *s, IrValue v, uint64_t *bits)
+{
+  const IrInsn *d = sel_def(s, v);
+  while (d->op == IR_bitcast)
+    d = sel_def(s, d->args[0]);
+  if (d->op != IR_const)
+    return false;
+  *bits = d->imm;
+  return true;
+}
+
+RegClass type_class(IrType type)
+{
+  return ir_type_bytes(type) <= 2 ? CLASS_WORD : CLASS_PAIR;
+}
+
+bool type_is_dsd(IrType type)
+{
+  return type == IRT_DSD || type == IRT_DSD4;
+}
+
+Reg sel_new_reg(Sel *s, RegClass cls)
+{
+  arrput(s->mf->vregs, ((VReg){.cls = cls}));
+  return FIRST_VREG + (Reg)arrlenu(s->mf->vregs) - 1;
+}
+
+uint32_t sel_new_slot(Sel *s, uint32_t bytes)
+{
+  arrput(s->mf->slots, ((FrameSlot){.bytes = (bytes + 1) & ~1u}));
+  return (uint32_t)arrlenu(s->mf->slots) - 1;
+}
+
+uint32_t sel_new_label(Sel *s)
+{
+  return s->mf->n_labels++;
+}
+
+static Reg value_reg(Sel *s, IrValue v, unsigned part)
+{
+  IrType type = sel_type(s, v);
+  if (type_is_dsd(type) || type == IRT_VOID)
+    ICE("%s in %s has no register", ir_ops[sel_def(s, v)->op].name, s->mf->name);
+  if (s->vreg[v.raw] == 0) {
+    s->vreg[v.raw] = sel_new_reg(s, type_class(type));
+    if (type == IRT_I64)
+      sel_new_reg(s, CLASS_PAIR);
+  }
+  return s->vreg[v.raw] + part;
+}
+
+Reg sel_result(Sel *s, IrValue v, unsigned part)
+{
+  return value_reg(s, v, part);
+}
+
+Reg sel_use_part(Sel *s, IrValue v, unsigned part)
+{
+  Reg r = value_reg(s, v, part);
+  s->demanded[v.raw] = true;
+  return r;
+}
+
+Reg sel_use(Sel *s, IrValue v)
+{
+  return sel_use_part(s, v, 0);
+}
+
+/* The low words of an i32 or i64 are operands in their own right: no instruction for trunc. */
+Reg sel_use_word(Sel *s, IrValue v)
+{
+  const IrInsn *d = sel_def(s, v);
+  if (d->op != IR_trunc || d->type != IRT_I16)
+    return sel_use(s, v);
+  const IrInsn *wide = sel_def(s, d->args[0]);
+  uint64_t amount;
+  if (wide->op == IR_lshr && wide->type == IRT_I32 && sel_is_const(s, wide->args[1], &amount) &&
+      amount == 16)
+    return sel_use(s, wide->args[0]) | REG_HI;
+  return sel_use(s, d->args[0]) | REG_LO;
+}
+
+/* ---- emitting ------------------------------------------------------------------------------ */
+
+MInsn *sel_emit(Sel *s, unsigned op)
+{
+  MInsn mi = {.op = (uint16_t)op, .loc = s->loc};
+  for (unsigned i = 0; i < ARRAY_COUNT(mi.r); i++)
+    mi.r[i] = REG_NONE;
+  arrput(s->scratch, mi);
+  return &arrlast(s->scratch);
+}
+
+MInsn *sel_rrr(Sel *s, Opcode op, Reg a, Reg b, Reg c)
+{
+  MInsn *mi = sel_emit(s, op);
+  mi->r[0] = a;
+  mi->r[1] = b;
+  mi->r[2] = c;
+  return mi;
+}
+
+MInsn *sel_rri(Sel *s, Opcode op, Reg a, Reg b, int32_t imm)
+{
+  MInsn *mi = sel_rrr(s, op, a, b, REG_NONE);
+  mi->imm = imm;
+  return mi;
+}
+
+MInsn *sel_rr(Sel *s, Opcode op, Reg a, Reg b)
+{
+  return sel_rrr(s, op, a, b, REG_NONE);
+}
+
+MInsn *sel_li(Sel *s, RegClass cls, Reg a, uint32_t bits)
+{
+  return sel_rri(s, cls == CLASS_WORD ? OP_li : OP_li32, a, REG_NONE, (int32_t)bits);
+}
+
+void sel_copy(Sel *s, RegClass cls, Reg to, Reg from)
+{
+  sel_rr(s, cls == CLASS_WORD ? OP_mov : OP_mov32, to, from);
+}
+
+void sel_label(Sel *s, uint32_t label)
+{
+  sel_emit(s, MI_LABEL)->target = label;
+}
+
+void sel_jump(Sel *s, Opcode op, Reg a, Reg b, uint32_t label)
+{
+  sel_rr(s, op, a, b)->target = label;
+}
+
+static uint32_t const_part(uint64_t bits, unsigned part)
+{
+  return (uint32_t)(part ? bits >> 32 : bits);
+}
+
+void sel_into_part(Sel *s, Reg to, IrValue v, unsigned part)
+{
+  uint64_t bits;
+  const IrInsn *d = sel_def(s, v);
+  RegClass cls = type_class(d->type);
+  if (sel_is_const(s, v, &bits)) {
+    sel_li(s, cls, to, const_part(bits, part));
+  } else if (d->op == IR_global_addr || d->op == IR_func_addr || d->op == IR_alloca) {
+    Addr at = sel_address(s, v);
+    sel_lea(s, to, &at);
+  } else {
+    sel_copy(s, cls, to, cls == CLASS_WORD ? sel_use_word(s, v) : sel_use_part(s, v, part));
+  }
+}
+
+void sel_into(Sel *s, Reg to, IrValue v)
+{
+  sel_into_part(s, to, v, 0);
+}
+
+/* ---- addresses -------------------------------------------------------------------------------- */
+
+/* Splits an i16 into what varies and a constant. */
+static IrValue peel_offset(const Sel *s, IrValue v, int32_t *imm)
+{
+  for (;;) {
+    const IrInsn *d = sel_def(s, v);
+    uint64_t bits;
+    if (d->op == IR_bitcast) {
+      v = d->args[0];
+    } else if (d->op == IR_add && sel_is_const(s, d->args[1], &bits)) {
+      *imm += (int16_t)bits;
+      v = d->args[0];
+    } else if (d->op == IR_add && sel_is_const(s, d->args[0], &bits)) {
+      *imm += (int16_t)bits;
+      v = d->args[1];
+    } else if (d->op == IR_sub && sel_is_const(s, d->args[1], &bits)) {
+      *imm -= (int16_t)bits;
+      v = d->args[0];
+    } else if (d->op == IR_const) {
+      *imm += (int16_t)d->imm;
+      return IR_NO_VALUE;
+    } else {
+      return v;
+    }
+  }
+}
+
+static Addr address_of_sum(const Sel *s, IrValue sum, const IrInsn *d)
+{
+  Addr at = sel_address(s, d->args[0]);
+  int32_t offset = 0;
+  IrValue rest = peel_offset(s, d->args[1], &offset);
+  if (rest.raw == 0) {
+    at.imm += offset;
+    return at;
+  }
+  if (at.base.raw)   /* two registers: the sum itself, or the sum without a constant */
+    return (Addr){.base = sum};
+  at.base = rest;
+  at.imm += offset;
+  return at;
+}
+
+Addr sel_address(const Sel *s, IrValue pointer)
+{
+  const IrInsn *d = sel_def(s, pointer);
+  switch ((int)d->op) {
+  case IR_const:
+    return (Addr){.imm = (int32_t)d->imm};
+  case IR_global_addr:
+    return (Addr){.imm = (int32_t)d->imm, .sym = SYM_GLOBAL, .sym_index = d->u.global.raw};
+  case IR_func_addr:
+    return (Addr){.sym = SYM_FUNC, .sym_index = d->u.func.raw};
+  case IR_alloca:
+    return (Addr){.on_stack = true, .sym = SYM_FRAME,
+                  .sym_index = s->frame_slot[pointer.raw] - 1};
+  case IR_bitcast:
+    return sel_address(s, d->args[0]);
+  case IR_ptr_add:
+    return address_of_sum(s, pointer, d);
+  default:
+    return (Addr){.base = pointer};
+  }
+}
+
+bool addr_equal(const Addr *a, const Addr *b)
+{
+  return a->base.raw == b->base.raw && a->reg == b->reg && a->on_stack == b->on_stack && a->imm == b->imm &&
+         a->sym == b->sym && a->sym_index == b->sym_index;
+}
+
+/* Certainly no common byte: two objects, each known. */
+bool addr_distinct(const Sel *s, const Addr *a, const Addr *b)
+{
+  (void)s;
+  bool known = (a->sym == SYM_GLOBAL || a->sym == SYM_FRAME) &&
+               (b->sym == SYM_GLOBAL || b->sym == SYM_FRAME);
+  return known && (a->sym != b->sym || a->sym_index != b->sym_index);
+}
+
+/* The base register of an address, the stack pointer, or none. */
+Reg sel_base(Sel *s, const Addr *at)
+{
+  Reg sp = s->cg->machine->sp_register;
+  if (at->base.raw == 0 && at->reg == 0)
+    return at->on_stack ? sp : REG_NONE;
+  Reg base = at->reg ? at->reg : sel_use_word(s, at->base);
+  if (!at->on_stack)
+    return base;
+  Reg sum = sel_new_reg(s, CLASS_WORD);
+  sel_rrr(s, OP_add, sum, sp, base);
+  return sum;
+}
+
+static Opcode absolute_form(Opcode op)
+{
+  switch ((int)op) {
+  case OP_ld8u: return OP_ld8ua;
+  case OP_ld8s: return OP_ld8sa;
+  case OP_ld16: return OP_ld16a;
+  case OP_ld32: return OP_ld32a;
+  case OP_st8: return OP_st8a;
+  case OP_st16: return OP_st16a;
+  case OP_st32: return OP_st32a;
+  default: ICE("%s has no absolute form", insn_info[op].name);
+  }
+}
+
+static MInsn *memory_access(Sel *s, Opcode op, Reg r, const Addr *at, int32_t offset)
+{
+  Reg base = sel_base(s, at);
+  MInsn *mi = sel_rr(s, base == REG_NONE ? absolute_form(op) : op, r, base);
+  mi->imm = at->imm + offset;
+  mi->sym = (uint8_t)at->sym;
+  mi->sym_index = at->sym_index;
+  return mi;
+}
+
+void sel_load(Sel *s, Opcode op, Reg to, const Addr *at, int32_t offset)
+{
+  memory_access(s, op, to, at, offset);
+}
+
+MInsn *sel_store(Sel *s, Opcode op, Reg from, const Addr *at, int32_t offset)
+{
+  return memory_access(s, op, from, at, offset);
+}
+
+void sel_lea(Sel *s, Reg to, const Addr *at)
+{
+  Reg base = sel_base(s, at);
+  if (base != REG_NONE && at->imm == 0 && at->sym == SYM_NONE) {
+    sel_copy(s, CLASS_WORD, to, base);
+    return;
+  }
+  MInsn *mi = base == REG_NONE ? sel_li(s, CLASS_WORD, to, 0) : sel_rri(s, OP_addi, to, base, 0);
+  mi->imm = at->imm;
+  mi->sym = (uint8_t)at->sym;
+  mi->sym_index = at->sym_index;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+static Opcode load_op(IrType type)
+{
+  unsigned bytes = ir_type_bytes(type);
+  return bytes == 1 ? OP_ld8u : bytes == 2 ? OP_ld16 : OP_ld32;
+}
+
+static Opcode store_op(IrType type)
+{
+  unsigned bytes = ir_type_bytes(type);
+  return bytes == 1 ? OP_st8 : bytes == 2 ? OP_st16 : OP_st32;
+}
+
+static void select_load(Sel *s, IrValue v, const Addr *at, IrType type)
+{
+  sel_load(s, load_op(type), sel_result(s, v, 0), at, 0);
+  if (type == IRT_I64)
+    sel_load(s, OP_ld32, sel_result(s, v, 1), at, 4);
+}
+
+static Reg store_operand(Sel *s, IrValue v, unsigned part)
+{
+  return type_class(sel_type(s, v)) == CLASS_WORD ? sel_use_word(s, v) : sel_use_part(s, v, part);
+}
+
+static void select_store(Sel *s, const IrInsn *insn)
+{
+  Addr at = sel_address(s, insn->args[0]);
+  IrType type = sel_type(s, insn->args[1]);
+  if (type_is_dsd(type)) {
+    dsd_store(s, &at, insn->args[1]);
+    return;
+  }
+  sel_store(s, store_op(type), store_operand(s, insn->args[1], 0), &at, 0);
+  if (type == IRT_I64)
+    sel_store(s, OP_st32, store_operand(s, insn->args[1], 1), &at, 4);
+}
+
+enum { INLINE_COPY_STEPS = 8 };
+
+/* A loop over `steps` accesses of a size: counts a byte offset up, both addresses in registers. */
+static void copy_loop(Sel *s, const Addr *to, const Addr *from, uint32_t steps, unsigned size)
+{
+  Opcode load = size == 1 ? OP_ld8u : OP_ld32, store = size == 1 ? OP_st8 : OP_st32;
+  Reg p = sel_new_reg(s, CLASS_WORD), q = sel_new_reg(s, CLASS_WORD);
+  Reg end = sel_new_reg(s, CLASS_WORD);
+  Reg word = sel_new_reg(s, size == 1 ? CLASS_WORD : CLASS_PAIR);
+  uint32_t again = sel_new_label(s);
+  sel_lea(s, p, to);
+  if (from)
+    sel_lea(s, q, from);
+  else
+    sel_li(s, size == 1 ? CLASS_WORD : CLASS_PAIR, word, 0);
+  sel_rri(s, OP_addi, end, p, (int32_t)(steps * size));
+  sel_label(s, again);
+  if (from) {
+    sel_rri(s, load, word, q, 0);
+    sel_rri(s, OP_addi, q, q, (int32_t)size);
+  }
+  sel_rri(s, store, word, p, 0)->writes_dsd = true;
+  sel_rri(s, OP_addi, p, p, (int32_t)size);
+  sel_jump(s, OP_bne, p, end, again);
+}
+
+static void copy_step(Sel *s, const Addr *to, const Addr *from, uint32_t at, unsigned size)
+{
+  static const Opcode loads[] = {[1] = OP_ld8u, [2] = OP_ld16, [4] = OP_ld32};
+  static const Opcode stores[] = {[1] = OP_st8, [2] = OP_st16, [4] = OP_st32};
+  RegClass cls = size == 4 ? CLASS_PAIR : CLASS_WORD;
+  Reg word = sel_new_reg(s, cls);
+  if (from)
+    sel_load(s, loads[size], word, from, (int32_t)at);
+  else
+    sel_li(s, cls, word, 0);
+  sel_store(s, stores[size], word, to, (int32_t)at)->writes_dsd = true;
+}
+
+/* `from` NULL: zeros. */
+void sel_copy_memory(Sel *s, const Addr *to, const Addr *from, uint32_t bytes, bool by_bytes)
+{
+  unsigned size = by_bytes ? 1 : 4;
+  uint32_t steps = bytes / size, at = 0;
+  if (steps > INLINE_COPY_STEPS) {
+    copy_loop(s, to, from, steps, size);
+    at = steps * size;
+  }
+  for (; at + size <= bytes; at += size)
+    copy_step(s, to, from, at, size);
+  if (at + 2 <= bytes) {
+    copy_step(s, to, from, at, 2);
+    at += 2;
+  }
+  if (at < bytes)
+    copy_step(s, to, from, at, 1);
+}
+
+/* An address known to be odd, or perhaps odd because its object is made of bytes. */
+static bool may_be_odd(const Sel *s, const Addr *at)
+{
+  if (at->sym == SYM_GLOBAL)
+    return at->imm % 2 != 0 || s->m->globals[at->sym_index].align < 2;
+  return at->imm % 2 != 0;
+}
+
+static void select_copy(Sel *s, const IrInsn *insn)
+{
+  Addr to = sel_address(s, insn->args[0]), from = to;
+  bool is_copy = insn->op == IR_copy;
+  if (is_copy)
+    from = sel_address(s, insn->args[1]);
+  bool by_bytes = insn->aux == 1 || may_be_odd(s, &to) || (is_copy && may_be_odd(s, &from));
+  sel_copy_memory(s, &to, is_copy ? &from : NULL, (uint32_t)insn->imm, by_bytes);
+}
+
+/* ---- branches ------------------------------------------------------------------------------------- */
+
+/* Compares as the machine branches: "less than" and "at least", with an immediate or not. */
+static bool branch_immediate(Sel *s, const IrInsn *cmp, bool truth, uint32_t label)
+{
+  uint64_t x, y;
+  bool left = sel_is_const(s, cmp->args[0], &x), right = sel_is_const(s, cmp->args[1], &y);
+  if (left == right)
+    return false;
+  bool is_signed = cmp->op == IR_slt || cmp->op == IR_sle;
+  uint32_t bound = (uint32_t)(right ? y : x);
+  uint32_t limit = is_signed ? 0x7fff : 0xffff;
+  Opcode op;
+  if (cmp->op == IR_eq || cmp->op == IR_ne) {
+    op = (cmp->op == IR_eq) == truth ? OP_beqi : OP_bnei;
+  } else {
+    /* x <= k is x < k + 1; k < x is x >= k + 1 */
+    bool is_le = cmp->op == IR_sle || cmp->op == IR_ule;
+    if (is_le == right) {
+      if (bound == limit)
+        return false;
+      bound = (bound + 1) & 0xffff;
+    }
+    bool less = right == truth;
+    op = is_signed ? (less ? OP_bltsi : OP_bgesi) : (less ? OP_bltui : OP_bgeui);
+  }
+  Reg r = sel_use_word(s, cmp->args[right ? 0 : 1]);
+  if (bound == 0 && (op == OP_beqi || op == OP_bnei)) {
+    sel_jump(s, op == OP_beqi ? OP_bz : OP_bnz, r, REG_NONE, label);
+    return true;
+  }
+  sel_jump(s, op, r, REG_NONE, label);
+  arrlast(s->scratch).imm = (int32_t)bound;
+  return true;
+}
+
+static void branch_registers(Sel *s, const IrInsn *cmp, bool truth, uint32_t label)
+{
+  Reg x = sel_use_word(s, cmp->args[0]), y = sel_use_word(s, cmp->args[1]);
+  switch ((int)cmp->op) {
+  case IR_eq:
+    sel_jump(s, truth ? OP_beq : OP_bne, x, y, label);
+    break;
+  case IR_ne:
+    sel_jump(s, truth ? OP_bne : OP_beq, x, y, label);
+    break;
+  case IR_slt:
+    sel_jump(s, truth ? OP_blts : OP_bges, x, y, label);
+    break;
+  case IR_ult:
+    sel_jump(s, truth ? OP_bltu : OP_bgeu, x, y, label);
+    break;
+  case IR_sle:   /* x <= y is not y < x */
+    sel_jump(s, truth ? OP_bges : OP_blts, y, x, label);
+    break;
+  case IR_ule:
+    sel_jump(s, truth ? OP_bgeu : OP_bltu, y, x, label);
+    break;
+  default:
+    ICE("no branch for %s", ir_ops[cmp->op].name);
+  }
+}
+
+static bool fuses(const Sel *s, const IrInsn *cmp)
+{
+  if (cmp->op < IR_eq || cmp->op > IR_ule)
+    return false;
+  IrType type = sel_type(s, cmp->args[0]);
+  bool is_signed = cmp->op == IR_slt || cmp->op == IR_sle;
+  return type == IRT_I16 || type == IRT_PTR || type == IRT_BOOL ||
+         (type == IRT_I8 && !is_signed);
+}
+
+/* i32 against zero: both halves. */
+static bool branch_zero32(Sel *s, const IrInsn *cmp, bool truth, uint32_t label)
+{
+  uint64_t bits;
+  if ((cmp->op != IR_eq && cmp->op != IR_ne) || sel_type(s, cmp->args[0]) != IRT_I32 ||
+      !sel_is_const(s, cmp->args[1], &bits) || bits != 0)
+    return false;
+  Reg x = sel_use(s, cmp->args[0]), t = sel_new_reg(s, CLASS_WORD);
+  sel_rrr(s, OP_or, t, x | REG_LO, x | REG_HI);
+  sel_jump(s, (cmp->op == IR_eq) == truth ? OP_bz : OP_bnz, t, REG_NONE, label);
+  return true;
+}
+
+void sel_branch(Sel *s, IrValue cond, bool truth, uint32_t label)
+{
+  const IrInsn *d = sel_def(s, cond);
+  uint64_t bits;
+  if (d->op == IR_const) {
+    if ((d->imm != 0) == truth)
+      sel_jump(s, OP_jmp, REG_NONE, REG_NONE, label);
+    return;
+  }
+  if (d->op == IR_xor && d->type == IRT_BOOL && sel_is_const(s, d->args[1], &bits)) {
+    sel_branch(s, d->args[0], truth == (bits == 0), label);
+    return;
+  }
+  if (branch_zero32(s, d, truth, label))
+    return;
+  if (!fuses(s, d)) {
+    sel_jump(s, truth ? OP_bnz : OP_bz, sel_use(s, cond), REG_NONE, label);
+    return;
+  }
+  if (!branch_immediate(s, d, truth, label))
+    branch_registers(s, d, truth, label);
+}
+
+/* ---- edges ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+  Reg to, from;            /* from REG_NONE: the value is a constant or address */
+  IrValue value;
+  unsigned part;
+  RegClass cls;
+  bool done;
+} EdgeCopy;
+
+static void add_edge_copy(Sel *s, EdgeCopy **copies, IrValue param, IrValue arg, unsigned part)
+{
+  const IrInsn *d = sel_def(s, arg);
+  uint64_t bits;
+  EdgeCopy copy = {.to = sel_result(s, param, part), .from = REG_NONE, .value = arg, .part = part,
+                   .cls = type_class(d->type)};
+  if (!sel_is_const(s, arg, &bits) && d->op != IR_global_addr && d->op != IR_func_addr &&
+      d->op != IR_alloca)
+    copy.from = copy.cls == CLASS_WORD ? sel_use_word(s, arg) : sel_use_part(s, arg, part);
+  if (copy.from != copy.to)
+    arrput(*copies, copy);
+}
+
+static bool is_source(const EdgeCopy *copies, size_t except)
+{
+  for (size_t i = 0; i < arrlenu(copies); i++)
+    if (i != except && !copies[i].done && reg_id(copies[i].from) == copies[except].to)
+      return true;
+  return false;
+}
+
+static void emit_edge_copy(Sel *s, EdgeCopy *copy)
+{
+  if (copy->from == REG_NONE)
+    sel_into_part(s, copy->to, copy->value, copy->part);
+  else
+    sel_copy(s, copy->cls, copy->to, copy->from);
+  copy->done = true;
+}
+
+/* Every copy whose target nobody else still reads; false if there is none. */
+static bool emit_free_copies(Sel *s, EdgeCopy *copies)
+{
+  bool any = false;
+  for (size_t i = 0; i < arrlenu(copies); i++) {
+    if (copies[i].done || is_source(copies, i))
+      continue;
+    emit_edge_copy(s, &copies[i]);
+    any = true;
+  }
+  return any;
+}
+
+/* A cycle: what the first copy would overwrite is saved. */
+static bool break_cycle(Sel *s, EdgeCopy *copies)
+{
+  for (size_t i = 0; i < arrlenu(copies); i++) {
+    if (copies[i].done)
+      continue;
+    RegClass cls = s->mf->vregs[copies[i].to - FIRST_VREG].cls;
+    Reg saved = sel_new_reg(s, cls);
+    sel_copy(s, cls, saved, copies[i].to);
+    for (size_t k = 0; k < arrlenu(copies); k++)
+      if (reg_id(copies[k].from) == copies[i].to && copies[k].from != REG_NONE)
+        copies[k].from = saved | (copies[k].from & (REG_LO | REG_HI));
+    return true;
+  }
+  return false;
+}
+
+static bool edge_is_empty(const IrTarget *target)
+{
+  return target->n_args == 0;
+}
+
+static void emit_edge(Sel *s, const IrTarget *target)
+{
+  dsd_edge(s, target);
+  const IrBlock *block = &s->f->blocks[target->block.raw];
+  EdgeCopy *copies = NULL;
+  for (uint32_t i = 0; i < target->n_args; i++) {
+    IrType type = sel_type(s, target->args[i]);
+    if (type_is_dsd(type))
+      continue;
+    add_edge_copy(s, &copies, block->params[i], target->args[i], 0);
+    if (type == IRT_I64)
+      add_edge_copy(s, &copies, block->params[i], target->args[i], 1);
+  }
+  while (emit_free_copies(s, copies) || break_cycle(s, copies))
+    ;
+  arrfree(copies);
+}
+
+static void jump_to(Sel *s, IrBlockId block, uint32_t next)
+{
+  if (s->order_of[block.raw] != next)
+    sel_jump(s, OP_jmp, REG_NONE, REG_NONE, block.raw);
+}
+
+/* The block's label has the block's number.  `next` is the place of the block behind. */
+static void select_cond_br(Sel *s, const IrInsn *insn, uint32_t next)
+{
+  const IrTarget *yes = &insn->u.targets[0], *no = &insn->u.targets[1];
+  if (edge_is_empty(yes) && (!edge_is_empty(no) || s->order_of[yes->block.raw] != next)) {
+    sel_branch(s, insn->args[0], true, yes->block.raw);
+    emit_edge(s, no);
+    jump_to(s, no->block, next);
+  } else if (edge_is_empty(no)) {
+    sel_branch(s, insn->args[0], false, no->block.raw);
+    emit_edge(s, yes);
+    jump_to(s, yes->block, next);
+  } else {
+    bool yes_first = s->order_of[no->block.raw] == next;
+    const IrTarget *first = yes_first ? yes : no, *second = yes_first ? no : yes;
+    uint32_t other = sel_new_label(s);
+    sel_branch(s, insn->args[0], !yes_first, other);
+    emit_edge(s, first);
+    sel_jump(s, OP_jmp, REG_NONE, REG_NONE, first->block.raw);
+    sel_label(s, other);
+    emit_edge(s, second);
+    jump_to(s, second->block, next);
+  }
+}
+
+/* ---- the rest -------------------------------------------------------------------------------------- */
+
+static void select_select(Sel *s, IrValue v, const IrInsn *insn)
+{
+  unsigned parts = insn->type == IRT_I64 ? 2 : 1;
+  uint32_t done = sel_new_label(s);
+  for (unsigned i = 0; i < parts; i++)
+    sel_into_part(s, sel_result(s, v, i), insn->args[1], i);
+  sel_branch(s, insn->args[0], true, done);
+  for (unsigned i = 0; i < parts; i++)
+    sel_into_part(s, sel_result(s, v, i), insn->args[2], i);
+  sel_label(s, done);
+}
+
+/* activate, block, unblock: the id as an immediate where it is constant. */
+static void select_id_op(Sel *s, const IrInsn *insn, Opcode by_reg, Opcode by_imm)
+{
+  uint64_t id;
+  if (sel_is_const(s, insn->args[0], &id)) {
+    MInsn *mi = sel_emit(s, by_imm);
+    mi->imm = (int32_t)id;
+    mi->number = insn->aux;
+  } else {
+    sel_rri(s, by_reg, sel_use_word(s, insn->args[0]), REG_NONE, (int32_t)insn->aux);
+  }
+}
+
+static void select_config(Sel *s, IrValue v, const IrInsn *insn)
+{
+  uint64_t address;
+  bool is_get = insn->op == IR_get_config;
+  bool known = sel_is_const(s, insn->args[0], &address);
+  Reg r = is_get ? sel_result(s, v, 0) : sel_use_word(s, insn->args[1]);
+  if (known)
+    sel_rri(s, is_get ? OP_ldcfgi : OP_stcfgi, r, REG_NONE, (int32_t)address);
+  else
+    sel_rr(s, is_get ? OP_ldcfg : OP_stcfg, r, sel_use_word(s, insn->args[0]));
+}
+
+static void select_counter(Sel *s, const IrInsn *insn)
+{
+  Addr at = sel_address(s, insn->args[0]);
+  Reg base = sel_base(s, &at);
+  if (base == REG_NONE) {
+    base = sel_new_reg(s, CLASS_WORD);
+    sel_lea(s, base, &at);
+    at = (Addr){0};
+  }
+  MInsn *mi = sel_emit(s, OP_stctr);
+  mi->number = (uint32_t)insn->imm;
+  mi->r[1] = base;
+  mi->imm = at.imm;
+  mi->sym = (uint8_t)at.sym;
+  mi->sym_index = at.sym_index;
+}
+
+static void select_tile_param(Sel *s, IrValue v, const IrInsn *insn)
+{
+  Addr at = {.sym = SYM_TILE_PARAM, .sym_index = (uint32_t)insn->imm};
+  select_load(s, v, &at, insn->type);
+}
+
+static void select_const(Sel *s, IrValue v, const IrInsn *insn)
+{
+  for (unsigned part = 0; part < (insn->type == IRT_I64 ? 2u : 1u); part++)
+    sel_li(s, type_class(insn->type), sel_result(s, v, part), const_part(insn->imm, part));
+}
+
+/* The operations on machine state. */
+static void select_machine_op(Sel *s, IrValue v, const IrInsn *insn)
+{
+  switch ((int)insn->op) {
+  case IR_activate:
+    select_id_op(s, insn, OP_act, OP_acti);
+    break;
+  case IR_block:
+    select_id_op(s, insn, OP_blk, OP_blki);
+    break;
+  case IR_unblock:
+    select_id_op(s, insn, OP_unblk, OP_unblki);
+    break;
+  case IR_get_config:
+  case IR_set_config:
+    select_config(s, v, insn);
+    break;
+  case IR_queue_flush:
+    sel_rri(s, OP_qflush, sel_use_word(s, insn->args[0]), REG_NONE, (int32_t)insn->aux);
+    break;
+  case IR_random16:
+    sel_rr(s, OP_rnd, sel_result(s, v, 0), REG_NONE);
+    break;
+  case IR_set_prng:
+    sel_rr(s, OP_prng, sel_use_word(s, insn->args[0]), REG_NONE);
+    break;
+  case IR_counter:
+    select_counter(s, insn);
+    break;
+  case IR_assert:
+    sel_rr(s, OP_assert, sel_use(s, insn->args[0]), REG_NONE);
+    break;
+  default:
+    ICE("no selection for %s", ir_ops[insn->op].name);
+  }
+}
+
+static void select_terminator(Sel *s, const IrInsn *insn, uint32_t next)
+{
+  switch ((int)insn->op) {
+  case IR_br:
+    emit_edge(s, insn->u.targets);
+    jump_to(s, insn->u.targets[0].block, next);
+    break;
+  case IR_cond_br:
+    select_cond_br(s, insn, next);
+    break;
+  case IR_ret:
+    sel_ret(s, insn);
+    break;
+  case IR_trap:
+    sel_emit(s, OP_trap)->imm = (int32_t)insn->imm;
+    break;
+  default:
+    ICE("no terminator: %s", ir_ops[insn->op].name);
+  }
+}
+
+static void select_address_value(Sel *s, IrValue v, const IrInsn *insn)
+{
+  Addr at = sel_address(s, v);
+  if (at.base.raw == v.raw) {   /* base and index both vary */
+    Reg base = sel_use(s, insn->args[0]);
+    sel_rrr(s, OP_add, sel_result(s, v, 0), base, sel_use_word(s, insn->args[1]));
+    return;
+  }
+  sel_lea(s, sel_result(s, v, 0), &at);
+}
+
+static void select_value(Sel *s, IrValue v, const IrInsn *insn)
+{
+  switch ((int)insn->op) {
+  case IR_const:
+    select_const(s, v, insn);
+    break;
+  case IR_global_addr: case IR_func_addr: case IR_alloca: case IR_ptr_add:
+    select_address_value(s, v, insn);
+    break;
+  case IR_tile_param:
+    select_tile_param(s, v, insn);
+    break;
+  case IR_load: {
+    Addr at = sel_address(s, insn->args[0]);
+    select_load(s, v, &at, insn->type);
+    break;
+  }
+  case IR_store:
+    select_store(s, insn);
+    break;
+  case IR_copy: case IR_zero:
+    select_copy(s, insn);
+    break;
+  case IR_select:
+    select_select(s, v, insn);
+    break;
+  case IR_call: case IR_call_ptr:
+    sel_call(s, v, insn);
+    break;
+  case IR_dsd_get:
+    dsd_get(s, v, insn);
+    break;
+  case IR_dsr_load: case IR_dsr_set: case IR_dsr_get:
+    dsd_load_dsr(s, insn);
+    if (insn->op == IR_dsr_get)
+      arrlast(s->scratch).r[1] = sel_result(s, v, 0);
+    break;
+  case IR_vec:
+    dsd_vec(s, v, insn);
+    break;
+  case IR_eq: case IR_ne: case IR_slt: case IR_sle: case IR_ult: case IR_ule:
+  case IR_feq: case IR_flt: case IR_fle:
+    sel_compare(s, v, insn);
+    break;
+  case IR_trunc: case IR_sext: case IR_zext: case IR_fptosi: case IR_fptoui: case IR_sitofp:
+  case IR_uitofp: case IR_fpext: case IR_fptrunc: case IR_bitcast:
+    sel_convert(s, v, insn);
+    break;
+  case IR_activate: case IR_block: case IR_unblock: case IR_get_config: case IR_set_config:
+  case IR_queue_flush: case IR_random16: case IR_set_prng: case IR_counter: case IR_assert:
+    select_machine_op(s, v, insn);
+    break;
+  default:
+    sel_arith(s, v, insn);
+    break;
+  }
+}
+
+static bool is_wanted(const Sel *s, IrValue v, const IrInsn *insn)
+{
+  if (insn->op == IR_alloca)
+    return s->demanded[v.raw];
+  return s->demanded[v.raw] || ir_op_is(insn->op, IRE_WRITES | IRE_SIDE | IRE_STALLS | IRE_TERM);
+}
+
+static void keep_scratch(Sel *s)
+{
+  for (size_t i = arrlenu(s->scratch); i-- > 0;)
+    arrput(s->reversed, s->scratch[i]);
+  arrsetlen(s->scratch, 0);
+}
+
+static void select_block(Sel *s, uint32_t place)
+{
+  uint32_t id = s->order[place];
+  const IrBlock *block = &s->f->blocks[id];
+  for (uint32_t i = block->n_insns; i-- > 0;) {
+    IrValue v = block->insns[i];
+    const IrInsn *insn = sel_def(s, v);
+    if (insn->dead || !is_wanted(s, v, insn))
+      continue;
+    s->loc = insn->loc;
+    if (ir_op_is(insn->op, IRE_TERM))
+      select_terminator(s, insn, place + 1);
+    else if (type_is_dsd(insn->type) && !ir_op_is(insn->op, IRE_SIDE))
+      dsd_select(s, v, insn);
+    else
+      select_value(s, v, insn);
+    keep_scratch(s);
+  }
+  if (place == 0) {
+    s->loc = s->f->loc;
+    sel_entry(s);
+  }
+  keep_scratch(s);
+  sel_label(s, id);
+  arrlast(s->scratch).starts_block = true;
+  keep_scratch(s);
+}
+
+/* ---- preparation --------------------------------------------------------------------------------- */
+
+static unsigned successors(const IrFunc *f, uint32_t block, uint32_t out[2])
+{
+  const IrBlock *b = &f->blocks[block];
+  const IrInsn *last = &f->insns[b->insns[b->n_insns - 1].raw];
+  unsigned n = last->op == IR_br ? 1 : last->op == IR_cond_br ? 2 : 0;
+  for (unsigned i = 0; i < n; i++)
+    out[i] = last->u.targets[i].block.raw;
+  return n;
+}
+
+/* Reverse post-order of the reachable blocks, by an explicit stack.  The last successor is
+ * visited first, so that the taken-if-true one comes right behind its branch. */
+static void order_blocks(Sel *s)
+{
+  uint32_t n = s->f->n_blocks, depth = 0, at = n;
+  uint32_t *stack = arena_many(s->pass, uint32_t, n + 1);
+  uint8_t *tried = arena_many(s->pass, uint8_t, n);
+  uint32_t *post = arena_many(s->pass, uint32_t, n + 1);
+  s->order_of = arena_many(s->pass, uint32_t, n);
+  memset(s->order_of, 0xff, sizeof *s->order_of * n);
+  stack[depth++] = 0;
+  s->order_of[0] = 0;
+  while (depth) {
+    uint32_t block = stack[depth - 1], next[2];
+    unsigned n_next = successors(s->f, block, next);
+    if (tried[block] == n_next) {
+      post[--at] = block;
+      depth--;
+      continue;
+    }
+    uint32_t to = next[n_next - 1 - tried[block]++];
+    if (s->order_of[to] == IR_NO_ID) {
+      s->order_of[to] = 0;
+      stack[depth++] = to;
+    }
+  }
+  s->order = post + at;
+  s->n_order = n - at;
+  for (uint32_t i = 0; i < s->n_order; i++)
+    s->order_of[s->order[i]] = i;
+}
+
+static void number_values(Sel *s)
+{
+  uint32_t n = s->f->n_insns + 1;
+  s->vreg = arena_many(s->pass, Reg, n);
+  s->demanded = arena_many(s->pass, bool, n);
+  s->block_of = arena_many(s->pass, uint32_t, n);
+  s->position = arena_many(s->pass, uint32_t, n);
+  s->frame_slot = arena_many(s->pass, uint32_t, n);
+  s->anchored = arena_many(s->pass, bool, n);
+  for (uint32_t b = 0; b < s->f->n_blocks; b++)
+    for (uint32_t i = 0; i < s->f->blocks[b].n_insns; i++) {
+      IrValue v = s->f->blocks[b].insns[i];
+      const IrInsn *insn = sel_def(s, v);
+      s->block_of[v.raw] = b;
+      s->position[v.raw] = i + 1;   /* 0 is where parameters are */
+      if (insn->op == IR_alloca)
+        s->frame_slot[v.raw] = sel_new_slot(s, (uint32_t)insn->imm) + 1;
+    }
+}
+
+void select_func(Cg *cg, MFunc *mf)
+{
+  Sel s = {.cg = cg, .mf = mf, .m = cg->work, .f = mf->ir, .pass = arena_create("selection"),
+           .hidden = REG_NONE};
+  mf->n_labels = mf->ir->n_blocks;
+  arrput(mf->temps, ((DsrTemp){0}));
+  number_values(&s);
+  order_blocks(&s);
+  dsd_plan(&s);
+  if (mf->ir->result == IRT_I64 || type_is_dsd(mf->ir->result))
+    s.hidden = sel_new_reg(&s, CLASS_WORD);
+  for (uint32_t place = s.n_order; place-- > 0;)
+    select_block(&s, place);
+  for (size_t i = arrlenu(s.reversed); i-- > 0;)
+    arrput(mf->code, s.reversed[i]);
+  arrfree(s.reversed);
+  arrfree(s.scratch);
+  arena_destroy(s.pass);
+}
