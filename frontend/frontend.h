@@ -221,9 +221,10 @@ typedef struct {
   const Node *node;        /* ND_FN_DECL */
   PoolId type;             /* of this instance; POOL_NONE while generic */
   uint32_t n_bound;
-  const PoolId *bound;     /* per parameter: type or comptime value that specialises it, or none */
+  const PoolId *bound;     /* per parameter: comptime value that specialises it, or none */
   IrFuncId ir;             /* raw IR_NO_ID until code is wanted */
   bool compiled;
+  bool is_generic;         /* needs the arguments of a call: no code of its own */
   StrId name;
 } FuncInstance;
 
@@ -372,6 +373,8 @@ Operand sema_splat(Sema *s, PoolId type, Operand value, Span span);
 /* The range start .. stop (exclusive) by step; the operands have the type `element`. */
 Operand sema_range(Sema *s, PoolId element, Operand start, Operand stop, Operand step);
 Operand sema_range_part(Sema *s, Operand range, unsigned part);   /* 0 start, 1 stop, 2 step */
+/* Notes under the error reported last: the calls that led to the point reached. */
+void sema_trace(Sema *s);
 /* Code emitted next belongs to the source at `span`. */
 void sema_at(Sema *s, Span span);
 /* Value of a symbolic for the tile whose parameters are given (POOL(POISON): out of range). */
@@ -638,6 +641,16 @@ typedef struct {
 } Programs;
 /* Analyses, optimises and generates every class of tiles; false after reporting. */
 bool programs_compile(Session *session, Programs *programs);
+
+/* ---- output.c, driver.c: the end of a run -------------------------------------------------------------- */
+
+/* Gathers the image of all classes and tiles; false after reporting. */
+bool image_make(Session *session, const Programs *programs, Image *image);
+/* Writes OUT.bin, or OUT/prog.bin and OUT/out.json; the exit code. */
+int image_files_write(const Session *session, const Image *image);
+/* Compiles as the options say and returns the exit code; `source_stdlib` is where the standard
+ * library is when it is not installed. */
+int driver_run(const Options *options, SourceMap *sources, const char *source_stdlib);
 
 #define DIAG_DEF "frontend/diag.def"
 #include "ir/base/diag_rows.h"
