@@ -286,27 +286,25 @@ static Unit after_sender(Report *r, Unit unit)
 
 static Unit after_router(Report *r, Unit unit)
 {
-  const InspectTile *t = look(r, unit.tile);
-  const InspectColor *state = &t->colors[unit.index];
+  InspectColor state = look(r, unit.tile)->colors[unit.index];
   const ClassCode *cls = program_class(r->program, unit.tile);
-  if (state->suspended || state->tx == 0)
+  if (state.suspended || state.tx == 0)
     return ends(unit);
   for (unsigned p = 0; p < PORT_RAMP; p++) {
-    if (!(state->tx >> p & 1))
+    if (!(state.tx >> p & 1))
       continue;
     uint32_t next = next_tile(r->program, unit.tile, (Port)p);
     if (next == (uint32_t)NO_TILE)
       return ends(unit);
-    const InspectColor *there = &look(r, next)->colors[unit.index];
-    bool enabled = there->rx & port_bit(facing((Port)p));
-    if (there->suspended || !enabled || there->count >= r->program->machine->router_slots)
-      return there->count && enabled && !there->suspended ? (Unit){UNIT_ROUTER, next, unit.index}
-                                                          : (Unit){UNIT_END, next, unit.index};
+    InspectColor there = look(r, next)->colors[unit.index];
+    bool open = (there.rx & port_bit(facing((Port)p))) && !there.suspended;
+    if (!open)
+      return (Unit){UNIT_END, next, unit.index};
+    if (there.count >= r->program->machine->router_slots)
+      return (Unit){UNIT_ROUTER, next, unit.index};
   }
   unsigned queue = cls ? cls->image->data_queue[unit.index] : MAX_QUEUES;
-  if (queue >= MAX_QUEUES)
-    return ends(unit);
-  return (Unit){UNIT_INPUT, unit.tile, (uint8_t)queue};
+  return queue < MAX_QUEUES ? (Unit){UNIT_INPUT, unit.tile, (uint8_t)queue} : ends(unit);
 }
 
 static Unit after_input(Report *r, Unit unit)
