@@ -1,0 +1,399 @@
+/* Modules and declarations: imported lazily, resolved once. */
+#include "frontend/sema_internal.h"
+
+#include <stdlib.h>
+#include "stb_ds.h"
+
+/* ---- creation ------------------------------------------------------------------------------------ */
+
+static void predeclare(Sema *s, const char *name, PoolId id)
+{
+  StrId text = str_intern_z(s->session->names, name);
+  pair_put(&s->own->types, text.raw, id.raw);
+}
+
+static void own_create(Sema *s)
+{
+  s->own = arena_new(s->arena, SemaPrivate);
+#define T(name, text) \
+  if (text[0] != '<') \
+    predeclare(s, text, POOL(name));
+  WELL_KNOWN_TYPES(T)
+#undef T
+  static const char *const directions[PORT_COUNT] = {
+      [PORT_NORTH] = "NORTH", [PORT_SOUTH] = "SOUTH", [PORT_EAST] = "EAST", [PORT_WEST] = "WEST",
+      [PORT_RAMP] = "RAMP"};
+  for (unsigned i = 0; i < PORT_COUNT; i++)
+    predeclare(s, directions[i], pool_int(s->pool, POOL(DIRECTION), i));
+}
+
+void sema_own_destroy(Sema *s)
+{
+  SemaPrivate *own = s->own;
+  if (own == NULL)
+    return;
+  arrfree(own->locals);
+  arrfree(own->memos);
+  arrfree(own->pending);
+  arrfree(own->emitted);
+  arrfree(own->tile_data);
+  arrfree(own->blocks_run);
+  pair_free(&own->types);
+  pair_free(&own->instances);
+  pair_free(&own->calls);
+  pair_free(&own->constants);
+  pair_free(&own->ir_names);
+  for (size_t i = 0; i < arrlenu(s->modules); i++)
+    arrfree(s->modules[i].decls);
+  s->own = NULL;
+}
+
+/* ---- modules ---------------------------------------------------------------------------------------- */
+
+static bool decl_of_node(const Node *n, Decl *d)
+{
+  *d = (Decl){.state = DECL_UNRESOLVED, .node = n, .global = IR_NO_ID};
+  if (n->kind == ND_VAR_DECL) {
+    const NodeVarDecl *v = node_var_decl(n);
+    d->kind = v->var_kind == VAR_CONST ? DECL_CONST : v->var_kind == VAR_VAR ? DECL_VAR : DECL_PARAM;
+    d->name = v->name.text;
+    d->name_span = v->name.span;
+  } else if (n->kind == ND_FN_DECL) {
+    d->kind = DECL_FN;
+    d->name = node_fn_decl(n)->name.text;
+    d->name_span = node_fn_decl(n)->name.span;
+  } else if (n->kind == ND_COLOR_DECL) {
+    d->kind = DECL_COLOR;
+    d->name = node_color_decl(n)->name.text;
+    d->name_span = node_color_decl(n)->name.span;
+  } else {
+    return false;
+  }
+  return d->name.raw != 0;
+}
+
+static void add_decls(Sema *s, ModuleInstance *m, uint32_t index)
+{
+  NameTable *names = names_index(s->arena, m->ast->decls.count + 1);
+  m->by_name = names;
+  for (uint32_t i = 0; i < m->ast->decls.count; i++) {
+    Decl d;
+    if (!decl_of_node(m->ast->decls.at[i], &d))
+      continue;
+    d.module = index;
+    uint32_t old = names_get(names, d.name);
+    if (old != IR_NO_ID) {
+      diag_redeclared(s->diags, d.name_span, sema_text(s, d.name));
+      diag_declared_here(s->diags, m->decls[old].name_span, sema_text(s, d.name));
+      continue;
+    }
+    names_put(names, d.name, (uint32_t)arrlenu(m->decls));
+    arrput(m->decls, d);
+  }
+}
+
+static bool is_param(const Decl *d) { return d->kind == DECL_PARAM || d->kind == DECL_COLOR; }
+
+/* Names bound that the module does not have: a superset is normal, so these are warnings. */
+static void check_bindings(Sema *s, const ModuleInstance *m, Span at)
+{
+  if (pool_is_none(m->params))
+    return;
+  PoolKey type = pool_key(s->pool, pool_type_of(s->pool, m->params));
+  for (uint32_t i = 0; i < type.u.fields.n; i++) {
+    StrId name = type.u.fields.fields[i].name;
+    uint32_t at_decl = names_get(m->by_name, name);
+    if (at_decl != IR_NO_ID && is_param(&m->decls[at_decl]))
+      continue;
+    diag_unknown_param(s->diags, at, sema_text(s, m->path), sema_text(s, name));
+    const char **names = arena_many(s->arena, const char *, arrlenu(m->decls) + 1);
+    size_t n = 0;
+    for (size_t k = 0; k < arrlenu(m->decls); k++)
+      if (is_param(&m->decls[k]))
+        names[n++] = sema_text(s, m->decls[k].name);
+    const char *near = base_nearest(sema_text(s, name), names, n);
+    if (near != NULL)
+      diag_did_you_mean(s->diags, at, near);
+  }
+}
+
+enum { IMPORT_DEPTH_MAX = 100 };
+
+static bool is_too_deep(Sema *s, uint32_t parent, Span at)
+{
+  uint32_t depth = 0;
+  for (uint32_t m = parent; m != IR_NO_ID; m = s->modules[m].parent)
+    depth++;
+  if (depth < IMPORT_DEPTH_MAX)
+    return false;
+  sema_error(s, import_too_deep, at, (unsigned)IMPORT_DEPTH_MAX);
+  return true;
+}
+
+uint32_t sema_import(Sema *s, const char *path, PoolId params, Span at)
+{
+  if (s->own == NULL)
+    own_create(s);
+  uint32_t parent = arrlenu(s->modules) == 0 ? IR_NO_ID : s->module;
+  const Ast *importer = parent == IR_NO_ID ? NULL : s->modules[parent].ast;
+  if (is_too_deep(s, parent, at))
+    return IR_NO_ID;
+  const Ast *ast = session_import(s->session, path, importer, at);
+  if (ast == NULL)
+    return IR_NO_ID;
+  uint32_t index = (uint32_t)arrlenu(s->modules);
+  ModuleInstance m = {.ast = ast, .path = str_intern_z(s->session->names, path), .parent = parent,
+                      .imported_at = at, .params = params};
+  add_decls(s, &m, index);
+  arrput(s->modules, m);
+  arrput(s->own->memos, NULL);
+  check_bindings(s, &m, at);
+  return index;
+}
+
+Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  const Node *path_node = call->args.at[0];
+  if (s->frame != NULL && s->frame->is_function) {
+    sema_error(s, import_not_global, at);
+    return operand_poison();
+  }
+  PoolId path = sema_comptime(s, path_node, POOL(COMPTIME_STRING));
+  if (path.raw == POOL_RAW_POISON)
+    return operand_poison();
+  if (pool_kind(s->pool, path) != PK_STRING) {
+    sema_error(s, type_mismatch, path_node->span, "comptime_string",
+               type_name(s, pool_type_of(s->pool, path)));
+    return operand_poison();
+  }
+  PoolId params = {0};
+  if (call->args.count > 1) {
+    const Node *n = call->args.at[1];
+    Operand o = sema_coerce(s, sema_comptime_operand(s, n, POOL(COMPTIME_STRUCT)),
+                            POOL(COMPTIME_STRUCT), n->span);
+    if (operand_is_poison(o))
+      return o;
+    params = o.value;
+  }
+  const char *text = sema_text(s, pool_key(s->pool, path).u.string);
+  uint32_t index = sema_import(s, text, params, at);
+  if (index == IR_NO_ID)
+    return operand_poison();
+  PoolKey k = {.kind = PK_MODULE, .type = POOL(IMPORTED_MODULE), .u.index = index};
+  return operand_value(s, pool_get(s->pool, &k));
+}
+
+Decl *sema_find_decl(Sema *s, uint32_t module, StrId name)
+{
+  if (module >= arrlenu(s->modules))
+    return NULL;
+  ModuleInstance *m = &s->modules[module];
+  uint32_t at = names_get(m->by_name, name);
+  return at == IR_NO_ID ? NULL : &m->decls[at];
+}
+
+/* ---- resolving -------------------------------------------------------------------------------------- */
+
+static void note_import(Sema *s, uint32_t module)
+{
+  const ModuleInstance *m = &s->modules[module];
+  if (m->imported_at.off != 0)
+    diag_imported_here(s->diags, m->imported_at, sema_text(s, m->path));
+}
+
+/* --params gives numbers; a bool parameter takes 0 and 1. */
+static Operand number_as_bool(Sema *s, const Decl *d, Operand o, PoolId type)
+{
+  int64_t v;
+  bool is_main = s->modules[d->module].parent == IR_NO_ID;
+  if (is_main && type.raw == POOL_RAW_BOOL && o.kind == OPR_COMPTIME &&
+      pool_int_value(s->pool, o.value, &v) && pool_kind(s->pool, o.value) == PK_INT &&
+      (v == 0 || v == 1))
+    return operand_value(s, pool_bool(v == 1));
+  return o;
+}
+
+/* The binding of a parameter, its default, or an error. */
+static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init)
+{
+  const ModuleInstance *m = &s->modules[d->module];
+  PoolId bound = {0};
+  if (!pool_is_none(m->params))
+    bound = pool_field(s->pool, m->params, d->name);
+  if (!pool_is_none(bound)) {
+    Operand o = number_as_bool(s, d, operand_value(s, bound), type);
+    if (pool_is_none(type) || sema_coercible(s, o, type))
+      return sema_coerce(s, o, type, d->name_span);
+    diag_bad_binding(s->diags, m->imported_at.off != 0 ? m->imported_at : d->name_span,
+                     sema_text(s, d->name), type_name(s, type), value_name(s, bound),
+                     type_name(s, pool_type_of(s->pool, bound)));
+    diag_declared_here(s->diags, d->name_span, sema_text(s, d->name));
+    return operand_poison();
+  }
+  if (init != NULL)
+    return sema_coerce(s, sema_comptime_operand(s, init, type), type, init->span);
+  diag_unbound_param(s->diags, d->name_span, sema_text(s, d->name));
+  if (m->parent == IR_NO_ID && m->imported_at.off == 0)
+    diag_bind_with_params(s->diags, d->name_span, sema_text(s, d->name));
+  note_import(s, d->module);
+  return operand_poison();
+}
+
+static bool resolve_value(Sema *s, Decl *d)
+{
+  const NodeVarDecl *n = d->kind == DECL_COLOR ? NULL : node_var_decl(d->node);
+  PoolId type = d->kind == DECL_COLOR ? POOL(COLOR) : (PoolId){0};
+  const Node *init = n != NULL ? n->init : NULL;
+  if (n != NULL && n->type != NULL)
+    type = sema_type_expr(s, n->type);
+  if (type.raw == POOL_RAW_POISON_TYPE)
+    return false;
+  if (d->kind == DECL_VAR)
+    d->type = type;              /* enough to take its address while the value is computed */
+  Operand o = operand_poison();
+  if (is_param(d)) {
+    o = param_value(s, d, type, init);
+  } else if (init == NULL) {
+    if (d->kind != DECL_VAR || n->type == NULL) {
+      diag_needs_initialiser(s->diags, d->name_span, sema_text(s, d->name));
+      return false;
+    }
+    return sema_check_run_time(s, type, n->type->span);
+  } else {
+    if (init->kind == ND_STRUCT_TYPE || init->kind == ND_ENUM_TYPE)
+      s->own->naming = d->name;
+    o = sema_coerce(s, sema_comptime_operand(s, init, type), type, init->span);
+    s->own->naming = (StrId){0};
+  }
+  if (operand_is_poison(o))
+    return false;
+  /* A value keeps its own type under comptime_struct. */
+  d->type = o.type;
+  d->value = o.value;
+  return d->kind != DECL_VAR || sema_check_run_time(s, d->type, init->span);
+}
+
+static bool report_cycle(Sema *s, Decl *d)
+{
+  sema_error(s, declaration_cycle, d->name_span, sema_text(s, d->name));
+  d->state = DECL_FAILED;
+  return false;
+}
+
+bool sema_resolve(Sema *s, Decl *d)
+{
+  if (d->state == DECL_DONE || d->state == DECL_FAILED)
+    return d->state == DECL_DONE;
+  if (d->state == DECL_RUNNING)
+    return !pool_is_none(d->type) || report_cycle(s, d);
+  if (d->kind == DECL_FN) {
+    uint32_t func = sema_func_add(s, d->module, d->node);
+    d->state = DECL_RUNNING;
+    d->value = sema_func_value(s, func);
+    if (d->value.raw == POOL_RAW_POISON) {
+      d->state = DECL_FAILED;
+      return false;
+    }
+    d->type = pool_type_of(s->pool, d->value);
+    d->state = DECL_DONE;
+    return true;
+  }
+  Frame frame = {.is_declaration = true};
+  SemaState saved;
+  sema_enter(s, &frame, d->module, &saved);
+  s->comptime = true;
+  s->run_time_depth = 0;
+  s->where = WHERE_COMPTIME;
+  d->state = DECL_RUNNING;
+  bool is_good = resolve_value(s, d);
+  sema_leave(s, &saved);
+  if (d->state == DECL_FAILED)
+    return false;
+  d->state = is_good ? DECL_DONE : DECL_FAILED;
+  if (d->global != IR_NO_ID)
+    s->globals[d->global].init = d->value;
+  return is_good;
+}
+
+Operand sema_decl_operand(Sema *s, Decl *d, Span use)
+{
+  if (!sema_resolve(s, d))
+    return operand_poison();
+  Operand o;
+  if (d->kind == DECL_VAR) {
+    o = (Operand){.kind = OPR_MEMORY, .type = d->type, .is_global = true,
+                  .global = sema_decl_global(s, d)};
+  } else {
+    o = (Operand){.kind = OPR_COMPTIME, .type = d->type, .value = d->value, .decl = d};
+  }
+  o.name = d->name;
+  o.span = use;
+  return o;
+}
+
+/* ---- top-level comptime blocks ---------------------------------------------------------------------- */
+
+static bool is_import(Sema *s, const Decl *d)
+{
+  if (d->kind != DECL_CONST)
+    return false;
+  const Node *init = node_var_decl(d->node)->init;
+  StrId name = str_intern_z(s->session->names, "import_module");
+  return init != NULL && init->kind == ND_BUILTIN_CALL &&
+         str_eq(node_builtin_call(init)->name.text, name);
+}
+
+static void run_module(Sema *s, uint32_t module)
+{
+  while (arrlenu(s->own->blocks_run) < arrlenu(s->modules))
+    arrput(s->own->blocks_run, false);
+  if (s->own->blocks_run[module])
+    return;
+  s->own->blocks_run[module] = true;
+  Decl *decls = s->modules[module].decls;
+  for (size_t i = 0; i < arrlenu(decls); i++) {
+    if (!is_import(s, &decls[i]) || !sema_resolve(s, &decls[i]))
+      continue;
+    if (pool_kind(s->pool, decls[i].value) == PK_MODULE)
+      run_module(s, pool_key(s->pool, decls[i].value).u.index);
+  }
+  NodeList nodes = s->modules[module].ast->decls;
+  uint32_t saved = s->module;
+  for (uint32_t i = 0; i < nodes.count; i++) {
+    if (nodes.at[i]->kind != ND_COMPTIME)
+      continue;
+    s->module = module;
+    s->where = WHERE_TOP;
+    sema_run_comptime_block(s, node_comptime(nodes.at[i])->operand);
+  }
+  s->module = saved;
+}
+
+/* `export var` and `export fn` are there whether anything uses them or not. */
+static void keep_exports(Sema *s, uint32_t module)
+{
+  Decl *decls = s->modules[module].decls;
+  for (size_t i = 0; i < arrlenu(decls); i++) {
+    Decl *d = &decls[i];
+    bool is_fn = d->kind == DECL_FN;
+    Storage storage = is_fn ? node_fn_decl(d->node)->storage
+                    : d->kind == DECL_COLOR ? STORAGE_NONE : node_var_decl(d->node)->storage;
+    if (storage != STORAGE_EXPORT || s->ir == NULL || !sema_resolve(s, d))
+      continue;
+    if (is_fn)
+      sema_func_ir(s, pool_key(s->pool, d->value).u.index);
+    else
+      s->ir->globals[sema_global_ir(s, sema_decl_global(s, d)).raw].keep = true;
+  }
+}
+
+void sema_run_top_blocks(Sema *s)
+{
+  Where where = s->where;
+  for (uint32_t i = 0; i < arrlenu(s->modules); i++) {
+    run_module(s, i);
+    keep_exports(s, i);
+  }
+  s->where = where;
+}
