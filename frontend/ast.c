@@ -86,7 +86,9 @@ Node *ast_add(Ast *ast, Diags *diags, NodeKind kind, Span span, const Node *draf
   uint16_t height = 0;
   node_visit_children(node, raise_height, &height);
   if (height >= AST_MAX_HEIGHT) {
-    diag_nested_too_deep(diags, span, AST_MAX_HEIGHT);
+    if (!ast->is_too_deep)
+      diag_nested_too_deep(diags, span, AST_MAX_HEIGHT);
+    ast->is_too_deep = true;
     return ast_add(ast, diags, ND_BAD, span, &(NodeBad){.head = {0}}.head, sizeof(NodeBad));
   }
   node->height = (uint16_t)(height + 1);

@@ -203,7 +203,7 @@ fn_decl
                 .is_task = $fn_or_task, .name = $name, .params = LIST($params),
                 .result = $result, .align = all.align, .linksection = all.linksection,
                 .linkname = all.linkname, .body = $fn_body,
-                .header = span_join(span_join(@storage, @fn_or_task), @result));
+                .header = span_join((Span){@$.off, 0}, @result));
     }
   ;
 

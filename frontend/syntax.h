@@ -101,6 +101,7 @@ typedef struct {
   NodeList decls;        /* top-level nodes in source order */
   uint32_t node_count;
   bool has_errors;       /* syntax errors were reported; ND_BAD nodes may be in the tree */
+  bool is_too_deep;      /* one of them: AST_MAX_HEIGHT was passed */
 } Ast;
 
 /* Scans and parses one registered file.  Reports into `diags`; never returns NULL and never

@@ -1,0 +1,239 @@
+"""The syntactic front end as a user meets it: round trips of whole files, tokens, limits."""
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import harness
+
+OURS = [f for part in ("samples", "stdlib", "tests/golden", "tests/parse")
+        for f in sorted((harness.ROOT / part).rglob("*.csl"))]
+VENDOR = sorted(Path(os.environ["CONFORMANCE_DIR"]).rglob("*.csl")) \
+    if os.environ.get("CONFORMANCE_DIR") else []
+
+
+def tree(path):
+    return harness.cslc("--emit=tree", path, expect=None)
+
+
+def check_round_trip(path, printed):
+    """Printing and parsing again gives the same tree, and printing that the same text."""
+    harness.cslc("--emit=ast", path, "-o", printed)
+    assert tree(printed).out == tree(path).out
+    assert harness.cslc("--emit=ast", printed).out == printed.read_text()
+
+
+def test_round_trip_of_our_files(tmp_path):
+    checked = 0
+    for path in OURS:
+        if tree(path).code == 0:
+            check_round_trip(path, tmp_path / "printed.csl")
+            checked += 1
+    assert checked > 20
+
+
+@pytest.mark.skipif(not VENDOR, reason="CONFORMANCE_DIR is not set")
+def test_round_trip_of_the_vendors_files(tmp_path):
+    for path in VENDOR:
+        check_round_trip(path, tmp_path / "printed.csl")
+
+
+def test_every_construct_is_in_the_tour():
+    """tests/parse/tour.csl has a node of every kind."""
+    names = {line.split('"')[1]
+             for line in (harness.ROOT / "frontend/nodes.def").read_text().splitlines()
+             if line.startswith("NODE(")}
+    dump = tree(harness.ROOT / "tests/parse/tour.csl").out
+    missing = {n for n in names if f": {n} " not in dump and f": {n}\n" not in dump}
+    assert missing == {"erroneous construct"}
+
+
+def emit(tmp_path, kind, text, expect=0):
+    path = tmp_path / "t.csl"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return harness.cslc(f"--emit={kind}", "--diag-format=json", path, expect=expect)
+
+
+def printed(tmp_path, text):
+    return emit(tmp_path, "ast", text).out
+
+
+def test_tokens_have_places_and_spellings(tmp_path):
+    out = emit(tmp_path, "tokens", "const x =\n  @f(0x1_0, \"a\\n\") << 1.5;").out
+    assert out.splitlines() == [
+        "1:1 const", "1:7 name x", "1:9 '='", "2:3 builtin @f", "2:5 '('", "2:6 integer 0x1_0",
+        "2:11 ','", "2:13 string \"a\\n\"", "2:18 ')'", "2:20 <<", "2:23 float 1.5", "2:26 ';'",
+        "2:27 end of file"]
+
+
+PRECEDENCE = [
+    ("a & b - 1 == 0", "a & (b - 1) == 0"),
+    ("a << 16 | b", "(a << 16) | b"),
+    ("a & b | c ^ d", "((a & b) | c) ^ d"),
+    ("a == b and c != d or e", "((a == b) and (c != d)) or e"),
+    ("-a * b", "(-a) * b"),
+    ("a - b - c", "(a - b) - c"),
+    ("a + b << c", "(a + b) << c"),
+    ("a * b % c / d", "((a * b) % c) / d"),
+    ("!a.b[c].*", "!(((a.b)[c]).*)"),
+    ("&a[b]", "&(a[b])"),
+    ("comptime f(a) > 0 and b", "((comptime f(a)) > 0) and b"),
+    ("[2]T{ a, b }[0]", "([2]T{ a, b })[0]"),
+    ("[2]*const [*]T", "[2](*const ([*]T))"),
+    ("if (a) b else if (c) d else e", "if (a) b else (if (c) d else e)"),
+    ("if (a) if (b) c else d", "if (a) (if (b) c else d)"),
+    ("fn(a) [2]b", "fn(a) ([2]b)"),
+]
+
+
+@pytest.mark.parametrize("plain, explicit", PRECEDENCE)
+def test_precedence(tmp_path, plain, explicit):
+    assert emit(tmp_path, "tree", f"const x = {plain};").out == \
+        emit(tmp_path, "tree", f"const x = {explicit};").out
+    assert printed(tmp_path, f"const x = {explicit};") == f"const x = {plain};\n"
+
+
+@pytest.mark.parametrize("text", [
+    "(a == b) == c", "a - (b - c)", "(a + b) * c", "-(a + b)", "(*T)(x)", "(if (a) b else c) + d",
+    "&(&a)", "if (a) (if (b) c) else d", "a + (comptime if (b) c else d)", "(1).x"])
+def test_needed_parentheses_stay(tmp_path, text):
+    assert printed(tmp_path, f"const x = {text};") == f"const x = {text};\n"
+
+
+def test_statements_without_braces(tmp_path):
+    source = ("fn f() void { if (a) b = 1; else c(); if (a) b() else c(); if (a) ; else {} "
+              "while (a) : (b += 1) ; for (a) |_, i| b(i); if (a) if (b) c(); else d(); }")
+    assert printed(tmp_path, source) == """\
+fn f() void {
+  if (a) b = 1; else c();
+  if (a) b(); else c();
+  if (a) {} else {}
+  while (a) : (b += 1) {}
+  for (a) |_, i| b(i);
+  if (a) if (b) c(); else d();
+}
+"""
+
+
+def test_stray_semicolons_and_marks_vanish(tmp_path):
+    source = b"\xef\xbb\xbf;const a = 1;;\r\ncomptime {};\nfn f() void {;;};\n"
+    assert printed(tmp_path, source) == "const a = 1;\n\ncomptime {}\n\nfn f() void {}\n"
+
+
+def test_strings_are_bytes(tmp_path):
+    assert printed(tmp_path, b'const a = "\\x00\\x0a\xc3\xa9\xff\\x7f";') == \
+        'const a = "\\x00\\n\\xc3\\xa9\\xff\\x7f";\n'
+    assert printed(tmp_path, "const a = 'é' + '€' + '\\x0a';") == "const a = '\\xe9' + '€' + '\\n';\n"
+
+
+def test_numbers_keep_value_and_base(tmp_path):
+    source = "const a = .{ 0xFF_ff, 0o17, 0b1_01, 1_000, 18446744073709551616, 0x1p-5, 1.50e+3 };"
+    assert printed(tmp_path, source) == \
+        "const a = .{ 0xffff, 0o17, 0b101, 1000, 18446744073709551616, 0x1p-5, 1.50e+3 };\n"
+
+
+def first_error(ran):
+    return next(d for d in harness.diagnostics(ran.err) if d["severity"] == "error")
+
+
+DEEP = {
+    "parentheses": ("const x = " + "(" * 50000, "nested_too_deep"),
+    "sum": ("const x = 1" + " + 1" * 50000 + ";", "nested_too_deep"),
+    "members": ("const x = a" + ".b" * 50000 + ";", "nested_too_deep"),
+    "else if": ("fn f() void { " + "if (a) {} else " * 5000 + "b(); }", "nested_too_deep"),
+    "blocks": ("fn f() void " + "{" * 50000 + "}" * 50000, "nested_too_deep"),
+    "open braces": ("{\n" * 50000, "unexpected_token"),
+    "closing braces": ("}\n" * 50000, "unmatched_close_brace"),
+    "errors": ("const = ;\n" * 50000, "unexpected_token"),
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_hostile_nesting_is_an_error(tmp_path, name):
+    text, wanted = DEEP[name]
+    ran = emit(tmp_path, "ast", text, expect=1)
+    assert first_error(ran)["id"] == wanted
+
+
+def test_long_files_are_fine(tmp_path):
+    text = "const a = .{ 1, 2, 3 };\n" * 50000 + "const b = " + "1 + " * 900 + "1;"
+    assert printed(tmp_path, text).count("\n") == 50001
+
+
+def test_too_large_a_file(tmp_path):
+    path = tmp_path / "large.csl"
+    with path.open("wb") as f:
+        f.truncate((64 << 20) + 1)
+    ran = harness.cslc("--emit=ast", "--diag-format=json", path, expect=1)
+    assert first_error(ran)["id"] == "file_too_large"
+
+
+def test_nul_bytes_and_broken_utf8(tmp_path):
+    ran = emit(tmp_path, "ast", b"const a\0 = 1;\nconst b\xc3 = 2;\n// \xff fine\n", expect=1)
+    found = [(d["line"], d["id"]) for d in harness.diagnostics(ran.err)]
+    assert found == [(1, "bad_character"), (2, "bad_utf8")]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=200))
+def test_any_bytes_are_answered(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "bytes.csl"
+    path.write_bytes(data)
+    assert harness.cslc("--emit=ast", path, expect=None).code in (0, 1)
+
+
+# ---- the command line ---------------------------------------------------------------------------
+
+def options(tmp_path, *flags):
+    path = tmp_path / "o.csl"
+    path.write_text("const a = 1;\n")
+    return harness.cslc("--emit=ast", *flags, path, expect=None)
+
+
+@pytest.mark.parametrize("flags", [
+    ["--arch=wse3"], ["--arch", "wse2"], ["--fabric-dims=8,4", "--fabric-offsets", "4,1"],
+    ["--params=P:4,B:0x10", "--params", "C:-1"], ["--params="], ["--colors=c:3"], ["--memcpy"],
+    ["--channels=1"], ["--width-west-buf=0", "--width-east-buf", "0"], ["--import-path=lib"],
+    ["--max-inlined-iterations=9"], ["--max-parallelism=2"], ["--output-json"], ["-g0"],
+    ["--comptime-func-depth-limit=5"], ["--fp16-format=bf16"], ["--verbose"], ["-O0"], ["-O2"],
+    ["--sdk=2"], ["--sdk=1.4"], ["--werror"], ["--time-report"], ["--diag-format=json"]])
+def test_options_are_understood(tmp_path, flags):
+    ran = options(tmp_path, *flags)
+    assert (ran.code, ran.out) == (0, "const a = 1;\n"), ran.err
+
+
+@pytest.mark.parametrize("flags, said", [
+    (["--arch=wse4"], "unknown value 'wse4' of --arch; known are wse2, wse3"),
+    (["--fabric-dims=8"], "--fabric-dims must be two numbers, as in '8,4', not '8'"),
+    (["--fabric-dims=0,4"], "must be two numbers"), (["--channels=17"], "from 1 to 16"),
+    (["--params=P=4"], "--params takes NAME:VALUE,NAME:VALUE..., not 'P=4'"),
+    (["--params=P:"], "NAME:VALUE"), (["-O7"], "-O0, -O1 and -O2"), (["--emit=asr"], "did you mean 'ast'?"),
+    (["--no-such"], "--no-such"), (["a.csl"], "one source file"), (["-o="], "-o needs a name")])
+def test_wrong_usage(tmp_path, flags, said):
+    ran = options(tmp_path, *flags)
+    assert ran.code == 2 and said in ran.err and ran.out == ""
+
+
+@pytest.mark.parametrize("flags", [["--layout-json=f"], ["--link-section-start-address-bytes=a:1"]])
+def test_what_is_refused_says_so(tmp_path, flags):
+    ran = options(tmp_path, *flags)
+    assert ran.code == 1 and "not supported by this version" in ran.err
+
+
+def test_help_and_version():
+    shown = harness.cslc("--help").out
+    for name in ("--arch", "--params", "--emit", "--diag-format"):
+        assert name in shown
+    assert "does not run on a wafer" in harness.cslc("--version").out
+    assert harness.cslc(expect=2).err
+
+
+def test_output_goes_where_o_says(tmp_path):
+    source = tmp_path / "o.csl"
+    source.write_text("const a = 1;\n")
+    for flag in (["-o", tmp_path / "x"], [f"-o={tmp_path / 'x'}"], [f"-o{tmp_path / 'x'}"]):
+        assert harness.cslc("--emit=ast", source, *flag).out == ""
+        assert (tmp_path / "x").read_text() == "const a = 1;\n"
+        (tmp_path / "x").unlink()
+    assert "cannot read" in harness.cslc("--emit=ast", tmp_path / "none.csl", expect=1).err
