@@ -1,5 +1,5 @@
 /* The front end's diagnostics: one typed function a row of diag.def. */
-#include "frontend/parse_internal.h"
+#include "frontend/frontend.h"
 
 #define DIAG_DEF "frontend/diag.def"
 #define DIAG_DEFINE

@@ -1,0 +1,294 @@
+/* What a program's top-level comptime blocks ask of the machine, and how it gets into the module:
+ * tasks, queues, DSR presets, configuration writes, exports.
+ *
+ * Queues that nobody names (a synchronous fabric DSD without a queue, a data task on wse2) are
+ * chosen when the whole program has been analysed: the lowest free queue, colors in ascending
+ * order.  Until then a descriptor says QUEUE_IMPLICIT. */
+#include "frontend/frontend.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *direction_text(bool is_output)
+{
+  return is_output ? "output" : "input";
+}
+
+MachineSetup *setup_create(Arena *arena)
+{
+  return arena_new(arena, MachineSetup);
+}
+
+void setup_destroy(MachineSetup *setup)
+{
+  arrfree(setup->dsrs);
+  arrfree(setup->configs);
+  arrfree(setup->exports);
+  arrfree(setup->fifos);
+}
+
+/* ---- queues ---------------------------------------------------------------------------------------------- */
+
+/* On wse2 an output queue serves any number of colors; every other queue serves one. */
+static bool serves_one_color(const Sema *s, bool is_output)
+{
+  return !is_output || s->session->options->arch == ARCH_WSE3;
+}
+
+bool setup_queue_color(Sema *s, bool is_output, unsigned queue, unsigned color, Span span)
+{
+  QueueSlot *slot = &s->setup->queues[is_output][queue];
+  if (!slot->used || !slot->has_color || slot->color == color || !serves_one_color(s, is_output))
+    return true;
+  diag_queue_two_colors(s->session->diags, span, direction_text(is_output), queue, slot->color,
+                        color);
+  diag_first_here(s->session->diags, slot->span);
+  return false;
+}
+
+void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span)
+{
+  QueueSlot *slot = &s->setup->queues[is_output][queue];
+  if (!setup_queue_color(s, is_output, queue, color, span))
+    return;
+  if (!slot->used)
+    *slot = (QueueSlot){.used = true, .span = span};
+  if (!slot->has_color) {
+    slot->has_color = true;
+    slot->color = color;
+  }
+}
+
+static unsigned queue_count(const Sema *s, bool is_output)
+{
+  return is_output ? sema_machine(s)->output_queues : sema_machine(s)->input_queues;
+}
+
+/* The queue that carries the color, or -1. */
+static int queue_of_color(const Sema *s, bool is_output, unsigned color)
+{
+  for (unsigned q = 0; q < queue_count(s, is_output); q++) {
+    const QueueSlot *slot = &s->setup->queues[is_output][q];
+    if (slot->used && slot->has_color && slot->color == color)
+      return (int)q;
+  }
+  return -1;
+}
+
+static int free_queue(const Sema *s, bool is_output)
+{
+  for (unsigned q = 0; q < queue_count(s, is_output); q++)
+    if (!s->setup->queues[is_output][q].used)
+      return (int)q;
+  return -1;
+}
+
+static void choose_queue(Sema *s, bool is_output, uint8_t color)
+{
+  if (queue_of_color(s, is_output, color) >= 0)
+    return;
+  Span span = s->setup->implicit_span[is_output][color];
+  if (s->session->options->arch == ARCH_WSE3) {
+    diag_queue_not_given(s->session->diags, span, direction_text(is_output), (unsigned)color);
+    return;
+  }
+  int q = free_queue(s, is_output);
+  if (q < 0) {
+    diag_no_free_queue(s->session->diags, span, direction_text(is_output), (unsigned)color);
+    return;
+  }
+  s->setup->queues[is_output][q] =
+    (QueueSlot){.used = true, .color = color, .has_color = true, .span = span};
+}
+
+/* Data tasks listen to a queue: their color's on wse2, the one of their number on wse3. */
+static void need_task_queues(Sema *s)
+{
+  for (uint8_t id = 0; id < MAX_TASK_IDS; id++) {
+    const TaskSlot *task = &s->setup->tasks[id];
+    if (task->kind != TASK_DATA)
+      continue;
+    if (s->session->options->arch == ARCH_WSE2) {
+      s->setup->implicit[0] |= 1u << id;
+      s->setup->implicit_span[0][id] = task->span;
+    } else if (!s->setup->queues[0][id].is_explicit) {
+      diag_data_task_queue(s->session->diags, task->span, sema_text(s, task->name), (unsigned)id);
+    }
+  }
+}
+
+void setup_choose_queues(Sema *s)
+{
+  need_task_queues(s);
+  for (int is_output = 0; is_output < 2; is_output++)
+    for (uint8_t color = 0; color < MAX_COLORS; color++)
+      if (s->setup->implicit[is_output] >> color & 1)
+        choose_queue(s, is_output, color);
+  if (s->session->options->arch != ARCH_WSE3)
+    return;
+  for (int is_output = 0; is_output < 2; is_output++)
+    for (unsigned q = 0; q < queue_count(s, is_output); q++) {
+      const QueueSlot *slot = &s->setup->queues[is_output][q];
+      if (slot->used && !slot->is_explicit)
+        diag_queue_not_initialized(s->session->diags, slot->span, direction_text(is_output), q);
+    }
+}
+
+IrDesc setup_resolve(Sema *s, IrDesc desc)
+{
+  bool is_output = desc.desc.kind == DESC_FABOUT;
+  if ((is_output || desc.desc.kind == DESC_FABIN) && desc.desc.queue == QUEUE_IMPLICIT) {
+    int q = queue_of_color(s, is_output, desc.desc.color);
+    desc.desc.queue = (uint8_t)(q < 0 ? 0 : q);   /* none: has been reported */
+  }
+  return desc;
+}
+
+static void resolve_code(Sema *s)
+{
+  for (uint32_t f = 0; f < s->ir->n_funcs; f++)
+    for (uint32_t i = 1; i < s->ir->funcs[f].n_insns; i++) {
+      IrInsn *insn = &s->ir->funcs[f].insns[i];
+      if (insn->op == IR_dsd_const)
+        *insn->u.desc = setup_resolve(s, *insn->u.desc);
+    }
+}
+
+/* ---- what the program refers to -------------------------------------------------------------------------- */
+
+void setup_reference(Sema *s)
+{
+  MachineSetup *setup = s->setup;
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
+    if (setup->tasks[id].kind != TASK_NONE)
+      sema_func_ir(s, setup->tasks[id].func);
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (setup->teardown_handler[c])
+      sema_func_ir(s, setup->teardown_handler[c] - 1);
+  for (size_t i = 0; i < arrlenu(setup->exports); i++) {
+    if (setup->exports[i].is_func)
+      sema_func_ir(s, setup->exports[i].target);
+    else
+      sema_global_ir(s, setup->exports[i].target);
+  }
+  for (size_t i = 0; i < arrlenu(setup->dsrs); i++)
+    if (setup->dsrs[i].desc.global.raw != IR_NO_ID)
+      sema_global_ir(s, setup->dsrs[i].desc.global.raw);
+}
+
+/* ---- into the module ---------------------------------------------------------------------------------------- */
+
+static IrFuncId entered_func(Sema *s, uint32_t func)
+{
+  IrFuncId id = sema_func_ir(s, func);
+  s->ir->funcs[id.raw].address_taken = true;
+  return id;
+}
+
+static void fill_tasks(Sema *s)
+{
+  IrModule *m = s->ir;
+  const Machine *machine = sema_machine(s);
+  m->tasks = arena_many(m->arena, IrTask, MAX_TASK_IDS);
+  m->blocked = s->setup->blocked;
+  for (uint8_t id = 0; id < MAX_TASK_IDS; id++) {
+    const TaskSlot *slot = &s->setup->tasks[id];
+    uint64_t bit = (uint64_t)1 << id;
+    if (slot->kind != TASK_NONE)
+      m->tasks[m->n_tasks++] = (IrTask){entered_func(s, slot->func), slot->kind, id,
+                                        slot->arguments, sema_text(s, slot->name)};
+    else if (id < machine->data_task_ids && !(s->setup->unblocked & bit))
+      m->blocked |= bit;   /* nobody listens: wavelets wait for DSD operations */
+  }
+  m->active = s->setup->active;
+  m->blocked_queues = s->setup->blocked_queues;
+}
+
+static void fill_queues(Sema *s)
+{
+  IrModule *m = s->ir;
+  memset(m->data_queue, 0xff, sizeof m->data_queue);
+  for (int is_output = 0; is_output < 2; is_output++)
+    for (unsigned q = 0; q < MAX_QUEUES; q++) {
+      const QueueSlot *slot = &s->setup->queues[is_output][q];
+      ImageQueue *queue = is_output ? &m->output[q] : &m->input[q];
+      if (!slot->used)
+        continue;
+      *queue = (ImageQueue){true, slot->color, slot->priority, !slot->is_explicit};
+      if (!is_output)
+        m->data_queue[slot->color] = (uint8_t)q;
+      if (slot->name.raw)
+        m->queue_names[is_output][q] = sema_text(s, slot->name);
+    }
+  for (unsigned c = 0; c < MAX_COLORS; c++) {
+    StrId name = s->setup->color_names[c];
+    if (name.raw == 0)
+      name = s->session->layout->color_names[c];
+    if (name.raw)
+      m->color_names[c] = sema_text(s, name);
+  }
+}
+
+static void fill_dsrs(Sema *s)
+{
+  IrModule *m = s->ir;
+  m->n_dsrs = (uint32_t)arrlenu(s->setup->dsrs);
+  m->dsrs = arena_many(m->arena, IrDsrInit, m->n_dsrs + 1);
+  for (uint32_t i = 0; i < m->n_dsrs; i++) {
+    const DsrPreset *preset = &s->setup->dsrs[i];
+    IrDesc desc = setup_resolve(s, preset->desc);
+    if (desc.global.raw != IR_NO_ID)
+      desc.global = sema_global_ir(s, desc.global.raw);
+    m->dsrs[i] = (IrDsrInit){preset->file, preset->number, desc};
+  }
+}
+
+static uint32_t export_index(const Sema *s, StrId name)
+{
+  const LayoutExport *exports = s->session->layout->exports;
+  for (uint32_t i = 0; i < arrlenu(exports); i++)
+    if (str_eq(exports[i].name, name))
+      return i;
+  ICE("export without a declaration");
+}
+
+static void fill_exports(Sema *s)
+{
+  IrModule *m = s->ir;
+  m->n_bindings = (uint32_t)arrlenu(s->setup->exports);
+  m->bindings = arena_many(m->arena, IrBinding, m->n_bindings + 1);
+  for (uint32_t i = 0; i < m->n_bindings; i++) {
+    const ExportedSymbol *e = &s->setup->exports[i];
+    IrBinding *b = &m->bindings[i];
+    b->export_index = export_index(s, e->name);
+    b->is_func = e->is_func;
+    b->extent = (uint16_t)e->extent;
+    if (e->is_func) {
+      b->target = entered_func(s, e->target).raw;
+      continue;
+    }
+    b->target = sema_global_ir(s, e->target).raw;
+    b->is_pointer = pool_kind(s->pool, e->type) == PK_POINTER_TYPE;
+    m->globals[b->target].keep = true;
+    m->globals[b->target].extent = b->is_pointer ? b->extent : 0;
+  }
+}
+
+void setup_finish(Sema *s)
+{
+  IrModule *m = s->ir;
+  resolve_code(s);
+  fill_tasks(s);
+  fill_queues(s);
+  fill_dsrs(s);
+  fill_exports(s);
+  m->n_configs = (uint32_t)arrlenu(s->setup->configs);
+  m->configs = arena_many(m->arena, ImageConfig, m->n_configs + 1);
+  if (m->n_configs)
+    memcpy(m->configs, s->setup->configs, m->n_configs * sizeof *m->configs);
+  for (unsigned c = 0; c < MAX_COLORS; c++) {
+    uint32_t handler = s->setup->teardown_handler[c];
+    m->teardown_handler[c] = handler ? entered_func(s, handler - 1).raw : IR_NO_ID;
+  }
+}

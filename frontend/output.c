@@ -1,0 +1,262 @@
+/* What a compilation leaves behind: the image, and out.json beside it for host scripts. */
+#include "frontend/frontend.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- exports ---------------------------------------------------------------------------------------- */
+
+static char class_of_type(const Pool *pool, PoolId type)
+{
+  if (type_is_float(pool, type))
+    return 'f';
+  if (pool_eq(type, POOL(BOOL)))
+    return 'b';
+  PoolKey key = pool_key(pool, type);
+  if (key.kind == PK_ENUM_TYPE)
+    return class_of_type(pool, key.u.enum_type.tag);
+  return key.kind == PK_INT_TYPE && key.u.int_type.is_signed ? 'i' : 'u';
+}
+
+static PoolId element_of(const Pool *pool, PoolId type)
+{
+  PoolKey key = pool_key(pool, type);
+  if (key.kind == PK_POINTER_TYPE)
+    return element_of(pool, key.u.pointer_type.pointee);
+  return key.kind == PK_ARRAY_TYPE ? key.u.array.element : type;
+}
+
+static ImageExport image_export(const Session *session, const LayoutExport *e)
+{
+  Pool *pool = session->pool;
+  ImageExport out = {.name = str_text(session->names, e->name),
+                     .type = type_text(pool, session->arena, e->type),
+                     .is_mutable = e->is_mutable};
+  PoolKey key = pool_key(pool, e->type);
+  if (key.kind != PK_FN_TYPE) {
+    PoolId element = element_of(pool, e->type);
+    out.kind = EXPORT_DATA;
+    out.element_bytes = (uint8_t)type_bytes(pool, element);
+    out.element_class = class_of_type(pool, element);
+    return out;
+  }
+  out.kind = EXPORT_FUNCTION;
+  out.n_params = (uint8_t)key.u.fn_type.n;
+  for (uint32_t i = 0; i < key.u.fn_type.n; i++) {
+    PoolId param = pool_key(pool, e->type).u.fn_type.params[i];
+    uint32_t bytes = type_bytes(pool, param);
+    out.param_bytes[i] = (uint8_t)(bytes < 2 ? 2 : bytes);
+    out.param_class[i] = class_of_type(pool, param);
+  }
+  return out;
+}
+
+/* ---- colors ------------------------------------------------------------------------------------------ */
+
+/* Each tile's set is the layout's plus what its program configures itself. */
+static bool add_local_colors(Session *session, const Programs *programs)
+{
+  LayoutResult *l = session->layout;
+  bool ok = true;
+  for (uint32_t t = 0; ok && t < l->width * l->height; t++) {
+    const ProgramClass *class = &programs->classes[programs->tile_class[t]];
+    for (uint32_t i = 0; i < class->n_local_colors; i++) {
+      Span first;
+      ImageColorUse use = class->local_colors[i];
+      if (color_set_add(l->colors, l->tile_sets[t], use.color, use.config, class->local_spans[i],
+                        &l->tile_sets[t], &first))
+        continue;
+      diag_color_config_twice(session->diags, class->local_spans[i], (unsigned)use.color,
+                              t % l->width, t / l->width);
+      diag_first_here(session->diags, first);
+      ok = false;
+    }
+  }
+  return ok;
+}
+
+/* ---- the image ----------------------------------------------------------------------------------------- */
+
+static void fill_params(const Session *session, Image *image)
+{
+  const Options *o = session->options;
+  size_t n = arrlenu(o->params) + arrlenu(o->colors);
+  const char **names = arena_many(session->arena, const char *, n + 1);
+  const char **values = arena_many(session->arena, const char *, n + 1);
+  for (size_t i = 0; i < n; i++) {
+    bool is_param = i < arrlenu(o->params);
+    const OptionBinding *b = is_param ? &o->params[i] : &o->colors[i - arrlenu(o->params)];
+    uint32_t k = 0;
+    while (k < image->n_params && strcmp(names[k], b->name) != 0)
+      k++;
+    names[k] = b->name;
+    values[k] = b->value;
+    image->n_params += k == image->n_params;
+  }
+  image->param_names = names;
+  image->param_values = values;
+}
+
+static void fill_files(const Session *session, Image *image)
+{
+  const char **files = NULL;
+  for (uint32_t raw = 1;; raw++) {
+    const char *path = source_path(session->sources, (FileId){raw});
+    if (!path || !*path)
+      break;
+    arrput(files, path);
+  }
+  image->n_files = (uint32_t)arrlenu(files);
+  const char **kept = arena_many(session->arena, const char *, image->n_files + 1);
+  if (files)
+    memcpy(kept, files, image->n_files * sizeof *kept);
+  image->files = kept;
+  arrfree(files);
+}
+
+static void fill_classes(const Session *session, const Programs *programs, Image *image)
+{
+  uint32_t n = (uint32_t)arrlenu(programs->classes);
+  ImageClass *classes = arena_many(session->arena, ImageClass, n + 1);
+  for (uint32_t i = 0; i < n; i++)
+    classes[i] = programs->classes[i].code.image;
+  image->n_classes = n;
+  image->classes = classes;
+  image->tile_class = programs->tile_class;
+  image->tile_blob_at = programs->tile_blob_at;
+  image->tile_blob_bytes = arrlenu(programs->blobs);
+  image->tile_blobs = programs->blobs;
+}
+
+bool image_make(Session *session, const Programs *programs, Image *image)
+{
+  const Options *o = session->options;
+  const LayoutResult *l = session->layout;
+  if (!add_local_colors(session, programs))
+    return false;
+  *image = (Image){
+    .arena = session->arena, .arch = o->arch, .fp16 = o->fp16, .sdk = (uint8_t)o->sdk,
+    .memcpy = o->memcpy, .channels = (uint8_t)o->channels,
+    .width = (uint16_t)l->width, .height = (uint16_t)l->height,
+    .fabric_width = (uint16_t)l->fabric_width, .fabric_height = (uint16_t)l->fabric_height,
+    .offset_x = (uint16_t)l->offset_x, .offset_y = (uint16_t)l->offset_y,
+  };
+  fill_classes(session, programs, image);
+  image->color_configs = color_table_configs(l->colors, &image->n_color_configs);
+  image->color_sets = color_table_sets(l->colors, session->arena, &image->n_color_sets);
+  image->tile_colors = l->tile_sets;
+  image->n_exports = (uint32_t)arrlenu(l->exports);
+  ImageExport *exports = arena_many(session->arena, ImageExport, image->n_exports + 1);
+  for (uint32_t i = 0; i < image->n_exports; i++)
+    exports[i] = image_export(session, &l->exports[i]);
+  image->exports = exports;
+  fill_files(session, image);
+  fill_params(session, image);
+  return true;
+}
+
+/* ---- out.json ------------------------------------------------------------------------------------------- */
+
+static json_t *json_size(uint32_t width, uint32_t height, uint32_t x, uint32_t y)
+{
+  return json_pack("{s:I, s:I, s:I, s:I}", "width", (json_int_t)width, "height",
+                   (json_int_t)height, "offset_x", (json_int_t)x, "offset_y", (json_int_t)y);
+}
+
+static json_t *json_params(const Image *image)
+{
+  json_t *params = json_object();
+  for (uint32_t i = 0; i < image->n_params; i++)
+    json_object_set_new(params, image->param_names[i], json_string(image->param_values[i]));
+  return params;
+}
+
+/* Colors by the names that the layout gives them, and as the command line gave them. */
+static json_t *json_colors(const Session *session)
+{
+  json_t *colors = json_object();
+  const LayoutResult *l = session->layout;
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (l->color_names[c].raw)
+      json_object_set_new(colors, str_text(session->names, l->color_names[c]),
+                          json_integer((json_int_t)c));
+  const OptionBinding *given = session->options->colors;
+  for (size_t i = 0; i < arrlenu(given); i++)
+    json_object_set_new(colors, given[i].name,
+                        json_integer((json_int_t)strtoll(given[i].value, NULL, 0)));
+  return colors;
+}
+
+static json_t *json_exports(const Image *image)
+{
+  json_t *exports = json_array();
+  for (uint32_t i = 0; i < image->n_exports; i++) {
+    const ImageExport *e = &image->exports[i];
+    json_array_append_new(exports, json_pack("{s:s, s:s, s:s, s:b}", "name", e->name, "type",
+                                             e->type, "kind",
+                                             e->kind == EXPORT_FUNCTION ? "function" : "data",
+                                             "mutable", (int)e->is_mutable));
+  }
+  return exports;
+}
+
+static int write_json(const Session *session, const Image *image, const char *path)
+{
+  json_t *root = json_object();
+  json_object_set_new(root, "params", json_params(image));
+  json_object_set_new(root, "colors", json_colors(session));
+  json_object_set_new(root, "arch", json_string(machine_get(image->arch)->name));
+  json_object_set_new(root, "fabric", json_size(image->fabric_width, image->fabric_height,
+                                                image->offset_x, image->offset_y));
+  json_object_set_new(root, "rectangle", json_size(image->width, image->height, image->offset_x,
+                                                   image->offset_y));
+  json_object_set_new(root, "exports", json_exports(image));
+  json_object_set_new(root, "classes", json_integer((json_int_t)image->n_classes));
+  char *text = json_dumps(root, JSON_INDENT(2));
+  json_decref(root);
+  if (!text)
+    ICE("out.json cannot be made");
+  bool ok = file_write_all(path, text, strlen(text));
+  int reason = errno;
+  free(text);
+  errno = reason;
+  return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------ */
+
+static int file_error(const char *what, const char *path)
+{
+  fprintf(stderr, "cslc: error: cannot %s '%s': %s\n", what, path, strerror(errno));
+  return EXIT_FAILURE;
+}
+
+static bool is_image_name(const char *path)
+{
+  size_t n = strlen(path);
+  return n > 4 && strcmp(path + n - 4, ".bin") == 0;
+}
+
+int image_files_write(const Session *session, const Image *image)
+{
+  const char *out = session->options->output;
+  size_t length;
+  uint8_t *bytes = image_write(image, &length);
+  bool is_image = is_image_name(out);
+  const char *program = is_image ? out : arena_printf(session->arena, "%s/prog.bin", out);
+  int result = EXIT_SUCCESS;
+  if (!is_image && mkdir(out, 0777) != 0 && errno != EEXIST)
+    result = file_error("make the folder", out);
+  else if (!file_write_all(program, bytes, length))
+    result = file_error("write", program);
+  free(bytes);
+  if (is_image || result != EXIT_SUCCESS)
+    return result;
+  const char *json = arena_printf(session->arena, "%s/out.json", out);
+  return write_json(session, image, json) == EXIT_SUCCESS ? EXIT_SUCCESS
+                                                          : file_error("write", json);
+}

@@ -1,0 +1,152 @@
+/* Calls of builtins: find the row of builtins.def, check number of arguments, place and
+ * architecture, run the handler. */
+#include "frontend/frontend.h"
+#include "frontend/builtins.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ANY = 3, WSE2 = 1 << ARCH_WSE2, WSE3 = 1 << ARCH_WSE3 };
+enum { BUILTIN_PURE = 1 << 8 };   /* beside the bits of Where */
+
+typedef struct {
+  const char *name;
+  int least, most;
+  unsigned where, archs;
+  BuiltinHandler *handler;
+} BuiltinRow;
+
+static const BuiltinRow rows[] = {
+#define BUILTIN(name, least, most, where, archs, handler) \
+  {#name, least, most, where, archs, builtin_##handler},
+#include "frontend/builtins.def"
+};
+static const size_t row_count = ARRAY_COUNT(rows);
+
+/* Names are interned before any source is read, so that their ids are small. */
+void builtins_intern(Session *session)
+{
+  uint32_t most = 0;
+  for (size_t i = 0; i < row_count; i++) {
+    StrId id = str_intern_z(session->names, rows[i].name);
+    most = id.raw > most ? id.raw : most;
+  }
+  session->n_builtin_of = most + 1;
+  session->builtin_of = arena_many(session->arena, uint16_t, most + 1);
+  for (size_t i = 0; i < row_count; i++)
+    session->builtin_of[str_intern_z(session->names, rows[i].name).raw] = (uint16_t)(i + 1);
+}
+
+static const BuiltinRow *row_of(const Session *session, StrId name)
+{
+  if (name.raw >= session->n_builtin_of || session->builtin_of[name.raw] == 0)
+    return NULL;
+  return &rows[session->builtin_of[name.raw] - 1];
+}
+
+bool sema_builtin_is_pure(const Session *session, StrId name)
+{
+  const BuiltinRow *row = row_of(session, name);
+  return row && (row->where & BUILTIN_PURE);
+}
+
+static void report_unknown(Sema *s, const NodeBuiltinCall *call)
+{
+  const char *names[ARRAY_COUNT(rows)];
+  for (size_t i = 0; i < row_count; i++)
+    names[i] = rows[i].name;
+  const char *name = sema_text(s, call->name.text);
+  diag_unknown_builtin(s->session->diags, call->name.span, name);
+  const char *near = base_nearest(name, names, row_count);
+  if (near)
+    diag_did_you_mean(s->session->diags, call->name.span, arena_printf(s->arena, "@%s", near));
+}
+
+static const char *count_text(Sema *s, const BuiltinRow *row)
+{
+  if (row->most < 0)
+    return arena_printf(s->arena, "at least %d", row->least);
+  if (row->least == row->most)
+    return arena_printf(s->arena, "%d", row->least);
+  return arena_printf(s->arena, "%d to %d", row->least, row->most);
+}
+
+/* The place of evaluation: comptime parts of run-time code count as comptime. */
+static unsigned where_of(const Sema *s)
+{
+  if (s->where == WHERE_RUNTIME && s->comptime)
+    return WHERE_COMPTIME;
+  return (unsigned)s->where;
+}
+
+static const char *where_text(unsigned where)
+{
+  if (where == WHERE_LAYOUT)
+    return "in a layout block";
+  if (where == WHERE_TOP)
+    return "in a top-level comptime block";
+  if (where == WHERE_RUNTIME)
+    return "in code that runs on a PE";
+  if (where == (WHERE_TOP | WHERE_RUNTIME))
+    return "in a top-level comptime block or in code that runs on a PE";
+  if (where & WHERE_TOP)
+    return "at the top level of a PE program";
+  return "elsewhere";
+}
+
+static bool check_row(Sema *s, const BuiltinRow *row, const NodeBuiltinCall *call)
+{
+  Diags *diags = s->session->diags;
+  int n = (int)call->args.count;
+  if (n < row->least || (row->most >= 0 && n > row->most)) {
+    diag_builtin_arguments(diags, call->name.span, row->name, count_text(s, row), n);
+    return false;
+  }
+  if (!(row->where & where_of(s))) {
+    diag_builtin_place(diags, call->name.span, row->name, where_text(row->where));
+    return false;
+  }
+  if (!(row->archs & 1u << s->session->options->arch)) {
+    diag_builtin_arch(diags, call->name.span, row->name, sema_machine(s)->name);
+    return false;
+  }
+  return true;
+}
+
+Operand sema_builtin(Sema *s, const Node *node, PoolId want)
+{
+  const NodeBuiltinCall *call = node_builtin_call(node);
+  const BuiltinRow *row = row_of(s->session, call->name.text);
+  if (!row) {
+    report_unknown(s, call);
+    return operand_poison();
+  }
+  if (!check_row(s, row, call))
+    return operand_poison();
+  Operand result = row->handler(s, call, node->span, want);
+  result.span = node->span;
+  return result;
+}
+
+Operand builtin_later(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  diag_builtin_later(s->session->diags, call->name.span, sema_text(s, call->name.text));
+  return operand_poison();
+}
+
+Operand builtin_removed(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  const char *name = sema_text(s, call->name.text);
+  const char *instead = strcmp(name, "bind_task") == 0
+                          ? "@bind_data_task, @bind_local_task or @bind_control_task"
+                          : "@get_int";
+  diag_builtin_removed(s->session->diags, call->name.span, name, instead);
+  return operand_poison();
+}
+
+Operand builtin_void(void)
+{
+  return (Operand){.kind = OPR_COMPTIME, .type = POOL(VOID), .value = POOL(VOID_VALUE)};
+}

@@ -1,0 +1,601 @@
+/* Builtins over tasks, queues, configuration and exports: at the top level they fill the
+ * MachineSetup, in running code they become machine operations. */
+#include "frontend/builtins.h"
+#include "frontend/sema_dsd.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool at_top(const Sema *s)
+{
+  return s->ir != NULL && s->where == WHERE_TOP;
+}
+
+static bool arch_is(const Sema *s, Arch arch)
+{
+  return s->session->options->arch == arch;
+}
+
+/* ---- targets of activate, block and unblock -------------------------------------------------------- */
+
+/* The id a bound task has; false after reporting that it has none. */
+static bool id_of_task(Sema *s, Operand o, Span span, Action *action)
+{
+  uint32_t func = pool_key(s->pool, o.value).u.index;
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
+    if (s->setup->tasks[id].kind != TASK_NONE && s->setup->tasks[id].func == func) {
+      action->id_kind = ID_TASK;
+      action->id = (uint8_t)id;
+      return true;
+    }
+  diag_task_not_bound(s->session->diags, span, sema_text(s, s->funcs[func].name));
+  return false;
+}
+
+static bool kind_of_target(Sema *s, PoolId type, bool local_only, IdKind *kind)
+{
+  if (pool_eq(type, POOL(LOCAL_TASK_ID))) {
+    *kind = ID_TASK;
+    return true;
+  }
+  if (local_only)
+    return false;
+  *kind = ID_TASK;
+  if (pool_eq(type, POOL(DATA_TASK_ID)) || (pool_eq(type, POOL(COLOR)) && arch_is(s, ARCH_WSE2)))
+    return true;
+  if (arch_is(s, ARCH_WSE2))
+    return false;
+  *kind = pool_eq(type, POOL(INPUT_QUEUE)) ? ID_INPUT_QUEUE : ID_MICROTHREAD;
+  return pool_eq(type, POOL(INPUT_QUEUE)) || pool_eq(type, POOL(UT_ID));
+}
+
+static const char *target_help(const Sema *s, bool local_only)
+{
+  if (local_only)
+    return "a local_task_id or a bound local task";
+  return arch_is(s, ARCH_WSE2) ? "a color, a data_task_id, a local_task_id or a bound task"
+                               : "an input_queue, a data_task_id, a local_task_id, a ut_id or a "
+                                 "bound task";
+}
+
+bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,
+                        IrValue *run_time_id)
+{
+  *run_time_id = IR_NO_VALUE;
+  if (operand_is_poison(o))
+    return false;
+  if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FUNC)
+    return id_of_task(s, o, span, action);
+  if (!kind_of_target(s, o.type, local_only, &action->id_kind)) {
+    diag_bad_target(s->session->diags, span, target_help(s, local_only),
+                    type_text(s->pool, s->arena, o.type));
+    return false;
+  }
+  if (!operand_is_comptime(o)) {
+    *run_time_id = sema_ir(s, o);
+    return true;
+  }
+  int64_t id;
+  if (!sema_int_in(s, o, 0, id_kind_limit(action->id_kind) - 1, "an id", span, &id))
+    return false;
+  action->id = (uint8_t)id;
+  return true;
+}
+
+static void set_initial_state(Sema *s, const NodeBuiltinCall *call, Action a, bool is_block)
+{
+  MachineSetup *setup = s->setup;
+  if (a.id_kind == ID_INPUT_QUEUE) {
+    uint8_t bit = (uint8_t)(1u << a.id);
+    setup->blocked_queues = (uint8_t)(is_block ? setup->blocked_queues | bit
+                                               : setup->blocked_queues & ~bit);
+    return;
+  }
+  if (a.id_kind == ID_MICROTHREAD) {
+    diag_setting_later(s->session->diags, call->args.at[0]->span,
+                       sema_text(s, call->name.text), "the initial state of a microthread");
+    return;
+  }
+  uint64_t bit = (uint64_t)1 << a.id;
+  setup->blocked = is_block ? setup->blocked | bit : setup->blocked & ~bit;
+  setup->unblocked = is_block ? setup->unblocked & ~bit : setup->unblocked | bit;
+}
+
+static Operand block_or_unblock(Sema *s, const NodeBuiltinCall *call, bool is_block)
+{
+  const Node *arg = call->args.at[0];
+  Operand o = sema_rvalue(s, arg, POOL(NONE));
+  Action action = {0};
+  IrValue id;
+  if (!sema_action_target(s, o, arg->span, false, &action, &id))
+    return operand_poison();
+  if (at_top(s)) {
+    set_initial_state(s, call, action, is_block);
+    return builtin_void();
+  }
+  if (id.raw == IR_NO_VALUE.raw)
+    id = ir_const(&s->b, IRT_I16, action.id);
+  ir_machine_op(&s->b, is_block ? IR_block : IR_unblock, IRT_VOID, action.id_kind, 0, &id, 1);
+  return builtin_void();
+}
+
+Operand builtin_block(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  return block_or_unblock(s, call, true);
+}
+
+Operand builtin_unblock(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  return block_or_unblock(s, call, false);
+}
+
+Operand builtin_activate(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  const Node *arg = call->args.at[0];
+  Operand o = sema_rvalue(s, arg, POOL(NONE));
+  Action action = {0};
+  IrValue id;
+  if (!sema_action_target(s, o, arg->span, true, &action, &id))
+    return operand_poison();
+  if (at_top(s)) {
+    s->setup->active |= (uint64_t)1 << action.id;
+    return builtin_void();
+  }
+  if (id.raw == IR_NO_VALUE.raw)
+    id = ir_const(&s->b, IRT_I16, action.id);
+  ir_machine_op(&s->b, IR_activate, IRT_VOID, 0, 0, &id, 1);
+  return builtin_void();
+}
+
+/* ---- binding tasks ------------------------------------------------------------------------------------ */
+
+typedef struct { TaskKind kind; PoolId id_type; const char *name; } BindKind;
+static const BindKind bind_kinds[] = {
+  {TASK_DATA, {POOL_RAW_DATA_TASK_ID}, "data"},
+  {TASK_LOCAL, {POOL_RAW_LOCAL_TASK_ID}, "local"},
+  {TASK_CONTROL, {POOL_RAW_CONTROL_TASK_ID}, "control"}};
+
+static bool is_task_operand(Sema *s, Operand o, Span span)
+{
+  bool is_func = operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FUNC;
+  if (is_func) {
+    PoolKey type = pool_key(s->pool, o.type);
+    if (type.kind == PK_FN_TYPE ? type.u.fn_type.is_task
+                                : node_fn_decl(s->funcs[pool_key(s->pool, o.value).u.index].node)
+                                    ->is_task)
+      return true;
+  }
+  diag_not_a_task(s->session->diags, span, type_text(s->pool, s->arena, o.type));
+  return false;
+}
+
+/* Number of 16-bit words of the wavelet that the task takes; -1 after reporting a signature that
+ * its kind does not allow. */
+static int task_words(Sema *s, const BindKind *kind, Operand task, Span span)
+{
+  PoolKey type = pool_key(s->pool, task.type);
+  Diags *diags = s->session->diags;
+  const char *text = type_text(s->pool, s->arena, task.type);
+  if (type.kind != PK_FN_TYPE) {
+    diag_task_signature(diags, span, kind->name, text);
+    return -1;
+  }
+  uint32_t bytes = 0;
+  for (uint32_t i = 0; i < type.u.fn_type.n; i++) {
+    PoolId param = pool_key(s->pool, task.type).u.fn_type.params[i];
+    IrType ir = type_ir(s->pool, param);
+    uint32_t size = ir == IRT_VOID ? 0 : type_bytes(s->pool, param);
+    if (size != 2 && size != 4) {
+      diag_task_parameter(diags, span, i + 1, type_text(s->pool, s->arena, param));
+      return -1;
+    }
+    bytes += size;
+  }
+  uint32_t least = kind->kind == TASK_DATA ? 2 : 0;
+  uint32_t most = kind->kind == TASK_LOCAL ? 0 : 4;
+  type = pool_key(s->pool, task.type);
+  if (bytes < least || bytes > most || !pool_eq(type.u.fn_type.result, POOL(VOID))) {
+    diag_task_signature(diags, span, kind->name, text);
+    return -1;
+  }
+  return (int)(bytes / 2);
+}
+
+static Operand bind_task(Sema *s, const NodeBuiltinCall *call, Span at, const BindKind *kind)
+{
+  const Node *task_node = call->args.at[0], *id_node = call->args.at[1];
+  Operand task = sema_rvalue(s, task_node, POOL(NONE));
+  Operand id_operand = sema_rvalue(s, id_node, kind->id_type);
+  if (operand_is_poison(task) || operand_is_poison(id_operand))
+    return operand_poison();
+  if (!is_task_operand(s, task, task_node->span))
+    return operand_poison();
+  if (!pool_eq(id_operand.type, kind->id_type)) {
+    diag_wrong_id_type(s->session->diags, id_node->span, type_text(s->pool, s->arena, kind->id_type),
+                       type_text(s->pool, s->arena, id_operand.type));
+    return operand_poison();
+  }
+  int64_t id;
+  int words = task_words(s, kind, task, task_node->span);
+  if (words < 0 ||
+      !sema_int_in(s, id_operand, 0, MAX_TASK_IDS - 1, "a task id", id_node->span, &id))
+    return operand_poison();
+  TaskSlot *slot = &s->setup->tasks[id];
+  if (slot->kind != TASK_NONE) {
+    diag_task_id_taken(s->session->diags, at, (unsigned)id, sema_text(s, slot->name));
+    diag_first_here(s->session->diags, slot->span);
+    return operand_poison();
+  }
+  uint32_t func = pool_key(s->pool, task.value).u.index;
+  for (unsigned i = 0; i < MAX_TASK_IDS; i++)
+    if (s->setup->tasks[i].kind != TASK_NONE && s->setup->tasks[i].func == func) {
+      diag_task_bound_twice(s->session->diags, at, sema_text(s, s->funcs[func].name), i);
+      diag_first_here(s->session->diags, s->setup->tasks[i].span);
+      return operand_poison();
+    }
+  *slot = (TaskSlot){kind->kind, func, (uint8_t)words, s->funcs[func].name, at};
+  return builtin_void();
+}
+
+Operand builtin_bind_data_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  return bind_task(s, call, at, &bind_kinds[0]);
+}
+
+Operand builtin_bind_local_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  return bind_task(s, call, at, &bind_kinds[1]);
+}
+
+Operand builtin_bind_control_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  return bind_task(s, call, at, &bind_kinds[2]);
+}
+
+Operand builtin_set_teardown_handler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  Operand func = sema_rvalue(s, call->args.at[0], POOL(NONE));
+  Operand color = sema_arg(s, call->args.at[1], POOL(COLOR));
+  int64_t number;
+  if (operand_is_poison(func) || operand_is_poison(color) ||
+      !sema_int_in(s, color, 0, MAX_COLORS - 1, "a color", call->args.at[1]->span, &number))
+    return operand_poison();
+  PoolKey type = pool_key(s->pool, func.type);
+  if (!operand_is_comptime(func) || pool_kind(s->pool, func.value) != PK_FUNC ||
+      type.kind != PK_FN_TYPE || type.u.fn_type.is_task || type.u.fn_type.n != 0 ||
+      !pool_eq(type.u.fn_type.result, POOL(VOID))) {
+    diag_not_a_handler(s->session->diags, call->args.at[0]->span,
+                       type_text(s->pool, s->arena, func.type));
+    return operand_poison();
+  }
+  uint32_t *slot = &s->setup->teardown_handler[number];
+  if (*slot != 0) {
+    diag_handler_twice(s->session->diags, at, (unsigned)number);
+    return operand_poison();
+  }
+  *slot = pool_key(s->pool, func.value).u.index + 1;
+  return builtin_void();
+}
+
+/* ---- queues -------------------------------------------------------------------------------------------- */
+
+static const char *const queue_settings[] = {"color", "priority", "ctrl_table_id"};
+
+bool setting_priority(Sema *s, Setting *field, Priority *priority)
+{
+  static const char *const names[PRIO_COUNT] = {
+    [PRIO_LOW] = "low", [PRIO_MEDIUM] = "medium", [PRIO_HIGH] = "high"};
+  PoolId value = sema_comptime_value(s, field->value, field->span);
+  if (pool_eq(value, POOL(POISON)))
+    return false;
+  Settings set = settings_of_value(s, value, field->span);
+  if (!set.ok)
+    return false;
+  unsigned given = 0;
+  for (unsigned i = 0; i < PRIO_COUNT; i++)
+    if (setting_bool(s, settings_take(s, &set, names[i]), false)) {
+      *priority = (Priority)i;
+      given++;
+    }
+  settings_finish(s, &set, "priority", names, PRIO_COUNT);
+  if (given == 1)
+    return true;
+  diag_priority_one(s->session->diags, field->span);
+  return false;
+}
+
+static bool queue_color(Sema *s, Settings *set, QueueSlot *slot)
+{
+  Setting *color = settings_take(s, set, "color");
+  if (!color)
+    return true;
+  int64_t number;
+  Operand o = sema_coerce(s, color->value, POOL(COLOR), color->span);
+  if (operand_is_poison(o) || !sema_int_in(s, o, 0, MAX_COLORS - 1, "a color", color->span, &number))
+    return false;
+  slot->has_color = true;
+  slot->color = (uint8_t)number;
+  if (o.name.raw != 0)
+    s->setup->color_names[number] = o.name;
+  return true;
+}
+
+Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  const Node *arg = call->args.at[0];
+  Operand o = sema_rvalue(s, arg, POOL(NONE));
+  if (operand_is_poison(o))
+    return o;
+  bool is_output = pool_eq(o.type, POOL(OUTPUT_QUEUE));
+  if (!is_output && !pool_eq(o.type, POOL(INPUT_QUEUE))) {
+    diag_not_a_queue(s->session->diags, arg->span, type_text(s->pool, s->arena, o.type));
+    return operand_poison();
+  }
+  int64_t number;
+  if (!sema_int_in(s, o, 0, MAX_QUEUES - 1, "a queue", arg->span, &number))
+    return operand_poison();
+  QueueSlot slot = {.used = true, .is_explicit = true, .span = at, .name = o.name};
+  if (call->args.count > 1) {
+    Settings set = settings_read(s, call->args.at[1]);
+    if (!set.ok || !queue_color(s, &set, &slot))
+      return operand_poison();
+    Setting *priority = settings_take(s, &set, "priority");
+    if (priority && !setting_priority(s, priority, &slot.priority))
+      return operand_poison();
+    settings_take(s, &set, "ctrl_table_id");
+    settings_finish(s, &set, "queue", queue_settings, ARRAY_COUNT(queue_settings));
+  }
+  if (!slot.has_color && !(is_output && arch_is(s, ARCH_WSE2))) {
+    diag_queue_needs_color(s->session->diags, at, is_output ? "output" : "input");
+    return operand_poison();
+  }
+  QueueSlot *old = &s->setup->queues[is_output][number];
+  if (old->is_explicit) {
+    diag_queue_twice(s->session->diags, at, is_output ? "output" : "input", (unsigned)number);
+    diag_first_here(s->session->diags, old->span);
+    return operand_poison();
+  }
+  if (slot.has_color &&
+      !setup_queue_color(s, is_output, (unsigned)number, slot.color, at))
+    return operand_poison();
+  *old = slot;
+  return builtin_void();
+}
+
+Operand builtin_queue_flush(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  Operand o = sema_rvalue(s, call->args.at[0], POOL(NONE));
+  if (operand_is_poison(o))
+    return o;
+  bool is_output = pool_eq(o.type, POOL(OUTPUT_QUEUE));
+  if (!is_output && !pool_eq(o.type, POOL(INPUT_QUEUE))) {
+    diag_not_a_queue(s->session->diags, call->args.at[0]->span,
+                     type_text(s->pool, s->arena, o.type));
+    return operand_poison();
+  }
+  IrValue queue = sema_ir(s, o);
+  ir_machine_op(&s->b, IR_queue_flush, IRT_VOID, is_output, 0, &queue, 1);
+  return builtin_void();
+}
+
+/* ---- configuration registers ---------------------------------------------------------------------------- */
+
+/* The address, checked against config_regs.def when it is known. */
+static bool config_address(Sema *s, const Node *n, unsigned access, Operand *address)
+{
+  *address = sema_arg(s, n, POOL(U16));
+  if (operand_is_poison(*address))
+    return false;
+  if (!operand_is_comptime(*address))
+    return true;
+  int64_t word;
+  if (!sema_int_in(s, *address, 0, UINT16_MAX, "a register address", n->span, &word))
+    return false;
+  const ConfigRegInfo *row = config_reg_at((uint16_t)word);
+  if (row && (row->access & access))
+    return true;
+  diag_config_address(s->session->diags, n->span, word,
+                      row ? (access == CONFIG_READ ? "it can only be written"
+                                                   : "it can only be read")
+                          : "there is no such register");
+  return false;
+}
+
+Operand builtin_get_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  Operand address;
+  if (!config_address(s, call->args.at[0], CONFIG_READ, &address))
+    return operand_poison();
+  if (s->where != WHERE_RUNTIME || s->comptime) {
+    int64_t word;
+    if (sema_int_in(s, address, 0, UINT16_MAX, "a register address", at, &word))
+      for (size_t i = arrlenu(s->setup->configs); i-- > 0;)
+        if (s->setup->configs[i].address == word)
+          return operand_value(s, pool_int(s->pool, POOL(U16), s->setup->configs[i].value));
+    diag_config_not_known(s->session->diags, at);
+    return operand_poison();
+  }
+  IrValue word = sema_ir(s, address);
+  return operand_runtime(ir_machine_op(&s->b, IR_get_config, IRT_I16, 0, 0, &word, 1), POOL(U16));
+}
+
+Operand builtin_set_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  Operand address;
+  if (!config_address(s, call->args.at[0], CONFIG_WRITE, &address))
+    return operand_poison();
+  Operand value = sema_arg(s, call->args.at[1], POOL(U16));
+  if (operand_is_poison(value))
+    return operand_poison();
+  if (at_top(s)) {
+    int64_t word, bits;
+    if (!sema_int_in(s, address, 0, UINT16_MAX, "a register address", at, &word) ||
+        !sema_int_in(s, value, 0, UINT16_MAX, "a register value", call->args.at[1]->span, &bits))
+      return operand_poison();
+    ImageConfig config = {(uint16_t)word, (uint16_t)bits};
+    arrput(s->setup->configs, config);
+    return builtin_void();
+  }
+  IrValue args[2] = {sema_ir(s, address), sema_ir(s, value)};
+  ir_machine_op(&s->b, IR_set_config, IRT_VOID, 0, 0, args, 2);
+  return builtin_void();
+}
+
+Operand builtin_random16(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)call, (void)at, (void)want;
+  return operand_runtime(ir_machine_op(&s->b, IR_random16, IRT_I16, 0, 0, NULL, 0), POOL(U16));
+}
+
+Operand builtin_set_active_prng(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  Operand o = sema_arg(s, call->args.at[0], POOL(U16));
+  if (operand_is_poison(o))
+    return o;
+  IrValue id = sema_ir(s, o);
+  ir_machine_op(&s->b, IR_set_prng, IRT_VOID, 0, 0, &id, 1);
+  return builtin_void();
+}
+
+/* ---- exports --------------------------------------------------------------------------------------------- */
+
+/* Elements of the array that a pointer variable was initialised from, 0 if unknown. */
+static uint32_t pointer_extent(Sema *s, PoolId init)
+{
+  if (pool_is_none(init))
+    return 0;
+  PoolKey key = pool_key(s->pool, init);
+  if (key.kind != PK_POINTER || key.u.pointer.base_kind != PTR_GLOBAL)
+    return 0;
+  PoolId array = s->globals[key.u.pointer.base].type;
+  if (pool_kind(s->pool, array) != PK_ARRAY_TYPE)
+    return 1;
+  uint32_t size = type_bytes(s->pool, pool_key(s->pool, array).u.array.element);
+  uint64_t n = type_element_count(s->pool, array);
+  uint64_t skipped = size ? (uint64_t)key.u.pointer.offset / size : 0;
+  return skipped < n ? (uint32_t)(n - skipped) : 0;
+}
+
+static bool export_of_operand(Sema *s, Operand o, Span span, ExportedSymbol *symbol)
+{
+  symbol->type = o.type;
+  if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FUNC) {
+    symbol->is_func = true;
+    symbol->target = pool_key(s->pool, o.value).u.index;
+    return true;
+  }
+  PoolId init = POOL(NONE);
+  if (o.kind == OPR_MEMORY && o.is_global && o.offset == 0) {
+    symbol->target = o.global;
+    symbol->is_mutable = !o.is_const;
+    init = s->globals[o.global].init;
+  } else if (operand_is_comptime(o) && !type_is_comptime_only(s->pool, o.type)) {
+    symbol->target = sema_constant_data(s, o.value);
+    init = o.value;
+  } else {
+    diag_not_exportable(s->session->diags, span, type_text(s->pool, s->arena, o.type));
+    return false;
+  }
+  if (pool_kind(s->pool, o.type) == PK_POINTER_TYPE)
+    symbol->extent = pointer_extent(s, init);
+  else if (pool_kind(s->pool, o.type) == PK_ARRAY_TYPE)
+    symbol->extent = (uint32_t)type_element_count(s->pool, o.type);
+  else
+    symbol->extent = 1;
+  return true;
+}
+
+static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutExport *declared,
+                           Span at)
+{
+  Diags *diags = s->session->diags;
+  const char *name = sema_text(s, symbol->name);
+  if (!pool_eq(symbol->type, declared->type)) {
+    diag_export_type(diags, at, name, type_text(s->pool, s->arena, declared->type),
+                     type_text(s->pool, s->arena, symbol->type));
+    diag_exported_here(diags, declared->span, name);
+    return false;
+  }
+  if (!symbol->is_func && symbol->is_mutable != declared->is_mutable) {
+    diag_export_mutability(diags, at, name, symbol->is_mutable ? "a variable" : "a constant",
+                           declared->is_mutable ? "true" : "false");
+    diag_exported_here(diags, declared->span, name);
+    return false;
+  }
+  return true;
+}
+
+/* An export without a layout block declares itself. */
+static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, Span at)
+{
+  LayoutResult *layout = s->session->layout;
+  for (size_t i = 0; i < arrlenu(layout->exports); i++)
+    if (str_eq(layout->exports[i].name, symbol->name))
+      return &layout->exports[i];
+  if (layout->has_block) {
+    diag_export_unknown(s->session->diags, at, sema_text(s, symbol->name));
+    return NULL;
+  }
+  LayoutExport added = {symbol->name, symbol->type, symbol->is_mutable, at};
+  arrput(layout->exports, added);
+  return &arrlast(layout->exports);
+}
+
+Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  const Node *arg = call->args.at[0];
+  Operand o = sema_expr(s, arg, POOL(NONE));
+  if (operand_is_poison(o))
+    return o;
+  ExportedSymbol symbol = {.span = at, .name = o.name};
+  if (call->args.count > 1) {
+    PoolId text = sema_comptime(s, call->args.at[1], POOL(COMPTIME_STRING));
+    if (pool_eq(text, POOL(POISON)))
+      return operand_poison();
+    if (pool_kind(s->pool, text) != PK_STRING) {
+      diag_not_a_string(s->session->diags, call->args.at[1]->span,
+                        type_text(s->pool, s->arena, pool_type_of(s->pool, text)));
+      return operand_poison();
+    }
+    symbol.name = pool_key(s->pool, text).u.string;
+  } else if (node_kind(arg) == ND_IDENT) {
+    symbol.name = node_ident(arg)->name;
+  } else if (node_kind(arg) == ND_MEMBER) {
+    symbol.name = node_member(arg)->name.text;
+  }
+  if (!export_of_operand(s, o, arg->span, &symbol))
+    return operand_poison();
+  for (size_t i = 0; i < arrlenu(s->setup->exports); i++)
+    if (str_eq(s->setup->exports[i].name, symbol.name)) {
+      diag_export_twice(s->session->diags, at, sema_text(s, symbol.name));
+      diag_first_here(s->session->diags, s->setup->exports[i].span);
+      return operand_poison();
+    }
+  const LayoutExport *declared = find_export(s, &symbol, at);
+  if (!declared || !export_matches(s, &symbol, declared, at))
+    return operand_poison();
+  arrput(s->setup->exports, symbol);
+  return builtin_void();
+}
+
+/* The launch server is part of <memcpy/memcpy>; older programs ask for it themselves. */
+Operand builtin_rpc(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  Operand o = sema_rvalue(s, call->args.at[0], POOL(NONE));
+  return operand_is_poison(o) ? o : builtin_void();
+}

@@ -1,0 +1,621 @@
+/* DSD values: @get_dsd, the mutators, tensor access expressions.
+ *
+ * A DSD whose fields are all comptime-known is a value of the pool (PK_DSD).  Otherwise it starts
+ * as the descriptor of what is known and gets each run-time field by a dsd_set: the optimiser
+ * sees plain values all the way. */
+#include "frontend/builtins.h"
+#include "frontend/sema_dsd.h"
+
+#include <string.h>
+
+/* ---- helpers --------------------------------------------------------------------------------------- */
+
+static const struct { PoolId type; DescKind kind; } dsd_kinds[] = {
+  {{POOL_RAW_MEM1D_DSD}, DESC_MEM1D}, {{POOL_RAW_MEM4D_DSD}, DESC_MEM4D},
+  {{POOL_RAW_CIRCBUF_DSD}, DESC_CIRC}, {{POOL_RAW_FABIN_DSD}, DESC_FABIN},
+  {{POOL_RAW_FABOUT_DSD}, DESC_FABOUT}};
+
+bool dsd_kind_of(PoolId type, DescKind *kind)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(dsd_kinds); i++)
+    if (pool_eq(type, dsd_kinds[i].type)) {
+      *kind = dsd_kinds[i].kind;
+      return true;
+    }
+  return false;
+}
+
+bool dsd_is_comptime(const Sema *s, Operand dsd)
+{
+  return operand_is_comptime(dsd) && pool_kind(s->pool, dsd.value) == PK_DSD;
+}
+
+/* Is the operand to be folded now?  A symbolic value stays one in run-time code. */
+static bool is_known(const Sema *s, Operand o)
+{
+  return operand_is_comptime(o) && (s->comptime || !sema_is_symbolic(s, o.value));
+}
+
+static PoolId dsd_value(Sema *s, PoolId type, IrDesc desc, StrId name)
+{
+  PoolKey key = {.kind = PK_DSD, .type = type};
+  key.u.dsd.desc = desc;
+  key.u.dsd.name = name.raw;
+  return pool_get(s->pool, &key);
+}
+
+Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc)
+{
+  Operand result = operand_value(
+    s, dsd_value(s, dsd.type, desc, (StrId){pool_key(s->pool, dsd.value).u.dsd.name}));
+  result.name = dsd.name;
+  result.span = dsd.span;
+  return result;
+}
+
+static Operand dsd_set(Sema *s, Operand dsd, DsrField field, IrValue value)
+{
+  Operand result = operand_runtime(ir_dsd_set(&s->b, sema_ir(s, dsd), field, value), dsd.type);
+  result.name = dsd.name;
+  return result;
+}
+
+/* An integer operand: either known, or a 16-bit run-time value (ints of any width are cut or
+ * widened by their sign). */
+typedef struct { bool ok, known; int64_t value; IrValue ir; } Number;
+
+static Number number_of(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span)
+{
+  Number n = {0};
+  if (operand_is_poison(o))
+    return n;
+  if (is_known(s, o)) {
+    n.known = true;
+    n.ok = sema_int_in(s, o, lo, hi, what, span, &n.value);
+    return n;
+  }
+  if (s->comptime) {
+    diag_needs_comptime(s->session->diags, span);
+    return n;
+  }
+  if (!type_is_int(s->pool, o.type)) {
+    diag_not_an_integer(s->session->diags, span, what, type_text(s->pool, s->arena, o.type));
+    return n;
+  }
+  bool is_signed = lo < 0;
+  PoolKey type = pool_key(s->pool, o.type);
+  if (type.kind == PK_INT_TYPE && type.u.int_type.bits != 16)
+    o = sema_convert(s, o, pool_int_type(s->pool, type.u.int_type.is_signed, 16), span);
+  else if (type.kind != PK_INT_TYPE)
+    o = sema_coerce(s, o, is_signed ? POOL(I16) : POOL(U16), span);
+  if (operand_is_poison(o))
+    return n;
+  n.ok = true;
+  n.ir = sema_ir(s, o);
+  return n;
+}
+
+/* ---- a DSD under construction ----------------------------------------------------------------------- */
+
+typedef struct {
+  PoolId type;
+  IrDesc desc;
+  bool ok;
+  uint32_t element_bytes;
+  IrValue base;            /* run-time parts; raw 0: known, in desc */
+  IrValue base_add;        /* bytes */
+  IrValue length, stride;
+} Draft;
+
+static Operand draft_finish(Sema *s, const Draft *draft, StrId name)
+{
+  if (!draft->ok)
+    return operand_poison();
+  Operand dsd = operand_value(s, dsd_value(s, draft->type, draft->desc, name));
+  if (draft->base.raw)
+    dsd = dsd_set(s, dsd, DSRF_BASE, draft->base);
+  if (draft->base_add.raw)
+    dsd = dsd_set(s, dsd, DSRF_BASE_ADD, draft->base_add);
+  if (draft->length.raw)
+    dsd = dsd_set(s, dsd, DSRF_LENGTH, draft->length);
+  if (draft->stride.raw)
+    dsd = dsd_set(s, dsd, DSRF_STRIDE, draft->stride);
+  return dsd;
+}
+
+/* Bytes of one element behind a pointer type. */
+static uint32_t pointee_bytes(Sema *s, PoolId pointer)
+{
+  PoolId pointee = pool_key(s->pool, pointer).u.pointer_type.pointee;
+  PoolKey key = pool_key(s->pool, pointee);
+  return type_bytes(s->pool, key.kind == PK_ARRAY_TYPE ? key.u.array.element : pointee);
+}
+
+/* The address that a comptime pointer stands for, as part of a descriptor. */
+static bool address_of_pointer(Sema *s, PoolId value, Span span, IrDesc *desc)
+{
+  PoolKey key = pool_key(s->pool, value);
+  if (key.kind != PK_POINTER || key.u.pointer.base_kind == PTR_CELL) {
+    diag_no_run_time_address(s->session->diags, span);
+    return false;
+  }
+  desc->global.raw = key.u.pointer.base_kind == PTR_GLOBAL ? key.u.pointer.base : IR_NO_ID;
+  desc->desc.base = (uint16_t)key.u.pointer.offset;
+  return true;
+}
+
+static void draft_base(Sema *s, Draft *draft, Operand o, Span span)
+{
+  o = sema_pointer_of(s, o, span);
+  if (operand_is_poison(o)) {
+    draft->ok = false;
+    return;
+  }
+  draft->element_bytes = pointee_bytes(s, o.type);
+  if (draft->element_bytes == 0) {
+    diag_no_run_time_address(s->session->diags, span);
+    draft->ok = false;
+  } else if (operand_is_comptime(o)) {
+    PoolId value = sema_comptime_value(s, o, span);
+    draft->ok &= !pool_eq(value, POOL(POISON)) && address_of_pointer(s, value, span, &draft->desc);
+  } else if (s->comptime) {
+    diag_needs_comptime(s->session->diags, span);
+    draft->ok = false;
+  } else {
+    draft->base = sema_ir(s, o);
+  }
+}
+
+static IrValue scaled(Sema *s, IrValue n, uint32_t bytes)
+{
+  if (bytes == 1)
+    return n;
+  return ir_binary(&s->b, IR_mul, IRT_I16, n, ir_const(&s->b, IRT_I16, bytes));
+}
+
+static void draft_offset(Sema *s, Draft *draft, Setting *field)
+{
+  if (!field)
+    return;
+  Number n = number_of(s, field->value, INT16_MIN, INT16_MAX, "'offset'", field->span);
+  draft->ok &= n.ok;
+  if (!n.ok)
+    return;
+  if (n.known)
+    draft->desc.desc.base =
+      (uint16_t)(draft->desc.desc.base + n.value * (int64_t)draft->element_bytes);
+  else
+    draft->base_add = scaled(s, n.ir, draft->element_bytes);
+}
+
+static void draft_length(Sema *s, Draft *draft, Operand o, Span span)
+{
+  Number n = number_of(s, o, 1, UINT16_MAX, "'extent'", span);
+  draft->ok &= n.ok;
+  if (n.known)
+    draft->desc.desc.length = (uint16_t)n.value;
+  else
+    draft->length = n.ir;
+}
+
+static Setting *require(Sema *s, Settings *set, const char *name, const char *what, Draft *draft)
+{
+  Setting *field = settings_take(s, set, name);
+  if (!field) {
+    diag_setting_missing(s->session->diags, set->span, what, name);
+    draft->ok = false;
+  }
+  return field;
+}
+
+/* The elements of a tuple setting (or the one value that stands for a tuple of one). */
+static uint32_t tuple_values(Sema *s, Setting *field, PoolId out[4])
+{
+  PoolId value = sema_comptime_value(s, field->value, field->span);
+  if (pool_eq(value, POOL(POISON)))
+    return 0;
+  PoolKey key = pool_key(s->pool, value);
+  if (key.kind != PK_AGGREGATE) {
+    out[0] = value;
+    return 1;
+  }
+  if (key.u.aggregate.n == 0 || key.u.aggregate.n > 4) {
+    diag_dimension_count(s->session->diags, field->span, key.u.aggregate.n);
+    return 0;
+  }
+  memcpy(out, key.u.aggregate.elems, key.u.aggregate.n * sizeof *out);
+  return key.u.aggregate.n;
+}
+
+/* A tuple of one stands for its element where one dimension is described. */
+static Operand single(Sema *s, Setting *field)
+{
+  if (!operand_is_comptime(field->value) ||
+      pool_kind(s->pool, field->value.value) != PK_AGGREGATE)
+    return field->value;
+  PoolKey key = pool_key(s->pool, field->value.value);
+  if (key.u.aggregate.n != 1) {
+    diag_dimension_one(s->session->diags, field->span, key.u.aggregate.n);
+    return operand_poison();
+  }
+  return operand_value(s, key.u.aggregate.elems[0]);
+}
+
+/* `.tensor_access = x` stands for the fields of x. */
+static bool expand_tensor_access(Sema *s, Settings *set)
+{
+  Setting *field = settings_take(s, set, "tensor_access");
+  if (!field)
+    return true;
+  PoolId value = sema_comptime_value(s, field->value, field->span);
+  if (pool_eq(value, POOL(POISON)))
+    return false;
+  Settings inner = settings_of_value(s, value, field->span);
+  if (!inner.ok)
+    return false;
+  Settings all = {.n = set->n + inner.n, .span = set->span, .ok = true};
+  all.at = arena_many(s->arena, Setting, all.n);
+  memcpy(all.at, set->at, set->n * sizeof *set->at);
+  memcpy(all.at + set->n, inner.at, inner.n * sizeof *inner.at);
+  for (uint32_t i = 0; i < set->n; i++)
+    for (uint32_t k = 0; k < inner.n; k++)
+      if (str_eq(set->at[i].name, inner.at[k].name)) {
+        diag_setting_twice(s->session->diags, set->at[i].span, sema_text(s, set->at[i].name));
+        return false;
+      }
+  *set = all;
+  return true;
+}
+
+/* ---- memory DSDs ---------------------------------------------------------------------------------------- */
+
+static const char *const memory_settings[] = {
+  "tensor_access", "base_address", "extent", "stride", "offset", "wavelet_index_offset"};
+
+static void memory_flags(Sema *s, Draft *draft, Settings *set)
+{
+  if (setting_bool(s, settings_take(s, set, "wavelet_index_offset"), false))
+    draft->desc.desc.flags |= DESC_F_INDEX;
+  settings_finish(s, set, "memory DSD", memory_settings, ARRAY_COUNT(memory_settings));
+}
+
+static Operand make_mem1d(Sema *s, Settings *set)
+{
+  Draft draft = {.type = POOL(MEM1D_DSD), .ok = true, .element_bytes = 2};
+  draft.desc.desc = (Descriptor){.kind = DESC_MEM1D, .stride = 1};
+  draft.desc.global.raw = IR_NO_ID;
+  if (!expand_tensor_access(s, set))
+    return operand_poison();
+  Setting *base = require(s, set, "base_address", "mem1d_dsd", &draft);
+  Setting *extent = require(s, set, "extent", "mem1d_dsd", &draft);
+  if (base)
+    draft_base(s, &draft, base->value, base->span);
+  if (extent)
+    draft_length(s, &draft, single(s, extent), extent->span);
+  Setting *stride = settings_take(s, set, "stride");
+  if (stride) {
+    Number n = number_of(s, single(s, stride), INT8_MIN, INT8_MAX, "'stride'", stride->span);
+    draft.ok &= n.ok;
+    if (n.known)
+      draft.desc.desc.stride = (int16_t)n.value;
+    else
+      draft.stride = n.ir;
+  }
+  draft_offset(s, &draft, settings_take(s, set, "offset"));
+  memory_flags(s, &draft, set);
+  return draft_finish(s, &draft, base ? base->value.name : (StrId){0});
+}
+
+static void mem4d_strides(Sema *s, Draft *draft, Setting *stride, uint32_t dims)
+{
+  Descriptor *d = &draft->desc.desc;
+  for (uint32_t k = 0; k < dims; k++)
+    d->strides[k] = 1;
+  if (!stride)
+    return;
+  PoolId values[4];
+  uint32_t n = tuple_values(s, stride, values);
+  if (n != dims) {
+    if (n > 0)
+      diag_dimensions_differ(s->session->diags, stride->span, dims, n);
+    draft->ok = false;
+    return;
+  }
+  for (uint32_t k = 0; k < n; k++) {
+    int64_t v;
+    draft->ok &= sema_int_in(s, operand_value(s, values[k]), INT16_MIN, INT16_MAX, "'stride'",
+                             stride->span, &v);
+    if (draft->ok)
+      d->strides[k] = (int16_t)v;
+  }
+}
+
+/* `extent` is given outermost first, `stride` innermost first; descriptors are innermost first. */
+static Operand make_mem4d(Sema *s, Settings *set)
+{
+  Draft draft = {.type = POOL(MEM4D_DSD), .ok = true, .element_bytes = 2};
+  draft.desc.desc = (Descriptor){.kind = DESC_MEM4D, .lengths = {1, 1, 1, 1}};
+  draft.desc.global.raw = IR_NO_ID;
+  if (!expand_tensor_access(s, set))
+    return operand_poison();
+  Setting *base = require(s, set, "base_address", "mem4d_dsd", &draft);
+  Setting *extent = require(s, set, "extent", "mem4d_dsd", &draft);
+  if (base)
+    draft_base(s, &draft, base->value, base->span);
+  Setting *stride = settings_take(s, set, "stride");
+  if (extent) {
+    PoolId values[4];
+    uint32_t dims = tuple_values(s, extent, values);
+    draft.ok &= dims > 0;
+    for (uint32_t k = 0; k < dims; k++) {
+      int64_t v = 1;
+      draft.ok &= sema_int_in(s, operand_value(s, values[k]), 1, UINT16_MAX, "'extent'",
+                              extent->span, &v);
+      draft.desc.desc.lengths[dims - 1 - k] = (uint16_t)v;
+    }
+    if (dims > 0)
+      mem4d_strides(s, &draft, stride, dims);
+  }
+  draft_offset(s, &draft, settings_take(s, set, "offset"));
+  memory_flags(s, &draft, set);
+  return draft_finish(s, &draft, base ? base->value.name : (StrId){0});
+}
+
+/* ---- fabric DSDs ---------------------------------------------------------------------------------------- */
+
+static const char *const fabin_settings[] = {
+  "fabric_color", "extent", "input_queue", "control_transform", "simd_mode", "priority"};
+static const char *const fabout_settings[] = {
+  "fabric_color", "extent", "output_queue", "control", "wavelet_index_offset", "advance_switch",
+  "zero", "control_transform", "simd_mode", "priority"};
+
+static void simd_mode(Sema *s, Draft *draft, Setting *field)
+{
+  static const struct { const char *name; SimdMode mode; } modes[] = {
+    {"simd_32", SIMD_32}, {"simd_64", SIMD_64}, {"simd_32_or_64", SIMD_32_OR_64},
+    {"simd_off", SIMD_OFF}, {"simd_max", SIMD_32_OR_64}};
+  const char *names[ARRAY_COUNT(modes)];
+  if (!field)
+    return;
+  PoolId value = sema_comptime_value(s, field->value, field->span);
+  Settings set = settings_of_value(s, value, field->span);
+  draft->ok &= set.ok;
+  for (size_t i = 0; i < ARRAY_COUNT(modes); i++) {
+    names[i] = modes[i].name;
+    if (set.ok && setting_bool(s, settings_take(s, &set, modes[i].name), false))
+      draft->desc.desc.simd = modes[i].mode;
+  }
+  settings_finish(s, &set, "SIMD mode", names, ARRAY_COUNT(names));
+}
+
+static void fabric_priority(Sema *s, Draft *draft, Setting *field)
+{
+  if (!field)
+    return;
+  draft->ok &= setting_priority(s, field, &draft->desc.desc.priority);
+  draft->desc.desc.priority_given = true;
+}
+
+/* Color and queue of a fabric DSD; a queue that is not given is chosen when the program is
+ * complete. */
+static void fabric_channel(Sema *s, Draft *draft, Settings *set, bool is_output, Span at)
+{
+  Descriptor *d = &draft->desc.desc;
+  Setting *color = settings_take(s, set, "fabric_color");
+  Setting *queue = settings_take(s, set, is_output ? "output_queue" : "input_queue");
+  bool wse3 = s->session->options->arch == ARCH_WSE3;
+  int64_t number = 0;
+  d->queue = QUEUE_IMPLICIT;
+  if (queue) {
+    PoolId type = is_output ? POOL(OUTPUT_QUEUE) : POOL(INPUT_QUEUE);
+    Operand o = sema_coerce(s, queue->value, type, queue->span);
+    draft->ok &= sema_int_in(s, o, 0, MAX_QUEUES - 1, "a queue", queue->span, &number);
+    d->queue = (uint8_t)number;
+  }
+  if (color) {
+    Operand o = sema_coerce(s, color->value, POOL(COLOR), color->span);
+    draft->ok &= sema_int_in(s, o, 0, sema_machine(s)->colors - 1, "a color", color->span,
+                             &number);
+    d->color = (uint8_t)number;
+    if (draft->ok && color->value.name.raw)
+      s->setup->color_names[number] = color->value.name;
+  } else if (wse3 && queue && s->setup->queues[is_output][d->queue].has_color) {
+    d->color = s->setup->queues[is_output][d->queue].color;
+  } else {
+    diag_setting_missing(s->session->diags, set->span, is_output ? "fabout_dsd" : "fabin_dsd",
+                         "fabric_color");
+    draft->ok = false;
+  }
+  if (!draft->ok)
+    return;
+  if (queue)
+    setup_use_queue(s, is_output, d->queue, d->color, at);
+  if (queue)
+    return;
+  s->setup->implicit[is_output] |= 1u << d->color;
+  s->setup->implicit_span[is_output][d->color] = at;
+}
+
+static void zero_sources(Sema *s, Draft *draft, Setting *field)
+{
+  static const char *const names[] = {"first_source", "second_source"};
+  if (!field)
+    return;
+  PoolId value = sema_comptime_value(s, field->value, field->span);
+  Settings set = settings_of_value(s, value, field->span);
+  draft->ok &= set.ok;
+  if (setting_bool(s, settings_take(s, &set, names[0]), false))
+    draft->desc.desc.flags |= DESC_F_ZERO0;
+  if (setting_bool(s, settings_take(s, &set, names[1]), false))
+    draft->desc.desc.flags |= DESC_F_ZERO1;
+  settings_finish(s, &set, "zero", names, ARRAY_COUNT(names));
+}
+
+static Operand make_fabric(Sema *s, Settings *set, PoolId type, bool is_output, Span at)
+{
+  static const struct { const char *name; uint16_t flag; bool output_only; } flags[] = {
+    {"control", DESC_F_CONTROL, true}, {"wavelet_index_offset", DESC_F_INDEX, true},
+    {"advance_switch", DESC_F_ADVANCE, true}, {"control_transform", DESC_F_TRANSFORM, false}};
+  Draft draft = {.type = type, .ok = true};
+  draft.desc.desc = (Descriptor){.kind = is_output ? DESC_FABOUT : DESC_FABIN};
+  draft.desc.global.raw = IR_NO_ID;
+  fabric_channel(s, &draft, set, is_output, at);
+  Setting *extent = require(s, set, "extent", is_output ? "fabout_dsd" : "fabin_dsd", &draft);
+  if (extent)
+    draft_length(s, &draft, single(s, extent), extent->span);
+  for (size_t i = 0; i < ARRAY_COUNT(flags); i++)
+    if ((is_output || !flags[i].output_only) &&
+        setting_bool(s, settings_take(s, set, flags[i].name), false))
+      draft.desc.desc.flags |= flags[i].flag;
+  if (is_output)
+    zero_sources(s, &draft, settings_take(s, set, "zero"));
+  simd_mode(s, &draft, settings_take(s, set, "simd_mode"));
+  fabric_priority(s, &draft, settings_take(s, set, "priority"));
+  if (is_output)
+    settings_finish(s, set, "fabout_dsd", fabout_settings, ARRAY_COUNT(fabout_settings));
+  else
+    settings_finish(s, set, "fabin_dsd", fabin_settings, ARRAY_COUNT(fabin_settings));
+  return draft_finish(s, &draft, (StrId){0});
+}
+
+Operand builtin_get_dsd(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  const Node *kind_node = call->args.at[0];
+  PoolId type = sema_type_expr(s, kind_node);
+  DescKind kind;
+  if (pool_eq(type, POOL(POISON_TYPE)))
+    return operand_poison();
+  if (!dsd_kind_of(type, &kind)) {
+    diag_not_a_dsd_type(s->session->diags, kind_node->span, type_text(s->pool, s->arena, type));
+    return operand_poison();
+  }
+  if (kind == DESC_CIRC) {
+    diag_setting_later(s->session->diags, kind_node->span, "get_dsd", "circbuf_dsd");
+    return operand_poison();
+  }
+  if (s->ir == NULL) {
+    diag_dsd_in_layout(s->session->diags, at);
+    return operand_poison();
+  }
+  Settings set = settings_read(s, call->args.at[1]);
+  if (!set.ok)
+    return operand_poison();
+  if (kind == DESC_MEM1D)
+    return make_mem1d(s, &set);
+  if (kind == DESC_MEM4D)
+    return make_mem4d(s, &set);
+  return make_fabric(s, &set, type, kind == DESC_FABOUT, at);
+}
+
+/* ---- mutators ------------------------------------------------------------------------------------------- */
+
+/* The DSD argument of a mutator; one of the kinds of `mask` (a bit each DescKind). */
+static Operand dsd_arg(Sema *s, const NodeBuiltinCall *call, unsigned mask)
+{
+  const Node *arg = call->args.at[0];
+  Operand o = sema_rvalue(s, arg, POOL(NONE));
+  DescKind kind;
+  if (operand_is_poison(o))
+    return o;
+  if (!dsd_kind_of(o.type, &kind) || !(mask & 1u << kind)) {
+    diag_dsd_argument(s->session->diags, arg->span, sema_text(s, call->name.text),
+                      type_text(s->pool, s->arena, o.type));
+    return operand_poison();
+  }
+  if (s->comptime && !operand_is_comptime(o)) {
+    diag_needs_comptime(s->session->diags, arg->span);
+    return operand_poison();
+  }
+  return o;
+}
+
+enum {
+  ON_MEM1D = 1 << DESC_MEM1D, ON_MEM4D = 1 << DESC_MEM4D,
+  ON_FABRIC = 1 << DESC_FABIN | 1 << DESC_FABOUT
+};
+
+static IrDesc desc_of(Sema *s, Operand dsd)
+{
+  return pool_key(s->pool, dsd.value).u.dsd.desc;
+}
+
+Operand builtin_set_dsd_base_addr(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  Operand dsd = dsd_arg(s, call, ON_MEM1D | ON_MEM4D);
+  Span span = call->args.at[1]->span;
+  Operand base = sema_expr(s, call->args.at[1], POOL(NONE));
+  if (operand_is_poison(dsd) || operand_is_poison(base))
+    return operand_poison();
+  base = sema_pointer_of(s, base, span);
+  if (operand_is_poison(base))
+    return base;
+  if (is_known(s, base) && dsd_is_comptime(s, dsd)) {
+    IrDesc desc = desc_of(s, dsd);
+    PoolId value = sema_comptime_value(s, base, span);
+    if (pool_eq(value, POOL(POISON)) || !address_of_pointer(s, value, span, &desc))
+      return operand_poison();
+    return dsd_with_desc(s, dsd, desc);
+  }
+  return dsd_set(s, dsd, DSRF_BASE, sema_ir(s, base));
+}
+
+Operand builtin_set_dsd_length(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  Operand dsd = dsd_arg(s, call, ON_MEM1D | ON_FABRIC);
+  Operand length = sema_rvalue(s, call->args.at[1], POOL(U16));
+  Number n = number_of(s, length, 0, UINT16_MAX, "the length", call->args.at[1]->span);
+  if (operand_is_poison(dsd) || !n.ok)
+    return operand_poison();
+  if (n.known && dsd_is_comptime(s, dsd)) {
+    IrDesc desc = desc_of(s, dsd);
+    desc.desc.length = (uint16_t)n.value;
+    return dsd_with_desc(s, dsd, desc);
+  }
+  IrValue ir = n.known ? ir_const(&s->b, IRT_I16, (uint64_t)n.value) : n.ir;
+  return dsd_set(s, dsd, DSRF_LENGTH, ir);
+}
+
+Operand builtin_set_dsd_stride(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  Operand dsd = dsd_arg(s, call, ON_MEM1D);
+  Operand stride = sema_rvalue(s, call->args.at[1], POOL(I8));
+  Number n = number_of(s, stride, INT8_MIN, INT8_MAX, "the stride", call->args.at[1]->span);
+  if (operand_is_poison(dsd) || !n.ok)
+    return operand_poison();
+  if (n.known && dsd_is_comptime(s, dsd)) {
+    IrDesc desc = desc_of(s, dsd);
+    desc.desc.stride = (int16_t)n.value;
+    return dsd_with_desc(s, dsd, desc);
+  }
+  IrValue ir = n.known ? ir_const(&s->b, IRT_I16, (uint16_t)n.value) : n.ir;
+  return dsd_set(s, dsd, DSRF_STRIDE, ir);
+}
+
+Operand builtin_increment_dsd_offset(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  Operand dsd = dsd_arg(s, call, ON_MEM1D | ON_MEM4D);
+  Operand count = sema_rvalue(s, call->args.at[1], POOL(I16));
+  PoolId element = sema_type_expr(s, call->args.at[2]);
+  Number n = number_of(s, count, INT16_MIN, UINT16_MAX, "the offset", call->args.at[1]->span);
+  if (operand_is_poison(dsd) || !n.ok || pool_eq(element, POOL(POISON_TYPE)))
+    return operand_poison();
+  uint32_t bytes = type_bytes(s->pool, element);
+  if (bytes == 0 || type_is_comptime_only(s->pool, element)) {
+    diag_no_size(s->session->diags, call->args.at[2]->span,
+                 type_text(s->pool, s->arena, element));
+    return operand_poison();
+  }
+  if (n.known && dsd_is_comptime(s, dsd)) {
+    IrDesc desc = desc_of(s, dsd);
+    desc.desc.base = (uint16_t)(desc.desc.base + n.value * (int64_t)bytes);
+    return dsd_with_desc(s, dsd, desc);
+  }
+  IrValue ir = n.known ? ir_const(&s->b, IRT_I16, (uint16_t)(n.value * (int64_t)bytes))
+                       : scaled(s, n.ir, bytes);
+  return dsd_set(s, dsd, DSRF_BASE_ADD, ir);
+}

@@ -1,0 +1,113 @@
+/* FIFOs: a buffer of the program and a state block beside it, which the machine's push and pop
+ * operations work on (layout of the block: ir/machine/machine.h). */
+#include "frontend/builtins.h"
+#include "frontend/sema_dsd.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STATE_BUFFER, STATE_CAPACITY, STATE_PUSH_ACTION = 7, STATE_POP_ACTION = 8 };
+
+static const char *const fifo_settings[] = {"activate_push", "activate_pop", "priority",
+                                            "simd_mode"};
+
+static void put_word(uint8_t *bytes, unsigned word, uint16_t value)
+{
+  bytes[2 * word] = (uint8_t)value;
+  bytes[2 * word + 1] = (uint8_t)(value >> 8);
+}
+
+/* The buffer: a global array of 16- or 32-bit numbers. */
+static bool fifo_buffer(Sema *s, const Node *n, uint32_t *global, uint32_t *capacity,
+                        int64_t *offset)
+{
+  Operand o = sema_expr(s, n, POOL(NONE));
+  if (operand_is_poison(o))
+    return false;
+  o = sema_pointer_of(s, o, n->span);
+  PoolId value = sema_comptime_value(s, o, n->span);
+  if (pool_eq(value, POOL(POISON)))
+    return false;
+  PoolId array = pool_key(s->pool, pool_type_of(s->pool, value)).u.pointer_type.pointee;
+  PoolKey type = pool_key(s->pool, array), key = pool_key(s->pool, value);
+  uint32_t bytes = type.kind == PK_ARRAY_TYPE ? type_bytes(s->pool, type.u.array.element) : 0;
+  if (key.kind != PK_POINTER || key.u.pointer.base_kind != PTR_GLOBAL ||
+      (bytes != 2 && bytes != 4)) {
+    diag_fifo_buffer(s->session->diags, n->span,
+                     type_text(s->pool, s->arena, pool_type_of(s->pool, value)));
+    return false;
+  }
+  *global = key.u.pointer.base;
+  *offset = key.u.pointer.offset;
+  *capacity = (uint32_t)type_element_count(s->pool, array);
+  return true;
+}
+
+static bool fifo_action(Sema *s, Setting *field, uint16_t *word)
+{
+  if (!field)
+    return true;
+  Action action = {.kind = ACT_ACTIVATE};
+  IrValue id;
+  if (!sema_action_target(s, field->value, field->span, true, &action, &id))
+    return false;
+  if (id.raw) {
+    diag_needs_comptime(s->session->diags, field->span);
+    return false;
+  }
+  *word = action_encode(action);
+  return true;
+}
+
+/* Adds the state block to the program's data. */
+static uint32_t fifo_state_global(Sema *s, uint32_t buffer, int64_t offset, const Fifo *fifo)
+{
+  const uint32_t words = FIFO_STATE_WORDS;
+  IrGlobalId buffer_ir = sema_global_ir(s, buffer);
+  IrGlobalId id = ir_global_add(s->ir, arena_printf(s->ir->arena, "fifo%u",
+                                                    (unsigned)arrlenu(s->setup->fifos)),
+                                2 * words, 2);
+  IrGlobal *g = &s->ir->globals[id.raw];
+  g->init = arena_many(s->ir->arena, uint8_t, 2 * words);
+  put_word(g->init, STATE_CAPACITY, (uint16_t)fifo->capacity);
+  put_word(g->init, STATE_PUSH_ACTION, fifo->push);
+  put_word(g->init, STATE_POP_ACTION, fifo->pop);
+  g->n_relocs = 1;
+  g->relocs = arena_new(s->ir->arena, IrReloc);
+  g->relocs[0] = (IrReloc){.offset = 2 * STATE_BUFFER, .target = buffer_ir.raw,
+                           .addend = (int32_t)offset};
+  Global global = {.decl_module = IR_NO_ID, .decl = IR_NO_ID, .ir = id,
+                   .type = pool_array_type(s->pool, &words, 1, POOL(U16))};
+  arrput(s->globals, global);
+  return (uint32_t)arrlenu(s->globals) - 1;
+}
+
+Operand builtin_allocate_fifo(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  if (s->ir == NULL) {
+    diag_dsd_in_layout(s->session->diags, at);
+    return operand_poison();
+  }
+  Fifo fifo = {0};
+  int64_t offset;
+  if (!fifo_buffer(s, call->args.at[0], &fifo.buffer, &fifo.capacity, &offset))
+    return operand_poison();
+  if (call->args.count > 1) {
+    Settings set = settings_read(s, call->args.at[1]);
+    if (!set.ok || !fifo_action(s, settings_take(s, &set, "activate_push"), &fifo.push) ||
+        !fifo_action(s, settings_take(s, &set, "activate_pop"), &fifo.pop))
+      return operand_poison();
+    Setting *priority = settings_take(s, &set, "priority");
+    if (priority && !setting_priority(s, priority, &fifo.priority))
+      return operand_poison();
+    settings_take(s, &set, "simd_mode");
+    settings_finish(s, &set, "FIFO", fifo_settings, ARRAY_COUNT(fifo_settings));
+  }
+  fifo.state = fifo_state_global(s, fifo.buffer, offset, &fifo);
+  arrput(s->setup->fifos, fifo);
+  PoolKey key = {.kind = PK_FIFO, .type = POOL(FIFO)};
+  key.u.index = (uint32_t)arrlenu(s->setup->fifos) - 1;
+  return operand_value(s, pool_get(s->pool, &key));
+}

@@ -1,0 +1,240 @@
+/* Struct arguments of builtins, and the small helpers that every builtin shares.
+ *
+ * A settings struct may be written in place, be a named constant or come out of
+ * @concat_structs; in place its fields may be run-time values.  So it is never built in memory:
+ * the fields are evaluated one by one and handed to whoever asks for them by name. */
+#include "frontend/frontend.h"
+
+#include <string.h>
+
+StrId sema_name(const Sema *s, const char *text)
+{
+  return str_intern_z(s->session->names, text);
+}
+
+const char *sema_text(const Sema *s, StrId name)
+{
+  return str_text(s->session->names, name);
+}
+
+const Machine *sema_machine(const Sema *s)
+{
+  return machine_get(s->session->options->arch);
+}
+
+Operand sema_rvalue(Sema *s, const Node *n, PoolId want)
+{
+  return sema_load(s, sema_expr(s, n, want));
+}
+
+Operand sema_arg(Sema *s, const Node *n, PoolId type)
+{
+  return sema_coerce(s, sema_rvalue(s, n, type), type, n->span);
+}
+
+PoolId sema_comptime_value(Sema *s, Operand o, Span span)
+{
+  Operand read = sema_load(s, o);
+  if (operand_is_poison(read))
+    return POOL(POISON);
+  if (!operand_is_comptime(read)) {
+    diag_needs_comptime(s->session->diags, span);
+    return POOL(POISON);
+  }
+  return sema_force(s, read.value);
+}
+
+bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
+                 int64_t *out)
+{
+  PoolId value = sema_comptime_value(s, o, span);
+  if (pool_eq(value, POOL(POISON)))
+    return false;
+  if (pool_kind(s->pool, value) != PK_INT) {
+    diag_not_an_integer(s->session->diags, span, what,
+                        type_text(s->pool, s->arena, pool_type_of(s->pool, value)));
+    return false;
+  }
+  int64_t v = 0;
+  if (!pool_int_value(s->pool, value, &v) || v < lo || v > hi) {
+    diag_int_out_of_range(s->session->diags, span, what, value_text(s->pool, s->arena, value), lo,
+                          hi);
+    return false;
+  }
+  *out = v;
+  return true;
+}
+
+/* ---- making structs ----------------------------------------------------------------------- */
+
+static PoolId make_aggregate(Sema *s, const char *const *names, const PoolId *values, uint32_t n)
+{
+  PoolField *fields = arena_many(s->arena, PoolField, n ? n : 1);
+  for (uint32_t i = 0; i < n; i++)
+    fields[i] = (PoolField){names ? sema_name(s, names[i]) : (StrId){0},
+                            pool_type_of(s->pool, values[i])};
+  PoolKey key = {.kind = PK_STRUCT_TYPE, .type = POOL(TYPE)};
+  key.u.fields.n = n;
+  key.u.fields.fields = fields;
+  key.u.fields.is_tuple = names == NULL;
+  return pool_aggregate(s->pool, pool_get(s->pool, &key), values, n);
+}
+
+PoolId sema_make_struct(Sema *s, const char *const *names, const PoolId *values, uint32_t n)
+{
+  return make_aggregate(s, names, values, n);
+}
+
+PoolId sema_make_tuple(Sema *s, const PoolId *values, uint32_t n)
+{
+  return make_aggregate(s, NULL, values, n);
+}
+
+/* ---- pointers --------------------------------------------------------------------------------- */
+
+/* A pointer stays one; a variable becomes its address.  Comptime-known wherever it can be. */
+Operand sema_pointer_of(Sema *s, Operand o, Span span)
+{
+  if (operand_is_poison(o))
+    return o;
+  PoolKind kind = pool_kind(s->pool, o.type);
+  if (kind == PK_POINTER_TYPE)
+    return sema_load(s, o);
+  if (o.kind == OPR_MEMORY) {
+    PoolId type = pool_pointer_type(s->pool, false, o.is_const, o.type);
+    if (!o.is_global)
+      return operand_runtime(o.ir, type);
+    PoolKey key = {.kind = PK_POINTER, .type = type};
+    key.u.pointer.base_kind = PTR_GLOBAL;
+    key.u.pointer.base = o.global;
+    key.u.pointer.offset = o.offset;
+    Operand result = operand_value(s, pool_get(s->pool, &key));
+    result.name = o.name;
+    return result;
+  }
+  diag_needs_address(s->session->diags, span, type_text(s->pool, s->arena, o.type));
+  return operand_poison();
+}
+
+/* ---- settings ------------------------------------------------------------------------------- */
+
+static Settings settings_alloc(Sema *s, uint32_t n, Span span)
+{
+  Settings set = {.n = n, .span = span, .ok = true};
+  set.at = arena_many(s->arena, Setting, n ? n : 1);
+  return set;
+}
+
+Settings settings_of_value(Sema *s, PoolId value, Span span)
+{
+  PoolKey type = pool_key(s->pool, pool_type_of(s->pool, value));
+  if (type.kind != PK_STRUCT_TYPE || (type.u.fields.is_tuple && type.u.fields.n > 0)) {
+    if (!pool_eq(value, POOL(POISON)))
+      diag_not_a_struct(s->session->diags, span,
+                        type_text(s->pool, s->arena, pool_type_of(s->pool, value)));
+    return (Settings){.span = span};
+  }
+  Settings set = settings_alloc(s, type.u.fields.n, span);
+  for (uint32_t i = 0; i < set.n; i++) {
+    PoolKey t = pool_key(s->pool, pool_type_of(s->pool, value));
+    PoolKey v = pool_key(s->pool, value);
+    set.at[i].name = t.u.fields.fields[i].name;
+    set.at[i].span = span;
+    set.at[i].value = operand_value(s, v.u.aggregate.elems[i]);
+    set.at[i].value.span = span;
+  }
+  return set;
+}
+
+static Settings settings_of_memory(Sema *s, Operand o, Span span)
+{
+  PoolKey type = pool_key(s->pool, o.type);
+  if (type.kind != PK_STRUCT_TYPE || type.u.fields.is_tuple) {
+    diag_not_a_struct(s->session->diags, span, type_text(s->pool, s->arena, o.type));
+    return (Settings){.span = span};
+  }
+  Settings set = settings_alloc(s, type.u.fields.n, span);
+  for (uint32_t i = 0; i < set.n; i++) {
+    StrId name = pool_key(s->pool, o.type).u.fields.fields[i].name;
+    set.at[i] = (Setting){name, span, sema_load(s, sema_member(s, o, name, span)), false};
+    set.ok &= !operand_is_poison(set.at[i].value);
+  }
+  return set;
+}
+
+static Settings settings_of_fields(Sema *s, const NodeStructInit *init)
+{
+  Settings set = settings_alloc(s, init->fields.count, init->head.span);
+  for (uint32_t i = 0; i < set.n; i++) {
+    const NodeFieldInit *field = node_field_init(init->fields.at[i]);
+    set.at[i].name = field->name.text;
+    set.at[i].span = field->head.span;
+    set.at[i].value = sema_rvalue(s, field->value, POOL(NONE));
+    set.at[i].value.span = field->value->span;
+    set.ok &= !operand_is_poison(set.at[i].value);
+    for (uint32_t k = 0; k < i; k++)
+      if (str_eq(set.at[k].name, set.at[i].name)) {
+        diag_setting_twice(s->session->diags, field->name.span, sema_text(s, field->name.text));
+        set.ok = false;
+      }
+  }
+  return set;
+}
+
+Settings settings_read(Sema *s, const Node *n)
+{
+  if (node_kind(n) == ND_STRUCT_INIT && node_struct_init(n)->type == NULL)
+    return settings_of_fields(s, node_struct_init(n));
+  Operand o = sema_expr(s, n, POOL(NONE));
+  if (operand_is_poison(o))
+    return (Settings){.span = n->span};
+  o = sema_load(s, o);
+  if (o.kind == OPR_MEMORY)
+    return settings_of_memory(s, o, n->span);
+  if (!operand_is_comptime(o)) {
+    if (!operand_is_poison(o))
+      diag_needs_comptime(s->session->diags, n->span);
+    return (Settings){.span = n->span};
+  }
+  return settings_of_value(s, o.value, n->span);
+}
+
+Setting *settings_take(Sema *s, Settings *set, const char *name)
+{
+  StrId id = sema_name(s, name);
+  for (uint32_t i = 0; i < set->n; i++)
+    if (str_eq(set->at[i].name, id)) {
+      set->at[i].taken = true;
+      return &set->at[i];
+    }
+  return NULL;
+}
+
+void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
+                     size_t n_known)
+{
+  for (uint32_t i = 0; i < set->n; i++) {
+    if (set->at[i].taken)
+      continue;
+    const char *name = sema_text(s, set->at[i].name);
+    diag_unknown_setting(s->session->diags, set->at[i].span, what, name);
+    const char *near = base_nearest(name, known, n_known);
+    if (near)
+      diag_did_you_mean(s->session->diags, set->at[i].span, near);
+  }
+}
+
+bool setting_bool(Sema *s, Setting *field, bool otherwise)
+{
+  if (!field)
+    return otherwise;
+  PoolId value = sema_comptime_value(s, field->value, field->span);
+  if (pool_eq(value, POOL(POISON)))
+    return otherwise;
+  if (pool_kind(s->pool, value) != PK_BOOL_VALUE) {
+    diag_setting_not_bool(s->session->diags, field->span, sema_text(s, field->name),
+                          type_text(s->pool, s->arena, pool_type_of(s->pool, value)));
+    return otherwise;
+  }
+  return pool_eq(value, POOL(TRUE));
+}

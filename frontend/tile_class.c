@@ -1,0 +1,608 @@
+/* Tile classes: which tiles share a compiled program.
+ *
+ * Tiles of one file whose parameters have the same shape form a group.  A parameter (or a part of
+ * one) that is equal on all tiles of the group is a constant; a scalar or id that differs enters
+ * the analysis as a symbolic value; anything else that differs splits the group.
+ *
+ * The analysis of one tile records each symbolic value it had to know and what it was.  These
+ * records make a tree: a node is a forced expression, a branch one of its outcomes, a leaf a
+ * class.  For the next tile the expressions are computed along the way down; where a branch is
+ * missing, that tile is analysed and the tree grows by what its analysis forced.  So a million
+ * tiles need one analysis for each different way to compile. */
+#include "frontend/frontend.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tables ------------------------------------------------------------------------------------------ */
+
+typedef struct { const Ast *ast; uint32_t params; } ProgramKey;
+/* One pair of file and parameters; many tiles may have it. */
+typedef struct {
+  const Ast *ast;
+  PoolId params;
+  Span span;               /* the first @set_tile_code with it */
+  uint32_t first_tile;
+  PoolId *leaves;          /* of the parameter struct, struct fields flattened */
+  PoolId *symbols;         /* what the group's symbolic parameters are here */
+  uint32_t class;          /* IMAGE_NO_CLASS until known */
+  uint64_t blob_at;
+} Unit;
+
+typedef struct TreeNode {
+  PoolId symbolic;         /* none: a leaf (class known) or nothing yet */
+  uint32_t class;          /* IMAGE_NO_CLASS: not a leaf */
+  struct { uint32_t key; struct TreeNode *value; } *branches;   /* stb_ds, by outcome */
+} TreeNode;
+
+typedef struct {
+  uint32_t *units;         /* stb_ds: indices */
+  uint32_t n_leaves;
+  uint32_t n_symbols;
+  uint32_t *symbol_leaf;   /* leaf that each symbolic parameter is */
+  PoolId params;           /* struct with symbolic parts */
+  TreeNode *root;
+} Group;
+
+typedef struct { PoolId symbolic, outcome; } Forced;
+typedef struct { uint32_t global, offset; PoolId symbolic; } InitSlot;
+struct TileEnv {
+  const Group *group;
+  const Unit *unit;        /* the tile that stands for the class */
+  const Unit *units;
+  Forced *trace;           /* stb_ds arrays */
+  PoolId *words;
+  InitSlot *inits;
+  struct { uint32_t key; uint32_t value; } *seen;        /* symbolics in the trace */
+  struct { uint32_t key; uint32_t value; } *word_of;
+};
+
+typedef struct { PoolId symbolic; uint32_t bytes; } BlobPart;
+typedef struct { BlobPart *parts; } ClassBlob;   /* stb_ds */
+
+typedef struct {
+  Session *session;
+  Programs *programs;
+  Unit *units;             /* stb_ds arrays */
+  uint32_t *unit_of_tile;
+  Group *groups;
+  ClassBlob *blobs;        /* by class */
+  Sema *evaluator;         /* computes symbolic values */
+  Arena *arena;
+} Classes;
+
+/* ---- what the analysis asks --------------------------------------------------------------------------- */
+
+PoolId tile_env_param(Sema *s, uint32_t index)
+{
+  return s->tile->unit->symbols[index];
+}
+
+bool tile_env_range(Sema *s, uint32_t index, int64_t *least, int64_t *most)
+{
+  const Group *g = s->tile->group;
+  bool any = false;
+  for (size_t i = 0; i < arrlenu(g->units); i++) {
+    int64_t value;
+    PoolId id = s->tile->units[g->units[i]].symbols[index];
+    if (pool_kind(s->pool, id) != PK_INT || !pool_int_value(s->pool, id, &value))
+      return false;
+    *least = any && *least < value ? *least : value;
+    *most = any && *most > value ? *most : value;
+    any = true;
+  }
+  return any;
+}
+
+void tile_env_record(Sema *s, PoolId symbolic, PoolId outcome)
+{
+  struct TileEnv *env = s->tile;
+  if (hmgeti(env->seen, symbolic.raw) >= 0)
+    return;
+  hmput(env->seen, symbolic.raw, 1);
+  Forced forced = {symbolic, outcome};
+  arrput(env->trace, forced);
+}
+
+uint32_t tile_env_run_time_word(Sema *s, PoolId symbolic)
+{
+  struct TileEnv *env = s->tile;
+  ptrdiff_t at = hmgeti(env->word_of, symbolic.raw);
+  if (at >= 0)
+    return env->word_of[at].value;
+  uint32_t index = (uint32_t)arrlenu(env->words);
+  arrput(env->words, symbolic);
+  hmput(env->word_of, symbolic.raw, index);
+  IrType *types = arena_many(s->ir->arena, IrType, index + 1);
+  if (index > 0)
+    memcpy(types, s->ir->tile_params, index * sizeof *types);
+  types[index] = type_ir(s->pool, pool_type_of(s->pool, symbolic));
+  s->ir->tile_params = types;
+  s->ir->n_tile_params = index + 1;
+  return index;
+}
+
+void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId symbolic)
+{
+  InitSlot slot = {global.raw, offset, symbolic};
+  arrput(s->tile->inits, slot);
+}
+
+static void env_free(struct TileEnv *env)
+{
+  arrfree(env->trace);
+  arrfree(env->words);
+  arrfree(env->inits);
+  hmfree(env->seen);
+  hmfree(env->word_of);
+}
+
+/* ---- units and groups -------------------------------------------------------------------------------- */
+
+static void collect_units(Classes *c)
+{
+  const LayoutResult *l = c->session->layout;
+  struct { ProgramKey key; uint32_t value; } *map = NULL;
+  uint32_t n = l->width * l->height;
+  c->unit_of_tile = arena_many(c->arena, uint32_t, n);
+  for (uint32_t t = 0; t < n; t++) {
+    ProgramKey key;
+    memset(&key, 0, sizeof key);
+    key.ast = l->tiles[t].ast;
+    key.params = l->tiles[t].params.raw;
+    ptrdiff_t at = hmgeti(map, key);
+    if (at < 0) {
+      Unit unit = {.ast = key.ast, .params = l->tiles[t].params, .span = l->tiles[t].span,
+                   .first_tile = t, .class = IMAGE_NO_CLASS};
+      arrput(c->units, unit);
+      hmput(map, key, (uint32_t)arrlenu(c->units) - 1);
+      at = hmgeti(map, key);
+    }
+    c->unit_of_tile[t] = map[at].value;
+  }
+  hmfree(map);
+}
+
+static bool is_struct(const Pool *pool, PoolId value)
+{
+  return pool_kind(pool, value) == PK_AGGREGATE &&
+         pool_kind(pool, pool_type_of(pool, value)) == PK_STRUCT_TYPE;
+}
+
+static void flatten(Pool *pool, PoolId value, PoolId **leaves)
+{
+  if (!is_struct(pool, value)) {
+    arrput(*leaves, value);
+    return;
+  }
+  uint32_t n = pool_key(pool, value).u.aggregate.n;
+  for (uint32_t i = 0; i < n; i++)
+    flatten(pool, pool_key(pool, value).u.aggregate.elems[i], leaves);
+}
+
+/* The struct with other leaves. */
+static PoolId rebuild(Arena *arena, Pool *pool, PoolId value, const PoolId **leaves)
+{
+  if (!is_struct(pool, value))
+    return *(*leaves)++;
+  PoolKey key = pool_key(pool, value);
+  PoolId *elems = arena_many(arena, PoolId, key.u.aggregate.n + 1);
+  for (uint32_t i = 0; i < key.u.aggregate.n; i++)
+    elems[i] = rebuild(arena, pool, pool_key(pool, value).u.aggregate.elems[i], leaves);
+  return pool_aggregate(pool, key.type, elems, key.u.aggregate.n);
+}
+
+/* May a parameter of this kind stay unknown during the analysis? */
+static bool can_be_symbolic(const Pool *pool, PoolId value)
+{
+  PoolKind kind = pool_kind(pool, value);
+  return kind == PK_INT || kind == PK_FLOAT || kind == PK_BOOL_VALUE;
+}
+
+/* Units of one group agree in file, shape and every leaf that cannot be symbolic. */
+static char *group_key(Classes *c, const Unit *unit, size_t *length)
+{
+  Pool *pool = c->session->pool;
+  size_t n = arrlenu(unit->leaves);
+  uint32_t *words = arena_many(c->arena, uint32_t, n + 3);
+  size_t k = 0;
+  words[k++] = unit->ast->file.raw;
+  words[k++] = pool_is_none(unit->params) ? 0 : pool_type_of(pool, unit->params).raw;
+  for (size_t i = 0; i < n; i++)
+    words[k++] = can_be_symbolic(pool, unit->leaves[i])
+                   ? pool_type_of(pool, unit->leaves[i]).raw : unit->leaves[i].raw;
+  *length = k * sizeof *words;
+  return (char *)words;
+}
+
+static void form_groups(Classes *c)
+{
+  StrTable *keys = strtable_create();   /* byte strings to small numbers */
+  struct { uint32_t key; uint32_t value; } *map = NULL;
+  for (uint32_t u = 0; u < arrlenu(c->units); u++) {
+    Unit *unit = &c->units[u];
+    if (!pool_is_none(unit->params))
+      flatten(c->session->pool, unit->params, &unit->leaves);
+    size_t length;
+    const char *key = group_key(c, unit, &length);
+    uint32_t id = str_intern(keys, key, length).raw;
+    ptrdiff_t at = hmgeti(map, id);
+    if (at < 0) {
+      Group group = {.root = NULL};
+      arrput(c->groups, group);
+      hmput(map, id, (uint32_t)arrlenu(c->groups) - 1);
+      at = hmgeti(map, id);
+    }
+    arrput(c->groups[map[at].value].units, u);
+  }
+  hmfree(map);
+  strtable_destroy(keys);
+}
+
+static bool leaf_differs(const Classes *c, const Group *g, uint32_t leaf)
+{
+  PoolId first = c->units[g->units[0]].leaves[leaf];
+  for (size_t i = 1; i < arrlenu(g->units); i++)
+    if (!pool_eq(c->units[g->units[i]].leaves[leaf], first))
+      return true;
+  return false;
+}
+
+static TreeNode *new_node(Arena *arena)
+{
+  TreeNode *node = arena_new(arena, TreeNode);
+  node->class = IMAGE_NO_CLASS;
+  return node;
+}
+
+/* Chooses the symbolic parameters and makes the struct that the analysis sees. */
+static void prepare_group(Classes *c, Group *g)
+{
+  Pool *pool = c->session->pool;
+  const Unit *first = &c->units[g->units[0]];
+  uint32_t n = (uint32_t)arrlenu(first->leaves);
+  PoolId *leaves = arena_many(c->arena, PoolId, n + 1);
+  g->root = new_node(c->arena);
+  g->params = first->params;
+  g->n_leaves = n;
+  g->symbol_leaf = arena_many(c->arena, uint32_t, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    leaves[i] = first->leaves[i];
+    if (!leaf_differs(c, g, i))
+      continue;
+    PoolKey key = {.kind = PK_SYMBOLIC, .type = pool_type_of(pool, leaves[i])};
+    key.u.symbolic.sym = SYM_PARAM;
+    key.u.symbolic.index = g->n_symbols;
+    g->symbol_leaf[g->n_symbols++] = i;
+    leaves[i] = pool_get(pool, &key);
+  }
+  const PoolId *next = leaves;
+  if (n > 0)
+    g->params = rebuild(c->arena, pool, first->params, &next);
+  for (size_t i = 0; i < arrlenu(g->units); i++) {
+    Unit *unit = &c->units[g->units[i]];
+    unit->symbols = arena_many(c->arena, PoolId, g->n_symbols + 1);
+    for (uint32_t k = 0; k < g->n_symbols; k++)
+      unit->symbols[k] = unit->leaves[g->symbol_leaf[k]];
+  }
+}
+
+/* ---- one class ------------------------------------------------------------------------------------------ */
+
+/* Per-tile data: the run-time words, then the stretches of initial data. */
+static void fill_slots(Sema *s, ClassBlob *blob)
+{
+  struct TileEnv *env = s->tile;
+  IrModule *m = s->ir;
+  m->tile_slots = arena_many(m->arena, IrTileSlot, arrlenu(env->words) + arrlenu(env->inits) + 1);
+  for (uint32_t i = 0; i < arrlenu(env->words); i++) {
+    IrType type = m->tile_params[i];
+    m->tile_slots[m->n_tile_slots++] =
+      (IrTileSlot){.is_param = true, .index = i, .bytes = ir_type_bytes(type), .type = type};
+    BlobPart part = {env->words[i], ir_type_bytes(type)};
+    arrput(blob->parts, part);
+  }
+  for (uint32_t i = 0; i < arrlenu(env->inits); i++) {
+    const InitSlot *init = &env->inits[i];
+    uint32_t bytes = type_bytes(s->pool, pool_type_of(s->pool, init->symbolic));
+    m->tile_slots[m->n_tile_slots++] =
+      (IrTileSlot){.index = init->global, .offset = init->offset, .bytes = bytes};
+    BlobPart part = {init->symbolic, bytes};
+    arrput(blob->parts, part);
+  }
+}
+
+static bool analyse(Sema *s, const Group *g)
+{
+  Diags *diags = s->session->diags;
+  size_t errors = diags_error_count(diags);
+  const char *path = source_path(s->session->sources, s->tile->unit->ast->file);
+  s->ir->source = path;
+  if (sema_import(s, path, g->params, s->tile->unit->span) == IR_NO_ID)
+    return false;
+  sema_run_top_blocks(s);
+  setup_reference(s);
+  sema_compile_pending(s);
+  setup_choose_queues(s);
+  if (diags_error_count(diags) > errors)
+    return false;
+  sema_finish(s);
+  setup_finish(s);
+  return diags_error_count(diags) == errors;
+}
+
+static void verify(const IrModule *m, const char *when)
+{
+#ifndef NDEBUG
+  Arena *arena = arena_create("verifier");
+  const char *fault = ir_verify(m, arena);
+  if (fault)
+    ICE("the module of %s is not valid %s: %s", m->source, when, fault);
+  arena_destroy(arena);
+#else
+  (void)m, (void)when;
+#endif
+}
+
+static bool generate(Session *session, ProgramClass *class, Arena *arena)
+{
+  IrOptOptions opt = {.level = session->options->opt_level};
+  CodegenOptions codegen = {.level = session->options->opt_level};
+  verify(class->ir, "after analysis");
+  ir_optimise(class->ir, &opt);
+  verify(class->ir, "after optimisation");
+  if (session->options->emit == EMIT_IR)
+    return true;
+  return codegen_module(class->ir, &codegen, session->sources, arena, session->diags,
+                        &class->code);
+}
+
+static void keep_local_colors(const MachineSetup *setup, ProgramClass *class)
+{
+  for (uint8_t c = 0; c < MAX_COLORS; c++) {
+    if (setup->local_color[c] == 0)
+      continue;
+    class->local_colors[class->n_local_colors] = (ImageColorUse){c, setup->local_color[c] - 1};
+    class->local_spans[class->n_local_colors++] = setup->local_color_span[c];
+  }
+}
+
+/* Compiles the program for one tile; its trace is left in `env`. */
+static bool compile_class(Classes *c, Group *g, struct TileEnv *env, uint32_t *index)
+{
+  Session *session = c->session;
+  Sema *s = sema_create(session, c->arena, WHERE_TOP);
+  s->ir = ir_module_create(c->arena, session->options->arch, session->options->fp16);
+  s->layout = session->layout;
+  s->tile = env;
+  s->setup = setup_create(c->arena);
+  ProgramClass class = {.ir = s->ir};
+  ClassBlob blob = {0};
+  bool ok = analyse(s, g);
+  if (ok) {
+    fill_slots(s, &blob);
+    keep_local_colors(s->setup, &class);
+    ok = generate(session, &class, c->arena);
+  }
+  setup_destroy(s->setup);
+  sema_destroy(s);
+  *index = (uint32_t)arrlenu(c->programs->classes);
+  arrput(c->programs->classes, class);
+  arrput(c->blobs, blob);
+  return ok;
+}
+
+/* ---- the tree -------------------------------------------------------------------------------------------- */
+
+static PoolId outcome_of(Classes *c, PoolId symbolic, const Unit *unit)
+{
+  return sema_eval_symbolic(c->evaluator, symbolic, unit->symbols);
+}
+
+/* The leaf that the tile's parameters lead to, or NULL where the tree ends before one. */
+static const TreeNode *walk(Classes *c, const TreeNode *node, const Unit *unit)
+{
+  while (node && node->class == IMAGE_NO_CLASS) {
+    if (pool_is_none(node->symbolic))
+      return NULL;
+    TreeNode *from = (TreeNode *)(uintptr_t)node;   /* stb_ds look-ups need a mutable map */
+    ptrdiff_t at = hmgeti(from->branches, outcome_of(c, node->symbolic, unit).raw);
+    node = at < 0 ? NULL : from->branches[at].value;
+  }
+  return node;
+}
+
+static void grow(Classes *c, TreeNode *node, const struct TileEnv *env, uint32_t class)
+{
+  for (size_t i = 0; i < arrlenu(env->trace); i++) {
+    const Forced *forced = &env->trace[i];
+    if (pool_is_none(node->symbolic) && node->class == IMAGE_NO_CLASS)
+      node->symbolic = forced->symbolic;
+    if (!pool_eq(node->symbolic, forced->symbolic))
+      ICE("equal outcomes led to different analyses");
+    ptrdiff_t at = hmgeti(node->branches, forced->outcome.raw);
+    if (at < 0) {
+      TreeNode *next = new_node(c->arena);
+      hmput(node->branches, forced->outcome.raw, next);
+      node = next;
+    } else {
+      node = node->branches[at].value;
+    }
+  }
+  node->class = class;
+}
+
+static void free_tree(TreeNode *node)
+{
+  for (ptrdiff_t i = 0; i < hmlen(node->branches); i++)
+    free_tree(node->branches[i].value);
+  hmfree(node->branches);
+}
+
+static bool class_of_unit(Classes *c, Group *g, Unit *unit)
+{
+  const TreeNode *leaf = walk(c, g->root, unit);
+  if (leaf) {
+    unit->class = leaf->class;
+    return true;
+  }
+  struct TileEnv env = {.group = g, .unit = unit, .units = c->units};
+  bool ok = compile_class(c, g, &env, &unit->class);
+  if (ok)
+    grow(c, g->root, &env, unit->class);
+  env_free(&env);
+  return ok;
+}
+
+/* ---- the tiles' own data ------------------------------------------------------------------------------------ */
+
+static uint64_t value_bits(const Pool *pool, PoolId value)
+{
+  PoolKey key = pool_key(pool, value);
+  if (key.kind == PK_FLOAT)
+    return key.u.floating.bits;
+  if (key.kind == PK_BOOL_VALUE)
+    return pool_eq(value, POOL(TRUE));
+  return value_int_bits(pool, value);
+}
+
+static bool write_blob(Classes *c, Unit *unit)
+{
+  const LayoutResult *l = c->session->layout;
+  const ClassBlob *blob = &c->blobs[unit->class];
+  unit->blob_at = arrlenu(c->programs->blobs);
+  for (size_t i = 0; i < arrlenu(blob->parts); i++) {
+    PoolId value = outcome_of(c, blob->parts[i].symbolic, unit);
+    if (pool_eq(value, POOL(POISON))) {
+      diag_tile_value(c->session->diags, unit->span, unit->first_tile % l->width,
+                      unit->first_tile / l->width);
+      return false;
+    }
+    uint64_t bits = value_bits(c->session->pool, value);
+    for (uint32_t b = 0; b < blob->parts[i].bytes; b++)
+      arrput(c->programs->blobs, (uint8_t)(b < sizeof bits ? bits >> 8 * b : 0));
+  }
+  return true;
+}
+
+/* ---- sharing after code generation ---------------------------------------------------------------------------- */
+
+/* Two classes with the same content are one: an image with just that class, as bytes, is its
+ * content. */
+static StrId content_of(Session *session, StrTable *contents, const ProgramClass *class)
+{
+  uint32_t tile_class = 0, tile_colors = 0;
+  uint64_t blob_at = 0;
+  static const uint8_t no_bytes[1];
+  ImageColorSet no_colors = {0};
+  uint32_t blob = class->code.image.tile_blob_bytes;
+  uint8_t *zeros = base_malloc(blob + 1u);
+  memset(zeros, 0, blob + 1u);
+  Image image = {
+    .arch = session->options->arch, .fp16 = session->options->fp16, .width = 1, .height = 1,
+    .fabric_width = 1, .fabric_height = 1, .channels = 1, .sdk = (uint8_t)session->options->sdk,
+    .n_classes = 1, .classes = &class->code.image, .tile_class = &tile_class,
+    .tile_colors = &tile_colors, .tile_blob_at = &blob_at, .tile_blob_bytes = blob,
+    .tile_blobs = blob ? zeros : no_bytes, .n_color_sets = 1, .color_sets = &no_colors,
+  };
+  size_t length;
+  uint8_t *bytes = image_write(&image, &length);
+  StrId id = str_intern(contents, (const char *)bytes, length);
+  free(bytes);
+  free(zeros);
+  return id;
+}
+
+static void share_classes(Classes *c)
+{
+  Programs *p = c->programs;
+  StrTable *contents = strtable_create();
+  uint32_t n = (uint32_t)arrlenu(p->classes), kept = 0;
+  uint32_t *renamed = arena_many(c->arena, uint32_t, n + 1);
+  struct { uint32_t key; uint32_t value; } *map = NULL;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t id = content_of(c->session, contents, &p->classes[i]).raw;
+    ptrdiff_t at = p->classes[i].n_local_colors ? -1 : hmgeti(map, id);
+    if (at >= 0) {
+      renamed[i] = map[at].value;
+      continue;
+    }
+    if (p->classes[i].n_local_colors == 0)
+      hmput(map, id, kept);
+    p->classes[kept] = p->classes[i];
+    renamed[i] = kept++;
+  }
+  arrsetlen(p->classes, kept);
+  for (size_t u = 0; u < arrlenu(c->units); u++)
+    c->units[u].class = renamed[c->units[u].class];
+  hmfree(map);
+  strtable_destroy(contents);
+}
+
+static void fill_grid(Classes *c)
+{
+  const LayoutResult *l = c->session->layout;
+  uint32_t n = l->width * l->height;
+  Programs *p = c->programs;
+  p->tile_class = arena_many(c->session->arena, uint32_t, n);
+  p->tile_blob_at = arena_many(c->session->arena, uint64_t, n);
+  for (uint32_t t = 0; t < n; t++) {
+    const Unit *unit = &c->units[c->unit_of_tile[t]];
+    p->tile_class[t] = unit->class;
+    p->tile_blob_at[t] = unit->blob_at;
+  }
+}
+
+static void classes_free(Classes *c)
+{
+  for (size_t i = 0; i < arrlenu(c->units); i++)
+    arrfree(c->units[i].leaves);
+  for (size_t i = 0; i < arrlenu(c->groups); i++) {
+    arrfree(c->groups[i].units);
+    if (c->groups[i].root)
+      free_tree(c->groups[i].root);
+  }
+  for (size_t i = 0; i < arrlenu(c->blobs); i++)
+    arrfree(c->blobs[i].parts);
+  arrfree(c->units);
+  arrfree(c->groups);
+  arrfree(c->blobs);
+}
+
+/* After an error a group's other tiles would mostly repeat it: the next group goes on. */
+static bool compile_groups(Classes *c)
+{
+  bool ok = true;
+  for (size_t i = 0; i < arrlenu(c->groups); i++) {
+    Group *g = &c->groups[i];
+    prepare_group(c, g);
+    for (size_t u = 0; u < arrlenu(g->units); u++) {
+      Unit *unit = &c->units[g->units[u]];
+      if (class_of_unit(c, g, unit) &&
+          (c->session->options->emit == EMIT_IR || write_blob(c, unit)))
+        continue;
+      ok = false;
+      break;
+    }
+  }
+  return ok;
+}
+
+bool programs_compile(Session *session, Programs *programs)
+{
+  Classes c = {.session = session, .programs = programs, .arena = session->arena};
+  c.evaluator = sema_create(session, session->arena, WHERE_COMPTIME);
+  c.evaluator->comptime = true;
+  collect_units(&c);
+  form_groups(&c);
+  bool ok = compile_groups(&c);
+  if (ok) {
+    if (session->options->emit != EMIT_IR)
+      share_classes(&c);
+    fill_grid(&c);
+  }
+  sema_destroy(c.evaluator);
+  classes_free(&c);
+  return ok;
+}
