@@ -32,18 +32,6 @@ Operand sema_arg(Sema *s, const Node *n, PoolId type)
   return sema_coerce(s, sema_rvalue(s, n, type), type, n->span);
 }
 
-PoolId sema_comptime_value(Sema *s, Operand o, Span span)
-{
-  Operand read = sema_load(s, o);
-  if (operand_is_poison(read))
-    return POOL(POISON);
-  if (!operand_is_comptime(read)) {
-    diag_needs_comptime(s->session->diags, span);
-    return POOL(POISON);
-  }
-  return sema_force(s, read.value);
-}
-
 bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
                  int64_t *out)
 {

@@ -251,7 +251,7 @@ const IrInsn *sel_def(const Sel *s, IrValue v);
 IrType sel_type(const Sel *s, IrValue v);
 bool sel_is_const(const Sel *s, IrValue v, uint64_t *bits);
 RegClass type_class(IrType type);
-bool type_is_dsd(IrType type);
+bool ir_type_is_dsd(IrType type);
 Reg sel_new_reg(Sel *s, RegClass cls);
 uint32_t sel_new_slot(Sel *s, uint32_t bytes);
 uint32_t sel_new_label(Sel *s);

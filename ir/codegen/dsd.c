@@ -201,7 +201,7 @@ typedef struct {
 
 static void add_use(Sel *s, DsdUses *u, IrValue value, IrValue user)
 {
-  if (!type_is_dsd(sel_type(s, value)))
+  if (!ir_type_is_dsd(sel_type(s, value)))
     return;
   arrput(u->uses, ((DsdUse){user.raw, u->first[value.raw]}));
   u->first[value.raw] = (uint32_t)arrlenu(u->uses);
@@ -224,7 +224,7 @@ static bool changes(const Sel *s, const IrInsn *insn, const Addr *at)
 {
   if (insn->op == IR_store) {
     Addr to = sel_address(s, insn->args[0]);
-    return type_is_dsd(sel_type(s, insn->args[1])) && !addr_distinct(s, &to, at);
+    return ir_type_is_dsd(sel_type(s, insn->args[1])) && !addr_distinct(s, &to, at);
   }
   if (insn->op == IR_copy || insn->op == IR_zero) {
     Addr to = sel_address(s, insn->args[0]);
@@ -281,7 +281,7 @@ void dsd_plan(Sel *s)
     for (uint32_t k = 0; k < block->n_insns; k++) {
       IrValue v = block->insns[k];
       const IrInsn *d = sel_def(s, v);
-      if (d->dead || !type_is_dsd(d->type))
+      if (d->dead || !ir_type_is_dsd(d->type))
         continue;
       if (d->op == IR_load)
         s->anchored[v.raw] = load_needs_anchor(s, &u, v);
@@ -448,7 +448,7 @@ void dsd_edge(Sel *s, const IrTarget *target)
   const IrBlock *block = &s->f->blocks[target->block.raw];
   EdgeView *edges = NULL;
   for (uint32_t i = 0; i < target->n_args; i++) {
-    if (!type_is_dsd(sel_type(s, target->args[i])))
+    if (!ir_type_is_dsd(sel_type(s, target->args[i])))
       continue;
     EdgeView edge = {.to = slot_address(slot_of(s, block->params[i])),
                      .view = view_of(s, target->args[i])};

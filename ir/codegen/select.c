@@ -38,7 +38,7 @@ RegClass type_class(IrType type)
   return ir_type_bytes(type) <= 2 ? CLASS_WORD : CLASS_PAIR;
 }
 
-bool type_is_dsd(IrType type)
+bool ir_type_is_dsd(IrType type)
 {
   return type == IRT_DSD || type == IRT_DSD4;
 }
@@ -63,7 +63,7 @@ uint32_t sel_new_label(Sel *s)
 static Reg value_reg(Sel *s, IrValue v, unsigned part)
 {
   IrType type = sel_type(s, v);
-  if (type_is_dsd(type) || type == IRT_VOID)
+  if (ir_type_is_dsd(type) || type == IRT_VOID)
     ICE("%s in %s has no register", ir_ops[sel_def(s, v)->op].name, s->mf->name);
   if (s->vreg[v.raw] == 0) {
     s->vreg[v.raw] = sel_new_reg(s, type_class(type));
@@ -353,7 +353,7 @@ static void select_store(Sel *s, const IrInsn *insn)
 {
   Addr at = sel_address(s, insn->args[0]);
   IrType type = sel_type(s, insn->args[1]);
-  if (type_is_dsd(type)) {
+  if (ir_type_is_dsd(type)) {
     dsd_store(s, &at, insn->args[1]);
     return;
   }
@@ -629,7 +629,7 @@ static void emit_edge(Sel *s, const IrTarget *target)
   EdgeCopy *copies = NULL;
   for (uint32_t i = 0; i < target->n_args; i++) {
     IrType type = sel_type(s, target->args[i]);
-    if (type_is_dsd(type))
+    if (ir_type_is_dsd(type))
       continue;
     add_edge_copy(s, &copies, block->params[i], target->args[i], 0);
     if (type == IRT_I64)
@@ -892,7 +892,7 @@ static void select_block(Sel *s, uint32_t place)
     s->loc = insn->loc;
     if (ir_op_is(insn->op, IRE_TERM))
       select_terminator(s, insn, place + 1);
-    else if (type_is_dsd(insn->type) && !ir_op_is(insn->op, IRE_SIDE))
+    else if (ir_type_is_dsd(insn->type) && !ir_op_is(insn->op, IRE_SIDE))
       dsd_select(s, v, insn);
     else
       select_value(s, v, insn);
@@ -981,7 +981,7 @@ void select_func(Cg *cg, MFunc *mf)
   number_values(&s);
   order_blocks(&s);
   dsd_plan(&s);
-  if (mf->ir->result == IRT_I64 || type_is_dsd(mf->ir->result))
+  if (mf->ir->result == IRT_I64 || ir_type_is_dsd(mf->ir->result))
     s.hidden = sel_new_reg(&s, CLASS_WORD);
   for (uint32_t place = s.n_order; place-- > 0;)
     select_block(&s, place);

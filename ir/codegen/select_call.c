@@ -11,7 +11,7 @@
 
 static bool result_is_hidden(IrType result)
 {
-  return result == IRT_I64 || type_is_dsd(result);
+  return result == IRT_I64 || ir_type_is_dsd(result);
 }
 
 /* Where each argument goes; returns the bytes of the argument area. */
@@ -19,7 +19,7 @@ unsigned args_assign(IrType result, const IrType *types, uint32_t n, ArgPlace *p
 {
   unsigned taken = result_is_hidden(result) ? 1 : 0, bytes = 0;
   for (uint32_t i = 0; i < n; i++) {
-    bool by_address = type_is_dsd(types[i]);
+    bool by_address = ir_type_is_dsd(types[i]);
     bool pair = !by_address && type_class(types[i]) == CLASS_PAIR;
     unsigned want = pair ? 3 : 1, step = pair ? 2 : 1, r = 0;
     while (r < ARG_REGISTERS && (taken & want << r))
@@ -50,7 +50,7 @@ static void store_argument(Sel *s, const CallShape *c, uint32_t i)
 {
   Addr at = {.on_stack = true, .imm = (int32_t)c->places[i].offset};
   IrType type = c->types[i];
-  if (type_is_dsd(type)) {
+  if (ir_type_is_dsd(type)) {
     Reg address = sel_new_reg(s, CLASS_WORD);
     dsd_address_into(s, address, c->args[i]);
     sel_store(s, OP_st16, address, &at, 0);
@@ -71,7 +71,7 @@ static void put_arguments(Sel *s, const CallShape *c)
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->places[i].is_stack) {
       store_argument(s, c, i);
-    } else if (type_is_dsd(c->types[i])) {
+    } else if (ir_type_is_dsd(c->types[i])) {
       addresses[i] = sel_new_reg(s, CLASS_WORD);
       dsd_address_into(s, addresses[i], c->args[i]);
     }
@@ -83,7 +83,7 @@ static void put_arguments(Sel *s, const CallShape *c)
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->places[i].is_stack)
       continue;
-    if (type_is_dsd(c->types[i]))
+    if (ir_type_is_dsd(c->types[i]))
       sel_copy(s, CLASS_WORD, c->places[i].reg, addresses[i]);
     else
       sel_into(s, c->places[i].reg, c->args[i]);
@@ -101,7 +101,7 @@ static uint16_t used_registers(const CallShape *c)
 
 static void take_result(Sel *s, IrValue v, const CallShape *c)
 {
-  if (c->result == IRT_VOID || type_is_dsd(c->result))
+  if (c->result == IRT_VOID || ir_type_is_dsd(c->result))
     return;
   if (c->result == IRT_I64) {
     Addr at = {.on_stack = true, .sym = SYM_FRAME, .sym_index = c->result_slot};
@@ -124,7 +124,7 @@ static CallShape call_shape(Sel *s, IrValue v, IrType result, const IrValue *arg
   unsigned bytes = args_assign(result, c.types, n, c.places);
   if (bytes > s->mf->outgoing_bytes)
     s->mf->outgoing_bytes = bytes;
-  if (type_is_dsd(result)) {
+  if (ir_type_is_dsd(result)) {
     if (s->frame_slot[v.raw] == 0)
       s->frame_slot[v.raw] = sel_new_slot(s, ir_type_bytes(result)) + 1;
     c.result_slot = s->frame_slot[v.raw] - 1;
@@ -181,9 +181,9 @@ void sel_runtime(Sel *s, IrValue v, RtKind kind, const IrValue *args, uint32_t n
 
 static void load_argument(Sel *s, IrValue param, IrType type, const ArgPlace *place)
 {
-  bool word = type_is_dsd(type) || type_class(type) == CLASS_WORD;
+  bool word = ir_type_is_dsd(type) || type_class(type) == CLASS_WORD;
   for (unsigned part = 0; part < (type == IRT_I64 ? 2u : 1u); part++) {
-    Reg to = type_is_dsd(type) ? dsd_param_reg(s, param) : sel_result(s, param, part);
+    Reg to = ir_type_is_dsd(type) ? dsd_param_reg(s, param) : sel_result(s, param, part);
     Addr at = {.on_stack = true, .sym = SYM_INCOMING, .imm = (int32_t)(place->offset + 4 * part)};
     sel_load(s, word ? OP_ld16 : OP_ld32, to, &at, 0);
   }
@@ -202,8 +202,8 @@ void sel_entry(Sel *s)
     IrType type = f->params[i];
     if (!s->demanded[param.raw] || places[i].is_stack)
       continue;
-    RegClass cls = type_is_dsd(type) ? CLASS_WORD : type_class(type);
-    sel_copy(s, cls, type_is_dsd(type) ? dsd_param_reg(s, param) : sel_result(s, param, 0),
+    RegClass cls = ir_type_is_dsd(type) ? CLASS_WORD : type_class(type);
+    sel_copy(s, cls, ir_type_is_dsd(type) ? dsd_param_reg(s, param) : sel_result(s, param, 0),
              places[i].reg);
   }
   for (uint32_t i = 0; i < f->n_params; i++)
@@ -215,7 +215,7 @@ void sel_entry(Sel *s)
 static void return_hidden(Sel *s, IrValue v)
 {
   Addr at = {.reg = s->hidden};
-  if (type_is_dsd(sel_type(s, v))) {
+  if (ir_type_is_dsd(sel_type(s, v))) {
     dsd_store(s, &at, v);
     return;
   }
