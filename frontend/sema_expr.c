@@ -423,6 +423,23 @@ PoolId sema_comptime(Sema *s, const Node *n, PoolId want)
   return sema_force(s, o.value);
 }
 
+PoolId sema_comptime_value(Sema *s, Operand o, Span span)
+{
+  o.span = span;
+  o = sema_load(s, o);
+  if (operand_is_poison(o))
+    return POOL(POISON);
+  if (o.kind != OPR_COMPTIME) {
+    if (o.name.raw != 0)
+      sema_error(s, run_time_name, span, sema_text(s, o.name));
+    else
+      sema_error(s, not_comptime, span);
+    return POOL(POISON);
+  }
+  s->own->at = span;
+  return sema_force(s, o.value);
+}
+
 /* ---- dispatch ------------------------------------------------------------------------------------------ */
 
 static Operand walk(Sema *s, const Node *n, PoolId want)
@@ -462,7 +479,7 @@ static Operand walk(Sema *s, const Node *n, PoolId want)
   case ND_CALL:
     return expr_call(s, n, want);
   case ND_BUILTIN_CALL:
-    s->effects++;
+    s->effects += !sema_builtin_is_pure(s->session, node_builtin_call(n)->name.text);
     sema_at(s, n->span);
     return sema_builtin(s, n, want);
   case ND_COMPTIME:

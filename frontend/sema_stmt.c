@@ -1,6 +1,7 @@
 /* Statements and the constructs that are statement and expression alike. */
 #include "frontend/sema_internal.h"
 
+#include <stdlib.h>
 #include "stb_ds.h"
 
 /* ---- values to start with ------------------------------------------------------------------------ */
