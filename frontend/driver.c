@@ -119,6 +119,16 @@ const Ast *session_import(Session *session, const char *path, const Ast *importe
   return ast;
 }
 
+uint32_t session_last_file(const Session *session)
+{
+  const Files *files = session->files;
+  uint32_t last = 0;
+  for (ptrdiff_t i = 0; i < hmlen(files->by_path); i++)
+    if (files->by_path[i].value->file.raw > last)
+      last = files->by_path[i].value->file.raw;
+  return last;
+}
+
 static void add_path_list(Session *session, const char *list)
 {
   Files *files = session->files;

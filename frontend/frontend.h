@@ -487,6 +487,8 @@ struct Session {
  * absolute; "<lib>"; else beside the importing file, the main file, then the import paths.  Each
  * file is read and parsed once.  NULL after reporting at `at`. */
 const Ast *session_import(Session *session, const char *path, const Ast *importer, Span at);
+/* Source files have the ids 1 to this one. */
+uint32_t session_last_file(const Session *session);
 /* A fresh evaluation; everything it makes lives in `arena`. */
 Sema *sema_create(Session *session, Arena *arena, Where where);
 void sema_destroy(Sema *s);    /* its stb_ds arrays */

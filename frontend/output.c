@@ -103,19 +103,12 @@ static void fill_params(const Session *session, Image *image)
 
 static void fill_files(const Session *session, Image *image)
 {
-  const char **files = NULL;
-  for (uint32_t raw = 1;; raw++) {
-    const char *path = source_path(session->sources, (FileId){raw});
-    if (!path || !*path)
-      break;
-    arrput(files, path);
-  }
-  image->n_files = (uint32_t)arrlenu(files);
-  const char **kept = arena_many(session->arena, const char *, image->n_files + 1);
-  if (files)
-    memcpy(kept, files, image->n_files * sizeof *kept);
-  image->files = kept;
-  arrfree(files);
+  uint32_t n = session_last_file(session);
+  const char **files = arena_many(session->arena, const char *, n + 1);
+  for (uint32_t raw = 1; raw <= n; raw++)
+    files[raw - 1] = source_path(session->sources, (FileId){raw});
+  image->n_files = n;
+  image->files = files;
 }
 
 static void fill_classes(const Session *session, const Programs *programs, Image *image)

@@ -381,10 +381,12 @@ static void keep_exports(Sema *s, uint32_t module)
                     : d->kind == DECL_COLOR ? STORAGE_NONE : node_var_decl(d->node)->storage;
     if (storage != STORAGE_EXPORT || s->ir == NULL || !sema_resolve(s, d))
       continue;
-    if (is_fn)
+    if (is_fn) {
       sema_func_ir(s, pool_key(s->pool, d->value).u.index);
-    else
-      s->ir->globals[sema_global_ir(s, sema_decl_global(s, d)).raw].keep = true;
+      continue;
+    }
+    IrGlobalId id = sema_global_ir(s, sema_decl_global(s, d));   /* may move the globals */
+    s->ir->globals[id.raw].keep = true;
   }
 }
 
