@@ -281,9 +281,8 @@ static bool pointer_coercible(Sema *s, const PoolKey *from, const PoolKey *to)
   if (pool_eq(a, b))
     return from_many == to_many;
   PoolKey inner = pool_key(s->pool, a), outer = pool_key(s->pool, b);
-  if (to_many && !from_many)      /* *[N]T -> [*]T */
-    return inner.kind == PK_ARRAY_TYPE && inner.u.array.rank == 1 &&
-           pool_eq(inner.u.array.element, b);
+  if (to_many && !from_many)      /* *[N]T -> [*]T; public programs do it with any rank */
+    return inner.kind == PK_ARRAY_TYPE && pool_eq(inner.u.array.element, b);
   return !to_many && !from_many && outer.kind == PK_ARRAY_TYPE && outer.u.array.rank == 1 &&
          outer.u.array.dims[0] == 1 && pool_eq(outer.u.array.element, a);   /* *T -> *[1]T */
 }

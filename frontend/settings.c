@@ -88,18 +88,8 @@ Operand sema_pointer_of(Sema *s, Operand o, Span span)
   PoolKind kind = pool_kind(s->pool, o.type);
   if (kind == PK_POINTER_TYPE)
     return sema_load(s, o);
-  if (o.kind == OPR_MEMORY) {
-    PoolId type = pool_pointer_type(s->pool, false, o.is_const, o.type);
-    if (!o.is_global)
-      return operand_runtime(o.ir, type);
-    PoolKey key = {.kind = PK_POINTER, .type = type};
-    key.u.pointer.base_kind = PTR_GLOBAL;
-    key.u.pointer.base = o.global;
-    key.u.pointer.offset = o.offset;
-    Operand result = operand_value(s, pool_get(s->pool, &key));
-    result.name = o.name;
-    return result;
-  }
+  if (o.kind == OPR_MEMORY || (kind == PK_ARRAY_TYPE && operand_is_comptime(o)))
+    return sema_address_of(s, o, span);
   diag_needs_address(s->session->diags, span, type_text(s->pool, s->arena, o.type));
   return operand_poison();
 }
