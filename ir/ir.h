@@ -322,6 +322,10 @@ typedef struct {
 } IrOptOptions;
 /* The pipeline of the level, one pass a line, in opt/pipeline.c. */
 void ir_optimise(IrModule *m, const IrOptOptions *options);
+/* The passes named, in that order, separated by commas or blanks; false at an unknown name. */
+bool ir_run_passes(IrModule *m, const char *names, const IrOptOptions *options);
+/* Pass number i and what it does, or NULL after the last one. */
+const char *ir_pass_name(size_t i, const char **text);
 
 /* ---- codegen/ ------------------------------------------------------------------------------ */
 

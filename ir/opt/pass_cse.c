@@ -1,0 +1,149 @@
+/* cse: a pure value that was computed before, on every path to here, is not computed again. */
+#include "ir/opt/opt.h"
+
+#include <string.h>
+
+typedef struct {
+  IrFunc *f;
+  Cfg cfg;
+  IrValue *map;
+  uint32_t *block_of;        /* by value */
+  uint32_t *next;            /* chain of values of one hash; 0 ends */
+  uint32_t *heads;
+  uint32_t n_heads;          /* a power of two */
+} Table;
+
+static uint32_t mix(uint32_t hash, uint64_t word)
+{
+  uint64_t h = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+  return (uint32_t)(h >> 32) ^ (uint32_t)h;
+}
+
+static uint32_t payload_hash(const IrInsn *insn)
+{
+  switch ((int)insn->op) {
+  case IR_global_addr: return insn->u.global.raw;
+  case IR_func_addr: return insn->u.func.raw;
+  case IR_dsd_const: {
+    const IrDesc *d = insn->u.desc;
+    return d->global.raw ^ d->desc.base ^ (uint32_t)d->desc.length << 16;
+  }
+  default: return 0;
+  }
+}
+
+static uint32_t hash_of(const IrInsn *insn)
+{
+  uint32_t hash = mix((uint32_t)insn->op << 8 | (uint32_t)insn->type, insn->imm);
+  hash = mix(hash, (uint64_t)insn->field << 32 | insn->aux);
+  hash = mix(hash, payload_hash(insn));
+  for (uint32_t i = 0; i < insn->n_args; i++)
+    hash = mix(hash, insn->args[i].raw);
+  return hash;
+}
+
+static bool same_action(Action a, Action b)
+{
+  return a.kind == b.kind && a.id_kind == b.id_kind && a.id == b.id;
+}
+
+static bool same_desc(const IrDesc *x, const IrDesc *y)
+{
+  const Descriptor *a = &x->desc, *b = &y->desc;
+  return x->global.raw == y->global.raw && a->kind == b->kind && a->flags == b->flags &&
+         a->base == b->base && a->length == b->length && a->stride == b->stride &&
+         memcmp(a->lengths, b->lengths, sizeof a->lengths) == 0 &&
+         memcmp(a->strides, b->strides, sizeof a->strides) == 0 &&
+         a->wrap_base == b->wrap_base && a->wrap_length == b->wrap_length &&
+         a->queue == b->queue && a->color == b->color && same_action(a->done, b->done) &&
+         same_action(a->on_control, b->on_control) && a->priority == b->priority &&
+         a->priority_given == b->priority_given && a->simd == b->simd &&
+         a->ut_given == b->ut_given && a->ut == b->ut;
+}
+
+static bool same_payload(const IrInsn *a, const IrInsn *b)
+{
+  switch ((int)a->op) {
+  case IR_global_addr: return a->u.global.raw == b->u.global.raw;
+  case IR_func_addr: return a->u.func.raw == b->u.func.raw;
+  case IR_dsd_const: return same_desc(a->u.desc, b->u.desc);
+  default: return true;
+  }
+}
+
+static bool same_computation(const IrInsn *a, const IrInsn *b)
+{
+  if (a->op != b->op || a->type != b->type || a->field != b->field || a->aux != b->aux ||
+      a->imm != b->imm || a->n_args != b->n_args)
+    return false;
+  for (uint32_t i = 0; i < a->n_args; i++)
+    if (a->args[i].raw != b->args[i].raw)
+      return false;
+  return same_payload(a, b);
+}
+
+/* Of operations that commute the order must not matter. */
+static void order_args(const IrFunc *f, IrInsn *insn)
+{
+  if (!(ir_ops[insn->op].effects & IRE_COMMUTES) || opt_is_const(f, insn->args[1]) ||
+      insn->args[0].raw <= insn->args[1].raw)
+    return;
+  IrValue x = insn->args[0];
+  insn->args[0] = insn->args[1];
+  insn->args[1] = x;
+}
+
+static IrValue find(const Table *t, uint32_t hash, const IrInsn *insn, uint32_t block)
+{
+  for (uint32_t v = t->heads[hash & (t->n_heads - 1)]; v; v = t->next[v])
+    if (same_computation(&t->f->insns[v], insn) &&
+        cfg_dominates(&t->cfg, t->block_of[v], block))
+      return (IrValue){v};
+  return IR_NO_VALUE;
+}
+
+static void resolve_operand(IrValue *operand, void *context)
+{
+  *operand = opt_resolve(context, *operand);
+}
+
+static bool visit(Table *t, uint32_t block, IrValue v)
+{
+  IrInsn *insn = opt_insn(t->f, v);
+  opt_each_operand(insn, resolve_operand, t->map);
+  if (!ir_op_is_pure(insn->op))
+    return false;
+  if (insn->n_args == 2)
+    order_args(t->f, insn);
+  uint32_t hash = hash_of(insn);
+  IrValue before = find(t, hash, insn, block);
+  if (before.raw) {
+    t->map[v.raw] = before;
+    return insn->dead = true;
+  }
+  uint32_t *head = &t->heads[hash & (t->n_heads - 1)];
+  t->block_of[v.raw] = block;
+  t->next[v.raw] = *head;
+  *head = v.raw;
+  return false;
+}
+
+bool pass_cse(Opt *opt, IrFunc *f)
+{
+  Table t = {.f = f, .n_heads = 16};
+  bool changed = false;
+  while (t.n_heads < f->n_insns)
+    t.n_heads *= 2;
+  t.map = arena_many(opt->arena, IrValue, f->n_insns);
+  t.block_of = arena_many(opt->arena, uint32_t, f->n_insns);
+  t.next = arena_many(opt->arena, uint32_t, f->n_insns);
+  t.heads = arena_many(opt->arena, uint32_t, t.n_heads);
+  opt_drop_unreachable(f, opt->arena);
+  cfg_build(&t.cfg, f, opt->arena);
+  for (uint32_t i = 0; i < t.cfg.n_rpo; i++)
+    for (uint32_t k = 0; k < f->blocks[t.cfg.rpo[i]].n_insns; k++)
+      changed |= visit(&t, t.cfg.rpo[i], f->blocks[t.cfg.rpo[i]].insns[k]);
+  opt_replace_values(f, t.map);
+  opt_sweep(f);
+  return changed;
+}

@@ -1,0 +1,247 @@
+/* memory: a load of what was just stored or loaded is that value; a store that is overwritten
+ * unread, or goes to an alloca that nobody reads, is dropped.
+ *
+ * Knowledge flows down chains of blocks with one predecessor.  opt/memory.c says what may change
+ * memory. */
+#include "ir/opt/opt.h"
+
+#include <string.h>
+
+/* Few things are worth remembering at a time; the oldest goes. */
+enum { MOST_KNOWN = 24 };
+
+typedef struct {
+  Address at;
+  IrType type;
+  IrValue value;
+} Known;
+
+typedef struct { uint32_t n; Known known[MOST_KNOWN]; } State;
+
+/* A store whose bytes nobody has read since. */
+typedef struct { Address at; uint64_t bytes; IrValue store; } Pending;
+
+typedef struct {
+  IrModule *m;
+  IrFunc *f;
+  Cfg cfg;
+  bool *escapes;
+  IrValue *map;
+  State *exit;               /* by block: of those processed */
+  State now;
+  uint32_t n_pending;
+  Pending pending[MOST_KNOWN];
+  bool changed;
+} Forwarder;
+
+static bool same_address(Address a, Address b)
+{
+  return a.base == b.base && a.object == b.object && a.offset_known && b.offset_known &&
+         a.offset == b.offset;
+}
+
+/* ---- loads ------------------------------------------------------------------------- */
+
+static void learn(Forwarder *w, Address at, IrType type, IrValue value)
+{
+  if (!at.offset_known)
+    return;
+  if (w->now.n == MOST_KNOWN) {
+    memmove(w->now.known, w->now.known + 1, sizeof(Known) * (MOST_KNOWN - 1));
+    w->now.n--;
+  }
+  w->now.known[w->now.n++] = (Known){at, type, value};
+}
+
+static void forget_written(Forwarder *w, const IrInsn *insn)
+{
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < w->now.n; i++) {
+    const Known *k = &w->now.known[i];
+    if (!opt_may_write(w->m, w->f, insn, k->at, ir_type_bytes(k->type), w->escapes))
+      w->now.known[n++] = *k;
+  }
+  w->now.n = n;
+}
+
+static void visit_load(Forwarder *w, IrValue v)
+{
+  IrInsn *insn = opt_insn(w->f, v);
+  Address at = opt_address(w->m, w->f, insn->args[0]);
+  for (uint32_t i = w->now.n; i-- > 0;) {
+    const Known *k = &w->now.known[i];
+    if (k->type != insn->type || !same_address(k->at, at))
+      continue;
+    w->map[v.raw] = k->value;
+    insn->dead = true;
+    w->changed = true;
+    return;
+  }
+  learn(w, at, insn->type, v);
+}
+
+/* ---- stores ------------------------------------------------------------------------ */
+
+/* Drops the pending stores that the instruction may read, or that must be done when it runs. */
+static void settle_pending(Forwarder *w, const IrInsn *insn)
+{
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < w->n_pending; i++) {
+    const Pending *p = &w->pending[i];
+    bool private_object = p->at.base == BASE_ALLOCA && !w->escapes[p->at.object];
+    bool needed = false;
+    if (insn->op == IR_load)
+      needed = opt_may_alias(opt_address(w->m, w->f, insn->args[0]), ir_type_bytes(insn->type),
+                             p->at, p->bytes, w->escapes);
+    else if (insn->op == IR_copy)
+      needed = opt_may_alias(opt_address(w->m, w->f, insn->args[1]), insn->imm, p->at, p->bytes,
+                             w->escapes);
+    else if (ir_op_is(insn->op, IRE_SIDE | IRE_STALLS | IRE_READS))
+      needed = !private_object;
+    if (!needed)
+      w->pending[n++] = *p;
+  }
+  w->n_pending = n;
+}
+
+static void drop_overwritten(Forwarder *w, Address at, uint64_t bytes)
+{
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < w->n_pending; i++) {
+    Pending *p = &w->pending[i];
+    bool covered = p->at.base == at.base && p->at.object == at.object && at.offset_known &&
+                   p->at.offset_known && at.offset <= p->at.offset &&
+                   p->at.offset + (int64_t)p->bytes <= at.offset + (int64_t)bytes;
+    if (covered)
+      w->changed = opt_insn(w->f, p->store)->dead = true;
+    else
+      w->pending[n++] = *p;
+  }
+  w->n_pending = n;
+}
+
+static void add_pending(Forwarder *w, Address at, uint64_t bytes, IrValue store)
+{
+  drop_overwritten(w, at, bytes);
+  if (w->n_pending < MOST_KNOWN)
+    w->pending[w->n_pending++] = (Pending){at, bytes, store};
+}
+
+static void visit_store(Forwarder *w, IrValue v)
+{
+  IrInsn *insn = opt_insn(w->f, v);
+  Address at = opt_address(w->m, w->f, insn->args[0]);
+  IrType type = opt_insn(w->f, insn->args[1])->type;
+  for (uint32_t i = w->now.n; i-- > 0;) {
+    const Known *k = &w->now.known[i];
+    if (k->type == type && k->value.raw == insn->args[1].raw && same_address(k->at, at)) {
+      w->changed = insn->dead = true;      /* it is there already */
+      return;
+    }
+  }
+  forget_written(w, insn);
+  learn(w, at, type, insn->args[1]);
+  add_pending(w, at, ir_type_bytes(type), v);
+}
+
+/* When a function returns its own objects are gone. */
+static void drop_at_return(Forwarder *w)
+{
+  for (uint32_t i = 0; i < w->n_pending; i++) {
+    const Pending *p = &w->pending[i];
+    if (p->at.base == BASE_ALLOCA && !w->escapes[p->at.object])
+      w->changed = opt_insn(w->f, p->store)->dead = true;
+  }
+}
+
+/* ---- blocks ------------------------------------------------------------------------ */
+
+static void resolve_operand(IrValue *operand, void *context)
+{
+  *operand = opt_resolve(context, *operand);
+}
+
+static void visit_insn(Forwarder *w, IrValue v)
+{
+  IrInsn *insn = opt_insn(w->f, v);
+  opt_each_operand(insn, resolve_operand, w->map);
+  if (insn->op == IR_load)
+    visit_load(w, v);
+  if (!insn->dead)
+    settle_pending(w, insn);
+  switch ((int)insn->op) {
+  case IR_store: visit_store(w, v); break;
+  case IR_ret: drop_at_return(w); break;
+  case IR_copy:
+  case IR_zero:
+    forget_written(w, insn);
+    add_pending(w, opt_address(w->m, w->f, insn->args[0]), insn->imm, v);
+    break;
+  default:
+    if (ir_op_is(insn->op, IRE_WRITES | IRE_STALLS))
+      forget_written(w, insn);
+  }
+}
+
+static void visit_block(Forwarder *w, uint32_t block)
+{
+  bool chained = block && cfg_pred_count(&w->cfg, block) == 1;
+  if (chained)
+    w->now = w->exit[w->cfg.preds[w->cfg.pred_at[block]]];
+  else
+    w->now.n = 0;
+  w->n_pending = 0;
+  for (uint32_t i = 0; i < w->f->blocks[block].n_insns; i++)
+    visit_insn(w, w->f->blocks[block].insns[i]);
+  w->exit[block] = w->now;
+}
+
+/* ---- allocas that nobody reads ----------------------------------------------------- */
+
+static void mark_read(const IrFunc *f, const IrInsn *insn, bool *is_read)
+{
+  bool writes_only = insn->op == IR_store || insn->op == IR_zero || insn->op == IR_copy;
+  if (insn->op == IR_ptr_add)
+    return;
+  for (uint32_t i = writes_only ? 1 : 0; i < insn->n_args; i++) {
+    Address a = opt_address(NULL, f, insn->args[i]);
+    if (a.base == BASE_ALLOCA)
+      is_read[a.object] = true;
+  }
+}
+
+static bool drop_unread(IrFunc *f, const bool *escapes, Arena *arena)
+{
+  bool *is_read = arena_many(arena, bool, f->n_insns);
+  bool changed = false;
+  for (uint32_t b = 0; b < f->n_blocks; b++)
+    for (uint32_t i = 0; i < f->blocks[b].n_insns; i++)
+      mark_read(f, opt_insn(f, f->blocks[b].insns[i]), is_read);
+  for (uint32_t b = 0; b < f->n_blocks; b++)
+    for (uint32_t i = 0; i < f->blocks[b].n_insns; i++) {
+      IrInsn *insn = opt_insn(f, f->blocks[b].insns[i]);
+      if (insn->op != IR_store && insn->op != IR_zero && insn->op != IR_copy)
+        continue;
+      Address a = opt_address(NULL, f, insn->args[0]);
+      if (a.base == BASE_ALLOCA && !is_read[a.object] && !escapes[a.object])
+        changed = insn->dead = true;
+    }
+  return changed;
+}
+
+bool pass_memory(Opt *opt, IrFunc *f)
+{
+  Forwarder w = {.m = opt->m, .f = f};
+  opt_drop_unreachable(f, opt->arena);
+  cfg_build(&w.cfg, f, opt->arena);
+  w.escapes = opt_escapes(f, opt->arena);
+  w.map = arena_many(opt->arena, IrValue, f->n_insns);
+  w.exit = arena_many(opt->arena, State, f->n_blocks);
+  for (uint32_t i = 0; i < w.cfg.n_rpo; i++)
+    visit_block(&w, w.cfg.rpo[i]);
+  opt_replace_values(f, w.map);
+  opt_sweep(f);
+  w.changed |= drop_unread(f, w.escapes, opt->arena);
+  opt_sweep(f);
+  return w.changed;
+}
