@@ -23,13 +23,13 @@ typedef struct {
   Engine *engine;
 } Run;
 
-static void run_create(Run *r)
+static inline void run_create(Run *r)
 {
   *r = (Run){.arena = arena_create("test"), .sources = source_map_create()};
   r->diags = diags_create(r->sources);
 }
 
-static void run_destroy(Run *r)
+static inline void run_destroy(Run *r)
 {
   if (r->engine)
     r->engine->ops->destroy(r->engine);
@@ -39,7 +39,7 @@ static void run_destroy(Run *r)
   arena_destroy(r->arena);
 }
 
-static void run_flush(Run *r)
+static inline void run_flush(Run *r)
 {
   size_t size;
   free(r->messages);
@@ -48,7 +48,7 @@ static void run_flush(Run *r)
   fclose(out);
 }
 
-static IrModule *run_read(Run *r, const char *text)
+static inline IrModule *run_read(Run *r, const char *text)
 {
   FileId file = source_add(r->sources, "t.ir", text, strlen(text));
   IrModule *m = ir_read(r->arena, r->sources, file, r->diags);
@@ -57,7 +57,7 @@ static IrModule *run_read(Run *r, const char *text)
 }
 
 /* False after diagnostics, which are in r->messages. */
-static bool run_compile(Run *r, const IrModule *m, int level)
+static inline bool run_compile(Run *r, const IrModule *m, int level)
 {
   CodegenOptions options = {.level = level};
   bool ok = codegen_module(m, &options, r->sources, r->arena, r->diags, &r->result);
@@ -65,7 +65,7 @@ static bool run_compile(Run *r, const IrModule *m, int level)
   return ok;
 }
 
-static char *run_asm(const Run *r)
+static inline char *run_asm(const Run *r)
 {
   char *text;
   size_t size;
@@ -76,7 +76,7 @@ static char *run_asm(const Run *r)
 }
 
 /* Makes a one-tile image of the class and an engine for it; NULL on success, else a reason. */
-static const char *run_load(Run *r, const IrModule *m)
+static inline const char *run_load(Run *r, const IrModule *m)
 {
   const char *reason = NULL;
   r->image = (Image){
@@ -96,7 +96,7 @@ static const char *run_load(Run *r, const IrModule *m)
 }
 
 /* Launches the first exported function and runs to the end; NULL, or the fault's text. */
-static const char *run_launch(Run *r, uint64_t max_cycles)
+static inline const char *run_launch(Run *r, uint64_t max_cycles)
 {
   for (uint32_t i = 0; i < r->result.image.n_bindings; i++) {
     const ImageBinding *b = &r->result.image.bindings[i];
@@ -119,7 +119,7 @@ static const char *run_launch(Run *r, uint64_t max_cycles)
   return arena_printf(r->arena, "fault: %s", text);
 }
 
-static const ImageSymbol *run_symbol(const Run *r, const char *name)
+static inline const ImageSymbol *run_symbol(const Run *r, const char *name)
 {
   for (uint32_t i = 0; i < r->result.image.n_symbols; i++)
     if (strcmp(r->result.image.symbols[i].name, name) == 0)
@@ -127,7 +127,7 @@ static const ImageSymbol *run_symbol(const Run *r, const char *name)
   return NULL;
 }
 
-static bool run_memory(Run *r, const char *name, void *to, uint32_t bytes)
+static inline bool run_memory(Run *r, const char *name, void *to, uint32_t bytes)
 {
   const ImageSymbol *s = run_symbol(r, name);
   return s && r->engine->ops->mem_read(r->engine, 0, s->address, to, bytes);

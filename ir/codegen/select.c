@@ -388,16 +388,17 @@ static void copy_loop(Sel *s, const Addr *to, const Addr *from, uint32_t steps, 
   sel_jump(s, OP_bne, p, end, again);
 }
 
-static void copy_step(Sel *s, const Addr *to, const Addr *from, uint32_t at, unsigned size)
+/* `zero`: a pair that holds 0, for when there is nothing to copy from. */
+static void copy_step(Sel *s, const Addr *to, const Addr *from, Reg zero, uint32_t at,
+                      unsigned size)
 {
   static const Opcode loads[] = {[1] = OP_ld8u, [2] = OP_ld16, [4] = OP_ld32};
   static const Opcode stores[] = {[1] = OP_st8, [2] = OP_st16, [4] = OP_st32};
-  RegClass cls = size == 4 ? CLASS_PAIR : CLASS_WORD;
-  Reg word = sel_new_reg(s, cls);
-  if (from)
+  Reg word = size == 4 ? zero : zero | REG_LO;
+  if (from) {
+    word = sel_new_reg(s, size == 4 ? CLASS_PAIR : CLASS_WORD);
     sel_load(s, loads[size], word, from, (int32_t)at);
-  else
-    sel_li(s, cls, word, 0);
+  }
   sel_store(s, stores[size], word, to, (int32_t)at)->writes_dsd = true;
 }
 
@@ -406,18 +407,23 @@ void sel_copy_memory(Sel *s, const Addr *to, const Addr *from, uint32_t bytes, b
 {
   unsigned size = by_bytes ? 1 : 4;
   uint32_t steps = bytes / size, at = 0;
+  Reg zero = REG_NONE;
+  if (!from) {
+    zero = sel_new_reg(s, CLASS_PAIR);
+    sel_li(s, CLASS_PAIR, zero, 0);
+  }
   if (steps > INLINE_COPY_STEPS) {
     copy_loop(s, to, from, steps, size);
     at = steps * size;
   }
   for (; at + size <= bytes; at += size)
-    copy_step(s, to, from, at, size);
+    copy_step(s, to, from, zero, at, size);
   if (at + 2 <= bytes) {
-    copy_step(s, to, from, at, 2);
+    copy_step(s, to, from, zero, at, 2);
     at += 2;
   }
   if (at < bytes)
-    copy_step(s, to, from, at, 1);
+    copy_step(s, to, from, zero, at, 1);
 }
 
 /* An address known to be odd, or perhaps odd because its object is made of bytes. */
