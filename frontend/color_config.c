@@ -286,6 +286,11 @@ static void read_switches(Reader *r, Setting *field, ImageColorConfig *config)
   for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++)
     read_position(r, take_setting(r, &set, names[k - 1]), &config->positions[k - 1],
                   &config->positions[k]);
+  /* Inheritance needed the ports of positions that cannot be reached; the image has none there. */
+  for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++) {
+    if (!config->positions[k].valid)
+      config->positions[k] = (ImagePosition){0, 0, false};
+  }
   Setting *current = take_setting(r, &set, "current_switch_pos");
   int64_t position = 0;
   if (current)
@@ -366,9 +371,6 @@ static bool read_config(Reader *r, PoolId value, ImageColorConfig *config)
     return false;
   }
   read_routes(r, routes, config);
-  for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++)
-    config->positions[k] = (ImagePosition){config->positions[0].rx, config->positions[0].tx,
-                                           false};
   Setting *switches = take_setting(r, &set, "switches");
   if (switches)
     read_switches(r, switches, config);
