@@ -171,7 +171,7 @@ uint32_t type_leaf_count(const Pool *pool, PoolId type);
 
 const char *value_text(Pool *pool, Arena *arena, PoolId value);   /* strings without quotes */
 PoolId value_from_leaves(Pool *pool, PoolId type, const PoolId *leaves);
-PoolId *value_to_leaves(const Pool *pool, PoolId value, PoolId *leaves);   /* the end */
+PoolId *value_to_leaves(const Pool *pool, PoolId type, PoolId value, PoolId *leaves);  /* end */
 /* Is there a symbolic value in it? */
 bool value_has_symbolic(const Pool *pool, PoolId value);
 /* Integers.  Types that are no fixed-width integer (comptime_int, ids) hold everything. */

@@ -95,7 +95,7 @@ Operand cell_make(Sema *s, PoolId type, PoolId value, bool is_const)
   if (pool_is_none(value))
     memset(leaves, 0, n * sizeof *leaves);
   else
-    value_to_leaves(s->pool, value, leaves);
+    value_to_leaves(s->pool, type, value, leaves);
   arrput(s->cells, cell);
   return (Operand){.kind = OPR_CELL, .type = type, .cell = (uint32_t)arrlenu(s->cells) - 1,
                    .is_const = is_const};

@@ -404,7 +404,7 @@ static void store_cell(Sema *s, Operand target, Operand value, Span span)
     report_run_time(s, &value);
     return;
   }
-  value_to_leaves(s->pool, value.value, &s->leaves[cell->first + target.leaf]);
+  value_to_leaves(s->pool, target.type, value.value, &s->leaves[cell->first + target.leaf]);
 }
 
 static const char *place_text(Sema *s, const Operand *target)

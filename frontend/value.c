@@ -182,15 +182,24 @@ PoolId value_from_leaves(Pool *pool, PoolId type, const PoolId *leaves)
   return value;
 }
 
-PoolId *value_to_leaves(const Pool *pool, PoolId value, PoolId *leaves)
+PoolId *value_to_leaves(const Pool *pool, PoolId type, PoolId value, PoolId *leaves)
 {
+  PoolKey t = pool_key(pool, type);
   PoolKey k = pool_key(pool, value);
-  if (k.kind != PK_AGGREGATE || pool_kind(pool, k.type) == PK_UNION_TYPE) {
+  if (t.kind != PK_ARRAY_TYPE && t.kind != PK_STRUCT_TYPE) {
     *leaves = value;
     return leaves + 1;
   }
-  for (uint32_t i = 0; i < k.u.aggregate.n; i++)
-    leaves = value_to_leaves(pool, k.u.aggregate.elems[i], leaves);
+  if (k.kind != PK_AGGREGATE) {         /* poison: every part is */
+    uint32_t n = type_leaf_count(pool, type);
+    for (uint32_t i = 0; i < n; i++)
+      leaves[i] = value;
+    return leaves + n;
+  }
+  for (uint32_t i = 0; i < k.u.aggregate.n; i++) {
+    PoolId part = t.kind == PK_ARRAY_TYPE ? t.u.array.element : t.u.fields.fields[i].type;
+    leaves = value_to_leaves(pool, part, k.u.aggregate.elems[i], leaves);
+  }
   return leaves;
 }
 
