@@ -118,7 +118,7 @@ static inline uint16_t asm_emit(AsmClass *c, Insn insn)
 /* Re-encodes the branch or jump at `at` with its final target. */
 static inline void asm_patch(AsmClass *c, uint16_t at, uint16_t target)
 {
-  uint16_t *words = c->code + (at - ASM_CODE) / 2;
+  uint16_t *words = c->code + (at - ASM_CODE) / 2, again[3];
   const char *reason;
   Insn insn;
   unsigned n = insn_decode(words, 3, &insn, &reason);
@@ -126,8 +126,9 @@ static inline void asm_patch(AsmClass *c, uint16_t at, uint16_t target)
     insn.target = target;
   else
     insn.imm = target;
-  if (n != insn_encode(&insn, words))
+  if (n != insn_encode(&insn, again))
     fail_msg("cannot patch");
+  memcpy(words, again, n * sizeof *words);
 }
 
 static inline Insn in0(Opcode op) { return (Insn){.op = op}; }
@@ -221,7 +222,7 @@ static inline void asm_task(AsmClass *c, TaskKind kind, unsigned id, uint16_t en
                             unsigned arguments, const char *name)
 {
   c->tasks[c->image.n_tasks++] = (ImageTask){entry, kind, (uint8_t)id, (uint8_t)arguments, name};
-  if (kind == TASK_DATA)
+  if (kind != TASK_CONTROL)     /* a control task needs its channel unblocked, not its id */
     c->image.blocked &= ~(UINT64_C(1) << id);
 }
 
