@@ -265,8 +265,9 @@ static void plan_channels(RefEngine *engine)
       continue;
     engine->tiles[channel->chosen]->plan.host_out = true;
     channel->last_tile = channel->chosen;
-    channel->free_at = (channel->free_at > now ? channel->free_at : now) +
-                       engine->program->timing.host_wavelets_den;
+    /* Free since less than a cycle: the fraction counts, or the rate would be rounded down. */
+    bool busy = channel->free_at + host_num(engine) > now;
+    channel->free_at = (busy ? channel->free_at : now) + engine->program->timing.host_wavelets_den;
   }
 }
 
