@@ -17,8 +17,10 @@
 /* ---- files ------------------------------------------------------------------------------------------- */
 
 typedef struct { uint32_t key; Ast *value; } FileMap;    /* by the real path's StrId */
+typedef struct { uint64_t key; Ast *value; } ImportMap;  /* importer and path, as written */
 typedef struct {
   FileMap *by_path;
+  ImportMap *by_import;        /* a layout names its files once a tile */
   const char *main_dir;
   const char **library_dirs;   /* stb_ds: standard library, import paths */
 } Files;
@@ -92,7 +94,7 @@ static void report_missing(Session *session, const char *path, Span at)
   diag_looked_in(session->diags, at, list);
 }
 
-const Ast *session_import(Session *session, const char *path, const Ast *importer, Span at)
+static Ast *import_file(Session *session, const char *path, const Ast *importer, Span at)
 {
   Files *files = session->files;
   const char *found = find_file(session, path, importer);
@@ -116,6 +118,20 @@ const Ast *session_import(Session *session, const char *path, const Ast *importe
   free(text);
   Ast *ast = ast_parse(session->sources, session->names, session->diags, file);
   hmput(files->by_path, key, ast);
+  return ast;
+}
+
+const Ast *session_import(Session *session, const char *path, const Ast *importer, Span at)
+{
+  Files *files = session->files;
+  uint64_t key = (uint64_t)(importer ? importer->file.raw : 0) << 32 |
+                 str_intern_z(session->names, path).raw;
+  ptrdiff_t known = hmgeti(files->by_import, key);
+  if (known >= 0)
+    return files->by_import[known].value;
+  Ast *ast = import_file(session, path, importer, at);
+  if (ast)
+    hmput(files->by_import, key, ast);
   return ast;
 }
 
@@ -176,6 +192,7 @@ static void files_close(Session *session)
   for (ptrdiff_t i = 0; i < hmlen(files->by_path); i++)
     ast_destroy(files->by_path[i].value);
   hmfree(files->by_path);
+  hmfree(files->by_import);
   arrfree(files->library_dirs);
 }
 
