@@ -25,8 +25,8 @@ static unsigned vec_operands(const MInsn *mi, MOperand out[])
 
 unsigned mi_operands(const MInsn *mi, MOperand out[MOST_OPERANDS])
 {
-  if (mi->op == MI_LABEL)
-    return 0;
+  if (mi->op == MI_LABEL || mi->op == OP_blki || mi->op == OP_unblki)
+    return 0;             /* blki, unblki: `a` is the kind of the id, not a register */
   Opcode op = (Opcode)mi->op;
   bool def = defines_a(op);
   unsigned n = 0;
