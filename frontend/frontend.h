@@ -225,6 +225,7 @@ typedef struct {
   IrFuncId ir;             /* raw IR_NO_ID until code is wanted */
   bool compiled;
   bool is_generic;         /* needs the arguments of a call: no code of its own */
+  bool has_effects;        /* seen at compile time: its calls are not memoised */
   StrId name;
 } FuncInstance;
 

@@ -268,7 +268,7 @@ static bool call_key(Sema *s, const Binding *b, uint64_t *key)
 {
   PoolId few[FEW_ARGS];
   uint32_t n = b->fn->params.count;
-  if (n > FEW_ARGS)
+  if (n > FEW_ARGS || s->funcs[b->func].has_effects)
     return false;
   for (uint32_t i = 0; i < n; i++) {
     few[i] = b->args[i].value;
@@ -313,6 +313,7 @@ static Operand call_comptime(Sema *s, const Binding *b)
   s->is_dead = is_dead;
   out.decl = NULL;
   out.name = (StrId){0};
+  s->funcs[b->func].has_effects |= effects != s->effects;
   if (operand_is_poison(out))
     return out;
   if (has_key && effects == s->effects && errors == diags_error_count(s->diags))
