@@ -12,7 +12,7 @@ typedef struct {
 
 enum {
   BITS16 = 16, BITS32 = 32, SIGN16 = 0x8000,
-  RANDOM_TAP_A = 22, RANDOM_TAP_B = 17, RANDOM_STEPS = 128,   /* x^23 + x^18 + 1 */
+  RANDOM_BITS = 23, RANDOM_TAP = RANDOM_BITS - 18, RANDOM_STEPS = 128,
 };
 #define SIGN32 0x80000000u
 
@@ -381,12 +381,15 @@ ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registe
   return result;
 }
 
-/* SDK docs, builtins: a shift register with taps x^23 and x^18, 128 steps a use. */
+/* SDK docs, builtins: a shift register for x^23 + x^18 + 1, advanced 128 steps a use.  Assumed,
+ * since nobody says: the usual form that shifts to the right, and its low 16 bits as the result. */
 uint16_t scalar_random(uint32_t *state)
 {
+  uint32_t bits = *state & (((uint32_t)1 << RANDOM_BITS) - 1);
   for (unsigned i = 0; i < RANDOM_STEPS; i++) {
-    uint32_t bit = (*state >> RANDOM_TAP_A ^ *state >> RANDOM_TAP_B) & 1;
-    *state = *state << 1 | bit;
+    uint32_t bit = (bits ^ bits >> RANDOM_TAP) & 1;
+    bits = bits >> 1 | bit << (RANDOM_BITS - 1);
   }
-  return (uint16_t)*state;
+  *state = bits;
+  return (uint16_t)bits;
 }

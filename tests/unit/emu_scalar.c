@@ -484,16 +484,22 @@ static void branches(void **state)
   }
 }
 
-/* A second definition of the generator: 23 taps deep, one step at a time, high bit first. */
+/* A second definition of the generator: the recurrence b[n + 23] = b[n] ^ b[n + 5] on a list of
+ * bits; a use moves the window of 16 by 128 bits. */
 static void random_numbers(void **state)
 {
   (void)state;
-  uint32_t machine = 0xdeadbeef, check = 0xdeadbeef;
-  for (unsigned use = 0; use < 4; use++) {
+  enum { BITS = 23, USES = 4, STEPS = 128 };
+  uint32_t machine = 0xdeadbeef;
+  bool bit[BITS + USES * STEPS];
+  for (unsigned i = 0; i < BITS; i++)
+    bit[i] = machine >> i & 1;
+  for (unsigned i = BITS; i < ARRAY_COUNT(bit); i++)
+    bit[i] = bit[i - BITS] != bit[i - BITS + 5];
+  for (unsigned use = 1; use <= USES; use++) {
     uint16_t value = scalar_random(&machine);
-    for (unsigned i = 0; i < 128; i++)
-      check = check << 1 | (((check & 0x400000) != 0) != ((check & 0x20000) != 0));
-    assert_int_equal(value, check & 0xffff);
+    for (unsigned i = 0; i < 16; i++)
+      assert_int_equal(value >> i & 1, bit[use * STEPS + i]);
   }
 }
 
