@@ -154,6 +154,7 @@ static void tile_destroy(RefTile *tile)
   for (unsigned c = 0; c < MAX_COLORS; c++)
     free(tile->colors[c]);
   arrfree(tile->pending);
+  arrfree(tile->pending_config);
   arrfree(tile->posted);
   arrfree(tile->sent);
   free(tile);
@@ -288,6 +289,8 @@ static uint64_t next_due(const RefEngine *engine, const RefTile *tile)
       due = sooner(due, tile->threads[i].ready, now);
   for (size_t i = 0; i < arrlenu(tile->pending); i++)
     due = sooner(due, tile->pending[i].cycle, now);
+  for (size_t i = 0; i < arrlenu(tile->pending_config); i++)
+    due = sooner(due, tile->pending_config[i].cycle, now);
   for (unsigned q = 0; q < MAX_QUEUES; q++) {
     for (unsigned k = 0; k < tile->input[q].count; k++)
       due = sooner(due, ring_peek(&tile->input[q], k)->visible, now);

@@ -63,6 +63,7 @@ typedef struct {
 } VecThread;
 
 typedef struct { uint64_t cycle; Action action; } PendingAction;
+typedef struct { uint64_t cycle; uint16_t address, value; } PendingConfig;
 typedef struct { uint64_t cycle; uint32_t word; uint8_t color; } HostWord;
 
 typedef struct {
@@ -107,9 +108,10 @@ typedef struct RefTile {
   uint8_t last_issued[LEVELS];
   uint8_t main_level;
   /* tasks */
-  uint64_t active, blocked;
+  uint64_t active, blocked, high;  /* by id; high: picked before the others */
   uint8_t paused;               /* microthreads, a bit each */
   PendingAction *pending;       /* stb_ds, in order of issue */
+  PendingConfig *pending_config;   /* stb_ds: priorities, which take a few cycles to change */
   /* queues */
   Ring input[MAX_QUEUES], output[MAX_QUEUES];
   /* router */

@@ -63,8 +63,35 @@ static void activate(RefEngine *engine, RefTile *tile, unsigned id)
                                        .id = (uint8_t)id});
 }
 
+static void apply_priority(RefTile *tile, uint16_t address, uint16_t value)
+{
+  if (address == CFG_MAIN_PRIORITY) {
+    tile->main_level = (uint8_t)(LEVEL_MAIN + value % (LEVELS - LEVEL_MAIN));
+    return;
+  }
+  unsigned shift = HALF_BITS * (address - CFG_TASK_PRIORITY);
+  tile->high = (tile->high & ~((uint64_t)LOW16 << shift)) | (uint64_t)value << shift;
+}
+
+static void begin_priorities(RefEngine *engine, RefTile *tile)
+{
+  size_t kept = 0, count = arrlenu(tile->pending_config);
+  for (size_t i = 0; i < count; i++) {
+    PendingConfig p = tile->pending_config[i];
+    if (p.cycle > engine->cycle) {
+      tile->pending_config[kept++] = p;
+      continue;
+    }
+    apply_priority(tile, p.address, p.value);
+    tile->changed = true;
+  }
+  if (kept < count)
+    arrsetlen(tile->pending_config, kept);
+}
+
 void ref_tile_begin(RefEngine *engine, RefTile *tile)
 {
+  begin_priorities(engine, tile);
   size_t kept = 0, count = arrlenu(tile->pending);
   for (size_t i = 0; i < count; i++) {
     PendingAction p = tile->pending[i];
@@ -122,11 +149,15 @@ static void plan_drops(const RefEngine *engine, const RefTile *tile, RefPlan *pl
   }
 }
 
-/* Keeps the ready task with the lowest id. */
-static void offer(RefPlan *plan, TaskKind kind, unsigned id, unsigned queue)
+/* Keeps the ready task of high priority, among equals that with the lowest id. */
+static void offer(const RefTile *tile, RefPlan *plan, TaskKind kind, unsigned id, unsigned queue)
 {
-  if (plan->pick != TASK_NONE && plan->pick_id <= id)
-    return;
+  bool high = bit(tile->high, id);
+  if (plan->pick != TASK_NONE) {
+    bool best_high = bit(tile->high, plan->pick_id);
+    if (high != best_high ? best_high : plan->pick_id <= id)
+      return;
+  }
   plan->pick = kind;
   plan->pick_id = (uint8_t)id;
   plan->pick_queue = (uint8_t)queue;
@@ -146,14 +177,14 @@ static void plan_pick(const RefEngine *engine, const RefTile *tile, RefPlan *pla
       continue;
     unsigned id = channel_id(engine, queue, head);
     if (head->control && control_task(engine, tile, head))
-      offer(plan, TASK_CONTROL, control_entry(head->payload), queue);
+      offer(tile, plan, TASK_CONTROL, control_entry(head->payload), queue);
     else if (!head->control && tile->cls->data_task[id])
-      offer(plan, TASK_DATA, id, queue);
+      offer(tile, plan, TASK_DATA, id, queue);
   }
   uint64_t local = tile->active & ~tile->blocked & tile->cls->local_ids;
   for (unsigned id = 0; id < MAX_TASK_IDS; id++)
     if (bit(local, id))
-      offer(plan, TASK_LOCAL, id, NO_QUEUE);
+      offer(tile, plan, TASK_LOCAL, id, NO_QUEUE);
 }
 
 /* ---- plan: who issues ---------------------------------------------------------------------------------- */
@@ -342,6 +373,7 @@ static bool read_config(RefEngine *engine, RefTile *tile, uint16_t address, uint
   case CFG_TSC_COUNTER: *value = counter_word(engine, tile, part); return true;
   case CFG_PERF_COUNTER: *value = counter_word(engine, tile, TSC_WORDS + part); return true;
   case CFG_PRNG_STATE: *value = (uint16_t)(tile->random >> HALF_BITS * part); return true;
+  case CFG_TASK_PRIORITY: *value = (uint16_t)(tile->high >> HALF_BITS * part); return true;
   default: return false;
   }
 }
@@ -372,6 +404,10 @@ static bool write_config(RefEngine *engine, RefTile *tile, uint16_t address, uin
   case CFG_TSC_COUNTER: write_counter(engine, tile, part, value); return true;
   case CFG_PRNG_STATE: with_word(&tile->random, part, value); return true;
   case CFG_CMD_STREAM: tile->unblocks += value == STREAM_READY; return true;
+  case CFG_MAIN_PRIORITY: case CFG_TASK_PRIORITY:
+    arrput(tile->pending_config,
+           ((PendingConfig){engine->cycle + engine->program->timing.priority_update, address, value}));
+    return true;
   case CFG_SIM_PRINT: ref_print(engine, tile, (uint8_t)value); return true;
   default: return false;
   }

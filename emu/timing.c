@@ -73,7 +73,7 @@ unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken)
   case COST_BRANCH: return taken ? timing->branch_taken : timing->branch_not_taken;
   case COST_CALL: return timing->call;
   case COST_RETURN: return timing->ret;
-  case COST_ENDTASK: return timing->endtask;
+  case COST_ENDTASK: return timing->task_end_to_pick;
   case COST_DSR_LOAD: return timing->dsr_load;
   case COST_DSR_UPDATE: return timing->dsr_update;
   case COST_VECTOR: return timing->vector_start;
