@@ -29,7 +29,7 @@ ERRORS = (
     ("missing param", "", "param size: u16;\nvar a: [size]f32;\ntask main() void {\n  a[0] = 1.0;\n}\n"
      + START, [1, 2]),
     ("task bound twice", "", "task main() void {}\n" + START +
-     "comptime {\n  @bind_local_task(main, main_id);\n}\n", [8]),
+     "comptime {\n  @bind_local_task(main, main_id);\n}\n", [9]),
     ("unterminated block", "", "task main() void {\n  var x: i16 = 1;\n", [1, 2, 3]),
     ("two errors in one file", "", "task main() void {\n  var x: i16 = nowhere;\n"
      "  var y: i16 = neither;\n}\n" + START, [2, 3]),
