@@ -2,7 +2,7 @@
  * engine, what a plain interpreter of the IR computes.
  *
  * Programs have loops, diamonds, block arguments of all types, calls with many arguments, stack
- * memory and more values alive than there are registers.  One in four is compiled as it is, the
+ * memory, descriptors as values, vector operations and more values alive than there are registers.  One in four is compiled as it is, the
  * others after the optimiser's levels.  WSE_SEED and WSE_COUNT choose other programs. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stb_ds.h>
 
 #include "tests/codegen_harness.h"
 
@@ -29,16 +30,21 @@ static unsigned rng_below(Rng *r, unsigned n) { return (unsigned)(rng_next(r) % 
 /* ---- generator ---------------------------------------------------------------------------- */
 
 enum { MOST_VALUES = 400, FUNCS = 4, MEM_BYTES = 64, OUT_BYTES = 256, STACK_BYTES = 32 };
+/* Vector operations work on the middle of a larger array; descriptors also live in variables. */
+enum { ARRAY_BYTES = 16384, FIRST_BYTES = 8192, VARIABLES = 3, DSD_BYTES = 16, EXPLICIT_DSRS = 4 };
 
 static const IrType scalar_types[] = {IRT_BOOL, IRT_I8, IRT_I16, IRT_I16, IRT_I16, IRT_I32,
                                       IRT_I32, IRT_I64, IRT_F16, IRT_F32};
+/* of block arguments and parameters */
+static const IrType all_types[] = {IRT_BOOL, IRT_I8, IRT_I16, IRT_I16, IRT_I16, IRT_I32, IRT_I32,
+                                   IRT_I64, IRT_F16, IRT_F32, IRT_DSD, IRT_DSD};
 
 typedef struct {
   Rng rng;
   IrModule *m;
   IrBuilder b;
   uint32_t func;
-  IrGlobalId mem, out;
+  IrGlobalId mem, out, array, dsds;
   IrValue values[MOST_VALUES];     /* that dominate the place at hand */
   unsigned n_values;
   IrValue stack;                   /* an alloca */
@@ -53,6 +59,11 @@ static IrType any_type(Gen *g)
   return scalar_types[rng_below(&g->rng, ARRAY_COUNT(scalar_types))];
 }
 
+static IrType any_argument_type(Gen *g)
+{
+  return all_types[rng_below(&g->rng, ARRAY_COUNT(all_types))];
+}
+
 static IrValue keep(Gen *g, IrValue v)
 {
   if (g->n_values < MOST_VALUES)
@@ -62,8 +73,20 @@ static IrValue keep(Gen *g, IrValue v)
   return v;
 }
 
+static IrValue dsd_constant(Gen *g)
+{
+  IrDesc d = {.global = g->array};
+  d.desc.kind = DESC_MEM1D;
+  d.desc.base = (uint16_t)(FIRST_BYTES + 4 * rng_below(&g->rng, 16));
+  d.desc.length = (uint16_t)(1 + rng_below(&g->rng, 9));
+  d.desc.stride = (int16_t)(rng_below(&g->rng, 4) ? 1 : (int)rng_below(&g->rng, 7) - 3);
+  return ir_dsd_const(&g->b, d);
+}
+
 static IrValue constant(Gen *g, IrType type)
 {
+  if (type == IRT_DSD)
+    return dsd_constant(g);
   static const uint64_t odd_ones[] = {0, 1, 2, 3, 15, 16, 31, 32, 63, 127, 128, 255, 0x7fff, 0x8000,
                                       0xffff, 0x7fffffff, 0x80000000, UINT64_MAX,
                                       UINT64_C(0x8000000000000000), 0x3c00, 0x3f800000, 0xc000};
@@ -210,11 +233,136 @@ static void call_func(Gen *g)
     keep(g, v);
 }
 
+/* ---- descriptors ---- */
+
+static IrValue variable(Gen *g)
+{
+  return ir_global_addr(&g->b, g->dsds, DSD_BYTES * rng_below(&g->rng, VARIABLES));
+}
+
+/* A field and a value for it that keeps the descriptor near the array's middle: changes of base
+ * and stride are multiples of 4 bytes and small. */
+static IrValue field_value(Gen *g, DsrField *field)
+{
+  static const DsrField fields[] = {DSRF_LENGTH, DSRF_BASE_ADD, DSRF_STRIDE, DSRF_LENGTH, DSRF_BASE};
+  static const uint16_t masks[DSRF_COUNT] = {[DSRF_LENGTH] = 7, [DSRF_BASE_ADD] = 4, [DSRF_STRIDE] = 3,
+                                             [DSRF_BASE] = 28};
+  *field = fields[rng_below(&g->rng, ARRAY_COUNT(fields))];
+  bool is_const = rng_below(&g->rng, 2);
+  IrValue v = is_const ? word(g, rng_next(&g->rng) & masks[*field])
+                       : ir_binary(&g->b, IR_and, IRT_I16, pick(g, IRT_I16), word(g, masks[*field]));
+  if (*field == DSRF_LENGTH)   /* never 0, which would ask the next operand */
+    return ir_binary(&g->b, IR_or, IRT_I16, v, word(g, 1));
+  if (*field != DSRF_BASE)
+    return v;
+  return ir_binary(&g->b, IR_ptr_add, IRT_PTR, ir_global_addr(&g->b, g->array, FIRST_BYTES), v);
+}
+
+static IrValue make_dsd(Gen *g)
+{
+  DsrField field;
+  switch (rng_below(&g->rng, 8)) {
+  case 0:
+    return dsd_constant(g);
+  case 1:
+    return ir_load(&g->b, IRT_DSD, variable(g));
+  default: {
+    IrValue dsd = pick(g, IRT_DSD), value = field_value(g, &field);
+    return ir_dsd_set(&g->b, dsd, field, value);
+  }
+  }
+}
+
+static uint32_t add_arg(IrValue *args, uint32_t *n, IrValue v)
+{
+  args[*n] = v;
+  return (*n)++;
+}
+
+static IrVecOperand dsd_operand(Gen *g, IrValue *args, uint32_t *n, DsrFile file)
+{
+  if (rng_below(&g->rng, 6) == 0) {
+    uint32_t number = rng_below(&g->rng, EXPLICIT_DSRS);
+    number = number & 1 ? IR_VIRTUAL_DSR + number : number;
+    ir_dsr_load(&g->b, file, number, pick(g, IRT_DSD));
+    if (rng_below(&g->rng, 2)) {
+      DsrField field;
+      IrValue value = field_value(g, &field);
+      if (type_of(g, value) == IRT_I16)
+        ir_dsr_set(&g->b, file, number, field, value);
+    }
+    return (IrVecOperand){.kind = IRV_DSR, .file = file, .number = number};
+  }
+  return (IrVecOperand){.kind = IRV_DSD, .arg = add_arg(args, n, pick(g, IRT_DSD))};
+}
+
+static void random_vec(Gen *g)
+{
+  static const VecOp ops[] = {VEC_add16, VEC_sub16, VEC_xor16, VEC_mov16, VEC_mov32, VEC_faddh,
+                              VEC_fmaxs, VEC_fmach, VEC_fmovs};
+  IrVec v = {.op = ops[rng_below(&g->rng, ARRAY_COUNT(ops))], .scalar = IR_NO_ID, .index = IR_NO_ID};
+  const VecOpInfo *info = &vecops[v.op];
+  bool wide = vec_elem_bytes(info->dst) == 4, real = info->dst == VE_F16 || info->dst == VE_F32;
+  IrType type = real ? (wide ? IRT_F32 : IRT_F16) : (wide ? IRT_I32 : IRT_I16);
+  IrValue args[6];
+  uint32_t n = 0;
+  bool pointer = (info->kind == VK_MOV || (real && !info->scalar)) && rng_below(&g->rng, 3) == 0;
+  if (pointer)
+    v.dest = (IrVecOperand){.kind = IRV_POINTER, .arg = add_arg(args, &n, place(g, wide ? 4 : 2))};
+  else
+    v.dest = dsd_operand(g, args, &n, DSR_DEST);
+  bool scalar0 = pointer || (rng_below(&g->rng, 4) == 0 && !info->scalar);
+  if (info->sources == 2) {
+    if (scalar0)
+      v.src0 = (IrVecOperand){.kind = IRV_SCALAR, .arg = add_arg(args, &n, pick(g, type))};
+    else if (!pointer && v.dest.kind == IRV_DSD && rng_below(&g->rng, 3) == 0)
+      v.src0 = v.dest;
+    else
+      v.src0 = dsd_operand(g, args, &n, DSR_SRC0);
+  }
+  v.src1 = dsd_operand(g, args, &n, DSR_SRC1);
+  if (info->scalar)
+    v.scalar = add_arg(args, &n, pick(g, type));
+  IrValue done = ir_vec(&g->b, &v, args, n);
+  if (rng_below(&g->rng, 4) == 0)
+    keep(g, done);
+}
+
+static void dsd_insn(Gen *g)
+{
+  switch (rng_below(&g->rng, 6)) {
+  case 0:
+    ir_store(&g->b, variable(g), pick(g, IRT_DSD));
+    break;
+  case 1: {
+    DsrField field = (DsrField[]){DSRF_LENGTH, DSRF_STRIDE, DSRF_FLAGS}[rng_below(&g->rng, 3)];
+    keep(g, ir_dsd_get(&g->b, pick(g, IRT_DSD), field));
+    break;
+  }
+  case 2: {   /* the usual way to move a variable on: in place */
+    IrValue at = variable(g);
+    DsrField field;
+    IrValue old = ir_load(&g->b, IRT_DSD, at), value = field_value(g, &field);
+    ir_store(&g->b, at, ir_dsd_set(&g->b, old, field, value));
+    break;
+  }
+  case 3:
+    keep(g, make_dsd(g));
+    break;
+  default:
+    random_vec(g);
+  }
+}
+
 static void random_insn(Gen *g)
 {
   IrType type = any_type(g);
   if (g->budget)
     g->budget--;
+  if (rng_below(&g->rng, 5) == 0) {
+    dsd_insn(g);
+    return;
+  }
   switch (rng_below(&g->rng, 14)) {
   case 0:
     ir_store(&g->b, place(g, ir_type_bytes(type)), pick(g, type));
@@ -224,6 +372,7 @@ static void random_insn(Gen *g)
       keep(g, ir_load(&g->b, type, place(g, ir_type_bytes(type))));
     break;
   case 2:
+    type = rng_below(&g->rng, 4) ? type : IRT_DSD;
     keep(g, ir_select(&g->b, type, pick(g, IRT_BOOL), pick(g, type), pick(g, type)));
     break;
   case 3:
@@ -267,7 +416,7 @@ static void diamond(Gen *g, unsigned depth)
   IrType types[5];
   unsigned n = rng_below(&g->rng, 6), before = g->n_values;
   for (unsigned i = 0; i < n; i++)
-    types[i] = any_type(g);
+    types[i] = any_argument_type(g);
   IrValue cond = pick(g, IRT_BOOL);
   bool short_cut = rng_below(&g->rng, 2);
   IrValue args[5];
@@ -304,7 +453,7 @@ static void loop(Gen *g, unsigned depth)
   unsigned n = rng_below(&g->rng, 6), turns = 1 + rng_below(&g->rng, 4);
   bool at_end = rng_below(&g->rng, 2);
   for (unsigned i = 0; i < n; i++) {
-    types[i] = any_type(g);
+    types[i] = any_argument_type(g);
     args[i + 1] = pick(g, types[i]);
   }
   args[0] = word(g, 0);
@@ -358,20 +507,21 @@ static void store_values(Gen *g)
 {
   unsigned at = 0;
   for (unsigned i = 0; i < g->n_values && at + 8 <= OUT_BYTES; i++) {
-    unsigned k = i;
-    unsigned bytes = ir_type_bytes(type_of(g, g->values[k]));
+    unsigned bytes = ir_type_bytes(type_of(g, g->values[i]));
+    if (type_of(g, g->values[i]) == IRT_DSD)
+      continue;
     at = (at + bytes - 1) / bytes * bytes;
-    ir_store(&g->b, ir_global_addr(&g->b, g->out, at), g->values[k]);
+    ir_store(&g->b, ir_global_addr(&g->b, g->out, at), g->values[i]);
     at += bytes;
   }
 }
 
 static void random_func(Gen *g, unsigned index)
 {
-  IrType params[16], result = index + 1 == FUNCS ? IRT_VOID : any_type(g);
+  IrType params[16], result = index + 1 == FUNCS ? IRT_VOID : any_argument_type(g);
   unsigned n = index + 1 == FUNCS ? 0 : rng_below(&g->rng, 12);
   for (unsigned i = 0; i < n; i++)
-    params[i] = any_type(g);
+    params[i] = any_argument_type(g);
   IrFuncId id = ir_func_add(g->m, arena_printf(g->m->arena, "f%u", index), result, params, n);
   g->func = id.raw;
   g->b = (IrBuilder){.module = g->m, .func = id};
@@ -391,15 +541,40 @@ static void random_func(Gen *g, unsigned index)
   ir_ret(&g->b, result == IRT_VOID ? IR_NO_VALUE : pick(g, result));
 }
 
+/* Each variable starts as a descriptor of eight words at the array's middle. */
+static void init_variables(Gen *g, Arena *arena)
+{
+  IrGlobal *dsds = &g->m->globals[g->dsds.raw];
+  Descriptor d = {.kind = DESC_MEM1D, .length = 8, .stride = 1};
+  dsds->init = arena_many(arena, uint8_t, dsds->bytes);
+  dsds->relocs = arena_many(arena, IrReloc, VARIABLES);
+  dsds->n_relocs = VARIABLES;
+  for (unsigned i = 0; i < VARIABLES; i++) {
+    uint16_t words[12];
+    unsigned n = descriptor_encode(&d, words);
+    for (unsigned k = 0; k < 2 * n; k++)
+      dsds->init[DSD_BYTES * i + k] = (uint8_t)(words[k / 2] >> 8 * (k % 2));
+    dsds->relocs[i] = (IrReloc){DSD_BYTES * i + 2, false, g->array.raw, FIRST_BYTES};
+  }
+}
+
 static IrModule *random_module(Arena *arena, uint64_t seed)
 {
   Gen g = {.rng = {seed * 2 + 1}, .m = ir_module_create(arena, ARCH_WSE3, FP16_F16)};
   g.mem = ir_global_add(g.m, "mem", MEM_BYTES, 4);
   g.out = ir_global_add(g.m, "out", OUT_BYTES, 8);
+  g.array = ir_global_add(g.m, "array", ARRAY_BYTES, 4);
+  g.dsds = ir_global_add(g.m, "dsds", VARIABLES * DSD_BYTES, 2);
   uint8_t *init = arena_many(arena, uint8_t, MEM_BYTES);
   for (unsigned i = 0; i < MEM_BYTES; i++)
     init[i] = (uint8_t)rng_next(&g.rng);
   g.m->globals[g.mem.raw].init = init;
+  init = arena_many(arena, uint8_t, ARRAY_BYTES);
+  for (unsigned i = FIRST_BYTES - 256; i < FIRST_BYTES + 256; i++)
+    init[i] = (uint8_t)rng_next(&g.rng);
+  g.m->globals[g.array.raw].init = init;
+  init_variables(&g, arena);
+  g.m->globals[g.array.raw].keep = g.m->globals[g.dsds.raw].keep = true;
   g.m->globals[g.mem.raw].keep = g.m->globals[g.out.raw].keep = true;
   for (unsigned i = 0; i < FUNCS; i++)
     random_func(&g, i);
@@ -414,11 +589,15 @@ static IrModule *random_module(Arena *arena, uint64_t seed)
 
 enum { INTERP_STACK = 0x8000 };
 
+typedef struct { uint16_t words[DSD_BYTES / 2]; } Dsd;
 typedef struct {
   const IrModule *m;
   uint8_t memory[PE_MEM_BYTES];
-  uint32_t addresses[2];           /* of mem and out */
+  uint32_t addresses[4];           /* of the globals */
   uint32_t sp;
+  Dsd *dsds;                       /* stb_ds: descriptors by value */
+  uint64_t dsrs[DSR_FILE_COUNT][2][MAX_DSRS];        /* physical and virtual: values */
+  bool escaped;                    /* an operation left the array: the program proves nothing */
 } Interp;
 
 static uint64_t read_memory(const Interp *in, uint64_t at, unsigned bytes)
@@ -433,6 +612,100 @@ static void write_memory(Interp *in, uint64_t at, unsigned bytes, uint64_t v)
 {
   for (unsigned i = 0; i < bytes; i++)
     in->memory[(uint16_t)(at + i)] = (uint8_t)(v >> 8 * i);
+}
+
+/* ---- descriptors and vector operations ---- */
+
+static unsigned field_word(DsrField field)
+{
+  return field == DSRF_LENGTH ? 2 : field == DSRF_STRIDE ? 3 : field == DSRF_FLAGS ? 0 : 1;
+}
+
+static uint64_t new_dsd(Interp *in, const uint16_t *words)
+{
+  Dsd dsd;
+  memcpy(dsd.words, words, sizeof dsd.words);
+  arrput(in->dsds, dsd);
+  return arrlenu(in->dsds) - 1;
+}
+
+static uint64_t set_dsd(Interp *in, uint64_t dsd, DsrField field, uint64_t value)
+{
+  uint16_t words[DSD_BYTES / 2];
+  memcpy(words, in->dsds[dsd].words, sizeof words);
+  uint16_t *w = &words[field_word(field)];
+  *w = (uint16_t)(field == DSRF_BASE_ADD ? *w + value : field == DSRF_FLAGS ? *w | value : value);
+  return new_dsd(in, words);
+}
+
+static uint64_t load_dsd(Interp *in, uint64_t at)
+{
+  uint16_t words[DSD_BYTES / 2];
+  for (unsigned i = 0; i < ARRAY_COUNT(words); i++)
+    words[i] = (uint16_t)read_memory(in, at + 2 * i, 2);
+  return new_dsd(in, words);
+}
+
+static void store_dsd(Interp *in, uint64_t at, uint64_t dsd)
+{
+  for (unsigned i = 0; i < DSD_BYTES / 2; i++)
+    write_memory(in, at + 2 * i, 2, in->dsds[dsd].words[i]);
+}
+
+static uint64_t *dsr_of(Interp *in, DsrFile file, uint32_t number)
+{
+  return &in->dsrs[file][number >= IR_VIRTUAL_DSR][number % IR_VIRTUAL_DSR % MAX_DSRS];
+}
+
+/* One operand: memory at base, or a scalar. */
+typedef struct { bool is_memory; uint16_t base, length; int16_t stride; uint64_t scalar; } Operand;
+
+static Operand operand_of(Interp *in, const IrVecOperand *x, const uint64_t *args)
+{
+  if (x->kind == IRV_SCALAR)
+    return (Operand){.scalar = args[x->arg]};
+  if (x->kind == IRV_POINTER)
+    return (Operand){.is_memory = true, .base = (uint16_t)args[x->arg]};
+  if (x->kind == IRV_NONE)
+    return (Operand){.is_memory = false};
+  const uint16_t *w = in->dsds[x->kind == IRV_DSD ? args[x->arg]
+                                                  : *dsr_of(in, x->file, x->number)].words;
+  return (Operand){true, w[1], w[2], (int16_t)w[3], 0};
+}
+
+static uint64_t element_of(Interp *in, const Operand *x, unsigned i, unsigned bytes)
+{
+  return x->is_memory ? read_memory(in, (uint16_t)(x->base + (int)(i * bytes) * x->stride), bytes)
+                      : x->scalar;
+}
+
+static void check_inside(Interp *in, const Operand *x, unsigned length, unsigned bytes)
+{
+  int first = x->base, last = x->base + (int)((length - 1) * bytes) * x->stride;
+  int low = (int)in->addresses[2], high = low + ARRAY_BYTES - (int)bytes;
+  if (x->is_memory && x->length && (first < low || first > high || last < low || last > high))
+    in->escaped = true;
+}
+
+static void run_vec(Interp *in, const IrVec *v, const uint64_t *args)
+{
+  const VecOpInfo *info = &vecops[v->op];
+  unsigned bytes = vec_elem_bytes(info->dst);
+  Operand dest = operand_of(in, &v->dest, args), a = operand_of(in, &v->src0, args);
+  Operand b = operand_of(in, &v->src1, args);
+  unsigned length = a.length ? a.length : b.length ? b.length : dest.length ? dest.length : 1;
+  bool carry = false, fold = v->dest.kind == IRV_POINTER && v->src0.kind == IRV_SCALAR;
+  check_inside(in, &dest, length, bytes);
+  check_inside(in, &a, length, bytes);
+  check_inside(in, &b, length, bytes);
+  uint64_t s = v->scalar == IR_NO_ID ? 0 : args[v->scalar];
+  for (unsigned i = 0; i < length && !in->escaped; i++) {
+    uint32_t value = vec_element(v->op, in->m->fp16, (uint32_t)element_of(in, &a, i, bytes),
+                                 (uint32_t)element_of(in, &b, i, bytes), (uint32_t)s, &carry);
+    if (fold)
+      a.scalar = value;
+    write_memory(in, (uint16_t)(dest.base + (int)(i * bytes) * dest.stride), bytes, value);
+  }
 }
 
 static uint64_t call(Interp *in, uint32_t func, const uint64_t *args);
@@ -458,11 +731,44 @@ static void evaluate(Interp *in, const IrFunc *f, uint64_t *values, IrValue v)
   case IR_ptr_add:
     values[v.raw] = (uint16_t)(args[0] + args[1]);
     break;
+  case IR_dsd_const: {
+    uint16_t words[12];
+    descriptor_encode(&d->u.desc->desc, words);
+    words[1] = (uint16_t)(words[1] + in->addresses[d->u.desc->global.raw]);
+    values[v.raw] = new_dsd(in, words);
+    break;
+  }
+  case IR_dsd_set:
+    values[v.raw] = set_dsd(in, args[0], (DsrField)d->field, args[1]);
+    break;
+  case IR_dsd_get:
+    values[v.raw] = in->dsds[args[0]].words[field_word((DsrField)d->field)];
+    if (d->field == DSRF_FLAGS)
+      values[v.raw] &= 0xfff0;
+    break;
+  case IR_dsr_load:
+    *dsr_of(in, (DsrFile)(d->aux >> 16), d->aux & 0xffff) = args[0];
+    break;
+  case IR_dsr_set: {
+    uint64_t *dsr = dsr_of(in, (DsrFile)(d->aux >> 16), d->aux & 0xffff);
+    *dsr = set_dsd(in, *dsr, (DsrField)d->field, args[0]);
+    break;
+  }
+  case IR_vec:
+    run_vec(in, d->u.vec, args);
+    values[v.raw] = 1;
+    break;
   case IR_load:
-    values[v.raw] = read_memory(in, args[0], ir_type_bytes(d->type));
+    if (d->type == IRT_DSD)
+      values[v.raw] = load_dsd(in, args[0]);
+    else
+      values[v.raw] = read_memory(in, args[0], ir_type_bytes(d->type));
     break;
   case IR_store:
-    write_memory(in, args[0], ir_type_bytes(f->insns[d->args[1].raw].type), args[1]);
+    if (f->insns[d->args[1].raw].type == IRT_DSD)
+      store_dsd(in, args[0], args[1]);
+    else
+      write_memory(in, args[0], ir_type_bytes(f->insns[d->args[1].raw].type), args[1]);
     break;
   case IR_copy: case IR_zero:
     for (uint64_t i = 0; i < d->imm; i++)
@@ -537,6 +843,38 @@ static void show_module(const IrModule *m, const Run *r)
   codegen_print_asm(&r->result, stderr);
 }
 
+static const struct { const char *name; unsigned bytes; } globals[] = {
+  {"mem", MEM_BYTES}, {"out", OUT_BYTES}, {"array", ARRAY_BYTES}, {"dsds", VARIABLES * DSD_BYTES},
+};
+
+static void start_memory(Interp *in, const Run *r)
+{
+  for (unsigned i = 0; i < ARRAY_COUNT(globals); i++) {
+    const IrGlobal *g = &in->m->globals[i];
+    in->addresses[i] = run_symbol(r, globals[i].name)->address;
+    if (g->init)
+      memcpy(in->memory + in->addresses[i], g->init, g->bytes);
+  }
+  const IrGlobal *dsds = &in->m->globals[3];
+  for (uint32_t i = 0; i < dsds->n_relocs; i++)
+    write_memory(in, in->addresses[3] + dsds->relocs[i].offset, 2,
+                 in->addresses[2] + (uint32_t)dsds->relocs[i].addend);
+}
+
+/* The first difference of a global's memory, or NULL. */
+static const char *difference(const Interp *in, Run *r, unsigned i)
+{
+  uint8_t *found = arena_many(r->arena, uint8_t, globals[i].bytes);
+  const uint8_t *wanted = in->memory + in->addresses[i];
+  if (!run_memory(r, globals[i].name, found, globals[i].bytes))
+    return "memory cannot be read";
+  for (unsigned k = 0; k < globals[i].bytes; k++)
+    if (found[k] != wanted[k])
+      return arena_printf(r->arena, "byte %u of %s is 0x%02x, not 0x%02x", k, globals[i].name,
+                          found[k], wanted[k]);
+  return NULL;
+}
+
 static void check_seed(uint64_t seed, bool verbose)
 {
   Run r;
@@ -557,27 +895,20 @@ static void check_seed(uint64_t seed, bool verbose)
   const char *why = run_load(&r, m);
   Interp *in = base_malloc(sizeof *in);
   *in = (Interp){.m = plain, .sp = INTERP_STACK};
-  in->addresses[0] = run_symbol(&r, "mem")->address;
-  in->addresses[1] = run_symbol(&r, "out")->address;
-  memcpy(in->memory + in->addresses[0], m->globals[0].init, MEM_BYTES);
+  start_memory(in, &r);
   call(in, FUNCS - 1, NULL);
+  if (in->escaped)
+    goto done;
   if (!why)
     why = run_launch(&r, 20000000);
-  uint8_t mem[MEM_BYTES], out[OUT_BYTES];
-  if (!why && run_memory(&r, "mem", mem, MEM_BYTES) && run_memory(&r, "out", out, OUT_BYTES)) {
-    for (unsigned i = 0; i < OUT_BYTES && !why; i++)
-      if (out[i] != in->memory[in->addresses[1] + i])
-        why = arena_printf(r.arena, "byte %u of out is 0x%02x, not 0x%02x", i, out[i],
-                           in->memory[in->addresses[1] + i]);
-    for (unsigned i = 0; i < MEM_BYTES && !why; i++)
-      if (mem[i] != in->memory[in->addresses[0] + i])
-        why = arena_printf(r.arena, "byte %u of mem is 0x%02x, not 0x%02x", i, mem[i],
-                           in->memory[in->addresses[0] + i]);
-  }
+  for (unsigned i = 0; i < ARRAY_COUNT(globals) && !why; i++)
+    why = difference(in, &r, i);
   if (why && verbose)
     show_module(m, &r);
   if (why)
     fail_msg("seed %llu: %s", (unsigned long long)seed, why);
+done:
+  arrfree(in->dsds);
   free(in);
   run_destroy(&r);
 }
