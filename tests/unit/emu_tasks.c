@@ -1,0 +1,693 @@
+/* Tasks, scheduler, microthreads, launches, configuration registers, and what is said when a
+ * program faults or gets stuck. */
+#include "emu_asm.h"
+
+enum { RED = 4, BLUE = 9, QUEUE = 2, OUT_QUEUE = 3, DATA = 0x100, OUT = 0x900, LOG = 0xa00,
+       COUNT = 0x8f0 };
+
+static AsmClass *program(Asm *a, unsigned x)
+{
+  AsmClass *c = asm_class(a, x, 0, x, 0);
+  uint8_t zeros[0x40] = {0};
+  for (uint32_t i = 0; i < 32; i++) {
+    uint32_t v = 100 + i;
+    asm_bytes(c, (uint16_t)(DATA + 4 * i), &v, 4);
+  }
+  asm_bytes(c, LOG, zeros, sizeof zeros);
+  c->image.start_entry = ASM_CODE;
+  return c;
+}
+
+static void end(AsmClass *c) { asm_emit(c, in0(OP_endtask)); }
+
+/* A task that appends `mark` to the log: word LOG + 2 * n, n counted at COUNT. */
+static void logging_task(AsmClass *c, TaskKind kind, unsigned id, unsigned mark)
+{
+  uint16_t entry = asm_emit(c, in_ri(OP_ld16a, 4, COUNT));
+  asm_emit(c, in_ri(OP_li, 5, mark));
+  asm_emit(c, in_rri(OP_slli, 6, 4, 1));
+  asm_emit(c, in_rri(OP_st16, 5, 6, LOG));
+  asm_emit(c, in_rri(OP_addi, 4, 4, 1));
+  asm_emit(c, in_ri(OP_st16a, 4, COUNT));
+  end(c);
+  asm_task(c, kind, id, entry, 1, "logger");
+}
+
+static void expect_log(Asm *a, unsigned x, unsigned n, const uint16_t *marks)
+{
+  assert_int_equal(asm_word(a, x, 0, COUNT), n);
+  for (unsigned i = 0; i < n; i++)
+    assert_int_equal(asm_word(a, x, 0, (uint16_t)(LOG + 2 * i)), marks[i]);
+}
+
+/* ---- local tasks ------------------------------------------------------------------------------------ */
+
+static void lowest_id_runs_first(void **state)
+{
+  (void)state;
+  static const uint16_t order[] = {8, 12, 20};
+  Asm *a = asm_new(ARCH_WSE2, 1, 1);
+  AsmClass *c = program(a, 0);
+  asm_emit(c, in_i(OP_acti, 20));
+  asm_emit(c, in_ri(OP_li, 1, 12));
+  asm_emit(c, (Insn){.op = OP_act, .a = 1});
+  asm_emit(c, in_i(OP_acti, 8));
+  asm_emit(c, in_i(OP_acti, 8));            /* twice before it runs: one run */
+  end(c);
+  for (unsigned i = 0; i < ARRAY_COUNT(order); i++)
+    logging_task(c, TASK_LOCAL, order[i], order[i]);
+  asm_run_quiet(a, 0);
+  expect_log(a, 0, ARRAY_COUNT(order), order);
+  asm_free(a);
+}
+
+static void high_priority_runs_before_low_ids(void **state)
+{
+  (void)state;
+  static const uint16_t order[] = {20, 8};
+  Asm *a = asm_new(ARCH_WSE2, 1, 1);
+  AsmClass *c = program(a, 0);
+  asm_emit(c, in_ri(OP_li, 1, 1u << (20 - 16)));
+  asm_emit(c, in_ri(OP_stcfgi, 1, CFG_TASK_PRIORITY + 1));
+  asm_emit(c, in_i(OP_acti, 20));
+  asm_emit(c, in_i(OP_acti, 8));
+  asm_emit(c, in_ri(OP_ldcfgi, 9, CFG_TASK_PRIORITY + 1));
+  end(c);
+  logging_task(c, TASK_LOCAL, 8, 8);
+  logging_task(c, TASK_LOCAL, 20, 20);
+  asm_run_quiet(a, 0);
+  expect_log(a, 0, 2, order);
+  asm_free(a);
+}
+
+static void blocked_tasks_wait(void **state)
+{
+  (void)state;
+  static const uint16_t order[] = {20, 8};
+  Asm *a = asm_new(ARCH_WSE2, 1, 1);
+  AsmClass *c = program(a, 0);
+  asm_emit(c, (Insn){.op = OP_blki, .a = ID_TASK, .imm = 8});
+  asm_emit(c, in_i(OP_acti, 8));
+  asm_emit(c, in_i(OP_acti, 20));
+  end(c);
+  logging_task(c, TASK_LOCAL, 8, 8);
+  logging_task(c, TASK_LOCAL, 20, 20);
+  /* the second task ends by unblocking the first */
+  c->words--;
+  asm_emit(c, in_ri(OP_li, 1, 8));
+  asm_emit(c, (Insn){.op = OP_unblk, .a = 1, .imm = ID_TASK});
+  end(c);
+  asm_run_quiet(a, 0);
+  expect_log(a, 0, 2, order);
+  asm_free(a);
+}
+
+static void active_at_start(void **state)
+{
+  (void)state;
+  static const uint16_t order[] = {9};
+  Asm *a = asm_new(ARCH_WSE2, 1, 1);
+  AsmClass *c = program(a, 0);
+  c->image.start_entry = PC_RETURN;
+  logging_task(c, TASK_LOCAL, 9, 9);
+  c->image.active = UINT64_C(1) << 9;
+  asm_run_quiet(a, 0);
+  expect_log(a, 0, 1, order);
+  asm_free(a);
+}
+
+/* ---- data and control tasks ------------------------------------------------------------------------------ */
+
+static void send(AsmClass *c, unsigned dsr, unsigned color, unsigned first, unsigned n, unsigned flags)
+{
+  Descriptor to = de_out(OUT_QUEUE, color, (uint16_t)n);
+  to.flags |= (uint16_t)flags;
+  asm_output(c, OUT_QUEUE, color);
+  asm_emit(c, in_vec(VEC_mov32, asm_dsr(c, DSR_DEST, dsr, to), op_none(),
+                     asm_dsr(c, DSR_SRC1, dsr, de_mem((uint16_t)(DATA + 4 * first), (uint16_t)n, 1))));
+}
+
+static Asm *pair(Arch arch, AsmClass **sender, AsmClass **receiver)
+{
+  Asm *a = asm_new(arch, 2, 1);
+  *sender = program(a, 0);
+  *receiver = program(a, 1);
+  (*receiver)->image.start_entry = PC_RETURN;
+  asm_input(*receiver, QUEUE, RED);
+  asm_route(a, 0, 0, RED, M_R, M_E);
+  asm_route(a, 1, 0, RED, M_W, M_R);
+  return a;
+}
+
+/* On wse2 the color names the data task, on wse3 the queue; arguments come low half first. */
+static void data_task_gets_its_words(void **state)
+{
+  (void)state;
+  for (Arch arch = 0; arch < ARCH_COUNT; arch++) {
+    AsmClass *s, *r;
+    Asm *a = pair(arch, &s, &r);
+    uint32_t payload = 0xabcd1234;
+    asm_bytes(s, DATA, &payload, 4);
+    send(s, 0, RED, 0, 1, 0);
+    end(s);
+    uint16_t entry = asm_emit(r, in_ri(OP_st16a, 0, OUT));
+    asm_emit(r, in_ri(OP_st16a, 1, OUT + 2));
+    end(r);
+    asm_task(r, TASK_DATA, arch == ARCH_WSE2 ? RED : QUEUE, entry, 2, "got");
+    asm_run_quiet(a, 0);
+    assert_int_equal(asm_word32(a, 1, 0, OUT), payload);
+    asm_free(a);
+  }
+}
+
+static void data_task_runs_once_for_each_wavelet(void **state)
+{
+  (void)state;
+  AsmClass *s, *r;
+  Asm *a = pair(ARCH_WSE2, &s, &r);
+  send(s, 0, RED, 0, 30, 0);
+  end(s);
+  logging_task(r, TASK_DATA, RED, 7);
+  asm_run_quiet(a, ALL_EVENTS);
+  assert_int_equal(asm_word(a, 1, 0, COUNT), 30);
+  assert_int_equal(asm_count(a, EV_TASK_START, 1, 0), 30);
+  for (unsigned i = 0; i < 30; i++)
+    assert_int_equal(asm_find(a, EV_TASK_START, 1, 0, i)->payload, 100 + i);
+  asm_free(a);
+}
+
+/* While the data task is blocked the wavelets belong to vector operations. */
+static void vector_operation_takes_the_queue(void **state)
+{
+  (void)state;
+  AsmClass *s, *r;
+  Asm *a = pair(ARCH_WSE2, &s, &r);
+  send(s, 0, RED, 0, 10, 0);
+  end(s);
+  r->image.start_entry = ASM_CODE;
+  Descriptor from = de_async(de_in(QUEUE, RED, 6), ACT_NONE, 0);
+  asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 0, de_mem(OUT, 6, 1)), op_none(),
+                     asm_dsr(r, DSR_SRC1, 0, from)));
+  end(r);
+  logging_task(r, TASK_DATA, RED, 7);
+  asm_run_quiet(a, 0);
+  for (unsigned i = 0; i < 6; i++)
+    assert_int_equal(asm_word32(a, 1, 0, (uint16_t)(OUT + 4 * i)), 100 + i);
+  assert_int_equal(asm_word(a, 1, 0, COUNT), 4);      /* the rest goes to the task */
+  asm_free(a);
+}
+
+static void control_tasks(void **state)
+{
+  (void)state;
+  static const uint16_t order[] = {41, 42, 7};
+  AsmClass *s, *r;
+  Asm *a = pair(ARCH_WSE2, &s, &r);
+  static const unsigned entries[] = {41, 31, 50, 42};   /* 31 is nobody, 50 not bound */
+  for (unsigned i = 0; i < 4; i++) {
+    uint32_t payload = control_with_entry(0, entries[i]) | 0x1200;
+    asm_bytes(s, (uint16_t)(DATA + 4 * i), &payload, 4);
+  }
+  send(s, 0, RED, 0, 4, DESC_F_CONTROL);
+  send(s, 1, RED, 8, 1, 0);
+  end(s);
+  logging_task(r, TASK_CONTROL, 41, 41);
+  logging_task(r, TASK_CONTROL, 42, 42);
+  logging_task(r, TASK_DATA, RED, 7);
+  asm_run_quiet(a, ALL_EVENTS);
+  expect_log(a, 1, 3, order);
+  asm_free(a);
+}
+
+static void blocked_channel_keeps_control_wavelets_too(void **state)
+{
+  (void)state;
+  AsmClass *s, *r;
+  Asm *a = pair(ARCH_WSE2, &s, &r);
+  uint32_t payload = control_with_entry(0, 41);
+  asm_bytes(s, DATA, &payload, 4);
+  send(s, 0, RED, 0, 1, DESC_F_CONTROL);
+  end(s);
+  logging_task(r, TASK_CONTROL, 41, 41);
+  asm_run_quiet(a, 0);
+  InspectTile tile;
+  a->ops->inspect(a->engine, 1, &tile);
+  assert_int_equal(tile.input[QUEUE].count, 1);
+  assert_true(tile.input[QUEUE].head.control);
+  asm_free(a);
+}
+
+/* A control wavelet ends an operation that says so; without on_control it goes its own way and
+ * the operation keeps waiting. */
+static void control_wavelets_and_vector_operations(void **state)
+{
+  (void)state;
+  for (unsigned on_control = 0; on_control < 2; on_control++) {
+    AsmClass *s, *r;
+    Asm *a = pair(ARCH_WSE2, &s, &r);
+    uint32_t payload = control_with_entry(0, 41);
+    asm_bytes(s, DATA + 4 * 20, &payload, 4);
+    send(s, 0, RED, 0, 3, 0);
+    send(s, 1, RED, 20, 1, DESC_F_CONTROL);
+    send(s, 2, RED, 3, 3, 0);
+    end(s);
+    Descriptor from = de_async(de_in(QUEUE, RED, 6), ACT_ACTIVATE, 12);
+    if (on_control)
+      from.on_control = (Action){ACT_ACTIVATE, ID_TASK, 13};
+    r->image.start_entry = ASM_CODE;
+    asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 0, de_mem(OUT, 6, 1)), op_none(),
+                       asm_dsr(r, DSR_SRC1, 0, from)));
+    end(r);
+    logging_task(r, TASK_LOCAL, 12, 12);
+    logging_task(r, TASK_LOCAL, 13, 13);
+    logging_task(r, TASK_CONTROL, 41, 41);
+    r->image.blocked &= ~(UINT64_C(1) << RED);
+    asm_run_quiet(a, 0);
+    static const uint16_t ended[] = {13}, finished[] = {41, 12};
+    expect_log(a, 1, on_control ? 1 : 2, on_control ? ended : finished);
+    assert_int_equal(asm_word32(a, 1, 0, OUT + 8), 102);
+    assert_int_equal(asm_word32(a, 1, 0, OUT + 20), on_control ? 0 : 105);
+    asm_free(a);
+  }
+}
+
+/* ---- microthreads --------------------------------------------------------------------------------------------- */
+
+static void join_of_two_operations(void **state)
+{
+  (void)state;
+  static const uint16_t order[] = {12};
+  AsmClass *s, *r;
+  Asm *a = pair(ARCH_WSE2, &s, &r);
+  asm_input(r, QUEUE + 2, BLUE);
+  asm_route(a, 0, 0, BLUE, M_R, M_E);
+  asm_route(a, 1, 0, BLUE, M_W, M_R);
+  send(s, 0, RED, 0, 4, 0);
+  send(s, 1, BLUE, 4, 4, 0);
+  end(s);
+  r->image.start_entry = ASM_CODE;
+  asm_emit(r, (Insn){.op = OP_blki, .a = ID_TASK, .imm = 12});
+  asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 0, de_mem(OUT, 4, 1)), op_none(),
+                     asm_dsr(r, DSR_SRC1, 0, de_async(de_in(QUEUE, RED, 4), ACT_ACTIVATE, 12))));
+  asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 1, de_mem(OUT + 16, 4, 1)), op_none(),
+                     asm_dsr(r, DSR_SRC1, 1, de_async(de_in(QUEUE + 2, BLUE, 4), ACT_UNBLOCK, 12))));
+  end(r);
+  logging_task(r, TASK_LOCAL, 12, 12);
+  asm_run_quiet(a, 0);
+  expect_log(a, 1, 1, order);
+  for (unsigned i = 0; i < 8; i++)
+    assert_int_equal(asm_word32(a, 1, 0, (uint16_t)(OUT + 4 * i)), 100 + i);
+  asm_free(a);
+}
+
+static void starting_a_busy_microthread_is_a_fault(void **state)
+{
+  (void)state;
+  Asm *a = asm_new(ARCH_WSE2, 1, 1);
+  AsmClass *c = program(a, 0);
+  asm_input(c, QUEUE, RED);
+  VecOperand d = asm_dsr(c, DSR_DEST, 0, de_mem(OUT, 4, 1));
+  VecOperand s = asm_dsr(c, DSR_SRC1, 0, de_async(de_in(QUEUE, RED, 4), ACT_NONE, 0));
+  asm_emit(c, in_vec(VEC_mov32, d, op_none(), s));
+  uint16_t second = asm_emit(c, in_vec(VEC_mov32, d, op_none(), s));
+  end(c);
+  assert_int_equal(asm_run(a, 0), RUN_FAULT);
+  assert_int_equal(asm_fault(a)->kind, FAULT_MICROTHREAD_BUSY);
+  assert_int_equal(asm_fault(a)->value, QUEUE);
+  assert_int_equal(asm_fault(a)->pc, second);
+  assert_int_equal(asm_fault(a)->cycle, 1);
+  asm_free(a);
+}
+
+/* wse2: output queue, else the first input queue.  wse3: what is given, else the queue of the first
+ * fabric operand. */
+static void microthread_numbers(void **state)
+{
+  (void)state;
+  static const struct { Arch arch; bool given; uint8_t want; } rows[] = {
+    {ARCH_WSE2, false, OUT_QUEUE}, {ARCH_WSE3, false, OUT_QUEUE}, {ARCH_WSE3, true, 6},
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+    Asm *a = asm_new(rows[i].arch, 1, 1);
+    AsmClass *c = program(a, 0);
+    Descriptor from = de_async(de_in(QUEUE, RED, 4), ACT_NONE, 0);
+    asm_input(c, QUEUE, RED);
+    asm_output(c, OUT_QUEUE, BLUE);
+    from.ut_given = rows[i].given;
+    from.ut = rows[i].given ? 6 : 0;
+    asm_emit(c, in_vec(VEC_mov32, asm_dsr(c, DSR_DEST, 0, de_out(OUT_QUEUE, BLUE, 4)), op_none(),
+                       asm_dsr(c, DSR_SRC1, 0, from)));
+    end(c);
+    asm_run_quiet(a, 0);
+    InspectTile tile;
+    a->ops->inspect(a->engine, 0, &tile);
+    assert_int_equal(tile.threads[1 + rows[i].want].state, THREAD_VECTOR);
+    asm_free(a);
+  }
+}
+
+/* Main stands between low and medium microthreads: at low it starves none of its own slots. */
+static void microthread_priority(void **state)
+{
+  (void)state;
+  for (unsigned high = 0; high < 2; high++) {
+    AsmClass *s, *r;
+    Asm *a = pair(ARCH_WSE2, &s, &r);
+    r->image.start_entry = ASM_CODE;
+    Descriptor to = de_async(de_out(OUT_QUEUE, RED, 30), ACT_NONE, 0);
+    to.priority_given = high;
+    to.priority = high ? PRIO_HIGH : PRIO_LOW;
+    asm_output(s, OUT_QUEUE, RED);
+    asm_emit(s, in_vec(VEC_mov32, asm_dsr(s, DSR_DEST, 0, to), op_none(),
+                       asm_dsr(s, DSR_SRC1, 0, de_mem(DATA, 30, 1))));
+    for (unsigned i = 0; i < 25; i++)
+      asm_emit(s, in0(OP_nop));
+    uint16_t last = asm_emit(s, in0(OP_endtask));
+    asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 0, de_mem(OUT, 30, 1)), op_none(),
+                       asm_dsr(r, DSR_SRC1, 0, de_in(QUEUE, RED, 30))));
+    end(r);
+    asm_run_quiet(a, ALL_EVENTS);
+    uint64_t finished = asm_cycle_at(a, EV_INST, 0, 0, last, 0);
+    uint64_t first = asm_find(a, EV_GROUP, 0, 0, 0)->cycle;
+    if (high) {
+      assert_int_equal(first, 2);
+      assert_true(finished > 30);
+    } else {
+      assert_int_equal(finished, 26);
+      assert_int_equal(first, 27);
+      assert_true(a->ops->stats(a->engine)->stalls[STALL_ISSUE] >= 25);
+    }
+    asm_free(a);
+  }
+}
+
+static void blocked_microthread_pauses(void **state)
+{
+  (void)state;
+  Asm *a = asm_new(ARCH_WSE3, 1, 1);
+  AsmClass *c = program(a, 0);
+  asm_input(c, QUEUE, RED);
+  asm_output(c, OUT_QUEUE, RED);
+  asm_route(a, 0, 0, RED, M_R, M_R);
+  Descriptor to = de_async(de_out(OUT_QUEUE, RED, 8), ACT_NONE, 0);
+  asm_emit(c, (Insn){.op = OP_blki, .a = ID_MICROTHREAD, .imm = OUT_QUEUE});
+  uint16_t vec = asm_emit(c, in_vec(VEC_mov32, asm_dsr(c, DSR_DEST, 0, to), op_none(),
+                                    asm_dsr(c, DSR_SRC1, 0, de_mem(DATA, 8, 1))));
+  for (unsigned i = 0; i < 20; i++)
+    asm_emit(c, in0(OP_nop));
+  uint16_t unblock = asm_emit(c, (Insn){.op = OP_unblki, .a = ID_MICROTHREAD, .imm = OUT_QUEUE});
+  asm_emit(c, in_vec(VEC_mov32, asm_dsr(c, DSR_DEST, 1, de_mem(OUT, 8, 1)), op_none(),
+                     asm_dsr(c, DSR_SRC1, 1, de_in(QUEUE, RED, 8))));
+  end(c);
+  asm_run_quiet(a, ALL_EVENTS);
+  assert_true(asm_cycle_at(a, EV_GROUP, 0, 0, vec, 0) > asm_cycle_at(a, EV_INST, 0, 0, unblock, 0));
+  assert_int_equal(asm_word32(a, 0, 0, OUT + 28), 107);
+  assert_true(a->ops->stats(a->engine)->stalls[STALL_PAUSED] > 0);
+  asm_free(a);
+}
+
+/* ---- launches and registers -------------------------------------------------------------------------------------- */
+
+static void launched_function_returns(void **state)
+{
+  (void)state;
+  Asm *a = asm_new(ARCH_WSE2, 2, 1);
+  AsmClass *c = program(a, 0);
+  c->image.start_entry = PC_RETURN;
+  uint16_t entry = asm_emit(c, in_ri(OP_li, 1, 77));
+  asm_emit(c, in_ri(OP_st16a, 1, LOG));
+  asm_emit(c, in_ri(OP_li, 2, 1));
+  asm_emit(c, in_ri(OP_stcfgi, 2, CFG_CMD_STREAM));
+  asm_emit(c, in0(OP_ret));
+  asm_load(a, ALL_EVENTS);
+  assert_int_equal(asm_run(a, 0), RUN_QUIET);
+  uint16_t argument = 5;
+  assert_true(a->ops->mem_write(a->engine, 0, LOG + 2, &argument, 2));
+  assert_true(a->ops->launch(a->engine, 0, entry));
+  assert_false(a->ops->launch(a->engine, 1, entry));        /* no code there */
+  assert_int_equal(a->ops->unblock_count(a->engine, 0), 0);
+  assert_int_equal(asm_run(a, 0), RUN_QUIET);
+  assert_int_equal(asm_word32(a, 0, 0, LOG), 77 | 5 << 16);
+  assert_int_equal(a->ops->unblock_count(a->engine, 0), 1);
+  assert_true(a->ops->launch(a->engine, 0, entry));          /* again */
+  assert_int_equal(asm_run(a, 0), RUN_QUIET);
+  assert_int_equal(a->ops->unblock_count(a->engine, 0), 2);
+  assert_int_equal(asm_count(a, EV_LAUNCH, 0, 0), 2);
+  asm_free(a);
+}
+
+static void printed(void *context, uint64_t cycle, uint32_t tile, uint8_t byte)
+{
+  char *text = context;
+  (void)cycle;
+  size_t n = strlen(text);
+  text[n] = (char)('0' + tile);
+  text[n + 1] = (char)byte;
+}
+
+static void registers(void **state)
+{
+  (void)state;
+  char text[16] = "";
+  Asm *a = asm_new(ARCH_WSE2, 3, 1);
+  AsmClass *c = asm_class(a, 0, 0, 2, 0);
+  uint32_t nothing = 0;
+  asm_bytes(c, OUT, &nothing, 4);
+  c->image.start_entry = ASM_CODE;
+  a->image.offset_x = 4;
+  a->image.offset_y = 1;
+  asm_emit(c, in_ri(OP_ldcfgi, 1, CFG_PE_COORD_X));
+  asm_emit(c, in_ri(OP_ldcfgi, 2, CFG_PE_COORD_Y));
+  asm_emit(c, in_ri(OP_ldcfgi, 3, CFG_FABRIC_COORD_X));
+  asm_emit(c, in_ri(OP_li, 6, CFG_FABRIC_COORD_Y));
+  asm_emit(c, (Insn){.op = OP_ldcfg, .a = 4, .b = 6});
+  asm_emit(c, (Insn){.op = OP_rnd, .a = 5});
+  asm_emit(c, in_ri(OP_li, 6, 'x'));
+  asm_emit(c, in_ri(OP_stcfgi, 6, CFG_SIM_PRINT));
+  asm_emit(c, in_ri(OP_ldcfgi, 8, CFG_TSC_COUNTER));
+  end(c);
+  a->options.print = printed;
+  a->options.print_context = text;
+  a->options.shuffle = 99;
+  asm_run_quiet(a, 0);
+  uint32_t random = 0xdeadbeef;
+  assert_int_equal(asm_reg(a, 2, 0, 1), 2);
+  assert_int_equal(asm_reg(a, 2, 0, 2), 0);
+  assert_int_equal(asm_reg(a, 2, 0, 3), 6);
+  assert_int_equal(asm_reg(a, 2, 0, 4), 1);
+  assert_int_equal(asm_reg(a, 2, 0, 5), scalar_random(&random));
+  assert_int_equal(asm_reg(a, 2, 0, 8), 0);           /* the counter was never started */
+  assert_string_equal(text, "0x1x2x");
+  asm_free(a);
+}
+
+/* ---- faults -------------------------------------------------------------------------------------------------------- */
+
+static void expect_fault(Insn insn, FaultKind kind, const char *text)
+{
+  char *whole = NULL;
+  size_t size;
+  Asm *a = asm_new(ARCH_WSE2, 1, 1);
+  AsmClass *c = program(a, 0);
+  asm_emit(c, in0(OP_nop));
+  asm_emit(c, insn);
+  end(c);
+  assert_int_equal(asm_run(a, 0), RUN_FAULT);
+  assert_int_equal(asm_fault(a)->kind, kind);
+  FILE *out = open_memstream(&whole, &size);
+  fault_print(a->program, asm_fault(a), out);
+  fclose(out);
+  if (!strstr(whole, text) || !strstr(whole, "error: cycle 1, P0.0: ") || !strstr(whole, "pe.csl:2"))
+    fail_msg("text is: %s", whole);
+  free(whole);
+  asm_free(a);
+}
+
+static void faults_name_cycle_tile_and_line(void **state)
+{
+  (void)state;
+  expect_fault(in_ri(OP_ld16a, 1, 0xc000), FAULT_ADDRESS, "outside the tile's memory: address 0xc000");
+  expect_fault(in_ri(OP_st16a, 1, 0x101), FAULT_ALIGNMENT, "odd address: address 0x0101");
+  expect_fault(in_ri(OP_st16a, 1, ASM_CODE), FAULT_CODE_STORE, "store into code: address 0x4000");
+  expect_fault(in_ri(OP_li, 7, 0x20), FAULT_STACK, "stack grows into data or code");
+  expect_fault(in_i(OP_trap, 3), FAULT_TRAP, "trap: 3");
+  expect_fault((Insn){.op = OP_assert, .a = 1}, FAULT_ASSERT, "assertion failed");
+  expect_fault(in_rrr(OP_divs, 1, 2, 3), FAULT_DIVIDE, "division by zero");
+  expect_fault(in_i(OP_acti, 25), FAULT_TASK_ID, "id 25");
+  expect_fault(in_ldsr(DSR_SRC0, 1, LOG), FAULT_DESCRIPTOR, "no valid descriptor");
+  expect_fault((Insn){.op = OP_dsrget, .a = 1, .b = 1, .file = DSR_SRC0, .field = DSRF_BASE},
+               FAULT_DSR_FIELD, "no such field");
+  expect_fault(in_ri(OP_stcfgi, 1, 0x1234), FAULT_CONFIG_ADDRESS, "0x1234");
+  expect_fault(in_ri(OP_stcfgi, 1, CFG_PE_COORD_X), FAULT_CONFIG_ADDRESS, "0x7e00");
+  expect_fault((Insn){.op = OP_blk, .a = 7, .imm = ID_TASK}, FAULT_ID_RANGE, "outside the range");
+  expect_fault((Insn){.op = OP_qflush, .a = 1}, FAULT_UNSUPPORTED, "not supported");
+}
+
+static void running_off_the_code_is_a_fault(void **state)
+{
+  (void)state;
+  Asm *a = asm_new(ARCH_WSE2, 1, 1);
+  AsmClass *c = program(a, 0);
+  asm_emit(c, in0(OP_nop));
+  assert_int_equal(asm_run(a, 0), RUN_FAULT);
+  assert_int_equal(asm_fault(a)->kind, FAULT_PC);
+  asm_free(a);
+}
+
+/* Memory outside static data and stack reads as zero and can be used; it is only allocated then. */
+static void free_memory_can_be_used(void **state)
+{
+  (void)state;
+  Asm *a = asm_new(ARCH_WSE2, 1, 1);
+  AsmClass *c = program(a, 0);
+  asm_emit(c, in_ri(OP_ld16a, 2, 0x8000));
+  asm_emit(c, in_ri(OP_li, 1, 0x5a5a));
+  asm_emit(c, in_ri(OP_st16a, 1, 0x8000));
+  asm_emit(c, in_ri(OP_ld16a, 3, 0x8000));
+  asm_emit(c, in_ri(OP_ld16a, 4, DATA));
+  asm_emit(c, in_ri(OP_ld16a, 5, ASM_CODE));       /* code can be read */
+  end(c);
+  asm_run_quiet(a, 0);
+  assert_int_equal(asm_reg(a, 0, 0, 2), 0);
+  assert_int_equal(asm_reg(a, 0, 0, 3), 0x5a5a);
+  assert_int_equal(asm_reg(a, 0, 0, 4), 100);
+  assert_int_equal(asm_reg(a, 0, 0, 5), c->code[0]);
+  asm_free(a);
+}
+
+/* ---- deadlock -------------------------------------------------------------------------------------------------------- */
+
+static char *report(Asm *a)
+{
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  deadlock_report(a->engine, a->program, 8, out);
+  fclose(out);
+  return text;
+}
+
+static void expect_in(const char *text, const char *part)
+{
+  if (!strstr(text, part))
+    fail_msg("'%s' is not in:\n%s", part, text);
+}
+
+static void receive_that_never_completes(void **state)
+{
+  (void)state;
+  AsmClass *s, *r;
+  Asm *a = pair(ARCH_WSE2, &s, &r);
+  send(s, 0, RED, 0, 3, 0);
+  end(s);
+  r->image.start_entry = ASM_CODE;
+  r->image.color_names[RED] = "red";
+  r->image.queue_names[0][QUEUE] = "rx_iq";
+  asm_emit(r, in0(OP_nop));
+  uint16_t vec = asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 0, de_mem(OUT, 5, 1)), op_none(),
+                                    asm_dsr(r, DSR_SRC1, 0, de_in(QUEUE, RED, 5))));
+  end(r);
+  r->names[0] = (ImageVecNames){.pc = vec, .dest = "result", .src0 = "", .src1 = "in_dsd"};
+  r->image.n_vec_names = 1;
+  asm_run_quiet(a, 0);
+  IdleQuestion alone = {false, false, false}, hosted = {true, false, false}, launched = {true, true, false};
+  assert_int_equal(idle_classify(a->engine, a->program, &alone), IDLE_STUCK);
+  assert_int_equal(idle_classify(a->engine, a->program, &hosted), IDLE_WARNINGS);
+  assert_int_equal(idle_classify(a->engine, a->program, &launched), IDLE_STUCK);
+  char *text = report(a);
+  expect_in(text, "P1.0 main thread waits for a wavelet on color 4 'red', input queue 2 'rx_iq' "
+                  "for 'in_dsd', 2 elements to go at pe.csl:2");
+  expect_in(text, "P0.0: nobody sends on color 4");
+  free(text);
+  asm_free(a);
+}
+
+/* Each tile sends more than the fabric holds before it receives: they wait for each other. */
+static void cycle_of_waits_is_named(void **state)
+{
+  (void)state;
+  Asm *a = asm_new(ARCH_WSE2, 2, 1);
+  for (unsigned x = 0; x < 2; x++) {
+    AsmClass *c = program(a, x);
+    unsigned out = x ? BLUE : RED, in = x ? RED : BLUE;
+    asm_input(c, QUEUE, in);
+    send(c, 0, out, 0, 30, 0);
+    asm_emit(c, in_vec(VEC_mov32, asm_dsr(c, DSR_DEST, 1, de_mem(OUT, 30, 1)), op_none(),
+                       asm_dsr(c, DSR_SRC1, 1, de_in(QUEUE, in, 30))));
+    end(c);
+    asm_route(a, x, 0, out, M_R, x ? M_W : M_E);
+    asm_route(a, x, 0, in, x ? M_W : M_E, M_R);
+  }
+  asm_run_quiet(a, 0);
+  IdleQuestion alone = {false, false, false};
+  assert_int_equal(idle_classify(a->engine, a->program, &alone), IDLE_STUCK);
+  char *text = report(a);
+  expect_in(text, "P0.0 main thread waits for room in output queue 3, color 4");
+  expect_in(text, "P1.0 input queue 2 holds");
+  expect_in(text, "wait for each other");
+  free(text);
+  asm_free(a);
+}
+
+static void blocked_switch_is_named(void **state)
+{
+  (void)state;
+  Asm *a = asm_new(ARCH_WSE2, 2, 1);
+  AsmClass *c = program(a, 0);
+  send(c, 0, RED, 0, 30, 0);
+  end(c);
+  asm_route(a, 0, 0, RED, M_R, M_E);
+  asm_route(a, 1, 0, RED, M_N, M_R);
+  asm_run_quiet(a, 0);
+  char *text = report(a);
+  expect_in(text, "P1.0: the switch position does not take this input of color 4");
+  free(text);
+  asm_free(a);
+}
+
+static void cycle_limit(void **state)
+{
+  (void)state;
+  Asm *a = asm_new(ARCH_WSE2, 1, 1);
+  AsmClass *c = program(a, 0);
+  asm_emit(c, in_i(OP_jmp, ASM_CODE));
+  asm_load(a, ALL_EVENTS);
+  assert_int_equal(a->ops->run(a->engine, 100), RUN_LIMIT);
+  assert_int_equal(a->ops->cycle(a->engine), 100);
+  unsigned issued = asm_count(a, EV_INST, 0, 0);
+  assert_int_equal(issued, 34);                       /* cycles 0, 3, .. 99 */
+  assert_int_equal(a->ops->run(a->engine, 200), RUN_LIMIT);
+  assert_int_equal(asm_count(a, EV_INST, 0, 0), 67);  /* nothing lost between the runs */
+  asm_free(a);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(lowest_id_runs_first),
+    cmocka_unit_test(high_priority_runs_before_low_ids),
+    cmocka_unit_test(blocked_tasks_wait),
+    cmocka_unit_test(active_at_start),
+    cmocka_unit_test(data_task_gets_its_words),
+    cmocka_unit_test(data_task_runs_once_for_each_wavelet),
+    cmocka_unit_test(vector_operation_takes_the_queue),
+    cmocka_unit_test(control_tasks),
+    cmocka_unit_test(blocked_channel_keeps_control_wavelets_too),
+    cmocka_unit_test(control_wavelets_and_vector_operations),
+    cmocka_unit_test(join_of_two_operations),
+    cmocka_unit_test(starting_a_busy_microthread_is_a_fault),
+    cmocka_unit_test(microthread_numbers),
+    cmocka_unit_test(microthread_priority),
+    cmocka_unit_test(blocked_microthread_pauses),
+    cmocka_unit_test(launched_function_returns),
+    cmocka_unit_test(registers),
+    cmocka_unit_test(faults_name_cycle_tile_and_line),
+    cmocka_unit_test(running_off_the_code_is_a_fault),
+    cmocka_unit_test(free_memory_can_be_used),
+    cmocka_unit_test(receive_that_never_completes),
+    cmocka_unit_test(cycle_of_waits_is_named),
+    cmocka_unit_test(blocked_switch_is_named),
+    cmocka_unit_test(cycle_limit),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
