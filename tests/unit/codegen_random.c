@@ -293,7 +293,9 @@ static IrVecOperand dsd_operand(Gen *g, IrValue *args, uint32_t *n, DsrFile file
     }
     return (IrVecOperand){.kind = IRV_DSR, .file = file, .number = number};
   }
-  return (IrVecOperand){.kind = IRV_DSD, .arg = add_arg(args, n, pick(g, IRT_DSD))};
+  /* often what an operation just before has used: its DSR may still hold it */
+  IrValue dsd = rng_below(&g->rng, 3) ? pick(g, IRT_DSD) : ir_load(&g->b, IRT_DSD, variable(g));
+  return (IrVecOperand){.kind = IRV_DSD, .arg = add_arg(args, n, dsd)};
 }
 
 static void random_vec(Gen *g)
@@ -376,7 +378,7 @@ static void random_insn(Gen *g)
     keep(g, ir_select(&g->b, type, pick(g, IRT_BOOL), pick(g, type), pick(g, type)));
     break;
   case 3:
-    if (rng_below(&g->rng, 6) == 0)
+    if (rng_below(&g->rng, 3) == 0)
       call_func(g);
     break;
   case 4: case 5:
