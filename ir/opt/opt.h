@@ -9,7 +9,7 @@
 
 #include "ir/ir.h"
 
-/* ---- cfg.c ------------------------------------------------------------------------------- */
+/* ---- cfg.c ------------------------------------------------------------------------- */
 
 /* Shape of a function: built anew when a pass has changed blocks.  Arrays are by block number
  * and live in the arena given.  Unreachable blocks have rpo_index IR_NO_ID, idom IR_NO_ID and
@@ -45,7 +45,7 @@ static inline bool cfg_dominates(const Cfg *cfg, uint32_t a, uint32_t b)
 }
 bool cfg_loop_contains(const Cfg *cfg, uint32_t head, uint32_t block);
 
-/* ---- edit.c ------------------------------------------------------------------------------- */
+/* ---- edit.c ------------------------------------------------------------------------ */
 
 static inline IrInsn *opt_insn(const IrFunc *f, IrValue v) { return &f->insns[v.raw]; }
 static inline IrInsn *opt_terminator(const IrFunc *f, uint32_t block)
@@ -84,7 +84,7 @@ bool opt_drop_unreachable(IrFunc *f, Arena *arena);
 /* Low bits of the type's width. */
 uint64_t opt_mask(IrType type);
 
-/* ---- memory.c ------------------------------------------------------------------------------ */
+/* ---- memory.c ---------------------------------------------------------------------- */
 
 /* Where an address points, as far as is known: an object (alloca or global) and an offset. */
 typedef enum { BASE_UNKNOWN, BASE_ALLOCA, BASE_GLOBAL } AddressBase;
@@ -103,7 +103,7 @@ bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, con
 bool opt_may_write(const IrModule *m, const IrFunc *f, const IrInsn *insn, Address to,
                    uint64_t bytes, const bool *escapes);
 
-/* ---- passes.def, pipeline.c ------------------------------------------------------------------ */
+/* ---- passes.def, pipeline.c -------------------------------------------------------- */
 
 /* What a pass works with; `arena` is reset before each call. */
 typedef struct {
@@ -111,6 +111,18 @@ typedef struct {
   Arena *arena;
   int level;
 } Opt;
+
+/* ---- loop.c ------------------------------------------------------------------------ */
+
+/* The block that enters the loop by its only jump, unconditionally, or IR_NO_ID. */
+uint32_t opt_loop_front(const IrFunc *f, const Cfg *cfg, uint32_t head);
+/* Gives each loop such a block; rebuilds the shape if one was made. */
+bool opt_make_fronts(Opt *opt, IrFunc *f, Cfg *cfg);
+/* By value: the block that holds it. */
+uint32_t *opt_blocks_of_values(const IrFunc *f, Arena *arena);
+
+/* ---- the passes -------------------------------------------------------------------- */
+
 #define PASS_FUNC(name, text) bool pass_##name(Opt *opt, IrFunc *f);
 #define PASS_MODULE(name, text) bool pass_##name(Opt *opt);
 #include "ir/opt/passes.def"

@@ -94,6 +94,11 @@ static void rewrite(Simplifier *s, IrValue v, IrOp op, IrValue x, IrValue y)
   s->changed = true;
 }
 
+static int64_t signed16(uint64_t bits)
+{
+  return (int64_t)((bits ^ 0x8000) & 0xffff) - 0x8000;
+}
+
 static int log2_of(uint64_t n)
 {
   int k = 0;
@@ -202,6 +207,55 @@ static IrValue signed_by_power(Simplifier *s, IrValue v, int k)
   return IR_NO_VALUE;
 }
 
+/* x / c as the high half of x * m, shifted: m = 2^(16 + shift) / c rounded up, for the least shift
+ * for which the error stays below one for all x.  False if m needs more than 16 bits. */
+static bool reciprocal_of(uint64_t c, unsigned x_bits, uint64_t *m, unsigned *shift)
+{
+  for (*shift = 0; *shift < 16; ++*shift) {
+    uint64_t power = UINT64_C(1) << (16 + *shift);
+    *m = (power + c - 1) / c;
+    if (*m > UINT16_MAX)
+      return false;
+    /* x * m / power exceeds x / c by less than 1 / c for x below 2^x_bits. */
+    if ((*m * c - power) << x_bits <= power)
+      return true;
+  }
+  return false;
+}
+
+/* Division of 16-bit numbers by a constant costs a product of 32 bits instead of a division. */
+static IrValue divide_by_product(Simplifier *s, IrValue v, uint64_t c)
+{
+  const IrInsn insn = *insn_of(s, v);
+  bool is_rem = insn.op == IR_srem || insn.op == IR_urem;
+  bool is_signed = insn.op == IR_sdiv || insn.op == IR_srem;
+  bool is_negative = is_signed && signed16(c) < 0;
+  uint64_t m, positive = is_negative ? 0x10000 - c : c;
+  unsigned shift;
+  IrLocId loc = insn.loc;
+  IrValue x = insn.args[0];
+  /* Rounded up, the product's excess makes negative quotients come out right after adding 1; an
+   * exact reciprocal would have none. */
+  if (log2_of(positive) >= 0 ||
+      !reciprocal_of(positive, is_signed ? 15 : 16, &m, &shift))
+    return IR_NO_VALUE;
+  IrValue wide = emit_op(s, is_signed ? IR_sext : IR_zext, IRT_I32, loc, x, IR_NO_VALUE);
+  IrValue product = emit_op(s, IR_mul, IRT_I32, loc, wide, emit_const(s, IRT_I32, m, loc));
+  IrValue high = emit_op(s, is_signed ? IR_ashr : IR_lshr, IRT_I32, loc, product,
+                         emit_const(s, IRT_I16, 16 + shift, loc));
+  IrValue q = emit_op(s, IR_trunc, IRT_I16, loc, high, IR_NO_VALUE);
+  if (is_signed) {
+    IrValue sign = emit_op(s, IR_ashr, IRT_I16, loc, x, emit_const(s, IRT_I16, 15, loc));
+    q = is_negative ? emit_op(s, IR_sub, IRT_I16, loc, sign, q)
+                    : emit_op(s, IR_sub, IRT_I16, loc, q, sign);
+  }
+  if (!is_rem)
+    return q;
+  IrValue whole = emit_op(s, IR_mul, IRT_I16, loc, q, emit_const(s, IRT_I16, c, loc));
+  rewrite(s, v, IR_sub, x, whole);
+  return IR_NO_VALUE;
+}
+
 static IrValue divide_by_const(Simplifier *s, IrValue v, uint64_t c)
 {
   const IrInsn insn = *insn_of(s, v);
@@ -218,6 +272,8 @@ static IrValue divide_by_const(Simplifier *s, IrValue v, uint64_t c)
     rewrite(s, v, IR_sub, emit_const(s, insn.type, 0, insn.loc), insn.args[0]);
     return IR_NO_VALUE;
   }
+  if (k < 0 && insn.type == IRT_I16)
+    return divide_by_product(s, v, c);
   if (k < 0 || (is_signed && k == (int)ir_type_bits(insn.type) - 1))
     return IR_NO_VALUE;
   if (is_signed)
@@ -438,6 +494,19 @@ static bool narrows(const Simplifier *s, IrValue v, IrType to)
          ir_type_bits(type_of(s, insn->args[0])) <= ir_type_bits(to);
 }
 
+/* Low bits of a left shift too. */
+static bool trunc_of_shift(Simplifier *s, IrValue v, const IrInsn *inner)
+{
+  IrType to = type_of(s, v);
+  IrLocId loc = insn_of(s, v)->loc;
+  if (inner->op != IR_shl || !opt_is_const(s->f, inner->args[1]))
+    return false;
+  IrValue amount = inner->args[1];
+  IrValue x = emit_op(s, IR_trunc, to, loc, inner->args[0], IR_NO_VALUE);
+  rewrite(s, v, IR_shl, x, amount);
+  return true;
+}
+
 /* Low bits of sums and products need the operands' low bits only. */
 static void trunc_of_arithmetic(Simplifier *s, IrValue v, const IrInsn *inner)
 {
@@ -463,7 +532,7 @@ static IrValue simplify_conversion(Simplifier *s, IrValue v)
       rewrite(s, v, IR_trunc, inner->args[0], IR_NO_VALUE);
     else if (is_extension(inner->op) && type_of(s, inner->args[0]) != IRT_BOOL)
       return trunc_of_extension(s, v, inner);
-    else
+    else if (!trunc_of_shift(s, v, inner))
       trunc_of_arithmetic(s, v, inner);
     return IR_NO_VALUE;
   case IR_sext:
@@ -483,11 +552,6 @@ static IrValue simplify_conversion(Simplifier *s, IrValue v)
 }
 
 /* ---- addresses, floats ------------------------------------------------------------- */
-
-static int64_t signed16(uint64_t bits)
-{
-  return (int64_t)((bits ^ 0x8000) & 0xffff) - 0x8000;
-}
 
 static IrValue simplify_ptr_add(Simplifier *s, IrValue v)
 {

@@ -28,6 +28,8 @@ static const struct { const char *passes; int level; } pipeline[] = {
   {"mem2reg copyprop simplify memory cse simplify copyprop dce jump", 1},
   {"mem2reg copyprop simplify cse dce", 1},
   {"licm", 2},
+  {"simplify strength simplify cse dce", 2},
+  {"dsd", 2},
   {"simplify memory cse dce jump", 2},
   {"unused", 1},
   {"sink dce compact", 1},

@@ -23,7 +23,8 @@ typedef struct {
   IrValue scalar[RANDOM_SLOTS];               /* allocas of one number */
   IrType scalar_type[RANDOM_SLOTS];
   IrValue array;                              /* alloca of RANDOM_ELEMENTS i16 */
-  unsigned budget, n_funcs;
+  unsigned budget, n_funcs, n_counters;
+  struct { IrValue value; IrType type; } counters[RANDOM_DEPTH];   /* of the loops around */
 } Random;
 
 static uint64_t random_bits(Random *r)
@@ -267,6 +268,31 @@ static void random_access(Random *r)
   }
 }
 
+/* What strength reduction looks for: an element by a loop's counter, a multiple of the counter. */
+static void random_counted(Random *r)
+{
+  if (r->n_counters == 0)
+    return;
+  unsigned which = random_below(r, r->n_counters);
+  IrType type = r->counters[which].type;
+  IrValue i = r->counters[which].value;
+  if (random_below(r, 2)) {
+    IrValue v = ir_binary(&r->b, IR_mul, type, i, random_value(r, type));
+    random_keep(r, v, type);
+    return;
+  }
+  if (type != IRT_I16)
+    i = ir_unary(&r->b, IR_trunc, IRT_I16, i);
+  bool shifted = random_below(r, 2);
+  i = ir_binary(&r->b, shifted ? IR_shl : IR_mul, IRT_I16, i,
+                ir_const(&r->b, IRT_I16, shifted ? 1 : 2));
+  IrValue at = ir_binary(&r->b, IR_ptr_add, IRT_PTR, r->array, i);
+  if (random_below(r, 2))
+    ir_store(&r->b, at, random_value(r, IRT_I16));
+  else
+    random_keep(r, ir_load(&r->b, IRT_I16, at), IRT_I16);
+}
+
 static void random_block_access(Random *r)
 {
   IrGlobalId g = {random_below(r, RANDOM_GLOBALS)};
@@ -336,31 +362,35 @@ static void random_if(Random *r, unsigned depth)
 /* A loop that counts, in a parameter or in an alloca, and carries one more value around. */
 static void random_loop(Random *r, unsigned depth)
 {
+  static const IrType counter_types[] = {IRT_I16, IRT_I16, IRT_I32, IRT_I64};
   IrBuilder *b = &r->b;
+  IrType type = random_type(r), counts = counter_types[random_below(r, 4)];
   bool in_memory = random_below(r, 2);
-  IrValue counter = in_memory ? ir_alloca(b, 2, 2) : IR_NO_VALUE;
+  IrValue counter = in_memory ? ir_alloca(b, 8, 4) : IR_NO_VALUE;
   IrBlockId head = ir_block_add(r->m, b->func), body = ir_block_add(r->m, b->func);
   IrBlockId done = ir_block_add(r->m, b->func);
-  IrType type = random_type(r);
   IrValue carried = ir_block_param(r->m, b->func, head, type), i = IR_NO_VALUE;
-  IrValue args[2] = {random_value(r, type), ir_const(b, IRT_I16, 0)};
+  IrValue args[2] = {random_value(r, type), ir_const(b, counts, 0)};
   if (in_memory)
     ir_store(b, counter, args[1]);
   else
-    i = ir_block_param(r->m, b->func, head, IRT_I16);
+    i = ir_block_param(r->m, b->func, head, counts);
   ir_br(b, head, args, in_memory ? 1 : 2);
   b->block = head;
   if (in_memory)
-    i = ir_load(b, IRT_I16, counter);
+    i = ir_load(b, counts, counter);
   random_keep(r, carried, type);
-  random_keep(r, i, IRT_I16);
-  IrValue more = ir_binary(b, IR_slt, IRT_BOOL, i, ir_const(b, IRT_I16, random_below(r, 6)));
+  random_keep(r, i, counts);
+  IrValue more = ir_binary(b, IR_slt, IRT_BOOL, i, ir_const(b, counts, random_below(r, 6)));
   ir_cond_br(b, more, body, NULL, 0, done, NULL, 0);
   unsigned scope = r->n_values;
   b->block = body;
+  r->counters[r->n_counters].value = i;
+  r->counters[r->n_counters++].type = counts;
   random_statements(r, depth);
+  r->n_counters--;
   args[0] = random_value(r, type);
-  args[1] = ir_binary(b, IR_add, IRT_I16, i, ir_const(b, IRT_I16, 1));
+  args[1] = ir_binary(b, IR_add, counts, i, ir_const(b, counts, 1));
   if (in_memory)
     ir_store(b, counter, args[1]);
   ir_br(b, head, args, in_memory ? 1 : 2);
@@ -376,8 +406,10 @@ static void random_statements(Random *r, unsigned depth)
     r->budget--;
     if (kind < 11)
       random_operation(r);
-    else if (kind < 15)
+    else if (kind < 14)
       random_access(r);
+    else if (kind == 14)
+      random_counted(r);
     else if (kind == 15)
       random_block_access(r);
     else if (kind == 16)

@@ -1,0 +1,71 @@
+/* The block in front of a loop: where passes put what a loop does not change. */
+#include "ir/opt/opt.h"
+
+uint32_t opt_loop_front(const IrFunc *f, const Cfg *cfg, uint32_t head)
+{
+  uint32_t front = IR_NO_ID;
+  for (uint32_t i = cfg->pred_at[head]; i < cfg->pred_at[head + 1]; i++) {
+    uint32_t pred = cfg->preds[i];
+    if (cfg_dominates(cfg, head, pred))
+      continue;
+    if (front != IR_NO_ID)
+      return IR_NO_ID;
+    front = pred;
+  }
+  return front != IR_NO_ID && opt_terminator(f, front)->op == IR_br ? front : IR_NO_ID;
+}
+
+/* Lets every jump into the loop from outside go to another block. */
+static void redirect(const IrFunc *f, const Cfg *cfg, uint32_t head, uint32_t to)
+{
+  for (uint32_t i = cfg->pred_at[head]; i < cfg->pred_at[head + 1]; i++) {
+    uint32_t n;
+    if (cfg_dominates(cfg, head, cfg->preds[i]))
+      continue;
+    IrTarget *targets = cfg_targets(f, cfg->preds[i], &n);
+    for (uint32_t t = 0; t < n; t++)
+      if (targets[t].block.raw == head)
+        targets[t].block.raw = to;
+  }
+}
+
+static void make_front(Opt *opt, IrFunc *f, const Cfg *cfg, uint32_t head)
+{
+  IrModule *m = opt->m;
+  IrFuncId func = {(uint32_t)(f - m->funcs)};
+  IrBlockId front = ir_block_add(m, func);
+  uint32_t n = f->blocks[head].n_params;
+  IrValue *args = arena_many(opt->arena, IrValue, n);
+  for (uint32_t i = 0; i < n; i++)
+    args[i] = ir_block_param(m, func, front, opt_insn(f, f->blocks[head].params[i])->type);
+  redirect(f, cfg, head, front.raw);
+  IrBuilder b = {.module = m, .func = func, .block = front, .loc = opt_terminator(f, head)->loc};
+  ir_br(&b, (IrBlockId){head}, args, n);
+}
+
+bool opt_make_fronts(Opt *opt, IrFunc *f, Cfg *cfg)
+{
+  bool changed = false;
+  for (uint32_t i = 0; i < cfg->n_rpo; i++) {
+    uint32_t b = cfg->rpo[i];
+    if (cfg->loop_head[b] != b || opt_loop_front(f, cfg, b) != IR_NO_ID)
+      continue;
+    make_front(opt, f, cfg, b);
+    changed = true;
+  }
+  if (changed)
+    cfg_build(cfg, f, opt->arena);
+  return changed;
+}
+
+uint32_t *opt_blocks_of_values(const IrFunc *f, Arena *arena)
+{
+  uint32_t *block_of = arena_many(arena, uint32_t, f->n_insns);
+  for (uint32_t b = 0; b < f->n_blocks; b++) {
+    for (uint32_t i = 0; i < f->blocks[b].n_params; i++)
+      block_of[f->blocks[b].params[i].raw] = b;
+    for (uint32_t i = 0; i < f->blocks[b].n_insns; i++)
+      block_of[f->blocks[b].insns[i].raw] = b;
+  }
+  return block_of;
+}
