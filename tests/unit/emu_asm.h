@@ -17,7 +17,7 @@
 enum {
   ASM_CODE = 0x4000,            /* code address of every class; data lies below */
   ASM_STACK_TOP = PE_MEM_BYTES, ASM_STACK_BYTES = 256,
-  ASM_WORDS = 2048, ASM_CLASSES = 8, ASM_TASKS = 16, ASM_DSRS = 32, ASM_LINES = 256,
+  ASM_WORDS = 2048, ASM_CLASSES = 64, ASM_TASKS = 16, ASM_DSRS = 32, ASM_LINES = 256,
 };
 
 typedef struct {
