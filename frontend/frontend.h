@@ -458,7 +458,7 @@ typedef struct {
   bool memcpy;
   uint32_t fabric_width, fabric_height;      /* 0: the rectangle */
   uint32_t offset_x, offset_y, channels, west_buf, east_buf;
-  uint32_t max_inlined_iterations, comptime_depth_limit;
+  uint32_t max_inlined_iterations, comptime_depth_limit, comptime_step_limit;
   unsigned sdk;                              /* as Image.sdk */
   OptionBinding *params, *colors;            /* stb_ds arrays */
   const char **import_paths;                 /* stb_ds array */

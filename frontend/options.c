@@ -43,7 +43,8 @@ typedef struct {
 } Cli;
 
 /* Unrolling: the documented default of release 1.4.  Depth: ours, bounded by the C stack. */
-enum { OPTION_DEFAULT_MAX_INLINED = 50, OPTION_DEFAULT_FUNC_DEPTH = 256 };
+enum { OPTION_DEFAULT_MAX_INLINED = 50, OPTION_DEFAULT_FUNC_DEPTH = 256,
+       OPTION_DEFAULT_STEPS = 200000000 };
 
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, GO_ON = OPTIONS_GO_ON };
 
@@ -282,6 +283,8 @@ static int take_option(Cli *cli, int code, const char *arg)
   case OPT_MAX_PARALLELISM: return set_uint("--max-parallelism", arg, 0, UINT32_MAX, &ignored);
   case OPT_FUNC_DEPTH:
     return set_uint("--comptime-func-depth-limit", arg, 1, UINT32_MAX, &o->comptime_depth_limit);
+  case OPT_STEPS:
+    return set_uint("--comptime-step-limit", arg, 1, UINT32_MAX, &o->comptime_step_limit);
   case OPT_OUTPUT_JSON: return GO_ON;
   case OPT_FP16: return set_fp16(o, arg);
   case OPT_VERBOSE: o->verbose = true; return GO_ON;
@@ -331,6 +334,7 @@ static Options default_options(void)
     .channels = 1,
     .max_inlined_iterations = OPTION_DEFAULT_MAX_INLINED,
     .comptime_depth_limit = OPTION_DEFAULT_FUNC_DEPTH,
+    .comptime_step_limit = OPTION_DEFAULT_STEPS,
     .sdk = 14,
   };
 }

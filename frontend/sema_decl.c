@@ -2,6 +2,7 @@
 #include "frontend/sema_internal.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include "stb_ds.h"
 
 /* ---- creation ------------------------------------------------------------------------------------ */
@@ -12,9 +13,23 @@ static void predeclare(Sema *s, const char *name, PoolId id)
   pair_put(&s->own->types, text.raw, id.raw);
 }
 
+/* The lowest address that calls at compile time may reach: the stack grows down, and a quarter
+ * of it is left for what a call does. */
+static uintptr_t stack_end(void)
+{
+  enum { STACK_MOST = 64 << 20 };
+  struct rlimit limit;
+  char here;
+  rlim_t size = STACK_MOST;
+  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < size)
+    size = limit.rlim_cur;
+  return (uintptr_t)&here - (uintptr_t)(size - size / 4);
+}
+
 static void own_create(Sema *s)
 {
   s->own = arena_new(s->arena, SemaPrivate);
+  s->own->stack_end = stack_end();
 #define T(name, text) \
   if (text[0] != '<') \
     predeclare(s, text, POOL(name));

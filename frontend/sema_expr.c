@@ -23,9 +23,11 @@ enum { TRACE_MAX = 8 };
 void sema_trace(Sema *s)
 {
   int n = 0;
+  Span last = {0, 0};
   for (const Frame *f = s->frame; f != NULL && n < TRACE_MAX && !f->is_declaration; f = f->up)
-    if (f->called_at.off != 0) {
+    if (f->called_at.off != 0 && f->called_at.off != last.off) {   /* recursion: once */
       diag_called_here(s->diags, f->called_at, sema_text(s, f->name));
+      last = f->called_at;
       n++;
     }
 }
@@ -47,11 +49,11 @@ void sema_at(Sema *s, Span span)
 
 bool sema_step(Sema *s, Span span)
 {
-  enum { STEPS_MAX = 500000000 };
-  if (++s->steps < STEPS_MAX)
+  uint32_t limit = s->session->options->comptime_step_limit;
+  if (++s->steps <= limit)
     return true;
-  if (s->steps == STEPS_MAX)
-    sema_error(s, too_many_steps, span, (unsigned)STEPS_MAX);
+  if (s->steps == limit + (uint64_t)1)
+    sema_error(s, too_many_steps, span, limit);
   s->is_dead = true;
   return false;
 }
@@ -353,21 +355,48 @@ static Operand expr_binary(Sema *s, const NodeBinary *n, PoolId want)
   return sema_binary(s, n->op, a, b, n->op_span);
 }
 
+static Operand index_of(Sema *s, Operand base, const NodeIndex *n);
+
+/* A named constant array or struct as the object in tile memory that it is. */
+static Operand constant_place(Sema *s, Operand o)
+{
+  if (o.kind != OPR_COMPTIME || o.name.raw == 0 || !type_is_aggregate(s->pool, o.type) ||
+      type_is_comptime_only(s->pool, o.type))
+    return o;
+  return sema_deref(s, sema_address_of(s, o, o.span), o.span);
+}
+
+/* The operand of '&': parts of constants are places too, not copies of what they hold. */
+static Operand expr_place(Sema *s, const Node *n)
+{
+  Operand o;
+  if (n->kind == ND_INDEX) {
+    const NodeIndex *index = node_index(n);
+    o = index_of(s, constant_place(s, expr_place(s, index->base_expr)), index);
+  } else if (n->kind == ND_MEMBER) {
+    const NodeMember *member = node_member(n);
+    Operand base = constant_place(s, expr_place(s, member->base_expr));
+    o = sema_member(s, base, member->name.text, member->name.span);
+  } else {
+    return operand_at(sema_expr(s, n, (PoolId){0}), n->span);
+  }
+  return operand_at(o, n->span);
+}
+
 static Operand expr_unary(Sema *s, const NodeUnary *n, PoolId want)
 {
   if (n->op == UNARY_ADDRESS_OF) {
-    Operand place = sema_expr(s, n->operand, (PoolId){0});
+    Operand place = expr_place(s, n->operand);
     return sema_address_of(s, place, n->operand->span);
   }
   Operand a = sema_expr(s, n->operand, n->op == UNARY_NOT ? POOL(BOOL) : want);
   return sema_unary(s, n->op, a, n->operand->span);
 }
 
-static Operand expr_index(Sema *s, const NodeIndex *n)
+static Operand index_of(Sema *s, Operand base, const NodeIndex *n)
 {
   enum { MAX_RANK = 16 };
   Operand indices[MAX_RANK];
-  Operand base = sema_expr(s, n->base_expr, (PoolId){0});
   base.span = n->base_expr->span;
   if (n->indices.count > MAX_RANK) {
     sema_error(s, index_count, n->head.span, (unsigned)MAX_RANK, n->indices.count);
@@ -378,6 +407,11 @@ static Operand expr_index(Sema *s, const NodeIndex *n)
     indices[i].span = n->indices.at[i]->span;
   }
   return sema_index(s, base, indices, n->indices.count, n->head.span);
+}
+
+static Operand expr_index(Sema *s, const NodeIndex *n)
+{
+  return index_of(s, sema_expr(s, n->base_expr, (PoolId){0}), n);
 }
 
 static Operand expr_member(Sema *s, const NodeMember *n)

@@ -78,6 +78,7 @@ typedef struct SemaPrivate {
   TileLeaf *tile_data;
   bool *blocks_run;       /* by module: its top-level blocks have run */
   uint32_t next_serial;   /* of cells */
+  uintptr_t stack_end;    /* calls at compile time stop below this address */
   Span at;                /* the expression that is walked, for messages without a place */
   Span loc_span;          /* what s->b.loc was made of */
   IrLocId loc_inlined, loc_made;

@@ -267,7 +267,8 @@ IrValue sema_ir(Sema *s, Operand o)
   o = sema_load(s, o);
   if (o.kind == OPR_RUNTIME)
     return o.ir;
-  if (o.kind != OPR_COMPTIME || !sema_check_run_time(s, o.type, o.span))
+  if (o.kind != OPR_COMPTIME || o.type.raw == POOL_RAW_VOID ||
+      !sema_check_run_time(s, o.type, o.span))
     return ir_anything(s, o.type);
   return ir_of_value(s, o.value, o.type);
 }

@@ -110,9 +110,7 @@ static void stmt_var(Sema *s, const NodeVarDecl *n)
   PoolId type = n->type != NULL ? sema_type_expr(s, n->type) : (PoolId){0};
   Operand o = operand_poison();
   bool is_cell = n->is_comptime || (!sema_emits(s) && n->var_kind == VAR_VAR);
-  if (n->var_kind == VAR_PARAM)
-    sema_error(s, local_param, n->head.span, sema_text(s, n->name.text));
-  else if (n->init == NULL && (n->var_kind == VAR_CONST || n->type == NULL))
+  if (n->init == NULL && (n->var_kind == VAR_CONST || n->type == NULL))
     sema_error(s, needs_initialiser, n->name.span, sema_text(s, n->name.text));
   else if (type.raw == POOL_RAW_POISON_TYPE)
     o = operand_poison();
@@ -795,9 +793,11 @@ static void stmt_return(Sema *s, const NodeReturn *n)
     s->is_dead = true;
     return;
   }
-  if (n->value == NULL && f->result.raw != POOL_RAW_VOID && f->result.raw != POOL_RAW_POISON_TYPE)
+  bool needs_value = f->result.raw != POOL_RAW_VOID && f->result.raw != POOL_RAW_POISON_TYPE;
+  if (n->value == NULL && needs_value) {
     sema_error(s, return_without_value, n->head.span, type_name(s, f->result));
-  else
+    value = operand_poison();
+  } else
     value = sema_coerce(s, value, f->result, n->value != NULL ? n->value->span : n->head.span);
   if (!f->is_emitted || s->comptime) {
     Target *t = f->targets;
