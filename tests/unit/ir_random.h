@@ -23,6 +23,7 @@ typedef struct {
   IrValue scalar[RANDOM_SLOTS];               /* allocas of one number */
   IrType scalar_type[RANDOM_SLOTS];
   IrValue array;                              /* alloca of RANDOM_ELEMENTS i16 */
+  IrValue pointers[2];                        /* where pointers to elements 0 stand in memory */
   unsigned budget, n_funcs, n_counters;
   struct { IrValue value; IrType type; } counters[RANDOM_DEPTH];   /* of the loops around */
 } Random;
@@ -283,6 +284,8 @@ static void random_counted(Random *r)
   }
   if (type != IRT_I16)
     i = ir_unary(&r->b, IR_trunc, IRT_I16, i);
+  if (random_below(r, 2))
+    i = ir_binary(&r->b, IR_add, IRT_I16, i, ir_const(&r->b, IRT_I16, random_below(r, 3)));
   bool shifted = random_below(r, 2);
   i = ir_binary(&r->b, shifted ? IR_shl : IR_mul, IRT_I16, i,
                 ir_const(&r->b, IRT_I16, shifted ? 1 : 2));
@@ -291,6 +294,32 @@ static void random_counted(Random *r)
     ir_store(&r->b, at, random_value(r, IRT_I16));
   else
     random_keep(r, ir_load(&r->b, IRT_I16, at), IRT_I16);
+}
+
+/* Sets a pointer that stands in memory, or goes through one. */
+static void random_pointer(Random *r)
+{
+  IrValue where = r->pointers[random_below(r, 2)], p;
+  IrGlobalId g = {random_below(r, RANDOM_GLOBALS)};
+  switch (random_below(r, 4)) {
+  case 0:
+    p = random_below(r, 2) ? r->array : ir_global_addr(&r->b, g, 0);
+    ir_store(&r->b, where, p);
+    break;
+  case 1:
+    p = ir_select(&r->b, IRT_PTR, random_value(r, IRT_BOOL), r->array,
+                  ir_global_addr(&r->b, g, 0));
+    ir_store(&r->b, p, random_value(r, IRT_I16));
+    break;
+  default:
+    p = ir_load(&r->b, IRT_PTR, where);
+    p = ir_binary(&r->b, IR_ptr_add, IRT_PTR, p,
+                  ir_const(&r->b, IRT_I16, 2 * random_below(r, RANDOM_ELEMENTS)));
+    if (random_below(r, 2))
+      ir_store(&r->b, p, random_value(r, IRT_I16));
+    else
+      random_keep(r, ir_load(&r->b, IRT_I16, p), IRT_I16);
+  }
 }
 
 static void random_block_access(Random *r)
@@ -406,8 +435,10 @@ static void random_statements(Random *r, unsigned depth)
     r->budget--;
     if (kind < 11)
       random_operation(r);
-    else if (kind < 14)
+    else if (kind < 13)
       random_access(r);
+    else if (kind == 13)
+      random_pointer(r);
     else if (kind == 14)
       random_counted(r);
     else if (kind == 15)
@@ -448,6 +479,12 @@ static void random_function(Random *r, const char *name, bool takes_array)
       ir_store(&r->b, r->scalar[i], random_value(r, r->scalar_type[i]));
   }
   ir_zero(&r->b, r->array, 2 * RANDOM_ELEMENTS);
+  r->pointers[0] = ir_alloca(&r->b, 2, 2);
+  r->pointers[1] = ir_alloca(&r->b, 4, 2);      /* not at its start: it stays in memory */
+  r->pointers[1] = ir_binary(&r->b, IR_ptr_add, IRT_PTR, r->pointers[1],
+                             ir_const(&r->b, IRT_I16, 2));
+  for (unsigned i = 0; i < 2; i++)
+    ir_store(&r->b, r->pointers[i], r->array);
   if (takes_array && random_below(r, 2))
     r->array = r->m->funcs[f.raw].blocks[0].params[2];
   r->budget = 60;
