@@ -5,7 +5,7 @@
 
 const EngineOps *engine_from_name(const char *name)
 {
-  static const EngineOps *const engines[] = {&engine_reference};
+  static const EngineOps *const engines[] = {&engine_reference, &engine_fast};
   for (size_t i = 0; i < ARRAY_COUNT(engines); i++)
     if (strcmp(engines[i]->name, name) == 0)
       return engines[i];

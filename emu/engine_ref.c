@@ -10,7 +10,7 @@
 
 enum { LEVEL_MAIN_DEFAULT = 1 };     /* between low and medium microthreads */
 
-/* ---- awake tiles ------------------------------------------------------------------------------- */
+/* ---- awake tiles ----------------------------------------------------------------------------- */
 
 static bool timer_before(RefTimer a, RefTimer b)
 {
@@ -75,7 +75,7 @@ uint32_t ref_neighbour(const RefEngine *engine, uint32_t tile, Port port)
   }
 }
 
-/* ---- tiles ------------------------------------------------------------------------------------------ */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 static void load_dsrs(RefTile *tile)
 {
@@ -160,7 +160,7 @@ static void tile_destroy(RefTile *tile)
   free(tile);
 }
 
-/* ---- findings and events ------------------------------------------------------------------------------- */
+/* ---- findings and events --------------------------------------------------------------------- */
 
 void ref_fault(RefEngine *engine, Fault fault)
 {
@@ -235,7 +235,7 @@ static void collect_faults(RefEngine *engine)
   arrsetlen(engine->new_faults, 0);
 }
 
-/* ---- host channels ----------------------------------------------------------------------------------------- */
+/* ---- host channels --------------------------------------------------------------------------- */
 
 static uint64_t host_num(const RefEngine *engine)
 {
@@ -272,7 +272,7 @@ static void plan_channels(RefEngine *engine)
   }
 }
 
-/* ---- the cycle ------------------------------------------------------------------------------------------------ */
+/* ---- the cycle ------------------------------------------------------------------------------- */
 
 static uint64_t sooner(uint64_t a, uint64_t b, uint64_t now)
 {
@@ -370,8 +370,12 @@ static void step(RefEngine *engine)
     ref_tile_commit(engine, tile);
   }
   ref_router_arrivals(engine);
-  for (size_t i = 0; i < count; i++)
-    wake_after(engine, engine->tiles[engine->awake[i]]);
+  for (size_t i = 0; i < count; i++) {
+    RefTile *tile = engine->tiles[engine->awake[i]];
+    if (tile->changed || tile->router_changed)
+      engine->last_change = engine->cycle + 1;
+    wake_after(engine, tile);
+  }
   deliver_outputs(engine);
   collect_faults(engine);
 }
@@ -393,14 +397,18 @@ static bool next_cycle(RefEngine *engine)
 static RunStatus ref_run(Engine *base, uint64_t limit)
 {
   RefEngine *engine = (RefEngine *)base;
+  uint64_t floor = engine->cycle;
   for (;;) {
     if (engine->stopped)
       return RUN_FAULT;
     uint64_t before = engine->cycle;
     if (before >= limit)
       return RUN_LIMIT;
-    if (!next_cycle(engine))
+    if (!next_cycle(engine)) {   /* cycles in which tiles only looked do not count */
+      engine->cycle = engine->last_change > floor ? engine->last_change : floor;
+      memset(engine->queued, 0, sizeof *engine->queued * engine->program->n_tiles);
       return RUN_QUIET;
+    }
     if (engine->cycle >= limit) {      /* its tiles stay listed for the next run */
       engine->cycle = limit;
       for (size_t i = 0; i < arrlenu(engine->awake); i++) {
@@ -419,7 +427,7 @@ static RunStatus ref_run(Engine *base, uint64_t limit)
   }
 }
 
-/* ---- interface -------------------------------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 /* Tiles that can do something of their own accord. */
 static void wake_starters(RefEngine *engine)

@@ -145,6 +145,7 @@ typedef struct {
   EngineOptions options;
   RefTile **tiles;              /* NULL: as loaded */
   uint64_t cycle;
+  uint64_t last_change;         /* cycle after the last one in which anything changed */
   uint64_t *queued;             /* by tile: 1 + the cycle it is listed as awake for */
   uint32_t *awake, *awake_next; /* stb_ds */
   RefTimer *timers;             /* stb_ds binary heap by (cycle, tile) */

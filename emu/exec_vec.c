@@ -96,7 +96,7 @@ bool dsr_get_field(const DsrState *dsr, DsrField field, uint16_t *value)
   }
 }
 
-/* ---- capture at issue -------------------------------------------------------------------------- */
+/* ---- capture at issue ------------------------------------------------------------------------ */
 
 typedef struct {
   VecRun *run;
@@ -322,6 +322,11 @@ FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *p
     fault = capture_operand(&c, &run->src[1], VSLOT_SRC1, &vec->src1);
   if (fault != FAULT_COUNT)
     return fault;
+  if (run->src[0].kind == VS_FABIN && run->src[1].kind == VS_FABIN &&
+      run->src[0].queue == run->src[1].queue) {
+    *fault_value = run->src[0].queue;
+    return FAULT_QUEUE_TWICE;
+  }
   run->fold = vec->dest.kind == VOPND_REG && vec->src0.kind == VOPND_REG &&
               vec->dest.number == vec->src0.number;
   capture_settings(&c);
@@ -336,7 +341,7 @@ FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *p
   return run->dest.kind == VS_REGISTER ? FAULT_UNSUPPORTED : capture_thread(&c);
 }
 
-/* ---- walking ------------------------------------------------------------------------------------- */
+/* ---- walking --------------------------------------------------------------------------------- */
 
 /* The outermost dimension has no end here: the operation's length decides when to stop, and
  * save_address continues behind the last element. */
@@ -412,7 +417,7 @@ void vec_end(const VecRun *run, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS])
     end_stream(&run->dest, dsrs);
 }
 
-/* ---- one element ------------------------------------------------------------------------------------ */
+/* ---- one element ----------------------------------------------------------------------------- */
 
 static uint32_t integer_element(VecKind kind, uint32_t a, uint32_t b, bool *carry)
 {
@@ -527,7 +532,7 @@ uint32_t vec_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b)
                      &run->carry);
 }
 
-/* ---- FIFOs --------------------------------------------------------------------------------------------- */
+/* ---- FIFOs ----------------------------------------------------------------------------------- */
 
 /* Words of the state block, see FIFO_STATE_WORDS in machine.h. */
 enum {

@@ -74,6 +74,7 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
     fprintf(out, ": 0x%04x", fault->value);
     break;
   case FAULT_TRAP: case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD: case FAULT_QUEUE:
+  case FAULT_QUEUE_TWICE:
     fprintf(out, ": %u", fault->value);
     break;
   case FAULT_TASK_ID: case FAULT_ID_RANGE:
@@ -110,6 +111,8 @@ static const char *help(FaultKind kind)
     return "the program has too little memory left for its stack";
   case FAULT_QUEUE:
     return "bind the queue with @initialize_queue";
+  case FAULT_QUEUE_TWICE:
+    return "give each stream an input queue of its own";
   case FAULT_TASK_ID:
     return "bind a local task to the id with @bind_local_task";
   case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE:

@@ -4,7 +4,7 @@
 
 #include "emu/host/host.h"
 
-#define HOST_DEFAULT_ENGINE engine_reference
+#define HOST_DEFAULT_ENGINE engine_fast
 
 typedef enum { OPERATION_COPY_IN, OPERATION_COPY_OUT, OPERATION_STREAM_IN, OPERATION_STREAM_OUT,
                OPERATION_LAUNCH } OperationKind;

@@ -1,0 +1,262 @@
+/* The fast engine's own header: state of a tile, and what its files offer each other.  Only
+ * engine_fast*.c include it.
+ *
+ * One pass a cycle over the awake tiles, in row order, each planned and carried out before the
+ * next.  That equals the reference's plan-then-commit because what a neighbour may look at, a
+ * router's slots, remembers its state at the start of the cycle: the first change in a cycle
+ * saves count and inputs beside a stamp, and a reader takes the saved values while the stamp is
+ * of this cycle.  Within a tile the order of the steps is such that nothing read later was
+ * changed before, with the exception of the input queues' counts, for which pops are counted.
+ *
+ * A tile is 1 KB while idle; slots, queues, descriptors and running operations come from a
+ * slab when they are first used.  Awake tiles are bits of a map; a tile that waits is woken by
+ * its own clock, by a wavelet, by room in a neighbour's slots or by a neighbour's switch.
+ *
+ * The step functions (engine_fast_step_*.h) are compiled twice, with and without events. */
+#ifndef ENGINE_FAST_H
+#define ENGINE_FAST_H
+
+#include "emu/emu.h"
+
+enum {
+  FAST_THREADS = 1 + MAX_MICROTHREADS,
+  MAIN_THREAD = 0,
+  NO_QUEUE = 0xff, NO_SLOT = 0xff,
+  LEVELS = 5,                   /* issue priorities: microthread low, main, medium, -, high */
+  LEVEL_UT_LOW = 0, LEVEL_MAIN = 1, LEVEL_UT_MEDIUM = 2, LEVEL_UT_HIGH = 4,
+  FAST_SLOTS = 2,               /* of a color in the tile; more only after a hazard */
+  WHEEL = 64,                   /* cycles that the timing wheel looks ahead; a power of two */
+  WORD_BITS = 64,
+};
+#define NEVER UINT64_MAX
+
+/* Idle and active state of a tile, beyond its memory (docs/architecture.md). */
+enum { FAST_IDLE_BYTES = 1024, FAST_ACTIVE_BYTES = 4096 };
+
+/* ---- wavelets ----------------------------------------------------------------------------- */
+
+/* meta: low bits of the first cycle in which the holder can see it; where it came from or what
+ * color it has; flags.  The stamp is compared with the cycle modulo 2^24; engine_fast.c freshens
+ * stamps before they could be mistaken. */
+typedef struct { uint32_t payload, meta; } FastWavelet;
+enum {
+  STAMP_BITS = 24, STAMP_MASK = (1 << STAMP_BITS) - 1,
+  META_SHIFT = STAMP_BITS, META_FIELD = 0x1f,   /* color in queues, port in slots */
+  META_CONTROL = 1 << 29, META_ADVANCE = 1 << 30,
+  FRESHEN_CYCLES = 1 << (STAMP_BITS - 2),
+};
+/* Cycles until it can be seen; at most 0: now. */
+static inline int32_t wavelet_wait(uint32_t meta, uint64_t now)
+{
+  return (int32_t)((meta - (uint32_t)now) << (32 - STAMP_BITS)) >> (32 - STAMP_BITS);
+}
+static inline bool wavelet_seen(uint32_t meta, uint64_t now) { return wavelet_wait(meta, now) <= 0; }
+static inline uint8_t wavelet_field(uint32_t meta) { return meta >> META_SHIFT & META_FIELD; }
+static inline uint32_t wavelet_meta(uint64_t visible, unsigned field, uint32_t flags)
+{
+  return ((uint32_t)visible & STAMP_MASK) | (uint32_t)field << META_SHIFT | flags;
+}
+
+/* ---- a tile -------------------------------------------------------------------------------- */
+
+typedef struct {
+  FastWavelet *at;              /* NULL until first used */
+  uint8_t head, count, size;
+} FastQueue;
+
+static inline FastWavelet *queue_at(const FastQueue *q, unsigned index)
+{
+  unsigned place = q->head + index;
+  return &q->at[place < q->size ? place : place - q->size];
+}
+
+enum {
+  COLOR_SUSPENDED = 1, COLOR_LIMIT2_USED = 2, COLOR_FILTER_OFF = 4, COLOR_FILTERED = 8,
+};
+
+/* One color of one router. */
+typedef struct {
+  FastWavelet w[FAST_SLOTS];
+  uint8_t head, count;          /* count: with what lies in the engine's spill list */
+  uint8_t rx_position, tx_position;  /* equal except while a wavelet with `advance` is inside */
+  PortMask rx, tx;              /* of these positions; rx 0 while suspended */
+  PortMask port_ok, port_swap;  /* outputs known to lead to a configured router; under its pair */
+  uint32_t stamp;               /* cycle of the last change, low bits; then valid: */
+  uint8_t count0;               /* count at the start of that cycle */
+  PortMask rx0;                 /* rx likewise */
+  PortMask arrivals;            /* inputs that a wavelet came in by in that cycle */
+  uint8_t flags;
+  uint8_t spilled;
+  uint16_t counter, limit1;     /* filter */
+} FastColor;
+
+/* What all tiles with the same configuration of colors share. */
+typedef struct {
+  uint8_t n;
+  bool swaps;                   /* some color has a swap */
+  uint8_t slot_of[MAX_COLORS], color_of[MAX_COLORS];
+  const ImageColorConfig *config[MAX_COLORS];   /* by slot */
+} FastSet;
+
+typedef struct {
+  VecRun *run;                  /* NULL: idle */
+  uint64_t ready;               /* next group not before */
+  uint64_t stall_since;
+  uint8_t stall;                /* StallCause, not yet in the statistics */
+  bool plain;                   /* see engine_fast_step_vec.h */
+} FastThread;
+
+typedef struct { uint64_t cycle; Action action; } FastAction;
+typedef struct { uint64_t cycle; uint32_t word; uint8_t color; } FastHostWord;
+
+/* Where a class keeps which DSR: only those that its code names take room. */
+typedef struct {
+  uint8_t n;
+  uint8_t place[DSR_FILE_COUNT][MAX_DSRS];
+} FastDsrMap;
+
+/* What few tiles have. */
+typedef struct {
+  FastHostWord *posted, *sent;  /* stb_ds */
+  size_t posted_at;
+} FastHost;
+
+typedef struct {
+  /* every visit */
+  const ClassCode *cls;         /* NULL: only a router */
+  const FastSet *set;           /* NULL: never touched */
+  FastColor *colors;            /* by slot */
+  TileMem mem;
+  uint32_t index;
+  uint32_t occupied;            /* colors with wavelets, a bit each */
+  uint16_t vectors;             /* threads with a running operation, a bit each */
+  uint8_t input_any, output_any;    /* queues with wavelets */
+  uint8_t input_control;        /* queues that may hold a control wavelet */
+  uint8_t readers;              /* input queues that running operations read */
+  uint8_t first_color;          /* served first in the last cycle with a move */
+  uint8_t last_ramp_queue;
+  uint8_t main_level;
+  bool running;                 /* a task or function; else idle and the scheduler may pick */
+  bool launch_pending;
+  uint8_t task, task_id;
+  uint8_t paused;               /* microthreads, a bit each */
+  uint16_t pc, launch_entry;
+  uint64_t ready;               /* next issue, or next pick when idle, not before */
+  uint64_t pending_due;         /* NEVER: no action pending */
+  uint64_t active, blocked;
+  uint64_t issues, wavelets_seen;
+  uint8_t last_issued[LEVELS];
+  Registers regs;
+  FastThread threads[FAST_THREADS];
+  FastQueue input[MAX_QUEUES], output[MAX_QUEUES];
+  FastAction *pending;          /* stb_ds, in order of issue */
+  DsrState *dsrs;               /* by the class' FastDsrMap */
+  FastHost *host;
+  /* configuration */
+  bool tsc_running;
+  uint32_t random, unblocks, torn_down;
+  uint64_t tsc_start, tsc_value, tsc_latch, perf_latch[2];
+} FastTile;
+
+_Static_assert(sizeof(FastTile) <= FAST_IDLE_BYTES, "an idle tile stays within its bound");
+/* A tile at work: every color configured, a running operation on the main thread and on two
+ * microthreads, queues of the machine's total depth, eight descriptors. */
+_Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(VecRun) +
+                       8 * sizeof(DsrState) + 64 * sizeof(FastWavelet) <= FAST_ACTIVE_BYTES,
+               "an active tile stays within its bound");
+
+/* ---- the engine ------------------------------------------------------------------------------ */
+
+typedef struct { uint64_t cycle; uint32_t tile; } FastTimer;
+typedef struct { uint64_t free_at; uint32_t last_tile; uint32_t first, end, waiting; } FastChannel;
+typedef struct { uint32_t tile; uint8_t color; FastWavelet wavelet; } FastSpill;
+typedef struct { uint32_t tile; uint8_t slot, color; } FastMeeting;
+
+typedef struct {
+  Engine base;
+  Program *program;
+  EngineOptions options;
+  const Timing *timing;
+  uint64_t cycle;
+  uint64_t last_change;         /* cycle after the last one in which anything changed */
+  uint64_t freshened;
+  uint32_t n_tiles, width;
+  int32_t step[PORT_COUNT];     /* to the neighbour's index */
+  uint32_t router_slots;
+  uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
+  FastTile *tiles;              /* zero until touched */
+  FastSet *sets;                /* by color set */
+  FastDsrMap *dsr_maps;         /* by class */
+  uint32_t *touched;            /* stb_ds, in order of touching */
+  /* awake tiles: a bit each, and a bit for each word that has any */
+  uint64_t *awake, *awake_next, *summary, *summary_next;
+  size_t n_words, n_summary;
+  bool any_next;
+  uint32_t *wheel[WHEEL];       /* stb_ds: tiles due in the cycle of the slot */
+  uint64_t wheel_used;          /* slots with tiles */
+  FastTimer *timers;            /* stb_ds binary heap: further ahead than the wheel */
+  /* host */
+  FastChannel *channels;
+  unsigned n_channels;
+  uint64_t *host_waiting;       /* tiles with a wavelet for the host, a bit each */
+  uint32_t n_host_waiting;
+  /* memory */
+  char **slabs;                 /* stb_ds */
+  size_t slab_used;
+  VecRun **free_runs;           /* stb_ds */
+  DsrState (*scratch)[MAX_DSRS];/* descriptors of one operation at its issue and end */
+  /* findings */
+  EngineStats stats;
+  Fault *faults, *new_faults;   /* stb_ds */
+  bool stopped;
+  FastSpill *spills;            /* stb_ds, oldest first */
+  FastMeeting *meetings;        /* stb_ds, of this cycle */
+  TraceEvent *events;           /* stb_ds, of this cycle */
+  uint8_t opposite[PORT_COUNT];
+} FastEngine;
+
+/* ---- engine_fast.c ---------------------------------------------------------------------------- */
+
+FastTile *fast_touch(FastEngine *engine, uint32_t tile);
+void *fast_alloc(FastEngine *engine, size_t bytes);
+VecRun *fast_run_alloc(FastEngine *engine);
+void fast_run_free(FastEngine *engine, VecRun *run);
+void fast_timer(FastEngine *engine, uint32_t tile, uint64_t cycle);
+/* The tile in the direction of the port, or NO_TILE outside the rectangle. */
+uint32_t fast_neighbour(const FastEngine *engine, uint32_t tile, Port port);
+uint64_t fast_next_due(const FastEngine *engine, const FastTile *tile);
+void fast_queue_create(FastEngine *engine, FastQueue *queue, unsigned capacity);
+/* The state of a color at a tile; NULL: not configured. */
+static inline FastColor *fast_color(const FastTile *tile, unsigned color)
+{
+  unsigned slot = tile->set->slot_of[color];
+  return slot == NO_SLOT ? NULL : &tile->colors[slot];
+}
+static inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned color)
+{
+  return tile->set->config[tile->set->slot_of[color]];
+}
+/* The color that a wavelet of `color` has inside a router that it enters by `port`. */
+uint8_t fast_color_inside(const FastEngine *engine, uint32_t tile, uint8_t color, Port port);
+
+/* Awake in the cycle after this one. */
+static inline void fast_wake_next(FastEngine *engine, uint32_t tile)
+{
+  engine->awake_next[tile / WORD_BITS] |= UINT64_C(1) << tile % WORD_BITS;
+  engine->summary_next[tile / (WORD_BITS * WORD_BITS)] |=
+      UINT64_C(1) << tile / WORD_BITS % WORD_BITS;
+  engine->any_next = true;
+}
+
+/* ---- the step, compiled twice: engine_fast_plain.c, engine_fast_traced.c ------------------------- */
+
+void fast_visit_all_plain(FastEngine *engine);
+void fast_visit_all_traced(FastEngine *engine);
+/* Between cycles: what the running operation of a thread waits for, and with which operand. */
+StallCause fast_thread_waits(FastEngine *engine, FastTile *tile, unsigned thread, uint8_t *stream);
+
+/* ---- engine_fast_inspect.c ------------------------------------------------------------------------- */
+
+void fast_inspect(Engine *engine, uint32_t tile, InspectTile *out);
+
+#endif

@@ -1,0 +1,72 @@
+/* Fast engine: what reports see of a tile. */
+#include "emu/engine_fast.h"
+
+#include "stb_ds.h"
+
+static InspectWavelet inspect_wavelet(const FastWavelet *w, uint8_t color, uint64_t now)
+{
+  int64_t visible = (int64_t)now + wavelet_wait(w->meta, now);
+  return (InspectWavelet){w->payload, color, (w->meta & META_CONTROL) != 0,
+                          visible > 0 ? (uint64_t)visible : 0};
+}
+
+static void inspect_queue(const FastQueue *q, unsigned capacity, uint64_t now, InspectQueue *out)
+{
+  out->count = q->count;
+  out->capacity = (uint8_t)capacity;
+  if (q->count) {
+    const FastWavelet *head = queue_at(q, 0);
+    out->head = inspect_wavelet(head, wavelet_field(head->meta), now);
+  }
+}
+
+static void inspect_color(const FastTile *t, unsigned slot, uint64_t now, InspectColor *out)
+{
+  const FastColor *c = &t->colors[slot];
+  const ImageColorConfig *config = t->set->config[slot];
+  out->configured = true;
+  out->suspended = c->flags & COLOR_SUSPENDED;
+  out->count = c->count;
+  out->position = c->tx_position;
+  out->rx = config->positions[c->rx_position].rx;
+  out->tx = config->positions[c->tx_position].tx;
+  if (c->count) {
+    out->head = inspect_wavelet(&c->w[c->head], t->set->color_of[slot], now);
+    out->head_from = (Port)wavelet_field(c->w[c->head].meta);
+  }
+}
+
+static void inspect_thread(FastEngine *e, FastTile *t, unsigned i, InspectThread *out)
+{
+  const VecRun *run = t->threads[i].run;
+  if (i == MAIN_THREAD && t->running) {
+    out->state = THREAD_RUNNING;
+    out->pc = t->pc;
+    out->task = (TaskKind)t->task;
+    out->task_id = t->task_id;
+  }
+  if (!run)
+    return;
+  out->state = THREAD_VECTOR;
+  out->pc = run->pc;
+  out->run = run;
+  out->waiting = fast_thread_waits(e, t, i, &out->stream);
+}
+
+void fast_inspect(Engine *base, uint32_t index, InspectTile *out)
+{
+  FastEngine *e = (FastEngine *)base;
+  FastTile *t = fast_touch(e, index);
+  *out = (InspectTile){.has_code = t->cls != NULL, .active = t->active, .blocked = t->blocked,
+                       .paused = t->paused, .wavelets_seen = t->wavelets_seen};
+  for (unsigned i = 0; i < FAST_THREADS; i++)
+    inspect_thread(e, t, i, &out->threads[i]);
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    inspect_queue(&t->input[q], e->input_capacity[q], e->cycle, &out->input[q]);
+    inspect_queue(&t->output[q], e->output_capacity[q], e->cycle, &out->output[q]);
+  }
+  for (unsigned slot = 0; slot < t->set->n; slot++)
+    inspect_color(t, slot, e->cycle, &out->colors[t->set->color_of[slot]]);
+  if (t->host)
+    out->host_pending = (uint32_t)(arrlenu(t->host->posted) - t->host->posted_at);
+}

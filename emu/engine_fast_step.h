@@ -1,0 +1,259 @@
+/* Fast engine: one cycle over the awake tiles.  A template: engine_fast_plain.c and
+ * engine_fast_traced.c include it with FAST_TRACED 0 and 1, so that a run without a trace has
+ * no trace of events in its loop.  No include guard. */
+
+#include "emu/engine_fast.h"
+
+#include "stb_ds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EVENT(visit, ...)                                                                        \
+  do {                                                                                           \
+    if (FAST_TRACED)                                                                             \
+      record_event((visit), (TraceEvent){__VA_ARGS__});                                          \
+  } while (0)
+
+typedef struct {
+  unsigned elements;
+  bool by_control, by_fifo;
+  uint8_t stream;               /* that it waits for: 1 src0, 2 src1, 0 dest */
+} GroupPlan;
+typedef struct { uint8_t color; PortMask to; bool counted; } Move;
+
+/* What a tile does in this cycle: plan and surroundings. */
+typedef struct {
+  FastEngine *engine;
+  FastTile *tile;
+  uint64_t now;
+  bool wse2;
+  bool changed;                 /* anything: the tile stays awake */
+  bool wake_all;                /* a switch moved: neighbours look again */
+  PortMask wake_ports;          /* those that may send to a slot that became free */
+  /* tile */
+  uint8_t drops;                /* input queues whose head control wavelet is dropped */
+  uint8_t fifo_marks;
+  bool launch;
+  uint8_t pick_id, pick_queue;
+  TaskKind pick;
+  int thread;                   /* that issues; -1 none */
+  bool is_group;
+  GroupPlan group;
+  uint8_t popped[MAX_QUEUES];   /* wavelets taken from input queues in this cycle */
+  /* router */
+  PortMask claimed;
+  uint8_t ramp_queue, ramp_color;
+  bool host_in, host_head;
+  uint8_t n_moves;
+  Move *moves;                  /* room for MAX_COLORS */
+} Visit;
+
+static void record_event(const Visit *v, TraceEvent event)
+{
+  FastEngine *e = v->engine;
+  const TraceSink *sink = e->options.trace;
+  if (!trace_wants(sink, event.kind, v->now) ||
+      !trace_in_region(sink, program_x(e->program, v->tile->index),
+                       program_y(e->program, v->tile->index)))
+    return;
+  event.cycle = v->now;
+  event.tile = v->tile->index;
+  arrput(e->events, event);
+}
+
+#include "emu/engine_fast_step_vec.h"
+#include "emu/engine_fast_step_tile.h"
+#include "emu/engine_fast_step_router.h"
+
+/* ---- one tile ---------------------------------------------------------------------------------- */
+
+static void wake_neighbours(Visit *v)
+{
+  FastEngine *e = v->engine;
+  unsigned ports = v->wake_all ? port_bit(PORT_RAMP) - 1u : v->wake_ports;
+  for (unsigned bits = ports & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
+    uint32_t next = fast_neighbour(e, v->tile->index, (Port)__builtin_ctz(bits));
+    if (next != (uint32_t)NO_TILE && e->tiles[next].set)
+      fast_wake_next(e, next);
+  }
+}
+
+static void visit(FastEngine *e, uint32_t index, bool wse2)
+{
+  Move moves[MAX_COLORS];
+  Visit v = {.engine = e, .tile = &e->tiles[index], .now = e->cycle, .wse2 = wse2,
+             .moves = moves, .pick = TASK_NONE, .thread = -1, .ramp_queue = NO_QUEUE};
+  if (!v.tile->set)
+    fast_touch(e, index);
+  if (v.tile->pending_due <= v.now)
+    begin_actions(&v);
+  if (v.tile->cls)
+    visit_tile(&v);
+  visit_router(&v);
+  if (v.thread >= 0 || v.n_moves) {
+    e->stats.active_tile_cycles++;
+    if (e->stats.first_event == NEVER)
+      e->stats.first_event = v.now;
+    e->stats.last_event = v.now;
+  }
+  if (v.wake_all || v.wake_ports)
+    wake_neighbours(&v);
+  if (v.changed) {
+    e->last_change = v.now + 1;
+    fast_wake_next(e, index);
+    return;
+  }
+  uint64_t due = fast_next_due(e, v.tile);
+  if (due != NEVER)
+    fast_timer(e, index, due);
+}
+
+/* ---- the host's channels ---------------------------------------------------------------------------- */
+
+/* A tile of [from, end) that waits for the host, or NO_TILE. */
+static uint32_t next_waiting(const FastEngine *e, uint32_t from, uint32_t end)
+{
+  while (from < end) {
+    uint64_t word = e->host_waiting[from / WORD_BITS] >> from % WORD_BITS;
+    if (word) {
+      uint32_t found = from + (uint32_t)__builtin_ctzll(word);
+      return found < end ? found : (uint32_t)NO_TILE;
+    }
+    from = (from / WORD_BITS + 1) * WORD_BITS;
+  }
+  return NO_TILE;
+}
+
+static void give_to_host(FastEngine *e, uint32_t index)
+{
+  FastTile *t = &e->tiles[index];
+  Visit v = {.engine = e, .tile = t, .now = e->cycle};
+  if (!t->host)
+    t->host = fast_alloc(e, sizeof *t->host);
+  for (unsigned bits = t->output_any; bits; bits &= bits - 1) {
+    unsigned queue = (unsigned)__builtin_ctz(bits);
+    FastQueue *q = &t->output[queue];
+    FastWavelet w = *queue_at(q, 0);
+    if (!wavelet_seen(w.meta, v.now) || !is_host_color(&v, wavelet_field(w.meta)))
+      continue;
+    q->head = (uint8_t)(q->head + 1u < q->size ? q->head + 1 : 0);
+    if (--q->count == 0)
+      t->output_any &= (uint8_t)~(1u << queue);
+    EVENT(&v, .kind = EV_HOST_OUT, .color = wavelet_field(w.meta), .payload = w.payload);
+    arrput(t->host->sent, ((FastHostWord){v.now, w.payload, wavelet_field(w.meta)}));
+    break;
+  }
+  e->host_waiting[index / WORD_BITS] &= ~(UINT64_C(1) << index % WORD_BITS);
+  e->n_host_waiting--;
+  e->last_change = v.now + 1;
+  fast_wake_next(e, index);
+}
+
+/* Each free channel takes a word from the next of its tiles, in cyclic order, that has one. */
+static bool serve_channels(FastEngine *e)
+{
+  const Timing *timing = e->timing;
+  uint64_t now = e->cycle * (timing->host_wavelets_num ? timing->host_wavelets_num : 1);
+  bool served = false;
+  for (unsigned i = 0; i < e->n_channels; i++) {
+    FastChannel *channel = &e->channels[i];
+    if (!channel->waiting || channel->free_at > now)
+      continue;
+    uint32_t from = channel->last_tile + 1;
+    if (from < channel->first || from >= channel->end)
+      from = channel->first;
+    uint32_t tile = next_waiting(e, from, channel->end);
+    if (tile == (uint32_t)NO_TILE)
+      tile = next_waiting(e, channel->first, from);
+    channel->waiting--;
+    channel->last_tile = tile;
+    channel->free_at = now + timing->host_wavelets_den;
+    give_to_host(e, tile);
+    served = true;
+  }
+  return served;
+}
+
+/* ---- the cycle ---------------------------------------------------------------------------------------- */
+
+typedef struct { TraceEvent event; size_t order; } OrderedEvent;
+
+static int compare_events(const void *a, const void *b)
+{
+  const OrderedEvent *x = a, *y = b;
+  if (x->event.tile != y->event.tile)
+    return x->event.tile < y->event.tile ? -1 : 1;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Tiles are visited in order, so events are too, but for words that went to the host last. */
+static void deliver_events(FastEngine *e, bool sort)
+{
+  size_t n = arrlenu(e->events);
+  OrderedEvent *ordered = NULL;
+  for (size_t i = 0; i < n && sort; i++)
+    arrput(ordered, ((OrderedEvent){e->events[i], i}));
+  if (sort && n)
+    qsort(ordered, n, sizeof *ordered, compare_events);
+  for (size_t i = 0; i < n; i++)
+    e->options.trace->event(e->options.trace, sort ? &ordered[i].event : &e->events[i]);
+  arrfree(ordered);
+  arrsetlen(e->events, 0);
+}
+
+/* All wavelets of a color's slots, those that came in this cycle in the order of their ports;
+ * a hazard for the user to see. */
+static void settle_meeting(FastEngine *e, const FastMeeting *meeting)
+{
+  FastTile *t = &e->tiles[meeting->tile];
+  FastColor *c = &t->colors[meeting->slot];
+  Visit v = {.engine = e, .tile = t, .now = e->cycle};
+  FastWavelet all[FAST_SLOTS + 2 * PORT_COUNT];
+  unsigned n = c->count, arrived = (unsigned)__builtin_popcount(c->arrivals);
+  for (unsigned i = 0; i < n; i++) {
+    all[i] = c->w[c->head];
+    c->head ^= 1;
+    if (c->spilled)
+      c->w[c->head ^ 1] = spill_pop(&v, t->index, meeting->color, c);
+  }
+  for (unsigned i = n - arrived + 1; i < n; i++)
+    for (unsigned k = i; k > n - arrived &&
+                         wavelet_field(all[k].meta) < wavelet_field(all[k - 1].meta); k--) {
+      FastWavelet swap = all[k];
+      all[k] = all[k - 1];
+      all[k - 1] = swap;
+    }
+  c->head = 0;
+  for (unsigned i = 0; i < n; i++) {
+    if (i < FAST_SLOTS)
+      c->w[i] = all[i];
+    else
+      spill_push(&v, t->index, meeting->color, c, all[i]);
+  }
+  arrput(e->new_faults,
+         ((Fault){.kind = FAULT_COLOR_MEETS, .cycle = e->cycle, .tile = t->index,
+                  .color = meeting->color, .pc = PC_RETURN, .value = c->arrivals}));
+}
+
+static void visit_all(FastEngine *e)
+{
+  bool wse2 = e->program->image->arch == ARCH_WSE2;
+  for (size_t s = 0; s < e->n_summary; s++) {
+    uint64_t words = e->summary[s];
+    e->summary[s] = 0;
+    for (; words; words &= words - 1) {
+      size_t w = s * WORD_BITS + (size_t)__builtin_ctzll(words);
+      uint64_t bits = e->awake[w];
+      e->awake[w] = 0;
+      for (; bits; bits &= bits - 1)
+        visit(e, (uint32_t)(w * WORD_BITS) + (uint32_t)__builtin_ctzll(bits), wse2);
+    }
+  }
+  bool served = e->n_host_waiting && serve_channels(e);
+  for (size_t i = 0; i < arrlenu(e->meetings); i++)
+    settle_meeting(e, &e->meetings[i]);
+  arrsetlen(e->meetings, 0);
+  if (FAST_TRACED)
+    deliver_events(e, served);
+}

@@ -1,0 +1,493 @@
+/* Fast engine, one step: the router and the host port.  A template, see engine_fast_step.h. */
+
+enum { INDEX_SHIFT = 16 };
+
+/* Before the first change of a cycle: what others may still look at. */
+static inline void color_save(const Visit *v, FastColor *c)
+{
+  if (c->stamp == (uint32_t)v->now)
+    return;
+  c->stamp = (uint32_t)v->now;
+  c->count0 = c->count;
+  c->rx0 = c->rx;
+  c->arrivals = 0;
+}
+
+static inline unsigned count_at_start(const Visit *v, const FastColor *c)
+{
+  return c->stamp == (uint32_t)v->now ? c->count0 : c->count;
+}
+
+static inline bool color_accepts(const Visit *v, const FastColor *c, PortMask enters)
+{
+  bool saved = c->stamp == (uint32_t)v->now;
+  return (saved ? c->count0 : c->count) < v->engine->router_slots &&
+         ((saved ? c->rx0 : c->rx) & enters);
+}
+
+/* ---- slots -------------------------------------------------------------------------------------- */
+
+/* More than two wavelets in a color's slots: only after a hazard that the user ignores. */
+static void spill_push(Visit *v, uint32_t tile, uint8_t color, FastColor *c, FastWavelet w)
+{
+  arrput(v->engine->spills, ((FastSpill){tile, color, w}));
+  c->spilled++;
+}
+
+static FastWavelet spill_pop(Visit *v, uint32_t tile, uint8_t color, FastColor *c)
+{
+  FastSpill *spills = v->engine->spills;
+  for (size_t i = 0; i < arrlenu(spills); i++) {
+    if (spills[i].tile == tile && spills[i].color == color) {
+      FastWavelet w = spills[i].wavelet;
+      arrdel(v->engine->spills, i);
+      c->spilled--;
+      return w;
+    }
+  }
+  ICE("a wavelet that was put aside is lost");
+}
+
+/* Puts a wavelet into the slots of a color, of this tile or of a neighbour. */
+static void slot_push(Visit *v, FastTile *t, unsigned slot, FastWavelet w, Port enters)
+{
+  FastColor *c = &t->colors[slot];
+  uint8_t color = t->set->color_of[slot];
+  color_save(v, c);
+  if (c->arrivals)
+    arrput(v->engine->meetings, ((FastMeeting){t->index, (uint8_t)slot, color}));
+  c->arrivals |= port_bit(enters);
+  w.meta = wavelet_meta(v->now + v->engine->timing->hop, enters,
+                        w.meta & (META_CONTROL | META_ADVANCE));
+  unsigned inside = c->count - c->spilled;
+  if (c->spilled || inside == FAST_SLOTS)
+    spill_push(v, t->index, color, c, w);
+  else
+    c->w[(c->head + inside) % FAST_SLOTS] = w;
+  c->count++;
+  t->occupied |= 1u << color;
+}
+
+static FastWavelet slot_pop(Visit *v, FastTile *t, uint8_t color, FastColor *c)
+{
+  color_save(v, c);
+  FastWavelet w = c->w[c->head];
+  c->head ^= 1;
+  c->count--;
+  if (c->spilled)
+    c->w[(c->head + 1) % FAST_SLOTS] = spill_pop(v, t->index, color, c);
+  if (c->count == 0)
+    t->occupied &= ~(1u << color);
+  return w;
+}
+
+/* ---- positions and filters ------------------------------------------------------------------------- */
+
+static uint8_t advanced(const ImageColorConfig *config, uint8_t position)
+{
+  if (position + 1 < MAX_SWITCH_POSITIONS && config->positions[position + 1].valid)
+    return (uint8_t)(position + 1);
+  return config->ring ? 0 : position;
+}
+
+static uint8_t commanded(const ImageColorConfig *config, uint8_t position, SwitchCommand command)
+{
+  switch (command) {
+  case CMD_SWITCH_ADV: return advanced(config, position);
+  case CMD_SWITCH_RST: return 0;
+  case CMD_NOP: case CMD_TEARDOWN: default: return position;
+  }
+}
+
+/* New positions: the masks follow, and whoever waits at this router looks again. */
+static void set_positions(Visit *v, FastColor *c, const ImageColorConfig *config, uint8_t rx,
+                          uint8_t tx)
+{
+  color_save(v, c);
+  c->rx_position = rx;
+  c->tx_position = tx;
+  c->rx = c->flags & COLOR_SUSPENDED ? 0 : config->positions[rx].rx;
+  c->tx = config->positions[tx].tx;
+  v->wake_all = true;
+}
+
+static bool filter_passes(const FastColor *c, const ImageFilter *filter, const FastWavelet *w)
+{
+  bool control = w->meta & META_CONTROL;
+  unsigned index = w->payload >> INDEX_SHIFT;
+  switch (filter->kind) {
+  case FILTER_COUNTER: case FILTER_SPARSE:
+    if (c->flags & COLOR_FILTER_OFF)
+      return true;
+    if (filter->filter_control)
+      return control && c->counter == filter->max_counter;
+    return c->counter <= filter->max_counter;
+  case FILTER_RANGE:
+    return control || (index >= filter->limit1 && index <= filter->max_counter);
+  case FILTER_NONE: default:
+    return true;
+  }
+}
+
+static bool filter_counts(const ImageFilter *filter, const FastWavelet *w)
+{
+  if (filter->kind != FILTER_COUNTER && filter->kind != FILTER_SPARSE)
+    return false;
+  return w->meta & META_CONTROL ? filter->count_control : filter->count_data;
+}
+
+static void filter_step(FastColor *c, const ImageFilter *filter)
+{
+  if (c->counter != c->limit1) {
+    c->counter++;
+    return;
+  }
+  c->counter = 0;
+  if (filter->kind != FILTER_SPARSE)
+    return;
+  if (filter->has_limit2 && !(c->flags & COLOR_LIMIT2_USED)) {
+    c->limit1 = filter->limit2;
+    c->flags |= COLOR_LIMIT2_USED;
+  } else {
+    c->flags |= COLOR_FILTER_OFF;
+  }
+}
+
+/* ---- plan -------------------------------------------------------------------------------------------- */
+
+/* Input queues are judged by their count at the start of the cycle. */
+static bool ramp_accepts(const Visit *v, unsigned color)
+{
+  const FastTile *t = v->tile;
+  unsigned queue = t->cls ? t->cls->image->data_queue[color] : NO_QUEUE;
+  return queue < MAX_QUEUES &&
+         t->input[queue].count + v->popped[queue] < v->engine->input_capacity[queue];
+}
+
+/* Checks outputs that no wavelet of this color has taken yet.  False: a route into nowhere. */
+static bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports)
+{
+  for (unsigned p = 0; p < PORT_RAMP; p++) {
+    if (!(ports >> p & 1))
+      continue;
+    uint32_t next = fast_neighbour(v->engine, v->tile->index, (Port)p);
+    Port enters = (Port)v->engine->opposite[p];
+    Fault fault = {.cycle = v->now, .tile = v->tile->index, .color = color, .pc = PC_RETURN,
+                   .kind = FAULT_LEAVES_FABRIC, .value = p};
+    if (next != (uint32_t)NO_TILE) {
+      uint8_t inside = fast_color_inside(v->engine, next, color, enters);
+      if (program_color(v->engine->program, next, inside)) {
+        c->port_ok |= port_bit((Port)p);
+        if (inside != color)
+          c->port_swap |= port_bit((Port)p);
+        continue;
+      }
+      fault.kind = FAULT_NO_COLOR_CONFIG;
+      fault.tile = next;
+      fault.color = inside;
+      fault.value = enters;
+    }
+    arrput(v->engine->new_faults, fault);
+    return false;
+  }
+  return true;
+}
+
+static inline FastTile *neighbour(const Visit *v, unsigned port)
+{
+  return v->tile + v->engine->step[port];
+}
+
+/* A router that was never touched is as loaded: its own view of a color. */
+static bool untouched_accepts(const Visit *v, const FastTile *t, uint8_t color, PortMask enters)
+{
+  const ImageColorConfig *config =
+      program_color(v->engine->program, (uint32_t)(t - v->engine->tiles), color);
+  return !config->teardown && (config->positions[config->current].rx & enters);
+}
+
+static bool ports_accept(const Visit *v, const FastColor *c, uint8_t color, PortMask to)
+{
+  for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
+    unsigned p = (unsigned)__builtin_ctz(bits);
+    const FastTile *next = neighbour(v, p);
+    uint8_t inside = c->port_swap >> p & 1 ? color ^ 1u : color;
+    PortMask enters = port_bit((Port)v->engine->opposite[p]);
+    if (next->set ? !color_accepts(v, &next->colors[next->set->slot_of[inside]], enters)
+                  : !untouched_accepts(v, next, inside, enters))
+      return false;
+  }
+  return !(to & port_bit(PORT_RAMP)) || ramp_accepts(v, color);
+}
+
+static PortMask outputs(const Visit *v, const FastColor *c, uint8_t color, const FastWavelet *w,
+                        bool *counted)
+{
+  PortMask to = c->tx;
+  *counted = false;
+  if ((w->meta & META_CONTROL) && control_command(w->payload, 0).ce_ignore)
+    to &= (PortMask)~port_bit(PORT_RAMP);
+  if ((c->flags & COLOR_FILTERED) && (to & port_bit(PORT_RAMP))) {
+    const ImageFilter *filter = &fast_config(v->tile, color)->filter;
+    *counted = filter_counts(filter, w);
+    if (!filter_passes(c, filter, w))
+      to &= (PortMask)~port_bit(PORT_RAMP);
+  }
+  return to;
+}
+
+static void plan_color(Visit *v, uint8_t color)
+{
+  FastColor *c = fast_color(v->tile, color);
+  const FastWavelet *w = &c->w[c->head];
+  bool counted;
+  if ((c->flags & COLOR_SUSPENDED) || count_at_start(v, c) == 0 ||
+      !wavelet_seen(w->meta, v->now) || c->tx == 0)
+    return;
+  PortMask to = outputs(v, c, color, w, &counted);
+  PortMask unknown = to & (PortMask) ~(c->port_ok | port_bit(PORT_RAMP));
+  if ((unknown && !ports_exist(v, c, color, unknown)) || (to & v->claimed) ||
+      !ports_accept(v, c, color, to))
+    return;
+  v->claimed |= to;
+  v->moves[v->n_moves++] = (Move){color, to, counted};
+}
+
+/* Colors are visited cyclically from the one after the color served first in the last cycle
+ * with a move; a color moves if all its ports are free and have room. */
+static void plan_moves(Visit *v)
+{
+  uint32_t occupied = v->tile->occupied;
+  uint32_t later = occupied & (uint32_t)(~UINT64_C(1) << v->tile->first_color);
+  for (uint32_t bits = later; bits; bits &= bits - 1)
+    plan_color(v, (uint8_t)__builtin_ctz(bits));
+  for (uint32_t bits = occupied & ~later; bits; bits &= bits - 1)
+    plan_color(v, (uint8_t)__builtin_ctz(bits));
+}
+
+static bool is_host_color(const Visit *v, unsigned color)
+{
+  return v->engine->program->host_out_colors >> color & 1;
+}
+
+static void plan_ramp_queue(Visit *v, unsigned queue)
+{
+  const FastTile *t = v->tile;
+  const FastWavelet *w = queue_at(&t->output[queue], 0);
+  uint8_t inside = wavelet_field(w->meta);
+  if (!wavelet_seen(w->meta, v->now))
+    return;
+  if (is_host_color(v, inside)) {
+    v->host_head = true;
+    return;
+  }
+  if (t->set->swaps)
+    inside = fast_color_inside(v->engine, t->index, inside, PORT_RAMP);
+  FastColor *c = fast_color(t, inside);
+  if (!c) {
+    arrput(v->engine->new_faults,
+           ((Fault){.kind = FAULT_NO_COLOR_CONFIG, .cycle = v->now, .tile = t->index,
+                    .color = inside, .pc = PC_RETURN, .value = PORT_RAMP}));
+    return;
+  }
+  if (v->ramp_queue == NO_QUEUE && color_accepts(v, c, port_bit(PORT_RAMP))) {
+    v->ramp_queue = (uint8_t)queue;
+    v->ramp_color = inside;
+  }
+}
+
+/* The ramp is one port: round robin over the heads of the output queues. */
+static void plan_ramp(Visit *v)
+{
+  unsigned any = v->tile->output_any;
+  unsigned later = any & (~1u << v->tile->last_ramp_queue);
+  for (unsigned bits = later; bits; bits &= bits - 1)
+    plan_ramp_queue(v, (unsigned)__builtin_ctz(bits));
+  for (unsigned bits = any & ~later; bits; bits &= bits - 1)
+    plan_ramp_queue(v, (unsigned)__builtin_ctz(bits));
+}
+
+static void plan_host_in(Visit *v)
+{
+  const FastHost *host = v->tile->host;
+  if (host->posted_at == arrlenu(host->posted))
+    return;
+  const FastHostWord *word = &host->posted[host->posted_at];
+  v->host_in = word->cycle <= v->now && ramp_accepts(v, word->color);
+}
+
+/* ---- commit ------------------------------------------------------------------------------------------- */
+
+static void switch_event(Visit *v, uint8_t color, uint8_t from, uint8_t to)
+{
+  if (from != to)
+    EVENT(v, .kind = EV_SWITCH, .color = color, .old_position = from, .new_position = to);
+}
+
+static void tear_down(Visit *v, FastColor *c, uint8_t color)
+{
+  FastTile *t = v->tile;
+  unsigned id = v->engine->program->machine->teardown_task;
+  c->flags |= COLOR_SUSPENDED;
+  t->torn_down |= 1u << color;
+  if (!t->cls || !bit(t->cls->local_ids, id))
+    return;
+  t->active |= UINT64_C(1) << id;
+  EVENT(v, .kind = EV_ACTIVATE, .id_kind = ID_TASK, .id = (uint8_t)id);
+}
+
+/* Carries out the wavelet's first command at this router and returns the payload that goes on:
+ * outputs were chosen before, so the order is the one of the language reference, H.2. */
+static uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t payload)
+{
+  const ImageColorConfig *config = fast_config(v->tile, color);
+  SwitchCommand command = control_command(payload, 0).command;
+  uint8_t before_tx = c->tx_position;
+  uint8_t rx = commanded(config, c->rx_position, command);
+  uint8_t tx = commanded(config, before_tx, command);
+  bool changed = tx != before_tx;
+  if (command == CMD_TEARDOWN)
+    tear_down(v, c, color);
+  if (command != CMD_NOP)
+    set_positions(v, c, config, rx, tx);
+  bool pop = config->pop == POP_ALWAYS || (config->pop == POP_ON_ADVANCE && changed) ||
+             (config->pop == POP_ON_ADVANCE_NOP && (changed || command == CMD_NOP));
+  return pop ? control_pop(payload) : payload;
+}
+
+static void deliver(Visit *v, const FastColor *c, uint8_t color, FastWavelet w, PortMask to)
+{
+  for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
+    unsigned p = (unsigned)__builtin_ctz(bits);
+    FastTile *next = neighbour(v, p);
+    uint8_t inside = c->port_swap >> p & 1 ? color ^ 1u : color;
+    if (!next->set)
+      fast_touch(v->engine, (uint32_t)(next - v->engine->tiles));
+    slot_push(v, next, next->set->slot_of[inside], w, (Port)v->engine->opposite[p]);
+    fast_wake_next(v->engine, next->index);
+    v->engine->stats.wavelet_hops++;
+  }
+}
+
+/* Pushes into an input queue; the wavelet becomes visible after the ramp. */
+static void input_push(Visit *v, uint8_t color, FastWavelet w)
+{
+  FastTile *t = v->tile;
+  unsigned queue = t->cls->image->data_queue[color];
+  FastQueue *q = &t->input[queue];
+  if (!q->at)
+    fast_queue_create(v->engine, q, v->engine->input_capacity[queue]);
+  if (q->count == q->size)
+    ICE("an input queue overflows");
+  q->count++;
+  *queue_at(q, q->count - 1u) = (FastWavelet){
+    w.payload, wavelet_meta(v->now + v->engine->timing->ramp_down, color, w.meta & META_CONTROL)};
+  t->input_any |= (uint8_t)(1u << queue);
+  if (w.meta & META_CONTROL)
+    t->input_control |= (uint8_t)(1u << queue);
+  t->wavelets_seen++;
+  EVENT(v, .kind = EV_PUSH, .queue = (uint8_t)queue, .color = color, .payload = w.payload,
+        .control = (w.meta & META_CONTROL) != 0);
+}
+
+/* A slot of a full color becomes free: whoever may send there looks again. */
+static void wake_senders(Visit *v, const FastColor *c)
+{
+  unsigned ports = c->count0 >= v->engine->router_slots ? (unsigned)(c->rx0 | c->rx) : 0;
+  v->wake_ports |= (PortMask)ports;
+}
+
+static void commit_move(Visit *v, Move move)
+{
+  FastTile *t = v->tile;
+  FastColor *c = fast_color(t, move.color);
+  FastWavelet w = slot_pop(v, t, move.color, c);
+  uint8_t before_tx = c->tx_position;
+  wake_senders(v, c);
+  if (move.counted)
+    filter_step(c, &fast_config(t, move.color)->filter);
+  if (w.meta & META_CONTROL)
+    w.payload = execute_command(v, c, move.color, w.payload);
+  EVENT(v, .kind = EV_WAVELET, .color = move.color, .from = (Port)wavelet_field(w.meta),
+        .to = move.to, .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
+  switch_event(v, move.color, before_tx, c->tx_position);
+  if (w.meta & META_ADVANCE) {
+    const ImageColorConfig *config = fast_config(t, move.color);
+    set_positions(v, c, config, c->rx_position, advanced(config, c->tx_position));
+  }
+  w.meta &= (uint32_t)~META_ADVANCE;
+  deliver(v, c, move.color, w, move.to);
+  if (move.to & port_bit(PORT_RAMP))
+    input_push(v, move.color, w);
+}
+
+/* The head of an output queue enters the router.  `advance` acts on the receive side now, so
+ * that the next sender follows without a gap, and on the transmit side when the wavelet leaves. */
+static void commit_ramp(Visit *v)
+{
+  FastTile *t = v->tile;
+  unsigned queue = v->ramp_queue;
+  FastQueue *q = &t->output[queue];
+  FastWavelet w = *queue_at(q, 0);
+  q->head = (uint8_t)(q->head + 1u < q->size ? q->head + 1 : 0);
+  if (--q->count == 0)
+    t->output_any &= (uint8_t)~(1u << queue);
+  EVENT(v, .kind = EV_POP, .output = true, .queue = (uint8_t)queue,
+        .color = wavelet_field(w.meta), .payload = w.payload,
+        .control = (w.meta & META_CONTROL) != 0);
+  FastColor *c = fast_color(t, v->ramp_color);
+  if (w.meta & META_ADVANCE) {
+    const ImageColorConfig *config = fast_config(t, v->ramp_color);
+    uint8_t before_rx = c->rx_position;
+    set_positions(v, c, config, advanced(config, before_rx), c->tx_position);
+    switch_event(v, v->ramp_color, before_rx, c->rx_position);
+  }
+  slot_push(v, t, t->set->slot_of[v->ramp_color], w, PORT_RAMP);
+  t->last_ramp_queue = (uint8_t)queue;
+  v->engine->stats.wavelets++;
+}
+
+static void commit_host_in(Visit *v)
+{
+  FastHost *host = v->tile->host;
+  FastHostWord word = host->posted[host->posted_at++];
+  EVENT(v, .kind = EV_HOST_IN, .color = word.color, .payload = word.word);
+  input_push(v, word.color, (FastWavelet){word.word, 0});
+  v->changed = true;
+}
+
+/* The channel takes from waiting tiles when it is free: fast_serve_channels. */
+static void wait_for_host(Visit *v)
+{
+  FastEngine *e = v->engine;
+  uint32_t tile = v->tile->index;
+  uint64_t *word = &e->host_waiting[tile / WORD_BITS], mask = UINT64_C(1) << tile % WORD_BITS;
+  if (*word & mask)
+    return;
+  *word |= mask;
+  e->n_host_waiting++;
+  e->channels[program_channel(e->program, tile)].waiting++;
+}
+
+static void visit_router(Visit *v)
+{
+  FastTile *t = v->tile;
+  if (t->occupied)
+    plan_moves(v);
+  if (t->output_any)
+    plan_ramp(v);
+  if (t->host)
+    plan_host_in(v);
+  for (unsigned i = 0; i < v->n_moves; i++)
+    commit_move(v, v->moves[i]);
+  if (v->n_moves)
+    t->first_color = v->moves[0].color;
+  if (v->ramp_queue != NO_QUEUE)
+    commit_ramp(v);
+  if (v->n_moves || v->ramp_queue != NO_QUEUE)
+    v->changed = true;
+  if (v->host_in)
+    commit_host_in(v);
+  if (v->host_head)
+    wait_for_host(v);
+}

@@ -1,0 +1,536 @@
+/* Fast engine, one step: actions, tasks, scheduler, instructions.  A template, see
+ * engine_fast_step.h. */
+
+enum {
+  DATA_REGISTER = 0, INDEX_REGISTER = 1, TSC_RUN_BIT = 1, TSC_WORDS = 3, STREAM_READY = 1,
+};
+#define COUNTER_MASK UINT64_C(0xffffffffffff)
+
+static void tile_fault(Visit *v, FaultKind kind, uint32_t value)
+{
+  vec_fault(v, v->tile->pc, kind, value);
+}
+
+static bool bit(uint64_t bits, unsigned index) { return bits >> index & 1; }
+
+/* ---- actions that take effect now ------------------------------------------------------------ */
+
+/* On wse3 an input queue and the data task id of the same number share one blocked bit; on
+ * wse2 the data task id is the queue's color. */
+static void set_blocked(Visit *v, IdKind kind, unsigned id, bool blocked)
+{
+  FastTile *t = v->tile;
+  EVENT(v, .kind = blocked ? EV_BLOCK : EV_UNBLOCK, .id_kind = (uint8_t)kind, .id = (uint8_t)id);
+  if (kind == ID_MICROTHREAD) {
+    uint8_t mask = (uint8_t)(1u << id);
+    t->paused = (uint8_t)(blocked ? t->paused | mask : t->paused & ~mask);
+    return;
+  }
+  if (kind == ID_INPUT_QUEUE && v->engine->program->image->arch == ARCH_WSE2)
+    id = t->cls->image->input[id].color;
+  uint64_t mask = UINT64_C(1) << id;
+  t->blocked = blocked ? t->blocked | mask : t->blocked & ~mask;
+}
+
+static void activate(Visit *v, unsigned id)
+{
+  FastTile *t = v->tile;
+  if (id >= MAX_TASK_IDS || !bit(t->cls->local_ids, id)) {
+    tile_fault(v, FAULT_TASK_ID, id);
+    return;
+  }
+  t->active |= UINT64_C(1) << id;
+  EVENT(v, .kind = EV_ACTIVATE, .id_kind = ID_TASK, .id = (uint8_t)id);
+}
+
+static void begin_actions(Visit *v)
+{
+  FastTile *t = v->tile;
+  size_t kept = 0, count = arrlenu(t->pending);
+  t->pending_due = NEVER;
+  for (size_t i = 0; i < count; i++) {
+    FastAction p = t->pending[i];
+    if (p.cycle > v->now) {
+      t->pending[kept++] = p;
+      if (p.cycle < t->pending_due)
+        t->pending_due = p.cycle;
+      continue;
+    }
+    if (p.action.kind == ACT_ACTIVATE)
+      activate(v, p.action.id);
+    else
+      set_blocked(v, p.action.id_kind, p.action.id, false);
+    v->changed = true;
+  }
+  arrsetlen(t->pending, kept);
+}
+
+/* ---- plan: the scheduler ---------------------------------------------------------------------- */
+
+/* The id whose blocked bit closes the channel of a queue whose head has this color. */
+static unsigned channel_id(const Visit *v, unsigned queue, uint32_t meta)
+{
+  return v->wse2 ? wavelet_field(meta) : queue;
+}
+
+/* A running operation takes its source from the queue; the first such by thread. */
+static const VecRun *queue_reader(const FastTile *t, unsigned queue)
+{
+  for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
+    const VecRun *run = t->threads[__builtin_ctz(bits)].run;
+    for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
+      if (run->src[k].kind == VS_FABIN && run->src[k].queue == queue)
+        return run;
+  }
+  return NULL;
+}
+
+static const FastWavelet *open_head(const Visit *v, unsigned queue)
+{
+  const FastTile *t = v->tile;
+  const FastWavelet *head = queue_at(&t->input[queue], 0);
+  if (!wavelet_seen(head->meta, v->now) || bit(t->blocked, channel_id(v, queue, head->meta)))
+    return NULL;
+  if (!(t->readers >> queue & 1))
+    return head;
+  const VecRun *reader = queue_reader(t, queue);
+  return (head->meta & META_CONTROL) && reader->on_control.kind == ACT_NONE ? head : NULL;
+}
+
+/* Entry 31 is nobody, and an entry without a control task is ignored. */
+static const ImageTask *control_task(const Visit *v, const FastWavelet *head)
+{
+  unsigned entry = control_entry(head->payload);
+  if (entry == v->engine->program->machine->control_entry_none)
+    return NULL;
+  return v->tile->cls->control_task[entry];
+}
+
+/* Keeps the ready task with the lowest id. */
+static void offer(Visit *v, TaskKind kind, unsigned id, unsigned queue)
+{
+  if (v->pick != TASK_NONE && v->pick_id <= id)
+    return;
+  v->pick = kind;
+  v->pick_id = (uint8_t)id;
+  v->pick_queue = (uint8_t)queue;
+}
+
+/* Queues whose heads the scheduler has to look at: all but those whose data an operation takes. */
+static unsigned scheduler_queues(const FastTile *t)
+{
+  return t->input_any & (unsigned)~(t->readers & ~t->input_control);
+}
+
+static void plan_tasks(Visit *v)
+{
+  FastTile *t = v->tile;
+  bool picks = !t->running && t->ready <= v->now;
+  if (picks && t->launch_pending) {
+    v->launch = true;
+    picks = false;
+  }
+  for (unsigned bits = scheduler_queues(t); bits; bits &= bits - 1) {
+    unsigned queue = (unsigned)__builtin_ctz(bits);
+    const FastWavelet *head = open_head(v, queue);
+    if (!head)
+      continue;
+    if (head->meta & META_CONTROL) {
+      if (!control_task(v, head))
+        v->drops |= (uint8_t)(1u << queue);
+      else if (picks)
+        offer(v, TASK_CONTROL, control_entry(head->payload), queue);
+    } else if (picks && t->cls->data_task[channel_id(v, queue, head->meta)]) {
+      offer(v, TASK_DATA, channel_id(v, queue, head->meta), queue);
+    }
+  }
+  uint64_t local = picks ? t->active & ~t->blocked & t->cls->local_ids : 0;
+  if (local)
+    offer(v, TASK_LOCAL, (unsigned)__builtin_ctzll(local), NO_QUEUE);
+}
+
+/* ---- plan: who issues ---------------------------------------------------------------------------- */
+
+static unsigned thread_level(const FastTile *t, unsigned thread)
+{
+  static const uint8_t levels[PRIO_COUNT] = {
+    [PRIO_LOW] = LEVEL_UT_LOW, [PRIO_MEDIUM] = LEVEL_UT_MEDIUM, [PRIO_HIGH] = LEVEL_UT_HIGH,
+  };
+  return thread == MAIN_THREAD ? t->main_level : levels[t->threads[thread].run->priority];
+}
+
+/* Strict priority between levels, round robin from the last issued within one. */
+static bool before(const FastTile *t, unsigned thread, int best)
+{
+  if (best < 0)
+    return true;
+  unsigned level = thread_level(t, thread), best_level = thread_level(t, (unsigned)best);
+  if (level != best_level)
+    return level > best_level;
+  unsigned last = t->last_issued[level];
+  return (thread + FAST_THREADS - last - 1) % FAST_THREADS <
+         ((unsigned)best + FAST_THREADS - last - 1) % FAST_THREADS;
+}
+
+static void note_stall(Visit *v, FastThread *th, StallCause cause)
+{
+  if (cause == (StallCause)th->stall)
+    return;
+  if (th->stall != STALL_NONE)
+    v->engine->stats.stalls[th->stall] += v->now - th->stall_since;
+  th->stall = (uint8_t)cause;
+  th->stall_since = v->now;
+}
+
+static void plan_issue(Visit *v)
+{
+  FastTile *t = v->tile;
+  unsigned ready = 0;
+  GroupPlan group;
+  v->thread = -1;
+  v->is_group = false;
+  if (t->running && !t->threads[MAIN_THREAD].run && t->ready <= v->now)
+    v->thread = MAIN_THREAD;
+  for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
+    unsigned i = (unsigned)__builtin_ctz(bits);
+    FastThread *th = &t->threads[i];
+    StallCause cause = th->ready > v->now ? STALL_NONE : plan_group(v, i, &group);
+    if (th->ready > v->now || cause != STALL_NONE) {
+      note_stall(v, th, cause);
+      continue;
+    }
+    ready |= 1u << i;
+    if (!before(t, i, v->thread))
+      continue;
+    v->thread = (int)i;
+    v->is_group = true;
+    v->group = group;
+  }
+  for (; ready; ready &= ready - 1) {
+    unsigned i = (unsigned)__builtin_ctz(ready);
+    note_stall(v, &t->threads[i],
+               v->is_group && v->thread == (int)i ? STALL_NONE : STALL_ISSUE);
+  }
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------ */
+
+static void start_main(Visit *v, uint16_t pc, unsigned cost)
+{
+  FastTile *t = v->tile;
+  t->running = true;
+  t->pc = pc;
+  t->regs.r[v->engine->program->machine->sp_register] = t->cls->image->stack_top;
+  t->ready = v->now + cost;
+}
+
+static void start_task(Visit *v)
+{
+  const Timing *timing = v->engine->timing;
+  FastTile *t = v->tile;
+  const ImageTask *task;
+  FastWavelet w = {0};
+  unsigned cost = timing->local_task_start;
+  if (v->pick == TASK_LOCAL) {
+    task = t->cls->local_task[v->pick_id];
+    t->active &= ~(UINT64_C(1) << v->pick_id);
+  } else {
+    bool data = v->pick == TASK_DATA;
+    task = data ? t->cls->data_task[v->pick_id] : t->cls->control_task[v->pick_id];
+    cost = data ? timing->data_task_start : timing->control_task_start;
+    w = input_pop(v, v->pick_queue);
+    if (task->arguments > 0)
+      t->regs.r[DATA_REGISTER] = (uint16_t)w.payload;
+    if (task->arguments > 1)
+      t->regs.r[INDEX_REGISTER] = (uint16_t)(w.payload >> HALF_BITS);
+  }
+  start_main(v, task->entry, cost);
+  t->task = (uint8_t)v->pick;
+  t->task_id = v->pick_id;
+  v->engine->stats.tasks++;
+  EVENT(v, .kind = EV_TASK_START, .task = v->pick, .id = v->pick_id, .payload = w.payload);
+}
+
+/* The host calls a function: its `ret` finds PC_RETURN on the stack. */
+static void start_launch(Visit *v)
+{
+  FastTile *t = v->tile;
+  unsigned sp = v->engine->program->machine->sp_register;
+  t->launch_pending = false;
+  start_main(v, t->launch_entry, v->engine->timing->local_task_start);
+  t->task = TASK_NONE;
+  t->regs.r[sp] = (uint16_t)(t->regs.r[sp] - 2);
+  if (mem_store(&t->mem, t->regs.r[sp], 2, PC_RETURN) != FAULT_COUNT)
+    tile_fault(v, FAULT_STACK, t->regs.r[sp]);
+  EVENT(v, .kind = EV_LAUNCH, .pc = t->launch_entry);
+}
+
+static void end_main(Visit *v)
+{
+  FastTile *t = v->tile;
+  if (t->task != TASK_NONE)
+    EVENT(v, .kind = EV_TASK_END, .task = (TaskKind)t->task, .id = t->task_id);
+  t->running = false;
+  t->task = TASK_NONE;
+  t->ready = v->now + v->engine->timing->task_end_to_pick;
+}
+
+/* ---- counters and configuration registers -------------------------------------------------------- */
+
+static uint64_t timestamp(const Visit *v)
+{
+  const FastTile *t = v->tile;
+  return (t->tsc_value + (t->tsc_running ? v->now - t->tsc_start : 0)) & COUNTER_MASK;
+}
+
+/* Reading a counter's low word latches all of it, so that three reads in a row fit together. */
+static uint16_t counter_word(const Visit *v, unsigned word)
+{
+  FastTile *t = v->tile;
+  unsigned counter = word / TSC_WORDS, part = word % TSC_WORDS;
+  uint64_t *latch = counter == 0 ? &t->tsc_latch : &t->perf_latch[counter - 1];
+  if (part == 0)
+    *latch = counter == 0 ? timestamp(v) : counter == 1 ? t->issues : t->wavelets_seen;
+  return (uint16_t)(*latch >> HALF_BITS * part);
+}
+
+static bool read_config(const Visit *v, uint16_t address, uint16_t *value)
+{
+  const FastTile *t = v->tile;
+  const Image *image = v->engine->program->image;
+  const ConfigRegInfo *reg = config_reg_at(address);
+  uint32_t x = program_x(v->engine->program, t->index);
+  uint32_t y = program_y(v->engine->program, t->index);
+  if (!reg || !(reg->access & CONFIG_READ))
+    return false;
+  unsigned part = address - reg->address;
+  switch ((int)reg->address) {
+  case CFG_PE_COORD_X: *value = (uint16_t)x; return true;
+  case CFG_PE_COORD_Y: *value = (uint16_t)y; return true;
+  case CFG_FABRIC_COORD_X: *value = (uint16_t)(image->offset_x + x); return true;
+  case CFG_FABRIC_COORD_Y: *value = (uint16_t)(image->offset_y + y); return true;
+  case CFG_TSC_CONTROL: *value = t->tsc_running ? TSC_RUN_BIT : 0; return true;
+  case CFG_TSC_COUNTER: *value = counter_word(v, part); return true;
+  case CFG_PERF_COUNTER: *value = counter_word(v, TSC_WORDS + part); return true;
+  case CFG_PRNG_STATE: *value = (uint16_t)(t->random >> HALF_BITS * part); return true;
+  default: return false;
+  }
+}
+
+static bool write_config(const Visit *v, uint16_t address, uint16_t value)
+{
+  FastTile *t = v->tile;
+  const ConfigRegInfo *reg = config_reg_at(address);
+  if (!reg || !(reg->access & CONFIG_WRITE))
+    return false;
+  unsigned shift = HALF_BITS * (unsigned)(address - reg->address);
+  uint64_t mask = (uint64_t)LOW16 << shift, placed = (uint64_t)value << shift;
+  switch ((int)reg->address) {
+  case CFG_TSC_CONTROL:
+    t->tsc_value = timestamp(v);
+    t->tsc_start = v->now;
+    t->tsc_running = value & TSC_RUN_BIT;
+    return true;
+  case CFG_TSC_COUNTER:
+    t->tsc_value = (timestamp(v) & ~mask) | placed;
+    t->tsc_start = v->now;
+    return true;
+  case CFG_PRNG_STATE: t->random = (t->random & (uint32_t)~mask) | (uint32_t)placed; return true;
+  case CFG_CMD_STREAM: t->unblocks += value == STREAM_READY; return true;
+  case CFG_SIM_PRINT:
+    if (v->engine->options.print)
+      v->engine->options.print(v->engine->options.print_context, v->now, t->index,
+                               (uint8_t)value);
+    return true;
+  default: return false;
+  }
+}
+
+static void exec_config(Visit *v, const Insn *insn)
+{
+  FastTile *t = v->tile;
+  bool immediate = insn->op == OP_ldcfgi || insn->op == OP_stcfgi;
+  bool store = insn->op == OP_stcfg || insn->op == OP_stcfgi;
+  uint16_t address = immediate ? (uint16_t)insn->imm : t->regs.r[insn->b];
+  bool ok = store ? write_config(v, address, t->regs.r[insn->a])
+                  : read_config(v, address, &t->regs.r[insn->a]);
+  if (!ok)
+    tile_fault(v, FAULT_CONFIG_ADDRESS, address);
+}
+
+/* ---- DSRs ----------------------------------------------------------------------------------------- */
+
+static DsrState *dsr_of(const Visit *v, const Insn *insn)
+{
+  const FastDsrMap *map = &v->engine->dsr_maps[v->tile->cls->index];
+  return &v->tile->dsrs[map->place[insn->file][insn->a]];
+}
+
+static unsigned exec_ldsr(Visit *v, const Insn *insn)
+{
+  const Timing *timing = v->engine->timing;
+  FastTile *t = v->tile;
+  uint32_t address = insn->absolute ? insn->imm : (t->regs.r[insn->b] + insn->imm) & LOW16;
+  uint16_t words[sizeof(((ImageDsr *)0)->words) / sizeof(uint16_t)] = {0};
+  uint32_t word = 0;
+  Descriptor desc;
+  FaultKind fault = mem_load(&t->mem, address, 2, &word);
+  words[0] = (uint16_t)word;
+  unsigned count = descriptor_words((DescKind)(words[0] & 0xf));
+  for (unsigned i = 1; i < count && fault == FAULT_COUNT; i++) {
+    fault = mem_load(&t->mem, address + i * 2, 2, &word);
+    words[i] = (uint16_t)word;
+  }
+  if (fault == FAULT_COUNT && !descriptor_decode(words, ARRAY_COUNT(words), &desc))
+    fault = FAULT_DESCRIPTOR;
+  if (fault != FAULT_COUNT) {
+    tile_fault(v, fault, address);
+    return 0;
+  }
+  dsr_load(dsr_of(v, insn), &desc);
+  bool extended = desc.kind == DESC_MEM4D || desc.kind == DESC_CIRC || desc.kind == DESC_FIFO;
+  return extended ? timing->xdsr_load : timing->dsr_load;
+}
+
+static void exec_dsrset(Visit *v, const Insn *insn)
+{
+  uint16_t value = insn->absolute ? (uint16_t)insn->imm : v->tile->regs.r[insn->b];
+  if (!dsr_set_field(dsr_of(v, insn), insn->field, value))
+    tile_fault(v, FAULT_DSR_FIELD, insn->a);
+}
+
+static void exec_dsrget(Visit *v, const Insn *insn)
+{
+  uint16_t value = 0;
+  if (!dsr_get_field(dsr_of(v, insn), insn->field, &value))
+    tile_fault(v, FAULT_DSR_FIELD, insn->a);
+  v->tile->regs.r[insn->b] = value;
+}
+
+/* ---- the engine's own instructions ------------------------------------------------------------------ */
+
+static void exec_block(Visit *v, unsigned kind, unsigned id, bool blocked)
+{
+  if (kind >= ID_KIND_COUNT || id >= id_kind_limit((IdKind)kind))
+    tile_fault(v, FAULT_ID_RANGE, id);
+  else
+    set_blocked(v, (IdKind)kind, id, blocked);
+}
+
+static void exec_stctr(Visit *v, const Insn *insn)
+{
+  uint32_t address = (v->tile->regs.r[insn->b] + insn->imm) & LOW16;
+  FaultKind fault = mem_store(&v->tile->mem, address, 2, counter_word(v, insn->a));
+  if (fault != FAULT_COUNT)
+    tile_fault(v, fault, address);
+}
+
+/* Returns the cycles to the next issue; vector instructions set that themselves. */
+static unsigned exec_engine(Visit *v, const Insn *insn)
+{
+  uint16_t *r = v->tile->regs.r;
+  unsigned cost = timing_scalar(v->engine->timing, insn_info[insn->op].cost, false);
+  switch ((int)insn->op) {
+  case OP_ldsr: return exec_ldsr(v, insn);
+  case OP_dsrset: exec_dsrset(v, insn); break;
+  case OP_dsrget: exec_dsrget(v, insn); break;
+  case OP_act: activate(v, r[insn->a]); break;
+  case OP_acti: activate(v, insn->imm); break;
+  case OP_blk: exec_block(v, insn->imm, r[insn->a], true); break;
+  case OP_blki: exec_block(v, insn->a, insn->imm, true); break;
+  case OP_unblk: exec_block(v, insn->imm, r[insn->a], false); break;
+  case OP_unblki: exec_block(v, insn->a, insn->imm, false); break;
+  case OP_ldcfg: case OP_ldcfgi: case OP_stcfg: case OP_stcfgi: exec_config(v, insn); break;
+  case OP_rnd: r[insn->a] = scalar_random(&v->tile->random); break;
+  case OP_prng: break;      /* one generator a tile: any selection is that one */
+  case OP_stctr: exec_stctr(v, insn); break;
+  case OP_qflush: default: tile_fault(v, FAULT_UNSUPPORTED, 0); break;
+  }
+  return cost;
+}
+
+/* ---- one scalar or vector instruction ------------------------------------------------------------------ */
+
+static void issue_scalar(Visit *v, const Insn *insn)
+{
+  FastTile *t = v->tile;
+  const Timing *timing = v->engine->timing;
+  CostClass cost = insn_info[insn->op].cost;
+  uint16_t next = (uint16_t)(t->pc + insn_words(insn->op) * 2);
+  ScalarResult result = scalar_exec(insn, t->pc, v->engine->program->image->fp16, &t->regs,
+                                    &t->mem);
+  switch (result.outcome) {
+  case SCALAR_FAULT:
+    tile_fault(v, result.fault, result.value);
+    t->running = false;
+    return;
+  case SCALAR_JUMP:
+    t->pc = result.pc;
+    if (result.pc == PC_RETURN)
+      end_main(v);
+    else
+      t->ready = v->now + timing_scalar(timing, cost, true);
+    return;
+  case SCALAR_ENGINE:
+    t->ready = v->now + exec_engine(v, insn);
+    t->pc = next;
+    return;
+  case SCALAR_NEXT: default:
+    t->ready = v->now + timing_scalar(timing, cost, false);
+    t->pc = next;
+    return;
+  }
+}
+
+static void issue_instruction(Visit *v)
+{
+  FastTile *t = v->tile;
+  const Insn *insn = class_insn(t->cls, t->pc);
+  if (!insn) {
+    tile_fault(v, FAULT_PC, t->pc);
+    t->running = false;
+    return;
+  }
+  EVENT(v, .kind = EV_INST, .pc = t->pc);
+  v->engine->stats.instructions++;
+  if (insn->op == OP_vec)
+    vec_start(v, insn);
+  else if (insn->op == OP_endtask)
+    end_main(v);
+  else
+    issue_scalar(v, insn);
+}
+
+static void do_issue(Visit *v)
+{
+  FastTile *t = v->tile;
+  for (unsigned marks = v->fifo_marks; marks; marks &= marks - 1)
+    mark_fifos(v, t->threads[1 + __builtin_ctz(marks)].run, false);
+  if (v->thread < 0)
+    return;
+  unsigned thread = (unsigned)v->thread;
+  t->last_issued[thread_level(t, thread)] = (uint8_t)thread;
+  t->issues++;
+  v->changed = true;
+  if (v->is_group)
+    do_group(v, thread, &v->group);
+  else
+    issue_instruction(v);
+}
+
+static void visit_tile(Visit *v)
+{
+  FastTile *t = v->tile;
+  if (t->input_any || !t->running)
+    plan_tasks(v);
+  plan_issue(v);
+  for (unsigned drops = v->drops; drops; drops &= drops - 1)
+    input_pop(v, (unsigned)__builtin_ctz(drops));
+  if (v->launch)
+    start_launch(v);
+  else if (v->pick != TASK_NONE)
+    start_task(v);
+  if (v->drops || v->launch || v->pick != TASK_NONE)
+    v->changed = true;
+  do_issue(v);
+}

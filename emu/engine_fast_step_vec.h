@@ -1,0 +1,664 @@
+/* Fast engine, one step: vector operations.  A template, see engine_fast_step.h.
+ *
+ * Operations of 32-bit elements between memory in the static data, registers' values and fabric
+ * queues without special modes are `plain`: they run in a short loop.  All others take the same
+ * way as in the reference engine. */
+
+enum { TRANSFORM_SHIFT = 30, TRANSFORM_MARK = 3, LOW16 = 0xffff, HALF_BITS = 16 };
+
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+static FastWavelet input_pop(Visit *v, unsigned queue)
+{
+  FastTile *t = v->tile;
+  FastQueue *q = &t->input[queue];
+  FastWavelet w = *queue_at(q, 0);
+  q->head = (uint8_t)(q->head + 1u < q->size ? q->head + 1 : 0);
+  if (--q->count == 0) {
+    t->input_any &= (uint8_t)~(1u << queue);
+    t->input_control &= (uint8_t)~(1u << queue);
+  }
+  v->popped[queue]++;
+  EVENT(v, .kind = EV_POP, .queue = (uint8_t)queue, .color = wavelet_field(w.meta),
+        .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
+  return w;
+}
+
+static void output_push(Visit *v, unsigned queue, FastWavelet w)
+{
+  FastTile *t = v->tile;
+  FastQueue *q = &t->output[queue];
+  if (!q->at)
+    fast_queue_create(v->engine, q, v->engine->output_capacity[queue]);
+  if (q->count == q->size)
+    ICE("an output queue overflows");
+  q->count++;
+  *queue_at(q, q->count - 1u) = w;
+  t->output_any |= (uint8_t)(1u << queue);
+  EVENT(v, .kind = EV_PUSH, .output = true, .queue = (uint8_t)queue,
+        .color = wavelet_field(w.meta), .payload = w.payload,
+        .control = (w.meta & META_CONTROL) != 0);
+}
+
+/* ---- plan: can the operation do a group, and of how many elements? ------------------------------ */
+
+static bool takes_control(const VecStream *s)
+{
+  return s->flags & DESC_F_TRANSFORM;
+}
+
+static unsigned wavelets_ready(const Visit *v, const VecStream *s)
+{
+  const FastQueue *q = &v->tile->input[s->queue];
+  unsigned n = 0;
+  while (n < q->count && n < s->max_wavelets) {
+    uint32_t meta = queue_at(q, n)->meta;
+    if (!wavelet_seen(meta, v->now) || ((meta & META_CONTROL) && !takes_control(s)))
+      break;
+    n++;
+  }
+  return n;
+}
+
+static bool control_ends(const Visit *v, const VecRun *run)
+{
+  if (run->on_control.kind == ACT_NONE)
+    return false;
+  for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++) {
+    const VecStream *s = &run->src[k];
+    if (s->kind != VS_FABIN || takes_control(s))
+      continue;
+    const FastQueue *q = &v->tile->input[s->queue];
+    if (q->count && wavelet_seen(queue_at(q, 0)->meta, v->now) &&
+        (queue_at(q, 0)->meta & META_CONTROL))
+      return true;
+  }
+  return false;
+}
+
+static bool limit_by_input(const Visit *v, const VecStream *s, unsigned *size)
+{
+  if (s->kind != VS_FABIN)
+    return true;
+  unsigned need = vec_wavelets(s, *size);
+  unsigned have = wavelets_ready(v, s);
+  if (have < need && (have < s->min_wavelets || have == 0))
+    return false;
+  if (have < need)
+    *size = have * s->per_wavelet - s->phase;
+  return true;
+}
+
+static bool is_last_group(const VecRun *run, unsigned size)
+{
+  return !run->unbounded && size == run->remaining;
+}
+
+/* Wavelets that a fabout stream sends when a group of `size` is done. */
+static unsigned wavelets_sent(const VecRun *run, unsigned size)
+{
+  const VecStream *s = &run->dest;
+  return is_last_group(run, size) ? vec_wavelets(s, size) : (s->phase + size) / s->per_wavelet;
+}
+
+static bool limit_by_output(const Visit *v, const VecRun *run, unsigned *size)
+{
+  const VecStream *s = &run->dest;
+  if (s->kind != VS_FABOUT)
+    return true;
+  unsigned capacity = v->engine->output_capacity[s->queue];
+  unsigned count = v->tile->output[s->queue].count, room = capacity > count ? capacity - count : 0;
+  while (*size > 1 && wavelets_sent(run, *size) > room && room >= s->min_wavelets)
+    --*size;
+  return wavelets_sent(run, *size) <= room;
+}
+
+static bool limit_by_fifo(const Visit *v, const VecStream *s, bool push, unsigned *size)
+{
+  unsigned available = 0;
+  if (s->kind != VS_FIFO)
+    return true;
+  if (fifo_available(&v->tile->mem, s->address, push, &available) != FAULT_COUNT)
+    return true;
+  if (available && available < *size)
+    *size = available;
+  return available != 0;
+}
+
+static StallCause plan_general(Visit *v, unsigned thread, GroupPlan *group)
+{
+  const VecRun *run = v->tile->threads[thread].run;
+  unsigned size = vec_group_size(run);
+  if (thread != MAIN_THREAD && (v->tile->paused >> (thread - 1) & 1))
+    return STALL_PAUSED;
+  if (control_ends(v, run)) {
+    group->by_control = true;
+    return STALL_NONE;
+  }
+  for (uint8_t k = 0; k < ARRAY_COUNT(run->src); k++) {
+    group->stream = (uint8_t)(k + 1);
+    if (!limit_by_input(v, &run->src[k], &size))
+      return STALL_INPUT;
+  }
+  if (!limit_by_fifo(v, &run->src[0], false, &size) ||
+      !limit_by_fifo(v, &run->src[1], false, &size) ||
+      !limit_by_fifo(v, &run->dest, true, &size)) {
+    group->by_fifo = !run->async;
+    if (run->async)
+      v->fifo_marks |= (uint8_t)(1u << run->microthread);
+    return run->async ? STALL_FIFO : STALL_NONE;
+  }
+  group->stream = 0;
+  if (!limit_by_output(v, run, &size))
+    return STALL_OUTPUT;
+  group->elements = size;
+  return STALL_NONE;
+}
+
+/* A data wavelet that can be seen at the head of a stream's queue. */
+typedef enum { HEAD_NONE, HEAD_DATA, HEAD_CONTROL } HeadKind;
+static inline HeadKind head_kind(const Visit *v, const VecStream *s)
+{
+  const FastQueue *q = &v->tile->input[s->queue];
+  if (!q->count)
+    return HEAD_NONE;
+  uint32_t meta = q->at[q->head].meta;
+  if (!wavelet_seen(meta, v->now))
+    return HEAD_NONE;
+  return meta & META_CONTROL ? HEAD_CONTROL : HEAD_DATA;
+}
+
+static StallCause plan_group(Visit *v, unsigned thread, GroupPlan *group)
+{
+  const FastThread *th = &v->tile->threads[thread];
+  const VecRun *run = th->run;
+  *group = (GroupPlan){0};
+  if (!th->plain || v->tile->paused)
+    return plan_general(v, thread, group);
+  for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++) {
+    if (run->src[k].kind != VS_FABIN)
+      continue;
+    HeadKind head = head_kind(v, &run->src[k]);
+    if (head == HEAD_CONTROL)
+      return plan_general(v, thread, group);
+    if (head == HEAD_NONE)
+      return STALL_INPUT;
+  }
+  if (run->dest.kind == VS_FABOUT &&
+      v->tile->output[run->dest.queue].count >= v->engine->output_capacity[run->dest.queue])
+    return STALL_OUTPUT;
+  group->elements = run->unbounded || run->remaining >= run->width ? run->width : run->remaining;
+  return STALL_NONE;
+}
+
+/* ---- start and end --------------------------------------------------------------------------------- */
+
+static void vec_fault(Visit *v, uint16_t pc, FaultKind kind, uint32_t value)
+{
+  arrput(v->engine->new_faults,
+         ((Fault){.kind = kind, .cycle = v->now, .tile = v->tile->index, .color = NO_COLOR,
+                  .pc = pc, .value = value}));
+}
+
+static void action_later(Visit *v, uint64_t cycle, Action action)
+{
+  if (action.kind != ACT_ACTIVATE && action.kind != ACT_UNBLOCK)
+    return;
+  arrput(v->tile->pending, ((FastAction){cycle, action}));
+  if (cycle < v->tile->pending_due)
+    v->tile->pending_due = cycle;
+}
+
+static void thread_idle(FastTile *t, unsigned thread)
+{
+  t->vectors &= (uint16_t)~(1u << thread);
+  t->readers = 0;
+  for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
+    const VecRun *run = t->threads[__builtin_ctz(bits)].run;
+    for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
+      if (run->src[k].kind == VS_FABIN)
+        t->readers |= (uint8_t)(1u << run->src[k].queue);
+  }
+}
+
+static void write_register(FastTile *t, const VecStream *dest)
+{
+  if (dest->kind != VS_REGISTER)
+    return;
+  if (dest->element_bytes == 4)
+    set_reg32(&t->regs, dest->reg, dest->value);
+  else
+    t->regs.r[dest->reg] = (uint16_t)dest->value;
+}
+
+/* The operation's last group was in cycle `last`, or it had none. */
+static void vec_finish(Visit *v, unsigned thread, const VecRun *run, uint64_t last,
+                       bool by_control, bool by_fifo)
+{
+  const Timing *timing = v->engine->timing;
+  FastTile *t = v->tile;
+  EVENT(v, .kind = EV_DONE, .pc = run->pc, .control = by_control, .thread = (uint8_t)thread);
+  Action action = by_control ? run->on_control : run->done;
+  action_later(v, last + timing->async_done_action, action);
+  if (run->async)
+    return;
+  t->regs.vstat = !by_fifo;
+  t->regs.carry = run->carry;
+  if (!by_fifo)
+    write_register(t, &run->dest);
+  t->ready = last + timing->vector_end;
+}
+
+static void thread_release(Visit *v, unsigned thread)
+{
+  FastTile *t = v->tile;
+  VecRun *run = t->threads[thread].run;
+  thread_idle(t, thread);
+  t->threads[thread].run = NULL;
+  fast_run_free(v->engine, run);
+}
+
+/* The descriptors that an operation names, where vec_begin and vec_end look for them. */
+static void scratch_operand(const Visit *v, const VecOperand *operand, bool back)
+{
+  if (operand->kind != VOPND_DSR)
+    return;
+  const FastDsrMap *map = &v->engine->dsr_maps[v->tile->cls->index];
+  DsrState *kept = &v->tile->dsrs[map->place[operand->file][operand->number]];
+  DsrState *scratch = &v->engine->scratch[operand->file][operand->number];
+  if (back)
+    *kept = *scratch;
+  else
+    *scratch = *kept;
+}
+
+static void scratch_operands(const Visit *v, const VecOperands *vec, bool back)
+{
+  scratch_operand(v, &vec->dest, back);
+  scratch_operand(v, &vec->src0, back);
+  scratch_operand(v, &vec->src1, back);
+}
+
+static bool keeps_something(const VecRun *run)
+{
+  return (run->dest.flags | run->src[0].flags | run->src[1].flags) & (DESC_F_SAVE | DESC_F_STEP);
+}
+
+static void write_back(Visit *v, const VecRun *run)
+{
+  if (!keeps_something(run))
+    return;
+  const Insn *insn = class_insn(v->tile->cls, run->pc);
+  scratch_operands(v, &insn->vec, false);
+  vec_end(run, v->engine->scratch);
+  scratch_operands(v, &insn->vec, true);
+}
+
+/* Whether all elements of a memory stream lie in the static data, aligned, one dimension. */
+static bool is_plain_memory(const FastTile *t, const VecRun *run, const VecStream *s)
+{
+  if (s->dimensions != 1 || s->circular || run->unbounded || (s->address & 1) || !t->mem.bytes)
+    return false;
+  int64_t first = s->address;
+  int64_t last = first + ((int64_t)run->remaining - 1) * s->strides[0] * s->element_bytes;
+  int64_t low = first < last ? first : last, high = first < last ? last : first;
+  return low >= 0 && high + s->element_bytes <= t->cls->image->static_bytes &&
+         (high + s->element_bytes <= t->cls->image->code_address ||
+          low >= (int64_t)t->cls->code_end);
+}
+
+static bool is_plain_stream(const FastTile *t, const VecRun *run, const VecStream *s)
+{
+  switch (s->kind) {
+  case VS_NONE: case VS_VALUE: return true;
+  case VS_MEMORY: return s->element_bytes == 4 && is_plain_memory(t, run, s);
+  case VS_FABIN: case VS_FABOUT:
+    return s->element_bytes == 4 && s->max_wavelets == 1 &&
+           !(s->flags & (DESC_F_INDEX | DESC_F_CONTROL | DESC_F_TRANSFORM));
+  case VS_REGISTER: case VS_FIFO: default: return false;
+  }
+}
+
+/* src0 and src1 must not read one queue: each wavelet is one stream's. */
+static bool is_plain(const FastTile *t, const VecRun *run)
+{
+  bool both = run->src[0].kind == VS_FABIN && run->src[1].kind == VS_FABIN;
+  return !both && !run->zero_first && !run->zero_second && !run->fold &&
+         vecops[run->op].dst >= VE_F32 && vecops[run->op].src >= VE_F32 &&
+         is_plain_stream(t, run, &run->dest) && is_plain_stream(t, run, &run->src[0]) &&
+         is_plain_stream(t, run, &run->src[1]);
+}
+
+/* An operation without elements is over as if a group had been done in the cycle before its
+ * first: n + 3 from issue to issue holds for n = 0 too. */
+static void start_empty(Visit *v, unsigned thread, const VecRun *run)
+{
+  uint64_t start = v->engine->timing->vector_start;
+  bool stepping = (run->dest.flags | run->src[0].flags | run->src[1].flags) & DESC_F_STEP;
+  vec_finish(v, thread, run, v->now + (start ? start - 1 : 0), false, false);
+  if (!run->async && stepping)
+    v->tile->regs.vstat = false;
+}
+
+static void vec_start(Visit *v, const Insn *insn)
+{
+  FastEngine *e = v->engine;
+  FastTile *t = v->tile;
+  VecRun *run = fast_run_alloc(e);
+  uint32_t value = 0;
+  scratch_operands(v, &insn->vec, false);
+  FaultKind fault = vec_begin(run, insn, t->pc, e->program, t->cls, &t->regs, e->scratch, &value);
+  unsigned thread = run->async ? 1u + run->microthread : MAIN_THREAD;
+  if (fault == FAULT_COUNT && run->async && t->threads[thread].run) {
+    fault = FAULT_MICROTHREAD_BUSY;
+    value = run->microthread;
+  }
+  if (fault != FAULT_COUNT) {
+    vec_fault(v, t->pc, fault, value);
+    fast_run_free(e, run);
+    return;
+  }
+  t->pc = (uint16_t)(t->pc + run->insn_words * 2);
+  if (run->async)
+    t->ready = v->now + e->timing->vector_async_issue;
+  if (run->remaining == 0) {
+    start_empty(v, thread, run);
+    fast_run_free(e, run);
+    return;
+  }
+  t->threads[thread] = (FastThread){.run = run, .ready = v->now + e->timing->vector_start,
+                                    .plain = is_plain(t, run)};
+  t->vectors |= (uint16_t)(1u << thread);
+  for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
+    if (run->src[k].kind == VS_FABIN)
+      t->readers |= (uint8_t)(1u << run->src[k].queue);
+}
+
+/* ---- one group, any operands ------------------------------------------------------------------------ */
+
+typedef struct {
+  Visit *v;
+  VecRun *run;
+  FaultKind fault;
+  uint32_t fault_value;
+} Group;
+
+static void check(Group *g, FaultKind kind, uint32_t value)
+{
+  if (kind == FAULT_COUNT || g->fault != FAULT_COUNT)
+    return;
+  g->fault = kind;
+  g->fault_value = value;
+}
+
+static void fire(Group *g, Action action)
+{
+  action_later(g->v, g->v->now + g->v->engine->timing->async_done_action, action);
+}
+
+static uint32_t read_fabric(Group *g, VecStream *s)
+{
+  const FastWavelet *w = queue_at(&g->v->tile->input[s->queue], 0);
+  uint32_t value = w->payload;
+  if (takes_control(s) && (w->meta & META_CONTROL))
+    value |= (uint32_t)TRANSFORM_MARK << TRANSFORM_SHIFT;
+  if (s->element_bytes == 2)
+    value = value >> (s->phase * HALF_BITS) & LOW16;
+  if (++s->phase == s->per_wavelet) {
+    s->phase = 0;
+    input_pop(g->v, s->queue);
+  }
+  return value;
+}
+
+static uint32_t read_element(Group *g, VecStream *s, bool zero)
+{
+  TileMem *mem = &g->v->tile->mem;
+  uint32_t value = 0;
+  Action action = {0};
+  switch (s->kind) {
+  case VS_VALUE:
+    return s->value;
+  case VS_MEMORY:
+    check(g, mem_load(mem, s->address, s->element_bytes, &value), s->address);
+    if (zero)
+      check(g, mem_store(mem, s->address, s->element_bytes, 0), s->address);
+    return value;
+  case VS_FABIN:
+    return read_fabric(g, s);
+  case VS_FIFO:
+    check(g, fifo_move(mem, s->address, false, s->element_bytes, &value, &action), s->address);
+    fire(g, action);
+    return value;
+  case VS_NONE: case VS_REGISTER: case VS_FABOUT: default:
+    return 0;
+  }
+}
+
+/* First cycle in which the router can see what is put into an output queue now. */
+static uint64_t output_visible(const Visit *v)
+{
+  const Timing *timing = v->engine->timing;
+  return v->now + timing->element_to_queue + timing->ramp_up - (timing->ramp_up ? 1 : 0);
+}
+
+static void send_wavelet(Group *g, VecStream *s, bool last)
+{
+  uint32_t flags = s->flags & DESC_F_CONTROL ? META_CONTROL : 0;
+  if (s->flags & DESC_F_TRANSFORM)
+    flags = s->value >> TRANSFORM_SHIFT == TRANSFORM_MARK ? META_CONTROL : 0;
+  if (last && (s->flags & DESC_F_ADVANCE))
+    flags |= META_ADVANCE;
+  FastWavelet w = {s->value, wavelet_meta(output_visible(g->v), s->color, flags)};
+  s->phase = 0;
+  s->value = 0;
+  output_push(g->v, s->queue, w);
+}
+
+static void write_fabric(Group *g, VecStream *s, uint32_t value, bool last)
+{
+  if (s->element_bytes == 2)
+    s->value |= (value & LOW16) << (s->phase * HALF_BITS);
+  else
+    s->value = value;
+  if (s->flags & DESC_F_INDEX)
+    s->value = (s->value & LOW16) | (uint32_t)g->run->index << HALF_BITS;
+  if (++s->phase == s->per_wavelet || last)
+    send_wavelet(g, s, last);
+}
+
+static void write_element(Group *g, VecStream *s, uint32_t value, bool last)
+{
+  TileMem *mem = &g->v->tile->mem;
+  Action action = {0};
+  switch (s->kind) {
+  case VS_MEMORY:
+    check(g, mem_store(mem, s->address, s->element_bytes, value), s->address);
+    break;
+  case VS_REGISTER:
+    s->value = value;
+    break;
+  case VS_FABOUT:
+    write_fabric(g, s, value, last);
+    break;
+  case VS_FIFO:
+    check(g, fifo_move(mem, s->address, true, s->element_bytes, &value, &action), s->address);
+    fire(g, action);
+    break;
+  case VS_NONE: case VS_VALUE: case VS_FABIN: default:
+    break;
+  }
+}
+
+static void one_element(Group *g, bool last)
+{
+  VecRun *run = g->run;
+  uint32_t a = read_element(g, &run->src[0], run->zero_first);
+  uint32_t b = read_element(g, &run->src[1], run->zero_second);
+  uint32_t value = vec_operate(run, g->v->engine->program->image->fp16, a, b);
+  write_element(g, &run->dest, value, last);
+  if (run->fold)
+    run->src[0].value = value;
+  vec_stream_advance(&run->src[0]);
+  vec_stream_advance(&run->src[1]);
+  vec_stream_advance(&run->dest);
+}
+
+/* ---- one group, plain operands -------------------------------------------------------------------------- */
+
+static inline uint32_t plain_read(Visit *v, VecStream *s)
+{
+  uint32_t value;
+  switch (s->kind) {
+  case VS_MEMORY:
+    memcpy(&value, v->tile->mem.bytes + s->address, sizeof value);
+    s->address = (uint16_t)(s->address + s->strides[0] * (int)sizeof value);
+    return value;
+  case VS_FABIN:
+    return input_pop(v, s->queue).payload;
+  case VS_VALUE:
+    return s->value;
+  case VS_NONE: case VS_REGISTER: case VS_FABOUT: case VS_FIFO: default:
+    return 0;
+  }
+}
+
+static inline uint32_t plain_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b)
+{
+  switch ((int)vecops[run->op].kind) {
+  case VK_MOV: return b;
+  case VK_FADD: return fp32_binary(FP_ADD, a, b);
+  case VK_FMUL: return fp32_binary(FP_MUL, a, b);
+  case VK_FMAC: return fp32_fma(b, run->scalar, a);
+  default: return vec_operate(run, fp16, a, b);
+  }
+}
+
+static void plain_write(Visit *v, VecRun *run, uint32_t value, bool last)
+{
+  VecStream *s = &run->dest;
+  if (s->kind == VS_MEMORY) {
+    memcpy(v->tile->mem.bytes + s->address, &value, sizeof value);
+    s->address = (uint16_t)(s->address + s->strides[0] * (int)sizeof value);
+  } else if (s->kind == VS_FABOUT) {
+    uint32_t flags = last && (s->flags & DESC_F_ADVANCE) ? META_ADVANCE : 0;
+    output_push(v, s->queue,
+                (FastWavelet){value, wavelet_meta(output_visible(v), s->color, flags)});
+  }
+}
+
+static void plain_group(Visit *v, VecRun *run, unsigned elements, bool last_group)
+{
+  Fp16Format fp16 = v->engine->program->image->fp16;
+  for (unsigned i = 0; i < elements; i++) {
+    uint32_t a = plain_read(v, &run->src[0]);
+    uint32_t b = plain_read(v, &run->src[1]);
+    plain_write(v, run, plain_operate(run, fp16, a, b), last_group && i + 1 == elements);
+  }
+}
+
+/* ---- group or end ------------------------------------------------------------------------------------------ */
+
+static void end_by_control(Visit *v, unsigned thread)
+{
+  VecRun run = *v->tile->threads[thread].run;
+  Group g = {v, &run, FAULT_COUNT, 0};
+  for (unsigned k = 0; k < ARRAY_COUNT(run.src); k++) {
+    VecStream *s = &run.src[k];
+    if (s->kind != VS_FABIN)
+      continue;
+    const FastQueue *q = &v->tile->input[s->queue];
+    if (q->count && (queue_at(q, 0)->meta & META_CONTROL) &&
+        wavelet_seen(queue_at(q, 0)->meta, v->now)) {
+      s->phase = 0;
+      input_pop(v, s->queue);
+    }
+  }
+  if (run.dest.kind == VS_FABOUT && run.dest.phase)
+    send_wavelet(&g, &run.dest, true);
+  run.remaining = 0;
+  write_back(v, &run);
+  thread_release(v, thread);
+  vec_finish(v, thread, &run, v->now, true, false);
+}
+
+/* Remembers at each FIFO that holds the operation up that it did. */
+static void mark_fifos(Visit *v, const VecRun *run, bool keep_length)
+{
+  const VecStream *streams[3] = {&run->src[0], &run->src[1], &run->dest};
+  TileMem *mem = &v->tile->mem;
+  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
+    const VecStream *s = streams[i];
+    unsigned available = 0;
+    bool push = i == 2;
+    if (s->kind != VS_FIFO ||
+        fifo_available(mem, s->address, push, &available) != FAULT_COUNT || available)
+      continue;
+    fifo_mark(mem, s->address, push);
+    const FastDsrMap *map = &v->engine->dsr_maps[v->tile->cls->index];
+    Descriptor *desc = &v->tile->dsrs[map->place[s->file][s->number]].desc;
+    if (keep_length && desc->length)
+      desc->length = (uint16_t)run->remaining;
+  }
+}
+
+/* The FIFO is empty or full: a synchronous operation ends, unfinished. */
+static void end_by_fifo(Visit *v, unsigned thread)
+{
+  VecRun run = *v->tile->threads[thread].run;
+  mark_fifos(v, &run, true);
+  thread_release(v, thread);
+  vec_finish(v, thread, &run, v->now, false, true);
+}
+
+static void finish_group(Visit *v, unsigned thread, VecRun *run, unsigned extra)
+{
+  for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++) {
+    if (run->src[k].kind == VS_FABIN && run->src[k].phase) {
+      run->src[k].phase = 0;
+      input_pop(v, run->src[k].queue);     /* the last wavelet was used in part */
+    }
+  }
+  VecRun ended = *run;
+  write_back(v, &ended);
+  thread_release(v, thread);
+  vec_finish(v, thread, &ended, v->now + extra, false, false);
+}
+
+static void do_group(Visit *v, unsigned thread, const GroupPlan *plan)
+{
+  FastThread *th = &v->tile->threads[thread];
+  FastEngine *e = v->engine;
+  VecRun *run = th->run;
+  if (plan->by_control) {
+    end_by_control(v, thread);
+    return;
+  }
+  if (plan->by_fifo) {
+    end_by_fifo(v, thread);
+    return;
+  }
+  unsigned extra = vec_bank_conflict(run, e->program->machine) ? e->timing->bank_conflict : 0;
+  EVENT(v, .kind = EV_GROUP, .pc = run->pc, .thread = (uint8_t)thread,
+        .count = (uint16_t)plan->elements);
+  bool last_group = is_last_group(run, plan->elements);
+  Group g = {v, run, FAULT_COUNT, 0};
+  if (th->plain)
+    plain_group(v, run, plan->elements, last_group);
+  else
+    for (unsigned i = 0; i < plan->elements; i++)
+      one_element(&g, last_group && i + 1 == plan->elements);
+  e->stats.groups++;
+  e->stats.elements += plan->elements;
+  e->stats.stalls[STALL_BANK] += extra;
+  if (!run->unbounded)
+    run->remaining -= plan->elements;
+  th->ready = v->now + 1 + extra;
+  if (g.fault != FAULT_COUNT) {
+    vec_fault(v, run->pc, g.fault, g.fault_value);
+    thread_release(v, thread);
+    return;
+  }
+  if (!run->remaining && !run->unbounded)
+    finish_group(v, thread, run, extra);
+}
