@@ -9,7 +9,7 @@
 
 enum { MAX_CHAIN = 64, TEXT = 512 };
 
-/* ---- is it stuck? -------------------------------------------------------------------------------- */
+/* ---- is it stuck? ---------------------------------------------------------------------------- */
 
 static bool finite_wait(const InspectThread *thread)
 {
@@ -56,7 +56,7 @@ IdleState idle_classify(Engine *engine, const Program *program, const IdleQuesti
   return waits || left ? IDLE_WARNINGS : IDLE_DONE;
 }
 
-/* ---- units and the edges between them --------------------------------------------------------------- */
+/* ---- units and the edges between them -------------------------------------------------------- */
 
 typedef enum {
   UNIT_THREAD,                 /* index: 0 main, 1 + microthread */
@@ -156,7 +156,7 @@ static void print_operand_name(const Report *r, uint32_t tile, uint16_t pc, uint
   }
 }
 
-/* ---- one thread ------------------------------------------------------------------------------------------ */
+/* ---- one thread ------------------------------------------------------------------------------ */
 
 static void print_thread_name(const Report *r, uint32_t tile, unsigned index,
                               const InspectThread *thread)
@@ -226,7 +226,7 @@ static void print_thread(const Report *r, uint32_t tile, unsigned index,
   print_place(r, tile, thread->pc);
 }
 
-/* ---- following a chain ----------------------------------------------------------------------------------- */
+/* ---- following a chain ----------------------------------------------------------------------- */
 
 static Unit ends(Unit unit) { return (Unit){UNIT_END, unit.tile, unit.index}; }
 
@@ -336,7 +336,7 @@ static Unit after(Report *r, Unit unit)
   }
 }
 
-/* ---- text of a chain ---------------------------------------------------------------------------------------- */
+/* ---- text of a chain ------------------------------------------------------------------------- */
 
 static void print_unit(Report *r, Unit unit)
 {
@@ -437,7 +437,7 @@ static void print_chain(Report *r, Unit start)
   fprintf(r->out, "    ... and so on\n");
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
 static void print_left(const Report *r, uint32_t tile, const InspectTile *t)
 {

@@ -15,12 +15,12 @@
 
 #include "ir/machine/machine.h"
 
-/* ---- diag.c: messages for users of the command line and the library ------------------------ */
+/* ---- diag.c: messages for users of the command line and the library -------------------------- */
 
 #define DIAG_DEF "emu/diag.def"
 #include "ir/base/diag_rows.h"
 
-/* ---- timing.c ------------------------------------------------------------------------------ */
+/* ---- timing.c -------------------------------------------------------------------------------- */
 
 /* One architecture's column of timing.def.  Rows are uint16_t named as in the table. */
 typedef struct {
@@ -50,7 +50,7 @@ bool timing_set(Timing *timing, const char *name, uint16_t cycles);
  * to branches only; DSR loads and vector instructions have their own rules. */
 unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken);
 
-/* ---- load.c: the program, shared and read-only ---------------------------------------------- */
+/* ---- load.c: the program, shared and read-only ----------------------------------------------- */
 
 /* Reached by `ret` at the end of a function that the engine itself has called (launch without
  * memcpy): odd, so never an address of code. */
@@ -112,7 +112,7 @@ void program_location(const Program *program, uint32_t tile, uint32_t pc, char *
 /* Channel of the host port that serves a tile: bands of rows. */
 unsigned program_channel(const Program *program, uint32_t tile);
 
-/* ---- fault.c: findings about the program ------------------------------------------------------ */
+/* ---- fault.c: findings about the program ----------------------------------------------------- */
 
 typedef enum {
 #define FAULT(name, text) FAULT_##name,
@@ -142,7 +142,7 @@ void fault_text(const Program *program, const Fault *fault, char *text, size_t s
 /* Order of several faults of one cycle: tile, kind, color, pc. */
 int fault_compare(const void *a, const void *b);
 
-/* ---- mem.c: memory of one tile ------------------------------------------------------------------ */
+/* ---- mem.c: memory of one tile --------------------------------------------------------------- */
 
 /* Compact until a store falls outside static data and stack; then all of a tile's memory.
  * Code is not in it: reads of the code range see the class' words, stores are faults. */
@@ -167,7 +167,7 @@ FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t val
 bool mem_host_read(const TileMem *mem, uint32_t address, void *to, uint32_t bytes);
 bool mem_host_write(TileMem *mem, uint32_t address, const void *from, uint32_t bytes);
 
-/* ---- exec_scalar.c -------------------------------------------------------------------------------- */
+/* ---- exec_scalar.c --------------------------------------------------------------------------- */
 
 typedef struct {
   uint16_t r[GPR_COUNT];
@@ -190,7 +190,12 @@ typedef enum {
   SCALAR_FAULT,                 /* `fault`, `value` */
   SCALAR_ENGINE,                /* not done: the instruction belongs to the engine */
 } ScalarOutcome;
-typedef struct { ScalarOutcome outcome; uint16_t pc; FaultKind fault; uint32_t value; } ScalarResult;
+typedef struct {
+  ScalarOutcome outcome;
+  uint16_t pc;
+  FaultKind fault;
+  uint32_t value;
+} ScalarResult;
 
 /* Carries out one instruction on registers and memory.  `pc` is the instruction's address.
  * SCALAR_ENGINE for: endtask, ldsr, dsrset, dsrget, vec, act*, blk*, unblk*, ldcfg*, stcfg*,
@@ -200,7 +205,7 @@ ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registe
 /* The value of `@random16`'s generator after one use; *state is advanced. */
 uint16_t scalar_random(uint32_t *state);
 
-/* ---- exec_vec.c: vector operations ------------------------------------------------------------------ */
+/* ---- exec_vec.c: vector operations ----------------------------------------------------------- */
 
 /* A DSR: its descriptor, and where a single-step walk through it stands. */
 typedef struct {
@@ -288,7 +293,7 @@ FaultKind fifo_move(TileMem *mem, uint16_t state, bool push, unsigned bytes, uin
 /* Remembers that a push found the FIFO full, or a pop found it empty. */
 FaultKind fifo_mark(TileMem *mem, uint16_t state, bool push);
 
-/* ---- trace.c: events -------------------------------------------------------------------------------- */
+/* ---- trace.c: events ------------------------------------------------------------------------- */
 
 typedef enum {
   TRACE_TASK, TRACE_INST, TRACE_WAVELET, TRACE_SWITCH, TRACE_QUEUE, TRACE_HOST, TRACE_KIND_COUNT
@@ -351,7 +356,7 @@ bool trace_in_region(const TraceSink *sink, uint32_t x, uint32_t y);
 /* "@CYCLE PX.Y KIND fields", without newline. */
 void trace_format(const Program *program, const TraceEvent *event, char *text, size_t size);
 
-/* ---- engine.c: the interface of both engines ------------------------------------------------------------
+/* ---- engine.c: the interface of both engines ---------------------------------------------------
  *
  * The cycle.  All units read the state at the start of the cycle.  Order of a tile's events
  * within a cycle:
@@ -491,7 +496,7 @@ const EngineOps *engine_from_name(const char *name);
 typedef struct { uint64_t free_at; } HostChannel;   /* in 1/num cycles */
 uint64_t host_channel_time(HostChannel *channel, const Timing *timing, uint64_t cycle);
 
-/* ---- deadlock.c ------------------------------------------------------------------------------------------- */
+/* ---- deadlock.c ------------------------------------------------------------------------------ */
 
 typedef enum {
   IDLE_DONE,                    /* nothing waits, or only what may wait for ever */
@@ -500,7 +505,7 @@ typedef enum {
 } IdleState;
 
 typedef struct {
-  bool host;                    /* a host drives the run with launches: finite waits may be normal */
+  bool host;                    /* launches drive the run: finite waits may be normal */
   bool unblock_missing;         /* a launched function has not unblocked the command stream */
   bool stream_short;            /* a host stream has not got all its words */
 } IdleQuestion;

@@ -26,7 +26,7 @@ Wavelet ring_pop(Ring *ring)
   return wavelet;
 }
 
-/* ---- colors and positions ----------------------------------------------------------------------- */
+/* ---- colors and positions -------------------------------------------------------------------- */
 
 ColorState *ref_color_create(const ImageColorConfig *config)
 {
@@ -92,7 +92,7 @@ static bool color_accepts(RefEngine *engine, uint32_t tile, uint8_t color, Port 
          (config->positions[state->rx_position].rx & port_bit(port));
 }
 
-/* ---- filters --------------------------------------------------------------------------------------- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 /* Whether the filter lets the wavelet through to this tile's ramp. */
 static bool filter_passes(const ColorState *state, const Wavelet *w)
@@ -139,7 +139,7 @@ static void filter_step(ColorState *state)
   }
 }
 
-/* ---- plan -------------------------------------------------------------------------------------------- */
+/* ---- plan ------------------------------------------------------------------------------------ */
 
 unsigned ref_input_capacity(const RefEngine *engine, unsigned queue)
 {
@@ -287,7 +287,7 @@ void ref_router_plan(RefEngine *engine, const RefTile *tile, RefPlan *plan)
   plan_host(engine, tile, plan);
 }
 
-/* ---- commit ---------------------------------------------------------------------------------------- */
+/* ---- commit ---------------------------------------------------------------------------------- */
 
 static void switch_event(RefEngine *engine, const RefTile *tile, uint8_t color, uint8_t from,
                          uint8_t to)

@@ -21,7 +21,7 @@ static void tile_fault(RefEngine *engine, const RefTile *tile, FaultKind kind, u
 
 static bool bit(uint64_t bits, unsigned index) { return bits >> index & 1; }
 
-/* ---- begin: actions that take effect now ---------------------------------------------------------- */
+/* ---- begin: actions that take effect now ----------------------------------------------------- */
 
 void ref_action_later(RefTile *tile, uint64_t cycle, Action action)
 {
@@ -109,7 +109,7 @@ void ref_tile_begin(RefEngine *engine, RefTile *tile)
     arrsetlen(tile->pending, kept);
 }
 
-/* ---- plan: the scheduler ---------------------------------------------------------------------------- */
+/* ---- plan: the scheduler --------------------------------------------------------------------- */
 
 /* The id whose blocked bit closes the channel of a queue whose head has this color. */
 static unsigned channel_id(const RefEngine *engine, unsigned queue, const Wavelet *head)
@@ -187,7 +187,7 @@ static void plan_pick(const RefEngine *engine, const RefTile *tile, RefPlan *pla
       offer(tile, plan, TASK_LOCAL, id, NO_QUEUE);
 }
 
-/* ---- plan: who issues ---------------------------------------------------------------------------------- */
+/* ---- plan: who issues ------------------------------------------------------------------------ */
 
 static unsigned thread_level(const RefTile *tile, unsigned thread)
 {
@@ -253,7 +253,7 @@ void ref_tile_plan(RefEngine *engine, const RefTile *tile, RefPlan *plan)
   ref_router_plan(engine, tile, plan);
 }
 
-/* ---- commit: tasks -------------------------------------------------------------------------------------- */
+/* ---- commit: tasks --------------------------------------------------------------------------- */
 
 static Wavelet take_input(RefEngine *engine, RefTile *tile, unsigned queue)
 {
@@ -327,7 +327,7 @@ void ref_main_continue(RefTile *tile, uint64_t ready)
   tile->ready = ready;
 }
 
-/* ---- commit: counters and configuration registers -------------------------------------------------------- */
+/* ---- commit: counters and configuration registers -------------------------------------------- */
 
 static uint64_t timestamp(const RefEngine *engine, const RefTile *tile)
 {
@@ -405,8 +405,9 @@ static bool write_config(RefEngine *engine, RefTile *tile, uint16_t address, uin
   case CFG_PRNG_STATE: with_word(&tile->random, part, value); return true;
   case CFG_CMD_STREAM: tile->unblocks += value == STREAM_READY; return true;
   case CFG_MAIN_PRIORITY: case CFG_TASK_PRIORITY:
-    arrput(tile->pending_config,
-           ((PendingConfig){engine->cycle + engine->program->timing.priority_update, address, value}));
+    arrput(
+        tile->pending_config,
+        ((PendingConfig){engine->cycle + engine->program->timing.priority_update, address, value}));
     return true;
   case CFG_SIM_PRINT: ref_print(engine, tile, (uint8_t)value); return true;
   default: return false;
@@ -424,7 +425,7 @@ static void exec_config(RefEngine *engine, RefTile *tile, const Insn *insn)
     tile_fault(engine, tile, FAULT_CONFIG_ADDRESS, address);
 }
 
-/* ---- commit: DSRs ------------------------------------------------------------------------------------------ */
+/* ---- commit: DSRs ---------------------------------------------------------------------------- */
 
 static unsigned exec_ldsr(RefEngine *engine, RefTile *tile, const Insn *insn)
 {
@@ -467,7 +468,7 @@ static void exec_dsrget(RefEngine *engine, RefTile *tile, const Insn *insn)
   tile->regs.r[insn->b] = value;
 }
 
-/* ---- commit: the engine's own instructions -------------------------------------------------------------------- */
+/* ---- commit: the engine's own instructions --------------------------------------------------- */
 
 static void exec_block(RefEngine *engine, RefTile *tile, unsigned kind, unsigned id, bool blocked)
 {
@@ -512,7 +513,7 @@ static unsigned exec_engine(RefEngine *engine, RefTile *tile, const Insn *insn)
   return cost;
 }
 
-/* ---- commit: one scalar or vector instruction --------------------------------------------------------------------- */
+/* ---- commit: one scalar or vector instruction ------------------------------------------------ */
 
 static void issue_instruction(RefEngine *engine, RefTile *tile)
 {

@@ -5,7 +5,7 @@
 
 enum { TRANSFORM_SHIFT = 30, TRANSFORM_MARK = 3, LOW16 = 0xffff, HALF_BITS = 16 };
 
-/* ---- plan: can the operation do a group, and of how many elements? ------------------------------ */
+/* ---- plan: can the operation do a group, and of how many elements? --------------------------- */
 
 const VecRun *ref_vec_reader(const RefTile *tile, unsigned queue)
 {
@@ -141,7 +141,7 @@ StallCause ref_vec_plan(const RefEngine *engine, const RefTile *tile, unsigned t
   return STALL_NONE;
 }
 
-/* ---- start and end --------------------------------------------------------------------------------- */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 static void vec_fault(RefEngine *engine, RefTile *tile, uint16_t pc, FaultKind kind, uint32_t value)
 {
@@ -232,7 +232,7 @@ void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn)
                                       .ready = engine->cycle + timing->vector_start};
 }
 
-/* ---- one group ---------------------------------------------------------------------------------------- */
+/* ---- one group ------------------------------------------------------------------------------- */
 
 typedef struct {
   RefEngine *engine;

@@ -133,7 +133,7 @@ const ImageColorConfig *program_color(const Program *program, uint32_t tile, uns
   return program->color_table[program->image->tile_colors[tile]][color];
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 const char *program_color_name(const Program *program, uint32_t tile, unsigned color)
 {

@@ -54,7 +54,7 @@ bool trace_in_region(const TraceSink *sink, uint32_t x, uint32_t y)
   return x >= sink->x && x - sink->x < sink->width && y >= sink->y && y - sink->y < sink->height;
 }
 
-/* ---- fields ------------------------------------------------------------------------------------ */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static void name_after(FILE *out, const char *name)
 {

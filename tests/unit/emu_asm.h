@@ -50,7 +50,7 @@ typedef struct {
   EngineOptions options;
 } Asm;
 
-/* ---- building ---------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static inline Asm *asm_new(Arch arch, uint16_t width, uint16_t height)
 {
@@ -100,7 +100,7 @@ static inline uint16_t asm_here(const AsmClass *c)
   return (uint16_t)(ASM_CODE + c->words * 2);
 }
 
-/* Appends an instruction, with a source line of its own: its ordinal number; returns its address. */
+/* Appends an instruction and returns its address; its source line is its ordinal number. */
 static inline uint16_t asm_emit(AsmClass *c, Insn insn)
 {
   uint16_t at = asm_here(c), words[3];
@@ -256,7 +256,7 @@ enum {
   M_R = 1 << PORT_RAMP,
 };
 
-/* ---- running ------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static inline void asm_event(TraceSink *sink, const TraceEvent *event)
 {

@@ -4,7 +4,7 @@
 
 enum { RED = 4, BLUE = 9, QUEUE = 2, OUT_QUEUE = 3, DATA = 0x100, RESULT = 0x800, N = 40 };
 
-/* ---- small programs -------------------------------------------------------------------------------- */
+/* ---- small programs -------------------------------------------------------------------------- */
 
 static void fill(AsmClass *c, unsigned n, uint32_t first)
 {
@@ -38,8 +38,9 @@ static void send(AsmClass *c, unsigned dsr, unsigned queue, unsigned color, unsi
   Descriptor to = de_out(queue, color, (uint16_t)n);
   to.flags |= (uint16_t)flags;
   asm_output(c, queue, color);
-  asm_emit(c, in_vec(VEC_mov32, asm_dsr(c, DSR_DEST, dsr, to), op_none(),
-                     asm_dsr(c, DSR_SRC1, dsr, de_mem((uint16_t)(DATA + 4 * first), (uint16_t)n, 1))));
+  asm_emit(c,
+           in_vec(VEC_mov32, asm_dsr(c, DSR_DEST, dsr, to), op_none(),
+                  asm_dsr(c, DSR_SRC1, dsr, de_mem((uint16_t)(DATA + 4 * first), (uint16_t)n, 1))));
 }
 
 static void receive(AsmClass *c, unsigned dsr, unsigned queue, unsigned color, unsigned first,
@@ -49,7 +50,8 @@ static void receive(AsmClass *c, unsigned dsr, unsigned queue, unsigned color, u
   from.flags |= (uint16_t)flags;
   asm_input(c, queue, color);
   asm_emit(c, in_vec(VEC_mov32,
-                     asm_dsr(c, DSR_DEST, 8 + dsr, de_mem((uint16_t)(RESULT + 4 * first), (uint16_t)n, 1)),
+                     asm_dsr(c, DSR_DEST, 8 + dsr,
+                             de_mem((uint16_t)(RESULT + 4 * first), (uint16_t)n, 1)),
                      op_none(), asm_dsr(c, DSR_SRC1, 8 + dsr, from)));
 }
 
@@ -68,7 +70,7 @@ static ImageColorConfig switched(unsigned n, const PortMask (*positions)[2])
   return config;
 }
 
-/* ---- back-pressure, multicast, arbitration ------------------------------------------------------------- */
+/* ---- back-pressure, multicast, arbitration --------------------------------------------------- */
 
 static void stalled_receiver_loses_nothing(void **state)
 {
@@ -189,7 +191,7 @@ static void waiting_color_blocks_no_other(void **state)
   asm_free(a);
 }
 
-/* ---- findings ------------------------------------------------------------------------------------------------ */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static Asm *colliding(void)
 {
@@ -288,14 +290,15 @@ static void wavelet_leaves_the_rectangle(void **state)
   }
 }
 
-/* ---- switches ---------------------------------------------------------------------------------------------------- */
+/* ---- switches -------------------------------------------------------------------------------- */
 
 /* Payload of a control wavelet with the given commands; the rest NOP. */
 static uint32_t control(unsigned entry, unsigned n, const ControlCommand *commands)
 {
   uint32_t payload = control_with_entry(0, entry);
   for (unsigned i = 0; i < MAX_SWITCH_COMMANDS; i++)
-    payload = control_with_command(payload, i, i < n ? commands[i] : (ControlCommand){CMD_NOP, true});
+    payload =
+        control_with_command(payload, i, i < n ? commands[i] : (ControlCommand){CMD_NOP, true});
   return payload;
 }
 
@@ -496,7 +499,7 @@ static void advance_switch_on_the_transmit_side(void **state)
   asm_free(a);
 }
 
-/* ---- filters, color swap, teardown ------------------------------------------------------------------------------ */
+/* ---- filters, color swap, teardown ----------------------------------------------------------- */
 
 static Asm *filtered(ImageFilter filter, unsigned n1)
 {
@@ -606,7 +609,7 @@ static void public_control_vector(void **state)
   assert_int_equal(control_pop(0x09df9249), 0x091f9249);
 }
 
-/* ---- host port -------------------------------------------------------------------------------------------------------- */
+/* ---- host port ------------------------------------------------------------------------------- */
 
 static void host_words_enter_and_leave_at_the_channel_rate(void **state)
 {
@@ -631,7 +634,8 @@ static void host_words_enter_and_leave_at_the_channel_rate(void **state)
   assert_int_equal(a->ops->take(a->engine, 0, BLUE, words, cycles, WORDS + 1), WORDS);
   for (unsigned i = 0; i < WORDS; i++)
     assert_int_equal(words[i], 1000 + i);
-  uint64_t in = asm_find(a, EV_HOST_IN, 0, 0, WORDS - 1)->cycle - asm_find(a, EV_HOST_IN, 0, 0, 0)->cycle;
+  uint64_t in =
+      asm_find(a, EV_HOST_IN, 0, 0, WORDS - 1)->cycle - asm_find(a, EV_HOST_IN, 0, 0, 0)->cycle;
   assert_in_range(in, (WORDS - 1) * 1000 / 257, (WORDS - 1) * 1000 / 257 + 1);
   assert_in_range(cycles[WORDS - 1] - cycles[0], (WORDS - 1) * 1000 / 257 - 4,
                   (WORDS - 1) * 1000 / 257 + 4);
@@ -654,7 +658,8 @@ static void host_channel_is_shared(void **state)
   asm_run_quiet(a, 0);
   uint64_t first = asm_find(a, EV_HOST_OUT, 0, 0, 0)->cycle, prev = 0;
   for (unsigned i = 0; i < N; i++) {
-    uint64_t x0 = asm_find(a, EV_HOST_OUT, 0, 0, i)->cycle, x1 = asm_find(a, EV_HOST_OUT, 1, 0, i)->cycle;
+    uint64_t x0 = asm_find(a, EV_HOST_OUT, 0, 0, i)->cycle,
+             x1 = asm_find(a, EV_HOST_OUT, 1, 0, i)->cycle;
     assert_true(x0 < x1 && (i == 0 || x0 > prev));
     prev = x1;
   }

@@ -22,7 +22,7 @@ static const float floats[] = {
 static uint32_t bits_of(float f) { uint32_t u; memcpy(&u, &f, 4); return u; }
 static float float_of(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
 
-/* ---- running one instruction ------------------------------------------------------------------------ */
+/* ---- running one instruction ----------------------------------------------------------------- */
 
 static ClassCode empty_class(void)
 {
@@ -85,7 +85,7 @@ static uint32_t result_of(Opcode op, const Registers *regs)
   return insn_is_pair(op, 0) ? reg32(regs, 8) : regs->r[5];
 }
 
-/* ---- integers ---------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 #define S16(v) ((int16_t)(v))
 #define S32(v) ((int32_t)(v))
@@ -236,7 +236,7 @@ static void division_by_zero_is_a_fault(void **state)
   }
 }
 
-/* ---- floating point ------------------------------------------------------------------------------------- */
+/* ---- floating point -------------------------------------------------------------------------- */
 
 static uint32_t canonical(float f)
 {
@@ -349,7 +349,7 @@ static void conversions_of_floats(void **state)
   assert_true(float_of(bits_of(1.0f)) == 1.0f);
 }
 
-/* ---- constants, memory, control flow -------------------------------------------------------------------------- */
+/* ---- constants, memory, control flow --------------------------------------------------------- */
 
 static void constants(void **state)
 {

@@ -40,7 +40,7 @@ static void expect_log(Asm *a, unsigned x, unsigned n, const uint16_t *marks)
     assert_int_equal(asm_word(a, x, 0, (uint16_t)(LOG + 2 * i)), marks[i]);
 }
 
-/* ---- local tasks ------------------------------------------------------------------------------------ */
+/* ---- local tasks ----------------------------------------------------------------------------- */
 
 static void lowest_id_runs_first(void **state)
 {
@@ -116,15 +116,17 @@ static void active_at_start(void **state)
   asm_free(a);
 }
 
-/* ---- data and control tasks ------------------------------------------------------------------------------ */
+/* ---- data and control tasks ------------------------------------------------------------------ */
 
-static void send(AsmClass *c, unsigned dsr, unsigned color, unsigned first, unsigned n, unsigned flags)
+static void send(AsmClass *c, unsigned dsr, unsigned color, unsigned first, unsigned n,
+                 unsigned flags)
 {
   Descriptor to = de_out(OUT_QUEUE, color, (uint16_t)n);
   to.flags |= (uint16_t)flags;
   asm_output(c, OUT_QUEUE, color);
-  asm_emit(c, in_vec(VEC_mov32, asm_dsr(c, DSR_DEST, dsr, to), op_none(),
-                     asm_dsr(c, DSR_SRC1, dsr, de_mem((uint16_t)(DATA + 4 * first), (uint16_t)n, 1))));
+  asm_emit(c,
+           in_vec(VEC_mov32, asm_dsr(c, DSR_DEST, dsr, to), op_none(),
+                  asm_dsr(c, DSR_SRC1, dsr, de_mem((uint16_t)(DATA + 4 * first), (uint16_t)n, 1))));
 }
 
 static Asm *pair(Arch arch, AsmClass **sender, AsmClass **receiver)
@@ -271,7 +273,7 @@ static void control_wavelets_and_vector_operations(void **state)
   }
 }
 
-/* ---- microthreads --------------------------------------------------------------------------------------------- */
+/* ---- microthreads ---------------------------------------------------------------------------- */
 
 static void join_of_two_operations(void **state)
 {
@@ -289,8 +291,9 @@ static void join_of_two_operations(void **state)
   asm_emit(r, (Insn){.op = OP_blki, .a = ID_TASK, .imm = 12});
   asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 0, de_mem(OUT, 4, 1)), op_none(),
                      asm_dsr(r, DSR_SRC1, 0, de_async(de_in(QUEUE, RED, 4), ACT_ACTIVATE, 12))));
-  asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 1, de_mem(OUT + 16, 4, 1)), op_none(),
-                     asm_dsr(r, DSR_SRC1, 1, de_async(de_in(QUEUE + 2, BLUE, 4), ACT_UNBLOCK, 12))));
+  asm_emit(r,
+           in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 1, de_mem(OUT + 16, 4, 1)), op_none(),
+                  asm_dsr(r, DSR_SRC1, 1, de_async(de_in(QUEUE + 2, BLUE, 4), ACT_UNBLOCK, 12))));
   end(r);
   logging_task(r, TASK_LOCAL, 12, 12);
   asm_run_quiet(a, 0);
@@ -406,7 +409,7 @@ static void blocked_microthread_pauses(void **state)
   asm_free(a);
 }
 
-/* ---- launches and registers -------------------------------------------------------------------------------------- */
+/* ---- launches and registers ------------------------------------------------------------------ */
 
 static void launched_function_returns(void **state)
 {
@@ -481,7 +484,7 @@ static void registers(void **state)
   asm_free(a);
 }
 
-/* ---- faults -------------------------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static void expect_fault(Insn insn, FaultKind kind, const char *text)
 {
@@ -497,7 +500,8 @@ static void expect_fault(Insn insn, FaultKind kind, const char *text)
   FILE *out = open_memstream(&whole, &size);
   fault_print(a->program, asm_fault(a), out);
   fclose(out);
-  if (!strstr(whole, text) || !strstr(whole, "error: cycle 1, P0.0: ") || !strstr(whole, "pe.csl:2"))
+  if (!strstr(whole, text) || !strstr(whole, "error: cycle 1, P0.0: ") ||
+      !strstr(whole, "pe.csl:2"))
     fail_msg("text is: %s", whole);
   free(whole);
   asm_free(a);
@@ -506,7 +510,8 @@ static void expect_fault(Insn insn, FaultKind kind, const char *text)
 static void faults_name_cycle_tile_and_line(void **state)
 {
   (void)state;
-  expect_fault(in_ri(OP_ld16a, 1, 0xc000), FAULT_ADDRESS, "outside the tile's memory: address 0xc000");
+  expect_fault(in_ri(OP_ld16a, 1, 0xc000), FAULT_ADDRESS,
+               "outside the tile's memory: address 0xc000");
   expect_fault(in_ri(OP_st16a, 1, 0x101), FAULT_ALIGNMENT, "odd address: address 0x0101");
   expect_fault(in_ri(OP_st16a, 1, ASM_CODE), FAULT_CODE_STORE, "store into code: address 0x4000");
   expect_fault(in_ri(OP_li, 7, 0x20), FAULT_STACK, "stack grows into data or code");
@@ -555,7 +560,7 @@ static void free_memory_can_be_used(void **state)
   asm_free(a);
 }
 
-/* ---- deadlock -------------------------------------------------------------------------------------------------------- */
+/* ---- deadlock -------------------------------------------------------------------------------- */
 
 static char *report(Asm *a)
 {
@@ -584,13 +589,14 @@ static void receive_that_never_completes(void **state)
   r->image.color_names[RED] = "red";
   r->image.queue_names[0][QUEUE] = "rx_iq";
   asm_emit(r, in0(OP_nop));
-  uint16_t vec = asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 0, de_mem(OUT, 5, 1)), op_none(),
-                                    asm_dsr(r, DSR_SRC1, 0, de_in(QUEUE, RED, 5))));
+  uint16_t vec = asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 0, de_mem(OUT, 5, 1)),
+                                    op_none(), asm_dsr(r, DSR_SRC1, 0, de_in(QUEUE, RED, 5))));
   end(r);
   r->names[0] = (ImageVecNames){.pc = vec, .dest = "result", .src0 = "", .src1 = "in_dsd"};
   r->image.n_vec_names = 1;
   asm_run_quiet(a, 0);
-  IdleQuestion alone = {false, false, false}, hosted = {true, false, false}, launched = {true, true, false};
+  IdleQuestion alone = {false, false, false}, hosted = {true, false, false},
+               launched = {true, true, false};
   assert_int_equal(idle_classify(a->engine, a->program, &alone), IDLE_STUCK);
   assert_int_equal(idle_classify(a->engine, a->program, &hosted), IDLE_WARNINGS);
   assert_int_equal(idle_classify(a->engine, a->program, &launched), IDLE_STUCK);

@@ -6,7 +6,7 @@
 enum { RED = 4, QUEUE = 2, OUT_QUEUE = 3, DATA = 0x100, OUT = 0x900, DESCS = 0x40, TASK = 12,
        CONTROL = 40 };
 
-/* ---- probes: each returns a number of cycles -------------------------------------------------------- */
+/* ---- probes: each returns a number of cycles ------------------------------------------------- */
 
 typedef uint64_t Probe(Asm *a, unsigned detail);
 
@@ -39,7 +39,12 @@ static uint64_t scalar(Asm *a, unsigned op)
   asm_emit(c, in_ri(OP_li32, 8, 3));
   asm_emit(c, in_ri(OP_li32, 10, 1));
   switch (op) {
-  case OP_add32: case OP_divs32: case OP_fadds: case OP_fdivs: insn = in_rrr((Opcode)op, 4, 8, 10); break;
+  case OP_add32:
+  case OP_divs32:
+  case OP_fadds:
+  case OP_fdivs:
+    insn = in_rrr((Opcode)op, 4, 8, 10);
+    break;
   case OP_ld16: case OP_st16: insn = in_rri((Opcode)op, 4, 1, 0); break;
   case OP_jmp: insn = in_i(OP_jmp, ASM_CODE); break;
   case OP_bnz: insn = in_ri(OP_bnz, 8, ASM_CODE); break;
@@ -69,7 +74,8 @@ enum { LOAD_1D, LOAD_4D, UPDATE };
 static uint64_t dsr(Asm *a, unsigned detail)
 {
   AsmClass *c = one(a, 0);
-  Descriptor d4 = {.kind = DESC_MEM4D, .base = DATA, .lengths = {2, 2, 1, 1}, .strides = {1, 1, 1, 1}};
+  Descriptor d4 = {
+      .kind = DESC_MEM4D, .base = DATA, .lengths = {2, 2, 1, 1}, .strides = {1, 1, 1, 1}};
   asm_desc(c, DESCS, detail == LOAD_4D ? d4 : de_mem(DATA, 3, 1));
   asm_dsr(c, DSR_DEST, 1, de_mem(DATA, 3, 1));
   if (detail == UPDATE)
@@ -85,8 +91,8 @@ static uint64_t vector(Asm *a, unsigned detail)
   AsmClass *c = one(a, 0);
   VecOperand d = asm_dsr(c, DSR_DEST, 0, de_mem(OUT, LENGTH, 1));
   VecOperand s0 = asm_dsr(c, DSR_SRC0, 0, de_mem(DATA, LENGTH, 1));
-  VecOperand s1 = asm_dsr(c, DSR_SRC1, 0, de_mem(detail == CONFLICTING ? DATA + 0x100 : DATA + 0x104,
-                                                 LENGTH, 1));
+  VecOperand s1 = asm_dsr(c, DSR_SRC1, 0,
+                          de_mem(detail == CONFLICTING ? DATA + 0x100 : DATA + 0x104, LENGTH, 1));
   uint16_t vec = asm_emit(c, in_vec(VEC_fmuls, d, s0, s1));
   uint16_t next = asm_emit(c, in0(OP_endtask));
   asm_run_quiet(a, ALL_EVENTS);
@@ -127,7 +133,8 @@ static uint64_t sending(Asm *a, unsigned detail)
   asm_route(a, 0, 0, RED, M_R, M_E);
   asm_route(a, 1, 0, RED, M_W, M_R);
   asm_run_quiet(a, ALL_EVENTS);
-  uint64_t group = asm_find(a, EV_GROUP, 0, 0, 0)->cycle, last = asm_find(a, EV_GROUP, 0, 0, 2)->cycle;
+  uint64_t group = asm_find(a, EV_GROUP, 0, 0, 0)->cycle,
+           last = asm_find(a, EV_GROUP, 0, 0, 2)->cycle;
   uint64_t start = asm_find(a, EV_TASK_START, 1, 0, 0)->cycle;
   switch (detail) {
   case MAIN_GOES_ON:
@@ -192,7 +199,7 @@ static uint64_t host(Asm *a, unsigned detail)
   return host_channel_time(&channel, &a->timing, 0);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 typedef struct {
   const char *row;
@@ -303,7 +310,7 @@ static void the_table_is_covered(void **state)
   }
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Cycles from the issue of a memory operation of n elements to the next issue. */
 static uint64_t vector_cycles(Arch arch, VecOp op, unsigned n, int stride)
@@ -312,8 +319,9 @@ static uint64_t vector_cycles(Arch arch, VecOp op, unsigned n, int stride)
   AsmClass *c = one(a, 0);
   /* sources in banks that never conflict as long as both walk in step */
   VecOperand d = asm_dsr(c, DSR_DEST, 0, de_mem(0x3000, (uint16_t)n, 1));
-  VecOperand s0 = vecops[op].sources > 1 ? asm_dsr(c, DSR_SRC0, 0, de_mem(0x2004, (uint16_t)n, stride))
-                                         : op_none();
+  VecOperand s0 = vecops[op].sources > 1
+                      ? asm_dsr(c, DSR_SRC0, 0, de_mem(0x2004, (uint16_t)n, stride))
+                      : op_none();
   VecOperand s1 = asm_dsr(c, DSR_SRC1, 0, de_mem(0x1000, (uint16_t)n, stride));
   Insn vec = in_vec(op, d, s0, s1);
   vec.vec.has_scalar = vecops[op].scalar;
@@ -355,7 +363,7 @@ static void strides_limit_the_width(void **state)
                      24 / strides[i].width + 3);
 }
 
-/* ---- what was measured in public -------------------------------------------------------------------------------- */
+/* ---- what was measured in public ------------------------------------------------------------- */
 
 static void timestamp(AsmClass *c, uint16_t address)
 {

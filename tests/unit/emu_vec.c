@@ -11,7 +11,7 @@ static uint32_t bits_of(float f) { uint32_t u; memcpy(&u, &f, 4); return u; }
 static double half_value(uint16_t h) { return fp16_to_double(FP16_F16, h); }
 static uint16_t half_of(double d) { return fp16_from_double(FP16_F16, d); }
 
-/* ---- one element, every operation ------------------------------------------------------------------ */
+/* ---- one element, every operation ------------------------------------------------------------ */
 
 static const uint16_t shorts[] = {0, 1, 2, 5, 15, 16, 0x7fff, 0x8000, 0xbeef, 0xffff};
 static const float floats[] = {0.0f, 1.0f, -1.0f, 2.5f, -0.375f, 1000.0f, -3.0f};
@@ -100,7 +100,8 @@ static void mixed_and_converting_elements(void **state)
   for (size_t i = 0; i < ARRAY_COUNT(floats); i++) {
     float f = floats[i];
     uint16_t h = half_of(f);
-    assert_int_equal(element(VEC_faddhs, bits_of(10.0f), h, 0), bits_of(10.0f + (float)half_value(h)));
+    assert_int_equal(element(VEC_faddhs, bits_of(10.0f), h, 0),
+                     bits_of(10.0f + (float)half_value(h)));
     assert_int_equal(element(VEC_fmachs, bits_of(10.0f), h, half_of(3)),
                      bits_of(10.0f + 3 * (float)half_value(h)));
     assert_int_equal(element(VEC_fs2h, 0, bits_of(f), 0), h);
@@ -126,7 +127,7 @@ static void carry_runs_through_addc16(void **state)
   assert_false(carry);
 }
 
-/* ---- programs of one tile ------------------------------------------------------------------------------ */
+/* ---- programs of one tile -------------------------------------------------------------------- */
 
 typedef struct { Asm *a; AsmClass *c; } One;
 
@@ -373,7 +374,7 @@ static void index_moves_the_base_in_words(void **state)
   asm_free(o.a);
 }
 
-/* ---- through the fabric and back ------------------------------------------------------------------------- */
+/* ---- through the fabric and back ------------------------------------------------------------- */
 
 static One loop_back(VecOp send, SimdMode out_mode, SimdMode in_mode, unsigned n, Insn *vec_in)
 {
@@ -422,7 +423,8 @@ static void narrow_operation_on_packed_wavelets(void **state)
 {
   (void)state;
   One o = one_tile(ARCH_WSE2);
-  Descriptor to = de_async(de_out(OUT_QUEUE, LOOP, 5), ACT_NONE, 0), from = de_in(IN_QUEUE, LOOP, 5);
+  Descriptor to = de_async(de_out(OUT_QUEUE, LOOP, 5), ACT_NONE, 0),
+             from = de_in(IN_QUEUE, LOOP, 5);
   to.simd = from.simd = SIMD_32;
   for (unsigned i = 0; i < 5; i++) {
     uint16_t v = (uint16_t)(1u << i);
@@ -479,7 +481,7 @@ static void sources_are_zeroed(void **state)
   asm_free(o.a);
 }
 
-/* ---- FIFOs ---------------------------------------------------------------------------------------------------- */
+/* ---- FIFOs ----------------------------------------------------------------------------------- */
 
 static void fifo_state(AsmClass *c, uint16_t capacity, Action push, Action pop)
 {
@@ -495,7 +497,8 @@ static void fifo_keeps_order_and_stops_when_full(void **state)
   (void)state;
   One o = one_tile(ARCH_WSE2);
   fifo_state(o.c, 4, (Action){0}, (Action){0});
-  VecOperand push = asm_dsr(o.c, DSR_DEST, 0, de_fifo()), pop = asm_dsr(o.c, DSR_SRC1, 1, de_fifo());
+  VecOperand push = asm_dsr(o.c, DSR_DEST, 0, de_fifo()),
+             pop = asm_dsr(o.c, DSR_SRC1, 1, de_fifo());
   VecOperand six = asm_dsr(o.c, DSR_SRC1, 0, de_mem(A, 6, 1));
   VecOperand d = asm_dsr(o.c, DSR_DEST, 1, de_mem(OUT, 3, 1));
   asm_emit(o.c, in_vec(VEC_fmovs, push, op_none(), six));
