@@ -246,7 +246,7 @@ static void read_routes(Reader *r, Setting *field, ImageColorConfig *config)
   config->swap_x = setting_bool(r->s, take_setting(r, &set, "color_swap_x"), false);
   config->swap_y = setting_bool(r->s, take_setting(r, &set, "color_swap_y"), false);
   read_pop_mode(r, take_setting(r, &set, "pop_mode"), config);
-  settings_finish(r->s, &set, "routes", names, ARRAY_COUNT(names));
+  settings_finish(r->s, &set, "route struct", names, ARRAY_COUNT(names));
 }
 
 /* A position changes one side (or both) of the one before it: what it does not mention is
@@ -303,7 +303,7 @@ static void read_switches(Reader *r, Setting *field, ImageColorConfig *config)
   }
   config->ring = setting_bool(r->s, take_setting(r, &set, "ring_mode"), false);
   read_pop_mode(r, take_setting(r, &set, "pop_mode"), config);
-  settings_finish(r->s, &set, "switches", names, ARRAY_COUNT(names));
+  settings_finish(r->s, &set, "switch struct", names, ARRAY_COUNT(names));
   if (!(sema_machine(r->s)->switchable_colors & (uint64_t)1 << r->color)) {
     diag_color_no_switches(r->s->session->diags, r->span, (unsigned)r->color,
                            sema_machine(r->s)->name);

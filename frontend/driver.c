@@ -85,6 +85,11 @@ static const char *find_file(Session *session, const char *path, const Ast *impo
 static void report_missing(Session *session, const char *path, Span at)
 {
   const Files *files = session->files;
+  struct stat info;
+  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+    diag_file_unreadable(session->diags, at, path, strerror(EISDIR));
+    return;
+  }
   diag_import_not_found(session->diags, at, path);
   if (path[0] != '<')
     return;
@@ -337,8 +342,7 @@ static int emit_syntax(Run *run)
 static int write_outputs(Run *run)
 {
   Image image;
-  if (!image_make(&run->session, &run->programs, &image))
-    return EXIT_FAILURE;
+  image_make(&run->session, &run->programs, &image);
   return image_files_write(&run->session, &image);
 }
 

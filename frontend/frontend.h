@@ -647,8 +647,8 @@ bool programs_compile(Session *session, Programs *programs);
 
 /* ---- output.c, driver.c: the end of a run -------------------------------------------------------------- */
 
-/* Gathers the image of all classes and tiles; false after reporting. */
-bool image_make(Session *session, const Programs *programs, Image *image);
+/* Gathers the image of all classes and tiles. */
+void image_make(Session *session, const Programs *programs, Image *image);
 /* Writes OUT.bin, or OUT/prog.bin and OUT/out.json; the exit code. */
 int image_files_write(const Session *session, const Image *image);
 /* Compiles as the options say and returns the exit code; `source_stdlib` is where the standard

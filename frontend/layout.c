@@ -122,15 +122,15 @@ static void set_geometry(Session *session, LayoutResult *layout)
   layout->fabric_height = o->fabric_height ? o->fabric_height : o->offset_y + layout->height;
 }
 
-static void check_fits(Session *session, const LayoutResult *layout, const char *axis,
-                       uint32_t offset, uint32_t least_offset, uint32_t size, uint32_t fabric,
-                       uint32_t margin)
+typedef struct { const char *axis, *size_name; uint32_t offset, size, fabric; } Extent;
+
+static void check_fits(Session *session, Span at, Extent e, uint32_t before, uint32_t after)
 {
-  Span at = layout->rectangle_span;
-  if (offset < least_offset)
-    diag_offset_too_small(session->diags, at, axis, offset, least_offset);
-  if ((uint64_t)offset + size + margin > fabric)
-    diag_fabric_too_small(session->diags, at, axis, (uint64_t)offset + size + margin, fabric);
+  if (e.offset < before)
+    diag_offset_too_small(session->diags, at, e.axis, e.offset, before);
+  uint64_t least = (uint64_t)(e.offset < before ? before : e.offset) + e.size + after;
+  if (least > e.fabric)
+    diag_fabric_too_small(session->diags, at, e.size_name, least, e.fabric);
 }
 
 /* With --memcpy the halo and the host's columns lie around the rectangle; only what the command
@@ -141,11 +141,17 @@ static void check_geometry(Session *session, const LayoutResult *l)
   const Machine *m = machine_get(o->arch);
   if (o->fabric_width == 0)
     return;
-  bool halo = o->memcpy;
-  check_fits(session, l, "width", l->offset_x, halo ? m->memcpy_margin_west + o->west_buf : 0,
-             l->width, l->fabric_width, halo ? m->memcpy_margin_east + o->east_buf : 0);
-  check_fits(session, l, "height", l->offset_y, halo ? m->memcpy_margin_north : 0, l->height,
-             l->fabric_height, halo ? m->memcpy_margin_south : 0);
+  Extent x = {"x", "width", l->offset_x, l->width, l->fabric_width};
+  Extent y = {"y", "height", l->offset_y, l->height, l->fabric_height};
+  Span at = l->rectangle_span;
+  if (o->memcpy) {
+    check_fits(session, at, x, m->memcpy_margin_west + o->west_buf,
+               m->memcpy_margin_east + o->east_buf);
+    check_fits(session, at, y, m->memcpy_margin_north, m->memcpy_margin_south);
+  } else {
+    check_fits(session, at, x, 0, 0);
+    check_fits(session, at, y, 0, 0);
+  }
   if (l->fabric_width > m->max_fabric_width || l->fabric_height > m->max_fabric_height)
     diag_fabric_too_large(session->diags, l->rectangle_span, l->fabric_width, l->fabric_height,
                           m->max_fabric_width, m->max_fabric_height);

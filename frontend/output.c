@@ -55,30 +55,6 @@ static ImageExport image_export(const Session *session, const LayoutExport *e)
   return out;
 }
 
-/* ---- colors ------------------------------------------------------------------------------------------ */
-
-/* Each tile's set is the layout's plus what its program configures itself. */
-static bool add_local_colors(Session *session, const Programs *programs)
-{
-  LayoutResult *l = session->layout;
-  bool ok = true;
-  for (uint32_t t = 0; ok && t < l->width * l->height; t++) {
-    const ProgramClass *class = &programs->classes[programs->tile_class[t]];
-    for (uint32_t i = 0; i < class->n_local_colors; i++) {
-      Span first;
-      ImageColorUse use = class->local_colors[i];
-      if (color_set_add(l->colors, l->tile_sets[t], use.color, use.config, class->local_spans[i],
-                        &l->tile_sets[t], &first))
-        continue;
-      diag_color_config_twice(session->diags, class->local_spans[i], (unsigned)use.color,
-                              t % l->width, t / l->width);
-      diag_first_here(session->diags, first);
-      ok = false;
-    }
-  }
-  return ok;
-}
-
 /* ---- the image ----------------------------------------------------------------------------------------- */
 
 static void fill_params(const Session *session, Image *image)
@@ -125,12 +101,10 @@ static void fill_classes(const Session *session, const Programs *programs, Image
   image->tile_blobs = programs->blobs;
 }
 
-bool image_make(Session *session, const Programs *programs, Image *image)
+void image_make(Session *session, const Programs *programs, Image *image)
 {
   const Options *o = session->options;
   const LayoutResult *l = session->layout;
-  if (!add_local_colors(session, programs))
-    return false;
   *image = (Image){
     .arena = session->arena, .arch = o->arch, .fp16 = o->fp16, .sdk = (uint8_t)o->sdk,
     .memcpy = o->memcpy, .channels = (uint8_t)o->channels,
@@ -149,7 +123,6 @@ bool image_make(Session *session, const Programs *programs, Image *image)
   image->exports = exports;
   fill_files(session, image);
   fill_params(session, image);
-  return true;
 }
 
 /* ---- out.json ------------------------------------------------------------------------------------------- */

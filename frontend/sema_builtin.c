@@ -65,10 +65,10 @@ static void report_unknown(Sema *s, const NodeBuiltinCall *call)
 static const char *count_text(Sema *s, const BuiltinRow *row)
 {
   if (row->most < 0)
-    return arena_printf(s->arena, "at least %d", row->least);
+    return arena_printf(s->arena, "at least %d argument%s", row->least, row->least == 1 ? "" : "s");
   if (row->least == row->most)
-    return arena_printf(s->arena, "%d", row->least);
-  return arena_printf(s->arena, "%d to %d", row->least, row->most);
+    return arena_printf(s->arena, "%d argument%s", row->least, row->least == 1 ? "" : "s");
+  return arena_printf(s->arena, "%d to %d arguments", row->least, row->most);
 }
 
 /* The place of evaluation: comptime parts of run-time code count as comptime. */

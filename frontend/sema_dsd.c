@@ -76,7 +76,7 @@ static bool read_on_control(Sema *s, Setting *field, Action *action)
   if (setting_bool(s, settings_take(s, &set, "terminate"), false))
     action->kind = ACT_TERMINATE;
   bool ok = read_action(s, &set, action, &id);
-  settings_finish(s, &set, "on_control", names, ARRAY_COUNT(names));
+  settings_finish(s, &set, "'on_control' struct", names, ARRAY_COUNT(names));
   return ok;
 }
 
@@ -280,8 +280,9 @@ static OpOperand classify(Sema *s, const Node *n)
 
 static bool op_error(Sema *s, const OpOperand *o, const char *op, const char *why)
 {
+  bool is_fifo = o->kind == IRV_DSD && o->desc == DESC_FIFO;
   diag_dsd_operand(s->session->diags, o->node->span, op, why,
-                   type_text(s->pool, s->arena, o->value.type));
+                   type_text(s->pool, s->arena, is_fifo ? POOL(FIFO) : o->value.type));
   return false;
 }
 

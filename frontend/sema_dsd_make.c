@@ -75,7 +75,7 @@ static Number number_of(Sema *s, Operand o, int64_t lo, int64_t hi, const char *
     return n;
   }
   if (s->comptime) {
-    diag_needs_comptime(s->session->diags, span);
+    sema_comptime_value(s, o, span);
     return n;
   }
   if (!type_is_int(s->pool, o.type)) {
@@ -159,7 +159,7 @@ static void draft_base(Sema *s, Draft *draft, Operand o, Span span)
     PoolId value = sema_comptime_value(s, o, span);
     draft->ok &= !pool_eq(value, POOL(POISON)) && address_of_pointer(s, value, span, &draft->desc);
   } else if (s->comptime) {
-    diag_needs_comptime(s->session->diags, span);
+    sema_comptime_value(s, o, span);
     draft->ok = false;
   } else {
     draft->base = sema_ir(s, o);
@@ -448,7 +448,7 @@ static void zero_sources(Sema *s, Draft *draft, Setting *field)
     draft->desc.desc.flags |= DESC_F_ZERO0;
   if (setting_bool(s, settings_take(s, &set, names[1]), false))
     draft->desc.desc.flags |= DESC_F_ZERO1;
-  settings_finish(s, &set, "zero", names, ARRAY_COUNT(names));
+  settings_finish(s, &set, "'zero' struct", names, ARRAY_COUNT(names));
 }
 
 static Operand make_fabric(Sema *s, Settings *set, PoolId type, bool is_output, Span at)
@@ -524,7 +524,7 @@ static Operand dsd_arg(Sema *s, const NodeBuiltinCall *call, unsigned mask)
     return operand_poison();
   }
   if (s->comptime && !operand_is_comptime(o)) {
-    diag_needs_comptime(s->session->diags, arg->span);
+    sema_comptime_value(s, o, arg->span);
     return operand_poison();
   }
   return o;

@@ -45,7 +45,7 @@ bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, S
   }
   int64_t v = 0;
   if (!pool_int_value(s->pool, value, &v) || v < lo || v > hi) {
-    diag_int_out_of_range(s->session->diags, span, what, value_text(s->pool, s->arena, value), lo,
+    diag_int_out_of_range(s->session->diags, span, value_text(s->pool, s->arena, value), what, lo,
                           hi);
     return false;
   }
@@ -88,7 +88,7 @@ Operand sema_pointer_of(Sema *s, Operand o, Span span)
   PoolKind kind = pool_kind(s->pool, o.type);
   if (kind == PK_POINTER_TYPE)
     return sema_load(s, o);
-  if (o.kind == OPR_MEMORY || (kind == PK_ARRAY_TYPE && operand_is_comptime(o)))
+  if (kind == PK_ARRAY_TYPE && (o.kind == OPR_MEMORY || operand_is_comptime(o)))
     return sema_address_of(s, o, span);
   diag_needs_address(s->session->diags, span, type_text(s->pool, s->arena, o.type));
   return operand_poison();
@@ -171,7 +171,7 @@ Settings settings_read(Sema *s, const Node *n)
     return settings_of_memory(s, o, n->span);
   if (!operand_is_comptime(o)) {
     if (!operand_is_poison(o))
-      diag_needs_comptime(s->session->diags, n->span);
+      diag_not_a_struct(s->session->diags, n->span, type_text(s->pool, s->arena, o.type));
     return (Settings){.span = n->span};
   }
   return settings_of_value(s, o.value, n->span);

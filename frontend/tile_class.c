@@ -554,6 +554,28 @@ static void fill_grid(Classes *c)
   }
 }
 
+/* Each tile's set is the layout's plus what its program configures itself. */
+static bool add_local_colors(Session *session, const Programs *programs)
+{
+  LayoutResult *l = session->layout;
+  bool ok = true;
+  for (uint32_t t = 0; ok && t < l->width * l->height; t++) {
+    const ProgramClass *class = &programs->classes[programs->tile_class[t]];
+    for (uint32_t i = 0; i < class->n_local_colors; i++) {
+      Span first;
+      ImageColorUse use = class->local_colors[i];
+      if (color_set_add(l->colors, l->tile_sets[t], use.color, use.config, class->local_spans[i],
+                        &l->tile_sets[t], &first))
+        continue;
+      diag_color_config_twice(session->diags, class->local_spans[i], (unsigned)use.color,
+                              t % l->width, t / l->width);
+      diag_first_here(session->diags, first);
+      ok = false;
+    }
+  }
+  return ok;
+}
+
 static void classes_free(Classes *c)
 {
   for (size_t i = 0; i < arrlenu(c->units); i++)
@@ -579,8 +601,7 @@ static bool compile_groups(Classes *c)
     prepare_group(c, g);
     for (size_t u = 0; u < arrlenu(g->units); u++) {
       Unit *unit = &c->units[g->units[u]];
-      if (class_of_unit(c, g, unit) &&
-          (c->session->options->emit == EMIT_IR || write_blob(c, unit)))
+      if (class_of_unit(c, g, unit) && write_blob(c, unit))
         continue;
       ok = false;
       break;
@@ -601,6 +622,7 @@ bool programs_compile(Session *session, Programs *programs)
     if (session->options->emit != EMIT_IR)
       share_classes(&c);
     fill_grid(&c);
+    ok = add_local_colors(session, programs);
   }
   sema_destroy(c.evaluator);
   classes_free(&c);

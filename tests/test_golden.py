@@ -20,7 +20,7 @@ def imported_expectations(test, found):
     expected = []
     for name in sorted({d["file"] for d in found if d["file"]} - {test.path.name}):
         other = (test.path.parent / name).resolve()
-        if other.is_relative_to(harness.GOLDEN):
+        if other.is_relative_to(harness.GOLDEN) and other.exists():
             text = other.read_text(errors="surrogateescape")
             expected += golden_file.expectations(text, golden_file.leader_of(text) or "//")
     return expected
@@ -28,7 +28,12 @@ def imported_expectations(test, found):
 
 def run_test(test, tmp_path):
     """Runs cslc and, for some kinds, wse-emu, in the test's folder, so that no output holds the
-    path of this machine.  The last program's Ran, and the diagnostics."""
+    path of this machine.  The last program's Ran, and the diagnostics.  IR text of kind ir is
+    ir-opt's: the flags name passes or a level, and the result must read back as it was printed."""
+    if test.kind == "ir" and test.path.suffix == ".ir":
+        ran = harness.run([harness.tool("ir-opt"), "--round-trip", "--diag-format=json",
+                           *test.cslc_flags, test.path.name], cwd=test.path.parent, expect=None)
+        return ran, harness.diagnostics(ran.err)
     flags, runs_image, _ = golden_file.KINDS[test.kind]
     image = tmp_path / "prog.bin"
     output = ["-o", image] if runs_image else []
