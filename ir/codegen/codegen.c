@@ -6,7 +6,7 @@
 
 #include <stb_ds.h>
 
-/* ---- what is needed ---------------------------------------------------------------------------- */
+/* ---- what is needed ------------------------------------------------------------------------- */
 
 static void grow_func_tables(Cg *cg)
 {
@@ -90,7 +90,7 @@ static void need_symbols(Cg *cg, const MFunc *mf)
   }
 }
 
-/* ---- roots ------------------------------------------------------------------------------------------ */
+/* ---- roots ---------------------------------------------------------------------------------- */
 
 static void prepare_launch(Cg *cg)
 {
@@ -135,7 +135,7 @@ static void add_roots(Cg *cg)
   }
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 static void generate(Cg *cg, MFunc *mf)
 {
@@ -152,7 +152,7 @@ static void generate(Cg *cg, MFunc *mf)
     cg_need_func(cg, mf->callees[i]);
 }
 
-/* ---- the image ---------------------------------------------------------------------------------------- */
+/* ---- the image ------------------------------------------------------------------------------ */
 
 static uint16_t func_address(const Cg *cg, uint32_t func)
 {
@@ -245,7 +245,7 @@ static void make_image(Cg *cg, CodegenResult *result)
   result->stack_bytes = cg->stack_bytes;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 /* The module with room for functions, globals and locations of ours. */
 static IrModule *working_copy(const IrModule *m, Arena *arena)

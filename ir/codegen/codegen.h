@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* ---- registers -------------------------------------------------------------------------- */
+/* ---- registers ------------------------------------------------------------------------------ */
 
 /* A register operand: r0..r15 are 0..15, the pair d0 is 16 and so on, virtual registers start
  * at FIRST_VREG.  A flag names one half of a virtual pair where 16 bits are read. */
@@ -36,7 +36,7 @@ static inline uint16_t reg_mask(Reg r)
 
 typedef enum { CLASS_WORD, CLASS_PAIR } RegClass;
 
-/* ---- machine instructions ------------------------------------------------------------------ */
+/* ---- machine instructions ------------------------------------------------------------------- */
 
 typedef enum {
   SYM_NONE,
@@ -152,7 +152,7 @@ typedef struct {
 
 enum { DESC_KIND_BITS = 0xf };   /* of a descriptor's word 0 */
 
-/* ---- the module ------------------------------------------------------------------------------ */
+/* ---- the module ----------------------------------------------------------------------------- */
 
 typedef struct {
   uint16_t words[12];
@@ -197,7 +197,7 @@ typedef struct {
   uint32_t data_end, code_address, code_bytes, stack_bytes;
 } Cg;
 
-/* ---- codegen.c -------------------------------------------------------------------------------- */
+/* ---- codegen.c ------------------------------------------------------------------------------ */
 
 /* Enters a function or global into what is generated.  */
 MFunc *cg_need_func(Cg *cg, uint32_t func);
@@ -206,7 +206,7 @@ void cg_func_by_pointer(Cg *cg, uint32_t func);
 uint32_t cg_pool_desc(Cg *cg, const PoolDesc *desc);
 Span cg_func_span(const Cg *cg, const IrFunc *f);
 
-/* ---- legalise.c ------------------------------------------------------------------------------- */
+/* ---- legalise.c ----------------------------------------------------------------------------- */
 
 /* Function that does what no instruction does; made at the first request. */
 uint32_t cg_runtime(Cg *cg, RtKind kind);
@@ -214,7 +214,7 @@ uint32_t cg_runtime(Cg *cg, RtKind kind);
 uint32_t cg_launch_stub(Cg *cg, uint32_t func);
 uint32_t cg_launch_bytes(const IrFunc *f);
 
-/* ---- select.c: shared by select_*.c and dsd.c --------------------------------------------------- */
+/* ---- select.c: shared by select_*.c and dsd.c ----------------------------------------------- */
 
 typedef struct {
   IrValue base;            /* value that is added; raw 0 none */
@@ -292,13 +292,13 @@ void sel_copy_memory(Sel *s, const Addr *to, const Addr *from, uint32_t bytes, b
 
 unsigned args_assign(IrType result, const IrType *types, uint32_t n, ArgPlace *places);
 
-/* ---- select_int.c ------------------------------------------------------------------------------- */
+/* ---- select_int.c --------------------------------------------------------------------------- */
 
 void sel_arith(Sel *s, IrValue v, const IrInsn *insn);
 void sel_compare(Sel *s, IrValue v, const IrInsn *insn);
 void sel_convert(Sel *s, IrValue v, const IrInsn *insn);
 
-/* ---- select_call.c ------------------------------------------------------------------------------ */
+/* ---- select_call.c -------------------------------------------------------------------------- */
 
 void sel_call(Sel *s, IrValue v, const IrInsn *insn);
 /* A call of a routine of ours in place of the instruction that defines v. */
@@ -306,7 +306,7 @@ void sel_runtime(Sel *s, IrValue v, RtKind kind, const IrValue *args, uint32_t n
 void sel_entry(Sel *s);
 void sel_ret(Sel *s, const IrInsn *insn);
 
-/* ---- dsd.c -------------------------------------------------------------------------------------- */
+/* ---- dsd.c ---------------------------------------------------------------------------------- */
 
 /* Decides which descriptors are copied where they are made. */
 void dsd_plan(Sel *s);
@@ -322,7 +322,7 @@ void dsd_edge(Sel *s, const IrTarget *target);
 void dsd_load_dsr(Sel *s, const IrInsn *insn);
 void dsd_vec(Sel *s, IrValue v, const IrInsn *insn);
 
-/* ---- the other steps of a function ---------------------------------------------------------------- */
+/* ---- the other steps of a function ---------------------------------------------------------- */
 
 void select_func(Cg *cg, MFunc *mf);
 /* Removes instructions without effect whose result nobody reads. */
@@ -368,7 +368,7 @@ void frame_func(Cg *cg, MFunc *mf);
 /* Stack depth over the call graph; false after a diagnostic. */
 bool stack_check(Cg *cg);
 
-/* ---- layout.c, emit.c ------------------------------------------------------------------------------ */
+/* ---- layout.c, emit.c ----------------------------------------------------------------------- */
 
 /* Places globals, pool, parameters, code and stack; false after a diagnostic. */
 bool layout_module(Cg *cg);

@@ -44,7 +44,7 @@ static unsigned field_word(DsrField field)
   return words[field];
 }
 
-/* ---- views --------------------------------------------------------------------------------- */
+/* ---- views ---------------------------------------------------------------------------------- */
 
 static uint32_t slot_of(Sel *s, IrValue v)
 {
@@ -191,7 +191,7 @@ static View view_of(Sel *s, IrValue v)
   return place_view(s, v, slot_address(slot_of(s, v)));
 }
 
-/* ---- what must be anchored ---------------------------------------------------------------------- */
+/* ---- what must be anchored ------------------------------------------------------------------ */
 
 typedef struct { uint32_t user, next; } DsdUse;   /* next: index + 1 of a further use */
 typedef struct {
@@ -296,7 +296,7 @@ void dsd_plan(Sel *s)
   arrfree(u.uses);
 }
 
-/* ---- views in memory ------------------------------------------------------------------------------ */
+/* ---- views in memory ------------------------------------------------------------------------ */
 
 /* A register with what a field is set to. */
 static Reg set_value(Sel *s, const Set *set)
@@ -385,7 +385,7 @@ void dsd_select(Sel *s, IrValue v, const IrInsn *insn)
   }
 }
 
-/* ---- reading a field ----------------------------------------------------------------------------- */
+/* ---- reading a field ------------------------------------------------------------------------ */
 
 static void get_root(Sel *s, Reg to, const View *view, DsrField field)
 {
@@ -431,7 +431,7 @@ void dsd_get(Sel *s, IrValue v, const IrInsn *insn)
     sel_copy(s, CLASS_WORD, sel_result(s, v, 0), at);
 }
 
-/* ---- block arguments -------------------------------------------------------------------------------- */
+/* ---- block arguments ------------------------------------------------------------------------ */
 
 typedef struct { Addr to; View view; } EdgeView;
 
@@ -467,11 +467,12 @@ void dsd_edge(Sel *s, const IrTarget *target)
   arrfree(edges);
 }
 
-/* ---- DSRs ------------------------------------------------------------------------------------------- */
+/* ---- DSRs ----------------------------------------------------------------------------------- */
 
 static bool wants_xdsr(const View *view)
 {
-  return view->type == IRT_DSD4 || (view->is_const && (view->desc.words[0] & DESC_KIND_BITS) == DESC_CIRC);
+  bool circular = view->is_const && (view->desc.words[0] & DESC_KIND_BITS) == DESC_CIRC;
+  return view->type == IRT_DSD4 || circular;
 }
 
 static DsrTemp describe(Sel *s, const View *view)
@@ -549,7 +550,7 @@ void dsd_load_dsr(Sel *s, const IrInsn *insn)
   }
 }
 
-/* ---- vector operations --------------------------------------------------------------------------------- */
+/* ---- vector operations ---------------------------------------------------------------------- */
 
 typedef struct {
   MVec *vec;

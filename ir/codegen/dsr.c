@@ -18,7 +18,7 @@ typedef struct VirtualDsr {
   uint32_t *homes;         /* stb_ds: functions that name it */
 } VirtualDsr;
 
-/* ---- who uses what ----------------------------------------------------------------------------- */
+/* ---- who uses what -------------------------------------------------------------------------- */
 
 static void use_explicit(Cg *cg, DsrFile file, uint32_t number, uint32_t func)
 {
@@ -94,7 +94,7 @@ void dsr_free(Cg *cg)
   arrfree(cg->virtual_dsrs);
 }
 
-/* ---- virtual DSRs --------------------------------------------------------------------------------- */
+/* ---- virtual DSRs --------------------------------------------------------------------------- */
 
 /* Functions that may run while `func` does, marked in `reached`. */
 static void mark_called(const Cg *cg, uint32_t func, bool *reached)
@@ -189,7 +189,7 @@ static uint16_t forbidden(const Cg *cg, DsrFile file, uint32_t func)
   return mask;
 }
 
-/* ---- extended DSRs ---------------------------------------------------------------------------------- */
+/* ---- extended DSRs -------------------------------------------------------------------------- */
 
 enum { TEMP_XDSRS = 3 };   /* one operation uses at most as many */
 
@@ -206,7 +206,7 @@ unsigned dsr_xdsr(Cg *cg, DsrFile file, unsigned number)
   return *given ? *given - 1u : 0;
 }
 
-/* ---- temporaries -------------------------------------------------------------------------------------- */
+/* ---- temporaries ---------------------------------------------------------------------------- */
 
 static bool set_equal(const DsrSet *a, const DsrSet *b)
 {

@@ -5,7 +5,7 @@
 
 #include <stb_ds.h>
 
-/* ---- instructions ------------------------------------------------------------------------------ */
+/* ---- instructions --------------------------------------------------------------------------- */
 
 static uint8_t register_number(Reg r)
 {
@@ -65,7 +65,7 @@ static Insn to_insn(const Cg *cg, const MInsn *mi, const uint32_t *labels)
   return out;
 }
 
-/* ---- lines --------------------------------------------------------------------------------------- */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 typedef struct { uint32_t parent; const char *function; } InlineKey;
 
@@ -173,7 +173,7 @@ static void emit_func(Emitter *e, const MFunc *mf)
   }
 }
 
-/* ---- symbols ---------------------------------------------------------------------------------------- */
+/* ---- symbols -------------------------------------------------------------------------------- */
 
 static void put_symbols(const Cg *cg, ImageClass *image)
 {

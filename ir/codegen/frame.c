@@ -11,7 +11,7 @@
 
 enum { RETURN_ADDRESS_BYTES = 2, SAVED_BYTES = 2 };
 
-/* ---- one function ---------------------------------------------------------------------------- */
+/* ---- one function --------------------------------------------------------------------------- */
 
 static void place_slots(MFunc *mf)
 {
@@ -87,7 +87,7 @@ void frame_func(Cg *cg, MFunc *mf)
   mf->code = out;
 }
 
-/* ---- depth over the call graph ------------------------------------------------------------------ */
+/* ---- depth over the call graph -------------------------------------------------------------- */
 
 /* Strongly connected components by Tarjan's algorithm, calls through pointers included.  Direct
  * recursion has no bound and is refused.  A cycle that needs a call through a pointer may be one

@@ -68,7 +68,7 @@ static uint32_t find_room(const Fixed *fixed, uint32_t at, uint32_t bytes, uint3
   return at;
 }
 
-/* ---- placing ----------------------------------------------------------------------------------- */
+/* ---- placing -------------------------------------------------------------------------------- */
 
 static uint32_t place_data(Cg *cg, const Fixed *fixed)
 {
@@ -179,7 +179,7 @@ uint32_t layout_symbol(const Cg *cg, SymKind sym, uint32_t index)
   }
 }
 
-/* ---- initial data --------------------------------------------------------------------------------- */
+/* ---- initial data --------------------------------------------------------------------------- */
 
 static void put_word(uint8_t *memory, uint32_t at, uint32_t word)
 {

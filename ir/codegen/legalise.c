@@ -11,7 +11,7 @@ typedef struct {
   uint32_t func;
 } Maker;
 
-/* ---- short forms ----------------------------------------------------------------------------- */
+/* ---- short forms ---------------------------------------------------------------------------- */
 
 static IrValue num(Maker *k, IrType type, uint64_t bits) { return ir_const(&k->b, type, bits); }
 static IrValue bin(Maker *k, IrOp op, IrType type, IrValue x, IrValue y)
@@ -57,7 +57,13 @@ static Maker make_func(Cg *cg, const char *name, IrType result, const IrType *pa
   return (Maker){{.module = cg->work, .func = id, .block = {0}}, id.raw};
 }
 
-/* ---- multiplication --------------------------------------------------------------------------- */
+/* ---- multiplication ------------------------------------------------------------------------- */
+
+static IrValue half_of(Maker *k, IrValue x, bool upper)
+{
+  IrValue from = upper ? shift(k, IR_lshr, IRT_I32, x, 16) : x;
+  return conv(k, IR_zext, IRT_I32, conv(k, IR_trunc, IRT_I16, from));
+}
 
 /* 32 x 32 bits to 64, from four products of halves; returns the upper 32, *low the lower. */
 static IrValue multiply_words(Maker *k, IrValue x, IrValue y, IrValue *low)
@@ -65,8 +71,8 @@ static IrValue multiply_words(Maker *k, IrValue x, IrValue y, IrValue *low)
   IrType t = IRT_I32;
   IrValue half[2][2], p[2][2];
   for (unsigned i = 0; i < 2; i++) {
-    half[0][i] = conv(k, IR_zext, t, conv(k, IR_trunc, IRT_I16, i ? shift(k, IR_lshr, t, x, 16) : x));
-    half[1][i] = conv(k, IR_zext, t, conv(k, IR_trunc, IRT_I16, i ? shift(k, IR_lshr, t, y, 16) : y));
+    half[0][i] = half_of(k, x, i);
+    half[1][i] = half_of(k, y, i);
   }
   for (unsigned i = 0; i < 2; i++)
     for (unsigned j = 0; j < 2; j++)
@@ -89,7 +95,7 @@ static void make_multiply(Maker *k)
   ir_ret(&k->b, join(k, low, add(k, IRT_I32, high, cross)));
 }
 
-/* ---- division ----------------------------------------------------------------------------------- */
+/* ---- division ------------------------------------------------------------------------------- */
 
 /* One bit a turn: the dividend leaves `q` at the top, the quotient enters at the bottom.  The bit
  * that leaves the remainder counts: it is a remainder above any divisor. */
@@ -119,7 +125,8 @@ static void divide_loop(Maker *k, IrValue n, IrValue d, bool wants_rest)
 static void make_divide(Maker *k, bool wants_rest)
 {
   IrValue n = param(k, 0), d = param(k, 1), zero = num(k, IRT_I64, 0);
-  IrBlockId by_zero = new_block(k), other = new_block(k), small = new_block(k), large = new_block(k);
+  IrBlockId by_zero = new_block(k), other = new_block(k);
+  IrBlockId small = new_block(k), large = new_block(k);
   ir_cond_br(&k->b, test(k, IR_eq, d, zero), by_zero, NULL, 0, other, NULL, 0);
   k->b.block = by_zero;
   ir_ret(&k->b, wants_rest ? n : num(k, IRT_I64, 0));
@@ -150,7 +157,7 @@ static void make_signed_divide(Cg *cg, Maker *k, bool wants_rest)
   ir_ret(&k->b, flip(k, result, sign));
 }
 
-/* ---- conversions ---------------------------------------------------------------------------------- */
+/* ---- conversions ---------------------------------------------------------------------------- */
 
 /* Halves the number until it has `width` bits, keeping in the lowest bit whether anything but
  * zeros was lost: enough for one correct rounding. */
@@ -201,7 +208,8 @@ static void make_to_int(Maker *k, bool is_signed)
   if (ir_value_type(k->b.module, k->b.func, x) == IRT_F16)
     x = conv(k, IR_fpext, IRT_F32, x);
   IrValue bits = conv(k, IR_bitcast, IRT_I32, x);
-  IrValue exponent = conv(k, IR_trunc, IRT_I16, shift(k, IR_lshr, IRT_I32, bits, F32_FRACTION_BITS));
+  IrValue exponent = shift(k, IR_lshr, IRT_I32, bits, F32_FRACTION_BITS);
+  exponent = conv(k, IR_trunc, IRT_I16, exponent);
   exponent = both(k, IRT_I16, exponent, num(k, IRT_I16, F32_EXPONENT_MASK));
   IrValue negative = test(k, IR_slt, bits, num(k, IRT_I32, 0));
   IrValue is_nan = bin(k, IR_xor, IRT_BOOL, test(k, IR_feq, x, x), num(k, IRT_BOOL, 1));
@@ -225,7 +233,7 @@ static void make_to_int(Maker *k, bool is_signed)
                           : value);
 }
 
-/* ---- the routines ------------------------------------------------------------------------------------ */
+/* ---- the routines --------------------------------------------------------------------------- */
 
 static const struct {
   const char *name;
@@ -288,7 +296,7 @@ uint32_t cg_runtime(Cg *cg, RtKind kind)
   return cg->runtime[kind] - 1;
 }
 
-/* ---- launch stubs --------------------------------------------------------------------------------------- */
+/* ---- launch stubs --------------------------------------------------------------------------- */
 
 enum { LAUNCH_SLOT_BYTES = 4 };
 

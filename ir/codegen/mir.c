@@ -115,7 +115,7 @@ bool mi_invert(Opcode op, Opcode *inverse)
   return false;
 }
 
-/* ---- sweeping ---------------------------------------------------------------------------- */
+/* ---- sweeping ------------------------------------------------------------------------------- */
 
 /* An add or subtract whose carry the next instruction reads must stay with it. */
 static bool next_reads_carry(const MFunc *mf, size_t i)

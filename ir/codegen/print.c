@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the map ----------------------------------------------------------------------------------- */
+/* ---- the map -------------------------------------------------------------------------------- */
 
 static int by_address(const void *a, const void *b)
 {
@@ -48,7 +48,7 @@ void codegen_print_map(const CodegenResult *result, FILE *out)
   free(list);
 }
 
-/* ---- assembly text ------------------------------------------------------------------------------- */
+/* ---- assembly text -------------------------------------------------------------------------- */
 
 typedef struct {
   const CodegenResult *result;

@@ -10,7 +10,7 @@
 
 #include <stb_ds.h>
 
-/* ---- values ------------------------------------------------------------------------------ */
+/* ---- values --------------------------------------------------------------------------------- */
 
 const IrInsn *sel_def(const Sel *s, IrValue v)
 {
@@ -104,7 +104,7 @@ Reg sel_use_word(Sel *s, IrValue v)
   return sel_use(s, d->args[0]) | REG_LO;
 }
 
-/* ---- emitting ------------------------------------------------------------------------------ */
+/* ---- emitting ------------------------------------------------------------------------------- */
 
 MInsn *sel_emit(Sel *s, unsigned op)
 {
@@ -181,149 +181,7 @@ void sel_into(Sel *s, Reg to, IrValue v)
   sel_into_part(s, to, v, 0);
 }
 
-/* ---- addresses -------------------------------------------------------------------------------- */
-
-/* Splits an i16 into what varies and a constant. */
-static IrValue peel_offset(const Sel *s, IrValue v, int32_t *imm)
-{
-  for (;;) {
-    const IrInsn *d = sel_def(s, v);
-    uint64_t bits;
-    if (d->op == IR_bitcast) {
-      v = d->args[0];
-    } else if (d->op == IR_add && sel_is_const(s, d->args[1], &bits)) {
-      *imm += (int16_t)bits;
-      v = d->args[0];
-    } else if (d->op == IR_add && sel_is_const(s, d->args[0], &bits)) {
-      *imm += (int16_t)bits;
-      v = d->args[1];
-    } else if (d->op == IR_sub && sel_is_const(s, d->args[1], &bits)) {
-      *imm -= (int16_t)bits;
-      v = d->args[0];
-    } else if (d->op == IR_const) {
-      *imm += (int16_t)d->imm;
-      return IR_NO_VALUE;
-    } else {
-      return v;
-    }
-  }
-}
-
-static Addr address_of_sum(const Sel *s, IrValue sum, const IrInsn *d)
-{
-  Addr at = sel_address(s, d->args[0]);
-  int32_t offset = 0;
-  IrValue rest = peel_offset(s, d->args[1], &offset);
-  if (rest.raw == 0) {
-    at.imm += offset;
-    return at;
-  }
-  if (at.base.raw)   /* two registers: the sum itself, or the sum without a constant */
-    return (Addr){.base = sum};
-  at.base = rest;
-  at.imm += offset;
-  return at;
-}
-
-Addr sel_address(const Sel *s, IrValue pointer)
-{
-  const IrInsn *d = sel_def(s, pointer);
-  switch ((int)d->op) {
-  case IR_const:
-    return (Addr){.imm = (int32_t)d->imm};
-  case IR_global_addr:
-    return (Addr){.imm = (int32_t)d->imm, .sym = SYM_GLOBAL, .sym_index = d->u.global.raw};
-  case IR_func_addr:
-    return (Addr){.sym = SYM_FUNC, .sym_index = d->u.func.raw};
-  case IR_alloca:
-    return (Addr){.on_stack = true, .sym = SYM_FRAME,
-                  .sym_index = s->frame_slot[pointer.raw] - 1};
-  case IR_bitcast:
-    return sel_address(s, d->args[0]);
-  case IR_ptr_add:
-    return address_of_sum(s, pointer, d);
-  default:
-    return (Addr){.base = pointer};
-  }
-}
-
-bool addr_equal(const Addr *a, const Addr *b)
-{
-  return a->base.raw == b->base.raw && a->reg == b->reg && a->on_stack == b->on_stack && a->imm == b->imm &&
-         a->sym == b->sym && a->sym_index == b->sym_index;
-}
-
-/* Certainly no common byte: two objects, each known. */
-bool addr_distinct(const Sel *s, const Addr *a, const Addr *b)
-{
-  (void)s;
-  bool known = (a->sym == SYM_GLOBAL || a->sym == SYM_FRAME) &&
-               (b->sym == SYM_GLOBAL || b->sym == SYM_FRAME);
-  return known && (a->sym != b->sym || a->sym_index != b->sym_index);
-}
-
-/* The base register of an address, the stack pointer, or none. */
-Reg sel_base(Sel *s, const Addr *at)
-{
-  Reg sp = s->cg->machine->sp_register;
-  if (at->base.raw == 0 && at->reg == 0)
-    return at->on_stack ? sp : REG_NONE;
-  Reg base = at->reg ? at->reg : sel_use_word(s, at->base);
-  if (!at->on_stack)
-    return base;
-  Reg sum = sel_new_reg(s, CLASS_WORD);
-  sel_rrr(s, OP_add, sum, sp, base);
-  return sum;
-}
-
-static Opcode absolute_form(Opcode op)
-{
-  switch ((int)op) {
-  case OP_ld8u: return OP_ld8ua;
-  case OP_ld8s: return OP_ld8sa;
-  case OP_ld16: return OP_ld16a;
-  case OP_ld32: return OP_ld32a;
-  case OP_st8: return OP_st8a;
-  case OP_st16: return OP_st16a;
-  case OP_st32: return OP_st32a;
-  default: ICE("%s has no absolute form", insn_info[op].name);
-  }
-}
-
-static MInsn *memory_access(Sel *s, Opcode op, Reg r, const Addr *at, int32_t offset)
-{
-  Reg base = sel_base(s, at);
-  MInsn *mi = sel_rr(s, base == REG_NONE ? absolute_form(op) : op, r, base);
-  mi->imm = at->imm + offset;
-  mi->sym = (uint8_t)at->sym;
-  mi->sym_index = at->sym_index;
-  return mi;
-}
-
-void sel_load(Sel *s, Opcode op, Reg to, const Addr *at, int32_t offset)
-{
-  memory_access(s, op, to, at, offset);
-}
-
-MInsn *sel_store(Sel *s, Opcode op, Reg from, const Addr *at, int32_t offset)
-{
-  return memory_access(s, op, from, at, offset);
-}
-
-void sel_lea(Sel *s, Reg to, const Addr *at)
-{
-  Reg base = sel_base(s, at);
-  if (base != REG_NONE && at->imm == 0 && at->sym == SYM_NONE) {
-    sel_copy(s, CLASS_WORD, to, base);
-    return;
-  }
-  MInsn *mi = base == REG_NONE ? sel_li(s, CLASS_WORD, to, 0) : sel_rri(s, OP_addi, to, base, 0);
-  mi->imm = at->imm;
-  mi->sym = (uint8_t)at->sym;
-  mi->sym_index = at->sym_index;
-}
-
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static Opcode load_op(IrType type)
 {
@@ -362,70 +220,6 @@ static void select_store(Sel *s, const IrInsn *insn)
     sel_store(s, OP_st32, store_operand(s, insn->args[1], 1), &at, 4);
 }
 
-enum { INLINE_COPY_STEPS = 8 };
-
-/* A loop over `steps` accesses of a size: counts a byte offset up, both addresses in registers. */
-static void copy_loop(Sel *s, const Addr *to, const Addr *from, uint32_t steps, unsigned size)
-{
-  Opcode load = size == 1 ? OP_ld8u : OP_ld32, store = size == 1 ? OP_st8 : OP_st32;
-  Reg p = sel_new_reg(s, CLASS_WORD), q = sel_new_reg(s, CLASS_WORD);
-  Reg end = sel_new_reg(s, CLASS_WORD);
-  Reg word = sel_new_reg(s, size == 1 ? CLASS_WORD : CLASS_PAIR);
-  uint32_t again = sel_new_label(s);
-  sel_lea(s, p, to);
-  if (from)
-    sel_lea(s, q, from);
-  else
-    sel_li(s, size == 1 ? CLASS_WORD : CLASS_PAIR, word, 0);
-  sel_rri(s, OP_addi, end, p, (int32_t)(steps * size));
-  sel_label(s, again);
-  if (from) {
-    sel_rri(s, load, word, q, 0);
-    sel_rri(s, OP_addi, q, q, (int32_t)size);
-  }
-  sel_rri(s, store, word, p, 0)->writes_dsd = true;
-  sel_rri(s, OP_addi, p, p, (int32_t)size);
-  sel_jump(s, OP_bne, p, end, again);
-}
-
-/* `zero`: a pair that holds 0, for when there is nothing to copy from. */
-static void copy_step(Sel *s, const Addr *to, const Addr *from, Reg zero, uint32_t at,
-                      unsigned size)
-{
-  static const Opcode loads[] = {[1] = OP_ld8u, [2] = OP_ld16, [4] = OP_ld32};
-  static const Opcode stores[] = {[1] = OP_st8, [2] = OP_st16, [4] = OP_st32};
-  Reg word = size == 4 ? zero : zero | REG_LO;
-  if (from) {
-    word = sel_new_reg(s, size == 4 ? CLASS_PAIR : CLASS_WORD);
-    sel_load(s, loads[size], word, from, (int32_t)at);
-  }
-  sel_store(s, stores[size], word, to, (int32_t)at)->writes_dsd = true;
-}
-
-/* `from` NULL: zeros. */
-void sel_copy_memory(Sel *s, const Addr *to, const Addr *from, uint32_t bytes, bool by_bytes)
-{
-  unsigned size = by_bytes ? 1 : 4;
-  uint32_t steps = bytes / size, at = 0;
-  Reg zero = REG_NONE;
-  if (!from) {
-    zero = sel_new_reg(s, CLASS_PAIR);
-    sel_li(s, CLASS_PAIR, zero, 0);
-  }
-  if (steps > INLINE_COPY_STEPS) {
-    copy_loop(s, to, from, steps, size);
-    at = steps * size;
-  }
-  for (; at + size <= bytes; at += size)
-    copy_step(s, to, from, zero, at, size);
-  if (at + 2 <= bytes) {
-    copy_step(s, to, from, zero, at, 2);
-    at += 2;
-  }
-  if (at < bytes)
-    copy_step(s, to, from, zero, at, 1);
-}
-
 /* An address known to be odd, or perhaps odd because its object is made of bytes. */
 static bool may_be_odd(const Sel *s, const Addr *at)
 {
@@ -444,7 +238,7 @@ static void select_copy(Sel *s, const IrInsn *insn)
   sel_copy_memory(s, &to, is_copy ? &from : NULL, (uint32_t)insn->imm, by_bytes);
 }
 
-/* ---- branches ------------------------------------------------------------------------------------- */
+/* ---- branches ------------------------------------------------------------------------------- */
 
 /* Compares as the machine branches: "less than" and "at least", with an immediate or not. */
 static bool branch_immediate(Sel *s, const IrInsn *cmp, bool truth, uint32_t label)
@@ -553,7 +347,7 @@ void sel_branch(Sel *s, IrValue cond, bool truth, uint32_t label)
     branch_registers(s, d, truth, label);
 }
 
-/* ---- edges ------------------------------------------------------------------------------------------ */
+/* ---- edges ---------------------------------------------------------------------------------- */
 
 typedef struct {
   Reg to, from;            /* from REG_NONE: the value is a constant or address */
@@ -677,7 +471,7 @@ static void select_cond_br(Sel *s, const IrInsn *insn, uint32_t next)
   }
 }
 
-/* ---- the rest -------------------------------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------------------------- */
 
 static void select_select(Sel *s, IrValue v, const IrInsn *insn)
 {
@@ -914,7 +708,7 @@ static void select_block(Sel *s, uint32_t place)
   keep_scratch(s);
 }
 
-/* ---- preparation --------------------------------------------------------------------------------- */
+/* ---- preparation ---------------------------------------------------------------------------- */
 
 static unsigned successors(const IrFunc *f, uint32_t block, uint32_t out[2])
 {

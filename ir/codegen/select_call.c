@@ -1,6 +1,6 @@
 /* Calls, function entry and return.
  *
- * Convention (docs/isa.md): an argument of 16 bits takes the lowest free register of r0..r5, one
+ * Convention (docs/codegen.md): an argument of 16 bits takes the lowest free register of r0..r5, one
  * of 32 bits the lowest free even pair of d0, d2, d4; what finds none, and every i64, goes to the
  * caller's argument area, in order.  Descriptors are passed by the address of a copy that does
  * not change.  A result of up to 32 bits comes in r0 or d0; i64 and descriptors are stored at a
@@ -35,7 +35,7 @@ unsigned args_assign(IrType result, const IrType *types, uint32_t n, ArgPlace *p
   return bytes;
 }
 
-/* ---- calling ------------------------------------------------------------------------------- */
+/* ---- calling -------------------------------------------------------------------------------- */
 
 typedef struct {
   IrType result;
@@ -177,7 +177,7 @@ void sel_runtime(Sel *s, IrValue v, RtKind kind, const IrValue *args, uint32_t n
   call_direct(s, v, func, sel_type(s, v), args, n);
 }
 
-/* ---- entry and return --------------------------------------------------------------------------- */
+/* ---- entry and return ----------------------------------------------------------------------- */
 
 static void load_argument(Sel *s, IrValue param, IrType type, const ArgPlace *place)
 {

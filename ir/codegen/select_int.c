@@ -117,7 +117,7 @@ static void arith_word(Sel *s, IrValue v, const IrInsn *insn)
     sel_rr(s, OP_zext8, result, to);
 }
 
-/* ---- 32 bits --------------------------------------------------------------------------------- */
+/* ---- 32 bits -------------------------------------------------------------------------------- */
 
 static Opcode pair_op(IrOp op)
 {
@@ -193,7 +193,7 @@ static void arith_pair(Sel *s, IrValue v, const IrInsn *insn)
     sel_rrr(s, pair_op(insn->op), to, sel_use(s, x), sel_use(s, y));
 }
 
-/* ---- 64 bits ------------------------------------------------------------------------------------ */
+/* ---- 64 bits -------------------------------------------------------------------------------- */
 
 typedef struct { Reg lo, hi; } Long;
 
@@ -316,7 +316,7 @@ static void arith_long(Sel *s, IrValue v, const IrInsn *insn)
   }
 }
 
-/* ---- floating point ------------------------------------------------------------------------------- */
+/* ---- floating point ------------------------------------------------------------------------- */
 
 static void arith_float(Sel *s, IrValue v, const IrInsn *insn)
 {
@@ -359,7 +359,7 @@ void sel_arith(Sel *s, IrValue v, const IrInsn *insn)
   }
 }
 
-/* ---- comparisons ------------------------------------------------------------------------------------ */
+/* ---- comparisons ---------------------------------------------------------------------------- */
 
 /* x - y leaves "no borrow" in the carry; with both high words' signs flipped that orders signed
  * numbers too. */
@@ -444,7 +444,7 @@ void sel_compare(Sel *s, IrValue v, const IrInsn *insn)
   sel_rrr(s, compare_op(insn->op, pair), to, x, y);
 }
 
-/* ---- conversions ------------------------------------------------------------------------------------- */
+/* ---- conversions ---------------------------------------------------------------------------- */
 
 /* The upper half of an i64 is a register of its own. */
 static bool is_upper_half(const Sel *s, const IrInsn *insn)

@@ -116,7 +116,7 @@ static bool drop_unreachable(Labels *l)
   return changed;
 }
 
-/* ---- loop ends ----------------------------------------------------------------------------- */
+/* ---- loop ends ------------------------------------------------------------------------------ */
 
 /* The loop's head is a few instructions and a branch out of it: their number, or 0. */
 static uint32_t head_length(const Labels *l, uint32_t from, uint32_t *first)

@@ -178,6 +178,32 @@ static void test_vector(void **state)
         11, 22 + 10, 33 + 20, 44, 4, 1);
 }
 
+/* More descriptors in a block than there are DSRs. */
+static void test_many_descriptors(void **state)
+{
+  (void)state;
+  char text[8000] = HEAD;
+  size_t at = strlen(text);
+  enum { N = 24 };
+  at += (size_t)snprintf(text + at, sizeof text - at,
+                         "global $x bytes 48 align 2 type \"\" keep {\n  data 0 \"");
+  for (unsigned i = 0; i < N; i++)
+    at += (size_t)snprintf(text + at, sizeof text - at, "%02x01", i);
+  at += (size_t)snprintf(text + at, sizeof text - at,
+                         "\"\n}\nfunc @main() void address_taken {\nb0:\n");
+  for (unsigned i = 0; i < N; i++)
+    at += (size_t)snprintf(text + at, sizeof text - at,
+                           "  %%%u = dsd_const.dsd mem1d(base $x + %u, length 1, stride 1)\n"
+                           "  %%%u = dsd_const.dsd mem1d(base $out + %u, length 1, stride 1)\n"
+                           "  %%%u = vec mov16, dest = dsd %%%u, src1 = dsd %%%u\n",
+                           3 * i, 2 * i, 3 * i + 1, 2 * (N - 1 - i), 3 * i + 2, 3 * i + 1, 3 * i);
+  snprintf(text + at, sizeof text - at, "  ret\n}\n");
+  uint16_t words[N];
+  run_words(text, words, N);
+  for (unsigned i = 0; i < N; i++)
+    assert_int_equal(words[i], 0x100 + N - 1 - i);
+}
+
 /* Descriptors as values: through memory, block arguments, calls and select. */
 static void test_descriptors(void **state)
 {
@@ -235,7 +261,8 @@ int main(void)
     cmocka_unit_test(test_store),     cmocka_unit_test(test_loop),
     cmocka_unit_test(test_rotation),  cmocka_unit_test(test_arguments),
     cmocka_unit_test(test_pressure),  cmocka_unit_test(test_vector),
-    cmocka_unit_test(test_descriptors), cmocka_unit_test(test_long_integers),
+    cmocka_unit_test(test_descriptors), cmocka_unit_test(test_many_descriptors),
+    cmocka_unit_test(test_long_integers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,8 @@
 #include "tests/codegen_harness.h"
 
 #define HEAD "module wse2 f16 \"t\"\n"
-#define TASK(body) "task local 8 @main arguments 0\nfunc @main() void task {\nb0:\n" body "  ret\n}\n"
+#define TASK(body)                                                                              \
+  "task local 8 @main arguments 0\nfunc @main() void task {\nb0:\n" body "  ret\n}\n"
 
 static IrModule *compile(Run *r, const char *text, bool wanted)
 {
@@ -40,7 +41,7 @@ static uint16_t address_of(const Run *r, const char *name)
   return s->address;
 }
 
-/* ---- refusals ------------------------------------------------------------------------------ */
+/* ---- refusals ------------------------------------------------------------------------------- */
 
 /* Code of 10 bytes (a store and the end), no stack but 4 bytes: the boundary is exact. */
 static void test_memory_boundary(void **state)
@@ -106,7 +107,8 @@ static void test_too_many_xdsrs(void **state)
   at += (size_t)snprintf(text + at, sizeof text - at,
                          "global $x bytes 8 align 2 type \"\" keep\n"
                          "task local 8 @main arguments 0\nfunc @main() void task {\nb0:\n"
-                         "  %%0 = dsd_const.dsd4 mem4d(base $x, lengths 2 2 1 1, strides 1 1 0 0)\n");
+                         "  %%0 = dsd_const.dsd4 mem4d(base $x, lengths 2 2 1 1, "
+                         "strides 1 1 0 0)\n");
   for (unsigned i = 0; i < 6; i++)
     at += (size_t)snprintf(text + at, sizeof text - at, "  dsr_load src0[%u], %%0\n", i);
   snprintf(text + at, sizeof text - at, "  ret\n}\n");
@@ -114,7 +116,7 @@ static void test_too_many_xdsrs(void **state)
                 "[ir_too_many_xdsrs]");
 }
 
-/* ---- the map ---------------------------------------------------------------------------------- */
+/* ---- the map -------------------------------------------------------------------------------- */
 
 /* Module order, alignment, nothing unreferenced; around a fixed address; code behind. */
 static void test_map(void **state)
@@ -128,7 +130,8 @@ static void test_map(void **state)
                "global $fixed bytes 8 align 2 type \"\" keep address 12\n"
                "global $c bytes 6 align 2 type \"\" keep\n"
                "global $pointed bytes 2 align 2 type \"\"\n"
-               "global $pointer bytes 2 align 2 type \"\" keep {\n  reloc 0 $pointed + 6\n}\n" TASK(""),
+               "global $pointer bytes 2 align 2 type \"\" keep {\n"
+               "  reloc 0 $pointed + 6\n}\n" TASK(""),
           true);
   assert_int_equal(address_of(&r, "a"), 0);
   assert_int_equal(address_of(&r, "b"), 4);
@@ -151,9 +154,11 @@ static void test_tile_slots(void **state)
   Run r;
   compile(&r,
           HEAD "tile_param i16\ntile_param f32\ntile_param i16\n"
-               "tile_slot $a offset 2 bytes 4\ntile_slot param 1\ntile_slot $unused offset 0 bytes 10\n"
+               "tile_slot $a offset 2 bytes 4\ntile_slot param 1\n"
+               "tile_slot $unused offset 0 bytes 10\n"
                "tile_slot param 2\ntile_slot param 0\n"
-               "global $a bytes 8 align 2 type \"\" keep\nglobal $unused bytes 10 align 2 type \"\"\n" TASK(
+               "global $a bytes 8 align 2 type \"\" keep\n"
+               "global $unused bytes 10 align 2 type \"\"\n" TASK(
                  "  %0 = tile_param.i16 0\n  %1 = tile_param.f32 1\n  %2 = global_addr $a\n"
                  "  store %2, %0\n  %3 = global_addr $a + 4\n  store %3, %1\n"),
           true);
@@ -169,7 +174,7 @@ static void test_tile_slots(void **state)
   run_destroy(&r);
 }
 
-/* ---- stack ---------------------------------------------------------------------------------------- */
+/* ---- stack ---------------------------------------------------------------------------------- */
 
 static void test_stack_depth(void **state)
 {
@@ -201,7 +206,7 @@ static void test_pointer_calls(void **state)
   run_destroy(&r);
 }
 
-/* ---- DSRs --------------------------------------------------------------------------------------------- */
+/* ---- DSRs ----------------------------------------------------------------------------------- */
 
 static unsigned count_text(const char *text, const char *part)
 {
@@ -218,7 +223,8 @@ static void test_virtual_dsrs(void **state)
   (void)state;
   Run r;
   compile(&r,
-          HEAD "global $x bytes 8 align 2 type \"\" keep\nglobal $y bytes 8 align 2 type \"\" keep\n"
+          HEAD "global $x bytes 8 align 2 type \"\" keep\n"
+               "global $y bytes 8 align 2 type \"\" keep\n"
                "func @f() void {\nb0:\n"
                "  %0 = dsd_const.dsd mem1d(base $y, length 4, stride 1)\n"
                "  dsr_load src1[v1], %0\n"
@@ -243,7 +249,8 @@ static void test_moving_descriptor(void **state)
   (void)state;
   Run r;
   compile(&r,
-          HEAD "global $x bytes 8 align 2 type \"\" keep\nglobal $y bytes 8 align 2 type \"\" keep\n" TASK(
+          HEAD "global $x bytes 8 align 2 type \"\" keep\n"
+               "global $y bytes 8 align 2 type \"\" keep\n" TASK(
             "  %0 = dsd_const.dsd mem1d(base $x, length 4, stride 1, flags save)\n"
             "  %1 = dsd_const.dsd mem1d(base $y, length 4, stride 1)\n"
             "  %2 = vec mov16, dest = dsd %1, src1 = dsd %0\n"
@@ -255,7 +262,7 @@ static void test_moving_descriptor(void **state)
   run_destroy(&r);
 }
 
-/* ---- lines ----------------------------------------------------------------------------------------------- */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 static void test_lines(void **state)
 {

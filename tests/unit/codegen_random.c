@@ -2,8 +2,9 @@
  * engine, what a plain interpreter of the IR computes.
  *
  * Programs have loops, diamonds, block arguments of all types, calls with many arguments, stack
- * memory, descriptors as values, vector operations and more values alive than there are registers.  One in four is compiled as it is, the
- * others after the optimiser's levels.  WSE_SEED and WSE_COUNT choose other programs. */
+ * memory, descriptors as values, vector operations and more values alive than there are registers.
+ * One in four is compiled as it is, the others after the optimiser's levels.  WSE_SEED and
+ * WSE_COUNT choose other programs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@
 
 #include "tests/codegen_harness.h"
 
-/* ---- random numbers ---------------------------------------------------------------------- */
+/* ---- random numbers ------------------------------------------------------------------------- */
 
 typedef struct { uint64_t state; } Rng;
 
@@ -27,7 +28,7 @@ static uint64_t rng_next(Rng *r)
 
 static unsigned rng_below(Rng *r, unsigned n) { return (unsigned)(rng_next(r) % n); }
 
-/* ---- generator ---------------------------------------------------------------------------- */
+/* ---- generator ------------------------------------------------------------------------------ */
 
 enum { MOST_VALUES = 400, FUNCS = 4, MEM_BYTES = 64, OUT_BYTES = 256, STACK_BYTES = 32 };
 /* Vector operations work on the middle of a larger array; descriptors also live in variables. */
@@ -174,7 +175,8 @@ static IrValue make_float(Gen *g, IrType type)
   static const IrOp ops[] = {IR_fadd, IR_fsub, IR_fmul, IR_fdiv};
   switch (rng_below(&g->rng, 6)) {
   case 0:
-    return ir_unary(&g->b, rng_below(&g->rng, 2) ? IR_sitofp : IR_uitofp, type, pick(g, any_int(g)));
+    return ir_unary(&g->b, rng_below(&g->rng, 2) ? IR_sitofp : IR_uitofp, type,
+                    pick(g, any_int(g)));
   case 1:
     return type == IRT_F32 ? ir_unary(&g->b, IR_fpext, type, pick(g, IRT_F16))
                            : ir_unary(&g->b, IR_fptrunc, type, pick(g, IRT_F32));
@@ -233,7 +235,7 @@ static void call_func(Gen *g)
     keep(g, v);
 }
 
-/* ---- descriptors ---- */
+/* ---- descriptors ---------------------------------------------------------------------------- */
 
 static IrValue variable(Gen *g)
 {
@@ -244,13 +246,16 @@ static IrValue variable(Gen *g)
  * and stride are multiples of 4 bytes and small. */
 static IrValue field_value(Gen *g, DsrField *field)
 {
-  static const DsrField fields[] = {DSRF_LENGTH, DSRF_BASE_ADD, DSRF_STRIDE, DSRF_LENGTH, DSRF_BASE};
-  static const uint16_t masks[DSRF_COUNT] = {[DSRF_LENGTH] = 7, [DSRF_BASE_ADD] = 4, [DSRF_STRIDE] = 3,
-                                             [DSRF_BASE] = 28};
+  static const DsrField fields[] = {DSRF_LENGTH, DSRF_BASE_ADD, DSRF_STRIDE, DSRF_LENGTH,
+                                    DSRF_BASE};
+  static const uint16_t masks[DSRF_COUNT] = {
+    [DSRF_LENGTH] = 7, [DSRF_BASE_ADD] = 4, [DSRF_STRIDE] = 3, [DSRF_BASE] = 28,
+  };
   *field = fields[rng_below(&g->rng, ARRAY_COUNT(fields))];
   bool is_const = rng_below(&g->rng, 2);
+  IrValue mask = word(g, masks[*field]);
   IrValue v = is_const ? word(g, rng_next(&g->rng) & masks[*field])
-                       : ir_binary(&g->b, IR_and, IRT_I16, pick(g, IRT_I16), word(g, masks[*field]));
+                       : ir_binary(&g->b, IR_and, IRT_I16, pick(g, IRT_I16), mask);
   if (*field == DSRF_LENGTH)   /* never 0, which would ask the next operand */
     return ir_binary(&g->b, IR_or, IRT_I16, v, word(g, 1));
   if (*field != DSRF_BASE)
@@ -302,7 +307,8 @@ static void random_vec(Gen *g)
 {
   static const VecOp ops[] = {VEC_add16, VEC_sub16, VEC_xor16, VEC_mov16, VEC_mov32, VEC_faddh,
                               VEC_fmaxs, VEC_fmach, VEC_fmovs};
-  IrVec v = {.op = ops[rng_below(&g->rng, ARRAY_COUNT(ops))], .scalar = IR_NO_ID, .index = IR_NO_ID};
+  IrVec v = {.op = ops[rng_below(&g->rng, ARRAY_COUNT(ops))], .scalar = IR_NO_ID,
+             .index = IR_NO_ID};
   const VecOpInfo *info = &vecops[v.op];
   bool wide = vec_elem_bytes(info->dst) == 4, real = info->dst == VE_F16 || info->dst == VE_F32;
   IrType type = real ? (wide ? IRT_F32 : IRT_F16) : (wide ? IRT_I32 : IRT_I16);
@@ -587,7 +593,7 @@ static IrModule *random_module(Arena *arena, uint64_t seed)
   return g.m;
 }
 
-/* ---- interpreter ------------------------------------------------------------------------------- */
+/* ---- interpreter ---------------------------------------------------------------------------- */
 
 enum { INTERP_STACK = 0x8000 };
 
@@ -616,7 +622,7 @@ static void write_memory(Interp *in, uint64_t at, unsigned bytes, uint64_t v)
     in->memory[(uint16_t)(at + i)] = (uint8_t)(v >> 8 * i);
 }
 
-/* ---- descriptors and vector operations ---- */
+/* ---- descriptors and vector operations ------------------------------------------------------ */
 
 static unsigned field_word(DsrField field)
 {
@@ -837,7 +843,7 @@ static uint64_t call(Interp *in, uint32_t func, const uint64_t *args)
   return result;
 }
 
-/* ---- the property --------------------------------------------------------------------------------- */
+/* ---- the property --------------------------------------------------------------------------- */
 
 static void show_module(const IrModule *m, const Run *r)
 {
