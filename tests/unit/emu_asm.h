@@ -60,7 +60,8 @@ static inline Asm *asm_new(Arch arch, uint16_t width, uint16_t height)
   static const char *const files[] = {"pe.csl"};
   a->arena = arena;
   a->timing = *timing_get(arch);
-  a->ops = &engine_reference;
+  const char *engine = getenv("EMU_ENGINE");     /* the same tests run on both engines */
+  a->ops = engine && strcmp(engine, "fast") == 0 ? &engine_fast : &engine_reference;
   a->options.check = CHECK_ERROR;
   a->tile_class = arena_many(arena, uint32_t, tiles);
   a->sets = arena_many(arena, ImageColorSet, tiles);
