@@ -144,6 +144,8 @@ PoolId pool_aggregate(Pool *pool, PoolId type, const PoolId *elems, uint32_t n);
 bool pool_int_value(const Pool *pool, PoolId value, int64_t *out);   /* false if it does not fit */
 void pool_mpz(const Pool *pool, PoolId value, mpz_t out);            /* out: initialised */
 double pool_float_value(const Pool *pool, PoolId value);
+/* Is there a symbolic value in it?  Known when it is interned. */
+bool value_has_symbolic(const Pool *pool, PoolId value);
 /* Field of a struct value by name; POOL_NONE if absent. */
 PoolId pool_field(const Pool *pool, PoolId value, StrId name);
 
@@ -172,8 +174,6 @@ uint32_t type_leaf_count(const Pool *pool, PoolId type);
 const char *value_text(Pool *pool, Arena *arena, PoolId value);   /* strings without quotes */
 PoolId value_from_leaves(Pool *pool, PoolId type, const PoolId *leaves);
 PoolId *value_to_leaves(const Pool *pool, PoolId type, PoolId value, PoolId *leaves);  /* end */
-/* Is there a symbolic value in it? */
-bool value_has_symbolic(const Pool *pool, PoolId value);
 /* Integers.  Types that are no fixed-width integer (comptime_int, ids) hold everything. */
 PoolId value_int_type(const Pool *pool, PoolId type);        /* enums: the tag type */
 bool value_small_fits(const Pool *pool, PoolId type, int64_t value);

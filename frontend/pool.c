@@ -18,6 +18,7 @@
 typedef struct {
   uint8_t kind;
   bool is_big;               /* PK_INT: data.text */
+  bool has_symbolic;
   uint32_t type;
   uint32_t hash;
   uint32_t count;
@@ -376,8 +377,21 @@ static const PoolKey *own_key(Pool *pool, const PoolKey *key)
   return k;
 }
 
+static bool key_has_symbolic(const Pool *pool, const PoolKey *key)
+{
+  if (key->kind == PK_RANGE)
+    return value_has_symbolic(pool, key->u.range.start) ||
+           value_has_symbolic(pool, key->u.range.stop) ||
+           value_has_symbolic(pool, key->u.range.step);
+  for (uint32_t i = 0; key->kind == PK_AGGREGATE && i < key->u.aggregate.n; i++)
+    if (value_has_symbolic(pool, key->u.aggregate.elems[i]))
+      return true;
+  return key->kind == PK_SYMBOLIC;
+}
+
 static void item_fill(Pool *pool, Item *item, const PoolKey *key)
 {
+  item->has_symbolic = key_has_symbolic(pool, key);
   item->kind = (uint8_t)key->kind;
   item->type = key->type.raw;
   switch ((int)key->kind) {
@@ -476,6 +490,11 @@ PoolKind pool_kind(const Pool *pool, PoolId id)
 PoolId pool_type_of(const Pool *pool, PoolId value)
 {
   return is_immediate(value) ? imm_type(value) : (PoolId){pool->items[value.raw].type};
+}
+
+bool value_has_symbolic(const Pool *pool, PoolId value)
+{
+  return !is_immediate(value) && pool->items[value.raw].has_symbolic;
 }
 
 StrTable *pool_names(const Pool *pool)

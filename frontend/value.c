@@ -203,20 +203,6 @@ PoolId *value_to_leaves(const Pool *pool, PoolId type, PoolId value, PoolId *lea
   return leaves;
 }
 
-bool value_has_symbolic(const Pool *pool, PoolId value)
-{
-  PoolKey k = pool_key(pool, value);
-  if (k.kind == PK_RANGE)
-    return value_has_symbolic(pool, k.u.range.start) || value_has_symbolic(pool, k.u.range.stop) ||
-           value_has_symbolic(pool, k.u.range.step);
-  if (k.kind != PK_AGGREGATE)
-    return k.kind == PK_SYMBOLIC;
-  for (uint32_t i = 0; i < k.u.aggregate.n; i++)
-    if (value_has_symbolic(pool, k.u.aggregate.elems[i]))
-      return true;
-  return false;
-}
-
 /* ---- integers ----------------------------------------------------------------------------------------- */
 
 PoolId value_int_type(const Pool *pool, PoolId type)
