@@ -370,8 +370,9 @@ static void check_types(Verifier *v, const IrInsn *insn)
   uint32_t arity = rule_arity(ir_ops[insn->op].operand_rule);
   CHECK(v, arity == IR_NO_ID || insn->n_args == arity, "has %" PRIu32 " operands", insn->n_args);
   CHECK(v, result_fits(insn, t[0]), "has result type %s", ir_type_name(insn->type));
-  CHECK(v, types_fit(insn, insn->type, t[0], t[1], t[2]), "has operand types %s %s %s",
-        ir_type_name(t[0]), ir_type_name(t[1]), ir_type_name(t[2]));
+  CHECK(v, types_fit(insn, insn->type, t[0], t[1], t[2]), "has operand types %s %s%s%s",
+        ir_type_name(t[0]), insn->n_args > 1 ? ir_type_name(t[1]) : "",
+        insn->n_args > 2 ? " " : "", insn->n_args > 2 ? ir_type_name(t[2]) : "");
 }
 
 static void check_call(Verifier *v, const IrInsn *insn)

@@ -765,7 +765,7 @@ static bool simplify_block(Simplifier *s, uint32_t block)
   return changed;
 }
 
-bool pass_simplify(Opt *opt, IrFunc *f)
+static bool simplify_function(Opt *opt, IrFunc *f)
 {
   Simplifier s = {.opt = opt, .m = opt->m, .f = f};
   Cfg cfg;
@@ -777,4 +777,16 @@ bool pass_simplify(Opt *opt, IrFunc *f)
   opt_replace_values(f, s.map);
   opt_sweep(f);
   return opt_drop_unreachable(f, opt->arena) || changed;
+}
+
+/* New instructions are looked at in the next round; few rules need more than two. */
+bool pass_simplify(Opt *opt, IrFunc *f)
+{
+  enum { MOST_ROUNDS = 4 };
+  bool changed = false, again = true;
+  for (unsigned round = 0; again && round < MOST_ROUNDS; round++) {
+    again = simplify_function(opt, f);
+    changed |= again;
+  }
+  return changed;
 }
