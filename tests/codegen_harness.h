@@ -13,6 +13,7 @@ typedef struct {
   Arena *arena;
   SourceMap *sources;
   Diags *diags;
+  DiagFormat format;       /* of messages */
   char *messages;          /* what was reported; malloc'ed */
   CodegenResult result;
   Image image;
@@ -44,7 +45,7 @@ static inline void run_flush(Run *r)
   size_t size;
   free(r->messages);
   FILE *out = open_memstream(&r->messages, &size);
-  diags_flush(r->diags, out, DIAG_FORMAT_TEXT);
+  diags_flush(r->diags, out, r->format);
   fclose(out);
 }
 

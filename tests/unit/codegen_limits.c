@@ -16,6 +16,7 @@
 static IrModule *compile(Run *r, const char *text, bool wanted)
 {
   run_create(r);
+  r->format = DIAG_FORMAT_JSON;   /* with the ids of notes */
   IrModule *m = run_read(r, text);
   if (!m)
     fail_msg("%s", r->messages);
@@ -58,7 +59,8 @@ static void test_memory_boundary(void **state)
   assert_int_equal(r.result.stack_bytes, 4);
   run_destroy(&r);
   snprintf(program, sizeof program, text, 49152 - 10 - 4 + 2);
-  check_refused(program, "that is 2 bytes too many", "note: 'big' takes 49140 bytes");
+  check_refused(program, "\"ir_too_large\"", "that is 2 bytes too many");
+  check_refused(program, "\"ir_too_large_by\"", "\"ir_large_symbol\",\"message\":\"'big' takes 49140 bytes\"");
 }
 
 static void test_recursion(void **state)
@@ -66,10 +68,10 @@ static void test_recursion(void **state)
   (void)state;
   check_refused(HEAD "func @f(i16) void {\nb0(%0: i16):\n  call @f(%0)\n  ret\n}\n" TASK(
                   "  %0 = const.i16 1\n  call @f(%0)\n"),
-                "'f' calls itself", "[ir_recursion]");
+                "'f' calls itself", "\"ir_recursion\"");
   check_refused(HEAD "func @f() void {\nb0:\n  call @g()\n  ret\n}\n"
                      "func @g() void {\nb0:\n  call @f()\n  ret\n}\n" TASK("  call @f()\n"),
-                "'f' calls 'g'", "'g' calls 'f'");
+                "\"ir_calls\",\"message\":\"'f' calls 'g'", "'g' calls 'f'");
 }
 
 static void test_fixed_addresses(void **state)
@@ -77,9 +79,9 @@ static void test_fixed_addresses(void **state)
   (void)state;
   check_refused(HEAD "global $a bytes 8 align 2 type \"\" keep address 100\n"
                      "global $b bytes 8 align 2 type \"\" keep address 106\n" TASK(""),
-                "'b' and 'a' are both placed at address 106", "[ir_fixed_overlap]");
+                "'b' and 'a' are both placed at address 106", "\"ir_fixed_overlap\"");
   check_refused(HEAD "global $a bytes 8 align 2 type \"\" keep address 49150\n" TASK(""),
-                "'a' is placed at address 49150", "[ir_fixed_address]");
+                "'a' is placed at address 49150", "\"ir_fixed_address\"");
 }
 
 static void test_too_many_dsrs(void **state)
@@ -96,7 +98,7 @@ static void test_too_many_dsrs(void **state)
                            "  dsr_load src1[%u], %%0\n", i, i);
   snprintf(text + at, sizeof text - at,
            "  %%1 = vec mov16, dest = dsr src0[0], src1 = dsd %%0\n  ret\n}\n");
-  check_refused(text, "DSR is left in 'main'", "[ir_too_many_dsrs]");
+  check_refused(text, "DSR is left in 'main'", "\"ir_too_many_dsrs\"");
 }
 
 static void test_too_many_xdsrs(void **state)
@@ -113,7 +115,7 @@ static void test_too_many_xdsrs(void **state)
     at += (size_t)snprintf(text + at, sizeof text - at, "  dsr_load src0[%u], %%0\n", i);
   snprintf(text + at, sizeof text - at, "  ret\n}\n");
   check_refused(text, "more than 5 explicit DSRs hold descriptors of several dimensions",
-                "[ir_too_many_xdsrs]");
+                "\"ir_too_many_xdsrs\"");
 }
 
 /* ---- the map -------------------------------------------------------------------------------- */
