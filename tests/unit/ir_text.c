@@ -116,6 +116,52 @@ static void every_operation_is_in_the_file(void **state)
   free(text);
 }
 
+/* Does the page have a row that starts so? */
+static bool page_has(const char *page, const char *row)
+{
+  const char *at = strstr(page, row);
+  return at && (at == page || at[-1] == '\n');
+}
+
+static const char *effect_names(unsigned effects, char *text)
+{
+  static const struct { unsigned bit; const char *name; } names[] = {
+    {IRE_READS, "READS"}, {IRE_WRITES, "WRITES"}, {IRE_TERM, "TERM"},
+    {IRE_SIDE, "SIDE"},   {IRE_STALLS, "STALLS"}, {IRE_COMMUTES, "COMMUTES"}};
+  strcpy(text, effects & ~(unsigned)IRE_COMMUTES ? "" : "PURE");
+  for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+    if (effects & names[i].bit)
+      strcat(strcat(text, *text ? " " : ""), names[i].name);
+  return text;
+}
+
+static void the_page_lists_operations_and_passes(void **state)
+{
+  static const char *const rules[] = {
+#define IR_OP(name, operands, result, effects) #operands,
+#include "ir/ops.def"
+  };
+  static const char *const results[] = {"EXPLICIT", "VOID", "BOOL", "PTR", "DSD"};
+  char row[128], effects[64];
+  const char *text;
+  size_t length;
+  (void)state;
+  char *page = file_read_all(GOLDEN_DIR "/../../docs/ir.md", &length);
+  assert_non_null(page);
+  for (int op = 0; op < IR_OP_COUNT; op++) {
+    snprintf(row, sizeof row, "| `%s` | %s | %s | %s |", ir_ops[op].name, rules[op],
+             results[ir_ops[op].result_rule], effect_names(ir_ops[op].effects, effects));
+    if (!page_has(page, row))
+      fail_msg("docs/ir.md has no row %s", row);
+  }
+  for (size_t i = 0; ir_pass_name(i, &text); i++) {
+    snprintf(row, sizeof row, "| `%s` | %s |", ir_pass_name(i, &text), text);
+    if (!page_has(page, row))
+      fail_msg("docs/ir.md has no row %s", row);
+  }
+  free(page);
+}
+
 static void locations_survive(void **state)
 {
   check_round_trip(*state,
@@ -275,6 +321,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(everything_prints_as_it_was_read, set_up, tear_down),
     cmocka_unit_test(every_operation_is_in_the_file),
+    cmocka_unit_test(the_page_lists_operations_and_passes),
     cmocka_unit_test_setup_teardown(locations_survive, set_up, tear_down),
     cmocka_unit_test_setup_teardown(printing_does_not_depend_on_numbers, set_up, tear_down),
     cmocka_unit_test_setup_teardown(bad_text_is_refused_with_a_place, set_up, tear_down),
