@@ -230,6 +230,16 @@ WseStatus wse_read_symbol(WseProgram *p, uint32_t x, uint32_t y, const char *nam
                              bytes, capacity, size);
 }
 
+const char *wse_symbol_name(WseProgram *p, uint32_t x, uint32_t y, uint32_t index)
+{
+  WseTransfer place = {.x = x, .y = y, .width = 1, .height = 1};
+  if (!usable(p) || !host_region_ok(p->session, &place))
+    return NULL;
+  const Program *program = session_program(p->session);
+  const ClassCode *cls = program_class(program, program_tile(program, x, y));
+  return cls && index < cls->image->n_symbols ? cls->image->symbols[index].name : NULL;
+}
+
 const char *wse_version(void)
 {
   return host_version();

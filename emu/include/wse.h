@@ -123,6 +123,10 @@ const char *wse_statistics(WseProgram *program);
 /* Raw bytes of any symbol of a tile's program, exported or not, at zero cycles. */
 WseStatus wse_read_symbol(WseProgram *program, uint32_t x, uint32_t y, const char *name,
                           void *bytes, size_t capacity, size_t *size);
+/* Name of the tile's symbol number `index`, or NULL: there are no more, or no such tile.  Names
+ * of the main file's things stand alone, others behind their module's; wse_read_symbol knows them
+ * all. */
+const char *wse_symbol_name(WseProgram *program, uint32_t x, uint32_t y, uint32_t index);
 
 const char *wse_version(void);
 

@@ -99,6 +99,8 @@ _PROTOTYPES = {
     "wse_read_symbol": (ctypes.c_int, [_program, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_char_p,
                                        ctypes.c_void_p, ctypes.c_size_t,
                                        ctypes.POINTER(ctypes.c_size_t)]),
+    "wse_symbol_name": (ctypes.c_char_p, [_program, ctypes.c_uint32, ctypes.c_uint32,
+                                          ctypes.c_uint32]),
     "wse_version": (ctypes.c_char_p, []),
 }
 

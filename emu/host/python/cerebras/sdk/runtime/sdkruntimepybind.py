@@ -25,6 +25,22 @@ class MemcpyOrder(enum.Enum):
     COL_MAJOR = 1     # h fastest, then w, then l
 
 
+# The last runtime that was stopped, for debug_util: its tiles are still there to be looked at.
+_stopped = {"runtime": None}
+
+
+def stopped_runtime(bindir):
+    """The runtime that has last been stopped, if it ran the program in `bindir`."""
+    runtime = _stopped["runtime"]
+    if runtime is None:
+        raise RuntimeError("no program has been stopped in this process; call stop() of the "
+                           "SdkRuntime first")
+    if runtime.bindir != Path(bindir).resolve():
+        raise RuntimeError(f"the program stopped last is that of {runtime.bindir}, "
+                           f"not of {Path(bindir).resolve()}")
+    return runtime
+
+
 class Task:
     """Handle of an operation that may still be under way."""
 
@@ -44,6 +60,7 @@ class SdkRuntime:
             raise RuntimeError(f"cmaddr={cmaddr!r}: programs run on the emulator only; "
                                "leave cmaddr out")
         self._library = wse_lib.load()
+        self.bindir = Path(bindir).resolve()
         self._handle = ctypes.c_void_p()
         self._stopped = False
         self._pending = []
@@ -92,6 +109,7 @@ class SdkRuntime:
             self._complete(task)
         self._pending = []
         self._stopped = True
+        _stopped["runtime"] = self
         self._log_run()
 
     def _log_run(self):
@@ -241,7 +259,7 @@ class SdkRuntime:
     def read_symbol(self, x, y, name, dtype="uint8"):
         """Raw content of any symbol of a tile, x and y in the fabric."""
         size = ctypes.c_size_t()
-        column, row = x - self._geometry.offset_x, y - self._geometry.offset_y
+        column, row = self._in_rectangle(x, y)
         status = self._library.wse_read_symbol(self._handle, column, row, name.encode(), None, 0,
                                                ctypes.byref(size))
         self._check(status)
@@ -249,6 +267,27 @@ class SdkRuntime:
         self._check(self._library.wse_read_symbol(self._handle, column, row, name.encode(), raw,
                                                   size.value, ctypes.byref(size)))
         return np.frombuffer(bytes(raw), dtype=dtype)
+
+    def symbols(self, x, y):
+        """Names of all symbols of a tile, x and y in the fabric."""
+        column, row = self._in_rectangle(x, y)
+        names = []
+        while True:
+            name = self._library.wse_symbol_name(self._handle, column, row, len(names))
+            if name is None:
+                return names
+            names.append(name.decode())
+
+    def _in_rectangle(self, x, y):
+        """Fabric coordinates as those of the rectangle."""
+        geometry = self._geometry
+        column, row = x - geometry.offset_x, y - geometry.offset_y
+        if not (0 <= column < geometry.width and 0 <= row < geometry.height):
+            raise ValueError(f"({x}, {y}) is outside the program's rectangle: columns "
+                             f"{geometry.offset_x} to {geometry.offset_x + geometry.width - 1}, "
+                             f"rows {geometry.offset_y} to "
+                             f"{geometry.offset_y + geometry.height - 1} of the fabric")
+        return column, row
 
     def coord_logical_to_physical(self, coord):
         return coord[0] + self._geometry.offset_x, coord[1] + self._geometry.offset_y

@@ -1,0 +1,117 @@
+"""Looking into the tiles of a program that has been stopped: symbols and <debug> traces.
+
+    runner.stop()
+    debug = debug_util("out")
+    debug.get_symbol(4, 1, "y", np.float32)
+
+Coordinates are those of the fabric: the program's rectangle starts at its fabric offsets.
+"""
+
+import numpy as np
+
+from cerebras.sdk.runtime import sdkruntimepybind
+
+__all__ = ["debug_util"]
+
+_TRACE_BUFFER = "debug_trace_buffer"   # of <debug>, which has the meaning of the words
+_HEAD_WORDS = 2
+
+
+def _bf16(words):
+    return np.array([words[0] << 16], np.uint32).view(np.float32)[0]
+
+
+def _cb16(words):
+    """6 bits of exponent with bias 42, 9 of fraction."""
+    word = words[0]
+    exponent, fraction = word >> 9 & 0x3f, word & 0x1ff
+    sign = -1.0 if word >> 15 else 1.0
+    if exponent == 0x3f:
+        return np.float32(np.nan if fraction else sign * np.inf)
+    if exponent == 0:
+        return np.float32(sign * fraction * 2.0 ** (1 - 42 - 9))
+    return np.float32(sign * (1 + fraction / 512) * 2.0 ** (exponent - 42))
+
+
+def _value(dtype):
+    """Reads one numpy scalar from the record's words."""
+    def read(words):
+        return np.array(words, np.uint16).view(dtype)[0]
+    return read
+
+
+# Kind of record: words of its value, and how they become a Python value.
+_STRING = 10
+_RECORDS = {
+    1: (1, lambda words: bool(words[0])),
+    2: (1, lambda words: np.uint8(words[0] & 0xff)),
+    3: (1, lambda words: np.array([words[0] & 0xff], np.uint8).view(np.int8)[0]),
+    4: (1, _value(np.uint16)),
+    5: (1, _value(np.int16)),
+    6: (1, _value(np.float16)),
+    7: (2, _value(np.uint32)),
+    8: (2, _value(np.int32)),
+    9: (2, _value(np.float32)),
+    11: (3, lambda words: words[0] | words[1] << 16 | words[2] << 32),
+    12: (1, _bf16),
+    13: (1, _cb16),
+}
+
+
+def _text(words, length):
+    return np.array(words, np.uint16).tobytes()[:length].decode("utf-8", "replace")
+
+
+class debug_util:
+    """The state in which this process' last run of the program in `bindir` has stopped."""
+
+    def __init__(self, bindir, cmaddr=None):
+        if cmaddr:
+            raise RuntimeError(f"cmaddr={cmaddr!r}: programs run on the emulator only; "
+                               "leave cmaddr out")
+        self._runtime = sdkruntimepybind.stopped_runtime(bindir)
+
+    def get_symbol(self, col, row, symbol, dtype):
+        """The content of a symbol of one tile, as an array of `dtype`."""
+        return self._runtime.read_symbol(col, row, symbol, dtype)
+
+    def get_symbol_rect(self, rectangle, symbol, dtype):
+        """The same for ((col, row), (width, height)): an array [width][height][...]."""
+        (col, row), (width, height) = rectangle
+        return np.array([[self.get_symbol(col + x, row + y, symbol, dtype)
+                          for y in range(height)] for x in range(width)])
+
+    def read_trace(self, col, row, key):
+        """What the tile recorded under the key, in order: numbers, booleans and strings."""
+        keys = []
+        for words in self._buffers(col, row):
+            found = _text(words[_HEAD_WORDS:], words[1])
+            if found == key:
+                return self._records(words, _HEAD_WORDS + (words[1] + 1) // 2)
+            keys.append(found)
+        have = f"it has {', '.join(map(repr, keys))}" if keys else "its program imports no <debug>"
+        raise ValueError(f"tile ({col}, {row}) records no trace {key!r}; {have}")
+
+    def _buffers(self, col, row):
+        for name in self._runtime.symbols(col, row):
+            if _TRACE_BUFFER in name.split("."):
+                yield [int(w) for w in self._runtime.read_symbol(col, row, name, np.uint16)]
+
+    @staticmethod
+    def _records(words, at):
+        records = []
+        used = min(words[0], len(words))
+        while at < used:
+            kind = words[at]
+            if kind == _STRING:
+                length = words[at + 1]
+                count = (length + 1) // 2
+                records.append(_text(words[at + 2:at + 2 + count], length))
+                at += 2 + count
+            elif kind in _RECORDS:
+                count, read = _RECORDS[kind]
+                records.append(read(words[at + 1:at + 1 + count]))
+                at += 1 + count
+            else:       # the mark of a full buffer, or memory that something else has overwritten
+                break
+        return records
