@@ -59,14 +59,15 @@ def find_scripts(folder, options):
         yield script, program, level, arch
 
 
-def emulated_cycles(log):
-    """Sum of the lines that the host layer appends to WSE_RUN_LOG, one a finished run."""
+def emulated(log, key):
+    """Sum of a statistic over the lines that the host layer appends to WSE_RUN_LOG, one a
+    finished run."""
     if not log.exists():
         return 0
-    return sum(json.loads(line)["cycles"] for line in log.read_text().splitlines())
+    return sum(json.loads(line)[key] for line in log.read_text().splitlines())
 
 
-def verdict(done, cycles):
+def verdict(done, instructions):
     if done is None:
         return "failed", "time limit"
     text = done.stdout + done.stderr
@@ -75,7 +76,7 @@ def verdict(done, cycles):
         return "failed", f"exit {done.returncode}: {lines[-1].strip()[:160]}"
     if BAD_OUTPUT.search(text):
         return "failed", "printed: " + BAD_OUTPUT.search(text).group(0)
-    if cycles == 0:
+    if instructions == 0:
         return "failed", "the device executed nothing"
     return "passed", ""
 
@@ -97,8 +98,8 @@ def run_script(folder, tools, options, script, program, level, arch):
         except subprocess.TimeoutExpired:
             done = None
         wall = time.monotonic() - start
-        cycles = emulated_cycles(log)
-        outcome, reason = verdict(done, cycles)
+        cycles = emulated(log, "cycles")
+        outcome, reason = verdict(done, emulated(log, "instructions"))
         text = done.stdout + done.stderr if done else ""
         if options.keep:
             keep = Path(options.keep)
