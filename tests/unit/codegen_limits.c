@@ -60,7 +60,8 @@ static void test_memory_boundary(void **state)
   run_destroy(&r);
   snprintf(program, sizeof program, text, 49152 - 10 - 4 + 2);
   check_refused(program, "\"ir_too_large\"", "that is 2 bytes too many");
-  check_refused(program, "\"ir_too_large_by\"", "\"ir_large_symbol\",\"message\":\"'big' takes 49140 bytes\"");
+  check_refused(program, "\"ir_too_large_by\"",
+                "\"ir_large_symbol\",\"message\":\"'big' takes 49140 bytes\"");
 }
 
 static void test_recursion(void **state)
