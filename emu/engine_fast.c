@@ -11,7 +11,7 @@
 
 enum { SLAB_BYTES = 1 << 20, SLAB_ALIGN = 16 };
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ----------------------------------------------------------------------------- */
 
 /* Zeroed, as long as the engine lives. */
 void *fast_alloc(FastEngine *e, size_t bytes)
@@ -51,14 +51,14 @@ void fast_queue_create(FastEngine *e, FastQueue *queue, unsigned capacity)
 /* An array of `n` zeroed elements whose pages are taken only when they are written. */
 static void *reserve(size_t bytes)
 {
-  void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                     -1, 0);
+  void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages == MAP_FAILED)
     ICE("no memory for %zu bytes of tiles", bytes);
   return pages;
 }
 
-/* ---- geometry ------------------------------------------------------------------------------------ */
+/* ---- geometry --------------------------------------------------------------------------- */
 
 uint32_t fast_neighbour(const FastEngine *e, uint32_t tile, Port port)
 {
@@ -86,7 +86,7 @@ uint8_t fast_color_inside(const FastEngine *e, uint32_t tile, uint8_t color, Por
   return swap ? color ^ 1u : color;
 }
 
-/* ---- tiles ------------------------------------------------------------------------------------------ */
+/* ---- tiles ------------------------------------------------------------------------------ */
 
 static void load_colors(FastEngine *e, FastTile *t)
 {
@@ -167,7 +167,7 @@ FastTile *fast_touch(FastEngine *e, uint32_t index)
   return t;
 }
 
-/* ---- the clock ---------------------------------------------------------------------------------------- */
+/* ---- the clock -------------------------------------------------------------------------- */
 
 static bool timer_before(FastTimer a, FastTimer b)
 {
@@ -378,7 +378,7 @@ static RunStatus fast_run(Engine *base, uint64_t limit)
   }
 }
 
-/* ---- creation -------------------------------------------------------------------------------------------- */
+/* ---- creation --------------------------------------------------------------------------- */
 
 static void make_sets(FastEngine *e)
 {
@@ -557,7 +557,7 @@ static void fast_destroy(Engine *base)
   free(e);
 }
 
-/* ---- interface --------------------------------------------------------------------------------------------- */
+/* ---- interface -------------------------------------------------------------------------- */
 
 static uint64_t fast_cycle(const Engine *base)
 {

@@ -33,7 +33,7 @@ enum {
 /* Idle and active state of a tile, beyond its memory (docs/architecture.md). */
 enum { FAST_IDLE_BYTES = 1024, FAST_ACTIVE_BYTES = 4096 };
 
-/* ---- wavelets ----------------------------------------------------------------------------- */
+/* ---- wavelets --------------------------------------------------------------------------- */
 
 /* meta: low bits of the first cycle in which the holder can see it; where it came from or what
  * color it has; flags.  The stamp is compared with the cycle modulo 2^24; engine_fast.c freshens
@@ -50,14 +50,17 @@ static inline int32_t wavelet_wait(uint32_t meta, uint64_t now)
 {
   return (int32_t)((meta - (uint32_t)now) << (32 - STAMP_BITS)) >> (32 - STAMP_BITS);
 }
-static inline bool wavelet_seen(uint32_t meta, uint64_t now) { return wavelet_wait(meta, now) <= 0; }
+static inline bool wavelet_seen(uint32_t meta, uint64_t now)
+{
+  return wavelet_wait(meta, now) <= 0;
+}
 static inline uint8_t wavelet_field(uint32_t meta) { return meta >> META_SHIFT & META_FIELD; }
 static inline uint32_t wavelet_meta(uint64_t visible, unsigned field, uint32_t flags)
 {
   return ((uint32_t)visible & STAMP_MASK) | (uint32_t)field << META_SHIFT | flags;
 }
 
-/* ---- a tile -------------------------------------------------------------------------------- */
+/* ---- a tile ----------------------------------------------------------------------------- */
 
 typedef struct {
   FastWavelet *at;              /* NULL until first used */
@@ -106,7 +109,8 @@ typedef struct {
   bool plain;                   /* see engine_fast_step_vec.h */
 } FastThread;
 
-typedef struct { uint64_t cycle; Action action; } FastAction;
+/* A completion action, or a write to a priority register (address not 0), to come. */
+typedef struct { uint64_t cycle; Action action; uint16_t address, value; } FastAction;
 typedef struct { uint64_t cycle; uint32_t word; uint8_t color; } FastHostWord;
 
 /* Where a class keeps which DSR: only those that its code names take room. */
@@ -143,7 +147,7 @@ typedef struct {
   uint16_t pc, launch_entry;
   uint64_t ready;               /* next issue, or next pick when idle, not before */
   uint64_t pending_due;         /* NEVER: no action pending */
-  uint64_t active, blocked;
+  uint64_t active, blocked, high;   /* by id; high: picked before the others */
   uint64_t issues, wavelets_seen;
   uint8_t last_issued[LEVELS];
   Registers regs;
@@ -165,7 +169,7 @@ _Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(Ve
                        8 * sizeof(DsrState) + 64 * sizeof(FastWavelet) <= FAST_ACTIVE_BYTES,
                "an active tile stays within its bound");
 
-/* ---- the engine ------------------------------------------------------------------------------ */
+/* ---- the engine ------------------------------------------------------------------------- */
 
 typedef struct { uint64_t cycle; uint32_t tile; } FastTimer;
 typedef struct { uint64_t free_at; uint32_t last_tile; uint32_t first, end, waiting; } FastChannel;
@@ -215,7 +219,7 @@ typedef struct {
   uint8_t opposite[PORT_COUNT];
 } FastEngine;
 
-/* ---- engine_fast.c ---------------------------------------------------------------------------- */
+/* ---- engine_fast.c ---------------------------------------------------------------------- */
 
 FastTile *fast_touch(FastEngine *engine, uint32_t tile);
 void *fast_alloc(FastEngine *engine, size_t bytes);
@@ -248,14 +252,14 @@ static inline void fast_wake_next(FastEngine *engine, uint32_t tile)
   engine->any_next = true;
 }
 
-/* ---- the step, compiled twice: engine_fast_plain.c, engine_fast_traced.c ------------------------- */
+/* ---- the step, compiled twice: engine_fast_plain.c, engine_fast_traced.c ---------------- */
 
 void fast_visit_all_plain(FastEngine *engine);
 void fast_visit_all_traced(FastEngine *engine);
 /* Between cycles: what the running operation of a thread waits for, and with which operand. */
 StallCause fast_thread_waits(FastEngine *engine, FastTile *tile, unsigned thread, uint8_t *stream);
 
-/* ---- engine_fast_inspect.c ------------------------------------------------------------------------- */
+/* ---- engine_fast_inspect.c -------------------------------------------------------------- */
 
 void fast_inspect(Engine *engine, uint32_t tile, InspectTile *out);
 

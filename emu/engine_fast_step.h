@@ -66,7 +66,7 @@ static void record_event(const Visit *v, TraceEvent event)
 #include "emu/engine_fast_step_tile.h"
 #include "emu/engine_fast_step_router.h"
 
-/* ---- one tile ---------------------------------------------------------------------------------- */
+/* ---- one tile --------------------------------------------------------------------------- */
 
 static void wake_neighbours(Visit *v)
 {
@@ -109,7 +109,7 @@ static void visit(FastEngine *e, uint32_t index, bool wse2)
     fast_timer(e, index, due);
 }
 
-/* ---- the host's channels ---------------------------------------------------------------------------- */
+/* ---- the host's channels ---------------------------------------------------------------- */
 
 /* A tile of [from, end) that waits for the host, or NO_TILE. */
 static uint32_t next_waiting(const FastEngine *e, uint32_t from, uint32_t end)
@@ -154,7 +154,8 @@ static void give_to_host(FastEngine *e, uint32_t index)
 static bool serve_channels(FastEngine *e)
 {
   const Timing *timing = e->timing;
-  uint64_t now = e->cycle * (timing->host_wavelets_num ? timing->host_wavelets_num : 1);
+  uint64_t num = timing->host_wavelets_num ? timing->host_wavelets_num : 1;
+  uint64_t now = e->cycle * num;
   bool served = false;
   for (unsigned i = 0; i < e->n_channels; i++) {
     FastChannel *channel = &e->channels[i];
@@ -168,14 +169,16 @@ static bool serve_channels(FastEngine *e)
       tile = next_waiting(e, channel->first, from);
     channel->waiting--;
     channel->last_tile = tile;
-    channel->free_at = now + timing->host_wavelets_den;
+    /* Free since less than a cycle: the fraction counts, or the rate would be rounded down. */
+    bool busy = channel->free_at + num > now;
+    channel->free_at = (busy ? channel->free_at : now) + timing->host_wavelets_den;
     give_to_host(e, tile);
     served = true;
   }
   return served;
 }
 
-/* ---- the cycle ---------------------------------------------------------------------------------------- */
+/* ---- the cycle -------------------------------------------------------------------------- */
 
 typedef struct { TraceEvent event; size_t order; } OrderedEvent;
 

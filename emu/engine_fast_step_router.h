@@ -25,7 +25,7 @@ static inline bool color_accepts(const Visit *v, const FastColor *c, PortMask en
          ((saved ? c->rx0 : c->rx) & enters);
 }
 
-/* ---- slots -------------------------------------------------------------------------------------- */
+/* ---- slots ------------------------------------------------------------------------------ */
 
 /* More than two wavelets in a color's slots: only after a hazard that the user ignores. */
 static void spill_push(Visit *v, uint32_t tile, uint8_t color, FastColor *c, FastWavelet w)
@@ -81,7 +81,7 @@ static FastWavelet slot_pop(Visit *v, FastTile *t, uint8_t color, FastColor *c)
   return w;
 }
 
-/* ---- positions and filters ------------------------------------------------------------------------- */
+/* ---- positions and filters -------------------------------------------------------------- */
 
 static uint8_t advanced(const ImageColorConfig *config, uint8_t position)
 {
@@ -153,7 +153,7 @@ static void filter_step(FastColor *c, const ImageFilter *filter)
   }
 }
 
-/* ---- plan -------------------------------------------------------------------------------------------- */
+/* ---- plan ------------------------------------------------------------------------------- */
 
 /* Input queues are judged by their count at the start of the cycle. */
 static bool ramp_accepts(const Visit *v, unsigned color)
@@ -316,7 +316,7 @@ static void plan_host_in(Visit *v)
   v->host_in = word->cycle <= v->now && ramp_accepts(v, word->color);
 }
 
-/* ---- commit ------------------------------------------------------------------------------------------- */
+/* ---- commit ----------------------------------------------------------------------------- */
 
 static void switch_event(Visit *v, uint8_t color, uint8_t from, uint8_t to)
 {

@@ -13,7 +13,7 @@ static void tile_fault(Visit *v, FaultKind kind, uint32_t value)
 
 static bool bit(uint64_t bits, unsigned index) { return bits >> index & 1; }
 
-/* ---- actions that take effect now ------------------------------------------------------------ */
+/* ---- actions that take effect now ------------------------------------------------------- */
 
 /* On wse3 an input queue and the data task id of the same number share one blocked bit; on
  * wse2 the data task id is the queue's color. */
@@ -43,6 +43,25 @@ static void activate(Visit *v, unsigned id)
   EVENT(v, .kind = EV_ACTIVATE, .id_kind = ID_TASK, .id = (uint8_t)id);
 }
 
+static void apply_priority(FastTile *t, uint16_t address, uint16_t value)
+{
+  if (address == CFG_MAIN_PRIORITY) {
+    t->main_level = (uint8_t)(LEVEL_MAIN + value % (LEVELS - LEVEL_MAIN));
+    return;
+  }
+  unsigned shift = HALF_BITS * (unsigned)(address - CFG_TASK_PRIORITY);
+  t->high = (t->high & ~((uint64_t)LOW16 << shift)) | (uint64_t)value << shift;
+}
+
+static void write_priority(Visit *v, uint16_t address, uint16_t value)
+{
+  FastTile *t = v->tile;
+  uint64_t cycle = v->now + v->engine->timing->priority_update;
+  arrput(t->pending, ((FastAction){.cycle = cycle, .address = address, .value = value}));
+  if (cycle < t->pending_due)
+    t->pending_due = cycle;
+}
+
 static void begin_actions(Visit *v)
 {
   FastTile *t = v->tile;
@@ -56,7 +75,9 @@ static void begin_actions(Visit *v)
         t->pending_due = p.cycle;
       continue;
     }
-    if (p.action.kind == ACT_ACTIVATE)
+    if (p.address)
+      apply_priority(t, p.address, p.value);
+    else if (p.action.kind == ACT_ACTIVATE)
       activate(v, p.action.id);
     else
       set_blocked(v, p.action.id_kind, p.action.id, false);
@@ -65,7 +86,7 @@ static void begin_actions(Visit *v)
   arrsetlen(t->pending, kept);
 }
 
-/* ---- plan: the scheduler ---------------------------------------------------------------------- */
+/* ---- plan: the scheduler ---------------------------------------------------------------- */
 
 /* The id whose blocked bit closes the channel of a queue whose head has this color. */
 static unsigned channel_id(const Visit *v, unsigned queue, uint32_t meta)
@@ -106,11 +127,14 @@ static const ImageTask *control_task(const Visit *v, const FastWavelet *head)
   return v->tile->cls->control_task[entry];
 }
 
-/* Keeps the ready task with the lowest id. */
+/* Keeps the ready task of high priority, among equals that with the lowest id. */
 static void offer(Visit *v, TaskKind kind, unsigned id, unsigned queue)
 {
-  if (v->pick != TASK_NONE && v->pick_id <= id)
-    return;
+  if (v->pick != TASK_NONE) {
+    bool high = bit(v->tile->high, id), best_high = bit(v->tile->high, v->pick_id);
+    if (high != best_high ? best_high : v->pick_id <= id)
+      return;
+  }
   v->pick = kind;
   v->pick_id = (uint8_t)id;
   v->pick_queue = (uint8_t)queue;
@@ -145,11 +169,13 @@ static void plan_tasks(Visit *v)
     }
   }
   uint64_t local = picks ? t->active & ~t->blocked & t->cls->local_ids : 0;
+  if (local & t->high)
+    local &= t->high;
   if (local)
     offer(v, TASK_LOCAL, (unsigned)__builtin_ctzll(local), NO_QUEUE);
 }
 
-/* ---- plan: who issues ---------------------------------------------------------------------------- */
+/* ---- plan: who issues ------------------------------------------------------------------- */
 
 static unsigned thread_level(const FastTile *t, unsigned thread)
 {
@@ -180,6 +206,7 @@ static void note_stall(Visit *v, FastThread *th, StallCause cause)
     v->engine->stats.stalls[th->stall] += v->now - th->stall_since;
   th->stall = (uint8_t)cause;
   th->stall_since = v->now;
+  v->engine->last_change = v->now + 1;
 }
 
 static void plan_issue(Visit *v)
@@ -213,7 +240,7 @@ static void plan_issue(Visit *v)
   }
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------------ */
+/* ---- tasks ------------------------------------------------------------------------------ */
 
 static void start_main(Visit *v, uint16_t pc, unsigned cost)
 {
@@ -275,7 +302,7 @@ static void end_main(Visit *v)
   t->ready = v->now + v->engine->timing->task_end_to_pick;
 }
 
-/* ---- counters and configuration registers -------------------------------------------------------- */
+/* ---- counters and configuration registers ----------------------------------------------- */
 
 static uint64_t timestamp(const Visit *v)
 {
@@ -312,12 +339,13 @@ static bool read_config(const Visit *v, uint16_t address, uint16_t *value)
   case CFG_TSC_CONTROL: *value = t->tsc_running ? TSC_RUN_BIT : 0; return true;
   case CFG_TSC_COUNTER: *value = counter_word(v, part); return true;
   case CFG_PERF_COUNTER: *value = counter_word(v, TSC_WORDS + part); return true;
+  case CFG_TASK_PRIORITY: *value = (uint16_t)(t->high >> HALF_BITS * part); return true;
   case CFG_PRNG_STATE: *value = (uint16_t)(t->random >> HALF_BITS * part); return true;
   default: return false;
   }
 }
 
-static bool write_config(const Visit *v, uint16_t address, uint16_t value)
+static bool write_config(Visit *v, uint16_t address, uint16_t value)
 {
   FastTile *t = v->tile;
   const ConfigRegInfo *reg = config_reg_at(address);
@@ -336,6 +364,7 @@ static bool write_config(const Visit *v, uint16_t address, uint16_t value)
     t->tsc_start = v->now;
     return true;
   case CFG_PRNG_STATE: t->random = (t->random & (uint32_t)~mask) | (uint32_t)placed; return true;
+  case CFG_MAIN_PRIORITY: case CFG_TASK_PRIORITY: write_priority(v, address, value); return true;
   case CFG_CMD_STREAM: t->unblocks += value == STREAM_READY; return true;
   case CFG_SIM_PRINT:
     if (v->engine->options.print)
@@ -358,7 +387,7 @@ static void exec_config(Visit *v, const Insn *insn)
     tile_fault(v, FAULT_CONFIG_ADDRESS, address);
 }
 
-/* ---- DSRs ----------------------------------------------------------------------------------------- */
+/* ---- DSRs ------------------------------------------------------------------------------- */
 
 static DsrState *dsr_of(const Visit *v, const Insn *insn)
 {
@@ -407,7 +436,7 @@ static void exec_dsrget(Visit *v, const Insn *insn)
   v->tile->regs.r[insn->b] = value;
 }
 
-/* ---- the engine's own instructions ------------------------------------------------------------------ */
+/* ---- the engine's own instructions ------------------------------------------------------ */
 
 static void exec_block(Visit *v, unsigned kind, unsigned id, bool blocked)
 {
@@ -449,7 +478,7 @@ static unsigned exec_engine(Visit *v, const Insn *insn)
   return cost;
 }
 
-/* ---- one scalar or vector instruction ------------------------------------------------------------------ */
+/* ---- one scalar or vector instruction --------------------------------------------------- */
 
 static void issue_scalar(Visit *v, const Insn *insn)
 {

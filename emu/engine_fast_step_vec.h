@@ -6,7 +6,7 @@
 
 enum { TRANSFORM_SHIFT = 30, TRANSFORM_MARK = 3, LOW16 = 0xffff, HALF_BITS = 16 };
 
-/* ---- queues ---------------------------------------------------------------------------------- */
+/* ---- queues ----------------------------------------------------------------------------- */
 
 static FastWavelet input_pop(Visit *v, unsigned queue)
 {
@@ -40,7 +40,7 @@ static void output_push(Visit *v, unsigned queue, FastWavelet w)
         .control = (w.meta & META_CONTROL) != 0);
 }
 
-/* ---- plan: can the operation do a group, and of how many elements? ------------------------------ */
+/* ---- plan: can the operation do a group, and of how many elements? ---------------------- */
 
 static bool takes_control(const VecStream *s)
 {
@@ -191,7 +191,7 @@ static StallCause plan_group(Visit *v, unsigned thread, GroupPlan *group)
   return STALL_NONE;
 }
 
-/* ---- start and end --------------------------------------------------------------------------------- */
+/* ---- start and end ---------------------------------------------------------------------- */
 
 static void vec_fault(Visit *v, uint16_t pc, FaultKind kind, uint32_t value)
 {
@@ -204,7 +204,7 @@ static void action_later(Visit *v, uint64_t cycle, Action action)
 {
   if (action.kind != ACT_ACTIVATE && action.kind != ACT_UNBLOCK)
     return;
-  arrput(v->tile->pending, ((FastAction){cycle, action}));
+  arrput(v->tile->pending, ((FastAction){.cycle = cycle, .action = action}));
   if (cycle < v->tile->pending_due)
     v->tile->pending_due = cycle;
 }
@@ -374,7 +374,7 @@ static void vec_start(Visit *v, const Insn *insn)
       t->readers |= (uint8_t)(1u << run->src[k].queue);
 }
 
-/* ---- one group, any operands ------------------------------------------------------------------------ */
+/* ---- one group, any operands ------------------------------------------------------------ */
 
 typedef struct {
   Visit *v;
@@ -504,7 +504,7 @@ static void one_element(Group *g, bool last)
   vec_stream_advance(&run->dest);
 }
 
-/* ---- one group, plain operands -------------------------------------------------------------------------- */
+/* ---- one group, plain operands ---------------------------------------------------------- */
 
 static inline uint32_t plain_read(Visit *v, VecStream *s)
 {
@@ -557,7 +557,7 @@ static void plain_group(Visit *v, VecRun *run, unsigned elements, bool last_grou
   }
 }
 
-/* ---- group or end ------------------------------------------------------------------------------------------ */
+/* ---- group or end ----------------------------------------------------------------------- */
 
 static void end_by_control(Visit *v, unsigned thread)
 {

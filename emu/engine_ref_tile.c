@@ -572,6 +572,7 @@ static void commit_stalls(RefEngine *engine, RefTile *tile)
       engine->stats.stalls[t->stall] += engine->cycle - t->stall_since;
     t->stall = cause;
     t->stall_since = engine->cycle;
+    engine->last_change = engine->cycle + 1;
   }
 }
 

@@ -27,7 +27,7 @@ typedef struct {
   bool switches, filters;
 } Gen;
 
-/* ---- routes -------------------------------------------------------------------------------------- */
+/* ---- routes ----------------------------------------------------------------------------- */
 
 static PortMask inside_ports(const Gen *g, unsigned x, unsigned y)
 {
@@ -88,7 +88,7 @@ static ImageColorConfig random_config(Gen *g, unsigned x, unsigned y, unsigned c
   return config;
 }
 
-/* ---- programs -------------------------------------------------------------------------------------- */
+/* ---- programs --------------------------------------------------------------------------- */
 
 static Action random_action(Gen *g)
 {
@@ -231,6 +231,8 @@ static void emit_ids(Gen *g, AsmClass *c)
 
 static void emit_scalar(Gen *g, AsmClass *c)
 {
+  static const uint16_t config_registers[] = {CFG_TSC_CONTROL, CFG_CMD_STREAM, CFG_MAIN_PRIORITY,
+                                              CFG_TASK_PRIORITY + 1, CFG_PRNG_STATE};
   Random *r = &g->random;
   unsigned ra = below(r, 6), rb = below(r, 6);
   switch (below(r, 9)) {
@@ -244,8 +246,7 @@ static void emit_scalar(Gen *g, AsmClass *c)
   case 5: asm_emit(c, (Insn){.op = OP_rnd, .a = (uint8_t)ra}); break;
   case 6: asm_emit(c, (Insn){.op = OP_stctr, .a = (uint8_t)below(r, COUNTER_WORDS), .b = 6,
                              .imm = DATA_AT + 2 * below(r, 16)}); break;
-  case 7: asm_emit(c, in_ri(OP_stcfgi, ra, chance(r, 50) ? CFG_TSC_CONTROL : CFG_CMD_STREAM));
-    break;
+  case 7: asm_emit(c, in_ri(OP_stcfgi, ra, config_registers[below(r, 5)])); break;
   default: asm_emit(c, in_rij(OP_bnei, ra, below(r, 3), (uint32_t)asm_here(c) + 6)); break;
   }
 }
@@ -360,7 +361,7 @@ static Asm *build(uint32_t seed, const EngineOps *ops)
   return a;
 }
 
-/* ---- comparison ---------------------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------- */
 
 static void compare_number(const char *what, uint32_t tile, uint64_t x, uint64_t y)
 {
