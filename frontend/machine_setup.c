@@ -102,11 +102,16 @@ static void choose_queue(Sema *s, bool is_output, uint8_t color)
     (QueueSlot){.used = true, .color = color, .has_color = true, .span = span};
 }
 
-/* Data tasks listen to a queue: their color's on wse2, the one of their number on wse3. */
+/* Data tasks listen to a queue: their color's on wse2, the one of their number on wse3.  A wse2
+ * color that is unblocked without a data task waits for control wavelets, in a queue as well. */
 static void need_task_queues(Sema *s)
 {
   for (uint8_t id = 0; id < MAX_TASK_IDS; id++) {
     const TaskSlot *task = &s->setup->tasks[id];
+    bool control_only = s->session->options->arch == ARCH_WSE2 && task->kind == TASK_NONE &&
+                        id < sema_machine(s)->colors && (s->setup->unblocked >> id & 1);
+    if (control_only)
+      s->setup->implicit[0] |= 1u << id;
     if (task->kind != TASK_DATA)
       continue;
     if (s->session->options->arch == ARCH_WSE2) {

@@ -86,17 +86,12 @@ bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *
 static void set_initial_state(Sema *s, const NodeBuiltinCall *call, Action a, bool is_block)
 {
   MachineSetup *setup = s->setup;
-  if (a.id_kind == ID_INPUT_QUEUE) {
-    uint8_t bit = (uint8_t)(1u << a.id);
-    setup->blocked_queues = (uint8_t)(is_block ? setup->blocked_queues | bit
-                                               : setup->blocked_queues & ~bit);
-    return;
-  }
   if (a.id_kind == ID_MICROTHREAD) {
     diag_setting_later(s->session->diags, call->args.at[0]->span,
                        sema_text(s, call->name.text), "the initial state of a microthread");
     return;
   }
+  /* An input queue (wse3) and the data task id of its number share one bit. */
   uint64_t bit = (uint64_t)1 << a.id;
   setup->blocked = is_block ? setup->blocked | bit : setup->blocked & ~bit;
   setup->unblocked = is_block ? setup->unblocked & ~bit : setup->unblocked | bit;
