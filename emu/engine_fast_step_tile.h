@@ -94,16 +94,20 @@ static unsigned channel_id(const Visit *v, unsigned queue, uint32_t meta)
   return v->wse2 ? wavelet_field(meta) : queue;
 }
 
-/* A running operation takes its source from the queue; the first such by thread. */
-static const VecRun *queue_reader(const FastTile *t, unsigned queue)
+/* A running operation takes the wavelet at the head of the queue.  Control wavelets are taken by
+ * operations with an action for them, and by those that make data of them. */
+static bool operation_takes(const FastTile *t, unsigned queue, const FastWavelet *head)
 {
   for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
     const VecRun *run = t->threads[__builtin_ctz(bits)].run;
-    for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
-      if (run->src[k].kind == VS_FABIN && run->src[k].queue == queue)
-        return run;
+    for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++) {
+      const VecStream *s = &run->src[k];
+      if (s->kind == VS_FABIN && s->queue == queue &&
+          (!(head->meta & META_CONTROL) || run->on_control.kind != ACT_NONE || takes_control(s)))
+        return true;
+    }
   }
-  return NULL;
+  return false;
 }
 
 static const FastWavelet *open_head(const Visit *v, unsigned queue)
@@ -112,10 +116,7 @@ static const FastWavelet *open_head(const Visit *v, unsigned queue)
   const FastWavelet *head = queue_at(&t->input[queue], 0);
   if (!wavelet_seen(head->meta, v->now) || bit(t->blocked, channel_id(v, queue, head->meta)))
     return NULL;
-  if (!(t->readers >> queue & 1))
-    return head;
-  const VecRun *reader = queue_reader(t, queue);
-  return (head->meta & META_CONTROL) && reader->on_control.kind == ACT_NONE ? head : NULL;
+  return (t->readers >> queue & 1) && operation_takes(t, queue, head) ? NULL : head;
 }
 
 /* Entry 31 is nobody, and an entry without a control task is ignored. */

@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANDOM_SEED 0xdeadbeefu      /* SDK docs, builtins: initial state of @random16 */
-
-enum { LEVEL_MAIN_DEFAULT = 1 };     /* between low and medium microthreads */
-
 /* ---- awake tiles ----------------------------------------------------------------------------- */
 
 static bool timer_before(RefTimer a, RefTimer b)
@@ -89,19 +85,6 @@ static void load_dsrs(RefTile *tile)
   }
 }
 
-static void load_configs(RefEngine *engine, RefTile *tile)
-{
-  for (uint32_t i = 0; i < tile->cls->image->n_configs; i++) {
-    const ImageConfig *config = &tile->cls->image->configs[i];
-    if (config->address == CFG_TSC_CONTROL)
-      tile->tsc_running = config->value & 1;
-    else
-      ref_fault(engine, (Fault){.kind = FAULT_UNSUPPORTED, .cycle = engine->cycle,
-                                .tile = tile->index, .color = NO_COLOR, .pc = PC_RETURN,
-                                .value = config->address});
-  }
-}
-
 static void load_program(RefEngine *engine, RefTile *tile)
 {
   const ImageClass *image = tile->cls->image;
@@ -112,14 +95,16 @@ static void load_program(RefEngine *engine, RefTile *tile)
   tile->blocked = image->blocked;
   if (engine->program->image->arch == ARCH_WSE3)
     tile->blocked |= image->blocked_queues;
-  tile->random = RANDOM_SEED;
-  tile->main_level = LEVEL_MAIN_DEFAULT;
+  tile->random = tile->cls->start.random;
+  tile->tsc_running = tile->cls->start.tsc_running;
+  tile->tsc_value = tile->cls->start.tsc_value;
+  tile->high = tile->cls->start.high_tasks;
+  tile->main_level = (uint8_t)(LEVEL_MAIN + tile->cls->start.main_priority % (LEVELS - LEVEL_MAIN));
   if (image->start_entry != PC_RETURN) {
     tile->running = true;
     tile->pc = image->start_entry;
     tile->regs.r[engine->program->machine->sp_register] = image->stack_top;
   }
-  load_configs(engine, tile);
 }
 
 RefTile *ref_tile(RefEngine *engine, uint32_t index)
@@ -304,7 +289,8 @@ static uint64_t next_due(const RefEngine *engine, const RefTile *tile)
     due = sooner(due, tile->posted[tile->posted_at].cycle, now);
   if (tile->plan.host_queue != NO_QUEUE) {
     const RefChannel *channel = &engine->channels[program_channel(engine->program, tile->index)];
-    due = sooner(due, (channel->free_at + host_num(engine) - 1) / host_num(engine), now);
+    uint64_t free_at = (channel->free_at + host_num(engine) - 1) / host_num(engine);
+    due = sooner(due, free_at > now ? free_at : now + 1, now);
   }
   return due;
 }

@@ -20,6 +20,7 @@ enum {
   MAIN_THREAD = 0,
   NO_QUEUE = 0xff,
   LEVELS = 5,                   /* issue priorities: microthread low, main, medium, -, high */
+  LEVEL_MAIN = 1,               /* the main thread's lowest, and its own at the start */
 };
 #define NEVER UINT64_MAX
 
@@ -194,7 +195,7 @@ void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn);
 void ref_vec_group(RefEngine *engine, RefTile *tile, unsigned thread);
 /* An asynchronous operation waits for a FIFO: the FIFO remembers it. */
 void ref_vec_mark(RefTile *tile, unsigned thread);
-/* A running operation of the tile takes its source from the input queue; NULL if none. */
-const VecRun *ref_vec_reader(const RefTile *tile, unsigned queue);
+/* A running operation of the tile takes the wavelet at the head of the input queue. */
+bool ref_vec_takes(const RefTile *tile, unsigned queue, const Wavelet *head);
 
 #endif

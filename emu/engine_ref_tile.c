@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-  LEVEL_UT_LOW = 0, LEVEL_MAIN = 1, LEVEL_UT_MEDIUM = 2, LEVEL_UT_HIGH = 4,
+  LEVEL_UT_LOW = 0, LEVEL_UT_MEDIUM = 2, LEVEL_UT_HIGH = 4,
   DATA_REGISTER = 0, INDEX_REGISTER = 1, HALF_BITS = 16, LOW16 = 0xffff,
   TSC_RUN_BIT = 1, TSC_WORDS = 3, STREAM_READY = 1,
 };
@@ -124,10 +124,7 @@ static const Wavelet *open_head(const RefEngine *engine, const RefTile *tile, un
   if (ring->count == 0 || head->visible > engine->cycle ||
       bit(tile->blocked, channel_id(engine, queue, head)))
     return NULL;
-  const VecRun *reader = ref_vec_reader(tile, queue);
-  if (reader && !(head->control && reader->on_control.kind == ACT_NONE))
-    return NULL;       /* the operation takes it */
-  return head;
+  return ref_vec_takes(tile, queue, head) ? NULL : head;
 }
 
 /* Entry 31 is nobody, and an entry without a control task is ignored. */

@@ -7,22 +7,25 @@ enum { TRANSFORM_SHIFT = 30, TRANSFORM_MARK = 3, LOW16 = 0xffff, HALF_BITS = 16 
 
 /* ---- plan: can the operation do a group, and of how many elements? --------------------------- */
 
-const VecRun *ref_vec_reader(const RefTile *tile, unsigned queue)
-{
-  for (unsigned i = 0; i < REF_THREADS; i++) {
-    const VecThread *thread = &tile->threads[i];
-    if (!thread->running)
-      continue;
-    for (unsigned k = 0; k < ARRAY_COUNT(thread->run.src); k++)
-      if (thread->run.src[k].kind == VS_FABIN && thread->run.src[k].queue == queue)
-        return &thread->run;
-  }
-  return NULL;
-}
-
 static bool takes_control(const VecStream *s)
 {
   return s->flags & DESC_F_TRANSFORM;
+}
+
+/* Control wavelets are taken by operations with an action for them, and by those that make data
+ * of them. */
+bool ref_vec_takes(const RefTile *tile, unsigned queue, const Wavelet *head)
+{
+  for (unsigned i = 0; i < REF_THREADS; i++) {
+    const VecRun *run = &tile->threads[i].run;
+    for (unsigned k = 0; k < ARRAY_COUNT(run->src) && tile->threads[i].running; k++) {
+      const VecStream *s = &run->src[k];
+      if (s->kind == VS_FABIN && s->queue == queue &&
+          (!head->control || run->on_control.kind != ACT_NONE || takes_control(s)))
+        return true;
+    }
+  }
+  return false;
 }
 
 /* Data wavelets at the head of a queue that can be seen now. */
