@@ -56,6 +56,14 @@ unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken);
  * memcpy): odd, so never an address of code. */
 enum { PC_RETURN = 0xffff, NO_INSN = -1 };
 
+/* Registers as a class' configuration sets them before the start. */
+typedef struct {
+  bool tsc_running;
+  uint8_t main_priority;        /* value of MAIN_PRIORITY */
+  uint32_t random;              /* state of the generator */
+  uint64_t tsc_value, high_tasks;
+} StartRegisters;
+
 /* A class with its code decoded once. */
 typedef struct {
   const ImageClass *image;
@@ -72,6 +80,7 @@ typedef struct {
   const ImageTask *local_task[MAX_TASK_IDS];
   const ImageTask *control_task[MAX_TASK_IDS];
   uint64_t local_ids;           /* a bit per id with a local task */
+  StartRegisters start;
 } ClassCode;
 
 typedef struct {

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define RANDOM_SEED 0xdeadbeefu      /* SDK docs, builtins: initial state of @random16 */
 
 enum { SLAB_BYTES = 1 << 20, SLAB_ALIGN = 16 };
 
@@ -106,19 +105,6 @@ static void load_colors(FastEngine *e, FastTile *t)
   }
 }
 
-static void load_configs(FastEngine *e, FastTile *t)
-{
-  for (uint32_t i = 0; i < t->cls->image->n_configs; i++) {
-    const ImageConfig *config = &t->cls->image->configs[i];
-    if (config->address == CFG_TSC_CONTROL)
-      t->tsc_running = config->value & 1;
-    else
-      arrput(e->new_faults,
-             ((Fault){.kind = FAULT_UNSUPPORTED, .cycle = e->cycle, .tile = t->index,
-                      .color = NO_COLOR, .pc = PC_RETURN, .value = config->address}));
-  }
-}
-
 static void load_program(FastEngine *e, FastTile *t)
 {
   const ImageClass *image = t->cls->image;
@@ -137,14 +123,16 @@ static void load_program(FastEngine *e, FastTile *t)
   t->blocked = image->blocked;
   if (e->program->image->arch == ARCH_WSE3)
     t->blocked |= image->blocked_queues;
-  t->random = RANDOM_SEED;
-  t->main_level = LEVEL_MAIN;
+  t->random = t->cls->start.random;
+  t->tsc_running = t->cls->start.tsc_running;
+  t->tsc_value = t->cls->start.tsc_value;
+  t->high = t->cls->start.high_tasks;
+  t->main_level = (uint8_t)(LEVEL_MAIN + t->cls->start.main_priority % (LEVELS - LEVEL_MAIN));
   if (image->start_entry != PC_RETURN) {
     t->running = true;
     t->pc = image->start_entry;
     t->regs.r[e->program->machine->sp_register] = image->stack_top;
   }
-  load_configs(e, t);
 }
 
 FastTile *fast_touch(FastEngine *e, uint32_t index)

@@ -45,6 +45,46 @@ static void class_tasks(ClassCode *cls)
   }
 }
 
+enum { HALF_BITS = 16, TSC_RUN_BIT = 1 };
+#define RANDOM_SEED 0xdeadbeefu      /* SDK docs, builtins: initial state of @random16 */
+
+static uint64_t with_half(uint64_t word, unsigned part, uint16_t value)
+{
+  unsigned shift = HALF_BITS * part;
+  return (word & ~((uint64_t)UINT16_MAX << shift)) | (uint64_t)value << shift;
+}
+
+/* What @set_config at comptime has left; false for a register that cannot be set so. */
+static bool start_register(StartRegisters *start, uint16_t address, uint16_t value)
+{
+  const ConfigRegInfo *reg = config_reg_at(address);
+  if (!reg)
+    return false;
+  unsigned part = address - reg->address;
+  switch ((int)reg->address) {
+  case CFG_TSC_CONTROL: start->tsc_running = value & TSC_RUN_BIT; return true;
+  case CFG_TSC_COUNTER: start->tsc_value = with_half(start->tsc_value, part, value); return true;
+  case CFG_PRNG_STATE: start->random = (uint32_t)with_half(start->random, part, value); return true;
+  case CFG_TASK_PRIORITY:
+    start->high_tasks = with_half(start->high_tasks, part, value);
+    return true;
+  case CFG_MAIN_PRIORITY: start->main_priority = (uint8_t)value; return true;
+  default: return false;
+  }
+}
+
+static const char *class_configs(ClassCode *cls, Arena *arena)
+{
+  cls->start.random = RANDOM_SEED;
+  for (uint32_t i = 0; i < cls->image->n_configs; i++) {
+    const ImageConfig *config = &cls->image->configs[i];
+    if (!start_register(&cls->start, config->address, config->value))
+      return arena_printf(arena, "configuration register 0x%04x cannot be set before the start",
+                          config->address);
+  }
+  return NULL;
+}
+
 static const char *class_check(const ClassCode *cls, Arena *arena)
 {
   const ImageClass *image = cls->image;
@@ -75,7 +115,8 @@ static const char *class_load(ClassCode *cls, const ImageClass *image, uint32_t 
     cls->floor = cls->code_end;
   class_decode(cls, arena);
   class_tasks(cls);
-  return class_check(cls, arena);
+  const char *wrong = class_configs(cls, arena);
+  return wrong ? wrong : class_check(cls, arena);
 }
 
 static void load_colors(Program *program, Arena *arena)

@@ -30,6 +30,7 @@ typedef struct {
   ImageDsr dsrs[ASM_DSRS];
   ImageLine lines[ASM_LINES];
   ImageVecNames names[ASM_TASKS];
+  ImageConfig configs[ASM_TASKS];
   ImageSegment segment;
 } AsmClass;
 
@@ -280,6 +281,7 @@ static inline void asm_finish_class(Asm *a, AsmClass *c)
   c->image.tasks = c->tasks;
   c->image.dsrs = c->dsrs;
   c->image.lines = c->lines;
+  c->image.configs = c->configs;
   c->image.vec_names = c->names;
   c->image.source = "pe.csl";
 }

@@ -439,6 +439,34 @@ static void launched_function_returns(void **state)
   asm_free(a);
 }
 
+/* What @set_config leaves at comptime counts from the first cycle. */
+static void registers_set_before_the_start(void **state)
+{
+  (void)state;
+  static const uint16_t order[] = {20, 8};
+  Asm *a = asm_new(ARCH_WSE2, 1, 1);
+  AsmClass *c = program(a, 0);
+  static const ImageConfig configs[] = {
+    {CFG_TSC_CONTROL, 1}, {CFG_TSC_COUNTER, 500}, {CFG_TASK_PRIORITY + 1, 1u << (20 - 16)},
+    {CFG_PRNG_STATE, 0x1234}, {CFG_PRNG_STATE + 1, 0x0056}, {CFG_MAIN_PRIORITY, 3},
+  };
+  memcpy(c->configs, configs, sizeof configs);
+  c->image.n_configs = ARRAY_COUNT(configs);
+  asm_emit(c, in_ri(OP_ldcfgi, 8, CFG_TSC_COUNTER));
+  asm_emit(c, (Insn){.op = OP_rnd, .a = 9});
+  asm_emit(c, in_i(OP_acti, 8));
+  asm_emit(c, in_i(OP_acti, 20));
+  end(c);
+  logging_task(c, TASK_LOCAL, 8, 8);
+  logging_task(c, TASK_LOCAL, 20, 20);
+  asm_run_quiet(a, 0);
+  uint32_t random = 0x561234;
+  assert_int_equal(asm_reg(a, 0, 0, 8), 500);
+  assert_int_equal(asm_reg(a, 0, 0, 9), scalar_random(&random));
+  expect_log(a, 0, 2, order);
+  asm_free(a);
+}
+
 static void printed(void *context, uint64_t cycle, uint32_t tile, uint8_t byte)
 {
   char *text = context;
@@ -687,6 +715,7 @@ int main(void)
     cmocka_unit_test(blocked_microthread_pauses),
     cmocka_unit_test(launched_function_returns),
     cmocka_unit_test(registers),
+    cmocka_unit_test(registers_set_before_the_start),
     cmocka_unit_test(faults_name_cycle_tile_and_line),
     cmocka_unit_test(running_off_the_code_is_a_fault),
     cmocka_unit_test(free_memory_can_be_used),
