@@ -104,7 +104,10 @@ typedef struct {
   RegClass cls;
   bool tiny;               /* made by spilling: must not be spilled again */
 } VReg;
-typedef struct { uint32_t bytes; uint32_t offset; } FrameSlot;
+typedef struct {
+  uint32_t bytes, offset;
+  bool of_bytes;           /* its elements may stand at odd addresses */
+} FrameSlot;
 
 /* What a DSR is to hold: the descriptor at an address with some fields replaced.  Two equal ones
  * in a basic block need one load. */

@@ -220,22 +220,57 @@ static void select_store(Sel *s, const IrInsn *insn)
     sel_store(s, OP_st32, store_operand(s, insn->args[1], 1), &at, 4);
 }
 
-/* An address known to be odd, or perhaps odd because its object is made of bytes. */
-static bool may_be_odd(const Sel *s, const Addr *at)
+typedef enum { IS_EVEN, IS_ODD, IS_UNKNOWN } Parity;
+
+/* Objects start at even addresses unless they are made of bytes. */
+static Parity parity(const Sel *s, const Addr *at)
 {
+  bool of_bytes = false, known = at->sym == SYM_GLOBAL || at->sym == SYM_FRAME;
   if (at->sym == SYM_GLOBAL)
-    return at->imm % 2 != 0 || s->m->globals[at->sym_index].align < 2;
-  return at->imm % 2 != 0;
+    of_bytes = s->m->globals[at->sym_index].align < 2;
+  if (at->sym == SYM_FRAME)
+    of_bytes = at->base.raw && s->mf->slots[at->sym_index].of_bytes;
+  if (at->imm % 2 != 0 || of_bytes)
+    return IS_ODD;
+  return known || at->base.raw == 0 ? IS_EVEN : IS_UNKNOWN;
 }
 
+/* Tests at run time whether words can be moved. */
+static void copy_unknown(Sel *s, const Addr *to, const Addr *from, uint32_t bytes)
+{
+  Reg p = sel_new_reg(s, CLASS_WORD), both = p, odd = sel_new_reg(s, CLASS_WORD);
+  Addr source = {.reg = sel_new_reg(s, CLASS_WORD)}, dest = {.reg = p};
+  uint32_t by_bytes = sel_new_label(s), done = sel_new_label(s);
+  sel_lea(s, p, to);
+  if (from) {
+    sel_lea(s, source.reg, from);
+    both = sel_new_reg(s, CLASS_WORD);
+    sel_rrr(s, OP_or, both, p, source.reg);
+  }
+  sel_rri(s, OP_andi, odd, both, 1);
+  sel_jump(s, OP_bnz, odd, REG_NONE, by_bytes);
+  sel_copy_memory(s, &dest, from ? &source : NULL, bytes, false);
+  sel_jump(s, OP_jmp, REG_NONE, REG_NONE, done);
+  sel_label(s, by_bytes);
+  sel_copy_memory(s, &dest, from ? &source : NULL, bytes, true);
+  sel_label(s, done);
+}
+
+/* aux: the alignment of what is copied if the front end knows it, else 0.  An odd number of
+ * bytes is an object of bytes. */
 static void select_copy(Sel *s, const IrInsn *insn)
 {
   Addr to = sel_address(s, insn->args[0]), from = to;
   bool is_copy = insn->op == IR_copy;
   if (is_copy)
     from = sel_address(s, insn->args[1]);
-  bool by_bytes = insn->aux == 1 || may_be_odd(s, &to) || (is_copy && may_be_odd(s, &from));
-  sel_copy_memory(s, &to, is_copy ? &from : NULL, (uint32_t)insn->imm, by_bytes);
+  Parity x = parity(s, &to), y = parity(s, &from);
+  bool by_bytes = insn->aux == 1 || insn->imm % 2 != 0 || x == IS_ODD || y == IS_ODD;
+  const Addr *source = is_copy ? &from : NULL;
+  if (!by_bytes && insn->aux == 0 && (x == IS_UNKNOWN || y == IS_UNKNOWN))
+    copy_unknown(s, &to, source, (uint32_t)insn->imm);
+  else
+    sel_copy_memory(s, &to, source, (uint32_t)insn->imm, by_bytes);
 }
 
 /* ---- branches ------------------------------------------------------------------------------- */
@@ -752,6 +787,13 @@ static void order_blocks(Sel *s)
     s->order_of[s->order[i]] = i;
 }
 
+static void add_alloca(Sel *s, IrValue v, const IrInsn *insn)
+{
+  uint32_t slot = sel_new_slot(s, (uint32_t)insn->imm);
+  s->mf->slots[slot].of_bytes = insn->aux < 2;
+  s->frame_slot[v.raw] = slot + 1;
+}
+
 static void number_values(Sel *s)
 {
   uint32_t n = s->f->n_insns + 1;
@@ -768,7 +810,7 @@ static void number_values(Sel *s)
       s->block_of[v.raw] = b;
       s->position[v.raw] = i + 1;   /* 0 is where parameters are */
       if (insn->op == IR_alloca)
-        s->frame_slot[v.raw] = sel_new_slot(s, (uint32_t)insn->imm) + 1;
+        add_alloca(s, v, insn);
     }
 }
 

@@ -178,6 +178,24 @@ static void test_vector(void **state)
         11, 22 + 10, 33 + 20, 44, 4, 1);
 }
 
+/* Bytes at odd addresses, of which the copying function knows nothing; and at even ones. */
+static void test_odd_copies(void **state)
+{
+  (void)state;
+  CHECK(HEAD "global $x bytes 16 align 1 type \"[16]u8\" keep {\n"
+             "  data 0 \"000102030405060708090a0b0c0d0e0f\"\n}\n"
+             "func @move(ptr, ptr) void {\nb0(%0: ptr, %1: ptr):\n"
+             "  copy %0, %1, bytes 6\n  ret\n}\n"
+             "func @clear(ptr) void {\nb0(%0: ptr):\n  zero %0, bytes 2\n  ret\n}\n"
+             "func @main() void address_taken {\nb0:\n"
+             "  %0 = global_addr $out\n  %1 = global_addr $x + 2\n  call @move(%0, %1)\n"
+             "  %2 = global_addr $out + 7\n  %3 = global_addr $x + 9\n  call @move(%2, %3)\n"
+             "  call @clear(%2)\n"
+             "  %4 = global_addr $out + 14\n  %5 = global_addr $x + 1\n  call @move(%4, %5)\n"
+             "  ret\n}\n",
+        0x0302, 0x0504, 0x0706, 0x0000, 0x0b00, 0x0d0c, 0x000e, 0x0201, 0x0403, 0x0605);
+}
+
 /* More descriptors in a block than there are DSRs. */
 static void test_many_descriptors(void **state)
 {
@@ -262,7 +280,7 @@ int main(void)
     cmocka_unit_test(test_rotation),  cmocka_unit_test(test_arguments),
     cmocka_unit_test(test_pressure),  cmocka_unit_test(test_vector),
     cmocka_unit_test(test_descriptors), cmocka_unit_test(test_many_descriptors),
-    cmocka_unit_test(test_long_integers),
+    cmocka_unit_test(test_odd_copies),  cmocka_unit_test(test_long_integers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
