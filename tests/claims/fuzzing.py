@@ -35,11 +35,13 @@ def build(target):
         assert done.returncode == 0, done.stdout[-4000:]
 
 
-def run(name, seconds, options):
+def run(name, seconds, options, seeds=()):
     """(executions, exit code, log) of one run."""
     corpus, findings = BUILD / f"corpus-{name}", BUILD / f"findings-{name}"
     for folder in (corpus, findings):
         folder.mkdir(exist_ok=True)
+    for number, seed in enumerate(seeds):
+        (corpus / f"seed-{number}").write_bytes(seed)
     log = BUILD / f"log-{name}.txt"
     with open(log, "w", encoding="utf-8") as out:
         code = subprocess.run(
@@ -68,14 +70,14 @@ def line_coverage(name, sources):
     return content["totals"]["lines"]["percent"], files
 
 
-def claim(name, sources, what, options=(), default_seconds=1800):
-    """The whole claim; its one argument is the number of seconds."""
+def claim(name, sources, what, options=(), default_seconds=1800, seeds=()):
+    """The whole claim; its one argument is the number of seconds.  seeds: inputs to start from."""
     parser = argparse.ArgumentParser(description=what)
     parser.add_argument("seconds", nargs="?", type=int, default=default_seconds)
     seconds = parser.parse_args().seconds
     claims = Claims()
     build(f"fuzz-{name}")
-    executions, code, log = run(name, seconds, options)
+    executions, code, log = run(name, seconds, options, seeds)
     if code:
         print(log[-4000:])
     claims.at_least(f"{what}: executions in {seconds} s", executions, 1)
