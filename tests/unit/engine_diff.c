@@ -10,6 +10,8 @@ enum {
   TAKE_MAX = 64,
 };
 
+static uint32_t seed_now;       /* for messages */
+
 typedef struct { uint64_t state; } Random;
 
 static uint32_t below(Random *r, uint32_t limit)
@@ -104,17 +106,21 @@ static uint16_t random_flags(Gen *g, bool fabric)
 {
   Random *r = &g->random;
   uint16_t flags = 0;
-  if (fabric && chance(r, 40))
+  if (fabric && chance(r, g->wild ? 40 : 20))
     flags |= DESC_F_ASYNC;
   if (chance(r, 10))
     flags |= DESC_F_INDEX;
   return flags;
 }
 
-static Descriptor fabric_desc(Gen *g, bool out)
+/* Well-behaved programs read some colors with the first source only, the others with the second. */
+static Descriptor fabric_desc(Gen *g, DsrFile file)
 {
   Random *r = &g->random;
+  bool out = file == DSR_DEST;
   unsigned color = below(r, COLORS);
+  if (!g->wild && !out)
+    color = (color & ~1u) | (file == DSR_SRC0);
   Descriptor d = out ? de_out(chance(r, 70) ? 2 + color % 4 : below(r, 6), color, 0)
                      : de_in(color, color, 0);
   if (out && chance(r, 8))
@@ -165,11 +171,11 @@ static Descriptor memory_desc(Gen *g)
   return d;
 }
 
-static Descriptor random_desc(Gen *g, bool out)
+static Descriptor random_desc(Gen *g, DsrFile file)
 {
   unsigned kind = below(&g->random, 10);
   if (kind < 5)
-    return fabric_desc(g, out);
+    return fabric_desc(g, file);
   if (kind < 9)
     return memory_desc(g);
   return (Descriptor){.kind = DESC_FIFO, .base = FIFO_AT};
@@ -205,7 +211,7 @@ static void emit_vec(Gen *g, AsmClass *c)
     vec->src0 = chance(r, 85) ? op_dsr(DSR_SRC0, below(r, 6)) : op_reg(0);
   if (chance(r, 10))
     vec->src1 = op_reg(2);
-  else if (chance(r, 8))
+  else if (chance(r, g->wild ? 8 : 2))
     vec->dest = op_reg(0);
   if (vecops[vec->op].scalar) {
     vec->has_scalar = true;
@@ -298,7 +304,7 @@ static void make_data(Gen *g, AsmClass *c)
   asm_bytes(c, FIFO_AT, fifo, sizeof fifo);
   asm_bytes(c, FIFO_DATA, (uint8_t[32]){0}, 32);
   for (unsigned i = 0; i < 2 * DSR_FILE_COUNT; i++)
-    asm_desc(c, (uint16_t)(DESCS_AT + 24 * i), random_desc(g, i < 2));
+    asm_desc(c, (uint16_t)(DESCS_AT + 24 * i), random_desc(g, (DsrFile)(i / 2)));
 }
 
 static void make_program(Gen *g, AsmClass *c)
@@ -307,7 +313,7 @@ static void make_program(Gen *g, AsmClass *c)
   make_data(g, c);
   for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
     for (unsigned i = 0; i < 6; i++)
-      asm_dsr(c, (DsrFile)file, i, random_desc(g, file == DSR_DEST));
+      asm_dsr(c, (DsrFile)file, i, random_desc(g, (DsrFile)file));
   for (unsigned color = 0; color < COLORS; color++) {
     asm_input(c, color, color);
     asm_output(c, 2 + color % 4, color);
@@ -366,7 +372,7 @@ static Asm *build(uint32_t seed, const EngineOps *ops)
 static void compare_number(const char *what, uint32_t tile, uint64_t x, uint64_t y)
 {
   if (x != y)
-    fail_msg("%s of tile %u: %llu and %llu", what, tile, (unsigned long long)x,
+    fail_msg("seed %u: %s of tile %u: %llu and %llu", seed_now, what, tile, (unsigned long long)x,
              (unsigned long long)y);
 }
 
@@ -398,7 +404,7 @@ static void compare_events(const Asm *x, const Asm *y)
     if (strcmp(tx, ty) != 0) {
       if (i)
         trace_format(x->program, &x->events[i - 1], tx, sizeof tx);
-      fprintf(stderr, "event %zu, after %s:\n", i, i ? tx : "nothing");
+      fprintf(stderr, "seed %u, event %zu, after %s:\n", seed_now, i, i ? tx : "nothing");
       trace_format(x->program, &x->events[i], tx, sizeof tx);
       fail_msg("\n  %s: %s\n  %s: %s", x->ops->name, tx, y->ops->name, ty);
     }
@@ -406,7 +412,7 @@ static void compare_events(const Asm *x, const Asm *y)
   if (nx != ny) {
     const Asm *more = nx > ny ? x : y;
     trace_format(x->program, &more->events[nx < ny ? nx : ny], tx, sizeof tx);
-    fail_msg("only the %s engine, at the end: %s", more->ops->name, tx);
+    fail_msg("seed %u: only the %s engine, at the end: %s", seed_now, more->ops->name, tx);
   }
 }
 
@@ -418,7 +424,7 @@ static void compare_faults(Asm *x, Asm *y)
     if (fault_compare(&fx[i], &fy[i]) != 0) {
       fault_print(x->program, &fx[i], stderr);
       fault_print(y->program, &fy[i], stderr);
-      fail_msg("finding %zu differs", i);
+      fail_msg("seed %u: finding %zu differs", seed_now, i);
     }
   }
   assert_int_equal(nx, ny);
@@ -514,7 +520,10 @@ static void compare_all(Asm *x, Asm *y)
   compare_inspection(x, y);
 }
 
-typedef struct { unsigned quiet, limit, fault; uint64_t events, cycles; } Outcomes;
+typedef struct {
+  unsigned quiet, limit, fault, by_kind[FAULT_COUNT];
+  uint64_t events, cycles;
+} Outcomes;
 
 /* Runs one seed on both engines, in two parts, with and without events. */
 static void run_seed(uint32_t seed, bool traced, Outcomes *outcomes)
@@ -534,6 +543,10 @@ static void run_seed(uint32_t seed, bool traced, Outcomes *outcomes)
     outcomes->limit += x == RUN_LIMIT;
     outcomes->fault += x == RUN_FAULT;
   }
+  size_t n_faults;
+  const Fault *faults = a[0]->ops->faults(a[0]->engine, &n_faults);
+  if (n_faults)
+    outcomes->by_kind[faults[n_faults - 1].kind]++;
   outcomes->events += arrlenu(a[0]->events);
   outcomes->cycles += a[0]->ops->cycle(a[0]->engine);
   asm_free(a[0]);
@@ -553,13 +566,16 @@ static void engines_agree(void **state)
   uint32_t only = from_environment("ENGINE_DIFF_SEED", 0);
   uint32_t n = from_environment("ENGINE_DIFF_SEEDS", DEFAULT_SEEDS);
   for (uint32_t seed = only ? only : 1; seed <= (only ? only : n); seed++) {
-    fprintf(stderr, "\rseed %u ", seed);
+    seed_now = seed;
     run_seed(seed, true, &outcomes);
     run_seed(seed, false, &outcomes);
   }
-  fprintf(stderr, "\r%u quiet, %u at the limit, %u with faults; %llu events, %llu cycles\n",
+  fprintf(stderr, "%u quiet, %u at the limit, %u with faults; %llu events, %llu cycles\n",
           outcomes.quiet, outcomes.limit, outcomes.fault, (unsigned long long)outcomes.events,
           (unsigned long long)outcomes.cycles);
+  for (unsigned i = 0; i < FAULT_COUNT; i++)
+    if (outcomes.by_kind[i])
+      fprintf(stderr, "  %5u %s\n", outcomes.by_kind[i], fault_name((FaultKind)i));
   if (!only && n >= DEFAULT_SEEDS) {      /* the programs must do something */
     assert_true(outcomes.quiet > n / 10 && outcomes.limit > n / 50 && outcomes.fault > n / 20);
     assert_true(outcomes.events > 100 * (uint64_t)n);
