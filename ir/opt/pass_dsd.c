@@ -1,4 +1,6 @@
-/* dsd: keeps a descriptor that a loop does not change in a DSR, loaded in front of the loop.
+/* dsd: keeps descriptors of loops in DSRs.  One that a loop does not change is loaded in front of
+ * it; one that each turn changes (a column that moves along) is loaded there too, and the turn
+ * changes the DSR instead of a descriptor in memory.
  *
  * Only for descriptors that an operation leaves as it found them (memory in one dimension and
  * the fabric, without saved addresses and single steps) and that run synchronously: an operation
@@ -7,7 +9,7 @@
 #include "ir/opt/opt.h"
 
 /* DSRs of each file that stay free for the temporaries of single operations. */
-enum { DSRS_KEPT = 5, LONGEST_CHAIN = 8 };
+enum { DSRS_KEPT = 5, LONGEST_CHAIN = 8, MOST_PARAMS = 8 };
 
 typedef struct {
   Opt *opt;
@@ -16,7 +18,7 @@ typedef struct {
   Cfg cfg;
   uint32_t *block_of;
   uint32_t left[DSR_FILE_COUNT];
-  uint32_t next_number;
+  uint32_t first_number, next_number;      /* of the virtual DSRs that are ours */
   /* of the function: what is in a DSR already */
   struct { IrValue dsd; DsrFile file; uint32_t head, number; } *held;
   uint32_t n_held;
@@ -61,32 +63,52 @@ static void find_budget(Keeper *k)
     for (uint32_t b = 0; b < m->funcs[n].n_blocks; b++)
       for (uint32_t i = 0; i < m->funcs[n].blocks[b].n_insns; i++)
         count_insn(k, opt_insn(&m->funcs[n], m->funcs[n].blocks[b].insns[i]), seen);
+  k->first_number = k->next_number;
 }
 
 /* ---- which ------------------------------------------------------------------------- */
 
-/* The constant that the value is made from by changes of length, stride and base, or NULL. */
-static const Descriptor *plain_root(const IrFunc *f, IrValue v)
+static bool is_plain_field(unsigned field)
 {
-  for (unsigned i = 0; i < LONGEST_CHAIN; i++) {
-    const IrInsn *insn = opt_insn(f, v);
-    if (insn->op == IR_dsd_const)
-      return &insn->u.desc->desc;
-    if (insn->op != IR_dsd_set ||
-        !(insn->field == DSRF_LENGTH || insn->field == DSRF_STRIDE ||
-          insn->field == DSRF_BASE || insn->field == DSRF_BASE_ADD))
-      return NULL;
-    v = insn->args[0];
-  }
-  return NULL;
+  return field == DSRF_LENGTH || field == DSRF_STRIDE || field == DSRF_BASE ||
+         field == DSRF_BASE_ADD;
 }
 
-static bool stays_as_it_is(const IrFunc *f, IrValue v)
+static bool is_plain_const(const Descriptor *d)
 {
   const unsigned changes = DESC_F_ASYNC | DESC_F_SAVE | DESC_F_STEP;
-  const Descriptor *d = plain_root(f, v);
-  return d && !(d->flags & changes) &&
+  return !(d->flags & changes) &&
          (d->kind == DESC_MEM1D || d->kind == DESC_FABIN || d->kind == DESC_FABOUT);
+}
+
+/* Parameters on the way, so that loops end. */
+typedef struct { IrValue seen[MOST_PARAMS]; unsigned n; } Trace;
+
+/* Is the value made from plain constants by changes of length, stride and base, whichever way
+ * control came? */
+static bool is_plain(const Keeper *k, IrValue v, Trace *trace)
+{
+  const IrInsn *insn = opt_insn(k->f, v);
+  for (; insn->op == IR_dsd_set && is_plain_field(insn->field); insn = opt_insn(k->f, v))
+    v = insn->args[0];
+  if (insn->op == IR_dsd_const)
+    return is_plain_const(&insn->u.desc->desc);
+  if (insn->op != IR_PARAM || insn->u.param.block.raw == 0)
+    return false;
+  for (unsigned i = 0; i < trace->n; i++)
+    if (trace->seen[i].raw == v.raw)
+      return true;
+  if (trace->n == MOST_PARAMS)
+    return false;
+  trace->seen[trace->n++] = v;
+  uint32_t block = insn->u.param.block.raw, index = insn->u.param.index, n;
+  for (uint32_t i = k->cfg.pred_at[block]; i < k->cfg.pred_at[block + 1]; i++) {
+    const IrTarget *targets = cfg_targets(k->f, k->cfg.preds[i], &n);
+    for (uint32_t t = 0; t < n; t++)
+      if (targets[t].block.raw == block && !is_plain(k, targets[t].args[index], trace))
+        return false;
+  }
+  return true;
 }
 
 /* The outermost loop around the block that the value comes from outside of, or IR_NO_ID. */
@@ -104,18 +126,32 @@ static uint32_t loop_to_leave(const Keeper *k, uint32_t block, IrValue v)
 
 /* Does every descriptor of the operation stay as it is?  One operand is enough to send it to the
  * background, and what an explicit DSR holds is not known here. */
-static bool is_synchronous(const IrFunc *f, const IrInsn *insn)
+static bool is_synchronous(const Keeper *k, const IrInsn *insn)
 {
   const IrVec *vec = insn->u.vec;
   const IrVecOperand *operands[] = {&vec->dest, &vec->src0, &vec->src1};
-  for (unsigned i = 0; i < ARRAY_COUNT(operands); i++)
-    if (operands[i]->kind == IRV_DSR ||
-        (operands[i]->kind == IRV_DSD && !stays_as_it_is(f, insn->args[operands[i]->arg])))
+  for (unsigned i = 0; i < ARRAY_COUNT(operands); i++) {
+    const IrVecOperand *o = operands[i];
+    if (o->kind == IRV_DSR && o->number < k->first_number)
       return false;
+    if (o->kind == IRV_DSD && !is_plain(k, insn->args[o->arg], &(Trace){.n = 0}))
+      return false;
+  }
   return true;
 }
 
 /* ---- rewriting --------------------------------------------------------------------- */
+
+/* Adds an operation on a DSR to the end of a block, before its jump. */
+static void put_dsr_op(Keeper *k, uint32_t block, IrOp op, uint8_t field, DsrFile file,
+                       uint32_t number, IrValue value, IrLocId loc)
+{
+  IrInsn insn = {.op = op, .field = field, .aux = (uint32_t)file << 16 | number, .n_args = 1,
+                 .args = &value, .loc = loc};
+  IrValue v = opt_add(k->m, k->f, &insn);
+  IrBlock *b = &k->f->blocks[block];
+  opt_insert(k->m, b, b->n_insns - 1, v);
+}
 
 /* The number of a DSR that holds the descriptor throughout the loop, or 0 if none is left. */
 static uint32_t dsr_for(Keeper *k, IrValue dsd, DsrFile file, uint32_t head)
@@ -127,11 +163,7 @@ static uint32_t dsr_for(Keeper *k, IrValue dsd, DsrFile file, uint32_t head)
     return 0;
   k->left[file]--;
   uint32_t number = k->next_number++, front = opt_loop_front(k->f, &k->cfg, head);
-  IrInsn load = {.op = IR_dsr_load, .aux = (uint32_t)file << 16 | number, .n_args = 1,
-                 .args = &dsd, .loc = opt_insn(k->f, dsd)->loc};
-  IrValue v = opt_add(k->m, k->f, &load);
-  IrBlock *b = &k->f->blocks[front];
-  opt_insert(k->m, b, b->n_insns - 1, v);
+  put_dsr_op(k, front, IR_dsr_load, 0, file, number, dsd, opt_insn(k->f, dsd)->loc);
   k->held[k->n_held].dsd = dsd;
   k->held[k->n_held].file = file;
   k->held[k->n_held].head = head;
@@ -192,7 +224,7 @@ static void drop_unused_args(Keeper *k, IrValue v)
 static bool visit_vec(Keeper *k, uint32_t block, IrValue v)
 {
   IrInsn insn = *opt_insn(k->f, v);
-  if (!is_synchronous(k->f, &insn))
+  if (!is_synchronous(k, &insn))
     return false;
   IrVec *vec = arena_new(k->m->arena, IrVec);     /* inlined copies share theirs */
   *vec = *insn.u.vec;
@@ -205,6 +237,175 @@ static bool visit_vec(Keeper *k, uint32_t block, IrValue v)
   drop_unused_args(k, v);
   return true;
 }
+
+/* ---- descriptors that each turn changes -------------------------------------------- */
+
+/* A parameter of a loop's head that is a descriptor, its changes on the way around, and the
+ * operations that use it. */
+typedef struct {
+  IrValue param, start;
+  uint32_t head, front, latch;
+  unsigned n_changes;
+  IrValue changes[LONGEST_CHAIN];          /* dsd_set instructions, the last one first */
+} Carried;
+
+static const IrTarget *only_target(const IrFunc *f, uint32_t block, uint32_t to)
+{
+  uint32_t n;
+  const IrTarget *targets = cfg_targets(f, block, &n), *found = NULL;
+  for (uint32_t t = 0; t < n; t++)
+    if (targets[t].block.raw == to) {
+      if (found)
+        return NULL;
+      found = &targets[t];
+    }
+  return found;
+}
+
+static bool find_way_around(const Keeper *k, uint32_t head, Carried *c)
+{
+  c->head = head;
+  c->front = opt_loop_front(k->f, &k->cfg, head);
+  c->latch = IR_NO_ID;
+  if (c->front == IR_NO_ID || cfg_pred_count(&k->cfg, head) != 2)
+    return false;
+  for (uint32_t i = k->cfg.pred_at[head]; i < k->cfg.pred_at[head + 1]; i++)
+    if (k->cfg.preds[i] != c->front)
+      c->latch = k->cfg.preds[i];
+  return c->latch != IR_NO_ID && only_target(k->f, c->latch, head);
+}
+
+/* The changes lead from the parameter to what comes around, and serve nothing else. */
+static bool find_changes(const Keeper *k, const uint32_t *uses, uint32_t index, Carried *c)
+{
+  c->param = k->f->blocks[c->head].params[index];
+  c->start = only_target(k->f, c->front, c->head)->args[index];
+  c->n_changes = 0;
+  IrValue v = only_target(k->f, c->latch, c->head)->args[index];
+  while (v.raw != c->param.raw) {
+    const IrInsn *insn = opt_insn(k->f, v);
+    if (insn->op != IR_dsd_set || !is_plain_field(insn->field) || uses[v.raw] != 1 ||
+        c->n_changes == LONGEST_CHAIN)
+      return false;
+    c->changes[c->n_changes++] = v;
+    v = insn->args[0];
+  }
+  return c->n_changes > 0;
+}
+
+/* Uses of the parameter by an operation that may run from DSRs. */
+static uint32_t uses_in_vec(const Keeper *k, IrValue v, IrValue param)
+{
+  const IrInsn *insn = opt_insn(k->f, v);
+  uint32_t n = 0;
+  if (insn->op != IR_vec)
+    return 0;
+  for (uint32_t i = 0; i < insn->n_args; i++)
+    n += insn->args[i].raw == param.raw;
+  return n && is_synchronous(k, insn) ? n : 0;
+}
+
+typedef struct { uint32_t number[DSR_FILE_COUNT]; } Numbers;
+
+/* Files that the operations want; false if some use of the parameter is of another kind. */
+static bool find_files(const Keeper *k, const Carried *c, uint32_t n_uses, bool *wanted)
+{
+  uint32_t found = 1;                      /* the first change */
+  for (uint32_t i = k->cfg.rpo_index[c->head]; i < k->cfg.n_rpo; i++) {
+    uint32_t b = k->cfg.rpo[i];
+    for (uint32_t at = 0; at < k->f->blocks[b].n_insns; at++) {
+      IrValue v = k->f->blocks[b].insns[at];
+      uint32_t n = uses_in_vec(k, v, c->param);
+      if (!n || !cfg_loop_contains(&k->cfg, c->head, b))
+        continue;
+      const IrInsn *insn = opt_insn(k->f, v);
+      const IrVecOperand *operands[] = {&insn->u.vec->dest, &insn->u.vec->src0,
+                                        &insn->u.vec->src1};
+      for (unsigned o = 0; o < ARRAY_COUNT(operands); o++)
+        wanted[o] |= operands[o]->kind == IRV_DSD &&
+                     insn->args[operands[o]->arg].raw == c->param.raw;
+      found += n;
+    }
+  }
+  return found == n_uses;
+}
+
+static bool take_numbers(Keeper *k, const bool *wanted, Numbers *numbers)
+{
+  for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
+    if (wanted[file] && k->left[file] == 0)
+      return false;
+  for (unsigned file = 0; file < DSR_FILE_COUNT; file++) {
+    numbers->number[file] = wanted[file] ? k->next_number++ : 0;
+    k->left[file] -= wanted[file];
+  }
+  return true;
+}
+
+static void use_numbers(Keeper *k, const Carried *c, const Numbers *numbers)
+{
+  for (uint32_t i = k->cfg.rpo_index[c->head]; i < k->cfg.n_rpo; i++) {
+    uint32_t b = k->cfg.rpo[i];
+    for (uint32_t at = 0; at < k->f->blocks[b].n_insns; at++) {
+      IrValue v = k->f->blocks[b].insns[at];
+      IrInsn *insn = opt_insn(k->f, v);
+      if (!uses_in_vec(k, v, c->param))
+        continue;
+      IrVec *vec = arena_new(k->m->arena, IrVec);
+      *vec = *insn->u.vec;
+      insn->u.vec = vec;
+      IrVecOperand *operands[] = {&vec->dest, &vec->src0, &vec->src1};
+      for (unsigned o = 0; o < ARRAY_COUNT(operands); o++)
+        if (operands[o]->kind == IRV_DSD && insn->args[operands[o]->arg].raw == c->param.raw) {
+          operands[o]->kind = IRV_DSR;
+          operands[o]->file = (DsrFile)o;
+          operands[o]->number = numbers->number[o];
+        }
+      drop_unused_args(k, v);
+    }
+  }
+}
+
+/* At the end of each turn, behind all uses, the DSR gets the changes. */
+static void change_at_latch(Keeper *k, const Carried *c, const Numbers *numbers)
+{
+  for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
+    for (unsigned i = c->n_changes; numbers->number[file] && i-- > 0;) {
+      const IrInsn change = *opt_insn(k->f, c->changes[i]);
+      put_dsr_op(k, c->latch, IR_dsr_set, change.field, (DsrFile)file, numbers->number[file],
+                 change.args[1], change.loc);
+    }
+}
+
+/* Order of the operands' roles and of the files they take. */
+_Static_assert(DSR_DEST == 0 && DSR_SRC0 == 1 && DSR_SRC1 == 2, "use_numbers");
+
+static bool keep_carried(Keeper *k, uint32_t head)
+{
+  Carried c;
+  bool changed = false;
+  for (uint32_t index = 0; index < k->f->blocks[head].n_params; index++) {
+    if (opt_insn(k->f, k->f->blocks[head].params[index])->type != IRT_DSD ||
+        !find_way_around(k, head, &c))
+      continue;
+    const uint32_t *uses = opt_count_uses(k->f, k->opt->arena);
+    bool wanted[DSR_FILE_COUNT] = {false};
+    Numbers numbers;
+    if (!find_changes(k, uses, index, &c) || !find_files(k, &c, uses[c.param.raw], wanted) ||
+        uses[c.param.raw] == 1 || !take_numbers(k, wanted, &numbers))
+      continue;
+    use_numbers(k, &c, &numbers);
+    for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
+      if (numbers.number[file])
+        put_dsr_op(k, c.front, IR_dsr_load, 0, (DsrFile)file, numbers.number[file], c.start,
+                   opt_terminator(k->f, c.front)->loc);
+    change_at_latch(k, &c, &numbers);
+    changed = true;
+  }
+  return changed;
+}
+
+/* ---- the pass ---------------------------------------------------------------------- */
 
 static uint32_t total(const uint32_t *left)
 {
@@ -231,6 +432,8 @@ static bool visit_function(Keeper *k)
   for (uint32_t depth = deepest; depth > 0; depth--)
     for (uint32_t i = 0; i < k->cfg.n_rpo; i++) {
       uint32_t b = k->cfg.rpo[i];
+      if (k->cfg.loop_head[b] == b && k->cfg.loop_depth[b] == depth)
+        changed |= keep_carried(k, b);
       for (uint32_t at = 0; k->cfg.loop_depth[b] == depth && at < k->f->blocks[b].n_insns; at++)
         if (opt_insn(k->f, k->f->blocks[b].insns[at])->op == IR_vec)
           changed |= visit_vec(k, b, k->f->blocks[b].insns[at]);
