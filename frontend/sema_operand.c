@@ -243,8 +243,12 @@ static IrValue ir_of_value(Sema *s, PoolId value, PoolId type)
     s->ir->funcs[func.raw].address_taken = true;
     return ir_func_addr(&s->b, func);
   }
-  case PK_SYMBOLIC:
+  case PK_SYMBOLIC: {
+    PoolId known;
+    if (tile_env_forced(s, value, &known))
+      return ir_of_value(s, known, type);
     return ir_tile_param(&s->b, tile_env_run_time_word(s, value));
+  }
   default:
     ICE("a value of type %s has no run-time form", type_name(s, k.type));
   }

@@ -54,7 +54,7 @@ struct TileEnv {
   Forced *trace;           /* stb_ds arrays */
   PoolId *words;
   InitSlot *inits;
-  struct { uint32_t key; uint32_t value; } *seen;        /* symbolics in the trace */
+  struct { uint32_t key; uint32_t value; } *seen;        /* index in the trace */
   struct { uint32_t key; uint32_t value; } *word_of;
 };
 
@@ -100,9 +100,18 @@ void tile_env_record(Sema *s, PoolId symbolic, PoolId outcome)
   struct TileEnv *env = s->tile;
   if (hmgeti(env->seen, symbolic.raw) >= 0)
     return;
-  hmput(env->seen, symbolic.raw, 1);
+  hmput(env->seen, symbolic.raw, (uint32_t)arrlenu(env->trace));
   Forced forced = {symbolic, outcome};
   arrput(env->trace, forced);
+}
+
+bool tile_env_forced(Sema *s, PoolId symbolic, PoolId *outcome)
+{
+  struct TileEnv *env = s->tile;
+  ptrdiff_t at = hmgeti(env->seen, symbolic.raw);
+  if (at >= 0)
+    *outcome = env->trace[env->seen[at].value].outcome;
+  return at >= 0;
 }
 
 uint32_t tile_env_run_time_word(Sema *s, PoolId symbolic)
