@@ -568,7 +568,8 @@ static void init_variables(Gen *g, Arena *arena)
 
 static IrModule *random_module(Arena *arena, uint64_t seed)
 {
-  Gen g = {.rng = {seed * 2 + 1}, .m = ir_module_create(arena, ARCH_WSE3, FP16_F16)};
+  Gen g = {.rng = {seed * 2 + 1}, .m = ir_module_create(arena, (Arch)(seed / 3 % ARCH_COUNT),
+                                                            (Fp16Format)(seed % FP16_COUNT))};
   g.mem = ir_global_add(g.m, "mem", MEM_BYTES, 4);
   g.out = ir_global_add(g.m, "out", OUT_BYTES, 8);
   g.array = ir_global_add(g.m, "array", ARRAY_BYTES, 4);
