@@ -124,6 +124,7 @@ static void load_program(FastEngine *e, FastTile *t)
   if (e->program->image->arch == ARCH_WSE3)
     t->blocked |= image->blocked_queues;
   t->random = t->cls->start.random;
+  t->task_id = MAX_TASK_IDS - 1;
   t->tsc_running = t->cls->start.tsc_running;
   t->tsc_value = t->cls->start.tsc_value;
   t->high = t->cls->start.high_tasks;

@@ -128,12 +128,18 @@ static const ImageTask *control_task(const Visit *v, const FastWavelet *head)
   return v->tile->cls->control_task[entry];
 }
 
-/* Keeps the ready task of high priority, among equals that with the lowest id. */
+/* Round robin over the ids, from the task picked last. */
+static unsigned turn(const FastTile *t, unsigned id)
+{
+  return (id - t->task_id - 1u) % MAX_TASK_IDS;
+}
+
+/* Keeps the ready task of high priority, among equals that whose turn comes first. */
 static void offer(Visit *v, TaskKind kind, unsigned id, unsigned queue)
 {
   if (v->pick != TASK_NONE) {
     bool high = bit(v->tile->high, id), best_high = bit(v->tile->high, v->pick_id);
-    if (high != best_high ? best_high : v->pick_id <= id)
+    if (high != best_high ? best_high : turn(v->tile, v->pick_id) <= turn(v->tile, id))
       return;
   }
   v->pick = kind;
@@ -172,8 +178,10 @@ static void plan_tasks(Visit *v)
   uint64_t local = picks ? t->active & ~t->blocked & t->cls->local_ids : 0;
   if (local & t->high)
     local &= t->high;
-  if (local)
-    offer(v, TASK_LOCAL, (unsigned)__builtin_ctzll(local), NO_QUEUE);
+  if (local) {
+    uint64_t later = local & ~(((uint64_t)2 << t->task_id) - 1);
+    offer(v, TASK_LOCAL, (unsigned)__builtin_ctzll(later ? later : local), NO_QUEUE);
+  }
 }
 
 /* ---- plan: who issues ------------------------------------------------------------------- */

@@ -96,6 +96,7 @@ static void load_program(RefEngine *engine, RefTile *tile)
   if (engine->program->image->arch == ARCH_WSE3)
     tile->blocked |= image->blocked_queues;
   tile->random = tile->cls->start.random;
+  tile->task_id = MAX_TASK_IDS - 1;
   tile->tsc_running = tile->cls->start.tsc_running;
   tile->tsc_value = tile->cls->start.tsc_value;
   tile->high = tile->cls->start.high_tasks;

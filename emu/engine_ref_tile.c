@@ -146,13 +146,19 @@ static void plan_drops(const RefEngine *engine, const RefTile *tile, RefPlan *pl
   }
 }
 
-/* Keeps the ready task of high priority, among equals that with the lowest id. */
+/* Round robin over the ids, from the task picked last. */
+static unsigned turn(const RefTile *tile, unsigned id)
+{
+  return (id - tile->task_id - 1u) % MAX_TASK_IDS;
+}
+
+/* Keeps the ready task of high priority, among equals that whose turn comes first. */
 static void offer(const RefTile *tile, RefPlan *plan, TaskKind kind, unsigned id, unsigned queue)
 {
   bool high = bit(tile->high, id);
   if (plan->pick != TASK_NONE) {
     bool best_high = bit(tile->high, plan->pick_id);
-    if (high != best_high ? best_high : plan->pick_id <= id)
+    if (high != best_high ? best_high : turn(tile, plan->pick_id) <= turn(tile, id))
       return;
   }
   plan->pick = kind;

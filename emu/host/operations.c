@@ -146,6 +146,7 @@ static void issue_launch(Session *s, Operation *op)
 static void issue(Session *s, Operation *op)
 {
   op->state = OPERATION_ISSUED;
+  s->quiet = false;
   switch (op->kind) {
   case OPERATION_COPY_IN: issue_copy_in(s, op); break;
   case OPERATION_COPY_OUT: issue_copy_out(s, op); break;
@@ -296,8 +297,12 @@ static WseStatus progress(Session *s)
   bool quiet = false;
   issue_ready(s, s->quiet);
   const Operation *oldest = oldest_issued(s);
-  if (oldest)
+  if (oldest) {
     begin_phase(s, oldest);
+  } else {                         /* words of streams are under way, or tiles at work */
+    session_phase(s, true, "run", "");
+    s->phase_has_command = false;
+  }
   uint64_t limit = UINT64_MAX;
   for (size_t i = s->first_open; i < arrlenu(s->operations); i++)
     if (s->operations[i].kind == OPERATION_STREAM_OUT)
