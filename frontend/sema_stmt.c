@@ -799,7 +799,12 @@ static void stmt_return(Sema *s, const NodeReturn *n)
     value = operand_poison();
   } else
     value = sema_coerce(s, value, f->result, n->value != NULL ? n->value->span : n->head.span);
-  if (!f->is_emitted || s->comptime) {
+  if (f->is_emitted && s->comptime) {
+    sema_error(s, leaves_comptime, n->head.span, "return");
+    s->is_dead = true;
+    return;
+  }
+  if (!f->is_emitted) {
     Target *t = f->targets;
     while (t != NULL && t->kind != TARGET_FN)
       t = t->up;
