@@ -147,6 +147,7 @@ static void issue(Session *s, Operation *op)
 {
   op->state = OPERATION_ISSUED;
   s->quiet = false;
+  s->streaming |= op->kind == OPERATION_STREAM_IN || op->kind == OPERATION_STREAM_OUT;
   switch (op->kind) {
   case OPERATION_COPY_IN: issue_copy_in(s, op); break;
   case OPERATION_COPY_OUT: issue_copy_out(s, op); break;
@@ -258,7 +259,7 @@ static const Operation *oldest_issued(const Session *s)
   return NULL;
 }
 
-/* The phase that the next cycles belong to. */
+/* The phase that the next cycles belong to: the program's, unless nothing but copies go on. */
 static void begin_phase(Session *s, const Operation *op)
 {
   static const char *const verbs[] = {
@@ -270,8 +271,8 @@ static void begin_phase(Session *s, const Operation *op)
   const char *name = op->kind == OPERATION_LAUNCH ? s->image->exports[op->function].name
                      : stream ? arena_printf(s->arena, "color %u", op->transfer.target)
                               : s->image->exports[op->transfer.target].name;
-  session_phase(s, !copy, verbs[op->kind], name);
-  s->phase_has_command = op->kind == OPERATION_LAUNCH;
+  session_phase(s, !copy || s->streaming, verbs[op->kind], name);
+  s->phase_has_command = copy || op->kind == OPERATION_LAUNCH;
 }
 
 static Operation *find_operation(Session *s, WseTask task)
@@ -312,6 +313,7 @@ static WseStatus progress(Session *s)
     return status;
   bool changed = settle(s, quiet);
   s->quiet = quiet;
+  s->streaming &= !quiet;
   changed |= issue_ready(s, quiet);
   if (quiet && !changed)
     return report_stuck(s);

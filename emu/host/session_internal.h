@@ -44,6 +44,7 @@ struct Session {
   size_t first_open;                               /* operations before it are done */
   uint32_t *unblocks_expected;                     /* by tile; NULL before the first launch */
   bool started, ended, more_launches;
+  bool streaming;                                  /* words of streams since it last was quiet */
   bool quiet;                                      /* nothing moved when the engine last stopped */
   size_t hazards_told;
   HostPhase *phases;
