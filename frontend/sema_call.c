@@ -217,9 +217,6 @@ static bool bind(Sema *s, Binding *b, const ArgSource *src)
 static bool may_call(Sema *s, Span at, const NodeFnDecl *fn)
 {
   uint32_t limit = s->session->options->comptime_depth_limit;
-  char here;
-  if ((uintptr_t)&here < s->own->stack_end && s->depth < limit)
-    limit = s->depth;                 /* a higher limit does not make the stack larger */
   if (s->depth < limit)
     return sema_step(s, at);
   sema_error(s, calls_too_deep, at, sema_text(s, fn->name.text), limit);

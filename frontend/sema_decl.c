@@ -13,16 +13,19 @@ static void predeclare(Sema *s, const char *name, PoolId id)
   pair_put(&s->own->types, text.raw, id.raw);
 }
 
-/* The lowest address that calls at compile time may reach: the stack grows down, and a quarter
- * of it is left for what a call does. */
+/* The lowest address that evaluation may reach: the stack grows down (as far as the limit says
+ * when it grows, so the limit is raised first), and a quarter of it is left for the leaves. */
 static uintptr_t stack_end(void)
 {
   enum { STACK_MOST = 64 << 20 };
   struct rlimit limit;
   char here;
   rlim_t size = STACK_MOST;
-  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < size)
-    size = limit.rlim_cur;
+  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < size) {
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max < size ? limit.rlim_max : size;
+    size = setrlimit(RLIMIT_STACK, &limit) == 0 ? limit.rlim_cur : before;
+  }
   return (uintptr_t)&here - (uintptr_t)(size - size / 4);
 }
 

@@ -478,6 +478,12 @@ PoolId sema_comptime_value(Sema *s, Operand o, Span span)
 
 static Operand walk(Sema *s, const Node *n, PoolId want)
 {
+  char here;
+  if ((uintptr_t)&here < s->own->stack_end) {
+    sema_error(s, stack_exhausted, n->span);
+    s->is_dead = true;
+    return operand_poison();
+  }
   switch ((NodeKind)n->kind) {
   case ND_BAD:
     return operand_poison();

@@ -390,8 +390,11 @@ Operand sema_switch(Sema *s, const Node *node, PoolId want, bool is_value)
     sema_error(s, switch_not_exhaustive, node->span);
     return operand_poison();
   }
+  enum { FEW_PRONGS = 32 };
   PoolId *labels = NULL;
-  uint32_t *marks = arena_many(s->arena, uint32_t, n->prongs.count + 1);
+  uint32_t few[FEW_PRONGS + 1];
+  uint32_t *marks = n->prongs.count <= FEW_PRONGS
+                        ? few : arena_many(s->arena, uint32_t, n->prongs.count + 1);
   uint32_t else_prong;
   Operand out = operand_poison();
   if (switch_labels(s, n, subject.type, &labels, marks, &else_prong)) {
