@@ -9,14 +9,19 @@ enum { MAX_CANDIDATES = 5, MAX_TOKEN_TEXT = 30 };
 
 /* ---- tokens in words ----------------------------------------------------------------------- */
 
-static const char *token_text(Parser *p, const Token *t, const char *what)
+const char *token_spelling(Parser *p, const Token *t)
 {
   uint32_t at = t->span.off - source_base(p->sources, p->ast->file);
   size_t length = 0;
   const char *text = source_text(p->sources, p->ast->file, &length) + at;
-  const char *dots = t->span.len > MAX_TOKEN_TEXT ? "..." : "";
-  int shown = t->span.len > MAX_TOKEN_TEXT ? MAX_TOKEN_TEXT : (int)t->span.len;
-  return arena_printf(p->ast->arena, "%s%s'%.*s%s'", what, *what ? " " : "", shown, text, dots);
+  bool cut = t->span.len > MAX_TOKEN_TEXT;
+  return arena_printf(p->ast->arena, "%.*s%s", cut ? (int)MAX_TOKEN_TEXT : (int)t->span.len, text,
+                      cut ? "..." : "");
+}
+
+static const char *token_text(Parser *p, const Token *t, const char *what)
+{
+  return arena_printf(p->ast->arena, "%s%s'%s'", what, *what ? " " : "", token_spelling(p, t));
 }
 
 static const char *found_text(Parser *p, const Token *t)
@@ -170,35 +175,41 @@ static bool is_expected(int kind, const int *expected, size_t n)
   return false;
 }
 
-/* The bracket that is open at token `i` and has no partner before it; UINT32_MAX: none. */
+/* The bracket that is open at token `i` and has no partner before it; UINT32_MAX: none.  Nothing
+ * but braces stays open over the end of a statement. */
 static uint32_t open_bracket(const Parser *p, uint32_t i)
 {
   int depth = 0;
+  bool is_older = false;     /* than the statement of `i` */
   while (i-- > 0) {
     const Token *t = &p->tokens[i];
+    is_older |= t->kind == ';';
     if (t->kind == '}' && t->partner < i)
       i = t->partner;
     else if (t->kind == ')' || t->kind == ']')
       depth++;
     else if (t->kind == '{')
       return i;
-    else if ((t->kind == '(' || t->kind == '[') && depth-- == 0)
+    else if ((t->kind == '(' || t->kind == '[') && depth-- <= 0 && !is_older)
       return i;
   }
   return UINT32_MAX;
 }
 
 /* If a closing bracket is what is missing, and its partner stands on another line. */
-static void note_open_bracket(Parser *p, uint32_t found, const int *expected, size_t n)
+static bool note_open_bracket(Parser *p, uint32_t found, const int *expected, size_t n)
 {
   static const char *const names[] = {"(", "[", "{"};
   static const int kinds[] = {'(', '[', '{'}, closers[] = {')', ']', '}'};
   uint32_t opener = open_bracket(p, found);
   if (opener == UINT32_MAX || p->tokens[opener].line == p->tokens[found].line)
-    return;
+    return false;
   for (size_t k = 0; k < ARRAY_COUNT(kinds); k++)
-    if (p->tokens[opener].kind == kinds[k] && is_expected(closers[k], expected, n))
+    if (p->tokens[opener].kind == kinds[k] && is_expected(closers[k], expected, n)) {
       diag_opened_here(p->diags, p->tokens[opener].span, names[k]);
+      return true;
+    }
+  return false;
 }
 
 /* Words of other languages, and what one writes here. */
@@ -219,13 +230,13 @@ static const Foreign foreign_words[] = {
   {"import", "import with 'const m = @import_module(\"file.csl\");'"},
 };
 
-static void note_word(Parser *p, const Token *t)
+static bool note_word(Parser *p, const Token *t)
 {
   const char *word = str_text(p->names, t->as.text);
   for (size_t i = 0; i < ARRAY_COUNT(foreign_words); i++) {
     if (strcmp(word, foreign_words[i].word) == 0) {
       diag_syntax_help(p->diags, t->span, foreign_words[i].help);
-      return;
+      return true;
     }
   }
   const char *keywords[KIND_LIMIT];
@@ -235,6 +246,7 @@ static void note_word(Parser *p, const Token *t)
   const char *near = base_nearest(word, keywords, n);
   if (near)
     diag_did_you_mean(p->diags, t->span, near);
+  return near != NULL;
 }
 
 static bool is_comparison(int kind)
@@ -267,14 +279,18 @@ static void add_notes(Parser *p, const Token *before, const Token *found, const 
 {
   bool is_operand = found->kind == TK_IF || found->kind == TK_SWITCH || found->kind == '{';
   const char *help = help_for(before, found);
-  if (help && (!is_operand || is_operator_before_operand(before->kind)))
+  bool noted = help && (!is_operand || is_operator_before_operand(before->kind));
+  if (noted)
     diag_syntax_help(p->diags, found->span, help);
-  note_open_bracket(p, (uint32_t)(found - p->tokens), expected, n);
+  uint32_t at = (uint32_t)(found - p->tokens);
+  noted |= note_open_bracket(p, at, expected, n);
   const Token *first = before && before > p->tokens ? before - 1 : NULL;
   if (before && before->kind == TK_IDENT && found->kind == TK_IDENT)
-    note_word(p, before);
+    noted |= note_word(p, before);
   else if (first && before->kind == TK_IDENT && first->kind == TK_IDENT)
-    note_word(p, first);
+    noted |= note_word(p, first);
+  if (!noted)
+    parser_note_form(p, before, found, open_bracket(p, at), is_expected('+', expected, n));
 }
 
 static Span place_behind(const Token *t)

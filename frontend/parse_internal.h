@@ -138,6 +138,16 @@ enum { MAX_SYNTAX_ERRORS = 100 };
 /* A syntax error at the token that was fed last; `expected` holds `n` token numbers. */
 void parser_report(Parser *p, const int *expected, size_t n);
 void parser_report_depth(Parser *p, Span span);
+/* The token as it is written, shortened. */
+const char *token_spelling(Parser *p, const Token *t);
+
+/* ---- parse_forms.c ----------------------------------------------------------------------- */
+
+/* A note under the error at `found`, which follows `before` (or NULL) in the bracket at index
+ * `open` (UINT32_MAX: in none): what is wrong with the two, or how the construct around them is
+ * written.  wants_operator: an operator could stand at `found`. */
+void parser_note_form(Parser *p, const Token *before, const Token *found, uint32_t open,
+                      bool wants_operator);
 
 /* ---- parse.y ----------------------------------------------------------------------------- */
 
