@@ -1,0 +1,358 @@
+"""wse-emu from the outside: host actions, options, exit codes, statistics, and a message for every
+mistake of its user.  Each message is named by its row in emu/diag.def."""
+import json
+import re
+
+import numpy
+import pytest
+
+import harness
+
+LAYOUT = """
+layout {
+  @set_rectangle(3, 2);
+  for (@range(u16, 3)) |x| {
+    for (@range(u16, 2)) |y| {
+      @set_tile_code(x, y, if (x == 2) "other.csl" else "pe.csl", .{ .x = x, .y = y });
+    }
+  }
+  @export_name("v", [*]f32, true);
+  @export_name("w", i16, true);
+  @export_name("u", u32, true);
+  @export_name("h", [*]f16, true);
+  @export_name("flag", bool, true);
+  @export_name("nothing", i16, true);
+  @export_name("loose", [*]u16, true);
+  @export_name("start", fn(i16, f32)void);
+  @export_name("again", fn()void);
+}
+"""
+
+PE = """
+param x: u16;
+param y: u16;
+var v = @zeros([4]f32);
+var v_ptr: [*]f32 = &v;
+var w: i16 = -7;
+var u: u32 = 4000000000;
+var h = @zeros([2]f16);
+var h_ptr: [*]f16 = &h;
+var flag: bool = true;
+var loose_ptr: [*]u16;
+fn start(a: i16, b: f32) void {
+  w = a + @as(i16, x);
+  v[0] = v[0] + b;
+}
+fn again() void {
+  w = w + 1;
+}
+comptime {
+  @export_symbol(v_ptr, "v");
+  @export_symbol(w, "w");
+  @export_symbol(u, "u");
+  @export_symbol(h_ptr, "h");
+  @export_symbol(flag, "flag");
+  @export_symbol(loose_ptr, "loose");
+  @export_symbol(start);
+  @export_symbol(again);
+}
+"""
+
+OTHER = """
+param x: u16;
+param y: u16;
+var u: u32 = 9;
+comptime {
+  @export_symbol(u, "u");
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("emulator")
+    (folder / "layout.csl").write_text(LAYOUT)
+    (folder / "pe.csl").write_text(PE)
+    (folder / "other.csl").write_text(OTHER)
+    harness.compile(folder / "layout.csl", folder / "p.bin")
+    return folder / "p.bin"
+
+
+@pytest.fixture(params=("fast", "reference"))
+def engine(request):
+    return f"--engine={request.param}"
+
+
+# ---- host actions --------------------------------------------------------------------------------
+
+def test_prints_every_type_and_skips_tiles_without_the_symbol(image, engine):
+    ran = harness.emu(image, engine, "--print=w", "--print=u@1,0,2,1", "--print=flag@0,0,1,1",
+                      "--print=v:2@0,1,1,1")
+    assert ran.out.splitlines() == [
+        "w@0,0: -7", "w@1,0: -7", "w@0,1: -7", "w@1,1: -7", "u@1,0: 4000000000", "u@2,0: 9",
+        "flag@0,0: 1", "v@0,1: 0 0"]
+
+
+def test_actions_are_carried_out_in_order(image, engine):
+    ran = harness.emu(image, engine, "--h2d=v@0,0,2,2=" + ",".join("1.5" for _ in range(16)),
+                      "--launch=start(5, 0.25)", "--print=w@0,0,2,1", "--launch=again",
+                      "--print=w@1,1,1,1", "--print=v@1,1,1,1")
+    assert ran.out.splitlines() == ["w@0,0: 5", "w@1,0: 6", "w@1,1: 7", "v@1,1: 1.75 1.5 1.5 1.5"]
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_arrays_go_there_and_back(image, tmp_path, engine, order):
+    there = numpy.arange(16, dtype=numpy.float32).reshape(2, 2, 4) / 3
+    numpy.save(tmp_path / "a.npy", numpy.asarray(there, order=order))
+    half = numpy.array([1.5, -2, 65504, 6e-8, 0.1, 3, 4, 5], numpy.float16)
+    harness.save_npy(tmp_path / "h.npy", half)
+    harness.emu(image, engine, f"--h2d=v@0,0,2,2={tmp_path}/a.npy", "--run",
+                f"--h2d=h@0,0,2,2={tmp_path}/h.npy", f"--d2h=v@0,0,2,2={tmp_path}/b.npy",
+                f"--d2h=h@0,0,2,2={tmp_path}/i.npy", f"--d2h=w@1,0,1,2={tmp_path}/w.npy",
+                f"--d2h=flag@0,0,1,1={tmp_path}/f.npy")
+    back = harness.load_npy(tmp_path / "b.npy")
+    assert back.dtype == numpy.float32 and (back == there).all()
+    assert (harness.load_npy(tmp_path / "i.npy").ravel() == half).all()
+    w = harness.load_npy(tmp_path / "w.npy")
+    assert w.dtype == numpy.int16 and w.shape == (2, 1, 1) and (w == -7).all()
+    assert harness.load_npy(tmp_path / "f.npy").tolist() == [[[True]]]
+
+
+def test_an_output_folder_is_a_program(image, tmp_path):
+    harness.compile(image.parent / "layout.csl", tmp_path / "out")
+    assert harness.emu(tmp_path / "out", "--print=w@0,0,1,1").out == "w@0,0: -7\n"
+
+
+def test_version_says_what_cycles_stand_for():
+    out = harness.emu("--version").out
+    assert re.match(r"wse-emu \d+\.\d+", out)
+    assert "nothing\nverified on hardware by us" in out and "do not run on a wafer" in out
+
+
+def test_help_lists_the_options():
+    out = harness.emu("--help").out
+    for option in ("--h2d", "--launch", "--max-cycles", "--trace-region", "--stats[=FILE]"):
+        assert option in out
+
+
+# ---- statistics and traces --------------------------------------------------------------------------
+
+STATS = {"cycles", "host_cycles", "phases", "tiles", "threads", "load_seconds", "wall_seconds",
+         "program_tile_cycles", "active_tile_cycles", "active_tile_cycles_per_second",
+         "instructions", "wavelets", "wavelet_hops", "stalls", "peak_rss_bytes"}
+
+
+def sample(tmp_path, name, **params):
+    harness.compile(f"samples/{name}/layout.csl", tmp_path / f"{name}.bin", params=params)
+    return tmp_path / f"{name}.bin"
+
+
+def test_statistics(tmp_path, engine):
+    program = sample(tmp_path, "reduce-chain", P=6, B=20)
+    harness.emu(program, engine, f"--stats={tmp_path}/s.json")
+    stats = harness.stats(tmp_path / "s.json")
+    assert STATS <= set(stats)
+    assert stats["program_tile_cycles"] == 6 * stats["cycles"]
+    assert stats["wavelets"] == 5 * 20 and stats["wavelet_hops"] == 5 * 20
+    assert sum(p["cycles"] for p in stats["phases"]) == stats["cycles"] and stats["host_cycles"] == 0
+    printed = harness.emu(program, engine, "--stats").out
+    assert json.loads(printed)["cycles"] == stats["cycles"]
+
+
+SAMPLES = (("hello-wavelet", {}), ("broadcast-1d", {"P": 9, "B": 12}),
+           ("reduce-chain", {"P": 9, "B": 12}), ("reduce-tree", {"P": 8, "B": 12}),
+           ("data-task", {"N": 9}), ("gemv", {"width": 3, "height": 2, "M": 6, "N": 6}))
+
+
+@pytest.mark.parametrize("name, params", SAMPLES, ids=[s[0] for s in SAMPLES])
+def test_both_engines_give_the_same_trace_and_statistics(tmp_path, name, params):
+    program = sample(tmp_path, name, **params)
+    traces, all_stats = [], []
+    for which in ("fast", "reference"):
+        harness.emu(program, f"--engine={which}", "--trace=all", f"--trace-file={tmp_path}/t",
+                    f"--stats={tmp_path}/s.json")
+        traces.append((tmp_path / "t").read_text())
+        stats = harness.stats(tmp_path / "s.json")
+        for key in ("engine", "load_seconds", "wall_seconds", "peak_rss_bytes",
+                    "active_tile_cycles_per_second"):
+            del stats[key]
+        all_stats.append(stats)
+    assert traces[0] == traces[1] and traces[0].count("\n") > 15
+    assert all_stats[0] == all_stats[1]
+
+
+def test_trace_is_sorted_and_limited(tmp_path, engine):
+    program = sample(tmp_path, "reduce-chain", P=5, B=6)
+    everything = harness.emu(program, engine, "--trace=all").out.splitlines()
+    line = re.compile(r"@(\d+) P(\d+)\.(\d+) (task|inst|wavelet|switch|queue|host) \w+")
+    keys = [(int(m[1]), int(m[3]), int(m[2])) for m in map(line.match, everything)]
+    assert keys == sorted(keys)
+    some = harness.emu(program, engine, "--trace=wavelet,task", "--trace-region=1,0,2,1",
+                       "--trace-cycles=20:60").out.splitlines()
+    assert some == [text for text, (cycle, _, x) in zip(everything, keys)
+                    if 20 <= cycle <= 60 and x in (1, 2) and
+                    text.split()[2] in ("wavelet", "task")]
+    assert some
+
+
+# ---- exit codes -----------------------------------------------------------------------------------------
+
+def program_of(tmp_path, pe, layout=None):
+    (tmp_path / "layout.csl").write_text(layout or """
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl");
+  @export_name("n", u16, true);
+}
+""")
+    (tmp_path / "pe.csl").write_text(pe)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    return tmp_path / "p.bin"
+
+
+MAIN = """
+const main_id = @get_local_task_id(8);
+comptime {
+  @bind_local_task(main, main_id);
+  @activate(main_id);
+  @export_symbol(n);
+}
+"""
+
+
+def test_a_fault_ends_with_exit_2_and_its_place(tmp_path, engine):
+    program = program_of(tmp_path, "export var n: u16 = 0;\ntask main() void {\n"
+                         "  n = 3;\n  @assert(n == 4);\n}\n" + MAIN)
+    ran = harness.emu(program, engine, f"--stats={tmp_path}/s.json", "--print=n", expect=2)
+    assert "ASSERT" in ran.err and "pe.csl:4" in ran.err and "P0.0" in ran.err
+    assert ran.out == "" and harness.stats(tmp_path / "s.json")["cycles"] > 0
+
+
+def test_an_endless_program_ends_with_exit_4(tmp_path, engine):
+    program = program_of(tmp_path, "export var n: u16 = 0;\ntask main() void {\n"
+                         "  while (true) { n += 1; }\n}\n" + MAIN)
+    ran = harness.emu(program, engine, "--max-cycles=5000", expect=4)
+    assert "[cycle_limit]" in ran.err and "5000" in ran.err
+
+
+def test_a_receive_that_never_completes_ends_with_exit_3(tmp_path, engine):
+    program = program_of(tmp_path, """
+export var n: u16 = 0;
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = @get_color(5), .extent = 2,
+                                  .input_queue = @get_input_queue(3) });
+var data = @zeros([2]u32);
+const data_dsd = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{2} -> data[i] });
+task main() void {
+  @mov32(data_dsd, in);
+}
+""" + MAIN, """
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl");
+  @set_color_config(0, 0, @get_color(5), .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ RAMP } } });
+  @export_name("n", u16, true);
+}
+""")
+    ran = harness.emu(program, engine, expect=3)
+    assert "deadlock" in ran.err and "P0.0" in ran.err and "pe.csl:8" in ran.err
+
+
+# ---- mistakes -----------------------------------------------------------------------------------------------
+
+MISTAKES = (
+    ("option_unknown", ["--fast"]),
+    ("option_value_missing", ["--h2d"]),
+    ("option_later", ["--report=x.html"]),
+    ("option_later", ["--trace-format=perfetto"]),
+    ("option_later", ["--threads=2"]),
+    ("option_value", ["--threads=none"]),
+    ("option_value", ["--max-cycles=0"]),
+    ("option_value", ["--check=maybe"]),
+    ("option_value", ["--trace-region=1,2,3"]),
+    ("option_value", ["--trace-cycles=9:3"]),
+    ("option_value", ["--trace-format=json"]),
+    ("unknown_engine", ["--engine=slow"]),
+    ("unknown_trace_kind", ["--trace=task,wave"]),
+    ("program_twice", ["second.bin"]),
+    ("output_unwritable", ["--trace", "--trace-file=/nonexistent/t"]),
+    ("output_unwritable", ["--stats=/nonexistent/s.json"]),
+    ("output_unwritable", ["--d2h=w@0,0,1,1=/nonexistent/w.npy"]),
+    ("action_syntax", ["--h2d=w"]),
+    ("action_syntax", ["--h2d=w@0,0=1"]),
+    ("action_syntax", ["--d2h=w=w.txt"]),
+    ("action_syntax", ["--print=w=1"]),
+    ("action_syntax", ["--print=v:many"]),
+    ("action_syntax", ["--launch=start(1"]),
+    ("symbol_unknown", ["--print=vv"]),
+    ("symbol_is_function", ["--print=start"]),
+    ("symbol_is_data", ["--launch=w"]),
+    ("symbol_nowhere", ["--print=nothing"]),
+    ("symbol_nowhere", ["--print=w@2,0,1,2"]),
+    ("tile_lacks_symbol", ["--h2d=w=1,2,3,4,5,6"]),
+    ("region_outside", ["--print=w@1,1,2,2"]),
+    ("region_outside", ["--trace", "--trace-region=0,0,4,1"]),
+    ("extent_unknown", ["--print=loose"]),
+    ("extent_exceeded", ["--h2d=v@0,0,1,1=1,2,3,4,5"]),
+    ("elements_uneven", ["--h2d=w@0,0,2,1=1,2,3"]),
+    ("elements_too_many", ["--print=v:60000"]),
+    ("memory_outside", ["--print=h:24576@0,0,1,1"]),
+    ("argument_count", ["--launch=start(1)"]),
+    ("argument_count", ["--launch=again(1)"]),
+    ("value_bad", ["--launch=start(1.5, 2)"]),
+    ("value_bad", ["--h2d=w@0,0,1,1=32768"]),
+    ("value_bad", ["--h2d=v@0,0,1,1=1,,2"]),
+    ("array_unreadable", ["--h2d=v@0,0,1,1=/nonexistent/v.npy"]),
+)
+
+
+@pytest.mark.parametrize("name, arguments", MISTAKES,
+                         ids=[f"{n}-{i}" for i, (n, _) in enumerate(MISTAKES)])
+def test_a_mistake_has_its_message(image, name, arguments):
+    ran = harness.emu(image, *arguments, expect=1)
+    assert f"[{name}]" in ran.err and ran.err.startswith("error: ")
+    assert ran.out == "" or name == "output_unwritable"
+
+
+def test_no_program():
+    assert "[program_missing]" in harness.emu("--run", expect=1).err
+
+
+def test_names_are_suggested(image):
+    # notes symbol_nearest and symbols_exported
+    assert "did you mean 'start'?" in harness.emu(image, "--launch=stat", expect=1).err
+    assert "it exports v, w, u" in harness.emu(image, "--print=entirely_else", expect=1).err
+
+
+def test_images_that_are_none(tmp_path):
+    (tmp_path / "text.bin").write_text("no image")
+    assert "[image_unreadable]" in harness.emu(tmp_path / "text.bin", expect=1).err
+    assert "[image_unreadable]" in harness.emu(tmp_path / "absent.bin", expect=1).err
+    assert "[image_unreadable]" in harness.emu(tmp_path, expect=1).err
+
+
+ARRAYS = (
+    (lambda path: path.write_bytes(b"PK\x03\x04"), "array_unreadable", "no .npy file"),
+    (lambda path: path.write_bytes(b"\x93NUMPY\x01\x00\xff\xff{}" + b" " * 50),
+     "array_unreadable", "header's length"),
+    (lambda path: numpy.save(path, numpy.zeros(4, numpy.float64)), "array_unreadable", "astype"),
+    (lambda path: numpy.save(path, numpy.zeros(4, ">f4")), "array_unreadable", "big-endian"),
+    (lambda path: numpy.save(path, numpy.zeros(4, numpy.int32)), "array_type", "i4"),
+    (lambda path: numpy.save(path, numpy.zeros(4, numpy.float16)), "array_type", "f2"),
+    (lambda path: (numpy.save(path, numpy.zeros(4, numpy.float32)),
+                   path.write_bytes(path.read_bytes()[:-1])), "array_unreadable", "as long as"),
+)
+
+
+@pytest.mark.parametrize("make, name, words", ARRAYS, ids=[str(i) for i in range(len(ARRAYS))])
+def test_bad_arrays(image, tmp_path, make, name, words):
+    make(tmp_path / "a.npy")
+    ran = harness.emu(image, f"--h2d=v@0,0,1,1={tmp_path}/a.npy", expect=1)
+    assert f"[{name}]" in ran.err and words in ran.err
+
+
+def test_no_prefix_of_an_array_file_is_taken(image, tmp_path):
+    numpy.save(tmp_path / "a.npy", numpy.zeros(4, numpy.float32))
+    whole = (tmp_path / "a.npy").read_bytes()
+    for length in range(0, len(whole), 7):
+        (tmp_path / "b.npy").write_bytes(whole[:length])
+        harness.emu(image, f"--h2d=v@0,0,1,1={tmp_path}/b.npy", expect=1)
