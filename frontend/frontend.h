@@ -56,6 +56,11 @@ enum {
   POOL_RAW_WELL_KNOWN_COUNT
 };
 #define POOL(name) ((PoolId){POOL_RAW_##name})    /* POOL(F32), POOL(POISON), ... */
+/* i8 ... u64 */
+static inline bool pool_is_machine_int(PoolId type)
+{
+  return type.raw >= POOL_RAW_I8 && type.raw <= POOL_RAW_U64;
+}
 
 typedef enum {
   /* types */

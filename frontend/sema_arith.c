@@ -318,9 +318,9 @@ static bool is_equality(BinaryOp op) { return op == BINARY_EQ || op == BINARY_NE
 /* Does the operator apply to the type? */
 static bool has_operator(Sema *s, BinaryOp op, PoolId type)
 {
-  PoolKey k = pool_key(s->pool, type);
   if (type_is_int(s->pool, type))
     return true;
+  PoolKey k = pool_key(s->pool, type);
   if (type_is_float(s->pool, type))
     return op <= BINARY_SUB ? op != BINARY_REM : binary_op_is_comparison(op);
   if (type.raw == POOL_RAW_BOOL)
@@ -384,6 +384,10 @@ Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
     return operand_poison();
   if (op == BINARY_SHL || op == BINARY_SHR)
     return shift(s, op, a, b, span);
+  if (a.kind == OPR_COMPTIME && b.kind == OPR_COMPTIME && pool_eq(a.type, b.type) &&
+      type_is_int(s->pool, a.type) && !sema_is_symbolic(s, a.value) &&
+      !sema_is_symbolic(s, b.value))
+    return operand_value(s, fold_int(s, op, a.type, a.value, b.value, span));
   PoolId type = sema_peer_type(s, a, b);
   if (pool_is_none(type) || !has_operator(s, op, type)) {
     /* Comparing what can never be equal (a type with a value) still has an answer in tests. */

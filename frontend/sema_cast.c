@@ -454,6 +454,14 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
   o = sema_load(s, o);
   if (pool_is_none(type) || operand_is_poison(o) || pool_eq(o.type, type))
     return o;
+  int64_t small;
+  if (o.kind == OPR_COMPTIME && o.type.raw == POOL_RAW_COMPTIME_INT && pool_is_machine_int(type) &&
+      pool_int_value(s->pool, o.value, &small) && value_small_fits(s->pool, type, small)) {
+    o.value = pool_int(s->pool, type, small);     /* by far the most frequent conversion */
+    o.type = type;
+    o.decl = NULL;
+    return o;
+  }
   if (type.raw == POOL_RAW_POISON_TYPE)
     return operand_poison();
   Coercion c = coercion_of(s, o, type);

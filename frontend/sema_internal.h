@@ -144,7 +144,11 @@ Operand sema_comptime_operand(Sema *s, const Node *n, PoolId want);
 Operand operand_void(void);
 Operand operand_place(IrValue address, PoolId type, bool is_const);
 Operand operand_typed(Sema *s, PoolId value, PoolId type);   /* comptime, of another type */
-Operand operand_at(Operand o, Span span);
+static inline Operand operand_at(Operand o, Span span)
+{
+  o.span = span;
+  return o;
+}
 /* A new run-time object of the type. */
 Operand sema_temp(Sema *s, PoolId type);
 /* The part of an object that starts `offset` bytes on. */

@@ -34,12 +34,6 @@ Operand operand_place(IrValue address, PoolId type, bool is_const)
   return (Operand){.kind = OPR_MEMORY, .type = type, .ir = address, .is_const = is_const};
 }
 
-Operand operand_at(Operand o, Span span)
-{
-  o.span = span;
-  return o;
-}
-
 static Operand global_place(uint32_t global, int64_t offset, PoolId type, bool is_const)
 {
   return (Operand){.kind = OPR_MEMORY, .type = type, .is_global = true, .global = global,

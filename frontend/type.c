@@ -9,7 +9,8 @@ static const Machine *any_machine(void) { return machine_get(ARCH_WSE2); }
 
 bool type_is_int(const Pool *pool, PoolId type)
 {
-  return type.raw == POOL_RAW_COMPTIME_INT || pool_kind(pool, type) == PK_INT_TYPE;
+  return type.raw == POOL_RAW_COMPTIME_INT || pool_is_machine_int(type) ||
+         pool_kind(pool, type) == PK_INT_TYPE;
 }
 
 bool type_is_float16(PoolId type)

@@ -211,8 +211,20 @@ PoolId value_int_type(const Pool *pool, PoolId type)
   return k.kind == PK_ENUM_TYPE ? k.u.enum_type.tag : type;
 }
 
+/* The common types without a look at the pool: comptime loops live here. */
+static bool machine_int_fits(PoolId type, int64_t value)
+{
+  unsigned bits = 8u << (type.raw - POOL_RAW_I8) % 4;
+  if (type.raw >= POOL_RAW_U8)
+    return value >= 0 && (bits == 64 || value >> bits == 0);
+  int64_t rest = value >> (bits - 1);
+  return rest == 0 || rest == -1;
+}
+
 bool value_small_fits(const Pool *pool, PoolId type, int64_t value)
 {
+  if (pool_is_machine_int(type))
+    return machine_int_fits(type, value);
   PoolKey k = pool_key(pool, type);
   if (k.kind != PK_INT_TYPE)
     return true;
