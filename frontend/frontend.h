@@ -20,7 +20,7 @@
 #include "ir/ir.h"
 #include <gmp.h>
 
-/* ---- pool.c: types and comptime values, interned ------------------------------------------ */
+/* ---- pool.c: types and comptime values, interned -------------------------------------------- */
 
 /* Equal types and equal values have equal ids.  A type is a value of type `type`.  Nothing in
  * the pool changes; comptime variables live in cells (below) and are frozen when they escape. */
@@ -110,15 +110,23 @@ typedef struct {
       StructLayout layout;
       StrId name;                /* named: for messages */
     } fields;                    /* struct and union types */
-    struct { PoolId tag; uint32_t n; const StrId *names; const PoolId *values; uint32_t origin; StrId name; } enum_type;
-    struct { int64_t small; const char *big; } integer;   /* big: decimal text when it does not fit */
+    struct {
+      PoolId tag;
+      uint32_t n;
+      const StrId *names;
+      const PoolId *values;
+      uint32_t origin;
+      StrId name;
+    } enum_type;
+    struct { int64_t small; const char *big; } integer;   /* big: decimal text if it is too large */
     struct { uint64_t bits; } floating;
     StrId string;
     struct { uint32_t n; const PoolId *elems; } aggregate;
     uint32_t index;              /* PK_FUNC, PK_MODULE, PK_FIFO: index of the instance */
-    struct { uint32_t base_kind; uint32_t base; int64_t offset; } pointer;  /* PtrBase, global/cell, bytes or leaves */
+    /* base_kind: PtrBase; base: global or cell; offset: bytes or (serial << 32 | leaf) */
+    struct { uint32_t base_kind; uint32_t base; int64_t offset; } pointer;
     struct { PoolId start, stop, step; } range;
-    struct { IrDesc desc; uint32_t name; } dsd;           /* desc.global: index of a Global; name: StrId.raw */
+    struct { IrDesc desc; uint32_t name; } dsd;   /* desc.global: of a Global; name: StrId.raw */
     struct { DsrFile file; uint8_t number; bool is_fifo; } dsr;
     struct { SymKind sym; uint32_t op, index; PoolId a, b; } symbolic;
   } u;
@@ -157,7 +165,7 @@ PoolId pool_field(const Pool *pool, PoolId value, StrId name);
 /* ---- type.c --------------------------------------------------------------------------------- */
 
 bool type_is_int(const Pool *pool, PoolId type);            /* iN, uN, comptime_int */
-bool type_is_float(const Pool *pool, PoolId type);          /* f16, bf16, cb16, f32, comptime_float */
+bool type_is_float(const Pool *pool, PoolId type);          /* fp16 types, f32, comptime_float */
 bool type_is_numeric(const Pool *pool, PoolId type);
 bool type_is_float16(PoolId type);                          /* f16, bf16, cb16 */
 bool type_is_id(PoolId type);                               /* color, queues, task ids, ut_id */
@@ -168,7 +176,7 @@ uint32_t type_bytes(const Pool *pool, PoolId type);         /* in tile memory */
 uint32_t type_align(const Pool *pool, PoolId type);
 uint64_t type_element_count(const Pool *pool, PoolId type); /* arrays */
 uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field);
-IrType type_ir(const Pool *pool, PoolId type);              /* scalars, pointers, DSDs; else IRT_VOID */
+IrType type_ir(const Pool *pool, PoolId type);              /* of scalars, pointers, DSDs; else void */
 const char *type_text(Pool *pool, Arena *arena, PoolId type);   /* as CSL */
 bool type_is_aggregate(const Pool *pool, PoolId type);      /* arrays, structs, unions */
 /* Scalar leaves that a comptime variable of the type has. */
@@ -188,7 +196,7 @@ PoolId value_int_as(Pool *pool, PoolId type, PoolId value);  /* the same number,
 uint64_t value_int_bits(const Pool *pool, PoolId value);     /* two's complement, low 64 bits */
 PoolId value_from_bits(Pool *pool, PoolId type, uint64_t bits);   /* low bits kept */
 
-/* ---- sema: instances, declarations, frames ----------------------------------------------------- */
+/* ---- sema: instances, declarations, frames -------------------------------------------------- */
 
 typedef struct Session Session;   /* one run of cslc: sources, syntax trees, pool, options */
 typedef struct Sema Sema;         /* one evaluation: the layout, or one tile class' program */
@@ -272,7 +280,7 @@ typedef struct {
   uint32_t cell, leaf;     /* OPR_CELL; OPR_RUNTIME of range type: cell is the RuntimeRange */
   bool is_const;           /* OPR_MEMORY, OPR_CELL: not assignable */
   bool is_temp;            /* OPR_MEMORY: nobody else refers to it, so it need not be copied */
-  bool is_global;          /* OPR_MEMORY without ir: `global` + `offset` (address known at comptime) */
+  bool is_global;          /* OPR_MEMORY without ir: at `global` + `offset`, known at comptime */
   uint32_t global;
   int64_t offset;
   StrId name;              /* of the declaration it came from, for reports; raw 0 none */
@@ -323,7 +331,7 @@ struct Sema {
   struct SemaPrivate *own;    /* maps of the sema_*.c files */
 };
 
-/* ---- sema.c: one evaluation, from start to end ---------------------------------------------------- */
+/* ---- sema.c: one evaluation, from start to end ---------------------------------------------- */
 
 /* The first sema_import of an evaluation makes modules[0], the main file; `params` is the struct
  * bound to its parameters.  Names resolve lazily: importing runs nothing.  Then: */
@@ -403,13 +411,15 @@ uint32_t sema_constant_data(Sema *s, PoolId value);
 
 /* sema_stmt.c, sema_call.c */
 void sema_run_comptime_block(Sema *s, const Node *block);
-Operand sema_call(Sema *s, Operand callee, const Node *call_node, const NodeList *args, PoolId want);
-Operand sema_call_values(Sema *s, Operand callee, const Operand *args, uint32_t n, Span at, PoolId want);
+Operand sema_call(Sema *s, Operand callee, const Node *call_node, const NodeList *args,
+                  PoolId want);
+Operand sema_call_values(Sema *s, Operand callee, const Operand *args, uint32_t n, Span at,
+                         PoolId want);
 /* The IR function of a function value, compiled now or later; tasks included. */
 IrFuncId sema_func_ir(Sema *s, uint32_t func);
 void sema_compile_pending(Sema *s);
 
-/* ---- builtins ------------------------------------------------------------------------------------ */
+/* ---- builtins ------------------------------------------------------------------------------- */
 
 /* builtins.def: BUILTIN(name, min args, max args (-1: any), where mask, archs, handler); every
  * handler has this shape.  The table check (arity, place, architecture) has run before. */
@@ -431,7 +441,7 @@ Operand sema_member(Sema *s, Operand base, StrId name, Span span);
  * .{ .base_address, .offset, .stride = .{..}, .extent = .{..} }. */
 Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want);
 
-/* ---- tile_class.c ------------------------------------------------------------------------------ */
+/* ---- tile_class.c --------------------------------------------------------------------------- */
 
 /* What parameter `index` (u.symbolic.index of SYM_PARAM) is on the tile that is analysed. */
 PoolId tile_env_param(Sema *s, uint32_t index);
@@ -448,7 +458,7 @@ uint32_t tile_env_run_time_word(Sema *s, PoolId symbolic);
 /* Initial data of a global differs by tile: `symbolic` stands at byte `offset`. */
 void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId symbolic);
 
-/* ---- options.c: the command line ------------------------------------------------------------------ */
+/* ---- options.c: the command line ------------------------------------------------------------ */
 
 typedef enum {
   EMIT_NONE, EMIT_TOKENS, EMIT_AST, EMIT_TREE, EMIT_IR, EMIT_ASM, EMIT_LAYOUT, EMIT_MAP
@@ -477,7 +487,7 @@ typedef struct {
 int options_parse(Options *options, Arena *arena, SourceMap *sources, int argc, char **argv);
 void options_free(Options *options);
 
-/* ---- driver.c: the session ------------------------------------------------------------------------- */
+/* ---- driver.c: the session ------------------------------------------------------------------ */
 
 struct Session {
   Arena *arena;
@@ -501,7 +511,7 @@ uint32_t session_last_file(const Session *session);
 Sema *sema_create(Session *session, Arena *arena, Where where);
 void sema_destroy(Sema *s);    /* its stb_ds arrays */
 
-/* ---- settings.c: the struct arguments of builtins ---------------------------------------------- */
+/* ---- settings.c: the struct arguments of builtins ------------------------------------------- */
 
 /* A struct argument taken apart: one operand a field, each evaluated once.  Directions are
  * PK_INT of type direction whose value is the Port. */
@@ -533,7 +543,7 @@ const Machine *sema_machine(const Sema *s);
 PoolId sema_make_struct(Sema *s, const char *const *names, const PoolId *values, uint32_t n);
 PoolId sema_make_tuple(Sema *s, const PoolId *values, uint32_t n);
 
-/* ---- machine_setup.c: what top-level comptime blocks ask of the machine ------------------------------ */
+/* ---- machine_setup.c: what top-level comptime blocks ask of the machine --------------------- */
 
 typedef struct {
   TaskKind kind;           /* TASK_NONE: free */
@@ -596,7 +606,7 @@ void setup_finish(Sema *s);
 bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,
                         IrValue *run_time_id);
 
-/* ---- layout.c, color_config.c ------------------------------------------------------------------------ */
+/* ---- layout.c, color_config.c --------------------------------------------------------------- */
 
 typedef struct { const Ast *ast; PoolId params; Span span; } LayoutTile;   /* ast NULL: no code */
 typedef struct { StrId name; PoolId type; bool is_mutable; Span span; } LayoutExport;
@@ -634,7 +644,7 @@ void layout_set_rectangle(Session *session, LayoutResult *layout, uint32_t width
 bool layout_evaluate(Session *session);
 void layout_print(const Session *session, FILE *out);
 
-/* ---- tile_class.c: programs ---------------------------------------------------------------------------- */
+/* ---- tile_class.c: programs ----------------------------------------------------------------- */
 
 typedef struct {
   IrModule *ir;
@@ -652,7 +662,7 @@ typedef struct {
 /* Analyses, optimises and generates every class of tiles; false after reporting. */
 bool programs_compile(Session *session, Programs *programs);
 
-/* ---- output.c, driver.c: the end of a run -------------------------------------------------------------- */
+/* ---- output.c, driver.c: the end of a run --------------------------------------------------- */
 
 /* Gathers the image of all classes and tiles. */
 void image_make(Session *session, const Programs *programs, Image *image);

@@ -40,7 +40,7 @@ struct Pool {
   uint32_t mask;
 };
 
-/* ---- immediate integers -------------------------------------------------------------------- */
+/* ---- immediate integers --------------------------------------------------------------------- */
 
 enum { IMM_FLAG = 1u << 31, IMM_SLOT_SHIFT = 26, IMM_SLOT_MASK = 31, IMM_BITS = 26 };
 
@@ -85,7 +85,7 @@ static bool imm_make(PoolId type, int64_t value, PoolId *out)
   return true;
 }
 
-/* ---- hashing --------------------------------------------------------------------------------- */
+/* ---- hashing -------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t h, uint64_t v)
 {
@@ -213,7 +213,7 @@ static uint32_t hash_key(const PoolKey *k)
   return (uint32_t)(h ^ h >> 32);
 }
 
-/* ---- comparing --------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------ */
 
 static bool same_bytes(const void *a, const void *b, size_t n)
 {
@@ -322,7 +322,7 @@ static bool same_payload(const PoolKey *a, const PoolKey *b)
   return false;   /* predeclared ids are never looked up */
 }
 
-/* ---- storing ------------------------------------------------------------------------------------- */
+/* ---- storing -------------------------------------------------------------------------------- */
 
 static PoolKey item_key(const Item *item)
 {
@@ -398,7 +398,8 @@ static void item_fill(Pool *pool, Item *item, const PoolKey *key)
   case PK_INT:
     item->is_big = key->u.integer.big != NULL;
     if (item->is_big)
-      item->data.text = arena_copy_text(pool->arena, key->u.integer.big, strlen(key->u.integer.big));
+      item->data.text =
+          arena_copy_text(pool->arena, key->u.integer.big, strlen(key->u.integer.big));
     else
       item->data.small = key->u.integer.small;
     break;
@@ -410,7 +411,8 @@ static void item_fill(Pool *pool, Item *item, const PoolKey *key)
     break;
   case PK_AGGREGATE:
     item->count = key->u.aggregate.n;
-    item->data.elems = copy_bytes(pool, key->u.aggregate.elems, key->u.aggregate.n * sizeof(PoolId));
+    item->data.elems =
+        copy_bytes(pool, key->u.aggregate.elems, key->u.aggregate.n * sizeof(PoolId));
     break;
   default:
     item->data.key = own_key(pool, key);
@@ -502,7 +504,7 @@ StrTable *pool_names(const Pool *pool)
   return pool->names;
 }
 
-/* ---- creation ---------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 static void add_known(Pool *pool, uint32_t raw, PoolKind kind, uint32_t type)
 {
@@ -550,7 +552,7 @@ void pool_destroy(Pool *pool)
   pool->table = NULL;
 }
 
-/* ---- conveniences --------------------------------------------------------------------------------- */
+/* ---- conveniences --------------------------------------------------------------------------- */
 
 PoolId pool_int_type(Pool *pool, bool is_signed, unsigned bits)
 {

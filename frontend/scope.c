@@ -12,7 +12,7 @@
 #include <string.h>
 #include "stb_ds.h"
 
-/* ---- frames ------------------------------------------------------------------------------------ */
+/* ---- frames --------------------------------------------------------------------------------- */
 
 void sema_enter(Sema *s, Frame *frame, uint32_t module, SemaState *saved)
 {
@@ -43,7 +43,7 @@ void sema_leave(Sema *s, const SemaState *saved)
   arrsetlen(s->leaves, saved->n_leaves);
 }
 
-/* ---- scopes ------------------------------------------------------------------------------------ */
+/* ---- scopes --------------------------------------------------------------------------------- */
 
 Scope scope_open(Sema *s)
 {
@@ -101,7 +101,7 @@ Operand cell_make(Sema *s, PoolId type, PoolId value, bool is_const)
                    .is_const = is_const};
 }
 
-/* ---- ways out ---------------------------------------------------------------------------------- */
+/* ---- ways out ------------------------------------------------------------------------------- */
 
 void exits_init(ExitList *list)
 {
@@ -241,7 +241,7 @@ Operand exits_join(Sema *s, ExitList *list, PoolId want, Span span)
   return is_scalar ? operand_runtime(result, type) : place;
 }
 
-/* ---- tables of names ---------------------------------------------------------------------------- */
+/* ---- tables of names ------------------------------------------------------------------------ */
 
 NameTable *names_index(Arena *arena, uint32_t n)
 {

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* ---- known integers ---------------------------------------------------------------------------- */
+/* ---- known integers ------------------------------------------------------------------------- */
 
 static PoolId overflow(Sema *s, BinaryOp op, PoolId type, const char *result, Span span)
 {
@@ -149,7 +149,7 @@ static PoolId fold_shift(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, 
   return out;
 }
 
-/* ---- known floats ------------------------------------------------------------------------------- */
+/* ---- known floats --------------------------------------------------------------------------- */
 
 static Fp16Format format_of(PoolId type)
 {
@@ -230,7 +230,7 @@ PoolId fold_unary(Sema *s, UnaryOp op, PoolId type, PoolId a, Span span)
   return fold_int(s, BINARY_SUB, type, pool_int(s->pool, type, 0), a, span);
 }
 
-/* ---- symbolic values ----------------------------------------------------------------------------- */
+/* ---- symbolic values ------------------------------------------------------------------------ */
 
 static PoolId make_symbolic(Sema *s, SymKind sym, unsigned op, PoolId type, PoolId a, PoolId b)
 {
@@ -242,7 +242,7 @@ static PoolId make_symbolic(Sema *s, SymKind sym, unsigned op, PoolId type, Pool
   return pool_get(s->pool, &k);
 }
 
-/* ---- run time ------------------------------------------------------------------------------------- */
+/* ---- run time ------------------------------------------------------------------------------- */
 
 static bool is_signed_type(Sema *s, PoolId type)
 {
@@ -311,7 +311,7 @@ static IrValue emit_binary(Sema *s, BinaryOp op, PoolId type, IrValue x, IrValue
   return can_leave ? emit_normalise(s, v, type) : v;
 }
 
-/* ---- typing ---------------------------------------------------------------------------------------- */
+/* ---- typing --------------------------------------------------------------------------------- */
 
 static bool is_equality(BinaryOp op) { return op == BINARY_EQ || op == BINARY_NE; }
 

@@ -7,7 +7,7 @@
 
 enum { FEW_ARGS = 8 };
 
-/* ---- signatures ---------------------------------------------------------------------------------- */
+/* ---- signatures ----------------------------------------------------------------------------- */
 
 typedef struct { const NodeFnDecl *fn; bool found; } Search;
 
@@ -100,7 +100,7 @@ PoolId sema_func_value(Sema *s, uint32_t func)
   return pool_get(s->pool, &(PoolKey){.kind = PK_FUNC, .type = type, .u.index = func});
 }
 
-/* ---- arguments ----------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------ */
 
 /* The arguments of a call: nodes in the caller's scope, or operands. */
 typedef struct {
@@ -212,7 +212,7 @@ static bool bind(Sema *s, Binding *b, const ArgSource *src)
   return b->result.raw != POOL_RAW_POISON_TYPE;
 }
 
-/* ---- calls at compile time ------------------------------------------------------------------------ */
+/* ---- calls at compile time ------------------------------------------------------------------ */
 
 static bool may_call(Sema *s, Span at, const NodeFnDecl *fn)
 {
@@ -321,7 +321,7 @@ static Operand call_comptime(Sema *s, const Binding *b)
   return out;
 }
 
-/* ---- inlined calls ---------------------------------------------------------------------------------- */
+/* ---- inlined calls -------------------------------------------------------------------------- */
 
 static Operand call_inline(Sema *s, const Binding *b)
 {
@@ -346,7 +346,7 @@ static Operand call_inline(Sema *s, const Binding *b)
   return out;
 }
 
-/* ---- instances ---------------------------------------------------------------------------------------- */
+/* ---- instances ------------------------------------------------------------------------------ */
 
 static bool is_bound_by_value(Sema *s, const NodeParam *p, PoolId type)
 {
@@ -449,7 +449,7 @@ IrFuncId sema_func_ir(Sema *s, uint32_t func)
   return ir;
 }
 
-/* ---- emitted calls -------------------------------------------------------------------------------------- */
+/* ---- emitted calls -------------------------------------------------------------------------- */
 
 static Operand emit_call(Sema *s, const Binding *b, uint32_t func)
 {
@@ -587,7 +587,7 @@ Operand sema_call_values(Sema *s, Operand callee, const Operand *args, uint32_t 
   return call_any(s, callee, &src);
 }
 
-/* ---- code ------------------------------------------------------------------------------------------------- */
+/* ---- code ----------------------------------------------------------------------------------- */
 
 static void declare_params(Sema *s, const FuncInstance *f, const NodeFnDecl *fn,
                            const PoolKey *type, uint32_t first)

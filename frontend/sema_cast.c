@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- known values --------------------------------------------------------------------------------- */
+/* ---- known values --------------------------------------------------------------------------- */
 
 static PoolId report_unfit(Sema *s, PoolId value, PoolId type, Span span)
 {
@@ -127,7 +127,7 @@ static PoolId symbolic_as(Sema *s, SymKind sym, PoolId value, PoolId type)
   return pool_get(s->pool, &k);
 }
 
-/* ---- run time --------------------------------------------------------------------------------------- */
+/* ---- run time ------------------------------------------------------------------------------- */
 
 static bool signed_int(Sema *s, PoolId type)
 {
@@ -179,7 +179,7 @@ IrValue emit_convert(Sema *s, IrValue v, PoolId from, PoolId to)
   return emit_int_to_int(s, v, from, to);
 }
 
-/* ---- @as, @bitcast --------------------------------------------------------------------------------- */
+/* ---- @as, @bitcast -------------------------------------------------------------------------- */
 
 static bool is_convertible(Sema *s, PoolId type)
 {
@@ -215,7 +215,9 @@ Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
 
 static Operand bitcast_to_pointer(Sema *s, Operand o, PoolId type, Span span)
 {
-  if (!is_integral(s, o.type) || (o.type.raw != POOL_RAW_COMPTIME_INT && width_of(s, o.type) != 16)) {
+  enum { ADDRESS_BITS = 16 };
+  bool is_untyped_int = o.type.raw == POOL_RAW_COMPTIME_INT;
+  if (!is_integral(s, o.type) || (!is_untyped_int && width_of(s, o.type) != ADDRESS_BITS)) {
     sema_error(s, bad_bitcast, span, type_name(s, o.type), type_name(s, type));
     return operand_poison();
   }
@@ -263,7 +265,7 @@ Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span)
   return operand_runtime(emit_bitcast(s, sema_ir(s, o), o.type, type), type);
 }
 
-/* ---- implicit conversion ------------------------------------------------------------------------------ */
+/* ---- implicit conversion -------------------------------------------------------------------- */
 
 typedef enum {
   COERCE_NO, COERCE_SAME, COERCE_INT, COERCE_FLOAT, COERCE_WIDEN, COERCE_POINTER, COERCE_FUNC,
@@ -502,7 +504,7 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
   return out;
 }
 
-/* ---- peers -------------------------------------------------------------------------------------------- */
+/* ---- peers ---------------------------------------------------------------------------------- */
 
 static bool is_untyped(PoolId type)
 {
@@ -518,9 +520,11 @@ PoolId sema_peer_type(Sema *s, Operand a, Operand b)
   if (b.type.raw == POOL_RAW_COMPTIME_INT && a.type.raw == POOL_RAW_COMPTIME_FLOAT)
     return a.type;
   /* A literal takes the other side's type; whether it fits is checked when it is converted. */
-  if (is_untyped(a.type) && type_is_numeric(s->pool, b.type) && coercion_of(s, a, b.type) != COERCE_NO)
+  if (is_untyped(a.type) && type_is_numeric(s->pool, b.type) &&
+      coercion_of(s, a, b.type) != COERCE_NO)
     return b.type;
-  if (is_untyped(b.type) && type_is_numeric(s->pool, a.type) && coercion_of(s, b, a.type) != COERCE_NO)
+  if (is_untyped(b.type) && type_is_numeric(s->pool, a.type) &&
+      coercion_of(s, b, a.type) != COERCE_NO)
     return a.type;
   if (widens(s, a.type, b.type))
     return b.type;

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include "stb_ds.h"
 
-/* ---- creation ------------------------------------------------------------------------------------ */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 static void predeclare(Sema *s, const char *name, PoolId id)
 {
@@ -66,14 +66,15 @@ void sema_own_destroy(Sema *s)
   s->own = NULL;
 }
 
-/* ---- modules ---------------------------------------------------------------------------------------- */
+/* ---- modules -------------------------------------------------------------------------------- */
 
 static bool decl_of_node(const Node *n, Decl *d)
 {
   *d = (Decl){.state = DECL_UNRESOLVED, .node = n, .global = IR_NO_ID};
   if (n->kind == ND_VAR_DECL) {
     const NodeVarDecl *v = node_var_decl(n);
-    d->kind = v->var_kind == VAR_CONST ? DECL_CONST : v->var_kind == VAR_VAR ? DECL_VAR : DECL_PARAM;
+    d->kind = v->var_kind == VAR_CONST ? DECL_CONST
+            : v->var_kind == VAR_VAR ? DECL_VAR : DECL_PARAM;
     d->name = v->name.text;
     d->name_span = v->name.span;
   } else if (n->kind == ND_FN_DECL) {
@@ -211,7 +212,7 @@ Decl *sema_find_decl(Sema *s, uint32_t module, StrId name)
   return at == IR_NO_ID ? NULL : &m->decls[at];
 }
 
-/* ---- resolving -------------------------------------------------------------------------------------- */
+/* ---- resolving ------------------------------------------------------------------------------ */
 
 static void note_import(Sema *s, uint32_t module)
 {
@@ -350,7 +351,7 @@ Operand sema_decl_operand(Sema *s, Decl *d, Span use)
   return o;
 }
 
-/* ---- top-level comptime blocks ---------------------------------------------------------------------- */
+/* ---- top-level comptime blocks -------------------------------------------------------------- */
 
 static bool is_import(Sema *s, const Decl *d)
 {

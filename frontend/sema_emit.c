@@ -5,7 +5,7 @@
 #include <string.h>
 #include "stb_ds.h"
 
-/* ---- names -------------------------------------------------------------------------------------------- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 /* "memcpy" of "<memcpy/memcpy>" and "../lib/memcpy.csl". */
 static const char *module_stem(Sema *s, uint32_t module)
@@ -35,7 +35,7 @@ const char *sema_ir_name(Sema *s, uint32_t module, StrId name)
   return is_taken ? arena_printf(s->arena, "%s.%u", text, n) : text;
 }
 
-/* ---- globals -------------------------------------------------------------------------------------------- */
+/* ---- globals -------------------------------------------------------------------------------- */
 
 uint32_t sema_decl_global(Sema *s, Decl *d)
 {
@@ -90,7 +90,7 @@ IrGlobalId sema_global_ir(Sema *s, uint32_t global)
   return ir;
 }
 
-/* ---- initial data ----------------------------------------------------------------------------------------- */
+/* ---- initial data --------------------------------------------------------------------------- */
 
 typedef struct {
   Sema *s;
@@ -256,7 +256,7 @@ void sema_fill_globals(Sema *s)
     fill_global(s, s->own->emitted[s->own->next_global++]);
 }
 
-/* ---- the memory map ----------------------------------------------------------------------------------------- */
+/* ---- the memory map ------------------------------------------------------------------------- */
 
 typedef struct { uint32_t module, decl, old; } Place;
 

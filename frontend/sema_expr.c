@@ -5,7 +5,7 @@
 #include <string.h>
 #include "stb_ds.h"
 
-/* ---- messages ---------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------- */
 
 const char *type_name(Sema *s, PoolId type)
 {
@@ -58,7 +58,7 @@ bool sema_step(Sema *s, Span span)
   return false;
 }
 
-/* ---- memoised subtrees -------------------------------------------------------------------------- */
+/* ---- memoised subtrees ---------------------------------------------------------------------- */
 
 Memo *memo_of(Sema *s, const Node *n)
 {
@@ -74,7 +74,7 @@ void memo_put(Sema *s, const Node *n, PoolId want, PoolId value)
   (*table)[n->index] = (Memo){want, value};
 }
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static PoolId predeclared(Sema *s, StrId name)
 {
@@ -132,7 +132,7 @@ static Operand expr_ident(Sema *s, const Node *n)
   return operand_poison();
 }
 
-/* ---- literals ---------------------------------------------------------------------------------------- */
+/* ---- literals ------------------------------------------------------------------------------- */
 
 static Operand expr_int(Sema *s, const NodeInt *n)
 {
@@ -296,7 +296,7 @@ static Operand expr_list_init(Sema *s, const NodeListInit *n, PoolId want)
   return n->type != NULL ? sema_coerce(s, o, type, n->head.span) : o;
 }
 
-/* ---- operators ------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------ */
 
 static Operand as_bool(Sema *s, const Node *n)
 {
@@ -474,7 +474,7 @@ PoolId sema_comptime_value(Sema *s, Operand o, Span span)
   return sema_force(s, o.value);
 }
 
-/* ---- dispatch ------------------------------------------------------------------------------------------ */
+/* ---- dispatch ------------------------------------------------------------------------------- */
 
 static Operand walk(Sema *s, const Node *n, PoolId want)
 {

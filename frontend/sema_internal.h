@@ -5,7 +5,7 @@
 
 #include "frontend/frontend.h"
 
-/* ---- scope.c: frames, locals, exits ---------------------------------------------------------- */
+/* ---- scope.c: frames, locals, exits --------------------------------------------------------- */
 
 typedef struct {
   StrId name;
@@ -128,14 +128,14 @@ bool pair_get(const PairMap *map, uint64_t key, uint32_t *value);
 void pair_put(PairMap *map, uint64_t key, uint32_t value);
 void pair_free(PairMap *map);
 
-/* ---- messages ------------------------------------------------------------------------------------ */
+/* ---- messages ------------------------------------------------------------------------------- */
 
 /* Reports and adds the calls that led here as notes. */
 #define sema_error(s, id, ...) (diag_##id((s)->diags, __VA_ARGS__), sema_trace(s))
 const char *type_name(Sema *s, PoolId type);      /* for messages */
 const char *value_name(Sema *s, PoolId value);
 
-/* ---- the walkers ---------------------------------------------------------------------------------- */
+/* ---- the walkers ---------------------------------------------------------------------------- */
 
 /* Is code being emitted at the point reached? */
 static inline bool sema_emits(const Sema *s) { return !s->comptime && s->ir != NULL; }
@@ -143,7 +143,12 @@ static inline bool sema_emits(const Sema *s) { return !s->comptime && s->ir != N
 Operand sema_comptime_operand(Sema *s, const Node *n, PoolId want);
 Operand operand_void(void);
 Operand operand_place(IrValue address, PoolId type, bool is_const);
-Operand operand_typed(Sema *s, PoolId value, PoolId type);   /* comptime, of another type */
+Operand operand_global(uint32_t global, int64_t offset, PoolId type, bool is_const);
+/* Says that the operand is not known at compile time. */
+void operand_report_run_time(Sema *s, const Operand *o);
+IrValue operand_offset(Sema *s, IrValue address, int64_t offset);
+/* The Global that holds a known value: its declaration's, or anonymous data. */
+uint32_t operand_constant_global(Sema *s, const Operand *o);
 static inline Operand operand_at(Operand o, Span span)
 {
   o.span = span;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include "stb_ds.h"
 
-/* ---- values to start with ------------------------------------------------------------------------ */
+/* ---- values to start with ------------------------------------------------------------------- */
 
 /* What a variable without an initialiser holds: zero; none where there is no zero. */
 static PoolId zero_value(Sema *s, PoolId type)
@@ -37,7 +37,7 @@ static void zero_leaves(Sema *s, PoolId type, PoolId *leaves)
   *leaves = zero_value(s, type);
 }
 
-/* ---- declarations ---------------------------------------------------------------------------------- */
+/* ---- declarations --------------------------------------------------------------------------- */
 
 static Operand declare_const(Sema *s, const NodeVarDecl *n, PoolId type)
 {
@@ -156,7 +156,7 @@ static void stmt_assign(Sema *s, const NodeAssign *n)
   sema_store(s, target, value, n->value->span);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------ */
+/* ---- blocks --------------------------------------------------------------------------------- */
 
 Operand sema_block(Sema *s, const Node *node, PoolId want)
 {
@@ -189,7 +189,7 @@ void sema_run_comptime_block(Sema *s, const Node *block)
   sema_leave(s, &saved);
 }
 
-/* ---- if ------------------------------------------------------------------------------------------------ */
+/* ---- if ------------------------------------------------------------------------------------- */
 
 static Operand branch(Sema *s, const Node *n, PoolId want, bool is_value)
 {
@@ -248,7 +248,7 @@ Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
   return exits_join(s, &exits, want, node->span);
 }
 
-/* ---- switch --------------------------------------------------------------------------------------------- */
+/* ---- switch --------------------------------------------------------------------------------- */
 
 /* All labels of a prong, converted to the subject's type, checked against those before. */
 static bool prong_labels(Sema *s, const NodeProng *prong, PoolId type, PoolId **seen)
@@ -411,7 +411,7 @@ Operand sema_switch(Sema *s, const Node *node, PoolId want, bool is_value)
   return out;
 }
 
-/* ---- while ---------------------------------------------------------------------------------------------- */
+/* ---- while ---------------------------------------------------------------------------------- */
 
 /* After the body of an iteration that is walked at compile time.  True: go on. */
 static bool iteration_ends(Sema *s, Target *target)
@@ -516,7 +516,7 @@ static void while_emitted(Sema *s, const NodeWhile *n)
   s->is_dead = !can_end && !target.is_broken;
 }
 
-/* ---- for ------------------------------------------------------------------------------------------------- */
+/* ---- for ------------------------------------------------------------------------------------ */
 
 /* Declares a capture unless it is absent or `_`. */
 static void capture(Sema *s, Name name, Operand o)
@@ -772,7 +772,7 @@ void sema_for(Sema *s, const Node *node)
   }
 }
 
-/* ---- leaving ---------------------------------------------------------------------------------------------- */
+/* ---- leaving -------------------------------------------------------------------------------- */
 
 static Target *find_target(Sema *s, Name label, bool loops_only)
 {
@@ -873,7 +873,7 @@ static void stmt_continue(Sema *s, const NodeContinue *n)
   s->is_dead = true;
 }
 
-/* ---- statements ---------------------------------------------------------------------------------------------- */
+/* ---- statements ----------------------------------------------------------------------------- */
 
 static void stmt_comptime(Sema *s, const Node *body)
 {

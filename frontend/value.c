@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- text ------------------------------------------------------------------------------------------ */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 enum { TEXT_MAX_ELEMENTS = 64 };
 
@@ -153,7 +153,7 @@ const char *value_text(Pool *pool, Arena *arena, PoolId value)
   return copy;
 }
 
-/* ---- leaves ----------------------------------------------------------------------------------------- */
+/* ---- leaves --------------------------------------------------------------------------------- */
 
 PoolId value_from_leaves(Pool *pool, PoolId type, const PoolId *leaves)
 {
@@ -203,7 +203,7 @@ PoolId *value_to_leaves(const Pool *pool, PoolId type, PoolId value, PoolId *lea
   return leaves;
 }
 
-/* ---- integers ----------------------------------------------------------------------------------------- */
+/* ---- integers ------------------------------------------------------------------------------- */
 
 PoolId value_int_type(const Pool *pool, PoolId type)
 {
@@ -244,7 +244,7 @@ bool value_big_fits(const Pool *pool, PoolId type, const mpz_t value)
     return true;
   unsigned bits = k.u.int_type.bits;
   if (!k.u.int_type.is_signed)
-    return mpz_sgn(value) >= 0 && mpz_sizeinbase(value, 2) <= (mpz_sgn(value) == 0 ? bits + 1 : bits);
+    return mpz_sgn(value) == 0 || (mpz_sgn(value) > 0 && mpz_sizeinbase(value, 2) <= bits);
   if (mpz_sgn(value) == 0)
     return true;
   if (bits == 0)
