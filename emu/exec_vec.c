@@ -69,7 +69,7 @@ bool dsr_set_field(DsrState *dsr, DsrField field, uint16_t value)
   case DSRF_FLAGS:
     if (desc->kind == DESC_NONE)
       return false;
-    desc->flags = value;
+    desc->flags |= value;
     return true;
   case DSRF_REMAINING: case DSRF_COUNT: default:
     return false;

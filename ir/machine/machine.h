@@ -151,7 +151,8 @@ typedef enum { VSLOT_DEST, VSLOT_SRC0, VSLOT_SRC1, VSLOT_SCALAR } VecSlot;
  * and src0 in a register). */
 unsigned vec_operand_bytes(const VecOperands *vec, VecSlot slot);
 
-/* Fields that dsrset/dsrget name.  BASE_ADD adds (bytes) to the base. */
+/* Fields that dsrset/dsrget name.  BASE_ADD adds (bytes) to the base, FLAGS sets the given bits
+ * and keeps the others. */
 typedef enum {
   DSRF_BASE, DSRF_BASE_ADD, DSRF_LENGTH, DSRF_STRIDE, DSRF_DONE, DSRF_CONTROL, DSRF_FLAGS,
   DSRF_REMAINING,    /* read only: elements a single-step descriptor has left */
