@@ -302,6 +302,24 @@ FaultKind fifo_move(TileMem *mem, uint16_t state, bool push, unsigned bytes, uin
 /* Remembers that a push found the FIFO full, or a pop found it empty. */
 FaultKind fifo_mark(TileMem *mem, uint16_t state, bool push);
 
+/* ---- router_config.c: registers of a router that a program rewrites --------------------- */
+
+/* A color whose registers were written has a configuration of its own. */
+typedef struct {
+  ImageColorConfig config;
+  uint16_t changes, others;     /* the words of the positions behind the first */
+} RouterConfig;
+typedef struct { uint8_t position; bool suspended; } RouterNow;
+/* Starts a color's own configuration as a copy. */
+void router_config_copy(RouterConfig *own, const ImageColorConfig *config);
+/* Is the row of config_regs.def at `base` one of a router's, an array by color? */
+bool router_config_is(uint16_t base);
+/* `own` NULL: the color is as loaded. */
+uint16_t router_config_read(uint16_t base, const ImageColorConfig *config,
+                            const RouterConfig *own, RouterNow now);
+/* In effect from the cycle after the write's issue. */
+void router_config_write(uint16_t base, uint16_t value, RouterConfig *own, RouterNow *now);
+
 /* ---- trace.c: events ------------------------------------------------------------------------- */
 
 typedef enum {

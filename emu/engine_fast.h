@@ -156,6 +156,7 @@ typedef struct {
   FastAction *pending;          /* stb_ds, in order of issue */
   DsrState *dsrs;               /* by the class' FastDsrMap */
   FastHost *host;
+  RouterConfig **own;           /* by slot; NULL: no router register was ever written */
   /* configuration */
   bool tsc_running;
   uint32_t random, unblocks, torn_down;
@@ -238,7 +239,8 @@ static inline FastColor *fast_color(const FastTile *tile, unsigned color)
 }
 static inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned color)
 {
-  return tile->set->config[tile->set->slot_of[color]];
+  unsigned slot = tile->set->slot_of[color];
+  return tile->own && tile->own[slot] ? &tile->own[slot]->config : tile->set->config[slot];
 }
 /* The color that a wavelet of `color` has inside a router that it enters by `port`. */
 uint8_t fast_color_inside(const FastEngine *engine, uint32_t tile, uint8_t color, Port port);

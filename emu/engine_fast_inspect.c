@@ -23,7 +23,7 @@ static void inspect_queue(const FastQueue *q, unsigned capacity, uint64_t now, I
 static void inspect_color(const FastTile *t, unsigned slot, uint64_t now, InspectColor *out)
 {
   const FastColor *c = &t->colors[slot];
-  const ImageColorConfig *config = t->set->config[slot];
+  const ImageColorConfig *config = fast_config(t, t->set->color_of[slot]);
   out->configured = true;
   out->suspended = c->flags & COLOR_SUSPENDED;
   out->count = c->count;

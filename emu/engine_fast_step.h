@@ -30,6 +30,7 @@ typedef struct {
   bool wse2;
   bool changed;                 /* anything: the tile stays awake */
   bool wake_all;                /* a switch moved: neighbours look again */
+  uint16_t router_register, router_value;   /* written in this cycle; 0: none */
   PortMask wake_ports;          /* those that may send to a slot that became free */
   /* tile */
   uint8_t drops;                /* input queues whose head control wavelet is dropped */
@@ -91,6 +92,8 @@ static void visit(FastEngine *e, uint32_t index, bool wse2)
   if (v.tile->cls)
     visit_tile(&v);
   visit_router(&v);
+  if (v.router_register)
+    commit_register(&v);
   if (v.thread >= 0 || v.n_moves) {
     e->stats.active_tile_cycles++;
     if (e->stats.first_event == NEVER)

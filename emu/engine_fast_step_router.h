@@ -469,6 +469,60 @@ static void wait_for_host(Visit *v)
   e->channels[program_channel(e->program, tile)].waiting++;
 }
 
+/* ---- registers --------------------------------------------------------------------------- */
+
+static bool router_read(const Visit *v, uint16_t address, uint16_t *value)
+{
+  const FastTile *t = v->tile;
+  uint16_t base = config_reg_at(address)->address;
+  unsigned color = address - base;
+  const FastColor *c = fast_color(t, color);
+  if (!c)
+    return false;
+  RouterNow now = {c->rx_position, (c->flags & COLOR_SUSPENDED) != 0};
+  const RouterConfig *own = t->own ? t->own[t->set->slot_of[color]] : NULL;
+  *value = router_config_read(base, fast_config(t, color), own, now);
+  return true;
+}
+
+static bool router_write(Visit *v, uint16_t address, uint16_t value)
+{
+  if (!fast_color(v->tile, address - config_reg_at(address)->address))
+    return false;
+  v->router_register = address;
+  v->router_value = value;
+  return true;
+}
+
+static RouterConfig *own_config(Visit *v, unsigned slot)
+{
+  FastTile *t = v->tile;
+  if (!t->own)
+    t->own = fast_alloc(v->engine, t->set->n * sizeof *t->own);
+  if (!t->own[slot]) {
+    t->own[slot] = fast_alloc(v->engine, sizeof **t->own);
+    router_config_copy(t->own[slot], t->set->config[slot]);
+  }
+  return t->own[slot];
+}
+
+/* Behind everything else of the cycle, which still goes by the old configuration. */
+static void commit_register(Visit *v)
+{
+  uint16_t base = config_reg_at(v->router_register)->address;
+  unsigned slot = v->tile->set->slot_of[v->router_register - base];
+  FastColor *c = &v->tile->colors[slot];
+  RouterConfig *own = own_config(v, slot);
+  RouterNow now = {c->rx_position, (c->flags & COLOR_SUSPENDED) != 0};
+  uint8_t tx = c->tx_position;
+  router_config_write(base, v->router_value, own, &now);
+  if (base == CFG_COLOR_SWITCH)
+    tx = now.position;
+  color_save(v, c);
+  c->flags = (uint8_t)((c->flags & ~COLOR_SUSPENDED) | (now.suspended ? COLOR_SUSPENDED : 0));
+  set_positions(v, c, &own->config, now.position, tx);
+}
+
 static void visit_router(Visit *v)
 {
   FastTile *t = v->tile;

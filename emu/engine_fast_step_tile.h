@@ -330,9 +330,12 @@ static uint16_t counter_word(const Visit *v, unsigned word)
   return (uint16_t)(*latch >> HALF_BITS * part);
 }
 
+static bool router_read(const Visit *v, uint16_t address, uint16_t *value);
+static bool router_write(Visit *v, uint16_t address, uint16_t value);
+
 static bool read_config(const Visit *v, uint16_t address, uint16_t *value)
 {
-  const FastTile *t = v->tile;
+  FastTile *t = v->tile;
   const Image *image = v->engine->program->image;
   const ConfigRegInfo *reg = config_reg_at(address);
   uint32_t x = program_x(v->engine->program, t->index);
@@ -349,6 +352,10 @@ static bool read_config(const Visit *v, uint16_t address, uint16_t *value)
   case CFG_TSC_COUNTER: *value = counter_word(v, part); return true;
   case CFG_PERF_COUNTER: *value = counter_word(v, TSC_WORDS + part); return true;
   case CFG_TASK_PRIORITY: *value = (uint16_t)(t->high >> HALF_BITS * part); return true;
+  case CFG_TEARDOWN_PENDING:
+    *value = (uint16_t)(t->torn_down >> HALF_BITS * part);
+    t->torn_down &= ~((uint32_t)*value << HALF_BITS * part);
+    return true;
   case CFG_PRNG_STATE: *value = (uint16_t)(t->random >> HALF_BITS * part); return true;
   default: return false;
   }
@@ -390,6 +397,15 @@ static void exec_config(Visit *v, const Insn *insn)
   bool immediate = insn->op == OP_ldcfgi || insn->op == OP_stcfgi;
   bool store = insn->op == OP_stcfg || insn->op == OP_stcfgi;
   uint16_t address = immediate ? (uint16_t)insn->imm : t->regs.r[insn->b];
+  const ConfigRegInfo *reg = config_reg_at(address);
+  if (reg && router_config_is(reg->address)) {
+    if (store ? !router_write(v, address, t->regs.r[insn->a])
+              : !router_read(v, address, &t->regs.r[insn->a]))
+      arrput(v->engine->new_faults,
+             ((Fault){.kind = FAULT_COLOR_REGISTER, .cycle = v->now, .tile = t->index,
+                      .color = (uint8_t)(address - reg->address), .pc = t->pc}));
+    return;
+  }
   bool ok = store ? write_config(v, address, t->regs.r[insn->a])
                   : read_config(v, address, &t->regs.r[insn->a]);
   if (!ok)

@@ -138,7 +138,7 @@ static void tile_destroy(RefTile *tile)
   mem_free(&tile->mem);
   free(tile->dsrs);
   for (unsigned c = 0; c < MAX_COLORS; c++)
-    free(tile->colors[c]);
+    ref_color_destroy(tile->colors[c]);
   arrfree(tile->pending);
   arrfree(tile->pending_config);
   arrfree(tile->posted);

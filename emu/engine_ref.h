@@ -44,7 +44,8 @@ Wavelet ring_pop(Ring *ring);
 
 /* One color of one router. */
 typedef struct {
-  const ImageColorConfig *config;
+  const ImageColorConfig *config;   /* as loaded, or that of `own` */
+  RouterConfig *own;            /* NULL: the registers were never written */
   Ring slots;
   uint8_t rx_position, tx_position;  /* equal except while a wavelet with `advance` is inside */
   bool suspended;               /* torn down */
@@ -125,7 +126,9 @@ typedef struct RefTile {
   uint64_t issues, perf_latch[2];
   uint32_t random;
   uint32_t unblocks;
-  uint64_t torn_down;           /* colors, a bit each, since the handler last looked */
+  uint32_t torn_down;           /* colors, a bit each, since the handler last looked */
+  bool router_written;          /* in this cycle: */
+  uint16_t router_address, router_value;
   /* host */
   HostWord *posted, *sent;      /* stb_ds */
   size_t posted_at, sent_at;
@@ -172,10 +175,14 @@ void ref_print(RefEngine *engine, const RefTile *tile, uint8_t byte);
 /* engine_ref_router.c */
 void ref_router_plan(RefEngine *engine, const RefTile *tile, RefPlan *plan);
 void ref_router_commit(RefEngine *engine, RefTile *tile);
+/* A register of the router; false: the tile has no such color. */
+bool ref_router_read(const RefTile *tile, uint16_t address, uint16_t *value);
+bool ref_router_write(RefTile *tile, uint16_t address, uint16_t value);
 void ref_router_arrivals(RefEngine *engine);
 unsigned ref_input_capacity(const RefEngine *engine, unsigned queue);
 unsigned ref_output_capacity(const RefEngine *engine, unsigned queue);
 ColorState *ref_color_create(const ImageColorConfig *config);
+void ref_color_destroy(ColorState *state);   /* NULL: does nothing */
 /* Pushes into an input queue; the wavelet becomes visible after the ramp. */
 void ref_input_push(RefEngine *engine, RefTile *tile, unsigned queue, Wavelet wavelet);
 

@@ -5,6 +5,7 @@
 
 #include "stb_ds.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { INDEX_SHIFT = 16 };
@@ -38,6 +39,13 @@ ColorState *ref_color_create(const ImageColorConfig *config)
   state->counter = config->filter.init_counter;
   state->limit1 = config->filter.limit1;
   return state;
+}
+
+void ref_color_destroy(ColorState *state)
+{
+  if (state)
+    free(state->own);
+  free(state);
 }
 
 static uint8_t advanced(const ImageColorConfig *config, uint8_t position)
@@ -84,12 +92,13 @@ static uint8_t color_inside(const RefEngine *engine, uint32_t tile, uint8_t colo
 static bool color_accepts(RefEngine *engine, uint32_t tile, uint8_t color, Port port)
 {
   const RefTile *t = engine->tiles[tile];
-  const ImageColorConfig *config = program_color(engine->program, tile, color);
-  if (!t)
+  if (!t) {
+    const ImageColorConfig *config = program_color(engine->program, tile, color);
     return !config->teardown && (config->positions[config->current].rx & port_bit(port));
+  }
   const ColorState *state = t->colors[color];
   return !state->suspended && state->slots.count < engine->program->machine->router_slots &&
-         (config->positions[state->rx_position].rx & port_bit(port));
+         (state->config->positions[state->rx_position].rx & port_bit(port));
 }
 
 /* ---- filters --------------------------------------------------------------------------------- */
@@ -311,7 +320,7 @@ static uint32_t execute_command(RefEngine *engine, RefTile *tile, ColorState *st
   if (command == CMD_TEARDOWN) {
     unsigned id = engine->program->machine->teardown_task;
     state->suspended = true;
-    tile->torn_down |= UINT64_C(1) << w->color;
+    tile->torn_down |= 1u << w->color;
     if (tile->cls && (tile->cls->local_ids >> id & 1)) {
       tile->active |= UINT64_C(1) << id;
       ref_event(engine, tile, (TraceEvent){.kind = EV_ACTIVATE, .id_kind = ID_TASK,
@@ -423,6 +432,48 @@ static void commit_host(RefEngine *engine, RefTile *tile)
   }
 }
 
+/* ---- registers ------------------------------------------------------------------------------ */
+
+bool ref_router_read(const RefTile *tile, uint16_t address, uint16_t *value)
+{
+  uint16_t base = config_reg_at(address)->address;
+  const ColorState *state = tile->colors[address - base];
+  if (!state)
+    return false;
+  RouterNow now = {state->rx_position, state->suspended};
+  *value = router_config_read(base, state->config, state->own, now);
+  return true;
+}
+
+bool ref_router_write(RefTile *tile, uint16_t address, uint16_t value)
+{
+  if (!tile->colors[address - config_reg_at(address)->address])
+    return false;
+  tile->router_written = true;
+  tile->router_address = address;
+  tile->router_value = value;
+  return true;
+}
+
+/* Behind everything else of the cycle, which still goes by the old configuration. */
+static void commit_registers(RefTile *tile)
+{
+  uint16_t base = config_reg_at(tile->router_address)->address;
+  ColorState *state = tile->colors[tile->router_address - base];
+  RouterNow now = {state->rx_position, state->suspended};
+  if (!state->own) {
+    state->own = base_malloc(sizeof *state->own);
+    router_config_copy(state->own, state->config);
+    state->config = &state->own->config;
+  }
+  router_config_write(base, tile->router_value, state->own, &now);
+  state->suspended = now.suspended;
+  if (base == CFG_COLOR_SWITCH)
+    state->rx_position = state->tx_position = now.position;
+  tile->router_written = false;
+  tile->router_changed = true;
+}
+
 void ref_router_commit(RefEngine *engine, RefTile *tile)
 {
   const RefPlan *plan = &tile->plan;
@@ -435,6 +486,8 @@ void ref_router_commit(RefEngine *engine, RefTile *tile)
   if (plan->n_moves || plan->ramp_queue != NO_QUEUE)
     tile->router_changed = true;
   commit_host(engine, tile);
+  if (tile->router_written)
+    commit_registers(tile);
 }
 
 /* Takes in what all senders have put aside.  Two wavelets of one color at once are a hazard:

@@ -377,6 +377,10 @@ static bool read_config(RefEngine *engine, RefTile *tile, uint16_t address, uint
   case CFG_PERF_COUNTER: *value = counter_word(engine, tile, TSC_WORDS + part); return true;
   case CFG_PRNG_STATE: *value = (uint16_t)(tile->random >> HALF_BITS * part); return true;
   case CFG_TASK_PRIORITY: *value = (uint16_t)(tile->high >> HALF_BITS * part); return true;
+  case CFG_TEARDOWN_PENDING:
+    *value = (uint16_t)(tile->torn_down >> HALF_BITS * part);
+    tile->torn_down &= ~((uint32_t)*value << HALF_BITS * part);
+    return true;
   default: return false;
   }
 }
@@ -417,11 +421,24 @@ static bool write_config(RefEngine *engine, RefTile *tile, uint16_t address, uin
   }
 }
 
+static void color_fault(RefEngine *engine, const RefTile *tile, FaultKind kind, uint8_t color)
+{
+  ref_fault(engine, (Fault){.kind = kind, .cycle = engine->cycle, .tile = tile->index,
+                            .color = color, .pc = tile->pc});
+}
+
 static void exec_config(RefEngine *engine, RefTile *tile, const Insn *insn)
 {
   bool immediate = insn->op == OP_ldcfgi || insn->op == OP_stcfgi;
   bool store = insn->op == OP_stcfg || insn->op == OP_stcfgi;
   uint16_t address = immediate ? (uint16_t)insn->imm : tile->regs.r[insn->b];
+  const ConfigRegInfo *reg = config_reg_at(address);
+  if (reg && router_config_is(reg->address)) {
+    if (store ? !ref_router_write(tile, address, tile->regs.r[insn->a])
+              : !ref_router_read(tile, address, &tile->regs.r[insn->a]))
+      color_fault(engine, tile, FAULT_COLOR_REGISTER, (uint8_t)(address - reg->address));
+    return;
+  }
   bool ok = store ? write_config(engine, tile, address, tile->regs.r[insn->a])
                   : read_config(engine, tile, address, &tile->regs.r[insn->a]);
   if (!ok)

@@ -81,7 +81,7 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
     print_task(program, fault, out);
     break;
   case FAULT_PC: case FAULT_DIVIDE: case FAULT_ASSERT: case FAULT_DESCRIPTOR:
-  case FAULT_UNSUPPORTED: case FAULT_COUNT: default:
+  case FAULT_COLOR_REGISTER: case FAULT_UNSUPPORTED: case FAULT_COUNT: default:
     break;
   }
 }
@@ -113,6 +113,8 @@ static const char *help(FaultKind kind)
     return "bind the queue with @initialize_queue";
   case FAULT_QUEUE_TWICE:
     return "give each stream an input queue of its own";
+  case FAULT_COLOR_REGISTER:
+    return "give this tile a @set_color_config for the color; .routes may be .{}";
   case FAULT_TASK_ID:
     return "bind a local task to the id with @bind_local_task";
   case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE:

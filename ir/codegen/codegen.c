@@ -116,8 +116,14 @@ static void add_roots(Cg *cg)
   for (uint32_t i = 0; i < m->n_tasks; i++)
     cg_need_func(cg, m->tasks[i].func.raw);
   for (unsigned c = 0; c < MAX_COLORS; c++)
-    if (m->teardown_handler[c] != IR_NO_ID)
+    if (m->teardown_handler[c] != IR_NO_ID) {
       cg_need_func(cg, m->teardown_handler[c]);
+      cg->has_teardown = true;
+    }
+  if (cg->has_teardown) {
+    cg->teardown_task = cg_teardown_stub(cg);
+    cg_need_func(cg, cg->teardown_task);
+  }
   for (uint32_t i = 0; i < cg->work->n_globals; i++)
     if (cg->work->globals[i].keep || i == cg->launch_args)
       cg_need_global(cg, i);
@@ -162,7 +168,7 @@ static uint16_t func_address(const Cg *cg, uint32_t func)
 static void put_tasks(const Cg *cg, ImageClass *image)
 {
   const IrModule *m = cg->given;
-  ImageTask *tasks = arena_many(cg->arena, ImageTask, m->n_tasks);
+  ImageTask *tasks = arena_many(cg->arena, ImageTask, m->n_tasks + 1);
   for (uint32_t i = 0; i < m->n_tasks; i++) {
     const IrTask *t = &m->tasks[i];
     tasks[i] = (ImageTask){func_address(cg, t->func.raw), t->kind, t->id, t->arguments,
@@ -170,6 +176,10 @@ static void put_tasks(const Cg *cg, ImageClass *image)
   }
   image->n_tasks = m->n_tasks;
   image->tasks = tasks;
+  if (cg->has_teardown)
+    tasks[image->n_tasks++] =
+      (ImageTask){.entry = func_address(cg, cg->teardown_task), .kind = TASK_LOCAL,
+                  .id = (uint8_t)cg->machine->teardown_task, .name = "<teardown>"};
   for (unsigned c = 0; c < MAX_COLORS; c++)
     image->teardown_handler[c] =
       m->teardown_handler[c] == IR_NO_ID ? 0xffff : func_address(cg, m->teardown_handler[c]);

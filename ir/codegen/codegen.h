@@ -189,6 +189,8 @@ typedef struct {
   PoolDesc *pool;          /* stb_ds */
   uint32_t runtime[RT_COUNT];   /* IrFuncId.raw + 1 */
   uint32_t *stubs;         /* by binding: IrFuncId.raw of the launch stub, or IR_NO_ID */
+  bool has_teardown;       /* some color has a teardown handler */
+  uint32_t teardown_task;  /* then: IrFuncId.raw of the task that calls the handlers */
   uint32_t launch_args;    /* IrGlobalId.raw of the block of launch arguments, or IR_NO_ID */
   /* DSRs, a bit per number; see dsr.c */
   uint16_t dsr_reserved[DSR_FILE_COUNT];
@@ -215,6 +217,8 @@ Span cg_func_span(const Cg *cg, const IrFunc *f);
 uint32_t cg_runtime(Cg *cg, RtKind kind);
 /* Function that loads launch arguments and calls an exported function. */
 uint32_t cg_launch_stub(Cg *cg, uint32_t func);
+/* The task by which torn down colors reach their handlers. */
+uint32_t cg_teardown_stub(Cg *cg);
 uint32_t cg_launch_bytes(const IrFunc *f);
 
 /* ---- select.c: shared by select_*.c and dsd.c ----------------------------------------------- */

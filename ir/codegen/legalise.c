@@ -296,6 +296,36 @@ uint32_t cg_runtime(Cg *cg, RtKind kind)
   return cg->runtime[kind] - 1;
 }
 
+/* ---- the teardown task ---------------------------------------------------------------------- */
+
+/* Calls the handlers of the colors torn down since it last ran: one bit a color in two words. */
+uint32_t cg_teardown_stub(Cg *cg)
+{
+  enum { WORD_BITS = 16 };
+  Maker k = make_func(cg, "<teardown>", IRT_VOID, NULL, 0);
+  IrValue words[2];
+  cg->work->funcs[k.func].is_task = true;
+  for (unsigned i = 0; i < ARRAY_COUNT(words); i++) {
+    IrValue address = num(&k, IRT_I16, CFG_TEARDOWN_PENDING + i);
+    words[i] = ir_machine_op(&k.b, IR_get_config, IRT_I16, 0, 0, &address, 1);
+  }
+  for (unsigned c = 0; c < MAX_COLORS; c++) {
+    uint32_t handler = cg->given->teardown_handler[c];
+    if (handler == IR_NO_ID)
+      continue;
+    IrBlockId call = new_block(&k), next = new_block(&k);
+    IrValue bit = both(&k, IRT_I16, words[c / WORD_BITS], num(&k, IRT_I16, 1u << c % WORD_BITS));
+    cg->work->funcs[k.func].loc = k.b.loc = cg->work->funcs[handler].loc;
+    ir_cond_br(&k.b, test(&k, IR_ne, bit, num(&k, IRT_I16, 0)), call, NULL, 0, next, NULL, 0);
+    k.b.block = call;
+    ir_call(&k.b, (IrFuncId){handler}, NULL, 0);
+    ir_br(&k.b, next, NULL, 0);
+    k.b.block = next;
+  }
+  ir_ret(&k.b, IR_NO_VALUE);
+  return k.func;
+}
+
 /* ---- launch stubs --------------------------------------------------------------------------- */
 
 enum { LAUNCH_SLOT_BYTES = 4 };
