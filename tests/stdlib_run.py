@@ -1,0 +1,71 @@
+"""Runs small programs against the standard library, on both architectures and engines.
+
+A program is one tile's text with an exported function `main` and exported pointers; the layout
+around it is made here:
+
+    values = stdlib_run.run(tmp_path, '''
+      const math = @import_module("<math>");
+      ...''', exports={"y": "f32"}, inputs={"x": array}, sizes={"y": 10})
+"""
+import numpy
+
+import harness
+
+DTYPES = {"f32": numpy.float32, "u32": numpy.uint32, "i32": numpy.int32, "f16": numpy.float16,
+          "u16": numpy.uint16, "i16": numpy.int16}
+ARCHS = ("wse2", "wse3")
+
+LAYOUT = """
+layout {{
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl", .{{}});
+{exports}
+  @export_name("main", fn()void);
+}}
+"""
+
+
+def declarations(buffers):
+    """Exported buffers of a tile program: {name: (element type, count)}."""
+    lines = []
+    for name, (element, count) in buffers.items():
+        lines += [f"var {name} = @zeros([{count}]{element});",
+                  f"var {name}_ptr: [*]{element} = &{name};",
+                  f'comptime {{ @export_symbol({name}_ptr, "{name}"); }}']
+    return "\n".join(lines)
+
+
+def build(folder, text, buffers, *args, arch="wse3"):
+    """Compiles one tile's program with its exported buffers; the image."""
+    exports = "\n".join(f'  @export_name("{name}", [*]{element}, true);'
+                        for name, (element, _) in buffers.items())
+    (folder / "layout.csl").write_text(LAYOUT.format(exports=exports))
+    (folder / "pe.csl").write_text(
+        declarations(buffers) + "\n" + text + "\ncomptime { @export_symbol(main); }\n")
+    image = folder / "program.bin"
+    harness.compile(folder / "layout.csl", image, f"--arch={arch}", *args)
+    return image
+
+
+def run(folder, text, buffers, inputs=None, *args, arch="wse3", engine="fast", expect=0):
+    """Compiles, copies `inputs` in, launches main; {name: array} of all buffers."""
+    image = build(folder, text, buffers, *args, arch=arch)
+    actions = []
+    for name, array in (inputs or {}).items():
+        element, count = buffers[name]
+        array = numpy.asarray(array, DTYPES[element]).reshape(1, 1, count)
+        actions.append(f"--h2d={name}={harness.save_npy(folder / f'{name}_in.npy', array)}")
+    actions.append("--launch=main")
+    for name in buffers:
+        actions.append(f"--d2h={name}={folder / f'{name}.npy'}")
+    done = harness.emu(image, f"--engine={engine}", *actions, expect=expect)
+    if expect:
+        return done
+    return {name: harness.load_npy(folder / f"{name}.npy").ravel() for name in buffers}
+
+
+def prints(folder, text, *args, **options):
+    """What a program without buffers writes with <simprint>, as lines without the cycle."""
+    image = build(folder, text, {}, *args, **options)
+    lines = harness.emu(image, "--launch=main").out.splitlines()
+    return [line.split(" ", 1)[1] if line.startswith("@") else line for line in lines]

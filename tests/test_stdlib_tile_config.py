@@ -1,0 +1,142 @@
+"""<tile_config> and <memcpy/memcpy_switches>: register words, and what they do to a router."""
+import numpy
+import pytest
+
+import harness
+import stdlib_run
+
+ENGINES = ("fast", "reference")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("arch", stdlib_run.ARCHS)
+def test_words_of_routes_and_switches(tmp_path, arch, engine):
+    """The layout of the words: Cerebras/csl-examples, spmv-hypersparse."""
+    words = stdlib_run.run(tmp_path, """
+const tile = @import_module("<tile_config>");
+const routes = tile.color_config;
+const switches = tile.switch_config;
+const c = @get_color(3);
+
+fn routes_word() u32 { return @as(u32, @get_config(routes.get_color_config_addr(c))); }
+fn switch_word() u32 { return @as(u32, @get_config(switches.get_switch_config_addr(c, u16))); }
+
+fn main() void {
+  words[0] = routes_word();
+  words[1] = switch_word();
+  routes.reset_routes(c, .{ .rx = WEST, .tx = [2]direction{ RAMP, EAST } });
+  words[2] = routes_word();
+  tile.teardown.exit(c);
+  words[3] = routes_word();
+  switches.set_pop_mode(c, switches.pop_mode.ALWAYS_POP);
+  words[4] = routes_word();
+  routes.set_io_direction(c, routes.fabric_io.TX_NORTH);
+  words[5] = routes_word();
+  routes.toggle_io_direction(c, routes.fabric_io.TX_EAST);
+  words[6] = routes_word();
+  routes.clear_io_direction(routes.get_color_config_addr(c), routes.fabric_io.RX_WEST);
+  words[7] = routes_word();
+  switches.set_rx_switch_pos1(c, NORTH);
+  switches.set_tx_switch_pos3(c, RAMP);
+  switches.set_current_switch_position(c, 1);
+  words[8] = switch_word();
+  switches.clear_current_position(c);
+  switches.set_ring_mode(c, switches.ring_mode.STOP);
+  words[9] = switch_word();
+  switches.set_invalid_for_all_switch_positions(c);
+  words[10] = switch_word();
+}
+
+comptime {
+  @set_local_color_config(c, .{
+    .routes = .{ .rx = RAMP, .tx = EAST },
+    .switches = .{ .pos1 = .{ .tx = SOUTH }, .pos2 = .{ .rx = WEST }, .ring_mode = true,
+                   .pop_mode = .{ .pop_on_advance = true } },
+    .teardown = true
+  });
+}
+""", {"words": ("u32", 11)}, arch=arch, engine=engine)["words"]
+    torn, pop_on, pop_always = 0x4000, 0x2000, 0x1000
+    assert [hex(w) for w in words] == [hex(w) for w in (
+        torn | pop_on | 0x200 | 0x02, 0x1000 | 0x5 << 8 | 0x8 << 4 | 0x2,
+        torn | pop_on | 0x20 | 0x12, pop_on | 0x20 | 0x12, pop_always | 0x20 | 0x12,
+        pop_always | 0x20 | 0x1a, pop_always | 0x20 | 0x18, pop_always | 0x18,
+        0x2000 | 0x1000 | 0x4 << 8 | 0x8 << 4 | 0xb, 0x4 << 8 | 0x8 << 4 | 0xb, 0x555)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_color_without_configuration_has_no_registers(tmp_path, engine):
+    done = stdlib_run.run(tmp_path, """
+const tile = @import_module("<tile_config>");
+fn main() void { tile.teardown.exit(@get_color(5)); }
+""", {}, engine=engine, expect=2)
+    assert "has no configuration here (color 5)" in done.err      # COLOR_REGISTER
+    assert "@set_color_config" in done.err
+
+
+def test_payloads_of_memcpy_switches(tmp_path):
+    words = stdlib_run.run(tmp_path, """
+const switches = @import_module("<memcpy/memcpy_switches>");
+const known = switches.ctrl(switches.teardown_cmd_1());
+fn main() void {
+  words[0] = known;
+  words[1] = switches.ctrl(switches.teardown_cmd_1());
+  words[2] = switches.ctrl(switches.switch_cmd_11());
+}
+""", {"words": ("u32", 3)})["words"]
+    nops = 0x91f9249 & ~(0x1ff << 22)
+    assert words[0] == words[1] == 0x09df9249
+    assert words[2] == nops & ~1 | 0x1 | (5 << 22) | (5 << 25)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("arch", stdlib_run.ARCHS)
+def test_routes_change_behind_a_teardown(tmp_path, arch, engine):
+    """Tile 0 sends to tile 1, tears the color down, and sends to tile 2 over tile 1."""
+    image = tmp_path / "o.bin"
+    harness.compile(harness.ROOT / "tests" / "stdlib" / "tile_config" / "layout.csl", image,
+                    f"--arch={arch}")
+    harness.emu(image, f"--engine={engine}", "--launch=main", f"--d2h=got={tmp_path / 'got.npy'}")
+    got = harness.load_npy(tmp_path / "got.npy").reshape(3, -1)
+    numpy.testing.assert_array_equal(got, [[0] * 4, [1, 2, 3, 4], [5, 6, 7, 8]])
+
+
+def test_coordinates_and_constants(tmp_path):
+    words = stdlib_run.run(tmp_path, """
+const tile = @import_module("<tile_config>");
+fn main() void {
+  words[0] = tile.get_fabric_coord(tile.fabric_coord.X);
+  words[1] = tile.get_fabric_coord(tile.fabric_coord.Y);
+  words[2] = @as(tile.reg_type, tile.addresses.COLOR_ROUTES);
+  words[3] = tile.word_size;
+}
+""", {"words": ("u16", 4)}, None, "--fabric-dims=9,7", "--fabric-offsets=4,2")["words"]
+    assert words.tolist() == [4, 2, 0x7f20, 2]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_task_priority_decides_who_comes_first(tmp_path, engine):
+    text = """
+const tile = @import_module("<tile_config>");
+const low_id = @get_local_task_id(10);
+const high_id = @get_local_task_id(20);
+var n: u16 = 0;
+task low() void { order[n] = 10; n += 1; }
+task high() void { order[n] = 20; n += 1; }
+fn main() void {
+  PRIORITY
+  @activate(low_id);
+  @activate(high_id);
+}
+comptime { @bind_local_task(low, low_id); @bind_local_task(high, high_id); }
+"""
+    orders = {}
+    for name, call in (("plain", ""), ("high", "tile.task_priority.set_task_priority(high_id);"),
+                       ("back", """tile.task_priority.update_task_priority(
+                          high_id, tile.task_priority.level.HIGH);
+                          tile.task_priority.clear_task_priority(high_id);""")):
+        folder = tmp_path / name
+        folder.mkdir()
+        orders[name] = stdlib_run.run(folder, text.replace("PRIORITY", call),
+                                      {"order": ("u16", 2)}, engine=engine)["order"].tolist()
+    assert orders == {"plain": [10, 20], "high": [20, 10], "back": [10, 20]}
