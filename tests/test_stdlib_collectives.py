@@ -1,0 +1,66 @@
+"""<collectives_2d>: rounds of broadcast, reduce, gather and scatter along a line of tiles, against
+the same in numpy."""
+import numpy
+import pytest
+
+import harness
+
+PROGRAM = harness.ROOT / "tests" / "stdlib" / "collectives" / "layout.csl"
+
+
+def expected(size, count, first_root, rounds):
+    """What every tile holds at the end."""
+    index = numpy.arange(count)
+    shared = 1000 * numpy.arange(size)[:, None] + index
+    own = numpy.arange(size)[:, None] + index * 100.0
+    sums = numpy.zeros((size, count))
+    gathered = numpy.zeros((size, size * count))
+    scattered = numpy.zeros((size, count))
+    for round_ in range(rounds):
+        root = (first_root + round_) % size
+        shared[:] = shared[root]
+        sums[root] += own.sum(axis=0)
+        gathered[root] = shared.ravel()
+        scattered += gathered[root].reshape(size, count)
+    return {"shared": shared, "sums": sums, "gathered": gathered, "scattered": scattered}
+
+
+def run(tmp_path, arch, engine, vertical, size, count, first_root, rounds):
+    image = tmp_path / "o.bin"
+    harness.compile(PROGRAM, image, f"--arch={arch}",
+                    params={"size": size, "vertical": int(vertical), "count": count,
+                            "first_root": first_root, "rounds": rounds})
+    names = ("shared", "sums", "gathered", "scattered")
+    harness.emu(image, f"--engine={engine}", "--launch=main",
+                *(f"--d2h={name}={tmp_path / name}.npy" for name in names))
+    return {name: harness.load_npy(tmp_path / f"{name}.npy").reshape(size, -1) for name in names}
+
+
+def check(tmp_path, arch, engine, vertical, size, count, first_root, rounds):
+    found = run(tmp_path, arch, engine, vertical, size, count, first_root, rounds)
+    for name, want in expected(size, count, first_root, rounds).items():
+        numpy.testing.assert_array_equal(found[name], want, err_msg=name)
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("vertical", [False, True], ids=["row", "column"])
+@pytest.mark.parametrize("size, count, first_root, rounds",
+                         [(1, 3, 0, 2), (2, 1, 0, 4), (3, 4, 1, 6), (8, 17, 5, 8), (5, 40, 4, 5)])
+def test_rounds_with_every_root(tmp_path, arch, vertical, size, count, first_root, rounds):
+    check(tmp_path, arch, "fast", vertical, size, count, first_root, rounds)
+
+
+def test_the_reference_engine_agrees(tmp_path):
+    check(tmp_path, "wse3", "reference", False, 6, 9, 2, 6)
+
+
+def test_a_broadcast_costs_its_length_and_distance(tmp_path):
+    """The route carries one word a cycle: 16 times the words add no more than that many cycles."""
+    cycles = []
+    for count in (64, 1024):
+        image = tmp_path / f"{count}.bin"
+        harness.compile(harness.ROOT / "tests" / "stdlib" / "collectives" / "bcast.csl", image,
+                        params={"size": 16, "count": count})
+        harness.emu(image, "--launch=main", f"--stats={tmp_path / 's.json'}")
+        cycles.append(harness.stats(tmp_path / "s.json")["cycles"])
+    assert abs(cycles[1] - cycles[0] - (1024 - 64)) <= 8
