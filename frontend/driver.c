@@ -238,19 +238,24 @@ typedef struct {
   double started;
 } Run;
 
-static double now(void)
+double driver_seconds(void)
 {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static void add_time(Run *run, const char *name, double seconds)
+{
+  run->times[run->n_times++] = (PhaseTime){name, seconds};
+}
+
 static void phase_done(Run *run, const char *name)
 {
-  double t = now();
+  double t = driver_seconds();
   if (run->session.options->verbose)
     fprintf(stderr, "cslc: %s done\n", name);
-  run->times[run->n_times++] = (PhaseTime){name, t - run->started};
+  add_time(run, name, t - run->started);
   run->started = t;
 }
 
@@ -357,7 +362,12 @@ static int compile(Run *run)
     return EXIT_FAILURE;
   if (o->emit == EMIT_LAYOUT)
     return emit_text(run, print_layout);
+  const Programs *p = &run->programs;
   ok = programs_compile(&run->session, &run->programs);
+  add_time(run, "analysis", p->analysis_seconds);
+  add_time(run, "optimise", p->optimise_seconds);
+  add_time(run, "codegen", p->codegen_seconds);
+  run->started += p->analysis_seconds + p->optimise_seconds + p->codegen_seconds;
   phase_done(run, "classes");
   if (!ok || diags_error_count(run->session.diags) > 0)
     return EXIT_FAILURE;
@@ -379,7 +389,7 @@ int driver_run(const Options *options, SourceMap *sources, const char *source_st
   diags_warnings_are_errors(s->diags, options->werror);
   builtins_intern(s);
   files_open(s, source_stdlib);
-  run.started = now();
+  run.started = driver_seconds();
   int result = compile(&run);
   if (result == EXIT_SUCCESS && diags_error_count(s->diags) > 0)
     result = EXIT_FAILURE;

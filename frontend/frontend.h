@@ -658,6 +658,7 @@ typedef struct {
   uint32_t *tile_class;          /* width * height; IMAGE_NO_CLASS */
   uint64_t *tile_blob_at;
   uint8_t *blobs;                /* stb_ds */
+  double analysis_seconds, optimise_seconds, codegen_seconds;
 } Programs;
 /* Analyses, optimises and generates every class of tiles; false after reporting. */
 bool programs_compile(Session *session, Programs *programs);
@@ -668,6 +669,8 @@ bool programs_compile(Session *session, Programs *programs);
 void image_make(Session *session, const Programs *programs, Image *image);
 /* Writes OUT.bin, or OUT/prog.bin and OUT/out.json; the exit code. */
 int image_files_write(const Session *session, const Image *image);
+/* A monotonic clock, for --time-report. */
+double driver_seconds(void);
 /* Compiles as the options say and returns the exit code; `source_stdlib` is where the standard
  * library is when it is not installed. */
 int driver_run(const Options *options, SourceMap *sources, const char *source_stdlib);

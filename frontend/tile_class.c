@@ -354,17 +354,22 @@ static void verify(const IrModule *m, const char *when)
 #endif
 }
 
-static bool generate(Session *session, ProgramClass *class, Arena *arena)
+static bool generate(Session *session, Programs *programs, ProgramClass *class, Arena *arena)
 {
+  double started = driver_seconds();
   IrOptOptions opt = {.level = session->options->opt_level};
   CodegenOptions codegen = {.level = session->options->opt_level};
   verify(class->ir, "after analysis");
   ir_optimise(class->ir, &opt);
   verify(class->ir, "after optimisation");
+  double optimised = driver_seconds();
+  programs->optimise_seconds += optimised - started;
   if (session->options->emit == EMIT_IR)
     return true;
-  return codegen_module(class->ir, &codegen, session->sources, arena, session->diags,
-                        &class->code);
+  bool ok = codegen_module(class->ir, &codegen, session->sources, arena, session->diags,
+                           &class->code);
+  programs->codegen_seconds += driver_seconds() - optimised;
+  return ok;
 }
 
 static void keep_local_colors(const MachineSetup *setup, ProgramClass *class)
@@ -372,7 +377,9 @@ static void keep_local_colors(const MachineSetup *setup, ProgramClass *class)
   for (uint8_t c = 0; c < MAX_COLORS; c++) {
     if (setup->local_color[c] == 0)
       continue;
-    class->local_colors[class->n_local_colors] = (ImageColorUse){c, setup->local_color[c] - 1};
+    ImageColorUse *use = &class->local_colors[class->n_local_colors];   /* zeroed, padding too */
+    use->color = c;
+    use->config = setup->local_color[c] - 1;
     class->local_spans[class->n_local_colors++] = setup->local_color_span[c];
   }
 }
@@ -386,13 +393,17 @@ static bool compile_class(Classes *c, Group *g, struct TileEnv *env, uint32_t *i
   s->layout = session->layout;
   s->tile = env;
   s->setup = setup_create(c->arena);
-  ProgramClass class = {.ir = s->ir};
+  ProgramClass class;
+  memset(&class, 0, sizeof class);   /* local_colors is compared as bytes */
+  class.ir = s->ir;
   ClassBlob blob = {0};
+  double started = driver_seconds();
   bool ok = analyse(s, g);
+  c->programs->analysis_seconds += driver_seconds() - started;
   if (ok) {
     fill_slots(s, &blob);
     keep_local_colors(s->setup, &class);
-    ok = generate(session, &class, c->arena);
+    ok = generate(session, c->programs, &class, c->arena);
   }
   setup_destroy(s->setup);
   sema_destroy(s);
@@ -497,8 +508,8 @@ static bool write_blob(Classes *c, Unit *unit)
 
 /* ---- sharing after code generation ---------------------------------------------------------------------------- */
 
-/* Two classes with the same content are one: an image with just that class, as bytes, is its
- * content. */
+/* Two classes with the same content are one.  The content is an image with just that class, as
+ * bytes, and the colors it configures itself. */
 static StrId content_of(Session *session, StrTable *contents, const ProgramClass *class)
 {
   uint32_t tile_class = 0, tile_colors = 0;
@@ -515,9 +526,11 @@ static StrId content_of(Session *session, StrTable *contents, const ProgramClass
     .tile_colors = &tile_colors, .tile_blob_at = &blob_at, .tile_blob_bytes = blob,
     .tile_blobs = blob ? zeros : no_bytes, .n_color_sets = 1, .color_sets = &no_colors,
   };
-  size_t length;
+  size_t length, extra = class->n_local_colors * sizeof *class->local_colors;
   uint8_t *bytes = image_write(&image, &length);
-  StrId id = str_intern(contents, (const char *)bytes, length);
+  bytes = base_realloc(bytes, length + extra);
+  memcpy(bytes + length, class->local_colors, extra);
+  StrId id = str_intern(contents, (const char *)bytes, length + extra);
   free(bytes);
   free(zeros);
   return id;
@@ -532,13 +545,12 @@ static void share_classes(Classes *c)
   struct { uint32_t key; uint32_t value; } *map = NULL;
   for (uint32_t i = 0; i < n; i++) {
     uint32_t id = content_of(c->session, contents, &p->classes[i]).raw;
-    ptrdiff_t at = p->classes[i].n_local_colors ? -1 : hmgeti(map, id);
+    ptrdiff_t at = hmgeti(map, id);
     if (at >= 0) {
       renamed[i] = map[at].value;
       continue;
     }
-    if (p->classes[i].n_local_colors == 0)
-      hmput(map, id, kept);
+    hmput(map, id, kept);
     p->classes[kept] = p->classes[i];
     renamed[i] = kept++;
   }
