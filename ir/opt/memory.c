@@ -1,8 +1,8 @@
 /* What an address points to and what may change it.
  *
  * Vector operations may run on behind the main thread's back and other tasks run once this one
- * ends: a vector operation or a call may read and write every object whose address it could know,
- * that is all globals and every alloca that escapes. */
+ * ends: a vector operation may read and write every object that is exposed, a call every global
+ * besides. */
 #include "ir/opt/opt.h"
 
 static int64_t signed16(uint64_t bits)
@@ -10,10 +10,9 @@ static int64_t signed16(uint64_t bits)
   return (int64_t)((bits ^ 0x8000) & 0xffff) - 0x8000;
 }
 
-Address opt_address(const IrModule *m, const IrFunc *f, IrValue v)
+Address opt_address(const IrFunc *f, IrValue v)
 {
   Address a = {.base = BASE_UNKNOWN, .offset_known = true};
-  (void)m;
   for (;;) {
     const IrInsn *insn = opt_insn(f, v);
     if (insn->op == IR_alloca) {
@@ -40,61 +39,103 @@ Address opt_address(const IrModule *m, const IrFunc *f, IrValue v)
   }
 }
 
+/* ---- exposed objects --------------------------------------------------------------- */
+
 typedef struct {
   const IrFunc *f;
-  bool *escapes;
-} EscapeScan;
+  bool *allocas, *globals;   /* either may be NULL: not wanted */
+} ExposureScan;
 
-static void escape(EscapeScan *s, IrValue v)
+static void expose(ExposureScan *s, IrValue v)
 {
-  Address a = opt_address(NULL, s->f, v);
-  if (a.base == BASE_ALLOCA)
-    s->escapes[a.object] = true;
+  Address a = opt_address(s->f, v);
+  if (a.base == BASE_ALLOCA && s->allocas)
+    s->allocas[a.object] = true;
+  if (a.base == BASE_GLOBAL && s->globals)
+    s->globals[a.object] = true;
 }
 
-static void scan_insn(EscapeScan *s, const IrInsn *insn)
+static void scan_insn(ExposureScan *s, const IrInsn *insn)
 {
   uint32_t n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
   for (uint32_t t = 0; t < n; t++)
     for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
-      escape(s, insn->u.targets[t].args[i]);
+      expose(s, insn->u.targets[t].args[i]);
   switch ((int)insn->op) {
   case IR_load:
   case IR_zero:
   case IR_copy:
-  case IR_counter:
   case IR_eq:
   case IR_ne: return;
   case IR_ptr_add: return;                 /* its own uses count */
-  case IR_store: escape(s, insn->args[1]); return;
+  case IR_store: expose(s, insn->args[1]); return;
+  case IR_dsd_const:
+    if (s->globals && insn->u.desc->global.raw != IR_NO_ID)
+      s->globals[insn->u.desc->global.raw] = true;
+    return;
   default:
     for (uint32_t i = 0; i < insn->n_args; i++)
-      escape(s, insn->args[i]);
+      expose(s, insn->args[i]);
   }
 }
 
-bool *opt_escapes(const IrFunc *f, Arena *arena)
+static void scan_function(ExposureScan *s)
 {
-  EscapeScan s = {.f = f, .escapes = arena_many(arena, bool, f->n_insns)};
+  const IrFunc *f = s->f;
   for (uint32_t b = 0; b < f->n_blocks; b++)
     for (uint32_t i = 0; i < f->blocks[b].n_insns; i++)
-      scan_insn(&s, opt_insn(f, f->blocks[b].insns[i]));
-  return s.escapes;
+      scan_insn(s, opt_insn(f, f->blocks[b].insns[i]));
 }
 
-/* Can an access through an unknown pointer, a vector operation or a call reach the object? */
-static bool is_exposed(Address a, const bool *escapes)
+bool *opt_exposed_globals(const IrModule *m, Arena *arena)
 {
-  return a.base != BASE_ALLOCA || escapes[a.object];
+  ExposureScan s = {.globals = arena_many(arena, bool, m->n_globals)};
+  for (uint32_t n = 0; n < m->n_funcs; n++) {
+    s.f = &m->funcs[n];
+    scan_function(&s);
+  }
+  for (uint32_t i = 0; i < m->n_globals; i++) {
+    s.globals[i] |= m->globals[i].keep || m->globals[i].has_address;
+    for (uint32_t r = 0; r < m->globals[i].n_relocs; r++)
+      if (!m->globals[i].relocs[r].is_func)
+        s.globals[m->globals[i].relocs[r].target] = true;
+  }
+  for (uint32_t i = 0; i < m->n_bindings; i++)
+    if (!m->bindings[i].is_func)
+      s.globals[m->bindings[i].target] = true;
+  for (uint32_t i = 0; i < m->n_dsrs; i++)
+    if (m->dsrs[i].desc.global.raw != IR_NO_ID)
+      s.globals[m->dsrs[i].desc.global.raw] = true;
+  return s.globals;
 }
 
-bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, const bool *escapes)
+Exposed opt_exposed(const Opt *opt, const IrFunc *f)
+{
+  ExposureScan s = {.f = f, .allocas = arena_many(opt->arena, bool, f->n_insns)};
+  scan_function(&s);
+  return (Exposed){.allocas = s.allocas, .globals = opt->exposed_globals};
+}
+
+/* ---- aliases ----------------------------------------------------------------------- */
+
+/* Can an access through an unknown pointer or a vector operation reach the object? */
+static bool is_exposed(Address a, Exposed exposed)
+{
+  switch (a.base) {
+  case BASE_ALLOCA: return exposed.allocas[a.object];
+  case BASE_GLOBAL: return exposed.globals[a.object];
+  case BASE_UNKNOWN: return true;
+  }
+  return true;
+}
+
+bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, Exposed exposed)
 {
   if (a.base == BASE_UNKNOWN && b.base == BASE_UNKNOWN) {
     if (a.object != b.object)
       return true;
   } else if (a.base == BASE_UNKNOWN || b.base == BASE_UNKNOWN) {
-    return is_exposed(a, escapes) && is_exposed(b, escapes);
+    return is_exposed(a, exposed) && is_exposed(b, exposed);
   } else if (a.base != b.base || a.object != b.object) {
     return false;
   }
@@ -103,22 +144,24 @@ bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, con
   return a.offset < b.offset + (int64_t)b_bytes && b.offset < a.offset + (int64_t)a_bytes;
 }
 
-bool opt_may_write(const IrModule *m, const IrFunc *f, const IrInsn *insn, Address to,
-                   uint64_t bytes, const bool *escapes)
+bool opt_may_write(const IrFunc *f, const IrInsn *insn, Address to, uint64_t bytes,
+                   Exposed exposed)
 {
   switch ((int)insn->op) {
   case IR_store: {
-    Address a = opt_address(m, f, insn->args[0]);
+    Address a = opt_address(f, insn->args[0]);
     unsigned size = ir_type_bytes(opt_insn(f, insn->args[1])->type);
-    return opt_may_alias(a, size, to, bytes, escapes);
+    return opt_may_alias(a, size, to, bytes, exposed);
   }
   case IR_copy:
   case IR_zero:
     return insn->imm &&
-           opt_may_alias(opt_address(m, f, insn->args[0]), insn->imm, to, bytes, escapes);
+           opt_may_alias(opt_address(f, insn->args[0]), insn->imm, to, bytes, exposed);
   case IR_counter:
-    return opt_may_alias(opt_address(m, f, insn->args[0]), ir_type_bytes(IRT_I16), to, bytes,
-                         escapes);
-  default: return ir_op_is(insn->op, IRE_WRITES | IRE_STALLS) && is_exposed(to, escapes);
+    return opt_may_alias(opt_address(f, insn->args[0]), ir_type_bytes(IRT_I16), to, bytes,
+                         exposed);
+  case IR_call:
+  case IR_call_ptr: return to.base != BASE_ALLOCA || is_exposed(to, exposed);
+  default: return ir_op_is(insn->op, IRE_WRITES | IRE_STALLS) && is_exposed(to, exposed);
   }
 }

@@ -84,33 +84,37 @@ bool opt_drop_unreachable(IrFunc *f, Arena *arena);
 /* Low bits of the type's width. */
 uint64_t opt_mask(IrType type);
 
+/* ---- passes.def, pipeline.c -------------------------------------------------------- */
+
+/* What a pass works with; `arena` is reset after each function. */
+typedef struct {
+  IrModule *m;
+  Arena *arena;
+  int level;
+  const bool *exposed_globals;   /* of the module as it was when the pass began */
+} Opt;
+
 /* ---- memory.c ---------------------------------------------------------------------- */
 
 /* Where an address points, as far as is known: an object (alloca or global) and an offset. */
 typedef enum { BASE_UNKNOWN, BASE_ALLOCA, BASE_GLOBAL } AddressBase;
 typedef struct {
   AddressBase base;
-  uint32_t object;           /* value of the alloca, or global */
+  uint32_t object;           /* value of the alloca, or global; unknown: the pointer */
   bool offset_known;
   int64_t offset;            /* bytes */
 } Address;
-Address opt_address(const IrModule *m, const IrFunc *f, IrValue v);
-/* By value: the alloca's address is used otherwise than for loads, stores, copies and clears. */
-bool *opt_escapes(const IrFunc *f, Arena *arena);
+Address opt_address(const IrFunc *f, IrValue v);
+/* Objects whose address is used otherwise than for loads, stores, copies and clears: pointers
+ * and vector operations may reach them.  By value (allocas) and by global. */
+typedef struct { const bool *allocas, *globals; } Exposed;
+bool *opt_exposed_globals(const IrModule *m, Arena *arena);
+Exposed opt_exposed(const Opt *opt, const IrFunc *f);
 /* May the two accesses touch a common byte?  Sizes of 0 mean unknown. */
-bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, const bool *escapes);
+bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, Exposed exposed);
 /* May the instruction write to those bytes, now or behind the main thread's back? */
-bool opt_may_write(const IrModule *m, const IrFunc *f, const IrInsn *insn, Address to,
-                   uint64_t bytes, const bool *escapes);
-
-/* ---- passes.def, pipeline.c -------------------------------------------------------- */
-
-/* What a pass works with; `arena` is reset before each call. */
-typedef struct {
-  IrModule *m;
-  Arena *arena;
-  int level;
-} Opt;
+bool opt_may_write(const IrFunc *f, const IrInsn *insn, Address to, uint64_t bytes,
+                   Exposed exposed);
 
 /* ---- loop.c ------------------------------------------------------------------------ */
 

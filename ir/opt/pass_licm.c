@@ -15,7 +15,7 @@ typedef struct {
   IrFunc *f;
   Cfg cfg;
   uint32_t *block_of;        /* by value */
-  bool *escapes;
+  Exposed exposed;
 } Hoister;
 
 /* ---- what may go there ------------------------------------------------------------- */
@@ -45,8 +45,8 @@ static bool loop_may_write(const Hoister *h, uint32_t head, Address a, uint64_t 
     if (!cfg_loop_contains(&h->cfg, head, b))
       continue;
     for (uint32_t k = 0; k < h->f->blocks[b].n_insns; k++)
-      if (opt_may_write(h->m, h->f, opt_insn(h->f, h->f->blocks[b].insns[k]), a, bytes,
-                        h->escapes))
+      if (opt_may_write(h->f, opt_insn(h->f, h->f->blocks[b].insns[k]), a, bytes,
+                        h->exposed))
         return true;
   }
   return false;
@@ -63,7 +63,7 @@ static bool is_inside_object(const Hoister *h, Address a, uint64_t bytes)
 
 static bool load_is_fixed(Hoister *h, uint32_t head, uint32_t block, const IrInsn *insn)
 {
-  Address a = opt_address(h->m, h->f, insn->args[0]);
+  Address a = opt_address(h->f, insn->args[0]);
   unsigned bytes = ir_type_bytes(insn->type);
   return (block == head || is_inside_object(h, a, bytes)) && !loop_may_write(h, head, a, bytes);
 }
@@ -124,7 +124,7 @@ bool pass_licm(Opt *opt, IrFunc *f)
   opt_drop_unreachable(f, opt->arena);
   cfg_build(&h.cfg, f, opt->arena);
   bool changed = opt_make_fronts(opt, f, &h.cfg);
-  h.escapes = opt_escapes(f, opt->arena);
+  h.exposed = opt_exposed(opt, f);
   h.block_of = opt_blocks_of_values(f, opt->arena);
   for (uint32_t i = h.cfg.n_rpo; i-- > 0;)
     if (h.cfg.loop_head[h.cfg.rpo[i]] == h.cfg.rpo[i])

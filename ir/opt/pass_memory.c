@@ -22,10 +22,9 @@ typedef struct { uint32_t n; Known known[MOST_KNOWN]; } State;
 typedef struct { Address at; uint64_t bytes; IrValue store; } Pending;
 
 typedef struct {
-  IrModule *m;
   IrFunc *f;
   Cfg cfg;
-  bool *escapes;
+  Exposed exposed;
   IrValue *map;
   State *exit;               /* by block: of those processed */
   State now;
@@ -58,7 +57,7 @@ static void forget_written(Forwarder *w, const IrInsn *insn)
   uint32_t n = 0;
   for (uint32_t i = 0; i < w->now.n; i++) {
     const Known *k = &w->now.known[i];
-    if (!opt_may_write(w->m, w->f, insn, k->at, ir_type_bytes(k->type), w->escapes))
+    if (!opt_may_write(w->f, insn, k->at, ir_type_bytes(k->type), w->exposed))
       w->now.known[n++] = *k;
   }
   w->now.n = n;
@@ -67,7 +66,7 @@ static void forget_written(Forwarder *w, const IrInsn *insn)
 static void visit_load(Forwarder *w, IrValue v)
 {
   IrInsn *insn = opt_insn(w->f, v);
-  Address at = opt_address(w->m, w->f, insn->args[0]);
+  Address at = opt_address(w->f, insn->args[0]);
   for (uint32_t i = w->now.n; i-- > 0;) {
     const Known *k = &w->now.known[i];
     if (k->type != insn->type || !same_address(k->at, at))
@@ -82,22 +81,30 @@ static void visit_load(Forwarder *w, IrValue v)
 
 /* ---- stores ------------------------------------------------------------------------ */
 
+/* Can somebody else see the object while, or because, the instruction runs? */
+static bool may_be_seen(const Forwarder *w, const IrInsn *insn, Address at)
+{
+  if (at.base == BASE_ALLOCA)
+    return w->exposed.allocas[at.object];
+  bool only_fabric = insn->op != IR_call && insn->op != IR_call_ptr && insn->op != IR_assert;
+  return !(at.base == BASE_GLOBAL && only_fabric && !w->exposed.globals[at.object]);
+}
+
 /* Drops the pending stores that the instruction may read, or that must be done when it runs. */
 static void settle_pending(Forwarder *w, const IrInsn *insn)
 {
   uint32_t n = 0;
   for (uint32_t i = 0; i < w->n_pending; i++) {
     const Pending *p = &w->pending[i];
-    bool private_object = p->at.base == BASE_ALLOCA && !w->escapes[p->at.object];
     bool needed = false;
     if (insn->op == IR_load)
-      needed = opt_may_alias(opt_address(w->m, w->f, insn->args[0]), ir_type_bytes(insn->type),
-                             p->at, p->bytes, w->escapes);
+      needed = opt_may_alias(opt_address(w->f, insn->args[0]), ir_type_bytes(insn->type),
+                             p->at, p->bytes, w->exposed);
     else if (insn->op == IR_copy)
-      needed = opt_may_alias(opt_address(w->m, w->f, insn->args[1]), insn->imm, p->at, p->bytes,
-                             w->escapes);
+      needed = opt_may_alias(opt_address(w->f, insn->args[1]), insn->imm, p->at, p->bytes,
+                             w->exposed);
     else if (ir_op_is(insn->op, IRE_SIDE | IRE_STALLS | IRE_READS))
-      needed = !private_object;
+      needed = may_be_seen(w, insn, p->at);
     if (!needed)
       w->pending[n++] = *p;
   }
@@ -130,7 +137,7 @@ static void add_pending(Forwarder *w, Address at, uint64_t bytes, IrValue store)
 static void visit_store(Forwarder *w, IrValue v)
 {
   IrInsn *insn = opt_insn(w->f, v);
-  Address at = opt_address(w->m, w->f, insn->args[0]);
+  Address at = opt_address(w->f, insn->args[0]);
   IrType type = opt_insn(w->f, insn->args[1])->type;
   for (uint32_t i = w->now.n; i-- > 0;) {
     const Known *k = &w->now.known[i];
@@ -149,7 +156,7 @@ static void drop_at_return(Forwarder *w)
 {
   for (uint32_t i = 0; i < w->n_pending; i++) {
     const Pending *p = &w->pending[i];
-    if (p->at.base == BASE_ALLOCA && !w->escapes[p->at.object])
+    if (p->at.base == BASE_ALLOCA && !w->exposed.allocas[p->at.object])
       w->changed = opt_insn(w->f, p->store)->dead = true;
   }
 }
@@ -175,7 +182,7 @@ static void visit_insn(Forwarder *w, IrValue v)
   case IR_copy:
   case IR_zero:
     forget_written(w, insn);
-    add_pending(w, opt_address(w->m, w->f, insn->args[0]), insn->imm, v);
+    add_pending(w, opt_address(w->f, insn->args[0]), insn->imm, v);
     break;
   default:
     if (ir_op_is(insn->op, IRE_WRITES | IRE_STALLS))
@@ -204,13 +211,13 @@ static void mark_read(const IrFunc *f, const IrInsn *insn, bool *is_read)
   if (insn->op == IR_ptr_add)
     return;
   for (uint32_t i = writes_only ? 1 : 0; i < insn->n_args; i++) {
-    Address a = opt_address(NULL, f, insn->args[i]);
+    Address a = opt_address(f, insn->args[i]);
     if (a.base == BASE_ALLOCA)
       is_read[a.object] = true;
   }
 }
 
-static bool drop_unread(IrFunc *f, const bool *escapes, Arena *arena)
+static bool drop_unread(IrFunc *f, const bool *exposed, Arena *arena)
 {
   bool *is_read = arena_many(arena, bool, f->n_insns);
   bool changed = false;
@@ -222,8 +229,8 @@ static bool drop_unread(IrFunc *f, const bool *escapes, Arena *arena)
       IrInsn *insn = opt_insn(f, f->blocks[b].insns[i]);
       if (insn->op != IR_store && insn->op != IR_zero && insn->op != IR_copy)
         continue;
-      Address a = opt_address(NULL, f, insn->args[0]);
-      if (a.base == BASE_ALLOCA && !is_read[a.object] && !escapes[a.object])
+      Address a = opt_address(f, insn->args[0]);
+      if (a.base == BASE_ALLOCA && !is_read[a.object] && !exposed[a.object])
         changed = insn->dead = true;
     }
   return changed;
@@ -231,17 +238,17 @@ static bool drop_unread(IrFunc *f, const bool *escapes, Arena *arena)
 
 bool pass_memory(Opt *opt, IrFunc *f)
 {
-  Forwarder w = {.m = opt->m, .f = f};
+  Forwarder w = {.f = f};
   opt_drop_unreachable(f, opt->arena);
   cfg_build(&w.cfg, f, opt->arena);
-  w.escapes = opt_escapes(f, opt->arena);
+  w.exposed = opt_exposed(opt, f);
   w.map = arena_many(opt->arena, IrValue, f->n_insns);
   w.exit = arena_many(opt->arena, State, f->n_blocks);
   for (uint32_t i = 0; i < w.cfg.n_rpo; i++)
     visit_block(&w, w.cfg.rpo[i]);
   opt_replace_values(f, w.map);
   opt_sweep(f);
-  w.changed |= drop_unread(f, w.escapes, opt->arena);
+  w.changed |= drop_unread(f, w.exposed.allocas, opt->arena);
   opt_sweep(f);
   return w.changed;
 }

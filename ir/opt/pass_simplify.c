@@ -148,7 +148,7 @@ static IrValue load_of_const(Simplifier *s, IrValue v)
 {
   const IrInsn *insn = insn_of(s, v);
   unsigned bytes = ir_type_bytes(insn->type);
-  Address a = opt_address(s->m, s->f, insn->args[0]);
+  Address a = opt_address(s->f, insn->args[0]);
   if (a.base != BASE_GLOBAL || !a.offset_known || !ir_type_bits(insn->type))
     return IR_NO_VALUE;
   const IrGlobal *g = &s->m->globals[a.object];

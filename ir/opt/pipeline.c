@@ -27,6 +27,7 @@ static const struct { const char *passes; int level; } pipeline[] = {
   {"unused", 1},
   {"mem2reg copyprop simplify memory cse simplify copyprop dce jump", 1},
   {"mem2reg copyprop simplify cse dce", 1},
+  {"promote mem2reg copyprop simplify cse dce", 2},
   {"licm", 2},
   {"simplify strength simplify cse dce", 2},
   {"dsd", 2},
@@ -56,6 +57,8 @@ static void check_module(const IrModule *m, const char *pass)
 
 static void run_pass(Opt *opt, const Pass *pass, const IrOptOptions *options)
 {
+  Arena *module_arena = arena_create("optimiser, module");
+  opt->exposed_globals = opt_exposed_globals(opt->m, module_arena);
   if (pass->on_module)
     pass->on_module(opt);
   for (uint32_t i = 0; pass->on_func && i < opt->m->n_funcs; i++) {
@@ -63,6 +66,7 @@ static void run_pass(Opt *opt, const Pass *pass, const IrOptOptions *options)
     arena_reset(opt->arena);
   }
   arena_reset(opt->arena);
+  arena_destroy(module_arena);
 #ifndef NDEBUG
   check_module(opt->m, pass->name);
 #endif

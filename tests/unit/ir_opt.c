@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-/* ---- the folder ---------------------------------------------------------------------------- */
+/* ---- the folder -------------------------------------------------------------------- */
 
 static uint64_t fold(IrOp op, IrType type, IrType from, uint64_t x, uint64_t y)
 {
@@ -112,7 +112,7 @@ static void every_scalar_operation_folds(void **state)
   }
 }
 
-/* ---- division by constants ------------------------------------------------------------------- */
+/* ---- division by constants --------------------------------------------------------- */
 
 static IrModule *division(Arena *arena, IrOp op, IrType type, uint64_t c)
 {

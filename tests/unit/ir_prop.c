@@ -89,7 +89,8 @@ static void compare(const IrModule *plain, const IrModule *other, uint64_t seed,
       show_failure(seed, "other effects", how, other);
     if (!a.trapped && x != y)
       show_failure(seed, "another result", how, other);
-    if (!same_memory(&a, &b))
+    /* A number that stays in a register within a loop is not in memory when that traps. */
+    if (!a.trapped && !same_memory(&a, &b))
       show_failure(seed, "other memory", how, other);
   }
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-  RANDOM_GLOBALS = 5, RANDOM_FUNCS = 3, RANDOM_SLOTS = 6, RANDOM_ELEMENTS = 8,
+  RANDOM_GLOBALS = 5, RANDOM_EXPOSED = 3, RANDOM_FUNCS = 3, RANDOM_SLOTS = 6, RANDOM_ELEMENTS = 8,
   RANDOM_MOST_VALUES = 400, RANDOM_DEPTH = 3
 };
 
@@ -117,7 +117,7 @@ static IrValue random_value(Random *r, IrType type)
   return found.raw ? found : random_const(r, type);
 }
 
-/* ---- pure operations, by the rules of ops.def --------------------------------------------- */
+/* ---- pure operations, by the rules of ops.def -------------------------------------- */
 
 static IrValue random_convert(Random *r, IrOp op, IrType *type)
 {
@@ -216,7 +216,7 @@ static void random_operation(Random *r)
   }
 }
 
-/* ---- memory, calls, effects ------------------------------------------------------------------ */
+/* ---- memory, calls, effects -------------------------------------------------------- */
 
 /* The address of one i16 of the array alloca or of a global, by a constant or a masked index. */
 static IrValue random_element(Random *r)
@@ -300,7 +300,7 @@ static void random_counted(Random *r)
 static void random_pointer(Random *r)
 {
   IrValue where = r->pointers[random_below(r, 2)], p;
-  IrGlobalId g = {random_below(r, RANDOM_GLOBALS)};
+  IrGlobalId g = {random_below(r, RANDOM_EXPOSED)};
   switch (random_below(r, 4)) {
   case 0:
     p = random_below(r, 2) ? r->array : ir_global_addr(&r->b, g, 0);
@@ -311,14 +311,22 @@ static void random_pointer(Random *r)
                   ir_global_addr(&r->b, g, 0));
     ir_store(&r->b, p, random_value(r, IRT_I16));
     break;
+  case 2: {
+    /* The same place, directly before and after. */
+    unsigned offset = 2 * random_below(r, RANDOM_ELEMENTS);
+    IrValue direct = ir_global_addr(&r->b, g, offset);
+    random_keep(r, ir_load(&r->b, IRT_I16, direct), IRT_I16);
+    p = ir_load(&r->b, IRT_PTR, where);
+    p = ir_binary(&r->b, IR_ptr_add, IRT_PTR, p, ir_const(&r->b, IRT_I16, offset));
+    ir_store(&r->b, p, random_value(r, IRT_I16));
+    random_keep(r, ir_load(&r->b, IRT_I16, direct), IRT_I16);
+    break;
+  }
   default:
     p = ir_load(&r->b, IRT_PTR, where);
     p = ir_binary(&r->b, IR_ptr_add, IRT_PTR, p,
                   ir_const(&r->b, IRT_I16, 2 * random_below(r, RANDOM_ELEMENTS)));
-    if (random_below(r, 2))
-      ir_store(&r->b, p, random_value(r, IRT_I16));
-    else
-      random_keep(r, ir_load(&r->b, IRT_I16, p), IRT_I16);
+    random_keep(r, ir_load(&r->b, IRT_I16, p), IRT_I16);
   }
 }
 
@@ -361,7 +369,7 @@ static void random_effect(Random *r)
     ir_machine_op(&r->b, IR_set_config, IRT_VOID, 0, 0, args, 2);
 }
 
-/* ---- control flow ------------------------------------------------------------------------------- */
+/* ---- control flow ------------------------------------------------------------------ */
 
 static void random_statements(Random *r, unsigned depth);
 
@@ -454,7 +462,7 @@ static void random_statements(Random *r, unsigned depth)
   }
 }
 
-/* ---- functions --------------------------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------- */
 
 static void random_function(Random *r, const char *name, bool takes_array)
 {

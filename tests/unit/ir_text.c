@@ -211,7 +211,7 @@ static void printing_does_not_depend_on_numbers(void **state)
   free(text);
 }
 
-/* ---- bad text ------------------------------------------------------------------------- */
+/* ---- bad text ---------------------------------------------------------------------- */
 
 #define HEAD "module wse3 f16 \"m\"\n"
 #define BODY(text) HEAD "func @f(i16) i16 {\nb0(%0: i16):\n" text "\n}\n"
@@ -222,7 +222,7 @@ static const struct { const char *text, *message; } bad[] = {
   {HEAD "glbal $x bytes 2 align 2\n", "t.ir:2:1: error: no statement is named 'glbal'"},
   {HEAD "glbal $x bytes 2 align 2\n", "did you mean 'global'?"},
   {HEAD "global $x bytes two align 2\n", "t.ir:2:17: error: expected a size in bytes"},
-  {HEAD "global $x bytes 2 align 2\nglobal $x bytes 2 align 2\n", "3:8: error: global x is defined"},
+  {HEAD "global $x bytes 2 align 2\nglobal $x bytes 2 align 2\n", "3:8: error: global x is"},
   {HEAD "global $x bytes 2 align 3\n", "[ir_invalid]"},
   {HEAD "global $x bytes 2 align 2 {\n  data 0 \"010203\"\n}\n", "is 3; the most is 2"},
   {HEAD "global $x bytes 2 align 2 {\n  data 0 \"01z\"\n}\n", "[ir_data_digits]"},

@@ -1,0 +1,229 @@
+/* promote: a number in a global that a loop reads and writes stays in a value while the loop runs.
+ *
+ * Taken are globals that are not exposed, so neither vector operations nor pointers touch them,
+ * in loops without calls, and of these the places that the loop only loads and stores, always
+ * with one type.  The place gets an alloca: loaded in front of the loop, used within, stored
+ * back on every way out.  mem2reg makes a value of the alloca.  Other tasks run after this one:
+ * nobody sees the global in between. */
+#include "ir/opt/opt.h"
+
+#include <string.h>
+
+enum { MOST_PLACES = 8 };
+
+typedef struct {
+  uint32_t global;
+  int64_t offset;
+  IrType type;
+  bool is_stored, is_bad;
+  IrValue alloca;
+} Place;
+
+typedef struct {
+  Opt *opt;
+  IrModule *m;
+  IrFunc *f;
+  IrFuncId func;
+  Cfg cfg;
+  Exposed exposed;
+  uint32_t head;
+  Place places[MOST_PLACES];
+  unsigned n_places;
+  bool *bad_globals;         /* accessed in a way that does not fit */
+} Promoter;
+
+/* ---- which ------------------------------------------------------------------------- */
+
+static Place *place_of(Promoter *p, Address a, IrType type)
+{
+  for (unsigned i = 0; i < p->n_places; i++) {
+    Place *place = &p->places[i];
+    bool same = place->global == a.object && place->offset == a.offset && place->type == type;
+    bool apart = place->global != a.object ||
+                 a.offset >= place->offset + (int64_t)ir_type_bytes(place->type) ||
+                 place->offset >= a.offset + (int64_t)ir_type_bytes(type);
+    if (same)
+      return place;
+    if (!apart)
+      return NULL;
+  }
+  if (p->n_places == MOST_PLACES)
+    return NULL;
+  p->places[p->n_places] = (Place){.global = a.object, .offset = a.offset, .type = type};
+  return &p->places[p->n_places++];
+}
+
+static bool is_inside(const Promoter *p, Address a, IrType type)
+{
+  return a.offset >= 0 &&
+         (uint64_t)a.offset + ir_type_bytes(type) <= p->m->globals[a.object].bytes;
+}
+
+static void note_access(Promoter *p, const IrInsn *insn, IrType type, bool is_store)
+{
+  Address a = opt_address(p->f, insn->args[0]);
+  if (a.base != BASE_GLOBAL || p->exposed.globals[a.object])
+    return;
+  Place *place = a.offset_known && is_inside(p, a, type) ? place_of(p, a, type) : NULL;
+  if (!place)
+    p->bad_globals[a.object] = true;
+  else
+    place->is_stored |= is_store;
+}
+
+static void spoil(Promoter *p, IrValue address)
+{
+  Address a = opt_address(p->f, address);
+  if (a.base == BASE_GLOBAL)
+    p->bad_globals[a.object] = true;
+}
+
+/* False: the loop calls somebody, who may use any global. */
+static bool note_insn(Promoter *p, const IrInsn *insn)
+{
+  switch ((int)insn->op) {
+  case IR_call:
+  case IR_call_ptr: return false;
+  case IR_load: note_access(p, insn, insn->type, false); return true;
+  case IR_store:
+    note_access(p, insn, opt_insn(p->f, insn->args[1])->type, true);
+    return true;
+  case IR_copy: spoil(p, insn->args[1]); /* fall through */
+  case IR_zero: spoil(p, insn->args[0]); return true;
+  default: return true;
+  }
+}
+
+static bool find_places(Promoter *p)
+{
+  bool any = false;
+  p->n_places = 0;
+  memset(p->bad_globals, 0, p->m->n_globals);
+  for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
+    uint32_t b = p->cfg.rpo[i];
+    if (!cfg_loop_contains(&p->cfg, p->head, b))
+      continue;
+    for (uint32_t k = 0; k < p->f->blocks[b].n_insns; k++)
+      if (!note_insn(p, opt_insn(p->f, p->f->blocks[b].insns[k])))
+        return false;
+  }
+  for (unsigned i = 0; i < p->n_places; i++) {
+    Place *place = &p->places[i];
+    place->is_bad = !place->is_stored || p->bad_globals[place->global];
+    any |= !place->is_bad;
+  }
+  return any;
+}
+
+/* ---- rewriting --------------------------------------------------------------------- */
+
+static IrValue global_address(IrBuilder *b, const Place *place)
+{
+  return ir_global_addr(b, (IrGlobalId){place->global}, place->offset);
+}
+
+static void use_alloca(Promoter *p, const Place *place)
+{
+  for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
+    uint32_t b = p->cfg.rpo[i];
+    if (!cfg_loop_contains(&p->cfg, p->head, b))
+      continue;
+    for (uint32_t k = 0; k < p->f->blocks[b].n_insns; k++) {
+      IrInsn *insn = opt_insn(p->f, p->f->blocks[b].insns[k]);
+      if (insn->op != IR_load && insn->op != IR_store)
+        continue;
+      Address a = opt_address(p->f, insn->args[0]);
+      if (a.base == BASE_GLOBAL && a.object == place->global && a.offset == place->offset)
+        insn->args[0] = place->alloca;
+    }
+  }
+}
+
+/* Copies the place's number one way or the other at the cursor. */
+static void transfer(IrBuilder *b, const Place *place, bool to_alloca)
+{
+  IrValue global = global_address(b, place);
+  IrValue v = ir_load(b, place->type, to_alloca ? global : place->alloca);
+  ir_store(b, to_alloca ? place->alloca : global, v);
+}
+
+static void transfer_all(Promoter *p, IrBuilder *b, bool to_alloca)
+{
+  for (unsigned i = 0; i < p->n_places; i++)
+    if (!p->places[i].is_bad)
+      transfer(b, &p->places[i], to_alloca);
+}
+
+/* Puts a block on the way from the loop to the target. */
+static void leave_through_block(Promoter *p, uint32_t from, uint32_t which)
+{
+  uint32_t n;
+  IrTarget *t = &cfg_targets(p->f, from, &n)[which];
+  IrTarget on = *t;
+  IrBuilder b = {.module = p->m, .func = p->func, .loc = opt_terminator(p->f, from)->loc};
+  b.block = ir_block_add(p->m, p->func);
+  *t = (IrTarget){.block = b.block};
+  transfer_all(p, &b, false);
+  ir_br(&b, on.block, on.args, on.n_args);
+}
+
+/* New instructions at the end of the front, before its jump. */
+static void enter_with_loads(Promoter *p, uint32_t front)
+{
+  IrBlock *block = &p->f->blocks[front];
+  IrValue jump = block->insns[--block->n_insns];
+  IrBuilder b = {.module = p->m, .func = p->func, .block = {front},
+                 .loc = opt_insn(p->f, jump)->loc};
+  transfer_all(p, &b, true);
+  block = &p->f->blocks[front];
+  opt_insert(p->m, block, block->n_insns, jump);
+}
+
+static void rewrite_loop(Promoter *p)
+{
+  uint32_t front = opt_loop_front(p->f, &p->cfg, p->head), n;
+  IrBuilder b = {.module = p->m, .func = p->func, .block = {front}};
+  for (unsigned i = 0; i < p->n_places; i++)
+    if (!p->places[i].is_bad) {
+      IrType type = p->places[i].type;
+      p->places[i].alloca = ir_alloca(&b, ir_type_bytes(type), ir_type_align(type));
+      use_alloca(p, &p->places[i]);
+    }
+  enter_with_loads(p, front);
+  for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
+    uint32_t block = p->cfg.rpo[i];
+    if (!cfg_loop_contains(&p->cfg, p->head, block))
+      continue;
+    cfg_targets(p->f, block, &n);
+    for (uint32_t t = 0; t < n; t++)
+      if (!cfg_loop_contains(&p->cfg, p->head, cfg_targets(p->f, block, &n)[t].block.raw))
+        leave_through_block(p, block, t);
+  }
+}
+
+/* The first loop, from the outside in, that has something to gain. */
+static bool promote_one(Opt *opt, IrFunc *f)
+{
+  Promoter p = {.opt = opt, .m = opt->m, .f = f, .func = {(uint32_t)(f - opt->m->funcs)}};
+  cfg_build(&p.cfg, f, opt->arena);
+  opt_make_fronts(opt, f, &p.cfg);
+  p.exposed = opt_exposed(opt, f);
+  p.bad_globals = arena_many(opt->arena, bool, opt->m->n_globals);
+  for (uint32_t i = 0; i < p.cfg.n_rpo; i++) {
+    p.head = p.cfg.rpo[i];
+    if (p.cfg.loop_head[p.head] != p.head || opt_loop_front(f, &p.cfg, p.head) == IR_NO_ID ||
+        !find_places(&p))
+      continue;
+    rewrite_loop(&p);
+    return true;
+  }
+  return false;
+}
+
+bool pass_promote(Opt *opt, IrFunc *f)
+{
+  bool changed = opt_drop_unreachable(f, opt->arena);
+  while (promote_one(opt, f))
+    changed = true;
+  return changed;
+}
