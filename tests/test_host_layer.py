@@ -1,0 +1,266 @@
+"""libwse and the Python layer over it: copies, launches, streams, symbols, and what a host script
+is told about its mistakes.  Scripts run under cs_python in a process of their own."""
+import textwrap
+
+import pytest
+
+import harness
+
+LAYOUT = """
+param W: u16;
+param H: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = H,
+  .MEMCPYH2D_1 = @get_color(4), .MEMCPYD2H_1 = @get_color(5) });
+layout {
+  @set_rectangle(W, H);
+  for (@range(u16, W)) |x| {
+    for (@range(u16, H)) |y| {
+      @set_tile_code(x, y, "pe.csl", .{ .x = x, .y = y, .memcpy_params = memcpy.get_params(x) });
+    }
+  }
+  @export_name("a", [*]f32, true);
+  @export_name("h", [*]i16, true);
+  @export_name("n", i32, true);
+  @export_name("flag", bool, true);
+  @export_name("scale", fn(f32, i16)void);
+  @export_name("hang", fn()void);
+  @export_name("crash", fn()void);
+}
+"""
+
+PE = """
+param x: u16;
+param y: u16;
+param memcpy_params: comptime_struct;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+const in_queue = @get_input_queue(3);
+const out_queue = @get_output_queue(3);
+const in_color = @get_color(4);
+const in_id = if (@is_arch("wse3")) @get_data_task_id(in_queue) else @get_data_task_id(in_color);
+var a = @zeros([6]f32);
+var a_ptr: [*]f32 = &a;
+var h = @zeros([5]i16);
+var h_ptr: [*]i16 = &h;
+var n: i32 = 0;
+var flag: bool = false;
+const out = @get_dsd(fabout_dsd, .{ .fabric_color = @get_color(5), .extent = 1,
+                                    .output_queue = out_queue });
+fn scale(factor: f32, add: i16) void {
+  for (@range(u16, 6)) |i| { a[i] = a[i] * factor; }
+  for (@range(u16, 5)) |i| { h[i] = h[i] + add; }
+  n = n + 1;
+  sys_mod.unblock_cmd_stream();
+}
+fn hang() void {
+  n = -1;
+}
+fn crash() void {
+  @assert(x != 1);
+  sys_mod.unblock_cmd_stream();
+}
+task receive(value: u32) void {
+  @mov32(out, value + x);
+}
+comptime {
+  if (@is_arch("wse3")) {
+    @initialize_queue(in_queue, .{ .color = in_color });
+    @initialize_queue(out_queue, .{ .color = @get_color(5) });
+  }
+  @bind_data_task(receive, in_id);
+  @export_symbol(a_ptr, "a");
+  @export_symbol(h_ptr, "h");
+  @export_symbol(n);
+  @export_symbol(flag);
+  @export_symbol(scale);
+  @export_symbol(hang);
+  @export_symbol(crash);
+}
+"""
+
+PREAMBLE = """
+import ctypes
+import numpy as np
+import wse_lib
+from cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime, MemcpyDataType, MemcpyOrder
+W, H = 3, 2
+COPY = dict(streaming=False, order=MemcpyOrder.ROW_MAJOR, nonblock=False)
+WIDE, NARROW = MemcpyDataType.MEMCPY_32BIT, MemcpyDataType.MEMCPY_16BIT
+
+def message(call, *args, **named):
+    try:
+        call(*args, **named)
+    except (ValueError, RuntimeError, TypeError) as error:
+        return str(error)
+    raise AssertionError("no error")
+
+r = SdkRuntime("out")
+r.load()
+r.run()
+"""
+
+
+@pytest.fixture(scope="module", params=("wse2", "wse3"))
+def program(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(f"host_{request.param}")
+    (folder / "layout.csl").write_text(LAYOUT)
+    (folder / "pe.csl").write_text(PE)
+    harness.compile(folder / "layout.csl", folder / "out", f"--arch={request.param}", "--memcpy",
+                    "--channels=2", "--fabric-dims=10,4", "--fabric-offsets=4,1",
+                    params={"W": 3, "H": 2})
+    return folder
+
+
+def script(folder, text):
+    (folder / "run.py").write_text(PREAMBLE + textwrap.dedent(text) + "\nprint('DONE')\n")
+    ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=folder)
+    assert ran.out.endswith("DONE\n")
+    return ran.out
+
+
+def test_copies_and_launches(program):
+    script(program, """
+        a, h = r.get_id("a"), r.get_id("h")
+        there = np.arange(W * H * 6, dtype=np.float32)
+        small = np.arange(W * H * 5, dtype=np.uint32) - 7 & 0xffff
+        r.memcpy_h2d(a, there, 0, 0, W, H, 6, data_type=WIDE, **COPY)
+        r.memcpy_h2d(h, small, 0, 0, W, H, 5, data_type=NARROW, **COPY)
+        for turn in range(3):
+            r.launch("scale", np.float32(2), np.int16(-1), nonblock=turn == 0)
+        back = np.zeros(W * H * 6, np.float32)
+        r.memcpy_d2h(back, a, 0, 0, W, H, 6, data_type=WIDE, **COPY)
+        assert (back == 8 * there).all(), back
+        small_back = np.zeros(W * H * 5, np.uint32)
+        r.memcpy_d2h(small_back, h, 0, 0, W, H, 5, data_type=NARROW, **COPY)
+        assert (small_back == (small - 3 & 0xffff)).all(), small_back
+        part = np.zeros(2, np.float32)
+        r.memcpy_d2h(part, a, 2, 0, 1, H, 1, data_type=WIDE, **COPY)
+        assert part.tolist() == [8 * 12, 8 * 30], part
+        count = np.zeros(W * H, np.int32)
+        r.memcpy_d2h(count, r.get_id("n"), 0, 0, W, H, 1, data_type=WIDE, **COPY)
+        assert (count == 3).all()
+        r.stop()
+        assert r.read_symbol(4, 1, "n", "int32").tolist() == [3]
+    """)
+
+
+def test_column_major_and_operations_that_are_not_waited_for(program):
+    script(program, """
+        a = r.get_id("a")
+        there = np.random.default_rng(1).random((H, W, 6), np.float32)
+        there_f = there.ravel(order="F").copy()
+        back = np.zeros(W * H * 6, np.float32)
+        later = dict(streaming=False, order=MemcpyOrder.COL_MAJOR, data_type=WIDE, nonblock=True)
+        r.memcpy_h2d(a, there_f, 0, 0, W, H, 6, **later)
+        r.launch("scale", np.float32(0.5), np.int16(0), nonblock=True)
+        task = r.memcpy_d2h(back, a, 0, 0, W, H, 6, **later)
+        r.task_wait(task)
+        assert r.is_task_done(task)
+        assert (back.reshape((H, W, 6), order="F") == there / 2).all()
+        r.stop()
+    """)
+
+
+def test_streams(program):
+    script(program, """
+        words = np.arange(W * H * 9, dtype=np.uint32)
+        back = np.zeros(W * H * 9, np.uint32)
+        stream = dict(streaming=True, order=MemcpyOrder.ROW_MAJOR, data_type=WIDE)
+        task = r.memcpy_d2h(back, 5, 0, 0, W, H, 9, nonblock=True, **stream)
+        r.memcpy_h2d(4, words, 0, 0, W, H, 9, nonblock=False, **stream)
+        r.task_wait(task)
+        expected = words.reshape(H, W, 9) + np.arange(W).reshape(1, W, 1)
+        assert (back.reshape(H, W, 9) == expected).all(), back
+        more = np.zeros(2, np.uint32)
+        r.memcpy_h2d(4, np.array([70, 80], np.uint32), 1, 1, 2, 1, 1, nonblock=True, **stream)
+        r.memcpy_d2h(more, 5, 1, 1, 2, 1, 1, nonblock=False, **stream)
+        assert more.tolist() == [71, 82], more
+        r.stop()
+    """)
+
+
+def test_mistakes_are_explained(program):
+    script(program, """
+        import json
+        a, one = r.get_id("a"), np.zeros(6, np.float32)
+        def copy(*args, **named):
+            return message(r.memcpy_h2d, *args, **{**COPY, "data_type": WIDE, **named})
+        assert "[symbol_unknown]" in message(r.get_id, "aa") and "'a'" in message(r.get_id, "aa")
+        assert "[region_outside]" in copy(a, one, 3, 0, 1, 1, 6)
+        assert "[symbol_number]" in copy(77, one, 0, 0, 1, 1, 6)
+        assert "[symbol_is_function]" in copy(r.get_id("scale"), one, 0, 0, 1, 1, 6)
+        big = np.zeros(20000, np.float32)
+        assert "[elements_too_many]" in copy(a, big, 0, 0, 1, 1, 20000)
+        assert "[stream_color]" in copy(22 + 7, one, 0, 0, 1, 1, 6, streaming=True)
+        assert "[stream_no_queue]" in copy(7, one, 0, 0, 1, 1, 6, streaming=True)
+        assert "[task_number]" in message(r._complete, type("T", (), {"_number": 99})())
+        lib, handle = r._library, r._handle
+        assert lib.wse_launch(handle, r.get_id("scale"), None, 0, None) == wse_lib.USAGE
+        assert b"[argument_count]" in lib.wse_error(handle).contents.message
+        assert lib.wse_launch(handle, a, None, 0, None) == wse_lib.USAGE
+        assert b"[symbol_is_data]" in lib.wse_error(handle).contents.message
+        assert "[symbol_not_in_tile]" in message(r.read_symbol, 4, 1, "elsewhere")
+        assert "outside the program's rectangle" in message(r.read_symbol, 0, 0, "n")
+        again = ctypes.c_void_p()
+        assert lib.wse_open(b"nothing.bin", None, ctypes.byref(again)) == wse_lib.USAGE
+        assert b"[image_unreadable]" in lib.wse_error(again).contents.message
+        assert lib.wse_finish(again) == wse_lib.USAGE
+        assert b"[handle_unusable]" in lib.wse_error(again).contents.message
+        lib.wse_close(again)
+        r.memcpy_h2d(a, one, 0, 0, 1, 1, 6, data_type=WIDE, **COPY)   # still usable
+        r.stop()
+        statistics = json.loads(lib.wse_statistics(handle))
+        assert statistics["host_cycles"] > 0 and statistics["cycles"] >= 0
+    """)
+
+
+def test_a_program_that_never_unblocks_is_no_hang(program):
+    script(program, """
+        text = message(r.launch, "hang", nonblock=False)
+        assert "deadlock" in text and "unblock_cmd_stream" in text, text
+        text = message(r.launch, "hang", nonblock=False)
+        assert "deadlock" in text, text
+    """)
+
+
+def test_a_fault_is_an_exception_with_its_place(program):
+    script(program, """
+        text = message(r.launch, "crash", nonblock=False)
+        assert "ASSERT" in text and "P1.0" in text and "pe.csl:" in text, text
+        error = r._library.wse_error(r._handle).contents
+        assert (error.status, error.x, error.y) == (wse_lib.FAULT, 1, 0)
+    """)
+
+
+def test_streams_need_memcpy(tmp_path):
+    (tmp_path / "layout.csl").write_text(
+        'layout {\n  @set_rectangle(1, 1);\n  @set_tile_code(0, 0, "pe.csl");\n'
+        '  @export_name("n", u16, true);\n}\n')
+    (tmp_path / "pe.csl").write_text(
+        "export var n: u16 = 5;\ncomptime {\n  @export_symbol(n);\n}\n")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "out")
+    text = PREAMBLE.replace('SdkRuntime("out")', 'SdkRuntime("out", memcpy_required=False)')
+    (tmp_path / "run.py").write_text(text + textwrap.dedent("""
+        assert "[stream_needs_memcpy]" in message(
+            r.memcpy_h2d, 4, np.zeros(1, np.uint32), 0, 0, 1, 1, 1, data_type=WIDE, streaming=True,
+            order=MemcpyOrder.ROW_MAJOR, nonblock=False)
+        print(r.read_symbol(0, 0, "n", "uint16"))
+    """))
+    assert harness.run([harness.tool("cs_python"), "run.py"], cwd=tmp_path).out == "[5]\n"
+
+
+def test_command_line_with_memcpy(program, tmp_path):
+    ran = harness.emu(program / "out", "--h2d=a@0,0,2,1=1,2,3,4,5,6,7,8,9,10,11,12",
+                      "--launch=scale(3, 1)", f"--d2h=a@0,0,2,1={tmp_path}/a.npy", "--print=n",
+                      "--print=h@0,0,1,1", f"--stats={tmp_path}/s.json")
+    assert harness.load_npy(tmp_path / "a.npy").ravel().tolist() == [3.0 * i for i in range(1, 13)]
+    assert ran.out.splitlines() == [f"n@{x},{y}: 1" for y in range(2) for x in range(3)] + [
+        "h@0,0: 1 1 1 1 1"]
+    stats = harness.stats(tmp_path / "s.json")
+    actions = [p["action"] for p in stats["phases"]]
+    assert actions[:3] == ["start", "h2d a", "launch scale"] and "d2h a" in actions
+    by_action = {p["action"]: p for p in stats["phases"]}
+    assert by_action["h2d a"]["cycles"] == 0 and by_action["h2d a"]["host_cycles"] >= 14 / 0.257 / 2
+    assert stats["cycles"] == by_action["launch scale"]["cycles"] + by_action["start"]["cycles"]
+    assert "[element_width]" in harness.emu(program / "out", "--h2d=flag=1,1,1,1,1,1", expect=1).err
+    refused = harness.emu(program / "out", "--launch=hang", expect=3)
+    assert "unblock_cmd_stream" in refused.err
