@@ -147,6 +147,8 @@ void exit_add(Sema *s, ExitList *list, Operand value, Span span)
   s->is_dead = true;
 }
 
+/* The values' own common type; the context's where they have none that the machine can hold
+ * (`x = if (c) 1 else 0`). */
 static PoolId join_type(Sema *s, const ExitList *list, PoolId want, Span span)
 {
   bool all_void = true;
@@ -157,12 +159,13 @@ static PoolId join_type(Sema *s, const ExitList *list, PoolId want, Span span)
   }
   if (all_void)
     return POOL(VOID);
-  if (!pool_is_none(want) && want.raw != POOL_RAW_VOID)
-    return want;
+  bool has_want = !pool_is_none(want) && want.raw != POOL_RAW_VOID;
   Operand peer = list->at[0].value;
   for (uint32_t i = 1; i < list->n; i++) {
     Operand other = list->at[i].value;
     PoolId type = sema_peer_type(s, peer, other);
+    if (pool_is_none(type) && has_want)
+      return want;
     if (pool_is_none(type)) {
       sema_error(s, no_peer_type, list->at[i].span, type_name(s, peer.type),
                  type_name(s, other.type));
@@ -172,6 +175,8 @@ static PoolId join_type(Sema *s, const ExitList *list, PoolId want, Span span)
     if (!pool_eq(type, peer.type))
       peer = pool_eq(type, other.type) ? other : operand_runtime(IR_NO_VALUE, type);
   }
+  if (type_is_comptime_only(s->pool, peer.type) && has_want)
+    return want;
   if (type_is_comptime_only(s->pool, peer.type)) {
     sema_error(s, comptime_only_branches, span, type_name(s, peer.type));
     return POOL(POISON_TYPE);
