@@ -491,8 +491,12 @@ static void random_function(Random *r, const char *name, bool takes_array)
   r->pointers[1] = ir_alloca(&r->b, 4, 2);      /* not at its start: it stays in memory */
   r->pointers[1] = ir_binary(&r->b, IR_ptr_add, IRT_PTR, r->pointers[1],
                              ir_const(&r->b, IRT_I16, 2));
-  for (unsigned i = 0; i < 2; i++)
-    ir_store(&r->b, r->pointers[i], r->array);
+  for (unsigned i = 0; i < 2; i++) {
+    /* Where it points to is not known at compile time. */
+    IrValue g = ir_global_addr(&r->b, (IrGlobalId){random_below(r, RANDOM_EXPOSED)}, 0);
+    IrValue p = ir_select(&r->b, IRT_PTR, random_value(r, IRT_BOOL), r->array, g);
+    ir_store(&r->b, r->pointers[i], random_below(r, 3) ? p : r->array);
+  }
   if (takes_array && random_below(r, 2))
     r->array = r->m->funcs[f.raw].blocks[0].params[2];
   r->budget = 60;
