@@ -159,15 +159,37 @@ static IrValue action_word(Sema *s, Action action, IrValue run_time_id)
                    ir_const(&s->b, IRT_I16, action_encode(action)));
 }
 
+/* Priority and microthread have no field of their own to set: the word that holds them is changed
+ * in memory. */
+static Operand set_modes(Sema *s, const OpSettings *set, Operand dsd)
+{
+  uint16_t mask = 0, bits = 0;
+  if (set->has_priority) {
+    mask |= DESC_M_PRIORITY_MASK | DESC_M_PRIORITY_GIVEN;
+    bits |= (uint16_t)set->priority | DESC_M_PRIORITY_GIVEN;
+  }
+  if (set->has_ut) {
+    mask |= DESC_M_UT_MASK << DESC_M_UT_SHIFT | DESC_M_UT_GIVEN;
+    bits |= (uint16_t)(set->ut << DESC_M_UT_SHIFT) | DESC_M_UT_GIVEN;
+  }
+  IrValue place = ir_alloca(&s->b, ir_type_bytes(IRT_DSD), ir_type_align(IRT_DSD));
+  ir_store(&s->b, place, sema_ir(s, dsd));
+  IrValue offset = ir_const(&s->b, IRT_I16, DESC_W_MODES * sema_machine(s)->word_bytes);
+  IrValue at = ir_binary(&s->b, IR_ptr_add, IRT_PTR, place, offset);
+  IrValue rest = ir_binary(&s->b, IR_and, IRT_I16, ir_load(&s->b, IRT_I16, at),
+                           ir_const(&s->b, IRT_I16, (uint16_t)~mask));
+  ir_store(&s->b, at, ir_binary(&s->b, IR_or, IRT_I16, rest, ir_const(&s->b, IRT_I16, bits)));
+  Operand result = operand_runtime(ir_load(&s->b, IRT_DSD, place), dsd.type);
+  result.name = dsd.name;
+  return result;
+}
+
 static Operand apply_run_time(Sema *s, const OpSettings *set, Operand dsd, bool with_done,
                               bool with_on_control)
 {
   uint16_t flags = set->flags | (set->is_async ? DESC_F_ASYNC : 0);
-  if (set->has_priority || set->has_ut) {
-    diag_setting_needs_comptime(s->session->diags, set->span,
-                                set->has_ut ? "ut_id" : "priority");
-    return operand_poison();
-  }
+  if (set->has_priority || set->has_ut)
+    dsd = set_modes(s, set, dsd);
   if (flags)
     dsd = set_field(s, dsd, DSRF_FLAGS, ir_const(&s->b, IRT_I16, flags));
   if (with_done && set->done.kind != ACT_NONE)
