@@ -417,7 +417,8 @@ IrFuncId sema_func_ir(Sema *s, uint32_t func)
   const NodeFnDecl *fn = node_fn_decl(s->funcs[func].node);
   sema_func_value(s, func);
   FuncInstance f = s->funcs[func];
-  const char *name = sema_ir_name(s, f.decl_module, f.name);
+  const char *name = sema_link_name(s, f.decl_module, f.name, fn->linkname);
+  sema_check_section(s, fn->linksection);
   PoolKey type = pool_key(s->pool, f.type);
   if (f.is_generic || type.kind != PK_FN_TYPE || !check_signature(s, fn, &type)) {
     if (f.is_generic)

@@ -35,6 +35,44 @@ const char *sema_ir_name(Sema *s, uint32_t module, StrId name)
   return is_taken ? arena_printf(s->arena, "%s.%u", text, n) : text;
 }
 
+static bool is_symbol(const char *text)
+{
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  size_t first = strspn(text, letters);
+  return first > 0 && text[first + strspn(text + first, "0123456789.$_abcdefghijklmnopqrstuvwxyz"
+                                                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == 0;
+}
+
+/* The name that `linkname` gives, or that of the declaration. */
+const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *linkname)
+{
+  if (linkname == NULL)
+    return sema_ir_name(s, module, name);
+  Frame frame = {.is_declaration = true};
+  SemaState saved;
+  sema_enter(s, &frame, module, &saved);
+  PoolId text = sema_comptime(s, linkname, POOL(COMPTIME_STRING));
+  sema_leave(s, &saved);
+  uint32_t used;
+  if (pool_kind(s->pool, text) == PK_STRING && is_symbol(value_name(s, text))) {
+    StrId id = pool_key(s->pool, text).u.string;
+    if (!pair_get(&s->own->ir_names, id.raw, &used)) {
+      pair_put(&s->own->ir_names, id.raw, 1);
+      return sema_text(s, id);
+    }
+    sema_error(s, linkname_twice, linkname->span, sema_text(s, id));
+  } else if (text.raw != POOL_RAW_POISON) {
+    sema_error(s, bad_linkname, linkname->span, value_name(s, text));
+  }
+  return sema_ir_name(s, module, name);
+}
+
+void sema_check_section(Sema *s, const Node *linksection)
+{
+  if (linksection != NULL)
+    sema_error(s, linksection_not_supported, linksection->span);
+}
+
 /* ---- globals -------------------------------------------------------------------------------- */
 
 uint32_t sema_decl_global(Sema *s, Decl *d)
@@ -78,7 +116,12 @@ IrGlobalId sema_global_ir(Sema *s, uint32_t global)
   StrId name = d != NULL ? d->name : str_intern_z(s->session->names, "const");
   if (d != NULL)
     align = wanted_align(s, d, align);
-  const char *text = d != NULL ? sema_ir_name(s, g.decl_module, name) : sema_ir_name(s, 0, name);
+  const NodeVarDecl *node =
+      d != NULL && d->node->kind == ND_VAR_DECL ? node_var_decl(d->node) : NULL;
+  const char *text = sema_link_name(s, d != NULL ? g.decl_module : 0, name,
+                                    node != NULL ? node->linkname : NULL);
+  if (node != NULL)
+    sema_check_section(s, node->linksection);
   IrGlobalId ir = ir_global_add(s->ir, text, type_bytes(s->pool, g.type), align);
   IrGlobal *out = &s->ir->globals[ir.raw];
   out->type = type_name(s, g.type);
