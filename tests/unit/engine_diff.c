@@ -27,6 +27,7 @@ typedef struct {
   Asm *a;
   bool wild;                    /* any routes and descriptors: hazards and faults are likely */
   bool switches, filters;
+  bool routers;                 /* programs rewrite routes */
 } Gen;
 
 /* ---- routes ----------------------------------------------------------------------------- */
@@ -235,6 +236,26 @@ static void emit_ids(Gen *g, AsmClass *c)
     asm_emit(c, (Insn){.op = op, .a = (uint8_t)kind, .imm = id});
 }
 
+/* Routes, switches and teardowns at run time, mostly to what a neighbour can take. */
+static void emit_router(Gen *g, AsmClass *c)
+{
+  Random *r = &g->random;
+  unsigned color = below(r, COLORS);
+  switch (below(r, 4)) {
+  case 0: asm_emit(c, in_ri(OP_ldcfgi, 0, CFG_COLOR_ROUTES + color)); break;
+  case 1: asm_emit(c, in_ri(OP_ldcfgi, 1, CFG_COLOR_SWITCH + color)); break;
+  case 2: asm_emit(c, in_ri(OP_ldcfgi, 2, CFG_TEARDOWN_PENDING + below(r, 2))); break;
+  default: asm_emit(c, in_ri(OP_ldcfgi, 3, CFG_COLOR_SWITCH_BOTH + color)); break;
+  }
+  if (chance(r, 40))
+    asm_emit(c, in_rri(OP_xori, 0, 0, chance(r, 50) ? 1u << 14 : 1u << below(r, 16)));
+  if (chance(r, 60))
+    asm_emit(c, in_ri(OP_stcfgi, 0, CFG_COLOR_ROUTES + color));
+  if (chance(r, 30))
+    asm_emit(c, in_ri(OP_stcfgi, 1, (chance(r, 70) ? CFG_COLOR_SWITCH : CFG_COLOR_SWITCH_BOTH) +
+                                        color));
+}
+
 static void emit_scalar(Gen *g, AsmClass *c)
 {
   static const uint16_t config_registers[] = {CFG_TSC_CONTROL, CFG_CMD_STREAM, CFG_MAIN_PRIORITY,
@@ -280,6 +301,8 @@ static void emit_body(Gen *g, AsmClass *c)
       emit_ids(g, c);
     else if (what < 9)
       emit_scalar(g, c);
+    else if (g->routers && chance(&g->random, 50))
+      emit_router(g, c);
     else
       emit_dsr(g, c);
   }
@@ -349,6 +372,7 @@ static Asm *build(uint32_t seed, const EngineOps *ops)
   g.wild = chance(r, 50);
   g.switches = chance(r, 60);
   g.filters = chance(r, 40);
+  g.routers = chance(r, 30);
   a->ops = ops;
   a->options.check = (CheckLevel)below(r, 3);
   a->image.channels = (uint8_t)(1 + below(r, 2));
