@@ -1,0 +1,133 @@
+"""The command cslc: outputs, import paths, exit codes."""
+import json
+import os
+
+import harness
+import pytest
+
+LAYOUT = """
+param size: u16;
+param flow: color;
+param deep: bool = false;
+layout {
+  @set_rectangle(2, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .size = size });
+  @set_tile_code(1, 0, "pe.csl", .{ .size = size });
+  @set_color_config(0, 0, flow, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } });
+  @export_name("v", [*]f32, true);
+  @export_name("run", fn(i16) void);
+}
+"""
+
+PE = """
+param size: u16;
+var v: [size]f32;
+var v_ptr: [*]f32 = &v;
+fn run(x: i16) void {
+  v[0] = @as(f32, x);
+}
+comptime {
+  @export_symbol(v_ptr, "v");
+  @export_symbol(run);
+}
+"""
+
+
+@pytest.fixture(name="program")
+def fixture_program(tmp_path):
+    (tmp_path / "layout.csl").write_text(LAYOUT)
+    (tmp_path / "pe.csl").write_text(PE)
+    return tmp_path / "layout.csl"
+
+
+def cslc(program, *flags, expect=0, **options):
+    return harness.cslc(program.name, *flags, cwd=program.parent, expect=expect, **options)
+
+
+def test_out_json_holds_what_host_scripts_read(program):
+    cslc(program, "--params=size:4,deep:1", "--params", "size:5", "--colors=flow:3",
+         "--fabric-dims=9,3", "--fabric-offsets=4,1", "--memcpy", "--channels=1", "-o", "out")
+    out = json.loads((program.parent / "out/out.json").read_text())
+    assert out["params"] == {"size": "5", "deep": "1", "flow": "3"}
+    assert out["colors"] == {"flow": 3}
+    assert out["arch"] == "wse2" and out["classes"] == 1
+    assert (out["fabric"]["width"], out["fabric"]["height"]) == (9, 3)
+    assert (out["rectangle"]["width"], out["rectangle"]["height"]) == (2, 1)
+    assert [(e["name"], e["type"], e["mutable"]) for e in out["exports"]] == \
+        [("v", "[*]f32", True), ("run", "fn(i16)void", False)]
+    assert (program.parent / "out/prog.bin").exists()
+
+
+def test_a_name_ending_in_bin_is_one_file(program):
+    cslc(program, "--params=size:4,flow:3", "-o", "a.bin")
+    assert (program.parent / "a.bin").is_file()
+
+
+def test_equal_programs_give_equal_bytes(program):
+    for name in ("a.bin", "b.bin"):
+        cslc(program, "--params=size:4,flow:3", "-o", name)
+    assert (program.parent / "a.bin").read_bytes() == (program.parent / "b.bin").read_bytes()
+
+
+@pytest.mark.parametrize("kind, text", [("tokens", "layout"), ("ast", "@set_rectangle(2, 1)"),
+                                        ("ir", "func @run"), ("asm", "run:"),
+                                        ("layout", "rectangle 2 1"), ("map", "code")])
+def test_emit_goes_to_stdout_or_a_file(program, kind, text):
+    shown = cslc(program, "--params=size:4,flow:3", f"--emit={kind}").out
+    assert text in shown
+    cslc(program, "--params=size:4,flow:3", f"--emit={kind}", "-o", "text")
+    assert (program.parent / "text").read_text() == shown
+
+
+def test_nothing_is_written_when_the_program_has_errors(program):
+    ran = cslc(program, "--params=size:0x10000,flow:3", "-o", "out", expect=1)
+    assert "error: " in ran.err
+    assert not (program.parent / "out").exists()
+
+
+def test_outputs_that_cannot_be_written(program):
+    ran = cslc(program, "--params=size:4,flow:3", "-o", "nowhere/out", expect=1)
+    assert "nowhere/out" in ran.err
+
+
+def test_imports_are_looked_for_beside_the_file_then_the_main_file_then_the_paths(tmp_path):
+    for folder in ("sub", "lib", "other"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "main.csl").write_text(
+        'const sub = @import_module("sub/sub.csl");\nconst own = @import_module("<own>");\n'
+        "comptime {\n  @comptime_assert(sub.near.id == 1 and sub.far.id == 2);\n"
+        "  @comptime_assert(own.id == 3 and sub.last.id == 4);\n}\n")
+    (tmp_path / "sub/sub.csl").write_text(
+        'const near = @import_module("near.csl");\nconst far = @import_module("far.csl");\n'
+        'const last = @import_module("<last>");\n')
+    (tmp_path / "sub/near.csl").write_text("const id = 1;\n")
+    (tmp_path / "near.csl").write_text("const id = 10;\n")
+    (tmp_path / "far.csl").write_text("const id = 2;\n")
+    (tmp_path / "lib/own.csl").write_text("const id = 3;\n")
+    (tmp_path / "other/own.csl").write_text("const id = 30;\n")
+    (tmp_path / "other/last.csl").write_text("const id = 4;\n")
+    os.environ["CSL_IMPORT_PATH"] = str(tmp_path / "other")
+    try:
+        harness.cslc("main.csl", "--import-path=lib", "-o", "x.bin", cwd=tmp_path)
+    finally:
+        del os.environ["CSL_IMPORT_PATH"]
+
+
+def test_warnings_become_errors(tmp_path):
+    (tmp_path / "a.csl").write_text("""
+const a = @get_color(1);
+const out = @get_dsd(fabout_dsd, .{
+  .fabric_color = a, .extent = 1, .output_queue = @get_output_queue(3) });
+task main() void { @mov32(out, 1); }
+comptime { @bind_local_task(main, @get_local_task_id(8)); }
+""")
+    ran = harness.cslc("a.csl", "--arch=wse3", "-o", "x.bin", cwd=tmp_path)
+    assert "warning: " in ran.err
+    ran = harness.cslc("a.csl", "--arch=wse3", "--werror", "-o", "y.bin", cwd=tmp_path, expect=1)
+    assert "error: " in ran.err and not (tmp_path / "y.bin").exists()
+
+
+def test_time_report_names_every_stage(program):
+    ran = cslc(program, "--params=size:4,flow:3", "--time-report", "-o", "x.bin")
+    for stage in ("layout", "analysis", "optimise", "codegen", "image", "total"):
+        assert stage in ran.err
