@@ -228,8 +228,7 @@ static Operand expr_struct_init(Sema *s, const NodeStructInit *n, PoolId want)
     parts[i] = sema_load(s, sema_expr(s, f->value, field));
     if (n->type != NULL && !pool_is_none(field))
       parts[i] = sema_coerce(s, parts[i], field, f->value->span);
-    else if (parts[i].kind != OPR_COMPTIME && !pool_is_none(field) &&
-             sema_coercible(s, parts[i], field))
+    else if (!pool_is_none(field) && sema_coercible(s, parts[i], field))
       parts[i] = sema_coerce(s, parts[i], field, f->value->span);
     is_bad = is_bad || operand_is_poison(parts[i]);
   }
@@ -290,8 +289,12 @@ static Operand expr_list_init(Sema *s, const NodeListInit *n, PoolId want)
   Operand few[FEW_PARTS];
   uint32_t count = n->items.count;
   Operand *parts = count <= FEW_PARTS ? few : arena_many(s->arena, Operand, count);
-  for (uint32_t i = 0; i < count; i++)
-    parts[i] = sema_load(s, sema_expr(s, n->items.at[i], wanted_field(s, type, (StrId){0}, i)));
+  for (uint32_t i = 0; i < count; i++) {
+    PoolId field = wanted_field(s, type, (StrId){0}, i);
+    parts[i] = sema_load(s, sema_expr(s, n->items.at[i], field));
+    if (!pool_is_none(field) && sema_coercible(s, parts[i], field))
+      parts[i] = sema_coerce(s, parts[i], field, n->items.at[i]->span);
+  }
   Operand o = sema_aggregate(s, NULL, parts, count, n->head.span);
   return n->type != NULL ? sema_coerce(s, o, type, n->head.span) : o;
 }
