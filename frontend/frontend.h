@@ -2,7 +2,8 @@
  * description and typed IR.
  *
  * Reading order: syntax.h, pool.c, type.c, value.c, scope.c, sema_decl.c, sema_expr.c,
- * sema_stmt.c, sema_call.c, builtins.def, sema_builtin_*.c, dsd_ops.def, sema_dsd.c, layout.c,
+ * sema_type.c, sema_operand.c, sema_place.c, sema_arith.c, sema_cast.c, sema_stmt.c, sema_call.c,
+ * sema_symbolic.c, sema_emit.c, builtins.def, sema_builtin_*.c, dsd_ops.def, sema_dsd.c, layout.c,
  * tile_class.c, driver.c.
  *
  * The idea to read it with: there is one walker.  Each construct has one function that checks
@@ -570,7 +571,12 @@ typedef struct {
   uint32_t extent;
   Span span;
 } ExportedSymbol;
-typedef struct { uint32_t buffer, state; uint32_t capacity; uint16_t push, pop; Priority priority; bool priority_given; } Fifo;
+typedef struct {
+  uint32_t buffer, state;  /* Globals */
+  uint32_t capacity;       /* elements */
+  uint16_t push, pop;      /* action words */
+  Priority priority;
+} Fifo;
 typedef struct MachineSetup {
   TaskSlot tasks[MAX_TASK_IDS];
   uint64_t active, blocked, unblocked;
