@@ -62,7 +62,7 @@ const ImageColorSet *color_table_sets(ColorTable *table, Arena *arena, uint32_t 
   return sets;
 }
 
-/* ---- sets --------------------------------------------------------------------------------------------- */
+/* ---- sets -------------------------------------------------------------------------------- */
 
 /* Sets with the same members are one, whatever the order they were added in. */
 static uint64_t set_hash(const Set *set)
@@ -147,7 +147,7 @@ bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t conf
   return true;
 }
 
-/* ---- reading a configuration ------------------------------------------------------------------------------ */
+/* ---- reading a configuration ------------------------------------------------------------- */
 
 typedef struct { Sema *s; Span span; bool ok; uint8_t color; } Reader;
 

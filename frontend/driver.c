@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- files ------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------- */
 
 typedef struct { uint32_t key; Ast *value; } FileMap;    /* by the real path's StrId */
 typedef struct { uint64_t key; Ast *value; } ImportMap;  /* importer and path, as written */
@@ -201,7 +201,7 @@ static void files_close(Session *session)
   arrfree(files->library_dirs);
 }
 
-/* ---- evaluations ---------------------------------------------------------------------------------------- */
+/* ---- evaluations ------------------------------------------------------------------------- */
 
 Sema *sema_create(Session *session, Arena *arena, Where where)
 {
@@ -227,7 +227,7 @@ void sema_destroy(Sema *s)
   sema_own_destroy(s);
 }
 
-/* ---- phases --------------------------------------------------------------------------------------------- */
+/* ---- phases ------------------------------------------------------------------------------ */
 
 typedef struct { const char *name; double seconds; } PhaseTime;
 typedef struct {

@@ -177,7 +177,7 @@ uint32_t type_bytes(const Pool *pool, PoolId type);         /* in tile memory */
 uint32_t type_align(const Pool *pool, PoolId type);
 uint64_t type_element_count(const Pool *pool, PoolId type); /* arrays */
 uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field);
-IrType type_ir(const Pool *pool, PoolId type);              /* of scalars, pointers, DSDs; else void */
+IrType type_ir(const Pool *pool, PoolId type);    /* of scalars, pointers, DSDs; else void */
 const char *type_text(Pool *pool, Arena *arena, PoolId type);   /* as CSL */
 bool type_is_aggregate(const Pool *pool, PoolId type);      /* arrays, structs, unions */
 /* Scalar leaves that a comptime variable of the type has. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- parameters from the command line ---------------------------------------------------------------- */
+/* ---- parameters from the command line ---------------------------------------------------- */
 
 static const NodeVarDecl *find_param(const Session *session, const Ast *ast, const char *name)
 {
@@ -111,7 +111,7 @@ static PoolId bind_options(Session *session, const Ast *ast)
   return pool_aggregate(session->pool, pool_get(session->pool, &key), bound.values, bound.n);
 }
 
-/* ---- geometry ---------------------------------------------------------------------------------------- */
+/* ---- geometry ---------------------------------------------------------------------------- */
 
 static void set_geometry(Session *session, LayoutResult *layout)
 {
@@ -170,7 +170,7 @@ void layout_set_rectangle(Session *session, LayoutResult *layout, uint32_t width
   set_geometry(session, layout);
 }
 
-/* ---- evaluation ---------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------- */
 
 static const NodeLayout *find_block(Session *session, const Ast *ast)
 {
@@ -244,7 +244,7 @@ bool layout_evaluate(Session *session)
   return diags_error_count(session->diags) == 0;
 }
 
-/* ---- --emit=layout ---------------------------------------------------------------------------------------- */
+/* ---- --emit=layout ----------------------------------------------------------------------- */
 
 static void print_ports(FILE *out, const char *name, PortMask mask)
 {

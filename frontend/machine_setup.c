@@ -28,7 +28,7 @@ void setup_destroy(MachineSetup *setup)
   arrfree(setup->fifos);
 }
 
-/* ---- queues ---------------------------------------------------------------------------------------------- */
+/* ---- queues ------------------------------------------------------------------------------ */
 
 /* On wse2 an output queue serves any number of colors; every other queue serves one. */
 static bool serves_one_color(const Sema *s, bool is_output)
@@ -160,7 +160,7 @@ static void resolve_code(Sema *s)
     }
 }
 
-/* ---- what the program refers to -------------------------------------------------------------------------- */
+/* ---- what the program refers to ---------------------------------------------------------- */
 
 void setup_reference(Sema *s)
 {
@@ -182,7 +182,7 @@ void setup_reference(Sema *s)
       sema_global_ir(s, setup->dsrs[i].desc.global.raw);
 }
 
-/* ---- into the module ---------------------------------------------------------------------------------------- */
+/* ---- into the module --------------------------------------------------------------------- */
 
 static IrFuncId entered_func(Sema *s, uint32_t func)
 {

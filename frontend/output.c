@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- exports ---------------------------------------------------------------------------------------- */
+/* ---- exports ----------------------------------------------------------------------------- */
 
 static char class_of_type(const Pool *pool, PoolId type)
 {
@@ -55,7 +55,7 @@ static ImageExport image_export(const Session *session, const LayoutExport *e)
   return out;
 }
 
-/* ---- the image ----------------------------------------------------------------------------------------- */
+/* ---- the image --------------------------------------------------------------------------- */
 
 static void fill_params(const Session *session, Image *image)
 {
@@ -125,7 +125,7 @@ void image_make(Session *session, const Programs *programs, Image *image)
   fill_params(session, image);
 }
 
-/* ---- out.json ------------------------------------------------------------------------------------------- */
+/* ---- out.json ---------------------------------------------------------------------------- */
 
 static json_t *json_size(uint32_t width, uint32_t height, uint32_t x, uint32_t y)
 {
@@ -193,7 +193,7 @@ static int write_json(const Session *session, const Image *image, const char *pa
   return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------ */
+/* ---- files ------------------------------------------------------------------------------- */
 
 static int file_error(const char *what, const char *path)
 {

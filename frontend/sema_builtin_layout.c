@@ -176,13 +176,14 @@ Operand builtin_get_rectangle(Sema *s, const NodeBuiltinCall *call, Span at, Poo
     return operand_poison();
   const LayoutResult *l = s->layout;
   static const char *const names[] = {"width", "height", "fabric", "offsets"};
-  PoolId values[] = {pool_int(s->pool, POOL(U16), l->width), pool_int(s->pool, POOL(U16), l->height),
+  PoolId values[] = {pool_int(s->pool, POOL(U16), l->width),
+                     pool_int(s->pool, POOL(U16), l->height),
                      pair_struct(s, l->fabric_width, l->fabric_height),
                      pair_struct(s, l->offset_x, l->offset_y)};
   return operand_value(s, sema_make_struct(s, names, values, ARRAY_COUNT(names)));
 }
 
-/* ---- exported names ---------------------------------------------------------------------------------- */
+/* ---- exported names ---------------------------------------------------------------------- */
 
 enum { MAX_LAUNCH_PARAMS = 15 };
 

@@ -17,7 +17,7 @@ static bool arch_is(const Sema *s, Arch arch)
   return s->session->options->arch == arch;
 }
 
-/* ---- targets of activate, block and unblock -------------------------------------------------------- */
+/* ---- targets of activate, block and unblock ---------------------------------------------- */
 
 /* The id a bound task has; false after reporting that it has none. */
 static bool id_of_task(Sema *s, Operand o, Span span, Action *action)
@@ -146,7 +146,7 @@ Operand builtin_activate(Sema *s, const NodeBuiltinCall *call, Span at, PoolId w
   return builtin_void();
 }
 
-/* ---- binding tasks ------------------------------------------------------------------------------------ */
+/* ---- binding tasks ----------------------------------------------------------------------- */
 
 typedef struct { TaskKind kind; PoolId id_type; const char *name; } BindKind;
 static const BindKind bind_kinds[] = {
@@ -210,7 +210,8 @@ static Operand bind_task(Sema *s, const NodeBuiltinCall *call, Span at, const Bi
   if (!is_task_operand(s, task, task_node->span))
     return operand_poison();
   if (!pool_eq(id_operand.type, kind->id_type)) {
-    diag_wrong_id_type(s->session->diags, id_node->span, type_text(s->pool, s->arena, kind->id_type),
+    diag_wrong_id_type(s->session->diags, id_node->span,
+                       type_text(s->pool, s->arena, kind->id_type),
                        type_text(s->pool, s->arena, id_operand.type));
     return operand_poison();
   }
@@ -280,7 +281,7 @@ Operand builtin_set_teardown_handler(Sema *s, const NodeBuiltinCall *call, Span 
   return builtin_void();
 }
 
-/* ---- queues -------------------------------------------------------------------------------------------- */
+/* ---- queues ------------------------------------------------------------------------------ */
 
 static const char *const queue_settings[] = {"color", "priority", "ctrl_table_id"};
 
@@ -314,7 +315,8 @@ static bool queue_color(Sema *s, Settings *set, QueueSlot *slot)
     return true;
   int64_t number;
   Operand o = sema_coerce(s, color->value, POOL(COLOR), color->span);
-  if (operand_is_poison(o) || !sema_int_in(s, o, 0, MAX_COLORS - 1, "a color", color->span, &number))
+  if (operand_is_poison(o) ||
+      !sema_int_in(s, o, 0, MAX_COLORS - 1, "a color", color->span, &number))
     return false;
   slot->has_color = true;
   slot->color = (uint8_t)number;
@@ -383,7 +385,7 @@ Operand builtin_queue_flush(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
   return builtin_void();
 }
 
-/* ---- configuration registers ---------------------------------------------------------------------------- */
+/* ---- configuration registers ------------------------------------------------------------- */
 
 /* The address, checked against config_regs.def when it is known. */
 static bool config_address(Sema *s, const Node *n, unsigned access, Operand *address)
@@ -465,7 +467,7 @@ Operand builtin_set_active_prng(Sema *s, const NodeBuiltinCall *call, Span at, P
   return builtin_void();
 }
 
-/* ---- exports --------------------------------------------------------------------------------------------- */
+/* ---- exports ----------------------------------------------------------------------------- */
 
 /* Elements of the array that a pointer variable was initialised from, 0 if unknown. */
 static uint32_t pointer_extent(Sema *s, PoolId init)

@@ -13,7 +13,7 @@ static Operand bool_operand(Sema *s, bool value)
   return operand_value(s, pool_bool(value));
 }
 
-/* ---- conversions ------------------------------------------------------------------------------- */
+/* ---- conversions ------------------------------------------------------------------------- */
 
 Operand builtin_as(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
@@ -65,7 +65,7 @@ Operand builtin_ptrcast(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   return operand_runtime(sema_ir(s, o), type);
 }
 
-/* ---- reflection ---------------------------------------------------------------------------------- */
+/* ---- reflection -------------------------------------------------------------------------- */
 
 /* The operand of @type_of is analysed for its type only: what it would emit goes to a block that
  * nothing reaches. */
@@ -140,7 +140,7 @@ Operand builtin_fp16(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
   return operand_value(s, types[s->session->options->fp16]);
 }
 
-/* ---- arrays -------------------------------------------------------------------------------------- */
+/* ---- arrays ------------------------------------------------------------------------------ */
 
 /* The array type that an argument names; none after reporting. */
 static PoolId array_arg(Sema *s, const Node *n)
@@ -235,7 +235,7 @@ Operand builtin_element_type(Sema *s, const NodeBuiltinCall *call, Span at, Pool
   return operand_value(s, pool_key(s->pool, type).u.array.element);
 }
 
-/* ---- structs --------------------------------------------------------------------------------------- */
+/* ---- structs ----------------------------------------------------------------------------- */
 
 Operand builtin_field(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
@@ -332,7 +332,7 @@ Operand builtin_concat_structs(Sema *s, const NodeBuiltinCall *call, Span at, Po
   return sema_aggregate(s, is_tuple ? NULL : names, values, n, at);
 }
 
-/* ---- ranges ---------------------------------------------------------------------------------------- */
+/* ---- ranges ------------------------------------------------------------------------------ */
 
 static bool is_zero(Sema *s, Operand o)
 {
@@ -400,7 +400,7 @@ Operand builtin_range_step(Sema *s, const NodeBuiltinCall *call, Span at, PoolId
   return range_part(s, call->args.at[0], 2);
 }
 
-/* ---- strings --------------------------------------------------------------------------------------- */
+/* ---- strings ----------------------------------------------------------------------------- */
 
 Operand builtin_strcat(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
@@ -464,14 +464,14 @@ Operand builtin_get_string_from_byte(Sema *s, const NodeBuiltinCall *call, Span 
   return operand_value(s, pool_string(s->pool, str_intern(s->session->names, &text, 1)));
 }
 
-/* ---- modules ---------------------------------------------------------------------------------------- */
+/* ---- modules ----------------------------------------------------------------------------- */
 
 Operand builtin_import_module(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   return sema_import_builtin(s, call, at, want);
 }
 
-/* ---- checks and messages ----------------------------------------------------------------------------- */
+/* ---- checks and messages ----------------------------------------------------------------- */
 
 static Operand check_at_comptime(Sema *s, const NodeBuiltinCall *call, Span at)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the table ------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------- */
 
 typedef enum { BINARY, SUB, UNARY, FMA, NORM, SCALE, FILTER } Shape;
 typedef enum { NEVER, FOLD, VECTOR, SCALAR, ALWAYS } PointerRule;
@@ -27,7 +27,7 @@ static const DsdOpRow *row_of(const char *name)
   ICE("no row for @%s in dsd_ops.def", name);
 }
 
-/* ---- settings --------------------------------------------------------------------------------------- */
+/* ---- settings ---------------------------------------------------------------------------- */
 
 static const char *const op_setting_names[] = {"async", "activate", "unblock", "on_control",
                                                "priority", "ut_id", "index"};
@@ -227,7 +227,7 @@ Operand op_settings_apply(Sema *s, const OpSettings *set, Operand dsd, bool with
   return result;
 }
 
-/* ---- operands ---------------------------------------------------------------------------------------- */
+/* ---- operands ---------------------------------------------------------------------------- */
 
 typedef struct {
   IrVecOperandKind kind;
@@ -394,7 +394,7 @@ static bool pointer_fits(Sema *s, const OpOperand *dest, VecElem elem)
   return false;
 }
 
-/* ---- one operation ------------------------------------------------------------------------------------ */
+/* ---- one operation ----------------------------------------------------------------------- */
 
 typedef struct {
   const DsdOpRow *row;
@@ -610,7 +610,7 @@ Operand builtin_dsd_op(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
   return emit_op(s, &op);
 }
 
-/* ---- DSRs ----------------------------------------------------------------------------------------------- */
+/* ---- DSRs -------------------------------------------------------------------------------- */
 
 static bool dsr_arg(Sema *s, const Node *n, DsrFile *file, uint8_t *number)
 {

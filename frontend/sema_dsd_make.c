@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* ---- helpers --------------------------------------------------------------------------------------- */
+/* ---- helpers ----------------------------------------------------------------------------- */
 
 static const struct { PoolId type; DescKind kind; } dsd_kinds[] = {
   {{POOL_RAW_MEM1D_DSD}, DESC_MEM1D}, {{POOL_RAW_MEM4D_DSD}, DESC_MEM4D},
@@ -95,7 +95,7 @@ static Number number_of(Sema *s, Operand o, int64_t lo, int64_t hi, const char *
   return n;
 }
 
-/* ---- a DSD under construction ----------------------------------------------------------------------- */
+/* ---- a DSD under construction ------------------------------------------------------------ */
 
 typedef struct {
   PoolId type;
@@ -267,7 +267,7 @@ static bool expand_tensor_access(Sema *s, Settings *set)
   return true;
 }
 
-/* ---- memory DSDs ---------------------------------------------------------------------------------------- */
+/* ---- memory DSDs ------------------------------------------------------------------------- */
 
 static const char *const memory_settings[] = {
   "tensor_access", "base_address", "extent", "stride", "offset", "wavelet_index_offset"};
@@ -361,7 +361,7 @@ static Operand make_mem4d(Sema *s, Settings *set)
   return draft_finish(s, &draft, base ? base->value.name : (StrId){0});
 }
 
-/* ---- fabric DSDs ---------------------------------------------------------------------------------------- */
+/* ---- fabric DSDs ------------------------------------------------------------------------- */
 
 static const char *const fabin_settings[] = {
   "fabric_color", "extent", "input_queue", "control_transform", "simd_mode", "priority"};
@@ -508,7 +508,7 @@ Operand builtin_get_dsd(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   return make_fabric(s, &set, type, kind == DESC_FABOUT, at);
 }
 
-/* ---- mutators ------------------------------------------------------------------------------------------- */
+/* ---- mutators ---------------------------------------------------------------------------- */
 
 /* The DSD argument of a mutator; one of the kinds of `mask` (a bit each DescKind). */
 static Operand dsd_arg(Sema *s, const NodeBuiltinCall *call, unsigned mask)

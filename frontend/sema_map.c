@@ -29,7 +29,7 @@ typedef struct {
   Span at;
 } Map;
 
-/* ---- operands ---------------------------------------------------------------------------------------- */
+/* ---- operands ---------------------------------------------------------------------------- */
 
 static uint32_t new_virtual_dsr(Sema *s)
 {
@@ -162,7 +162,7 @@ static bool read_operands(Sema *s, const NodeBuiltinCall *call, Map *map)
   return ok;
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------------ */
+/* ---- the loop ---------------------------------------------------------------------------- */
 
 /* Goes on in a new block if the descriptor has elements left, else leaves the loop. */
 static void leave_if_empty(Sema *s, const MapPart *part, IrBlockId done)

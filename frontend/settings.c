@@ -53,7 +53,7 @@ bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, S
   return true;
 }
 
-/* ---- making structs ----------------------------------------------------------------------- */
+/* ---- making structs ---------------------------------------------------------------------- */
 
 static PoolId make_aggregate(Sema *s, const char *const *names, const PoolId *values, uint32_t n)
 {
@@ -78,7 +78,7 @@ PoolId sema_make_tuple(Sema *s, const PoolId *values, uint32_t n)
   return make_aggregate(s, NULL, values, n);
 }
 
-/* ---- pointers --------------------------------------------------------------------------------- */
+/* ---- pointers ---------------------------------------------------------------------------- */
 
 /* A pointer stays one; a variable becomes its address.  Comptime-known wherever it can be. */
 Operand sema_pointer_of(Sema *s, Operand o, Span span)
@@ -94,7 +94,7 @@ Operand sema_pointer_of(Sema *s, Operand o, Span span)
   return operand_poison();
 }
 
-/* ---- settings ------------------------------------------------------------------------------- */
+/* ---- settings ---------------------------------------------------------------------------- */
 
 static Settings settings_alloc(Sema *s, uint32_t n, Span span)
 {

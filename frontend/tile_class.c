@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- tables ------------------------------------------------------------------------------------------ */
+/* ---- tables ------------------------------------------------------------------------------ */
 
 typedef struct { const Ast *ast; uint32_t params; } ProgramKey;
 /* One pair of file and parameters; many tiles may have it. */
@@ -72,7 +72,7 @@ typedef struct {
   Arena *arena;
 } Classes;
 
-/* ---- what the analysis asks --------------------------------------------------------------------------- */
+/* ---- what the analysis asks -------------------------------------------------------------- */
 
 PoolId tile_env_param(Sema *s, uint32_t index)
 {
@@ -147,7 +147,7 @@ static void env_free(struct TileEnv *env)
   hmfree(env->word_of);
 }
 
-/* ---- units and groups -------------------------------------------------------------------------------- */
+/* ---- units and groups -------------------------------------------------------------------- */
 
 static void collect_units(Classes *c)
 {
@@ -297,7 +297,7 @@ static void prepare_group(Classes *c, Group *g)
   }
 }
 
-/* ---- one class ------------------------------------------------------------------------------------------ */
+/* ---- one class --------------------------------------------------------------------------- */
 
 /* Per-tile data: the run-time words, then the stretches of initial data. */
 static void fill_slots(Sema *s, ClassBlob *blob)
@@ -413,7 +413,7 @@ static bool compile_class(Classes *c, Group *g, struct TileEnv *env, uint32_t *i
   return ok;
 }
 
-/* ---- the tree -------------------------------------------------------------------------------------------- */
+/* ---- the tree ---------------------------------------------------------------------------- */
 
 static PoolId outcome_of(Classes *c, PoolId symbolic, const Unit *unit)
 {
@@ -475,7 +475,7 @@ static bool class_of_unit(Classes *c, Group *g, Unit *unit)
   return ok;
 }
 
-/* ---- the tiles' own data ------------------------------------------------------------------------------------ */
+/* ---- the tiles' own data ----------------------------------------------------------------- */
 
 static uint64_t value_bits(const Pool *pool, PoolId value)
 {
@@ -506,7 +506,7 @@ static bool write_blob(Classes *c, Unit *unit)
   return true;
 }
 
-/* ---- sharing after code generation ---------------------------------------------------------------------------- */
+/* ---- sharing after code generation ------------------------------------------------------- */
 
 /* Two classes with the same content are one.  The content is an image with just that class, as
  * bytes, and the colors it configures itself. */
