@@ -258,6 +258,13 @@ static uint32_t export_index(const Sema *s, StrId name)
   ICE("export without a declaration");
 }
 
+static int compare_bindings(const void *a, const void *b)
+{
+  const IrBinding *x = a, *y = b;
+  return x->export_index < y->export_index ? -1 : x->export_index > y->export_index;
+}
+
+/* In the order of the layout's names, whatever order the program exports its symbols in. */
 static void fill_exports(Sema *s)
 {
   IrModule *m = s->ir;
@@ -278,6 +285,7 @@ static void fill_exports(Sema *s)
     m->globals[b->target].keep = true;
     m->globals[b->target].extent = b->is_pointer ? b->extent : 0;
   }
+  qsort(m->bindings, m->n_bindings, sizeof *m->bindings, compare_bindings);
 }
 
 void setup_finish(Sema *s)

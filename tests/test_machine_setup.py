@@ -60,3 +60,26 @@ def test_unblocked_color_without_data_task_serves_control_tasks(tmp_path, arch):
     harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin", f"--arch={arch}")
     ran = harness.emu(tmp_path / "p.bin", "--print=heard")
     assert harness.values(ran.out, "heard") == {(1, 0): [77.0]}
+
+
+def test_symbols_are_exported_in_any_order(tmp_path):
+    (tmp_path / "layout.csl").write_text("""
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl");
+  @export_name("first", u16, true);
+  @export_name("second", u16, true);
+}
+""")
+    (tmp_path / "pe.csl").write_text("""
+export var one: u16 = 1;
+export var two: u16 = 2;
+comptime {
+  @export_symbol(two, "second");
+  @export_symbol(one, "first");
+}
+""")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    ran = harness.emu(tmp_path / "p.bin", "--print=first", "--print=second")
+    assert harness.values(ran.out, "first") == {(0, 0): [1.0]}
+    assert harness.values(ran.out, "second") == {(0, 0): [2.0]}
