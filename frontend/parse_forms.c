@@ -3,7 +3,7 @@
 #include "frontend/parse_internal.h"
 #include "parse.h"
 
-/* ---- kinds of tokens --------------------------------------------------------------------------- */
+/* ---- kinds of tokens ------------------------------------------------------------------------ */
 
 static bool is_binary_operator(int kind)
 {
@@ -45,7 +45,7 @@ static bool is_closer(int kind)
   return kind == ')' || kind == ']' || kind == '}';
 }
 
-/* ---- two tokens that do not go together -------------------------------------------------------- */
+/* ---- two tokens that do not go together ----------------------------------------------------- */
 
 /* The statement ends, or its body starts, and a bracket is still open. */
 static bool note_still_open(Parser *p, const Token *found, uint32_t open)
@@ -94,7 +94,7 @@ static bool note_pair(Parser *p, const Token *before, const Token *found, bool w
   return false;
 }
 
-/* ---- the construct around them ----------------------------------------------------------------- */
+/* ---- the construct around them -------------------------------------------------------------- */
 
 typedef struct { int kind; const char *what, *form; } Form;
 
@@ -102,7 +102,8 @@ typedef struct { int kind; const char *what, *form; } Form;
 static const Form forms[] = {
   {TK_CONST, "a constant", "'const NAME: TYPE = VALUE;', where the type may be left out"},
   {TK_VAR, "a variable", "'var NAME: TYPE = VALUE;', where the type or the value may be left out"},
-  {TK_PARAM, "a parameter", "'param NAME: TYPE = DEFAULT;', where type and default may be left out"},
+  {TK_PARAM, "a parameter",
+   "'param NAME: TYPE = DEFAULT;', where type and default may be left out"},
   {TK_FN, "a function", "'fn NAME(PARAMETER: TYPE, ...) RESULT { ... }'"},
   {TK_TASK, "a task", "'task NAME(PARAMETER: TYPE, ...) void { ... }'"},
   {TK_IF, "an if", "'if (CONDITION) { ... } else { ... }'"},
@@ -172,7 +173,8 @@ static bool note_literal(Parser *p, uint32_t open)
   if (word->kind == ')')       /* enum(T) { */
     return note_written(p, brace, "the body of this", "'{ NAME, NAME = VALUE, ... }'");
   if (word->kind == '.')
-    return note_written(p, word, "a struct value", "'.{ .NAME = VALUE, ... }' or '.{ VALUE, ... }'");
+    return note_written(p, word, "a struct value",
+                        "'.{ .NAME = VALUE, ... }' or '.{ VALUE, ... }'");
   return note_written(p, brace, "a value of a type",
                       "'TYPE{ VALUE, ... }' or 'TYPE{ .NAME = VALUE, ... }'");
 }
@@ -192,7 +194,8 @@ static uint32_t start_of(const Parser *p, uint32_t i, uint32_t open)
     if (depth <= 0 && (t->kind == ';' || t->kind == '{'))
       break;
     if (t->kind == '}') {
-      if (t->is_first || t[1].is_first || t->partner >= start || p->tokens[t->partner].role != BRACE_PLAIN)
+      bool is_value = t->partner < start && p->tokens[t->partner].role == BRACE_PLAIN;
+      if (t->is_first || t[1].is_first || !is_value)
         break;
       start = t->partner;
     } else {
