@@ -172,12 +172,14 @@ Operand builtin_import_comptime_value(Sema *s, const NodeBuiltinCall *call, Span
     return operand_poison();
   }
   Import in = {s, NULL};
-  PoolId value = import_value(&in, type, json);
+  bool is_struct = pool_kind(s->pool, type) == PK_STRUCT_TYPE;   /* fields go by their names */
+  PoolId value = import_value(&in, is_struct ? POOL(COMPTIME_STRUCT) : type, json);
   json_decref(json);
   if (pool_eq(value, POOL(POISON))) {
     diag_import_value_shape(s->session->diags, at, file, type_text(s->pool, s->arena, type),
                             in.why ? in.why : "the shapes differ");
     return operand_poison();
   }
-  return operand_value(s, value);
+  Operand result = operand_value(s, value);
+  return is_struct ? sema_coerce(s, result, type, at) : result;
 }
