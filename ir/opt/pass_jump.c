@@ -209,6 +209,15 @@ static IrValue materialise(Threader *t, uint32_t block, Given g, IrLocId loc)
   return v;
 }
 
+/* A block that passes values on keeps them off the other way that a conditional branch may go;
+ * without it the code generator would have to put one there again. */
+static bool carries_for_branch(const Threader *t, uint32_t block, const Entry *e)
+{
+  const IrInsn *last = opt_terminator(t->f, e->block);
+  return last->op == IR_br && last->u.targets[0].n_args > 0 &&
+         opt_terminator(t->f, block)->op == IR_cond_br;
+}
+
 /* Lets target number `which` of `block` go past the block it leads to. */
 static bool pass_over(Threader *t, uint32_t block, uint32_t which)
 {
@@ -219,7 +228,7 @@ static bool pass_over(Threader *t, uint32_t block, uint32_t which)
     return false;
   evaluate_block(t, &e);
   const IrTarget *to = leads_to(t, &e);
-  if (!to || to->block.raw == e.block)
+  if (!to || to->block.raw == e.block || carries_for_branch(t, block, &e))
     return false;
   for (uint32_t i = 0; i < to->n_args; i++) {
     Given g = lookup(t, &e, to->args[i]);

@@ -75,9 +75,20 @@ static bool is_free(const IrInsn *insn)
          insn->op == IR_dsd_const || insn->op == IR_dsd_set;
 }
 
+/* A descriptor in memory is loaded into a DSR from where it stands; computed in front it would be
+ * copied to the stack first.  Changes of constants go there for `dsd` to find. */
+static bool is_better_in_place(const IrFunc *f, const IrInsn *insn)
+{
+  if (ir_type_bits(insn->type) || insn->op == IR_dsd_const)
+    return false;
+  while (insn->op == IR_dsd_set)
+    insn = opt_insn(f, insn->args[0]);
+  return insn->op != IR_dsd_const;
+}
+
 static bool may_hoist(Hoister *h, uint32_t head, uint32_t block, IrInsn *insn)
 {
-  if (!ir_op_is_pure(insn->op) && insn->op != IR_load)
+  if ((!ir_op_is_pure(insn->op) && insn->op != IR_load) || is_better_in_place(h->f, insn))
     return false;
   if (!operands_are_outside(h, head, insn))
     return false;

@@ -64,7 +64,9 @@ static void note_access(Promoter *p, const IrInsn *insn, IrType type, bool is_st
   Address a = opt_address(p->f, insn->args[0]);
   if (a.base != BASE_GLOBAL || p->exposed.globals[a.object])
     return;
-  Place *place = a.offset_known && is_inside(p, a, type) ? place_of(p, a, type) : NULL;
+  /* A descriptor is loaded into a DSR from where it stands: a copy would be in memory too. */
+  bool fits = a.offset_known && is_inside(p, a, type) && ir_type_bits(type);
+  Place *place = fits ? place_of(p, a, type) : NULL;
   if (!place)
     p->bad_globals[a.object] = true;
   else

@@ -494,6 +494,16 @@ static bool narrows(const Simplifier *s, IrValue v, IrType to)
          ir_type_bits(type_of(s, insn->args[0])) <= ir_type_bits(to);
 }
 
+/* A mask that keeps all of the low bits does nothing to them. */
+static bool trunc_of_mask(Simplifier *s, IrValue v, const IrInsn *inner)
+{
+  uint64_t c, low = opt_mask(type_of(s, v));
+  if (inner->op != IR_and || !const_of(s, inner->args[1], &c) || (c & low) != low)
+    return false;
+  rewrite(s, v, IR_trunc, inner->args[0], IR_NO_VALUE);
+  return true;
+}
+
 /* Low bits of a left shift too. */
 static bool trunc_of_shift(Simplifier *s, IrValue v, const IrInsn *inner)
 {
@@ -532,7 +542,7 @@ static IrValue simplify_conversion(Simplifier *s, IrValue v)
       rewrite(s, v, IR_trunc, inner->args[0], IR_NO_VALUE);
     else if (is_extension(inner->op) && type_of(s, inner->args[0]) != IRT_BOOL)
       return trunc_of_extension(s, v, inner);
-    else if (!trunc_of_shift(s, v, inner))
+    else if (!trunc_of_mask(s, v, inner) && !trunc_of_shift(s, v, inner))
       trunc_of_arithmetic(s, v, inner);
     return IR_NO_VALUE;
   case IR_sext:
