@@ -236,4 +236,4 @@ def test_output_goes_where_o_says(tmp_path):
         assert harness.cslc("--emit=ast", source, *flag).out == ""
         assert (tmp_path / "x").read_text() == "const a = 1;\n"
         (tmp_path / "x").unlink()
-    assert "cannot read" in harness.cslc("--emit=ast", tmp_path / "none.csl", expect=1).err
+    assert "import_not_found" in harness.cslc("--emit=ast", tmp_path / "none.csl", expect=1).err
