@@ -2,8 +2,7 @@
  *
  * Reading order: nodes.def (the tree), lex.l, scan.c, braces.c, parse.y, parse_util.c,
  * parse_errors.c, ast.c, ast_print.c.  A file is scanned into an array of tokens, its braces
- * are checked, and the
- * parser builds the tree; every error found on the way is in the Diags. */
+ * are checked, and the parser builds the tree; every error found on the way is in the Diags. */
 #ifndef SYNTAX_H
 #define SYNTAX_H
 
