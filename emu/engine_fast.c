@@ -8,18 +8,19 @@
 #include <sys/mman.h>
 
 
-enum { SLAB_BYTES = 1 << 20, SLAB_ALIGN = 16 };
+enum { SLAB_BYTES = 1 << 20, LINE_BYTES = 64, WORD_ALIGN = 16 };
 
 /* ---- memory ----------------------------------------------------------------------------- */
 
-/* Zeroed, as long as the engine lives. */
-void *fast_alloc(FastEngine *e, size_t bytes)
+void *fast_alloc(FastEngine *e, size_t bytes, size_t align)
 {
-  bytes = (bytes + SLAB_ALIGN - 1) / SLAB_ALIGN * SLAB_ALIGN;
+  e->slab_used = (e->slab_used + align - 1) / align * align;
   if (bytes > SLAB_BYTES)
     ICE("a piece of %zu bytes does not fit a slab", bytes);
   if (arrlenu(e->slabs) == 0 || e->slab_used + bytes > SLAB_BYTES) {
-    char *slab = base_malloc(SLAB_BYTES);
+    char *slab = aligned_alloc(LINE_BYTES, SLAB_BYTES);
+    if (!slab)
+      ICE("no memory for tiles");
     memset(slab, 0, SLAB_BYTES);
     arrput(e->slabs, slab);
     e->slab_used = 0;
@@ -29,12 +30,12 @@ void *fast_alloc(FastEngine *e, size_t bytes)
   return piece;
 }
 
-VecRun *fast_run_alloc(FastEngine *e)
+FastRun *fast_run_alloc(FastEngine *e)
 {
-  return arrlenu(e->free_runs) ? arrpop(e->free_runs) : fast_alloc(e, sizeof(VecRun));
+  return arrlenu(e->free_runs) ? arrpop(e->free_runs) : fast_alloc(e, sizeof(FastRun), LINE_BYTES);
 }
 
-void fast_run_free(FastEngine *e, VecRun *run)
+void fast_run_free(FastEngine *e, FastRun *run)
 {
   arrput(e->free_runs, run);
 }
@@ -43,8 +44,12 @@ void fast_run_free(FastEngine *e, VecRun *run)
  * count at its start. */
 void fast_queue_create(FastEngine *e, FastQueue *queue, unsigned capacity)
 {
-  queue->size = (uint8_t)(capacity + 1);
-  queue->at = fast_alloc(e, queue->size * sizeof *queue->at);
+  unsigned size = 1;
+  while (size < capacity + 1)
+    size *= 2;
+  queue->mask = (uint8_t)(size - 1);
+  queue->at = fast_alloc(e, size * sizeof *queue->at, size * sizeof *queue->at < LINE_BYTES
+                                                          ? size * sizeof *queue->at : LINE_BYTES);
 }
 
 /* An array of `n` zeroed elements whose pages are taken only when they are written. */
@@ -90,18 +95,21 @@ uint8_t fast_color_inside(const FastEngine *e, uint32_t tile, uint8_t color, Por
 static void load_colors(FastEngine *e, FastTile *t)
 {
   const FastSet *set = t->set;
-  t->colors = set->n ? fast_alloc(e, set->n * sizeof *t->colors) : NULL;
+  t->colors = set->n ? fast_alloc(e, set->n * sizeof *t->colors, sizeof *t->colors) : NULL;
+  t->filters = set->filters ? fast_alloc(e, set->n * sizeof *t->filters, WORD_ALIGN) : NULL;
   for (unsigned slot = 0; slot < set->n; slot++) {
     const ImageColorConfig *config = set->config[slot];
     FastColor *c = &t->colors[slot];
-    c->rx_position = c->tx_position = config->current;
+    c->rx_position = c->tx_position = config->current & (MAX_SWITCH_POSITIONS - 1);
     c->rx = config->teardown ? 0 : config->positions[config->current].rx;
     c->tx = config->positions[config->current].tx;
     c->stamp = (uint32_t)e->cycle - 1;      /* of no cycle to come */
-    c->flags = (uint8_t)((config->teardown ? COLOR_SUSPENDED : 0) |
-                         (config->filter.kind != FILTER_NONE ? COLOR_FILTERED : 0));
-    c->counter = config->filter.init_counter;
-    c->limit1 = config->filter.limit1;
+    c->flags = (config->teardown ? COLOR_SUSPENDED : 0u) |
+               (config->filter.kind != FILTER_NONE ? COLOR_FILTERED : 0u);
+    if (t->filters)
+      t->filters[slot] = (FastFilter){.counter = config->filter.init_counter,
+                                      .limit1 = config->filter.limit1};
+    memset(c->next, NO_SLOT, sizeof c->next);
   }
 }
 
@@ -111,7 +119,7 @@ static void load_program(FastEngine *e, FastTile *t)
   const FastDsrMap *map = &e->dsr_maps[t->cls->index];
   t->mem.cls = t->cls;
   mem_touch(e->program, t->index, &t->mem);
-  t->dsrs = fast_alloc(e, (map->n + 1u) * sizeof *t->dsrs);
+  t->dsrs = fast_alloc(e, (map->n + 1u) * sizeof *t->dsrs, WORD_ALIGN);
   for (uint32_t i = 0; i < image->n_dsrs; i++) {
     const ImageDsr *dsr = &image->dsrs[i];
     Descriptor desc;
@@ -388,8 +396,10 @@ static void make_sets(FastEngine *e)
       set->slot_of[color] = set->n;
       set->color_of[set->n] = color;
       set->config[set->n++] = by_color[color];
+      set->filters |= by_color[color]->filter.kind != FILTER_NONE;
       set->swaps |= by_color[color]->swap_x || by_color[color]->swap_y;
     }
+    e->swaps |= set->swaps;
   }
 }
 
@@ -444,18 +454,15 @@ static void make_channels(FastEngine *e)
 static void make_geometry(FastEngine *e)
 {
   const Machine *m = e->program->machine;
-  static const uint8_t opposite[PORT_COUNT] = {
-    [PORT_NORTH] = PORT_SOUTH, [PORT_SOUTH] = PORT_NORTH, [PORT_EAST] = PORT_WEST,
-    [PORT_WEST] = PORT_EAST,   [PORT_RAMP] = PORT_RAMP,
-  };
-  memcpy(e->opposite, opposite, sizeof opposite);
   e->n_tiles = e->program->n_tiles;
   e->width = e->program->image->width;
-  e->step[PORT_NORTH] = -(int32_t)e->width;
-  e->step[PORT_SOUTH] = (int32_t)e->width;
-  e->step[PORT_EAST] = 1;
-  e->step[PORT_WEST] = -1;
+  e->step[PORT_EAST] = (ptrdiff_t)sizeof(FastTile);
+  e->step[PORT_SOUTH] = (ptrdiff_t)sizeof(FastTile) * e->width;
+  e->step[PORT_WEST] = -e->step[PORT_EAST];
+  e->step[PORT_NORTH] = -e->step[PORT_SOUTH];
   e->router_slots = m->router_slots;
+  e->word_bytes = m->word_bytes;
+  e->bank_groups = m->mem_banks / 2;
   for (unsigned q = 0; q < MAX_QUEUES; q++) {
     e->input_capacity[q] = (uint8_t)(m->input_queue_depth[q] + e->timing->ramp_down);
     e->output_capacity[q] = (uint8_t)(m->output_queue_depth[q] + e->timing->ramp_up);
@@ -646,7 +653,7 @@ static bool fast_post(Engine *base, uint32_t tile, unsigned color, uint32_t word
   if (!t || color >= MAX_COLORS)
     return false;
   if (!t->host)
-    t->host = fast_alloc(e, sizeof *t->host);
+    t->host = fast_alloc(e, sizeof *t->host, WORD_ALIGN);
   if (t->host->posted_at == arrlenu(t->host->posted)) {
     arrsetlen(t->host->posted, 0);
     t->host->posted_at = 0;

@@ -62,47 +62,68 @@ static inline uint32_t wavelet_meta(uint64_t visible, unsigned field, uint32_t f
 
 /* ---- a tile ----------------------------------------------------------------------------- */
 
+/* A ring of a power of two of places; `head` counts on and on. */
 typedef struct {
   FastWavelet *at;              /* NULL until first used */
-  uint8_t head, count, size;
+  uint8_t head, count, mask;
 } FastQueue;
 
 static inline FastWavelet *queue_at(const FastQueue *q, unsigned index)
 {
-  unsigned place = q->head + index;
-  return &q->at[place < q->size ? place : place - q->size];
+  return &q->at[(q->head + index) & q->mask];
 }
 
-enum {
-  COLOR_SUSPENDED = 1, COLOR_LIMIT2_USED = 2, COLOR_FILTER_OFF = 4, COLOR_FILTERED = 8,
-};
+/* ROUTED: all outputs of the current position are known to lead to a configured router. */
+enum { COLOR_SUSPENDED = 1, COLOR_FILTERED = 2, COLOR_ROUTED = 4 };
 
-/* One color of one router. */
+/* One color of one router: half a cache line. */
 typedef struct {
   FastWavelet w[FAST_SLOTS];
-  uint8_t head, count;          /* count: with what lies in the engine's spill list */
-  uint8_t rx_position, tx_position;  /* equal except while a wavelet with `advance` is inside */
-  PortMask rx, tx;              /* of these positions; rx 0 while suspended */
-  PortMask port_ok, port_swap;  /* outputs known to lead to a configured router; under its pair */
   uint32_t stamp;               /* cycle of the last change, low bits; then valid: */
   uint8_t count0;               /* count at the start of that cycle */
   PortMask rx0;                 /* rx likewise */
   PortMask arrivals;            /* inputs that a wavelet came in by in that cycle */
-  uint8_t flags;
-  uint8_t spilled;
-  uint16_t counter, limit1;     /* filter */
+  uint8_t count;                /* with what lies in the engine's spill list */
+  PortMask rx, tx;              /* of the current positions; rx 0 while suspended */
+  uint8_t head : 1, spilled : 7;
+  uint8_t flags : 3, rx_position : 2, tx_position : 2;   /* positions are equal but while a
+                                   wavelet with `advance` is inside */
+  uint8_t next[PORT_RAMP];      /* slot of the color in the router at that output, or NO_SLOT */
 } FastColor;
+_Static_assert(sizeof(FastColor) == 32, "two colors share a cache line");
+
+typedef struct { uint16_t counter, limit1; bool limit2_used, off; } FastFilter;
 
 /* What all tiles with the same configuration of colors share. */
 typedef struct {
   uint8_t n;
-  bool swaps;                   /* some color has a swap */
+  bool swaps, filters;          /* some color has one */
   uint8_t slot_of[MAX_COLORS], color_of[MAX_COLORS];
   const ImageColorConfig *config[MAX_COLORS];   /* by slot */
 } FastSet;
 
+/* What the short loop of a plain operation needs, by stream: src0, src1, dest; in one cache line.
+ * The VecRun is brought up to date from it before anybody else looks (plain_sync). */
+enum { PLAIN_SRC0, PLAIN_SRC1, PLAIN_DEST, PLAIN_STREAMS };
 typedef struct {
-  VecRun *run;                  /* NULL: idle */
+  uint8_t kind[PLAIN_STREAMS];  /* StreamKind */
+  uint8_t queue[PLAIN_STREAMS];
+  uint16_t address[PLAIN_STREAMS];
+  int16_t step[PLAIN_STREAMS];  /* bytes from element to element */
+  uint8_t op, width, color, operation;   /* VecKind, group, of dest, VecOp */
+  bool unbounded, advance, both_memory;
+  uint32_t remaining;
+  uint32_t value[2];            /* VS_VALUE */
+  uint32_t scalar;
+} FastPlain;
+
+typedef struct {
+  FastPlain plain;              /* if the thread says so */
+  VecRun run;
+} FastRun;
+
+typedef struct {
+  FastRun *run;                 /* NULL: idle */
   uint64_t ready;               /* next group not before */
   uint64_t stall_since;
   uint8_t stall;                /* StallCause, not yet in the statistics */
@@ -127,7 +148,7 @@ typedef struct {
 
 typedef struct {
   /* every visit */
-  const ClassCode *cls;         /* NULL: only a router */
+  _Alignas(64) const ClassCode *cls;   /* NULL: only a router */
   const FastSet *set;           /* NULL: never touched */
   FastColor *colors;            /* by slot */
   TileMem mem;
@@ -139,24 +160,27 @@ typedef struct {
   uint8_t readers;              /* input queues that running operations read */
   uint8_t first_color;          /* served first in the last cycle with a move */
   uint8_t last_ramp_queue;
+  /* most visits */
+  uint64_t ready;               /* next issue, or next pick when idle, not before */
+  uint64_t pending_due;         /* NEVER: no action and no priority pending */
+  uint64_t issues, wavelets_seen;
+  FastHost *host;
+  uint16_t pc;
   uint8_t main_level;
   bool running;                 /* a task or function; else idle and the scheduler may pick */
   bool launch_pending;
   uint8_t task, task_id;
   uint8_t paused;               /* microthreads, a bit each */
-  uint16_t pc, launch_entry;
-  uint64_t ready;               /* next issue, or next pick when idle, not before */
-  uint64_t pending_due;         /* NEVER: no action pending */
-  uint64_t active, blocked, high;   /* by id; high: picked before the others */
-  uint64_t issues, wavelets_seen;
   uint8_t last_issued[LEVELS];
-  Registers regs;
+  uint16_t launch_entry;
+  RouterConfig **own;           /* by slot; NULL: no router register was ever written */
   FastThread threads[FAST_THREADS];
+  uint64_t active, blocked, high;   /* by id; high: picked before the others */
   FastQueue input[MAX_QUEUES], output[MAX_QUEUES];
+  Registers regs;
+  FastFilter *filters;          /* by slot; NULL: none */
   FastAction *pending;          /* stb_ds, in order of issue */
   DsrState *dsrs;               /* by the class' FastDsrMap */
-  FastHost *host;
-  RouterConfig **own;           /* by slot; NULL: no router register was ever written */
   /* configuration */
   bool tsc_running;
   uint32_t random, unblocks, torn_down;
@@ -166,7 +190,7 @@ typedef struct {
 _Static_assert(sizeof(FastTile) <= FAST_IDLE_BYTES, "an idle tile stays within its bound");
 /* A tile at work: every color configured, a running operation on the main thread and on two
  * microthreads, queues of the machine's total depth, eight descriptors. */
-_Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(VecRun) +
+_Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(FastRun) +
                        8 * sizeof(DsrState) + 64 * sizeof(FastWavelet) <= FAST_ACTIVE_BYTES,
                "an active tile stays within its bound");
 
@@ -186,11 +210,13 @@ typedef struct {
   uint64_t last_change;         /* cycle after the last one in which anything changed */
   uint64_t freshened;
   uint32_t n_tiles, width;
-  int32_t step[PORT_COUNT];     /* to the neighbour's index */
+  ptrdiff_t step[PORT_RAMP];    /* bytes to the neighbour */
   uint32_t router_slots;
+  uint32_t word_bytes, bank_groups;   /* of memory: two reads a cycle from different groups */
   uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
   FastTile *tiles;              /* zero until touched */
   FastSet *sets;                /* by color set */
+  bool swaps;                   /* some color has a swap */
   FastDsrMap *dsr_maps;         /* by class */
   uint32_t *touched;            /* stb_ds, in order of touching */
   /* awake tiles: a bit each, and a bit for each word that has any */
@@ -208,7 +234,7 @@ typedef struct {
   /* memory */
   char **slabs;                 /* stb_ds */
   size_t slab_used;
-  VecRun **free_runs;           /* stb_ds */
+  FastRun **free_runs;          /* stb_ds */
   DsrState (*scratch)[MAX_DSRS];/* descriptors of one operation at its issue and end */
   /* findings */
   EngineStats stats;
@@ -217,18 +243,28 @@ typedef struct {
   FastSpill *spills;            /* stb_ds, oldest first */
   FastMeeting *meetings;        /* stb_ds, of this cycle */
   TraceEvent *events;           /* stb_ds, of this cycle */
-  uint8_t opposite[PORT_COUNT];
 } FastEngine;
 
 /* ---- engine_fast.c ---------------------------------------------------------------------- */
 
 FastTile *fast_touch(FastEngine *engine, uint32_t tile);
-void *fast_alloc(FastEngine *engine, size_t bytes);
-VecRun *fast_run_alloc(FastEngine *engine);
-void fast_run_free(FastEngine *engine, VecRun *run);
+/* Zeroed, aligned to `align`, as long as the engine lives. */
+void *fast_alloc(FastEngine *engine, size_t bytes, size_t align);
+FastRun *fast_run_alloc(FastEngine *engine);
+void fast_run_free(FastEngine *engine, FastRun *run);
 void fast_timer(FastEngine *engine, uint32_t tile, uint64_t cycle);
 /* The tile in the direction of the port, or NO_TILE outside the rectangle. */
 uint32_t fast_neighbour(const FastEngine *engine, uint32_t tile, Port port);
+/* Brings the VecRun of a plain operation up to date. */
+static inline void plain_sync(FastThread *thread)
+{
+  FastRun *r = thread->run;
+  VecStream *streams[PLAIN_STREAMS] = {&r->run.src[0], &r->run.src[1], &r->run.dest};
+  for (unsigned i = 0; thread->plain && i < PLAIN_STREAMS; i++)
+    streams[i]->address = r->plain.address[i];
+  if (thread->plain)
+    r->run.remaining = r->plain.remaining;
+}
 uint64_t fast_next_due(const FastEngine *engine, const FastTile *tile);
 void fast_queue_create(FastEngine *engine, FastQueue *queue, unsigned capacity);
 /* The state of a color at a tile; NULL: not configured. */
@@ -245,10 +281,22 @@ static inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned
 /* The color that a wavelet of `color` has inside a router that it enters by `port`. */
 uint8_t fast_color_inside(const FastEngine *engine, uint32_t tile, uint8_t color, Port port);
 
+_Static_assert(PORT_SOUTH == (PORT_NORTH ^ 1) && PORT_WEST == (PORT_EAST ^ 1),
+               "the port at the other end of a link");
+static inline unsigned fast_opposite(unsigned port) { return port ^ 1; }
+
+static inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsigned port)
+{
+  return (FastTile *)((char *)tile + engine->step[port]);
+}
+
 /* Awake in the cycle after this one. */
 static inline void fast_wake_next(FastEngine *engine, uint32_t tile)
 {
-  engine->awake_next[tile / WORD_BITS] |= UINT64_C(1) << tile % WORD_BITS;
+  uint64_t *word = &engine->awake_next[tile / WORD_BITS], before = *word;
+  *word = before | UINT64_C(1) << tile % WORD_BITS;
+  if (before)
+    return;
   engine->summary_next[tile / (WORD_BITS * WORD_BITS)] |=
       UINT64_C(1) << tile / WORD_BITS % WORD_BITS;
   engine->any_next = true;

@@ -38,7 +38,7 @@ static void inspect_color(const FastTile *t, unsigned slot, uint64_t now, Inspec
 
 static void inspect_thread(FastEngine *e, FastTile *t, unsigned i, InspectThread *out)
 {
-  const VecRun *run = t->threads[i].run;
+  const VecRun *run = t->threads[i].run ? &t->threads[i].run->run : NULL;
   if (i == MAIN_THREAD && t->running) {
     out->state = THREAD_RUNNING;
     out->pc = t->pc;
@@ -47,6 +47,7 @@ static void inspect_thread(FastEngine *e, FastTile *t, unsigned i, InspectThread
   }
   if (!run)
     return;
+  plain_sync(&t->threads[i]);
   out->state = THREAD_VECTOR;
   out->pc = run->pc;
   out->run = run;

@@ -20,7 +20,7 @@ typedef struct {
   bool by_control, by_fifo;
   uint8_t stream;               /* that it waits for: 1 src0, 2 src1, 0 dest */
 } GroupPlan;
-typedef struct { uint8_t color; PortMask to; bool counted; } Move;
+typedef struct { FastColor *slots; uint8_t color; PortMask to; bool counted; } Move;
 
 /* What a tile does in this cycle: plan and surroundings. */
 typedef struct {
@@ -45,6 +45,7 @@ typedef struct {
   /* router */
   PortMask claimed;
   uint8_t ramp_queue, ramp_color;
+  FastColor *ramp_slots;
   bool host_in, host_head;
   uint8_t n_moves;
   Move *moves;                  /* room for MAX_COLORS */
@@ -133,14 +134,14 @@ static void give_to_host(FastEngine *e, uint32_t index)
   FastTile *t = &e->tiles[index];
   Visit v = {.engine = e, .tile = t, .now = e->cycle};
   if (!t->host)
-    t->host = fast_alloc(e, sizeof *t->host);
+    t->host = fast_alloc(e, sizeof *t->host, _Alignof(FastHost));
   for (unsigned bits = t->output_any; bits; bits &= bits - 1) {
     unsigned queue = (unsigned)__builtin_ctz(bits);
     FastQueue *q = &t->output[queue];
     FastWavelet w = *queue_at(q, 0);
     if (!wavelet_seen(w.meta, v.now) || !is_host_color(&v, wavelet_field(w.meta)))
       continue;
-    q->head = (uint8_t)(q->head + 1u < q->size ? q->head + 1 : 0);
+    q->head++;
     if (--q->count == 0)
       t->output_any &= (uint8_t)~(1u << queue);
     EVENT(&v, .kind = EV_HOST_OUT, .color = wavelet_field(w.meta), .payload = w.payload);

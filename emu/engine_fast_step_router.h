@@ -49,26 +49,25 @@ static FastWavelet spill_pop(Visit *v, uint32_t tile, uint8_t color, FastColor *
 }
 
 /* Puts a wavelet into the slots of a color, of this tile or of a neighbour. */
-static void slot_push(Visit *v, FastTile *t, unsigned slot, FastWavelet w, Port enters)
+static inline void slot_push(Visit *v, FastTile *t, FastColor *c, uint8_t color, FastWavelet w,
+                             unsigned enters)
 {
-  FastColor *c = &t->colors[slot];
-  uint8_t color = t->set->color_of[slot];
   color_save(v, c);
   if (c->arrivals)
-    arrput(v->engine->meetings, ((FastMeeting){t->index, (uint8_t)slot, color}));
-  c->arrivals |= port_bit(enters);
+    arrput(v->engine->meetings,
+           ((FastMeeting){t->index, (uint8_t)(c - t->colors), color}));
+  c->arrivals |= (PortMask)(1u << enters);
   w.meta = wavelet_meta(v->now + v->engine->timing->hop, enters,
                         w.meta & (META_CONTROL | META_ADVANCE));
-  unsigned inside = c->count - c->spilled;
-  if (c->spilled || inside == FAST_SLOTS)
-    spill_push(v, t->index, color, c, w);
+  if (c->count < FAST_SLOTS)
+    c->w[(c->head + c->count) % FAST_SLOTS] = w;
   else
-    c->w[(c->head + inside) % FAST_SLOTS] = w;
+    spill_push(v, t->index, color, c, w);
   c->count++;
   t->occupied |= 1u << color;
 }
 
-static FastWavelet slot_pop(Visit *v, FastTile *t, uint8_t color, FastColor *c)
+static inline FastWavelet slot_pop(Visit *v, FastTile *t, uint8_t color, FastColor *c)
 {
   color_save(v, c);
   FastWavelet w = c->w[c->head];
@@ -104,29 +103,35 @@ static void set_positions(Visit *v, FastColor *c, const ImageColorConfig *config
                           uint8_t tx)
 {
   color_save(v, c);
-  c->rx_position = rx;
-  c->tx_position = tx;
+  c->rx_position = rx & (MAX_SWITCH_POSITIONS - 1);
+  c->tx_position = tx & (MAX_SWITCH_POSITIONS - 1);
+  c->flags &= COLOR_SUSPENDED | COLOR_FILTERED;      /* the new outputs are to be checked */
   c->rx = c->flags & COLOR_SUSPENDED ? 0 : config->positions[rx].rx;
   c->tx = config->positions[tx].tx;
   v->wake_all = true;
 }
 
-static bool filter_passes(const FastColor *c, const ImageFilter *filter, const FastWavelet *w)
+static bool filter_passes(const FastFilter *now, const ImageFilter *filter, const FastWavelet *w)
 {
   bool control = w->meta & META_CONTROL;
   unsigned index = w->payload >> INDEX_SHIFT;
   switch (filter->kind) {
   case FILTER_COUNTER: case FILTER_SPARSE:
-    if (c->flags & COLOR_FILTER_OFF)
+    if (now->off)
       return true;
     if (filter->filter_control)
-      return control && c->counter == filter->max_counter;
-    return c->counter <= filter->max_counter;
+      return control && now->counter == filter->max_counter;
+    return now->counter <= filter->max_counter;
   case FILTER_RANGE:
     return control || (index >= filter->limit1 && index <= filter->max_counter);
   case FILTER_NONE: default:
     return true;
   }
+}
+
+static FastFilter *fast_filter(const FastTile *t, unsigned color)
+{
+  return &t->filters[t->set->slot_of[color]];
 }
 
 static bool filter_counts(const ImageFilter *filter, const FastWavelet *w)
@@ -136,20 +141,20 @@ static bool filter_counts(const ImageFilter *filter, const FastWavelet *w)
   return w->meta & META_CONTROL ? filter->count_control : filter->count_data;
 }
 
-static void filter_step(FastColor *c, const ImageFilter *filter)
+static void filter_step(FastFilter *now, const ImageFilter *filter)
 {
-  if (c->counter != c->limit1) {
-    c->counter++;
+  if (now->counter != now->limit1) {
+    now->counter++;
     return;
   }
-  c->counter = 0;
+  now->counter = 0;
   if (filter->kind != FILTER_SPARSE)
     return;
-  if (filter->has_limit2 && !(c->flags & COLOR_LIMIT2_USED)) {
-    c->limit1 = filter->limit2;
-    c->flags |= COLOR_LIMIT2_USED;
+  if (filter->has_limit2 && !now->limit2_used) {
+    now->limit1 = filter->limit2;
+    now->limit2_used = true;
   } else {
-    c->flags |= COLOR_FILTER_OFF;
+    now->off = true;
   }
 }
 
@@ -168,20 +173,18 @@ static bool ramp_accepts(const Visit *v, unsigned color)
 static bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports)
 {
   for (unsigned p = 0; p < PORT_RAMP; p++) {
-    if (!(ports >> p & 1))
+    if (!(ports >> p & 1) || c->next[p] != NO_SLOT)
       continue;
     uint32_t next = fast_neighbour(v->engine, v->tile->index, (Port)p);
-    Port enters = (Port)v->engine->opposite[p];
+    Port enters = (Port)fast_opposite(p);
     Fault fault = {.cycle = v->now, .tile = v->tile->index, .color = color, .pc = PC_RETURN,
                    .kind = FAULT_LEAVES_FABRIC, .value = p};
     if (next != (uint32_t)NO_TILE) {
+      const FastSet *set = &v->engine->sets[v->engine->program->image->tile_colors[next]];
       uint8_t inside = fast_color_inside(v->engine, next, color, enters);
-      if (program_color(v->engine->program, next, inside)) {
-        c->port_ok |= port_bit((Port)p);
-        if (inside != color)
-          c->port_swap |= port_bit((Port)p);
+      c->next[p] = set->slot_of[inside];
+      if (c->next[p] != NO_SLOT)
         continue;
-      }
       fault.kind = FAULT_NO_COLOR_CONFIG;
       fault.tile = next;
       fault.color = inside;
@@ -193,35 +196,30 @@ static bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports)
   return true;
 }
 
-static inline FastTile *neighbour(const Visit *v, unsigned port)
+/* A router that was never touched is as loaded. */
+static bool untouched_accepts(const Visit *v, const FastTile *t, unsigned slot, PortMask enters)
 {
-  return v->tile + v->engine->step[port];
-}
-
-/* A router that was never touched is as loaded: its own view of a color. */
-static bool untouched_accepts(const Visit *v, const FastTile *t, uint8_t color, PortMask enters)
-{
-  const ImageColorConfig *config =
-      program_color(v->engine->program, (uint32_t)(t - v->engine->tiles), color);
+  const Image *image = v->engine->program->image;
+  const FastSet *set = &v->engine->sets[image->tile_colors[t - v->engine->tiles]];
+  const ImageColorConfig *config = set->config[slot];
   return !config->teardown && (config->positions[config->current].rx & enters);
 }
 
-static bool ports_accept(const Visit *v, const FastColor *c, uint8_t color, PortMask to)
+static inline bool ports_accept(const Visit *v, const FastColor *c, uint8_t color, PortMask to)
 {
   for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
     unsigned p = (unsigned)__builtin_ctz(bits);
-    const FastTile *next = neighbour(v, p);
-    uint8_t inside = c->port_swap >> p & 1 ? color ^ 1u : color;
-    PortMask enters = port_bit((Port)v->engine->opposite[p]);
-    if (next->set ? !color_accepts(v, &next->colors[next->set->slot_of[inside]], enters)
-                  : !untouched_accepts(v, next, inside, enters))
+    const FastTile *next = fast_beside(v->engine, v->tile, p);
+    PortMask enters = (PortMask)(1u << fast_opposite(p));
+    if (next->set ? !color_accepts(v, &next->colors[c->next[p]], enters)
+                  : !untouched_accepts(v, next, c->next[p], enters))
       return false;
   }
   return !(to & port_bit(PORT_RAMP)) || ramp_accepts(v, color);
 }
 
-static PortMask outputs(const Visit *v, const FastColor *c, uint8_t color, const FastWavelet *w,
-                        bool *counted)
+static inline PortMask outputs(const Visit *v, const FastColor *c, uint8_t color,
+                               const FastWavelet *w, bool *counted)
 {
   PortMask to = c->tx;
   *counted = false;
@@ -230,13 +228,13 @@ static PortMask outputs(const Visit *v, const FastColor *c, uint8_t color, const
   if ((c->flags & COLOR_FILTERED) && (to & port_bit(PORT_RAMP))) {
     const ImageFilter *filter = &fast_config(v->tile, color)->filter;
     *counted = filter_counts(filter, w);
-    if (!filter_passes(c, filter, w))
+    if (!filter_passes(fast_filter(v->tile, color), filter, w))
       to &= (PortMask)~port_bit(PORT_RAMP);
   }
   return to;
 }
 
-static void plan_color(Visit *v, uint8_t color)
+static inline void plan_color(Visit *v, uint8_t color)
 {
   FastColor *c = fast_color(v->tile, color);
   const FastWavelet *w = &c->w[c->head];
@@ -245,24 +243,30 @@ static void plan_color(Visit *v, uint8_t color)
       !wavelet_seen(w->meta, v->now) || c->tx == 0)
     return;
   PortMask to = outputs(v, c, color, w, &counted);
-  PortMask unknown = to & (PortMask) ~(c->port_ok | port_bit(PORT_RAMP));
-  if ((unknown && !ports_exist(v, c, color, unknown)) || (to & v->claimed) ||
-      !ports_accept(v, c, color, to))
+  if (!(c->flags & COLOR_ROUTED)) {
+    if (!ports_exist(v, c, color, to))
+      return;
+    if (to == c->tx)                /* else the ramp alone was missing, or this wavelet is odd */
+      c->flags |= COLOR_ROUTED;
+  }
+  if ((to & v->claimed) || !ports_accept(v, c, color, to))
     return;
   v->claimed |= to;
-  v->moves[v->n_moves++] = (Move){color, to, counted};
+  v->moves[v->n_moves++] = (Move){c, color, to, counted};
 }
 
 /* Colors are visited cyclically from the one after the color served first in the last cycle
  * with a move; a color moves if all its ports are free and have room. */
-static void plan_moves(Visit *v)
+static inline void plan_moves(Visit *v)
 {
+  unsigned first = v->tile->first_color + 1u;      /* 1 to 24 */
   uint32_t occupied = v->tile->occupied;
-  uint32_t later = occupied & (uint32_t)(~UINT64_C(1) << v->tile->first_color);
-  for (uint32_t bits = later; bits; bits &= bits - 1)
-    plan_color(v, (uint8_t)__builtin_ctz(bits));
-  for (uint32_t bits = occupied & ~later; bits; bits &= bits - 1)
-    plan_color(v, (uint8_t)__builtin_ctz(bits));
+  uint32_t turned = (occupied >> first | occupied << (MAX_COLORS - first)) &
+                    ((1u << MAX_COLORS) - 1);
+  for (; turned; turned &= turned - 1) {
+    unsigned color = first + (unsigned)__builtin_ctz(turned);
+    plan_color(v, (uint8_t)(color < MAX_COLORS ? color : color - MAX_COLORS));
+  }
 }
 
 static bool is_host_color(const Visit *v, unsigned color)
@@ -270,7 +274,7 @@ static bool is_host_color(const Visit *v, unsigned color)
   return v->engine->program->host_out_colors >> color & 1;
 }
 
-static void plan_ramp_queue(Visit *v, unsigned queue)
+static inline void plan_ramp_queue(Visit *v, unsigned queue)
 {
   const FastTile *t = v->tile;
   const FastWavelet *w = queue_at(&t->output[queue], 0);
@@ -293,18 +297,17 @@ static void plan_ramp_queue(Visit *v, unsigned queue)
   if (v->ramp_queue == NO_QUEUE && color_accepts(v, c, port_bit(PORT_RAMP))) {
     v->ramp_queue = (uint8_t)queue;
     v->ramp_color = inside;
+    v->ramp_slots = c;
   }
 }
 
 /* The ramp is one port: round robin over the heads of the output queues. */
-static void plan_ramp(Visit *v)
+static inline void plan_ramp(Visit *v)
 {
-  unsigned any = v->tile->output_any;
-  unsigned later = any & (~1u << v->tile->last_ramp_queue);
-  for (unsigned bits = later; bits; bits &= bits - 1)
-    plan_ramp_queue(v, (unsigned)__builtin_ctz(bits));
-  for (unsigned bits = any & ~later; bits; bits &= bits - 1)
-    plan_ramp_queue(v, (unsigned)__builtin_ctz(bits));
+  unsigned first = v->tile->last_ramp_queue + 1u, any = v->tile->output_any;   /* 1 to 8 */
+  unsigned turned = (any >> first | any << (MAX_QUEUES - first)) & ((1u << MAX_QUEUES) - 1);
+  for (; turned; turned &= turned - 1)
+    plan_ramp_queue(v, (first + (unsigned)__builtin_ctz(turned)) % MAX_QUEUES);
 }
 
 static void plan_host_in(Visit *v)
@@ -355,17 +358,18 @@ static uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t 
   return pop ? control_pop(payload) : payload;
 }
 
-static void deliver(Visit *v, const FastColor *c, uint8_t color, FastWavelet w, PortMask to)
+static inline void deliver(Visit *v, const FastColor *c, uint8_t color, FastWavelet w, PortMask to)
 {
+  FastEngine *e = v->engine;
   for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
-    unsigned p = (unsigned)__builtin_ctz(bits);
-    FastTile *next = neighbour(v, p);
-    uint8_t inside = c->port_swap >> p & 1 ? color ^ 1u : color;
+    unsigned p = (unsigned)__builtin_ctz(bits), slot = c->next[p];
+    FastTile *next = fast_beside(e, v->tile, p);
     if (!next->set)
-      fast_touch(v->engine, (uint32_t)(next - v->engine->tiles));
-    slot_push(v, next, next->set->slot_of[inside], w, (Port)v->engine->opposite[p]);
-    fast_wake_next(v->engine, next->index);
-    v->engine->stats.wavelet_hops++;
+      fast_touch(e, (uint32_t)(next - e->tiles));
+    slot_push(v, next, &next->colors[slot], e->swaps ? next->set->color_of[slot] : color, w,
+              fast_opposite(p));
+    fast_wake_next(e, next->index);
+    e->stats.wavelet_hops++;
   }
 }
 
@@ -377,7 +381,7 @@ static void input_push(Visit *v, uint8_t color, FastWavelet w)
   FastQueue *q = &t->input[queue];
   if (!q->at)
     fast_queue_create(v->engine, q, v->engine->input_capacity[queue]);
-  if (q->count == q->size)
+  if (q->count > q->mask)
     ICE("an input queue overflows");
   q->count++;
   *queue_at(q, q->count - 1u) = (FastWavelet){
@@ -400,12 +404,12 @@ static void wake_senders(Visit *v, const FastColor *c)
 static void commit_move(Visit *v, Move move)
 {
   FastTile *t = v->tile;
-  FastColor *c = fast_color(t, move.color);
+  FastColor *c = move.slots;
   FastWavelet w = slot_pop(v, t, move.color, c);
   uint8_t before_tx = c->tx_position;
   wake_senders(v, c);
   if (move.counted)
-    filter_step(c, &fast_config(t, move.color)->filter);
+    filter_step(fast_filter(t, move.color), &fast_config(t, move.color)->filter);
   if (w.meta & META_CONTROL)
     w.payload = execute_command(v, c, move.color, w.payload);
   EVENT(v, .kind = EV_WAVELET, .color = move.color, .from = (Port)wavelet_field(w.meta),
@@ -429,20 +433,20 @@ static void commit_ramp(Visit *v)
   unsigned queue = v->ramp_queue;
   FastQueue *q = &t->output[queue];
   FastWavelet w = *queue_at(q, 0);
-  q->head = (uint8_t)(q->head + 1u < q->size ? q->head + 1 : 0);
+  q->head++;
   if (--q->count == 0)
     t->output_any &= (uint8_t)~(1u << queue);
   EVENT(v, .kind = EV_POP, .output = true, .queue = (uint8_t)queue,
         .color = wavelet_field(w.meta), .payload = w.payload,
         .control = (w.meta & META_CONTROL) != 0);
-  FastColor *c = fast_color(t, v->ramp_color);
+  FastColor *c = v->ramp_slots;
   if (w.meta & META_ADVANCE) {
     const ImageColorConfig *config = fast_config(t, v->ramp_color);
     uint8_t before_rx = c->rx_position;
     set_positions(v, c, config, advanced(config, before_rx), c->tx_position);
     switch_event(v, v->ramp_color, before_rx, c->rx_position);
   }
-  slot_push(v, t, t->set->slot_of[v->ramp_color], w, PORT_RAMP);
+  slot_push(v, t, c, v->ramp_color, w, PORT_RAMP);
   t->last_ramp_queue = (uint8_t)queue;
   v->engine->stats.wavelets++;
 }
@@ -498,9 +502,9 @@ static RouterConfig *own_config(Visit *v, unsigned slot)
 {
   FastTile *t = v->tile;
   if (!t->own)
-    t->own = fast_alloc(v->engine, t->set->n * sizeof *t->own);
+    t->own = fast_alloc(v->engine, t->set->n * sizeof *t->own, sizeof *t->own);
   if (!t->own[slot]) {
-    t->own[slot] = fast_alloc(v->engine, sizeof **t->own);
+    t->own[slot] = fast_alloc(v->engine, sizeof **t->own, _Alignof(RouterConfig));
     router_config_copy(t->own[slot], t->set->config[slot]);
   }
   return t->own[slot];
@@ -519,7 +523,7 @@ static void commit_register(Visit *v)
   if (base == CFG_COLOR_SWITCH)
     tx = now.position;
   color_save(v, c);
-  c->flags = (uint8_t)((c->flags & ~COLOR_SUSPENDED) | (now.suspended ? COLOR_SUSPENDED : 0));
+  c->flags = (c->flags & COLOR_FILTERED) | (now.suspended ? COLOR_SUSPENDED : 0u);
   set_positions(v, c, &own->config, now.position, tx);
 }
 

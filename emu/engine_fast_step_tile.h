@@ -99,7 +99,7 @@ static unsigned channel_id(const Visit *v, unsigned queue, uint32_t meta)
 static bool operation_takes(const FastTile *t, unsigned queue, const FastWavelet *head)
 {
   for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
-    const VecRun *run = t->threads[__builtin_ctz(bits)].run;
+    const VecRun *run = &t->threads[__builtin_ctz(bits)].run->run;
     for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++) {
       const VecStream *s = &run->src[k];
       if (s->kind == VS_FABIN && s->queue == queue &&
@@ -191,7 +191,7 @@ static unsigned thread_level(const FastTile *t, unsigned thread)
   static const uint8_t levels[PRIO_COUNT] = {
     [PRIO_LOW] = LEVEL_UT_LOW, [PRIO_MEDIUM] = LEVEL_UT_MEDIUM, [PRIO_HIGH] = LEVEL_UT_HIGH,
   };
-  return thread == MAIN_THREAD ? t->main_level : levels[t->threads[thread].run->priority];
+  return thread == MAIN_THREAD ? t->main_level : levels[t->threads[thread].run->run.priority];
 }
 
 /* Strict priority between levels, round robin from the last issued within one. */
@@ -218,13 +218,26 @@ static void note_stall(Visit *v, FastThread *th, StallCause cause)
   v->engine->last_change = v->now + 1;
 }
 
+/* The main thread's operation is the only one: no choice to make. */
+static void plan_lone_operation(Visit *v)
+{
+  FastThread *th = &v->tile->threads[MAIN_THREAD];
+  StallCause cause = th->ready > v->now ? STALL_NONE : plan_group(v, MAIN_THREAD, &v->group);
+  note_stall(v, th, cause);
+  v->is_group = cause == STALL_NONE && th->ready <= v->now;
+  if (v->is_group)
+    v->thread = MAIN_THREAD;
+}
+
 static void plan_issue(Visit *v)
 {
   FastTile *t = v->tile;
   unsigned ready = 0;
   GroupPlan group;
-  v->thread = -1;
-  v->is_group = false;
+  if (t->vectors == 1u << MAIN_THREAD) {
+    plan_lone_operation(v);
+    return;
+  }
   if (t->running && !t->threads[MAIN_THREAD].run && t->ready <= v->now)
     v->thread = MAIN_THREAD;
   for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
@@ -559,7 +572,7 @@ static void do_issue(Visit *v)
 {
   FastTile *t = v->tile;
   for (unsigned marks = v->fifo_marks; marks; marks &= marks - 1)
-    mark_fifos(v, t->threads[1 + __builtin_ctz(marks)].run, false);
+    mark_fifos(v, &t->threads[1 + __builtin_ctz(marks)].run->run, false);
   if (v->thread < 0)
     return;
   unsigned thread = (unsigned)v->thread;

@@ -13,7 +13,7 @@ static FastWavelet input_pop(Visit *v, unsigned queue)
   FastTile *t = v->tile;
   FastQueue *q = &t->input[queue];
   FastWavelet w = *queue_at(q, 0);
-  q->head = (uint8_t)(q->head + 1u < q->size ? q->head + 1 : 0);
+  q->head++;
   if (--q->count == 0) {
     t->input_any &= (uint8_t)~(1u << queue);
     t->input_control &= (uint8_t)~(1u << queue);
@@ -30,7 +30,7 @@ static void output_push(Visit *v, unsigned queue, FastWavelet w)
   FastQueue *q = &t->output[queue];
   if (!q->at)
     fast_queue_create(v->engine, q, v->engine->output_capacity[queue]);
-  if (q->count == q->size)
+  if (q->count > q->mask)
     ICE("an output queue overflows");
   q->count++;
   *queue_at(q, q->count - 1u) = w;
@@ -127,7 +127,7 @@ static bool limit_by_fifo(const Visit *v, const VecStream *s, bool push, unsigne
 
 static StallCause plan_general(Visit *v, unsigned thread, GroupPlan *group)
 {
-  const VecRun *run = v->tile->threads[thread].run;
+  const VecRun *run = &v->tile->threads[thread].run->run;
   unsigned size = vec_group_size(run);
   if (thread != MAIN_THREAD && (v->tile->paused >> (thread - 1) & 1))
     return STALL_PAUSED;
@@ -155,14 +155,14 @@ static StallCause plan_general(Visit *v, unsigned thread, GroupPlan *group)
   return STALL_NONE;
 }
 
-/* A data wavelet that can be seen at the head of a stream's queue. */
+/* A data wavelet that can be seen at the head of a queue. */
 typedef enum { HEAD_NONE, HEAD_DATA, HEAD_CONTROL } HeadKind;
-static inline HeadKind head_kind(const Visit *v, const VecStream *s)
+static inline HeadKind head_kind(const Visit *v, unsigned queue)
 {
-  const FastQueue *q = &v->tile->input[s->queue];
+  const FastQueue *q = &v->tile->input[queue];
   if (!q->count)
     return HEAD_NONE;
-  uint32_t meta = q->at[q->head].meta;
+  uint32_t meta = queue_at(q, 0)->meta;
   if (!wavelet_seen(meta, v->now))
     return HEAD_NONE;
   return meta & META_CONTROL ? HEAD_CONTROL : HEAD_DATA;
@@ -170,24 +170,29 @@ static inline HeadKind head_kind(const Visit *v, const VecStream *s)
 
 static StallCause plan_group(Visit *v, unsigned thread, GroupPlan *group)
 {
-  const FastThread *th = &v->tile->threads[thread];
-  const VecRun *run = th->run;
+  FastThread *th = &v->tile->threads[thread];
   *group = (GroupPlan){0};
-  if (!th->plain || v->tile->paused)
+  if (!th->plain || v->tile->paused) {
+    plain_sync(th);
     return plan_general(v, thread, group);
-  for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++) {
-    if (run->src[k].kind != VS_FABIN)
+  }
+  const FastPlain *p = &th->run->plain;
+  for (unsigned k = PLAIN_SRC0; k <= PLAIN_SRC1; k++) {
+    if (p->kind[k] != VS_FABIN)
       continue;
-    HeadKind head = head_kind(v, &run->src[k]);
-    if (head == HEAD_CONTROL)
-      return plan_general(v, thread, group);
+    HeadKind head = head_kind(v, p->queue[k]);
     if (head == HEAD_NONE)
       return STALL_INPUT;
+    if (head == HEAD_CONTROL) {
+      plain_sync(th);
+      return plan_general(v, thread, group);
+    }
   }
-  if (run->dest.kind == VS_FABOUT &&
-      v->tile->output[run->dest.queue].count >= v->engine->output_capacity[run->dest.queue])
+  if (p->kind[PLAIN_DEST] == VS_FABOUT &&
+      v->tile->output[p->queue[PLAIN_DEST]].count >=
+          v->engine->output_capacity[p->queue[PLAIN_DEST]])
     return STALL_OUTPUT;
-  group->elements = run->unbounded || run->remaining >= run->width ? run->width : run->remaining;
+  group->elements = p->unbounded || p->remaining >= p->width ? p->width : p->remaining;
   return STALL_NONE;
 }
 
@@ -214,7 +219,7 @@ static void thread_idle(FastTile *t, unsigned thread)
   t->vectors &= (uint16_t)~(1u << thread);
   t->readers = 0;
   for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
-    const VecRun *run = t->threads[__builtin_ctz(bits)].run;
+    const VecRun *run = &t->threads[__builtin_ctz(bits)].run->run;
     for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
       if (run->src[k].kind == VS_FABIN)
         t->readers |= (uint8_t)(1u << run->src[k].queue);
@@ -252,7 +257,7 @@ static void vec_finish(Visit *v, unsigned thread, const VecRun *run, uint64_t la
 static void thread_release(Visit *v, unsigned thread)
 {
   FastTile *t = v->tile;
-  VecRun *run = t->threads[thread].run;
+  FastRun *run = t->threads[thread].run;
   thread_idle(t, thread);
   t->threads[thread].run = NULL;
   fast_run_free(v->engine, run);
@@ -329,6 +334,25 @@ static bool is_plain(const FastTile *t, const VecRun *run)
          is_plain_stream(t, run, &run->src[1]);
 }
 
+static void make_plain(FastPlain *p, const VecRun *run)
+{
+  const VecStream *streams[PLAIN_STREAMS] = {&run->src[0], &run->src[1], &run->dest};
+  *p = (FastPlain){
+    .op = (uint8_t)vecops[run->op].kind, .width = run->width, .color = run->dest.color,
+    .operation = (uint8_t)run->op, .unbounded = run->unbounded, .remaining = run->remaining,
+    .advance = run->dest.flags & DESC_F_ADVANCE, .scalar = run->scalar,
+    .both_memory = run->src[0].kind == VS_MEMORY && run->src[1].kind == VS_MEMORY,
+  };
+  for (unsigned i = 0; i < PLAIN_STREAMS; i++) {
+    p->kind[i] = (uint8_t)streams[i]->kind;
+    p->queue[i] = streams[i]->queue;
+    p->address[i] = streams[i]->address;
+    p->step[i] = (int16_t)(streams[i]->strides[0] * (int)sizeof(uint32_t));
+    if (i < PLAIN_DEST)
+      p->value[i] = streams[i]->value;
+  }
+}
+
 /* An operation without elements is over as if a group had been done in the cycle before its
  * first: n + 3 from issue to issue holds for n = 0 too. */
 static void start_empty(Visit *v, unsigned thread, const VecRun *run)
@@ -344,7 +368,8 @@ static void vec_start(Visit *v, const Insn *insn)
 {
   FastEngine *e = v->engine;
   FastTile *t = v->tile;
-  VecRun *run = fast_run_alloc(e);
+  FastRun *both = fast_run_alloc(e);
+  VecRun *run = &both->run;
   uint32_t value = 0;
   scratch_operands(v, &insn->vec, false);
   FaultKind fault = vec_begin(run, insn, t->pc, e->program, t->cls, &t->regs, e->scratch, &value);
@@ -355,7 +380,7 @@ static void vec_start(Visit *v, const Insn *insn)
   }
   if (fault != FAULT_COUNT) {
     vec_fault(v, t->pc, fault, value);
-    fast_run_free(e, run);
+    fast_run_free(e, both);
     return;
   }
   t->pc = (uint16_t)(t->pc + run->insn_words * 2);
@@ -363,11 +388,14 @@ static void vec_start(Visit *v, const Insn *insn)
     t->ready = v->now + e->timing->vector_async_issue;
   if (run->remaining == 0) {
     start_empty(v, thread, run);
-    fast_run_free(e, run);
+    fast_run_free(e, both);
     return;
   }
-  t->threads[thread] = (FastThread){.run = run, .ready = v->now + e->timing->vector_start,
-                                    .plain = is_plain(t, run)};
+  FastThread *th = &t->threads[thread];
+  *th = (FastThread){.run = both, .ready = v->now + e->timing->vector_start,
+                     .plain = is_plain(t, run)};
+  if (th->plain)
+    make_plain(&both->plain, run);
   t->vectors |= (uint16_t)(1u << thread);
   for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
     if (run->src[k].kind == VS_FABIN)
@@ -506,62 +534,61 @@ static void one_element(Group *g, bool last)
 
 /* ---- one group, plain operands ---------------------------------------------------------- */
 
-static inline uint32_t plain_read(Visit *v, VecStream *s)
+static inline uint32_t plain_read(Visit *v, FastPlain *p, unsigned k)
 {
   uint32_t value;
-  switch (s->kind) {
+  switch ((StreamKind)p->kind[k]) {
   case VS_MEMORY:
-    memcpy(&value, v->tile->mem.bytes + s->address, sizeof value);
-    s->address = (uint16_t)(s->address + s->strides[0] * (int)sizeof value);
+    memcpy(&value, v->tile->mem.bytes + p->address[k], sizeof value);
+    p->address[k] = (uint16_t)(p->address[k] + p->step[k]);
     return value;
   case VS_FABIN:
-    return input_pop(v, s->queue).payload;
+    return input_pop(v, p->queue[k]).payload;
   case VS_VALUE:
-    return s->value;
+    return p->value[k];
   case VS_NONE: case VS_REGISTER: case VS_FABOUT: case VS_FIFO: default:
     return 0;
   }
 }
 
-static inline uint32_t plain_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b)
+static inline uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, uint32_t b)
 {
-  switch ((int)vecops[run->op].kind) {
+  bool carry = false;               /* no 32-bit operation has one */
+  switch ((int)p->op) {
   case VK_MOV: return b;
   case VK_FADD: return fp32_binary(FP_ADD, a, b);
   case VK_FMUL: return fp32_binary(FP_MUL, a, b);
-  case VK_FMAC: return fp32_fma(b, run->scalar, a);
-  default: return vec_operate(run, fp16, a, b);
+  case VK_FMAC: return fp32_fma(b, p->scalar, a);
+  default:
+    return vec_element((VecOp)p->operation, v->engine->program->image->fp16, a, b, p->scalar,
+                       &carry);
   }
 }
 
-static void plain_write(Visit *v, VecRun *run, uint32_t value, bool last)
+static inline void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
 {
-  VecStream *s = &run->dest;
-  if (s->kind == VS_MEMORY) {
-    memcpy(v->tile->mem.bytes + s->address, &value, sizeof value);
-    s->address = (uint16_t)(s->address + s->strides[0] * (int)sizeof value);
-  } else if (s->kind == VS_FABOUT) {
-    uint32_t flags = last && (s->flags & DESC_F_ADVANCE) ? META_ADVANCE : 0;
-    output_push(v, s->queue,
-                (FastWavelet){value, wavelet_meta(output_visible(v), s->color, flags)});
+  if (p->kind[PLAIN_DEST] == VS_MEMORY) {
+    uint16_t address = p->address[PLAIN_DEST];
+    memcpy(v->tile->mem.bytes + address, &value, sizeof value);
+    p->address[PLAIN_DEST] = (uint16_t)(address + p->step[PLAIN_DEST]);
+  } else if (p->kind[PLAIN_DEST] == VS_FABOUT) {
+    uint32_t flags = last && p->advance ? META_ADVANCE : 0;
+    output_push(v, p->queue[PLAIN_DEST],
+                (FastWavelet){value, wavelet_meta(output_visible(v), p->color, flags)});
   }
 }
 
-static void plain_group(Visit *v, VecRun *run, unsigned elements, bool last_group)
+static inline bool plain_conflict(const FastEngine *e, const FastPlain *p)
 {
-  Fp16Format fp16 = v->engine->program->image->fp16;
-  for (unsigned i = 0; i < elements; i++) {
-    uint32_t a = plain_read(v, &run->src[0]);
-    uint32_t b = plain_read(v, &run->src[1]);
-    plain_write(v, run, plain_operate(run, fp16, a, b), last_group && i + 1 == elements);
-  }
+  return p->both_memory && p->address[PLAIN_SRC0] / e->word_bytes % e->bank_groups ==
+                               p->address[PLAIN_SRC1] / e->word_bytes % e->bank_groups;
 }
 
 /* ---- group or end ----------------------------------------------------------------------- */
 
 static void end_by_control(Visit *v, unsigned thread)
 {
-  VecRun run = *v->tile->threads[thread].run;
+  VecRun run = v->tile->threads[thread].run->run;
   Group g = {v, &run, FAULT_COUNT, 0};
   for (unsigned k = 0; k < ARRAY_COUNT(run.src); k++) {
     VecStream *s = &run.src[k];
@@ -605,7 +632,7 @@ static void mark_fifos(Visit *v, const VecRun *run, bool keep_length)
 /* The FIFO is empty or full: a synchronous operation ends, unfinished. */
 static void end_by_fifo(Visit *v, unsigned thread)
 {
-  VecRun run = *v->tile->threads[thread].run;
+  VecRun run = v->tile->threads[thread].run->run;
   mark_fifos(v, &run, true);
   thread_release(v, thread);
   vec_finish(v, thread, &run, v->now, false, true);
@@ -625,34 +652,49 @@ static void finish_group(Visit *v, unsigned thread, VecRun *run, unsigned extra)
   vec_finish(v, thread, &ended, v->now + extra, false, false);
 }
 
-static void do_group(Visit *v, unsigned thread, const GroupPlan *plan)
+static void plain_group(Visit *v, unsigned thread, unsigned elements)
 {
   FastThread *th = &v->tile->threads[thread];
   FastEngine *e = v->engine;
-  VecRun *run = th->run;
-  if (plan->by_control) {
-    end_by_control(v, thread);
-    return;
+  FastPlain *p = &th->run->plain;
+  unsigned extra = plain_conflict(e, p) ? e->timing->bank_conflict : 0;
+  EVENT(v, .kind = EV_GROUP, .pc = th->run->run.pc, .thread = (uint8_t)thread,
+        .count = (uint16_t)elements);
+  bool last_group = !p->unbounded && elements == p->remaining;
+  for (unsigned i = 0; i < elements; i++) {
+    uint32_t a = plain_read(v, p, PLAIN_SRC0);
+    uint32_t b = plain_read(v, p, PLAIN_SRC1);
+    plain_write(v, p, plain_operate(v, p, a, b), last_group && i + 1 == elements);
   }
-  if (plan->by_fifo) {
-    end_by_fifo(v, thread);
+  e->stats.groups++;
+  e->stats.elements += elements;
+  e->stats.stalls[STALL_BANK] += extra;
+  if (!p->unbounded)
+    p->remaining -= elements;
+  th->ready = v->now + 1 + extra;
+  if (!last_group)
     return;
-  }
+  plain_sync(th);
+  finish_group(v, thread, &th->run->run, extra);
+}
+
+static void general_group(Visit *v, unsigned thread, unsigned elements)
+{
+  FastThread *th = &v->tile->threads[thread];
+  FastEngine *e = v->engine;
+  VecRun *run = &th->run->run;
   unsigned extra = vec_bank_conflict(run, e->program->machine) ? e->timing->bank_conflict : 0;
   EVENT(v, .kind = EV_GROUP, .pc = run->pc, .thread = (uint8_t)thread,
-        .count = (uint16_t)plan->elements);
-  bool last_group = is_last_group(run, plan->elements);
+        .count = (uint16_t)elements);
+  bool last_group = is_last_group(run, elements);
   Group g = {v, run, FAULT_COUNT, 0};
-  if (th->plain)
-    plain_group(v, run, plan->elements, last_group);
-  else
-    for (unsigned i = 0; i < plan->elements; i++)
-      one_element(&g, last_group && i + 1 == plan->elements);
+  for (unsigned i = 0; i < elements; i++)
+    one_element(&g, last_group && i + 1 == elements);
   e->stats.groups++;
-  e->stats.elements += plan->elements;
+  e->stats.elements += elements;
   e->stats.stalls[STALL_BANK] += extra;
   if (!run->unbounded)
-    run->remaining -= plan->elements;
+    run->remaining -= elements;
   th->ready = v->now + 1 + extra;
   if (g.fault != FAULT_COUNT) {
     vec_fault(v, run->pc, g.fault, g.fault_value);
@@ -661,4 +703,16 @@ static void do_group(Visit *v, unsigned thread, const GroupPlan *plan)
   }
   if (!run->remaining && !run->unbounded)
     finish_group(v, thread, run, extra);
+}
+
+static void do_group(Visit *v, unsigned thread, const GroupPlan *plan)
+{
+  if (plan->by_control)
+    end_by_control(v, thread);
+  else if (plan->by_fifo)
+    end_by_fifo(v, thread);
+  else if (v->tile->threads[thread].plain)
+    plain_group(v, thread, plan->elements);
+  else
+    general_group(v, thread, plan->elements);
 }
