@@ -1,8 +1,9 @@
 /* Fuzz target of the whole compiler: any bytes are a program of one file, which is parsed, laid
  * out, analysed, optimised and written as an image; what is written must be readable.
  *
- * The options come from the first line, so that an input says all about its run: `//X`, where the
- * bits of the character X choose the architecture, the optimisation level and so on (`enum`).
+ * The options come from the first line, so that an input says all about its run: `//XY`, where the
+ * bits of the character X choose the architecture, the optimisation level and so on (`enum`) and
+ * Y, if it is a letter of `emit_kinds`, another form of output.
  *
  * Bytes changed at random rarely get beyond the parser, so most mutations work on tokens: one is
  * left out, doubled, swapped with another, or replaced by one of the same file or of the
@@ -54,6 +55,16 @@ static unsigned option_bits(const uint8_t *data, size_t size)
   return size >= 3 && data[0] == '/' && data[1] == '/' ? data[2] : 0;
 }
 
+/* By Y, from 'a' on. */
+static const EmitKind emit_kinds[] = {
+  EMIT_TOKENS, EMIT_AST, EMIT_TREE, EMIT_IR, EMIT_ASM, EMIT_LAYOUT, EMIT_MAP};
+
+static EmitKind emit_kind(const uint8_t *data, size_t size)
+{
+  unsigned letter = size >= 4 && data[0] == '/' && data[1] == '/' ? data[3] - 'a' : UINT8_MAX;
+  return letter < ARRAY_COUNT(emit_kinds) ? emit_kinds[letter] : EMIT_NONE;
+}
+
 static Options options_of(unsigned bits)
 {
   unsigned level = bits >> LEVEL_SHIFT & LEVEL_MASK;
@@ -93,8 +104,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ICE("cannot write %s", source_path_text);
   Options options = options_of(option_bits(data, size));
   SourceMap *sources = source_map_create();
+  options.emit = emit_kind(data, size);
   unlink(image_path);
-  if (driver_run(&options, sources, WSE_SOURCE_STDLIB) == EXIT_SUCCESS)
+  if (driver_run(&options, sources, WSE_SOURCE_STDLIB) == EXIT_SUCCESS && !options.emit)
     check_image();
   source_map_destroy(sources);
   return 0;
@@ -292,6 +304,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
   Text t = {data, size, max_size};
   if (random_below(16) == 0 && size >= 3 && data[0] == '/' && data[1] == '/') {
     data[2] = (uint8_t)(64 + random_below(64));   /* other options; 64: printable */
+    if (size >= 4 && data[3] != '\n')
+      data[3] = (uint8_t)('a' + random_below(4 * ARRAY_COUNT(emit_kinds)));
     return size;
   }
   if (random_below(20) == 0)
