@@ -8,7 +8,7 @@ enum {
   LOCAL_FIRST = 24, LOCALS = 4, MAX_INSNS = 7, FIFO_AT = 0x300, FIFO_DATA = 0x340,
   DATA_AT = 0x100, DATA_BYTES = 0x180, DESCS_AT = 0x20, LIMIT_A = 700, LIMIT_B = 2500,
   TAKE_MAX = 64,
-  LONG_AGO = 1 << 24,           /* after so many cycles a time stamp of the fast engine repeats */
+  LONG_AGO = 3 << 22,           /* a time stamp of the fast engine then looks as if to come */
 };
 
 static uint32_t seed_now;       /* for messages */
