@@ -1,0 +1,132 @@
+#!/usr/bin/python3
+"""Compile time and memory at the size of the wafer.
+
+750 x 994 tiles, one program, 4 colors configured per tile with literal structs, get_params(x) once
+per column: under 5 s and 1 GB.  The same with .px and .py passed to every tile, used at run time
+and in tests for the border: under 20 s, at most 9 classes.  4,096 tiles whose every parameter
+forces: under 15 s.
+"""
+import subprocess
+import sys
+import time
+
+from claims import Claims, harness
+
+LAYOUT = """
+const c0: color = @get_color(0);
+const c1: color = @get_color(1);
+const c2: color = @get_color(2);
+const c3: color = @get_color(3);
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = 750, .height = 994 });
+layout {
+  @set_rectangle(750, 994);
+  for (@range(u16, 750)) |x| {
+    const params = memcpy.get_params(x);
+    for (@range(u16, 994)) |y| {
+      @set_tile_code(x, y, "pe.csl", .{ .memcpy_params = params%s });
+      @set_color_config(x, y, c0, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } });
+      @set_color_config(x, y, c1, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } });
+      @set_color_config(x, y, c2, .{ .routes = .{ .rx = .{ NORTH }, .tx = .{ RAMP, SOUTH } } });
+      @set_color_config(x, y, c3, .{ .routes = .{ .rx = .{ EAST }, .tx = .{ RAMP } } });
+    }
+  }
+  @export_name("w", [*]u16, true);
+}
+"""
+
+PROGRAM = """
+param memcpy_params: comptime_struct;
+%s
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+var w = @zeros([4]u16);
+var w_ptr: [*]u16 = &w;
+const main_id = @get_local_task_id(8);
+task main() void {
+  %s
+}
+comptime {
+  @bind_local_task(main, main_id);
+  @activate(main_id);
+  @export_symbol(w_ptr, "w");
+}
+"""
+
+BORDER = """
+  w[0] = px + 2 * py;
+  if (px == 0) { w[1] = 1; }
+  if (py == 0) { w[2] = 2; }
+  if (px == 749) { w[1] = 3; }
+  if (py == 993) { w[2] = 4; }
+"""
+
+FORCING_LAYOUT = """
+layout {
+  @set_rectangle(64, 64);
+  for (@range(u16, 64)) |x| {
+    for (@range(u16, 64)) |y| {
+      @set_tile_code(x, y, "pe.csl", .{ .px = x, .py = y });
+    }
+  }
+}
+"""
+
+FORCING_PROGRAM = """
+param px: u16;
+param py: u16;
+var a = @zeros([px + 1]u16);
+var b = @zeros([py + 1]u16);
+const main_id = @get_local_task_id(8);
+task main() void {
+  a[px] = b[py] + 1;
+}
+comptime {
+  @bind_local_task(main, main_id);
+  @activate(main_id);
+}
+"""
+
+WAFER = ("--memcpy", "--fabric-dims=757,996", "--fabric-offsets=4,1")
+
+
+def compile_measured(folder, layout, program, *flags):
+    """Seconds, peak bytes and classes of one compilation."""
+    folder.mkdir()
+    (folder / "layout.csl").write_text(layout)
+    (folder / "pe.csl").write_text(program)
+    start = time.monotonic()
+    # A process of its own, so that its peak is not hidden behind that of an earlier one.
+    done = subprocess.run(
+        [sys.executable, "-c",
+         "import resource, subprocess, sys; r = subprocess.run(sys.argv[1:]); "
+         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024); "
+         "sys.exit(r.returncode)",
+         harness.tool("cslc"), str(folder / "layout.csl"), "-o", str(folder / "out"), *flags],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    seconds = time.monotonic() - start
+    assert done.returncode == 0, done.stderr
+    classes = harness.stats(folder / "out/out.json")["classes"]
+    return seconds, int(done.stdout.splitlines()[-1]), classes
+
+
+def main():
+    claims = Claims()
+    seconds, peak, classes = compile_measured(claims.scratch / "one", LAYOUT % "",
+                                              PROGRAM % ("", "w[0] = 1;"), *WAFER)
+    claims.at_most("one program: compile time", seconds, 5.0, "s")
+    claims.at_most("one program: peak memory", peak, 1 << 30, "bytes")
+    claims.equals("one program: classes", classes, 1)
+
+    seconds, peak, classes = compile_measured(
+        claims.scratch / "places", LAYOUT % ", .px = x, .py = y",
+        PROGRAM % ("param px: u16;\nparam py: u16;", BORDER), *WAFER)
+    claims.at_most("px and py for every tile: compile time", seconds, 20.0, "s")
+    claims.equals("px and py for every tile: classes", classes, 9)
+
+    seconds, _, classes = compile_measured(claims.scratch / "forcing", FORCING_LAYOUT,
+                                           FORCING_PROGRAM)
+    claims.at_most("4,096 tiles that force: compile time", seconds, 15.0, "s")
+    claims.equals("4,096 tiles that force: classes", classes, 4096)
+    claims.finish()
+
+
+main()
