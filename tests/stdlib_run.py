@@ -1,11 +1,12 @@
 """Runs small programs against the standard library, on both architectures and engines.
 
-A program is one tile's text with an exported function `main` and exported pointers; the layout
-around it is made here:
+A program is a tile's text with a function `main` that works on buffers; buffers, exports and the
+layout are made here:
 
     values = stdlib_run.run(tmp_path, '''
       const math = @import_module("<math>");
-      ...''', exports={"y": "f32"}, inputs={"x": array}, sizes={"y": 10})
+      fn main() void { y[0] = math.sqrt_f32(x[0]); }''',
+      {"x": ("f32", 1), "y": ("f32", 1)}, {"x": [2.0]})["y"]
 """
 import numpy
 
@@ -17,8 +18,12 @@ ARCHS = ("wse2", "wse3")
 
 LAYOUT = """
 layout {{
-  @set_rectangle(1, 1);
-  @set_tile_code(0, 0, "pe.csl", .{{}});
+  @set_rectangle({width}, {height});
+  for (@range(u16, {width})) |x| {{
+    for (@range(u16, {height})) |y| {{
+      @set_tile_code(x, y, "pe.csl", .{{}});
+    }}
+  }}
 {exports}
   @export_name("main", fn()void);
 }}
@@ -35,11 +40,12 @@ def declarations(buffers):
     return "\n".join(lines)
 
 
-def build(folder, text, buffers, *args, arch="wse3"):
-    """Compiles one tile's program with its exported buffers; the image."""
+def build(folder, text, buffers, *args, arch="wse3", grid=(1, 1)):
+    """Compiles one program with its exported buffers, for all tiles of a grid; the image."""
     exports = "\n".join(f'  @export_name("{name}", [*]{element}, true);'
                         for name, (element, _) in buffers.items())
-    (folder / "layout.csl").write_text(LAYOUT.format(exports=exports))
+    (folder / "layout.csl").write_text(LAYOUT.format(
+        exports=exports, width=grid[0], height=grid[1]))
     (folder / "pe.csl").write_text(
         declarations(buffers) + "\n" + text + "\ncomptime { @export_symbol(main); }\n")
     image = folder / "program.bin"
@@ -47,13 +53,15 @@ def build(folder, text, buffers, *args, arch="wse3"):
     return image
 
 
-def run(folder, text, buffers, inputs=None, *args, arch="wse3", engine="fast", expect=0):
-    """Compiles, copies `inputs` in, launches main; {name: array} of all buffers."""
-    image = build(folder, text, buffers, *args, arch=arch)
+def run(folder, text, buffers, inputs=None, *args, arch="wse3", engine="fast", grid=(1, 1),
+        expect=0):
+    """Compiles, copies `inputs` in, launches main; {name: array} of all buffers, flat, in the order
+    rows of tiles, tiles, elements."""
+    image = build(folder, text, buffers, *args, arch=arch, grid=grid)
     actions = []
     for name, array in (inputs or {}).items():
         element, count = buffers[name]
-        array = numpy.asarray(array, DTYPES[element]).reshape(1, 1, count)
+        array = numpy.asarray(array, DTYPES[element]).reshape(grid[1], grid[0], count)
         actions.append(f"--h2d={name}={harness.save_npy(folder / f'{name}_in.npy', array)}")
     actions.append("--launch=main")
     for name in buffers:
