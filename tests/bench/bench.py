@@ -29,6 +29,7 @@ class Workload:
 
 WORKLOADS = (
     Workload("chain-512x4096", "samples/reduce-chain/layout.csl", {"P": 512, "B": 4096}),
+    Workload("wafer-256x256", "tests/bench/wafer/layout.csl", {"width": 256, "height": 256, "B": 64}),
     Workload("broadcast-512x4096", "samples/broadcast-1d/layout.csl", {"P": 512, "B": 4096}),
 )
 
