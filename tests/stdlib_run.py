@@ -8,6 +8,8 @@ layout are made here:
       fn main() void { y[0] = math.sqrt_f32(x[0]); }''',
       {"x": ("f32", 1), "y": ("f32", 1)}, {"x": [2.0]})["y"]
 """
+import re
+
 import numpy
 
 import harness
@@ -72,8 +74,10 @@ def run(folder, text, buffers, inputs=None, *args, arch="wse3", engine="fast", g
     return {name: harness.load_npy(folder / f"{name}.npy").ravel() for name in buffers}
 
 
-def prints(folder, text, *args, **options):
-    """What a program without buffers writes with <simprint>, as lines without the cycle."""
-    image = build(folder, text, {}, *args, **options)
-    lines = harness.emu(image, "--launch=main").out.splitlines()
-    return [line.split(" ", 1)[1] if line.startswith("@") else line for line in lines]
+def prints(folder, text, *args, grid=(1, 1), **options):
+    """What a program without buffers writes with <simprint>: lines without the cycle; with more
+    than one tile in order of the tiles."""
+    image = build(folder, text, {}, *args, grid=grid, **options)
+    lines = [re.fullmatch(r"@\d+ P(\d+)\.(\d+): (.*)", line).groups()
+             for line in harness.emu(image, "--launch=main").out.splitlines()]
+    return [line for _, _, line in sorted(lines, key=lambda l: (int(l[1]), int(l[0])))]

@@ -1,0 +1,125 @@
+"""<debug> and debug_util: what tiles record, and their symbols, read after the run."""
+import textwrap
+
+import harness
+
+LAYOUT = """
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = 2, .height = 1 });
+layout {
+  @set_rectangle(2, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0), .size = 200 });
+  @set_tile_code(1, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(1), .size = 12 });
+  @export_name("main", fn()void);
+}
+"""
+PE = """
+param memcpy_params;
+param size: u16;
+const sys = @import_module("<memcpy/memcpy>", memcpy_params);
+const values = @import_module("<debug>", .{ .key = "values", .buffer_size = size });
+const odd = @import_module("<debug>", .{ .key = "odd key", .buffer_size = 20 });
+export var state = [3]i16{ 1, -2, 3 };
+fn main() void {
+  values.trace_bool(true); values.trace_u8(200); values.trace_i8(-100);
+  values.trace_u16(65535); values.trace_i16(-32768);
+  values.trace_f16(1.5); values.trace_u32(4000000000); values.trace_i32(-2000000000);
+  values.trace_f32(0.1);
+  values.trace_string("");
+  values.trace_string("odd");
+  values.trace_string("even");
+  values.trace_string("\\xc3\\xa9 {d}");
+  values.trace(@as(i16, -1)); values.trace(@as(f32, 2.5)); values.trace(false);
+  values.trace(@as(u8, 3)); values.trace(@as(i8, -3)); values.trace(@as(u32, 1));
+  values.trace(@as(i32, -1)); values.trace(@as(u16, 9)); values.trace(@as(f16, 0.25));
+  odd.trace_timestamp();
+  odd.trace_timestamp();
+  state[0] = @as(i16, size);
+  sys.unblock_cmd_stream();
+}
+comptime { @export_symbol(main); }
+"""
+HOST = """
+import numpy as np
+from cerebras.sdk.debug.debug_util import debug_util
+from cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime
+
+def fails(kind, text, call):
+    try:
+        call()
+    except kind as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError("no error: " + text)
+
+fails(RuntimeError, "no program has been stopped", lambda: debug_util("out"))
+runner = SdkRuntime("out")
+runner.load()
+runner.run()
+runner.launch("main", nonblock=False)
+runner.stop()
+debug = debug_util("out")
+
+full = debug.read_trace(5, 2, "values")
+assert full[:6] == [True, 200, -100, 65535, -32768, 1.5], full
+assert full[6:9] == [4000000000, -2000000000, np.float32(0.1)], full
+assert full[9:13] == ["", "odd", "even", "\\u00e9 {d}"], full
+assert full[13:] == [-1, 2.5, False, 3, -3, 1, -1, 9, 0.25], full
+assert [type(v).__name__ for v in full[1:9]] == [
+    "uint8", "int8", "uint16", "int16", "float16", "uint32", "int32", "float32"]
+# 12 words: six values of one word each.
+assert debug.read_trace(6, 2, "values") == full[:6]
+first, second = debug.read_trace(5, 2, "odd key")
+assert 0 <= first < second < 1000
+
+assert debug.get_symbol(5, 2, "state", np.int16).tolist() == [200, -2, 3]
+both = debug.get_symbol_rect(((5, 2), (2, 1)), "state", np.int16)
+assert both.shape == (2, 1, 3) and both[1, 0, 0] == 12
+
+fails(ValueError, "records no trace 'none'; it has 'values', 'odd key'",
+      lambda: debug.read_trace(5, 2, "none"))
+fails(ValueError, "columns 5 to 6, rows 2 to 2", lambda: debug.read_trace(4, 2, "values"))
+fails(ValueError, "nothing", lambda: debug.get_symbol(5, 2, "nothing", np.int16))
+fails(RuntimeError, "not of", lambda: debug_util("elsewhere"))
+fails(RuntimeError, "cmaddr", lambda: debug_util("out", cmaddr="1.2.3.4:9000"))
+print("traces read")
+"""
+
+
+def test_traces_and_symbols(tmp_path):
+    (tmp_path / "layout.csl").write_text(LAYOUT)
+    (tmp_path / "pe.csl").write_text(PE)
+    (tmp_path / "run.py").write_text(textwrap.dedent(HOST))
+    harness.compile(tmp_path / "layout.csl", tmp_path / "out", "--memcpy", "--channels=1",
+                    "--fabric-dims=10,4", "--fabric-offsets=5,2")
+    done = harness.run([harness.tool("cs_python"), "run.py"], cwd=tmp_path)
+    assert done.out.endswith("traces read\n")
+
+
+def test_other_16_bit_formats(tmp_path):
+    for form in ("bf16", "cb16"):
+        folder = tmp_path / form
+        folder.mkdir()
+        (folder / "layout.csl").write_text(LAYOUT)
+        (folder / "pe.csl").write_text("""
+param memcpy_params;
+param size: u16;
+const sys = @import_module("<memcpy/memcpy>", memcpy_params);
+const values = @import_module("<debug>", .{ .key = "v", .buffer_size = size });
+fn main() void {
+  values.trace_f16(6.0);
+  values.trace(@as(@fp16(), -0.75));
+  sys.unblock_cmd_stream();
+}
+comptime { @export_symbol(main); }
+""")
+        (folder / "run.py").write_text(textwrap.dedent("""
+            from cerebras.sdk.debug.debug_util import debug_util
+            from cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime
+            with SdkRuntime("out") as runner:
+                runner.launch("main", nonblock=False)
+            print([float(v) for v in debug_util("out").read_trace(4, 1, "v")])
+        """))
+        harness.compile(folder / "layout.csl", folder / "out", "--memcpy", f"--fp16-format={form}",
+                        "--fabric-dims=9,3", "--fabric-offsets=4,1")
+        assert harness.run([harness.tool("cs_python"), "run.py"],
+                           cwd=folder).out == "[6.0, -0.75]\n"
