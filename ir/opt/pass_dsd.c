@@ -226,7 +226,7 @@ static bool visit_vec(Keeper *k, uint32_t block, IrValue v)
   IrInsn insn = *opt_insn(k->f, v);
   if (!is_synchronous(k, &insn))
     return false;
-  IrVec *vec = arena_new(k->m->arena, IrVec);     /* inlined copies share theirs */
+  IrVec *vec = arena_new(k->m->arena, IrVec);
   *vec = *insn.u.vec;
   bool changed = keep_operand(k, block, &insn, &vec->dest, DSR_DEST);
   changed |= keep_operand(k, block, &insn, &vec->src0, DSR_SRC0);

@@ -144,6 +144,22 @@ static void make_return(Copier *c, IrInsn *insn)
   insn->u.targets = target;
 }
 
+/* What a copied instruction points to is its own: passes change it in place. */
+static void copy_payload(Copier *c, IrInsn *insn)
+{
+  if (insn->op == IR_br || insn->op == IR_cond_br) {
+    insn->u.targets = copy_targets(c, insn);
+  } else if (insn->op == IR_dsd_const) {
+    IrDesc *desc = arena_new(c->m->arena, IrDesc);
+    *desc = *insn->u.desc;
+    insn->u.desc = desc;
+  } else if (insn->op == IR_vec) {
+    IrVec *vec = arena_new(c->m->arena, IrVec);
+    *vec = *insn->u.vec;
+    insn->u.vec = vec;
+  }
+}
+
 /* First all values get their ids, so that operands may refer to later blocks. */
 static void copy_block_values(Copier *c, uint32_t b)
 {
@@ -157,8 +173,7 @@ static void copy_block_values(Copier *c, uint32_t b)
     IrValue v = f->blocks[b].insns[i];
     IrInsn copy = *opt_insn(f, v);
     copy.loc = copy_loc(c, copy.loc);
-    if (copy.op == IR_br || copy.op == IR_cond_br)
-      copy.u.targets = copy_targets(c, &copy);
+    copy_payload(c, &copy);
     c->values[v.raw] = opt_add(c->m, caller_of(c), &copy);
   }
 }

@@ -3,7 +3,11 @@
  * Arithmetic is ir_fold's.  Memory is one array of bytes: global number N, named "gN", stands at
  * a place that depends on N only, so that runs of differently optimised modules can be compared;
  * allocas are stacked above.  `activate` and `set_config` are the visible effects: they append
- * their operands to a trace. */
+ * their operands to a trace.
+ *
+ * Of descriptors only memory in one dimension is known, of vector operations mov16 and add16;
+ * they run to their end at once.  A descriptor is one number: base, length and stride, 16 bits
+ * each from the lowest on; in memory its first 8 bytes are that number. */
 #ifndef TESTS_IR_INTERP_H
 #define TESTS_IR_INTERP_H
 
@@ -14,7 +18,8 @@
 
 enum {
   INTERP_GLOBAL_BASE = 256, INTERP_GLOBAL_ROOM = 256, INTERP_STACK_BASE = 16384,
-  INTERP_MEM_BYTES = 49152, INTERP_MOST_STEPS = 400000, INTERP_MOST_DEPTH = 40
+  INTERP_MEM_BYTES = 49152, INTERP_MOST_STEPS = 400000, INTERP_MOST_DEPTH = 40,
+  INTERP_DSRS = 1024
 };
 
 typedef struct {
@@ -22,6 +27,7 @@ typedef struct {
   uint8_t memory[INTERP_MEM_BYTES];
   uint32_t stack;
   uint64_t n_steps, n_effects, effects;      /* effects: a hash of their values in order */
+  uint64_t dsr[DSR_FILE_COUNT][INTERP_DSRS];
   unsigned depth;
   bool trapped, gave_up;
   const char *fault;                         /* the program did what it must not do */
@@ -55,7 +61,7 @@ static uint64_t interp_load(Interp *in, uint64_t at, unsigned bytes)
 {
   uint64_t value = 0;
   if (interp_check(in, at, bytes))
-    for (unsigned i = bytes; i-- > 0;)
+    for (unsigned i = bytes < 8 ? bytes : 8; i-- > 0;)
       value = value << 8 | in->memory[at + i];
   return value;
 }
@@ -63,7 +69,7 @@ static uint64_t interp_load(Interp *in, uint64_t at, unsigned bytes)
 static void interp_store(Interp *in, uint64_t at, uint64_t value, unsigned bytes)
 {
   if (interp_check(in, at, bytes))
-    for (unsigned i = 0; i < bytes; i++)
+    for (unsigned i = 0; i < bytes && i < 8; i++)
       in->memory[at + i] = (uint8_t)(value >> 8 * i);
 }
 
@@ -75,12 +81,99 @@ static void interp_effect(Interp *in, IrOp op, const uint64_t *args, uint32_t n)
     in->effects = (in->effects ^ args[i]) * UINT64_C(0x100000001b3) + 1;
 }
 
+/* ---- descriptors ------------------------------------------------------------------- */
+
+static uint64_t interp_desc(const Interp *in, const IrDesc *d)
+{
+  uint32_t base = d->desc.base;
+  if (d->global.raw != IR_NO_ID)
+    base += interp_global_address(in->m, d->global.raw);
+  return (base & 0xffff) | (uint64_t)d->desc.length << 16 |
+         (uint64_t)(uint16_t)d->desc.stride << 32;
+}
+
+static unsigned interp_field_shift(unsigned field)
+{
+  return field == DSRF_LENGTH ? 16 : field == DSRF_STRIDE ? 32 : 0;
+}
+
+static uint64_t interp_set_field(uint64_t dsd, unsigned field, uint64_t value)
+{
+  unsigned shift = interp_field_shift(field);
+  if (field == DSRF_BASE_ADD)
+    value += dsd & 0xffff;
+  return (dsd & ~(UINT64_C(0xffff) << shift)) | (value & 0xffff) << shift;
+}
+
+/* A vector operation's operand: a descriptor, or a number that is every element. */
+typedef struct { bool is_dsd; uint64_t value; } InterpOperand;
+
+static InterpOperand interp_operand(const Interp *in, const IrVecOperand *o, const uint64_t *args)
+{
+  if (o->kind == IRV_DSR)
+    return (InterpOperand){true, in->dsr[o->file][o->number % INTERP_DSRS]};
+  return (InterpOperand){o->kind == IRV_DSD, o->kind == IRV_NONE ? 0 : args[o->arg]};
+}
+
+static uint64_t interp_length(InterpOperand o)
+{
+  return o.is_dsd ? o.value >> 16 & 0xffff : 0;
+}
+
+static uint64_t interp_address(InterpOperand o, uint64_t k)
+{
+  int64_t stride = (int16_t)(o.value >> 32);
+  return ((o.value & 0xffff) + (uint64_t)(2 * stride * (int64_t)k)) & 0xffff;
+}
+
+static uint64_t interp_element(Interp *in, InterpOperand o, uint64_t k)
+{
+  return o.is_dsd ? interp_load(in, interp_address(o, k), 2) : o.value;
+}
+
+static void interp_vec(Interp *in, const IrVec *vec, const uint64_t *args)
+{
+  InterpOperand dest = interp_operand(in, &vec->dest, args);
+  InterpOperand a = interp_operand(in, &vec->src0, args), b = interp_operand(in, &vec->src1, args);
+  uint64_t n = interp_length(a) ? interp_length(a) : interp_length(b);
+  n = n ? n : interp_length(dest) ? interp_length(dest) : 1;
+  for (uint64_t k = 0; k < n && !in->fault; k++) {
+    uint64_t x = interp_element(in, b, k);
+    if (vec->op == VEC_add16)
+      x += interp_element(in, a, k);
+    else if (vec->op != VEC_mov16)
+      in->fault = vecops[vec->op].name;
+    interp_store(in, dest.is_dsd ? interp_address(dest, k) : dest.value, x & 0xffff, 2);
+  }
+}
+
 static uint64_t interp_call(Interp *in, uint32_t func, const uint64_t *args);
+
+/* What concerns descriptors; false if the operation is another one. */
+static bool interp_dsd_insn(Interp *in, const IrInsn *insn, const uint64_t *args,
+                            uint64_t *result)
+{
+  uint64_t *dsr = &in->dsr[insn->aux >> 16 & 3][(insn->aux & 0xffff) % INTERP_DSRS];
+  switch ((int)insn->op) {
+  case IR_dsd_const: *result = interp_desc(in, insn->u.desc); return true;
+  case IR_dsd_set: *result = interp_set_field(args[0], insn->field, args[1]); return true;
+  case IR_dsd_get: *result = args[0] >> interp_field_shift(insn->field) & 0xffff; return true;
+  case IR_dsr_load: *dsr = args[0]; return true;
+  case IR_dsr_set: *dsr = interp_set_field(*dsr, insn->field, args[0]); return true;
+  case IR_vec:
+    interp_vec(in, insn->u.vec, args);
+    *result = 1;
+    return true;
+  default: return false;
+  }
+}
 
 static uint64_t interp_insn(Interp *in, const IrFunc *f, const IrInsn *insn,
                             const uint64_t *args)
 {
   uint64_t result = 0;
+  if (interp_dsd_insn(in, insn, args, &result))
+    return result;
   switch ((int)insn->op) {
   case IR_const: return insn->imm;
   case IR_global_addr:

@@ -1,7 +1,7 @@
 /* Random modules for tests: structured control flow with bounded loops, every scalar pure
- * operation, memory through allocas and globals, calls, visible effects.  Equal seeds give equal
- * modules.  Programs never read what they have not written and never look at addresses, so that
- * optimised and plain runs must agree. */
+ * operation, memory through allocas and globals, descriptors and vector operations, calls,
+ * visible effects.  Equal seeds give equal modules.  Programs never read what they have not
+ * written and never look at addresses, so that optimised and plain runs must agree. */
 #ifndef TESTS_IR_RANDOM_H
 #define TESTS_IR_RANDOM_H
 
@@ -95,8 +95,21 @@ static IrValue random_keep(Random *r, IrValue v, IrType type)
   return v;
 }
 
+/* Some elements of a global; in bounds of the room that a global has. */
+static IrValue random_dsd(Random *r)
+{
+  IrDesc d = {.global = {random_below(r, RANDOM_EXPOSED)}};
+  d.desc.kind = DESC_MEM1D;
+  d.desc.base = (uint16_t)(2 * random_below(r, 4));
+  d.desc.length = (uint16_t)(1 + random_below(r, 4));
+  d.desc.stride = 1;
+  return random_keep(r, ir_dsd_const(&r->b, d), IRT_DSD);
+}
+
 static IrValue random_const(Random *r, IrType type)
 {
+  if (type == IRT_DSD)
+    return random_dsd(r);
   uint64_t bits = ir_type_is_float(type) ? random_float(r, type) : random_number(r, type);
   return random_keep(r, ir_const(&r->b, type, bits), type);
 }
@@ -330,6 +343,58 @@ static void random_pointer(Random *r)
   }
 }
 
+/* A changed descriptor: shorter, or a little further on. */
+static IrValue random_changed_dsd(Random *r)
+{
+  IrValue dsd = random_value(r, IRT_DSD), v;
+  switch (random_below(r, 4)) {
+  case 0:
+    v = ir_binary(&r->b, IR_and, IRT_I16, random_value(r, IRT_I16), ir_const(&r->b, IRT_I16, 3));
+    return random_keep(r, ir_dsd_set(&r->b, dsd, DSRF_LENGTH, v), IRT_DSD);
+  case 1:
+    v = ir_const(&r->b, IRT_I16, 2 * random_below(r, 2));
+    return random_keep(r, ir_dsd_set(&r->b, dsd, DSRF_BASE_ADD, v), IRT_DSD);
+  case 2: return ir_dsd_set(&r->b, dsd, DSRF_BASE, r->array);   /* not kept: it must not move */
+  default:
+    random_keep(r, ir_dsd_get(&r->b, dsd, DSRF_LENGTH), IRT_I16);
+    return dsd;
+  }
+}
+
+/* At most 4 elements, from a place in a global's room or from the array's first. */
+static IrValue random_safe_dsd(Random *r)
+{
+  return random_below(r, 2) ? random_value(r, IRT_DSD) : random_changed_dsd(r);
+}
+
+static IrVecOperand random_operand(Random *r, IrValue *args, uint32_t *n, bool is_dest)
+{
+  IrVecOperand o = {.kind = IRV_DSD, .arg = *n};
+  IrValue slot;
+  if (random_below(r, 3) == 0) {
+    o.kind = is_dest ? IRV_POINTER : IRV_SCALAR;
+    IrGlobalId g = {random_below(r, RANDOM_EXPOSED)};
+    slot = is_dest ? ir_global_addr(&r->b, g, 2) : random_value(r, IRT_I16);
+  } else {
+    slot = random_safe_dsd(r);
+  }
+  args[(*n)++] = slot;
+  return o;
+}
+
+static void random_vec(Random *r)
+{
+  IrValue args[3];
+  uint32_t n = 0;
+  IrVec vec = {.op = random_below(r, 2) ? VEC_mov16 : VEC_add16,
+               .scalar = IR_NO_ID, .index = IR_NO_ID};
+  vec.dest = random_operand(r, args, &n, true);
+  if (vec.op == VEC_add16)
+    vec.src0 = random_operand(r, args, &n, false);
+  vec.src1 = random_operand(r, args, &n, false);
+  random_keep(r, ir_vec(&r->b, &vec, args, n), IRT_BOOL);
+}
+
 static void random_block_access(Random *r)
 {
   IrGlobalId g = {random_below(r, RANDOM_GLOBALS)};
@@ -407,16 +472,18 @@ static void random_loop(Random *r, unsigned depth)
   IrBlockId head = ir_block_add(r->m, b->func), body = ir_block_add(r->m, b->func);
   IrBlockId done = ir_block_add(r->m, b->func);
   IrValue carried = ir_block_param(r->m, b->func, head, type), i = IR_NO_VALUE;
-  IrValue args[2] = {random_value(r, type), ir_const(b, counts, 0)};
+  IrValue column = ir_block_param(r->m, b->func, head, IRT_DSD);
+  IrValue args[3] = {random_value(r, type), random_dsd(r), ir_const(b, counts, 0)};
   if (in_memory)
-    ir_store(b, counter, args[1]);
+    ir_store(b, counter, args[2]);
   else
     i = ir_block_param(r->m, b->func, head, counts);
-  ir_br(b, head, args, in_memory ? 1 : 2);
+  ir_br(b, head, args, in_memory ? 2 : 3);
   b->block = head;
   if (in_memory)
     i = ir_load(b, counts, counter);
   random_keep(r, carried, type);
+  random_keep(r, column, IRT_DSD);
   random_keep(r, i, counts);
   IrValue more = ir_binary(b, IR_slt, IRT_BOOL, i, ir_const(b, counts, random_below(r, 6)));
   ir_cond_br(b, more, body, NULL, 0, done, NULL, 0);
@@ -427,10 +494,11 @@ static void random_loop(Random *r, unsigned depth)
   random_statements(r, depth);
   r->n_counters--;
   args[0] = random_value(r, type);
-  args[1] = ir_binary(b, IR_add, counts, i, ir_const(b, counts, 1));
+  args[1] = ir_dsd_set(b, column, DSRF_BASE_ADD, ir_const(b, IRT_I16, 2));
+  args[2] = ir_binary(b, IR_add, counts, i, ir_const(b, counts, 1));
   if (in_memory)
-    ir_store(b, counter, args[1]);
-  ir_br(b, head, args, in_memory ? 1 : 2);
+    ir_store(b, counter, args[2]);
+  ir_br(b, head, args, in_memory ? 2 : 3);
   r->n_values = scope;
   b->block = done;
 }
@@ -449,8 +517,10 @@ static void random_statements(Random *r, unsigned depth)
       random_pointer(r);
     else if (kind == 14)
       random_counted(r);
-    else if (kind == 15)
+    else if (kind == 15 && random_below(r, 3) == 0)
       random_block_access(r);
+    else if (kind == 15)
+      random_vec(r);
     else if (kind == 16)
       random_effect(r);
     else if (kind == 17)
