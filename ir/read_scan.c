@@ -289,7 +289,7 @@ bool rd_expect_number(Reader *r, const char *what, uint64_t most, uint64_t *numb
 
 bool rd_expect_u32(Reader *r, const char *what, uint64_t most, uint32_t *number)
 {
-  uint64_t n;
+  uint64_t n = 0;
   if (!rd_expect_number(r, what, most, &n))
     return false;
   *number = (uint32_t)n;
@@ -298,7 +298,7 @@ bool rd_expect_u32(Reader *r, const char *what, uint64_t most, uint32_t *number)
 
 bool rd_expect_u16(Reader *r, const char *what, uint64_t most, uint16_t *number)
 {
-  uint32_t n;
+  uint32_t n = 0;
   if (!rd_expect_u32(r, what, most, &n))
     return false;
   *number = (uint16_t)n;
@@ -307,7 +307,7 @@ bool rd_expect_u16(Reader *r, const char *what, uint64_t most, uint16_t *number)
 
 bool rd_expect_u8(Reader *r, const char *what, uint64_t most, uint8_t *number)
 {
-  uint32_t n;
+  uint32_t n = 0;
   if (!rd_expect_u32(r, what, most, &n))
     return false;
   *number = (uint8_t)n;
@@ -316,7 +316,7 @@ bool rd_expect_u8(Reader *r, const char *what, uint64_t most, uint8_t *number)
 
 bool rd_expect_i16(Reader *r, const char *what, int16_t *number)
 {
-  uint64_t n;
+  uint64_t n = 0;
   bool negative = rd_accept_punct(r, '-');
   if (!rd_expect_number(r, what, negative ? (uint64_t)INT16_MAX + 1 : INT16_MAX, &n))
     return false;
