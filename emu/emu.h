@@ -56,11 +56,27 @@ unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken);
  * memcpy): odd, so never an address of code. */
 enum { PC_RETURN = 0xffff, NO_INSN = -1 };
 
+/* Colors of queues and queues of colors, where a program has rewritten them; 0xff none. */
+typedef struct {
+  uint8_t color[2][MAX_QUEUES];  /* input, output */
+  uint8_t data_queue[MAX_COLORS];
+} QueueBindings;
+
+/* Registers of a tile: registers.c. */
+typedef struct {
+  uint32_t random[MAX_GENERATORS];  /* states of the generators */
+  QueueBindings *queues;        /* NULL: as loaded; from malloc */
+  uint16_t exceptions;          /* a bit per exception: silent */
+  uint8_t generator;            /* the active one */
+  uint8_t transform;            /* bits that a marked wavelet's index has inverted */
+  uint8_t flushing[2], flushed[2];  /* input and output queues, a bit each */
+} TileRegisters;
+
 /* Registers as a class' configuration sets them before the start. */
 typedef struct {
   bool tsc_running;
   uint8_t main_priority;        /* value of MAIN_PRIORITY */
-  uint32_t random;              /* state of the generator */
+  TileRegisters tile;
   uint64_t tsc_value, high_tasks;
 } StartRegisters;
 
@@ -302,6 +318,33 @@ FaultKind fifo_move(TileMem *mem, uint16_t state, bool push, unsigned bytes, uin
 /* Remembers that a push found the FIFO full, or a pop found it empty. */
 FaultKind fifo_mark(TileMem *mem, uint16_t state, bool push);
 
+/* ---- registers.c: registers of a tile -------------------------------------------------------- */
+
+TileRegisters registers_initial(void);
+/* False: the register is none of these.  `part` counts words from the row's first. */
+bool registers_read(const TileRegisters *registers, const ImageClass *image,
+                    const ConfigRegInfo *reg, unsigned part, uint16_t *value);
+bool registers_write(TileRegisters *registers, const ImageClass *image, const ConfigRegInfo *reg,
+                     unsigned part, uint16_t value);
+static inline uint8_t registers_data_queue(const TileRegisters *r, const ImageClass *image,
+                                           unsigned color)
+{
+  return r->queues ? r->queues->data_queue[color] : image->data_queue[color];
+}
+/* A fabric destination sends on the color that its queue is bound to now. */
+void registers_rebind(const TileRegisters *registers, VecStream *dest);
+/* A word of QUEUE_STATUS from the queues' counts. */
+uint16_t registers_queue_status(const uint8_t counts[MAX_QUEUES], const uint16_t *depths,
+                                unsigned queues);
+/* `qflush`, and what follows: true once if a flushed queue holds nothing any more; bits of
+ * `input_any` and `output_any` are set for queues that hold wavelets. */
+void registers_flush(TileRegisters *registers, bool output, unsigned queue);
+bool registers_flush_empty(TileRegisters *registers, uint8_t input_any, uint8_t output_any);
+static inline bool registers_flushing(const TileRegisters *r)
+{
+  return r->flushing[0] | r->flushing[1];
+}
+
 /* ---- router_config.c: registers of a router that a program rewrites --------------------- */
 
 /* A color whose registers were written has a configuration of its own. */
@@ -309,11 +352,13 @@ typedef struct {
   ImageColorConfig config;
   uint16_t changes, others;     /* the words of the positions behind the first */
 } RouterConfig;
-typedef struct { uint8_t position; bool suspended; } RouterNow;
+typedef struct { uint8_t position; bool suspended; uint16_t counter, limit; } RouterNow;
 /* Starts a color's own configuration as a copy. */
 void router_config_copy(RouterConfig *own, const ImageColorConfig *config);
 /* Is the row of config_regs.def at `base` one of a router's, an array by color? */
 bool router_config_is(uint16_t base);
+/* Whether a color has the register.  `config` NULL: the tile does not know the color. */
+bool router_config_has(uint16_t base, const ImageColorConfig *config);
 /* `own` NULL: the color is as loaded. */
 uint16_t router_config_read(uint16_t base, const ImageColorConfig *config,
                             const RouterConfig *own, RouterNow now);

@@ -129,9 +129,8 @@ static void load_program(FastEngine *e, FastTile *t)
   }
   t->active = image->active;
   t->blocked = image->blocked;
-  if (e->program->image->arch == ARCH_WSE3)
-    t->blocked |= image->blocked_queues;
-  t->random = t->cls->start.random;
+  t->paused = image->paused;
+  t->registers = t->cls->start.tile;
   t->task_id = MAX_TASK_IDS - 1;
   t->tsc_running = t->cls->start.tsc_running;
   t->tsc_value = t->cls->start.tsc_value;
@@ -520,6 +519,7 @@ static Engine *fast_create(Program *program, const EngineOptions *options)
 static void tile_destroy(FastTile *t)
 {
   mem_free(&t->mem);
+  free(t->registers.queues);
   arrfree(t->pending);
   if (t->host) {
     arrfree(t->host->posted);

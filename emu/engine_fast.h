@@ -183,7 +183,8 @@ typedef struct {
   DsrState *dsrs;               /* by the class' FastDsrMap */
   /* configuration */
   bool tsc_running;
-  uint32_t random, unblocks, torn_down;
+  uint32_t unblocks, torn_down;
+  TileRegisters registers;
   uint64_t tsc_start, tsc_value, tsc_latch, perf_latch[2];
 } FastTile;
 

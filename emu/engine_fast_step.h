@@ -90,6 +90,8 @@ static void visit(FastEngine *e, uint32_t index, bool wse2)
     fast_touch(e, index);
   if (v.tile->pending_due <= v.now)
     begin_actions(&v);
+  if (registers_flushing(&v.tile->registers))
+    begin_flush(&v);
   if (v.tile->cls)
     visit_tile(&v);
   visit_router(&v);

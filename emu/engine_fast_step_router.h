@@ -164,7 +164,7 @@ static void filter_step(FastFilter *now, const ImageFilter *filter)
 static bool ramp_accepts(const Visit *v, unsigned color)
 {
   const FastTile *t = v->tile;
-  unsigned queue = t->cls ? t->cls->image->data_queue[color] : NO_QUEUE;
+  unsigned queue = t->cls ? registers_data_queue(&t->registers, t->cls->image, color) : NO_QUEUE;
   return queue < MAX_QUEUES &&
          t->input[queue].count + v->popped[queue] < v->engine->input_capacity[queue];
 }
@@ -377,7 +377,7 @@ static inline void deliver(Visit *v, const FastColor *c, uint8_t color, FastWave
 static void input_push(Visit *v, uint8_t color, FastWavelet w)
 {
   FastTile *t = v->tile;
-  unsigned queue = t->cls->image->data_queue[color];
+  unsigned queue = registers_data_queue(&t->registers, t->cls->image, color);
   FastQueue *q = &t->input[queue];
   if (!q->at)
     fast_queue_create(v->engine, q, v->engine->input_capacity[queue]);
@@ -475,23 +475,38 @@ static void wait_for_host(Visit *v)
 
 /* ---- registers --------------------------------------------------------------------------- */
 
+static RouterNow router_now(const FastTile *t, unsigned slot)
+{
+  const FastColor *c = &t->colors[slot];
+  RouterNow now = {.position = c->rx_position, .suspended = (c->flags & COLOR_SUSPENDED) != 0};
+  if (c->flags & COLOR_FILTERED) {
+    now.counter = t->filters[slot].counter;
+    now.limit = t->filters[slot].limit1;
+  }
+  return now;
+}
+
+static bool router_has(const FastTile *t, uint16_t base, unsigned color)
+{
+  return router_config_has(base, fast_color(t, color) ? fast_config(t, color) : NULL);
+}
+
 static bool router_read(const Visit *v, uint16_t address, uint16_t *value)
 {
   const FastTile *t = v->tile;
   uint16_t base = config_reg_at(address)->address;
-  unsigned color = address - base;
-  const FastColor *c = fast_color(t, color);
-  if (!c)
+  unsigned color = address - base, slot = t->set->slot_of[color];
+  if (!router_has(t, base, color))
     return false;
-  RouterNow now = {c->rx_position, (c->flags & COLOR_SUSPENDED) != 0};
-  const RouterConfig *own = t->own ? t->own[t->set->slot_of[color]] : NULL;
-  *value = router_config_read(base, fast_config(t, color), own, now);
+  const RouterConfig *own = t->own ? t->own[slot] : NULL;
+  *value = router_config_read(base, fast_config(t, color), own, router_now(t, slot));
   return true;
 }
 
 static bool router_write(Visit *v, uint16_t address, uint16_t value)
 {
-  if (!fast_color(v->tile, address - config_reg_at(address)->address))
+  uint16_t base = config_reg_at(address)->address;
+  if (!router_has(v->tile, base, address - base))
     return false;
   v->router_register = address;
   v->router_value = value;
@@ -517,12 +532,16 @@ static void commit_register(Visit *v)
   unsigned slot = v->tile->set->slot_of[v->router_register - base];
   FastColor *c = &v->tile->colors[slot];
   RouterConfig *own = own_config(v, slot);
-  RouterNow now = {c->rx_position, (c->flags & COLOR_SUSPENDED) != 0};
+  RouterNow now = router_now(v->tile, slot);
   uint8_t tx = c->tx_position;
   router_config_write(base, v->router_value, own, &now);
   if (base == CFG_COLOR_SWITCH)
     tx = now.position;
   color_save(v, c);
+  if (c->flags & COLOR_FILTERED) {
+    v->tile->filters[slot].counter = now.counter;
+    v->tile->filters[slot].limit1 = now.limit;
+  }
   c->flags = (c->flags & COLOR_FILTERED) | (now.suspended ? COLOR_SUSPENDED : 0u);
   set_positions(v, c, &own->config, now.position, tx);
 }

@@ -86,6 +86,18 @@ static void begin_actions(Visit *v)
   arrsetlen(t->pending, kept);
 }
 
+/* A queue that a flush waits for has become empty: the teardown task hears of it. */
+static void begin_flush(Visit *v)
+{
+  FastTile *t = v->tile;
+  unsigned id = v->engine->program->machine->teardown_task;
+  if (!registers_flush_empty(&t->registers, t->input_any, t->output_any))
+    return;
+  v->changed = true;
+  if (bit(t->cls->local_ids, id))
+    activate(v, id);
+}
+
 /* ---- plan: the scheduler ---------------------------------------------------------------- */
 
 /* The id whose blocked bit closes the channel of a queue whose head has this color. */
@@ -346,6 +358,16 @@ static uint16_t counter_word(const Visit *v, unsigned word)
 static bool router_read(const Visit *v, uint16_t address, uint16_t *value);
 static bool router_write(Visit *v, uint16_t address, uint16_t value);
 
+static uint16_t queue_status(const Visit *v, bool output)
+{
+  const Machine *m = v->engine->program->machine;
+  uint8_t counts[MAX_QUEUES];
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    counts[q] = (output ? v->tile->output : v->tile->input)[q].count;
+  return registers_queue_status(counts, output ? m->output_queue_depth : m->input_queue_depth,
+                                output ? m->output_queues : m->input_queues);
+}
+
 static bool read_config(const Visit *v, uint16_t address, uint16_t *value)
 {
   FastTile *t = v->tile;
@@ -369,8 +391,8 @@ static bool read_config(const Visit *v, uint16_t address, uint16_t *value)
     *value = (uint16_t)(t->torn_down >> HALF_BITS * part);
     t->torn_down &= ~((uint32_t)*value << HALF_BITS * part);
     return true;
-  case CFG_PRNG_STATE: *value = (uint16_t)(t->random >> HALF_BITS * part); return true;
-  default: return false;
+  case CFG_QUEUE_STATUS: *value = queue_status(v, part); return true;
+  default: return registers_read(&t->registers, t->cls->image, reg, part, value);
   }
 }
 
@@ -392,7 +414,6 @@ static bool write_config(Visit *v, uint16_t address, uint16_t value)
     t->tsc_value = (timestamp(v) & ~mask) | placed;
     t->tsc_start = v->now;
     return true;
-  case CFG_PRNG_STATE: t->random = (t->random & (uint32_t)~mask) | (uint32_t)placed; return true;
   case CFG_MAIN_PRIORITY: case CFG_TASK_PRIORITY: write_priority(v, address, value); return true;
   case CFG_CMD_STREAM: t->unblocks += value == STREAM_READY; return true;
   case CFG_SIM_PRINT:
@@ -400,7 +421,9 @@ static bool write_config(Visit *v, uint16_t address, uint16_t value)
       v->engine->options.print(v->engine->options.print_context, v->now, t->index,
                                (uint8_t)value);
     return true;
-  default: return false;
+  default:
+    return registers_write(&t->registers, t->cls->image, reg,
+                           (unsigned)(address - reg->address), value);
   }
 }
 
@@ -484,6 +507,14 @@ static void exec_block(Visit *v, unsigned kind, unsigned id, bool blocked)
     set_blocked(v, (IdKind)kind, id, blocked);
 }
 
+static void exec_qflush(Visit *v, unsigned queue, bool output)
+{
+  if (queue >= id_kind_limit(ID_INPUT_QUEUE))
+    tile_fault(v, FAULT_ID_RANGE, queue);
+  else
+    registers_flush(&v->tile->registers, output, queue);
+}
+
 static void exec_stctr(Visit *v, const Insn *insn)
 {
   uint32_t address = (v->tile->regs.r[insn->b] + insn->imm) & LOW16;
@@ -496,6 +527,7 @@ static void exec_stctr(Visit *v, const Insn *insn)
 static unsigned exec_engine(Visit *v, const Insn *insn)
 {
   uint16_t *r = v->tile->regs.r;
+  TileRegisters *registers = &v->tile->registers;
   unsigned cost = timing_scalar(v->engine->timing, insn_info[insn->op].cost, false);
   switch ((int)insn->op) {
   case OP_ldsr: return exec_ldsr(v, insn);
@@ -508,10 +540,13 @@ static unsigned exec_engine(Visit *v, const Insn *insn)
   case OP_unblk: exec_block(v, insn->imm, r[insn->a], false); break;
   case OP_unblki: exec_block(v, insn->a, insn->imm, false); break;
   case OP_ldcfg: case OP_ldcfgi: case OP_stcfg: case OP_stcfgi: exec_config(v, insn); break;
-  case OP_rnd: r[insn->a] = scalar_random(&v->tile->random); break;
-  case OP_prng: break;      /* one generator a tile: any selection is that one */
+  case OP_rnd: r[insn->a] = scalar_random(&registers->random[registers->generator]); break;
+  case OP_prng:
+    registers->generator = (uint8_t)(r[insn->a] % v->engine->program->machine->generators);
+    break;
   case OP_stctr: exec_stctr(v, insn); break;
-  case OP_qflush: default: tile_fault(v, FAULT_UNSUPPORTED, 0); break;
+  case OP_qflush: exec_qflush(v, r[insn->a], insn->imm); break;
+  default: tile_fault(v, FAULT_UNSUPPORTED, 0); break;
   }
   return cost;
 }

@@ -374,6 +374,7 @@ static void vec_start(Visit *v, const Insn *insn)
   scratch_operands(v, &insn->vec, false);
   FaultKind fault = vec_begin(run, insn, t->pc, e->program, t->cls, &t->regs, e->scratch, &value);
   unsigned thread = run->async ? 1u + run->microthread : MAIN_THREAD;
+  registers_rebind(&t->registers, &run->dest);
   if (fault == FAULT_COUNT && run->async && t->threads[thread].run) {
     fault = FAULT_MICROTHREAD_BUSY;
     value = run->microthread;
@@ -429,7 +430,8 @@ static uint32_t read_fabric(Group *g, VecStream *s)
   const FastWavelet *w = queue_at(&g->v->tile->input[s->queue], 0);
   uint32_t value = w->payload;
   if (takes_control(s) && (w->meta & META_CONTROL))
-    value |= (uint32_t)TRANSFORM_MARK << TRANSFORM_SHIFT;
+    value = (value | (uint32_t)TRANSFORM_MARK << TRANSFORM_SHIFT) ^
+            (uint32_t)g->v->tile->registers.transform << HALF_BITS;
   if (s->element_bytes == 2)
     value = value >> (s->phase * HALF_BITS) & LOW16;
   if (++s->phase == s->per_wavelet) {
@@ -678,11 +680,23 @@ static void plain_group(Visit *v, unsigned thread, unsigned elements)
   finish_group(v, thread, &th->run->run, extra);
 }
 
+/* dfilt counts control wavelets; data goes by. */
+static bool drops_data(const Visit *v, const VecRun *run)
+{
+  return vecops[run->op].kind == VK_DFILT &&
+         !(queue_at(&v->tile->input[run->src[1].queue], 0)->meta & META_CONTROL);
+}
+
 static void general_group(Visit *v, unsigned thread, unsigned elements)
 {
   FastThread *th = &v->tile->threads[thread];
   FastEngine *e = v->engine;
   VecRun *run = &th->run->run;
+  if (drops_data(v, run)) {
+    input_pop(v, run->src[1].queue);
+    th->ready = v->now + 1;
+    return;
+  }
   unsigned extra = vec_bank_conflict(run, e->program->machine) ? e->timing->bank_conflict : 0;
   EVENT(v, .kind = EV_GROUP, .pc = run->pc, .thread = (uint8_t)thread,
         .count = (uint16_t)elements);

@@ -93,9 +93,8 @@ static void load_program(RefEngine *engine, RefTile *tile)
   load_dsrs(tile);
   tile->active = image->active;
   tile->blocked = image->blocked;
-  if (engine->program->image->arch == ARCH_WSE3)
-    tile->blocked |= image->blocked_queues;
-  tile->random = tile->cls->start.random;
+  tile->paused = image->paused;
+  tile->registers = tile->cls->start.tile;
   tile->task_id = MAX_TASK_IDS - 1;
   tile->tsc_running = tile->cls->start.tsc_running;
   tile->tsc_value = tile->cls->start.tsc_value;
@@ -136,6 +135,7 @@ static void tile_destroy(RefTile *tile)
   if (!tile)
     return;
   mem_free(&tile->mem);
+  free(tile->registers.queues);
   free(tile->dsrs);
   for (unsigned c = 0; c < MAX_COLORS; c++)
     ref_color_destroy(tile->colors[c]);

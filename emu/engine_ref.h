@@ -124,7 +124,7 @@ typedef struct RefTile {
   bool tsc_running;
   uint64_t tsc_start, tsc_value, tsc_latch;
   uint64_t issues, perf_latch[2];
-  uint32_t random;
+  TileRegisters registers;
   uint32_t unblocks;
   uint32_t torn_down;           /* colors, a bit each, since the handler last looked */
   bool router_written;          /* in this cycle: */
@@ -175,7 +175,7 @@ void ref_print(RefEngine *engine, const RefTile *tile, uint8_t byte);
 /* engine_ref_router.c */
 void ref_router_plan(RefEngine *engine, const RefTile *tile, RefPlan *plan);
 void ref_router_commit(RefEngine *engine, RefTile *tile);
-/* A register of the router; false: the tile has no such color. */
+/* A register of the router; false: the tile has no such color or filter. */
 bool ref_router_read(const RefTile *tile, uint16_t address, uint16_t *value);
 bool ref_router_write(RefTile *tile, uint16_t address, uint16_t value);
 void ref_router_arrivals(RefEngine *engine);

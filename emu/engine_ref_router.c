@@ -160,9 +160,14 @@ unsigned ref_output_capacity(const RefEngine *engine, unsigned queue)
   return engine->program->machine->output_queue_depth[queue] + engine->program->timing.ramp_up;
 }
 
+static unsigned data_queue(const RefTile *tile, unsigned color)
+{
+  return registers_data_queue(&tile->registers, tile->cls->image, color);
+}
+
 static bool ramp_accepts(const RefEngine *engine, const RefTile *tile, uint8_t color)
 {
-  unsigned queue = tile->cls ? tile->cls->image->data_queue[color] : NO_QUEUE;
+  unsigned queue = tile->cls ? data_queue(tile, color) : NO_QUEUE;
   return queue < MAX_QUEUES && tile->input[queue].count < ref_input_capacity(engine, queue);
 }
 
@@ -384,7 +389,7 @@ static void commit_move(RefEngine *engine, RefTile *tile, PlannedMove move)
   w.advance = false;
   deliver(engine, tile, w, move.to);
   if (move.to & port_bit(PORT_RAMP))
-    ref_input_push(engine, tile, tile->cls->image->data_queue[w.color], w);
+    ref_input_push(engine, tile, data_queue(tile, w.color), w);
 }
 
 /* The head of an output queue enters the router.  `advance` acts on the receive side now, so
@@ -419,7 +424,7 @@ static void commit_host(RefEngine *engine, RefTile *tile)
     HostWord word = tile->posted[tile->posted_at++];
     ref_event(engine, tile, (TraceEvent){.kind = EV_HOST_IN, .color = word.color,
                                          .payload = word.word});
-    ref_input_push(engine, tile, tile->cls->image->data_queue[word.color],
+    ref_input_push(engine, tile, data_queue(tile, word.color),
                    (Wavelet){.payload = word.word, .color = word.color});
     tile->changed = true;
   }
@@ -434,20 +439,31 @@ static void commit_host(RefEngine *engine, RefTile *tile)
 
 /* ---- registers ------------------------------------------------------------------------------ */
 
-bool ref_router_read(const RefTile *tile, uint16_t address, uint16_t *value)
+static RouterNow router_now(const ColorState *state)
+{
+  return (RouterNow){state->rx_position, state->suspended, state->counter, state->limit1};
+}
+
+static ColorState *register_owner(const RefTile *tile, uint16_t address)
 {
   uint16_t base = config_reg_at(address)->address;
-  const ColorState *state = tile->colors[address - base];
+  ColorState *state = tile->colors[address - base];
+  return router_config_has(base, state ? state->config : NULL) ? state : NULL;
+}
+
+bool ref_router_read(const RefTile *tile, uint16_t address, uint16_t *value)
+{
+  const ColorState *state = register_owner(tile, address);
   if (!state)
     return false;
-  RouterNow now = {state->rx_position, state->suspended};
-  *value = router_config_read(base, state->config, state->own, now);
+  *value = router_config_read(config_reg_at(address)->address, state->config, state->own,
+                              router_now(state));
   return true;
 }
 
 bool ref_router_write(RefTile *tile, uint16_t address, uint16_t value)
 {
-  if (!tile->colors[address - config_reg_at(address)->address])
+  if (!register_owner(tile, address))
     return false;
   tile->router_written = true;
   tile->router_address = address;
@@ -460,7 +476,7 @@ static void commit_registers(RefTile *tile)
 {
   uint16_t base = config_reg_at(tile->router_address)->address;
   ColorState *state = tile->colors[tile->router_address - base];
-  RouterNow now = {state->rx_position, state->suspended};
+  RouterNow now = router_now(state);
   if (!state->own) {
     state->own = base_malloc(sizeof *state->own);
     router_config_copy(state->own, state->config);
@@ -468,6 +484,8 @@ static void commit_registers(RefTile *tile)
   }
   router_config_write(base, tile->router_value, state->own, &now);
   state->suspended = now.suspended;
+  state->counter = now.counter;
+  state->limit1 = now.limit;
   if (base == CFG_COLOR_SWITCH)
     state->rx_position = state->tx_position = now.position;
   tile->router_written = false;

@@ -89,6 +89,27 @@ static void begin_priorities(RefEngine *engine, RefTile *tile)
     arrsetlen(tile->pending_config, kept);
 }
 
+static uint8_t queues_with_wavelets(const Ring rings[MAX_QUEUES])
+{
+  unsigned any = 0;
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    any |= rings[q].count ? 1u << q : 0;
+  return (uint8_t)any;
+}
+
+/* A queue that a flush waits for has become empty: the teardown task hears of it. */
+static void begin_flush(RefEngine *engine, RefTile *tile)
+{
+  unsigned id = engine->program->machine->teardown_task;
+  if (!registers_flushing(&tile->registers) ||
+      !registers_flush_empty(&tile->registers, queues_with_wavelets(tile->input),
+                             queues_with_wavelets(tile->output)))
+    return;
+  tile->changed = true;
+  if (bit(tile->cls->local_ids, id))
+    activate(engine, tile, id);
+}
+
 void ref_tile_begin(RefEngine *engine, RefTile *tile)
 {
   begin_priorities(engine, tile);
@@ -107,6 +128,7 @@ void ref_tile_begin(RefEngine *engine, RefTile *tile)
   }
   if (kept < count)
     arrsetlen(tile->pending, kept);
+  begin_flush(engine, tile);
 }
 
 /* ---- plan: the scheduler --------------------------------------------------------------------- */
@@ -352,11 +374,14 @@ static uint16_t counter_word(const RefEngine *engine, RefTile *tile, unsigned wo
   return (uint16_t)(tile->perf_latch[counter - 1] >> HALF_BITS * part);
 }
 
-static uint16_t with_word(uint32_t *state, unsigned part, uint16_t value)
+static uint16_t queue_status(const RefEngine *engine, const RefTile *tile, bool output)
 {
-  uint32_t mask = (uint32_t)LOW16 << HALF_BITS * part;
-  *state = (*state & ~mask) | (uint32_t)value << HALF_BITS * part;
-  return value;
+  const Machine *m = engine->program->machine;
+  uint8_t counts[MAX_QUEUES];
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    counts[q] = (output ? tile->output : tile->input)[q].count;
+  return registers_queue_status(counts, output ? m->output_queue_depth : m->input_queue_depth,
+                                output ? m->output_queues : m->input_queues);
 }
 
 static bool read_config(RefEngine *engine, RefTile *tile, uint16_t address, uint16_t *value)
@@ -375,13 +400,13 @@ static bool read_config(RefEngine *engine, RefTile *tile, uint16_t address, uint
   case CFG_TSC_CONTROL: *value = tile->tsc_running ? TSC_RUN_BIT : 0; return true;
   case CFG_TSC_COUNTER: *value = counter_word(engine, tile, part); return true;
   case CFG_PERF_COUNTER: *value = counter_word(engine, tile, TSC_WORDS + part); return true;
-  case CFG_PRNG_STATE: *value = (uint16_t)(tile->random >> HALF_BITS * part); return true;
   case CFG_TASK_PRIORITY: *value = (uint16_t)(tile->high >> HALF_BITS * part); return true;
   case CFG_TEARDOWN_PENDING:
     *value = (uint16_t)(tile->torn_down >> HALF_BITS * part);
     tile->torn_down &= ~((uint32_t)*value << HALF_BITS * part);
     return true;
-  default: return false;
+  case CFG_QUEUE_STATUS: *value = queue_status(engine, tile, part); return true;
+  default: return registers_read(&tile->registers, tile->cls->image, reg, part, value);
   }
 }
 
@@ -409,7 +434,6 @@ static bool write_config(RefEngine *engine, RefTile *tile, uint16_t address, uin
   switch ((int)reg->address) {
   case CFG_TSC_CONTROL: control_counter(engine, tile, value & TSC_RUN_BIT); return true;
   case CFG_TSC_COUNTER: write_counter(engine, tile, part, value); return true;
-  case CFG_PRNG_STATE: with_word(&tile->random, part, value); return true;
   case CFG_CMD_STREAM: tile->unblocks += value == STREAM_READY; return true;
   case CFG_MAIN_PRIORITY: case CFG_TASK_PRIORITY:
     arrput(
@@ -417,7 +441,7 @@ static bool write_config(RefEngine *engine, RefTile *tile, uint16_t address, uin
         ((PendingConfig){engine->cycle + engine->program->timing.priority_update, address, value}));
     return true;
   case CFG_SIM_PRINT: ref_print(engine, tile, (uint8_t)value); return true;
-  default: return false;
+  default: return registers_write(&tile->registers, tile->cls->image, reg, part, value);
   }
 }
 
@@ -499,6 +523,14 @@ static void exec_block(RefEngine *engine, RefTile *tile, unsigned kind, unsigned
   set_blocked(engine, tile, (IdKind)kind, id, blocked);
 }
 
+static void exec_qflush(RefEngine *engine, RefTile *tile, unsigned queue, bool output)
+{
+  if (queue >= id_kind_limit(ID_INPUT_QUEUE))
+    tile_fault(engine, tile, FAULT_ID_RANGE, queue);
+  else
+    registers_flush(&tile->registers, output, queue);
+}
+
 static void exec_stctr(RefEngine *engine, RefTile *tile, const Insn *insn)
 {
   uint32_t address = (tile->regs.r[insn->b] + insn->imm) & LOW16;
@@ -525,10 +557,15 @@ static unsigned exec_engine(RefEngine *engine, RefTile *tile, const Insn *insn)
   case OP_ldcfg: case OP_ldcfgi: case OP_stcfg: case OP_stcfgi:
     exec_config(engine, tile, insn);
     break;
-  case OP_rnd: r[insn->a] = scalar_random(&tile->random); break;
-  case OP_prng: break;      /* one generator a tile: any selection is that one */
+  case OP_rnd:
+    r[insn->a] = scalar_random(&tile->registers.random[tile->registers.generator]);
+    break;
+  case OP_prng:
+    tile->registers.generator = (uint8_t)(r[insn->a] % engine->program->machine->generators);
+    break;
   case OP_stctr: exec_stctr(engine, tile, insn); break;
-  case OP_qflush: default: tile_fault(engine, tile, FAULT_UNSUPPORTED, 0); break;
+  case OP_qflush: exec_qflush(engine, tile, r[insn->a], insn->imm); break;
+  default: tile_fault(engine, tile, FAULT_UNSUPPORTED, 0); break;
   }
   return cost;
 }

@@ -216,6 +216,7 @@ void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn)
   FaultKind fault = vec_begin(&run, insn, tile->pc, engine->program, tile->cls, &tile->regs,
                               tile->dsrs, &value);
   unsigned thread = run.async ? 1u + run.microthread : MAIN_THREAD;
+  registers_rebind(&tile->registers, &run.dest);
   if (fault == FAULT_COUNT && run.async && tile->threads[thread].running) {
     fault = FAULT_MICROTHREAD_BUSY;
     value = run.microthread;
@@ -280,7 +281,8 @@ static uint32_t read_fabric(Group *g, VecStream *s)
   const Wavelet *w = ring_peek(&g->tile->input[s->queue], 0);
   uint32_t value = w->payload;
   if (takes_control(s) && w->control)
-    value |= (uint32_t)TRANSFORM_MARK << TRANSFORM_SHIFT;
+    value = (value | (uint32_t)TRANSFORM_MARK << TRANSFORM_SHIFT) ^
+            (uint32_t)g->tile->registers.transform << HALF_BITS;
   if (s->element_bytes == 2)
     value = value >> (s->phase * HALF_BITS) & LOW16;
   if (++s->phase == s->per_wavelet)
@@ -429,6 +431,13 @@ static void end_by_fifo(RefEngine *engine, RefTile *tile, unsigned thread)
   vec_finish(engine, tile, thread, &run, engine->cycle, false, true);
 }
 
+/* dfilt counts control wavelets; data goes by. */
+static bool drops_data(const RefTile *tile, const VecRun *run)
+{
+  return vecops[run->op].kind == VK_DFILT &&
+         !ring_peek(&tile->input[run->src[1].queue], 0)->control;
+}
+
 void ref_vec_group(RefEngine *engine, RefTile *tile, unsigned thread)
 {
   VecThread *t = &tile->threads[thread];
@@ -442,6 +451,11 @@ void ref_vec_group(RefEngine *engine, RefTile *tile, unsigned thread)
     return;
   }
   Group g = {engine, tile, &t->run, FAULT_COUNT, 0};
+  if (drops_data(tile, &t->run)) {
+    pop_input(&g, &t->run.src[1]);
+    t->ready = engine->cycle + 1;
+    return;
+  }
   unsigned extra = vec_bank_conflict(&t->run, engine->program->machine)
                        ? engine->program->timing.bank_conflict : 0;
   ref_event(engine, tile, (TraceEvent){.kind = EV_GROUP, .pc = t->run.pc,

@@ -104,12 +104,12 @@ static unsigned set_bits(uint16_t v)
   return n;
 }
 
-/* Division wraps where the quotient does not fit (-32768 / -1), as all run-time arithmetic. */
+/* Division wraps where the quotient does not fit (-32768 / -1), as all run-time arithmetic; by
+ * zero it gives 0 and leaves the dividend, so that the compiler may divide early. */
 static ScalarResult divide(Exec *e, int64_t a, int64_t b, bool remainder, bool wide)
 {
-  if (b == 0)
-    return fault(FAULT_DIVIDE, 0);
-  int64_t value = remainder ? a % b : a / b;
+  int64_t quotient = b ? a / b : 0;
+  int64_t value = remainder ? a - quotient * b : quotient;
   return wide ? set32(e, (uint32_t)value) : set16(e, (uint16_t)value);
 }
 

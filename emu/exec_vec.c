@@ -309,8 +309,6 @@ FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *p
   *run = (VecRun){.op = vec->op, .pc = pc, .insn_words = (uint16_t)insn_words(insn->op),
                   .carry = regs->carry};
   *fault_value = 0;
-  if (vecops[vec->op].kind == VK_DFILT)
-    return FAULT_UNSUPPORTED;
   if (vec->has_index)
     run->index = regs->r[vec->index];
   if (vec->has_scalar)
@@ -322,6 +320,11 @@ FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *p
     fault = capture_operand(&c, &run->src[1], VSLOT_SRC1, &vec->src1);
   if (fault != FAULT_COUNT)
     return fault;
+  if (vecops[vec->op].kind == VK_DFILT) {
+    if (run->src[1].kind != VS_FABIN)
+      return FAULT_DSR_EMPTY;
+    run->src[1].flags |= DESC_F_TRANSFORM;     /* it takes control wavelets too */
+  }
   if (run->src[0].kind == VS_FABIN && run->src[1].kind == VS_FABIN &&
       run->src[0].queue == run->src[1].queue) {
     *fault_value = run->src[0].queue;
@@ -497,7 +500,7 @@ uint32_t vec_element(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t
   const VecOpInfo *info = &vecops[op];
   int64_t integer;
   switch (info->kind) {
-  case VK_MOV:
+  case VK_MOV: case VK_DFILT:
     return b;
   case VK_ADD: case VK_ADDC: case VK_SUB: case VK_AND: case VK_OR: case VK_XOR: case VK_SLL:
   case VK_SLR: case VK_SAR: case VK_CLZ: case VK_CTZ: case VK_POPCNT:
@@ -520,7 +523,7 @@ uint32_t vec_element(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t
     if (info->dst == VE_F32)
       return single_element(info->kind, a, b, s);
     return half_element(info->kind, fp16, (uint16_t)a, (uint16_t)b, (uint16_t)s);
-  case VK_DFILT: default:
+  default:
     ICE("vector operation %s computes nothing", info->name);
   }
 }

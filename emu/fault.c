@@ -80,7 +80,7 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
   case FAULT_TASK_ID: case FAULT_ID_RANGE:
     print_task(program, fault, out);
     break;
-  case FAULT_PC: case FAULT_DIVIDE: case FAULT_ASSERT: case FAULT_DESCRIPTOR:
+  case FAULT_PC: case FAULT_ASSERT: case FAULT_DESCRIPTOR:
   case FAULT_COLOR_REGISTER: case FAULT_UNSUPPORTED: case FAULT_COUNT: default:
     break;
   }
@@ -119,7 +119,7 @@ static const char *help(FaultKind kind)
     return "bind a local task to the id with @bind_local_task";
   case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE:
     return "check the lengths and base addresses of descriptors and pointers";
-  case FAULT_PC: case FAULT_DIVIDE: case FAULT_ASSERT: case FAULT_TRAP: case FAULT_DESCRIPTOR:
+  case FAULT_PC: case FAULT_ASSERT: case FAULT_TRAP: case FAULT_DESCRIPTOR:
   case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD: case FAULT_ID_RANGE: case FAULT_CONFIG_ADDRESS:
   case FAULT_UNSUPPORTED: case FAULT_COUNT: default:
     return NULL;

@@ -46,7 +46,6 @@ static void class_tasks(ClassCode *cls)
 }
 
 enum { HALF_BITS = 16, TSC_RUN_BIT = 1 };
-#define RANDOM_SEED 0xdeadbeefu      /* SDK docs, builtins: initial state of @random16 */
 
 static uint64_t with_half(uint64_t word, unsigned part, uint16_t value)
 {
@@ -64,18 +63,19 @@ static bool start_register(StartRegisters *start, uint16_t address, uint16_t val
   switch ((int)reg->address) {
   case CFG_TSC_CONTROL: start->tsc_running = value & TSC_RUN_BIT; return true;
   case CFG_TSC_COUNTER: start->tsc_value = with_half(start->tsc_value, part, value); return true;
-  case CFG_PRNG_STATE: start->random = (uint32_t)with_half(start->random, part, value); return true;
   case CFG_TASK_PRIORITY:
     start->high_tasks = with_half(start->high_tasks, part, value);
     return true;
   case CFG_MAIN_PRIORITY: start->main_priority = (uint8_t)value; return true;
+  case CFG_PRNG_STATE: case CFG_EXCEPTION_MASK: case CFG_CONTROL_TRANSFORM:
+    return registers_write(&start->tile, NULL, reg, part, value);
   default: return false;
   }
 }
 
 static const char *class_configs(ClassCode *cls, Arena *arena)
 {
-  cls->start.random = RANDOM_SEED;
+  cls->start.tile = registers_initial();
   for (uint32_t i = 0; i < cls->image->n_configs; i++) {
     const ImageConfig *config = &cls->image->configs[i];
     if (!start_register(&cls->start, config->address, config->value))

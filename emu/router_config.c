@@ -11,7 +11,8 @@
  *                  3 north, 4 ramp, 5 invalid) and one that says which (1 input); bit 12 ring;
  *                  13-14 current position
  *   COLOR_SWITCH_BOTH (ours) the other side of positions that change both; 5: it is inherited
- * A position inherits what it does not change from the one before it. */
+ * A position inherits what it does not change from the one before it.
+ * FILTER_COUNTER, FILTER_LIMIT, FILTER_MAX (ours) are a color's filter's. */
 #include "emu/emu.h"
 
 enum {
@@ -100,9 +101,20 @@ void router_config_copy(RouterConfig *own, const ImageColorConfig *config)
   describe(own);
 }
 
+static bool is_filter(uint16_t base)
+{
+  return base == CFG_FILTER_COUNTER || base == CFG_FILTER_LIMIT || base == CFG_FILTER_MAX;
+}
+
 bool router_config_is(uint16_t base)
 {
-  return base == CFG_COLOR_ROUTES || base == CFG_COLOR_SWITCH || base == CFG_COLOR_SWITCH_BOTH;
+  return base == CFG_COLOR_ROUTES || base == CFG_COLOR_SWITCH || base == CFG_COLOR_SWITCH_BOTH ||
+         is_filter(base);
+}
+
+bool router_config_has(uint16_t base, const ImageColorConfig *config)
+{
+  return config && (!is_filter(base) || config->filter.kind != FILTER_NONE);
 }
 
 uint16_t router_config_read(uint16_t base, const ImageColorConfig *config,
@@ -119,6 +131,12 @@ uint16_t router_config_read(uint16_t base, const ImageColorConfig *config,
     word = mask_bits(first->tx) << OUT_SHIFT | mask_bits(first->rx) << IN_SHIFT |
            (own->config.swap_y ? SWAP_Y_BIT : 0) | (own->config.swap_x ? SWAP_X_BIT : 0) |
            (unsigned)own->config.pop << POP_SHIFT | (now.suspended ? TORN_DOWN_BIT : 0);
+  else if (base == CFG_FILTER_COUNTER)
+    word = now.counter;
+  else if (base == CFG_FILTER_LIMIT)
+    word = now.limit;
+  else if (base == CFG_FILTER_MAX)
+    word = own->config.filter.max_counter;
   else if (base == CFG_COLOR_SWITCH)
     word = own->changes | (own->config.ring ? RING_BIT : 0) |
            (unsigned)now.position << POSITION_SHIFT;
@@ -144,6 +162,15 @@ void router_config_write(uint16_t base, uint16_t value, RouterConfig *own, Route
   case CFG_COLOR_SWITCH_BOTH:
     own->others = value & POSITIONS_MASK;
     break;
+  case CFG_FILTER_COUNTER:
+    now->counter = value;
+    return;
+  case CFG_FILTER_LIMIT:
+    now->limit = own->config.filter.limit1 = value;
+    return;
+  case CFG_FILTER_MAX:
+    own->config.filter.max_counter = value;
+    return;
   default:
     ICE("0x%04x is no register of a router", base);
   }

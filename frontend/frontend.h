@@ -579,8 +579,10 @@ typedef struct {
 } Fifo;
 typedef struct MachineSetup {
   TaskSlot tasks[MAX_TASK_IDS];
+  bool separate_control;                 /* wse3: control tasks stand in a table of their own: */
+  TaskSlot control_tasks[MAX_TASK_IDS];
   uint64_t active, blocked, unblocked;
-  uint8_t blocked_queues;
+  uint8_t paused;
   QueueSlot queues[2][MAX_QUEUES];       /* 0 input, 1 output */
   uint32_t implicit[2];                  /* colors that need a queue nobody named, a bit each */
   Span implicit_span[2][MAX_COLORS];
@@ -592,6 +594,7 @@ typedef struct MachineSetup {
   uint32_t local_color[MAX_COLORS];      /* color configuration + 1; 0 none */
   Span local_color_span[MAX_COLORS];
   uint32_t teardown_handler[MAX_COLORS]; /* index of a FuncInstance + 1; 0 none */
+  uint32_t empty_handler[2][MAX_QUEUES]; /* likewise */
   StrId color_names[MAX_COLORS];
 } MachineSetup;
 enum { QUEUE_IMPLICIT = 0xf };           /* in a descriptor until setup_finish chooses */

@@ -166,11 +166,17 @@ void setup_reference(Sema *s)
 {
   MachineSetup *setup = s->setup;
   for (unsigned id = 0; id < MAX_TASK_IDS; id++)
-    if (setup->tasks[id].kind != TASK_NONE)
-      sema_func_ir(s, setup->tasks[id].func);
+    for (unsigned own = 0; own < 2; own++) {
+      const TaskSlot *slot = own ? &setup->control_tasks[id] : &setup->tasks[id];
+      if (slot->kind != TASK_NONE)
+        sema_func_ir(s, slot->func);
+    }
   for (unsigned c = 0; c < MAX_COLORS; c++)
     if (setup->teardown_handler[c])
       sema_func_ir(s, setup->teardown_handler[c] - 1);
+  for (unsigned q = 0; q < 2 * MAX_QUEUES; q++)
+    if (setup->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES])
+      sema_func_ir(s, setup->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES] - 1);
   for (size_t i = 0; i < arrlenu(setup->exports); i++) {
     if (setup->exports[i].is_func)
       sema_func_ir(s, setup->exports[i].target);
@@ -195,7 +201,7 @@ static void fill_tasks(Sema *s)
 {
   IrModule *m = s->ir;
   const Machine *machine = sema_machine(s);
-  m->tasks = arena_many(m->arena, IrTask, MAX_TASK_IDS);
+  m->tasks = arena_many(m->arena, IrTask, 2 * MAX_TASK_IDS);
   m->blocked = s->setup->blocked;
   for (uint8_t id = 0; id < MAX_TASK_IDS; id++) {
     const TaskSlot *slot = &s->setup->tasks[id];
@@ -206,8 +212,15 @@ static void fill_tasks(Sema *s)
     else if (id < machine->data_task_ids && !(s->setup->unblocked & bit))
       m->blocked |= bit;   /* nobody listens: wavelets wait for DSD operations */
   }
+  for (uint8_t id = 0; id < MAX_TASK_IDS; id++) {
+    const TaskSlot *slot = &s->setup->control_tasks[id];
+    if (slot->kind != TASK_NONE)
+      m->tasks[m->n_tasks++] = (IrTask){entered_func(s, slot->func), slot->kind, id,
+                                        slot->arguments, sema_text(s, slot->name)};
+  }
+  m->separate_control = s->setup->separate_control;
   m->active = s->setup->active;
-  m->blocked_queues = s->setup->blocked_queues;
+  m->paused = s->setup->paused;
 }
 
 static void fill_queues(Sema *s)
@@ -303,5 +316,10 @@ void setup_finish(Sema *s)
   for (unsigned c = 0; c < MAX_COLORS; c++) {
     uint32_t handler = s->setup->teardown_handler[c];
     m->teardown_handler[c] = handler ? entered_func(s, handler - 1).raw : IR_NO_ID;
+  }
+  for (unsigned q = 0; q < 2 * MAX_QUEUES; q++) {
+    uint32_t handler = s->setup->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES];
+    m->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES] =
+        handler ? entered_func(s, handler - 1).raw : IR_NO_ID;
   }
 }

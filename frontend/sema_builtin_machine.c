@@ -19,16 +19,33 @@ static bool arch_is(const Sema *s, Arch arch)
 
 /* ---- targets of activate, block and unblock ---------------------------------------------- */
 
+/* Bound tasks, those of the control tasks' own table behind the others; kind TASK_NONE: none. */
+static TaskSlot *task_slot(Sema *s, unsigned n)
+{
+  return n < MAX_TASK_IDS ? &s->setup->tasks[n] : &s->setup->control_tasks[n - MAX_TASK_IDS];
+}
+
+static const TaskSlot *slot_of_func(Sema *s, uint32_t func, unsigned *id)
+{
+  for (unsigned n = 0; n < 2 * MAX_TASK_IDS; n++) {
+    const TaskSlot *slot = task_slot(s, n);
+    *id = n % MAX_TASK_IDS;
+    if (slot->kind != TASK_NONE && slot->func == func)
+      return slot;
+  }
+  return NULL;
+}
+
 /* The id a bound task has; false after reporting that it has none. */
 static bool id_of_task(Sema *s, Operand o, Span span, Action *action)
 {
   uint32_t func = pool_key(s->pool, o.value).u.index;
-  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
-    if (s->setup->tasks[id].kind != TASK_NONE && s->setup->tasks[id].func == func) {
-      action->id_kind = ID_TASK;
-      action->id = (uint8_t)id;
-      return true;
-    }
+  unsigned id;
+  if (slot_of_func(s, func, &id)) {
+    action->id_kind = ID_TASK;
+    action->id = (uint8_t)id;
+    return true;
+  }
   diag_task_not_bound(s->session->diags, span, sema_text(s, s->funcs[func].name));
   return false;
 }
@@ -83,12 +100,12 @@ bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *
   return true;
 }
 
-static void set_initial_state(Sema *s, const NodeBuiltinCall *call, Action a, bool is_block)
+static void set_initial_state(Sema *s, Action a, bool is_block)
 {
   MachineSetup *setup = s->setup;
   if (a.id_kind == ID_MICROTHREAD) {
-    diag_setting_later(s->session->diags, call->args.at[0]->span,
-                       sema_text(s, call->name.text), "the initial state of a microthread");
+    uint8_t thread = (uint8_t)(1u << a.id);
+    setup->paused = (uint8_t)(is_block ? setup->paused | thread : setup->paused & ~thread);
     return;
   }
   /* An input queue (wse3) and the data task id of its number share one bit. */
@@ -106,7 +123,7 @@ static Operand block_or_unblock(Sema *s, const NodeBuiltinCall *call, bool is_bl
   if (!sema_action_target(s, o, arg->span, false, &action, &id))
     return operand_poison();
   if (at_top(s)) {
-    set_initial_state(s, call, action, is_block);
+    set_initial_state(s, action, is_block);
     return builtin_void();
   }
   if (id.raw == IR_NO_VALUE.raw)
@@ -220,19 +237,21 @@ static Operand bind_task(Sema *s, const NodeBuiltinCall *call, Span at, const Bi
   if (words < 0 ||
       !sema_int_in(s, id_operand, 0, MAX_TASK_IDS - 1, "a task id", id_node->span, &id))
     return operand_poison();
-  TaskSlot *slot = &s->setup->tasks[id];
+  bool own_table = s->setup->separate_control && kind->kind == TASK_CONTROL;
+  TaskSlot *slot = task_slot(s, (unsigned)id + (own_table ? MAX_TASK_IDS : 0u));
   if (slot->kind != TASK_NONE) {
     diag_task_id_taken(s->session->diags, at, (unsigned)id, sema_text(s, slot->name));
     diag_first_here(s->session->diags, slot->span);
     return operand_poison();
   }
   uint32_t func = pool_key(s->pool, task.value).u.index;
-  for (unsigned i = 0; i < MAX_TASK_IDS; i++)
-    if (s->setup->tasks[i].kind != TASK_NONE && s->setup->tasks[i].func == func) {
-      diag_task_bound_twice(s->session->diags, at, sema_text(s, s->funcs[func].name), i);
-      diag_first_here(s->session->diags, s->setup->tasks[i].span);
-      return operand_poison();
-    }
+  unsigned other;
+  const TaskSlot *bound = slot_of_func(s, func, &other);
+  if (bound) {
+    diag_task_bound_twice(s->session->diags, at, sema_text(s, s->funcs[func].name), other);
+    diag_first_here(s->session->diags, bound->span);
+    return operand_poison();
+  }
   *slot = (TaskSlot){kind->kind, func, (uint8_t)words, s->funcs[func].name, at};
   return builtin_void();
 }
@@ -255,30 +274,119 @@ Operand builtin_bind_control_task(Sema *s, const NodeBuiltinCall *call, Span at,
   return bind_task(s, call, at, &bind_kinds[2]);
 }
 
-Operand builtin_set_teardown_handler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+/* wse3: control tasks leave the common table, so their ids may be those of other tasks.  The
+ * machine's layout of the table (instructions an entry, stride) has no effect here. */
+Operand builtin_set_control_task_table(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
-  Operand func = sema_rvalue(s, call->args.at[0], POOL(NONE));
-  Operand color = sema_arg(s, call->args.at[1], POOL(COLOR));
-  int64_t number;
-  if (operand_is_poison(func) || operand_is_poison(color) ||
-      !sema_int_in(s, color, 0, MAX_COLORS - 1, "a color", call->args.at[1]->span, &number))
+  static const char *const names[] = {"instructions", "stride"};
+  static const int64_t least[] = {2, 1}, most[] = {8, 7};
+  MachineSetup *setup = s->setup;
+  if (setup->separate_control) {
+    diag_control_table_twice(s->session->diags, at);
     return operand_poison();
+  }
+  setup->separate_control = true;
+  if (call->args.count > 0) {
+    Settings set = settings_read(s, call->args.at[0]);
+    for (unsigned i = 0; set.ok && i < ARRAY_COUNT(names); i++) {
+      Setting *field = settings_take(s, &set, names[i]);
+      int64_t value;
+      if (field && !sema_int_in(s, field->value, least[i], most[i], names[i], field->span, &value))
+        return operand_poison();
+    }
+    if (!set.ok)
+      return operand_poison();
+    settings_finish(s, &set, "control task table", names, ARRAY_COUNT(names));
+  }
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
+    if (setup->tasks[id].kind == TASK_CONTROL) {
+      setup->control_tasks[id] = setup->tasks[id];
+      setup->tasks[id] = (TaskSlot){0};
+    }
+  return builtin_void();
+}
+
+/* Index of the handler's FuncInstance + 1; 0 after reporting what is wrong with it. */
+static uint32_t handler_func(Sema *s, const Node *n)
+{
+  Operand func = sema_rvalue(s, n, POOL(NONE));
+  if (operand_is_poison(func))
+    return 0;
   PoolKey type = pool_key(s->pool, func.type);
   if (!operand_is_comptime(func) || pool_kind(s->pool, func.value) != PK_FUNC ||
       type.kind != PK_FN_TYPE || type.u.fn_type.is_task || type.u.fn_type.n != 0 ||
       !pool_eq(type.u.fn_type.result, POOL(VOID))) {
-    diag_not_a_handler(s->session->diags, call->args.at[0]->span,
-                       type_text(s->pool, s->arena, func.type));
-    return operand_poison();
+    diag_not_a_handler(s->session->diags, n->span, type_text(s->pool, s->arena, func.type));
+    return 0;
   }
+  return pool_key(s->pool, func.value).u.index + 1;
+}
+
+Operand builtin_set_teardown_handler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  uint32_t func = handler_func(s, call->args.at[0]);
+  Operand color = sema_arg(s, call->args.at[1], POOL(COLOR));
+  int64_t number;
+  if (func == 0 || operand_is_poison(color) ||
+      !sema_int_in(s, color, 0, MAX_COLORS - 1, "a color", call->args.at[1]->span, &number))
+    return operand_poison();
   uint32_t *slot = &s->setup->teardown_handler[number];
   if (*slot != 0) {
     diag_handler_twice(s->session->diags, at, (unsigned)number);
     return operand_poison();
   }
-  *slot = pool_key(s->pool, func.value).u.index + 1;
+  *slot = func;
   return builtin_void();
+}
+
+/* An input or output queue; false after reporting that it is none. */
+static bool queue_operand(Sema *s, const Node *n, Operand *queue, bool *is_output)
+{
+  *queue = sema_rvalue(s, n, POOL(NONE));
+  if (operand_is_poison(*queue))
+    return false;
+  *is_output = pool_eq(queue->type, POOL(OUTPUT_QUEUE));
+  if (*is_output || pool_eq(queue->type, POOL(INPUT_QUEUE)))
+    return true;
+  diag_not_a_queue(s->session->diags, n->span, type_text(s->pool, s->arena, queue->type));
+  return false;
+}
+
+Operand builtin_set_empty_queue_handler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  uint32_t func = handler_func(s, call->args.at[0]);
+  Operand queue;
+  bool is_output;
+  int64_t number;
+  if (!queue_operand(s, call->args.at[1], &queue, &is_output) || func == 0 ||
+      !sema_int_in(s, queue, 0, MAX_QUEUES - 1, "a queue", call->args.at[1]->span, &number))
+    return operand_poison();
+  uint32_t *slot = &s->setup->empty_handler[is_output][number];
+  if (*slot != 0) {
+    diag_queue_handler_twice(s->session->diags, at, is_output ? "output" : "input",
+                             (unsigned)number);
+    return operand_poison();
+  }
+  *slot = func;
+  return builtin_void();
+}
+
+/* Filters are numbered as their colors: registers of filters are arrays by color. */
+Operand builtin_get_filter_id(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  Operand color = sema_arg(s, call->args.at[0], POOL(COLOR));
+  int64_t number;
+  if (operand_is_poison(color))
+    return operand_poison();
+  if (!operand_is_comptime(color))
+    return operand_runtime(sema_ir(s, color), POOL(U16));
+  if (!sema_int_in(s, color, 0, MAX_COLORS - 1, "a color", call->args.at[0]->span, &number))
+    return operand_poison();
+  return operand_value(s, pool_int(s->pool, POOL(U16), number));
 }
 
 /* ---- queues ------------------------------------------------------------------------------ */
@@ -371,17 +479,12 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
 Operand builtin_queue_flush(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;
-  Operand o = sema_rvalue(s, call->args.at[0], POOL(NONE));
-  if (operand_is_poison(o))
-    return o;
-  bool is_output = pool_eq(o.type, POOL(OUTPUT_QUEUE));
-  if (!is_output && !pool_eq(o.type, POOL(INPUT_QUEUE))) {
-    diag_not_a_queue(s->session->diags, call->args.at[0]->span,
-                     type_text(s->pool, s->arena, o.type));
+  Operand queue;
+  bool is_output;
+  if (!queue_operand(s, call->args.at[0], &queue, &is_output))
     return operand_poison();
-  }
-  IrValue queue = sema_ir(s, o);
-  ir_machine_op(&s->b, IR_queue_flush, IRT_VOID, is_output, 0, &queue, 1);
+  IrValue number = sema_ir(s, queue);
+  ir_machine_op(&s->b, IR_queue_flush, IRT_VOID, is_output, 0, &number, 1);
   return builtin_void();
 }
 

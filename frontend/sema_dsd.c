@@ -591,13 +591,39 @@ static bool read_sources(Sema *s, const NodeBuiltinCall *call, DsdOp *op)
   return ok;
 }
 
+/* @dfilt(fabin, settings): what arrives goes nowhere, and only in the background. */
+static Operand filter_op(Sema *s, const NodeBuiltinCall *call, DsdOp *op)
+{
+  op->src1 = classify(s, call->args.at[0]);
+  op->settings.ok = true;
+  if (call->args.count > op->row->least)
+    op->settings = op_settings_read(s, call->args.at[op->row->least], false);
+  if (operand_is_poison(op->src1.value) || !op->settings.ok)
+    return operand_poison();
+  bool is_dsr = op->src1.kind == IRV_DSR;
+  if (is_dsr ? op->src1.file != DSR_SRC1
+             : op->src1.kind != IRV_DSD || op->src1.desc != DESC_FABIN) {
+    op_error(s, &op->src1, op->name, "it needs a fabin_dsd, or a dsr_src1 loaded with one");
+    return operand_poison();
+  }
+  if (!is_dsr && !op->settings.is_async) {
+    op_error(s, &op->src1, op->name, "it needs the setting .async = true");
+    return operand_poison();
+  }
+  if (op->settings.has_index || op->settings.on_control.kind != ACT_NONE) {
+    op_error(s, &op->src1, op->name, "it takes neither .index nor .on_control");
+    return operand_poison();
+  }
+  return apply_settings(s, op) ? emit_op(s, op) : operand_poison();
+}
+
 Operand builtin_dsd_op(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
   const char *name = sema_text(s, call->name.text);
   DsdOp op = {.row = row_of(name), .name = name, .at = at};
   if (op.row->shape == FILTER)
-    return builtin_later(s, call, at, POOL(NONE));
+    return filter_op(s, call, &op);
   op.dest = classify(s, call->args.at[0]);
   bool ok = read_sources(s, call, &op);
   op.settings.ok = true;

@@ -30,6 +30,8 @@ IrModule *ir_module_create(Arena *arena, Arch arch, Fp16Format fp16)
   memset(m->data_queue, 0xff, sizeof m->data_queue);
   for (unsigned c = 0; c < MAX_COLORS; c++)
     m->teardown_handler[c] = IR_NO_ID;
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    m->empty_handler[0][q] = m->empty_handler[1][q] = IR_NO_ID;
   GROW(arena, m->locs, m->n_locs, m->cap_locs);
   m->n_locs = 1;
   return m;

@@ -224,7 +224,8 @@ typedef struct {
   uint32_t n_tasks;
   IrTask *tasks;
   uint64_t active, blocked;
-  uint8_t blocked_queues;
+  uint8_t paused;
+  bool separate_control;
   ImageQueue input[MAX_QUEUES], output[MAX_QUEUES];
   uint8_t data_queue[MAX_COLORS];
   uint32_t n_dsrs;
@@ -234,6 +235,7 @@ typedef struct {
   uint32_t n_bindings;
   IrBinding *bindings;
   uint32_t teardown_handler[MAX_COLORS];   /* IrFuncId.raw or IR_NO_ID */
+  uint32_t empty_handler[2][MAX_QUEUES];   /* wse3, input and output: likewise */
   const char *color_names[MAX_COLORS];
   const char *queue_names[2][MAX_QUEUES];
 } IrModule;

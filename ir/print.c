@@ -324,6 +324,13 @@ static void print_colors(Printer *p)
       print_func(p, m->teardown_handler[c]);
       fputc('\n', p->out);
     }
+  for (unsigned output = 0; output < 2; output++)
+    for (unsigned q = 0; q < MAX_QUEUES; q++)
+      if (m->empty_handler[output][q] != IR_NO_ID) {
+        fprintf(p->out, "empty %s %u ", output ? "output" : "input", q);
+        print_func(p, m->empty_handler[output][q]);
+        fputc('\n', p->out);
+      }
 }
 
 static void print_binding(Printer *p, const IrBinding *b)
@@ -368,8 +375,10 @@ static void print_machine(Printer *p)
     fprintf(p->out, "active 0x%" PRIx64 "\n", m->active);
   if (m->blocked)
     fprintf(p->out, "blocked 0x%" PRIx64 "\n", m->blocked);
-  if (m->blocked_queues)
-    fprintf(p->out, "blocked_queues 0x%x\n", m->blocked_queues);
+  if (m->paused)
+    fprintf(p->out, "paused 0x%x\n", m->paused);
+  if (m->separate_control)
+    fprintf(p->out, "separate_control\n");
   print_tasks(p);
   for (uint32_t i = 0; i < m->n_bindings; i++)
     print_binding(p, &m->bindings[i]);

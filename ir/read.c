@@ -206,6 +206,19 @@ static bool read_teardown(Reader *r)
          rd_expect_symbol(r, T_FUNC, &r->m->teardown_handler[color]);
 }
 
+static bool read_empty_handler(Reader *r)
+{
+  bool output = rd_accept_word(r, "output");
+  uint32_t queue;
+  if (!output && !rd_accept_word(r, "input")) {
+    const Token *t = rd_peek(r);
+    diag_ir_expected(r->diags, t->span, "input or output", rd_token_text(r, t));
+    return false;
+  }
+  return rd_expect_u32(r, "a queue", MAX_QUEUES - 1, &queue) &&
+         rd_expect_symbol(r, T_FUNC, &r->m->empty_handler[output][queue]);
+}
+
 static bool read_dsr_init(Reader *r)
 {
   IrDsrInit init = {0};
@@ -244,9 +257,15 @@ static bool read_blocked(Reader *r)
   return rd_expect_number(r, "a mask of task ids", UINT64_MAX, &r->m->blocked);
 }
 
-static bool read_blocked_queues(Reader *r)
+static bool read_paused(Reader *r)
 {
-  return rd_expect_u8(r, "a mask of queues", UINT8_MAX, &r->m->blocked_queues);
+  return rd_expect_u8(r, "a mask of microthreads", UINT8_MAX, &r->m->paused);
+}
+
+static bool read_separate_control(Reader *r)
+{
+  r->m->separate_control = true;
+  return true;
 }
 
 static bool read_binding(Reader *r)
@@ -295,7 +314,8 @@ static const struct {
   {"teardown", read_teardown}, {"queue", read_queue},           {"dsr", read_dsr_init},
   {"config", read_config},     {"active", read_active},         {"blocked", read_blocked},
   {"task", read_task},         {"binding", read_binding},       {"func", rd_function},
-  {"blocked_queues", read_blocked_queues},
+  {"paused", read_paused},     {"empty", read_empty_handler},
+  {"separate_control", read_separate_control},
 };
 
 static bool read_statement(Reader *r)

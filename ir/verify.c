@@ -95,6 +95,12 @@ static void check_setup(Verifier *v)
   for (unsigned c = 0; c < MAX_COLORS; c++)
     CHECK(v, m->teardown_handler[c] == IR_NO_ID || m->teardown_handler[c] < m->n_funcs,
           "teardown handler of color %u is no function", c);
+  for (unsigned q = 0; q < 2 * MAX_QUEUES; q++) {
+    uint32_t handler = m->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES];
+    CHECK(v, handler == IR_NO_ID || handler < m->n_funcs,
+          "handler of empty %s queue %u is no function", q < MAX_QUEUES ? "input" : "output",
+          q % MAX_QUEUES);
+  }
 }
 
 static void check_names(Verifier *v)
@@ -450,6 +456,10 @@ static void check_vec_source(Verifier *v, const IrInsn *insn, const IrVecOperand
 static void check_vec_dest(Verifier *v, const IrInsn *insn, const IrVecOperand *o)
 {
   const VecOpInfo *info = &vecops[insn->u.vec->op];
+  if (info->kind == VK_DFILT) {
+    CHECK(v, o->kind == IRV_NONE, "%s takes no destination", info->name);
+    return;
+  }
   CHECK(v, o->kind == IRV_DSD || o->kind == IRV_DSR || o->kind == IRV_POINTER,
         "%s has no destination", info->name);
   if (o->kind == IRV_DSR) {

@@ -120,6 +120,11 @@ static void add_roots(Cg *cg)
       cg_need_func(cg, m->teardown_handler[c]);
       cg->has_teardown = true;
     }
+  for (unsigned q = 0; q < 2 * MAX_QUEUES; q++)
+    if (m->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES] != IR_NO_ID) {
+      cg_need_func(cg, m->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES]);
+      cg->has_teardown = true;
+    }
   if (cg->has_teardown) {
     cg->teardown_task = cg_teardown_stub(cg);
     cg_need_func(cg, cg->teardown_task);
@@ -220,7 +225,8 @@ static void put_setup(const Cg *cg, ImageClass *image)
   const IrModule *m = cg->given;
   image->active = m->active;
   image->blocked = m->blocked;
-  image->blocked_queues = m->blocked_queues;
+  image->paused = m->paused;
+  image->separate_control = m->separate_control;
   memcpy(image->input, m->input, sizeof image->input);
   memcpy(image->output, m->output, sizeof image->output);
   memcpy(image->data_queue, m->data_queue, sizeof image->data_queue);

@@ -298,29 +298,58 @@ uint32_t cg_runtime(Cg *cg, RtKind kind)
 
 /* ---- the teardown task ---------------------------------------------------------------------- */
 
-/* Calls the handlers of the colors torn down since it last ran: one bit a color in two words. */
+enum { REGISTER_BITS = 16 };
+
+static IrValue read_register(Maker *k, unsigned address)
+{
+  IrValue a = num(k, IRT_I16, address);
+  return ir_machine_op(&k->b, IR_get_config, IRT_I16, 0, 0, &a, 1);
+}
+
+/* Calls the handler if its bit of the word is set. */
+static void call_if_pending(Cg *cg, Maker *k, IrValue word, unsigned number, uint32_t handler)
+{
+  IrBlockId call = new_block(k), next = new_block(k);
+  IrValue bit = both(k, IRT_I16, word, num(k, IRT_I16, 1u << number));
+  cg->work->funcs[k->func].loc = k->b.loc = cg->work->funcs[handler].loc;
+  ir_cond_br(&k->b, test(k, IR_ne, bit, num(k, IRT_I16, 0)), call, NULL, 0, next, NULL, 0);
+  k->b.block = call;
+  ir_call(&k->b, (IrFuncId){handler}, NULL, 0);
+  ir_br(&k->b, next, NULL, 0);
+  k->b.block = next;
+}
+
+static bool any_handler(const uint32_t *handlers, unsigned count)
+{
+  for (unsigned i = 0; i < count; i++)
+    if (handlers[i] != IR_NO_ID)
+      return true;
+  return false;
+}
+
+/* Calls the handlers of the colors torn down since it last ran, one bit a color in two words,
+ * and of the queues that a flush has found empty. */
 uint32_t cg_teardown_stub(Cg *cg)
 {
-  enum { WORD_BITS = 16 };
+  const IrModule *m = cg->given;
   Maker k = make_func(cg, "<teardown>", IRT_VOID, NULL, 0);
-  IrValue words[2];
   cg->work->funcs[k.func].is_task = true;
-  for (unsigned i = 0; i < ARRAY_COUNT(words); i++) {
-    IrValue address = num(&k, IRT_I16, CFG_TEARDOWN_PENDING + i);
-    words[i] = ir_machine_op(&k.b, IR_get_config, IRT_I16, 0, 0, &address, 1);
+  if (any_handler(m->teardown_handler, MAX_COLORS)) {
+    IrValue words[2];
+    for (unsigned i = 0; i < ARRAY_COUNT(words); i++)
+      words[i] = read_register(&k, CFG_TEARDOWN_PENDING + i);
+    for (unsigned c = 0; c < MAX_COLORS; c++)
+      if (m->teardown_handler[c] != IR_NO_ID)
+        call_if_pending(cg, &k, words[c / REGISTER_BITS], c % REGISTER_BITS,
+                        m->teardown_handler[c]);
   }
-  for (unsigned c = 0; c < MAX_COLORS; c++) {
-    uint32_t handler = cg->given->teardown_handler[c];
-    if (handler == IR_NO_ID)
+  for (unsigned output = 0; output < 2; output++) {
+    if (!any_handler(m->empty_handler[output], MAX_QUEUES))
       continue;
-    IrBlockId call = new_block(&k), next = new_block(&k);
-    IrValue bit = both(&k, IRT_I16, words[c / WORD_BITS], num(&k, IRT_I16, 1u << c % WORD_BITS));
-    cg->work->funcs[k.func].loc = k.b.loc = cg->work->funcs[handler].loc;
-    ir_cond_br(&k.b, test(&k, IR_ne, bit, num(&k, IRT_I16, 0)), call, NULL, 0, next, NULL, 0);
-    k.b.block = call;
-    ir_call(&k.b, (IrFuncId){handler}, NULL, 0);
-    ir_br(&k.b, next, NULL, 0);
-    k.b.block = next;
+    IrValue word = read_register(&k, CFG_QUEUE_FLUSHED + output);
+    for (unsigned q = 0; q < MAX_QUEUES; q++)
+      if (m->empty_handler[output][q] != IR_NO_ID)
+        call_if_pending(cg, &k, word, q, m->empty_handler[output][q]);
   }
   ir_ret(&k.b, IR_NO_VALUE);
   return k.func;

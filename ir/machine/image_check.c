@@ -180,20 +180,21 @@ static bool task_id_legal(const Machine *machine, TaskKind kind, unsigned id)
 
 static void check_tasks(Check *k)
 {
-  uint64_t seen = 0;
+  uint64_t seen[2] = {0};       /* of the common table, of the control tasks' own */
   for (uint32_t i = 0; i < k->class->n_tasks && !k->reason; i++) {
     const ImageTask *task = &k->class->tasks[i];
+    uint64_t *table = &seen[k->class->separate_control && task->kind == TASK_CONTROL];
     if (!task_id_legal(k->machine, task->kind, task->id))
       fail(k, "task '%s' has id %u, which is no %s task of the %s", task->name, task->id,
            task_kind_name(task->kind), k->machine->name);
-    else if (seen >> task->id & 1)
+    else if (*table >> task->id & 1)
       fail(k, "two tasks have id %u", task->id);
     else if (!is_entry(k, task->entry))
       fail(k, "task '%s' starts at 0x%04x, where no instruction starts", task->name, task->entry);
     else if (task->arguments > 2)
       fail(k, "task '%s' takes %u words of a wavelet", task->name, task->arguments);
     else
-      seen |= (uint64_t)1 << task->id;
+      *table |= (uint64_t)1 << task->id;
   }
 }
 
@@ -235,11 +236,10 @@ static void check_queues(Check *k)
     else if (!class->input[queue].used || class->input[queue].color != color)
       fail(k, "color %u arrives in input queue %u, which is not bound to it", color, queue);
   }
-  if (k->image->arch == ARCH_WSE2 && class->blocked_queues)
-    fail(k, "input queues are blocked at start, which the wse2 does not know");
-  for (size_t i = 0; i < ARRAY_COUNT(class->control_table); i++)
-    if (class->control_table[i])
-      fail(k, "it has a separate control table, which is not supported");
+  if (k->image->arch == ARCH_WSE2 && class->paused)
+    fail(k, "microthreads are blocked at start, which the wse2 does not know");
+  if (k->image->arch == ARCH_WSE2 && class->separate_control)
+    fail(k, "control tasks have a table of their own, which the wse2 does not know");
 }
 
 static void check_dsr(Check *k, const ImageDsr *dsr)

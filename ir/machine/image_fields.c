@@ -193,7 +193,7 @@ static void code_class_machine(Codec *c, ImageClass *class)
   CODE_LIST(c, ImageTask, class->tasks, class->n_tasks, code_task, "tasks");
   code_u64(c, &class->active);
   code_u64(c, &class->blocked);
-  code_u8(c, &class->blocked_queues);
+  code_u8(c, &class->paused);
   for (unsigned i = 0; i < MAX_QUEUES; i++)
     code_queue(c, &class->input[i]);
   for (unsigned i = 0; i < MAX_QUEUES; i++)
@@ -202,8 +202,7 @@ static void code_class_machine(Codec *c, ImageClass *class)
     code_u8(c, &class->data_queue[i]);
   for (unsigned i = 0; i < MAX_COLORS; i++)
     code_u16(c, &class->teardown_handler[i]);
-  for (size_t i = 0; i < ARRAY_COUNT(class->control_table); i++)
-    code_u64(c, &class->control_table[i]);
+  code_bool(c, &class->separate_control, "yes or no (separate control tasks)");
   CODE_LIST(c, ImageDsr, class->dsrs, class->n_dsrs, code_dsr, "initial DSRs");
   CODE_LIST(c, ImageConfig, class->configs, class->n_configs, code_config,
             "initial configuration registers");

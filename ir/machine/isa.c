@@ -404,7 +404,7 @@ static Reason check_operand(const VecOperands *vec, VecSlot slot, const VecOpera
 static Reason check_vec(const VecOperands *vec)
 {
   const VecOpInfo *info = &vecops[vec->op];
-  Reason reason = check_operand(vec, VSLOT_DEST, &vec->dest, true);
+  Reason reason = check_operand(vec, VSLOT_DEST, &vec->dest, info->kind != VK_DFILT);
   if (!reason)
     reason = check_operand(vec, VSLOT_SRC0, &vec->src0, info->sources == 2);
   if (!reason)

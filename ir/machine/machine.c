@@ -47,6 +47,7 @@ ASSERT_SIZE(MAX_FILTERS, filters);
 ASSERT_SIZE(MAX_DSRS, dsrs_per_file);
 ASSERT_SIZE(MAX_XDSRS, xdsrs);
 ASSERT_SIZE(MAX_MICROTHREADS, microthreads);
+ASSERT_SIZE(MAX_GENERATORS, generators);
 ASSERT_SIZE(GPR_COUNT, gpr_count);
 ASSERT_SIZE(PE_MEM_BYTES, pe_mem_bytes);
 _Static_assert((int)COUNT_input_queue_depth == (int)MAX_QUEUES, "one depth for each queue");

@@ -22,6 +22,7 @@ enum {
   MAX_DSRS = 16,
   MAX_XDSRS = 8,
   MAX_MICROTHREADS = 8,
+  MAX_GENERATORS = 4,
   GPR_COUNT = 16,
   PE_MEM_BYTES = 49152,
   COUNTER_WORDS = 9,    /* words that stctr reads: TSC_COUNTER, then PERF_COUNTER */
@@ -340,7 +341,7 @@ typedef struct {
   uint32_t n_tasks;
   const ImageTask *tasks;
   uint64_t active, blocked;   /* by task id, at start; unbound data ids are blocked */
-  uint8_t blocked_queues;     /* wse3: input queues blocked at start, a bit each */
+  uint8_t paused;             /* wse3: microthreads blocked at start, a bit each */
   ImageQueue input[MAX_QUEUES], output[MAX_QUEUES];
   uint8_t data_queue[MAX_COLORS];  /* input queue that each color arrives in; 0xff none */
   uint32_t n_dsrs;
@@ -361,7 +362,7 @@ typedef struct {
   uint32_t n_bindings;
   const ImageBinding *bindings;
   uint16_t teardown_handler[MAX_COLORS];   /* entry, 0xffff none */
-  uint64_t control_table[4];  /* wse3 separate control table: reserved, zero */
+  bool separate_control;      /* wse3: control tasks have a table, so ids, of their own */
   const char *color_names[MAX_COLORS];     /* NULL where unnamed */
   const char *queue_names[2][MAX_QUEUES];  /* input, output */
   uint16_t launch_args;       /* address of the block that launch arguments are written to */

@@ -46,6 +46,9 @@ static void count_calls(Inliner *in)
   for (unsigned c = 0; c < MAX_COLORS; c++)
     if (m->teardown_handler[c] != IR_NO_ID)
       in->is_root[m->teardown_handler[c]] = true;
+  for (unsigned q = 0; q < 2 * MAX_QUEUES; q++)
+    if (m->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES] != IR_NO_ID)
+      in->is_root[m->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES]] = true;
 }
 
 static void measure(const IrFunc *f, uint32_t *insns, uint64_t *stack_bytes)

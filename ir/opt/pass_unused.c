@@ -44,6 +44,8 @@ static void mark_roots(Marker *k)
       mark_global(k, m->tile_slots[i].index);
   for (unsigned c = 0; c < MAX_COLORS; c++)
     mark_func(k, m->teardown_handler[c]);
+  for (unsigned q = 0; q < 2 * MAX_QUEUES; q++)
+    mark_func(k, m->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES]);
   for (uint32_t i = 0; i < m->n_funcs; i++)
     if (m->funcs[i].address_taken)
       mark_func(k, i);
@@ -131,6 +133,11 @@ static void renumber_module(IrModule *m, const uint32_t *funcs, const uint32_t *
   for (unsigned c = 0; c < MAX_COLORS; c++)
     if (m->teardown_handler[c] != IR_NO_ID)
       m->teardown_handler[c] = funcs[m->teardown_handler[c]];
+  for (unsigned q = 0; q < 2 * MAX_QUEUES; q++) {
+    uint32_t *handler = &m->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES];
+    if (*handler != IR_NO_ID)
+      *handler = funcs[*handler];
+  }
 }
 
 /* Drops what is not kept, then gives what stays its new ids. */

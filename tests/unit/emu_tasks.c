@@ -512,6 +512,74 @@ static void registers(void **state)
   asm_free(a);
 }
 
+/* Each selected generator goes its own way; a number beyond the last wraps. */
+static void generators_are_selected(void **state)
+{
+  (void)state;
+  Asm *a = asm_new(ARCH_WSE2, 1, 1);
+  AsmClass *c = program(a, 0);
+  unsigned generators = machine_get(ARCH_WSE2)->generators;
+  asm_emit(c, (Insn){.op = OP_rnd, .a = 1});
+  asm_emit(c, in_ri(OP_li, 6, 1));
+  asm_emit(c, (Insn){.op = OP_prng, .a = 6});
+  asm_emit(c, (Insn){.op = OP_rnd, .a = 2});
+  asm_emit(c, in_ri(OP_li, 6, generators));
+  asm_emit(c, (Insn){.op = OP_prng, .a = 6});
+  asm_emit(c, (Insn){.op = OP_rnd, .a = 3});
+  end(c);
+  asm_run_quiet(a, 0);
+  uint32_t random = 0xdeadbeef;
+  uint16_t first = scalar_random(&random), second = scalar_random(&random);
+  assert_int_equal(asm_reg(a, 0, 0, 1), first);
+  assert_int_equal(asm_reg(a, 0, 0, 2), first);        /* of generator 1 */
+  assert_int_equal(asm_reg(a, 0, 0, 3), second);       /* of generator 0 again */
+  assert_int_not_equal(first, second);
+  asm_free(a);
+}
+
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+enum { FLUSH_COLOR = 3, FLUSH_QUEUE = 2, FLUSH_WORDS = 2 };
+
+/* A tile that sends to itself, tells whether its input queue is empty, and flushes it while
+ * wavelets are in it: the teardown task runs when the reader has emptied it. */
+static void flush_waits_for_an_empty_queue(void **state)
+{
+  (void)state;
+  static const uint16_t order[] = {5, 5, 29};
+  Asm *a = asm_new(ARCH_WSE3, 1, 1);
+  AsmClass *c = program(a, 0);
+  asm_route(a, 0, 0, FLUSH_COLOR, M_R, M_R);
+  asm_input(c, FLUSH_QUEUE, FLUSH_COLOR);
+  asm_output(c, FLUSH_QUEUE, FLUSH_COLOR);
+  c->image.blocked |= UINT64_C(1) << FLUSH_QUEUE;
+  asm_emit(c, in_ri(OP_ldcfgi, 8, CFG_QUEUE_STATUS));
+  asm_emit(c, in_vec(VEC_mov32, asm_dsr(c, DSR_DEST, 0, de_out(FLUSH_QUEUE, FLUSH_COLOR, 0)),
+                     op_none(), asm_dsr(c, DSR_SRC1, 0, de_mem(DATA, FLUSH_WORDS, 1))));
+  for (unsigned i = 0; i < 12; i++)
+    asm_emit(c, in0(OP_nop));
+  asm_emit(c, in_ri(OP_ldcfgi, 9, CFG_QUEUE_STATUS));
+  asm_emit(c, in_ri(OP_li, 1, FLUSH_QUEUE));
+  asm_emit(c, (Insn){.op = OP_qflush, .a = 1, .imm = 0});
+  asm_emit(c, (Insn){.op = OP_unblki, .a = ID_INPUT_QUEUE, .imm = FLUSH_QUEUE});
+  end(c);
+  logging_task(c, TASK_DATA, FLUSH_QUEUE, 5);
+  c->image.blocked |= UINT64_C(1) << FLUSH_QUEUE;
+  logging_task(c, TASK_LOCAL, 29, 29);
+  c->words--;
+  asm_emit(c, in_ri(OP_ldcfgi, 10, CFG_QUEUE_FLUSHED));
+  asm_emit(c, in_ri(OP_stcfgi, 10, CFG_QUEUE_FLUSHED));
+  asm_emit(c, in_ri(OP_ldcfgi, 11, CFG_QUEUE_FLUSHED));
+  end(c);
+  asm_run_quiet(a, 0);
+  assert_int_equal(asm_reg(a, 0, 0, 8) & 0xff, 0xff);
+  assert_int_equal(asm_reg(a, 0, 0, 9) & 0xff, 0xff & ~(1u << FLUSH_QUEUE));
+  assert_int_equal(asm_reg(a, 0, 0, 10), 1u << FLUSH_QUEUE);
+  assert_int_equal(asm_reg(a, 0, 0, 11), 0);
+  expect_log(a, 0, 3, order);
+  asm_free(a);
+}
+
 /* ---- faults ---------------------------------------------------------------------------------- */
 
 static void expect_fault(Insn insn, FaultKind kind, const char *text)
@@ -545,7 +613,6 @@ static void faults_name_cycle_tile_and_line(void **state)
   expect_fault(in_ri(OP_li, 7, 0x20), FAULT_STACK, "stack grows into data or code");
   expect_fault(in_i(OP_trap, 3), FAULT_TRAP, "trap: 3");
   expect_fault((Insn){.op = OP_assert, .a = 1}, FAULT_ASSERT, "assertion failed");
-  expect_fault(in_rrr(OP_divs, 1, 2, 3), FAULT_DIVIDE, "division by zero");
   expect_fault(in_i(OP_acti, 25), FAULT_TASK_ID, "id 25");
   expect_fault(in_ldsr(DSR_SRC0, 1, LOG), FAULT_DESCRIPTOR, "no valid descriptor");
   expect_fault((Insn){.op = OP_dsrget, .a = 1, .b = 1, .file = DSR_SRC0, .field = DSRF_BASE},
@@ -553,7 +620,7 @@ static void faults_name_cycle_tile_and_line(void **state)
   expect_fault(in_ri(OP_stcfgi, 1, 0x1234), FAULT_CONFIG_ADDRESS, "0x1234");
   expect_fault(in_ri(OP_stcfgi, 1, CFG_PE_COORD_X), FAULT_CONFIG_ADDRESS, "0x7e00");
   expect_fault((Insn){.op = OP_blk, .a = 7, .imm = ID_TASK}, FAULT_ID_RANGE, "outside the range");
-  expect_fault((Insn){.op = OP_qflush, .a = 1}, FAULT_UNSUPPORTED, "not supported");
+  expect_fault((Insn){.op = OP_qflush, .a = 7}, FAULT_ID_RANGE, "outside the range");
 }
 
 static void running_off_the_code_is_a_fault(void **state)
@@ -715,6 +782,8 @@ int main(void)
     cmocka_unit_test(blocked_microthread_pauses),
     cmocka_unit_test(launched_function_returns),
     cmocka_unit_test(registers),
+    cmocka_unit_test(generators_are_selected),
+    cmocka_unit_test(flush_waits_for_an_empty_queue),
     cmocka_unit_test(registers_set_before_the_start),
     cmocka_unit_test(faults_name_cycle_tile_and_line),
     cmocka_unit_test(running_off_the_code_is_a_fault),

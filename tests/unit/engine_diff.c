@@ -187,12 +187,8 @@ static VecOp random_vecop(Gen *g)
 {
   static const VecOp likely[] = {VEC_fadds, VEC_fmovs, VEC_mov32, VEC_fmacs, VEC_mov16, VEC_add16,
                                  VEC_faddh, VEC_fmaxs, VEC_fmuls, VEC_faddhs};
-  for (;;) {
-    VecOp op = chance(&g->random, 70) ? likely[below(&g->random, ARRAY_COUNT(likely))]
-                                      : (VecOp)below(&g->random, VEC_COUNT);
-    if (vecops[op].kind != VK_DFILT)
-      return op;
-  }
+  return chance(&g->random, 70) ? likely[below(&g->random, ARRAY_COUNT(likely))]
+                                : (VecOp)below(&g->random, VEC_COUNT);
 }
 
 static unsigned even_register(Gen *g, bool pair)
@@ -215,6 +211,8 @@ static void emit_vec(Gen *g, AsmClass *c)
     vec->src1 = op_reg(2);
   else if (chance(r, g->wild ? 8 : 2))
     vec->dest = op_reg(0);
+  if (vecops[vec->op].kind == VK_DFILT)
+    vec->dest = op_none();
   if (vecops[vec->op].scalar) {
     vec->has_scalar = true;
     vec->scalar = (uint8_t)even_register(g, true);
@@ -255,6 +253,39 @@ static void emit_router(Gen *g, AsmClass *c)
   if (chance(r, 30))
     asm_emit(c, in_ri(OP_stcfgi, 1, (chance(r, 70) ? CFG_COLOR_SWITCH : CFG_COLOR_SWITCH_BOTH) +
                                         color));
+}
+
+/* Registers of the tile: queues' states, bindings and flushes, filters, generators. */
+static void emit_registers(Gen *g, AsmClass *c)
+{
+  static const uint16_t addresses[] = {
+    CFG_QUEUE_STATUS, CFG_QUEUE_STATUS + 1, CFG_QUEUE_FLUSHED, CFG_QUEUE_FLUSHED + 1,
+    CFG_FILTER_COUNTER, CFG_FILTER_LIMIT, CFG_FILTER_MAX, CFG_CONTROL_TRANSFORM,
+    CFG_PRNG_STATE, CFG_EXCEPTION_MASK,
+  };
+  Random *r = &g->random;
+  unsigned ra = below(r, 6), which = below(r, ARRAY_COUNT(addresses));
+  bool writes = which > 1;
+  switch (below(r, 4)) {
+  case 0:
+    asm_emit(c, in_ri(OP_li, ra, below(r, COLORS)));
+    asm_emit(c, in_ri(OP_qflush, ra, below(r, 2)));
+    break;
+  case 1:
+    asm_emit(c, (Insn){.op = OP_prng, .a = (uint8_t)ra});
+    break;
+  case 2:
+    if (g->a->image.arch == ARCH_WSE3 && g->wild) {
+      asm_emit(c, in_ri(OP_li, ra, 0x80 | below(r, COLORS)));
+      asm_emit(c, in_ri(OP_stcfgi, ra,
+                        (chance(r, 50) ? CFG_INPUT_QUEUE : CFG_OUTPUT_QUEUE) + below(r, COLORS)));
+    }
+    break;
+  default:
+    asm_emit(c, in_ri(writes && chance(r, 50) ? OP_stcfgi : OP_ldcfgi, ra,
+                      addresses[which] + (which >= 4 && which <= 6 ? below(r, COLORS) : 0)));
+    break;
+  }
 }
 
 static void emit_scalar(Gen *g, AsmClass *c)
@@ -304,6 +335,8 @@ static void emit_body(Gen *g, AsmClass *c)
       emit_scalar(g, c);
     else if (g->routers && chance(&g->random, 50))
       emit_router(g, c);
+    else if (g->routers && chance(&g->random, 60))
+      emit_registers(g, c);
     else
       emit_dsr(g, c);
   }

@@ -104,7 +104,7 @@ static void same_class(const ImageClass *a, const ImageClass *b)
   EACH(ImageSegment, segments, n_segments, same_segment);
   SAME(static_bytes), SAME(stack_top), SAME(stack_bytes), SAME(start_entry);
   EACH(ImageTask, tasks, n_tasks, same_task);
-  SAME(active), SAME(blocked), SAME(blocked_queues);
+  SAME(active), SAME(blocked), SAME(paused);
   for (unsigned i = 0; i < MAX_QUEUES; i++) {
     same_queue(&a->input[i], &b->input[i]);
     same_queue(&a->output[i], &b->output[i]);
@@ -124,8 +124,7 @@ static void same_class(const ImageClass *a, const ImageClass *b)
   EACH(ImageInline, inlines, n_inlines, same_inline);
   EACH(ImageVecNames, vec_names, n_vec_names, same_vec_names);
   EACH(ImageBinding, bindings, n_bindings, same_binding);
-  for (unsigned i = 0; i < 4; i++)
-    SAME(control_table[i]);
+  SAME(separate_control);
   SAME(launch_args), SAME_TEXT(source);
 }
 
@@ -407,8 +406,8 @@ static const char *spoil(Sample *s, unsigned number)
   case 30: c->input[1].color = 1; return "is unused, but has settings";
   case 31: c->data_queue[3] = 8; return "which does not exist";
   case 32: c->data_queue[4] = 2; return "which is not bound to it";
-  case 33: c->blocked_queues = 1; return "which the wse2 does not know";
-  case 34: c->control_table[3] = 1; return "separate control table";
+  case 33: c->paused = 1; return "at start, which the wse2 does not know";
+  case 34: c->separate_control = true; return "own, which the wse2 does not know";
   case 35: s->dsrs[0].number = 16; return "there is no DSR src0[16]";
   case 36: s->dsrs[0].words[0] = 0; return "is no descriptor";
   case 37: s->configs[0].address = CFG_PE_COORD_X; return "0x7e00, which cannot be written";

@@ -44,7 +44,8 @@ static void even_if_pair(const VecOperands *vec, VecSlot slot, VecOperand *opera
 static void random_vec(VecOperands *vec, VecOp op)
 {
   *vec = (VecOperands){.op = op};
-  vec->dest = random_operand(vec, VSLOT_DEST);
+  if (vecops[op].kind != VK_DFILT)
+    vec->dest = random_operand(vec, VSLOT_DEST);
   if (vecops[op].sources == 2)
     vec->src0 = random_operand(vec, VSLOT_SRC0);
   vec->src1 = random_operand(vec, VSLOT_SRC1);

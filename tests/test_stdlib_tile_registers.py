@@ -1,0 +1,217 @@
+"""<tile_config> beyond routes: filters, queue states, flushes, bindings, and builtins of the machine
+that go with them.  One tile sends to itself."""
+import pytest
+
+import harness
+import stdlib_run
+
+ENGINES = ("fast", "reference")
+
+LOOP = """
+const tile = @import_module("<tile_config>");
+const c = @get_color(3);
+const iq = @get_input_queue(3);
+const oq = @get_output_queue(3);
+var data = [8]u32{ 1, 2, 3, 4, 5, 6, 7, 8 };
+const first = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{8} -> data[i] });
+const out = @get_dsd(fabout_dsd, .{ .fabric_color = c, .extent = 8, .output_queue = oq });
+comptime {
+  @set_local_color_config(c, .{ .routes = .{ .rx = RAMP, .tx = RAMP }FILTER });
+  @initialize_queue(iq, .{ .color = c });
+  if (@is_arch("wse3")) {
+    @initialize_queue(oq, .{ .color = c });
+  }
+}
+"""
+COUNTER = """, .filter = .{ .kind = .{ .counter = true }, .count_data = true, .init_counter = 0,
+  .limit1 = 3, .max_counter = 0 }"""
+
+
+def loop(filter_text=""):
+    return LOOP.replace("FILTER", filter_text)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("arch", stdlib_run.ARCHS)
+def test_a_filter_changes_at_run_time(tmp_path, arch, engine):
+    """One of four passes; then two of three, from the drop state on."""
+    got = stdlib_run.run(tmp_path, loop(COUNTER) + """
+const id = @get_filter_id(c);
+const again_id = @get_local_task_id(11);
+const kept = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{2} -> words[i] });
+const kept_later = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{5} -> words[i + 2] });
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = c, .extent = 2, .input_queue = iq });
+const in_later = @get_dsd(fabin_dsd, .{ .fabric_color = c, .extent = 5, .input_queue = iq });
+task again() void {
+  tile.filters.set_max_counter(id, 1);
+  tile.filters.set_active_limit(id, 2);
+  words[7] = tile.filters.get_pass_count(id);
+  words[8] = tile.filters.get_drop_count(id);
+  tile.filters.set_state(id, tile.filters.counter_filter_state.DROP);
+  words[9] = @as(u32, tile.filters.get_state(id));
+  @mov32(out, first, .{ .async = true });
+  @mov32(kept_later, in_later);
+}
+fn main() void {
+  @mov32(kept, in, .{ .async = true, .activate = again_id });
+  @mov32(out, first);
+}
+comptime { @bind_local_task(again, again_id); }
+""", {"words": ("u32", 10)}, arch=arch, engine=engine)["words"]
+    assert got.tolist() == [1, 5, 2, 3, 5, 6, 8, 2, 1, 1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("arch", stdlib_run.ARCHS)
+def test_queues_tell_whether_they_are_empty_or_full(tmp_path, arch, engine):
+    words = stdlib_run.run(tmp_path, loop() + """
+const status = tile.input_queue_status;
+const outputs = tile.output_queue_status;
+fn main() void {
+  var s = status.get();
+  words[0] = if (status.is_empty(s, iq) and status.all_empty(s) and status.none_full(s)) 1 else 0;
+  @set_dsd_length(out, 0);
+  @mov32(out, first);
+  for (@range(u16, 30)) |i| { words[3] += i; }
+  s = status.get();
+  words[1] = if (status.is_full(s, iq) and !status.is_empty(s, iq)) 1 else 0;
+  words[2] = if (status.none_empty(s) or status.all_full(s)) 1 else 0;
+  words[4] = outputs.get_raw();
+}
+""".replace("  @set_dsd_length(out, 0);\n", ""), {"words": ("u16", 5)}, arch=arch,
+        engine=engine)["words"]
+    assert words[:3].tolist() == [1, 1, 0]
+    # the input queue takes its depth and what is in flight; the rest stays in router and output
+    all_outputs = 0xff if arch == "wse3" else 0x3f
+    held = 8 - {"wse2": 4, "wse3": 4}[arch] - 2 - 2
+    assert words[4] & 0xff == (all_outputs if held <= 0 else all_outputs & ~(1 << 3))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_flushed_queue_takes_another_color(tmp_path, engine):
+    """The handler runs when the last wavelet is read, and binds both queues to color 5."""
+    words = stdlib_run.run(tmp_path, loop() + """
+const d = @get_color(5);
+const second_id = @get_local_task_id(12);
+const got = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{8} -> words[i] });
+const got_later = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{8} -> words[i + 8] });
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = c, .extent = 8, .input_queue = iq });
+fn emptied() void {
+  words[16] = tile.queue_flush.iq_status();
+  tile.queue_flush.exit(iq);
+  words[17] = tile.queue_flush.iq_status();
+  const i = tile.input_queue_config;
+  const o = tile.output_queue_config;
+  @set_config(i.get_input_queue_config_addr(iq), i.encode_input_queue(iq, d, false));
+  @set_config(o.get_output_queue_config_addr(oq), o.encode_output_queue(oq, d));
+  @activate(second_id);
+}
+task second() void {
+  @mov32(out, first, .{ .async = true });
+  @mov32(got_later, in);
+}
+fn main() void {
+  @mov32(out, first, .{ .async = true });
+  @mov32(got, in, .{ .async = true, .ut_id = @get_ut_id(5) });
+  for (@range(u16, 30)) |i| { words[18] += i; }
+  @queue_flush(iq);
+}
+comptime {
+  @set_local_color_config(d, .{ .routes = .{ .rx = RAMP, .tx = RAMP } });
+  @set_empty_queue_handler(emptied, iq);
+  @bind_local_task(second, second_id);
+}
+""", {"words": ("u32", 19)}, arch="wse3", engine=engine)["words"]
+    assert words[:16].tolist() == 2 * list(range(1, 9))
+    assert words[16:18].tolist() == [1 << 3, 0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("arch", stdlib_run.ARCHS)
+def test_dfilt_drops_data_until_the_control_wavelets_have_passed(tmp_path, arch, engine):
+    words = stdlib_run.run(tmp_path, loop() + """
+const done_id = @get_local_task_id(12);
+const mark = [1]u32{ 0x3f << 16 };
+const mark_dsd = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{1} -> mark[i] });
+const out_mark = @get_dsd(fabout_dsd, .{
+  .fabric_color = c, .extent = 1, .output_queue = oq, .control = true });
+const marks = @get_dsd(fabin_dsd, .{ .fabric_color = c, .extent = 2, .input_queue = iq });
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = c, .extent = 8, .input_queue = iq });
+const got = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{8} -> words[i] });
+task dropped() void { @mov32(got, in); }
+fn main() void {
+  @dfilt(marks, .{ .async = true, .activate = done_id });
+  @mov32(out, first);
+  @mov32(out_mark, mark_dsd);
+  @mov32(out, first);
+  @mov32(out_mark, mark_dsd);
+  data[0] = 100;
+  @mov32(out, first);
+}
+comptime { @bind_local_task(dropped, done_id); }
+""", {"words": ("u32", 8)}, arch=arch, engine=engine)["words"]
+    assert words.tolist() == [100, 2, 3, 4, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_control_tasks_with_a_table_of_their_own(tmp_path, engine):
+    """Local task 12 and control task 12 are two tasks."""
+    words = stdlib_run.run(tmp_path, loop() + """
+const control = @import_module("<control>");
+const local_id = @get_local_task_id(12);
+const control_id = @get_control_task_id(12);
+const word = [1]u32{ control.encode_control_task_payload(control_id) };
+const word_dsd = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{1} -> word[i] });
+const out_control = @get_dsd(fabout_dsd, .{
+  .fabric_color = c, .extent = 1, .output_queue = oq, .control = true });
+task local() void { words[0] += 1; }
+task by_control() void { words[1] += 1; }
+fn main() void {
+  @activate(local_id);
+  @mov32(out_control, word_dsd);
+}
+comptime {
+  @bind_local_task(local, local_id);
+  @bind_control_task(by_control, control_id);
+  @unblock(iq);
+}
+""".replace("comptime {\n  @bind_local", "comptime {\n  @set_control_task_table();\n  @bind_local"),
+        {"words": ("u16", 2)}, arch="wse3", engine=engine)["words"]
+    assert words.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_microthread_blocked_from_the_start(tmp_path, engine):
+    """Its operation begins when another task unblocks it."""
+    words = stdlib_run.run(tmp_path, loop() + """
+const ut = @get_ut_id(5);
+const later_id = @get_local_task_id(12);
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = c, .extent = 8, .input_queue = iq });
+const got = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{8} -> words[i] });
+task later() void {
+  words[8] = words[0];      // still 0
+  @unblock(ut);
+}
+fn main() void {
+  @mov32(got, in, .{ .async = true, .ut_id = ut });
+  @mov32(out, first, .{ .async = true });
+  for (@range(u16, 40)) |i| { words[9] += i; }
+  @activate(later_id);
+}
+comptime { @block(ut); @bind_local_task(later, later_id); }
+""", {"words": ("u32", 10)}, arch="wse3", engine=engine)["words"]
+    assert words[:9].tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_generators_are_selected(tmp_path, engine):
+    words = stdlib_run.run(tmp_path, """
+fn main() void {
+  words[0] = @random16();
+  @set_active_prng(1);
+  words[1] = @random16();
+  @set_active_prng(4);      // modulo their number: generator 0 again
+  words[2] = @random16();
+}
+""", {"words": ("u16", 3)}, engine=engine)["words"]
+    assert words[0] == words[1] and words[2] != words[0]
