@@ -1,0 +1,35 @@
+#!/usr/bin/python3
+"""Random functions give the same bits at compile time and at every optimisation level.
+
+    diff_fuzz.py [FUNCTIONS] [--seed=N] [--jobs=N]      default 200,000 functions
+"""
+import argparse
+import time
+
+from claims import Claims
+from diff import fuzz
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("functions", nargs="?", type=int, default=200_000)
+    parser.add_argument("--seed", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    claims = Claims()
+    start = time.time()
+    total = fuzz.run(options.functions, options.seed, jobs=options.jobs)
+    print(f"{total.functions / (time.time() - start):.0f} functions a second; errors at compile "
+          f"time only, compared at run time: {dict(total.refused)}; functions refused in code: "
+          f"{total.dropped}")
+    for text in total.differences[:10]:
+        print(text)
+    claims.at_least("functions", total.functions, options.functions)
+    claims.equals("differences", len(total.differences), 0)
+    claims.at_least("calls that compile time computes as well",
+                    round(100 * total.known / total.calls, 1), 70, "%")
+    claims.finish()
+
+
+if __name__ == "__main__":
+    main()
