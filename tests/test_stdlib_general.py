@@ -1,5 +1,6 @@
 """The small general modules of the library, each function run."""
 import math
+import re
 
 import numpy
 import pytest
@@ -8,7 +9,7 @@ import harness
 import stdlib_run
 
 
-# ---- <complex>, <data_utils>, <directions>, <types>, <control> --------------------------------------
+# ---- <complex>, <data_utils>, <directions>, <types>, <control> --------------------------------
 
 
 def test_complex(tmp_path):
@@ -149,7 +150,7 @@ fn main() void {
     assert found["z"].tolist() == expected
 
 
-# ---- <layout>, <time>, <timer>, <random> ----------------------------------------------------------------
+# ---- <layout>, <time>, <timer>, <random> ------------------------------------------------------
 
 
 def test_layout(tmp_path):
@@ -298,7 +299,7 @@ fn main() void {{
     assert 0 < found["other"][9] < 1       # seed 0 does not stop the generator
 
 
-# ---- <malloc> ---------------------------------------------------------------------------------------------
+# ---- <malloc> ---------------------------------------------------------------------------------
 
 
 def test_malloc(tmp_path):
@@ -349,7 +350,7 @@ fn main() void { const a = m.malloc_u32(3); n[0] = 1; }
     stdlib_run.run(tmp_path / "off", text.replace("ENABLED", "false"), {"n": ("u16", 1)})
 
 
-# ---- <simprint> ----------------------------------------------------------------------------------------------
+# ---- <simprint> -------------------------------------------------------------------------------
 
 
 def test_simprint_numbers(tmp_path):
@@ -378,8 +379,11 @@ fn main() void {
 def test_simprint_of_floats_is_near(tmp_path):
     values = [3.1415927, 123456.79, 9999999.0, 0.001, 0.0009999, 1.0e7, 2.5e38, 9.99999e-39, 0.1]
     calls = "\n".join(f"  p.print_f32({v!r}); p.print_string(\"\\n\");" for v in values)
-    lines = stdlib_run.prints(tmp_path,
-                              f'const p = @import_module("<simprint>");\nfn main() void {{\n{calls}\n}}')
+    lines = stdlib_run.prints(tmp_path, f"""
+const p = @import_module("<simprint>");
+fn main() void {{
+{calls}
+}}""")
     for line, value in zip(lines, values, strict=True):
         assert float(line) == pytest.approx(value, rel=1e-5, abs=6e-7)
 
@@ -388,7 +392,8 @@ def test_simprint_fmt(tmp_path):
     text = """
 const p = @import_module("<simprint>");
 fn main() void {
-  p.fmt("a {d} b {X} c {b} d {f}{{}}", .{ @as(u16, 7), @as(u32, 0xabc), @as(u16, 5), @as(f32, 2.0) });
+  p.fmt("a {d} b {X} c {b} d {f}{{}}",
+        .{ @as(u16, 7), @as(u32, 0xabc), @as(u16, 5), @as(f32, 2.0) });
   p.fmt_no_nl("no ", .{});
   p.fmt_no_nl("line", .{});
   p.fmt("", .{});
@@ -411,13 +416,13 @@ fn main() void { p.fmt("x {d}", .{ n[0] }); p.print_f32(1.0); n[0] = 1; }
         image = stdlib_run.build(tmp_path / enabled, text.replace("ENABLED", enabled),
                                  {"n": ("u16", 1)})
         listing = harness.cslc(tmp_path / enabled / "layout.csl", "--arch=wse3", "--emit=map").out
-        sizes[enabled] = int(next(l for l in listing.splitlines() if l.startswith("code")).split()[2])
+        sizes[enabled] = int(re.search(r"^code +\S+ +(\d+) bytes", listing, re.M).group(1))
         out = harness.emu(image, "--launch=main").out
         assert bool(out) == (enabled == "true")
     assert sizes["false"] < 64 < sizes["true"]
 
 
-# ---- <debug> ---------------------------------------------------------------------------------------------------
+# ---- <debug> ----------------------------------------------------------------------------------
 
 
 def test_debug_traces(tmp_path):

@@ -33,7 +33,8 @@ def ulps(found, exact):
     right = exact.astype(found.dtype)
     unit = numpy.spacing(numpy.abs(right)).astype(numpy.float64)
     distance = numpy.abs(found.astype(numpy.float64) - exact) / unit
-    distance[(numpy.isnan(found) & numpy.isnan(exact)) | (numpy.isinf(right) & (found == right))] = 0
+    agree = numpy.isnan(found) & numpy.isnan(exact) | numpy.isinf(right) & (found == right)
+    distance[agree] = 0
     return distance
 
 
@@ -238,7 +239,8 @@ fn main() void {{
     numpy.testing.assert_array_equal(found["m"], numpy.abs(wide[0] - wide[1]).astype(dtype))
 
 
-@pytest.mark.parametrize("form, infinity, nan", [("bf16", 0x7f80, 0x7fc0), ("cb16", 0x7e00, 0x7f00)])
+@pytest.mark.parametrize("form, infinity, nan", [("bf16", 0x7f80, 0x7fc0),
+                                                 ("cb16", 0x7e00, 0x7f00)])
 def test_other_16_bit_formats(tmp_path, form, infinity, nan):
     text = """
 const math = @import_module("<math>");
