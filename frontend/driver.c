@@ -378,10 +378,12 @@ static int compile(Run *run)
   return result;
 }
 
-int driver_run(const Options *options, SourceMap *sources, const char *source_stdlib)
+/* ---- from the command line to the exit code --------------------------------------------------- */
+
+static void session_open(Session *s, const Options *options, SourceMap *sources,
+                         const char *source_stdlib)
 {
-  Run run = {.session = {.options = options, .sources = sources}};
-  Session *s = &run.session;
+  *s = (Session){.options = options, .sources = sources};
   s->arena = arena_create("session");
   s->names = strtable_create();
   s->diags = diags_create(sources);
@@ -389,15 +391,10 @@ int driver_run(const Options *options, SourceMap *sources, const char *source_st
   diags_warnings_are_errors(s->diags, options->werror);
   builtins_intern(s);
   files_open(s, source_stdlib);
-  run.started = driver_seconds();
-  int result = compile(&run);
-  if (result == EXIT_SUCCESS && diags_error_count(s->diags) > 0)
-    result = EXIT_FAILURE;
-  diags_flush(s->diags, stderr, options->diag_format);
-  if (options->time_report)
-    report_times(&run);
-  arrfree(run.programs.classes);
-  arrfree(run.programs.blobs);
+}
+
+static void session_close(Session *s)
+{
   if (s->layout) {
     arrfree(s->layout->exports);
     if (s->layout->colors)
@@ -408,5 +405,82 @@ int driver_run(const Options *options, SourceMap *sources, const char *source_st
   diags_destroy(s->diags);
   strtable_destroy(s->names);
   arena_destroy(s->arena);
+}
+
+int driver_run(const Options *options, SourceMap *sources, const char *source_stdlib)
+{
+  Run run = {0};
+  Session *s = &run.session;
+  session_open(s, options, sources, source_stdlib);
+  run.started = driver_seconds();
+  int result = compile(&run);
+  if (result == EXIT_SUCCESS && diags_error_count(s->diags) > 0)
+    result = EXIT_FAILURE;
+  diags_flush(s->diags, stderr, options->diag_format);
+  if (options->time_report)
+    report_times(&run);
+  arrfree(run.programs.classes);
+  arrfree(run.programs.blobs);
+  session_close(s);
   return result;
+}
+
+/* ---- one function of a library, for other drivers ----------------------------------------------- */
+
+static PoolId library_value(Sema *s, const LibraryValue *v)
+{
+  if (v->text)
+    return pool_string(s->pool, sema_name(s, v->text));
+  return pool_int(s->pool, POOL(COMPTIME_INT), v->number);
+}
+
+static bool library_result(Sema *s, PoolId value, LibraryCall *call)
+{
+  PoolKey key = pool_key(s->pool, value);
+  int64_t number;
+  if (key.kind == PK_STRING) {
+    call->text = strdup(sema_text(s, key.u.string));
+    return call->text != NULL;
+  }
+  uint32_t n = key.kind == PK_AGGREGATE ? key.u.aggregate.n : 1;
+  for (uint32_t i = 0; i < n; i++) {
+    PoolId part = key.kind == PK_AGGREGATE ? key.u.aggregate.elems[i] : value;
+    if (!pool_int_value(s->pool, part, &number))
+      return false;
+    arrput(call->numbers, number);
+  }
+  return true;
+}
+
+static bool library_run(Sema *s, LibraryCall *call)
+{
+  PoolId bound = library_value(s, &call->binding);
+  PoolId params = sema_make_struct(s, &call->binding_name, &bound, call->binding_name ? 1 : 0);
+  if (sema_import(s, call->library, params, (Span){0}) == IR_NO_ID)
+    return false;
+  Decl *d = sema_find_decl(s, 0, sema_name(s, call->function));
+  if (!d)
+    ICE("%s has no '%s'", call->library, call->function);
+  Operand *args = arena_many(s->arena, Operand, call->n_args);
+  for (uint32_t i = 0; i < call->n_args; i++)
+    args[i] = operand_value(s, library_value(s, &call->args[i]));
+  Operand callee = sema_decl_operand(s, d, d->name_span);
+  Operand result = sema_call_values(s, callee, args, call->n_args, d->name_span, POOL(NONE));
+  if (operand_is_poison(result) || diags_error_count(s->diags) > 0)
+    return false;
+  return library_result(s, result.value, call);
+}
+
+bool driver_call(const Options *options, SourceMap *sources, const char *source_stdlib,
+                 LibraryCall *call)
+{
+  Session session;
+  session_open(&session, options, sources, source_stdlib);
+  Sema *s = sema_create(&session, session.arena, WHERE_COMPTIME);
+  s->comptime = true;
+  bool ok = library_run(s, call);
+  sema_destroy(s);
+  diags_flush(session.diags, stderr, options->diag_format);
+  session_close(&session);
+  return ok;
 }

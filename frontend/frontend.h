@@ -683,6 +683,21 @@ double driver_seconds(void);
 /* Compiles as the options say and returns the exit code; `source_stdlib` is where the standard
  * library is when it is not installed. */
 int driver_run(const Options *options, SourceMap *sources, const char *source_stdlib);
+/* A compile-time call of a library's function by another driver.  Strings and integers go in; a
+ * string (malloc) or the integers of the result, an array's in order, come out. */
+typedef struct { const char *text; int64_t number; } LibraryValue;   /* text NULL: the number */
+typedef struct {
+  const char *library, *function;            /* "<name>" */
+  const char *binding_name;                  /* a parameter of the library; NULL: none */
+  LibraryValue binding;
+  const LibraryValue *args;
+  uint32_t n_args;
+  char *text;
+  int64_t *numbers;                          /* stb_ds */
+} LibraryCall;
+/* False after reporting what is wrong. */
+bool driver_call(const Options *options, SourceMap *sources, const char *source_stdlib,
+                 LibraryCall *call);
 
 #define DIAG_DEF "frontend/diag.def"
 #include "ir/base/diag_rows.h"

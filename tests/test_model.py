@@ -1,0 +1,139 @@
+"""wse-model: the performance model of collectives, and its command line."""
+import harness
+import pytest
+
+# P, B, then cycles: broadcast; reduce star, chain, tree, two-phase, optimal, ring; allreduce chain,
+# ring.  The values are those of an independent program that carries out the rules of the model.
+TABLE = """
+  4   16   24      54    34    38    38    34    35    58    66
+ 16   16   36     246   106    70    68    61   119   142   240
+ 64   64  132    4038   442   390   248   215   503   574  1008
+ 64 1028 1096   64770  1406  6174  2176  1406  1467  2502  2906
+512    1  517     517  3067   557   732   517  3576  3584  7156
+512   64  580   32710  3130   853   831   668  3639  3710  7282
+512  512 1028  261638  3578  4614  1727  1527  4087  4606  8176
+512 4096 4612 2093062  7162 36870  8895  7162  7671 11774 15330
+"""
+COLUMNS = ["broadcast multicast", "reduce star", "reduce chain", "reduce tree", "reduce two-phase",
+           "reduce optimal", "reduce ring", "allreduce chain", "allreduce ring"]
+
+
+def model(*args, **options):
+    return harness.run([harness.tool("wse-model"), *args], **options)
+
+
+def predict(op, pattern, *args):
+    return int(model("predict", f"--op={op}", f"--pattern={pattern}", *args).out)
+
+
+@pytest.mark.parametrize("row", TABLE.strip().splitlines())
+def test_table(row):
+    tiles, length, *expected = map(int, row.split())
+    got = [predict(*column.split(), f"--pes={tiles}", f"--len={length}") for column in COLUMNS]
+    assert got == expected
+
+
+# ---- the rules of the model, carried out here once more -----------------------------------------
+
+def executed(parent, length, t_r):
+    """Cycles of a reduction along a tree: children in turn, an element a cycle."""
+    tiles = len(parent)
+    children = [[] for _ in parent]
+    for v in range(1, tiles):
+        children[parent[v]].append(v)
+    start, free = [0] * tiles, [0] * tiles
+    for v in reversed(range(tiles)):
+        for c in children[v]:
+            start[v] = max(free[v], start[c] + c - v + 2 * t_r + 1)
+            free[v] = start[v] + length
+    return free[0]
+
+
+def best_tree(tiles, length, t_r):
+    """The least over all pre-order trees, by the recurrence without shortcuts."""
+    send, take = [0] * (tiles + 1), [0] * (tiles + 1)
+    for n in range(2, tiles + 1):
+        send[n] = min(max(take[i], send[n - i] + i + 2 * t_r + 1) for i in range(1, n))
+        take[n] = send[n] + length
+    return take[tiles]
+
+
+def tree(tiles, length, t_r):
+    lines = model("tree", f"--pes={tiles}", f"--len={length}", f"--tr={t_r}").out.splitlines()
+    cycles = int(lines[0].split(": ")[1].split()[0])
+    parent = [0] + [int(line.split()[1]) for line in lines[2:]]
+    assert lines[1] == "0 -" and len(parent) == tiles
+    assert [int(line.split()[0]) for line in lines[1:]] == list(range(tiles))
+    return cycles, parent
+
+
+@pytest.mark.parametrize("tiles,length,t_r", [
+    (1, 5, 2), (2, 1, 2), (3, 7, 2), (13, 1, 2), (13, 40, 0), (60, 9, 2), (100, 30, 5),
+    (127, 200, 1), (200, 64, 2)])
+def test_tree_is_preorder_and_optimal(tiles, length, t_r):
+    cycles, parent = tree(tiles, length, t_r)
+    assert all(parent[v] < v for v in range(1, tiles))
+    # Pre-order: a tile's parent is its neighbour or an ancestor of that.
+    for v in range(2, tiles):
+        up = v - 1
+        while up != parent[v]:
+            assert up != 0
+            up = parent[up]
+    assert cycles == executed(parent, length, t_r) == best_tree(tiles, length, t_r)
+    assert cycles == predict("reduce", "optimal", f"--pes={tiles}", f"--len={length}",
+                             f"--tr={t_r}")
+
+
+@pytest.mark.parametrize("tiles,length,step", [(9, 4, 3), (10, 4, 3), (50, 100, 7), (64, 3, 32),
+                                               (61, 500, 40), (30, 9, 29), (17, 20, 1)])
+def test_two_phase_is_what_its_tree_takes(tiles, length, step):
+    parent = [0] * tiles
+    for v in range(1, tiles):
+        parent[v] = max(v - step, 0) if (tiles - v) % step == 0 else v - 1
+    assert predict("reduce", "two-phase", f"--pes={tiles}", f"--len={length}",
+                   f"--step={step}") == executed(parent, length, 2)
+
+
+def test_roots_and_grids():
+    line = ("--pes=100", "--len=50")
+    chain = predict("reduce", "chain", *line)
+    assert chain == 2 * 99 * 3 + 50
+    assert predict("reduce", "chain", *line, "--root=30") == max(2 * 30 * 3 + 100,
+                                                                 2 * 69 * 3 + 50)
+    assert predict("reduce", "chain", *line, "--root=99") == chain
+    assert predict("reduce", "jump-chain", *line, "--root=30") == 2 * 98 * 3 + 50 + 5 + 30
+    assert predict("broadcast", "", *line, "--root=30") == 4 + 70 + 50
+    assert predict("reduce", "chain", "--grid=64x32", "--len=1028") == 6 * 63 + 6 * 31 + 2 * 1028
+    assert predict("broadcast", "", "--grid=8x4", "--len=10", "--root=2,1") == 4 + 6 + 3 - 1 + 10
+    assert predict("allreduce", "butterfly", "--pes=8", "--len=12") == sum(
+        2 * (5 + d) + 12 for d in (1, 2, 4))
+
+
+def test_best():
+    for length, name in ((1, "star"), (16, "tree"), (512, "two-phase"), (4096, "chain")):
+        line = ("--pes=512", f"--len={length}")
+        best, cycles = model("best", "--op=reduce", *line).out.split()
+        assert (best, int(cycles)) == (name, predict("reduce", name, *line))
+    assert model("best", "--op=allreduce", "--pes=3", "--len=1028").out.startswith("ring ")
+
+
+@pytest.mark.parametrize("args", [
+    [], ["guess"], ["predict"], ["predict", "--op=reduce", "--pes=4", "--len=4"],
+    ["predict", "--op=reduce", "--pattern=spiral", "--pes=4", "--len=4"],
+    ["predict", "--op=scan", "--pattern=chain", "--pes=4", "--len=4"],
+    ["predict", "--op=reduce", "--pattern=chain", "--pes=0", "--len=4"],
+    ["predict", "--op=reduce", "--pattern=chain", "--pes=4", "--len=x"],
+    ["predict", "--op=reduce", "--pattern=chain", "--pes=4", "--grid=2x2", "--len=4"],
+    ["predict", "--op=reduce", "--pattern=chain", "--pes=4", "--len=4", "--root=4"],
+    ["predict", "--op=reduce", "--pattern=chain", "--grid=2y2", "--len=4"],
+    ["tree", "--grid=2x2", "--len=4"], ["tree", "--pes=4"], ["tree", "--pes=4", "--len=4", "x"],
+    ["best", "--op=reduce", "--pes=4", "--len=4", "--nonsense=1"]])
+def test_wrong_usage(args):
+    done = model(*args, expect=2)
+    assert done.err.startswith("wse-model:") or "wse-model" in done.err
+    assert "--help" in done.err
+
+
+def test_help():
+    assert "predict" in model("--help").out
+    assert model("--version").out.startswith("wse-model ")
