@@ -8,6 +8,7 @@
 #define OPT_H
 
 #include "ir/ir.h"
+#include "ir/opt/miscompile.h"
 
 /* ---- cfg.c ------------------------------------------------------------------------- */
 

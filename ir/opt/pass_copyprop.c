@@ -29,7 +29,7 @@ static IrValue only_value(Propagator *p, uint32_t block, uint32_t k)
       IrValue v = opt_resolve(p->map, targets[t].args[k]);
       if (v.raw == self.raw || v.raw == only.raw)
         continue;
-      if (only.raw && !same_const(p->f, only, v))
+      if (only.raw && !same_const(p->f, only, v) && !opt_miscompiles(MISCOMPILE_copyprop_merge))
         return IR_NO_VALUE;
       only = v;
     }

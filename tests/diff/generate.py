@@ -212,10 +212,16 @@ class Function:
             if op in "/%":     # by zero is a fault of the machine
                 b = f"({b} | 1)"
             return f"({a} {op} {b})"
+        if op in "/%" and self.rng.random() < 0.5:
+            power = 1 << self.rng.randrange(n - 1)
+            by = power if self.rng.random() < 0.5 else self.rng.randrange(1, power + 1)
+            return f"({a} {op} {literal(kind, by)})"
         if op in "/%":
             return f"({a} {op} (({b} & {(1 << n - 2) - 1}) | 1))"
         if op == "*":
             low = (1 << (n - (kind[0] == "i")) // 2) - 1
+            if self.rng.random() < 0.2:
+                return f"(({a} >> {n // 2 + 1}) * {literal(kind, 1 << self.rng.randrange(n // 2))})"
             a = f"({a} >> {n // 2})" if self.rng.random() < 0.5 else f"({a} & {low})"
             return f"({a} * ({b} & {low}))"
         if op == "-" and kind[0] == "u":
