@@ -96,7 +96,9 @@ def test_types(tmp_path):
         lines += [f"  @comptime_assert(t.bit_size_of({name}) == {bits});",
                   f"  @comptime_assert(t.byte_size_of({name}) == {bits // 8});",
                   f"  @comptime_assert(t.word_size_of({name}) == {max(1, bits // 16)});"]
-    text = ('const t = @import_module("<types>");\ncomptime {\n' + "\n".join(lines) + """
+    text = ('const t = @import_module("<types>");\n'
+            'const old = @import_module("<math/type_helpers>");\ncomptime {\n'
+            "  @comptime_assert(old.word_size_of(f32) == 2);\n" + "\n".join(lines) + """
 }
 fn width(x: anytype) u16 {
   if (t.is_float(@type_of(x))) { return t.bit_size_of(@type_of(x)); } else { return not_checked; }
