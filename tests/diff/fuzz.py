@@ -4,8 +4,8 @@
     tests/diff/fuzz.py [--functions=N] [--seed=N] [--batch=N] [--jobs=N] [--show=SEED]
 
 Random functions (generate.py) are computed at compile time and run at every level.  A difference
-is printed with its seed and its function; --show=SEED prints that seed's program.  Calls that are errors at compile time
-(see COMPTIME_ERRORS) are compared at run time only and counted apart.
+is printed with its seed and its function; --show=SEED prints that seed's program.  Calls that are
+errors at compile time (COMPTIME_ERRORS) are compared at run time only and counted apart.
 """
 import argparse
 import collections
@@ -183,8 +183,8 @@ def main():
     for text in total.differences[:20]:
         print(text)
     seconds = time.time() - start
-    print(f"{total.functions} functions in {seconds:.1f} s, {total.functions / seconds:.0f} a second;"
-          f" {total.calls} calls, {total.known} of them at compile time too, refused there:"
+    print(f"{total.functions} functions in {seconds:.1f} s, "
+          f"{total.functions / seconds:.0f} a second; {total.calls} calls, {total.known} of them at compile time too, refused there:"
           f" {dict(total.refused)}, {total.dropped} functions refused in code;"
           f" {len(total.differences)} differences")
     sys.exit(1 if total.differences else 0)

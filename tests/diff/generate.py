@@ -77,7 +77,8 @@ def random_value(rng, kind):
         # of moderate size: exponent near the bias
         fraction, bias = (10, 15) if kind == "f16" else (23, 127)
         exponent = bias + rng.randrange(-4, 6)
-        return rng.getrandbits(1) << bits(kind) - 1 | exponent << fraction | rng.getrandbits(fraction)
+        sign = rng.getrandbits(1) << bits(kind) - 1
+        return sign | exponent << fraction | rng.getrandbits(fraction)
     n = bits(kind)
     if rng.random() < 0.4:
         return wrap(kind, rng.randrange(-3, 20))
@@ -158,7 +159,8 @@ class Function:
 
     def cast_int(self, kind, text, from_kind):
         most = min(bits(kind) - (kind[0] == "i"), bits(from_kind) - (from_kind[0] == "i"))
-        fits = bits(kind) >= bits(from_kind) and kind[0] == from_kind[0]
+        fits = (bits(kind) >= bits(from_kind) if kind[0] == from_kind[0]
+                else kind[0] == "i" and bits(kind) > bits(from_kind))
         if fits or self.unsafe():
             return f"@as({kind}, {text})"
         return f"@as({kind}, {text} & {(1 << most) - 1})"
@@ -177,6 +179,12 @@ class Function:
         rng, n = self.rng, bits(kind)
         op = rng.choice(("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "~", "-u", "as", "as",
                          "bitcast", "fromfloat", "frombool"))
+        if op == "as" and n >= 32 and rng.random() < 0.4:   # two extensions
+            signs = ("u", "i") if kind[0] == "i" else ("u", "u")
+            inner = f"@as({signs[1]}16, {self.expr(signs[0] + '8', depth - 1)})"
+            if n == 64 and rng.random() < 0.5:
+                inner = f"@as({signs[1]}32, {self.expr(signs[0] + '16', depth - 1)})"
+            return f"@as({kind}, {inner})"
         if op == "as":
             from_kind = rng.choice(INTS)
             return self.cast_int(kind, f"({self.expr(from_kind, depth - 1)})", from_kind)
@@ -396,7 +404,8 @@ class Function:
         return f"swap({kind}, &{place}, &{self.rng.choice(same)});"
 
     def branch(self, depth):
-        text = f"if ({self.expr('bool', 2)}) {{ {self.block(self.rng.randrange(1, 4), depth - 1)} }}"
+        condition = self.expr("bool", 2)
+        text = f"if ({condition}) {{ {self.block(self.rng.randrange(1, 4), depth - 1)} }}"
         if self.rng.random() < 0.6:
             text += f" else {{ {self.block(self.rng.randrange(1, 3), depth - 1)} }}"
         return text
