@@ -5,116 +5,13 @@ import textwrap
 import pytest
 
 import harness
-
-LAYOUT = """
-param W: u16;
-param H: u16;
-const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = H,
-  .MEMCPYH2D_1 = @get_color(4), .MEMCPYD2H_1 = @get_color(5) });
-layout {
-  @set_rectangle(W, H);
-  for (@range(u16, W)) |x| {
-    for (@range(u16, H)) |y| {
-      @set_tile_code(x, y, "pe.csl", .{ .x = x, .y = y, .memcpy_params = memcpy.get_params(x) });
-    }
-  }
-  @export_name("a", [*]f32, true);
-  @export_name("h", [*]i16, true);
-  @export_name("n", i32, true);
-  @export_name("flag", bool, true);
-  @export_name("scale", fn(f32, i16)void);
-  @export_name("hang", fn()void);
-  @export_name("crash", fn()void);
-}
-"""
-
-PE = """
-param x: u16;
-param y: u16;
-param memcpy_params: comptime_struct;
-const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
-const in_queue = @get_input_queue(3);
-const out_queue = @get_output_queue(3);
-const in_color = @get_color(4);
-const in_id = if (@is_arch("wse3")) @get_data_task_id(in_queue) else @get_data_task_id(in_color);
-var a = @zeros([6]f32);
-var a_ptr: [*]f32 = &a;
-var h = @zeros([5]i16);
-var h_ptr: [*]i16 = &h;
-var n: i32 = 0;
-var flag: bool = false;
-const out = @get_dsd(fabout_dsd, .{ .fabric_color = @get_color(5), .extent = 1,
-                                    .output_queue = out_queue });
-fn scale(factor: f32, add: i16) void {
-  for (@range(u16, 6)) |i| { a[i] = a[i] * factor; }
-  for (@range(u16, 5)) |i| { h[i] = h[i] + add; }
-  n = n + 1;
-  sys_mod.unblock_cmd_stream();
-}
-fn hang() void {
-  n = -1;
-}
-fn crash() void {
-  @assert(x != 1);
-  sys_mod.unblock_cmd_stream();
-}
-task receive(value: u32) void {
-  @mov32(out, value + x);
-}
-comptime {
-  if (@is_arch("wse3")) {
-    @initialize_queue(in_queue, .{ .color = in_color });
-    @initialize_queue(out_queue, .{ .color = @get_color(5) });
-  }
-  @bind_data_task(receive, in_id);
-  @export_symbol(a_ptr, "a");
-  @export_symbol(h_ptr, "h");
-  @export_symbol(n);
-  @export_symbol(flag);
-  @export_symbol(scale);
-  @export_symbol(hang);
-  @export_symbol(crash);
-}
-"""
-
-PREAMBLE = """
-import ctypes
-import numpy as np
-import wse_lib
-from cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime, MemcpyDataType, MemcpyOrder
-W, H = 3, 2
-COPY = dict(streaming=False, order=MemcpyOrder.ROW_MAJOR, nonblock=False)
-WIDE, NARROW = MemcpyDataType.MEMCPY_32BIT, MemcpyDataType.MEMCPY_16BIT
-
-def message(call, *args, **named):
-    try:
-        call(*args, **named)
-    except (ValueError, RuntimeError, TypeError) as error:
-        return str(error)
-    raise AssertionError("no error")
-
-r = SdkRuntime("out")
-r.load()
-r.run()
-"""
+import host_run
+from host_run import PREAMBLE, script
 
 
 @pytest.fixture(scope="module", params=("wse2", "wse3"))
 def program(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp(f"host_{request.param}")
-    (folder / "layout.csl").write_text(LAYOUT)
-    (folder / "pe.csl").write_text(PE)
-    harness.compile(folder / "layout.csl", folder / "out", f"--arch={request.param}", "--memcpy",
-                    "--channels=2", "--fabric-dims=10,4", "--fabric-offsets=4,1",
-                    params={"W": 3, "H": 2})
-    return folder
-
-
-def script(folder, text):
-    (folder / "run.py").write_text(PREAMBLE + textwrap.dedent(text) + "\nprint('DONE')\n")
-    ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=folder)
-    assert ran.out.endswith("DONE\n")
-    return ran.out
+    return host_run.build(tmp_path_factory.mktemp(f"host_{request.param}"), arch=request.param)
 
 
 def test_copies_and_launches(program):
@@ -192,7 +89,7 @@ def test_mistakes_are_explained(program):
         assert "[elements_too_many]" in copy(a, big, 0, 0, 1, 1, 20000)
         assert "[stream_color]" in copy(22 + 7, one, 0, 0, 1, 1, 6, streaming=True)
         assert "[stream_no_queue]" in copy(7, one, 0, 0, 1, 1, 6, streaming=True)
-        assert "[task_number]" in message(r._complete, type("T", (), {"_number": 99})())
+        assert "[task_number]" in message(r.task_wait, Task(99, True))
         lib, handle = r._library, r._handle
         assert lib.wse_launch(handle, r.get_id("scale"), None, 0, None) == wse_lib.USAGE
         assert b"[argument_count]" in lib.wse_error(handle).contents.message
@@ -203,6 +100,19 @@ def test_mistakes_are_explained(program):
         again = ctypes.c_void_p()
         assert lib.wse_open(b"nothing.bin", None, ctypes.byref(again)) == wse_lib.USAGE
         assert b"[image_unreadable]" in lib.wse_error(again).contents.message
+        def refused(status):
+            assert status == wse_lib.USAGE
+            return lib.wse_error(handle).contents.message
+        word, tr = (ctypes.c_uint32 * 1)(), wse_lib.Transfer(target=a, width=1, height=1, elements=1)
+        assert b"[pointer_missing]" in refused(lib.wse_h2d(handle, None, word, None))
+        assert b"'words' is NULL" in refused(lib.wse_d2h(handle, tr, None, None))
+        assert b"'args' is NULL" in refused(lib.wse_launch(handle, r.get_id("scale"), None, 2, None))
+        tr.broadcast = wse_lib.SAME_IN_ROW
+        assert b"[broadcast_to_host]" in refused(lib.wse_d2h(handle, tr, word, None))
+        tr.broadcast = 9
+        assert b"[choice_unknown]" in refused(lib.wse_h2d(handle, tr, word, None))
+        tr.broadcast, tr.elements = 0, 7
+        assert b"[copy_too_long]" in refused(lib.wse_h2d(handle, tr, (ctypes.c_uint32 * 7)(), None))
         assert lib.wse_finish(again) == wse_lib.USAGE
         assert b"[handle_unusable]" in lib.wse_error(again).contents.message
         lib.wse_close(again)
@@ -214,11 +124,21 @@ def test_mistakes_are_explained(program):
 
 
 def test_a_program_that_never_unblocks_is_no_hang(program):
+    """It takes streams, which might set it going: the launch is delivered, the next command is
+    what waits."""
     script(program, """
-        text = message(r.launch, "hang", nonblock=False)
+        r.launch("hang", nonblock=False)
+        n = np.zeros(W * H, np.int32)
+        text = message(r.memcpy_d2h, n, r.get_id("n"), 0, 0, W, H, 1, data_type=WIDE, **COPY)
         assert "deadlock" in text and "unblock_cmd_stream" in text, text
-        text = message(r.launch, "hang", nonblock=False)
-        assert "deadlock" in text, text
+        assert "'hang' was launched and 6 of 6 tiles, the first at P0.0" in text, text
+        assert message(r.launch, "scale", np.float32(1), np.int16(1)) == text
+        assert r.read_symbol(4, 1, "n", "int32") == [-1]
+    """)
+    script(program, """
+        r.launch("hang", nonblock=False)
+        text = message(r.stop)
+        assert "deadlock" in text and "unblock_cmd_stream" in text, text
     """)
 
 

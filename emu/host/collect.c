@@ -49,6 +49,8 @@ static json_t *phases_json(const HostStats *stats)
     json_object_set_new(one, "end", integer(phase->end));
     json_object_set_new(one, "cycles", integer(phase->cycles));
     json_object_set_new(one, "host_cycles", integer(phase->host_cycles));
+    if (phase->count > 1)
+      json_object_set_new(one, "count", integer(phase->count));
     json_array_append_new(list, one);
   }
   return list;

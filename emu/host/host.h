@@ -27,6 +27,7 @@ typedef struct {
   uint32_t region[4];           /* x, y, width, height */
   uint64_t first_cycle, last_cycle;
   FILE *print_out;              /* bytes that tiles print, a line each; NULL: dropped */
+  bool print_bare;              /* no tile before the text of such a line */
   FILE *warnings;               /* findings that do not end the run; NULL: dropped */
 } SessionOptions;
 
@@ -78,6 +79,9 @@ bool session_has_run(const Session *session);
 /* Without memcpy: a launch that is followed by others may leave operations waiting for them. */
 void session_expect_launches(Session *session, bool more);
 
+/* Where an export's data lie in a tile; false: the pointer to them lies outside memory. */
+bool session_data_address(Session *session, uint32_t tile, const ImageBinding *binding,
+                          uint32_t *address);
 /* A tile's memory at zero cycles: element bytes of an export as they lie there, pointers
  * followed.  False: outside the tile's memory. */
 bool session_peek(Session *session, uint32_t tile, const ImageBinding *binding, uint32_t bytes,
@@ -89,10 +93,13 @@ WseStatus session_read_symbol(Session *session, uint32_t tile, const char *name,
 
 /* ---- collect.c: statistics -------------------------------------------------------------- */
 
+/* A host with very many actions gets one phase each for the first of them only; later ones with the
+ * same name share a phase, so that memory stays bounded. */
 typedef struct {
   const char *action;           /* "run", "launch main", "h2d A" */
   uint64_t start, end;          /* cycles */
   uint64_t cycles, host_cycles;
+  uint64_t count;               /* actions that share it */
 } HostPhase;
 
 typedef struct {
@@ -122,12 +129,26 @@ enum { COMMAND_FOLLOW_POINTER = 1, COMMAND_WORDS = 2 };
 void host_command(CommandCode code, uint32_t address, uint32_t count, uint32_t flags,
                   uint32_t words[COMMAND_WORDS]);
 
-/* Visits the tiles of a transfer in order. */
-typedef struct { const WseTransfer *transfer; uint32_t column, row, columns, rows; } HostTiles;
+/* Visits the tiles of a transfer, row by row. */
+typedef struct {
+  const WseTransfer *transfer;
+  uint32_t columns, rows;
+  uint32_t column, row;         /* of the tile that was visited last */
+  uint64_t next;
+} HostTiles;
 HostTiles host_tiles(const WseTransfer *transfer);
 /* False at the end. */
 bool host_tiles_next(HostTiles *tiles, const Program *program, uint32_t *tile);
+/* The tile in a column and row of the transfer, which counts only tiles that take part. */
+uint32_t host_tiles_at(const HostTiles *tiles, const Program *program, uint32_t column,
+                       uint32_t row);
 size_t host_tile_count(const WseTransfer *transfer);
+/* The host's buffer of a transfer: A[rows][columns][elements], in the given order. */
+typedef struct { uint32_t rows, columns, elements; WseOrder order; } HostShape;
+HostShape host_shape(const WseTransfer *transfer);
+/* Where a tile's elements lie in the buffer: the first, and the distance from one to the next. */
+typedef struct { size_t first, stride; } HostRun;
+HostRun host_shape_run(const HostShape *shape, uint32_t column, uint32_t row);
 /* Whether the region lies in the rectangle; emits the diagnostic if not. */
 bool host_region_ok(Session *session, const WseTransfer *transfer);
 

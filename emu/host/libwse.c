@@ -11,7 +11,6 @@ struct WseProgram {
   bool opened;
 };
 
-
 static WseStatus fail_open_file(WseProgram *p, const char *path, const char *why)
 {
   diag_output_unwritable(session_diags(p->session), HOST_NOWHERE, path, why);
@@ -45,6 +44,18 @@ static WseStatus trace_kinds(WseProgram *p, const char *text, uint32_t *kinds)
   }
 }
 
+static WseStatus missing(WseProgram *p, const char *name)
+{
+  diag_pointer_missing(session_diags(p->session), HOST_NOWHERE, name);
+  return session_usage(p->session);
+}
+
+static WseStatus bad_choice(WseProgram *p, const char *name, uint32_t value)
+{
+  diag_choice_unknown(session_diags(p->session), HOST_NOWHERE, name, value);
+  return session_usage(p->session);
+}
+
 static WseStatus set_options(WseProgram *p, const WseOptions *given, SessionOptions *options)
 {
   static const CheckLevel levels[] = {
@@ -55,10 +66,14 @@ static WseStatus set_options(WseProgram *p, const WseOptions *given, SessionOpti
   options->threads = 1;
   if (!given)
     return WSE_OK;
+  if ((unsigned)given->engine > WSE_ENGINE_REFERENCE)
+    return bad_choice(p, "engine", given->engine);
+  if ((unsigned)given->check >= ARRAY_COUNT(levels))
+    return bad_choice(p, "check", given->check);
   options->engine = engine_from_name(given->engine == WSE_ENGINE_REFERENCE ? "reference" : "fast");
+  options->threads = 1;              /* whatever is given: engines run on one thread as yet */
   options->max_cycles = given->max_cycles;
-  if ((unsigned)given->check < ARRAY_COUNT(levels))
-    options->check = levels[given->check];
+  options->check = levels[given->check];
   if (given->trace_kinds)
     status = trace_kinds(p, given->trace_kinds, &options->trace_kinds);
   if (status == WSE_OK && given->trace_kinds && given->trace_file)
@@ -68,18 +83,23 @@ static WseStatus set_options(WseProgram *p, const WseOptions *given, SessionOpti
   if (given->trace_kinds)
     options->trace_out = p->trace ? p->trace : stdout;
   options->print_out = p->sim_log;
+  options->print_bare = true;
   return status;
 }
 
 WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **program)
 {
   SessionOptions session = {0};
+  if (!program)
+    return WSE_USAGE;
   WseProgram *p = calloc(1, sizeof *p);
   *program = p;
   if (!p)
     return WSE_USAGE;
   p->session = session_create();
   WseStatus status = set_options(p, options, &session);
+  if (status == WSE_OK && !path)
+    status = missing(p, "path");
   if (status == WSE_OK)
     status = session_open(p->session, path, &session);
   p->opened = status == WSE_OK;
@@ -101,7 +121,7 @@ void wse_close(WseProgram *p)
 
 const WseError *wse_error(const WseProgram *p)
 {
-  static const WseError none = {WSE_USAGE, "out of memory", 0, -1, -1};
+  static const WseError none = {WSE_USAGE, "no program, or out of memory", 0, -1, -1};
   return p ? session_error(p->session) : &none;
 }
 
@@ -120,6 +140,8 @@ WseStatus wse_geometry(WseProgram *p, WseGeometry *geometry)
 {
   if (!usable(p))
     return WSE_USAGE;
+  if (!geometry)
+    return missing(p, "geometry");
   const Image *image = session_image(p->session);
   *geometry = (WseGeometry){
     .width = image->width, .height = image->height, .fabric_width = image->fabric_width,
@@ -139,6 +161,8 @@ WseStatus wse_symbol_at(WseProgram *p, uint32_t id, WseSymbol *symbol)
 {
   if (!usable(p))
     return WSE_USAGE;
+  if (!symbol)
+    return missing(p, "symbol");
   if (id >= session_image(p->session)->n_exports) {
     diag_symbol_number(session_diags(p->session), HOST_NOWHERE, id);
     return session_usage(p->session);
@@ -158,29 +182,54 @@ WseStatus wse_symbol(WseProgram *p, const char *name, WseSymbol *symbol)
 {
   if (!usable(p))
     return WSE_USAGE;
+  if (!name)
+    return missing(p, "name");
   int64_t id = session_export(p->session, name);
   return id < 0 ? WSE_USAGE : wse_symbol_at(p, (uint32_t)id, symbol);
 }
 
 size_t wse_transfer_words(const WseTransfer *transfer)
 {
-  return host_tile_count(transfer) * transfer->elements;
+  HostShape shape = host_shape(transfer);
+  return (size_t)shape.rows * shape.columns * shape.elements;
+}
+
+/* What no later check looks at. */
+static WseStatus check_form(WseProgram *p, const WseTransfer *t, const uint32_t *words)
+{
+  if (!usable(p))
+    return WSE_USAGE;
+  if (!t)
+    return missing(p, "transfer");
+  if (!words && t->elements)
+    return missing(p, "words");
+  if ((unsigned)t->order > WSE_COL_MAJOR)
+    return bad_choice(p, "order", t->order);
+  if ((unsigned)t->broadcast > WSE_SAME_IN_ROW)
+    return bad_choice(p, "broadcast", t->broadcast);
+  return WSE_OK;
 }
 
 WseStatus wse_h2d(WseProgram *p, const WseTransfer *transfer, const uint32_t *words, WseTask *task)
 {
-  return usable(p) ? session_h2d(p->session, transfer, words, task) : WSE_USAGE;
+  WseStatus status = check_form(p, transfer, words);
+  return status == WSE_OK ? session_h2d(p->session, transfer, words, task) : status;
 }
 
 WseStatus wse_d2h(WseProgram *p, const WseTransfer *transfer, uint32_t *words, WseTask *task)
 {
-  return usable(p) ? session_d2h(p->session, transfer, words, task) : WSE_USAGE;
+  WseStatus status = check_form(p, transfer, words);
+  return status == WSE_OK ? session_d2h(p->session, transfer, words, task) : status;
 }
 
 WseStatus wse_launch(WseProgram *p, uint32_t function, const uint32_t *args, uint32_t n_args,
                      WseTask *task)
 {
-  return usable(p) ? session_launch(p->session, function, args, n_args, task) : WSE_USAGE;
+  if (!usable(p))
+    return WSE_USAGE;
+  if (!args && n_args)
+    return missing(p, "args");
+  return session_launch(p->session, function, args, n_args, task);
 }
 
 WseStatus wse_run(WseProgram *p, uint64_t cycles)
@@ -223,6 +272,8 @@ WseStatus wse_read_symbol(WseProgram *p, uint32_t x, uint32_t y, const char *nam
 {
   if (!usable(p))
     return WSE_USAGE;
+  if (!name || !size || (!bytes && capacity))
+    return missing(p, !name ? "name" : !size ? "size" : "bytes");
   WseTransfer place = {.x = x, .y = y, .width = 1, .height = 1};
   if (!host_region_ok(p->session, &place))
     return session_usage(p->session);
@@ -233,8 +284,12 @@ WseStatus wse_read_symbol(WseProgram *p, uint32_t x, uint32_t y, const char *nam
 const char *wse_symbol_name(WseProgram *p, uint32_t x, uint32_t y, uint32_t index)
 {
   WseTransfer place = {.x = x, .y = y, .width = 1, .height = 1};
-  if (!usable(p) || !host_region_ok(p->session, &place))
+  if (!usable(p))
     return NULL;
+  if (!host_region_ok(p->session, &place)) {
+    session_usage(p->session);
+    return NULL;
+  }
   const Program *program = session_program(p->session);
   const ClassCode *cls = program_class(program, program_tile(program, x, y));
   return cls && index < cls->image->n_symbols ? cls->image->symbols[index].name : NULL;

@@ -2,6 +2,7 @@
  * order operations go out. */
 #include "emu/host/session_internal.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,9 @@
 
 enum {
   SLICE_CYCLES = 1 << 14,       /* between looks at streams while the program runs */
+  MOST_IDLE_POLLS = 1000,       /* then who asks whether an operation is done hears of a deadlock */
+  MOST_DONE_KEPT = 256,         /* operations that are done, before the list is cut */
+  TAKE_WORDS = 256,             /* taken at a time where they do not lie together in the buffer */
   HALF_MASK = 0xffff, LAUNCH_ARG_BYTES = 4, WIDE_BYTES = 4, NARROW_BYTES = 2
 };
 
@@ -67,9 +71,50 @@ static void copy_command(const Session *s, const Operation *op, uint32_t tile, b
                b->is_pointer ? COMMAND_FOLLOW_POINTER : 0, words);
 }
 
+/* One word of the buffer goes to one tile, or as a broadcast to a row or column of tiles; a
+ * channel is charged once for it. */
+static void post_word(Session *s, const HostTiles *tiles, unsigned color, uint32_t word,
+                      uint32_t column, uint32_t row)
+{
+  WseBroadcast broadcast = tiles->transfer->broadcast;
+  uint32_t n = broadcast == WSE_SAME_IN_COLUMN ? tiles->rows
+               : broadcast == WSE_SAME_IN_ROW  ? tiles->columns
+                                               : 1;
+  unsigned charged = UINT_MAX;
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t tile = host_tiles_at(tiles, s->program,
+                                  column + (broadcast == WSE_SAME_IN_ROW ? i : 0),
+                                  row + (broadcast == WSE_SAME_IN_COLUMN ? i : 0));
+    unsigned channel = program_channel(s->program, tile);
+    if (channel != charged)
+      at = channel_time(s, channel);
+    charged = channel;
+    post(s, tile, color, word, at);
+  }
+}
+
+/* Words leave the host as they lie in its buffer. */
+static void post_words(Session *s, const Operation *op, unsigned color)
+{
+  const uint32_t *from = op->from;
+  HostTiles tiles = host_tiles(&op->transfer);
+  HostShape shape = host_shape(&op->transfer);
+  if (shape.order == WSE_ROW_MAJOR) {
+    for (uint32_t row = 0; row < shape.rows; row++)
+      for (uint32_t column = 0; column < shape.columns; column++)
+        for (uint32_t i = 0; i < shape.elements; i++)
+          post_word(s, &tiles, color, *from++, column, row);
+    return;
+  }
+  for (uint32_t i = 0; i < shape.elements; i++)
+    for (uint32_t column = 0; column < shape.columns; column++)
+      for (uint32_t row = 0; row < shape.rows; row++)
+        post_word(s, &tiles, color, *from++, column, row);
+}
+
 static void issue_copy_in(Session *s, Operation *op)
 {
-  unsigned color = s->program->machine->memcpy_command_color;
   BurstTime *times = burst_times(s);
   uint32_t tile, words[COMMAND_WORDS];
   HostTiles tiles = host_tiles(&op->transfer);
@@ -77,12 +122,8 @@ static void issue_copy_in(Session *s, Operation *op)
     copy_command(s, op, tile, false, words);
     post_burst(s, times, tile, words, COMMAND_WORDS);
   }
-  const uint32_t *from = op->from;
-  tiles = host_tiles(&op->transfer);
-  while (host_tiles_next(&tiles, s->program, &tile))
-    for (uint32_t i = 0; i < op->transfer.elements; i++)
-      post(s, tile, color, *from++, channel_time(s, program_channel(s->program, tile)));
   free(times);
+  post_words(s, op, s->program->machine->memcpy_command_color);
 }
 
 static void expect_words(Operation *op)
@@ -104,17 +145,6 @@ static void issue_copy_out(Session *s, Operation *op)
     post_burst(s, times, tile, words, COMMAND_WORDS);
   }
   free(times);
-}
-
-static void issue_stream_in(Session *s, Operation *op)
-{
-  uint32_t tile;
-  const uint32_t *from = op->from;
-  HostTiles tiles = host_tiles(&op->transfer);
-  while (host_tiles_next(&tiles, s->program, &tile))
-    for (uint32_t i = 0; i < op->transfer.elements; i++)
-      post(s, tile, op->transfer.target, *from++,
-           channel_time(s, program_channel(s->program, tile)));
 }
 
 static void issue_launch(Session *s, Operation *op)
@@ -154,7 +184,7 @@ static void issue(Session *s, Operation *op)
   case OPERATION_STREAM_OUT: expect_words(op); break;
   case OPERATION_LAUNCH: issue_launch(s, op); break;
   case OPERATION_STREAM_IN:
-    issue_stream_in(s, op);
+    post_words(s, op, op->transfer.target);
     op->state = OPERATION_DONE;      /* the words are on their way, in order */
     break;
   default: ICE("bad host operation %d", (int)op->kind);
@@ -163,22 +193,36 @@ static void issue(Session *s, Operation *op)
 
 /* ---- words from tiles ------------------------------------------------------------------- */
 
+/* Takes what a tile has sent for an operation, at most what it still lacks. */
+static uint32_t take_words(Session *s, Operation *op, uint32_t tile, unsigned color,
+                           const HostRun *run, uint32_t received)
+{
+  uint32_t words[TAKE_WORDS], start = received, elements = op->transfer.elements;
+  bool halves = op->transfer.is_16bit && op->kind == OPERATION_COPY_OUT;
+  while (received < elements) {
+    size_t most = elements - received < TAKE_WORDS ? elements - received : TAKE_WORDS;
+    size_t got = s->ops->take(s->engine, tile, color, words, NULL, most);
+    for (size_t i = 0; i < got; i++)
+      op->to[run->first + (received + i) * run->stride] = halves ? words[i] & HALF_MASK : words[i];
+    received += (uint32_t)got;
+    if (got < most)
+      break;
+  }
+  return received - start;
+}
+
 /* Takes what has come for an operation; the engine hands words out at the channels' pace. */
 static void collect_words(Session *s, Operation *op)
 {
   unsigned color = op->kind == OPERATION_COPY_OUT ? s->program->machine->memcpy_result_color
                                                   : op->transfer.target;
-  uint32_t tile, elements = op->transfer.elements;
-  size_t index = 0;
+  uint32_t tile, *received = op->received;
   HostTiles tiles = host_tiles(&op->transfer);
-  for (; host_tiles_next(&tiles, s->program, &tile); index++) {
-    uint32_t *at = op->to + index * elements + op->received[index];
-    size_t most = elements - op->received[index];
-    size_t got = most ? s->ops->take(s->engine, tile, color, at, NULL, most) : 0;
-    if (op->transfer.is_16bit && op->kind == OPERATION_COPY_OUT)
-      for (size_t i = 0; i < got; i++)
-        at[i] &= HALF_MASK;
-    op->received[index] += (uint32_t)got;
+  HostShape shape = host_shape(&op->transfer);
+  for (; host_tiles_next(&tiles, s->program, &tile); received++) {
+    HostRun run = host_shape_run(&shape, tiles.column, tiles.row);
+    uint32_t got = take_words(s, op, tile, color, &run, *received);
+    *received += got;
     op->missing -= got;
   }
 }
@@ -201,14 +245,19 @@ void session_collect(Session *s)
   }
 }
 
+static void skip_done(Session *s)
+{
+  while (s->first_open < arrlenu(s->operations) &&
+         s->operations[s->first_open].state == OPERATION_DONE)
+    s->first_open++;
+}
+
 static void finish_operation(Session *s, Operation *op)
 {
   op->state = OPERATION_DONE;
   free(op->received);
   op->received = NULL;
-  while (s->first_open < arrlenu(s->operations) &&
-         s->operations[s->first_open].state == OPERATION_DONE)
-    s->first_open++;
+  skip_done(s);
 }
 
 /* Marks what is done; true if anything changed. */
@@ -275,25 +324,92 @@ static void begin_phase(Session *s, const Operation *op)
   s->phase_has_command = copy || op->kind == OPERATION_LAUNCH;
 }
 
+/* NULL: it is done and forgotten, or there never was one. */
 static Operation *find_operation(Session *s, WseTask task)
 {
-  return task >= 1 && task <= arrlenu(s->operations) ? &s->operations[task - 1] : NULL;
+  bool kept = task >= s->first_id && task - s->first_id < arrlenu(s->operations);
+  return kept ? &s->operations[task - s->first_id] : NULL;
+}
+
+static bool is_known(const Session *s, WseTask task)
+{
+  return task >= 1 && task < s->first_id + arrlenu(s->operations);
+}
+
+static bool is_done(Session *s, WseTask task)
+{
+  const Operation *op = find_operation(s, task);
+  return !op || op->state == OPERATION_DONE;
+}
+
+/* Whether any tile takes words of a color that belongs to the host alone. */
+static bool takes_streams(const Session *s)
+{
+  const Machine *machine = s->program->machine;
+  for (uint32_t c = 0; c < s->image->n_classes; c++)
+    for (unsigned color = 0; color < machine->colors; color++)
+      if ((s->program->host_out_colors >> color & 1) && color != machine->memcpy_command_color &&
+          color != machine->memcpy_result_color &&
+          s->image->classes[c].data_queue[color] < MAX_QUEUES)
+        return true;
+  return false;
+}
+
+/* A launch that stands still on every tile may go on with a stream that the host sends next. */
+static bool is_delivered(const Session *s, const Operation *op)
+{
+  return op && op->kind == OPERATION_LAUNCH && op->state == OPERATION_ISSUED && takes_streams(s);
+}
+
+static const char *why_launch(Session *s, const Operation *op)
+{
+  uint32_t first = UINT32_MAX, n = 0, missing = 0;
+  for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
+    bool is_missing = session_binding(s, tile, op->function) &&
+                      s->ops->unblock_count(s->engine, tile) < s->unblocks_expected[tile];
+    n += session_binding(s, tile, op->function) != NULL;
+    missing += is_missing;
+    if (is_missing && first == UINT32_MAX)
+      first = tile;
+  }
+  return arena_printf(
+      diags_scratch(s->diags), "'%s' was launched and %u of %u tiles, the first at P%u.%u, have not "
+      "unblocked the command stream: every tile must call unblock_cmd_stream() once a launch",
+      s->image->exports[op->function].name, missing, n, program_x(s->program, first),
+      program_y(s->program, first));
+}
+
+static const char *why_missing(Session *s, const Operation *op)
+{
+  size_t all = host_tile_count(&op->transfer) * op->transfer.elements;
+  const char *what = op->kind == OPERATION_STREAM_OUT
+    ? arena_printf(diags_scratch(s->diags), "a stream to the host on color %u", op->transfer.target)
+    : arena_printf(diags_scratch(s->diags), "a copy of '%s' to the host",
+                   s->image->exports[op->transfer.target].name);
+  return arena_printf(diags_scratch(s->diags), "%s has got only %zu of its %zu words", what,
+                      all - op->missing, all);
 }
 
 /* Nothing moves and nothing more can be issued. */
 static WseStatus report_stuck(Session *s)
 {
   IdleQuestion question = {.host = true};
+  const char *why = NULL;
   for (size_t i = s->first_open; i < arrlenu(s->operations); i++) {
     const Operation *op = &s->operations[i];
-    question.unblock_missing |= op->kind == OPERATION_LAUNCH && op->state == OPERATION_ISSUED;
+    if (op->state != OPERATION_ISSUED || op->missing == 0)
+      continue;
+    question.unblock_missing |= op->kind == OPERATION_LAUNCH;
     question.stream_short |= op->received != NULL;
+    if (!why)
+      why = op->kind == OPERATION_LAUNCH ? why_launch(s, op) : why_missing(s, op);
   }
-  return session_stuck(s, &question);
+  return session_stuck(s, &question, why);
 }
 
-/* One step of progress: issue, run, settle. */
-static WseStatus progress(Session *s)
+/* One step of progress: issue, run, settle.  *idle: nothing can move any more and nothing can be
+ * issued. */
+static WseStatus progress(Session *s, bool *idle)
 {
   bool quiet = false;
   issue_ready(s, s->quiet);
@@ -308,6 +424,7 @@ static WseStatus progress(Session *s)
   for (size_t i = s->first_open; i < arrlenu(s->operations); i++)
     if (s->operations[i].kind == OPERATION_STREAM_OUT)
       limit = session_cycle(s) + SLICE_CYCLES;
+  *idle = false;
   WseStatus status = session_step(s, limit, &quiet);
   if (status != WSE_OK)
     return status;
@@ -315,9 +432,26 @@ static WseStatus progress(Session *s)
   s->quiet = quiet;
   s->streaming &= !quiet;
   changed |= issue_ready(s, quiet);
-  if (quiet && !changed)
-    return report_stuck(s);
+  *idle = quiet && !changed;
   return WSE_OK;
+}
+
+/* With `all`, launches that are only delivered are waited for like everything else. */
+static WseStatus wait_for(Session *s, WseTask task, bool all)
+{
+  WseStatus status = WSE_OK;
+  while (status == WSE_OK && !is_done(s, task)) {
+    bool idle;
+    status = progress(s, &idle);
+    if (status != WSE_OK || !idle || is_done(s, task))
+      continue;
+    if (!all && is_delivered(s, find_operation(s, task)))
+      return WSE_OK;
+    status = report_stuck(s);
+    if (status == WSE_OK)
+      ICE("an operation of the host stands still, and nothing holds it up");
+  }
+  return status;
 }
 
 WseStatus session_wait(Session *s, WseTask task)
@@ -325,21 +459,48 @@ WseStatus session_wait(Session *s, WseTask task)
   WseStatus status = session_ended(s);
   if (status != WSE_OK)
     return status;
-  if (!find_operation(s, task)) {
+  if (!is_known(s, task)) {
     diag_task_number(s->diags, HOST_NOWHERE, task);
     return session_usage(s);
   }
-  while (status == WSE_OK && find_operation(s, task)->state != OPERATION_DONE)
-    status = progress(s);
+  return wait_for(s, task, false);
+}
+
+WseStatus session_drain(Session *s)
+{
+  WseStatus status = WSE_OK;
+  for (size_t i = s->first_open; status == WSE_OK && i < arrlenu(s->operations); i++)
+    status = wait_for(s, s->operations[i].id, true);
   return status;
 }
 
 bool session_is_done(Session *s, WseTask task)
 {
-  Operation *op = find_operation(s, task);
-  if (!op || s->ended || op->state == OPERATION_DONE)
+  bool idle;
+  if (session_ended(s) != WSE_OK || is_done(s, task) || progress(s, &idle) != WSE_OK)
     return true;
-  return progress(s) != WSE_OK || find_operation(s, task)->state == OPERATION_DONE;
+  if (is_done(s, task) || (idle && is_delivered(s, find_operation(s, task))))
+    return true;
+  if (!idle)
+    s->idle_polls = 0;
+  else if (++s->idle_polls == MOST_IDLE_POLLS)
+    return report_stuck(s) != WSE_OK;
+  return false;
+}
+
+/* Appends an operation and gives it its number. */
+static WseTask append(Session *s, const Operation *op)
+{
+  if (s->first_open >= MOST_DONE_KEPT) {
+    arrdeln(s->operations, 0, s->first_open);
+    s->first_id += s->first_open;
+    s->first_open = 0;
+  }
+  Operation copy = *op;
+  copy.id = s->first_id + arrlenu(s->operations);
+  arrput(s->operations, copy);
+  s->idle_polls = 0;
+  return copy.id;
 }
 
 static WseStatus submit(Session *s, const Operation *op, WseTask *task)
@@ -347,29 +508,22 @@ static WseStatus submit(Session *s, const Operation *op, WseTask *task)
   WseStatus status = session_start(s);
   if (status != WSE_OK)
     return status;
-  Operation copy = *op;
-  copy.id = arrlenu(s->operations) + 1;
-  arrput(s->operations, copy);
+  WseTask id = append(s, op);
   issue_ready(s, false);
-  while (s->first_open < arrlenu(s->operations) &&
-         s->operations[s->first_open].state == OPERATION_DONE)
-    s->first_open++;
-  if (task) {
-    *task = copy.id;
-    return WSE_OK;
-  }
-  return session_wait(s, copy.id);
+  skip_done(s);
+  if (!task)
+    return session_wait(s, id);
+  *task = id;
+  return WSE_OK;
 }
 
 /* An operation that was carried out on the spot, for a caller that wants a task. */
 static WseStatus done_at_once(Session *s, OperationKind kind, WseTask *task)
 {
-  Operation op = {.id = arrlenu(s->operations) + 1, .kind = kind, .state = OPERATION_DONE};
-  arrput(s->operations, op);
-  if (s->first_open + 1 == arrlenu(s->operations))
-    s->first_open++;
+  WseTask id = append(s, &(Operation){.kind = kind, .state = OPERATION_DONE});
+  skip_done(s);
   if (task)
-    *task = op.id;
+    *task = id;
   return WSE_OK;
 }
 
@@ -398,6 +552,35 @@ static WseStatus check_stream(Session *s, const WseTransfer *t, bool in)
   return WSE_OK;
 }
 
+/* Bytes from the address to the end of the variable it lies in; all of memory if in none. */
+static uint32_t bytes_left(const ClassCode *cls, uint32_t address)
+{
+  for (uint32_t i = 0; i < cls->image->n_symbols; i++) {
+    const ImageSymbol *symbol = &cls->image->symbols[i];
+    if (!symbol->is_code && address >= symbol->address &&
+        address < symbol->address + symbol->bytes)
+      return symbol->address + symbol->bytes - address;
+  }
+  return PE_MEM_BYTES;
+}
+
+/* Whether the elements fit where the export points now; later if a launch may still aim it
+ * elsewhere. */
+static WseStatus check_size(Session *s, const WseTransfer *t, uint32_t tile,
+                            const ImageBinding *binding)
+{
+  uint32_t address, bytes = t->elements * (t->is_16bit ? NARROW_BYTES : WIDE_BYTES);
+  const ClassCode *cls = program_class(s->program, tile);
+  if (s->first_open < arrlenu(s->operations) ||
+      !session_data_address(s, tile, binding, &address) || bytes <= bytes_left(cls, address))
+    return WSE_OK;
+  const char *place = arena_printf(diags_scratch(s->diags), "%u,%u", program_x(s->program, tile),
+                                   program_y(s->program, tile));
+  diag_copy_too_long(s->diags, HOST_NOWHERE, bytes, s->image->exports[t->target].name, place,
+                     bytes_left(cls, address));
+  return session_usage(s);
+}
+
 static WseStatus check_symbol(Session *s, const WseTransfer *t)
 {
   if (t->target >= s->image->n_exports) {
@@ -412,7 +595,10 @@ static WseStatus check_symbol(Session *s, const WseTransfer *t)
   uint32_t tile;
   HostTiles tiles = host_tiles(t);
   while (host_tiles_next(&tiles, s->program, &tile)) {
-    if (!session_binding(s, tile, t->target)) {
+    const ImageBinding *binding = session_binding(s, tile, t->target);
+    if (binding && check_size(s, t, tile, binding) != WSE_OK)
+      return WSE_USAGE;
+    if (!binding) {
       diag_tile_lacks_symbol(s->diags, HOST_NOWHERE, program_x(s->program, tile),
                              program_y(s->program, tile), export->name);
       return session_usage(s);
@@ -428,6 +614,10 @@ static WseStatus check_transfer(Session *s, const WseTransfer *t, bool in)
     return status;
   if (!host_region_ok(s, t))
     return session_usage(s);
+  if (!in && t->broadcast != WSE_EACH_TILE) {
+    diag_broadcast_to_host(s->diags, HOST_NOWHERE);
+    return session_usage(s);
+  }
   if (t->streaming)
     return check_stream(s, t, in);
   if ((uint64_t)t->elements * (t->is_16bit ? NARROW_BYTES : WIDE_BYTES) > PE_MEM_BYTES) {
@@ -440,23 +630,24 @@ static WseStatus check_transfer(Session *s, const WseTransfer *t, bool in)
 /* ---- copies without memcpy -------------------------------------------------------------- */
 
 /* The elements of one tile, packed as they lie in its memory. */
-static bool copy_tile(Session *s, const WseTransfer *t, uint32_t tile, const uint32_t *in,
-                      uint32_t *out)
+static bool copy_tile(Session *s, const WseTransfer *t, uint32_t tile, const HostRun *run,
+                      const uint32_t *in, uint32_t *out)
 {
   const ImageBinding *b = session_binding(s, tile, t->target);
   unsigned width = t->is_16bit ? NARROW_BYTES : WIDE_BYTES;
   uint8_t bytes[PE_MEM_BYTES];
   for (uint32_t i = 0; in && i < t->elements; i++)
     for (unsigned k = 0; k < width; k++)
-      bytes[i * width + k] = (uint8_t)(in[i] >> 8 * k);
+      bytes[i * width + k] = (uint8_t)(in[run->first + i * run->stride] >> 8 * k);
   if (in)
     return session_poke(s, tile, b, t->elements * width, bytes);
   if (!session_peek(s, tile, b, t->elements * width, bytes))
     return false;
   for (uint32_t i = 0; i < t->elements; i++) {
-    out[i] = 0;
+    uint32_t word = 0;
     for (unsigned k = 0; k < width; k++)
-      out[i] |= (uint32_t)bytes[i * width + k] << 8 * k;
+      word |= (uint32_t)bytes[i * width + k] << 8 * k;
+    out[run->first + i * run->stride] = word;
   }
   return true;
 }
@@ -465,10 +656,11 @@ static WseStatus copy_directly(Session *s, const WseTransfer *t, const uint32_t 
                                WseTask *task)
 {
   uint32_t tile;
-  size_t at = 0;
   HostTiles tiles = host_tiles(t);
-  for (; host_tiles_next(&tiles, s->program, &tile); at += t->elements) {
-    if (!copy_tile(s, t, tile, in ? in + at : NULL, in ? NULL : out + at)) {
+  HostShape shape = host_shape(t);
+  while (host_tiles_next(&tiles, s->program, &tile)) {
+    HostRun run = host_shape_run(&shape, tiles.column, tiles.row);
+    if (!copy_tile(s, t, tile, &run, in, out)) {
       diag_memory_outside(s->diags, HOST_NOWHERE, s->image->exports[t->target].name,
                           program_x(s->program, tile), program_y(s->program, tile));
       return session_usage(s);
@@ -555,7 +747,7 @@ static WseStatus launch_directly(Session *s, uint32_t function, const uint32_t *
   s->phase_has_command = false;
   WseStatus status = session_until_quiet(s);
   if (status == WSE_OK)
-    status = session_stuck(s, &(IdleQuestion){.host = s->more_launches});
+    status = session_stuck(s, &(IdleQuestion){.host = s->more_launches}, NULL);
   return status == WSE_OK ? done_at_once(s, OPERATION_LAUNCH, task) : status;
 }
 
@@ -568,6 +760,7 @@ WseStatus session_launch(Session *s, uint32_t function, const uint32_t *args, ui
   if (!s->image->memcpy)
     return launch_directly(s, function, args, n_args, task);
   Operation op = {.kind = OPERATION_LAUNCH, .function = function, .n_args = n_args};
-  memcpy(op.args, args, n_args * sizeof *args);
+  if (n_args)
+    memcpy(op.args, args, n_args * sizeof *args);
   return submit(s, &op, task);
 }

@@ -13,14 +13,16 @@
 
 #include <stb_ds.h>
 
-enum { MOST_FAULTS_SHOWN = 10, MOST_TILES_IN_REPORT = 16, NAMES_IN_NOTE = 12 };
+enum {
+  MOST_FAULTS_SHOWN = 10, MOST_TILES_IN_REPORT = 16, NAMES_IN_NOTE = 12, MOST_PHASES = 4096
+};
 
 /* ---- errors ----------------------------------------------------------------------------- */
 
 Session *session_create(void)
 {
   Session *s = base_malloc(sizeof *s);
-  *s = (Session){.sources = source_map_create()};
+  *s = (Session){.sources = source_map_create(), .first_id = 1};
   s->diags = diags_create(s->sources);
   s->arena = arena_create("emulated program");
   s->error = (WseError){.status = WSE_OK, .message = "", .x = -1, .y = -1};
@@ -45,6 +47,15 @@ static WseStatus set_error(Session *s, WseStatus status, char *text)
   return status;
 }
 
+/* The error of now is the one that every later operation gets. */
+static WseStatus end_run(Session *s)
+{
+  s->ended = true;
+  s->final_error = s->error;
+  s->final_error.message = arena_copy_text(s->arena, s->error.message, strlen(s->error.message));
+  return s->error.status;
+}
+
 WseStatus session_usage(Session *s)
 {
   char *text = NULL;
@@ -63,12 +74,13 @@ WseStatus session_usage(Session *s)
 static void note_exports(Session *s)
 {
   Diags *d = s->diags;
-  char *list = arena_printf(s->arena, "nothing");
+  Arena *scratch = diags_scratch(d);
+  char *list = arena_printf(scratch, "nothing");
   for (uint32_t i = 0; i < s->image->n_exports && i < NAMES_IN_NOTE; i++)
-    list = arena_printf(s->arena, "%s%s%s", i ? list : "", i ? ", " : "",
+    list = arena_printf(scratch, "%s%s%s", i ? list : "", i ? ", " : "",
                         s->image->exports[i].name);
   if (s->image->n_exports > NAMES_IN_NOTE)
-    list = arena_printf(s->arena, "%s, ...", list);
+    list = arena_printf(scratch, "%s, ...", list);
   diag_symbols_exported(d, HOST_NOWHERE, list);
 }
 
@@ -149,9 +161,13 @@ static void print_byte(void *context, uint64_t cycle, uint32_t tile, uint8_t byt
     arrput(s->prints[tile], (char)byte);
     return;
   }
-  fprintf(s->options.print_out, "@%" PRIu64 " P%u.%u: %.*s\n", cycle,
-          program_x(s->program, tile), program_y(s->program, tile), (int)arrlen(s->prints[tile]),
-          s->prints[tile] ? s->prints[tile] : "");
+  FILE *out = s->options.print_out;
+  fprintf(out, "@%" PRIu64 " ", cycle);
+  if (!s->options.print_bare)
+    fprintf(out, "P%u.%u: ", program_x(s->program, tile), program_y(s->program, tile));
+  fwrite(s->prints[tile], 1, arrlenu(s->prints[tile]), out);
+  putc('\n', out);
+  s->printed = true;
   arrsetlen(s->prints[tile], 0);
 }
 
@@ -285,37 +301,53 @@ static WseStatus fault_error(Session *s)
   if (shown > MOST_FAULTS_SHOWN)
     fprintf(out, "  and %zu more in this cycle\n", shown - MOST_FAULTS_SHOWN);
   fclose(out);
-  s->ended = true;
   set_error(s, WSE_FAULT, text);
   if (last) {
     s->error.cycle = last->cycle;
     s->error.x = (int32_t)program_x(s->program, last->tile);
     s->error.y = (int32_t)program_y(s->program, last->tile);
   }
-  return WSE_FAULT;
+  return end_run(s);
 }
 
 WseStatus session_ended(Session *s)
 {
-  if (s->engine && !s->ended)
+  if (s->ended) {
+    s->error = s->final_error;
+    return s->error.status;
+  }
+  if (s->engine)
     return WSE_OK;
-  if (s->error.status != WSE_OK && s->error.status != WSE_USAGE)
-    return s->error.status;         /* the first failure stays the one to tell */
   diag_handle_unusable(s->diags, HOST_NOWHERE);
   return session_usage(s);
 }
 
+/* The phase of a new action: its own, or from the MOST_PHASES-th on the one of its name. */
+static size_t phase_for(Session *s, const char *action, uint64_t now)
+{
+  size_t n = arrlenu(s->phases);
+  for (size_t i = MOST_PHASES; i < n; i++)
+    if (strcmp(s->phases[i].action, action) == 0)
+      return i;
+  arrput(s->phases, ((HostPhase){
+    .action = arena_copy_text(s->arena, action, strlen(action)), .start = now, .end = now}));
+  return n;
+}
+
 void session_phase(Session *s, bool is_program, const char *verb, const char *what)
 {
-  HostPhase *last = arrlenu(s->phases) ? &arrlast(s->phases) : NULL;
+  const HostPhase *last = arrlenu(s->phases) ? &s->phases[s->phase] : NULL;
   char action[256];
   snprintf(action, sizeof action, "%s%s%s", verb, *what ? " " : "", what);
   uint64_t now = session_cycle(s);
   s->phase_is_program = is_program;
-  if (last && strcmp(last->action, action) == 0 && last->start == last->end && last->end == now)
+  if (last && strcmp(last->action, action) == 0 && s->phase_before.end == now && last->end == now)
     return;                          /* nothing has happened in it yet */
-  arrput(s->phases, ((HostPhase){arena_copy_text(s->arena, action, strlen(action)), now, now, 0,
-                                 0}));
+  s->phase = phase_for(s, action, now);
+  HostPhase *phase = &s->phases[s->phase];
+  phase->count++;
+  s->phase_before = *phase;
+  s->phase_before.end = now;
   s->ops->phase_begin(s->engine);
 }
 
@@ -323,15 +355,17 @@ void session_phase(Session *s, bool is_program, const char *verb, const char *wh
  * moves data of the host.  What remains of a phase with memcpy is the host's. */
 static void account(Session *s)
 {
-  HostPhase *phase = &arrlast(s->phases);
+  HostPhase *phase = &s->phases[s->phase];
+  const HostPhase *before = &s->phase_before;
   const EngineStats *stats = s->ops->stats(s->engine);
+  bool active = stats->first_event <= stats->last_event;
   phase->end = session_cycle(s);
-  if (s->phase_is_program && stats->first_event <= stats->last_event)
-    phase->cycles = stats->last_event - stats->first_event + 1;
+  if (s->phase_is_program && active)
+    phase->cycles = before->cycles + stats->last_event - stats->first_event + 1;
   if (!s->phase_is_program)
-    phase->host_cycles = phase->end - phase->start;
-  else if (s->phase_has_command && stats->first_event <= stats->last_event)
-    phase->host_cycles = stats->first_event - phase->start;
+    phase->host_cycles = before->host_cycles + phase->end - before->end;
+  else if (s->phase_has_command && active)
+    phase->host_cycles = before->host_cycles + stats->first_event - before->end;
 }
 
 WseStatus session_step(Session *s, uint64_t limit, bool *quiet)
@@ -345,14 +379,16 @@ WseStatus session_step(Session *s, uint64_t limit, bool *quiet)
   account(s);
   s->quiet = status == RUN_QUIET;
   *quiet = status == RUN_QUIET;
+  if (s->printed)
+    fflush(s->options.print_out);    /* what was printed before a failure is there to be read */
+  s->printed = false;
   if (status == RUN_FAULT)
     return fault_error(s);
   if (status == RUN_LIMIT && limit == s->options.max_cycles) {
     diag_cycle_limit(s->diags, HOST_NOWHERE, limit);
     session_usage(s);
     s->error.status = WSE_CYCLE_LIMIT;
-    s->ended = true;
-    return WSE_CYCLE_LIMIT;
+    return end_run(s);
   }
   return WSE_OK;
 }
@@ -366,7 +402,7 @@ WseStatus session_until_quiet(Session *s)
   return status;
 }
 
-WseStatus session_stuck(Session *s, const IdleQuestion *question)
+WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *why)
 {
   IdleState state = idle_classify(s->engine, s->program, question);
   if (question->unblock_missing || question->stream_short)
@@ -379,12 +415,8 @@ WseStatus session_stuck(Session *s, const IdleQuestion *question)
   if (!out)
     ICE("no memory for a report");
   if (state == IDLE_STUCK)
-    fprintf(out, "error: deadlock at cycle %" PRIu64 ": nothing can happen any more%s\n",
-            session_cycle(s),
-            question->unblock_missing ? ", but a launched function has not unblocked the command "
-                                        "stream (unblock_cmd_stream) on every tile"
-            : question->stream_short  ? ", but a stream to the host has not got all its words"
-                                      : ", but the program waits");
+    fprintf(out, "error: deadlock at cycle %" PRIu64 ": nothing can happen any more, but %s\n",
+            session_cycle(s), why ? why : "the program waits");
   else
     fprintf(out, "warning: at cycle %" PRIu64 " the fabric is quiet with work left undone\n",
             session_cycle(s));
@@ -396,8 +428,8 @@ WseStatus session_stuck(Session *s, const IdleQuestion *question)
     free(text);
     return WSE_OK;
   }
-  s->ended = true;
-  return set_error(s, WSE_DEADLOCK, text);
+  set_error(s, WSE_DEADLOCK, text);
+  return end_run(s);
 }
 
 /* Before the first host action with memcpy: the tiles' own start is over and they wait for
@@ -426,7 +458,7 @@ WseStatus session_run(Session *s, uint64_t cycles)
     session_collect(s);
   if (status != WSE_OK || !quiet)
     return status;
-  return session_stuck(s, &(IdleQuestion){.host = s->image->memcpy || s->more_launches});
+  return session_stuck(s, &(IdleQuestion){.host = s->image->memcpy || s->more_launches}, NULL);
 }
 
 static void warn_hazards(Session *s)
@@ -443,12 +475,12 @@ static void warn_hazards(Session *s)
 WseStatus session_finish(Session *s)
 {
   WseStatus status = session_ended(s);
-  for (size_t i = 0; status == WSE_OK && i < arrlenu(s->operations); i++)
-    status = session_wait(s, s->operations[i].id);
-  if (status == WSE_OK && !s->started)
+  if (status == WSE_OK)
+    status = session_drain(s);
+  if (status == WSE_OK && !s->quiet)   /* not started, or words of streams are still on their way */
     status = session_run(s, 0);
   else if (status == WSE_OK)
-    status = session_stuck(s, &(IdleQuestion){.host = s->image->memcpy});
+    status = session_stuck(s, &(IdleQuestion){.host = s->image->memcpy}, NULL);
   if (s->engine)
     warn_hazards(s);
   return status;
@@ -456,7 +488,8 @@ WseStatus session_finish(Session *s)
 
 /* ---- memory without the device ---------------------------------------------------------- */
 
-static bool data_address(Session *s, uint32_t tile, const ImageBinding *binding, uint32_t *address)
+bool session_data_address(Session *s, uint32_t tile, const ImageBinding *binding,
+                          uint32_t *address)
 {
   uint8_t word[2];
   *address = binding->address;
@@ -471,7 +504,7 @@ static bool data_address(Session *s, uint32_t tile, const ImageBinding *binding,
 bool session_peek(Session *s, uint32_t tile, const ImageBinding *binding, uint32_t bytes, void *to)
 {
   uint32_t address;
-  return data_address(s, tile, binding, &address) &&
+  return session_data_address(s, tile, binding, &address) &&
          s->ops->mem_read(s->engine, tile, address, to, bytes);
 }
 
@@ -479,7 +512,7 @@ bool session_poke(Session *s, uint32_t tile, const ImageBinding *binding, uint32
                   const void *from)
 {
   uint32_t address;
-  return data_address(s, tile, binding, &address) &&
+  return session_data_address(s, tile, binding, &address) &&
          s->ops->mem_write(s->engine, tile, address, from, bytes);
 }
 

@@ -31,6 +31,7 @@ struct Session {
   Arena *arena;
   WseError error;
   char *error_text;
+  WseError final_error;                            /* what has ended the run */
   const Image *image;
   Program *program;
   const EngineOps *ops;
@@ -41,13 +42,18 @@ struct Session {
   const ImageBinding **bindings;                   /* by class, then export */
   HostChannel *channels;
   Operation *operations;                           /* stb_ds, in order of submission */
+  WseTask first_id;                                /* of operations[0]; those before are done */
   size_t first_open;                               /* operations before it are done */
+  unsigned idle_polls;                             /* questions in a row while nothing can move */
   uint32_t *unblocks_expected;                     /* by tile; NULL before the first launch */
   bool started, ended, more_launches;
   bool streaming;                                  /* words of streams since it last was quiet */
   bool quiet;                                      /* nothing moved when the engine last stopped */
   size_t hazards_told;
-  HostPhase *phases;
+  HostPhase *phases;                               /* stb_ds */
+  size_t phase;                                    /* the current one */
+  HostPhase phase_before;                          /* what it held when its last action began */
+  bool printed;                                    /* lines that are not flushed yet */
   bool phase_is_program, phase_has_command;
   double load_seconds, wall_seconds;
 };
@@ -62,12 +68,15 @@ void session_phase(Session *session, bool is_program, const char *verb, const ch
 /* Runs up to `limit` and accounts for it. */
 WseStatus session_step(Session *session, uint64_t limit, bool *quiet);
 WseStatus session_until_quiet(Session *session);
-/* On a quiet fabric: WSE_DEADLOCK with a report if something is stuck; warns otherwise. */
-WseStatus session_stuck(Session *session, const IdleQuestion *question);
+/* On a quiet fabric: WSE_DEADLOCK with a report if something is stuck; warns otherwise.  `why`
+ * continues "nothing can happen any more" (NULL: the program waits). */
+WseStatus session_stuck(Session *session, const IdleQuestion *question, const char *why);
 
 /* ---- operations.c */
 
 /* Takes what tiles have sent to the host so far. */
 void session_collect(Session *session);
+/* Waits for all operations, those included that count as delivered only. */
+WseStatus session_drain(Session *session);
 
 #endif

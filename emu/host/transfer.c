@@ -25,17 +25,21 @@ HostTiles host_tiles(const WseTransfer *transfer)
   return tiles;
 }
 
-bool host_tiles_next(HostTiles *tiles, const Program *program, uint32_t *tile)
+uint32_t host_tiles_at(const HostTiles *tiles, const Program *program, uint32_t column,
+                       uint32_t row)
 {
   const WseTransfer *t = tiles->transfer;
-  if (tiles->row == tiles->rows || tiles->columns == 0)
+  return program_tile(program, t->x + column * step(t->x_step), t->y + row * step(t->y_step));
+}
+
+bool host_tiles_next(HostTiles *tiles, const Program *program, uint32_t *tile)
+{
+  if (tiles->columns == 0 || tiles->next == (uint64_t)tiles->rows * tiles->columns)
     return false;
-  *tile = program_tile(program, t->x + tiles->column * step(t->x_step),
-                       t->y + tiles->row * step(t->y_step));
-  if (++tiles->column == tiles->columns) {
-    tiles->column = 0;
-    tiles->row++;
-  }
+  tiles->column = (uint32_t)(tiles->next % tiles->columns);
+  tiles->row = (uint32_t)(tiles->next / tiles->columns);
+  tiles->next++;
+  *tile = host_tiles_at(tiles, program, tiles->column, tiles->row);
   return true;
 }
 
@@ -43,6 +47,28 @@ size_t host_tile_count(const WseTransfer *transfer)
 {
   HostTiles tiles = host_tiles(transfer);
   return (size_t)tiles.columns * tiles.rows;
+}
+
+HostShape host_shape(const WseTransfer *transfer)
+{
+  HostTiles tiles = host_tiles(transfer);
+  return (HostShape){
+    .rows = tiles.rows && transfer->broadcast == WSE_SAME_IN_COLUMN ? 1 : tiles.rows,
+    .columns = tiles.columns && transfer->broadcast == WSE_SAME_IN_ROW ? 1 : tiles.columns,
+    .elements = transfer->elements, .order = transfer->order,
+  };
+}
+
+HostRun host_shape_run(const HostShape *shape, uint32_t column, uint32_t row)
+{
+  size_t tiles = (size_t)shape->rows * shape->columns;
+  if (row >= shape->rows)
+    row = 0;
+  if (column >= shape->columns)
+    column = 0;
+  if (shape->order == WSE_COL_MAJOR)
+    return (HostRun){(size_t)column * shape->rows + row, tiles};
+  return (HostRun){((size_t)row * shape->columns + column) * shape->elements, 1};
 }
 
 bool host_region_ok(Session *session, const WseTransfer *t)

@@ -20,6 +20,12 @@
 extern "C" {
 #endif
 
+#if defined(__GNUC__)
+#define WSE_API __attribute__((visibility("default")))
+#else
+#define WSE_API
+#endif
+
 typedef struct WseProgram WseProgram;
 
 /* The values 1 to 4 are also the exit codes of wse-emu. */
@@ -44,20 +50,20 @@ typedef enum { WSE_CHECK_OFF, WSE_CHECK_WARN, WSE_CHECK_ERROR } WseCheck;
 /* Zero-initialise, then set what differs from the defaults. */
 typedef struct {
   WseEngine engine;
-  uint32_t threads;            /* 0: 1 */
+  uint32_t threads;            /* at most; 0: 1 */
   uint64_t max_cycles;         /* 0: 1,000,000,000 */
   WseCheck check;              /* OFF is 0: set WSE_CHECK_ERROR for the default of wse-emu */
   const char *trace_kinds;     /* "task,wavelet"; NULL: no trace */
   const char *trace_file;      /* NULL: standard output */
-  const char *sim_log;         /* where device prints go; NULL: nowhere */
+  const char *sim_log;         /* file for what tiles print, "@CYCLE text" a line; NULL: none */
 } WseOptions;
 
 /* Loads and validates an image or an output directory of cslc.  On failure *program is still a
  * handle (or NULL without memory) that only wse_error and wse_close accept. */
-WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **program);
-void wse_close(WseProgram *program);
+WSE_API WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **program);
+WSE_API void wse_close(WseProgram *program);
 /* The last failure on this handle; status WSE_OK if there was none. */
-const WseError *wse_error(const WseProgram *program);
+WSE_API const WseError *wse_error(const WseProgram *program);
 
 typedef struct {
   uint32_t width, height;              /* rectangle */
@@ -66,7 +72,7 @@ typedef struct {
   const char *arch;                    /* "wse2" */
   bool has_memcpy;
 } WseGeometry;
-WseStatus wse_geometry(WseProgram *program, WseGeometry *geometry);
+WSE_API WseStatus wse_geometry(WseProgram *program, WseGeometry *geometry);
 
 typedef struct {
   uint32_t id;
@@ -82,14 +88,28 @@ typedef struct {
   const char *param_class;     /* n_params characters of 'i' 'u' 'f' 'b' */
 } WseSymbol;
 /* An exported name.  WSE_USAGE with a message that suggests near names if there is none. */
-WseStatus wse_symbol(WseProgram *program, const char *name, WseSymbol *symbol);
-uint32_t wse_symbol_count(const WseProgram *program);
-WseStatus wse_symbol_at(WseProgram *program, uint32_t id, WseSymbol *symbol);
+WSE_API WseStatus wse_symbol(WseProgram *program, const char *name, WseSymbol *symbol);
+WSE_API uint32_t wse_symbol_count(const WseProgram *program);
+WSE_API WseStatus wse_symbol_at(WseProgram *program, uint32_t id, WseSymbol *symbol);
 
 typedef uint64_t WseTask;      /* 0 is no task */
 
-/* A transfer between the host and the tiles of a region.  One 32-bit word a element, a 16-bit
- * element in the low half; order: rows of tiles, then tiles, then elements. */
+/* How the words A[row][column][element] of a transfer lie in the host's buffer; streams to the
+ * tiles leave the host in this order too. */
+typedef enum {
+  WSE_ROW_MAJOR,               /* element fastest, then column, then row */
+  WSE_COL_MAJOR                /* row fastest, then column, then element */
+} WseOrder;
+
+/* To the tiles only: one buffer element may be for many of them. */
+typedef enum {
+  WSE_EACH_TILE,
+  WSE_SAME_IN_COLUMN,          /* the buffer is A[column][element] */
+  WSE_SAME_IN_ROW              /* the buffer is A[row][element] */
+} WseBroadcast;
+
+/* A transfer between the host and the tiles of a region.  One 32-bit word an element, a 16-bit
+ * element in the low half. */
 typedef struct {
   uint32_t target;             /* symbol id, or color number if streaming */
   bool streaming;
@@ -97,38 +117,45 @@ typedef struct {
   uint32_t x, y, width, height;
   uint32_t x_step, y_step;     /* every x_step-th tile; 0 is 1 */
   uint32_t elements;           /* of each tile */
+  WseOrder order;
+  WseBroadcast broadcast;
 } WseTransfer;
 /* Number of words of a transfer's buffer. */
-size_t wse_transfer_words(const WseTransfer *transfer);
-WseStatus wse_h2d(WseProgram *program, const WseTransfer *transfer, const uint32_t *words,
+WSE_API size_t wse_transfer_words(const WseTransfer *transfer);
+WSE_API WseStatus wse_h2d(WseProgram *program, const WseTransfer *transfer, const uint32_t *words,
                   WseTask *task);
-WseStatus wse_d2h(WseProgram *program, const WseTransfer *transfer, uint32_t *words,
+WSE_API WseStatus wse_d2h(WseProgram *program, const WseTransfer *transfer, uint32_t *words,
                   WseTask *task);
 
-/* Calls an exported function on every tile that exports it; one 32-bit word an argument. */
-WseStatus wse_launch(WseProgram *program, uint32_t function, const uint32_t *args,
+/* Calls an exported function on every tile that exports it; one 32-bit word an argument.  Done when
+ * each of these tiles has unblocked its command stream and nothing moves any more.  Where tiles
+ * take streams, a launch that stands still before that counts as delivered, for a stream may set it
+ * going again; the next command then waits for it. */
+WSE_API WseStatus wse_launch(WseProgram *program, uint32_t function, const uint32_t *args,
                      uint32_t n_args, WseTask *task);
 
 /* Runs until the fabric is quiet, or for at most `cycles` more cycles (0: no limit here). */
-WseStatus wse_run(WseProgram *program, uint64_t cycles);
-WseStatus wse_wait(WseProgram *program, WseTask task);
-bool wse_is_done(const WseProgram *program, WseTask task);
+WSE_API WseStatus wse_run(WseProgram *program, uint64_t cycles);
+WSE_API WseStatus wse_wait(WseProgram *program, WseTask task);
+/* Makes some progress.  True also when the run has ended with an error, which wse_wait then tells;
+ * that includes a thousand questions in a row while nothing can move. */
+WSE_API bool wse_is_done(const WseProgram *program, WseTask task);
 /* Carries out all that was submitted and runs until the fabric is quiet. */
-WseStatus wse_finish(WseProgram *program);
+WSE_API WseStatus wse_finish(WseProgram *program);
 
-uint64_t wse_cycle(const WseProgram *program);
+WSE_API uint64_t wse_cycle(const WseProgram *program);
 /* Statistics as JSON text (keys as for wse-emu --stats); valid until the next call. */
-const char *wse_statistics(WseProgram *program);
+WSE_API const char *wse_statistics(WseProgram *program);
 
 /* Raw bytes of any symbol of a tile's program, exported or not, at zero cycles. */
-WseStatus wse_read_symbol(WseProgram *program, uint32_t x, uint32_t y, const char *name,
+WSE_API WseStatus wse_read_symbol(WseProgram *program, uint32_t x, uint32_t y, const char *name,
                           void *bytes, size_t capacity, size_t *size);
 /* Name of the tile's symbol number `index`, or NULL: there are no more, or no such tile.  Names
  * of the main file's things stand alone, others behind their module's; wse_read_symbol knows them
  * all. */
-const char *wse_symbol_name(WseProgram *program, uint32_t x, uint32_t y, uint32_t index);
+WSE_API const char *wse_symbol_name(WseProgram *program, uint32_t x, uint32_t y, uint32_t index);
 
-const char *wse_version(void);
+WSE_API const char *wse_version(void);
 
 #ifdef __cplusplus
 }
