@@ -388,6 +388,12 @@ class Function:
         if not place or ".*" in place[0]:
             return self.assign(depth)
         name = self.fresh()
+        same = [v for v, k in self.vars if k == place[1]]
+        if same and self.rng.random() < 0.6:      # where to is known at run time only
+            yes, no = self.rng.choice(same), self.rng.choice(same)
+            to = f"if ({self.expr('bool', 1)}) &{yes} else &{no}"
+            self.pointers.append((name, place[1]))
+            return f"const {name} = {to};"
         self.pointers.append((name, place[1]))
         return f"const {name} = &{place[0]};"
 
