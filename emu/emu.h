@@ -224,7 +224,7 @@ typedef struct {
 
 /* Carries out one instruction on registers and memory.  `pc` is the instruction's address.
  * SCALAR_ENGINE for: endtask, ldsr, dsrset, dsrget, vec, act*, blk*, unblk*, ldcfg*, stcfg*,
- * qflush, rnd, prng, stctr. */
+ * qflush, rnd, prng, stctr, stctra. */
 ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registers *regs,
                          TileMem *mem);
 /* The value of `@random16`'s generator after one use; *state is advanced. */

@@ -517,7 +517,8 @@ static void exec_qflush(Visit *v, unsigned queue, bool output)
 
 static void exec_stctr(Visit *v, const Insn *insn)
 {
-  uint32_t address = (v->tile->regs.r[insn->b] + insn->imm) & LOW16;
+  uint32_t base = insn->op == OP_stctr ? v->tile->regs.r[insn->b] : 0;
+  uint32_t address = (base + insn->imm) & LOW16;
   FaultKind fault = mem_store(&v->tile->mem, address, 2, counter_word(v, insn->a));
   if (fault != FAULT_COUNT)
     tile_fault(v, fault, address);
@@ -544,7 +545,7 @@ static unsigned exec_engine(Visit *v, const Insn *insn)
   case OP_prng:
     registers->generator = (uint8_t)(r[insn->a] % v->engine->program->machine->generators);
     break;
-  case OP_stctr: exec_stctr(v, insn); break;
+  case OP_stctr: case OP_stctra: exec_stctr(v, insn); break;
   case OP_qflush: exec_qflush(v, r[insn->a], insn->imm); break;
   default: tile_fault(v, FAULT_UNSUPPORTED, 0); break;
   }

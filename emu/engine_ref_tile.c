@@ -533,7 +533,8 @@ static void exec_qflush(RefEngine *engine, RefTile *tile, unsigned queue, bool o
 
 static void exec_stctr(RefEngine *engine, RefTile *tile, const Insn *insn)
 {
-  uint32_t address = (tile->regs.r[insn->b] + insn->imm) & LOW16;
+  uint32_t base = insn->op == OP_stctr ? tile->regs.r[insn->b] : 0;
+  uint32_t address = (base + insn->imm) & LOW16;
   FaultKind fault = mem_store(&tile->mem, address, 2, counter_word(engine, tile, insn->a));
   if (fault != FAULT_COUNT)
     tile_fault(engine, tile, fault, address);
@@ -563,7 +564,7 @@ static unsigned exec_engine(RefEngine *engine, RefTile *tile, const Insn *insn)
   case OP_prng:
     tile->registers.generator = (uint8_t)(r[insn->a] % engine->program->machine->generators);
     break;
-  case OP_stctr: exec_stctr(engine, tile, insn); break;
+  case OP_stctr: case OP_stctra: exec_stctr(engine, tile, insn); break;
   case OP_qflush: exec_qflush(engine, tile, r[insn->a], insn->imm); break;
   default: tile_fault(engine, tile, FAULT_UNSUPPORTED, 0); break;
   }

@@ -240,6 +240,7 @@ typedef struct {
   Arena *pass;             /* gone after the function */
   Reg *vreg;               /* by IrValue.raw; 0 none; i64: this and the next */
   bool *demanded;          /* by IrValue.raw: somebody reads it */
+  bool *fused;             /* by IrValue.raw: done by the store of its value */
   uint32_t *block_of, *position;   /* by IrValue.raw */
   uint32_t *frame_slot;    /* by IrValue.raw: slot + 1 of allocas and descriptors */
   bool *anchored;          /* by IrValue.raw: descriptor is copied to its slot where it is made */

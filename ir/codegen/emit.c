@@ -60,7 +60,7 @@ static Insn to_insn(const Cg *cg, const MInsn *mi, const uint32_t *labels)
     out.xdsr = mi->xdsr;
     out.field = format == FMT_DSRLD ? (DsrField)0 : (DsrField)mi->field;
   }
-  if (format == FMT_CTR || mi->op == OP_blki || mi->op == OP_unblki)
+  if (format == FMT_CTR || format == FMT_CTRA || mi->op == OP_blki || mi->op == OP_unblki)
     out.a = (uint8_t)mi->number;
   return out;
 }

@@ -55,7 +55,7 @@ unsigned mi_operands(const MInsn *mi, MOperand out[MOST_OPERANDS])
     break;
   case FMT_VEC:
     return vec_operands(mi, out);
-  case FMT_NONE: case FMT_I: case FMT_J: case FMT_COUNT: default:
+  case FMT_NONE: case FMT_I: case FMT_J: case FMT_CTRA: case FMT_COUNT: default:
     break;
   }
   return n;
@@ -70,7 +70,8 @@ bool mi_is_jump(const MInsn *mi)
     return true;
   case FMT_NONE: case FMT_R: case FMT_RR: case FMT_RRR: case FMT_RRI: case FMT_RI: case FMT_RI32:
   case FMT_I: case FMT_LD: case FMT_LDA: case FMT_ST: case FMT_STA: case FMT_DSRLD:
-  case FMT_DSRSET: case FMT_DSRGET: case FMT_CTR: case FMT_VEC: case FMT_COUNT: default:
+  case FMT_DSRSET: case FMT_DSRGET: case FMT_CTR: case FMT_CTRA: case FMT_VEC:
+  case FMT_COUNT: default:
     return false;
   }
 }

@@ -545,21 +545,73 @@ static void select_config(Sel *s, IrValue v, const IrInsn *insn)
     sel_rr(s, is_get ? OP_ldcfg : OP_stcfg, r, sel_use_word(s, insn->args[0]));
 }
 
-static void select_counter(Sel *s, const IrInsn *insn)
+static void emit_counter(Sel *s, IrValue address, unsigned word)
 {
-  Addr at = sel_address(s, insn->args[0]);
+  Addr at = sel_address(s, address);
   Reg base = sel_base(s, &at);
-  if (base == REG_NONE) {
-    base = sel_new_reg(s, CLASS_WORD);
-    sel_lea(s, base, &at);
-    at = (Addr){0};
-  }
-  MInsn *mi = sel_emit(s, OP_stctr);
-  mi->number = (uint32_t)insn->imm;
-  mi->r[1] = base;
+  MInsn *mi = sel_emit(s, base == REG_NONE ? OP_stctra : OP_stctr);
+  mi->number = word;
+  if (base != REG_NONE)
+    mi->r[1] = base;
   mi->imm = at.imm;
   mi->sym = (uint8_t)at.sym;
   mi->sym_index = at.sym_index;
+}
+
+/* The word of the counters that a register address means; -1 none. */
+static int counter_word(uint64_t address)
+{
+  const ConfigRegInfo *reg = config_reg_at((uint16_t)address);
+  if (!reg || (reg->address != CFG_TSC_COUNTER && reg->address != CFG_PERF_COUNTER))
+    return -1;
+  return (int)(address - reg->address) +
+         (reg->address == CFG_PERF_COUNTER ? config_reg_at(CFG_TSC_COUNTER)->count : 0);
+}
+
+static bool reads(const IrInsn *insn, IrValue v)
+{
+  for (uint32_t i = 0; i < insn->n_args; i++)
+    if (insn->args[i].raw == v.raw)
+      return true;
+  unsigned n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
+  for (unsigned t = 0; t < n; t++)
+    for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
+      if (insn->u.targets[t].args[i].raw == v.raw)
+        return true;
+  return false;
+}
+
+static unsigned count_readers(const Sel *s, IrValue v)
+{
+  unsigned n = 0;
+  for (uint32_t b = 0; b < s->f->n_blocks; b++)
+    for (uint32_t i = 0; i < s->f->blocks[b].n_insns; i++)
+      n += reads(sel_def(s, s->f->blocks[b].insns[i]), v);
+  return n;
+}
+
+/* A word of a counter goes straight to memory: a store of a configuration register's value that
+ * nobody else reads, with nothing between the two that could tell the difference. */
+static bool fuse_counter(Sel *s, const IrInsn *store)
+{
+  IrValue value = store->args[1];
+  const IrInsn *get = sel_def(s, value);
+  uint64_t address;
+  if (get->op != IR_get_config || !sel_is_const(s, get->args[0], &address) ||
+      counter_word(address) < 0 || s->demanded[value.raw] || count_readers(s, value) != 1)
+    return false;
+  const IrBlock *block = &s->f->blocks[s->block_of[value.raw]];
+  for (uint32_t i = s->position[value.raw]; i < block->n_insns; i++) {
+    const IrInsn *between = sel_def(s, block->insns[i]);
+    if (between == store) {
+      s->fused[value.raw] = true;
+      emit_counter(s, store->args[0], (unsigned)counter_word(address));
+      return true;
+    }
+    if (!between->dead && !ir_op_is_pure(between->op))
+      return false;
+  }
+  return false;
 }
 
 static void select_tile_param(Sel *s, IrValue v, const IrInsn *insn)
@@ -601,7 +653,7 @@ static void select_machine_op(Sel *s, IrValue v, const IrInsn *insn)
     sel_rr(s, OP_prng, sel_use_word(s, insn->args[0]), REG_NONE);
     break;
   case IR_counter:
-    select_counter(s, insn);
+    emit_counter(s, insn->args[0], (unsigned)insn->imm);
     break;
   case IR_assert:
     sel_rr(s, OP_assert, sel_use(s, insn->args[0]), REG_NONE);
@@ -661,7 +713,8 @@ static void select_value(Sel *s, IrValue v, const IrInsn *insn)
     break;
   }
   case IR_store:
-    select_store(s, insn);
+    if (!fuse_counter(s, insn))
+      select_store(s, insn);
     break;
   case IR_copy: case IR_zero:
     select_copy(s, insn);
@@ -705,6 +758,8 @@ static bool is_wanted(const Sel *s, IrValue v, const IrInsn *insn)
 {
   if (insn->op == IR_alloca)
     return s->demanded[v.raw];
+  if (s->fused[v.raw])
+    return false;
   return s->demanded[v.raw] || ir_op_is(insn->op, IRE_WRITES | IRE_SIDE | IRE_STALLS | IRE_TERM);
 }
 
@@ -799,6 +854,7 @@ static void number_values(Sel *s)
   uint32_t n = s->f->n_insns + 1;
   s->vreg = arena_many(s->pass, Reg, n);
   s->demanded = arena_many(s->pass, bool, n);
+  s->fused = arena_many(s->pass, bool, n);
   s->block_of = arena_many(s->pass, uint32_t, n);
   s->position = arena_many(s->pass, uint32_t, n);
   s->frame_slot = arena_many(s->pass, uint32_t, n);

@@ -35,7 +35,8 @@ static const FormatInfo formats[FMT_COUNT] = {
   [FMT_LDA] = {"LDA", 2},       [FMT_ST] = {"ST", 2},         [FMT_STA] = {"STA", 2},
   [FMT_J] = {"J", 2},           [FMT_RJ] = {"RJ", 2},         [FMT_RRJ] = {"RRJ", 2},
   [FMT_RIJ] = {"RIJ", 3},       [FMT_DSRLD] = {"DSRLD", 3},   [FMT_DSRSET] = {"DSRSET", 3},
-  [FMT_DSRGET] = {"DSRGET", 2}, [FMT_CTR] = {"CTR", 2},       [FMT_VEC] = {"VEC", 3},
+  [FMT_DSRGET] = {"DSRGET", 2}, [FMT_CTR] = {"CTR", 2},       [FMT_CTRA] = {"CTRA", 2},
+  [FMT_VEC] = {"VEC", 3},
 };
 
 static const char *const cost_names[COST_COUNT] = {
@@ -209,7 +210,7 @@ static void pack(const Insn *insn, uint16_t words[3])
     words[1] = insn->c;
     break;
   case FMT_RRI: case FMT_RI: case FMT_I: case FMT_LD: case FMT_LDA: case FMT_ST: case FMT_STA:
-  case FMT_J: case FMT_RJ: case FMT_RRJ: case FMT_CTR:
+  case FMT_J: case FMT_RJ: case FMT_RRJ: case FMT_CTR: case FMT_CTRA:
     words[1] = imm;
     break;
   case FMT_RI32:
@@ -475,8 +476,10 @@ static Reason unpack(const uint16_t *words, Insn *insn)
   case FMT_DSRLD: return unpack_dsrld(words, insn);
   case FMT_DSRSET: return unpack_dsrset(words, insn);
   case FMT_DSRGET: return unpack_dsrget(words, insn);
-  case FMT_CTR:
+  case FMT_CTR: case FMT_CTRA:
     insn->imm = words[1];
+    if (insn_info[insn->op].format == FMT_CTRA && insn->b)
+      return check_zero(insn->b);
     return insn->a >= COUNTER_WORDS ? "the counters have no such word" : NULL;
   case FMT_VEC: return unpack_vec(words, insn);
   case FMT_COUNT: default: ICE("no format %d", (int)insn_info[insn->op].format);
@@ -520,7 +523,8 @@ bool insn_target(const Insn *insn, uint32_t *target)
     return true;
   case FMT_NONE: case FMT_R: case FMT_RR: case FMT_RRR: case FMT_RRI: case FMT_RI: case FMT_RI32:
   case FMT_I: case FMT_LD: case FMT_LDA: case FMT_ST: case FMT_STA: case FMT_DSRLD:
-  case FMT_DSRSET: case FMT_DSRGET: case FMT_CTR: case FMT_VEC: case FMT_COUNT: default:
+  case FMT_DSRSET: case FMT_DSRGET: case FMT_CTR: case FMT_CTRA: case FMT_VEC:
+  case FMT_COUNT: default:
     return false;
   }
 }
@@ -693,6 +697,9 @@ static void add_operands(Text *text, const Insn *insn)
   case FMT_CTR:
     add(text, "%u, ", insn->a);
     add_address(text, insn);
+    break;
+  case FMT_CTRA:
+    add(text, "%u, [0x%04x]", insn->a, insn->imm);
     break;
   case FMT_VEC:
     add_vec(text, &insn->vec);

@@ -92,8 +92,8 @@ typedef enum {
 
 typedef enum {
   FMT_NONE, FMT_R, FMT_RR, FMT_RRR, FMT_RRI, FMT_RI, FMT_RI32, FMT_I, FMT_LD, FMT_LDA, FMT_ST,
-  FMT_STA, FMT_J, FMT_RJ, FMT_RRJ, FMT_RIJ, FMT_DSRLD, FMT_DSRSET, FMT_DSRGET, FMT_CTR, FMT_VEC,
-  FMT_COUNT
+  FMT_STA, FMT_J, FMT_RJ, FMT_RRJ, FMT_RIJ, FMT_DSRLD, FMT_DSRSET, FMT_DSRGET, FMT_CTR, FMT_CTRA,
+  FMT_VEC, FMT_COUNT
 } InsnFormat;
 
 /* Cost classes, named in isa.def; their cycles are rows of emu/machine/timing.def. */

@@ -517,7 +517,7 @@ static void every_opcode_is_covered(void **state)
   (void)state;
   static const Opcode engine[] = {
     OP_endtask, OP_ldsr, OP_dsrset, OP_dsrget, OP_vec, OP_act, OP_acti, OP_blk, OP_blki, OP_unblk,
-    OP_unblki, OP_ldcfg, OP_ldcfgi, OP_stcfg, OP_stcfgi, OP_qflush, OP_rnd, OP_prng, OP_stctr,
+    OP_unblki, OP_ldcfg, OP_ldcfgi, OP_stcfg, OP_stcfgi, OP_qflush, OP_rnd, OP_prng, OP_stctr, OP_stctra,
   };
   for (size_t i = 0; i < ARRAY_COUNT(engine); i++) {
     Registers regs = sp_ready();

@@ -111,9 +111,10 @@ static Insn random_insn(Opcode op)
     random_dsr(&insn);
     insn.field = random_field(DSRF_BASE_ADD);
     insn.b = (uint8_t)random_below(GPR_COUNT);
-  } else if (format == FMT_CTR) {
+  } else if (format == FMT_CTR || format == FMT_CTRA) {
     insn.a = (uint8_t)random_below(COUNTER_WORDS);
-    insn.b = (uint8_t)random_below(GPR_COUNT);
+    if (format == FMT_CTR)
+      insn.b = (uint8_t)random_below(GPR_COUNT);
     insn.imm = random_below(0x10000);
   } else if (format == FMT_VEC) {
     random_vec(&insn.vec, (VecOp)random_below(VEC_COUNT));
@@ -287,6 +288,7 @@ static void assembly_text_names_every_operand(void **state)
   expect_text(&(Insn){.op = OP_dsrget, .a = 3, .b = 5, .field = DSRF_REMAINING},
               "dsrget r5, dest[3].remaining");
   expect_text(&(Insn){.op = OP_stctr, .a = 8, .b = 5, .imm = 2}, "stctr 8, [r5 + 2]");
+  expect_text(&(Insn){.op = OP_stctra, .a = 2, .imm = 0x120}, "stctra 2, [0x0120]");
   expect_text(&(Insn){.op = OP_vec,
                       .vec = {.op = VEC_fmacs, .dest = {VOPND_DSR, DSR_DEST, 1},
                               .src0 = {VOPND_DSR, DSR_SRC0, 2}, .src1 = {VOPND_DSR, DSR_SRC1, 3},

@@ -173,6 +173,7 @@ static const struct {
   {{0x9c30, 0x0000, 0x0000}, OP_rnd, "rnd r3"},
   {{0x9d30, 0x0000, 0x0000}, OP_prng, "prng r3"},
   {{0x9e57, 0x0006, 0x0000}, OP_stctr, "stctr 5, [r7 + 6]"},
+  {{0x9f50, 0x0206, 0x0000}, OP_stctra, "stctra 5, [0x0206]"},
 };
 
 static void words_mean_what_they_always_meant(void **state)
