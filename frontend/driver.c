@@ -378,7 +378,7 @@ static int compile(Run *run)
   return result;
 }
 
-/* ---- from the command line to the exit code --------------------------------------------------- */
+/* ---- from the command line to the exit code ------------------------------------------------- */
 
 static void session_open(Session *s, const Options *options, SourceMap *sources,
                          const char *source_stdlib)
@@ -425,7 +425,7 @@ int driver_run(const Options *options, SourceMap *sources, const char *source_st
   return result;
 }
 
-/* ---- one function of a library, for other drivers ----------------------------------------------- */
+/* ---- one function of a library, for other drivers ------------------------------------------- */
 
 static PoolId library_value(Sema *s, const LibraryValue *v)
 {

@@ -33,7 +33,8 @@ typedef enum {
 } OptionCode;
 
 static const struct option long_options[] = {
-  {"op", required_argument, NULL, OPT_OP},           {"pattern", required_argument, NULL, OPT_PATTERN},
+  {"op", required_argument, NULL, OPT_OP},
+  {"pattern", required_argument, NULL, OPT_PATTERN},
   {"pes", required_argument, NULL, OPT_PES},         {"len", required_argument, NULL, OPT_LEN},
   {"tr", required_argument, NULL, OPT_TR},           {"step", required_argument, NULL, OPT_STEP},
   {"root", required_argument, NULL, OPT_ROOT},       {"grid", required_argument, NULL, OPT_GRID},
