@@ -103,16 +103,18 @@ def test_mistakes_are_explained(program):
         def refused(status):
             assert status == wse_lib.USAGE
             return lib.wse_error(handle).contents.message
-        word, tr = (ctypes.c_uint32 * 1)(), wse_lib.Transfer(target=a, width=1, height=1, elements=1)
+        word = (ctypes.c_uint32 * 7)()
+        tr = wse_lib.Transfer(target=a, width=1, height=1, elements=1)
         assert b"[pointer_missing]" in refused(lib.wse_h2d(handle, None, word, None))
         assert b"'words' is NULL" in refused(lib.wse_d2h(handle, tr, None, None))
-        assert b"'args' is NULL" in refused(lib.wse_launch(handle, r.get_id("scale"), None, 2, None))
+        assert b"'args' is NULL" in refused(
+            lib.wse_launch(handle, r.get_id("scale"), None, 2, None))
         tr.broadcast = wse_lib.SAME_IN_ROW
         assert b"[broadcast_to_host]" in refused(lib.wse_d2h(handle, tr, word, None))
         tr.broadcast = 9
         assert b"[choice_unknown]" in refused(lib.wse_h2d(handle, tr, word, None))
         tr.broadcast, tr.elements = 0, 7
-        assert b"[copy_too_long]" in refused(lib.wse_h2d(handle, tr, (ctypes.c_uint32 * 7)(), None))
+        assert b"[copy_too_long]" in refused(lib.wse_h2d(handle, tr, word, None))
         assert lib.wse_finish(again) == wse_lib.USAGE
         assert b"[handle_unusable]" in lib.wse_error(again).contents.message
         lib.wse_close(again)

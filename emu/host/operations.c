@@ -373,8 +373,8 @@ static const char *why_launch(Session *s, const Operation *op)
       first = tile;
   }
   return arena_printf(
-      diags_scratch(s->diags), "'%s' was launched and %u of %u tiles, the first at P%u.%u, have not "
-      "unblocked the command stream: every tile must call unblock_cmd_stream() once a launch",
+      diags_scratch(s->diags), "'%s' was launched and %u of %u tiles, the first at P%u.%u, have "
+      "not unblocked the command stream: every tile must call unblock_cmd_stream() once a launch",
       s->image->exports[op->function].name, missing, n, program_x(s->program, first),
       program_y(s->program, first));
 }

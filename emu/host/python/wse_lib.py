@@ -7,6 +7,8 @@ from pathlib import Path
 OK, USAGE, FAULT, DEADLOCK, CYCLE_LIMIT = range(5)
 ENGINE_FAST, ENGINE_REFERENCE = range(2)
 CHECK_OFF, CHECK_WARN, CHECK_ERROR = range(3)
+ROW_MAJOR, COL_MAJOR = range(2)
+EACH_TILE, SAME_IN_COLUMN, SAME_IN_ROW = range(3)
 
 
 class Options(ctypes.Structure):
@@ -72,6 +74,8 @@ class Transfer(ctypes.Structure):
         ("x_step", ctypes.c_uint32),
         ("y_step", ctypes.c_uint32),
         ("elements", ctypes.c_uint32),
+        ("order", ctypes.c_int),
+        ("broadcast", ctypes.c_int),
     ]
 
 

@@ -1,15 +1,21 @@
-"""Looking into the tiles of a program that has been stopped: symbols and <debug> traces.
+"""Looking into the tiles of a program that has ended: symbols and <debug> traces.
 
     runner.stop()
     debug = debug_util("out")
     debug.get_symbol(4, 1, "y", np.float32)
 
-Coordinates are those of the fabric: the program's rectangle starts at its fabric offsets.
+Coordinates are those of the fabric: the program's rectangle starts at its fabric offsets.  The
+tiles are those of the program that this process ran last; in another process, those of a core that
+SdkRuntime.dump_core has written to corefile.cs1.
 """
+
+import json
+from pathlib import Path
 
 import numpy as np
 
 from cerebras.sdk.runtime import sdkruntimepybind
+from cerebras.sdk.runtime._platform import refuse_address
 
 __all__ = ["debug_util"]
 
@@ -62,14 +68,60 @@ def _text(words, length):
     return np.array(words, np.uint16).tobytes()[:length].decode("utf-8", "replace")
 
 
+class _Core:
+    """The tiles of a core file, with the methods of SdkRuntime that look into tiles."""
+
+    def __init__(self, path):
+        with np.load(path, allow_pickle=False) as core:
+            self._content = core["content"].tobytes()
+            index = json.loads(str(core["index"]))
+        self.program = index["program"]
+        self._tiles = {}
+        at = 0
+        for x, y, number in index["tiles"]:
+            places = {}
+            for name, size in index["layouts"][number]:
+                places[name] = (at, size)
+                at += size
+            self._tiles[x, y] = places
+
+    def symbols(self, x, y):
+        if (x, y) not in self._tiles:
+            raise ValueError(f"({x}, {y}) is outside the program's rectangle; coordinates are "
+                             "those of the fabric")
+        return list(self._tiles[x, y])
+
+    def read_symbol(self, x, y, name, dtype="uint8"):
+        names = [n for n in self.symbols(x, y) if n == name or n.endswith("." + name)]
+        if not names:
+            raise ValueError(f"the program of tile ({x}, {y}) has no symbol {name!r}")
+        at, size = self._tiles[x, y][name if name in names else names[0]]
+        return np.frombuffer(self._content[at:at + size], dtype=dtype)
+
+
+def _tiles_of(bindir):
+    """What has the tiles of the program in `bindir`: its runtime, or a core file."""
+    runtime = sdkruntimepybind.stopped_runtime(bindir)
+    if runtime:
+        return runtime
+    core = Path("corefile.cs1")
+    if not core.exists():
+        raise RuntimeError(f"the program in {bindir} has not been run and stopped in this "
+                           "process: call stop() of its SdkRuntime first, or, to look from "
+                           'another process, dump_core("corefile.cs1")')
+    tiles = _Core(core)
+    if tiles.program != str(Path(bindir).resolve()):
+        raise RuntimeError(f"{core} is of the program in {tiles.program}, not of that in "
+                           f"{Path(bindir).resolve()}")
+    return tiles
+
+
 class debug_util:
-    """The state in which this process' last run of the program in `bindir` has stopped."""
+    """The state in which the last run of the program in `bindir` has ended."""
 
     def __init__(self, bindir, cmaddr=None):
-        if cmaddr:
-            raise RuntimeError(f"cmaddr={cmaddr!r}: programs run on the emulator only; "
-                               "leave cmaddr out")
-        self._runtime = sdkruntimepybind.stopped_runtime(bindir)
+        refuse_address(cmaddr)
+        self._runtime = _tiles_of(bindir)
 
     def get_symbol(self, col, row, symbol, dtype):
         """The content of a symbol of one tile, as an array of `dtype`."""

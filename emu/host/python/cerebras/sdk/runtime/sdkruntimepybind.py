@@ -1,16 +1,51 @@
-"""The host runtime that existing scripts import, over the emulator."""
+"""The host runtime that existing scripts import, over the emulator.
 
+    runner = SdkRuntime("out")
+    runner.load()
+    runner.run()
+    runner.memcpy_h2d(runner.get_id("x"), x, 0, 0, w, h, n, streaming=False, nonblock=False,
+                      data_type=MemcpyDataType.MEMCPY_32BIT, order=MemcpyOrder.ROW_MAJOR)
+    runner.launch("main", nonblock=False)
+    runner.memcpy_d2h(y, runner.get_id("y"), 0, 0, w, h, n, ...)
+    runner.stop()
+
+Wrong use raises ValueError or TypeError and leaves the program as it was.  A program that fails
+on the device raises DeviceError, a RuntimeError, with the emulator's report.
+
+Environment: WSE_ENGINE=reference, WSE_MAX_CYCLES=N, WSE_TRACE=KINDS with WSE_TRACE_FILE=F set what
+scripts have no words for; WSE_RUN_LOG=F appends a line of statistics for each program run.
+"""
+
+import contextlib
 import ctypes
 import enum
 import json
 import os
+import signal
+import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 
 import wse_lib
+from cerebras.sdk.runtime import _platform
+from cerebras.sdk.runtime._arrays import argument_words, host_words, whole
+from cerebras.sdk.runtime._platform import *  # noqa: F401,F403
 
-__all__ = ["MemcpyDataType", "MemcpyOrder", "SdkRuntime", "Task"]
+__all__ = ["DeviceError", "MemcpyDataType", "MemcpyOrder", "SdkRuntime", "Task",
+           *(name for name in _platform.__all__ if name != "refuse_address")]
+
+# What such scripts also import from here, for programs put together in Python.
+_OF_SDK_LAYOUT = {"SdkLayout", "CodeRegion", "Color", "Edge", "Route", "RoutingPosition",
+                  "EdgeRouteInfo", "PortHandle", "get_edge_routing"}
+
+
+def __getattr__(name):
+    if name in _OF_SDK_LAYOUT:
+        raise ImportError(f"{name} is not available yet: this version runs programs that cslc "
+                          "compiles from a layout file, not layouts made in Python (SdkLayout)")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class MemcpyDataType(enum.Enum):
@@ -25,29 +60,37 @@ class MemcpyOrder(enum.Enum):
     COL_MAJOR = 1     # h fastest, then w, then l
 
 
+class DeviceError(RuntimeError):
+    """The program failed on the device: a fault, a deadlock, too many cycles.  The text is the
+    emulator's report; x and y, in the program's rectangle, are -1 where no single tile is to
+    blame."""
+
+    def __init__(self, message, status, cycle, x, y):
+        super().__init__(message)
+        self.status, self.cycle, self.x, self.y = status, cycle, x, y
+
+
 # The last runtime that was stopped, for debug_util: its tiles are still there to be looked at.
 _stopped = {"runtime": None}
 
 
 def stopped_runtime(bindir):
-    """The runtime that has last been stopped, if it ran the program in `bindir`."""
+    """The runtime that has last ended, if it ran the program in `bindir`; else None."""
     runtime = _stopped["runtime"]
-    if runtime is None:
-        raise RuntimeError("no program has been stopped in this process; call stop() of the "
-                           "SdkRuntime first")
-    if runtime.bindir != Path(bindir).resolve():
-        raise RuntimeError(f"the program stopped last is that of {runtime.bindir}, "
-                           f"not of {Path(bindir).resolve()}")
-    return runtime
+    return runtime if runtime and runtime.bindir == Path(bindir).resolve() else None
 
 
 class Task:
     """Handle of an operation that may still be under way."""
 
-    def __init__(self, number, buffer=None, finish=None):
+    def __init__(self, number, is_command, buffer=None):
         self._number = number
+        self._is_command = is_command
         self._buffer = buffer      # keeps the memory that the emulator reads or fills
-        self._finish = finish      # what remains to do with it once it is done
+
+
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_MOST_THREADS = 64
 
 
 class SdkRuntime:
@@ -55,25 +98,45 @@ class SdkRuntime:
 
     def __init__(self, bindir, platform=None, *, cmaddr=None, suppress_simfab_trace=False,
                  simfab_numthreads=5, msg_level="WARNING", memcpy_required=True):
-        del platform, suppress_simfab_trace, msg_level
-        if cmaddr:
-            raise RuntimeError(f"cmaddr={cmaddr!r}: programs run on the emulator only; "
-                               "leave cmaddr out")
-        self._library = wse_lib.load()
-        self.bindir = Path(bindir).resolve()
+        del suppress_simfab_trace      # there is none unless WSE_TRACE asks for it
         self._handle = ctypes.c_void_p()
-        self._stopped = False
-        self._pending = []
-        options = wse_lib.Options(check=wse_lib.CHECK_ERROR,
-                                  threads=max(1, min(simfab_numthreads, os.cpu_count() or 1)),
-                                  sim_log=b"sim.log")
-        status = self._library.wse_open(os.fsencode(Path(bindir)), ctypes.byref(options),
-                                        ctypes.byref(self._handle))
-        self._check(status)
+        self._state = "made"
+        self._ended = None             # the failure that has ended the program
+        self._pending = {}             # tasks that nobody has waited for, by number
+        _platform.refuse_address(cmaddr)
+        if platform is not None and not isinstance(platform, _platform.SdkExecutionPlatform):
+            raise TypeError("the platform must come from get_platform(), not be a "
+                            f"{type(platform).__name__}")
+        if msg_level not in _LEVELS:
+            raise ValueError(f"msg_level {msg_level!r}: it is one of {', '.join(_LEVELS)}")
+        self._says = _LEVELS.index(msg_level) <= _LEVELS.index("INFO")
+        self._config = platform.config if platform else _platform.SimfabConfig(
+            num_threads=whole("simfab_numthreads", simfab_numthreads, 1))
+        self.bindir = Path(bindir).resolve()
+        self._library = wse_lib.load()
+        self._open(bindir, memcpy_required, platform.target if platform else None)
+
+    def _open(self, bindir, memcpy_required, target):
+        threads = min(self._config.num_threads, _MOST_THREADS, os.cpu_count() or 1)
+        options = wse_lib.Options(
+            check=wse_lib.CHECK_ERROR, threads=threads,
+            engine=_engine(os.environ.get("WSE_ENGINE", "fast")),
+            max_cycles=int(os.environ.get("WSE_MAX_CYCLES", "0")),
+            trace_kinds=_bytes(os.environ.get("WSE_TRACE")),
+            trace_file=_bytes(os.environ.get("WSE_TRACE_FILE")),
+            sim_log=b"sim.log" if os.access(".", os.W_OK) else None)
+        self._check(self._library.wse_open(os.fsencode(bindir), ctypes.byref(options),
+                                           ctypes.byref(self._handle)))
         self._geometry = wse_lib.Geometry()
         self._check(self._library.wse_geometry(self._handle, ctypes.byref(self._geometry)))
         if memcpy_required and not self._geometry.has_memcpy:
-            raise RuntimeError(f"{bindir}: compiled without --memcpy, which host transfers need")
+            raise RuntimeError(f"{os.fspath(bindir)} was compiled without --memcpy, which host "
+                               "transfers need; compile it with --memcpy --channels=1, or pass "
+                               "memcpy_required=False")
+        arch = self._geometry.arch.decode()
+        if target is not None and target.value != arch:
+            raise ValueError(f"{os.fspath(bindir)} was compiled for {arch}; the platform is "
+                             f"{target}")
 
     def __enter__(self):
         self.load()
@@ -93,32 +156,50 @@ class SdkRuntime:
     # ---- life cycle
 
     def load(self):
-        """Loads the program; the emulator has done so when the runtime was made."""
+        """Loads the program on the tiles."""
+        if self._state == "stopped":
+            raise RuntimeError("load() after stop(): a program runs once; make a new SdkRuntime")
+        if self._state == "made":
+            self._state = "loaded"
 
     def run(self):
         """Starts the program: tiles wait for commands."""
-        if not self._geometry.has_memcpy:
-            self._check(self._library.wse_run(self._handle, 0))
+        if self._state == "made":
+            raise RuntimeError("run() before load(): call load() first")
+        if self._state == "stopped":
+            raise RuntimeError("run() after stop(): a program runs once; make a new SdkRuntime")
+        if self._state == "loaded" and not self._geometry.has_memcpy:
+            with _interruptible():
+                status = self._library.wse_run(self._handle, 0)
+            self._check(status)
+        self._state = "running"
 
     def stop(self):
         """Waits for every operation and ends the emulation; statistics and symbols remain."""
-        if self._stopped:
+        if self._state != "running":
+            self._state = "stopped"
             return
-        self._check(self._library.wse_finish(self._handle))
-        for task in self._pending:
-            self._complete(task)
-        self._pending = []
-        self._stopped = True
-        _stopped["runtime"] = self
-        self._log_run()
+        with _interruptible():
+            status = self._library.wse_finish(self._handle)
+        self._check(status)
+        self._pending.clear()
+        self._end()
+        if self._config.dump_core:
+            self.dump_core(self._config.core_path)
 
-    def _log_run(self):
-        """One line of statistics for whoever collects them (WSE_RUN_LOG names the file)."""
-        path = os.environ.get("WSE_RUN_LOG")
+    def _end(self):
+        self._state = "stopped"
+        _stopped["runtime"] = self
+        self._say("stopped")
+        path = os.environ.get("WSE_RUN_LOG")    # one line of statistics for whoever collects them
         if path:
             statistics = json.loads(self._library.wse_statistics(self._handle))
             with open(path, "a", encoding="utf-8") as log:
                 log.write(json.dumps(statistics) + "\n")
+
+    def _say(self, what):
+        if self._says:
+            print(f"INFO: cycle {self._library.wse_cycle(self._handle)}: {what}", file=sys.stderr)
 
     # ---- symbols
 
@@ -129,6 +210,8 @@ class SdkRuntime:
     get_symbol = get_id
 
     def _symbol(self, name):
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a symbol is a text, not {type(name).__name__}")
         symbol = wse_lib.Symbol()
         self._check(self._library.wse_symbol(self._handle, name.encode(), ctypes.byref(symbol)))
         return symbol
@@ -137,21 +220,17 @@ class SdkRuntime:
 
     def launch(self, name, *args, nonblock=False):
         """Calls an exported function on every tile."""
-        self._running()
+        self._running("launch")
         symbol = self._symbol(name)
         if not symbol.is_function:
             raise ValueError(f"launch: {name!r} is exported as data ({symbol.type.decode()})")
-        if len(args) != symbol.n_params:
-            raise ValueError(f"launch: {name!r} takes {symbol.n_params} argument(s) "
-                             f"({symbol.type.decode()}), {len(args)} given")
-        words = (ctypes.c_uint32 * max(1, len(args)))()
-        for index, value in enumerate(args):
-            words[index] = _argument_word(value, symbol.param_class[index].decode(),
-                                          symbol.param_bytes[index], name, index)
+        values = argument_words(name, symbol.type.decode(), args)
+        words = (ctypes.c_uint32 * max(1, len(values)))(*values)
         number = ctypes.c_uint64()
-        self._check(self._library.wse_launch(self._handle, symbol.id, words, len(args),
+        self._check(self._library.wse_launch(self._handle, symbol.id, words, len(values),
                                              ctypes.byref(number)))
-        return self._submitted(Task(number.value, words), nonblock)
+        self._say(f"launch {name}")
+        return self._submitted(Task(number.value, True), nonblock)
 
     def call(self, name, args=(), nonblock=False):
         """The older form of launch: arguments in a list."""
@@ -159,100 +238,118 @@ class SdkRuntime:
 
     # ---- transfers
 
-    def memcpy_h2d(self, dest, src, px, py, w, h, elem_per_pe, *, streaming, data_type, order,
-                   nonblock):
+    def memcpy_h2d(self, dest, src, px, py, w, h, elem_per_pe, *, streaming=False,
+                   data_type=MemcpyDataType.MEMCPY_32BIT, order=MemcpyOrder.ROW_MAJOR,
+                   nonblock=False):
         """Copies `elem_per_pe` elements to each tile of a region, or streams them on a color."""
-        self._running()
-        flat = _host_words(src, w * h * elem_per_pe, "src")
-        words = np.ascontiguousarray(_to_row_major(flat, h, w, elem_per_pe, order))
-        transfer = self._transfer(dest, streaming, data_type, px, py, w, h, elem_per_pe)
-        return self._submit_h2d(transfer, words, nonblock)
+        return self._h2d("memcpy_h2d", dest, src, (px, py, w, h, elem_per_pe), streaming, data_type,
+                         order, nonblock)
 
-    def memcpy_d2h(self, dest, src, px, py, w, h, elem_per_pe, *, streaming, data_type, order,
-                   nonblock):
-        """Copies `elem_per_pe` elements from each tile of a region into the array `dest`."""
-        self._running()
-        count = w * h * elem_per_pe
-        target = _host_words(dest, count, "dest", writable=True)
-        words = np.zeros(count, np.uint32)
-        transfer = self._transfer(src, streaming, data_type, px, py, w, h, elem_per_pe)
-
-        def finish():
-            target[:count] = _from_row_major(words, h, w, elem_per_pe, order)
-
-        number = ctypes.c_uint64()
-        self._check(self._library.wse_d2h(self._handle, ctypes.byref(transfer), _pointer(words),
-                                          ctypes.byref(number)))
-        return self._submitted(Task(number.value, words, finish), nonblock)
-
-    def memcpy_h2d_colbcast(self, dest, src, px, py, w, h, elem_per_pe, *, streaming, data_type,
-                            order, nonblock):
+    def memcpy_h2d_colbcast(self, dest, src, px, py, w, h, elem_per_pe, *, streaming=False,
+                            data_type=MemcpyDataType.MEMCPY_32BIT, order=MemcpyOrder.ROW_MAJOR,
+                            nonblock=False):
         """Data A[w][l]: tile (x, y) of the region gets A[x], for every y."""
-        self._running()
-        flat = _host_words(src, w * elem_per_pe, "src")
-        row = _to_row_major(flat, 1, w, elem_per_pe, order)
-        words = np.tile(row, h)
-        transfer = self._transfer(dest, streaming, data_type, px, py, w, h, elem_per_pe)
-        return self._submit_h2d(transfer, words, nonblock)
+        return self._h2d("memcpy_h2d_colbcast", dest, src, (px, py, w, h, elem_per_pe), streaming,
+                         data_type, order, nonblock, broadcast=wse_lib.SAME_IN_COLUMN)
 
-    def memcpy_h2d_rowbcast(self, dest, src, px, py, w, h, elem_per_pe, *, streaming, data_type,
-                            order, nonblock):
+    def memcpy_h2d_rowbcast(self, dest, src, px, py, w, h, elem_per_pe, *, streaming=False,
+                            data_type=MemcpyDataType.MEMCPY_32BIT, order=MemcpyOrder.ROW_MAJOR,
+                            nonblock=False):
         """Data A[h][l]: tile (x, y) of the region gets A[y], for every x."""
-        self._running()
-        flat = _host_words(src, h * elem_per_pe, "src")
-        column = _to_row_major(flat, h, 1, elem_per_pe, order).reshape(h, 1, elem_per_pe)
-        words = np.ascontiguousarray(np.broadcast_to(column, (h, w, elem_per_pe))).ravel()
-        transfer = self._transfer(dest, streaming, data_type, px, py, w, h, elem_per_pe)
-        return self._submit_h2d(transfer, words, nonblock)
+        return self._h2d("memcpy_h2d_rowbcast", dest, src, (px, py, w, h, elem_per_pe), streaming,
+                         data_type, order, nonblock, broadcast=wse_lib.SAME_IN_ROW)
 
     def memcpy_h2d_stride(self, dest, src, px, py, w, h, elem_per_pe, row_stride, col_stride, *,
-                          streaming, data_type, order, nonblock):
+                          streaming=False, data_type=MemcpyDataType.MEMCPY_32BIT,
+                          order=MemcpyOrder.ROW_MAJOR, nonblock=False):
         """Like memcpy_h2d for every row_stride-th column and every col_stride-th row."""
-        self._running()
-        columns = 1 + (w - 1) // row_stride
-        rows = 1 + (h - 1) // col_stride
-        flat = _host_words(src, rows * columns * elem_per_pe, "src")
-        words = np.ascontiguousarray(_to_row_major(flat, rows, columns, elem_per_pe, order))
-        transfer = self._transfer(dest, streaming, data_type, px, py, w, h, elem_per_pe)
-        transfer.x_step, transfer.y_step = row_stride, col_stride
-        return self._submit_h2d(transfer, words, nonblock)
+        strides = whole("row_stride", row_stride, 1), whole("col_stride", col_stride, 1)
+        return self._h2d("memcpy_h2d_stride", dest, src, (px, py, w, h, elem_per_pe), streaming,
+                         data_type, order, nonblock, strides=strides)
 
-    def _submit_h2d(self, transfer, words, nonblock):
+    def memcpy_d2h(self, dest, src, px, py, w, h, elem_per_pe, *, streaming=False,
+                   data_type=MemcpyDataType.MEMCPY_32BIT, order=MemcpyOrder.ROW_MAJOR,
+                   nonblock=False):
+        """Copies `elem_per_pe` elements from each tile of a region into the array `dest`."""
+        self._running("memcpy_d2h")
+        transfer = self._transfer("memcpy_d2h: src", src, (px, py, w, h, elem_per_pe), streaming,
+                                  data_type, order)
+        words = self._words(transfer, dest, "memcpy_d2h: dest", writable=True)
+        return self._submit(self._library.wse_d2h, transfer, words, nonblock)
+
+    def _h2d(self, call, dest, src, region, streaming, data_type, order, nonblock, *,
+             broadcast=wse_lib.EACH_TILE, strides=(1, 1)):
+        self._running(call)
+        transfer = self._transfer(f"{call}: dest", dest, region, streaming, data_type, order)
+        transfer.broadcast = broadcast
+        transfer.x_step, transfer.y_step = strides
+        words = self._words(transfer, src, f"{call}: src")
+        return self._submit(self._library.wse_h2d, transfer, words, nonblock)
+
+    def _transfer(self, what, target, region, streaming, data_type, order):
+        if streaming and not isinstance(target, (int, np.integer)):
+            raise TypeError(f"{what} of a stream is the number of a color, not "
+                            f"{type(target).__name__}")
+        data_type = _choice("data_type", MemcpyDataType, data_type)
+        order = _choice("order", MemcpyOrder, order)
+        x, y, width, height, elements = (
+            whole(name, value)
+            for name, value in zip(("px", "py", "w", "h", "elem_per_pe"), region))
+        transfer = wse_lib.Transfer(
+            target=whole(what, target), streaming=bool(streaming),
+            is_16bit=data_type == MemcpyDataType.MEMCPY_16BIT and not streaming,
+            x=x, y=y, width=width, height=height, x_step=1, y_step=1, elements=elements,
+            order=wse_lib.ROW_MAJOR if order == MemcpyOrder.ROW_MAJOR else wse_lib.COL_MAJOR)
+        if transfer.is_16bit:
+            self._warn_of_width(transfer.target)
+        return transfer
+
+    def _warn_of_width(self, target):
+        symbol = wse_lib.Symbol()
+        if (self._library.wse_symbol_at(self._handle, target, ctypes.byref(symbol)) == wse_lib.OK
+                and not symbol.is_function and symbol.element_bytes == 4):
+            warnings.warn(f"{symbol.name.decode()!r} ({symbol.type.decode()}) has elements of 32 "
+                          "bits; MEMCPY_16BIT moves 16 bits an element", RuntimeWarning, 5)
+
+    def _words(self, transfer, array, name, writable=False):
+        count = self._library.wse_transfer_words(ctypes.byref(transfer))
+        shape = (f"a region of {transfer.width} x {transfer.height} tiles with "
+                 f"{transfer.elements} elements each")
+        return host_words(array, count, name, shape, writable)
+
+    def _submit(self, function, transfer, words, nonblock):
         number = ctypes.c_uint64()
-        self._check(self._library.wse_h2d(self._handle, ctypes.byref(transfer), _pointer(words),
-                                          ctypes.byref(number)))
-        return self._submitted(Task(number.value, words), nonblock)
-
-    @staticmethod
-    def _transfer(target, streaming, data_type, px, py, w, h, elements):
-        return wse_lib.Transfer(target=int(target), streaming=streaming,
-                                is_16bit=data_type == MemcpyDataType.MEMCPY_16BIT and not streaming,
-                                x=px, y=py, width=w, height=h, x_step=1, y_step=1,
-                                elements=elements)
+        self._check(function(self._handle, ctypes.byref(transfer),
+                             words.ctypes.data_as(ctypes.POINTER(ctypes.c_uint32)),
+                             ctypes.byref(number)))
+        self._say(f"{'stream' if transfer.streaming else 'copy'} of {words.size} words")
+        return self._submitted(Task(number.value, not transfer.streaming, words), nonblock)
 
     # ---- tasks
 
     def task_wait(self, task):
         """Returns when the operation is done and its data are valid."""
-        self._complete(task)
-        if task in self._pending:
-            self._pending.remove(task)
+        number = _number(task)
+        with _interruptible():
+            status = self._library.wse_wait(self._handle, number)
+        self._check(status)
+        if task._is_command:       # commands are carried out in order: those before it are done
+            for other in [n for n, t in self._pending.items() if t._is_command and n <= number]:
+                del self._pending[other]
+        self._pending.pop(number, None)
 
     def is_task_done(self, task):
-        return bool(self._library.wse_is_done(self._handle, task._number))
+        """Whether the operation is done; each question lets the device go on for a while."""
+        if not self._library.wse_is_done(self._handle, _number(task)):
+            return False
+        self.task_wait(task)       # it is done, or has failed and says so here
+        return True
 
     def _submitted(self, task, nonblock):
-        if nonblock:
-            self._pending.append(task)
-        else:
-            self._complete(task)
+        self._pending[task._number] = task
+        if not nonblock:
+            self.task_wait(task)
         return task
-
-    def _complete(self, task):
-        self._check(self._library.wse_wait(self._handle, task._number))
-        if task._finish:
-            task._finish()
-            task._finish = None
 
     # ---- inspection
 
@@ -260,12 +357,14 @@ class SdkRuntime:
         """Raw content of any symbol of a tile, x and y in the fabric."""
         size = ctypes.c_size_t()
         column, row = self._in_rectangle(x, y)
-        status = self._library.wse_read_symbol(self._handle, column, row, name.encode(), None, 0,
-                                               ctypes.byref(size))
-        self._check(status)
+        read = self._library.wse_read_symbol
+        self._check(read(self._handle, column, row, name.encode(), None, 0, ctypes.byref(size)))
         raw = (ctypes.c_uint8 * size.value)()
-        self._check(self._library.wse_read_symbol(self._handle, column, row, name.encode(), raw,
-                                                  size.value, ctypes.byref(size)))
+        self._check(read(self._handle, column, row, name.encode(), raw, size.value,
+                         ctypes.byref(size)))
+        if size.value % np.dtype(dtype).itemsize:
+            raise ValueError(f"{name!r} has {size.value} bytes, which are no whole elements of "
+                             f"{np.dtype(dtype)}")
         return np.frombuffer(bytes(raw), dtype=dtype)
 
     def symbols(self, x, y):
@@ -278,10 +377,36 @@ class SdkRuntime:
                 return names
             names.append(name.decode())
 
+    def tiles(self):
+        """Places of the program's tiles in the fabric."""
+        g = self._geometry
+        return [(g.offset_x + x, g.offset_y + y) for y in range(g.height) for x in range(g.width)]
+
+    def dump_core(self, path):
+        """Writes what all symbols of all tiles hold; debug_util reads it, also in another
+        process.  The format is our own."""
+        layouts, tiles, content = [], [], bytearray()
+        for x, y in self.tiles():
+            held = [(name, bytes(self.read_symbol(x, y, name))) for name in self.symbols(x, y)]
+            layout = [[name, len(raw)] for name, raw in held]
+            if layout not in layouts:
+                layouts.append(layout)
+            tiles.append([x, y, layouts.index(layout)])
+            for _, raw in held:
+                content += raw
+        with open(path, "wb") as core:
+            np.savez_compressed(core, content=np.frombuffer(bytes(content), np.uint8),
+                                index=json.dumps({"program": str(self.bindir), "layouts": layouts,
+                                                  "tiles": tiles}))
+
+    def dump_elf_core(self, path):
+        raise NotImplementedError(f"dump_elf_core({str(path)!r}): the emulator has no ELF files; "
+                                  "dump_core() writes a core that debug_util reads")
+
     def _in_rectangle(self, x, y):
         """Fabric coordinates as those of the rectangle."""
         geometry = self._geometry
-        column, row = x - geometry.offset_x, y - geometry.offset_y
+        column, row = whole("x", x) - geometry.offset_x, whole("y", y) - geometry.offset_y
         if not (0 <= column < geometry.width and 0 <= row < geometry.height):
             raise ValueError(f"({x}, {y}) is outside the program's rectangle: columns "
                              f"{geometry.offset_x} to {geometry.offset_x + geometry.width - 1}, "
@@ -290,70 +415,81 @@ class SdkRuntime:
         return column, row
 
     def coord_logical_to_physical(self, coord):
+        """A place in the program's rectangle as one in the fabric."""
         return coord[0] + self._geometry.offset_x, coord[1] + self._geometry.offset_y
+
+    # ---- direct links, which only layouts made in Python have
+
+    def _no_ports(self, *args, **named):
+        del args, named
+        raise RuntimeError("the program has no ports: direct links belong to layouts made in "
+                           "Python (SdkLayout); use memcpy_h2d and memcpy_d2h with streaming=True")
+
+    get_port_id = report_port_infos = send = receive = receive_tofile = _no_ports
 
     # ---- errors
 
-    def _running(self):
-        if self._stopped:
-            raise RuntimeError("the program was stopped; no host operation can follow stop()")
+    def _running(self, call):
+        if self._ended:
+            raise self._ended
+        if self._state == "stopped":
+            raise RuntimeError(f"{call} after stop(): no host operation can follow it; make a new "
+                               "SdkRuntime to run the program again")
+        if self._state != "running":
+            missing = "load() and run()" if self._state == "made" else "run()"
+            raise RuntimeError(f"{call} before run(): the program has not been started; call "
+                               f"{missing} first")
 
     def _check(self, status):
         if status == wse_lib.OK:
             return
-        error = self._library.wse_error(self._handle) if self._handle else None
-        message = error.contents.message.decode() if error else "out of memory"
+        error = self._library.wse_error(self._handle).contents
+        message = error.message.decode(errors="replace").rstrip("\n")
         if status == wse_lib.USAGE:
             raise ValueError(message)
-        raise RuntimeError(message)
+        failure = DeviceError(message, status, error.cycle, error.x, error.y)
+        if not self._ended:
+            self._ended = failure
+            self._end()            # what the tiles hold can be looked at
+        raise failure
 
 
-def _pointer(words):
-    return words.ctypes.data_as(ctypes.POINTER(ctypes.c_uint32))
+def _number(task):
+    if not isinstance(task, Task):
+        raise TypeError("a task is what a launch or copy with nonblock=True returns, not "
+                        f"{type(task).__name__}")
+    return task._number
 
 
-def _host_words(array, count, name, writable=False):
-    """A flat uint32 view of a host array, which must hold `count` elements of 32 bits."""
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"{name} must be a numpy array, not {type(array).__name__}")
-    if array.dtype.itemsize != 4:
-        raise TypeError(f"{name} has dtype {array.dtype}; elements must be 32 bits wide (a 16-bit "
-                        "element stands in the low half of a 32-bit one, see "
-                        "sdk_utils.input_array_to_u32)")
-    if array.size < count:
-        raise ValueError(f"{name} holds {array.size} elements; the region needs {count}")
-    if writable and not (array.flags.writeable and array.flags.c_contiguous):
-        raise ValueError(f"{name} must be writable and contiguous")
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint32)
+def _choice(name, kind, value):
+    if not isinstance(value, kind):
+        names = " or ".join(f"{kind.__name__}.{member.name}" for member in kind)
+        raise TypeError(f"{name} must be {names}, not {value!r}")
+    return value
 
 
-def _to_row_major(flat, h, w, elements, order):
-    flat = flat[:h * w * elements]
-    if order == MemcpyOrder.ROW_MAJOR:
-        return flat
-    return flat.reshape((h, w, elements), order="F").ravel(order="C")
+def _engine(name):
+    engines = {"fast": wse_lib.ENGINE_FAST, "reference": wse_lib.ENGINE_REFERENCE}
+    if name not in engines:
+        raise ValueError(f"WSE_ENGINE={name}: it is fast or reference")
+    return engines[name]
 
 
-def _from_row_major(words, h, w, elements, order):
-    if order == MemcpyOrder.ROW_MAJOR:
-        return words
-    return words.reshape((h, w, elements)).ravel(order="F")
+def _bytes(text):
+    return os.fsencode(text) if text else None
 
 
-def _argument_word(value, kind, width, name, index):
-    """The 32-bit word of a launch argument after checking it against the exported signature."""
-    where = f"launch: argument {index + 1} of {name!r}"
-    if kind == "f":
-        if not isinstance(value, (float, np.floating)):
-            raise TypeError(f"{where} is a float, {value!r} given")
-        dtype = np.float16 if width == 2 else np.float32
-        return int(np.array([value], dtype).view(np.uint16 if width == 2 else np.uint32)[0])
-    if isinstance(value, (float, np.floating)):
-        raise TypeError(f"{where} is an integer, {value!r} given")
-    number = int(value)
-    bits = 8 * width
-    low = -(1 << (bits - 1)) if kind == "i" else 0
-    high = (1 << (bits - 1 if kind == "i" else bits)) - 1
-    if not low <= number <= high:
-        raise ValueError(f"{where}: {number} is outside {low} to {high}")
-    return number & ((1 << bits) - 1)
+@contextlib.contextmanager
+def _interruptible():
+    """While the emulator runs, Ctrl-C ends the process: no Python code runs that could see it."""
+    try:
+        usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if usual:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except ValueError:                 # not the main thread, which alone may say so
+        usual = False
+    try:
+        yield
+    finally:
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,0 +1,43 @@
+"""Places in the fabric: x is the column, y the row."""
+
+__all__ = ["IntRectangle", "IntVector"]
+
+
+class IntVector:
+    """A place, or a distance."""
+
+    def __init__(self, x, y):
+        self.x, self.y = int(x), int(y)
+
+    def __eq__(self, other):
+        return isinstance(other, IntVector) and (self.x, self.y) == (other.x, other.y)
+
+    def __hash__(self):
+        return hash((self.x, self.y))
+
+    def __repr__(self):
+        return f"IntVector({self.x}, {self.y})"
+
+
+class IntRectangle:
+    """From its upper left corner to its lower right one, which lies outside."""
+
+    def __init__(self, upper_left, lower_right):
+        if lower_right.x < upper_left.x or lower_right.y < upper_left.y:
+            raise ValueError(f"{lower_right} is not to the lower right of {upper_left}")
+        self.upper_left, self.lower_right = upper_left, lower_right
+
+    @property
+    def width(self):
+        return self.lower_right.x - self.upper_left.x
+
+    @property
+    def height(self):
+        return self.lower_right.y - self.upper_left.y
+
+    def __eq__(self, other):
+        return (isinstance(other, IntRectangle) and self.upper_left == other.upper_left
+                and self.lower_right == other.lower_right)
+
+    def __repr__(self):
+        return f"IntRectangle({self.upper_left}, {self.lower_right})"

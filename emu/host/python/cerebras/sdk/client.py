@@ -1,0 +1,118 @@
+"""The form that scripts for the appliance use: compile and run in contexts.
+
+Nothing is sent anywhere: the compiler and the emulator of this machine do the work.  A compiled
+artifact is the path of cslc's output directory.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from cerebras.sdk.runtime import sdkruntimepybind
+
+__all__ = ["SdkCompiler", "SdkLauncher", "SdkRuntime"]
+
+
+def _needs_simulator(simulator):
+    if not simulator:
+        raise RuntimeError("there is no machine here, only the emulator: pass simulator=True "
+                           "(scripts often have an option --simulator)")
+
+
+class SdkCompiler:
+    """Runs cslc."""
+
+    def __init__(self, resource_cpu=None, resource_mem=None, disable_version_check=False):
+        del resource_cpu, resource_mem, disable_version_check   # of a cluster's job
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        return None
+
+    def compile(self, app_path, csl_main, options, out_dir="."):
+        """Compiles app_path/csl_main and returns the path of the output directory.  Relative
+        paths among the options are those of app_path, as is the output's; out_dir is where a
+        cluster would put its archive."""
+        del out_dir
+        app_path = Path(app_path)
+        words = shlex.split(options)
+        done = subprocess.run(["cslc", csl_main, *words], cwd=app_path, text=True,
+                              capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"cslc {csl_main} {options}: exit code {done.returncode}\n"
+                               + done.stderr + done.stdout)
+        return str((app_path / _output(words)).resolve())
+
+
+def _output(words):
+    """What -o says among cslc's options."""
+    output = "out"
+    for index, word in enumerate(words):
+        if word == "-o" and index + 1 < len(words):
+            output = words[index + 1]
+        elif word.startswith("-o"):
+            output = word[2:].lstrip("=") or output
+    return output
+
+
+class SdkRuntime(sdkruntimepybind.SdkRuntime):
+    """The runtime as a context: it is loaded and running inside, stopped after."""
+
+    def __init__(self, artifact, simulator=False, **named):
+        _needs_simulator(simulator)
+        super().__init__(artifact, **named)
+
+
+class SdkLauncher:
+    """Runs commands beside a compiled program, in a scratch folder."""
+
+    def __init__(self, artifact, simulator=False, disable_version_check=False):
+        del disable_version_check
+        _needs_simulator(simulator)
+        self._artifact = Path(artifact).resolve()
+        self._folder = None
+
+    def __enter__(self):
+        self._folder = Path(tempfile.mkdtemp(prefix="sdk-launcher-"))
+        (self._folder / self._artifact.name).symlink_to(self._artifact)
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder = None
+
+    def _inside(self):
+        if self._folder is None:
+            raise RuntimeError("SdkLauncher is a context: with SdkLauncher(...) as launcher: ...")
+        return self._folder
+
+    def stage(self, path):
+        """Copies a file or folder to where the commands run."""
+        path = Path(path)
+        copy = shutil.copytree if path.is_dir() else shutil.copy2
+        copy(path, self._inside() / path.name)
+
+    def run(self, *commands):
+        """Runs a command line for each argument and returns what they print.  %CMADDR% is
+        replaced by nothing: there is no machine to name."""
+        printed = []
+        for command in commands:
+            done = subprocess.run(["bash", "-c", command.replace("%CMADDR%", "")],
+                                  cwd=self._inside(), capture_output=True, text=True,
+                                  stdin=subprocess.DEVNULL, check=False, env=os.environ)
+            printed.append(done.stdout)
+            if done.returncode != 0:
+                raise RuntimeError(f"{command}: exit code {done.returncode}\n"
+                                   + done.stdout + done.stderr)
+        return "".join(printed)
+
+    def download_artifact(self, name, out_dir):
+        """Copies a file that a command has written to out_dir."""
+        source, target = self._inside() / name, Path(out_dir)
+        target = target / Path(name).name if target.is_dir() else target
+        shutil.copy2(source, target)

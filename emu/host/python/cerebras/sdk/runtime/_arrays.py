@@ -1,0 +1,129 @@
+"""Checks of what scripts hand over: numbers, arrays, arguments of launches."""
+
+import operator
+
+import numpy as np
+
+__all__ = ["argument_words", "host_words", "whole"]
+
+
+def whole(name, value, least=0):
+    """A whole number from `least` on, of any integer type."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        hint = ""
+        if isinstance(value, (float, np.floating)):
+            hint = "; `//` divides integers into integers"
+        elif isinstance(value, np.ndarray):
+            hint = "; are two arguments swapped?"
+        elif isinstance(value, str):
+            hint = "; get_id() gives the number of a symbol"
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}{hint}") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, not {number}")
+    return number
+
+
+def host_words(array, count, name, shape, writable=False):
+    """A flat uint32 view of a host array, which must hold `count` elements of 32 bits.  `shape`
+    says in words where the count comes from."""
+    if not isinstance(array, np.ndarray):
+        hint = "; are two arguments swapped?" if isinstance(array, (int, np.integer)) else ""
+        raise TypeError(f"{name} must be a numpy array, not {type(array).__name__}{hint}")
+    if array.dtype.itemsize != 4:
+        raise TypeError(f"{name} has dtype {array.dtype}; elements must be 32 bits wide"
+                        + _width_hint(array.dtype))
+    if array.size < count:
+        raise ValueError(f"{name} holds {array.size} elements; {shape} needs {count}")
+    if writable and not (array.flags.writeable and array.flags.c_contiguous):
+        raise ValueError(f"{name} must be writable and contiguous; a slice or a transposed array "
+                         "is neither a place of its own: copy into a new array, then out of it")
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint32)
+
+
+def _width_hint(dtype):
+    if dtype.itemsize == 8 and dtype.kind in "fiu":
+        return f"; .astype(np.{np.dtype(dtype.kind + '4')}) makes them so"
+    if dtype.itemsize == 2:
+        return ("; a 16-bit element stands in the low half of a 32-bit one, see "
+                "sdk_utils.input_array_to_u32 and memcpy_view")
+    return ""
+
+
+def argument_words(function, signature, values):
+    """The 32-bit words of a launch's arguments after checking them against the exported type."""
+    inside = signature[signature.find("(") + 1:signature.rfind(")")]
+    types = [t.strip() for t in inside.split(",")] if inside.strip() else []
+    if len(values) != len(types):
+        raise ValueError(f"launch: {function!r} takes {len(types)} argument(s) ({signature}), "
+                         f"{len(values)} given")
+    return [_argument_word(value, kind, f"launch: argument {number} of {function!r}")
+            for number, (value, kind) in enumerate(zip(values, types), 1)]
+
+
+def _argument_word(value, kind, where):
+    if isinstance(value, np.ndarray):
+        if value.size != 1:
+            raise TypeError(f"{where} is one {kind}, an array of {value.size} given")
+        value = value.reshape(-1)[0]
+    if kind in _FLOATS:
+        if not isinstance(value, (float, np.floating)):
+            raise TypeError(f"{where} is a float ({kind}), {value!r} given")
+        return _FLOATS[kind](value)
+    if isinstance(value, (float, np.floating)):
+        raise TypeError(f"{where} is an integer ({kind}), {value!r} given")
+    try:
+        number = int(value) if isinstance(value, np.bool_) else operator.index(value)
+    except TypeError:
+        raise TypeError(f"{where} is an integer ({kind}), {value!r} given") from None
+    low, high, bits = _range(kind)
+    if not low <= number <= high:
+        raise ValueError(f"{where}: {number} is outside {low} to {high} ({kind})")
+    return number & ((1 << bits) - 1)
+
+
+def _range(kind):
+    """Least and greatest value and the bits of an integer type, as its name says."""
+    if kind == "bool":
+        return 0, 1, 16
+    bits = int(kind[1:])
+    if kind[0] == "i":
+        return -(1 << bits - 1), (1 << bits - 1) - 1, bits
+    return 0, (1 << bits) - 1, bits
+
+
+def _word_of(dtype, words):
+    def word(value):
+        with np.errstate(over="ignore"):
+            return int(np.array([value]).astype(dtype).view(words)[0])
+    return word
+
+
+def _narrow(exponent_bits, bias, fraction_bits):
+    """The word of a 16-bit format, rounded to nearest, ties to even."""
+    top = (1 << exponent_bits) - 1
+
+    def word(value):
+        value = float(value)
+        sign = int(np.signbit(value)) << 15
+        size = abs(value)
+        if np.isnan(size):
+            return top << fraction_bits | 1 << fraction_bits - 1
+        if np.isinf(size):
+            return sign | top << fraction_bits
+        exponent = max(int(np.frexp(size)[1]) - 1, 1 - bias) if size else 1 - bias
+        # Counted in units of the last place, a carry out of the fraction moves to the next
+        # exponent by itself.
+        units = int(np.rint(np.ldexp(size, fraction_bits - exponent)))
+        pattern = (exponent + bias - 1 << fraction_bits) + units
+        return sign | min(pattern, top << fraction_bits)
+    return word
+
+
+_FLOATS = {
+    "f16": _word_of(np.float16, np.uint16),
+    "f32": _word_of(np.float32, np.uint32),
+    "bf16": _narrow(8, 127, 7),
+    "cb16": _narrow(6, 42, 9),
+}
