@@ -51,7 +51,7 @@ def fails(kind, text, call):
     else:
         raise AssertionError("no error: " + text)
 
-fails(RuntimeError, "no program has been stopped", lambda: debug_util("out"))
+fails(RuntimeError, "call stop()", lambda: debug_util("out"))
 runner = SdkRuntime("out")
 runner.load()
 runner.run()
@@ -79,7 +79,7 @@ fails(ValueError, "records no trace 'none'; it has 'values', 'odd key'",
       lambda: debug.read_trace(5, 2, "none"))
 fails(ValueError, "columns 5 to 6, rows 2 to 2", lambda: debug.read_trace(4, 2, "values"))
 fails(ValueError, "nothing", lambda: debug.get_symbol(5, 2, "nothing", np.int16))
-fails(RuntimeError, "not of", lambda: debug_util("elsewhere"))
+fails(RuntimeError, "call stop()", lambda: debug_util("elsewhere"))
 fails(RuntimeError, "cmaddr", lambda: debug_util("out", cmaddr="1.2.3.4:9000"))
 print("traces read")
 """
