@@ -214,12 +214,14 @@ typedef enum {
   SCALAR_JUMP,                  /* done; go on at `pc` (a taken branch, jump, call or return) */
   SCALAR_FAULT,                 /* `fault`, `value` */
   SCALAR_ENGINE,                /* not done: the instruction belongs to the engine */
+  SCALAR_CONFIG,                /* not done: loads or stores configuration register `value` */
 } ScalarOutcome;
 typedef struct {
   ScalarOutcome outcome;
   uint16_t pc;
   FaultKind fault;
   uint32_t value;
+  bool store;                   /* SCALAR_CONFIG: of ra; else a load into ra */
 } ScalarResult;
 
 /* Carries out one instruction on registers and memory.  `pc` is the instruction's address.

@@ -427,25 +427,31 @@ static bool write_config(Visit *v, uint16_t address, uint16_t value)
   }
 }
 
-static void exec_config(Visit *v, const Insn *insn)
+static void access_config(Visit *v, uint16_t address, bool store,
+                          uint8_t r)
 {
   FastTile *t = v->tile;
-  bool immediate = insn->op == OP_ldcfgi || insn->op == OP_stcfgi;
-  bool store = insn->op == OP_stcfg || insn->op == OP_stcfgi;
-  uint16_t address = immediate ? (uint16_t)insn->imm : t->regs.r[insn->b];
   const ConfigRegInfo *reg = config_reg_at(address);
   if (reg && router_config_is(reg->address)) {
-    if (store ? !router_write(v, address, t->regs.r[insn->a])
-              : !router_read(v, address, &t->regs.r[insn->a]))
+    if (store ? !router_write(v, address, t->regs.r[r])
+              : !router_read(v, address, &t->regs.r[r]))
       arrput(v->engine->new_faults,
              ((Fault){.kind = FAULT_COLOR_REGISTER, .cycle = v->now, .tile = t->index,
                       .color = (uint8_t)(address - reg->address), .pc = t->pc}));
     return;
   }
-  bool ok = store ? write_config(v, address, t->regs.r[insn->a])
-                  : read_config(v, address, &t->regs.r[insn->a]);
+  bool ok = store ? write_config(v, address, t->regs.r[r])
+                  : read_config(v, address, &t->regs.r[r]);
   if (!ok)
     tile_fault(v, FAULT_CONFIG_ADDRESS, address);
+}
+
+static void exec_config(Visit *v, const Insn *insn)
+{
+  bool immediate = insn->op == OP_ldcfgi || insn->op == OP_stcfgi;
+  bool store = insn->op == OP_stcfg || insn->op == OP_stcfgi;
+  uint16_t address = immediate ? (uint16_t)insn->imm : v->tile->regs.r[insn->b];
+  access_config(v, address, store, insn->a);
 }
 
 /* ---- DSRs ------------------------------------------------------------------------------- */
@@ -566,6 +572,11 @@ static void issue_scalar(Visit *v, const Insn *insn)
   case SCALAR_FAULT:
     tile_fault(v, result.fault, result.value);
     t->running = false;
+    return;
+  case SCALAR_CONFIG:
+    access_config(v, (uint16_t)result.value, result.store, insn->a);
+    t->ready = v->now + timing_scalar(timing, cost, false);
+    t->pc = next;
     return;
   case SCALAR_JUMP:
     t->pc = result.pc;

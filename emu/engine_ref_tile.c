@@ -451,22 +451,28 @@ static void color_fault(RefEngine *engine, const RefTile *tile, FaultKind kind, 
                             .color = color, .pc = tile->pc});
 }
 
+static void access_config(RefEngine *engine, RefTile *tile, uint16_t address, bool store,
+                          uint8_t r)
+{
+  const ConfigRegInfo *reg = config_reg_at(address);
+  if (reg && router_config_is(reg->address)) {
+    if (store ? !ref_router_write(tile, address, tile->regs.r[r])
+              : !ref_router_read(tile, address, &tile->regs.r[r]))
+      color_fault(engine, tile, FAULT_COLOR_REGISTER, (uint8_t)(address - reg->address));
+    return;
+  }
+  bool ok = store ? write_config(engine, tile, address, tile->regs.r[r])
+                  : read_config(engine, tile, address, &tile->regs.r[r]);
+  if (!ok)
+    tile_fault(engine, tile, FAULT_CONFIG_ADDRESS, address);
+}
+
 static void exec_config(RefEngine *engine, RefTile *tile, const Insn *insn)
 {
   bool immediate = insn->op == OP_ldcfgi || insn->op == OP_stcfgi;
   bool store = insn->op == OP_stcfg || insn->op == OP_stcfgi;
   uint16_t address = immediate ? (uint16_t)insn->imm : tile->regs.r[insn->b];
-  const ConfigRegInfo *reg = config_reg_at(address);
-  if (reg && router_config_is(reg->address)) {
-    if (store ? !ref_router_write(tile, address, tile->regs.r[insn->a])
-              : !ref_router_read(tile, address, &tile->regs.r[insn->a]))
-      color_fault(engine, tile, FAULT_COLOR_REGISTER, (uint8_t)(address - reg->address));
-    return;
-  }
-  bool ok = store ? write_config(engine, tile, address, tile->regs.r[insn->a])
-                  : read_config(engine, tile, address, &tile->regs.r[insn->a]);
-  if (!ok)
-    tile_fault(engine, tile, FAULT_CONFIG_ADDRESS, address);
+  access_config(engine, tile, address, store, insn->a);
 }
 
 /* ---- commit: DSRs ---------------------------------------------------------------------------- */
@@ -600,6 +606,11 @@ static void issue_instruction(RefEngine *engine, RefTile *tile)
   case SCALAR_FAULT:
     tile_fault(engine, tile, result.fault, result.value);
     tile->running = false;
+    return;
+  case SCALAR_CONFIG:
+    access_config(engine, tile, (uint16_t)result.value, result.store, insn->a);
+    tile->ready = engine->cycle + timing_scalar(timing, cost, false);
+    tile->pc = next;
     return;
   case SCALAR_JUMP:
     tile->pc = result.pc;

@@ -113,13 +113,22 @@ static ScalarResult divide(Exec *e, int64_t a, int64_t b, bool remainder, bool w
   return wide ? set32(e, (uint32_t)value) : set16(e, (uint16_t)value);
 }
 
+/* Configuration registers lie behind memory in the address space, too, two bytes a word (seen in
+ * Cerebras/csl-examples, spmv-hypersparse). */
+static ScalarResult outside(FaultKind kind, uint32_t address, unsigned bytes, bool store)
+{
+  if (kind != FAULT_ADDRESS || bytes != 2 || address % 2 || !config_reg_at((uint16_t)(address / 2)))
+    return fault(kind, address);
+  return (ScalarResult){.outcome = SCALAR_CONFIG, .value = address / 2, .store = store};
+}
+
 static ScalarResult load(Exec *e, uint32_t address, unsigned bytes, bool sign)
 {
   uint32_t value;
   address &= 0xffff;
   FaultKind kind = mem_load(e->mem, address, bytes, &value);
   if (kind != FAULT_COUNT)
-    return fault(kind, address);
+    return outside(kind, address, bytes, false);
   if (bytes == 4)
     return set32(e, value);
   return set16(e, sign ? (uint32_t)(int8_t)value : value);
@@ -130,7 +139,7 @@ static ScalarResult store(Exec *e, uint32_t address, unsigned bytes)
   uint32_t value = bytes == 4 ? reg32(e->regs, e->insn->a) : ra(e);
   address &= 0xffff;
   FaultKind kind = mem_store(e->mem, address, bytes, value);
-  return kind == FAULT_COUNT ? next() : fault(kind, address);
+  return kind == FAULT_COUNT ? next() : outside(kind, address, bytes, true);
 }
 
 static ScalarResult branch(const Exec *e, bool taken)

@@ -123,6 +123,50 @@ static void need_task_queues(Sema *s)
   }
 }
 
+static bool config_reaches_ramp(const ImageColorConfig *config)
+{
+  for (unsigned i = 0; i < MAX_SWITCH_POSITIONS; i++)
+    if ((i == 0 || config->positions[i].valid) && (config->positions[i].tx & port_bit(PORT_RAMP)))
+      return true;
+  return false;
+}
+
+/* Is the color routed to the ramp of this program's tiles, or of any tile in the layout? */
+static bool reaches_ramp(Sema *s, uint8_t color)
+{
+  uint32_t n_configs, n_sets;
+  const LayoutResult *layout = s->session->layout;
+  const ImageColorConfig *configs = color_table_configs(layout->colors, &n_configs);
+  if (s->setup->local_color[color])
+    return config_reaches_ramp(&configs[s->setup->local_color[color] - 1]);
+  const ImageColorSet *sets = color_table_sets(layout->colors, s->arena, &n_sets);
+  for (uint32_t i = 0; i < n_sets; i++)
+    for (uint32_t k = 0; k < sets[i].n; k++)
+      if (sets[i].uses[k].color == color && config_reaches_ramp(&configs[sets[i].uses[k].config]))
+        return true;
+  return false;
+}
+
+/* wse2: a local task's id and the color of the same number share a blocked bit, so a color with a
+ * local task of its number is open to control wavelets although nobody has unblocked it.  A public
+ * program relies on it (Cerebras/csl-examples, spmv-hypersparse).  The queues that are left over
+ * serve such colors, if the program has control tasks at all. */
+static void serve_colors_of_local_tasks(Sema *s)
+{
+  bool has_control = false;
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
+    has_control |= s->setup->tasks[id].kind == TASK_CONTROL;
+  if (!has_control || s->session->options->arch != ARCH_WSE2)
+    return;
+  for (uint8_t c = 0; c < MAX_COLORS; c++) {
+    int q = free_queue(s, false);
+    if (q >= 0 && s->setup->tasks[c].kind == TASK_LOCAL && queue_of_color(s, false, c) < 0 &&
+        reaches_ramp(s, c))
+      s->setup->queues[0][q] = (QueueSlot){.used = true, .color = c, .has_color = true,
+                                           .span = s->setup->tasks[c].span};
+  }
+}
+
 void setup_choose_queues(Sema *s)
 {
   need_task_queues(s);
@@ -130,6 +174,7 @@ void setup_choose_queues(Sema *s)
     for (uint8_t color = 0; color < MAX_COLORS; color++)
       if (s->setup->implicit[is_output] >> color & 1)
         choose_queue(s, is_output, color);
+  serve_colors_of_local_tasks(s);
   if (s->session->options->arch != ARCH_WSE3)
     return;
   for (int is_output = 0; is_output < 2; is_output++)

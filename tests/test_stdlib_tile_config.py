@@ -140,3 +140,56 @@ comptime { @bind_local_task(low, low_id); @bind_local_task(high, high_id); }
         orders[name] = stdlib_run.run(folder, text.replace("PRIORITY", call),
                                       {"order": ("u16", 2)}, engine=engine)["order"].tolist()
     assert orders == {"plain": [10, 20], "high": [20, 10], "back": [10, 20]}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_registers_lie_behind_memory(tmp_path, engine):
+    """Two bytes a word, by 16-bit loads and stores (seen in a public program)."""
+    text = """
+const c = @get_color(3);
+var register: u16 = 0x7f23;
+fn main() void {
+  words[0] = @bitcast(*u16, 2 * register).*;
+  @bitcast(*u16, 2 * register).* = 0x4041;
+  words[1] = @get_config(register);
+  words[2] = @bitcast(*u16, 2 * register).*;
+}
+comptime {
+  @set_local_color_config(c, .{ .routes = .{ .rx = RAMP, .tx = EAST }, .teardown = true });
+}
+"""
+    words = stdlib_run.run(tmp_path, text, {"words": ("u16", 3)}, engine=engine)["words"]
+    assert words.tolist() == [0x4202, 0x4041, 0x4041]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_behind_memory_where_no_register_is(tmp_path, engine):
+    done = stdlib_run.run(tmp_path, """
+var place: u16 = 0xfffe;
+fn main() void { words[0] = @bitcast(*u16, place).*; }
+""", {"words": ("u16", 1)}, engine=engine, expect=2)
+    assert "memory access outside" in done.err and "0xfffe" in done.err
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_local_task_opens_the_color_of_its_number(tmp_path, engine):
+    """wse2: a control wavelet on that color finds a queue and its task."""
+    text = """
+const c = @get_color(8);
+const local_id = @get_local_task_id(8);
+const control_id = @get_control_task_id(40);
+const control = @import_module("<control>");
+const out = @get_dsd(fabout_dsd, .{
+  .fabric_color = c, .extent = 1, .output_queue = @get_output_queue(3), .control = true
+});
+task local() void { @mov32(out, control.encode_control_task_payload(control_id)); }
+task controlled() void { words[0] += 1; }
+fn main() void { @activate(local_id); }
+comptime {
+  @bind_local_task(local, local_id);
+  @bind_control_task(controlled, control_id);
+  @set_local_color_config(c, .{ .routes = .{ .rx = RAMP, .tx = RAMP } });
+}
+"""
+    words = stdlib_run.run(tmp_path, text, {"words": ("u16", 1)}, arch="wse2", engine=engine)
+    assert words["words"].tolist() == [1]
