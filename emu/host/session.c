@@ -47,9 +47,20 @@ static WseStatus set_error(Session *s, WseStatus status, char *text)
   return status;
 }
 
+/* What was printed and traced so far is there to be read. */
+static void flush_outputs(Session *s)
+{
+  if (s->printed)
+    fflush(s->options.print_out);
+  if (s->options.trace_out)
+    fflush(s->options.trace_out);
+  s->printed = false;
+}
+
 /* The error of now is the one that every later operation gets. */
 static WseStatus end_run(Session *s)
 {
+  flush_outputs(s);
   s->ended = true;
   s->final_error = s->error;
   s->final_error.message = arena_copy_text(s->arena, s->error.message, strlen(s->error.message));
@@ -379,9 +390,6 @@ WseStatus session_step(Session *s, uint64_t limit, bool *quiet)
   account(s);
   s->quiet = status == RUN_QUIET;
   *quiet = status == RUN_QUIET;
-  if (s->printed)
-    fflush(s->options.print_out);    /* what was printed before a failure is there to be read */
-  s->printed = false;
   if (status == RUN_FAULT)
     return fault_error(s);
   if (status == RUN_LIMIT && limit == s->options.max_cycles) {
@@ -481,8 +489,10 @@ WseStatus session_finish(Session *s)
     status = session_run(s, 0);
   else if (status == WSE_OK)
     status = session_stuck(s, &(IdleQuestion){.host = s->image->memcpy}, NULL);
-  if (s->engine)
+  if (s->engine) {
     warn_hazards(s);
+    flush_outputs(s);
+  }
   return status;
 }
 

@@ -112,6 +112,7 @@ _PROTOTYPES = {
 def _candidates():
     if "WSE_LIB" in os.environ:
         yield Path(os.environ["WSE_LIB"])
+        return
     here = Path(__file__).resolve().parent
     # Installed: <prefix>/share/wse/python beside <prefix>/lib.
     yield from sorted((here.parent.parent.parent / "lib").glob("**/libwse.so"))

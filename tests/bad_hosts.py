@@ -1,0 +1,146 @@
+"""Host scripts with one mistake each, and what a newcomer must be told: used by the tests and by
+claims/bad_hosts.py.  Every script runs against the program of host_run, alone, as a user's would:
+its exception must reach the terminal as a Python traceback whose last lines explain it."""
+import textwrap
+
+import harness
+import host_run
+
+START = """
+import numpy as np
+from cerebras.sdk.runtime.sdkruntimepybind import MemcpyDataType, MemcpyOrder, SdkRuntime
+WIDE = dict(streaming=False, data_type=MemcpyDataType.MEMCPY_32BIT, order=MemcpyOrder.ROW_MAJOR,
+            nonblock=False)
+r = SdkRuntime("out")
+"""
+RUNNING = START + """
+r.load()
+r.run()
+a = r.get_id("a")
+x = np.zeros(36, np.float32)
+"""
+
+# Name: (what comes first, the mistake, parts of the message).
+CASES = {
+    "a symbol that does not exist": (
+        START, "r.get_id('scael')", ["ValueError", "exports no 'scael'", "did you mean 'scale'?"]),
+    "a symbol like no other": (
+        START, "r.get_id('q')", ["ValueError", "exports no 'q'", "it exports a, h, n"]),
+    "64-bit elements": (
+        RUNNING, "r.memcpy_h2d(a, np.zeros(36), 0, 0, 3, 2, 6, **WIDE)",
+        ["TypeError", "float64", "32 bits wide", ".astype(np.float32)"]),
+    "16-bit elements": (
+        RUNNING, "r.memcpy_h2d(a, np.zeros(36, np.int16), 0, 0, 3, 2, 6, **WIDE)",
+        ["TypeError", "int16", "input_array_to_u32"]),
+    "a list for an array": (
+        RUNNING, "r.memcpy_h2d(a, [1.0] * 36, 0, 0, 3, 2, 6, **WIDE)",
+        ["TypeError", "must be a numpy array, not list"]),
+    "an array that is too small": (
+        RUNNING, "r.memcpy_d2h(np.zeros(35, np.float32), a, 0, 0, 3, 2, 6, **WIDE)",
+        ["ValueError", "35 elements", "3 x 2 tiles with 6 elements each needs 36"]),
+    "more elements than the symbol has": (
+        RUNNING, "r.memcpy_h2d(a, np.zeros(42, np.float32), 0, 0, 3, 2, 7, **WIDE)",
+        ["ValueError", "28 bytes do not fit 'a' of tile 0,0", "24 bytes"]),
+    "a place for results that is a slice": (
+        RUNNING, "r.memcpy_d2h(np.zeros(72, np.float32)[::2], a, 0, 0, 3, 2, 6, **WIDE)",
+        ["ValueError", "writable and contiguous"]),
+    "a size that is a fraction": (
+        RUNNING, "r.memcpy_h2d(a, x, 0, 0, 3, 2, 36 / 6, **WIDE)",
+        ["TypeError", "elem_per_pe must be an integer, not float", "`//` divides"]),
+    "a name for a number": (
+        RUNNING, "r.memcpy_h2d('a', x, 0, 0, 3, 2, 6, **WIDE)",
+        ["TypeError", "must be an integer, not str", "get_id()"]),
+    "swapped arguments": (
+        RUNNING, "r.memcpy_d2h(a, x, 0, 0, 3, 2, 6, **WIDE)",
+        ["TypeError", "not ndarray", "swapped?"]),
+    "a negative place": (
+        RUNNING, "r.memcpy_h2d(a, x, -1, 0, 3, 2, 6, **WIDE)",
+        ["ValueError", "px must be at least 0, not -1"]),
+    "a rectangle outside the program": (
+        RUNNING, "r.memcpy_h2d(a, x, 1, 0, 3, 2, 6, **WIDE)",
+        ["ValueError", "1,0,3,2 leaves the program's rectangle of 3 x 2"]),
+    "an empty rectangle": (
+        RUNNING, "r.memcpy_h2d(a, x, 0, 0, 0, 2, 6, **WIDE)",
+        ["ValueError", "0,0,0,2 leaves the program's rectangle of 3 x 2"]),
+    "a text for a data type": (
+        RUNNING, "r.memcpy_h2d(a, x, 0, 0, 3, 2, 6, **{**WIDE, 'data_type': 'f32'})",
+        ["TypeError", "MemcpyDataType.MEMCPY_32BIT", "'f32'"]),
+    "a number that is no symbol": (
+        RUNNING, "r.memcpy_h2d(999, x, 0, 0, 3, 2, 6, **WIDE)",
+        ["ValueError", "no exported symbol has the number 999"]),
+    "a copy to a function": (
+        RUNNING, "r.memcpy_h2d(r.get_id('scale'), x, 0, 0, 3, 2, 6, **WIDE)",
+        ["ValueError", "'scale' is exported as a function"]),
+    "a launch of an unexported function": (
+        RUNNING, "r.launch('receive', nonblock=False)",
+        ["ValueError", "exports no 'receive'", "it exports"]),
+    "a launch of data": (
+        RUNNING, "r.launch('a', nonblock=False)", ["ValueError", "'a' is exported as data"]),
+    "a launch with too few arguments": (
+        RUNNING, "r.launch('scale', np.float32(1), nonblock=False)",
+        ["ValueError", "'scale' takes 2 argument(s) (fn(f32, i16)void), 1 given"]),
+    "a launch with an argument of another type": (
+        RUNNING, "r.launch('scale', np.int32(1), np.int16(1), nonblock=False)",
+        ["TypeError", "argument 1 of 'scale' is a float (f32)"]),
+    "a stream on a color of the fabric": (
+        RUNNING, "r.memcpy_h2d(30, x, 0, 0, 3, 2, 6, **{**WIDE, 'streaming': True})",
+        ["ValueError", "color 30 cannot be streamed"]),
+    "a stream that nobody takes": (
+        RUNNING, "r.memcpy_h2d(9, x, 0, 0, 3, 2, 6, **{**WIDE, 'streaming': True})",
+        ["ValueError", "has no input queue for color 9"]),
+    "a program that never unblocks the command stream": (
+        RUNNING, "r.launch('hang', nonblock=False); r.memcpy_d2h(x, a, 0, 0, 3, 2, 6, **WIDE)",
+        ["DeviceError", "deadlock", "'hang' was launched and 6 of 6 tiles", "unblock_cmd_stream()"]),
+    "the same, noticed by stop": (
+        RUNNING, "r.launch('hang', nonblock=True); r.stop()",
+        ["DeviceError", "deadlock", "unblock_cmd_stream()"]),
+    "an assertion that fails": (
+        RUNNING, "r.launch('crash', nonblock=False)",
+        ["DeviceError", "ASSERT", "P1.0", "pe.csl:"]),
+    "an operation after a fault": (
+        RUNNING, "\ntry: r.launch('crash')\nexcept RuntimeError: pass\n"
+                 "r.memcpy_d2h(x, a, 0, 0, 3, 2, 6, **WIDE)",
+        ["DeviceError", "ASSERT", "P1.0"]),
+    "a read before run": (
+        START, "r.load(); r.memcpy_d2h(np.zeros(6, np.float32), r.get_id('a'), 0, 0, 1, 1, 6, "
+               "**WIDE)", ["RuntimeError", "memcpy_d2h before run()", "call run() first"]),
+    "a launch before load": (
+        START, "r.launch('hang')", ["RuntimeError", "launch before run()", "load() and run()"]),
+    "run before load": (START, "r.run()", ["RuntimeError", "run() before load()"]),
+    "a read after stop": (
+        RUNNING, "r.stop(); r.memcpy_d2h(x, a, 0, 0, 3, 2, 6, **WIDE)",
+        ["RuntimeError", "memcpy_d2h after stop()"]),
+    "run after stop": (RUNNING, "r.stop(); r.run()", ["RuntimeError", "run() after stop()"]),
+    "a program that is not there": (
+        START, "SdkRuntime('nowhere')", ["ValueError", "cannot read program image 'nowhere'"]),
+    "a file that is no program": (
+        START, "SdkRuntime('layout.csl')", ["ValueError", "cannot read program image"]),
+    "an address of a machine": (
+        START, "SdkRuntime('out', cmaddr='1.2.3.4:9000')", ["RuntimeError", "emulator only"]),
+    "a task that is none": (
+        RUNNING, "r.task_wait(None)", ["TypeError", "nonblock=True", "NoneType"]),
+    "a symbol of a tile outside": (
+        RUNNING, "r.read_symbol(0, 0, 'n')",
+        ["ValueError", "(0, 0) is outside the program's rectangle: columns 4 to 6, rows 1 to 2"]),
+    "a symbol that no tile has": (
+        RUNNING, "r.read_symbol(4, 1, 'nn')", ["ValueError", "has no symbol 'nn'"]),
+    "a layout made in Python": (
+        START, "from cerebras.sdk.runtime.sdkruntimepybind import SdkLayoutX",
+        ["ImportError", "SdkLayoutX"]),
+    "a port": (
+        RUNNING, "r.send('in', x)", ["RuntimeError", "no ports"]),
+}
+
+
+def run(folder, name):
+    """What the case's script prints on stderr, and which of the parts are missing in it."""
+    first, mistake, parts = CASES[name]
+    (folder / "run.py").write_text(first + textwrap.dedent(mistake) + "\n")
+    ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=folder, expect=1, timeout=60)
+    assert ran.err.startswith("Traceback"), ran.err
+    told = ran.err.split("File ")[-1]        # from the innermost frame on
+    return ran.err, [part for part in parts if part not in told]
+
+
+def build(folder):
+    return host_run.build(folder)

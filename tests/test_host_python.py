@@ -1,0 +1,378 @@
+"""The Python layer apart from copies: constructors, life cycle, tasks, helpers, looking into tiles,
+cs_python itself, and what it says about mistakes."""
+import os
+import stat
+import textwrap
+
+import pytest
+
+import bad_hosts
+import harness
+import host_run
+from host_run import script
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return host_run.build(tmp_path_factory.mktemp("python"))
+
+
+@pytest.mark.parametrize("name", bad_hosts.CASES)
+def test_a_mistake_is_explained(program, name):
+    told, missing = bad_hosts.run(program, name)
+    assert not missing, told
+
+
+def test_constructor_forms(program):
+    script(program, """
+        from pathlib import Path
+        from cerebras.sdk.runtime.sdkruntimepybind import (
+            SdkCompileArtifacts, SdkTarget, SimfabConfig, get_platform, get_simulator, get_system)
+        r.stop()
+        platform = get_platform(None, SimfabConfig(num_threads=2, suppress_trace=True),
+                                SdkTarget.WSE3)
+        assert platform.is_simulation() and not platform.is_system()
+        forms = [
+            lambda: SdkRuntime(Path("out")),
+            lambda: SdkRuntime("out/prog.bin", cmaddr=""),
+            lambda: SdkRuntime("out", cmaddr=None, suppress_simfab_trace=True, simfab_numthreads=64,
+                               msg_level="ERROR", memcpy_required=True),
+            lambda: SdkRuntime("out", platform),
+            lambda: SdkRuntime(SdkCompileArtifacts("out"), get_simulator(), memcpy_required=False),
+            lambda: SdkRuntime("out", get_platform("")),
+        ]
+        for form in forms:
+            runner = form()
+            assert runner.get_id("a") >= 0        # before load()
+            runner.load()
+            runner.run()
+            runner.launch("scale", np.float32(1), np.int16(1), nonblock=False)
+            runner.stop()
+            runner.stop()
+            assert runner.read_symbol(4, 1, "n", np.int32)[0] == 1
+        with SdkRuntime("out") as runner:
+            task = runner.launch("scale", np.float32(1), np.int16(1), nonblock=True)
+        assert runner.read_symbol(6, 2, "n", np.int32)[0] == 1    # stopped at the end
+        assert runner.coord_logical_to_physical((2, 1)) == (6, 2)
+        old = get_platform(target=SdkTarget.WSE2)
+        assert "compiled for wse3" in message(SdkRuntime, "out", old)
+        assert "get_platform()" in message(SdkRuntime, "out", "simulator")
+        assert "'TRACE'" in message(SdkRuntime, "out", msg_level="TRACE")
+        assert "simfab_numthreads" in message(SdkRuntime, "out", simfab_numthreads=0)
+        assert "num_threads" in message(SimfabConfig, num_threads=0)
+        assert "emulator only" in message(get_platform, "10.0.0.1:9000")
+        assert "no machine here" in message(get_system)
+        assert "SdkTarget" in message(get_platform, None, None, "wse3")
+        assert "SimfabConfig" in message(get_platform, None, dict())
+        try:
+            SdkCompileArtifacts("nowhere")
+        except FileNotFoundError as error:
+            assert "cslc" in str(error)
+        else:
+            raise AssertionError
+    """)
+
+
+def test_an_exception_of_the_script_is_not_hidden_by_the_context(program):
+    script(program, """
+        r.stop()
+        try:
+            with SdkRuntime("out") as runner:
+                runner.launch("hang", nonblock=True)
+                raise KeyError("of the script")
+        except KeyError as error:
+            assert "of the script" in str(error)
+    """)
+
+
+def test_results_of_operations_nobody_waits_for(program):
+    """They are there after a later blocking call, after task_wait, and after stop."""
+    script(program, """
+        a, later = r.get_id("a"), {**COPY, "data_type": WIDE, "nonblock": True}
+        tasks, results = [], [np.zeros(W * H * 6, np.float32) for _ in range(6)]
+        for i, result in enumerate(results):
+            r.memcpy_h2d(a, np.full(W * H * 6, i + 1, np.float32), 0, 0, W, H, 6, **later)
+            r.launch("scale", np.float32(10), np.int16(0), nonblock=True)
+            tasks.append(r.memcpy_d2h(result, a, 0, 0, W, H, 6, **later))
+            if i == 2:
+                r.task_wait(tasks[1])
+                assert (results[0] == 10).all() and (results[1] == 20).all()
+                r.launch("scale", np.float32(1), np.int16(0), nonblock=False)
+                assert (results[2] == 30).all() and r.is_task_done(tasks[0])
+                assert len(r._pending) <= 1, r._pending
+        r.stop()
+        assert [int(x[0]) for x in results] == [10, 20, 30, 40, 50, 60]
+    """)
+
+
+def test_messages_of_each_operation_on_request(program):
+    text = host_run.PREAMBLE.replace('SdkRuntime("out")', 'SdkRuntime("out", msg_level="INFO")')
+    ran = script(program, """
+        r.launch("scale", np.float32(1), np.int16(1), nonblock=False)
+        r.memcpy_d2h(np.zeros(6, np.int32), r.get_id("n"), 0, 0, W, H, 1, data_type=WIDE, **COPY)
+        r.stop()
+    """, preamble=text)
+    lines = ran.err.splitlines()
+    assert [line.split(": ")[-1] for line in lines] == ["launch scale", "copy of 6 words", "stopped"]
+
+
+def test_16_bit_copies_of_32_bit_elements_are_warned_of(program):
+    ran = script(program, """
+        r.memcpy_h2d(r.get_id("a"), np.zeros(6, np.uint32), 0, 0, 1, 1, 6, data_type=NARROW, **COPY)
+        r.stop()
+    """)
+    assert "'a' ([*]f32) has elements of 32 bits" in ran.err and "run.py" in ran.err
+
+
+# ---- helpers ------------------------------------------------------------------------------------
+
+def test_sdk_utils(program):
+    script(program, """
+        from cerebras.sdk import sdk_utils
+        r.stop()
+        times = np.array([5, 1, 0, 0xfffe, 2, 3], np.uint16).view(np.float32)
+        assert sdk_utils.calculate_cycles(times) == (0xfffe + (2 << 16) + (3 << 32)) - 65541
+        words = np.array([[0x11223344, 0xffff0001]], np.uint32)
+        view = sdk_utils.memcpy_view(words, np.int16)
+        assert view.shape == (1, 2) and view.tolist() == [[0x3344, 1]]
+        view[0, 1] = -2
+        assert words[0, 1] == 0xfffffffe
+        assert sdk_utils.memcpy_view(words, np.uint8).tolist() == [[0x44, 0xfe]]
+        assert sdk_utils.memcpy_view(words, np.float32).dtype == np.float32
+        half = np.array([1, -1, 0.5], np.float16)
+        assert sdk_utils.input_array_to_u32(half, None, 3).tolist() == [0x3c00, 0xbc00, 0x3800]
+        assert sdk_utils.input_array_to_u32(np.arange(4, dtype=np.int16), 1, 2).tolist() == [
+            0, 0x10001, 2, 0x10003]
+        assert "32-bit" in message(sdk_utils.memcpy_view, np.zeros(2), np.int16)
+        assert "1, 2 or 4 bytes" in message(sdk_utils.memcpy_view, words, np.float64)
+        assert "16-bit" in message(sdk_utils.input_array_to_u32, words, None, 1)
+        assert "three" in message(sdk_utils.calculate_cycles, words[0])
+    """)
+
+
+def test_geometry(program):
+    script(program, """
+        from cerebras.geometry.geometry import IntRectangle, IntVector
+        r.stop()
+        box = IntRectangle(IntVector(2, 3), IntVector(5, 4))
+        assert (box.width, box.height) == (3, 1)
+        assert IntVector(1, 2) == IntVector(1, 2) and len({IntVector(1, 2), IntVector(1, 2)}) == 1
+        assert "lower right" in message(IntRectangle, IntVector(1, 1), IntVector(0, 5))
+    """)
+
+
+FILL = """
+r.memcpy_h2d(r.get_id("a"), np.full(6, 3, np.float32), 0, 0, 1, 1, 6, data_type=WIDE, **COPY)
+"""
+LOOK = """
+from cerebras.sdk.debug.debug_util import debug_util
+debug = debug_util("out")
+assert debug.get_symbol(4, 1, "a", np.float32).tolist() == [3.0] * 6
+rectangle = debug.get_symbol_rect(((5, 1), (2, 2)), "a", np.float32)
+assert rectangle.shape == (2, 2, 6) and rectangle[1][0].tolist() == [0.0] * 6
+assert "outside the program's rectangle" in message(debug.get_symbol, 0, 0, "a", "u1")
+assert "no symbol 'z'" in message(debug.get_symbol, 4, 1, "z", "u1")
+assert "imports no <debug>" in message(debug.read_trace, 4, 1, "key")
+assert "emulator only" in message(debug_util, "out", cmaddr="1.2.3.4:9")
+"""
+
+
+def test_looking_into_tiles_after_the_end(program):
+    script(program, FILL + "r.stop()" + LOOK +
+           'assert "has not been run and stopped" in message(debug_util, "elsewhere")')
+    # A program that has failed can be looked at too.
+    script(program, FILL + 'message(r.launch, "crash")' + LOOK)
+
+
+def test_looking_into_a_core_of_another_process(program):
+    script(program, FILL + 'r.stop()\nr.dump_core("corefile.cs1")')
+    without_run = "\n".join(line for line in host_run.PREAMBLE.splitlines()
+                            if not line.startswith("r"))
+    script(program, LOOK + 'assert "is of the program in" in message(debug_util, "elsewhere")',
+           preamble=without_run)
+    (program / "corefile.cs1").unlink()
+    script(program, """
+        try:
+            r.dump_elf_core("x")
+        except NotImplementedError as error:
+            assert "dump_core()" in str(error)
+        else:
+            raise AssertionError
+        r.stop()
+    """)
+
+
+def test_a_platform_with_a_core(program):
+    script(program, """
+        from pathlib import Path
+        from cerebras.sdk.runtime.sdkruntimepybind import SimfabConfig, get_platform
+        r.stop()
+        for config, path in ((SimfabConfig(dump_core=True), "out.core"),
+                             (SimfabConfig(dump_core=True, core_path="my.core"), "my.core")):
+            with SdkRuntime("out", get_platform(config=config)):
+                pass
+            assert Path(path).stat().st_size > 0
+            Path(path).unlink()
+    """)
+
+
+PRINT_LAYOUT = """
+param W: u16;
+param H: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = H });
+layout {
+  @set_rectangle(W, H);
+  for (@range(u16, W)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(x) });
+  }
+  @export_name("main", fn(u16)void);
+}
+"""
+PRINT_PE = """
+param memcpy_params: comptime_struct;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+const prt = @import_module("<simprint>");
+const trace = @import_module("<debug>", .{ .key = "mine", .buffer_size = 100 });
+fn main(n: u16) void {
+  prt.fmt_with_coords("got {d}", .{ n });
+  trace.trace(n);
+  trace.trace_string("text");
+  @assert(n != 13);
+  sys_mod.unblock_cmd_stream();
+}
+comptime { @export_symbol(main); }
+"""
+
+
+def test_device_prints_are_in_sim_log(tmp_path):
+    """In the folder where the script runs, each line behind its cycle; a line that a tile printed
+    before it failed is there too."""
+    host_run.build(tmp_path, PRINT_LAYOUT, PRINT_PE, params={"W": 2, "H": 1})
+    script(tmp_path, """
+        from cerebras.sdk.debug.debug_util import debug_util
+        r.launch("main", np.uint16(7), nonblock=False)
+        text = message(r.launch, "main", np.uint16(13))
+        assert "ASSERT" in text, text
+        lines = open("sim.log").read().splitlines()
+        words = [line.split(" ", 1) for line in lines]
+        assert sorted(w[1] for w in words) == ["PE(0,0): got 13", "PE(0,0): got 7",
+                                               "PE(1,0): got 13", "PE(1,0): got 7"], lines
+        assert all(w[0][0] == "@" and int(w[0][1:]) > 0 for w in words)
+        assert debug_util("out").read_trace(5, 1, "mine") == [7, "text", 13, "text"]
+    """)
+
+
+def test_environment_chooses_engine_limit_and_trace(program):
+    script(program, """
+        import json
+        r.launch("scale", np.float32(1), np.int16(1), nonblock=False)
+        r.stop()
+        assert json.loads(r._library.wse_statistics(r._handle))["engine"] == "reference"
+        lines = open("my.trace").read().splitlines()
+        assert lines and all(" task " in line for line in lines)
+    """, env={"WSE_ENGINE": "reference", "WSE_TRACE": "task", "WSE_TRACE_FILE": "my.trace"})
+    script(program, """
+        text = message(r.launch, "scale", np.float32(1), np.int16(1))
+        assert "limit of 30 cycles" in text, text
+    """, env={"WSE_MAX_CYCLES": "30"})
+    ran = harness.run([harness.tool("cs_python"), "-c", host_run.PREAMBLE], cwd=program, expect=1,
+                      env={"WSE_ENGINE": "slow"})
+    assert "WSE_ENGINE=slow: it is fast or reference" in ran.err
+
+
+# ---- scripts for the appliance --------------------------------------------------------------------
+
+def test_client_of_the_appliance(program):
+    (program / "child.py").write_text(textwrap.dedent("""
+        import sys
+        from cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime
+        runner = SdkRuntime("latest", cmaddr=sys.argv[1] if len(sys.argv) > 1 else "")
+        runner.load()
+        runner.run()
+        runner.stop()
+        open("result.txt", "w").write("ran")
+        print("CHILD")
+    """))
+    script(program, """
+        from pathlib import Path
+        from cerebras.appliance.pb.sdk import sdk_common_pb2
+        from cerebras.sdk import client
+        r.stop()
+        assert sdk_common_pb2.MemcpyOrder is MemcpyOrder
+        options = "--arch=wse3 --fabric-dims=10,4 --fabric-offsets=4,1 --params=W:3,H:2 --memcpy"
+        with client.SdkCompiler(resource_cpu=1000, disable_version_check=True) as compiler:
+            artifact = compiler.compile(".", "layout.csl", options + " --channels=1 -o latest")
+            assert Path(artifact) == Path("latest").resolve()
+            assert compiler.compile(".", "layout.csl", options + " -o=l2", ".").endswith("/l2")
+            text = message(compiler.compile, ".", "layout.csl", "--params=W:3,Q:1 -o latest3")
+            assert "cslc layout.csl" in text and "error" in text, text
+        with client.SdkRuntime(artifact, simulator=True) as runner:
+            runner.launch("scale", np.float32(1), np.int16(1), nonblock=False)
+        assert runner.read_symbol(4, 1, "n", np.int32)[0] == 1
+        assert "simulator=True" in message(client.SdkRuntime, artifact)
+        with client.SdkLauncher(artifact, simulator=True) as launcher:
+            launcher.stage("child.py")
+            assert launcher.run("cs_python child.py %CMADDR%") == "CHILD\\n"
+            launcher.download_artifact("result.txt", ".")
+            assert "exit code 3" in message(launcher.run, "exit 3")
+        assert Path("result.txt").read_text() == "ran"
+        assert "with SdkLauncher" in message(client.SdkLauncher(artifact, True).run, "true")
+    """)
+
+
+# ---- cs_python ------------------------------------------------------------------------------------
+
+def fake_python(folder, name, numpy_works, version_works=True):
+    """A program that stands for a Python with or without numpy."""
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"""#!/bin/sh
+case "$2" in
+  *version_info*) exit {0 if version_works else 1} ;;
+  *numpy*) exit {0 if numpy_works else 1} ;;
+esac
+echo "RAN $0 $PYTHONPATH $*"
+""")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def cs_python(*args, expect=0, **env):
+    return harness.run([harness.tool("cs_python"), *args], expect=expect, env=env)
+
+
+def test_cs_python_takes_the_python_that_is_named(tmp_path):
+    fake = fake_python(tmp_path, "mine", True)
+    ran = cs_python("script.py", "--name", "a b", CS_PYTHON=str(fake), PYTHONPATH="/elsewhere")
+    words = ran.out.split()
+    assert words[:2] == ["RAN", str(fake)] and words[3:] == ["script.py", "--name", "a", "b"]
+    assert words[2].endswith(":/elsewhere") and "python" in words[2]
+
+
+def test_cs_python_without_numpy_says_how_to_get_it(tmp_path):
+    fake = fake_python(tmp_path, "mine", False)
+    ran = cs_python("script.py", expect=1, CS_PYTHON=str(fake))
+    assert f"{fake}: has no numpy" in ran.err and "apt-get install python3-numpy" in ran.err
+    assert "CS_PYTHON" in ran.err and ran.out == ""
+    old = fake_python(tmp_path, "old", True, version_works=False)
+    ran = cs_python("script.py", expect=1, CS_PYTHON=str(old))
+    assert f"{old}: not Python 3.8 or newer" in ran.err
+    ran = cs_python("script.py", expect=1, CS_PYTHON="/nowhere/python")
+    assert "/nowhere/python: not found" in ran.err
+
+
+def test_cs_python_looks_further_than_the_first(tmp_path):
+    """A python3 on the PATH without numpy is passed over for another that has it."""
+    fake_python(tmp_path, "python3", False)
+    ran = cs_python("-c", "import numpy, wse_lib; print(numpy.__name__)",
+                    PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert ran.out == "numpy\n"
+
+
+def test_cs_python_hands_on_the_exit_code():
+    assert cs_python("-c", "import sys; sys.exit(7)", expect=7).code == 7
+
+
+def test_the_missing_library_is_named(tmp_path):
+    ran = cs_python("-c", "import wse_lib; wse_lib.load()", expect=1, WSE_LIB=str(tmp_path / "no.so"))
+    assert "no.so" in ran.err
