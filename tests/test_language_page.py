@@ -1,0 +1,52 @@
+"""docs/language.md, the compiler's tables and the tests agree."""
+import re
+
+import pytest
+
+import language_rows
+
+ROWS = language_rows.rows()
+BUILTINS = language_rows.builtins()
+
+
+def test_rows_are_found():
+    assert len(ROWS) > 200
+    assert {"as", "get_dsd", "fmacs", "dfilt"} <= set(BUILTINS)
+
+
+def test_every_builtin_has_one_row():
+    named = [row.builtin for row in ROWS if row.builtin]
+    assert sorted(named) == sorted(BUILTINS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.what[:40])
+def test_row(row):
+    """What is there is run by a test that exists; what is not, by none."""
+    if row.state != "yes":
+        assert not row.test
+        return
+    text = language_rows.test_text(row.test)
+    assert text is not None, f"line {row.line}: {row.test} is no test that runs"
+    if row.builtin:
+        assert re.search(rf"@{row.builtin}\b", text), f"{row.test} does not name @{row.builtin}"
+
+
+def test_states_are_those_of_the_compiler():
+    """The tables refuse what the page refuses, and know the same architectures."""
+    for row in ROWS:
+        if not row.builtin:
+            continue
+        cells = BUILTINS[row.builtin]
+        gone = {"later": "later", "removed": "refused"}.get(cells[-1], "yes")
+        assert row.state == gone, f"line {row.line}"
+        assert row.arch == ("wse3" if "WSE3" in cells and gone == "yes" else ""), f"line {row.line}"
+
+
+def test_a_wrong_page_would_be_seen():
+    assert language_rows.test_text("lang/modules_inner.csl") is None        # runs nothing itself
+    assert language_rows.test_text("lang/nowhere.csl") is None
+    assert language_rows.test_text("test_golden.py::nothing") is None
+    assert language_rows.test_text("golden/sema/err_calls.csl") is None     # only compiled
+    with pytest.raises(AssertionError):
+        language_rows.rows("| `x` | refused | |\n")                         # without reason
+    assert language_rows.rows("| a | refused: why | |")[0].reason == "why"
