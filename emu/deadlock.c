@@ -29,10 +29,10 @@ static bool wavelets_left(const InspectTile *tile)
   return false;
 }
 
-/* Sees an operation or the main thread wait; `left` counts wavelets left behind. */
+/* Sees an operation, the main thread or an activated task wait. */
 static bool tile_waits(const InspectTile *tile)
 {
-  if (tile->threads[0].state != THREAD_IDLE)
+  if (tile->threads[0].state != THREAD_IDLE || (tile->active & tile->blocked))
     return true;
   for (unsigned i = 1; i <= MAX_MICROTHREADS; i++)
     if (finite_wait(&tile->threads[i]))
@@ -459,9 +459,22 @@ static void print_left(const Report *r, uint32_t tile, const InspectTile *t)
   }
 }
 
-static bool report_tile(Report *r, uint32_t tile)
+static void print_tasks(const Report *r, uint32_t tile, uint64_t ids, const char *what)
 {
-  bool any = false;
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++) {
+    if (!(ids >> id & 1))
+      continue;
+    fprintf(r->out, "  ");
+    print_tile(r->program, tile, r->out);
+    fprintf(r->out, " ");
+    print_named(r->out, "local task", id,
+                program_task_name(r->program, tile, TASK_LOCAL, id));
+    fprintf(r->out, " %s\n", what);
+  }
+}
+
+static void report_tile(Report *r, uint32_t tile)
+{
   InspectTile t = *look(r, tile);
   for (uint8_t i = 0; i <= MAX_MICROTHREADS; i++) {
     const InspectThread *thread = &t.threads[i];
@@ -472,17 +485,17 @@ static bool report_tile(Report *r, uint32_t tile)
     fprintf(r->out, "\n");
     print_chain(r, (Unit){UNIT_THREAD, tile, i});
     r->at_tile = NO_TILE;      /* inspection may have moved on: pointers in `t` stay valid */
-    any = true;
   }
   if (t.host_pending) {
     fprintf(r->out, "  ");
     print_tile(r->program, tile, r->out);
     fprintf(r->out, " %u word%s from the host cannot enter\n", t.host_pending,
             t.host_pending == 1 ? "" : "s");
-    any = true;
   }
   print_left(r, tile, &t);
-  return any;
+  print_tasks(r, tile, t.active & t.blocked, "is activated, but blocked: nothing unblocks it");
+  print_tasks(r, tile, t.lost,
+              "was activated again before it had started: two activations are one start");
 }
 
 void deadlock_report(Engine *engine, const Program *program, unsigned max_tiles, FILE *out)
@@ -495,7 +508,7 @@ void deadlock_report(Engine *engine, const Program *program, unsigned max_tiles,
     if (!engine->ops->touched(engine, t))
       continue;
     const InspectTile *tile = look(&r, t);
-    if (!tile_waits(tile) && !wavelets_left(tile))
+    if (!tile_waits(tile) && !wavelets_left(tile) && !tile->lost)
       continue;
     waiting++;
     if (shown < max_tiles) {

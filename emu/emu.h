@@ -514,6 +514,7 @@ typedef struct {
   bool has_code;
   InspectThread threads[1 + MAX_MICROTHREADS];
   uint64_t active, blocked;     /* by task id */
+  uint64_t lost;                /* tasks activated again before they had started */
   uint8_t paused;               /* microthreads */
   InspectQueue input[MAX_QUEUES], output[MAX_QUEUES];
   InspectColor colors[MAX_COLORS];

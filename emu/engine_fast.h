@@ -176,6 +176,7 @@ typedef struct {
   RouterConfig **own;           /* by slot; NULL: no router register was ever written */
   FastThread threads[FAST_THREADS];
   uint64_t active, blocked, high;   /* by id; high: picked before the others */
+  uint64_t lost;                    /* activated again before they had started */
   FastQueue input[MAX_QUEUES], output[MAX_QUEUES];
   Registers regs;
   FastFilter *filters;          /* by slot; NULL: none */

@@ -59,7 +59,7 @@ void fast_inspect(Engine *base, uint32_t index, InspectTile *out)
   FastEngine *e = (FastEngine *)base;
   FastTile *t = fast_touch(e, index);
   *out = (InspectTile){.has_code = t->cls != NULL, .active = t->active, .blocked = t->blocked,
-                       .paused = t->paused, .wavelets_seen = t->wavelets_seen};
+                       .lost = t->lost, .paused = t->paused, .wavelets_seen = t->wavelets_seen};
   for (unsigned i = 0; i < FAST_THREADS; i++)
     inspect_thread(e, t, i, &out->threads[i]);
   for (unsigned q = 0; q < MAX_QUEUES; q++) {

@@ -39,6 +39,7 @@ static void activate(Visit *v, unsigned id)
     tile_fault(v, FAULT_TASK_ID, id);
     return;
   }
+  t->lost |= t->active & UINT64_C(1) << id;
   t->active |= UINT64_C(1) << id;
   EVENT(v, .kind = EV_ACTIVATE, .id_kind = ID_TASK, .id = (uint8_t)id);
 }

@@ -111,6 +111,7 @@ typedef struct RefTile {
   uint8_t main_level;
   /* tasks */
   uint64_t active, blocked, high;  /* by id; high: picked before the others */
+  uint64_t lost;                   /* activated again before they had started */
   uint8_t paused;               /* microthreads, a bit each */
   PendingAction *pending;       /* stb_ds, in order of issue */
   PendingConfig *pending_config;   /* stb_ds: priorities, which take a few cycles to change */

@@ -58,6 +58,7 @@ static void activate(RefEngine *engine, RefTile *tile, unsigned id)
     tile_fault(engine, tile, FAULT_TASK_ID, id);
     return;
   }
+  tile->lost |= tile->active & UINT64_C(1) << id;
   tile->active |= UINT64_C(1) << id;
   ref_event(engine, tile, (TraceEvent){.kind = EV_ACTIVATE, .id_kind = ID_TASK,
                                        .id = (uint8_t)id});

@@ -256,6 +256,41 @@ layout {
     ran = harness.emu(program, engine, expect=3)
     assert "deadlock" in ran.err and "P0.0" in ran.err and "pe.csl:8" in ran.err
 
+BLOCKED = """
+export var n: u16 = 0;
+const first = @get_local_task_id(9);
+const second = @get_local_task_id(10);
+task one() void {
+  n += 1;
+}
+task two() void {
+  n += 10;
+}
+task main() void {
+  @block(first);
+  @activate(first);
+  @activate(second);
+  @activate(second);
+}
+comptime {
+  @bind_local_task(one, first);
+  @bind_local_task(two, second);
+}
+"""
+
+
+def test_a_deadlock_names_blocked_tasks_and_lost_activations(tmp_path, engine):
+    program = program_of(tmp_path, BLOCKED + MAIN, """
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl");
+  @export_name("n", u16, true);
+}
+""")
+    ran = harness.emu(program, engine, "--print=n", expect=3)
+    assert "local task 9 'one' is activated, but blocked" in ran.err
+    assert "local task 10 'two' was activated again before it had started" in ran.err
+
 
 # ---- mistakes -----------------------------------------------------------------------------------------------
 
