@@ -50,10 +50,39 @@ static bool set_memory_field(DsrState *dsr, DsrField field, uint16_t value)
   return true;
 }
 
+static bool is_loop_field(DsrField field)
+{
+  return field >= DSRF_LENGTH0 && field <= DSRF_STRIDE3;
+}
+
+/* Length or stride of one loop of a mem4d descriptor. */
+static bool set_loop_field(DsrState *dsr, DsrField field, uint16_t value)
+{
+  Descriptor *desc = &dsr->desc;
+  unsigned part = (unsigned)field - DSRF_LENGTH0;
+  if (desc->kind != DESC_MEM4D)
+    return false;
+  if (part % 2)
+    desc->strides[part / 2] = (int16_t)value;
+  else
+    desc->lengths[part / 2] = value;
+  dsr->remaining = dsr_length(desc);
+  return true;
+}
+
+static bool get_loop_field(const Descriptor *desc, DsrField field, uint16_t *value)
+{
+  unsigned part = (unsigned)field - DSRF_LENGTH0;
+  *value = part % 2 ? (uint16_t)desc->strides[part / 2] : desc->lengths[part / 2];
+  return desc->kind == DESC_MEM4D;
+}
+
 bool dsr_set_field(DsrState *dsr, DsrField field, uint16_t value)
 {
   Descriptor *desc = &dsr->desc;
-  switch (field) {
+  if (is_loop_field(field))
+    return set_loop_field(dsr, field, value);
+  switch ((int)field) {
   case DSRF_BASE: case DSRF_BASE_ADD: case DSRF_STRIDE:
     return set_memory_field(dsr, field, value);
   case DSRF_LENGTH:
@@ -81,7 +110,9 @@ bool dsr_get_field(const DsrState *dsr, DsrField field, uint16_t *value)
   const Descriptor *desc = &dsr->desc;
   if (desc->kind == DESC_NONE)
     return false;
-  switch (field) {
+  if (is_loop_field(field))
+    return get_loop_field(desc, field, value);
+  switch ((int)field) {
   case DSRF_BASE: *value = desc->base; return true;
   case DSRF_LENGTH: *value = (uint16_t)dsr_length(desc); return true;
   case DSRF_STRIDE: *value = (uint16_t)desc->stride; return true;

@@ -516,7 +516,16 @@ void sema_destroy(Sema *s);    /* its stb_ds arrays */
 
 /* A struct argument taken apart: one operand a field, each evaluated once.  Directions are
  * PK_INT of type direction whose value is the Port. */
-typedef struct { StrId name; Span span; Operand value; bool taken; } Setting;
+/* `parts`: the elements of a tuple that are not all comptime-known; `value` is then one of those
+ * that are not. */
+typedef struct {
+  StrId name;
+  Span span;
+  Operand value;
+  bool taken;
+  const Operand *parts;
+  uint32_t n_parts;
+} Setting;
 typedef struct { uint32_t n; Setting *at; Span span; bool ok; } Settings;
 /* Evaluates the struct that `n` stands for; comptime or run-time fields.  ok is false after
  * reporting that it is no struct. */

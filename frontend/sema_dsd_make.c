@@ -105,6 +105,7 @@ typedef struct {
   IrValue base;            /* run-time parts; raw 0: known, in desc */
   IrValue base_add;        /* bytes */
   IrValue length, stride;
+  IrValue loops[8];        /* mem4d: from the field length0 on */
 } Draft;
 
 static Operand draft_finish(Sema *s, const Draft *draft, StrId name)
@@ -120,6 +121,9 @@ static Operand draft_finish(Sema *s, const Draft *draft, StrId name)
     dsd = dsd_set(s, dsd, DSRF_LENGTH, draft->length);
   if (draft->stride.raw)
     dsd = dsd_set(s, dsd, DSRF_STRIDE, draft->stride);
+  for (unsigned i = 0; i < ARRAY_COUNT(draft->loops); i++)
+    if (draft->loops[i].raw)
+      dsd = dsd_set(s, dsd, (DsrField)(DSRF_LENGTH0 + i), draft->loops[i]);
   return dsd;
 }
 
@@ -208,23 +212,33 @@ static Setting *require(Sema *s, Settings *set, const char *name, const char *wh
   return field;
 }
 
-/* The elements of a tuple setting (or the one value that stands for a tuple of one). */
-static uint32_t tuple_values(Sema *s, Setting *field, PoolId out[4])
+enum { MOST_DIMENSIONS = 4 };
+
+/* The elements of a tuple setting (or the one value that stands for a tuple of one), comptime-known
+ * or not. */
+static uint32_t tuple_operands(Sema *s, Setting *field, Operand out[MOST_DIMENSIONS])
 {
-  PoolId value = sema_comptime_value(s, field->value, field->span);
-  if (pool_eq(value, POOL(POISON)))
+  Operand o = field->value;
+  if (operand_is_poison(o))
     return 0;
-  PoolKey key = pool_key(s->pool, value);
-  if (key.kind != PK_AGGREGATE) {
-    out[0] = value;
+  bool is_known_tuple = field->parts == NULL && operand_is_comptime(o) &&
+                        pool_kind(s->pool, o.value) == PK_AGGREGATE;
+  if (field->parts == NULL && !is_known_tuple) {
+    out[0] = o;
     return 1;
   }
-  if (key.u.aggregate.n == 0 || key.u.aggregate.n > 4) {
-    diag_dimension_count(s->session->diags, field->span, key.u.aggregate.n);
+  uint32_t n = is_known_tuple ? pool_key(s->pool, o.value).u.aggregate.n : field->n_parts;
+  if (n == 0 || n > MOST_DIMENSIONS) {
+    diag_dimension_count(s->session->diags, field->span, n);
     return 0;
   }
-  memcpy(out, key.u.aggregate.elems, key.u.aggregate.n * sizeof *out);
-  return key.u.aggregate.n;
+  for (uint32_t i = 0; i < n; i++) {
+    out[i] = is_known_tuple ? operand_value(s, pool_key(s->pool, o.value).u.aggregate.elems[i])
+                            : field->parts[i];
+    if (is_known_tuple)
+      out[i].span = field->span;
+  }
+  return n;
 }
 
 /* A tuple of one stands for its element where one dimension is described. */
@@ -306,6 +320,22 @@ static Operand make_mem1d(Sema *s, Settings *set)
   return draft_finish(s, &draft, base ? base->value.name : (StrId){0});
 }
 
+/* Length or stride number `part` of the loops, in the order of the descriptor; a run-time value
+ * is kept for draft_finish. */
+static void mem4d_part(Sema *s, Draft *draft, Operand o, unsigned part, Span span)
+{
+  bool is_stride = part % 2;
+  Number n = is_stride ? number_of(s, o, INT16_MIN, INT16_MAX, "'stride'", span)
+                       : number_of(s, o, 1, UINT16_MAX, "'extent'", span);
+  draft->ok &= n.ok;
+  if (!n.known)
+    draft->loops[part] = n.ir;
+  else if (is_stride)
+    draft->desc.desc.strides[part / 2] = (int16_t)n.value;
+  else
+    draft->desc.desc.lengths[part / 2] = (uint16_t)n.value;
+}
+
 static void mem4d_strides(Sema *s, Draft *draft, Setting *stride, uint32_t dims)
 {
   Descriptor *d = &draft->desc.desc;
@@ -313,21 +343,16 @@ static void mem4d_strides(Sema *s, Draft *draft, Setting *stride, uint32_t dims)
     d->strides[k] = 1;
   if (!stride)
     return;
-  PoolId values[4];
-  uint32_t n = tuple_values(s, stride, values);
+  Operand values[MOST_DIMENSIONS];
+  uint32_t n = tuple_operands(s, stride, values);
   if (n != dims) {
     if (n > 0)
       diag_dimensions_differ(s->session->diags, stride->span, dims, n);
     draft->ok = false;
     return;
   }
-  for (uint32_t k = 0; k < n; k++) {
-    int64_t v;
-    draft->ok &= sema_int_in(s, operand_value(s, values[k]), INT16_MIN, INT16_MAX, "'stride'",
-                             stride->span, &v);
-    if (draft->ok)
-      d->strides[k] = (int16_t)v;
-  }
+  for (uint32_t k = 0; k < n; k++)
+    mem4d_part(s, draft, values[k], 2 * k + 1, values[k].span);
 }
 
 /* `extent` is given outermost first, `stride` innermost first; descriptors are innermost first. */
@@ -344,15 +369,11 @@ static Operand make_mem4d(Sema *s, Settings *set)
     draft_base(s, &draft, base->value, base->span);
   Setting *stride = settings_take(s, set, "stride");
   if (extent) {
-    PoolId values[4];
-    uint32_t dims = tuple_values(s, extent, values);
+    Operand values[MOST_DIMENSIONS];
+    uint32_t dims = tuple_operands(s, extent, values);
     draft.ok &= dims > 0;
-    for (uint32_t k = 0; k < dims; k++) {
-      int64_t v = 1;
-      draft.ok &= sema_int_in(s, operand_value(s, values[k]), 1, UINT16_MAX, "'extent'",
-                              extent->span, &v);
-      draft.desc.desc.lengths[dims - 1 - k] = (uint16_t)v;
-    }
+    for (uint32_t k = 0; k < dims; k++)
+      mem4d_part(s, &draft, values[k], 2 * (dims - 1 - k), values[k].span);
     if (dims > 0)
       mem4d_strides(s, &draft, stride, dims);
   }

@@ -134,10 +134,41 @@ static Settings settings_of_memory(Sema *s, Operand o, Span span)
   Settings set = settings_alloc(s, type.u.fields.n, span);
   for (uint32_t i = 0; i < set.n; i++) {
     StrId name = pool_key(s->pool, o.type).u.fields.fields[i].name;
-    set.at[i] = (Setting){name, span, sema_load(s, sema_member(s, o, name, span)), false};
+    set.at[i] = (Setting){.name = name, .span = span,
+                          .value = sema_load(s, sema_member(s, o, name, span))};
     set.ok &= !operand_is_poison(set.at[i].value);
   }
   return set;
+}
+
+/* A tuple that is written in place: its elements may be run-time values. */
+static void tuple_setting(Sema *s, Setting *setting, const NodeListInit *list)
+{
+  uint32_t n = list->items.count;
+  Operand *parts = arena_many(s->arena, Operand, n);
+  const Operand *unknown = NULL;
+  for (uint32_t i = 0; i < n; i++) {
+    const Node *item = list->items.at[i];
+    parts[i] = sema_rvalue(s, item, POOL(NONE));
+    parts[i].span = item->span;
+    if (!operand_is_comptime(parts[i]) && (!unknown || operand_is_poison(parts[i])))
+      unknown = &parts[i];
+  }
+  setting->value = unknown ? *unknown : sema_aggregate(s, NULL, parts, n, list->head.span);
+  if (unknown && !operand_is_poison(*unknown)) {
+    setting->parts = parts;
+    setting->n_parts = n;
+  }
+}
+
+static void setting_read(Sema *s, Setting *setting, const Node *n)
+{
+  bool is_tuple = node_kind(n) == ND_LIST_INIT && node_list_init(n)->type == NULL;
+  if (is_tuple && node_list_init(n)->items.count > 0) {
+    tuple_setting(s, setting, node_list_init(n));
+    return;
+  }
+  setting->value = sema_rvalue(s, n, POOL(NONE));
 }
 
 static Settings settings_of_fields(Sema *s, const NodeStructInit *init)
@@ -147,7 +178,7 @@ static Settings settings_of_fields(Sema *s, const NodeStructInit *init)
     const NodeFieldInit *field = node_field_init(init->fields.at[i]);
     set.at[i].name = field->name.text;
     set.at[i].span = field->head.span;
-    set.at[i].value = sema_rvalue(s, field->value, POOL(NONE));
+    setting_read(s, &set.at[i], field->value);
     set.at[i].value.span = field->value->span;
     set.ok &= !operand_is_poison(set.at[i].value);
     for (uint32_t k = 0; k < i; k++)

@@ -37,6 +37,8 @@ static unsigned field_word(DsrField field)
 {
   static const uint8_t words[DSRF_COUNT] = {
     [DSRF_BASE] = 1, [DSRF_BASE_ADD] = 1, [DSRF_LENGTH] = DESC_W_LENGTH, [DSRF_STRIDE] = 3,
+    [DSRF_LENGTH0] = 2, [DSRF_STRIDE0] = 3, [DSRF_LENGTH1] = 4, [DSRF_STRIDE1] = 5,
+    [DSRF_LENGTH2] = 6, [DSRF_STRIDE2] = 7, [DSRF_LENGTH3] = 8, [DSRF_STRIDE3] = 9,
     [DSRF_DONE] = DESC_W_DONE, [DSRF_CONTROL] = DESC_W_ON_CONTROL, [DSRF_FLAGS] = 0,
   };
   if ((unsigned)field >= DSRF_REMAINING)

@@ -52,6 +52,9 @@ static const char *const field_names[DSRF_COUNT] = {
   [DSRF_BASE] = "base",       [DSRF_BASE_ADD] = "base_add", [DSRF_LENGTH] = "length",
   [DSRF_STRIDE] = "stride",   [DSRF_DONE] = "done",         [DSRF_CONTROL] = "control",
   [DSRF_FLAGS] = "flags",     [DSRF_REMAINING] = "remaining",
+  [DSRF_LENGTH0] = "length0", [DSRF_STRIDE0] = "stride0",   [DSRF_LENGTH1] = "length1",
+  [DSRF_STRIDE1] = "stride1", [DSRF_LENGTH2] = "length2",   [DSRF_STRIDE2] = "stride2",
+  [DSRF_LENGTH3] = "length3", [DSRF_STRIDE3] = "stride3",
 };
 
 static const char *const file_names[DSR_FILE_COUNT] = {"dest", "src0", "src1"};

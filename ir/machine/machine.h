@@ -156,6 +156,8 @@ unsigned vec_operand_bytes(const VecOperands *vec, VecSlot slot);
  * and keeps the others. */
 typedef enum {
   DSRF_BASE, DSRF_BASE_ADD, DSRF_LENGTH, DSRF_STRIDE, DSRF_DONE, DSRF_CONTROL, DSRF_FLAGS,
+  DSRF_LENGTH0, DSRF_STRIDE0, DSRF_LENGTH1, DSRF_STRIDE1,   /* the loops of mem4d, innermost */
+  DSRF_LENGTH2, DSRF_STRIDE2, DSRF_LENGTH3, DSRF_STRIDE3,   /* first, as in its descriptor */
   DSRF_REMAINING,    /* read only: elements a single-step descriptor has left */
   DSRF_COUNT
 } DsrField;
