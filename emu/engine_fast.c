@@ -153,7 +153,7 @@ FastTile *fast_touch(FastEngine *e, uint32_t index)
   t->set = &e->sets[e->program->image->tile_colors[index]];
   t->cls = program_class(e->program, index);
   t->pending_due = NEVER;
-  t->first_color = MAX_COLORS - 1;          /* so that color 0 is visited first */
+  t->first_slot = MAX_COLORS - 1;           /* so that slot 0 is visited first */
   t->last_ramp_queue = MAX_QUEUES - 1;
   for (unsigned level = 0; level < LEVELS; level++)
     t->last_issued[level] = FAST_THREADS - 1;
@@ -239,7 +239,7 @@ uint64_t fast_next_due(const FastEngine *e, const FastTile *t)
   for (unsigned bits = t->output_any; bits; bits &= bits - 1)
     due = sooner_wavelet(due, queue_at(&t->output[__builtin_ctz(bits)], 0)->meta, now);
   for (uint32_t bits = t->occupied; bits; bits &= bits - 1) {
-    const FastColor *c = fast_color(t, (unsigned)__builtin_ctz(bits));
+    const FastColor *c = &t->colors[__builtin_ctz(bits)];
     due = sooner_wavelet(due, c->w[c->head].meta, now);
   }
   if (t->host && t->host->posted_at < arrlenu(t->host->posted))

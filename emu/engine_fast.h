@@ -153,12 +153,12 @@ typedef struct {
   FastColor *colors;            /* by slot */
   TileMem mem;
   uint32_t index;
-  uint32_t occupied;            /* colors with wavelets, a bit each */
+  uint32_t occupied;            /* colors with wavelets, a bit for each slot */
   uint16_t vectors;             /* threads with a running operation, a bit each */
   uint8_t input_any, output_any;    /* queues with wavelets */
   uint8_t input_control;        /* queues that may hold a control wavelet */
   uint8_t readers;              /* input queues that running operations read */
-  uint8_t first_color;          /* served first in the last cycle with a move */
+  uint8_t first_slot;           /* served first in the last cycle with a move */
   uint8_t last_ramp_queue;
   /* most visits */
   uint64_t ready;               /* next issue, or next pick when idle, not before */
@@ -200,8 +200,8 @@ _Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(Fa
 
 typedef struct { uint64_t cycle; uint32_t tile; } FastTimer;
 typedef struct { uint64_t free_at; uint32_t last_tile; uint32_t first, end, waiting; } FastChannel;
-typedef struct { uint32_t tile; uint8_t color; FastWavelet wavelet; } FastSpill;
-typedef struct { uint32_t tile; uint8_t slot, color; } FastMeeting;
+typedef struct { uint32_t tile; uint8_t slot; FastWavelet wavelet; } FastSpill;
+typedef struct { uint32_t tile; uint8_t slot; } FastMeeting;
 
 typedef struct {
   Engine base;

@@ -20,19 +20,24 @@ typedef struct {
   bool by_control, by_fifo;
   uint8_t stream;               /* that it waits for: 1 src0, 2 src1, 0 dest */
 } GroupPlan;
-typedef struct { FastColor *slots; uint8_t color; PortMask to; bool counted; } Move;
 
-/* What a tile does in this cycle: plan and surroundings. */
+#define LIKELY(condition) __builtin_expect((condition) != 0, 1)
+#define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
+#define RARE static __attribute__((noinline))   /* kept out of the hot loop's code */
+
+/* What the tile that is visited does in this cycle. */
 typedef struct {
+  /* the same for all tiles of the cycle */
   FastEngine *engine;
-  FastTile *tile;
   uint64_t now;
+  uint64_t hop_visible, ramp_visible;   /* of what moves now: in the next router, in a queue */
   bool wse2;
+  /* of the tile */
   bool changed;                 /* anything: the tile stays awake */
   bool wake_all;                /* a switch moved: neighbours look again */
-  uint16_t router_register, router_value;   /* written in this cycle; 0: none */
   PortMask wake_ports;          /* those that may send to a slot that became free */
-  /* tile */
+  FastTile *tile;
+  uint16_t router_register, router_value;   /* written in this cycle; 0: none */
   uint8_t drops;                /* input queues whose head control wavelet is dropped */
   uint8_t fifo_marks;
   bool launch;
@@ -42,13 +47,10 @@ typedef struct {
   bool is_group;
   GroupPlan group;
   uint8_t popped[MAX_QUEUES];   /* wavelets taken from input queues in this cycle */
-  /* router */
-  PortMask claimed;
-  uint8_t ramp_queue, ramp_color;
-  FastColor *ramp_slots;
+  PortMask claimed;             /* outputs that wavelets of this cycle take */
+  bool moved;
+  uint8_t ramp_queue, ramp_slot;
   bool host_in, host_head;
-  uint8_t n_moves;
-  Move *moves;                  /* room for MAX_COLORS */
 } Visit;
 
 static void record_event(const Visit *v, TraceEvent event)
@@ -70,7 +72,7 @@ static void record_event(const Visit *v, TraceEvent event)
 
 /* ---- one tile --------------------------------------------------------------------------- */
 
-static void wake_neighbours(Visit *v)
+RARE void wake_neighbours(Visit *v)
 {
   FastEngine *e = v->engine;
   unsigned ports = v->wake_all ? port_bit(PORT_RAMP) - 1u : v->wake_ports;
@@ -81,36 +83,57 @@ static void wake_neighbours(Visit *v)
   }
 }
 
-static void visit(FastEngine *e, uint32_t index, bool wse2)
+static Visit start_cycle(FastEngine *e)
 {
-  Move moves[MAX_COLORS];
-  Visit v = {.engine = e, .tile = &e->tiles[index], .now = e->cycle, .wse2 = wse2,
-             .moves = moves, .pick = TASK_NONE, .thread = -1, .ramp_queue = NO_QUEUE};
-  if (!v.tile->set)
+  return (Visit){.engine = e, .now = e->cycle, .hop_visible = e->cycle + e->timing->hop,
+                 .ramp_visible = e->cycle + e->timing->ramp_down,
+                 .wse2 = e->program->image->arch == ARCH_WSE2};
+}
+
+static inline void start_tile(Visit *v, FastTile *t)
+{
+  v->tile = t;
+  v->changed = v->wake_all = v->launch = v->is_group = v->moved = false;
+  v->host_in = v->host_head = false;
+  v->wake_ports = v->claimed = 0;
+  v->router_register = 0;
+  v->drops = v->fifo_marks = 0;
+  v->pick = TASK_NONE;
+  v->thread = -1;
+  v->ramp_queue = NO_QUEUE;
+  memset(v->popped, 0, sizeof v->popped);
+}
+
+static inline void visit(Visit *v, uint32_t index)
+{
+  FastEngine *e = v->engine;
+  FastTile *t = &e->tiles[index];
+  start_tile(v, t);
+  if (UNLIKELY(!t->set))
     fast_touch(e, index);
-  if (v.tile->pending_due <= v.now)
-    begin_actions(&v);
-  if (registers_flushing(&v.tile->registers))
-    begin_flush(&v);
-  if (v.tile->cls)
-    visit_tile(&v);
-  visit_router(&v);
-  if (v.router_register)
-    commit_register(&v);
-  if (v.thread >= 0 || v.n_moves) {
+  if (UNLIKELY(t->pending_due <= v->now))
+    begin_actions(v);
+  if (UNLIKELY(registers_flushing(&t->registers)))
+    begin_flush(v);
+  if (t->cls)
+    visit_tile(v);
+  visit_router(v);
+  if (UNLIKELY(v->router_register))
+    commit_register(v);
+  if (v->thread >= 0 || v->moved) {
     e->stats.active_tile_cycles++;
-    if (e->stats.first_event == NEVER)
-      e->stats.first_event = v.now;
-    e->stats.last_event = v.now;
+    if (UNLIKELY(e->stats.first_event == NEVER))
+      e->stats.first_event = v->now;
+    e->stats.last_event = v->now;
   }
-  if (v.wake_all || v.wake_ports)
-    wake_neighbours(&v);
-  if (v.changed) {
-    e->last_change = v.now + 1;
+  if (v->wake_all || v->wake_ports)
+    wake_neighbours(v);
+  if (LIKELY(v->changed)) {
+    e->last_change = v->now + 1;
     fast_wake_next(e, index);
     return;
   }
-  uint64_t due = fast_next_due(e, v.tile);
+  uint64_t due = fast_next_due(e, t);
   if (due != NEVER)
     fast_timer(e, index, due);
 }
@@ -134,7 +157,8 @@ static uint32_t next_waiting(const FastEngine *e, uint32_t from, uint32_t end)
 static void give_to_host(FastEngine *e, uint32_t index)
 {
   FastTile *t = &e->tiles[index];
-  Visit v = {.engine = e, .tile = t, .now = e->cycle};
+  Visit v = start_cycle(e);
+  v.tile = t;
   if (!t->host)
     t->host = fast_alloc(e, sizeof *t->host, _Alignof(FastHost));
   for (unsigned bits = t->output_any; bits; bits &= bits - 1) {
@@ -217,14 +241,16 @@ static void settle_meeting(FastEngine *e, const FastMeeting *meeting)
 {
   FastTile *t = &e->tiles[meeting->tile];
   FastColor *c = &t->colors[meeting->slot];
-  Visit v = {.engine = e, .tile = t, .now = e->cycle};
+  Visit v = start_cycle(e);
+  uint8_t color = t->set->color_of[meeting->slot];
+  v.tile = t;
   FastWavelet all[FAST_SLOTS + 2 * PORT_COUNT];
   unsigned n = c->count, arrived = (unsigned)__builtin_popcount(c->arrivals);
   for (unsigned i = 0; i < n; i++) {
     all[i] = c->w[c->head];
     c->head ^= 1;
     if (c->spilled)
-      c->w[c->head ^ 1] = spill_pop(&v, t->index, meeting->color, c);
+      c->w[c->head ^ 1] = spill_pop(&v, t->index, meeting->slot, c);
   }
   for (unsigned i = n - arrived + 1; i < n; i++)
     for (unsigned k = i; k > n - arrived &&
@@ -238,16 +264,16 @@ static void settle_meeting(FastEngine *e, const FastMeeting *meeting)
     if (i < FAST_SLOTS)
       c->w[i] = all[i];
     else
-      spill_push(&v, t->index, meeting->color, c, all[i]);
+      spill_push(&v, t->index, meeting->slot, c, all[i]);
   }
   arrput(e->new_faults,
          ((Fault){.kind = FAULT_COLOR_MEETS, .cycle = e->cycle, .tile = t->index,
-                  .color = meeting->color, .pc = PC_RETURN, .value = c->arrivals}));
+                  .color = color, .pc = PC_RETURN, .value = c->arrivals}));
 }
 
 static void visit_all(FastEngine *e)
 {
-  bool wse2 = e->program->image->arch == ARCH_WSE2;
+  Visit v = start_cycle(e);
   for (size_t s = 0; s < e->n_summary; s++) {
     uint64_t words = e->summary[s];
     e->summary[s] = 0;
@@ -256,7 +282,7 @@ static void visit_all(FastEngine *e)
       uint64_t bits = e->awake[w];
       e->awake[w] = 0;
       for (; bits; bits &= bits - 1)
-        visit(e, (uint32_t)(w * WORD_BITS) + (uint32_t)__builtin_ctzll(bits), wse2);
+        visit(&v, (uint32_t)(w * WORD_BITS) + (uint32_t)__builtin_ctzll(bits));
     }
   }
   bool served = e->n_host_waiting && serve_channels(e);

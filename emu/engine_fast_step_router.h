@@ -28,17 +28,17 @@ static inline bool color_accepts(const Visit *v, const FastColor *c, PortMask en
 /* ---- slots ------------------------------------------------------------------------------ */
 
 /* More than two wavelets in a color's slots: only after a hazard that the user ignores. */
-static void spill_push(Visit *v, uint32_t tile, uint8_t color, FastColor *c, FastWavelet w)
+RARE void spill_push(Visit *v, uint32_t tile, unsigned slot, FastColor *c, FastWavelet w)
 {
-  arrput(v->engine->spills, ((FastSpill){tile, color, w}));
+  arrput(v->engine->spills, ((FastSpill){tile, (uint8_t)slot, w}));
   c->spilled++;
 }
 
-static FastWavelet spill_pop(Visit *v, uint32_t tile, uint8_t color, FastColor *c)
+RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot, FastColor *c)
 {
   FastSpill *spills = v->engine->spills;
   for (size_t i = 0; i < arrlenu(spills); i++) {
-    if (spills[i].tile == tile && spills[i].color == color) {
+    if (spills[i].tile == tile && spills[i].slot == slot) {
       FastWavelet w = spills[i].wavelet;
       arrdel(v->engine->spills, i);
       c->spilled--;
@@ -48,36 +48,37 @@ static FastWavelet spill_pop(Visit *v, uint32_t tile, uint8_t color, FastColor *
   ICE("a wavelet that was put aside is lost");
 }
 
+RARE void note_meeting(Visit *v, const FastTile *t, unsigned slot)
+{
+  arrput(v->engine->meetings, ((FastMeeting){t->index, (uint8_t)slot}));
+}
+
 /* Puts a wavelet into the slots of a color, of this tile or of a neighbour. */
-static inline void slot_push(Visit *v, FastTile *t, FastColor *c, uint8_t color, FastWavelet w,
+static inline void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, FastWavelet w,
                              unsigned enters)
 {
   color_save(v, c);
-  if (c->arrivals)
-    arrput(v->engine->meetings,
-           ((FastMeeting){t->index, (uint8_t)(c - t->colors), color}));
+  if (UNLIKELY(c->arrivals))
+    note_meeting(v, t, slot);
   c->arrivals |= (PortMask)(1u << enters);
-  w.meta = wavelet_meta(v->now + v->engine->timing->hop, enters,
-                        w.meta & (META_CONTROL | META_ADVANCE));
-  if (c->count < FAST_SLOTS)
+  w.meta = wavelet_meta(v->hop_visible, enters, w.meta & (META_CONTROL | META_ADVANCE));
+  if (LIKELY(c->count < FAST_SLOTS))
     c->w[(c->head + c->count) % FAST_SLOTS] = w;
   else
-    spill_push(v, t->index, color, c, w);
+    spill_push(v, t->index, slot, c, w);
   c->count++;
-  t->occupied |= 1u << color;
+  t->occupied |= 1u << slot;
 }
 
-static inline FastWavelet slot_pop(Visit *v, FastTile *t, uint8_t color, FastColor *c)
+static inline void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c)
 {
   color_save(v, c);
-  FastWavelet w = c->w[c->head];
   c->head ^= 1;
   c->count--;
-  if (c->spilled)
-    c->w[(c->head + 1) % FAST_SLOTS] = spill_pop(v, t->index, color, c);
+  if (UNLIKELY(c->spilled))
+    c->w[(c->head + 1) % FAST_SLOTS] = spill_pop(v, t->index, slot, c);
   if (c->count == 0)
-    t->occupied &= ~(1u << color);
-  return w;
+    t->occupied &= ~(1u << slot);
 }
 
 /* ---- positions and filters -------------------------------------------------------------- */
@@ -99,7 +100,7 @@ static uint8_t commanded(const ImageColorConfig *config, uint8_t position, Switc
 }
 
 /* New positions: the masks follow, and whoever waits at this router looks again. */
-static void set_positions(Visit *v, FastColor *c, const ImageColorConfig *config, uint8_t rx,
+RARE void set_positions(Visit *v, FastColor *c, const ImageColorConfig *config, uint8_t rx,
                           uint8_t tx)
 {
   color_save(v, c);
@@ -158,19 +159,23 @@ static void filter_step(FastFilter *now, const ImageFilter *filter)
   }
 }
 
-/* ---- plan ------------------------------------------------------------------------------- */
+/* ---- outputs ---------------------------------------------------------------------------- */
 
 /* Input queues are judged by their count at the start of the cycle. */
-static bool ramp_accepts(const Visit *v, unsigned color)
+static inline bool queue_accepts(const Visit *v, unsigned queue)
+{
+  return queue < MAX_QUEUES &&
+         v->tile->input[queue].count + v->popped[queue] < v->engine->input_capacity[queue];
+}
+
+static inline unsigned ramp_queue(const Visit *v, unsigned color)
 {
   const FastTile *t = v->tile;
-  unsigned queue = t->cls ? registers_data_queue(&t->registers, t->cls->image, color) : NO_QUEUE;
-  return queue < MAX_QUEUES &&
-         t->input[queue].count + v->popped[queue] < v->engine->input_capacity[queue];
+  return t->cls ? registers_data_queue(&t->registers, t->cls->image, color) : NO_QUEUE;
 }
 
 /* Checks outputs that no wavelet of this color has taken yet.  False: a route into nowhere. */
-static bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports)
+RARE bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports)
 {
   for (unsigned p = 0; p < PORT_RAMP; p++) {
     if (!(ports >> p & 1) || c->next[p] != NO_SLOT)
@@ -197,7 +202,7 @@ static bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports)
 }
 
 /* A router that was never touched is as loaded. */
-static bool untouched_accepts(const Visit *v, const FastTile *t, unsigned slot, PortMask enters)
+RARE bool untouched_accepts(const Visit *v, const FastTile *t, unsigned slot, PortMask enters)
 {
   const Image *image = v->engine->program->image;
   const FastSet *set = &v->engine->sets[image->tile_colors[t - v->engine->tiles]];
@@ -205,121 +210,48 @@ static bool untouched_accepts(const Visit *v, const FastTile *t, unsigned slot, 
   return !config->teardown && (config->positions[config->current].rx & enters);
 }
 
-static inline bool ports_accept(const Visit *v, const FastColor *c, uint8_t color, PortMask to)
+static inline bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, unsigned port)
+{
+  PortMask enters = (PortMask)(1u << fast_opposite(port));
+  return next->set ? color_accepts(v, &next->colors[slot], enters)
+                   : untouched_accepts(v, next, slot, enters);
+}
+
+static bool ports_accept(const Visit *v, const FastColor *c, uint8_t color, PortMask to)
 {
   for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
     unsigned p = (unsigned)__builtin_ctz(bits);
-    const FastTile *next = fast_beside(v->engine, v->tile, p);
-    PortMask enters = (PortMask)(1u << fast_opposite(p));
-    if (next->set ? !color_accepts(v, &next->colors[c->next[p]], enters)
-                  : !untouched_accepts(v, next, c->next[p], enters))
+    if (!link_accepts(v, fast_beside(v->engine, v->tile, p), c->next[p], p))
       return false;
   }
-  return !(to & port_bit(PORT_RAMP)) || ramp_accepts(v, color);
+  return !(to & port_bit(PORT_RAMP)) || queue_accepts(v, ramp_queue(v, color));
 }
 
-static inline PortMask outputs(const Visit *v, const FastColor *c, uint8_t color,
-                               const FastWavelet *w, bool *counted)
+/* Outputs of a wavelet that is not plain data on checked routes.  False: it waits. */
+RARE bool odd_outputs(Visit *v, FastColor *c, uint8_t color, const FastWavelet *w, PortMask *to,
+                      bool *counted)
 {
-  PortMask to = c->tx;
-  *counted = false;
+  *to = c->tx;
+  if (c->flags & COLOR_SUSPENDED)
+    return false;
   if ((w->meta & META_CONTROL) && control_command(w->payload, 0).ce_ignore)
-    to &= (PortMask)~port_bit(PORT_RAMP);
-  if ((c->flags & COLOR_FILTERED) && (to & port_bit(PORT_RAMP))) {
+    *to &= (PortMask)~port_bit(PORT_RAMP);
+  if ((c->flags & COLOR_FILTERED) && (*to & port_bit(PORT_RAMP))) {
     const ImageFilter *filter = &fast_config(v->tile, color)->filter;
     *counted = filter_counts(filter, w);
     if (!filter_passes(fast_filter(v->tile, color), filter, w))
-      to &= (PortMask)~port_bit(PORT_RAMP);
+      *to &= (PortMask)~port_bit(PORT_RAMP);
   }
-  return to;
+  if (c->flags & COLOR_ROUTED)
+    return true;
+  if (!ports_exist(v, c, color, *to))
+    return false;
+  if (*to == c->tx)                 /* else the ramp alone was missing, or this wavelet is odd */
+    c->flags |= COLOR_ROUTED;
+  return true;
 }
 
-static inline void plan_color(Visit *v, uint8_t color)
-{
-  FastColor *c = fast_color(v->tile, color);
-  const FastWavelet *w = &c->w[c->head];
-  bool counted;
-  if ((c->flags & COLOR_SUSPENDED) || count_at_start(v, c) == 0 ||
-      !wavelet_seen(w->meta, v->now) || c->tx == 0)
-    return;
-  PortMask to = outputs(v, c, color, w, &counted);
-  if (!(c->flags & COLOR_ROUTED)) {
-    if (!ports_exist(v, c, color, to))
-      return;
-    if (to == c->tx)                /* else the ramp alone was missing, or this wavelet is odd */
-      c->flags |= COLOR_ROUTED;
-  }
-  if ((to & v->claimed) || !ports_accept(v, c, color, to))
-    return;
-  v->claimed |= to;
-  v->moves[v->n_moves++] = (Move){c, color, to, counted};
-}
-
-/* Colors are visited cyclically from the one after the color served first in the last cycle
- * with a move; a color moves if all its ports are free and have room. */
-static inline void plan_moves(Visit *v)
-{
-  unsigned first = v->tile->first_color + 1u;      /* 1 to 24 */
-  uint32_t occupied = v->tile->occupied;
-  uint32_t turned = (occupied >> first | occupied << (MAX_COLORS - first)) &
-                    ((1u << MAX_COLORS) - 1);
-  for (; turned; turned &= turned - 1) {
-    unsigned color = first + (unsigned)__builtin_ctz(turned);
-    plan_color(v, (uint8_t)(color < MAX_COLORS ? color : color - MAX_COLORS));
-  }
-}
-
-static bool is_host_color(const Visit *v, unsigned color)
-{
-  return v->engine->program->host_out_colors >> color & 1;
-}
-
-static inline void plan_ramp_queue(Visit *v, unsigned queue)
-{
-  const FastTile *t = v->tile;
-  const FastWavelet *w = queue_at(&t->output[queue], 0);
-  uint8_t inside = wavelet_field(w->meta);
-  if (!wavelet_seen(w->meta, v->now))
-    return;
-  if (is_host_color(v, inside)) {
-    v->host_head = true;
-    return;
-  }
-  if (t->set->swaps)
-    inside = fast_color_inside(v->engine, t->index, inside, PORT_RAMP);
-  FastColor *c = fast_color(t, inside);
-  if (!c) {
-    arrput(v->engine->new_faults,
-           ((Fault){.kind = FAULT_NO_COLOR_CONFIG, .cycle = v->now, .tile = t->index,
-                    .color = inside, .pc = PC_RETURN, .value = PORT_RAMP}));
-    return;
-  }
-  if (v->ramp_queue == NO_QUEUE && color_accepts(v, c, port_bit(PORT_RAMP))) {
-    v->ramp_queue = (uint8_t)queue;
-    v->ramp_color = inside;
-    v->ramp_slots = c;
-  }
-}
-
-/* The ramp is one port: round robin over the heads of the output queues. */
-static inline void plan_ramp(Visit *v)
-{
-  unsigned first = v->tile->last_ramp_queue + 1u, any = v->tile->output_any;   /* 1 to 8 */
-  unsigned turned = (any >> first | any << (MAX_QUEUES - first)) & ((1u << MAX_QUEUES) - 1);
-  for (; turned; turned &= turned - 1)
-    plan_ramp_queue(v, (first + (unsigned)__builtin_ctz(turned)) % MAX_QUEUES);
-}
-
-static void plan_host_in(Visit *v)
-{
-  const FastHost *host = v->tile->host;
-  if (host->posted_at == arrlenu(host->posted))
-    return;
-  const FastHostWord *word = &host->posted[host->posted_at];
-  v->host_in = word->cycle <= v->now && ramp_accepts(v, word->color);
-}
-
-/* ---- commit ----------------------------------------------------------------------------- */
+/* ---- effects of moves ------------------------------------------------------------------- */
 
 static void switch_event(Visit *v, uint8_t color, uint8_t from, uint8_t to)
 {
@@ -327,7 +259,7 @@ static void switch_event(Visit *v, uint8_t color, uint8_t from, uint8_t to)
     EVENT(v, .kind = EV_SWITCH, .color = color, .old_position = from, .new_position = to);
 }
 
-static void tear_down(Visit *v, FastColor *c, uint8_t color)
+RARE void tear_down(Visit *v, FastColor *c, uint8_t color)
 {
   FastTile *t = v->tile;
   unsigned id = v->engine->program->machine->teardown_task;
@@ -341,7 +273,7 @@ static void tear_down(Visit *v, FastColor *c, uint8_t color)
 
 /* Carries out the wavelet's first command at this router and returns the payload that goes on:
  * outputs were chosen before, so the order is the one of the language reference, H.2. */
-static uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t payload)
+RARE uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t payload)
 {
   const ImageColorConfig *config = fast_config(v->tile, color);
   SwitchCommand command = control_command(payload, 0).command;
@@ -358,76 +290,204 @@ static uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t 
   return pop ? control_pop(payload) : payload;
 }
 
-static inline void deliver(Visit *v, const FastColor *c, uint8_t color, FastWavelet w, PortMask to)
-{
-  FastEngine *e = v->engine;
-  for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
-    unsigned p = (unsigned)__builtin_ctz(bits), slot = c->next[p];
-    FastTile *next = fast_beside(e, v->tile, p);
-    if (!next->set)
-      fast_touch(e, (uint32_t)(next - e->tiles));
-    slot_push(v, next, &next->colors[slot], e->swaps ? next->set->color_of[slot] : color, w,
-              fast_opposite(p));
-    fast_wake_next(e, next->index);
-    e->stats.wavelet_hops++;
-  }
-}
-
 /* Pushes into an input queue; the wavelet becomes visible after the ramp. */
-static void input_push(Visit *v, uint8_t color, FastWavelet w)
+static inline void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w)
 {
   FastTile *t = v->tile;
-  unsigned queue = registers_data_queue(&t->registers, t->cls->image, color);
   FastQueue *q = &t->input[queue];
-  if (!q->at)
+  if (UNLIKELY(!q->at))
     fast_queue_create(v->engine, q, v->engine->input_capacity[queue]);
-  if (q->count > q->mask)
+  if (UNLIKELY(q->count > q->mask))
     ICE("an input queue overflows");
+  *queue_at(q, q->count) = (FastWavelet){
+    w.payload, wavelet_meta(v->ramp_visible, color, w.meta & META_CONTROL)};
   q->count++;
-  *queue_at(q, q->count - 1u) = (FastWavelet){
-    w.payload, wavelet_meta(v->now + v->engine->timing->ramp_down, color, w.meta & META_CONTROL)};
   t->input_any |= (uint8_t)(1u << queue);
-  if (w.meta & META_CONTROL)
+  if (UNLIKELY(w.meta & META_CONTROL))
     t->input_control |= (uint8_t)(1u << queue);
   t->wavelets_seen++;
-  EVENT(v, .kind = EV_PUSH, .queue = (uint8_t)queue, .color = color, .payload = w.payload,
-        .control = (w.meta & META_CONTROL) != 0);
+  EVENT(v, .kind = EV_PUSH, .queue = (uint8_t)queue, .color = (uint8_t)color,
+        .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
 }
 
 /* A slot of a full color becomes free: whoever may send there looks again. */
-static void wake_senders(Visit *v, const FastColor *c)
+static inline void wake_senders(Visit *v, const FastColor *c)
 {
-  unsigned ports = c->count0 >= v->engine->router_slots ? (unsigned)(c->rx0 | c->rx) : 0;
-  v->wake_ports |= (PortMask)ports;
+  if (c->count0 >= v->engine->router_slots)
+    v->wake_ports |= c->rx0 | c->rx;
 }
 
-static void commit_move(Visit *v, Move move)
+static inline void wavelet_event(Visit *v, unsigned slot, FastWavelet w, PortMask to)
+{
+  EVENT(v, .kind = EV_WAVELET, .color = v->tile->set->color_of[slot],
+        .from = (Port)wavelet_field(w.meta), .to = to, .payload = w.payload,
+        .control = (w.meta & META_CONTROL) != 0);
+}
+
+static inline void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsigned port)
+{
+  if (UNLIKELY(!next->set))
+    fast_touch(v->engine, (uint32_t)(next - v->engine->tiles));
+  slot_push(v, next, slot, &next->colors[slot], w, fast_opposite(port));
+  fast_wake_next(v->engine, next->index);
+  v->engine->stats.wavelet_hops++;
+}
+
+static inline void moved(Visit *v, unsigned slot, PortMask to)
+{
+  v->claimed |= to;
+  if (!v->moved)
+    v->tile->first_slot = (uint8_t)slot;
+  v->moved = true;
+}
+
+/* To several outputs, or a wavelet that does more than move. */
+RARE void move_any(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to, bool counted)
 {
   FastTile *t = v->tile;
-  FastColor *c = move.slots;
-  FastWavelet w = slot_pop(v, t, move.color, c);
-  uint8_t before_tx = c->tx_position;
+  uint8_t color = t->set->color_of[slot], before_tx = c->tx_position;
+  if (!ports_accept(v, c, color, to))
+    return;
+  moved(v, slot, to);
+  slot_pop(v, t, slot, c);
   wake_senders(v, c);
-  if (move.counted)
-    filter_step(fast_filter(t, move.color), &fast_config(t, move.color)->filter);
+  if (counted)
+    filter_step(fast_filter(t, color), &fast_config(t, color)->filter);
   if (w.meta & META_CONTROL)
-    w.payload = execute_command(v, c, move.color, w.payload);
-  EVENT(v, .kind = EV_WAVELET, .color = move.color, .from = (Port)wavelet_field(w.meta),
-        .to = move.to, .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
-  switch_event(v, move.color, before_tx, c->tx_position);
+    w.payload = execute_command(v, c, color, w.payload);
+  wavelet_event(v, slot, w, to);
+  switch_event(v, color, before_tx, c->tx_position);
   if (w.meta & META_ADVANCE) {
-    const ImageColorConfig *config = fast_config(t, move.color);
+    const ImageColorConfig *config = fast_config(t, color);
     set_positions(v, c, config, c->rx_position, advanced(config, c->tx_position));
   }
   w.meta &= (uint32_t)~META_ADVANCE;
-  deliver(v, c, move.color, w, move.to);
-  if (move.to & port_bit(PORT_RAMP))
-    input_push(v, move.color, w);
+  for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
+    unsigned p = (unsigned)__builtin_ctz(bits);
+    link_push(v, fast_beside(v->engine, t, p), c->next[p], w, p);
+  }
+  if (to & port_bit(PORT_RAMP))
+    input_push(v, ramp_queue(v, color), color, w);
+}
+
+/* Plain data to one neighbour. */
+static inline void move_on(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to)
+{
+  unsigned port = (unsigned)__builtin_ctz(to), there = c->next[port];
+  FastTile *next = fast_beside(v->engine, v->tile, port);
+  if (!link_accepts(v, next, there, port))
+    return;
+  moved(v, slot, to);
+  slot_pop(v, v->tile, slot, c);
+  wake_senders(v, c);
+  wavelet_event(v, slot, w, to);
+  link_push(v, next, there, w, port);
+}
+
+/* Plain data to the tile. */
+static inline void move_down(Visit *v, FastColor *c, unsigned slot, FastWavelet w)
+{
+  unsigned color = v->tile->set->color_of[slot], queue = ramp_queue(v, color);
+  if (!queue_accepts(v, queue))
+    return;
+  moved(v, slot, port_bit(PORT_RAMP));
+  slot_pop(v, v->tile, slot, c);
+  wake_senders(v, c);
+  wavelet_event(v, slot, w, port_bit(PORT_RAMP));
+  input_push(v, queue, color, w);
+}
+
+static inline void move_color(Visit *v, unsigned slot)
+{
+  FastColor *c = &v->tile->colors[slot];
+  FastWavelet w = c->w[c->head];
+  PortMask to = c->tx;
+  bool counted = false;
+  if (count_at_start(v, c) == 0 || !wavelet_seen(w.meta, v->now) || to == 0)
+    return;
+  bool odd = (w.meta & (META_CONTROL | META_ADVANCE)) || c->flags != COLOR_ROUTED;
+  if (UNLIKELY(odd) &&
+      !odd_outputs(v, c, v->tile->set->color_of[slot], &w, &to, &counted))
+    return;
+  if (to & v->claimed)
+    return;
+  if (odd || (to & (to - 1)))
+    move_any(v, c, slot, w, to, counted);
+  else if (to == port_bit(PORT_RAMP))
+    move_down(v, c, slot, w);
+  else
+    move_on(v, c, slot, w, to);
+}
+
+/* Colors are visited cyclically from the one after the color served first in the last cycle
+ * with a move; a color moves if all its ports are free and have room.  Slots are in the order of
+ * colors.  What one color's move changes no other color's looks at, but stamped. */
+static inline void move_colors(Visit *v)
+{
+  unsigned first = v->tile->first_slot + 1u;      /* 1 to 24 */
+  uint32_t occupied = v->tile->occupied;
+  uint32_t turned = (occupied >> first | occupied << (MAX_COLORS - first)) &
+                    ((1u << MAX_COLORS) - 1);
+  for (; turned; turned &= turned - 1) {
+    unsigned slot = first + (unsigned)__builtin_ctz(turned);
+    move_color(v, slot < MAX_COLORS ? slot : slot - MAX_COLORS);
+  }
+}
+
+/* ---- the ramp and the host -------------------------------------------------------------- */
+
+static bool is_host_color(const Visit *v, unsigned color)
+{
+  return v->engine->program->host_out_colors >> color & 1;
+}
+
+static inline void plan_ramp_queue(Visit *v, unsigned queue)
+{
+  const FastTile *t = v->tile;
+  const FastWavelet *w = queue_at(&t->output[queue], 0);
+  uint8_t inside = wavelet_field(w->meta);
+  if (!wavelet_seen(w->meta, v->now))
+    return;
+  if (UNLIKELY(is_host_color(v, inside))) {
+    v->host_head = true;
+    return;
+  }
+  if (UNLIKELY(t->set->swaps))
+    inside = fast_color_inside(v->engine, t->index, inside, PORT_RAMP);
+  unsigned slot = t->set->slot_of[inside];
+  if (UNLIKELY(slot == NO_SLOT)) {
+    arrput(v->engine->new_faults,
+           ((Fault){.kind = FAULT_NO_COLOR_CONFIG, .cycle = v->now, .tile = t->index,
+                    .color = inside, .pc = PC_RETURN, .value = PORT_RAMP}));
+    return;
+  }
+  if (v->ramp_queue == NO_QUEUE && color_accepts(v, &t->colors[slot], port_bit(PORT_RAMP))) {
+    v->ramp_queue = (uint8_t)queue;
+    v->ramp_slot = (uint8_t)slot;
+  }
+}
+
+/* The ramp is one port: round robin over the heads of the output queues. */
+static inline void plan_ramp(Visit *v)
+{
+  unsigned first = v->tile->last_ramp_queue + 1u, any = v->tile->output_any;   /* 1 to 8 */
+  unsigned turned = (any >> first | any << (MAX_QUEUES - first)) & ((1u << MAX_QUEUES) - 1);
+  for (; turned; turned &= turned - 1)
+    plan_ramp_queue(v, (first + (unsigned)__builtin_ctz(turned)) % MAX_QUEUES);
+}
+
+RARE void plan_host_in(Visit *v)
+{
+  const FastHost *host = v->tile->host;
+  if (host->posted_at == arrlenu(host->posted))
+    return;
+  const FastHostWord *word = &host->posted[host->posted_at];
+  v->host_in = word->cycle <= v->now && queue_accepts(v, ramp_queue(v, word->color));
 }
 
 /* The head of an output queue enters the router.  `advance` acts on the receive side now, so
  * that the next sender follows without a gap, and on the transmit side when the wavelet leaves. */
-static void commit_ramp(Visit *v)
+static inline void commit_ramp(Visit *v)
 {
   FastTile *t = v->tile;
   unsigned queue = v->ramp_queue;
@@ -439,29 +499,29 @@ static void commit_ramp(Visit *v)
   EVENT(v, .kind = EV_POP, .output = true, .queue = (uint8_t)queue,
         .color = wavelet_field(w.meta), .payload = w.payload,
         .control = (w.meta & META_CONTROL) != 0);
-  FastColor *c = v->ramp_slots;
-  if (w.meta & META_ADVANCE) {
-    const ImageColorConfig *config = fast_config(t, v->ramp_color);
-    uint8_t before_rx = c->rx_position;
+  FastColor *c = &t->colors[v->ramp_slot];
+  if (UNLIKELY(w.meta & META_ADVANCE)) {
+    uint8_t color = t->set->color_of[v->ramp_slot], before_rx = c->rx_position;
+    const ImageColorConfig *config = fast_config(t, color);
     set_positions(v, c, config, advanced(config, before_rx), c->tx_position);
-    switch_event(v, v->ramp_color, before_rx, c->rx_position);
+    switch_event(v, color, before_rx, c->rx_position);
   }
-  slot_push(v, t, c, v->ramp_color, w, PORT_RAMP);
+  slot_push(v, t, v->ramp_slot, c, w, PORT_RAMP);
   t->last_ramp_queue = (uint8_t)queue;
   v->engine->stats.wavelets++;
 }
 
-static void commit_host_in(Visit *v)
+RARE void commit_host_in(Visit *v)
 {
   FastHost *host = v->tile->host;
   FastHostWord word = host->posted[host->posted_at++];
   EVENT(v, .kind = EV_HOST_IN, .color = word.color, .payload = word.word);
-  input_push(v, word.color, (FastWavelet){word.word, 0});
+  input_push(v, ramp_queue(v, word.color), word.color, (FastWavelet){word.word, 0});
   v->changed = true;
 }
 
 /* The channel takes from waiting tiles when it is free: fast_serve_channels. */
-static void wait_for_host(Visit *v)
+RARE void wait_for_host(Visit *v)
 {
   FastEngine *e = v->engine;
   uint32_t tile = v->tile->index;
@@ -526,7 +586,7 @@ static RouterConfig *own_config(Visit *v, unsigned slot)
 }
 
 /* Behind everything else of the cycle, which still goes by the old configuration. */
-static void commit_register(Visit *v)
+RARE void commit_register(Visit *v)
 {
   uint16_t base = config_reg_at(v->router_register)->address;
   unsigned slot = v->tile->set->slot_of[v->router_register - base];
@@ -546,25 +606,21 @@ static void commit_register(Visit *v)
   set_positions(v, c, &own->config, now.position, tx);
 }
 
-static void visit_router(Visit *v)
+static inline void visit_router(Visit *v)
 {
   FastTile *t = v->tile;
+  if (UNLIKELY(t->host))
+    plan_host_in(v);
   if (t->occupied)
-    plan_moves(v);
+    move_colors(v);
   if (t->output_any)
     plan_ramp(v);
-  if (t->host)
-    plan_host_in(v);
-  for (unsigned i = 0; i < v->n_moves; i++)
-    commit_move(v, v->moves[i]);
-  if (v->n_moves)
-    t->first_color = v->moves[0].color;
   if (v->ramp_queue != NO_QUEUE)
     commit_ramp(v);
-  if (v->n_moves || v->ramp_queue != NO_QUEUE)
+  if (v->moved || v->ramp_queue != NO_QUEUE)
     v->changed = true;
-  if (v->host_in)
+  if (UNLIKELY(v->host_in))
     commit_host_in(v);
-  if (v->host_head)
+  if (UNLIKELY(v->host_head))
     wait_for_host(v);
 }
