@@ -446,9 +446,6 @@ Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want);
 
 /* What parameter `index` (u.symbolic.index of SYM_PARAM) is on the tile that is analysed. */
 PoolId tile_env_param(Sema *s, uint32_t index);
-/* Smallest and largest value of an integer parameter over all tiles that it is symbolic for;
- * false for other types. */
-bool tile_env_range(Sema *s, uint32_t index, int64_t *least, int64_t *most);
 /* Adds to the trace: the analysis relied on `symbolic` being `outcome`. */
 void tile_env_record(Sema *s, PoolId symbolic, PoolId outcome);
 /* Has the analysis relied on `symbolic` already?  Then it is a constant of the class. */

@@ -248,11 +248,6 @@ static bool is_fabric(const OpOperand *o)
   return o->kind == IRV_DSD && (o->desc == DESC_FABIN || o->desc == DESC_FABOUT);
 }
 
-uint32_t fifo_state(Sema *s, PoolId fifo)
-{
-  return s->setup->fifos[pool_key(s->pool, fifo).u.index].state;
-}
-
 /* A FIFO operand is a descriptor of its state block. */
 static Operand fifo_dsd(Sema *s, Operand fifo)
 {

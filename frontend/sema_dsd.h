@@ -28,7 +28,5 @@ OpSettings op_settings_read(Sema *s, const Node *n, bool is_load);
 /* A DSD with the settings in its descriptor. */
 Operand op_settings_apply(Sema *s, const OpSettings *set, Operand dsd, bool with_done,
                           bool with_on_control);
-/* Index of the global that holds the FIFO's state block. */
-uint32_t fifo_state(Sema *s, PoolId fifo);
 
 #endif

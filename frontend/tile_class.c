@@ -79,22 +79,6 @@ PoolId tile_env_param(Sema *s, uint32_t index)
   return s->tile->unit->symbols[index];
 }
 
-bool tile_env_range(Sema *s, uint32_t index, int64_t *least, int64_t *most)
-{
-  const Group *g = s->tile->group;
-  bool any = false;
-  for (size_t i = 0; i < arrlenu(g->units); i++) {
-    int64_t value;
-    PoolId id = s->tile->units[g->units[i]].symbols[index];
-    if (pool_kind(s->pool, id) != PK_INT || !pool_int_value(s->pool, id, &value))
-      return false;
-    *least = any && *least < value ? *least : value;
-    *most = any && *most > value ? *most : value;
-    any = true;
-  }
-  return any;
-}
-
 void tile_env_record(Sema *s, PoolId symbolic, PoolId outcome)
 {
   struct TileEnv *env = s->tile;
