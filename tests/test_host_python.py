@@ -124,6 +124,60 @@ def test_16_bit_copies_of_32_bit_elements_are_warned_of(program):
     assert "'a' ([*]f32) has elements of 32 bits" in ran.err and "run.py" in ran.err
 
 
+def test_reading_past_a_variable_is_warned_of(program):
+    """Existing programs do it; writing there is an error."""
+    ran = script(program, """
+        words = np.zeros(W * H * 7, np.float32)
+        r.memcpy_h2d(r.get_id("a"), np.full(W * H * 6, 5, np.float32), 0, 0, W, H, 6,
+                     data_type=WIDE, **COPY)
+        r.memcpy_d2h(words, r.get_id("a"), 0, 0, W, H, 7, data_type=WIDE, **COPY)
+        assert (words.reshape(W * H, 7)[:, :6] == 5).all()
+        assert r._library.wse_warnings(r._handle) is None       # each is told once
+        far = np.zeros(12288, np.float32)
+        text = message(r.memcpy_d2h, far, r.get_id("h"), 0, 0, 1, 1, 12288, data_type=WIDE, **COPY)
+        assert "outside the tile's memory" in text, text
+        r.stop()
+    """)
+    assert "28 bytes are read from 'a' of tile 0,0, whose variable has 24 bytes" in ran.err
+    assert "[read_too_long]" in ran.err and ran.err.count("warning: 28 bytes") == 1
+    assert "run.py:" in ran.err.splitlines()[0] and "memcpy_d2h(words" in ran.err
+
+
+def test_what_is_left_undone_is_warned_of(tmp_path):
+    pe = """
+param memcpy_params: comptime_struct;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+const in_queue = @get_input_queue(3);
+task take(value: u32) void { }
+const id = if (@is_arch("wse3")) @get_data_task_id(in_queue) else @get_data_task_id(@get_color(4));
+comptime {
+  if (@is_arch("wse3")) { @initialize_queue(in_queue, .{ .color = @get_color(4) }); }
+  @bind_data_task(take, id);
+  @block(id);
+}
+"""
+    layout = """
+param W: u16;
+param H: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = H,
+  .MEMCPYH2D_1 = @get_color(4) });
+layout {
+  @set_rectangle(W, H);
+  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0) });
+}
+"""
+    host_run.build(tmp_path, layout, pe, params={"W": 1, "H": 1})
+    text = """
+        r.memcpy_h2d(4, np.array([7], np.uint32), 0, 0, 1, 1, 1, streaming=True, data_type=WIDE,
+                     order=MemcpyOrder.ROW_MAJOR, nonblock=False)
+        r.stop()
+    """
+    ran = script(tmp_path, text)
+    assert "the fabric is quiet with work left undone" in ran.err and "run.py:" in ran.err
+    quiet = host_run.PREAMBLE.replace('SdkRuntime("out")', 'SdkRuntime("out", msg_level="ERROR")')
+    assert script(tmp_path, text, preamble=quiet).err == ""
+
+
 # ---- helpers ------------------------------------------------------------------------------------
 
 def test_sdk_utils(program):

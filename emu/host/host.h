@@ -45,6 +45,8 @@ const WseError *session_error(const Session *session);
 Diags *session_diags(Session *session);
 /* After a diag_...(session_diags(s), HOST_NOWHERE, ...): makes it the session's error. */
 WseStatus session_usage(Session *session);
+/* The same for a warning: it goes where the options say. */
+void session_warn(Session *session);
 #define HOST_NOWHERE ((Span){0, 0})
 
 const Image *session_image(const Session *session);

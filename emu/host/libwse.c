@@ -8,6 +8,9 @@ struct WseProgram {
   Session *session;
   FILE *trace, *sim_log;
   char *statistics;
+  FILE *warnings;               /* writes warning_text */
+  char *warning_text, *warnings_told;
+  size_t warning_bytes;
   bool opened;
 };
 
@@ -97,6 +100,8 @@ WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **pro
   if (!p)
     return WSE_USAGE;
   p->session = session_create();
+  p->warnings = open_memstream(&p->warning_text, &p->warning_bytes);
+  session.warnings = p->warnings;
   WseStatus status = set_options(p, options, &session);
   if (status == WSE_OK && !path)
     status = missing(p, "path");
@@ -115,6 +120,10 @@ void wse_close(WseProgram *p)
     fclose(p->trace);
   if (p->sim_log)
     fclose(p->sim_log);
+  if (p->warnings)
+    fclose(p->warnings);
+  free(p->warning_text);
+  free(p->warnings_told);
   free(p->statistics);
   free(p);
 }
@@ -123,6 +132,16 @@ const WseError *wse_error(const WseProgram *p)
 {
   static const WseError none = {WSE_USAGE, "no program, or out of memory", 0, -1, -1};
   return p ? session_error(p->session) : &none;
+}
+
+const char *wse_warnings(WseProgram *p)
+{
+  if (!p || !p->warnings || fflush(p->warnings) || p->warning_bytes == 0)
+    return NULL;
+  free(p->warnings_told);
+  p->warnings_told = strndup(p->warning_text, p->warning_bytes);
+  rewind(p->warnings);               /* the next text is written over this one */
+  return p->warnings_told;
 }
 
 static bool usable(WseProgram *p)

@@ -565,9 +565,9 @@ static uint32_t bytes_left(const ClassCode *cls, uint32_t address)
 }
 
 /* Whether the elements fit where the export points now; later if a launch may still aim it
- * elsewhere. */
+ * elsewhere.  Reading on harms nothing and existing programs do it: a warning, for one tile. */
 static WseStatus check_size(Session *s, const WseTransfer *t, uint32_t tile,
-                            const ImageBinding *binding)
+                            const ImageBinding *binding, bool in, bool *warned)
 {
   uint32_t address, bytes = t->elements * (t->is_16bit ? NARROW_BYTES : WIDE_BYTES);
   const ClassCode *cls = program_class(s->program, tile);
@@ -576,13 +576,23 @@ static WseStatus check_size(Session *s, const WseTransfer *t, uint32_t tile,
     return WSE_OK;
   const char *place = arena_printf(diags_scratch(s->diags), "%u,%u", program_x(s->program, tile),
                                    program_y(s->program, tile));
+  if (!in) {
+    if (!*warned) {
+      diag_read_too_long(s->diags, HOST_NOWHERE, bytes, s->image->exports[t->target].name, place,
+                         bytes_left(cls, address));
+      session_warn(s);
+    }
+    *warned = true;
+    return WSE_OK;
+  }
   diag_copy_too_long(s->diags, HOST_NOWHERE, bytes, s->image->exports[t->target].name, place,
                      bytes_left(cls, address));
   return session_usage(s);
 }
 
-static WseStatus check_symbol(Session *s, const WseTransfer *t)
+static WseStatus check_symbol(Session *s, const WseTransfer *t, bool in)
 {
+  bool warned = false;
   if (t->target >= s->image->n_exports) {
     diag_symbol_number(s->diags, HOST_NOWHERE, t->target);
     return session_usage(s);
@@ -596,7 +606,7 @@ static WseStatus check_symbol(Session *s, const WseTransfer *t)
   HostTiles tiles = host_tiles(t);
   while (host_tiles_next(&tiles, s->program, &tile)) {
     const ImageBinding *binding = session_binding(s, tile, t->target);
-    if (binding && check_size(s, t, tile, binding) != WSE_OK)
+    if (binding && check_size(s, t, tile, binding, in, &warned) != WSE_OK)
       return WSE_USAGE;
     if (!binding) {
       diag_tile_lacks_symbol(s->diags, HOST_NOWHERE, program_x(s->program, tile),
@@ -624,7 +634,7 @@ static WseStatus check_transfer(Session *s, const WseTransfer *t, bool in)
     diag_elements_too_many(s->diags, HOST_NOWHERE, t->elements);
     return session_usage(s);
   }
-  return check_symbol(s, t);
+  return check_symbol(s, t, in);
 }
 
 /* ---- copies without memcpy -------------------------------------------------------------- */

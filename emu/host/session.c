@@ -67,6 +67,15 @@ static WseStatus end_run(Session *s)
   return s->error.status;
 }
 
+static void flush_diags(Session *s, FILE *out)
+{
+  if (out)
+    diags_flush(s->diags, out, DIAG_FORMAT_TEXT);
+  /* The same mistake is worth the same message again: diags forget nothing, so start anew. */
+  diags_destroy(s->diags);
+  s->diags = diags_create(s->sources);
+}
+
 WseStatus session_usage(Session *s)
 {
   char *text = NULL;
@@ -74,13 +83,12 @@ WseStatus session_usage(Session *s)
   FILE *out = open_memstream(&text, &size);
   if (!out)
     ICE("no memory for a message");
-  diags_flush(s->diags, out, DIAG_FORMAT_TEXT);
+  flush_diags(s, out);
   fclose(out);
-  /* The same mistake is worth the same message again: diags forget nothing, so start anew. */
-  diags_destroy(s->diags);
-  s->diags = diags_create(s->sources);
   return set_error(s, WSE_USAGE, text);
 }
+
+void session_warn(Session *s) { flush_diags(s, s->options.warnings); }
 
 static void note_exports(Session *s)
 {

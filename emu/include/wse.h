@@ -64,6 +64,9 @@ WSE_API WseStatus wse_open(const char *path, const WseOptions *options, WseProgr
 WSE_API void wse_close(WseProgram *program);
 /* The last failure on this handle; status WSE_OK if there was none. */
 WSE_API const WseError *wse_error(const WseProgram *program);
+/* What looks wrong but has ended nothing, since the last call: one or more lines, or NULL.  Valid
+ * until the next call. */
+WSE_API const char *wse_warnings(WseProgram *program);
 
 typedef struct {
   uint32_t width, height;              /* rectangle */

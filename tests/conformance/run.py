@@ -2,11 +2,15 @@
 """Runs existing programs unmodified: every commands*.sh below a folder, with our tools on the PATH.
 
     tests/conformance/run.py DIR [--arch wse2|wse3] [--level N] [--jobs N] [--only TEXT]
-                             [--timeout S] [--markdown FILE] [--json FILE] [--keep DIR]
+                             [--timeout S] [--markdown FILE] [--json FILE] [--status FILE]
+                             [--keep DIR]
 
 Each script runs in a scratch copy of DIR (programs use files of their neighbours).  It passes if
-it ends with exit code 0 in time, prints no FAIL and no traceback, and the emulated tiles did
-something.  One line a script; the last line is `N passed, N failed, N skipped`.
+it ends with exit code 0 in time, prints no FAIL and no traceback, and in every run of the emulator
+the tiles did something.  One line a script; then the scripts that passed and check nothing; the
+last line is `N passed, N failed, N skipped`, where those are skipped that were not chosen.
+
+--status writes the table into a page, between `<!-- conformance -->` and `<!-- end -->`.
 """
 import argparse
 import concurrent.futures
@@ -24,7 +28,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 LADDER = json.loads((Path(__file__).parent / "ladder.json").read_text())
 LEVEL_OF = {program: int(level) for level, programs in LADDER.items() for program in programs}
-BAD_OUTPUT = re.compile(r"^Traceback|\bFAIL(ED|URE)?\b", re.MULTILINE)
+BAD_OUTPUT = re.compile(r"Traceback \(most recent call last\)|\bFAIL(ED|URE)?\b")
+GOOD_OUTPUT = re.compile(r"\bSUCCESS|\bPASS")
+STATUS_TABLE = re.compile(r"(?<=<!-- conformance -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
 @dataclass
@@ -33,7 +39,7 @@ class Result:
     program: str
     level: int          # 0: not on the ladder
     arch: str           # "" when the script's name does not tell
-    outcome: str        # passed, failed, skipped
+    outcome: str        # passed, failed
     reason: str
     cycles: int         # emulated, over all runs of the script
     wall_seconds: float
@@ -45,26 +51,23 @@ def arch_of(script):
     return match.group(0) if match else ""
 
 
-def find_scripts(folder, options):
+def find_scripts(folder):
     for script in sorted(folder.rglob("commands*.sh")):
         program = script.parent.name
-        level = LEVEL_OF.get(program, 0)
-        arch = arch_of(script)
-        if options.arch and arch and arch != options.arch:
-            continue
-        if options.level and level not in options.level:
-            continue
-        if options.only and options.only not in str(script):
-            continue
-        yield script, program, level, arch
+        yield script, program, LEVEL_OF.get(program, 0), arch_of(script)
+
+
+def is_chosen(options, script, level, arch):
+    return ((not options.arch or arch in ("", options.arch))
+            and (not options.level or level in options.level)
+            and (not options.only or options.only in str(script)))
 
 
 def emulated(log, key):
-    """Sum of a statistic over the lines that the host layer appends to WSE_RUN_LOG, one a
-    finished run."""
+    """A statistic of each line that the host layer appends to WSE_RUN_LOG, one a finished run."""
     if not log.exists():
-        return 0
-    return sum(json.loads(line)[key] for line in log.read_text().splitlines())
+        return []
+    return [json.loads(line)[key] for line in log.read_text().splitlines()]
 
 
 def verdict(done, instructions):
@@ -76,7 +79,7 @@ def verdict(done, instructions):
         return "failed", f"exit {done.returncode}: {lines[-1].strip()[:160]}"
     if BAD_OUTPUT.search(text):
         return "failed", "printed: " + BAD_OUTPUT.search(text).group(0)
-    if instructions == 0:
+    if not instructions or min(instructions) == 0:
         return "failed", "the device executed nothing"
     return "passed", ""
 
@@ -85,7 +88,7 @@ def run_script(folder, tools, options, script, program, level, arch):
     scratch = Path(tempfile.mkdtemp(prefix="conformance-"))
     try:
         copy = scratch / "tree"
-        shutil.copytree(folder, copy)
+        shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(".git"))
         log = scratch / "runs.jsonl"
         environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
                        "WSE_RUN_LOG": str(log), "MPLBACKEND": "Agg"}
@@ -98,7 +101,7 @@ def run_script(folder, tools, options, script, program, level, arch):
         except subprocess.TimeoutExpired:
             done = None
         wall = time.monotonic() - start
-        cycles = emulated(log, "cycles")
+        cycles = sum(emulated(log, "cycles"))
         outcome, reason = verdict(done, emulated(log, "instructions"))
         text = done.stdout + done.stderr if done else ""
         if options.keep:
@@ -106,26 +109,85 @@ def run_script(folder, tools, options, script, program, level, arch):
             keep.mkdir(parents=True, exist_ok=True)
             (keep / f"{program}-{script.stem}.log").write_text(text)
         return Result(str(script.relative_to(folder)), program, level, arch, outcome, reason,
-                      cycles, round(wall, 2), bool(re.search(r"SUCCESS|PASS", text)))
+                      cycles, round(wall, 2), bool(GOOD_OUTPUT.search(text)))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 def print_line(result):
     level = f"L{result.level}" if result.level else "--"
-    unchecked = "" if result.checks or result.outcome != "passed" else "  (checks nothing)"
     print(f"{result.outcome:7} {level} {result.script}  {result.cycles} cycles "
-          f"{result.wall_seconds:.1f} s{unchecked}" + (f"  {result.reason}" if result.reason else ""),
+          f"{result.wall_seconds:.1f} s" + (f"  {result.reason}" if result.reason else ""),
           flush=True)
 
 
+def unchecked(results):
+    """Scripts that ended well and do not say that their result is right."""
+    return [r for r in results if r.outcome == "passed" and not r.checks]
+
+
+def by_level(results):
+    return sorted(results, key=lambda r: (r.level or 99, r.script))
+
+
 def markdown(results):
-    lines = ["| level | script | outcome | cycles | wall s | note |", "| --- | --- | --- | --- | --- | --- |"]
-    for r in sorted(results, key=lambda r: (r.level or 99, r.script)):
-        note = r.reason or ("" if r.checks else "checks nothing")
-        lines.append(f"| {r.level or '-'} | {r.script} | {r.outcome} | {r.cycles} | "
-                     f"{r.wall_seconds} | {note} |")
+    lines = ["| level | script | outcome | cycles | wall s | reason |",
+             "| --- | --- | --- | --- | --- | --- |"]
+    lines += [f"| {r.level or '-'} | {r.script} | {r.outcome} | {r.cycles} | {r.wall_seconds} | "
+              f"{r.reason} |" for r in by_level(results)]
+    if unchecked(results):
+        lines += ["", "They ran to their end, but check nothing themselves:", ""]
+        lines += [f"- {r.script}" for r in by_level(unchecked(results))]
     return "\n".join(lines) + "\n"
+
+
+def status_cell(results):
+    return "; ".join(f"{r.cycles} cycles, {r.wall_seconds:.1f} s"
+                     + (" (checks nothing)" if not r.checks else "")
+                     if r.outcome == "passed" else "fails" for r in results) or "-"
+
+
+def status_table(results):
+    """One line a program, both machines side by side."""
+    programs = {}
+    for r in by_level(results):
+        programs.setdefault((r.level, r.program), []).append(r)
+    lines = ["", "| level | program | wse2 | wse3 |", "| --- | --- | --- | --- |"]
+    for (level, program), runs in programs.items():
+        cells = (status_cell([r for r in runs if r.arch in (arch, "")])
+                 for arch in ("wse2", "wse3"))
+        lines.append(f"| {level or '-'} | {program} | {' | '.join(cells)} |")
+    passed = sum(r.outcome == "passed" for r in results)
+    seconds = sum(r.wall_seconds for r in results)
+    lines += ["", f"{passed} of {len(results)} scripts pass, in {seconds:.0f} s of wall time in sum; "
+              "cycles are those of", "all runs of a script.", ""]
+    return "\n".join(lines)
+
+
+def write_status(path, results):
+    text = path.read_text()
+    if not STATUS_TABLE.search(text):
+        sys.exit(f"{path}: there is no line <!-- conformance --> with an <!-- end --> after it")
+    path.write_text(STATUS_TABLE.sub(lambda _: status_table(results), text, count=1))
+
+
+def run_all(folder, tools, options, jobs):
+    results = []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        futures = [pool.submit(run_script, folder, tools, options, *job) for job in jobs]
+        for future in futures:
+            results.append(future.result())
+            print_line(results[-1])
+    return results
+
+
+def write_files(options, results):
+    if options.markdown:
+        options.markdown.write_text(markdown(results))
+    if options.json:
+        options.json.write_text(json.dumps([asdict(r) for r in results], indent=1) + "\n")
+    if options.status:
+        write_status(options.status, results)
 
 
 def main():
@@ -140,6 +202,7 @@ def main():
                         default=Path(os.environ.get("WSE_BIN") or ROOT / "build/release/bin"))
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--status", type=Path, help="page whose table is renewed")
     parser.add_argument("--keep", help="folder for each script's output")
     options = parser.parse_args()
     folder = options.folder.resolve()
@@ -150,22 +213,19 @@ def main():
         if not (tools / name).exists():
             sys.exit(f"{tools / name} is not built: cmake --build --preset release")
 
-    jobs = list(find_scripts(folder, options))
-    results = []
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        futures = [pool.submit(run_script, folder, tools, options, *job) for job in jobs]
-        for future in futures:
-            results.append(future.result())
-            print_line(results[-1])
-    if options.markdown:
-        options.markdown.write_text(markdown(results))
-    if options.json:
-        options.json.write_text(json.dumps([asdict(r) for r in results], indent=1) + "\n")
-    counts = {o: sum(r.outcome == o for r in results) for o in ("passed", "failed", "skipped")}
+    found = list(find_scripts(folder))
+    jobs = [job for job in found if is_chosen(options, job[0], *job[2:])]
+    results = run_all(folder, tools, options, jobs)
+    write_files(options, results)
+    if unchecked(results):
+        print("these ran to their end, but check nothing themselves:")
+    for result in unchecked(results):
+        print(f"  {result.script}")
+    failed = sum(r.outcome == "failed" for r in results)
     if not results:
-        print("no commands*.sh found")
-    print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
-    return 1 if counts["failed"] or not results else 0
+        print("no commands*.sh to run")
+    print(f"{len(results) - failed} passed, {failed} failed, {len(found) - len(jobs)} skipped")
+    return 1 if failed or not results else 0
 
 
 if __name__ == "__main__":

@@ -86,6 +86,7 @@ _PROTOTYPES = {
     "wse_open": (ctypes.c_int, [ctypes.c_char_p, ctypes.POINTER(Options), ctypes.POINTER(_program)]),
     "wse_close": (None, [_program]),
     "wse_error": (ctypes.POINTER(Error), [_program]),
+    "wse_warnings": (ctypes.c_char_p, [_program]),
     "wse_geometry": (ctypes.c_int, [_program, ctypes.POINTER(Geometry)]),
     "wse_symbol": (ctypes.c_int, [_program, ctypes.c_char_p, ctypes.POINTER(Symbol)]),
     "wse_symbol_count": (ctypes.c_uint32, [_program]),

@@ -110,6 +110,7 @@ class SdkRuntime:
         if msg_level not in _LEVELS:
             raise ValueError(f"msg_level {msg_level!r}: it is one of {', '.join(_LEVELS)}")
         self._says = _LEVELS.index(msg_level) <= _LEVELS.index("INFO")
+        self._warns = _LEVELS.index(msg_level) <= _LEVELS.index("WARNING")
         self._config = platform.config if platform else _platform.SimfabConfig(
             num_threads=whole("simfab_numthreads", simfab_numthreads, 1))
         self.bindir = Path(bindir).resolve()
@@ -308,8 +309,8 @@ class SdkRuntime:
         symbol = wse_lib.Symbol()
         if (self._library.wse_symbol_at(self._handle, target, ctypes.byref(symbol)) == wse_lib.OK
                 and not symbol.is_function and symbol.element_bytes == 4):
-            warnings.warn(f"{symbol.name.decode()!r} ({symbol.type.decode()}) has elements of 32 "
-                          "bits; MEMCPY_16BIT moves 16 bits an element", RuntimeWarning, 5)
+            self._warn(f"{symbol.name.decode()!r} ({symbol.type.decode()}) has elements of 32 "
+                       "bits; MEMCPY_16BIT moves 16 bits an element")
 
     def _words(self, transfer, array, name, writable=False):
         count = self._library.wse_transfer_words(ctypes.byref(transfer))
@@ -440,7 +441,19 @@ class SdkRuntime:
             raise RuntimeError(f"{call} before run(): the program has not been started; call "
                                f"{missing} first")
 
+    def _warn(self, message):
+        """A warning at the line of the script."""
+        if not self._warns:
+            return
+        level, frame = 2, sys._getframe(1)
+        while frame.f_back and frame.f_globals.get("__name__", "").startswith("cerebras."):
+            level, frame = level + 1, frame.f_back
+        warnings.warn(message, RuntimeWarning, level)
+
     def _check(self, status):
+        told = self._library.wse_warnings(self._handle)
+        if told:
+            self._warn(told.decode(errors="replace").rstrip("\n"))
         if status == wse_lib.OK:
             return
         error = self._library.wse_error(self._handle).contents
