@@ -6,6 +6,7 @@ what they print.  `tests/update_golden.sh` writes it anew.
 """
 import os
 import re
+import shlex
 
 import numpy
 import pytest
@@ -20,7 +21,7 @@ def commands(sample):
     """The command lines of the README's "Run it" block, each as a list of words."""
     text = (harness.SAMPLES / sample / "README.md").read_text()
     block = re.search(r"## Run it\n.*?```sh\n(.*?)```", text, re.DOTALL).group(1)
-    return [line.split() for line in block.replace("\\\n", " ").splitlines() if line.strip()]
+    return [shlex.split(line) for line in block.replace("\\\n", " ").splitlines() if line.strip()]
 
 
 def run_commands(sample, scratch):

@@ -1,0 +1,105 @@
+"""What `cmake --install` puts in place works from there, and from where it is moved to: programs,
+libraries, the Python layer, and the C example against the CMake package and with pkg-config."""
+import os
+import shutil
+
+import pytest
+
+import harness
+
+SAMPLE = harness.SAMPLES / "axpy"
+COMPILE = ["--params=width:3,height:2,N:4", "--memcpy", "--channels=1", "--fabric-dims=10,4",
+           "--fabric-offsets=4,1"]
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """An installation that was moved after it was made."""
+    folder = tmp_path_factory.mktemp("install")
+    harness.run(["cmake", "--install", harness.bin_dir().parent, "--prefix", folder / "first"])
+    (folder / "first").rename(folder / "moved")
+    return folder / "moved"
+
+
+def run(prefix, *args, **options):
+    """With the installation's programs before all others, and nothing else that points to it."""
+    return harness.run(args, env={"PATH": f"{prefix}/bin:/usr/bin:/bin"}, **options)
+
+
+@pytest.fixture(scope="module", params=("wse2", "wse3"))
+def program(request, prefix, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    run(prefix, "cslc", SAMPLE / "layout.csl", f"--arch={request.param}", *COMPILE, "-o", "axpy",
+        cwd=folder)
+    return folder
+
+
+def test_what_is_installed(prefix):
+    assert {p.name for p in (prefix / "bin").iterdir()} == {"cslc", "wse-emu", "wse-model",
+                                                            "cs_python"}
+    assert (prefix / "include" / "wse.h").exists()
+    for source in (harness.ROOT / "stdlib").rglob("*.csl"):
+        assert (prefix / "share/wse/stdlib" / source.relative_to(harness.ROOT / "stdlib")).exists()
+    python = harness.ROOT / "emu" / "host" / "python"
+    for source in python.rglob("*.py"):
+        assert (prefix / "share/wse/python" / source.relative_to(python)).exists()
+    text = "".join(p.read_text() for p in prefix.rglob("*.cmake")) + "".join(
+        p.read_text() for p in prefix.rglob("*.pc"))
+    assert str(harness.ROOT) not in text and str(prefix.parent) not in text
+
+
+def test_the_library_exports_its_header_and_nothing_else(prefix):
+    names = {line.split()[-1] for line in harness.run(
+        ["nm", "-D", "--defined-only", next(prefix.rglob("libwse.so"))]).out.splitlines()}
+    header = (prefix / "include" / "wse.h").read_text()
+    assert names and all(f" {name}(" in header or f"*{name}(" in header for name in names), names
+    assert len(names) == header.count("\nWSE_API ")
+
+
+def test_the_compiler_uses_the_installed_library(prefix, tmp_path):
+    module = prefix / "share/wse/stdlib/memcpy/get_params.csl"
+    module.rename(tmp_path / "away.csl")
+    ran = run(prefix, "cslc", SAMPLE / "layout.csl", *COMPILE, "-o", tmp_path / "p.bin", expect=1)
+    shutil.move(tmp_path / "away.csl", module)
+    assert "memcpy/get_params" in ran.err
+
+
+def test_command_line(prefix, program):
+    ran = run(prefix, "wse-emu", "axpy", "--h2d=x@0,0,1,1=1,2,3,4", "--launch=axpy(0.5)",
+              "--print=y@0,0,1,1", cwd=program)
+    assert ran.out == "y@0,0: 0.5 1 1.5 2\n"
+
+
+def test_python(prefix, program):
+    ran = run(prefix, "cs_python", SAMPLE / "run.py", "--name", "axpy", cwd=program)
+    assert ran.out == "3 x 2 tiles: 24 numbers as numpy has them\nSUCCESS\n"
+    where = "import wse_lib; print(wse_lib.__file__, wse_lib.load()._name)"
+    ran = run(prefix, "cs_python", "-c", where, cwd=program)
+    assert all(path.startswith(str(prefix)) for path in ran.out.split())
+
+
+def check_example(example, program):
+    """The C example on the program, and what it says about mistakes."""
+    ran = harness.run([example, "axpy"], cwd=program)
+    assert ran.out.startswith(f"{program.name[:4]}, 3 x 2 tiles, ")
+    assert ran.out.endswith(" cycles: 24 numbers, 0 wrong\n")
+    assert "usage" in harness.run([example], expect=1).err
+    ran = harness.run([example, "nothing"], cwd=program, expect=1)
+    assert "cannot read program image 'nothing'" in ran.err
+
+
+def test_c_example_with_cmake(prefix, program, tmp_path):
+    shutil.copytree(SAMPLE, tmp_path / "source")
+    build = tmp_path / "build"
+    harness.run(["cmake", "-S", tmp_path / "source", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
+                 "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror"])
+    harness.run(["cmake", "--build", build])
+    check_example(build / "axpy", program)
+
+
+def test_c_example_with_pkg_config(prefix, program, tmp_path):
+    folder = next(prefix.rglob("wse.pc")).parent
+    flags = harness.run(["pkg-config", "--cflags", "--libs", "wse"],
+                        env={"PKG_CONFIG_PATH": str(folder)}).out.split()
+    harness.run([os.environ.get("CC", "cc"), SAMPLE / "main.c", *flags, "-o", tmp_path / "axpy"])
+    check_example(tmp_path / "axpy", program)
