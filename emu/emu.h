@@ -293,7 +293,8 @@ typedef struct {
 /* Captures an operation at its issue: operands, length, thread, width.  FAULT_COUNT on success. */
 FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *program,
                     const ClassCode *cls, const Registers *regs,
-                    DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], uint32_t *fault_value);
+                    DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], const TileMem *mem,
+                    uint32_t *fault_value);
 /* One element: result bits from a (src0), b (src1; the only one of one-source operations), s. */
 uint32_t vec_element(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t s, bool *carry);
 /* The same for a running operation, whose sources' widths are known: faddhs takes an f32
@@ -319,6 +320,9 @@ FaultKind fifo_move(TileMem *mem, uint16_t state, bool push, unsigned bytes, uin
                     Action *fire);
 /* Remembers that a push found the FIFO full, or a pop found it empty. */
 FaultKind fifo_mark(TileMem *mem, uint16_t state, bool push);
+/* A synchronous operation stopped here with `remaining` elements to go: the FIFO's own length, if
+ * it has one, becomes that. */
+void fifo_keep_length(TileMem *mem, uint16_t state, bool push, uint32_t remaining);
 
 /* ---- registers.c: registers of a tile -------------------------------------------------------- */
 

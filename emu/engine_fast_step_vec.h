@@ -372,7 +372,8 @@ static void vec_start(Visit *v, const Insn *insn)
   VecRun *run = &both->run;
   uint32_t value = 0;
   scratch_operands(v, &insn->vec, false);
-  FaultKind fault = vec_begin(run, insn, t->pc, e->program, t->cls, &t->regs, e->scratch, &value);
+  FaultKind fault = vec_begin(run, insn, t->pc, e->program, t->cls, &t->regs, e->scratch,
+                              &t->mem, &value);
   unsigned thread = run->async ? 1u + run->microthread : MAIN_THREAD;
   registers_rebind(&t->registers, &run->dest);
   if (fault == FAULT_COUNT && run->async && t->threads[thread].run) {
@@ -626,8 +627,12 @@ static void mark_fifos(Visit *v, const VecRun *run, bool keep_length)
     fifo_mark(mem, s->address, push);
     const FastDsrMap *map = &v->engine->dsr_maps[v->tile->cls->index];
     Descriptor *desc = &v->tile->dsrs[map->place[s->file][s->number]].desc;
-    if (keep_length && desc->length)
+    if (!keep_length)
+      continue;
+    if (desc->length)
       desc->length = (uint16_t)run->remaining;
+    else
+      fifo_keep_length(mem, s->address, push, run->remaining);
   }
 }
 

@@ -214,7 +214,7 @@ void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn)
   uint32_t value = 0;
   const Timing *timing = &engine->program->timing;
   FaultKind fault = vec_begin(&run, insn, tile->pc, engine->program, tile->cls, &tile->regs,
-                              tile->dsrs, &value);
+                              tile->dsrs, &tile->mem, &value);
   unsigned thread = run.async ? 1u + run.microthread : MAIN_THREAD;
   registers_rebind(&tile->registers, &run.dest);
   if (fault == FAULT_COUNT && run.async && tile->threads[thread].running) {
@@ -413,8 +413,12 @@ static void mark_fifos(RefTile *tile, const VecRun *run, bool keep_length)
       continue;
     fifo_mark(&tile->mem, s->address, push);
     Descriptor *desc = &tile->dsrs[s->file][s->number].desc;
-    if (keep_length && desc->length)
+    if (!keep_length)
+      continue;
+    if (desc->length)
       desc->length = (uint16_t)run->remaining;
+    else
+      fifo_keep_length(&tile->mem, s->address, push, run->remaining);
   }
 }
 

@@ -127,6 +127,30 @@ bool dsr_get_field(const DsrState *dsr, DsrField field, uint16_t *value)
   }
 }
 
+/* ---- state blocks of FIFOs ------------------------------------------------------------------- */
+
+/* Words of the state block, see FIFO_STATE_WORDS in machine.h. */
+enum {
+  FIFO_FIRST, FIFO_CAPACITY, FIFO_READ, FIFO_WRITE, FIFO_HELD, FIFO_FLAGS, FIFO_ELEMENT,
+  FIFO_PUSH_ACTION, FIFO_POP_ACTION,
+  FIFO_FOUND_EMPTY = 1, FIFO_FOUND_FULL = 2,
+};
+
+static FaultKind fifo_word(const TileMem *mem, uint16_t state, unsigned word, uint32_t *value)
+{
+  return mem_load(mem, state + word * 2u, 2, value);
+}
+
+static FaultKind fifo_set_word(TileMem *mem, uint16_t state, unsigned word, uint32_t value)
+{
+  return mem_store(mem, state + word * 2u, 2, value);
+}
+
+static unsigned fifo_length_word(bool push)
+{
+  return push ? FIFO_W_WRITE_LENGTH : FIFO_W_READ_LENGTH;
+}
+
 /* ---- capture at issue ------------------------------------------------------------------------ */
 
 typedef struct {
@@ -136,6 +160,7 @@ typedef struct {
   const ImageClass *cls;
   const Registers *regs;
   DsrState (*dsrs)[MAX_DSRS];
+  const TileMem *mem;
   uint32_t *fault_value;
   const DsrState *operand[3];   /* src0, src1, dest: NULL if not a DSR */
 } Capture;
@@ -198,6 +223,15 @@ static uint32_t register_value(const Registers *regs, unsigned number, unsigned 
   return bytes == 4 ? reg32(regs, number) : regs->r[number];
 }
 
+/* The length of a FIFO is the descriptor's, else the one its state block has for the direction. */
+static FaultKind capture_fifo_length(const Capture *c, VecStream *s, bool push, uint16_t length)
+{
+  uint32_t own = length;
+  FaultKind fault = own ? FAULT_COUNT : fifo_word(c->mem, s->address, fifo_length_word(push), &own);
+  s->lengths[0] = (uint16_t)own;
+  return fault;
+}
+
 static FaultKind capture_dsr(Capture *c, VecStream *s, VecSlot slot, const VecOperand *operand)
 {
   const DsrState *dsr = &c->dsrs[operand->file][operand->number];
@@ -220,7 +254,7 @@ static FaultKind capture_dsr(Capture *c, VecStream *s, VecSlot slot, const VecOp
   case DESC_FIFO:
     s->kind = VS_FIFO;
     s->address = desc->base;
-    return FAULT_COUNT;
+    return capture_fifo_length(c, s, is_dest, desc->length);
   case DESC_NONE: case DESC_KIND_COUNT: default:
     return FAULT_DSR_EMPTY;
   }
@@ -245,6 +279,7 @@ static FaultKind capture_operand(Capture *c, VecStream *s, VecSlot slot, const V
 static void capture_length(Capture *c)
 {
   VecRun *run = c->run;
+  const VecStream *streams[] = {&run->src[0], &run->src[1], &run->dest};
   bool stepping = false, exhausted = false, decided = false;
   run->remaining = 1;
   for (unsigned i = 0; i < ARRAY_COUNT(c->operand); i++) {
@@ -255,12 +290,14 @@ static void capture_length(Capture *c)
       stepping = true;
       exhausted |= c->operand[i]->remaining == 0;
     }
-    if (decided || (desc->kind == DESC_FIFO && desc->length == 0))
+    bool is_fifo = desc->kind == DESC_FIFO;
+    uint32_t length = is_fifo ? streams[i]->lengths[0] : dsr_length(desc);
+    if (decided || (is_fifo && length == 0))
       continue;
     decided = true;
-    run->remaining = dsr_length(desc);
+    run->remaining = length;
     run->unbounded = desc->kind != DESC_MEM4D &&
-                     desc->length == c->program->machine->unbounded_length;
+                     length == c->program->machine->unbounded_length;
   }
   if (stepping) {
     run->remaining = exhausted ? 0 : 1;
@@ -332,11 +369,12 @@ static unsigned stream_width(const VecStream *s, const Timing *timing, unsigned 
 
 FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *program,
                     const ClassCode *cls, const Registers *regs,
-                    DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], uint32_t *fault_value)
+                    DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], const TileMem *mem,
+                    uint32_t *fault_value)
 {
   const VecOperands *vec = &insn->vec;
   Capture c = {.run = run, .vec = vec, .program = program, .cls = cls->image, .regs = regs,
-               .dsrs = dsrs, .fault_value = fault_value};
+               .dsrs = dsrs, .mem = mem, .fault_value = fault_value};
   *run = (VecRun){.op = vec->op, .pc = pc, .insn_words = (uint16_t)insn_words(insn->op),
                   .carry = regs->carry};
   *fault_value = 0;
@@ -568,23 +606,6 @@ uint32_t vec_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b)
 
 /* ---- FIFOs ----------------------------------------------------------------------------------- */
 
-/* Words of the state block, see FIFO_STATE_WORDS in machine.h. */
-enum {
-  FIFO_FIRST, FIFO_CAPACITY, FIFO_READ, FIFO_WRITE, FIFO_HELD, FIFO_FLAGS, FIFO_ELEMENT,
-  FIFO_PUSH_ACTION, FIFO_POP_ACTION,
-  FIFO_FOUND_EMPTY = 1, FIFO_FOUND_FULL = 2,
-};
-
-static FaultKind fifo_word(const TileMem *mem, uint16_t state, unsigned word, uint32_t *value)
-{
-  return mem_load(mem, state + word * 2u, 2, value);
-}
-
-static FaultKind fifo_set_word(TileMem *mem, uint16_t state, unsigned word, uint32_t value)
-{
-  return mem_store(mem, state + word * 2u, 2, value);
-}
-
 FaultKind fifo_available(const TileMem *mem, uint16_t state, bool push, unsigned *elements)
 {
   uint32_t held = 0, capacity = 0;
@@ -602,6 +623,14 @@ FaultKind fifo_mark(TileMem *mem, uint16_t state, bool push)
   if (fault != FAULT_COUNT)
     return fault;
   return fifo_set_word(mem, state, FIFO_FLAGS, flags | (push ? FIFO_FOUND_FULL : FIFO_FOUND_EMPTY));
+}
+
+void fifo_keep_length(TileMem *mem, uint16_t state, bool push, uint32_t remaining)
+{
+  uint32_t own = 0;
+  unsigned word = fifo_length_word(push);
+  if (fifo_word(mem, state, word, &own) == FAULT_COUNT && own)
+    fifo_set_word(mem, state, word, remaining);
 }
 
 static FaultKind fifo_element(TileMem *mem, uint16_t state, bool push, unsigned bytes,

@@ -107,3 +107,33 @@ Operand builtin_allocate_fifo(Sema *s, const NodeBuiltinCall *call, Span at, Poo
   key.u.index = (uint32_t)arrlenu(s->setup->fifos) - 1;
   return operand_value(s, pool_get(s->pool, &key));
 }
+
+/* The length that the FIFO itself gives to operations that read or write it. */
+static Operand set_fifo_length(Sema *s, const NodeBuiltinCall *call, unsigned word)
+{
+  const Node *arg = call->args.at[0];
+  Operand fifo = sema_rvalue(s, arg, POOL(NONE));
+  Operand length = sema_arg(s, call->args.at[1], POOL(U16));
+  if (operand_is_poison(fifo) || operand_is_poison(length))
+    return operand_poison();
+  if (!pool_eq(fifo.type, POOL(FIFO))) {
+    diag_dsd_argument(s->session->diags, arg->span, sema_text(s, call->name.text),
+                      type_text(s->pool, s->arena, fifo.type));
+    return operand_poison();
+  }
+  IrGlobalId state = sema_global_ir(s, fifo_state(s, fifo.value));
+  ir_store(&s->b, ir_global_addr(&s->b, state, 2 * word), sema_ir(s, length));
+  return builtin_void();
+}
+
+Operand builtin_set_fifo_read_length(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  return set_fifo_length(s, call, FIFO_W_READ_LENGTH);
+}
+
+Operand builtin_set_fifo_write_length(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  return set_fifo_length(s, call, FIFO_W_WRITE_LENGTH);
+}

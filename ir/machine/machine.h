@@ -277,8 +277,9 @@ void descriptor_print(const Descriptor *desc, char *text, size_t size);
 
 /* FIFO state block in tile memory (ours), words: 0 first address  1 capacity (elements)
  * 2 read position  3 write position  4 elements held  5 flags (bit 0 pop found it empty,
- * bit 1 push found it full)  6 element bytes of the last push  7 push action  8 pop action. */
-enum { FIFO_STATE_WORDS = 10 };
+ * bit 1 push found it full)  6 element bytes of the last push  7 push action  8 pop action
+ * 9 read length  10 write length (elements; 0: the other operands decide). */
+enum { FIFO_STATE_WORDS = 12, FIFO_W_READ_LENGTH = 9, FIFO_W_WRITE_LENGTH = 10 };
 
 /* ---- image.c: the program image -------------------------------------------------------- */
 

@@ -358,6 +358,10 @@ static void make_data(Gen *g, AsmClass *c)
   uint16_t fifo[FIFO_STATE_WORDS] = {FIFO_DATA, (uint16_t)(1 + below(r, 6))};
   fifo[7] = action_encode((Action){ACT_ACTIVATE, ID_TASK, LOCAL_FIRST});
   fifo[8] = action_encode((Action){ACT_UNBLOCK, ID_TASK, LOCAL_FIRST + 1});
+  if (chance(r, 50)) {
+    fifo[FIFO_W_READ_LENGTH] = (uint16_t)below(r, 8);
+    fifo[FIFO_W_WRITE_LENGTH] = (uint16_t)below(r, 8);
+  }
   asm_bytes(c, FIFO_AT, fifo, sizeof fifo);
   asm_bytes(c, FIFO_DATA, (uint8_t[32]){0}, 32);
   for (unsigned i = 0; i < 2 * DSR_FILE_COUNT; i++)
