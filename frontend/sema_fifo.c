@@ -121,7 +121,8 @@ static Operand set_fifo_length(Sema *s, const NodeBuiltinCall *call, unsigned wo
                       type_text(s->pool, s->arena, fifo.type));
     return operand_poison();
   }
-  IrGlobalId state = sema_global_ir(s, fifo_state(s, fifo.value));
+  const Fifo *f = &s->setup->fifos[pool_key(s->pool, fifo.value).u.index];
+  IrGlobalId state = sema_global_ir(s, f->state);
   ir_store(&s->b, ir_global_addr(&s->b, state, 2 * word), sema_ir(s, length));
   return builtin_void();
 }
