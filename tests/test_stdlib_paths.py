@@ -1,0 +1,111 @@
+"""<collectives/scatter>, gather, ring and exchange: three calls in a row with different lengths,
+against the same in numpy, and their cycles against the model."""
+import numpy
+import pytest
+
+import harness
+
+PROGRAM = harness.ROOT / "tests" / "stdlib" / "paths" / "layout.csl"
+MOVE, RING, EXCHANGE = range(3)
+
+
+def run(folder, program, size, lengths, *args, arch="wse3", engine="fast", **params):
+    """{name: an array a tile}, by position in the rectangle; and the cycles."""
+    image = folder / "o.bin"
+    params = {"program": program, "size": size, **{f"n{k}": n for k, n in enumerate(lengths)},
+              **params}
+    harness.compile(PROGRAM, image, f"--arch={arch}", *args, params=params)
+    shown = ["--print=parts"]
+    if program == MOVE and sum(lengths):
+        shown.append(f"--print=gathered:{size * sum(lengths)}@" + ",".join(map(str, (
+            *position(params["target"], size, params["width"], params["is_column"]), 1, 1))))
+    done = harness.emu(image, f"--engine={engine}", f"--stats={folder / 's.json'}", *shown)
+    return ({name: harness.values(done.out, name) for name in ("parts", "gathered")},
+            harness.stats(folder / "s.json")["cycles"])
+
+
+def position(p, size, width=0, is_column=0):
+    """(x, y) of tile p of the line."""
+    if is_column:
+        return 0, p
+    if not width:
+        return p, 0
+    x, y = p % width, p // width
+    return (width - 1 - x if y % 2 else x), y
+
+
+def check_move(folder, size, root, target, lengths, width=0, is_column=0, **options):
+    found, _ = run(folder, MOVE, size, lengths, root=root, target=target, width=width,
+                   is_column=is_column, **options)
+    starts = numpy.cumsum([0, *lengths])
+    gathered = []
+    parts = [[] for _ in range(size)]
+    for n, start in zip(lengths, starts):
+        whole = (size * start + numpy.arange(size * n)).reshape(size, n)
+        gathered.append((whole + 1000 * numpy.arange(size)[:, None]).ravel())
+        for p in range(size):
+            parts[p] += whole[p].tolist()
+    for p in range(size):
+        assert found["parts"][position(p, size, width, is_column)] == parts[p], f"tile {p}"
+    assert (found["gathered"][position(target, size, width, is_column)]
+            == numpy.concatenate(gathered).tolist())
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("size, root, target, lengths", [
+    (1, 0, 0, (3, 1, 2)), (2, 0, 1, (3, 0, 2)), (2, 1, 0, (1, 7, 2)), (3, 1, 1, (5, 1, 9)),
+    (5, 0, 4, (2, 20, 1)), (8, 3, 5, (17, 1, 6)), (9, 8, 1, (1, 1, 1)), (6, 4, 2, (30, 4, 30))])
+def test_scatter_and_gather(tmp_path, arch, size, root, target, lengths):
+    check_move(tmp_path, size, root, target, lengths, arch=arch)
+
+
+def test_scatter_and_gather_in_a_column_and_a_rectangle(tmp_path):
+    check_move(tmp_path, 7, 2, 4, (3, 8, 2), is_column=1)
+    check_move(tmp_path, 12, 5, 7, (3, 8, 2), width=4)
+    check_move(tmp_path, 6, 3, 1, (4, 1, 5), engine="reference")
+
+
+def test_scatter_and_gather_of_16_bits(tmp_path):
+    check_move(tmp_path, 5, 1, 3, (3, 8, 2), is_16_bit="true")
+
+
+def check_sums(folder, program, size, lengths, width=0, **options):
+    found, cycles = run(folder, program, size, lengths, width=width, **options)
+    total = sum(lengths)
+    expected = (numpy.arange(size).sum() + size * numpy.arange(total)).tolist()
+    for p in range(size):
+        assert found["parts"][position(p, size, width)] == expected, f"tile {p}"
+    return cycles
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("size, lengths", [
+    (2, (1, 8, 3)), (3, (9, 1, 2)), (4, (64, 3, 5)), (5, (4, 0, 11)), (8, (100, 7, 1)),
+    (17, (40, 17, 3))])
+def test_ring(tmp_path, arch, size, lengths):
+    check_sums(tmp_path, RING, size, lengths, arch=arch)
+
+
+def test_ring_elsewhere(tmp_path):
+    check_sums(tmp_path, RING, 6, (13, 6, 50), is_column=0, engine="reference")
+    check_sums(tmp_path, RING, 12, (13, 6, 50), width=3)
+    check_sums(tmp_path, RING, 5, (13, 6, 50), is_16_bit="true")
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("lengths", [(1, 2, 3), (100, 7, 0), (33, 500, 64)])
+def test_exchange(tmp_path, arch, lengths):
+    check_sums(tmp_path, EXCHANGE, 2, lengths, arch=arch)
+    check_sums(tmp_path, EXCHANGE, 2, lengths, arch=arch, engine="reference")
+
+
+# A call: the words and the distance, and a constant for descriptors, tasks and the ramps.
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_cycles(tmp_path, arch):
+    def cycles(program, size, n, **params):
+        return run(tmp_path, program, size, (n, n, n), arch=arch, **params)[1] / 3
+    for n in (1, 64, 1000):
+        assert cycles(EXCHANGE, 2, n) <= n + 64
+    for size, n in ((3, 999), (8, 1000), (16, 16)):
+        piece = -(-n // size)
+        assert cycles(RING, size, n) <= 2 * (size - 1) * (piece + 7 + 60) + 110
