@@ -157,7 +157,7 @@ static bool read_direction(Reader *r, PoolId value, const char *what, PortMask *
   int64_t port;
   if (!pool_eq(pool_type_of(s->pool, value), POOL(DIRECTION)) ||
       !pool_int_value(s->pool, value, &port) || port < 0 || port >= PORT_COUNT) {
-    diag_not_a_direction(s->session->diags, r->span, what, value_text(s->pool, s->arena, value));
+    diag_not_a_direction(s->session->diags, r->span, what, value);
     return r->ok = false;
   }
   PortMask bit = port_bit((Port)port);

@@ -1,6 +1,22 @@
 /* The front end's diagnostics: one typed function a row of diag.def. */
 #include "frontend/frontend.h"
 
+#include <string.h>
+
+/* Types in quotes, other values as CSL writes them; what is in error silences the message. */
+static DiagArg box_pool(Diags *diags, PoolId id)
+{
+  Pool *pool = ((Session *)diags_context(diags))->pool;
+  Arena *scratch = diags_scratch(diags);
+  bool is_type = pool_type_of(pool, id).raw == POOL_RAW_TYPE;
+  const char *text = is_type ? arena_printf(scratch, "'%s'", type_text(pool, scratch, id))
+                             : value_text(pool, scratch, id);
+  bool is_bad = id.raw == POOL_RAW_POISON ||
+                (is_type && strstr(text, type_text(pool, scratch, POOL(POISON_TYPE))));
+  return is_bad ? diag_arg_poison(text) : diag_arg_text(text);
+}
+
 #define DIAG_DEF "frontend/diag.def"
 #define DIAG_DEFINE
+#define DIAG_BOX_OWN PoolId: box_pool,
 #include "ir/base/diag_rows.h"

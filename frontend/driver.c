@@ -211,11 +211,13 @@ Sema *sema_create(Session *session, Arena *arena, Where where)
   s->arena = arena;
   s->diags = session->diags;
   s->where = where;
+  context_enter(s);
   return s;
 }
 
 void sema_destroy(Sema *s)
 {
+  context_leave(s);
   for (size_t i = 0; i < arrlenu(s->modules); i++)
     arrfree(s->modules[i].decls);
   arrfree(s->modules);
@@ -387,6 +389,7 @@ static void session_open(Session *s, const Options *options, SourceMap *sources,
   s->arena = arena_create("session");
   s->names = strtable_create();
   s->diags = diags_create(sources);
+  diags_set_context(s->diags, s);
   s->pool = pool_create(s->arena, s->names);
   diags_warnings_are_errors(s->diags, options->werror);
   builtins_intern(s);
@@ -456,7 +459,7 @@ static bool library_run(Sema *s, LibraryCall *call)
 {
   PoolId bound = library_value(s, &call->binding);
   PoolId params = sema_make_struct(s, &call->binding_name, &bound, call->binding_name ? 1 : 0);
-  if (sema_import(s, call->library, params, (Span){0}) == IR_NO_ID)
+  if (sema_import(s, call->library, params, NULL, (Span){0}) == IR_NO_ID)
     return false;
   Decl *d = sema_find_decl(s, 0, sema_name(s, call->function));
   if (!d)

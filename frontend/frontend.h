@@ -225,6 +225,7 @@ typedef struct {
   uint32_t parent;         /* importing instance; IR_NO_ID for the main file */
   Span imported_at;
   PoolId params;           /* struct value bound to it, or POOL_NONE */
+  const Node *params_node; /* what that was written as, or NULL */
   Decl *decls;             /* stb_ds array */
   void *by_name;           /* StrId -> index of decls */
 } ModuleInstance;
@@ -239,6 +240,7 @@ typedef struct {
   IrFuncId ir;             /* raw IR_NO_ID until code is wanted */
   bool compiled;
   bool is_generic;         /* needs the arguments of a call: no code of its own */
+  Span instantiated_at;    /* the call that first bound it; off 0: it is not generic */
   bool has_effects;        /* seen at compile time: its calls are not memoised */
   StrId name;
 } FuncInstance;
@@ -330,6 +332,7 @@ struct Sema {
   bool is_dead;               /* the point reached cannot be: after a return, break ... */
   uint32_t run_time_depth;    /* run-time conditions around the point reached */
   struct SemaPrivate *own;    /* maps of the sema_*.c files */
+  void *outer;                /* the evaluation that this one stands in, for context.c */
 };
 
 /* ---- sema.c: one evaluation, from start to end ---------------------------------------------- */
@@ -388,8 +391,6 @@ Operand sema_splat(Sema *s, PoolId type, Operand value, Span span);
 /* The range start .. stop (exclusive) by step; the operands have the type `element`. */
 Operand sema_range(Sema *s, PoolId element, Operand start, Operand stop, Operand step);
 Operand sema_range_part(Sema *s, Operand range, unsigned part);   /* 0 start, 1 stop, 2 step */
-/* Notes under the error reported last: the calls that led to the point reached. */
-void sema_trace(Sema *s);
 /* Code emitted next belongs to the source at `span`. */
 void sema_at(Sema *s, Span span);
 /* Value of a symbolic for the tile whose parameters are given (POOL(POISON): out of range). */
@@ -398,9 +399,16 @@ PoolId sema_eval_symbolic(Sema *s, PoolId symbolic, const PoolId *params);
 Operand sema_convert(Sema *s, Operand o, PoolId type, Span span);
 Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span);
 
+/* context.c */
+/* From here on, errors and warnings carry notes on where `s` is: calls, imports, its tile. */
+void context_enter(Sema *s);
+void context_leave(Sema *s);
+/* A note with a name that may have been meant, and its fix; NULL: none. */
+void diag_suggest(Diags *diags, Span span, const char *name);
+
 /* sema_decl.c */
-/* New instance; IR_NO_ID after reporting. */
-uint32_t sema_import(Sema *s, const char *path, PoolId params, Span at);
+/* New instance; IR_NO_ID after reporting.  params_node: what `params` was written as, or NULL. */
+uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *params_node, Span at);
 /* @import_module; the builtin table has checked that there are one or two arguments. */
 Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
 Decl *sema_find_decl(Sema *s, uint32_t module, StrId name);                /* NULL: no such name */
@@ -446,6 +454,9 @@ Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want);
 
 /* What parameter `index` (u.symbolic.index of SYM_PARAM) is on the tile that is analysed. */
 PoolId tile_env_param(Sema *s, uint32_t index);
+/* The tile that is analysed: its coordinates, the @set_tile_code it is from and its parameters.
+ * False when that is no tile of a layout. */
+bool tile_env_place(const Sema *s, uint32_t *x, uint32_t *y, Span *span, PoolId *params);
 /* Adds to the trace: the analysis relied on `symbolic` being `outcome`. */
 void tile_env_record(Sema *s, PoolId symbolic, PoolId outcome);
 /* Has the analysis relied on `symbolic` already?  Then it is a constant of the class. */
@@ -623,7 +634,12 @@ bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *
 
 /* ---- layout.c, color_config.c --------------------------------------------------------------- */
 
-typedef struct { const Ast *ast; PoolId params; Span span; } LayoutTile;   /* ast NULL: no code */
+typedef struct {
+  const Ast *ast;          /* NULL: no code */
+  PoolId params;
+  const Node *params_node;
+  Span span;
+} LayoutTile;
 typedef struct { StrId name; PoolId type; bool is_mutable; Span span; } LayoutExport;
 /* Interned color configurations and sets of (color, configuration). */
 typedef struct ColorTable ColorTable;

@@ -156,7 +156,7 @@ Operand builtin_import_comptime_value(Sema *s, const NodeBuiltinCall *call, Span
     return operand_poison();
   if (pool_kind(s->pool, path) != PK_STRING) {
     diag_not_a_string(s->session->diags, call->args.at[1]->span,
-                      type_text(s->pool, s->arena, pool_type_of(s->pool, path)));
+                      pool_type_of(s->pool, path));
     return operand_poison();
   }
   const char *name = sema_text(s, pool_key(s->pool, path).u.string);
@@ -176,7 +176,7 @@ Operand builtin_import_comptime_value(Sema *s, const NodeBuiltinCall *call, Span
   PoolId value = import_value(&in, is_struct ? POOL(COMPTIME_STRUCT) : type, json);
   json_decref(json);
   if (pool_eq(value, POOL(POISON))) {
-    diag_import_value_shape(s->session->diags, at, file, type_text(s->pool, s->arena, type),
+    diag_import_value_shape(s->session->diags, at, file, type,
                             in.why ? in.why : "the shapes differ");
     return operand_poison();
   }

@@ -30,8 +30,7 @@ static void report_unknown_param(Session *session, const Ast *ast, const OptionB
   }
   diag_option_unknown_param(session->diags, binding->span, binding->name);
   const char *near = base_nearest(binding->name, names, arrlenu(names));
-  if (near)
-    diag_did_you_mean(session->diags, binding->span, near);
+  diag_suggest(session->diags, binding->span, near);
   arrfree(names);
 }
 
@@ -211,7 +210,7 @@ static void run_block(Session *session, LayoutResult *layout, const NodeLayout *
   Sema *s = sema_create(session, session->arena, WHERE_LAYOUT);
   s->layout = layout;
   s->comptime = true;
-  if (sema_import(s, session->options->input, layout->params, (Span){0}) != IR_NO_ID) {
+  if (sema_import(s, session->options->input, layout->params, NULL, (Span){0}) != IR_NO_ID) {
     size_t before = diags_error_count(session->diags);
     sema_run_comptime_block(s, block->body);
     if (diags_error_count(session->diags) == before)

@@ -244,8 +244,10 @@ static bool note_word(Parser *p, const Token *t)
   for (int k = token_keyword_first(); k <= token_keyword_last() && n < KIND_LIMIT; k++)
     keywords[n++] = token_name(k);
   const char *near = base_nearest(word, keywords, n);
-  if (near)
+  if (near) {
     diag_did_you_mean(p->diags, t->span, near);
+    diags_fix(p->diags, t->span, near);
+  }
   return near != NULL;
 }
 
@@ -408,9 +410,10 @@ static void report_plain(Parser *p, const Token *before, const Token *found, con
   bool behind = blame_before(before, found);
   bool wants_semicolon = is_expected(';', expected, n) && is_expected('+', expected, n);
   p->is_complete = wants_semicolon && behind;
-  if (before && wants_semicolon && (behind || found->kind == '}'))
+  if (before && wants_semicolon && (behind || found->kind == '}')) {
     diag_missing_semicolon(p->diags, place_behind(before), found_text(p, before));
-  else if (behind)
+    diags_fix(p->diags, place_behind(before), ";");
+  } else if (behind)
     diag_missing_after(p->diags, place_behind(before), words, found_text(p, before));
   else
     diag_unexpected_token(p->diags, found->span, words, found_text(p, found));

@@ -167,8 +167,8 @@ static PoolId join_type(Sema *s, const ExitList *list, PoolId want, Span span)
     if (pool_is_none(type) && has_want)
       return want;
     if (pool_is_none(type)) {
-      sema_error(s, no_peer_type, list->at[i].span, type_name(s, peer.type),
-                 type_name(s, other.type));
+      sema_error(s, no_peer_type, list->at[i].span, peer.type,
+                 other.type);
       diag_other_branch(s->diags, list->at[0].span);
       return POOL(POISON_TYPE);
     }
@@ -178,7 +178,7 @@ static PoolId join_type(Sema *s, const ExitList *list, PoolId want, Span span)
   if (type_is_comptime_only(s->pool, peer.type) && has_want)
     return want;
   if (type_is_comptime_only(s->pool, peer.type)) {
-    sema_error(s, comptime_only_branches, span, type_name(s, peer.type));
+    sema_error(s, comptime_only_branches, span, peer.type);
     return POOL(POISON_TYPE);
   }
   return peer.type;

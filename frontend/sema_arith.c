@@ -10,7 +10,7 @@
 
 static PoolId overflow(Sema *s, BinaryOp op, PoolId type, const char *result, Span span)
 {
-  sema_error(s, comptime_overflow, span, binary_op_spelling(op), result, type_name(s, type));
+  sema_error(s, comptime_overflow, span, binary_op_spelling(op), result, type);
   return POOL(POISON);
 }
 
@@ -119,7 +119,7 @@ static PoolId fold_shift(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, 
   int64_t by;
   if (!pool_int_value(s->pool, b, &by) || by < 0 ||
       by >= (is_fixed ? t.u.int_type.bits : SHIFT_MAX)) {
-    sema_error(s, bad_shift, span, value_name(s, b), type_name(s, type));
+    sema_error(s, bad_shift, span, b, type);
     return POOL(POISON);
   }
   int64_t small;
@@ -336,10 +336,13 @@ static bool has_operator(Sema *s, BinaryOp op, PoolId type)
 static Operand bad_operands(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
 {
   if (pool_eq(a.type, b.type))
-    sema_error(s, bad_operand_type, span, binary_op_spelling(op), type_name(s, a.type));
+    sema_error(s, bad_operand_type, span, binary_op_spelling(op), a.type);
   else
-    sema_error(s, operand_mismatch, span, binary_op_spelling(op), type_name(s, a.type),
-               type_name(s, b.type));
+    sema_error(s, operand_mismatch, span, binary_op_spelling(op), a.type,
+               b.type);
+  sema_note_declared(s, &a);
+  if (!str_eq(a.name, b.name))
+    sema_note_declared(s, &b);
   if (type_is_numeric(s->pool, a.type) && type_is_numeric(s->pool, b.type) &&
       !pool_eq(a.type, b.type))
     diag_use_as(s->diags, span);
@@ -353,7 +356,7 @@ static Operand shift(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
     return bad_operands(s, op, a, b, span);
   PoolKey bk = pool_key(s->pool, b.type);
   if (b.kind == OPR_RUNTIME && bk.u.int_type.is_signed) {
-    sema_error(s, signed_shift, b.span.off ? b.span : span, type_name(s, b.type));
+    sema_error(s, signed_shift, b.span.off ? b.span : span, b.type);
     return operand_poison();
   }
   if (a.kind == OPR_COMPTIME && b.kind == OPR_COMPTIME) {
@@ -431,7 +434,7 @@ Operand sema_unary(Sema *s, UnaryOp op, Operand a, Span span)
   if (operand_is_poison(a))
     return a;
   if (!unary_applies(s, op, a.type)) {
-    sema_error(s, bad_unary_type, span, unary_op_spelling(op), type_name(s, a.type));
+    sema_error(s, bad_unary_type, span, unary_op_spelling(op), a.type);
     return operand_poison();
   }
   if (a.kind == OPR_COMPTIME) {

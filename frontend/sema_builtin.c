@@ -59,7 +59,7 @@ static void report_unknown(Sema *s, const NodeBuiltinCall *call)
   diag_unknown_builtin(s->session->diags, call->name.span, name);
   const char *near = base_nearest(name, names, row_count);
   if (near)
-    diag_did_you_mean(s->session->diags, call->name.span, arena_printf(s->arena, "@%s", near));
+    diag_suggest(s->session->diags, call->name.span, arena_printf(s->arena, "@%s", near));
 }
 
 static const char *count_text(Sema *s, const BuiltinRow *row)

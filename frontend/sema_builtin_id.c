@@ -78,8 +78,8 @@ Operand builtin_get_data_task_id(Sema *s, const NodeBuiltinCall *call, Span at, 
     return o;
   if (!pool_eq(o.type, source)) {
     diag_data_task_source(s->session->diags, arg->span, sema_machine(s)->name,
-                          type_text(s->pool, s->arena, source),
-                          type_text(s->pool, s->arena, o.type));
+                          source,
+                          o.type);
     return operand_poison();
   }
   if (!operand_is_comptime(o))
@@ -103,7 +103,7 @@ Operand builtin_get_int(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   if (key.kind == PK_ENUM_TYPE)
     return sema_convert(s, o, key.u.enum_type.tag, at);
   if (!type_is_id(o.type) && !pool_eq(o.type, POOL(DIRECTION))) {
-    diag_no_number(s->session->diags, arg->span, type_text(s->pool, s->arena, o.type));
+    diag_no_number(s->session->diags, arg->span, o.type);
     return operand_poison();
   }
   if (!operand_is_comptime(o))
@@ -142,6 +142,6 @@ Operand builtin_get_dsr(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
     return operand_value(s, pool_get(s->pool, &key));
   }
   diag_not_a_dsr_type(s->session->diags, call->args.at[0]->span,
-                      type_text(s->pool, s->arena, type));
+                      type);
   return operand_poison();
 }

@@ -60,7 +60,7 @@ static const Ast *file_arg(Sema *s, const Node *n)
     return NULL;
   if (pool_kind(s->pool, value) != PK_STRING) {
     diag_not_a_string(s->session->diags, n->span,
-                      type_text(s->pool, s->arena, pool_type_of(s->pool, value)));
+                      pool_type_of(s->pool, value));
     return NULL;
   }
   const char *path = sema_text(s, pool_key(s->pool, value).u.string);
@@ -81,12 +81,13 @@ Operand builtin_set_tile_code(Sema *s, const NodeBuiltinCall *call, Span at, Poo
       return operand_poison();
   }
   if (call->args.count > 3) {
-    code.params = sema_comptime(s, call->args.at[3], POOL(NONE));
+    code.params_node = call->args.at[3];
+    code.params = sema_comptime(s, code.params_node, POOL(NONE));
     if (pool_eq(code.params, POOL(POISON)))
       return operand_poison();
     if (pool_kind(s->pool, pool_type_of(s->pool, code.params)) != PK_STRUCT_TYPE) {
       diag_not_a_struct(s->session->diags, call->args.at[3]->span,
-                        type_text(s->pool, s->arena, pool_type_of(s->pool, code.params)));
+                        pool_type_of(s->pool, code.params));
       return operand_poison();
     }
   }
@@ -225,7 +226,7 @@ Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
     return operand_poison();
   if (pool_kind(s->pool, text) != PK_STRING) {
     diag_not_a_string(s->session->diags, call->args.at[0]->span,
-                      type_text(s->pool, s->arena, pool_type_of(s->pool, text)));
+                      pool_type_of(s->pool, text));
     return operand_poison();
   }
   LayoutExport export = {pool_key(s->pool, text).u.string, type,
@@ -239,7 +240,7 @@ Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
   bool is_func = pool_kind(s->pool, type) == PK_FN_TYPE;
   if (!is_exportable(s, type)) {
     diag_export_name_type(s->session->diags, call->args.at[1]->span,
-                          type_text(s->pool, s->arena, type));
+                          type);
     return operand_poison();
   }
   if (!is_func && pool_is_none(is_mutable)) {

@@ -86,7 +86,7 @@ bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *
     return id_of_task(s, o, span, action);
   if (!kind_of_target(s, o.type, local_only, &action->id_kind)) {
     diag_bad_target(s->session->diags, span, target_help(s, local_only),
-                    type_text(s->pool, s->arena, o.type));
+                    o.type);
     return false;
   }
   if (!operand_is_comptime(o)) {
@@ -181,7 +181,7 @@ static bool is_task_operand(Sema *s, Operand o, Span span)
                                     ->is_task)
       return true;
   }
-  diag_not_a_task(s->session->diags, span, type_text(s->pool, s->arena, o.type));
+  diag_not_a_task(s->session->diags, span, o.type);
   return false;
 }
 
@@ -202,7 +202,7 @@ static int task_words(Sema *s, const BindKind *kind, Operand task, Span span)
     IrType ir = type_ir(s->pool, param);
     uint32_t size = ir == IRT_VOID ? 0 : type_bytes(s->pool, param);
     if (size != 2 && size != 4) {
-      diag_task_parameter(diags, span, i + 1, type_text(s->pool, s->arena, param));
+      diag_task_parameter(diags, span, i + 1, param);
       return -1;
     }
     bytes += size;
@@ -228,8 +228,8 @@ static Operand bind_task(Sema *s, const NodeBuiltinCall *call, Span at, const Bi
     return operand_poison();
   if (!pool_eq(id_operand.type, kind->id_type)) {
     diag_wrong_id_type(s->session->diags, id_node->span,
-                       type_text(s->pool, s->arena, kind->id_type),
-                       type_text(s->pool, s->arena, id_operand.type));
+                       kind->id_type,
+                       id_operand.type);
     return operand_poison();
   }
   int64_t id;
@@ -317,7 +317,7 @@ static uint32_t handler_func(Sema *s, const Node *n)
   if (!operand_is_comptime(func) || pool_kind(s->pool, func.value) != PK_FUNC ||
       type.kind != PK_FN_TYPE || type.u.fn_type.is_task || type.u.fn_type.n != 0 ||
       !pool_eq(type.u.fn_type.result, POOL(VOID))) {
-    diag_not_a_handler(s->session->diags, n->span, type_text(s->pool, s->arena, func.type));
+    diag_not_a_handler(s->session->diags, n->span, func.type);
     return 0;
   }
   return pool_key(s->pool, func.value).u.index + 1;
@@ -350,7 +350,7 @@ static bool queue_operand(Sema *s, const Node *n, Operand *queue, bool *is_outpu
   *is_output = pool_eq(queue->type, POOL(OUTPUT_QUEUE));
   if (*is_output || pool_eq(queue->type, POOL(INPUT_QUEUE)))
     return true;
-  diag_not_a_queue(s->session->diags, n->span, type_text(s->pool, s->arena, queue->type));
+  diag_not_a_queue(s->session->diags, n->span, queue->type);
   return false;
 }
 
@@ -442,7 +442,7 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
     return o;
   bool is_output = pool_eq(o.type, POOL(OUTPUT_QUEUE));
   if (!is_output && !pool_eq(o.type, POOL(INPUT_QUEUE))) {
-    diag_not_a_queue(s->session->diags, arg->span, type_text(s->pool, s->arena, o.type));
+    diag_not_a_queue(s->session->diags, arg->span, o.type);
     return operand_poison();
   }
   int64_t number;
@@ -606,7 +606,7 @@ static bool export_of_operand(Sema *s, Operand o, Span span, ExportedSymbol *sym
     symbol->target = sema_constant_data(s, o.value);
     init = o.value;
   } else {
-    diag_not_exportable(s->session->diags, span, type_text(s->pool, s->arena, o.type));
+    diag_not_exportable(s->session->diags, span, o.type);
     return false;
   }
   if (pool_kind(s->pool, o.type) == PK_POINTER_TYPE)
@@ -624,8 +624,8 @@ static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutEx
   Diags *diags = s->session->diags;
   const char *name = sema_text(s, symbol->name);
   if (!pool_eq(symbol->type, declared->type)) {
-    diag_export_type(diags, at, name, type_text(s->pool, s->arena, declared->type),
-                     type_text(s->pool, s->arena, symbol->type));
+    diag_export_type(diags, at, name, declared->type,
+                     symbol->type);
     diag_exported_here(diags, declared->span, name);
     return false;
   }
@@ -668,7 +668,7 @@ Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, Poo
       return operand_poison();
     if (pool_kind(s->pool, text) != PK_STRING) {
       diag_not_a_string(s->session->diags, call->args.at[1]->span,
-                        type_text(s->pool, s->arena, pool_type_of(s->pool, text)));
+                        pool_type_of(s->pool, text));
       return operand_poison();
     }
     symbol.name = pool_key(s->pool, text).u.string;

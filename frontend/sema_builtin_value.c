@@ -44,19 +44,19 @@ Operand builtin_ptrcast(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
     return operand_poison();
   if (pool_kind(s->pool, type) != PK_POINTER_TYPE) {
     diag_not_a_pointer_type(s->session->diags, call->args.at[0]->span,
-                            type_text(s->pool, s->arena, type));
+                            type);
     return operand_poison();
   }
   if (pool_kind(s->pool, o.type) != PK_POINTER_TYPE) {
     diag_needs_pointer(s->session->diags, call->args.at[1]->span,
-                       type_text(s->pool, s->arena, o.type));
+                       o.type);
     return operand_poison();
   }
   if (operand_is_comptime(o)) {
     PoolKey key = pool_key(s->pool, o.value);
     if (key.kind != PK_POINTER || key.u.pointer.base_kind == PTR_CELL) {
       diag_needs_pointer(s->session->diags, call->args.at[1]->span,
-                         type_text(s->pool, s->arena, o.type));
+                         o.type);
       return operand_poison();
     }
     key.type = type;
@@ -111,7 +111,7 @@ static bool string_arg(Sema *s, const Node *n, StrId *text)
   PoolKey key = pool_key(s->pool, value);
   if (key.kind != PK_STRING) {
     diag_not_a_string(s->session->diags, n->span,
-                      type_text(s->pool, s->arena, pool_type_of(s->pool, value)));
+                      pool_type_of(s->pool, value));
     return false;
   }
   *text = key.u.string;
@@ -149,7 +149,7 @@ static PoolId array_arg(Sema *s, const Node *n)
   if (is_poison_type(type))
     return POOL(NONE);
   if (pool_kind(s->pool, type) != PK_ARRAY_TYPE) {
-    diag_not_an_array_type(s->session->diags, n->span, type_text(s->pool, s->arena, type));
+    diag_not_an_array_type(s->session->diags, n->span, type);
     return POOL(NONE);
   }
   return type;
@@ -162,7 +162,7 @@ static PoolId numeric_array_arg(Sema *s, const Node *n)
     return type;
   PoolId element = pool_key(s->pool, type).u.array.element;
   if (!type_is_numeric(s->pool, element)) {
-    diag_not_a_numeric_array(s->session->diags, n->span, type_text(s->pool, s->arena, type));
+    diag_not_a_numeric_array(s->session->diags, n->span, type);
     return POOL(NONE);
   }
   return type;
@@ -275,7 +275,7 @@ static bool struct_parts(Sema *s, const Node *n, Parts *parts)
     return false;
   PoolKey type = pool_key(s->pool, o.type);
   if (type.kind != PK_STRUCT_TYPE || type.u.fields.origin != 0) {
-    diag_not_anonymous_struct(s->session->diags, n->span, type_text(s->pool, s->arena, o.type));
+    diag_not_anonymous_struct(s->session->diags, n->span, o.type);
     return false;
   }
   uint32_t count = type.u.fields.n;
@@ -353,7 +353,7 @@ Operand builtin_range(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want
     return operand_poison();
   if (!type_is_int(s->pool, element)) {
     diag_not_an_integer(s->session->diags, call->args.at[0]->span, "the type of a range",
-                        type_text(s->pool, s->arena, element));
+                        element);
     return operand_poison();
   }
   Operand parts[3] = {operand_value(s, pool_int(s->pool, element, 0)), {0},
@@ -376,7 +376,7 @@ static Operand range_part(Sema *s, const Node *n, uint32_t part)
   if (operand_is_poison(o))
     return o;
   if (pool_kind(s->pool, o.type) != PK_RANGE_TYPE) {
-    diag_not_a_range(s->session->diags, n->span, type_text(s->pool, s->arena, o.type));
+    diag_not_a_range(s->session->diags, n->span, o.type);
     return operand_poison();
   }
   return sema_range_part(s, o, part);
@@ -480,7 +480,7 @@ static Operand check_at_comptime(Sema *s, const NodeBuiltinCall *call, Span at)
     return operand_poison();
   if (pool_kind(s->pool, value) != PK_BOOL_VALUE) {
     diag_not_a_bool(s->session->diags, call->args.at[0]->span,
-                    type_text(s->pool, s->arena, pool_type_of(s->pool, value)));
+                    pool_type_of(s->pool, value));
     return operand_poison();
   }
   if (pool_eq(value, POOL(TRUE)))

@@ -162,6 +162,12 @@ static Operand arg_operand(Sema *s, const ArgSource *src, uint32_t i, PoolId wan
                                   n->span);
 }
 
+static void note_parameter(Sema *s, const NodeParam *p)
+{
+  const char *name = name_is_given(p->name) ? sema_text(s, p->name.text) : "";
+  diag_parameter_here(s->diags, p->head.span, name);
+}
+
 static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool is_generic)
 {
   const NodeParam *p = node_param(b->fn->params.at[i]);
@@ -175,14 +181,14 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool
   }
   Operand o = arg_operand(s, src, i, type, p->is_comptime);
   if (p->is_comptime && !operand_is_poison(o) && o.kind != OPR_COMPTIME) {
-    sema_error(s, not_comptime, o.span);
+    operand_report_run_time(s, &o);
+    note_parameter(s, p);
     o = operand_poison();
   }
   StrId name = o.name;
   if (!operand_is_poison(o) && !is_any && !sema_coercible(s, o, type)) {
     sema_coerce(s, o, type, o.span);
-    diag_parameter_here(s->diags, p->head.span, name_is_given(p->name) ? sema_text(s, p->name.text)
-                                                                       : "");
+    note_parameter(s, p);
     o = operand_poison();
   } else {
     o = sema_coerce(s, o, type, o.span);
@@ -235,7 +241,7 @@ static Operand walk_body(Sema *s, const Binding *b)
     Operand end = operand_void();
     if (b->result.raw != POOL_RAW_VOID) {
       sema_error(s, missing_return, b->fn->name.span, sema_text(s, b->fn->name.text),
-                 type_name(s, b->result));
+                 b->result);
       end = operand_poison();
     }
     exit_add(s, &target.breaks, end, b->at);
@@ -284,10 +290,7 @@ static Operand call_comptime(Sema *s, const Binding *b)
   uint32_t n = b->fn->params.count;
   for (uint32_t i = 0; i < n; i++)
     if (b->args[i].kind != OPR_COMPTIME) {
-      if (b->args[i].name.raw != 0)
-        sema_error(s, run_time_name, b->args[i].span, sema_text(s, b->args[i].name));
-      else
-        sema_error(s, not_comptime, b->args[i].span);
+      operand_report_run_time(s, &b->args[i]);
       return operand_poison();
     }
   uint64_t key = 0;
@@ -384,6 +387,7 @@ static uint32_t instance_of(Sema *s, const Binding *b)
   s->funcs[index].type = pool_get(s->pool, &type);
   s->funcs[index].n_bound = n;
   s->funcs[index].bound = bound;
+  s->funcs[index].instantiated_at = b->at;
   pair_put(&s->own->instances, key, index);
   return index;
 }
@@ -569,7 +573,7 @@ static Operand call_any(Sema *s, Operand callee, const ArgSource *src)
       return operand_at(call_pointer(s, callee, &fn, src), src->at);
   }
   sema_error(s, not_callable, callee.span.off != 0 ? callee.span : src->at,
-             type_name(s, callee.type));
+             callee.type);
   return operand_poison();
 }
 
@@ -623,6 +627,7 @@ void sema_compile_func(Sema *s, uint32_t func)
   PoolKey type = pool_key(s->pool, f.type);
   bool in_memory = returns_in_memory(s, type.u.fn_type.result);
   Frame frame = {.name = f.name, .is_function = true, .is_emitted = true,
+                 .instantiated_at = f.instantiated_at,
                  .result = type.u.fn_type.result, .ir_name = s->ir->funcs[f.ir.raw].name};
   SemaState saved;
   sema_enter(s, &frame, f.decl_module, &saved);
@@ -644,7 +649,7 @@ void sema_compile_func(Sema *s, uint32_t func)
   target_pop(s, &target);
   if (!s->is_dead && frame.result.raw != POOL_RAW_VOID)
     sema_error(s, missing_return, fn->name.span, sema_text(s, f.name),
-               type_name(s, frame.result));
+               frame.result);
   if (!s->is_dead && frame.result.raw == POOL_RAW_VOID) {
     sema_at(s, (Span){fn->body->span.off + fn->body->span.len - 1, 1});
     ir_ret(&s->b, IR_NO_VALUE);

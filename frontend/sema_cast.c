@@ -8,7 +8,7 @@
 
 static PoolId report_unfit(Sema *s, PoolId value, PoolId type, Span span)
 {
-  sema_error(s, value_out_of_range, span, value_name(s, value), type_name(s, type));
+  sema_error(s, value_out_of_range, span, value, type);
   return POOL(POISON);
 }
 
@@ -196,11 +196,11 @@ Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
   if (!is_convertible(s, type) || !is_convertible(s, o.type)) {
     if (sema_coercible(s, o, type))
       return sema_coerce(s, o, type, span);
-    sema_error(s, bad_as, span, type_name(s, o.type), type_name(s, type));
+    sema_error(s, bad_as, span, o.type, type);
     return operand_poison();
   }
   if (pool_kind(s->pool, o.type) == PK_ENUM_TYPE && pool_kind(s->pool, type) == PK_ENUM_TYPE) {
-    sema_error(s, enum_to_enum, span, type_name(s, o.type), type_name(s, type));
+    sema_error(s, enum_to_enum, span, o.type, type);
     return operand_poison();
   }
   if (o.kind == OPR_COMPTIME) {
@@ -218,7 +218,7 @@ static Operand bitcast_to_pointer(Sema *s, Operand o, PoolId type, Span span)
   enum { ADDRESS_BITS = 16 };
   bool is_untyped_int = o.type.raw == POOL_RAW_COMPTIME_INT;
   if (!is_integral(s, o.type) || (!is_untyped_int && width_of(s, o.type) != ADDRESS_BITS)) {
-    sema_error(s, bad_bitcast, span, type_name(s, o.type), type_name(s, type));
+    sema_error(s, bad_bitcast, span, o.type, type);
     return operand_poison();
   }
   if (o.kind == OPR_COMPTIME) {
@@ -252,7 +252,7 @@ Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span)
   if (o.type.raw == POOL_RAW_COMPTIME_INT && is_integral(s, type))
     return sema_coerce(s, o, type, span);
   if (!has_bits(s, type) || !has_bits(s, o.type) || width_of(s, type) != width_of(s, o.type)) {
-    sema_error(s, bad_bitcast, span, type_name(s, o.type), type_name(s, type));
+    sema_error(s, bad_bitcast, span, o.type, type);
     return operand_poison();
   }
   if (o.kind == OPR_COMPTIME) {
@@ -471,9 +471,11 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
   switch (c) {
   case COERCE_UNFIT:
     report_unfit(s, o.value, type, span);
+    sema_note_declared(s, &o);
     return operand_poison();
   case COERCE_NO:
-    sema_error(s, type_mismatch, span, type_name(s, type), type_name(s, o.type));
+    sema_error(s, type_mismatch, span, type, o.type);
+    sema_note_declared(s, &o);
     if (type_is_numeric(s->pool, type) && type_is_numeric(s->pool, o.type))
       diag_use_as(s->diags, span);
     return operand_poison();

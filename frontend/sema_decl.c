@@ -114,7 +114,7 @@ static void add_decls(Sema *s, ModuleInstance *m, uint32_t index)
 static bool is_param(const Decl *d) { return d->kind == DECL_PARAM || d->kind == DECL_COLOR; }
 
 /* Names bound that the module does not have: a superset is normal, so these are warnings. */
-static void check_bindings(Sema *s, const ModuleInstance *m, Span at)
+static void check_bindings(Sema *s, const ModuleInstance *m)
 {
   if (pool_is_none(m->params))
     return;
@@ -124,6 +124,8 @@ static void check_bindings(Sema *s, const ModuleInstance *m, Span at)
     uint32_t at_decl = names_get(m->by_name, name);
     if (at_decl != IR_NO_ID && is_param(&m->decls[at_decl]))
       continue;
+    Span at;
+    module_binding_span(s, m, name, &at);
     diag_unknown_param(s->diags, at, sema_text(s, m->path), sema_text(s, name));
     const char **names = arena_many(s->arena, const char *, arrlenu(m->decls) + 1);
     size_t n = 0;
@@ -131,8 +133,7 @@ static void check_bindings(Sema *s, const ModuleInstance *m, Span at)
       if (is_param(&m->decls[k]))
         names[n++] = sema_text(s, m->decls[k].name);
     const char *near = base_nearest(sema_text(s, name), names, n);
-    if (near != NULL)
-      diag_did_you_mean(s->diags, at, near);
+    diag_suggest(s->diags, at, near);
   }
 }
 
@@ -149,7 +150,7 @@ static bool is_too_deep(Sema *s, uint32_t parent, Span at)
   return true;
 }
 
-uint32_t sema_import(Sema *s, const char *path, PoolId params, Span at)
+uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *params_node, Span at)
 {
   if (s->own == NULL)
     own_create(s);
@@ -162,11 +163,11 @@ uint32_t sema_import(Sema *s, const char *path, PoolId params, Span at)
     return IR_NO_ID;
   uint32_t index = (uint32_t)arrlenu(s->modules);
   ModuleInstance m = {.ast = ast, .path = str_intern_z(s->session->names, path), .parent = parent,
-                      .imported_at = at, .params = params};
+                      .imported_at = at, .params = params, .params_node = params_node};
   add_decls(s, &m, index);
   arrput(s->modules, m);
   arrput(s->own->memos, NULL);
-  check_bindings(s, &m, at);
+  check_bindings(s, &m);
   return index;
 }
 
@@ -182,13 +183,13 @@ Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
   if (path.raw == POOL_RAW_POISON)
     return operand_poison();
   if (pool_kind(s->pool, path) != PK_STRING) {
-    sema_error(s, type_mismatch, path_node->span, "comptime_string",
-               type_name(s, pool_type_of(s->pool, path)));
+    sema_error(s, type_mismatch, path_node->span, POOL(COMPTIME_STRING),
+               pool_type_of(s->pool, path));
     return operand_poison();
   }
   PoolId params = {0};
-  if (call->args.count > 1) {
-    const Node *n = call->args.at[1];
+  const Node *n = call->args.count > 1 ? call->args.at[1] : NULL;
+  if (n != NULL) {
     Operand o = sema_coerce(s, sema_comptime_operand(s, n, POOL(COMPTIME_STRUCT)),
                             POOL(COMPTIME_STRUCT), n->span);
     if (operand_is_poison(o))
@@ -196,7 +197,7 @@ Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
     params = o.value;
   }
   const char *text = sema_text(s, pool_key(s->pool, path).u.string);
-  uint32_t index = sema_import(s, text, params, at);
+  uint32_t index = sema_import(s, text, params, n, at);
   if (index == IR_NO_ID)
     return operand_poison();
   PoolKey k = {.kind = PK_MODULE, .type = POOL(IMPORTED_MODULE), .u.index = index};
@@ -213,13 +214,6 @@ Decl *sema_find_decl(Sema *s, uint32_t module, StrId name)
 }
 
 /* ---- resolving ------------------------------------------------------------------------------ */
-
-static void note_import(Sema *s, uint32_t module)
-{
-  const ModuleInstance *m = &s->modules[module];
-  if (m->imported_at.off != 0)
-    diag_imported_here(s->diags, m->imported_at, sema_text(s, m->path));
-}
 
 /* --params gives numbers; a bool parameter takes 0 and 1. */
 static Operand number_as_bool(Sema *s, const Decl *d, Operand o, PoolId type)
@@ -241,12 +235,12 @@ static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init
   if (!pool_is_none(m->params))
     bound = pool_field(s->pool, m->params, d->name);
   if (!pool_is_none(bound)) {
+    Span name_span, at = module_binding_span(s, m, d->name, &name_span);
     Operand o = number_as_bool(s, d, operand_value(s, bound), type);
     if (pool_is_none(type) || sema_coercible(s, o, type))
-      return sema_coerce(s, o, type, d->name_span);
-    diag_bad_binding(s->diags, m->imported_at.off != 0 ? m->imported_at : d->name_span,
-                     sema_text(s, d->name), type_name(s, type), value_name(s, bound),
-                     type_name(s, pool_type_of(s->pool, bound)));
+      return sema_coerce(s, o, type, at);
+    diag_bad_binding(s->diags, at, sema_text(s, d->name), type, bound,
+                     pool_type_of(s->pool, bound));
     diag_declared_here(s->diags, d->name_span, sema_text(s, d->name));
     return operand_poison();
   }
@@ -255,7 +249,6 @@ static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init
   diag_unbound_param(s->diags, d->name_span, sema_text(s, d->name));
   if (m->parent == IR_NO_ID && m->imported_at.off == 0)
     diag_bind_with_params(s->diags, d->name_span, sema_text(s, d->name));
-  note_import(s, d->module);
   return operand_poison();
 }
 

@@ -299,7 +299,7 @@ static bool op_error(Sema *s, const OpOperand *o, const char *op, const char *wh
 {
   bool is_fifo = o->kind == IRV_DSD && o->desc == DESC_FIFO;
   diag_dsd_operand(s->session->diags, o->node->span, op, why,
-                   type_text(s->pool, s->arena, is_fifo ? POOL(FIFO) : o->value.type));
+                   is_fifo ? POOL(FIFO) : o->value.type);
   return false;
 }
 
@@ -639,7 +639,7 @@ static bool dsr_arg(Sema *s, const Node *n, DsrFile *file, uint8_t *number)
   if (operand_is_poison(o))
     return false;
   if (!type_is_dsr(o.type)) {
-    diag_not_a_dsr(s->session->diags, n->span, type_text(s->pool, s->arena, o.type));
+    diag_not_a_dsr(s->session->diags, n->span, o.type);
     return false;
   }
   PoolId value = sema_comptime_value(s, o, n->span);
@@ -657,7 +657,7 @@ static bool dsr_takes(Sema *s, const OpOperand *dsd, DsrFile file)
                (dsd->desc == DESC_FABOUT && file != DSR_DEST);
   if (wrong)
     diag_dsr_kind(s->session->diags, dsd->node->span,
-                  type_text(s->pool, s->arena, dsd->value.type), dsr_file_name(file));
+                  dsd->value.type, dsr_file_name(file));
   return !wrong;
 }
 
@@ -691,7 +691,7 @@ Operand builtin_load_to_dsr(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
     return operand_poison();
   if (dsd.kind != IRV_DSD) {
     diag_dsd_argument(s->session->diags, dsd.node->span, "load_to_dsr",
-                      type_text(s->pool, s->arena, dsd.value.type));
+                      dsd.value.type);
     return operand_poison();
   }
   if (!dsr_takes(s, &dsd, file) || !load_settings_fit(s, &set, &dsd))

@@ -79,7 +79,7 @@ static Number number_of(Sema *s, Operand o, int64_t lo, int64_t hi, const char *
     return n;
   }
   if (!type_is_int(s->pool, o.type)) {
-    diag_not_an_integer(s->session->diags, span, what, type_text(s->pool, s->arena, o.type));
+    diag_not_an_integer(s->session->diags, span, what, o.type);
     return n;
   }
   bool is_signed = lo < 0;
@@ -508,7 +508,7 @@ Operand builtin_get_dsd(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   if (pool_eq(type, POOL(POISON_TYPE)))
     return operand_poison();
   if (!dsd_kind_of(type, &kind)) {
-    diag_not_a_dsd_type(s->session->diags, kind_node->span, type_text(s->pool, s->arena, type));
+    diag_not_a_dsd_type(s->session->diags, kind_node->span, type);
     return operand_poison();
   }
   if (kind == DESC_CIRC) {
@@ -541,7 +541,7 @@ static Operand dsd_arg(Sema *s, const NodeBuiltinCall *call, unsigned mask)
     return o;
   if (!dsd_kind_of(o.type, &kind) || !(mask & 1u << kind)) {
     diag_dsd_argument(s->session->diags, arg->span, sema_text(s, call->name.text),
-                      type_text(s->pool, s->arena, o.type));
+                      o.type);
     return operand_poison();
   }
   if (s->comptime && !operand_is_comptime(o)) {
@@ -628,7 +628,7 @@ Operand builtin_increment_dsd_offset(Sema *s, const NodeBuiltinCall *call, Span 
   uint32_t bytes = type_bytes(s->pool, element);
   if (bytes == 0 || type_is_comptime_only(s->pool, element)) {
     diag_no_size(s->session->diags, call->args.at[2]->span,
-                 type_text(s->pool, s->arena, element));
+                 element);
     return operand_poison();
   }
   if (n.known && dsd_is_comptime(s, dsd)) {

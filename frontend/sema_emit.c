@@ -54,7 +54,7 @@ const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *lin
   PoolId text = sema_comptime(s, linkname, POOL(COMPTIME_STRING));
   sema_leave(s, &saved);
   uint32_t used;
-  if (pool_kind(s->pool, text) == PK_STRING && is_symbol(value_name(s, text))) {
+  if (pool_kind(s->pool, text) == PK_STRING && is_symbol(value_text(s->pool, s->arena, text))) {
     StrId id = pool_key(s->pool, text).u.string;
     if (!pair_get(&s->own->ir_names, id.raw, &used)) {
       pair_put(&s->own->ir_names, id.raw, 1);
@@ -62,7 +62,7 @@ const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *lin
     }
     sema_error(s, linkname_twice, linkname->span, sema_text(s, id));
   } else if (text.raw != POOL_RAW_POISON) {
-    sema_error(s, bad_linkname, linkname->span, value_name(s, text));
+    sema_error(s, bad_linkname, linkname->span, text);
   }
   return sema_ir_name(s, module, name);
 }
@@ -101,7 +101,7 @@ static uint32_t wanted_align(Sema *s, const Decl *d, uint32_t align)
                  (pool_int_value(s->pool, value, &wanted) && wanted > 0 && wanted <= INT16_MAX &&
                   (wanted & (wanted - 1)) == 0);
   if (!is_good)
-    sema_error(s, bad_align, n->span, value_name(s, value));
+    sema_error(s, bad_align, n->span, value);
   sema_leave(s, &saved);
   return is_good && wanted > align ? (uint32_t)wanted : align;
 }
@@ -124,7 +124,7 @@ IrGlobalId sema_global_ir(Sema *s, uint32_t global)
     sema_check_section(s, node->linksection);
   IrGlobalId ir = ir_global_add(s->ir, text, type_bytes(s->pool, g.type), align);
   IrGlobal *out = &s->ir->globals[ir.raw];
-  out->type = type_name(s, g.type);
+  out->type = type_text(s->pool, s->arena, g.type);
   out->is_const = d == NULL || d->kind != DECL_VAR;
   if (d != NULL)
     out->loc = ir_loc_add(s->ir, d->name_span, IR_NO_LOC, NULL);
@@ -248,7 +248,7 @@ static void put_value(Data *d, uint32_t at, PoolId value, PoolId type)
   case PK_POISON:
     return;
   default:
-    ICE("a value of type %s in tile memory", type_name(s, k.type));
+    ICE("a value of type %s in tile memory", type_text(s->pool, s->arena, k.type));
   }
 }
 

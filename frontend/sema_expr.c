@@ -5,33 +5,6 @@
 #include <string.h>
 #include "stb_ds.h"
 
-/* ---- messages ------------------------------------------------------------------------------- */
-
-const char *type_name(Sema *s, PoolId type)
-{
-  return type_text(s->pool, s->arena, type);
-}
-
-const char *value_name(Sema *s, PoolId value)
-{
-  return value_text(s->pool, s->arena, value);
-}
-
-enum { TRACE_MAX = 8 };
-
-/* The calls and instantiations around the point reached. */
-void sema_trace(Sema *s)
-{
-  int n = 0;
-  Span last = {0, 0};
-  for (const Frame *f = s->frame; f != NULL && n < TRACE_MAX && !f->is_declaration; f = f->up)
-    if (f->called_at.off != 0 && f->called_at.off != last.off) {   /* recursion: once */
-      diag_called_here(s->diags, f->called_at, sema_text(s, f->name));
-      last = f->called_at;
-      n++;
-    }
-}
-
 void sema_at(Sema *s, Span span)
 {
   if (s->comptime || s->ir == NULL || s->frame == NULL)
@@ -110,8 +83,7 @@ static void report_undeclared(Sema *s, StrId name, Span span)
     if (s->own->types.at[i].value != 0)
       names[n++] = sema_text(s, (StrId){(uint32_t)s->own->types.at[i].key});
   const char *near = base_nearest(sema_text(s, name), names, n);
-  if (near != NULL)
-    diag_did_you_mean(s->diags, span, near);
+  diag_suggest(s->diags, span, near);
 }
 
 static Operand expr_ident(Sema *s, const Node *n)
@@ -172,7 +144,7 @@ enum { FEW_PARTS = 16 };
 static Operand union_literal(Sema *s, PoolId type, const PoolKey *k, const NodeStructInit *n)
 {
   if (n->fields.count != 1) {
-    sema_error(s, union_literal_fields, n->head.span, type_name(s, type));
+    sema_error(s, union_literal_fields, n->head.span, type);
     return operand_poison();
   }
   const NodeFieldInit *f = node_field_init(n->fields.at[0]);
@@ -191,7 +163,7 @@ static Operand union_literal(Sema *s, PoolId type, const PoolKey *k, const NodeS
     place_init(s, place_part(s, place, 0, field), o);
     return place;
   }
-  sema_error(s, no_member, f->name.span, type_name(s, type), sema_text(s, f->name.text));
+  sema_error(s, no_member, f->name.span, type, sema_text(s, f->name.text));
   return operand_poison();
 }
 
@@ -211,7 +183,7 @@ static Operand expr_struct_init(Sema *s, const NodeStructInit *n, PoolId want)
     if (k.kind == PK_UNION_TYPE)
       return union_literal(s, shape, &k, n);
     if (n->type != NULL && k.kind != PK_STRUCT_TYPE && !(count == 0 && k.kind == PK_ARRAY_TYPE)) {
-      sema_error(s, not_a_struct_type, n->type->span, type_name(s, type));
+      sema_error(s, not_a_struct_type, n->type->span, type);
       return operand_poison();
     }
   }
@@ -245,7 +217,7 @@ static Operand array_literal(Sema *s, const NodeListInit *n, PoolId type, const 
   uint64_t wanted = type_element_count(s->pool, type);
   PoolId element = k->u.array.element;
   if (count != wanted) {
-    sema_error(s, wrong_element_count, n->head.span, type_name(s, type), wanted, count);
+    sema_error(s, wrong_element_count, n->head.span, type, wanted, count);
     return operand_poison();
   }
   Operand *items = base_malloc((count + 1u) * sizeof *items);
@@ -282,7 +254,7 @@ static Operand expr_list_init(Sema *s, const NodeListInit *n, PoolId want)
     if (k.kind == PK_ARRAY_TYPE)
       return array_literal(s, n, type, &k);
     if (n->type != NULL && k.kind != PK_STRUCT_TYPE) {
-      sema_error(s, not_a_struct_type, n->type->span, type_name(s, type));
+      sema_error(s, not_a_struct_type, n->type->span, type);
       return operand_poison();
     }
   }
@@ -442,10 +414,8 @@ Operand sema_comptime_operand(Sema *s, const Node *n, PoolId want)
   Operand o = sema_load(s, operand_at(sema_expr(s, n, want), n->span));
   s->comptime = saved;
   if (!operand_is_poison(o) && o.kind != OPR_COMPTIME) {
-    if (o.name.raw != 0)
-      sema_error(s, run_time_name, n->span, sema_text(s, o.name));
-    else
-      sema_error(s, not_comptime, n->span);
+    o.span = n->span;
+    operand_report_run_time(s, &o);
     return operand_poison();
   }
   return operand_at(o, n->span);
@@ -467,10 +437,7 @@ PoolId sema_comptime_value(Sema *s, Operand o, Span span)
   if (operand_is_poison(o))
     return POOL(POISON);
   if (o.kind != OPR_COMPTIME) {
-    if (o.name.raw != 0)
-      sema_error(s, run_time_name, span, sema_text(s, o.name));
-    else
-      sema_error(s, not_comptime, span);
+    operand_report_run_time(s, &o);
     return POOL(POISON);
   }
   s->own->at = span;

@@ -35,7 +35,7 @@ static bool fifo_buffer(Sema *s, const Node *n, uint32_t *global, uint32_t *capa
   if (key.kind != PK_POINTER || key.u.pointer.base_kind != PTR_GLOBAL ||
       (bytes != 2 && bytes != 4)) {
     diag_fifo_buffer(s->session->diags, n->span,
-                     type_text(s->pool, s->arena, pool_type_of(s->pool, value)));
+                     pool_type_of(s->pool, value));
     return false;
   }
   *global = key.u.pointer.base;
@@ -118,7 +118,7 @@ static Operand set_fifo_length(Sema *s, const NodeBuiltinCall *call, unsigned wo
     return operand_poison();
   if (!pool_eq(fifo.type, POOL(FIFO))) {
     diag_dsd_argument(s->session->diags, arg->span, sema_text(s, call->name.text),
-                      type_text(s->pool, s->arena, fifo.type));
+                      fifo.type);
     return operand_poison();
   }
   const Fifo *f = &s->setup->fifos[pool_key(s->pool, fifo.value).u.index];

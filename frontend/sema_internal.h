@@ -46,6 +46,7 @@ typedef struct Frame {
   bool is_function;       /* return is possible */
   bool is_declaration;    /* a global's initialiser: who asked for it does not matter */
   bool is_emitted;        /* return emits ret */
+  Span instantiated_at;   /* of a function instance that is compiled by itself; else off 0 */
   Span called_at;         /* off 0: not called */
   IrLocId inlined_at;
   StrId name;             /* of the function */
@@ -130,10 +131,12 @@ void pair_free(PairMap *map);
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* Reports and adds the calls that led here as notes. */
-#define sema_error(s, id, ...) (diag_##id((s)->diags, __VA_ARGS__), sema_trace(s))
-const char *type_name(Sema *s, PoolId type);      /* for messages */
-const char *value_name(Sema *s, PoolId value);
+#define sema_error(s, id, ...) diag_##id((s)->diags, __VA_ARGS__)
+/* A note under the error reported last: where the name that the operand was written with is
+ * declared. */
+void sema_note_declared(Sema *s, const Operand *o);
+/* Where a parameter of the module is bound: the value, and the name beside it. */
+Span module_binding_span(Sema *s, const ModuleInstance *m, StrId name, Span *name_span);
 
 /* ---- the walkers ---------------------------------------------------------------------------- */
 

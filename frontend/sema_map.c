@@ -110,7 +110,7 @@ static bool read_signature(Sema *s, Map *map, uint32_t n_given)
   if (type.kind == PK_POINTER_TYPE)
     type = pool_key(s->pool, type.u.pointer_type.pointee);
   if (type.kind != PK_FN_TYPE || type.u.fn_type.is_task) {
-    diag_map_callback(s->session->diags, map->at, type_text(s->pool, s->arena, map->callee.type));
+    diag_map_callback(s->session->diags, map->at, map->callee.type);
     return false;
   }
   map->result = type.u.fn_type.result;

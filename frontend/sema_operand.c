@@ -50,7 +50,7 @@ bool sema_check_run_time(Sema *s, PoolId type, Span span)
   if (type.raw == POOL_RAW_POISON_TYPE)
     return false;
   if (type_is_comptime_only(s->pool, type)) {
-    sema_error(s, comptime_only_type, span, type_name(s, type));
+    sema_error(s, comptime_only_type, span, type);
     if (type.raw == POOL_RAW_COMPTIME_INT || type.raw == POOL_RAW_COMPTIME_FLOAT)
       diag_give_a_type(s->diags, span);
     return false;
@@ -61,7 +61,7 @@ bool sema_check_run_time(Sema *s, PoolId type, Span span)
   static const PoolId formats[FP16_COUNT] = {
       [FP16_F16] = POOL(F16), [FP16_BF16] = POOL(BF16), [FP16_CB16] = POOL(CB16)};
   if (type_is_float16(type) && !pool_eq(type, formats[s->session->options->fp16])) {
-    sema_error(s, wrong_fp16, span, type_name(s, type), fp16_name(s->session->options->fp16));
+    sema_error(s, wrong_fp16, span, type, fp16_name(s->session->options->fp16));
     return false;
   }
   return true;
@@ -148,10 +148,12 @@ static Operand load_range(Sema *s, Operand o)
 
 void operand_report_run_time(Sema *s, const Operand *o)
 {
-  if (o->name.raw != 0)
-    sema_error(s, run_time_name, o->span, sema_text(s, o->name));
-  else
+  if (o->name.raw == 0) {
     sema_error(s, not_comptime, o->span);
+    return;
+  }
+  sema_error(s, run_time_name, o->span, sema_text(s, o->name));
+  sema_note_declared(s, o);
 }
 
 Operand sema_load(Sema *s, Operand o)
@@ -244,7 +246,7 @@ static IrValue ir_of_value(Sema *s, PoolId value, PoolId type)
     return ir_tile_param(&s->b, tile_env_run_time_word(s, value));
   }
   default:
-    ICE("a value of type %s has no run-time form", type_name(s, k.type));
+    ICE("a value of type %s has no run-time form", type_text(s->pool, s->arena, k.type));
   }
 }
 
@@ -416,15 +418,14 @@ void sema_store(Sema *s, Operand target, Operand value, Span span)
 {
   if (operand_is_poison(target))
     return;
-  if (target.kind != OPR_MEMORY && target.kind != OPR_CELL) {
-    if (target.decl != NULL || target.name.raw != 0)
-      sema_error(s, assign_to_const, target.span, place_text(s, &target));
-    else
-      sema_error(s, not_assignable, target.span);
+  bool is_place = target.kind == OPR_MEMORY || target.kind == OPR_CELL;
+  if (!is_place && target.decl == NULL && target.name.raw == 0) {
+    sema_error(s, not_assignable, target.span);
     return;
   }
-  if (target.is_const) {
+  if (!is_place || target.is_const) {
     sema_error(s, assign_to_const, target.span, place_text(s, &target));
+    sema_note_declared(s, &target);
     return;
   }
   if (target.kind == OPR_CELL) {
@@ -433,6 +434,7 @@ void sema_store(Sema *s, Operand target, Operand value, Span span)
   }
   if (!sema_emits(s)) {
     sema_error(s, store_at_comptime, target.span, place_text(s, &target));
+    sema_note_declared(s, &target);
     return;
   }
   value = sema_coerce(s, value, target.type, span);

@@ -29,15 +29,14 @@ static bool find_field(const PoolKey *type, StrId name, uint32_t *index)
 
 static Operand report_member(Sema *s, const PoolKey *type, PoolId of, StrId name, Span span)
 {
-  sema_error(s, no_member, span, type_name(s, of), sema_text(s, name));
+  sema_error(s, no_member, span, of, sema_text(s, name));
   uint32_t n = type->kind == PK_ENUM_TYPE ? type->u.enum_type.n : type->u.fields.n;
   const char **names = arena_many(s->arena, const char *, n + 1);
   for (uint32_t i = 0; i < n; i++)
     names[i] = sema_text(s, type->kind == PK_ENUM_TYPE ? type->u.enum_type.names[i]
                                                        : type->u.fields.fields[i].name);
   const char *near = base_nearest(sema_text(s, name), names, n);
-  if (near != NULL)
-    diag_did_you_mean(s->diags, span, near);
+  diag_suggest(s->diags, span, near);
   return operand_poison();
 }
 
@@ -91,8 +90,7 @@ static Operand module_member(Sema *s, PoolId module, StrId name, Span span)
   for (uint32_t i = 0; i < n; i++)
     names[i] = sema_text(s, m->decls[i].name);
   const char *near = base_nearest(sema_text(s, name), names, n);
-  if (near != NULL)
-    diag_did_you_mean(s->diags, span, near);
+  diag_suggest(s->diags, span, near);
   return operand_poison();
 }
 
@@ -100,7 +98,7 @@ static Operand type_member(Sema *s, PoolId type, StrId name, Span span)
 {
   PoolKey k = pool_key(s->pool, type);
   if (k.kind != PK_ENUM_TYPE) {
-    sema_error(s, no_member, span, type_name(s, type), sema_text(s, name));
+    sema_error(s, no_member, span, type, sema_text(s, name));
     return operand_poison();
   }
   for (uint32_t i = 0; i < k.u.enum_type.n; i++)
@@ -124,7 +122,7 @@ static Operand member_of(Sema *s, Operand base, StrId name, Span span)
   if (type.kind == PK_POINTER_TYPE && !type.u.pointer_type.is_many)
     return member_of(s, sema_deref(s, base, span), name, span);
   if (type.kind != PK_STRUCT_TYPE && type.kind != PK_UNION_TYPE) {
-    sema_error(s, no_members, span, type_name(s, base.type), sema_text(s, name));
+    sema_error(s, no_members, span, base.type, sema_text(s, name));
     return operand_poison();
   }
   if (!find_field(&type, name, &i))
@@ -151,7 +149,7 @@ static bool known_index(Sema *s, Operand index, int64_t limit, Span span, int64_
     return false;
   if (!pool_int_value(s->pool, index.value, out) || *out < 0 || (limit >= 0 && *out >= limit)) {
     if (limit >= 0)
-      sema_error(s, index_out_of_bounds, span, value_name(s, index.value), limit);
+      sema_error(s, index_out_of_bounds, span, index.value, limit);
     else if (pool_int_value(s->pool, index.value, out))
       return true;                     /* of a many-pointer: anything goes */
     *out = -1;
@@ -236,7 +234,7 @@ static bool load_indices(Sema *s, const Operand *indices, uint32_t n, Operand *o
     if (operand_is_poison(out[i]))
       return false;
     if (pool_kind(s->pool, out[i].type) == PK_ENUM_TYPE || !type_is_int(s->pool, out[i].type)) {
-      sema_error(s, index_not_integer, span, type_name(s, out[i].type));
+      sema_error(s, index_not_integer, span, out[i].type);
       return false;
     }
   }
@@ -367,7 +365,7 @@ Operand sema_index(Sema *s, Operand base, const Operand *raw, uint32_t n, Span s
   }
   if (type.kind == PK_STRUCT_TYPE && type.u.fields.is_tuple)
     return operand_at(index_tuple(s, base, &type, indices, n, span), span);
-  sema_error(s, not_indexable, span, type_name(s, base.type));
+  sema_error(s, not_indexable, span, base.type);
   return operand_poison();
 }
 
@@ -391,7 +389,7 @@ Operand sema_deref(Sema *s, Operand pointer, Span span)
     return pointer;
   PoolKey type = pool_key(s->pool, pointer.type);
   if (type.kind != PK_POINTER_TYPE || type.u.pointer_type.is_many) {
-    sema_error(s, not_a_pointer, span, type_name(s, pointer.type));
+    sema_error(s, not_a_pointer, span, pointer.type);
     if (type.kind == PK_POINTER_TYPE)
       diag_index_many_pointer(s->diags, span);
     return operand_poison();

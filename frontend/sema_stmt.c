@@ -240,7 +240,7 @@ Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
   s->run_time_depth--;
   if (n->else_part == NULL && is_value && exits.n > 0 && value.type.raw != POOL_RAW_VOID &&
       !operand_is_poison(value)) {
-    sema_error(s, if_without_else, node->span, type_name(s, value.type));
+    sema_error(s, if_without_else, node->span, value.type);
     exits.at[0].value = other = operand_poison();
   }
   if (!s->is_dead)
@@ -266,7 +266,7 @@ static bool prong_labels(Sema *s, const NodeProng *prong, PoolId type, PoolId **
     PoolId value = sema_force(s, o.value);
     for (size_t k = 0; k < arrlenu(*seen); k++)
       if (pool_eq((*seen)[k], value)) {
-        sema_error(s, repeated_label, label->span, value_name(s, value));
+        sema_error(s, repeated_label, label->span, value);
         is_good = false;
       }
     arrput(*seen, value);
@@ -295,7 +295,7 @@ static bool check_subject(Sema *s, Operand o, Span span)
   bool is_ok = type_is_int(s->pool, o.type) || kind == PK_ENUM_TYPE || type_is_id(o.type) ||
                o.type.raw == POOL_RAW_BOOL || o.type.raw == POOL_RAW_DIRECTION;
   if (!is_ok)
-    sema_error(s, bad_switch_subject, span, type_name(s, o.type));
+    sema_error(s, bad_switch_subject, span, o.type);
   return is_ok;
 }
 
@@ -757,7 +757,7 @@ void sema_for(Sema *s, const Node *node)
   PoolKey k = pool_key(s->pool, o.type);
   bool is_tuple = k.kind == PK_STRUCT_TYPE && k.u.fields.is_tuple;
   if (k.kind != PK_RANGE_TYPE && k.kind != PK_ARRAY_TYPE && !is_tuple) {
-    sema_error(s, not_iterable, n->iterable->span, type_name(s, o.type));
+    sema_error(s, not_iterable, n->iterable->span, o.type);
     return;
   }
   if (!sema_emits(s) || n->is_inline || is_tuple) {
@@ -798,7 +798,7 @@ static void stmt_return(Sema *s, const NodeReturn *n)
   }
   bool needs_value = f->result.raw != POOL_RAW_VOID && f->result.raw != POOL_RAW_POISON_TYPE;
   if (n->value == NULL && needs_value) {
-    sema_error(s, return_without_value, n->head.span, type_name(s, f->result));
+    sema_error(s, return_without_value, n->head.span, f->result);
     value = operand_poison();
   } else
     value = sema_coerce(s, value, f->result, n->value != NULL ? n->value->span : n->head.span);

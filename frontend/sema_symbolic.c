@@ -129,7 +129,7 @@ PoolId sema_force(Sema *s, PoolId value)
   }
   PoolId result = value_on_tile(s, value);
   if (result.raw == POOL_RAW_POISON) {
-    sema_error(s, bad_on_tile, s->own->at, type_name(s, k.type));
+    sema_error(s, bad_on_tile, s->own->at, k.type);
     return result;
   }
   tile_env_record(s, value, result);

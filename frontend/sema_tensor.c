@@ -107,7 +107,7 @@ static bool access_target(Sema *s, const Node *n, PoolId *base, PoolId *array)
     return false;
   *array = pool_key(s->pool, o.type).u.pointer_type.pointee;
   if (pool_kind(s->pool, *array) != PK_ARRAY_TYPE) {
-    diag_tensor_target(s->session->diags, n->span, type_text(s->pool, s->arena, o.type));
+    diag_tensor_target(s->session->diags, n->span, o.type);
     return false;
   }
   *base = sema_comptime_value(s, o, n->span);

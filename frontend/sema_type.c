@@ -32,7 +32,7 @@ PoolId sema_type_expr(Sema *s, const Node *n)
   if (type.raw == POOL_RAW_VOID_VALUE)
     return POOL(VOID);
   if (pool_type_of(s->pool, type).raw != POOL_RAW_TYPE) {
-    sema_error(s, not_a_type, n->span, type_name(s, pool_type_of(s->pool, type)));
+    sema_error(s, not_a_type, n->span, pool_type_of(s->pool, type));
     return POOL(POISON_TYPE);
   }
   return type;
@@ -54,17 +54,17 @@ static PoolId array_type(Sema *s, const NodeArrayType *n)
       return POOL(POISON_TYPE);
     if (!type_is_int(s->pool, pool_type_of(s->pool, value))) {
       sema_error(s, array_size_not_integer, dim->span,
-                 type_name(s, pool_type_of(s->pool, value)));
+                 pool_type_of(s->pool, value));
       return POOL(POISON_TYPE);
     }
     if (!pool_int_value(s->pool, value, &size) || size < 0 || size > INT32_MAX) {
-      sema_error(s, bad_array_size, dim->span, value_name(s, value));
+      sema_error(s, bad_array_size, dim->span, value);
       return POOL(POISON_TYPE);
     }
     dims[i] = (uint32_t)size;
     total *= (uint64_t)size;
     if (total > INT32_MAX) {
-      sema_error(s, bad_array_size, dim->span, value_name(s, value));
+      sema_error(s, bad_array_size, dim->span, value);
       return POOL(POISON_TYPE);
     }
   }
@@ -76,7 +76,7 @@ static PoolId array_type(Sema *s, const NodeArrayType *n)
     return POOL(POISON_TYPE);
   }
   if (element.raw == POOL_RAW_VOID || element.raw == POOL_RAW_ANYOPAQUE) {
-    sema_error(s, bad_element_type, n->element->span, type_name(s, element));
+    sema_error(s, bad_element_type, n->element->span, element);
     return POOL(POISON_TYPE);
   }
   return pool_array_type(s->pool, dims, n->dims.count, element);
@@ -90,7 +90,7 @@ static PoolId pointer_type(Sema *s, const NodePointerType *n)
   bool is_fn = pool_kind(s->pool, pointee) == PK_FN_TYPE;
   if (!is_fn && pointee.raw != POOL_RAW_ANYOPAQUE && !s->comptime &&
       type_is_comptime_only(s->pool, pointee)) {
-    sema_error(s, pointer_to_comptime_only, n->pointee->span, type_name(s, pointee));
+    sema_error(s, pointer_to_comptime_only, n->pointee->span, pointee);
     return POOL(POISON_TYPE);
   }
   return pool_pointer_type(s->pool, n->is_many, n->is_const, pointee);
@@ -203,7 +203,7 @@ static PoolId enum_type(Sema *s, const NodeEnumType *n)
   if (tag.raw == POOL_RAW_POISON_TYPE)
     return tag;
   if (pool_kind(s->pool, tag) != PK_INT_TYPE) {
-    sema_error(s, bad_enum_tag, n->tag_type->span, type_name(s, tag));
+    sema_error(s, bad_enum_tag, n->tag_type->span, tag);
     return POOL(POISON_TYPE);
   }
   int64_t *values = arena_many(s->arena, int64_t, count + 1);
@@ -216,7 +216,7 @@ static PoolId enum_type(Sema *s, const NodeEnumType *n)
     names[i] = node_enum_member(n->members.at[i])->name.text;
     if (!value_small_fits(s->pool, tag, values[i])) {
       sema_error(s, enum_member_unfit, n->members.at[i]->span, sema_text(s, names[i]),
-                 type_name(s, tag));
+                 tag);
       return POOL(POISON_TYPE);
     }
     ids[i] = pool_int(s->pool, tag, values[i]);

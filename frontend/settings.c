@@ -40,12 +40,12 @@ bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, S
     return false;
   if (pool_kind(s->pool, value) != PK_INT) {
     diag_not_an_integer(s->session->diags, span, what,
-                        type_text(s->pool, s->arena, pool_type_of(s->pool, value)));
+                        pool_type_of(s->pool, value));
     return false;
   }
   int64_t v = 0;
   if (!pool_int_value(s->pool, value, &v) || v < lo || v > hi) {
-    diag_int_out_of_range(s->session->diags, span, value_text(s->pool, s->arena, value), what, lo,
+    diag_int_out_of_range(s->session->diags, span, value, what, lo,
                           hi);
     return false;
   }
@@ -90,7 +90,7 @@ Operand sema_pointer_of(Sema *s, Operand o, Span span)
     return sema_load(s, o);
   if (kind == PK_ARRAY_TYPE && (o.kind == OPR_MEMORY || operand_is_comptime(o)))
     return sema_address_of(s, o, span);
-  diag_needs_address(s->session->diags, span, type_text(s->pool, s->arena, o.type));
+  diag_needs_address(s->session->diags, span, o.type);
   return operand_poison();
 }
 
@@ -109,7 +109,7 @@ Settings settings_of_value(Sema *s, PoolId value, Span span)
   if (type.kind != PK_STRUCT_TYPE || (type.u.fields.is_tuple && type.u.fields.n > 0)) {
     if (!pool_eq(value, POOL(POISON)))
       diag_not_a_struct(s->session->diags, span,
-                        type_text(s->pool, s->arena, pool_type_of(s->pool, value)));
+                        pool_type_of(s->pool, value));
     return (Settings){.span = span};
   }
   Settings set = settings_alloc(s, type.u.fields.n, span);
@@ -128,7 +128,7 @@ static Settings settings_of_memory(Sema *s, Operand o, Span span)
 {
   PoolKey type = pool_key(s->pool, o.type);
   if (type.kind != PK_STRUCT_TYPE || type.u.fields.is_tuple) {
-    diag_not_a_struct(s->session->diags, span, type_text(s->pool, s->arena, o.type));
+    diag_not_a_struct(s->session->diags, span, o.type);
     return (Settings){.span = span};
   }
   Settings set = settings_alloc(s, type.u.fields.n, span);
@@ -202,7 +202,7 @@ Settings settings_read(Sema *s, const Node *n)
     return settings_of_memory(s, o, n->span);
   if (!operand_is_comptime(o)) {
     if (!operand_is_poison(o))
-      diag_not_a_struct(s->session->diags, n->span, type_text(s->pool, s->arena, o.type));
+      diag_not_a_struct(s->session->diags, n->span, o.type);
     return (Settings){.span = n->span};
   }
   return settings_of_value(s, o.value, n->span);
@@ -228,8 +228,7 @@ void settings_finish(Sema *s, const Settings *set, const char *what, const char 
     const char *name = sema_text(s, set->at[i].name);
     diag_unknown_setting(s->session->diags, set->at[i].span, what, name);
     const char *near = base_nearest(name, known, n_known);
-    if (near)
-      diag_did_you_mean(s->session->diags, set->at[i].span, near);
+    diag_suggest(s->session->diags, set->at[i].span, near);
   }
 }
 
@@ -242,7 +241,7 @@ bool setting_bool(Sema *s, Setting *field, bool otherwise)
     return otherwise;
   if (pool_kind(s->pool, value) != PK_BOOL_VALUE) {
     diag_setting_not_bool(s->session->diags, field->span, sema_text(s, field->name),
-                          type_text(s->pool, s->arena, pool_type_of(s->pool, value)));
+                          pool_type_of(s->pool, value));
     return otherwise;
   }
   return pool_eq(value, POOL(TRUE));

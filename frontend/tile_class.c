@@ -22,6 +22,7 @@ typedef struct { const Ast *ast; uint32_t params; } ProgramKey;
 typedef struct {
   const Ast *ast;
   PoolId params;
+  const Node *params_node;
   Span span;               /* the first @set_tile_code with it */
   uint32_t first_tile;
   PoolId *leaves;          /* of the parameter struct, struct fields flattened */
@@ -77,6 +78,17 @@ typedef struct {
 PoolId tile_env_param(Sema *s, uint32_t index)
 {
   return s->tile->unit->symbols[index];
+}
+
+bool tile_env_place(const Sema *s, uint32_t *x, uint32_t *y, Span *span, PoolId *params)
+{
+  const LayoutResult *l = s->session->layout;
+  const Unit *unit = s->tile->unit;
+  *x = unit->first_tile % l->width;
+  *y = unit->first_tile / l->width;
+  *span = unit->span;
+  *params = unit->params;
+  return l->has_block;
 }
 
 void tile_env_record(Sema *s, PoolId symbolic, PoolId outcome)
@@ -147,7 +159,8 @@ static void collect_units(Classes *c)
     ptrdiff_t at = hmgeti(map, key);
     if (at < 0) {
       Unit unit = {.ast = key.ast, .params = l->tiles[t].params, .span = l->tiles[t].span,
-                   .first_tile = t, .class = IMAGE_NO_CLASS};
+                   .params_node = l->tiles[t].params_node, .first_tile = t,
+                   .class = IMAGE_NO_CLASS};
       arrput(c->units, unit);
       hmput(map, key, (uint32_t)arrlenu(c->units) - 1);
       at = hmgeti(map, key);
@@ -310,9 +323,10 @@ static bool analyse(Sema *s, const Group *g)
 {
   Diags *diags = s->session->diags;
   size_t errors = diags_error_count(diags);
-  const char *path = source_path(s->session->sources, s->tile->unit->ast->file);
+  const Unit *unit = s->tile->unit;
+  const char *path = source_path(s->session->sources, unit->ast->file);
   s->ir->source = path;
-  if (sema_import(s, path, g->params, s->tile->unit->span) == IR_NO_ID)
+  if (sema_import(s, path, g->params, unit->params_node, unit->span) == IR_NO_ID)
     return false;
   sema_run_top_blocks(s);
   setup_reference(s);

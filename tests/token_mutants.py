@@ -13,6 +13,7 @@ import harness
 
 WAYS = ("delete", "duplicate", "replace", "swap")
 SECONDS = 20
+CONTEXT = ("called_here", "instantiated_here", "imported_here", "imported_with", "in_tile")
 TOKEN = re.compile(r"(\d+):(\d+) (.*)")
 WITH_TEXT = ("name ", "builtin ", "string ", "integer ", "float ", "character ")
 
@@ -45,12 +46,12 @@ class Mutant:
 
     @property
     def first_error(self):
-        """The first error and its notes."""
+        """The first error and its notes, without those that say how the compiler came there."""
         head = next(i for i, d in enumerate(self.found) if d["severity"] == "error")
         tail = head + 1
         while tail < len(self.found) and self.found[tail]["severity"] == "note":
             tail += 1
-        return self.found[head:tail]
+        return [d for d in self.found[head:tail] if d["id"] not in CONTEXT]
 
     @property
     def is_near(self):

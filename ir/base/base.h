@@ -134,7 +134,9 @@ typedef struct {
   Severity severity;
 } DiagRow;
 
-typedef enum { DIAG_ARG_TEXT, DIAG_ARG_INT, DIAG_ARG_UINT } DiagArgKind;
+/* An argument of kind POISON stands for what is in error already: an error or warning about it is
+ * not recorded. */
+typedef enum { DIAG_ARG_TEXT, DIAG_ARG_INT, DIAG_ARG_UINT, DIAG_ARG_POISON } DiagArgKind;
 typedef struct {
   DiagArgKind kind;
   const char *text;    /* copied when the diagnostic is recorded */
@@ -145,6 +147,10 @@ typedef struct {
 static inline DiagArg diag_arg_text(const char *s)
 {
   return (DiagArg){.kind = DIAG_ARG_TEXT, .text = s};
+}
+static inline DiagArg diag_arg_poison(const char *s)
+{
+  return (DiagArg){.kind = DIAG_ARG_POISON, .text = s};
 }
 static inline DiagArg diag_arg_int(int64_t i)
 {
@@ -168,8 +174,16 @@ void diags_destroy(Diags *diags);
 void diags_set_context(Diags *diags, void *context);
 void *diags_context(const Diags *diags);
 Arena *diags_scratch(Diags *diags);
+/* A hook is called behind each error and warning and adds notes about where that happened (calls,
+ * imports, the tile); they stand below the other notes.  There is one hook at a time. */
+typedef void DiagHook(Diags *diags, void *data);
+void diags_set_hook(Diags *diags, DiagHook *hook, void *data);
+void *diags_hook_data(const Diags *diags);
 void diags_warnings_are_errors(Diags *diags, bool on);
 void diag_emit(Diags *diags, const DiagRow *row, Span span, const DiagArg *args, size_t n_args);
+/* The text that, in the place of `span`, would do what the note (or head) recorded last asks for;
+ * for editors, in JSON only. */
+void diags_fix(Diags *diags, Span span, const char *text);
 size_t diags_error_count(const Diags *diags);
 size_t diags_warning_count(const Diags *diags);
 /* Prints what has not been printed yet:

@@ -20,8 +20,11 @@ typedef struct {
   UT_hash_handle hh;        /* heads only; the key is their place, id and message */
   const char *key;
   Severity severity;
+  bool is_context;          /* a note of the context hook: stands below the others */
   Span span;
   const char *id, *message;
+  const char *fix;          /* text to put in the place of `fix_span`, or NULL */
+  Span fix_span;
 } Record;
 
 struct Diags {
@@ -34,7 +37,10 @@ struct Diags {
   size_t n_printed;         /* of records, a prefix */
   size_t n_errors, n_warnings, n_errors_printed;
   bool warnings_are_errors;
-  bool drop_notes;          /* the last head was a duplicate: its notes go with it */
+  bool drop_notes;          /* the last head was not recorded: its notes go with it */
+  DiagHook *hook;           /* adds the context notes of a head */
+  void *hook_data;
+  bool in_hook;
   bool capped;              /* "too many errors" was said */
 };
 
@@ -73,6 +79,17 @@ Arena *diags_scratch(Diags *diags)
   return diags->scratch;
 }
 
+void diags_set_hook(Diags *diags, DiagHook *hook, void *data)
+{
+  diags->hook = hook;
+  diags->hook_data = data;
+}
+
+void *diags_hook_data(const Diags *diags)
+{
+  return diags->hook_data;
+}
+
 void diags_warnings_are_errors(Diags *diags, bool on)
 {
   diags->warnings_are_errors = on;
@@ -93,7 +110,8 @@ size_t diags_warning_count(const Diags *diags)
 static const char *arg_text(Arena *arena, const DiagArg *arg)
 {
   switch (arg->kind) {
-  case DIAG_ARG_TEXT: return arg->text ? arg->text : "(null)";
+  case DIAG_ARG_TEXT:
+  case DIAG_ARG_POISON: return arg->text ? arg->text : "(null)";
   case DIAG_ARG_INT: return arena_printf(arena, "%lld", (long long)arg->i);
   case DIAG_ARG_UINT: return arena_printf(arena, "%llu", (unsigned long long)arg->u);
   }
@@ -145,27 +163,69 @@ static bool is_new_head(Diags *diags, Record *record)
   return true;
 }
 
-void diag_emit(Diags *diags, const DiagRow *row, Span span, const DiagArg *args, size_t n_args)
+/* What follows from an error that has been reported is not reported. */
+static bool is_consequence(const Diags *diags, const DiagArg *args, size_t n)
 {
-  Severity severity = row->severity;
-  if (severity == SEV_WARNING && diags->warnings_are_errors)
-    severity = SEV_ERROR;
-  if (severity == SEV_NOTE && diags->drop_notes)
-    return;
-  const char *message = fill_template(diags, row, args, n_args);
+  for (size_t i = 0; i < n; i++)
+    if (args[i].kind == DIAG_ARG_POISON)
+      return diags->n_errors > 0;
+  return false;
+}
+
+static Record *make_record(Diags *diags, const DiagRow *row, Span span, const char *message)
+{
   Record *record = arena_new(diags->arena, Record);
-  record->severity = severity;
+  record->severity = row->severity;
+  if (row->severity == SEV_WARNING && diags->warnings_are_errors)
+    record->severity = SEV_ERROR;
+  record->is_context = diags->in_hook;
   record->span = span;
   record->id = row->id;
   record->message = arena_copy_text(diags->arena, message, strlen(message));
+  return record;
+}
+
+static void add_context(Diags *diags)
+{
+  if (!diags->hook)
+    return;
+  diags->in_hook = true;
+  diags->hook(diags, diags->hook_data);
+  diags->in_hook = false;
+}
+
+void diag_emit(Diags *diags, const DiagRow *row, Span span, const DiagArg *args, size_t n_args)
+{
+  bool is_head = row->severity != SEV_NOTE;
+  if (!is_head && diags->drop_notes)
+    return;
+  if (is_head && is_consequence(diags, args, n_args)) {
+    diags->drop_notes = true;
+    arena_reset(diags->scratch);
+    return;
+  }
+  Record *record = make_record(diags, row, span, fill_template(diags, row, args, n_args));
   arena_reset(diags->scratch);
-  if (severity != SEV_NOTE) {
+  if (is_head) {
     diags->drop_notes = !is_new_head(diags, record);
     if (diags->drop_notes)
       return;
     count_head(diags, record, 1);
   }
   arrput(diags->records, record);
+  if (is_head)
+    add_context(diags);
+}
+
+void diags_fix(Diags *diags, Span span, const char *text)
+{
+  if (diags->drop_notes || arrlenu(diags->records) == 0)
+    return;
+  size_t last = arrlenu(diags->records) - 1;
+  while (last > 0 && diags->records[last]->is_context)
+    last--;
+  diags->records[last]->fix = arena_copy_text(diags->arena, text, strlen(text));
+  diags->records[last]->fix_span = span;
 }
 
 size_t diags_mark(const Diags *diags)
@@ -272,17 +332,31 @@ static json_t *json_text(const char *text)
   return value;
 }
 
-static json_t *record_json(const Diags *diags, const Record *record)
+static void add_place_json(const Diags *diags, Span span, json_t *object)
 {
-  SourceLoc loc = source_locate(diags->sources, record->span.off);
-  json_t *object = json_object();
+  SourceLoc loc = source_locate(diags->sources, span.off);
+  SourceLoc end = source_locate(diags->sources, loc.line ? span.off + span.len : span.off);
   json_object_set_new(object, "file", json_text(loc.path));
   json_object_set_new(object, "line", json_integer(loc.line));
   json_object_set_new(object, "col", json_integer(loc.column));
-  json_object_set_new(object, "length", json_integer(loc.line ? record->span.len : 0));
+  json_object_set_new(object, "end_line", json_integer(end.line));
+  json_object_set_new(object, "end_col", json_integer(end.column));
+  json_object_set_new(object, "length", json_integer(loc.line ? span.len : 0));
+}
+
+static json_t *record_json(const Diags *diags, const Record *record)
+{
+  json_t *object = json_object();
+  add_place_json(diags, record->span, object);
   json_object_set_new(object, "severity", json_text(severity_name(record->severity)));
   json_object_set_new(object, "id", json_text(record->id));
   json_object_set_new(object, "message", json_text(record->message));
+  if (record->fix) {
+    json_t *fix = json_object();
+    add_place_json(diags, record->fix_span, fix);
+    json_object_set_new(fix, "text", json_text(record->fix));
+    json_object_set_new(object, "fix", fix);
+  }
   return object;
 }
 
@@ -290,8 +364,10 @@ static void print_group_json(const Diags *diags, size_t head, size_t end, FILE *
 {
   json_t *object = record_json(diags, diags->records[head]);
   json_t *notes = json_array();
-  for (size_t i = head + 1; i < end; i++)
-    json_array_append_new(notes, record_json(diags, diags->records[i]));
+  for (int context = 0; context < 2; context++)
+    for (size_t i = head + 1; i < end; i++)
+      if (diags->records[i]->is_context == (context == 1))
+        json_array_append_new(notes, record_json(diags, diags->records[i]));
   json_object_set_new(object, "notes", notes);
   json_dumpf(object, out, JSON_COMPACT | JSON_PRESERVE_ORDER);
   fputc('\n', out);
@@ -336,8 +412,10 @@ static void print_group(const Diags *diags, const Group *group, FILE *out, DiagF
     print_group_json(diags, group->head, group->end, out);
     return;
   }
-  for (size_t i = group->head; i < group->end; i++)
-    print_record(diags, diags->records[i], out);
+  for (int context = 0; context < 2; context++)
+    for (size_t i = group->head; i < group->end; i++)
+      if (diags->records[i]->is_context == (context == 1))
+        print_record(diags, diags->records[i], out);
 }
 
 static void print_cap(Diags *diags, FILE *out, DiagFormat format)

@@ -19,6 +19,8 @@ static char prefix[] = "kind-";
 static DiagArg box_kind(Diags *diags, Kind kind)
 {
   const char *before = diags_context(diags);
+  if (kind.raw == 0)
+    return diag_arg_poison("what is in error");
   return diag_arg_text(arena_printf(diags_scratch(diags), "%s%u", before, kind.raw));
 }
 
@@ -272,6 +274,58 @@ static void json_is_one_object_a_line(void **state)
   json_decref(second);
 }
 
+static void what_is_in_error_already_is_silent(void **state)
+{
+  Fixture *f = *state;
+  diag_t_three(f->diags, (Span){0, 0}, (Kind){0}, 1, 2);   /* nothing to follow from: shown */
+  assert_flushed(f, "error: what is in error, 1, 2 [t_three]\n");
+  diag_t_three(f->diags, (Span){0, 0}, (Kind){0}, 3, 4);
+  diag_t_declared(f->diags, (Span){0, 0}, "x");
+  assert_int_equal(diags_error_count(f->diags), 1);
+  assert_flushed(f, "");
+}
+
+static void add_place(Diags *diags, void *data)
+{
+  diag_t_declared(diags, (Span){0, 0}, data);
+}
+
+static void context_stands_below_the_other_notes(void **state)
+{
+  Fixture *f = *state;
+  char place[] = "place";
+  diags_set_hook(f->diags, add_place, place);
+  assert_ptr_equal(diags_hook_data(f->diags), place);
+  diag_t_plain(f->diags, (Span){0, 0});
+  diag_t_declared(f->diags, (Span){0, 0}, "x");
+  diag_t_plain(f->diags, (Span){0, 0});                    /* a duplicate has no context */
+  diags_set_hook(f->diags, NULL, NULL);
+  diag_t_name(f->diags, (Span){0, 0}, "z");
+  assert_flushed(f, "error: a plain error [t_plain]\n"
+                    "note: 'x' declared here\n"
+                    "note: 'place' declared here\n"
+                    "error: 'z' is not declared [t_name]\n");
+}
+
+static void a_fix_is_part_of_what_was_recorded_last(void **state)
+{
+  Fixture *f = *state;
+  char place[] = "place";
+  diags_set_hook(f->diags, add_place, place);
+  diag_t_name(f->diags, span_of(f, "count"), "count");
+  diags_fix(f->diags, span_of(f, "count"), "n");
+  json_t *head = json_loads(flush(f, DIAG_FORMAT_JSON), 0, NULL);
+  assert_non_null(head);
+  const json_t *fix = json_object_get(head, "fix");
+  assert_string_equal(json_string_value(json_object_get(fix, "text")), "n");
+  assert_int_equal(json_integer_value(json_object_get(fix, "line")), 2);
+  assert_int_equal(json_integer_value(json_object_get(fix, "col")), 9);
+  assert_int_equal(json_integer_value(json_object_get(fix, "end_line")), 2);
+  assert_int_equal(json_integer_value(json_object_get(fix, "end_col")), 14);
+  assert_null(json_object_get(json_array_get(json_object_get(head, "notes"), 0), "fix"));
+  json_decref(head);
+}
+
 static void long_lines_show_a_window(void **state)
 {
   Fixture *f = *state;
@@ -315,6 +369,9 @@ int main(void)
     TEST(arguments_are_boxed_by_type),
     TEST(braces_in_arguments_stay),
     TEST(json_is_one_object_a_line),
+    TEST(what_is_in_error_already_is_silent),
+    TEST(context_stands_below_the_other_notes),
+    TEST(a_fix_is_part_of_what_was_recorded_last),
     TEST(long_lines_show_a_window),
     TEST(control_bytes_are_not_printed),
   };
