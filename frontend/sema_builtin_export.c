@@ -1,0 +1,232 @@
+/* Exported symbols: declared to the host by the top level, found by number in running code. */
+#include "frontend/builtins.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- declaring --------------------------------------------------------------------------- */
+
+/* Elements of the array that a pointer variable was initialised from, 0 if unknown. */
+static uint32_t pointer_extent(Sema *s, PoolId init)
+{
+  if (pool_is_none(init))
+    return 0;
+  PoolKey key = pool_key(s->pool, init);
+  if (key.kind != PK_POINTER || key.u.pointer.base_kind != PTR_GLOBAL)
+    return 0;
+  PoolId array = s->globals[key.u.pointer.base].type;
+  if (pool_kind(s->pool, array) != PK_ARRAY_TYPE)
+    return 1;
+  uint32_t size = type_bytes(s->pool, pool_key(s->pool, array).u.array.element);
+  uint64_t n = type_element_count(s->pool, array);
+  uint64_t skipped = size ? (uint64_t)key.u.pointer.offset / size : 0;
+  return skipped < n ? (uint32_t)(n - skipped) : 0;
+}
+
+static bool export_of_operand(Sema *s, Operand o, Span span, ExportedSymbol *symbol)
+{
+  symbol->type = o.type;
+  if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FUNC) {
+    symbol->is_func = true;
+    symbol->target = pool_key(s->pool, o.value).u.index;
+    return true;
+  }
+  PoolId init = POOL(NONE);
+  if (o.kind == OPR_MEMORY && o.is_global && o.offset == 0) {
+    symbol->target = o.global;
+    symbol->is_mutable = !o.is_const;
+    init = s->globals[o.global].init;
+  } else if (operand_is_comptime(o) && !type_is_comptime_only(s->pool, o.type)) {
+    symbol->target = sema_constant_data(s, o.value);
+    init = o.value;
+  } else {
+    diag_not_exportable(s->session->diags, span, o.type);
+    return false;
+  }
+  if (pool_kind(s->pool, o.type) == PK_POINTER_TYPE)
+    symbol->extent = pointer_extent(s, init);
+  else if (pool_kind(s->pool, o.type) == PK_ARRAY_TYPE)
+    symbol->extent = (uint32_t)type_element_count(s->pool, o.type);
+  else
+    symbol->extent = 1;
+  return true;
+}
+
+static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutExport *declared,
+                           Span at)
+{
+  Diags *diags = s->session->diags;
+  const char *name = sema_text(s, symbol->name);
+  if (!pool_eq(symbol->type, declared->type)) {
+    diag_export_type(diags, at, name, declared->type, symbol->type);
+    diag_exported_here(diags, declared->span, name);
+    return false;
+  }
+  if (!symbol->is_func && symbol->is_mutable != declared->is_mutable) {
+    diag_export_mutability(diags, at, name, symbol->is_mutable ? "a variable" : "a constant",
+                           declared->is_mutable ? "true" : "false");
+    diag_exported_here(diags, declared->span, name);
+    return false;
+  }
+  return true;
+}
+
+/* An export without a layout block declares itself. */
+static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, Span at)
+{
+  LayoutResult *layout = s->session->layout;
+  for (size_t i = 0; i < arrlenu(layout->exports); i++)
+    if (str_eq(layout->exports[i].name, symbol->name))
+      return &layout->exports[i];
+  if (layout->has_block) {
+    diag_export_unknown(s->session->diags, at, sema_text(s, symbol->name));
+    return NULL;
+  }
+  LayoutExport added = {symbol->name, symbol->type, symbol->is_mutable, at};
+  arrput(layout->exports, added);
+  return &arrlast(layout->exports);
+}
+
+Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  const Node *arg = call->args.at[0];
+  Operand o = sema_expr(s, arg, POOL(NONE));
+  if (operand_is_poison(o))
+    return o;
+  ExportedSymbol symbol = {.span = at, .name = o.name};
+  if (call->args.count > 1) {
+    PoolId text = sema_comptime(s, call->args.at[1], POOL(COMPTIME_STRING));
+    if (pool_eq(text, POOL(POISON)))
+      return operand_poison();
+    if (pool_kind(s->pool, text) != PK_STRING) {
+      diag_not_a_string(s->session->diags, call->args.at[1]->span,
+                        pool_type_of(s->pool, text));
+      return operand_poison();
+    }
+    symbol.name = pool_key(s->pool, text).u.string;
+  } else if (node_kind(arg) == ND_IDENT) {
+    symbol.name = node_ident(arg)->name;
+  } else if (node_kind(arg) == ND_MEMBER) {
+    symbol.name = node_member(arg)->name.text;
+  }
+  if (!export_of_operand(s, o, arg->span, &symbol))
+    return operand_poison();
+  for (size_t i = 0; i < arrlenu(s->setup->exports); i++)
+    if (str_eq(s->setup->exports[i].name, symbol.name)) {
+      diag_export_twice(s->session->diags, at, sema_text(s, symbol.name));
+      diag_first_here(s->session->diags, s->setup->exports[i].span);
+      return operand_poison();
+    }
+  const LayoutExport *declared = find_export(s, &symbol, at);
+  if (!declared || !export_matches(s, &symbol, declared, at))
+    return operand_poison();
+  arrput(s->setup->exports, symbol);
+  return builtin_void();
+}
+
+/* The launch server is part of <memcpy/memcpy>; older programs ask for it themselves. */
+Operand builtin_rpc(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  Operand o = sema_rvalue(s, call->args.at[0], POOL(NONE));
+  return operand_is_poison(o) ? o : builtin_void();
+}
+
+/* ---- by number --------------------------------------------------------------------------- */
+
+/* A symbol's number is its place among the names that the layout exports. */
+static uint32_t export_number(const Sema *s, const ExportedSymbol *symbol)
+{
+  const LayoutExport *exports = s->session->layout->exports;
+  for (uint32_t i = 0; i < arrlenu(exports); i++)
+    if (str_eq(exports[i].name, symbol->name))
+      return i;
+  ICE("export without a declaration");
+}
+
+Operand builtin_get_symbol_id(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  const Node *arg = call->args.at[0];
+  Operand o = sema_expr(s, arg, POOL(NONE));
+  ExportedSymbol wanted = {0};
+  if (operand_is_poison(o) || !export_of_operand(s, o, arg->span, &wanted))
+    return operand_poison();
+  for (size_t i = 0; i < arrlenu(s->setup->exports); i++) {
+    const ExportedSymbol *e = &s->setup->exports[i];
+    if (e->is_func == wanted.is_func && e->target == wanted.target)
+      return operand_value(s, pool_int(s->pool, POOL(U16), export_number(s, e)));
+  }
+  diag_not_exported(s->session->diags, arg->span);
+  return operand_poison();
+}
+
+static bool is_tensor(const Sema *s, const ExportedSymbol *e)
+{
+  return !e->is_func && pool_kind(s->pool, e->type) == PK_POINTER_TYPE;
+}
+
+Operand builtin_has_exported_tensors(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)call, (void)at, (void)want;
+  const LayoutExport *exports = s->session->layout->exports;
+  bool found = false;
+  for (size_t i = 0; i < arrlenu(exports); i++)
+    found |= pool_kind(s->pool, exports[i].type) == PK_POINTER_TYPE;
+  return operand_value(s, pool_bool(found));
+}
+
+/* What the variable of the exported symbol with this number holds.  The number may be known at run
+ * time only: one comparison for each symbol that `fits`; the last one is taken unasked. */
+static Operand symbol_by_number(Sema *s, const NodeBuiltinCall *call, const Node *number,
+                                PoolId type, PoolId result, bool any_tensor)
+{
+  Operand o = sema_arg(s, number, POOL(U16));
+  IrValue value = IR_NO_VALUE;
+  if (operand_is_poison(o))
+    return o;
+  int64_t known = -1;
+  if (operand_is_comptime(o) &&
+      !sema_int_in(s, o, 0, UINT16_MAX, "a symbol's number", number->span, &known))
+    return operand_poison();
+  for (size_t i = 0; i < arrlenu(s->setup->exports); i++) {
+    const ExportedSymbol *e = &s->setup->exports[i];
+    bool fits = any_tensor ? is_tensor(s, e) : !e->is_func && pool_eq(e->type, type);
+    if (!fits || (known >= 0 && (uint32_t)known != export_number(s, e)))
+      continue;
+    IrType ir = type_ir(s->pool, e->type);
+    IrValue it = ir_load(&s->b, ir, ir_global_addr(&s->b, sema_global_ir(s, e->target), 0));
+    if (value.raw == IR_NO_VALUE.raw) {
+      value = it;
+      continue;
+    }
+    IrValue is_it = ir_binary(&s->b, IR_eq, IRT_BOOL, sema_ir(s, o),
+                              ir_const(&s->b, IRT_I16, export_number(s, e)));
+    value = ir_select(&s->b, ir, is_it, it, value);
+  }
+  if (value.raw != IR_NO_VALUE.raw)
+    return operand_runtime(value, result);
+  const char *what = any_tensor ? "array"
+                   : arena_printf(s->arena, "'%s'", type_text(s->pool, s->arena, type));
+  diag_no_such_symbol(s->session->diags, known >= 0 ? number->span : call->name.span, what,
+                      known >= 0 ? " with this number" : "");
+  return operand_poison();
+}
+
+Operand builtin_get_symbol_value(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  PoolId type = sema_type_expr(s, call->args.at[0]);
+  if (pool_eq(type, POOL(POISON_TYPE)))
+    return operand_poison();
+  return symbol_by_number(s, call, call->args.at[1], type, type, false);
+}
+
+Operand builtin_get_tensor_ptr(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  PoolId words = pool_pointer_type(s->pool, true, false, POOL(U16));
+  return symbol_by_number(s, call, call->args.at[0], POOL(NONE), words, true);
+}
