@@ -569,6 +569,8 @@ typedef struct {
   uint8_t arguments;
   StrId name;
   Span span;
+  uint32_t alternate;      /* rotating tasks: FuncInstance + 1 of the other task; 0 none */
+  uint16_t limit, init;    /* it runs after `limit` runs of `func`; `init` of them count as done */
 } TaskSlot;
 typedef struct {
   bool used, is_explicit;  /* explicit: @initialize_queue */

@@ -215,6 +215,8 @@ void setup_reference(Sema *s)
       const TaskSlot *slot = own ? &setup->control_tasks[id] : &setup->tasks[id];
       if (slot->kind != TASK_NONE)
         sema_func_ir(s, slot->func);
+      if (slot->alternate)
+        sema_func_ir(s, slot->alternate - 1);
     }
   for (unsigned c = 0; c < MAX_COLORS; c++)
     if (setup->teardown_handler[c])
@@ -242,6 +244,38 @@ static IrFuncId entered_func(Sema *s, uint32_t func)
   return id;
 }
 
+/* A task that calls one of the two, by a counter in memory. */
+static IrFuncId rotating_task(Sema *s, const TaskSlot *slot)
+{
+  IrModule *m = s->ir;
+  const char *name = arena_printf(m->arena, "%s.rotating", sema_text(s, slot->name));
+  IrFuncId main_func = sema_func_ir(s, slot->func), other = sema_func_ir(s, slot->alternate - 1);
+  m->funcs[main_func.raw].is_task = m->funcs[other.raw].is_task = false;
+  uint32_t n = m->funcs[main_func.raw].n_params;
+  IrFuncId id = ir_func_add(m, name, IRT_VOID, m->funcs[main_func.raw].params, n);
+  m->funcs[id.raw].is_task = m->funcs[id.raw].address_taken = true;
+  m->funcs[id.raw].loc = m->funcs[main_func.raw].loc;
+  IrGlobalId counter = ir_global_add(m, arena_printf(m->arena, "%s.runs", name), 2, 2);
+  m->globals[counter.raw].init = arena_many(m->arena, uint8_t, 2);
+  memcpy(m->globals[counter.raw].init, (uint8_t[]){(uint8_t)slot->init, slot->init >> 8}, 2);
+  IrBuilder b = {.module = m, .func = id, .loc = m->funcs[id.raw].loc};
+  IrBlockId first = ir_block_add(m, id), second = ir_block_add(m, id);
+  const IrValue *params = m->funcs[id.raw].blocks[0].params;
+  IrValue runs = ir_load(&b, IRT_I16, ir_global_addr(&b, counter, 0));
+  IrValue more = ir_binary(&b, IR_ult, IRT_BOOL, runs, ir_const(&b, IRT_I16, slot->limit));
+  ir_cond_br(&b, more, first, NULL, 0, second, NULL, 0);
+  b.block = first;
+  ir_store(&b, ir_global_addr(&b, counter, 0),
+           ir_binary(&b, IR_add, IRT_I16, runs, ir_const(&b, IRT_I16, 1)));
+  ir_call(&b, main_func, params, n);
+  ir_ret(&b, IR_NO_VALUE);
+  b.block = second;
+  ir_store(&b, ir_global_addr(&b, counter, 0), ir_const(&b, IRT_I16, 0));
+  ir_call(&b, other, params, m->funcs[other.raw].n_params);
+  ir_ret(&b, IR_NO_VALUE);
+  return id;
+}
+
 static void fill_tasks(Sema *s)
 {
   IrModule *m = s->ir;
@@ -251,9 +285,12 @@ static void fill_tasks(Sema *s)
   for (uint8_t id = 0; id < MAX_TASK_IDS; id++) {
     const TaskSlot *slot = &s->setup->tasks[id];
     uint64_t bit = (uint64_t)1 << id;
+    IrFuncId func = {0};
     if (slot->kind != TASK_NONE)
-      m->tasks[m->n_tasks++] = (IrTask){entered_func(s, slot->func), slot->kind, id,
-                                        slot->arguments, sema_text(s, slot->name)};
+      func = slot->alternate ? rotating_task(s, slot) : entered_func(s, slot->func);
+    if (slot->kind != TASK_NONE)
+      m->tasks[m->n_tasks++] = (IrTask){func, slot->kind, id, slot->arguments,
+                                        sema_text(s, slot->name)};
     else if (id < machine->data_task_ids && !(s->setup->unblocked & bit))
       m->blocked |= bit;   /* nobody listens: wavelets wait for DSD operations */
   }

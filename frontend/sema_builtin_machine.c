@@ -217,43 +217,56 @@ static int task_words(Sema *s, const BindKind *kind, Operand task, Span span)
   return (int)(bytes / 2);
 }
 
-static Operand bind_task(Sema *s, const NodeBuiltinCall *call, Span at, const BindKind *kind)
+/* False after reporting that the task has an id. */
+static bool check_unbound(Sema *s, uint32_t func, Span at)
 {
-  const Node *task_node = call->args.at[0], *id_node = call->args.at[1];
+  unsigned id;
+  const TaskSlot *bound = slot_of_func(s, func, &id);
+  if (!bound)
+    return true;
+  diag_task_bound_twice(s->session->diags, at, sema_text(s, s->funcs[func].name), id);
+  diag_first_here(s->session->diags, bound->span);
+  return false;
+}
+
+/* The slot filled in, or NULL after reporting. */
+static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, Span at,
+                           const BindKind *kind)
+{
   Operand task = sema_rvalue(s, task_node, POOL(NONE));
   Operand id_operand = sema_rvalue(s, id_node, kind->id_type);
   if (operand_is_poison(task) || operand_is_poison(id_operand))
-    return operand_poison();
+    return NULL;
   if (!is_task_operand(s, task, task_node->span))
-    return operand_poison();
+    return NULL;
   if (!pool_eq(id_operand.type, kind->id_type)) {
-    diag_wrong_id_type(s->session->diags, id_node->span,
-                       kind->id_type,
-                       id_operand.type);
-    return operand_poison();
+    diag_wrong_id_type(s->session->diags, id_node->span, kind->id_type, id_operand.type);
+    return NULL;
   }
   int64_t id;
   int words = task_words(s, kind, task, task_node->span);
   if (words < 0 ||
       !sema_int_in(s, id_operand, 0, MAX_TASK_IDS - 1, "a task id", id_node->span, &id))
-    return operand_poison();
+    return NULL;
   bool own_table = s->setup->separate_control && kind->kind == TASK_CONTROL;
   TaskSlot *slot = task_slot(s, (unsigned)id + (own_table ? MAX_TASK_IDS : 0u));
   if (slot->kind != TASK_NONE) {
     diag_task_id_taken(s->session->diags, at, (unsigned)id, sema_text(s, slot->name));
     diag_first_here(s->session->diags, slot->span);
-    return operand_poison();
+    return NULL;
   }
   uint32_t func = pool_key(s->pool, task.value).u.index;
-  unsigned other;
-  const TaskSlot *bound = slot_of_func(s, func, &other);
-  if (bound) {
-    diag_task_bound_twice(s->session->diags, at, sema_text(s, s->funcs[func].name), other);
-    diag_first_here(s->session->diags, bound->span);
-    return operand_poison();
-  }
-  *slot = (TaskSlot){kind->kind, func, (uint8_t)words, s->funcs[func].name, at};
-  return builtin_void();
+  if (!check_unbound(s, func, at))
+    return NULL;
+  *slot = (TaskSlot){.kind = kind->kind, .func = func, .arguments = (uint8_t)words,
+                     .name = s->funcs[func].name, .span = at};
+  return slot;
+}
+
+static Operand bind_task(Sema *s, const NodeBuiltinCall *call, Span at, const BindKind *kind)
+{
+  TaskSlot *slot = bind_slot(s, call->args.at[0], call->args.at[1], at, kind);
+  return slot ? builtin_void() : operand_poison();
 }
 
 Operand builtin_bind_data_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -272,6 +285,59 @@ Operand builtin_bind_control_task(Sema *s, const NodeBuiltinCall *call, Span at,
 {
   (void)want;
   return bind_task(s, call, at, &bind_kinds[2]);
+}
+
+static bool rotation_settings(Sema *s, const Node *n, TaskSlot *slot)
+{
+  static const char *const names[] = {"limit", "init"};
+  Settings set = settings_read(s, n);
+  if (!set.ok)
+    return false;
+  Setting *limit = settings_take(s, &set, names[0]), *init = settings_take(s, &set, names[1]);
+  int64_t runs = 0, done = 0;
+  if (!limit) {
+    diag_setting_missing(s->session->diags, set.span, "rotation", names[0]);
+    return false;
+  }
+  if (!sema_int_in(s, limit->value, 1, UINT16_MAX, names[0], limit->span, &runs) ||
+      (init && !sema_int_in(s, init->value, 0, runs, names[1], init->span, &done)))
+    return false;
+  slot->limit = (uint16_t)runs;
+  slot->init = (uint16_t)done;
+  settings_finish(s, &set, "rotation", names, ARRAY_COUNT(names));
+  return true;
+}
+
+/* wse3: every limit + 1st wavelet of the data task runs the other task, which may do without the
+ * wavelet's data (SDK release notes; that it takes a wavelet is assumed). */
+Operand builtin_bind_rotating_tasks(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  enum { MOST_ROTATIONS = 2 };
+  const Node *other_node = call->args.at[1];
+  Operand other = sema_rvalue(s, other_node, POOL(NONE));
+  TaskSlot *slot = bind_slot(s, call->args.at[0], call->args.at[2], at, &bind_kinds[0]);
+  if (!slot || operand_is_poison(other) || !is_task_operand(s, other, other_node->span))
+    return operand_poison();
+  unsigned rotations = 0;
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
+    rotations += s->setup->tasks[id].alternate != 0;
+  if (rotations == MOST_ROTATIONS) {
+    diag_rotations(s->session->diags, at, MOST_ROTATIONS);
+    return operand_poison();
+  }
+  int words = task_words(s, &bind_kinds[2], other, other_node->span);
+  if (words < 0)
+    return operand_poison();
+  uint32_t func = pool_key(s->pool, other.value).u.index;
+  if (words > 0 && !pool_eq(other.type, s->funcs[slot->func].type)) {
+    diag_rotation_types(s->session->diags, other_node->span, s->funcs[slot->func].type, other.type);
+    return operand_poison();
+  }
+  if (!check_unbound(s, func, other_node->span) || !rotation_settings(s, call->args.at[3], slot))
+    return operand_poison();
+  slot->alternate = func + 1;
+  return builtin_void();
 }
 
 /* wse3: control tasks leave the common table, so their ids may be those of other tasks.  The
