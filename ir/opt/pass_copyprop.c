@@ -12,7 +12,8 @@ typedef struct {
 static bool same_const(const IrFunc *f, IrValue a, IrValue b)
 {
   const IrInsn *x = opt_insn(f, a), *y = opt_insn(f, b);
-  return x->op == IR_const && y->op == IR_const && x->type == y->type && x->imm == y->imm;
+  return x->op == IR_const && y->op == IR_const && x->type == y->type &&
+         (x->imm == y->imm || opt_miscompiles(MISCOMPILE_copyprop_merge));
 }
 
 /* The value that parameter k always has, or raw 0.  What comes around a loop as the parameter
@@ -29,7 +30,7 @@ static IrValue only_value(Propagator *p, uint32_t block, uint32_t k)
       IrValue v = opt_resolve(p->map, targets[t].args[k]);
       if (v.raw == self.raw || v.raw == only.raw)
         continue;
-      if (only.raw && !same_const(p->f, only, v) && !opt_miscompiles(MISCOMPILE_copyprop_merge))
+      if (only.raw && !same_const(p->f, only, v))
         return IR_NO_VALUE;
       only = v;
     }

@@ -19,13 +19,12 @@ def main():
     claims = Claims()
     start = time.time()
     total = fuzz.run(options.functions, options.seed, jobs=options.jobs)
-    print(f"{total.functions / (time.time() - start):.0f} functions a second; errors at compile "
-          f"time only, compared at run time: {dict(total.refused)}; functions refused in code: "
-          f"{total.dropped}")
+    print(total.summary(time.time() - start))
     for text in total.differences[:10]:
         print(text)
     claims.at_least("functions", total.functions, options.functions)
     claims.equals("differences", len(total.differences), 0)
+    claims.equals("rows of ir/ops.def not used", ", ".join(total.rows_missing()), "")
     claims.at_least("calls that compile time computes as well",
                     round(100 * total.known / total.calls, 1), 70, "%")
     claims.finish()

@@ -24,9 +24,19 @@ from diff import generate  # noqa: E402
 
 LEVELS = ("-O0", "-O1", "-O2")
 BATCH = 32
+# Rows of ir/ops.def that scalar functions of the language cannot be made of.  clz, ctz, popcnt and
+# fscale: no operator or builtin over scalars gives them (tests/unit/codegen_random.c runs them).
+# Descriptors and vector operations have tests of their own; the others have no value.
+ELSEWHERE = set("""
+clz ctz popcnt fscale dsd_const dsd_set dsd_get dsr_load dsr_set dsr_get vec activate block unblock
+get_config set_config queue_flush random16 set_prng counter trap""".split())
+LISTED = 16                   # one batch of so many has its rows counted
 ROUNDS = 40
+# More than any program takes: calls stop by their bound on loops.
+MOST_CYCLES = 10_000_000
+COMPILE_SECONDS = 20
 # What compile time refuses and run time computes: results that do not fit.
-COMPTIME_ERRORS = {"comptime_overflow", "value_out_of_range", "bad_shift"}
+COMPTIME_ERRORS = {"comptime_overflow", "value_out_of_range", "bad_shift", "division_by_zero"}
 
 
 @dataclass
@@ -37,11 +47,24 @@ class Outcome:
     known: int = 0                                   # calls that compile time computed as well
     refused: collections.Counter = field(default_factory=collections.Counter)
     dropped: int = 0                                 # functions refused in code too
+    rows: collections.Counter = field(default_factory=collections.Counter)   # of ir/ops.def
     differences: list = field(default_factory=list)  # texts
 
     def add(self, other):
-        for name in ("functions", "calls", "known", "refused", "dropped", "differences"):
+        for name in ("functions", "calls", "known", "refused", "dropped", "rows", "differences"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def rows_missing(self):
+        return [row for row in rows_wanted() if not self.rows[row]]
+
+    def summary(self, seconds):
+        wanted = rows_wanted()
+        return (f"{self.functions} functions in {seconds:.1f} s, {self.functions / seconds:.0f} a "
+                f"second; {self.calls} calls, {self.known} of them at compile time too; errors at "
+                f"compile time only: {dict(self.refused)}; {self.dropped} functions refused in "
+                f"code; {len(wanted) - len(self.rows_missing())} of {len(wanted)} rows of "
+                f"ir/ops.def{''.join(f', not {r}' for r in self.rows_missing())}; "
+                f"{len(self.differences)} differences")
 
 
 class Refused(Exception):
@@ -97,33 +120,89 @@ def called_by(program, names):
 
 
 def words(text, symbol):
-    line = next(x for x in text.splitlines() if x.startswith(symbol + "@"))
-    return [int(v) for v in line.split(":", 1)[1].split()]
+    """By tile: the numbers."""
+    return [[int(v) for v in line.split(":", 1)[1].split()]
+            for line in text.splitlines() if line.startswith(symbol + "@")]
+
+
+def rows_used(source, levels):
+    """How often the code has each row of ir/ops.def."""
+    found = collections.Counter()
+    for level in (levels[0], levels[-1]):
+        listing = harness.cslc(source, level, "--emit=ir").out
+        found.update(re.findall(r"^  (?:%\d+ = )?([a-z]\w*)", listing, re.M))
+    return found
+
+
+def rows_wanted():
+    table = (harness.ROOT / "ir" / "ops.def").read_text()
+    return [n for n in re.findall(r"^IR_OP\((\w+),", table, re.M) if n not in ELSEWHERE]
+
+
+def write(program, folder, name, **options):
+    """The program and its layout; gives the layout."""
+    layout = folder / f"{name}.csl"
+    (folder / f"{name}-tile.csl").write_text(program.text(**options))
+    layout.write_text(program.layout(f"{name}-tile.csl"))
+    return layout
+
+
+def compile_first(program, folder, name, level, outcome):
+    """Compiles without the calls that are errors.  What they are: (calls, functions)."""
+    skip, dropped = set(), set()
+    for _ in range(ROUNDS):
+        layout = write(program, folder, name, skip=skip, dropped=dropped)
+        ran = harness.cslc(layout, "-o", folder / f"{name}.bin", level, "--diag-format=json",
+                           expect=None)
+        if ran.code == 0:
+            return skip, dropped
+        sort_errors(program, harness.diagnostics(ran.err), skip, dropped, outcome)
+        dropped = called_by(program, dropped)
+    raise Refused("too many errors")
+
+
+def run_levels(program, folder, name, levels, env, outcome):
+    """What each level gives, by name and tile; "comptime" is one.  And the calls to leave out."""
+    skip, dropped = compile_first(program, folder, name, levels[0], outcome)
+    image, results = folder / f"{name}.bin", {}
+    layout = write(program, folder, name, skip=skip, dropped=dropped, want=False)
+    for level in levels:
+        if level != levels[0]:
+            harness.cslc(layout, "-o", image, level, env=env, timeout=COMPILE_SECONDS)
+        out = harness.emu(image, f"--max-cycles={MOST_CYCLES}", "--print=got", "--print=want").out
+        results[level] = words(out, "got")
+        if level == levels[0]:
+            results["comptime"] = words(out, "want")
+    if int(name[1:]) % LISTED == 0:
+        outcome.rows = rows_used(layout, levels)
+    return results, skip, dropped
+
+
+def compare(program, seed, results, skip, dropped, outcome):
+    outcome.dropped = len(dropped)
+    for i, (f, choice) in enumerate(program.calls):
+        if f.name in dropped:
+            continue
+        outcome.calls += 1
+        outcome.known += i not in skip
+        for tile in range(generate.TILES):
+            seen = {way: values[tile][i] for way, values in results.items()
+                    if way != "comptime" or i not in skip and program.is_computed(i, tile)}
+            if len(set(seen.values())) > 1:
+                shown = ", ".join(f"{k} {v:#x}" for k, v in seen.items())
+                call = f.call(program.arguments(f, choice, False))
+                outcome.differences.append(f"seed {seed}: call {i}, tile {tile}: {call}: {shown}\n"
+                                           f"  {f.text}")
+                break
 
 
 def run_batch(seed, functions, folder, levels=LEVELS, env=None):
-    """One program; env: of the compiler, once the calls to compare at compile time are known."""
-    folder = Path(folder)
+    """One program; env: of the compiler at the levels but the first."""
+    folder, name = Path(folder), f"p{seed}"
     program = generate.Program(random.Random(seed), functions)
-    source, image = folder / f"p{seed}.csl", folder / f"p{seed}.bin"
-    outcome, skip, dropped = Outcome(functions=functions), set(), set()
+    outcome = Outcome(functions=functions)
     try:
-        for _ in range(ROUNDS):
-            source.write_text(program.text(skip, dropped))
-            ran = harness.cslc(source, "-o", image, levels[0], "--diag-format=json", expect=None)
-            if ran.code == 0:
-                break
-            sort_errors(program, harness.diagnostics(ran.err), skip, dropped, outcome)
-            dropped = called_by(program, dropped)
-        else:
-            raise Refused("too many errors")
-        results = {}
-        for level in levels:
-            harness.cslc(source, "-o", image, level, env=env)
-            out = harness.emu(image, "--print=got", "--print=want").out
-            results[level] = words(out, "got")
-            if level == levels[0]:
-                want = words(out, "want")
+        found = run_levels(program, folder, name, levels, env, outcome)
     except TooLarge:
         halves = [run_batch(seed + (half << 40), functions // 2, folder, levels, env)
                   for half in (1, 2)]
@@ -132,21 +211,8 @@ def run_batch(seed, functions, folder, levels=LEVELS, env=None):
     except (Refused, AssertionError) as failed:
         outcome.differences.append(f"seed {seed}: {failed}")
         return outcome
-    outcome.dropped = len(dropped)
-    for i, (f, choice) in enumerate(program.calls):
-        if f.name in dropped:
-            continue
-        outcome.calls += 1
-        seen = {level: values[i] for level, values in results.items()}
-        if i not in skip:
-            outcome.known += 1
-            seen["comptime"] = want[i]
-        if len(set(seen.values())) > 1:
-            args = [program.values[k][c] for (_, k), c in zip(f.params, choice)]
-            shown = ", ".join(f"{k} {v:#x}" for k, v in seen.items())
-            outcome.differences.append(f"seed {seed}: call {i}: {f.name}{tuple(args)}: {shown}\n"
-                                       f"  {f.text}")
-    for path in (source, image):
+    compare(program, seed, *found, outcome)
+    for path in folder.glob(f"{name}[.-]*"):
         path.unlink()
     return outcome
 
@@ -157,9 +223,10 @@ def run(functions, seed, batch=BATCH, jobs=2, levels=LEVELS, env=None, stop_at_f
     seeds = [(seed << 20) + i for i in range(-(-functions // batch))]
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        for start in range(0, len(seeds), 8 * jobs):
+        # Few at a time, so that it stops soon after the first difference.
+        for start in range(0, len(seeds), 4 * jobs):
             part = [pool.submit(run_batch, s, batch, folder, levels, env)
-                    for s in seeds[start:start + 8 * jobs]]
+                    for s in seeds[start:start + 4 * jobs]]
             for done in part:
                 total.add(done.result())
             if stop_at_first and total.differences:
@@ -176,17 +243,14 @@ def main():
     parser.add_argument("--show", type=int, metavar="SEED")
     options = parser.parse_args()
     if options.show is not None:
-        print(generate.Program(random.Random(options.show), options.batch).text(), end="")
+        program = generate.Program(random.Random(options.show), options.batch)
+        print(f"// {program.tiles}\n{program.text()}", end="")
         return
     start = time.time()
     total = run(options.functions, options.seed, options.batch, options.jobs)
     for text in total.differences[:20]:
         print(text)
-    seconds = time.time() - start
-    print(f"{total.functions} functions in {seconds:.1f} s, "
-          f"{total.functions / seconds:.0f} a second; {total.calls} calls, {total.known} of them at compile time too, refused there:"
-          f" {dict(total.refused)}, {total.dropped} functions refused in code;"
-          f" {len(total.differences)} differences")
+    print(total.summary(time.time() - start))
     sys.exit(1 if total.differences else 0)
 
 

@@ -18,7 +18,9 @@ FLOATS = ("f16", "f32")
 SCALARS = INTS + FLOATS + ("bool",)
 CALLS = 3                     # sets of arguments a function
 VALUES = 5                    # values to choose arguments from, a type
+TILES = 2
 UNSAFE = 0.03                 # share of operations that may be errors at compile time
+ZERO_DIVISORS = 0.1           # share of divisors that may be zero, an error at compile time
 
 # What functions call besides one another: generics by value, by type and by anytype; pointers.
 HELPERS = """\
@@ -32,6 +34,9 @@ fn folded(comptime n: u16, v: [n]u16) u16 {
 fn swap(comptime T: type, a: *T, b: *T) void { const t = a.*; a.* = b.*; b.* = t; }
 fn mixed(p: *u32, v: u16) u16 { p.* ^= @as(u32, v) << 5; return @as(u16, p.* & 0xffff); }
 inline fn low(v: u32) u16 { return @as(u16, v & 0x7fff); }
+fn halved(x: i32) i32 { return x >> 1; }
+fn inverted(x: i32) i32 { return ~x; }
+fn through(f: *const fn(i32) i32, x: i32) i32 { return f(x); }
 const Pair = struct { a: i16, b: u32, c: f32, d: bool };
 fn turned(p: Pair, by: u16) Pair {
   return .{ .a = ~p.a, .b = (p.b << 3) ^ by, .c = -p.c, .d = !p.d }; }
@@ -217,15 +222,14 @@ class Function:
         """a op b, with operands masked so that the result fits."""
         n = bits(kind)
         if op in "&|^" or self.unsafe():
-            if op in "/%":     # by zero is a fault of the machine
-                b = f"({b} | 1)"
             return f"({a} {op} {b})"
         if op in "/%" and self.rng.random() < 0.5:
             power = 1 << self.rng.randrange(n - 1)
             by = power if self.rng.random() < 0.5 else self.rng.randrange(1, power + 1)
             return f"({a} {op} {literal(kind, by)})"
-        if op in "/%":
-            return f"({a} {op} (({b} & {(1 << n - 2) - 1}) | 1))"
+        if op in "/%":         # by zero: 0, and the dividend remains
+            odd = "" if self.rng.random() < ZERO_DIVISORS else " | 1"
+            return f"({a} {op} (({b} & {(1 << n - 2) - 1}){odd}))"
         if op == "*":
             low = (1 << (n - (kind[0] == "i")) // 2) - 1
             if self.rng.random() < 0.2:
@@ -304,6 +308,9 @@ class Function:
         rng = self.rng
         if kind == "u32" and rng.random() < 0.6:
             return f"rotate({rng.randrange(1, 32)}, {self.expr('u32', depth - 1)})"
+        if kind == "i32" and rng.random() < 0.5:
+            chosen = f"if ({self.expr('bool', depth - 1)}) &halved else &inverted"
+            return f"through({chosen}, {self.expr('i32', depth - 1)})"
         if kind == "u16" and rng.random() < 0.6:
             if rng.random() < 0.5:
                 return f"low({self.expr('u32', depth - 1)})"
@@ -327,10 +334,10 @@ class Function:
 
     def statement(self, depth):
         forms = [self.declare, self.declare, self.declare_array, self.declare_pair, self.assign,
-                 self.assign, self.assign, self.point, self.exchange]
+                 self.assign, self.assign, self.point, self.exchange, self.alias, self.claim]
         if depth > 0:
             forms += [self.branch, self.branch, self.select, self.while_loop, self.for_range,
-                      self.for_array, self.unrolled]
+                      self.for_array, self.unrolled, self.shifted_array]
         if depth < 2:
             forms += [self.leave]
         return self.rng.choice(forms)(depth)
@@ -409,6 +416,42 @@ class Function:
             return self.assign(depth)
         return f"swap({kind}, &{place}, &{self.rng.choice(same)});"
 
+    def alias(self, depth):
+        """Stores to a variable and through a pointer that may be to it, then reads the variable."""
+        pairs = [(a, b, k) for a, k in self.vars for b, other in self.vars if k == other and a != b]
+        text = ""
+        if not pairs:
+            yes, no, kind = self.fresh(), self.fresh(), self.rng.choice(SCALARS)
+            text = "".join(f"var {v}: {kind} = {self.expr(kind, 1)}; " for v in (yes, no))
+            self.vars += [(yes, kind), (no, kind)]
+        else:
+            yes, no, kind = self.rng.choice(pairs)
+        to = self.fresh()
+        text += (f"const {to} = if ({self.expr('bool', 1)}) &{yes} else &{no}; "
+                 f"{yes} = {self.operand(kind)}; {to}.* = {self.expr(kind, 1)}; ")
+        self.pointers.append((to, kind))
+        left = f"return {self.expr(self.result, 1)};"
+        op = self.rng.choice(("==", "!="))
+        return text + f"if ({yes} {op} {self.operand(kind)}) {{ {left} }}"
+
+    def claim(self, _):
+        """An assertion that holds."""
+        kind = self.rng.choice(("u8", "u16", "u32"))
+        return f"@assert(({self.expr(kind, 1)} & 7) < {self.rng.randrange(8, 20)});"
+
+    def shifted_array(self, depth):
+        """A loop that reads one element of an array and writes others."""
+        found = [a for a in self.arrays if len(a[2]) == 1]
+        if not found:
+            return self.declare_array(depth)
+        name, kind, (size,) = self.rng.choice(found)
+        counter, seen = self.fresh(), self.fresh()
+        turns = self.rng.randrange(2, 7)
+        body = self.loop_body(turns, depth, [(counter, "u16"), (seen, kind)])
+        return (f"for (@range(u16, {turns})) |{counter}| {{ "
+                f"const {seen}: {kind} = {name}[{self.rng.randrange(size)}]; {body} "
+                f"{name}[{counter} & {size - 1}] = {self.expr(kind, 2)}; }}")
+
     def branch(self, depth):
         condition = self.expr("bool", 2)
         text = f"if ({condition}) {{ {self.block(self.rng.randrange(1, 4), depth - 1)} }}"
@@ -456,6 +499,12 @@ class Function:
         if found and self.rng.random() < 0.5:
             start, stop = 0, f"({self.rng.choice(found)} & 7)"
             turns = 7
+        if self.rng.random() < 0.3:               # up or down, by what is known at run time only
+            step = f"(({self.operand(kind)} & 3) | 1)"
+            if kind[0] == "i":
+                step = f"(if ({self.expr('bool', 1)}) {step} else -{step})"
+                start, stop = (8, 0) if self.rng.random() < 0.5 else (0, 8)
+                turns = 8
         body = self.loop_body(turns, depth, [(name, kind), (at, "u16")])
         return (f"for (@range({kind}, {start}, {stop}, {step})) |{name}, n{at}| "
                 f"{{ const {at}: u16 = n{at}; {body} }}")
@@ -499,8 +548,22 @@ class Function:
         return f"if ({self.expr('bool', 2)}) {{ {self.rng.choice(ways)} }}"
 
 
+# Arguments are exported so that the optimiser does not know them.
+EXPORTED = [("got", "u64"), ("want", "u64")] + [(f"args_{k}", k) for k in SCALARS]
+LAYOUT = """\
+layout {{
+  @set_rectangle({tiles}, 1);
+  for ([{tiles}]u16{{ {values} }}) |v, x| {{
+    @set_tile_code(@as(u16, x), 0, "{program}", .{{ .tile = v }});
+  }}
+{names}}}
+"""
+
+
 class Program:
-    """A batch of functions.  calls[i]: (function, result type) of word i of `got` and `want`."""
+    """A batch of functions.  calls[i]: function and choice of arguments of word i of `got` and
+    `want`.  It runs on several tiles, one for each of `tiles`: at run time the last choice of u16
+    is the parameter `tile`, on tile 0 the value that it has at compile time."""
 
     def __init__(self, rng, functions):
         self.functions = []
@@ -510,11 +573,34 @@ class Program:
         self.values = {k: [random_value(rng, k) for _ in range(VALUES)] for k in SCALARS}
         self.calls = [(f, [rng.randrange(VALUES) for _ in f.params])
                       for f in self.functions for _ in range(CALLS)]
+        others = [random_value(rng, "u16") for _ in range(1, TILES)]
+        self.tiles = [self.values["u16"][-1], *others]
         self.first_function = self.first_want = 0
 
-    def text(self, skip=(), dropped=()):
-        """skip: numbers of calls that are errors at compile time; dropped: functions not called."""
-        lines = HELPERS.rstrip("\n").split("\n")
+    def layout(self, program):
+        """The layout that has the program on its tiles."""
+        names = "".join(f'  @export_name("{n}", [*]{k}, true);\n' for n, k in EXPORTED)
+        return LAYOUT.format(tiles=TILES, values=", ".join(map(str, self.tiles)), program=program,
+                             names=names)
+
+    def arguments(self, f, choice, given):
+        """Of a call: variables if they are given at run time, else literals."""
+        values = []
+        for (_, kind), c in zip(f.params, choice):
+            from_tile = given and kind == "u16" and c == VALUES - 1
+            values.append("tile" if from_tile else f"args_{kind}[{c}]" if given
+                          else literal(kind, self.values[kind][c]))
+        return values
+
+    def is_computed(self, call, tile):
+        """Does `want` have the call's result for the tile?"""
+        f, choice = self.calls[call]
+        return tile == 0 or ("u16", VALUES - 1) not in zip((k for _, k in f.params), choice)
+
+    def text(self, skip=(), dropped=(), want=True):
+        """skip: numbers of calls that are errors at compile time; dropped: functions not called;
+        want: evaluate the others at compile time."""
+        lines = HELPERS.rstrip("\n").split("\n") + ["param tile: u16;"]
         lines += [f"var args_{k} = [{VALUES}]{k}{{ {', '.join(literal(k, v) for v in vs)} }};"
                   for k, vs in self.values.items()]
         self.first_function = len(lines) + 1
@@ -524,17 +610,16 @@ class Program:
         self.first_want = len(lines) + 1
         run = []
         for i, (f, choice) in enumerate(self.calls):
-            kinds = [k for _, k in f.params]
             if f.name in dropped:
                 lines.append("0,")
                 continue
-            known = f.call([literal(k, self.values[k][c]) for k, c in zip(kinds, choice)])
-            lines.append("0," if i in skip else raw(f.result, known) + ",")
-            given = f.call([f"args_{k}[{c}]" for k, c in zip(kinds, choice)])
-            run.append(f"  got[{i}] = {raw(f.result, given)};")
-        lines += ["};", "task main() void {", *run, "}", "comptime {",
+            known = raw(f.result, f.call(self.arguments(f, choice, False)))
+            lines.append(known + "," if want and i not in skip else "0,")
+            given = raw(f.result, f.call(self.arguments(f, choice, True)))
+            run.append(f"  got[{i}] = {given};")
+        lines += ["};", *(f"var at_{n}: [*]{k} = &{n};" for n, k in EXPORTED),
+                  "task main() void {", *run, "}", "comptime {",
                   "  @bind_local_task(main, @get_local_task_id(8));",
                   "  @activate(@get_local_task_id(8));",
-                  "  @export_symbol(got); @export_symbol(want);",
-                  *(f"  @export_symbol(args_{k});" for k in SCALARS), "}"]
+                  *(f'  @export_symbol(at_{n}, "{n}");' for n, _ in EXPORTED), "}"]
         return "\n".join(lines) + "\n"
