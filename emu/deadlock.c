@@ -1,13 +1,14 @@
 /* Who waits for what.  A quiet engine is looked at once: every wait is an edge from a unit (a
- * thread, an output queue, a color of a router) to the unit that would have to move first.  The
- * report lists the waiting tiles and follows each chain of waits to its end. */
-#include "emu/emu.h"
+ * thread, a queue, a color of a router) to the unit that would have to move first.  Each unit has
+ * at most one such edge, so every chain of waits runs into an end or into a cycle: a cause.  The
+ * report shows each cause once, with the chain that leads to it from one of those who wait. */
+#include "emu/report.h"
 
 #include "stb_ds.h"
 
-#include <string.h>
+#include <stdlib.h>
 
-enum { MAX_CHAIN = 64, TEXT = 512 };
+enum { CHAIN_HEAD = 8, CHAIN_TAIL = 4, OTHERS_SHOWN = 8, NO_NODE = 0xffffffff };
 
 /* ---- is it stuck? ---------------------------------------------------------------------------- */
 
@@ -56,466 +57,756 @@ IdleState idle_classify(Engine *engine, const Program *program, const IdleQuesti
   return waits || left ? IDLE_WARNINGS : IDLE_DONE;
 }
 
-/* ---- units and the edges between them -------------------------------------------------------- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
 typedef enum {
-  UNIT_THREAD,                 /* index: 0 main, 1 + microthread */
-  UNIT_OUTPUT,                 /* an output queue */
-  UNIT_INPUT,                  /* an input queue: its reader has to move */
-  UNIT_ROUTER,                 /* a color in a router's slots */
-  UNIT_SENDER,                 /* whoever should send a color to this tile's ramp */
-  UNIT_END,                    /* `text` says why the chain ends here */
+  UNIT_THREAD,                  /* index: 0 main, 1 + microthread */
+  UNIT_TASK,                    /* an activated local task */
+  UNIT_OUTPUT,                  /* an output queue */
+  UNIT_INPUT,                   /* an input queue: its reader has to move */
+  UNIT_ROUTER,                  /* a color's wavelets in a router's slots */
+  UNIT_RECEIVER,                /* a color that a tile waits for: its router has to deliver it */
+  UNIT_SENDER,                  /* a color that should come into a router */
+  UNIT_END,
 } UnitKind;
+
+/* Why a chain ends; tile and index say where. */
+typedef enum {
+  END_NONE,
+  END_NO_SENDER,                /* index of these: the color */
+  END_NOT_CONFIGURED, END_NOT_ROUTED, END_NOT_DELIVERED, END_EDGE, END_SUSPENDED, END_CLOSED,
+  END_NO_QUEUE, END_NO_ROUTE,
+  END_NOBODY_READS, END_CONTROL_HEAD,   /* the input queue */
+  END_BLOCKED_TASK,             /* the id */
+  END_BLOCKED_THREAD,           /* the microthread */
+  END_FIFO,                     /* the thread */
+  END_UNKNOWN,
+} EndKind;
 
 typedef struct {
   UnitKind kind;
+  EndKind end;
   uint32_t tile;
   uint8_t index;
 } Unit;
 
-typedef struct {
-  Engine *engine;
-  const Program *program;
-  FILE *out;
-  InspectTile at;              /* of the tile looked at last */
-  uint32_t at_tile;
-} Report;
-
-static const InspectTile *look(Report *r, uint32_t tile)
+static Unit unit(UnitKind kind, uint32_t tile, unsigned index)
 {
-  if (r->at_tile != tile) {
-    r->engine->ops->inspect(r->engine, tile, &r->at);
-    r->at_tile = tile;
+  return (Unit){kind, END_NONE, tile, (uint8_t)index};
+}
+
+static Unit ends(EndKind why, uint32_t tile, unsigned index)
+{
+  return (Unit){UNIT_END, why, tile, (uint8_t)index};
+}
+
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+/* The thread at the other end of the FIFO that a thread waits for. */
+static Unit after_fifo(Report *r, Unit from, const InspectThread *thread)
+{
+  const InspectTile *t = report_look(r, from.tile);
+  bool push = thread->run->dest.kind == VS_FIFO;
+  for (unsigned i = 0; i <= MAX_MICROTHREADS; i++) {
+    const InspectThread *other = &t->threads[i];
+    if (i == from.index || other->state != THREAD_VECTOR)
+      continue;
+    const VecRun *run = other->run;
+    const VecStream *ends_there[] = {&run->dest, &run->src[0], &run->src[1]};
+    for (unsigned k = push ? 1 : 0; k < (push ? ARRAY_COUNT(ends_there) : 1); k++)
+      if (ends_there[k]->kind == VS_FIFO)
+        return unit(UNIT_THREAD, from.tile, i);
   }
-  return &r->at;
+  return ends(END_FIFO, from.tile, from.index);
 }
 
-static uint32_t next_tile(const Program *p, uint32_t tile, Port port)
+static Unit after_thread(Report *r, Unit from)
 {
-  uint32_t x = program_x(p, tile), y = program_y(p, tile);
-  switch (port) {
-  case PORT_NORTH: return y > 0 ? tile - p->image->width : (uint32_t)NO_TILE;
-  case PORT_SOUTH: return y + 1u < p->image->height ? tile + p->image->width : (uint32_t)NO_TILE;
-  case PORT_EAST: return x + 1u < p->image->width ? tile + 1 : (uint32_t)NO_TILE;
-  case PORT_WEST: return x > 0 ? tile - 1 : (uint32_t)NO_TILE;
-  case PORT_RAMP: case PORT_COUNT: default: return NO_TILE;
-  }
-}
-
-static Port facing(Port port)
-{
-  static const Port other[PORT_COUNT] = {
-    [PORT_NORTH] = PORT_SOUTH, [PORT_SOUTH] = PORT_NORTH, [PORT_EAST] = PORT_WEST,
-    [PORT_WEST] = PORT_EAST,   [PORT_RAMP] = PORT_RAMP,
-  };
-  return other[port];
-}
-
-static void print_tile(const Program *p, uint32_t tile, FILE *out)
-{
-  fprintf(out, "P%u.%u", program_x(p, tile), program_y(p, tile));
-}
-
-static void print_named(FILE *out, const char *what, unsigned number, const char *name)
-{
-  fprintf(out, "%s %u", what, number);
-  if (*name)
-    fprintf(out, " '%s'", name);
-}
-
-static void print_color(const Report *r, uint32_t tile, unsigned color)
-{
-  print_named(r->out, "color", color, program_color_name(r->program, tile, color));
-}
-
-static void print_queue(const Report *r, uint32_t tile, bool output, unsigned queue)
-{
-  print_named(r->out, output ? "output queue" : "input queue", queue,
-              program_queue_name(r->program, tile, output, queue));
-}
-
-static void print_place(const Report *r, uint32_t tile, uint32_t pc)
-{
-  char place[TEXT];
-  program_location(r->program, tile, pc, place, sizeof place);
-  if (*place)
-    fprintf(r->out, " at %s", place);
-  else
-    fprintf(r->out, " at pc 0x%04x", pc);
-}
-
-static void print_operand_name(const Report *r, uint32_t tile, uint16_t pc, uint8_t stream)
-{
-  const ClassCode *cls = program_class(r->program, tile);
-  for (uint32_t i = 0; cls && i < cls->image->n_vec_names; i++) {
-    const ImageVecNames *names = &cls->image->vec_names[i];
-    const char *const by_stream[3] = {names->dest, names->src0, names->src1};
-    if (names->pc == pc && stream < ARRAY_COUNT(by_stream) && by_stream[stream] &&
-        *by_stream[stream])
-      fprintf(r->out, " for '%s'", by_stream[stream]);
-  }
-}
-
-/* ---- one thread ------------------------------------------------------------------------------ */
-
-static void print_thread_name(const Report *r, uint32_t tile, unsigned index,
-                              const InspectThread *thread)
-{
-  if (index)
-    fprintf(r->out, "microthread %u", index - 1);
-  else if (thread->state == THREAD_IDLE || thread->task == TASK_NONE)
-    fprintf(r->out, "main thread");
-  else {
-    fprintf(r->out, "main thread (");
-    print_named(r->out, task_kind_name(thread->task), thread->task_id,
-                program_task_name(r->program, tile, thread->task, thread->task_id));
-    fprintf(r->out, ")");
-  }
-}
-
-static const VecStream *waiting_stream(const InspectThread *thread)
-{
-  if (thread->waiting == STALL_OUTPUT)
-    return &thread->run->dest;
-  return &thread->run->src[thread->stream == 1 ? 0 : 1];
-}
-
-static void print_wait(const Report *r, uint32_t tile, const InspectThread *thread)
-{
-  const VecStream *s = waiting_stream(thread);
-  switch (thread->waiting) {
-  case STALL_INPUT:
-    fprintf(r->out, " waits for a wavelet on ");
-    print_color(r, tile, s->color);
-    fprintf(r->out, ", ");
-    print_queue(r, tile, false, s->queue);
-    break;
-  case STALL_OUTPUT:
-    fprintf(r->out, " waits for room in ");
-    print_queue(r, tile, true, s->queue);
-    fprintf(r->out, ", ");
-    print_color(r, tile, s->color);
-    break;
-  case STALL_FIFO:
-    fprintf(r->out, " waits for a FIFO to be filled or emptied");
-    break;
-  case STALL_PAUSED:
-    fprintf(r->out, " is blocked");
-    break;
-  case STALL_NONE: case STALL_ISSUE: case STALL_BANK: case STALL_COUNT: default:
-    fprintf(r->out, " has not ended");
-    break;
-  }
-  if (thread->waiting == STALL_INPUT || thread->waiting == STALL_OUTPUT)
-    print_operand_name(r, tile, thread->pc, thread->stream);
-  if (thread->run->unbounded)
-    fprintf(r->out, " (endless operation)");
-  else
-    fprintf(r->out, ", %u element%s to go", thread->run->remaining,
-            thread->run->remaining == 1 ? "" : "s");
-}
-
-static void print_thread(const Report *r, uint32_t tile, unsigned index,
-                         const InspectThread *thread)
-{
-  print_thread_name(r, tile, index, thread);
-  if (thread->state == THREAD_VECTOR)
-    print_wait(r, tile, thread);
-  else
-    fprintf(r->out, " has not ended");
-  print_place(r, tile, thread->pc);
-}
-
-/* ---- following a chain ----------------------------------------------------------------------- */
-
-static Unit ends(Unit unit) { return (Unit){UNIT_END, unit.tile, unit.index}; }
-
-static Unit after_thread(Report *r, Unit unit)
-{
-  const InspectThread *thread = &look(r, unit.tile)->threads[unit.index];
+  const InspectTile *t = report_look(r, from.tile);
+  const InspectThread *thread = &t->threads[from.index];
   if (thread->state != THREAD_VECTOR)
-    return ends(unit);
-  if (thread->waiting == STALL_OUTPUT)
-    return (Unit){UNIT_OUTPUT, unit.tile, thread->run->dest.queue};
-  if (thread->waiting == STALL_INPUT)
-    return (Unit){UNIT_SENDER, unit.tile, waiting_stream(thread)->color};
-  return ends(unit);
-}
-
-/* A thread of the tile that sends on the color and waits itself; else the chain ends. */
-static bool sender_in(Report *r, uint32_t tile, unsigned color, Unit *unit)
-{
-  const InspectTile *t = look(r, tile);
-  for (uint8_t i = 0; i <= MAX_MICROTHREADS; i++) {
-    const InspectThread *thread = &t->threads[i];
-    if (thread->state != THREAD_VECTOR || thread->run->dest.kind != VS_FABOUT ||
-        thread->run->dest.color != color)
-      continue;
-    *unit = (Unit){UNIT_THREAD, tile, i};
-    return true;
+    return ends(END_UNKNOWN, from.tile, 0);
+  switch (thread->waiting) {
+  case STALL_OUTPUT:
+    return unit(UNIT_OUTPUT, from.tile, thread->run->dest.queue);
+  case STALL_INPUT: {
+    const VecStream *s = report_waiting(thread);
+    if (t->input[s->queue].count && t->input[s->queue].head.control)
+      return ends(END_CONTROL_HEAD, from.tile, s->queue);
+    return unit(UNIT_RECEIVER, from.tile, s->color);
   }
-  return false;
-}
-
-/* Follows a color upstream, against its routes, to a wavelet that is held up, to a thread that
- * would send, or to the end. */
-static Unit after_sender(Report *r, Unit unit)
-{
-  uint32_t tile = unit.tile;
-  const InspectTile *t = look(r, tile);
-  uint8_t color = unit.index;
-  Unit found;
-  for (unsigned hops = 0; hops < r->program->n_tiles; hops++) {
-    const InspectColor *state = &t->colors[color];
-    if (state->count)
-      return (Unit){UNIT_ROUTER, tile, color};
-    if ((state->rx & port_bit(PORT_RAMP)) && sender_in(r, tile, color, &found))
-      return found;
-    t = look(r, tile);
-    uint32_t from = NO_TILE;
-    for (unsigned p = 0; p < PORT_RAMP && from == (uint32_t)NO_TILE; p++)
-      if (t->colors[color].rx >> p & 1)
-        from = next_tile(r->program, tile, (Port)p);
-    if (from == (uint32_t)NO_TILE || !program_color(r->program, from, color))
-      return (Unit){UNIT_END, tile, color};
-    tile = from;
-    t = look(r, tile);
+  case STALL_PAUSED:
+    return ends(END_BLOCKED_THREAD, from.tile, from.index - 1u);
+  case STALL_FIFO:
+    return after_fifo(r, from, thread);
+  case STALL_NONE: case STALL_ISSUE: case STALL_BANK: case STALL_COUNT: default:
+    return ends(END_UNKNOWN, from.tile, 0);
   }
-  return (Unit){UNIT_END, tile, color};
 }
 
-static Unit after_router(Report *r, Unit unit)
+/* A local task that is activated and blocked; -1: none. */
+static int blocked_task(const InspectTile *t)
 {
-  InspectColor state = look(r, unit.tile)->colors[unit.index];
-  const ClassCode *cls = program_class(r->program, unit.tile);
-  if (state.suspended || state.tx == 0)
-    return ends(unit);
+  uint64_t ids = t->active & t->blocked;
+  return ids ? __builtin_ctzll(ids) : -1;
+}
+
+/* Whoever may come to it later: the main thread, else a task that is held up. */
+static Unit later(Report *r, uint32_t tile, Unit otherwise)
+{
+  const InspectTile *t = report_look(r, tile);
+  if (t->threads[0].state != THREAD_IDLE)
+    return unit(UNIT_THREAD, tile, 0);
+  int id = blocked_task(t);
+  return id >= 0 ? ends(END_BLOCKED_TASK, tile, (unsigned)id) : otherwise;
+}
+
+static Unit after_output(Report *r, Unit from)
+{
+  const InspectTile *t = report_look(r, from.tile);
+  if (t->output[from.index].count == 0)
+    return ends(END_UNKNOWN, from.tile, 0);
+  unsigned color = program_color_inside(r->program, from.tile, t->output[from.index].head.color,
+                                        PORT_RAMP);
+  const InspectColor *state = &t->colors[color];
+  if (!state->configured)
+    return ends(END_NOT_CONFIGURED, from.tile, color);
+  if (state->suspended)
+    return ends(END_SUSPENDED, from.tile, color);
+  if (!(state->rx & port_bit(PORT_RAMP)))
+    return ends(END_CLOSED, from.tile, color);
+  return state->count ? unit(UNIT_ROUTER, from.tile, color) : ends(END_UNKNOWN, from.tile, 0);
+}
+
+/* What holds up a color at the tile beyond an output; END_NONE: nothing. */
+static Unit beyond(Report *r, uint32_t next, Port enters, unsigned color)
+{
+  const InspectColor *there = &report_look(r, next)->colors[color];
+  if (!there->configured)
+    return ends(END_NOT_CONFIGURED, next, color);
+  if (there->suspended)
+    return ends(END_SUSPENDED, next, color);
+  if (!(there->rx & port_bit(enters)))
+    return ends(END_CLOSED, next, color);
+  if (there->count >= r->program->machine->router_slots)
+    return unit(UNIT_ROUTER, next, color);
+  return ends(END_NONE, next, color);
+}
+
+static Unit at_ramp(Report *r, Unit from)
+{
+  const ClassCode *cls = program_class(r->program, from.tile);
+  unsigned queue = cls ? cls->image->data_queue[from.index] : MAX_QUEUES;
+  if (queue >= MAX_QUEUES)
+    return ends(END_NO_QUEUE, from.tile, from.index);
+  return unit(UNIT_INPUT, from.tile, queue);
+}
+
+/* `port`: the output that holds the wavelet up. */
+static Unit after_router(Report *r, Unit from, Port *port)
+{
+  InspectColor state = report_look(r, from.tile)->colors[from.index];
+  *port = PORT_RAMP;
+  if (state.suspended)
+    return ends(END_SUSPENDED, from.tile, from.index);
+  if (state.tx == 0)
+    return ends(END_NO_ROUTE, from.tile, from.index);
   for (unsigned p = 0; p < PORT_RAMP; p++) {
-    if (!(state.tx >> p & 1))
+    uint32_t next = report_neighbour(r->program, from.tile, (Port)p);
+    if (!(state.tx >> p & 1) || next == (uint32_t)NO_TILE)
       continue;
-    uint32_t next = next_tile(r->program, unit.tile, (Port)p);
-    if (next == (uint32_t)NO_TILE)
-      return ends(unit);
-    InspectColor there = look(r, next)->colors[unit.index];
-    bool open = (there.rx & port_bit(facing((Port)p))) && !there.suspended;
-    if (!open)
-      return (Unit){UNIT_END, next, unit.index};
-    if (there.count >= r->program->machine->router_slots)
-      return (Unit){UNIT_ROUTER, next, unit.index};
+    Port enters = report_facing((Port)p);
+    Unit held = beyond(r, next, enters,
+                       program_color_inside(r->program, next, from.index, enters));
+    *port = (Port)p;
+    if (held.kind != UNIT_END || held.end != END_NONE)
+      return held;
   }
-  unsigned queue = cls ? cls->image->data_queue[unit.index] : MAX_QUEUES;
-  return queue < MAX_QUEUES ? (Unit){UNIT_INPUT, unit.tile, (uint8_t)queue} : ends(unit);
+  *port = PORT_RAMP;
+  return state.tx & port_bit(PORT_RAMP) ? at_ramp(r, from) : ends(END_UNKNOWN, from.tile, 0);
 }
 
-static Unit after_input(Report *r, Unit unit)
+static Unit after_input(Report *r, Unit from)
 {
-  const InspectTile *t = look(r, unit.tile);
-  for (uint8_t i = 0; i <= MAX_MICROTHREADS; i++) {
+  const InspectTile *t = report_look(r, from.tile);
+  const ClassCode *cls = program_class(r->program, from.tile);
+  for (unsigned i = 0; i <= MAX_MICROTHREADS; i++) {
     const InspectThread *thread = &t->threads[i];
     for (unsigned k = 0; thread->state == THREAD_VECTOR && k < ARRAY_COUNT(thread->run->src); k++)
-      if (thread->run->src[k].kind == VS_FABIN && thread->run->src[k].queue == unit.index)
-        return (Unit){UNIT_THREAD, unit.tile, i};
+      if (thread->run->src[k].kind == VS_FABIN && thread->run->src[k].queue == from.index)
+        return unit(UNIT_THREAD, from.tile, i);
   }
-  if (t->threads[0].state != THREAD_IDLE)
-    return (Unit){UNIT_THREAD, unit.tile, 0};
-  return ends(unit);
+  const InspectWavelet *head = &t->input[from.index].head;
+  unsigned id = r->program->image->arch == ARCH_WSE2 ? head->color : from.index;
+  bool bound = cls && (cls->data_task[id] || head->control);
+  if (bound && (t->blocked >> id & 1) && t->input[from.index].count)
+    return ends(END_BLOCKED_TASK, from.tile, id);
+  return later(r, from.tile, ends(END_NOBODY_READS, from.tile, from.index));
 }
 
-static Unit after(Report *r, Unit unit)
+static Unit after_receiver(Report *r, Unit from)
 {
-  switch (unit.kind) {
-  case UNIT_THREAD: return after_thread(r, unit);
-  case UNIT_OUTPUT:
-    if (look(r, unit.tile)->output[unit.index].count)
-      return (Unit){UNIT_ROUTER, unit.tile, look(r, unit.tile)->output[unit.index].head.color};
-    return ends(unit);
-  case UNIT_INPUT: return after_input(r, unit);
-  case UNIT_ROUTER: return after_router(r, unit);
-  case UNIT_SENDER: return after_sender(r, unit);
-  case UNIT_END: default: return unit;
+  const InspectColor *state = &report_look(r, from.tile)->colors[from.index];
+  if (!state->configured)
+    return ends(END_NOT_CONFIGURED, from.tile, from.index);
+  if (!state->suspended && !(state->tx & port_bit(PORT_RAMP)))
+    return ends(END_NOT_DELIVERED, from.tile, from.index);
+  return unit(UNIT_SENDER, from.tile, from.index);
+}
+
+/* A thread or queue of the tile that sends on the color, but cannot; END_NONE: there is none. */
+static Unit sender_here(Report *r, Unit from)
+{
+  const InspectTile *t = report_look(r, from.tile);
+  for (unsigned i = 0; i <= MAX_MICROTHREADS; i++) {
+    const InspectThread *thread = &t->threads[i];
+    if (thread->state == THREAD_VECTOR && thread->run->dest.kind == VS_FABOUT &&
+        program_color_inside(r->program, from.tile, thread->run->dest.color, PORT_RAMP) ==
+            from.index)
+      return unit(UNIT_THREAD, from.tile, i);
+  }
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    if (t->output[q].count && t->output[q].head.color == from.index)
+      return unit(UNIT_OUTPUT, from.tile, q);
+  return ends(END_NONE, from.tile, from.index);
+}
+
+/* The same color one tile upstream, or why nothing comes from there. */
+static Unit upstream(Report *r, Unit to, Port port)
+{
+  uint32_t from = report_neighbour(r->program, to.tile, port);
+  Unit why = ends(END_NOT_CONFIGURED, from, to.index);
+  if (from == (uint32_t)NO_TILE)
+    return ends(END_EDGE, to.tile, to.index);
+  for (unsigned twin = 0; twin < 2; twin++) {
+    uint8_t color = (uint8_t)(to.index ^ twin);
+    const InspectColor *state = &report_look(r, from)->colors[color];
+    if (!state->configured || program_color_inside(r->program, to.tile, color, port) != to.index)
+      continue;
+    if (state->tx & port_bit(report_facing(port)))
+      return unit(UNIT_SENDER, from, color);
+    why = ends(END_NOT_ROUTED, from, color);
+  }
+  return why;
+}
+
+static Unit after_sender(Report *r, Unit from)
+{
+  InspectColor state = report_look(r, from.tile)->colors[from.index];
+  if (!state.configured)
+    return ends(END_NOT_CONFIGURED, from.tile, from.index);
+  if (state.suspended)
+    return ends(END_SUSPENDED, from.tile, from.index);
+  if (state.count)
+    return unit(UNIT_ROUTER, from.tile, from.index);
+  Unit why = ends(END_NO_SENDER, from.tile, from.index);
+  bool ramp = state.rx & port_bit(PORT_RAMP);
+  Unit here = ramp ? sender_here(r, from) : why;
+  if (ramp && here.kind != UNIT_END)
+    return here;
+  for (unsigned p = 0; p < PORT_RAMP; p++) {
+    Unit next = state.rx >> p & 1 ? upstream(r, from, (Port)p) : why;
+    if (next.kind != UNIT_END)
+      return next;
+    if (state.rx >> p & 1 && !ramp)
+      why = next;
+  }
+  return ramp ? later(r, from.tile, why) : why;
+}
+
+static Unit after(Report *r, Unit from)
+{
+  Port port;
+  switch (from.kind) {
+  case UNIT_THREAD: return after_thread(r, from);
+  case UNIT_TASK: return ends(END_BLOCKED_TASK, from.tile, from.index);
+  case UNIT_OUTPUT: return after_output(r, from);
+  case UNIT_INPUT: return after_input(r, from);
+  case UNIT_ROUTER: return after_router(r, from, &port);
+  case UNIT_RECEIVER: return after_receiver(r, from);
+  case UNIT_SENDER: return after_sender(r, from);
+  case UNIT_END: default: return from;
   }
 }
 
-/* ---- text of a chain ------------------------------------------------------------------------- */
+/* ---- chains and causes ----------------------------------------------------------------------- */
 
-static void print_unit(Report *r, Unit unit)
+typedef struct {
+  Unit unit;
+  uint32_t next, root;          /* nodes; NO_NODE: not known yet.  An end is its own root, of a
+                                   cycle the unit where it was found to close */
+  bool on_path;
+  bool shown;                   /* on the chain that its cause is shown with */
+} Node;
+typedef struct { uint64_t key; uint32_t value; } NodeIndex;
+
+/* All that wait and have the same cause. */
+typedef struct {
+  uint32_t root, first;         /* nodes */
+  uint32_t count;
+  Unit others[OTHERS_SHOWN];
+} Cause;
+
+typedef struct {
+  Report report;
+  Node *nodes;                  /* stb_ds */
+  NodeIndex *index;             /* stb_ds map */
+  Cause *causes;                /* stb_ds */
+  NodeIndex *cause_of;          /* stb_ds map: by root */
+} Analysis;
+
+static uint32_t node_of(Analysis *a, Unit u)
 {
-  const InspectTile *t = look(r, unit.tile);
-  print_tile(r->program, unit.tile, r->out);
+  uint64_t key = (uint64_t)u.kind << 48 | (uint64_t)u.end << 40 | (uint64_t)u.index << 32 | u.tile;
+  ptrdiff_t at = hmgeti(a->index, key);
+  if (at >= 0)
+    return a->index[at].value;
+  uint32_t node = (uint32_t)arrlenu(a->nodes);
+  arrput(a->nodes, ((Node){.unit = u, .next = NO_NODE, .root = NO_NODE}));
+  hmput(a->index, key, node);
+  return node;
+}
+
+/* Follows the chain from a node, as far as it is new, and gives its nodes their root. */
+static uint32_t find_root(Analysis *a, uint32_t start)
+{
+  uint32_t n = start;
+  while (a->nodes[n].root == NO_NODE && !a->nodes[n].on_path && a->nodes[n].unit.kind != UNIT_END) {
+    a->nodes[n].on_path = true;
+    uint32_t next = node_of(a, after(&a->report, a->nodes[n].unit));
+    a->nodes[n].next = next;
+    n = next;
+  }
+  uint32_t root = a->nodes[n].root == NO_NODE ? n : a->nodes[n].root;
+  a->nodes[root].root = root;
+  for (n = start; a->nodes[n].on_path; n = a->nodes[n].next) {
+    a->nodes[n].on_path = false;
+    a->nodes[n].root = root;
+  }
+  return root;
+}
+
+static void add_wait(Analysis *a, Unit u)
+{
+  uint32_t node = node_of(a, u), root = find_root(a, node);
+  ptrdiff_t at = hmgeti(a->cause_of, root);
+  if (at < 0) {
+    hmput(a->cause_of, root, (uint32_t)arrlenu(a->causes));
+    arrput(a->causes, ((Cause){.root = root, .first = node}));
+    for (uint32_t n = node; n != (uint32_t)NO_NODE && !a->nodes[n].shown; n = a->nodes[n].next)
+      a->nodes[n].shown = true;
+    return;
+  }
+  if (a->nodes[node].shown)
+    return;
+  Cause *cause = &a->causes[a->cause_of[at].value];
+  if (cause->count < OTHERS_SHOWN)
+    cause->others[cause->count] = u;
+  cause->count++;
+}
+
+static void add_threads(Analysis *a, uint32_t tile)
+{
+  InspectTile t = *report_look(&a->report, tile);
+  for (unsigned i = 0; i <= MAX_MICROTHREADS; i++)
+    if (i ? finite_wait(&t.threads[i]) : t.threads[i].state != THREAD_IDLE)
+      add_wait(a, unit(UNIT_THREAD, tile, i));
+  for (uint64_t ids = t.active & t.blocked; ids; ids &= ids - 1)
+    add_wait(a, unit(UNIT_TASK, tile, (unsigned)__builtin_ctzll(ids)));
+}
+
+static void add_wavelets(Analysis *a, uint32_t tile)
+{
+  InspectTile t = *report_look(&a->report, tile);
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    if (t.output[q].count)
+      add_wait(a, unit(UNIT_OUTPUT, tile, q));
+    if (t.input[q].count)
+      add_wait(a, unit(UNIT_INPUT, tile, q));
+  }
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (t.colors[c].count)
+      add_wait(a, unit(UNIT_ROUTER, tile, c));
+}
+
+/* ---- text: ends ------------------------------------------------------------------------------ */
+
+static void print_ports(const Report *r, PortMask ports)
+{
+  const char *between = "";
+  for (unsigned p = 0; p < PORT_COUNT; p++) {
+    if (!(ports >> p & 1))
+      continue;
+    fprintf(r->out, "%s%s", between, port_name((Port)p));
+    between = " and ";
+  }
+  if (!ports)
+    fprintf(r->out, "nowhere");
+}
+
+/* "P1.0's router takes color 3 from NORTH only (to RAMP, switch position 0)", or the other side. */
+static void print_route(Report *r, Unit end, bool inputs, const char *what)
+{
+  const InspectColor *state = &report_look(r, end.tile)->colors[end.index];
+  report_tile(r, end.tile);
+  fprintf(r->out, "'s router %s ", what);
+  report_color(r, end.tile, end.index);
+  fprintf(r->out, inputs ? " from " : " to ");
+  print_ports(r, inputs ? state->rx : state->tx);
+  fprintf(r->out, inputs ? " only (to " : " only (from ");
+  print_ports(r, inputs ? state->tx : state->rx);
+  fprintf(r->out, ", switch position %u)", state->position);
+}
+
+static void print_no_sender(Report *r, Unit end)
+{
+  const InspectTile *t = report_look(r, end.tile);
+  bool sent = false;
+  fprintf(r->out, "nobody at ");
+  report_tile(r, end.tile);
+  fprintf(r->out, " sends on ");
+  report_color(r, end.tile, end.index);
+  fprintf(r->out, " any more");
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    if (!t->output[q].use.elements || t->output[q].use.color != end.index)
+      continue;
+    fprintf(r->out, "; the last were ");
+    report_use(r, end.tile, t->output[q].use);
+    sent = true;
+  }
+  if (!sent)
+    fprintf(r->out, "; nobody there ever has");
+}
+
+static void print_nobody_reads(Report *r, Unit end)
+{
+  const InspectQueue *queue = &report_look(r, end.tile)->input[end.index];
+  fprintf(r->out, "nobody reads ");
+  report_tile(r, end.tile);
   fprintf(r->out, " ");
-  switch (unit.kind) {
-  case UNIT_THREAD:
-    print_thread(r, unit.tile, unit.index, &t->threads[unit.index]);
-    break;
-  case UNIT_OUTPUT:
-    print_queue(r, unit.tile, true, unit.index);
-    fprintf(r->out, " holds %u wavelet%s", t->output[unit.index].count,
-            t->output[unit.index].count == 1 ? "" : "s");
-    break;
-  case UNIT_INPUT:
-    print_queue(r, unit.tile, false, unit.index);
-    fprintf(r->out, " holds %u wavelet%s", t->input[unit.index].count,
-            t->input[unit.index].count == 1 ? "" : "s");
-    break;
-  case UNIT_ROUTER:
-    fprintf(r->out, "router holds ");
-    print_color(r, unit.tile, unit.index);
-    break;
-  case UNIT_SENDER:
-    fprintf(r->out, "waits for a sender on ");
-    print_color(r, unit.tile, unit.index);
-    break;
-  case UNIT_END: default:
-    break;
+  report_queue(r, end.tile, false, end.index);
+  if (queue->count) {
+    fprintf(r->out, ", which holds %u wavelet%s, the first 0x%08x%s of ", queue->count,
+            queue->count == 1 ? "" : "s", queue->head.payload,
+            queue->head.control ? " (control)" : "");
+    report_color(r, end.tile, queue->head.color);
+  }
+  if (queue->use.elements) {
+    fprintf(r->out, "; the last that was read were ");
+    report_use(r, end.tile, queue->use);
+  } else {
+    fprintf(r->out, "; nobody ever has");
   }
 }
 
-/* Why nothing can move at the unit where a chain ends; `last` is the unit before it. */
-static void print_end(Report *r, Unit last, Unit end)
+static void print_blocked(Report *r, Unit end, IdKind kind)
 {
-  const InspectTile *t = look(r, end.tile);
-  const InspectColor *state = last.kind == UNIT_ROUTER || last.kind == UNIT_SENDER
-                                  ? &t->colors[end.index] : NULL;
-  fprintf(r->out, "    ");
-  print_tile(r->program, end.tile, r->out);
-  switch (last.kind) {
-  case UNIT_SENDER:
-    fprintf(r->out, ": nobody sends on ");
-    print_color(r, end.tile, end.index);
-    fprintf(r->out, " any more");
-    if (t->threads[0].state == THREAD_IDLE)
-      fprintf(r->out, "; its main thread is idle");
+  const InspectTile *t = report_look(r, end.tile);
+  const uint16_t *at = t->blocked_at ? &t->blocked_at[block_place(kind, end.index)] : NULL;
+  bool data = kind == ID_TASK && !(t->active >> end.index & 1);
+  report_tile(r, end.tile);
+  fprintf(r->out, " ");
+  if (kind == ID_MICROTHREAD)
+    fprintf(r->out, "microthread %u", end.index);
+  else
+    report_task(r, end.tile, data ? TASK_DATA : TASK_LOCAL, end.index);
+  fprintf(r->out, kind == ID_TASK && !data ? " is activated, but blocked" : " is blocked");
+  if (at && *at != PC_RETURN)
+    report_place(r, end.tile, *at);
+  else
+    fprintf(r->out, " since the start");
+  fprintf(r->out, ": nothing unblocks it");
+}
+
+static void print_color_end(Report *r, Unit end, const char *what)
+{
+  report_tile(r, end.tile);
+  fprintf(r->out, "%s", what);
+  report_color(r, end.tile, end.index);
+}
+
+static void print_end(Report *r, Unit end)
+{
+  switch (end.end) {
+  case END_NO_SENDER: print_no_sender(r, end); break;
+  case END_NOT_CONFIGURED: print_color_end(r, end, " has no configuration for "); break;
+  case END_NOT_ROUTED: case END_NOT_DELIVERED: print_route(r, end, false, "leads"); break;
+  case END_CLOSED: print_route(r, end, true, "takes"); break;
+  case END_EDGE: print_color_end(r, end, " gets from outside the rectangle "); break;
+  case END_SUSPENDED: print_color_end(r, end, " has torn down "); break;
+  case END_NO_QUEUE: print_color_end(r, end, " has no input queue for "); break;
+  case END_NO_ROUTE: print_color_end(r, end, " has no output for "); break;
+  case END_NOBODY_READS: print_nobody_reads(r, end); break;
+  case END_CONTROL_HEAD:
+    report_tile(r, end.tile);
+    fprintf(r->out, " ");
+    report_queue(r, end.tile, false, end.index);
+    fprintf(r->out, " has a control wavelet at its head, 0x%08x, that the operation does not take",
+            report_look(r, end.tile)->input[end.index].head.payload);
     break;
-  case UNIT_ROUTER:
-    if (!state->configured)
-      fprintf(r->out, ": the router does not know ");
-    else if (state->suspended)
-      fprintf(r->out, ": the router has torn down ");
-    else if (end.tile != last.tile)
-      fprintf(r->out, ": the switch position does not take this input of ");
-    else
-      fprintf(r->out, ": no input queue takes ");
-    print_color(r, end.tile, end.index);
+  case END_BLOCKED_TASK: print_blocked(r, end, ID_TASK); break;
+  case END_BLOCKED_THREAD: print_blocked(r, end, ID_MICROTHREAD); break;
+  case END_FIFO:
+    report_tile(r, end.tile);
+    fprintf(r->out, ": no operation fills or empties the FIFO");
     break;
-  case UNIT_INPUT:
-    fprintf(r->out, ": nobody reads ");
-    print_queue(r, end.tile, false, end.index);
-    break;
-  case UNIT_THREAD: case UNIT_OUTPUT: case UNIT_END: default:
+  case END_NONE: case END_UNKNOWN: default:
+    report_tile(r, end.tile);
     fprintf(r->out, ": nothing would let it go on");
     break;
   }
-  fprintf(r->out, "\n");
 }
 
-static bool same_unit(Unit a, Unit b)
+/* ---- text: units ----------------------------------------------------------------------------- */
+
+static void print_count(const Report *r, unsigned n)
 {
-  return a.kind == b.kind && a.tile == b.tile && a.index == b.index;
+  fprintf(r->out, "%u wavelet%s", n, n == 1 ? "" : "s");
 }
 
-static void print_chain(Report *r, Unit start)
+static void print_queue_unit(Report *r, Unit u)
 {
-  Unit seen[MAX_CHAIN] = {start};
-  unsigned n = 1;
-  while (n < MAX_CHAIN) {
-    Unit next = after(r, seen[n - 1]);
-    if (next.kind == UNIT_END) {
-      print_end(r, seen[n - 1], next);
-      return;
-    }
-    fprintf(r->out, "    ");
-    print_unit(r, next);
-    fprintf(r->out, "\n");
-    for (unsigned i = 0; i < n; i++) {
-      if (!same_unit(seen[i], next))
-        continue;
-      fprintf(r->out, "    a cycle: these %u wait for each other\n", n - i);
-      return;
-    }
-    seen[n++] = next;
+  bool output = u.kind == UNIT_OUTPUT;
+  const InspectTile *t = report_look(r, u.tile);
+  const InspectQueue *queue = output ? &t->output[u.index] : &t->input[u.index];
+  report_tile(r, u.tile);
+  fprintf(r->out, " ");
+  report_queue(r, u.tile, output, u.index);
+  fprintf(r->out, queue->count >= queue->capacity ? " is full, " : " holds ");
+  print_count(r, queue->count);
+  if (queue->count) {
+    fprintf(r->out, ", the first 0x%08x%s of ", queue->head.payload,
+            queue->head.control ? " (control)" : "");
+    report_color(r, u.tile, queue->head.color);
   }
-  fprintf(r->out, "    ... and so on\n");
+}
+
+static void print_router_unit(Report *r, Unit u)
+{
+  Port port;
+  after_router(r, u, &port);
+  report_tile(r, u.tile);
+  fprintf(r->out, "'s router holds ");
+  print_count(r, report_look(r, u.tile)->colors[u.index].count);
+  fprintf(r->out, " of ");
+  report_color(r, u.tile, u.index);
+  fprintf(r->out, " and waits for room toward %s", port_name(port));
+}
+
+static void print_unit(Report *r, Unit u)
+{
+  const InspectTile *t = report_look(r, u.tile);
+  switch (u.kind) {
+  case UNIT_THREAD:
+    report_tile(r, u.tile);
+    fprintf(r->out, " ");
+    report_thread(r, u.tile, u.index, &t->threads[u.index]);
+    break;
+  case UNIT_TASK:
+    report_tile(r, u.tile);
+    fprintf(r->out, " ");
+    report_task(r, u.tile, TASK_LOCAL, u.index);
+    fprintf(r->out, " does not start");
+    break;
+  case UNIT_OUTPUT: case UNIT_INPUT:
+    print_queue_unit(r, u);
+    break;
+  case UNIT_ROUTER:
+    print_router_unit(r, u);
+    break;
+  case UNIT_RECEIVER: case UNIT_SENDER:
+    fprintf(r->out, "nothing of ");
+    report_color(r, u.tile, u.index);
+    fprintf(r->out, " is on its way at ");
+    report_tile(r, u.tile);
+    break;
+  case UNIT_END: default:
+    print_end(r, u);
+    break;
+  }
+}
+
+/* The unit's name alone. */
+static void print_short(Report *r, Unit u)
+{
+  report_tile(r, u.tile);
+  fprintf(r->out, " ");
+  switch (u.kind) {
+  case UNIT_THREAD:
+    if (u.index)
+      fprintf(r->out, "microthread %u", u.index - 1u);
+    else
+      fprintf(r->out, "main thread");
+    break;
+  case UNIT_TASK: report_task(r, u.tile, TASK_LOCAL, u.index); break;
+  case UNIT_OUTPUT: case UNIT_INPUT:
+    report_queue(r, u.tile, u.kind == UNIT_OUTPUT, u.index);
+    break;
+  case UNIT_ROUTER: case UNIT_RECEIVER: case UNIT_SENDER: case UNIT_END: default:
+    report_color(r, u.tile, u.index);
+    break;
+  }
+}
+
+/* ---- text: a cause --------------------------------------------------------------------------- */
+
+/* A color's way through routers is shown by its first and its last. */
+static bool is_passage(const Node *nodes, const uint32_t *chain, size_t n, size_t i)
+{
+  UnitKind kind = nodes[chain[i]].unit.kind;
+  bool before = i > 0 && nodes[chain[i - 1]].unit.kind == kind;
+  bool behind = i + 1 < n && nodes[chain[i + 1]].unit.kind == kind;
+  if (kind == UNIT_RECEIVER)
+    return true;
+  return (kind == UNIT_SENDER && behind) || (kind == UNIT_ROUTER && before && behind);
+}
+
+/* The nodes from `first` to the root, or once around the cycle; those worth a line. */
+static uint32_t *chain_of(const Analysis *a, uint32_t first, uint32_t root)
+{
+  uint32_t *all = NULL, *shown = NULL;
+  bool cycle = a->nodes[root].unit.kind != UNIT_END, inside = false;
+  for (uint32_t n = first;; n = a->nodes[n].next) {
+    if (inside && n == root)
+      break;
+    inside |= n == root;
+    arrput(all, n);
+    if (!cycle && n == root)
+      break;
+  }
+  for (size_t i = 0; i < arrlenu(all); i++)
+    if (!is_passage(a->nodes, all, arrlenu(all), i))
+      arrput(shown, all[i]);
+  arrfree(all);
+  return shown;
+}
+
+static void print_chain(Analysis *a, const uint32_t *chain)
+{
+  size_t n = arrlenu(chain);
+  for (size_t i = 0; i < n; i++) {
+    if (i == CHAIN_HEAD && n > CHAIN_HEAD + CHAIN_TAIL) {
+      fprintf(a->report.out, "    because ... %zu more like these ...\n",
+              n - CHAIN_HEAD - CHAIN_TAIL);
+      i = n - CHAIN_TAIL;
+    }
+    fprintf(a->report.out, i ? "    because " : "  ");
+    print_unit(&a->report, a->nodes[chain[i]].unit);
+    fprintf(a->report.out, "\n");
+  }
+}
+
+/* The threads of a cycle, or all its units if none is a thread. */
+static void print_cycle(Analysis *a, uint32_t root)
+{
+  unsigned threads = 0, shown = 0, total;
+  uint32_t n = root;
+  unsigned length = 0;
+  do {
+    threads += a->nodes[n].unit.kind == UNIT_THREAD;
+    length++;
+    n = a->nodes[n].next;
+  } while (n != root);
+  total = threads ? threads : length;
+  fprintf(a->report.out, "a cycle of waits: ");
+  do {
+    if (!threads || a->nodes[n].unit.kind == UNIT_THREAD) {
+      if (shown < OTHERS_SHOWN) {
+        fprintf(a->report.out, "%s", shown ? " for " : "");
+        print_short(&a->report, a->nodes[n].unit);
+      }
+      shown++;
+    }
+    n = a->nodes[n].next;
+  } while (n != root);
+  if (total > OTHERS_SHOWN)
+    fprintf(a->report.out, " and so on, %u in all,", total);
+  fprintf(a->report.out, total > 1 ? ", and that for the first" : " for itself");
+}
+
+static void print_others(Analysis *a, const Cause *cause)
+{
+  FILE *out = a->report.out;
+  if (!cause->count)
+    return;
+  fprintf(out, "  the same holds up ");
+  for (uint32_t i = 0; i < cause->count && i < OTHERS_SHOWN; i++) {
+    fprintf(out, "%s", i ? ", " : "");
+    print_short(&a->report, cause->others[i]);
+  }
+  if (cause->count > OTHERS_SHOWN)
+    fprintf(out, " and %u more", cause->count - OTHERS_SHOWN);
+  fprintf(out, "\n");
+}
+
+static void print_cause(Analysis *a, size_t number)
+{
+  const Cause *cause = &a->causes[number];
+  const Unit *root = &a->nodes[cause->root].unit;
+  fprintf(a->report.out, "cause %zu: ", number + 1);
+  if (root->kind == UNIT_END)
+    print_end(&a->report, *root);
+  else
+    print_cycle(a, cause->root);
+  fprintf(a->report.out, "\n");
+  uint32_t *chain = chain_of(a, cause->first, cause->root);
+  print_chain(a, chain);
+  if (root->kind != UNIT_END) {
+    fprintf(a->report.out, "    because ");
+    print_short(&a->report, *root);
+    fprintf(a->report.out, " waits, see above\n");
+  }
+  arrfree(chain);
+  print_others(a, cause);
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-static void print_left(const Report *r, uint32_t tile, const InspectTile *t)
+static void print_notes(Report *r, uint32_t tile)
 {
-  for (unsigned q = 0; q < MAX_QUEUES; q++) {
-    for (unsigned output = 0; output < 2; output++) {
-      const InspectQueue *queue = output ? &t->output[q] : &t->input[q];
-      if (queue->count == 0)
-        continue;
-      fprintf(r->out, "  ");
-      print_tile(r->program, tile, r->out);
-      fprintf(r->out, " ");
-      print_queue(r, tile, output, q);
-      fprintf(r->out, " holds %u wavelet%s, the first 0x%08x%s of ", queue->count,
-              queue->count == 1 ? "" : "s", queue->head.payload,
-              queue->head.control ? " (control)" : "");
-      print_color(r, tile, queue->head.color);
-      fprintf(r->out, "\n");
-    }
-  }
-}
-
-static void print_tasks(const Report *r, uint32_t tile, uint64_t ids, const char *what)
-{
-  for (unsigned id = 0; id < MAX_TASK_IDS; id++) {
-    if (!(ids >> id & 1))
-      continue;
+  const InspectTile *t = report_look(r, tile);
+  if (t->host_pending) {
     fprintf(r->out, "  ");
-    print_tile(r->program, tile, r->out);
+    report_tile(r, tile);
+    fprintf(r->out, ": %u word%s from the host cannot enter\n", t->host_pending,
+            t->host_pending == 1 ? "" : "s");
+  }
+  for (uint64_t ids = t->lost; ids; ids &= ids - 1) {
+    fprintf(r->out, "  ");
+    report_tile(r, tile);
     fprintf(r->out, " ");
-    print_named(r->out, "local task", id,
-                program_task_name(r->program, tile, TASK_LOCAL, id));
-    fprintf(r->out, " %s\n", what);
+    report_task(r, tile, TASK_LOCAL, (unsigned)__builtin_ctzll(ids));
+    fprintf(r->out, " was activated again before it had started: two activations are one start\n");
   }
 }
 
-static void report_tile(Report *r, uint32_t tile)
+static void for_touched(Analysis *a, void (*add)(Analysis *, uint32_t))
 {
-  InspectTile t = *look(r, tile);
-  for (uint8_t i = 0; i <= MAX_MICROTHREADS; i++) {
-    const InspectThread *thread = &t.threads[i];
-    if (thread->state == THREAD_IDLE || (i && thread->run->unbounded))
-      continue;
-    fprintf(r->out, "  ");
-    print_unit(r, (Unit){UNIT_THREAD, tile, i});
-    fprintf(r->out, "\n");
-    print_chain(r, (Unit){UNIT_THREAD, tile, i});
-    r->at_tile = NO_TILE;      /* inspection may have moved on: pointers in `t` stay valid */
-  }
-  if (t.host_pending) {
-    fprintf(r->out, "  ");
-    print_tile(r->program, tile, r->out);
-    fprintf(r->out, " %u word%s from the host cannot enter\n", t.host_pending,
-            t.host_pending == 1 ? "" : "s");
-  }
-  print_left(r, tile, &t);
-  print_tasks(r, tile, t.active & t.blocked, "is activated, but blocked: nothing unblocks it");
-  print_tasks(r, tile, t.lost,
-              "was activated again before it had started: two activations are one start");
+  Report *r = &a->report;
+  for (uint32_t t = 0; t < r->program->n_tiles; t++)
+    if (r->engine->ops->touched(r->engine, t))
+      add(a, t);
 }
 
-void deadlock_report(Engine *engine, const Program *program, unsigned max_tiles, FILE *out)
+void deadlock_report(Engine *engine, const Program *program, unsigned max_causes, FILE *out)
 {
-  Report r = {.engine = engine, .program = program, .out = out, .at_tile = NO_TILE};
-  unsigned shown = 0, waiting = 0;
-  fprintf(out, "nothing can move any more at cycle %llu:\n",
-          (unsigned long long)engine->ops->cycle(engine));
-  for (uint32_t t = 0; t < program->n_tiles; t++) {
+  Analysis a = {.report = report_create(engine, program, out)};
+  unsigned notes = 0;
+  for_touched(&a, add_threads);
+  for_touched(&a, add_wavelets);
+  for (size_t i = 0; i < arrlenu(a.causes) && i < max_causes; i++)
+    print_cause(&a, i);
+  if (arrlenu(a.causes) > max_causes)
+    fprintf(out, "and %zu more causes\n", arrlenu(a.causes) - max_causes);
+  for (uint32_t t = 0; t < program->n_tiles && notes < max_causes; t++) {
     if (!engine->ops->touched(engine, t))
       continue;
-    const InspectTile *tile = look(&r, t);
-    if (!tile_waits(tile) && !wavelets_left(tile) && !tile->lost)
-      continue;
-    waiting++;
-    if (shown < max_tiles) {
-      report_tile(&r, t);
-      shown++;
-    }
+    const InspectTile *tile = report_look(&a.report, t);
+    notes += tile->lost || tile->host_pending;
+    print_notes(&a.report, t);
   }
-  if (waiting > shown)
-    fprintf(out, "  and %u more tiles that wait or hold wavelets\n", waiting - shown);
+  arrfree(a.nodes);
+  arrfree(a.causes);
+  hmfree(a.index);
+  hmfree(a.cause_of);
 }

@@ -128,6 +128,9 @@ const ClassCode *program_class(const Program *program, uint32_t tile);
 const Insn *class_insn(const ClassCode *cls, uint32_t pc);
 /* Color configuration of a tile's router, or NULL. */
 const ImageColorConfig *program_color(const Program *program, uint32_t tile, unsigned color);
+/* The color that a wavelet of `color` has inside a router that it enters by `port`: a color with
+ * a swap takes the wavelets of its pair partner (SDK docs, advanced features). */
+uint8_t program_color_inside(const Program *program, uint32_t tile, uint8_t color, Port port);
 /* Names for reports; text that lives as long as the program, never NULL ("" if unnamed). */
 const char *program_color_name(const Program *program, uint32_t tile, unsigned color);
 const char *program_queue_name(const Program *program, uint32_t tile, bool output, unsigned queue);
@@ -136,6 +139,8 @@ const char *program_task_name(const Program *program, uint32_t tile, TaskKind ki
 void program_location(const Program *program, uint32_t tile, uint32_t pc, char *text, size_t size);
 /* Channel of the host port that serves a tile: bands of rows. */
 unsigned program_channel(const Program *program, uint32_t tile);
+
+typedef struct Engine Engine;
 
 /* ---- fault.c: findings about the program ----------------------------------------------------- */
 
@@ -157,11 +162,18 @@ typedef struct {
   uint32_t value, value2;       /* address, id, port masks, assertion number: by kind */
 } Fault;
 
+/* `value` of QUEUE_SHARED. */
+enum { FAULT_OUTPUT_QUEUE = 1 << 8 };
+static inline uint32_t fault_queue(bool output, unsigned queue)
+{
+  return queue | (output ? FAULT_OUTPUT_QUEUE : 0u);
+}
 const char *fault_name(FaultKind kind);
 /* Hazards obey --check; all other kinds always end the run. */
 bool fault_is_hazard(FaultKind kind);
-/* "error: cycle C, PX.Y: text ..." with location and help, several lines, newline at the end. */
-void fault_print(const Program *program, const Fault *fault, FILE *out);
+/* "error: cycle C, PX.Y: text ..." with location, the other side and help, several lines, newline
+ * at the end.  `engine` as it has stopped; NULL: without the other side. */
+void fault_print(const Program *program, Engine *engine, const Fault *fault, FILE *out);
 /* The message alone, one line without newline. */
 void fault_text(const Program *program, const Fault *fault, char *text, size_t size);
 /* Order of several faults of one cycle: tile, kind, color, pc. */
@@ -304,6 +316,10 @@ uint32_t vec_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b);
 bool vec_bank_conflict(const VecRun *run, const Machine *machine);
 /* Moves a memory stream one element on. */
 void vec_stream_advance(VecStream *stream);
+/* Of its fabric operand, the destination first; NO_COLOR if it has none. */
+uint8_t vec_fabric_color(const VecRun *run);
+/* The stream of `run` whose queue the running operation `other` uses too, or NULL. */
+const VecStream *vec_shared_stream(const VecRun *run, const VecRun *other);
 /* Writes back what descriptors keep after an operation (save_address, single_step). */
 void vec_end(const VecRun *run, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS]);
 /* Elements that the next group may have with respect to widths, partly used wavelets and what
@@ -488,7 +504,12 @@ typedef struct {
   uint64_t stalls[STALL_COUNT];
 } EngineStats;
 
-typedef struct Engine Engine;
+/* Places of `blocked_at`: tasks by id, then microthreads. */
+enum { BLOCK_PLACES = MAX_TASK_IDS + MAX_MICROTHREADS };
+static inline unsigned block_place(IdKind kind, unsigned id)
+{
+  return kind == ID_MICROTHREAD ? MAX_TASK_IDS + id : id;
+}
 
 /* What an engine shows of a tile, for reports and tests.  Taken between cycles. */
 typedef enum { THREAD_IDLE, THREAD_RUNNING, THREAD_VECTOR } ThreadState;
@@ -502,8 +523,16 @@ typedef struct {
   uint8_t task_id;
 } InspectThread;
 typedef struct { uint32_t payload; uint8_t color; bool control; uint64_t visible; } InspectWavelet;
+/* Who used a queue last: the operation that sends to it or takes from it, or the entry of the task
+ * that a wavelet has started. */
+typedef struct {
+  uint16_t pc;
+  uint16_t elements;            /* 0: nobody has used it */
+  uint8_t color;
+} QueueUse;
 typedef struct {
   uint8_t count, capacity;      /* in flight on the ramp included */
+  QueueUse use;
   InspectWavelet head;          /* count > 0 */
 } InspectQueue;
 typedef struct {
@@ -520,6 +549,8 @@ typedef struct {
   uint64_t active, blocked;     /* by task id */
   uint64_t lost;                /* tasks activated again before they had started */
   uint8_t paused;               /* microthreads */
+  const uint16_t *blocked_at;   /* where each was blocked last: pc by block_place, PC_RETURN if
+                                   never; NULL if none ever was */
   InspectQueue input[MAX_QUEUES], output[MAX_QUEUES];
   InspectColor colors[MAX_COLORS];
   uint32_t host_pending;        /* words posted and not yet taken into an input queue */
@@ -591,8 +622,8 @@ typedef struct {
 
 /* Looks at a quiet engine and says whether it is stuck. */
 IdleState idle_classify(Engine *engine, const Program *program, const IdleQuestion *question);
-/* Who waits for what, tile by tile, with source names and lines; follows each chain of waits to
- * its end and names cycles.  At most `max_tiles` tiles in full. */
-void deadlock_report(Engine *engine, const Program *program, unsigned max_tiles, FILE *out);
+/* Why nothing can move: the causes, at most `max_causes` of them, each with a chain of waits that
+ * leads there, with source names and lines, and all else that the same cause holds up. */
+void deadlock_report(Engine *engine, const Program *program, unsigned max_causes, FILE *out);
 
 #endif

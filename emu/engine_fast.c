@@ -76,20 +76,6 @@ uint32_t fast_neighbour(const FastEngine *e, uint32_t tile, Port port)
   }
 }
 
-/* A color with a swap takes the wavelets of its pair partner too (SDK docs, advanced features). */
-uint8_t fast_color_inside(const FastEngine *e, uint32_t tile, uint8_t color, Port port)
-{
-  const ImageColorConfig *partner = program_color(e->program, tile, color ^ 1u);
-  if (!partner)
-    return color;
-  bool swap = partner->swap_x && partner->swap_y;
-  if (port == PORT_EAST || port == PORT_WEST)
-    swap = partner->swap_x;
-  if (port == PORT_NORTH || port == PORT_SOUTH)
-    swap = partner->swap_y;
-  return swap ? color ^ 1u : color;
-}
-
 /* ---- tiles ------------------------------------------------------------------------------ */
 
 static void load_colors(FastEngine *e, FastTile *t)

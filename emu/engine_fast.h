@@ -66,7 +66,16 @@ static inline uint32_t wavelet_meta(uint64_t visible, unsigned field, uint32_t f
 typedef struct {
   FastWavelet *at;              /* NULL until first used */
   uint8_t head, count, mask;
+  uint8_t use_color;            /* of its last use, see QueueUse */
+  uint16_t use_pc, use_elements;
 } FastQueue;
+
+static inline void queue_note(FastQueue *q, QueueUse use)
+{
+  q->use_pc = use.pc;
+  q->use_elements = use.elements;
+  q->use_color = use.color;
+}
 
 static inline FastWavelet *queue_at(const FastQueue *q, unsigned index)
 {
@@ -181,6 +190,7 @@ typedef struct {
   Registers regs;
   FastFilter *filters;          /* by slot; NULL: none */
   FastAction *pending;          /* stb_ds, in order of issue */
+  uint16_t *blocked_at;         /* by block_place; NULL: no program has blocked anything */
   DsrState *dsrs;               /* by the class' FastDsrMap */
   /* configuration */
   bool tsc_running;
@@ -280,8 +290,6 @@ static inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned
   unsigned slot = tile->set->slot_of[color];
   return tile->own && tile->own[slot] ? &tile->own[slot]->config : tile->set->config[slot];
 }
-/* The color that a wavelet of `color` has inside a router that it enters by `port`. */
-uint8_t fast_color_inside(const FastEngine *engine, uint32_t tile, uint8_t color, Port port);
 
 _Static_assert(PORT_SOUTH == (PORT_NORTH ^ 1) && PORT_WEST == (PORT_EAST ^ 1),
                "the port at the other end of a link");

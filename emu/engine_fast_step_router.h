@@ -186,7 +186,7 @@ RARE bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports)
                    .kind = FAULT_LEAVES_FABRIC, .value = p};
     if (next != (uint32_t)NO_TILE) {
       const FastSet *set = &v->engine->sets[v->engine->program->image->tile_colors[next]];
-      uint8_t inside = fast_color_inside(v->engine, next, color, enters);
+      uint8_t inside = program_color_inside(v->engine->program, next, color, enters);
       c->next[p] = set->slot_of[inside];
       if (c->next[p] != NO_SLOT)
         continue;
@@ -453,7 +453,7 @@ static inline void plan_ramp_queue(Visit *v, unsigned queue)
     return;
   }
   if (UNLIKELY(t->set->swaps))
-    inside = fast_color_inside(v->engine, t->index, inside, PORT_RAMP);
+    inside = program_color_inside(v->engine->program, t->index, inside, PORT_RAMP);
   unsigned slot = t->set->slot_of[inside];
   if (UNLIKELY(slot == NO_SLOT)) {
     arrput(v->engine->new_faults,

@@ -15,6 +15,17 @@ static bool bit(uint64_t bits, unsigned index) { return bits >> index & 1; }
 
 /* ---- actions that take effect now ------------------------------------------------------- */
 
+/* For reports. */
+static void note_blocked(Visit *v, IdKind kind, unsigned id)
+{
+  FastTile *t = v->tile;
+  if (!t->blocked_at) {
+    t->blocked_at = fast_alloc(v->engine, BLOCK_PLACES * sizeof *t->blocked_at, 2);
+    memset(t->blocked_at, 0xff, BLOCK_PLACES * sizeof *t->blocked_at);
+  }
+  t->blocked_at[block_place(kind, id)] = t->pc;
+}
+
 /* On wse3 an input queue and the data task id of the same number share one blocked bit; on
  * wse2 the data task id is the queue's color. */
 static void set_blocked(Visit *v, IdKind kind, unsigned id, bool blocked)
@@ -24,10 +35,14 @@ static void set_blocked(Visit *v, IdKind kind, unsigned id, bool blocked)
   if (kind == ID_MICROTHREAD) {
     uint8_t mask = (uint8_t)(1u << id);
     t->paused = (uint8_t)(blocked ? t->paused | mask : t->paused & ~mask);
+    if (blocked)
+      note_blocked(v, kind, id);
     return;
   }
   if (kind == ID_INPUT_QUEUE && v->engine->program->image->arch == ARCH_WSE2)
     id = t->cls->image->input[id].color;
+  if (blocked)
+    note_blocked(v, ID_TASK, id);
   uint64_t mask = UINT64_C(1) << id;
   t->blocked = blocked ? t->blocked | mask : t->blocked & ~mask;
 }
@@ -301,6 +316,7 @@ static void start_task(Visit *v)
     task = data ? t->cls->data_task[v->pick_id] : t->cls->control_task[v->pick_id];
     cost = data ? timing->data_task_start : timing->control_task_start;
     w = input_pop(v, v->pick_queue);
+    queue_note(&t->input[v->pick_queue], (QueueUse){task->entry, 1, wavelet_field(w.meta)});
     if (task->arguments > 0)
       t->regs.r[DATA_REGISTER] = (uint16_t)w.payload;
     if (task->arguments > 1)

@@ -364,6 +364,32 @@ static void start_empty(Visit *v, unsigned thread, const VecRun *run)
     v->tile->regs.vstat = false;
 }
 
+/* Two running operations on one queue: which gets or sends what is undefined. */
+static void check_shared(Visit *v, const VecRun *run)
+{
+  const FastTile *t = v->tile;
+  for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
+    const VecRun *other = &t->threads[__builtin_ctz(bits)].run->run;
+    const VecStream *s = vec_shared_stream(run, other);
+    if (s)
+      arrput(v->engine->new_faults,
+             ((Fault){.kind = FAULT_QUEUE_SHARED, .cycle = v->now, .tile = t->index,
+                      .color = s->color, .pc = run->pc,
+                      .value = fault_queue(s == &run->dest, s->queue), .value2 = other->pc}));
+  }
+}
+
+static void note_queues(FastTile *t, const VecRun *run)
+{
+  uint16_t elements = (uint16_t)run->remaining;
+  for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
+    if (run->src[k].kind == VS_FABIN)
+      queue_note(&t->input[run->src[k].queue],
+                 (QueueUse){run->pc, elements, run->src[k].color});
+  if (run->dest.kind == VS_FABOUT)
+    queue_note(&t->output[run->dest.queue], (QueueUse){run->pc, elements, run->dest.color});
+}
+
 static void vec_start(Visit *v, const Insn *insn)
 {
   FastEngine *e = v->engine;
@@ -381,10 +407,18 @@ static void vec_start(Visit *v, const Insn *insn)
     value = run->microthread;
   }
   if (fault != FAULT_COUNT) {
-    vec_fault(v, t->pc, fault, value);
+    Fault found = {.kind = fault, .cycle = v->now, .tile = t->index, .color = NO_COLOR,
+                   .pc = t->pc, .value = value};
+    if (fault == FAULT_MICROTHREAD_BUSY) {
+      found.value2 = t->threads[thread].run->run.pc;
+      found.color = vec_fabric_color(run);
+    }
+    arrput(e->new_faults, found);
     fast_run_free(e, both);
     return;
   }
+  check_shared(v, run);
+  note_queues(t, run);
   t->pc = (uint16_t)(t->pc + run->insn_words * 2);
   if (run->async)
     t->ready = v->now + e->timing->vector_async_issue;

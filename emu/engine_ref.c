@@ -115,6 +115,7 @@ RefTile *ref_tile(RefEngine *engine, uint32_t index)
   tile = base_malloc(sizeof *tile);
   memset(tile, 0, sizeof *tile);
   engine->tiles[index] = tile;
+  memset(tile->blocked_at, 0xff, sizeof tile->blocked_at);
   tile->index = index;
   tile->cls = program_class(engine->program, index);
   for (unsigned c = 0; c < MAX_COLORS; c++) {
@@ -510,9 +511,10 @@ static InspectWavelet inspect_wavelet(const Wavelet *w)
   return (InspectWavelet){w->payload, w->color, w->control, w->visible};
 }
 
-static void inspect_queue(const Ring *ring, unsigned capacity, InspectQueue *out)
+static void inspect_queue(const Ring *ring, unsigned capacity, QueueUse use, InspectQueue *out)
 {
   out->count = ring->count;
+  out->use = use;
   out->capacity = (uint8_t)capacity;
   if (ring->count)
     out->head = inspect_wavelet(ring_peek(ring, 0));
@@ -559,12 +561,15 @@ static void ref_inspect(Engine *base, uint32_t index, InspectTile *out)
   const RefTile *tile = ref_tile(engine, index);
   *out = (InspectTile){.has_code = tile->cls != NULL, .active = tile->active,
                        .blocked = tile->blocked, .lost = tile->lost, .paused = tile->paused,
+                       .blocked_at = tile->blocked_at,
                        .wavelets_seen = tile->wavelets_seen};
   for (unsigned i = 0; i < REF_THREADS; i++)
     inspect_thread(engine, tile, i, &out->threads[i]);
   for (unsigned q = 0; q < MAX_QUEUES; q++) {
-    inspect_queue(&tile->input[q], ref_input_capacity(engine, q), &out->input[q]);
-    inspect_queue(&tile->output[q], ref_output_capacity(engine, q), &out->output[q]);
+    inspect_queue(&tile->input[q], ref_input_capacity(engine, q), tile->input_use[q],
+                  &out->input[q]);
+    inspect_queue(&tile->output[q], ref_output_capacity(engine, q), tile->output_use[q],
+                  &out->output[q]);
   }
   for (unsigned c = 0; c < MAX_COLORS; c++)
     if (tile->colors[c])

@@ -113,10 +113,12 @@ typedef struct RefTile {
   uint64_t active, blocked, high;  /* by id; high: picked before the others */
   uint64_t lost;                   /* activated again before they had started */
   uint8_t paused;               /* microthreads, a bit each */
+  uint16_t blocked_at[BLOCK_PLACES];
   PendingAction *pending;       /* stb_ds, in order of issue */
   PendingConfig *pending_config;   /* stb_ds: priorities, which take a few cycles to change */
   /* queues */
   Ring input[MAX_QUEUES], output[MAX_QUEUES];
+  QueueUse input_use[MAX_QUEUES], output_use[MAX_QUEUES];
   /* router */
   ColorState *colors[MAX_COLORS];  /* NULL: not configured */
   uint8_t first_color;          /* served first in the last cycle with a move */

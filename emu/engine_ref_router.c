@@ -73,21 +73,6 @@ static Port opposite(Port port)
   return other[port];
 }
 
-/* The color that a wavelet of `color` has inside a router that it enters by `port`.  A color
- * with a swap takes the wavelets of its pair partner too (SDK docs, advanced features). */
-static uint8_t color_inside(const RefEngine *engine, uint32_t tile, uint8_t color, Port port)
-{
-  const ImageColorConfig *partner = program_color(engine->program, tile, color ^ 1u);
-  if (!partner)
-    return color;
-  bool swap = partner->swap_x && partner->swap_y;
-  if (port == PORT_EAST || port == PORT_WEST)
-    swap = partner->swap_x;
-  if (port == PORT_NORTH || port == PORT_SOUTH)
-    swap = partner->swap_y;
-  return swap ? color ^ 1u : color;
-}
-
 /* A router that was never touched is as loaded: its own view of a color. */
 static bool color_accepts(RefEngine *engine, uint32_t tile, uint8_t color, Port port)
 {
@@ -182,7 +167,7 @@ static bool route_faults(RefEngine *engine, const RefTile *tile, const Wavelet *
     Fault fault = {.cycle = engine->cycle, .tile = tile->index, .color = w->color,
                    .pc = PC_RETURN, .kind = FAULT_LEAVES_FABRIC, .value = p};
     if (next != NO_TILE) {
-      uint8_t inside = color_inside(engine, next, w->color, opposite(port));
+      uint8_t inside = program_color_inside(engine->program, next, w->color, opposite(port));
       if (program_color(engine->program, next, inside))
         continue;
       fault.kind = FAULT_NO_COLOR_CONFIG;
@@ -203,7 +188,8 @@ static bool ports_accept(RefEngine *engine, const RefTile *tile, const Wavelet *
       continue;
     Port enters = opposite((Port)p);
     uint32_t next = ref_neighbour(engine, tile->index, (Port)p);
-    if (!color_accepts(engine, next, color_inside(engine, next, w->color, enters), enters))
+    uint8_t inside = program_color_inside(engine->program, next, w->color, enters);
+    if (!color_accepts(engine, next, inside, enters))
       return false;
   }
   return !(to & port_bit(PORT_RAMP)) || ramp_accepts(engine, tile, w->color);
@@ -265,7 +251,7 @@ static void plan_ramp(RefEngine *engine, const RefTile *tile, RefPlan *plan)
     const Wavelet *w = ring_peek(ring, 0);
     if (ring->count == 0 || w->visible > engine->cycle || is_host_color(engine, w->color))
       continue;
-    uint8_t inside = color_inside(engine, tile->index, w->color, PORT_RAMP);
+    uint8_t inside = program_color_inside(engine->program, tile->index, w->color, PORT_RAMP);
     if (!tile->colors[inside]) {
       ref_fault(engine, (Fault){.kind = FAULT_NO_COLOR_CONFIG, .cycle = engine->cycle,
                                 .tile = tile->index, .color = inside, .pc = PC_RETURN,
@@ -345,7 +331,7 @@ static void deliver(RefEngine *engine, const RefTile *tile, Wavelet w, PortMask 
       continue;
     Port enters = opposite((Port)p);
     uint32_t next = ref_neighbour(engine, tile->index, (Port)p);
-    uint8_t inside = color_inside(engine, next, w.color, enters);
+    uint8_t inside = program_color_inside(engine->program, next, w.color, enters);
     ColorState *state = ref_tile(engine, next)->colors[inside];
     Wavelet arriving = w;
     arriving.color = inside;
@@ -400,7 +386,7 @@ static void commit_ramp(RefEngine *engine, RefTile *tile, unsigned queue)
   ref_event(engine, tile, (TraceEvent){.kind = EV_POP, .output = true, .queue = (uint8_t)queue,
                                        .color = w.color, .payload = w.payload,
                                        .control = w.control});
-  w.color = color_inside(engine, tile->index, w.color, PORT_RAMP);
+  w.color = program_color_inside(engine->program, tile->index, w.color, PORT_RAMP);
   w.from = PORT_RAMP;
   w.visible = engine->cycle + engine->program->timing.hop;
   ColorState *state = tile->colors[w.color];

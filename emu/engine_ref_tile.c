@@ -45,9 +45,13 @@ static void set_blocked(RefEngine *engine, RefTile *tile, IdKind kind, unsigned 
   if (kind == ID_MICROTHREAD) {
     uint8_t mask = (uint8_t)(1u << id);
     tile->paused = (uint8_t)(blocked ? tile->paused | mask : tile->paused & ~mask);
+    if (blocked)
+      tile->blocked_at[block_place(kind, id)] = tile->pc;
     return;
   }
   uint64_t *word = block_word(engine, tile, kind, &id);
+  if (blocked)
+    tile->blocked_at[block_place(ID_TASK, id)] = tile->pc;
   uint64_t mask = UINT64_C(1) << id;
   *word = blocked ? *word | mask : *word & ~mask;
 }
@@ -311,6 +315,7 @@ static void start_task(RefEngine *engine, RefTile *tile, const RefPlan *plan)
     task = data ? tile->cls->data_task[plan->pick_id] : tile->cls->control_task[plan->pick_id];
     cost = data ? timing->data_task_start : timing->control_task_start;
     w = take_input(engine, tile, plan->pick_queue);
+    tile->input_use[plan->pick_queue] = (QueueUse){task->entry, 1, w.color};
     if (task->arguments > 0)
       tile->regs.r[DATA_REGISTER] = (uint16_t)w.payload;
     if (task->arguments > 1)

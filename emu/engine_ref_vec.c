@@ -208,6 +208,30 @@ static bool is_stepping(const VecRun *run)
   return (run->dest.flags | run->src[0].flags | run->src[1].flags) & DESC_F_STEP;
 }
 
+/* Two running operations on one queue: which gets or sends what is undefined. */
+static void check_shared(RefEngine *engine, const RefTile *tile, const VecRun *run)
+{
+  for (unsigned i = 0; i < REF_THREADS; i++) {
+    const VecRun *other = &tile->threads[i].run;
+    const VecStream *s = tile->threads[i].running ? vec_shared_stream(run, other) : NULL;
+    if (s)
+      ref_fault(engine, (Fault){.kind = FAULT_QUEUE_SHARED, .cycle = engine->cycle,
+                                .tile = tile->index, .color = s->color, .pc = run->pc,
+                                .value = fault_queue(s == &run->dest, s->queue),
+                                .value2 = other->pc});
+  }
+}
+
+static void note_queues(RefTile *tile, const VecRun *run)
+{
+  uint16_t elements = (uint16_t)run->remaining;
+  for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
+    if (run->src[k].kind == VS_FABIN)
+      tile->input_use[run->src[k].queue] = (QueueUse){run->pc, elements, run->src[k].color};
+  if (run->dest.kind == VS_FABOUT)
+    tile->output_use[run->dest.queue] = (QueueUse){run->pc, elements, run->dest.color};
+}
+
 void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn)
 {
   VecRun run;
@@ -222,9 +246,17 @@ void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn)
     value = run.microthread;
   }
   if (fault != FAULT_COUNT) {
-    vec_fault(engine, tile, tile->pc, fault, value);
+    Fault found = {.kind = fault, .cycle = engine->cycle, .tile = tile->index, .color = NO_COLOR,
+                   .pc = tile->pc, .value = value};
+    if (fault == FAULT_MICROTHREAD_BUSY) {
+      found.value2 = tile->threads[thread].run.pc;
+      found.color = vec_fabric_color(&run);
+    }
+    ref_fault(engine, found);
     return;
   }
+  check_shared(engine, tile, &run);
+  note_queues(tile, &run);
   tile->pc = (uint16_t)(tile->pc + run.insn_words * 2);
   if (run.async)
     ref_main_continue(tile, engine->cycle + timing->vector_async_issue);

@@ -437,6 +437,32 @@ unsigned vec_wavelets(const VecStream *stream, unsigned elements)
   return (stream->phase + elements + stream->per_wavelet - 1u) / stream->per_wavelet;
 }
 
+static bool reads_queue(const VecRun *run, unsigned queue)
+{
+  return (run->src[0].kind == VS_FABIN && run->src[0].queue == queue) ||
+         (run->src[1].kind == VS_FABIN && run->src[1].queue == queue);
+}
+
+uint8_t vec_fabric_color(const VecRun *run)
+{
+  const VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
+  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++)
+    if (streams[i]->kind == VS_FABIN || streams[i]->kind == VS_FABOUT)
+      return streams[i]->color;
+  return NO_COLOR;
+}
+
+const VecStream *vec_shared_stream(const VecRun *run, const VecRun *other)
+{
+  if (run->dest.kind == VS_FABOUT && other->dest.kind == VS_FABOUT &&
+      run->dest.queue == other->dest.queue)
+    return &run->dest;
+  for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
+    if (run->src[k].kind == VS_FABIN && reads_queue(other, run->src[k].queue))
+      return &run->src[k];
+  return NULL;
+}
+
 unsigned vec_group_size(const VecRun *run)
 {
   const VecStream *streams[3] = {&run->dest, &run->src[0], &run->src[1]};

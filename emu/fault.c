@@ -1,5 +1,5 @@
-/* Faults as text: what happened, where, and what to do about it. */
-#include "emu/emu.h"
+/* Faults as text: what happened, where, what it met, and what to do about it. */
+#include "emu/report.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ const char *fault_name(FaultKind kind)
 
 bool fault_is_hazard(FaultKind kind)
 {
-  return kind == FAULT_COLOR_MEETS;
+  return kind < FAULT_NO_COLOR_CONFIG;
 }
 
 int fault_compare(const void *a, const void *b)
@@ -73,6 +73,10 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
   case FAULT_CONFIG_ADDRESS:
     fprintf(out, ": 0x%04x", fault->value);
     break;
+  case FAULT_QUEUE_SHARED:
+    fprintf(out, ": %s queue %u", fault->value & FAULT_OUTPUT_QUEUE ? "output" : "input",
+            fault->value % FAULT_OUTPUT_QUEUE);
+    break;
   case FAULT_TRAP: case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD: case FAULT_QUEUE:
   case FAULT_QUEUE_TWICE:
     fprintf(out, ": %u", fault->value);
@@ -105,10 +109,12 @@ static const char *help(FaultKind kind)
     return "give this tile a @set_color_config for the color, or do not route the color here";
   case FAULT_LEAVES_FABRIC:
     return "end the route at the border of the rectangle";
+  case FAULT_QUEUE_SHARED:
+    return "start the second operation when the first has ended, or give it a queue of its own";
   case FAULT_MICROTHREAD_BUSY:
     return "start the second operation from the first one's .activate, or use another queue";
   case FAULT_STACK:
-    return "the program has too little memory left for its stack";
+    return "a function calls itself through a pointer, or too little memory is left";
   case FAULT_QUEUE:
     return "bind the queue with @initialize_queue";
   case FAULT_QUEUE_TWICE:
@@ -139,6 +145,35 @@ void fault_text(const Program *program, const Fault *fault, char *text, size_t s
   text[size - 1] = 0;
 }
 
+/* ---- the place ------------------------------------------------------------------------------- */
+
+static void print_callers(const Program *program, const ClassCode *cls, uint16_t pc, FILE *out)
+{
+  const ImageLine *line = image_line_at(cls->image, pc);
+  uint32_t parent = line ? line->inlined_at : (uint32_t)IMAGE_NO_INLINE;
+  while (parent < cls->image->n_inlines) {
+    const ImageInline *from = &cls->image->inlines[parent];
+    if (from->file < program->image->n_files)
+      fprintf(out, "  called at %s:%u\n", program->image->files[from->file], from->line);
+    parent = from->parent;
+  }
+}
+
+static void print_operands(const Program *program, const Fault *fault, FILE *out)
+{
+  static const char *const kinds[] = {"dest", "src0", "src1"};
+  const char *between = "  operands: ";
+  for (unsigned i = 0; i < ARRAY_COUNT(kinds); i++) {
+    const char *name = report_operand(program, fault->tile, fault->pc, i);
+    if (!*name)
+      continue;
+    fprintf(out, "%s%s '%s'", between, kinds[i], name);
+    between = ", ";
+  }
+  if (*between == ',')
+    fprintf(out, "\n");
+}
+
 static void print_instruction(const Program *program, const Fault *fault, FILE *out)
 {
   const ClassCode *cls = program_class(program, fault->tile);
@@ -152,16 +187,117 @@ static void print_instruction(const Program *program, const Fault *fault, FILE *
   else
     snprintf(text, sizeof text, "no instruction");
   fprintf(out, "  at %s%spc 0x%04x: %s\n", place, *place ? ", " : "", fault->pc, text);
+  if (cls)
+    print_callers(program, cls, fault->pc, out);
+  if (insn && insn->op == OP_vec)
+    print_operands(program, fault, out);
 }
 
-void fault_print(const Program *program, const Fault *fault, FILE *out)
+/* ---- the other side -------------------------------------------------------------------------- */
+
+static void print_origin(Report *r, const Fault *fault, Port port)
+{
+  Origin origin;
+  fprintf(r->out, "  from %s: ", port_name(port));
+  if (!report_origin(r, fault->tile, port, fault->color, &origin)) {
+    fprintf(r->out, "a sender that no route shows\n");
+    return;
+  }
+  report_tile(r, origin.tile);
+  fprintf(r->out, " sends on ");
+  report_color(r, origin.tile, origin.use.color);
+  fprintf(r->out, ", ");
+  report_queue(r, origin.tile, true, origin.queue);
+  const char *name = report_operand(r->program, origin.tile, origin.use.pc, 0);
+  if (*name)
+    fprintf(r->out, ", by '%s'", name);
+  fprintf(r->out, ", ");
+  report_use(r, origin.tile, origin.use);
+  fprintf(r->out, "\n");
+}
+
+static void print_origins(Report *r, const Fault *fault, PortMask ports)
+{
+  for (unsigned p = 0; p < PORT_COUNT; p++)
+    if (ports >> p & 1)
+      print_origin(r, fault, (Port)p);
+}
+
+/* The running operation that stands in the way: it was started by the instruction at value2. */
+static void print_running(Report *r, const Fault *fault)
+{
+  InspectTile t = *report_look(r, fault->tile);
+  for (unsigned i = 0; i <= MAX_MICROTHREADS; i++) {
+    if (t.threads[i].state != THREAD_VECTOR || t.threads[i].run->pc != fault->value2)
+      continue;
+    fprintf(r->out, "  running: ");
+    report_thread(r, fault->tile, i, &t.threads[i]);
+    fprintf(r->out, "\n");
+    return;
+  }
+}
+
+static void print_symbol(Report *r, const Fault *fault)
+{
+  const ClassCode *cls = program_class(r->program, fault->tile);
+  const ImageSymbol *near = NULL;
+  for (uint32_t i = 0; i < cls->image->n_symbols; i++) {
+    const ImageSymbol *s = &cls->image->symbols[i];
+    if (!s->is_code && s->bytes && s->address <= fault->value &&
+        (!near || s->address > near->address))
+      near = s;
+  }
+  if (near)
+    fprintf(r->out, "  the variable before it: '%s', 0x%04x to 0x%04x\n", near->name,
+            near->address, near->address + near->bytes - 1);
+}
+
+static void print_memory(Report *r, const Fault *fault)
+{
+  const ClassCode *cls = program_class(r->program, fault->tile);
+  fprintf(r->out, "  memory: data end at 0x%04x, code lies from 0x%04x to 0x%04x, the stack is "
+                  "at the end, 0x%04x\n",
+          cls->image->static_bytes, cls->image->code_address, cls->code_end, PE_MEM_BYTES - 1);
+  print_symbol(r, fault);
+}
+
+static void print_other_side(Report *r, const Fault *fault)
+{
+  switch (fault->kind) {
+  case FAULT_COLOR_MEETS:
+    print_origins(r, fault, (PortMask)fault->value);
+    break;
+  case FAULT_NO_COLOR_CONFIG:
+    print_origin(r, fault, (Port)fault->value);
+    break;
+  case FAULT_LEAVES_FABRIC:
+    print_origin(r, fault, report_look(r, fault->tile)->colors[fault->color].head_from);
+    break;
+  case FAULT_MICROTHREAD_BUSY: case FAULT_QUEUE_SHARED:
+    print_running(r, fault);
+    break;
+  case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE: case FAULT_STACK:
+    print_memory(r, fault);
+    break;
+  case FAULT_QUEUE: case FAULT_QUEUE_TWICE: case FAULT_PC: case FAULT_ASSERT: case FAULT_TRAP:
+  case FAULT_DESCRIPTOR: case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD: case FAULT_TASK_ID:
+  case FAULT_ID_RANGE: case FAULT_CONFIG_ADDRESS: case FAULT_COLOR_REGISTER:
+  case FAULT_UNSUPPORTED: case FAULT_COUNT: default:
+    break;
+  }
+}
+
+void fault_print(const Program *program, Engine *engine, const Fault *fault, FILE *out)
 {
   const char *advice = help(fault->kind);
+  Report report = report_create(engine, program, out);
   fprintf(out, "error: cycle %llu, P%u.%u: ", (unsigned long long)fault->cycle,
           program_x(program, fault->tile), program_y(program, fault->tile));
   print_message(program, fault, out);
   fprintf(out, " [%s]\n", fault_name(fault->kind));
   print_instruction(program, fault, out);
+  if (engine)
+    print_other_side(&report, fault);
   if (advice)
     fprintf(out, "  help: %s\n", advice);
 }

@@ -174,6 +174,19 @@ const ImageColorConfig *program_color(const Program *program, uint32_t tile, uns
   return program->color_table[program->image->tile_colors[tile]][color];
 }
 
+uint8_t program_color_inside(const Program *program, uint32_t tile, uint8_t color, Port port)
+{
+  const ImageColorConfig *partner = program_color(program, tile, color ^ 1u);
+  if (!partner)
+    return color;
+  bool swap = partner->swap_x && partner->swap_y;
+  if (port == PORT_EAST || port == PORT_WEST)
+    swap = partner->swap_x;
+  if (port == PORT_NORTH || port == PORT_SOUTH)
+    swap = partner->swap_y;
+  return swap ? color ^ 1u : color;
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 const char *program_color_name(const Program *program, uint32_t tile, unsigned color)

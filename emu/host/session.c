@@ -14,7 +14,7 @@
 #include <stb_ds.h>
 
 enum {
-  MOST_FAULTS_SHOWN = 10, MOST_TILES_IN_REPORT = 16, NAMES_IN_NOTE = 12, MOST_PHASES = 4096
+  MOST_FAULTS_SHOWN = 10, MOST_CAUSES_SHOWN = 16, NAMES_IN_NOTE = 12, MOST_PHASES = 4096
 };
 
 /* ---- errors ----------------------------------------------------------------------------- */
@@ -313,7 +313,7 @@ static WseStatus fault_error(Session *s)
     if (fault_is_hazard(faults[i].kind) && s->options.check != CHECK_ERROR)
       continue;
     if (shown++ < MOST_FAULTS_SHOWN)
-      fault_print(s->program, &faults[i], out);
+      fault_print(s->program, s->engine, &faults[i], out);
     if (!last)
       last = &faults[i];
   }
@@ -436,7 +436,7 @@ WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *wh
   else
     fprintf(out, "warning: at cycle %" PRIu64 " the fabric is quiet with work left undone\n",
             session_cycle(s));
-  deadlock_report(s->engine, s->program, MOST_TILES_IN_REPORT, out);
+  deadlock_report(s->engine, s->program, MOST_CAUSES_SHOWN, out);
   fclose(out);
   if (state == IDLE_WARNINGS) {
     if (s->options.warnings)
@@ -484,7 +484,7 @@ static void warn_hazards(Session *s)
   for (; s->hazards_told < count; s->hazards_told++)
     if (s->options.warnings && s->options.check == CHECK_WARN) {
       fputs("warning, not an ", s->options.warnings);
-      fault_print(s->program, &faults[s->hazards_told], s->options.warnings);
+      fault_print(s->program, s->engine, &faults[s->hazards_told], s->options.warnings);
     }
 }
 

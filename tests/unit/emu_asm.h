@@ -333,7 +333,7 @@ static inline void asm_run_quiet(Asm *a, uint32_t kinds)
   RunStatus status = asm_run(a, kinds);
   if (status == RUN_FAULT) {
     size_t n;
-    fault_print(a->program, a->ops->faults(a->engine, &n), stderr);
+    fault_print(a->program, a->engine, a->ops->faults(a->engine, &n), stderr);
   }
   assert_int_equal(status, RUN_QUIET);
 }

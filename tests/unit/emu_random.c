@@ -9,7 +9,7 @@ static void run(Rnd *r)
   RunStatus status = asm_run(r->a, ALL_EVENTS);
   if (status == RUN_FAULT) {
     size_t n;
-    fault_print(r->a->program, r->a->ops->faults(r->a->engine, &n), stderr);
+    fault_print(r->a->program, r->a->engine, r->a->ops->faults(r->a->engine, &n), stderr);
   }
   assert_int_equal(status, RUN_QUIET);
 }

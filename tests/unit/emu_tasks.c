@@ -594,7 +594,7 @@ static void expect_fault(Insn insn, FaultKind kind, const char *text)
   assert_int_equal(asm_run(a, 0), RUN_FAULT);
   assert_int_equal(asm_fault(a)->kind, kind);
   FILE *out = open_memstream(&whole, &size);
-  fault_print(a->program, asm_fault(a), out);
+  fault_print(a->program, a->engine, asm_fault(a), out);
   fclose(out);
   if (!strstr(whole, text) || !strstr(whole, "error: cycle 1, P0.0: ") ||
       !strstr(whole, "pe.csl:2"))
@@ -696,9 +696,9 @@ static void receive_that_never_completes(void **state)
   assert_int_equal(idle_classify(a->engine, a->program, &hosted), IDLE_WARNINGS);
   assert_int_equal(idle_classify(a->engine, a->program, &launched), IDLE_STUCK);
   char *text = report(a);
-  expect_in(text, "P1.0 main thread waits for a wavelet on color 4 'red', input queue 2 'rx_iq' "
+  expect_in(text, "P1.0 main thread waits for a wavelet on color 4 'red', input queue 2 'rx_iq', "
                   "for 'in_dsd', 2 elements to go at pe.csl:2");
-  expect_in(text, "P0.0: nobody sends on color 4");
+  expect_in(text, "nobody at P0.0 sends on color 4 any more; the last were 3 elements at pe.csl:1");
   free(text);
   asm_free(a);
 }
@@ -724,8 +724,9 @@ static void cycle_of_waits_is_named(void **state)
   assert_int_equal(idle_classify(a->engine, a->program, &alone), IDLE_STUCK);
   char *text = report(a);
   expect_in(text, "P0.0 main thread waits for room in output queue 3, color 4");
-  expect_in(text, "P1.0 input queue 2 holds");
-  expect_in(text, "wait for each other");
+  expect_in(text, "because P1.0 input queue 2 is full");
+  expect_in(text, "cause 1: a cycle of waits: P0.0 main thread for P1.0 main thread, and that "
+                  "for the first");
   free(text);
   asm_free(a);
 }
@@ -741,7 +742,8 @@ static void blocked_switch_is_named(void **state)
   asm_route(a, 1, 0, RED, M_N, M_R);
   asm_run_quiet(a, 0);
   char *text = report(a);
-  expect_in(text, "P1.0: the switch position does not take this input of color 4");
+  expect_in(text, "cause 1: P1.0's router takes color 4 from NORTH only "
+                  "(to RAMP, switch position 0)");
   free(text);
   asm_free(a);
 }

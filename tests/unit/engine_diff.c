@@ -72,8 +72,8 @@ static void compare_faults(Asm *x, Asm *y)
   const Fault *fx = x->ops->faults(x->engine, &nx), *fy = y->ops->faults(y->engine, &ny);
   for (size_t i = 0; i < nx && i < ny; i++) {
     if (fault_compare(&fx[i], &fy[i]) != 0) {
-      fault_print(x->program, &fx[i], stderr);
-      fault_print(y->program, &fy[i], stderr);
+      fault_print(x->program, NULL, &fx[i], stderr);
+      fault_print(y->program, NULL, &fy[i], stderr);
       fail_msg("seed %u: finding %zu differs", seed_now, i);
     }
   }
