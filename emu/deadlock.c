@@ -444,6 +444,22 @@ static void print_ports(const Report *r, PortMask ports)
     fprintf(r->out, "nowhere");
 }
 
+/* Whose wavelets came this way, before the switch stood as it does. */
+static void print_origins(Report *r, Unit end)
+{
+  const ImageColorConfig *config = program_color(r->program, end.tile, end.index);
+  PortMask inputs = config ? report_inputs(config) : 0;
+  Origin origin;
+  for (unsigned p = 0; p < PORT_COUNT; p++) {
+    if (!(inputs >> p & 1) || !report_origin(r, end.tile, (Port)p, end.index, &origin))
+      continue;
+    fprintf(r->out, "; from %s came ", port_name((Port)p));
+    report_use(r, origin.tile, origin.use);
+    fprintf(r->out, " of ");
+    report_tile(r, origin.tile);
+  }
+}
+
 /* "P1.0's router takes color 3 from NORTH only (to RAMP, switch position 0)", or the other side. */
 static void print_route(Report *r, Unit end, bool inputs, const char *what)
 {
@@ -456,6 +472,8 @@ static void print_route(Report *r, Unit end, bool inputs, const char *what)
   fprintf(r->out, inputs ? " only (to " : " only (from ");
   print_ports(r, inputs ? state->tx : state->rx);
   fprintf(r->out, ", switch position %u)", state->position);
+  if (!inputs)
+    print_origins(r, end);
 }
 
 static void print_no_sender(Report *r, Unit end)

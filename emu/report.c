@@ -192,8 +192,7 @@ static bool queue_of(Report *r, uint32_t tile, unsigned color, Origin *origin)
   return false;
 }
 
-/* Inputs of a color in any position of its switch. */
-static PortMask all_inputs(const ImageColorConfig *config)
+PortMask report_inputs(const ImageColorConfig *config)
 {
   PortMask rx = 0;
   for (unsigned i = 0; i < MAX_SWITCH_POSITIONS; i++)
@@ -213,7 +212,7 @@ static void before_arrival(const Report *r, Arrival at, Arrival **list)
     const ImageColorConfig *config = program_color(r->program, from, color);
     if (!config || program_color_inside(r->program, at.tile, color, at.port) != at.color)
       continue;
-    PortMask rx = all_inputs(config);
+    PortMask rx = report_inputs(config);
     for (unsigned p = 0; p < PORT_COUNT; p++)
       if (rx >> p & 1)
         arrput(*list, ((Arrival){from, color, (Port)p}));

@@ -42,6 +42,8 @@ const char *report_operand(const Program *program, uint32_t tile, uint32_t pc, u
 /* The stream that a thread waits for, STALL_INPUT and STALL_OUTPUT. */
 const VecStream *report_waiting(const InspectThread *state);
 
+/* Inputs of a color in any position of its switch. */
+PortMask report_inputs(const ImageColorConfig *config);
 /* Who has sent what came into a tile's router by a port on a color: the nearest tile against the
  * routes that has sent on it, and its queue's last use. */
 typedef struct {

@@ -96,3 +96,10 @@ def test_gemv(tmp_path, arch, width, height, M, N):
     got = printed(tmp_path, "gemv", arch, params, f"y@{width - 1},0,1,{height}")
     y = numpy.concatenate([got[width - 1, row] for row in range(height)])
     assert numpy.array_equal(y, gemv_reference(M, N))
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("packets", (1, 4, 20))
+def test_packets(tmp_path, arch, packets):
+    got = printed(tmp_path, "packets", arch, {"packets": packets}, "numbers")
+    assert got == {(1, 0): [10.0 * k + i for k in range(packets) for i in range(k + 1)]}
