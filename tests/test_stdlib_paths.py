@@ -65,6 +65,11 @@ def test_scatter_and_gather_in_a_column_and_a_rectangle(tmp_path):
     check_move(tmp_path, 6, 3, 1, (4, 1, 5), engine="reference")
 
 
+def test_scatter_in_descending_order(tmp_path):
+    check_move(tmp_path, 7, 2, 4, (3, 8, 2), last_first="true")
+    check_move(tmp_path, 5, 0, 0, (4, 4, 4), last_first="true")
+
+
 def test_scatter_and_gather_of_16_bits(tmp_path):
     check_move(tmp_path, 5, 1, 3, (3, 8, 2), is_16_bit="true")
 
