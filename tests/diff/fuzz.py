@@ -26,7 +26,7 @@ LEVELS = ("-O0", "-O1", "-O2")
 BATCH = 32
 # Rows of ir/ops.def that scalar functions of the language cannot be made of.  clz, ctz, popcnt and
 # fscale: no operator or builtin over scalars gives them (tests/unit/codegen_random.c runs them).
-# Descriptors and vector operations have tests of their own; the others have no value.
+# Descriptors and vector operations: tests/diff/vectors.py; the others have no value to compare.
 ELSEWHERE = set("""
 clz ctz popcnt fscale dsd_const dsd_set dsd_get dsr_load dsr_set dsr_get vec activate block unblock
 get_config set_config queue_flush random16 set_prng counter trap""".split())
