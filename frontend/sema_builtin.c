@@ -128,13 +128,6 @@ Operand sema_builtin(Sema *s, const Node *node, PoolId want)
   return result;
 }
 
-Operand builtin_later(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
-{
-  (void)at, (void)want;
-  diag_builtin_later(s->session->diags, call->name.span, sema_text(s, call->name.text));
-  return operand_poison();
-}
-
 Operand builtin_removed(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;

@@ -102,6 +102,8 @@ Operand builtin_get_int(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   PoolKey key = pool_key(s->pool, o.type);
   if (key.kind == PK_ENUM_TYPE)
     return sema_convert(s, o, key.u.enum_type.tag, at);
+  if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_DSR)
+    return operand_value(s, pool_int(s->pool, POOL(U16), pool_key(s->pool, o.value).u.dsr.number));
   if (!type_is_id(o.type) && !pool_eq(o.type, POOL(DIRECTION))) {
     diag_no_number(s->session->diags, arg->span, o.type);
     return operand_poison();
@@ -112,36 +114,4 @@ Operand builtin_get_int(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   if (!sema_int_in(s, o, 0, UINT16_MAX, "an id", arg->span, &value))
     return operand_poison();
   return operand_value(s, pool_int(s->pool, POOL(U16), value));
-}
-
-Operand builtin_get_dsr(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
-{
-  (void)at, (void)want;
-  static const struct { PoolId type; DsrFile file; } files[] = {
-    {{POOL_RAW_DSR_DEST}, DSR_DEST}, {{POOL_RAW_DSR_SRC0}, DSR_SRC0},
-    {{POOL_RAW_DSR_SRC1}, DSR_SRC1}};
-  PoolId type = sema_type_expr(s, call->args.at[0]);
-  if (pool_eq(type, POOL(POISON_TYPE)))
-    return operand_poison();
-  if (pool_eq(type, POOL(DSR_FIFO_DEST)) || pool_eq(type, POOL(DSR_FIFO_SRC1))) {
-    diag_setting_later(s->session->diags, call->args.at[0]->span, "get_dsr",
-                       type_text(s->pool, s->arena, type));
-    return operand_poison();
-  }
-  for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
-    if (!pool_eq(type, files[i].type))
-      continue;
-    int64_t number;
-    Operand o = sema_rvalue(s, call->args.at[1], POOL(NONE));
-    if (operand_is_poison(o) || !sema_int_in(s, o, 0, sema_machine(s)->dsrs_per_file - 1, "a DSR",
-                                             call->args.at[1]->span, &number))
-      return operand_poison();
-    PoolKey key = {.kind = PK_DSR, .type = type};
-    key.u.dsr.file = files[i].file;
-    key.u.dsr.number = (uint8_t)number;
-    return operand_value(s, pool_get(s->pool, &key));
-  }
-  diag_not_a_dsr_type(s->session->diags, call->args.at[0]->span,
-                      type);
-  return operand_poison();
 }

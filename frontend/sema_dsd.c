@@ -248,8 +248,7 @@ static bool is_fabric(const OpOperand *o)
   return o->kind == IRV_DSD && (o->desc == DESC_FABIN || o->desc == DESC_FABOUT);
 }
 
-/* A FIFO operand is a descriptor of its state block. */
-static Operand fifo_dsd(Sema *s, Operand fifo)
+Operand fifo_dsd(Sema *s, Operand fifo)
 {
   const Fifo *f = &s->setup->fifos[pool_key(s->pool, fifo.value).u.index];
   PoolKey key = {.kind = PK_DSD, .type = POOL(FABIN_DSD)};
@@ -303,8 +302,13 @@ static bool op_error(Sema *s, const OpOperand *o, const char *op, const char *wh
   return false;
 }
 
+static const char needs_load[] =
+  "a circular buffer has to be loaded into a DSR first, with @load_to_dsr_xdsr";
+
 static bool check_dest(Sema *s, const OpOperand *o, const char *op)
 {
+  if (o->kind == IRV_DSD && o->desc == DESC_CIRC)
+    return op_error(s, o, op, needs_load);
   if (o->kind == IRV_SCALAR)
     return op_error(s, o, op, "the destination must be a DSD, a DSR or a pointer to a scalar");
   if (o->kind == IRV_DSR && o->file == DSR_SRC1)
@@ -316,6 +320,8 @@ static bool check_dest(Sema *s, const OpOperand *o, const char *op)
 
 static bool check_source(Sema *s, const OpOperand *o, const char *op)
 {
+  if (o->kind == IRV_DSD && o->desc == DESC_CIRC)
+    return op_error(s, o, op, needs_load);
   if (o->kind == IRV_DSR && o->file == DSR_DEST)
     return op_error(s, o, op, "a dsr_dest cannot be a source");
   if (o->kind == IRV_DSD && o->desc == DESC_FABOUT)
@@ -629,114 +635,4 @@ Operand builtin_dsd_op(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
   if (!check_op(s, &op) || !coerce_scalars(s, &op) || !apply_settings(s, &op))
     return operand_poison();
   return emit_op(s, &op);
-}
-
-/* ---- DSRs -------------------------------------------------------------------------------- */
-
-static bool dsr_arg(Sema *s, const Node *n, DsrFile *file, uint8_t *number)
-{
-  Operand o = sema_rvalue(s, n, POOL(NONE));
-  if (operand_is_poison(o))
-    return false;
-  if (!type_is_dsr(o.type)) {
-    diag_not_a_dsr(s->session->diags, n->span, o.type);
-    return false;
-  }
-  PoolId value = sema_comptime_value(s, o, n->span);
-  if (pool_eq(value, POOL(POISON)))
-    return false;
-  PoolKey key = pool_key(s->pool, value);
-  *file = key.u.dsr.file;
-  *number = key.u.dsr.number;
-  return true;
-}
-
-static bool dsr_takes(Sema *s, const OpOperand *dsd, DsrFile file)
-{
-  bool wrong = (dsd->desc == DESC_FABIN && file == DSR_DEST) ||
-               (dsd->desc == DESC_FABOUT && file != DSR_DEST);
-  if (wrong)
-    diag_dsr_kind(s->session->diags, dsd->node->span,
-                  dsd->value.type, dsr_file_name(file));
-  return !wrong;
-}
-
-static bool load_settings_fit(Sema *s, const OpSettings *set, const OpOperand *dsd)
-{
-  if (!set->is_given)
-    return true;
-  bool fabric = is_fabric(dsd);
-  const char *bad = NULL;
-  if (!fabric && (set->is_async || set->done.kind != ACT_NONE || set->has_ut ||
-                  set->on_control.kind != ACT_NONE))
-    bad = "'async', 'activate', 'unblock', 'on_control' and 'ut_id' are for fabric DSDs";
-  else if (fabric && (set->flags & DESC_F_SAVE))
-    bad = "'save_address' is for memory DSDs";
-  if (bad)
-    diag_load_setting(s->session->diags, set->span, bad);
-  return !bad;
-}
-
-Operand builtin_load_to_dsr(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
-{
-  (void)want;
-  DsrFile file;
-  uint8_t number;
-  bool ok = dsr_arg(s, call->args.at[0], &file, &number);
-  OpOperand dsd = classify(s, call->args.at[1]);
-  OpSettings set = {.ok = true};
-  if (call->args.count > 2)
-    set = op_settings_read(s, call->args.at[2], true);
-  if (!ok || operand_is_poison(dsd.value) || !set.ok)
-    return operand_poison();
-  if (dsd.kind != IRV_DSD) {
-    diag_dsd_argument(s->session->diags, dsd.node->span, "load_to_dsr",
-                      dsd.value.type);
-    return operand_poison();
-  }
-  if (!dsr_takes(s, &dsd, file) || !load_settings_fit(s, &set, &dsd))
-    return operand_poison();
-  Operand loaded = op_settings_apply(s, &set, dsd.value, true, true);
-  if (operand_is_poison(loaded))
-    return loaded;
-  if (s->where == WHERE_TOP) {
-    PoolId value = sema_comptime_value(s, loaded, at);
-    if (pool_eq(value, POOL(POISON)))
-      return operand_poison();
-    DsrPreset preset = {file, number, pool_key(s->pool, value).u.dsd.desc, at};
-    arrput(s->setup->dsrs, preset);
-    return builtin_void();
-  }
-  ir_dsr_load(&s->b, file, number, sema_ir(s, loaded));
-  return builtin_void();
-}
-
-Operand builtin_set_dsr_base_addr(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
-{
-  (void)at, (void)want;
-  DsrFile file;
-  uint8_t number;
-  bool ok = dsr_arg(s, call->args.at[0], &file, &number);
-  Operand base = sema_expr(s, call->args.at[1], POOL(NONE));
-  if (operand_is_poison(base))
-    return base;
-  base = sema_pointer_of(s, base, call->args.at[1]->span);
-  if (!ok || operand_is_poison(base))
-    return operand_poison();
-  IrValue word = ir_unary(&s->b, IR_bitcast, IRT_I16, sema_ir(s, base));
-  ir_dsr_set(&s->b, file, number, DSRF_BASE, word);
-  return builtin_void();
-}
-
-Operand builtin_set_dsr_length(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
-{
-  (void)at, (void)want;
-  DsrFile file;
-  uint8_t number;
-  bool ok = dsr_arg(s, call->args.at[0], &file, &number);
-  Operand length = sema_arg(s, call->args.at[1], POOL(U16));
-  if (!ok || operand_is_poison(length))
-    return operand_poison();
-  ir_dsr_set(&s->b, file, number, DSRF_LENGTH, sema_ir(s, length));
-  return builtin_void();
 }

@@ -29,4 +29,11 @@ OpSettings op_settings_read(Sema *s, const Node *n, bool is_load);
 Operand op_settings_apply(Sema *s, const OpSettings *set, Operand dsd, bool with_done,
                           bool with_on_control);
 
+/* A FIFO as an operand: a descriptor of its state block. */
+Operand fifo_dsd(Sema *s, Operand fifo);
+/* The register that an explicit DSR of one of the given types names; false after reporting.
+ * `types` ends with a none. */
+bool dsr_value_of(Sema *s, Operand o, Span span, const PoolId *types, const char *expected,
+                  PoolKey *key);
+
 #endif

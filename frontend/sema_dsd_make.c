@@ -320,6 +320,57 @@ static Operand make_mem1d(Sema *s, Settings *set)
   return draft_finish(s, &draft, base ? base->value.name : (StrId){0});
 }
 
+/* Elements of the array that the pointer points into, from there on; 0: it is no array's. */
+static uint32_t array_elements(Sema *s, PoolId pointer)
+{
+  PoolId pointee = pool_key(s->pool, pointer).u.pointer_type.pointee;
+  return pool_kind(s->pool, pointee) == PK_ARRAY_TYPE
+           ? (uint32_t)type_element_count(s->pool, pointee) : 0;
+}
+
+/* Number of elements after which a circular buffer begins anew; 0 after reporting. */
+static uint16_t wraparound_of(Sema *s, Settings *set, PoolId pointer)
+{
+  Setting *field = settings_take(s, set, "wraparound");
+  uint32_t elements = array_elements(s, pointer);
+  int64_t given = elements;
+  if (!field && elements == 0) {
+    diag_setting_missing(s->session->diags, set->span, "circbuf_dsd without an array",
+                         "wraparound");
+    return 0;
+  }
+  if (field && !sema_int_in(s, field->value, 1, UINT16_MAX, "'wraparound'", field->span, &given))
+    return 0;
+  if (elements && given > elements) {
+    diag_wraparound(s->session->diags, field->span, (unsigned)given, elements);
+    return 0;
+  }
+  return (uint16_t)given;
+}
+
+static Operand make_circular(Sema *s, Settings *set)
+{
+  static const char *const names[] = {"base_address", "extent", "wraparound"};
+  Draft draft = {.type = POOL(CIRCBUF_DSD), .ok = true};
+  draft.desc.desc = (Descriptor){.kind = DESC_CIRC, .stride = 1};
+  draft.desc.global.raw = IR_NO_ID;
+  Setting *base = require(s, set, names[0], "circbuf_dsd", &draft);
+  Setting *extent = require(s, set, names[1], "circbuf_dsd", &draft);
+  if (!base || !extent)
+    return operand_poison();
+  Operand pointer = sema_pointer_of(s, base->value, base->span);
+  if (operand_is_poison(pointer) ||
+      pool_eq(sema_comptime_value(s, pointer, base->span), POOL(POISON)))
+    return operand_poison();
+  draft_base(s, &draft, base->value, base->span);
+  draft_length(s, &draft, extent->value, extent->span);
+  draft.desc.desc.wrap_base = draft.desc.desc.base;
+  draft.desc.desc.wrap_length = wraparound_of(s, set, pointer.type);
+  draft.ok &= draft.desc.desc.wrap_length != 0;
+  settings_finish(s, set, "circbuf_dsd", names, ARRAY_COUNT(names));
+  return draft_finish(s, &draft, base->value.name);
+}
+
 /* Length or stride number `part` of the loops, in the order of the descriptor; a run-time value
  * is kept for draft_finish. */
 static void mem4d_part(Sema *s, Draft *draft, Operand o, unsigned part, Span span)
@@ -511,10 +562,6 @@ Operand builtin_get_dsd(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
     diag_not_a_dsd_type(s->session->diags, kind_node->span, type);
     return operand_poison();
   }
-  if (kind == DESC_CIRC) {
-    diag_setting_later(s->session->diags, kind_node->span, "get_dsd", "circbuf_dsd");
-    return operand_poison();
-  }
   if (s->ir == NULL) {
     diag_dsd_in_layout(s->session->diags, at);
     return operand_poison();
@@ -524,6 +571,8 @@ Operand builtin_get_dsd(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
     return operand_poison();
   if (kind == DESC_MEM1D)
     return make_mem1d(s, &set);
+  if (kind == DESC_CIRC)
+    return make_circular(s, &set);
   if (kind == DESC_MEM4D)
     return make_mem4d(s, &set);
   return make_fabric(s, &set, type, kind == DESC_FABOUT, at);

@@ -10,7 +10,7 @@
 enum { STATE_BUFFER, STATE_CAPACITY, STATE_PUSH_ACTION = 7, STATE_POP_ACTION = 8 };
 
 static const char *const fifo_settings[] = {"activate_push", "activate_pop", "priority",
-                                            "simd_mode"};
+                                            "simd_mode", "dest", "src", "xdsr"};
 
 static void put_word(uint8_t *bytes, unsigned word, uint16_t value)
 {
@@ -79,6 +79,45 @@ static uint32_t fifo_state_global(Sema *s, uint32_t buffer, int64_t offset, cons
   return (uint32_t)arrlenu(s->globals) - 1;
 }
 
+/* The registers that a program chose for its FIFO, so that operations can name them; false after
+ * reporting.  `given` stays false if it chose none. */
+static bool fifo_registers(Sema *s, Settings *set, PoolKey keys[2], bool *given)
+{
+  static const PoolId types[3][2] = {{{POOL_RAW_DSR_DEST}, {POOL_RAW_NONE}},
+                                     {{POOL_RAW_DSR_SRC1}, {POOL_RAW_NONE}},
+                                     {{POOL_RAW_XDSR}, {POOL_RAW_NONE}}};
+  static const char *const names[3] = {"dest", "src", "xdsr"};
+  static const char *const expected[3] = {"a dsr_dest", "a dsr_src1", "an XDSR"};
+  PoolKey found[3];
+  unsigned n = 0;
+  for (unsigned i = 0; i < ARRAY_COUNT(names); i++) {
+    Setting *field = settings_take(s, set, names[i]);
+    if (!field)
+      continue;
+    if (!dsr_value_of(s, field->value, field->span, types[i], expected[i], &found[i]))
+      return false;
+    n++;
+  }
+  *given = n > 0;
+  if (n == 0)
+    return true;
+  if (n < ARRAY_COUNT(names) || found[0].u.dsr.number != found[1].u.dsr.number) {
+    diag_fifo_registers(s->session->diags, set->span);
+    return false;
+  }
+  keys[0] = found[0];
+  keys[1] = found[1];
+  return true;
+}
+
+static void preset_fifo(Sema *s, const PoolKey *reg, uint32_t state, Span at)
+{
+  DsrPreset preset = {.file = reg->u.dsr.file, .number = reg->u.dsr.number, .span = at};
+  preset.desc.desc = (Descriptor){.kind = DESC_FIFO};
+  preset.desc.global.raw = state;
+  arrput(s->setup->dsrs, preset);
+}
+
 Operand builtin_allocate_fifo(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
@@ -87,6 +126,8 @@ Operand builtin_allocate_fifo(Sema *s, const NodeBuiltinCall *call, Span at, Poo
     return operand_poison();
   }
   Fifo fifo = {0};
+  PoolKey registers[2];
+  bool has_registers = false;
   int64_t offset;
   if (!fifo_buffer(s, call->args.at[0], &fifo.buffer, &fifo.capacity, &offset))
     return operand_poison();
@@ -99,10 +140,14 @@ Operand builtin_allocate_fifo(Sema *s, const NodeBuiltinCall *call, Span at, Poo
     if (priority && !setting_priority(s, priority, &fifo.priority))
       return operand_poison();
     settings_take(s, &set, "simd_mode");
+    if (!fifo_registers(s, &set, registers, &has_registers))
+      return operand_poison();
     settings_finish(s, &set, "FIFO", fifo_settings, ARRAY_COUNT(fifo_settings));
   }
   fifo.state = fifo_state_global(s, fifo.buffer, offset, &fifo);
   arrput(s->setup->fifos, fifo);
+  for (unsigned i = 0; has_registers && i < ARRAY_COUNT(registers); i++)
+    preset_fifo(s, &registers[i], fifo.state, at);
   PoolKey key = {.kind = PK_FIFO, .type = POOL(FIFO)};
   key.u.index = (uint32_t)arrlenu(s->setup->fifos) - 1;
   return operand_value(s, pool_get(s->pool, &key));
