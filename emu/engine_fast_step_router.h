@@ -25,6 +25,38 @@ static inline bool color_accepts(const Visit *v, const FastColor *c, PortMask en
          ((saved ? c->rx0 : c->rx) & enters);
 }
 
+/* ---- positions -------------------------------------------------------------------------- */
+
+static uint8_t advanced(const ImageColorConfig *config, uint8_t position)
+{
+  if (position + 1 < MAX_SWITCH_POSITIONS && config->positions[position + 1].valid)
+    return (uint8_t)(position + 1);
+  return config->ring ? 0 : position;
+}
+
+static uint8_t commanded(const ImageColorConfig *config, uint8_t position, SwitchCommand command)
+{
+  switch (command) {
+  case CMD_SWITCH_ADV: return advanced(config, position);
+  case CMD_SWITCH_RST: return 0;
+  case CMD_NOP: case CMD_TEARDOWN: default: return position;
+  }
+}
+
+/* Closes the inputs that the control wavelets in the slots are going to close: what follows one
+ * must not slip in. */
+RARE void close_inputs(FastColor *c, const ImageColorConfig *config)
+{
+  uint8_t position = c->rx_position;
+  for (unsigned i = 0; i < c->count && i < FAST_SLOTS; i++) {
+    const FastWavelet *w = &c->w[(c->head + i) % FAST_SLOTS];
+    SwitchCommand command =
+      w->meta & META_CONTROL ? control_command(w->payload, 0).command : CMD_NOP;
+    position = commanded(config, position, command);
+    c->rx &= command == CMD_TEARDOWN ? 0 : config->positions[position].rx;
+  }
+}
+
 /* ---- slots ------------------------------------------------------------------------------ */
 
 /* More than two wavelets in a color's slots: only after a hazard that the user ignores. */
@@ -68,6 +100,8 @@ static inline void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c,
     spill_push(v, t->index, slot, c, w);
   c->count++;
   t->occupied |= 1u << slot;
+  if (UNLIKELY(w.meta & META_CONTROL))
+    close_inputs(c, fast_config(t, t->set->color_of[slot]));
 }
 
 static inline void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c)
@@ -81,23 +115,7 @@ static inline void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c)
     t->occupied &= ~(1u << slot);
 }
 
-/* ---- positions and filters -------------------------------------------------------------- */
-
-static uint8_t advanced(const ImageColorConfig *config, uint8_t position)
-{
-  if (position + 1 < MAX_SWITCH_POSITIONS && config->positions[position + 1].valid)
-    return (uint8_t)(position + 1);
-  return config->ring ? 0 : position;
-}
-
-static uint8_t commanded(const ImageColorConfig *config, uint8_t position, SwitchCommand command)
-{
-  switch (command) {
-  case CMD_SWITCH_ADV: return advanced(config, position);
-  case CMD_SWITCH_RST: return 0;
-  case CMD_NOP: case CMD_TEARDOWN: default: return position;
-  }
-}
+/* ---- changes of positions, filters ------------------------------------------------------- */
 
 /* New positions: the masks follow, and whoever waits at this router looks again. */
 RARE void set_positions(Visit *v, FastColor *c, const ImageColorConfig *config, uint8_t rx,
@@ -109,6 +127,8 @@ RARE void set_positions(Visit *v, FastColor *c, const ImageColorConfig *config, 
   c->flags &= COLOR_SUSPENDED | COLOR_FILTERED;      /* the new outputs are to be checked */
   c->rx = c->flags & COLOR_SUSPENDED ? 0 : config->positions[rx].rx;
   c->tx = config->positions[tx].tx;
+  if (c->count)
+    close_inputs(c, config);
   v->wake_all = true;
 }
 

@@ -73,6 +73,21 @@ static Port opposite(Port port)
   return other[port];
 }
 
+/* Inputs that are open now and stay so when the control wavelets in the slots have been carried
+ * out: what follows one must not slip in through an input that it is about to close. */
+static PortMask open_inputs(const ColorState *state)
+{
+  uint8_t position = state->rx_position;
+  PortMask open = state->suspended ? 0 : state->config->positions[position].rx;
+  for (unsigned i = 0; i < state->slots.count; i++) {
+    const Wavelet *w = ring_peek(&state->slots, i);
+    SwitchCommand command = w->control ? control_command(w->payload, 0).command : CMD_NOP;
+    position = commanded(state->config, position, command);
+    open &= command == CMD_TEARDOWN ? 0 : state->config->positions[position].rx;
+  }
+  return open;
+}
+
 /* A router that was never touched is as loaded: its own view of a color. */
 static bool color_accepts(RefEngine *engine, uint32_t tile, uint8_t color, Port port)
 {
@@ -82,8 +97,8 @@ static bool color_accepts(RefEngine *engine, uint32_t tile, uint8_t color, Port 
     return !config->teardown && (config->positions[config->current].rx & port_bit(port));
   }
   const ColorState *state = t->colors[color];
-  return !state->suspended && state->slots.count < engine->program->machine->router_slots &&
-         (state->config->positions[state->rx_position].rx & port_bit(port));
+  return state->slots.count < engine->program->machine->router_slots &&
+         (open_inputs(state) & port_bit(port));
 }
 
 /* ---- filters --------------------------------------------------------------------------------- */

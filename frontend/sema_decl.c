@@ -346,14 +346,27 @@ Operand sema_decl_operand(Sema *s, Decl *d, Span use)
 
 /* ---- top-level comptime blocks -------------------------------------------------------------- */
 
+/* @import_module, or `if` and `switch` that choose among several. */
+static bool expr_imports(Sema *s, const Node *n)
+{
+  if (n == NULL)
+    return false;
+  if (n->kind == ND_IF)
+    return expr_imports(s, node_if(n)->then_part) || expr_imports(s, node_if(n)->else_part);
+  if (n->kind == ND_SWITCH) {
+    NodeList prongs = node_switch(n)->prongs;
+    bool any = false;
+    for (uint32_t i = 0; i < prongs.count; i++)
+      any = any || expr_imports(s, node_prong(prongs.at[i])->body);
+    return any;
+  }
+  StrId name = str_intern_z(s->session->names, "import_module");
+  return n->kind == ND_BUILTIN_CALL && str_eq(node_builtin_call(n)->name.text, name);
+}
+
 static bool is_import(Sema *s, const Decl *d)
 {
-  if (d->kind != DECL_CONST)
-    return false;
-  const Node *init = node_var_decl(d->node)->init;
-  StrId name = str_intern_z(s->session->names, "import_module");
-  return init != NULL && init->kind == ND_BUILTIN_CALL &&
-         str_eq(node_builtin_call(init)->name.text, name);
+  return d->kind == DECL_CONST && expr_imports(s, node_var_decl(d->node)->init);
 }
 
 static void run_module(Sema *s, uint32_t module)

@@ -426,6 +426,36 @@ static uint32_t forwarded(PopMode pop, SwitchCommand command, bool can_advance, 
   return 0;
 }
 
+/* A full receiver holds a control wavelet up in a slot: what comes behind it does not slip into the
+ * other slot through an input that the command is about to close. */
+static void nothing_slips_in_behind_a_command(void **state)
+{
+  enum { BEFORE = 12, OWN = 4 };
+  (void)state;
+  static const ControlCommand adv[] = {{CMD_SWITCH_ADV, true}};
+  static const PortMask west_then_ramp[][2] = {{M_W, M_E}, {M_R, M_E}};
+  uint32_t payload = control(31, 1, adv);
+  Asm *a = asm_new(ARCH_WSE2, 3, 1);
+  AsmClass *s = starting(a, 0, 0, 100), *m = starting(a, 1, 0, 200), *r = starting(a, 2, 0, 0);
+  asm_bytes(s, DATA + 4 * (N - 1), &payload, 4);
+  send(s, 0, OUT_QUEUE, RED, 0, BEFORE, 0);
+  send(s, 1, OUT_QUEUE, RED, N - 1, 1, DESC_F_CONTROL);
+  send(s, 2, OUT_QUEUE, RED, BEFORE, 2, 0);
+  done(s);
+  send(m, 0, OUT_QUEUE, RED, 0, OWN, 0);
+  done(m);
+  delay(r, 200);
+  receive(r, 0, QUEUE, RED, 0, BEFORE + OWN, 0);
+  done(r);
+  asm_route(a, 0, 0, RED, M_R, M_E);
+  asm_config(a, 1, 0, RED, switched(2, west_then_ramp));
+  asm_route(a, 2, 0, RED, M_W, M_R);
+  asm_run_quiet(a, 0);
+  for (unsigned i = 0; i < BEFORE + OWN; i++)
+    assert_int_equal(got(a, 2, 0, i), i < BEFORE ? 100 + i : 200 + i - BEFORE);
+  asm_free(a);
+}
+
 static void pop_modes(void **state)
 {
   (void)state;
@@ -682,6 +712,7 @@ int main(void)
     cmocka_unit_test(control_wavelet_is_delivered_by_the_old_position),
     cmocka_unit_test(position_stays_at_the_end_or_goes_round),
     cmocka_unit_test(reset_returns_to_position_zero),
+    cmocka_unit_test(nothing_slips_in_behind_a_command),
     cmocka_unit_test(pop_modes),
     cmocka_unit_test(advance_switch_leaves_no_gap),
     cmocka_unit_test(advance_switch_on_the_transmit_side),

@@ -1,0 +1,71 @@
+"""<collectives>: every type and operation, patterns, roots and shapes against numpy; each program
+calls three collectives in a row with different lengths (tests/collectives_run.py)."""
+import numpy
+import pytest
+
+import collectives_run as lines
+
+ROW, COLUMN, SNAKE, RECTANGLE = lines.ROW, lines.COLUMN, lines.SNAKE, lines.RECTANGLE
+
+
+@pytest.mark.parametrize("operation", range(4), ids=lines.OPERATION_NAMES)
+@pytest.mark.parametrize("element", range(6), ids=lines.TYPE_NAMES)
+def test_types_and_operations(tmp_path, element, operation):
+    """Odd lengths of 16-bit elements share no wavelet with the next vector."""
+    for arch, in_place in (("wse2", 1), ("wse3", 0)):
+        lines.run(tmp_path, {"width": 7, "pattern_a": 4, "pattern_b": 2, "root_b": 4,
+                             "element": element, "operation": operation, "in_place": in_place,
+                             "first": 5, "second": 8, "third": 1}, arch=arch)
+
+
+@pytest.mark.parametrize("pattern_b", [1, 2, 4])
+@pytest.mark.parametrize("pattern_a", range(5), ids=lines.PATTERN_NAMES[:5])
+def test_patterns_follow_one_another_on_the_same_colors(tmp_path, pattern_a, pattern_b):
+    lines.run(tmp_path, {"width": 13, "pattern_a": pattern_a, "pattern_b": pattern_b, "shared": 1,
+                         "root_b": 5, "what": lines.ALLREDUCE, "first": 9, "second": 30,
+                         "third": 2})
+
+
+@pytest.mark.parametrize("shared", [0, 1], ids=["own colors", "shared colors"])
+@pytest.mark.parametrize("shape", [ROW, COLUMN, SNAKE, RECTANGLE],
+                         ids=["row", "column", "snake", "rectangle"])
+@pytest.mark.parametrize("what", [lines.REDUCE, lines.ALLREDUCE, lines.MIXED],
+                         ids=["reduce", "allreduce", "mixed"])
+def test_shapes(tmp_path, what, shape, shared):
+    size = {ROW: (9, 1), COLUMN: (1, 9), SNAKE: (3, 4), RECTANGLE: (5, 4)}[shape]
+    lines.run(tmp_path, {"width": size[0], "height": size[1], "shape": shape, "what": what,
+                         "shared": shared, "pattern_a": 3, "pattern_b": 2, "root_a": 2,
+                         "root_b": 3, "first": 12, "second": 33, "third": 5})
+
+
+@pytest.mark.parametrize("element, operation", [(0, 0), (0, 2), (1, 0), (2, 1)])
+@pytest.mark.parametrize("shared", [0, 1])
+def test_with_a_completion_task(tmp_path, element, operation, shared):
+    lines.run(tmp_path, {"width": 8, "pattern_a": 0, "pattern_b": 4, "root_a": 3, "with_task": 1,
+                         "shared": shared, "element": element, "operation": operation,
+                         "first": 7, "second": 20, "third": 3})
+
+
+def test_lines_of_one_and_two_tiles(tmp_path):
+    for width in (1, 2):
+        for what in (lines.REDUCE, lines.ALLREDUCE, lines.MIXED):
+            lines.run(tmp_path, {"width": width, "what": what, "in_place": 0,
+                                 "root_b": width - 1})
+
+
+def test_both_engines_and_levels(tmp_path):
+    config = {"width": 11, "pattern_a": 4, "pattern_b": 0, "root_b": 10, "element": 1,
+              "operation": 2, "first": 3, "second": 10, "third": 17, "shared": 1}
+    cycles = [lines.run(tmp_path, config, engine=engine)["cycles"]
+              for engine in ("fast", "reference")]
+    assert cycles[0] == cycles[1]
+    for level in ("-O0", "-O2"):
+        lines.run(tmp_path, config, level=level)
+
+
+def test_random_configurations(tmp_path):
+    """The short form of tests/claims/collectives_correct.py."""
+    random = numpy.random.default_rng(20)
+    for i in range(36):
+        config = lines.random_config(random, i % 6, i % 4, 24, 64, 3e5)
+        lines.run(tmp_path, config, seed=i, arch=("wse2", "wse3")[i % 2])
