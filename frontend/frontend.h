@@ -436,6 +436,8 @@ typedef Operand BuiltinHandler(Sema *s, const NodeBuiltinCall *call, Span at, Po
 Operand sema_builtin(Sema *s, const Node *call, PoolId want);
 /* Does its value depend on its operands alone? */
 bool sema_builtin_is_pure(const Session *session, StrId name);
+/* Is a call of it of no use when its value is not used? */
+bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy);
 
 /* The machine-facing half needs these of the core:
  *   value_on_tile   a value with its symbolic parts replaced by what they are on the tile of
@@ -619,6 +621,9 @@ typedef struct MachineSetup {
 enum { QUEUE_IMPLICIT = 0xf };           /* in a descriptor until setup_finish chooses */
 MachineSetup *setup_create(Arena *arena);
 void setup_destroy(MachineSetup *setup);
+/* Warn about what the system or the link to the host takes for itself. */
+void setup_check_color(Sema *s, unsigned color, Span span);
+void setup_check_task_id(Sema *s, unsigned id, Span span);
 /* A descriptor uses this queue for this color. */
 void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span);
 /* False after reporting that the queue serves another color already. */
@@ -695,6 +700,13 @@ typedef struct {
 } Programs;
 /* Analyses, optimises and generates every class of tiles; false after reporting. */
 bool programs_compile(Session *session, Programs *programs);
+
+/* ---- lint.c: warnings about programs without errors ------------------------------------------ */
+
+/* After setup_finish, for each tile class. */
+void lint_program(Sema *s);
+/* Parameters without a value; of the layout, too. */
+void lint_params(Sema *s);
 
 /* ---- output.c, driver.c: the end of a run --------------------------------------------------- */
 

@@ -215,6 +215,8 @@ static void run_block(Session *session, LayoutResult *layout, const NodeLayout *
     sema_run_comptime_block(s, block->body);
     if (diags_error_count(session->diags) == before)
       check_complete(session, layout, block->head.span);
+    if (diags_error_count(session->diags) == before)
+      lint_params(s);
   }
   sema_destroy(s);
 }

@@ -47,6 +47,33 @@ bool setup_queue_color(Sema *s, bool is_output, unsigned queue, unsigned color, 
   return false;
 }
 
+/* The link to the host takes its colors and ids itself. */
+static bool is_memcpy_library(const Sema *s)
+{
+  static const char folder[] = "<memcpy/";
+  const char *path = sema_text(s, s->modules[s->module].path);
+  return strncmp(path, folder, sizeof folder - 1) == 0;
+}
+
+void setup_check_color(Sema *s, unsigned color, Span span)
+{
+  if (s->session->options->memcpy && (sema_machine(s)->memcpy_colors >> color & 1) &&
+      !is_memcpy_library(s))
+    diag_reserved_color(s->session->diags, span, color, "memcpy, which moves data for the host");
+}
+
+void setup_check_task_id(Sema *s, unsigned id, Span span)
+{
+  const Machine *m = sema_machine(s);
+  const char *owner = id == m->teardown_task ? "the handlers of teardown and empty queues"
+                    : id == m->timer_task ? "the timer" : NULL;
+  if (!owner && s->session->options->memcpy && (m->memcpy_tasks >> id & 1) &&
+      !is_memcpy_library(s))
+    owner = "memcpy, which moves data for the host";
+  if (owner)
+    diag_reserved_task_id(s->session->diags, span, id, owner);
+}
+
 void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span)
 {
   QueueSlot *slot = &s->setup->queues[is_output][queue];
@@ -175,14 +202,6 @@ void setup_choose_queues(Sema *s)
       if (s->setup->implicit[is_output] >> color & 1)
         choose_queue(s, is_output, color);
   serve_colors_of_local_tasks(s);
-  if (s->session->options->arch != ARCH_WSE3)
-    return;
-  for (int is_output = 0; is_output < 2; is_output++)
-    for (unsigned q = 0; q < queue_count(s, is_output); q++) {
-      const QueueSlot *slot = &s->setup->queues[is_output][q];
-      if (slot->used && !slot->is_explicit)
-        diag_queue_not_initialized(s->session->diags, slot->span, direction_text(is_output), q);
-    }
 }
 
 IrDesc setup_resolve(Sema *s, IrDesc desc)

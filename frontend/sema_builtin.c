@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { ANY = 3, WSE2 = 1 << ARCH_WSE2, WSE3 = 1 << ARCH_WSE3 };
-enum { BUILTIN_PURE = 1 << 8 };   /* beside the bits of Where */
+enum { BUILTIN_PURE = 1 << 8, BUILTIN_COPIES = 1 << 9 };   /* beside the bits of Where */
 
 typedef struct {
   const char *name;
@@ -48,6 +48,13 @@ bool sema_builtin_is_pure(const Session *session, StrId name)
 {
   const BuiltinRow *row = row_of(session, name);
   return row && (row->where & BUILTIN_PURE);
+}
+
+bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy)
+{
+  const BuiltinRow *row = row_of(session, name);
+  *is_copy = row && (row->where & BUILTIN_COPIES);
+  return *is_copy || (row && (row->where & BUILTIN_PURE));
 }
 
 static void report_unknown(Sema *s, const NodeBuiltinCall *call)

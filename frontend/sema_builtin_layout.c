@@ -111,6 +111,7 @@ static bool color_arg(Sema *s, const Node *n, uint8_t *color)
       !sema_int_in(s, o, 0, sema_machine(s)->colors - 1, "a color", n->span, &number))
     return false;
   *color = (uint8_t)number;
+  setup_check_color(s, *color, n->span);
   StrId *names = s->setup ? s->setup->color_names : s->layout->color_names;
   if (name.raw && names[number].raw == 0)
     names[number] = name;

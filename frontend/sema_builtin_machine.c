@@ -258,6 +258,10 @@ static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, 
   uint32_t func = pool_key(s->pool, task.value).u.index;
   if (!check_unbound(s, func, at))
     return NULL;
+  if (kind->kind == TASK_DATA && arch_is(s, ARCH_WSE2))
+    setup_check_color(s, (unsigned)id, id_node->span);
+  else if (kind->kind != TASK_DATA && !own_table)
+    setup_check_task_id(s, (unsigned)id, id_node->span);
   *slot = (TaskSlot){.kind = kind->kind, .func = func, .arguments = (uint8_t)words,
                      .name = s->funcs[func].name, .span = at};
   return slot;
@@ -494,6 +498,7 @@ static bool queue_color(Sema *s, Settings *set, QueueSlot *slot)
     return false;
   slot->has_color = true;
   slot->color = (uint8_t)number;
+  setup_check_color(s, slot->color, color->span);
   if (o.name.raw != 0)
     s->setup->color_names[number] = o.name;
   return true;

@@ -886,6 +886,19 @@ static void stmt_comptime(Sema *s, const Node *body)
   s->comptime = saved;
 }
 
+static void stmt_expr(Sema *s, const Node *n)
+{
+  Operand o = sema_expr(s, n, (PoolId){0});
+  bool is_copy;
+  if (operand_is_poison(o) || node_kind(n) != ND_BUILTIN_CALL ||
+      !sema_builtin_only_yields(s->session, node_builtin_call(n)->name.text, &is_copy))
+    return;
+  const Name *name = &node_builtin_call(n)->name;
+  diag_unused_result(s->diags, name->span, sema_text(s, name->text));
+  if (is_copy)
+    diag_makes_copy(s->diags, n->span);
+}
+
 void sema_stmt(Sema *s, const Node *n)
 {
   if (s->is_dead)
@@ -931,7 +944,7 @@ void sema_stmt(Sema *s, const Node *n)
     stmt_comptime(s, node_comptime(n)->operand);
     return;
   default:
-    sema_expr(s, n, (PoolId){0});
+    stmt_expr(s, n);
     return;
   }
 }

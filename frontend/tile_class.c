@@ -336,6 +336,9 @@ static bool analyse(Sema *s, const Group *g)
     return false;
   sema_finish(s);
   setup_finish(s);
+  if (diags_error_count(diags) > errors)
+    return false;
+  lint_program(s);
   return diags_error_count(diags) == errors;
 }
 

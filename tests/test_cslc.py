@@ -4,6 +4,7 @@ import os
 
 import harness
 import pytest
+import token_mutants
 
 LAYOUT = """
 param size: u16;
@@ -125,6 +126,34 @@ comptime { @bind_local_task(main, @get_local_task_id(8)); }
     assert "warning: " in ran.err
     ran = harness.cslc("a.csl", "--arch=wse3", "--werror", "-o", "y.bin", cwd=tmp_path, expect=1)
     assert "error: " in ran.err and not (tmp_path / "y.bin").exists()
+
+
+WARNINGS = ["unused_result", "param_unused", "color_without_route", "queue_shared",
+            "microthread_shared", "reserved_color", "reserved_task_id"]
+
+
+@pytest.mark.parametrize("warning", WARNINGS)
+def test_each_warning_alone_becomes_an_error(warning, tmp_path):
+    """The golden test of the warnings, without the lines that name the others."""
+    for name in ("warnings.csl", "warnings_pe.csl", "warnings_lib.csl"):
+        lines = (harness.GOLDEN / "sema" / name).read_text().splitlines()
+        others = set(WARNINGS) - {warning}
+        kept = [l for l in lines if warning in l or not any(o in l for o in others)]
+        (tmp_path / name).write_text("\n".join(kept))
+    flags = ["--memcpy", "--fabric-dims=9,3", "--fabric-offsets=4,1", "--channels=1",
+             "--diag-format=json", "-o", "x.bin"]
+    for flag, severity in ((None, "warning"), ("--werror", "error")):
+        ran = harness.cslc("warnings.csl", *flags, *[flag] * bool(flag), cwd=tmp_path,
+                           expect=1 if flag else 0)
+        found = {(d["id"], d["severity"]) for d in harness.diagnostics(ran.err)}
+        assert {f for f in found if f[1] != "note"} == {(warning, severity)}
+        (tmp_path / "x.bin").unlink(missing_ok=flag is not None)
+
+
+@pytest.mark.parametrize("sample", token_mutants.samples(), ids=lambda s: s.folder.name)
+def test_samples_give_no_warning(sample, tmp_path):
+    ran = harness.cslc(*sample.args, "--werror", "-o", tmp_path / "x.bin", cwd=sample.folder)
+    assert ran.err == ""
 
 
 def test_time_report_names_every_stage(program):

@@ -1,0 +1,360 @@
+/* Warnings about a program that compiles: what is likely to be a mistake although the language
+ * allows it.  Each looks at one tile class, when its analysis has ended without an error.
+ *
+ * The rule for all: no false alarm on programs that work.  So "can overlap" means that the second
+ * operation is started after the first in the same run of a task, on every way to it, and
+ * "no route" that no tile of the layout has one. */
+#include "frontend/frontend.h"
+
+#include <stb_ds.h>
+#include <string.h>
+
+/* ---- parameters nobody binds ---------------------------------------------------------------- */
+
+static bool is_library(const char *path) { return path[0] == '<'; }
+
+static void warn_unbound_params(Sema *s, const ModuleInstance *m)
+{
+  for (size_t i = 0; i < arrlenu(m->decls); i++) {
+    const Decl *d = &m->decls[i];
+    if (d->kind != DECL_PARAM || d->state != DECL_UNRESOLVED || node_var_decl(d->node)->init)
+      continue;
+    if (!pool_is_none(m->params) && !pool_is_none(pool_field(s->pool, m->params, d->name)))
+      continue;
+    diag_param_unused(s->diags, d->name_span, sema_text(s, d->name));
+    if (m->imported_at.off != 0)
+      diag_imported_here(s->diags, m->imported_at, sema_text(s, m->path));
+    else
+      diag_bind_with_params(s->diags, d->name_span, sema_text(s, d->name));
+  }
+}
+
+void lint_params(Sema *s)
+{
+  for (size_t i = 0; i < arrlenu(s->modules); i++)
+    if (!is_library(sema_text(s, s->modules[i].path)))
+      warn_unbound_params(s, &s->modules[i]);
+}
+
+/* ---- colors without a route ----------------------------------------------------------------- */
+
+/* Colors of streams are routed by the host's part of the fabric: those given to <memcpy>. */
+static uint32_t streamed_colors(Sema *s)
+{
+  uint32_t colors = 0;
+  for (size_t i = 0; i < arrlenu(s->modules); i++) {
+    const ModuleInstance *m = &s->modules[i];
+    if (strncmp(sema_text(s, m->path), "<memcpy/", strlen("<memcpy/")) != 0 ||
+        pool_is_none(m->params))
+      continue;
+    PoolKey params = pool_key(s->pool, m->params);
+    for (uint32_t k = 0; k < params.u.aggregate.n; k++) {
+      PoolId value = params.u.aggregate.elems[k];
+      int64_t color;
+      if (pool_type_of(s->pool, value).raw == POOL_RAW_COLOR &&
+          pool_int_value(s->pool, value, &color) && color < MAX_COLORS)
+        colors |= 1u << color;
+    }
+  }
+  return colors;
+}
+
+static uint32_t routed_colors(Sema *s)
+{
+  uint32_t colors = 0, n_sets;
+  const ImageColorSet *sets = color_table_sets(s->session->layout->colors, s->arena, &n_sets);
+  for (uint32_t i = 0; i < n_sets; i++)
+    for (uint32_t k = 0; k < sets[i].n; k++)
+      colors |= 1u << sets[i].uses[k].color;
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (s->setup->local_color[c])
+      colors |= 1u << c;
+  return colors;
+}
+
+/* ---- operations that overlap ---------------------------------------------------------------- */
+
+/* Where each queue, microthread and color was taken; IR_NO_LOC: it was not. */
+typedef struct {
+  IrLocId queue[2][MAX_QUEUES];
+  IrLocId thread[MAX_MICROTHREADS];
+  IrLocId color[MAX_COLORS];
+} Uses;
+
+/* What holds at a point on every way from the start of the function to it. */
+typedef struct {
+  bool is_reached;
+  Uses running;            /* by operations in the background: nothing ends them in this run */
+  Uses used;               /* by any operation */
+} Flow;
+
+typedef struct {
+  Sema *s;
+  Flow *ends;              /* by function: what holds when it returns */
+  uint8_t *state;          /* by function: 0 not looked at, 1 being looked at, 2 done */
+  bool reports;
+} Overlaps;
+
+static bool has_loc(IrLocId loc) { return loc.raw != IR_NO_LOC.raw; }
+
+static void keep_common(IrLocId *into, const IrLocId *other, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    if (!has_loc(other[i]))
+      into[i] = IR_NO_LOC;
+}
+
+enum { USES = sizeof(Uses) / sizeof(IrLocId) };
+static IrLocId *uses_flat(Uses *uses) { return (IrLocId *)uses; }
+static const IrLocId *uses_flat_const(const Uses *uses) { return (const IrLocId *)uses; }
+
+/* Joins what holds at the end of one block into the start of another; true if that changed. */
+static bool flow_join(Flow *into, const Flow *from)
+{
+  if (!into->is_reached) {
+    *into = *from;
+    return true;
+  }
+  Flow before = *into;
+  keep_common(uses_flat(&into->running), uses_flat_const(&from->running), USES);
+  keep_common(uses_flat(&into->used), uses_flat_const(&from->used), USES);
+  return memcmp(&before, into, sizeof before) != 0;
+}
+
+/* The descriptor that an operand is known to be, with the flags set on the way; false if it is
+ * not known, such as one that comes out of a variable. */
+static bool known_descriptor(const IrFunc *f, IrValue v, Descriptor *desc)
+{
+  uint16_t flags = 0;
+  for (;;) {
+    const IrInsn *insn = &f->insns[v.raw];
+    if (insn->op == IR_dsd_const) {
+      *desc = insn->u.desc->desc;
+      desc->flags |= flags;
+      return true;
+    }
+    if (insn->op != IR_dsd_set)
+      return false;
+    if (insn->field == DSRF_FLAGS) {
+      const IrInsn *value = &f->insns[insn->args[1].raw];
+      if (value->op != IR_const)
+        return false;
+      flags |= (uint16_t)value->imm;
+    }
+    v = insn->args[0];
+  }
+}
+
+/* What one operation takes. */
+typedef struct {
+  bool is_async;
+  int queue[3];            /* index in Uses.queue, flat; -1: none */
+  int thread;
+  uint32_t colors;         /* a bit each */
+} Taken;
+
+/* The same choice as the machine's (docs/cycle-model.md, microthreads). */
+static bool taken_by(const Sema *s, const IrFunc *f, const IrInsn *insn, Taken *taken)
+{
+  const IrVecOperand *order[] = {&insn->u.vec->dest, &insn->u.vec->src0, &insn->u.vec->src1};
+  bool wse3 = s->session->options->arch == ARCH_WSE3, is_given = false;
+  *taken = (Taken){.queue = {-1, -1, -1}, .thread = -1};
+  for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
+    Descriptor desc;
+    if (order[i]->kind == IRV_DSR)
+      return false;
+    if (order[i]->kind != IRV_DSD)
+      continue;
+    if (!known_descriptor(f, insn->args[order[i]->arg], &desc))
+      return false;
+    if (desc.kind != DESC_FABIN && desc.kind != DESC_FABOUT)
+      continue;
+    taken->queue[i] = (desc.kind == DESC_FABOUT ? MAX_QUEUES : 0) + desc.queue % MAX_QUEUES;
+    taken->colors |= 1u << desc.color % MAX_COLORS;
+    taken->is_async |= (desc.flags & DESC_F_ASYNC) != 0;
+    if (taken->thread < 0)
+      taken->thread = desc.queue % MAX_MICROTHREADS;
+    if (wse3 && desc.ut_given && !is_given) {
+      taken->thread = desc.ut % MAX_MICROTHREADS;
+      is_given = true;
+    }
+  }
+  return true;
+}
+
+static Span loc_span(const Overlaps *o, IrLocId loc) { return o->s->ir->locs[loc.raw].span; }
+
+static void report_queue(const Overlaps *o, int queue, IrLocId first, IrLocId second)
+{
+  if (!o->reports)
+    return;
+  diag_queue_shared(o->s->diags, loc_span(o, second), queue >= MAX_QUEUES ? "output" : "input",
+                    (unsigned)queue % MAX_QUEUES);
+  diag_started_here(o->s->diags, loc_span(o, first));
+}
+
+static void report_thread(const Overlaps *o, int thread, IrLocId first, IrLocId second)
+{
+  if (!o->reports)
+    return;
+  diag_microthread_shared(o->s->diags, loc_span(o, second), (unsigned)thread);
+  diag_started_here(o->s->diags, loc_span(o, first));
+}
+
+static void step_vec(const Overlaps *o, const IrFunc *f, const IrInsn *insn, Flow *flow)
+{
+  Taken taken;
+  if (!has_loc(insn->loc) || !taken_by(o->s, f, insn, &taken))
+    return;
+  IrLocId *running = &flow->running.queue[0][0], *used = &flow->used.queue[0][0];
+  bool is_reported = false;
+  for (size_t i = 0; i < ARRAY_COUNT(taken.queue); i++) {
+    int q = taken.queue[i];
+    if (q < 0)
+      continue;
+    if (has_loc(running[q])) {
+      report_queue(o, q, running[q], insn->loc);
+      is_reported = true;
+    }
+    used[q] = insn->loc;
+    if (taken.is_async)
+      running[q] = insn->loc;
+  }
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (taken.colors >> c & 1)
+      flow->used.color[c] = insn->loc;
+  if (!taken.is_async || taken.thread < 0)
+    return;
+  IrLocId *thread = &flow->running.thread[taken.thread];
+  if (has_loc(*thread) && !is_reported)
+    report_thread(o, taken.thread, *thread, insn->loc);
+  *thread = flow->used.thread[taken.thread] = insn->loc;
+}
+
+static const Flow *function_end(Overlaps *o, uint32_t func);
+
+/* What the called function does on all its ways, it does here. */
+static void step_call(Overlaps *o, uint32_t func, Flow *flow)
+{
+  const Flow *end = function_end(o, func);
+  if (end == NULL || !end->is_reached)
+    return;
+  const IrLocId *used = uses_flat_const(&end->used), *running = uses_flat_const(&end->running);
+  IrLocId *here = uses_flat(&flow->running), *here_used = uses_flat(&flow->used);
+  for (int i = 0; i < USES; i++) {
+    if (i < 2 * MAX_QUEUES && has_loc(here[i]) && has_loc(used[i]))
+      report_queue(o, i, here[i], used[i]);
+    if (has_loc(used[i]))
+      here_used[i] = used[i];
+    if (has_loc(running[i]))
+      here[i] = running[i];
+  }
+}
+
+static void step_block(Overlaps *o, const IrFunc *f, const IrBlock *block, Flow *flow)
+{
+  for (uint32_t i = 0; i < block->n_insns; i++) {
+    const IrInsn *insn = &f->insns[block->insns[i].raw];
+    if (insn->dead)
+      continue;
+    if (insn->op == IR_vec)
+      step_vec(o, f, insn, flow);
+    else if (insn->op == IR_call)
+      step_call(o, insn->u.func.raw, flow);
+  }
+}
+
+static unsigned target_count(const IrInsn *last)
+{
+  return last->op == IR_br ? 1 : last->op == IR_cond_br ? 2 : 0;
+}
+
+/* Fills in what holds at the start of each block, and at the end of the function. */
+static void solve(Overlaps *o, const IrFunc *f, Flow *starts, Flow *end)
+{
+  starts[0].is_reached = true;
+  for (bool is_changed = true; is_changed;) {
+    is_changed = false;
+    for (uint32_t b = 0; b < f->n_blocks; b++) {
+      const IrBlock *block = &f->blocks[b];
+      if (!starts[b].is_reached || block->n_insns == 0)
+        continue;
+      Flow flow = starts[b];
+      step_block(o, f, block, &flow);
+      const IrInsn *last = &f->insns[block->insns[block->n_insns - 1].raw];
+      for (unsigned t = 0; t < target_count(last); t++)
+        is_changed |= flow_join(&starts[last->u.targets[t].block.raw], &flow);
+      if (last->op == IR_ret)
+        flow_join(end, &flow);
+    }
+  }
+}
+
+static bool has_operations(const IrFunc *f)
+{
+  for (uint32_t i = 1; i < f->n_insns; i++)
+    if (!f->insns[i].dead && (f->insns[i].op == IR_vec || f->insns[i].op == IR_call))
+      return true;
+  return false;
+}
+
+/* NULL for a function that calls itself: the code generator refuses it. */
+static const Flow *function_end(Overlaps *o, uint32_t func)
+{
+  const IrFunc *f = &o->s->ir->funcs[func];
+  if (o->state[func] == 0) {
+    o->state[func] = 1;
+    if (f->n_blocks > 0 && has_operations(f)) {
+      bool saved = o->reports;
+      Flow *starts = arena_many(o->s->arena, Flow, f->n_blocks);
+      o->reports = false;
+      solve(o, f, starts, &o->ends[func]);
+      o->reports = true;
+      for (uint32_t b = 0; b < f->n_blocks; b++)
+        if (starts[b].is_reached)
+          step_block(o, f, &f->blocks[b], &starts[b]);
+      o->reports = saved;
+    }
+    o->state[func] = 2;
+  }
+  return o->state[func] == 2 ? &o->ends[func] : NULL;
+}
+
+/* ---- what an operation that always runs needs ------------------------------------------------ */
+
+/* Only operations on every way through their function count: others may be for other tiles. */
+static void warn_unrouted(const Overlaps *o, const Uses *used, uint32_t known)
+{
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (has_loc(used->color[c]) && !(known >> c & 1))
+      diag_color_without_route(o->s->diags, loc_span(o, used->color[c]), c);
+}
+
+static void warn_uninitialized(const Overlaps *o, const Uses *used)
+{
+  for (int is_output = 0; is_output < 2; is_output++)
+    for (unsigned q = 0; q < MAX_QUEUES; q++)
+      if (has_loc(used->queue[is_output][q]) && !o->s->setup->queues[is_output][q].is_explicit)
+        diag_queue_not_initialized(o->s->diags, loc_span(o, used->queue[is_output][q]),
+                                   is_output ? "output" : "input", q);
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+void lint_program(Sema *s)
+{
+  Overlaps o = {.s = s};
+  o.ends = arena_many(s->arena, Flow, s->ir->n_funcs + 1);
+  o.state = arena_many(s->arena, uint8_t, s->ir->n_funcs + 1);
+  uint32_t known = routed_colors(s) | streamed_colors(s);
+  if (s->session->options->memcpy)
+    known |= (uint32_t)sema_machine(s)->memcpy_colors;
+  for (uint32_t f = 0; f < s->ir->n_funcs; f++) {
+    function_end(&o, f);
+    if (s->session->layout->has_block)
+      warn_unrouted(&o, &o.ends[f].used, known);
+    if (s->session->options->arch == ARCH_WSE3)
+      warn_uninitialized(&o, &o.ends[f].used);
+  }
+  lint_params(s);
+}
