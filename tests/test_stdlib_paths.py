@@ -104,6 +104,55 @@ def test_exchange(tmp_path, arch, lengths):
     check_sums(tmp_path, EXCHANGE, 2, lengths, arch=arch, engine="reference")
 
 
+ROOTS = PROGRAM.with_name("roots_layout.csl")
+CHAIN, TREE, TWO_PHASE, OPTIMAL = range(1, 5)
+
+
+def check_roots(folder, size, root, count, by_ring, which=CHAIN, arch="wse3", engine="fast"):
+    image = folder / "o.bin"
+    harness.compile(ROOTS, image, f"--arch={arch}", params={
+        "size": size, "root": root, "count": count, "by_ring": str(by_ring).lower(),
+        "which": which})
+    done = harness.emu(image, f"--engine={engine}", "--print=sums", f"--stats={folder / 's.json'}")
+    sums = harness.values(done.out, "sums")
+    p = numpy.arange(size)[:, None]
+    for call in range(3):
+        tile = (root + call) % size if by_ring else root
+        expected = (p + call + numpy.arange(count)).sum(axis=0).tolist()
+        assert sums[tile, 0][call * count:(call + 1) * count] == expected, f"call {call}"
+    return harness.stats(folder / "s.json")["cycles"]
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("size, root, count", [(1, 0, 3), (2, 1, 5), (3, 1, 4), (8, 3, 1),
+                                               (9, 8, 30), (17, 6, 7)])
+def test_ring_reduces_to_any_root(tmp_path, arch, size, root, count):
+    check_roots(tmp_path, size, root, count, True, arch=arch)
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("which", [CHAIN, TREE, TWO_PHASE, OPTIMAL])
+@pytest.mark.parametrize("size, root, count", [(3, 1, 4), (8, 2, 5), (9, 6, 30), (17, 8, 7),
+                                               (16, 0, 3), (16, 15, 20), (31, 20, 1)])
+def test_jump(tmp_path, arch, which, size, root, count):
+    check_roots(tmp_path, size, root, count, False, which, arch=arch)
+
+
+def test_roots_agree_on_the_reference_engine(tmp_path):
+    for by_ring in (True, False):
+        assert (check_roots(tmp_path, 9, 3, 6, by_ring, TWO_PHASE, engine="reference")
+                == check_roots(tmp_path, 9, 3, 6, by_ring, TWO_PHASE))
+
+
+def test_ring_and_jump_take_what_the_model_says(tmp_path):
+    """Three calls of 500 elements on 32 tiles: by the ring to three roots, each call from its start
+    to its end; by the jump to one root, one call behind the other."""
+    ring = 2 * 31 * 3 + 500 + 29
+    assert check_roots(tmp_path, 32, 11, 500, True) <= 3 * (ring + 64)
+    jump = 2 * 30 * 3 + 500 + 5 + 11
+    assert check_roots(tmp_path, 32, 11, 500, False) <= jump + 2 * 500 + 3 * 64
+
+
 # A call: the words and the distance, and a constant for descriptors, tasks and the ramps.
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 def test_cycles(tmp_path, arch):
