@@ -382,7 +382,7 @@ static bool read_config(Reader *r, PoolId value, ImageColorConfig *config)
   return r->ok;
 }
 
-static uint32_t intern_config(ColorTable *table, const ImageColorConfig *config)
+uint32_t color_config_intern(ColorTable *table, const ImageColorConfig *config)
 {
   ptrdiff_t at = hmgeti(table->by_config, *config);
   if (at >= 0)
@@ -409,7 +409,7 @@ bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value, Sp
   Reader reader = {s, span, true, color};
   if (!read_config(&reader, value, &config) || diags_error_count(s->session->diags) != errors)
     return false;
-  *index = intern_config(table, &config);
+  *index = color_config_intern(table, &config);
   if (plain)
     hmput(table->by_value, value.raw, *index);
   return true;

@@ -184,7 +184,8 @@ static void files_open(Session *session, const char *source_stdlib)
 {
   Files *files = arena_new(session->arena, Files);
   session->files = files;
-  files->main_dir = dir_of(session->arena, session->options->input);
+  const Options *o = session->options;
+  files->main_dir = o->layout_json ? "" : dir_of(session->arena, o->input);
   arrput(files->library_dirs, standard_library(session, source_stdlib));
   for (size_t i = 0; i < arrlenu(session->options->import_paths); i++)
     arrput(files->library_dirs, session->options->import_paths[i]);

@@ -413,6 +413,8 @@ uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *param
 Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
 Decl *sema_find_decl(Sema *s, uint32_t module, StrId name);                /* NULL: no such name */
 bool sema_resolve(Sema *s, Decl *d);
+/* Index in s->globals of a variable that is resolved. */
+uint32_t sema_decl_global(Sema *s, Decl *d);
 Operand sema_decl_operand(Sema *s, Decl *d, Span use);
 IrGlobalId sema_global_ir(Sema *s, uint32_t global);
 /* An anonymous constant in tile memory. */
@@ -477,6 +479,7 @@ typedef enum {
 typedef struct { const char *name, *value; Span span; } OptionBinding;   /* of NAME:VALUE */
 typedef struct {
   const char *input, *output;
+  const char *layout_json;     /* then there is no other input */
   Arch arch;
   Fp16Format fp16;
   EmitKind emit;
@@ -641,12 +644,18 @@ bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *
 
 /* ---- layout.c, color_config.c --------------------------------------------------------------- */
 
+/* Initial content of a variable of the tile's main file. */
+typedef struct { StrId name; const uint8_t *bytes; uint32_t size; } LayoutSymbol;
 typedef struct {
-  const Ast *ast;          /* NULL: no code */
+  const Ast *ast;                /* NULL: no code */
   PoolId params;
   const Node *params_node;
   Span span;
+  uint32_t n_symbols;
+  const LayoutSymbol *symbols;
 } LayoutTile;
+/* A host stream enters or leaves at a tile of its own. */
+typedef struct { const char *name; uint32_t x, y; bool is_input; int64_t size; } LayoutStream;
 typedef struct { StrId name; PoolId type; bool is_mutable; Span span; } LayoutExport;
 /* Interned color configurations and sets of (color, configuration). */
 typedef struct ColorTable ColorTable;
@@ -659,6 +668,8 @@ bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value, Sp
  * it was put in. */
 bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t config, Span span,
                    uint32_t *result, Span *first);
+/* Index of a configuration; its padding must be zero. */
+uint32_t color_config_intern(ColorTable *table, const ImageColorConfig *config);
 const ImageColorConfig *color_table_configs(const ColorTable *table, uint32_t *n);
 const ImageColorSet *color_table_sets(ColorTable *table, Arena *arena, uint32_t *n);
 
@@ -675,10 +686,15 @@ struct LayoutResult {
   LayoutExport *exports;         /* stb_ds */
   ColorTable *colors;
   StrId color_names[MAX_COLORS];
+  uint32_t origin_x, origin_y;   /* where (0, 0) of a --layout-json layout is in the rectangle */
+  uint32_t n_streams;
+  LayoutStream *streams;
+  uint8_t stream_color;          /* between the host and the streams' tiles */
 };
 void layout_set_rectangle(Session *session, LayoutResult *layout, uint32_t width, uint32_t height,
                           Span span);
-/* Evaluates the layout block of the main file; false after reporting. */
+/* Evaluates the layout block of the main file, or the layout of --layout-json; false after
+ * reporting. */
 bool layout_evaluate(Session *session);
 void layout_print(const Session *session, FILE *out);
 

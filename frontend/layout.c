@@ -1,5 +1,5 @@
 /* The layout: evaluates the main file's layout block once and keeps what it says of every tile. */
-#include "frontend/frontend.h"
+#include "frontend/regions.h"
 
 #include <errno.h>
 #include <stb_ds.h>
@@ -221,11 +221,24 @@ static void run_block(Session *session, LayoutResult *layout, const NodeLayout *
   sema_destroy(s);
 }
 
+/* The layout is a host script's: there is no main file. */
+static bool evaluate_regions(Session *session, LayoutResult *layout)
+{
+  RegionLayout regions = {.session = session};
+  layout->has_block = true;
+  if (!regions_read(&regions) || !regions_route(&regions, layout))
+    return false;
+  check_geometry(session, layout);
+  return diags_error_count(session->diags) == 0;
+}
+
 bool layout_evaluate(Session *session)
 {
   LayoutResult *layout = arena_new(session->arena, LayoutResult);
   session->layout = layout;
   layout->colors = color_table_create(session->arena);
+  if (session->options->layout_json)
+    return evaluate_regions(session, layout);
   layout->ast = session_import(session, session->options->input, NULL, (Span){0});
   if (!layout->ast || diags_error_count(session->diags) > 0)
     return false;
@@ -289,7 +302,7 @@ static void print_tile(const Session *session, Arena *arena, FILE *out, uint32_t
   const LayoutResult *l = session->layout;
   const LayoutTile *tile = &l->tiles[t];
   fprintf(out, "tile %u %u %s", t % l->width, t / l->width,
-          source_path(session->sources, tile->ast->file));
+          tile->ast ? source_path(session->sources, tile->ast->file) : "-");
   if (!pool_is_none(tile->params))
     fprintf(out, " %s", value_text(session->pool, arena, tile->params));
   for (uint32_t i = 0; i < set->n; i++)

@@ -289,6 +289,7 @@ static int take_option(Cli *cli, int code, const char *arg)
   case OPT_FP16: return set_fp16(o, arg);
   case OPT_VERBOSE: o->verbose = true; return GO_ON;
   case OPT_EMIT: return set_emit(o, arg);
+  case OPT_LAYOUT_JSON: o->layout_json = arg; return GO_ON;
   case OPT_SDK: return set_sdk(o, arg);
   case OPT_DIAG_FORMAT: return set_diag_format(o, arg);
   case OPT_WERROR: case OPT_WARNINGS_AS_ERRORS: o->werror = true; return GO_ON;
@@ -339,15 +340,26 @@ static Options default_options(void)
   };
 }
 
-/* getopt moves what is no option to the end: exactly one argument may be there. */
+/* getopt moves what is no option to the end: exactly one argument may be there, or none if the
+ * layout names the files. */
 static int take_input(Options *o, char **argv, int argc, int first)
 {
-  if (first == argc)
+  if (first == argc && !o->layout_json)
     return usage_error("no source file is given%s%s", "", "");
+  if (first < argc && o->layout_json)
+    return usage_error("'%s' is given beside --layout-json, which names the source files%s",
+                       argv[first], "");
+  if (o->layout_json && arrlenu(o->params) + arrlenu(o->colors) > 0)
+    return usage_error("--params and --colors are for a main file; a --layout-json layout has "
+                       "values of its own%s%s", "", "");
+  bool is_syntax = o->emit == EMIT_TOKENS || o->emit == EMIT_AST || o->emit == EMIT_TREE;
+  if (o->layout_json && is_syntax)
+    return usage_error("--emit=tokens|ast|tree prints one source file, not a --layout-json%s%s", "",
+                       "");
   if (first + 1 < argc)
     return usage_error("one source file is compiled at a time, and '%s' follows '%s'",
                        argv[first + 1], argv[first]);
-  o->input = argv[first];
+  o->input = o->layout_json ? o->layout_json : argv[first];
   bool to_stdout = o->emit != EMIT_NONE;
   if (o->output == NULL && !to_stdout)
     o->output = "out";

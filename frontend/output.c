@@ -107,7 +107,7 @@ void image_make(Session *session, const Programs *programs, Image *image)
   const LayoutResult *l = session->layout;
   *image = (Image){
     .arena = session->arena, .arch = o->arch, .fp16 = o->fp16, .sdk = (uint8_t)o->sdk,
-    .memcpy = o->memcpy, .channels = (uint8_t)o->channels,
+    .memcpy = o->memcpy || l->n_streams > 0, .channels = (uint8_t)o->channels,
     .width = (uint16_t)l->width, .height = (uint16_t)l->height,
     .fabric_width = (uint16_t)l->fabric_width, .fabric_height = (uint16_t)l->fabric_height,
     .offset_x = (uint16_t)l->offset_x, .offset_y = (uint16_t)l->offset_y,
@@ -170,6 +170,21 @@ static json_t *json_exports(const Image *image)
   return exports;
 }
 
+/* What a host script's layout adds: where its coordinates start, and its streams. */
+static json_t *json_layout(const LayoutResult *l)
+{
+  json_t *streams = json_object();
+  for (uint32_t i = 0; i < l->n_streams; i++)
+    json_object_set_new(streams, l->streams[i].name,
+                        json_pack("{s:I, s:I, s:I, s:b, s:I}", "x", (json_int_t)l->streams[i].x,
+                                  "y", (json_int_t)l->streams[i].y, "color",
+                                  (json_int_t)l->stream_color, "input",
+                                  (int)l->streams[i].is_input, "size",
+                                  (json_int_t)l->streams[i].size));
+  return json_pack("{s:I, s:I, s:o}", "origin_x", (json_int_t)l->origin_x, "origin_y",
+                   (json_int_t)l->origin_y, "streams", streams);
+}
+
 static int write_json(const Session *session, const Image *image, const char *path)
 {
   json_t *root = json_object();
@@ -182,6 +197,8 @@ static int write_json(const Session *session, const Image *image, const char *pa
                                                    image->offset_y));
   json_object_set_new(root, "exports", json_exports(image));
   json_object_set_new(root, "classes", json_integer((json_int_t)image->n_classes));
+  if (session->options->layout_json)
+    json_object_set_new(root, "layout", json_layout(session->layout));
   char *text = json_dumps(root, JSON_INDENT(2));
   json_decref(root);
   if (!text)

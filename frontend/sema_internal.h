@@ -196,7 +196,6 @@ void sema_compile_func(Sema *s, uint32_t func);
 const char *sema_ir_name(Sema *s, uint32_t module, StrId name);
 const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *linkname);
 void sema_check_section(Sema *s, const Node *linksection);
-uint32_t sema_decl_global(Sema *s, Decl *d);
 void sema_fill_globals(Sema *s);
 
 Memo *memo_of(Sema *s, const Node *n);            /* NULL: no table yet */

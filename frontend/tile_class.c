@@ -17,8 +17,9 @@
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-typedef struct { const Ast *ast; uint32_t params; } ProgramKey;
-/* One pair of file and parameters; many tiles may have it. */
+enum { NO_UNIT = UINT32_MAX };     /* of a tile without code */
+typedef struct { const Ast *ast; const LayoutSymbol *symbols; uint32_t params; } ProgramKey;
+/* One file with parameters and content of variables; many tiles may have it. */
 typedef struct {
   const Ast *ast;
   PoolId params;
@@ -27,6 +28,8 @@ typedef struct {
   uint32_t first_tile;
   PoolId *leaves;          /* of the parameter struct, struct fields flattened */
   PoolId *symbols;         /* what the group's symbolic parameters are here */
+  uint32_t n_contents;
+  const LayoutSymbol *contents;
   uint32_t class;          /* IMAGE_NO_CLASS until known */
   uint64_t blob_at;
 } Unit;
@@ -55,11 +58,13 @@ struct TileEnv {
   Forced *trace;           /* stb_ds arrays */
   PoolId *words;
   InitSlot *inits;
+  uint32_t *contents;        /* variables whose content the layout gives: index in s->globals */
   struct { uint32_t key; uint32_t value; } *seen;        /* index in the trace */
   struct { uint32_t key; uint32_t value; } *word_of;
 };
 
-typedef struct { PoolId symbolic; uint32_t bytes; } BlobPart;
+/* A value to compute, or, if that is none, content number `content` of the unit. */
+typedef struct { PoolId symbolic; uint32_t bytes, content; } BlobPart;
 typedef struct { BlobPart *parts; } ClassBlob;   /* stb_ds */
 
 typedef struct {
@@ -156,11 +161,16 @@ static void collect_units(Classes *c)
     memset(&key, 0, sizeof key);
     key.ast = l->tiles[t].ast;
     key.params = l->tiles[t].params.raw;
+    key.symbols = l->tiles[t].symbols;
+    c->unit_of_tile[t] = NO_UNIT;
+    if (!key.ast)
+      continue;
     ptrdiff_t at = hmgeti(map, key);
     if (at < 0) {
       Unit unit = {.ast = key.ast, .params = l->tiles[t].params, .span = l->tiles[t].span,
                    .params_node = l->tiles[t].params_node, .first_tile = t,
-                   .class = IMAGE_NO_CLASS};
+                   .class = IMAGE_NO_CLASS, .n_contents = l->tiles[t].n_symbols,
+                   .contents = l->tiles[t].symbols};
       arrput(c->units, unit);
       hmput(map, key, (uint32_t)arrlenu(c->units) - 1);
       at = hmgeti(map, key);
@@ -206,13 +216,16 @@ static bool can_be_symbolic(const Pool *pool, PoolId value)
   return kind == PK_INT || kind == PK_FLOAT || kind == PK_BOOL_VALUE;
 }
 
-/* Units of one group agree in file, shape and every leaf that cannot be symbolic. */
+/* Units of one group agree in file, shape, every leaf that cannot be symbolic, and in which
+ * variables have content of their own. */
 static char *group_key(Classes *c, const Unit *unit, size_t *length)
 {
   Pool *pool = c->session->pool;
   size_t n = arrlenu(unit->leaves);
-  uint32_t *words = arena_many(c->arena, uint32_t, n + 3);
+  uint32_t *words = arena_many(c->arena, uint32_t, n + unit->n_contents + 3);
   size_t k = 0;
+  for (uint32_t i = 0; i < unit->n_contents; i++)
+    words[k++] = unit->contents[i].name.raw;
   words[k++] = unit->ast->file.raw;
   words[k++] = pool_is_none(unit->params) ? 0 : pool_type_of(pool, unit->params).raw;
   for (size_t i = 0; i < n; i++)
@@ -301,12 +314,14 @@ static void fill_slots(Sema *s, ClassBlob *blob)
 {
   struct TileEnv *env = s->tile;
   IrModule *m = s->ir;
-  m->tile_slots = arena_many(m->arena, IrTileSlot, arrlenu(env->words) + arrlenu(env->inits) + 1);
+  const Unit *unit = env->unit;
+  size_t most = arrlenu(env->words) + arrlenu(env->inits) + unit->n_contents;
+  m->tile_slots = arena_many(m->arena, IrTileSlot, most + 1);
   for (uint32_t i = 0; i < arrlenu(env->words); i++) {
     IrType type = m->tile_params[i];
     m->tile_slots[m->n_tile_slots++] =
       (IrTileSlot){.is_param = true, .index = i, .bytes = ir_type_bytes(type), .type = type};
-    BlobPart part = {env->words[i], ir_type_bytes(type)};
+    BlobPart part = {env->words[i], ir_type_bytes(type), 0};
     arrput(blob->parts, part);
   }
   for (uint32_t i = 0; i < arrlenu(env->inits); i++) {
@@ -314,9 +329,45 @@ static void fill_slots(Sema *s, ClassBlob *blob)
     uint32_t bytes = type_bytes(s->pool, pool_type_of(s->pool, init->symbolic));
     m->tile_slots[m->n_tile_slots++] =
       (IrTileSlot){.index = init->global, .offset = init->offset, .bytes = bytes};
-    BlobPart part = {init->symbolic, bytes};
+    BlobPart part = {init->symbolic, bytes, 0};
     arrput(blob->parts, part);
   }
+  for (uint32_t i = 0; i < unit->n_contents; i++) {
+    m->tile_slots[m->n_tile_slots++] =
+      (IrTileSlot){.index = sema_global_ir(s, env->contents[i]).raw,
+                   .bytes = unit->contents[i].size};
+    BlobPart part = {POOL(NONE), unit->contents[i].size, i};
+    arrput(blob->parts, part);
+  }
+}
+
+/* The variables that the layout gives content to, referenced so that they have a place. */
+static bool find_contents(Sema *s)
+{
+  struct TileEnv *env = s->tile;
+  const Unit *unit = env->unit;
+  env->contents = arena_many(s->arena, uint32_t, unit->n_contents + 1);
+  for (uint32_t i = 0; i < unit->n_contents; i++) {
+    const LayoutSymbol *symbol = &unit->contents[i];
+    const char *name = str_text(s->session->names, symbol->name);
+    Decl *d = sema_find_decl(s, 0, symbol->name);
+    if (!d || d->kind != DECL_VAR) {
+      diag_layout_symbol_unknown(s->diags, unit->span, name,
+                                 source_path(s->session->sources, unit->ast->file));
+      return false;
+    }
+    if (!sema_resolve(s, d))
+      return false;
+    uint32_t global = sema_decl_global(s, d);
+    uint32_t bytes = type_bytes(s->pool, s->globals[global].type);
+    if (bytes != symbol->size) {
+      diag_layout_symbol_size(s->diags, unit->span, name, symbol->size, bytes);
+      return false;
+    }
+    sema_global_ir(s, global);
+    env->contents[i] = global;
+  }
+  return true;
 }
 
 static bool analyse(Sema *s, const Group *g)
@@ -329,6 +380,8 @@ static bool analyse(Sema *s, const Group *g)
   if (sema_import(s, path, g->params, unit->params_node, unit->span) == IR_NO_ID)
     return false;
   sema_run_top_blocks(s);
+  if (!find_contents(s))
+    return false;
   setup_reference(s);
   sema_compile_pending(s);
   setup_choose_queues(s);
@@ -494,6 +547,11 @@ static bool write_blob(Classes *c, Unit *unit)
   const ClassBlob *blob = &c->blobs[unit->class];
   unit->blob_at = arrlenu(c->programs->blobs);
   for (size_t i = 0; i < arrlenu(blob->parts); i++) {
+    if (pool_is_none(blob->parts[i].symbolic)) {
+      const LayoutSymbol *content = &unit->contents[blob->parts[i].content];
+      memcpy(arraddnptr(c->programs->blobs, content->size), content->bytes, content->size);
+      continue;
+    }
     PoolId value = outcome_of(c, blob->parts[i].symbolic, unit);
     if (pool_eq(value, POOL(POISON))) {
       diag_tile_value(c->session->diags, unit->span, unit->first_tile % l->width,
@@ -570,6 +628,9 @@ static void fill_grid(Classes *c)
   p->tile_class = arena_many(c->session->arena, uint32_t, n);
   p->tile_blob_at = arena_many(c->session->arena, uint64_t, n);
   for (uint32_t t = 0; t < n; t++) {
+    p->tile_class[t] = IMAGE_NO_CLASS;
+    if (c->unit_of_tile[t] == NO_UNIT)
+      continue;
     const Unit *unit = &c->units[c->unit_of_tile[t]];
     p->tile_class[t] = unit->class;
     p->tile_blob_at[t] = unit->blob_at;
@@ -582,6 +643,8 @@ static bool add_local_colors(Session *session, const Programs *programs)
   LayoutResult *l = session->layout;
   bool ok = true;
   for (uint32_t t = 0; ok && t < l->width * l->height; t++) {
+    if (programs->tile_class[t] == IMAGE_NO_CLASS)
+      continue;
     const ProgramClass *class = &programs->classes[programs->tile_class[t]];
     for (uint32_t i = 0; i < class->n_local_colors; i++) {
       Span first;

@@ -128,7 +128,7 @@ CASES = {
         START, "from cerebras.sdk.runtime.sdkruntimepybind import SdkLayoutX",
         ["ImportError", "SdkLayoutX"]),
     "a port": (
-        RUNNING, "r.send('in', x)", ["RuntimeError", "no ports"]),
+        RUNNING, "r.send('in', x)", ["ValueError", "no streams"]),
 }
 
 

@@ -215,7 +215,7 @@ def test_wrong_usage(tmp_path, flags, said):
     assert ran.code == 2 and said in ran.err and ran.out == ""
 
 
-@pytest.mark.parametrize("flags", [["--layout-json=f"], ["--link-section-start-address-bytes=a:1"]])
+@pytest.mark.parametrize("flags", [["--link-section-start-address-bytes=a:1"]])
 def test_what_is_refused_says_so(tmp_path, flags):
     ran = options(tmp_path, *flags)
     assert ran.code == 1 and "not supported by this version" in ran.err

@@ -29,24 +29,13 @@ from pathlib import Path
 import numpy as np
 
 import wse_lib
-from cerebras.sdk.runtime import _platform
+from cerebras.sdk.runtime import _layout, _platform
 from cerebras.sdk.runtime._arrays import argument_words, host_words, whole
+from cerebras.sdk.runtime._layout import *  # noqa: F401,F403
 from cerebras.sdk.runtime._platform import *  # noqa: F401,F403
 
 __all__ = ["DeviceError", "MemcpyDataType", "MemcpyOrder", "SdkRuntime", "Task",
-           *(name for name in _platform.__all__ if name != "refuse_address")]
-
-# What such scripts also import from here, for programs put together in Python.
-_OF_SDK_LAYOUT = {"SdkLayout", "CodeRegion", "Color", "Edge", "Route", "RoutingPosition",
-                  "EdgeRouteInfo", "PortHandle", "get_edge_routing"}
-
-
-def __getattr__(name):
-    if name in _OF_SDK_LAYOUT:
-        raise ImportError(f"{name} is not available yet: this version runs programs that cslc "
-                          "compiles from a layout file, not layouts made in Python (SdkLayout)")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+           *_layout.__all__, *(name for name in _platform.__all__ if name != "refuse_address")]
 
 class MemcpyDataType(enum.Enum):
     """Width of the elements in the tiles' memory; the host's are always 32 bits wide."""
@@ -134,6 +123,7 @@ class SdkRuntime:
             raise RuntimeError(f"{os.fspath(bindir)} was compiled without --memcpy, which host "
                                "transfers need; compile it with --memcpy --channels=1, or pass "
                                "memcpy_required=False")
+        self._origin, self._streams = _layout_of(self.bindir)
         arch = self._geometry.arch.decode()
         if target is not None and target.value != arch:
             raise ValueError(f"{os.fspath(bindir)} was compiled for {arch}; the platform is "
@@ -380,8 +370,8 @@ class SdkRuntime:
 
     def tiles(self):
         """Places of the program's tiles in the fabric."""
-        g = self._geometry
-        return [(g.offset_x + x, g.offset_y + y) for y in range(g.height) for x in range(g.width)]
+        g, (left, top) = self._geometry, self._corner()
+        return [(left + x, top + y) for y in range(g.height) for x in range(g.width)]
 
     def dump_core(self, path):
         """Writes what all symbols of all tiles hold; debug_util reads it, also in another
@@ -404,29 +394,88 @@ class SdkRuntime:
         raise NotImplementedError(f"dump_elf_core({str(path)!r}): the emulator has no ELF files; "
                                   "dump_core() writes a core that debug_util reads")
 
+    def _corner(self):
+        """Place of the rectangle's first tile in the fabric; a layout made in Python has a
+        coordinate system of its own."""
+        g = self._geometry
+        return g.offset_x - self._origin[0], g.offset_y - self._origin[1]
+
     def _in_rectangle(self, x, y):
         """Fabric coordinates as those of the rectangle."""
-        geometry = self._geometry
-        column, row = whole("x", x) - geometry.offset_x, whole("y", y) - geometry.offset_y
-        if not (0 <= column < geometry.width and 0 <= row < geometry.height):
-            raise ValueError(f"({x}, {y}) is outside the program's rectangle: columns "
-                             f"{geometry.offset_x} to {geometry.offset_x + geometry.width - 1}, "
-                             f"rows {geometry.offset_y} to "
-                             f"{geometry.offset_y + geometry.height - 1} of the fabric")
+        g, (left, top) = self._geometry, self._corner()
+        column, row = whole("x", x) - left, whole("y", y) - top
+        if not (0 <= column < g.width and 0 <= row < g.height):
+            raise ValueError(f"({x}, {y}) is outside the program's rectangle: columns {left} to "
+                             f"{left + g.width - 1}, rows {top} to {top + g.height - 1} of the "
+                             "fabric")
         return column, row
 
     def coord_logical_to_physical(self, coord):
         """A place in the program's rectangle as one in the fabric."""
-        return coord[0] + self._geometry.offset_x, coord[1] + self._geometry.offset_y
+        left, top = self._corner()
+        return coord[0] + left, coord[1] + top
 
-    # ---- direct links, which only layouts made in Python have
+    # ---- streams of layouts made in Python
 
-    def _no_ports(self, *args, **named):
-        del args, named
-        raise RuntimeError("the program has no ports: direct links belong to layouts made in "
-                           "Python (SdkLayout); use memcpy_h2d and memcpy_d2h with streaming=True")
+    def get_port_id(self, name):
+        """Number of a stream, which send and receive take as well as its name."""
+        return list(self._streams).index(self._stream(name)[0])
 
-    get_port_id = report_port_infos = send = receive = receive_tofile = _no_ports
+    def report_port_infos(self):
+        """Prints the streams and returns their descriptions by name."""
+        for number, (name, stream) in enumerate(self._streams.items()):
+            way = "to" if stream["input"] else "from"
+            print(f"{number}: {name}: {stream['size']} wavelets {way} the device")
+        return dict(self._streams)
+
+    def send(self, port, src, n_wavelets=None, *, nonblock=False):
+        """Sends the words of an array on an input stream."""
+        self._running("send")
+        transfer = self._stream_transfer("send", port, src, n_wavelets, True)
+        words = host_words(np.asarray(src).ravel()[:transfer.elements], transfer.elements,
+                           "send: src", f"{transfer.elements} wavelets", False)
+        return self._submit(self._library.wse_h2d, transfer, words, nonblock)
+
+    def receive(self, port, dest, n_wavelets=None, *, nonblock=False):
+        """Fills an array with the words of an output stream."""
+        self._running("receive")
+        transfer = self._stream_transfer("receive", port, dest, n_wavelets, False)
+        words = host_words(dest.reshape(-1)[:transfer.elements], transfer.elements,
+                           "receive: dest", f"{transfer.elements} wavelets", True)
+        return self._submit(self._library.wse_d2h, transfer, words, nonblock)
+
+    def receive_tofile(self, port, file, n_wavelets, *, nonblock=False):
+        """Writes the words of an output stream to a file; they are there when this returns."""
+        del nonblock
+        words = np.zeros(whole("n_wavelets", n_wavelets, 1), np.uint32)
+        task = self.receive(port, words, nonblock=False)
+        words.tofile(file)
+        return task
+
+    def _stream(self, port):
+        if isinstance(port, (int, np.integer)) and 0 <= port < len(self._streams):
+            return list(self._streams.items())[port]
+        if port in self._streams:
+            return port, self._streams[port]
+        if not self._streams:
+            raise ValueError("the program has no streams: create_input_stream and "
+                             "create_output_stream of SdkLayout make them")
+        raise ValueError(f"there is no stream {port!r}; the program's are "
+                         + ", ".join(self._streams))
+
+    def _stream_transfer(self, call, port, array, n_wavelets, is_input):
+        name, stream = self._stream(port)
+        if stream["input"] != is_input:
+            raise ValueError(f"{call}: {name!r} is an {('input', 'output')[is_input]} stream")
+        if not isinstance(array, np.ndarray) or array.dtype.itemsize != 4:
+            raise TypeError(f"{call}: a wavelet is a word of 32 bits: pass a numpy array of "
+                            f"int32, uint32 or float32, not {getattr(array, 'dtype', type(array))}")
+        count = array.size if n_wavelets is None else whole("n_wavelets", n_wavelets, 1)
+        if count > array.size:
+            raise ValueError(f"{call}: {count} wavelets, but the array has {array.size} elements")
+        return wse_lib.Transfer(target=stream["color"], streaming=True, is_16bit=False,
+                                x=stream["x"], y=stream["y"], width=1, height=1, x_step=1,
+                                y_step=1, elements=count, order=wse_lib.ROW_MAJOR)
 
     # ---- errors
 
@@ -465,6 +514,16 @@ class SdkRuntime:
             self._ended = failure
             self._end()            # what the tiles hold can be looked at
         raise failure
+
+
+def _layout_of(bindir):
+    """Origin and streams that out.json tells of a layout made in Python."""
+    try:
+        text = (bindir / "out.json").read_text(encoding="utf-8")
+    except OSError:                    # an image alone
+        return (0, 0), {}
+    layout = json.loads(text).get("layout", {})
+    return (layout.get("origin_x", 0), layout.get("origin_y", 0)), layout.get("streams", {})
 
 
 def _number(task):

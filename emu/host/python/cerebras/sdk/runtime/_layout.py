@@ -1,0 +1,458 @@
+"""Layouts put together in Python: regions of tiles that run one program each, joined by ports.
+
+The objects here only collect what a script says.  SdkLayout.compile() writes it as a JSON file and
+lets cslc place it: choosing paths and colors is the compiler's work (docs/layout-json.md).
+"""
+
+import enum
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+from cerebras.geometry.geometry import IntRectangle, IntVector
+from cerebras.sdk.runtime import _platform
+
+__all__ = ["CodeRegion", "Color", "Edge", "EdgeRouteInfo", "PortHandle", "Route",
+           "RoutingPosition", "SdkLayout", "get_edge_routing"]
+
+
+class Edge(enum.Enum):
+    """A side of a region."""
+    TOP = "TOP"
+    BOTTOM = "BOTTOM"
+    LEFT = "LEFT"
+    RIGHT = "RIGHT"
+
+
+class Route(enum.Enum):
+    """A side of a router, or its own tile's ramp."""
+    RAMP = "RAMP"
+    EAST = "EAST"
+    WEST = "WEST"
+    NORTH = "NORTH"
+    SOUTH = "SOUTH"
+
+
+_EDGE_OF_ROUTE = {Route.NORTH: Edge.TOP, Route.SOUTH: Edge.BOTTOM, Route.WEST: Edge.LEFT,
+                  Route.EAST: Edge.RIGHT}
+
+
+def _of_type(what, value, kind):
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} must be a {kind.__name__}, not {value!r}")
+    return value
+
+
+def _routes(what, routes):
+    found = [_of_type(what, route, Route) for route in routes]
+    if len(set(found)) != len(found):
+        raise ValueError(f"{what} names a route twice: {', '.join(r.name for r in found)}")
+    return found
+
+
+class RoutingPosition:
+    """One position of a router's switch; the setters can be chained."""
+
+    def __init__(self):
+        self._input, self._output = [], []
+
+    def set_input(self, routes):
+        self._input = _routes("the input", routes)
+        return self
+
+    def set_output(self, routes):
+        self._output = _routes("the output", routes)
+        return self
+
+    def add_input(self, route):
+        return self.set_input([*self._input, route])
+
+    def add_output(self, route):
+        return self.set_output([*self._output, route])
+
+    def get_input(self):
+        return list(self._input)
+
+    def get_output(self):
+        return list(self._output)
+
+    def _json(self):
+        return {"rx": [r.name for r in self._input], "tx": [r.name for r in self._output]}
+
+
+def _positions(positions):
+    positions = [_of_type("a routing position", p, RoutingPosition) for p in positions]
+    if not 1 <= len(positions) <= 4:
+        raise ValueError(f"a router has one to four switch positions, not {len(positions)}")
+    return positions
+
+
+class EdgeRouteInfo:
+    """Positions that replace those of a whole region along one edge."""
+
+    def __init__(self, edge, positions):
+        self.edge = _of_type("the edge", edge, Edge)
+        self.positions = _positions(positions)
+
+
+def get_edge_routing(edge, positions):
+    return EdgeRouteInfo(edge, positions)
+
+
+class Color:
+    """A color by name; colors of the same name are the same.  Without a value the compiler chooses
+    one."""
+
+    def __init__(self, name, value=None):
+        self._local = self._name = _of_type("the name of a color", name, str)
+        if value is not None and not 0 <= int(value) < 24:
+            raise ValueError(f"color {name!r}: there are the colors 0 to 23, not {value}")
+        self._value = None if value is None else int(value)
+
+    def get_value(self):
+        """The number; None if it is still to be chosen."""
+        return self._value
+
+    def get_global_name(self):
+        return self._name
+
+    def get_local_param_name(self):
+        return self._local
+
+
+class PortHandle:
+    """A port of a region, for SdkLayout.connect and the streams."""
+
+    def __init__(self, region, description):
+        self._region, self._description = region, description
+
+    @property
+    def name(self):
+        return self._description["name"]
+
+
+class CodeRegion:
+    """A rectangle of tiles that run one program."""
+
+    def __init__(self, layout, source, name, width, height):
+        self._layout = layout
+        self._source = os.fspath(source)
+        self.name = _of_type("the name of a region", name, str)
+        self.width, self.height = (_positive("width", width), _positive("height", height))
+        self._place = (0, 0)
+        self._params, self._paint, self._symbols = [], [], []
+
+    # ---- where it is
+
+    def place(self, x, y):
+        """Puts the upper left tile there; (0, 0) without this."""
+        if int(x) < 0 or int(y) < 0:
+            raise ValueError(f"region {self.name!r} cannot be placed at ({x}, {y})")
+        self._place = (int(x), int(y))
+
+    def _all(self):
+        return [0, 0, self.width, self.height]
+
+    def _tile(self, at):
+        return self._rect([at.x, at.y, 1, 1])
+
+    def _range(self, rectangle):
+        _of_type("the range", rectangle, IntRectangle)
+        corner = rectangle.upper_left
+        return self._rect([corner.x, corner.y, rectangle.width, rectangle.height])
+
+    def _rect(self, rect):
+        x, y, width, height = rect
+        if min(x, y) < 0 or x + width > self.width or y + height > self.height:
+            raise ValueError(f"region {self.name!r} has {self.width} x {self.height} tiles; "
+                             f"{width} x {height} at ({x}, {y}) are outside")
+        return rect
+
+    def _edge(self, edge):
+        return {Edge.TOP: [0, 0, self.width, 1], Edge.BOTTOM: [0, self.height - 1, self.width, 1],
+                Edge.LEFT: [0, 0, 1, self.height],
+                Edge.RIGHT: [self.width - 1, 0, 1, self.height]}[edge]
+
+    # ---- colors and routes
+
+    def color(self, name, value=None):
+        """A color of this region only: others may have one of the same name."""
+        color = Color(name, value)
+        color._name = f"{self.name}.{name}"
+        return color
+
+    def paint(self, at, color, positions):
+        """Routes of one tile, relative to the region."""
+        self._add_paint(self._tile(at), color, positions)
+
+    def paint_range(self, rectangle, color, positions):
+        self._add_paint(self._range(rectangle), color, positions)
+
+    def paint_all(self, color, positions, edge_routes=()):
+        """Routes of all tiles, other ones along the edges that edge_routes name."""
+        self._add_paint(self._all(), color, positions)
+        for info in edge_routes:
+            _of_type("an edge's routing", info, EdgeRouteInfo)
+            self._add_paint(self._edge(info.edge), color, info.positions)
+
+    def _add_paint(self, rect, color, positions):
+        positions = _positions(positions)
+        for position in positions:
+            if not position.get_input() or not position.get_output():
+                raise ValueError(f"color {color.get_global_name()!r} of region {self.name!r}: a "
+                                 "painted position needs inputs and outputs")
+        self._paint.append({"rect": rect, "color": self._layout._color(color),
+                            "positions": [p._json() for p in positions]})
+
+    # ---- parameters and data
+
+    def set_param(self, at, name, value=None):
+        """A parameter of one tile's program: a name and a value, or a color alone."""
+        self._add_param(self._tile(at), name, value)
+
+    def set_param_all(self, name, value=None):
+        self._add_param(self._all(), name, value)
+
+    def set_param_range(self, rectangle, name, value=None):
+        self._add_param(self._range(rectangle), name, value)
+
+    def _add_param(self, rect, name, value):
+        if isinstance(name, Color):
+            name, value = name.get_local_param_name(), name
+        _of_type("the name of a parameter", name, str)
+        param = {"rect": rect, "name": name}
+        if isinstance(value, Color):
+            param["color"] = self._layout._color(value)
+        elif isinstance(value, (bool, np.bool_)):
+            param["value"] = bool(value)
+        elif isinstance(value, (int, np.integer)):
+            param["value"] = int(value)
+        elif isinstance(value, (float, np.floating)):
+            param["value"] = float(value)
+        else:
+            raise TypeError(f"parameter {name!r} must be a number or a Color, not {value!r}")
+        self._params.append(param)
+
+    def set_symbol_all(self, name, data, width, height):
+        """Initial content of a variable: a row-major matrix of width x height elements, of which
+        each tile gets its block."""
+        data = np.ascontiguousarray(data).ravel()
+        if data.size != width * height:
+            raise ValueError(f"symbol {name!r}: {data.size} elements are no {width} x {height} "
+                             "matrix")
+        if width % self.width or height % self.height:
+            raise ValueError(f"symbol {name!r}: {width} x {height} elements do not divide into "
+                             f"{self.width} x {self.height} equal blocks")
+        self._symbols.append((_of_type("the name of a symbol", name, str), data, int(width),
+                              int(height)))
+
+    # ---- ports
+
+    def create_input_port(self, color, edge, positions, size, prefix=""):
+        """A port through which `size` wavelets come in; its positions have outputs only."""
+        return self._port(color, edge, positions, size, prefix, False)
+
+    def create_output_port(self, color, edge, positions, size, prefix=""):
+        """A port through which `size` wavelets leave; its positions have inputs only."""
+        return self._port(color, edge, positions, size, prefix, True)
+
+    def _port(self, color, edge, positions, size, prefix, output):
+        positions = _positions(positions)
+        for position in positions:
+            given, free = position.get_output(), position.get_input()
+            if output:
+                given, free = free, given
+            if not given or free:
+                side = ("inputs and no outputs", "outputs and no inputs")[not output]
+                raise ValueError(f"color {color.get_global_name()!r} of region {self.name!r}: the "
+                                 f"positions of {'an output' if output else 'an input'} port have "
+                                 f"{side}; its edge is the other side")
+        return self._layout._add_port(self, {
+            "name": f"{self.name}.{prefix}{color.get_local_param_name()}", "region": self.name,
+            "color": self._layout._color(color), "edge": _of_type("the edge", edge, Edge).name,
+            "output": output, "size": int(size), "positions": [p._json() for p in positions]})
+
+    def _entry_port(self, at, color, output):
+        """The port of one tile whose painted routes lead out of the region or into it."""
+        x, y = at.x - self._place[0], at.y - self._place[1]
+        name, side = self._layout._color(color), "tx" if output else "rx"
+        painted = None
+        for paint in self._paint:
+            px, py, width, height = paint["rect"]
+            if paint["color"] == name and 0 <= x - px < width and 0 <= y - py < height:
+                painted = paint["positions"]
+        outward = {route for position in painted or () for route in position[side]
+                   if route != Route.RAMP.name}
+        if len(outward) != 1:
+            raise ValueError(f"a stream of color {name!r} at {at}: paint the tile's route of this "
+                             "color first, to or from one direction")
+        edge = _EDGE_OF_ROUTE[Route[outward.pop()]]
+        inside = {"rx": []} if not output else {"tx": []}
+        ex, ey, width, height = self._edge(edge)
+        if not (0 <= x - ex < width and 0 <= y - ey < height):
+            raise ValueError(f"a stream of color {name!r} at {at}: its route does not cross an "
+                             f"edge of region {self.name!r}")
+        return self._layout._add_port(self, {
+            "name": f"{self.name}.{color.get_local_param_name()}", "region": self.name,
+            "color": name, "edge": edge.name, "output": output, "size": 0, "count": 1,
+            "first": x if edge in (Edge.TOP, Edge.BOTTOM) else y,
+            "positions": [{**position, **inside} for position in painted]})
+
+    def _contains(self, at):
+        return (0 <= at.x - self._place[0] < self.width
+                and 0 <= at.y - self._place[1] < self.height)
+
+    def _json(self, folder):
+        symbols = []
+        for name, data, width, height in self._symbols:
+            file = Path(folder) / f"{self.name}.{name}.data"
+            file.write_bytes(data.tobytes())
+            symbols.append({"name": name, "file": os.fspath(file), "columns": width,
+                            "rows": height, "element_bytes": data.itemsize})
+        return {"name": self.name, "source": self._source, "x": self._place[0],
+                "y": self._place[1], "width": self.width, "height": self.height,
+                "params": self._params, "paint": self._paint, "symbols": symbols}
+
+
+def _positive(name, value):
+    if not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} must be a number from 1 on, not {value!r}")
+    return int(value)
+
+
+class SdkLayout:
+    """Regions, the connections between their ports, and streams to the host."""
+
+    def __init__(self, platform, msg_level="WARNING"):
+        del msg_level              # the compiler says what there is to say
+        if isinstance(platform, _platform.SdkTarget):
+            platform = _platform.SdkExecutionPlatform(target=platform)
+        if not isinstance(platform, _platform.SdkExecutionPlatform):
+            raise TypeError("SdkLayout takes what get_platform() returns or an SdkTarget, not a "
+                            f"{type(platform).__name__}")
+        self._target = platform.target or _platform.SdkTarget.WSE3
+        self._regions, self._ports, self._connections, self._streams = [], [], [], []
+        self._colors = {}
+
+    def create_code_region(self, source, name, width, height):
+        if any(region.name == name for region in self._regions):
+            raise ValueError(f"there is a region {name!r} already")
+        self._regions.append(CodeRegion(self, source, name, width, height))
+        return self._regions[-1]
+
+    def _color(self, color):
+        _of_type("a color", color, Color)
+        name, value = color.get_global_name(), color.get_value()
+        known = self._colors.get(name)
+        if known is not None and value is not None and known != value:
+            raise ValueError(f"color {name!r} has the value {known}, and now {value}")
+        self._colors[name] = known if value is None else value
+        return name
+
+    def _add_port(self, region, description):
+        names = {port["name"] for port in self._ports}
+        base, number = description["name"], 1
+        while description["name"] in names:
+            number += 1
+            description["name"] = f"{base}.{number}"
+        self._ports.append(description)
+        return PortHandle(region, description)
+
+    # ---- what joins regions
+
+    def connect(self, tx_port, rx_port):
+        """Joins an output port to an input port of the same size and length."""
+        for port in (tx_port, rx_port):
+            _of_type("a port", port, PortHandle)
+        self._connections.append({"from": tx_port.name, "to": rx_port.name})
+
+    def create_input_stream(self, port, io_loc=None, io_buffer_size=1024):
+        """Words of the host into an input port; the name is for SdkRuntime.send."""
+        return self._stream(port, io_loc, io_buffer_size, False)
+
+    def create_output_stream(self, port, io_loc=None, io_buffer_size=1024):
+        """Words of an output port to the host; the name is for SdkRuntime.receive."""
+        return self._stream(port, io_loc, io_buffer_size, True)
+
+    def create_input_stream_from_loc(self, loc, color, prefix=""):
+        """A stream that enters at a tile whose routes are painted."""
+        return self._stream_from_loc(loc, color, prefix, False)
+
+    def create_output_stream_from_loc(self, loc, color, prefix=""):
+        return self._stream_from_loc(loc, color, prefix, True)
+
+    def _stream_from_loc(self, loc, color, prefix, output):
+        for region in self._regions:
+            if region._contains(loc):
+                port = region._entry_port(loc, color, output)
+                return self._stream(port, None, 0, output, prefix)
+        raise ValueError(f"no region is at {loc}")
+
+    def _stream(self, port, io_loc, io_buffer_size, output, prefix=""):
+        del io_buffer_size         # the emulated host has room
+        _of_type("a port", port, PortHandle)
+        if port._description["output"] != output:
+            raise ValueError(f"port {port.name!r} is an {('input', 'output')[not output]} port")
+        stream = {"name": prefix + port.name, "port": port.name}
+        if io_loc is not None:
+            stream["place"] = [io_loc.x, io_loc.y]
+        self._streams.append(stream)
+        return stream["name"]
+
+    # ---- placing
+
+    def hstack(self, regions, origin=IntVector(0, 0)):
+        """Places regions side by side, from the left; returns the extent."""
+        x = origin.x
+        for region in regions:
+            region.place(x, origin.y)
+            x += region.width
+        return IntVector(x - origin.x, max((r.height for r in regions), default=0))
+
+    def vstack(self, regions, origin=IntVector(0, 0)):
+        """Places regions below each other, from the top; returns the extent."""
+        y = origin.y
+        for region in regions:
+            region.place(origin.x, y)
+            y += region.height
+        return IntVector(max((r.width for r in regions), default=0), y - origin.y)
+
+    # ---- compiling
+
+    def compile(self, out_prefix="out", libs=(), cslc_prefix="", save_port_map=False,
+                f16_type=_platform.FP16TYPE.F16):
+        """Compiles the layout into the folder `out_prefix` and returns what SdkRuntime takes."""
+        folder = Path(out_prefix)
+        folder.mkdir(parents=True, exist_ok=True)
+        description = folder / "layout.json"
+        description.write_text(json.dumps({
+            "format": 1,
+            "colors": [{"name": n, "value": v} for n, v in self._colors.items()],
+            "regions": [region._json(folder) for region in self._regions],
+            "ports": self._ports, "connections": self._connections, "streams": self._streams,
+        }, indent=1), encoding="utf-8")
+        command = [_cslc(cslc_prefix), f"--layout-json={description}", "-o", os.fspath(folder),
+                   f"--arch={self._target.value}", f"--fp16-format={f16_type.value}",
+                   *(f"--import-path={os.fspath(lib)}" for lib in libs)]
+        done = subprocess.run(command, text=True, capture_output=True, stdin=subprocess.DEVNULL,
+                              check=False)
+        if done.returncode != 0:
+            raise RuntimeError("the layout does not compile:\n" + done.stderr + done.stdout)
+        if save_port_map:
+            made = json.loads((folder / "out.json").read_text(encoding="utf-8"))
+            (folder / "port_map.json").write_text(json.dumps(made["layout"]["streams"], indent=1),
+                                                  encoding="utf-8")
+        return _platform.SdkCompileArtifacts(folder)
+
+
+def _cslc(prefix):
+    """The compiler: in the folder that the caller names, on the PATH, or beside cs_python."""
+    found = shutil.which(os.path.join(prefix, "cslc") if prefix else "cslc")
+    if not found:
+        raise RuntimeError("cslc is not on the PATH; add the folder of the toolchain's programs, "
+                           "or name it in compile(cslc_prefix=...)")
+    return found

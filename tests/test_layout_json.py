@@ -1,0 +1,416 @@
+"""Layouts made by host scripts: SdkLayout and --layout-json.  Regions, ports, paths around other
+regions, colors, streams, content of variables; and what is said of wrong ones."""
+import json
+
+import pytest
+
+import harness
+import host_run
+
+# Adds `n` to each of `size` words that come in on `rx`, and sends them on `tx`.
+STEP = """
+param size: u16;
+param n: u32;
+param rx: color;
+param tx: color;
+const in_q = @get_input_queue(2);
+const out_q = @get_output_queue(2);
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = rx, .extent = size, .input_queue = in_q });
+const out = @get_dsd(fabout_dsd, .{ .fabric_color = tx, .extent = size, .output_queue = out_q });
+export var data = @zeros([size]u32);
+const mem = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{size} -> data[i] });
+const start_id = @get_local_task_id(8);
+const sent_id = @get_local_task_id(9);
+task start() void {
+  @mov32(mem, in, .{ .async = true, .activate = sent_id });
+}
+task sent() void {
+  for (@range(u16, size)) |i| {
+    data[i] += n;
+  }
+  @mov32(out, mem, .{ .async = true });
+}
+comptime {
+  @bind_local_task(start, start_id);
+  @bind_local_task(sent, sent_id);
+  @activate(start_id);
+  @initialize_queue(in_q, .{ .color = rx });
+  if (@is_arch("wse3")) {
+    @initialize_queue(out_q, .{ .color = tx });
+  }
+}
+"""
+
+# Sums its block of A into `total`.
+BLOCK = """
+param columns: u16;
+param rows: u16;
+param scale: f32;
+param twice: bool;
+var A: [rows, columns]f32;
+export var total: f32 = 0.0;
+const start_id = @get_local_task_id(8);
+task start() void {
+  for (@range(u16, rows)) |i| {
+    for (@range(u16, columns)) |j| {
+      total += A[i, j] * scale;
+    }
+  }
+  if (twice) {
+    total *= 2.0;
+  }
+}
+comptime {
+  @bind_local_task(start, start_id);
+  @activate(start_id);
+}
+"""
+
+SCRIPT = """
+from cerebras.geometry.geometry import IntRectangle, IntVector
+from cerebras.sdk.runtime.sdkruntimepybind import (
+    Color, Edge, Route, RoutingPosition, SdkLayout, SdkRuntime, SdkTarget, SimfabConfig,
+    get_edge_routing, get_platform)
+import numpy as np
+target = SdkTarget.ARCH
+platform = get_platform(None, SimfabConfig(), target)
+layout = SdkLayout(platform)
+
+def message(call, *args, **named):
+    try:
+        call(*args, **named)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    raise AssertionError("no exception")
+
+def step(name, x, y, n, size=5, rx_edge=Edge.LEFT, tx_edge=Edge.RIGHT):
+    region = layout.create_code_region("step.csl", name, 1, 1)
+    region.place(x, y)
+    rx, tx = region.color("rx"), region.color("tx")
+    for value in (rx, tx):
+        region.set_param_all(value)
+    region.set_param_all("size", size)
+    region.set_param_all("n", n)
+    i = region.create_input_port(rx, rx_edge, [RoutingPosition().set_output([Route.RAMP])], size)
+    o = region.create_output_port(tx, tx_edge, [RoutingPosition().set_input([Route.RAMP])], size)
+    return i, o
+
+def started(**named):
+    runtime = SdkRuntime(layout.compile("out", **named), platform, memcpy_required=False)
+    runtime.load()
+    runtime.run()
+    return runtime
+"""
+
+
+def script(folder, text, arch="wse3"):
+    """Runs a host script of SdkLayout in `folder`, beside the programs of this file."""
+    (folder / "step.csl").write_text(STEP)
+    (folder / "block.csl").write_text(BLOCK)
+    return host_run.script(folder, text, SCRIPT.replace("ARCH", arch.upper()))
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_words_go_from_the_host_through_regions_and_back(tmp_path, arch):
+    script(tmp_path, """
+        # The second region's ports face away from the first: paths lead around all of them.
+        a_in, a_out = step("a", 1, 1, 10)
+        b_in, b_out = step("b", 5, 2, 100, rx_edge=Edge.RIGHT, tx_edge=Edge.BOTTOM)
+        c_in, c_out = step("c", 3, 1, 1000, rx_edge=Edge.TOP, tx_edge=Edge.TOP)
+        layout.connect(a_out, b_in)
+        layout.connect(b_out, c_in)
+        to, back = layout.create_input_stream(a_in), layout.create_output_stream(c_out)
+        runtime = started(save_port_map=True)
+        sent, received = np.arange(5, dtype=np.uint32), np.zeros(5, np.uint32)
+        assert runtime.get_port_id(to) == 0 and runtime.get_port_id(back) == 1
+        assert runtime.report_port_infos()[to]["size"] == 5
+        runtime.send(to, sent, nonblock=True)
+        runtime.receive(back, received, 5, nonblock=True)
+        runtime.stop()
+        assert (received == sent + 1110).all(), received
+        assert (runtime.read_symbol(5, 2, "data", "uint32") == sent + 110).all()
+        """, arch)
+    streams = json.loads((tmp_path / "out" / "out.json").read_text())["layout"]["streams"]
+    assert streams == json.loads((tmp_path / "out" / "port_map.json").read_text())
+    assert streams["a.rx"]["input"] and not streams["c.tx"]["input"]
+
+
+def test_a_port_at_the_edge_of_the_layout_has_a_way_to_the_host(tmp_path):
+    """Where the layout begins at (0, 0) its rectangle grows to the west; places stay the same."""
+    script(tmp_path, """
+        i, o = step("only", 0, 0, 7)
+        to, back = layout.create_input_stream(i), layout.create_output_stream(o)
+        runtime = started()
+        words = np.full(5, 2.0, np.float32)
+        runtime.send(0, words, 5)
+        got = np.zeros(8, np.int32)
+        runtime.receive(1, got, 5)
+        runtime.stop()
+        assert (got == [*(words.view(np.int32) + 7), 0, 0, 0]).all(), got
+        assert (runtime.read_symbol(0, 0, "data", "uint32") == got[:5]).all()
+        assert runtime.tiles()[0] == (-1, 0)
+        """)
+    layout = json.loads((tmp_path / "out" / "out.json").read_text())["layout"]
+    assert (layout["origin_x"], layout["origin_y"]) == (1, 0)
+
+
+def test_tiles_get_blocks_of_a_matrix_and_share_a_program(tmp_path):
+    script(tmp_path, """
+        region = layout.create_code_region("block.csl", "blocks", 3, 2)
+        region.place(2, 1)
+        matrix = np.arange(6 * 8, dtype=np.float32)
+        region.set_symbol_all("A", matrix, 6, 8)
+        region.set_param_all("columns", 2)
+        region.set_param_all("rows", 4)
+        region.set_param_all("scale", 0.5)
+        region.set_param_all("twice", False)
+        region.set_param_range(IntRectangle(IntVector(1, 0), IntVector(3, 1)), "twice", True)
+        runtime = started()
+        runtime.stop()
+        whole = matrix.reshape(8, 6)
+        for y in range(2):
+            for x in range(3):
+                want = whole[4 * y:4 * y + 4, 2 * x:2 * x + 2].sum() * 0.5
+                want *= 2 if y == 0 and x > 0 else 1
+                got = runtime.read_symbol(2 + x, 1 + y, "total", "float32")[0]
+                assert got == want, (x, y, got, want)
+        """)
+    # `twice` decides what is compiled; the content of A does not.
+    assert json.loads((tmp_path / "out" / "out.json").read_text())["classes"] == 2
+
+
+def test_painted_routes_carry_a_stream_to_its_own_place(tmp_path):
+    """A stream that enters at a tile whose routes are painted, and one whose host tile is given."""
+    script(tmp_path, """
+        region = layout.create_code_region("step.csl", "chain", 2, 1)
+        region.place(1, 1)
+        rx, mid, tx = Color("rx", 3), Color("mid", 4), Color("tx")
+        inner, outer = Route.RAMP, Route.WEST
+        def position(i, o):
+            return RoutingPosition().add_input(i).add_output(o)
+        region.paint(IntVector(0, 0), rx, [position(outer, inner)])
+        region.paint(IntVector(0, 0), mid, [position(inner, Route.EAST)])
+        region.paint(IntVector(1, 0), mid, [position(outer, inner)])
+        region.set_param_all("size", 3)
+        for x, n, source, target in ((0, 1, rx, mid), (1, 10, mid, tx)):
+            at = IntVector(x, 0)
+            region.set_param(at, "n", n)
+            region.set_param(at, "rx", source)
+            region.set_param(at, "tx", target)
+        out = region.create_output_port(tx, Edge.RIGHT,
+                                        [RoutingPosition().set_input([inner])], 3)
+        to = layout.create_input_stream_from_loc(IntVector(1, 1), rx, "entry ")
+        assert to == "entry chain.rx"
+        back = layout.create_output_stream(out, io_loc=IntVector(3, 3))
+        runtime = started()
+        words = np.array([1, 2, 3], np.uint32)
+        got = np.zeros(3, np.uint32)
+        runtime.send(to, words)
+        runtime.receive_tofile(back, "words", 3)
+        runtime.stop()
+        assert (np.fromfile("words", np.uint32) == words + 11).all()
+        """)
+    streams = json.loads((tmp_path / "out" / "out.json").read_text())["layout"]["streams"]
+    assert (streams["chain.tx"]["x"], streams["chain.tx"]["y"]) == (3, 3)
+
+
+def test_regions_are_stacked(tmp_path):
+    script(tmp_path, """
+        regions = [layout.create_code_region("block.csl", str(k), k + 1, 2) for k in range(3)]
+        extent = layout.hstack(regions, IntVector(1, 4))
+        assert (extent.x, extent.y) == (6, 2)
+        assert [r._place for r in regions] == [(1, 4), (2, 4), (4, 4)]
+        extent = layout.vstack(regions)
+        assert (extent.x, extent.y) == (3, 6)
+        assert [r._place for r in regions] == [(0, 0), (0, 2), (0, 4)]
+        """)
+
+
+def test_mistakes_of_a_script(tmp_path):
+    script(tmp_path, """
+        region = layout.create_code_region("step.csl", "r", 2, 3)
+        ramp = RoutingPosition().set_input([Route.RAMP])
+        c = Color("c", 3)
+        for text, call in {
+            "there is a region 'r' already":
+                lambda: layout.create_code_region("step.csl", "r", 1, 1),
+            "width must be a number from 1 on":
+                lambda: layout.create_code_region("step.csl", "s", 0, 1),
+            "are outside": lambda: region.set_param(IntVector(2, 0), "n", 1),
+            "must be a number or a Color, not 'x'": lambda: region.set_param_all("n", "x"),
+            "names a route twice": lambda: ramp.add_input(Route.RAMP),
+            "needs inputs and outputs": lambda: region.paint_all(c, [ramp]),
+            "inputs and no outputs": lambda: region.create_output_port(
+                c, Edge.TOP, [RoutingPosition().set_output([Route.RAMP])], 1),
+            "must be a Edge": lambda: region.create_output_port(c, "TOP", [ramp], 1),
+            "one to four": lambda: region.paint_all(c, []),
+            "has the value 3, and now 4":
+                lambda: region.set_param_all(Color("c", 4)) or region.set_param_all(c),
+            "colors 0 to 23": lambda: Color("d", 24),
+            "do not divide": lambda: region.set_symbol_all("A", np.zeros(9), 3, 3),
+            "are no 2 x 2 matrix": lambda: region.set_symbol_all("A", np.zeros(9), 2, 2),
+            "get_platform()": lambda: SdkLayout("wse2"),
+            "no region is at": lambda: layout.create_input_stream_from_loc(IntVector(9, 9), c),
+            "paint the tile's route": lambda: layout.create_input_stream_from_loc(
+                IntVector(0, 0), c),
+            "a port must be a PortHandle": lambda: layout.connect("a", "b"),
+        }.items():
+            region.set_param_all(c)
+            assert text in message(call), (text, message(call))
+        port = region.create_output_port(c, Edge.TOP, [ramp], 1)
+        assert "is an output port" in message(layout.create_input_stream, port)
+        layout.create_output_stream(port)
+        assert "a port of one tile" in message(started)
+        """)
+
+
+def test_mistakes_with_streams(tmp_path):
+    script(tmp_path, """
+        i, o = step("only", 1, 1, 7)
+        to, back = layout.create_input_stream(i), layout.create_output_stream(o)
+        runtime = started()
+        words = np.zeros(5, np.uint32)
+        assert "no stream 'x'" in message(runtime.send, "x", words)
+        assert "is an output stream" in message(runtime.send, back, words)
+        assert "is an input stream" in message(runtime.receive, to, words)
+        assert "32 bits" in message(runtime.send, to, words.astype(np.uint16))
+        assert "the array has 5" in message(runtime.send, to, words, 6)
+        assert "outside" in message(runtime.read_symbol, 9, 9, "data")
+        assert "deadlock" in message(runtime.receive, back, words, 5)
+        """)
+
+
+# ---- the file ------------------------------------------------------------------------------------
+
+ROUTE = [{"rx": ["RAMP"], "tx": ["EAST"]}]
+
+
+def region(name="a", **more):
+    return {"name": name, "source": "step.csl", "x": 1, "y": 1, "width": 1, "height": 1,
+            "params": [{"name": "size", "value": 4}, {"name": "n", "value": 1},
+                       {"name": "rx", "color": "rx"}, {"name": "tx", "color": "tx"}], **more}
+
+
+def port(name, of, color, edge, output, **more):
+    side = "rx" if output else "tx"
+    return {"name": name, "region": of, "color": color, "edge": edge, "output": output, "size": 4,
+            "positions": [{side: ["RAMP"]}], **more}
+
+
+def layout(**more):
+    return {"format": 1, "colors": [{"name": "rx"}, {"name": "tx", "value": None}],
+            "regions": [region(), region("b", x=4)],
+            "ports": [port("out", "a", "tx", "RIGHT", True), port("in", "b", "rx", "LEFT", False)],
+            "connections": [{"from": "out", "to": "in"}], "streams": [], **more}
+
+
+def cslc(folder, content, *flags, **options):
+    (folder / "step.csl").write_text(STEP)
+    (folder / "block.csl").write_text(BLOCK)
+    file = folder / "l.json"
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    return harness.cslc(f"--layout-json={file}", "-o", folder / "o", *flags, cwd=folder, **options)
+
+
+def test_the_layout_is_printed(tmp_path):
+    (tmp_path / "step.csl").write_text(STEP)
+    (tmp_path / "l.json").write_text(json.dumps(layout()))
+    text = harness.cslc("--layout-json=l.json", "--emit=layout", cwd=tmp_path).out
+    assert text.startswith("rectangle 5 2 fabric 5 2 offset 0 0\n")
+    # One net, so one color, from a to b over two tiles without code.
+    assert "tile 2 1 - 0:" in text and "tile 3 1 - 0:" in text and "tile 0 0 -\n" in text
+
+
+A_THEN_B = [port("out", "a", "tx", "RIGHT", True), port("in", "b", "rx", "LEFT", False)]
+WRONG = {
+    "layout_json_syntax": ('{"format": 1,', "the layout is not JSON"),
+    "format": (layout(format=2), "'format' of the layout must be a whole number from 1 to 1"),
+    "no region": (layout(regions=[], ports=[], connections=[]), "at least one region"),
+    "layout_json_value": (layout(regions=[region(width="two"), region("b", x=4)]),
+                          "'regions[0].width' of the layout must be a whole number"),
+    "same name": (layout(regions=[region(), region()]), "a name that no other region has"),
+    "color twice": (layout(colors=[{"name": "rx"}, {"name": "tx"}, {"name": "rx"}]),
+                    "a name that no other color has"),
+    "paint color": (layout(regions=[region(paint=[{"color": "x", "positions": ROUTE}]),
+                                    region("b", x=4)]),
+                    "'regions[0].paint[0].color' of the layout must be the name of one of"),
+    "direction": (layout(regions=[region(paint=[{"color": "tx", "positions": [
+        {"rx": ["UP"], "tx": ["EAST"]}]}]), region("b", x=4)]), "RAMP, EAST, WEST, NORTH or SOUTH"),
+    "rectangle": (layout(regions=[region(paint=[{"color": "tx", "rect": [0, 0, 2, 1],
+                                                 "positions": ROUTE}]), region("b", x=4)]),
+                  "a rectangle inside its region"),
+    "edge": (layout(ports=[port("out", "a", "tx", "UP", True), A_THEN_B[1]]), "TOP, BOTTOM, LEFT"),
+    "connection": (layout(connections=[{"from": "in", "to": "out"}]), "an output port"),
+    "port size": (layout(ports=[A_THEN_B[0], port("in", "b", "rx", "LEFT", False, size=5)]),
+                  "'out' has 4 wavelets and 'in' 5"),
+    "edge length": (layout(regions=[region(), region("b", x=4, height=2)]),
+                    "'out' has 1 tiles and 'in' 2"),
+    "joined twice": (layout(streams=[{"name": "s", "port": "in"}]),
+                     "a port that nothing else is joined to"),
+    "regions_overlap": (layout(regions=[region(), region("b", width=2)]),
+                        "regions 'b' and 'a' both have tile 1,1"),
+    "connected_colors": (layout(colors=[{"name": "rx", "value": 1}, {"name": "tx", "value": 2}]),
+                         "colors 'rx' and 'tx' are connected"),
+    "stream_place": (layout(connections=[], streams=[{"name": "s", "port": "out",
+                                                      "place": [4, 1]}]),
+                     "stream 's' cannot end at tile 4,1"),
+    "colors_meet": (layout(connections=[], colors=[{"name": "rx", "value": 1},
+                                                   {"name": "tx", "value": 1}]),
+                    "colors 'rx' and 'tx' meet in a tile, but both have the value 1"),
+    "color_of_streams": (layout(colors=[{"name": "rx", "value": 22}, {"name": "tx"}],
+                                connections=[], streams=[{"name": "s", "port": "in"}]),
+                         "color 'rx' has the value 22, which the streams"),
+    "layout_symbol_unknown": (layout(regions=[region(symbols=[
+        {"name": "size", "file": "four", "columns": 1, "rows": 1, "element_bytes": 4}]),
+        region("b", x=4)]), "sets 'size', but step.csl declares no such variable"),
+    "layout_symbol_size": (layout(regions=[region(symbols=[
+        {"name": "data", "file": "four", "columns": 1, "rows": 1, "element_bytes": 4}]),
+        region("b", x=4)]), "sets 'data' to 4 bytes a tile; the variable has 16"),
+    "symbol file": (layout(regions=[region(symbols=[
+        {"name": "data", "file": "none", "columns": 1, "rows": 4, "element_bytes": 4}]),
+        region("b", x=4)]), "cannot read 'none'"),
+    "source": (layout(regions=[region(source="none.csl"), region("b", x=4)]), "none.csl"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_file_is_explained(tmp_path, name):
+    content, said = WRONG[name]
+    (tmp_path / "four").write_bytes(b"1234")
+    ran = cslc(tmp_path, content, expect=1)
+    assert said in ran.err and ran.err.count("error:") == 1, ran.err
+    assert "l.json:1:" in ran.err
+
+
+def test_no_path_is_left(tmp_path):   # no_path
+    """The color already has routes on every tile around the port."""
+    ring = [{"rect": [x, y, 1, 1], "color": "tx", "positions": ROUTE}
+            for x in range(3) for y in range(3) if (x, y) != (1, 1)]
+    wall = region("wall", width=3, height=3, x=0, y=0, paint=ring,
+                  params=region()["params"])
+    content = layout(regions=[wall, region("b", x=6)],
+                     ports=[port("out", "wall", "tx", "TOP", True, first=1, count=1),
+                            port("in", "b", "rx", "LEFT", False)])
+    assert cslc(tmp_path, content).code == 0       # the edge itself is open
+    content["colors"].append({"name": "high"})
+    content["regions"][0]["y"] = 1
+    content["regions"].append({**region("lid", x=0, y=0, width=3), "paint": [
+        {"color": "tx", "positions": ROUTE}]})
+    ran = cslc(tmp_path, content, expect=1)
+    assert "color 'tx' finds no way from tile 1,1 to 6,1" in ran.err
+
+
+def test_no_color_is_left(tmp_path):   # no_color_left
+    names = [f"c{k}" for k in range(25)]
+    busy = region(paint=[{"color": name, "positions": ROUTE} for name in names])
+    content = layout(colors=[{"name": n} for n in ["rx", "tx", *names]], regions=[busy], ports=[],
+                     connections=[])
+    assert "no color is left for 'c22'" in cslc(tmp_path, content, expect=1).err
+
+
+@pytest.mark.parametrize("flags, said", [
+    (["x.csl"], "which names the source files"), (["--params=a:1"], "for a main file"),
+    (["--emit=ast", "-o-"], "prints one source file"), (["--layout-json=none"], "cannot read")])
+def test_wrong_usage(tmp_path, flags, said):
+    expect = 1 if "none" in flags[0] else 2
+    assert said in cslc(tmp_path, layout(), *flags, expect=expect).err
