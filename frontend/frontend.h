@@ -177,6 +177,10 @@ uint32_t type_bytes(const Pool *pool, PoolId type);         /* in tile memory */
 uint32_t type_align(const Pool *pool, PoolId type);
 uint64_t type_element_count(const Pool *pool, PoolId type); /* arrays */
 uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field);
+/* Bits of a value as a field of a packed type; 0: it cannot be one. */
+uint32_t type_bits(const Pool *pool, PoolId type);
+uint32_t type_field_bit(const Pool *pool, PoolId type, uint32_t field);   /* packed types */
+enum { PACKED_MAX_BITS = 64 };
 IrType type_ir(const Pool *pool, PoolId type);    /* of scalars, pointers, DSDs; else void */
 const char *type_text(Pool *pool, Arena *arena, PoolId type);   /* as CSL */
 bool type_is_aggregate(const Pool *pool, PoolId type);      /* arrays, structs, unions */
@@ -286,6 +290,8 @@ typedef struct {
   bool is_global;          /* OPR_MEMORY without ir: at `global` + `offset`, known at comptime */
   uint32_t global;
   int64_t offset;
+  PoolId packed;           /* OPR_MEMORY: the place is bits, from `bit` on, of an object of this */
+  uint16_t bit;            /*   packed type, which is at the address; none: a place of its own */
   StrId name;              /* of the declaration it came from, for reports; raw 0 none */
   Decl *decl;              /* OPR_COMPTIME: the global constant it came from, or NULL */
   Span span;

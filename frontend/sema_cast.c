@@ -370,10 +370,9 @@ static bool match_field(const PoolKey *from, const PoolField *field, uint32_t i,
 
 static Operand source_field(Sema *s, Operand o, uint32_t i)
 {
-  PoolKey type = pool_key(s->pool, o.type);
   if (o.kind == OPR_COMPTIME)
     return operand_value(s, pool_key(s->pool, o.value).u.aggregate.elems[i]);
-  return place_part(s, o, type_field_offset(s->pool, o.type, i), type.u.fields.fields[i].type);
+  return place_field(s, o, i);
 }
 
 static bool struct_coercible(Sema *s, Operand o, const PoolKey *from, const PoolKey *to)
@@ -414,8 +413,7 @@ static Operand coerce_struct(Sema *s, Operand o, PoolId type, Span span)
       return part;
     values[i] = part.value;
     if (!is_known)
-      place_init(s, place_part(s, place, type_field_offset(s->pool, type, i),
-                               to.u.fields.fields[i].type), part);
+      place_init(s, place_field(s, place, i), part);
   }
   return is_known ? operand_value(s, pool_aggregate(s->pool, type, values, n)) : place;
 }

@@ -183,10 +183,54 @@ static void put_pointer(Data *d, uint32_t at, const PoolKey *k)
 
 static void put_value(Data *d, uint32_t at, PoolId value, PoolId type);
 
+static void put_bits(Data *d, uint32_t at, uint32_t first, uint64_t bits, uint32_t n)
+{
+  for (uint32_t i = 0; i < n; i++)
+    if (bits >> i & 1)
+      d->bytes[at + (first + i) / 8] |= (uint8_t)(1u << (first + i) % 8);
+}
+
+/* A value among the bits of a packed object. */
+static void put_packed(Data *d, uint32_t at, uint32_t bit, PoolId value, PoolId type)
+{
+  Sema *s = d->s;
+  value = sema_force(s, value);           /* tiles differ in whole objects only */
+  PoolKey k = pool_key(s->pool, value), t = pool_key(s->pool, type);
+  uint32_t n = type_bits(s->pool, type);
+  switch ((int)k.kind) {
+  case PK_BOOL_VALUE:
+    put_bits(d, at, bit, value_is_true(value), n);
+    return;
+  case PK_INT:
+    put_bits(d, at, bit, value_int_bits(s->pool, value), n);
+    return;
+  case PK_FLOAT:
+    put_bits(d, at, bit, k.u.floating.bits, n);
+    return;
+  case PK_AGGREGATE:
+    if (t.kind == PK_UNION_TYPE)
+      put_packed(d, at, bit, k.u.aggregate.elems[1], pool_type_of(s->pool, k.u.aggregate.elems[1]));
+    for (uint32_t i = 0; t.kind == PK_STRUCT_TYPE && i < k.u.aggregate.n; i++)
+      put_packed(d, at, bit + type_field_bit(s->pool, type, i), k.u.aggregate.elems[i],
+                 t.u.fields.fields[i].type);
+    return;
+  default:
+    if (bit % 8 == 0)
+      put_value(d, at + bit / 8, value, type);
+    else
+      sema_error(s, packed_pointer, s->own->at);
+    return;
+  }
+}
+
 static void put_parts(Data *d, uint32_t at, const PoolKey *k, PoolId type)
 {
   Pool *pool = d->s->pool;
   PoolKey t = pool_key(pool, type);
+  if (t.kind != PK_ARRAY_TYPE && t.u.fields.layout == LAYOUT_PACKED) {
+    put_packed(d, at, 0, pool_get(pool, k), type);
+    return;
+  }
   if (t.kind == PK_UNION_TYPE) {
     put_value(d, at, k->u.aggregate.elems[1], pool_type_of(pool, k->u.aggregate.elems[1]));
     return;
@@ -281,6 +325,8 @@ static void fill_global(Sema *s, uint32_t index)
     return;                       /* too large: code generation says by how much */
   Data d = {.s = s, .global = g.ir.raw, .size = size};
   d.bytes = arena_alloc(s->arena, size, 8);
+  if (g.decl != IR_NO_ID)
+    s->own->at = s->modules[g.decl_module].decls[g.decl].name_span;
   put_value(&d, 0, g.init, g.type);
   IrGlobal *out = &s->ir->globals[g.ir.raw];
   out->init = is_all_zero(d.bytes, size) && arrlenu(d.relocs) == 0 ? NULL : d.bytes;

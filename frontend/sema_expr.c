@@ -160,7 +160,7 @@ static Operand union_literal(Sema *s, PoolId type, const PoolKey *k, const NodeS
       return operand_value(s, pool_aggregate(s->pool, type, parts, 2));
     }
     Operand place = sema_temp(s, type);
-    place_init(s, place_part(s, place, 0, field), o);
+    place_init(s, place_field(s, place, i), o);
     return place;
   }
   sema_error(s, no_member, f->name.span, type, sema_text(s, f->name.text));

@@ -161,11 +161,23 @@ static inline Operand operand_at(Operand o, Span span)
 Operand sema_temp(Sema *s, PoolId type);
 /* The part of an object that starts `offset` bytes on. */
 Operand place_part(Sema *s, Operand place, int64_t offset, PoolId type);
+/* Field i of a struct or union in memory. */
+Operand place_field(Sema *s, Operand place, uint32_t i);
 /* Stores a value of exactly the place's type, const places included. */
 void place_init(Sema *s, Operand place, Operand value);
 /* Reports unless the machine can hold the type. */
 bool sema_check_run_time(Sema *s, PoolId type, Span span);
 bool value_is_true(PoolId value);
+
+/* ---- sema_packed.c -------------------------------------------------------------------------- */
+
+/* False after reporting a field that a packed struct or union cannot have. */
+bool packed_check(Sema *s, const NodeStructType *n, const PoolField *fields);
+/* Reading and writing places that are bits of a packed object. */
+Operand packed_load(Sema *s, Operand place);
+void packed_store(Sema *s, Operand place, Operand value);
+/* The part of a known packed value from the bit on that has the type; none if there is none. */
+PoolId packed_known(Sema *s, PoolId whole, uint32_t bit, PoolId type);
 
 PoolId sema_peer_type(Sema *s, Operand a, Operand b);        /* none: no common type */
 /* Can it be converted implicitly? Comptime values are looked at. */

@@ -96,7 +96,7 @@ static PoolId value_part(Sema *s, PoolId value, int64_t offset, PoolId type)
       offset %= each;
       continue;
     }
-    if (t.kind != PK_STRUCT_TYPE || t.u.fields.n == 0)
+    if (t.kind != PK_STRUCT_TYPE || t.u.fields.n == 0 || t.u.fields.layout == LAYOUT_PACKED)
       return (PoolId){0};
     uint32_t i = t.u.fields.n - 1;
     while (i > 0 && type_field_offset(s->pool, whole, i) > offset)
@@ -113,7 +113,9 @@ static PoolId constant_at(Sema *s, const Operand *o)
     return (PoolId){0};
   if (g->decl != IR_NO_ID && s->modules[g->decl_module].decls[g->decl].kind == DECL_VAR)
     return (PoolId){0};
-  return value_part(s, g->init, o->offset, o->type);
+  if (pool_is_none(o->packed))
+    return value_part(s, g->init, o->offset, o->type);
+  return packed_known(s, value_part(s, g->init, o->offset, o->packed), o->bit, o->type);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -175,6 +177,8 @@ Operand sema_load(Sema *s, Operand o)
     operand_report_run_time(s, &o);
     return operand_poison();
   }
+  if (!pool_is_none(o.packed))
+    return packed_load(s, o);
   if (pool_kind(s->pool, o.type) == PK_RANGE_TYPE)
     return load_range(s, o);
   IrType ir_type = type_ir(s->pool, o.type);
@@ -294,6 +298,8 @@ uint32_t operand_constant_global(Sema *s, const Operand *o)
 
 IrValue sema_address(Sema *s, Operand o)
 {
+  if (!pool_is_none(o.packed))          /* bits: of a copy */
+    o = sema_load(s, o);
   if (o.kind == OPR_MEMORY && o.is_global)
     return ir_global_addr(&s->b, sema_global_ir(s, o.global), o.offset);
   if (o.kind == OPR_MEMORY)
@@ -344,13 +350,14 @@ static void init_known(Sema *s, Operand place, Operand value)
     ir_zero(&s->b, sema_address(s, place), bytes);
     return;
   }
-  if (k.kind != PK_AGGREGATE || pool_kind(s->pool, value.type) == PK_UNION_TYPE ||
+  PoolKey type = pool_key(s->pool, place.type);
+  bool is_packed = type.kind == PK_STRUCT_TYPE && type.u.fields.layout == LAYOUT_PACKED;
+  if (k.kind != PK_AGGREGATE || type.kind == PK_UNION_TYPE || is_packed ||
       k.u.aggregate.n > STORE_LEAVES_MAX) {
     IrValue from = sema_address(s, value);
     ir_copy(&s->b, sema_address(s, place), from, bytes);
     return;
   }
-  PoolKey type = pool_key(s->pool, place.type);
   for (uint32_t i = 0; i < k.u.aggregate.n; i++) {
     bool is_array = type.kind == PK_ARRAY_TYPE;
     PoolId part = is_array ? type.u.array.element : type.u.fields.fields[i].type;
@@ -364,6 +371,10 @@ void place_init(Sema *s, Operand place, Operand value)
 {
   if (operand_is_poison(value) || place.type.raw == POOL_RAW_VOID)
     return;
+  if (!pool_is_none(place.packed)) {
+    packed_store(s, place, value);
+    return;
+  }
   PoolKind kind = pool_kind(s->pool, place.type);
   if (kind == PK_RANGE_TYPE) {
     PoolId element = pool_key(s->pool, place.type).u.array.element;

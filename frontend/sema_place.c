@@ -46,7 +46,7 @@ static Operand field_operand(Sema *s, Operand base, uint32_t i)
   PoolKey type = pool_key(s->pool, base.type);
   PoolId field = type.u.fields.fields[i].type;
   if (base.kind == OPR_MEMORY)
-    return place_part(s, base, type_field_offset(s->pool, base.type, i), field);
+    return place_field(s, base, i);
   if (base.kind == OPR_CELL) {
     for (uint32_t k = 0; k < i; k++)
       base.leaf += type_leaf_count(s->pool, type.u.fields.fields[k].type);
@@ -62,9 +62,8 @@ static Operand field_operand(Sema *s, Operand base, uint32_t i)
 static Operand union_member(Sema *s, Operand base, uint32_t i, Span span)
 {
   PoolKey type = pool_key(s->pool, base.type);
-  PoolId field = type.u.fields.fields[i].type;
   if (base.kind == OPR_MEMORY)
-    return place_part(s, base, 0, field);
+    return place_field(s, base, i);
   Operand value = sema_load(s, base);
   if (value.kind != OPR_COMPTIME)
     return operand_poison();
@@ -441,6 +440,10 @@ Operand sema_address_of(Sema *s, Operand o, Span span)
 {
   if (operand_is_poison(o))
     return o;
+  if (!pool_is_none(o.packed)) {
+    sema_error(s, packed_address, span);
+    return operand_poison();
+  }
   if (o.kind == OPR_COMPTIME)
     return address_of_known(s, o, span);
   PoolId type = pool_pointer_type(s->pool, false, o.is_const, o.type);

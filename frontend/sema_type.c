@@ -141,10 +141,8 @@ static PoolId struct_type(Sema *s, const NodeStructType *n)
     if (fields[i].type.raw == POOL_RAW_POISON_TYPE)
       return fields[i].type;
   }
-  if (n->layout == LAYOUT_PACKED) {
-    sema_error(s, packed_not_supported, n->head.span);
+  if (n->layout == LAYOUT_PACKED && !packed_check(s, n, fields))
     return POOL(POISON_TYPE);
-  }
   PoolKey k = {.kind = n->is_union ? PK_UNION_TYPE : PK_STRUCT_TYPE, .type = POOL(TYPE)};
   k.u.fields.n = n->fields.count;
   k.u.fields.fields = fields;

@@ -135,10 +135,54 @@ static uint32_t round_up(uint32_t n, uint32_t align)
   return (n + align - 1) / align * align;
 }
 
+static bool is_packed(const PoolKey *k)
+{
+  return (k->kind == PK_STRUCT_TYPE || k->kind == PK_UNION_TYPE) &&
+         k->u.fields.layout == LAYOUT_PACKED;
+}
+
+/* Of the integer behind a packed type. */
+static uint32_t packed_bytes(const Pool *pool, PoolId type)
+{
+  uint32_t bits = type_bits(pool, type);
+  return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
+}
+
+uint32_t type_field_bit(const Pool *pool, PoolId type, uint32_t field)
+{
+  PoolKey k = pool_key(pool, type);
+  uint32_t bit = 0;
+  for (uint32_t i = 0; k.kind == PK_STRUCT_TYPE && i < field; i++)
+    bit += type_bits(pool, k.u.fields.fields[i].type);
+  return bit;
+}
+
+uint32_t type_bits(const Pool *pool, PoolId type)
+{
+  PoolKey k = pool_key(pool, type);
+  if (is_packed(&k) && k.u.fields.n > 0) {
+    uint32_t last = k.u.fields.n - 1;
+    return type_field_bit(pool, type, last) + type_bits(pool, k.u.fields.fields[last].type);
+  }
+  switch ((int)k.kind) {
+  case PK_INT_TYPE: return k.u.int_type.bits;
+  case PK_ENUM_TYPE: return type_bits(pool, k.u.enum_type.tag);
+  case PK_POINTER_TYPE: return ir_type_bits(IRT_PTR);
+  default: break;
+  }
+  if (type.raw == POOL_RAW_BOOL)
+    return 1;
+  return type.raw == POOL_RAW_F32 ? 32 : type_is_float16(type) ? 16 : 0;
+}
+
 uint32_t type_align(const Pool *pool, PoolId type)
 {
   PoolKey k = pool_key(pool, type);
   uint32_t align = 1;
+  if (is_packed(&k)) {
+    const IrType whole[] = {[1] = IRT_I8, [2] = IRT_I16, [4] = IRT_I32, [8] = IRT_I64};
+    return ir_type_align(whole[packed_bytes(pool, type)]);
+  }
   switch ((int)k.kind) {
   case PK_ARRAY_TYPE:
   case PK_RANGE_TYPE:
@@ -188,6 +232,8 @@ uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field)
 static uint32_t fields_bytes(const Pool *pool, PoolId type, const PoolKey *k)
 {
   uint32_t bytes = 0;
+  if (is_packed(k))
+    return packed_bytes(pool, type);
   if (k->kind == PK_UNION_TYPE) {
     for (uint32_t i = 0; i < k->u.fields.n; i++) {
       uint32_t b = type_bytes(pool, k->u.fields.fields[i].type);

@@ -1,0 +1,163 @@
+/* Packed structs and unions: fields are runs of bits of one unsigned integer, the first field in
+ * the lowest bits.  A place inside one is the address of the whole integer and a bit number; it has
+ * no address of its own. */
+#include "frontend/sema_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static IrType whole_ir(const Sema *s, PoolId packed)
+{
+  switch (type_bytes(s->pool, packed)) {
+  case 1: return IRT_I8;
+  case 2: return IRT_I16;
+  case 4: return IRT_I32;
+  default: return IRT_I64;
+  }
+}
+
+bool packed_check(Sema *s, const NodeStructType *n, const PoolField *fields)
+{
+  uint32_t total = 0;
+  for (uint32_t i = 0; i < n->fields.count; i++) {
+    uint32_t bits = type_bits(s->pool, fields[i].type);
+    Span span = node_field_decl(n->fields.at[i])->type->span;
+    if (bits == 0) {
+      sema_error(s, packed_field, span, fields[i].type);
+      return false;
+    }
+    if (n->is_union && i > 0 && bits != total) {
+      sema_error(s, packed_union_bits, span, fields[i].type, bits, total);
+      return false;
+    }
+    total = n->is_union ? bits : total + bits;
+    if (total > PACKED_MAX_BITS) {
+      sema_error(s, packed_too_wide, n->head.span, (unsigned)PACKED_MAX_BITS);
+      return false;
+    }
+  }
+  return true;
+}
+
+Operand place_field(Sema *s, Operand place, uint32_t i)
+{
+  PoolKey type = pool_key(s->pool, place.type);
+  PoolId field = type.u.fields.fields[i].type;
+  if (type.u.fields.layout != LAYOUT_PACKED)
+    return place_part(s, place, type_field_offset(s->pool, place.type, i), field);
+  if (pool_is_none(place.packed))
+    place.packed = place.type;
+  place.bit = (uint16_t)(place.bit + type_field_bit(s->pool, place.type, i));
+  place.type = field;
+  return place;
+}
+
+/* The object that the bits are part of. */
+static Operand whole_of(Operand place)
+{
+  place.type = place.packed;
+  place.packed = (PoolId){0};
+  place.bit = 0;
+  return place;
+}
+
+static uint64_t mask_of(uint32_t bits)
+{
+  return bits >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1;
+}
+
+static IrValue shifted(Sema *s, IrOp op, IrType type, IrValue v, uint32_t by)
+{
+  return by == 0 ? v : ir_binary(&s->b, op, type, v, ir_const(&s->b, IRT_I16, by));
+}
+
+static IrValue resized(Sema *s, IrValue v, IrType from, IrType to)
+{
+  if (ir_type_bits(from) == ir_type_bits(to))
+    return v;
+  return ir_unary(&s->b, ir_type_bits(from) < ir_type_bits(to) ? IR_zext : IR_trunc, to, v);
+}
+
+/* The integer type of a value's bits. */
+static IrType bits_ir(const Sema *s, PoolId type)
+{
+  IrType ir = type_ir(s->pool, type);
+  switch ((int)ir) {
+  case IRT_VOID: return whole_ir(s, type);      /* packed itself */
+  case IRT_F16: case IRT_PTR: return IRT_I16;
+  case IRT_F32: return IRT_I32;
+  default: return ir;
+  }
+}
+
+static bool is_signed(Sema *s, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, value_int_type(s->pool, type));
+  return k.kind == PK_INT_TYPE && k.u.int_type.is_signed;
+}
+
+Operand packed_load(Sema *s, Operand place)
+{
+  PoolId type = place.type;
+  uint32_t bits = type_bits(s->pool, type);
+  IrType whole = whole_ir(s, place.packed), own = bits_ir(s, type), ir = type_ir(s->pool, type);
+  uint32_t width = ir_type_bits(whole);
+  IrValue v = ir_load(&s->b, whole, sema_address(s, whole_of(place)));
+  if (is_signed(s, type)) {
+    v = shifted(s, IR_shl, whole, v, width - place.bit - bits);
+    v = shifted(s, IR_ashr, whole, v, width - bits);
+  } else {
+    v = shifted(s, IR_lshr, whole, v, place.bit);
+    if (place.bit + bits < width)
+      v = ir_binary(&s->b, IR_and, whole, v, ir_const(&s->b, whole, mask_of(bits)));
+  }
+  Operand out;
+  if (ir == IRT_VOID) {
+    out = sema_temp(s, type);
+    ir_store(&s->b, out.ir, resized(s, v, whole, own));
+  } else if (ir == IRT_BOOL) {
+    out = operand_runtime(ir_binary(&s->b, IR_ne, IRT_BOOL, v, ir_const(&s->b, whole, 0)), type);
+  } else {
+    v = resized(s, v, whole, own);
+    out = operand_runtime(own == ir ? v : ir_unary(&s->b, IR_bitcast, ir, v), type);
+  }
+  out.name = place.name;
+  out.span = place.span;
+  return out;
+}
+
+void packed_store(Sema *s, Operand place, Operand value)
+{
+  uint32_t bits = type_bits(s->pool, place.type);
+  IrType whole = whole_ir(s, place.packed), own = bits_ir(s, place.type);
+  IrType ir = type_ir(s->pool, place.type);
+  IrValue v = ir == IRT_VOID ? ir_load(&s->b, own, sema_address(s, value)) : sema_ir(s, value);
+  if (ir == IRT_BOOL)
+    v = ir_unary(&s->b, IR_zext, whole, v);
+  else
+    v = resized(s, own == ir || ir == IRT_VOID ? v : ir_unary(&s->b, IR_bitcast, own, v), own,
+                whole);
+  uint64_t mask = mask_of(bits), all = mask_of(ir_type_bits(whole));
+  v = ir_binary(&s->b, IR_and, whole, v, ir_const(&s->b, whole, mask));
+  v = shifted(s, IR_shl, whole, v, place.bit);
+  IrValue address = sema_address(s, whole_of(place));
+  IrValue rest = ir_binary(&s->b, IR_and, whole, ir_load(&s->b, whole, address),
+                           ir_const(&s->b, whole, ~(mask << place.bit) & all));
+  ir_store(&s->b, address, ir_binary(&s->b, IR_or, whole, rest, v));
+}
+
+PoolId packed_known(Sema *s, PoolId whole, uint32_t bit, PoolId type)
+{
+  while (!pool_is_none(whole) && !(bit == 0 && pool_eq(pool_type_of(s->pool, whole), type))) {
+    PoolId packed = pool_type_of(s->pool, whole);
+    PoolKey t = pool_key(s->pool, packed), k = pool_key(s->pool, whole);
+    if (t.kind != PK_STRUCT_TYPE || k.kind != PK_AGGREGATE || t.u.fields.n == 0)
+      return (PoolId){0};
+    uint32_t i = t.u.fields.n - 1;
+    while (type_field_bit(s->pool, packed, i) > bit)
+      i--;
+    bit -= type_field_bit(s->pool, packed, i);
+    whole = k.u.aggregate.elems[i];
+  }
+  return whole;
+}
