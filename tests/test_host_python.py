@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-import bad_hosts
 import harness
+import host_mistakes
 import host_run
 from host_run import script
 
@@ -17,9 +17,9 @@ def program(tmp_path_factory):
     return host_run.build(tmp_path_factory.mktemp("python"))
 
 
-@pytest.mark.parametrize("name", bad_hosts.CASES)
+@pytest.mark.parametrize("name", host_mistakes.CASES)
 def test_a_mistake_is_explained(program, name):
-    told, missing = bad_hosts.run(program, name)
+    told, missing = host_mistakes.run(program, name)
     assert not missing, told
 
 
@@ -121,7 +121,8 @@ def test_16_bit_copies_of_32_bit_elements_are_warned_of(program):
         r.memcpy_h2d(r.get_id("a"), np.zeros(6, np.uint32), 0, 0, 1, 1, 6, data_type=NARROW, **COPY)
         r.stop()
     """)
-    assert "'a' ([*]f32) has elements of 32 bits" in ran.err and "run.py" in ran.err
+    assert "'a' ([*]f32) has elements of 32 bits" in ran.err and "[copy_narrow]" in ran.err
+    assert "run.py" in ran.err
 
 
 def test_reading_past_a_variable_is_warned_of(program):

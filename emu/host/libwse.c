@@ -209,6 +209,8 @@ WseStatus wse_symbol(WseProgram *p, const char *name, WseSymbol *symbol)
 
 size_t wse_transfer_words(const WseTransfer *transfer)
 {
+  if (!transfer)
+    return 0;
   HostShape shape = host_shape(transfer);
   return (size_t)shape.rows * shape.columns * shape.elements;
 }

@@ -602,6 +602,10 @@ static WseStatus check_symbol(Session *s, const WseTransfer *t, bool in)
     diag_symbol_is_function(s->diags, HOST_NOWHERE, export->name, export->type);
     return session_usage(s);
   }
+  if (t->is_16bit && export->element_bytes == WIDE_BYTES) {
+    diag_copy_narrow(s->diags, HOST_NOWHERE, export->name, export->type);
+    session_warn(s);
+  }
   uint32_t tile;
   HostTiles tiles = host_tiles(t);
   while (host_tiles_next(&tiles, s->program, &tile)) {

@@ -122,7 +122,7 @@ static bool parse_kinds(const char *text, Diags *diags, uint32_t *kinds)
 
 static bool bad_value(Diags *diags, const char *name, const char *value, const char *expected)
 {
-  diag_option_value(diags, HOST_NOWHERE, name, value, expected);
+  diag_option_argument(diags, HOST_NOWHERE, name, value, expected);
   return false;
 }
 

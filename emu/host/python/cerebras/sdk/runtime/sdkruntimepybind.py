@@ -286,21 +286,11 @@ class SdkRuntime:
         x, y, width, height, elements = (
             whole(name, value)
             for name, value in zip(("px", "py", "w", "h", "elem_per_pe"), region))
-        transfer = wse_lib.Transfer(
+        return wse_lib.Transfer(
             target=whole(what, target), streaming=bool(streaming),
             is_16bit=data_type == MemcpyDataType.MEMCPY_16BIT and not streaming,
             x=x, y=y, width=width, height=height, x_step=1, y_step=1, elements=elements,
             order=wse_lib.ROW_MAJOR if order == MemcpyOrder.ROW_MAJOR else wse_lib.COL_MAJOR)
-        if transfer.is_16bit:
-            self._warn_of_width(transfer.target)
-        return transfer
-
-    def _warn_of_width(self, target):
-        symbol = wse_lib.Symbol()
-        if (self._library.wse_symbol_at(self._handle, target, ctypes.byref(symbol)) == wse_lib.OK
-                and not symbol.is_function and symbol.element_bytes == 4):
-            self._warn(f"{symbol.name.decode()!r} ({symbol.type.decode()}) has elements of 32 "
-                       "bits; MEMCPY_16BIT moves 16 bits an element")
 
     def _words(self, transfer, array, name, writable=False):
         count = self._library.wse_transfer_words(ctypes.byref(transfer))
