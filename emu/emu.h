@@ -187,6 +187,7 @@ typedef struct {
   const ClassCode *cls;         /* NULL: a tile without code, which has no memory */
   uint8_t *bytes;               /* NULL until the tile first runs or is written */
   bool full;
+  bool lent;                    /* `bytes` belong to somebody else */
 } TileMem;
 
 /* Bytes of the compact form: static extent and stack. */
@@ -195,6 +196,8 @@ uint32_t mem_compact_bytes(const ClassCode *cls);
 void mem_initialise(const Program *program, uint32_t tile, uint8_t *bytes);
 /* Makes the memory exist; idempotent. */
 void mem_touch(const Program *program, uint32_t tile, TileMem *mem);
+/* The same, in `bytes`: mem_compact_bytes of them, zeroed, that outlive the memory. */
+void mem_lend(const Program *program, uint32_t tile, TileMem *mem, uint8_t *bytes);
 void mem_free(TileMem *mem);
 /* Little-endian access of 1, 2 or 4 bytes; FAULT_COUNT on success, else the fault kind.  The
  * memory must have been touched. */

@@ -8,9 +8,20 @@
 #include <sys/mman.h>
 
 
-enum { SLAB_BYTES = 1 << 20, LINE_BYTES = 64, WORD_ALIGN = 16 };
+enum { SLAB_BYTES = 1 << 21, LINE_BYTES = 64, WORD_ALIGN = 16 };
 
 /* ---- memory ----------------------------------------------------------------------------- */
+
+/* Zeroed memory whose pages are taken only when they are written. */
+static void *reserve(size_t bytes)
+{
+  void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED)
+    ICE("no memory for %zu bytes of tiles", bytes);
+  madvise(pages, bytes, MADV_HUGEPAGE);     /* a wish: sweeps over tiles miss less */
+  return pages;
+}
 
 void *fast_alloc(FastEngine *e, size_t bytes, size_t align)
 {
@@ -18,10 +29,7 @@ void *fast_alloc(FastEngine *e, size_t bytes, size_t align)
   if (bytes > SLAB_BYTES)
     ICE("a piece of %zu bytes does not fit a slab", bytes);
   if (arrlenu(e->slabs) == 0 || e->slab_used + bytes > SLAB_BYTES) {
-    char *slab = aligned_alloc(LINE_BYTES, SLAB_BYTES);
-    if (!slab)
-      ICE("no memory for tiles");
-    memset(slab, 0, SLAB_BYTES);
+    char *slab = reserve(SLAB_BYTES);
     arrput(e->slabs, slab);
     e->slab_used = 0;
   }
@@ -42,24 +50,19 @@ void fast_run_free(FastEngine *e, FastRun *run)
 
 /* One more than the capacity: a router and the host may push in one cycle, both judging by the
  * count at its start. */
-void fast_queue_create(FastEngine *e, FastQueue *queue, unsigned capacity)
+static unsigned places(unsigned capacity)
 {
-  unsigned size = 1;
-  while (size < capacity + 1)
-    size *= 2;
-  queue->mask = (uint8_t)(size - 1);
-  queue->at = fast_alloc(e, size * sizeof *queue->at, size * sizeof *queue->at < LINE_BYTES
-                                                          ? size * sizeof *queue->at : LINE_BYTES);
+  return capacity < QUEUE_FEW ? QUEUE_FEW + 1 : capacity + 1;
 }
 
-/* An array of `n` zeroed elements whose pages are taken only when they are written. */
-static void *reserve(size_t bytes)
+void fast_queues_create(FastEngine *e, FastQueues *queues, unsigned number)
 {
-  void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages == MAP_FAILED)
-    ICE("no memory for %zu bytes of tiles", bytes);
-  return pages;
+  FastQueue *in = &queues->input, *out = &queues->output;
+  in->places = (uint8_t)places(e->input_capacity[number]);
+  out->places = (uint8_t)places(e->output_capacity[number]);
+  unsigned most = in->places > out->places ? in->places : out->places;
+  in->at = fast_alloc(e, most * QUEUE_STEP * sizeof *in->at, LINE_BYTES);
+  out->at = in->at + 1;
 }
 
 /* ---- geometry --------------------------------------------------------------------------- */
@@ -81,17 +84,14 @@ uint32_t fast_neighbour(const FastEngine *e, uint32_t tile, Port port)
 static void load_colors(FastEngine *e, FastTile *t)
 {
   const FastSet *set = t->set;
-  t->colors = set->n ? fast_alloc(e, set->n * sizeof *t->colors, sizeof *t->colors) : NULL;
+  t->colors = set->n ? fast_alloc(e, set->n * sizeof *t->colors, LINE_BYTES) : NULL;
   t->filters = set->filters ? fast_alloc(e, set->n * sizeof *t->filters, WORD_ALIGN) : NULL;
   for (unsigned slot = 0; slot < set->n; slot++) {
     const ImageColorConfig *config = set->config[slot];
     FastColor *c = &t->colors[slot];
-    c->rx_position = c->tx_position = config->current & (MAX_SWITCH_POSITIONS - 1);
-    c->rx = config->teardown ? 0 : config->positions[config->current].rx;
-    c->tx = config->positions[config->current].tx;
+    c->route = config->filter.kind != FILTER_NONE ? ROUTE_FILTERED : 0;
+    color_set(c, config, config->current, config->current, config->teardown);
     c->stamp = (uint32_t)e->cycle - 1;      /* of no cycle to come */
-    c->flags = (config->teardown ? COLOR_SUSPENDED : 0u) |
-               (config->filter.kind != FILTER_NONE ? COLOR_FILTERED : 0u);
     if (t->filters)
       t->filters[slot] = (FastFilter){.counter = config->filter.init_counter,
                                       .limit1 = config->filter.limit1};
@@ -104,7 +104,8 @@ static void load_program(FastEngine *e, FastTile *t)
   const ImageClass *image = t->cls->image;
   const FastDsrMap *map = &e->dsr_maps[t->cls->index];
   t->mem.cls = t->cls;
-  mem_touch(e->program, t->index, &t->mem);
+  mem_lend(e->program, t->index, &t->mem,
+           fast_alloc(e, mem_compact_bytes(t->cls), LINE_BYTES));
   t->dsrs = fast_alloc(e, (map->n + 1u) * sizeof *t->dsrs, WORD_ALIGN);
   for (uint32_t i = 0; i < image->n_dsrs; i++) {
     const ImageDsr *dsr = &image->dsrs[i];
@@ -129,6 +130,13 @@ static void load_program(FastEngine *e, FastTile *t)
   }
 }
 
+void fast_bind_queues(FastTile *t)
+{
+  static const uint8_t none[MAX_COLORS] = {[0 ... MAX_COLORS - 1] = NO_QUEUE};
+  const QueueBindings *queues = t->registers.queues;
+  t->data_queue = !t->cls ? none : queues ? queues->data_queue : t->cls->image->data_queue;
+}
+
 FastTile *fast_touch(FastEngine *e, uint32_t index)
 {
   FastTile *t = &e->tiles[index];
@@ -138,6 +146,7 @@ FastTile *fast_touch(FastEngine *e, uint32_t index)
   t->index = index;
   t->set = &e->sets[e->program->image->tile_colors[index]];
   t->cls = program_class(e->program, index);
+  t->has_code = t->cls != NULL;
   t->pending_due = NEVER;
   t->first_slot = MAX_COLORS - 1;           /* so that slot 0 is visited first */
   t->last_ramp_queue = MAX_QUEUES - 1;
@@ -146,6 +155,7 @@ FastTile *fast_touch(FastEngine *e, uint32_t index)
   load_colors(e, t);
   if (t->cls)
     load_program(e, t);
+  fast_bind_queues(t);
   return t;
 }
 
@@ -218,15 +228,15 @@ uint64_t fast_next_due(const FastEngine *e, const FastTile *t)
     due = sooner(due, t->threads[__builtin_ctz(bits)].ready, now);
   due = sooner(due, t->pending_due, now);
   for (unsigned bits = t->input_any; bits; bits &= bits - 1) {
-    const FastQueue *q = &t->input[__builtin_ctz(bits)];
+    const FastQueue *q = &t->queues[__builtin_ctz(bits)].input;
     for (unsigned k = 0; k < q->count; k++)
       due = sooner_wavelet(due, queue_at(q, k)->meta, now);
   }
   for (unsigned bits = t->output_any; bits; bits &= bits - 1)
-    due = sooner_wavelet(due, queue_at(&t->output[__builtin_ctz(bits)], 0)->meta, now);
+    due = sooner_wavelet(due, queue_at(&t->queues[__builtin_ctz(bits)].output, 0)->meta, now);
   for (uint32_t bits = t->occupied; bits; bits &= bits - 1) {
     const FastColor *c = &t->colors[__builtin_ctz(bits)];
-    due = sooner_wavelet(due, c->w[c->head].meta, now);
+    due = sooner_wavelet(due, c->w[0].meta, now);
   }
   if (t->host && t->host->posted_at < arrlenu(t->host->posted))
     due = sooner(due, t->host->posted[t->host->posted_at].cycle, now);
@@ -246,10 +256,10 @@ static void freshen(FastEngine *e, uint64_t now)
   for (size_t i = 0; i < arrlenu(e->touched); i++) {
     FastTile *t = &e->tiles[e->touched[i]];
     for (unsigned q = 0; q < MAX_QUEUES; q++) {
-      for (unsigned k = 0; k < t->input[q].count; k++)
-        freshen_wavelet(queue_at(&t->input[q], k), e->cycle, now);
-      for (unsigned k = 0; k < t->output[q].count; k++)
-        freshen_wavelet(queue_at(&t->output[q], k), e->cycle, now);
+      for (unsigned k = 0; k < t->queues[q].input.count; k++)
+        freshen_wavelet(queue_at(&t->queues[q].input, k), e->cycle, now);
+      for (unsigned k = 0; k < t->queues[q].output.count; k++)
+        freshen_wavelet(queue_at(&t->queues[q].output, k), e->cycle, now);
     }
     for (unsigned slot = 0; slot < t->set->n; slot++) {
       FastColor *c = &t->colors[slot];
@@ -519,7 +529,7 @@ static void fast_destroy(Engine *base)
   for (size_t i = 0; i < arrlenu(e->touched); i++)
     tile_destroy(&e->tiles[e->touched[i]]);
   for (size_t i = 0; i < arrlenu(e->slabs); i++)
-    free(e->slabs[i]);
+    munmap(e->slabs[i], SLAB_BYTES);
   for (unsigned i = 0; i < WHEEL; i++)
     arrfree(e->wheel[i]);
   munmap(e->tiles, (size_t)e->n_tiles * sizeof *e->tiles);
@@ -640,6 +650,7 @@ static bool fast_post(Engine *base, uint32_t tile, unsigned color, uint32_t word
     return false;
   if (!t->host)
     t->host = fast_alloc(e, sizeof *t->host, WORD_ALIGN);
+  t->attended = true;
   if (t->host->posted_at == arrlenu(t->host->posted)) {
     arrsetlen(t->host->posted, 0);
     t->host->posted_at = 0;

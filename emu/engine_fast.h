@@ -18,6 +18,8 @@
 
 #include "emu/emu.h"
 
+#include <stddef.h>
+
 enum {
   FAST_THREADS = 1 + MAX_MICROTHREADS,
   MAIN_THREAD = 0,
@@ -62,13 +64,20 @@ static inline uint32_t wavelet_meta(uint64_t visible, unsigned field, uint32_t f
 
 /* ---- a tile ----------------------------------------------------------------------------- */
 
-/* A ring of a power of two of places; `head` counts on and on. */
+/* The oldest first.  Mostly a few wavelets are in a queue, so moving them up is cheaper than a
+ * ring, which over time walks through all of its cache lines. */
 typedef struct {
-  FastWavelet *at;              /* NULL until first used */
-  uint8_t head, count, mask;
+  FastWavelet *at;              /* every second place; NULL until first used */
+  uint16_t count;
+  uint8_t places;
   uint8_t use_color;            /* of its last use, see QueueUse */
   uint16_t use_pc, use_elements;
 } FastQueue;
+enum { QUEUE_STEP = 2 };        /* the places between are those of the other queue of the number */
+
+/* The two queues of a number are often used together: the first wavelets of both share a cache
+ * line. */
+typedef struct { FastQueue input, output; } FastQueues;
 
 static inline void queue_note(FastQueue *q, QueueUse use)
 {
@@ -79,27 +88,66 @@ static inline void queue_note(FastQueue *q, QueueUse use)
 
 static inline FastWavelet *queue_at(const FastQueue *q, unsigned index)
 {
-  return &q->at[(q->head + index) & q->mask];
+  return &q->at[index * QUEUE_STEP];
 }
 
-/* ROUTED: all outputs of the current position are known to lead to a configured router. */
-enum { COLOR_SUSPENDED = 1, COLOR_FILTERED = 2, COLOR_ROUTED = 4 };
+enum { QUEUE_FEW = 3 };         /* moved up whether they are there or not */
+static inline FastWavelet queue_take(FastQueue *q)
+{
+  FastWavelet first = q->at[0];
+  uint32_t count = --q->count;
+  for (uint32_t i = 0; i < QUEUE_FEW; i++)
+    q->at[i * QUEUE_STEP] = q->at[(i + 1) * QUEUE_STEP];
+  for (uint32_t i = QUEUE_FEW; i < count; i++)
+    q->at[i * QUEUE_STEP] = q->at[(i + 1) * QUEUE_STEP];
+  return first;
+}
 
-/* One color of one router: half a cache line. */
+/* One color of one router: half a cache line.  Its two words of bits are not of a character type,
+ * so that the compiler knows what a store to them leaves alone. */
 typedef struct {
-  FastWavelet w[FAST_SLOTS];
+  FastWavelet w[FAST_SLOTS];    /* the oldest first */
   uint32_t stamp;               /* cycle of the last change, low bits; then valid: */
-  uint8_t count0;               /* count at the start of that cycle */
-  PortMask rx0;                 /* rx likewise */
-  PortMask arrivals;            /* inputs that a wavelet came in by in that cycle */
-  uint8_t count;                /* with what lies in the engine's spill list */
-  PortMask rx, tx;              /* of the current positions; rx 0 while suspended */
-  uint8_t head : 1, spilled : 7;
-  uint8_t flags : 3, rx_position : 2, tx_position : 2;   /* positions are equal but while a
-                                   wavelet with `advance` is inside */
+  uint32_t saved;               /* `open` at the start of that cycle, and from bit ARRIVALS_SHIFT
+                                   the inputs that a wavelet came in by in that cycle */
+  uint16_t open;                /* wavelets, with what lies in the engine's spill list; from bit
+                                   OPEN_RX_SHIFT the inputs of the current position, none while
+                                   suspended */
+  uint16_t route;               /* ROUTE_* */
   uint8_t next[PORT_RAMP];      /* slot of the color in the router at that output, or NO_SLOT */
 } FastColor;
 _Static_assert(sizeof(FastColor) == 32, "two colors share a cache line");
+
+enum {
+  ARRIVALS_SHIFT = 16, OPEN_COUNT = 0xff, OPEN_RX_SHIFT = 8,
+  ROUTE_TX = 0x1f,              /* outputs of the current position */
+  ROUTE_SUSPENDED = 1 << 5, ROUTE_FILTERED = 1 << 6,
+  ROUTE_CHECKED = 1 << 7,       /* all of them are known to lead to a configured router */
+  ROUTE_ODD = ROUTE_SUSPENDED | ROUTE_FILTERED | ROUTE_CHECKED,   /* but CHECKED alone: plain */
+  ROUTE_RX_SHIFT = 8, ROUTE_TX_SHIFT = 10, ROUTE_POSITION = 3,    /* positions; they are equal
+                                   but while a wavelet with `advance` is inside */
+};
+static inline unsigned color_count(const FastColor *c) { return c->open & OPEN_COUNT; }
+static inline unsigned color_rx_position(const FastColor *c)
+{
+  return c->route >> ROUTE_RX_SHIFT & ROUTE_POSITION;
+}
+static inline unsigned color_tx_position(const FastColor *c)
+{
+  return c->route >> ROUTE_TX_SHIFT & ROUTE_POSITION;
+}
+/* The masks follow the positions; the new outputs are to be checked. */
+static inline void color_set(FastColor *c, const ImageColorConfig *config, unsigned rx, unsigned tx,
+                             bool suspended)
+{
+  rx &= ROUTE_POSITION;
+  tx &= ROUTE_POSITION;
+  c->open = (uint16_t)(color_count(c) | (suspended ? 0u : config->positions[rx].rx)
+                                            << OPEN_RX_SHIFT);
+  c->route = (uint16_t)((config->positions[tx].tx & ROUTE_TX) | rx << ROUTE_RX_SHIFT |
+                        tx << ROUTE_TX_SHIFT | (suspended ? ROUTE_SUSPENDED : 0) |
+                        (c->route & ROUTE_FILTERED));
+}
 
 typedef struct { uint16_t counter, limit1; bool limit2_used, off; } FastFilter;
 
@@ -115,16 +163,20 @@ typedef struct {
  * The VecRun is brought up to date from it before anybody else looks (plain_sync). */
 enum { PLAIN_SRC0, PLAIN_SRC1, PLAIN_DEST, PLAIN_STREAMS };
 typedef struct {
-  uint8_t kind[PLAIN_STREAMS];  /* StreamKind */
-  uint8_t queue[PLAIN_STREAMS];
+  uint32_t remaining;
+  uint32_t value[2];            /* of sources that are no memory: the scalar, or what the queue's
+                                   head holds */
+  uint32_t scalar;
+  uint32_t output_meta;         /* flags and color of what is sent */
+  uint16_t memory;              /* streams in memory, a bit each */
   uint16_t address[PLAIN_STREAMS];
   int16_t step[PLAIN_STREAMS];  /* bytes from element to element */
-  uint8_t op, width, color, operation;   /* VecKind, group, of dest, VecOp */
+  uint16_t input, output;       /* queues, or NO_QUEUE */
+  uint16_t input_stream;        /* PLAIN_SRC0 or PLAIN_SRC1 */
+  uint16_t op, width, operation;    /* VecKind, group, VecOp */
   bool unbounded, advance, both_memory;
-  uint32_t remaining;
-  uint32_t value[2];            /* VS_VALUE */
-  uint32_t scalar;
 } FastPlain;
+_Static_assert(sizeof(FastPlain) <= 64, "one cache line");
 
 typedef struct {
   FastPlain plain;              /* if the thread says so */
@@ -134,10 +186,11 @@ typedef struct {
 typedef struct {
   FastRun *run;                 /* NULL: idle */
   uint64_t ready;               /* next group not before */
-  uint64_t stall_since;
-  uint8_t stall;                /* StallCause, not yet in the statistics */
-  bool plain;                   /* see engine_fast_step_vec.h */
+  uint64_t stall_since : 48;
+  uint64_t stall : 8;           /* StallCause, not yet in the statistics */
+  uint64_t plain : 1;           /* see engine_fast_step_vec.h */
 } FastThread;
+_Static_assert(sizeof(FastThread) == 24, "compact");
 
 /* A completion action, or a write to a priority register (address not 0), to come. */
 typedef struct { uint64_t cycle; Action action; uint16_t address, value; } FastAction;
@@ -155,39 +208,45 @@ typedef struct {
   size_t posted_at;
 } FastHost;
 
+/* What a stream of wavelets through a tile needs lies in the first two cache lines, and in that of
+ * its queues. */
 typedef struct {
-  /* every visit */
-  _Alignas(64) const ClassCode *cls;   /* NULL: only a router */
-  const FastSet *set;           /* NULL: never touched */
+  _Alignas(64) const FastSet *set;     /* NULL: never touched */
   FastColor *colors;            /* by slot */
-  TileMem mem;
+  const uint8_t *data_queue;    /* by color: where its wavelets go */
+  uint64_t issues;
   uint32_t index;
   uint32_t occupied;            /* colors with wavelets, a bit for each slot */
   uint16_t vectors;             /* threads with a running operation, a bit each */
-  uint8_t input_any, output_any;    /* queues with wavelets */
-  uint8_t input_control;        /* queues that may hold a control wavelet */
-  uint8_t readers;              /* input queues that running operations read */
+  uint16_t input_any, output_any;   /* queues with wavelets */
+  uint16_t input_control;       /* queues that may hold a control wavelet */
+  uint16_t readers;             /* input queues that running operations read */
   uint8_t first_slot;           /* served first in the last cycle with a move */
   uint8_t last_ramp_queue;
-  /* most visits */
+  uint8_t last_issued[LEVELS];
+  uint8_t main_level;
+  bool has_code;                /* else it is only a router */
+  bool running;                 /* a task or function; else idle and the scheduler may pick */
+  bool flushing;                /* some queue is to become empty */
+  bool attended;                /* by the host: `host` is there */
+  /* the second line; of the threads, the main one */
+  _Alignas(64) uint64_t pending_due;   /* NEVER: no action and no priority pending */
+  uint64_t wavelets_seen;
+  TileMem mem;
+  FastThread threads[FAST_THREADS];
+  _Alignas(64) FastQueues queues[MAX_QUEUES];
+  const ClassCode *cls;         /* NULL: no code */
   uint64_t ready;               /* next issue, or next pick when idle, not before */
-  uint64_t pending_due;         /* NEVER: no action and no priority pending */
-  uint64_t issues, wavelets_seen;
+  uint64_t active, blocked, high;   /* by id; high: picked before the others */
+  uint64_t lost;                /* activated again before they had started */
   FastHost *host;
   uint16_t pc;
-  uint8_t main_level;
-  bool running;                 /* a task or function; else idle and the scheduler may pick */
-  bool launch_pending;
-  uint8_t task, task_id;
-  uint8_t paused;               /* microthreads, a bit each */
-  uint8_t last_issued[LEVELS];
   uint16_t launch_entry;
-  RouterConfig **own;           /* by slot; NULL: no router register was ever written */
-  FastThread threads[FAST_THREADS];
-  uint64_t active, blocked, high;   /* by id; high: picked before the others */
-  uint64_t lost;                    /* activated again before they had started */
-  FastQueue input[MAX_QUEUES], output[MAX_QUEUES];
+  bool launch_pending;
+  uint8_t paused;               /* microthreads, a bit each */
+  uint8_t task, task_id;
   Registers regs;
+  RouterConfig **own;           /* by slot; NULL: no router register was ever written */
   FastFilter *filters;          /* by slot; NULL: none */
   FastAction *pending;          /* stb_ds, in order of issue */
   uint16_t *blocked_at;         /* by block_place; NULL: no program has blocked anything */
@@ -198,12 +257,14 @@ typedef struct {
   TileRegisters registers;
   uint64_t tsc_start, tsc_value, tsc_latch, perf_latch[2];
 } FastTile;
+_Static_assert(offsetof(FastTile, pending_due) == 64, "the first line is full, no more");
+_Static_assert(offsetof(FastTile, threads) + sizeof(FastThread) <= 128, "the second likewise");
 
 _Static_assert(sizeof(FastTile) <= FAST_IDLE_BYTES, "an idle tile stays within its bound");
 /* A tile at work: every color configured, a running operation on the main thread and on two
- * microthreads, queues of the machine's total depth, eight descriptors. */
+ * microthreads, six numbers of queues, eight descriptors. */
 _Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(FastRun) +
-                       8 * sizeof(DsrState) + 64 * sizeof(FastWavelet) <= FAST_ACTIVE_BYTES,
+                       8 * sizeof(DsrState) + 96 * sizeof(FastWavelet) <= FAST_ACTIVE_BYTES,
                "an active tile stays within its bound");
 
 /* ---- the engine ------------------------------------------------------------------------- */
@@ -278,7 +339,7 @@ static inline void plain_sync(FastThread *thread)
     r->run.remaining = r->plain.remaining;
 }
 uint64_t fast_next_due(const FastEngine *engine, const FastTile *tile);
-void fast_queue_create(FastEngine *engine, FastQueue *queue, unsigned capacity);
+void fast_queues_create(FastEngine *engine, FastQueues *queues, unsigned number);
 /* The state of a color at a tile; NULL: not configured. */
 static inline FastColor *fast_color(const FastTile *tile, unsigned color)
 {
@@ -300,16 +361,23 @@ static inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, un
   return (FastTile *)((char *)tile + engine->step[port]);
 }
 
-/* Awake in the cycle after this one. */
-static inline void fast_wake_next(FastEngine *engine, uint32_t tile)
+/* Where the wavelets of a color enter the tile: as loaded, or as rewritten. */
+void fast_bind_queues(FastTile *tile);
+
+/* Tiles of a word of the map, awake in the cycle after this one. */
+static inline void fast_wake_word(FastEngine *engine, uint32_t at, uint64_t tiles)
 {
-  uint64_t *word = &engine->awake_next[tile / WORD_BITS], before = *word;
-  *word = before | UINT64_C(1) << tile % WORD_BITS;
+  uint64_t *word = &engine->awake_next[at], before = *word;
+  *word = before | tiles;
   if (before)
     return;
-  engine->summary_next[tile / (WORD_BITS * WORD_BITS)] |=
-      UINT64_C(1) << tile / WORD_BITS % WORD_BITS;
+  engine->summary_next[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
   engine->any_next = true;
+}
+
+static inline void fast_wake_next(FastEngine *engine, uint32_t tile)
+{
+  fast_wake_word(engine, tile / WORD_BITS, UINT64_C(1) << tile % WORD_BITS);
 }
 
 /* ---- the step, compiled twice: engine_fast_plain.c, engine_fast_traced.c ---------------- */

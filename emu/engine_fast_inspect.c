@@ -12,7 +12,7 @@ static InspectWavelet inspect_wavelet(const FastWavelet *w, uint8_t color, uint6
 
 static void inspect_queue(const FastQueue *q, unsigned capacity, uint64_t now, InspectQueue *out)
 {
-  out->count = q->count;
+  out->count = (uint8_t)q->count;
   out->capacity = (uint8_t)capacity;
   out->use = (QueueUse){q->use_pc, q->use_elements, q->use_color};
   if (q->count) {
@@ -26,14 +26,14 @@ static void inspect_color(const FastTile *t, unsigned slot, uint64_t now, Inspec
   const FastColor *c = &t->colors[slot];
   const ImageColorConfig *config = fast_config(t, t->set->color_of[slot]);
   out->configured = true;
-  out->suspended = c->flags & COLOR_SUSPENDED;
-  out->count = c->count;
-  out->position = c->tx_position;
-  out->rx = config->positions[c->rx_position].rx;
-  out->tx = config->positions[c->tx_position].tx;
-  if (c->count) {
-    out->head = inspect_wavelet(&c->w[c->head], t->set->color_of[slot], now);
-    out->head_from = (Port)wavelet_field(c->w[c->head].meta);
+  out->suspended = c->route & ROUTE_SUSPENDED;
+  out->count = (uint8_t)color_count(c);
+  out->position = (uint8_t)color_tx_position(c);
+  out->rx = config->positions[color_rx_position(c)].rx;
+  out->tx = config->positions[color_tx_position(c)].tx;
+  if (out->count) {
+    out->head = inspect_wavelet(&c->w[0], t->set->color_of[slot], now);
+    out->head_from = (Port)wavelet_field(c->w[0].meta);
   }
 }
 
@@ -65,8 +65,8 @@ void fast_inspect(Engine *base, uint32_t index, InspectTile *out)
   for (unsigned i = 0; i < FAST_THREADS; i++)
     inspect_thread(e, t, i, &out->threads[i]);
   for (unsigned q = 0; q < MAX_QUEUES; q++) {
-    inspect_queue(&t->input[q], e->input_capacity[q], e->cycle, &out->input[q]);
-    inspect_queue(&t->output[q], e->output_capacity[q], e->cycle, &out->output[q]);
+    inspect_queue(&t->queues[q].input, e->input_capacity[q], e->cycle, &out->input[q]);
+    inspect_queue(&t->queues[q].output, e->output_capacity[q], e->cycle, &out->output[q]);
   }
   for (unsigned slot = 0; slot < t->set->n; slot++)
     inspect_color(t, slot, e->cycle, &out->colors[t->set->color_of[slot]]);

@@ -9,7 +9,8 @@ void fast_visit_all_plain(FastEngine *engine)
 
 StallCause fast_thread_waits(FastEngine *engine, FastTile *tile, unsigned thread, uint8_t *stream)
 {
-  Visit v = {.engine = engine, .tile = tile, .now = engine->cycle};
+  Visit v = start_cycle(engine);
+  v.tile = tile;
   GroupPlan group = {0};
   StallCause cause = plan_general(&v, thread, &group);
   *stream = group.stream;

@@ -24,6 +24,7 @@ typedef struct {
 #define LIKELY(condition) __builtin_expect((condition) != 0, 1)
 #define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 #define RARE static __attribute__((noinline))   /* kept out of the hot loop's code */
+#define HOT static inline __attribute__((always_inline))
 
 /* What the tile that is visited does in this cycle. */
 typedef struct {
@@ -31,7 +32,12 @@ typedef struct {
   FastEngine *engine;
   uint64_t now;
   uint64_t hop_visible, ramp_visible;   /* of what moves now: in the next router, in a queue */
+  uint64_t output_visible;      /* of what is put into an output queue now: for the router */
+  uint32_t host_colors;
   bool wse2;
+  /* of the word of the map of awake tiles */
+  uint32_t first;               /* tile of its lowest bit */
+  uint64_t stay;                /* tiles of it that are awake in the next cycle */
   /* of the tile */
   bool changed;                 /* anything: the tile stays awake */
   bool wake_all;                /* a switch moved: neighbours look again */
@@ -52,6 +58,16 @@ typedef struct {
   uint8_t ramp_queue, ramp_slot;
   bool host_in, host_head;
 } Visit;
+
+/* Awake in the next cycle; mostly it belongs to the word that is being visited. */
+HOT void wake(Visit *v, uint32_t index)
+{
+  uint32_t bit_at = index - v->first;
+  if (LIKELY(bit_at < WORD_BITS))
+    v->stay |= UINT64_C(1) << bit_at;
+  else
+    fast_wake_next(v->engine, index);
+}
 
 static void record_event(const Visit *v, TraceEvent event)
 {
@@ -85,12 +101,18 @@ RARE void wake_neighbours(Visit *v)
 
 static Visit start_cycle(FastEngine *e)
 {
-  return (Visit){.engine = e, .now = e->cycle, .hop_visible = e->cycle + e->timing->hop,
-                 .ramp_visible = e->cycle + e->timing->ramp_down,
-                 .wse2 = e->program->image->arch == ARCH_WSE2};
+  const Timing *timing = e->timing;
+  return (Visit){
+    .engine = e, .now = e->cycle, .hop_visible = e->cycle + timing->hop,
+    .ramp_visible = e->cycle + timing->ramp_down,
+    .output_visible = e->cycle + timing->element_to_queue + timing->ramp_up -
+                      (timing->ramp_up ? 1 : 0),
+    .host_colors = e->program->host_out_colors,
+    .wse2 = e->program->image->arch == ARCH_WSE2,
+  };
 }
 
-static inline void start_tile(Visit *v, FastTile *t)
+HOT void start_tile(Visit *v, FastTile *t)
 {
   v->tile = t;
   v->changed = v->wake_all = v->launch = v->is_group = v->moved = false;
@@ -104,7 +126,7 @@ static inline void start_tile(Visit *v, FastTile *t)
   memset(v->popped, 0, sizeof v->popped);
 }
 
-static inline void visit(Visit *v, uint32_t index)
+HOT void visit(Visit *v, uint32_t index)
 {
   FastEngine *e = v->engine;
   FastTile *t = &e->tiles[index];
@@ -113,9 +135,9 @@ static inline void visit(Visit *v, uint32_t index)
     fast_touch(e, index);
   if (UNLIKELY(t->pending_due <= v->now))
     begin_actions(v);
-  if (UNLIKELY(registers_flushing(&t->registers)))
+  if (UNLIKELY(t->flushing))
     begin_flush(v);
-  if (t->cls)
+  if (t->has_code)
     visit_tile(v);
   visit_router(v);
   if (UNLIKELY(v->router_register))
@@ -126,11 +148,11 @@ static inline void visit(Visit *v, uint32_t index)
       e->stats.first_event = v->now;
     e->stats.last_event = v->now;
   }
-  if (v->wake_all || v->wake_ports)
+  if (UNLIKELY(v->wake_all || v->wake_ports))
     wake_neighbours(v);
   if (LIKELY(v->changed)) {
     e->last_change = v->now + 1;
-    fast_wake_next(e, index);
+    wake(v, index);
     return;
   }
   uint64_t due = fast_next_due(e, t);
@@ -161,15 +183,16 @@ static void give_to_host(FastEngine *e, uint32_t index)
   v.tile = t;
   if (!t->host)
     t->host = fast_alloc(e, sizeof *t->host, _Alignof(FastHost));
+  t->attended = true;
   for (unsigned bits = t->output_any; bits; bits &= bits - 1) {
     unsigned queue = (unsigned)__builtin_ctz(bits);
-    FastQueue *q = &t->output[queue];
+    FastQueue *q = &t->queues[queue].output;
     FastWavelet w = *queue_at(q, 0);
     if (!wavelet_seen(w.meta, v.now) || !is_host_color(&v, wavelet_field(w.meta)))
       continue;
-    q->head++;
-    if (--q->count == 0)
-      t->output_any &= (uint8_t)~(1u << queue);
+    queue_take(q);
+    if (q->count == 0)
+      t->output_any &= (uint16_t)~(1u << queue);
     EVENT(&v, .kind = EV_HOST_OUT, .color = wavelet_field(w.meta), .payload = w.payload);
     arrput(t->host->sent, ((FastHostWord){v.now, w.payload, wavelet_field(w.meta)}));
     break;
@@ -245,13 +268,10 @@ static void settle_meeting(FastEngine *e, const FastMeeting *meeting)
   uint8_t color = t->set->color_of[meeting->slot];
   v.tile = t;
   FastWavelet all[FAST_SLOTS + 2 * PORT_COUNT];
-  unsigned n = c->count, arrived = (unsigned)__builtin_popcount(c->arrivals);
-  for (unsigned i = 0; i < n; i++) {
-    all[i] = c->w[c->head];
-    c->head ^= 1;
-    if (c->spilled)
-      c->w[c->head ^ 1] = spill_pop(&v, t->index, meeting->slot, c);
-  }
+  unsigned n = color_count(c), arrivals = c->saved >> ARRIVALS_SHIFT;
+  unsigned arrived = (unsigned)__builtin_popcount(arrivals);
+  for (unsigned i = 0; i < n; i++)
+    all[i] = i < FAST_SLOTS ? c->w[i] : spill_pop(&v, t->index, meeting->slot);
   for (unsigned i = n - arrived + 1; i < n; i++)
     for (unsigned k = i; k > n - arrived &&
                          wavelet_field(all[k].meta) < wavelet_field(all[k - 1].meta); k--) {
@@ -259,16 +279,67 @@ static void settle_meeting(FastEngine *e, const FastMeeting *meeting)
       all[k] = all[k - 1];
       all[k - 1] = swap;
     }
-  c->head = 0;
   for (unsigned i = 0; i < n; i++) {
     if (i < FAST_SLOTS)
       c->w[i] = all[i];
     else
-      spill_push(&v, t->index, meeting->slot, c, all[i]);
+      spill_push(&v, t->index, meeting->slot, all[i]);
   }
   arrput(e->new_faults,
          ((Fault){.kind = FAULT_COLOR_MEETS, .cycle = e->cycle, .tile = t->index,
-                  .color = color, .pc = PC_RETURN, .value = c->arrivals}));
+                  .color = color, .pc = PC_RETURN, .value = arrivals}));
+}
+
+/* A wafer's tiles do not fit a cache.  Those that will be visited soon are fetched: a tile's own
+ * lines first, then what they point to. */
+enum { FETCH_TILE = 8, FETCH_PIECES = 4, FETCH_QUEUES = 2 };
+
+HOT void fetch_tile(const FastTile *t)
+{
+  __builtin_prefetch(t);
+  __builtin_prefetch(&t->pending_due);
+}
+
+HOT unsigned first_queue(unsigned any) { return (unsigned)__builtin_ctz(any | 1); }
+
+HOT void fetch_pieces(const FastTile *t)
+{
+  __builtin_prefetch(t->colors);
+  __builtin_prefetch(t->threads[MAIN_THREAD].run);
+  __builtin_prefetch(&t->queues[first_queue(t->input_any | t->output_any)]);
+}
+
+HOT void fetch_queues(const FastTile *t)
+{
+  const FastRun *run = t->threads[MAIN_THREAD].run;
+  __builtin_prefetch(t->queues[first_queue(t->input_any | t->output_any)].input.at);
+  if (run)
+    __builtin_prefetch(t->mem.bytes + run->plain.address[PLAIN_SRC0]);
+}
+
+HOT void fetch_ahead(const FastTile *tiles, uint64_t bits)
+{
+  if (bits >> FETCH_TILE & 1)
+    fetch_tile(&tiles[FETCH_TILE]);
+  if (bits >> FETCH_PIECES & 1)
+    fetch_pieces(&tiles[FETCH_PIECES]);
+  if (bits >> FETCH_QUEUES & 1)
+    fetch_queues(&tiles[FETCH_QUEUES]);
+}
+
+static void visit_word(Visit *v, uint32_t first, uint64_t bits)
+{
+  const FastTile *tiles = &v->engine->tiles[first];
+  v->first = first;
+  v->stay = 0;
+  while (bits) {
+    unsigned bit_at = (unsigned)__builtin_ctzll(bits);
+    fetch_ahead(tiles + bit_at, bits >> bit_at);
+    bits &= bits - 1;
+    visit(v, first + bit_at);
+  }
+  if (v->stay)
+    fast_wake_word(v->engine, first / WORD_BITS, v->stay);
 }
 
 static void visit_all(FastEngine *e)
@@ -281,8 +352,7 @@ static void visit_all(FastEngine *e)
       size_t w = s * WORD_BITS + (size_t)__builtin_ctzll(words);
       uint64_t bits = e->awake[w];
       e->awake[w] = 0;
-      for (; bits; bits &= bits - 1)
-        visit(&v, (uint32_t)(w * WORD_BITS) + (uint32_t)__builtin_ctzll(bits));
+      visit_word(&v, (uint32_t)(w * WORD_BITS), bits);
     }
   }
   bool served = e->n_host_waiting && serve_channels(e);

@@ -3,38 +3,36 @@
 enum { INDEX_SHIFT = 16 };
 
 /* Before the first change of a cycle: what others may still look at. */
-static inline void color_save(const Visit *v, FastColor *c)
+HOT void color_save(const Visit *v, FastColor *c)
 {
   if (c->stamp == (uint32_t)v->now)
     return;
   c->stamp = (uint32_t)v->now;
-  c->count0 = c->count;
-  c->rx0 = c->rx;
-  c->arrivals = 0;
+  c->saved = c->open;
 }
 
-static inline unsigned count_at_start(const Visit *v, const FastColor *c)
+HOT unsigned open_at_start(const Visit *v, const FastColor *c)
 {
-  return c->stamp == (uint32_t)v->now ? c->count0 : c->count;
+  return c->stamp == (uint32_t)v->now ? c->saved : c->open;
 }
 
-static inline bool color_accepts(const Visit *v, const FastColor *c, PortMask enters)
+HOT bool color_accepts(const Visit *v, const FastColor *c, PortMask enters)
 {
-  bool saved = c->stamp == (uint32_t)v->now;
-  return (saved ? c->count0 : c->count) < v->engine->router_slots &&
-         ((saved ? c->rx0 : c->rx) & enters);
+  unsigned open = open_at_start(v, c);
+  return (open & OPEN_COUNT) < v->engine->router_slots && (open >> OPEN_RX_SHIFT & enters);
 }
 
 /* ---- positions -------------------------------------------------------------------------- */
 
-static uint8_t advanced(const ImageColorConfig *config, uint8_t position)
+static unsigned advanced(const ImageColorConfig *config, unsigned position)
 {
   if (position + 1 < MAX_SWITCH_POSITIONS && config->positions[position + 1].valid)
-    return (uint8_t)(position + 1);
+    return position + 1;
   return config->ring ? 0 : position;
 }
 
-static uint8_t commanded(const ImageColorConfig *config, uint8_t position, SwitchCommand command)
+static unsigned commanded(const ImageColorConfig *config, unsigned position,
+                          SwitchCommand command)
 {
   switch (command) {
   case CMD_SWITCH_ADV: return advanced(config, position);
@@ -47,33 +45,32 @@ static uint8_t commanded(const ImageColorConfig *config, uint8_t position, Switc
  * must not slip in. */
 RARE void close_inputs(FastColor *c, const ImageColorConfig *config)
 {
-  uint8_t position = c->rx_position;
-  for (unsigned i = 0; i < c->count && i < FAST_SLOTS; i++) {
-    const FastWavelet *w = &c->w[(c->head + i) % FAST_SLOTS];
+  unsigned position = color_rx_position(c), count = color_count(c);
+  for (unsigned i = 0; i < count && i < FAST_SLOTS; i++) {
+    const FastWavelet *w = &c->w[i];
     SwitchCommand command =
       w->meta & META_CONTROL ? control_command(w->payload, 0).command : CMD_NOP;
     position = commanded(config, position, command);
-    c->rx &= command == CMD_TEARDOWN ? 0 : config->positions[position].rx;
+    unsigned rx = command == CMD_TEARDOWN ? 0 : config->positions[position].rx;
+    c->open &= (uint16_t)(OPEN_COUNT | rx << OPEN_RX_SHIFT);
   }
 }
 
 /* ---- slots ------------------------------------------------------------------------------ */
 
 /* More than two wavelets in a color's slots: only after a hazard that the user ignores. */
-RARE void spill_push(Visit *v, uint32_t tile, unsigned slot, FastColor *c, FastWavelet w)
+RARE void spill_push(Visit *v, uint32_t tile, unsigned slot, FastWavelet w)
 {
   arrput(v->engine->spills, ((FastSpill){tile, (uint8_t)slot, w}));
-  c->spilled++;
 }
 
-RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot, FastColor *c)
+RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
 {
   FastSpill *spills = v->engine->spills;
   for (size_t i = 0; i < arrlenu(spills); i++) {
     if (spills[i].tile == tile && spills[i].slot == slot) {
       FastWavelet w = spills[i].wavelet;
       arrdel(v->engine->spills, i);
-      c->spilled--;
       return w;
     }
   }
@@ -86,48 +83,46 @@ RARE void note_meeting(Visit *v, const FastTile *t, unsigned slot)
 }
 
 /* Puts a wavelet into the slots of a color, of this tile or of a neighbour. */
-static inline void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, FastWavelet w,
+HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, FastWavelet w,
                              unsigned enters)
 {
   color_save(v, c);
-  if (UNLIKELY(c->arrivals))
+  unsigned count = color_count(c);
+  if (UNLIKELY(c->saved >> ARRIVALS_SHIFT))
     note_meeting(v, t, slot);
-  c->arrivals |= (PortMask)(1u << enters);
+  c->saved |= 1u << (ARRIVALS_SHIFT + enters);
   w.meta = wavelet_meta(v->hop_visible, enters, w.meta & (META_CONTROL | META_ADVANCE));
-  if (LIKELY(c->count < FAST_SLOTS))
-    c->w[(c->head + c->count) % FAST_SLOTS] = w;
+  if (LIKELY(count < FAST_SLOTS))
+    c->w[count] = w;
   else
-    spill_push(v, t->index, slot, c, w);
-  c->count++;
+    spill_push(v, t->index, slot, w);
+  c->open++;
   t->occupied |= 1u << slot;
   if (UNLIKELY(w.meta & META_CONTROL))
     close_inputs(c, fast_config(t, t->set->color_of[slot]));
 }
 
-static inline void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c)
+HOT void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c)
 {
   color_save(v, c);
-  c->head ^= 1;
-  c->count--;
-  if (UNLIKELY(c->spilled))
-    c->w[(c->head + 1) % FAST_SLOTS] = spill_pop(v, t->index, slot, c);
-  if (c->count == 0)
+  unsigned count = color_count(c);
+  c->w[0] = c->w[1];
+  c->open--;
+  if (count == 1)
     t->occupied &= ~(1u << slot);
+  else if (UNLIKELY(count > FAST_SLOTS))
+    c->w[FAST_SLOTS - 1] = spill_pop(v, t->index, slot);
 }
 
 /* ---- changes of positions, filters ------------------------------------------------------- */
 
 /* New positions: the masks follow, and whoever waits at this router looks again. */
-RARE void set_positions(Visit *v, FastColor *c, const ImageColorConfig *config, uint8_t rx,
-                          uint8_t tx)
+RARE void set_positions(Visit *v, FastColor *c, const ImageColorConfig *config, unsigned rx,
+                        unsigned tx)
 {
   color_save(v, c);
-  c->rx_position = rx & (MAX_SWITCH_POSITIONS - 1);
-  c->tx_position = tx & (MAX_SWITCH_POSITIONS - 1);
-  c->flags &= COLOR_SUSPENDED | COLOR_FILTERED;      /* the new outputs are to be checked */
-  c->rx = c->flags & COLOR_SUSPENDED ? 0 : config->positions[rx].rx;
-  c->tx = config->positions[tx].tx;
-  if (c->count)
+  color_set(c, config, rx, tx, c->route & ROUTE_SUSPENDED);
+  if (color_count(c))
     close_inputs(c, config);
   v->wake_all = true;
 }
@@ -182,16 +177,10 @@ static void filter_step(FastFilter *now, const ImageFilter *filter)
 /* ---- outputs ---------------------------------------------------------------------------- */
 
 /* Input queues are judged by their count at the start of the cycle. */
-static inline bool queue_accepts(const Visit *v, unsigned queue)
+HOT bool queue_accepts(const Visit *v, unsigned queue)
 {
   return queue < MAX_QUEUES &&
-         v->tile->input[queue].count + v->popped[queue] < v->engine->input_capacity[queue];
-}
-
-static inline unsigned ramp_queue(const Visit *v, unsigned color)
-{
-  const FastTile *t = v->tile;
-  return t->cls ? registers_data_queue(&t->registers, t->cls->image, color) : NO_QUEUE;
+         v->tile->queues[queue].input.count + v->popped[queue] < v->engine->input_capacity[queue];
 }
 
 /* Checks outputs that no wavelet of this color has taken yet.  False: a route into nowhere. */
@@ -230,7 +219,7 @@ RARE bool untouched_accepts(const Visit *v, const FastTile *t, unsigned slot, Po
   return !config->teardown && (config->positions[config->current].rx & enters);
 }
 
-static inline bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, unsigned port)
+HOT bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, unsigned port)
 {
   PortMask enters = (PortMask)(1u << fast_opposite(port));
   return next->set ? color_accepts(v, &next->colors[slot], enters)
@@ -244,46 +233,47 @@ static bool ports_accept(const Visit *v, const FastColor *c, uint8_t color, Port
     if (!link_accepts(v, fast_beside(v->engine, v->tile, p), c->next[p], p))
       return false;
   }
-  return !(to & port_bit(PORT_RAMP)) || queue_accepts(v, ramp_queue(v, color));
+  return !(to & port_bit(PORT_RAMP)) || queue_accepts(v, v->tile->data_queue[color]);
 }
 
 /* Outputs of a wavelet that is not plain data on checked routes.  False: it waits. */
 RARE bool odd_outputs(Visit *v, FastColor *c, uint8_t color, const FastWavelet *w, PortMask *to,
                       bool *counted)
 {
-  *to = c->tx;
-  if (c->flags & COLOR_SUSPENDED)
+  *to = c->route & ROUTE_TX;
+  if (c->route & ROUTE_SUSPENDED)
     return false;
   if ((w->meta & META_CONTROL) && control_command(w->payload, 0).ce_ignore)
     *to &= (PortMask)~port_bit(PORT_RAMP);
-  if ((c->flags & COLOR_FILTERED) && (*to & port_bit(PORT_RAMP))) {
+  if ((c->route & ROUTE_FILTERED) && (*to & port_bit(PORT_RAMP))) {
     const ImageFilter *filter = &fast_config(v->tile, color)->filter;
     *counted = filter_counts(filter, w);
     if (!filter_passes(fast_filter(v->tile, color), filter, w))
       *to &= (PortMask)~port_bit(PORT_RAMP);
   }
-  if (c->flags & COLOR_ROUTED)
+  if (c->route & ROUTE_CHECKED)
     return true;
   if (!ports_exist(v, c, color, *to))
     return false;
-  if (*to == c->tx)                 /* else the ramp alone was missing, or this wavelet is odd */
-    c->flags |= COLOR_ROUTED;
+  if (*to == (c->route & ROUTE_TX))     /* else the ramp alone was missing, or it is odd */
+    c->route |= ROUTE_CHECKED;
   return true;
 }
 
 /* ---- effects of moves ------------------------------------------------------------------- */
 
-static void switch_event(Visit *v, uint8_t color, uint8_t from, uint8_t to)
+static void switch_event(Visit *v, uint8_t color, unsigned from, unsigned to)
 {
   if (from != to)
-    EVENT(v, .kind = EV_SWITCH, .color = color, .old_position = from, .new_position = to);
+    EVENT(v, .kind = EV_SWITCH, .color = color, .old_position = (uint8_t)from,
+          .new_position = (uint8_t)to);
 }
 
 RARE void tear_down(Visit *v, FastColor *c, uint8_t color)
 {
   FastTile *t = v->tile;
   unsigned id = v->engine->program->machine->teardown_task;
-  c->flags |= COLOR_SUSPENDED;
+  c->route |= ROUTE_SUSPENDED;
   t->torn_down |= 1u << color;
   if (!t->cls || !bit(t->cls->local_ids, id))
     return;
@@ -297,9 +287,9 @@ RARE uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t pa
 {
   const ImageColorConfig *config = fast_config(v->tile, color);
   SwitchCommand command = control_command(payload, 0).command;
-  uint8_t before_tx = c->tx_position;
-  uint8_t rx = commanded(config, c->rx_position, command);
-  uint8_t tx = commanded(config, before_tx, command);
+  unsigned before_tx = color_tx_position(c);
+  unsigned rx = commanded(config, color_rx_position(c), command);
+  unsigned tx = commanded(config, before_tx, command);
   bool changed = tx != before_tx;
   if (command == CMD_TEARDOWN)
     tear_down(v, c, color);
@@ -311,49 +301,51 @@ RARE uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t pa
 }
 
 /* Pushes into an input queue; the wavelet becomes visible after the ramp. */
-static inline void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w)
+HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w)
 {
   FastTile *t = v->tile;
-  FastQueue *q = &t->input[queue];
+  FastQueue *q = &t->queues[queue].input;
   if (UNLIKELY(!q->at))
-    fast_queue_create(v->engine, q, v->engine->input_capacity[queue]);
-  if (UNLIKELY(q->count > q->mask))
+    fast_queues_create(v->engine, &t->queues[queue], queue);
+  unsigned count = q->count;
+  if (UNLIKELY(count >= q->places))
     ICE("an input queue overflows");
-  *queue_at(q, q->count) = (FastWavelet){
+  *queue_at(q, count) = (FastWavelet){
     w.payload, wavelet_meta(v->ramp_visible, color, w.meta & META_CONTROL)};
-  q->count++;
-  t->input_any |= (uint8_t)(1u << queue);
+  q->count = (uint16_t)(count + 1);
+  t->input_any |= (uint16_t)(1u << queue);
   if (UNLIKELY(w.meta & META_CONTROL))
-    t->input_control |= (uint8_t)(1u << queue);
+    t->input_control |= (uint16_t)(1u << queue);
   t->wavelets_seen++;
   EVENT(v, .kind = EV_PUSH, .queue = (uint8_t)queue, .color = (uint8_t)color,
         .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
 }
 
 /* A slot of a full color becomes free: whoever may send there looks again. */
-static inline void wake_senders(Visit *v, const FastColor *c)
+HOT void wake_senders(Visit *v, const FastColor *c)
 {
-  if (c->count0 >= v->engine->router_slots)
-    v->wake_ports |= c->rx0 | c->rx;
+  if (UNLIKELY((c->saved & OPEN_COUNT) >= v->engine->router_slots))
+    v->wake_ports |= (PortMask)((c->saved | c->open) >> OPEN_RX_SHIFT) &
+                     (PortMask)(port_bit(PORT_RAMP) - 1u);
 }
 
-static inline void wavelet_event(Visit *v, unsigned slot, FastWavelet w, PortMask to)
+HOT void wavelet_event(Visit *v, unsigned slot, FastWavelet w, PortMask to)
 {
   EVENT(v, .kind = EV_WAVELET, .color = v->tile->set->color_of[slot],
         .from = (Port)wavelet_field(w.meta), .to = to, .payload = w.payload,
         .control = (w.meta & META_CONTROL) != 0);
 }
 
-static inline void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsigned port)
+HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsigned port)
 {
   if (UNLIKELY(!next->set))
     fast_touch(v->engine, (uint32_t)(next - v->engine->tiles));
   slot_push(v, next, slot, &next->colors[slot], w, fast_opposite(port));
-  fast_wake_next(v->engine, next->index);
+  wake(v, next->index);
   v->engine->stats.wavelet_hops++;
 }
 
-static inline void moved(Visit *v, unsigned slot, PortMask to)
+HOT void moved(Visit *v, unsigned slot, PortMask to)
 {
   v->claimed |= to;
   if (!v->moved)
@@ -365,7 +357,8 @@ static inline void moved(Visit *v, unsigned slot, PortMask to)
 RARE void move_any(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to, bool counted)
 {
   FastTile *t = v->tile;
-  uint8_t color = t->set->color_of[slot], before_tx = c->tx_position;
+  uint8_t color = t->set->color_of[slot];
+  unsigned before_tx = color_tx_position(c);
   if (!ports_accept(v, c, color, to))
     return;
   moved(v, slot, to);
@@ -376,10 +369,10 @@ RARE void move_any(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMas
   if (w.meta & META_CONTROL)
     w.payload = execute_command(v, c, color, w.payload);
   wavelet_event(v, slot, w, to);
-  switch_event(v, color, before_tx, c->tx_position);
+  switch_event(v, color, before_tx, color_tx_position(c));
   if (w.meta & META_ADVANCE) {
     const ImageColorConfig *config = fast_config(t, color);
-    set_positions(v, c, config, c->rx_position, advanced(config, c->tx_position));
+    set_positions(v, c, config, color_rx_position(c), advanced(config, color_tx_position(c)));
   }
   w.meta &= (uint32_t)~META_ADVANCE;
   for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
@@ -387,11 +380,11 @@ RARE void move_any(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMas
     link_push(v, fast_beside(v->engine, t, p), c->next[p], w, p);
   }
   if (to & port_bit(PORT_RAMP))
-    input_push(v, ramp_queue(v, color), color, w);
+    input_push(v, v->tile->data_queue[color], color, w);
 }
 
 /* Plain data to one neighbour. */
-static inline void move_on(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to)
+HOT void move_on(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to)
 {
   unsigned port = (unsigned)__builtin_ctz(to), there = c->next[port];
   FastTile *next = fast_beside(v->engine, v->tile, port);
@@ -405,9 +398,9 @@ static inline void move_on(Visit *v, FastColor *c, unsigned slot, FastWavelet w,
 }
 
 /* Plain data to the tile. */
-static inline void move_down(Visit *v, FastColor *c, unsigned slot, FastWavelet w)
+HOT void move_down(Visit *v, FastColor *c, unsigned slot, FastWavelet w)
 {
-  unsigned color = v->tile->set->color_of[slot], queue = ramp_queue(v, color);
+  unsigned color = v->tile->set->color_of[slot], queue = v->tile->data_queue[color];
   if (!queue_accepts(v, queue))
     return;
   moved(v, slot, port_bit(PORT_RAMP));
@@ -417,21 +410,21 @@ static inline void move_down(Visit *v, FastColor *c, unsigned slot, FastWavelet 
   input_push(v, queue, color, w);
 }
 
-static inline void move_color(Visit *v, unsigned slot)
+HOT void move_color(Visit *v, unsigned slot)
 {
   FastColor *c = &v->tile->colors[slot];
-  FastWavelet w = c->w[c->head];
-  PortMask to = c->tx;
+  FastWavelet w = c->w[0];
+  PortMask to = c->route & ROUTE_TX;
   bool counted = false;
-  if (count_at_start(v, c) == 0 || !wavelet_seen(w.meta, v->now) || to == 0)
+  if (!(open_at_start(v, c) & OPEN_COUNT) || !wavelet_seen(w.meta, v->now) || to == 0)
     return;
-  bool odd = (w.meta & (META_CONTROL | META_ADVANCE)) || c->flags != COLOR_ROUTED;
+  bool odd = (w.meta & (META_CONTROL | META_ADVANCE)) || (c->route & ROUTE_ODD) != ROUTE_CHECKED;
   if (UNLIKELY(odd) &&
       !odd_outputs(v, c, v->tile->set->color_of[slot], &w, &to, &counted))
     return;
   if (to & v->claimed)
     return;
-  if (odd || (to & (to - 1)))
+  if (UNLIKELY(odd) || (to & (to - 1)))
     move_any(v, c, slot, w, to, counted);
   else if (to == port_bit(PORT_RAMP))
     move_down(v, c, slot, w);
@@ -442,7 +435,7 @@ static inline void move_color(Visit *v, unsigned slot)
 /* Colors are visited cyclically from the one after the color served first in the last cycle
  * with a move; a color moves if all its ports are free and have room.  Slots are in the order of
  * colors.  What one color's move changes no other color's looks at, but stamped. */
-static inline void move_colors(Visit *v)
+HOT void move_colors(Visit *v)
 {
   unsigned first = v->tile->first_slot + 1u;      /* 1 to 24 */
   uint32_t occupied = v->tile->occupied;
@@ -458,13 +451,13 @@ static inline void move_colors(Visit *v)
 
 static bool is_host_color(const Visit *v, unsigned color)
 {
-  return v->engine->program->host_out_colors >> color & 1;
+  return v->host_colors >> color & 1;
 }
 
-static inline void plan_ramp_queue(Visit *v, unsigned queue)
+HOT void plan_ramp_queue(Visit *v, unsigned queue)
 {
   const FastTile *t = v->tile;
-  const FastWavelet *w = queue_at(&t->output[queue], 0);
+  const FastWavelet *w = queue_at(&t->queues[queue].output, 0);
   uint8_t inside = wavelet_field(w->meta);
   if (!wavelet_seen(w->meta, v->now))
     return;
@@ -488,7 +481,7 @@ static inline void plan_ramp_queue(Visit *v, unsigned queue)
 }
 
 /* The ramp is one port: round robin over the heads of the output queues. */
-static inline void plan_ramp(Visit *v)
+HOT void plan_ramp(Visit *v)
 {
   unsigned first = v->tile->last_ramp_queue + 1u, any = v->tile->output_any;   /* 1 to 8 */
   unsigned turned = (any >> first | any << (MAX_QUEUES - first)) & ((1u << MAX_QUEUES) - 1);
@@ -502,29 +495,29 @@ RARE void plan_host_in(Visit *v)
   if (host->posted_at == arrlenu(host->posted))
     return;
   const FastHostWord *word = &host->posted[host->posted_at];
-  v->host_in = word->cycle <= v->now && queue_accepts(v, ramp_queue(v, word->color));
+  v->host_in = word->cycle <= v->now && queue_accepts(v, v->tile->data_queue[word->color]);
 }
 
 /* The head of an output queue enters the router.  `advance` acts on the receive side now, so
  * that the next sender follows without a gap, and on the transmit side when the wavelet leaves. */
-static inline void commit_ramp(Visit *v)
+HOT void commit_ramp(Visit *v)
 {
   FastTile *t = v->tile;
   unsigned queue = v->ramp_queue;
-  FastQueue *q = &t->output[queue];
-  FastWavelet w = *queue_at(q, 0);
-  q->head++;
-  if (--q->count == 0)
-    t->output_any &= (uint8_t)~(1u << queue);
+  FastQueue *q = &t->queues[queue].output;
+  FastWavelet w = queue_take(q);
+  if (q->count == 0)
+    t->output_any &= (uint16_t)~(1u << queue);
   EVENT(v, .kind = EV_POP, .output = true, .queue = (uint8_t)queue,
         .color = wavelet_field(w.meta), .payload = w.payload,
         .control = (w.meta & META_CONTROL) != 0);
   FastColor *c = &t->colors[v->ramp_slot];
   if (UNLIKELY(w.meta & META_ADVANCE)) {
-    uint8_t color = t->set->color_of[v->ramp_slot], before_rx = c->rx_position;
+    uint8_t color = t->set->color_of[v->ramp_slot];
+    unsigned before_rx = color_rx_position(c);
     const ImageColorConfig *config = fast_config(t, color);
-    set_positions(v, c, config, advanced(config, before_rx), c->tx_position);
-    switch_event(v, color, before_rx, c->rx_position);
+    set_positions(v, c, config, advanced(config, before_rx), color_tx_position(c));
+    switch_event(v, color, before_rx, color_rx_position(c));
   }
   slot_push(v, t, v->ramp_slot, c, w, PORT_RAMP);
   t->last_ramp_queue = (uint8_t)queue;
@@ -536,7 +529,7 @@ RARE void commit_host_in(Visit *v)
   FastHost *host = v->tile->host;
   FastHostWord word = host->posted[host->posted_at++];
   EVENT(v, .kind = EV_HOST_IN, .color = word.color, .payload = word.word);
-  input_push(v, ramp_queue(v, word.color), word.color, (FastWavelet){word.word, 0});
+  input_push(v, v->tile->data_queue[word.color], word.color, (FastWavelet){word.word, 0});
   v->changed = true;
 }
 
@@ -558,8 +551,9 @@ RARE void wait_for_host(Visit *v)
 static RouterNow router_now(const FastTile *t, unsigned slot)
 {
   const FastColor *c = &t->colors[slot];
-  RouterNow now = {.position = c->rx_position, .suspended = (c->flags & COLOR_SUSPENDED) != 0};
-  if (c->flags & COLOR_FILTERED) {
+  RouterNow now = {.position = (uint8_t)color_rx_position(c),
+                   .suspended = (c->route & ROUTE_SUSPENDED) != 0};
+  if (c->route & ROUTE_FILTERED) {
     now.counter = t->filters[slot].counter;
     now.limit = t->filters[slot].limit1;
   }
@@ -613,23 +607,24 @@ RARE void commit_register(Visit *v)
   FastColor *c = &v->tile->colors[slot];
   RouterConfig *own = own_config(v, slot);
   RouterNow now = router_now(v->tile, slot);
-  uint8_t tx = c->tx_position;
+  unsigned tx = color_tx_position(c);
   router_config_write(base, v->router_value, own, &now);
   if (base == CFG_COLOR_SWITCH)
     tx = now.position;
   color_save(v, c);
-  if (c->flags & COLOR_FILTERED) {
+  if (c->route & ROUTE_FILTERED) {
     v->tile->filters[slot].counter = now.counter;
     v->tile->filters[slot].limit1 = now.limit;
   }
-  c->flags = (c->flags & COLOR_FILTERED) | (now.suspended ? COLOR_SUSPENDED : 0u);
+  c->route = (uint16_t)((c->route & ~(unsigned)ROUTE_SUSPENDED) |
+                        (now.suspended ? ROUTE_SUSPENDED : 0));
   set_positions(v, c, &own->config, now.position, tx);
 }
 
-static inline void visit_router(Visit *v)
+HOT void visit_router(Visit *v)
 {
   FastTile *t = v->tile;
-  if (UNLIKELY(t->host))
+  if (UNLIKELY(t->attended))
     plan_host_in(v);
   if (t->occupied)
     move_colors(v);

@@ -107,7 +107,10 @@ static void begin_flush(Visit *v)
 {
   FastTile *t = v->tile;
   unsigned id = v->engine->program->machine->teardown_task;
-  if (!registers_flush_empty(&t->registers, t->input_any, t->output_any))
+  bool empty = registers_flush_empty(&t->registers, (uint8_t)t->input_any,
+                                     (uint8_t)t->output_any);
+  t->flushing = registers_flushing(&t->registers);
+  if (!empty)
     return;
   v->changed = true;
   if (bit(t->cls->local_ids, id))
@@ -141,7 +144,7 @@ static bool operation_takes(const FastTile *t, unsigned queue, const FastWavelet
 static const FastWavelet *open_head(const Visit *v, unsigned queue)
 {
   const FastTile *t = v->tile;
-  const FastWavelet *head = queue_at(&t->input[queue], 0);
+  const FastWavelet *head = queue_at(&t->queues[queue].input, 0);
   if (!wavelet_seen(head->meta, v->now) || bit(t->blocked, channel_id(v, queue, head->meta)))
     return NULL;
   return (t->readers >> queue & 1) && operation_takes(t, queue, head) ? NULL : head;
@@ -235,10 +238,8 @@ static bool before(const FastTile *t, unsigned thread, int best)
          ((unsigned)best + FAST_THREADS - last - 1) % FAST_THREADS;
 }
 
-static void note_stall(Visit *v, FastThread *th, StallCause cause)
+RARE void change_stall(Visit *v, FastThread *th, StallCause cause)
 {
-  if (cause == (StallCause)th->stall)
-    return;
   if (th->stall != STALL_NONE)
     v->engine->stats.stalls[th->stall] += v->now - th->stall_since;
   th->stall = (uint8_t)cause;
@@ -246,26 +247,17 @@ static void note_stall(Visit *v, FastThread *th, StallCause cause)
   v->engine->last_change = v->now + 1;
 }
 
-/* The main thread's operation is the only one: no choice to make. */
-static void plan_lone_operation(Visit *v)
+HOT void note_stall(Visit *v, FastThread *th, StallCause cause)
 {
-  FastThread *th = &v->tile->threads[MAIN_THREAD];
-  StallCause cause = th->ready > v->now ? STALL_NONE : plan_group(v, MAIN_THREAD, &v->group);
-  note_stall(v, th, cause);
-  v->is_group = cause == STALL_NONE && th->ready <= v->now;
-  if (v->is_group)
-    v->thread = MAIN_THREAD;
+  if (UNLIKELY((unsigned)cause != th->stall))
+    change_stall(v, th, cause);
 }
 
-static void plan_issue(Visit *v)
+RARE void plan_issue(Visit *v)
 {
   FastTile *t = v->tile;
   unsigned ready = 0;
   GroupPlan group;
-  if (t->vectors == 1u << MAIN_THREAD) {
-    plan_lone_operation(v);
-    return;
-  }
   if (t->running && !t->threads[MAIN_THREAD].run && t->ready <= v->now)
     v->thread = MAIN_THREAD;
   for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
@@ -316,7 +308,8 @@ static void start_task(Visit *v)
     task = data ? t->cls->data_task[v->pick_id] : t->cls->control_task[v->pick_id];
     cost = data ? timing->data_task_start : timing->control_task_start;
     w = input_pop(v, v->pick_queue);
-    queue_note(&t->input[v->pick_queue], (QueueUse){task->entry, 1, wavelet_field(w.meta)});
+    queue_note(&t->queues[v->pick_queue].input,
+               (QueueUse){task->entry, 1, wavelet_field(w.meta)});
     if (task->arguments > 0)
       t->regs.r[DATA_REGISTER] = (uint16_t)w.payload;
     if (task->arguments > 1)
@@ -380,7 +373,7 @@ static uint16_t queue_status(const Visit *v, bool output)
   const Machine *m = v->engine->program->machine;
   uint8_t counts[MAX_QUEUES];
   for (unsigned q = 0; q < MAX_QUEUES; q++)
-    counts[q] = (output ? v->tile->output : v->tile->input)[q].count;
+    counts[q] = (uint8_t)(output ? v->tile->queues[q].output : v->tile->queues[q].input).count;
   return registers_queue_status(counts, output ? m->output_queue_depth : m->input_queue_depth,
                                 output ? m->output_queues : m->input_queues);
 }
@@ -438,9 +431,12 @@ static bool write_config(Visit *v, uint16_t address, uint16_t value)
       v->engine->options.print(v->engine->options.print_context, v->now, t->index,
                                (uint8_t)value);
     return true;
-  default:
-    return registers_write(&t->registers, t->cls->image, reg,
-                           (unsigned)(address - reg->address), value);
+  default: {
+    bool written = registers_write(&t->registers, t->cls->image, reg,
+                                   (unsigned)(address - reg->address), value);
+    fast_bind_queues(t);
+    return written;
+  }
   }
 }
 
@@ -536,6 +532,7 @@ static void exec_qflush(Visit *v, unsigned queue, bool output)
     tile_fault(v, FAULT_ID_RANGE, queue);
   else
     registers_flush(&v->tile->registers, output, queue);
+  v->tile->flushing = registers_flushing(&v->tile->registers);
 }
 
 static void exec_stctr(Visit *v, const Insn *insn)
@@ -649,7 +646,34 @@ static void do_issue(Visit *v)
     issue_instruction(v);
 }
 
-static void visit_tile(Visit *v)
+/* The main thread's plain operation is the only one, and there is nothing for the scheduler: the
+ * group, if there can be one, is planned and done in one go. */
+HOT bool is_lone(const FastTile *t)
+{
+  return t->vectors == 1u << MAIN_THREAD && t->threads[MAIN_THREAD].plain && t->running &&
+         !(t->input_any & t->input_control);
+}
+
+HOT void visit_lone(Visit *v)
+{
+  FastTile *t = v->tile;
+  FastThread *th = &t->threads[MAIN_THREAD];
+  if (th->ready > v->now) {
+    note_stall(v, th, STALL_NONE);
+    return;
+  }
+  StallCause cause = plain_waits(v, &th->run->plain);
+  note_stall(v, th, cause);
+  if (cause != STALL_NONE)
+    return;
+  v->thread = MAIN_THREAD;
+  v->changed = true;
+  t->last_issued[t->main_level] = MAIN_THREAD;
+  t->issues++;
+  plain_group(v, MAIN_THREAD);
+}
+
+RARE void visit_any(Visit *v)
 {
   FastTile *t = v->tile;
   if (t->input_any || !t->running)
@@ -664,4 +688,12 @@ static void visit_tile(Visit *v)
   if (v->drops || v->launch || v->pick != TASK_NONE)
     v->changed = true;
   do_issue(v);
+}
+
+HOT void visit_tile(Visit *v)
+{
+  if (LIKELY(is_lone(v->tile)))
+    visit_lone(v);
+  else
+    visit_any(v);
 }

@@ -8,15 +8,14 @@ enum { TRANSFORM_SHIFT = 30, TRANSFORM_MARK = 3, LOW16 = 0xffff, HALF_BITS = 16 
 
 /* ---- queues ----------------------------------------------------------------------------- */
 
-static FastWavelet input_pop(Visit *v, unsigned queue)
+HOT FastWavelet input_take(Visit *v, unsigned queue)
 {
   FastTile *t = v->tile;
-  FastQueue *q = &t->input[queue];
-  FastWavelet w = *queue_at(q, 0);
-  q->head++;
-  if (--q->count == 0) {
-    t->input_any &= (uint8_t)~(1u << queue);
-    t->input_control &= (uint8_t)~(1u << queue);
+  FastQueue *q = &t->queues[queue].input;
+  FastWavelet w = queue_take(q);
+  if (q->count == 0) {
+    t->input_any &= (uint16_t)~(1u << queue);
+    t->input_control &= (uint16_t)~(1u << queue);
   }
   v->popped[queue]++;
   EVENT(v, .kind = EV_POP, .queue = (uint8_t)queue, .color = wavelet_field(w.meta),
@@ -24,17 +23,23 @@ static FastWavelet input_pop(Visit *v, unsigned queue)
   return w;
 }
 
-static void output_push(Visit *v, unsigned queue, FastWavelet w)
+static FastWavelet input_pop(Visit *v, unsigned queue)
+{
+  return input_take(v, queue);
+}
+
+HOT void output_push(Visit *v, unsigned queue, FastWavelet w)
 {
   FastTile *t = v->tile;
-  FastQueue *q = &t->output[queue];
-  if (!q->at)
-    fast_queue_create(v->engine, q, v->engine->output_capacity[queue]);
-  if (q->count > q->mask)
+  FastQueue *q = &t->queues[queue].output;
+  unsigned count = q->count;
+  if (UNLIKELY(!q->at))
+    fast_queues_create(v->engine, &t->queues[queue], queue);
+  if (UNLIKELY(count >= q->places))
     ICE("an output queue overflows");
-  q->count++;
-  *queue_at(q, q->count - 1u) = w;
-  t->output_any |= (uint8_t)(1u << queue);
+  *queue_at(q, count) = w;
+  q->count = (uint16_t)(count + 1);
+  t->output_any |= (uint16_t)(1u << queue);
   EVENT(v, .kind = EV_PUSH, .output = true, .queue = (uint8_t)queue,
         .color = wavelet_field(w.meta), .payload = w.payload,
         .control = (w.meta & META_CONTROL) != 0);
@@ -49,7 +54,7 @@ static bool takes_control(const VecStream *s)
 
 static unsigned wavelets_ready(const Visit *v, const VecStream *s)
 {
-  const FastQueue *q = &v->tile->input[s->queue];
+  const FastQueue *q = &v->tile->queues[s->queue].input;
   unsigned n = 0;
   while (n < q->count && n < s->max_wavelets) {
     uint32_t meta = queue_at(q, n)->meta;
@@ -68,7 +73,7 @@ static bool control_ends(const Visit *v, const VecRun *run)
     const VecStream *s = &run->src[k];
     if (s->kind != VS_FABIN || takes_control(s))
       continue;
-    const FastQueue *q = &v->tile->input[s->queue];
+    const FastQueue *q = &v->tile->queues[s->queue].input;
     if (q->count && wavelet_seen(queue_at(q, 0)->meta, v->now) &&
         (queue_at(q, 0)->meta & META_CONTROL))
       return true;
@@ -107,7 +112,8 @@ static bool limit_by_output(const Visit *v, const VecRun *run, unsigned *size)
   if (s->kind != VS_FABOUT)
     return true;
   unsigned capacity = v->engine->output_capacity[s->queue];
-  unsigned count = v->tile->output[s->queue].count, room = capacity > count ? capacity - count : 0;
+  unsigned count = v->tile->queues[s->queue].output.count;
+  unsigned room = capacity > count ? capacity - count : 0;
   while (*size > 1 && wavelets_sent(run, *size) > room && room >= s->min_wavelets)
     --*size;
   return wavelets_sent(run, *size) <= room;
@@ -155,45 +161,36 @@ static StallCause plan_general(Visit *v, unsigned thread, GroupPlan *group)
   return STALL_NONE;
 }
 
-/* A data wavelet that can be seen at the head of a queue. */
-typedef enum { HEAD_NONE, HEAD_DATA, HEAD_CONTROL } HeadKind;
-static inline HeadKind head_kind(const Visit *v, unsigned queue)
+/* No control wavelets here: data at the head of the queue, and room for a result. */
+HOT StallCause plain_waits(const Visit *v, const FastPlain *p)
 {
-  const FastQueue *q = &v->tile->input[queue];
-  if (!q->count)
-    return HEAD_NONE;
-  uint32_t meta = queue_at(q, 0)->meta;
-  if (!wavelet_seen(meta, v->now))
-    return HEAD_NONE;
-  return meta & META_CONTROL ? HEAD_CONTROL : HEAD_DATA;
+  const FastTile *t = v->tile;
+  if (p->input != NO_QUEUE) {
+    const FastQueue *q = &t->queues[p->input].input;
+    if (!q->count || !wavelet_seen(queue_at(q, 0)->meta, v->now))
+      return STALL_INPUT;
+  }
+  if (p->output != NO_QUEUE &&
+      t->queues[p->output].output.count >= v->engine->output_capacity[p->output])
+    return STALL_OUTPUT;
+  return STALL_NONE;
+}
+
+static unsigned plain_elements(const FastPlain *p)
+{
+  return p->unbounded || p->remaining >= p->width ? p->width : p->remaining;
 }
 
 static StallCause plan_group(Visit *v, unsigned thread, GroupPlan *group)
 {
-  FastThread *th = &v->tile->threads[thread];
+  FastTile *t = v->tile;
+  FastThread *th = &t->threads[thread];
   *group = (GroupPlan){0};
-  if (!th->plain || v->tile->paused) {
+  if (!th->plain || t->paused || (t->input_any & t->input_control)) {
     plain_sync(th);
     return plan_general(v, thread, group);
   }
-  const FastPlain *p = &th->run->plain;
-  for (unsigned k = PLAIN_SRC0; k <= PLAIN_SRC1; k++) {
-    if (p->kind[k] != VS_FABIN)
-      continue;
-    HeadKind head = head_kind(v, p->queue[k]);
-    if (head == HEAD_NONE)
-      return STALL_INPUT;
-    if (head == HEAD_CONTROL) {
-      plain_sync(th);
-      return plan_general(v, thread, group);
-    }
-  }
-  if (p->kind[PLAIN_DEST] == VS_FABOUT &&
-      v->tile->output[p->queue[PLAIN_DEST]].count >=
-          v->engine->output_capacity[p->queue[PLAIN_DEST]])
-    return STALL_OUTPUT;
-  group->elements = p->unbounded || p->remaining >= p->width ? p->width : p->remaining;
-  return STALL_NONE;
+  return plain_waits(v, &th->run->plain);
 }
 
 /* ---- start and end ---------------------------------------------------------------------- */
@@ -338,18 +335,24 @@ static void make_plain(FastPlain *p, const VecRun *run)
 {
   const VecStream *streams[PLAIN_STREAMS] = {&run->src[0], &run->src[1], &run->dest};
   *p = (FastPlain){
-    .op = (uint8_t)vecops[run->op].kind, .width = run->width, .color = run->dest.color,
-    .operation = (uint8_t)run->op, .unbounded = run->unbounded, .remaining = run->remaining,
-    .advance = run->dest.flags & DESC_F_ADVANCE, .scalar = run->scalar,
+    .op = (uint16_t)vecops[run->op].kind, .width = run->width, .operation = (uint16_t)run->op,
+    .unbounded = run->unbounded, .remaining = run->remaining, .scalar = run->scalar,
+    .output_meta = wavelet_meta(0, run->dest.color, 0),
+    .advance = run->dest.kind == VS_FABOUT && (run->dest.flags & DESC_F_ADVANCE),
+    .input = NO_QUEUE, .output = run->dest.kind == VS_FABOUT ? run->dest.queue : NO_QUEUE,
     .both_memory = run->src[0].kind == VS_MEMORY && run->src[1].kind == VS_MEMORY,
   };
-  for (unsigned i = 0; i < PLAIN_STREAMS; i++) {
-    p->kind[i] = (uint8_t)streams[i]->kind;
-    p->queue[i] = streams[i]->queue;
+  for (uint16_t i = 0; i < PLAIN_STREAMS; i++) {
     p->address[i] = streams[i]->address;
     p->step[i] = (int16_t)(streams[i]->strides[0] * (int)sizeof(uint32_t));
+    if (streams[i]->kind == VS_MEMORY)
+      p->memory |= (uint16_t)(1u << i);
     if (i < PLAIN_DEST)
-      p->value[i] = streams[i]->value;
+      p->value[i] = streams[i]->kind == VS_VALUE ? streams[i]->value : 0;
+    if (streams[i]->kind == VS_FABIN) {
+      p->input = streams[i]->queue;
+      p->input_stream = i;
+    }
   }
 }
 
@@ -384,10 +387,11 @@ static void note_queues(FastTile *t, const VecRun *run)
   uint16_t elements = (uint16_t)run->remaining;
   for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
     if (run->src[k].kind == VS_FABIN)
-      queue_note(&t->input[run->src[k].queue],
+      queue_note(&t->queues[run->src[k].queue].input,
                  (QueueUse){run->pc, elements, run->src[k].color});
   if (run->dest.kind == VS_FABOUT)
-    queue_note(&t->output[run->dest.queue], (QueueUse){run->pc, elements, run->dest.color});
+    queue_note(&t->queues[run->dest.queue].output,
+               (QueueUse){run->pc, elements, run->dest.color});
 }
 
 static void vec_start(Visit *v, const Insn *insn)
@@ -462,7 +466,7 @@ static void fire(Group *g, Action action)
 
 static uint32_t read_fabric(Group *g, VecStream *s)
 {
-  const FastWavelet *w = queue_at(&g->v->tile->input[s->queue], 0);
+  const FastWavelet *w = queue_at(&g->v->tile->queues[s->queue].input, 0);
   uint32_t value = w->payload;
   if (takes_control(s) && (w->meta & META_CONTROL))
     value = (value | (uint32_t)TRANSFORM_MARK << TRANSFORM_SHIFT) ^
@@ -500,13 +504,6 @@ static uint32_t read_element(Group *g, VecStream *s, bool zero)
   }
 }
 
-/* First cycle in which the router can see what is put into an output queue now. */
-static uint64_t output_visible(const Visit *v)
-{
-  const Timing *timing = v->engine->timing;
-  return v->now + timing->element_to_queue + timing->ramp_up - (timing->ramp_up ? 1 : 0);
-}
-
 static void send_wavelet(Group *g, VecStream *s, bool last)
 {
   uint32_t flags = s->flags & DESC_F_CONTROL ? META_CONTROL : 0;
@@ -514,7 +511,7 @@ static void send_wavelet(Group *g, VecStream *s, bool last)
     flags = s->value >> TRANSFORM_SHIFT == TRANSFORM_MARK ? META_CONTROL : 0;
   if (last && (s->flags & DESC_F_ADVANCE))
     flags |= META_ADVANCE;
-  FastWavelet w = {s->value, wavelet_meta(output_visible(g->v), s->color, flags)};
+  FastWavelet w = {s->value, wavelet_meta(g->v->output_visible, s->color, flags)};
   s->phase = 0;
   s->value = 0;
   output_push(g->v, s->queue, w);
@@ -571,29 +568,22 @@ static void one_element(Group *g, bool last)
 
 /* ---- one group, plain operands ---------------------------------------------------------- */
 
-static inline uint32_t plain_read(Visit *v, FastPlain *p, unsigned k)
+HOT uint32_t plain_read(const FastTile *t, FastPlain *p, unsigned k)
 {
-  uint32_t value;
-  switch ((StreamKind)p->kind[k]) {
-  case VS_MEMORY:
-    memcpy(&value, v->tile->mem.bytes + p->address[k], sizeof value);
+  uint32_t value = p->value[k];
+  if (p->memory & 1u << k) {
+    memcpy(&value, t->mem.bytes + p->address[k], sizeof value);
     p->address[k] = (uint16_t)(p->address[k] + p->step[k]);
-    return value;
-  case VS_FABIN:
-    return input_pop(v, p->queue[k]).payload;
-  case VS_VALUE:
-    return p->value[k];
-  case VS_NONE: case VS_REGISTER: case VS_FABOUT: case VS_FIFO: default:
-    return 0;
   }
+  return value;
 }
 
-static inline uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, uint32_t b)
+HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, uint32_t b)
 {
   bool carry = false;               /* no 32-bit operation has one */
   switch ((int)p->op) {
   case VK_MOV: return b;
-  case VK_FADD: return fp32_binary(FP_ADD, a, b);
+  case VK_FADD: return fp32_add(a, b);
   case VK_FMUL: return fp32_binary(FP_MUL, a, b);
   case VK_FMAC: return fp32_fma(b, p->scalar, a);
   default:
@@ -602,23 +592,65 @@ static inline uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_
   }
 }
 
-static inline void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
+HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
 {
-  if (p->kind[PLAIN_DEST] == VS_MEMORY) {
+  if (p->output != NO_QUEUE) {
+    uint32_t flags = last && p->advance ? META_ADVANCE : 0;
+    uint32_t meta = (v->output_visible & STAMP_MASK) | p->output_meta | flags;
+    output_push(v, p->output, (FastWavelet){value, meta});
+  } else if (p->memory & 1u << PLAIN_DEST) {
     uint16_t address = p->address[PLAIN_DEST];
     memcpy(v->tile->mem.bytes + address, &value, sizeof value);
     p->address[PLAIN_DEST] = (uint16_t)(address + p->step[PLAIN_DEST]);
-  } else if (p->kind[PLAIN_DEST] == VS_FABOUT) {
-    uint32_t flags = last && p->advance ? META_ADVANCE : 0;
-    output_push(v, p->queue[PLAIN_DEST],
-                (FastWavelet){value, wavelet_meta(output_visible(v), p->color, flags)});
   }
 }
 
-static inline bool plain_conflict(const FastEngine *e, const FastPlain *p)
+HOT bool plain_conflict(const FastEngine *e, const FastPlain *p)
 {
   return p->both_memory && p->address[PLAIN_SRC0] / e->word_bytes % e->bank_groups ==
                                p->address[PLAIN_SRC1] / e->word_bytes % e->bank_groups;
+}
+
+static void finish_group(Visit *v, unsigned thread, VecRun *run, unsigned extra);
+
+RARE void plain_finish(Visit *v, unsigned thread, unsigned extra)
+{
+  FastThread *th = &v->tile->threads[thread];
+  plain_sync(th);
+  finish_group(v, thread, &th->run->run, extra);
+}
+
+/* An operation with a fabric operand does one element a group. */
+HOT void plain_group(Visit *v, unsigned thread)
+{
+  FastTile *t = v->tile;
+  FastThread *th = &t->threads[thread];
+  FastEngine *e = v->engine;
+  FastPlain *p = &th->run->plain;
+  unsigned extra = plain_conflict(e, p) ? e->timing->bank_conflict : 0;
+  unsigned elements = plain_elements(p);
+  bool last_group = !p->unbounded && elements == p->remaining;
+  EVENT(v, .kind = EV_GROUP, .pc = th->run->run.pc, .thread = (uint8_t)thread,
+        .count = (uint16_t)elements);
+  for (unsigned left = elements; left; left--) {
+    if (p->input != NO_QUEUE)
+      p->value[p->input_stream] = input_take(v, p->input).payload;
+    uint32_t a = plain_read(t, p, PLAIN_SRC0), b = plain_read(t, p, PLAIN_SRC1);
+    plain_write(v, p, plain_operate(v, p, a, b), last_group && left == 1);
+  }
+  e->stats.groups++;
+  e->stats.elements += elements;
+  e->stats.stalls[STALL_BANK] += extra;
+  if (!p->unbounded)
+    p->remaining -= elements;
+  th->ready = v->now + 1 + extra;
+  if (UNLIKELY(last_group))
+    plain_finish(v, thread, extra);
+}
+
+RARE void plain_group_any(Visit *v, unsigned thread)
+{
+  plain_group(v, thread);
 }
 
 /* ---- group or end ----------------------------------------------------------------------- */
@@ -631,7 +663,7 @@ static void end_by_control(Visit *v, unsigned thread)
     VecStream *s = &run.src[k];
     if (s->kind != VS_FABIN)
       continue;
-    const FastQueue *q = &v->tile->input[s->queue];
+    const FastQueue *q = &v->tile->queues[s->queue].input;
     if (q->count && (queue_at(q, 0)->meta & META_CONTROL) &&
         wavelet_seen(queue_at(q, 0)->meta, v->now)) {
       s->phase = 0;
@@ -693,37 +725,11 @@ static void finish_group(Visit *v, unsigned thread, VecRun *run, unsigned extra)
   vec_finish(v, thread, &ended, v->now + extra, false, false);
 }
 
-static void plain_group(Visit *v, unsigned thread, unsigned elements)
-{
-  FastThread *th = &v->tile->threads[thread];
-  FastEngine *e = v->engine;
-  FastPlain *p = &th->run->plain;
-  unsigned extra = plain_conflict(e, p) ? e->timing->bank_conflict : 0;
-  EVENT(v, .kind = EV_GROUP, .pc = th->run->run.pc, .thread = (uint8_t)thread,
-        .count = (uint16_t)elements);
-  bool last_group = !p->unbounded && elements == p->remaining;
-  for (unsigned i = 0; i < elements; i++) {
-    uint32_t a = plain_read(v, p, PLAIN_SRC0);
-    uint32_t b = plain_read(v, p, PLAIN_SRC1);
-    plain_write(v, p, plain_operate(v, p, a, b), last_group && i + 1 == elements);
-  }
-  e->stats.groups++;
-  e->stats.elements += elements;
-  e->stats.stalls[STALL_BANK] += extra;
-  if (!p->unbounded)
-    p->remaining -= elements;
-  th->ready = v->now + 1 + extra;
-  if (!last_group)
-    return;
-  plain_sync(th);
-  finish_group(v, thread, &th->run->run, extra);
-}
-
 /* dfilt counts control wavelets; data goes by. */
 static bool drops_data(const Visit *v, const VecRun *run)
 {
   return vecops[run->op].kind == VK_DFILT &&
-         !(queue_at(&v->tile->input[run->src[1].queue], 0)->meta & META_CONTROL);
+         !(queue_at(&v->tile->queues[run->src[1].queue].input, 0)->meta & META_CONTROL);
 }
 
 static void general_group(Visit *v, unsigned thread, unsigned elements)
@@ -765,7 +771,7 @@ static void do_group(Visit *v, unsigned thread, const GroupPlan *plan)
   else if (plan->by_fifo)
     end_by_fifo(v, thread);
   else if (v->tile->threads[thread].plain)
-    plain_group(v, thread, plan->elements);
+    plain_group_any(v, thread);
   else
     general_group(v, thread, plan->elements);
 }

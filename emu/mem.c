@@ -42,15 +42,24 @@ void mem_touch(const Program *program, uint32_t tile, TileMem *mem)
   uint32_t size = mem_compact_bytes(mem->cls);
   mem->bytes = base_malloc(size ? size : 1);
   memset(mem->bytes, 0, size);
-  mem->full = false;
+  mem->full = mem->lent = false;
   mem_initialise(program, tile, mem->bytes);
+}
+
+void mem_lend(const Program *program, uint32_t tile, TileMem *mem, uint8_t *bytes)
+{
+  mem->bytes = bytes;
+  mem->full = false;
+  mem->lent = true;
+  mem_initialise(program, tile, bytes);
 }
 
 void mem_free(TileMem *mem)
 {
-  free(mem->bytes);
+  if (!mem->lent)
+    free(mem->bytes);
   mem->bytes = NULL;
-  mem->full = false;
+  mem->full = mem->lent = false;
 }
 
 static void mem_grow(TileMem *mem)
@@ -60,9 +69,11 @@ static void mem_grow(TileMem *mem)
   memset(all, 0, PE_MEM_BYTES);
   memcpy(all, mem->bytes, cls->image->static_bytes);
   memcpy(all + cls->stack_low, mem->bytes + cls->image->static_bytes, stack_bytes(cls));
-  free(mem->bytes);
+  if (!mem->lent)
+    free(mem->bytes);
   mem->bytes = all;
   mem->full = true;
+  mem->lent = false;
 }
 
 /* Where `bytes` bytes from `address` lie, if they lie in one place that exists. */

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #if defined(__GNUC__)
 #define BASE_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
@@ -222,6 +223,17 @@ uint32_t fp16_to_fp32(Fp16Format format, uint16_t bits);     /* exact */
 typedef enum { FP_ADD, FP_SUB, FP_MUL, FP_DIV, FP_MAX, FP_MIN } FpBinary;
 typedef enum { FP_LT, FP_LE, FP_EQ } FpCompare;   /* all false on NaN */
 uint32_t fp32_binary(FpBinary op, uint32_t a, uint32_t b);
+/* fp32_binary(FP_ADD, a, b), inline: sums are most of what tiles do. */
+static inline uint32_t fp32_add(uint32_t a, uint32_t b)
+{
+  float x, y, sum;
+  uint32_t bits;
+  memcpy(&x, &a, sizeof x);
+  memcpy(&y, &b, sizeof y);
+  sum = x + y;
+  memcpy(&bits, &sum, sizeof bits);
+  return sum == sum ? bits : fp32_binary(FP_ADD, a, b);
+}
 uint16_t fp16_binary(Fp16Format format, FpBinary op, uint16_t a, uint16_t b);
 bool fp32_compare(FpCompare op, uint32_t a, uint32_t b);
 bool fp16_compare(Fp16Format format, FpCompare op, uint16_t a, uint16_t b);
