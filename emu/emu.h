@@ -393,7 +393,8 @@ void router_config_write(uint16_t base, uint16_t value, RouterConfig *own, Route
 /* ---- trace.c: events ------------------------------------------------------------------------- */
 
 typedef enum {
-  TRACE_TASK, TRACE_INST, TRACE_WAVELET, TRACE_SWITCH, TRACE_QUEUE, TRACE_HOST, TRACE_KIND_COUNT
+  TRACE_TASK, TRACE_INST, TRACE_WAVELET, TRACE_SWITCH, TRACE_QUEUE, TRACE_STALL, TRACE_HOST,
+  TRACE_KIND_COUNT
 } TraceKind;
 bool trace_kind_from_name(const char *name, size_t length, TraceKind *kind);
 
@@ -408,6 +409,8 @@ typedef enum {
   EV_WAVELET,                   /* color, from, to, payload as forwarded, control */
   EV_SWITCH,                    /* color, old position, new position */
   EV_PUSH, EV_POP,              /* output, queue, color, payload, control */
+  EV_STALL,                     /* a vector operation has waited: pc, thread, id the StallCause,
+                                   payload the cycles; when it ends, a bank conflict at once */
   EV_HOST_IN, EV_HOST_OUT,      /* color, payload: through the host port */
   EV_LAUNCH,                    /* pc: function called by the host */
   EV_COUNT
@@ -440,6 +443,7 @@ struct TraceSink {
   uint16_t x, y, width, height; /* region */
   void (*event)(TraceSink *sink, const TraceEvent *event);
   void *context;
+  bool stop;                    /* set by whoever receives events: the run ends with this cycle */
 };
 /* A sink that accepts everything of the given kinds. */
 TraceSink trace_sink(const Program *program, uint32_t kinds,
@@ -457,7 +461,8 @@ void trace_format(const Program *program, const TraceEvent *event, char *text, s
  *
  * The cycle.  All units read the state at the start of the cycle.  Order of a tile's events
  * within a cycle:
- *   1  actions that take effect now (completed operations), in order of issue
+ *   1  actions that take effect now (completed operations), in order of issue; then waits of
+ *      vector operations that have ended, by thread
  *   2  control wavelets at queue heads that nobody is bound to are dropped, by queue
  *   3  the scheduler picks
  *   4  the issued instruction or element group, with its queue pops, pushes and effects; if it
@@ -482,7 +487,7 @@ typedef struct {
 typedef enum {
   RUN_QUIET,                    /* no event can happen any more without the host */
   RUN_FAULT,                    /* engine_faults has at least one that ends the run */
-  RUN_LIMIT,                    /* the given cycle was reached */
+  RUN_LIMIT,                    /* the given cycle was reached, or the trace's `stop` was set */
 } RunStatus;
 
 /* Why a vector operation that could otherwise have done a group did not; a cycle each, added
@@ -519,6 +524,8 @@ typedef enum { THREAD_IDLE, THREAD_RUNNING, THREAD_VECTOR } ThreadState;
 typedef struct {
   ThreadState state;
   StallCause waiting;           /* THREAD_VECTOR: what for; STALL_NONE: could go on */
+  StallCause stalled;           /* THREAD_VECTOR: the wait that the statistics do not have yet */
+  uint64_t stalled_since;
   uint8_t stream;               /* STALL_INPUT: 1 src0, 2 src1; STALL_OUTPUT: 0 dest */
   uint16_t pc;                  /* main: next instruction, or the vector instruction */
   const VecRun *run;            /* THREAD_VECTOR */

@@ -367,6 +367,8 @@ static RunStatus fast_run(Engine *base, uint64_t limit)
     if (arrlenu(e->new_faults))
       collect_faults(e);
     set_cycle(e, e->cycle + 1);
+    if (e->options.trace && e->options.trace->stop)
+      return RUN_LIMIT;
   }
 }
 

@@ -52,6 +52,8 @@ static void inspect_thread(FastEngine *e, FastTile *t, unsigned i, InspectThread
   out->state = THREAD_VECTOR;
   out->pc = run->pc;
   out->run = run;
+  out->stalled = (StallCause)t->threads[i].stall;
+  out->stalled_since = t->threads[i].stall_since;
   out->waiting = fast_thread_waits(e, t, i, &out->stream);
 }
 

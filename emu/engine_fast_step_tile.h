@@ -238,36 +238,39 @@ static bool before(const FastTile *t, unsigned thread, int best)
          ((unsigned)best + FAST_THREADS - last - 1) % FAST_THREADS;
 }
 
-RARE void change_stall(Visit *v, FastThread *th, StallCause cause)
+RARE void change_stall(Visit *v, unsigned thread, StallCause cause)
 {
-  if (th->stall != STALL_NONE)
+  FastThread *th = &v->tile->threads[thread];
+  if (th->stall != STALL_NONE) {
     v->engine->stats.stalls[th->stall] += v->now - th->stall_since;
+    EVENT(v, .kind = EV_STALL, .pc = th->run->run.pc, .id = th->stall, .thread = (uint8_t)thread,
+          .payload = (uint32_t)(v->now - th->stall_since));
+  }
   th->stall = (uint8_t)cause;
   th->stall_since = v->now;
   v->engine->last_change = v->now + 1;
 }
 
-HOT void note_stall(Visit *v, FastThread *th, StallCause cause)
+HOT void note_stall(Visit *v, unsigned thread, StallCause cause)
 {
-  if (UNLIKELY((unsigned)cause != th->stall))
-    change_stall(v, th, cause);
+  if (UNLIKELY((unsigned)cause != v->tile->threads[thread].stall))
+    change_stall(v, thread, cause);
 }
 
 RARE void plan_issue(Visit *v)
 {
   FastTile *t = v->tile;
   unsigned ready = 0;
+  StallCause causes[FAST_THREADS];
   GroupPlan group;
   if (t->running && !t->threads[MAIN_THREAD].run && t->ready <= v->now)
     v->thread = MAIN_THREAD;
   for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
     unsigned i = (unsigned)__builtin_ctz(bits);
     FastThread *th = &t->threads[i];
-    StallCause cause = th->ready > v->now ? STALL_NONE : plan_group(v, i, &group);
-    if (th->ready > v->now || cause != STALL_NONE) {
-      note_stall(v, th, cause);
+    causes[i] = th->ready > v->now ? STALL_NONE : plan_group(v, i, &group);
+    if (th->ready > v->now || causes[i] != STALL_NONE)
       continue;
-    }
     ready |= 1u << i;
     if (!before(t, i, v->thread))
       continue;
@@ -275,10 +278,10 @@ RARE void plan_issue(Visit *v)
     v->is_group = true;
     v->group = group;
   }
-  for (; ready; ready &= ready - 1) {
-    unsigned i = (unsigned)__builtin_ctz(ready);
-    note_stall(v, &t->threads[i],
-               v->is_group && v->thread == (int)i ? STALL_NONE : STALL_ISSUE);
+  for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
+    unsigned i = (unsigned)__builtin_ctz(bits);
+    bool waits = (ready >> i & 1) && !(v->is_group && v->thread == (int)i);
+    note_stall(v, i, waits ? STALL_ISSUE : causes[i]);
   }
 }
 
@@ -659,11 +662,11 @@ HOT void visit_lone(Visit *v)
   FastTile *t = v->tile;
   FastThread *th = &t->threads[MAIN_THREAD];
   if (th->ready > v->now) {
-    note_stall(v, th, STALL_NONE);
+    note_stall(v, MAIN_THREAD, STALL_NONE);
     return;
   }
   StallCause cause = plain_waits(v, &th->run->plain);
-  note_stall(v, th, cause);
+  note_stall(v, MAIN_THREAD, cause);
   if (cause != STALL_NONE)
     return;
   v->thread = MAIN_THREAD;

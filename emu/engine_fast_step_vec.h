@@ -632,6 +632,9 @@ HOT void plain_group(Visit *v, unsigned thread)
   bool last_group = !p->unbounded && elements == p->remaining;
   EVENT(v, .kind = EV_GROUP, .pc = th->run->run.pc, .thread = (uint8_t)thread,
         .count = (uint16_t)elements);
+  if (FAST_TRACED && extra)
+    EVENT(v, .kind = EV_STALL, .pc = th->run->run.pc, .id = STALL_BANK, .thread = (uint8_t)thread,
+          .payload = extra);
   for (unsigned left = elements; left; left--) {
     if (p->input != NO_QUEUE)
       p->value[p->input_stream] = input_take(v, p->input).payload;
@@ -745,6 +748,9 @@ static void general_group(Visit *v, unsigned thread, unsigned elements)
   unsigned extra = vec_bank_conflict(run, e->program->machine) ? e->timing->bank_conflict : 0;
   EVENT(v, .kind = EV_GROUP, .pc = run->pc, .thread = (uint8_t)thread,
         .count = (uint16_t)elements);
+  if (FAST_TRACED && extra)
+    EVENT(v, .kind = EV_STALL, .pc = run->pc, .id = STALL_BANK, .thread = (uint8_t)thread,
+          .payload = extra);
   bool last_group = is_last_group(run, elements);
   Group g = {v, run, FAULT_COUNT, 0};
   for (unsigned i = 0; i < elements; i++)

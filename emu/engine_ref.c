@@ -412,6 +412,8 @@ static RunStatus ref_run(Engine *base, uint64_t limit)
     engine->awake = engine->awake_next;
     arrsetlen(done, 0);
     engine->awake_next = done;
+    if (engine->options.trace && engine->options.trace->stop)
+      return RUN_LIMIT;
   }
 }
 
@@ -551,6 +553,8 @@ static void inspect_thread(const RefEngine *engine, const RefTile *tile, unsigne
   out->state = THREAD_VECTOR;
   out->pc = t->run.pc;
   out->run = &t->run;
+  out->stalled = t->stall;
+  out->stalled_since = t->stall_since;
   out->waiting = ref_vec_plan(engine, tile, i, NULL, &elements, &by_control, &by_fifo,
                               &out->stream);
 }

@@ -643,8 +643,13 @@ static void commit_stalls(RefEngine *engine, RefTile *tile)
     StallCause cause = tile->plan.stalls[i];
     if (!t->running || cause == t->stall)
       continue;
-    if (t->stall != STALL_NONE)
-      engine->stats.stalls[t->stall] += engine->cycle - t->stall_since;
+    if (t->stall != STALL_NONE) {
+      uint64_t cycles = engine->cycle - t->stall_since;
+      engine->stats.stalls[t->stall] += cycles;
+      ref_event(engine, tile, (TraceEvent){.kind = EV_STALL, .pc = t->run.pc,
+                                           .id = (uint8_t)t->stall,
+                                           .thread = (uint8_t)i, .payload = (uint32_t)cycles});
+    }
     t->stall = cause;
     t->stall_since = engine->cycle;
     engine->last_change = engine->cycle + 1;

@@ -497,6 +497,9 @@ void ref_vec_group(RefEngine *engine, RefTile *tile, unsigned thread)
   ref_event(engine, tile, (TraceEvent){.kind = EV_GROUP, .pc = t->run.pc,
                                        .thread = (uint8_t)thread,
                                        .count = (uint16_t)plan->elements});
+  if (extra)
+    ref_event(engine, tile, (TraceEvent){.kind = EV_STALL, .pc = t->run.pc, .id = STALL_BANK,
+                                         .thread = (uint8_t)thread, .payload = extra});
   bool last_group = is_last_group(&t->run, plan->elements);
   for (unsigned i = 0; i < plan->elements; i++)
     one_element(&g, last_group && i + 1 == plan->elements);

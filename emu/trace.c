@@ -5,7 +5,8 @@
 
 static const char *const kind_names[TRACE_KIND_COUNT] = {
   [TRACE_TASK] = "task",     [TRACE_INST] = "inst",   [TRACE_WAVELET] = "wavelet",
-  [TRACE_SWITCH] = "switch", [TRACE_QUEUE] = "queue", [TRACE_HOST] = "host",
+  [TRACE_SWITCH] = "switch", [TRACE_QUEUE] = "queue", [TRACE_STALL] = "stall",
+  [TRACE_HOST] = "host",
 };
 
 bool trace_kind_from_name(const char *name, size_t length, TraceKind *kind)
@@ -32,6 +33,8 @@ TraceKind event_trace_kind(EventKind kind)
     return TRACE_SWITCH;
   case EV_PUSH: case EV_POP:
     return TRACE_QUEUE;
+  case EV_STALL:
+    return TRACE_STALL;
   case EV_HOST_IN: case EV_HOST_OUT: case EV_LAUNCH:
     return TRACE_HOST;
   case EV_COUNT: default:
@@ -118,7 +121,8 @@ static void fields(const Program *program, const TraceEvent *e, FILE *out)
     [EV_BLOCK] = "block",      [EV_UNBLOCK] = "unblock",  [EV_INST] = "issue",
     [EV_GROUP] = "group",      [EV_DONE] = "done",        [EV_WAVELET] = "move",
     [EV_SWITCH] = "position",  [EV_PUSH] = "push",        [EV_POP] = "pop",
-    [EV_HOST_IN] = "in",       [EV_HOST_OUT] = "out",     [EV_LAUNCH] = "launch",
+    [EV_STALL] = "waited",     [EV_HOST_IN] = "in",       [EV_HOST_OUT] = "out",
+    [EV_LAUNCH] = "launch",
   };
   fprintf(out, " %s", words[e->kind]);
   switch (e->kind) {
@@ -151,6 +155,11 @@ static void fields(const Program *program, const TraceEvent *e, FILE *out)
     break;
   case EV_PUSH: case EV_POP:
     queue_fields(program, e, out);
+    break;
+  case EV_STALL:
+    fprintf(out, " 0x%04x", e->pc);
+    thread(out, e);
+    fprintf(out, " %s %u cycles", stall_name((StallCause)e->id), e->payload);
     break;
   case EV_HOST_IN: case EV_HOST_OUT:
     fprintf(out, " color %u 0x%08x", e->color, e->payload);

@@ -31,6 +31,30 @@ static WseStatus write_stats(Session *session, const HostOptions *options)
   return status;
 }
 
+static WseStatus write_profile(Session *session, const HostOptions *options)
+{
+  const Profile *profile = session_profile(session);
+  if (!profile)
+    return WSE_OK;
+  FILE *out = options->profile_file ? fopen(options->profile_file, "w") : stdout;
+  if (!out)
+    return unwritable(session, options->profile_file);
+  profile_print(profile, out);
+  return out == stdout || fclose(out) == 0 ? WSE_OK : unwritable(session, options->profile_file);
+}
+
+/* What is written at the end of every run, whether it went well or not. */
+static WseStatus write_results(Session *session, const HostOptions *options)
+{
+  session_observed(session);
+  WseStatus status = write_profile(session, options);
+  if (status == WSE_OK && options->stats)
+    status = write_stats(session, options);
+  if (status != WSE_OK)
+    tell(session);
+  return status;
+}
+
 static WseStatus run(Session *session, HostOptions *options)
 {
   WseStatus status = session_open(session, options->program, &options->session);
@@ -38,11 +62,9 @@ static WseStatus run(Session *session, HostOptions *options)
     status = host_carry_out(session, options, stdout);
   if (status != WSE_OK)
     tell(session);
-  if (!options->stats || status == WSE_USAGE)
+  if (status == WSE_USAGE)
     return status;
-  WseStatus written = write_stats(session, options);
-  if (written != WSE_OK)
-    tell(session);
+  WseStatus written = write_results(session, options);
   return status != WSE_OK ? status : written;
 }
 
@@ -51,6 +73,7 @@ static WseStatus open_streams(Session *session, HostOptions *options)
   SessionOptions *o = &options->session;
   o->print_out = stdout;
   o->warnings = stderr;
+  o->observed_out = stdout;
   o->trace_out = stdout;
   if (o->trace_kinds && options->trace_file) {
     o->trace_out = fopen(options->trace_file, "w");

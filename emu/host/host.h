@@ -4,14 +4,15 @@
  * streams, runs to quiet, phases, statistics, and the status that becomes an exit code.
  * docs/host-protocol.md describes what it says to the tiles.
  *
- * Reading order: session, transfer (how words travel), collect (statistics), npy, options,
- * actions (the command line), libwse.
+ * Reading order: session, transfer (how words travel), collect (statistics), observers, npy,
+ * options, actions (the command line), libwse.
  */
 #ifndef HOST_H
 #define HOST_H
 
 #include "emu/emu.h"
 #include "emu/include/wse.h"
+#include "emu/observe/observe.h"
 
 /* ---- session.c -------------------------------------------------------------------------- */
 
@@ -22,12 +23,20 @@ typedef struct {
   uint64_t max_cycles;          /* 0: the default */
   CheckLevel check;             /* CHECK_OFF is 0 */
   uint32_t trace_kinds;         /* bits 1 << TraceKind; 0: no trace */
-  FILE *trace_out;              /* text; stays the caller's */
+  FILE *trace_out;              /* stays the caller's */
+  bool trace_perfetto;          /* JSON for Perfetto instead of text */
   bool has_region, has_cycles;  /* limits of the trace */
   uint32_t region[4];           /* x, y, width, height */
   uint64_t first_cycle, last_cycle;
   FILE *print_out;              /* bytes that tiles print, a line each; NULL: dropped */
   bool print_bare;              /* no tile before the text of such a line */
+  bool profile;
+  bool has_watch;
+  uint32_t watch[4];            /* x, y, color, number of the wavelet */
+  const char *stop;             /* StopSpec as text; NULL: none */
+  bool has_dump;
+  uint32_t dump[4];             /* tiles that are shown where the run has stopped or ended */
+  FILE *observed_out;           /* for all that */
   FILE *warnings;               /* findings that do not end the run; NULL: dropped */
 } SessionOptions;
 
@@ -76,6 +85,10 @@ bool session_is_done(Session *session, WseTask task);
 WseStatus session_run(Session *session, uint64_t cycles);
 /* Completes all operations, runs until quiet, and says whether something is stuck. */
 WseStatus session_finish(Session *session);
+/* When the run is over, whatever its status: what was watched, and the dumps. */
+void session_observed(Session *session);
+/* NULL: none was asked for. */
+const Profile *session_profile(const Session *session);
 /* True once any cycle was run. */
 bool session_has_run(const Session *session);
 /* Without memcpy: a launch that is followed by others may leave operations waiting for them. */
@@ -194,6 +207,7 @@ typedef struct {
   HostAction *actions;          /* stb_ds array */
   SessionOptions session;       /* streams are opened by the caller */
   const char *trace_file;       /* NULL: standard output */
+  const char *profile_file;     /* NULL: standard output */
   bool stats;
   const char *stats_file;       /* NULL: standard output */
   bool help, version;

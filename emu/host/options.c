@@ -19,11 +19,15 @@ enum { MAX_THREADS_ACCEPTED = 1024 };
   X(print, required_argument, "SYM[:N][@X,Y,W,H]", "print values, one tile a line")              \
   X(stats, optional_argument, "[FILE]", "statistics as JSON at the end")                         \
   X(trace, optional_argument, "[KINDS]",                                                         \
-    "event trace; of task,inst,wavelet,switch,queue,host,all (default task,wavelet,switch)")     \
+    "event trace; of task,inst,wavelet,switch,queue,stall,host,all (default task,wavelet,switch)") \
   X(trace_file, required_argument, "FILE", "trace there instead of standard output")             \
-  X(trace_format, required_argument, "text", "form of the trace")                                \
+  X(trace_format, required_argument, "text|perfetto", "form of the trace")                       \
   X(trace_region, required_argument, "X,Y,W,H", "trace these tiles only")                        \
   X(trace_cycles, required_argument, "A:B", "trace these cycles only")                           \
+  X(profile, optional_argument, "[FILE]", "cycles by source line and cause of waiting")          \
+  X(watch, required_argument, "X,Y,COLOR[,N]", "follow what that tile sends N-th (0 first)")     \
+  X(stop, required_argument, "CYCLE|X,Y|FILE:LINE[@X,Y]", "stop there, show the tile, exit 4")   \
+  X(dump, required_argument, "X,Y,W,H", "show these tiles where the run has stopped or ended")   \
   X(engine, required_argument, "fast|reference", "which engine runs")                            \
   X(threads, required_argument, "N", "threads of the fast engine")                               \
   X(max_cycles, required_argument, "N", "stop with exit code 4 there (default 1000000000)")      \
@@ -65,7 +69,7 @@ void host_options_help(FILE *out)
     fprintf(out, "  %-38s %s\n", left, rows[i].text);
   }
   fprintf(out, "\nExit code: 0 the program ended quietly, 1 bad usage or image, 2 a fault in the "
-               "program,\n3 deadlock, 4 cycle limit.\n");
+               "program,\n3 deadlock, 4 cycle limit or --stop.\n");
 }
 
 const char *host_version(void)
@@ -165,14 +169,45 @@ static bool take_threads(HostOptions *o, const char *value, Diags *diags)
   return true;
 }
 
-static bool take_trace_format(const char *value, Diags *diags)
+static bool take_trace_format(HostOptions *o, const char *value, Diags *diags)
 {
-  if (strcmp(value, "perfetto") == 0) {
-    diag_option_later(diags, HOST_NOWHERE, "--trace-format=perfetto",
-                      "this version writes traces as text");
+  o->session.trace_perfetto = strcmp(value, "perfetto") == 0;
+  return o->session.trace_perfetto || strcmp(value, "text") == 0 ||
+         bad_value(diags, "--trace-format", value, "text or perfetto");
+}
+
+static bool parse_watch(const char *text, uint32_t watch[4])
+{
+  char tail;
+  if (strspn(text, "0123456789,") != strlen(text))
     return false;
+  int n = sscanf(text, "%9u,%9u,%9u,%9u%c", &watch[0], &watch[1], &watch[2], &watch[3], &tail);
+  if (n == 3)
+    watch[3] = 0;
+  return (n == 3 || n == 4) && text[strlen(text) - 1] != ',' && watch[2] < MAX_COLORS;
+}
+
+static bool take_observer(HostOptions *o, int option, const char *value, Diags *diags)
+{
+  StopSpec spec;
+  switch (option) {
+  case OPTION_profile:
+    o->profile_file = value;
+    return o->session.profile = true;
+  case OPTION_watch:
+    o->session.has_watch = true;
+    return parse_watch(value, o->session.watch) ||
+           bad_value(diags, "--watch", value, "X,Y,COLOR or X,Y,COLOR,NUMBER");
+  case OPTION_stop:
+    o->session.stop = value;
+    return stop_parse(value, &spec) ||
+           bad_value(diags, "--stop", value, "a cycle, X,Y, FILE:LINE or FILE:LINE@X,Y");
+  case OPTION_dump:
+    o->session.has_dump = true;
+    return parse_region(value, o->session.dump) || bad_value(diags, "--dump", value, "X,Y,W,H");
+  default:
+    ICE("option %d observes nothing", option);
   }
-  return strcmp(value, "text") == 0 || bad_value(diags, "--trace-format", value, "text");
 }
 
 static bool take_limits(HostOptions *o, int option, const char *value, Diags *diags)
@@ -208,7 +243,9 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
     o->trace_file = value;
     return true;
   case OPTION_trace_format:
-    return take_trace_format(value, diags);
+    return take_trace_format(o, value, diags);
+  case OPTION_profile: case OPTION_watch: case OPTION_stop: case OPTION_dump:
+    return take_observer(o, option, value, diags);
   case OPTION_trace_region: case OPTION_trace_cycles: case OPTION_max_cycles:
     return take_limits(o, option, value, diags);
   case OPTION_engine:
@@ -291,6 +328,8 @@ bool host_options_parse(int argc, char **argv, Diags *diags, HostOptions *o)
   for (; optind < argc; optind++)
     if (!take_program(o, argv[optind], diags))
       return false;
+  if (o->session.trace_perfetto && !o->session.trace_kinds)
+    o->session.trace_kinds = (1u << TRACE_KIND_COUNT) - 1;
   if (!o->program && !o->help && !o->version)
     diag_program_missing(diags, HOST_NOWHERE);
   return o->program || o->help || o->version;

@@ -190,43 +190,13 @@ static void print_byte(void *context, uint64_t cycle, uint32_t tile, uint8_t byt
   arrsetlen(s->prints[tile], 0);
 }
 
-static void trace_line(TraceSink *sink, const TraceEvent *event)
-{
-  Session *s = sink->context;
-  char line[512];
-  trace_format(s->program, event, line, sizeof line);
-  fprintf(s->options.trace_out, "%s\n", line);
-}
-
-static WseStatus make_trace(Session *s)
-{
-  const SessionOptions *o = &s->options;
-  s->trace = trace_sink(s->program, o->trace_kinds, trace_line, s);
-  if (o->has_cycles) {
-    s->trace.first_cycle = o->first_cycle;
-    s->trace.last_cycle = o->last_cycle;
-  }
-  if (!o->has_region)
-    return WSE_OK;
-  WseTransfer region = {.x = o->region[0], .y = o->region[1], .width = o->region[2],
-                        .height = o->region[3]};
-  if (!host_region_ok(s, &region))
-    return session_usage(s);
-  s->trace.x = (uint16_t)o->region[0];
-  s->trace.y = (uint16_t)o->region[1];
-  s->trace.width = (uint16_t)o->region[2];
-  s->trace.height = (uint16_t)o->region[3];
-  return WSE_OK;
-}
-
 static WseStatus make_engine(Session *s)
 {
   const SessionOptions *o = &s->options;
-  bool traced = o->trace_kinds && o->trace_out;
-  if (traced && make_trace(s) != WSE_OK)
-    return s->error.status;
+  if (!observers_create(s))
+    return session_usage(s);
   EngineOptions options = {.check = o->check, .threads = o->threads ? o->threads : 1,
-                           .trace = traced ? &s->trace : NULL,
+                           .trace = s->trace.kinds ? &s->trace : NULL,
                            .print = o->print_out ? print_byte : NULL, .print_context = s};
   s->ops = o->engine ? o->engine : &HOST_DEFAULT_ENGINE;
   s->engine = s->ops->create(s->program, &options);
@@ -283,6 +253,7 @@ void session_close(Session *s)
     return;
   if (s->engine)
     s->ops->destroy(s->engine);
+  observers_destroy(s);
   for (uint32_t i = 0; s->prints && i < s->program->n_tiles; i++)
     arrfree(s->prints[i]);
   free(s->prints);
@@ -393,13 +364,17 @@ WseStatus session_step(Session *s, uint64_t limit, bool *quiet)
     limit = s->options.max_cycles;
   double start = host_seconds();
   s->started = true;
-  RunStatus status = s->ops->run(s->engine, limit);
+  RunStatus status = s->ops->run(s->engine, observers_limit(s, limit));
   s->wall_seconds += host_seconds() - start;
   account(s);
   s->quiet = status == RUN_QUIET;
   *quiet = status == RUN_QUIET;
   if (status == RUN_FAULT)
     return fault_error(s);
+  if (observers_stopped(s, status)) {
+    set_error(s, WSE_CYCLE_LIMIT, observers_stop_text(s));
+    return end_run(s);
+  }
   if (status == RUN_LIMIT && limit == s->options.max_cycles) {
     diag_cycle_limit(s->diags, HOST_NOWHERE, limit);
     session_usage(s);

@@ -25,6 +25,8 @@ typedef struct {
   uint32_t args[MAX_LAUNCH_ARGS];
 } Operation;
 
+typedef struct Observers Observers;
+
 struct Session {
   SourceMap *sources;
   Diags *diags;
@@ -38,6 +40,7 @@ struct Session {
   Engine *engine;
   SessionOptions options;
   TraceSink trace;
+  Observers *observers;                            /* NULL before the engine */
   char **prints;                                   /* by tile, stb_ds: its unfinished line */
   const ImageBinding **bindings;                   /* by class, then export */
   HostChannel *channels;
@@ -71,6 +74,17 @@ WseStatus session_until_quiet(Session *session);
 /* On a quiet fabric: WSE_DEADLOCK with a report if something is stuck; warns otherwise.  `why`
  * continues "nothing can happen any more" (NULL: the program waits). */
 WseStatus session_stuck(Session *session, const IdleQuestion *question, const char *why);
+
+/* ---- observers.c */
+
+/* False after emitting what is wrong.  Sets s->trace; nobody looks if it has no kinds. */
+bool observers_create(Session *s);
+void observers_destroy(Session *s);
+/* Where a run to `limit` has to end, whether it has stopped there, and what is said then (from
+ * malloc). */
+uint64_t observers_limit(const Session *s, uint64_t limit);
+bool observers_stopped(Session *s, RunStatus status);
+char *observers_stop_text(const Session *s);
 
 /* ---- operations.c */
 

@@ -1,0 +1,239 @@
+/* What a session does with the events of its run: the trace as text or for Perfetto, the profile,
+ * the watched wavelet, and the place where the run is to stop. */
+#include "emu/host/session_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_TILES_DUMPED = 16 };
+
+struct Observers {
+  TraceSink text;               /* limits of the trace that is written */
+  bool traced;
+  StopSpec stop;
+  bool has_stop, stopped;
+  TraceEvent stopped_at;        /* not of a stop by cycle */
+  Profile *profile;
+  Perfetto *perfetto;
+  Watch *watch;
+};
+
+static void write_trace(Session *s, const TraceEvent *event)
+{
+  const Observers *o = s->observers;
+  char line[512];
+  if (o->perfetto) {
+    perfetto_event(o->perfetto, event);
+    return;
+  }
+  trace_format(s->program, event, line, sizeof line);
+  fprintf(s->options.trace_out, "%s\n", line);
+}
+
+static void observe(TraceSink *sink, const TraceEvent *event)
+{
+  Session *s = sink->context;
+  Observers *o = s->observers;
+  if (o->traced && trace_wants(&o->text, event->kind, event->cycle) &&
+      trace_in_region(&o->text, program_x(s->program, event->tile),
+                      program_y(s->program, event->tile)))
+    write_trace(s, event);
+  if (o->profile)
+    profile_event(o->profile, event);
+  if (o->watch)
+    watch_event(o->watch, event);
+  if (o->has_stop && !o->stopped && stop_matches(s->program, &o->stop, event)) {
+    o->stopped_at = *event;
+    o->stopped = sink->stop = true;
+  }
+}
+
+/* ---- creation --------------------------------------------------------------------------- */
+
+static bool make_text(Session *s)
+{
+  const SessionOptions *o = &s->options;
+  TraceSink *text = &s->observers->text;
+  *text = trace_sink(s->program, o->trace_kinds, NULL, NULL);
+  if (o->has_cycles) {
+    text->first_cycle = o->first_cycle;
+    text->last_cycle = o->last_cycle;
+  }
+  if (!o->has_region)
+    return true;
+  WseTransfer region = {.x = o->region[0], .y = o->region[1], .width = o->region[2],
+                        .height = o->region[3]};
+  if (!host_region_ok(s, &region))
+    return false;
+  text->x = (uint16_t)o->region[0];
+  text->y = (uint16_t)o->region[1];
+  text->width = (uint16_t)o->region[2];
+  text->height = (uint16_t)o->region[3];
+  return true;
+}
+
+static bool tile_ok(Session *s, uint32_t x, uint32_t y)
+{
+  return host_region_ok(s, &(WseTransfer){.x = x, .y = y, .width = 1, .height = 1});
+}
+
+static bool make_watch(Session *s)
+{
+  const uint32_t *w = s->options.watch;
+  if (!s->options.has_watch)
+    return true;
+  if (!tile_ok(s, w[0], w[1]))
+    return false;
+  WatchSpec spec = {program_tile(s->program, w[0], w[1]), (uint8_t)w[2], w[3]};
+  s->observers->watch = watch_create(s->program, spec, s->options.observed_out);
+  return true;
+}
+
+static bool make_stop(Session *s)
+{
+  Observers *o = s->observers;
+  if (!s->options.stop)
+    return true;
+  o->has_stop = stop_parse(s->options.stop, &o->stop);
+  if (!o->has_stop)
+    ICE("the options have let through a bad --stop");
+  if (o->stop.by_tile && !tile_ok(s, o->stop.x, o->stop.y))
+    return false;
+  if (o->stop.by_line && !stop_line_exists(s->program, &o->stop)) {
+    diag_stop_line(s->diags, HOST_NOWHERE, o->stop.file, o->stop.line);
+    return false;
+  }
+  return true;
+}
+
+static bool dump_ok(Session *s)
+{
+  const uint32_t *d = s->options.dump;
+  return !s->options.has_dump ||
+         host_region_ok(s, &(WseTransfer){.x = d[0], .y = d[1], .width = d[2], .height = d[3]});
+}
+
+/* What the engine has to deliver; the limits of the written trace hold only if it is alone. */
+static uint32_t kinds_wanted(const Session *s)
+{
+  const Observers *o = s->observers;
+  uint32_t kinds = o->profile ? (uint32_t)PROFILE_KINDS : 0;
+  kinds |= o->watch ? (uint32_t)WATCH_KINDS : 0;
+  kinds |= o->has_stop && !o->stop.by_cycle ? 1u << TRACE_INST : 0;
+  return kinds;
+}
+
+bool observers_create(Session *s)
+{
+  const SessionOptions *options = &s->options;
+  Observers *o = base_malloc(sizeof *o);
+  *o = (Observers){.traced = options->trace_kinds && options->trace_out};
+  s->observers = o;
+  if ((o->traced && !make_text(s)) || !make_watch(s) || !make_stop(s) || !dump_ok(s))
+    return false;
+  if (options->profile)
+    o->profile = profile_create(s->program);
+  if (o->traced && options->trace_perfetto)
+    o->perfetto = perfetto_create(s->program, options->trace_out);
+  uint32_t kinds = kinds_wanted(s);
+  s->trace = o->traced && !kinds ? o->text
+                                 : trace_sink(s->program, kinds | options->trace_kinds, NULL, NULL);
+  s->trace.event = observe;
+  s->trace.context = s;
+  return true;
+}
+
+void observers_destroy(Session *s)
+{
+  Observers *o = s->observers;
+  if (!o)
+    return;
+  profile_destroy(o->profile);
+  perfetto_destroy(o->perfetto);
+  watch_destroy(o->watch);
+  free(o);
+}
+
+/* ---- stopping --------------------------------------------------------------------------- */
+
+uint64_t observers_limit(const Session *s, uint64_t limit)
+{
+  const Observers *o = s->observers;
+  return o->has_stop && o->stop.by_cycle && o->stop.cycle < limit ? o->stop.cycle : limit;
+}
+
+bool observers_stopped(Session *s, RunStatus status)
+{
+  Observers *o = s->observers;
+  if (o->has_stop && o->stop.by_cycle && status == RUN_LIMIT && session_cycle(s) == o->stop.cycle)
+    o->stopped = true;
+  return o->stopped;
+}
+
+char *observers_stop_text(const Session *s)
+{
+  const Observers *o = s->observers;
+  char place[512], *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!out)
+    ICE("no memory for a message");
+  fprintf(out, "stopped before cycle %llu", (unsigned long long)session_cycle(s));
+  if (!o->stop.by_cycle) {
+    program_location(s->program, o->stopped_at.tile, o->stopped_at.pc, place, sizeof place);
+    fprintf(out, ": P%u.%u has issued an instruction of %s",
+            program_x(s->program, o->stopped_at.tile), program_y(s->program, o->stopped_at.tile),
+            *place ? place : "its program");
+  }
+  fprintf(out, "\n");
+  fclose(out);
+  return text;
+}
+
+/* ---- the end ---------------------------------------------------------------------------- */
+
+static void dump_region(Session *s, const uint32_t region[4], FILE *out)
+{
+  for (uint32_t y = region[1]; y < region[1] + region[3]; y++)
+    for (uint32_t x = region[0]; x < region[0] + region[2]; x++)
+      dump_tile(s->engine, s->program, program_tile(s->program, x, y), out);
+}
+
+static void dump_touched(Session *s, FILE *out)
+{
+  unsigned dumped = 0;
+  for (uint32_t t = 0; t < s->program->n_tiles; t++) {
+    if (!s->ops->touched(s->engine, t))
+      continue;
+    if (dumped++ == MOST_TILES_DUMPED) {
+      fprintf(out, "and more tiles; --dump=X,Y,W,H chooses\n");
+      return;
+    }
+    dump_tile(s->engine, s->program, t, out);
+  }
+}
+
+void session_observed(Session *s)
+{
+  Observers *o = s->observers;
+  FILE *out = s->options.observed_out;
+  if (!o || !s->engine)
+    return;
+  if (o->perfetto)
+    perfetto_finish(o->perfetto, session_cycle(s));
+  if (o->watch && !watch_finish(o->watch))
+    fprintf(out, "watch: the tile has not sent that many wavelets on the color\n");
+  if (o->profile)
+    profile_finish(o->profile, s->engine);
+  if (s->options.has_dump)
+    dump_region(s, s->options.dump, out);
+  else if (o->stopped && !o->stop.by_cycle)
+    dump_tile(s->engine, s->program, o->stopped_at.tile, out);
+  else if (o->stopped)
+    dump_touched(s, out);
+}
+
+const Profile *session_profile(const Session *s)
+{
+  return s->observers ? s->observers->profile : NULL;
+}

@@ -1,0 +1,81 @@
+/* emu/observe: what can be made of a run's events and of an engine's state.  Nothing here is part
+ * of the machine: an observer receives the events that the engine delivers anyway, and a run that
+ * nobody observes has none.
+ *
+ * Reading order: profile, perfetto, watch, stop, dump, page. */
+#ifndef OBSERVE_H
+#define OBSERVE_H
+
+#include "emu/emu.h"
+
+/* ---- profile.c: cycles by source line and by cause of waiting -------------------------------- */
+
+/* Cycles of threads at one source line.  `cycles` is all: what remains of it without groups,
+ * stalls and start is the issue of instructions and their latency. */
+typedef struct {
+  const char *file;             /* "" without debug information */
+  uint32_t line;
+  uint64_t cycles, instructions, groups, elements, start;
+  uint64_t stalls[STALL_COUNT];
+} ProfileRow;
+
+typedef struct Profile Profile;
+enum { PROFILE_KINDS = 1 << TRACE_TASK | 1 << TRACE_INST | 1 << TRACE_STALL | 1 << TRACE_HOST };
+Profile *profile_create(const Program *program);
+void profile_destroy(Profile *profile);   /* NULL: does nothing */
+void profile_event(Profile *profile, const TraceEvent *event);
+/* Takes in what is still going on; no events after that. */
+void profile_finish(Profile *profile, Engine *engine);
+/* Most cycles first; valid as long as the profile. */
+const ProfileRow *profile_rows(const Profile *profile, size_t *count);
+void profile_print(const Profile *profile, FILE *out);
+
+/* ---- perfetto.c: a trace for ui.perfetto.dev ------------------------------------------------- */
+
+/* JSON trace events, written as they come: a process for each tile, a track for each of its
+ * threads, counters for links and queues.  A microsecond stands for a cycle. */
+typedef struct Perfetto Perfetto;
+Perfetto *perfetto_create(const Program *program, FILE *out);
+void perfetto_event(Perfetto *perfetto, const TraceEvent *event);
+/* Ends what is open at `cycle`, and the file's text. */
+void perfetto_finish(Perfetto *perfetto, uint64_t cycle);
+void perfetto_destroy(Perfetto *perfetto);
+
+/* ---- watch.c: one wavelet from its sender to whoever takes it -------------------------------- */
+
+typedef struct {
+  uint32_t tile;                /* that sends it */
+  uint8_t color;
+  uint64_t number;              /* of what the tile sends on the color; 0: the first */
+} WatchSpec;
+typedef struct Watch Watch;
+enum { WATCH_KINDS = 1 << TRACE_WAVELET | 1 << TRACE_QUEUE | 1 << TRACE_INST | 1 << TRACE_TASK |
+                     1 << TRACE_HOST };
+Watch *watch_create(const Program *program, WatchSpec spec, FILE *out);
+void watch_destroy(Watch *watch);
+void watch_event(Watch *watch, const TraceEvent *event);
+/* Says where the copies are that nobody has taken; false: the wavelet was never sent. */
+bool watch_finish(Watch *watch);
+
+/* ---- stop.c: where a run is to stop ---------------------------------------------------------- */
+
+typedef struct {
+  bool by_cycle, by_line, by_tile;
+  uint64_t cycle;               /* by_cycle: before it runs */
+  char file[256];               /* by_line: the end of the file's path */
+  uint32_t line;
+  uint32_t x, y;                /* by_tile, alone or with a line */
+} StopSpec;
+/* "CYCLE", "X,Y", "FILE:LINE" or "FILE:LINE@X,Y". */
+bool stop_parse(const char *text, StopSpec *spec);
+/* The program has such a line. */
+bool stop_line_exists(const Program *program, const StopSpec *spec);
+/* An instruction that the spec names was issued. */
+bool stop_matches(const Program *program, const StopSpec *spec, const TraceEvent *event);
+
+/* ---- dump.c: all of a tile's state ----------------------------------------------------------- */
+
+/* Registers, descriptors' operations, tasks, queues, router and memory of a tile. */
+void dump_tile(Engine *engine, const Program *program, uint32_t tile, FILE *out);
+
+#endif

@@ -1,0 +1,259 @@
+/* The trace as JSON trace events, which ui.perfetto.dev and chrome://tracing read.  Nothing is
+ * kept but what is open: a run of any length can be written. */
+#include "emu/observe/observe.h"
+
+#include <jansson.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  THREADS = 1 + MAX_MICROTHREADS,
+  ROUTER_TRACK = 100,           /* instants of a tile's switches and tasks */
+  BUCKET_CYCLES = 16,           /* counters of links: wavelets in so many cycles */
+};
+
+typedef struct {
+  bool open;
+  uint64_t since;
+  uint16_t pc;
+} OpenSpan;
+
+typedef struct {
+  bool named;
+  bool task_open;
+  OpenSpan operations[THREADS];
+  uint64_t bucket[PORT_COUNT];
+  uint32_t moves[PORT_COUNT];   /* in that bucket */
+  uint8_t held[2][MAX_QUEUES];
+} TileTrack;
+
+struct Perfetto {
+  const Program *program;
+  FILE *out;
+  TileTrack **tiles;            /* NULL: nothing happened there */
+  bool any;
+};
+
+Perfetto *perfetto_create(const Program *program, FILE *out)
+{
+  Perfetto *p = base_malloc(sizeof *p);
+  *p = (Perfetto){.program = program, .out = out};
+  p->tiles = calloc(program->n_tiles, sizeof(TileTrack *));
+  if (!p->tiles)
+    ICE("no memory for a trace");
+  fprintf(out, "{\"displayTimeUnit\": \"ns\", \"otherData\": {\"unit\": \"1 us is 1 cycle\"}, "
+               "\"traceEvents\": [");
+  return p;
+}
+
+void perfetto_destroy(Perfetto *p)
+{
+  if (!p)
+    return;
+  for (uint32_t t = 0; t < p->program->n_tiles; t++)
+    free(p->tiles[t]);
+  free(p->tiles);
+  free(p);
+}
+
+/* ---- one JSON object ------------------------------------------------------------------------- */
+
+static void write_object(Perfetto *p, json_t *object)
+{
+  char *text = json_dumps(object, JSON_COMPACT);
+  if (!text)
+    ICE("no memory for a line of the trace");
+  fprintf(p->out, "%s\n%s", p->any ? "," : "", text);
+  p->any = true;
+  free(text);
+  json_decref(object);
+}
+
+static json_t *entry(const char *phase, uint32_t tile, unsigned track, const char *name,
+                     uint64_t cycle)
+{
+  json_t *object = json_pack("{s:s, s:I, s:i, s:s, s:I}", "ph", phase, "pid", (json_int_t)tile,
+                             "tid", (int)track, "name", name, "ts", (json_int_t)cycle);
+  if (!object)
+    ICE("a name of the trace is no UTF-8 text");
+  return object;
+}
+
+static void write_name(Perfetto *p, const char *what, uint32_t tile, unsigned track,
+                       const char *name)
+{
+  json_t *object = entry("M", tile, track, what, 0);
+  json_object_set_new(object, "args", json_pack("{s:s}", "name", name));
+  write_object(p, object);
+}
+
+static TileTrack *track_of(Perfetto *p, uint32_t tile)
+{
+  char name[32];
+  if (p->tiles[tile])
+    return p->tiles[tile];
+  p->tiles[tile] = calloc(1, sizeof(TileTrack));
+  if (!p->tiles[tile])
+    ICE("no memory for a trace");
+  snprintf(name, sizeof name, "P%u.%u", program_x(p->program, tile), program_y(p->program, tile));
+  write_name(p, "process_name", tile, 0, name);
+  write_name(p, "thread_name", tile, 0, "main thread");
+  for (unsigned i = 1; i < THREADS; i++) {
+    snprintf(name, sizeof name, "microthread %u", i - 1);
+    write_name(p, "thread_name", tile, i, name);
+  }
+  write_name(p, "thread_name", tile, ROUTER_TRACK, "tasks and switches");
+  return p->tiles[tile];
+}
+
+static void write_span(Perfetto *p, uint32_t tile, unsigned thread, const char *name,
+                       uint64_t from, uint64_t to)
+{
+  json_t *object = entry("X", tile, thread, name, from);
+  json_object_set_new(object, "dur", json_integer((json_int_t)(to - from)));
+  write_object(p, object);
+}
+
+static void write_counter(Perfetto *p, uint32_t tile, const char *name, uint64_t cycle,
+                          unsigned value)
+{
+  json_t *object = entry("C", tile, 0, name, cycle);
+  json_object_set_new(object, "args", json_pack("{s:i}", "wavelets", (int)value));
+  write_object(p, object);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void task_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
+{
+  char name[256];
+  bool start = e->kind == EV_TASK_START;
+  snprintf(name, sizeof name, "%s %u %s", task_kind_name(e->task), e->id,
+           program_task_name(p->program, e->tile, e->task, e->id));
+  if (start || t->task_open)
+    write_object(p, entry(start ? "B" : "E", e->tile, 0, name, e->cycle + !start));
+  t->task_open = start;
+}
+
+static void instant(Perfetto *p, const TraceEvent *e)
+{
+  char line[512];
+  trace_format(p->program, e, line, sizeof line);
+  const char *fields = strchr(line, ' ');
+  fields = fields ? strchr(fields + 1, ' ') : NULL;   /* behind cycle and tile */
+  json_t *object = entry("i", e->tile, ROUTER_TRACK, fields ? fields + 1 : line, e->cycle);
+  json_object_set_new(object, "s", json_string("t"));
+  write_object(p, object);
+}
+
+static void operation_name(const Perfetto *p, uint32_t tile, uint16_t pc, char *name, size_t size)
+{
+  const ClassCode *cls = program_class(p->program, tile);
+  const Insn *insn = cls ? class_insn(cls, pc) : NULL;
+  char place[200];
+  program_location(p->program, tile, pc, place, sizeof place);
+  snprintf(name, size, "%s %s", insn && insn->op == OP_vec ? vecops[insn->vec.op].name : "?",
+           place);
+}
+
+static void open_operation(TileTrack *t, const TraceEvent *e, uint64_t since)
+{
+  OpenSpan *span = &t->operations[e->thread];
+  if (!span->open)
+    *span = (OpenSpan){true, since, e->pc};
+}
+
+static void close_operation(Perfetto *p, TileTrack *t, uint32_t tile, unsigned thread,
+                            uint64_t end)
+{
+  char name[256];
+  OpenSpan *span = &t->operations[thread];
+  if (!span->open)
+    return;
+  operation_name(p, tile, span->pc, name, sizeof name);
+  write_span(p, tile, thread, name, span->since, end);
+  span->open = false;
+}
+
+static void stall_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
+{
+  char name[64];
+  bool bank = e->id == STALL_BANK;      /* told in advance */
+  uint64_t from = bank ? e->cycle + 1 : e->cycle - e->payload;
+  open_operation(t, e, bank ? e->cycle : from);
+  snprintf(name, sizeof name, "waits: %s", stall_name((StallCause)e->id));
+  write_span(p, e->tile, e->thread, name, from, from + e->payload);
+}
+
+static void link_name(unsigned port, char name[32])
+{
+  snprintf(name, 32, "link %s", port_name((Port)port));
+}
+
+static void close_bucket(Perfetto *p, TileTrack *t, uint32_t tile, unsigned port)
+{
+  char name[32];
+  if (t->moves[port] == 0)
+    return;
+  link_name(port, name);
+  write_counter(p, tile, name, t->bucket[port] * BUCKET_CYCLES, t->moves[port]);
+  write_counter(p, tile, name, (t->bucket[port] + 1) * BUCKET_CYCLES, 0);
+  t->moves[port] = 0;
+}
+
+static void wavelet_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
+{
+  for (unsigned port = 0; port < PORT_COUNT; port++) {
+    if (!(e->to >> port & 1))
+      continue;
+    if (t->bucket[port] != e->cycle / BUCKET_CYCLES)
+      close_bucket(p, t, e->tile, port);
+    t->bucket[port] = e->cycle / BUCKET_CYCLES;
+    t->moves[port]++;
+  }
+}
+
+static void queue_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
+{
+  char name[32];
+  uint8_t *held = &t->held[e->output][e->queue];
+  if (e->kind == EV_POP && *held == 0)
+    return;                     /* pushed before the trace began */
+  *held = (uint8_t)(e->kind == EV_PUSH ? *held + 1 : *held - 1);
+  snprintf(name, sizeof name, "%s queue %u", e->output ? "output" : "input", e->queue);
+  write_counter(p, e->tile, name, e->cycle, *held);
+}
+
+void perfetto_event(Perfetto *p, const TraceEvent *e)
+{
+  TileTrack *t = track_of(p, e->tile);
+  switch (e->kind) {
+  case EV_TASK_START: case EV_TASK_END: task_event(p, t, e); break;
+  case EV_GROUP: open_operation(t, e, e->cycle); break;
+  case EV_DONE: close_operation(p, t, e->tile, e->thread, e->cycle + 1); break;
+  case EV_STALL: stall_event(p, t, e); break;
+  case EV_WAVELET: wavelet_event(p, t, e); break;
+  case EV_PUSH: case EV_POP: queue_event(p, t, e); break;
+  case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK: case EV_SWITCH: case EV_HOST_IN:
+  case EV_HOST_OUT: case EV_LAUNCH:
+    instant(p, e);
+    break;
+  case EV_INST: case EV_COUNT: default:
+    break;
+  }
+}
+
+void perfetto_finish(Perfetto *p, uint64_t cycle)
+{
+  for (uint32_t tile = 0; tile < p->program->n_tiles; tile++) {
+    TileTrack *t = p->tiles[tile];
+    for (unsigned i = 0; t && i < THREADS; i++)
+      close_operation(p, t, tile, i, cycle);
+    for (unsigned port = 0; t && port < PORT_COUNT; port++)
+      close_bucket(p, t, tile, port);
+    if (t && t->task_open)
+      write_object(p, entry("E", tile, 0, "end of the run", cycle));
+  }
+  fprintf(p->out, "\n]}\n");
+}

@@ -1,0 +1,209 @@
+/* Cycles by source line.  The main thread's time from one issue to the next belongs to the
+ * instruction that was issued; a microthread's groups and waits belong to its operation. */
+#include "emu/observe/observe.h"
+
+#include "stb_ds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What the main thread of a tile does since `since`. */
+typedef enum { MAIN_IDLE, MAIN_STARTS, MAIN_RUNS } MainState;
+typedef struct {
+  uint64_t since;
+  uint16_t pc;
+  uint8_t state;
+} MainSpan;
+
+struct Profile {
+  const Program *program;
+  MainSpan *spans;              /* by tile */
+  ProfileRow **cells;           /* by class, then word of code; NULL: never ran */
+  ProfileRow *rows;             /* stb_ds */
+};
+
+Profile *profile_create(const Program *program)
+{
+  Profile *p = base_malloc(sizeof *p);
+  *p = (Profile){.program = program};
+  p->spans = calloc(program->n_tiles, sizeof *p->spans);
+  p->cells = calloc(program->image->n_classes + 1u, sizeof(ProfileRow *));
+  if (!p->spans || !p->cells)
+    ICE("no memory for a profile");
+  return p;
+}
+
+void profile_destroy(Profile *p)
+{
+  if (!p)
+    return;
+  for (uint32_t i = 0; i < p->program->image->n_classes; i++)
+    free(p->cells[i]);
+  free(p->cells);
+  free(p->spans);
+  arrfree(p->rows);
+  free(p);
+}
+
+static ProfileRow *cell(Profile *p, uint32_t tile, uint16_t pc)
+{
+  const ClassCode *cls = program_class(p->program, tile);
+  if (!p->cells[cls->index]) {
+    p->cells[cls->index] = calloc(cls->image->code_words + 1u, sizeof(ProfileRow));
+    if (!p->cells[cls->index])
+      ICE("no memory for a profile");
+  }
+  uint32_t word = (uint32_t)(pc - cls->image->code_address) / 2;
+  return &p->cells[cls->index][word < cls->image->code_words ? word : cls->image->code_words];
+}
+
+static void close_span(Profile *p, uint32_t tile, uint64_t end)
+{
+  MainSpan *span = &p->spans[tile];
+  if (span->state == MAIN_RUNS)
+    cell(p, tile, span->pc)->cycles += end - span->since;
+  span->state = MAIN_IDLE;
+}
+
+static void issue(Profile *p, const TraceEvent *e)
+{
+  MainSpan *span = &p->spans[e->tile];
+  ProfileRow *row = cell(p, e->tile, e->pc);
+  if (span->state == MAIN_STARTS) {
+    row->start += e->cycle - span->since;
+    row->cycles += e->cycle - span->since;
+  }
+  close_span(p, e->tile, e->cycle);
+  *span = (MainSpan){e->cycle, e->pc, MAIN_RUNS};
+  row->instructions++;
+}
+
+void profile_event(Profile *p, const TraceEvent *e)
+{
+  ProfileRow *row;
+  switch (e->kind) {
+  case EV_TASK_START: case EV_LAUNCH:   /* a launched function ends without an event */
+    close_span(p, e->tile, p->spans[e->tile].since + 1);
+    p->spans[e->tile] = (MainSpan){e->cycle, 0, MAIN_STARTS};
+    break;
+  case EV_TASK_END:
+    close_span(p, e->tile, e->cycle + 1);
+    break;
+  case EV_INST:
+    issue(p, e);
+    break;
+  case EV_GROUP:
+    row = cell(p, e->tile, e->pc);
+    row->groups++;
+    row->elements += e->count;
+    row->cycles += e->thread != 0;
+    break;
+  case EV_STALL:
+    row = cell(p, e->tile, e->pc);
+    row->stalls[e->id] += e->payload;
+    row->cycles += e->thread ? e->payload : 0;
+    break;
+  case EV_DONE: case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK: case EV_WAVELET: case EV_SWITCH:
+  case EV_PUSH: case EV_POP: case EV_HOST_IN: case EV_HOST_OUT: case EV_COUNT: default:
+    break;
+  }
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void finish_tile(Profile *p, Engine *engine, uint32_t tile, uint64_t now)
+{
+  InspectTile t;
+  engine->ops->inspect(engine, tile, &t);
+  for (unsigned i = 0; i <= MAX_MICROTHREADS; i++) {
+    const InspectThread *thread = &t.threads[i];
+    if (thread->state != THREAD_VECTOR || thread->stalled == STALL_NONE)
+      continue;
+    ProfileRow *row = cell(p, tile, thread->pc);
+    uint64_t waited = now > thread->stalled_since ? now - thread->stalled_since : 0;
+    row->stalls[thread->stalled] += waited;
+    row->cycles += i ? waited : 0;
+  }
+  MainSpan *span = &p->spans[tile];
+  bool goes_on = t.threads[0].state != THREAD_IDLE && now > span->since;
+  close_span(p, tile, goes_on ? now : span->since + 1);
+}
+
+static void add_cell(Profile *p, const ProfileRow *from, const char *file, uint32_t line)
+{
+  size_t i = 0;
+  while (i < arrlenu(p->rows) && (p->rows[i].line != line || strcmp(p->rows[i].file, file) != 0))
+    i++;
+  if (i == arrlenu(p->rows))
+    arrput(p->rows, ((ProfileRow){.file = file, .line = line}));
+  ProfileRow *row = &p->rows[i];
+  row->cycles += from->cycles;
+  row->instructions += from->instructions;
+  row->groups += from->groups;
+  row->elements += from->elements;
+  row->start += from->start;
+  for (unsigned k = 0; k < STALL_COUNT; k++)
+    row->stalls[k] += from->stalls[k];
+}
+
+static void add_class(Profile *p, uint32_t index)
+{
+  const ImageClass *cls = &p->program->image->classes[index];
+  for (uint32_t word = 0; p->cells[index] && word < cls->code_words; word++) {
+    const ProfileRow *from = &p->cells[index][word];
+    const ImageLine *line = image_line_at(cls, (uint16_t)(cls->code_address + word * 2));
+    bool known = line && line->file < p->program->image->n_files;
+    if (from->cycles || from->instructions || from->groups)
+      add_cell(p, from, known ? p->program->image->files[line->file] : "", known ? line->line : 0);
+  }
+}
+
+static int more_cycles(const void *a, const void *b)
+{
+  const ProfileRow *x = a, *y = b;
+  if (x->cycles != y->cycles)
+    return x->cycles > y->cycles ? -1 : 1;
+  int names = strcmp(x->file, y->file);
+  return names ? names : (x->line > y->line) - (x->line < y->line);
+}
+
+void profile_finish(Profile *p, Engine *engine)
+{
+  for (uint32_t t = 0; t < p->program->n_tiles; t++)
+    if (program_class(p->program, t) && engine->ops->touched(engine, t))
+      finish_tile(p, engine, t, engine->ops->cycle(engine));
+  for (uint32_t i = 0; i < p->program->image->n_classes; i++)
+    add_class(p, i);
+  if (arrlenu(p->rows))
+    qsort(p->rows, arrlenu(p->rows), sizeof *p->rows, more_cycles);
+}
+
+const ProfileRow *profile_rows(const Profile *p, size_t *count)
+{
+  *count = arrlenu(p->rows);
+  return p->rows;
+}
+
+void profile_print(const Profile *p, FILE *out)
+{
+  uint64_t all = 0;
+  for (size_t i = 0; i < arrlenu(p->rows); i++)
+    all += p->rows[i].cycles;
+  fprintf(out, "profile: %llu cycles of threads on %u tiles, by source line; of them waiting, by "
+               "cause\n%12s %6s %10s %10s %10s", (unsigned long long)all, p->program->n_tiles,
+          "cycles", "share", "instrs", "groups", "elements");
+  for (unsigned k = STALL_NONE + 1; k < STALL_COUNT; k++)
+    fprintf(out, " %9s", stall_name((StallCause)k));
+  fprintf(out, " %9s  line\n", "start");
+  for (size_t i = 0; i < arrlenu(p->rows); i++) {
+    const ProfileRow *row = &p->rows[i];
+    fprintf(out, "%12llu %5.1f%% %10llu %10llu %10llu", (unsigned long long)row->cycles,
+            all ? 100.0 * (double)row->cycles / (double)all : 0,
+            (unsigned long long)row->instructions, (unsigned long long)row->groups,
+            (unsigned long long)row->elements);
+    for (unsigned k = STALL_NONE + 1; k < STALL_COUNT; k++)
+      fprintf(out, " %9llu", (unsigned long long)row->stalls[k]);
+    fprintf(out, " %9llu  %s:%u\n", (unsigned long long)row->start,
+            *row->file ? row->file : "(no source)", row->line);
+  }
+}

@@ -1,0 +1,245 @@
+"""What wse-emu tells of a run: every event of the trace, the trace for Perfetto, the profile, the
+watched wavelet, stops and dumps."""
+import json
+import re
+from collections import Counter
+
+import pytest
+
+import harness
+
+
+def program(tmp_path, sample, arch="wse2", **params):
+    harness.compile(f"samples/{sample}/layout.csl", tmp_path / f"{sample}.bin", f"--arch={arch}",
+                    params=params)
+    return tmp_path / f"{sample}.bin"
+
+
+@pytest.fixture(params=("fast", "reference"))
+def engine(request):
+    return f"--engine={request.param}"
+
+
+# ---- the trace ------------------------------------------------------------------------------------
+
+EVENTS = {"task start", "task end", "task activate", "task block", "task unblock", "inst issue",
+          "inst group", "inst done", "wavelet move", "switch position", "queue push", "queue pop",
+          "stall waited", "host in", "host out", "host launch"}
+
+CALLED = """
+export var n: u16 = 0;
+const main_id = @get_local_task_id(8);
+fn start() void {
+  @activate(main_id);
+}
+task main() void {
+  n += 1;
+}
+comptime {
+  @bind_local_task(main, main_id);
+  @export_symbol(n);
+  @export_symbol(start);
+}
+"""
+
+
+def test_every_event_occurs_in_some_trace(tmp_path, engine):
+    (tmp_path / "layout.csl").write_text(
+        "layout {\n  @set_rectangle(1, 1);\n  @set_tile_code(0, 0, \"pe.csl\");\n"
+        "  @export_name(\"n\", u16, true);\n  @export_name(\"start\", fn()void);\n}\n")
+    (tmp_path / "pe.csl").write_text(CALLED)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "called.bin")
+    seen = Counter()
+    for image, *actions in (
+            (program(tmp_path, "packets", packets=3),), (tmp_path / "called.bin", "--launch=start"),
+            (program(tmp_path, "reduce-tree", P=4, B=3),)):
+        out = harness.emu(image, engine, "--trace=all", *actions).out
+        seen.update(m[1] for m in re.finditer(r"^@\d+ P\d+\.\d+ (\w+ \w+)", out, re.M))
+    (tmp_path / "mem.csl").write_text((harness.SAMPLES / "axpy" / "layout.csl").read_text())
+    (tmp_path / "pe.csl").write_text((harness.SAMPLES / "axpy" / "pe.csl").read_text())
+    harness.compile(tmp_path / "mem.csl", tmp_path / "mem.bin", "--memcpy", "--fabric-dims=8,3",
+                    "--fabric-offsets=4,1", params={"width": 1, "height": 1, "N": 4})
+    out = harness.emu(tmp_path / "mem.bin", engine, "--trace=host", "--h2d=x=1,2,3,4",
+                      f"--d2h=y={tmp_path}/y.npy").out
+    seen.update(m[1] for m in re.finditer(r"^@\d+ P\d+\.\d+ (\w+ \w+)", out, re.M))
+    assert EVENTS == set(seen)
+
+
+def test_waits_are_told_with_their_cause(tmp_path, engine):
+    out = harness.emu(program(tmp_path, "reduce-chain", P=3, B=8), engine, "--trace=stall",
+                      f"--stats={tmp_path}/s.json").out
+    waits = Counter()
+    for cause, cycles in re.findall(r"stall waited 0x\w+ (?:ut\d )?(\w+) (\d+) cycles", out):
+        waits[cause] += int(cycles)
+    stalls = harness.stats(tmp_path / "s.json")["stalls"]
+    assert waits["input"] > 0 and dict(waits) == {k: v for k, v in stalls.items() if v}
+
+
+# ---- Perfetto -------------------------------------------------------------------------------------
+
+def perfetto(image, tmp_path, *options):
+    harness.emu(image, "--trace-format=perfetto", f"--trace-file={tmp_path}/t.json", *options)
+    return json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+
+
+def test_perfetto_has_a_track_for_each_thread_and_counters_for_links(tmp_path, engine):
+    image = program(tmp_path, "packets", packets=4)
+    events = perfetto(image, tmp_path, engine)
+    names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events
+             if e["ph"] == "M" and e["name"] == "thread_name"}
+    assert names[0, 0] == "main thread" and names[1, 3] == "microthread 2"
+    processes = {e["pid"]: e["args"]["name"] for e in events
+                 if e["ph"] == "M" and e["name"] == "process_name"}
+    assert processes == {0: "P0.0", 1: "P1.0"}
+    # The operation on a microthread, once a packet.
+    spans = [e for e in events if e["ph"] == "X" and (e["pid"], e["tid"]) == (1, 3) and
+             e["name"].startswith("fmovs")]
+    assert len(spans) == 4 and all("receiver.csl:24" in e["name"] and e["dur"] > 0 for e in spans)
+    links = [e for e in events if e["ph"] == "C" and e["name"] == "link EAST" and e["pid"] == 0]
+    assert sum(e["args"]["wavelets"] for e in links) == 4 + 1 + 2 + 3 + 4
+    begun = Counter(e["pid"] for e in events if e["ph"] == "B")
+    assert begun == Counter(e["pid"] for e in events if e["ph"] == "E") and begun[1] == 4
+
+
+def test_perfetto_keeps_the_limits_of_the_trace(tmp_path, engine):
+    events = perfetto(program(tmp_path, "reduce-chain", P=4, B=9), tmp_path, engine,
+                      "--trace=wavelet", "--trace-region=1,0,2,1", "--trace-cycles=10:40")
+    assert {e["pid"] for e in events} == {1, 2}
+    assert {e["ph"] for e in events} == {"M", "C"}
+
+
+# ---- profile --------------------------------------------------------------------------------------
+
+def profile(text):
+    """{line: {column: value}} of the printed profile."""
+    head, *rows = text.splitlines()[1:]
+    columns = head.split()[:-1]
+    return {words[-1].split("/")[-1]: dict(zip(columns, words)) for words in map(str.split, rows)}
+
+
+def test_profile_counts_cycles_by_line_and_cause(tmp_path, engine):
+    image = program(tmp_path, "reduce-chain", P=4, B=30)
+    out = harness.emu(image, engine, "--profile", f"--stats={tmp_path}/s.json").out
+    rows = profile(out)
+    stats = harness.stats(tmp_path / "s.json")
+    for cause, cycles in stats["stalls"].items():
+        assert sum(int(row[cause]) for row in rows.values()) == cycles
+    for column, key in (("instrs", "instructions"), ("groups", "groups"),
+                        ("elements", "elements")):
+        assert sum(int(row[column]) for row in rows.values()) == stats[key]
+    add = rows["pe.csl:41"]     # @fadds(out, own, in), on the two tiles in the middle
+    assert int(add["elements"]) == 2 * 30 and int(add["input"]) > 0
+    # Three descriptors at 9 cycles, the issue and its 2 cycles, groups, 1 cycle behind.
+    assert int(add["cycles"]) == 2 * (27 + 2 + 30 + 1) + int(add["input"]) + int(add["start"])
+
+
+def test_profile_of_a_run_that_gets_stuck(tmp_path, engine):
+    (tmp_path / "layout.csl").write_text(
+        (harness.SAMPLES / "hello-wavelet" / "layout.csl").read_text().replace("sender", "waiter"))
+    (tmp_path / "receiver.csl").write_text(
+        (harness.SAMPLES / "hello-wavelet" / "receiver.csl").read_text())
+    (tmp_path / "waiter.csl").write_text("""
+param greeting: color;
+var word = @zeros([1]u32);
+const data = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{1} -> word[i] });
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = greeting, .extent = 1,
+                                  .input_queue = @get_input_queue(2) });
+task main() void {
+  @mov32(data, in);
+}
+comptime {
+  @bind_local_task(main, @get_local_task_id(8));
+  @activate(@get_local_task_id(8));
+}
+""")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    ran = harness.emu(tmp_path / "p.bin", engine, f"--profile={tmp_path}/profile.txt", expect=3)
+    row = profile((tmp_path / "profile.txt").read_text())["waiter.csl:8"]
+    assert "profile" not in ran.out and row["groups"] == "0" and int(row["cycles"]) > 20
+
+
+# ---- watch ----------------------------------------------------------------------------------------
+
+def test_watch_follows_a_wavelet_through_a_multicast(tmp_path, engine):
+    image = program(tmp_path, "broadcast-1d", P=4, B=9)
+    lines = [line for line in harness.emu(image, engine, "--watch=3,0,0,5").out.splitlines()
+             if line.startswith("watch ")]
+    moves = [line for line in harness.emu(image, engine, "--trace=wavelet").out.splitlines()
+             if "0x40c00000" in line]                  # 6.0, the sixth element
+    assert re.search(r"P3\.0 0x40c00000 of color 0 'stream' is sent at \S+pe\.csl:\d+, into "
+                     r"output queue 2", lines[0])
+    told = {re.match(r"watch @(\d+) (P\d\.\d) \w+ ->", line).groups() for line in lines
+            if " -> " in line}
+    assert told == {re.match(r"@(\d+) (P\d\.\d)", line).groups() for line in moves}
+    assert len(told) == 4
+    taken = [re.match(r"watch @\d+ (P\d\.\d) is taken at \S*pe\.csl:\d+", line) for line in lines]
+    assert {m[1] for m in taken if m} == {"P0.0", "P1.0", "P2.0"}
+
+
+def test_watch_names_the_task_that_a_wavelet_starts(tmp_path, engine):
+    out = harness.emu(program(tmp_path, "data-task", N=4), engine, "--watch=0,0,3,4").out
+    assert re.search(r"watch @\d+ P1\.0 starts control task 40 'finish'", out)
+    out = harness.emu(program(tmp_path, "data-task", N=4), engine, "--watch=0,0,3,5").out
+    assert "has not sent that many wavelets" in out
+
+
+def test_watch_says_where_a_wavelet_stays(tmp_path, engine):
+    hazard = harness.ROOT / "tests" / "hazards" / "blocked_task"
+    harness.compile(hazard / "layout.csl", tmp_path / "p.bin")
+    out = harness.emu(tmp_path / "p.bin", engine, "--watch=0,0,3,2", expect=3).out
+    assert re.search(r"P1\.0 it has stayed in input queue \d, 1 ahead of it", out)
+
+
+# ---- stop and dump --------------------------------------------------------------------------------
+
+def test_stop_at_a_line(tmp_path, engine):
+    image = program(tmp_path, "packets", packets=3)
+    ran = harness.emu(image, engine, "--stop=receiver.csl:26", "--print=count", expect=4)
+    assert re.match(r"stopped before cycle \d+: P1\.0 has issued an instruction of "
+                    r"\S*samples/packets/receiver\.csl:26\n", ran.err)
+    assert "count@" not in ran.out             # later actions are not carried out
+    for part in ("P1.0 before cycle", "main thread (data task 5 'head')", "registers: r0 0x0001",
+                 "blocked: data task 5 'head'", "input queue 2: ", "color 5 'stream': from WEST",
+                 "numbers: [6]f32", "count: u16"):
+        assert part in ran.out
+    assert "P0.0" not in ran.out
+
+
+def test_stop_at_a_cycle_or_tile(tmp_path, engine):
+    image = program(tmp_path, "reduce-chain", P=3, B=9)
+    ran = harness.emu(image, engine, "--stop=29", "--dump=1,0,1,1", expect=4)
+    assert ran.err == "stopped before cycle 29\n" and ran.out.startswith("P1.0 before cycle 29\n")
+    assert "waits for a wavelet on color 0" in ran.out and "P0.0" not in ran.out
+    ran = harness.emu(image, engine, "--stop=2,0", expect=4)
+    assert "P2.0 has issued" in ran.err and ran.out.startswith("P2.0 ")
+    ran = harness.emu(image, engine, "--stop=pe.csl:41@1,0", expect=4)
+    assert "P1.0 has issued" in ran.err
+
+
+def test_dump_shows_the_end_of_a_run(tmp_path, engine):
+    image = program(tmp_path, "hello-wavelet")
+    out = harness.emu(image, engine, "--dump=0,0,2,1").out
+    assert out.count("main thread is idle") == 2
+    assert re.search(r"received: u32\n +0x\w+: 2a00 0000\n", out)
+
+
+MISTAKES = (
+    ("option_value", "--watch=0,0"), ("option_value", "--watch=0,0,24"),
+    ("option_value", "--watch=0,0,3,"), ("option_value", "--stop=soon"),
+    ("option_value", "--stop=pe.csl:"), ("option_value", "--stop=1,"),
+    ("option_value", "--dump=1,1"), ("option_value", "--trace-format=json"),
+    ("region_outside", "--watch=2,0,0"), ("region_outside", "--stop=0,7"),
+    ("region_outside", "--stop=sender.csl:13@9,9"), ("region_outside", "--dump=0,0,3,1"),
+    ("stop_line", "--stop=sender.csl:1"), ("stop_line", "--stop=other.csl:13"),
+)
+
+
+@pytest.mark.parametrize("name, option", MISTAKES, ids=[o for _, o in MISTAKES])
+def test_a_mistake_has_its_message(tmp_path, name, option):
+    ran = harness.emu(program(tmp_path, "hello-wavelet"), option, expect=1)
+    assert f"[{name}]" in ran.err and ran.out == ""
+
+
+def test_the_profile_is_not_lost_silently(tmp_path):
+    ran = harness.emu(program(tmp_path, "hello-wavelet"), "--profile=/nonexistent/p", expect=1)
+    assert "[output_unwritable]" in ran.err
