@@ -207,8 +207,8 @@ def test_stop_at_a_line(tmp_path, engine):
 
 def test_stop_at_a_cycle_or_tile(tmp_path, engine):
     image = program(tmp_path, "reduce-chain", P=3, B=9)
-    ran = harness.emu(image, engine, "--stop=29", "--dump=1,0,1,1", expect=4)
-    assert ran.err == "stopped before cycle 29\n" and ran.out.startswith("P1.0 before cycle 29\n")
+    ran = harness.emu(image, engine, "--stop=30", "--dump=1,0,1,1", expect=4)
+    assert ran.err == "stopped before cycle 30\n" and ran.out.startswith("P1.0 before cycle 30\n")
     assert "waits for a wavelet on color 0" in ran.out and "P0.0" not in ran.out
     ran = harness.emu(image, engine, "--stop=2,0", expect=4)
     assert "P2.0 has issued" in ran.err and ran.out.startswith("P2.0 ")
@@ -224,10 +224,10 @@ def test_dump_shows_the_end_of_a_run(tmp_path, engine):
 
 
 MISTAKES = (
-    ("option_value", "--watch=0,0"), ("option_value", "--watch=0,0,24"),
-    ("option_value", "--watch=0,0,3,"), ("option_value", "--stop=soon"),
-    ("option_value", "--stop=pe.csl:"), ("option_value", "--stop=1,"),
-    ("option_value", "--dump=1,1"), ("option_value", "--trace-format=json"),
+    ("option_argument", "--watch=0,0"), ("option_value", "--watch=0,0,24"),
+    ("option_argument", "--watch=0,0,3,"), ("option_value", "--stop=soon"),
+    ("option_argument", "--stop=pe.csl:"), ("option_value", "--stop=1,"),
+    ("option_argument", "--dump=1,1"), ("option_value", "--trace-format=json"),
     ("region_outside", "--watch=2,0,0"), ("region_outside", "--stop=0,7"),
     ("region_outside", "--stop=sender.csl:13@9,9"), ("region_outside", "--dump=0,0,3,1"),
     ("stop_line", "--stop=sender.csl:1"), ("stop_line", "--stop=other.csl:13"),
