@@ -20,7 +20,7 @@ def engine(request):
     return f"--engine={request.param}"
 
 
-# ---- the trace ------------------------------------------------------------------------------------
+# ---- the trace -----------------------------------------------------------------------------------
 
 EVENTS = {"task start", "task end", "task activate", "task block", "task unblock", "inst issue",
           "inst group", "inst done", "wavelet move", "switch position", "queue push", "queue pop",
@@ -75,7 +75,7 @@ def test_waits_are_told_with_their_cause(tmp_path, engine):
     assert waits["input"] > 0 and dict(waits) == {k: v for k, v in stalls.items() if v}
 
 
-# ---- Perfetto -------------------------------------------------------------------------------------
+# ---- Perfetto ------------------------------------------------------------------------------------
 
 def perfetto(image, tmp_path, *options):
     harness.emu(image, "--trace-format=perfetto", f"--trace-file={tmp_path}/t.json", *options)
@@ -108,7 +108,7 @@ def test_perfetto_keeps_the_limits_of_the_trace(tmp_path, engine):
     assert {e["ph"] for e in events} == {"M", "C"}
 
 
-# ---- profile --------------------------------------------------------------------------------------
+# ---- profile -------------------------------------------------------------------------------------
 
 def profile(text):
     """{line: {column: value}} of the printed profile."""
@@ -158,7 +158,7 @@ comptime {
     assert "profile" not in ran.out and row["groups"] == "0" and int(row["cycles"]) > 20
 
 
-# ---- watch ----------------------------------------------------------------------------------------
+# ---- watch ---------------------------------------------------------------------------------------
 
 def test_watch_follows_a_wavelet_through_a_multicast(tmp_path, engine):
     image = program(tmp_path, "broadcast-1d", P=4, B=9)
@@ -190,7 +190,7 @@ def test_watch_says_where_a_wavelet_stays(tmp_path, engine):
     assert re.search(r"P1\.0 it has stayed in input queue \d, 1 ahead of it", out)
 
 
-# ---- stop and dump --------------------------------------------------------------------------------
+# ---- stop and dump -------------------------------------------------------------------------------
 
 def test_stop_at_a_line(tmp_path, engine):
     image = program(tmp_path, "packets", packets=3)
@@ -207,9 +207,9 @@ def test_stop_at_a_line(tmp_path, engine):
 
 def test_stop_at_a_cycle_or_tile(tmp_path, engine):
     image = program(tmp_path, "reduce-chain", P=3, B=9)
-    ran = harness.emu(image, engine, "--stop=30", "--dump=1,0,1,1", expect=4)
-    assert ran.err == "stopped before cycle 30\n" and ran.out.startswith("P1.0 before cycle 30\n")
-    assert "waits for a wavelet on color 0" in ran.out and "P0.0" not in ran.out
+    ran = harness.emu(image, engine, "--stop=36", "--dump=0,0,1,1", expect=4)
+    assert ran.err == "stopped before cycle 36\n" and ran.out.startswith("P0.0 before cycle 36\n")
+    assert "waits for a wavelet on color 1" in ran.out and "P1.0" not in ran.out
     ran = harness.emu(image, engine, "--stop=2,0", expect=4)
     assert "P2.0 has issued" in ran.err and ran.out.startswith("P2.0 ")
     ran = harness.emu(image, engine, "--stop=pe.csl:41@1,0", expect=4)
@@ -224,10 +224,10 @@ def test_dump_shows_the_end_of_a_run(tmp_path, engine):
 
 
 MISTAKES = (
-    ("option_argument", "--watch=0,0"), ("option_value", "--watch=0,0,24"),
-    ("option_argument", "--watch=0,0,3,"), ("option_value", "--stop=soon"),
-    ("option_argument", "--stop=pe.csl:"), ("option_value", "--stop=1,"),
-    ("option_argument", "--dump=1,1"), ("option_value", "--trace-format=json"),
+    ("option_argument", "--watch=0,0"), ("option_argument", "--watch=0,0,24"),
+    ("option_argument", "--watch=0,0,3,"), ("option_argument", "--stop=soon"),
+    ("option_argument", "--stop=pe.csl:"), ("option_argument", "--stop=1,"),
+    ("option_argument", "--dump=1,1"), ("option_argument", "--trace-format=json"),
     ("region_outside", "--watch=2,0,0"), ("region_outside", "--stop=0,7"),
     ("region_outside", "--stop=sender.csl:13@9,9"), ("region_outside", "--dump=0,0,3,1"),
     ("stop_line", "--stop=sender.csl:1"), ("stop_line", "--stop=other.csl:13"),
