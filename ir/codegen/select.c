@@ -275,6 +275,22 @@ static void select_copy(Sel *s, const IrInsn *insn)
 
 /* ---- branches ------------------------------------------------------------------------------- */
 
+/* Equality with the address of a global, which is an immediate too. */
+static bool branch_address(Sel *s, const IrInsn *cmp, bool truth, uint32_t label)
+{
+  const IrInsn *address = &s->f->insns[cmp->args[1].raw];
+  if ((cmp->op != IR_eq && cmp->op != IR_ne) || address->op != IR_global_addr)
+    return false;
+  Addr at = sel_address(s, cmp->args[1]);
+  sel_jump(s, (cmp->op == IR_eq) == truth ? OP_beqi : OP_bnei, sel_use_word(s, cmp->args[0]),
+           REG_NONE, label);
+  MInsn *jump = &arrlast(s->scratch);
+  jump->imm = at.imm;
+  jump->sym = at.sym;
+  jump->sym_index = at.sym_index;
+  return true;
+}
+
 /* Compares as the machine branches: "less than" and "at least", with an immediate or not. */
 static bool branch_immediate(Sel *s, const IrInsn *cmp, bool truth, uint32_t label)
 {
@@ -378,7 +394,7 @@ void sel_branch(Sel *s, IrValue cond, bool truth, uint32_t label)
     sel_jump(s, truth ? OP_bnz : OP_bz, sel_use(s, cond), REG_NONE, label);
     return;
   }
-  if (!branch_immediate(s, d, truth, label))
+  if (!branch_immediate(s, d, truth, label) && !branch_address(s, d, truth, label))
     branch_registers(s, d, truth, label);
 }
 

@@ -126,6 +126,56 @@ bool opt_make_fronts(Opt *opt, IrFunc *f, Cfg *cfg);
 /* By value: the block that holds it. */
 uint32_t *opt_blocks_of_values(const IrFunc *f, Arena *arena);
 
+/* ---- linear.c ---------------------------------------------------------------------- */
+
+static inline uint32_t opt_low_word(uint32_t bits) { return bits & 0xffff; }
+
+/* A loop with one way in and one way around; values from n_values on are newer than block_of. */
+typedef struct {
+  IrModule *m;
+  IrFunc *f;
+  const Cfg *cfg;
+  const uint32_t *block_of;
+  uint32_t n_values;
+  uint32_t head, front, latch;
+  IrTarget *entering, *around;
+} Loop;
+/* Fills in the ways of the loop; false if it has others. */
+bool opt_loop_enter(Loop *l, uint32_t head);
+bool opt_is_outside(const Loop *l, IrValue v);
+
+/* A parameter of the head that starts with `start` and grows by a constant each turn. */
+typedef struct {
+  IrValue value, next, start;
+  IrType type;
+  uint64_t step;
+} Counter;
+bool opt_counter(const Loop *l, IrValue v, Counter *c);
+
+/* factor * counter + terms from outside the loop + constant, in 16 bits. */
+enum { MOST_TERMS = 4 };
+typedef struct {
+  bool has_counter;
+  Counter counter;
+  uint32_t factor;
+  unsigned n_terms;
+  struct { IrValue value; uint32_t factor; } terms[MOST_TERMS];
+  uint32_t constant;
+  unsigned cost;             /* instructions of the loop that compute it */
+} Linear;
+/* Adds the integer v to the sum; false if it is no such sum. */
+bool opt_linear_add(const Loop *l, Linear *sum, IrValue v);
+/* Alike but for the constant? */
+bool opt_linear_same(const Linear *a, const Linear *b);
+/* What it is in the first turn, computed in front of the loop. */
+IrValue opt_linear_start(const Loop *l, const Linear *sum);
+/* A new parameter of the head; each turn ends with `grow`, whose first operand it is. */
+IrValue opt_carry(const Loop *l, IrType type, IrValue start, const IrInsn *grow);
+/* New instructions at the end of a block, before its jump. */
+IrValue opt_put(const Loop *l, uint32_t block, const IrInsn *insn);
+IrValue opt_put_const(const Loop *l, uint32_t block, IrType type, uint64_t bits);
+IrValue opt_put_op(const Loop *l, uint32_t block, IrOp op, IrType type, IrValue x, IrValue y);
+
 /* ---- the passes -------------------------------------------------------------------- */
 
 #define PASS_FUNC(name, text) bool pass_##name(Opt *opt, IrFunc *f);

@@ -1,232 +1,275 @@
 /* strength: a multiple of a loop's counter becomes a sum that is carried around the loop.
  *
  * Taken are products of 64-bit counters, which are the expensive ones, and addresses
- * base + a * counter + b whose base is in a register (addresses of globals are immediates of
- * loads and stores already). */
+ * base + a * counter + what the loop does not change, if the loop spends more than one instruction
+ * on them: a + imm of a global is an immediate of loads and stores already. */
 #include "ir/opt/opt.h"
 
 /* Each new variable takes a register throughout the loop. */
-enum { MOST_NEW = 4, LONGEST_CHAIN = 6 };
+enum { MOST_NEW = 4, LONGEST_CHAIN = 8 };
+
+/* What is done with a loop, one a run: values that were replaced are not looked through. */
+enum { ROUND_MERGE, ROUND_REDUCE, ROUND_LAST, ROUND_COUNT };
+
+/* An address that the loop carries. */
+typedef struct {
+  IrValue base;              /* of global_addr: one of its copies */
+  Linear sum;
+  IrValue param;
+} Pointer;
 
 typedef struct {
   Opt *opt;
   IrModule *m;
   IrFunc *f;
   Cfg cfg;
-  uint32_t *block_of;
-  uint32_t n_values;         /* those that block_of knows */
+  Loop loop;
   IrValue *map;
-  /* of the loop */
-  uint32_t head, front, latch;
-  IrTarget *entering, *around;
+  bool *is_value;            /* by address: does more than a load or store use it? */
+  const uint32_t *uses;      /* by value, when the run began */
+  unsigned round;            /* of the loop */
+  Pointer pointers[MOST_NEW];
+  uint32_t n_pointers;       /* of this run */
+  uint32_t n_new;            /* variables that the loop carries for us */
 } Reducer;
 
-/* A counter: parameter k of the head, which starts with `start` and grows by the constant. */
-typedef struct {
-  IrValue value, start;
-  IrType type;
-  uint64_t step;
-} Counter;
-
-/* a * counter + b, in 16 bits. */
-typedef struct {
-  Counter counter;
-  uint64_t a, b;
-} Linear;
-
-static bool is_outside(const Reducer *r, IrValue v)
+static void replace(Reducer *r, IrValue v, IrValue by)
 {
-  return v.raw < r->n_values && !cfg_loop_contains(&r->cfg, r->head, r->block_of[v.raw]);
-}
-
-static bool counter_of(const Reducer *r, IrValue v, Counter *c)
-{
-  const IrInsn *param = opt_insn(r->f, v);
-  if (param->op != IR_PARAM || param->u.param.block.raw != r->head ||
-      !ir_type_is_int(param->type) || param->type == IRT_BOOL)
-    return false;
-  const IrInsn *next = opt_insn(r->f, r->around->args[param->u.param.index]);
-  if (next->op != IR_add || next->args[0].raw != v.raw || !opt_is_const(r->f, next->args[1]))
-    return false;
-  *c = (Counter){.value = v,
-                 .start = r->entering->args[param->u.param.index],
-                 .type = param->type,
-                 .step = opt_insn(r->f, next->args[1])->imm};
-  return true;
-}
-
-static bool linear_of(const Reducer *r, IrValue v, Linear *l)
-{
-  uint64_t a = 1, b = 0;
-  for (unsigned i = 0; i < LONGEST_CHAIN; i++) {
-    const IrInsn *insn = opt_insn(r->f, v);
-    if (counter_of(r, v, &l->counter)) {
-      l->a = a;
-      l->b = b;
-      return true;
-    }
-    bool by_const = insn->n_args == 2 && opt_is_const(r->f, insn->args[1]);
-    uint64_t c = by_const ? opt_insn(r->f, insn->args[1])->imm : 0;
-    if (insn->op == IR_shl && by_const && c < ir_type_bits(IRT_I16))
-      a <<= c;
-    else if (insn->op == IR_mul && by_const)
-      a *= c;
-    else if (insn->op == IR_add && by_const)
-      b += a * c;
-    else if (insn->op != IR_trunc)
-      return false;
-    v = insn->args[0];
-  }
-  return false;
-}
-
-/* Adds an instruction at the end of a block, before its jump. */
-static IrValue put(Reducer *r, uint32_t block, IrOp op, IrType type, IrValue x, IrValue y)
-{
-  IrInsn insn = {.op = op, .type = type, .loc = opt_terminator(r->f, block)->loc,
-                 .n_args = y.raw ? 2 : 1, .args = (IrValue[]){x, y}};
-  IrValue v = opt_add(r->m, r->f, &insn);
-  opt_insert(r->m, &r->f->blocks[block], r->f->blocks[block].n_insns - 1, v);
-  return v;
-}
-
-static IrValue put_const(Reducer *r, uint32_t block, IrType type, uint64_t bits)
-{
-  IrInsn insn = opt_make_const(type, bits, opt_terminator(r->f, block)->loc);
-  IrValue v = opt_add(r->m, r->f, &insn);
-  opt_insert(r->m, &r->f->blocks[block], r->f->blocks[block].n_insns - 1, v);
-  return v;
-}
-
-/* A new parameter of the head; what replaces v. */
-static void carry(Reducer *r, IrValue v, IrValue start, IrOp grow, IrValue step)
-{
-  IrFuncId func = {(uint32_t)(r->f - r->m->funcs)};
-  IrType type = opt_insn(r->f, v)->type;
-  IrValue param = ir_block_param(r->m, func, (IrBlockId){r->head}, type);
-  opt_append_target_arg(r->m, r->entering, start);
-  opt_append_target_arg(r->m, r->around, put(r, r->latch, grow, type, param, step));
-  r->map[v.raw] = param;
+  r->map[v.raw] = by;
   opt_insn(r->f, v)->dead = true;
 }
 
-/* counter * k with any k from outside. */
+/* ---- counters ---------------------------------------------------------------------- */
+
+/* Two counters that start alike and step alike are one. */
+static bool merge_counters(Reducer *r)
+{
+  const IrBlock *head = &r->f->blocks[r->loop.head];
+  bool changed = false;
+  for (uint32_t i = 0; i < head->n_params; i++)
+    for (uint32_t k = 0; k < i; k++) {
+      Counter a, b;
+      if (!opt_counter(&r->loop, head->params[k], &a) ||
+          !opt_counter(&r->loop, head->params[i], &b) || a.start.raw != b.start.raw ||
+          a.step != b.step || a.type != b.type || r->map[a.value.raw].raw)
+        continue;
+      r->map[b.value.raw] = a.value;
+      changed = true;
+      break;
+    }
+  return changed;
+}
+
+/* ---- products ---------------------------------------------------------------------- */
+
+static void carry_sum(Reducer *r, IrValue v, IrValue start, IrValue step)
+{
+  IrInsn grow = {.op = IR_add, .type = IRT_I64, .n_args = 2, .args = (IrValue[]){start, step}};
+  replace(r, v, opt_carry(&r->loop, IRT_I64, start, &grow));
+}
+
+/* counter << k, or counter * k with any k from outside; of 64 bits. */
 static bool reduce_product(Reducer *r, IrValue v)
 {
+  const Loop *l = &r->loop;
   IrInsn insn = *opt_insn(r->f, v);
   Counter c;
   if (insn.type != IRT_I64)
     return false;
-  if (insn.op == IR_shl && opt_is_const(r->f, insn.args[1]) && counter_of(r, insn.args[0], &c)) {
+  if (insn.op == IR_shl && opt_is_const(r->f, insn.args[1]) && opt_counter(l, insn.args[0], &c)) {
     uint64_t by = opt_insn(r->f, insn.args[1])->imm;
-    IrValue start = put(r, r->front, IR_shl, insn.type, c.start,
-                        put_const(r, r->front, IRT_I16, by));
-    carry(r, v, start, IR_add, put_const(r, r->latch, insn.type, by < 64 ? c.step << by : 0));
+    IrValue start = opt_put_op(l, l->front, IR_shl, insn.type, c.start,
+                               opt_put_const(l, l->front, IRT_I16, by));
+    carry_sum(r, v, start, opt_put_const(l, l->latch, insn.type, by < 64 ? c.step << by : 0));
     return true;
   }
-  if (insn.op != IR_mul)
-    return false;
-  for (unsigned side = 0; side < 2; side++) {
+  for (unsigned side = 0; side < 2 && insn.op == IR_mul; side++) {
     IrValue k = insn.args[!side];
-    if (!counter_of(r, insn.args[side], &c) || !(is_outside(r, k) || opt_is_const(r->f, k)))
+    if (!opt_counter(l, insn.args[side], &c) || !(opt_is_outside(l, k) || opt_is_const(r->f, k)))
       continue;
     if (opt_is_const(r->f, k))
-      k = put_const(r, r->front, insn.type, opt_insn(r->f, k)->imm);
-    IrValue start = put(r, r->front, IR_mul, insn.type, c.start, k);
-    IrValue step = put(r, r->front, IR_mul, insn.type,
-                       put_const(r, r->front, insn.type, c.step), k);
-    carry(r, v, start, IR_add, step);
+      k = opt_put_const(l, l->front, insn.type, opt_insn(r->f, k)->imm);
+    IrValue start = opt_put_op(l, l->front, IR_mul, insn.type, c.start, k);
+    carry_sum(r, v, start, opt_put_op(l, l->front, IR_mul, insn.type,
+                                      opt_put_const(l, l->front, insn.type, c.step), k));
     return true;
   }
   return false;
 }
 
-static bool reduce_address(Reducer *r, IrValue v)
+/* ---- addresses --------------------------------------------------------------------- */
+
+static bool same_base(const IrFunc *f, IrValue a, IrValue b)
 {
-  IrInsn insn = *opt_insn(r->f, v);
-  Linear l;
-  if (insn.op != IR_ptr_add || !is_outside(r, insn.args[0]) ||
-      opt_insn(r->f, insn.args[0])->op == IR_global_addr ||
-      opt_insn(r->f, insn.args[0])->op == IR_alloca || !linear_of(r, insn.args[1], &l))
+  const IrInsn *x = opt_insn(f, a), *y = opt_insn(f, b);
+  return a.raw == b.raw || (x->op == IR_global_addr && y->op == IR_global_addr &&
+                            x->u.global.raw == y->u.global.raw && x->imm == y->imm);
+}
+
+/* v = base + sum; false if it is not, or does not move. */
+static bool find_sum(const Reducer *r, IrValue v, IrValue *base, Linear *sum)
+{
+  *sum = (Linear){.cost = 0};
+  *base = v;
+  for (unsigned i = 0; i < LONGEST_CHAIN && opt_insn(r->f, *base)->op == IR_ptr_add; i++) {
+    if (base->raw >= r->loop.n_values || opt_insn(r->f, *base)->dead ||
+        opt_is_outside(&r->loop, *base))
+      break;
+    const IrInsn *insn = opt_insn(r->f, *base);
+    if (!opt_linear_add(&r->loop, sum, insn->args[1]))
+      return false;
+    sum->cost += i > 0;
+    *base = insn->args[0];
+  }
+  const IrInsn *found = opt_insn(r->f, *base);
+  bool is_object = found->op == IR_global_addr || found->op == IR_alloca;
+  /* The object's address is added by the load or store itself, if nothing else wants the sum. */
+  sum->cost += !is_object || found->op == IR_alloca || r->is_value[v.raw];
+  return sum->has_counter && opt_low_word(sum->factor) &&
+         (is_object || opt_is_outside(&r->loop, *base));
+}
+
+/* The address is one that the loop carries, or lies a constant away from one. */
+static bool share_pointer(Reducer *r, uint32_t block, uint32_t at, IrValue base, const Linear *sum)
+{
+  IrBlock *b = &r->f->blocks[block];
+  IrValue v = b->insns[at];
+  for (uint32_t i = 0; i < r->n_pointers; i++) {
+    const Pointer *p = &r->pointers[i];
+    if (!same_base(r->f, p->base, base) || !opt_linear_same(&p->sum, sum))
+      continue;
+    uint32_t apart = opt_low_word(sum->constant - p->sum.constant);
+    if (!apart) {
+      replace(r, v, p->param);
+      return true;
+    }
+    IrInsn by = opt_make_const(IRT_I16, apart, opt_insn(r->f, v)->loc);
+    IrValue constant = opt_add(r->m, r->f, &by);
+    opt_insert(r->m, b, at, constant);
+    opt_insn(r->f, v)->args[0] = p->param;
+    opt_insn(r->f, v)->args[1] = constant;
+    return true;
+  }
+  return false;
+}
+
+/* Two instructions a turn become one.  In the last round one becomes another, if after that only
+ * the test at the end of the loop needs the counter: the pass `ends` may do without. */
+static bool is_worth_it(const Reducer *r, const IrInsn *insn, const Linear *sum)
+{
+  bool frees_counter = r->round == ROUND_LAST && r->uses[sum->counter.value.raw] == 2 &&
+                       r->uses[insn->args[1].raw] == 1 && opt_is_const(r->f, sum->counter.start);
+  return r->n_new < MOST_NEW && (sum->cost > 1 || (sum->cost == 1 && frees_counter));
+}
+
+static IrValue base_in_front(const Reducer *r, IrValue base)
+{
+  const IrInsn *insn = opt_insn(r->f, base);
+  if (insn->op != IR_global_addr || opt_is_outside(&r->loop, base))
+    return base;
+  IrInsn copy = *insn;
+  return opt_put(&r->loop, r->loop.front, &copy);
+}
+
+static bool reduce_address(Reducer *r, uint32_t block, uint32_t at)
+{
+  const Loop *l = &r->loop;
+  IrValue v = r->f->blocks[block].insns[at], base;
+  Linear sum;
+  if (opt_insn(r->f, v)->op != IR_ptr_add || !find_sum(r, v, &base, &sum))
     return false;
-  IrValue at = l.counter.start;
-  if (l.counter.type == IRT_I8)
+  if (share_pointer(r, block, at, base, &sum))
+    return true;
+  if (!is_worth_it(r, opt_insn(r->f, v), &sum))
     return false;
-  if (l.counter.type != IRT_I16)
-    at = put(r, r->front, IR_trunc, IRT_I16, at, IR_NO_VALUE);
-  at = put(r, r->front, IR_mul, IRT_I16, at, put_const(r, r->front, IRT_I16, l.a));
-  at = put(r, r->front, IR_add, IRT_I16, at, put_const(r, r->front, IRT_I16, l.b));
-  IrValue start = put(r, r->front, IR_ptr_add, IRT_PTR, insn.args[0], at);
-  carry(r, v, start, IR_ptr_add, put_const(r, r->latch, IRT_I16, l.a * l.counter.step));
+  IrValue start = opt_put_op(l, l->front, IR_ptr_add, IRT_PTR, base_in_front(r, base),
+                             opt_linear_start(l, &sum));
+  uint32_t step = opt_low_word(sum.factor * (uint32_t)sum.counter.step);
+  IrInsn grow = {.op = IR_ptr_add, .type = IRT_PTR, .n_args = 2,
+                 .args = (IrValue[]){start, opt_put_const(l, l->latch, IRT_I16, step)}};
+  IrValue param = opt_carry(l, IRT_PTR, start, &grow);
+  r->pointers[r->n_pointers++] = (Pointer){base, sum, param};
+  r->n_new++;
+  replace(r, v, param);
   return true;
 }
 
-static IrTarget *only_target(const IrFunc *f, uint32_t block, uint32_t to)
+static void mark_values(Reducer *r)
 {
-  uint32_t n;
-  IrTarget *targets = cfg_targets(f, block, &n), *found = NULL;
-  for (uint32_t t = 0; t < n; t++)
-    if (targets[t].block.raw == to) {
-      if (found)
-        return NULL;
-      found = &targets[t];
+  for (uint32_t b = 0; b < r->f->n_blocks; b++)
+    for (uint32_t i = 0; i < r->f->blocks[b].n_insns; i++) {
+      const IrInsn *insn = opt_insn(r->f, r->f->blocks[b].insns[i]);
+      bool accesses = insn->op == IR_load || insn->op == IR_store;
+      for (uint32_t k = accesses; k < insn->n_args; k++)
+        r->is_value[insn->args[k].raw] = true;
     }
-  return found;
 }
 
-/* A loop with one way in and one way around. */
-static bool enter_loop(Reducer *r, uint32_t head)
+/* Addresses that the loop carries already count: a run may follow another. */
+static uint32_t count_carried(const Reducer *r)
 {
-  r->head = head;
-  r->front = opt_loop_front(r->f, &r->cfg, head);
-  r->latch = IR_NO_ID;
-  if (r->front == IR_NO_ID || cfg_pred_count(&r->cfg, head) != 2)
-    return false;
-  for (uint32_t i = r->cfg.pred_at[head]; i < r->cfg.pred_at[head + 1]; i++)
-    if (r->cfg.preds[i] != r->front)
-      r->latch = r->cfg.preds[i];
-  if (r->latch == IR_NO_ID)
-    return false;
-  r->entering = only_target(r->f, r->front, head);
-  r->around = only_target(r->f, r->latch, head);
-  return r->entering && r->around;
+  const IrBlock *head = &r->f->blocks[r->loop.head];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < head->n_params; i++) {
+    const IrInsn *next = opt_insn(r->f, r->loop.around->args[i]);
+    n += next->op == IR_ptr_add && next->args[0].raw == head->params[i].raw;
+  }
+  return n;
 }
 
 static bool reduce_loop(Reducer *r)
 {
-  uint32_t n_new = 0;
-  for (uint32_t i = r->cfg.rpo_index[r->head]; i < r->cfg.n_rpo; i++) {
+  bool changed = false;
+  r->n_new = count_carried(r);
+  for (uint32_t i = r->cfg.rpo_index[r->loop.head]; i < r->cfg.n_rpo; i++) {
     uint32_t b = r->cfg.rpo[i];
-    if (!cfg_loop_contains(&r->cfg, r->head, b))
+    if (!cfg_loop_contains(&r->cfg, r->loop.head, b))
       continue;
-    for (uint32_t k = 0; k < r->f->blocks[b].n_insns && n_new < MOST_NEW; k++) {
+    for (uint32_t k = 0; k < r->f->blocks[b].n_insns; k++) {
       IrValue v = r->f->blocks[b].insns[k];
-      if (v.raw >= r->n_values || opt_insn(r->f, v)->dead)
+      if (v.raw >= r->loop.n_values || opt_insn(r->f, v)->dead)
         continue;
-      n_new += reduce_product(r, v) || reduce_address(r, v);
+      if (r->n_new < MOST_NEW && reduce_product(r, v)) {
+        r->n_new++;
+        changed = true;
+      } else {
+        changed |= reduce_address(r, b, k);
+      }
     }
   }
-  return n_new > 0;
+  return changed;
 }
 
-/* One loop a run: values that were replaced are not looked through. */
-static bool run_once(Opt *opt, IrFunc *f, bool *done)
+/* ---- the pass ---------------------------------------------------------------------- */
+
+static bool visit_loop(Reducer *r)
 {
-  Reducer r = {.opt = opt, .m = opt->m, .f = f};
+  return r->round == ROUND_MERGE ? merge_counters(r) : reduce_loop(r);
+}
+
+/* The next round of some loop that has something to do; false if there is none. */
+static bool run_once(Opt *opt, IrFunc *f, unsigned *rounds)
+{
+  Reducer r = {.opt = opt, .m = opt->m, .f = f, .uses = opt_count_uses(f, opt->arena)};
   cfg_build(&r.cfg, f, opt->arena);
-  opt_make_fronts(opt, f, &r.cfg);
-  r.block_of = opt_blocks_of_values(f, opt->arena);
-  r.n_values = f->n_insns;
+  r.loop = (Loop){.m = opt->m, .f = f, .cfg = &r.cfg, .n_values = f->n_insns,
+                  .block_of = opt_blocks_of_values(f, opt->arena)};
   r.map = arena_many(opt->arena, IrValue, f->n_insns);
+  r.is_value = arena_many(opt->arena, bool, f->n_insns);
+  mark_values(&r);
   for (uint32_t i = r.cfg.n_rpo; i-- > 0;) {
     uint32_t b = r.cfg.rpo[i];
-    if (r.cfg.loop_head[b] != b || done[b] || !enter_loop(&r, b))
+    bool changed = false;
+    if (r.cfg.loop_head[b] != b || !opt_loop_enter(&r.loop, b))
       continue;
-    done[b] = true;
-    if (!reduce_loop(&r))
+    while (!changed && rounds[b] < ROUND_COUNT) {
+      r.round = rounds[b]++;
+      changed = visit_loop(&r);
+    }
+    if (!changed)
       continue;
     IrValue *map = arena_many(opt->arena, IrValue, f->n_insns);
-    for (uint32_t v = 0; v < r.n_values; v++)
+    for (uint32_t v = 0; v < r.loop.n_values; v++)
       map[v] = r.map[v];
     opt_replace_values(f, map);
     opt_sweep(f);
@@ -235,14 +278,15 @@ static bool run_once(Opt *opt, IrFunc *f, bool *done)
   return false;
 }
 
+/* Inner loops first: what starts their sums is reduced by the loops around them. */
 bool pass_strength(Opt *opt, IrFunc *f)
 {
   bool changed = opt_drop_unreachable(f, opt->arena);
   Cfg cfg;
   cfg_build(&cfg, f, opt->arena);
   changed |= opt_make_fronts(opt, f, &cfg);
-  bool *done = arena_many(opt->arena, bool, f->n_blocks);
-  while (run_once(opt, f, done))
+  unsigned *rounds = arena_many(opt->arena, unsigned, f->n_blocks);
+  while (run_once(opt, f, rounds))
     changed = true;
   return changed;
 }

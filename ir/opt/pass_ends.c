@@ -1,0 +1,143 @@
+/* ends: a loop whose number of turns is known ends when its counter, or better a pointer that it
+ * carries, reaches its last value: one comparison for equality, and the counter goes.
+ *
+ * The number of turns is found by running the test.  In so many turns the counter or pointer must
+ * not come by its last value before. */
+#include "ir/opt/opt.h"
+
+enum { MOST_TURNS = 1 << 14, DEEPEST = 8, FEWEST_TURNS = 3 };
+
+typedef struct {
+  Opt *opt;
+  Loop loop;
+  IrValue test;
+  bool stays_if;             /* what the test is in a turn that is not the last */
+} Ender;
+
+/* The value in the turn in which the counter is `now`; false if it depends on more. */
+static bool value_in_turn(const Loop *l, IrValue v, const Counter *c, uint64_t now, unsigned depth,
+                          uint64_t *bits)
+{
+  const IrInsn *insn = opt_insn(l->f, v);
+  uint64_t args[2];
+  if (v.raw == c->value.raw || insn->op == IR_const) {
+    *bits = v.raw == c->value.raw ? now : insn->imm;
+    return true;
+  }
+  if (!ir_op_is_pure(insn->op) || insn->n_args == 0 || insn->n_args > 2 || depth == DEEPEST)
+    return false;
+  for (uint32_t i = 0; i < insn->n_args; i++)
+    if (!value_in_turn(l, insn->args[i], c, now, depth + 1, &args[i]))
+      return false;
+  return ir_fold(l->m, insn->op, insn->type, opt_insn(l->f, insn->args[0])->type, args,
+                 insn->n_args, bits);
+}
+
+/* How many turns the test lets the loop take, or 0 if that is not known. */
+static uint32_t count_turns(const Ender *e, const Counter *c)
+{
+  if (!opt_is_const(e->loop.f, c->start))
+    return 0;
+  uint64_t now = opt_insn(e->loop.f, c->start)->imm, goes_on;
+  for (uint32_t turns = 1; turns <= MOST_TURNS; turns++) {
+    if (!value_in_turn(&e->loop, e->test, c, now, 0, &goes_on))
+      return 0;
+    if ((goes_on != 0) != e->stays_if)
+      return turns;
+    now = (now + c->step) & opt_mask(c->type);
+  }
+  return 0;
+}
+
+/* So many steps do not come round to where they began. */
+static bool stays_apart(uint64_t step, uint32_t turns, uint64_t mask)
+{
+  uint64_t down = (0 - step) & mask, size = step < down ? step : down;
+  return size != 0 && size <= mask / turns;
+}
+
+static void end_at(Ender *e, IrValue next, IrValue last)
+{
+  IrOp op = e->stays_if ? IR_ne : IR_eq;
+  IrValue test = opt_put_op(&e->loop, e->loop.latch, op, IRT_BOOL, next, last);
+  opt_terminator(e->loop.f, e->loop.latch)->args[0] = test;
+}
+
+/* Nothing but its step and the test uses the counter, and the test is for equality. */
+static bool only_counts(const Ender *e, const Counter *c)
+{
+  const uint32_t *uses = opt_count_uses(e->loop.f, e->opt->arena);
+  const IrInsn *test = opt_insn(e->loop.f, e->test);
+  return (test->op == IR_ne || test->op == IR_eq) && test->args[0].raw == c->next.raw &&
+         opt_is_const(e->loop.f, test->args[1]) && uses[c->value.raw] == 1 &&
+         uses[c->next.raw] == 2 && uses[e->test.raw] == 1;
+}
+
+/* Ends the loop with a pointer instead of the counter. */
+static bool end_with_pointer(Ender *e, uint32_t turns)
+{
+  const Loop *l = &e->loop;
+  const IrBlock *head = &l->f->blocks[l->head];
+  for (uint32_t i = 0; i < head->n_params && turns >= FEWEST_TURNS; i++) {
+    IrValue next = l->around->args[i], start = l->entering->args[i];
+    const IrInsn *add = opt_insn(l->f, next);
+    if (add->op != IR_ptr_add || add->args[0].raw != head->params[i].raw ||
+        !opt_is_const(l->f, add->args[1]))
+      continue;
+    uint64_t step = opt_insn(l->f, add->args[1])->imm, mask = opt_mask(IRT_I16);
+    if (!stays_apart(step, turns, mask))
+      continue;
+    IrValue far = opt_put_const(l, l->front, IRT_I16, (step * turns) & mask);
+    end_at(e, next, opt_put_op(l, l->front, IR_ptr_add, IRT_PTR, start, far));
+    return true;
+  }
+  return false;
+}
+
+/* Ends the loop with an equality of its counter, if the test is another. */
+static bool end_with_counter(Ender *e, const Counter *c, uint32_t turns)
+{
+  const Loop *l = &e->loop;
+  const IrInsn *test = opt_insn(l->f, e->test);
+  uint64_t mask = opt_mask(c->type);
+  if (test->op == IR_ne || test->op == IR_eq || !stays_apart(c->step, turns, mask))
+    return false;
+  uint64_t last = opt_insn(l->f, c->start)->imm + c->step * turns;
+  end_at(e, c->next, opt_put_const(l, l->latch, c->type, last & mask));
+  return true;
+}
+
+static bool visit_loop(Ender *e, uint32_t head)
+{
+  Loop *l = &e->loop;
+  if (!opt_loop_enter(l, head))
+    return false;
+  const IrInsn *last = opt_terminator(l->f, l->latch);
+  if (last->op != IR_cond_br)
+    return false;
+  e->test = last->args[0];
+  e->stays_if = last->u.targets[0].block.raw == head;
+  for (uint32_t i = 0; i < l->f->blocks[head].n_params; i++) {
+    Counter c;
+    uint32_t turns;
+    if (!opt_counter(l, l->f->blocks[head].params[i], &c) || !(turns = count_turns(e, &c)))
+      continue;
+    return only_counts(e, &c) ? end_with_pointer(e, turns) : end_with_counter(e, &c, turns);
+  }
+  return false;
+}
+
+bool pass_ends(Opt *opt, IrFunc *f)
+{
+  bool changed = opt_drop_unreachable(f, opt->arena);
+  Cfg cfg;
+  cfg_build(&cfg, f, opt->arena);
+  changed |= opt_make_fronts(opt, f, &cfg);
+  Ender e = {.opt = opt,
+             .loop = {.m = opt->m, .f = f, .cfg = &cfg, .n_values = f->n_insns,
+                      .block_of = opt_blocks_of_values(f, opt->arena)}};
+  for (uint32_t i = 0; i < cfg.n_rpo; i++)
+    if (cfg.loop_head[cfg.rpo[i]] == cfg.rpo[i])
+      changed |= visit_loop(&e, cfg.rpo[i]);
+  return changed;
+}
