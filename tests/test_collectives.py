@@ -3,6 +3,7 @@ calls three collectives in a row with different lengths (tests/collectives_run.p
 import numpy
 import pytest
 
+import collectives_measure as measure
 import collectives_run as lines
 
 ROW, COLUMN, SNAKE, RECTANGLE = lines.ROW, lines.COLUMN, lines.SNAKE, lines.RECTANGLE
@@ -69,3 +70,45 @@ def test_random_configurations(tmp_path):
     for i in range(36):
         config = lines.random_config(random, i % 6, i % 4, 24, 64, 3e5)
         lines.run(tmp_path, config, seed=i, arch=("wse2", "wse3")[i % 2])
+
+
+# ---- cycles: the short form of the claims collectives_cycles, _auto and _switching ----------------
+
+OVERHEAD = 64
+
+
+@pytest.mark.parametrize("pattern", [measure.STAR, measure.CHAIN, measure.TREE, measure.TWO_PHASE])
+def test_cycles_are_the_model_and_a_constant(tmp_path, pattern):
+    runs = measure.Runs(tmp_path)
+    for length in (1, 50):
+        cycles = runs.cycles(measure.REDUCE, pattern, 64, length, most=64)
+        model = measure.predicted(measure.REDUCE, pattern, 64, length)
+        assert model <= cycles <= model + OVERHEAD
+
+
+def test_cycles_of_broadcast_and_rectangle(tmp_path):
+    runs = measure.Runs(tmp_path)
+    for what, tiles in ((measure.BROADCAST, 64), (measure.REDUCE, (8, 8))):
+        cycles = runs.cycles(what, measure.CHAIN, tiles, 100)
+        model = measure.predicted(what, measure.CHAIN, tiles, 100)
+        assert model <= cycles <= model + OVERHEAD
+
+
+def test_the_tree_for_a_length_is_near_the_optimum(tmp_path):
+    runs = measure.Runs(tmp_path)
+    for length in (1, 20, 200):
+        cycles = runs.cycles(measure.REDUCE, measure.AUTO, 48, length)
+        assert cycles <= measure.predicted(measure.REDUCE, measure.OPTIMAL, 48, length) + OVERHEAD
+
+
+def test_a_plan_chosen_at_run_time_is_the_best(tmp_path):
+    runs = measure.Runs(tmp_path)
+    for length in (1, 30, 200):
+        best = min(runs.cycles(measure.REDUCE, pattern, 32, length, most=256)
+                   for pattern in range(4))
+        assert runs.chosen_cycles(32, length, 256) <= 1.03 * best + 16
+
+
+@pytest.mark.parametrize("pair", range(3))
+def test_switching_takes_few_cycles(tmp_path, pair):
+    assert measure.switch_cycles(tmp_path, pair, 12, 20) <= 100

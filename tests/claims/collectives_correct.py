@@ -1,0 +1,62 @@
+#!/usr/bin/python3
+"""<collectives> against numpy: random configurations of patterns, roots, shapes, types, operations,
+ways to call and architectures, each with three calls in a row of different lengths.
+
+3,000 configurations, the same number for each pattern and shape; tiles and lengths log-uniform up
+to 512 tiles in a line, 64 x 64 in a rectangle and 4,096 elements.  The seed is from the commit.
+CONFIGURATIONS sets another number, SEED another seed.  About 20 minutes on two cores.
+"""
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy
+
+from claims import Claims, harness
+import collectives_run as lines
+
+CONFIGURATIONS = int(os.environ.get("CONFIGURATIONS", "3000"))
+MOST_TILES = 512
+MOST_ELEMENTS = 4096
+MOST_WORK = 4e6          # tiles times elements, slow operations counted more
+
+
+def commit_seed():
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=harness.ROOT, capture_output=True,
+                          text=True)
+    return int(done.stdout[:8], 16) if done.returncode == 0 else 1
+
+
+def main():
+    claims = Claims()
+    seed = int(os.environ.get("SEED") or commit_seed())
+    print(f"seed {seed}")
+    counts = {}
+
+    def one(i):
+        random = numpy.random.default_rng([seed, i])
+        pattern, shape = i % 6, i // 6 % 4
+        config = lines.random_config(random, pattern, shape, MOST_TILES, MOST_ELEMENTS, MOST_WORK)
+        folder = claims.scratch / str(i)
+        try:
+            lines.run(folder, config, seed=i, arch=("wse2", "wse3")[i // 24 % 2])
+        except AssertionError as failure:
+            return f"configuration {i}: {failure}"
+        finally:
+            for path in folder.glob("*"):
+                path.unlink()
+        counts[pattern, shape] = counts.get((pattern, shape), 0) + 1
+        return None
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        failures = [f for f in pool.map(one, range(CONFIGURATIONS)) if f]
+    for failure in failures[:10]:
+        print(failure[:3000])
+    claims.equals("configurations that differ from numpy", len(failures), 0)
+    claims.equals("configurations", sum(counts.values()) + len(failures), CONFIGURATIONS)
+    claims.at_least("configurations of the rarest pattern and shape", min(counts.values()),
+                    CONFIGURATIONS // 24 if not failures else 0)
+    claims.finish()
+
+
+main()

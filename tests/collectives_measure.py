@@ -1,0 +1,101 @@
+"""Emulated and predicted cycles of one collective, for tests and claims on <collectives>."""
+import functools
+
+import numpy
+
+import harness
+
+HERE = harness.ROOT / "tests" / "stdlib" / "measure"
+REDUCE, BROADCAST, ALLREDUCE = range(3)
+STAR, CHAIN, TREE, TWO_PHASE, OPTIMAL, AUTO = range(6)
+NAMES = ["star", "chain", "tree", "two-phase", "optimal", "auto"]
+OPERATIONS = ["reduce", "broadcast", "allreduce"]
+
+
+@functools.lru_cache(maxsize=None)
+def predicted(what, pattern, tiles, length, root=0):
+    """Cycles by the model; `tiles` is a number, or a pair for a rectangle."""
+    shape = f"--pes={tiles}" if isinstance(tiles, int) else f"--grid={tiles[0]}x{tiles[1]}"
+    args = [harness.tool("wse-model"), "predict", f"--op={OPERATIONS[what]}", shape,
+            f"--len={length}", f"--pattern={NAMES[pattern]}"]
+    if root:
+        args.append(f"--root={root}")
+    return int(harness.run(args).out)
+
+
+class Runs:
+    """Programs are compiled once for each plan and run with any length."""
+
+    def __init__(self, scratch):
+        self.scratch = scratch
+        self.images = {}
+
+    def image(self, what, pattern, tiles, planned, most, root):
+        key = what, pattern, tiles, planned, most, root
+        if key not in self.images:
+            width, height = (tiles, 1) if isinstance(tiles, int) else tiles
+            path = self.scratch / f"{len(self.images)}.bin"
+            harness.compile(HERE / "line_layout.csl", path, "-O1",
+                            params={"width": width, "height": height, "what": what,
+                                    "pattern": pattern, "planned": planned, "most": most,
+                                    "root": root})
+            self.images[key] = path
+        return self.images[key]
+
+    def cycles(self, what, pattern, tiles, length, root=0, most=None):
+        """Cycles from the first instruction to the last; the result is checked."""
+        planned = length if pattern >= OPTIMAL else 1
+        path = self.image(what, pattern, tiles, planned, most or length, root)
+        return self.measure(path, what, tiles, length, root)
+
+    def chosen_cycles(self, tiles, length, most):
+        """Cycles of a reduction whose plan the program chooses by the length."""
+        key = "chosen", tiles, most
+        if key not in self.images:
+            self.images[key] = self.scratch / f"{len(self.images)}.bin"
+            harness.compile(HERE / "auto_layout.csl", self.images[key], "-O1",
+                            params={"tiles": tiles, "most": most})
+        return self.measure(self.images[key], REDUCE, tiles, length, 0)
+
+    def measure(self, path, what, tiles, length, root):
+        width, height = (tiles, 1) if isinstance(tiles, int) else tiles
+        position = numpy.arange(width * height).reshape(height, width, 1)
+        data = (position % 16 + numpy.arange(length)).astype(numpy.float32)
+        harness.save_npy(self.scratch / "data.npy", data)
+        harness.save_npy(self.scratch / "length.npy",
+                         numpy.full((height, width, 1), length, numpy.uint16))
+        harness.emu(path, f"--h2d=data={self.scratch / 'data.npy'}",
+                    f"--h2d=length={self.scratch / 'length.npy'}", "--run",
+                    f"--d2h=data@{root},0,1,1={self.scratch / 'out.npy'}",
+                    f"--d2h=data@{width - 1},{height - 1},1,1={self.scratch / 'last.npy'}",
+                    f"--stats={self.scratch / 's.json'}", timeout=3000)
+        total = data.reshape(-1, length).sum(axis=0)
+        want = data[0, root] if what == BROADCAST else total
+        assert (harness.load_npy(self.scratch / "out.npy").ravel()[:length] == want).all()
+        if what != REDUCE:
+            last = harness.load_npy(self.scratch / "last.npy").ravel()[:length]
+            assert (last == want).all()
+        return harness.stats(self.scratch / "s.json")["cycles"]
+
+
+# ---- ten calls in a row on the same colors -----------------------------------------------------
+
+CALLS = 10
+PAIRS = (("chain, broadcast", ((REDUCE, CHAIN), (BROADCAST, CHAIN))),
+         ("two-phase, chain", ((REDUCE, TWO_PHASE), (REDUCE, CHAIN))),
+         ("chain, allreduce by two-phase", ((REDUCE, CHAIN), (ALLREDUCE, TWO_PHASE))))
+
+
+def switch_cycles(scratch, pair, tiles, length):
+    """Cycles that a switch takes beyond the collectives themselves, each alone."""
+    runs = Runs(scratch)
+    alone = sum(runs.cycles(what, pattern, tiles, length) for what, pattern in PAIRS[pair][1])
+    image = scratch / "switch.bin"
+    harness.compile(HERE / "switch_layout.csl", image, "-O1",
+                    params={"tiles": tiles, "length": length, "pair": pair})
+    harness.emu(image, "--run", f"--d2h=data={scratch / 'data.npy'}",
+                f"--stats={scratch / 's.json'}", timeout=900)
+    if pair == 0:      # every broadcast hands out `tiles` times what it was
+        assert (harness.load_npy(scratch / "data.npy") == tiles ** (CALLS // 2)).all()
+    together = harness.stats(scratch / "s.json")["cycles"]
+    return (together - alone * CALLS // 2) / (CALLS - 1)
