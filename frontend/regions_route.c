@@ -13,7 +13,8 @@
 
 /* What a net does in a tile: nothing, its program knows the color, or 2 + a configuration. */
 enum { USE_NONE, USE_KNOWN, USE_ROUTED };
-enum { MARGIN = 1, NO_NET = UINT32_MAX };
+/* Bound of colors times tiles, which bounds memory: 180 colors on a whole wafer. */
+enum { MARGIN = 1, MOST_USES = 1 << 27, MOST_COLORS = 1 << 12 };
 
 /* The grid has a margin around the regions, where paths and the host's tiles find place; it is cut
  * to what is used. */
@@ -28,6 +29,7 @@ typedef struct {
   uint32_t **uses;             /* by net, then tile */
   int *color_of;               /* by net */
   bool *switched;              /* by net: some tile has several positions */
+  bool *meet;                  /* by pairs of nets: some tile has both */
   bool *is_host;               /* by tile: the host's end of a stream */
   uint32_t *from;              /* breadth-first search: tile before + 1 */
   uint32_t *queue;
@@ -83,6 +85,10 @@ static bool make_grid(Plan *p)
   p->width = right + 2 * MARGIN;
   p->height = bottom + 2 * MARGIN;
   p->n_tiles = p->width * p->height;
+  if (l->n_colors > MOST_COLORS || (uint64_t)p->n_tiles * l->n_colors > MOST_USES) {
+    diag_layout_too_large(l->session->diags, l->span, l->n_colors, p->n_tiles);
+    return false;
+  }
   p->region_of = arena_many(p->arena, uint32_t, p->n_tiles);
   p->is_host = arena_many(p->arena, bool, p->n_tiles);
   p->from = arena_many(p->arena, uint32_t, p->n_tiles);
@@ -367,12 +373,26 @@ static bool connect_streams(Plan *p)
 
 /* ---- colors ------------------------------------------------------------------------------ */
 
+/* Notes which nets share a tile. */
+static void find_meetings(Plan *p)
+{
+  uint32_t *here = arena_many(p->arena, uint32_t, p->n_nets + 1);
+  p->meet = arena_many(p->arena, bool, (size_t)p->n_nets * p->n_nets + 1);
+  for (uint32_t t = 0; t < p->n_tiles; t++) {
+    uint32_t n = 0;
+    for (uint32_t net = 0; net < p->n_nets; net++) {
+      if (!p->uses[net] || p->uses[net][t] == USE_NONE)
+        continue;
+      for (uint32_t k = 0; k < n; k++)
+        p->meet[net * p->n_nets + here[k]] = p->meet[here[k] * p->n_nets + net] = true;
+      here[n++] = net;
+    }
+  }
+}
+
 static bool nets_meet(const Plan *p, uint32_t a, uint32_t b)
 {
-  for (uint32_t t = 0; t < p->n_tiles; t++)
-    if (p->uses[a][t] && p->uses[b][t])
-      return true;
-  return false;
+  return p->meet[a * p->n_nets + b];
 }
 
 static const char *net_name(const Plan *p, uint32_t net)
@@ -417,6 +437,7 @@ static bool choose_colors(Plan *p)
 {
   const Machine *m = machine_get(p->l->session->options->arch);
   uint32_t usable = (1u << m->colors) - 1;
+  find_meetings(p);
   if (p->l->n_streams > 0) {
     p->out->stream_color = (uint8_t)(m->memcpy_result_color - 1);
     usable &= ~(3u << p->out->stream_color);

@@ -400,6 +400,14 @@ def test_no_path_is_left(tmp_path):   # no_path
     assert "color 'tx' finds no way from tile 1,1 to 6,1" in ran.err
 
 
+def test_a_layout_that_is_too_large(tmp_path):
+    far = region("b", x=700, y=900)
+    content = layout(colors=[{"name": n} for n in ["rx", "tx", *map(str, range(300))]],
+                     regions=[region(), far])
+    ran = cslc(tmp_path, content, expect=1)
+    assert "302 colors on" in ran.err and "[layout_too_large]" in ran.err
+
+
 def test_no_color_is_left(tmp_path):   # no_color_left
     names = [f"c{k}" for k in range(25)]
     busy = region(paint=[{"color": name, "positions": ROUTE} for name in names])

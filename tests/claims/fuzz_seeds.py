@@ -1,0 +1,82 @@
+"""Inputs that fuzzing starts from, by target: our own files, and small ones made here."""
+import json
+import random
+import tempfile
+from pathlib import Path
+
+import harness
+
+# First-line characters of tests/fuzz/frontend.c that choose unlike options.
+OPTIONS, EMIT = "@AEPQas", "zbzgzfze"
+MOST_BYTES = 16000
+
+
+def programs():
+    """Sources of the project, each short enough to be read often."""
+    folders = ("samples", "stdlib", "tests/golden", "tests/parse", "tests/lang")
+    files = sorted(f for folder in folders for f in (harness.ROOT / folder).rglob("*.csl"))
+    return [(file, text) for file in files if len(text := file.read_bytes()) < MOST_BYTES]
+
+
+def frontend():
+    found = []
+    for number, (file, text) in enumerate(programs()):
+        # The target names every input so: a file that imports itself goes on to do so.
+        first = f"//{OPTIONS[number % len(OPTIONS)]}{EMIT[number % len(EMIT)]}\n"
+        found.append(first.encode() + text.replace(file.name.encode(), b"program.csl"))
+    return found
+
+
+def parse():
+    return [text for _, text in programs()]
+
+
+def ir():
+    return [file.read_bytes() for file in sorted((harness.ROOT / "tests" / "golden").rglob("*.ir"))]
+
+
+def image():
+    """Images of two samples."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for sample, params in (("hello-wavelet", {}), ("data-task", {"N": 8})):
+            path = Path(folder) / f"{sample}.bin"
+            harness.compile(harness.ROOT / "samples" / sample / "layout.csl", path, params=params)
+            found.append(path.read_bytes())
+    return found
+
+
+def host():
+    """Bytes by chance, long enough for many calls."""
+    chance = random.Random(1)
+    return [chance.randbytes(chance.randrange(200, 2500)) for _ in range(300)]
+
+
+def regions():
+    """Layouts with every member of the format."""
+    def port(name, region, color, edge, output):
+        side = "rx" if output else "tx"
+        return {"name": name, "region": region, "color": color, "edge": edge, "output": output,
+                "size": 4, "positions": [{side: ["RAMP"]}]}
+
+    def region(name, x, y, **more):
+        return {"name": name, "source": "program.csl", "x": x, "y": y, "width": 1, "height": 1,
+                "params": [{"name": "b", "color": "c"}, {"name": "a", "value": 2.5}], **more}
+
+    paint = [{"color": "d", "rect": [0, 0, 1, 1],
+              "positions": [{"rx": ["RAMP"], "tx": ["EAST", "NORTH"]},
+                            {"rx": ["WEST"], "tx": ["RAMP"]}]}]
+    symbol = [{"name": "v", "file": "program.csl", "columns": 2, "rows": 2, "element_bytes": 4}]
+    colors = [{"name": "c", "value": None}, {"name": "d", "value": 3}, {"name": "e"}]
+    plain = {"format": 1, "colors": colors, "regions": [region("one", 1, 1, paint=paint)]}
+    joined = {**plain, "regions": [region("one", 1, 1), region("two", 4, 3)],
+              "ports": [port("out", "one", "c", "RIGHT", True), port("in", "two", "e", "TOP", False),
+                        port("last", "two", "d", "BOTTOM", True)],
+              "connections": [{"from": "out", "to": "in"}],
+              "streams": [{"name": "s", "port": "last", "place": [2, 5]}]}
+    filled = {**plain, "regions": [region("one", 0, 0, symbols=symbol, width=2, height=2)]}
+    return [json.dumps(layout).encode() for layout in (plain, joined, filled)]
+
+
+SEEDS = {"frontend": frontend, "host": host, "image": image, "ir": ir, "parse": parse,
+         "regions": regions}
