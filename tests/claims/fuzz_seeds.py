@@ -4,7 +4,7 @@ import random
 import tempfile
 from pathlib import Path
 
-import harness
+from claims import harness
 
 # First-line characters of tests/fuzz/frontend.c that choose unlike options.
 OPTIONS, EMIT = "@AEPQas", "zbzgzfze"
