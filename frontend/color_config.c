@@ -149,20 +149,20 @@ bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t conf
 
 /* ---- reading a configuration ------------------------------------------------------------- */
 
-typedef struct { Sema *s; Span span; bool ok; uint8_t color; } Reader;
+typedef struct { Sema *s; const Node *node; bool ok; uint8_t color; } Reader;
 
-static bool read_direction(Reader *r, PoolId value, const char *what, PortMask *mask)
+static bool read_direction(Reader *r, PoolId value, const char *what, Span at, PortMask *mask)
 {
   Sema *s = r->s;
   int64_t port;
   if (!pool_eq(pool_type_of(s->pool, value), POOL(DIRECTION)) ||
       !pool_int_value(s->pool, value, &port) || port < 0 || port >= PORT_COUNT) {
-    diag_not_a_direction(s->session->diags, r->span, what, value);
+    diag_not_a_direction(s->session->diags, at, what, value);
     return r->ok = false;
   }
   PortMask bit = port_bit((Port)port);
   if (*mask & bit) {
-    diag_direction_twice(s->session->diags, r->span, what, port_name((Port)port));
+    diag_direction_twice(s->session->diags, at, what, port_name((Port)port));
     return r->ok = false;
   }
   *mask |= bit;
@@ -170,17 +170,21 @@ static bool read_direction(Reader *r, PoolId value, const char *what, PortMask *
 }
 
 /* One direction, or a tuple or array of them. */
-static PortMask read_directions(Reader *r, PoolId value, const char *what)
+static PortMask read_directions(Reader *r, const Setting *field, const char *what)
 {
   PortMask mask = 0;
+  PoolId value = sema_comptime_value(r->s, field->value, field->span);
   PoolKey key = pool_key(r->s->pool, value);
   if (key.kind != PK_AGGREGATE) {
-    read_direction(r, value, what, &mask);
+    read_direction(r, value, what, field->span, &mask);
     return mask;
   }
-  for (uint32_t i = 0; i < key.u.aggregate.n; i++)
-    if (!read_direction(r, pool_key(r->s->pool, value).u.aggregate.elems[i], what, &mask))
+  const Node *list = field->node && node_kind(field->node) == ND_LIST_INIT ? field->node : NULL;
+  for (uint32_t i = 0; i < key.u.aggregate.n; i++) {
+    Span at = list ? node_list_init(list)->items.at[i]->span : field->span;
+    if (!read_direction(r, pool_key(r->s->pool, value).u.aggregate.elems[i], what, at, &mask))
       break;
+  }
   return mask;
 }
 
@@ -194,8 +198,8 @@ static Setting *take_setting(Reader *r, Settings *set, const char *name)
 
 static Settings sub_settings(Reader *r, const Setting *field)
 {
-  PoolId value = sema_comptime_value(r->s, field->value, r->span);
-  Settings set = settings_of_value(r->s, value, r->span);
+  PoolId value = sema_comptime_value(r->s, field->value, field->span);
+  Settings set = settings_of_value(r->s, value, field->node, field->span);
   r->ok &= set.ok;
   return set;
 }
@@ -207,7 +211,7 @@ static uint16_t read_u16(Reader *r, Settings *set, const char *name, bool *given
   if (given)
     *given = field != NULL;
   if (field)
-    r->ok &= sema_int_in(r->s, field->value, 0, UINT16_MAX, name, r->span, &value);
+    r->ok &= sema_int_in(r->s, field->value, 0, UINT16_MAX, name, field->span, &value);
   return (uint16_t)value;
 }
 
@@ -237,11 +241,9 @@ static void read_routes(Reader *r, Setting *field, ImageColorConfig *config)
     return;
   Setting *rx = take_setting(r, &set, "rx"), *tx = take_setting(r, &set, "tx");
   if (rx)
-    config->positions[0].rx = read_directions(r, sema_comptime_value(r->s, rx->value, r->span),
-                                              "rx");
+    config->positions[0].rx = read_directions(r, rx, "rx");
   if (tx)
-    config->positions[0].tx = read_directions(r, sema_comptime_value(r->s, tx->value, r->span),
-                                              "tx");
+    config->positions[0].tx = read_directions(r, tx, "tx");
   config->positions[0].valid = true;
   config->swap_x = setting_bool(r->s, take_setting(r, &set, "color_swap_x"), false);
   config->swap_y = setting_bool(r->s, take_setting(r, &set, "color_swap_y"), false);
@@ -265,12 +267,12 @@ static void read_position(Reader *r, Setting *field, const ImagePosition *before
   Setting *rx = take_setting(r, &set, "rx"), *tx = take_setting(r, &set, "tx");
   bool invalid = setting_bool(r->s, take_setting(r, &set, "invalid"), false);
   if (rx)
-    position->rx = read_directions(r, sema_comptime_value(r->s, rx->value, r->span), "rx");
+    position->rx = read_directions(r, rx, "rx");
   if (tx)
-    position->tx = read_directions(r, sema_comptime_value(r->s, tx->value, r->span), "tx");
+    position->tx = read_directions(r, tx, "tx");
   position->valid = !invalid;
   if (invalid && (rx || tx)) {
-    diag_position_invalid_and(r->s->session->diags, r->span);
+    diag_position_invalid_and(r->s->session->diags, set.span);
     r->ok = false;
   }
   settings_finish(r->s, &set, "switch position", names, ARRAY_COUNT(names));
@@ -295,17 +297,18 @@ static void read_switches(Reader *r, Setting *field, ImageColorConfig *config)
   int64_t position = 0;
   if (current)
     r->ok &= sema_int_in(r->s, current->value, 0, MAX_SWITCH_POSITIONS - 1,
-                         "'current_switch_pos'", r->span, &position);
+                         "'current_switch_pos'", current->span, &position);
   config->current = (uint8_t)position;
   if (r->ok && !config->positions[position].valid) {
-    diag_position_not_set(r->s->session->diags, r->span, (unsigned)position);
+    diag_position_not_set(r->s->session->diags, current ? current->span : set.span,
+                          (unsigned)position);
     r->ok = false;
   }
   config->ring = setting_bool(r->s, take_setting(r, &set, "ring_mode"), false);
   read_pop_mode(r, take_setting(r, &set, "pop_mode"), config);
   settings_finish(r->s, &set, "switch struct", names, ARRAY_COUNT(names));
   if (!(sema_machine(r->s)->switchable_colors & (uint64_t)1 << r->color)) {
-    diag_color_no_switches(r->s->session->diags, r->span, (unsigned)r->color,
+    diag_color_no_switches(r->s->session->diags, set.span, (unsigned)r->color,
                            sema_machine(r->s)->name);
     r->ok = false;
   }
@@ -318,7 +321,7 @@ static bool read_filter_kind(Reader *r, Settings *set, ImageFilter *filter)
   const char *names[ARRAY_COUNT(kinds)];
   Setting *field = take_setting(r, set, "kind");
   if (!field) {
-    diag_setting_missing(r->s->session->diags, r->span, "filter", "kind");
+    settings_missing(r->s, set, "filter", "kind");
     return r->ok = false;
   }
   Settings kind = sub_settings(r, field);
@@ -329,7 +332,7 @@ static bool read_filter_kind(Reader *r, Settings *set, ImageFilter *filter)
   }
   settings_finish(r->s, &kind, "filter kind", names, ARRAY_COUNT(names));
   if (r->ok && filter->kind == FILTER_NONE) {
-    diag_setting_missing(r->s->session->diags, r->span, "filter", "kind");
+    diag_setting_missing(r->s->session->diags, kind.span, "filter", "kind");
     r->ok = false;
   }
   return r->ok;
@@ -362,12 +365,13 @@ static void read_filter(Reader *r, Setting *field, ImageFilter *filter)
 static bool read_config(Reader *r, PoolId value, ImageColorConfig *config)
 {
   static const char *const names[] = {"routes", "switches", "filter", "teardown"};
-  Settings set = settings_of_value(r->s, value, r->span);
+  Settings set = settings_of_value(r->s, value, r->node, r->node->span);
   if (!set.ok)
     return false;
   Setting *routes = take_setting(r, &set, "routes");
   if (!routes) {
-    diag_setting_missing(r->s->session->diags, r->span, "color configuration", "routes");
+    settings_missing(r->s, &set, "color configuration", "routes");
+    diag_color_config_form(r->s->session->diags, set.span);
     return false;
   }
   read_routes(r, routes, config);
@@ -394,8 +398,8 @@ uint32_t color_config_intern(ColorTable *table, const ImageColorConfig *config)
 }
 
 /* Colors differ in whether they may have switches, so they are part of the memo's key. */
-bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value, Span span,
-                     uint32_t *index)
+bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value,
+                     const Node *node, uint32_t *index)
 {
   bool plain = (sema_machine(s)->switchable_colors >> color & 1) != 0;
   ptrdiff_t at = plain ? hmgeti(table->by_value, value.raw) : -1;
@@ -406,7 +410,7 @@ bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value, Sp
   ImageColorConfig config;
   memset(&config, 0, sizeof config);   /* stb_ds hashes the padding */
   size_t errors = diags_error_count(s->session->diags);
-  Reader reader = {s, span, true, color};
+  Reader reader = {s, node, true, color};
   if (!read_config(&reader, value, &config) || diags_error_count(s->session->diags) != errors)
     return false;
   *index = color_config_intern(table, &config);

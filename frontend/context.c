@@ -32,7 +32,9 @@ static const char *short_value(Sema *s, PoolId value)
   if (kind != PK_INT && kind != PK_FLOAT && kind != PK_BOOL_VALUE && kind != PK_STRING)
     return NULL;
   const char *text = value_text(s->pool, s->arena, value);
-  return strlen(text) > PARAM_TEXT_MOST ? NULL : text;
+  if (strlen(text) > PARAM_TEXT_MOST)
+    return NULL;
+  return kind == PK_STRING ? arena_printf(s->arena, "\"%s\"", text) : text;
 }
 
 /* "NAME = VALUE, ..." of the parameters that are short; NULL if there are none. */
@@ -127,12 +129,83 @@ void sema_note_declared(Sema *s, const Operand *o)
     diag_declared_here(s->diags, decl->name_span, sema_text(s, o->name));
 }
 
+/* Names of other languages, and what one writes here. */
+static const struct { const char *name, *help; } foreign_names[] = {
+  {"int", "integer types are i8, i16, i32, i64 and u8, u16, u32, u64"},
+  {"uint", "unsigned integer types are u8, u16, u32 and u64"},
+  {"unsigned", "unsigned integer types are u8, u16, u32 and u64"},
+  {"usize", "unsigned integer types are u8, u16, u32 and u64"},
+  {"size_t", "unsigned integer types are u8, u16, u32 and u64; u16 indexes all of a tile's memory"},
+  {"isize", "signed integer types are i8, i16, i32 and i64"},
+  {"short", "signed integer types are i8, i16, i32 and i64"},
+  {"long", "signed integer types are i8, i16, i32 and i64"},
+  {"char", "bytes are u8; texts are comptime_string, known at compile time only"},
+  {"string", "texts are comptime_string, known at compile time only"},
+  {"float", "float types are f16 and f32"},
+  {"double", "float types are f16 and f32"},
+  {"f64", "float types are f16 and f32"},
+  {"half", "the 16-bit float type is f16"},
+  {"undefined", "a variable without a value is declared without '=': 'var x: i16;'"},
+  {"null", "pointers always point to something; there is no null"},
+  {"NULL", "pointers always point to something; there is no null"},
+  {"nullptr", "pointers always point to something; there is no null"},
+  {"None", "pointers always point to something; there is no null"},
+  {"True", "the values of bool are true and false"},
+  {"False", "the values of bool are true and false"},
+  {"print", "@comptime_print tells compile-time values; at run time there is <simprint>"},
+  {"printf", "@comptime_print tells compile-time values; at run time there is <simprint>"},
+  {"range", "a range is '@range(TYPE, STOP)', as in 'for (@range(i16, 4)) |i| { ... }'"},
+  {"len", "@element_count(@type_of(a)) is the number of elements of an array 'a'"},
+  {"sizeof", "@element_count(@type_of(a)) is the number of elements of an array 'a'"},
+  {"std", "the libraries are imported by name, as in '@import_module(\"<math>\")'"},
+  {"malloc", "memory is declared at the top of the file: 'var buffer: [64]f32;'"},
+};
+
+bool sema_note_foreign(Sema *s, const char *name, Span span)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(foreign_names); i++)
+    if (strcmp(foreign_names[i].name, name) == 0) {
+      diag_syntax_help(s->diags, span, foreign_names[i].help);
+      return true;
+    }
+  /* uint32_t and the like */
+  bool is_unsigned = name[0] == 'u';
+  const char *digits = name + (is_unsigned ? 4 : 3), *end = digits;
+  if (strncmp(name + is_unsigned, "int", 3) != 0)
+    return false;
+  while (*end >= '0' && *end <= '9')
+    end++;
+  if (end == digits || (*end != 0 && strcmp(end, "_t") != 0))
+    return false;
+  diag_suggest(s->diags, span, arena_printf(s->arena, "%c%.*s", is_unsigned ? 'u' : 'i',
+                                            (int)(end - digits), digits));
+  return true;
+}
+
 void diag_suggest(Diags *diags, Span span, const char *name)
 {
   if (name == NULL)
     return;
   diag_did_you_mean(diags, span, name);
   diags_fix(diags, span, name);
+}
+
+void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span)
+{
+  static const struct { uint32_t type; const char *form; } makers[] = {
+    {POOL_RAW_COLOR, "@get_color(NUMBER)"},
+    {POOL_RAW_INPUT_QUEUE, "@get_input_queue(NUMBER)"},
+    {POOL_RAW_OUTPUT_QUEUE, "@get_output_queue(NUMBER)"},
+    {POOL_RAW_LOCAL_TASK_ID, "@get_local_task_id(NUMBER)"},
+    {POOL_RAW_CONTROL_TASK_ID, "@get_control_task_id(NUMBER)"},
+    {POOL_RAW_UT_ID, "@get_ut_id(NUMBER)"}};
+  if (type.raw == POOL_RAW_DATA_TASK_ID)
+    diag_makes_one(s->diags, span, s->session->options->arch == ARCH_WSE2
+                                     ? "@get_data_task_id(COLOR)"
+                                     : "@get_data_task_id(INPUT_QUEUE)");
+  for (size_t i = 0; i < ARRAY_COUNT(makers); i++)
+    if (makers[i].type == type.raw && type_is_int(s->pool, found))
+      diag_makes_one(s->diags, span, makers[i].form);
 }
 
 /* ---- where parameters are bound -------------------------------------------------------------- */

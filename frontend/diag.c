@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Types in quotes, other values as CSL writes them; what is in error silences the message. */
+/* Types in quotes, values as CSL writes them; what is in error silences the message. */
 static DiagArg box_pool(Diags *diags, PoolId id)
 {
   Pool *pool = ((Session *)diags_context(diags))->pool;
@@ -11,6 +11,8 @@ static DiagArg box_pool(Diags *diags, PoolId id)
   bool is_type = pool_type_of(pool, id).raw == POOL_RAW_TYPE;
   const char *text = is_type ? arena_printf(scratch, "'%s'", type_text(pool, scratch, id))
                              : value_text(pool, scratch, id);
+  if (pool_kind(pool, id) == PK_STRING)
+    text = arena_printf(scratch, "\"%s\"", text);
   bool is_bad = id.raw == POOL_RAW_POISON ||
                 (is_type && strstr(text, type_text(pool, scratch, POOL(POISON_TYPE))));
   return is_bad ? diag_arg_poison(text) : diag_arg_text(text);

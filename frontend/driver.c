@@ -5,6 +5,7 @@
 #include "frontend/builtins.h"
 #include "frontend/frontend.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stb_ds.h>
@@ -66,6 +67,11 @@ static const char *find_library(Session *session, const char *name)
   return NULL;
 }
 
+bool session_has_library(Session *session, const char *name)
+{
+  return strchr(name, '/') == NULL && find_library(session, name) != NULL;
+}
+
 static const char *find_file(Session *session, const char *path, const Ast *importer)
 {
   const Files *files = session->files;
@@ -82,7 +88,45 @@ static const char *find_file(Session *session, const char *path, const Ast *impo
   return found ? found : find_library(session, path);
 }
 
-static void report_missing(Session *session, const char *path, Span at)
+/* A file of the folder whose name is like `name`, without its ".csl" if `is_library`. */
+static const char *nearest_file(Arena *arena, const char *folder, const char *name,
+                                bool is_library)
+{
+  DIR *dir = opendir(folder);
+  if (!dir)
+    return NULL;
+  const char **names = NULL;
+  for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+    size_t length = strlen(entry->d_name);
+    if (length > 4 && strcmp(entry->d_name + length - 4, ".csl") == 0)
+      arrput(names, arena_copy_text(arena, entry->d_name, is_library ? length - 4 : length));
+  }
+  closedir(dir);
+  const char *near = base_nearest(name, names, arrlenu(names));
+  arrfree(names);
+  return near;
+}
+
+static void suggest_file(Session *session, const char *path, const Ast *importer, Span at)
+{
+  const Files *files = session->files;
+  Arena *arena = session->arena;
+  size_t length = strlen(path);
+  const char *near = NULL;
+  if (length > 2 && path[0] == '<') {
+    const char *name = arena_copy_text(arena, path + 1, length - 2);
+    for (size_t i = 0; i < arrlenu(files->library_dirs) && !near; i++)
+      near = nearest_file(arena, files->library_dirs[i], name, true);
+    near = near ? arena_printf(arena, "<%s>", near) : NULL;
+  } else if (importer && !strchr(path, '/')) {
+    const char *folder = dir_of(arena, source_path(session->sources, importer->file));
+    near = nearest_file(arena, folder[0] ? folder : ".", path, false);
+  }
+  if (near)
+    diag_did_you_mean(session->diags, at, near);
+}
+
+static void report_missing(Session *session, const char *path, const Ast *importer, Span at)
 {
   const Files *files = session->files;
   struct stat info;
@@ -91,6 +135,7 @@ static void report_missing(Session *session, const char *path, Span at)
     return;
   }
   diag_import_not_found(session->diags, at, path);
+  suggest_file(session, path, importer, at);
   if (path[0] != '<')
     return;
   const char *list = "";
@@ -104,7 +149,7 @@ static Ast *import_file(Session *session, const char *path, const Ast *importer,
   Files *files = session->files;
   const char *found = find_file(session, path, importer);
   if (!found) {
-    report_missing(session, path, at);
+    report_missing(session, path, importer, at);
     return NULL;
   }
   char real[PATH_MAX];

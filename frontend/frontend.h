@@ -409,6 +409,8 @@ Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span);
 /* From here on, errors and warnings carry notes on where `s` is: calls, imports, its tile. */
 void context_enter(Sema *s);
 void context_leave(Sema *s);
+/* A note on what makes a value of the type of an id from a number, if it is one. */
+void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span);
 /* A note with a name that may have been meant, and its fix; NULL: none. */
 void diag_suggest(Diags *diags, Span span, const char *name);
 
@@ -443,6 +445,8 @@ void sema_compile_pending(Sema *s);
 typedef Operand BuiltinHandler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
 Operand sema_builtin(Sema *s, const Node *call, PoolId want);
 /* Does its value depend on its operands alone? */
+/* A note under the error reported last: how the builtin that is called is written. */
+void sema_note_usage(Sema *s, const Node *call);
 bool sema_builtin_is_pure(const Session *session, StrId name);
 /* Is a call of it of no use when its value is not used? */
 bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy);
@@ -524,6 +528,7 @@ struct Session {
 /* The parsed file that `path` means in an import from `importer` (NULL: as on the command line):
  * absolute; "<lib>"; else beside the importing file, the main file, then the import paths.  Each
  * file is read and parsed once.  NULL after reporting at `at`. */
+bool session_has_library(Session *session, const char *name);
 const Ast *session_import(Session *session, const char *path, const Ast *importer, Span at);
 /* Source files have the ids 1 to this one. */
 uint32_t session_last_file(const Session *session);
@@ -539,7 +544,8 @@ void sema_destroy(Sema *s);    /* its stb_ds arrays */
  * that are not. */
 typedef struct {
   StrId name;
-  Span span;
+  Span span, name_span;    /* of the value; of the name */
+  const Node *node;        /* what the value was written as; NULL: not written in place */
   Operand value;
   bool taken;
   const Operand *parts;
@@ -549,9 +555,12 @@ typedef struct { uint32_t n; Setting *at; Span span; bool ok; } Settings;
 /* Evaluates the struct that `n` stands for; comptime or run-time fields.  ok is false after
  * reporting that it is no struct. */
 Settings settings_read(Sema *s, const Node *n);
-Settings settings_of_value(Sema *s, PoolId value, Span span);
+/* node: what the value was written as, or NULL. */
+Settings settings_of_value(Sema *s, PoolId value, const Node *node, Span span);
 /* The field, marked as known to the caller; NULL if absent. */
 Setting *settings_take(Sema *s, Settings *set, const char *name);
+/* Reports that a field is not there, or which field is likely to be a misspelling of it. */
+void settings_missing(Sema *s, Settings *set, const char *what, const char *name);
 /* Reports each field nobody took, with the name it is likely to mean among `known`. */
 void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
                      size_t n_known);
@@ -668,7 +677,7 @@ typedef struct ColorTable ColorTable;
 ColorTable *color_table_create(Arena *arena);
 void color_table_destroy(ColorTable *table);
 /* Index of the configuration that the struct value describes; false after reporting. */
-bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value, Span span,
+bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value, const Node *node,
                      uint32_t *config);
 /* The set with one more member; set 0 is empty.  False if the color is in it: *first is where
  * it was put in. */

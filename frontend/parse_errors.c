@@ -213,32 +213,55 @@ static bool note_open_bracket(Parser *p, uint32_t found, const int *expected, si
 }
 
 /* Words of other languages, and what one writes here. */
-typedef struct { const char *word, *help; } Foreign;
+typedef struct {
+  const char *word, *help;
+  bool is_type;            /* of a declaration that starts with its type */
+} Foreign;
 static const Foreign foreign_words[] = {
-  {"let", "declare with 'const' or 'var'"},
-  {"int", "integer types are i8 to u64, and the type follows the name: 'var x: i32;'"},
-  {"float", "float types are f16 and f32, and the type follows the name: 'var x: f32;'"},
-  {"def", "functions start with 'fn'"},
-  {"func", "functions start with 'fn'"},
-  {"function", "functions start with 'fn'"},
-  {"do", "loops are 'while (condition) { ... }' and 'for (array) |item| { ... }'"},
-  {"elif", "write 'else if (condition)'"},
-  {"case", "prongs of a switch are 'value => body,'"},
-  {"default", "the prong for all other values is 'else => body,'"},
-  {"pub", "everything at the top of a file is visible to its importers"},
-  {"static", "variables at the top of a file live as long as the program"},
-  {"import", "import with 'const m = @import_module(\"file.csl\");'"},
+  {"let", "declare with 'const' or 'var'", false},
+  {"int", "integer types are i8 to u64, and the type follows the name: 'var x: i32;'", true},
+  {"float", "float types are f16 and f32, and the type follows the name: 'var x: f32;'", true},
+  {"def", "functions start with 'fn'", false},
+  {"func", "functions start with 'fn'", false},
+  {"function", "functions start with 'fn'", false},
+  {"do", "loops are 'while (condition) { ... }' and 'for (array) |item| { ... }'", false},
+  {"elif", "write 'else if (condition)'", false},
+  {"case", "prongs of a switch are 'value => body,'", false},
+  {"default", "the prong for all other values is 'else => body,'", false},
+  {"pub", "everything at the top of a file is visible to its importers", false},
+  {"static", "variables at the top of a file live as long as the program", false},
+  {"not", "the opposite of a bool is '!VALUE'", false},
+  {"void", "a function is written 'fn NAME(PARAMETER: TYPE, ...) RESULT { ... }'", true},
+  {"bool", "the type follows the name: 'var x: bool;'", true},
+  {"i16", "the type follows the name: 'var x: i16;'", true},
+  {"i32", "the type follows the name: 'var x: i32;'", true},
+  {"u16", "the type follows the name: 'var x: u16;'", true},
+  {"u32", "the type follows the name: 'var x: u32;'", true},
+  {"f16", "the type follows the name: 'var x: f16;'", true},
+  {"f32", "the type follows the name: 'var x: f32;'", true},
+  {"double", "float types are f16 and f32, and the type follows the name: 'var x: f32;'", true},
+  {"typedef", "a type is a constant: 'const NAME = TYPE;'", false},
+  {"import", "import with 'const m = @import_module(\"file.csl\");'", false},
 };
 
-static bool note_word(Parser *p, const Token *t)
+bool parser_note_foreign(Parser *p, const Token *t)
 {
   const char *word = str_text(p->names, t->as.text);
-  for (size_t i = 0; i < ARRAY_COUNT(foreign_words); i++) {
-    if (strcmp(word, foreign_words[i].word) == 0) {
+  int before = t > p->tokens ? t[-1].kind : ';';
+  bool is_start = before == ';' || before == '{' || before == '}';
+  for (size_t i = 0; i < ARRAY_COUNT(foreign_words); i++)
+    if (strcmp(word, foreign_words[i].word) == 0 && (is_start || !foreign_words[i].is_type)) {
       diag_syntax_help(p->diags, t->span, foreign_words[i].help);
       return true;
     }
-  }
+  return false;
+}
+
+static bool note_word(Parser *p, const Token *t)
+{
+  if (parser_note_foreign(p, t))
+    return true;
+  const char *word = str_text(p->names, t->as.text);
   const char *keywords[KIND_LIMIT];
   size_t n = 0;
   for (int k = token_keyword_first(); k <= token_keyword_last() && n < KIND_LIMIT; k++)
@@ -257,17 +280,6 @@ static bool is_comparison(int kind)
          || kind == TK_GE;
 }
 
-static const char *help_for(const Token *before, const Token *found)
-{
-  if (found->kind == TK_ARROW)
-    return "members of what a pointer points to are written 'p.*.member'";
-  if (found->kind == TK_STRING && before && before->kind == TK_STRING)
-    return "join strings with @strcat";
-  if (before && (found->kind == TK_IF || found->kind == TK_SWITCH || found->kind == '{'))
-    return "put parentheses around an 'if', 'switch' or block that is an operand";
-  return NULL;
-}
-
 static bool is_operator_before_operand(int kind)
 {
   return kind == '+' || kind == '-' || kind == '*' || kind == '/' || kind == '%' || kind == '&'
@@ -275,12 +287,73 @@ static bool is_operator_before_operand(int kind)
          || kind == TK_AND || kind == TK_OR || is_comparison(kind);
 }
 
+/* Is the bracket around `found` the head of an if or while? */
+static bool is_condition(const Parser *p, const Token *found)
+{
+  uint32_t open = open_bracket(p, (uint32_t)(found - p->tokens));
+  return open != UINT32_MAX && open > 0 && p->tokens[open].kind == '('
+         && (p->tokens[open - 1].kind == TK_IF || p->tokens[open - 1].kind == TK_WHILE);
+}
+
+/* `= { WEST }` and `= { 1, 2 }`: a block where a value was meant. */
+static bool is_brace_value(const Parser *p, const Token *found)
+{
+  uint32_t open = open_bracket(p, (uint32_t)(found - p->tokens));
+  if (open == UINT32_MAX || open == 0 || p->tokens[open].kind != '{'
+      || (found->kind != ',' && found->kind != '}'))
+    return false;
+  int before = p->tokens[open - 1].kind;
+  if (p->tokens[open].line != found->line)
+    return false;
+  return before == '=' || before == ',' || before == '(';
+}
+
+static bool starts_value(int kind)
+{
+  return kind == '=' || kind == '(' || kind == ',' || kind == TK_RETURN
+         || is_operator_before_operand(kind);
+}
+
+/* `(i16)x` */
+static bool is_cast(const Parser *p, const Token *before, const Token *found)
+{
+  return before && before - p->tokens >= 3 && before->kind == ')' && before[-1].kind == TK_IDENT
+         && before[-2].kind == '(' && starts_value(before[-3].kind)
+         && (found->kind == TK_IDENT || found->kind == TK_INT || found->kind == TK_FLOAT);
+}
+
+static const char *help_for(const Parser *p, const Token *before, const Token *found)
+{
+  if (found->kind == TK_ARROW && before && before->kind == ')')
+    return "the type of the result follows the parameters directly: 'fn f(x: i16) i16 { ... }'";
+  if (found->kind == TK_ARROW)
+    return "members of what a pointer points to are written 'p.*.member'";
+  if (found->kind == '=' && before && is_condition(p, found))
+    return "values are compared with '=='";
+  if (found->kind == '<' && before && before->kind == '(' && before > p->tokens
+      && before[-1].kind == TK_BUILTIN)
+    return "the name of a library is a string: '@import_module(\"<NAME>\")'";
+  if (found->kind == TK_IDENT && before && before->kind == '.')
+    return "a member of an enum is written with its type, 'TYPE.MEMBER', and a struct '.{ ... }'";
+  if (is_brace_value(p, found))
+    return "a struct or a list of values starts with a dot: '.{ ... }'";
+  if (is_cast(p, before, found))
+    return "a value is converted by '@as(TYPE, VALUE)'";
+  if (found->kind == TK_STRUCT || found->kind == TK_UNION || found->kind == TK_ENUM)
+    return "a type is a constant: 'const NAME = struct { NAME: TYPE, ... };'";
+  if (found->kind == TK_STRING && before && before->kind == TK_STRING)
+    return "join strings with @strcat";
+  if (before && (found->kind == TK_IF || found->kind == TK_SWITCH || found->kind == '{'))
+    return "put parentheses around an 'if', 'switch' or block that is an operand";
+  return NULL;
+}
+
 /* The notes that go with an error at `found`, which follows `before` (or NULL). */
 static void add_notes(Parser *p, const Token *before, const Token *found, const int *expected,
                       size_t n)
 {
   bool is_operand = found->kind == TK_IF || found->kind == TK_SWITCH || found->kind == '{';
-  const char *help = help_for(before, found);
+  const char *help = help_for(p, before, found);
   bool noted = help && (!is_operand || is_operator_before_operand(before->kind));
   if (noted)
     diag_syntax_help(p->diags, found->span, help);
@@ -291,6 +364,8 @@ static void add_notes(Parser *p, const Token *before, const Token *found, const 
     noted |= note_word(p, before);
   else if (first && before->kind == TK_IDENT && first->kind == TK_IDENT)
     noted |= note_word(p, first);
+  else if (before && before->kind == TK_IDENT)
+    noted |= parser_note_foreign(p, before);
   if (!noted)
     parser_note_form(p, before, found, open_bracket(p, at), is_expected('+', expected, n));
 }

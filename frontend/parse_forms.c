@@ -86,7 +86,8 @@ static bool note_pair(Parser *p, const Token *before, const Token *found, bool w
     diag_empty_item(p->diags, before->span);
     return true;
   }
-  if (wants_operator && ends_operand(before->kind) && starts_operand(found->kind)) {
+  bool is_one_line = before->line == found->line;
+  if (wants_operator && is_one_line && ends_operand(before->kind) && starts_operand(found->kind)) {
     diag_missing_between(p->diags, before->span, token_spelling(p, before),
                          token_spelling(p, found));
     return true;
@@ -217,6 +218,8 @@ static bool note_statement(Parser *p, uint32_t found, uint32_t open)
                                           && (word[1].kind == TK_CONST || word[1].kind == TK_VAR))))
     word++;
   if (word < &p->tokens[found] && note_form(p, word))
+    return true;
+  if (word->kind == TK_IDENT && parser_note_foreign(p, word))
     return true;
   if (p->tokens[start].kind != TK_IDENT && p->tokens[start].kind != TK_BUILTIN)
     return false;

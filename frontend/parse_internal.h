@@ -74,6 +74,7 @@ void scan_char(Scan *scan, size_t length, bool is_closed);
 void scan_comment_block(Scan *scan, size_t length, bool is_closed);
 void scan_foreign(Scan *scan, size_t length, int kind, const char *help);
 void scan_bad_word(Scan *scan, size_t length);
+void scan_preprocessor(Scan *scan, size_t length);
 void scan_bad_byte(Scan *scan);
 
 /* Generated from lex.l: runs its rules over the whole text. */
@@ -139,6 +140,8 @@ enum { MAX_SYNTAX_ERRORS = 100 };
 void parser_report(Parser *p, const int *expected, size_t n);
 void parser_report_depth(Parser *p, Span span);
 /* The token as it is written, shortened. */
+/* A note on a word that other languages have; false: none. */
+bool parser_note_foreign(Parser *p, const Token *t);
 const char *token_spelling(Parser *p, const Token *t);
 
 /* ---- parse_forms.c ----------------------------------------------------------------------- */

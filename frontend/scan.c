@@ -290,6 +290,13 @@ void scan_foreign(Scan *scan, size_t length, int kind, const char *help)
   push(scan, kind, length)->is_bad = kind == TK_FOREIGN;
 }
 
+/* `#include` and its like: the line is skipped. */
+void scan_preprocessor(Scan *scan, size_t length)
+{
+  diag_no_preprocessor(scan->diags, place(scan, scan->pos, length));
+  scan->pos += (uint32_t)length;
+}
+
 /* A byte that no token starts with is skipped. */
 void scan_bad_byte(Scan *scan)
 {

@@ -340,6 +340,9 @@ static Operand bad_operands(Sema *s, BinaryOp op, Operand a, Operand b, Span spa
   else
     sema_error(s, operand_mismatch, span, binary_op_spelling(op), a.type,
                b.type);
+  if (type_is_dsd(a.type) || type_is_dsd(b.type) ||
+      pool_kind(s->pool, a.type) == PK_ARRAY_TYPE || pool_kind(s->pool, b.type) == PK_ARRAY_TYPE)
+    diag_dsd_arithmetic(s->diags, span);
   sema_note_declared(s, &a);
   if (!str_eq(a.name, b.name))
     sema_note_declared(s, &b);

@@ -57,6 +57,35 @@ bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy)
   return *is_copy || (row && (row->where & BUILTIN_PURE));
 }
 
+/* Builtins of other languages, and what does it here. */
+static const struct { const char *name, *help; } foreign_builtins[] = {
+  {"import", "files and libraries are imported by '@import_module(\"FILE.csl\")'"},
+  {"include", "files and libraries are imported by '@import_module(\"FILE.csl\")'"},
+  {"intCast", "a value is converted by '@as(TYPE, VALUE)'"},
+  {"floatCast", "a value is converted by '@as(TYPE, VALUE)'"},
+  {"truncate", "a value is converted by '@as(TYPE, VALUE)'"},
+  {"intFromFloat", "a value is converted by '@as(TYPE, VALUE)'"},
+  {"floatFromInt", "a value is converted by '@as(TYPE, VALUE)'"},
+  {"cast", "a value is converted by '@as(TYPE, VALUE)'"},
+  {"TypeOf", "the type of a value is '@type_of(VALUE)'"},
+  {"print", "@comptime_print tells compile-time values; at run time there is <simprint>"},
+  {"sqrt", "functions of numbers are in <math>: '@import_module(\"<math>\")'"},
+  {"min", "functions of numbers are in <math>: '@import_module(\"<math>\")'"},
+  {"max", "functions of numbers are in <math>: '@import_module(\"<math>\")'"},
+  {"memcpy", "a DSD operation copies: '@mov32(dest, source)', '@fmovs(dest, source)'"},
+  {"memset", "a DSD operation sets: '@mov32(dest, 0)', '@fmovs(dest, 0.0)'"},
+};
+
+static bool note_foreign(Sema *s, const char *name, Span span)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(foreign_builtins); i++)
+    if (strcmp(foreign_builtins[i].name, name) == 0) {
+      diag_syntax_help(s->session->diags, span, foreign_builtins[i].help);
+      return true;
+    }
+  return false;
+}
+
 static void report_unknown(Sema *s, const NodeBuiltinCall *call)
 {
   const char *names[ARRAY_COUNT(rows)];
@@ -64,6 +93,8 @@ static void report_unknown(Sema *s, const NodeBuiltinCall *call)
     names[i] = rows[i].name;
   const char *name = sema_text(s, call->name.text);
   diag_unknown_builtin(s->session->diags, call->name.span, name);
+  if (note_foreign(s, name, call->name.span))
+    return;
   const char *near = base_nearest(name, names, row_count);
   if (near)
     diag_suggest(s->session->diags, call->name.span, arena_printf(s->arena, "@%s", near));
@@ -101,12 +132,34 @@ static const char *where_text(unsigned where)
   return "elsewhere";
 }
 
+/* How a builtin is written; NULL: not known. */
+static const char *usage_of(const char *name)
+{
+  static const struct { const char *name, *form; } usages[] = {
+#define USAGE(name, form) {#name, "@" #name form},
+#include "frontend/builtin_usage.def"
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(usages); i++)
+    if (strcmp(usages[i].name, name) == 0)
+      return usages[i].form;
+  return NULL;
+}
+
+void sema_note_usage(Sema *s, const Node *call)
+{
+  const Name *name = &node_builtin_call(call)->name;
+  const char *form = usage_of(sema_text(s, name->text));
+  if (form)
+    diag_usage(s->session->diags, name->span, form);
+}
+
 static bool check_row(Sema *s, const BuiltinRow *row, const NodeBuiltinCall *call)
 {
   Diags *diags = s->session->diags;
   int n = (int)call->args.count;
   if (n < row->least || (row->most >= 0 && n > row->most)) {
     diag_builtin_arguments(diags, call->name.span, row->name, count_text(s, row), n);
+    sema_note_usage(s, &call->head);
     return false;
   }
   if (!(row->where & where_of(s))) {
@@ -114,7 +167,8 @@ static bool check_row(Sema *s, const BuiltinRow *row, const NodeBuiltinCall *cal
     return false;
   }
   if (!(row->archs & 1u << s->session->options->arch)) {
-    diag_builtin_arch(diags, call->name.span, row->name, sema_machine(s)->name);
+    const Machine *other = machine_get(row->archs & WSE2 ? ARCH_WSE2 : ARCH_WSE3);
+    diag_builtin_arch(diags, call->name.span, row->name, sema_machine(s)->name, other->name);
     return false;
   }
   return true;

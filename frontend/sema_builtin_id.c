@@ -80,6 +80,7 @@ Operand builtin_get_data_task_id(Sema *s, const NodeBuiltinCall *call, Span at, 
     diag_data_task_source(s->session->diags, arg->span, sema_machine(s)->name,
                           source,
                           o.type);
+    sema_note_makes_one(s, source, o.type, arg->span);
     return operand_poison();
   }
   if (!operand_is_comptime(o))

@@ -129,7 +129,7 @@ Operand builtin_set_color_config(Sema *s, const NodeBuiltinCall *call, Span at, 
     return operand_poison();
   PoolId value = sema_comptime(s, call->args.at[3], POOL(NONE));
   if (pool_eq(value, POOL(POISON)) ||
-      !color_config_of(s, layout->colors, color, value, call->args.at[3]->span, &config))
+      !color_config_of(s, layout->colors, color, value, call->args.at[3], &config))
     return operand_poison();
   Span first;
   if (!color_set_add(layout->colors, layout->tile_sets[tile], color, config, at,
@@ -151,7 +151,7 @@ Operand builtin_set_local_color_config(Sema *s, const NodeBuiltinCall *call, Spa
     return operand_poison();
   PoolId value = sema_comptime(s, call->args.at[1], POOL(NONE));
   if (pool_eq(value, POOL(POISON)) ||
-      !color_config_of(s, s->session->layout->colors, color, value, call->args.at[1]->span,
+      !color_config_of(s, s->session->layout->colors, color, value, call->args.at[1],
                        &config))
     return operand_poison();
   if (s->setup->local_color[color] != 0) {

@@ -87,6 +87,7 @@ bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *
   if (!kind_of_target(s, o.type, local_only, &action->id_kind)) {
     diag_bad_target(s->session->diags, span, target_help(s, local_only),
                     o.type);
+  sema_note_makes_one(s, POOL(LOCAL_TASK_ID), o.type, span);
     return false;
   }
   if (!operand_is_comptime(o)) {
@@ -182,6 +183,8 @@ static bool is_task_operand(Sema *s, Operand o, Span span)
       return true;
   }
   diag_not_a_task(s->session->diags, span, o.type);
+  if (pool_kind(s->pool, o.type) == PK_FN_TYPE)
+    diag_declare_as_task(s->session->diags, span);
   return false;
 }
 
@@ -241,6 +244,7 @@ static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, 
     return NULL;
   if (!pool_eq(id_operand.type, kind->id_type)) {
     diag_wrong_id_type(s->session->diags, id_node->span, kind->id_type, id_operand.type);
+    sema_note_makes_one(s, kind->id_type, id_operand.type, id_node->span);
     return NULL;
   }
   int64_t id;
@@ -300,7 +304,7 @@ static bool rotation_settings(Sema *s, const Node *n, TaskSlot *slot)
   Setting *limit = settings_take(s, &set, names[0]), *init = settings_take(s, &set, names[1]);
   int64_t runs = 0, done = 0;
   if (!limit) {
-    diag_setting_missing(s->session->diags, set.span, "rotation", names[0]);
+    settings_missing(s, &set, "rotation", names[0]);
     return false;
   }
   if (!sema_int_in(s, limit->value, 1, UINT16_MAX, names[0], limit->span, &runs) ||
@@ -470,7 +474,7 @@ bool setting_priority(Sema *s, Setting *field, Priority *priority)
   PoolId value = sema_comptime_value(s, field->value, field->span);
   if (pool_eq(value, POOL(POISON)))
     return false;
-  Settings set = settings_of_value(s, value, field->span);
+  Settings set = settings_of_value(s, value, field->node, field->span);
   if (!set.ok)
     return false;
   unsigned given = 0;

@@ -179,7 +179,10 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool
     if (type.raw == POOL_RAW_POISON_TYPE)
       return false;
   }
+  size_t errors = diags_error_count(s->diags);
   Operand o = arg_operand(s, src, i, type, p->is_comptime);
+  if (p->is_comptime && operand_is_poison(o) && diags_error_count(s->diags) > errors)
+    note_parameter(s, p);
   if (p->is_comptime && !operand_is_poison(o) && o.kind != OPR_COMPTIME) {
     operand_report_run_time(s, &o);
     note_parameter(s, p);
@@ -203,7 +206,8 @@ static bool bind(Sema *s, Binding *b, const ArgSource *src)
 {
   uint32_t n = b->fn->params.count;
   if (src->n != n) {
-    sema_error(s, wrong_argument_count, src->at, sema_text(s, b->fn->name.text), n, src->n);
+    sema_error(s, wrong_argument_count, src->at,
+               arena_printf(s->arena, "'%s'", sema_text(s, b->fn->name.text)), n, src->n);
     diag_declared_here(s->diags, b->fn->name.span, sema_text(s, b->fn->name.text));
     return false;
   }

@@ -150,7 +150,8 @@ static bool is_too_deep(Sema *s, uint32_t parent, Span at)
   return true;
 }
 
-uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *params_node, Span at)
+static uint32_t import_at(Sema *s, const char *path, Span path_span, PoolId params,
+                          const Node *params_node, Span at)
 {
   if (s->own == NULL)
     own_create(s);
@@ -158,7 +159,7 @@ uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *param
   const Ast *importer = parent == IR_NO_ID ? NULL : s->modules[parent].ast;
   if (is_too_deep(s, parent, at))
     return IR_NO_ID;
-  const Ast *ast = session_import(s->session, path, importer, at);
+  const Ast *ast = session_import(s->session, path, importer, path_span);
   if (ast == NULL)
     return IR_NO_ID;
   uint32_t index = (uint32_t)arrlenu(s->modules);
@@ -169,6 +170,11 @@ uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *param
   arrput(s->own->memos, NULL);
   check_bindings(s, &m);
   return index;
+}
+
+uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *params_node, Span at)
+{
+  return import_at(s, path, at, params, params_node, at);
 }
 
 Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -197,7 +203,7 @@ Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
     params = o.value;
   }
   const char *text = sema_text(s, pool_key(s->pool, path).u.string);
-  uint32_t index = sema_import(s, text, params, n, at);
+  uint32_t index = import_at(s, text, path_node->span, params, n, at);
   if (index == IR_NO_ID)
     return operand_poison();
   PoolKey k = {.kind = PK_MODULE, .type = POOL(IMPORTED_MODULE), .u.index = index};
@@ -249,6 +255,8 @@ static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init
   diag_unbound_param(s->diags, d->name_span, sema_text(s, d->name));
   if (m->parent == IR_NO_ID && m->imported_at.off == 0)
     diag_bind_with_params(s->diags, d->name_span, sema_text(s, d->name));
+  else if (m->parent == IR_NO_ID && pool_is_none(m->params))
+    diag_imported_here(s->diags, m->imported_at, sema_text(s, m->path));
   return operand_poison();
 }
 

@@ -69,7 +69,7 @@ static bool read_on_control(Sema *s, Setting *field, Action *action)
   PoolId value = sema_comptime_value(s, field->value, field->span);
   if (pool_eq(value, POOL(POISON)))
     return false;
-  Settings set = settings_of_value(s, value, field->span);
+  Settings set = settings_of_value(s, value, field->node, field->span);
   IrValue id = IR_NO_VALUE;
   if (!set.ok)
     return false;
@@ -299,6 +299,8 @@ static bool op_error(Sema *s, const OpOperand *o, const char *op, const char *wh
   bool is_fifo = o->kind == IRV_DSD && o->desc == DESC_FIFO;
   diag_dsd_operand(s->session->diags, o->node->span, op, why,
                    is_fifo ? POOL(FIFO) : o->value.type);
+  if (pool_kind(s->pool, o->value.type) == PK_ARRAY_TYPE)
+    diag_make_dsd(s->session->diags, o->node->span);
   return false;
 }
 

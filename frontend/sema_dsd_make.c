@@ -206,7 +206,7 @@ static Setting *require(Sema *s, Settings *set, const char *name, const char *wh
 {
   Setting *field = settings_take(s, set, name);
   if (!field) {
-    diag_setting_missing(s->session->diags, set->span, what, name);
+    settings_missing(s, set, what, name);
     draft->ok = false;
   }
   return field;
@@ -264,7 +264,7 @@ static bool expand_tensor_access(Sema *s, Settings *set)
   PoolId value = sema_comptime_value(s, field->value, field->span);
   if (pool_eq(value, POOL(POISON)))
     return false;
-  Settings inner = settings_of_value(s, value, field->span);
+  Settings inner = settings_of_value(s, value, field->node, field->span);
   if (!inner.ok)
     return false;
   Settings all = {.n = set->n + inner.n, .span = set->span, .ok = true};
@@ -274,7 +274,7 @@ static bool expand_tensor_access(Sema *s, Settings *set)
   for (uint32_t i = 0; i < set->n; i++)
     for (uint32_t k = 0; k < inner.n; k++)
       if (str_eq(set->at[i].name, inner.at[k].name)) {
-        diag_setting_twice(s->session->diags, set->at[i].span, sema_text(s, set->at[i].name));
+        diag_setting_twice(s->session->diags, set->at[i].name_span, sema_text(s, set->at[i].name));
         return false;
       }
   *set = all;
@@ -335,7 +335,7 @@ static uint16_t wraparound_of(Sema *s, Settings *set, PoolId pointer)
   uint32_t elements = array_elements(s, pointer);
   int64_t given = elements;
   if (!field && elements == 0) {
-    diag_setting_missing(s->session->diags, set->span, "circbuf_dsd without an array",
+    settings_missing(s, set, "circbuf_dsd without an array",
                          "wraparound");
     return 0;
   }
@@ -450,7 +450,7 @@ static void simd_mode(Sema *s, Draft *draft, Setting *field)
   if (!field)
     return;
   PoolId value = sema_comptime_value(s, field->value, field->span);
-  Settings set = settings_of_value(s, value, field->span);
+  Settings set = settings_of_value(s, value, field->node, field->span);
   draft->ok &= set.ok;
   for (size_t i = 0; i < ARRAY_COUNT(modes); i++) {
     names[i] = modes[i].name;
@@ -496,7 +496,7 @@ static void fabric_channel(Sema *s, Draft *draft, Settings *set, bool is_output,
   } else if (wse3 && queue && s->setup->queues[is_output][d->queue].has_color) {
     d->color = s->setup->queues[is_output][d->queue].color;
   } else {
-    diag_setting_missing(s->session->diags, set->span, is_output ? "fabout_dsd" : "fabin_dsd",
+    settings_missing(s, set, is_output ? "fabout_dsd" : "fabin_dsd",
                          "fabric_color");
     draft->ok = false;
   }
@@ -516,7 +516,7 @@ static void zero_sources(Sema *s, Draft *draft, Setting *field)
   if (!field)
     return;
   PoolId value = sema_comptime_value(s, field->value, field->span);
-  Settings set = settings_of_value(s, value, field->span);
+  Settings set = settings_of_value(s, value, field->node, field->span);
   draft->ok &= set.ok;
   if (setting_bool(s, settings_take(s, &set, names[0]), false))
     draft->desc.desc.flags |= DESC_F_ZERO0;

@@ -70,7 +70,14 @@ static PoolId predeclared(Sema *s, StrId name)
 
 static void report_undeclared(Sema *s, StrId name, Span span)
 {
-  sema_error(s, undeclared, span, sema_text(s, name));
+  const char *text = sema_text(s, name);
+  sema_error(s, undeclared, span, text);
+  if (sema_note_foreign(s, text, span))
+    return;
+  if (session_has_library(s->session, text)) {
+    diag_import_it(s->diags, span, text, text);
+    return;
+  }
   const ModuleInstance *m = &s->modules[s->module];
   size_t n_locals = s->frame != NULL ? arrlenu(s->own->locals) - s->frame->first_local : 0;
   size_t n = 0, n_decls = arrlenu(m->decls), n_types = s->own->types.size;
@@ -318,6 +325,10 @@ static Operand expr_binary(Sema *s, const NodeBinary *n, PoolId want)
 {
   if (n->op == BINARY_LOGICAL_AND || n->op == BINARY_LOGICAL_OR)
     return expr_logical(s, n);
+  if (n->op == BINARY_MUL && node_kind(n->right) == ND_POINTER_TYPE) {   /* a ** b */
+    sema_error(s, foreign_operator, n->op_span, "**", "multiply, or use pow of <math>");
+    return operand_poison();
+  }
   bool is_comparison = binary_op_is_comparison(n->op);
   Operand a = sema_load(s, sema_expr(s, n->left, is_comparison ? (PoolId){0} : want));
   bool is_shift = n->op == BINARY_SHL || n->op == BINARY_SHR;

@@ -135,6 +135,8 @@ void pair_free(PairMap *map);
 /* A note under the error reported last: where the name that the operand was written with is
  * declared. */
 void sema_note_declared(Sema *s, const Operand *o);
+/* A note on a name that other languages have; false: none. */
+bool sema_note_foreign(Sema *s, const char *name, Span span);
 /* Where a parameter of the module is bound: the value, and the name beside it. */
 Span module_binding_span(Sema *s, const ModuleInstance *m, StrId name, Span *name_span);
 

@@ -122,6 +122,10 @@ static Operand member_of(Sema *s, Operand base, StrId name, Span span)
     return member_of(s, sema_deref(s, base, span), name, span);
   if (type.kind != PK_STRUCT_TYPE && type.kind != PK_UNION_TYPE) {
     sema_error(s, no_members, span, base.type, sema_text(s, name));
+    if (type.kind == PK_ARRAY_TYPE)
+      diag_count_of_array(s->diags, span);
+    else
+      sema_note_declared(s, &base);
     return operand_poison();
   }
   if (!find_field(&type, name, &i))
@@ -258,6 +262,7 @@ static Operand index_array(Sema *s, Operand base, const PoolKey *type, const Ope
 {
   if (n != type->u.array.rank) {
     sema_error(s, index_count, span, type->u.array.rank, n);
+    diag_index_form(s->diags, span, type->u.array.rank == 1 ? "a[i]" : "a[i, j]");
     return operand_poison();
   }
   PoolId element = type->u.array.element;
@@ -351,6 +356,12 @@ Operand sema_index(Sema *s, Operand base, const Operand *raw, uint32_t n, Span s
   if (type.kind == PK_POINTER_TYPE && type.u.pointer_type.is_many)
     return operand_at(index_pointer(s, base, &type, indices, n, span), span);
   if (type.kind == PK_POINTER_TYPE) {
+    PoolId pointee = type.u.pointer_type.pointee;
+    if (!type_is_aggregate(s->pool, pointee) && pointee.raw != POOL_RAW_ANYOPAQUE) {
+      sema_error(s, not_indexable, span, base.type);
+      diag_pointer_has_one(s->diags, span);
+      return operand_poison();
+    }
     base = sema_deref(s, base, span);
     if (operand_is_poison(base))
       return base;
@@ -365,6 +376,10 @@ Operand sema_index(Sema *s, Operand base, const Operand *raw, uint32_t n, Span s
   if (type.kind == PK_STRUCT_TYPE && type.u.fields.is_tuple)
     return operand_at(index_tuple(s, base, &type, indices, n, span), span);
   sema_error(s, not_indexable, span, base.type);
+  if (base.type.raw == POOL_RAW_TYPE)
+    diag_array_type_form(s->diags, span);
+  else
+    sema_note_declared(s, &base);
   return operand_poison();
 }
 

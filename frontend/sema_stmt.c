@@ -141,6 +141,10 @@ static void stmt_assign(Sema *s, const NodeAssign *n)
     sema_load(s, sema_expr(s, n->value, (PoolId){0}));
     return;
   }
+  if (node_kind(n->target) == ND_POINTER_TYPE) {
+    sema_error(s, pointer_target, n->target->span);
+    return;
+  }
   Operand target = operand_at(sema_expr(s, n->target, (PoolId){0}), n->target->span);
   PoolId want = operand_is_poison(target) ? (PoolId){0} : target.type;
   bool is_shift = n->op == BINARY_SHL || n->op == BINARY_SHR;
@@ -449,6 +453,13 @@ static bool may_unroll(Sema *s, uint32_t *n, Span span)
   return sema_step(s, span);
 }
 
+static void not_unrolled(Sema *s, Span span, bool is_inline)
+{
+  sema_error(s, not_comptime, span);
+  if (is_inline)
+    diag_without_inline(s->diags, span);
+}
+
 static void while_unrolled(Sema *s, const NodeWhile *n)
 {
   Target target;
@@ -460,7 +471,7 @@ static void while_unrolled(Sema *s, const NodeWhile *n)
       break;
     Operand cond = condition(s, n->cond, &is_true);
     if (cond.kind == OPR_RUNTIME)
-      sema_error(s, not_comptime, n->cond->span);
+      not_unrolled(s, n->cond->span, n->is_inline);
     if (!is_true)
       break;
     sema_stmt(s, n->body);
@@ -764,7 +775,7 @@ void sema_for(Sema *s, const Node *node)
     if (o.kind == OPR_COMPTIME)
       for_unrolled(s, n, o);
     else
-      sema_error(s, not_comptime, n->iterable->span);
+      not_unrolled(s, n->iterable->span, n->is_inline);
   } else if (k.kind == PK_RANGE_TYPE) {
     for_range_emitted(s, n, o);
   } else {
@@ -890,6 +901,10 @@ static void stmt_expr(Sema *s, const Node *n)
 {
   Operand o = sema_expr(s, n, (PoolId){0});
   bool is_copy;
+  const char *useless = node_kind(n) == ND_BINARY ? "operation"
+                      : node_kind(n) == ND_UNARY ? "operation" : NULL;
+  if (useless && !operand_is_poison(o))
+    diag_unused_value(s->diags, n->span, useless);
   if (operand_is_poison(o) || node_kind(n) != ND_BUILTIN_CALL ||
       !sema_builtin_only_yields(s->session, node_builtin_call(n)->name.text, &is_copy))
     return;

@@ -25,7 +25,12 @@ PoolId sema_type_expr(Sema *s, const Node *n)
 {
   if (sema_is_type_node(n))
     return sema_type_node(s, n);
-  PoolId type = sema_comptime(s, n, POOL(TYPE));
+  Operand o = sema_expr(s, n, POOL(TYPE));
+  if (!operand_is_poison(o) && o.kind != OPR_COMPTIME && o.type.raw != POOL_RAW_TYPE) {
+    sema_error(s, not_a_type, n->span, o.type);
+    return POOL(POISON_TYPE);
+  }
+  PoolId type = sema_comptime_value(s, o, n->span);
   if (type.raw == POOL_RAW_POISON)
     return POOL(POISON_TYPE);
   /* `{}` names the type of its value. */

@@ -103,7 +103,24 @@ static Settings settings_alloc(Sema *s, uint32_t n, Span span)
   return set;
 }
 
-Settings settings_of_value(Sema *s, PoolId value, Span span)
+/* The parts of a literal that a value was written as, to point at. */
+static void place_fields(Settings *set, const Node *node)
+{
+  if (!node || node_kind(node) != ND_STRUCT_INIT)
+    return;
+  const NodeList *fields = &node_struct_init(node)->fields;
+  for (uint32_t i = 0; i < set->n; i++)
+    for (uint32_t k = 0; k < fields->count; k++) {
+      const NodeFieldInit *field = node_field_init(fields->at[k]);
+      if (!str_eq(field->name.text, set->at[i].name))
+        continue;
+      set->at[i].node = field->value;
+      set->at[i].span = set->at[i].value.span = field->value->span;
+      set->at[i].name_span = field->name.span;
+    }
+}
+
+Settings settings_of_value(Sema *s, PoolId value, const Node *node, Span span)
 {
   PoolKey type = pool_key(s->pool, pool_type_of(s->pool, value));
   if (type.kind != PK_STRUCT_TYPE || (type.u.fields.is_tuple && type.u.fields.n > 0)) {
@@ -117,10 +134,11 @@ Settings settings_of_value(Sema *s, PoolId value, Span span)
     PoolKey t = pool_key(s->pool, pool_type_of(s->pool, value));
     PoolKey v = pool_key(s->pool, value);
     set.at[i].name = t.u.fields.fields[i].name;
-    set.at[i].span = span;
+    set.at[i].span = set.at[i].name_span = span;
     set.at[i].value = operand_value(s, v.u.aggregate.elems[i]);
     set.at[i].value.span = span;
   }
+  place_fields(&set, node);
   return set;
 }
 
@@ -134,7 +152,7 @@ static Settings settings_of_memory(Sema *s, Operand o, Span span)
   Settings set = settings_alloc(s, type.u.fields.n, span);
   for (uint32_t i = 0; i < set.n; i++) {
     StrId name = pool_key(s->pool, o.type).u.fields.fields[i].name;
-    set.at[i] = (Setting){.name = name, .span = span,
+    set.at[i] = (Setting){.name = name, .span = span, .name_span = span,
                           .value = sema_load(s, sema_member(s, o, name, span))};
     set.ok &= !operand_is_poison(set.at[i].value);
   }
@@ -177,7 +195,9 @@ static Settings settings_of_fields(Sema *s, const NodeStructInit *init)
   for (uint32_t i = 0; i < set.n; i++) {
     const NodeFieldInit *field = node_field_init(init->fields.at[i]);
     set.at[i].name = field->name.text;
-    set.at[i].span = field->head.span;
+    set.at[i].node = field->value;
+    set.at[i].span = field->value->span;
+    set.at[i].name_span = field->name.span;
     setting_read(s, &set.at[i], field->value);
     set.at[i].value.span = field->value->span;
     set.ok &= !operand_is_poison(set.at[i].value);
@@ -205,7 +225,7 @@ Settings settings_read(Sema *s, const Node *n)
       diag_not_a_struct(s->session->diags, n->span, o.type);
     return (Settings){.span = n->span};
   }
-  return settings_of_value(s, o.value, n->span);
+  return settings_of_value(s, o.value, n, n->span);
 }
 
 Setting *settings_take(Sema *s, Settings *set, const char *name)
@@ -219,6 +239,20 @@ Setting *settings_take(Sema *s, Settings *set, const char *name)
   return NULL;
 }
 
+void settings_missing(Sema *s, Settings *set, const char *what, const char *name)
+{
+  for (uint32_t i = 0; i < set->n; i++) {
+    const char *found = sema_text(s, set->at[i].name);
+    if (set->at[i].taken || !base_nearest(found, &name, 1))
+      continue;
+    set->at[i].taken = true;
+    diag_unknown_setting(s->session->diags, set->at[i].name_span, what, found);
+    diag_suggest(s->session->diags, set->at[i].name_span, name);
+    return;
+  }
+  diag_setting_missing(s->session->diags, set->span, what, name);
+}
+
 void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
                      size_t n_known)
 {
@@ -226,9 +260,9 @@ void settings_finish(Sema *s, const Settings *set, const char *what, const char 
     if (set->at[i].taken)
       continue;
     const char *name = sema_text(s, set->at[i].name);
-    diag_unknown_setting(s->session->diags, set->at[i].span, what, name);
+    diag_unknown_setting(s->session->diags, set->at[i].name_span, what, name);
     const char *near = base_nearest(name, known, n_known);
-    diag_suggest(s->session->diags, set->at[i].span, near);
+    diag_suggest(s->session->diags, set->at[i].name_span, near);
   }
 }
 

@@ -129,3 +129,12 @@ def test_templates_have_one_brace_pair_a_parameter(table):
     assert rows
     bad = [name for n, name, template in rows if template.count("{}") != int(n)]
     assert not bad
+
+
+def test_every_builtin_says_how_it_is_written():
+    folder = harness.ROOT / "frontend"
+    for table, macro in (("builtins.def", "BUILTIN"), ("builtin_usage.def", "USAGE")):
+        assert rows_of((folder / table).read_text(), macro)
+    builtins = rows_of((folder / "builtins.def").read_text(), "BUILTIN")
+    usages = rows_of((folder / "builtin_usage.def").read_text(), "USAGE")
+    assert sorted(builtins) == sorted(usages)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <stb_ds.h>
 #include <uthash.h>
@@ -125,6 +126,8 @@ const char *base_nearest(const char *wanted, const char *const *candidates, size
     size_t apart = n > length ? n - length : length - n;
     if (n == 0 || n > LONGEST_NAME || apart >= best)
       continue;
+    if (strcasecmp(wanted, candidates[i]) == 0 && strcmp(wanted, candidates[i]) != 0)
+      return candidates[i];
     unsigned distance = edit_distance(wanted, length, candidates[i], n);
     if (distance < best && distance > 0) {
       best = distance;
