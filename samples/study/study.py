@@ -15,7 +15,7 @@ import programs
 import runner
 
 ROOT = programs.ROOT
-BEGIN, END = "<!-- generated: {} -->", "<!-- end -->"
+BEGIN, END = "<!-- claims: {} -->", "<!-- end of claims -->"
 
 
 def arguments():
