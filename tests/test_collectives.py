@@ -1,10 +1,14 @@
 """<collectives>: every type and operation, patterns, roots and shapes against numpy; each program
 calls three collectives in a row with different lengths (tests/collectives_run.py)."""
+import re
+
 import numpy
 import pytest
 
 import collectives_measure as measure
 import collectives_run as lines
+import collectives_tables as tables
+import harness
 
 ROW, COLUMN, SNAKE, RECTANGLE = lines.ROW, lines.COLUMN, lines.SNAKE, lines.RECTANGLE
 
@@ -112,3 +116,22 @@ def test_a_plan_chosen_at_run_time_is_the_best(tmp_path):
 @pytest.mark.parametrize("pair", range(3))
 def test_switching_takes_few_cycles(tmp_path, pair):
     assert measure.switch_cycles(tmp_path, pair, 12, 20) <= 100
+
+
+# ---- docs/collectives.md ---------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", tables.QUICK)
+def test_measured_tables_of_the_page_are_current(tmp_path, name):
+    made = tables.QUICK[name](tmp_path)
+    assert tables.current(name) == made, "WSE_UPDATE_GOLDEN=1 tests/claims/collectives_guide.py"
+
+
+def test_the_program_of_the_page_runs(tmp_path):
+    files = re.findall(r"```csl (\w+\.csl)\n(.*?)```", tables.PAGE.read_text(), re.S)
+    assert {name for name, _ in files} == {"layout.csl", "pe.csl"}
+    for name, text in files:
+        (tmp_path / name).write_text(text)
+    image = tmp_path / "o.bin"
+    harness.compile(tmp_path / "layout.csl", image, params={"tiles": 20})
+    out = harness.emu(image, "--print=sum@0,0,1,1").out
+    assert harness.values(out, "sum")[0, 0] == [sum(range(20))] * 100

@@ -1,0 +1,137 @@
+"""The measured tables of docs/collectives.md: each stands between `<!-- measured: NAME -->` and
+`<!-- end -->`.  tests/test_collectives.py compares the quick ones, the claim collectives_guide all.
+
+    WSE_UPDATE_GOLDEN=1 tests/claims/collectives_guide.py        rewrites the page
+"""
+import re
+
+import collectives_measure as measure
+import collectives_run as lines
+import harness
+
+PAGE = harness.ROOT / "docs" / "collectives.md"
+
+
+def row(cells):
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def table(head, body):
+    return "\n".join([row(head), row(["---"] * len(head)), *map(row, body)])
+
+
+# ---- types and operations --------------------------------------------------------------------
+
+TILES = 8
+SHORT, LONG = 64, 192
+VECTOR = {("f32", "add"): "`@fadds`", ("f32", "max"): "`@fmaxs`", ("f32", "mul"): "`@fmuls`",
+          ("f32", "min"): "`@fmaxs` of negated", ("f16", "add"): "`@faddh`",
+          ("f16", "max"): "`@fmaxh`", ("f16", "mul"): "`@fmulh`",
+          ("f16", "min"): "`@fmaxh` of negated", ("i16", "add"): "`@add16`",
+          ("u16", "add"): "`@add16`"}
+
+
+def root_cycles(folder, element, operation, length, arch):
+    """Cycles between the root's timestamps before and after the first of three calls."""
+    lines.run(folder, {"width": TILES, "element": element, "operation": operation, "first": length,
+                       "second": 1, "third": 1}, arch=arch)
+    words = harness.load_npy(folder / "stamps.npy")[0, 0].astype(int)
+    begin, end = (sum(words[3 * i + k] << 16 * k for k in range(3)) for i in (0, 1))
+    return end - begin
+
+
+def types(folder):
+    """Chain over TILES tiles."""
+    body = []
+    for element, type_name in enumerate(lines.TYPE_NAMES):
+        for operation, name in enumerate(lines.OPERATION_NAMES):
+            short, long, other = (root_cycles(folder, element, operation, n, arch)
+                                  for n, arch in ((SHORT, "wse2"), (LONG, "wse2"),
+                                                  (SHORT, "wse3")))
+            how = VECTOR.get((type_name, name), "element by element")
+            body.append((type_name, name, how, short, f"{(long - short) / (LONG - SHORT):.2f}",
+                         other))
+    return table(("type", "operation", "by", f"wse2, {SHORT} elements", "each further element",
+                  f"wse3, {SHORT} elements"), body)
+
+
+# ---- resources -------------------------------------------------------------------------------
+
+def bytes_of(what, pattern, tiles, root=0):
+    """Code and data of the largest tile program, `most` elements of data left out."""
+    width, height = (tiles, 1) if isinstance(tiles, int) else tiles
+    args = {"width": width, "height": height, "what": what, "pattern": pattern, "planned": 64,
+            "most": 16, "root": root}
+    text = harness.cslc(measure.HERE / "line_layout.csl", "--emit=map", "--params="
+                        + ",".join(f"{k}:{v}" for k, v in args.items())).out
+    sizes = {kind: [int(n) for n in re.findall(rf"^{kind} +0x\w+ +(\d+) bytes", text, re.M)]
+             for kind in ("data", "code")}
+    return max(data + code for data, code in zip(sizes["data"], sizes["code"]))
+
+
+def resources(_folder):
+    """What a tile needs at most; bytes beside a program whose line has one tile."""
+    alone = bytes_of(measure.REDUCE, measure.CHAIN, 1)
+    reduces = [("reduce, " + measure.NAMES[pattern] + ", root at an end", 2, "1, 1", "2, 2, 1",
+                bytes_of(measure.REDUCE, pattern, 64) - alone)
+               for pattern in (measure.STAR, measure.CHAIN, measure.TREE, measure.TWO_PHASE,
+                               measure.OPTIMAL)]
+    body = reduces + [
+        ("reduce, tree, root in the line", 2, "2, 1", "2, 2, 2",
+         bytes_of(measure.REDUCE, measure.TREE, 64, root=20) - alone),
+        ("broadcast", 1, "1, 1", "by the compiler",
+         bytes_of(measure.BROADCAST, measure.CHAIN, 64) - alone),
+        ("allreduce, chain and broadcast", 3, "2, 2", "2, 2, 1",
+         bytes_of(measure.ALLREDUCE, measure.CHAIN, 64) - alone),
+        ("reduce over a rectangle, two-phase", 4, "2, 2", "4, 4, 2",
+         bytes_of(measure.REDUCE, measure.TWO_PHASE, (8, 8)) - alone)]
+    return table(("collective", "colors", "queues in, out", "DSRs dest, src0, src1", "bytes"),
+                 body)
+
+
+# ---- which pattern when ----------------------------------------------------------------------
+
+GUIDE_TILES = (8, 64, 512)
+GUIDE_LENGTHS = (1, 16, 64, 256, 1024, 4096)
+GUIDE_PATTERNS = (measure.STAR, measure.CHAIN, measure.TREE, measure.TWO_PHASE, measure.AUTO)
+LONG_RUN = 300_000       # predicted cycles from which on the prediction stands for the run
+
+
+def guide(folder):
+    runs = measure.Runs(folder)
+    body = []
+    for tiles in GUIDE_TILES:
+        for length in GUIDE_LENGTHS:
+            cells = []
+            for pattern in GUIDE_PATTERNS:
+                model = measure.predicted(measure.REDUCE, min(pattern, measure.OPTIMAL), tiles,
+                                          length)
+                cells.append(f"({model})" if model > LONG_RUN else
+                             runs.cycles(measure.REDUCE, pattern, tiles, length, most=4096))
+            broadcast = runs.cycles(measure.BROADCAST, measure.CHAIN, tiles, length, most=4096)
+            body.append((tiles, length, *cells, broadcast))
+    return table(("tiles", "elements", "star", "chain", "tree", "two-phase", "auto", "broadcast"),
+                 body)
+
+
+QUICK = {"types": types, "resources": resources}
+ALL = {**QUICK, "guide": guide}
+
+
+def section(text, name):
+    """(begin, end) of the table in the page."""
+    found = re.search(rf"<!-- measured: {name} -->\n(.*?)<!-- end -->", text, re.S)
+    assert found, f"{PAGE.name} has no table '{name}'"
+    return found.span(1)
+
+
+def current(name):
+    text = PAGE.read_text()
+    begin, end = section(text, name)
+    return text[begin:end].rstrip("\n")
+
+
+def update(name, content):
+    text = PAGE.read_text()
+    begin, end = section(text, name)
+    PAGE.write_text(text[:begin] + content + "\n" + text[end:])
