@@ -54,6 +54,8 @@ IdleState idle_classify(Engine *engine, const Program *program, const IdleQuesti
   }
   if (question->unblock_missing || question->stream_short || (waits && !question->host))
     return IDLE_STUCK;
+  if (left && question->left_is_error)
+    return IDLE_LEFT;
   return waits || left ? IDLE_WARNINGS : IDLE_DONE;
 }
 

@@ -110,6 +110,7 @@ typedef struct {
   /* Colors that tiles exchange with the host port instead of the router, a bit each.  Words
    * posted by the host may have any color.  Starts with the memcpy colors; streaming adds. */
   uint32_t host_out_colors;
+  bool check_reads;             /* reads of memory that nobody has written are faults */
 } Program;
 
 /* Decodes and indexes.  `image` must outlive the program and stays owned by the caller.
@@ -188,6 +189,7 @@ typedef struct {
   uint8_t *bytes;               /* NULL until the tile first runs or is written */
   bool full;
   bool lent;                    /* `bytes` belong to somebody else */
+  bool tracked;                 /* reads are checked: full, and behind it a bit a byte: written */
 } TileMem;
 
 /* Bytes of the compact form: static extent and stack. */
@@ -621,6 +623,7 @@ uint64_t host_channel_time(HostChannel *channel, const Timing *timing, uint64_t 
 typedef enum {
   IDLE_DONE,                    /* nothing waits, or only what may wait for ever */
   IDLE_WARNINGS,                /* wavelets left behind, or finite waits that nobody asked about */
+  IDLE_LEFT,                    /* wavelets left behind, which the question calls an error */
   IDLE_STUCK,                   /* exit 3 */
 } IdleState;
 
@@ -628,6 +631,7 @@ typedef struct {
   bool host;                    /* launches drive the run: finite waits may be normal */
   bool unblock_missing;         /* a launched function has not unblocked the command stream */
   bool stream_short;            /* a host stream has not got all its words */
+  bool left_is_error;
 } IdleQuestion;
 
 /* Looks at a quiet engine and says whether it is stuck. */

@@ -299,7 +299,8 @@ static void write_back(Visit *v, const VecRun *run)
 /* Whether all elements of a memory stream lie in the static data, aligned, one dimension. */
 static bool is_plain_memory(const FastTile *t, const VecRun *run, const VecStream *s)
 {
-  if (s->dimensions != 1 || s->circular || run->unbounded || (s->address & 1) || !t->mem.bytes)
+  if (s->dimensions != 1 || s->circular || run->unbounded || (s->address & 1) || !t->mem.bytes ||
+      t->mem.tracked)
     return false;
   int64_t first = s->address;
   int64_t last = first + ((int64_t)run->remaining - 1) * s->strides[0] * s->element_bytes;

@@ -68,6 +68,7 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
     fprintf(out, ": microthread %u", fault->value);
     break;
   case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE: case FAULT_STACK:
+  case FAULT_UNWRITTEN:
     fprintf(out, ": address 0x%04x", fault->value);
     break;
   case FAULT_CONFIG_ADDRESS:
@@ -123,6 +124,8 @@ static const char *help(FaultKind kind)
     return "give this tile a @set_color_config for the color; .routes may be .{}";
   case FAULT_TASK_ID:
     return "bind a local task to the id with @bind_local_task";
+  case FAULT_UNWRITTEN:
+    return "write the memory first, or give the variable an initial value";
   case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE:
     return "check the lengths and base addresses of descriptors and pointers";
   case FAULT_PC: case FAULT_ASSERT: case FAULT_TRAP: case FAULT_DESCRIPTOR:
@@ -248,7 +251,8 @@ static void print_symbol(Report *r, const Fault *fault)
       near = s;
   }
   if (near)
-    fprintf(r->out, "  the variable before it: '%s', 0x%04x to 0x%04x\n", near->name,
+    fprintf(r->out, "  the variable %s: '%s', 0x%04x to 0x%04x\n",
+            fault->value < near->address + near->bytes ? "there" : "before it", near->name,
             near->address, near->address + near->bytes - 1);
 }
 
@@ -275,6 +279,9 @@ static void print_other_side(Report *r, const Fault *fault)
     break;
   case FAULT_MICROTHREAD_BUSY: case FAULT_QUEUE_SHARED:
     print_running(r, fault);
+    break;
+  case FAULT_UNWRITTEN:
+    print_symbol(r, fault);
     break;
   case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE: case FAULT_STACK:
     print_memory(r, fault);

@@ -35,10 +35,58 @@ void mem_initialise(const Program *program, uint32_t tile, uint8_t *bytes)
   }
 }
 
+/* ---- what was written ------------------------------------------------------------------------ */
+
+static uint8_t *bits(const TileMem *mem) { return mem->bytes + PE_MEM_BYTES; }
+
+static void mark(TileMem *mem, uint32_t address, uint32_t bytes)
+{
+  for (uint32_t i = address; mem->tracked && i < address + bytes; i++)
+    bits(mem)[i / 8] |= (uint8_t)(1u << i % 8);
+}
+
+static void unmark(TileMem *mem, uint32_t address, uint32_t bytes)
+{
+  for (uint32_t i = address; i < address + bytes; i++)
+    bits(mem)[i / 8] &= (uint8_t)~(1u << i % 8);
+}
+
+static bool is_written(const TileMem *mem, uint32_t address, uint32_t bytes)
+{
+  for (uint32_t i = address; i < address + bytes; i++)
+    if (!(bits(mem)[i / 8] >> i % 8 & 1))
+      return false;
+  return true;
+}
+
+/* Data and code are there from the start, but for variables without a value. */
+static void touch_tracked(const Program *program, uint32_t tile, TileMem *mem)
+{
+  const ImageClass *image = mem->cls->image;
+  mem->bytes = base_malloc(PE_MEM_BYTES + PE_MEM_BYTES / 8);
+  memset(mem->bytes, 0, PE_MEM_BYTES + PE_MEM_BYTES / 8);
+  mem->full = mem->tracked = true;
+  mem->lent = false;
+  mem_initialise(program, tile, mem->bytes);
+  mark(mem, 0, image->static_bytes);
+  mark(mem, image->code_address, mem->cls->code_end - image->code_address);
+  for (uint32_t i = 0; i < image->n_symbols; i++)
+    if (image->symbols[i].unset)
+      unmark(mem, image->symbols[i].address, image->symbols[i].bytes);
+  for (uint32_t i = 0; i < image->n_tile_slots; i++)
+    mark(mem, image->tile_slots[i].address, image->tile_slots[i].bytes);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
 void mem_touch(const Program *program, uint32_t tile, TileMem *mem)
 {
   if (mem->bytes || !mem->cls)
     return;
+  if (program->check_reads) {
+    touch_tracked(program, tile, mem);
+    return;
+  }
   uint32_t size = mem_compact_bytes(mem->cls);
   mem->bytes = base_malloc(size ? size : 1);
   memset(mem->bytes, 0, size);
@@ -48,6 +96,10 @@ void mem_touch(const Program *program, uint32_t tile, TileMem *mem)
 
 void mem_lend(const Program *program, uint32_t tile, TileMem *mem, uint8_t *bytes)
 {
+  if (program->check_reads) {
+    touch_tracked(program, tile, mem);
+    return;
+  }
   mem->bytes = bytes;
   mem->full = false;
   mem->lent = true;
@@ -59,7 +111,7 @@ void mem_free(TileMem *mem)
   if (!mem->lent)
     free(mem->bytes);
   mem->bytes = NULL;
-  mem->full = mem->lent = false;
+  mem->full = mem->lent = mem->tracked = false;
 }
 
 static void mem_grow(TileMem *mem)
@@ -124,7 +176,7 @@ FaultKind mem_load(const TileMem *mem, uint32_t address, unsigned bytes, uint32_
     uint32_t byte = place.kind == PLACE_BYTES ? place.at[i] : any_byte(mem, address + i);
     *value |= byte << 8 * i;
   }
-  return FAULT_COUNT;
+  return mem->tracked && !is_written(mem, address, bytes) ? FAULT_UNWRITTEN : FAULT_COUNT;
 }
 
 /* A place that can be written; grows the memory if need be. */
@@ -150,6 +202,7 @@ FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t val
     return FAULT_CODE_STORE;
   for (unsigned i = 0; i < bytes; i++)
     place.at[i] = (uint8_t)(value >> 8 * i);
+  mark(mem, address, bytes);
   return FAULT_COUNT;
 }
 
@@ -178,5 +231,6 @@ bool mem_host_write(TileMem *mem, uint32_t address, const void *from, uint32_t b
   if (place.kind != PLACE_BYTES)
     return false;
   memcpy(place.at, from, bytes);
+  mark(mem, address, bytes);
   return true;
 }

@@ -321,6 +321,7 @@ static void fill_global(Sema *s, uint32_t index)
 {
   Global g = s->globals[index];
   uint32_t size = s->ir->globals[g.ir.raw].bytes;
+  s->ir->globals[g.ir.raw].unset = pool_is_none(g.init) && g.decl != IR_NO_ID;
   if (pool_is_none(g.init) || size == 0 || size > PE_MEM_BYTES)
     return;                       /* too large: code generation says by how much */
   Data d = {.s = s, .global = g.ir.raw, .size = size};

@@ -171,6 +171,7 @@ typedef struct {
   uint32_t n_relocs;
   IrReloc *relocs;
   bool is_const;
+  bool unset;              /* declared without a value: zeros that nobody has written */
   bool keep;               /* exported, or its address escapes from compiled code */
   bool has_address;        /* linksection: placed at `address` */
   uint16_t address;

@@ -239,6 +239,7 @@ static void print_global_decl(Printer *p, uint32_t id)
   if (g->extent)
     fprintf(p->out, " extent %u", g->extent);
   fputs(g->is_const ? " const" : "", p->out);
+  fputs(g->unset ? " unset" : "", p->out);
   fputs(g->keep ? " keep" : "", p->out);
   print_loc(p, g->loc);
   if (g->n_relocs || (g->init && !is_zero(g->init, g->bytes))) {

@@ -70,6 +70,8 @@ static bool read_global_attribute(Reader *r, IrGlobal *g)
 {
   if (rd_accept_word(r, "const"))
     return g->is_const = true;
+  if (rd_accept_word(r, "unset"))
+    return g->unset = true;
   if (rd_accept_word(r, "keep"))
     return g->keep = true;
   if (rd_accept_word(r, "extent"))

@@ -4,6 +4,7 @@ The first lines of layout.csl say what is wrong and what the report has to name:
 
   //# exit: N       the exit code of wse-emu
   //# arch: NAME    the machine, if it is not wse2
+  //# options: ...  of wse-emu
   //# must: TEXT    TEXT occurs in the report; cycle, tile, color, what met what, and the source
                     lines of both sides are asked for in this way
 
@@ -24,6 +25,7 @@ class Hazard:
     folder: Path
     exit_code: int
     arch: str
+    options: list
     must: list
 
     @property
@@ -37,9 +39,10 @@ class Hazard:
 
 def read(folder):
     text = (folder / "layout.csl").read_text()
-    found = dict(re.findall(r"^//# (exit|arch): (\w+)$", text, re.M))
+    found = dict(re.findall(r"^//# (exit|arch|options): (.+)$", text, re.M))
     must = re.findall(r"^//# must: (.*)$", text, re.M)
-    return Hazard(folder, int(found["exit"]), found.get("arch", "wse2"), must)
+    return Hazard(folder, int(found["exit"]), found.get("arch", "wse2"),
+                  found.get("options", "").split(), must)
 
 
 def all_hazards():
@@ -51,7 +54,8 @@ def report(hazard, engine, scratch):
     image = Path(scratch) / f"{hazard.name}.bin"
     # In the folder, so that no place in the report depends on where the tree lies.
     harness.cslc("layout.csl", f"--arch={hazard.arch}", "-o", image, cwd=hazard.folder)
-    return harness.emu(image, f"--engine={engine}", expect=hazard.exit_code).err
+    return harness.emu(image, f"--engine={engine}", *hazard.options,
+                       expect=hazard.exit_code).err
 
 
 def missing(hazard, text):

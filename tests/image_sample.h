@@ -72,8 +72,8 @@ static void sample_code(Sample *s)
 
 static void sample_class_names(Sample *s, ImageClass *c)
 {
-  s->symbols[0] = (ImageSymbol){"pe.x", 0x10, 16, "[4]f32", false};
-  s->symbols[1] = (ImageSymbol){"pe.work", s->task_at, 8, "fn()void", true};
+  s->symbols[0] = (ImageSymbol){"pe.x", 0x10, 16, "[4]f32", false, true};
+  s->symbols[1] = (ImageSymbol){"pe.work", s->task_at, 8, "fn()void", true, false};
   s->lines[0] = (ImageLine){SAMPLE_CODE_AT, 0, 10, 3, IMAGE_NO_INLINE};
   s->lines[1] = (ImageLine){s->vec_at, 1, 11, 5, 1};
   s->lines[2] = (ImageLine){s->task_at, 0, 12, 1, 0};

@@ -30,6 +30,8 @@ typedef struct {
   uint64_t first_cycle, last_cycle;
   FILE *print_out;              /* bytes that tiles print, a line each; NULL: dropped */
   bool print_bare;              /* no tile before the text of such a line */
+  bool check_reads;             /* a read of memory that was never written is a fault */
+  bool left_is_error;           /* wavelets left behind at the end are an error */
   bool profile;
   bool has_watch;
   uint32_t watch[4];            /* x, y, color, number of the wavelet */

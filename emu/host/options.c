@@ -32,6 +32,8 @@ enum { MAX_THREADS_ACCEPTED = 1024 };
   X(threads, required_argument, "N", "threads of the fast engine")                               \
   X(max_cycles, required_argument, "N", "stop with exit code 4 there (default 1000000000)")      \
   X(check, required_argument, "off|warn|error", "architectural hazards (default error)")         \
+  X(check_reads, no_argument, "", "reads of memory that was never written are faults")            \
+  X(check_left, no_argument, "", "wavelets left behind at the end are an error, exit 2")         \
   X(report, required_argument, "FILE.html", "not available yet")                                 \
   X(help, no_argument, "", "this text")                                                          \
   X(version, no_argument, "", "version and what the cycles stand for")
@@ -257,6 +259,10 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
     return take_threads(o, value, diags);
   case OPTION_check:
     return take_check(o, value) || bad_value(diags, "--check", value, "off, warn or error");
+  case OPTION_check_reads:
+    return o->session.check_reads = true;
+  case OPTION_check_left:
+    return o->session.left_is_error = true;
   case OPTION_report:
     diag_option_later(diags, HOST_NOWHERE, "--report",
                       "reports as HTML belong to a later version; --stats and --trace exist");

@@ -239,6 +239,7 @@ WseStatus session_open(Session *s, const char *path, const SessionOptions *optio
     diag_image_cannot_run(s->diags, HOST_NOWHERE, reason);
     return session_usage(s);
   }
+  s->program->check_reads = options->check_reads;
   if (s->image->memcpy)
     s->program->host_out_colors |= unrouted_colors(s->image);
   index_bindings(s);
@@ -395,7 +396,9 @@ WseStatus session_until_quiet(Session *s)
 
 WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *why)
 {
-  IdleState state = idle_classify(s->engine, s->program, question);
+  IdleQuestion asked = *question;
+  asked.left_is_error = s->finishing && s->options.left_is_error;
+  IdleState state = idle_classify(s->engine, s->program, &asked);
   if (question->unblock_missing || question->stream_short)
     state = IDLE_STUCK;
   size_t size;
@@ -409,8 +412,9 @@ WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *wh
     fprintf(out, "error: deadlock at cycle %" PRIu64 ": nothing can happen any more, but %s\n",
             session_cycle(s), why ? why : "the program waits");
   else
-    fprintf(out, "warning: at cycle %" PRIu64 " the fabric is quiet with work left undone\n",
-            session_cycle(s));
+    fprintf(out, "%s: at cycle %" PRIu64 " the fabric is quiet with %s\n",
+            state == IDLE_LEFT ? "error" : "warning", session_cycle(s),
+            state == IDLE_LEFT ? "wavelets left behind" : "work left undone");
   deadlock_report(s->engine, s->program, MOST_CAUSES_SHOWN, out);
   fclose(out);
   if (state == IDLE_WARNINGS) {
@@ -419,7 +423,7 @@ WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *wh
     free(text);
     return WSE_OK;
   }
-  set_error(s, WSE_DEADLOCK, text);
+  set_error(s, state == IDLE_LEFT ? WSE_FAULT : WSE_DEADLOCK, text);
   return end_run(s);
 }
 
@@ -465,6 +469,7 @@ static void warn_hazards(Session *s)
 
 WseStatus session_finish(Session *s)
 {
+  s->finishing = true;
   WseStatus status = session_ended(s);
   if (status == WSE_OK)
     status = session_drain(s);

@@ -50,6 +50,7 @@ struct Session {
   unsigned idle_polls;                             /* questions in a row while nothing can move */
   uint32_t *unblocks_expected;                     /* by tile; NULL before the first launch */
   bool started, ended, more_launches;
+  bool finishing;                                  /* what is left now stays */
   bool streaming;                                  /* words of streams since it last was quiet */
   bool quiet;                                      /* nothing moved when the engine last stopped */
   size_t hazards_told;

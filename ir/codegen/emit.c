@@ -184,18 +184,20 @@ static void put_symbols(const Cg *cg, ImageClass *image)
   for (uint32_t i = 0; i < m->n_globals; i++)
     if (cg->globals[i].needed)
       list[n++] = (ImageSymbol){m->globals[i].name, (uint16_t)cg->globals[i].address,
-                                m->globals[i].bytes, text_or_empty(m->globals[i].type), false};
+                                m->globals[i].bytes, text_or_empty(m->globals[i].type), false,
+                                m->globals[i].unset};
   for (size_t i = 0; i < arrlenu(cg->pool); i++)
     list[n++] = (ImageSymbol){arena_printf(cg->arena, "<descriptor>.%zu", i),
-                              (uint16_t)cg->pool[i].address, 2 * cg->pool[i].n_words, "", false};
+                              (uint16_t)cg->pool[i].address, 2 * cg->pool[i].n_words, "", false,
+                              false};
   for (uint32_t i = 0; i < m->n_tile_params; i++)
     if (cg->tile_params[i].needed)
       list[n++] = (ImageSymbol){arena_printf(cg->arena, "<tile parameter>.%u", i),
                                 (uint16_t)cg->tile_params[i].address,
-                                ir_type_bytes(m->tile_params[i]), "", false};
+                                ir_type_bytes(m->tile_params[i]), "", false, false};
   for (size_t i = 0; i < arrlenu(cg->funcs); i++)
     list[n++] = (ImageSymbol){cg->funcs[i]->name, (uint16_t)cg->funcs[i]->address,
-                              cg->funcs[i]->bytes, "", true};
+                              cg->funcs[i]->bytes, "", true, false};
   image->n_symbols = n;
   image->symbols = list;
 }

@@ -132,6 +132,7 @@ static void code_symbol(Codec *c, ImageSymbol *symbol)
   code_u32(c, &symbol->bytes);
   code_string(c, &symbol->type);
   code_bool(c, &symbol->is_code, "yes or no (symbol is code)");
+  code_bool(c, &symbol->unset, "yes or no (symbol has no value)");
 }
 
 static void code_line(Codec *c, ImageLine *line)

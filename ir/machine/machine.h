@@ -312,6 +312,7 @@ typedef struct {
   uint32_t bytes;
   const char *type;           /* CSL type, as printed */
   bool is_code;
+  bool unset;                 /* data: declared without a value */
 } ImageSymbol;
 
 /* Line table row: from `pc` (byte address) on until the next row.  `inlined_at` is the index

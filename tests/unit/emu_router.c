@@ -186,7 +186,7 @@ static void waiting_color_blocks_no_other(void **state)
   asm_run_quiet(a, 0);
   for (unsigned i = 0; i < N; i++)
     assert_int_equal(got(a, 1, 0, i), 1 + i);
-  IdleQuestion question = {false, false, false};
+  IdleQuestion question = {0};
   assert_int_equal(idle_classify(a->engine, a->program, &question), IDLE_WARNINGS);
   asm_free(a);
 }

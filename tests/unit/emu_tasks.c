@@ -690,8 +690,8 @@ static void receive_that_never_completes(void **state)
   r->names[0] = (ImageVecNames){.pc = vec, .dest = "result", .src0 = "", .src1 = "in_dsd"};
   r->image.n_vec_names = 1;
   asm_run_quiet(a, 0);
-  IdleQuestion alone = {false, false, false}, hosted = {true, false, false},
-               launched = {true, true, false};
+  IdleQuestion alone = {0}, hosted = {.host = true},
+               launched = {.host = true, .unblock_missing = true};
   assert_int_equal(idle_classify(a->engine, a->program, &alone), IDLE_STUCK);
   assert_int_equal(idle_classify(a->engine, a->program, &hosted), IDLE_WARNINGS);
   assert_int_equal(idle_classify(a->engine, a->program, &launched), IDLE_STUCK);
@@ -720,7 +720,7 @@ static void cycle_of_waits_is_named(void **state)
     asm_route(a, x, 0, in, x ? M_W : M_E, M_R);
   }
   asm_run_quiet(a, 0);
-  IdleQuestion alone = {false, false, false};
+  IdleQuestion alone = {0};
   assert_int_equal(idle_classify(a->engine, a->program, &alone), IDLE_STUCK);
   char *text = report(a);
   expect_in(text, "P0.0 main thread waits for room in output queue 3, color 4");

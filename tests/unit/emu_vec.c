@@ -561,7 +561,7 @@ static void endless_operation(void **state)
   asm_emit(o.c, in_vec(VEC_fmovs, d, op_none(), b));
   asm_emit(o.c, in_vec(VEC_fmovs, s, op_none(), five));
   finish(o, 0);
-  IdleQuestion question = {false, false, false};
+  IdleQuestion question = {0};
   for (unsigned i = 0; i < 5; i++)
     assert_true(out(o, i) == (float)(i + 1));
   assert_int_equal(idle_classify(o.a->engine, o.a->program, &question), IDLE_DONE);

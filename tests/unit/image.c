@@ -66,7 +66,7 @@ static void same_slot(const ImageTileSlot *a, const ImageTileSlot *b)
 
 static void same_symbol(const ImageSymbol *a, const ImageSymbol *b)
 {
-  SAME_TEXT(name), SAME(address), SAME(bytes), SAME_TEXT(type), SAME(is_code);
+  SAME_TEXT(name), SAME(address), SAME(bytes), SAME_TEXT(type), SAME(is_code), SAME(unset);
 }
 
 static void same_line(const ImageLine *a, const ImageLine *b)
