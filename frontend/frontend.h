@@ -254,6 +254,7 @@ typedef struct {
   uint32_t decl_module, decl;   /* IR_NO_ID for anonymous data */
   PoolId type;
   IrGlobalId ir;
+  StrId section;                /* linksection; raw 0: none */
   PoolId init;                  /* frozen initial value or POOL_NONE */
 } Global;
 
@@ -486,6 +487,7 @@ void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId s
 typedef enum {
   EMIT_NONE, EMIT_TOKENS, EMIT_AST, EMIT_TREE, EMIT_IR, EMIT_ASM, EMIT_LAYOUT, EMIT_MAP
 } EmitKind;
+typedef struct { const char *name; uint16_t address; } OptionSection;
 typedef struct { const char *name, *value; Span span; } OptionBinding;   /* of NAME:VALUE */
 typedef struct {
   const char *input, *output;
@@ -502,6 +504,7 @@ typedef struct {
   uint32_t max_inlined_iterations, comptime_depth_limit, comptime_step_limit;
   unsigned sdk;                              /* as Image.sdk */
   OptionBinding *params, *colors;            /* stb_ds arrays */
+  OptionSection *sections;
   const char **import_paths;                 /* stb_ds array */
 } Options;
 /* Fills `options` from the command line, which becomes a source text of its own, so that

@@ -1,5 +1,4 @@
-/* The command line of cslc.  One table holds each option's spelling, argument, meaning and, for
- * what a later version brings, the reason why it is refused.
+/* The command line of cslc.  One table holds each option's spelling, argument and meaning.
  *
  * The command line is itself a source text: bindings given by --params have a place in it, and
  * mistakes in them are shown like mistakes in a file. */
@@ -27,12 +26,6 @@ static const struct option long_options[] = {
   {NULL, 0, NULL, 0},
 };
 
-typedef struct { int code; const char *text; } LaterOption;
-static const LaterOption later_options[] = {
-#define OPTION_LATER(id, why) {OPT_##id, why},
-#include "frontend/options.def"
-};
-
 typedef struct {
   Options *options;
   Arena *arena;
@@ -46,7 +39,7 @@ typedef struct {
 enum { OPTION_DEFAULT_MAX_INLINED = 50, OPTION_DEFAULT_FUNC_DEPTH = 256,
        OPTION_DEFAULT_STEPS = 200000000 };
 
-enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, GO_ON = OPTIONS_GO_ON };
+enum { EXIT_USAGE = 2, GO_ON = OPTIONS_GO_ON };
 
 static void print_help(void)
 {
@@ -179,6 +172,26 @@ static int add_bindings(Cli *cli, const char *option, const char *text, OptionBi
   return GO_ON;
 }
 
+static int add_sections(Cli *cli, const char *text)
+{
+  while (*text) {
+    size_t length = strcspn(text, ",");
+    const char *colon = memchr(text, ':', length);
+    uint32_t address = 0;
+    if (!colon || colon == text ||
+        !parse_uint(arena_copy_text(cli->arena, colon + 1, length - (size_t)(colon + 1 - text)),
+                    PE_MEM_BYTES - 1, &address))
+      return usage_error("--link-section-start-address-bytes takes NAME:ADDRESS,..., with"
+                         " addresses below %s, not '%s'", "49152",
+                         arena_copy_text(cli->arena, text, length));
+    OptionSection section = {.name = arena_copy_text(cli->arena, text, (size_t)(colon - text)),
+                             .address = (uint16_t)address};
+    arrput(cli->options->sections, section);
+    text += length + (text[length] == ',');
+  }
+  return GO_ON;
+}
+
 /* ---- options ------------------------------------------------------------------------------- */
 
 static int set_emit(Options *o, const char *text)
@@ -246,18 +259,6 @@ static int set_level(Options *o, const char *text)
   return GO_ON;
 }
 
-static int refuse_later(int code, const char *name)
-{
-  for (size_t i = 0; i < ARRAY_COUNT(later_options); i++) {
-    if (later_options[i].code == code) {
-      fprintf(stderr, "cslc: error: --%s is not supported by this version: %s\n", name,
-              later_options[i].text);
-      return EXIT_REFUSED;
-    }
-  }
-  return GO_ON;
-}
-
 static int take_option(Cli *cli, int code, const char *arg)
 {
   Options *o = cli->options;
@@ -273,6 +274,7 @@ static int take_option(Cli *cli, int code, const char *arg)
     return set_pair("--fabric-offsets", arg, 0, &o->offset_x, &o->offset_y);
   case OPT_PARAMS: return add_bindings(cli, "--params", arg, &o->params);
   case OPT_COLORS: return add_bindings(cli, "--colors", arg, &o->colors);
+  case OPT_LINK_SECTION: return add_sections(cli, arg);
   case OPT_MEMCPY: o->memcpy = true; return GO_ON;
   case OPT_CHANNELS: return set_uint("--channels", arg, 1, 16, &o->channels);
   case OPT_WEST_BUF: return set_uint("--width-west-buf", arg, 0, UINT16_MAX, &o->west_buf);
@@ -377,13 +379,9 @@ int options_parse(Options *options, Arena *arena, SourceMap *sources, int argc, 
   cli.argv = as_given;
   add_command_line(&cli, sources, argc);
   optind = 0;
-  int code, index = 0;
-  while ((code = getopt_long(argc, argv, "o:O:g::h", long_options, &index)) != -1) {
-    int result = GO_ON;
-    if (code > OPT_FIRST_LONG)
-      result = refuse_later(code, long_options[index].name);
-    if (result == GO_ON)
-      result = take_option(&cli, code, optarg);
+  int code;
+  while ((code = getopt_long(argc, argv, "o:O:g::h", long_options, NULL)) != -1) {
+    int result = take_option(&cli, code, optarg);
     if (result != GO_ON)
       return result;
   }
@@ -393,6 +391,7 @@ int options_parse(Options *options, Arena *arena, SourceMap *sources, int argc, 
 void options_free(Options *options)
 {
   arrfree(options->params);
+  arrfree(options->sections);
   arrfree(options->colors);
   arrfree(options->import_paths);
 }

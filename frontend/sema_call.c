@@ -426,7 +426,9 @@ IrFuncId sema_func_ir(Sema *s, uint32_t func)
   sema_func_value(s, func);
   FuncInstance f = s->funcs[func];
   const char *name = sema_link_name(s, f.decl_module, f.name, fn->linkname);
-  sema_check_section(s, fn->linksection);
+  uint16_t address;
+  if (sema_section_address(s, sema_section(s, f.decl_module, fn->linksection), &address))
+    sema_error(s, function_section, fn->linksection->span, sema_text(s, f.name));
   PoolKey type = pool_key(s->pool, f.type);
   if (f.is_generic || type.kind != PK_FN_TYPE || !check_signature(s, fn, &type)) {
     if (f.is_generic)

@@ -260,6 +260,82 @@ static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init
   return operand_poison();
 }
 
+/* @import_module, or `if` and `switch` that choose among several. */
+static bool expr_imports(Sema *s, const Node *n)
+{
+  if (n == NULL)
+    return false;
+  if (n->kind == ND_IF)
+    return expr_imports(s, node_if(n)->then_part) || expr_imports(s, node_if(n)->else_part);
+  if (n->kind == ND_SWITCH) {
+    NodeList prongs = node_switch(n)->prongs;
+    bool any = false;
+    for (uint32_t i = 0; i < prongs.count; i++)
+      any = any || expr_imports(s, node_prong(prongs.at[i])->body);
+    return any;
+  }
+  StrId name = str_intern_z(s->session->names, "import_module");
+  return n->kind == ND_BUILTIN_CALL && str_eq(node_builtin_call(n)->name.text, name);
+}
+
+static bool is_import(Sema *s, const Decl *d)
+{
+  return d->kind == DECL_CONST && expr_imports(s, node_var_decl(d->node)->init);
+}
+
+/* ---- extern: what another module exports ---------------------------------------------------- */
+
+static Storage storage_of(const Decl *d)
+{
+  return d->kind == DECL_FN ? node_fn_decl(d->node)->storage
+       : d->kind == DECL_COLOR ? STORAGE_NONE : node_var_decl(d->node)->storage;
+}
+
+static StrId symbol_of(Sema *s, const Decl *d)
+{
+  return sema_symbol(s, d->module, d->name,
+                     d->kind == DECL_FN ? node_fn_decl(d->node)->linkname
+                                        : node_var_decl(d->node)->linkname);
+}
+
+/* The declaration that exports the symbol, in whatever module; imports are followed. */
+static Decl *find_export(Sema *s, StrId symbol)
+{
+  for (uint32_t m = 0; m < arrlenu(s->modules); m++)
+    for (size_t i = 0; i < arrlenu(s->modules[m].decls); i++) {
+      Decl *d = &s->modules[m].decls[i];
+      if (is_import(s, d))
+        sema_resolve(s, d);
+      if (storage_of(d) == STORAGE_EXPORT && str_eq(symbol_of(s, d), symbol))
+        return d;
+    }
+  return NULL;
+}
+
+/* What an extern declaration stands for; NULL after reporting. */
+static Decl *extern_target(Sema *s, Decl *d)
+{
+  if (!sema_resolve(s, d))
+    return NULL;
+  bool has_value = d->kind == DECL_FN ? node_fn_decl(d->node)->body != NULL
+                                      : node_var_decl(d->node)->init != NULL;
+  StrId symbol = symbol_of(s, d);
+  Decl *target = has_value ? NULL : find_export(s, symbol);
+  d->state = DECL_FAILED;              /* until it is known to be good: report once */
+  if (has_value) {
+    sema_error(s, extern_value, d->name_span, sema_text(s, d->name));
+  } else if (target == NULL) {
+    sema_error(s, extern_missing, d->name_span, sema_text(s, symbol));
+  } else if (sema_resolve(s, target) && !pool_eq(target->type, d->type)) {
+    sema_error(s, extern_type, d->name_span, sema_text(s, d->name), d->type, target->type);
+    diag_declared_here(s->diags, target->name_span, sema_text(s, target->name));
+  } else if (target->state == DECL_DONE) {
+    d->state = DECL_DONE;
+    return target;
+  }
+  return NULL;
+}
+
 static bool resolve_value(Sema *s, Decl *d)
 {
   const NodeVarDecl *n = d->kind == DECL_COLOR ? NULL : node_var_decl(d->node);
@@ -275,7 +351,9 @@ static bool resolve_value(Sema *s, Decl *d)
   if (is_param(d)) {
     o = param_value(s, d, type, init);
   } else if (init == NULL) {
-    if (d->kind != DECL_VAR || n->type == NULL) {
+    bool is_elsewhere = n->storage == STORAGE_EXTERN;
+    d->type = type;
+    if ((d->kind != DECL_VAR && !is_elsewhere) || n->type == NULL) {
       diag_needs_initialiser(s->diags, d->name_span, sema_text(s, d->name));
       return false;
     }
@@ -338,7 +416,10 @@ bool sema_resolve(Sema *s, Decl *d)
 
 Operand sema_decl_operand(Sema *s, Decl *d, Span use)
 {
-  if (!sema_resolve(s, d))
+  StrId name = d->name;
+  if (storage_of(d) == STORAGE_EXTERN)
+    d = extern_target(s, d);
+  if (d == NULL || !sema_resolve(s, d))
     return operand_poison();
   Operand o;
   if (d->kind == DECL_VAR) {
@@ -347,35 +428,12 @@ Operand sema_decl_operand(Sema *s, Decl *d, Span use)
   } else {
     o = (Operand){.kind = OPR_COMPTIME, .type = d->type, .value = d->value, .decl = d};
   }
-  o.name = d->name;
+  o.name = name;
   o.span = use;
   return o;
 }
 
 /* ---- top-level comptime blocks -------------------------------------------------------------- */
-
-/* @import_module, or `if` and `switch` that choose among several. */
-static bool expr_imports(Sema *s, const Node *n)
-{
-  if (n == NULL)
-    return false;
-  if (n->kind == ND_IF)
-    return expr_imports(s, node_if(n)->then_part) || expr_imports(s, node_if(n)->else_part);
-  if (n->kind == ND_SWITCH) {
-    NodeList prongs = node_switch(n)->prongs;
-    bool any = false;
-    for (uint32_t i = 0; i < prongs.count; i++)
-      any = any || expr_imports(s, node_prong(prongs.at[i])->body);
-    return any;
-  }
-  StrId name = str_intern_z(s->session->names, "import_module");
-  return n->kind == ND_BUILTIN_CALL && str_eq(node_builtin_call(n)->name.text, name);
-}
-
-static bool is_import(Sema *s, const Decl *d)
-{
-  return d->kind == DECL_CONST && expr_imports(s, node_var_decl(d->node)->init);
-}
 
 static void run_module(Sema *s, uint32_t module)
 {
@@ -410,9 +468,7 @@ static void keep_exports(Sema *s, uint32_t module)
   for (size_t i = 0; i < arrlenu(decls); i++) {
     Decl *d = &decls[i];
     bool is_fn = d->kind == DECL_FN;
-    Storage storage = is_fn ? node_fn_decl(d->node)->storage
-                    : d->kind == DECL_COLOR ? STORAGE_NONE : node_var_decl(d->node)->storage;
-    if (storage != STORAGE_EXPORT || s->ir == NULL || !sema_resolve(s, d))
+    if (storage_of(d) != STORAGE_EXPORT || s->ir == NULL || !sema_resolve(s, d))
       continue;
     if (is_fn) {
       sema_func_ir(s, pool_key(s->pool, d->value).u.index);

@@ -43,16 +43,31 @@ static bool is_symbol(const char *text)
                                                         "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == 0;
 }
 
+/* The value of `linkname` or `linksection` in its module. */
+static PoolId attribute_value(Sema *s, uint32_t module, const Node *attribute)
+{
+  Frame frame = {.is_declaration = true};
+  SemaState saved;
+  sema_enter(s, &frame, module, &saved);
+  PoolId text = sema_comptime(s, attribute, POOL(COMPTIME_STRING));
+  sema_leave(s, &saved);
+  return text;
+}
+
+StrId sema_symbol(Sema *s, uint32_t module, StrId name, const Node *linkname)
+{
+  if (linkname == NULL)
+    return name;
+  PoolId text = attribute_value(s, module, linkname);
+  return pool_kind(s->pool, text) == PK_STRING ? pool_key(s->pool, text).u.string : name;
+}
+
 /* The name that `linkname` gives, or that of the declaration. */
 const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *linkname)
 {
   if (linkname == NULL)
     return sema_ir_name(s, module, name);
-  Frame frame = {.is_declaration = true};
-  SemaState saved;
-  sema_enter(s, &frame, module, &saved);
-  PoolId text = sema_comptime(s, linkname, POOL(COMPTIME_STRING));
-  sema_leave(s, &saved);
+  PoolId text = attribute_value(s, module, linkname);
   uint32_t used;
   if (pool_kind(s->pool, text) == PK_STRING && is_symbol(value_text(s->pool, s->arena, text))) {
     StrId id = pool_key(s->pool, text).u.string;
@@ -67,10 +82,27 @@ const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *lin
   return sema_ir_name(s, module, name);
 }
 
-void sema_check_section(Sema *s, const Node *linksection)
+StrId sema_section(Sema *s, uint32_t module, const Node *linksection)
 {
-  if (linksection != NULL)
-    sema_error(s, linksection_not_supported, linksection->span);
+  if (linksection == NULL)
+    return (StrId){0};
+  PoolId text = attribute_value(s, module, linksection);
+  if (pool_kind(s->pool, text) == PK_STRING && value_text(s->pool, s->arena, text)[0] != 0)
+    return pool_key(s->pool, text).u.string;
+  if (text.raw != POOL_RAW_POISON)
+    sema_error(s, bad_linksection, linksection->span, text);
+  return (StrId){0};
+}
+
+bool sema_section_address(const Sema *s, StrId section, uint16_t *address)
+{
+  const OptionSection *sections = s->session->options->sections;
+  for (size_t i = 0; section.raw != 0 && i < arrlenu(sections); i++)
+    if (strcmp(sections[i].name, sema_text(s, section)) == 0) {
+      *address = sections[i].address;
+      return true;
+    }
+  return false;
 }
 
 /* ---- globals -------------------------------------------------------------------------------- */
@@ -121,7 +153,7 @@ IrGlobalId sema_global_ir(Sema *s, uint32_t global)
   const char *text = sema_link_name(s, d != NULL ? g.decl_module : 0, name,
                                     node != NULL ? node->linkname : NULL);
   if (node != NULL)
-    sema_check_section(s, node->linksection);
+    s->globals[global].section = sema_section(s, g.decl_module, node->linksection);
   IrGlobalId ir = ir_global_add(s->ir, text, type_bytes(s->pool, g.type), align);
   IrGlobal *out = &s->ir->globals[ir.raw];
   out->type = type_text(s->pool, s->arena, g.type);
@@ -415,6 +447,31 @@ static void order_globals(Sema *s)
     s->own->tile_data[i].global = new_of[s->own->tile_data[i].global];
 }
 
+/* Globals of a section with an address follow one another from there, in the order they have. */
+static void place_sections(Sema *s)
+{
+  IrModule *m = s->ir;
+  uint32_t n = (uint32_t)arrlenu(s->session->options->sections);
+  uint32_t *next = arena_many(s->arena, uint32_t, n + 1);
+  StrId *section_of = arena_many(s->arena, StrId, m->n_globals + 1);
+  for (size_t i = 0; i < arrlenu(s->globals); i++)
+    if (s->globals[i].ir.raw != IR_NO_ID)
+      section_of[s->globals[i].ir.raw] = s->globals[i].section;
+  for (uint32_t i = 0; i < n; i++)
+    next[i] = s->session->options->sections[i].address;
+  for (uint32_t g = 0; g < m->n_globals; g++)
+    for (uint32_t i = 0; section_of[g].raw != 0 && i < n; i++) {
+      IrGlobal *out = &m->globals[g];
+      if (strcmp(s->session->options->sections[i].name, sema_text(s, section_of[g])) != 0)
+        continue;
+      next[i] = (next[i] + out->align - 1) / out->align * out->align;
+      out->has_address = true;
+      out->address = next[i] > UINT16_MAX ? UINT16_MAX : (uint16_t)next[i];
+      next[i] += out->bytes;
+      break;
+    }
+}
+
 void sema_finish(Sema *s)
 {
   if (s->ir == NULL)
@@ -422,6 +479,8 @@ void sema_finish(Sema *s)
   sema_compile_pending(s);
   if (s->ir->n_globals > 1)
     order_globals(s);
+  if (arrlenu(s->session->options->sections) > 0)
+    place_sections(s);
   for (size_t i = 0; i < arrlenu(s->own->tile_data); i++) {
     TileLeaf leaf = s->own->tile_data[i];
     tile_env_initial_data(s, (IrGlobalId){leaf.global}, leaf.offset, leaf.value);

@@ -209,7 +209,12 @@ uint32_t sema_func_add(Sema *s, uint32_t module, const Node *node);
 void sema_compile_func(Sema *s, uint32_t func);
 const char *sema_ir_name(Sema *s, uint32_t module, StrId name);
 const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *linkname);
-void sema_check_section(Sema *s, const Node *linksection);
+/* The symbol that a declaration exports or refers to. */
+StrId sema_symbol(Sema *s, uint32_t module, StrId name, const Node *linkname);
+/* The name that a linksection gives; raw 0 if there is none or it is reported. */
+StrId sema_section(Sema *s, uint32_t module, const Node *linksection);
+/* The start address that the command line gives the section; false: none. */
+bool sema_section_address(const Sema *s, StrId section, uint16_t *address);
 void sema_fill_globals(Sema *s);
 
 Memo *memo_of(Sema *s, const Node *n);            /* NULL: no table yet */

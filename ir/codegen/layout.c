@@ -226,12 +226,11 @@ static void fill_memory(const Cg *cg, uint8_t *memory)
 
 enum { SEGMENT_GAP_BYTES = 16 };   /* so many zeros end a segment */
 
-/* Stretches of memory that do not start as zeros. */
-static void make_segments(const Cg *cg, const uint8_t *memory, ImageClass *image)
+/* Stretches from `at` to `end` that do not start as zeros. */
+static void find_segments(const Cg *cg, const uint8_t *memory, uint32_t at, uint32_t end,
+                          ImageSegment **list)
 {
-  ImageSegment *list = NULL;
-  uint32_t end = cg->data_end;
-  for (uint32_t at = 0; at < end;) {
+  while (at < end) {
     if (memory[at] == 0) {
       at++;
       continue;
@@ -242,9 +241,17 @@ static void make_segments(const Cg *cg, const uint8_t *memory, ImageClass *image
     uint32_t bytes = last + 1 - at;
     uint8_t *data = arena_many(cg->arena, uint8_t, bytes);
     memcpy(data, memory + at, bytes);
-    arrput(list, ((ImageSegment){(uint16_t)at, (uint16_t)bytes, data}));
+    arrput(*list, ((ImageSegment){(uint16_t)at, (uint16_t)bytes, data}));
     at = last + 1;
   }
+}
+
+static void make_segments(const Cg *cg, const uint8_t *memory, ImageClass *image)
+{
+  ImageSegment *list = NULL;
+  uint32_t before = cg->code_address < cg->data_end ? cg->code_address : cg->data_end;
+  find_segments(cg, memory, 0, before, &list);
+  find_segments(cg, memory, cg->code_address + cg->code_bytes, cg->data_end, &list);
   image->n_segments = (uint32_t)arrlenu(list);
   ImageSegment *segments = arena_many(cg->arena, ImageSegment, image->n_segments);
   if (list)

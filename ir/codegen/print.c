@@ -33,7 +33,9 @@ void codegen_print_map(const CodegenResult *result, FILE *out)
 {
   const ImageClass *c = &result->image;
   uint32_t code = 2 * c->code_words;
-  uint32_t memory = c->stack_top, used = c->static_bytes + code + c->stack_bytes;
+  uint32_t memory = c->stack_top, used = c->static_bytes + c->stack_bytes;
+  if (c->code_address >= c->static_bytes)
+    used += code;
   fprintf(out, "class %s\n", c->source ? c->source : "");
   print_section(out, "data", 0, c->static_bytes);
   print_section(out, "code", c->code_address, code);

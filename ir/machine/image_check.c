@@ -121,6 +121,23 @@ static void check_block(Check *k, uint32_t number)
 
 /* ---- memory of a class ------------------------------------------------------------------- */
 
+/* Code lies behind the data, or in a gap before data that have a fixed address. */
+static bool code_among_data(const ImageClass *class, uint32_t code_end)
+{
+  uint32_t code = class->code_address;
+  if (!overlap(code, code_end, 0, class->static_bytes))
+    return false;
+  for (uint32_t i = 0; i < class->n_segments; i++)
+    if (overlap(code, code_end, class->segments[i].address,
+                class->segments[i].address + (uint32_t)class->segments[i].bytes))
+      return true;
+  for (uint32_t i = 0; i < class->n_tile_slots; i++)
+    if (overlap(code, code_end, class->tile_slots[i].address,
+                class->tile_slots[i].address + (uint32_t)class->tile_slots[i].bytes))
+      return true;
+  return code_end > class->static_bytes;
+}
+
 static void check_memory(Check *k)
 {
   const ImageClass *class = k->class;
@@ -133,7 +150,7 @@ static void check_memory(Check *k)
            class->stack_top % 2)
     fail(k, "its stack of %u bytes below 0x%04x is not in memory", class->stack_bytes,
          class->stack_top);
-  else if (overlap(class->code_address, code_end, 0, class->static_bytes))
+  else if (code_among_data(class, code_end))
     fail(k, "its code overlaps its data");
   else if (overlap(stack, class->stack_top, 0, class->static_bytes))
     fail(k, "its stack overlaps its data");

@@ -339,7 +339,8 @@ typedef struct {
   const uint16_t *code;
   uint32_t n_segments;        /* initial data; the rest of the static extent is zero */
   const ImageSegment *segments;
-  uint16_t static_bytes;      /* data end: globals live in [0, static_bytes) */
+  uint16_t static_bytes;      /* data end: globals live in [0, static_bytes), code behind them or
+                               * in a gap before one with a fixed address */
   uint16_t stack_top, stack_bytes;
   uint16_t start_entry;       /* code run once at start, before any task; 0xffff none */
   uint32_t n_tasks;
