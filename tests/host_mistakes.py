@@ -56,6 +56,9 @@ CASES = {
     "a negative place": (
         RUNNING, "r.memcpy_h2d(a, x, -1, 0, 3, 2, 6, **WIDE)",
         ["ValueError", "px must be at least 0, not -1"]),
+    "a place no machine has": (
+        RUNNING, "r.memcpy_h2d(a, x, 2 ** 32, 0, 3, 2, 6, **WIDE)",
+        ["ValueError", "px must be at most 4294967295, not 4294967296"]),
     "a rectangle outside the program": (
         RUNNING, "r.memcpy_h2d(a, x, 1, 0, 3, 2, 6, **WIDE)",
         ["ValueError", "1,0,3,2 leaves the program's rectangle of 3 x 2"]),
@@ -122,6 +125,10 @@ CASES = {
     "a symbol of a tile outside": (
         RUNNING, "r.read_symbol(0, 0, 'n')",
         ["ValueError", "(0, 0) is outside the program's rectangle: columns 4 to 6, rows 1 to 2"]),
+    "a symbol without a name": (
+        RUNNING, "r.read_symbol(4, 1, None)", ["TypeError", "is a text, not NoneType"]),
+    "a name with a character 0": (
+        RUNNING, "r.get_id('a\\0b')", ["ValueError", "has no character 0"]),
     "a symbol that no tile has": (
         RUNNING, "r.read_symbol(4, 1, 'nn')", ["ValueError", "has no symbol 'nn'"]),
     "a layout made in Python": (

@@ -433,8 +433,10 @@ comptime {
 """
 
 
-def test_launch_color_and_rpc_of_older_programs(tmp_path):
-    host_run.build(tmp_path, OLD_LAYOUT, OLD_PE, arch="wse2", params={"LAUNCH_ID": 8})
+@pytest.mark.parametrize("folder", ("memcpy", "memcpy_multi"))
+def test_launch_color_and_rpc_of_older_programs(tmp_path, folder):
+    layout, pe = (text.replace("<memcpy/", f"<{folder}/") for text in (OLD_LAYOUT, OLD_PE))
+    host_run.build(tmp_path, layout, pe, arch="wse2", params={"LAUNCH_ID": 8})
     script(tmp_path, """
         r.call("bump", [np.uint16(3)], nonblock=False)
         r.call("bump", [4], nonblock=True)

@@ -1,6 +1,7 @@
 """The Python layer apart from copies: constructors, life cycle, tasks, helpers, looking into tiles,
 cs_python itself, and what it says about mistakes."""
 import os
+import re
 import stat
 import textwrap
 
@@ -431,3 +432,14 @@ def test_cs_python_hands_on_the_exit_code():
 def test_the_missing_library_is_named(tmp_path):
     ran = cs_python("-c", "import wse_lib; wse_lib.load()", expect=1, WSE_LIB=str(tmp_path / "no.so"))
     assert "no.so" in ran.err
+
+
+# ---- random calls -------------------------------------------------------------------------------
+
+def test_random_calls_are_understood(program):
+    """The short form of claims/fuzz_host_python.py."""
+    calls = harness.ROOT / "tests" / "host_python_calls.py"
+    ran = harness.run([harness.tool("cs_python"), calls, "7", "3"], cwd=program,
+                      env={"WSE_MAX_CYCLES": "5000"})
+    opened, returned, raised = (int(n) for n in re.findall(r"\d+", ran.out))
+    assert opened > 10 and returned > 30 and raised > 30, ran.out

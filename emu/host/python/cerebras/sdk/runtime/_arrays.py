@@ -7,6 +7,9 @@ import numpy as np
 __all__ = ["argument_words", "host_words", "whole"]
 
 
+_MOST = 2 ** 32 - 1        # what the library's numbers hold
+
+
 def whole(name, value, least=0):
     """A whole number from `least` on, of any integer type."""
     try:
@@ -22,6 +25,8 @@ def whole(name, value, least=0):
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}{hint}") from None
     if number < least:
         raise ValueError(f"{name} must be at least {least}, not {number}")
+    if number > _MOST:
+        raise ValueError(f"{name} must be at most {_MOST}, not {number}")
     return number
 
 

@@ -201,10 +201,9 @@ class SdkRuntime:
     get_symbol = get_id
 
     def _symbol(self, name):
-        if not isinstance(name, str):
-            raise TypeError(f"the name of a symbol is a text, not {type(name).__name__}")
         symbol = wse_lib.Symbol()
-        self._check(self._library.wse_symbol(self._handle, name.encode(), ctypes.byref(symbol)))
+        self._check(self._library.wse_symbol(self._handle, _symbol_name(name),
+                                             ctypes.byref(symbol)))
         return symbol
 
     # ---- functions
@@ -338,13 +337,12 @@ class SdkRuntime:
         """Raw content of any symbol of a tile, x and y in the fabric."""
         size = ctypes.c_size_t()
         column, row = self._in_rectangle(x, y)
-        read = self._library.wse_read_symbol
-        self._check(read(self._handle, column, row, name.encode(), None, 0, ctypes.byref(size)))
+        name, read = _symbol_name(name), self._library.wse_read_symbol
+        self._check(read(self._handle, column, row, name, None, 0, ctypes.byref(size)))
         raw = (ctypes.c_uint8 * size.value)()
-        self._check(read(self._handle, column, row, name.encode(), raw, size.value,
-                         ctypes.byref(size)))
+        self._check(read(self._handle, column, row, name, raw, size.value, ctypes.byref(size)))
         if size.value % np.dtype(dtype).itemsize:
-            raise ValueError(f"{name!r} has {size.value} bytes, which are no whole elements of "
+            raise ValueError(f"{name.decode()!r} has {size.value} bytes, no whole elements of "
                              f"{np.dtype(dtype)}")
         return np.frombuffer(bytes(raw), dtype=dtype)
 
@@ -430,8 +428,8 @@ class SdkRuntime:
         """Fills an array with the words of an output stream."""
         self._running("receive")
         transfer = self._stream_transfer("receive", port, dest, n_wavelets, False)
-        words = host_words(dest.reshape(-1)[:transfer.elements], transfer.elements,
-                           "receive: dest", f"{transfer.elements} wavelets", True)
+        words = host_words(dest, transfer.elements, "receive: dest",
+                           f"{transfer.elements} wavelets", True)
         return self._submit(self._library.wse_d2h, transfer, words, nonblock)
 
     def receive_tofile(self, port, file, n_wavelets, *, nonblock=False):
@@ -514,6 +512,14 @@ def _layout_of(bindir):
         return (0, 0), {}
     layout = json.loads(text).get("layout", {})
     return (layout.get("origin_x", 0), layout.get("origin_y", 0)), layout.get("streams", {})
+
+
+def _symbol_name(name):
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a symbol is a text, not {type(name).__name__}")
+    if "\0" in name:
+        raise ValueError(f"the name of a symbol has no character 0: {name!r}")
+    return name.encode()
 
 
 def _number(task):
