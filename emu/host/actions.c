@@ -164,7 +164,7 @@ static bool parse_values(Parse *p, const char *text)
   const ImageExport *export = exported(p);
   for (const char *at = text;;) {
     size_t length = strcspn(at, ",");
-    uint32_t bits;
+    uint64_t bits;
     if (!host_parse_value(at, length, export->element_class, export->element_bytes, p->image->fp16,
                           &bits)) {
       diag_value_bad(p->diags, HOST_NOWHERE, arena_copy_text(session_arena(p->session), at, length),
@@ -172,7 +172,7 @@ static bool parse_values(Parse *p, const char *text)
       session_usage(p->session);
       return false;
     }
-    arrput(p->action->words, bits);
+    arrput(p->action->words, (uint32_t)bits);
     if (!at[length])
       return share_elements(p, arrlenu(p->action->words));
     at += length + 1;
@@ -316,9 +316,12 @@ static bool parse_argument(Parse *p, const char *text, size_t length)
   unsigned i = a->n_args++;
   if (i >= export->n_params)
     return true;                 /* counted only: the caller says how many there may be */
+  uint64_t bits;
   if (host_parse_value(text, length, export->param_class[i], export->param_bytes[i],
-                       p->image->fp16, &a->args[i]))
+                       p->image->fp16, &bits)) {
+    a->args[i] = (uint32_t)bits;
     return true;
+  }
   diag_value_bad(p->diags, HOST_NOWHERE, arena_copy_text(session_arena(p->session), text, length),
                  host_type_name(export->param_class[i], export->param_bytes[i], p->image->fp16));
   session_usage(p->session);
@@ -389,9 +392,9 @@ static WseStatus print_tile(Session *s, const Step *a, uint32_t tile, FILE *out)
           program_y(session_program(s), tile));
   for (uint32_t i = 0; i < a->elements; i++) {
     char text[VALUE_TEXT];
-    uint32_t bits = 0;
+    uint64_t bits = 0;
     for (unsigned k = 0; k < width; k++)
-      bits |= (uint32_t)bytes[i * width + k] << BITS_OF_BYTE * k;
+      bits |= (uint64_t)bytes[i * width + k] << BITS_OF_BYTE * k;
     host_format_value(export->element_class, width, image->fp16, bits, text);
     fprintf(out, " %s", text);
   }

@@ -191,11 +191,11 @@ bool npy_write(const char *path, const NpyArray *array);
 
 /* An element's bits as text: integers in decimal, floats as the shortest text that gives the
  * same bits back. */
-void host_format_value(char element_class, unsigned bytes, Fp16Format fp16, uint32_t bits,
+void host_format_value(char element_class, unsigned bytes, Fp16Format fp16, uint64_t bits,
                        char text[32]);
 /* The bits of a value written by a user; false if it is no value of the type. */
 bool host_parse_value(const char *text, size_t length, char element_class, unsigned bytes,
-                      Fp16Format fp16, uint32_t *bits);
+                      Fp16Format fp16, uint64_t *bits);
 /* "f32", "i16", "bool" ... */
 const char *host_type_name(char element_class, unsigned bytes, Fp16Format fp16);
 

@@ -2,6 +2,7 @@
 #include "emu/host/host.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,34 +39,36 @@ static void format_float(unsigned bytes, Fp16Format fp16, uint32_t bits, char te
   }
 }
 
-void host_format_value(char element_class, unsigned bytes, Fp16Format fp16, uint32_t bits,
+void host_format_value(char element_class, unsigned bytes, Fp16Format fp16, uint64_t bits,
                        char text[TEXT_BYTES])
 {
   unsigned unused = (unsigned)(sizeof bits - bytes) * BITS_OF_BYTE;
   if (element_class == 'f')
-    format_float(bytes, fp16, bits, text);
+    format_float(bytes, fp16, (uint32_t)bits, text);
   else if (element_class == 'i')
-    snprintf(text, TEXT_BYTES, "%d", (int32_t)(bits << unused) >> unused);
+    snprintf(text, TEXT_BYTES, "%" PRId64, (int64_t)(bits << unused) >> unused);
   else
-    snprintf(text, TEXT_BYTES, "%u", bits << unused >> unused);
+    snprintf(text, TEXT_BYTES, "%" PRIu64, bits << unused >> unused);
 }
 
-static bool parse_integer(const char *text, bool is_signed, unsigned bits, uint32_t *out)
+static bool parse_integer(const char *text, bool is_signed, unsigned bits, uint64_t *out)
 {
   char *end;
   int base = strstr(text, "0x") || strstr(text, "0X") ? 16 : 10;
+  bool negative = *text == '-';
+  uint64_t most = is_signed ? (UINT64_C(1) << (bits - 1)) - !negative
+                            : UINT64_MAX >> (sizeof most * BITS_OF_BYTE - bits);
   errno = 0;
-  long long value = strtoll(text, &end, base);
-  long long low = is_signed ? -(1LL << (bits - 1)) : 0;
-  long long high = (1LL << (is_signed ? bits - 1 : bits)) - 1;
-  if (end == text || *end || errno || value < low || value > high)
+  uint64_t size = strtoull(negative ? text + 1 : text, &end, base);
+  if (end == text + negative || *end || errno || size > most || text[negative] == '-' ||
+      (negative && !is_signed && size))
     return false;
-  *out = (uint32_t)((uint64_t)value & ((1ULL << bits) - 1));
+  *out = (negative ? 0 - size : size) & (UINT64_MAX >> (sizeof *out * BITS_OF_BYTE - bits));
   return true;
 }
 
 bool host_parse_value(const char *text, size_t length, char element_class, unsigned bytes,
-                      Fp16Format fp16, uint32_t *bits)
+                      Fp16Format fp16, uint64_t *bits)
 {
   char copy[LONGEST_VALUE];
   while (length && *text == ' ')
@@ -93,8 +96,8 @@ const char *host_type_name(char element_class, unsigned bytes, Fp16Format fp16)
 {
   switch (element_class) {
   case 'f': return bytes == 2 ? fp16_name(fp16) : "f32";
-  case 'i': return bytes == 1 ? "i8" : bytes == 2 ? "i16" : "i32";
-  case 'u': return bytes == 1 ? "u8" : bytes == 2 ? "u16" : "u32";
+  case 'i': return bytes == 1 ? "i8" : bytes == 2 ? "i16" : bytes == 4 ? "i32" : "i64";
+  case 'u': return bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : "u64";
   case 'b': return "bool";
   default: return "?";
   }

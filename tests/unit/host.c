@@ -13,7 +13,7 @@
 #include "emu/host/host.h"
 #include "tests/image_sample.h"
 
-static void expect_text(char element_class, unsigned bytes, uint32_t bits, const char *expected)
+static void expect_text(char element_class, unsigned bytes, uint64_t bits, const char *expected)
 {
   char text[32];
   host_format_value(element_class, bytes, FP16_F16, bits, text);
@@ -28,6 +28,8 @@ static void values_print(void **state)
   expect_text('u', 2, 0xffff, "65535");
   expect_text('i', 4, 0x80000000, "-2147483648");
   expect_text('u', 4, 0x80000000, "2147483648");
+  expect_text('i', 8, UINT64_C(0x8000000000000000), "-9223372036854775808");
+  expect_text('u', 8, UINT64_C(0x123456789abcdef0), "1311768467463790320");
   expect_text('b', 1, 1, "1");
   expect_text('f', 4, 0x42280000, "42");
   expect_text('f', 4, 0x3dcccccd, "0.1");
@@ -44,7 +46,7 @@ static void floats_survive_text(void **state)
 {
   (void)state;
   char text[32];
-  uint32_t bits;
+  uint64_t bits;
   for (unsigned format = 0; format < FP16_COUNT; format++) {
     for (uint32_t i = 0; i < 0x10000; i++) {
       double value = fp16_to_double((Fp16Format)format, (uint16_t)i);
@@ -66,7 +68,7 @@ static void floats_survive_text(void **state)
 
 static bool parses(const char *text, char element_class, unsigned bytes)
 {
-  uint32_t bits;
+  uint64_t bits;
   return host_parse_value(text, strlen(text), element_class, bytes, FP16_F16, &bits);
 }
 
