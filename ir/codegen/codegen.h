@@ -327,6 +327,9 @@ void dsd_get(Sel *s, IrValue v, const IrInsn *insn);
 void dsd_address_into(Sel *s, Reg to, IrValue v);
 /* Copies of descriptors that are block arguments; before those of scalars. */
 void dsd_edge(Sel *s, const IrTarget *target);
+/* Does the way have descriptors to store that the other way and what follows do not look at?  Then
+ * they may be stored in front of the branch. */
+bool dsd_edge_comes_early(Sel *s, const IrTarget *target, const IrTarget *other);
 void dsd_load_dsr(Sel *s, const IrInsn *insn);
 void dsd_vec(Sel *s, IrValue v, const IrInsn *insn);
 

@@ -469,6 +469,75 @@ void dsd_edge(Sel *s, const IrTarget *target)
   arrfree(edges);
 }
 
+/* Is the operand the descriptor, it with changes, or perhaps it? */
+static bool is_made_from(const Sel *s, IrValue v, IrValue dsd)
+{
+  const IrInsn *insn = sel_def(s, v);
+  if (v.raw == dsd.raw)
+    return true;
+  if (insn->op == IR_select)
+    return is_made_from(s, insn->args[1], dsd) || is_made_from(s, insn->args[2], dsd);
+  return insn->op == IR_dsd_set && is_made_from(s, insn->args[0], dsd);
+}
+
+static bool passes(const Sel *s, const IrTarget *target, IrValue dsd)
+{
+  for (uint32_t i = 0; i < target->n_args; i++)
+    if (is_made_from(s, target->args[i], dsd))
+      return true;
+  return false;
+}
+
+static bool block_uses(const Sel *s, uint32_t block, IrValue dsd)
+{
+  const IrBlock *b = &s->f->blocks[block];
+  for (uint32_t i = 0; i < b->n_insns; i++) {
+    const IrInsn *insn = &s->f->insns[b->insns[i].raw];
+    uint32_t n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
+    for (uint32_t k = 0; k < insn->n_args; k++)
+      if (is_made_from(s, insn->args[k], dsd))
+        return true;
+    for (uint32_t t = 0; t < n; t++)
+      if (passes(s, &insn->u.targets[t], dsd))
+        return true;
+  }
+  return false;
+}
+
+/* Marks what control reaches from a block before it comes to `end`. */
+static void mark_reached(const Sel *s, uint32_t block, uint32_t end, bool *reached)
+{
+  if (block == end || reached[block])
+    return;
+  reached[block] = true;
+  const IrBlock *b = &s->f->blocks[block];
+  const IrInsn *last = &s->f->insns[b->insns[b->n_insns - 1].raw];
+  uint32_t n = last->op == IR_br ? 1 : last->op == IR_cond_br ? 2 : 0;
+  for (uint32_t t = 0; t < n; t++)
+    mark_reached(s, last->u.targets[t].block.raw, end, reached);
+}
+
+bool dsd_edge_comes_early(Sel *s, const IrTarget *target, const IrTarget *other)
+{
+  const IrBlock *block = &s->f->blocks[target->block.raw];
+  bool any = false, *reached = NULL;
+  for (uint32_t i = 0; i < target->n_args; i++) {
+    if (!ir_type_is_dsd(sel_type(s, target->args[i])))
+      continue;
+    if (!reached) {
+      reached = arena_many(s->pass, bool, s->f->n_blocks);
+      mark_reached(s, other->block.raw, target->block.raw, reached);
+    }
+    any = true;
+    if (passes(s, other, block->params[i]))
+      return false;
+    for (uint32_t b = 0; b < s->f->n_blocks; b++)
+      if (reached[b] && block_uses(s, b, block->params[i]))
+        return false;
+  }
+  return any;
+}
+
 /* ---- DSRs ----------------------------------------------------------------------------------- */
 
 static bool wants_xdsr(const View *view)

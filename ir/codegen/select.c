@@ -473,9 +473,10 @@ static bool edge_is_empty(const IrTarget *target)
   return target->n_args == 0;
 }
 
-static void emit_edge(Sel *s, const IrTarget *target)
+static void emit_edge(Sel *s, const IrTarget *target, bool with_dsds)
 {
-  dsd_edge(s, target);
+  if (with_dsds)
+    dsd_edge(s, target);
   const IrBlock *block = &s->f->blocks[target->block.raw];
   EdgeCopy *copies = NULL;
   for (uint32_t i = 0; i < target->n_args; i++) {
@@ -501,23 +502,27 @@ static void jump_to(Sel *s, IrBlockId block, uint32_t next)
 static void select_cond_br(Sel *s, const IrInsn *insn, uint32_t next)
 {
   const IrTarget *yes = &insn->u.targets[0], *no = &insn->u.targets[1];
+  bool early_yes = dsd_edge_comes_early(s, yes, no);
+  bool early_no = !early_yes && dsd_edge_comes_early(s, no, yes);
+  if (early_yes || early_no)       /* a loop then ends with the branch, not with a jump behind it */
+    dsd_edge(s, early_yes ? yes : no);
   if (edge_is_empty(yes) && (!edge_is_empty(no) || s->order_of[yes->block.raw] != next)) {
     sel_branch(s, insn->args[0], true, yes->block.raw);
-    emit_edge(s, no);
+    emit_edge(s, no, !early_no);
     jump_to(s, no->block, next);
   } else if (edge_is_empty(no)) {
     sel_branch(s, insn->args[0], false, no->block.raw);
-    emit_edge(s, yes);
+    emit_edge(s, yes, !early_yes);
     jump_to(s, yes->block, next);
   } else {
     bool yes_first = s->order_of[no->block.raw] == next;
     const IrTarget *first = yes_first ? yes : no, *second = yes_first ? no : yes;
     uint32_t other = sel_new_label(s);
     sel_branch(s, insn->args[0], !yes_first, other);
-    emit_edge(s, first);
+    emit_edge(s, first, yes_first ? !early_yes : !early_no);
     sel_jump(s, OP_jmp, REG_NONE, REG_NONE, first->block.raw);
     sel_label(s, other);
-    emit_edge(s, second);
+    emit_edge(s, second, yes_first ? !early_no : !early_yes);
     jump_to(s, second->block, next);
   }
 }
@@ -683,7 +688,7 @@ static void select_terminator(Sel *s, const IrInsn *insn, uint32_t next)
 {
   switch ((int)insn->op) {
   case IR_br:
-    emit_edge(s, insn->u.targets);
+    emit_edge(s, insn->u.targets, true);
     jump_to(s, insn->u.targets[0].block, next);
     break;
   case IR_cond_br:
