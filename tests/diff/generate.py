@@ -354,9 +354,11 @@ class Function:
         dims = self.rng.choice(((2,), (4,), (8,), (2, 4)))
         size = dims[0] * (dims[1] if len(dims) > 1 else 1)
         shape = f"[{', '.join(map(str, dims))}]{kind}"
-        value = (f"@constants({shape}, {literal(kind, random_value(self.rng, kind))})"
-                 if kind != "bool" and self.rng.random() < 0.3
-                 else f"{shape}{{ {', '.join(self.expr(kind, 0) for _ in range(size))} }}")
+        if kind != "bool" and self.rng.random() < 0.4:
+            value = (f"@zeros({shape})" if self.rng.random() < 0.5 else
+                     f"@constants({shape}, {literal(kind, random_value(self.rng, kind))})")
+        else:
+            value = f"{shape}{{ {', '.join(self.expr(kind, 0) for _ in range(size))} }}"
         self.arrays.append((name, kind, dims))
         return f"var {name} = {value};"
 

@@ -450,6 +450,9 @@ class Program:
         self.lines.append(f"for (@range(u16, {count})) |_| {{")
         self.lines.append(f"  @{op.name}({', '.join(names)});")
         self.lines += [f"  {move}" for move in moves] + ["}"]
+        if self.rng.random() < 0.4:               # what moved is used behind the loop, too
+            self.lines.append(f"@{op.name}({', '.join(names)});")
+            turns += 1
         for turn in range(turns):
             now = [w and Walk(w.array, w.start + turn * step, w.lengths, w.weights)
                    for w, step in zip(walks, steps)]
