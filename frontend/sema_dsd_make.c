@@ -447,6 +447,9 @@ static void simd_mode(Sema *s, Draft *draft, Setting *field)
     {"simd_32", SIMD_32}, {"simd_64", SIMD_64}, {"simd_32_or_64", SIMD_32_OR_64},
     {"simd_off", SIMD_OFF}, {"simd_max", SIMD_32_OR_64}};
   const char *names[ARRAY_COUNT(modes)];
+  const Options *o = s->session->options;
+  if (!field && o->sdk >= 20)      /* the later dialect packs by default (SDK 2 release notes) */
+    draft->desc.desc.simd = o->arch == ARCH_WSE3 ? SIMD_32_OR_64 : SIMD_32;
   if (!field)
     return;
   PoolId value = sema_comptime_value(s, field->value, field->span);
