@@ -150,6 +150,24 @@ static bool flatten(Sema *s, const NodeTensorAccess *n, PoolId array, Affine *fl
   return true;
 }
 
+/* Warns of elements that the array does not have.  Arrays of one element are left alone: programs
+ * declare them to give a DSD a shape, and set its base address later. */
+static void check_bounds(Sema *s, const NodeTensorAccess *n, PoolId array, const Affine *flat,
+                         const int64_t *extents)
+{
+  int64_t first = flat->constant, last = flat->constant;
+  int64_t count = (int64_t)type_element_count(s->pool, array);
+  for (uint32_t i = 0; i < n->vars.count; i++) {
+    int64_t reach = flat->weight[i] * (extents[i] - 1);
+    if (extents[i] <= 0)
+      return;
+    first += reach < 0 ? reach : 0;
+    last += reach > 0 ? reach : 0;
+  }
+  if (count > 1 && (first < 0 || last >= count))
+    diag_tensor_bounds(s->session->diags, n->head.span, first, last, count);
+}
+
 Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want)
 {
   (void)want;
@@ -166,6 +184,7 @@ Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want)
       return operand_poison();
     extent_values[i] = pool_int(s->pool, POOL(COMPTIME_INT), extents[i]);
   }
+  check_bounds(s, n, array, &flat, extents);
   int64_t inner_span = 0;
   for (uint32_t k = 0; k < vars; k++) {
     uint32_t var = vars - 1 - k;

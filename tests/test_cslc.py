@@ -129,7 +129,7 @@ comptime { @bind_local_task(main, @get_local_task_id(8)); }
 
 
 WARNINGS = ["unused_result", "param_unused", "color_without_route", "queue_shared",
-            "microthread_shared", "reserved_color", "reserved_task_id"]
+            "microthread_shared", "reserved_color", "reserved_task_id", "tensor_bounds"]
 
 
 @pytest.mark.parametrize("warning", WARNINGS)
