@@ -22,7 +22,7 @@ REDUCE, ALLREDUCE, MIXED = range(3)
 
 DEFAULTS = {"width": 4, "height": 1, "shape": ROW, "what": REDUCE, "pattern_a": 1, "pattern_b": 1,
             "step": 0, "root_a": 0, "root_b": 0, "shared": 0, "in_place": 1, "with_task": 0,
-            "element": 0, "operation": ADD, "first": 4, "second": 4, "third": 4}
+            "element": 0, "operation": ADD, "skew": 0, "first": 4, "second": 4, "third": 4}
 
 
 def values(random, config, shape):
@@ -158,11 +158,11 @@ def random_config(random, pattern, shape, most_tiles, most_elements, most_work):
     config["what"] = int(random.integers(0, 3))
     config["in_place"] = int(random.integers(0, 2))
     config["shared"] = int(random.integers(0, 2))
-    config["with_task"] = int(random.random() < 0.25 and shape != RECTANGLE
-                              and config["what"] == REDUCE and config["in_place"])
+    config["with_task"] = int(random.random() < 0.3 and config["what"] != MIXED)
     limits = (config["width"], config["height"]) if shape == RECTANGLE else (tiles, tiles)
     config["root_a"] = int(random.integers(0, limits[0])) if random.random() < 0.6 else 0
     config["root_b"] = int(random.integers(0, limits[1])) if random.random() < 0.6 else 0
+    config["skew"] = int(random.choice([0, 0, 20, 300]))
     config["step"] = int(random.integers(0, 9)) if random.random() < 0.3 else 0
     return config
 

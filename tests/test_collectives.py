@@ -45,10 +45,25 @@ def test_shapes(tmp_path, what, shape, shared):
 
 @pytest.mark.parametrize("element, operation", [(0, 0), (0, 2), (1, 0), (2, 1)])
 @pytest.mark.parametrize("shared", [0, 1])
-def test_with_a_completion_task(tmp_path, element, operation, shared):
-    lines.run(tmp_path, {"width": 8, "pattern_a": 0, "pattern_b": 4, "root_a": 3, "with_task": 1,
-                         "shared": shared, "element": element, "operation": operation,
-                         "first": 7, "second": 20, "third": 3})
+@pytest.mark.parametrize("shape", [ROW, RECTANGLE], ids=["row", "rectangle"])
+def test_with_a_completion_task(tmp_path, element, operation, shared, shape):
+    """A reduction in place, and an allreduce that is not."""
+    size = {ROW: (8, 1), RECTANGLE: (4, 3)}[shape]
+    config = {"width": size[0], "height": size[1], "shape": shape, "pattern_a": 0, "pattern_b": 4,
+              "root_a": 3, "root_b": max(size) - 1 if shape == ROW else 2, "with_task": 1, "shared": shared, "element": element,
+              "operation": operation, "skew": 40, "first": 7, "second": 20, "third": 3}
+    for what, in_place in ((lines.REDUCE, 1), (lines.ALLREDUCE, 0)):
+        lines.run(tmp_path, {**config, "what": what, "in_place": in_place})
+
+
+@pytest.mark.parametrize("shared", [0, 1], ids=["own colors", "shared colors"])
+@pytest.mark.parametrize("pattern", range(5), ids=lines.PATTERN_NAMES[:5])
+def test_tiles_that_come_late(tmp_path, pattern, shared):
+    """Calls of tiles that are ahead wait for those that are behind: nothing mixes."""
+    for seed, skew in enumerate((30, 300)):
+        lines.run(tmp_path, {"width": 12, "pattern_a": pattern, "pattern_b": pattern, "root_b": 11,
+                             "shared": shared, "skew": skew, "first": 3, "second": 9, "third": 30},
+                  seed=seed)
 
 
 def test_lines_of_one_and_two_tiles(tmp_path):
