@@ -6,7 +6,7 @@ import pytest
 import harness
 
 PROGRAM = harness.ROOT / "tests" / "stdlib" / "paths" / "layout.csl"
-MOVE, RING, EXCHANGE = range(3)
+MOVE, RING, EXCHANGE, BUTTERFLY = range(4)
 
 
 def run(folder, program, size, lengths, *args, arch="wse3", engine="fast", **params):
@@ -95,6 +95,21 @@ def test_ring_elsewhere(tmp_path):
     check_sums(tmp_path, RING, 6, (13, 6, 50), is_column=0, engine="reference")
     check_sums(tmp_path, RING, 12, (13, 6, 50), width=3)
     check_sums(tmp_path, RING, 5, (13, 6, 50), is_16_bit="true")
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("size, group, lengths", [
+    (1, 2, (3, 1, 2)), (2, 2, (1, 30, 3)), (8, 2, (9, 1, 20)), (9, 3, (4, 0, 11)),
+    (16, 4, (40, 7, 1)), (27, 3, (2, 30, 1)), (7, 2, (5, 1, 20)), (22, 3, (12, 1, 3)),
+    (6, 5, (4, 40, 2)), (5, 9, (1, 7, 30))])
+def test_butterfly(tmp_path, arch, size, group, lengths):
+    check_sums(tmp_path, BUTTERFLY, size, lengths, group=group, arch=arch)
+
+
+def test_butterfly_elsewhere(tmp_path):
+    check_sums(tmp_path, BUTTERFLY, 9, (13, 6, 50), group=3, engine="reference")
+    check_sums(tmp_path, BUTTERFLY, 12, (13, 6, 50), width=3)
+    check_sums(tmp_path, BUTTERFLY, 5, (13, 6, 50), is_16_bit="true")
 
 
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])

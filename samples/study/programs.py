@@ -16,7 +16,7 @@ ROOT = HERE.parent.parent
 
 # Kinds of line.csl and grid.csl, patterns of <collectives/trees>, sums of gemv-collectives.
 LINE = {"reduce": 0, "broadcast": 1, "ring reduce": 2, "jump reduce": 3, "allreduce": 4,
-        "ring allreduce": 5}
+        "ring allreduce": 5, "butterfly allreduce": 6}
 GRID = {"reduce": 0, "broadcast": 1, "allreduce": 2}
 PATTERNS = {"star": 0, "chain": 1, "tree": 2, "two-phase": 3, "optimal": 4}
 SUMS = {"library": 0, "chain": 1, "two-phase": 2}
