@@ -529,6 +529,92 @@ static void advance_switch_on_the_transmit_side(void **state)
   asm_free(a);
 }
 
+/* A list of commands runs out along a line: with always_pop each router executes and drops one. */
+static void each_router_takes_its_command_of_the_list(void **state)
+{
+  enum { TILES = 5 };
+  static const PortMask two[][2] = {{M_W, M_E}, {M_W, M_E | M_R}};
+  static const PortMask first[][2] = {{M_R, M_E}, {M_R, M_E | M_R}};
+  static const ControlCommand list[] = {{CMD_NOP, true}, {CMD_SWITCH_ADV, true}, {CMD_NOP, true},
+                                        {CMD_SWITCH_ADV, true}};
+  (void)state;
+  uint32_t payload = control(31, ARRAY_COUNT(list), list);
+  Asm *a = asm_new(ARCH_WSE2, TILES, 1);
+  AsmClass *s = starting(a, 0, 0, 1);
+  asm_bytes(s, DATA, &payload, 4);
+  send(s, 0, OUT_QUEUE, RED, 0, 1, DESC_F_CONTROL);
+  done(s);
+  for (unsigned x = 0; x < TILES - 1; x++) {
+    ImageColorConfig config = switched(2, x ? two : first);
+    config.pop = POP_ALWAYS;
+    asm_config(a, x, 0, RED, config);
+  }
+  asm_input(starting(a, TILES - 1, 0, 0), QUEUE, RED);
+  done(a->classes[a->image.n_classes - 1]);
+  asm_route(a, TILES - 1, 0, RED, M_W, M_R);
+  asm_run_quiet(a, ALL_EVENTS);
+  for (unsigned x = 0; x < TILES - 1; x++) {
+    assert_int_equal(asm_count(a, EV_SWITCH, x, 0), x % 2);
+    payload = control_pop(payload);
+    assert_int_equal(asm_find(a, EV_WAVELET, x, 0, 0)->payload, payload);
+  }
+  asm_free(a);
+}
+
+/* An invalid position ends the list of positions even if a later one is valid. */
+static void invalid_position_stops_the_advance(void **state)
+{
+  static const PortMask four[][2] = {{M_W, M_E}, {M_W, M_E}, {M_W, M_R}, {M_W, M_R}};
+  static const ControlCommand adv[] = {{CMD_SWITCH_ADV, true}};
+  (void)state;
+  for (unsigned ring = 0; ring < 2; ring++) {
+    ImageColorConfig config = switched(4, four);
+    config.positions[2].valid = false;
+    config.current = 1;
+    config.ring = ring;
+    Asm *a = switch_line(config, control(31, 1, adv), 0, 4);
+    asm_input(a->classes[2], QUEUE, RED);
+    asm_run_quiet(a, ALL_EVENTS);
+    assert_int_equal(asm_count(a, EV_SWITCH, 1, 0), ring);
+    if (ring)
+      assert_int_equal(asm_find(a, EV_SWITCH, 1, 0, 0)->new_position, 0);
+    asm_free(a);
+  }
+}
+
+/* The ramp is one port: output queues enter the router in turn. */
+static void ramp_takes_output_queues_in_turn(void **state)
+{
+  (void)state;
+  Asm *a = asm_new(ARCH_WSE2, 2, 2);
+  AsmClass *s = starting(a, 0, 0, 1), *e = starting(a, 1, 0, 0), *d = starting(a, 0, 1, 0);
+  send(s, 0, OUT_QUEUE, RED, 0, N, DESC_F_ASYNC);
+  send(s, 1, OUT_QUEUE + 1, BLUE, 0, N, DESC_F_ASYNC);
+  done(s);
+  receive(e, 0, QUEUE, RED, 0, N, 0);
+  done(e);
+  receive(d, 0, QUEUE, BLUE, 0, N, 0);
+  done(d);
+  asm_route(a, 0, 0, RED, M_R, M_E);
+  asm_route(a, 0, 0, BLUE, M_R, M_S);
+  asm_route(a, 1, 0, RED, M_W, M_R);
+  asm_route(a, 0, 1, BLUE, M_N, M_R);
+  asm_run_quiet(a, ALL_EVENTS);
+  unsigned changes = 0, pops = 0;
+  uint8_t last = 0xff;
+  for (size_t i = 0; i < arrlenu(a->events); i++) {
+    const TraceEvent *event = &a->events[i];
+    if (event->kind != EV_POP || !event->output)
+      continue;
+    changes += event->queue != last;
+    last = event->queue;
+    pops++;
+  }
+  assert_int_equal(pops, 2 * N);
+  assert_true(changes > N);      /* while both have something, never one twice in a row */
+  asm_free(a);
+}
+
 /* ---- filters, color swap, teardown ----------------------------------------------------------- */
 
 static Asm *filtered(ImageFilter filter, unsigned n1)
@@ -629,6 +715,129 @@ static void teardown_stops_a_color_and_activates_its_task(void **state)
   asm_free(a);
 }
 
+/* Words and control wavelets for a filtered tile: one data task and one control task count what
+ * comes through. */
+static void count_passed(ImageFilter filter, const char *sent, unsigned data, unsigned controls)
+{
+  Asm *a = asm_new(ARCH_WSE2, 2, 1);
+  AsmClass *s = starting(a, 0, 0, 0), *m = starting(a, 1, 0, 0);
+  for (unsigned i = 0; sent[i]; i++) {
+    uint32_t word = sent[i] == 'c' ? control(40, 0, NULL) & ~(UINT32_C(1) << 24)
+                                     : 7u << 16;
+    asm_bytes(s, (uint16_t)(DATA + 4 * i), &word, 4);
+    send(s, i, OUT_QUEUE, RED, i, 1, sent[i] == 'c' ? DESC_F_CONTROL : 0);
+  }
+  done(s);
+  asm_input(m, QUEUE, RED);
+  done(m);
+  asm_task(m, TASK_DATA, RED, asm_emit(m, in_rri(OP_addi, 9, 9, 1)), 0, "data");
+  done(m);
+  asm_task(m, TASK_CONTROL, 40, asm_emit(m, in_rri(OP_addi, 10, 10, 1)), 0, "control");
+  done(m);
+  asm_route(a, 0, 0, RED, M_R, M_E);
+  asm_config(a, 1, 0, RED, (ImageColorConfig){.positions[0] = {M_W, M_R, true}, .filter = filter});
+  asm_run_quiet(a, 0);
+  assert_int_equal(asm_reg(a, 1, 0, 9), data);
+  assert_int_equal(asm_reg(a, 1, 0, 10), controls);
+  asm_free(a);
+}
+
+static void filters_and_control_wavelets(void **state)
+{
+  (void)state;
+  /* a range filter lets every control wavelet through */
+  count_passed((ImageFilter){.kind = FILTER_RANGE, .limit1 = 8, .max_counter = 9}, "dcdc", 0, 2);
+  /* a counter counts what it is told to: data, control wavelets, or both */
+  ImageFilter counter = {.kind = FILTER_COUNTER, .limit1 = 9, .max_counter = 1};
+  counter.count_data = true;
+  count_passed(counter, "cdcdcd", 2, 2);
+  counter.count_data = false;
+  counter.count_control = true;
+  count_passed(counter, "dcdcdc", 2, 2);
+  counter.count_data = true;
+  count_passed(counter, "dcdcdc", 1, 1);
+  /* filter_control: control wavelets only, and only at the maximum */
+  counter.count_control = false;
+  counter.filter_control = true;
+  count_passed(counter, "cdcdcdc", 0, 1);
+}
+
+static void sparse_filter_without_a_second_limit(void **state)
+{
+  (void)state;
+  count_passed((ImageFilter){.kind = FILTER_SPARSE, .count_data = true, .limit1 = 3,
+                             .max_counter = 0}, "ddddddd", 1 + 3, 0);
+}
+
+/* What a tile gets of RED when the other color of the pair has the given swaps there. */
+static void expect_swapped(unsigned dx, unsigned dy, bool swap_x, bool swap_y, bool swapped_there)
+{
+  Asm *a = asm_new(ARCH_WSE2, (uint16_t)(1 + dx), (uint16_t)(1 + dy));
+  AsmClass *s = starting(a, 0, 0, 7), *r = starting(a, dx, dy, 0);
+  send(s, 0, OUT_QUEUE, RED, 0, 3, 0);
+  done(s);
+  receive(r, 0, QUEUE, RED + (swapped_there ? 1 : 0), 0, 3, 0);
+  done(r);
+  asm_route(a, 0, 0, RED, M_R, dx ? M_E : M_S);
+  asm_route(a, dx, dy, RED, dx ? M_W : M_N, M_R);
+  asm_config(a, dx, dy, RED + 1,
+             (ImageColorConfig){.positions[0] = {dx ? M_W : M_N, M_R, true},
+                                .swap_x = swap_x, .swap_y = swap_y});
+  asm_run_quiet(a, 0);
+  for (unsigned i = 0; i < 3; i++)
+    assert_int_equal(got(a, dx, dy, i), 7 + i);
+  asm_free(a);
+}
+
+static void color_swap_by_axis(void **state)
+{
+  (void)state;
+  expect_swapped(1, 0, true, false, true);
+  expect_swapped(1, 0, false, true, false);
+  expect_swapped(0, 1, false, true, true);
+  expect_swapped(0, 1, true, false, false);
+  expect_swapped(1, 0, true, true, true);
+  expect_swapped(0, 1, true, true, true);
+}
+
+/* With both axes what comes from the own ramp changes its color, too. */
+static void color_swap_at_the_ramp(void **state)
+{
+  (void)state;
+  Asm *a = asm_new(ARCH_WSE2, 2, 1);
+  AsmClass *s = starting(a, 0, 0, 7), *r = starting(a, 1, 0, 0);
+  send(s, 0, OUT_QUEUE, RED, 0, 3, 0);
+  done(s);
+  receive(r, 0, QUEUE, RED + 1, 0, 3, 0);
+  done(r);
+  asm_config(a, 0, 0, RED + 1, (ImageColorConfig){.positions[0] = {M_R, M_E, true},
+                                                  .swap_x = true, .swap_y = true});
+  asm_route(a, 1, 0, RED + 1, M_W, M_R);
+  asm_run_quiet(a, 0);
+  assert_int_equal(got(a, 1, 0, 2), 9);
+  asm_free(a);
+}
+
+/* A color that starts torn down takes nothing until a program writes its register. */
+static void color_that_starts_torn_down(void **state)
+{
+  (void)state;
+  Asm *a = asm_new(ARCH_WSE2, 2, 1);
+  AsmClass *s = starting(a, 0, 0, 7), *r = starting(a, 1, 0, 0);
+  send(s, 0, OUT_QUEUE, RED, 0, 3, 0);
+  done(s);
+  receive(r, 0, QUEUE, RED, 0, 3, 0);
+  done(r);
+  asm_route(a, 0, 0, RED, M_R, M_E);
+  asm_config(a, 1, 0, RED, (ImageColorConfig){.positions[0] = {M_W, M_R, true}, .teardown = true});
+  asm_run_quiet(a, ALL_EVENTS);
+  InspectTile tile;
+  a->ops->inspect(a->engine, 1, &tile);
+  assert_true(tile.colors[RED].suspended && tile.colors[RED].count == 0);
+  assert_int_equal(asm_count(a, EV_WAVELET, 0, 0), 0);
+  asm_free(a);
+}
+
 /* The public vector: the first command of 0x09df9249 is TEARDOWN for the router alone. */
 static void public_control_vector(void **state)
 {
@@ -714,12 +923,20 @@ int main(void)
     cmocka_unit_test(reset_returns_to_position_zero),
     cmocka_unit_test(nothing_slips_in_behind_a_command),
     cmocka_unit_test(pop_modes),
+    cmocka_unit_test(each_router_takes_its_command_of_the_list),
+    cmocka_unit_test(invalid_position_stops_the_advance),
+    cmocka_unit_test(ramp_takes_output_queues_in_turn),
     cmocka_unit_test(advance_switch_leaves_no_gap),
     cmocka_unit_test(advance_switch_on_the_transmit_side),
     cmocka_unit_test(counter_filter_passes_a_block_of_each_period),
     cmocka_unit_test(range_filter_looks_at_the_index),
     cmocka_unit_test(sparse_filter_switches_itself_off),
+    cmocka_unit_test(filters_and_control_wavelets),
+    cmocka_unit_test(sparse_filter_without_a_second_limit),
     cmocka_unit_test(color_swap_exchanges_a_pair),
+    cmocka_unit_test(color_swap_by_axis),
+    cmocka_unit_test(color_swap_at_the_ramp),
+    cmocka_unit_test(color_that_starts_torn_down),
     cmocka_unit_test(teardown_stops_a_color_and_activates_its_task),
     cmocka_unit_test(public_control_vector),
     cmocka_unit_test(host_words_enter_and_leave_at_the_channel_rate),

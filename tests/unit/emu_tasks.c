@@ -580,6 +580,54 @@ static void flush_waits_for_an_empty_queue(void **state)
   asm_free(a);
 }
 
+/* A microthread of medium priority goes before the main thread, until that is raised to high. */
+static void main_thread_priority(void **state)
+{
+  enum { LEVEL_LOW_VALUE = 0, LEVEL_HIGH_VALUE = 3, LONG = 20 };
+  static const uint16_t levels[] = {LEVEL_LOW_VALUE, LEVEL_HIGH_VALUE};
+  (void)state;
+  for (unsigned i = 0; i < ARRAY_COUNT(levels); i++) {
+    AsmClass *s, *r;
+    Asm *a = pair(ARCH_WSE2, &s, &r);
+    s->configs[s->image.n_configs++] = (ImageConfig){CFG_MAIN_PRIORITY, levels[i]};
+    Descriptor to = de_async(de_out(3, RED, LONG), ACT_NONE, 0);
+    to.priority_given = true;
+    to.priority = PRIO_MEDIUM;
+    asm_output(s, 3, RED);
+    asm_emit(s, in_vec(VEC_mov32, asm_dsr(s, DSR_DEST, 5, to), op_none(),
+                       asm_dsr(s, DSR_SRC1, 5, de_mem(DATA, LONG, 1))));
+    for (unsigned k = 0; k < LONG; k++)
+      asm_emit(s, in0(OP_nop));
+    uint16_t last = asm_emit(s, in0(OP_endtask));
+    Descriptor from = de_in(QUEUE, RED, LONG);
+    r->image.start_entry = ASM_CODE;
+    asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 0, de_mem(OUT, LONG, 1)), op_none(),
+                       asm_dsr(r, DSR_SRC1, 0, from)));
+    end(r);
+    asm_run_quiet(a, ALL_EVENTS);
+    uint64_t main_end = asm_cycle_at(a, EV_INST, 0, 0, last, 0);
+    uint64_t thread_end = asm_find(a, EV_DONE, 0, 0, 0)->cycle;
+    assert_true(levels[i] == LEVEL_HIGH_VALUE ? main_end < thread_end : main_end > thread_end);
+    asm_free(a);
+  }
+}
+
+static void exception_mask_is_kept(void **state)
+{
+  (void)state;
+  Asm *a = asm_new(ARCH_WSE2, 1, 1);
+  AsmClass *c = program(a, 0);
+  asm_emit(c, in_ri(OP_ldcfgi, 8, CFG_EXCEPTION_MASK));
+  asm_emit(c, in_ri(OP_li, 1, 0x15));
+  asm_emit(c, in_ri(OP_stcfgi, 1, CFG_EXCEPTION_MASK));
+  asm_emit(c, in_ri(OP_ldcfgi, 9, CFG_EXCEPTION_MASK));
+  end(c);
+  asm_run_quiet(a, 0);
+  assert_int_not_equal(asm_reg(a, 0, 0, 8), 0);       /* all are silent at the start */
+  assert_int_equal(asm_reg(a, 0, 0, 9), 0x15);
+  asm_free(a);
+}
+
 /* ---- faults ---------------------------------------------------------------------------------- */
 
 static void expect_fault(Insn insn, FaultKind kind, const char *text)
@@ -781,6 +829,8 @@ int main(void)
     cmocka_unit_test(starting_a_busy_microthread_is_a_fault),
     cmocka_unit_test(microthread_numbers),
     cmocka_unit_test(microthread_priority),
+    cmocka_unit_test(main_thread_priority),
+    cmocka_unit_test(exception_mask_is_kept),
     cmocka_unit_test(blocked_microthread_pauses),
     cmocka_unit_test(launched_function_returns),
     cmocka_unit_test(registers),
