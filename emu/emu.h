@@ -479,7 +479,8 @@ typedef enum { CHECK_OFF, CHECK_WARN, CHECK_ERROR } CheckLevel;
 typedef struct {
   CheckLevel check;             /* hazards: ignored, recorded, or recorded and the run ends */
   unsigned threads;             /* fast engine; 0 and 1: none besides the caller */
-  uint32_t shuffle;             /* reference: seed of a visiting order, 0 natural; for tests */
+  uint32_t shuffle;             /* for tests: 0 natural visiting order; reference: seed of another,
+                                   fast: backwards, and always all threads */
   TraceSink *trace;             /* NULL none */
   /* Bytes written to SIM_PRINT; NULL: dropped. */
   void (*print)(void *context, uint64_t cycle, uint32_t tile, uint8_t byte);

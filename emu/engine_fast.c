@@ -1,4 +1,4 @@
-/* Fast engine: tiles and their memory, the clock, and the interface to the world. */
+/* Fast engine: tiles and their memory, and the interface to the world. */
 #include "emu/engine_fast.h"
 
 #include "stb_ds.h"
@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
 
 enum { SLAB_BYTES = 1 << 21, LINE_BYTES = 64, WORD_ALIGN = 16 };
 
@@ -23,29 +22,29 @@ static void *reserve(size_t bytes)
   return pages;
 }
 
-void *fast_alloc(FastEngine *e, size_t bytes, size_t align)
+void *fast_alloc(FastWorker *w, size_t bytes, size_t align)
 {
-  e->slab_used = (e->slab_used + align - 1) / align * align;
+  w->slab_used = (w->slab_used + align - 1) / align * align;
   if (bytes > SLAB_BYTES)
     ICE("a piece of %zu bytes does not fit a slab", bytes);
-  if (arrlenu(e->slabs) == 0 || e->slab_used + bytes > SLAB_BYTES) {
+  if (arrlenu(w->slabs) == 0 || w->slab_used + bytes > SLAB_BYTES) {
     char *slab = reserve(SLAB_BYTES);
-    arrput(e->slabs, slab);
-    e->slab_used = 0;
+    arrput(w->slabs, slab);
+    w->slab_used = 0;
   }
-  void *piece = arrlast(e->slabs) + e->slab_used;
-  e->slab_used += bytes;
+  void *piece = arrlast(w->slabs) + w->slab_used;
+  w->slab_used += bytes;
   return piece;
 }
 
-FastRun *fast_run_alloc(FastEngine *e)
+FastRun *fast_run_alloc(FastWorker *w)
 {
-  return arrlenu(e->free_runs) ? arrpop(e->free_runs) : fast_alloc(e, sizeof(FastRun), LINE_BYTES);
+  return arrlenu(w->free_runs) ? arrpop(w->free_runs) : fast_alloc(w, sizeof(FastRun), LINE_BYTES);
 }
 
-void fast_run_free(FastEngine *e, FastRun *run)
+void fast_run_free(FastWorker *w, FastRun *run)
 {
-  arrput(e->free_runs, run);
+  arrput(w->free_runs, run);
 }
 
 /* One more than the capacity: a router and the host may push in one cycle, both judging by the
@@ -55,13 +54,13 @@ static unsigned places(unsigned capacity)
   return capacity < QUEUE_FEW ? QUEUE_FEW + 1 : capacity + 1;
 }
 
-void fast_queues_create(FastEngine *e, FastQueues *queues, unsigned number)
+void fast_queues_create(FastWorker *w, FastQueues *queues, unsigned number)
 {
   FastQueue *in = &queues->input, *out = &queues->output;
-  in->places = (uint8_t)places(e->input_capacity[number]);
-  out->places = (uint8_t)places(e->output_capacity[number]);
+  in->places = (uint8_t)places(w->engine->input_capacity[number]);
+  out->places = (uint8_t)places(w->engine->output_capacity[number]);
   unsigned most = in->places > out->places ? in->places : out->places;
-  in->at = fast_alloc(e, most * QUEUE_STEP * sizeof *in->at, LINE_BYTES);
+  in->at = fast_alloc(w, most * QUEUE_STEP * sizeof *in->at, LINE_BYTES);
   out->at = in->at + 1;
 }
 
@@ -81,17 +80,17 @@ uint32_t fast_neighbour(const FastEngine *e, uint32_t tile, Port port)
 
 /* ---- tiles ------------------------------------------------------------------------------ */
 
-static void load_colors(FastEngine *e, FastTile *t)
+static void load_colors(FastWorker *w, FastTile *t)
 {
   const FastSet *set = t->set;
-  t->colors = set->n ? fast_alloc(e, set->n * sizeof *t->colors, LINE_BYTES) : NULL;
-  t->filters = set->filters ? fast_alloc(e, set->n * sizeof *t->filters, WORD_ALIGN) : NULL;
+  t->colors = set->n ? fast_alloc(w, set->n * sizeof *t->colors, LINE_BYTES) : NULL;
+  t->filters = set->filters ? fast_alloc(w, set->n * sizeof *t->filters, WORD_ALIGN) : NULL;
   for (unsigned slot = 0; slot < set->n; slot++) {
     const ImageColorConfig *config = set->config[slot];
     FastColor *c = &t->colors[slot];
     c->route = config->filter.kind != FILTER_NONE ? ROUTE_FILTERED : 0;
     color_set(c, config, config->current, config->current, config->teardown);
-    c->stamp = (uint32_t)e->cycle - 1;      /* of no cycle to come */
+    c->stamp = (uint32_t)w->engine->cycle - 1;      /* of no cycle to come */
     if (t->filters)
       t->filters[slot] = (FastFilter){.counter = config->filter.init_counter,
                                       .limit1 = config->filter.limit1};
@@ -99,14 +98,15 @@ static void load_colors(FastEngine *e, FastTile *t)
   }
 }
 
-static void load_program(FastEngine *e, FastTile *t)
+static void load_program(FastWorker *w, FastTile *t)
 {
+  const FastEngine *e = w->engine;
   const ImageClass *image = t->cls->image;
   const FastDsrMap *map = &e->dsr_maps[t->cls->index];
   t->mem.cls = t->cls;
   mem_lend(e->program, t->index, &t->mem,
-           fast_alloc(e, mem_compact_bytes(t->cls), LINE_BYTES));
-  t->dsrs = fast_alloc(e, (map->n + 1u) * sizeof *t->dsrs, WORD_ALIGN);
+           fast_alloc(w, mem_compact_bytes(t->cls), LINE_BYTES));
+  t->dsrs = fast_alloc(w, (map->n + 1u) * sizeof *t->dsrs, WORD_ALIGN);
   for (uint32_t i = 0; i < image->n_dsrs; i++) {
     const ImageDsr *dsr = &image->dsrs[i];
     Descriptor desc;
@@ -137,12 +137,13 @@ void fast_bind_queues(FastTile *t)
   t->data_queue = !t->cls ? none : queues ? queues->data_queue : t->cls->image->data_queue;
 }
 
-FastTile *fast_touch(FastEngine *e, uint32_t index)
+FastTile *fast_touch(FastWorker *w, uint32_t index)
 {
+  FastEngine *e = w->engine;
   FastTile *t = &e->tiles[index];
   if (t->set)
     return t;
-  arrput(e->touched, index);
+  arrput(w->touched, index);
   t->index = index;
   t->set = &e->sets[e->program->image->tile_colors[index]];
   t->cls = program_class(e->program, index);
@@ -152,224 +153,11 @@ FastTile *fast_touch(FastEngine *e, uint32_t index)
   t->last_ramp_queue = MAX_QUEUES - 1;
   for (unsigned level = 0; level < LEVELS; level++)
     t->last_issued[level] = FAST_THREADS - 1;
-  load_colors(e, t);
+  load_colors(w, t);
   if (t->cls)
-    load_program(e, t);
+    load_program(w, t);
   fast_bind_queues(t);
   return t;
-}
-
-/* ---- the clock -------------------------------------------------------------------------- */
-
-static bool timer_before(FastTimer a, FastTimer b)
-{
-  return a.cycle < b.cycle;
-}
-
-static void timer_push(FastEngine *e, FastTimer timer)
-{
-  arrput(e->timers, timer);
-  FastTimer *heap = e->timers;
-  size_t i = arrlenu(heap) - 1;
-  for (; i > 0 && timer_before(timer, heap[(i - 1) / 2]); i = (i - 1) / 2)
-    heap[i] = heap[(i - 1) / 2];
-  heap[i] = timer;
-}
-
-static FastTimer timer_pop(FastEngine *e)
-{
-  FastTimer *heap = e->timers, top = heap[0], last = arrpop(e->timers);
-  size_t n = arrlenu(heap), i = 0;
-  while (n) {
-    size_t child = 2 * i + 1;
-    if (child >= n)
-      break;
-    if (child + 1 < n && timer_before(heap[child + 1], heap[child]))
-      child++;
-    if (!timer_before(heap[child], last))
-      break;
-    heap[i] = heap[child];
-    i = child;
-  }
-  if (n)
-    heap[i] = last;
-  return top;
-}
-
-/* Wakes the tile in a cycle after this one. */
-void fast_timer(FastEngine *e, uint32_t tile, uint64_t cycle)
-{
-  if (cycle <= e->cycle + 1) {
-    fast_wake_next(e, tile);
-  } else if (cycle - e->cycle < WHEEL) {
-    arrput(e->wheel[cycle % WHEEL], tile);
-    e->wheel_used |= UINT64_C(1) << cycle % WHEEL;
-  } else {
-    timer_push(e, (FastTimer){cycle, tile});
-  }
-}
-
-/* The next cycle after this one in which something of the tile becomes due by itself. */
-static uint64_t sooner(uint64_t a, uint64_t b, uint64_t now)
-{
-  return b > now && b < a ? b : a;
-}
-
-static uint64_t sooner_wavelet(uint64_t a, uint32_t meta, uint64_t now)
-{
-  int32_t wait = wavelet_wait(meta, now);
-  return wait > 0 ? sooner(a, now + (uint64_t)wait, now) : a;
-}
-
-uint64_t fast_next_due(const FastEngine *e, const FastTile *t)
-{
-  uint64_t now = e->cycle, due = sooner(NEVER, t->ready, now);
-  for (unsigned bits = t->vectors; bits; bits &= bits - 1)
-    due = sooner(due, t->threads[__builtin_ctz(bits)].ready, now);
-  due = sooner(due, t->pending_due, now);
-  for (unsigned bits = t->input_any; bits; bits &= bits - 1) {
-    const FastQueue *q = &t->queues[__builtin_ctz(bits)].input;
-    for (unsigned k = 0; k < q->count; k++)
-      due = sooner_wavelet(due, queue_at(q, k)->meta, now);
-  }
-  for (unsigned bits = t->output_any; bits; bits &= bits - 1)
-    due = sooner_wavelet(due, queue_at(&t->queues[__builtin_ctz(bits)].output, 0)->meta, now);
-  for (uint32_t bits = t->occupied; bits; bits &= bits - 1) {
-    const FastColor *c = &t->colors[__builtin_ctz(bits)];
-    due = sooner_wavelet(due, c->w[0].meta, now);
-  }
-  if (t->host && t->host->posted_at < arrlenu(t->host->posted))
-    due = sooner(due, t->host->posted[t->host->posted_at].cycle, now);
-  return due;
-}
-
-/* Stamps that lie in the past are moved to now, so that they never look as if in the future. */
-static void freshen_wavelet(FastWavelet *w, uint64_t old, uint64_t now)
-{
-  int64_t visible = (int64_t)old + wavelet_wait(w->meta, old);
-  if (visible <= (int64_t)now)
-    w->meta = (w->meta & ~(uint32_t)STAMP_MASK) | ((uint32_t)now & STAMP_MASK);
-}
-
-static void freshen(FastEngine *e, uint64_t now)
-{
-  for (size_t i = 0; i < arrlenu(e->touched); i++) {
-    FastTile *t = &e->tiles[e->touched[i]];
-    for (unsigned q = 0; q < MAX_QUEUES; q++) {
-      for (unsigned k = 0; k < t->queues[q].input.count; k++)
-        freshen_wavelet(queue_at(&t->queues[q].input, k), e->cycle, now);
-      for (unsigned k = 0; k < t->queues[q].output.count; k++)
-        freshen_wavelet(queue_at(&t->queues[q].output, k), e->cycle, now);
-    }
-    for (unsigned slot = 0; slot < t->set->n; slot++) {
-      FastColor *c = &t->colors[slot];
-      for (unsigned k = 0; k < FAST_SLOTS; k++)
-        freshen_wavelet(&c->w[k], e->cycle, now);
-      c->stamp = (uint32_t)now - 1;
-    }
-  }
-  for (size_t i = 0; i < arrlenu(e->spills); i++)
-    freshen_wavelet(&e->spills[i].wavelet, e->cycle, now);
-  e->freshened = now;
-}
-
-/* Between cycles: cycle `now` is the next to run. */
-static void set_cycle(FastEngine *e, uint64_t now)
-{
-  if (now - e->freshened >= FRESHEN_CYCLES)
-    freshen(e, now);
-  e->cycle = now;
-}
-
-/* The tiles listed for the next cycle become those of this one. */
-static void turn(FastEngine *e)
-{
-  uint64_t *awake = e->awake, *summary = e->summary;
-  e->awake = e->awake_next;
-  e->summary = e->summary_next;
-  e->awake_next = awake;
-  e->summary_next = summary;
-  e->any_next = false;
-}
-
-/* Cycle of the soonest timer, wheel or free channel; NEVER if there is none. */
-static uint64_t soonest(const FastEngine *e)
-{
-  uint64_t due = NEVER;
-  if (e->wheel_used) {
-    unsigned turned = (unsigned)(e->cycle % WHEEL);
-    uint64_t used = e->wheel_used >> turned | (turned ? e->wheel_used << (WHEEL - turned) : 0);
-    due = e->cycle + (uint64_t)__builtin_ctzll(used);
-  }
-  if (arrlenu(e->timers) && e->timers[0].cycle < due)
-    due = e->timers[0].cycle;
-  uint64_t num = e->timing->host_wavelets_num ? e->timing->host_wavelets_num : 1;
-  for (unsigned i = 0; e->n_host_waiting && i < e->n_channels; i++) {
-    uint64_t free_at = (e->channels[i].free_at + num - 1) / num;
-    if (e->channels[i].waiting && free_at < due)
-      due = free_at;
-  }
-  return due > e->cycle || due == NEVER ? due : e->cycle;
-}
-
-/* Lists what is due in the cycle about to run. */
-static void take_timers(FastEngine *e)
-{
-  uint32_t **slot = &e->wheel[e->cycle % WHEEL];
-  for (size_t i = 0; i < arrlenu(*slot); i++)
-    fast_wake_next(e, (*slot)[i]);
-  arrsetlen(*slot, 0);
-  e->wheel_used &= ~(UINT64_C(1) << e->cycle % WHEEL);
-  while (arrlenu(e->timers) && e->timers[0].cycle <= e->cycle)
-    fast_wake_next(e, timer_pop(e).tile);
-}
-
-static void collect_faults(FastEngine *e)
-{
-  size_t count = arrlenu(e->new_faults);
-  qsort(e->new_faults, count, sizeof *e->new_faults, fault_compare);
-  for (size_t i = 0; i < count; i++) {
-    const Fault *fault = &e->new_faults[i];
-    bool hazard = fault_is_hazard(fault->kind);
-    if ((hazard && e->options.check == CHECK_OFF) || (i && fault_compare(fault, fault - 1) == 0))
-      continue;
-    arrput(e->faults, *fault);
-    e->stopped |= !hazard || e->options.check == CHECK_ERROR;
-  }
-  arrsetlen(e->new_faults, 0);
-}
-
-static RunStatus fast_run(Engine *base, uint64_t limit)
-{
-  FastEngine *e = (FastEngine *)base;
-  uint64_t floor = e->cycle;
-  for (;;) {
-    if (e->stopped)
-      return RUN_FAULT;
-    if (e->cycle >= limit)
-      return RUN_LIMIT;
-    if (!e->any_next) {
-      uint64_t due = soonest(e);
-      if (due == NEVER) {
-        e->cycle = e->last_change > floor ? e->last_change : floor;
-        return RUN_QUIET;
-      }
-      set_cycle(e, due < limit ? due : limit);
-      if (e->cycle >= limit)
-        return RUN_LIMIT;
-    }
-    take_timers(e);
-    turn(e);
-    if (e->options.trace)
-      fast_visit_all_traced(e);
-    else
-      fast_visit_all_plain(e);
-    if (arrlenu(e->new_faults))
-      collect_faults(e);
-    set_cycle(e, e->cycle + 1);
-    if (e->options.trace && e->options.trace->stop)
-      return RUN_LIMIT;
-  }
 }
 
 /* ---- creation --------------------------------------------------------------------------- */
@@ -453,6 +241,7 @@ static void make_geometry(FastEngine *e)
   const Machine *m = e->program->machine;
   e->n_tiles = e->program->n_tiles;
   e->width = e->program->image->width;
+  e->height = e->program->image->height;
   e->step[PORT_EAST] = (ptrdiff_t)sizeof(FastTile);
   e->step[PORT_SOUTH] = (ptrdiff_t)sizeof(FastTile) * e->width;
   e->step[PORT_WEST] = -e->step[PORT_EAST];
@@ -466,20 +255,62 @@ static void make_geometry(FastEngine *e)
   }
 }
 
+static void *zeroed(size_t bytes)
+{
+  void *memory = base_malloc(bytes ? bytes : 1);
+  return memset(memory, 0, bytes);
+}
+
 static void make_maps(FastEngine *e)
 {
-  e->n_words = (e->n_tiles + WORD_BITS - 1) / WORD_BITS;
-  e->n_summary = (e->n_words + WORD_BITS - 1) / WORD_BITS;
-  uint64_t **maps[] = {&e->awake, &e->awake_next, &e->host_waiting};
-  for (size_t i = 0; i < ARRAY_COUNT(maps); i++) {
-    *maps[i] = base_malloc(e->n_words * sizeof **maps[i]);
-    memset(*maps[i], 0, e->n_words * sizeof **maps[i]);
+  e->row_words = (e->width + WORD_BITS - 1) / WORD_BITS;
+  size_t words = (size_t)e->row_words * e->height;
+  e->awake = zeroed(words * sizeof *e->awake);
+  e->awake_next = zeroed(words * sizeof *e->awake_next);
+  e->row_awake = zeroed(e->height);
+  e->row_awake_next = zeroed(e->height);
+  e->host_waiting = zeroed((e->n_tiles + WORD_BITS - 1) / WORD_BITS * sizeof *e->host_waiting);
+}
+
+static void give_rows(FastEngine *e, unsigned worker, FastHalf half, uint32_t first, uint32_t end)
+{
+  if (first < end)
+    arrput(e->workers[worker].rows[half], ((FastRows){first, end}));
+  for (uint32_t row = first; row < end; row++)
+    e->row_worker[row] = (uint16_t)worker;
+}
+
+/* Strips go round the workers, so that all have a part of where something happens. */
+static void make_rows(FastEngine *e)
+{
+  unsigned n = e->n_workers;
+  uint32_t strip = e->height / (4 * n), first = 0;
+  strip = strip < STRIP_LEAST ? STRIP_LEAST : strip > STRIP_MOST ? STRIP_MOST : strip;
+  e->row_worker = zeroed(e->height * sizeof *e->row_worker);
+  for (unsigned worker = 0; first < e->height; worker = (worker + 1) % n) {
+    uint32_t end = n == 1 || e->height - first < strip + STRIP_LEAST ? e->height : first + strip;
+    bool last = end == e->height;
+    give_rows(e, worker, HALF_INNER, first ? first + 1 : 0, last ? end : end - 1);
+    if (!last)
+      give_rows(e, worker, HALF_BORDERS, end - 1, end + 1);
+    first = end;
   }
-  uint64_t **summaries[] = {&e->summary, &e->summary_next};
-  for (size_t i = 0; i < ARRAY_COUNT(summaries); i++) {
-    *summaries[i] = base_malloc(e->n_summary * sizeof **summaries[i]);
-    memset(*summaries[i], 0, e->n_summary * sizeof **summaries[i]);
+}
+
+static void make_workers(FastEngine *e)
+{
+  unsigned most = e->height / STRIP_LEAST, n = e->options.threads;
+  e->n_workers = n > most ? most : n;
+  if (e->n_workers == 0)
+    e->n_workers = 1;
+  e->workers = zeroed(e->n_workers * sizeof *e->workers);
+  for (unsigned i = 0; i < e->n_workers; i++) {
+    FastWorker *worker = &e->workers[i];
+    worker->engine = e;
+    worker->scratch = zeroed(sizeof *worker->scratch * DSR_FILE_COUNT);
+    worker->stats.first_event = NEVER;
   }
+  make_rows(e);
 }
 
 /* Tiles that can do something of their own accord. */
@@ -489,7 +320,7 @@ static void wake_starters(FastEngine *e)
     const ClassCode *cls = program_class(e->program, t);
     if (cls && (cls->image->start_entry != PC_RETURN ||
                 (cls->image->active & ~cls->image->blocked)))
-      fast_wake_next(e, t);
+      fast_wake_next(e->workers, t);
   }
 }
 
@@ -503,13 +334,12 @@ static Engine *fast_create(Program *program, const EngineOptions *options)
   e->timing = &program->timing;
   make_geometry(e);
   make_maps(e);
+  make_workers(e);
   make_sets(e);
   make_dsr_maps(e);
   make_channels(e);
   e->tiles = reserve((size_t)e->n_tiles * sizeof *e->tiles);
-  e->scratch = base_malloc(sizeof *e->scratch * DSR_FILE_COUNT);
-  memset(e->scratch, 0, sizeof *e->scratch * DSR_FILE_COUNT);
-  e->stats.first_event = NEVER;
+  pthread_mutex_init(&e->spills_lock, NULL);
   wake_starters(e);
   return &e->base;
 }
@@ -525,27 +355,41 @@ static void tile_destroy(FastTile *t)
   }
 }
 
+static void worker_destroy(FastWorker *w)
+{
+  for (size_t i = 0; i < arrlenu(w->slabs); i++)
+    munmap(w->slabs[i], SLAB_BYTES);
+  for (unsigned i = 0; i < WHEEL; i++)
+    arrfree(w->wheel[i]);
+  for (unsigned half = 0; half < HALVES; half++)
+    arrfree(w->rows[half]);
+  arrfree(w->touched);
+  arrfree(w->slabs);
+  arrfree(w->free_runs);
+  arrfree(w->timers);
+  arrfree(w->faults);
+  arrfree(w->meetings);
+  arrfree(w->events);
+  arrfree(w->prints);
+  arrfree(w->host_calls);
+  free(w->scratch);
+}
+
 static void fast_destroy(Engine *base)
 {
   FastEngine *e = (FastEngine *)base;
-  for (size_t i = 0; i < arrlenu(e->touched); i++)
-    tile_destroy(&e->tiles[e->touched[i]]);
-  for (size_t i = 0; i < arrlenu(e->slabs); i++)
-    munmap(e->slabs[i], SLAB_BYTES);
-  for (unsigned i = 0; i < WHEEL; i++)
-    arrfree(e->wheel[i]);
+  fast_crew_destroy(e);
+  for (unsigned k = 0; k < e->n_workers; k++)
+    for (size_t i = 0; i < arrlenu(e->workers[k].touched); i++)
+      tile_destroy(&e->tiles[e->workers[k].touched[i]]);
+  for (unsigned k = 0; k < e->n_workers; k++)
+    worker_destroy(&e->workers[k]);
   munmap(e->tiles, (size_t)e->n_tiles * sizeof *e->tiles);
-  arrfree(e->touched);
-  arrfree(e->slabs);
-  arrfree(e->free_runs);
-  arrfree(e->timers);
+  pthread_mutex_destroy(&e->spills_lock);
   arrfree(e->faults);
-  arrfree(e->new_faults);
   arrfree(e->spills);
-  arrfree(e->meetings);
-  arrfree(e->events);
-  void *pieces[] = {e->sets, e->dsr_maps, e->channels, e->scratch, e->awake, e->awake_next,
-                    e->host_waiting, e->summary, e->summary_next};
+  void *pieces[] = {e->sets, e->dsr_maps, e->channels, e->workers, e->awake, e->awake_next,
+                    e->host_waiting, e->row_awake, e->row_awake_next, e->row_worker};
   for (size_t i = 0; i < ARRAY_COUNT(pieces); i++)
     free(pieces[i]);
   free(e);
@@ -558,32 +402,35 @@ static uint64_t fast_cycle(const Engine *base)
   return ((const FastEngine *)base)->cycle;
 }
 
-/* What would have been due meanwhile is due then. */
-static void fast_skip_to(Engine *base, uint64_t cycle)
-{
-  FastEngine *e = (FastEngine *)base;
-  if (cycle <= e->cycle)
-    return;
-  for (unsigned k = 0; k < WHEEL && e->cycle + k <= cycle; k++) {
-    uint32_t **slot = &e->wheel[(e->cycle + k) % WHEEL];
-    for (size_t i = 0; i < arrlenu(*slot); i++)
-      fast_wake_next(e, (*slot)[i]);
-    arrsetlen(*slot, 0);
-    e->wheel_used &= ~(UINT64_C(1) << (e->cycle + k) % WHEEL);
-  }
-  set_cycle(e, cycle);
-}
-
 static const EngineStats *fast_stats(const Engine *base)
 {
-  return &((const FastEngine *)base)->stats;
+  FastEngine *e = (FastEngine *)(uintptr_t)base;
+  e->stats = e->workers[0].stats;
+  for (unsigned k = 1; k < e->n_workers; k++) {
+    const EngineStats *add = &e->workers[k].stats;
+    EngineStats *sum = &e->stats;
+    sum->first_event = add->first_event < sum->first_event ? add->first_event : sum->first_event;
+    sum->last_event = add->last_event > sum->last_event ? add->last_event : sum->last_event;
+    sum->active_tile_cycles += add->active_tile_cycles;
+    sum->instructions += add->instructions;
+    sum->groups += add->groups;
+    sum->elements += add->elements;
+    sum->wavelets += add->wavelets;
+    sum->wavelet_hops += add->wavelet_hops;
+    sum->tasks += add->tasks;
+    for (unsigned i = 0; i < STALL_COUNT; i++)
+      sum->stalls[i] += add->stalls[i];
+  }
+  return &e->stats;
 }
 
 static void fast_phase_begin(Engine *base)
 {
-  EngineStats *stats = &((FastEngine *)base)->stats;
-  stats->first_event = NEVER;
-  stats->last_event = 0;
+  FastEngine *e = (FastEngine *)base;
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    e->workers[k].stats.first_event = NEVER;
+    e->workers[k].stats.last_event = 0;
+  }
 }
 
 static const Fault *fast_faults(const Engine *base, size_t *count)
@@ -606,7 +453,7 @@ static const Registers *fast_registers(Engine *base, uint32_t tile)
 
 static FastTile *host_tile(FastEngine *e, uint32_t tile)
 {
-  FastTile *t = tile < e->n_tiles ? fast_touch(e, tile) : NULL;
+  FastTile *t = tile < e->n_tiles ? fast_touch(e->workers, tile) : NULL;
   return t && t->cls ? t : NULL;
 }
 
@@ -627,9 +474,9 @@ static bool fast_mem_write(Engine *base, uint32_t tile, uint32_t address, const 
 static void host_wake(FastEngine *e, uint32_t tile, uint64_t cycle)
 {
   if (cycle <= e->cycle)
-    fast_wake_next(e, tile);
+    fast_wake_next(e->workers, tile);
   else
-    fast_timer(e, tile, cycle);
+    fast_timer(&e->workers[e->row_worker[tile / e->width]], tile, cycle);
 }
 
 static bool fast_launch(Engine *base, uint32_t tile, uint16_t entry)
@@ -651,7 +498,7 @@ static bool fast_post(Engine *base, uint32_t tile, unsigned color, uint32_t word
   if (!t || color >= MAX_COLORS)
     return false;
   if (!t->host)
-    t->host = fast_alloc(e, sizeof *t->host, WORD_ALIGN);
+    t->host = fast_alloc(e->workers, sizeof *t->host, WORD_ALIGN);
   t->attended = true;
   if (t->host->posted_at == arrlenu(t->host->posted)) {
     arrsetlen(t->host->posted, 0);

@@ -18,6 +18,7 @@
 
 #include "emu/emu.h"
 
+#include <pthread.h>
 #include <stddef.h>
 
 enum {
@@ -274,15 +275,50 @@ typedef struct { uint64_t free_at; uint32_t last_tile; uint32_t first, end, wait
 typedef struct { uint32_t tile; uint8_t slot; FastWavelet wavelet; } FastSpill;
 typedef struct { uint32_t tile; uint8_t slot; } FastMeeting;
 
+typedef struct FastEngine FastEngine;
+typedef struct { uint32_t first, end; } FastRows;
+typedef struct { uint32_t tile; uint8_t byte; } FastPrint;
+
+/* With several workers a cycle has two halves.  The rows are cut into strips; in the first half
+ * each worker visits its strips but for their rows at a border to another strip, in the second
+ * half the pairs of rows on both sides of a border.  So nobody ever touches a tile that another
+ * one touches or visits in the same half, and nothing needs a lock. */
+typedef enum { HALF_INNER, HALF_BORDERS, HALVES } FastHalf;
+enum { STRIP_LEAST = 4, STRIP_MOST = 32 };    /* rows; with fewer, two borders would touch */
+
+/* What a worker has of its own. */
 typedef struct {
+  FastEngine *engine;
+  FastRows *rows[HALVES];       /* stb_ds */
+  bool any_next;                /* some tile is awake in the next cycle */
+  uint32_t visits;              /* in this cycle */
+  uint64_t last_change;         /* cycle after the last one in which anything changed */
+  EngineStats stats;
+  uint32_t *touched;            /* stb_ds, in order of touching */
+  uint32_t *wheel[WHEEL];       /* stb_ds: tiles due in the cycle of the slot */
+  uint64_t wheel_used;          /* slots with tiles */
+  FastTimer *timers;            /* stb_ds binary heap: further ahead than the wheel */
+  /* memory */
+  char **slabs;                 /* stb_ds */
+  size_t slab_used;
+  FastRun **free_runs;          /* stb_ds */
+  DsrState (*scratch)[MAX_DSRS];/* descriptors of one operation at its issue and end */
+  /* findings of this cycle, stb_ds */
+  Fault *faults;
+  FastMeeting *meetings;
+  TraceEvent *events;
+  FastPrint *prints;
+  uint32_t *host_calls;         /* tiles with a wavelet for the host */
+} FastWorker;
+
+struct FastEngine {
   Engine base;
   Program *program;
   EngineOptions options;
   const Timing *timing;
   uint64_t cycle;
-  uint64_t last_change;         /* cycle after the last one in which anything changed */
   uint64_t freshened;
-  uint32_t n_tiles, width;
+  uint32_t n_tiles, width, height;
   ptrdiff_t step[PORT_RAMP];    /* bytes to the neighbour */
   uint32_t router_slots;
   uint32_t word_bytes, bank_groups;   /* of memory: two reads a cycle from different groups */
@@ -291,41 +327,34 @@ typedef struct {
   FastSet *sets;                /* by color set */
   bool swaps;                   /* some color has a swap */
   FastDsrMap *dsr_maps;         /* by class */
-  uint32_t *touched;            /* stb_ds, in order of touching */
-  /* awake tiles: a bit each, and a bit for each word that has any */
-  uint64_t *awake, *awake_next, *summary, *summary_next;
-  size_t n_words, n_summary;
-  bool any_next;
-  uint32_t *wheel[WHEEL];       /* stb_ds: tiles due in the cycle of the slot */
-  uint64_t wheel_used;          /* slots with tiles */
-  FastTimer *timers;            /* stb_ds binary heap: further ahead than the wheel */
+  /* awake tiles: a bit each, whole words for a row, and a byte for each row that has any */
+  uint64_t *awake, *awake_next;
+  uint8_t *row_awake, *row_awake_next;
+  uint32_t row_words;
+  FastWorker *workers;          /* the first is the caller of the engine */
+  unsigned n_workers;
+  uint16_t *row_worker;         /* who visits a row */
+  struct FastCrew *crew;        /* NULL: no thread has been started */
   /* host */
   FastChannel *channels;
   unsigned n_channels;
   uint64_t *host_waiting;       /* tiles with a wavelet for the host, a bit each */
   uint32_t n_host_waiting;
-  /* memory */
-  char **slabs;                 /* stb_ds */
-  size_t slab_used;
-  FastRun **free_runs;          /* stb_ds */
-  DsrState (*scratch)[MAX_DSRS];/* descriptors of one operation at its issue and end */
   /* findings */
-  EngineStats stats;
-  Fault *faults, *new_faults;   /* stb_ds */
+  EngineStats stats;            /* sums, when somebody asks */
+  Fault *faults;                /* stb_ds */
   bool stopped;
   FastSpill *spills;            /* stb_ds, oldest first */
-  FastMeeting *meetings;        /* stb_ds, of this cycle */
-  TraceEvent *events;           /* stb_ds, of this cycle */
-} FastEngine;
+  pthread_mutex_t spills_lock;  /* they are rare */
+};
 
 /* ---- engine_fast.c ---------------------------------------------------------------------- */
 
-FastTile *fast_touch(FastEngine *engine, uint32_t tile);
+FastTile *fast_touch(FastWorker *worker, uint32_t tile);
 /* Zeroed, aligned to `align`, as long as the engine lives. */
-void *fast_alloc(FastEngine *engine, size_t bytes, size_t align);
-FastRun *fast_run_alloc(FastEngine *engine);
-void fast_run_free(FastEngine *engine, FastRun *run);
-void fast_timer(FastEngine *engine, uint32_t tile, uint64_t cycle);
+void *fast_alloc(FastWorker *worker, size_t bytes, size_t align);
+FastRun *fast_run_alloc(FastWorker *worker);
+void fast_run_free(FastWorker *worker, FastRun *run);
 /* The tile in the direction of the port, or NO_TILE outside the rectangle. */
 uint32_t fast_neighbour(const FastEngine *engine, uint32_t tile, Port port);
 /* Brings the VecRun of a plain operation up to date. */
@@ -338,8 +367,7 @@ static inline void plain_sync(FastThread *thread)
   if (thread->plain)
     r->run.remaining = r->plain.remaining;
 }
-uint64_t fast_next_due(const FastEngine *engine, const FastTile *tile);
-void fast_queues_create(FastEngine *engine, FastQueues *queues, unsigned number);
+void fast_queues_create(FastWorker *worker, FastQueues *queues, unsigned number);
 /* The state of a color at a tile; NULL: not configured. */
 static inline FastColor *fast_color(const FastTile *tile, unsigned color)
 {
@@ -365,25 +393,54 @@ static inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, un
 void fast_bind_queues(FastTile *tile);
 
 /* Tiles of a word of the map, awake in the cycle after this one. */
-static inline void fast_wake_word(FastEngine *engine, uint32_t at, uint64_t tiles)
+static inline void fast_wake_word(FastWorker *worker, uint32_t row, uint32_t word, uint64_t tiles)
 {
-  uint64_t *word = &engine->awake_next[at], before = *word;
-  *word = before | tiles;
+  FastEngine *engine = worker->engine;
+  uint64_t *at = &engine->awake_next[row * engine->row_words + word], before = *at;
+  *at = before | tiles;
   if (before)
     return;
-  engine->summary_next[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
-  engine->any_next = true;
+  engine->row_awake_next[row] = 1;
+  worker->any_next = true;
 }
 
-static inline void fast_wake_next(FastEngine *engine, uint32_t tile)
+static inline void fast_wake_next(FastWorker *worker, uint32_t tile)
 {
-  fast_wake_word(engine, tile / WORD_BITS, UINT64_C(1) << tile % WORD_BITS);
+  uint32_t row = tile / worker->engine->width, column = tile % worker->engine->width;
+  fast_wake_word(worker, row, column / WORD_BITS, UINT64_C(1) << column % WORD_BITS);
 }
+
+/* ---- engine_fast_run.c ------------------------------------------------------------------ */
+
+/* Wakes the tile, which the worker visits, in a cycle after this one. */
+void fast_timer(FastWorker *worker, uint32_t tile, uint64_t cycle);
+/* Of a worker's timers, what is due in the cycle that runs. */
+void fast_take_timers(FastWorker *worker);
+uint64_t fast_next_due(const FastEngine *engine, const FastTile *tile);
+RunStatus fast_run(Engine *engine, uint64_t limit);
+void fast_skip_to(Engine *engine, uint64_t cycle);
+
+/* ---- engine_fast_crew.c ----------------------------------------------------------------- */
+
+/* Runs both halves of a cycle, one thread a worker.  The threads are started when first needed. */
+void fast_crew_cycle(FastEngine *engine);
+void fast_crew_destroy(FastEngine *engine);
 
 /* ---- the step, compiled twice: engine_fast_plain.c, engine_fast_traced.c ---------------- */
 
-void fast_visit_all_plain(FastEngine *engine);
-void fast_visit_all_traced(FastEngine *engine);
+/* What the worker does in half a cycle. */
+void fast_visit_plain(FastWorker *worker, FastHalf half);
+void fast_visit_traced(FastWorker *worker, FastHalf half);
+static inline void fast_visit(FastWorker *worker, FastHalf half)
+{
+  if (worker->engine->options.trace)
+    fast_visit_traced(worker, half);
+  else
+    fast_visit_plain(worker, half);
+}
+/* What one thread does at the end of a cycle: host, hazards, events. */
+void fast_end_cycle_plain(FastEngine *engine);
+void fast_end_cycle_traced(FastEngine *engine);
 /* Between cycles: what the running operation of a thread waits for, and with which operand. */
 StallCause fast_thread_waits(FastEngine *engine, FastTile *tile, unsigned thread, uint8_t *stream);
 

@@ -60,7 +60,7 @@ static void inspect_thread(FastEngine *e, FastTile *t, unsigned i, InspectThread
 void fast_inspect(Engine *base, uint32_t index, InspectTile *out)
 {
   FastEngine *e = (FastEngine *)base;
-  FastTile *t = fast_touch(e, index);
+  FastTile *t = fast_touch(e->workers, index);
   *out = (InspectTile){.has_code = t->cls != NULL, .active = t->active, .blocked = t->blocked,
                        .lost = t->lost, .paused = t->paused, .blocked_at = t->blocked_at,
                        .wavelets_seen = t->wavelets_seen};

@@ -2,14 +2,19 @@
 #define FAST_TRACED 0
 #include "emu/engine_fast_step.h"
 
-void fast_visit_all_plain(FastEngine *engine)
+void fast_visit_plain(FastWorker *worker, FastHalf half)
 {
-  visit_all(engine);
+  visit_half(worker, half);
+}
+
+void fast_end_cycle_plain(FastEngine *engine)
+{
+  end_cycle(engine);
 }
 
 StallCause fast_thread_waits(FastEngine *engine, FastTile *tile, unsigned thread, uint8_t *stream)
 {
-  Visit v = start_cycle(engine);
+  Visit v = start_half(engine->workers);
   v.tile = tile;
   GroupPlan group = {0};
   StallCause cause = plan_general(&v, thread, &group);

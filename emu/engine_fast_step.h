@@ -30,6 +30,7 @@ typedef struct {
 typedef struct {
   /* the same for all tiles of the cycle */
   FastEngine *engine;
+  FastWorker *worker;
   uint64_t now;
   uint64_t hop_visible, ramp_visible;   /* of what moves now: in the next router, in a queue */
   uint64_t output_visible;      /* of what is put into an output queue now: for the router */
@@ -37,6 +38,7 @@ typedef struct {
   bool wse2;
   /* of the word of the map of awake tiles */
   uint32_t first;               /* tile of its lowest bit */
+  uint32_t tiles;
   uint64_t stay;                /* tiles of it that are awake in the next cycle */
   /* of the tile */
   bool changed;                 /* anything: the tile stays awake */
@@ -63,10 +65,10 @@ typedef struct {
 HOT void wake(Visit *v, uint32_t index)
 {
   uint32_t bit_at = index - v->first;
-  if (LIKELY(bit_at < WORD_BITS))
+  if (LIKELY(bit_at < v->tiles))
     v->stay |= UINT64_C(1) << bit_at;
   else
-    fast_wake_next(v->engine, index);
+    fast_wake_next(v->worker, index);
 }
 
 static void record_event(const Visit *v, TraceEvent event)
@@ -79,7 +81,7 @@ static void record_event(const Visit *v, TraceEvent event)
     return;
   event.cycle = v->now;
   event.tile = v->tile->index;
-  arrput(e->events, event);
+  arrput(v->worker->events, event);
 }
 
 #include "emu/engine_fast_step_vec.h"
@@ -95,16 +97,17 @@ RARE void wake_neighbours(Visit *v)
   for (unsigned bits = ports & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
     uint32_t next = fast_neighbour(e, v->tile->index, (Port)__builtin_ctz(bits));
     if (next != (uint32_t)NO_TILE && e->tiles[next].set)
-      fast_wake_next(e, next);
+      fast_wake_next(v->worker, next);
   }
 }
 
-static Visit start_cycle(FastEngine *e)
+static Visit start_half(FastWorker *worker)
 {
+  FastEngine *e = worker->engine;
   const Timing *timing = e->timing;
   return (Visit){
-    .engine = e, .now = e->cycle, .hop_visible = e->cycle + timing->hop,
-    .ramp_visible = e->cycle + timing->ramp_down,
+    .engine = e, .worker = worker, .now = e->cycle,
+    .hop_visible = e->cycle + timing->hop, .ramp_visible = e->cycle + timing->ramp_down,
     .output_visible = e->cycle + timing->element_to_queue + timing->ramp_up -
                       (timing->ramp_up ? 1 : 0),
     .host_colors = e->program->host_out_colors,
@@ -132,7 +135,7 @@ HOT void visit(Visit *v, uint32_t index)
   FastTile *t = &e->tiles[index];
   start_tile(v, t);
   if (UNLIKELY(!t->set))
-    fast_touch(e, index);
+    fast_touch(v->worker, index);
   if (UNLIKELY(t->pending_due <= v->now))
     begin_actions(v);
   if (UNLIKELY(t->flushing))
@@ -143,21 +146,22 @@ HOT void visit(Visit *v, uint32_t index)
   if (UNLIKELY(v->router_register))
     commit_register(v);
   if (v->thread >= 0 || v->moved) {
-    e->stats.active_tile_cycles++;
-    if (UNLIKELY(e->stats.first_event == NEVER))
-      e->stats.first_event = v->now;
-    e->stats.last_event = v->now;
+    EngineStats *stats = &v->worker->stats;
+    stats->active_tile_cycles++;
+    if (UNLIKELY(stats->first_event == NEVER))
+      stats->first_event = v->now;
+    stats->last_event = v->now;
   }
   if (UNLIKELY(v->wake_all || v->wake_ports))
     wake_neighbours(v);
   if (LIKELY(v->changed)) {
-    e->last_change = v->now + 1;
+    v->worker->last_change = v->now + 1;
     wake(v, index);
     return;
   }
   uint64_t due = fast_next_due(e, t);
   if (due != NEVER)
-    fast_timer(e, index, due);
+    fast_timer(v->worker, index, due);
 }
 
 /* ---- the host's channels ---------------------------------------------------------------- */
@@ -179,10 +183,10 @@ static uint32_t next_waiting(const FastEngine *e, uint32_t from, uint32_t end)
 static void give_to_host(FastEngine *e, uint32_t index)
 {
   FastTile *t = &e->tiles[index];
-  Visit v = start_cycle(e);
+  Visit v = start_half(&e->workers[e->row_worker[index / e->width]]);   /* its events come first */
   v.tile = t;
   if (!t->host)
-    t->host = fast_alloc(e, sizeof *t->host, _Alignof(FastHost));
+    t->host = fast_alloc(v.worker, sizeof *t->host, _Alignof(FastHost));
   t->attended = true;
   for (unsigned bits = t->output_any; bits; bits &= bits - 1) {
     unsigned queue = (unsigned)__builtin_ctz(bits);
@@ -199,8 +203,22 @@ static void give_to_host(FastEngine *e, uint32_t index)
   }
   e->host_waiting[index / WORD_BITS] &= ~(UINT64_C(1) << index % WORD_BITS);
   e->n_host_waiting--;
-  e->last_change = v.now + 1;
-  fast_wake_next(e, index);
+  v.worker->last_change = v.now + 1;
+  fast_wake_next(v.worker, index);
+}
+
+static void list_waiting(FastEngine *e, FastWorker *worker)
+{
+  for (size_t i = 0; i < arrlenu(worker->host_calls); i++) {
+    uint32_t tile = worker->host_calls[i];
+    uint64_t *word = &e->host_waiting[tile / WORD_BITS], mask = UINT64_C(1) << tile % WORD_BITS;
+    if (*word & mask)
+      continue;
+    *word |= mask;
+    e->n_host_waiting++;
+    e->channels[program_channel(e->program, tile)].waiting++;
+  }
+  arrsetlen(worker->host_calls, 0);
 }
 
 /* Each free channel takes a word from the next of its tiles, in cyclic order, that has one. */
@@ -243,19 +261,25 @@ static int compare_events(const void *a, const void *b)
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Tiles are visited in order, so events are too, but for words that went to the host last. */
+/* One worker visits tiles in order, so events are too, but for words that went to the host last. */
 static void deliver_events(FastEngine *e, bool sort)
 {
-  size_t n = arrlenu(e->events);
   OrderedEvent *ordered = NULL;
-  for (size_t i = 0; i < n && sort; i++)
-    arrput(ordered, ((OrderedEvent){e->events[i], i}));
-  if (sort && n)
+  TraceSink *sink = e->options.trace;
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    TraceEvent *events = e->workers[k].events;
+    for (size_t i = 0; i < arrlenu(events) && sort; i++)
+      arrput(ordered, ((OrderedEvent){events[i], arrlenu(ordered)}));
+    for (size_t i = 0; i < arrlenu(events) && !sort; i++)
+      sink->event(sink, &events[i]);
+    arrsetlen(e->workers[k].events, 0);
+  }
+  size_t n = arrlenu(ordered);
+  if (n)
     qsort(ordered, n, sizeof *ordered, compare_events);
   for (size_t i = 0; i < n; i++)
-    e->options.trace->event(e->options.trace, sort ? &ordered[i].event : &e->events[i]);
+    sink->event(sink, &ordered[i].event);
   arrfree(ordered);
-  arrsetlen(e->events, 0);
 }
 
 /* All wavelets of a color's slots, those that came in this cycle in the order of their ports;
@@ -264,7 +288,7 @@ static void settle_meeting(FastEngine *e, const FastMeeting *meeting)
 {
   FastTile *t = &e->tiles[meeting->tile];
   FastColor *c = &t->colors[meeting->slot];
-  Visit v = start_cycle(e);
+  Visit v = start_half(e->workers);
   uint8_t color = t->set->color_of[meeting->slot];
   v.tile = t;
   FastWavelet all[FAST_SLOTS + 2 * PORT_COUNT];
@@ -285,7 +309,7 @@ static void settle_meeting(FastEngine *e, const FastMeeting *meeting)
     else
       spill_push(&v, t->index, meeting->slot, all[i]);
   }
-  arrput(e->new_faults,
+  arrput(v.worker->faults,
          ((Fault){.kind = FAULT_COLOR_MEETS, .cycle = e->cycle, .tile = t->index,
                   .color = color, .pc = PC_RETURN, .value = arrivals}));
 }
@@ -327,38 +351,129 @@ HOT void fetch_ahead(const FastTile *tiles, uint64_t bits)
     fetch_queues(&tiles[FETCH_QUEUES]);
 }
 
-static void visit_word(Visit *v, uint32_t first, uint64_t bits)
+/* Order does not matter: tests run with `shuffle`, all of it backwards. */
+RARE void visit_backwards(Visit *v, uint64_t bits)
 {
-  const FastTile *tiles = &v->engine->tiles[first];
-  v->first = first;
-  v->stay = 0;
-  while (bits) {
-    unsigned bit_at = (unsigned)__builtin_ctzll(bits);
-    fetch_ahead(tiles + bit_at, bits >> bit_at);
-    bits &= bits - 1;
-    visit(v, first + bit_at);
-  }
-  if (v->stay)
-    fast_wake_word(v->engine, first / WORD_BITS, v->stay);
+  for (unsigned bit_at = WORD_BITS; bit_at-- > 0;)
+    if (bits >> bit_at & 1)
+      visit(v, v->first + bit_at);
 }
 
-static void visit_all(FastEngine *e)
+HOT void visit_forwards(Visit *v, uint64_t bits)
 {
-  Visit v = start_cycle(e);
-  for (size_t s = 0; s < e->n_summary; s++) {
-    uint64_t words = e->summary[s];
-    e->summary[s] = 0;
-    for (; words; words &= words - 1) {
-      size_t w = s * WORD_BITS + (size_t)__builtin_ctzll(words);
-      uint64_t bits = e->awake[w];
-      e->awake[w] = 0;
-      visit_word(&v, (uint32_t)(w * WORD_BITS), bits);
-    }
+  while (bits) {
+    unsigned bit_at = (unsigned)__builtin_ctzll(bits);
+    fetch_ahead(&v->engine->tiles[v->first + bit_at], bits >> bit_at);
+    bits &= bits - 1;
+    visit(v, v->first + bit_at);
   }
+}
+
+static void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
+{
+  FastEngine *e = v->engine;
+  uint32_t column = word * WORD_BITS;
+  v->first = row * e->width + column;
+  v->tiles = e->width - column < WORD_BITS ? e->width - column : WORD_BITS;
+  v->stay = 0;
+  v->worker->visits += (uint32_t)__builtin_popcountll(bits);
+  if (UNLIKELY(e->options.shuffle))
+    visit_backwards(v, bits);
+  else
+    visit_forwards(v, bits);
+  if (v->stay)
+    fast_wake_word(v->worker, row, word, v->stay);
+}
+
+static void visit_row(Visit *v, uint32_t row)
+{
+  FastEngine *e = v->engine;
+  uint64_t *words = &e->awake[row * e->row_words];
+  e->row_awake[row] = 0;
+  for (uint32_t i = 0; i < e->row_words; i++) {
+    uint32_t w = e->options.shuffle ? e->row_words - 1 - i : i;
+    uint64_t bits = words[w];
+    if (!bits)
+      continue;
+    words[w] = 0;
+    visit_word(v, row, w, bits);
+  }
+}
+
+/* The first row of [row, end) that has an awake tile, or `end`. */
+static uint32_t next_row(const uint8_t *awake, uint32_t row, uint32_t end)
+{
+  uint64_t eight;
+  for (; row + sizeof eight <= end; row += sizeof eight) {
+    memcpy(&eight, awake + row, sizeof eight);
+    if (eight)
+      break;
+  }
+  while (row < end && !awake[row])
+    row++;
+  return row;
+}
+
+static void visit_rows(Visit *v, FastRows rows)
+{
+  if (UNLIKELY(v->engine->options.shuffle)) {
+    for (uint32_t row = rows.end; row-- > rows.first;)
+      visit_row(v, row);
+    return;
+  }
+  for (uint32_t row = rows.first; row < rows.end; row++) {
+    row = next_row(v->engine->row_awake, row, rows.end);
+    if (row < rows.end)
+      visit_row(v, row);
+  }
+}
+
+static void visit_half(FastWorker *worker, FastHalf half)
+{
+  Visit v = start_half(worker);
+  if (half == HALF_INNER) {
+    worker->visits = 0;
+    fast_take_timers(worker);
+  }
+  for (size_t i = 0; i < arrlenu(worker->rows[half]); i++)
+    visit_rows(&v, worker->rows[half][i]);
+}
+
+static int compare_prints(const void *a, const void *b)
+{
+  const FastPrint *x = a, *y = b;
+  return x->tile < y->tile ? -1 : x->tile > y->tile;
+}
+
+/* A tile prints at most one byte a cycle. */
+static void deliver_prints(FastEngine *e)
+{
+  FastPrint *all = e->workers[0].prints;
+  for (unsigned k = 1; k < e->n_workers; k++) {
+    for (size_t i = 0; i < arrlenu(e->workers[k].prints); i++)
+      arrput(all, e->workers[k].prints[i]);
+    arrsetlen(e->workers[k].prints, 0);
+  }
+  if (arrlenu(all))
+    qsort(all, arrlenu(all), sizeof *all, compare_prints);
+  for (size_t i = 0; i < arrlenu(all); i++)
+    e->options.print(e->options.print_context, e->cycle, all[i].tile, all[i].byte);
+  arrsetlen(all, 0);
+  e->workers[0].prints = all;
+}
+
+static void end_cycle(FastEngine *e)
+{
+  for (unsigned k = 0; k < e->n_workers; k++)
+    list_waiting(e, &e->workers[k]);
   bool served = e->n_host_waiting && serve_channels(e);
-  for (size_t i = 0; i < arrlenu(e->meetings); i++)
-    settle_meeting(e, &e->meetings[i]);
-  arrsetlen(e->meetings, 0);
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    FastMeeting *meetings = e->workers[k].meetings;
+    for (size_t i = 0; i < arrlenu(meetings); i++)
+      settle_meeting(e, &meetings[i]);
+    arrsetlen(e->workers[k].meetings, 0);
+  }
+  deliver_prints(e);
   if (FAST_TRACED)
-    deliver_events(e, served);
+    deliver_events(e, served || e->n_workers > 1 || e->options.shuffle);
 }

@@ -61,16 +61,21 @@ RARE void close_inputs(FastColor *c, const ImageColorConfig *config)
 /* More than two wavelets in a color's slots: only after a hazard that the user ignores. */
 RARE void spill_push(Visit *v, uint32_t tile, unsigned slot, FastWavelet w)
 {
-  arrput(v->engine->spills, ((FastSpill){tile, (uint8_t)slot, w}));
+  FastEngine *e = v->engine;
+  pthread_mutex_lock(&e->spills_lock);
+  arrput(e->spills, ((FastSpill){tile, (uint8_t)slot, w}));
+  pthread_mutex_unlock(&e->spills_lock);
 }
 
 RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
 {
-  FastSpill *spills = v->engine->spills;
-  for (size_t i = 0; i < arrlenu(spills); i++) {
-    if (spills[i].tile == tile && spills[i].slot == slot) {
-      FastWavelet w = spills[i].wavelet;
-      arrdel(v->engine->spills, i);
+  FastEngine *e = v->engine;
+  pthread_mutex_lock(&e->spills_lock);
+  for (size_t i = 0; i < arrlenu(e->spills); i++) {
+    if (e->spills[i].tile == tile && e->spills[i].slot == slot) {
+      FastWavelet w = e->spills[i].wavelet;
+      arrdel(e->spills, i);
+      pthread_mutex_unlock(&e->spills_lock);
       return w;
     }
   }
@@ -79,7 +84,7 @@ RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
 
 RARE void note_meeting(Visit *v, const FastTile *t, unsigned slot)
 {
-  arrput(v->engine->meetings, ((FastMeeting){t->index, (uint8_t)slot}));
+  arrput(v->worker->meetings, ((FastMeeting){t->index, (uint8_t)slot}));
 }
 
 /* Puts a wavelet into the slots of a color, of this tile or of a neighbour. */
@@ -204,7 +209,7 @@ RARE bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports)
       fault.color = inside;
       fault.value = enters;
     }
-    arrput(v->engine->new_faults, fault);
+    arrput(v->worker->faults, fault);
     return false;
   }
   return true;
@@ -306,7 +311,7 @@ HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w)
   FastTile *t = v->tile;
   FastQueue *q = &t->queues[queue].input;
   if (UNLIKELY(!q->at))
-    fast_queues_create(v->engine, &t->queues[queue], queue);
+    fast_queues_create(v->worker, &t->queues[queue], queue);
   unsigned count = q->count;
   if (UNLIKELY(count >= q->places))
     ICE("an input queue overflows");
@@ -339,10 +344,10 @@ HOT void wavelet_event(Visit *v, unsigned slot, FastWavelet w, PortMask to)
 HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsigned port)
 {
   if (UNLIKELY(!next->set))
-    fast_touch(v->engine, (uint32_t)(next - v->engine->tiles));
+    fast_touch(v->worker, (uint32_t)(next - v->engine->tiles));
   slot_push(v, next, slot, &next->colors[slot], w, fast_opposite(port));
   wake(v, next->index);
-  v->engine->stats.wavelet_hops++;
+  v->worker->stats.wavelet_hops++;
 }
 
 HOT void moved(Visit *v, unsigned slot, PortMask to)
@@ -469,7 +474,7 @@ HOT void plan_ramp_queue(Visit *v, unsigned queue)
     inside = program_color_inside(v->engine->program, t->index, inside, PORT_RAMP);
   unsigned slot = t->set->slot_of[inside];
   if (UNLIKELY(slot == NO_SLOT)) {
-    arrput(v->engine->new_faults,
+    arrput(v->worker->faults,
            ((Fault){.kind = FAULT_NO_COLOR_CONFIG, .cycle = v->now, .tile = t->index,
                     .color = inside, .pc = PC_RETURN, .value = PORT_RAMP}));
     return;
@@ -521,7 +526,7 @@ HOT void commit_ramp(Visit *v)
   }
   slot_push(v, t, v->ramp_slot, c, w, PORT_RAMP);
   t->last_ramp_queue = (uint8_t)queue;
-  v->engine->stats.wavelets++;
+  v->worker->stats.wavelets++;
 }
 
 RARE void commit_host_in(Visit *v)
@@ -533,17 +538,10 @@ RARE void commit_host_in(Visit *v)
   v->changed = true;
 }
 
-/* The channel takes from waiting tiles when it is free: fast_serve_channels. */
+/* The channel takes from waiting tiles when it is free: serve_channels. */
 RARE void wait_for_host(Visit *v)
 {
-  FastEngine *e = v->engine;
-  uint32_t tile = v->tile->index;
-  uint64_t *word = &e->host_waiting[tile / WORD_BITS], mask = UINT64_C(1) << tile % WORD_BITS;
-  if (*word & mask)
-    return;
-  *word |= mask;
-  e->n_host_waiting++;
-  e->channels[program_channel(e->program, tile)].waiting++;
+  arrput(v->worker->host_calls, v->tile->index);
 }
 
 /* ---- registers --------------------------------------------------------------------------- */
@@ -591,9 +589,9 @@ static RouterConfig *own_config(Visit *v, unsigned slot)
 {
   FastTile *t = v->tile;
   if (!t->own)
-    t->own = fast_alloc(v->engine, t->set->n * sizeof *t->own, sizeof *t->own);
+    t->own = fast_alloc(v->worker, t->set->n * sizeof *t->own, sizeof *t->own);
   if (!t->own[slot]) {
-    t->own[slot] = fast_alloc(v->engine, sizeof **t->own, _Alignof(RouterConfig));
+    t->own[slot] = fast_alloc(v->worker, sizeof **t->own, _Alignof(RouterConfig));
     router_config_copy(t->own[slot], t->set->config[slot]);
   }
   return t->own[slot];

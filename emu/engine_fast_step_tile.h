@@ -20,7 +20,7 @@ static void note_blocked(Visit *v, IdKind kind, unsigned id)
 {
   FastTile *t = v->tile;
   if (!t->blocked_at) {
-    t->blocked_at = fast_alloc(v->engine, BLOCK_PLACES * sizeof *t->blocked_at, 2);
+    t->blocked_at = fast_alloc(v->worker, BLOCK_PLACES * sizeof *t->blocked_at, 2);
     memset(t->blocked_at, 0xff, BLOCK_PLACES * sizeof *t->blocked_at);
   }
   t->blocked_at[block_place(kind, id)] = t->pc;
@@ -242,13 +242,13 @@ RARE void change_stall(Visit *v, unsigned thread, StallCause cause)
 {
   FastThread *th = &v->tile->threads[thread];
   if (th->stall != STALL_NONE) {
-    v->engine->stats.stalls[th->stall] += v->now - th->stall_since;
+    v->worker->stats.stalls[th->stall] += v->now - th->stall_since;
     EVENT(v, .kind = EV_STALL, .pc = th->run->run.pc, .id = th->stall, .thread = (uint8_t)thread,
           .payload = (uint32_t)(v->now - th->stall_since));
   }
   th->stall = (uint8_t)cause;
   th->stall_since = v->now;
-  v->engine->last_change = v->now + 1;
+  v->worker->last_change = v->now + 1;
 }
 
 HOT void note_stall(Visit *v, unsigned thread, StallCause cause)
@@ -321,7 +321,7 @@ static void start_task(Visit *v)
   start_main(v, task->entry, cost);
   t->task = (uint8_t)v->pick;
   t->task_id = v->pick_id;
-  v->engine->stats.tasks++;
+  v->worker->stats.tasks++;
   EVENT(v, .kind = EV_TASK_START, .task = v->pick, .id = v->pick_id, .payload = w.payload);
 }
 
@@ -431,8 +431,7 @@ static bool write_config(Visit *v, uint16_t address, uint16_t value)
   case CFG_CMD_STREAM: t->unblocks += value == STREAM_READY; return true;
   case CFG_SIM_PRINT:
     if (v->engine->options.print)
-      v->engine->options.print(v->engine->options.print_context, v->now, t->index,
-                               (uint8_t)value);
+      arrput(v->worker->prints, ((FastPrint){t->index, (uint8_t)value}));
     return true;
   default: {
     bool written = registers_write(&t->registers, t->cls->image, reg,
@@ -451,7 +450,7 @@ static void access_config(Visit *v, uint16_t address, bool store,
   if (reg && router_config_is(reg->address)) {
     if (store ? !router_write(v, address, t->regs.r[r])
               : !router_read(v, address, &t->regs.r[r]))
-      arrput(v->engine->new_faults,
+      arrput(v->worker->faults,
              ((Fault){.kind = FAULT_COLOR_REGISTER, .cycle = v->now, .tile = t->index,
                       .color = (uint8_t)(address - reg->address), .pc = t->pc}));
     return;
@@ -623,7 +622,7 @@ static void issue_instruction(Visit *v)
     return;
   }
   EVENT(v, .kind = EV_INST, .pc = t->pc);
-  v->engine->stats.instructions++;
+  v->worker->stats.instructions++;
   if (insn->op == OP_vec)
     vec_start(v, insn);
   else if (insn->op == OP_endtask)

@@ -34,7 +34,7 @@ HOT void output_push(Visit *v, unsigned queue, FastWavelet w)
   FastQueue *q = &t->queues[queue].output;
   unsigned count = q->count;
   if (UNLIKELY(!q->at))
-    fast_queues_create(v->engine, &t->queues[queue], queue);
+    fast_queues_create(v->worker, &t->queues[queue], queue);
   if (UNLIKELY(count >= q->places))
     ICE("an output queue overflows");
   *queue_at(q, count) = w;
@@ -197,7 +197,7 @@ static StallCause plan_group(Visit *v, unsigned thread, GroupPlan *group)
 
 static void vec_fault(Visit *v, uint16_t pc, FaultKind kind, uint32_t value)
 {
-  arrput(v->engine->new_faults,
+  arrput(v->worker->faults,
          ((Fault){.kind = kind, .cycle = v->now, .tile = v->tile->index, .color = NO_COLOR,
                   .pc = pc, .value = value}));
 }
@@ -257,7 +257,7 @@ static void thread_release(Visit *v, unsigned thread)
   FastRun *run = t->threads[thread].run;
   thread_idle(t, thread);
   t->threads[thread].run = NULL;
-  fast_run_free(v->engine, run);
+  fast_run_free(v->worker, run);
 }
 
 /* The descriptors that an operation names, where vec_begin and vec_end look for them. */
@@ -267,7 +267,7 @@ static void scratch_operand(const Visit *v, const VecOperand *operand, bool back
     return;
   const FastDsrMap *map = &v->engine->dsr_maps[v->tile->cls->index];
   DsrState *kept = &v->tile->dsrs[map->place[operand->file][operand->number]];
-  DsrState *scratch = &v->engine->scratch[operand->file][operand->number];
+  DsrState *scratch = &v->worker->scratch[operand->file][operand->number];
   if (back)
     *kept = *scratch;
   else
@@ -292,7 +292,7 @@ static void write_back(Visit *v, const VecRun *run)
     return;
   const Insn *insn = class_insn(v->tile->cls, run->pc);
   scratch_operands(v, &insn->vec, false);
-  vec_end(run, v->engine->scratch);
+  vec_end(run, v->worker->scratch);
   scratch_operands(v, &insn->vec, true);
 }
 
@@ -376,7 +376,7 @@ static void check_shared(Visit *v, const VecRun *run)
     const VecRun *other = &t->threads[__builtin_ctz(bits)].run->run;
     const VecStream *s = vec_shared_stream(run, other);
     if (s)
-      arrput(v->engine->new_faults,
+      arrput(v->worker->faults,
              ((Fault){.kind = FAULT_QUEUE_SHARED, .cycle = v->now, .tile = t->index,
                       .color = s->color, .pc = run->pc,
                       .value = fault_queue(s == &run->dest, s->queue), .value2 = other->pc}));
@@ -399,11 +399,11 @@ static void vec_start(Visit *v, const Insn *insn)
 {
   FastEngine *e = v->engine;
   FastTile *t = v->tile;
-  FastRun *both = fast_run_alloc(e);
+  FastRun *both = fast_run_alloc(v->worker);
   VecRun *run = &both->run;
   uint32_t value = 0;
   scratch_operands(v, &insn->vec, false);
-  FaultKind fault = vec_begin(run, insn, t->pc, e->program, t->cls, &t->regs, e->scratch,
+  FaultKind fault = vec_begin(run, insn, t->pc, e->program, t->cls, &t->regs, v->worker->scratch,
                               &t->mem, &value);
   unsigned thread = run->async ? 1u + run->microthread : MAIN_THREAD;
   registers_rebind(&t->registers, &run->dest);
@@ -418,8 +418,8 @@ static void vec_start(Visit *v, const Insn *insn)
       found.value2 = t->threads[thread].run->run.pc;
       found.color = vec_fabric_color(run);
     }
-    arrput(e->new_faults, found);
-    fast_run_free(e, both);
+    arrput(v->worker->faults, found);
+    fast_run_free(v->worker, both);
     return;
   }
   check_shared(v, run);
@@ -429,7 +429,7 @@ static void vec_start(Visit *v, const Insn *insn)
     t->ready = v->now + e->timing->vector_async_issue;
   if (run->remaining == 0) {
     start_empty(v, thread, run);
-    fast_run_free(e, both);
+    fast_run_free(v->worker, both);
     return;
   }
   FastThread *th = &t->threads[thread];
@@ -642,9 +642,9 @@ HOT void plain_group(Visit *v, unsigned thread)
     uint32_t a = plain_read(t, p, PLAIN_SRC0), b = plain_read(t, p, PLAIN_SRC1);
     plain_write(v, p, plain_operate(v, p, a, b), last_group && left == 1);
   }
-  e->stats.groups++;
-  e->stats.elements += elements;
-  e->stats.stalls[STALL_BANK] += extra;
+  v->worker->stats.groups++;
+  v->worker->stats.elements += elements;
+  v->worker->stats.stalls[STALL_BANK] += extra;
   if (!p->unbounded)
     p->remaining -= elements;
   th->ready = v->now + 1 + extra;
@@ -756,9 +756,9 @@ static void general_group(Visit *v, unsigned thread, unsigned elements)
   Group g = {v, run, FAULT_COUNT, 0};
   for (unsigned i = 0; i < elements; i++)
     one_element(&g, last_group && i + 1 == elements);
-  e->stats.groups++;
-  e->stats.elements += elements;
-  e->stats.stalls[STALL_BANK] += extra;
+  v->worker->stats.groups++;
+  v->worker->stats.elements += elements;
+  v->worker->stats.stalls[STALL_BANK] += extra;
   if (!run->unbounded)
     run->remaining -= elements;
   th->ready = v->now + 1 + extra;

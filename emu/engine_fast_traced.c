@@ -2,7 +2,12 @@
 #define FAST_TRACED 1
 #include "emu/engine_fast_step.h"
 
-void fast_visit_all_traced(FastEngine *engine)
+void fast_visit_traced(FastWorker *worker, FastHalf half)
 {
-  visit_all(engine);
+  visit_half(worker, half);
+}
+
+void fast_end_cycle_traced(FastEngine *engine)
+{
+  end_cycle(engine);
 }

@@ -74,7 +74,7 @@ static WseStatus set_options(WseProgram *p, const WseOptions *given, SessionOpti
   if ((unsigned)given->check >= ARRAY_COUNT(levels))
     return bad_choice(p, "check", given->check);
   options->engine = engine_from_name(given->engine == WSE_ENGINE_REFERENCE ? "reference" : "fast");
-  options->threads = 1;              /* whatever is given: engines run on one thread as yet */
+  options->threads = given->threads ? given->threads : 1;
   options->max_cycles = given->max_cycles;
   options->check = levels[given->check];
   if (given->trace_kinds)

@@ -162,11 +162,6 @@ static bool take_threads(HostOptions *o, const char *value, Diags *diags)
   uint64_t number;
   if (!parse_number(value, &number) || number < 1 || number > MAX_THREADS_ACCEPTED)
     return bad_value(diags, "--threads", value, "a number from 1 to 1024");
-  if (number > 1) {
-    diag_option_later(diags, HOST_NOWHERE, "--threads with more than 1",
-                      "this version runs every engine on one thread");
-    return false;
-  }
   o->session.threads = (unsigned)number;
   return true;
 }

@@ -1,8 +1,9 @@
-/* The fast engine, and the reference engine in another visiting order, against the reference
- * engine: random programs on random fabrics must give the same events, statistics, findings,
- * memory and results, cycle by cycle.  The number of seeds can be given in ENGINE_DIFF_SEEDS, a
- * single one in ENGINE_DIFF_SEED; ENGINE_DIFF_IMAGES names images, separated by colons, that are
- * run in the same ways. */
+/* The fast engine with one and several threads, forwards and backwards, and the reference engine in
+ * another visiting order, against the reference engine: random programs on random fabrics must give
+ * the same events, statistics, findings, memory and results, cycle by cycle.  ENGINE_DIFF_SEEDS
+ * gives the number of seeds, ENGINE_DIFF_SEED a single one, ENGINE_DIFF_CREW_EVERY how many seeds
+ * go by until threads meet in every cycle; ENGINE_DIFF_IMAGES names images, separated by colons,
+ * that are run in the same ways. */
 #include "random_program.h"
 
 enum {
@@ -13,9 +14,21 @@ enum {
 static uint32_t seed_now;       /* for messages */
 
 /* Ways to run a program; the first is what the others are compared with. */
-typedef struct { const EngineOps *ops; uint32_t shuffle; } Way;
-static const Way ways[] = {{&engine_reference, 0}, {&engine_reference, 7}, {&engine_fast, 0}};
-enum { WAYS = ARRAY_COUNT(ways) };
+typedef struct { const EngineOps *ops; uint32_t shuffle; unsigned threads; } Way;
+static const Way ways[] = {
+  {&engine_reference, 0, 1}, {&engine_reference, 7, 1}, {&engine_fast, 0, 1}, {&engine_fast, 1, 1},
+  {&engine_fast, 0, 2}, {&engine_fast, 0, 3}, {&engine_fast, 0, 4},
+  /* with `shuffle` threads meet in every cycle, however small it is: only now and then */
+  {&engine_fast, 1, 2}, {&engine_fast, 1, 3}, {&engine_fast, 1, 4},
+};
+enum { WAYS = ARRAY_COUNT(ways), CREW_EVERY = 25 };
+static uint32_t crew_every = CREW_EVERY;
+
+/* For a seed, whether threads meet in this way although there is little to do. */
+static uint32_t shuffle_of(Way way, uint32_t seed)
+{
+  return way.threads > 1 && seed % crew_every ? 0 : way.shuffle;
+}
 
 /* ---- comparison ------------------------------------------------------------------------- */
 
@@ -206,7 +219,8 @@ static void load_seed(Asm *a[WAYS], uint32_t seed, bool traced)
 {
   for (unsigned i = 0; i < WAYS; i++) {
     a[i] = random_program(seed, ways[i].ops);
-    a[i]->options.shuffle = ways[i].shuffle;
+    a[i]->options.shuffle = shuffle_of(ways[i], seed);
+    a[i]->options.threads = ways[i].threads;
     asm_load(a[i], traced ? ALL_EVENTS : 0);
     a[i]->program->host_out_colors = 1u << HOST_COLOR;
   }
@@ -268,6 +282,7 @@ static void engines_agree(void **state)
   Outcomes outcomes = {0};
   uint32_t only = from_environment("ENGINE_DIFF_SEED", 0);
   uint32_t n = from_environment("ENGINE_DIFF_SEEDS", DEFAULT_SEEDS);
+  crew_every = from_environment("ENGINE_DIFF_CREW_EVERY", CREW_EVERY);
   for (uint32_t seed = only ? only : 1; seed <= (only ? only : n); seed++) {
     seed_now = seed;
     run_seed(seed, true, &outcomes);
@@ -300,7 +315,8 @@ static Asm *load_image(const char *path, Way way)
   Asm *a = arena_new(arena, Asm);
   *a = (Asm){.arena = arena, .image = *image, .ops = way.ops};
   a->uses = arena_many(arena, ImageColorUse *, (size_t)image->width * image->height);
-  a->options = (EngineOptions){.check = CHECK_ERROR, .shuffle = way.shuffle};
+  a->options = (EngineOptions){.check = CHECK_ERROR, .shuffle = shuffle_of(way, 1),
+                               .threads = way.threads};
   a->program = program_load(image, NULL, arena, &reason);
   if (!a->program)
     fail_msg("%s: %s", path, reason);

@@ -404,7 +404,8 @@ static Asm *random_program(uint32_t seed, const EngineOps *ops)
   Random *r = &g.random;
   below(r, 2);
   Arch arch = chance(r, 60) ? ARCH_WSE2 : ARCH_WSE3;
-  Asm *a = asm_new(arch, (uint16_t)(1 + below(r, 6)), (uint16_t)(1 + below(r, 4)));
+  unsigned height = 1 + (chance(r, 70) ? below(r, 4) : 7 + below(r, 6));   /* strips: 8 rows */
+  Asm *a = asm_new(arch, (uint16_t)(1 + below(r, 6)), (uint16_t)height);
   unsigned tiles = (unsigned)a->image.width * a->image.height, classes = 1 + below(r, 5);
   g.a = a;
   g.wild = chance(r, 50);
