@@ -337,6 +337,7 @@ static Engine *fast_create(Program *program, const EngineOptions *options)
   make_workers(e);
   make_sets(e);
   make_dsr_maps(e);
+  fast_ahead_create(e);
   make_channels(e);
   e->tiles = reserve((size_t)e->n_tiles * sizeof *e->tiles);
   pthread_mutex_init(&e->spills_lock, NULL);
@@ -379,6 +380,7 @@ static void fast_destroy(Engine *base)
 {
   FastEngine *e = (FastEngine *)base;
   fast_crew_destroy(e);
+  fast_ahead_destroy(e);
   for (unsigned k = 0; k < e->n_workers; k++)
     for (size_t i = 0; i < arrlenu(e->workers[k].touched); i++)
       tile_destroy(&e->tiles[e->workers[k].touched[i]]);
@@ -405,12 +407,14 @@ static uint64_t fast_cycle(const Engine *base)
 static const EngineStats *fast_stats(const Engine *base)
 {
   FastEngine *e = (FastEngine *)(uintptr_t)base;
-  e->stats = e->workers[0].stats;
-  for (unsigned k = 1; k < e->n_workers; k++) {
+  e->stats = (EngineStats){.first_event = NEVER};
+  for (unsigned k = 0; k < e->n_workers; k++) {
     const EngineStats *add = &e->workers[k].stats;
     EngineStats *sum = &e->stats;
     sum->first_event = add->first_event < sum->first_event ? add->first_event : sum->first_event;
+    uint64_t ahead = e->workers[k].ahead_last;
     sum->last_event = add->last_event > sum->last_event ? add->last_event : sum->last_event;
+    sum->last_event = ahead > sum->last_event ? ahead : sum->last_event;
     sum->active_tile_cycles += add->active_tile_cycles;
     sum->instructions += add->instructions;
     sum->groups += add->groups;
@@ -429,7 +433,7 @@ static void fast_phase_begin(Engine *base)
   FastEngine *e = (FastEngine *)base;
   for (unsigned k = 0; k < e->n_workers; k++) {
     e->workers[k].stats.first_event = NEVER;
-    e->workers[k].stats.last_event = 0;
+    e->workers[k].stats.last_event = e->workers[k].ahead_last = 0;
   }
 }
 

@@ -197,6 +197,21 @@ _Static_assert(sizeof(FastThread) == 24, "compact");
 typedef struct { uint64_t cycle; Action action; uint16_t address, value; } FastAction;
 typedef struct { uint64_t cycle; uint32_t word; uint8_t color; } FastHostWord;
 
+/* Scalar instructions that the main thread has carried out before their cycle: where it was before,
+ * and in which cycles they issue, a bit each from `from` on. */
+typedef struct {
+  Registers regs;
+  uint16_t pc;
+  uint64_t ready, from, issues;
+} FastAhead;
+
+/* What is known of the instruction at a word of a class' code. */
+typedef struct {
+  const Insn *insn;             /* NULL: none, or it has to wait for its cycle */
+  uint8_t words;
+  uint8_t cycles[2];            /* to the next; if it jumps */
+} FastCode;
+
 /* Where a class keeps which DSR: only those that its code names take room. */
 typedef struct {
   uint8_t n;
@@ -230,6 +245,7 @@ typedef struct {
   bool running;                 /* a task or function; else idle and the scheduler may pick */
   bool flushing;                /* some queue is to become empty */
   bool attended;                /* by the host: `host` is there */
+  bool is_ahead;                /* some instruction of `ahead` issues later than now */
   /* the second line; of the threads, the main one */
   _Alignas(64) uint64_t pending_due;   /* NEVER: no action and no priority pending */
   uint64_t wavelets_seen;
@@ -240,6 +256,7 @@ typedef struct {
   uint64_t ready;               /* next issue, or next pick when idle, not before */
   uint64_t active, blocked, high;   /* by id; high: picked before the others */
   uint64_t lost;                /* activated again before they had started */
+  FastAhead *ahead;             /* NULL: never was */
   FastHost *host;
   uint16_t pc;
   uint16_t launch_entry;
@@ -293,6 +310,7 @@ typedef struct {
   bool any_next;                /* some tile is awake in the next cycle */
   uint32_t visits;              /* in this cycle */
   uint64_t last_change;         /* cycle after the last one in which anything changed */
+  uint64_t ahead_last;          /* last issue that was carried out ahead */
   EngineStats stats;
   uint32_t *touched;            /* stb_ds, in order of touching */
   uint32_t *wheel[WHEEL];       /* stb_ds: tiles due in the cycle of the slot */
@@ -317,6 +335,7 @@ struct FastEngine {
   EngineOptions options;
   const Timing *timing;
   uint64_t cycle;
+  uint64_t limit;               /* of this run */
   uint64_t freshened;
   uint32_t n_tiles, width, height;
   ptrdiff_t step[PORT_RAMP];    /* bytes to the neighbour */
@@ -327,6 +346,7 @@ struct FastEngine {
   FastSet *sets;                /* by color set */
   bool swaps;                   /* some color has a swap */
   FastDsrMap *dsr_maps;         /* by class */
+  FastCode **code;              /* by class and word */
   /* awake tiles: a bit each, whole words for a row, and a byte for each row that has any */
   uint64_t *awake, *awake_next;
   uint8_t *row_awake, *row_awake_next;
@@ -419,6 +439,22 @@ void fast_take_timers(FastWorker *worker);
 uint64_t fast_next_due(const FastEngine *engine, const FastTile *tile);
 RunStatus fast_run(Engine *engine, uint64_t limit);
 void fast_skip_to(Engine *engine, uint64_t cycle);
+
+/* ---- engine_fast_ahead.c ---------------------------------------------------------------- */
+
+void fast_ahead_create(FastEngine *engine);
+void fast_ahead_destroy(FastEngine *engine);
+/* The main thread has issued a scalar instruction in this cycle, and no operation runs: carries
+ * out those that follow as far as nobody can see them, neither other tiles nor the host. */
+void fast_ahead(FastWorker *worker, FastTile *tile);
+/* Whether an instruction that was carried out ahead issues in this cycle. */
+static inline bool fast_issues_ahead(const FastTile *tile, uint64_t now)
+{
+  return tile->is_ahead && now - tile->ahead->from < WORD_BITS &&
+         (tile->ahead->issues >> (now - tile->ahead->from) & 1);
+}
+/* The run has ended before `cycle`: what issues from then on has not been. */
+void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 
 /* ---- engine_fast_crew.c ----------------------------------------------------------------- */
 

@@ -281,9 +281,12 @@ RunStatus fast_run(Engine *base, uint64_t limit)
 {
   FastEngine *e = (FastEngine *)base;
   uint64_t floor = e->cycle;
+  e->limit = limit;
   for (;;) {
-    if (e->stopped)
+    if (e->stopped) {
+      fast_ahead_undo(e, e->cycle);
       return RUN_FAULT;
+    }
     if (e->cycle >= limit)
       return RUN_LIMIT;
     if (!any_next(e)) {
@@ -301,5 +304,7 @@ RunStatus fast_run(Engine *base, uint64_t limit)
     turn(e);
     run_cycle(e);
     set_cycle(e, e->cycle + 1);
+    if (e->options.trace && e->options.trace->stop)
+      return RUN_LIMIT;
   }
 }

@@ -41,7 +41,8 @@ typedef struct {
   uint32_t tiles;
   uint64_t stay;                /* tiles of it that are awake in the next cycle */
   /* of the tile */
-  bool changed;                 /* anything: the tile stays awake */
+  bool changed;                 /* anything: the tile stays awake, unless it */
+  bool sleeps;                  /* until its next instruction */
   bool wake_all;                /* a switch moved: neighbours look again */
   PortMask wake_ports;          /* those that may send to a slot that became free */
   FastTile *tile;
@@ -118,7 +119,7 @@ static Visit start_half(FastWorker *worker)
 HOT void start_tile(Visit *v, FastTile *t)
 {
   v->tile = t;
-  v->changed = v->wake_all = v->launch = v->is_group = v->moved = false;
+  v->changed = v->wake_all = v->launch = v->is_group = v->moved = v->sleeps = false;
   v->host_in = v->host_head = false;
   v->wake_ports = v->claimed = 0;
   v->router_register = 0;
@@ -145,7 +146,7 @@ HOT void visit(Visit *v, uint32_t index)
   visit_router(v);
   if (UNLIKELY(v->router_register))
     commit_register(v);
-  if (v->thread >= 0 || v->moved) {
+  if (v->thread >= 0 || (v->moved && !fast_issues_ahead(t, v->now))) {
     EngineStats *stats = &v->worker->stats;
     stats->active_tile_cycles++;
     if (UNLIKELY(stats->first_event == NEVER))
@@ -156,8 +157,10 @@ HOT void visit(Visit *v, uint32_t index)
     wake_neighbours(v);
   if (LIKELY(v->changed)) {
     v->worker->last_change = v->now + 1;
-    wake(v, index);
-    return;
+    if (!v->sleeps) {
+      wake(v, index);
+      return;
+    }
   }
   uint64_t due = fast_next_due(e, t);
   if (due != NEVER)

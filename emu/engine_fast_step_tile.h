@@ -612,6 +612,13 @@ static void issue_scalar(Visit *v, const Insn *insn)
   }
 }
 
+/* Whether nothing but its own instructions concerns the tile for now. */
+static bool is_alone(const FastTile *t)
+{
+  return t->running && !t->vectors && !t->input_any && !t->output_any && !t->occupied &&
+         !t->attended && !t->flushing;
+}
+
 static void issue_instruction(Visit *v)
 {
   FastTile *t = v->tile;
@@ -629,6 +636,10 @@ static void issue_instruction(Visit *v)
     end_main(v);
   else
     issue_scalar(v, insn);
+  if (!FAST_TRACED && is_alone(t) && t->ready > v->now) {
+    fast_ahead(v->worker, t);
+    v->sleeps = true;
+  }
 }
 
 static void do_issue(Visit *v)

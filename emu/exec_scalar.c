@@ -12,6 +12,11 @@ typedef struct {
 
 enum {
   BITS16 = 16, BITS32 = 32, SIGN16 = 0x8000,
+#define MACHINE(field, wse2, wse3, source) WSE2_##field = wse2,
+#define MACHINE_LIST(field, count, wse2, wse3, source)
+#define MACHINE_MASK(field, wse2, wse3, source)
+#include "ir/machine/machine.def"
+  STACK_POINTER = WSE2_sp_register,    /* the same on both */
   RANDOM_BITS = 23, RANDOM_TAP = RANDOM_BITS - 18, RANDOM_STEPS = 128,
 };
 #define SIGN32 0x80000000u
@@ -153,7 +158,7 @@ static ScalarResult branch(const Exec *e, bool taken)
 
 static uint16_t *sp(Exec *e)
 {
-  return &e->regs->r[machine_get(ARCH_WSE2)->sp_register];   /* the same on both */
+  return &e->regs->r[STACK_POINTER];
 }
 
 static ScalarResult call(Exec *e, uint16_t target)
@@ -379,12 +384,25 @@ static ScalarResult exec_int16(Exec *e)
   }
 }
 
+/* The groups follow each other; what a cost class cannot be in is skipped. */
+static ScalarResult exec_any(Exec *e)
+{
+  switch (insn_info[e->insn->op].cost) {
+  case COST_JUMP: case COST_BRANCH: case COST_CALL: case COST_RETURN: return exec_other(e);
+  case COST_LOAD: case COST_STORE: return exec_memory(e);
+  case COST_FP: case COST_FDIV: return exec_float(e);
+  case COST_ALU16: case COST_ALU32: case COST_IDIV: case COST_ENDTASK: case COST_DSR_LOAD:
+  case COST_DSR_UPDATE: case COST_VECTOR: case COST_CONFIG: case COST_RANDOM: case COST_COUNT:
+  default: return exec_int16(e);
+  }
+}
+
 ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registers *regs,
                          TileMem *mem)
 {
   Exec e = {insn, pc, fp16, regs, mem};
   uint16_t stack = *sp(&e);
-  ScalarResult result = exec_int16(&e);
+  ScalarResult result = exec_any(&e);
   if (result.outcome == SCALAR_NEXT && *sp(&e) < stack && *sp(&e) < mem->cls->floor)
     return fault(FAULT_STACK, *sp(&e));
   return result;

@@ -163,6 +163,15 @@ static uint8_t any_byte(const TileMem *mem, uint32_t address)
   return place.kind == PLACE_CODE ? code_byte(mem->cls, address) : 0;
 }
 
+static uint32_t load_bytes(const uint8_t *at, unsigned bytes)
+{
+  switch (bytes) {
+  case 1: return at[0];
+  case 2: return at[0] | (uint32_t)at[1] << 8;
+  default: return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+  }
+}
+
 FaultKind mem_load(const TileMem *mem, uint32_t address, unsigned bytes, uint32_t *value)
 {
   FaultKind fault = mem_check(address, bytes);
@@ -172,10 +181,10 @@ FaultKind mem_load(const TileMem *mem, uint32_t address, unsigned bytes, uint32_
   Place place = mem_place(mem, address, bytes);
   if (place.kind == PLACE_OUTSIDE)
     return FAULT_ADDRESS;
-  for (unsigned i = 0; i < bytes; i++) {
-    uint32_t byte = place.kind == PLACE_BYTES ? place.at[i] : any_byte(mem, address + i);
-    *value |= byte << 8 * i;
-  }
+  if (place.kind == PLACE_BYTES)
+    *value = load_bytes(place.at, bytes);
+  for (unsigned i = 0; place.kind != PLACE_BYTES && i < bytes; i++)
+    *value |= (uint32_t)any_byte(mem, address + i) << 8 * i;
   return mem->tracked && !is_written(mem, address, bytes) ? FAULT_UNWRITTEN : FAULT_COUNT;
 }
 
