@@ -34,7 +34,7 @@ static WseStatus write_stats(Session *session, const HostOptions *options)
 static WseStatus write_profile(Session *session, const HostOptions *options)
 {
   const Profile *profile = session_profile(session);
-  if (!profile)
+  if (!options->profile || !profile)
     return WSE_OK;
   FILE *out = options->profile_file ? fopen(options->profile_file, "w") : stdout;
   if (!out)
@@ -43,11 +43,24 @@ static WseStatus write_profile(Session *session, const HostOptions *options)
   return out == stdout || fclose(out) == 0 ? WSE_OK : unwritable(session, options->profile_file);
 }
 
+static WseStatus write_page(Session *session, const HostOptions *options)
+{
+  if (!options->page_file)
+    return WSE_OK;
+  FILE *out = fopen(options->page_file, "w");
+  if (!out)
+    return unwritable(session, options->page_file);
+  session_write_page(session, options->program, out);
+  return fclose(out) == 0 ? WSE_OK : unwritable(session, options->page_file);
+}
+
 /* What is written at the end of every run, whether it went well or not. */
 static WseStatus write_results(Session *session, const HostOptions *options)
 {
   session_observed(session);
   WseStatus status = write_profile(session, options);
+  if (status == WSE_OK)
+    status = write_page(session, options);
   if (status == WSE_OK && options->stats)
     status = write_stats(session, options);
   if (status != WSE_OK)

@@ -297,7 +297,6 @@ layout {
 MISTAKES = (
     ("option_unknown", ["--fast"]),
     ("option_value_missing", ["--h2d"]),
-    ("option_later", ["--report=x.html"]),
     ("option_argument", ["--threads=none"]),
     ("option_argument", ["--max-cycles=0"]),
     ("option_argument", ["--check=maybe"]),

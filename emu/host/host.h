@@ -33,6 +33,7 @@ typedef struct {
   bool check_reads;             /* a read of memory that was never written is a fault */
   bool left_is_error;           /* wavelets left behind at the end are an error */
   bool profile;
+  bool page;                    /* session_write_page will be called */
   bool has_watch;
   uint32_t watch[4];            /* x, y, color, number of the wavelet */
   const char *stop;             /* StopSpec as text; NULL: none */
@@ -89,6 +90,8 @@ WseStatus session_run(Session *session, uint64_t cycles);
 WseStatus session_finish(Session *session);
 /* When the run is over, whatever its status: what was watched, and the dumps. */
 void session_observed(Session *session);
+/* After session_observed. */
+void session_write_page(Session *session, const char *title, FILE *out);
 /* NULL: none was asked for. */
 const Profile *session_profile(const Session *session);
 /* True once any cycle was run. */
@@ -209,7 +212,9 @@ typedef struct {
   HostAction *actions;          /* stb_ds array */
   SessionOptions session;       /* streams are opened by the caller */
   const char *trace_file;       /* NULL: standard output */
+  bool profile;
   const char *profile_file;     /* NULL: standard output */
+  const char *page_file;        /* NULL: no report */
   bool stats;
   const char *stats_file;       /* NULL: standard output */
   bool help, version;

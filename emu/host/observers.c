@@ -16,6 +16,7 @@ struct Observers {
   Profile *profile;
   Perfetto *perfetto;
   Watch *watch;
+  Page *page;
 };
 
 static void write_trace(Session *s, const TraceEvent *event)
@@ -42,6 +43,8 @@ static void observe(TraceSink *sink, const TraceEvent *event)
     profile_event(o->profile, event);
   if (o->watch)
     watch_event(o->watch, event);
+  if (o->page)
+    page_event(o->page, event);
   if (o->has_stop && !o->stopped && stop_matches(s->program, &o->stop, event)) {
     o->stopped_at = *event;
     o->stopped = sink->stop = true;
@@ -118,6 +121,7 @@ static uint32_t kinds_wanted(const Session *s)
 {
   const Observers *o = s->observers;
   uint32_t kinds = o->profile ? (uint32_t)PROFILE_KINDS : 0;
+  kinds |= o->page ? (uint32_t)PAGE_KINDS : 0;
   kinds |= o->watch ? (uint32_t)WATCH_KINDS : 0;
   kinds |= o->has_stop && !o->stop.by_cycle ? 1u << TRACE_INST : 0;
   return kinds;
@@ -131,8 +135,10 @@ bool observers_create(Session *s)
   s->observers = o;
   if ((o->traced && !make_text(s)) || !make_watch(s) || !make_stop(s) || !dump_ok(s))
     return false;
-  if (options->profile)
+  if (options->profile || options->page)
     o->profile = profile_create(s->program);
+  if (options->page)
+    o->page = page_create(s->program);
   if (o->traced && options->trace_perfetto)
     o->perfetto = perfetto_create(s->program, options->trace_out);
   uint32_t kinds = kinds_wanted(s);
@@ -151,6 +157,7 @@ void observers_destroy(Session *s)
   profile_destroy(o->profile);
   perfetto_destroy(o->perfetto);
   watch_destroy(o->watch);
+  page_destroy(o->page);
   free(o);
 }
 
@@ -231,6 +238,16 @@ void session_observed(Session *s)
     dump_tile(s->engine, s->program, o->stopped_at.tile, out);
   else if (o->stopped)
     dump_touched(s, out);
+}
+
+void session_write_page(Session *s, const char *title, FILE *out)
+{
+  HostStats stats = session_stats(s);
+  char *text = host_stats_json(&stats);
+  PageTexts texts = {.title = title, .statistics = text, .honesty = host_honesty(),
+                     .findings = s->error.message};
+  page_write(s->observers->page, s->observers->profile, &texts, out);
+  free(text);
 }
 
 const Profile *session_profile(const Session *s)

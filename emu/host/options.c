@@ -34,7 +34,7 @@ enum { MAX_THREADS_ACCEPTED = 1024 };
   X(check, required_argument, "off|warn|error", "architectural hazards (default error)")         \
   X(check_reads, no_argument, "", "reads of memory that was never written are faults")            \
   X(check_left, no_argument, "", "wavelets left behind at the end are an error, exit 2")         \
-  X(report, required_argument, "FILE.html", "not available yet")                                 \
+  X(report, required_argument, "FILE.html", "the run as one page: maps, time line, profile, ...")  \
   X(help, no_argument, "", "this text")                                                          \
   X(version, no_argument, "", "version and what the cycles stand for")
 
@@ -190,7 +190,7 @@ static bool take_observer(HostOptions *o, int option, const char *value, Diags *
   switch (option) {
   case OPTION_profile:
     o->profile_file = value;
-    return o->session.profile = true;
+    return o->profile = o->session.profile = true;
   case OPTION_watch:
     o->session.has_watch = true;
     return parse_watch(value, o->session.watch) ||
@@ -259,9 +259,8 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
   case OPTION_check_left:
     return o->session.left_is_error = true;
   case OPTION_report:
-    diag_option_later(diags, HOST_NOWHERE, "--report",
-                      "reports as HTML belong to a later version; --stats and --trace exist");
-    return false;
+    o->page_file = value;
+    return o->session.page = true;
   case OPTION_stats:
     o->stats = true;
     o->stats_file = value;

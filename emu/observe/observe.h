@@ -2,7 +2,7 @@
  * of the machine: an observer receives the events that the engine delivers anyway, and a run that
  * nobody observes has none.
  *
- * Reading order: profile, perfetto, watch, stop, dump, page. */
+ * Reading order: profile, perfetto, watch, stop, page, dump. */
 #ifndef OBSERVE_H
 #define OBSERVE_H
 
@@ -72,6 +72,19 @@ bool stop_parse(const char *text, StopSpec *spec);
 bool stop_line_exists(const Program *program, const StopSpec *spec);
 /* An instruction that the spec names was issued. */
 bool stop_matches(const Program *program, const StopSpec *spec, const TraceEvent *event);
+
+/* ---- page.c: the run as one page of HTML ----------------------------------------------------- */
+
+typedef struct Page Page;
+enum { PAGE_KINDS = 1 << TRACE_INST | 1 << TRACE_WAVELET | 1 << TRACE_STALL };
+typedef struct {
+  const char *title, *statistics, *honesty;
+  const char *findings;         /* what the run has ended with; "" or NULL: nothing */
+} PageTexts;
+Page *page_create(const Program *program);
+void page_destroy(Page *page);
+void page_event(Page *page, const TraceEvent *event);
+void page_write(Page *page, const Profile *profile, const PageTexts *texts, FILE *out);
 
 /* ---- dump.c: all of a tile's state ----------------------------------------------------------- */
 

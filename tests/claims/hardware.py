@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Every feature of docs/hardware.md is shown by a test, and each of these tests passes: unit tests on
-both engines, programs under tests/lang, tests/golden and tests/hazards, and Python tests."""
+"""Every feature of docs/hardware.md is shown by a test, and each of these tests passes: unit tests
+on both engines, programs under tests/lang, tests/golden and tests/hazards, and Python tests."""
 import re
 import subprocess
 import sys
