@@ -74,6 +74,33 @@ def test_scatter_and_gather_of_16_bits(tmp_path):
     check_move(tmp_path, 5, 1, 3, (3, 8, 2), is_16_bit="true")
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("width, height, root, target, lengths", [
+    (1, 1, (0, 0), (0, 0), (2, 1, 3)), (2, 2, (0, 0), (1, 1), (3, 1, 8)),
+    (4, 3, (2, 1), (1, 2), (5, 0, 11)), (3, 5, (2, 4), (0, 0), (1, 30, 2)),
+    (1, 4, (0, 2), (0, 1), (4, 4, 4)), (5, 1, (3, 0), (4, 0), (2, 9, 1))])
+def test_scatter_and_gather_over_a_rectangle(tmp_path, arch, width, height, root, target, lengths):
+    """Parts row by row."""
+    image, size = tmp_path / "o.bin", width * height
+    harness.compile(PROGRAM.with_name("grid_layout.csl"), image, f"--arch={arch}", params={
+        "width": width, "height": height, "root_x": root[0], "root_y": root[1],
+        "target_x": target[0], "target_y": target[1], "n0": lengths[0], "n1": lengths[1],
+        "n2": lengths[2]})
+    everything = size * sum(lengths)
+    done = harness.emu(image, "--print=parts",
+                       f"--print=gathered:{everything}@{target[0]},{target[1]},1,1")
+    parts, gathered = (harness.values(done.out, name) for name in ("parts", "gathered"))
+    starts = numpy.cumsum([0, *lengths])
+    wholes = [(size * start + numpy.arange(size * n)).reshape(size, n)
+              for n, start in zip(lengths, starts)]
+    for p in range(size):
+        expected = numpy.concatenate([whole[p] for whole in wholes]).tolist()
+        assert parts[p % width, p // width] == expected, f"tile {p}"
+    number = 1000 * numpy.arange(size)[:, None]
+    assert gathered[target] == numpy.concatenate([(whole + number).ravel()
+                                                  for whole in wholes]).tolist()
+
+
 def check_sums(folder, program, size, lengths, width=0, **options):
     found, cycles = run(folder, program, size, lengths, width=width, **options)
     total = sum(lengths)
