@@ -83,9 +83,9 @@ static const char *call_name(Calls *c)
 
 static void call_open(Calls *c, CallHandle *h)
 {
-  static const char *const kinds[] = {NULL, NULL, NULL, NULL, "all", "task,wavelet", "nonsense"};
+  static const char *const kinds[] = {NULL, NULL, NULL, NULL, NULL, NULL, "all", "task", "bad"};
   static const char *const files[] = {NULL, NULL, NULL, "/dev/null", "/dev/null", "/nowhere/file"};
-  static const uint64_t limits[] = {100, 5000, 5000, 5000, 5000, 5000, 5000, 30000};
+  static const uint64_t limits[] = {100, 2000, 2000, 2000, 2000, 2000, 2000, 5000};
   if (h->program)
     return;
   uint32_t image = call_number(c, CALL_IMAGES - 1);   /* far out: no image, or NULL */

@@ -12,4 +12,5 @@ HOST = ["libwse.c", "session.c", "operations.c", "transfer.c", "collect.c"]
 
 fuzzing.claim("host", [f"emu/host/{file}" for file in HOST], "host interface",
               seeds=fuzz_seeds.host(),
-              options=["-max_len=3000", "-rss_limit_mb=3000", "-close_fd_mask=3"])
+              options=["-max_len=1200", "-timeout=60", "-rss_limit_mb=3000",
+                       "-close_fd_mask=3"])

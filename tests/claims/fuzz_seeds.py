@@ -49,7 +49,7 @@ def image():
 def host():
     """Bytes by chance, long enough for many calls."""
     chance = random.Random(1)
-    return [chance.randbytes(chance.randrange(200, 2500)) for _ in range(300)]
+    return [chance.randbytes(chance.randrange(200, 1200)) for _ in range(300)]
 
 
 def regions():

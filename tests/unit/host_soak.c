@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,7 +17,8 @@
 #include "emu/include/wse.h"
 #include "tests/host_programs.h"
 
-enum { SHORT_PROGRAMS = 30, SHORT_LAUNCHES = 150, WARM_UP_SHARE = 10, WORDS = 6 };
+enum { SHORT_PROGRAMS = 30, SHORT_LAUNCHES = 150, WARM_UP_SHARE = 10, WORDS = 6,
+       THREADS = 3, THREAD_PROGRAMS = 8 };
 
 static char image[64];
 
@@ -136,6 +138,25 @@ static void launches_need_little(void **state)
   assert_true(m.live_after - m.live_before < 1024 * SHORT_LAUNCHES / 2);
 }
 
+static void *programs_of_a_thread(void *argument)
+{
+  (void)argument;
+  for (unsigned i = 1; i <= THREAD_PROGRAMS; i++)
+    one_program(i);
+  return NULL;
+}
+
+/* A handle belongs to one thread at a time, and handles share nothing. */
+static void threads_do_not_meet(void **state)
+{
+  (void)state;
+  pthread_t threads[THREADS];
+  for (unsigned i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, programs_of_a_thread, NULL), 0);
+  for (unsigned i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
 static int measure(int argc, char **argv)
 {
   if (argc == 2 && strcmp(argv[1], "leak") == 0) {
@@ -153,6 +174,7 @@ int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(programs_leave_nothing), cmocka_unit_test(launches_need_little),
+    cmocka_unit_test(threads_do_not_meet),
   };
   strcpy(image, "/tmp/host_soak_XXXXXX.bin");
   int file = mkstemps(image, 4);
