@@ -336,6 +336,9 @@ unsigned vec_wavelets(const VecStream *stream, unsigned elements);
 /* FIFOs: the state block lies in tile memory (FIFO_STATE_WORDS).  How many elements could be
  * pushed or popped now. */
 FaultKind fifo_available(const TileMem *mem, uint16_t state, bool push, unsigned *elements);
+/* What becomes of an operation that finds a FIFO empty or full: FIFO_SUSPEND if it waits, and
+ * FIFO_TEST if it ends unfinished. */
+FifoAction fifo_action(const TileMem *mem, const VecRun *run);
 /* Pushes or pops one element; *fire is the action that this triggers, or none. */
 FaultKind fifo_move(TileMem *mem, uint16_t state, bool push, unsigned bytes, uint32_t *value,
                     Action *fire);

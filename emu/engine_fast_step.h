@@ -48,7 +48,7 @@ typedef struct {
   FastTile *tile;
   uint16_t router_register, router_value;   /* written in this cycle; 0: none */
   uint8_t drops;                /* input queues whose head control wavelet is dropped */
-  uint8_t fifo_marks;
+  uint16_t fifo_marks;
   bool launch;
   uint8_t pick_id, pick_queue;
   TaskKind pick;

@@ -646,7 +646,7 @@ static void do_issue(Visit *v)
 {
   FastTile *t = v->tile;
   for (unsigned marks = v->fifo_marks; marks; marks &= marks - 1)
-    mark_fifos(v, &t->threads[1 + __builtin_ctz(marks)].run->run, false);
+    mark_fifos(v, &t->threads[__builtin_ctz(marks)].run->run, false);
   if (v->thread < 0)
     return;
   unsigned thread = (unsigned)v->thread;

@@ -149,10 +149,11 @@ static StallCause plan_general(Visit *v, unsigned thread, GroupPlan *group)
   if (!limit_by_fifo(v, &run->src[0], false, &size) ||
       !limit_by_fifo(v, &run->src[1], false, &size) ||
       !limit_by_fifo(v, &run->dest, true, &size)) {
-    group->by_fifo = !run->async;
-    if (run->async)
-      v->fifo_marks |= (uint8_t)(1u << run->microthread);
-    return run->async ? STALL_FIFO : STALL_NONE;
+    bool waits = fifo_action(&v->tile->mem, run) == FIFO_SUSPEND;
+    group->by_fifo = !waits;
+    if (waits)
+      v->fifo_marks |= (uint16_t)(1u << thread);
+    return waits ? STALL_FIFO : STALL_NONE;
   }
   group->stream = 0;
   if (!limit_by_output(v, run, &size))
@@ -706,13 +707,16 @@ static void mark_fifos(Visit *v, const VecRun *run, bool keep_length)
   }
 }
 
-/* The FIFO is empty or full: a synchronous operation ends, unfinished. */
+/* The FIFO is empty or full: the operation ends, unfinished. */
 static void end_by_fifo(Visit *v, unsigned thread)
 {
   VecRun run = v->tile->threads[thread].run->run;
+  FifoAction action = fifo_action(&v->tile->mem, &run);
   mark_fifos(v, &run, true);
+  if (action == FIFO_FAULT)
+    vec_fault(v, run.pc, FAULT_FIFO, 0);
   thread_release(v, thread);
-  vec_finish(v, thread, &run, v->now, false, true);
+  vec_finish(v, thread, &run, v->now, false, action == FIFO_TEST);
 }
 
 static void finish_group(Visit *v, unsigned thread, VecRun *run, unsigned extra)

@@ -84,7 +84,7 @@ typedef struct {
   unsigned elements;            /* of the group; 0: ended by a control wavelet or by a FIFO */
   bool by_control, by_fifo;
   StallCause stalls[REF_THREADS];
-  uint8_t fifo_marks;           /* threads that wait for a FIFO: bit by microthread */
+  uint16_t fifo_marks;          /* threads that wait for a FIFO: bit by thread */
   uint8_t n_moves;
   PlannedMove moves[MAX_COLORS];
   uint8_t ramp_queue;           /* output queue whose head enters the router; NO_QUEUE none */

@@ -659,9 +659,9 @@ static void commit_stalls(RefEngine *engine, RefTile *tile)
 static void commit_issue(RefEngine *engine, RefTile *tile)
 {
   const RefPlan *plan = &tile->plan;
-  for (unsigned i = 0; i < MAX_MICROTHREADS; i++)
+  for (unsigned i = 0; i <= MAX_MICROTHREADS; i++)
     if (plan->fifo_marks >> i & 1)
-      ref_vec_mark(tile, 1 + i);
+      ref_vec_mark(tile, i);
   if (plan->thread < 0)
     return;
   unsigned thread = (unsigned)plan->thread;

@@ -132,10 +132,11 @@ StallCause ref_vec_plan(const RefEngine *engine, const RefTile *tile, unsigned t
   if (!limit_by_fifo(tile, &run->src[0], false, &size) ||
       !limit_by_fifo(tile, &run->src[1], false, &size) ||
       !limit_by_fifo(tile, &run->dest, true, &size)) {
-    *by_fifo = !run->async;       /* a synchronous operation ends here */
-    if (run->async && plan)
-      plan->fifo_marks |= (uint8_t)(1u << run->microthread);
-    return run->async ? STALL_FIFO : STALL_NONE;
+    bool waits = fifo_action(&tile->mem, run) == FIFO_SUSPEND;
+    *by_fifo = !waits;            /* the operation ends here */
+    if (waits && plan)
+      plan->fifo_marks |= (uint16_t)(1u << thread);
+    return waits ? STALL_FIFO : STALL_NONE;
   }
   *stream = 0;
   if (!limit_by_output(engine, tile, run, &size))
@@ -459,12 +460,15 @@ void ref_vec_mark(RefTile *tile, unsigned thread)
   mark_fifos(tile, &tile->threads[thread].run, false);
 }
 
-/* The FIFO is empty or full: a synchronous operation ends, unfinished. */
+/* The FIFO is empty or full: the operation ends, unfinished. */
 static void end_by_fifo(RefEngine *engine, RefTile *tile, unsigned thread)
 {
   VecRun run = tile->threads[thread].run;
+  FifoAction action = fifo_action(&tile->mem, &run);
   mark_fifos(tile, &run, true);
-  vec_finish(engine, tile, thread, &run, engine->cycle, false, true);
+  if (action == FIFO_FAULT)
+    vec_fault(engine, tile, run.pc, FAULT_FIFO, 0);
+  vec_finish(engine, tile, thread, &run, engine->cycle, false, action == FIFO_TEST);
 }
 
 /* dfilt counts control wavelets; data goes by. */

@@ -683,6 +683,24 @@ static FaultKind fifo_element(TileMem *mem, uint16_t state, bool push, unsigned 
   return fault;
 }
 
+FifoAction fifo_action(const TileMem *mem, const VecRun *run)
+{
+  const VecStream *streams[3] = {&run->src[0], &run->src[1], &run->dest};
+  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
+    bool push = i == 2;
+    unsigned available = 0;
+    uint32_t flags = 0;
+    if (streams[i]->kind != VS_FIFO ||
+        fifo_available(mem, streams[i]->address, push, &available) != FAULT_COUNT || available ||
+        fifo_word(mem, streams[i]->address, FIFO_FLAGS, &flags) != FAULT_COUNT)
+      continue;
+    unsigned shift = push ? FIFO_FULL_SHIFT : FIFO_EMPTY_SHIFT;
+    FifoAction action = (FifoAction)(flags >> shift & FIFO_ACTION_MASK);
+    return action == FIFO_TEST && run->async ? FIFO_SUSPEND : action;
+  }
+  return FIFO_TEST;
+}
+
 /* The push action fires when an earlier pop had found the FIFO empty, the pop action when an
  * earlier push had found it full (SDK docs, DSDs: only after such an event). */
 FaultKind fifo_move(TileMem *mem, uint16_t state, bool push, unsigned bytes, uint32_t *value,
@@ -700,6 +718,7 @@ FaultKind fifo_move(TileMem *mem, uint16_t state, bool push, unsigned bytes, uin
       fault = FAULT_DESCRIPTOR;
   }
   if (fault == FAULT_COUNT)
-    fault = fifo_set_word(mem, state, FIFO_FLAGS, 0);
+    fault = fifo_set_word(mem, state, FIFO_FLAGS,
+                          flags & ~(uint32_t)(FIFO_FOUND_EMPTY | FIFO_FOUND_FULL));
   return fault;
 }

@@ -85,7 +85,7 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
   case FAULT_TASK_ID: case FAULT_ID_RANGE:
     print_task(program, fault, out);
     break;
-  case FAULT_PC: case FAULT_ASSERT: case FAULT_DESCRIPTOR:
+  case FAULT_PC: case FAULT_ASSERT: case FAULT_DESCRIPTOR: case FAULT_FIFO:
   case FAULT_COLOR_REGISTER: case FAULT_UNSUPPORTED: case FAULT_COUNT: default:
     break;
   }
@@ -122,6 +122,8 @@ static const char *help(FaultKind kind)
     return "give each stream an input queue of its own";
   case FAULT_COLOR_REGISTER:
     return "give this tile a @set_color_config for the color; .routes may be .{}";
+  case FAULT_FIFO:
+    return "let another operation fill or empty the FIFO first, or choose another action for it";
   case FAULT_TASK_ID:
     return "bind a local task to the id with @bind_local_task";
   case FAULT_UNWRITTEN:
@@ -287,6 +289,7 @@ static void print_other_side(Report *r, const Fault *fault)
     print_memory(r, fault);
     break;
   case FAULT_QUEUE: case FAULT_QUEUE_TWICE: case FAULT_PC: case FAULT_ASSERT: case FAULT_TRAP:
+  case FAULT_FIFO:
   case FAULT_DESCRIPTOR: case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD: case FAULT_TASK_ID:
   case FAULT_ID_RANGE: case FAULT_CONFIG_ADDRESS: case FAULT_COLOR_REGISTER:
   case FAULT_UNSUPPORTED: case FAULT_COUNT: default:

@@ -617,6 +617,7 @@ typedef struct {
   uint32_t buffer, state;  /* Globals */
   uint32_t capacity;       /* elements */
   uint16_t push, pop;      /* action words */
+  uint16_t flags;          /* of the state block: what happens when it is empty or full */
   Priority priority;
 } Fifo;
 typedef struct MachineSetup {

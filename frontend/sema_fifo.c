@@ -10,7 +10,8 @@
 enum { STATE_BUFFER, STATE_CAPACITY, STATE_PUSH_ACTION = 7, STATE_POP_ACTION = 8 };
 
 static const char *const fifo_settings[] = {"activate_push", "activate_pop", "priority",
-                                            "simd_mode", "dest", "src", "xdsr"};
+                                            "simd_mode", "dest", "src", "xdsr", "empty_action",
+                                            "full_action"};
 
 static void put_word(uint8_t *bytes, unsigned word, uint16_t value)
 {
@@ -56,6 +57,40 @@ static bool fifo_action(Sema *s, Setting *field, uint16_t *word)
   return true;
 }
 
+/* What an operation does that finds the FIFO empty or full; wse2 knows two actions, and those for
+ * empty FIFOs only. */
+static bool fifo_hold(Sema *s, Settings *set, const char *name, unsigned shift, uint16_t *flags)
+{
+  static const char *const names[] = {
+    [FIFO_TEST] = "test_or_suspend", [FIFO_TERMINATE] = "terminate", [FIFO_SUSPEND] = "suspend",
+    [FIFO_FAULT] = "fault"};
+  Setting *field = settings_take(s, set, name);
+  bool wse2 = s->session->options->arch == ARCH_WSE2;
+  if (!field)
+    return true;
+  PoolId value = sema_comptime_value(s, field->value, field->span);
+  if (pool_eq(value, POOL(POISON)))
+    return false;
+  Settings actions = settings_of_value(s, value, field->node, field->span);
+  if (!actions.ok)
+    return false;
+  const char *missing = wse2 && shift == FIFO_FULL_SHIFT ? name : NULL;
+  unsigned given = 0;
+  for (unsigned i = 0; i < ARRAY_COUNT(names); i++)
+    if (setting_bool(s, settings_take(s, &actions, names[i]), false)) {
+      given++;
+      *flags |= (uint16_t)(i << shift);
+      if (wse2 && i >= FIFO_SUSPEND && !missing)
+        missing = names[i];
+    }
+  settings_finish(s, &actions, "FIFO action", names, ARRAY_COUNT(names));
+  if (missing)
+    diag_setting_arch(s->session->diags, field->span, missing, sema_machine(s)->name);
+  else if (given != 1)
+    diag_fifo_one_action(s->session->diags, field->span);
+  return !missing && given == 1;
+}
+
 /* Adds the state block to the program's data. */
 static uint32_t fifo_state_global(Sema *s, uint32_t buffer, int64_t offset, const Fifo *fifo)
 {
@@ -67,6 +102,7 @@ static uint32_t fifo_state_global(Sema *s, uint32_t buffer, int64_t offset, cons
   IrGlobal *g = &s->ir->globals[id.raw];
   g->init = arena_many(s->ir->arena, uint8_t, 2 * words);
   put_word(g->init, STATE_CAPACITY, (uint16_t)fifo->capacity);
+  put_word(g->init, FIFO_W_FLAGS, fifo->flags);
   put_word(g->init, STATE_PUSH_ACTION, fifo->push);
   put_word(g->init, STATE_POP_ACTION, fifo->pop);
   g->n_relocs = 1;
@@ -140,7 +176,9 @@ Operand builtin_allocate_fifo(Sema *s, const NodeBuiltinCall *call, Span at, Poo
     if (priority && !setting_priority(s, priority, &fifo.priority))
       return operand_poison();
     settings_take(s, &set, "simd_mode");
-    if (!fifo_registers(s, &set, registers, &has_registers))
+    if (!fifo_registers(s, &set, registers, &has_registers) ||
+        !fifo_hold(s, &set, "empty_action", FIFO_EMPTY_SHIFT, &fifo.flags) ||
+        !fifo_hold(s, &set, "full_action", FIFO_FULL_SHIFT, &fifo.flags))
       return operand_poison();
     settings_finish(s, &set, "FIFO", fifo_settings, ARRAY_COUNT(fifo_settings));
   }

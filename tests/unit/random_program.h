@@ -361,6 +361,7 @@ static void make_data(Gen *g, AsmClass *c)
   if (chance(r, 50)) {
     fifo[FIFO_W_READ_LENGTH] = (uint16_t)below(r, 8);
     fifo[FIFO_W_WRITE_LENGTH] = (uint16_t)below(r, 8);
+    fifo[FIFO_W_FLAGS] = (uint16_t)(below(r, 4) << FIFO_EMPTY_SHIFT | below(r, 4) << FIFO_FULL_SHIFT);
   }
   asm_bytes(c, FIFO_AT, fifo, sizeof fifo);
   asm_bytes(c, FIFO_DATA, (uint8_t[32]){0}, 32);
