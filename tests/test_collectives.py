@@ -150,3 +150,81 @@ def test_the_program_of_the_page_runs(tmp_path):
     harness.compile(tmp_path / "layout.csl", image, params={"tiles": 20})
     out = harness.emu(image, "--print=sum@0,0,1,1").out
     assert harness.values(out, "sum")[0, 0] == [sum(range(20))] * 100
+
+
+# ---- choices and mistakes in layouts ---------------------------------------------------------------
+
+LAYOUT = """
+const collectives = @import_module("<collectives/layout>");
+const pattern = collectives.pattern;
+const colors = [2]color{ @get_color(0), @get_color(1) };
+layout {
+  @set_rectangle(4, 1);
+  %s
+  for (@range(u16, 4)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{
+      .role = collectives.reduce_tile(x, 0, collectives.reduce_plan(4, 0, pattern.chain, 1, 0), x,
+                                      WEST, EAST, colors)
+    });
+  }
+}
+"""
+TILE = """
+param role: comptime_struct;
+const reduce = @import_module("<collectives/reduce>", .{ .role = role, %s });
+var v = @zeros([4]f32);
+task main() void {
+  %s;
+}
+comptime {
+  @bind_local_task(main, @get_local_task_id(8));
+  @activate(@get_local_task_id(8));
+}
+"""
+
+
+def compiled(folder, *, in_layout="", params="", call="reduce.run(4, @ptrcast([*]f32, &v))",
+             expect=0):
+    (folder / "layout.csl").write_text(LAYOUT % in_layout)
+    (folder / "pe.csl").write_text(TILE % (params, call))
+    return harness.compile(folder / "layout.csl", folder / "o.bin", expect=expect).err
+
+
+def test_predictions_of_plans_are_those_of_the_model(tmp_path):
+    plans = [(pattern, root, length) for pattern in ("chain", "tree", "two_phase")
+             for root in (0, 17, 40) for length in (1, 60)]
+    said = compiled(tmp_path, in_layout="".join(
+        f"@comptime_print(collectives.plan_cycles(collectives.reduce_plan(41, {root}, "
+        f"pattern.{pattern}, {length}, 0), {length}));" for pattern, root, length in plans))
+    cycles = [int(n) for n in re.findall(r"^.*?(\d+)$", said, re.M)]
+    for (pattern, root, length), got in zip(plans, cycles, strict=True):
+        model = measure.predicted(measure.REDUCE,
+                                  measure.NAMES.index(pattern.replace("_", "-")), 41, length, root)
+        assert got == model, (pattern, root, length)
+
+
+def test_the_best_root_of_an_allreduce_is_better_than_an_end(tmp_path):
+    said = compiled(tmp_path, in_layout="@comptime_print("
+                    "collectives.best_root(64, pattern.chain, 20));")
+    root = int(re.findall(r"(\d+)$", said, re.M)[0])
+    assert 0 < root < 64
+    runs = measure.Runs(tmp_path)
+    at_root, at_end = (runs.cycles(measure.ALLREDUCE, measure.CHAIN, 64, 20, root=r)
+                       for r in (root, 0))
+    assert at_root < 0.75 * at_end
+
+
+@pytest.mark.parametrize("text, program", [
+    ("start() needs the params step_task and done_task",
+     {"call": "reduce.start(4, @ptrcast([*]f32, &v))"}),
+    ("with done_task, the collective is called by start()",
+     {"params": ".step_task = 9, .done_task = 10"}),
+    ("elements of collectives are floats and integers of 16 and 32 bits",
+     {"params": ".T = i64", "call": "reduce.run(4, @ptrcast([*]i64, &v))"}),
+    ("the root must be a tile of the line",
+     {"in_layout": "const bad = collectives.reduce_plan(4, 4, pattern.chain, 1, 0);"}),
+    ("trees are made for up to 1024 tiles",
+     {"in_layout": "const bad = collectives.reduce_plan(2000, 0, pattern.auto, 1, 0);"}),
+])
+def test_mistakes_are_told(tmp_path, text, program):
+    assert text in compiled(tmp_path, expect=1, **program)
