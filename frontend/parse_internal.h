@@ -75,7 +75,7 @@ void scan_comment_block(Scan *scan, size_t length, bool is_closed);
 void scan_foreign(Scan *scan, size_t length, int kind, const char *help);
 void scan_bad_word(Scan *scan, size_t length);
 void scan_preprocessor(Scan *scan, size_t length);
-void scan_bad_byte(Scan *scan);
+void scan_bad_bytes(Scan *scan, size_t length);
 
 /* Generated from lex.l: runs its rules over the whole text. */
 void lex_run(Scan *scan, const char *text, size_t length);

@@ -297,18 +297,18 @@ void scan_preprocessor(Scan *scan, size_t length)
   scan->pos += (uint32_t)length;
 }
 
-/* A byte that no token starts with is skipped. */
-void scan_bad_byte(Scan *scan)
+/* Bytes that no token starts with are skipped; of several, the first is told. */
+void scan_bad_bytes(Scan *scan, size_t length)
 {
   unsigned char byte = (unsigned char)scan->text[scan->pos];
-  Span at = place(scan, scan->pos, 1);
+  Span at = place(scan, scan->pos, length);
   if (byte == '@')
     diag_lone_at(scan->diags, at);
   else if (byte > ' ' && byte < 0x7f)
     diag_bad_character(scan->diags, at, arena_printf(scan->arena, "'%c'", byte));
   else
     diag_bad_character(scan->diags, at, arena_printf(scan->arena, "0x%02x", byte));
-  scan->pos++;
+  scan->pos += (uint32_t)length;
 }
 
 /* A word with characters outside ASCII: the first of them is reported, and the word taken for a

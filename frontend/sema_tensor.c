@@ -6,6 +6,8 @@
  * wrapped. */
 #include "frontend/frontend.h"
 
+#include <stdlib.h>
+
 enum { MAX_VARS = 4 };
 typedef struct { int64_t constant, weight[MAX_VARS]; } Affine;
 
@@ -45,6 +47,30 @@ static bool comptime_int(Sema *s, const Node *n, int64_t *out)
                      n->span, out);
 }
 
+/* More elements than any tile has: larger numbers in an index are refused, so that what is
+ * computed from them fits. */
+enum { MOST = 1 << 24 };
+
+/* sum + a * b; false if it is too large. */
+static bool add_product(int64_t sum, int64_t a, int64_t b, int64_t *out)
+{
+  if (a != 0 && llabs(b) > MOST / llabs(a))
+    return false;
+  *out = sum + a * b;
+  return llabs(*out) <= MOST;
+}
+
+/* a + b * factor, part by part. */
+static bool affine_add(Sema *s, Affine a, Affine b, int64_t factor, Span span, Affine *out)
+{
+  bool fits = add_product(a.constant, b.constant, factor, &out->constant);
+  for (int i = 0; i < MAX_VARS; i++)
+    fits = add_product(a.weight[i], b.weight[i], factor, &out->weight[i]) && fits;
+  if (!fits)
+    diag_index_too_large(s->session->diags, span);
+  return fits;
+}
+
 static bool affine_of(Sema *s, const NodeTensorAccess *access, Node *n, Affine *out);
 
 static bool affine_binary(Sema *s, const NodeTensorAccess *access, const NodeBinary *n, Affine *out)
@@ -58,14 +84,10 @@ static bool affine_binary(Sema *s, const NodeTensorAccess *access, const NodeBin
     diag_not_affine(s->session->diags, n->head.span);
     return false;
   }
-  const Affine *varying = left_varies ? &a : &b;
-  int64_t factor = left_varies ? b.constant : a.constant;
-  int64_t sign = n->op == BINARY_SUB ? -1 : 1;
-  out->constant = is_product ? a.constant * b.constant : a.constant + sign * b.constant;
-  for (int i = 0; i < MAX_VARS; i++)
-    out->weight[i] = is_product ? varying->weight[i] * factor
-                                : a.weight[i] + sign * b.weight[i];
-  return true;
+  if (!is_product)
+    return affine_add(s, a, b, n->op == BINARY_SUB ? -1 : 1, n->head.span, out);
+  return left_varies ? affine_add(s, (Affine){0}, a, b.constant, n->head.span, out)
+                     : affine_add(s, (Affine){0}, b, a.constant, n->head.span, out);
 }
 
 static bool affine_of(Sema *s, const NodeTensorAccess *access, Node *n, Affine *out)
@@ -142,9 +164,8 @@ static bool flatten(Sema *s, const NodeTensorAccess *n, PoolId array, Affine *fl
     Affine index;
     if (!affine_of(s, n, n->indices.at[d], &index))
       return false;
-    flat->constant += index.constant * row;
-    for (int i = 0; i < MAX_VARS; i++)
-      flat->weight[i] += index.weight[i] * row;
+    if (!affine_add(s, *flat, index, row, n->indices.at[d]->span, flat))
+      return false;
     row *= pool_key(s->pool, array).u.array.dims[d];
   }
   return true;

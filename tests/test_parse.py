@@ -233,3 +233,11 @@ def test_output_goes_where_o_says(tmp_path):
         assert (tmp_path / "x").read_text() == "const a = 1;\n"
         (tmp_path / "x").unlink()
     assert "import_not_found" in harness.cslc("--emit=ast", tmp_path / "none.csl", expect=1).err
+
+
+@pytest.mark.parametrize("before, after", [(b"/* ", b"*/"), (b"", b"")])
+def test_many_bytes_that_are_no_text_are_one_error(before, after, tmp_path):
+    path = tmp_path / "nul.csl"
+    path.write_bytes(before + b"\0" * 300_000 + after)
+    ran = harness.cslc("--emit=ast", "--diag-format=json", path, expect=1, timeout=20)
+    assert [d["line"] for d in harness.diagnostics(ran.err)] == [1]
