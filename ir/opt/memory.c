@@ -87,7 +87,18 @@ static void scan_function(ExposureScan *s)
       scan_insn(s, opt_insn(f, f->blocks[b].insns[i]));
 }
 
-bool *opt_exposed_globals(const IrModule *m, Arena *arena)
+/* The host looks at exported globals, and writes them, between tasks: no concern of -O2, which
+ * knows what a task's own code does with them.  -O1 reads and writes them where the source does. */
+static void expose_exports(const IrModule *m, bool *globals)
+{
+  for (uint32_t i = 0; i < m->n_globals; i++)
+    globals[i] |= m->globals[i].keep;
+  for (uint32_t i = 0; i < m->n_bindings; i++)
+    if (!m->bindings[i].is_func)
+      globals[m->bindings[i].target] = true;
+}
+
+bool *opt_exposed_globals(const IrModule *m, int level, Arena *arena)
 {
   ExposureScan s = {.globals = arena_many(arena, bool, m->n_globals)};
   for (uint32_t n = 0; n < m->n_funcs; n++) {
@@ -95,14 +106,13 @@ bool *opt_exposed_globals(const IrModule *m, Arena *arena)
     scan_function(&s);
   }
   for (uint32_t i = 0; i < m->n_globals; i++) {
-    s.globals[i] |= m->globals[i].keep || m->globals[i].has_address;
+    s.globals[i] |= m->globals[i].has_address;
     for (uint32_t r = 0; r < m->globals[i].n_relocs; r++)
       if (!m->globals[i].relocs[r].is_func)
         s.globals[m->globals[i].relocs[r].target] = true;
   }
-  for (uint32_t i = 0; i < m->n_bindings; i++)
-    if (!m->bindings[i].is_func)
-      s.globals[m->bindings[i].target] = true;
+  if (level < 2)
+    expose_exports(m, s.globals);
   for (uint32_t i = 0; i < m->n_dsrs; i++)
     if (m->dsrs[i].desc.global.raw != IR_NO_ID)
       s.globals[m->dsrs[i].desc.global.raw] = true;

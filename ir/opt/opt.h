@@ -109,7 +109,7 @@ Address opt_address(const IrFunc *f, IrValue v);
 /* Objects whose address is used otherwise than for loads, stores, copies and clears: pointers
  * and vector operations may reach them.  By value (allocas) and by global. */
 typedef struct { const bool *allocas, *globals; } Exposed;
-bool *opt_exposed_globals(const IrModule *m, Arena *arena);
+bool *opt_exposed_globals(const IrModule *m, int level, Arena *arena);
 Exposed opt_exposed(const Opt *opt, const IrFunc *f);
 /* May the two accesses touch a common byte?  Sizes of 0 mean unknown. */
 bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, Exposed exposed);

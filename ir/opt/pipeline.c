@@ -59,7 +59,7 @@ static void check_module(const IrModule *m, const char *pass)
 static void run_pass(Opt *opt, const Pass *pass, const IrOptOptions *options)
 {
   Arena *module_arena = arena_create("optimiser, module");
-  opt->exposed_globals = opt_exposed_globals(opt->m, module_arena);
+  opt->exposed_globals = opt_exposed_globals(opt->m, opt->level, module_arena);
   if (pass->on_module)
     pass->on_module(opt);
   for (uint32_t i = 0; pass->on_func && i < opt->m->n_funcs; i++) {

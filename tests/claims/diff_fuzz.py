@@ -18,7 +18,15 @@ def main():
     options = parser.parse_args()
     claims = Claims()
     start = time.time()
-    total = fuzz.run(options.functions, options.seed, jobs=options.jobs)
+    shown = 0
+
+    def report(total):
+        nonlocal shown
+        if total.functions - shown >= options.functions / 20:
+            shown = total.functions
+            print(f"{shown} functions, {len(total.differences)} differences", flush=True)
+
+    total = fuzz.run(options.functions, options.seed, jobs=options.jobs, report=report)
     print(total.summary(time.time() - start))
     for text in total.differences[:10]:
         print(text)

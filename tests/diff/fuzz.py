@@ -217,8 +217,10 @@ def run_batch(seed, functions, folder, levels=LEVELS, env=None):
     return outcome
 
 
-def run(functions, seed, batch=BATCH, jobs=2, levels=LEVELS, env=None, stop_at_first=False):
-    """Batches until that many functions are done.  The same seed gives the same functions."""
+def run(functions, seed, batch=BATCH, jobs=2, levels=LEVELS, env=None, stop_at_first=False,
+        report=lambda total: None):
+    """Batches until that many functions are done.  The same seed gives the same functions.
+    report: is called now and then."""
     total = Outcome()
     seeds = [(seed << 20) + i for i in range(-(-functions // batch))]
     with tempfile.TemporaryDirectory() as folder, \
@@ -229,6 +231,7 @@ def run(functions, seed, batch=BATCH, jobs=2, levels=LEVELS, env=None, stop_at_f
                     for s in seeds[start:start + 4 * jobs]]
             for done in part:
                 total.add(done.result())
+            report(total)
             if stop_at_first and total.differences:
                 break
     return total
