@@ -1,6 +1,7 @@
 /* dsd: keeps descriptors of loops in DSRs.  One that a loop does not change is loaded in front of
  * it; one that each turn changes (a column that moves along) is loaded there too, and the turn
- * changes the DSR instead of a descriptor in memory.
+ * changes the DSR instead of a descriptor in memory; so is one that each turn makes from one that
+ * stays, and the turn sets the fields.
  *
  * Only for descriptors that an operation leaves as it found them (memory in one dimension and
  * the fabric, without saved addresses and single steps) and that run synchronously: an operation
@@ -187,6 +188,147 @@ static bool keep_operand(Keeper *k, uint32_t block, const IrInsn *insn, IrVecOpe
   return true;
 }
 
+/* ---- descriptors that each turn makes from one that stays ---------------------------- */
+
+/* What the turn sets on top of the root; raw 0: nothing. */
+typedef struct {
+  IrValue root;
+  IrValue length, stride, base;
+} Made;
+
+/* Inserts an instruction at a place of a block that moves on. */
+static IrValue put_at(Keeper *k, uint32_t block, uint32_t *at, const IrInsn *insn)
+{
+  IrValue v = opt_add(k->m, k->f, insn);
+  opt_insert(k->m, &k->f->blocks[block], (*at)++, v);
+  return v;
+}
+
+static bool root_base(const Keeper *k, IrValue root, const IrDesc **desc)
+{
+  const IrInsn *insn = opt_insn(k->f, root);
+  *desc = insn->op == IR_dsd_const ? insn->u.desc : NULL;
+  return *desc && (*desc)->desc.kind == DESC_MEM1D && (*desc)->global.raw != IR_NO_ID;
+}
+
+/* base + offset, where the base is the root's or what the turn has set. */
+static IrValue put_sum(Keeper *k, uint32_t block, uint32_t *at, const Made *made, IrValue offset)
+{
+  IrLocId loc = opt_insn(k->f, offset)->loc;
+  IrValue from = made->base;
+  const IrDesc *desc;
+  if (!from.raw && root_base(k, made->root, &desc)) {
+    IrInsn address = {.op = IR_global_addr, .type = IRT_PTR, .imm = desc->desc.base, .loc = loc};
+    address.u.global = desc->global;
+    from = put_at(k, block, at, &address);
+  }
+  IrInsn sum = {.op = IR_ptr_add, .type = IRT_PTR, .n_args = 2, .args = (IrValue[]){from, offset},
+                .loc = loc};
+  return put_at(k, block, at, &sum);
+}
+
+/* The changes from the root on, in their order; false if they are of another kind. */
+static bool find_root(const Keeper *k, uint32_t block, IrValue v, uint32_t *head, Made *made,
+                      IrValue chain[LONGEST_CHAIN], unsigned *n)
+{
+  bool adds = false, sets_base = false;
+  const IrDesc *desc;
+  for (*n = 0; (*head = loop_to_leave(k, block, v)) == IR_NO_ID; v = opt_insn(k->f, v)->args[0]) {
+    const IrInsn *insn = opt_insn(k->f, v);
+    if (insn->op != IR_dsd_set || !is_plain_field(insn->field) || *n == LONGEST_CHAIN)
+      return false;
+    adds |= insn->field == DSRF_BASE_ADD;
+    sets_base |= insn->field == DSRF_BASE;
+    chain[(*n)++] = v;
+  }
+  *made = (Made){.root = v};
+  return *n > 0 && !(adds && sets_base) && (!adds || root_base(k, v, &desc));
+}
+
+static void put_changes(Keeper *k, uint32_t block, uint32_t *at, const IrValue *chain, unsigned n,
+                        Made *made)
+{
+  while (n-- > 0) {
+    const IrInsn change = *opt_insn(k->f, chain[n]);
+    if (change.field == DSRF_LENGTH)
+      made->length = change.args[1];
+    else if (change.field == DSRF_STRIDE)
+      made->stride = change.args[1];
+    else if (change.field == DSRF_BASE)
+      made->base = change.args[1];
+    else
+      made->base = put_sum(k, block, at, made, change.args[1]);
+  }
+}
+
+/* A field of a DSR takes a word; addresses are words, too. */
+static IrValue as_word(Keeper *k, uint32_t block, uint32_t *at, IrValue v)
+{
+  if (opt_insn(k->f, v)->type != IRT_PTR)
+    return v;
+  IrInsn cast = {.op = IR_bitcast, .type = IRT_I16, .n_args = 1, .args = &v,
+                 .loc = opt_insn(k->f, v)->loc};
+  return put_at(k, block, at, &cast);
+}
+
+static void put_set(Keeper *k, uint32_t block, uint32_t *at, uint8_t field, DsrFile file,
+                    uint32_t number, IrValue value)
+{
+  if (!value.raw)
+    return;
+  value = as_word(k, block, at, value);
+  IrInsn set = {.op = IR_dsr_set, .field = field, .aux = (uint32_t)file << 16 | number,
+                .n_args = 1, .args = &value, .loc = opt_insn(k->f, value)->loc};
+  put_at(k, block, at, &set);
+}
+
+/* The destination is the first source: one DSR serves both. */
+static bool is_in_place(const IrInsn *insn)
+{
+  const IrVec *vec = insn->u.vec;
+  return vec->dest.kind == IRV_DSD && vec->src0.kind == IRV_DSD &&
+         insn->args[vec->dest.arg].raw == insn->args[vec->src0.arg].raw;
+}
+
+/* Gives the operand a DSR of its own, whose fields are set in front of the operation. */
+static bool make_operand(Keeper *k, uint32_t block, uint32_t *at, const IrInsn *insn,
+                         IrVecOperand *o, DsrFile file)
+{
+  Made made;
+  IrValue chain[LONGEST_CHAIN];
+  unsigned n;
+  uint32_t head;
+  /* An addition with carry takes it from whatever added before: nothing may come between. */
+  if (o->kind != IRV_DSD || k->left[file] == 0 || insn->u.vec->op == VEC_addc16 ||
+      !find_root(k, block, insn->args[o->arg], &head, &made, chain, &n))
+    return false;
+  put_changes(k, block, at, chain, n, &made);
+  k->left[file]--;
+  uint32_t number = k->next_number++;
+  put_dsr_op(k, opt_loop_front(k->f, &k->cfg, head), IR_dsr_load, 0, file, number, made.root,
+             opt_insn(k->f, made.root)->loc);
+  put_set(k, block, at, DSRF_LENGTH, file, number, made.length);
+  put_set(k, block, at, DSRF_STRIDE, file, number, made.stride);
+  put_set(k, block, at, DSRF_BASE, file, number, made.base);
+  o->kind = IRV_DSR;
+  o->file = file;
+  o->number = number;
+  return true;
+}
+
+static bool make_operands(Keeper *k, uint32_t block, uint32_t *at, const IrInsn *insn, IrVec *vec)
+{
+  bool in_place = is_in_place(insn);
+  bool changed = make_operand(k, block, at, insn, &vec->src0, DSR_SRC0);
+  if (in_place && changed)
+    vec->dest = vec->src0;
+  else
+    changed |= make_operand(k, block, at, insn, &vec->dest, DSR_DEST);
+  return make_operand(k, block, at, insn, &vec->src1, DSR_SRC1) || changed;
+}
+
+/* ---- operations -------------------------------------------------------------------- */
+
 static void renumber(uint32_t *index, const uint32_t *map)
 {
   if (*index != IR_NO_ID)
@@ -221,8 +363,9 @@ static void drop_unused_args(Keeper *k, IrValue v)
   renumber(&vec->index, map);
 }
 
-static bool visit_vec(Keeper *k, uint32_t block, IrValue v)
+static bool visit_vec(Keeper *k, uint32_t block, uint32_t at)
 {
+  IrValue v = k->f->blocks[block].insns[at];
   IrInsn insn = *opt_insn(k->f, v);
   if (!is_synchronous(k, &insn))
     return false;
@@ -231,6 +374,7 @@ static bool visit_vec(Keeper *k, uint32_t block, IrValue v)
   bool changed = keep_operand(k, block, &insn, &vec->dest, DSR_DEST);
   changed |= keep_operand(k, block, &insn, &vec->src0, DSR_SRC0);
   changed |= keep_operand(k, block, &insn, &vec->src1, DSR_SRC1);
+  changed |= make_operands(k, block, &at, &insn, vec);
   if (!changed)
     return false;
   opt_insn(k->f, v)->u.vec = vec;
@@ -436,7 +580,7 @@ static bool visit_function(Keeper *k)
         changed |= keep_carried(k, b);
       for (uint32_t at = 0; k->cfg.loop_depth[b] == depth && at < k->f->blocks[b].n_insns; at++)
         if (opt_insn(k->f, k->f->blocks[b].insns[at])->op == IR_vec)
-          changed |= visit_vec(k, b, k->f->blocks[b].insns[at]);
+          changed |= visit_vec(k, b, at);
     }
   return changed;
 }

@@ -32,7 +32,7 @@ static const struct { const char *passes; int level; } pipeline[] = {
   {"simplify strength simplify cse dce ends simplify dce", 2},
   {"strength simplify dce ends simplify cse dce", 2},
   {"dsd", 2},
-  {"simplify memory cse dce jump", 2},
+  {"simplify strength simplify dce strength simplify cse dce ends simplify memory cse dce jump", 2},
   {"unused", 1},
   {"sink dce compact", 1},
 };

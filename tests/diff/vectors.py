@@ -423,38 +423,49 @@ class Program:
         self.globals.append(f"const {name} = {walk.access()};")
         return name
 
+    def moved(self, walk, step, turns):
+        """A descriptor that each turn finds a step further: its text and what the turn does."""
+        name = self.name("m")
+        by, element = self.number(step, "i16"), CSL[walk.array]
+        if self.rng.random() < 0.4:
+            self.lines.append(f"const {name} = {self.descriptor(walk)};")
+            return f"@increment_dsd_offset({name}, @as(i16, t) * {by}, {element})", None
+        self.lines.append(f"var {name} = {self.descriptor(walk)};")
+        return name, f"{name} = @increment_dsd_offset({name}, {by}, {element});" if step else None
+
     def loop(self, op, form, arrays):
-        """The operation in a loop; some of the descriptors move along each turn."""
+        """The operation in a loop; descriptors move along each turn, or grow with it."""
         length, turns = self.rng.randrange(1, 7), self.rng.randrange(1, 5)
         names, walks, values, steps, moves = [], [], [], [], []
         for kind, array in zip("D" + form, [op.dest] + arrays):
-            step = self.rng.choice((0, 1, 2, -1, length))
+            step, walk, value, move = 0, None, None, None
             if kind == "D":
+                step = self.rng.choice((0, 1, 2, -1, length))
                 walk = random_walk(self.rng, array, length, step * turns)
-                name = self.name("m")
-                self.lines.append(f"var {name} = {self.descriptor(walk)};")
-                if step:
-                    by = self.number(step, "i16")
-                    moves.append(f"{name} = @increment_dsd_offset({name}, {by}, {CSL[array]});")
-                walks.append(walk)
-                values.append(None)
+                name, move = self.moved(walk, step, turns)
             else:
-                step, walk = 0, None
                 value = self.values[array][self.rng.randrange(SIZE)]
                 name = self.scalar(array, value)
-                walks.append(None)
-                values.append(value)
             names.append(name)
+            walks.append(walk)
+            values.append(value)
             steps.append(step)
+            moves += [move] if move else []
+        grows = self.rng.random() < 0.3 and all(not w or len(w.lengths) == 1 for w in walks)
+        if grows:
+            length = turns = min(length, turns)
+            first = next((i for i, w in enumerate(walks[1:], 1) if w), 0)
+            names[first] = f"@set_dsd_length({names[first]}, t + 1)"
         count = self.run_time(turns, "u16")
-        self.lines.append(f"for (@range(u16, {count})) |_| {{")
+        self.lines.append(f"for (@range(u16, {count})) |t| {{")
         self.lines.append(f"  @{op.name}({', '.join(names)});")
         self.lines += [f"  {move}" for move in moves] + ["}"]
-        if self.rng.random() < 0.4:               # what moved is used behind the loop, too
-            self.lines.append(f"@{op.name}({', '.join(names)});")
+        if "@" not in "".join(n for n, w in zip(names, walks) if w) and self.rng.random() < 0.4:
+            self.lines.append(f"@{op.name}({', '.join(names)});")     # behind the loop, too
             turns += 1
         for turn in range(turns):
-            now = [w and Walk(w.array, w.start + turn * step, w.lengths, w.weights)
+            now = [w and Walk(w.array, w.start + turn * step,
+                              (turn + 1,) if grows else w.lengths, w.weights)
                    for w, step in zip(walks, steps)]
             self.compute(op, now[0], now[1:], values[1:])
 
