@@ -27,6 +27,9 @@ def test_row(row):
         return
     text = language_rows.test_text(row.test)
     assert text is not None, f"line {row.line}: {row.test} is no test that runs"
+    named = re.findall(r"--arch=(wse[23])", text.split("\n", 1)[0])
+    if named and row.test.endswith(".csl"):
+        assert row.arch in named, f"line {row.line}: {row.test} runs on {named[0]} only"
     if row.builtin:
         assert re.search(rf"@{row.builtin}\b", text), f"{row.test} does not name @{row.builtin}"
 
