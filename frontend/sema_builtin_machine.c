@@ -47,6 +47,8 @@ static bool id_of_task(Sema *s, Operand o, Span span, Action *action)
     return true;
   }
   diag_task_not_bound(s->session->diags, span, sema_text(s, s->funcs[func].name));
+  diag_declared_here(s->session->diags, node_fn_decl(s->funcs[func].node)->name.span,
+                     sema_text(s, s->funcs[func].name));
   return false;
 }
 

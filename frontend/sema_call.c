@@ -504,6 +504,7 @@ static Operand call_func(Sema *s, uint32_t func, const ArgSource *src)
   const NodeFnDecl *fn = node_fn_decl(s->funcs[func].node);
   if (fn->is_task) {
     sema_error(s, call_task, src->at, sema_text(s, fn->name.text));
+    diag_declared_here(s->diags, fn->name.span, sema_text(s, fn->name.text));
     return operand_poison();
   }
   if (fn->body == NULL) {
