@@ -195,6 +195,22 @@ def test_ring_and_jump_take_what_the_model_says(tmp_path):
     assert check_roots(tmp_path, 32, 11, 500, False) <= jump + 2 * 500 + 3 * 64
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("program, size", [(RING, 5), (BUTTERFLY, 6), (EXCHANGE, 2)])
+def test_other_operations(tmp_path, arch, program, size):
+    for operation, combine in ((1, numpy.max), (3, numpy.prod)):
+        found, _ = run(tmp_path, program, size, (3, 1, 7), arch=arch, operation=operation)
+        values = (numpy.arange(size)[:, None] + numpy.arange(11)).astype(numpy.float32)
+        for p in range(size):
+            assert found["parts"][p, 0] == combine(values, axis=0).tolist()
+
+
+def test_an_operation_without_vectors_is_refused(tmp_path):
+    done = harness.compile(PROGRAM, tmp_path / "o.bin", expect=1, params={
+        "program": RING, "size": 3, "n0": 1, "n1": 1, "n2": 1, "operation": 2})
+    assert "max and mul are of floats" in done.err
+
+
 # A call: the words and the distance, and a constant for descriptors, tasks and the ramps.
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 def test_cycles(tmp_path, arch):
