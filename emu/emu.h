@@ -96,6 +96,8 @@ typedef struct {
   const ImageTask *local_task[MAX_TASK_IDS];
   const ImageTask *control_task[MAX_TASK_IDS];
   uint64_t local_ids;           /* a bit per id with a local task */
+  uint32_t n_copies;            /* a tile's own data, neighbouring slots in one piece */
+  const ImageTileSlot *copies;
   StartRegisters start;
 } ClassCode;
 
@@ -233,11 +235,11 @@ typedef enum {
   SCALAR_ENGINE,                /* not done: the instruction belongs to the engine */
   SCALAR_CONFIG,                /* not done: loads or stores configuration register `value` */
 } ScalarOutcome;
-typedef struct {
-  ScalarOutcome outcome;
-  uint16_t pc;
-  FaultKind fault;
+typedef struct {                /* small, so that it is returned in registers */
   uint32_t value;
+  uint16_t pc;
+  uint8_t outcome;              /* ScalarOutcome */
+  uint8_t fault;                /* FaultKind */
   bool store;                   /* SCALAR_CONFIG: of ra; else a load into ra */
 } ScalarResult;
 

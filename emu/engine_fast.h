@@ -308,7 +308,7 @@ typedef struct {
   FastEngine *engine;
   FastRows *rows[HALVES];       /* stb_ds */
   bool any_next;                /* some tile is awake in the next cycle */
-  uint32_t visits;              /* in this cycle */
+  uint32_t visits, visits_before;   /* in this cycle and the one before */
   uint64_t last_change;         /* cycle after the last one in which anything changed */
   uint64_t ahead_last;          /* last issue that was carried out ahead */
   EngineStats stats;

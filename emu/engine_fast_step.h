@@ -36,6 +36,7 @@ typedef struct {
   uint64_t output_visible;      /* of what is put into an output queue now: for the router */
   uint32_t host_colors;
   bool wse2;
+  bool fetches;                 /* so many tiles are awake that they do not fit a cache */
   /* of the word of the map of awake tiles */
   uint32_t first;               /* tile of its lowest bit */
   uint32_t tiles;
@@ -319,7 +320,7 @@ static void settle_meeting(FastEngine *e, const FastMeeting *meeting)
 
 /* A wafer's tiles do not fit a cache.  Those that will be visited soon are fetched: a tile's own
  * lines first, then what they point to. */
-enum { FETCH_TILE = 8, FETCH_PIECES = 4, FETCH_QUEUES = 2 };
+enum { FETCH_TILE = 8, FETCH_PIECES = 4, FETCH_QUEUES = 2, FETCH_LEAST = 1500 };
 
 HOT void fetch_tile(const FastTile *t)
 {
@@ -366,7 +367,8 @@ HOT void visit_forwards(Visit *v, uint64_t bits)
 {
   while (bits) {
     unsigned bit_at = (unsigned)__builtin_ctzll(bits);
-    fetch_ahead(&v->engine->tiles[v->first + bit_at], bits >> bit_at);
+    if (v->fetches)
+      fetch_ahead(&v->engine->tiles[v->first + bit_at], bits >> bit_at);
     bits &= bits - 1;
     visit(v, v->first + bit_at);
   }
@@ -434,7 +436,10 @@ static void visit_rows(Visit *v, FastRows rows)
 static void visit_half(FastWorker *worker, FastHalf half)
 {
   Visit v = start_half(worker);
+  v.fetches = worker->visits_before >= FETCH_LEAST;
   if (half == HALF_INNER) {
+    v.fetches = worker->visits >= FETCH_LEAST;
+    worker->visits_before = worker->visits;
     worker->visits = 0;
     fast_take_timers(worker);
   }

@@ -45,6 +45,26 @@ static void class_tasks(ClassCode *cls)
   }
 }
 
+/* Arrays whose elements differ from tile to tile have a slot for each. */
+static void class_copies(ClassCode *cls, Arena *arena)
+{
+  const ImageClass *image = cls->image;
+  ImageTileSlot *copies = arena_many(arena, ImageTileSlot, image->n_tile_slots + 1);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < image->n_tile_slots; i++) {
+    ImageTileSlot slot = image->tile_slots[i], *last = n ? &copies[n - 1] : NULL;
+    bool follows = last && slot.address == last->address + last->bytes &&
+                   slot.offset == last->offset + last->bytes &&
+                   last->bytes + slot.bytes <= UINT16_MAX;
+    if (follows)
+      last->bytes = (uint16_t)(last->bytes + slot.bytes);
+    else
+      copies[n++] = slot;
+  }
+  cls->copies = copies;
+  cls->n_copies = n;
+}
+
 enum { HALF_BITS = 16, TSC_RUN_BIT = 1 };
 
 static uint64_t with_half(uint64_t word, unsigned part, uint16_t value)
@@ -115,6 +135,7 @@ static const char *class_load(ClassCode *cls, const ImageClass *image, uint32_t 
     cls->floor = cls->code_end;
   class_decode(cls, arena);
   class_tasks(cls);
+  class_copies(cls, arena);
   const char *wrong = class_configs(cls, arena);
   return wrong ? wrong : class_check(cls, arena);
 }

@@ -29,8 +29,8 @@ void mem_initialise(const Program *program, uint32_t tile, uint8_t *bytes)
     const ImageSegment *segment = &cls->image->segments[i];
     memcpy(bytes + segment->address, segment->data, segment->bytes);
   }
-  for (uint32_t i = 0; i < cls->image->n_tile_slots; i++) {
-    const ImageTileSlot *slot = &cls->image->tile_slots[i];
+  for (uint32_t i = 0; i < cls->n_copies; i++) {
+    const ImageTileSlot *slot = &cls->copies[i];
     memcpy(bytes + slot->address, blob + slot->offset, slot->bytes);
   }
 }

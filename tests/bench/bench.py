@@ -29,6 +29,12 @@ class Workload:
 
 WORKLOADS = (
     Workload("chain-512x4096", "samples/reduce-chain/layout.csl", {"P": 512, "B": 4096}),
+    Workload("chain2d-256x256", "tests/bench/chain2d/layout.csl",
+             {"width": 256, "height": 256, "B": 1024}),
+    Workload("gemv-64x64", "samples/gemv/layout.csl",
+             {"width": 64, "height": 64, "M": 2048, "N": 2048}),
+    Workload("busy-64x64", "tests/bench/busy/layout.csl",
+             {"width": 64, "height": 64, "turns": 1000}),
     Workload("wafer-256x256", "tests/bench/wafer/layout.csl", {"width": 256, "height": 256, "B": 64}),
     Workload("broadcast-512x4096", "samples/broadcast-1d/layout.csl", {"P": 512, "B": 4096}),
 )
@@ -48,10 +54,12 @@ def measure(workload, repeat, threads, folder):
 def summary(workload, runs):
     speeds = [r["active_tile_cycles"] / r["wall_seconds"] for r in runs]
     program = [r["program_tile_cycles"] / r["wall_seconds"] for r in runs]
+    scalar = [r["instructions"] / r["wall_seconds"] for r in runs]
     return {"name": workload.name, "params": workload.params, "cycles": runs[0]["cycles"],
             "threads": runs[0]["threads"], "runs": len(runs),
             "active_per_second": statistics.median(speeds), "slowest": min(speeds),
-            "fastest": max(speeds), "program_per_second": statistics.median(program)}
+            "fastest": max(speeds), "program_per_second": statistics.median(program),
+            "instructions_per_second": statistics.median(scalar)}
 
 
 def machine():
