@@ -92,7 +92,7 @@ static inline FastWavelet *queue_at(const FastQueue *q, unsigned index)
   return &q->at[index * QUEUE_STEP];
 }
 
-enum { QUEUE_FEW = 3 };         /* moved up whether they are there or not */
+enum { QUEUE_FEW = 2 };         /* moved up whether they are there or not */
 static inline FastWavelet queue_take(FastQueue *q)
 {
   FastWavelet first = q->at[0];
@@ -308,7 +308,7 @@ typedef struct {
   FastEngine *engine;
   FastRows *rows[HALVES];       /* stb_ds */
   bool any_next;                /* some tile is awake in the next cycle */
-  uint32_t visits, visits_before;   /* in this cycle and the one before */
+  uint32_t visits;              /* in this cycle */
   uint64_t last_change;         /* cycle after the last one in which anything changed */
   uint64_t ahead_last;          /* last issue that was carried out ahead */
   EngineStats stats;

@@ -36,7 +36,6 @@ typedef struct {
   uint64_t output_visible;      /* of what is put into an output queue now: for the router */
   uint32_t host_colors;
   bool wse2;
-  bool fetches;                 /* so many tiles are awake that they do not fit a cache */
   /* of the word of the map of awake tiles */
   uint32_t first;               /* tile of its lowest bit */
   uint32_t tiles;
@@ -318,43 +317,6 @@ static void settle_meeting(FastEngine *e, const FastMeeting *meeting)
                   .color = color, .pc = PC_RETURN, .value = arrivals}));
 }
 
-/* A wafer's tiles do not fit a cache.  Those that will be visited soon are fetched: a tile's own
- * lines first, then what they point to. */
-enum { FETCH_TILE = 8, FETCH_PIECES = 4, FETCH_QUEUES = 2, FETCH_LEAST = 1500 };
-
-HOT void fetch_tile(const FastTile *t)
-{
-  __builtin_prefetch(t);
-  __builtin_prefetch(&t->pending_due);
-}
-
-HOT unsigned first_queue(unsigned any) { return (unsigned)__builtin_ctz(any | 1); }
-
-HOT void fetch_pieces(const FastTile *t)
-{
-  __builtin_prefetch(t->colors);
-  __builtin_prefetch(t->threads[MAIN_THREAD].run);
-  __builtin_prefetch(&t->queues[first_queue(t->input_any | t->output_any)]);
-}
-
-HOT void fetch_queues(const FastTile *t)
-{
-  const FastRun *run = t->threads[MAIN_THREAD].run;
-  __builtin_prefetch(t->queues[first_queue(t->input_any | t->output_any)].input.at);
-  if (run)
-    __builtin_prefetch(t->mem.bytes + run->plain.address[PLAIN_SRC0]);
-}
-
-HOT void fetch_ahead(const FastTile *tiles, uint64_t bits)
-{
-  if (bits >> FETCH_TILE & 1)
-    fetch_tile(&tiles[FETCH_TILE]);
-  if (bits >> FETCH_PIECES & 1)
-    fetch_pieces(&tiles[FETCH_PIECES]);
-  if (bits >> FETCH_QUEUES & 1)
-    fetch_queues(&tiles[FETCH_QUEUES]);
-}
-
 /* Order does not matter: tests run with `shuffle`, all of it backwards. */
 RARE void visit_backwards(Visit *v, uint64_t bits)
 {
@@ -367,8 +329,6 @@ HOT void visit_forwards(Visit *v, uint64_t bits)
 {
   while (bits) {
     unsigned bit_at = (unsigned)__builtin_ctzll(bits);
-    if (v->fetches)
-      fetch_ahead(&v->engine->tiles[v->first + bit_at], bits >> bit_at);
     bits &= bits - 1;
     visit(v, v->first + bit_at);
   }
@@ -436,10 +396,7 @@ static void visit_rows(Visit *v, FastRows rows)
 static void visit_half(FastWorker *worker, FastHalf half)
 {
   Visit v = start_half(worker);
-  v.fetches = worker->visits_before >= FETCH_LEAST;
   if (half == HALF_INNER) {
-    v.fetches = worker->visits >= FETCH_LEAST;
-    worker->visits_before = worker->visits;
     worker->visits = 0;
     fast_take_timers(worker);
   }

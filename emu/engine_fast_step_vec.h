@@ -622,7 +622,14 @@ RARE void plain_finish(Visit *v, unsigned thread, unsigned extra)
   finish_group(v, thread, &th->run->run, extra);
 }
 
-/* An operation with a fabric operand does one element a group. */
+HOT void plain_element(Visit *v, FastPlain *p, bool last)
+{
+  uint32_t a = plain_read(v->tile, p, PLAIN_SRC0), b = plain_read(v->tile, p, PLAIN_SRC1);
+  plain_write(v, p, plain_operate(v, p, a, b), last);
+}
+
+/* An operation with a fabric operand does one element a group, so that all that follow the first
+ * are between memory and memory, where nobody asks for the last. */
 HOT void plain_group(Visit *v, unsigned thread)
 {
   FastTile *t = v->tile;
@@ -637,15 +644,15 @@ HOT void plain_group(Visit *v, unsigned thread)
   if (FAST_TRACED && extra)
     EVENT(v, .kind = EV_STALL, .pc = th->run->run.pc, .id = STALL_BANK, .thread = (uint8_t)thread,
           .payload = extra);
-  for (unsigned left = elements; left; left--) {
-    if (p->input != NO_QUEUE)
-      p->value[p->input_stream] = input_take(v, p->input).payload;
-    uint32_t a = plain_read(t, p, PLAIN_SRC0), b = plain_read(t, p, PLAIN_SRC1);
-    plain_write(v, p, plain_operate(v, p, a, b), last_group && left == 1);
-  }
+  if (p->input != NO_QUEUE)
+    p->value[p->input_stream] = input_take(v, p->input).payload;
+  plain_element(v, p, last_group);
+  for (unsigned left = elements; UNLIKELY(left > 1); left--)
+    plain_element(v, p, false);
   v->worker->stats.groups++;
   v->worker->stats.elements += elements;
-  v->worker->stats.stalls[STALL_BANK] += extra;
+  if (UNLIKELY(extra))
+    v->worker->stats.stalls[STALL_BANK] += extra;
   if (!p->unbounded)
     p->remaining -= elements;
   th->ready = v->now + 1 + extra;
