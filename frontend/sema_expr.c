@@ -72,6 +72,8 @@ static void report_undeclared(Sema *s, StrId name, Span span)
 {
   const char *text = sema_text(s, name);
   sema_error(s, undeclared, span, text);
+  if (!diags_takes_notes(s->diags))
+    return;
   if (sema_note_foreign(s, text, span))
     return;
   if (session_has_library(s->session, text)) {

@@ -474,9 +474,10 @@ static void while_unrolled(Sema *s, const NodeWhile *n)
       not_unrolled(s, n->cond->span, n->is_inline);
     if (!is_true)
       break;
+    size_t errors = diags_error_count(s->diags);
     sema_stmt(s, n->body);
-    if (!iteration_ends(s, &target))
-      break;
+    if (!iteration_ends(s, &target) || diags_error_count(s->diags) > errors)
+      break;             /* after an error the condition may never change */
     if (n->step != NULL)
       sema_stmt(s, n->step);
   }

@@ -217,6 +217,11 @@ void diag_emit(Diags *diags, const DiagRow *row, Span span, const DiagArg *args,
     add_context(diags);
 }
 
+bool diags_takes_notes(const Diags *diags)
+{
+  return !diags->drop_notes;
+}
+
 void diags_fix(Diags *diags, Span span, const char *text)
 {
   if (diags->drop_notes || arrlenu(diags->records) == 0)
