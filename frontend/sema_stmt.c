@@ -541,6 +541,7 @@ static void capture(Sema *s, Name name, Operand o)
 static bool for_body(Sema *s, const NodeFor *n, Target *target, PoolId item, int64_t index,
                      uint32_t *iterations)
 {
+  size_t errors = diags_error_count(s->diags);
   if (!may_unroll(s, iterations, n->head.span))
     return false;
   Scope scope = scope_open(s);
@@ -549,7 +550,7 @@ static bool for_body(Sema *s, const NodeFor *n, Target *target, PoolId item, int
     capture(s, n->index, operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), index)));
   sema_stmt(s, n->body);
   scope_close(s, scope);
-  return iteration_ends(s, target);
+  return iteration_ends(s, target) && diags_error_count(s->diags) == errors;
 }
 
 static void for_range_known(Sema *s, const NodeFor *n, Target *target, const PoolKey *range)
