@@ -44,7 +44,7 @@ void memo_put(Sema *s, const Node *n, PoolId want, PoolId value)
   Memo **table = &s->own->memos[s->module];
   if (*table == NULL)
     *table = arena_many(s->arena, Memo, s->modules[s->module].ast->node_count + 1);
-  (*table)[n->index] = (Memo){want, value};
+  (*table)[n->index] = (Memo){want, value, s->comptime};
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -561,7 +561,8 @@ Operand sema_expr(Sema *s, const Node *n, PoolId want)
   if (!is_memoised(n))
     return operand_at(walk(s, n, want), n->span);
   const Memo *memo = memo_of(s, n);
-  if (memo != NULL && !pool_is_none(memo->value) && pool_eq(memo->want, want))
+  if (memo != NULL && !pool_is_none(memo->value) && pool_eq(memo->want, want) &&
+      (s->comptime || !memo->comptime))
     return operand_at(operand_value(s, memo->value), n->span);
   uint64_t uses = s->local_uses, effects = s->effects;
   Operand o = walk(s, n, want);

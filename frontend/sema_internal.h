@@ -53,7 +53,9 @@ typedef struct Frame {
   const char *ir_name;    /* for locations */
 } Frame;
 
-typedef struct { PoolId want, value; } Memo;
+/* What calls give at compile time is not known where they stand in code: a value found by a
+ * compile-time walk is only for such walks. */
+typedef struct { PoolId want, value; bool comptime; } Memo;
 typedef struct { StrId name; uint32_t index; } NameSlot;
 typedef struct { uint32_t mask; NameSlot *at; } NameTable;   /* index 0: free, else 1 + index */
 

@@ -160,3 +160,34 @@ def test_time_report_names_every_stage(program):
     ran = cslc(program, "--params=size:4,flow:3", "--time-report", "-o", "x.bin")
     for stage in ("layout", "analysis", "optimise", "codegen", "image", "total"):
         assert stage in ran.err
+
+
+@pytest.mark.parametrize("used_before", [False, True])
+def test_a_compile_time_use_changes_nothing_of_the_code(tmp_path, used_before):
+    """What a call gave at compile time is not taken for known where the call stands in code: the
+    prong that it leaves out is checked like the others."""
+    (tmp_path / "a.csl").write_text(f"""
+fn same(x: i32) i32 {{
+  return x;
+}}
+fn chosen() u16 {{
+  switch ((same(1) + 1) & 3) {{
+    1 => {{
+      return @as(u16, -7.5);
+    }},
+    else => {{
+      return 1;
+    }}
+  }}
+}}
+var n: u16 = {"chosen()" if used_before else 0};
+task main() void {{
+  n += chosen();
+}}
+comptime {{
+  @bind_local_task(main, @get_local_task_id(8));
+  @activate(@get_local_task_id(8));
+}}
+""")
+    ran = harness.cslc(tmp_path / "a.csl", "-o", tmp_path / "a.bin", expect=1)
+    assert "[value_out_of_range]" in ran.err and "a.csl:8:" in ran.err

@@ -51,8 +51,9 @@ static void must(WseProgram *p, WseStatus status)
 
 static WseProgram *open_program(void)
 {
-  WseProgram *p;
-  must(p, wse_open(image, &(WseOptions){.check = WSE_CHECK_ERROR}, &p));
+  WseProgram *p = NULL;
+  WseStatus status = wse_open(image, &(WseOptions){.check = WSE_CHECK_ERROR}, &p);
+  must(p, status);
   return p;
 }
 
