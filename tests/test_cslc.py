@@ -170,19 +170,19 @@ def test_a_compile_time_use_changes_nothing_of_the_code(tmp_path, used_before):
 fn same(x: i32) i32 {{
   return x;
 }}
-fn chosen() u16 {{
+fn chosen(k: u16) u16 {{
   switch ((same(1) + 1) & 3) {{
     1 => {{
       return @as(u16, -7.5);
     }},
     else => {{
-      return 1;
+      return k;
     }}
   }}
 }}
-var n: u16 = {"chosen()" if used_before else 0};
+var n: u16 = {"chosen(1) + chosen(2)" if used_before else 0};
 task main() void {{
-  n += chosen();
+  n += chosen(3);
 }}
 comptime {{
   @bind_local_task(main, @get_local_task_id(8));
