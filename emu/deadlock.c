@@ -217,7 +217,7 @@ static Unit after_router(Report *r, Unit from, Port *port)
     uint32_t next = report_neighbour(r->program, from.tile, (Port)p);
     if (!(state.tx >> p & 1) || next == (uint32_t)NO_TILE)
       continue;
-    Port enters = report_facing((Port)p);
+    Port enters = port_opposite((Port)p);
     Unit held = beyond(r, next, enters,
                        program_color_inside(r->program, next, from.index, enters));
     *port = (Port)p;
@@ -285,7 +285,7 @@ static Unit upstream(Report *r, Unit to, Port port)
     const InspectColor *state = &report_look(r, from)->colors[color];
     if (!state->configured || program_color_inside(r->program, to.tile, color, port) != to.index)
       continue;
-    if (state->tx & port_bit(report_facing(port)))
+    if (state->tx & port_bit(port_opposite(port)))
       return unit(UNIT_SENDER, from, color);
     why = ends(END_NOT_ROUTED, from, color);
   }

@@ -397,6 +397,14 @@ uint16_t router_config_read(uint16_t base, const ImageColorConfig *config,
 /* In effect from the cycle after the write's issue. */
 void router_config_write(uint16_t base, uint16_t value, RouterConfig *own, RouterNow *now);
 
+/* ---- timers.c: tiles that wait for a cycle --------------------------------------------------- */
+
+/* Timers are a binary heap in a stb_ds array: timers[0] is the first by cycle, then by tile. */
+typedef struct { uint64_t cycle; uint32_t tile; } Timer;
+void timers_push(Timer **timers, Timer timer);
+/* Takes out the first; there must be one. */
+Timer timers_pop(Timer *heap);
+
 /* ---- trace.c: events ------------------------------------------------------------------------- */
 
 typedef enum {

@@ -287,7 +287,6 @@ _Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(Fa
 
 /* ---- the engine ------------------------------------------------------------------------- */
 
-typedef struct { uint64_t cycle; uint32_t tile; } FastTimer;
 typedef struct { uint64_t free_at; uint32_t last_tile; uint32_t first, end, waiting; } FastChannel;
 typedef struct { uint32_t tile; uint8_t slot; FastWavelet wavelet; } FastSpill;
 typedef struct { uint32_t tile; uint8_t slot; } FastMeeting;
@@ -315,7 +314,7 @@ typedef struct {
   uint32_t *touched;            /* stb_ds, in order of touching */
   uint32_t *wheel[WHEEL];       /* stb_ds: tiles due in the cycle of the slot */
   uint64_t wheel_used;          /* slots with tiles */
-  FastTimer *timers;            /* stb_ds binary heap: further ahead than the wheel */
+  Timer *timers;                /* further ahead than the wheel */
   /* memory */
   char **slabs;                 /* stb_ds */
   size_t slab_used;
@@ -399,10 +398,6 @@ static inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned
   unsigned slot = tile->set->slot_of[color];
   return tile->own && tile->own[slot] ? &tile->own[slot]->config : tile->set->config[slot];
 }
-
-_Static_assert(PORT_SOUTH == (PORT_NORTH ^ 1) && PORT_WEST == (PORT_EAST ^ 1),
-               "the port at the other end of a link");
-static inline unsigned fast_opposite(unsigned port) { return port ^ 1; }
 
 static inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsigned port)
 {

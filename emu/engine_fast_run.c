@@ -7,41 +7,6 @@
 
 /* ---- the clock -------------------------------------------------------------------------- */
 
-static bool timer_before(FastTimer a, FastTimer b)
-{
-  return a.cycle < b.cycle;
-}
-
-static void timer_push(FastWorker *w, FastTimer timer)
-{
-  arrput(w->timers, timer);
-  FastTimer *heap = w->timers;
-  size_t i = arrlenu(heap) - 1;
-  for (; i > 0 && timer_before(timer, heap[(i - 1) / 2]); i = (i - 1) / 2)
-    heap[i] = heap[(i - 1) / 2];
-  heap[i] = timer;
-}
-
-static FastTimer timer_pop(FastWorker *w)
-{
-  FastTimer *heap = w->timers, top = heap[0], last = arrpop(w->timers);
-  size_t n = arrlenu(heap), i = 0;
-  while (n) {
-    size_t child = 2 * i + 1;
-    if (child >= n)
-      break;
-    if (child + 1 < n && timer_before(heap[child + 1], heap[child]))
-      child++;
-    if (!timer_before(heap[child], last))
-      break;
-    heap[i] = heap[child];
-    i = child;
-  }
-  if (n)
-    heap[i] = last;
-  return top;
-}
-
 void fast_timer(FastWorker *w, uint32_t tile, uint64_t cycle)
 {
   uint64_t now = w->engine->cycle;
@@ -51,7 +16,7 @@ void fast_timer(FastWorker *w, uint32_t tile, uint64_t cycle)
     arrput(w->wheel[cycle % WHEEL], tile);
     w->wheel_used |= UINT64_C(1) << cycle % WHEEL;
   } else {
-    timer_push(w, (FastTimer){cycle, tile});
+    timers_push(&w->timers, (Timer){cycle, tile});
   }
 }
 
@@ -200,7 +165,7 @@ void fast_take_timers(FastWorker *w)
   arrsetlen(*slot, 0);
   w->wheel_used &= ~(UINT64_C(1) << e->cycle % WHEEL);
   while (arrlenu(w->timers) && w->timers[0].cycle <= e->cycle)
-    wake_now(e, timer_pop(w).tile);
+    wake_now(e, timers_pop(w->timers).tile);
 }
 
 static void skip_timers(FastWorker *w, uint64_t from, uint64_t cycle)

@@ -195,7 +195,7 @@ RARE bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports)
     if (!(ports >> p & 1) || c->next[p] != NO_SLOT)
       continue;
     uint32_t next = fast_neighbour(v->engine, v->tile->index, (Port)p);
-    Port enters = (Port)fast_opposite(p);
+    Port enters = port_opposite(p);
     Fault fault = {.cycle = v->now, .tile = v->tile->index, .color = color, .pc = PC_RETURN,
                    .kind = FAULT_LEAVES_FABRIC, .value = p};
     if (next != (uint32_t)NO_TILE) {
@@ -226,7 +226,7 @@ RARE bool untouched_accepts(const Visit *v, const FastTile *t, unsigned slot, Po
 
 HOT bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, unsigned port)
 {
-  PortMask enters = (PortMask)(1u << fast_opposite(port));
+  PortMask enters = port_bit(port_opposite(port));
   return next->set ? color_accepts(v, &next->colors[slot], enters)
                    : untouched_accepts(v, next, slot, enters);
 }
@@ -345,7 +345,7 @@ HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsig
 {
   if (UNLIKELY(!next->set))
     fast_touch(v->worker, (uint32_t)(next - v->engine->tiles));
-  slot_push(v, next, slot, &next->colors[slot], w, fast_opposite(port));
+  slot_push(v, next, slot, &next->colors[slot], w, port_opposite(port));
   wake(v, next->index);
   v->worker->stats.wavelet_hops++;
 }

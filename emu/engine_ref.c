@@ -8,45 +8,10 @@
 
 /* ---- awake tiles ----------------------------------------------------------------------------- */
 
-static bool timer_before(RefTimer a, RefTimer b)
-{
-  return a.cycle != b.cycle ? a.cycle < b.cycle : a.tile < b.tile;
-}
-
-static void timer_push(RefEngine *engine, RefTimer timer)
-{
-  arrput(engine->timers, timer);
-  RefTimer *heap = engine->timers;
-  size_t i = arrlenu(heap) - 1;
-  for (; i > 0 && timer_before(timer, heap[(i - 1) / 2]); i = (i - 1) / 2)
-    heap[i] = heap[(i - 1) / 2];
-  heap[i] = timer;
-}
-
-static RefTimer timer_pop(RefEngine *engine)
-{
-  RefTimer *heap = engine->timers, top = heap[0], last = arrpop(engine->timers);
-  size_t n = arrlenu(heap), i = 0;
-  while (n) {
-    size_t child = 2 * i + 1;
-    if (child >= n)
-      break;
-    if (child + 1 < n && timer_before(heap[child + 1], heap[child]))
-      child++;
-    if (!timer_before(heap[child], last))
-      break;
-    heap[i] = heap[child];
-    i = child;
-  }
-  if (n)
-    heap[i] = last;
-  return top;
-}
-
 void ref_wake(RefEngine *engine, uint32_t tile, uint64_t cycle)
 {
   if (cycle > engine->cycle + 1) {
-    timer_push(engine, (RefTimer){cycle, tile});
+    timers_push(&engine->timers, (Timer){cycle, tile});
     return;
   }
   if (engine->queued[tile] == cycle + 1)
@@ -378,7 +343,7 @@ static bool next_cycle(RefEngine *engine)
       engine->cycle = engine->timers[0].cycle;
   }
   while (arrlenu(engine->timers) && engine->timers[0].cycle <= engine->cycle)
-    ref_wake(engine, timer_pop(engine).tile, engine->cycle);
+    ref_wake(engine, timers_pop(engine->timers).tile, engine->cycle);
   return true;
 }
 
@@ -401,7 +366,7 @@ static RunStatus ref_run(Engine *base, uint64_t limit)
       engine->cycle = limit;
       for (size_t i = 0; i < arrlenu(engine->awake); i++) {
         engine->queued[engine->awake[i]] = 0;
-        timer_push(engine, (RefTimer){limit, engine->awake[i]});
+        timers_push(&engine->timers, (Timer){limit, engine->awake[i]});
       }
       arrsetlen(engine->awake, 0);
       return RUN_LIMIT;
@@ -483,7 +448,7 @@ static void ref_skip_to(Engine *base, uint64_t cycle)
     return;
   for (size_t i = 0; i < arrlenu(engine->awake); i++) {
     engine->queued[engine->awake[i]] = 0;
-    timer_push(engine, (RefTimer){cycle, engine->awake[i]});
+    timers_push(&engine->timers, (Timer){cycle, engine->awake[i]});
   }
   arrsetlen(engine->awake, 0);
   engine->cycle = cycle;
@@ -596,7 +561,7 @@ static const Registers *ref_registers(Engine *base, uint32_t tile)
 static void host_wake(RefEngine *engine, uint32_t tile, uint64_t cycle)
 {
   if (cycle > engine->cycle)
-    timer_push(engine, (RefTimer){cycle, tile});
+    timers_push(&engine->timers, (Timer){cycle, tile});
   else
     ref_wake(engine, tile, engine->cycle);
 }

@@ -140,7 +140,6 @@ typedef struct RefTile {
   bool changed, router_changed; /* in this cycle */
 } RefTile;
 
-typedef struct { uint64_t cycle; uint32_t tile; } RefTimer;
 typedef struct { uint64_t free_at; uint32_t last_tile; uint32_t chosen; } RefChannel;
 typedef struct { TraceEvent event; uint32_t order; } RefEvent;
 typedef struct { uint32_t tile, order; uint8_t byte; } RefPrint;
@@ -155,7 +154,7 @@ typedef struct {
   uint64_t last_change;         /* cycle after the last one in which anything changed */
   uint64_t *queued;             /* by tile: 1 + the cycle it is listed as awake for */
   uint32_t *awake, *awake_next; /* stb_ds */
-  RefTimer *timers;             /* stb_ds binary heap by (cycle, tile) */
+  Timer *timers;
   RefChannel *channels;
   RefArrival *arrivals;         /* stb_ds */
   EngineStats stats;

@@ -64,15 +64,6 @@ static uint8_t commanded(const ImageColorConfig *config, uint8_t position, Switc
   }
 }
 
-static Port opposite(Port port)
-{
-  static const Port other[PORT_COUNT] = {
-    [PORT_NORTH] = PORT_SOUTH, [PORT_SOUTH] = PORT_NORTH, [PORT_EAST] = PORT_WEST,
-    [PORT_WEST] = PORT_EAST,   [PORT_RAMP] = PORT_RAMP,
-  };
-  return other[port];
-}
-
 /* Inputs that are open now and stay so when the control wavelets in the slots have been carried
  * out: what follows one must not slip in through an input that it is about to close. */
 static PortMask open_inputs(const ColorState *state)
@@ -182,13 +173,13 @@ static bool route_faults(RefEngine *engine, const RefTile *tile, const Wavelet *
     Fault fault = {.cycle = engine->cycle, .tile = tile->index, .color = w->color,
                    .pc = PC_RETURN, .kind = FAULT_LEAVES_FABRIC, .value = p};
     if (next != NO_TILE) {
-      uint8_t inside = program_color_inside(engine->program, next, w->color, opposite(port));
+      uint8_t inside = program_color_inside(engine->program, next, w->color, port_opposite(port));
       if (program_color(engine->program, next, inside))
         continue;
       fault.kind = FAULT_NO_COLOR_CONFIG;
       fault.tile = next;
       fault.color = inside;
-      fault.value = opposite(port);
+      fault.value = port_opposite(port);
     }
     ref_fault(engine, fault);
     return true;
@@ -201,7 +192,7 @@ static bool ports_accept(RefEngine *engine, const RefTile *tile, const Wavelet *
   for (unsigned p = 0; p < PORT_RAMP; p++) {
     if (!(to >> p & 1))
       continue;
-    Port enters = opposite((Port)p);
+    Port enters = port_opposite((Port)p);
     uint32_t next = ref_neighbour(engine, tile->index, (Port)p);
     uint8_t inside = program_color_inside(engine->program, next, w->color, enters);
     if (!color_accepts(engine, next, inside, enters))
@@ -344,7 +335,7 @@ static void deliver(RefEngine *engine, const RefTile *tile, Wavelet w, PortMask 
   for (unsigned p = 0; p < PORT_RAMP; p++) {
     if (!(to >> p & 1))
       continue;
-    Port enters = opposite((Port)p);
+    Port enters = port_opposite((Port)p);
     uint32_t next = ref_neighbour(engine, tile->index, (Port)p);
     uint8_t inside = program_color_inside(engine->program, next, w.color, enters);
     ColorState *state = ref_tile(engine, next)->colors[inside];

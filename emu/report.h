@@ -18,10 +18,6 @@ Report report_create(Engine *engine, const Program *program, FILE *out);
 const InspectTile *report_look(Report *report, uint32_t tile);
 
 uint32_t report_neighbour(const Program *program, uint32_t tile, Port port);
-static inline Port report_facing(Port port)
-{
-  return port == PORT_RAMP ? port : (Port)(port ^ 1);   /* as in engine_fast.h */
-}
 
 /* Text to report->out. */
 void report_tile(const Report *report, uint32_t tile);           /* P1.0 */

@@ -42,14 +42,6 @@ static uint32_t tile_at(const Plan *p, uint32_t x, uint32_t y)
   return (y + MARGIN) * p->width + x + MARGIN;
 }
 
-static Port opposite(Port port)
-{
-  static const Port other[PORT_COUNT] = {
-    [PORT_NORTH] = PORT_SOUTH, [PORT_SOUTH] = PORT_NORTH, [PORT_EAST] = PORT_WEST,
-    [PORT_WEST] = PORT_EAST, [PORT_RAMP] = PORT_RAMP};
-  return other[port];
-}
-
 /* The neighbour; UINT32_MAX beyond the grid. */
 static uint32_t beside(const Plan *p, uint32_t tile, Port port)
 {
@@ -298,14 +290,14 @@ static void route_path(Plan *p, uint32_t net, uint32_t end, Port away, Port last
       set_route(p, net, tile, entry, side);
     if (before == tile)
       return;
-    side = opposite(entry);
+    side = port_opposite(entry);
     tile = before;
   }
 }
 
 static bool connect_tiles(Plan *p, uint32_t net, uint32_t from, Port out, uint32_t to, Port in)
 {
-  if (beside(p, from, out) == to && in == opposite(out))
+  if (beside(p, from, out) == to && in == port_opposite(out))
     return true;
   uint32_t start = beside(p, from, out), goal = beside(p, to, in);
   uint32_t end = search(p, net, start, is_tile, goal, false);
@@ -313,7 +305,7 @@ static bool connect_tiles(Plan *p, uint32_t net, uint32_t from, Port out, uint32
     end = search(p, net, start, is_tile, goal, true);
   if (end == UINT32_MAX)
     return false;
-  route_path(p, net, end, opposite(out), opposite(in), false);
+  route_path(p, net, end, port_opposite(out), port_opposite(in), false);
   return true;
 }
 
@@ -354,7 +346,7 @@ static bool connect_stream(Plan *p, const RegionStream *stream, LayoutStream *ou
                  "the host");
     return false;
   }
-  route_path(p, net, end, opposite(port->edge), PORT_RAMP, !port->is_output);
+  route_path(p, net, end, port_opposite(port->edge), PORT_RAMP, !port->is_output);
   p->is_host[end] = true;
   *out = (LayoutStream){.name = stream->name, .x = end % p->width, .y = end / p->width,
                         .is_input = !port->is_output, .size = port->size};

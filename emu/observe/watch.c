@@ -149,7 +149,7 @@ static void move(Watch *w, size_t i, const TraceEvent *e)
       continue;
     Copy next = {BEFORE_INPUT, e->tile, e->color, 0, e->cycle};
     if (p != PORT_RAMP) {
-      Port enters = (Port)(p ^ 1);
+      Port enters = port_opposite(p);
       next.kind = IN_ROUTER;
       next.tile = neighbour(w, e->tile, p);
       next.index = program_color_inside(w->program, next.tile, e->color, enters);
@@ -177,7 +177,7 @@ static void wavelet_event(Watch *w, const TraceEvent *e)
     if (!(e->to >> p & 1))
       continue;
     uint32_t next = neighbour(w, e->tile, p);
-    w->counts[next].routers[program_color_inside(w->program, next, e->color, (Port)(p ^ 1))]++;
+    w->counts[next].routers[program_color_inside(w->program, next, e->color, port_opposite(p))]++;
   }
 }
 

@@ -46,6 +46,11 @@ typedef enum { PORT_NORTH, PORT_SOUTH, PORT_EAST, PORT_WEST, PORT_RAMP, PORT_COU
 typedef uint8_t PortMask;
 const char *port_name(Port port);
 static inline PortMask port_bit(Port p) { return (PortMask)(1u << p); }
+/* The port at the other end of a link; the ramp is its own. */
+_Static_assert(PORT_SOUTH == (PORT_NORTH ^ 1) && PORT_WEST == (PORT_EAST ^ 1) &&
+                   PORT_RAMP == PORT_COUNT - 1,
+               "the ports of a direction differ in bit 0, and the ramp comes after them");
+static inline Port port_opposite(Port p) { return (Port)(p ^ (p < PORT_RAMP)); }
 
 typedef enum { TASK_NONE, TASK_DATA, TASK_LOCAL, TASK_CONTROL } TaskKind;
 /* What a block/unblock/activate names.  A color (wse2) is a data task id of the same number. */

@@ -6,7 +6,7 @@
 
 enum { LONGEST_CHAIN = 8, WORD_BITS = 16 };
 
-static IrTarget *only_target(const IrFunc *f, uint32_t block, uint32_t to)
+IrTarget *opt_only_target(const IrFunc *f, uint32_t block, uint32_t to)
 {
   uint32_t n;
   IrTarget *targets = cfg_targets(f, block, &n), *found = NULL;
@@ -31,8 +31,8 @@ bool opt_loop_enter(Loop *l, uint32_t head)
       l->latch = l->cfg->preds[i];
   if (l->latch == IR_NO_ID)
     return false;
-  l->entering = only_target(l->f, l->front, head);
-  l->around = only_target(l->f, l->latch, head);
+  l->entering = opt_only_target(l->f, l->front, head);
+  l->around = opt_only_target(l->f, l->latch, head);
   return l->entering && l->around;
 }
 

@@ -130,6 +130,9 @@ uint32_t *opt_blocks_of_values(const IrFunc *f, Arena *arena);
 
 static inline uint32_t opt_low_word(uint32_t bits) { return bits & 0xffff; }
 
+/* The target of the block's terminator that is `to`; NULL if there are two, or none. */
+IrTarget *opt_only_target(const IrFunc *f, uint32_t block, uint32_t to);
+
 /* A loop with one way in and one way around; values from n_values on are newer than block_of. */
 typedef struct {
   IrModule *m;

@@ -393,19 +393,6 @@ typedef struct {
   IrValue changes[LONGEST_CHAIN];          /* dsd_set instructions, the last one first */
 } Carried;
 
-static const IrTarget *only_target(const IrFunc *f, uint32_t block, uint32_t to)
-{
-  uint32_t n;
-  const IrTarget *targets = cfg_targets(f, block, &n), *found = NULL;
-  for (uint32_t t = 0; t < n; t++)
-    if (targets[t].block.raw == to) {
-      if (found)
-        return NULL;
-      found = &targets[t];
-    }
-  return found;
-}
-
 static bool find_way_around(const Keeper *k, uint32_t head, Carried *c)
 {
   c->head = head;
@@ -416,16 +403,16 @@ static bool find_way_around(const Keeper *k, uint32_t head, Carried *c)
   for (uint32_t i = k->cfg.pred_at[head]; i < k->cfg.pred_at[head + 1]; i++)
     if (k->cfg.preds[i] != c->front)
       c->latch = k->cfg.preds[i];
-  return c->latch != IR_NO_ID && only_target(k->f, c->latch, head);
+  return c->latch != IR_NO_ID && opt_only_target(k->f, c->latch, head);
 }
 
 /* The changes lead from the parameter to what comes around, and serve nothing else. */
 static bool find_changes(const Keeper *k, const uint32_t *uses, uint32_t index, Carried *c)
 {
   c->param = k->f->blocks[c->head].params[index];
-  c->start = only_target(k->f, c->front, c->head)->args[index];
+  c->start = opt_only_target(k->f, c->front, c->head)->args[index];
   c->n_changes = 0;
-  IrValue v = only_target(k->f, c->latch, c->head)->args[index];
+  IrValue v = opt_only_target(k->f, c->latch, c->head)->args[index];
   while (v.raw != c->param.raw) {
     const IrInsn *insn = opt_insn(k->f, v);
     if (insn->op != IR_dsd_set || !is_plain_field(insn->field) || uses[v.raw] != 1 ||
