@@ -7,8 +7,7 @@ held=0 missed=()
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for claim in *; do
-  case $claim in run.sh | lib.sh | claims.py) continue ;; esac
-  [ -f "$claim" ] && [ -x "$claim" ] || continue
+  [ "$claim" != run.sh ] && [ -f "$claim" ] && [ -x "$claim" ] || continue
   wanted=$(($# == 0))
   for word in "$@"; do
     case $claim in *"$word"*) wanted=1 ;; esac
