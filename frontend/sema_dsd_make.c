@@ -185,11 +185,13 @@ static void draft_offset(Sema *s, Draft *draft, Setting *field)
   draft->ok &= n.ok;
   if (!n.ok)
     return;
-  if (n.known)
-    draft->desc.desc.base =
-      (uint16_t)(draft->desc.desc.base + n.value * (int64_t)draft->element_bytes);
-  else
+  int64_t bytes = n.value * (int64_t)draft->element_bytes;
+  if (!n.known)
     draft->base_add = scaled(s, n.ir, draft->element_bytes);
+  else if (draft->base.raw)   /* which replaces the base of the descriptor */
+    draft->base_add = ir_const(&s->b, IRT_I16, (uint16_t)bytes);
+  else
+    draft->desc.desc.base = (uint16_t)(draft->desc.desc.base + bytes);
 }
 
 static void draft_length(Sema *s, Draft *draft, Operand o, Span span)
