@@ -675,6 +675,7 @@ typedef struct {
 } LayoutTile;
 /* A host stream enters or leaves at a tile of its own. */
 typedef struct { const char *name; uint32_t x, y; bool is_input; int64_t size; } LayoutStream;
+typedef struct { const char *name; uint8_t color; } LayoutColor;
 typedef struct { StrId name; PoolId type; bool is_mutable; Span span; } LayoutExport;
 /* Interned color configurations and sets of (color, configuration). */
 typedef struct ColorTable ColorTable;
@@ -704,8 +705,11 @@ struct LayoutResult {
   uint32_t *tile_sets;
   LayoutExport *exports;         /* stb_ds */
   ColorTable *colors;
-  StrId color_names[MAX_COLORS];
-  uint32_t origin_x, origin_y;   /* where (0, 0) of a --layout-json layout is in the rectangle */
+  StrId color_names[MAX_COLORS]; /* the first of each */
+  /* Of --layout-json: */
+  uint32_t n_named_colors;       /* every color of the file */
+  LayoutColor *named_colors;
+  uint32_t origin_x, origin_y;   /* where its (0, 0) is in the rectangle */
   uint32_t n_streams;
   LayoutStream *streams;
   uint8_t stream_color;          /* between the host and the streams' tiles */

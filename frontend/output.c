@@ -150,6 +150,9 @@ static json_t *json_colors(const Session *session)
     if (l->color_names[c].raw)
       json_object_set_new(colors, str_text(session->names, l->color_names[c]),
                           json_integer((json_int_t)c));
+  for (uint32_t i = 0; i < l->n_named_colors; i++)
+    json_object_set_new(colors, l->named_colors[i].name,
+                        json_integer((json_int_t)l->named_colors[i].color));
   const OptionBinding *given = session->options->colors;
   for (size_t i = 0; i < arrlenu(given); i++)
     json_object_set_new(colors, given[i].name,

@@ -68,14 +68,42 @@ static uint32_t fabric_number(Reader *r, Value v, uint32_t low)
   return (uint32_t)integer(r, v, low, most);
 }
 
-static uint32_t color_named(Reader *r, Value v)
+/* The layout's lists of what has a name; that is the first member of each element. */
+typedef struct { const char *list, *one; const void *elements; size_t bytes; uint32_t n; } Named;
+_Static_assert(offsetof(RegionColor, name) == 0 && offsetof(Region, name) == 0 &&
+                   offsetof(RegionPort, name) == 0 && offsetof(RegionStream, name) == 0,
+               "the name is the first member");
+#define NAMED(r, list, one) \
+  (Named){#list, one, (r)->layout->list, sizeof *(r)->layout->list, (r)->layout->n_##list}
+
+static const char *name_at(const Named *named, uint32_t i)
+{
+  return *(const char *const *)((const char *)named->elements + i * named->bytes);
+}
+
+/* Index of the element that the value names; 0 after reporting. */
+static uint32_t index_named(Reader *r, Value v, Named named)
 {
   const char *name = text(r, v);
-  for (uint32_t i = 0; i < r->layout->n_colors; i++)
-    if (strcmp(r->layout->colors[i].name, name) == 0)
+  for (uint32_t i = 0; i < named.n; i++)
+    if (strcmp(name_at(&named, i), name) == 0)
       return i;
-  wrong(r, v.path, "the name of one of the layout's colors");
+  wrong(r, v.path, arena_printf(r->arena, "the name of one of the layout's %s", named.list));
   return 0;
+}
+
+static void check_names(Reader *r, Named named)
+{
+  for (uint32_t i = 0; i < named.n && r->ok; i++)
+    for (uint32_t k = 0; k < i; k++)
+      if (strcmp(name_at(&named, i), name_at(&named, k)) == 0)
+        wrong(r, arena_printf(r->arena, "%s[%u].name", named.list, i),
+              arena_printf(r->arena, "a name that no other %s has", named.one));
+}
+
+static uint32_t color_named(Reader *r, Value v)
+{
+  return index_named(r, v, NAMED(r, colors, "color"));
 }
 
 /* [x, y, width, height] inside the region. */
@@ -124,7 +152,7 @@ static RegionRoutes routes(Reader *r, Value v)
 {
   RegionRoutes out = {.n = length(r, v)};
   if (out.n < 1 || out.n > MAX_SWITCH_POSITIONS) {
-    wrong(r, v.path, "one to four switch positions");
+    wrong(r, v.path, arena_printf(r->arena, "1 to %d switch positions", MAX_SWITCH_POSITIONS));
     out.n = 0;
   }
   for (uint32_t i = 0; i < out.n; i++) {
@@ -251,9 +279,10 @@ static void read_port(Reader *r, Value v, RegionPort *port)
 {
   static const struct { const char *name; Port port; } edges[] = {
     {"TOP", PORT_NORTH}, {"BOTTOM", PORT_SOUTH}, {"LEFT", PORT_WEST}, {"RIGHT", PORT_EAST}};
-  Value region = member(r, v, "region"), edge = member(r, v, "edge");
-  const char *region_name = text(r, region), *edge_name = text(r, edge);
+  Value edge = member(r, v, "edge");
+  const char *edge_name = text(r, edge);
   port->name = text(r, member(r, v, "name"));
+  port->region = index_named(r, member(r, v, "region"), NAMED(r, regions, "region"));
   port->color = color_named(r, member(r, v, "color"));
   port->is_output = json_is_true(member(r, v, "output").json);
   port->size = integer(r, member(r, v, "size"), 0, INT64_MAX);
@@ -263,12 +292,6 @@ static void read_port(Reader *r, Value v, RegionPort *port)
       port->edge = edges[i].port;
   if (port->edge == PORT_COUNT)
     wrong(r, edge.path, "TOP, BOTTOM, LEFT or RIGHT");
-  port->region = 0;
-  while (port->region < r->layout->n_regions &&
-         strcmp(r->layout->regions[port->region].name, region_name) != 0)
-    port->region++;
-  if (port->region == r->layout->n_regions)
-    wrong(r, region.path, "the name of a region");
   if (r->ok)
     read_port_tiles(r, v, port);
   Value positions = member(r, v, "positions");
@@ -286,12 +309,7 @@ static void read_port(Reader *r, Value v, RegionPort *port)
 
 static uint32_t port_named(Reader *r, Value v)
 {
-  const char *name = text(r, v);
-  for (uint32_t i = 0; i < r->layout->n_ports; i++)
-    if (strcmp(r->layout->ports[i].name, name) == 0)
-      return i;
-  wrong(r, v.path, "the name of a port");
-  return 0;
+  return index_named(r, v, NAMED(r, ports, "port"));
 }
 
 static void join(Reader *r, Value v, uint32_t port)
@@ -355,19 +373,6 @@ static void read_stream(Reader *r, Value v, RegionStream *stream)
       read(r, element(r, values, i), &l->list[i]);             \
   } while (0)
 
-static void check_names(Reader *r)
-{
-  const RegionLayout *l = r->layout;
-  for (uint32_t i = 0; i < l->n_regions && r->ok; i++)
-    for (uint32_t k = 0; k < i; k++)
-      if (strcmp(l->regions[i].name, l->regions[k].name) == 0)
-        wrong(r, arena_printf(r->arena, "regions[%u].name", i), "a name that no other region has");
-  for (uint32_t i = 0; i < l->n_colors && r->ok; i++)
-    for (uint32_t k = 0; k < i; k++)
-      if (strcmp(l->colors[i].name, l->colors[k].name) == 0)
-        wrong(r, arena_printf(r->arena, "colors[%u].name", i), "a name that no other color has");
-}
-
 static void read_root(Reader *r, const json_t *json)
 {
   RegionLayout *l = r->layout;
@@ -379,10 +384,13 @@ static void read_root(Reader *r, const json_t *json)
   integer(r, member(r, root, "format"), FORMAT, FORMAT);
   READ_LIST(colors, RegionColor, read_color);
   READ_LIST(regions, Region, read_region);
-  check_names(r);
+  check_names(r, NAMED(r, regions, "region"));
+  check_names(r, NAMED(r, colors, "color"));
   READ_LIST(ports, RegionPort, read_port);
+  check_names(r, NAMED(r, ports, "port"));
   READ_LIST(connections, RegionConnection, read_connection);
   READ_LIST(streams, RegionStream, read_stream);
+  check_names(r, NAMED(r, streams, "stream"));
   if (l->n_regions == 0)
     wrong(r, "regions", "at least one region");
 }

@@ -592,10 +592,13 @@ static void fill_colors(Plan *p, Used used)
         ICE("two nets of one color in a tile");
     }
   }
+  out->named_colors = arena_many(p->arena, LayoutColor, p->l->n_colors + 1);
   for (uint32_t i = 0; i < p->l->n_colors; i++) {
-    StrId *name = &out->color_names[p->color_of[p->net_of[i]]];
-    if (!name->raw)
-      *name = str_intern_z(p->l->session->names, p->l->colors[i].name);
+    const char *name = p->l->colors[i].name;
+    uint8_t color = (uint8_t)p->color_of[p->net_of[i]];
+    out->named_colors[out->n_named_colors++] = (LayoutColor){name, color};
+    if (!out->color_names[color].raw)
+      out->color_names[color] = str_intern_z(p->l->session->names, name);
   }
 }
 

@@ -243,10 +243,9 @@ def test_mistakes_of_a_script(tmp_path):
             "inputs and no outputs": lambda: region.create_output_port(
                 c, Edge.TOP, [RoutingPosition().set_output([Route.RAMP])], 1),
             "must be a Edge": lambda: region.create_output_port(c, "TOP", [ramp], 1),
-            "one to four": lambda: region.paint_all(c, []),
+            "no switch position": lambda: region.paint_all(c, []),
             "has the value 3, and now 4":
                 lambda: region.set_param_all(Color("c", 4)) or region.set_param_all(c),
-            "colors 0 to 23": lambda: Color("d", 24),
             "do not divide": lambda: region.set_symbol_all("A", np.zeros(9), 3, 3),
             "are no 2 x 2 matrix": lambda: region.set_symbol_all("A", np.zeros(9), 2, 2),
             "get_platform()": lambda: SdkLayout("wse2"),
@@ -261,6 +260,20 @@ def test_mistakes_of_a_script(tmp_path):
         assert "is an output port" in message(layout.create_input_stream, port)
         layout.create_output_stream(port)
         assert "a port of one tile" in message(started)
+        """)
+
+
+@pytest.mark.parametrize("value, positions, said", [
+    (24, 1, "'colors[0].value' of the layout must be a whole number from 0 to 23"),
+    (-1, 1, "'colors[0].value' of the layout must be a whole number from 0 to 23"),
+    (2, 5, "'regions[0].paint[0].positions' of the layout must be 1 to 4 switch positions")])
+def test_the_compiler_says_what_the_machine_has(tmp_path, value, positions, said):
+    script(tmp_path, f"""
+        region = layout.create_code_region("block.csl", "r", 1, 1)
+        position = RoutingPosition().set_input([Route.RAMP]).set_output([Route.EAST])
+        region.paint_all(Color("c", {value}), [position] * {positions})
+        said = message(started)
+        assert {said!r} in said, said
         """)
 
 
@@ -321,6 +334,14 @@ def test_the_layout_is_printed(tmp_path):
     assert "tile 2 1 - 0:" in text and "tile 3 1 - 0:" in text and "tile 0 0 -\n" in text
 
 
+def test_out_json_names_every_color(tmp_path):
+    """Connected ones have one number and two names."""
+    colors = [{"name": "rx"}, {"name": "tx"}, {"name": "own", "value": 5}]
+    cslc(tmp_path, layout(colors=colors))
+    found = json.loads((tmp_path / "o" / "out.json").read_text())["colors"]
+    assert found == {"rx": 0, "tx": 0, "own": 5}
+
+
 A_THEN_B = [port("out", "a", "tx", "RIGHT", True), port("in", "b", "rx", "LEFT", False)]
 WRONG = {
     "layout_json_syntax": ('{"format": 1,', "the layout is not JSON"),
@@ -331,6 +352,19 @@ WRONG = {
     "same name": (layout(regions=[region(), region()]), "a name that no other region has"),
     "color twice": (layout(colors=[{"name": "rx"}, {"name": "tx"}, {"name": "rx"}]),
                     "a name that no other color has"),
+    "color value": (layout(colors=[{"name": "rx"}, {"name": "tx", "value": 24}]),
+                    "'colors[1].value' of the layout must be a whole number from 0 to 23"),
+    "port twice": (layout(ports=[A_THEN_B[0], {**A_THEN_B[1], "name": "out"}], connections=[]),
+                   "a name that no other port has"),
+    "stream twice": (layout(connections=[], streams=[{"name": "s", "port": "in"},
+                                                     {"name": "s", "port": "out"}]),
+                     "a name that no other stream has"),
+    "port region": (layout(ports=[port("out", "c", "tx", "RIGHT", True), A_THEN_B[1]]),
+                    "'ports[0].region' of the layout must be the name of one of"),
+    "connected port": (layout(connections=[{"from": "out", "to": "of"}]),
+                       "'connections[0].to' of the layout must be the name of one of"),
+    "positions": (layout(regions=[region(paint=[{"color": "tx", "positions": ROUTE * 5}]),
+                                  region("b", x=4)]), "must be 1 to 4 switch positions"),
     "paint color": (layout(regions=[region(paint=[{"color": "x", "positions": ROUTE}]),
                                     region("b", x=4)]),
                     "'regions[0].paint[0].color' of the layout must be the name of one of"),

@@ -86,8 +86,8 @@ class RoutingPosition:
 
 def _positions(positions):
     positions = [_of_type("a routing position", p, RoutingPosition) for p in positions]
-    if not 1 <= len(positions) <= 4:
-        raise ValueError(f"a router has one to four switch positions, not {len(positions)}")
+    if not positions:
+        raise ValueError("there is no switch position")
     return positions
 
 
@@ -109,8 +109,6 @@ class Color:
 
     def __init__(self, name, value=None):
         self._local = self._name = _of_type("the name of a color", name, str)
-        if value is not None and not 0 <= int(value) < 24:
-            raise ValueError(f"color {name!r}: there are the colors 0 to 23, not {value}")
         self._value = None if value is None else int(value)
 
     def get_value(self):
@@ -127,8 +125,8 @@ class Color:
 class PortHandle:
     """A port of a region, for SdkLayout.connect and the streams."""
 
-    def __init__(self, region, description):
-        self._region, self._description = region, description
+    def __init__(self, description):
+        self._description = description
 
     @property
     def name(self):
@@ -271,7 +269,7 @@ class CodeRegion:
                 raise ValueError(f"color {color.get_global_name()!r} of region {self.name!r}: the "
                                  f"positions of {'an output' if output else 'an input'} port have "
                                  f"{side}; its edge is the other side")
-        return self._layout._add_port(self, {
+        return self._layout._add_port({
             "name": f"{self.name}.{prefix}{color.get_local_param_name()}", "region": self.name,
             "color": self._layout._color(color), "edge": _of_type("the edge", edge, Edge).name,
             "output": output, "size": int(size), "positions": [p._json() for p in positions]})
@@ -296,7 +294,7 @@ class CodeRegion:
         if not (0 <= x - ex < width and 0 <= y - ey < height):
             raise ValueError(f"a stream of color {name!r} at {at}: its route does not cross an "
                              f"edge of region {self.name!r}")
-        return self._layout._add_port(self, {
+        return self._layout._add_port({
             "name": f"{self.name}.{color.get_local_param_name()}", "region": self.name,
             "color": name, "edge": edge.name, "output": output, "size": 0, "count": 1,
             "first": x if edge in (Edge.TOP, Edge.BOTTOM) else y,
@@ -353,14 +351,14 @@ class SdkLayout:
         self._colors[name] = known if value is None else value
         return name
 
-    def _add_port(self, region, description):
+    def _add_port(self, description):
         names = {port["name"] for port in self._ports}
         base, number = description["name"], 1
         while description["name"] in names:
             number += 1
             description["name"] = f"{base}.{number}"
         self._ports.append(description)
-        return PortHandle(region, description)
+        return PortHandle(description)
 
     # ---- what joins regions
 
