@@ -217,6 +217,7 @@ typedef struct {
   uint16_t r[GPR_COUNT];
   bool carry;
   bool vstat;                   /* last synchronous vector operation completed */
+  uint8_t traps;                /* FP_RAISES_*: exceptions that the program has unmasked */
 } Registers;
 static inline uint32_t reg32(const Registers *regs, unsigned even)
 {
@@ -248,6 +249,9 @@ typedef struct {                /* small, so that it is returned in registers */
  * qflush, rnd, prng, stctr, stctra. */
 ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registers *regs,
                          TileMem *mem);
+/* What the instruction has raised that took `before` to `after`: FP_RAISES_*.  exec_raise.c. */
+unsigned scalar_raised(const Insn *insn, Fp16Format fp16, const Registers *before,
+                       const Registers *after);
 /* The value of `@random16`'s generator after one use; *state is advanced. */
 uint16_t scalar_random(uint32_t *state);
 
@@ -306,6 +310,7 @@ typedef struct {
   uint32_t scalar;
   uint16_t index;
   bool carry;
+  uint8_t traps, raised;        /* FP_RAISES_*: unmasked at its issue; of them, what occurred */
   Action done, on_control;
 } VecRun;
 
@@ -316,7 +321,9 @@ FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *p
                     uint32_t *fault_value);
 /* One element: result bits from a (src0), b (src1; the only one of one-source operations), s. */
 uint32_t vec_element(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t s, bool *carry);
-/* The same for a running operation, whose sources' widths are known: faddhs takes an f32
+/* What the element's computation has raised.  exec_raise.c. */
+unsigned vec_raised(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t s, uint32_t result);
+/* vec_element for a running operation, whose sources' widths are known: faddhs takes an f32
  * accumulator or an f16 element as src0. */
 uint32_t vec_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b);
 /* Whether the operation's two memory sources start the next group in conflicting banks. */
@@ -363,6 +370,8 @@ static inline uint8_t registers_data_queue(const TileRegisters *r, const ImageCl
 {
   return r->queues ? r->queues->data_queue[color] : image->data_queue[color];
 }
+/* FP_RAISES_* that the exception mask lets through. */
+uint8_t registers_traps(const TileRegisters *registers);
 /* A fabric destination sends on the color that its queue is bound to now. */
 void registers_rebind(const TileRegisters *registers, VecStream *dest);
 /* A word of QUEUE_STATUS from the queues' counts. */

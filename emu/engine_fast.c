@@ -118,6 +118,7 @@ static void load_program(FastWorker *w, FastTile *t)
   t->blocked = image->blocked;
   t->paused = image->paused;
   t->registers = t->cls->start.tile;
+  t->regs.traps = registers_traps(&t->registers);
   t->task_id = MAX_TASK_IDS - 1;
   t->tsc_running = t->cls->start.tsc_running;
   t->tsc_value = t->cls->start.tsc_value;

@@ -437,6 +437,7 @@ static bool write_config(Visit *v, uint16_t address, uint16_t value)
     bool written = registers_write(&t->registers, t->cls->image, reg,
                                    (unsigned)(address - reg->address), value);
     fast_bind_queues(t);
+    t->regs.traps = registers_traps(&t->registers);
     return written;
   }
   }

@@ -327,7 +327,7 @@ static bool is_plain_stream(const FastTile *t, const VecRun *run, const VecStrea
 static bool is_plain(const FastTile *t, const VecRun *run)
 {
   bool both = run->src[0].kind == VS_FABIN && run->src[1].kind == VS_FABIN;
-  return !both && !run->zero_first && !run->zero_second && !run->fold &&
+  return !both && !run->traps && !run->zero_first && !run->zero_second && !run->fold &&
          vecops[run->op].dst >= VE_F32 && vecops[run->op].src >= VE_F32 &&
          is_plain_stream(t, run, &run->dest) && is_plain_stream(t, run, &run->src[0]) &&
          is_plain_stream(t, run, &run->src[1]);
@@ -560,6 +560,8 @@ static void one_element(Group *g, bool last)
   uint32_t a = read_element(g, &run->src[0], run->zero_first);
   uint32_t b = read_element(g, &run->src[1], run->zero_second);
   uint32_t value = vec_operate(run, g->v->engine->program->image->fp16, a, b);
+  if (run->raised)
+    check(g, FAULT_EXCEPTION, run->raised);
   write_element(g, &run->dest, value, last);
   if (run->fold)
     run->src[0].value = value;

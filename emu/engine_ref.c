@@ -60,6 +60,7 @@ static void load_program(RefEngine *engine, RefTile *tile)
   tile->blocked = image->blocked;
   tile->paused = image->paused;
   tile->registers = tile->cls->start.tile;
+  tile->regs.traps = registers_traps(&tile->registers);
   tile->task_id = MAX_TASK_IDS - 1;
   tile->tsc_running = tile->cls->start.tsc_running;
   tile->tsc_value = tile->cls->start.tsc_value;

@@ -447,7 +447,11 @@ static bool write_config(RefEngine *engine, RefTile *tile, uint16_t address, uin
         ((PendingConfig){engine->cycle + engine->program->timing.priority_update, address, value}));
     return true;
   case CFG_SIM_PRINT: ref_print(engine, tile, (uint8_t)value); return true;
-  default: return registers_write(&tile->registers, tile->cls->image, reg, part, value);
+  default: {
+    bool written = registers_write(&tile->registers, tile->cls->image, reg, part, value);
+    tile->regs.traps = registers_traps(&tile->registers);
+    return written;
+  }
   }
 }
 

@@ -406,6 +406,8 @@ static void one_element(Group *g, bool last)
   uint32_t a = read_element(g, &run->src[0], run->zero_first);
   uint32_t b = read_element(g, &run->src[1], run->zero_second);
   uint32_t value = vec_operate(run, g->engine->program->image->fp16, a, b);
+  if (run->raised)
+    check(g, FAULT_EXCEPTION, run->raised);
   write_element(g, &run->dest, value, last);
   if (run->fold)
     run->src[0].value = value;

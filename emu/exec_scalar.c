@@ -384,13 +384,23 @@ static ScalarResult exec_int16(Exec *e)
   }
 }
 
+/* Where the program has unmasked exceptions, what raises one ends the run: assumed, since the SDK
+ * docs say no more of them than how to set the mask. */
+static ScalarResult exec_trapping(Exec *e)
+{
+  Registers before = *e->regs;
+  ScalarResult result = exec_float(e);
+  unsigned raised = scalar_raised(e->insn, e->fp16, &before, e->regs) & before.traps;
+  return raised ? fault(FAULT_EXCEPTION, raised) : result;
+}
+
 /* The groups follow each other; what a cost class cannot be in is skipped. */
 static ScalarResult exec_any(Exec *e)
 {
   switch (insn_info[e->insn->op].cost) {
   case COST_JUMP: case COST_BRANCH: case COST_CALL: case COST_RETURN: return exec_other(e);
   case COST_LOAD: case COST_STORE: return exec_memory(e);
-  case COST_FP: case COST_FDIV: return exec_float(e);
+  case COST_FP: case COST_FDIV: return e->regs->traps ? exec_trapping(e) : exec_float(e);
   case COST_ALU16: case COST_ALU32: case COST_IDIV: case COST_ENDTASK: case COST_DSR_LOAD:
   case COST_DSR_UPDATE: case COST_VECTOR: case COST_CONFIG: case COST_RANDOM: case COST_COUNT:
   default: return exec_int16(e);

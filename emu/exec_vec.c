@@ -376,7 +376,7 @@ FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *p
   Capture c = {.run = run, .vec = vec, .program = program, .cls = cls->image, .regs = regs,
                .dsrs = dsrs, .mem = mem, .fault_value = fault_value};
   *run = (VecRun){.op = vec->op, .pc = pc, .insn_words = (uint16_t)insn_words(insn->op),
-                  .carry = regs->carry};
+                  .carry = regs->carry, .traps = regs->traps};
   *fault_value = 0;
   if (vec->has_index)
     run->index = regs->r[vec->index];
@@ -626,8 +626,11 @@ uint32_t vec_element(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t
 uint32_t vec_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b)
 {
   bool narrow = vecops[run->op].kind == VK_FADDHS && run->src[0].element_bytes == 2;
-  return vec_element(run->op, fp16, narrow ? fp16_to_fp32(fp16, (uint16_t)a) : a, b, run->scalar,
-                     &run->carry);
+  uint32_t first = narrow ? fp16_to_fp32(fp16, (uint16_t)a) : a;
+  uint32_t result = vec_element(run->op, fp16, first, b, run->scalar, &run->carry);
+  if (run->traps)
+    run->raised |= vec_raised(run->op, fp16, first, b, run->scalar, result) & run->traps;
+  return result;
 }
 
 /* ---- FIFOs ----------------------------------------------------------------------------------- */

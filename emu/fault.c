@@ -50,6 +50,19 @@ static void print_task(const Program *program, const Fault *fault, FILE *out)
   fprintf(out, ": id %u%s%s%s", fault->value, *name ? " '" : "", name, *name ? "'" : "");
 }
 
+static void print_exceptions(unsigned raised, FILE *out)
+{
+  static const char *const exceptions[] = {"FP_UNDERFLOW", "FP_OVERFLOW", "FP_INEXACT",
+                                           "FP_INVALID", "FP_DIV_BY_0"};
+  const char *between = ": ";
+  for (unsigned i = 0; i < ARRAY_COUNT(exceptions); i++) {
+    if (!(raised >> i & 1))
+      continue;
+    fprintf(out, "%s%s", between, exceptions[i]);
+    between = " and ";
+  }
+}
+
 /* What the kind says beyond its row's text. */
 static void print_details(const Program *program, const Fault *fault, FILE *out)
 {
@@ -70,6 +83,9 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
   case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE: case FAULT_STACK:
   case FAULT_UNWRITTEN:
     fprintf(out, ": address 0x%04x", fault->value);
+    break;
+  case FAULT_EXCEPTION:
+    print_exceptions(fault->value, out);
     break;
   case FAULT_CONFIG_ADDRESS:
     fprintf(out, ": 0x%04x", fault->value);
@@ -126,6 +142,8 @@ static const char *help(FaultKind kind)
     return "let another operation fill or empty the FIFO first, or choose another action for it";
   case FAULT_TASK_ID:
     return "bind a local task to the id with @bind_local_task";
+  case FAULT_EXCEPTION:
+    return "see the operands with --dump, or mask it again with set_exception_mask";
   case FAULT_UNWRITTEN:
     return "write the memory first, or give the variable an initial value";
   case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE:
@@ -289,7 +307,7 @@ static void print_other_side(Report *r, const Fault *fault)
     print_memory(r, fault);
     break;
   case FAULT_QUEUE: case FAULT_QUEUE_TWICE: case FAULT_PC: case FAULT_ASSERT: case FAULT_TRAP:
-  case FAULT_FIFO:
+  case FAULT_FIFO: case FAULT_EXCEPTION:
   case FAULT_DESCRIPTOR: case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD: case FAULT_TASK_ID:
   case FAULT_ID_RANGE: case FAULT_CONFIG_ADDRESS: case FAULT_COLOR_REGISTER:
   case FAULT_UNSUPPORTED: case FAULT_COUNT: default:

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+/* Bits of EXCEPTION_MASK, in the order of <tile_config/exceptions>. */
+enum { MASK_FP_SHIFT = 3, MASK_FP_BITS = 0x1f };
 enum { HALF_BITS = 16, TRANSFORM_BITS = 0x3f, STATUS_FULL_SHIFT = 8 };
 /* Words of INPUT_QUEUE and OUTPUT_QUEUE. */
 enum { BOUND_COLOR_MASK = 0x1f, BOUND_BIT = 1 << 7, NO_BINDING = 0xff };
@@ -17,6 +19,11 @@ TileRegisters registers_initial(void)
   for (unsigned i = 0; i < MAX_GENERATORS; i++)
     r.random[i] = RANDOM_SEED;
   return r;
+}
+
+uint8_t registers_traps(const TileRegisters *r)
+{
+  return (uint8_t)(~r->exceptions >> MASK_FP_SHIFT & MASK_FP_BITS);
 }
 
 /* ---- queues ---------------------------------------------------------------------------------- */

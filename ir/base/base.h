@@ -256,5 +256,25 @@ uint16_t fp16_from_u64(Fp16Format format, uint64_t value);
 /* value * 2^exponent, rounded once. */
 uint32_t fp32_scale(uint32_t bits, int exponent);
 uint16_t fp16_scale(Fp16Format format, uint16_t bits, int exponent);
+double fp32_least_normal(void);
+double fp16_least_normal(Fp16Format format);
+
+/* ---- fp_raise.c ---------------------------------------------------------------------- */
+
+/* The exceptions of IEEE 754, in the order of the machine's exception mask. */
+enum {
+  FP_RAISES_UNDERFLOW = 1 << 0, FP_RAISES_OVERFLOW = 1 << 1, FP_RAISES_INEXACT = 1 << 2,
+  FP_RAISES_INVALID = 1 << 3, FP_RAISES_DIV_BY_0 = 1 << 4,
+};
+/* What an operation on values of f32 and the 16-bit formats has raised whose result, in a format
+ * with the given least normal number, is `result`. */
+unsigned fp_raised_sum(double a, double b, double result, double least_normal);
+unsigned fp_raised_product(double a, double b, double result, double least_normal);
+unsigned fp_raised_quotient(double a, double b, double result, double least_normal);
+unsigned fp_raised_fma(double a, double b, double c, double result, double least_normal);
+unsigned fp_raised_rounding(double value, double result, double least_normal);
+unsigned fp_raised_scale(double value, int exponent, double result, double least_normal);
+unsigned fp_raised_to_int(double value, unsigned bits, bool is_signed);
+unsigned fp_raised_compare(double a, double b);    /* less, less or equal */
 
 #endif

@@ -174,6 +174,16 @@ static double unpack16(const Format *f, uint16_t bits)
                         (uint64_t)fraction << (F64_FRACTION_BITS - f->fraction_bits));
 }
 
+double fp32_least_normal(void)
+{
+  return FLT_MIN;
+}
+
+double fp16_least_normal(Fp16Format format)
+{
+  return unpack16(&formats[format], (uint16_t)(1u << formats[format].fraction_bits));
+}
+
 /* ---- conversions --------------------------------------------------------------------- */
 
 const char *fp16_name(Fp16Format format)

@@ -628,6 +628,123 @@ static void exception_mask_is_kept(void **state)
   asm_free(a);
 }
 
+enum { FP_MASK_SHIFT = 3, F32_ONE = 0x3f800000, F32_MAX = 0x7f7fffff, F32_INF = 0x7f800000,
+       F32_LEAST = 1, F16_MAX = 0x7bff, F16_INF = 0x7c00, F16_NAN = 0x7e00 };
+
+/* Two operands in d8 and d10, all exceptions but `unmasked` silent, and one instruction. */
+static AsmClass *float_program(Asm *a, uint32_t x, uint32_t y, unsigned unmasked)
+{
+  AsmClass *c = program(a, 0);
+  asm_emit(c, in_ri(OP_li32, 8, x));
+  asm_emit(c, in_ri(OP_li32, 10, y));
+  asm_emit(c, in_ri(OP_li, 1, (uint16_t)~(unmasked << FP_MASK_SHIFT)));
+  asm_emit(c, in_ri(OP_stcfgi, 1, CFG_EXCEPTION_MASK));
+  return c;
+}
+
+static void expect_exception(Asm *a, unsigned raised)
+{
+  RunStatus status = asm_run(a, ALL_EVENTS);
+  assert_int_equal(status, raised ? RUN_FAULT : RUN_QUIET);
+  if (raised) {
+    assert_int_equal(asm_fault(a)->kind, FAULT_EXCEPTION);
+    assert_int_equal(asm_fault(a)->value, raised);
+  }
+  asm_free(a);
+}
+
+static void raises(Opcode op, uint32_t x, uint32_t y, unsigned raised)
+{
+  for (unsigned unmasked = 0; unmasked <= (FP_RAISES_DIV_BY_0 << 1) - 1; unmasked++) {
+    Asm *a = asm_new(ARCH_WSE2, 1, 1);
+    AsmClass *c = float_program(a, x, y, unmasked);
+    bool pair = insn_info[op].format == FMT_RR;
+    asm_emit(c, pair ? (Insn){.op = op, .a = 8, .b = 8} : in_rrr(op, 8, 8, 10));
+    end(c);
+    expect_exception(a, raised & unmasked);
+  }
+}
+
+static void unmasked_exceptions_end_the_run(void **state)
+{
+  (void)state;
+  const unsigned inexact = FP_RAISES_INEXACT;
+  raises(OP_fadds, F32_MAX, F32_MAX, FP_RAISES_OVERFLOW | inexact);
+  raises(OP_fadds, F32_ONE, F32_ONE, 0);
+  raises(OP_fsubs, F32_INF, F32_INF, FP_RAISES_INVALID);
+  raises(OP_fmuls, F32_LEAST, F32_LEAST, FP_RAISES_UNDERFLOW | inexact);
+  raises(OP_fdivs, F32_ONE, 0, FP_RAISES_DIV_BY_0);
+  raises(OP_fscales, F32_ONE, 0x7fff, FP_RAISES_OVERFLOW | inexact);
+  raises(OP_flts, 0x7fc00000, 0, FP_RAISES_INVALID);
+  raises(OP_feqs, 0x7fc00000, 0, 0);
+  raises(OP_fnegs, F32_INF, 0, 0);
+  raises(OP_faddh, F16_MAX, F16_MAX, FP_RAISES_OVERFLOW | inexact);
+  raises(OP_fsubh, F16_INF, F16_INF, FP_RAISES_INVALID);
+  raises(OP_fmulh, 1, 1, FP_RAISES_UNDERFLOW | inexact);
+  raises(OP_fdivh, 0, 0, FP_RAISES_INVALID);
+  raises(OP_fdivh, F16_MAX, 0, FP_RAISES_DIV_BY_0);
+  raises(OP_fscaleh, 1, 0xffff, FP_RAISES_UNDERFLOW | inexact);
+  raises(OP_fleh, F16_NAN, 0, FP_RAISES_INVALID);
+  raises(OP_s2h, F32_MAX, 0, FP_RAISES_OVERFLOW | inexact);
+  raises(OP_h2s, F16_MAX, 0, 0);
+  raises(OP_u2h, 0xffff, 0, FP_RAISES_OVERFLOW | inexact);
+  raises(OP_i2h, 0xf7ff, 0, inexact);            /* -2049 */
+  raises(OP_l2h, 0x00010000, 0, FP_RAISES_OVERFLOW | inexact);
+  raises(OP_ul2h, 0x80000000, 0, FP_RAISES_OVERFLOW | inexact);
+  raises(OP_l2s, 0x7fffffff, 0, inexact);
+  raises(OP_ul2s, 0x80000000, 0, 0);
+  raises(OP_h2i, F16_MAX, 0, FP_RAISES_INVALID);
+  raises(OP_h2u, F16_MAX, 0, 0);
+  raises(OP_h2l, F16_INF, 0, FP_RAISES_INVALID);
+  raises(OP_h2ul, 0xbc00, 0, FP_RAISES_INVALID); /* -1 */
+  raises(OP_s2i, 0x3fc00000, 0, inexact);        /* 1.5 */
+  raises(OP_s2u, 0x47800000, 0, FP_RAISES_INVALID);
+  raises(OP_s2l, 0x4f000000, 0, FP_RAISES_INVALID);
+  raises(OP_s2ul, 0x4f000000, 0, 0);             /* 2^31 */
+}
+
+/* Of the elements only the last raises anything. */
+static void vector_raises(VecOp op, uint32_t x, uint32_t y, unsigned raised)
+{
+  enum { N = 5, LEFT = 0x200, RIGHT = 0x300 };
+  unsigned bytes = vec_elem_bytes(vecops[op].src);
+  for (unsigned unmasked = 0; unmasked <= (FP_RAISES_DIV_BY_0 << 1) - 1; unmasked++) {
+    Asm *a = asm_new(ARCH_WSE2, 1, 1);
+    AsmClass *c = float_program(a, 0, 0, unmasked);
+    for (uint32_t i = 0, zero = 0; i < N; i++) {
+      asm_bytes(c, (uint16_t)(LEFT + i * bytes), i + 1 < N ? &zero : &x, bytes);
+      asm_bytes(c, (uint16_t)(RIGHT + i * bytes), i + 1 < N ? &zero : &y, bytes);
+    }
+    VecOperand left = asm_dsr(c, DSR_SRC0, 0, de_mem(LEFT, N, 1));
+    asm_emit(c, in_vec(op, asm_dsr(c, DSR_DEST, 0, de_mem(OUT, N, 1)),
+                       vecops[op].sources > 1 ? left : op_none(),
+                       asm_dsr(c, DSR_SRC1, 0, de_mem(RIGHT, N, 1))));
+    end(c);
+    expect_exception(a, raised & unmasked);
+  }
+}
+
+static void vector_operations_raise_exceptions(void **state)
+{
+  (void)state;
+  const unsigned inexact = FP_RAISES_INEXACT;
+  vector_raises(VEC_fadds, F32_MAX, F32_MAX, FP_RAISES_OVERFLOW | inexact);
+  vector_raises(VEC_fsubs, F32_INF, F32_INF, FP_RAISES_INVALID);
+  vector_raises(VEC_fmuls, F32_LEAST, F32_LEAST, FP_RAISES_UNDERFLOW | inexact);
+  vector_raises(VEC_fmaxs, F32_INF, F32_ONE, 0);
+  vector_raises(VEC_faddh, F16_MAX, F16_MAX, FP_RAISES_OVERFLOW | inexact);
+  vector_raises(VEC_fsubh, F16_INF, F16_INF, FP_RAISES_INVALID);
+  vector_raises(VEC_fmulh, F16_INF, 0, FP_RAISES_INVALID);
+  vector_raises(VEC_faddhs, F16_INF, F16_INF | 0x8000, FP_RAISES_INVALID);
+  vector_raises(VEC_fs2h, 0, F32_MAX, FP_RAISES_OVERFLOW | inexact);
+  vector_raises(VEC_fh2s, 0, F16_NAN, 0);
+  vector_raises(VEC_fh2xp16, 0, F16_MAX, FP_RAISES_INVALID);
+  vector_raises(VEC_fs2xp16, 0, 0x3fc00000, inexact);
+  vector_raises(VEC_xp162fh, 0, 0xf7ff, inexact);
+  vector_raises(VEC_xp162fs, 0, 0xf7ff, 0);
+  vector_raises(VEC_add16, 0xffff, 0xffff, 0);
+}
+
 /* ---- faults ---------------------------------------------------------------------------------- */
 
 static void expect_fault(Insn insn, FaultKind kind, const char *text)
@@ -831,6 +948,8 @@ int main(void)
     cmocka_unit_test(microthread_priority),
     cmocka_unit_test(main_thread_priority),
     cmocka_unit_test(exception_mask_is_kept),
+    cmocka_unit_test(unmasked_exceptions_end_the_run),
+    cmocka_unit_test(vector_operations_raise_exceptions),
     cmocka_unit_test(blocked_microthread_pauses),
     cmocka_unit_test(launched_function_returns),
     cmocka_unit_test(registers),

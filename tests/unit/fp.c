@@ -2,6 +2,7 @@
  * search among neighbours in exact arithmetic, fused operations in 128-bit floating point. */
 #include "ir/base/base.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -446,6 +447,110 @@ static void scaling_rounds_once(void **state)
   assert_int_equal(fp32_scale(0, 2000000000), 0);
 }
 
+/* ---- exceptions ---- */
+
+/* What the host's f32 operation raises, in our bits. */
+static unsigned host_raises(char op, float x, float y)
+{
+  static const struct { int host; unsigned ours; } pairs[] = {
+    {FE_UNDERFLOW, FP_RAISES_UNDERFLOW}, {FE_OVERFLOW, FP_RAISES_OVERFLOW},
+    {FE_INEXACT, FP_RAISES_INEXACT}, {FE_INVALID, FP_RAISES_INVALID},
+    {FE_DIVBYZERO, FP_RAISES_DIV_BY_0},
+  };
+  volatile float a = x, b = y, result;
+  unsigned ours = 0;
+  feclearexcept(FE_ALL_EXCEPT);
+  switch (op) {
+  case '+': result = a + b; break;
+  case '-': result = a - b; break;
+  case '*': result = a * b; break;
+  default: result = a / b; break;
+  }
+  int raised = fetestexcept(FE_ALL_EXCEPT);
+  (void)result;
+  for (unsigned i = 0; i < ARRAY_COUNT(pairs); i++)
+    ours |= raised & pairs[i].host ? pairs[i].ours : 0;
+  return ours;
+}
+
+/* The host looks for tininess behind the rounding, which differs where that gives the least
+ * normal number. */
+static void expect_same(unsigned ours, double result, unsigned host)
+{
+  unsigned differs = fabs(result) == fp32_least_normal() ? FP_RAISES_UNDERFLOW : 0;
+  assert_int_equal(ours & ~differs, host & ~differs);
+}
+
+static void expect_raised(uint32_t a, uint32_t b)
+{
+  double x = fp32_to_double(a), y = fp32_to_double(b), least = fp32_least_normal();
+  float fx = (float)x, fy = (float)y;
+  double sum = fp32_to_double(fp32_binary(FP_ADD, a, b));
+  double difference = fp32_to_double(fp32_binary(FP_SUB, a, b));
+  double product = fp32_to_double(fp32_binary(FP_MUL, a, b));
+  double quotient = fp32_to_double(fp32_binary(FP_DIV, a, b));
+  expect_same(fp_raised_sum(x, y, sum, least), sum, host_raises('+', fx, fy));
+  expect_same(fp_raised_sum(x, -y, difference, least), difference, host_raises('-', fx, fy));
+  expect_same(fp_raised_product(x, y, product, least), product, host_raises('*', fx, fy));
+  expect_same(fp_raised_quotient(x, y, quotient, least), quotient, host_raises('/', fx, fy));
+}
+
+static void f32_raises_what_the_host_raises(void **state)
+{
+  (void)state;
+  static const uint32_t edges[] = {
+    0, 0x80000000, 1, 0x80000001, 0x007fffff, 0x00800000, 0x80800000, 0x00800001, 0x3f800000,
+    0xbf800000, 0x3f800001, 0x40400000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000,
+    0x1fffffff, 0x20000000, 0x5f800000, 0x33800000, 0x34000000, 0x00000003,
+  };
+  for (unsigned i = 0; i < ARRAY_COUNT(edges); i++)
+    for (unsigned j = 0; j < ARRAY_COUNT(edges); j++)
+      expect_raised(edges[i], edges[j]);
+  uint64_t seed = 1;
+  for (unsigned i = 0; i < 200000; i++) {
+    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    uint32_t a = (uint32_t)(seed >> 32), b = (uint32_t)(seed >> 16);
+    bool nan = (a & 0x7fffffff) > 0x7f800000 || (b & 0x7fffffff) > 0x7f800000;
+    if (!nan)                       /* the host has signaling ones */
+      expect_raised(a, b);
+  }
+}
+
+static void other_exceptions(void **state)
+{
+  (void)state;
+  double h = fp16_least_normal(FP16_F16), s = fp32_least_normal();
+  assert_true(h == ldexp(1, -14) && fp16_least_normal(FP16_BF16) == ldexp(1, -126));
+  /* f16: 60000 + 60000, 2048 + 1, the half of the smallest number, and its double */
+  assert_int_equal(fp_raised_sum(60000, 60000, INFINITY, h), FP_RAISES_OVERFLOW | FP_RAISES_INEXACT);
+  assert_int_equal(fp_raised_sum(2048, 1, 2048, h), FP_RAISES_INEXACT);
+  assert_int_equal(fp_raised_product(ldexp(1, -24), 0.5, 0, h),
+                   FP_RAISES_UNDERFLOW | FP_RAISES_INEXACT);
+  assert_int_equal(fp_raised_product(ldexp(1, -24), 2, ldexp(1, -23), h), 0);
+  /* fused: the product's last bits are lost, or cancelled */
+  double odd = 1 + ldexp(1, -23);
+  assert_int_equal(fp_raised_fma(odd, odd, 0, 1 + ldexp(1, -22), s), FP_RAISES_INEXACT);
+  assert_int_equal(fp_raised_fma(odd, odd, -ldexp(1, -46), 1 + ldexp(1, -22), s), 0);
+  assert_int_equal(fp_raised_fma(INFINITY, 0, 1, NAN, s), FP_RAISES_INVALID);
+  assert_int_equal(fp_raised_fma(INFINITY, 1, -INFINITY, NAN, s), FP_RAISES_INVALID);
+  assert_int_equal(fp_raised_fma(NAN, 0, 1, NAN, s), 0);
+  assert_int_equal(fp_raised_rounding(1e9, INFINITY, h), FP_RAISES_OVERFLOW | FP_RAISES_INEXACT);
+  assert_int_equal(fp_raised_rounding(INFINITY, INFINITY, h), 0);
+  assert_int_equal(fp_raised_scale(1.5, -149, ldexp(1, -148), s),
+                   FP_RAISES_UNDERFLOW | FP_RAISES_INEXACT);
+  assert_int_equal(fp_raised_scale(1, -149, ldexp(1, -149), s), 0);
+  assert_int_equal(fp_raised_scale(1, -30000, 0, s), FP_RAISES_UNDERFLOW | FP_RAISES_INEXACT);
+  assert_int_equal(fp_raised_scale(1, 30000, INFINITY, s), FP_RAISES_OVERFLOW | FP_RAISES_INEXACT);
+  assert_int_equal(fp_raised_to_int(-32768.5, 16, true), FP_RAISES_INEXACT);
+  assert_int_equal(fp_raised_to_int(-32769, 16, true), FP_RAISES_INVALID);
+  assert_int_equal(fp_raised_to_int(32768, 16, true), FP_RAISES_INVALID);
+  assert_int_equal(fp_raised_to_int(65535, 16, false), 0);
+  assert_int_equal(fp_raised_to_int(-1, 16, false), FP_RAISES_INVALID);
+  assert_int_equal(fp_raised_to_int(NAN, 32, false), FP_RAISES_INVALID);
+  assert_int_equal(fp_raised_compare(NAN, 1), FP_RAISES_INVALID);
+  assert_int_equal(fp_raised_compare(INFINITY, 1), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -465,6 +570,8 @@ int main(void)
     cmocka_unit_test(integers_round_once),
     cmocka_unit_test(to_int_truncates_and_saturates),
     cmocka_unit_test(scaling_rounds_once),
+    cmocka_unit_test(f32_raises_what_the_host_raises),
+    cmocka_unit_test(other_exceptions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
