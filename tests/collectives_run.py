@@ -1,7 +1,9 @@
 """Three collectives in a row on emulated tiles against the same in numpy, for
 test_collectives.py and the claims.
 
-A configuration is a dictionary of the parameters of tests/stdlib/lines/layout.csl.
+A configuration is a dictionary of the parameters of tests/stdlib/lines/layout.csl, or of
+tests/stdlib/allreduces/layout.csl: ring, butterfly, exchange, and reduce and broadcast in one
+program.
 """
 import functools
 
@@ -10,6 +12,7 @@ import numpy
 import harness
 
 PROGRAM = harness.ROOT / "tests" / "stdlib" / "lines" / "layout.csl"
+ALLREDUCES = harness.ROOT / "tests" / "stdlib" / "allreduces" / "layout.csl"
 
 TYPES = [numpy.float32, numpy.float16, numpy.int16, numpy.uint16, numpy.int32, numpy.uint32]
 TYPE_NAMES = ["f32", "f16", "i16", "u16", "i32", "u32"]
@@ -23,6 +26,14 @@ REDUCE, ALLREDUCE, MIXED = range(3)
 DEFAULTS = {"width": 4, "height": 1, "shape": ROW, "what": REDUCE, "pattern_a": 1, "pattern_b": 1,
             "step": 0, "root_a": 0, "root_b": 0, "shared": 0, "in_place": 1, "with_task": 0,
             "element": 0, "operation": ADD, "skew": 0, "first": 4, "second": 4, "third": 4}
+
+RING, BUTTERFLY, EXCHANGE, NAIVE = range(4)
+KIND_NAMES = ["ring", "butterfly", "exchange", "reduce and broadcast"]
+KINDS = ("kind_a", "kind_b", "kind_c")
+ALLREDUCE_DEFAULTS = {
+    "width": 4, "height": 1, "shape": ROW, "kind_a": RING, "kind_b": RING, "kind_c": RING,
+    "group": 2, "pattern": 1, "root": 0, "shared": 0, "in_place": 1, "with_task": 0, "element": 0,
+    "operation": ADD, "skew": 0, "first": 4, "second": 4, "third": 4}
 
 
 def values(random, config, shape):
@@ -70,7 +81,7 @@ def slices(config):
 def combined(config, data):
     """(height, width, n) to (n)."""
     function = FUNCTIONS[config["operation"]]
-    flat = data.reshape(-1, data.shape[-1])
+    flat = data.reshape(data.shape[0] * data.shape[1], data.shape[2])
     with numpy.errstate(over="ignore"):
         return functools.reduce(function, flat)
 
@@ -97,15 +108,11 @@ def check_guards(config, data, after):
                                      err_msg=f"written behind a vector: {config}")
 
 
-def run(folder, settings, *args, seed=0, engine="fast", arch="wse2", level="-O1"):
-    """Compiles and runs a configuration and compares all results; gives the statistics."""
-    config = {**DEFAULTS, **settings}
+def emulate(folder, program, config, data, *args, engine, arch, level):
+    """What `data` and `out` (or `data`, in place) hold at the end, and the statistics."""
     folder.mkdir(exist_ok=True)
     image = folder / "lines.bin"
-    harness.compile(PROGRAM, image, level, f"--arch={arch}", params=config)
-    words = config["first"] + config["second"] + config["third"] + 3
-    random = numpy.random.default_rng(seed)
-    data = values(random, config, (config["height"], config["width"], words))
+    harness.compile(program, image, level, f"--arch={arch}", params=config)
     source = harness.save_npy(folder / "data.npy", data)
     result = folder / "after.npy"
     kept = folder / "kept.npy"
@@ -114,11 +121,24 @@ def run(folder, settings, *args, seed=0, engine="fast", arch="wse2", level="-O1"
                 f"--d2h={name}={result}", f"--d2h=data={kept}",
                 f"--d2h=stamps={folder / 'stamps.npy'}", f"--stats={folder / 's.json'}", *args,
                 timeout=900)
-    shape = data.shape
-    after = harness.load_npy(result).reshape(shape)
+    return (harness.load_npy(kept).reshape(data.shape),
+            harness.load_npy(result).reshape(data.shape), harness.stats(folder / "s.json"))
+
+
+def start_values(config, seed):
+    words = config["first"] + config["second"] + config["third"] + 3
+    return values(numpy.random.default_rng(seed), config,
+                  (config["height"], config["width"], words))
+
+
+def run(folder, settings, *args, seed=0, engine="fast", arch="wse2", level="-O1"):
+    """Compiles and runs a configuration and compares all results; gives the statistics."""
+    config = {**DEFAULTS, **settings}
+    data = start_values(config, seed)
+    before, after, stats = emulate(folder, PROGRAM, config, data, *args, engine=engine, arch=arch,
+                                   level=level)
     if not config["in_place"]:
         mixed = config["what"] == MIXED
-        before = harness.load_npy(kept).reshape(shape)
         for call, part in enumerate(slices(config)):
             if not (mixed and call == 1):
                 numpy.testing.assert_array_equal(before[..., part], data[..., part])
@@ -128,7 +148,23 @@ def run(folder, settings, *args, seed=0, engine="fast", arch="wse2", level="-O1"
         check_call(config, call, data, after)
     if config["in_place"]:
         check_guards(config, data, after)
-    return harness.stats(folder / "s.json")
+    return stats
+
+
+def run_allreduces(folder, settings, *args, seed=0, engine="fast", arch="wse2", level="-O1"):
+    """The same for allreduces by ring, butterfly, exchange, and reduce and broadcast."""
+    config = {**ALLREDUCE_DEFAULTS, **settings}
+    data = start_values(config, seed)
+    before, after, stats = emulate(folder, ALLREDUCES, config, data, *args, engine=engine,
+                                   arch=arch, level=level)
+    for call, part in enumerate(slices(config)):
+        want = numpy.broadcast_to(combined(config, data[..., part]), after[..., part].shape)
+        numpy.testing.assert_array_equal(after[..., part], want, err_msg=f"call {call} of {config}")
+        if not config["in_place"]:
+            numpy.testing.assert_array_equal(before[..., part], data[..., part])
+    if config["in_place"]:
+        check_guards(config, data, after)
+    return stats
 
 
 def log_uniform(random, low, high):
@@ -164,6 +200,49 @@ def random_config(random, pattern, shape, most_tiles, most_elements, most_work):
     config["root_b"] = int(random.integers(0, limits[1])) if random.random() < 0.6 else 0
     config["skew"] = int(random.choice([0, 0, 20, 300]))
     config["step"] = int(random.integers(0, 9)) if random.random() < 0.3 else 0
+    return config
+
+
+def random_allreduces(random, kind, shape, most_tiles, most_elements, most_work):
+    """A configuration whose first call has the kind; the others may have any, on the same colors or
+    on colors of their own."""
+    config = dict(ALLREDUCE_DEFAULTS, shape=shape, kind_a=kind)
+    while True:
+        if kind == EXCHANGE:
+            sides = [(2, 1), (1, 2), (2, 1), (1, 2)][shape]
+        elif shape in (ROW, COLUMN):
+            tiles = log_uniform(random, 2, most_tiles)
+            sides = (tiles, 1) if shape == ROW else (1, tiles)
+        else:
+            side = min(22, most_tiles)
+            sides = log_uniform(random, 1, side), log_uniform(random, 2, side)
+        config["width"], config["height"] = sides
+        tiles = sides[0] * sides[1]
+        lengths = sorted((log_uniform(random, 1, most_elements) for _ in range(3)), reverse=True)
+        random.shuffle(lengths)
+        config["first"], config["second"], config["third"] = lengths
+        config["element"] = int(random.integers(0, 6))
+        config["group"] = min(log_uniform(random, 2, 16), max(tiles, 2))
+        words = sum(lengths) + 3
+        bytes_each = TYPES[config["element"]]().itemsize
+        fits_a_tile = (2 * words + max(lengths)) * bytes_each < 36000
+        slow = 1 + 4 * (config["element"] >= 2)
+        if fits_a_tile and tiles * sum(lengths) * slow * config["group"] <= most_work:
+            break
+    if kind == EXCHANGE:
+        others = [RING, BUTTERFLY, EXCHANGE, EXCHANGE, NAIVE]
+    else:
+        others = [RING, BUTTERFLY, NAIVE]
+    mixes = random.random() < 0.6
+    config["kind_b"] = int(random.choice(others)) if mixes else kind
+    config["kind_c"] = int(random.choice(others)) if mixes else kind
+    config["operation"] = int(random.integers(0, 4))
+    config["pattern"] = int(random.integers(0, 5))
+    config["root"] = int(random.integers(0, tiles))
+    config["shared"] = int(random.integers(0, 2))
+    config["in_place"] = int(random.integers(0, 2))
+    config["with_task"] = int(random.integers(0, 2))
+    config["skew"] = int(random.choice([0, 0, 20, 300]))
     return config
 
 

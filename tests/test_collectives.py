@@ -91,6 +91,68 @@ def test_random_configurations(tmp_path):
         lines.run(tmp_path, config, seed=i, arch=("wse2", "wse3")[i % 2])
 
 
+# ---- ring, butterfly, exchange ----------------------------------------------------------------------
+
+RING, BUTTERFLY, EXCHANGE, NAIVE = range(4)
+KINDS = pytest.mark.parametrize("kind", [RING, BUTTERFLY, EXCHANGE], ids=lines.KIND_NAMES[:3])
+
+
+def three_of(kind, **more):
+    """A configuration of three calls of a kind."""
+    return {"width": 2 if kind == EXCHANGE else 6, "group": 3, "first": 5, "second": 28, "third": 2,
+            **dict.fromkeys(lines.KINDS, kind), **more}
+
+
+@KINDS
+@pytest.mark.parametrize("operation", range(4), ids=lines.OPERATION_NAMES)
+@pytest.mark.parametrize("element", range(6), ids=lines.TYPE_NAMES)
+def test_types_and_operations_of_allreduces(tmp_path, kind, element, operation):
+    for arch, with_task in (("wse2", 0), ("wse3", 1)):
+        lines.run_allreduces(tmp_path, three_of(kind, element=element, operation=operation,
+                                                with_task=with_task), arch=arch)
+
+
+@KINDS
+@pytest.mark.parametrize("shared", [0, 1], ids=["own colors", "shared colors"])
+@pytest.mark.parametrize("with_task", [0, 1], ids=["blocking", "with a task"])
+def test_ways_to_call_allreduces(tmp_path, kind, shared, with_task):
+    """In place and not, by tiles that come late, on both engines."""
+    for in_place in (0, 1):
+        config = three_of(kind, shared=shared, with_task=with_task, in_place=in_place)
+        for skew in (0, 30, 300):
+            lines.run_allreduces(tmp_path, {**config, "skew": skew}, arch="wse3")
+        cycles = [lines.run_allreduces(tmp_path, config, engine=engine)["cycles"]
+                  for engine in ("fast", "reference")]
+        assert cycles[0] == cycles[1]
+
+
+@pytest.mark.parametrize("with_task", [0, 1], ids=["blocking", "with a task"])
+@pytest.mark.parametrize("kinds", [(RING, BUTTERFLY, NAIVE), (NAIVE, RING, BUTTERFLY),
+                                   (BUTTERFLY, NAIVE, RING), (EXCHANGE, RING, NAIVE),
+                                   (BUTTERFLY, EXCHANGE, RING), (NAIVE, EXCHANGE, BUTTERFLY)])
+def test_allreduces_follow_one_another_on_the_same_colors(tmp_path, kinds, with_task):
+    for arch, skew in (("wse2", 0), ("wse3", 40)):
+        config = three_of(kinds[0], **dict(zip(lines.KINDS, kinds)), shared=1, with_task=with_task,
+                          skew=skew, element=2 * with_task, pattern=2, root=1)
+        config["width"] = 2 if EXCHANGE in kinds else 9
+        lines.run_allreduces(tmp_path, config, arch=arch)
+
+
+@KINDS
+def test_allreduces_of_more_tiles_than_elements(tmp_path, kind):
+    for with_task in (0, 1):
+        lines.run_allreduces(tmp_path, three_of(kind, first=1, second=0, third=1, shared=with_task,
+                                                with_task=with_task))
+
+
+def test_random_allreduces(tmp_path):
+    """The short form of tests/claims/collectives_correct.py."""
+    random = numpy.random.default_rng(21)
+    for i in range(36):
+        config = lines.random_allreduces(random, i % 3, i // 3 % 3, 24, 64, 3e5)
+        lines.run_allreduces(tmp_path, config, seed=i, arch=("wse2", "wse3")[i // 9 % 2])
+
+
 # ---- cycles: the short form of the claims collectives_cycles, _auto and _switching ----------------
 
 OVERHEAD = 64

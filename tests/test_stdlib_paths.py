@@ -172,6 +172,21 @@ def test_ring_reduces_to_any_root(tmp_path, arch, size, root, count):
     check_roots(tmp_path, size, root, count, True, arch=arch)
 
 
+@pytest.mark.parametrize("is_i32", ["false", "true"])
+@pytest.mark.parametrize("operation, combine", [(0, numpy.sum), (1, numpy.max), (2, numpy.min),
+                                                (3, numpy.prod)])
+def test_ring_reduces_by_every_operation(tmp_path, operation, combine, is_i32):
+    image = tmp_path / "o.bin"
+    harness.compile(ROOTS, image, params={"size": 6, "root": 2, "count": 9, "by_ring": "true",
+                                          "operation": operation, "is_i32": is_i32})
+    sums = harness.values(harness.emu(image, "--print=sums").out, "sums")
+    for call in range(3):
+        values = numpy.arange(6)[:, None] + call + numpy.arange(9)
+        for tile in range(6):
+            expected = combine(values, axis=0) if tile == 2 + call else values[tile]
+            assert sums[tile, 0][call * 9:(call + 1) * 9] == expected.tolist(), f"call {call}"
+
+
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 @pytest.mark.parametrize("which", [CHAIN, TREE, TWO_PHASE, OPTIMAL])
 @pytest.mark.parametrize("size, root, count", [(3, 1, 4), (8, 2, 5), (9, 6, 30), (17, 8, 7),
@@ -203,12 +218,6 @@ def test_other_operations(tmp_path, arch, program, size):
         values = (numpy.arange(size)[:, None] + numpy.arange(11)).astype(numpy.float32)
         for p in range(size):
             assert found["parts"][p, 0] == combine(values, axis=0).tolist()
-
-
-def test_an_operation_without_vectors_is_refused(tmp_path):
-    done = harness.compile(PROGRAM, tmp_path / "o.bin", expect=1, params={
-        "program": RING, "size": 3, "n0": 1, "n1": 1, "n2": 1, "operation": 2})
-    assert "max and mul are of floats" in done.err
 
 
 # A call: the words and the distance, and a constant for descriptors, tasks and the ramps.

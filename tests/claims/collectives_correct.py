@@ -2,8 +2,10 @@
 """<collectives> against numpy: random configurations of patterns, roots, shapes, types, operations,
 ways to call and architectures, each with three calls in a row of different lengths.
 
-3,000 configurations, the same number for each pattern and shape; tiles and lengths log-uniform up
-to 512 tiles in a line, 64 x 64 in a rectangle and 4,096 elements.  The seed is from the commit.
+3,000 configurations, the same number for each pattern: six of reductions, and allreduce by ring,
+butterfly and exchange, which also follow one another, and reduce and broadcast, on the same colors;
+the same number for each shape of a pattern, too; tiles and lengths log-uniform up to 512 tiles in a
+line, 64 x 64 in a rectangle and 4,096 elements.  The seed is from the commit.
 CONFIGURATIONS sets another number, SEED another seed.  About 10 minutes on two cores.
 """
 import os
@@ -19,6 +21,9 @@ CONFIGURATIONS = int(os.environ.get("CONFIGURATIONS", "3000"))
 MOST_TILES = 512
 MOST_ELEMENTS = 4096
 MOST_WORK = 1.5e6          # tiles times elements, slow operations counted more
+REDUCE_PATTERNS = 6        # in four shapes
+ALLREDUCES = 3             # in three
+PATTERNS = REDUCE_PATTERNS + ALLREDUCES
 
 
 def commit_seed():
@@ -35,11 +40,16 @@ def main():
 
     def one(i):
         random = numpy.random.default_rng([seed, i])
-        pattern, shape = i % 6, i // 6 % 4
-        config = lines.random_config(random, pattern, shape, MOST_TILES, MOST_ELEMENTS, MOST_WORK)
+        pattern = i % PATTERNS
+        is_reduce = pattern < REDUCE_PATTERNS
+        shape = i // PATTERNS % (4 if is_reduce else 3)
+        make, run = ((lines.random_config, lines.run) if is_reduce else
+                     (lines.random_allreduces, lines.run_allreduces))
+        config = make(random, pattern if is_reduce else pattern - REDUCE_PATTERNS, shape,
+                      MOST_TILES, MOST_ELEMENTS, MOST_WORK)
         folder = claims.scratch / str(i)
         try:
-            lines.run(folder, config, seed=i, arch=("wse2", "wse3")[i // 24 % 2])
+            run(folder, config, seed=i, arch=("wse2", "wse3")[int(random.integers(2))])
         except AssertionError as failure:
             print(f"configuration {i}: {failure}"[:3000], flush=True)
             return i
@@ -54,7 +64,11 @@ def main():
     claims.equals("configurations that differ from numpy", len(failures), 0)
     claims.equals("configurations", sum(counts.values()) + len(failures), CONFIGURATIONS)
     claims.at_least("configurations of the rarest pattern and shape", min(counts.values()),
-                    CONFIGURATIONS // 24 if not failures else 0)
+                    CONFIGURATIONS // (4 * PATTERNS) if not failures else 0)
+    for kind, name in enumerate(lines.KIND_NAMES[:ALLREDUCES]):
+        claims.at_least(f"configurations of allreduce by {name}", sum(
+            counts.get((REDUCE_PATTERNS + kind, shape), 0) for shape in range(3)),
+            CONFIGURATIONS // PATTERNS if not failures else 0)
     claims.finish()
 
 
