@@ -216,6 +216,7 @@ bool mem_host_write(TileMem *mem, uint32_t address, const void *from, uint32_t b
 typedef struct {
   uint16_t r[GPR_COUNT];
   bool carry;
+  bool vector_carry;            /* of the last vector addition; scalar code never touches it */
   bool vstat;                   /* last synchronous vector operation completed */
   uint8_t traps;                /* FP_RAISES_*: exceptions that the program has unmasked */
 } Registers;

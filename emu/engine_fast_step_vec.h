@@ -246,7 +246,7 @@ static void vec_finish(Visit *v, unsigned thread, const VecRun *run, uint64_t la
   if (run->async)
     return;
   t->regs.vstat = !by_fifo;
-  t->regs.carry = run->carry;
+  t->regs.vector_carry = run->carry;
   if (!by_fifo)
     write_register(t, &run->dest);
   t->ready = last + timing->vector_end;

@@ -183,7 +183,7 @@ static void vec_finish(RefEngine *engine, RefTile *tile, unsigned thread, const 
     return;
   }
   tile->regs.vstat = !by_fifo;
-  tile->regs.carry = run->carry;
+  tile->regs.vector_carry = run->carry;
   if (!by_fifo)
     write_register(tile, &run->dest);
   Action action = by_control ? run->on_control : run->done;

@@ -376,7 +376,7 @@ FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *p
   Capture c = {.run = run, .vec = vec, .program = program, .cls = cls->image, .regs = regs,
                .dsrs = dsrs, .mem = mem, .fault_value = fault_value};
   *run = (VecRun){.op = vec->op, .pc = pc, .insn_words = (uint16_t)insn_words(insn->op),
-                  .carry = regs->carry, .traps = regs->traps};
+                  .carry = regs->vector_carry, .traps = regs->traps};
   *fault_value = 0;
   if (vec->has_index)
     run->index = regs->r[vec->index];

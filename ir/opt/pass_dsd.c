@@ -298,8 +298,7 @@ static bool make_operand(Keeper *k, uint32_t block, uint32_t *at, const IrInsn *
   IrValue chain[LONGEST_CHAIN];
   unsigned n;
   uint32_t head;
-  /* An addition with carry takes it from whatever added before: nothing may come between. */
-  if (o->kind != IRV_DSD || k->left[file] == 0 || insn->u.vec->op == VEC_addc16 ||
+  if (o->kind != IRV_DSD || k->left[file] == 0 ||
       !find_root(k, block, insn->args[o->arg], &head, &made, chain, &n))
     return false;
   put_changes(k, block, at, chain, n, &made);

@@ -402,7 +402,8 @@ class Program:
         self.store(op.dest, to, result)
 
     def with_carry(self, op, form):
-        """What an addition leaves is the carry of the next: one that leaves none comes first."""
+        """What an addition of vectors leaves is the carry of the next, whatever scalar code does in
+        between."""
         length = self.rng.randrange(1, MOST_LENGTH + 1)
         texts, walks, values = [], [], []
         for kind in form:
@@ -414,9 +415,14 @@ class Program:
         dest = self.dest_walk(op, length)
         to = self.constant(dest)
         clear = self.constant(Walk("none", 0, (1,), (1,)))
-        self.lines.append(f"@add16({clear}, {clear}, {clear});")
+        carry = self.rng.randrange(2)
+        self.lines.append(f"@add16({clear}, {clear}, @as(u16, {0xffff if carry else 0}));")
+        self.lines.append(f"@add16({clear}, {clear}, @as(u16, {carry}));")
+        scalar = self.name("k")
+        self.globals.append(f"var {scalar}: u16 = {self.rng.randrange(2 ** 16)};")
+        self.lines.append(f"{scalar} += {scalar};")
         self.lines.append(f"@{op.name}({to}, {', '.join(texts)});")
-        self.compute(op, dest, walks, values, carry=0)
+        self.compute(op, dest, walks, values, carry=carry)
 
     def constant(self, walk):
         name = self.name("c")
