@@ -339,6 +339,7 @@ static Engine *fast_create(Program *program, const EngineOptions *options)
   make_sets(e);
   make_dsr_maps(e);
   fast_ahead_create(e);
+  fast_bridges_create(e);
   make_channels(e);
   e->tiles = reserve((size_t)e->n_tiles * sizeof *e->tiles);
   pthread_mutex_init(&e->spills_lock, NULL);
@@ -368,12 +369,14 @@ static void worker_destroy(FastWorker *w)
   arrfree(w->touched);
   arrfree(w->slabs);
   arrfree(w->free_runs);
+  arrfree(w->free_bridges);
   arrfree(w->timers);
   arrfree(w->faults);
   arrfree(w->meetings);
   arrfree(w->events);
   arrfree(w->prints);
   arrfree(w->host_calls);
+  arrfree(w->parting);
   free(w->scratch);
 }
 

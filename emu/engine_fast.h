@@ -176,6 +176,9 @@ typedef struct {
   uint16_t input_stream;        /* PLAIN_SRC0 or PLAIN_SRC1 */
   uint16_t op, width, operation;    /* VecKind, group, VecOp */
   bool unbounded, advance, both_memory;
+  uint32_t settled;             /* remaining when it was counted last; with bridges only */
+  bool stream;                  /* see engine_fast_step_stream.h; then: */
+  uint8_t in_color, in_slot, out_slot;  /* NO_SLOT: no such operand */
 } FastPlain;
 _Static_assert(sizeof(FastPlain) <= 64, "one cache line");
 
@@ -224,13 +227,25 @@ typedef struct {
   size_t posted_at;
 } FastHost;
 
+typedef struct FastTile FastTile;
+
+/* Wavelets on their way from one tile's operation to that of its neighbour: engine_fast_bridge.c.
+ * Places of the ring are counted on from its making, so that they are numbers of wavelets, too. */
+enum { BRIDGE_PLACES = 16 };
+typedef struct {
+  _Alignas(64) uint64_t arrivals;       /* cycles, modulo 64, in which the receiver's router moves
+                                           one to its queue; the sender's has, `hop` before */
+  uint32_t head, tail;
+  FastTile *from, *to;
+  struct { uint32_t payload, seen; } at[BRIDGE_PLACES];  /* seen: when it can be taken, low bits */
+} FastBridge;
+
 /* What a stream of wavelets through a tile needs lies in the first two cache lines, and in that of
  * its queues. */
-typedef struct {
+struct FastTile {
   _Alignas(64) const FastSet *set;     /* NULL: never touched */
   FastColor *colors;            /* by slot */
-  const uint8_t *data_queue;    /* by color: where its wavelets go */
-  uint64_t issues;
+  FastBridge *in, *out;         /* of the only operation; NULL: its wavelets go by the router */
   uint32_t index;
   uint32_t occupied;            /* colors with wavelets, a bit for each slot */
   uint16_t vectors;             /* threads with a running operation, a bit each */
@@ -253,6 +268,8 @@ typedef struct {
   FastThread threads[FAST_THREADS];
   _Alignas(64) FastQueues queues[MAX_QUEUES];
   const ClassCode *cls;         /* NULL: no code */
+  const uint8_t *data_queue;    /* by color: where its wavelets go */
+  uint64_t issues;
   uint64_t ready;               /* next issue, or next pick when idle, not before */
   uint64_t active, blocked, high;   /* by id; high: picked before the others */
   uint64_t lost;                /* activated again before they had started */
@@ -274,7 +291,7 @@ typedef struct {
   uint32_t unblocks, torn_down;
   TileRegisters registers;
   uint64_t tsc_start, tsc_value, tsc_latch, perf_latch[2];
-} FastTile;
+};
 _Static_assert(offsetof(FastTile, pending_due) == 64, "the first line is full, no more");
 _Static_assert(offsetof(FastTile, threads) + sizeof(FastThread) <= 128, "the second likewise");
 
@@ -319,6 +336,7 @@ typedef struct {
   char **slabs;                 /* stb_ds */
   size_t slab_used;
   FastRun **free_runs;          /* stb_ds */
+  FastBridge **free_bridges;    /* stb_ds */
   DsrState (*scratch)[MAX_DSRS];/* descriptors of one operation at its issue and end */
   /* findings of this cycle, stb_ds */
   Fault *faults;
@@ -326,6 +344,7 @@ typedef struct {
   TraceEvent *events;
   FastPrint *prints;
   uint32_t *host_calls;         /* tiles with a wavelet for the host */
+  uint32_t *parting;            /* tiles whose bridges are to be taken down */
 } FastWorker;
 
 struct FastEngine {
@@ -341,6 +360,8 @@ struct FastEngine {
   uint32_t router_slots;
   uint32_t word_bytes, bank_groups;   /* of memory: two reads a cycle from different groups */
   uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
+  bool bridges;                 /* may be built; cycles from an element's issue: */
+  uint32_t bridge_arrival, bridge_seen;
   FastTile *tiles;              /* zero until touched */
   FastSet *sets;                /* by color set */
   bool swaps;                   /* some color has a swap */
@@ -450,6 +471,17 @@ static inline bool fast_issues_ahead(const FastTile *tile, uint64_t now)
 }
 /* The run has ended before `cycle`: what issues from then on has not been. */
 void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
+
+/* ---- engine_fast_bridge.c --------------------------------------------------------------- */
+
+void fast_bridges_create(FastEngine *engine);
+/* The tile has started a streaming operation: builds bridges to and from it where it can. */
+void fast_join(FastWorker *worker, FastTile *tile);
+/* Takes down the bridges of the tile; of those that asked for it; of all tiles, between runs.
+ * `now`: the cycle that has just been run. */
+void fast_part(FastWorker *worker, FastTile *tile, uint64_t now);
+void fast_part_asked(FastEngine *engine, uint64_t now);
+void fast_part_all(FastEngine *engine);
 
 /* ---- engine_fast_crew.c ----------------------------------------------------------------- */
 

@@ -242,9 +242,8 @@ static void run_cycle(FastEngine *e)
   collect_faults(e);
 }
 
-RunStatus fast_run(Engine *base, uint64_t limit)
+static RunStatus run_on(FastEngine *e, uint64_t limit)
 {
-  FastEngine *e = (FastEngine *)base;
   uint64_t floor = e->cycle;
   e->limit = limit;
   for (;;) {
@@ -272,4 +271,12 @@ RunStatus fast_run(Engine *base, uint64_t limit)
     if (e->options.trace && e->options.trace->stop)
       return RUN_LIMIT;
   }
+}
+
+RunStatus fast_run(Engine *base, uint64_t limit)
+{
+  FastEngine *e = (FastEngine *)base;
+  RunStatus status = run_on(e, limit);
+  fast_part_all(e);
+  return status;
 }

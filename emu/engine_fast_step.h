@@ -34,6 +34,7 @@ typedef struct {
   uint64_t now;
   uint64_t hop_visible, ramp_visible;   /* of what moves now: in the next router, in a queue */
   uint64_t output_visible;      /* of what is put into an output queue now: for the router */
+  uint64_t hop;
   uint32_t host_colors;
   bool wse2;
   /* of the word of the map of awake tiles */
@@ -102,6 +103,24 @@ RARE void wake_neighbours(Visit *v)
   }
 }
 
+HOT void note_active(const Visit *v)
+{
+  EngineStats *stats = &v->worker->stats;
+  stats->active_tile_cycles++;
+  if (UNLIKELY(stats->first_event == NEVER))
+    stats->first_event = v->now;
+  stats->last_event = v->now;
+}
+
+HOT void sleep_until_due(Visit *v, const FastTile *t)
+{
+  uint64_t due = fast_next_due(v->engine, t);
+  if (due != NEVER)
+    fast_timer(v->worker, t->index, due);
+}
+
+#include "emu/engine_fast_step_stream.h"
+
 static Visit start_half(FastWorker *worker)
 {
   FastEngine *e = worker->engine;
@@ -111,7 +130,7 @@ static Visit start_half(FastWorker *worker)
     .hop_visible = e->cycle + timing->hop, .ramp_visible = e->cycle + timing->ramp_down,
     .output_visible = e->cycle + timing->element_to_queue + timing->ramp_up -
                       (timing->ramp_up ? 1 : 0),
-    .host_colors = e->program->host_out_colors,
+    .hop = timing->hop, .host_colors = e->program->host_out_colors,
     .wse2 = e->program->image->arch == ARCH_WSE2,
   };
 }
@@ -132,8 +151,9 @@ HOT void start_tile(Visit *v, FastTile *t)
 
 HOT void visit(Visit *v, uint32_t index)
 {
-  FastEngine *e = v->engine;
-  FastTile *t = &e->tiles[index];
+  FastTile *t = &v->engine->tiles[index];
+  if (!FAST_TRACED && LIKELY(visit_stream(v, t, index)))
+    return;
   start_tile(v, t);
   if (UNLIKELY(!t->set))
     fast_touch(v->worker, index);
@@ -146,13 +166,8 @@ HOT void visit(Visit *v, uint32_t index)
   visit_router(v);
   if (UNLIKELY(v->router_register))
     commit_register(v);
-  if (v->thread >= 0 || (v->moved && !fast_issues_ahead(t, v->now))) {
-    EngineStats *stats = &v->worker->stats;
-    stats->active_tile_cycles++;
-    if (UNLIKELY(stats->first_event == NEVER))
-      stats->first_event = v->now;
-    stats->last_event = v->now;
-  }
+  if (v->thread >= 0 || (v->moved && !fast_issues_ahead(t, v->now)))
+    note_active(v);
   if (UNLIKELY(v->wake_all || v->wake_ports))
     wake_neighbours(v);
   if (LIKELY(v->changed)) {
@@ -162,9 +177,7 @@ HOT void visit(Visit *v, uint32_t index)
       return;
     }
   }
-  uint64_t due = fast_next_due(e, t);
-  if (due != NEVER)
-    fast_timer(v->worker, index, due);
+  sleep_until_due(v, t);
 }
 
 /* ---- the host's channels ---------------------------------------------------------------- */
@@ -429,6 +442,7 @@ static void deliver_prints(FastEngine *e)
 
 static void end_cycle(FastEngine *e)
 {
+  fast_part_asked(e, e->cycle);
   for (unsigned k = 0; k < e->n_workers; k++)
     list_waiting(e, &e->workers[k]);
   bool served = e->n_host_waiting && serve_channels(e);

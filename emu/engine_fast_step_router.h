@@ -87,6 +87,15 @@ RARE void note_meeting(Visit *v, const FastTile *t, unsigned slot)
   arrput(v->worker->meetings, ((FastMeeting){t->index, (uint8_t)slot}));
 }
 
+/* A wavelet gets to a tile with bridges.  If it does not belong to the stream, they have to go. */
+RARE void disturb(Visit *v, const FastTile *t, unsigned slot, uint32_t meta)
+{
+  const FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
+  bool own = slot == p->in_slot || slot == p->out_slot;
+  if (!own || (meta & (META_CONTROL | META_ADVANCE)))
+    arrput(v->worker->parting, t->index);
+}
+
 /* Puts a wavelet into the slots of a color, of this tile or of a neighbour. */
 HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, FastWavelet w,
                              unsigned enters)
@@ -103,6 +112,8 @@ HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, FastWavel
     spill_push(v, t->index, slot, w);
   c->open++;
   t->occupied |= 1u << slot;
+  if (UNLIKELY(t->in || t->out))
+    disturb(v, t, slot, w.meta);
   if (UNLIKELY(w.meta & META_CONTROL))
     close_inputs(c, fast_config(t, t->set->color_of[slot]));
 }

@@ -358,6 +358,26 @@ static void make_plain(FastPlain *p, const VecRun *run)
   }
 }
 
+/* Whether the operation's wavelets come and go by colors of their own, an element at a time. */
+static bool is_stream(const Visit *v, const FastPlain *p, const VecRun *run)
+{
+  const FastTile *t = v->tile;
+  bool enters = p->input != NO_QUEUE, leaves = p->output != NO_QUEUE;
+  return (enters || leaves) && p->width == 1 && !p->unbounded && !p->both_memory &&
+         !t->set->swaps &&
+         (!enters || (p->in_slot != NO_SLOT && t->data_queue[p->in_color] == p->input)) &&
+         (!leaves || (p->out_slot != NO_SLOT && !(v->host_colors >> run->dest.color & 1)));
+}
+
+static void make_stream(const Visit *v, FastPlain *p, const VecRun *run)
+{
+  const uint8_t *slot_of = v->tile->set->slot_of;
+  p->in_color = p->input == NO_QUEUE ? NO_COLOR : run->src[p->input_stream].color;
+  p->in_slot = p->in_color == NO_COLOR ? NO_SLOT : slot_of[p->in_color];
+  p->out_slot = p->output == NO_QUEUE ? NO_SLOT : slot_of[run->dest.color];
+  p->stream = is_stream(v, p, run);
+}
+
 /* An operation without elements is over as if a group had been done in the cycle before its
  * first: n + 3 from issue to issue holds for n = 0 too. */
 static void start_empty(Visit *v, unsigned thread, const VecRun *run)
@@ -436,12 +456,16 @@ static void vec_start(Visit *v, const Insn *insn)
   FastThread *th = &t->threads[thread];
   *th = (FastThread){.run = both, .ready = v->now + e->timing->vector_start,
                      .plain = is_plain(t, run)};
-  if (th->plain)
+  if (th->plain) {
     make_plain(&both->plain, run);
+    make_stream(v, &both->plain, run);
+  }
   t->vectors |= (uint16_t)(1u << thread);
   for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
     if (run->src[k].kind == VS_FABIN)
       t->readers |= (uint8_t)(1u << run->src[k].queue);
+  if (!FAST_TRACED && th->plain && both->plain.stream && thread == MAIN_THREAD)
+    fast_join(v->worker, t);
 }
 
 /* ---- one group, any operands ------------------------------------------------------------ */

@@ -1,0 +1,281 @@
+/* Fast engine: bridges.  Where the operations of two neighbours work as a pair, the one's results
+ * being the other's input, and nothing else goes through their routers, nobody can hold a wavelet
+ * up on its way: it is there a fixed number of cycles after it was made.  So it is handed over at
+ * once, with the cycle in which it will be seen, and neither ramps nor routers are looked at.
+ *
+ * As soon as anything else could happen, the bridge is taken down at the end of that cycle, and its
+ * wavelets are put where they are by then.  Taking one down too early changes nothing but speed. */
+#include "emu/engine_fast.h"
+
+#include "stb_ds.h"
+
+static const FastPlain *plain_of(const FastTile *t)
+{
+  return &t->threads[MAIN_THREAD].run->plain;
+}
+
+/* ---- building --------------------------------------------------------------------------- */
+
+void fast_bridges_create(FastEngine *e)
+{
+  const Timing *timing = e->timing;
+  unsigned output = timing->element_to_queue + timing->ramp_up - (timing->ramp_up ? 1 : 0);
+  e->bridge_arrival = output + 2 * timing->hop;
+  e->bridge_seen = e->bridge_arrival + timing->ramp_down;
+  e->bridges = !e->options.trace && timing->hop == 1 && e->router_slots >= FAST_SLOTS &&
+               e->bridge_seen + 2 <= BRIDGE_PLACES;
+}
+
+/* All queues have room for what is on its way when every cycle brings a wavelet. */
+static bool queues_suffice(const FastEngine *e, const FastPlain *from, const FastPlain *to)
+{
+  const Timing *timing = e->timing;
+  return e->output_capacity[from->output] > timing->element_to_queue + timing->ramp_up &&
+         e->input_capacity[to->input] > timing->ramp_down + 1;
+}
+
+/* The tile does nothing but a streaming operation. */
+static bool only_streams(const FastTile *t)
+{
+  return t->set && t->running && t->vectors == 1u << MAIN_THREAD &&
+         t->threads[MAIN_THREAD].plain && plain_of(t)->stream && plain_of(t)->remaining > 1 &&
+         t->pending_due == NEVER && !t->flushing && !t->attended && !t->paused &&
+         !(t->input_any & t->input_control);
+}
+
+/* Nothing but the operation's own wavelets is in the router and in the output queues. */
+static bool only_own(const FastTile *t)
+{
+  const FastPlain *p = plain_of(t);
+  unsigned colors = (p->in_slot == NO_SLOT ? 0 : 1u << p->in_slot) |
+                    (p->out_slot == NO_SLOT ? 0 : 1u << p->out_slot);
+  unsigned outputs = p->output == NO_QUEUE ? 0 : 1u << p->output;
+  return !(t->occupied & ~colors) && !(t->output_any & ~outputs);
+}
+
+static bool leads(const FastColor *c, unsigned to)
+{
+  return (c->route & (ROUTE_TX | ROUTE_SUSPENDED | ROUTE_FILTERED)) == to;
+}
+
+/* The operation's input color ends here: nothing goes on to a neighbour. */
+static bool input_ends(const FastTile *t)
+{
+  const FastPlain *p = plain_of(t);
+  return p->in_slot == NO_SLOT || leads(&t->colors[p->in_slot], port_bit(PORT_RAMP));
+}
+
+/* The link by which the operation's results leave, or PORT_COUNT. */
+static unsigned output_link(const FastTile *t)
+{
+  const FastPlain *p = plain_of(t);
+  if (p->out_slot == NO_SLOT)
+    return PORT_COUNT;
+  for (unsigned port = 0; port < PORT_RAMP; port++)
+    if (leads(&t->colors[p->out_slot], 1u << port))
+      return port;
+  return PORT_COUNT;
+}
+
+/* No wavelet is there, and only this port can bring one. */
+static bool is_free(const FastColor *c, unsigned port)
+{
+  return color_count(c) == 0 && c->open >> OPEN_RX_SHIFT == 1u << port;
+}
+
+static bool can_join(const FastEngine *e, const FastTile *from, const FastTile *to, unsigned port)
+{
+  const FastPlain *x = plain_of(from), *y = plain_of(to);
+  return x->output != NO_QUEUE && y->input != NO_QUEUE && !from->out && !to->in &&
+         from->set->color_of[x->out_slot] == to->set->color_of[y->in_slot] &&
+         input_ends(from) && input_ends(to) && only_own(from) && only_own(to) &&
+         (y->output == NO_QUEUE || output_link(to) != PORT_COUNT) &&
+         is_free(&from->colors[x->out_slot], PORT_RAMP) &&
+         is_free(&to->colors[y->in_slot], port_opposite((Port)port)) &&
+         from->queues[x->output].output.count == 0 && to->queues[y->input].input.count == 0 &&
+         queues_suffice(e, x, y);
+}
+
+/* Routes that were not used yet: where they lead has just been looked at. */
+static void check_routes(FastTile *from, FastTile *to, unsigned port)
+{
+  FastColor *out = &from->colors[plain_of(from)->out_slot];
+  out->next[port] = plain_of(to)->in_slot;
+  out->route |= ROUTE_CHECKED;
+  to->colors[plain_of(to)->in_slot].route |= ROUTE_CHECKED;
+  if (plain_of(from)->in_slot != NO_SLOT)
+    from->colors[plain_of(from)->in_slot].route |= ROUTE_CHECKED;
+}
+
+static void start_settling(FastTile *t)
+{
+  FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
+  if (!t->in && !t->out)
+    p->settled = p->remaining;
+}
+
+static FastBridge *bridge_alloc(FastWorker *w)
+{
+  return arrlenu(w->free_bridges) ? arrpop(w->free_bridges)
+                                  : fast_alloc(w, sizeof(FastBridge), _Alignof(FastBridge));
+}
+
+static void join(FastWorker *w, FastTile *from, unsigned port)
+{
+  FastEngine *e = w->engine;
+  uint32_t there = fast_neighbour(e, from->index, (Port)port);
+  FastTile *to = there == (uint32_t)NO_TILE ? NULL : &e->tiles[there];
+  if (!to || !only_streams(to) || !can_join(e, from, to, port))
+    return;
+  FastBridge *bridge = bridge_alloc(w);
+  bridge->arrivals = 0;
+  bridge->head = bridge->tail = 0;
+  bridge->from = from;
+  bridge->to = to;
+  check_routes(from, to, port);
+  start_settling(from);
+  start_settling(to);
+  from->out = to->in = bridge;
+}
+
+void fast_join(FastWorker *w, FastTile *t)
+{
+  FastEngine *e = w->engine;
+  if (!e->bridges || !only_streams(t))
+    return;
+  const FastPlain *p = plain_of(t);
+  if (output_link(t) != PORT_COUNT)
+    join(w, t, output_link(t));
+  for (unsigned port = 0; p->in_slot != NO_SLOT && port < PORT_RAMP; port++) {
+    uint32_t there = fast_neighbour(e, t->index, (Port)port);
+    if (t->colors[p->in_slot].open >> OPEN_RX_SHIFT != 1u << port || there == (uint32_t)NO_TILE)
+      continue;
+    FastTile *from = &e->tiles[there];
+    if (only_streams(from) && output_link(from) == (unsigned)port_opposite((Port)port))
+      join(w, from, output_link(from));
+  }
+}
+
+/* ---- taking down ------------------------------------------------------------------------ */
+
+static void queue_put(FastWorker *w, FastTile *t, unsigned number, bool output, FastWavelet wavelet)
+{
+  FastQueues *queues = &t->queues[number];
+  FastQueue *q = output ? &queues->output : &queues->input;
+  if (!q->at)
+    fast_queues_create(w, queues, number);
+  if (q->count >= q->places)
+    ICE("a bridge held more wavelets than a queue");
+  *queue_at(q, q->count++) = wavelet;
+  if (output)
+    t->output_any |= (uint16_t)(1u << number);
+  else
+    t->input_any |= (uint16_t)(1u << number);
+}
+
+static void slot_put(FastTile *t, unsigned slot, FastWavelet wavelet)
+{
+  FastColor *c = &t->colors[slot];
+  if (color_count(c) >= FAST_SLOTS)
+    ICE("a bridge held more wavelets than a router");
+  c->w[color_count(c)] = wavelet;
+  c->open++;
+  t->occupied |= 1u << slot;
+}
+
+/* Where a wavelet is at the end of cycle `now` that gets to the receiver's router in cycle
+ * `arrival`: the moves of that cycle are done. */
+static void put_wavelet(FastWorker *w, const FastBridge *b, uint32_t payload, uint64_t arrival,
+                        uint64_t now)
+{
+  const Timing *timing = w->engine->timing;
+  const FastPlain *x = plain_of(b->from), *y = plain_of(b->to);
+  uint64_t in_output = arrival - timing->hop, ramp = in_output - timing->hop;
+  EngineStats *stats = &w->stats;
+  if (arrival <= now) {
+    uint32_t meta = wavelet_meta(arrival + timing->ramp_down, y->in_color, 0);
+    queue_put(w, b->to, y->input, false, (FastWavelet){payload, meta});
+    b->to->wavelets_seen++;
+  } else if (in_output <= now) {
+    unsigned port = (unsigned)__builtin_ctz(b->to->colors[y->in_slot].open >> OPEN_RX_SHIFT);
+    slot_put(b->to, y->in_slot, (FastWavelet){payload, wavelet_meta(arrival, port, 0)});
+  } else if (ramp <= now) {
+    slot_put(b->from, x->out_slot,
+             (FastWavelet){payload, wavelet_meta(in_output, PORT_RAMP, 0)});
+    stats->wavelet_hops--;
+  } else {
+    uint32_t meta = ((uint32_t)ramp & STAMP_MASK) | x->output_meta;
+    queue_put(w, b->from, x->output, true, (FastWavelet){payload, meta});
+    stats->wavelet_hops--;
+    stats->wavelets--;
+  }
+}
+
+/* What the bridge's counts say was done meanwhile. */
+static void settle(FastWorker *w, FastBridge *b)
+{
+  uint32_t made = b->tail;
+  w->stats.wavelets += made;
+  w->stats.wavelet_hops += made;
+  b->to->wavelets_seen += b->head;
+  if (made)
+    b->from->last_ramp_queue = (uint8_t)plain_of(b->from)->output;
+}
+
+/* The tile's elements since it has had a bridge. */
+static void settle_issues(FastWorker *w, FastTile *t)
+{
+  FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
+  uint32_t issued = p->settled - p->remaining;
+  if (t->in || t->out || !issued)
+    return;
+  t->issues += issued;
+  t->last_issued[t->main_level] = MAIN_THREAD;
+  w->stats.groups += issued;
+  w->stats.elements += issued;
+}
+
+static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
+{
+  const FastEngine *e = w->engine;
+  settle(w, b);
+  for (uint32_t i = b->head; i != b->tail; i++) {
+    uint32_t seen = b->at[i % BRIDGE_PLACES].seen;
+    int32_t wait = (int32_t)(seen - (uint32_t)now);
+    uint64_t arrival = now + (uint64_t)(int64_t)wait - (e->bridge_seen - e->bridge_arrival);
+    put_wavelet(w, b, b->at[i % BRIDGE_PLACES].payload, arrival, now);
+  }
+  if (b->head != b->tail) {
+    fast_wake_next(w, b->from->index);
+    fast_wake_next(w, b->to->index);
+  }
+  b->from->out = b->to->in = NULL;
+  settle_issues(w, b->from);
+  settle_issues(w, b->to);
+  arrput(w->free_bridges, b);
+}
+
+void fast_part(FastWorker *w, FastTile *t, uint64_t now)
+{
+  if (t->in)
+    take_down(w, t->in, now);
+  if (t->out)
+    take_down(w, t->out, now);
+}
+
+void fast_part_asked(FastEngine *e, uint64_t now)
+{
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    uint32_t *tiles = e->workers[k].parting;
+    for (size_t i = 0; i < arrlenu(tiles); i++)
+      fast_part(&e->workers[0], &e->tiles[tiles[i]], now);
+    arrsetlen(e->workers[k].parting, 0);
+  }
+}
+
+void fast_part_all(FastEngine *e)
+{
+  for (unsigned k = 0; e->bridges && k < e->n_workers; k++)
+    for (size_t i = 0; i < arrlenu(e->workers[k].touched); i++)
+      fast_part(&e->workers[0], &e->tiles[e->workers[k].touched[i]], e->cycle - 1);
+}

@@ -1,0 +1,309 @@
+/* Fast engine, one step: a tile that a stream goes through.  A template, see engine_fast_step.h.
+ *
+ * While the main thread's plain operation is the only one, all that a tile does is mostly: a
+ * wavelet goes from the input color to the queue, an element is computed, the result goes by the
+ * ramp to the output color, and from there to a neighbour.  Here all four are planned and carried
+ * out without asking for anything else that a tile could do; what is not as expected is left to
+ * the general way, which would do the same.  Where there is a bridge (engine_fast_bridge.c), it
+ * stands for queue and router. */
+
+/* What can move or issue in this cycle. */
+typedef struct {
+  StallCause cause;
+  bool issues, enters, leaves, ramps;   /* element; input color to queue; output color to neighbour;
+                                           output queue to output color */
+  unsigned enter_port, leave_port;      /* link, or PORT_COUNT */
+} StreamPlan;
+
+/* The only link among outputs, or PORT_COUNT; the ramp aside. */
+HOT unsigned only_link(unsigned to)
+{
+  unsigned links = to & (port_bit(PORT_RAMP) - 1u);
+  return links ? (unsigned)__builtin_ctz(links) : PORT_COUNT;
+}
+
+HOT bool at_most_one_link(unsigned to)
+{
+  unsigned links = to & (port_bit(PORT_RAMP) - 1u);
+  return (links & (links - 1)) == 0;
+}
+
+/* Whether the neighbour behind the link takes a wavelet of the color. */
+HOT bool stream_link_accepts(const Visit *v, FastTile *t, const FastColor *c, unsigned port)
+{
+  const FastTile *next = fast_beside(v->engine, t, port);
+  return link_accepts(v, next, c->next[port], port);
+}
+
+/* The oldest wavelet of the color was there before this cycle and can be seen. */
+HOT bool stream_has(const Visit *v, const FastColor *c)
+{
+  return (open_at_start(v, c) & OPEN_COUNT) && wavelet_seen(c->w[0].meta, v->now);
+}
+
+HOT bool is_odd_move(const FastColor *c)
+{
+  return (c->w[0].meta & (META_CONTROL | META_ADVANCE)) ||
+         (c->route & ROUTE_ODD) != ROUTE_CHECKED || !at_most_one_link(c->route & ROUTE_TX);
+}
+
+/* False: left to the general way. */
+HOT bool plan_enters(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
+{
+  if (p->in_slot == NO_SLOT || !(t->occupied >> p->in_slot & 1))
+    return true;
+  const FastColor *c = &t->colors[p->in_slot];
+  if (!stream_has(v, c))
+    return true;
+  if (UNLIKELY(is_odd_move(c) || !(c->route & port_bit(PORT_RAMP))))
+    return false;
+  plan->enter_port = only_link(c->route & ROUTE_TX);
+  plan->enters = t->queues[p->input].input.count < v->engine->input_capacity[p->input] &&
+                 (plan->enter_port == PORT_COUNT ||
+                  stream_link_accepts(v, t, c, plan->enter_port));
+  return true;
+}
+
+HOT bool plan_leaves(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
+{
+  if (p->output == NO_QUEUE)
+    return true;
+  const FastColor *c = &t->colors[p->out_slot];
+  if ((t->occupied >> p->out_slot & 1) && stream_has(v, c)) {
+    if (UNLIKELY(is_odd_move(c) || (c->route & port_bit(PORT_RAMP)) || !(c->route & ROUTE_TX)))
+      return false;
+    plan->leave_port = only_link(c->route & ROUTE_TX);
+    plan->leaves = stream_link_accepts(v, t, c, plan->leave_port);
+  }
+  const FastQueue *q = &t->queues[p->output].output;
+  if (!q->count)
+    return true;
+  uint32_t meta = queue_at(q, 0)->meta;
+  if (UNLIKELY((meta & ~(uint32_t)STAMP_MASK) != p->output_meta))
+    return false;
+  plan->ramps = wavelet_seen(meta, v->now) && color_accepts(v, c, port_bit(PORT_RAMP));
+  return true;
+}
+
+/* Both colors' moves take the link to the same neighbour: one has to wait. */
+HOT bool links_meet(const StreamPlan *plan)
+{
+  return plan->enter_port != PORT_COUNT && plan->enters && plan->leaves &&
+         plan->enter_port == plan->leave_port;
+}
+
+HOT bool bridge_has(const Visit *v, const FastBridge *b)
+{
+  return b->head != b->tail &&
+         (int32_t)((uint32_t)v->now - b->at[b->head % BRIDGE_PLACES].seen) >= 0;
+}
+
+HOT StallCause stream_waits(const Visit *v, const FastTile *t, const FastPlain *p)
+{
+  if (t->in) {
+    if (!bridge_has(v, t->in))
+      return STALL_INPUT;
+  } else if (p->input != NO_QUEUE) {
+    const FastQueue *q = &t->queues[p->input].input;
+    if (!q->count || !wavelet_seen(queue_at(q, 0)->meta, v->now))
+      return STALL_INPUT;
+  }
+  if (!t->out && p->output != NO_QUEUE &&
+      t->queues[p->output].output.count >= v->engine->output_capacity[p->output])
+    return STALL_OUTPUT;
+  return STALL_NONE;
+}
+
+/* False: left to the general way, which tiles with bridges never are. */
+HOT bool plan_sides(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
+{
+  plan->enters = plan->leaves = plan->ramps = false;
+  plan->enter_port = plan->leave_port = PORT_COUNT;
+  if (t->in)
+    plan->enters = t->in->arrivals >> v->now % WORD_BITS & 1;
+  else if (!plan_enters(v, t, p, plan))
+    return false;
+  if (t->out)
+    plan->leaves = t->out->arrivals >> (v->now + v->hop) % WORD_BITS & 1;
+  else if (!plan_leaves(v, t, p, plan))
+    return false;
+  return !links_meet(plan);
+}
+
+HOT bool plan_stream(const Visit *v, FastTile *t, const FastThread *th, StreamPlan *plan)
+{
+  const FastPlain *p = &th->run->plain;
+  plan->cause = STALL_NONE;
+  plan->issues = th->ready <= v->now;
+  if (LIKELY(plan->issues)) {
+    plan->cause = stream_waits(v, t, p);
+    plan->issues = plan->cause == STALL_NONE;
+  }
+  return plan_sides(v, t, p, plan);
+}
+
+HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value)
+{
+  const FastEngine *e = v->engine;
+  unsigned place = b->tail++ % BRIDGE_PLACES;
+  b->at[place].payload = value;
+  b->at[place].seen = (uint32_t)v->now + e->bridge_seen;
+  if (UNLIKELY(!b->arrivals))
+    wake(v, b->to->index);
+  b->arrivals |= UINT64_C(1) << (v->now + e->bridge_arrival) % WORD_BITS;
+}
+
+HOT void stream_issue(Visit *v, FastTile *t, FastThread *th)
+{
+  FastPlain *p = &th->run->plain;
+  if (t->in)
+    p->value[p->input_stream] = t->in->at[t->in->head++ % BRIDGE_PLACES].payload;
+  else if (p->input != NO_QUEUE)
+    p->value[p->input_stream] = input_take(v, p->input).payload;
+  uint32_t a = plain_read(t, p, PLAIN_SRC0), b = plain_read(t, p, PLAIN_SRC1);
+  uint32_t value = plain_operate(v, p, a, b);
+  if (t->out)
+    bridge_push(v, t->out, value);
+  else
+    plain_write(v, p, value, false);
+  p->remaining--;
+  th->ready = v->now + 1;
+}
+
+HOT void stream_enter(Visit *v, FastTile *t, const FastPlain *p, unsigned port)
+{
+  FastColor *c = &t->colors[p->in_slot];
+  FastWavelet w = c->w[0];
+  slot_pop(v, t, p->in_slot, c);
+  wake_senders(v, c);
+  if (port != PORT_COUNT)
+    link_push(v, fast_beside(v->engine, t, port), c->next[port], w, port);
+  input_push(v, p->input, p->in_color, w);
+}
+
+HOT void stream_leave(Visit *v, FastTile *t, const FastPlain *p, unsigned port)
+{
+  FastColor *c = &t->colors[p->out_slot];
+  FastWavelet w = c->w[0];
+  slot_pop(v, t, p->out_slot, c);
+  wake_senders(v, c);
+  link_push(v, fast_beside(v->engine, t, port), c->next[port], w, port);
+}
+
+HOT void stream_ramp(Visit *v, FastTile *t, const FastPlain *p)
+{
+  FastQueue *q = &t->queues[p->output].output;
+  FastWavelet w = queue_take(q);
+  if (q->count == 0)
+    t->output_any &= (uint16_t)~(1u << p->output);
+  slot_push(v, t, p->out_slot, &t->colors[p->out_slot], w, PORT_RAMP);
+  t->last_ramp_queue = (uint8_t)p->output;
+  v->worker->stats.wavelets++;
+}
+
+/* A tile with bridges has its counts settled when they are taken down. */
+HOT void stream_issued(Visit *v, FastTile *t)
+{
+  t->last_issued[t->main_level] = MAIN_THREAD;
+  t->issues++;
+  v->worker->stats.groups++;
+  v->worker->stats.elements++;
+}
+
+/* Places after the color that was served first in the last cycle with a move. */
+HOT unsigned after_first(const FastTile *t, unsigned slot)
+{
+  unsigned first = t->first_slot + 1u;
+  return slot >= first ? slot - first : slot + MAX_COLORS - first;
+}
+
+HOT void stream_moved(FastTile *t, const FastPlain *p, const StreamPlan *plan)
+{
+  bool in_first = plan->enters &&
+                  (!plan->leaves || after_first(t, p->in_slot) < after_first(t, p->out_slot));
+  t->first_slot = in_first ? p->in_slot : p->out_slot;
+}
+
+/* What is not done by the bridges themselves. */
+HOT void stream_move(Visit *v, FastTile *t, const FastPlain *p, const StreamPlan *plan)
+{
+  if (plan->enters || plan->leaves)
+    stream_moved(t, p, plan);
+  if (t->in)
+    t->in->arrivals &= ~(UINT64_C(1) << v->now % WORD_BITS);
+  else if (plan->enters)
+    stream_enter(v, t, p, plan->enter_port);
+  if (!t->out && plan->leaves)
+    stream_leave(v, t, p, plan->leave_port);
+  if (!t->out && plan->ramps)
+    stream_ramp(v, t, p);
+}
+
+RARE void ask_part(Visit *v, const FastTile *t)
+{
+  arrput(v->worker->parting, t->index);
+}
+
+/* Wavelets on a bridge will move: in cycles after this one, or at its other end. */
+HOT bool bridges_move(const Visit *v, const FastTile *t)
+{
+  if (t->in && (t->in->arrivals || t->in->head != t->in->tail))
+    return true;
+  return t->out && t->out->arrivals & ~(UINT64_C(3) << v->now % WORD_BITS);
+}
+
+/* A tile without bridges that is not as expected. */
+HOT bool is_other(const Visit *v, const FastTile *t)
+{
+  if (!is_lone(t) || t->pending_due <= v->now || t->flushing || t->attended)
+    return true;
+  const FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
+  unsigned colors = (p->in_slot == NO_SLOT ? 0 : 1u << p->in_slot) |
+                    (p->out_slot == NO_SLOT ? 0 : 1u << p->out_slot);
+  unsigned output = p->output == NO_QUEUE ? 0 : 1u << p->output;
+  return !p->stream || p->remaining <= 1 || (t->occupied & ~colors) || (t->output_any & ~output);
+}
+
+/* False: nothing has been done, the tile is visited in the general way. */
+HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
+{
+  StreamPlan plan;
+  FastThread *th = &t->threads[MAIN_THREAD];
+  bool bridged = t->in || t->out;
+  v->tile = t;
+  if (!bridged && is_other(v, t))
+    return false;
+  if (!plan_stream(v, t, th, &plan)) {
+    if (bridged)
+      ICE("a tile with a bridge does something else");
+    return false;
+  }
+  const FastPlain *p = &th->run->plain;
+  bool active = plan.issues || plan.enters || plan.leaves;
+  if (!bridged && !active && !plan.ramps)
+    return false;
+  v->wake_ports = 0;
+  v->wake_all = false;
+  note_stall(v, MAIN_THREAD, plan.cause);
+  if (plan.issues)
+    stream_issue(v, t, th);
+  stream_move(v, t, p, &plan);
+  if (active)
+    note_active(v);
+  if (UNLIKELY(v->wake_ports))
+    wake_neighbours(v);
+  if (bridged) {
+    bool held_up = !plan.issues && t->in && bridge_has(v, t->in);
+    if (UNLIKELY(p->remaining <= 1 || held_up))
+      ask_part(v, t);
+  } else if (plan.issues) {
+    stream_issued(v, t);
+  }
+  if (active || plan.ramps || bridges_move(v, t)) {
+    v->worker->last_change = v->now + 1;
+    wake(v, index);
+  } else {
+    sleep_until_due(v, t);
+  }
+  return true;
+}
