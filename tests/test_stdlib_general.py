@@ -20,7 +20,7 @@ fn main() void {
   const b = c.get_complex(x[2], x[3]);
   var r = c.add_complex_64(a, b);
   y[0] = r.real; y[1] = r.imag;
-  r = c.subtract_complex(f32, a, b);
+  r = c.subtract_complex(a, b);
   y[2] = r.real; y[3] = r.imag;
   r = c.multiply_complex_64(a, b);
   y[4] = r.real; y[5] = r.imag;
@@ -30,7 +30,7 @@ fn main() void {
   h[0] = s.real; h[1] = s.imag;
   s = c.subtract_complex_32(d, e);
   h[2] = s.real; h[3] = s.imag;
-  s = c.multiply_complex(f16, d, e);
+  s = c.multiply_complex(d, e);
   h[4] = s.real; h[5] = s.imag;
   s = c.multiply_complex_32(d, e);
   h[6] = s.real; h[7] = s.imag;

@@ -75,7 +75,7 @@ fn main() void {
   const b = c.get_complex_64(x[2], x[3]);
   var r = c.subtract_complex_64(a, b);
   y[0] = r.real; y[1] = r.imag;
-  r = c.add_complex(f32, a, b);
+  r = c.add_complex(a, b);
   y[2] = r.real; y[3] = r.imag;
 }
 """, {"x": ("f32", 4), "y": ("f32", 4)}, {"x": [1.5, -2.0, 0.5, 4.0]})
