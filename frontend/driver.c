@@ -421,6 +421,8 @@ static int compile(Run *run)
     return EXIT_FAILURE;
   if (o->emit != EMIT_NONE)
     return emit_text(run, print_classes);
+  if (o->out_routes)
+    layout_print_routes(&run->session, stdout);
   int result = write_outputs(run);
   phase_done(run, "image");
   return result;

@@ -492,12 +492,13 @@ typedef struct { const char *name, *value; Span span; } OptionBinding;   /* of N
 typedef struct {
   const char *input, *output;
   const char *layout_json;     /* then there is no other input */
+  const char *output_json;     /* out.json's other name; "": that of the output */
   Arch arch;
   Fp16Format fp16;
   EmitKind emit;
   int opt_level;
   DiagFormat diag_format;
-  bool werror, time_report, verbose;
+  bool werror, time_report, verbose, out_routes;
   bool memcpy;
   uint32_t fabric_width, fabric_height;      /* 0: the rectangle */
   uint32_t offset_x, offset_y, channels, west_buf, east_buf;
@@ -720,6 +721,8 @@ void layout_set_rectangle(Session *session, LayoutResult *layout, uint32_t width
  * reporting. */
 bool layout_evaluate(Session *session);
 void layout_print(const Session *session, FILE *out);
+/* A line for each switch position of each color of each tile. */
+void layout_print_routes(const Session *session, FILE *out);
 
 /* ---- tile_class.c: programs ----------------------------------------------------------------- */
 

@@ -205,6 +205,15 @@ static void check_complete(Session *session, const LayoutResult *layout, Span bl
                            first / layout->width);
 }
 
+/* Whether the main file is the program of a tile. */
+static bool is_program(const LayoutResult *layout)
+{
+  for (uint32_t t = 0; t < layout->width * layout->height; t++)
+    if (layout->tiles[t].ast == layout->ast)
+      return true;
+  return false;
+}
+
 static void run_block(Session *session, LayoutResult *layout, const NodeLayout *block)
 {
   Sema *s = sema_create(session, session->arena, WHERE_LAYOUT);
@@ -215,7 +224,8 @@ static void run_block(Session *session, LayoutResult *layout, const NodeLayout *
     sema_run_comptime_block(s, block->body);
     if (diags_error_count(session->diags) == before)
       check_complete(session, layout, block->head.span);
-    if (diags_error_count(session->diags) == before)
+    /* The parameters of a file that is a tile's program, too, are looked at with that. */
+    if (diags_error_count(session->diags) == before && !is_program(layout))
       lint_params(s);
   }
   sema_destroy(s);
@@ -327,5 +337,49 @@ void layout_print(const Session *session, FILE *out)
     print_config(out, i, &configs[i]);
   for (uint32_t t = 0; t < l->width * l->height; t++)
     print_tile(session, arena, out, t, &sets[l->tile_sets[t]]);
+  arena_destroy(arena);
+}
+
+/* ---- --out-routes ------------------------------------------------------------------------ */
+
+enum { ROUTE_COLUMN = 24 };   /* all the ports and a gap */
+
+/* The number of characters. */
+static int print_route_ports(FILE *out, PortMask mask)
+{
+  int width = 0;
+  for (int p = 0; p < PORT_COUNT; p++)
+    if (mask & port_bit((Port)p))
+      width += fprintf(out, "%s%s", width ? " " : "", port_name((Port)p));
+  return width;
+}
+
+static void print_route(FILE *out, const char *tile, uint8_t color, const ImageColorConfig *c)
+{
+  for (unsigned k = 0; k < MAX_SWITCH_POSITIONS; k++) {
+    if (!c->positions[k].valid)
+      continue;
+    fprintf(out, "%-10s  %5u  %3u%s  ", tile, color, k, k == c->current ? "*" : " ");
+    int width = print_route_ports(out, c->positions[k].rx);
+    fprintf(out, "%*s", ROUTE_COLUMN - width, "");
+    print_route_ports(out, c->positions[k].tx);
+    fputc('\n', out);
+  }
+}
+
+void layout_print_routes(const Session *session, FILE *out)
+{
+  const LayoutResult *l = session->layout;
+  Arena *arena = arena_create("routes text");
+  uint32_t n;
+  const ImageColorConfig *configs = color_table_configs(l->colors, &n);
+  const ImageColorSet *sets = color_table_sets(l->colors, arena, &n);
+  fprintf(out, "%-10s  color  pos   %-*s%s\n", "tile", ROUTE_COLUMN, "rx", "tx");
+  for (uint32_t t = 0; t < l->width * l->height; t++) {
+    const ImageColorSet *set = &sets[l->tile_sets[t]];
+    const char *tile = arena_printf(arena, "%u,%u", t % l->width, t / l->width);
+    for (uint32_t i = 0; i < set->n; i++)
+      print_route(out, tile, set->uses[i].color, &configs[set->uses[i].config]);
+  }
   arena_destroy(arena);
 }

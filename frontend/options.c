@@ -287,7 +287,8 @@ static int take_option(Cli *cli, int code, const char *arg)
     return set_uint("--comptime-func-depth-limit", arg, 1, UINT32_MAX, &o->comptime_depth_limit);
   case OPT_STEPS:
     return set_uint("--comptime-step-limit", arg, 1, UINT32_MAX, &o->comptime_step_limit);
-  case OPT_OUTPUT_JSON: return GO_ON;
+  case OPT_OUTPUT_JSON: o->output_json = arg ? arg : ""; return GO_ON;
+  case OPT_OUT_ROUTES: o->out_routes = true; return GO_ON;
   case OPT_FP16: return set_fp16(o, arg);
   case OPT_VERBOSE: o->verbose = true; return GO_ON;
   case OPT_EMIT: return set_emit(o, arg);

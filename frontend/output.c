@@ -188,6 +188,12 @@ static json_t *json_layout(const LayoutResult *l)
                    (json_int_t)l->origin_y, "streams", streams);
 }
 
+static int file_error(const char *what, const char *path)
+{
+  fprintf(stderr, "cslc: error: cannot %s '%s': %s\n", what, path, strerror(errno));
+  return EXIT_FAILURE;
+}
+
 static int write_json(const Session *session, const Image *image, const char *path)
 {
   json_t *root = json_object();
@@ -206,25 +212,30 @@ static int write_json(const Session *session, const Image *image, const char *pa
   json_decref(root);
   if (!text)
     ICE("out.json cannot be made");
-  bool ok = file_write_all(path, text, strlen(text));
-  int reason = errno;
+  int result = file_write_all(path, text, strlen(text)) ? EXIT_SUCCESS : file_error("write", path);
   free(text);
-  errno = reason;
-  return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+  return result;
 }
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-static int file_error(const char *what, const char *path)
-{
-  fprintf(stderr, "cslc: error: cannot %s '%s': %s\n", what, path, strerror(errno));
-  return EXIT_FAILURE;
-}
-
+#define IMAGE_ENDING ".bin"
 static bool is_image_name(const char *path)
 {
-  size_t n = strlen(path);
-  return n > 4 && strcmp(path + n - 4, ".bin") == 0;
+  size_t n = strlen(path), ending = strlen(IMAGE_ENDING);
+  return n > ending && strcmp(path + n - ending, IMAGE_ENDING) == 0;
+}
+
+/* The name that --output-json gives, or that of the output with another ending. */
+static const char *json_name(const Session *session)
+{
+  const char *out = session->options->output;
+  if (session->options->output_json[0])
+    return session->options->output_json;
+  size_t n = strlen(out) - (is_image_name(out) ? strlen(IMAGE_ENDING) : 0);
+  while (n > 1 && out[n - 1] == '/')
+    n--;
+  return arena_printf(session->arena, "%.*s.json", (int)n, out);
 }
 
 int image_files_write(const Session *session, const Image *image)
@@ -240,9 +251,9 @@ int image_files_write(const Session *session, const Image *image)
   else if (!file_write_all(program, bytes, length))
     result = file_error("write", program);
   free(bytes);
-  if (is_image || result != EXIT_SUCCESS)
-    return result;
-  const char *json = arena_printf(session->arena, "%s/out.json", out);
-  return write_json(session, image, json) == EXIT_SUCCESS ? EXIT_SUCCESS
-                                                          : file_error("write", json);
+  if (result == EXIT_SUCCESS && !is_image)
+    result = write_json(session, image, arena_printf(session->arena, "%s/out.json", out));
+  if (result == EXIT_SUCCESS && session->options->output_json)
+    result = write_json(session, image, json_name(session));
+  return result;
 }

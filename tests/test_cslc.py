@@ -59,6 +59,39 @@ def test_out_json_holds_what_host_scripts_read(program):
     assert (program.parent / "out/prog.bin").exists()
 
 
+@pytest.mark.parametrize("flags, name", [
+    (["--output-json", "-o", "out"], "out.json"), (["--output-json=told.json"], "told.json"),
+    (["--output-json", "-o", "a.bin"], "a.json"), (["--output-json", "-o", "out/"], "out.json")])
+def test_what_out_json_says_goes_to_another_file_too(program, flags, name):
+    cslc(program, "--params=size:4", "--colors=flow:3", *flags)
+    said = json.loads((program.parent / name).read_text())
+    assert said["params"] == {"size": "4", "flow": "3"}
+
+
+def test_routes_are_printed_and_the_program_is_made(program):
+    local = (program.parent / "pe.csl").read_text() + """
+comptime {
+  @set_local_color_config(@get_color(9), .{
+    .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP, EAST } },
+    .switches = .{ .pos1 = .{ .rx = RAMP }, .current_switch_pos = 1 } });
+}
+"""
+    (program.parent / "pe.csl").write_text(local)
+    ran = cslc(program, "--params=size:4,flow:3", "--out-routes", "-o", "a.bin")
+    assert [line.split() for line in ran.out.splitlines()[:4]] == [
+        ["tile", "color", "pos", "rx", "tx"], ["0,0", "3", "0*", "RAMP", "EAST"],
+        ["0,0", "9", "0", "WEST", "EAST", "RAMP"], ["0,0", "9", "1*", "RAMP", "EAST", "RAMP"]]
+    assert (program.parent / "a.bin").exists()
+
+
+def test_an_unbound_parameter_of_layout_and_program_is_told_once(tmp_path):
+    program = tmp_path / "both.csl"
+    program.write_text("param size: u16;\nvar v: [size]f32;\nexport const p = &v;\n"
+                       "layout { @set_rectangle(1, 1); @set_tile_code(0, 0); }\n")
+    ran = cslc(program, "-o", "a.bin", expect=1)
+    assert "[unbound_param]" in ran.err and "[param_unused]" not in ran.err
+
+
 def test_a_name_ending_in_bin_is_one_file(program):
     cslc(program, "--params=size:4,flow:3", "-o", "a.bin")
     assert (program.parent / "a.bin").is_file()

@@ -195,7 +195,7 @@ def options(tmp_path, *flags):
     ["--arch=wse3"], ["--arch", "wse2"], ["--fabric-dims=8,4", "--fabric-offsets", "4,1"],
     ["--params=P:4,B:0x10", "--params", "C:-1"], ["--params="], ["--colors=c:3"], ["--memcpy"],
     ["--channels=1"], ["--width-west-buf=0", "--width-east-buf", "0"], ["--import-path=lib"],
-    ["--max-inlined-iterations=9"], ["--max-parallelism=2"], ["--output-json"], ["-g0"],
+    ["--max-inlined-iterations=9"], ["--max-parallelism=2"], ["--output-json"], ["--out-routes"], ["-g0"],
     ["--comptime-func-depth-limit=5"], ["--fp16-format=bf16"], ["--verbose"], ["-O0"], ["-O2"],
     ["--sdk=2"], ["--sdk=1.4"], ["--werror"], ["--time-report"], ["--diag-format=json"]])
 def test_options_are_understood(tmp_path, flags):
