@@ -337,6 +337,41 @@ MISTAKES = (
 )
 
 
+@pytest.mark.parametrize("flags", [[], ["--memcpy", "--channels=1", "--fabric-dims=9,3",
+                                        "--fabric-offsets=4,1"]], ids=["direct", "memcpy"])
+def test_elements_of_64_bits(tmp_path, flags):
+    (tmp_path / "l.csl").write_text("""
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = 2, .height = 1 });
+layout {
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(x) });
+  }
+  @export_name("v", [*]i64, true);
+  @export_name("n", u64, true);
+}
+""")
+    (tmp_path / "pe.csl").write_text("""
+param memcpy_params: comptime_struct;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+var v = @zeros([3]i64);
+var p: [*]i64 = &v;
+var n: u64 = 5;
+comptime { @export_symbol(p, "v"); @export_symbol(n); }
+""")
+    harness.cslc(*flags, "l.csl", "-o", "p.bin", cwd=tmp_path)
+    image = tmp_path / "p.bin"
+    ran = harness.emu(image, "--h2d=v=1,2,3,4,5,-6", "--h2d=n@0,0,1,1=9999999999", "--print=v",
+                      "--print=n")
+    assert ran.out == "v@0,0: 1 2 3\nv@1,0: 4 5 -6\nn@0,0: 9999999999\nn@1,0: 5\n"
+    given = numpy.arange(6, dtype=numpy.int64) << 33
+    numpy.save(tmp_path / "a.npy", given)
+    harness.emu(image, f"--h2d=v={tmp_path}/a.npy", f"--d2h=v={tmp_path}/b.npy")
+    back = numpy.load(tmp_path / "b.npy")
+    assert back.dtype == numpy.int64 and (back == given.reshape(1, 2, 3)).all()
+    assert "[extent_exceeded]" in harness.emu(image, "--h2d=n@0,0,1,1=1,2", expect=1).err
+
+
 @pytest.mark.parametrize("name, arguments", MISTAKES,
                          ids=[f"{n}-{i}" for i, (n, _) in enumerate(MISTAKES)])
 def test_a_mistake_has_its_message(image, name, arguments):

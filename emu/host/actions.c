@@ -8,7 +8,7 @@
 
 #include <stb_ds.h>
 
-enum { MAX_ARGS = 15, VALUE_TEXT = 32, BITS_OF_BYTE = 8, WIDE_BYTES = 4 };
+enum { MAX_ARGS = 15, VALUE_TEXT = 32, BITS_OF_BYTE = 8, WIDE_BYTES = 4, BITS_OF_WORD = 32 };
 
 /* An action with its names looked up. */
 typedef struct {
@@ -66,6 +66,12 @@ static bool bad_syntax(const Parse *p, const char *expected)
 static const ImageExport *exported(const Parse *p)
 {
   return &p->image->exports[p->action->export_index];
+}
+
+/* Words of a transfer for one element: two for 64 bits, low half first as in memory. */
+static uint32_t element_words(const ImageExport *export)
+{
+  return export->element_bytes > WIDE_BYTES ? export->element_bytes / WIDE_BYTES : 1;
 }
 
 static bool find_export(Parse *p, const char *name, bool function)
@@ -152,7 +158,7 @@ static bool share_elements(Parse *p, uint64_t count)
   } else if (count / tiles > PE_MEM_BYTES) {
     diag_elements_too_many(p->diags, HOST_NOWHERE, PE_MEM_BYTES);
   } else {
-    a->region.elements = (uint32_t)(count / tiles);
+    a->region.elements = (uint32_t)(count / tiles) * element_words(exported(p));
     return true;
   }
   session_usage(p->session);
@@ -172,9 +178,10 @@ static bool parse_values(Parse *p, const char *text)
       session_usage(p->session);
       return false;
     }
-    arrput(p->action->words, (uint32_t)bits);
+    for (uint32_t k = 0; k < element_words(export); k++)
+      arrput(p->action->words, (uint32_t)(bits >> k * BITS_OF_WORD));
     if (!at[length])
-      return share_elements(p, arrlenu(p->action->words));
+      return share_elements(p, arrlenu(p->action->words) / element_words(export));
     at += length + 1;
   }
 }
@@ -193,11 +200,12 @@ static bool type_fits(const ImageExport *export, Fp16Format fp16, const NpyArray
   return array->bytes == export->element_bytes && (array->kind == 'i' || array->kind == 'u');
 }
 
-static uint32_t array_word(const NpyArray *array, uint64_t index)
+/* Word number `part` of an element. */
+static uint32_t array_word(const NpyArray *array, uint64_t index, uint32_t part)
 {
   uint32_t word = 0;
-  for (unsigned i = 0; i < array->bytes; i++)
-    word |= (uint32_t)array->data[index * array->bytes + i] << BITS_OF_BYTE * i;
+  for (unsigned i = 0; i < WIDE_BYTES && i < array->bytes; i++)
+    word |= (uint32_t)array->data[index * array->bytes + part * WIDE_BYTES + i] << BITS_OF_BYTE * i;
   return word;
 }
 
@@ -219,8 +227,9 @@ static bool load_array(Parse *p, const char *path)
     session_usage(p->session);
   }
   ok = ok && share_elements(p, array.count);
-  for (uint64_t i = 0; ok && i < array.count; i++) {
-    uint32_t word = array_word(&array, i);
+  uint32_t each = element_words(export);
+  for (uint64_t i = 0; ok && i < array.count * each; i++) {
+    uint32_t word = array_word(&array, i / each, (uint32_t)(i % each));
     if (array.bytes > export->element_bytes)
       word = fp16_from_fp32(p->image->fp16, word);
     arrput(p->action->words, word);
@@ -295,7 +304,7 @@ static bool parse_d2h(Parse *p)
       !all_tiles_have(p) || !element_width_ok(p) || !known_extent(p, pieces.count, d2h_form))
     return false;
   set_width(p);
-  p->action->region.elements = p->action->elements;
+  p->action->region.elements = p->action->elements * element_words(exported(p));
   p->action->file = pieces.rest;
   return true;
 }
@@ -423,11 +432,12 @@ static WseStatus save_array(Session *s, const Step *a, const uint32_t *words)
                     .bytes = widened ? WIDE_BYTES : export->element_bytes,
                     .shape = {a->region.height, a->region.width, a->elements}};
   size_t count = wse_transfer_words(&a->region);
-  array.data = base_malloc(count * array.bytes + 1);
+  unsigned bytes = array.bytes / element_words(export);   /* of a word */
+  array.data = base_malloc(count * bytes + 1);
   for (size_t i = 0; i < count; i++) {
     uint32_t word = widened ? fp16_to_fp32(fp16, (uint16_t)words[i]) : words[i];
-    for (unsigned k = 0; k < array.bytes; k++)
-      array.data[i * array.bytes + k] = (uint8_t)(word >> BITS_OF_BYTE * k);
+    for (unsigned k = 0; k < bytes; k++)
+      array.data[i * bytes + k] = (uint8_t)(word >> BITS_OF_BYTE * k);
   }
   bool ok = npy_write(a->file, &array);
   if (!ok)

@@ -95,7 +95,8 @@ static bool read_shape(Header *h, NpyArray *array)
 
 static bool set_type(Header *h, NpyArray *array, const char *descr)
 {
-  static const char *const known[] = {"b1", "i1", "i2", "i4", "u1", "u2", "u4", "f2", "f4"};
+  static const char *const known[] = {"b1", "i1", "i2", "i4", "i8",
+                                      "u1", "u2", "u4", "u8", "f2", "f4"};
   const char *type = descr + (strchr("<>|=", descr[0]) && descr[0] ? 1 : 0);
   for (size_t i = 0; i < ARRAY_COUNT(known); i++) {
     if (strcmp(type, known[i]) == 0) {
@@ -106,8 +107,8 @@ static bool set_type(Header *h, NpyArray *array, const char *descr)
       return true;
     }
   }
-  return fail_at(h, "elements must be bool, or int, uint or float of 8 to 32 bits; convert with "
-                    ".astype(...)");
+  return fail_at(h, "elements must be bool, int or uint of 8 to 64 bits, or float of 16 or 32 bits; "
+                    "convert with .astype(...)");
 }
 
 static bool read_header(Header *h, NpyArray *array, bool *fortran)
