@@ -337,6 +337,7 @@ struct Sema {
                                * one for each builtin call that is not marked pure. */
   uint64_t local_uses;        /* grows with every use of a local: same purpose */
   bool is_dead;               /* the point reached cannot be: after a return, break ... */
+  bool is_refuted;            /* an assertion does not hold: nothing after it is looked at */
   uint32_t run_time_depth;    /* run-time conditions around the point reached */
   struct SemaPrivate *own;    /* maps of the sema_*.c files */
   void *outer;                /* the evaluation that this one stands in, for context.c */

@@ -485,6 +485,7 @@ static Operand check_at_comptime(Sema *s, const NodeBuiltinCall *call, Span at)
   }
   if (pool_eq(value, POOL(TRUE)))
     return builtin_void();
+  s->is_refuted = true;
   StrId text;
   if (call->args.count < 2)
     diag_comptime_assert(s->session->diags, at);

@@ -669,8 +669,8 @@ void sema_compile_pending(Sema *s)
   if (s->ir == NULL || s->own == NULL)
     return;
   do {
-    while (s->own->next_pending < arrlenu(s->own->pending))
+    while (s->own->next_pending < arrlenu(s->own->pending) && !s->is_refuted)
       sema_compile_func(s, s->own->pending[s->own->next_pending++]);
     sema_fill_globals(s);
-  } while (s->own->next_pending < arrlenu(s->own->pending));
+  } while (s->own->next_pending < arrlenu(s->own->pending) && !s->is_refuted);
 }

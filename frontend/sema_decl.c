@@ -443,7 +443,7 @@ static void run_module(Sema *s, uint32_t module)
     return;
   s->own->blocks_run[module] = true;
   Decl *decls = s->modules[module].decls;
-  for (size_t i = 0; i < arrlenu(decls); i++) {
+  for (size_t i = 0; i < arrlenu(decls) && !s->is_refuted; i++) {
     if (!is_import(s, &decls[i]) || !sema_resolve(s, &decls[i]))
       continue;
     if (pool_kind(s->pool, decls[i].value) == PK_MODULE)
@@ -451,7 +451,7 @@ static void run_module(Sema *s, uint32_t module)
   }
   NodeList nodes = s->modules[module].ast->decls;
   uint32_t saved = s->module;
-  for (uint32_t i = 0; i < nodes.count; i++) {
+  for (uint32_t i = 0; i < nodes.count && !s->is_refuted; i++) {
     if (nodes.at[i]->kind != ND_COMPTIME)
       continue;
     s->module = module;
@@ -482,9 +482,10 @@ static void keep_exports(Sema *s, uint32_t module)
 void sema_run_top_blocks(Sema *s)
 {
   Where where = s->where;
-  for (uint32_t i = 0; i < arrlenu(s->modules); i++) {
+  for (uint32_t i = 0; i < arrlenu(s->modules) && !s->is_refuted; i++) {
     run_module(s, i);
-    keep_exports(s, i);
+    if (!s->is_refuted)
+      keep_exports(s, i);
   }
   s->where = where;
 }

@@ -170,7 +170,7 @@ Operand sema_block(Sema *s, const Node *node, PoolId want)
   bool has_label = name_is_given(n->label);
   if (has_label)
     target_push(s, &target, TARGET_BLOCK, n->label, want);
-  for (uint32_t i = 0; i < n->stmts.count && !s->is_dead; i++)
+  for (uint32_t i = 0; i < n->stmts.count && !s->is_dead && !s->is_refuted; i++)
     sema_stmt(s, n->stmts.at[i]);
   Operand result = operand_void();
   if (has_label) {

@@ -380,7 +380,7 @@ static bool analyse(Sema *s, const Group *g)
   if (sema_import(s, path, g->params, unit->params_node, unit->span) == IR_NO_ID)
     return false;
   sema_run_top_blocks(s);
-  if (!find_contents(s))
+  if (s->is_refuted || !find_contents(s))
     return false;
   setup_reference(s);
   sema_compile_pending(s);

@@ -107,8 +107,8 @@ static bool set_type(Header *h, NpyArray *array, const char *descr)
       return true;
     }
   }
-  return fail_at(h, "elements must be bool, int or uint of 8 to 64 bits, or float of 16 or 32 bits; "
-                    "convert with .astype(...)");
+  return fail_at(h, "elements must be bool, int or uint of 8 to 64 bits, or float of 16 or 32 "
+                    "bits; convert with .astype(...)");
 }
 
 static bool read_header(Header *h, NpyArray *array, bool *fortran)
