@@ -48,9 +48,9 @@ class Tools:
         self.run("cslc", ROOT / layout, f"--arch={arch}", f"--params={text}", "-o", image)
 
 
-def save(folder, name, array):
+def save(folder, name, array, dtype=numpy.float32):
     path = folder / f"{name}.npy"
-    numpy.save(path, numpy.ascontiguousarray(array, dtype=numpy.float32))
+    numpy.save(path, numpy.ascontiguousarray(array, dtype=dtype))
     return path
 
 
@@ -99,22 +99,24 @@ def grid(tools, folder, kind, M, B, arch="wse2"):
 # ---- y = A x + b -------------------------------------------------------------------------------
 
 def gemv_phases(tools, folder, width, height, rows, columns, with_2d=False, sum_by="library",
-                arch="wse2", engine="fast"):
+                arch="wse2", engine="fast", dtype=numpy.float32):
     """Cycles of each phase of samples/gemv-collectives, {name: cycles}, and of all.
 
-    A phase ends when the slowest tile has finished it."""
+    A phase ends when the slowest tile has finished it.  Whole numbers: no order of additions
+    rounds in f32."""
     rng = numpy.random.default_rng(width * 1000 + rows)
     matrix = rng.integers(-3, 4, (height * rows, width * columns)).astype(numpy.float32)
     x = rng.integers(-3, 4, width * columns).astype(numpy.float32)
     b = rng.integers(-9, 10, height * rows).astype(numpy.float32)
     # Blocks, each by columns.
     blocks = matrix.reshape(height, rows, width, columns).transpose(0, 2, 3, 1)
-    copies = [f"--h2d=A={save(folder, 'A', blocks.reshape(height, width, -1))}",
-              f"--h2d=x@0,0,1,1={save(folder, 'x', x.reshape(1, 1, -1))}",
-              f"--h2d=b@0,0,1,1={save(folder, 'b', b.reshape(1, 1, -1))}"]
+    copies = [f"--h2d=A={save(folder, 'A', blocks.reshape(height, width, -1), dtype)}",
+              f"--h2d=x@0,0,1,1={save(folder, 'x', x.reshape(1, 1, -1), dtype)}",
+              f"--h2d=b@0,0,1,1={save(folder, 'b', b.reshape(1, 1, -1), dtype)}"]
     image = folder / "program.bin"
     tools.compile("samples/gemv-collectives/layout.csl", image, arch,
                   {"width": width, "height": height, "rows": rows, "columns": columns,
+                   "is_f16": str(dtype == numpy.float16).lower(),
                    "with_2d": str(with_2d).lower(), "sum_by": SUMS[sum_by]})
     last = f"{width - 1},{height - 1}"
     out = tools.run("wse-emu", image, f"--engine={engine}", *copies, "--launch=main",
@@ -126,7 +128,7 @@ def gemv_phases(tools, folder, width, height, rows, columns, with_2d=False, sum_
             y = [float(value) for value in values.split()]
         elif name.startswith("stamps@"):
             words.append([int(value) for value in values.split()])
-    if not numpy.array_equal(y, matrix @ x + b):
+    if not numpy.array_equal(y, (matrix @ x + b).astype(dtype)):
         raise Wrong(f"gemv {width} x {height} tiles, {rows} x {columns}: y is not numpy's")
     stamps = numpy.array(words).reshape(-1, 7, 3) << numpy.array([0, 16, 32])
     ends = stamps.sum(axis=2).max(axis=0)
