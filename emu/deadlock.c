@@ -347,6 +347,8 @@ typedef struct {
   uint32_t root, first;         /* nodes */
   uint32_t count;
   Unit others[OTHERS_SHOWN];
+  uint32_t n_alike;
+  uint32_t alike[OTHERS_SHOWN]; /* tiles of later ones that differ in the tile alone */
 } Cause;
 
 typedef struct {
@@ -668,6 +670,46 @@ static void print_short(Report *r, Unit u)
   }
 }
 
+static const char *help(const Unit *root)
+{
+  if (root->kind != UNIT_END)
+    return "let one of them go on without the others: receive before sending, or start its "
+           "operation with .async";
+  switch (root->end) {
+  case END_NO_SENDER:
+    return "a sender is missing or sends too little: compare the extents of both sides";
+  case END_NOT_CONFIGURED:
+    return "give this tile a @set_color_config for the color, or route the color elsewhere";
+  case END_NOT_ROUTED:
+    return "name the way to the tile that waits in the route's .tx, or send the control wavelet "
+           "that switches there";
+  case END_NOT_DELIVERED:
+    return "name RAMP in the route's .tx, or send the control wavelet that switches there";
+  case END_CLOSED:
+    return "name the side that it comes from in the route's .rx, or send the control wavelet that "
+           "switches there";
+  case END_EDGE:
+    return "let a tile of the rectangle send: the route's .rx leads out of it";
+  case END_SUSPENDED:
+    return "let the handler of the teardown end it with teardown.exit";
+  case END_NO_QUEUE:
+    return "receive the color here with an operation or a data task, or leave RAMP out of the "
+           "route's .tx";
+  case END_NO_ROUTE:
+    return "give the color a .tx here";
+  case END_NOBODY_READS:
+    return "nobody takes what is left: compare the extents of both sides, or start the operation";
+  case END_CONTROL_HEAD:
+    return "give the operation .on_control, or bind a control task and send behind the data";
+  case END_BLOCKED_TASK: case END_BLOCKED_THREAD:
+    return "unblock it with @unblock or with .unblock of an operation, or do not block it";
+  case END_FIFO:
+    return "start the operation at the FIFO's other end as well, with .async";
+  case END_NONE: case END_UNKNOWN: default:
+    return NULL;
+  }
+}
+
 /* ---- text: a cause --------------------------------------------------------------------------- */
 
 /* A color's way through routers is shown by its first and its last. */
@@ -759,11 +801,54 @@ static void print_others(Analysis *a, const Cause *cause)
   fprintf(out, "\n");
 }
 
-static void print_cause(Analysis *a, size_t number)
+static bool alike(const Analysis *a, const Cause *x, const Cause *y)
 {
-  const Cause *cause = &a->causes[number];
+  const Unit *u = &a->nodes[x->root].unit, *v = &a->nodes[y->root].unit;
+  const Program *program = a->report.program;
+  return u->kind == UNIT_END && v->kind == UNIT_END && u->end == v->end && u->index == v->index &&
+         program_class(program, u->tile) == program_class(program, v->tile);
+}
+
+/* Causes that differ in the tile alone are told once, with the first of them: stb_ds, in order. */
+static uint32_t *causes_to_tell(Analysis *a)
+{
+  uint32_t *told = NULL;
+  for (uint32_t i = 0; i < arrlenu(a->causes); i++) {
+    size_t k = 0;
+    while (k < arrlenu(told) && !alike(a, &a->causes[told[k]], &a->causes[i]))
+      k++;
+    if (k == arrlenu(told)) {
+      arrput(told, i);
+      continue;
+    }
+    Cause *first = &a->causes[told[k]];
+    if (first->n_alike < OTHERS_SHOWN)
+      first->alike[first->n_alike] = a->nodes[a->causes[i].root].unit.tile;
+    first->n_alike++;
+  }
+  return told;
+}
+
+static void print_alike(Analysis *a, const Cause *cause)
+{
+  FILE *out = a->report.out;
+  if (!cause->n_alike)
+    return;
+  fprintf(out, "  likewise at ");
+  for (uint32_t i = 0; i < cause->n_alike && i < OTHERS_SHOWN; i++) {
+    fprintf(out, "%s", i ? ", " : "");
+    report_tile(&a->report, cause->alike[i]);
+  }
+  if (cause->n_alike > OTHERS_SHOWN)
+    fprintf(out, " and %u more", cause->n_alike - OTHERS_SHOWN);
+  fprintf(out, "\n");
+}
+
+static void print_cause(Analysis *a, const Cause *cause, size_t number)
+{
   const Unit *root = &a->nodes[cause->root].unit;
-  fprintf(a->report.out, "cause %zu: ", number + 1);
+  const char *advice = help(root);
+  fprintf(a->report.out, "cause %zu: ", number);
   if (root->kind == UNIT_END)
     print_end(&a->report, *root);
   else
@@ -778,6 +863,9 @@ static void print_cause(Analysis *a, size_t number)
   }
   arrfree(chain);
   print_others(a, cause);
+  print_alike(a, cause);
+  if (advice)
+    fprintf(a->report.out, "  help: %s\n", advice);
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */
@@ -814,10 +902,11 @@ void deadlock_report(Engine *engine, const Program *program, unsigned max_causes
   unsigned notes = 0;
   for_touched(&a, add_threads);
   for_touched(&a, add_wavelets);
-  for (size_t i = 0; i < arrlenu(a.causes) && i < max_causes; i++)
-    print_cause(&a, i);
-  if (arrlenu(a.causes) > max_causes)
-    fprintf(out, "and %zu more causes\n", arrlenu(a.causes) - max_causes);
+  uint32_t *tell = causes_to_tell(&a);
+  for (size_t i = 0; i < arrlenu(tell) && i < max_causes; i++)
+    print_cause(&a, &a.causes[tell[i]], i + 1);
+  if (arrlenu(tell) > max_causes)
+    fprintf(out, "and %zu more causes\n", arrlenu(tell) - max_causes);
   for (uint32_t t = 0; t < program->n_tiles && notes < max_causes; t++) {
     if (!engine->ops->touched(engine, t))
       continue;
@@ -825,6 +914,7 @@ void deadlock_report(Engine *engine, const Program *program, unsigned max_causes
     notes += tile->lost || tile->host_pending;
     print_notes(&a.report, t);
   }
+  arrfree(tell);
   arrfree(a.nodes);
   arrfree(a.causes);
   hmfree(a.index);

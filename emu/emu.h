@@ -165,7 +165,7 @@ typedef struct {
   uint32_t value, value2;       /* address, id, port masks, assertion number: by kind */
 } Fault;
 
-/* `value` of QUEUE_SHARED. */
+/* `value` of QUEUE_SHARED and of QUEUE_TASK. */
 enum { FAULT_OUTPUT_QUEUE = 1 << 8 };
 static inline uint32_t fault_queue(bool output, unsigned queue)
 {
@@ -302,6 +302,7 @@ typedef struct {
   uint16_t pc;
   uint16_t insn_words;
   bool async, fold, unbounded;
+  bool contested;               /* FAULT_QUEUE_TASK has been recorded */
   bool zero_first, zero_second;
   uint8_t microthread;          /* async: 0..7 */
   uint8_t width;                /* largest group by SIMD row, strides and fabric operands */
@@ -335,6 +336,10 @@ void vec_stream_advance(VecStream *stream);
 uint8_t vec_fabric_color(const VecRun *run);
 /* The stream of `run` whose queue the running operation `other` uses too, or NULL. */
 const VecStream *vec_shared_stream(const VecRun *run, const VecRun *other);
+/* The stream of `run` whose wavelets could start a data task, too: none that is blocked.  NULL: no
+ * such stream. */
+const VecStream *vec_contested_stream(const VecRun *run, const ClassCode *cls, Arch arch,
+                                      uint64_t blocked);
 /* Writes back what descriptors keep after an operation (save_address, single_step). */
 void vec_end(const VecRun *run, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS]);
 /* Elements that the next group may have with respect to widths, partly used wavelets and what

@@ -339,9 +339,31 @@ static void start_launch(Visit *v)
   EVENT(v, .kind = EV_LAUNCH, .pc = t->launch_entry);
 }
 
+/* The main thread is free for a data task, and a running operation takes its wavelets. */
+RARE void check_contested(Visit *v)
+{
+  FastTile *t = v->tile;
+  for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
+    VecRun *run = &t->threads[__builtin_ctz(bits)].run->run;
+    const VecStream *s = run->contested ? NULL
+                                        : vec_contested_stream(run, t->cls,
+                                                               v->wse2 ? ARCH_WSE2 : ARCH_WSE3,
+                                                               t->blocked);
+    if (!s)
+      continue;
+    run->contested = true;
+    arrput(v->worker->faults,
+           ((Fault){.kind = FAULT_QUEUE_TASK, .cycle = v->now, .tile = t->index,
+                    .color = s->color, .pc = run->pc, .value = fault_queue(false, s->queue),
+                    .value2 = run->pc}));
+  }
+}
+
 static void end_main(Visit *v)
 {
   FastTile *t = v->tile;
+  if (UNLIKELY(t->readers))
+    check_contested(v);
   if (t->task != TASK_NONE)
     EVENT(v, .kind = EV_TASK_END, .task = (TaskKind)t->task, .id = t->task_id);
   t->running = false;

@@ -343,8 +343,27 @@ static void start_launch(RefEngine *engine, RefTile *tile)
   ref_event(engine, tile, (TraceEvent){.kind = EV_LAUNCH, .pc = tile->launch_entry});
 }
 
+/* The main thread is free for a data task, and a running operation takes its wavelets. */
+static void check_contested(RefEngine *engine, RefTile *tile)
+{
+  for (unsigned i = 1; i < REF_THREADS; i++) {
+    VecRun *run = &tile->threads[i].run;
+    const VecStream *s = !tile->threads[i].running || run->contested
+                             ? NULL
+                             : vec_contested_stream(run, tile->cls, engine->program->image->arch,
+                                                    tile->blocked);
+    if (!s)
+      continue;
+    run->contested = true;
+    ref_fault(engine, (Fault){.kind = FAULT_QUEUE_TASK, .cycle = engine->cycle,
+                              .tile = tile->index, .color = s->color, .pc = run->pc,
+                              .value = fault_queue(false, s->queue), .value2 = run->pc});
+  }
+}
+
 static void end_main(RefEngine *engine, RefTile *tile)
 {
+  check_contested(engine, tile);
   if (tile->task != TASK_NONE)
     ref_event(engine, tile, (TraceEvent){.kind = EV_TASK_END, .task = tile->task,
                                          .id = tile->task_id});

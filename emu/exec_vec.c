@@ -463,6 +463,18 @@ const VecStream *vec_shared_stream(const VecRun *run, const VecRun *other)
   return NULL;
 }
 
+const VecStream *vec_contested_stream(const VecRun *run, const ClassCode *cls, Arch arch,
+                                      uint64_t blocked)
+{
+  for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++) {
+    const VecStream *s = &run->src[k];
+    unsigned id = arch == ARCH_WSE2 ? s->color : s->queue;
+    if (s->kind == VS_FABIN && cls->data_task[id] && !(blocked >> id & 1))
+      return s;
+  }
+  return NULL;
+}
+
 unsigned vec_group_size(const VecRun *run)
 {
   const VecStream *streams[3] = {&run->dest, &run->src[0], &run->src[1]};

@@ -90,6 +90,9 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
   case FAULT_CONFIG_ADDRESS:
     fprintf(out, ": 0x%04x", fault->value);
     break;
+  case FAULT_QUEUE_TASK:
+    fprintf(out, " from input queue %u", fault->value);
+    break;
   case FAULT_QUEUE_SHARED:
     fprintf(out, ": %s queue %u", fault->value & FAULT_OUTPUT_QUEUE ? "output" : "input",
             fault->value % FAULT_OUTPUT_QUEUE);
@@ -128,6 +131,8 @@ static const char *help(FaultKind kind)
     return "end the route at the border of the rectangle";
   case FAULT_QUEUE_SHARED:
     return "start the second operation when the first has ended, or give it a queue of its own";
+  case FAULT_QUEUE_TASK:
+    return "block the data task with @block while the operation runs, and let its .unblock end it";
   case FAULT_MICROTHREAD_BUSY:
     return "start the second operation from the first one's .activate, or use another queue";
   case FAULT_STACK:
@@ -260,6 +265,16 @@ static void print_running(Report *r, const Fault *fault)
   }
 }
 
+/* The data task that the wavelets could start as well. */
+static void print_contesting(Report *r, const Fault *fault)
+{
+  print_running(r, fault);
+  fprintf(r->out, "  not blocked: ");
+  report_task(r, fault->tile, TASK_DATA,
+              r->program->image->arch == ARCH_WSE2 ? fault->color : fault->value);
+  fprintf(r->out, "\n");
+}
+
 static void print_symbol(Report *r, const Fault *fault)
 {
   const ClassCode *cls = program_class(r->program, fault->tile);
@@ -299,6 +314,9 @@ static void print_other_side(Report *r, const Fault *fault)
     break;
   case FAULT_MICROTHREAD_BUSY: case FAULT_QUEUE_SHARED:
     print_running(r, fault);
+    break;
+  case FAULT_QUEUE_TASK:
+    print_contesting(r, fault);
     break;
   case FAULT_UNWRITTEN:
     print_symbol(r, fault);

@@ -192,7 +192,12 @@ static void vector_operation_takes_the_queue(void **state)
                      asm_dsr(r, DSR_SRC1, 0, from)));
   end(r);
   logging_task(r, TASK_DATA, RED, 7);
+  a->options.check = CHECK_WARN;                       /* it is a hazard, told once */
   asm_run_quiet(a, 0);
+  size_t findings;
+  const Fault *found = a->ops->faults(a->engine, &findings);
+  assert_int_equal(findings, 1);
+  assert_int_equal(found->kind, FAULT_QUEUE_TASK);
   for (unsigned i = 0; i < 6; i++)
     assert_int_equal(asm_word32(a, 1, 0, (uint16_t)(OUT + 4 * i)), 100 + i);
   assert_int_equal(asm_word(a, 1, 0, COUNT), 4);      /* the rest goes to the task */
