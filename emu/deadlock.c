@@ -214,7 +214,7 @@ static Unit after_router(Report *r, Unit from, Port *port)
   if (state.tx == 0)
     return ends(END_NO_ROUTE, from.tile, from.index);
   for (unsigned p = 0; p < PORT_RAMP; p++) {
-    uint32_t next = report_neighbour(r->program, from.tile, (Port)p);
+    uint32_t next = program_neighbour(r->program, from.tile, (Port)p);
     if (!(state.tx >> p & 1) || next == (uint32_t)NO_TILE)
       continue;
     Port enters = port_opposite((Port)p);
@@ -276,7 +276,7 @@ static Unit sender_here(Report *r, Unit from)
 /* The same color one tile upstream, or why nothing comes from there. */
 static Unit upstream(Report *r, Unit to, Port port)
 {
-  uint32_t from = report_neighbour(r->program, to.tile, port);
+  uint32_t from = program_neighbour(r->program, to.tile, port);
   Unit why = ends(END_NOT_CONFIGURED, from, to.index);
   if (from == (uint32_t)NO_TILE)
     return ends(END_EDGE, to.tile, to.index);

@@ -125,6 +125,8 @@ static inline uint32_t program_tile(const Program *p, uint32_t x, uint32_t y)
 }
 static inline uint32_t program_x(const Program *p, uint32_t tile) { return tile % p->image->width; }
 static inline uint32_t program_y(const Program *p, uint32_t tile) { return tile / p->image->width; }
+/* The tile at the other end of a link; NO_TILE: there is none. */
+uint32_t program_neighbour(const Program *program, uint32_t tile, Port port);
 /* NULL: the tile has no code. */
 const ClassCode *program_class(const Program *program, uint32_t tile);
 /* The instruction at a byte address, or NULL: outside the code or inside an instruction. */
@@ -441,7 +443,8 @@ typedef enum {
   EV_PUSH, EV_POP,              /* output, queue, color, payload, control */
   EV_STALL,                     /* a vector operation has waited: pc, thread, id the StallCause,
                                    payload the cycles; when it ends, a bank conflict at once */
-  EV_HOST_IN, EV_HOST_OUT,      /* color, payload: through the host port */
+  EV_HOST_IN,                   /* color, payload: through the host port */
+  EV_HOST_OUT,                  /* and the output queue that it leaves */
   EV_LAUNCH,                    /* pc: function called by the host */
   EV_COUNT
 } EventKind;

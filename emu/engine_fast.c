@@ -64,20 +64,6 @@ void fast_queues_create(FastWorker *w, FastQueues *queues, unsigned number)
   out->at = in->at + 1;
 }
 
-/* ---- geometry --------------------------------------------------------------------------- */
-
-uint32_t fast_neighbour(const FastEngine *e, uint32_t tile, Port port)
-{
-  uint32_t x = tile % e->width;
-  switch (port) {
-  case PORT_NORTH: return tile >= e->width ? tile - e->width : (uint32_t)NO_TILE;
-  case PORT_SOUTH: return tile + e->width < e->n_tiles ? tile + e->width : (uint32_t)NO_TILE;
-  case PORT_EAST: return x + 1 < e->width ? tile + 1 : (uint32_t)NO_TILE;
-  case PORT_WEST: return x > 0 ? tile - 1 : (uint32_t)NO_TILE;
-  case PORT_RAMP: case PORT_COUNT: default: return NO_TILE;
-  }
-}
-
 /* ---- tiles ------------------------------------------------------------------------------ */
 
 static void load_colors(FastWorker *w, FastTile *t)

@@ -395,8 +395,6 @@ FastTile *fast_touch(FastWorker *worker, uint32_t tile);
 void *fast_alloc(FastWorker *worker, size_t bytes, size_t align);
 FastRun *fast_run_alloc(FastWorker *worker);
 void fast_run_free(FastWorker *worker, FastRun *run);
-/* The tile in the direction of the port, or NO_TILE outside the rectangle. */
-uint32_t fast_neighbour(const FastEngine *engine, uint32_t tile, Port port);
 /* Brings the VecRun of a plain operation up to date. */
 static inline void plain_sync(FastThread *thread)
 {

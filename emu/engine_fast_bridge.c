@@ -123,7 +123,7 @@ static FastBridge *bridge_alloc(FastWorker *w)
 static void join(FastWorker *w, FastTile *from, unsigned port)
 {
   FastEngine *e = w->engine;
-  uint32_t there = fast_neighbour(e, from->index, (Port)port);
+  uint32_t there = program_neighbour(e->program, from->index, (Port)port);
   FastTile *to = there == (uint32_t)NO_TILE ? NULL : &e->tiles[there];
   if (!to || !only_streams(to) || !can_join(e, from, to, port))
     return;
@@ -147,7 +147,7 @@ void fast_join(FastWorker *w, FastTile *t)
   if (output_link(t) != PORT_COUNT)
     join(w, t, output_link(t));
   for (unsigned port = 0; p->in_slot != NO_SLOT && port < PORT_RAMP; port++) {
-    uint32_t there = fast_neighbour(e, t->index, (Port)port);
+    uint32_t there = program_neighbour(e->program, t->index, (Port)port);
     if (t->colors[p->in_slot].open >> OPEN_RX_SHIFT != 1u << port || there == (uint32_t)NO_TILE)
       continue;
     FastTile *from = &e->tiles[there];

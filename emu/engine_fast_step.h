@@ -97,7 +97,7 @@ RARE void wake_neighbours(Visit *v)
   FastEngine *e = v->engine;
   unsigned ports = v->wake_all ? port_bit(PORT_RAMP) - 1u : v->wake_ports;
   for (unsigned bits = ports & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
-    uint32_t next = fast_neighbour(e, v->tile->index, (Port)__builtin_ctz(bits));
+    uint32_t next = program_neighbour(e->program, v->tile->index, (Port)__builtin_ctz(bits));
     if (next != (uint32_t)NO_TILE && e->tiles[next].set)
       fast_wake_next(v->worker, next);
   }
@@ -213,7 +213,8 @@ static void give_to_host(FastEngine *e, uint32_t index)
     queue_take(q);
     if (q->count == 0)
       t->output_any &= (uint16_t)~(1u << queue);
-    EVENT(&v, .kind = EV_HOST_OUT, .color = wavelet_field(w.meta), .payload = w.payload);
+    EVENT(&v, .kind = EV_HOST_OUT, .color = wavelet_field(w.meta), .queue = (uint8_t)queue,
+          .payload = w.payload);
     arrput(t->host->sent, ((FastHostWord){v.now, w.payload, wavelet_field(w.meta)}));
     break;
   }

@@ -205,7 +205,7 @@ RARE bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports)
   for (unsigned p = 0; p < PORT_RAMP; p++) {
     if (!(ports >> p & 1) || c->next[p] != NO_SLOT)
       continue;
-    uint32_t next = fast_neighbour(v->engine, v->tile->index, (Port)p);
+    uint32_t next = program_neighbour(v->engine->program, v->tile->index, (Port)p);
     Port enters = port_opposite(p);
     Fault fault = {.cycle = v->now, .tile = v->tile->index, .color = color, .pc = PC_RETURN,
                    .kind = FAULT_LEAVES_FABRIC, .value = p};

@@ -23,19 +23,6 @@ void ref_wake(RefEngine *engine, uint32_t tile, uint64_t cycle)
     arrput(engine->awake_next, tile);
 }
 
-uint32_t ref_neighbour(const RefEngine *engine, uint32_t tile, Port port)
-{
-  const Image *image = engine->program->image;
-  uint32_t x = program_x(engine->program, tile), y = program_y(engine->program, tile);
-  switch (port) {
-  case PORT_NORTH: return y > 0 ? tile - image->width : (uint32_t)NO_TILE;
-  case PORT_SOUTH: return y + 1u < image->height ? tile + image->width : (uint32_t)NO_TILE;
-  case PORT_EAST: return x + 1u < image->width ? tile + 1 : (uint32_t)NO_TILE;
-  case PORT_WEST: return x > 0 ? tile - 1 : (uint32_t)NO_TILE;
-  case PORT_RAMP: case PORT_COUNT: default: return NO_TILE;
-  }
-}
-
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 static void load_dsrs(RefTile *tile)
@@ -297,7 +284,7 @@ static void wake_after(RefEngine *engine, RefTile *tile)
       ref_wake(engine, tile->index, due);
   }
   for (unsigned p = 0; tile->router_changed && p < PORT_RAMP; p++) {
-    uint32_t next = ref_neighbour(engine, tile->index, (Port)p);
+    uint32_t next = program_neighbour(engine->program, tile->index, (Port)p);
     if (next != NO_TILE && engine->tiles[next])   /* an untouched one has nothing to send */
       ref_wake(engine, next, engine->cycle + 1);
   }

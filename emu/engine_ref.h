@@ -166,8 +166,6 @@ typedef struct {
 
 /* engine_ref.c */
 RefTile *ref_tile(RefEngine *engine, uint32_t tile);
-/* The tile in the direction of the port, or NO_TILE outside the rectangle. */
-uint32_t ref_neighbour(const RefEngine *engine, uint32_t tile, Port port);
 void ref_wake(RefEngine *engine, uint32_t tile, uint64_t cycle);
 void ref_fault(RefEngine *engine, Fault fault);
 /* Records an event if anybody wants it; cycle and tile are filled in. */

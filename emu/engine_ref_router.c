@@ -169,7 +169,7 @@ static bool route_faults(RefEngine *engine, const RefTile *tile, const Wavelet *
     if (!(to >> p & 1))
       continue;
     Port port = (Port)p;
-    uint32_t next = ref_neighbour(engine, tile->index, port);
+    uint32_t next = program_neighbour(engine->program, tile->index, port);
     Fault fault = {.cycle = engine->cycle, .tile = tile->index, .color = w->color,
                    .pc = PC_RETURN, .kind = FAULT_LEAVES_FABRIC, .value = p};
     if (next != NO_TILE) {
@@ -193,7 +193,7 @@ static bool ports_accept(RefEngine *engine, const RefTile *tile, const Wavelet *
     if (!(to >> p & 1))
       continue;
     Port enters = port_opposite((Port)p);
-    uint32_t next = ref_neighbour(engine, tile->index, (Port)p);
+    uint32_t next = program_neighbour(engine->program, tile->index, (Port)p);
     uint8_t inside = program_color_inside(engine->program, next, w->color, enters);
     if (!color_accepts(engine, next, inside, enters))
       return false;
@@ -336,7 +336,7 @@ static void deliver(RefEngine *engine, const RefTile *tile, Wavelet w, PortMask 
     if (!(to >> p & 1))
       continue;
     Port enters = port_opposite((Port)p);
-    uint32_t next = ref_neighbour(engine, tile->index, (Port)p);
+    uint32_t next = program_neighbour(engine->program, tile->index, (Port)p);
     uint8_t inside = program_color_inside(engine->program, next, w.color, enters);
     ColorState *state = ref_tile(engine, next)->colors[inside];
     Wavelet arriving = w;
@@ -423,6 +423,7 @@ static void commit_host(RefEngine *engine, RefTile *tile)
   if (plan->host_out) {
     Wavelet w = ring_pop(&tile->output[plan->host_queue]);
     ref_event(engine, tile, (TraceEvent){.kind = EV_HOST_OUT, .color = w.color,
+                                         .queue = (uint8_t)plan->host_queue,
                                          .payload = w.payload});
     arrput(tile->sent, ((HostWord){engine->cycle, w.payload, w.color}));
     tile->changed = true;

@@ -176,6 +176,18 @@ Program *program_load(const Image *image, const Timing *timing, Arena *arena, co
   return program;
 }
 
+uint32_t program_neighbour(const Program *p, uint32_t tile, Port port)
+{
+  uint32_t x = program_x(p, tile), y = program_y(p, tile);
+  switch (port) {
+  case PORT_NORTH: return y > 0 ? tile - p->image->width : (uint32_t)NO_TILE;
+  case PORT_SOUTH: return y + 1u < p->image->height ? tile + p->image->width : (uint32_t)NO_TILE;
+  case PORT_EAST: return x + 1u < p->image->width ? tile + 1 : (uint32_t)NO_TILE;
+  case PORT_WEST: return x > 0 ? tile - 1 : (uint32_t)NO_TILE;
+  case PORT_RAMP: case PORT_COUNT: default: return NO_TILE;
+  }
+}
+
 const ClassCode *program_class(const Program *program, uint32_t tile)
 {
   uint32_t index = program->image->tile_class[tile];

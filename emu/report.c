@@ -21,18 +21,6 @@ const InspectTile *report_look(Report *r, uint32_t tile)
   return &r->at;
 }
 
-uint32_t report_neighbour(const Program *p, uint32_t tile, Port port)
-{
-  uint32_t x = program_x(p, tile), y = program_y(p, tile);
-  switch (port) {
-  case PORT_NORTH: return y > 0 ? tile - p->image->width : (uint32_t)NO_TILE;
-  case PORT_SOUTH: return y + 1u < p->image->height ? tile + p->image->width : (uint32_t)NO_TILE;
-  case PORT_EAST: return x + 1u < p->image->width ? tile + 1 : (uint32_t)NO_TILE;
-  case PORT_WEST: return x > 0 ? tile - 1 : (uint32_t)NO_TILE;
-  case PORT_RAMP: case PORT_COUNT: default: return NO_TILE;
-  }
-}
-
 /* ---- text ------------------------------------------------------------------------------------ */
 
 void report_tile(const Report *r, uint32_t tile)
@@ -204,7 +192,7 @@ PortMask report_inputs(const ImageColorConfig *config)
 /* Lists the arrivals at the tile beyond the port that may have led to this one. */
 static void before_arrival(const Report *r, Arrival at, Arrival **list)
 {
-  uint32_t from = report_neighbour(r->program, at.tile, at.port);
+  uint32_t from = program_neighbour(r->program, at.tile, at.port);
   if (from == (uint32_t)NO_TILE)
     return;
   for (unsigned twin = 0; twin < 2; twin++) {

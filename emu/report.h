@@ -17,8 +17,6 @@ Report report_create(Engine *engine, const Program *program, FILE *out);
 /* Valid until the next look at another tile. */
 const InspectTile *report_look(Report *report, uint32_t tile);
 
-uint32_t report_neighbour(const Program *program, uint32_t tile, Port port);
-
 /* Text to report->out. */
 void report_tile(const Report *report, uint32_t tile);           /* P1.0 */
 void report_named(const Report *report, const char *what, unsigned number, const char *name);

@@ -2,6 +2,7 @@
 watched wavelet, stops and dumps, the page."""
 import html.parser
 import json
+import os
 import re
 from collections import Counter
 
@@ -107,6 +108,31 @@ def test_perfetto_keeps_the_limits_of_the_trace(tmp_path, engine):
                       "--trace=wavelet", "--trace-region=1,0,2,1", "--trace-cycles=10:40")
     assert {e["pid"] for e in events} == {1, 2}
     assert {e["ph"] for e in events} == {"M", "C"}
+
+
+def test_perfetto_counts_what_leaves_a_queue_for_the_host(tmp_path, engine):
+    harness.compile("samples/axpy/layout.csl", tmp_path / "a.bin", "--memcpy", "--channels=1",
+                    "--fabric-dims=8,3", "--fabric-offsets=4,1",
+                    params={"width": 1, "height": 1, "N": 4})
+    events = perfetto(tmp_path / "a.bin", tmp_path, engine, f"--d2h=y={tmp_path}/y.npy")
+    held = {}
+    for e in events:
+        if e["ph"] == "C" and "queue" in e["name"]:
+            held.setdefault(e["name"], []).append(e["args"]["wavelets"])
+    assert {name: counts[-1] for name, counts in held.items()} == \
+        {"input queue 0": 0, "output queue 0": 0}
+    assert max(held["output queue 0"]) > 0
+
+
+def test_perfetto_survives_a_file_name_that_is_not_utf8(tmp_path):
+    layout = (harness.SAMPLES / "hello-wavelet" / "layout.csl").read_bytes()
+    (tmp_path / "layout.csl").write_bytes(layout.replace(b"sender.csl", b"s\xe9nder.csl"))
+    for name, copy in ((b"receiver.csl", b"receiver.csl"), (b"sender.csl", b"s\xe9nder.csl")):
+        source = harness.SAMPLES / "hello-wavelet" / os.fsdecode(name)
+        (tmp_path / os.fsdecode(copy)).write_bytes(source.read_bytes())
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    spans = [e["name"] for e in perfetto(tmp_path / "p.bin", tmp_path) if e["ph"] == "X"]
+    assert any("s?nder.csl:13" in name for name in spans), spans
 
 
 # ---- profile -------------------------------------------------------------------------------------

@@ -73,11 +73,8 @@ static void write_object(Perfetto *p, json_t *object)
 static json_t *entry(const char *phase, uint32_t tile, unsigned track, const char *name,
                      uint64_t cycle)
 {
-  json_t *object = json_pack("{s:s, s:I, s:i, s:s, s:I}", "ph", phase, "pid", (json_int_t)tile,
-                             "tid", (int)track, "name", name, "ts", (json_int_t)cycle);
-  if (!object)
-    ICE("a name of the trace is no UTF-8 text");
-  return object;
+  return json_pack("{s:s, s:I, s:i, s:o, s:I}", "ph", phase, "pid", (json_int_t)tile, "tid",
+                   (int)track, "name", base_json_text(name), "ts", (json_int_t)cycle);
 }
 
 static void write_name(Perfetto *p, const char *what, uint32_t tile, unsigned track,
@@ -217,11 +214,12 @@ static void wavelet_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
 static void queue_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
 {
   char name[32];
-  uint8_t *held = &t->held[e->output][e->queue];
-  if (e->kind == EV_POP && *held == 0)
-    return;                     /* pushed before the trace began */
+  bool output = e->output || e->kind == EV_HOST_OUT;
+  uint8_t *held = &t->held[output][e->queue];
+  if (e->kind != EV_PUSH && *held == 0)
+    return;                     /* pushed before the trace began, or queues are not traced */
   *held = (uint8_t)(e->kind == EV_PUSH ? *held + 1 : *held - 1);
-  snprintf(name, sizeof name, "%s queue %u", e->output ? "output" : "input", e->queue);
+  snprintf(name, sizeof name, "%s queue %u", output ? "output" : "input", e->queue);
   write_counter(p, e->tile, name, e->cycle, *held);
 }
 
@@ -235,8 +233,12 @@ void perfetto_event(Perfetto *p, const TraceEvent *e)
   case EV_STALL: stall_event(p, t, e); break;
   case EV_WAVELET: wavelet_event(p, t, e); break;
   case EV_PUSH: case EV_POP: queue_event(p, t, e); break;
+  case EV_HOST_OUT:
+    instant(p, e);
+    queue_event(p, t, e);
+    break;
   case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK: case EV_SWITCH: case EV_HOST_IN:
-  case EV_HOST_OUT: case EV_LAUNCH:
+  case EV_LAUNCH:
     instant(p, e);
     break;
   case EV_INST: case EV_COUNT: default:

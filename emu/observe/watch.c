@@ -20,7 +20,6 @@ typedef struct {
 
 typedef struct {
   uint16_t routers[MAX_COLORS], queues[2][MAX_QUEUES];   /* wavelets there; input, output */
-  uint8_t color[MAX_QUEUES];    /* that each output queue got last */
 } Counts;
 
 struct Watch {
@@ -124,13 +123,6 @@ static void enter_router(Watch *w, Copy *copy, const TraceEvent *e, uint8_t colo
   *copy = (Copy){IN_ROUTER, e->tile, color, w->counts[e->tile].routers[color], e->cycle};
 }
 
-static uint32_t neighbour(const Watch *w, uint32_t tile, unsigned port)
-{
-  static const int dx[PORT_RAMP] = {[PORT_EAST] = 1, [PORT_WEST] = -1};
-  static const int dy[PORT_RAMP] = {[PORT_SOUTH] = 1, [PORT_NORTH] = -1};
-  return (uint32_t)((int64_t)tile + dx[port] + (int64_t)dy[port] * w->program->image->width);
-}
-
 /* The copy at index `i` moves on: the first way is its own, the others are new copies. */
 static void move(Watch *w, size_t i, const TraceEvent *e)
 {
@@ -151,7 +143,7 @@ static void move(Watch *w, size_t i, const TraceEvent *e)
     if (p != PORT_RAMP) {
       Port enters = port_opposite(p);
       next.kind = IN_ROUTER;
-      next.tile = neighbour(w, e->tile, p);
+      next.tile = program_neighbour(w->program, e->tile, p);
       next.index = program_color_inside(w->program, next.tile, e->color, enters);
       next.ahead = w->counts[next.tile].routers[next.index];
     }
@@ -176,7 +168,7 @@ static void wavelet_event(Watch *w, const TraceEvent *e)
   for (unsigned p = 0; p < PORT_RAMP; p++) {
     if (!(e->to >> p & 1))
       continue;
-    uint32_t next = neighbour(w, e->tile, p);
+    uint32_t next = program_neighbour(w->program, e->tile, p);
     w->counts[next].routers[program_color_inside(w->program, next, e->color, port_opposite(p))]++;
   }
 }
@@ -186,7 +178,6 @@ static void push_event(Watch *w, const TraceEvent *e)
   Counts *c = &w->counts[e->tile];
   uint32_t ahead = c->queues[e->output][e->queue]++;
   if (e->output) {
-    c->color[e->queue] = e->color;
     if (e->tile == w->spec.tile && e->color == w->spec.color && w->sent++ == w->spec.number)
       start(w, e, ahead);
     return;
@@ -259,24 +250,17 @@ static void settle(Watch *w, const TraceEvent *e)
   }
 }
 
-/* A word for the host leaves the output queue that has its color. */
 static void host_out(Watch *w, const TraceEvent *e)
 {
-  Counts *c = &w->counts[e->tile];
-  for (unsigned q = 0; q < MAX_QUEUES; q++) {
-    if (c->queues[1][q] == 0 || c->color[q] != e->color)
+  for (size_t i = 0; i < arrlenu(w->copies); i++) {
+    if (!leaves(&w->copies[i], IN_OUTPUT, e->tile, e->queue))
       continue;
-    for (size_t i = 0; i < arrlenu(w->copies); i++) {
-      if (!leaves(&w->copies[i], IN_OUTPUT, e->tile, q))
-        continue;
-      begin_line(w, e->cycle, e->tile);
-      fprintf(w->out, "goes to the host");
-      end_line(w, &w->copies[i], e->cycle);
-      w->copies[i].kind = GONE;
-    }
-    sub(&c->queues[1][q]);
-    return;
+    begin_line(w, e->cycle, e->tile);
+    fprintf(w->out, "goes to the host");
+    end_line(w, &w->copies[i], e->cycle);
+    w->copies[i].kind = GONE;
   }
+  sub(&w->counts[e->tile].queues[1][e->queue]);
 }
 
 void watch_event(Watch *w, const TraceEvent *e)

@@ -196,6 +196,9 @@ size_t diags_warning_count(const Diags *diags);
  *     ^~~~
  * or one JSON object a line. */
 void diags_flush(Diags *diags, FILE *out, DiagFormat format);
+/* A JSON string.  JSON texts are UTF-8, source texts and names of files need not be: what is not
+ * becomes '?'. */
+struct json_t *base_json_text(const char *text);
 /* Forgets what was recorded since a mark and not printed; for speculative analysis. */
 size_t diags_mark(const Diags *diags);
 void diags_rewind(Diags *diags, size_t mark);

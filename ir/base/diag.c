@@ -322,8 +322,7 @@ static void print_record(const Diags *diags, const Record *record, FILE *out)
 
 /* ---- JSON ---------------------------------------------------------------------------- */
 
-/* JSON texts are UTF-8, source texts need not be: what is not becomes '?'. */
-static json_t *json_text(const char *text)
+json_t *base_json_text(const char *text)
 {
   json_t *value = json_string(text);
   if (value)
@@ -341,7 +340,7 @@ static void add_place_json(const Diags *diags, Span span, json_t *object)
 {
   SourceLoc loc = source_locate(diags->sources, span.off);
   SourceLoc end = source_locate(diags->sources, loc.line ? span.off + span.len : span.off);
-  json_object_set_new(object, "file", json_text(loc.path));
+  json_object_set_new(object, "file", base_json_text(loc.path));
   json_object_set_new(object, "line", json_integer(loc.line));
   json_object_set_new(object, "col", json_integer(loc.column));
   json_object_set_new(object, "end_line", json_integer(end.line));
@@ -353,13 +352,13 @@ static json_t *record_json(const Diags *diags, const Record *record)
 {
   json_t *object = json_object();
   add_place_json(diags, record->span, object);
-  json_object_set_new(object, "severity", json_text(severity_name(record->severity)));
-  json_object_set_new(object, "id", json_text(record->id));
-  json_object_set_new(object, "message", json_text(record->message));
+  json_object_set_new(object, "severity", base_json_text(severity_name(record->severity)));
+  json_object_set_new(object, "id", base_json_text(record->id));
+  json_object_set_new(object, "message", base_json_text(record->message));
   if (record->fix) {
     json_t *fix = json_object();
     add_place_json(diags, record->fix_span, fix);
-    json_object_set_new(fix, "text", json_text(record->fix));
+    json_object_set_new(fix, "text", base_json_text(record->fix));
     json_object_set_new(object, "fix", fix);
   }
   return object;
