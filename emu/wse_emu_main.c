@@ -13,45 +13,65 @@ static void tell(const Session *session)
   fputs(session_error(session)->message, stderr);
 }
 
-static WseStatus unwritable(Session *session, const char *path)
+static WseStatus unwritable(Session *session, const char *path, const char *why)
 {
-  diag_output_unwritable(session_diags(session), HOST_NOWHERE, path, strerror(errno));
+  diag_output_unwritable(session_diags(session), HOST_NOWHERE, path, why);
   return session_usage(session);
+}
+
+/* NULL stands for standard output. */
+static FILE *open_output(const char *path)
+{
+  return path ? fopen(path, "w") : stdout;
+}
+
+/* Whether everything has been written; `end` flushes or closes. */
+static WseStatus end_output(Session *session, FILE *out, const char *path, int (*end)(FILE *))
+{
+  bool failed = ferror(out) != 0;
+  if (end(out) != 0)
+    return unwritable(session, path, strerror(errno));
+  return failed ? unwritable(session, path, "not all of it has arrived") : WSE_OK;
+}
+
+/* Standard output is looked at once, in close_streams. */
+static WseStatus close_output(Session *session, FILE *out, const char *path)
+{
+  return out == stdout ? WSE_OK : end_output(session, out, path, fclose);
 }
 
 static WseStatus write_stats(Session *session, const HostOptions *options)
 {
   HostStats stats = session_stats(session);
+  FILE *out = open_output(options->stats_file);
+  if (!out)
+    return unwritable(session, options->stats_file, strerror(errno));
   char *text = host_stats_json(&stats);
-  WseStatus status = WSE_OK;
-  FILE *out = options->stats_file ? fopen(options->stats_file, "w") : stdout;
-  if (!out || fprintf(out, "%s\n", text) < 0 || (out != stdout && fclose(out) != 0))
-    status = unwritable(session, options->stats_file ? options->stats_file : "standard output");
+  fprintf(out, "%s\n", text);
   free(text);
-  return status;
+  return close_output(session, out, options->stats_file);
 }
 
 static WseStatus write_profile(Session *session, const HostOptions *options)
 {
-  const Profile *profile = session_profile(session);
-  if (!options->profile || !profile)
+  if (!options->session.profile)
     return WSE_OK;
-  FILE *out = options->profile_file ? fopen(options->profile_file, "w") : stdout;
+  FILE *out = open_output(options->profile_file);
   if (!out)
-    return unwritable(session, options->profile_file);
-  profile_print(profile, out);
-  return out == stdout || fclose(out) == 0 ? WSE_OK : unwritable(session, options->profile_file);
+    return unwritable(session, options->profile_file, strerror(errno));
+  profile_print(session_profile(session), out);
+  return close_output(session, out, options->profile_file);
 }
 
 static WseStatus write_page(Session *session, const HostOptions *options)
 {
   if (!options->page_file)
     return WSE_OK;
-  FILE *out = fopen(options->page_file, "w");
+  FILE *out = open_output(options->page_file);
   if (!out)
-    return unwritable(session, options->page_file);
+    return unwritable(session, options->page_file, strerror(errno));
   session_write_page(session, options->program, out);
-  return fclose(out) == 0 ? WSE_OK : unwritable(session, options->page_file);
+  return close_output(session, out, options->page_file);
 }
 
 /* What is written at the end of every run, whether it went well or not. */
@@ -87,13 +107,21 @@ static WseStatus open_streams(Session *session, HostOptions *options)
   o->print_out = stdout;
   o->warnings = stderr;
   o->observed_out = stdout;
-  o->trace_out = stdout;
-  if (o->trace_kinds && options->trace_file) {
-    o->trace_out = fopen(options->trace_file, "w");
-    if (!o->trace_out)
-      return unwritable(session, options->trace_file);
-  }
-  return WSE_OK;
+  o->trace_out = open_output(o->trace_kinds ? options->trace_file : NULL);
+  return o->trace_out ? WSE_OK : unwritable(session, options->trace_file, strerror(errno));
+}
+
+/* A full disk must not look like success. */
+static WseStatus close_streams(Session *session, const HostOptions *options)
+{
+  WseStatus status = WSE_OK;
+  if (options->session.trace_out)
+    status = close_output(session, options->session.trace_out, options->trace_file);
+  if (status == WSE_OK)
+    status = end_output(session, stdout, "standard output", fflush);
+  if (status != WSE_OK)
+    tell(session);
+  return status;
 }
 
 int main(int argc, char **argv)
@@ -114,10 +142,8 @@ int main(int argc, char **argv)
     tell(session);
   else if (go)
     status = run(session, &options);
+  WseStatus closed = close_streams(session, &options);
   session_close(session);
-  FILE *trace = go ? options.session.trace_out : stdout;
-  if (trace != stdout && fclose(trace) != 0)
-    status = status == WSE_OK ? WSE_USAGE : status;
   arrfree(options.actions);
-  return (int)status;
+  return (int)(status != WSE_OK ? status : closed);
 }

@@ -187,8 +187,6 @@ Operand builtin_get_rectangle(Sema *s, const NodeBuiltinCall *call, Span at, Poo
 
 /* ---- exported names ---------------------------------------------------------------------- */
 
-enum { MAX_LAUNCH_PARAMS = 15 };
-
 /* What the host can read or pass: numbers, bools, ids and, for data, pointers to them. */
 static bool is_host_scalar(Sema *s, PoolId type)
 {

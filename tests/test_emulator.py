@@ -327,6 +327,7 @@ MISTAKES = (
     ("extent_exceeded", ["--h2d=v@0,0,1,1=1,2,3,4,5"]),
     ("elements_uneven", ["--h2d=w@0,0,2,1=1,2,3"]),
     ("elements_too_many", ["--print=v:60000"]),
+    ("elements_too_many", ["--h2d=loose@0,0,1,1=" + "1," * 49152 + "1"]),
     ("memory_outside", ["--print=h:24576@0,0,1,1"]),
     ("argument_count", ["--launch=start(1)"]),
     ("argument_count", ["--launch=again(1)"]),

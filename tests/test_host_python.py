@@ -334,6 +334,10 @@ def test_environment_chooses_engine_limit_and_trace(program):
     ran = harness.run([harness.tool("cs_python"), "-c", host_run.PREAMBLE], cwd=program, expect=1,
                       env={"WSE_ENGINE": "slow"})
     assert "WSE_ENGINE=slow: it is fast or reference" in ran.err
+    for text in ("many", "-1", str(2 ** 64)):
+        ran = harness.run([harness.tool("cs_python"), "-c", host_run.PREAMBLE], cwd=program,
+                          expect=1, env={"WSE_MAX_CYCLES": text})
+        assert f"WSE_MAX_CYCLES={text}: it is a number of cycles" in ran.err
 
 
 # ---- scripts for the appliance --------------------------------------------------------------------
@@ -349,7 +353,10 @@ def test_client_of_the_appliance(program):
         open("result.txt", "w").write("ran")
         print("CHILD")
     """))
-    script(program, """
+    (program / "loose.csl").write_text(
+        "layout {\n  @set_rectangle(1, 1);\n  @set_tile_code(0, 0, \"empty.csl\", .{ .n = 1 });\n}\n")
+    (program / "empty.csl").write_text("var v: i16 = 0;\n")
+    ran = script(program, """
         from pathlib import Path
         from cerebras.appliance.pb.sdk import sdk_common_pb2
         from cerebras.sdk import client
@@ -362,6 +369,7 @@ def test_client_of_the_appliance(program):
             assert compiler.compile(".", "layout.csl", options + " -o=l2", ".").endswith("/l2")
             text = message(compiler.compile, ".", "layout.csl", "--params=W:3,Q:1 -o latest3")
             assert "cslc layout.csl" in text and "error" in text, text
+            compiler.compile(".", "loose.csl", "-o loose")
         with client.SdkRuntime(artifact, simulator=True) as runner:
             runner.launch("scale", np.float32(1), np.int16(1), nonblock=False)
         assert runner.read_symbol(4, 1, "n", np.int32)[0] == 1
@@ -374,6 +382,7 @@ def test_client_of_the_appliance(program):
         assert Path("result.txt").read_text() == "ran"
         assert "with SdkLauncher" in message(client.SdkLauncher(artifact, True).run, "true")
     """)
+    assert "has no parameter 'n' [unknown_param]" in ran.err     # a warning is not swallowed
 
 
 # ---- cs_python ------------------------------------------------------------------------------------

@@ -226,6 +226,16 @@ def test_regions_are_stacked(tmp_path):
         """)
 
 
+def test_warnings_of_the_compiler_are_shown(tmp_path):
+    ran = script(tmp_path, """
+        region = layout.create_code_region("block.csl", "blocks", 1, 1)
+        for name, value in {"columns": 1, "rows": 1, "scale": 0.5, "twice": False, "thrice": 1}.items():
+            region.set_param_all(name, value)
+        layout.compile("out")
+        """)
+    assert "warning: 'block.csl' has no parameter 'thrice' [unknown_param]" in ran.err
+
+
 def test_mistakes_of_a_script(tmp_path):
     script(tmp_path, """
         region = layout.create_code_region("step.csl", "r", 2, 3)
@@ -234,7 +244,7 @@ def test_mistakes_of_a_script(tmp_path):
         for text, call in {
             "there is a region 'r' already":
                 lambda: layout.create_code_region("step.csl", "r", 1, 1),
-            "width must be a number from 1 on":
+            "width must be at least 1, not 0":
                 lambda: layout.create_code_region("step.csl", "s", 0, 1),
             "are outside": lambda: region.set_param(IntVector(2, 0), "n", 1),
             "must be a number or a Color, not 'x'": lambda: region.set_param_all("n", "x"),

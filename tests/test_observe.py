@@ -4,6 +4,7 @@ import html.parser
 import json
 import os
 import re
+import subprocess
 from collections import Counter
 
 import pytest
@@ -133,6 +134,31 @@ def test_perfetto_survives_a_file_name_that_is_not_utf8(tmp_path):
     harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
     spans = [e["name"] for e in perfetto(tmp_path / "p.bin", tmp_path) if e["ph"] == "X"]
     assert any("s?nder.csl:13" in name for name in spans), spans
+
+
+# ---- where it is written -------------------------------------------------------------------------
+
+@pytest.mark.parametrize("option", ["--print=received", "--stats", "--profile", "--trace", "--help",
+                                    "--dump=0,0,1,1", "--stats=/dev/full", "--profile=/dev/full",
+                                    "--report=/dev/full", "--trace-file=/dev/full"])
+def test_output_that_does_not_arrive_is_an_error(tmp_path, option):
+    image = program(tmp_path, "hello-wavelet")
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run([harness.tool("wse-emu"), image, option], stdin=subprocess.DEVNULL,
+                             stdout=full, stderr=subprocess.PIPE, text=True)
+    where = "/dev/full" if option.endswith("=/dev/full") else "standard output"
+    assert ran.returncode == 1
+    assert re.fullmatch(rf"error: cannot write '{where}': (No space left on device|not all of it has "
+                        r"arrived) \[output_unwritable\]\n", ran.stderr)
+
+
+@pytest.mark.parametrize("option", ["--trace-file=t", "--trace-region=0,0,2,1",
+                                    "--trace-cycles=0:999"])
+def test_options_about_the_trace_imply_one(tmp_path, option):
+    image = program(tmp_path, "hello-wavelet")
+    out = harness.emu(image, option, cwd=tmp_path).out
+    want = harness.emu(image, "--trace").out
+    assert want and want == (out or (tmp_path / "t").read_text())
 
 
 # ---- profile -------------------------------------------------------------------------------------

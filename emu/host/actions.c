@@ -8,18 +8,17 @@
 
 #include <stb_ds.h>
 
-enum { MAX_ARGS = 15, VALUE_TEXT = 32, BITS_OF_BYTE = 8, WIDE_BYTES = 4, BITS_OF_WORD = 32 };
+enum { VALUE_TEXT = 32, BITS_OF_BYTE = 8, WIDE_BYTES = 4, BITS_OF_WORD = 32 };
 
 /* An action with its names looked up. */
 typedef struct {
   HostActionKind kind;
   uint32_t export_index;
-  bool has_region;
   WseTransfer region;
   uint32_t elements;            /* print: of each tile */
   const char *file;             /* .npy; NULL: `words` */
   uint32_t *words;              /* h2d: row-major over tiles; stb_ds */
-  uint32_t args[MAX_ARGS], n_args;
+  uint32_t args[MAX_LAUNCH_PARAMS], n_args;
 } Step;
 
 typedef struct {
@@ -52,7 +51,10 @@ static Pieces split(const Parse *p)
 
 static const char *action_name(HostActionKind kind)
 {
-  static const char *const names[] = {"h2d", "launch", "run", "d2h", "print"};
+  static const char *const names[] = {
+    [HOST_H2D] = "h2d", [HOST_LAUNCH] = "launch", [HOST_RUN] = "run", [HOST_D2H] = "d2h",
+    [HOST_PRINT] = "print",
+  };
   return names[kind];
 }
 
@@ -101,14 +103,13 @@ static bool parse_number(const char *text, uint32_t *value)
 static bool set_region(Parse *p, const char *text, const char *expected)
 {
   WseTransfer *r = &p->action->region;
-  char tail;
+  uint32_t given[4];
   *r = (WseTransfer){.width = p->image->width, .height = p->image->height};
-  p->action->has_region = text != NULL;
   if (!text)
     return true;
-  if (strspn(text, "0123456789,") != strlen(text) ||
-      sscanf(text, "%9u,%9u,%9u,%9u%c", &r->x, &r->y, &r->width, &r->height, &tail) != 4)
+  if (!host_parse_region(text, given))
     return bad_syntax(p, expected);
+  *r = (WseTransfer){.x = given[0], .y = given[1], .width = given[2], .height = given[3]};
   if (host_region_ok(p->session, r))
     return true;
   session_usage(p->session);
@@ -156,7 +157,7 @@ static bool share_elements(Parse *p, uint64_t count)
   } else if (extent && count / tiles > extent) {
     diag_extent_exceeded(p->diags, HOST_NOWHERE, count / tiles, exported(p)->name, extent);
   } else if (count / tiles > PE_MEM_BYTES) {
-    diag_elements_too_many(p->diags, HOST_NOWHERE, PE_MEM_BYTES);
+    diag_elements_too_many(p->diags, HOST_NOWHERE, count / tiles);
   } else {
     a->region.elements = (uint32_t)(count / tiles) * element_words(exported(p));
     return true;
@@ -247,7 +248,7 @@ static bool is_array_file(const char *text)
 /* ---- one parser each -------------------------------------------------------------------- */
 
 static const char h2d_form[] = "SYM[@X,Y,W,H]=FILE.npy or =V,V,...";
-static const char d2h_form[] = "SYM[@X,Y,W,H]=FILE.npy";
+static const char d2h_form[] = "SYM[:N][@X,Y,W,H]=FILE.npy";
 static const char print_form[] = "SYM[:N][@X,Y,W,H]";
 static const char launch_form[] = "FN or FN(ARG,...)";
 
@@ -388,13 +389,12 @@ static WseStatus outside(Session *s, uint32_t export_index, uint32_t tile)
 
 static WseStatus print_tile(Session *s, const Step *a, uint32_t tile, FILE *out)
 {
-  static const unsigned most = PE_MEM_BYTES;
   const Image *image = session_image(s);
   const ImageExport *export = &image->exports[a->export_index];
   const ImageBinding *binding = session_binding(s, tile, a->export_index);
   uint8_t bytes[PE_MEM_BYTES];
   unsigned width = export->element_bytes;
-  if ((uint64_t)a->elements * width > most ||
+  if ((uint64_t)a->elements * width > sizeof bytes ||
       !session_peek(s, tile, binding, a->elements * width, bytes))
     return outside(s, a->export_index, tile);
   fprintf(out, "%s@%u,%u:", export->name, program_x(session_program(s), tile),

@@ -4,8 +4,8 @@
  * streams, runs to quiet, phases, statistics, and the status that becomes an exit code.
  * docs/host-protocol.md describes what it says to the tiles.
  *
- * Reading order: session, transfer (how words travel), collect (statistics), observers, npy,
- * options, actions (the command line), libwse.
+ * Reading order: session, operations and transfer (how words travel), collect (statistics),
+ * observers, npy, values, options, actions (the command line), libwse.
  */
 #ifndef HOST_H
 #define HOST_H
@@ -43,7 +43,7 @@ typedef struct {
   FILE *warnings;               /* findings that do not end the run; NULL: dropped */
 } SessionOptions;
 
-#define HOST_DEFAULT_MAX_CYCLES UINT64_C(1000000000)
+#define HOST_DEFAULT_MAX_CYCLES 1000000000
 
 typedef struct Session Session;
 
@@ -212,7 +212,6 @@ typedef struct {
   HostAction *actions;          /* stb_ds array */
   SessionOptions session;       /* streams are opened by the caller */
   const char *trace_file;       /* NULL: standard output */
-  bool profile;
   const char *profile_file;     /* NULL: standard output */
   const char *page_file;        /* NULL: no report */
   bool stats;
@@ -222,6 +221,10 @@ typedef struct {
 
 /* False after emitting what is wrong. */
 bool host_options_parse(int argc, char **argv, Diags *diags, HostOptions *options);
+/* What options and calls of libwse have in common: "X,Y,W,H", and "KIND,KIND..." of traces. */
+bool host_parse_region(const char *text, uint32_t region[4]);
+/* False after emitting what is wrong. */
+bool host_parse_kinds(const char *text, Diags *diags, uint32_t *kinds);
 void host_options_help(FILE *out);
 const char *host_version(void);
 /* What the emulator's cycles stand for and what they do not. */

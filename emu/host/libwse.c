@@ -26,27 +26,6 @@ static WseStatus open_output(WseProgram *p, const char *path, FILE **file)
   return *file ? WSE_OK : fail_open_file(p, path, "it cannot be opened for writing");
 }
 
-static WseStatus trace_kinds(WseProgram *p, const char *text, uint32_t *kinds)
-{
-  for (const char *at = text;;) {
-    size_t length = strcspn(at, ",");
-    TraceKind kind;
-    if (length == 3 && memcmp(at, "all", 3) == 0) {
-      *kinds |= (1u << TRACE_KIND_COUNT) - 1;
-    } else if (trace_kind_from_name(at, length, &kind)) {
-      *kinds |= 1u << kind;
-    } else {
-      Diags *diags = session_diags(p->session);
-      diag_unknown_trace_kind(diags, HOST_NOWHERE,
-                              arena_copy_text(diags_scratch(diags), at, length));
-      return session_usage(p->session);
-    }
-    if (!at[length])
-      return WSE_OK;
-    at += length + 1;
-  }
-}
-
 static WseStatus missing(WseProgram *p, const char *name)
 {
   diag_pointer_missing(session_diags(p->session), HOST_NOWHERE, name);
@@ -77,8 +56,9 @@ static WseStatus set_options(WseProgram *p, const WseOptions *given, SessionOpti
   options->threads = given->threads ? given->threads : 1;
   options->max_cycles = given->max_cycles;
   options->check = levels[given->check];
-  if (given->trace_kinds)
-    status = trace_kinds(p, given->trace_kinds, &options->trace_kinds);
+  if (given->trace_kinds &&
+      !host_parse_kinds(given->trace_kinds, session_diags(p->session), &options->trace_kinds))
+    status = session_usage(p->session);
   if (status == WSE_OK && given->trace_kinds && given->trace_file)
     status = open_output(p, given->trace_file, &p->trace);
   if (status == WSE_OK && given->sim_log)

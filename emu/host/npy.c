@@ -86,7 +86,7 @@ static bool read_shape(Header *h, NpyArray *array)
       n = 10 * n + (uint64_t)(*h->at - '0');
     }
     if (array->n_dims == NPY_MAX_DIMS)
-      return fail_at(h, "more than 8 dimensions");
+      return fail_at(h, "there are too many dimensions");
     array->shape[array->n_dims++] = n;
     accept(h, ',');
   }
@@ -238,7 +238,7 @@ bool npy_write(const char *path, const NpyArray *array)
   int text = snprintf(header, sizeof header,
                       "{'descr': '%s%c%u', 'fortran_order': False, 'shape': (%s), }",
                       array->bytes == 1 ? "|" : "<", array->kind, array->bytes, shape);
-  /* The data start at a multiple of 64; the header ends with a newline. */
+  /* The data start at a multiple of ALIGNMENT; the header ends with a newline. */
   size_t prefix = LENGTH_AT + LENGTH_BYTES_V1;
   size_t total = (prefix + (size_t)text + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   size_t data_bytes = (size_t)(count * array->bytes);

@@ -23,7 +23,7 @@ static bool is_command(OperationKind kind)
 
 /* ---- words to tiles --------------------------------------------------------------------- */
 
-enum { MAX_BURST = COMMAND_WORDS + MAX_LAUNCH_ARGS };
+enum { MAX_BURST = COMMAND_WORDS + MAX_LAUNCH_PARAMS };
 
 /* The times in which the words of one burst reach the tiles of a channel. */
 typedef struct { bool sent; uint64_t at[MAX_BURST]; } BurstTime;
@@ -317,9 +317,11 @@ static void begin_phase(Session *s, const Operation *op)
   };
   bool copy = op->kind == OPERATION_COPY_IN || op->kind == OPERATION_COPY_OUT;
   bool stream = op->kind == OPERATION_STREAM_IN || op->kind == OPERATION_STREAM_OUT;
+  char color[32];
+  snprintf(color, sizeof color, "color %u", op->transfer.target);
   const char *name = op->kind == OPERATION_LAUNCH ? s->image->exports[op->function].name
-                     : stream ? arena_printf(s->arena, "color %u", op->transfer.target)
-                              : s->image->exports[op->transfer.target].name;
+                     : stream                     ? color
+                                                  : s->image->exports[op->transfer.target].name;
   session_phase(s, !copy || s->streaming, verbs[op->kind], name);
   s->phase_has_command = copy || op->kind == OPERATION_LAUNCH;
 }
@@ -743,7 +745,7 @@ static WseStatus check_launch(Session *s, uint32_t function, uint32_t n_args)
 static WseStatus launch_directly(Session *s, uint32_t function, const uint32_t *args,
                                  uint32_t n_args, WseTask *task)
 {
-  uint8_t bytes[MAX_LAUNCH_ARGS * LAUNCH_ARG_BYTES];
+  uint8_t bytes[MAX_LAUNCH_PARAMS * LAUNCH_ARG_BYTES];
   for (uint32_t i = 0; i < n_args; i++)
     for (unsigned k = 0; k < LAUNCH_ARG_BYTES; k++)
       bytes[i * LAUNCH_ARG_BYTES + k] = (uint8_t)(args[i] >> 8 * k);

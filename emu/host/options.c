@@ -8,14 +8,22 @@
 
 #include <stb_ds.h>
 
-enum { MAX_THREADS_ACCEPTED = 1024 };
+enum {
+  MAX_THREADS_ACCEPTED = 1024,
+  ALL_KINDS = (1 << TRACE_KIND_COUNT) - 1,
+  DEFAULT_KINDS = 1 << TRACE_TASK | 1 << TRACE_WAVELET | 1 << TRACE_SWITCH,
+};
+
+#define TEXT(number) TEXT_OF(number)
+#define TEXT_OF(number) #number
+#define DEFAULT_CYCLES TEXT(HOST_DEFAULT_MAX_CYCLES)
 
 /* Options by number; one row each: name, argument, what --help says. */
 #define OPTION_ROWS(X)                                                                           \
   X(h2d, required_argument, "SYM[@X,Y,W,H]=FILE.npy|V,V,...", "copy to the device")              \
   X(launch, required_argument, "FN[(ARGS)]", "call an exported function and wait")               \
   X(run, no_argument, "", "run until the fabric is quiet")                                       \
-  X(d2h, required_argument, "SYM[@X,Y,W,H]=FILE.npy", "copy to the host")                        \
+  X(d2h, required_argument, "SYM[:N][@X,Y,W,H]=FILE.npy", "copy to the host")                    \
   X(print, required_argument, "SYM[:N][@X,Y,W,H]", "print values, one tile a line")              \
   X(stats, optional_argument, "[FILE]", "statistics as JSON at the end")                         \
   X(trace, optional_argument, "[KINDS]",                                                         \
@@ -30,7 +38,7 @@ enum { MAX_THREADS_ACCEPTED = 1024 };
   X(dump, required_argument, "X,Y,W,H", "show these tiles where the run has stopped or ended")   \
   X(engine, required_argument, "fast|reference", "which engine runs")                            \
   X(threads, required_argument, "N", "threads of the fast engine")                               \
-  X(max_cycles, required_argument, "N", "stop with exit code 4 there (default 1000000000)")      \
+  X(max_cycles, required_argument, "N", "end with exit code 4 there (default " DEFAULT_CYCLES ")") \
   X(check, required_argument, "off|warn|error", "architectural hazards (default error)")         \
   X(check_reads, no_argument, "", "reads of memory that was never written are faults")            \
   X(check_left, no_argument, "", "wavelets left behind at the end are an error, exit 2")         \
@@ -97,22 +105,22 @@ static bool parse_number(const char *text, uint64_t *value)
   return *text >= '0' && *text <= '9' && *end == 0 && errno == 0;
 }
 
-static bool parse_region(const char *text, uint32_t region[4])
+bool host_parse_region(const char *text, uint32_t region[4])
 {
   char tail;
   return strspn(text, "0123456789,") == strlen(text) &&
-         sscanf(text, "%9u,%9u,%9u,%9u%c", &region[0], &region[1], &region[2], &region[3], &tail) ==
-             4;
+         sscanf(text, "%9u,%9u,%9u,%9u%c", &region[0], &region[1], &region[2], &region[3],
+                &tail) == 4;
 }
 
-static bool parse_kinds(const char *text, Diags *diags, uint32_t *kinds)
+bool host_parse_kinds(const char *text, Diags *diags, uint32_t *kinds)
 {
   *kinds = 0;
   for (const char *at = text;;) {
     size_t length = strcspn(at, ",");
     TraceKind kind;
     if (length == 3 && memcmp(at, "all", 3) == 0) {
-      *kinds |= (1u << TRACE_KIND_COUNT) - 1;
+      *kinds |= ALL_KINDS;
     } else if (trace_kind_from_name(at, length, &kind)) {
       *kinds |= 1u << kind;
     } else {
@@ -161,7 +169,9 @@ static bool take_threads(HostOptions *o, const char *value, Diags *diags)
 {
   uint64_t number;
   if (!parse_number(value, &number) || number < 1 || number > MAX_THREADS_ACCEPTED)
-    return bad_value(diags, "--threads", value, "a number from 1 to 1024");
+    return bad_value(diags, "--threads", value,
+                     arena_printf(diags_scratch(diags), "a number from 1 to %d",
+                                  MAX_THREADS_ACCEPTED));
   o->session.threads = (unsigned)number;
   return true;
 }
@@ -190,7 +200,7 @@ static bool take_observer(HostOptions *o, int option, const char *value, Diags *
   switch (option) {
   case OPTION_profile:
     o->profile_file = value;
-    return o->profile = o->session.profile = true;
+    return o->session.profile = true;
   case OPTION_watch:
     o->session.has_watch = true;
     return parse_watch(value, o->session.watch) ||
@@ -201,7 +211,8 @@ static bool take_observer(HostOptions *o, int option, const char *value, Diags *
            bad_value(diags, "--stop", value, "a cycle, X,Y, FILE:LINE or FILE:LINE@X,Y");
   case OPTION_dump:
     o->session.has_dump = true;
-    return parse_region(value, o->session.dump) || bad_value(diags, "--dump", value, "X,Y,W,H");
+    return host_parse_region(value, o->session.dump) ||
+           bad_value(diags, "--dump", value, "X,Y,W,H");
   default:
     ICE("option %d observes nothing", option);
   }
@@ -213,7 +224,7 @@ static bool take_limits(HostOptions *o, int option, const char *value, Diags *di
   switch (option) {
   case OPTION_trace_region:
     o->session.has_region = true;
-    return parse_region(value, o->session.region) ||
+    return host_parse_region(value, o->session.region) ||
            bad_value(diags, "--trace-region", value, "X,Y,W,H");
   case OPTION_trace_cycles:
     return take_cycles(o, value) ||
@@ -233,8 +244,8 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
   switch (option) {
   case OPTION_trace:
     if (value)
-      return parse_kinds(value, diags, &o->session.trace_kinds);
-    o->session.trace_kinds = 1u << TRACE_TASK | 1u << TRACE_WAVELET | 1u << TRACE_SWITCH;
+      return host_parse_kinds(value, diags, &o->session.trace_kinds);
+    o->session.trace_kinds = DEFAULT_KINDS;
     return true;
   case OPTION_trace_file:
     o->trace_file = value;
@@ -328,8 +339,10 @@ bool host_options_parse(int argc, char **argv, Diags *diags, HostOptions *o)
   for (; optind < argc; optind++)
     if (!take_program(o, argv[optind], diags))
       return false;
-  if (o->session.trace_perfetto && !o->session.trace_kinds)
-    o->session.trace_kinds = (1u << TRACE_KIND_COUNT) - 1;
+  const SessionOptions *s = &o->session;
+  bool about_trace = o->trace_file || s->has_region || s->has_cycles;
+  if (s->trace_kinds == 0 && (s->trace_perfetto || about_trace))
+    o->session.trace_kinds = s->trace_perfetto ? ALL_KINDS : DEFAULT_KINDS;
   if (!o->program && !o->help && !o->version)
     diag_program_missing(diags, HOST_NOWHERE);
   return o->program || o->help || o->version;

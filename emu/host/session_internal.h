@@ -10,8 +10,6 @@ typedef enum { OPERATION_COPY_IN, OPERATION_COPY_OUT, OPERATION_STREAM_IN, OPERA
                OPERATION_LAUNCH } OperationKind;
 typedef enum { OPERATION_QUEUED, OPERATION_ISSUED, OPERATION_DONE } OperationState;
 
-enum { MAX_LAUNCH_ARGS = 15 };
-
 typedef struct {
   WseTask id;
   OperationKind kind;
@@ -22,7 +20,7 @@ typedef struct {
   uint32_t *received;           /* words of each tile so far; NULL until something is expected */
   size_t missing;               /* words to come; launch: tiles to unblock */
   uint32_t function, n_args;
-  uint32_t args[MAX_LAUNCH_ARGS];
+  uint32_t args[MAX_LAUNCH_PARAMS];
 } Operation;
 
 typedef struct Observers Observers;

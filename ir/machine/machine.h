@@ -406,6 +406,7 @@ typedef struct { uint8_t color; uint32_t config; } ImageColorUse;
 typedef struct { uint32_t n; const ImageColorUse *uses; } ImageColorSet;
 
 typedef enum { EXPORT_DATA, EXPORT_FUNCTION, EXPORT_STREAM } ExportKind;
+enum { MAX_LAUNCH_PARAMS = 15 };   /* of an exported function: ours */
 typedef struct {
   const char *name;
   ExportKind kind;
@@ -414,8 +415,8 @@ typedef struct {
   char element_class;          /* data: 'i' 'u' 'f' (f16 or f32) 'b' (bool) */
   bool is_mutable;
   uint8_t n_params;
-  uint8_t param_bytes[15];     /* functions: 2 or 4 each */
-  char param_class[15];
+  uint8_t param_bytes[MAX_LAUNCH_PARAMS];   /* functions: 2 or 4 each */
+  char param_class[MAX_LAUNCH_PARAMS];
 } ImageExport;
 
 typedef struct {

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from cerebras.sdk.runtime import sdkruntimepybind
+from cerebras.sdk.runtime import _compiler, sdkruntimepybind
 
 __all__ = ["SdkCompiler", "SdkLauncher", "SdkRuntime"]
 
@@ -41,11 +41,7 @@ class SdkCompiler:
         del out_dir
         app_path = Path(app_path)
         words = shlex.split(options)
-        done = subprocess.run(["cslc", csl_main, *words], cwd=app_path, text=True,
-                              capture_output=True, stdin=subprocess.DEVNULL, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"cslc {csl_main} {options}: exit code {done.returncode}\n"
-                               + done.stderr + done.stdout)
+        _compiler.run([os.fspath(csl_main), *words], app_path)
         return str((app_path / _output(words)).resolve())
 
 

@@ -7,14 +7,13 @@ lets cslc place it: choosing paths and colors is the compiler's work (docs/layou
 import enum
 import json
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 
 from cerebras.geometry.geometry import IntRectangle, IntVector
-from cerebras.sdk.runtime import _platform
+from cerebras.sdk.runtime import _compiler, _platform
+from cerebras.sdk.runtime._arrays import whole
 
 __all__ = ["CodeRegion", "Color", "Edge", "EdgeRouteInfo", "PortHandle", "Route",
            "RoutingPosition", "SdkLayout", "get_edge_routing"]
@@ -140,7 +139,7 @@ class CodeRegion:
         self._layout = layout
         self._source = os.fspath(source)
         self.name = _of_type("the name of a region", name, str)
-        self.width, self.height = (_positive("width", width), _positive("height", height))
+        self.width, self.height = (whole("width", width, 1), whole("height", height, 1))
         self._place = (0, 0)
         self._params, self._paint, self._symbols = [], [], []
 
@@ -316,12 +315,6 @@ class CodeRegion:
                 "params": self._params, "paint": self._paint, "symbols": symbols}
 
 
-def _positive(name, value):
-    if not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be a number from 1 on, not {value!r}")
-    return int(value)
-
-
 class SdkLayout:
     """Regions, the connections between their ports, and streams to the host."""
 
@@ -433,24 +426,11 @@ class SdkLayout:
             "regions": [region._json(folder) for region in self._regions],
             "ports": self._ports, "connections": self._connections, "streams": self._streams,
         }, indent=1), encoding="utf-8")
-        command = [_cslc(cslc_prefix), f"--layout-json={description}", "-o", os.fspath(folder),
-                   f"--arch={self._target.value}", f"--fp16-format={f16_type.value}",
-                   *(f"--import-path={os.fspath(lib)}" for lib in libs)]
-        done = subprocess.run(command, text=True, capture_output=True, stdin=subprocess.DEVNULL,
-                              check=False)
-        if done.returncode != 0:
-            raise RuntimeError("the layout does not compile:\n" + done.stderr + done.stdout)
+        _compiler.run([f"--layout-json={description}", "-o", os.fspath(folder),
+                       f"--arch={self._target.value}", f"--fp16-format={f16_type.value}",
+                       *(f"--import-path={os.fspath(lib)}" for lib in libs)], prefix=cslc_prefix)
         if save_port_map:
             made = json.loads((folder / "out.json").read_text(encoding="utf-8"))
             (folder / "port_map.json").write_text(json.dumps(made["layout"]["streams"], indent=1),
                                                   encoding="utf-8")
         return _platform.SdkCompileArtifacts(folder)
-
-
-def _cslc(prefix):
-    """The compiler: in the folder that the caller names, on the PATH, or beside cs_python."""
-    found = shutil.which(os.path.join(prefix, "cslc") if prefix else "cslc")
-    if not found:
-        raise RuntimeError("cslc is not on the PATH; add the folder of the toolchain's programs, "
-                           "or name it in compile(cslc_prefix=...)")
-    return found

@@ -7,6 +7,8 @@ for.
 import enum
 from pathlib import Path
 
+from cerebras.sdk.runtime._arrays import whole
+
 __all__ = ["FP16TYPE", "SdkCompileArtifacts", "SdkExecutionPlatform", "SdkTarget", "SimfabConfig",
            "get_platform", "get_simulator", "get_system", "refuse_address"]
 
@@ -35,9 +37,7 @@ class SimfabConfig:
     """How the emulator runs a program."""
 
     def __init__(self, num_threads=16, suppress_trace=False, dump_core=False, core_path=None):
-        if not isinstance(num_threads, int) or num_threads < 1:
-            raise ValueError(f"num_threads must be a number from 1 on, not {num_threads!r}")
-        self.num_threads = num_threads
+        self.num_threads = whole("num_threads", num_threads, 1)
         self.suppress_trace = bool(suppress_trace)
         self.dump_core = bool(dump_core)
         self.core_path = Path("out.core" if core_path is None else core_path)

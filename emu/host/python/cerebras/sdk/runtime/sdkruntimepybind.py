@@ -111,7 +111,7 @@ class SdkRuntime:
         options = wse_lib.Options(
             check=wse_lib.CHECK_ERROR, threads=threads,
             engine=_engine(os.environ.get("WSE_ENGINE", "fast")),
-            max_cycles=int(os.environ.get("WSE_MAX_CYCLES", "0")),
+            max_cycles=_cycles(os.environ.get("WSE_MAX_CYCLES", "0")),
             trace_kinds=_bytes(os.environ.get("WSE_TRACE")),
             trace_file=_bytes(os.environ.get("WSE_TRACE_FILE")),
             sim_log=b"sim.log" if os.access(".", os.W_OK) else None)
@@ -541,6 +541,12 @@ def _engine(name):
     if name not in engines:
         raise ValueError(f"WSE_ENGINE={name}: it is fast or reference")
     return engines[name]
+
+
+def _cycles(text):
+    if not text.isdecimal() or int(text) >= 2 ** 64:
+        raise ValueError(f"WSE_MAX_CYCLES={text}: it is a number of cycles, 0 for the default")
+    return int(text)
 
 
 def _bytes(text):
