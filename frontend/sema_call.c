@@ -243,7 +243,9 @@ static Operand walk_body(Sema *s, const Binding *b)
   target_pop(s, &target);
   if (!s->is_dead) {
     Operand end = operand_void();
-    if (b->result.raw != POOL_RAW_VOID) {
+    if (s->is_refuted) {
+      end = operand_poison();
+    } else if (b->result.raw != POOL_RAW_VOID) {
       sema_error(s, missing_return, b->fn->name.span, sema_text(s, b->fn->name.text),
                  b->result);
       end = operand_poison();
@@ -654,7 +656,7 @@ void sema_compile_func(Sema *s, uint32_t func)
   s->b.block = body;
   sema_block(s, fn->body, POOL(VOID));
   target_pop(s, &target);
-  if (!s->is_dead && frame.result.raw != POOL_RAW_VOID)
+  if (!s->is_dead && !s->is_refuted && frame.result.raw != POOL_RAW_VOID)
     sema_error(s, missing_return, fn->name.span, sema_text(s, f.name),
                frame.result);
   if (!s->is_dead && frame.result.raw == POOL_RAW_VOID) {

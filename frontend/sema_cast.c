@@ -213,9 +213,10 @@ Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
   return operand_at(operand_runtime(emit_convert(s, sema_ir(s, o), o.type, type), type), span);
 }
 
+enum { ADDRESS_BITS = 16 };
+
 static Operand bitcast_to_pointer(Sema *s, Operand o, PoolId type, Span span)
 {
-  enum { ADDRESS_BITS = 16 };
   bool is_untyped_int = o.type.raw == POOL_RAW_COMPTIME_INT;
   if (!is_integral(s, o.type) || (!is_untyped_int && width_of(s, o.type) != ADDRESS_BITS)) {
     sema_error(s, bad_bitcast, span, o.type, type);
@@ -228,6 +229,21 @@ static Operand bitcast_to_pointer(Sema *s, Operand o, PoolId type, Span span)
     return operand_value(s, pool_get(s->pool, &k));
   }
   return operand_runtime(ir_unary(&s->b, IR_bitcast, IRT_PTR, sema_ir(s, o)), type);
+}
+
+/* The address as a number, which only the machine knows. */
+static Operand bitcast_from_pointer(Sema *s, Operand o, PoolId type, Span span)
+{
+  if (!is_integral(s, type) || type.raw == POOL_RAW_COMPTIME_INT ||
+      width_of(s, type) != ADDRESS_BITS) {
+    sema_error(s, bad_bitcast, span, o.type, type);
+    return operand_poison();
+  }
+  if (!sema_emits(s)) {
+    sema_error(s, not_comptime, span);
+    return operand_poison();
+  }
+  return operand_runtime(ir_unary(&s->b, IR_bitcast, IRT_I16, sema_ir(s, o)), type);
 }
 
 static IrValue emit_bitcast(Sema *s, IrValue v, PoolId from, PoolId to)
@@ -249,6 +265,8 @@ Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span)
     return operand_poison();
   if (pool_kind(s->pool, type) == PK_POINTER_TYPE)
     return bitcast_to_pointer(s, o, type, span);
+  if (pool_kind(s->pool, o.type) == PK_POINTER_TYPE)
+    return bitcast_from_pointer(s, o, type, span);
   if (o.type.raw == POOL_RAW_COMPTIME_INT && is_integral(s, type))
     return sema_coerce(s, o, type, span);
   if (!has_bits(s, type) || !has_bits(s, o.type) || width_of(s, type) != width_of(s, o.type)) {
