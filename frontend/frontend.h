@@ -592,6 +592,7 @@ typedef struct {
   TaskKind kind;           /* TASK_NONE: free */
   uint32_t func;
   uint8_t arguments;
+  bool by_color;           /* bound by @bind_task */
   StrId name;
   Span span;
   uint32_t alternate;      /* rotating tasks: FuncInstance + 1 of the other task; 0 none */

@@ -189,17 +189,6 @@ Operand sema_builtin(Sema *s, const Node *node, PoolId want)
   return result;
 }
 
-Operand builtin_removed(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
-{
-  (void)at, (void)want;
-  const char *name = sema_text(s, call->name.text);
-  const char *instead = strcmp(name, "bind_task") == 0
-                          ? "@bind_data_task, @bind_local_task or @bind_control_task"
-                          : "@get_int";
-  diag_builtin_removed(s->session->diags, call->name.span, name, instead);
-  return operand_poison();
-}
-
 Operand builtin_void(void)
 {
   return (Operand){.kind = OPR_COMPTIME, .type = POOL(VOID), .value = POOL(VOID_VALUE)};

@@ -69,6 +69,15 @@ static bool kind_of_target(Sema *s, PoolId type, bool local_only, IdKind *kind)
   return pool_eq(type, POOL(INPUT_QUEUE)) || pool_eq(type, POOL(UT_ID));
 }
 
+/* SDK before 1.0: a color stands for the task that @bind_task has given its number. */
+static bool is_task_color(Sema *s, Operand o)
+{
+  int64_t id;
+  return pool_eq(o.type, POOL(COLOR)) && operand_is_comptime(o) && s->setup != NULL &&
+         pool_int_value(s->pool, o.value, &id) && id < MAX_TASK_IDS &&
+         task_slot(s, (unsigned)id)->kind == TASK_LOCAL && task_slot(s, (unsigned)id)->by_color;
+}
+
 static const char *target_help(const Sema *s, bool local_only)
 {
   if (local_only)
@@ -86,10 +95,12 @@ bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *
     return false;
   if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FUNC)
     return id_of_task(s, o, span, action);
-  if (!kind_of_target(s, o.type, local_only, &action->id_kind)) {
+  if (is_task_color(s, o)) {
+    action->id_kind = ID_TASK;
+  } else if (!kind_of_target(s, o.type, local_only, &action->id_kind)) {
     diag_bad_target(s->session->diags, span, target_help(s, local_only),
                     o.type);
-  sema_note_makes_one(s, POOL(LOCAL_TASK_ID), o.type, span);
+    sema_note_makes_one(s, POOL(LOCAL_TASK_ID), o.type, span);
     return false;
   }
   if (!operand_is_comptime(o)) {
@@ -234,25 +245,21 @@ static bool check_unbound(Sema *s, uint32_t func, Span at)
   return false;
 }
 
-/* The slot filled in, or NULL after reporting. */
-static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, Span at,
-                           const BindKind *kind)
+static Operand operand_of(Sema *s, const Node *n, PoolId want)
 {
-  Operand task = sema_rvalue(s, task_node, POOL(NONE));
-  Operand id_operand = sema_rvalue(s, id_node, kind->id_type);
-  if (operand_is_poison(task) || operand_is_poison(id_operand))
-    return NULL;
-  if (!is_task_operand(s, task, task_node->span))
-    return NULL;
-  if (!pool_eq(id_operand.type, kind->id_type)) {
-    diag_wrong_id_type(s->session->diags, id_node->span, kind->id_type, id_operand.type);
-    sema_note_makes_one(s, kind->id_type, id_operand.type, id_node->span);
-    return NULL;
-  }
+  Operand o = sema_rvalue(s, n, want);
+  o.span = n->span;
+  return o;
+}
+
+/* The slot filled in, or NULL after reporting. */
+static TaskSlot *bind_operands(Sema *s, Operand task, Operand id_operand, Span at,
+                               const BindKind *kind)
+{
   int64_t id;
-  int words = task_words(s, kind, task, task_node->span);
+  int words = task_words(s, kind, task, task.span);
   if (words < 0 ||
-      !sema_int_in(s, id_operand, 0, MAX_TASK_IDS - 1, "a task id", id_node->span, &id))
+      !sema_int_in(s, id_operand, 0, MAX_TASK_IDS - 1, "a task id", id_operand.span, &id))
     return NULL;
   bool own_table = s->setup->separate_control && kind->kind == TASK_CONTROL;
   TaskSlot *slot = task_slot(s, (unsigned)id + (own_table ? MAX_TASK_IDS : 0u));
@@ -265,12 +272,26 @@ static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, 
   if (!check_unbound(s, func, at))
     return NULL;
   if (kind->kind == TASK_DATA && arch_is(s, ARCH_WSE2))
-    setup_check_color(s, (unsigned)id, id_node->span);
+    setup_check_color(s, (unsigned)id, id_operand.span);
   else if (kind->kind != TASK_DATA && !own_table)
-    setup_check_task_id(s, (unsigned)id, id_node->span);
+    setup_check_task_id(s, (unsigned)id, id_operand.span);
   *slot = (TaskSlot){.kind = kind->kind, .func = func, .arguments = (uint8_t)words,
                      .name = s->funcs[func].name, .span = at};
   return slot;
+}
+
+static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, Span at,
+                           const BindKind *kind)
+{
+  Operand task = operand_of(s, task_node, POOL(NONE)), id = operand_of(s, id_node, kind->id_type);
+  if (operand_is_poison(task) || operand_is_poison(id) || !is_task_operand(s, task, task.span))
+    return NULL;
+  if (!pool_eq(id.type, kind->id_type)) {
+    diag_wrong_id_type(s->session->diags, id.span, kind->id_type, id.type);
+    sema_note_makes_one(s, kind->id_type, id.type, id.span);
+    return NULL;
+  }
+  return bind_operands(s, task, id, at, kind);
 }
 
 static Operand bind_task(Sema *s, const NodeBuiltinCall *call, Span at, const BindKind *kind)
@@ -295,6 +316,29 @@ Operand builtin_bind_control_task(Sema *s, const NodeBuiltinCall *call, Span at,
 {
   (void)want;
   return bind_task(s, call, at, &bind_kinds[2]);
+}
+
+/* SDK before 1.0: colors and task ids are one set of numbers, and the task's parameters say
+ * whether wavelets or the program activate it. */
+Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  Operand task = operand_of(s, call->args.at[0], POOL(NONE));
+  Operand id = operand_of(s, call->args.at[1], POOL(NONE));
+  if (operand_is_poison(task) || operand_is_poison(id) || !is_task_operand(s, task, task.span))
+    return operand_poison();
+  if (!type_is_id(id.type)) {
+    diag_wrong_id_type(s->session->diags, id.span, POOL(COLOR), id.type);
+    sema_note_makes_one(s, POOL(COLOR), id.type, id.span);
+    return operand_poison();
+  }
+  PoolKey type = pool_key(s->pool, task.type);
+  bool takes_data = type.kind == PK_FN_TYPE && type.u.fn_type.n > 0;
+  TaskSlot *slot = bind_operands(s, task, id, at, &bind_kinds[takes_data ? 0 : 1]);
+  if (!slot)
+    return operand_poison();
+  slot->by_color = true;
+  return builtin_void();
 }
 
 static bool rotation_settings(Sema *s, const Node *n, TaskSlot *slot)

@@ -433,9 +433,18 @@ comptime {
 """
 
 
-@pytest.mark.parametrize("folder", ("memcpy", "memcpy_multi"))
-def test_launch_color_and_rpc_of_older_programs(tmp_path, folder):
-    layout, pe = (text.replace("<memcpy/", f"<{folder}/") for text in (OLD_LAYOUT, OLD_PE))
+# The oldest give the colors on the tiles.
+OLDEST_LAYOUT = OLD_LAYOUT.replace(".height = 1,", ".height = 1 });").replace(
+    " .LAUNCH = LAUNCH });", "").replace("memcpy.get_params(0)", """memcpy.get_params(0),
+    .LAUNCH = LAUNCH, .MEMCPYH2D_1 = @get_color(4)""").replace("memcpy/", "memcpy_multi/")
+OLDEST_PE = "param LAUNCH: color;\nparam MEMCPYH2D_1: color;\n" + OLD_PE.replace(
+    ".data_type = u32", ".LAUNCH = LAUNCH, .MEMCPYH2D_1 = MEMCPYH2D_1, .data_type = u32").replace(
+        "@get_data_task_id(sys_mod.LAUNCH)", "LAUNCH").replace("memcpy/", "memcpy_multi/")
+
+
+@pytest.mark.parametrize("layout, pe", ((OLD_LAYOUT, OLD_PE), (OLDEST_LAYOUT, OLDEST_PE)),
+                         ids=("memcpy", "memcpy_multi"))
+def test_launch_color_and_rpc_of_older_programs(tmp_path, layout, pe):
     host_run.build(tmp_path, layout, pe, arch="wse2", params={"LAUNCH_ID": 8})
     script(tmp_path, """
         r.call("bump", [np.uint16(3)], nonblock=False)
