@@ -14,7 +14,7 @@ struct WseProgram {
   bool opened;
 };
 
-static WseStatus fail_open_file(WseProgram *p, const char *path, const char *why)
+static WseStatus unwritable(WseProgram *p, const char *path, const char *why)
 {
   diag_output_unwritable(session_diags(p->session), HOST_NOWHERE, path, why);
   return session_usage(p->session);
@@ -23,7 +23,14 @@ static WseStatus fail_open_file(WseProgram *p, const char *path, const char *why
 static WseStatus open_output(WseProgram *p, const char *path, FILE **file)
 {
   *file = fopen(path, "w");
-  return *file ? WSE_OK : fail_open_file(p, path, "it cannot be opened for writing");
+  return *file ? WSE_OK : unwritable(p, path, "it cannot be opened for writing");
+}
+
+/* A full disk must not look like success. */
+static WseStatus check_output(WseProgram *p, FILE *file, const char *what)
+{
+  bool lost = file && (fflush(file) != 0 || ferror(file));
+  return lost ? unwritable(p, what, "not all of it has arrived") : WSE_OK;
 }
 
 static WseStatus missing(WseProgram *p, const char *name)
@@ -250,7 +257,10 @@ bool wse_is_done(const WseProgram *p, WseTask task)
 
 WseStatus wse_finish(WseProgram *p)
 {
-  return usable(p) ? session_finish(p->session) : WSE_USAGE;
+  WseStatus status = usable(p) ? session_finish(p->session) : WSE_USAGE;
+  if (status == WSE_OK)
+    status = check_output(p, p->trace, "the trace");
+  return status == WSE_OK ? check_output(p, p->sim_log, "what tiles have printed") : status;
 }
 
 uint64_t wse_cycle(const WseProgram *p)

@@ -143,7 +143,8 @@ WSE_API WseStatus wse_wait(WseProgram *program, WseTask task);
 /* Makes some progress.  True also when the run has ended with an error, which wse_wait then tells;
  * that includes a thousand questions in a row while nothing can move. */
 WSE_API bool wse_is_done(const WseProgram *program, WseTask task);
-/* Carries out all that was submitted and runs until the fabric is quiet. */
+/* Carries out all that was submitted and runs until the fabric is quiet.  A trace or log that could
+ * not be written is a failure, too. */
 WSE_API WseStatus wse_finish(WseProgram *program);
 
 WSE_API uint64_t wse_cycle(const WseProgram *program);

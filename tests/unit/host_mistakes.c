@@ -167,6 +167,16 @@ static void missing_pointers_and_tasks_of_nobody(void **state)
   still_usable(&run);
 }
 
+static void a_trace_on_a_full_disk(void **state)
+{
+  (void)state;
+  Run run = open_run(&(WseOptions){.trace_kinds = "all", .trace_file = "/dev/full"});
+  WseTransfer t = all_of(run.a);
+  assert_int_equal(wse_h2d(run.program, &t, run.words, NULL), WSE_OK);
+  expect(&run, wse_finish(run.program), WSE_USAGE, "cannot write 'the trace'");
+  wse_close(run.program);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -178,6 +188,7 @@ int main(void)
     cmocka_unit_test(a_read_of_what_was_not_opened),
     cmocka_unit_test(a_failed_assertion),
     cmocka_unit_test(missing_pointers_and_tasks_of_nobody),
+    cmocka_unit_test(a_trace_on_a_full_disk),
   };
   strcpy(image, "/tmp/host_mistakes_XXXXXX.bin");
   int file = mkstemps(image, 4);
