@@ -74,7 +74,7 @@ static bool is_task_color(Sema *s, Operand o)
 {
   int64_t id;
   return pool_eq(o.type, POOL(COLOR)) && operand_is_comptime(o) && s->setup != NULL &&
-         pool_int_value(s->pool, o.value, &id) && id < MAX_TASK_IDS &&
+         pool_int_value(s->pool, sema_force(s, o.value), &id) && id < MAX_TASK_IDS &&
          task_slot(s, (unsigned)id)->kind == TASK_LOCAL && task_slot(s, (unsigned)id)->by_color;
 }
 
