@@ -136,7 +136,7 @@ static const char *help(FaultKind kind)
   case FAULT_MICROTHREAD_BUSY:
     return "start the second operation from the first one's .activate, or use another queue";
   case FAULT_STACK:
-    return "a function calls itself through a pointer, or too little memory is left";
+    return "functions call each other too deep, or too little memory is left";
   case FAULT_QUEUE:
     return "bind the queue with @initialize_queue";
   case FAULT_QUEUE_TWICE:

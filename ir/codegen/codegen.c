@@ -310,7 +310,8 @@ bool codegen_module(const IrModule *m, const CodegenOptions *options, const Sour
   add_roots(&cg);
   for (size_t i = 0; i < arrlenu(cg.funcs); i++)   /* grows */
     generate(&cg, cg.funcs[i]);
-  bool ok = !cg.failed && stack_check(&cg) && layout_module(&cg);
+  stack_measure(&cg);
+  bool ok = !cg.failed && layout_module(&cg);
   if (ok)
     make_image(&cg, result);
   ok = ok && !cg.failed;

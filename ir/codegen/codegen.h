@@ -376,8 +376,8 @@ uint16_t regs_callee_saved(const Machine *machine);
 
 void tidy_func(MFunc *mf);
 void frame_func(Cg *cg, MFunc *mf);
-/* Stack depth over the call graph; false after a diagnostic. */
-bool stack_check(Cg *cg);
+/* Stack depth over the call graph; recursion counts once. */
+void stack_measure(Cg *cg);
 
 /* ---- layout.c, emit.c ----------------------------------------------------------------------- */
 

@@ -89,9 +89,9 @@ void frame_func(Cg *cg, MFunc *mf)
 
 /* ---- depth over the call graph -------------------------------------------------------------- */
 
-/* Strongly connected components by Tarjan's algorithm, calls through pointers included.  Direct
- * recursion has no bound and is refused.  A cycle that needs a call through a pointer may be one
- * of signatures only: each function of it is taken to be active once. */
+/* Strongly connected components by Tarjan's algorithm, calls through pointers included.  How deep
+ * recursion goes is known at run time only, and a cycle that needs a call through a pointer may be
+ * one of signatures only: each function of a cycle is taken to be active once. */
 typedef struct {
   Cg *cg;
   uint32_t n;
@@ -109,12 +109,12 @@ static bool same_signature(const Signature *a, const IrFunc *f)
 }
 
 /* Indices of all functions that one may call; an stb_ds array. */
-static uint32_t *callees_of(const Cg *cg, const MFunc *mf, bool pointers)
+static uint32_t *callees_of(const Cg *cg, const MFunc *mf)
 {
   uint32_t *list = NULL;
   for (size_t i = 0; i < arrlenu(mf->callees); i++)
     arrput(list, cg->func_index[mf->callees[i]] - 1);
-  for (size_t i = 0; pointers && i < arrlenu(mf->pointer_calls); i++)
+  for (size_t i = 0; i < arrlenu(mf->pointer_calls); i++)
     for (uint32_t k = 0; k < arrlenu(cg->funcs); k++)
       if (cg->func_by_pointer[cg->funcs[k]->id] &&
           same_signature(&mf->pointer_calls[i], cg->funcs[k]->ir))
@@ -132,7 +132,7 @@ static void close_component(Graph *g, uint32_t root)
     own += g->cg->funcs[v]->frame_bytes + RETURN_ADDRESS_BYTES;
   } while (v != root);
   for (size_t i = first; i < arrlenu(g->stack); i++) {
-    uint32_t *list = callees_of(g->cg, g->cg->funcs[g->stack[i]], true);
+    uint32_t *list = callees_of(g->cg, g->cg->funcs[g->stack[i]]);
     for (size_t k = 0; k < arrlenu(list); k++)
       if (g->component[list[k]] != g->n_components + 1 &&
           g->depth[g->component[list[k]]] > below)
@@ -150,7 +150,7 @@ static void visit(Graph *g, uint32_t v)
   g->number[v] = g->low[v] = ++g->counter;
   arrput(g->stack, v);
   g->on_stack[v] = true;
-  uint32_t *list = callees_of(g->cg, g->cg->funcs[v], true);
+  uint32_t *list = callees_of(g->cg, g->cg->funcs[v]);
   for (size_t i = 0; i < arrlenu(list); i++) {
     uint32_t to = list[i];
     if (g->number[to] == 0)
@@ -164,61 +164,8 @@ static void visit(Graph *g, uint32_t v)
     close_component(g, v);
 }
 
-typedef struct {
-  Cg *cg;
-  uint8_t *state;          /* 0 new, 1 being visited, 2 done */
-  uint32_t *path;          /* stb_ds */
-} Recursion;
-
-static void report_recursion(const Recursion *r, uint32_t to)
+void stack_measure(Cg *cg)
 {
-  Cg *cg = r->cg;
-  const MFunc *mf = cg->funcs[to];
-  diag_ir_recursion(cg->diags, cg_func_span(cg, mf->ir), mf->name);
-  size_t first = 0;
-  while (r->path[first] != to)
-    first++;
-  for (size_t i = first; i < arrlenu(r->path); i++) {
-    const MFunc *from = cg->funcs[r->path[i]];
-    const MFunc *next = cg->funcs[i + 1 < arrlenu(r->path) ? r->path[i + 1] : to];
-    diag_ir_calls(cg->diags, cg_func_span(cg, from->ir), from->name, next->name);
-  }
-}
-
-static void find_recursion(Recursion *r, uint32_t v)
-{
-  r->state[v] = 1;
-  arrput(r->path, v);
-  uint32_t *list = callees_of(r->cg, r->cg->funcs[v], false);
-  for (size_t i = 0; i < arrlenu(list) && !r->cg->failed; i++) {
-    if (r->state[list[i]] == 1) {
-      report_recursion(r, list[i]);
-      r->cg->failed = true;
-    } else if (r->state[list[i]] == 0) {
-      find_recursion(r, list[i]);
-    }
-  }
-  arrfree(list);
-  (void)arrpop(r->path);
-  r->state[v] = 2;
-}
-
-static bool is_recursive(Cg *cg)
-{
-  Arena *arena = arena_create("call graph");
-  Recursion r = {.cg = cg, .state = arena_many(arena, uint8_t, arrlenu(cg->funcs) + 1)};
-  for (uint32_t v = 0; v < arrlenu(cg->funcs) && !cg->failed; v++)
-    if (r.state[v] == 0)
-      find_recursion(&r, v);
-  arrfree(r.path);
-  arena_destroy(arena);
-  return cg->failed;
-}
-
-bool stack_check(Cg *cg)
-{
-  if (is_recursive(cg))
-    return false;
   Arena *arena = arena_create("stack depth");
   uint32_t n = (uint32_t)arrlenu(cg->funcs);
   Graph g = {.cg = cg, .n = n};
@@ -240,5 +187,4 @@ bool stack_check(Cg *cg)
   if (cg->stack_bytes < cg->options->stack_minimum_bytes)
     cg->stack_bytes = cg->options->stack_minimum_bytes;
   cg->stack_bytes = (cg->stack_bytes + 3) & ~3u;
-  return true;
 }
