@@ -145,6 +145,7 @@ static const struct { const char *name, *help; } foreign_names[] = {
   {"double", "float types are f16 and f32"},
   {"f64", "float types are f16 and f32"},
   {"half", "the 16-bit float type is f16"},
+  {"_", "'_' only drops a value; an array type says its number of elements: '[3]i16{ 1, 2, 3 }'"},
   {"undefined", "a variable without a value is declared without '=': 'var x: i16;'"},
   {"null", "pointers always point to something; there is no null"},
   {"NULL", "pointers always point to something; there is no null"},

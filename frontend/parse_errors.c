@@ -37,6 +37,14 @@ static const char *found_text(Parser *p, const Token *t)
   return token_text(p, t, t->kind == TK_IDENT ? "name" : "");
 }
 
+/* Where a name has to stand, a word of the language looks like one. */
+static const char *found_for_name(Parser *p, const Token *t)
+{
+  char first = token_spelling(p, t)[0];
+  bool is_keyword = t->kind != TK_IDENT && first >= 'a' && first <= 'z';
+  return is_keyword ? token_text(p, t, "the keyword") : found_text(p, t);
+}
+
 static const char *expected_text(Parser *p, int kind)
 {
   switch (kind) {
@@ -491,7 +499,9 @@ static void report_plain(Parser *p, const Token *before, const Token *found, con
   } else if (behind)
     diag_missing_after(p->diags, place_behind(before), words, found_text(p, before));
   else
-    diag_unexpected_token(p->diags, found->span, words, found_text(p, found));
+    diag_unexpected_token(p->diags, found->span, words,
+                          strcmp(words, expected_text(p, TK_IDENT)) == 0
+                            ? found_for_name(p, found) : found_text(p, found));
   add_notes(p, before, found, expected, n);
 }
 
