@@ -98,7 +98,7 @@ static void csl_error(const Span *place, Parser *p, const char *message);
 %precedence PREFIX
 
 %type <node> decl var_decl fn_decl local_var param param_type type type_expr field enum_member
-%type <node> block stmt loop simple assign if_expr switch prong prong_body labelled_block
+%type <node> block stmt loop simple assign jump if_expr switch prong prong_body labelled_block
 %type <node> expr binary value literal suffix primary tensor_access tensor_target field_init
 %type <node> asm asm_text asm_operand asm_clobber
 %type <node> opt_type opt_init opt_step opt_tag opt_value fn_body
@@ -295,13 +295,21 @@ stmt
       $$ = MAKE(IF, If, @$, .cond = $expr, .then_part = $simple,
                 .else_part = body_or_empty(p, $other, @other));
     }
-  | "return" ';'              { $$ = MAKE(RETURN, Return, @$, .value = NULL); }
-  | "return" expr ';'         { $$ = MAKE(RETURN, Return, @$, .value = $expr); }
-  | "break" opt_label opt_value ';'
-    { $$ = MAKE(BREAK, Break, @$, .label = $opt_label, .value = $opt_value); }
-  | "continue" opt_label ';'  { $$ = MAKE(CONTINUE, Continue, @$, .label = $opt_label); }
+  | "if" '(' expr ')' jump "else" stmt[other]
+    {
+      $$ = MAKE(IF, If, @$, .cond = $expr, .then_part = $jump,
+                .else_part = body_or_empty(p, $other, @other));
+    }
+  | jump ';'                  { $$ = $jump; }
   | ';'                       { $$ = NULL; }
   | error resync              { $$ = BAD(@error); }
+  ;
+
+jump
+  : "return" opt_value        { $$ = MAKE(RETURN, Return, @$, .value = $opt_value); }
+  | "break" opt_label opt_value
+    { $$ = MAKE(BREAK, Break, @$, .label = $opt_label, .value = $opt_value); }
+  | "continue" opt_label      { $$ = MAKE(CONTINUE, Continue, @$, .label = $opt_label); }
   ;
 
 opt_label
@@ -426,6 +434,8 @@ prong
 prong_body
   : expr
   | assign
+  | jump                      /* as in a block of its own */
+    { $$ = MAKE(BLOCK, Block, @$, .label = NO_NAME, .stmts = LIST(seq_add(p, NULL, $jump))); }
   ;
 
 /* ---- expressions ----------------------------------------------------------------------- */
