@@ -423,6 +423,13 @@ static inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, un
   return (FastTile *)((char *)tile + engine->step[port]);
 }
 
+/* From an element's group to the cycle in which the router can see its wavelet: never the same. */
+static inline unsigned fast_output_cycles(const Timing *timing)
+{
+  unsigned cycles = timing->element_to_queue + timing->ramp_up - (timing->ramp_up ? 1 : 0);
+  return cycles ? cycles : 1;
+}
+
 /* Where the wavelets of a color enter the tile: as loaded, or as rewritten. */
 void fast_bind_queues(FastTile *tile);
 

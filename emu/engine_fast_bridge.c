@@ -19,9 +19,8 @@ static const FastPlain *plain_of(const FastTile *t)
 void fast_bridges_create(FastEngine *e)
 {
   const Timing *timing = e->timing;
-  unsigned output = timing->element_to_queue + timing->ramp_up - (timing->ramp_up ? 1 : 0);
-  e->bridge_arrival = output + 2 * timing->hop;
-  e->bridge_seen = e->bridge_arrival + timing->ramp_down;
+  e->bridge_arrival = fast_output_cycles(timing) + 2 * timing->hop;
+  e->bridge_seen = e->bridge_arrival + (timing->ramp_down ? timing->ramp_down : 1);
   e->bridges = !e->options.trace && timing->hop == 1 && e->router_slots >= FAST_SLOTS &&
                e->bridge_seen + 2 <= BRIDGE_PLACES;
 }
@@ -43,6 +42,26 @@ static bool only_streams(const FastTile *t)
          !(t->input_any & t->input_control);
 }
 
+/* No wavelet of the color does more than move. */
+static bool only_data(const FastTile *t, unsigned slot)
+{
+  for (unsigned i = 0; slot != NO_SLOT && i < color_count(&t->colors[slot]); i++)
+    if (i >= FAST_SLOTS || (t->colors[slot].w[i].meta & (META_CONTROL | META_ADVANCE)))
+      return false;
+  return true;
+}
+
+/* An operation before may have left others in its queue. */
+static bool only_results(const FastTile *t)
+{
+  const FastPlain *p = plain_of(t);
+  const FastQueue *q = p->output == NO_QUEUE ? NULL : &t->queues[p->output].output;
+  for (unsigned i = 0; q && i < q->count; i++)
+    if ((queue_at(q, i)->meta & ~(uint32_t)STAMP_MASK) != p->output_meta)
+      return false;
+  return true;
+}
+
 /* Nothing but the operation's own wavelets is in the router and in the output queues. */
 static bool only_own(const FastTile *t)
 {
@@ -50,7 +69,8 @@ static bool only_own(const FastTile *t)
   unsigned colors = (p->in_slot == NO_SLOT ? 0 : 1u << p->in_slot) |
                     (p->out_slot == NO_SLOT ? 0 : 1u << p->out_slot);
   unsigned outputs = p->output == NO_QUEUE ? 0 : 1u << p->output;
-  return !(t->occupied & ~colors) && !(t->output_any & ~outputs);
+  return !(t->occupied & ~colors) && !(t->output_any & ~outputs) &&
+         only_data(t, p->in_slot) && only_data(t, p->out_slot) && only_results(t);
 }
 
 static bool leads(const FastColor *c, unsigned to)
@@ -83,28 +103,41 @@ static bool is_free(const FastColor *c, unsigned port)
   return color_count(c) == 0 && c->open >> OPEN_RX_SHIFT == 1u << port;
 }
 
+/* Whether the results get to a configured router; from now on the routes are known to be good,
+ * although nothing may have gone along them yet. */
+static bool routes_lead(const FastEngine *e, const FastTile *t)
+{
+  const FastPlain *p = plain_of(t);
+  if (p->in_slot != NO_SLOT)
+    t->colors[p->in_slot].route |= ROUTE_CHECKED;       /* it ends here */
+  if (p->out_slot == NO_SLOT)
+    return true;
+  FastColor *out = &t->colors[p->out_slot];
+  unsigned port = output_link(t);
+  if (port == PORT_COUNT || (out->route & ROUTE_CHECKED))
+    return port != PORT_COUNT;
+  uint32_t there = program_neighbour(e->program, t->index, (Port)port);
+  if (there == (uint32_t)NO_TILE)
+    return false;
+  uint8_t color = program_color_inside(e->program, there, t->set->color_of[p->out_slot],
+                                       port_opposite((Port)port));
+  out->next[port] = e->sets[e->program->image->tile_colors[there]].slot_of[color];
+  if (out->next[port] == NO_SLOT)
+    return false;
+  out->route |= ROUTE_CHECKED;
+  return true;
+}
+
 static bool can_join(const FastEngine *e, const FastTile *from, const FastTile *to, unsigned port)
 {
   const FastPlain *x = plain_of(from), *y = plain_of(to);
   return x->output != NO_QUEUE && y->input != NO_QUEUE && !from->out && !to->in &&
          from->set->color_of[x->out_slot] == to->set->color_of[y->in_slot] &&
          input_ends(from) && input_ends(to) && only_own(from) && only_own(to) &&
-         (y->output == NO_QUEUE || output_link(to) != PORT_COUNT) &&
          is_free(&from->colors[x->out_slot], PORT_RAMP) &&
          is_free(&to->colors[y->in_slot], port_opposite((Port)port)) &&
          from->queues[x->output].output.count == 0 && to->queues[y->input].input.count == 0 &&
-         queues_suffice(e, x, y);
-}
-
-/* Routes that were not used yet: where they lead has just been looked at. */
-static void check_routes(FastTile *from, FastTile *to, unsigned port)
-{
-  FastColor *out = &from->colors[plain_of(from)->out_slot];
-  out->next[port] = plain_of(to)->in_slot;
-  out->route |= ROUTE_CHECKED;
-  to->colors[plain_of(to)->in_slot].route |= ROUTE_CHECKED;
-  if (plain_of(from)->in_slot != NO_SLOT)
-    from->colors[plain_of(from)->in_slot].route |= ROUTE_CHECKED;
+         queues_suffice(e, x, y) && routes_lead(e, from) && routes_lead(e, to);
 }
 
 static void start_settling(FastTile *t)
@@ -132,7 +165,6 @@ static void join(FastWorker *w, FastTile *from, unsigned port)
   bridge->head = bridge->tail = 0;
   bridge->from = from;
   bridge->to = to;
-  check_routes(from, to, port);
   start_settling(from);
   start_settling(to);
   from->out = to->in = bridge;
@@ -192,6 +224,8 @@ static void put_wavelet(FastWorker *w, const FastBridge *b, uint32_t payload, ui
   const FastPlain *x = plain_of(b->from), *y = plain_of(b->to);
   uint64_t in_output = arrival - timing->hop, ramp = in_output - timing->hop;
   EngineStats *stats = &w->stats;
+  if (ramp <= now)
+    b->from->last_ramp_queue = (uint8_t)x->output;
   if (arrival <= now) {
     uint32_t meta = wavelet_meta(arrival + timing->ramp_down, y->in_color, 0);
     queue_put(w, b->to, y->input, false, (FastWavelet){payload, meta});
@@ -218,7 +252,7 @@ static void settle(FastWorker *w, FastBridge *b)
   w->stats.wavelets += made;
   w->stats.wavelet_hops += made;
   b->to->wavelets_seen += b->head;
-  if (made)
+  if (b->head)
     b->from->last_ramp_queue = (uint8_t)plain_of(b->from)->output;
 }
 

@@ -128,8 +128,7 @@ static Visit start_half(FastWorker *worker)
   return (Visit){
     .engine = e, .worker = worker, .now = e->cycle,
     .hop_visible = e->cycle + timing->hop, .ramp_visible = e->cycle + timing->ramp_down,
-    .output_visible = e->cycle + timing->element_to_queue + timing->ramp_up -
-                      (timing->ramp_up ? 1 : 0),
+    .output_visible = e->cycle + fast_output_cycles(timing),
     .hop = timing->hop, .host_colors = e->program->host_out_colors,
     .wse2 = e->program->image->arch == ARCH_WSE2,
   };

@@ -2,9 +2,10 @@
 """Both engines give the same events, statistics, findings, memory and registers, and so does the
 reference engine when it visits the tiles in another order.
 
-Programs: every sample, as its README compiles it, at each level on both machines, and 2,000 random
-ones, half of them wild (tests/unit/random_program.h).  ENGINES_SEEDS sets their number; 200 is the
-least that was promised.
+Programs: every sample, as its README compiles it, at each level on both machines, 2,000 random
+ones, half of them wild (tests/unit/random_program.h), and 10,000 of chains of tiles that stream to
+each other (tests/unit/random_streams.h).  ENGINES_SEEDS and ENGINES_STREAMS set their numbers; 200
+is the least that was promised.
 """
 import os
 import re
@@ -14,12 +15,13 @@ from claims import Claims, harness
 import token_mutants
 
 SEEDS = int(os.environ.get("ENGINES_SEEDS", "2000"))
+STREAMS = int(os.environ.get("ENGINES_STREAMS", "10000"))
 
 
-def compare(images=(), seeds=1):
+def compare(images=(), seeds=1, streams=1):
     """What unit-engine_diff says, and whether all comparisons held."""
     ran = harness.run([harness.tool("unit-engine_diff")], expect=None, timeout=3000,
-                      env={"ENGINE_DIFF_SEEDS": str(seeds),
+                      env={"ENGINE_DIFF_SEEDS": str(seeds), "ENGINE_DIFF_STREAMS": str(streams),
                            "ENGINE_DIFF_IMAGES": ":".join(map(str, images))})
     if ran.code:
         print(ran.out + ran.err)
@@ -61,12 +63,16 @@ def compare_by_host(claims, sample, images):
 
 def main():
     claims = Claims()
-    said, same = compare(seeds=SEEDS)
-    claims.equals(f"{SEEDS} random programs, same in every way", same, True)
+    said, same = compare(seeds=SEEDS, streams=STREAMS)
+    claims.equals(f"{SEEDS} random programs and {STREAMS} of streams, same in every way", same, True)
     events = re.search(r"(\d+) quiet.* (\d+) with faults; (\d+) events", said)
     claims.at_least("  runs of them that ended quietly", int(events[1]), SEEDS // 10)
     claims.at_least("  runs of them that ended with a finding", int(events[2]), SEEDS // 20)
     claims.at_least("  events compared", int(events[3]), 100 * SEEDS)
+    streams = re.search(r"(\d+) quiet; (\d+) bridges in (\d+), with wavelets in (\d+)", said)
+    claims.at_least("  programs of streams that ended quietly", int(streams[1]), STREAMS // 2)
+    claims.at_least("  of them with bridges", int(streams[3]), STREAMS // 2)
+    claims.at_least("  of them with bridges taken down under way", int(streams[4]), STREAMS // 4)
     for sample in token_mutants.samples():
         name = sample.folder.name
         images = []

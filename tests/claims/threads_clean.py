@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The thread sanitizer finds nothing while 2, 3 and 4 threads run random programs, meeting in every
-cycle, with the results of the reference engine.  THREADS_SEEDS sets the number of programs."""
+cycle, with the results of the reference engine.  THREADS_SEEDS sets the number of programs, and that
+of programs of streams."""
 import os
 import subprocess
 
@@ -17,7 +18,8 @@ def main():
                     ["cmake", "--build", build, "--target", "unit-engine_diff"]):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     ran = harness.run([build / "bin" / "unit-engine_diff"], expect=None, timeout=3000,
-                      env={"ENGINE_DIFF_SEEDS": str(SEEDS), "ENGINE_DIFF_CREW_EVERY": "1"})
+                      env={"ENGINE_DIFF_SEEDS": str(SEEDS), "ENGINE_DIFF_STREAMS": str(SEEDS),
+                           "ENGINE_DIFF_CREW_EVERY": "1"})
     said = ran.out + ran.err
     if ran.code:
         print(said[-4000:])

@@ -2,9 +2,12 @@
  * another visiting order, against the reference engine: random programs on random fabrics must give
  * the same events, statistics, findings, memory and results, cycle by cycle.  ENGINE_DIFF_SEEDS
  * gives the number of seeds, ENGINE_DIFF_SEED a single one, ENGINE_DIFF_CREW_EVERY how many seeds
- * go by until threads meet in every cycle; ENGINE_DIFF_IMAGES names images, separated by colons,
- * that are run in the same ways. */
-#include "random_program.h"
+ * go by until threads meet in every cycle; ENGINE_DIFF_STREAMS and ENGINE_DIFF_STREAM are the same
+ * for programs of streams; ENGINE_DIFF_IMAGES names images, separated by colons, that are run in the
+ * same ways. */
+#include "random_streams.h"
+
+#include "emu/engine_fast.h"
 
 enum {
   DEFAULT_SEEDS = 400, LIMIT_A = 700, LIMIT_B = 2500, TAKE_MAX = 64,
@@ -300,6 +303,174 @@ static void engines_agree(void **state)
   }
 }
 
+/* ---- streams ---------------------------------------------------------------------------- */
+
+enum { STREAM_SEEDS = 400, STREAM_PARTS = 60, STREAM_PART = 60, STREAM_LIMIT = 4000 };
+
+/* The last is the fast engine too, without bridges: its state can be compared in full. */
+static const Way stream_ways[] = {
+  {&engine_reference, 0, 1}, {&engine_fast, 0, 1}, {&engine_fast, 1, 1}, {&engine_fast, 0, 2},
+  {&engine_fast, 0, 3}, {&engine_fast, 1, 3}, {&engine_fast, 0, 1},
+};
+enum { STREAM_WAYS = ARRAY_COUNT(stream_ways), WITHOUT_BRIDGES = STREAM_WAYS - 1 };
+
+typedef struct { unsigned programs, with_bridges, on_the_way, quiet; uint64_t bridges; } Bridged;
+
+static const FastEngine *fast_engine(const Asm *a)
+{
+  return (const FastEngine *)a->engine;
+}
+
+static void load_streams(Asm *a[STREAM_WAYS], uint32_t seed)
+{
+  for (unsigned i = 0; i < STREAM_WAYS; i++) {
+    a[i] = random_streams(seed, stream_ways[i].ops);
+    a[i]->options.shuffle = shuffle_of(stream_ways[i], seed);
+    a[i]->options.threads = stream_ways[i].threads;
+    asm_load(a[i], 0);
+  }
+  ((FastEngine *)a[WITHOUT_BRIDGES]->engine)->bridges = false;
+}
+
+/* Wavelets that can be seen now are alike, however long. */
+static void compare_wavelet(uint32_t tile, const FastWavelet *x, const FastWavelet *y, uint64_t now)
+{
+  int32_t wait_x = wavelet_wait(x->meta, now), wait_y = wavelet_wait(y->meta, now);
+  SAME(payload);
+  compare_number("meta", tile, x->meta & ~(uint32_t)STAMP_MASK, y->meta & ~(uint32_t)STAMP_MASK);
+  compare_number("wait", tile, (uint64_t)(wait_x > 0 ? wait_x : 0),
+                 (uint64_t)(wait_y > 0 ? wait_y : 0));
+}
+
+static void compare_queue(uint32_t tile, const FastQueue *x, const FastQueue *y, uint64_t now)
+{
+  SAME(count);
+  for (unsigned i = 0; i < x->count; i++)
+    compare_wavelet(tile, queue_at(x, i), queue_at(y, i), now);
+}
+
+static void compare_router(uint32_t tile, const FastTile *a, const FastTile *b, uint64_t now)
+{
+  for (unsigned slot = 0; slot < a->set->n; slot++) {
+    const FastColor *x = &a->colors[slot], *y = &b->colors[slot];
+    SAME(open);
+    compare_number("route", tile, x->route | ROUTE_CHECKED, y->route | ROUTE_CHECKED);
+    for (unsigned i = 0; i < color_count(x) && i < FAST_SLOTS; i++)
+      compare_wavelet(tile, &x->w[i], &y->w[i], now);
+  }
+}
+
+static void compare_threads(uint32_t tile, const FastTile *a, const FastTile *b)
+{
+  for (unsigned i = 0; i < FAST_THREADS; i++) {
+    const FastThread *x = &a->threads[i], *y = &b->threads[i];
+    compare_number("running", tile, x->run != NULL, y->run != NULL);
+    if (!x->run)
+      continue;
+    SAME(ready);
+    SAME(stall);
+    if (x->stall)
+      compare_number("stall_since", tile, x->stall_since, y->stall_since);
+    if (x->plain)
+      SAME(run->plain.remaining);
+  }
+}
+
+/* What nobody can ask for, but what the cycles to come depend on. */
+static void compare_hidden(const Asm *a, const Asm *b)
+{
+  uint64_t now = fast_engine(a)->cycle;
+  for (uint32_t tile = 0; tile < a->program->n_tiles; tile++) {
+    const FastTile *x = &fast_engine(a)->tiles[tile], *y = &fast_engine(b)->tiles[tile];
+    compare_number("touched", tile, x->set != NULL, y->set != NULL);
+    if (!x->set)
+      continue;
+    SAME(occupied);
+    SAME(vectors);
+    SAME(input_any);
+    SAME(output_any);
+    SAME(input_control);
+    SAME(readers);
+    SAME(first_slot);
+    SAME(last_ramp_queue);
+    SAME(issues);
+    for (unsigned i = 0; i < LEVELS; i++)
+      SAME(last_issued[i]);
+    for (unsigned q = 0; q < MAX_QUEUES; q++) {
+      compare_queue(tile, &x->queues[q].input, &y->queues[q].input, now);
+      compare_queue(tile, &x->queues[q].output, &y->queues[q].output, now);
+    }
+    compare_router(tile, x, y, now);
+    compare_threads(tile, x, y);
+  }
+}
+
+/* All bridges that ever were have been put aside; some had wavelets when they were taken down. */
+static void count_bridges(const FastEngine *e, Bridged *bridged)
+{
+  unsigned bridges = 0, on_the_way = 0;
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    FastBridge **put_aside = e->workers[k].free_bridges;
+    bridges += (unsigned)arrlenu(put_aside);
+    for (size_t i = 0; i < arrlenu(put_aside); i++)
+      on_the_way += put_aside[i]->head != put_aside[i]->tail;
+  }
+  bridged->bridges += bridges;
+  bridged->with_bridges += bridges > 0;
+  bridged->on_the_way += on_the_way > 0;
+}
+
+static RunStatus run_streams_part(Asm *a[STREAM_WAYS], uint64_t limit)
+{
+  RunStatus status = a[0]->ops->run(a[0]->engine, limit);
+  for (unsigned i = 1; i < STREAM_WAYS; i++) {
+    assert_int_equal(status, a[i]->ops->run(a[i]->engine, limit));
+    compare_all(a[0], a[i]);
+  }
+  for (unsigned i = 1; i < WITHOUT_BRIDGES; i++)
+    compare_hidden(a[i], a[WITHOUT_BRIDGES]);
+  return status;
+}
+
+/* Parts of random lengths: bridges are taken down at the end of each. */
+static void run_streams(uint32_t seed, Bridged *bridged)
+{
+  Random r = {seed};
+  Asm *a[STREAM_WAYS];
+  uint32_t most = chance(&r, 60) ? (uint32_t)STREAM_PART << below(&r, 4) : 1 + below(&r, 8);
+  uint64_t limit = 0;
+  RunStatus status = RUN_LIMIT;
+  load_streams(a, seed);
+  for (unsigned part = 0; part < STREAM_PARTS && status == RUN_LIMIT; part++) {
+    limit += part + 1 < STREAM_PARTS ? 1 + below(&r, most) : STREAM_LIMIT;
+    status = run_streams_part(a, limit);
+  }
+  bridged->programs++;
+  bridged->quiet += status == RUN_QUIET;
+  count_bridges(fast_engine(a[1]), bridged);
+  for (unsigned i = 0; i < STREAM_WAYS; i++)
+    asm_free(a[i]);
+}
+
+static void engines_agree_on_streams(void **state)
+{
+  (void)state;
+  Bridged bridged = {0};
+  uint32_t only = from_environment("ENGINE_DIFF_STREAM", 0);
+  uint32_t n = from_environment("ENGINE_DIFF_STREAMS", STREAM_SEEDS);
+  for (uint32_t seed = only ? only : 1; seed <= (only ? only : n); seed++) {
+    seed_now = seed;
+    run_streams(seed, &bridged);
+  }
+  fprintf(stderr, "%u programs of streams, %u quiet; %llu bridges in %u, with wavelets in %u\n",
+          bridged.programs, bridged.quiet, (unsigned long long)bridged.bridges,
+          bridged.with_bridges, bridged.on_the_way);
+  if (!only && n >= STREAM_SEEDS) {
+    assert_true(bridged.with_bridges > n / 2);
+    assert_true(bridged.on_the_way > n / 4 && bridged.quiet > n / 4);
+  }
+}
+
 /* ---- images ----------------------------------------------------------------------------- */
 
 static Asm *load_image(const char *path, Way way)
@@ -356,6 +527,7 @@ static void engines_agree_on_images(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(engines_agree),
+                                     cmocka_unit_test(engines_agree_on_streams),
                                      cmocka_unit_test(engines_agree_on_images)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
