@@ -88,11 +88,26 @@ static WseStatus write_results(Session *session, const HostOptions *options)
   return status;
 }
 
+/* A run in which nothing happens is hardly what was meant. */
+static void warn_idle(Session *session)
+{
+  if (!session_has_run(session) || session_stats(session).engine_stats->instructions)
+    return;
+  const Image *image = session_image(session);
+  diag_nothing_ran(session_diags(session), HOST_NOWHERE);
+  for (uint32_t i = 0; i < image->n_exports; i++)
+    if (image->exports[i].kind == EXPORT_FUNCTION)
+      diag_launchable(session_diags(session), HOST_NOWHERE, image->exports[i].name);
+  session_warn(session);
+}
+
 static WseStatus run(Session *session, HostOptions *options)
 {
   WseStatus status = session_open(session, options->program, &options->session);
   if (status == WSE_OK)
     status = host_carry_out(session, options, stdout);
+  if (status == WSE_OK)
+    warn_idle(session);
   if (status != WSE_OK)
     tell(session);
   if (status == WSE_USAGE)

@@ -628,6 +628,7 @@ typedef struct MachineSetup {
   bool separate_control;                 /* wse3: control tasks stand in a table of their own: */
   TaskSlot control_tasks[MAX_TASK_IDS];
   uint64_t active, blocked, unblocked;
+  Span active_span[MAX_TASK_IDS];        /* the @activate of each that is active */
   uint8_t paused;
   QueueSlot queues[2][MAX_QUEUES];       /* 0 input, 1 output */
   uint32_t implicit[2];                  /* colors that need a queue nobody named, a bit each */

@@ -150,6 +150,17 @@ static void need_task_queues(Sema *s)
   }
 }
 
+/* A task that could not be bound has its error already. */
+static void check_activated(Sema *s)
+{
+  if (diags_error_count(s->session->diags))
+    return;
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
+    if ((s->setup->active >> id & 1) && s->setup->tasks[id].kind != TASK_LOCAL &&
+        id != sema_machine(s)->teardown_task)
+      diag_activated_nobody(s->session->diags, s->setup->active_span[id], id);
+}
+
 static bool config_reaches_ramp(const ImageColorConfig *config)
 {
   for (unsigned i = 0; i < MAX_SWITCH_POSITIONS; i++)
@@ -197,6 +208,7 @@ static void serve_colors_of_local_tasks(Sema *s)
 void setup_choose_queues(Sema *s)
 {
   need_task_queues(s);
+  check_activated(s);
   for (int is_output = 0; is_output < 2; is_output++)
     for (uint8_t color = 0; color < MAX_COLORS; color++)
       if (s->setup->implicit[is_output] >> color & 1)

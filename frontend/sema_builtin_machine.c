@@ -160,7 +160,7 @@ Operand builtin_unblock(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
 
 Operand builtin_activate(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
-  (void)at, (void)want;
+  (void)want;
   const Node *arg = call->args.at[0];
   Operand o = sema_rvalue(s, arg, POOL(NONE));
   Action action = {0};
@@ -169,6 +169,7 @@ Operand builtin_activate(Sema *s, const NodeBuiltinCall *call, Span at, PoolId w
     return operand_poison();
   if (at_top(s)) {
     s->setup->active |= (uint64_t)1 << action.id;
+    s->setup->active_span[action.id] = at;
     return builtin_void();
   }
   if (id.raw == IR_NO_VALUE.raw)

@@ -228,6 +228,29 @@ def test_a_fault_ends_with_exit_2_and_its_place(tmp_path, engine):
     assert ran.out == "" and harness.stats(tmp_path / "s.json")["cycles"] > 0
 
 
+def test_a_run_in_which_nothing_happens_is_told(tmp_path, engine):
+    program = program_of(tmp_path, """
+export var n: u16 = 4;
+fn work() void { n += 1; }
+comptime {
+  @export_symbol(n);
+  @export_symbol(work);
+}
+""", """
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl");
+  @export_name("n", u16, true);
+  @export_name("work", fn()void);
+}
+""")
+    ran = harness.emu(program, engine, "--print=n")
+    assert ran.out == "n@0,0: 4\n"
+    assert "no tile has executed an instruction" in ran.err and "--launch=work" in ran.err
+    ran = harness.emu(program, engine, "--launch=work", "--print=n")
+    assert (ran.out, ran.err) == ("n@0,0: 5\n", "")
+
+
 def test_an_endless_program_ends_with_exit_4(tmp_path, engine):
     program = program_of(tmp_path, "export var n: u16 = 0;\ntask main() void {\n"
                          "  while (true) { n += 1; }\n}\n" + MAIN)
