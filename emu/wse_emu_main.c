@@ -106,13 +106,13 @@ static WseStatus run(Session *session, HostOptions *options)
   WseStatus status = session_open(session, options->program, &options->session);
   if (status == WSE_OK)
     status = host_carry_out(session, options, stdout);
-  if (status == WSE_OK)
-    warn_idle(session);
   if (status != WSE_OK)
     tell(session);
   if (status == WSE_USAGE)
     return status;
   WseStatus written = write_results(session, options);
+  if (status == WSE_OK && written == WSE_OK)
+    warn_idle(session);
   return status != WSE_OK ? status : written;
 }
 

@@ -61,6 +61,13 @@ def hello():
                  ((1, 0),), (0,))
 
 
+    yield Mutant("receiver on another color", s, "layout.csl",
+                 '"receiver.csl", .{ .greeting = greeting }',
+                 '"receiver.csl", .{ .greeting = @get_color(1) }', ((1, 0),), (0,))
+    yield Mutant("queue blocked at the start, wse3", s, "receiver.csl", "@export_symbol(received",
+                 "@block(in_queue); @export_symbol(received", ((1, 0),), (0,), arch="wse3")
+
+
 def broadcast():
     s, inner = "broadcast-1d", ROW[1:7]
     middle = ".{ .routes = .{ .rx = .{ EAST }, .tx = .{ RAMP, WEST } } }"
@@ -83,6 +90,12 @@ def broadcast():
                  ".fabric_color = @get_color(7), .extent = B, .output_queue", ((7, 0),), (7,))
 
 
+    yield Mutant("root sends twice", s, "pe.csl", "    @fmovs(out, v_dsd);",
+                 "    @fmovs(out, v_dsd); @fmovs(out, v_dsd);", ((7, 0),), (0,))
+    yield Mutant("two roots", s, "layout.csl", ".is_root = p == root",
+                 ".is_root = p == root or p == 2", ((2, 0),), (0,))
+
+
 def chain():
     s = "reduce-chain"
     yield without("receivers' routes dropped", s, "layout.csl",
@@ -100,6 +113,16 @@ def chain():
                  ".is_first = p == P", ((7, 0),), (0,))
 
 
+    yield Mutant("one tile's colors the wrong way round", s, "layout.csl", ".sends_on = sends_on,",
+                 ".sends_on = if (p == 4) receives_on else sends_on,", ((4, 0),), (0, 1))
+    yield Mutant("root waits for more", s, "layout.csl", ".B = B,", ".B = if (p == 0) B + 1 else B,",
+                 ((0, 0),), (1,))
+    yield Mutant("first tile too long", s, "layout.csl", ".B = B,",
+                 ".B = if (p == P - 1) B + 30 else B,", ((7, 0),), (1,))
+    yield Mutant("sent twice at once", s, "pe.csl", "@fmovs(out, own);",
+                 "@fmovs(out, own, .{ .async = true }); @fmovs(out, own);", ((7, 0),), (1,))
+
+
 def tree():
     s, senders = "reduce-tree", ROW[1:]
     yield without("no advance behind the vector", s, "pe.csl",
@@ -112,6 +135,17 @@ def tree():
                  "switch_commands(advance, nop)", senders, (0,))
     yield Mutant("one tile's extent halved", s, "layout.csl", ".B = B,",
                  ".B = if (p == 5) B / 2 else B,", ((5, 0),), (0,))
+
+
+    yield Mutant("receivers start in position 1", s, "layout.csl", "receives == 0) 2 else 0",
+                 "receives == 0) 2 else 1", (ROW[0], ROW[2], ROW[4], ROW[6]), (0,))
+    yield without("no pop mode", s, "layout.csl", ".pop_mode = .{ .pop_on_advance_nop = true }", ROW,
+                  (0,))
+    yield Mutant("every command is popped", s, "layout.csl", "pop_on_advance_nop", "always_pop", ROW,
+                 (0,))
+    yield without("no position for passing on", s, "layout.csl", ".pos3 = .{ .rx = EAST },", ROW, (0,))
+    yield Mutant("one tile receives one vector less", s, "layout.csl", ".receives = receives,",
+                 ".receives = if (p == 4) receives - 1 else receives,", ((4, 0),), (0,))
 
 
 def data_task():
@@ -146,6 +180,12 @@ def gemv():
                  ".{ .routes = .{ .rx = .{ EAST }, .tx = .{ RAMP } } }", GRID, (1,))
 
 
+    yield Mutant("one tile starts a sum", s, "layout.csl", ".is_first = px == 0,",
+                 ".is_first = px == 0 or (px == 2 and py == 1),", ((2, 1),), (2,))
+    yield Mutant("one tile of the top row does not send", s, "layout.csl", ".is_top = py == 0,",
+                 ".is_top = py == 0 and px != 2,", ((2, 0),), (0,))
+
+
 def packets():
     s = "packets"
     yield Mutant("unblock skipped", s, "receiver.csl", ".async = true, .unblock = head_id",
@@ -159,6 +199,12 @@ def packets():
                  "@set_dsd_length(body, 2 * n)", ((1, 0),), (5,))
     yield without("receiver's route dropped", s, "layout.csl",
                   ROUTE.format(1, "stream", "WEST", "RAMP"), ((1, 0),), (5,))
+
+
+    yield without("data task does not block itself", s, "receiver.csl", "  @block(head_id);\n",
+                  ((1, 0),), (5,))
+    yield Mutant("unblocks another task", s, "receiver.csl", ".unblock = head_id",
+                 ".unblock = @get_data_task_id(@get_color(6))", ((1, 0),), (5,))
 
 
 def all_mutants():
