@@ -55,13 +55,14 @@ static void print_help(void)
        "  --op=OP          reduce, broadcast or allreduce\n"
        "  --pattern=NAME   star (or scalar), chain, tree, two-phase, optimal;\n"
        "                   reduce also ring, jump-chain, jump-tree, jump-two-phase;\n"
-       "                   allreduce also ring, butterfly\n"
+       "                   allreduce also ring, butterfly, and as the library carries them\n"
+       "                   out: library-ring, library-butterfly, exchange\n"
        "  --pes=P          tiles in the line, 1 to 1024\n"
        "  --grid=MxN       or a grid: M tiles, then N\n"
        "  --len=B          elements of a vector\n"
        "  --tr=T           cycles between a processor and its router (default 2)\n"
        "  --step=S         two-phase: tiles of a group; star: only every S-th tile;\n"
-       "                   butterfly: members of a ring (default 2)\n"
+       "                   butterfly: members of a group (default 2)\n"
        "  --root=R         tile that gets the result (default 0); of a grid: R,R2");
 }
 
@@ -191,7 +192,7 @@ static int64_t cycles_of(const Query *q, const char *pattern)
     cycles = call.numbers[0];
     if (cycles < 0)
       usage_error(cycles == -1 ? "the operation has no such pattern"
-                               : "the pattern needs another root", pattern);
+                               : "the pattern needs another shape or root", pattern);
   }
   arrfree(call.numbers);
   return cycles;

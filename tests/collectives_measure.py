@@ -3,6 +3,7 @@ import functools
 
 import numpy
 
+import collectives_run as lines
 import harness
 
 HERE = harness.ROOT / "tests" / "stdlib" / "measure"
@@ -21,6 +22,42 @@ def predicted(what, pattern, tiles, length, root=0):
     if root:
         args.append(f"--root={root}")
     return int(harness.run(args).out)
+
+
+@functools.lru_cache(maxsize=None)
+def predicted_allreduce(pattern, tiles, length, group=0):
+    return int(harness.run([harness.tool("wse-model"), "predict", "--op=allreduce",
+                            f"--pattern={pattern}", f"--pes={tiles}", f"--len={length}",
+                            *([f"--step={group}"] if group else [])]).out)
+
+
+def exchange_cycles(folder, length, arch="wse2"):
+    """Of one of three exchanges in a row."""
+    image = folder / "exchange.bin"
+    harness.compile(harness.ROOT / "tests" / "stdlib" / "paths" / "layout.csl", image,
+                    f"--arch={arch}", params={"program": 2, "size": 2, "n0": length,
+                                              "n1": length, "n2": length})
+    harness.emu(image, f"--stats={folder / 's.json'}")
+    return harness.stats(folder / "s.json")["cycles"] / 3
+
+
+def planned_allreduce_cycles(folder, tiles, length):
+    """Cycles of the allreduce that the library plans for a completion task, of the fastest, and of
+    each; a call of three in a row."""
+    def cycles(kind, **more):
+        return lines.run_allreduces(folder, {
+            "width": tiles, "with_task": 1, "in_place": 0, "first": length, "second": length,
+            "third": length, **dict.fromkeys(lines.KINDS, kind), **more})["cycles"] / 3
+
+    found = {"ring": cycles(lines.RING)}
+    for group in sorted({2, min(3, tiles), min(tiles, 9)}):
+        found[f"butterfly of {group}"] = cycles(lines.BUTTERFLY, group=group)
+    if tiles == 2:
+        found["exchange"] = cycles(lines.EXCHANGE)
+    for name, pattern in (("chain", CHAIN), ("auto", AUTO)):
+        for root in sorted({0, tiles // 4, tiles // 2}):
+            found[f"{name} to {root}, broadcast"] = cycles(lines.NAIVE, pattern=pattern, root=root)
+    return cycles(lines.PLANNED, pattern=AUTO), min(found.values()), found
 
 
 class Runs:

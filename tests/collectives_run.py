@@ -27,8 +27,8 @@ DEFAULTS = {"width": 4, "height": 1, "shape": ROW, "what": REDUCE, "pattern_a": 
             "step": 0, "root_a": 0, "root_b": 0, "shared": 0, "in_place": 1, "with_task": 0,
             "element": 0, "operation": ADD, "skew": 0, "first": 4, "second": 4, "third": 4}
 
-RING, BUTTERFLY, EXCHANGE, NAIVE = range(4)
-KIND_NAMES = ["ring", "butterfly", "exchange", "reduce and broadcast"]
+RING, BUTTERFLY, EXCHANGE, NAIVE, PLANNED = range(5)
+KIND_NAMES = ["ring", "butterfly", "exchange", "reduce and broadcast", "plan"]
 KINDS = ("kind_a", "kind_b", "kind_c")
 ALLREDUCE_DEFAULTS = {
     "width": 4, "height": 1, "shape": ROW, "kind_a": RING, "kind_b": RING, "kind_c": RING,
@@ -211,7 +211,8 @@ def random_allreduces(random, kind, shape, most_tiles, most_elements, most_work)
         if kind == EXCHANGE:
             sides = [(2, 1), (1, 2), (2, 1), (1, 2)][shape]
         elif shape in (ROW, COLUMN):
-            tiles = log_uniform(random, 2, most_tiles)
+            few = kind == PLANNED and random.random() < 0.5      # where plans differ
+            tiles = log_uniform(random, 2, 8 if few else most_tiles)
             sides = (tiles, 1) if shape == ROW else (1, tiles)
         else:
             side = min(22, most_tiles)
@@ -229,17 +230,15 @@ def random_allreduces(random, kind, shape, most_tiles, most_elements, most_work)
         slow = 1 + 4 * (config["element"] >= 2)
         if fits_a_tile and tiles * sum(lengths) * slow * config["group"] <= most_work:
             break
-    if kind == EXCHANGE:
-        others = [RING, BUTTERFLY, EXCHANGE, EXCHANGE, NAIVE]
-    else:
-        others = [RING, BUTTERFLY, NAIVE]
-    mixes = random.random() < 0.6
+    shared = int(random.integers(0, 2))
+    others = [RING, BUTTERFLY, NAIVE] + [EXCHANGE] * (tiles == 2) + [PLANNED] * shared
+    mixes = random.random() < 0.6 and (kind != PLANNED or shared)
     config["kind_b"] = int(random.choice(others)) if mixes else kind
     config["kind_c"] = int(random.choice(others)) if mixes else kind
     config["operation"] = int(random.integers(0, 4))
-    config["pattern"] = int(random.integers(0, 5))
+    config["pattern"] = int(random.integers(0, 6))
     config["root"] = int(random.integers(0, tiles))
-    config["shared"] = int(random.integers(0, 2))
+    config["shared"] = shared
     config["in_place"] = int(random.integers(0, 2))
     config["with_task"] = int(random.integers(0, 2))
     config["skew"] = int(random.choice([0, 0, 20, 300]))

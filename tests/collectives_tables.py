@@ -57,36 +57,56 @@ def types(folder):
 
 # ---- resources -------------------------------------------------------------------------------
 
-def bytes_of(what, pattern, tiles, root=0):
-    """Code and data of the largest tile program, `most` elements of data left out."""
-    width, height = (tiles, 1) if isinstance(tiles, int) else tiles
-    args = {"width": width, "height": height, "what": what, "pattern": pattern, "planned": 64,
-            "most": 16, "root": root}
-    text = harness.cslc(measure.HERE / "line_layout.csl", "--emit=map", "--params="
-                        + ",".join(f"{k}:{v}" for k, v in args.items())).out
+def largest(layout, args):
+    """Code and data of the largest tile program."""
+    text = harness.cslc(layout, "--emit=map",
+                        "--params=" + ",".join(f"{k}:{v}" for k, v in args.items())).out
     sizes = {kind: [int(n) for n in re.findall(rf"^{kind} +0x\w+ +(\d+) bytes", text, re.M)]
              for kind in ("data", "code")}
     return max(data + code for data, code in zip(sizes["data"], sizes["code"]))
 
 
+def bytes_of(what, pattern, tiles, root=0):
+    """`most` elements of data left out."""
+    width, height = (tiles, 1) if isinstance(tiles, int) else tiles
+    return largest(measure.HERE / "line_layout.csl",
+                   {"width": width, "height": height, "what": what, "pattern": pattern,
+                    "planned": 64, "most": 16, "root": root})
+
+
+NOTHING = 3
+
+
+def bytes_of_allreduce(kind, with_task, tiles):
+    return largest(measure.HERE / "allreduce_layout.csl",
+                   {"tiles": tiles, "kind": kind, "with_task": with_task})
+
+
 def resources(_folder):
     """What a tile needs at most; bytes beside a program whose line has one tile."""
     alone = bytes_of(measure.REDUCE, measure.CHAIN, 1)
-    reduces = [("reduce, " + measure.NAMES[pattern] + ", root at an end", 2, "1, 1", "2, 2, 1",
-                bytes_of(measure.REDUCE, pattern, 64) - alone)
-               for pattern in (measure.STAR, measure.CHAIN, measure.TREE, measure.TWO_PHASE,
-                               measure.OPTIMAL)]
-    body = reduces + [
-        ("reduce, tree, root in the line", 2, "2, 1", "2, 2, 2",
+    body = [("reduce, " + measure.NAMES[pattern] + ", root at an end", 2, "1, 1", "2, 2, 1", 2,
+             bytes_of(measure.REDUCE, pattern, 64) - alone)
+            for pattern in (measure.STAR, measure.CHAIN, measure.TREE, measure.TWO_PHASE,
+                            measure.OPTIMAL)]
+    body += [
+        ("reduce, tree, root in the line", 2, "2, 1", "2, 2, 2", 2,
          bytes_of(measure.REDUCE, measure.TREE, 64, root=20) - alone),
-        ("broadcast", 1, "1, 1", "by the compiler",
+        ("broadcast", 1, "1, 1", "by the compiler", "1, shared 2",
          bytes_of(measure.BROADCAST, measure.CHAIN, 64) - alone),
-        ("allreduce, chain and broadcast", 3, "2, 2", "2, 2, 1",
+        ("allreduce, chain and broadcast", 3, "2, 2", "2, 2, 1", "3, shared 4",
          bytes_of(measure.ALLREDUCE, measure.CHAIN, 64) - alone),
-        ("reduce over a rectangle, two-phase", 4, "2, 2", "4, 4, 2",
+        ("reduce over a rectangle, two-phase", 4, "2, 2", "4, 4, 2", 4,
          bytes_of(measure.REDUCE, measure.TWO_PHASE, (8, 8)) - alone)]
-    return table(("collective", "colors", "queues in, out", "DSRs dest, src0, src1", "bytes"),
-                 body)
+    for name, kind, tiles, colors, queues, dsrs, tasks in (
+            ("ring", lines.RING, 64, 3, "1, 1", "1, 1, 2", 2),
+            ("exchange", lines.EXCHANGE, 2, 2, "1, 1", "2, 1, 2", "1, minimum of floats 2"),
+            ("butterfly of 2", lines.BUTTERFLY, 64, 2, "2, 2", "by the compiler", 2)):
+        both = [bytes_of_allreduce(kind, with_task, tiles)
+                - bytes_of_allreduce(NOTHING, with_task, 1) for with_task in (0, 1)]
+        body.append((name, colors, queues, dsrs, tasks, f"{both[0]}, start {both[1]}"))
+    return table(("collective", "colors", "queues in, out", "DSRs dest, src0, src1",
+                  "local tasks of start", "bytes"), body)
 
 
 # ---- which pattern when ----------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """<collectives>: every type and operation, patterns, roots and shapes against numpy; each program
 calls three collectives in a row with different lengths (tests/collectives_run.py)."""
 import re
+import sys
 
 import numpy
 import pytest
@@ -93,7 +94,7 @@ def test_random_configurations(tmp_path):
 
 # ---- ring, butterfly, exchange ----------------------------------------------------------------------
 
-RING, BUTTERFLY, EXCHANGE, NAIVE = range(4)
+RING, BUTTERFLY, EXCHANGE, NAIVE, PLANNED = range(5)
 KINDS = pytest.mark.parametrize("kind", [RING, BUTTERFLY, EXCHANGE], ids=lines.KIND_NAMES[:3])
 
 
@@ -145,12 +146,55 @@ def test_allreduces_of_more_tiles_than_elements(tmp_path, kind):
                                                 with_task=with_task))
 
 
+@pytest.mark.parametrize("shared", [0, 1], ids=["own colors", "shared colors"])
+@pytest.mark.parametrize("with_task", [0, 1], ids=["blocking", "with a task"])
+@pytest.mark.parametrize("width", [1, 2, 4, 9])
+def test_planned_allreduces(tmp_path, width, with_task, shared):
+    """Of two tiles by exchange, of few with a task by the ring, of more by reduce and broadcast."""
+    for in_place, operation in ((0, 0), (1, 2)):
+        lines.run_allreduces(tmp_path, three_of(PLANNED, width=width, second=1000, in_place=in_place,
+                                                operation=operation, with_task=with_task,
+                                                shared=shared, pattern=5))
+
+
+def test_choice_of_allreduces(tmp_path):
+    """0 reduce and broadcast, 1 ring, 2 exchange; a ring is for vectors longer than the limit."""
+    cases = {(2, 10, "false"): 2, (2, 10, "true"): 2, (3, 10, "true"): 0, (3, 1000, "true"): 1,
+             (3, 1000, "false"): 0, (64, 1000, "true"): 0, (1, 5, "true"): 0}
+    prints = "".join(f"@comptime_print(@as(u16, paths.allreduce_plan({P}, auto, {B}, 0, {task}).by));"
+                     for P, B, task in cases)
+    (tmp_path / "layout.csl").write_text(
+        'const paths = @import_module("<collectives/paths>");\n'
+        'const auto = @import_module("<collectives/layout>").pattern.auto;\n'
+        f'layout {{ @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{{}}); {prints}\n'
+        '  @comptime_print(paths.longest_allreduce_for(paths.allreduce_plan(3, auto, 10, 0, true),'
+        '    paths.allreduce_plan(3, auto, 2000, 0, true), 2000)); }')
+    (tmp_path / "pe.csl").write_text("comptime {}")
+    said = harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin").err
+    *chosen, limit = [int(n) for n in re.findall(r"^.*?(\d+)$", said, re.M)]
+    assert chosen == list(cases.values())
+    assert 300 < limit < 450
+    runs = {kind: [lines.run_allreduces(tmp_path, {
+        "width": 3, "with_task": 1, "pattern": 1, "first": n, "second": n, "third": n,
+        **dict.fromkeys(lines.KINDS, kind)})["cycles"] for n in (limit // 2, 2 * limit)]
+            for kind in (RING, NAIVE)}
+    assert runs[NAIVE][0] < runs[RING][0] and runs[RING][1] < runs[NAIVE][1]
+
+
+def test_a_planned_allreduce_is_among_the_fastest(tmp_path):
+    """The short form of the claim collectives_auto."""
+    for width, length in ((2, 100), (3, 40), (3, 900), (5, 1500), (8, 100)):
+        planned, best, _ = measure.planned_allreduce_cycles(tmp_path, width, length)
+        assert planned <= 1.05 * best + 32
+
+
 def test_random_allreduces(tmp_path):
     """The short form of tests/claims/collectives_correct.py."""
     random = numpy.random.default_rng(21)
     for i in range(36):
-        config = lines.random_allreduces(random, i % 3, i // 3 % 3, 24, 64, 3e5)
-        lines.run_allreduces(tmp_path, config, seed=i, arch=("wse2", "wse3")[i // 9 % 2])
+        kind = (RING, BUTTERFLY, EXCHANGE, PLANNED)[i % 4]
+        config = lines.random_allreduces(random, kind, i // 4 % 3, 24, 64, 3e5)
+        lines.run_allreduces(tmp_path, config, seed=i, arch=("wse2", "wse3")[i // 12 % 2])
 
 
 # ---- cycles: the short form of the claims collectives_cycles, _auto and _switching ----------------
@@ -188,6 +232,24 @@ def test_a_plan_chosen_at_run_time_is_the_best(tmp_path):
         best = min(runs.cycles(measure.REDUCE, pattern, 32, length, most=256)
                    for pattern in range(4))
         assert runs.chosen_cycles(32, length, 256) <= 1.03 * best + 16
+
+
+def test_allreduces_take_what_their_lemmas_say(tmp_path):
+    """The short form of the claim collectives_model."""
+    sys.path.insert(0, str(harness.SAMPLES / "study"))
+    import programs
+    tools = programs.Tools(harness.bin_dir())
+    for P, B, G in ((2, 40, 2), (9, 1, 3), (16, 30, 4), (22, 100, 3), (13, 7, 9)):
+        cycles = programs.line(tools, tmp_path, "butterfly allreduce", P, B, step=G)
+        model = measure.predicted_allreduce("library-butterfly", P, B, G)
+        assert abs(cycles - model) <= 0.05 * model + 40
+    for P, B in ((2, 40), (3, 300), (16, 100), (20, 1)):
+        cycles = programs.line(tools, tmp_path, "ring allreduce", P, B)
+        model = measure.predicted_allreduce("library-ring", P, B)
+        assert abs(cycles - model) <= 2 * (P - 1) * 8 + 32
+    for length in (1, 200):
+        model = measure.predicted_allreduce("exchange", 2, length)
+        assert model <= measure.exchange_cycles(tmp_path, length) <= model + OVERHEAD
 
 
 @pytest.mark.parametrize("pair", range(3))

@@ -109,6 +109,20 @@ def test_roots_and_grids():
         2 * (5 + d) + 12 for d in (1, 2, 4))
 
 
+def test_allreduces_of_the_library():
+    """One tile has nothing to do; a group of all tiles has one stage; two neighbours exchange."""
+    for pattern in ("library-ring", "library-butterfly"):
+        assert predict("allreduce", pattern, "--pes=1", "--len=7") == 0
+    few, many = (predict("allreduce", "library-butterfly", "--pes=9", f"--len={length}", "--step=9")
+                 for length in (100, 1100))
+    assert many - few == 9.5 * 1000      # nine vectors, and a copy of two elements a cycle
+    assert (predict("allreduce", "library-ring", "--pes=4", "--len=1100")
+            - predict("allreduce", "library-ring", "--pes=4", "--len=100")) == 1500
+    assert predict("allreduce", "exchange", "--pes=2", "--len=100") == 106
+    assert "another shape" in model("predict", "--op=allreduce", "--pattern=exchange", "--pes=3",
+                                    "--len=1", expect=2).err
+
+
 def test_best():
     for length, name in ((1, "star"), (16, "tree"), (512, "two-phase"), (4096, "chain")):
         line = ("--pes=512", f"--len={length}")

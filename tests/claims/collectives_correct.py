@@ -3,7 +3,8 @@
 ways to call and architectures, each with three calls in a row of different lengths.
 
 3,000 configurations, the same number for each pattern: six of reductions, and allreduce by ring,
-butterfly and exchange, which also follow one another, and reduce and broadcast, on the same colors;
+butterfly, exchange and plan, which also follow one another, and reduce and broadcast, on the same
+colors;
 the same number for each shape of a pattern, too; tiles and lengths log-uniform up to 512 tiles in a
 line, 64 x 64 in a rectangle and 4,096 elements.  The seed is from the commit.
 CONFIGURATIONS sets another number, SEED another seed.  About 10 minutes on two cores.
@@ -22,8 +23,8 @@ MOST_TILES = 512
 MOST_ELEMENTS = 4096
 MOST_WORK = 1.5e6          # tiles times elements, slow operations counted more
 REDUCE_PATTERNS = 6        # in four shapes
-ALLREDUCES = 3             # in three
-PATTERNS = REDUCE_PATTERNS + ALLREDUCES
+ALLREDUCES = (lines.RING, lines.BUTTERFLY, lines.EXCHANGE, lines.PLANNED)     # in three
+PATTERNS = REDUCE_PATTERNS + len(ALLREDUCES)
 
 
 def commit_seed():
@@ -45,8 +46,8 @@ def main():
         shape = i // PATTERNS % (4 if is_reduce else 3)
         make, run = ((lines.random_config, lines.run) if is_reduce else
                      (lines.random_allreduces, lines.run_allreduces))
-        config = make(random, pattern if is_reduce else pattern - REDUCE_PATTERNS, shape,
-                      MOST_TILES, MOST_ELEMENTS, MOST_WORK)
+        config = make(random, pattern if is_reduce else ALLREDUCES[pattern - REDUCE_PATTERNS],
+                      shape, MOST_TILES, MOST_ELEMENTS, MOST_WORK)
         folder = claims.scratch / str(i)
         try:
             run(folder, config, seed=i, arch=("wse2", "wse3")[int(random.integers(2))])
@@ -65,9 +66,9 @@ def main():
     claims.equals("configurations", sum(counts.values()) + len(failures), CONFIGURATIONS)
     claims.at_least("configurations of the rarest pattern and shape", min(counts.values()),
                     CONFIGURATIONS // (4 * PATTERNS) if not failures else 0)
-    for kind, name in enumerate(lines.KIND_NAMES[:ALLREDUCES]):
-        claims.at_least(f"configurations of allreduce by {name}", sum(
-            counts.get((REDUCE_PATTERNS + kind, shape), 0) for shape in range(3)),
+    for i, kind in enumerate(ALLREDUCES):
+        claims.at_least(f"configurations of allreduce by {lines.KIND_NAMES[kind]}", sum(
+            counts.get((REDUCE_PATTERNS + i, shape), 0) for shape in range(3)),
             CONFIGURATIONS // PATTERNS if not failures else 0)
     claims.finish()
 

@@ -1,0 +1,64 @@
+#!/usr/bin/python3
+"""The lemmas of the performance model for allreduces as the library carries them out, against
+programs emulated on wse2: butterfly within 5 % and 40 cycles over a grid of tiles, groups and
+lengths, ring within 8 cycles a step and 32, exchange at most 64 over the model.  About 3 minutes.
+"""
+import os
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from claims import Claims, harness
+
+sys.path.insert(0, str(harness.SAMPLES / "study"))
+import programs  # noqa: E402
+import collectives_measure as measure  # noqa: E402
+
+TILES = (2, 3, 5, 7, 8, 13, 16, 27, 50, 64, 125, 200, 400, 512)
+GROUPS = (2, 3, 4, 6, 9, 16)
+LENGTHS = (1, 10, 50, 200, 1000)
+MOST_WORK = 1.5e6        # tiles times group times elements
+
+
+def emulated(kind, P, B, G):
+    tools = programs.Tools(harness.bin_dir())
+    with tempfile.TemporaryDirectory(prefix="claim-") as folder:
+        return programs.line(tools, Path(folder), kind, P, B, step=G)
+
+
+def compare(pool, claims, name, kind, points, bound):
+    """`bound` of the model and the point; the farthest from it in each direction is shown."""
+    def one(point):
+        return emulated(kind, *point), measure.predicted_allreduce(name, *point)
+
+    found = list(pool.map(one, points))
+    worst = max(range(len(points)), key=lambda i: abs(found[i][0] - found[i][1])
+                / bound(found[i][1], points[i]))
+    cycles, model = found[worst]
+    print(f"{name}: worst of {len(points)} at P, B, G = {points[worst]}: {cycles} cycles, "
+          f"model {model}")
+    claims.at_most(f"{name}: off the model, in parts of its bound",
+                   abs(cycles - model) / bound(model, points[worst]), 1.0)
+    off = sorted(abs(cycles / model - 1) for cycles, model in found)
+    print(f"{name}: median {off[len(off) // 2]:.1%}, most {off[-1]:.1%} off the model")
+
+
+def main():
+    claims = Claims()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        points = [(P, B, G) for P in TILES for G in GROUPS if G <= P for B in LENGTHS
+                  if P * G * B <= MOST_WORK]
+        compare(pool, claims, "library-butterfly", "butterfly allreduce", points,
+                lambda model, _: 0.05 * model + 40)
+        points = [(P, B, 0) for P in TILES for B in LENGTHS + (4000,) if P <= 200]
+        compare(pool, claims, "library-ring", "ring allreduce", points,
+                lambda _, point: 2 * (point[0] - 1) * 8 + 32)
+    for B in LENGTHS:
+        model = measure.predicted_allreduce("exchange", 2, B)
+        claims.within(f"exchange of {B} elements: emulated - model",
+                      measure.exchange_cycles(claims.scratch, B) - model, 0, 64, "cycles")
+    claims.finish()
+
+
+main()
