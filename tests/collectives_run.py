@@ -27,8 +27,8 @@ DEFAULTS = {"width": 4, "height": 1, "shape": ROW, "what": REDUCE, "pattern_a": 
             "step": 0, "root_a": 0, "root_b": 0, "shared": 0, "in_place": 1, "with_task": 0,
             "element": 0, "operation": ADD, "skew": 0, "first": 4, "second": 4, "third": 4}
 
-RING, BUTTERFLY, EXCHANGE, NAIVE, PLANNED = range(5)
-KIND_NAMES = ["ring", "butterfly", "exchange", "reduce and broadcast", "plan"]
+RING, BUTTERFLY, EXCHANGE, NAIVE, PLANNED, CHOSEN = range(6)
+KIND_NAMES = ["ring", "butterfly", "exchange", "reduce and broadcast", "plan", "choice"]
 KINDS = ("kind_a", "kind_b", "kind_c")
 ALLREDUCE_DEFAULTS = {
     "width": 4, "height": 1, "shape": ROW, "kind_a": RING, "kind_b": RING, "kind_c": RING,

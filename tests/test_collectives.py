@@ -94,7 +94,7 @@ def test_random_configurations(tmp_path):
 
 # ---- ring, butterfly, exchange ----------------------------------------------------------------------
 
-RING, BUTTERFLY, EXCHANGE, NAIVE, PLANNED = range(5)
+RING, BUTTERFLY, EXCHANGE, NAIVE, PLANNED, CHOSEN = range(6)
 KINDS = pytest.mark.parametrize("kind", [RING, BUTTERFLY, EXCHANGE], ids=lines.KIND_NAMES[:3])
 
 
@@ -155,6 +155,15 @@ def test_planned_allreduces(tmp_path, width, with_task, shared):
         lines.run_allreduces(tmp_path, three_of(PLANNED, width=width, second=1000, in_place=in_place,
                                                 operation=operation, with_task=with_task,
                                                 shared=shared, pattern=5))
+
+
+@pytest.mark.parametrize("shared", [0, 1], ids=["own colors", "shared colors"])
+@pytest.mark.parametrize("with_task", [0, 1], ids=["blocking", "with a task"])
+def test_allreduces_chosen_at_run_time(tmp_path, with_task, shared):
+    """Vectors of up to 10 elements by reduction and broadcast, longer ones by the ring."""
+    for in_place, arch in ((0, "wse2"), (1, "wse3")):
+        lines.run_allreduces(tmp_path, three_of(CHOSEN, in_place=in_place, with_task=with_task,
+                                                shared=shared, skew=30), arch=arch)
 
 
 def test_choice_of_allreduces(tmp_path):
