@@ -49,6 +49,7 @@ typedef struct {
   TraceEvent *events;           /* stb_ds */
   const EngineOps *ops;
   EngineOptions options;
+  bool check_reads;             /* of the program */
 } Asm;
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -313,6 +314,7 @@ static inline void asm_load(Asm *a, uint32_t kinds)
   a->program = program_load(&a->image, &a->timing, a->arena, &reason);
   if (!a->program)
     fail_msg("program_load: %s", reason);
+  a->program->check_reads = a->check_reads;
   a->sink = trace_sink(a->program, kinds, asm_event, a);
   if (kinds)
     a->options.trace = &a->sink;

@@ -197,9 +197,21 @@ static void post_words(Asm *a, uint32_t seed)
   }
 }
 
+/* Calls of the function that every program starts with. */
+static void launch_some(Asm *a, uint32_t seed)
+{
+  Random r = {seed};
+  for (unsigned i = below(&r, 4); i > 0; i--) {
+    uint32_t tile = below(&r, a->program->n_tiles);
+    if (program_class(a->program, tile))
+      a->ops->launch(a->engine, tile, ASM_CODE);
+  }
+}
+
 static RunStatus run_part(Asm *a, uint32_t seed, uint64_t limit)
 {
   post_words(a, seed);
+  launch_some(a, seed);
   return a->ops->run(a->engine, a->ops->cycle(a->engine) + limit);
 }
 

@@ -157,13 +157,17 @@ static Descriptor memory_desc(Gen *g)
   Descriptor d = de_mem(base, (uint16_t)below(r, 12), (int)below(r, 4));
   if (chance(r, 10))
     d.stride = -1;
-  if (chance(r, 10))
-    d = (Descriptor){.kind = DESC_MEM4D, .base = base,
-                     .lengths = {(uint16_t)(1 + below(r, 3)), (uint16_t)(1 + below(r, 3)), 1, 1},
-                     .strides = {1, 2, 0, 0}};
-  else if (chance(r, 10))
-    d = (Descriptor){.kind = DESC_CIRC, .base = base, .length = (uint16_t)below(r, 9), .stride = 1,
-                     .wrap_base = DATA_AT, .wrap_length = 16};
+  if (chance(r, 10)) {
+    d = (Descriptor){.kind = DESC_MEM4D, .base = base};
+    for (unsigned i = 0; i < ARRAY_COUNT(d.lengths); i++) {
+      d.lengths[i] = (uint16_t)(1 + (chance(r, 50) ? below(r, 3) : 0));
+      d.strides[i] = (int16_t)((int)below(r, 6) - 2);
+    }
+  } else if (chance(r, 10)) {
+    d = (Descriptor){.kind = DESC_CIRC, .base = base, .length = (uint16_t)below(r, 9),
+                     .stride = (int16_t)((int)below(r, 5) - 2), .wrap_base = DATA_AT,
+                     .wrap_length = 16};
+  }
   if (chance(r, 15))
     d.flags |= chance(r, 50) ? DESC_F_SAVE : DESC_F_STEP;
   if (chance(r, 10))
@@ -288,13 +292,68 @@ static void emit_registers(Gen *g, AsmClass *c)
   }
 }
 
+/* Any arithmetic between registers; even ones, for pairs. */
+static void emit_arithmetic(Gen *g, AsmClass *c)
+{
+  static const CostClass costs[] = {COST_ALU16, COST_ALU32, COST_IDIV, COST_FP, COST_FDIV};
+  Random *r = &g->random;
+  for (;;) {
+    Opcode op = (Opcode)below(r, OP_COUNT);
+    const InsnInfo *info = &insn_info[op];
+    bool fits = false;
+    for (unsigned i = 0; i < ARRAY_COUNT(costs); i++)
+      fits |= info->cost == costs[i];
+    if (!fits || (info->format != FMT_RRR && info->format != FMT_RR && info->format != FMT_RRI))
+      continue;
+    Insn insn = {.op = op, .a = (uint8_t)even_register(g, true),
+                 .b = (uint8_t)even_register(g, true)};
+    if (info->format == FMT_RRR)
+      insn.c = (uint8_t)even_register(g, true);
+    if (info->format == FMT_RRI)
+      insn.imm = chance(r, 50) ? below(r, 20) : below(r, 0x10000);
+    asm_emit(c, insn);
+    return;
+  }
+}
+
+/* Accesses of every width, mostly aligned and inside the data. */
+static void emit_access(Gen *g, AsmClass *c)
+{
+  static const Opcode accesses[] = {OP_ld8ua, OP_ld8sa, OP_ld16a, OP_ld32a, OP_st8a, OP_st16a,
+                                    OP_st32a};
+  Random *r = &g->random;
+  uint32_t at = DATA_AT + 4 * below(r, DATA_BYTES / 4);
+  if (g->wild && chance(r, 2))
+    at = below(r, 0x10000);
+  asm_emit(c, in_ri(accesses[below(r, ARRAY_COUNT(accesses))], even_register(g, true), at));
+}
+
+/* A counted loop of scalar instructions, or a call of the function at the code's start. */
+static void emit_control_flow(Gen *g, AsmClass *c)
+{
+  Random *r = &g->random;
+  if (chance(r, 50)) {
+    asm_emit(c, in_i(OP_call, ASM_CODE));
+    return;
+  }
+  asm_emit(c, in_ri(OP_li, 8, 1 + below(r, 6)));
+  uint16_t again = asm_here(c);
+  for (unsigned n = 1 + below(r, 3); n > 0; n--)
+    emit_arithmetic(g, c);
+  asm_emit(c, in_rri(OP_addi, 8, 8, 0xffff));
+  asm_emit(c, in_rij(OP_bnei, 8, 0, again));
+}
+
 static void emit_scalar(Gen *g, AsmClass *c)
 {
   static const uint16_t config_registers[] = {CFG_TSC_CONTROL, CFG_CMD_STREAM, CFG_MAIN_PRIORITY,
                                               CFG_TASK_PRIORITY + 1, CFG_PRNG_STATE};
   Random *r = &g->random;
   unsigned ra = below(r, 6), rb = below(r, 6);
-  switch (below(r, 9)) {
+  switch (below(r, 14)) {
+  case 9: case 10: emit_arithmetic(g, c); break;
+  case 11: case 12: emit_access(g, c); break;
+  case 13: emit_control_flow(g, c); break;
   case 0: asm_emit(c, in_rri(OP_addi, ra, rb, below(r, 0x10000))); break;
   case 1: asm_emit(c, in_rrr(OP_mul, ra, rb, below(r, 6))); break;
   case 2: asm_emit(c, in_rrr(OP_fadds, ra & ~1u, rb & ~1u, 2)); break;
@@ -373,6 +432,8 @@ static void make_program(Gen *g, AsmClass *c)
 {
   Random *r = &g->random;
   make_data(g, c);
+  emit_arithmetic(g, c);               /* the function at the code's start */
+  asm_emit(c, in0(OP_ret));
   for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
     for (unsigned i = 0; i < 6; i++)
       asm_dsr(c, (DsrFile)file, i, random_desc(g, (DsrFile)file));
@@ -395,6 +456,15 @@ static void make_program(Gen *g, AsmClass *c)
     asm_task(c, TASK_LOCAL, 29, asm_here(c), 0, "teardown");
     emit_body(g, c);
   }
+  if (g->a->image.arch == ARCH_WSE3 && chance(r, 20))
+    c->image.paused = (uint8_t)below(r, 0x100);
+  if (chance(r, 20))
+    c->image.blocked |= (uint64_t)below(r, 1u << LOCALS) << LOCAL_FIRST;
+  if (chance(r, 8)) {
+    c->configs[0] = (ImageConfig){CFG_EXCEPTION_MASK, (uint16_t)~(1u << below(r, 8))};
+    c->image.configs = c->configs;
+    c->image.n_configs = 1;
+  }
   if (chance(r, 30))
     c->image.start_entry = c->tasks[c->image.n_tasks - 1].entry;
 }
@@ -415,6 +485,7 @@ static Asm *random_program(uint32_t seed, const EngineOps *ops)
   g.routers = chance(r, 30);
   a->ops = ops;
   a->options.check = (CheckLevel)below(r, 3);
+  a->check_reads = chance(r, 10);
   a->image.channels = (uint8_t)(1 + below(r, 2));
   for (unsigned i = 0; i < classes && i < tiles; i++)
     make_program(&g, asm_class(a, 0, 0, 0, 0));
