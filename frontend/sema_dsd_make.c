@@ -188,7 +188,7 @@ static void draft_offset(Sema *s, Draft *draft, Setting *field)
   int64_t bytes = n.value * (int64_t)draft->element_bytes;
   if (!n.known)
     draft->base_add = scaled(s, n.ir, draft->element_bytes);
-  else if (draft->base.raw)   /* which replaces the base of the descriptor */
+  else if (draft->base.raw && bytes != 0)   /* which replaces the base of the descriptor */
     draft->base_add = ir_const(&s->b, IRT_I16, (uint16_t)bytes);
   else
     draft->desc.desc.base = (uint16_t)(draft->desc.desc.base + bytes);

@@ -456,6 +456,61 @@ def test_launch_color_and_rpc_of_older_programs(tmp_path, layout, pe):
     """)
 
 
+POLL_PE = """
+param memcpy_params: comptime_struct;
+param at_once: bool;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+const poll_id = @get_local_task_id(10);
+var n = @zeros([2]u32);
+var n_ptr: [*]u32 = &n;
+task poll() void {
+  n[0] += 1;
+  if (n[1] == 0) { @activate(poll_id); }
+}
+fn start() void {
+  @activate(poll_id);
+  sys_mod.unblock_cmd_stream();
+}
+comptime {
+  @bind_local_task(poll, poll_id);
+  if (at_once) { @activate(poll_id); }
+  @export_symbol(n_ptr, "n");
+  @export_symbol(start);
+}
+"""
+
+POLL_LAYOUT = """
+param at_once: bool;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = 1, .height = 1 });
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl", .{
+    .memcpy_params = memcpy.get_params(0), .at_once = at_once });
+  @export_name("n", [*]u32, true);
+  @export_name("start", fn()void);
+}
+"""
+
+
+@pytest.mark.parametrize("at_once", (0, 1))
+def test_tiles_that_never_rest_do_not_hold_the_host_up(tmp_path, at_once):
+    host_run.build(tmp_path, POLL_LAYOUT, POLL_PE, params={"at_once": at_once})
+    launch = "" if at_once else 'r.launch("start", nonblock=False)'
+    script(tmp_path, f"""
+        {launch}
+        n = np.zeros(2, np.uint32)
+        r.memcpy_d2h(n, r.get_id("n"), 0, 0, 1, 1, 2, data_type=WIDE, **COPY)
+        assert n[0] > 1000 and n[1] == 0
+        n[1] = 1                                  # the program's own way to end it
+        r.memcpy_h2d(r.get_id("n"), n, 0, 0, 1, 1, 2, data_type=WIDE, **COPY)
+        r.memcpy_d2h(n, r.get_id("n"), 0, 0, 1, 1, 2, data_type=WIDE, **COPY)
+        assert n[1] == 1
+        r.memcpy_h2d(r.get_id("n"), n * 0, 0, 0, 1, 1, 2, data_type=WIDE, **COPY)
+        r.launch("start", nonblock=False)
+        r.stop()
+    """)
+
+
 SWITCH_LAYOUT = """
 param W: u16;
 param H: u16;

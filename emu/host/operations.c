@@ -37,6 +37,8 @@ static void post(Session *s, uint32_t tile, unsigned color, uint32_t word, uint6
 {
   if (!s->ops->post(s->engine, tile, color, word, at))
     ICE("tile %u takes no word on color %u", tile, color);
+  if (at > s->posted_until)
+    s->posted_until = at;
 }
 
 /* A command goes to all tiles of a channel at once and is charged to it once. */
@@ -171,6 +173,7 @@ static void issue_launch(Session *s, Operation *op)
   }
   free(args);
   free(calls);
+  op->missing = 1;      /* until somebody looks */
 }
 
 static void issue(Session *s, Operation *op)
@@ -409,8 +412,23 @@ static WseStatus report_stuck(Session *s)
   return session_stuck(s, &question, why);
 }
 
+/* Whether all tiles have done what the oldest open command asks, so that the host waits for
+ * nothing but a quiet fabric. */
+static bool waits_for_quiet(const Session *s)
+{
+  if (session_cycle(s) < s->posted_until)
+    return false;
+  for (size_t i = s->first_open; i < arrlenu(s->operations); i++) {
+    const Operation *op = &s->operations[i];
+    if (is_command(op->kind) && op->state != OPERATION_DONE)
+      return op->state == OPERATION_ISSUED ? op->missing == 0 : op->kind == OPERATION_COPY_OUT;
+  }
+  return false;
+}
+
 /* One step of progress: issue, run, settle.  *idle: nothing can move any more and nothing can be
- * issued. */
+ * issued.  Tiles that never rest, by a task that activates itself, hold the host up for a while
+ * only. */
 static WseStatus progress(Session *s, bool *idle)
 {
   bool quiet = false;
@@ -422,18 +440,20 @@ static WseStatus progress(Session *s, bool *idle)
     session_phase(s, true, "run", "");
     s->phase_has_command = false;
   }
-  uint64_t limit = UINT64_MAX;
+  uint64_t start = session_cycle(s), limit = start + SESSION_PATIENCE_CYCLES;
   for (size_t i = s->first_open; i < arrlenu(s->operations); i++)
     if (s->operations[i].kind == OPERATION_STREAM_OUT)
-      limit = session_cycle(s) + SLICE_CYCLES;
+      limit = start + SLICE_CYCLES;
+  bool waits = waits_for_quiet(s);
   *idle = false;
   WseStatus status = session_step(s, limit, &quiet);
   if (status != WSE_OK)
     return status;
-  bool changed = settle(s, quiet);
+  bool goes_on = quiet || (waits && session_cycle(s) - start >= SESSION_PATIENCE_CYCLES);
+  bool changed = settle(s, goes_on);
   s->quiet = quiet;
   s->streaming &= !quiet;
-  changed |= issue_ready(s, quiet);
+  changed |= issue_ready(s, goes_on);
   *idle = quiet && !changed;
   return WSE_OK;
 }

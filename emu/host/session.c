@@ -428,14 +428,18 @@ WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *wh
 }
 
 /* Before the first host action with memcpy: the tiles' own start is over and they wait for
- * commands, so that its cycles are not mixed with those of the action. */
+ * commands, so that its cycles are not mixed with those of the action; unless they never rest. */
 WseStatus session_start(Session *s)
 {
   if (s->started || !s->image->memcpy)
     return WSE_OK;
   session_phase(s, true, "start", "");
   s->phase_has_command = false;
-  return session_until_quiet(s);
+  bool quiet;
+  WseStatus status = session_step(s, session_cycle(s) + SESSION_PATIENCE_CYCLES, &quiet);
+  if (status == WSE_OK)
+    session_collect(s);
+  return status;
 }
 
 WseStatus session_run(Session *s, uint64_t cycles)
@@ -467,6 +471,15 @@ static void warn_hazards(Session *s)
     }
 }
 
+/* 0: no limit, since nobody but the program says when it is over. */
+static uint64_t cycles_to_rest(const Session *s)
+{
+  uint64_t now = session_cycle(s);
+  if (!s->image->memcpy)
+    return 0;
+  return SESSION_PATIENCE_CYCLES + (s->posted_until > now ? s->posted_until - now : 0);
+}
+
 WseStatus session_finish(Session *s)
 {
   s->finishing = true;
@@ -474,7 +487,7 @@ WseStatus session_finish(Session *s)
   if (status == WSE_OK)
     status = session_drain(s);
   if (status == WSE_OK && !s->quiet)   /* not started, or words of streams are still on their way */
-    status = session_run(s, 0);
+    status = session_run(s, cycles_to_rest(s));
   else if (status == WSE_OK)
     status = session_stuck(s, &(IdleQuestion){.host = s->image->memcpy}, NULL);
   if (s->engine) {

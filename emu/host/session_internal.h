@@ -55,10 +55,15 @@ struct Session {
   HostPhase *phases;                               /* stb_ds */
   size_t phase;                                    /* the current one */
   HostPhase phase_before;                          /* what it held when its last action began */
+  uint64_t posted_until;                           /* cycle of the host's last word to a tile */
   bool printed;                                    /* lines that are not flushed yet */
   bool phase_is_program, phase_has_command;
   double load_seconds, wall_seconds;
 };
+
+/* How long the host waits for tiles to rest that have done what it asked: some never do, since
+ * their tasks activate themselves for ever. */
+enum { SESSION_PATIENCE_CYCLES = 1 << 20 };
 
 /* ---- session.c */
 
