@@ -281,7 +281,8 @@ static void print_symbol(Report *r, const Fault *fault)
   const ImageSymbol *near = NULL;
   for (uint32_t i = 0; i < cls->image->n_symbols; i++) {
     const ImageSymbol *s = &cls->image->symbols[i];
-    if (!s->is_code && s->bytes && s->address <= fault->value &&
+    bool ours = s->name && *s->name == '<';        /* the compiler's, such as descriptors */
+    if (!s->is_code && !ours && s->bytes && s->address <= fault->value &&
         (!near || s->address > near->address))
       near = s;
   }

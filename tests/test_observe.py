@@ -233,7 +233,14 @@ def test_watch_names_the_task_that_a_wavelet_starts(tmp_path, engine):
     out = harness.emu(program(tmp_path, "data-task", N=4), engine, "--watch=0,0,3,4").out
     assert re.search(r"watch @\d+ P1\.0 starts control task 40 'finish'", out)
     out = harness.emu(program(tmp_path, "data-task", N=4), engine, "--watch=0,0,3,5").out
-    assert "has not sent that many wavelets" in out
+    assert "watch: P0.0 has sent 5 wavelets on color 3; there is no number 5" in out
+
+
+def test_a_stop_that_is_not_reached_is_told(tmp_path, engine):
+    image = program(tmp_path, "data-task", N=4)
+    for stop in ("100000", "adder.csl:18@1,0"):
+        out = harness.emu(image, engine, f"--stop={stop}", expect=None).out
+        assert ("without coming there" in out) == (stop == "100000"), out
 
 
 def test_watch_says_where_a_wavelet_stays(tmp_path, engine):

@@ -228,8 +228,11 @@ void session_observed(Session *s)
     return;
   if (o->perfetto)
     perfetto_finish(o->perfetto, session_cycle(s));
-  if (o->watch && !watch_finish(o->watch))
-    fprintf(out, "watch: the tile has not sent that many wavelets on the color\n");
+  if (o->watch)
+    watch_finish(o->watch);
+  if (o->has_stop && !o->stopped)
+    fprintf(out, "stop: the run has ended at cycle %llu without coming there\n",
+            (unsigned long long)session_cycle(s));
   if (o->profile)
     profile_finish(o->profile, s->engine);
   if (s->options.has_dump)

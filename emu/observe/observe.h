@@ -54,8 +54,8 @@ enum { WATCH_KINDS = 1 << TRACE_WAVELET | 1 << TRACE_QUEUE | 1 << TRACE_INST | 1
 Watch *watch_create(const Program *program, WatchSpec spec, FILE *out);
 void watch_destroy(Watch *watch);
 void watch_event(Watch *watch, const TraceEvent *event);
-/* Says where the copies are that nobody has taken; false: the wavelet was never sent. */
-bool watch_finish(Watch *watch);
+/* Says where the copies are that nobody has taken, or that the wavelet was never sent. */
+void watch_finish(Watch *watch);
 
 /* ---- stop.c: where a run is to stop ---------------------------------------------------------- */
 

@@ -291,7 +291,7 @@ void watch_event(Watch *w, const TraceEvent *e)
   }
 }
 
-bool watch_finish(Watch *w)
+void watch_finish(Watch *w)
 {
   settle(w, NULL);
   for (size_t i = 0; i < arrlenu(w->copies); i++) {
@@ -307,5 +307,10 @@ bool watch_finish(Watch *w)
     print_ahead(w, copy->ahead);
     fputc('\n', w->out);
   }
-  return w->sent > w->spec.number;
+  if (w->sent <= w->spec.number)
+    fprintf(w->out, "watch: P%u.%u has sent %llu wavelet%s on color %u; there is no number %llu, "
+                    "counted from 0\n",
+            program_x(w->program, w->spec.tile), program_y(w->program, w->spec.tile),
+            (unsigned long long)w->sent, w->sent == 1 ? "" : "s", w->spec.color,
+            (unsigned long long)w->spec.number);
 }
