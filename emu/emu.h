@@ -512,6 +512,7 @@ typedef struct {
   unsigned threads;             /* fast engine; 0 and 1: none besides the caller */
   uint32_t shuffle;             /* for tests: 0 natural visiting order; reference: seed of another,
                                    fast: backwards, and always all threads */
+  unsigned block;               /* for tests: fast engine, cycles of every block; 0 as fits */
   TraceSink *trace;             /* NULL none */
   /* Bytes written to SIM_PRINT; NULL: dropped. */
   void (*print)(void *context, uint64_t cycle, uint32_t tile, uint8_t byte);

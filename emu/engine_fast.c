@@ -252,10 +252,9 @@ static void make_maps(FastEngine *e)
 {
   e->row_words = (e->width + WORD_BITS - 1) / WORD_BITS;
   size_t words = (size_t)e->row_words * e->height;
-  e->awake = zeroed(words * sizeof *e->awake);
-  e->awake_next = zeroed(words * sizeof *e->awake_next);
-  e->row_awake = zeroed(e->height);
-  e->row_awake_next = zeroed(e->height);
+  e->awake = zeroed(CALENDAR * words * sizeof *e->awake);
+  e->row_awake = zeroed((size_t)CALENDAR * e->height);
+  e->chores = zeroed(e->height * sizeof *e->chores);
   e->host_waiting = zeroed((e->n_tiles + WORD_BITS - 1) / WORD_BITS * sizeof *e->host_waiting);
 }
 
@@ -273,9 +272,13 @@ static void make_rows(FastEngine *e)
   unsigned n = e->n_workers;
   uint32_t strip = e->height / (4 * n), first = 0;
   strip = strip < STRIP_LEAST ? STRIP_LEAST : strip > STRIP_MOST ? STRIP_MOST : strip;
+  if (strip < 2 * BLOCK_SLANT * e->options.block)
+    strip = 2 * BLOCK_SLANT * e->options.block;
+  e->block_most = n == 1 || strip / (2 * BLOCK_SLANT) > BLOCK_MOST ? BLOCK_MOST
+                                                                    : strip / (2 * BLOCK_SLANT);
   e->row_worker = zeroed(e->height * sizeof *e->row_worker);
   for (unsigned worker = 0; first < e->height; worker = (worker + 1) % n) {
-    uint32_t end = n == 1 || e->height - first < strip + STRIP_LEAST ? e->height : first + strip;
+    uint32_t end = n == 1 || e->height - first < 2 * strip ? e->height : first + strip;
     bool last = end == e->height;
     give_rows(e, worker, HALF_INNER, first ? first + 1 : 0, last ? end : end - 1);
     if (!last)
@@ -307,7 +310,7 @@ static void wake_starters(FastEngine *e)
     const ClassCode *cls = program_class(e->program, t);
     if (cls && (cls->image->start_entry != PC_RETURN ||
                 (cls->image->active & ~cls->image->blocked)))
-      fast_wake_next(e->workers, t);
+      fast_wake(e->workers, t, 0);
   }
 }
 
@@ -348,8 +351,6 @@ static void worker_destroy(FastWorker *w)
 {
   for (size_t i = 0; i < arrlenu(w->slabs); i++)
     munmap(w->slabs[i], SLAB_BYTES);
-  for (unsigned i = 0; i < WHEEL; i++)
-    arrfree(w->wheel[i]);
   for (unsigned half = 0; half < HALVES; half++)
     arrfree(w->rows[half]);
   arrfree(w->touched);
@@ -358,11 +359,10 @@ static void worker_destroy(FastWorker *w)
   arrfree(w->free_bridges);
   arrfree(w->timers);
   arrfree(w->faults);
-  arrfree(w->meetings);
   arrfree(w->events);
   arrfree(w->prints);
   arrfree(w->host_calls);
-  arrfree(w->parting);
+  arrfree(w->chores);
   free(w->scratch);
 }
 
@@ -380,8 +380,10 @@ static void fast_destroy(Engine *base)
   pthread_mutex_destroy(&e->spills_lock);
   arrfree(e->faults);
   arrfree(e->spills);
-  void *pieces[] = {e->sets, e->dsr_maps, e->channels, e->workers, e->awake, e->awake_next,
-                    e->host_waiting, e->row_awake, e->row_awake_next, e->row_worker};
+  for (uint32_t row = 0; row < e->height; row++)
+    arrfree(e->chores[row]);
+  void *pieces[] = {e->sets, e->dsr_maps, e->channels, e->workers, e->awake, e->row_awake,
+                    e->chores, e->host_waiting, e->row_worker};
   for (size_t i = 0; i < ARRAY_COUNT(pieces); i++)
     free(pieces[i]);
   free(e);
@@ -468,9 +470,9 @@ static bool fast_mem_write(Engine *base, uint32_t tile, uint32_t address, const 
 static void host_wake(FastEngine *e, uint32_t tile, uint64_t cycle)
 {
   if (cycle <= e->cycle)
-    fast_wake_next(e->workers, tile);
+    fast_wake(e->workers, tile, e->cycle);
   else
-    fast_timer(&e->workers[e->row_worker[tile / e->width]], tile, cycle);
+    fast_timer(&e->workers[e->row_worker[tile / e->width]], tile, e->cycle, cycle);
 }
 
 static bool fast_launch(Engine *base, uint32_t tile, uint16_t entry)
@@ -493,7 +495,7 @@ static bool fast_post(Engine *base, uint32_t tile, unsigned color, uint32_t word
     return false;
   if (!t->host)
     t->host = fast_alloc(e->workers, sizeof *t->host, WORD_ALIGN);
-  t->attended = true;
+  t->attended = e->hosted = true;
   if (t->host->posted_at == arrlenu(t->host->posted)) {
     arrsetlen(t->host->posted, 0);
     t->host->posted_at = 0;

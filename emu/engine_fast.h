@@ -9,8 +9,9 @@
  * changed before, with the exception of the input queues' counts, for which pops are counted.
  *
  * A tile is 1 KB while idle; slots, queues, descriptors and running operations come from a
- * slab when they are first used.  Awake tiles are bits of a map; a tile that waits is woken by
- * its own clock, by a wavelet, by room in a neighbour's slots or by a neighbour's switch.
+ * slab when they are first used.  Awake tiles are bits of a map, one for each of the next cycles;
+ * a tile that waits is woken by its own clock, by a wavelet, by room in a neighbour's slots or by
+ * a neighbour's switch.
  *
  * The step functions (engine_fast_step_*.h) are compiled twice, with and without events. */
 #ifndef ENGINE_FAST_H
@@ -28,7 +29,9 @@ enum {
   LEVELS = 5,                   /* issue priorities: microthread low, main, medium, -, high */
   LEVEL_UT_LOW = 0, LEVEL_MAIN = 1, LEVEL_UT_MEDIUM = 2, LEVEL_UT_HIGH = 4,
   FAST_SLOTS = 2,               /* of a color in the tile; more only after a hazard */
-  WHEEL = 64,                   /* cycles that the timing wheel looks ahead; a power of two */
+  CALENDAR = 128,               /* cycles that the map of awake tiles looks ahead */
+  BLOCK_MOST = 16,              /* cycles of a block: see engine_fast_run.c */
+  BLOCK_SLANT = 2,              /* rows by which each cycle of it is behind the one before */
   WORD_BITS = 64,
 };
 #define NEVER UINT64_MAX
@@ -306,16 +309,20 @@ _Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(Fa
 
 typedef struct { uint64_t free_at; uint32_t last_tile; uint32_t first, end, waiting; } FastChannel;
 typedef struct { uint32_t tile; uint8_t slot; FastWavelet wavelet; } FastSpill;
-typedef struct { uint32_t tile; uint8_t slot; } FastMeeting;
 
 typedef struct FastEngine FastEngine;
 typedef struct { uint32_t first, end; } FastRows;
-typedef struct { uint32_t tile; uint8_t byte; } FastPrint;
+typedef struct { uint64_t cycle; uint32_t tile; uint8_t byte; } FastPrint;
 
-/* With several workers a cycle has two halves.  The rows are cut into strips; in the first half
- * each worker visits its strips but for their rows at a border to another strip, in the second
- * half the pairs of rows on both sides of a border.  So nobody ever touches a tile that another
- * one touches or visits in the same half, and nothing needs a lock. */
+/* What is to be done for a row behind a cycle, before any of its tiles is visited again. */
+typedef enum { CHORE_MEETING, CHORE_PART } FastChoreKind;   /* settle; take down bridges */
+typedef struct { uint64_t cycle; uint32_t tile; uint8_t kind, slot; } FastChore;
+
+/* With several workers a block of cycles has two halves.  The rows are cut into strips; in the
+ * first half each worker visits its strips but for their rows at a border to another strip, in the
+ * second half the pairs of rows on both sides of a border.  With each cycle of a block the first
+ * halves lose two rows at each border, which the second ones win.  So nobody ever touches a tile
+ * that another one touches or visits in the same half, and nothing needs a lock. */
 typedef enum { HALF_INNER, HALF_BORDERS, HALVES } FastHalf;
 enum { STRIP_LEAST = 4, STRIP_MOST = 32 };    /* rows; with fewer, two borders would touch */
 
@@ -323,15 +330,13 @@ enum { STRIP_LEAST = 4, STRIP_MOST = 32 };    /* rows; with fewer, two borders w
 typedef struct {
   FastEngine *engine;
   FastRows *rows[HALVES];       /* stb_ds */
-  bool any_next;                /* some tile is awake in the next cycle */
-  uint32_t visits;              /* in this cycle */
+  uint64_t due[CALENDAR / WORD_BITS];   /* cycles of the calendar in which tiles are awake */
+  uint32_t visits;              /* in this block */
   uint64_t last_change;         /* cycle after the last one in which anything changed */
   uint64_t ahead_last;          /* last issue that was carried out ahead */
   EngineStats stats;
   uint32_t *touched;            /* stb_ds, in order of touching */
-  uint32_t *wheel[WHEEL];       /* stb_ds: tiles due in the cycle of the slot */
-  uint64_t wheel_used;          /* slots with tiles */
-  Timer *timers;                /* further ahead than the wheel */
+  Timer *timers;                /* further ahead than the calendar */
   /* memory */
   char **slabs;                 /* stb_ds */
   size_t slab_used;
@@ -340,11 +345,10 @@ typedef struct {
   DsrState (*scratch)[MAX_DSRS];/* descriptors of one operation at its issue and end */
   /* findings of this cycle, stb_ds */
   Fault *faults;
-  FastMeeting *meetings;
   TraceEvent *events;
   FastPrint *prints;
   uint32_t *host_calls;         /* tiles with a wavelet for the host */
-  uint32_t *parting;            /* tiles whose bridges are to be taken down */
+  uint32_t *chores;             /* rows that have some */
 } FastWorker;
 
 struct FastEngine {
@@ -352,7 +356,9 @@ struct FastEngine {
   Program *program;
   EngineOptions options;
   const Timing *timing;
-  uint64_t cycle;
+  uint64_t cycle;               /* the first of the block that runs, or the next one to run */
+  unsigned block;               /* cycles of the block that runs */
+  unsigned block_most;          /* that the rows of the workers allow */
   uint64_t limit;               /* of this run */
   uint64_t freshened;
   uint32_t n_tiles, width, height;
@@ -367,10 +373,12 @@ struct FastEngine {
   bool swaps;                   /* some color has a swap */
   FastDsrMap *dsr_maps;         /* by class */
   FastCode **code;              /* by class and word */
-  /* awake tiles: a bit each, whole words for a row, and a byte for each row that has any */
-  uint64_t *awake, *awake_next;
-  uint8_t *row_awake, *row_awake_next;
+  /* awake tiles by cycle of the calendar: a bit each, whole words for a row, and a byte for each
+     row that has any */
+  uint64_t *awake;
+  uint8_t *row_awake;
   uint32_t row_words;
+  FastChore **chores;           /* by row, stb_ds */
   FastWorker *workers;          /* the first is the caller of the engine */
   unsigned n_workers;
   uint16_t *row_worker;         /* who visits a row */
@@ -380,6 +388,7 @@ struct FastEngine {
   unsigned n_channels;
   uint64_t *host_waiting;       /* tiles with a wavelet for the host, a bit each */
   uint32_t n_host_waiting;
+  bool hosted;                  /* the host has sent a wavelet or has been sent one */
   /* findings */
   EngineStats stats;            /* sums, when somebody asks */
   Fault *faults;                /* stb_ds */
@@ -433,31 +442,41 @@ static inline unsigned fast_output_cycles(const Timing *timing)
 /* Where the wavelets of a color enter the tile: as loaded, or as rewritten. */
 void fast_bind_queues(FastTile *tile);
 
-/* Tiles of a word of the map, awake in the cycle after this one. */
-static inline void fast_wake_word(FastWorker *worker, uint32_t row, uint32_t word, uint64_t tiles)
+/* The words of a row in the map of a cycle; the bytes of all rows. */
+static inline uint64_t *fast_awake(const FastEngine *engine, uint64_t cycle, uint32_t row)
+{
+  return &engine->awake[(cycle % CALENDAR * engine->height + row) * engine->row_words];
+}
+static inline uint8_t *fast_row_awake(const FastEngine *engine, uint64_t cycle)
+{
+  return &engine->row_awake[cycle % CALENDAR * engine->height];
+}
+
+/* Tiles of a word of the map are awake in a cycle of the calendar. */
+static inline void fast_wake_word(FastWorker *worker, uint64_t cycle, uint32_t row, uint32_t word,
+                                  uint64_t tiles)
 {
   FastEngine *engine = worker->engine;
-  uint64_t *at = &engine->awake_next[row * engine->row_words + word], before = *at;
+  uint64_t *at = &fast_awake(engine, cycle, row)[word], before = *at;
   *at = before | tiles;
   if (before)
     return;
-  engine->row_awake_next[row] = 1;
-  worker->any_next = true;
+  fast_row_awake(engine, cycle)[row] = 1;
+  worker->due[cycle % CALENDAR / WORD_BITS] |= UINT64_C(1) << cycle % WORD_BITS;
 }
 
-static inline void fast_wake_next(FastWorker *worker, uint32_t tile)
+static inline void fast_wake(FastWorker *worker, uint32_t tile, uint64_t cycle)
 {
   uint32_t row = tile / worker->engine->width, column = tile % worker->engine->width;
-  fast_wake_word(worker, row, column / WORD_BITS, UINT64_C(1) << column % WORD_BITS);
+  fast_wake_word(worker, cycle, row, column / WORD_BITS, UINT64_C(1) << column % WORD_BITS);
 }
 
 /* ---- engine_fast_run.c ------------------------------------------------------------------ */
 
-/* Wakes the tile, which the worker visits, in a cycle after this one. */
-void fast_timer(FastWorker *worker, uint32_t tile, uint64_t cycle);
-/* Of a worker's timers, what is due in the cycle that runs. */
-void fast_take_timers(FastWorker *worker);
-uint64_t fast_next_due(const FastEngine *engine, const FastTile *tile);
+/* Wakes the tile, which the worker visits, in a cycle after `now`. */
+void fast_timer(FastWorker *worker, uint32_t tile, uint64_t now, uint64_t cycle);
+/* The next cycle after `now` in which something of the tile becomes due by itself. */
+uint64_t fast_next_due(const FastTile *tile, uint64_t now);
 RunStatus fast_run(Engine *engine, uint64_t limit);
 void fast_skip_to(Engine *engine, uint64_t cycle);
 
@@ -467,7 +486,7 @@ void fast_ahead_create(FastEngine *engine);
 void fast_ahead_destroy(FastEngine *engine);
 /* The main thread has issued a scalar instruction in this cycle, and no operation runs: carries
  * out those that follow as far as nobody can see them, neither other tiles nor the host. */
-void fast_ahead(FastWorker *worker, FastTile *tile);
+void fast_ahead(FastWorker *worker, FastTile *tile, uint64_t now);
 /* Whether an instruction that was carried out ahead issues in this cycle. */
 static inline bool fast_issues_ahead(const FastTile *tile, uint64_t now)
 {
@@ -482,21 +501,19 @@ void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 void fast_bridges_create(FastEngine *engine);
 /* The tile has started a streaming operation: builds bridges to and from it where it can. */
 void fast_join(FastWorker *worker, FastTile *tile);
-/* Takes down the bridges of the tile; of those that asked for it; of all tiles, between runs.
- * `now`: the cycle that has just been run. */
+/* Takes down the bridges of the tile, whose last cycle was `now`; of all tiles, between runs. */
 void fast_part(FastWorker *worker, FastTile *tile, uint64_t now);
-void fast_part_asked(FastEngine *engine, uint64_t now);
 void fast_part_all(FastEngine *engine);
 
 /* ---- engine_fast_crew.c ----------------------------------------------------------------- */
 
-/* Runs both halves of a cycle, one thread a worker.  The threads are started when first needed. */
-void fast_crew_cycle(FastEngine *engine);
+/* Runs both halves of a block, one thread a worker.  The threads are started when first needed. */
+void fast_crew_block(FastEngine *engine);
 void fast_crew_destroy(FastEngine *engine);
 
 /* ---- the step, compiled twice: engine_fast_plain.c, engine_fast_traced.c ---------------- */
 
-/* What the worker does in half a cycle. */
+/* What the worker does in half a block. */
 void fast_visit_plain(FastWorker *worker, FastHalf half);
 void fast_visit_traced(FastWorker *worker, FastHalf half);
 static inline void fast_visit(FastWorker *worker, FastHalf half)
@@ -506,9 +523,9 @@ static inline void fast_visit(FastWorker *worker, FastHalf half)
   else
     fast_visit_plain(worker, half);
 }
-/* What one thread does at the end of a cycle: host, hazards, events. */
-void fast_end_cycle_plain(FastEngine *engine);
-void fast_end_cycle_traced(FastEngine *engine);
+/* What one thread does at the end of a block: host, hazards, events. */
+void fast_end_block_plain(FastEngine *engine);
+void fast_end_block_traced(FastEngine *engine);
 /* Between cycles: what the running operation of a thread waits for, and with which operand. */
 StallCause fast_thread_waits(FastEngine *engine, FastTile *tile, unsigned thread, uint8_t *stream);
 

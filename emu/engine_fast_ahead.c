@@ -88,10 +88,10 @@ static uint64_t steps(const FastEngine *e, FastTile *t, uint64_t from, uint64_t 
   return issues;
 }
 
-void fast_ahead(FastWorker *w, FastTile *t)
+void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
 {
   const FastEngine *e = w->engine;
-  uint64_t from = e->cycle, end = from + WORD_BITS < e->limit ? from + WORD_BITS : e->limit;
+  uint64_t end = from + WORD_BITS < e->limit ? from + WORD_BITS : e->limit;
   FastAhead before = {.regs = t->regs, .pc = t->pc, .ready = t->ready, .from = from};
   before.issues = steps(e, t, from, end);
   t->is_ahead = before.issues != 0;

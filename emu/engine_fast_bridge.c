@@ -280,8 +280,8 @@ static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
     put_wavelet(w, b, b->at[i % BRIDGE_PLACES].payload, arrival, now);
   }
   if (b->head != b->tail) {
-    fast_wake_next(w, b->from->index);
-    fast_wake_next(w, b->to->index);
+    fast_wake(w, b->from->index, now + 1);
+    fast_wake(w, b->to->index, now + 1);
   }
   b->from->out = b->to->in = NULL;
   settle_issues(w, b->from);
@@ -295,16 +295,6 @@ void fast_part(FastWorker *w, FastTile *t, uint64_t now)
     take_down(w, t->in, now);
   if (t->out)
     take_down(w, t->out, now);
-}
-
-void fast_part_asked(FastEngine *e, uint64_t now)
-{
-  for (unsigned k = 0; k < e->n_workers; k++) {
-    uint32_t *tiles = e->workers[k].parting;
-    for (size_t i = 0; i < arrlenu(tiles); i++)
-      fast_part(&e->workers[0], &e->tiles[tiles[i]], now);
-    arrsetlen(e->workers[k].parting, 0);
-  }
 }
 
 void fast_part_all(FastEngine *e)

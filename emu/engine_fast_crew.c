@@ -1,4 +1,4 @@
-/* Fast engine: the threads of the workers.  They meet at a barrier at the start of a cycle, between
+/* Fast engine: the threads of the workers.  They meet at a barrier at the start of a block, between
  * its halves and at its end; who waits spins for a moment and then sleeps. */
 #include "emu/engine_fast.h"
 
@@ -97,7 +97,7 @@ static FastCrew *crew_create(FastEngine *e)
   return crew;
 }
 
-void fast_crew_cycle(FastEngine *e)
+void fast_crew_block(FastEngine *e)
 {
   FastCrew *crew = e->crew ? e->crew : crew_create(e);
   meet(crew);

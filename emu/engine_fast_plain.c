@@ -7,14 +7,14 @@ void fast_visit_plain(FastWorker *worker, FastHalf half)
   visit_half(worker, half);
 }
 
-void fast_end_cycle_plain(FastEngine *engine)
+void fast_end_block_plain(FastEngine *engine)
 {
-  end_cycle(engine);
+  end_block(engine);
 }
 
 StallCause fast_thread_waits(FastEngine *engine, FastTile *tile, unsigned thread, uint8_t *stream)
 {
-  Visit v = start_half(engine->workers);
+  Visit v = start_visits(engine->workers);
   v.tile = tile;
   GroupPlan group = {0};
   StallCause cause = plan_general(&v, thread, &group);

@@ -1,4 +1,9 @@
-/* Fast engine: the clock, timers, and the run from cycle to cycle. */
+/* Fast engine: the clock, timers, and the run from block to block.
+ *
+ * A block is one cycle, or several where many tiles are awake: these are run slantwise over the
+ * rows (visit_slanted), so that tiles are in the cache for several visits.  What one thread does for
+ * all tiles, it does at the end of a block.  A fault ends the run with its block: other tiles have
+ * gone on for up to BLOCK_MOST - 1 cycles. */
 #include "emu/engine_fast.h"
 
 #include "stb_ds.h"
@@ -7,20 +12,17 @@
 
 /* ---- the clock -------------------------------------------------------------------------- */
 
-void fast_timer(FastWorker *w, uint32_t tile, uint64_t cycle)
+void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle)
 {
-  uint64_t now = w->engine->cycle;
-  if (cycle <= now + 1) {
-    fast_wake_next(w, tile);
-  } else if (cycle - now < WHEEL) {
-    arrput(w->wheel[cycle % WHEEL], tile);
-    w->wheel_used |= UINT64_C(1) << cycle % WHEEL;
-  } else {
+  if (cycle <= now + 1)
+    fast_wake(w, tile, now + 1);
+  else if (cycle - now < CALENDAR - BLOCK_MOST)     /* cycles of the block that others still run */
+    fast_wake(w, tile, cycle);
+  else
     timers_push(&w->timers, (Timer){cycle, tile});
-  }
 }
 
-/* The next cycle after this one in which something of the tile becomes due by itself. */
+/* The sooner one that is after `now`. */
 static uint64_t sooner(uint64_t a, uint64_t b, uint64_t now)
 {
   return b > now && b < a ? b : a;
@@ -32,9 +34,9 @@ static uint64_t sooner_wavelet(uint64_t a, uint32_t meta, uint64_t now)
   return wait > 0 ? sooner(a, now + (uint64_t)wait, now) : a;
 }
 
-uint64_t fast_next_due(const FastEngine *e, const FastTile *t)
+uint64_t fast_next_due(const FastTile *t, uint64_t now)
 {
-  uint64_t now = e->cycle, due = sooner(NEVER, t->ready, now);
+  uint64_t due = sooner(NEVER, t->ready, now);
   for (unsigned bits = t->vectors; bits; bits &= bits - 1)
     due = sooner(due, t->threads[__builtin_ctz(bits)].ready, now);
   due = sooner(due, t->pending_due, now);
@@ -100,35 +102,24 @@ static void set_cycle(FastEngine *e, uint64_t now)
   e->cycle = now;
 }
 
-/* The tiles listed for the next cycle become those of this one. */
-static void turn(FastEngine *e)
+/* The first cycle of the calendar from `now` on in which a tile of the worker's is awake. */
+static uint64_t soonest_awake(const FastWorker *w, uint64_t now)
 {
-  uint64_t *awake = e->awake;
-  uint8_t *row_awake = e->row_awake;
-  e->awake = e->awake_next;
-  e->row_awake = e->row_awake_next;
-  e->awake_next = awake;
-  e->row_awake_next = row_awake;
-  for (unsigned k = 0; k < e->n_workers; k++)
-    e->workers[k].any_next = false;
-}
-
-static bool any_next(const FastEngine *e)
-{
-  bool any = false;
-  for (unsigned k = 0; k < e->n_workers; k++)
-    any |= e->workers[k].any_next;
-  return any;
+  for (unsigned ahead = 0; ahead < CALENDAR;) {
+    uint64_t cycle = now + ahead;
+    uint64_t due = w->due[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS;
+    if (due)
+      return cycle + (unsigned)__builtin_ctzll(due);
+    ahead += WORD_BITS - cycle % WORD_BITS;
+  }
+  /* The word of `now` once more, which starts before it. */
+  uint64_t due = w->due[now % CALENDAR / WORD_BITS];
+  return due ? now - now % WORD_BITS + CALENDAR + (unsigned)__builtin_ctzll(due) : NEVER;
 }
 
 static uint64_t soonest_timer(const FastWorker *w, uint64_t now)
 {
-  uint64_t due = NEVER;
-  if (w->wheel_used) {
-    unsigned turned = (unsigned)(now % WHEEL);
-    uint64_t used = w->wheel_used >> turned | (turned ? w->wheel_used << (WHEEL - turned) : 0);
-    due = now + (uint64_t)__builtin_ctzll(used);
-  }
+  uint64_t due = soonest_awake(w, now);
   return arrlenu(w->timers) && w->timers[0].cycle < due ? w->timers[0].cycle : due;
 }
 
@@ -149,34 +140,42 @@ static uint64_t soonest(const FastEngine *e)
   return due > e->cycle || due == NEVER ? due : e->cycle;
 }
 
-static void wake_now(FastEngine *e, uint32_t tile)
+/* The timers that are due in the block, whose first cycle is `cycle`. */
+static void take_timers(FastEngine *e)
 {
-  uint32_t row = tile / e->width, column = tile % e->width;
-  e->awake[row * e->row_words + column / WORD_BITS] |= UINT64_C(1) << column % WORD_BITS;
-  e->row_awake[row] = 1;
-}
-
-void fast_take_timers(FastWorker *w)
-{
-  FastEngine *e = w->engine;
-  uint32_t **slot = &w->wheel[e->cycle % WHEEL];
-  for (size_t i = 0; i < arrlenu(*slot); i++)
-    wake_now(e, (*slot)[i]);
-  arrsetlen(*slot, 0);
-  w->wheel_used &= ~(UINT64_C(1) << e->cycle % WHEEL);
-  while (arrlenu(w->timers) && w->timers[0].cycle <= e->cycle)
-    wake_now(e, timers_pop(w->timers).tile);
-}
-
-static void skip_timers(FastWorker *w, uint64_t from, uint64_t cycle)
-{
-  for (unsigned k = 0; k < WHEEL && from + k <= cycle; k++) {
-    uint32_t **slot = &w->wheel[(from + k) % WHEEL];
-    for (size_t i = 0; i < arrlenu(*slot); i++)
-      fast_wake_next(w, (*slot)[i]);
-    arrsetlen(*slot, 0);
-    w->wheel_used &= ~(UINT64_C(1) << (from + k) % WHEEL);
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    FastWorker *w = &e->workers[k];
+    while (arrlenu(w->timers) && w->timers[0].cycle < e->cycle + e->block) {
+      Timer timer = timers_pop(w->timers);
+      fast_wake(w, timer.tile, timer.cycle > e->cycle ? timer.cycle : e->cycle);
+    }
   }
+}
+
+/* Whatever wakes in a cycle from `from` on and before `end`, out of the calendar. */
+static uint32_t *take_awake(FastEngine *e, uint64_t from, uint64_t end)
+{
+  uint32_t *tiles = NULL;
+  for (uint64_t cycle = from; cycle < end && cycle - from < CALENDAR; cycle++) {
+    uint8_t *rows = fast_row_awake(e, cycle);
+    for (uint32_t row = 0; row < e->height; row++) {
+      uint64_t *words = fast_awake(e, cycle, row);
+      for (uint32_t word = 0; rows[row] && word < e->row_words; word++) {
+        for (; words[word]; words[word] &= words[word] - 1)
+          arrput(tiles, row * e->width + word * WORD_BITS +
+                          (unsigned)__builtin_ctzll(words[word]));
+      }
+      rows[row] = 0;
+    }
+  }
+  return tiles;
+}
+
+static void forget_due(FastEngine *e, uint64_t from, uint64_t end)
+{
+  for (uint64_t cycle = from; cycle < end && cycle - from < CALENDAR; cycle++)
+    for (unsigned k = 0; k < e->n_workers; k++)
+      e->workers[k].due[cycle % CALENDAR / WORD_BITS] &= ~(UINT64_C(1) << cycle % WORD_BITS);
 }
 
 /* What would have been due meanwhile is due then. */
@@ -185,13 +184,25 @@ void fast_skip_to(Engine *base, uint64_t cycle)
   FastEngine *e = (FastEngine *)base;
   if (cycle <= e->cycle)
     return;
-  for (unsigned k = 0; k < e->n_workers; k++)
-    skip_timers(&e->workers[k], e->cycle, cycle);
+  uint32_t *tiles = take_awake(e, e->cycle, cycle);
+  forget_due(e, e->cycle, cycle);
   set_cycle(e, cycle);
+  for (size_t i = 0; i < arrlenu(tiles); i++)
+    fast_wake(e->workers, tiles[i], cycle);
+  arrfree(tiles);
 }
 
 /* ---- the run ---------------------------------------------------------------------------- */
 
+static int compare_faults(const void *a, const void *b)
+{
+  const Fault *x = a, *y = b;
+  if (x->cycle != y->cycle)
+    return x->cycle < y->cycle ? -1 : 1;
+  return fault_compare(a, b);
+}
+
+/* Those up to the first cycle with one that ends the run. */
 static void collect_faults(FastEngine *e)
 {
   Fault *found = e->workers[0].faults;
@@ -202,11 +213,13 @@ static void collect_faults(FastEngine *e)
   }
   size_t count = arrlenu(found);
   if (count)
-    qsort(found, count, sizeof *found, fault_compare);
+    qsort(found, count, sizeof *found, compare_faults);
   for (size_t i = 0; i < count; i++) {
     const Fault *fault = &found[i];
     bool hazard = fault_is_hazard(fault->kind);
-    if ((hazard && e->options.check == CHECK_OFF) || (i && fault_compare(fault, fault - 1) == 0))
+    if (e->stopped && fault->cycle > arrlast(e->faults).cycle)
+      break;
+    if ((hazard && e->options.check == CHECK_OFF) || (i && compare_faults(fault, fault - 1) == 0))
       continue;
     arrput(e->faults, *fault);
     e->stopped |= !hazard || e->options.check == CHECK_ERROR;
@@ -215,31 +228,60 @@ static void collect_faults(FastEngine *e)
   e->workers[0].faults = found;
 }
 
-/* Below this number of visits a cycle is not worth the meeting of threads. */
-enum { CREW_LEAST = 256 };
+/* Below this number of visits a cycle is not worth the meeting of threads; from this number on they
+ * do not fit a cache, so that blocks are worth their while. */
+enum { CREW_LEAST = 256, BLOCK_LEAST = 1536 };
 
+/* Of the last block, a cycle. */
 static uint32_t visits(const FastEngine *e)
 {
   uint32_t sum = 0;
   for (unsigned k = 0; k < e->n_workers; k++)
     sum += e->workers[k].visits;
-  return sum;
+  return sum / (e->block ? e->block : 1);
 }
 
-static void run_cycle(FastEngine *e)
+/* Cycles of the next block: one where the host or a trace wants to have cycles by themselves. */
+static unsigned choose_block(const FastEngine *e)
 {
-  if (e->n_workers > 1 && (visits(e) >= CREW_LEAST || e->options.shuffle)) {
-    fast_crew_cycle(e);
+  if (e->options.trace || e->hosted || e->program->host_out_colors)
+    return 1;
+  unsigned most = visits(e) >= BLOCK_LEAST ? e->block_most : 1;
+  most = e->options.block && e->options.block < e->block_most ? e->options.block : most;
+  return e->limit - e->cycle < most ? (unsigned)(e->limit - e->cycle) : most;
+}
+
+/* The last cycle of the block in which a tile was awake: those after it have not been needed. */
+static uint64_t last_awake(const FastEngine *e)
+{
+  for (uint64_t cycle = e->cycle + e->block - 1; cycle > e->cycle; cycle--)
+    for (unsigned k = 0; k < e->n_workers; k++)
+      if (e->workers[k].due[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS & 1)
+        return cycle;
+  return e->cycle;
+}
+
+/* Returns the cycle after it. */
+static uint64_t run_block(FastEngine *e)
+{
+  bool crew = e->n_workers > 1 && (visits(e) >= CREW_LEAST || e->options.shuffle);
+  e->block = choose_block(e);
+  take_timers(e);
+  if (crew) {
+    fast_crew_block(e);
   } else {
     for (unsigned half = 0; half < (e->n_workers > 1 ? HALVES : 1); half++)
       for (unsigned k = 0; k < e->n_workers; k++)
         fast_visit(&e->workers[k], (FastHalf)half);
   }
   if (e->options.trace)
-    fast_end_cycle_traced(e);
+    fast_end_block_traced(e);
   else
-    fast_end_cycle_plain(e);
+    fast_end_block_plain(e);
   collect_faults(e);
+  uint64_t last = last_awake(e);
+  forget_due(e, e->cycle, e->cycle + e->block);
+  return last + 1;
 }
 
 static RunStatus run_on(FastEngine *e, uint64_t limit)
@@ -253,21 +295,17 @@ static RunStatus run_on(FastEngine *e, uint64_t limit)
     }
     if (e->cycle >= limit)
       return RUN_LIMIT;
-    if (!any_next(e)) {
-      uint64_t due = soonest(e);
-      if (due == NEVER) {
-        for (unsigned k = 0; k < e->n_workers; k++)
-          floor = e->workers[k].last_change > floor ? e->workers[k].last_change : floor;
-        e->cycle = floor;
-        return RUN_QUIET;
-      }
-      set_cycle(e, due < limit ? due : limit);
-      if (e->cycle >= limit)
-        return RUN_LIMIT;
+    uint64_t due = soonest(e);
+    if (due == NEVER) {
+      for (unsigned k = 0; k < e->n_workers; k++)
+        floor = e->workers[k].last_change > floor ? e->workers[k].last_change : floor;
+      e->cycle = floor;
+      return RUN_QUIET;
     }
-    turn(e);
-    run_cycle(e);
-    set_cycle(e, e->cycle + 1);
+    set_cycle(e, due < limit ? due : limit);
+    if (e->cycle >= limit)
+      return RUN_LIMIT;
+    set_cycle(e, run_block(e));
     if (e->options.trace && e->options.trace->stop)
       return RUN_LIMIT;
   }

@@ -1,4 +1,4 @@
-/* Fast engine: one cycle over the awake tiles.  A template: engine_fast_plain.c and
+/* Fast engine: the visits to the awake tiles.  A template: engine_fast_plain.c and
  * engine_fast_traced.c include it with FAST_TRACED 0 and 1, so that a run without a trace has
  * no trace of events in its loop.  No include guard. */
 
@@ -28,7 +28,7 @@ typedef struct {
 
 /* What the tile that is visited does in this cycle. */
 typedef struct {
-  /* the same for all tiles of the cycle */
+  /* the same for all tiles of a row in a cycle */
   FastEngine *engine;
   FastWorker *worker;
   uint64_t now;
@@ -70,7 +70,24 @@ HOT void wake(Visit *v, uint32_t index)
   if (LIKELY(bit_at < v->tiles))
     v->stay |= UINT64_C(1) << bit_at;
   else
-    fast_wake_next(v->worker, index);
+    fast_wake(v->worker, index, v->now + 1);
+}
+
+/* Something has changed in this cycle.  Rows are not always at the same cycle. */
+HOT void note_change(const Visit *v)
+{
+  if (v->now >= v->worker->last_change)
+    v->worker->last_change = v->now + 1;
+}
+
+HOT void note_active(const Visit *v)
+{
+  EngineStats *stats = &v->worker->stats;
+  stats->active_tile_cycles++;
+  if (UNLIKELY(v->now < stats->first_event))
+    stats->first_event = v->now;
+  if (v->now > stats->last_event)
+    stats->last_event = v->now;
 }
 
 static void record_event(const Visit *v, TraceEvent event)
@@ -99,39 +116,38 @@ RARE void wake_neighbours(Visit *v)
   for (unsigned bits = ports & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
     uint32_t next = program_neighbour(e->program, v->tile->index, (Port)__builtin_ctz(bits));
     if (next != (uint32_t)NO_TILE && e->tiles[next].set)
-      fast_wake_next(v->worker, next);
+      fast_wake(v->worker, next, v->now + 1);
   }
-}
-
-HOT void note_active(const Visit *v)
-{
-  EngineStats *stats = &v->worker->stats;
-  stats->active_tile_cycles++;
-  if (UNLIKELY(stats->first_event == NEVER))
-    stats->first_event = v->now;
-  stats->last_event = v->now;
 }
 
 HOT void sleep_until_due(Visit *v, const FastTile *t)
 {
-  uint64_t due = fast_next_due(v->engine, t);
+  uint64_t due = fast_next_due(t, v->now);
   if (due != NEVER)
-    fast_timer(v->worker, t->index, due);
+    fast_timer(v->worker, t->index, v->now, due);
 }
 
 #include "emu/engine_fast_step_stream.h"
 
-static Visit start_half(FastWorker *worker)
+static void set_now(Visit *v, uint64_t now)
+{
+  const Timing *timing = v->engine->timing;
+  v->now = now;
+  v->hop_visible = now + timing->hop;
+  v->ramp_visible = now + timing->ramp_down;
+  v->output_visible = now + fast_output_cycles(timing);
+}
+
+static Visit start_visits(FastWorker *worker)
 {
   FastEngine *e = worker->engine;
-  const Timing *timing = e->timing;
-  return (Visit){
-    .engine = e, .worker = worker, .now = e->cycle,
-    .hop_visible = e->cycle + timing->hop, .ramp_visible = e->cycle + timing->ramp_down,
-    .output_visible = e->cycle + fast_output_cycles(timing),
-    .hop = timing->hop, .host_colors = e->program->host_out_colors,
+  Visit v = {
+    .engine = e, .worker = worker, .hop = e->timing->hop,
+    .host_colors = e->program->host_out_colors,
     .wse2 = e->program->image->arch == ARCH_WSE2,
   };
+  set_now(&v, e->cycle);
+  return v;
 }
 
 HOT void start_tile(Visit *v, FastTile *t)
@@ -170,7 +186,7 @@ HOT void visit(Visit *v, uint32_t index)
   if (UNLIKELY(v->wake_all || v->wake_ports))
     wake_neighbours(v);
   if (LIKELY(v->changed)) {
-    v->worker->last_change = v->now + 1;
+    note_change(v);
     if (!v->sleeps) {
       wake(v, index);
       return;
@@ -198,11 +214,11 @@ static uint32_t next_waiting(const FastEngine *e, uint32_t from, uint32_t end)
 static void give_to_host(FastEngine *e, uint32_t index)
 {
   FastTile *t = &e->tiles[index];
-  Visit v = start_half(&e->workers[e->row_worker[index / e->width]]);   /* its events come first */
+  Visit v = start_visits(&e->workers[e->row_worker[index / e->width]]);   /* its events come first */
   v.tile = t;
   if (!t->host)
     t->host = fast_alloc(v.worker, sizeof *t->host, _Alignof(FastHost));
-  t->attended = true;
+  t->attended = e->hosted = true;
   for (unsigned bits = t->output_any; bits; bits &= bits - 1) {
     unsigned queue = (unsigned)__builtin_ctz(bits);
     FastQueue *q = &t->queues[queue].output;
@@ -219,8 +235,8 @@ static void give_to_host(FastEngine *e, uint32_t index)
   }
   e->host_waiting[index / WORD_BITS] &= ~(UINT64_C(1) << index % WORD_BITS);
   e->n_host_waiting--;
-  v.worker->last_change = v.now + 1;
-  fast_wake_next(v.worker, index);
+  note_change(&v);
+  fast_wake(v.worker, index, v.now + 1);
 }
 
 static void list_waiting(FastEngine *e, FastWorker *worker)
@@ -265,7 +281,202 @@ static bool serve_channels(FastEngine *e)
   return served;
 }
 
-/* ---- the cycle -------------------------------------------------------------------------- */
+/* ---- chores of a row -------------------------------------------------------------------- */
+
+/* All wavelets of a color's slots, those that came in this cycle in the order of their ports;
+ * a hazard for the user to see. */
+static void settle_meeting(FastWorker *worker, const FastChore *meeting)
+{
+  FastEngine *e = worker->engine;
+  FastTile *t = &e->tiles[meeting->tile];
+  FastColor *c = &t->colors[meeting->slot];
+  Visit v = start_visits(worker);
+  uint8_t color = t->set->color_of[meeting->slot];
+  v.tile = t;
+  FastWavelet all[FAST_SLOTS + 2 * PORT_COUNT];
+  unsigned n = color_count(c), arrivals = c->saved >> ARRIVALS_SHIFT;
+  unsigned arrived = (unsigned)__builtin_popcount(arrivals);
+  for (unsigned i = 0; i < n; i++)
+    all[i] = i < FAST_SLOTS ? c->w[i] : spill_pop(&v, t->index, meeting->slot);
+  for (unsigned i = n - arrived + 1; i < n; i++)
+    for (unsigned k = i; k > n - arrived &&
+                         wavelet_field(all[k].meta) < wavelet_field(all[k - 1].meta); k--) {
+      FastWavelet swap = all[k];
+      all[k] = all[k - 1];
+      all[k - 1] = swap;
+    }
+  for (unsigned i = 0; i < n; i++) {
+    if (i < FAST_SLOTS)
+      c->w[i] = all[i];
+    else
+      spill_push(&v, t->index, meeting->slot, all[i]);
+  }
+  arrput(v.worker->faults,
+         ((Fault){.kind = FAULT_COLOR_MEETS, .cycle = meeting->cycle, .tile = t->index,
+                  .color = color, .pc = PC_RETURN, .value = arrivals}));
+}
+
+/* What the cycles before `now` have left to do. */
+RARE void do_chores(FastWorker *worker, uint32_t row, uint64_t now)
+{
+  FastEngine *e = worker->engine;
+  FastChore *chores = e->chores[row];
+  size_t kept = 0;
+  for (size_t i = 0; i < arrlenu(chores); i++) {
+    if (chores[i].cycle >= now)
+      chores[kept++] = chores[i];
+    else if (chores[i].kind == CHORE_MEETING)
+      settle_meeting(worker, &chores[i]);
+    else
+      fast_part(worker, &e->tiles[chores[i].tile], now - 1);
+  }
+  arrsetlen(chores, kept);
+}
+
+/* Those of the row below, too: bridges between the two go while both are at the same cycle. */
+HOT void row_chores(const Visit *v, uint32_t row)
+{
+  FastEngine *e = v->engine;
+  for (uint32_t i = row; i < row + 2 && i < e->height; i++)
+    if (UNLIKELY(arrlenu(e->chores[i])))
+      do_chores(v->worker, i, v->now);
+}
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+/* Order does not matter: tests run with `shuffle`, all of it backwards. */
+RARE void visit_backwards(Visit *v, uint64_t bits)
+{
+  for (unsigned bit_at = WORD_BITS; bit_at-- > 0;)
+    if (bits >> bit_at & 1)
+      visit(v, v->first + bit_at);
+}
+
+HOT void visit_forwards(Visit *v, uint64_t bits)
+{
+  while (bits) {
+    unsigned bit_at = (unsigned)__builtin_ctzll(bits);
+    bits &= bits - 1;
+    visit(v, v->first + bit_at);
+  }
+}
+
+static void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
+{
+  FastEngine *e = v->engine;
+  uint32_t column = word * WORD_BITS;
+  v->first = row * e->width + column;
+  v->tiles = e->width - column < WORD_BITS ? e->width - column : WORD_BITS;
+  v->stay = 0;
+  v->worker->visits += (uint32_t)__builtin_popcountll(bits);
+  if (UNLIKELY(e->options.shuffle))
+    visit_backwards(v, bits);
+  else
+    visit_forwards(v, bits);
+  if (v->stay)
+    fast_wake_word(v->worker, v->now + 1, row, word, v->stay);
+}
+
+static void visit_row(Visit *v, uint32_t row)
+{
+  FastEngine *e = v->engine;
+  uint64_t *words = fast_awake(e, v->now, row);
+  fast_row_awake(e, v->now)[row] = 0;
+  if (e->block > 1)
+    row_chores(v, row);
+  for (uint32_t i = 0; i < e->row_words; i++) {
+    uint32_t w = e->options.shuffle ? e->row_words - 1 - i : i;
+    uint64_t bits = words[w];
+    if (!bits)
+      continue;
+    words[w] = 0;
+    visit_word(v, row, w, bits);
+  }
+}
+
+/* The first row of [row, end) that has an awake tile, or `end`. */
+static uint32_t next_row(const uint8_t *awake, uint32_t row, uint32_t end)
+{
+  uint64_t eight;
+  for (; row + sizeof eight <= end; row += sizeof eight) {
+    memcpy(&eight, awake + row, sizeof eight);
+    if (eight)
+      break;
+  }
+  while (row < end && !awake[row])
+    row++;
+  return row;
+}
+
+static void visit_rows(Visit *v, FastRows rows)
+{
+  const uint8_t *awake = fast_row_awake(v->engine, v->now);
+  if (UNLIKELY(v->engine->options.shuffle)) {
+    for (uint32_t row = rows.end; row-- > rows.first;)
+      visit_row(v, row);
+    return;
+  }
+  for (uint32_t row = rows.first; row < rows.end; row++) {
+    row = next_row(awake, row, rows.end);
+    if (row < rows.end)
+      visit_row(v, row);
+  }
+}
+
+/* The rows of a half in a cycle of the block: see FastHalf. */
+static FastRows rows_in(const FastEngine *e, FastRows rows, FastHalf half, unsigned cycle)
+{
+  uint32_t moved = cycle * BLOCK_SLANT;
+  if (half == HALF_BORDERS)
+    return (FastRows){rows.first - moved, rows.end + moved};
+  uint32_t first = rows.first ? rows.first + moved : 0;
+  uint32_t end = rows.end < e->height ? rows.end - moved : e->height;
+  return (FastRows){first, end > first ? end : first};
+}
+
+static void visit_cycles(Visit *v, FastRows rows, FastHalf half)
+{
+  for (unsigned i = 0; i < v->engine->block; i++) {
+    set_now(v, v->engine->cycle + i);
+    visit_rows(v, rows_in(v->engine, rows, half, i));
+  }
+}
+
+/* The block from row to row: each row runs a cycle as soon as the two below have run the one before,
+ * so that a row comes up again while it is still in the cache.  A visit looks at and changes the row
+ * itself and those beside it, nothing else.  So visits that concern the same row come in the order
+ * that they would have if all rows had run one cycle after the other. */
+static void visit_slanted(Visit *v, FastRows rows, FastHalf half)
+{
+  FastEngine *e = v->engine;
+  uint32_t fronts = rows.end + (e->block - 1) * BLOCK_SLANT;
+  for (uint32_t front = rows.first; front < fronts; front++) {
+    for (unsigned i = 0; i < e->block && i * BLOCK_SLANT <= front - rows.first; i++) {
+      uint32_t row = front - i * BLOCK_SLANT;
+      FastRows now = rows_in(e, rows, half, i);
+      if (row < now.first || row >= now.end || !fast_row_awake(e, e->cycle + i)[row])
+        continue;
+      set_now(v, e->cycle + i);
+      visit_row(v, row);
+    }
+  }
+}
+
+static void visit_half(FastWorker *worker, FastHalf half)
+{
+  const FastEngine *e = worker->engine;
+  Visit v = start_visits(worker);
+  if (half == HALF_INNER)
+    worker->visits = 0;
+  for (size_t i = 0; i < arrlenu(worker->rows[half]); i++) {
+    if (e->block == 1 || half == HALF_BORDERS || e->options.shuffle)
+      visit_cycles(&v, worker->rows[half][i], half);
+    else
+      visit_slanted(&v, worker->rows[half][i], half);
+  }
+}
+
+/* ---- the end of a block ----------------------------------------------------------------- */
 
 typedef struct { TraceEvent event; size_t order; } OrderedEvent;
 
@@ -298,128 +509,11 @@ static void deliver_events(FastEngine *e, bool sort)
   arrfree(ordered);
 }
 
-/* All wavelets of a color's slots, those that came in this cycle in the order of their ports;
- * a hazard for the user to see. */
-static void settle_meeting(FastEngine *e, const FastMeeting *meeting)
-{
-  FastTile *t = &e->tiles[meeting->tile];
-  FastColor *c = &t->colors[meeting->slot];
-  Visit v = start_half(e->workers);
-  uint8_t color = t->set->color_of[meeting->slot];
-  v.tile = t;
-  FastWavelet all[FAST_SLOTS + 2 * PORT_COUNT];
-  unsigned n = color_count(c), arrivals = c->saved >> ARRIVALS_SHIFT;
-  unsigned arrived = (unsigned)__builtin_popcount(arrivals);
-  for (unsigned i = 0; i < n; i++)
-    all[i] = i < FAST_SLOTS ? c->w[i] : spill_pop(&v, t->index, meeting->slot);
-  for (unsigned i = n - arrived + 1; i < n; i++)
-    for (unsigned k = i; k > n - arrived &&
-                         wavelet_field(all[k].meta) < wavelet_field(all[k - 1].meta); k--) {
-      FastWavelet swap = all[k];
-      all[k] = all[k - 1];
-      all[k - 1] = swap;
-    }
-  for (unsigned i = 0; i < n; i++) {
-    if (i < FAST_SLOTS)
-      c->w[i] = all[i];
-    else
-      spill_push(&v, t->index, meeting->slot, all[i]);
-  }
-  arrput(v.worker->faults,
-         ((Fault){.kind = FAULT_COLOR_MEETS, .cycle = e->cycle, .tile = t->index,
-                  .color = color, .pc = PC_RETURN, .value = arrivals}));
-}
-
-/* Order does not matter: tests run with `shuffle`, all of it backwards. */
-RARE void visit_backwards(Visit *v, uint64_t bits)
-{
-  for (unsigned bit_at = WORD_BITS; bit_at-- > 0;)
-    if (bits >> bit_at & 1)
-      visit(v, v->first + bit_at);
-}
-
-HOT void visit_forwards(Visit *v, uint64_t bits)
-{
-  while (bits) {
-    unsigned bit_at = (unsigned)__builtin_ctzll(bits);
-    bits &= bits - 1;
-    visit(v, v->first + bit_at);
-  }
-}
-
-static void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
-{
-  FastEngine *e = v->engine;
-  uint32_t column = word * WORD_BITS;
-  v->first = row * e->width + column;
-  v->tiles = e->width - column < WORD_BITS ? e->width - column : WORD_BITS;
-  v->stay = 0;
-  v->worker->visits += (uint32_t)__builtin_popcountll(bits);
-  if (UNLIKELY(e->options.shuffle))
-    visit_backwards(v, bits);
-  else
-    visit_forwards(v, bits);
-  if (v->stay)
-    fast_wake_word(v->worker, row, word, v->stay);
-}
-
-static void visit_row(Visit *v, uint32_t row)
-{
-  FastEngine *e = v->engine;
-  uint64_t *words = &e->awake[row * e->row_words];
-  e->row_awake[row] = 0;
-  for (uint32_t i = 0; i < e->row_words; i++) {
-    uint32_t w = e->options.shuffle ? e->row_words - 1 - i : i;
-    uint64_t bits = words[w];
-    if (!bits)
-      continue;
-    words[w] = 0;
-    visit_word(v, row, w, bits);
-  }
-}
-
-/* The first row of [row, end) that has an awake tile, or `end`. */
-static uint32_t next_row(const uint8_t *awake, uint32_t row, uint32_t end)
-{
-  uint64_t eight;
-  for (; row + sizeof eight <= end; row += sizeof eight) {
-    memcpy(&eight, awake + row, sizeof eight);
-    if (eight)
-      break;
-  }
-  while (row < end && !awake[row])
-    row++;
-  return row;
-}
-
-static void visit_rows(Visit *v, FastRows rows)
-{
-  if (UNLIKELY(v->engine->options.shuffle)) {
-    for (uint32_t row = rows.end; row-- > rows.first;)
-      visit_row(v, row);
-    return;
-  }
-  for (uint32_t row = rows.first; row < rows.end; row++) {
-    row = next_row(v->engine->row_awake, row, rows.end);
-    if (row < rows.end)
-      visit_row(v, row);
-  }
-}
-
-static void visit_half(FastWorker *worker, FastHalf half)
-{
-  Visit v = start_half(worker);
-  if (half == HALF_INNER) {
-    worker->visits = 0;
-    fast_take_timers(worker);
-  }
-  for (size_t i = 0; i < arrlenu(worker->rows[half]); i++)
-    visit_rows(&v, worker->rows[half][i]);
-}
-
 static int compare_prints(const void *a, const void *b)
 {
   const FastPrint *x = a, *y = b;
+  if (x->cycle != y->cycle)
+    return x->cycle < y->cycle ? -1 : 1;
   return x->tile < y->tile ? -1 : x->tile > y->tile;
 }
 
@@ -435,23 +529,28 @@ static void deliver_prints(FastEngine *e)
   if (arrlenu(all))
     qsort(all, arrlenu(all), sizeof *all, compare_prints);
   for (size_t i = 0; i < arrlenu(all); i++)
-    e->options.print(e->options.print_context, e->cycle, all[i].tile, all[i].byte);
+    e->options.print(e->options.print_context, all[i].cycle, all[i].tile, all[i].byte);
   arrsetlen(all, 0);
   e->workers[0].prints = all;
 }
 
-static void end_cycle(FastEngine *e)
+static void do_all_chores(FastEngine *e)
 {
-  fast_part_asked(e, e->cycle);
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    FastWorker *worker = &e->workers[k];
+    for (size_t i = 0; i < arrlenu(worker->chores); i++)
+      if (arrlenu(e->chores[worker->chores[i]]))
+        do_chores(worker, worker->chores[i], e->cycle + e->block);
+    arrsetlen(worker->chores, 0);
+  }
+}
+
+static void end_block(FastEngine *e)
+{
   for (unsigned k = 0; k < e->n_workers; k++)
     list_waiting(e, &e->workers[k]);
   bool served = e->n_host_waiting && serve_channels(e);
-  for (unsigned k = 0; k < e->n_workers; k++) {
-    FastMeeting *meetings = e->workers[k].meetings;
-    for (size_t i = 0; i < arrlenu(meetings); i++)
-      settle_meeting(e, &meetings[i]);
-    arrsetlen(e->workers[k].meetings, 0);
-  }
+  do_all_chores(e);
   deliver_prints(e);
   if (FAST_TRACED)
     deliver_events(e, served || e->n_workers > 1 || e->options.shuffle);

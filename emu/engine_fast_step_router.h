@@ -82,9 +82,14 @@ RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
   ICE("a wavelet that was put aside is lost");
 }
 
-RARE void note_meeting(Visit *v, const FastTile *t, unsigned slot)
+/* To be done behind this cycle, before anything that concerns the tile is done in the next one. */
+RARE void add_chore(Visit *v, const FastTile *t, FastChoreKind kind, unsigned slot)
 {
-  arrput(v->worker->meetings, ((FastMeeting){t->index, (uint8_t)slot}));
+  uint32_t row = t->index / v->engine->width;
+  arrput(v->worker->chores, row);
+  arrput(v->engine->chores[row],
+         ((FastChore){v->now, t->index, (uint8_t)kind, (uint8_t)slot}));
+  wake(v, t->index);
 }
 
 /* A wavelet gets to a tile with bridges.  If it does not belong to the stream, they have to go. */
@@ -93,7 +98,7 @@ RARE void disturb(Visit *v, const FastTile *t, unsigned slot, uint32_t meta)
   const FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
   bool own = slot == p->in_slot || slot == p->out_slot;
   if (!own || (meta & (META_CONTROL | META_ADVANCE)))
-    arrput(v->worker->parting, t->index);
+    add_chore(v, t, CHORE_PART, slot);
 }
 
 /* Puts a wavelet into the slots of a color, of this tile or of a neighbour. */
@@ -103,7 +108,7 @@ HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, FastWavel
   color_save(v, c);
   unsigned count = color_count(c);
   if (UNLIKELY(c->saved >> ARRIVALS_SHIFT))
-    note_meeting(v, t, slot);
+    add_chore(v, t, CHORE_MEETING, slot);
   c->saved |= 1u << (ARRIVALS_SHIFT + enters);
   w.meta = wavelet_meta(v->hop_visible, enters, w.meta & (META_CONTROL | META_ADVANCE));
   if (LIKELY(count < FAST_SLOTS))

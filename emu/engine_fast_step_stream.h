@@ -239,11 +239,6 @@ HOT void stream_move(Visit *v, FastTile *t, const FastPlain *p, const StreamPlan
     stream_ramp(v, t, p);
 }
 
-RARE void ask_part(Visit *v, const FastTile *t)
-{
-  arrput(v->worker->parting, t->index);
-}
-
 /* Wavelets on a bridge will move: in cycles after this one, or at its other end. */
 HOT bool bridges_move(const Visit *v, const FastTile *t)
 {
@@ -295,12 +290,12 @@ HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
   if (bridged) {
     bool held_up = !plan.issues && t->in && bridge_has(v, t->in);
     if (UNLIKELY(p->remaining <= 1 || held_up))
-      ask_part(v, t);
+      add_chore(v, t, CHORE_PART, NO_SLOT);
   } else if (plan.issues) {
     stream_issued(v, t);
   }
   if (active || plan.ramps || bridges_move(v, t)) {
-    v->worker->last_change = v->now + 1;
+    note_change(v);
     wake(v, index);
   } else {
     sleep_until_due(v, t);

@@ -248,7 +248,7 @@ RARE void change_stall(Visit *v, unsigned thread, StallCause cause)
   }
   th->stall = (uint8_t)cause;
   th->stall_since = v->now;
-  v->worker->last_change = v->now + 1;
+  note_change(v);
 }
 
 HOT void note_stall(Visit *v, unsigned thread, StallCause cause)
@@ -453,7 +453,7 @@ static bool write_config(Visit *v, uint16_t address, uint16_t value)
   case CFG_CMD_STREAM: t->unblocks += value == STREAM_READY; return true;
   case CFG_SIM_PRINT:
     if (v->engine->options.print)
-      arrput(v->worker->prints, ((FastPrint){t->index, (uint8_t)value}));
+      arrput(v->worker->prints, ((FastPrint){v->now, t->index, (uint8_t)value}));
     return true;
   default: {
     bool written = registers_write(&t->registers, t->cls->image, reg,
@@ -660,7 +660,7 @@ static void issue_instruction(Visit *v)
   else
     issue_scalar(v, insn);
   if (!FAST_TRACED && is_alone(t) && t->ready > v->now) {
-    fast_ahead(v->worker, t);
+    fast_ahead(v->worker, t, v->now);
     v->sleeps = true;
   }
 }

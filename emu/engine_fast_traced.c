@@ -7,7 +7,7 @@ void fast_visit_traced(FastWorker *worker, FastHalf half)
   visit_half(worker, half);
 }
 
-void fast_end_cycle_traced(FastEngine *engine)
+void fast_end_block_traced(FastEngine *engine)
 {
-  end_cycle(engine);
+  end_block(engine);
 }

@@ -469,14 +469,15 @@ static void make_program(Gen *g, AsmClass *c)
     c->image.start_entry = c->tasks[c->image.n_tasks - 1].entry;
 }
 
-static Asm *random_program(uint32_t seed, const EngineOps *ops)
+/* rows: of the fabric; 0: any. */
+static Asm *random_program_on(uint32_t seed, const EngineOps *ops, unsigned rows)
 {
   Gen g = {.random = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1}};
   Random *r = &g.random;
   below(r, 2);
   Arch arch = chance(r, 60) ? ARCH_WSE2 : ARCH_WSE3;
   unsigned height = 1 + (chance(r, 70) ? below(r, 4) : 7 + below(r, 6));   /* strips: 8 rows */
-  Asm *a = asm_new(arch, (uint16_t)(1 + below(r, 6)), (uint16_t)height);
+  Asm *a = asm_new(arch, (uint16_t)(1 + below(r, 6)), (uint16_t)(rows ? rows : height));
   unsigned tiles = (unsigned)a->image.width * a->image.height, classes = 1 + below(r, 5);
   g.a = a;
   g.wild = chance(r, 50);
@@ -500,6 +501,11 @@ static Asm *random_program(uint32_t seed, const EngineOps *ops)
     timing_set(&a->timing, timing_rows[below(r, (uint32_t)timing_row_count)].name,
                (uint16_t)below(r, 4));
   return a;
+}
+
+static Asm *random_program(uint32_t seed, const EngineOps *ops)
+{
+  return random_program_on(seed, ops, 0);
 }
 
 #endif
