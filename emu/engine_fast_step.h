@@ -214,7 +214,7 @@ static uint32_t next_waiting(const FastEngine *e, uint32_t from, uint32_t end)
 static void give_to_host(FastEngine *e, uint32_t index)
 {
   FastTile *t = &e->tiles[index];
-  Visit v = start_visits(&e->workers[e->row_worker[index / e->width]]);   /* its events come first */
+  Visit v = start_visits(&e->workers[e->row_worker[index / e->width]]);  /* its events come first */
   v.tile = t;
   if (!t->host)
     t->host = fast_alloc(v.worker, sizeof *t->host, _Alignof(FastHost));
@@ -442,10 +442,10 @@ static void visit_cycles(Visit *v, FastRows rows, FastHalf half)
   }
 }
 
-/* The block from row to row: each row runs a cycle as soon as the two below have run the one before,
- * so that a row comes up again while it is still in the cache.  A visit looks at and changes the row
- * itself and those beside it, nothing else.  So visits that concern the same row come in the order
- * that they would have if all rows had run one cycle after the other. */
+/* The block from row to row: each row runs a cycle as soon as the two below have run the one
+ * before, so that a row comes up again while it is still in the cache.  A visit looks at and
+ * changes the row itself and those beside it, nothing else.  So visits that concern the same row
+ * come in the order that they would have if all rows had run one cycle after the other. */
 static void visit_slanted(Visit *v, FastRows rows, FastHalf half)
 {
   FastEngine *e = v->engine;
