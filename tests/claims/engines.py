@@ -64,7 +64,7 @@ def compare_by_host(claims, sample, images):
 def main():
     claims = Claims()
     said, same = compare(seeds=SEEDS, streams=STREAMS)
-    claims.equals(f"{SEEDS} random programs and {STREAMS} of streams, same in every way", same, True)
+    claims.equals(f"{SEEDS} random programs, {STREAMS} of streams: same in every way", same, True)
     events = re.search(r"(\d+) quiet.* (\d+) with faults; (\d+) events", said)
     claims.at_least("  runs of them that ended quietly", int(events[1]), SEEDS // 10)
     claims.at_least("  runs of them that ended with a finding", int(events[2]), SEEDS // 20)

@@ -3,8 +3,8 @@
  * the same events, statistics, findings, memory and results, cycle by cycle.  ENGINE_DIFF_SEEDS
  * gives the number of seeds, ENGINE_DIFF_SEED a single one, ENGINE_DIFF_CREW_EVERY how many seeds
  * go by until threads meet in every cycle; ENGINE_DIFF_STREAMS and ENGINE_DIFF_STREAM are the same
- * for programs of streams; ENGINE_DIFF_IMAGES names images, separated by colons, that are run in the
- * same ways. */
+ * for programs of streams; ENGINE_DIFF_IMAGES names images, separated by colons, that are run in
+ * the same ways. */
 #include "random_streams.h"
 
 #include "emu/engine_fast.h"
@@ -184,14 +184,16 @@ static void compare_inspection(Asm *a, Asm *b)
   }
 }
 
+enum { POST_WORDS = 12, POST_APART = 9, POST_CYCLES = POST_WORDS * POST_APART };
+
 /* Words from the host: some now, some later, on colors with a queue. */
 static void post_words(Asm *a, uint32_t seed)
 {
   Random r = {seed};
   uint64_t now = a->ops->cycle(a->engine);
-  for (unsigned i = below(&r, 12); i > 0; i--) {
+  for (unsigned i = below(&r, POST_WORDS); i > 0; i--) {
     uint32_t tile = below(&r, a->program->n_tiles), color = below(&r, COLORS), word = below(&r, 99);
-    now += below(&r, 9);
+    now += below(&r, POST_APART);
     if (program_class(a->program, tile))
       assert_true(a->ops->post(a->engine, tile, color, word, now));
   }
@@ -371,10 +373,9 @@ static const FastEngine *fast_engine(const Asm *a)
   return (const FastEngine *)a->engine;
 }
 
-static void load_streams(Asm *a[STREAM_WAYS], uint32_t seed)
+static void load_stream_ways(Asm *a[STREAM_WAYS], uint32_t seed)
 {
   for (unsigned i = 0; i < STREAM_WAYS; i++) {
-    a[i] = random_streams(seed, stream_ways[i].ops);
     a[i]->options.shuffle = shuffle_of(stream_ways[i], seed);
     a[i]->options.threads = stream_ways[i].threads;
     a[i]->options.block = stream_ways[i].block;
@@ -471,11 +472,13 @@ static void count_bridges(const FastEngine *e, Bridged *bridged)
   bridged->on_the_way += on_the_way > 0;
 }
 
-static RunStatus run_streams_part(Asm *a[STREAM_WAYS], uint64_t limit)
+static RunStatus run_streams_part(Asm *a[STREAM_WAYS], uint32_t posts, uint64_t limit)
 {
+  for (unsigned i = 0; posts && i < STREAM_WAYS; i++)
+    post_words(a[i], posts);
   RunStatus status = a[0]->ops->run(a[0]->engine, limit);
   for (unsigned i = 1; i < STREAM_WAYS; i++) {
-    assert_int_equal(status, a[i]->ops->run(a[i]->engine, limit));
+    compare_number("status", NO_TILE, status, a[i]->ops->run(a[i]->engine, limit));
     if (status == RUN_FAULT && stream_ways[i].block)
       compare_faults(a[0], a[i]);
     else
@@ -493,12 +496,17 @@ static void run_streams(uint32_t seed, Bridged *bridged)
   Random r = {seed};
   Asm *a[STREAM_WAYS];
   uint32_t most = chance(&r, 60) ? (uint32_t)STREAM_PART << below(&r, 4) : 1 + below(&r, 8);
+  bool from_host = chance(&r, 10);
   uint64_t limit = 0;
   RunStatus status = RUN_LIMIT;
-  load_streams(a, seed);
+  for (unsigned i = 0; i < STREAM_WAYS; i++)
+    a[i] = random_streams(seed, stream_ways[i].ops);
+  load_stream_ways(a, seed);
   for (unsigned part = 0; part < STREAM_PARTS && status == RUN_LIMIT; part++) {
+    bool posts = from_host && chance(&r, 20);
     limit += part + 1 < STREAM_PARTS ? 1 + below(&r, most) : STREAM_LIMIT;
-    status = run_streams_part(a, limit);
+    limit += posts ? POST_CYCLES : 0;   /* all words are due within the part */
+    status = run_streams_part(a, posts ? seed : 0, limit);
   }
   bridged->programs++;
   bridged->quiet += status == RUN_QUIET;
@@ -523,6 +531,62 @@ static void engines_agree_on_streams(void **state)
   if (!only && n >= STREAM_SEEDS) {
     assert_true(bridged.with_bridges > n / 2);
     assert_true(bridged.on_the_way > n / 4 && bridged.quiet > n / 4);
+  }
+}
+
+/* A source, a tile that streams on and has sent some words before, the last with `advance`, and a
+ * tile that takes none of them; or its router does not know the color. */
+static Asm *stream_to_odd_end(const EngineOps *ops, unsigned sent_before, bool known)
+{
+  enum { IN = 0, OUT = 1, QUEUE = 2, WORDS = 20, LATE = 40, AT = 0x100 };
+  Asm *a = asm_new(ARCH_WSE2, 3, 1);
+  a->ops = ops;
+  asm_route(a, 0, 0, IN, M_R, M_E);
+  asm_route(a, 1, 0, IN, M_W, M_R);
+  asm_route(a, 1, 0, OUT, M_R, M_E);
+  if (known)
+    asm_route(a, 2, 0, OUT, M_W, M_R);
+  for (unsigned x = 0; x < 3; x++) {
+    AsmClass *c = asm_class(a, x, 0, x, 0);
+    c->image.start_entry = ASM_CODE;
+    asm_input(c, x ? x - 1 : 0, x ? x - 1 : 0);
+    asm_output(c, QUEUE, x);
+    asm_bytes(c, AT, (uint8_t[4 * WORDS]){1, 2, 3}, 4 * WORDS);
+    if (x == 1 && sent_before) {
+      Descriptor before = de_out(QUEUE, OUT, (uint16_t)sent_before);
+      before.flags |= DESC_F_ADVANCE;
+      asm_emit(c, in_vec(VEC_mov32, asm_dsr(c, DSR_DEST, 0, before), op_none(),
+                         asm_dsr(c, DSR_SRC1, 0, de_mem(AT, (uint16_t)sent_before, 1))));
+    }
+    for (unsigned i = 0; x == 0 && i < LATE; i++)
+      asm_emit(c, in_rri(OP_addi, 8, 8, 1));
+    Descriptor from = x ? de_in(IN, IN, WORDS) : de_mem(AT, WORDS, 1);
+    if (x < 2)
+      asm_emit(c, in_vec(VEC_mov32, asm_dsr(c, DSR_DEST, 1, de_out(QUEUE, x, WORDS)), op_none(),
+                         asm_dsr(c, DSR_SRC1, 1, from)));
+    asm_emit(c, in0(OP_endtask));
+  }
+  return a;
+}
+
+/* However much of what was sent before is left in the router and in the queue. */
+static void streams_to_odd_ends(void **state)
+{
+  (void)state;
+  enum { SENT_MOST = 16, PART = 50, PARTS = 6 };
+  for (unsigned i = 0; i <= SENT_MOST + 1; i++) {
+    unsigned sent = i % (SENT_MOST + 1);
+    bool known = i <= SENT_MOST;
+    Asm *a[STREAM_WAYS];
+    seed_now = sent;
+    for (unsigned k = 0; k < STREAM_WAYS; k++)
+      a[k] = stream_to_odd_end(stream_ways[k].ops, sent, known);
+    load_stream_ways(a, 1);
+    RunStatus status = RUN_LIMIT;
+    for (unsigned part = 1; part <= PARTS && status == RUN_LIMIT; part++)
+      status = run_streams_part(a, 0, part * PART + LIMIT_A * (part == PARTS));
+    for (unsigned k = 0; k < STREAM_WAYS; k++)
+      asm_free(a[k]);
   }
 }
 
@@ -594,6 +658,7 @@ int main(void)
   const struct CMUnitTest tests[] = {cmocka_unit_test(engines_agree),
                                      cmocka_unit_test(engines_agree_on_streams),
                                      cmocka_unit_test(engines_agree_in_blocks),
+                                     cmocka_unit_test(streams_to_odd_ends),
                                      cmocka_unit_test(engines_agree_on_images)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

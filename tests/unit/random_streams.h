@@ -120,7 +120,7 @@ static void lay_chain(Streams *s, Chain *chain)
     way = port_opposite(way);
   unsigned left = tiles_ahead(s, tile, way) - 1, far = chance(r, 25);
   uint8_t colors[2] = {stream_color(r), stream_color(r)};
-  *chain = (Chain){.control = odd_chance(s, 12), .async = odd_chance(s, 25) ? 30 : 0};
+  *chain = (Chain){.control = odd_chance(s, 20), .async = odd_chance(s, 25) ? 30 : 0};
   uint8_t in = NO_COLOR;
   while (left && chain->n + 1 < CHAIN_MOST && !(chain->n && chance(r, 5))) {
     unsigned span = far || chance(r, 10) ? 1 + below(r, left) : 1;
@@ -143,7 +143,8 @@ static void stream_delay(Streams *s, AsmClass *c)
 {
   Random *r = &s->gen.random;
   for (unsigned i = below(r, 6); i > 0; i--)
-    emit_scalar(&s->gen, c);
+    asm_emit(c, chance(r, 70) ? in_rri(OP_addi, below(r, 6), below(r, 6), below(r, 0x10000))
+                              : in_rrr(OP_fmuls, 2 * below(r, 3), 2 * below(r, 3), 2));
   if (chance(r, 40)) {
     asm_emit(c, in_ri(OP_li, 8, 1 + below(r, chance(r, 80) ? 10 : 60)));
     uint16_t loop = asm_emit(c, in_rri(OP_addi, 8, 8, 0xffff));
@@ -189,7 +190,7 @@ static Descriptor stream_out(Streams *s, const Chain *chain, unsigned color, uns
   Random *r = &s->gen.random;
   Descriptor d = de_out(stream_queue(s, color), color, (uint16_t)length);
   d.done = stream_action(r);
-  if (chain->control || odd_chance(s, 2))
+  if (chain->control || odd_chance(s, 4))
     d.flags |= DESC_F_CONTROL;
   if (chance(r, chain->async))
     d.flags |= DESC_F_ASYNC;
