@@ -247,6 +247,42 @@ typedef struct {                /* small, so that it is returned in registers */
   bool store;                   /* SCALAR_CONFIG: of ra; else a load into ra */
 } ScalarResult;
 
+/* What is known of the instruction at a word of code, so that many of them can be carried out in a
+ * row. */
+typedef struct {
+  const Insn *insn;             /* NULL: none, or not to be carried out in a row */
+  uint8_t words;
+  uint8_t cycles[2];            /* to the next; if it jumps */
+  uint8_t stores;               /* bytes that it stores */
+  bool careful;                 /* registers have to be put back if it can not be carried out */
+} ScalarCode;
+
+/* What a row of instructions stored over, the oldest first. */
+enum { SCALAR_STORES = 20 };
+typedef struct {
+  unsigned n;
+  struct { uint32_t before; uint16_t address; uint8_t bytes; } at[SCALAR_STORES];
+} ScalarStores;
+
+typedef struct {
+  const ScalarCode *code;       /* by word */
+  Fp16Format fp16;
+  Registers *regs;
+  TileMem *mem;
+  ScalarStores *stores;         /* written */
+  uint16_t pc;                  /* of the next */
+  unsigned first, end;          /* the next issues in cycle `first`, all of them before cycle `end`,
+                                   which is at most 64 */
+} ScalarRun;
+
+/* For an instruction that scalar_exec carries out. */
+ScalarCode scalar_code(const Insn *insn, uint8_t cycles, uint8_t cycles_if_jump);
+/* Carries out instructions until `end`, or one that does more than change registers and static data
+ * or stack.  Returns the cycles in which they issue, a bit each; `pc` and `first` are of the next. */
+uint64_t scalar_run(ScalarRun *run);
+/* Puts the memory back. */
+void scalar_undo_stores(const ScalarStores *stores, TileMem *mem);
+
 /* Carries out one instruction on registers and memory.  `pc` is the instruction's address.
  * SCALAR_ENGINE for: endtask, ldsr, dsrset, dsrget, vec, act*, blk*, unblk*, ldcfg*, stcfg*,
  * qflush, rnd, prng, stctr, stctra. */

@@ -209,14 +209,8 @@ typedef struct {
   Registers regs;
   uint16_t pc;
   uint64_t ready, from, issues;
+  ScalarStores stores;
 } FastAhead;
-
-/* What is known of the instruction at a word of a class' code. */
-typedef struct {
-  const Insn *insn;             /* NULL: none, or it has to wait for its cycle */
-  uint8_t words;
-  uint8_t cycles[2];            /* to the next; if it jumps */
-} FastCode;
 
 /* Where a class keeps which DSR: only those that its code names take room. */
 typedef struct {
@@ -372,7 +366,7 @@ struct FastEngine {
   FastSet *sets;                /* by color set */
   bool swaps;                   /* some color has a swap */
   FastDsrMap *dsr_maps;         /* by class */
-  FastCode **code;              /* by class and word */
+  ScalarCode **code;            /* by class and word */
   /* awake tiles by cycle of the calendar: a bit each, whole words for a row, and a byte for each
      row that has any */
   uint64_t *awake;

@@ -1,7 +1,7 @@
 /* Fast engine: scalar instructions ahead of their cycle.  While a tile's main thread is alone, its
- * arithmetic, loads and branches are seen by nobody, so a visit does many of them.  What another
- * tile does may end the run before; then a tile goes back to its registers at the visit, which is
- * all that these instructions change, and comes again as far as the end. */
+ * arithmetic, branches and accesses to memory are seen by nobody, so a visit does many of them.
+ * What another tile does may end the run before; then a tile goes back to its registers and memory
+ * at the visit, which is all that these instructions change, and comes again as far as the end. */
 #include "emu/engine_fast.h"
 
 #include "stb_ds.h"
@@ -12,10 +12,10 @@ static bool goes_ahead(CostClass cost)
 {
   switch (cost) {
   case COST_ALU16: case COST_ALU32: case COST_IDIV: case COST_FP: case COST_FDIV: case COST_LOAD:
-  case COST_JUMP: case COST_BRANCH: case COST_RETURN:
+  case COST_STORE: case COST_JUMP: case COST_BRANCH: case COST_CALL: case COST_RETURN:
     return true;
-  case COST_STORE: case COST_CALL: case COST_ENDTASK: case COST_DSR_LOAD: case COST_DSR_UPDATE:
-  case COST_VECTOR: case COST_CONFIG: case COST_RANDOM: case COST_COUNT: default:
+  case COST_ENDTASK: case COST_DSR_LOAD: case COST_DSR_UPDATE: case COST_VECTOR: case COST_CONFIG:
+  case COST_RANDOM: case COST_COUNT: default:
     return false;
   }
 }
@@ -23,20 +23,19 @@ static bool goes_ahead(CostClass cost)
 static uint8_t cycles(const Timing *timing, CostClass cost, bool taken)
 {
   unsigned n = timing_scalar(timing, cost, taken);
-  return (uint8_t)(n == 0 ? 1 : n > UINT8_MAX ? UINT8_MAX : n);
+  return (uint8_t)(n == 0 ? 1 : n);
 }
 
-static FastCode *class_code(const FastEngine *e, const ClassCode *cls)
+static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
 {
   uint32_t words = cls->image->code_words;
-  FastCode *code = base_malloc((words + 1) * sizeof *code);
+  ScalarCode *code = base_malloc((words + 1) * sizeof *code);
   for (uint32_t i = 0; i < words; i++) {
     const Insn *insn = cls->insn_at[i] == NO_INSN ? NULL : &cls->insns[cls->insn_at[i]];
     CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
-    code[i] = (FastCode){0};
+    code[i] = (ScalarCode){0};
     if (goes_ahead(cost) && timing_scalar(e->timing, cost, true) <= UINT8_MAX)
-      code[i] = (FastCode){insn, (uint8_t)insn_words(insn->op),
-                           {cycles(e->timing, cost, false), cycles(e->timing, cost, true)}};
+      code[i] = scalar_code(insn, cycles(e->timing, cost, false), cycles(e->timing, cost, true));
   }
   return code;
 }
@@ -44,7 +43,7 @@ static FastCode *class_code(const FastEngine *e, const ClassCode *cls)
 void fast_ahead_create(FastEngine *e)
 {
   uint32_t n = e->program->image->n_classes;
-  e->code = base_malloc((n + 1) * sizeof(FastCode *));
+  e->code = base_malloc((n + 1) * sizeof(ScalarCode *));
   for (uint32_t i = 0; i < n; i++)
     e->code[i] = class_code(e, &e->program->classes[i]);
 }
@@ -56,35 +55,16 @@ void fast_ahead_destroy(FastEngine *e)
   free(e->code);
 }
 
-/* False: it has to wait for its cycle, and nothing has changed. */
-static inline bool step(FastTile *t, const FastCode *code, Fp16Format fp16)
-{
-  Registers before = t->regs;
-  ScalarResult result = scalar_exec(code->insn, t->pc, fp16, &t->regs, &t->mem);
-  bool jump = result.outcome == SCALAR_JUMP;
-  if ((!jump && result.outcome != SCALAR_NEXT) || (jump && result.pc == PC_RETURN)) {
-    t->regs = before;
-    return false;
-  }
-  t->ready += code->cycles[jump];
-  t->pc = jump ? result.pc : (uint16_t)(t->pc + code->words * 2);
-  return true;
-}
-
 /* Issues in cycles before `end`; at most as many as fit the mask. */
-static uint64_t steps(const FastEngine *e, FastTile *t, uint64_t from, uint64_t end)
+static uint64_t steps(const FastEngine *e, FastTile *t, uint64_t from, uint64_t end,
+                      ScalarStores *stores)
 {
-  const ImageClass *image = t->cls->image;
-  const FastCode *code = e->code[t->cls->index];
-  uint64_t issues = 0;
-  while (t->ready < end) {
-    uint64_t at = t->ready;
-    uint32_t offset = (uint32_t)t->pc - image->code_address;
-    if (offset >= image->code_words * 2u || offset % 2 || !code[offset / 2].insn ||
-        !step(t, &code[offset / 2], e->program->image->fp16))
-      break;
-    issues |= UINT64_C(1) << (at - from);
-  }
+  ScalarRun run = {.code = e->code[t->cls->index], .fp16 = e->program->image->fp16,
+                   .regs = &t->regs, .mem = &t->mem, .pc = t->pc, .stores = stores,
+                   .first = (unsigned)(t->ready - from), .end = (unsigned)(end - from)};
+  uint64_t issues = t->ready < end ? scalar_run(&run) : 0;
+  t->pc = run.pc;
+  t->ready = from + run.first;
   return issues;
 }
 
@@ -92,16 +72,19 @@ void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
 {
   const FastEngine *e = w->engine;
   uint64_t end = from + WORD_BITS < e->limit ? from + WORD_BITS : e->limit;
-  FastAhead before = {.regs = t->regs, .pc = t->pc, .ready = t->ready, .from = from};
-  before.issues = steps(e, t, from, end);
-  t->is_ahead = before.issues != 0;
-  if (!before.issues)
-    return;
   if (!t->ahead)
     t->ahead = fast_alloc(w, sizeof *t->ahead, _Alignof(FastAhead));
-  *t->ahead = before;
-  unsigned count = (unsigned)__builtin_popcountll(before.issues);
-  uint64_t last = from + (WORD_BITS - 1) - (unsigned)__builtin_clzll(before.issues);
+  FastAhead *ahead = t->ahead;
+  ahead->regs = t->regs;
+  ahead->pc = t->pc;
+  ahead->ready = t->ready;
+  ahead->from = from;
+  ahead->issues = steps(e, t, from, end, &ahead->stores);
+  t->is_ahead = ahead->issues != 0;
+  if (!ahead->issues)
+    return;
+  unsigned count = (unsigned)__builtin_popcountll(ahead->issues);
+  uint64_t last = from + (WORD_BITS - 1) - (unsigned)__builtin_clzll(ahead->issues);
   t->issues += count;
   w->stats.instructions += count;
   w->stats.active_tile_cycles += count;
@@ -110,7 +93,7 @@ void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
 
 static void undo(FastWorker *w, FastTile *t, uint64_t cycle)
 {
-  const FastAhead *ahead = t->ahead;
+  FastAhead *ahead = t->ahead;
   uint64_t end = cycle - ahead->from;       /* at least 1 */
   uint64_t over = end < WORD_BITS ? ahead->issues >> end : 0;
   uint64_t kept = end < WORD_BITS ? ahead->issues & ((UINT64_C(1) << end) - 1) : ahead->issues;
@@ -127,7 +110,8 @@ static void undo(FastWorker *w, FastTile *t, uint64_t cycle)
   t->regs = ahead->regs;
   t->pc = ahead->pc;
   t->ready = ahead->ready;
-  steps(w->engine, t, ahead->from, cycle);
+  scalar_undo_stores(&ahead->stores, &t->mem);
+  steps(w->engine, t, ahead->from, cycle, &ahead->stores);
   t->is_ahead = false;
 }
 

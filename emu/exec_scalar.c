@@ -127,11 +127,33 @@ static ScalarResult outside(FaultKind kind, uint32_t address, unsigned bytes, bo
   return (ScalarResult){.outcome = SCALAR_CONFIG, .value = address / 2, .store = store};
 }
 
+/* Of static data, aligned, away from the code, and not watched: what nearly all accesses are. */
+static uint8_t *plain_data(const TileMem *mem, uint32_t address, unsigned bytes)
+{
+  const ClassCode *cls = mem->cls;
+  uint32_t end = address + bytes;
+  bool inside = end <= cls->image->static_bytes &&
+                (end <= cls->image->code_address || address >= cls->code_end);
+  bool plain = mem->bytes && !mem->tracked && !(bytes > 1 && (address & 1));
+  return inside && plain ? mem->bytes + address : NULL;
+}
+
+static uint32_t load_le(const uint8_t *at, unsigned bytes)
+{
+  uint32_t value = 0;
+  for (unsigned i = 0; i < bytes; i++)
+    value |= (uint32_t)at[i] << 8 * i;
+  return value;
+}
+
 static ScalarResult load(Exec *e, uint32_t address, unsigned bytes, bool sign)
 {
   uint32_t value;
   address &= 0xffff;
-  FaultKind kind = mem_load(e->mem, address, bytes, &value);
+  const uint8_t *data = plain_data(e->mem, address, bytes);
+  FaultKind kind = data ? FAULT_COUNT : mem_load(e->mem, address, bytes, &value);
+  if (data)
+    value = load_le(data, bytes);
   if (kind != FAULT_COUNT)
     return outside(kind, address, bytes, false);
   if (bytes == 4)
@@ -143,7 +165,10 @@ static ScalarResult store(Exec *e, uint32_t address, unsigned bytes)
 {
   uint32_t value = bytes == 4 ? reg32(e->regs, e->insn->a) : ra(e);
   address &= 0xffff;
-  FaultKind kind = mem_store(e->mem, address, bytes, value);
+  uint8_t *data = plain_data(e->mem, address, bytes);
+  for (unsigned i = 0; data && i < bytes; i++)
+    data[i] = (uint8_t)(value >> 8 * i);
+  FaultKind kind = data ? FAULT_COUNT : mem_store(e->mem, address, bytes, value);
   return kind == FAULT_COUNT ? next() : outside(kind, address, bytes, true);
 }
 
@@ -407,15 +432,117 @@ static ScalarResult exec_any(Exec *e)
   }
 }
 
+static inline ScalarResult exec_one(Exec *e)
+{
+  uint16_t stack = *sp(e);
+  ScalarResult result = exec_any(e);
+  if (result.outcome == SCALAR_NEXT && *sp(e) < stack && *sp(e) < e->mem->cls->floor)
+    return fault(FAULT_STACK, *sp(e));
+  return result;
+}
+
 ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registers *regs,
                          TileMem *mem)
 {
   Exec e = {insn, pc, fp16, regs, mem};
-  uint16_t stack = *sp(&e);
-  ScalarResult result = exec_any(&e);
-  if (result.outcome == SCALAR_NEXT && *sp(&e) < stack && *sp(&e) < mem->cls->floor)
-    return fault(FAULT_STACK, *sp(&e));
-  return result;
+  return exec_one(&e);
+}
+
+/* ---- instructions in a row -------------------------------------------------------------- */
+
+static uint8_t stored_bytes(Opcode op)
+{
+  switch ((int)op) {
+  case OP_st8: case OP_st8a: return 1;
+  case OP_st16: case OP_st16a: case OP_call: case OP_callr: return 2;
+  case OP_st32: case OP_st32a: return 4;
+  default: return 0;
+  }
+}
+
+static uint16_t stored_address(const Insn *insn, const Registers *regs)
+{
+  switch ((int)insn->op) {
+  case OP_call: case OP_callr: return (uint16_t)(regs->r[STACK_POINTER] - 2);
+  case OP_st8: case OP_st16: case OP_st32: return (uint16_t)(regs->r[insn->b] + insn->imm);
+  default: return (uint16_t)insn->imm;
+  }
+}
+
+ScalarCode scalar_code(const Insn *insn, uint8_t cycles, uint8_t cycles_if_jump)
+{
+  CostClass cost = insn_info[insn->op].cost;
+  return (ScalarCode){
+    .insn = insn, .words = (uint8_t)insn_words(insn->op), .cycles = {cycles, cycles_if_jump},
+    .stores = stored_bytes(insn->op),
+    .careful = insn->a == STACK_POINTER || cost == COST_CALL || cost == COST_RETURN ||
+               cost == COST_FP || cost == COST_FDIV,
+  };
+}
+
+/* False: it is no place that can be put back. */
+static bool note_store(ScalarRun *run, const ScalarCode *code)
+{
+  const ClassCode *cls = run->mem->cls;
+  uint32_t address = stored_address(code->insn, run->regs), end = address + code->stores, before;
+  bool in_data = end <= cls->image->static_bytes;
+  bool on_stack = address >= cls->stack_low && end <= cls->image->stack_top;
+  if ((!in_data && !on_stack) || run->mem->tracked || run->stores->n == SCALAR_STORES ||
+      mem_load(run->mem, address, code->stores, &before) != FAULT_COUNT)
+    return false;
+  unsigned i = run->stores->n++;
+  run->stores->at[i].before = before;
+  run->stores->at[i].address = (uint16_t)address;
+  run->stores->at[i].bytes = code->stores;
+  return true;
+}
+
+/* False: nothing has changed. */
+static inline bool run_one(ScalarRun *run, const ScalarCode *code)
+{
+  Registers before;
+  Exec e = {code->insn, run->pc, run->fp16, run->regs, run->mem};
+  if (code->careful)
+    before = *run->regs;
+  ScalarResult result = exec_one(&e);
+  bool jumps = result.outcome == SCALAR_JUMP;
+  if (((!jumps && result.outcome != SCALAR_NEXT) || (jumps && result.pc == PC_RETURN))) {
+    if (code->careful)
+      *run->regs = before;
+    return false;
+  }
+  run->first += code->cycles[jumps];
+  run->pc = jumps ? result.pc : (uint16_t)(run->pc + code->words * 2);
+  return true;
+}
+
+/* Most of the time of programs that compute is spent here: all that can be is inlined. */
+__attribute__((flatten)) uint64_t scalar_run(ScalarRun *run)
+{
+  const ImageClass *image = run->mem->cls->image;
+  uint64_t issues = 0;
+  run->stores->n = 0;
+  while (run->first < run->end) {
+    uint32_t offset = (uint32_t)run->pc - image->code_address;
+    unsigned at = run->first;
+    if (offset >= image->code_words * 2u || offset % 2)
+      break;
+    const ScalarCode *code = &run->code[offset / 2];
+    if (!code->insn || (code->stores && !note_store(run, code)))
+      break;
+    if (!run_one(run, code)) {
+      run->stores->n -= code->stores > 0;
+      break;
+    }
+    issues |= UINT64_C(1) << at;
+  }
+  return issues;
+}
+
+void scalar_undo_stores(const ScalarStores *stores, TileMem *mem)
+{
+  for (unsigned i = stores->n; i-- > 0;)
+    mem_store(mem, stores->at[i].address, stores->at[i].bytes, stores->at[i].before);
 }
 
 /* SDK docs, builtins: a shift register for x^23 + x^18 + 1, advanced 128 steps a use.  Assumed,
