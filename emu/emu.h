@@ -278,7 +278,7 @@ typedef struct {
 /* For an instruction that scalar_exec carries out. */
 ScalarCode scalar_code(const Insn *insn, uint8_t cycles, uint8_t cycles_if_jump);
 /* Carries out instructions until `end`, or one that does more than change registers and static data
- * or stack.  Returns the cycles in which they issue, a bit each; `pc` and `first` are of the next. */
+ * or stack.  Returns the cycles in which they issue, a bit each; `pc` and `first`: of the next. */
 uint64_t scalar_run(ScalarRun *run);
 /* Puts the memory back. */
 void scalar_undo_stores(const ScalarStores *stores, TileMem *mem);
