@@ -427,6 +427,8 @@ bool sema_resolve(Sema *s, Decl *d);
 uint32_t sema_decl_global(Sema *s, Decl *d);
 Operand sema_decl_operand(Sema *s, Decl *d, Span use);
 IrGlobalId sema_global_ir(Sema *s, uint32_t global);
+/* What a declaration's align(n) asks for, `align` at least; an error, and `align`, if n is none. */
+uint32_t sema_align(Sema *s, const Node *n, uint32_t align);
 /* An anonymous constant in tile memory. */
 uint32_t sema_constant_data(Sema *s, PoolId value);
 

@@ -119,14 +119,8 @@ uint32_t sema_decl_global(Sema *s, Decl *d)
   return d->global;
 }
 
-static uint32_t wanted_align(Sema *s, const Decl *d, uint32_t align)
+uint32_t sema_align(Sema *s, const Node *n, uint32_t align)
 {
-  if (d->node->kind != ND_VAR_DECL || node_var_decl(d->node)->align == NULL)
-    return align;
-  const Node *n = node_var_decl(d->node)->align;
-  Frame frame = {.is_declaration = true};
-  SemaState saved;
-  sema_enter(s, &frame, d->module, &saved);
   int64_t wanted = 0;
   PoolId value = sema_comptime(s, n, (PoolId){0});
   bool is_good = value.raw == POOL_RAW_POISON ||
@@ -134,8 +128,19 @@ static uint32_t wanted_align(Sema *s, const Decl *d, uint32_t align)
                   (wanted & (wanted - 1)) == 0);
   if (!is_good)
     sema_error(s, bad_align, n->span, value);
-  sema_leave(s, &saved);
   return is_good && wanted > align ? (uint32_t)wanted : align;
+}
+
+static uint32_t wanted_align(Sema *s, const Decl *d, uint32_t align)
+{
+  if (d->node->kind != ND_VAR_DECL || node_var_decl(d->node)->align == NULL)
+    return align;
+  Frame frame = {.is_declaration = true};
+  SemaState saved;
+  sema_enter(s, &frame, d->module, &saved);
+  align = sema_align(s, node_var_decl(d->node)->align, align);
+  sema_leave(s, &saved);
+  return align;
 }
 
 IrGlobalId sema_global_ir(Sema *s, uint32_t global)

@@ -73,6 +73,14 @@ static Operand declare_cell(Sema *s, const NodeVarDecl *n, PoolId type)
   return cell;
 }
 
+/* The stack pointer only keeps the alignment of words. */
+static void check_local_align(Sema *s, const NodeVarDecl *n, uint32_t align)
+{
+  uint32_t stack = ir_type_align(IRT_I16), wanted = sema_align(s, n->align, align);
+  if (wanted > align && wanted > stack)
+    sema_error(s, local_align, n->align->span, wanted, stack);
+}
+
 static Operand declare_memory(Sema *s, const NodeVarDecl *n, PoolId type)
 {
   Operand o = operand_poison();
@@ -84,16 +92,12 @@ static Operand declare_memory(Sema *s, const NodeVarDecl *n, PoolId type)
   }
   if (!sema_check_run_time(s, type, n->init != NULL ? n->init->span : n->name.span))
     return operand_poison();
+  uint32_t align = type_align(s->pool, type);
+  if (n->align != NULL)
+    check_local_align(s, n, align);
   if (o.kind == OPR_MEMORY && o.is_temp) {
     o.is_temp = false;
     return o;
-  }
-  uint32_t align = type_align(s->pool, type);
-  if (n->align != NULL) {
-    int64_t wanted = 0;
-    PoolId value = sema_comptime(s, n->align, (PoolId){0});
-    if (pool_int_value(s->pool, value, &wanted) && wanted > align && wanted <= INT16_MAX)
-      align = (uint32_t)wanted;
   }
   Operand place =
       operand_place(ir_alloca(&s->b, type_bytes(s->pool, type), align), type, false);
