@@ -336,6 +336,7 @@ typedef struct {
   size_t slab_used;
   FastRun **free_runs;          /* stb_ds */
   FastBridge **free_bridges;    /* stb_ds */
+  int32_t bridges;              /* that it has built, less those that it has taken down */
   DsrState (*scratch)[MAX_DSRS];/* descriptors of one operation at its issue and end */
   /* findings of this cycle, stb_ds */
   Fault *faults;

@@ -168,6 +168,7 @@ static void join(FastWorker *w, FastTile *from, unsigned port)
   start_settling(from);
   start_settling(to);
   from->out = to->in = bridge;
+  w->bridges++;
 }
 
 void fast_join(FastWorker *w, FastTile *t)
@@ -287,6 +288,7 @@ static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
   settle_issues(w, b->from);
   settle_issues(w, b->to);
   arrput(w->free_bridges, b);
+  w->bridges--;
 }
 
 void fast_part(FastWorker *w, FastTile *t, uint64_t now)
@@ -299,7 +301,10 @@ void fast_part(FastWorker *w, FastTile *t, uint64_t now)
 
 void fast_part_all(FastEngine *e)
 {
-  for (unsigned k = 0; e->bridges && k < e->n_workers; k++)
+  int32_t bridges = 0;
+  for (unsigned k = 0; k < e->n_workers; k++)
+    bridges += e->workers[k].bridges;
+  for (unsigned k = 0; bridges && k < e->n_workers; k++)
     for (size_t i = 0; i < arrlenu(e->workers[k].touched); i++)
       fast_part(&e->workers[0], &e->tiles[e->workers[k].touched[i]], e->cycle - 1);
 }
