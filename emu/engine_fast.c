@@ -357,6 +357,7 @@ static void worker_destroy(FastWorker *w)
   arrfree(w->slabs);
   arrfree(w->free_runs);
   arrfree(w->free_bridges);
+  arrfree(w->free_aheads);
   arrfree(w->timers);
   arrfree(w->faults);
   arrfree(w->events);

@@ -270,7 +270,7 @@ struct FastTile {
   uint64_t ready;               /* next issue, or next pick when idle, not before */
   uint64_t active, blocked, high;   /* by id; high: picked before the others */
   uint64_t lost;                /* activated again before they had started */
-  FastAhead *ahead;             /* NULL: never was */
+  FastAhead *ahead;             /* NULL: none since its last operation */
   FastHost *host;
   uint16_t pc;
   uint16_t launch_entry;
@@ -294,7 +294,8 @@ _Static_assert(offsetof(FastTile, threads) + sizeof(FastThread) <= 128, "the sec
 
 _Static_assert(sizeof(FastTile) <= FAST_IDLE_BYTES, "an idle tile stays within its bound");
 /* A tile at work: every color configured, a running operation on the main thread and on two
- * microthreads, six numbers of queues, eight descriptors. */
+ * microthreads, six numbers of queues, eight descriptors.  Bridges are for tiles with one
+ * operation, instructions ahead for those with none. */
 _Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(FastRun) +
                        8 * sizeof(DsrState) + 96 * sizeof(FastWavelet) <= FAST_ACTIVE_BYTES,
                "an active tile stays within its bound");
@@ -336,6 +337,7 @@ typedef struct {
   size_t slab_used;
   FastRun **free_runs;          /* stb_ds */
   FastBridge **free_bridges;    /* stb_ds */
+  FastAhead **free_aheads;      /* stb_ds */
   int32_t bridges;              /* that it has built, less those that it has taken down */
   DsrState (*scratch)[MAX_DSRS];/* descriptors of one operation at its issue and end */
   /* findings of this cycle, stb_ds */
@@ -482,6 +484,8 @@ void fast_ahead_destroy(FastEngine *engine);
 /* The main thread has issued a scalar instruction in this cycle, and no operation runs: carries
  * out those that follow as far as nobody can see them, neither other tiles nor the host. */
 void fast_ahead(FastWorker *worker, FastTile *tile, uint64_t now);
+/* All that was carried out ahead has issued. */
+void fast_ahead_over(FastWorker *worker, FastTile *tile);
 /* Whether an instruction that was carried out ahead issues in this cycle. */
 static inline bool fast_issues_ahead(const FastTile *tile, uint64_t now)
 {

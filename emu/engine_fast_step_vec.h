@@ -420,6 +420,7 @@ static void vec_start(Visit *v, const Insn *insn)
 {
   FastEngine *e = v->engine;
   FastTile *t = v->tile;
+  fast_ahead_over(v->worker, t);
   FastRun *both = fast_run_alloc(v->worker);
   VecRun *run = &both->run;
   uint32_t value = 0;
