@@ -304,6 +304,33 @@ fn main() void {
     assert 0 < words[0] <= 8 and 0 < words[1] < words[2]
 
 
+def test_predictions_of_plans_with_a_task(tmp_path):
+    """For a task the optimum is another tree where second operations cost more, so it takes no less
+    by the same prediction; what `auto` chooses for an allreduce is predicted to be no slower than
+    reducing and broadcasting, and longer vectors take longer."""
+    words = stdlib_run.run(tmp_path, """
+const lines = @import_module("<collectives/layout>");
+const paths = @import_module("<collectives/paths>");
+const auto = lines.pattern.auto;
+fn reduce(comptime with_task: bool) i32 {
+  return lines.plan_cycles(if (with_task) lines.reduce_plan_with_task(64, 0, auto, 16, 0)
+                           else lines.reduce_plan(64, 0, auto, 16, 0), 16);
+}
+fn allreduce(comptime which: lines.pattern, comptime B: i32) i32 {
+  return paths.allreduce_cycles(paths.allreduce_plan(4, which, B, 0, true), B);
+}
+fn main() void {
+  words[0] = @as(u32, comptime reduce(false));
+  words[1] = @as(u32, comptime reduce(true));
+  words[2] = @as(u32, comptime allreduce(auto, 2000));
+  words[3] = @as(u32, comptime allreduce(lines.pattern.chain, 2000));
+  words[4] = @as(u32, comptime allreduce(auto, 10));
+}
+""", {"words": ("u32", 5)})["words"]
+    assert 0 < words[0] <= words[1]
+    assert 0 < words[4] < words[2] < words[3]
+
+
 # ---- the page --------------------------------------------------------------------------------
 
 def texts_that_run():
