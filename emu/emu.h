@@ -687,6 +687,20 @@ const EngineOps *engine_from_name(const char *name);
 typedef struct { uint64_t free_at; } HostChannel;   /* in 1/num cycles */
 uint64_t host_channel_time(HostChannel *channel, const Timing *timing, uint64_t cycle);
 
+/* Words that the host has for a tile.  Those of a color keep their order; a color whose queue has
+ * no room holds up no other.  Of the colors that could go on, the one whose word was posted first
+ * does. */
+typedef struct { uint64_t cycle; uint32_t word, number; } PostedWord;       /* in order posted */
+typedef struct { uint8_t color; PostedWord *words; size_t at; } HostLane;   /* stb_ds */
+typedef struct { HostLane *lanes; uint32_t posted; } HostWords;             /* stb_ds */
+/* True if it is the first of its color that waits. */
+bool host_words_post(HostWords *words, unsigned color, uint32_t word, uint64_t cycle);
+const PostedWord *host_lane_head(const HostLane *lane);                     /* NULL: none */
+/* When the next word after `now` is there; UINT64_MAX never. */
+uint64_t host_words_due(const HostWords *words, uint64_t now);
+uint32_t host_words_pending(const HostWords *words);
+void host_words_free(HostWords *words);
+
 /* ---- deadlock.c ------------------------------------------------------------------------------ */
 
 typedef enum {

@@ -342,7 +342,7 @@ static void tile_destroy(FastTile *t)
   free(t->registers.queues);
   arrfree(t->pending);
   if (t->host) {
-    arrfree(t->host->posted);
+    host_words_free(&t->host->posted);
     arrfree(t->host->sent);
   }
 }
@@ -497,12 +497,8 @@ static bool fast_post(Engine *base, uint32_t tile, unsigned color, uint32_t word
   if (!t->host)
     t->host = fast_alloc(e->workers, sizeof *t->host, WORD_ALIGN);
   t->attended = e->hosted = true;
-  if (t->host->posted_at == arrlenu(t->host->posted)) {
-    arrsetlen(t->host->posted, 0);
-    t->host->posted_at = 0;
+  if (host_words_post(&t->host->posted, color, word, cycle))
     host_wake(e, tile, cycle);
-  }
-  arrput(t->host->posted, ((FastHostWord){cycle, word, (uint8_t)color}));
   return true;
 }
 

@@ -220,8 +220,8 @@ typedef struct {
 
 /* What few tiles have. */
 typedef struct {
-  FastHostWord *posted, *sent;  /* stb_ds */
-  size_t posted_at;
+  HostWords posted;
+  FastHostWord *sent;           /* stb_ds */
 } FastHost;
 
 typedef struct FastTile FastTile;

@@ -73,5 +73,5 @@ void fast_inspect(Engine *base, uint32_t index, InspectTile *out)
   for (unsigned slot = 0; slot < t->set->n; slot++)
     inspect_color(t, slot, e->cycle, &out->colors[t->set->color_of[slot]]);
   if (t->host)
-    out->host_pending = (uint32_t)(arrlenu(t->host->posted) - t->host->posted_at);
+    out->host_pending = host_words_pending(&t->host->posted);
 }

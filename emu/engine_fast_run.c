@@ -51,8 +51,8 @@ uint64_t fast_next_due(const FastTile *t, uint64_t now)
     const FastColor *c = &t->colors[__builtin_ctz(bits)];
     due = sooner_wavelet(due, c->w[0].meta, now);
   }
-  if (t->host && t->host->posted_at < arrlenu(t->host->posted))
-    due = sooner(due, t->host->posted[t->host->posted_at].cycle, now);
+  if (t->host)
+    due = sooner(due, host_words_due(&t->host->posted, now), now);
   return due;
 }
 

@@ -60,7 +60,8 @@ typedef struct {
   PortMask claimed;             /* outputs that wavelets of this cycle take */
   bool moved;
   uint8_t ramp_queue, ramp_slot;
-  bool host_in, host_head;
+  HostLane *host_in;            /* whose word enters; NULL none */
+  bool host_head;
 } Visit;
 
 /* Awake in the next cycle; mostly it belongs to the word that is being visited. */
@@ -154,7 +155,8 @@ HOT void start_tile(Visit *v, FastTile *t)
 {
   v->tile = t;
   v->changed = v->wake_all = v->launch = v->is_group = v->moved = v->sleeps = false;
-  v->host_in = v->host_head = false;
+  v->host_in = NULL;
+  v->host_head = false;
   v->wake_ports = v->claimed = 0;
   v->router_register = 0;
   v->drops = v->fifo_marks = 0;

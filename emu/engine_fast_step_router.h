@@ -512,11 +512,14 @@ HOT void plan_ramp(Visit *v)
 
 RARE void plan_host_in(Visit *v)
 {
-  const FastHost *host = v->tile->host;
-  if (host->posted_at == arrlenu(host->posted))
-    return;
-  const FastHostWord *word = &host->posted[host->posted_at];
-  v->host_in = word->cycle <= v->now && queue_accepts(v, v->tile->data_queue[word->color]);
+  const HostWords *words = &v->tile->host->posted;
+  for (size_t i = 0; i < arrlenu(words->lanes); i++) {
+    HostLane *lane = &words->lanes[i];
+    const PostedWord *word = host_lane_head(lane);
+    if (word && word->cycle <= v->now && queue_accepts(v, v->tile->data_queue[lane->color]) &&
+        (!v->host_in || word->number < host_lane_head(v->host_in)->number))
+      v->host_in = lane;
+  }
 }
 
 /* The head of an output queue enters the router.  `advance` acts on the receive side now, so
@@ -547,10 +550,10 @@ HOT void commit_ramp(Visit *v)
 
 RARE void commit_host_in(Visit *v)
 {
-  FastHost *host = v->tile->host;
-  FastHostWord word = host->posted[host->posted_at++];
-  EVENT(v, .kind = EV_HOST_IN, .color = word.color, .payload = word.word);
-  input_push(v, v->tile->data_queue[word.color], word.color, (FastWavelet){word.word, 0});
+  uint8_t color = v->host_in->color;
+  uint32_t word = v->host_in->words[v->host_in->at++].word;
+  EVENT(v, .kind = EV_HOST_IN, .color = color, .payload = word);
+  input_push(v, v->tile->data_queue[color], color, (FastWavelet){word, 0});
   v->changed = true;
 }
 

@@ -95,7 +95,7 @@ static void tile_destroy(RefTile *tile)
     ref_color_destroy(tile->colors[c]);
   arrfree(tile->pending);
   arrfree(tile->pending_config);
-  arrfree(tile->posted);
+  host_words_free(&tile->posted);
   arrfree(tile->sent);
   free(tile);
 }
@@ -240,8 +240,7 @@ static uint64_t next_due(const RefEngine *engine, const RefTile *tile)
   for (unsigned c = 0; c < MAX_COLORS; c++)
     if (tile->colors[c] && tile->colors[c]->slots.count)
       due = sooner(due, ring_peek(&tile->colors[c]->slots, 0)->visible, now);
-  if (tile->posted_at < arrlenu(tile->posted))
-    due = sooner(due, tile->posted[tile->posted_at].cycle, now);
+  due = sooner(due, host_words_due(&tile->posted, now), now);
   if (tile->plan.host_queue != NO_QUEUE) {
     const RefChannel *channel = &engine->channels[program_channel(engine->program, tile->index)];
     uint64_t free_at = (channel->free_at + host_num(engine) - 1) / host_num(engine);
@@ -531,7 +530,7 @@ static void ref_inspect(Engine *base, uint32_t index, InspectTile *out)
   for (unsigned c = 0; c < MAX_COLORS; c++)
     if (tile->colors[c])
       inspect_color(tile->colors[c], &out->colors[c]);
-  out->host_pending = (uint32_t)(arrlenu(tile->posted) - tile->posted_at);
+  out->host_pending = host_words_pending(&tile->posted);
 }
 
 static bool ref_touched(const Engine *base, uint32_t tile)
@@ -590,7 +589,7 @@ static bool ref_post(Engine *base, uint32_t tile, unsigned color, uint32_t word,
   RefTile *t = host_tile(engine, tile);
   if (!t || !t->cls || color >= MAX_COLORS)
     return false;
-  arrput(t->posted, ((HostWord){cycle, word, (uint8_t)color}));
+  host_words_post(&t->posted, color, word, cycle);
   host_wake(engine, tile, cycle);
   return true;
 }

@@ -89,7 +89,8 @@ typedef struct {
   PlannedMove moves[MAX_COLORS];
   uint8_t ramp_queue;           /* output queue whose head enters the router; NO_QUEUE none */
   uint8_t host_queue;           /* output queue whose head could go to the host */
-  bool host_out, host_in;
+  bool host_out;
+  HostLane *host_in;            /* whose word enters; NULL none */
 } RefPlan;
 
 typedef struct RefTile {
@@ -133,8 +134,9 @@ typedef struct RefTile {
   bool router_written;          /* in this cycle: */
   uint16_t router_address, router_value;
   /* host */
-  HostWord *posted, *sent;      /* stb_ds */
-  size_t posted_at, sent_at;
+  HostWords posted;
+  HostWord *sent;               /* stb_ds */
+  size_t sent_at;
   uint64_t wavelets_seen;
   RefPlan plan;
   bool changed, router_changed; /* in this cycle */

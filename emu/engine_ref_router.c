@@ -278,16 +278,20 @@ static void plan_host(RefEngine *engine, const RefTile *tile, RefPlan *plan)
     if (ring->count && w->visible <= engine->cycle && is_host_color(engine, w->color))
       plan->host_queue = (uint8_t)queue;
   }
-  if (tile->posted_at < arrlenu(tile->posted)) {
-    const HostWord *word = &tile->posted[tile->posted_at];
-    plan->host_in = word->cycle <= engine->cycle && ramp_accepts(engine, tile, word->color);
+  for (size_t i = 0; i < arrlenu(tile->posted.lanes); i++) {
+    HostLane *lane = &tile->posted.lanes[i];
+    const PostedWord *word = host_lane_head(lane);
+    if (word && word->cycle <= engine->cycle && ramp_accepts(engine, tile, lane->color) &&
+        (!plan->host_in || word->number < host_lane_head(plan->host_in)->number))
+      plan->host_in = lane;
   }
 }
 
 void ref_router_plan(RefEngine *engine, const RefTile *tile, RefPlan *plan)
 {
   plan->n_moves = 0;
-  plan->host_out = plan->host_in = false;
+  plan->host_out = false;
+  plan->host_in = NULL;
   plan_moves(engine, tile, plan);
   plan_ramp(engine, tile, plan);
   plan_host(engine, tile, plan);
@@ -413,11 +417,11 @@ static void commit_host(RefEngine *engine, RefTile *tile)
 {
   const RefPlan *plan = &tile->plan;
   if (plan->host_in) {
-    HostWord word = tile->posted[tile->posted_at++];
-    ref_event(engine, tile, (TraceEvent){.kind = EV_HOST_IN, .color = word.color,
-                                         .payload = word.word});
-    ref_input_push(engine, tile, data_queue(tile, word.color),
-                   (Wavelet){.payload = word.word, .color = word.color});
+    uint8_t color = plan->host_in->color;
+    uint32_t word = plan->host_in->words[plan->host_in->at++].word;
+    ref_event(engine, tile, (TraceEvent){.kind = EV_HOST_IN, .color = color, .payload = word});
+    ref_input_push(engine, tile, data_queue(tile, color),
+                   (Wavelet){.payload = word, .color = color});
     tile->changed = true;
   }
   if (plan->host_out) {

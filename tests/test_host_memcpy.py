@@ -281,6 +281,23 @@ def test_a_launch_that_waits_for_a_stream_of_the_host(program):
     """)
 
 
+def test_words_that_wait_hold_up_only_those_of_their_color(program):
+    """More words than the queue holds; other streams and the launches that take them get past."""
+    run(program, """
+        words, others = numbers(H, W, 8), numbers(H, W, 2)
+        stream = dict(streaming=True, data_type=WIDE, order=ROW)
+        r.memcpy_h2d(6, host(words, ROW), 0, 0, W, H, 8, nonblock=True, **stream)
+        r.memcpy_h2d(4, host(others, ROW), 0, 0, W, H, 2, nonblock=True, **stream)
+        answers = np.zeros(W * H * 2, np.uint32)
+        r.memcpy_d2h(answers, 5, 0, 0, W, H, 2, nonblock=False, **stream)
+        assert (answers == others.ravel() + 1).all()
+        for part in (words[..., :4], words[..., 4:]):
+            r.launch("listen", nonblock=False)
+            assert (back("seen", WIDE)[..., :4] == part).all()
+        r.stop()
+    """)
+
+
 def test_a_stream_that_never_comes_is_told(program):
     text = """
         result = np.zeros(2, np.uint32)
