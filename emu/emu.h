@@ -311,46 +311,47 @@ bool dsr_get_field(const DsrState *dsr, DsrField field, uint16_t *value);
 
 typedef enum { VS_NONE, VS_VALUE, VS_REGISTER, VS_MEMORY, VS_FABIN, VS_FABOUT, VS_FIFO } StreamKind;
 
-/* One operand of a running operation. */
+/* One operand of a running operation.  Compact, like what contains it: each tile at work has
+ * some. */
 typedef struct {
-  StreamKind kind;
+  StreamKind kind : 8;
   uint8_t element_bytes;
   uint8_t queue, color;         /* fabric */
   uint8_t reg;                  /* VS_REGISTER (dest) */
   uint8_t per_wavelet;          /* elements a wavelet carries: 1 or 2 */
   uint8_t min_wavelets, max_wavelets;  /* a group needs at least, takes at most */
   uint8_t phase;                /* elements of the current wavelet already taken or filled */
+  uint8_t dimensions;
   uint16_t flags;               /* DESC_F_* */
   uint16_t address;             /* memory: of the next element; FIFO: of its state block */
-  uint8_t dimensions;
   uint16_t lengths[4], index[4];
   int16_t strides[4];           /* elements */
-  bool circular;
   uint16_t wrap_base;           /* bytes */
   uint32_t wrap_bytes;
   uint32_t value;               /* VS_VALUE: the scalar; fabout: the half-filled wavelet */
-  DsrFile file;
+  DsrFile file : 8;
   uint8_t number;               /* DSR it came from */
   bool from_dsr;
+  bool circular;
 } VecStream;
 
 /* A running vector operation, on the main thread or on a microthread. */
 typedef struct {
-  VecOp op;
+  VecOp op : 8;
+  bool async, fold, unbounded;
   uint16_t pc;
   uint16_t insn_words;
-  bool async, fold, unbounded;
   bool contested;               /* FAULT_QUEUE_TASK has been recorded */
   bool zero_first, zero_second;
+  bool carry;
   uint8_t microthread;          /* async: 0..7 */
   uint8_t width;                /* largest group by SIMD row, strides and fabric operands */
-  Priority priority;            /* of the microthread */
+  uint8_t traps, raised;        /* FP_RAISES_*: unmasked at its issue; of them, what occurred */
   uint32_t remaining;           /* elements */
   VecStream dest, src[2];       /* src[0], src[1]: as src0, src1 of the instruction */
   uint32_t scalar;
   uint16_t index;
-  bool carry;
-  uint8_t traps, raised;        /* FP_RAISES_*: unmasked at its issue; of them, what occurred */
+  Priority priority : 8;        /* of the microthread */
   Action done, on_control;
 } VecRun;
 

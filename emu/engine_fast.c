@@ -37,14 +37,15 @@ void *fast_alloc(FastWorker *w, size_t bytes, size_t align)
   return piece;
 }
 
-FastRun *fast_run_alloc(FastWorker *w)
+FastWork *fast_work_alloc(FastWorker *w)
 {
-  return arrlenu(w->free_runs) ? arrpop(w->free_runs) : fast_alloc(w, sizeof(FastRun), LINE_BYTES);
+  return arrlenu(w->free_works) ? arrpop(w->free_works)
+                                : fast_alloc(w, sizeof(FastWork), LINE_BYTES);
 }
 
-void fast_run_free(FastWorker *w, FastRun *run)
+void fast_work_free(FastWorker *w, void *work)
 {
-  arrput(w->free_runs, run);
+  arrput(w->free_works, work);
 }
 
 /* One more than the capacity: a router and the host may push in one cycle, both judging by the
@@ -355,9 +356,8 @@ static void worker_destroy(FastWorker *w)
     arrfree(w->rows[half]);
   arrfree(w->touched);
   arrfree(w->slabs);
-  arrfree(w->free_runs);
+  arrfree(w->free_works);
   arrfree(w->free_bridges);
-  arrfree(w->free_aheads);
   arrfree(w->timers);
   arrfree(w->faults);
   arrfree(w->events);

@@ -212,6 +212,9 @@ typedef struct {
   ScalarStores stores;
 } FastAhead;
 
+/* A tile has instructions ahead only while it has no operation, so the two take turns in memory. */
+typedef union { FastRun run; FastAhead ahead; } FastWork;
+
 /* Where a class keeps which DSR: only those that its code names take room. */
 typedef struct {
   uint8_t n;
@@ -296,7 +299,7 @@ _Static_assert(sizeof(FastTile) <= FAST_IDLE_BYTES, "an idle tile stays within i
 /* A tile at work: every color configured, a running operation on the main thread and on two
  * microthreads, six numbers of queues, eight descriptors.  Bridges are for tiles with one
  * operation, instructions ahead for those with none. */
-_Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(FastRun) +
+_Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(FastWork) +
                        8 * sizeof(DsrState) + 96 * sizeof(FastWavelet) <= FAST_ACTIVE_BYTES,
                "an active tile stays within its bound");
 
@@ -335,9 +338,8 @@ typedef struct {
   /* memory */
   char **slabs;                 /* stb_ds */
   size_t slab_used;
-  FastRun **free_runs;          /* stb_ds */
+  FastWork **free_works;        /* stb_ds */
   FastBridge **free_bridges;    /* stb_ds */
-  FastAhead **free_aheads;      /* stb_ds */
   int32_t bridges;              /* that it has built, less those that it has taken down */
   DsrState (*scratch)[MAX_DSRS];/* descriptors of one operation at its issue and end */
   /* findings of this cycle, stb_ds */
@@ -399,8 +401,9 @@ struct FastEngine {
 FastTile *fast_touch(FastWorker *worker, uint32_t tile);
 /* Zeroed, aligned to `align`, as long as the engine lives. */
 void *fast_alloc(FastWorker *worker, size_t bytes, size_t align);
-FastRun *fast_run_alloc(FastWorker *worker);
-void fast_run_free(FastWorker *worker, FastRun *run);
+/* Not zeroed. */
+FastWork *fast_work_alloc(FastWorker *worker);
+void fast_work_free(FastWorker *worker, void *work);
 /* Brings the VecRun of a plain operation up to date. */
 static inline void plain_sync(FastThread *thread)
 {

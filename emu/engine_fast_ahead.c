@@ -71,7 +71,7 @@ static uint64_t steps(const FastEngine *e, FastTile *t, uint64_t from, uint64_t 
 void fast_ahead_over(FastWorker *w, FastTile *t)
 {
   if (t->ahead)
-    arrput(w->free_aheads, t->ahead);
+    fast_work_free(w, t->ahead);
   t->ahead = NULL;
   t->is_ahead = false;
 }
@@ -81,8 +81,7 @@ void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
   const FastEngine *e = w->engine;
   uint64_t end = from + WORD_BITS < e->limit ? from + WORD_BITS : e->limit;
   if (!t->ahead)
-    t->ahead = arrlenu(w->free_aheads) ? arrpop(w->free_aheads)
-                                       : fast_alloc(w, sizeof *t->ahead, _Alignof(FastAhead));
+    t->ahead = &fast_work_alloc(w)->ahead;
   FastAhead *ahead = t->ahead;
   ahead->regs = t->regs;
   ahead->pc = t->pc;

@@ -258,7 +258,7 @@ static void thread_release(Visit *v, unsigned thread)
   FastRun *run = t->threads[thread].run;
   thread_idle(t, thread);
   t->threads[thread].run = NULL;
-  fast_run_free(v->worker, run);
+  fast_work_free(v->worker, run);
 }
 
 /* The descriptors that an operation names, where vec_begin and vec_end look for them. */
@@ -421,7 +421,7 @@ static void vec_start(Visit *v, const Insn *insn)
   FastEngine *e = v->engine;
   FastTile *t = v->tile;
   fast_ahead_over(v->worker, t);
-  FastRun *both = fast_run_alloc(v->worker);
+  FastRun *both = &fast_work_alloc(v->worker)->run;
   VecRun *run = &both->run;
   uint32_t value = 0;
   scratch_operands(v, &insn->vec, false);
@@ -441,7 +441,7 @@ static void vec_start(Visit *v, const Insn *insn)
       found.color = vec_fabric_color(run);
     }
     arrput(v->worker->faults, found);
-    fast_run_free(v->worker, both);
+    fast_work_free(v->worker, both);
     return;
   }
   check_shared(v, run);
@@ -451,7 +451,7 @@ static void vec_start(Visit *v, const Insn *insn)
     t->ready = v->now + e->timing->vector_async_issue;
   if (run->remaining == 0) {
     start_empty(v, thread, run);
-    fast_run_free(v->worker, both);
+    fast_work_free(v->worker, both);
     return;
   }
   FastThread *th = &t->threads[thread];

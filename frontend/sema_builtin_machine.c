@@ -95,14 +95,13 @@ bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *
     return false;
   if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FUNC)
     return id_of_task(s, o, span, action);
-  if (is_task_color(s, o)) {
-    action->id_kind = ID_TASK;
-  } else if (!kind_of_target(s, o.type, local_only, &action->id_kind)) {
-    diag_bad_target(s->session->diags, span, target_help(s, local_only),
-                    o.type);
+  IdKind kind = ID_TASK;
+  if (!is_task_color(s, o) && !kind_of_target(s, o.type, local_only, &kind)) {
+    diag_bad_target(s->session->diags, span, target_help(s, local_only), o.type);
     sema_note_makes_one(s, POOL(LOCAL_TASK_ID), o.type, span);
     return false;
   }
+  action->id_kind = kind;
   if (!operand_is_comptime(o)) {
     *run_time_id = sema_ir(s, o);
     return true;

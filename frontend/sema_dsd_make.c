@@ -469,7 +469,9 @@ static void fabric_priority(Sema *s, Draft *draft, Setting *field)
 {
   if (!field)
     return;
-  draft->ok &= setting_priority(s, field, &draft->desc.desc.priority);
+  Priority priority = draft->desc.desc.priority;
+  draft->ok &= setting_priority(s, field, &priority);
+  draft->desc.desc.priority = priority;
   draft->desc.desc.priority_given = true;
 }
 

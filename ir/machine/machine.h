@@ -248,15 +248,16 @@ enum {
 };
 /* Completion and on-control actions, one word: kind (2:0), id kind (4:3), id (15:8). */
 typedef enum { ACT_NONE, ACT_ACTIVATE, ACT_UNBLOCK, ACT_TERMINATE } ActionKind;
-typedef struct { ActionKind kind; IdKind id_kind; uint8_t id; } Action;
+typedef struct { ActionKind kind : 8; IdKind id_kind : 8; uint8_t id; } Action;
 uint16_t action_encode(Action action);
 bool action_decode(uint16_t word, Action *action);
 
 typedef enum { PRIO_LOW, PRIO_MEDIUM, PRIO_HIGH, PRIO_COUNT } Priority;
 typedef enum { SIMD_OFF, SIMD_32, SIMD_64, SIMD_32_OR_64 } SimdMode;
 
+/* Compact: an emulator keeps some for each tile. */
 typedef struct {
-  DescKind kind;
+  DescKind kind : 8;
   uint16_t flags;               /* DESC_F_* */
   uint16_t base;                /* byte address; FIFO: its state block */
   uint16_t length;              /* elements; mem4d: 0, see lengths */
@@ -266,9 +267,9 @@ typedef struct {
   uint16_t wrap_base, wrap_length;   /* circular buffer */
   uint8_t queue, color;         /* fabric */
   Action done, on_control;
-  Priority priority;
+  Priority priority : 8;
   bool priority_given;
-  SimdMode simd;
+  SimdMode simd : 8;
   bool ut_given;
   uint8_t ut;
 } Descriptor;
