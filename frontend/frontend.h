@@ -198,6 +198,7 @@ bool value_small_fits(const Pool *pool, PoolId type, int64_t value);
 bool value_big_fits(const Pool *pool, PoolId type, const mpz_t value);
 bool value_int_fits(const Pool *pool, PoolId type, PoolId value);
 PoolId value_int_as(Pool *pool, PoolId type, PoolId value);  /* the same number, other type */
+PoolId value_int_wrapped(Pool *pool, PoolId type, PoolId value);   /* the low bits of the number */
 uint64_t value_int_bits(const Pool *pool, PoolId value);     /* two's complement, low 64 bits */
 PoolId value_from_bits(Pool *pool, PoolId type, uint64_t bits);   /* low bits kept */
 

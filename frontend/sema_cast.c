@@ -96,27 +96,42 @@ static unsigned width_of(Sema *s, PoolId type)
   PoolKey k = pool_key(s->pool, value_int_type(s->pool, type));
   if (k.kind == PK_INT_TYPE)
     return k.u.int_type.bits;
-  return ir_type_bits(type_ir(s->pool, type));
+  return packed_is(s, type) ? type_bits(s->pool, type) : ir_type_bits(type_ir(s->pool, type));
 }
 
 static bool has_bits(Sema *s, PoolId type)
 {
-  return type.raw == POOL_RAW_BOOL || type.raw == POOL_RAW_F32 || type_is_float16(type) ||
+  return packed_is(s, type) || type.raw == POOL_RAW_BOOL || type.raw == POOL_RAW_F32 ||
+         type_is_float16(type) ||
          (is_integral(s, type) && type.raw != POOL_RAW_COMPTIME_INT);
 }
 
-PoolId fold_bitcast(Sema *s, PoolId value, PoolId type)
+static PoolId address_value(Sema *s, PoolId type, uint64_t address)
 {
-  PoolKey k = pool_key(s->pool, value);
-  uint64_t bits = k.kind == PK_FLOAT ? k.u.floating.bits
-                : k.kind == PK_BOOL_VALUE ? value_is_true(value)
-                                          : value_int_bits(s->pool, value);
+  PoolKey k = {.kind = PK_POINTER, .type = type};
+  k.u.pointer.base_kind = PTR_INTEGER;
+  k.u.pointer.offset = (uint16_t)address;
+  return pool_get(s->pool, &k);
+}
+
+PoolId fold_bits(Sema *s, PoolId type, uint64_t bits)
+{
   if (type.raw == POOL_RAW_BOOL)
     return pool_bool(bits & 1);
   if (type_is_float(s->pool, type))
     return pool_float_bits(s->pool, type, type.raw == POOL_RAW_F32 ? (uint32_t)bits
                                                                     : (uint16_t)bits);
+  if (pool_kind(s->pool, type) == PK_POINTER_TYPE)
+    return address_value(s, type, bits);
   return value_from_bits(s->pool, type, bits);
+}
+
+PoolId fold_bitcast(Sema *s, PoolId value, PoolId type)
+{
+  uint64_t bits;
+  if (pool_kind(s->pool, value) == PK_INT && is_integral(s, type))
+    return value_int_wrapped(s->pool, type, value);       /* of any width */
+  return packed_bits(s, value, &bits) ? packed_from_bits(s, type, bits) : (PoolId){0};
 }
 
 static PoolId symbolic_as(Sema *s, SymKind sym, PoolId value, PoolId type)
@@ -223,10 +238,8 @@ static Operand bitcast_to_pointer(Sema *s, Operand o, PoolId type, Span span)
     return operand_poison();
   }
   if (o.kind == OPR_COMPTIME) {
-    PoolKey k = {.kind = PK_POINTER, .type = type};
-    k.u.pointer.base_kind = PTR_INTEGER;
-    k.u.pointer.offset = (uint16_t)value_int_bits(s->pool, sema_force(s, o.value));
-    return operand_value(s, pool_get(s->pool, &k));
+    uint64_t address = value_int_bits(s->pool, sema_force(s, o.value));
+    return operand_value(s, address_value(s, type, address));
   }
   return operand_runtime(ir_unary(&s->b, IR_bitcast, IRT_PTR, sema_ir(s, o)), type);
 }
@@ -273,13 +286,22 @@ Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span)
     sema_error(s, bad_bitcast, span, o.type, type);
     return operand_poison();
   }
+  bool is_packed = packed_is(s, type) || packed_is(s, o.type);
   if (o.kind == OPR_COMPTIME) {
-    if (sema_is_symbolic(s, o.value))
+    if (!is_packed && sema_is_symbolic(s, o.value))
       return operand_value(s, symbolic_as(s, SYM_BITCAST, o.value, type));
-    return operand_value(s, fold_bitcast(s, o.value, type));
+    PoolId value = fold_bitcast(s, sema_force(s, o.value), type);
+    if (!pool_is_none(value))
+      return operand_value(s, value);
+    if (!sema_emits(s)) {
+      sema_error(s, not_comptime, span);
+      return operand_poison();
+    }
   }
   if (!sema_check_run_time(s, type, span) || !sema_check_run_time(s, o.type, span))
     return operand_poison();
+  if (is_packed)
+    return packed_bitcast(s, o, type);
   return operand_runtime(emit_bitcast(s, sema_ir(s, o), o.type, type), type);
 }
 

@@ -461,6 +461,22 @@ static void run_module(Sema *s, uint32_t module)
   s->module = saved;
 }
 
+/* Other objects can agree with this one about what the type looks like in memory. */
+static bool is_linkable(Sema *s, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, type);
+  if (k.kind == PK_ARRAY_TYPE)
+    return is_linkable(s, k.u.array.element);
+  if (k.kind == PK_STRUCT_TYPE || k.kind == PK_UNION_TYPE)
+    return k.u.fields.layout != LAYOUT_AUTO;
+  if (k.kind != PK_FN_TYPE)
+    return type_ir(s->pool, type) != IRT_VOID;
+  bool ok = k.u.fn_type.result.raw == POOL_RAW_VOID || is_linkable(s, k.u.fn_type.result);
+  for (uint32_t i = 0; ok && i < k.u.fn_type.n; i++)
+    ok = is_linkable(s, k.u.fn_type.params[i]);
+  return ok;
+}
+
 /* `export var` and `export fn` are there whether anything uses them or not. */
 static void keep_exports(Sema *s, uint32_t module)
 {
@@ -470,6 +486,10 @@ static void keep_exports(Sema *s, uint32_t module)
     bool is_fn = d->kind == DECL_FN;
     if (storage_of(d) != STORAGE_EXPORT || s->ir == NULL || !sema_resolve(s, d))
       continue;
+    if (!is_linkable(s, d->type)) {
+      sema_error(s, storage_type, d->name_span, sema_text(s, d->name), d->type);
+      continue;
+    }
     if (is_fn) {
       sema_func_ir(s, pool_key(s->pool, d->value).u.index);
       continue;

@@ -180,6 +180,12 @@ bool packed_check(Sema *s, const NodeStructType *n, const PoolField *fields);
 /* Reading and writing places that are bits of a packed object. */
 Operand packed_load(Sema *s, Operand place);
 void packed_store(Sema *s, Operand place, Operand value);
+bool packed_is(const Sema *s, PoolId type);
+/* @bitcast where one of the types is packed. */
+Operand packed_bitcast(Sema *s, Operand o, PoolId type);
+/* The bits of a known value, packed or not; false if it has an address in it. */
+bool packed_bits(Sema *s, PoolId value, uint64_t *bits);
+PoolId packed_from_bits(Sema *s, PoolId type, uint64_t bits);
 /* The part of a known packed value from the bit on that has the type; none if there is none. */
 PoolId packed_known(Sema *s, PoolId whole, uint32_t bit, PoolId type);
 
@@ -191,6 +197,8 @@ PoolId fold_unary(Sema *s, UnaryOp op, PoolId type, PoolId a, Span span);
 /* @as on known values, without symbolic ones; none: not possible, poison: reported. */
 PoolId fold_convert(Sema *s, PoolId value, PoolId type, Span span);
 PoolId fold_bitcast(Sema *s, PoolId value, PoolId type);
+/* The number, truth value or address that the bits are. */
+PoolId fold_bits(Sema *s, PoolId type, uint64_t bits);
 IrValue emit_convert(Sema *s, IrValue v, PoolId from, PoolId to);
 /* Brings a container back into the range of an iN or uN that does not fill it. */
 IrValue emit_normalise(Sema *s, IrValue v, PoolId type);

@@ -274,6 +274,8 @@ IrValue sema_ir(Sema *s, Operand o)
   if (o.kind != OPR_COMPTIME || o.type.raw == POOL_RAW_VOID ||
       !sema_check_run_time(s, o.type, o.span))
     return ir_anything(s, o.type);
+  if (o.span.off != 0)
+    s->own->at = o.span;
   return ir_of_value(s, o.value, o.type);
 }
 

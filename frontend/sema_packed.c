@@ -146,6 +146,103 @@ void packed_store(Sema *s, Operand place, Operand value)
   ir_store(&s->b, address, ir_binary(&s->b, IR_or, whole, rest, v));
 }
 
+/* ---- @bitcast ------------------------------------------------------------------------------- */
+
+bool packed_is(const Sema *s, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, type);
+  return (k.kind == PK_STRUCT_TYPE || k.kind == PK_UNION_TYPE) &&
+         k.u.fields.layout == LAYOUT_PACKED;
+}
+
+/* The bits of a value as an unsigned integer, of the type that is set. */
+static IrValue emit_bits(Sema *s, Operand o, IrType *type)
+{
+  IrType ir = type_ir(s->pool, o.type);
+  IrValue v;
+  if (packed_is(s, o.type)) {
+    *type = whole_ir(s, o.type);
+    v = ir_load(&s->b, *type, sema_address(s, o));
+  } else {
+    *type = ir == IRT_BOOL ? IRT_I8 : bits_ir(s, o.type);
+    v = sema_ir(s, o);
+    if (ir != *type)
+      v = ir_unary(&s->b, ir == IRT_BOOL ? IR_zext : IR_bitcast, *type, v);
+  }
+  uint32_t bits = type_bits(s->pool, o.type);
+  if (bits < ir_type_bits(*type))
+    v = ir_binary(&s->b, IR_and, *type, v, ir_const(&s->b, *type, mask_of(bits)));
+  return v;
+}
+
+Operand packed_bitcast(Sema *s, Operand o, PoolId type)
+{
+  IrType from, ir = type_ir(s->pool, type);
+  IrValue v = emit_bits(s, o, &from);
+  if (packed_is(s, type)) {
+    Operand out = sema_temp(s, type);
+    ir_store(&s->b, out.ir, resized(s, v, from, whole_ir(s, type)));
+    return out;
+  }
+  if (ir == IRT_BOOL)
+    return operand_runtime(ir_binary(&s->b, IR_ne, IRT_BOOL, v, ir_const(&s->b, from, 0)), type);
+  IrType own = bits_ir(s, type);
+  v = resized(s, v, from, own);
+  v = own == ir ? v : ir_unary(&s->b, IR_bitcast, ir, v);
+  return operand_runtime(emit_normalise(s, v, value_int_type(s->pool, type)), type);
+}
+
+bool packed_bits(Sema *s, PoolId value, uint64_t *bits)
+{
+  PoolKey k = pool_key(s->pool, value);
+  switch ((int)k.kind) {
+  case PK_FLOAT:
+    *bits = k.u.floating.bits;
+    return true;
+  case PK_BOOL_VALUE:
+    *bits = value_is_true(value);
+    return true;
+  case PK_INT:
+    *bits = value_int_bits(s->pool, value) & mask_of(type_bits(s->pool, k.type));
+    return true;
+  case PK_AGGREGATE:
+    break;
+  default:
+    return false;
+  }
+  if (pool_kind(s->pool, k.type) == PK_UNION_TYPE)
+    return packed_bits(s, k.u.aggregate.elems[1], bits);
+  *bits = 0;
+  for (uint32_t i = 0; i < k.u.aggregate.n; i++) {
+    uint64_t part;
+    if (!packed_bits(s, k.u.aggregate.elems[i], &part))
+      return false;
+    uint32_t at = type_field_bit(s->pool, k.type, i);
+    *bits |= at < PACKED_MAX_BITS ? part << at : 0;
+  }
+  return true;
+}
+
+PoolId packed_from_bits(Sema *s, PoolId type, uint64_t bits)
+{
+  if (!packed_is(s, type))
+    return fold_bits(s, type, bits);
+  PoolKey t = pool_key(s->pool, type);
+  uint32_t n = t.u.fields.n;
+  PoolId few[2], *parts = n <= 2 ? few : arena_many(s->arena, PoolId, n);
+  if (t.kind == PK_UNION_TYPE) {
+    parts[0] = pool_int(s->pool, POOL(COMPTIME_INT), 0);
+    parts[1] = packed_from_bits(s, t.u.fields.fields[0].type, bits);
+    return pool_aggregate(s->pool, type, parts, 2);
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t at = type_field_bit(s->pool, type, i);
+    parts[i] = packed_from_bits(s, t.u.fields.fields[i].type,
+                                at < PACKED_MAX_BITS ? bits >> at : 0);
+  }
+  return pool_aggregate(s->pool, type, parts, n);
+}
+
 PoolId packed_known(Sema *s, PoolId whole, uint32_t bit, PoolId type)
 {
   while (!pool_is_none(whole) && !(bit == 0 && pool_eq(pool_type_of(s->pool, whole), type))) {

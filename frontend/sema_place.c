@@ -59,9 +59,24 @@ static Operand field_operand(Sema *s, Operand base, uint32_t i)
   return o;
 }
 
+/* The field of a known union of which another was set: the same bits.  How unions that are not
+ * packed keep them is known at run time only. */
+static Operand other_field(Sema *s, Operand known, uint32_t i, Span span)
+{
+  const PoolField field = pool_key(s->pool, known.type).u.fields.fields[i];
+  uint64_t bits;
+  if (packed_is(s, known.type) && packed_bits(s, sema_force(s, known.value), &bits))
+    return operand_value(s, packed_from_bits(s, field.type, bits));
+  if (sema_emits(s)) {
+    uint32_t data = operand_constant_global(s, &known);
+    return place_field(s, operand_global(data, 0, known.type, true), i);
+  }
+  sema_error(s, inactive_union_field, span, sema_text(s, field.name));
+  return operand_poison();
+}
+
 static Operand union_member(Sema *s, Operand base, uint32_t i, Span span)
 {
-  PoolKey type = pool_key(s->pool, base.type);
   if (base.kind == OPR_MEMORY)
     return place_field(s, base, i);
   Operand value = sema_load(s, base);
@@ -69,10 +84,8 @@ static Operand union_member(Sema *s, Operand base, uint32_t i, Span span)
     return operand_poison();
   PoolKey k = pool_key(s->pool, value.value);
   int64_t active;
-  if (!pool_int_value(s->pool, k.u.aggregate.elems[0], &active) || active != i) {
-    sema_error(s, inactive_union_field, span, sema_text(s, type.u.fields.fields[i].name));
-    return operand_poison();
-  }
+  if (!pool_int_value(s->pool, k.u.aggregate.elems[0], &active) || active != i)
+    return other_field(s, value, i, span);
   return operand_value(s, k.u.aggregate.elems[1]);
 }
 
@@ -416,6 +429,8 @@ Operand sema_deref(Sema *s, Operand pointer, Span span)
     k = pool_key(s->pool, pointer.value);
   if (k.kind == PK_FUNC)
     return operand_value(s, sema_func_value(s, k.u.index));
+  if (pool_kind(s->pool, pointee) == PK_FN_TYPE)
+    return pointer;         /* all that can be done with the function is to call it */
   if (k.kind == PK_POINTER && k.u.pointer.base_kind == PTR_CELL)
     return cell_place(s, &k, pointee, is_const, span);
   if (pointee.raw == POOL_RAW_ANYOPAQUE) {
@@ -462,6 +477,10 @@ Operand sema_address_of(Sema *s, Operand o, Span span)
   if (o.kind == OPR_COMPTIME)
     return address_of_known(s, o, span);
   PoolId type = pool_pointer_type(s->pool, false, o.is_const, o.type);
+  if (o.kind == OPR_CELL && sema_emits(s)) {
+    sema_error(s, cell_address, span);
+    return operand_poison();
+  }
   if (o.kind == OPR_CELL) {
     PoolKey k = {.kind = PK_POINTER, .type = type};
     k.u.pointer.base_kind = PTR_CELL;

@@ -285,6 +285,26 @@ PoolId value_int_as(Pool *pool, PoolId type, PoolId value)
   return out;
 }
 
+PoolId value_int_wrapped(Pool *pool, PoolId type, PoolId value)
+{
+  PoolKey k = pool_key(pool, value_int_type(pool, type));
+  unsigned width = k.u.int_type.bits;
+  mpz_t big;
+  mpz_init(big);
+  pool_mpz(pool, value, big);
+  mpz_fdiv_r_2exp(big, big, width);
+  if (k.u.int_type.is_signed && width > 0 && mpz_tstbit(big, width - 1)) {
+    mpz_t all;
+    mpz_init_set_ui(all, 1);
+    mpz_mul_2exp(all, all, width);
+    mpz_sub(big, big, all);
+    mpz_clear(all);
+  }
+  PoolId out = pool_bigint(pool, type, big);
+  mpz_clear(big);
+  return out;
+}
+
 uint64_t value_int_bits(const Pool *pool, PoolId value)
 {
   int64_t small;
