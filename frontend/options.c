@@ -151,24 +151,28 @@ static Span place_of(const Cli *cli, const char *text, size_t length)
   return (Span){cli->base, 0};
 }
 
-/* NAME:VALUE,NAME:VALUE; an empty list is fine, scripts write one. */
+static const char BLANKS[] = " \t\n";
+
+/* NAME:VALUE,NAME:VALUE with blanks around; an empty list is fine, scripts write one. */
 static int add_bindings(Cli *cli, const char *option, const char *text, OptionBinding **list)
 {
-  while (*text) {
-    size_t length = strcspn(text, ",");
+  while (*(text += strspn(text, BLANKS))) {
+    size_t whole = strcspn(text, ","), length = whole;
+    while (length > 0 && strchr(BLANKS, text[length - 1]))
+      length--;
     const char *colon = memchr(text, ':', length);
     if (colon == NULL || !is_name(text, (size_t)(colon - text)) || colon + 1 == text + length) {
       const char *wrong = arena_copy_text(cli->arena, text, length);
       return usage_error("%s takes NAME:VALUE,NAME:VALUE..., not '%s'", option, wrong);
     }
-    size_t value_length = length - (size_t)(colon + 1 - text);
+    const char *value = colon + 1 + strspn(colon + 1, BLANKS);
     OptionBinding binding = {
       .name = arena_copy_text(cli->arena, text, (size_t)(colon - text)),
-      .value = arena_copy_text(cli->arena, colon + 1, value_length),
+      .value = arena_copy_text(cli->arena, value, length - (size_t)(value - text)),
       .span = place_of(cli, text, length),
     };
     arrput(*list, binding);
-    text += length + (text[length] == ',');
+    text += whole + (text[whole] == ',');
   }
   return GO_ON;
 }

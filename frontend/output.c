@@ -238,6 +238,19 @@ static const char *json_name(const Session *session)
   return arena_printf(session->arena, "%.*s.json", (int)n, out);
 }
 
+/* Makes a folder and those above it. */
+static bool make_folders(Arena *arena, const char *path)
+{
+  char *part = arena_copy_text(arena, path, strlen(path));
+  for (char *c = part + 1; *c; c++)
+    if (*c == '/') {
+      *c = '\0';
+      mkdir(part, 0777);       /* what goes wrong here goes wrong below, too */
+      *c = '/';
+    }
+  return mkdir(path, 0777) == 0 || errno == EEXIST;
+}
+
 int image_files_write(const Session *session, const Image *image)
 {
   const char *out = session->options->output;
@@ -246,7 +259,7 @@ int image_files_write(const Session *session, const Image *image)
   bool is_image = is_image_name(out);
   const char *program = is_image ? out : arena_printf(session->arena, "%s/prog.bin", out);
   int result = EXIT_SUCCESS;
-  if (!is_image && mkdir(out, 0777) != 0 && errno != EEXIST)
+  if (!is_image && !make_folders(session->arena, out))
     result = file_error("make the folder", out);
   else if (!file_write_all(program, bytes, length))
     result = file_error("write", program);

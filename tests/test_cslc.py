@@ -120,8 +120,20 @@ def test_nothing_is_written_when_the_program_has_errors(program):
 
 
 def test_outputs_that_cannot_be_written(program):
-    ran = cslc(program, "--params=size:4,flow:3", "-o", "nowhere/out", expect=1)
-    assert "nowhere/out" in ran.err
+    ran = cslc(program, "--params=size:4,flow:3", "-o", "layout.csl/out", expect=1)
+    assert "layout.csl/out" in ran.err
+
+
+def test_the_output_folder_is_made_with_those_above_it(program):
+    for out in ("builds/wse2/out", "./builds/other//out/"):
+        cslc(program, "--params=size:4,flow:3", "-o", out)
+        assert (program.parent / out / "out.json").is_file()
+
+
+def test_blanks_around_bindings(program):
+    cslc(program, "--params= size:4, deep: 1 ,", "--colors=flow:3 ", "-o", "out")
+    out = json.loads((program.parent / "out/out.json").read_text())
+    assert out["params"] == {"size": "4", "deep": "1", "flow": "3"}
 
 
 def test_imports_are_looked_for_beside_the_file_then_the_main_file_then_the_paths(tmp_path):

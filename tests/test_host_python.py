@@ -363,18 +363,20 @@ def test_client_of_the_appliance(program):
         r.stop()
         assert sdk_common_pb2.MemcpyOrder is MemcpyOrder
         options = "--arch=wse3 --fabric-dims=10,4 --fabric-offsets=4,1 --params=W:3,H:2 --memcpy"
-        with client.SdkCompiler(resource_cpu=1000, disable_version_check=True) as compiler:
+        job = dict(mgmt_namespace="a", resource_cpu=1000, disable_version_check=True)
+        assert "takes no 'cpus'" in message(client.SdkCompiler, cpus=2)
+        with client.SdkCompiler(**job) as compiler:
             artifact = compiler.compile(".", "layout.csl", options + " --channels=1 -o latest")
             assert Path(artifact) == Path("latest").resolve()
             assert compiler.compile(".", "layout.csl", options + " -o=l2", ".").endswith("/l2")
             text = message(compiler.compile, ".", "layout.csl", "--params=W:3,Q:1 -o latest3")
             assert "cslc layout.csl" in text and "error" in text, text
             compiler.compile(".", "loose.csl", "-o loose")
-        with client.SdkRuntime(artifact, simulator=True) as runner:
+        with client.SdkRuntime(artifact, simulator=True, **job) as runner:
             runner.launch("scale", np.float32(1), np.int16(1), nonblock=False)
         assert runner.read_symbol(4, 1, "n", np.int32)[0] == 1
         assert "simulator=True" in message(client.SdkRuntime, artifact)
-        with client.SdkLauncher(artifact, simulator=True) as launcher:
+        with client.SdkLauncher(artifact, simulator=True, **job) as launcher:
             launcher.stage("child.py")
             assert launcher.run("cs_python child.py %CMADDR%") == "CHILD\\n"
             launcher.download_artifact("result.txt", ".")

@@ -16,6 +16,19 @@ from cerebras.sdk.runtime import _compiler, sdkruntimepybind
 __all__ = ["SdkCompiler", "SdkLauncher", "SdkRuntime"]
 
 
+# What says how a cluster is to carry a job out, and nothing about the program.
+_OF_A_JOB = ("mgmt_namespace", "resource_cpu", "resource_mem", "disable_version_check")
+
+
+def _without_job(named):
+    return {name: value for name, value in named.items() if name not in _OF_A_JOB}
+
+
+def _takes_only_job(kind, named):
+    for name in _without_job(named):
+        raise TypeError(f"{kind} takes no {name!r}, only {', '.join(_OF_A_JOB)}")
+
+
 def _needs_simulator(simulator):
     if not simulator:
         raise RuntimeError("there is no machine here, only the emulator: pass simulator=True "
@@ -25,8 +38,8 @@ def _needs_simulator(simulator):
 class SdkCompiler:
     """Runs cslc."""
 
-    def __init__(self, resource_cpu=None, resource_mem=None, disable_version_check=False):
-        del resource_cpu, resource_mem, disable_version_check   # of a cluster's job
+    def __init__(self, **named):
+        _takes_only_job("SdkCompiler", named)
 
     def __enter__(self):
         return self
@@ -61,14 +74,14 @@ class SdkRuntime(sdkruntimepybind.SdkRuntime):
 
     def __init__(self, artifact, simulator=False, **named):
         _needs_simulator(simulator)
-        super().__init__(artifact, **named)
+        super().__init__(artifact, **_without_job(named))
 
 
 class SdkLauncher:
     """Runs commands beside a compiled program, in a scratch folder."""
 
-    def __init__(self, artifact, simulator=False, disable_version_check=False):
-        del disable_version_check
+    def __init__(self, artifact, simulator=False, **named):
+        _takes_only_job("SdkLauncher", named)
         _needs_simulator(simulator)
         self._artifact = Path(artifact).resolve()
         self._folder = None
