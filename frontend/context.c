@@ -9,6 +9,19 @@ enum { CALLS_SHOWN = 8, IMPORTS_SHOWN = 3, PARAMS_SHOWN = 8, PARAM_TEXT_MOST = 2
 
 /* ---- where it happened ---------------------------------------------------------------------- */
 
+/* The call for which a function was made, the one for which the function with that call was made,
+ * and so on; their number. */
+static int note_instances(Sema *s, uint32_t func, int most)
+{
+  int n = 0;
+  for (; func != IR_NO_ID && s->funcs[func].instantiated_at.off != 0 && n < most; n++) {
+    diag_instantiated_here(s->diags, s->funcs[func].instantiated_at,
+                           sema_text(s, s->funcs[func].name));
+    func = s->funcs[func].instantiated_by;
+  }
+  return n;
+}
+
 /* The calls that led to the point reached; their number. */
 static int note_calls(Sema *s)
 {
@@ -19,9 +32,8 @@ static int note_calls(Sema *s)
       diag_called_here(s->diags, f->called_at, sema_text(s, f->name));
       last = f->called_at;
       n++;
-    } else if (f->instantiated_at.off != 0) {
-      diag_instantiated_here(s->diags, f->instantiated_at, sema_text(s, f->name));
-      n++;
+    } else if (f->is_emitted) {
+      n += note_instances(s, f->func, CALLS_SHOWN - n);
     }
   return n;
 }

@@ -246,6 +246,7 @@ typedef struct {
   bool compiled;
   bool is_generic;         /* needs the arguments of a call: no code of its own */
   Span instantiated_at;    /* the call that first bound it; off 0: it is not generic */
+  uint32_t instantiated_by;   /* the function with that call, if it was being compiled; IR_NO_ID */
   bool has_effects;        /* seen at compile time: its calls are not memoised */
   StrId name;
 } FuncInstance;

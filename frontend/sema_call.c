@@ -41,6 +41,7 @@ static bool depends(const NodeFnDecl *fn, const Node *type)
 uint32_t sema_func_add(Sema *s, uint32_t module, const Node *node)
 {
   FuncInstance f = {.decl_module = module, .node = node, .ir = {IR_NO_ID},
+                    .instantiated_by = IR_NO_ID,
                     .name = node_fn_decl(node)->name.text};
   arrput(s->funcs, f);
   return (uint32_t)arrlenu(s->funcs) - 1;
@@ -362,6 +363,15 @@ static bool is_bound_by_value(Sema *s, const NodeParam *p, PoolId type)
   return p->is_comptime || type.raw == POOL_RAW_VOID || type_is_comptime_only(s->pool, type);
 }
 
+/* The function whose code is being made; IR_NO_ID. */
+static uint32_t compiled_func(const Sema *s)
+{
+  for (const Frame *f = s->frame; f != NULL; f = f->up)
+    if (f->is_emitted)
+      return f->func;
+  return IR_NO_ID;
+}
+
 /* The instance for the types and comptime values of the call. */
 static uint32_t instance_of(Sema *s, const Binding *b)
 {
@@ -394,6 +404,7 @@ static uint32_t instance_of(Sema *s, const Binding *b)
   s->funcs[index].n_bound = n;
   s->funcs[index].bound = bound;
   s->funcs[index].instantiated_at = b->at;
+  s->funcs[index].instantiated_by = compiled_func(s);
   pair_put(&s->own->instances, key, index);
   return index;
 }
@@ -636,7 +647,7 @@ void sema_compile_func(Sema *s, uint32_t func)
   PoolKey type = pool_key(s->pool, f.type);
   bool in_memory = returns_in_memory(s, type.u.fn_type.result);
   Frame frame = {.name = f.name, .is_function = true, .is_emitted = true,
-                 .instantiated_at = f.instantiated_at,
+                 .func = func,
                  .result = type.u.fn_type.result, .ir_name = s->ir->funcs[f.ir.raw].name};
   SemaState saved;
   sema_enter(s, &frame, f.decl_module, &saved);

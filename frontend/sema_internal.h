@@ -46,7 +46,7 @@ typedef struct Frame {
   bool is_function;       /* return is possible */
   bool is_declaration;    /* a global's initialiser: who asked for it does not matter */
   bool is_emitted;        /* return emits ret */
-  Span instantiated_at;   /* of a function instance that is compiled by itself; else off 0 */
+  uint32_t func;          /* with is_emitted: the function that is compiled */
   Span called_at;         /* off 0: not called */
   IrLocId inlined_at;
   StrId name;             /* of the function */
