@@ -294,7 +294,8 @@ typedef struct {
   uint32_t global;
   int64_t offset;
   PoolId packed;           /* OPR_MEMORY: the place is bits, from `bit` on, of an object of this */
-  uint16_t bit;            /*   packed type, which is at the address; none: a place of its own */
+  uint16_t bit;            /*   packed type, which is at the address; none: a place of its own.
+                            * OPR_CELL: part of this union; `bit` is the field if not packed */
   StrId name;              /* of the declaration it came from, for reports; raw 0 none */
   Decl *decl;              /* OPR_COMPTIME: the global constant it came from, or NULL */
   Span span;

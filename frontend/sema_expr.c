@@ -164,10 +164,8 @@ static Operand union_literal(Sema *s, PoolId type, const PoolKey *k, const NodeS
     Operand o = sema_coerce(s, sema_expr(s, f->value, field), field, f->value->span);
     if (operand_is_poison(o))
       return o;
-    if (o.kind == OPR_COMPTIME) {
-      PoolId parts[2] = {pool_int(s->pool, POOL(COMPTIME_INT), i), o.value};
-      return operand_value(s, pool_aggregate(s->pool, type, parts, 2));
-    }
+    if (o.kind == OPR_COMPTIME)
+      return operand_value(s, union_of_field(s, type, i, o.value));
     Operand place = sema_temp(s, type);
     place_init(s, place_field(s, place, i), o);
     return place;

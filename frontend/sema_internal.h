@@ -186,6 +186,13 @@ Operand packed_bitcast(Sema *s, Operand o, PoolId type);
 /* The bits of a known value, packed or not; false if it has an address in it. */
 bool packed_bits(Sema *s, PoolId value, uint64_t *bits);
 PoolId packed_from_bits(Sema *s, PoolId type, uint64_t bits);
+/* The part of known bits, and the bits with another value for a part; `old` may be none, and so
+ * is the result if addresses are involved. */
+PoolId packed_known_bits(Sema *s, PoolId whole, uint32_t bit, PoolId type);
+PoolId packed_with_bits(Sema *s, PoolId packed, PoolId old, uint32_t bit, PoolId value);
+/* Unions: the value with one field set, and the value of a field, none if another is set. */
+PoolId union_of_field(Sema *s, PoolId type, uint32_t field, PoolId value);
+PoolId union_field_known(Sema *s, PoolId value, uint32_t field);
 /* The part of a known packed value from the bit on that has the type; none if there is none. */
 PoolId packed_known(Sema *s, PoolId whole, uint32_t bit, PoolId type);
 

@@ -120,8 +120,33 @@ static PoolId constant_at(Sema *s, const Operand *o)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+/* Part of a union in a cell. */
+static Operand load_from_union(Sema *s, Operand o)
+{
+  Operand whole = o;
+  whole.type = o.packed;
+  whole.packed = (PoolId){0};
+  whole = sema_load(s, whole);
+  if (operand_is_poison(whole))
+    return whole;
+  bool is_packed = packed_is(s, o.packed);
+  PoolId value = is_packed ? packed_known_bits(s, whole.value, o.bit, o.type)
+                           : union_field_known(s, whole.value, o.bit);
+  if (!pool_is_none(value))
+    return operand_at(operand_value(s, value), o.span);
+  if (is_packed) {
+    sema_error(s, not_comptime, o.span);
+  } else {
+    StrId field = pool_key(s->pool, o.packed).u.fields.fields[o.bit].name;
+    sema_error(s, inactive_union_field, o.span, sema_text(s, field));
+  }
+  return operand_poison();
+}
+
 static Operand load_cell(Sema *s, Operand o)
 {
+  if (!pool_is_none(o.packed))
+    return load_from_union(s, o);
   const Cell *cell = &s->cells[o.cell];
   uint32_t n = type_leaf_count(s->pool, o.type);
   const PoolId *leaves = &s->leaves[cell->first + o.leaf];
@@ -402,6 +427,15 @@ void place_init(Sema *s, Operand place, Operand value)
   ir_copy(&s->b, sema_address(s, place), from, bytes);
 }
 
+/* What the union of which the target is a part becomes; none: not known. */
+static PoolId stored_union(Sema *s, Operand target, PoolId value)
+{
+  PoolId old = s->leaves[s->cells[target.cell].first + target.leaf];
+  return packed_is(s, target.packed)
+             ? packed_with_bits(s, target.packed, old, target.bit, value)
+             : union_of_field(s, target.packed, target.bit, value);
+}
+
 static void store_cell(Sema *s, Operand target, Operand value, Span span)
 {
   const Cell *cell = &s->cells[target.cell];
@@ -417,6 +451,14 @@ static void store_cell(Sema *s, Operand target, Operand value, Span span)
     value.span = span;
     operand_report_run_time(s, &value);
     return;
+  }
+  if (!pool_is_none(target.packed) && value.value.raw != POOL_RAW_POISON) {
+    value.value = stored_union(s, target, sema_force(s, value.value));
+    target.type = target.packed;
+    if (pool_is_none(value.value)) {
+      sema_error(s, not_comptime, span);
+      value.value = POOL(POISON);
+    }
   }
   value_to_leaves(s->pool, target.type, value.value, &s->leaves[cell->first + target.leaf]);
 }

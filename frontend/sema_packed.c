@@ -228,19 +228,52 @@ PoolId packed_from_bits(Sema *s, PoolId type, uint64_t bits)
   if (!packed_is(s, type))
     return fold_bits(s, type, bits);
   PoolKey t = pool_key(s->pool, type);
-  uint32_t n = t.u.fields.n;
-  PoolId few[2], *parts = n <= 2 ? few : arena_many(s->arena, PoolId, n);
   if (t.kind == PK_UNION_TYPE) {
-    parts[0] = pool_int(s->pool, POOL(COMPTIME_INT), 0);
-    parts[1] = packed_from_bits(s, t.u.fields.fields[0].type, bits);
-    return pool_aggregate(s->pool, type, parts, 2);
+    PoolId first = packed_from_bits(s, t.u.fields.fields[0].type, bits);
+    return union_of_field(s, type, 0, first);
   }
+  uint32_t n = t.u.fields.n;
+  PoolId *parts = arena_many(s->arena, PoolId, n + 1u);
   for (uint32_t i = 0; i < n; i++) {
     uint32_t at = type_field_bit(s->pool, type, i);
     parts[i] = packed_from_bits(s, t.u.fields.fields[i].type,
                                 at < PACKED_MAX_BITS ? bits >> at : 0);
   }
   return pool_aggregate(s->pool, type, parts, n);
+}
+
+PoolId packed_known_bits(Sema *s, PoolId whole, uint32_t bit, PoolId type)
+{
+  uint64_t bits;
+  if (!packed_bits(s, sema_force(s, whole), &bits))
+    return (PoolId){0};
+  return packed_from_bits(s, type, bits >> bit);
+}
+
+PoolId packed_with_bits(Sema *s, PoolId packed, PoolId old, uint32_t bit, PoolId value)
+{
+  uint64_t bits = 0, part;
+  PoolId type = pool_type_of(s->pool, value);
+  uint64_t mask = mask_of(type_bits(s->pool, type));
+  if (!packed_bits(s, value, &part) || (!pool_is_none(old) && !packed_bits(s, old, &bits)))
+    return (PoolId){0};
+  return packed_from_bits(s, packed, (bits & ~(mask << bit)) | (part & mask) << bit);
+}
+
+/* ---- known values of unions that are not packed --------------------------------------------- */
+
+PoolId union_of_field(Sema *s, PoolId type, uint32_t field, PoolId value)
+{
+  PoolId parts[2] = {pool_int(s->pool, POOL(COMPTIME_INT), field), value};
+  return pool_aggregate(s->pool, type, parts, ARRAY_COUNT(parts));
+}
+
+PoolId union_field_known(Sema *s, PoolId value, uint32_t field)
+{
+  PoolKey k = pool_key(s->pool, value);
+  int64_t active;
+  bool is_set = pool_int_value(s->pool, k.u.aggregate.elems[0], &active) && active == field;
+  return is_set ? k.u.aggregate.elems[1] : (PoolId){0};
 }
 
 PoolId packed_known(Sema *s, PoolId whole, uint32_t bit, PoolId type)

@@ -45,7 +45,11 @@ static Operand field_operand(Sema *s, Operand base, uint32_t i)
 {
   PoolKey type = pool_key(s->pool, base.type);
   PoolId field = type.u.fields.fields[i].type;
-  if (base.kind == OPR_MEMORY)
+  if (base.kind == OPR_CELL && !pool_is_none(base.packed) && !packed_is(s, base.packed))
+    base = sema_load(s, base);
+  if (operand_is_poison(base))
+    return base;
+  if (base.kind == OPR_MEMORY || !pool_is_none(base.packed))
     return place_field(s, base, i);
   if (base.kind == OPR_CELL) {
     for (uint32_t k = 0; k < i; k++)
@@ -77,16 +81,19 @@ static Operand other_field(Sema *s, Operand known, uint32_t i, Span span)
 
 static Operand union_member(Sema *s, Operand base, uint32_t i, Span span)
 {
-  if (base.kind == OPR_MEMORY)
+  if (base.kind == OPR_MEMORY || (base.kind == OPR_CELL && packed_is(s, base.type)))
     return place_field(s, base, i);
+  if (base.kind == OPR_CELL && pool_is_none(base.packed)) {
+    base.packed = base.type;
+    base.bit = (uint16_t)i;
+    base.type = pool_key(s->pool, base.type).u.fields.fields[i].type;
+    return base;
+  }
   Operand value = sema_load(s, base);
   if (value.kind != OPR_COMPTIME)
     return operand_poison();
-  PoolKey k = pool_key(s->pool, value.value);
-  int64_t active;
-  if (!pool_int_value(s->pool, k.u.aggregate.elems[0], &active) || active != i)
-    return other_field(s, value, i, span);
-  return operand_value(s, k.u.aggregate.elems[1]);
+  PoolId known = union_field_known(s, value.value, i);
+  return pool_is_none(known) ? other_field(s, value, i, span) : operand_value(s, known);
 }
 
 static Operand module_member(Sema *s, PoolId module, StrId name, Span span)
@@ -355,7 +362,8 @@ Operand sema_index(Sema *s, Operand base, const Operand *raw, uint32_t n, Span s
 {
   enum { MAX_RANK = 16 };
   Operand indices[MAX_RANK];
-  if (base.kind == OPR_CELL && !type_is_aggregate(s->pool, base.type))
+  bool is_in_union = !pool_is_none(base.packed);
+  if (base.kind == OPR_CELL && (is_in_union || !type_is_aggregate(s->pool, base.type)))
     base = sema_load(s, base);
   if (operand_is_poison(base))
     return base;
