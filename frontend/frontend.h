@@ -532,6 +532,9 @@ struct Session {
   const Options *options;
   LayoutResult *layout;      /* finished layout, for the programs' analysis */
   void *files;               /* files read so far: driver.c */
+  Span spare_color_span;     /* of the first color that is only a number of a local task; off 0 */
+  PoolId spare_color;
+  bool binds_by_color;       /* @bind_task is used: SDK before 1.0 */
   uint16_t *builtin_of;      /* row of builtins.def + 1 by StrId.raw; sema_builtin.c */
   uint32_t n_builtin_of;
 };
@@ -540,6 +543,8 @@ struct Session {
  * file is read and parsed once.  NULL after reporting at `at`. */
 bool session_has_library(Session *session, const char *name);
 const Ast *session_import(Session *session, const char *path, const Ast *importer, Span at);
+/* Reports a color that no router has, unless the program is of the time when tasks had colors. */
+void session_check_spare_color(Session *session);
 /* Source files have the ids 1 to this one. */
 uint32_t session_last_file(const Session *session);
 /* A fresh evaluation; everything it makes lives in `arena`. */

@@ -4,12 +4,9 @@
 
 #include <string.h>
 
-/* An id of type `type`: a comptime number in [lo, hi], or any run-time u16 where the builtin
- * takes one. */
-static Operand make_id(Sema *s, const Node *arg, PoolId type, uint32_t lo, uint32_t hi,
-                       const char *what, bool run_time_too)
+static Operand id_of(Sema *s, Operand o, const Node *arg, PoolId type, uint32_t lo, uint32_t hi,
+                     const char *what, bool run_time_too)
 {
-  Operand o = sema_rvalue(s, arg, POOL(U16));
   if (operand_is_poison(o))
     return o;
   if (!operand_is_comptime(o) && run_time_too) {
@@ -22,11 +19,47 @@ static Operand make_id(Sema *s, const Node *arg, PoolId type, uint32_t lo, uint3
   return operand_value(s, pool_int(s->pool, type, value));
 }
 
+/* An id of type `type`: a comptime number in [lo, hi], or any run-time u16 where the builtin
+ * takes one. */
+static Operand make_id(Sema *s, const Node *arg, PoolId type, uint32_t lo, uint32_t hi,
+                       const char *what, bool run_time_too)
+{
+  return id_of(s, sema_rvalue(s, arg, POOL(U16)), arg, type, lo, hi, what, run_time_too);
+}
+
+/* SDK before 1.0 numbers local tasks with colors, also with those that no router has.  Whether a
+ * program is one of that time shows in how it binds its tasks. */
+static bool is_spare_color(Sema *s, Operand o)
+{
+  const Machine *m = sema_machine(s);
+  int64_t number;
+  return s->session->options->arch == ARCH_WSE2 && operand_is_comptime(o) &&
+         pool_int_value(s->pool, sema_force(s, o.value), &number) && number >= m->colors &&
+         number <= m->local_task_last;
+}
+
+void session_check_spare_color(Session *session)
+{
+  uint32_t last = machine_get(session->options->arch)->colors - 1u;
+  if (session->spare_color_span.off != 0 && !session->binds_by_color)
+    diag_int_out_of_range(session->diags, session->spare_color_span, session->spare_color,
+                          "a color", 0, last);
+}
+
 Operand builtin_get_color(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;
-  return make_id(s, call->args.at[0], POOL(COLOR), 0, sema_machine(s)->colors - 1, "a color",
-                 true);
+  const Node *arg = call->args.at[0];
+  Operand o = sema_rvalue(s, arg, POOL(U16));
+  uint32_t last = sema_machine(s)->colors - 1u;
+  if (is_spare_color(s, o)) {
+    last = sema_machine(s)->local_task_last;
+    if (s->session->spare_color_span.off == 0) {
+      s->session->spare_color_span = arg->span;
+      s->session->spare_color = sema_force(s, o.value);
+    }
+  }
+  return id_of(s, o, arg, POOL(COLOR), 0, last, "a color", true);
 }
 
 Operand builtin_get_input_queue(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -86,7 +119,8 @@ Operand builtin_get_data_task_id(Sema *s, const NodeBuiltinCall *call, Span at, 
   if (!operand_is_comptime(o))
     return operand_runtime(sema_ir(s, o), POOL(DATA_TASK_ID));
   int64_t value;
-  if (!sema_int_in(s, o, 0, UINT16_MAX, "a data task id", arg->span, &value))
+  uint32_t last = sema_machine(s)->data_task_ids - 1u;
+  if (!sema_int_in(s, o, 0, last, "a data task id", arg->span, &value))
     return operand_poison();
   return operand_value(s, pool_int(s->pool, POOL(DATA_TASK_ID), value));
 }

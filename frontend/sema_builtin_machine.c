@@ -323,6 +323,7 @@ Operand builtin_bind_control_task(Sema *s, const NodeBuiltinCall *call, Span at,
 Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
+  s->session->binds_by_color = true;
   Operand task = operand_of(s, call->args.at[0], POOL(NONE));
   Operand id = operand_of(s, call->args.at[1], POOL(NONE));
   if (operand_is_poison(task) || operand_is_poison(id) || !is_task_operand(s, task, task.span))
@@ -334,6 +335,10 @@ Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId 
   }
   PoolKey type = pool_key(s->pool, task.type);
   bool takes_data = type.kind == PK_FN_TYPE && type.u.fn_type.n > 0;
+  int64_t number;
+  uint32_t last = sema_machine(s)->colors - 1u;
+  if (takes_data && !sema_int_in(s, id, 0, last, "a color", id.span, &number))
+    return operand_poison();
   TaskSlot *slot = bind_operands(s, task, id, at, &bind_kinds[takes_data ? 0 : 1]);
   if (!slot)
     return operand_poison();
