@@ -72,6 +72,28 @@ static uint32_t routed_colors(Sema *s)
   return colors;
 }
 
+typedef struct { StrId name; bool found; } CallSearch;
+
+static void search_call(void *context, Node *n)
+{
+  CallSearch *search = context;
+  if (node_kind(n) == ND_BUILTIN_CALL && str_eq(node_builtin_call(n)->name.text, search->name))
+    search->found = true;
+  if (!search->found)
+    node_visit_children(n, search_call, search);
+}
+
+/* Tiles of the same code may then have routes that this one has not. */
+static bool has_routes_of_its_own(Sema *s)
+{
+  CallSearch search = {str_intern_z(s->session->names, "set_local_color_config"), false};
+  for (size_t i = 0; i < arrlenu(s->modules); i++)
+    if (!is_library(sema_text(s, s->modules[i].path)))
+      for (uint32_t k = 0; k < s->modules[i].ast->decls.count; k++)
+        search_call(&search, s->modules[i].ast->decls.at[k]);
+  return search.found;
+}
+
 /* ---- operations that overlap ---------------------------------------------------------------- */
 
 /* Where each queue, microthread and color was taken; IR_NO_LOC: it was not. */
@@ -326,7 +348,7 @@ static const Flow *function_end(Overlaps *o, uint32_t func)
 static void warn_unrouted(const Overlaps *o, const Uses *used, uint32_t known)
 {
   for (unsigned c = 0; c < MAX_COLORS; c++)
-    if (has_loc(used->color[c]) && !(known >> c & 1))
+    if (has_loc(used->color[c]) && !(known >> c & 1) && !has_routes_of_its_own(o->s))
       diag_color_without_route(o->s->diags, loc_span(o, used->color[c]), c);
 }
 
