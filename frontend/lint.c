@@ -38,10 +38,12 @@ void lint_params(Sema *s)
 
 /* ---- colors without a route ----------------------------------------------------------------- */
 
-/* Colors of streams are routed by the host's part of the fabric: those given to <memcpy>. */
+/* Colors of streams are routed by the host's part of the fabric: those given to <memcpy>, and the
+ * one that a host script's layout has for its streams. */
 static uint32_t streamed_colors(Sema *s)
 {
-  uint32_t colors = 0;
+  const LayoutResult *layout = s->session->layout;
+  uint32_t colors = layout->n_streams > 0 ? 1u << layout->stream_color : 0;
   for (size_t i = 0; i < arrlenu(s->modules); i++) {
     const ModuleInstance *m = &s->modules[i];
     if (strncmp(sema_text(s, m->path), "<memcpy/", strlen("<memcpy/")) != 0 ||

@@ -112,7 +112,7 @@ def script(folder, text, arch="wse3"):
 
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 def test_words_go_from_the_host_through_regions_and_back(tmp_path, arch):
-    script(tmp_path, """
+    ran = script(tmp_path, """
         # The second region's ports face away from the first: paths lead around all of them.
         a_in, a_out = step("a", 1, 1, 10)
         b_in, b_out = step("b", 5, 2, 100, rx_edge=Edge.RIGHT, tx_edge=Edge.BOTTOM)
@@ -130,6 +130,7 @@ def test_words_go_from_the_host_through_regions_and_back(tmp_path, arch):
         assert (received == sent + 1110).all(), received
         assert (runtime.read_symbol(5, 2, "data", "uint32") == sent + 110).all()
         """, arch)
+    assert "warning" not in ran.err
     streams = json.loads((tmp_path / "out" / "out.json").read_text())["layout"]["streams"]
     assert streams == json.loads((tmp_path / "out" / "port_map.json").read_text())
     assert streams["a.rx"]["input"] and not streams["c.tx"]["input"]
