@@ -99,7 +99,7 @@ typedef struct {
   PoolKind kind;
   PoolId type;           /* values: their type */
   union {
-    struct { bool is_signed; uint16_t bits; } int_type;
+    struct { bool is_signed; uint32_t bits; } int_type;
     struct { uint32_t rank; const uint32_t *dims; PoolId element; } array;
     struct { bool is_many, is_const; PoolId pointee; } pointer_type;
     struct { bool is_task; uint32_t n; const PoolId *params; PoolId result; } fn_type;
@@ -180,7 +180,7 @@ uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field);
 /* Bits of a value as a field of a packed type; 0: it cannot be one. */
 uint32_t type_bits(const Pool *pool, PoolId type);
 uint32_t type_field_bit(const Pool *pool, PoolId type, uint32_t field);   /* packed types */
-enum { PACKED_MAX_BITS = 64 };
+enum { PACKED_MAX_BITS = 65535 };   /* Operand.bit counts them */
 IrType type_ir(const Pool *pool, PoolId type);    /* of scalars, pointers, DSDs; else void */
 const char *type_text(Pool *pool, Arena *arena, PoolId type);   /* as CSL */
 bool type_is_aggregate(const Pool *pool, PoolId type);      /* arrays, structs, unions */
@@ -409,6 +409,8 @@ PoolId sema_eval_symbolic(Sema *s, PoolId symbolic, const PoolId *params);
 /* @as and @bitcast on any operand. */
 Operand sema_convert(Sema *s, Operand o, PoolId type, Span span);
 Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span);
+/* What a task gets a packed parameter as; IRT_VOID: a wavelet's words do not hold it exactly. */
+IrType packed_param_ir(Sema *s, PoolId type);
 
 /* context.c */
 /* From here on, errors and warnings carry notes on where `s` is: calls, imports, its tile. */

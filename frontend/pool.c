@@ -557,7 +557,7 @@ void pool_destroy(Pool *pool)
 PoolId pool_int_type(Pool *pool, bool is_signed, unsigned bits)
 {
   return pool_get(pool, &(PoolKey){.kind = PK_INT_TYPE, .type = POOL(TYPE),
-                                   .u.int_type = {.is_signed = is_signed, .bits = (uint16_t)bits}});
+                                   .u.int_type = {.is_signed = is_signed, .bits = bits}});
 }
 
 PoolId pool_array_type(Pool *pool, const uint32_t *dims, uint32_t rank, PoolId element)

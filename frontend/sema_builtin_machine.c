@@ -215,9 +215,10 @@ static int task_words(Sema *s, const BindKind *kind, Operand task, Span span)
   uint32_t bytes = 0;
   for (uint32_t i = 0; i < type.u.fn_type.n; i++) {
     PoolId param = pool_key(s->pool, task.type).u.fn_type.params[i];
-    IrType ir = type_ir(s->pool, param);
-    uint32_t size = ir == IRT_VOID ? 0 : type_bytes(s->pool, param);
-    if (size != 2 && size != 4) {
+    bool is_word = type_ir(s->pool, param) != IRT_VOID || packed_param_ir(s, param) != IRT_VOID;
+    uint32_t size = is_word ? type_bytes(s->pool, param) : 0;
+    uint32_t bits = type_bits(s->pool, param);        /* 0: an id */
+    if ((size != 2 && size != 4) || (bits != 0 && bits != size * 8)) {
       diag_task_parameter(diags, span, i + 1, param);
       return -1;
     }

@@ -459,6 +459,8 @@ IrFuncId sema_func_ir(Sema *s, uint32_t func)
     if (is_bound(&f, i))
       continue;
     IrType t = type_ir(s->pool, type.u.fn_type.params[i]);
+    if (fn->is_task && t == IRT_VOID)
+      t = packed_param_ir(s, type.u.fn_type.params[i]);
     params[n++] = t == IRT_VOID ? IRT_PTR : t;
   }
   IrType result = in_memory || type.u.fn_type.result.raw == POOL_RAW_VOID
@@ -627,6 +629,10 @@ static void declare_params(Sema *s, const FuncInstance *f, const NodeFnDecl *fn,
     } else {
       IrValue v = ir->blocks[0].params[first++];
       o = type_ir(s->pool, t) != IRT_VOID ? operand_runtime(v, t) : operand_place(v, t, true);
+      if (fn->is_task && packed_param_ir(s, t) != IRT_VOID) {
+        o = operand_place(sema_temp(s, t).ir, t, true);
+        ir_store(&s->b, o.ir, v);
+      }
     }
     if (name_is_given(name))
       scope_add(s, name, o);

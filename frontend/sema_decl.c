@@ -469,6 +469,8 @@ static bool is_linkable(Sema *s, PoolId type)
     return is_linkable(s, k.u.array.element);
   if (k.kind == PK_STRUCT_TYPE || k.kind == PK_UNION_TYPE)
     return k.u.fields.layout != LAYOUT_AUTO;
+  if (k.kind == PK_INT_TYPE && type_bits(s->pool, type) != type_bytes(s->pool, type) * 8)
+    return false;
   if (k.kind != PK_FN_TYPE)
     return type_ir(s->pool, type) != IRT_VOID;
   bool ok = k.u.fn_type.result.raw == POOL_RAW_VOID || is_linkable(s, k.u.fn_type.result);

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RUN_MAX_BITS = 64, WORD_BITS = 16 };
+
+/* The integer that a packed type of at most 64 bits is. */
 static IrType whole_ir(const Sema *s, PoolId packed)
 {
   switch (type_bytes(s->pool, packed)) {
@@ -14,6 +17,13 @@ static IrType whole_ir(const Sema *s, PoolId packed)
   case 4: return IRT_I32;
   default: return IRT_I64;
   }
+}
+
+bool packed_is(const Sema *s, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, type);
+  return (k.kind == PK_STRUCT_TYPE || k.kind == PK_UNION_TYPE) &&
+         k.u.fields.layout == LAYOUT_PACKED;
 }
 
 bool packed_check(Sema *s, const NodeStructType *n, const PoolField *fields)
@@ -96,22 +106,132 @@ static bool is_signed(Sema *s, PoolId type)
   return k.kind == PK_INT_TYPE && k.u.int_type.is_signed;
 }
 
+IrType packed_param_ir(Sema *s, PoolId type)
+{
+  uint32_t bits = packed_is(s, type) ? type_bits(s->pool, type) : 0;
+  return bits == WORD_BITS || bits == 2 * WORD_BITS ? whole_ir(s, type) : IRT_VOID;
+}
+
+/* What is read or written for a run of bits: an integer `byte` bytes on in the object, in which the
+ * run starts at `bit`. */
+typedef struct { IrType type; uint32_t byte, bit; } Window;
+
+/* False if the run touches more than 64 bits of whole words. */
+static bool window_of(Sema *s, PoolId packed, uint32_t bit, uint32_t bits, Window *w)
+{
+  uint32_t total = type_bytes(s->pool, packed);
+  *w = (Window){whole_ir(s, packed), 0, bit};
+  if (total * 8 <= RUN_MAX_BITS)
+    return true;
+  static const IrType types[] = {IRT_I16, IRT_I32, IRT_I64};
+  for (unsigned i = 0; i < ARRAY_COUNT(types); i++) {
+    uint32_t width = ir_type_bits(types[i]);
+    if (bit % WORD_BITS + bits > width)
+      continue;
+    uint32_t byte = bit / WORD_BITS * (WORD_BITS / 8);
+    byte = byte + width / 8 > total ? total - width / 8 : byte;
+    *w = (Window){types[i], byte, bit - byte * 8};
+    return true;
+  }
+  return false;
+}
+
+static IrValue window_address(Sema *s, Operand place, Window w)
+{
+  return sema_address(s, place_part(s, whole_of(place), w.byte, place.packed));
+}
+
+/* Of a run that needs two windows: the bits in the first. */
+static uint32_t first_part(Operand place) { return RUN_MAX_BITS - place.bit % WORD_BITS; }
+
+/* The bits from `*bit` on in the result are the run; other bits are whatever is beside it. */
+static IrValue load_run(Sema *s, Operand place, uint32_t bits, IrType *type, uint32_t *bit)
+{
+  Window w;
+  if (window_of(s, place.packed, place.bit, bits, &w)) {
+    *type = w.type;
+    *bit = w.bit;
+    return ir_load(&s->b, w.type, window_address(s, place, w));
+  }
+  uint32_t n = first_part(place);
+  IrValue low = load_run(s, place, n, type, bit);
+  low = shifted(s, IR_lshr, IRT_I64, low, *bit);
+  place.bit = (uint16_t)(place.bit + n);
+  IrValue high = load_run(s, place, bits - n, type, bit);
+  high = resized(s, shifted(s, IR_lshr, *type, high, *bit), *type, IRT_I64);
+  *type = IRT_I64;
+  *bit = 0;
+  return ir_binary(&s->b, IR_or, IRT_I64, low, shifted(s, IR_shl, IRT_I64, high, n));
+}
+
+/* `v` is of the type `from`. */
+static void store_run(Sema *s, Operand place, uint32_t bits, IrValue v, IrType from)
+{
+  Window w;
+  if (!window_of(s, place.packed, place.bit, bits, &w)) {
+    uint32_t n = first_part(place);
+    store_run(s, place, n, v, from);
+    place.bit = (uint16_t)(place.bit + n);
+    store_run(s, place, bits - n, shifted(s, IR_lshr, from, v, n), from);
+    return;
+  }
+  IrType whole = w.type;
+  uint64_t mask = mask_of(bits), all = mask_of(ir_type_bits(whole));
+  v = resized(s, v, from, whole);
+  v = ir_binary(&s->b, IR_and, whole, v, ir_const(&s->b, whole, mask));
+  v = shifted(s, IR_shl, whole, v, w.bit);
+  IrValue address = window_address(s, place, w);
+  IrValue rest = ir_binary(&s->b, IR_and, whole, ir_load(&s->b, whole, address),
+                           ir_const(&s->b, whole, ~(mask << w.bit) & all));
+  ir_store(&s->b, address, ir_binary(&s->b, IR_or, whole, rest, v));
+}
+
+/* Copies bits between places of more than 64, one of which is a whole object. */
+static void copy_bits(Sema *s, Operand to, Operand from, uint32_t bits)
+{
+  for (uint32_t done = 0; done < bits; done += RUN_MAX_BITS / 2) {
+    uint32_t n = bits - done < RUN_MAX_BITS / 2 ? bits - done : RUN_MAX_BITS / 2;
+    IrType type;
+    uint32_t bit;
+    IrValue v = load_run(s, from, n, &type, &bit);
+    store_run(s, to, n, shifted(s, IR_lshr, type, v, bit), type);
+    from.bit = (uint16_t)(from.bit + n);
+    to.bit = (uint16_t)(to.bit + n);
+  }
+}
+
+/* A packed object as bits of itself. */
+static Operand as_bits(Operand o)
+{
+  o.packed = o.type;
+  o.bit = 0;
+  return o;
+}
+
 Operand packed_load(Sema *s, Operand place)
 {
   PoolId type = place.type;
-  uint32_t bits = type_bits(s->pool, type);
-  IrType whole = whole_ir(s, place.packed), own = bits_ir(s, type), ir = type_ir(s->pool, type);
+  uint32_t bits = type_bits(s->pool, type), bit;
+  IrType ir = type_ir(s->pool, type), whole;
+  Operand out;
+  if (bits > RUN_MAX_BITS) {
+    out = sema_temp(s, type);
+    copy_bits(s, as_bits(out), place, bits);
+    out.name = place.name;
+    out.span = place.span;
+    return out;
+  }
+  IrType own = bits_ir(s, type);
+  IrValue v = load_run(s, place, bits, &whole, &bit);
   uint32_t width = ir_type_bits(whole);
-  IrValue v = ir_load(&s->b, whole, sema_address(s, whole_of(place)));
   if (is_signed(s, type)) {
-    v = shifted(s, IR_shl, whole, v, width - place.bit - bits);
+    v = shifted(s, IR_shl, whole, v, width - bit - bits);
     v = shifted(s, IR_ashr, whole, v, width - bits);
   } else {
-    v = shifted(s, IR_lshr, whole, v, place.bit);
-    if (place.bit + bits < width)
+    v = shifted(s, IR_lshr, whole, v, bit);
+    if (bit + bits < width)
       v = ir_binary(&s->b, IR_and, whole, v, ir_const(&s->b, whole, mask_of(bits)));
   }
-  Operand out;
   if (ir == IRT_VOID) {
     out = sema_temp(s, type);
     ir_store(&s->b, out.ir, resized(s, v, whole, own));
@@ -129,31 +249,22 @@ Operand packed_load(Sema *s, Operand place)
 void packed_store(Sema *s, Operand place, Operand value)
 {
   uint32_t bits = type_bits(s->pool, place.type);
-  IrType whole = whole_ir(s, place.packed), own = bits_ir(s, place.type);
   IrType ir = type_ir(s->pool, place.type);
+  if (bits > RUN_MAX_BITS) {
+    Operand from = operand_place(sema_address(s, value), place.type, true);
+    copy_bits(s, place, as_bits(from), bits);
+    return;
+  }
+  IrType own = ir == IRT_BOOL ? IRT_I8 : bits_ir(s, place.type);
   IrValue v = ir == IRT_VOID ? ir_load(&s->b, own, sema_address(s, value)) : sema_ir(s, value);
   if (ir == IRT_BOOL)
-    v = ir_unary(&s->b, IR_zext, whole, v);
-  else
-    v = resized(s, own == ir || ir == IRT_VOID ? v : ir_unary(&s->b, IR_bitcast, own, v), own,
-                whole);
-  uint64_t mask = mask_of(bits), all = mask_of(ir_type_bits(whole));
-  v = ir_binary(&s->b, IR_and, whole, v, ir_const(&s->b, whole, mask));
-  v = shifted(s, IR_shl, whole, v, place.bit);
-  IrValue address = sema_address(s, whole_of(place));
-  IrValue rest = ir_binary(&s->b, IR_and, whole, ir_load(&s->b, whole, address),
-                           ir_const(&s->b, whole, ~(mask << place.bit) & all));
-  ir_store(&s->b, address, ir_binary(&s->b, IR_or, whole, rest, v));
+    v = ir_unary(&s->b, IR_zext, own, v);
+  else if (ir != IRT_VOID && ir != own)
+    v = ir_unary(&s->b, IR_bitcast, own, v);
+  store_run(s, place, bits, v, own);
 }
 
 /* ---- @bitcast ------------------------------------------------------------------------------- */
-
-bool packed_is(const Sema *s, PoolId type)
-{
-  PoolKey k = pool_key(s->pool, type);
-  return (k.kind == PK_STRUCT_TYPE || k.kind == PK_UNION_TYPE) &&
-         k.u.fields.layout == LAYOUT_PACKED;
-}
 
 /* The bits of a value as an unsigned integer, of the type that is set. */
 static IrValue emit_bits(Sema *s, Operand o, IrType *type)
@@ -177,6 +288,11 @@ static IrValue emit_bits(Sema *s, Operand o, IrType *type)
 
 Operand packed_bitcast(Sema *s, Operand o, PoolId type)
 {
+  if (type_bits(s->pool, type) > RUN_MAX_BITS) {
+    Operand copy = sema_temp(s, type);
+    ir_copy(&s->b, copy.ir, sema_address(s, o), type_bytes(s->pool, type));
+    return copy;
+  }
   IrType from, ir = type_ir(s->pool, type);
   IrValue v = emit_bits(s, o, &from);
   if (packed_is(s, type)) {
@@ -195,6 +311,8 @@ Operand packed_bitcast(Sema *s, Operand o, PoolId type)
 bool packed_bits(Sema *s, PoolId value, uint64_t *bits)
 {
   PoolKey k = pool_key(s->pool, value);
+  if (type_bits(s->pool, k.type) > RUN_MAX_BITS)
+    return false;
   switch ((int)k.kind) {
   case PK_FLOAT:
     *bits = k.u.floating.bits;
@@ -218,7 +336,7 @@ bool packed_bits(Sema *s, PoolId value, uint64_t *bits)
     if (!packed_bits(s, k.u.aggregate.elems[i], &part))
       return false;
     uint32_t at = type_field_bit(s->pool, k.type, i);
-    *bits |= at < PACKED_MAX_BITS ? part << at : 0;
+    *bits |= at < RUN_MAX_BITS ? part << at : 0;
   }
   return true;
 }
@@ -237,7 +355,7 @@ PoolId packed_from_bits(Sema *s, PoolId type, uint64_t bits)
   for (uint32_t i = 0; i < n; i++) {
     uint32_t at = type_field_bit(s->pool, type, i);
     parts[i] = packed_from_bits(s, t.u.fields.fields[i].type,
-                                at < PACKED_MAX_BITS ? bits >> at : 0);
+                                at < RUN_MAX_BITS ? bits >> at : 0);
   }
   return pool_aggregate(s->pool, type, parts, n);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RANK = 16, MAX_INT_BITS = 65535 };
+enum { MAX_RANK = 16 };
 
 bool sema_is_type_node(const Node *n)
 {

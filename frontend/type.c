@@ -141,10 +141,12 @@ static bool is_packed(const PoolKey *k)
          k->u.fields.layout == LAYOUT_PACKED;
 }
 
-/* Of the integer behind a packed type. */
+/* Of the integer behind a packed type: one that the machine has, else whole words. */
 static uint32_t packed_bytes(const Pool *pool, PoolId type)
 {
   uint32_t bits = type_bits(pool, type);
+  if (bits > 64)
+    return round_up(bits, 16) / 8;
   return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
 }
 
@@ -181,7 +183,8 @@ uint32_t type_align(const Pool *pool, PoolId type)
   uint32_t align = 1;
   if (is_packed(&k)) {
     const IrType whole[] = {[1] = IRT_I8, [2] = IRT_I16, [4] = IRT_I32, [8] = IRT_I64};
-    return ir_type_align(whole[packed_bytes(pool, type)]);
+    uint32_t bytes = packed_bytes(pool, type);
+    return ir_type_align(bytes < ARRAY_COUNT(whole) ? whole[bytes] : IRT_I16);
   }
   switch ((int)k.kind) {
   case PK_ARRAY_TYPE:
