@@ -134,6 +134,18 @@ def test_orders_widths_and_parts_of_the_rectangle(program):
     """)
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_narrow_copies_in_the_later_dialect(tmp_path, arch):
+    """There a fabric descriptor packs 16-bit elements unless it says otherwise."""
+    folder = host_run.build(tmp_path, LAYOUT, PE, "--sdk=2", arch=arch, params={"W": 2, "H": 1})
+    run(folder, """
+        part = numbers(H, W, 9)
+        r.memcpy_h2d(r.get_id("narrow"), host(part, ROW), 0, 0, W, H, 9, data_type=NARROW, **COPY)
+        assert (back("narrow", NARROW, 9) == part).all()
+        r.stop()
+    """, W=2, H=1)
+
+
 def test_broadcasts_to_rows_and_columns(program):
     run(program, """
         for order in (ROW, COL):
