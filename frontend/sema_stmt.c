@@ -542,14 +542,14 @@ static void capture(Sema *s, Name name, Operand o)
     scope_add(s, name, o);
 }
 
-static bool for_body(Sema *s, const NodeFor *n, Target *target, PoolId item, int64_t index,
+static bool for_body(Sema *s, const NodeFor *n, Target *target, Operand item, int64_t index,
                      uint32_t *iterations)
 {
   size_t errors = diags_error_count(s->diags);
   if (!may_unroll(s, iterations, n->head.span))
     return false;
   Scope scope = scope_open(s);
-  capture(s, n->item, operand_value(s, item));
+  capture(s, n->item, item);
   if (name_is_given(n->index))
     capture(s, n->index, operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), index)));
   sema_stmt(s, n->body);
@@ -570,7 +570,8 @@ static void for_range_known(Sema *s, const NodeFor *n, Target *target, const Poo
   }
   int64_t index = 0;
   for (int64_t i = start; step > 0 ? i < stop : i > stop;) {
-    if (!for_body(s, n, target, pool_int(s->pool, element, i), index++, &iterations) ||
+    Operand item = operand_value(s, pool_int(s->pool, element, i));
+    if (!for_body(s, n, target, item, index++, &iterations) ||
         __builtin_add_overflow(i, step, &i))
       break;
   }
@@ -593,8 +594,28 @@ static void for_unrolled(Sema *s, const NodeFor *n, Operand o)
     for_range_known(s, n, &target, &k);
   else if (is_sequence)
     for (uint32_t i = 0; i < k.u.aggregate.n; i++)
-      if (!for_body(s, n, &target, k.u.aggregate.elems[i], i, &iterations))
+      if (!for_body(s, n, &target, operand_value(s, k.u.aggregate.elems[i]), i, &iterations))
         break;
+  unrolled_ends(s, &target);
+}
+
+/* Elements that are known at run time only, of an array or a tuple. */
+static void for_elements_unrolled(Sema *s, const NodeFor *n, Operand o)
+{
+  PoolKey k = pool_key(s->pool, o.type);
+  bool is_array = k.kind == PK_ARRAY_TYPE;
+  uint64_t count = is_array ? type_element_count(s->pool, o.type) : k.u.fields.n;
+  Target target;
+  uint32_t iterations = 0;
+  target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t each = is_array ? type_bytes(s->pool, k.u.array.element) : 0;
+    Operand item = is_array ? place_part(s, o, each * i, k.u.array.element)
+                            : place_field(s, o, i);
+    item.is_const = true;
+    if (!for_body(s, n, &target, sema_load(s, item), i, &iterations))
+      break;
+  }
   unrolled_ends(s, &target);
 }
 
@@ -780,6 +801,8 @@ void sema_for(Sema *s, const Node *node)
   if (!sema_emits(s) || n->is_inline || is_tuple) {
     if (o.kind == OPR_COMPTIME)
       for_unrolled(s, n, o);
+    else if (n->is_inline && sema_emits(s) && o.kind == OPR_MEMORY)
+      for_elements_unrolled(s, n, o);
     else
       not_unrolled(s, n->iterable->span, n->is_inline);
   } else if (k.kind == PK_RANGE_TYPE) {
