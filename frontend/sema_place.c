@@ -298,7 +298,8 @@ static Operand index_array(Sema *s, Operand base, const PoolKey *type, const Ope
   }
   if (base.kind == OPR_COMPTIME && p.is_known && pool_kind(s->pool, base.value) == PK_AGGREGATE) {
     Operand o = operand_value(s, pool_key(s->pool, base.value).u.aggregate.elems[p.known]);
-    o.type = element;
+    if (element.raw != POOL_RAW_COMPTIME_STRUCT)    /* each struct has fields of its own */
+      o.type = element;
     return o;
   }
   if (base.kind != OPR_MEMORY) {
