@@ -27,7 +27,7 @@ static Operand make_id(Sema *s, const Node *arg, PoolId type, uint32_t lo, uint3
   return id_of(s, sema_rvalue(s, arg, POOL(U16)), arg, type, lo, hi, what, run_time_too);
 }
 
-/* SDK before 1.0 numbers local tasks with colors, also with those that no router has.  Whether a
+/* SDK before 1.0 numbers tasks with colors, also with those that no router has.  Whether a
  * program is one of that time shows in how it binds its tasks. */
 static bool is_spare_color(Sema *s, Operand o)
 {
@@ -35,7 +35,7 @@ static bool is_spare_color(Sema *s, Operand o)
   int64_t number;
   return s->session->options->arch == ARCH_WSE2 && operand_is_comptime(o) &&
          pool_int_value(s->pool, sema_force(s, o.value), &number) && number >= m->colors &&
-         number <= m->local_task_last;
+         number < m->control_task_ids;
 }
 
 void session_check_spare_color(Session *session)
@@ -53,7 +53,7 @@ Operand builtin_get_color(Sema *s, const NodeBuiltinCall *call, Span at, PoolId 
   Operand o = sema_rvalue(s, arg, POOL(U16));
   uint32_t last = sema_machine(s)->colors - 1u;
   if (is_spare_color(s, o)) {
-    last = sema_machine(s)->local_task_last;
+    last = sema_machine(s)->control_task_ids - 1u;
     if (s->session->spare_color_span.off == 0) {
       s->session->spare_color_span = arg->span;
       s->session->spare_color = sema_force(s, o.value);

@@ -319,8 +319,8 @@ Operand builtin_bind_control_task(Sema *s, const NodeBuiltinCall *call, Span at,
   return bind_task(s, call, at, &bind_kinds[2]);
 }
 
-/* SDK before 1.0: colors and task ids are one set of numbers, and the task's parameters say
- * whether wavelets or the program activate it. */
+/* SDK before 1.0: colors and task ids are one set of numbers; the number and the task's parameters
+ * say whether wavelets, the program or control wavelets activate it. */
 Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
@@ -338,9 +338,12 @@ Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId 
   bool takes_data = type.kind == PK_FN_TYPE && type.u.fn_type.n > 0;
   int64_t number;
   uint32_t last = sema_machine(s)->colors - 1u;
-  if (takes_data && !sema_int_in(s, id, 0, last, "a color", id.span, &number))
+  bool is_control = operand_is_comptime(id) &&
+                    pool_int_value(s->pool, sema_force(s, id.value), &number) &&
+                    number > sema_machine(s)->local_task_last;
+  if (takes_data && !is_control && !sema_int_in(s, id, 0, last, "a color", id.span, &number))
     return operand_poison();
-  TaskSlot *slot = bind_operands(s, task, id, at, &bind_kinds[takes_data ? 0 : 1]);
+  TaskSlot *slot = bind_operands(s, task, id, at, &bind_kinds[is_control ? 2 : !takes_data]);
   if (!slot)
     return operand_poison();
   slot->by_color = true;
