@@ -181,6 +181,9 @@ uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field);
 uint32_t type_bits(const Pool *pool, PoolId type);
 uint32_t type_field_bit(const Pool *pool, PoolId type, uint32_t field);   /* packed types */
 enum { PACKED_MAX_BITS = 65535 };   /* Operand.bit counts them */
+/* An integer that the machine has no register for, but code may use: more than 64 bits. */
+enum { TYPE_WIDE_MAX_BITS = 256 };
+bool type_is_wide(const Pool *pool, PoolId type);
 IrType type_ir(const Pool *pool, PoolId type);    /* of scalars, pointers, DSDs; else void */
 const char *type_text(Pool *pool, Arena *arena, PoolId type);   /* as CSL */
 bool type_is_aggregate(const Pool *pool, PoolId type);      /* arrays, structs, unions */

@@ -358,7 +358,7 @@ static Operand shift(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
   if (!type_is_int(s->pool, a.type) || !type_is_int(s->pool, b.type))
     return bad_operands(s, op, a, b, span);
   PoolKey bk = pool_key(s->pool, b.type);
-  if (b.kind == OPR_RUNTIME && bk.u.int_type.is_signed) {
+  if (b.kind != OPR_COMPTIME && bk.u.int_type.is_signed) {
     sema_error(s, signed_shift, b.span.off ? b.span : span, b.type);
     return operand_poison();
   }
@@ -375,6 +375,10 @@ static Operand shift(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
     b = sema_coerce(s, b, POOL(U16), b.span.off ? b.span : span);
   if (operand_is_poison(b) || !sema_check_run_time(s, a.type, span))
     return operand_poison();
+  if (type_is_wide(s->pool, b.type))
+    b = sema_convert(s, b, POOL(U16), span);
+  if (type_is_wide(s->pool, a.type))
+    return wide_shift(s, op, a, b);
   IrType width = type_ir(s->pool, b.type);
   IrValue x = sema_ir(s, a), by = sema_ir(s, b);
   if (width != IRT_I16)
@@ -416,6 +420,8 @@ Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
     sema_error(s, not_comptime, span);
     return operand_poison();
   }
+  if (type_is_wide(s->pool, type))
+    return wide_binary(s, op, type, a, b);
   IrValue x = sema_ir(s, a), y = sema_ir(s, b);
   if (is_bool)
     return operand_runtime(emit_compare(s, op, type, x, y), POOL(BOOL));
@@ -447,6 +453,8 @@ Operand sema_unary(Sema *s, UnaryOp op, Operand a, Span span)
   }
   if (!sema_check_run_time(s, a.type, span))
     return operand_poison();
+  if (type_is_wide(s->pool, a.type))
+    return wide_unary(s, op, a);
   IrType ir_type = type_ir(s->pool, a.type);
   IrValue v = sema_ir(s, a);
   if (op == UNARY_NOT)

@@ -475,6 +475,16 @@ IrFuncId sema_func_ir(Sema *s, uint32_t func)
   return ir;
 }
 
+/* Aggregates are passed by reference; a wide integer is a number, so it is copied. */
+static IrValue argument_address(Sema *s, Operand o)
+{
+  if (!type_is_wide(s->pool, o.type) || o.kind == OPR_COMPTIME || o.is_temp)
+    return sema_address(s, o);
+  Operand copy = sema_temp(s, o.type);
+  place_init(s, copy, o);
+  return copy.ir;
+}
+
 /* ---- emitted calls -------------------------------------------------------------------------- */
 
 static Operand emit_call(Sema *s, const Binding *b, uint32_t func)
@@ -498,7 +508,7 @@ static Operand emit_call(Sema *s, const Binding *b, uint32_t func)
     if (is_bound(&f, i))
       continue;
     bool is_scalar = type_ir(s->pool, b->types[i]) != IRT_VOID;
-    args[n_args++] = is_scalar ? sema_ir(s, b->args[i]) : sema_address(s, b->args[i]);
+    args[n_args++] = is_scalar ? sema_ir(s, b->args[i]) : argument_address(s, b->args[i]);
   }
   if (s->ir->funcs[ir.raw].n_params != n_args)
     return operand_poison();          /* its signature was in error */
@@ -569,7 +579,7 @@ static Operand call_pointer(Sema *s, Operand callee, const PoolKey *type, const 
       is_bad = true;
       continue;
     }
-    args[n_args++] = type_ir(s->pool, t) != IRT_VOID ? sema_ir(s, o) : sema_address(s, o);
+    args[n_args++] = type_ir(s->pool, t) != IRT_VOID ? sema_ir(s, o) : argument_address(s, o);
   }
   if (is_bad)
     return operand_poison();

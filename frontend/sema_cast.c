@@ -225,6 +225,8 @@ Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
   }
   if (!sema_check_run_time(s, type, span) || !sema_check_run_time(s, o.type, span))
     return operand_poison();
+  if (type_is_wide(s->pool, type) || type_is_wide(s->pool, o.type))
+    return operand_at(wide_convert(s, o, type, span), span);
   return operand_at(operand_runtime(emit_convert(s, sema_ir(s, o), o.type, type), type), span);
 }
 
@@ -302,6 +304,8 @@ Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span)
     return operand_poison();
   if (is_packed)
     return packed_bitcast(s, o, type);
+  if (type_is_wide(s->pool, type))
+    return wide_convert(s, o, type, span);
   return operand_runtime(emit_bitcast(s, sema_ir(s, o), o.type, type), type);
 }
 
@@ -556,6 +560,8 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
       out = coerce_known(s, c, o, type, span);
     else if (c == COERCE_POINTER)
       out.type = type;
+    else if (type_is_wide(s->pool, type))
+      out = wide_convert(s, o, type, span);
     else
       out = operand_runtime(emit_convert(s, sema_ir(s, o), o.type, type), type);
     break;

@@ -227,6 +227,17 @@ static void put_bits(Data *d, uint32_t at, uint32_t first, uint64_t bits, uint32
       d->bytes[at + (first + i) / 8] |= (uint8_t)(1u << (first + i) % 8);
 }
 
+/* The low n bits of an integer that has more than put_bits takes. */
+static void put_wide(Data *d, uint32_t at, uint32_t first, PoolId value, uint32_t n)
+{
+  mpz_t big;
+  mpz_init(big);
+  pool_mpz(d->s->pool, value, big);
+  for (uint32_t i = 0; i < n; i++)
+    put_bits(d, at, first + i, (uint64_t)mpz_tstbit(big, i), 1);
+  mpz_clear(big);
+}
+
 /* A value among the bits of a packed object. */
 static void put_packed(Data *d, uint32_t at, uint32_t bit, PoolId value, PoolId type)
 {
@@ -239,7 +250,10 @@ static void put_packed(Data *d, uint32_t at, uint32_t bit, PoolId value, PoolId 
     put_bits(d, at, bit, value_is_true(value), n);
     return;
   case PK_INT:
-    put_bits(d, at, bit, value_int_bits(s->pool, value), n);
+    if (n > 64)
+      put_wide(d, at, bit, value, n);
+    else
+      put_bits(d, at, bit, value_int_bits(s->pool, value), n);
     return;
   case PK_FLOAT:
     put_bits(d, at, bit, k.u.floating.bits, n);
@@ -286,13 +300,18 @@ static void put_parts(Data *d, uint32_t at, const PoolKey *k, PoolId type)
 static void put_value(Data *d, uint32_t at, PoolId value, PoolId type)
 {
   Sema *s = d->s;
+  if (type_is_wide(s->pool, type))
+    value = sema_force(s, value);
   PoolKey k = pool_key(s->pool, value);
   switch ((int)k.kind) {
   case PK_BOOL_VALUE:
     put_word(d, at, value_is_true(value), 1);
     return;
   case PK_INT:
-    put_word(d, at, value_int_bits(s->pool, value), type_bytes(s->pool, type));
+    if (type_is_wide(s->pool, type))
+      put_wide(d, at, 0, value, type_bytes(s->pool, type) * 8);
+    else
+      put_word(d, at, value_int_bits(s->pool, value), type_bytes(s->pool, type));
     return;
   case PK_FLOAT:
     put_word(d, at, k.u.floating.bits, type_bytes(s->pool, type));

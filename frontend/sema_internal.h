@@ -196,6 +196,15 @@ PoolId union_field_known(Sema *s, PoolId value, uint32_t field);
 /* The part of a known packed value from the bit on that has the type; none if there is none. */
 PoolId packed_known(Sema *s, PoolId whole, uint32_t bit, PoolId type);
 
+/* ---- sema_wide.c: integers of more than 64 bits --------------------------------------------- */
+
+/* The operands have the type, or are compared in it. */
+Operand wide_binary(Sema *s, BinaryOp op, PoolId type, Operand left, Operand right);
+Operand wide_shift(Sema *s, BinaryOp op, Operand a, Operand amount);
+Operand wide_unary(Sema *s, UnaryOp op, Operand a);
+/* @as from or to such an integer; also bits of another sign. */
+Operand wide_convert(Sema *s, Operand o, PoolId type, Span span);
+
 PoolId sema_peer_type(Sema *s, Operand a, Operand b);        /* none: no common type */
 /* Can it be converted implicitly? Comptime values are looked at. */
 bool sema_coercible(Sema *s, Operand o, PoolId type);

@@ -296,7 +296,9 @@ IrValue sema_ir(Sema *s, Operand o)
   o = sema_load(s, o);
   if (o.kind == OPR_RUNTIME)
     return o.ir;
-  if (o.kind != OPR_COMPTIME || o.type.raw == POOL_RAW_VOID ||
+  if (type_is_wide(s->pool, o.type))
+    sema_error(s, wide_operand, o.span.off != 0 ? o.span : s->own->at, o.type);
+  if (o.kind != OPR_COMPTIME || type_is_wide(s->pool, o.type) || o.type.raw == POOL_RAW_VOID ||
       !sema_check_run_time(s, o.type, o.span))
     return ir_anything(s, o.type);
   if (o.span.off != 0)
@@ -411,7 +413,7 @@ void place_init(Sema *s, Operand place, Operand value)
                  sema_range_part(s, value, i));
     return;
   }
-  if (!type_is_aggregate(s->pool, place.type)) {
+  if (!type_is_aggregate(s->pool, place.type) && !type_is_wide(s->pool, place.type)) {
     IrValue v = sema_ir(s, value);
     ir_store(&s->b, sema_address(s, place), v);
     return;

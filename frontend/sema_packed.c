@@ -217,6 +217,8 @@ Operand packed_load(Sema *s, Operand place)
   if (bits > RUN_MAX_BITS) {
     out = sema_temp(s, type);
     copy_bits(s, as_bits(out), place, bits);
+    if (type_is_wide(s->pool, type))
+      out = wide_convert(s, out, type, place.span);         /* its sign */
     out.name = place.name;
     out.span = place.span;
     return out;
@@ -291,7 +293,7 @@ Operand packed_bitcast(Sema *s, Operand o, PoolId type)
   if (type_bits(s->pool, type) > RUN_MAX_BITS) {
     Operand copy = sema_temp(s, type);
     ir_copy(&s->b, copy.ir, sema_address(s, o), type_bytes(s->pool, type));
-    return copy;
+    return type_is_wide(s->pool, type) ? wide_convert(s, copy, type, o.span) : copy;
   }
   IrType from, ir = type_ir(s->pool, type);
   IrValue v = emit_bits(s, o, &from);

@@ -304,7 +304,11 @@ static bool check_subject(Sema *s, Operand o, Span span)
                o.type.raw == POOL_RAW_BOOL || o.type.raw == POOL_RAW_DIRECTION;
   if (!is_ok)
     sema_error(s, bad_switch_subject, span, o.type);
-  return is_ok;
+  else if (o.kind != OPR_COMPTIME && type_is_wide(s->pool, o.type))
+    sema_error(s, wide_operand, span, o.type);
+  else
+    return true;
+  return false;
 }
 
 /* Checks the labels of the whole switch; marks[i] is where the labels of prong i begin. */
@@ -805,6 +809,8 @@ void sema_for(Sema *s, const Node *node)
       for_elements_unrolled(s, n, o);
     else
       not_unrolled(s, n->iterable->span, n->is_inline);
+  } else if (k.kind == PK_RANGE_TYPE && type_is_wide(s->pool, k.u.array.element)) {
+    sema_error(s, wide_operand, n->iterable->span, k.u.array.element);
   } else if (k.kind == PK_RANGE_TYPE) {
     for_range_emitted(s, n, o);
   } else {

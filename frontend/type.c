@@ -55,6 +55,13 @@ bool type_is_dsr(PoolId type)
   return type.raw >= POOL_RAW_DSR_DEST && type.raw <= POOL_RAW_DSR_FIFO_SRC1;
 }
 
+bool type_is_wide(const Pool *pool, PoolId type)
+{
+  PoolKey k = pool_key(pool, type);
+  return k.kind == PK_INT_TYPE && k.u.int_type.bits > 64 &&
+         k.u.int_type.bits <= TYPE_WIDE_MAX_BITS;
+}
+
 /* Types whose values the machine can hold have an IR type or are aggregates of such. */
 bool type_is_comptime_only(const Pool *pool, PoolId type)
 {
@@ -75,7 +82,7 @@ bool type_is_comptime_only(const Pool *pool, PoolId type)
   case PK_FN_TYPE:
     return true;
   default:
-    return type_ir(pool, type) == IRT_VOID;
+    return type_ir(pool, type) == IRT_VOID && !type_is_wide(pool, type);
   }
 }
 
@@ -198,7 +205,7 @@ uint32_t type_align(const Pool *pool, PoolId type)
     }
     return align;
   default: {
-    IrType ir = type_ir(pool, type);
+    IrType ir = type_is_wide(pool, type) ? IRT_I16 : type_ir(pool, type);
     return ir == IRT_VOID ? 1 : ir_type_align(ir);
   }
   }
@@ -262,6 +269,8 @@ uint32_t type_bytes(const Pool *pool, PoolId type)
     return fields_bytes(pool, type, &k);
   default: {
     IrType ir = type_ir(pool, type);
+    if (type_is_wide(pool, type))
+      return round_up(k.u.int_type.bits, 16) / 8;
     if (ir == IRT_DSD4)
       return any_machine()->descriptor4_bytes;
     return ir == IRT_DSD ? any_machine()->descriptor_bytes : ir == IRT_VOID ? 0 : ir_type_bytes(ir);
