@@ -191,8 +191,6 @@ Operand builtin_get_rectangle(Sema *s, const NodeBuiltinCall *call, Span at, Poo
 static bool is_host_scalar(Sema *s, PoolId type)
 {
   IrType ir = type_ir(s->pool, type);
-  if (type_is_int(s->pool, type) && type_bits(s->pool, type) != type_bytes(s->pool, type) * 8)
-    return false;               /* iN that fills no machine integer */
   return (type_is_numeric(s->pool, type) || pool_eq(type, POOL(BOOL)) || type_is_id(type)) &&
          ir != IRT_VOID;
 }
