@@ -27,12 +27,14 @@ typedef struct {
   uint32_t n_nets;
   uint32_t *net_of;            /* by color of the layout */
   uint32_t **uses;             /* by net, then tile */
+  uint32_t *uses_before;       /* of the net at hand, while ways are tried */
   int *color_of;               /* by net */
   bool *switched;              /* by net: some tile has several positions */
   bool *meet;                  /* by pairs of nets: some tile has both */
   bool *is_host;               /* by tile: the host's end of a stream */
   uint32_t *from;              /* breadth-first search: tile before + 1 */
   uint32_t *queue;
+  Port sides[PORT_RAMP];       /* as the search tries them: of shortest ways it finds the first */
 } Plan;
 
 /* ---- the grid ---------------------------------------------------------------------------- */
@@ -84,6 +86,7 @@ static bool make_grid(Plan *p)
   p->region_of = arena_many(p->arena, uint32_t, p->n_tiles);
   p->is_host = arena_many(p->arena, bool, p->n_tiles);
   p->from = arena_many(p->arena, uint32_t, p->n_tiles);
+  p->uses_before = arena_many(p->arena, uint32_t, p->n_tiles);
   p->queue = arena_many(p->arena, uint32_t, p->n_tiles);
   for (uint32_t i = 0; i < l->n_regions; i++) {
     const Region *region = &l->regions[i];
@@ -255,8 +258,8 @@ static uint32_t search(Plan *p, uint32_t net, uint32_t start, IsGoal *is_goal, u
     uint32_t tile = p->queue[head++];
     if (is_goal(p, tile, goal))
       return tile;
-    for (Port port = PORT_NORTH; port < PORT_RAMP; port++) {
-      uint32_t next = beside(p, tile, port);
+    for (unsigned i = 0; i < PORT_RAMP; i++) {
+      uint32_t next = beside(p, tile, p->sides[i]);
       if (next == UINT32_MAX || p->from[next] || p->uses[net][next] != USE_NONE ||
           (!through_regions && p->region_of[next]))
         continue;
@@ -309,18 +312,64 @@ static bool connect_tiles(Plan *p, uint32_t net, uint32_t from, Port out, uint32
   return true;
 }
 
+/* The sides in their usual order, or with one of them first or last. */
+typedef enum { SIDES_USUAL, SIDE_FIRST, SIDE_LAST, SIDE_ORDERS } SideOrder;
+
+static void order_sides(Plan *p, SideOrder order, Port side)
+{
+  unsigned n = 0;
+  if (order == SIDE_FIRST)
+    p->sides[n++] = side;
+  for (Port port = PORT_NORTH; port < PORT_RAMP; port++)
+    if (order == SIDES_USUAL || port != side)
+      p->sides[n++] = port;
+  if (order == SIDE_LAST)
+    p->sides[n++] = side;
+}
+
+/* Connects the tiles of two ports, or says which one finds no way. */
+static bool connect_lanes(Plan *p, const RegionPort *a, const RegionPort *b, bool from_the_end,
+                          uint32_t *stuck)
+{
+  for (uint32_t k = 0; k < a->count; k++) {
+    uint32_t lane = from_the_end ? a->count - 1 - k : k;
+    if (!connect_tiles(p, p->net_of[a->color], port_tile(p, a, lane), a->edge,
+                       port_tile(p, b, lane), b->edge)) {
+      *stuck = lane;
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Lanes of one color cannot cross, and where one goes decides whether the next finds a way: if they
+ * get stuck they are laid anew, from the other end or with their bends elsewhere. */
+static bool connect_port(Plan *p, const RegionPort *a, const RegionPort *b, uint32_t *stuck)
+{
+  uint32_t *uses = p->uses[p->net_of[a->color]];
+  uint32_t other, attempts = a->count > 1 ? 2 * SIDE_ORDERS : 1;
+  memcpy(p->uses_before, uses, p->n_tiles * sizeof *uses);
+  bool done = connect_lanes(p, a, b, false, stuck);
+  for (unsigned attempt = 1; !done && attempt < attempts; attempt++) {
+    memcpy(uses, p->uses_before, p->n_tiles * sizeof *uses);
+    order_sides(p, (SideOrder)(attempt / 2), a->edge);
+    done = connect_lanes(p, a, b, attempt % 2, &other);
+  }
+  order_sides(p, SIDES_USUAL, a->edge);
+  return done;
+}
+
 static bool connect_ports(Plan *p)
 {
   RegionLayout *l = p->l;
+  order_sides(p, SIDES_USUAL, PORT_NORTH);
   for (uint32_t i = 0; i < l->n_connections; i++) {
     const RegionPort *a = &l->ports[l->connections[i].from];
     const RegionPort *b = &l->ports[l->connections[i].to];
-    for (uint32_t k = 0; k < a->count; k++) {
-      uint32_t from = port_tile(p, a, k), to = port_tile(p, b, k);
-      if (connect_tiles(p, p->net_of[a->color], from, a->edge, to, b->edge))
-        continue;
-      diag_no_path(l->session->diags, l->span, l->colors[a->color].name, tile_text(p, from),
-                   tile_text(p, to));
+    uint32_t stuck;
+    if (!connect_port(p, a, b, &stuck)) {
+      diag_no_path(l->session->diags, l->span, l->colors[a->color].name,
+                   tile_text(p, port_tile(p, a, stuck)), tile_text(p, port_tile(p, b, stuck)));
       return false;
     }
   }

@@ -180,6 +180,72 @@ def test_tiles_get_blocks_of_a_matrix_and_share_a_program(tmp_path):
     assert json.loads((tmp_path / "out" / "out.json").read_text())["classes"] == 2
 
 
+LANE = """
+param size: u16;
+param sends: u16;
+param row: u16;
+param c: color;
+const queue = @get_input_queue(2);
+const out_queue = @get_output_queue(2);
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = c, .extent = size, .input_queue = queue });
+const out = @get_dsd(fabout_dsd, .{ .fabric_color = c, .extent = size, .output_queue = out_queue });
+export var data = @zeros([size]u32);
+const mem = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{size} -> data[i] });
+const start_id = @get_local_task_id(8);
+task start() void {
+  if (sends == 1) {
+    for (@range(u16, size)) |i| { data[i] = 100 * row + i; }
+    @mov32(out, mem, .{ .async = true });
+  } else {
+    @mov32(mem, in, .{ .async = true });
+  }
+}
+comptime {
+  @bind_local_task(start, start_id);
+  @activate(start_id);
+  if (sends == 0) {
+    @initialize_queue(queue, .{ .color = c });
+  } else if (@is_arch("wse3")) {
+    @initialize_queue(out_queue, .{ .color = c });
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("edges, x, y", [
+    (("RIGHT", "LEFT"), 12, 10), (("RIGHT", "LEFT"), 12, 0), (("LEFT", "RIGHT"), 0, 11),
+    (("LEFT", "RIGHT"), 0, 0), (("BOTTOM", "TOP"), 12, 12), (("BOTTOM", "TOP"), 0, 12),
+    (("TOP", "BOTTOM"), 12, 0)])
+def test_lanes_of_one_color_keep_out_of_each_others_way(tmp_path, edges, x, y):
+    """They cannot cross, and the first that goes the nearest way may lock the others in."""
+    (tmp_path / "lane.csl").write_text(LANE)
+    script(tmp_path, """
+        def lanes(name, x, y, edge, sends):
+            wide = edge in (Edge.TOP, Edge.BOTTOM)
+            region = layout.create_code_region("lane.csl", name, *((4, 1) if wide else (1, 4)))
+            region.place(x, y)
+            c = region.color("c")
+            region.set_param_all(c)
+            region.set_param_all("size", 5)
+            region.set_param_all("sends", sends)
+            for i in range(4):
+                region.set_param(IntVector(i, 0) if wide else IntVector(0, i), "row", i)
+            routing, make = RoutingPosition(), region.create_input_port
+            if sends:
+                routing, make = routing.set_input([Route.RAMP]), region.create_output_port
+            else:
+                routing = routing.set_output([Route.RAMP])
+            return make(c, edge, [routing], 5)
+        layout.connect(lanes("from", 6, 5, Edge.FROM, 1), lanes("to", TO_X, TO_Y, Edge.TO, 0))
+        runtime = started()
+        runtime.stop()
+        for i in range(4):
+            at = (TO_X + i, TO_Y) if Edge.TO in (Edge.TOP, Edge.BOTTOM) else (TO_X, TO_Y + i)
+            assert (runtime.read_symbol(*at, "data", "uint32") == 100 * i + np.arange(5)).all(), i
+        """.replace("FROM", edges[0]).replace("Edge.TO,", f"Edge.{edges[1]},")
+        .replace("Edge.TO ", f"Edge.{edges[1]} ").replace("TO_X", str(x)).replace("TO_Y", str(y)))
+
+
 def test_painted_routes_carry_a_stream_to_its_own_place(tmp_path):
     """A stream that enters at a tile whose routes are painted, and one whose host tile is given."""
     script(tmp_path, """
