@@ -251,6 +251,17 @@ static bool make_folders(Arena *arena, const char *path)
   return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
+/* Host scripts that compile look for ELF files afterwards and give up if there are none. */
+static int write_stand_in(const Session *session, const char *out)
+{
+  static const char text[] = "No ELF file: the program of all tiles is in ../prog.bin.\n";
+  const char *folder = arena_printf(session->arena, "%s/bin", out);
+  const char *path = arena_printf(session->arena, "%s/out_0_0.elf", folder);
+  if (!make_folders(session->arena, folder))
+    return file_error("make the folder", folder);
+  return file_write_all(path, text, strlen(text)) ? EXIT_SUCCESS : file_error("write", path);
+}
+
 int image_files_write(const Session *session, const Image *image)
 {
   const char *out = session->options->output;
@@ -266,6 +277,8 @@ int image_files_write(const Session *session, const Image *image)
   free(bytes);
   if (result == EXIT_SUCCESS && !is_image)
     result = write_json(session, image, arena_printf(session->arena, "%s/out.json", out));
+  if (result == EXIT_SUCCESS && !is_image)
+    result = write_stand_in(session, out);
   if (result == EXIT_SUCCESS && session->options->output_json)
     result = write_json(session, image, json_name(session));
   return result;

@@ -130,6 +130,14 @@ def test_the_output_folder_is_made_with_those_above_it(program):
         assert (program.parent / out / "out.json").is_file()
 
 
+def test_scripts_that_look_for_elf_files_find_one(program):
+    """Some compile and go on if bin/out_[0-9]*.elf are there; one says what it is."""
+    for _ in range(2):                     # also where it is already
+        cslc(program, "--params=size:4,flow:3", "-o", "out")
+    found = list((program.parent / "out/bin").glob("out_[0-9]*.elf"))
+    assert len(found) == 1 and "prog.bin" in found[0].read_text()
+
+
 def test_blanks_around_bindings(program):
     cslc(program, "--params= size:4, deep: 1 ,", "--colors=flow:3 ", "-o", "out")
     out = json.loads((program.parent / "out/out.json").read_text())
