@@ -180,6 +180,23 @@ def test_tiles_get_blocks_of_a_matrix_and_share_a_program(tmp_path):
     assert json.loads((tmp_path / "out" / "out.json").read_text())["classes"] == 2
 
 
+def test_a_core_holds_the_tiles_in_front_of_column_0(tmp_path):
+    """The host's end of a stream to a region at 0, 0 stands outside of all regions."""
+    script(tmp_path, """
+        a_in, a_out = step("a", 0, 0, 10)
+        to, back = layout.create_input_stream(a_in), layout.create_output_stream(a_out)
+        runtime = started()
+        received = np.zeros(5, np.uint32)
+        runtime.send(to, np.arange(5, dtype=np.uint32), nonblock=True)
+        runtime.receive(back, received, 5)
+        runtime.stop()
+        runtime.dump_core("corefile.cs1")
+        assert (runtime.read_symbol(0, 0, "data", "uint32") == received).all()
+        assert "x must be at least -1" in message(runtime.read_symbol, -2, 0, "data")
+        assert "outside the program's rectangle" in message(runtime.read_symbol, 0, 9, "data")
+        """)
+
+
 LANE = """
 param size: u16;
 param sends: u16;

@@ -391,7 +391,8 @@ class SdkRuntime:
     def _in_rectangle(self, x, y):
         """Fabric coordinates as those of the rectangle."""
         g, (left, top) = self._geometry, self._corner()
-        column, row = whole("x", x) - left, whole("y", y) - top
+        column = whole("x", x, min(left, 0)) - left      # streams of a layout made in Python end
+        row = whole("y", y, min(top, 0)) - top           # at tiles beside the regions
         if not (0 <= column < g.width and 0 <= row < g.height):
             raise ValueError(f"({x}, {y}) is outside the program's rectangle: columns {left} to "
                              f"{left + g.width - 1}, rows {top} to {top + g.height - 1} of the "
