@@ -267,16 +267,24 @@ static void give_rows(FastEngine *e, unsigned worker, FastHalf half, uint32_t fi
     e->row_worker[row] = (uint16_t)worker;
 }
 
+/* Rows of a strip in which the two borders of a block, with what their chores reach, do not touch:
+ * see FastHalf. */
+static uint32_t slanted_rows(unsigned block)
+{
+  return 2 * BLOCK_SLANT * block + CHORE_REACH;
+}
+
 /* Strips go round the workers, so that all have a part of where something happens. */
 static void make_rows(FastEngine *e)
 {
   unsigned n = e->n_workers;
   uint32_t strip = e->height / (4 * n), first = 0;
   strip = strip < STRIP_LEAST ? STRIP_LEAST : strip > STRIP_MOST ? STRIP_MOST : strip;
-  if (strip < 2 * BLOCK_SLANT * e->options.block)
-    strip = 2 * BLOCK_SLANT * e->options.block;
-  e->block_most = n == 1 || strip / (2 * BLOCK_SLANT) > BLOCK_MOST ? BLOCK_MOST
-                                                                    : strip / (2 * BLOCK_SLANT);
+  if (strip < slanted_rows(e->options.block))
+    strip = slanted_rows(e->options.block);
+  for (e->block_most = BLOCK_MOST; n > 1 && e->block_most > 1; e->block_most--)
+    if (slanted_rows(e->block_most) <= strip)
+      break;
   e->row_worker = zeroed(e->height * sizeof *e->row_worker);
   for (unsigned worker = 0; first < e->height; worker = (worker + 1) % n) {
     uint32_t end = n == 1 || e->height - first < 2 * strip ? e->height : first + strip;
@@ -364,6 +372,7 @@ static void worker_destroy(FastWorker *w)
   arrfree(w->prints);
   arrfree(w->host_calls);
   arrfree(w->chores);
+  arrfree(w->relays);
   free(w->scratch);
 }
 

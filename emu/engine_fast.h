@@ -229,7 +229,7 @@ typedef struct {
 
 typedef struct FastTile FastTile;
 
-/* Wavelets on their way from one tile's operation to that of its neighbour: engine_fast_bridge.c.
+/* Wavelets on their way from one tile to the operation of its neighbour: engine_fast_bridge.c.
  * Places of the ring are counted on from its making, so that they are numbers of wavelets, too. */
 enum { BRIDGE_PLACES = 16 };
 typedef struct {
@@ -237,6 +237,9 @@ typedef struct {
                                            one to its queue; the sender's has, `hop` before */
   uint32_t head, tail;
   FastTile *from, *to;
+  bool relay;                   /* copies of what comes to `from`; else results of its operation */
+  bool relayed;                 /* `to` relays them: how many so far */
+  uint32_t relays;
   struct { uint32_t payload, seen; } at[BRIDGE_PLACES];  /* seen: when it can be taken, low bits */
 } FastBridge;
 
@@ -322,7 +325,11 @@ typedef struct { uint64_t cycle; uint32_t tile; uint8_t kind, slot; } FastChore;
  * halves lose two rows at each border, which the second ones win.  So nobody ever touches a tile
  * that another one touches or visits in the same half, and nothing needs a lock. */
 typedef enum { HALF_INNER, HALF_BORDERS, HALVES } FastHalf;
-enum { STRIP_LEAST = 4, STRIP_MOST = 32 };    /* rows; with fewer, two borders would touch */
+enum {
+  STRIP_LEAST = 4, STRIP_MOST = 34,     /* rows; with fewer, two borders would touch */
+  CHORE_REACH = 2,              /* rows of a strip that chores of both its borders may touch, beyond
+                                   what visits do */
+};
 
 /* What a worker has of its own. */
 typedef struct {
@@ -348,6 +355,7 @@ typedef struct {
   FastPrint *prints;
   uint32_t *host_calls;         /* tiles with a wavelet for the host */
   uint32_t *chores;             /* rows that have some */
+  uint32_t *relays;             /* stb_ds, tiles that have become some */
 } FastWorker;
 
 struct FastEngine {
@@ -475,6 +483,9 @@ static inline void fast_wake(FastWorker *worker, uint32_t tile, uint64_t cycle)
 
 /* Wakes the tile, which the worker visits, in a cycle after `now`. */
 void fast_timer(FastWorker *worker, uint32_t tile, uint64_t now, uint64_t cycle);
+/* To be done behind the cycle, before anything that concerns the tile is done in a later one. */
+void fast_chore(FastWorker *worker, uint32_t tile, FastChoreKind kind, unsigned slot,
+                uint64_t cycle);
 /* The next cycle after `now` in which something of the tile becomes due by itself. */
 uint64_t fast_next_due(const FastTile *tile, uint64_t now);
 RunStatus fast_run(Engine *engine, uint64_t limit);
@@ -503,6 +514,8 @@ void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 void fast_bridges_create(FastEngine *engine);
 /* The tile has started a streaming operation: builds bridges to and from it where it can. */
 void fast_join(FastWorker *worker, FastTile *tile);
+/* At the end of a block: what relays of the block now make possible. */
+void fast_join_relays(FastWorker *worker);
 /* Takes down the bridges of the tile, whose last cycle was `now`; of all tiles, between runs. */
 void fast_part(FastWorker *worker, FastTile *tile, uint64_t now);
 void fast_part_all(FastEngine *engine);

@@ -3,8 +3,15 @@
  * up on its way: it is there a fixed number of cycles after it was made.  So it is handed over at
  * once, with the cycle in which it will be seen, and neither ramps nor routers are looked at.
  *
+ * A broadcast goes over relays: a tile's operation reads a color whose wavelets its router also
+ * copies to the neighbour, for the operation there.  A tile gets a bridge only when what it has to
+ * copy goes over one, too, so relays are built from the last tile to the first, at the end of a
+ * block, when all tiles are at the same cycle.
+ *
  * As soon as anything else could happen, the bridge is taken down at the end of that cycle, and its
- * wavelets are put where they are by then.  Taking one down too early changes nothing but speed. */
+ * wavelets are put where they are by then.  Taking one down too early changes nothing but speed.
+ * Those before it in a relay follow, a tile a cycle.  That is soon enough: until a tile holds one
+ * up, each has a place free in its router. */
 #include "emu/engine_fast.h"
 
 #include "stb_ds.h"
@@ -29,7 +36,8 @@ void fast_bridges_create(FastEngine *e)
 static bool queues_suffice(const FastEngine *e, const FastPlain *from, const FastPlain *to)
 {
   const Timing *timing = e->timing;
-  return e->output_capacity[from->output] > timing->element_to_queue + timing->ramp_up &&
+  return (from->output == NO_QUEUE ||
+          e->output_capacity[from->output] > timing->element_to_queue + timing->ramp_up) &&
          e->input_capacity[to->input] > timing->ramp_down + 1;
 }
 
@@ -85,16 +93,32 @@ static bool input_ends(const FastTile *t)
   return p->in_slot == NO_SLOT || leads(&t->colors[p->in_slot], port_bit(PORT_RAMP));
 }
 
-/* The link by which the operation's results leave, or PORT_COUNT. */
-static unsigned output_link(const FastTile *t)
+/* Of an operation without results, copies of its input may go on to a neighbour. */
+static bool may_relay(const FastTile *t)
 {
-  const FastPlain *p = plain_of(t);
-  if (p->out_slot == NO_SLOT)
-    return PORT_COUNT;
-  for (unsigned port = 0; port < PORT_RAMP; port++)
-    if (leads(&t->colors[p->out_slot], 1u << port))
+  return plain_of(t)->output == NO_QUEUE;
+}
+
+/* Slot of the color by which results or copies leave, or NO_SLOT. */
+static unsigned leaving_slot(const FastTile *t)
+{
+  return may_relay(t) ? plain_of(t)->in_slot : plain_of(t)->out_slot;
+}
+
+/* The only link by which they do, or PORT_COUNT. */
+static unsigned leaving_link(const FastTile *t)
+{
+  unsigned slot = leaving_slot(t), own = may_relay(t) ? port_bit(PORT_RAMP) : 0;
+  for (unsigned port = 0; slot != NO_SLOT && port < PORT_RAMP; port++)
+    if (leads(&t->colors[slot], own | 1u << port))
       return port;
   return PORT_COUNT;
+}
+
+/* What comes to the operation goes nowhere else, but over a bridge. */
+static bool input_leads(const FastTile *t)
+{
+  return input_ends(t) || (t->out && t->out->relay);
 }
 
 /* No wavelet is there, and only this port can bring one. */
@@ -103,41 +127,57 @@ static bool is_free(const FastColor *c, unsigned port)
   return color_count(c) == 0 && c->open >> OPEN_RX_SHIFT == 1u << port;
 }
 
-/* Whether the results get to a configured router; from now on the routes are known to be good,
+/* Whether what leaves gets to a configured router; from now on the routes are known to be good,
  * although nothing may have gone along them yet. */
 static bool routes_lead(const FastEngine *e, const FastTile *t)
 {
   const FastPlain *p = plain_of(t);
-  if (p->in_slot != NO_SLOT)
-    t->colors[p->in_slot].route |= ROUTE_CHECKED;       /* it ends here */
-  if (p->out_slot == NO_SLOT)
+  if (p->in_slot != NO_SLOT && input_ends(t))
+    t->colors[p->in_slot].route |= ROUTE_CHECKED;
+  unsigned port = leaving_link(t), slot = leaving_slot(t);
+  if (port == PORT_COUNT)
+    return may_relay(t);
+  FastColor *c = &t->colors[slot];
+  if (c->route & ROUTE_CHECKED)
     return true;
-  FastColor *out = &t->colors[p->out_slot];
-  unsigned port = output_link(t);
-  if (port == PORT_COUNT || (out->route & ROUTE_CHECKED))
-    return port != PORT_COUNT;
   uint32_t there = program_neighbour(e->program, t->index, (Port)port);
   if (there == (uint32_t)NO_TILE)
     return false;
-  uint8_t color = program_color_inside(e->program, there, t->set->color_of[p->out_slot],
+  uint8_t color = program_color_inside(e->program, there, t->set->color_of[slot],
                                        port_opposite((Port)port));
-  out->next[port] = e->sets[e->program->image->tile_colors[there]].slot_of[color];
-  if (out->next[port] == NO_SLOT)
+  c->next[port] = e->sets[e->program->image->tile_colors[there]].slot_of[color];
+  if (c->next[port] == NO_SLOT)
     return false;
-  out->route |= ROUTE_CHECKED;
+  c->route |= ROUTE_CHECKED;
   return true;
+}
+
+/* What leaves `from` by the link is what `to` reads. */
+static bool same_color(const FastTile *from, const FastTile *to)
+{
+  unsigned slot = leaving_slot(from);
+  return slot != NO_SLOT && plain_of(to)->input != NO_QUEUE &&
+         from->set->color_of[slot] == to->set->color_of[plain_of(to)->in_slot];
+}
+
+/* Nothing is on its way, or leaves in this very cycle. */
+static bool way_is_free(const FastTile *from, const FastTile *to, unsigned port)
+{
+  const FastPlain *x = plain_of(from), *y = plain_of(to);
+  return is_free(&to->colors[y->in_slot], port_opposite((Port)port)) &&
+         to->queues[y->input].input.count == 0 &&
+         (may_relay(from) ? color_count(&from->colors[x->in_slot]) == 0
+                          : is_free(&from->colors[x->out_slot], PORT_RAMP) &&
+                                from->queues[x->output].output.count == 0);
 }
 
 static bool can_join(const FastEngine *e, const FastTile *from, const FastTile *to, unsigned port)
 {
-  const FastPlain *x = plain_of(from), *y = plain_of(to);
-  return x->output != NO_QUEUE && y->input != NO_QUEUE && !from->out && !to->in &&
-         from->set->color_of[x->out_slot] == to->set->color_of[y->in_slot] &&
-         input_ends(from) && input_ends(to) && only_own(from) && only_own(to) &&
-         is_free(&from->colors[x->out_slot], PORT_RAMP) &&
-         is_free(&to->colors[y->in_slot], port_opposite((Port)port)) &&
-         from->queues[x->output].output.count == 0 && to->queues[y->input].input.count == 0 &&
-         queues_suffice(e, x, y) && routes_lead(e, from) && routes_lead(e, to);
+  return !from->out && !to->in && same_color(from, to) &&
+         (may_relay(from) || input_ends(from)) && input_leads(to) &&
+         only_own(from) && only_own(to) && way_is_free(from, to, port) &&
+         queues_suffice(e, plain_of(from), plain_of(to)) &&
+         routes_lead(e, from) && routes_lead(e, to);
 }
 
 static void start_settling(FastTile *t)
@@ -156,37 +196,49 @@ static FastBridge *bridge_alloc(FastWorker *w)
 static void join(FastWorker *w, FastTile *from, unsigned port)
 {
   FastEngine *e = w->engine;
-  uint32_t there = program_neighbour(e->program, from->index, (Port)port);
+  uint32_t there = port == PORT_COUNT ? (uint32_t)NO_TILE
+                                      : program_neighbour(e->program, from->index, (Port)port);
   FastTile *to = there == (uint32_t)NO_TILE ? NULL : &e->tiles[there];
   if (!to || !only_streams(to) || !can_join(e, from, to, port))
     return;
   FastBridge *bridge = bridge_alloc(w);
-  bridge->arrivals = 0;
-  bridge->head = bridge->tail = 0;
-  bridge->from = from;
-  bridge->to = to;
+  *bridge = (FastBridge){.from = from, .to = to, .relay = may_relay(from),
+                         .relayed = to->out && to->out->relay};
   start_settling(from);
   start_settling(to);
   from->out = to->in = bridge;
   w->bridges++;
+  if (bridge->relay)
+    arrput(w->relays, from->index);
+}
+
+/* The neighbour that alone brings the operation's input, or NULL. */
+static FastTile *feeder(const FastEngine *e, const FastTile *t, unsigned *port)
+{
+  const FastPlain *p = plain_of(t);
+  for (*port = 0; p->in_slot != NO_SLOT && *port < PORT_RAMP; ++*port)
+    if (t->colors[p->in_slot].open >> OPEN_RX_SHIFT == 1u << *port) {
+      uint32_t there = program_neighbour(e->program, t->index, (Port)*port);
+      return there == (uint32_t)NO_TILE ? NULL : &e->tiles[there];
+    }
+  return NULL;
 }
 
 void fast_join(FastWorker *w, FastTile *t)
 {
-  FastEngine *e = w->engine;
-  if (!e->bridges || !only_streams(t))
+  if (!w->engine->bridges || !only_streams(t))
     return;
-  const FastPlain *p = plain_of(t);
-  if (output_link(t) != PORT_COUNT)
-    join(w, t, output_link(t));
-  for (unsigned port = 0; p->in_slot != NO_SLOT && port < PORT_RAMP; port++) {
-    uint32_t there = program_neighbour(e->program, t->index, (Port)port);
-    if (t->colors[p->in_slot].open >> OPEN_RX_SHIFT != 1u << port || there == (uint32_t)NO_TILE)
-      continue;
-    FastTile *from = &e->tiles[there];
-    if (only_streams(from) && output_link(from) == (unsigned)port_opposite((Port)port))
-      join(w, from, output_link(from));
-  }
+  unsigned port;
+  join(w, t, leaving_link(t));
+  FastTile *from = feeder(w->engine, t, &port);
+  if (from && only_streams(from) && leaving_link(from) == (unsigned)port_opposite((Port)port))
+    join(w, from, leaving_link(from));
+}
+
+void fast_join_relays(FastWorker *w)
+{
+  while (arrlenu(w->relays))
+    fast_join(w, &w->engine->tiles[arrpop(w->relays)]);
 }
 
 /* ---- taking down ------------------------------------------------------------------------ */
@@ -225,7 +277,7 @@ static void put_wavelet(FastWorker *w, const FastBridge *b, uint32_t payload, ui
   const FastPlain *x = plain_of(b->from), *y = plain_of(b->to);
   uint64_t in_output = arrival - timing->hop, ramp = in_output - timing->hop;
   EngineStats *stats = &w->stats;
-  if (ramp <= now)
+  if (ramp <= now && !b->relay)
     b->from->last_ramp_queue = (uint8_t)x->output;
   if (arrival <= now) {
     uint32_t meta = wavelet_meta(arrival + timing->ramp_down, y->in_color, 0);
@@ -250,9 +302,11 @@ static void put_wavelet(FastWorker *w, const FastBridge *b, uint32_t payload, ui
 static void settle(FastWorker *w, FastBridge *b)
 {
   uint32_t made = b->tail;
-  w->stats.wavelets += made;
   w->stats.wavelet_hops += made;
   b->to->wavelets_seen += b->head;
+  if (b->relay)
+    return;
+  w->stats.wavelets += made;
   if (b->head)
     b->from->last_ramp_queue = (uint8_t)plain_of(b->from)->output;
 }
@@ -270,6 +324,7 @@ static void settle_issues(FastWorker *w, FastTile *t)
   w->stats.elements += issued;
 }
 
+/* Those before it in a relay have to follow. */
 static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
 {
   const FastEngine *e = w->engine;
@@ -284,6 +339,8 @@ static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
     fast_wake(w, b->from->index, now + 1);
     fast_wake(w, b->to->index, now + 1);
   }
+  if (b->relay && b->from->in)
+    fast_chore(w, b->from->index, CHORE_PART, NO_SLOT, now + 1);
   b->from->out = b->to->in = NULL;
   settle_issues(w, b->from);
   settle_issues(w, b->to);
@@ -307,4 +364,10 @@ void fast_part_all(FastEngine *e)
   for (unsigned k = 0; bridges && k < e->n_workers; k++)
     for (size_t i = 0; i < arrlenu(e->workers[k].touched); i++)
       fast_part(&e->workers[0], &e->tiles[e->workers[k].touched[i]], e->cycle - 1);
+  for (unsigned k = 0; k < e->n_workers; k++) {     /* what had to follow has gone as well */
+    FastWorker *w = &e->workers[k];
+    for (size_t i = 0; i < arrlenu(w->chores); i++)
+      arrsetlen(e->chores[w->chores[i]], 0);
+    arrsetlen(w->chores, 0);
+  }
 }

@@ -22,6 +22,14 @@ void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle)
     timers_push(&w->timers, (Timer){cycle, tile});
 }
 
+void fast_chore(FastWorker *w, uint32_t tile, FastChoreKind kind, unsigned slot, uint64_t cycle)
+{
+  FastEngine *e = w->engine;
+  uint32_t row = tile / e->width;
+  arrput(w->chores, row);
+  arrput(e->chores[row], ((FastChore){cycle, tile, (uint8_t)kind, (uint8_t)slot}));
+}
+
 /* The sooner one that is after `now`. */
 static uint64_t sooner(uint64_t a, uint64_t b, uint64_t now)
 {

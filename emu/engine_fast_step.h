@@ -318,21 +318,21 @@ static void settle_meeting(FastWorker *worker, const FastChore *meeting)
                   .color = color, .pc = PC_RETURN, .value = arrivals}));
 }
 
-/* What the cycles before `now` have left to do. */
+/* What the cycles before `now` have left to do.  More may come up meanwhile, for the next cycle. */
 RARE void do_chores(FastWorker *worker, uint32_t row, uint64_t now)
 {
   FastEngine *e = worker->engine;
-  FastChore *chores = e->chores[row];
   size_t kept = 0;
-  for (size_t i = 0; i < arrlenu(chores); i++) {
-    if (chores[i].cycle >= now)
-      chores[kept++] = chores[i];
-    else if (chores[i].kind == CHORE_MEETING)
-      settle_meeting(worker, &chores[i]);
+  for (size_t i = 0; i < arrlenu(e->chores[row]); i++) {
+    FastChore chore = e->chores[row][i];
+    if (chore.cycle >= now)
+      e->chores[row][kept++] = chore;
+    else if (chore.kind == CHORE_MEETING)
+      settle_meeting(worker, &chore);
     else
-      fast_part(worker, &e->tiles[chores[i].tile], now - 1);
+      fast_part(worker, &e->tiles[chore.tile], now - 1);
   }
-  arrsetlen(chores, kept);
+  arrsetlen(e->chores[row], kept);
 }
 
 /* Those of the row below, too: bridges between the two go while both are at the same cycle. */
@@ -555,10 +555,12 @@ static void do_all_chores(FastEngine *e)
 {
   for (unsigned k = 0; k < e->n_workers; k++) {
     FastWorker *worker = &e->workers[k];
-    for (size_t i = 0; i < arrlenu(worker->chores); i++)
+    size_t n = arrlenu(worker->chores);
+    for (size_t i = 0; i < n; i++)
       if (arrlenu(e->chores[worker->chores[i]]))
         do_chores(worker, worker->chores[i], e->cycle + e->block);
-    arrsetlen(worker->chores, 0);
+    if (n)
+      arrdeln(worker->chores, 0, n);    /* those that came up meanwhile stay */
   }
 }
 
@@ -568,6 +570,8 @@ static void end_block(FastEngine *e)
     list_waiting(e, &e->workers[k]);
   bool served = e->n_host_waiting && serve_channels(e);
   do_all_chores(e);
+  for (unsigned k = 0; k < e->n_workers; k++)
+    fast_join_relays(&e->workers[k]);
   deliver_prints(e);
   if (FAST_TRACED)
     deliver_events(e, served || e->n_workers > 1 || e->options.shuffle);

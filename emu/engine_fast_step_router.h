@@ -82,13 +82,9 @@ RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
   ICE("a wavelet that was put aside is lost");
 }
 
-/* To be done behind this cycle, before anything that concerns the tile is done in the next one. */
 RARE void add_chore(Visit *v, const FastTile *t, FastChoreKind kind, unsigned slot)
 {
-  uint32_t row = t->index / v->engine->width;
-  arrput(v->worker->chores, row);
-  arrput(v->engine->chores[row],
-         ((FastChore){v->now, t->index, (uint8_t)kind, (uint8_t)slot}));
+  fast_chore(v->worker, t->index, kind, slot, v->now);
   wake(v, t->index);
 }
 

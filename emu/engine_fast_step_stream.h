@@ -59,7 +59,7 @@ HOT bool plan_enters(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan
     return false;
   plan->enter_port = only_link(c->route & ROUTE_TX);
   plan->enters = t->queues[p->input].input.count < v->engine->input_capacity[p->input] &&
-                 (plan->enter_port == PORT_COUNT ||
+                 (plan->enter_port == PORT_COUNT || t->out ||
                   stream_link_accepts(v, t, c, plan->enter_port));
   return true;
 }
@@ -124,7 +124,7 @@ HOT bool plan_sides(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan 
   else if (!plan_enters(v, t, p, plan))
     return false;
   if (t->out)
-    plan->leaves = t->out->arrivals >> (v->now + v->hop) % WORD_BITS & 1;
+    plan->leaves = t->out->arrivals >> (v->now + v->hop) % WORD_BITS & 1;  /* no copies */
   else if (!plan_leaves(v, t, p, plan))
     return false;
   return !links_meet(plan);
@@ -142,15 +142,16 @@ HOT bool plan_stream(const Visit *v, FastTile *t, const FastThread *th, StreamPl
   return plan_sides(v, t, p, plan);
 }
 
-HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value)
+/* It gets to the receiver's router in so many cycles. */
+HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint32_t cycles)
 {
   const FastEngine *e = v->engine;
   unsigned place = b->tail++ % BRIDGE_PLACES;
   b->at[place].payload = value;
-  b->at[place].seen = (uint32_t)v->now + e->bridge_seen;
+  b->at[place].seen = (uint32_t)v->now + cycles + (e->bridge_seen - e->bridge_arrival);
   if (UNLIKELY(!b->arrivals))
     wake(v, b->to->index);
-  b->arrivals |= UINT64_C(1) << (v->now + e->bridge_arrival) % WORD_BITS;
+  b->arrivals |= UINT64_C(1) << (v->now + cycles) % WORD_BITS;
 }
 
 HOT void stream_issue(Visit *v, FastTile *t, FastThread *th)
@@ -162,8 +163,8 @@ HOT void stream_issue(Visit *v, FastTile *t, FastThread *th)
     p->value[p->input_stream] = input_take(v, p->input).payload;
   uint32_t a = plain_read(t, p, PLAIN_SRC0), b = plain_read(t, p, PLAIN_SRC1);
   uint32_t value = plain_operate(v, p, a, b);
-  if (t->out)
-    bridge_push(v, t->out, value);
+  if (t->out && !t->out->relay)
+    bridge_push(v, t->out, value, v->engine->bridge_arrival);
   else
     plain_write(v, p, value, false);
   p->remaining--;
@@ -176,7 +177,9 @@ HOT void stream_enter(Visit *v, FastTile *t, const FastPlain *p, unsigned port)
   FastWavelet w = c->w[0];
   slot_pop(v, t, p->in_slot, c);
   wake_senders(v, c);
-  if (port != PORT_COUNT)
+  if (port != PORT_COUNT && t->out)
+    bridge_push(v, t->out, w.payload, v->hop);
+  else if (port != PORT_COUNT)
     link_push(v, fast_beside(v->engine, t, port), c->next[port], w, port);
   input_push(v, p->input, p->in_color, w);
 }
@@ -224,15 +227,34 @@ HOT void stream_moved(FastTile *t, const FastPlain *p, const StreamPlan *plan)
   t->first_slot = in_first ? p->in_slot : p->out_slot;
 }
 
+/* The router copies to the next tile what comes over the bridge.  If that one's part of the relay
+ * has been taken down, this tile's is in the next cycle, and until then there is room. */
+HOT void stream_relay(Visit *v, FastTile *t, const FastPlain *p)
+{
+  uint32_t payload = t->in->at[t->in->relays++ % BRIDGE_PLACES].payload;
+  if (LIKELY(t->out)) {
+    bridge_push(v, t->out, payload, v->hop);
+    return;
+  }
+  const FastColor *c = &t->colors[p->in_slot];
+  unsigned port = only_link(c->route & ROUTE_TX);
+  if (!stream_link_accepts(v, t, c, port))
+    ICE("a relay has no room");
+  link_push(v, fast_beside(v->engine, t, port), c->next[port], (FastWavelet){payload, 0}, port);
+}
+
 /* What is not done by the bridges themselves. */
 HOT void stream_move(Visit *v, FastTile *t, const FastPlain *p, const StreamPlan *plan)
 {
   if (plan->enters || plan->leaves)
     stream_moved(t, p, plan);
-  if (t->in)
+  if (t->in) {
     t->in->arrivals &= ~(UINT64_C(1) << v->now % WORD_BITS);
-  else if (plan->enters)
+    if (plan->enters && t->in->relayed)
+      stream_relay(v, t, p);
+  } else if (plan->enters) {
     stream_enter(v, t, p, plan->enter_port);
+  }
   if (!t->out && plan->leaves)
     stream_leave(v, t, p, plan->leave_port);
   if (!t->out && plan->ramps)

@@ -366,7 +366,10 @@ static const Way stream_ways[] = {
 };
 enum { STREAM_WAYS = ARRAY_COUNT(stream_ways), WITHOUT_BRIDGES = STREAM_WAYS - 1 };
 
-typedef struct { unsigned programs, with_bridges, on_the_way, quiet; uint64_t bridges; } Bridged;
+typedef struct {
+  unsigned programs, with_bridges, with_relays, on_the_way, quiet;
+  uint64_t bridges;
+} Bridged;
 
 static const FastEngine *fast_engine(const Asm *a)
 {
@@ -460,15 +463,18 @@ static void compare_hidden(const Asm *a, const Asm *b)
 /* All bridges that ever were have been put aside; some had wavelets when they were taken down. */
 static void count_bridges(const FastEngine *e, Bridged *bridged)
 {
-  unsigned bridges = 0, on_the_way = 0;
+  unsigned bridges = 0, on_the_way = 0, relayed = 0;
   for (unsigned k = 0; k < e->n_workers; k++) {
     FastBridge **put_aside = e->workers[k].free_bridges;
     bridges += (unsigned)arrlenu(put_aside);
     for (size_t i = 0; i < arrlenu(put_aside); i++)
       on_the_way += put_aside[i]->head != put_aside[i]->tail;
+    for (size_t i = 0; i < arrlenu(put_aside); i++)
+      relayed += put_aside[i]->relayed;
   }
   bridged->bridges += bridges;
   bridged->with_bridges += bridges > 0;
+  bridged->with_relays += relayed > 0;
   bridged->on_the_way += on_the_way > 0;
 }
 
@@ -525,11 +531,12 @@ static void engines_agree_on_streams(void **state)
     seed_now = seed;
     run_streams(seed, &bridged);
   }
-  fprintf(stderr, "%u programs of streams, %u quiet; %llu bridges in %u, with wavelets in %u\n",
+  fprintf(stderr, "%u programs of streams, %u quiet; %llu bridges in %u, relays in %u, with "
+                  "wavelets in %u\n",
           bridged.programs, bridged.quiet, (unsigned long long)bridged.bridges,
-          bridged.with_bridges, bridged.on_the_way);
+          bridged.with_bridges, bridged.with_relays, bridged.on_the_way);
   if (!only && n >= STREAM_SEEDS) {
-    assert_true(bridged.with_bridges > n / 2);
+    assert_true(bridged.with_bridges > n / 2 && bridged.with_relays > n / 8);
     assert_true(bridged.on_the_way > n / 4 && bridged.quiet > n / 4);
   }
 }

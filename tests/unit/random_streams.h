@@ -86,8 +86,10 @@ static void stream_config(Streams *s, unsigned tile, unsigned color, PortMask rx
   s->colors[tile] |= 1u << color;
 }
 
-/* The color leads from a tile `span` tiles on.  False: some tile uses it already. */
-static bool lay_link(Streams *s, unsigned from, Port way, unsigned span, unsigned color)
+/* The color leads from a tile `span` tiles on; of those between, `copies` percent get a copy.
+ * False: some tile uses it already. */
+static bool lay_link(Streams *s, unsigned from, Port way, unsigned span, unsigned color,
+                     unsigned copies)
 {
   Random *r = &s->gen.random;
   PortMask on = (PortMask)(1u << way), back = (PortMask)(1u << port_opposite(way));
@@ -98,7 +100,7 @@ static bool lay_link(Streams *s, unsigned from, Port way, unsigned span, unsigne
   stream_config(s, from, color, M_R, on);
   tile = beside(s, from, way);
   for (unsigned i = 1; i < span; i++, tile = beside(s, tile, way))
-    stream_config(s, tile, color, back, chance(r, 40) ? on | M_R : on);
+    stream_config(s, tile, color, back, chance(r, copies) ? on | M_R : on);
   bool nowhere = odd_chance(s, 1);
   stream_config(s, tile, color, back, nowhere ? on | M_R : M_R);
   return true;
@@ -108,6 +110,24 @@ static bool lay_link(Streams *s, unsigned from, Port way, unsigned span, unsigne
 static uint8_t stream_color(Random *r)
 {
   return (uint8_t)below(r, chance(r, 80) ? STREAM_COLORS - 2 : STREAM_COLORS);
+}
+
+/* A source, and all tiles ahead of it as sinks of the same color. */
+static void lay_broadcast(Streams *s, Chain *chain, unsigned tile, Port way)
+{
+  Random *r = &s->gen.random;
+  unsigned most = tiles_ahead(s, tile, way) - 1;
+  most = most < CHAIN_MOST - 1 ? most : CHAIN_MOST - 1;
+  uint8_t color = stream_color(r);
+  unsigned span = most && chance(r, 20) ? 1 + below(r, most) : most;
+  if (!span || !lay_link(s, tile, way, span, color, odd_chance(s, 20) ? 80 : 100))
+    return;
+  chain->tiles[chain->n++] = (ChainTile){(uint8_t)tile, NO_COLOR, color};
+  for (unsigned i = 0; i < span; i++) {
+    tile = beside(s, tile, way);
+    if (!odd_chance(s, 3))
+      chain->tiles[chain->n++] = (ChainTile){(uint8_t)tile, color, NO_COLOR};
+  }
 }
 
 /* A source, tiles between, and a sink, along a row or column. */
@@ -121,11 +141,15 @@ static void lay_chain(Streams *s, Chain *chain)
   unsigned left = tiles_ahead(s, tile, way) - 1, far = chance(r, 25);
   uint8_t colors[2] = {stream_color(r), stream_color(r)};
   *chain = (Chain){.control = odd_chance(s, 20), .async = odd_chance(s, 25) ? 30 : 0};
+  if (chance(r, 30)) {
+    lay_broadcast(s, chain, tile, way);
+    return;
+  }
   uint8_t in = NO_COLOR;
   while (left && chain->n + 1 < CHAIN_MOST && !(chain->n && chance(r, 5))) {
     unsigned span = far || chance(r, 10) ? 1 + below(r, left) : 1;
     uint8_t out = chance(r, 85) ? colors[chain->n % 2] : stream_color(r);
-    if (!lay_link(s, tile, way, span, out))
+    if (!lay_link(s, tile, way, span, out, 40))
       break;
     chain->tiles[chain->n++] = (ChainTile){(uint8_t)tile, in, out};
     in = out;
