@@ -206,6 +206,61 @@ def test_sdk_utils(program):
     """)
 
 
+def test_runtime_utils(program):
+    script(program, """
+        from cerebras.sdk.debug.debug_util import debug_util
+        from cerebras.sdk.runtime import runtime_utils as ru
+        from cerebras.sdk import sdk_utils
+        r.stop()
+        assert ru.debug_util is debug_util
+        assert ru.input_array_to_u32 is sdk_utils.input_array_to_u32
+        words = np.array([0x1ffff, 2], np.uint32)
+        assert ru.output_array_from_u32(words, np.int16).tolist() == [-1, 2]
+
+        # 4 rows, 6 columns; 2 by 2 tiles from (1, 3), each with its columns one after the other.
+        a = np.arange(24, dtype=np.float32).reshape(4, 6)
+        port = "{ A[j=0:3][i=0:5] -> [PE[1 + i//3, 3 + j//2] -> index[i%3, j%2]] }"
+        *region, data = ru.convert_input_tensor(port, a)
+        assert region == [1, 3, 2, 2, 6]
+        tile = data.view(np.float32).reshape(2, 2, 6)[1, 0]
+        assert tile.tolist() == [12, 18, 13, 19, 14, 20]
+        *region, out = ru.prepare_output_tensor(port, np.float32)
+        assert region == [1, 3, 2, 2, 6] and out.dtype == np.float32
+        out[:] = data.view(np.float32)
+        assert (ru.format_output_tensor(port, np.float32, out) == a).all()
+
+        # One element; 16-bit elements in 32-bit words.
+        port = "{ n[i=0:0][j=0] -> [PE[1, 0] -> index[i]] }"
+        *region, out = ru.prepare_output_tensor(port, np.int16)
+        assert region == [1, 0, 1, 1, 1] and out.dtype == np.uint32
+        out[0] = 0xfffe
+        assert ru.format_output_tensor(port, np.int16, out).tolist() == [[-2]]
+
+        assert "the form" in message(ru.convert_input_tensor, "{ A[i=0:1] }", a)
+        assert "a dimension is" in message(
+            ru.convert_input_tensor, "{ A[i] -> [PE[0, 0] -> index[i]] }", a)
+        assert "two coordinates" in message(
+            ru.convert_input_tensor, "{ A[i=0:1] -> [PE[0] -> index[i]] }", a)
+        assert "cannot read" in message(
+            ru.convert_input_tensor, "{ A[i=0:1] -> [PE[0, 0] -> index[i+]] }", a)
+        assert "'k' is none of its indices" in message(
+            ru.convert_input_tensor, "{ A[i=0:1] -> [PE[0, 0] -> index[k]] }", a)
+        assert "of 2 elements, the tensor has 24" in message(
+            ru.convert_input_tensor, "{ A[i=0:1] -> [PE[0, 0] -> index[i]] }", a)
+    """)
+
+
+def test_a_folder_of_traces_for_scripts_that_move_it(program):
+    script(program, """
+        import shutil
+        r.stop()
+        shutil.move("simfab_traces", "out/simfab_traces")
+    """)
+    script(program, "r.stop()", preamble=host_run.PREAMBLE.replace(
+        'SdkRuntime("out")', 'SdkRuntime("out", suppress_simfab_trace=True)'))
+    assert not (program / "simfab_traces").exists()
+
+
 def test_geometry(program):
     script(program, """
         from cerebras.geometry.geometry import IntRectangle, IntVector

@@ -87,7 +87,9 @@ class SdkRuntime:
 
     def __init__(self, bindir, platform=None, *, cmaddr=None, suppress_simfab_trace=False,
                  simfab_numthreads=5, msg_level="WARNING", memcpy_required=True):
-        del suppress_simfab_trace      # there is none unless WSE_TRACE asks for it
+        # Older scripts move the vendor's folder of traces; there are none unless WSE_TRACE asks.
+        if not suppress_simfab_trace and os.access(".", os.W_OK):
+            Path("simfab_traces").mkdir(exist_ok=True)
         self._handle = ctypes.c_void_p()
         self._state = "made"
         self._ended = None             # the failure that has ended the program
