@@ -150,6 +150,18 @@ static bool is_too_deep(Sema *s, uint32_t parent, Span at)
   return true;
 }
 
+/* What SDKs before 1.0 call a library module. */
+static const char *current_name(const char *path)
+{
+  static const struct { const char *old, *current; } names[] = {
+    {"<memcpy_multi/memcpy>", "<memcpy/memcpy>"},
+    {"<memcpy_multi/memcpy_switches>", "<memcpy/memcpy_switches>"}};
+  for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+    if (strcmp(path, names[i].old) == 0)
+      return names[i].current;
+  return path;
+}
+
 static uint32_t import_at(Sema *s, const char *path, Span path_span, PoolId params,
                           const Node *params_node, Span at)
 {
@@ -159,6 +171,7 @@ static uint32_t import_at(Sema *s, const char *path, Span path_span, PoolId para
   const Ast *importer = parent == IR_NO_ID ? NULL : s->modules[parent].ast;
   if (is_too_deep(s, parent, at))
     return IR_NO_ID;
+  path = current_name(path);
   const Ast *ast = session_import(s->session, path, importer, path_span);
   if (ast == NULL)
     return IR_NO_ID;

@@ -466,7 +466,12 @@ comptime {
 OLDEST_LAYOUT = OLD_LAYOUT.replace(".height = 1,", ".height = 1 });").replace(
     " .LAUNCH = LAUNCH });", "").replace("memcpy.get_params(0)", """memcpy.get_params(0),
     .LAUNCH = LAUNCH, .MEMCPYH2D_1 = @get_color(4)""").replace("memcpy/", "memcpy_multi/")
-OLDEST_PE = "param LAUNCH: color;\nparam MEMCPYH2D_1: color;\n" + OLD_PE.replace(
+OLDEST_PE = """
+param LAUNCH: color;
+param MEMCPYH2D_1: color;
+const switches = @import_module("<memcpy_multi/memcpy_switches>");
+comptime { @comptime_assert(switches.MAX_CMDS == 8); }
+""" + OLD_PE.replace(
     ".data_type = u32", ".LAUNCH = LAUNCH, .MEMCPYH2D_1 = MEMCPYH2D_1, .data_type = u32").replace(
         "@get_data_task_id(sys_mod.LAUNCH)", "LAUNCH").replace("memcpy/", "memcpy_multi/")
 

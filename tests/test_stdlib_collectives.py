@@ -64,3 +64,13 @@ def test_a_broadcast_costs_its_length_and_distance(tmp_path):
         harness.emu(image, "--launch=main", f"--stats={tmp_path / 's.json'}")
         cycles.append(harness.stats(tmp_path / "s.json")["cycles"])
     assert abs(cycles[1] - cycles[0] - (1024 - 64)) <= 8
+
+
+def test_task_ids_that_are_colors(tmp_path):
+    """SDK 0.9: the last two of an axis' four colors are its tasks, and the callback is a color."""
+    image = tmp_path / "c.bin"
+    harness.compile(harness.ROOT / "tests" / "stdlib" / "collectives" / "bcast_colors.csl", image,
+                    "--arch=wse2", params={"size": 4, "count": 6})
+    harness.emu(image, "--launch=main", f"--d2h=buffer={tmp_path / 'b.npy'}")
+    found = harness.load_npy(tmp_path / "b.npy").reshape(4, 6)
+    numpy.testing.assert_array_equal(found, numpy.tile([1, 5, 10, 15, 20, 25], (4, 1)))
