@@ -608,6 +608,7 @@ typedef struct {
   uint32_t func;
   uint8_t arguments;
   bool by_color;           /* bound by @bind_task */
+  bool is_activated;       /* by a data task's color or by its name */
   StrId name;
   Span span;
   uint32_t alternate;      /* rotating tasks: FuncInstance + 1 of the other task; 0 none */
@@ -644,6 +645,8 @@ typedef struct MachineSetup {
   TaskSlot control_tasks[MAX_TASK_IDS];
   uint64_t active, blocked, unblocked;
   Span active_span[MAX_TASK_IDS];        /* the @activate of each that is active */
+  Span color_span[MAX_TASK_IDS];         /* a color that stands for a task, maybe not bound yet */
+  bool binds_by_color;                   /* @bind_task is used */
   uint8_t paused;
   QueueSlot queues[2][MAX_QUEUES];       /* 0 input, 1 output */
   uint32_t implicit[2];                  /* colors that need a queue nobody named, a bit each */
@@ -679,6 +682,8 @@ void setup_finish(Sema *s);
 /* What a block, unblock or activation names. */
 bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,
                         IrValue *run_time_id);
+/* The error of the one that is none, a color. */
+void sema_bad_color_target(Sema *s, Span span);
 
 /* ---- layout.c, color_config.c --------------------------------------------------------------- */
 

@@ -205,8 +205,31 @@ static void serve_colors_of_local_tasks(Sema *s)
   }
 }
 
+/* Colors that stand for tasks.  A data task on a color that never reaches the tile is started by
+ * the program only: it becomes a local task whose parameters nobody sets.  What could not be bound
+ * has its error already. */
+static void settle_task_colors(Sema *s)
+{
+  bool wse2 = s->session->options->arch == ARCH_WSE2;
+  bool may_be_missing = s->setup->binds_by_color && diags_error_count(s->session->diags);
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++) {
+    TaskSlot *task = &s->setup->tasks[id];
+    Span span = s->setup->color_span[id];
+    bool is_named = span.off != 0;
+    if (task->kind == TASK_DATA && task->by_color && (task->is_activated || is_named) && wse2 &&
+        !reaches_ramp(s, (uint8_t)id)) {
+      task->kind = TASK_LOCAL;
+      task->arguments = 0;
+    }
+    bool is_bound = task->kind == TASK_LOCAL && task->by_color;
+    if (is_named && !is_bound && !may_be_missing)
+      sema_bad_color_target(s, span);
+  }
+}
+
 void setup_choose_queues(Sema *s)
 {
+  settle_task_colors(s);
   need_task_queues(s);
   check_activated(s);
   for (int is_output = 0; is_output < 2; is_output++)

@@ -25,10 +25,10 @@ static TaskSlot *task_slot(Sema *s, unsigned n)
   return n < MAX_TASK_IDS ? &s->setup->tasks[n] : &s->setup->control_tasks[n - MAX_TASK_IDS];
 }
 
-static const TaskSlot *slot_of_func(Sema *s, uint32_t func, unsigned *id)
+static TaskSlot *slot_of_func(Sema *s, uint32_t func, unsigned *id)
 {
   for (unsigned n = 0; n < 2 * MAX_TASK_IDS; n++) {
-    const TaskSlot *slot = task_slot(s, n);
+    TaskSlot *slot = task_slot(s, n);
     *id = n % MAX_TASK_IDS;
     if (slot->kind != TASK_NONE && slot->func == func)
       return slot;
@@ -37,11 +37,13 @@ static const TaskSlot *slot_of_func(Sema *s, uint32_t func, unsigned *id)
 }
 
 /* The id a bound task has; false after reporting that it has none. */
-static bool id_of_task(Sema *s, Operand o, Span span, Action *action)
+static bool id_of_task(Sema *s, Operand o, Span span, bool local_only, Action *action)
 {
   uint32_t func = pool_key(s->pool, o.value).u.index;
   unsigned id;
-  if (slot_of_func(s, func, &id)) {
+  TaskSlot *slot = slot_of_func(s, func, &id);
+  if (slot) {
+    slot->is_activated |= local_only;
     action->id_kind = ID_TASK;
     action->id = (uint8_t)id;
     return true;
@@ -69,13 +71,21 @@ static bool kind_of_target(Sema *s, PoolId type, bool local_only, IdKind *kind)
   return pool_eq(type, POOL(INPUT_QUEUE)) || pool_eq(type, POOL(UT_ID));
 }
 
-/* SDK before 1.0: a color stands for the task that @bind_task has given its number. */
-static bool is_task_color(Sema *s, Operand o)
+/* SDK before 1.0: a color stands for the task that @bind_task gives its number.  That may come
+ * later, in another module, so setup_choose_queues has the last word on what is not bound yet. */
+static bool is_task_color(Sema *s, Operand o, Span span, bool local_only)
 {
   int64_t id;
-  return pool_eq(o.type, POOL(COLOR)) && operand_is_comptime(o) && s->setup != NULL &&
-         pool_int_value(s->pool, sema_force(s, o.value), &id) && id < MAX_TASK_IDS &&
-         task_slot(s, (unsigned)id)->kind == TASK_LOCAL && task_slot(s, (unsigned)id)->by_color;
+  if (!pool_eq(o.type, POOL(COLOR)) || !operand_is_comptime(o) || s->setup == NULL ||
+      !pool_int_value(s->pool, sema_force(s, o.value), &id) || id >= MAX_TASK_IDS)
+    return false;
+  TaskSlot *slot = task_slot(s, (unsigned)id);
+  if (slot->kind == TASK_LOCAL && slot->by_color)
+    return true;
+  if (!local_only || (s->where == WHERE_RUNTIME && !s->setup->binds_by_color))
+    return false;
+  s->setup->color_span[id] = span;
+  return true;
 }
 
 static const char *target_help(const Sema *s, bool local_only)
@@ -87,6 +97,11 @@ static const char *target_help(const Sema *s, bool local_only)
                                  "bound task";
 }
 
+void sema_bad_color_target(Sema *s, Span span)
+{
+  diag_bad_target(s->session->diags, span, target_help(s, true), POOL(COLOR));
+}
+
 bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,
                         IrValue *run_time_id)
 {
@@ -94,9 +109,14 @@ bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *
   if (operand_is_poison(o))
     return false;
   if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FUNC)
-    return id_of_task(s, o, span, action);
+    return id_of_task(s, o, span, local_only, action);
   IdKind kind = ID_TASK;
-  if (!is_task_color(s, o) && !kind_of_target(s, o.type, local_only, &kind)) {
+  bool is_target = kind_of_target(s, o.type, local_only, &kind);
+  if (!is_target && is_task_color(s, o, span, local_only)) {
+    is_target = true;
+    kind = ID_TASK;
+  }
+  if (!is_target) {
     diag_bad_target(s->session->diags, span, target_help(s, local_only), o.type);
     sema_note_makes_one(s, POOL(LOCAL_TASK_ID), o.type, span);
     return false;
@@ -325,6 +345,7 @@ Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId 
 {
   (void)want;
   s->session->binds_by_color = true;
+  s->setup->binds_by_color = true;
   Operand task = operand_of(s, call->args.at[0], POOL(NONE));
   Operand id = operand_of(s, call->args.at[1], POOL(NONE));
   if (operand_is_poison(task) || operand_is_poison(id) || !is_task_operand(s, task, task.span))

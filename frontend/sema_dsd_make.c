@@ -475,6 +475,13 @@ static void fabric_priority(Sema *s, Draft *draft, Setting *field)
   draft->desc.desc.priority_given = true;
 }
 
+/* SDK before 0.8: a queue is a number. */
+static bool is_queue_number(const Sema *s, Operand o)
+{
+  return s->session->options->arch == ARCH_WSE2 && operand_is_comptime(o) &&
+         type_is_int(s->pool, o.type);
+}
+
 /* Color and queue of a fabric DSD; a queue that is not given is chosen when the program is
  * complete. */
 static void fabric_channel(Sema *s, Draft *draft, Settings *set, bool is_output, Span at)
@@ -487,7 +494,9 @@ static void fabric_channel(Sema *s, Draft *draft, Settings *set, bool is_output,
   d->queue = QUEUE_IMPLICIT;
   if (queue) {
     PoolId type = is_output ? POOL(OUTPUT_QUEUE) : POOL(INPUT_QUEUE);
-    Operand o = sema_coerce(s, queue->value, type, queue->span);
+    Operand o = queue->value;
+    if (!is_queue_number(s, o))
+      o = sema_coerce(s, o, type, queue->span);
     draft->ok &= sema_int_in(s, o, 0, MAX_QUEUES - 1, "a queue", queue->span, &number);
     d->queue = (uint8_t)number;
   }
