@@ -69,9 +69,11 @@ def main():
     claims.at_least("  runs of them that ended quietly", int(events[1]), SEEDS // 10)
     claims.at_least("  runs of them that ended with a finding", int(events[2]), SEEDS // 20)
     claims.at_least("  events compared", int(events[3]), 100 * SEEDS)
-    streams = re.search(r"(\d+) quiet; (\d+) bridges in (\d+), with wavelets in (\d+)", said)
+    streams = re.search(r"(\d+) quiet; \d+ bridges in (\d+), relays in (\d+), with wavelets in "
+                        r"(\d+)", said)
     claims.at_least("  programs of streams that ended quietly", int(streams[1]), STREAMS // 2)
-    claims.at_least("  of them with bridges", int(streams[3]), STREAMS // 2)
+    claims.at_least("  of them with bridges", int(streams[2]), STREAMS // 2)
+    claims.at_least("  of them with broadcasts over bridges", int(streams[3]), STREAMS // 8)
     claims.at_least("  of them with bridges taken down under way", int(streams[4]), STREAMS // 4)
     for sample in token_mutants.samples():
         name = sample.folder.name
