@@ -412,7 +412,6 @@ static int compile(Run *run)
     return emit_text(run, print_layout);
   const Programs *p = &run->programs;
   ok = programs_compile(&run->session, &run->programs);
-  session_check_spare_color(&run->session);
   add_time(run, "analysis", p->analysis_seconds);
   add_time(run, "optimise", p->optimise_seconds);
   add_time(run, "codegen", p->codegen_seconds);

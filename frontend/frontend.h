@@ -421,6 +421,9 @@ void context_enter(Sema *s);
 void context_leave(Sema *s);
 /* A note on what makes a value of the type of an id from a number, if it is one. */
 void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span);
+/* A note under the error reported last: where the name that the operand was written with is
+ * declared. */
+void sema_note_declared(Sema *s, const Operand *o);
 /* A note with a name that may have been meant, and its fix; NULL: none. */
 void diag_suggest(Diags *diags, Span span, const char *name);
 
@@ -537,9 +540,6 @@ struct Session {
   const Options *options;
   LayoutResult *layout;      /* finished layout, for the programs' analysis */
   void *files;               /* files read so far: driver.c */
-  Span spare_color_span;     /* of the first color that is only a number of a local task; off 0 */
-  PoolId spare_color;
-  bool binds_by_color;       /* @bind_task is used: SDK before 1.0 */
   uint16_t *builtin_of;      /* row of builtins.def + 1 by StrId.raw; sema_builtin.c */
   uint32_t n_builtin_of;
 };
@@ -548,8 +548,6 @@ struct Session {
  * file is read and parsed once.  NULL after reporting at `at`. */
 bool session_has_library(Session *session, const char *name);
 const Ast *session_import(Session *session, const char *path, const Ast *importer, Span at);
-/* Reports a color that no router has, unless the program is of the time when tasks had colors. */
-void session_check_spare_color(Session *session);
 /* Source files have the ids 1 to this one. */
 uint32_t session_last_file(const Session *session);
 /* A fresh evaluation; everything it makes lives in `arena`. */
@@ -588,6 +586,8 @@ bool setting_bool(Sema *s, Setting *field, bool otherwise);
 /* A comptime integer in [lo, hi], reporting what is wrong with it; `what` names it. */
 bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
                  int64_t *out);
+/* A color that routers have, reporting another one; a value of type color may be any task's id. */
+bool sema_router_color(Sema *s, Operand o, Span span, uint8_t *color);
 /* sema_expr, read if it is an lvalue. */
 Operand sema_rvalue(Sema *s, const Node *n, PoolId want);
 /* The same, converted implicitly to `type`. */

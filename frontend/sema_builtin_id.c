@@ -2,11 +2,12 @@
  * rows of ir/machine/machine.def. */
 #include "frontend/builtins.h"
 
-#include <string.h>
-
-static Operand id_of(Sema *s, Operand o, const Node *arg, PoolId type, uint32_t lo, uint32_t hi,
-                     const char *what, bool run_time_too)
+/* An id of type `type`: a comptime number in [lo, hi], or any run-time u16 where the builtin
+ * takes one. */
+static Operand make_id(Sema *s, const Node *arg, PoolId type, uint32_t lo, uint32_t hi,
+                       const char *what, bool run_time_too)
 {
+  Operand o = sema_rvalue(s, arg, POOL(U16));
   if (operand_is_poison(o))
     return o;
   if (!operand_is_comptime(o) && run_time_too) {
@@ -19,47 +20,13 @@ static Operand id_of(Sema *s, Operand o, const Node *arg, PoolId type, uint32_t 
   return operand_value(s, pool_int(s->pool, type, value));
 }
 
-/* An id of type `type`: a comptime number in [lo, hi], or any run-time u16 where the builtin
- * takes one. */
-static Operand make_id(Sema *s, const Node *arg, PoolId type, uint32_t lo, uint32_t hi,
-                       const char *what, bool run_time_too)
-{
-  return id_of(s, sema_rvalue(s, arg, POOL(U16)), arg, type, lo, hi, what, run_time_too);
-}
-
-/* SDK before 1.0 numbers tasks with colors, also with those that no router has.  Whether a
- * program is one of that time shows in how it binds its tasks. */
-static bool is_spare_color(Sema *s, Operand o)
-{
-  const Machine *m = sema_machine(s);
-  int64_t number;
-  return s->session->options->arch == ARCH_WSE2 && operand_is_comptime(o) &&
-         pool_int_value(s->pool, sema_force(s, o.value), &number) && number >= m->colors &&
-         number < m->control_task_ids;
-}
-
-void session_check_spare_color(Session *session)
-{
-  uint32_t last = machine_get(session->options->arch)->colors - 1u;
-  if (session->spare_color_span.off != 0 && !session->binds_by_color)
-    diag_int_out_of_range(session->diags, session->spare_color_span, session->spare_color,
-                          "a color", 0, last);
-}
-
+/* A color need not be one that routers have: before SDK 1.0 colors number tasks, and templates of
+ * SDK 1.0 write @get_color(32) for "none".  Its uses ask sema_router_color. */
 Operand builtin_get_color(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;
-  const Node *arg = call->args.at[0];
-  Operand o = sema_rvalue(s, arg, POOL(U16));
-  uint32_t last = sema_machine(s)->colors - 1u;
-  if (is_spare_color(s, o)) {
-    last = sema_machine(s)->control_task_ids - 1u;
-    if (s->session->spare_color_span.off == 0) {
-      s->session->spare_color_span = arg->span;
-      s->session->spare_color = sema_force(s, o.value);
-    }
-  }
-  return id_of(s, o, arg, POOL(COLOR), 0, last, "a color", true);
+  return make_id(s, call->args.at[0], POOL(COLOR), 0, sema_machine(s)->control_task_ids - 1u,
+                 "a color", true);
 }
 
 Operand builtin_get_input_queue(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)

@@ -105,16 +105,12 @@ static bool color_arg(Sema *s, const Node *n, uint8_t *color)
 {
   Operand o = sema_expr(s, n, POOL(COLOR));
   StrId name = o.name;
-  o = sema_coerce(s, sema_load(s, o), POOL(COLOR), n->span);
-  int64_t number;
-  if (operand_is_poison(o) ||
-      !sema_int_in(s, o, 0, sema_machine(s)->colors - 1, "a color", n->span, &number))
+  if (!sema_router_color(s, sema_load(s, o), n->span, color))
     return false;
-  *color = (uint8_t)number;
   setup_check_color(s, *color, n->span);
   StrId *names = s->setup ? s->setup->color_names : s->layout->color_names;
-  if (name.raw && names[number].raw == 0)
-    names[number] = name;
+  if (name.raw && names[*color].raw == 0)
+    names[*color] = name;
   return true;
 }
 

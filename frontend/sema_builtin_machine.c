@@ -344,7 +344,6 @@ Operand builtin_bind_control_task(Sema *s, const NodeBuiltinCall *call, Span at,
 Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
-  s->session->binds_by_color = true;
   s->setup->binds_by_color = true;
   Operand task = operand_of(s, call->args.at[0], POOL(NONE));
   Operand id = operand_of(s, call->args.at[1], POOL(NONE));
@@ -478,13 +477,12 @@ Operand builtin_set_teardown_handler(Sema *s, const NodeBuiltinCall *call, Span 
   (void)want;
   uint32_t func = handler_func(s, call->args.at[0]);
   Operand color = sema_arg(s, call->args.at[1], POOL(COLOR));
-  int64_t number;
-  if (func == 0 || operand_is_poison(color) ||
-      !sema_int_in(s, color, 0, MAX_COLORS - 1, "a color", call->args.at[1]->span, &number))
+  uint8_t number;
+  if (func == 0 || !sema_router_color(s, color, call->args.at[1]->span, &number))
     return operand_poison();
   uint32_t *slot = &s->setup->teardown_handler[number];
   if (*slot != 0) {
-    diag_handler_twice(s->session->diags, at, (unsigned)number);
+    diag_handler_twice(s->session->diags, at, number);
     return operand_poison();
   }
   *slot = func;
@@ -529,12 +527,12 @@ Operand builtin_get_filter_id(Sema *s, const NodeBuiltinCall *call, Span at, Poo
 {
   (void)at, (void)want;
   Operand color = sema_arg(s, call->args.at[0], POOL(COLOR));
-  int64_t number;
+  uint8_t number;
   if (operand_is_poison(color))
     return operand_poison();
   if (!operand_is_comptime(color))
     return operand_runtime(sema_ir(s, color), POOL(U16));
-  if (!sema_int_in(s, color, 0, MAX_COLORS - 1, "a color", call->args.at[0]->span, &number))
+  if (!sema_router_color(s, color, call->args.at[0]->span, &number))
     return operand_poison();
   return operand_value(s, pool_int(s->pool, POOL(U16), number));
 }
@@ -571,16 +569,12 @@ static bool queue_color(Sema *s, Settings *set, QueueSlot *slot)
   Setting *color = settings_take(s, set, "color");
   if (!color)
     return true;
-  int64_t number;
-  Operand o = sema_coerce(s, color->value, POOL(COLOR), color->span);
-  if (operand_is_poison(o) ||
-      !sema_int_in(s, o, 0, MAX_COLORS - 1, "a color", color->span, &number))
+  if (!sema_router_color(s, color->value, color->span, &slot->color))
     return false;
   slot->has_color = true;
-  slot->color = (uint8_t)number;
   setup_check_color(s, slot->color, color->span);
-  if (o.name.raw != 0)
-    s->setup->color_names[number] = o.name;
+  if (color->value.name.raw != 0)
+    s->setup->color_names[slot->color] = color->value.name;
   return true;
 }
 

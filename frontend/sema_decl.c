@@ -246,23 +246,31 @@ static Operand number_as_bool(Sema *s, const Decl *d, Operand o, PoolId type)
   return o;
 }
 
-/* The binding of a parameter, its default, or an error. */
+static Operand bound_value(Sema *s, const Decl *d, PoolId type, PoolId bound)
+{
+  const ModuleInstance *m = &s->modules[d->module];
+  Span name_span, at = module_binding_span(s, m, d->name, &name_span);
+  Operand o = number_as_bool(s, d, operand_value(s, bound), type);
+  if (pool_is_none(type) || sema_coercible(s, o, type))
+    return sema_coerce(s, o, type, at);
+  diag_bad_binding(s->diags, at, sema_text(s, d->name), type, bound,
+                   pool_type_of(s->pool, bound));
+  diag_declared_here(s->diags, d->name_span, sema_text(s, d->name));
+  return operand_poison();
+}
+
+/* The binding of a parameter, its default, or an error.  {} means "not given" where a default says
+ * what then holds: members of <memcpy/get_params> that no stream has are handed on like that. */
 static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init)
 {
   const ModuleInstance *m = &s->modules[d->module];
   PoolId bound = {0};
   if (!pool_is_none(m->params))
     bound = pool_field(s->pool, m->params, d->name);
-  if (!pool_is_none(bound)) {
-    Span name_span, at = module_binding_span(s, m, d->name, &name_span);
-    Operand o = number_as_bool(s, d, operand_value(s, bound), type);
-    if (pool_is_none(type) || sema_coercible(s, o, type))
-      return sema_coerce(s, o, type, at);
-    diag_bad_binding(s->diags, at, sema_text(s, d->name), type, bound,
-                     pool_type_of(s->pool, bound));
-    diag_declared_here(s->diags, d->name_span, sema_text(s, d->name));
-    return operand_poison();
-  }
+  bool has_typed_default = init != NULL && !pool_is_none(type) && type.raw != POOL_RAW_VOID;
+  bool leaves_default = has_typed_default && pool_eq(bound, POOL(VOID_VALUE));
+  if (!pool_is_none(bound) && !leaves_default)
+    return bound_value(s, d, type, bound);
   if (init != NULL)
     return sema_coerce(s, sema_comptime_operand(s, init, type), type, init->span);
   diag_unbound_param(s->diags, d->name_span, sema_text(s, d->name));

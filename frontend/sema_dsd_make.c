@@ -501,14 +501,11 @@ static void fabric_channel(Sema *s, Draft *draft, Settings *set, bool is_output,
     d->queue = (uint8_t)number;
   }
   if (color) {
-    Operand o = sema_coerce(s, color->value, POOL(COLOR), color->span);
-    draft->ok &= sema_int_in(s, o, 0, sema_machine(s)->colors - 1, "a color", color->span,
-                             &number);
-    d->color = (uint8_t)number;
+    draft->ok &= sema_router_color(s, color->value, color->span, &d->color);
     if (draft->ok)
       setup_check_color(s, d->color, color->span);
     if (draft->ok && color->value.name.raw)
-      s->setup->color_names[number] = color->value.name;
+      s->setup->color_names[d->color] = color->value.name;
   } else if (wse3 && queue && s->setup->queues[is_output][d->queue].has_color) {
     d->color = s->setup->queues[is_output][d->queue].color;
   } else {

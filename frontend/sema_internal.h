@@ -134,9 +134,6 @@ void pair_free(PairMap *map);
 /* ---- messages ------------------------------------------------------------------------------- */
 
 #define sema_error(s, id, ...) diag_##id((s)->diags, __VA_ARGS__)
-/* A note under the error reported last: where the name that the operand was written with is
- * declared. */
-void sema_note_declared(Sema *s, const Operand *o);
 /* A note on a name that other languages have; false: none. */
 bool sema_note_foreign(Sema *s, const char *name, Span span);
 /* Where a parameter of the module is bound: the value, and the name beside it. */

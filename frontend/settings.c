@@ -53,6 +53,21 @@ bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, S
   return true;
 }
 
+bool sema_router_color(Sema *s, Operand o, Span span, uint8_t *color)
+{
+  o = sema_coerce(s, o, POOL(COLOR), span);
+  int64_t number;
+  if (operand_is_poison(o))
+    return false;
+  if (!sema_int_in(s, o, 0, sema_machine(s)->colors - 1, "a color", span, &number)) {
+    o.span = span;
+    sema_note_declared(s, &o);
+    return false;
+  }
+  *color = (uint8_t)number;
+  return true;
+}
+
 /* ---- making structs ---------------------------------------------------------------------- */
 
 static PoolId make_aggregate(Sema *s, const char *const *names, const PoolId *values, uint32_t n)
