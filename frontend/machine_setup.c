@@ -227,15 +227,23 @@ static void settle_task_colors(Sema *s)
   }
 }
 
+static void choose_queues(Sema *s, uint32_t colors)
+{
+  for (int is_output = 0; is_output < 2; is_output++)
+    for (uint8_t color = 0; color < MAX_COLORS; color++)
+      if (s->setup->implicit[is_output] & colors & 1u << color)
+        choose_queue(s, is_output, color);
+}
+
+/* The link to the host comes first: it has queue 0 unless the program has taken that. */
 void setup_choose_queues(Sema *s)
 {
+  uint32_t memcpy_colors = (uint32_t)sema_machine(s)->memcpy_colors;
   settle_task_colors(s);
   need_task_queues(s);
   check_activated(s);
-  for (int is_output = 0; is_output < 2; is_output++)
-    for (uint8_t color = 0; color < MAX_COLORS; color++)
-      if (s->setup->implicit[is_output] >> color & 1)
-        choose_queue(s, is_output, color);
+  choose_queues(s, memcpy_colors);
+  choose_queues(s, ~memcpy_colors);
   serve_colors_of_local_tasks(s);
 }
 

@@ -615,7 +615,18 @@ comptime {
 
 @pytest.mark.parametrize("arch", ("wse2", "wse3"))
 def test_memcpy_switches_turn_a_line_from_tile_to_tile(tmp_path, arch):
-    host_run.build(tmp_path, SWITCH_LAYOUT, SWITCH_PE, arch=arch, params={"W": 3, "H": 1})
+    turn_a_line(tmp_path, SWITCH_PE, arch)
+
+
+def test_input_queue_0_is_the_programs_on_wse2(tmp_path):
+    """As in programs for SDK 1.0; the library takes another one."""
+    bind = "    @bind_data_task(receive, in_id);\n"
+    taken = "    @initialize_queue(@get_input_queue(0), .{ .color = line });\n"
+    turn_a_line(tmp_path, SWITCH_PE.replace(bind, taken + bind), "wse2")
+
+
+def turn_a_line(tmp_path, pe, arch):
+    host_run.build(tmp_path, SWITCH_LAYOUT, pe, arch=arch, params={"W": 3, "H": 1})
     script(tmp_path, """
         r.launch("send")
         got = np.zeros(6, np.uint32)

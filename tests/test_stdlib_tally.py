@@ -30,12 +30,21 @@ def test_an_unreachable_tally_is_never_told(tmp_path):
     assert run(tmp_path, "wse2", True, 3, 3, 10**6) == ({}, {})
 
 
-def run(tmp_path, arch, with_callback, width, height, phase2):
+def test_on_wse2_input_queues_need_not_be_named(tmp_path):
+    """As in programs for SDK 1.0."""
+    everything = sum(4 * (x + 1) + y for x in range(3) for y in range(3))
+    assert run(tmp_path, "wse2", True, 3, 3, everything, with_queues=0)[0] == {(2, 1): everything}
+    failed = harness.cslc("--arch=wse3", "--params=width:3,height:3,phase2:0,with_callback:1",
+                          "--params=with_queues:0", PROGRAM, "-o", tmp_path / "o.bin", expect=1)
+    assert "input_queues must be given on wse3" in failed.err
+
+
+def run(tmp_path, arch, with_callback, width, height, phase2, with_queues=1):
     """What is not zero of `total` and `times`, by tile."""
     image = tmp_path / "o.bin"
     harness.compile(PROGRAM, image, f"--arch={arch}",
                     params={"width": width, "height": height, "phase2": phase2,
-                            "with_callback": int(with_callback)})
+                            "with_callback": int(with_callback), "with_queues": with_queues})
     out = harness.emu(image, "--launch=main", "--print=total:1", "--print=times:1").out
     return tuple({tile: int(v[0]) for tile, v in harness.values(out, symbol).items() if v[0]}
                  for symbol in ("total", "times"))
