@@ -422,6 +422,9 @@ void registers_rebind(const TileRegisters *registers, VecStream *dest);
 /* A word of QUEUE_STATUS from the queues' counts. */
 uint16_t registers_queue_status(const uint8_t counts[MAX_QUEUES], const uint16_t *depths,
                                 unsigned queues);
+/* MICROTHREAD: the priority of the operation that runs there; NULL: none does. */
+uint16_t registers_thread_word(const VecRun *run);
+void registers_set_thread(VecRun *run, uint16_t word);
 /* `qflush`, and what follows: true once if a flushed queue holds nothing any more; bits of
  * `input_any` and `output_any` are set for queues that hold wavelets. */
 void registers_flush(TileRegisters *registers, bool output, unsigned queue);

@@ -403,6 +403,13 @@ static uint16_t queue_status(const Visit *v, bool output)
                                 output ? m->output_queues : m->input_queues);
 }
 
+/* The operation of a microthread; NULL: none runs. */
+static VecRun *thread_run(const FastTile *t, unsigned microthread)
+{
+  unsigned thread = 1 + microthread;
+  return t->vectors >> thread & 1 ? &t->threads[thread].run->run : NULL;
+}
+
 static bool read_config(const Visit *v, uint16_t address, uint16_t *value)
 {
   FastTile *t = v->tile;
@@ -427,6 +434,7 @@ static bool read_config(const Visit *v, uint16_t address, uint16_t *value)
     t->torn_down &= ~((uint32_t)*value << HALF_BITS * part);
     return true;
   case CFG_QUEUE_STATUS: *value = queue_status(v, part); return true;
+  case CFG_MICROTHREAD: *value = registers_thread_word(thread_run(t, part)); return true;
   default: return registers_read(&t->registers, t->cls->image, reg, part, value);
   }
 }
@@ -437,7 +445,7 @@ static bool write_config(Visit *v, uint16_t address, uint16_t value)
   const ConfigRegInfo *reg = config_reg_at(address);
   if (!reg || !(reg->access & CONFIG_WRITE))
     return false;
-  unsigned shift = HALF_BITS * (unsigned)(address - reg->address);
+  unsigned part = (unsigned)(address - reg->address), shift = HALF_BITS * part;
   uint64_t mask = (uint64_t)LOW16 << shift, placed = (uint64_t)value << shift;
   switch ((int)reg->address) {
   case CFG_TSC_CONTROL:
@@ -450,14 +458,14 @@ static bool write_config(Visit *v, uint16_t address, uint16_t value)
     t->tsc_start = v->now;
     return true;
   case CFG_MAIN_PRIORITY: case CFG_TASK_PRIORITY: write_priority(v, address, value); return true;
+  case CFG_MICROTHREAD: registers_set_thread(thread_run(t, part), value); return true;
   case CFG_CMD_STREAM: t->unblocks += value == STREAM_READY; return true;
   case CFG_SIM_PRINT:
     if (v->engine->options.print)
       arrput(v->worker->prints, ((FastPrint){v->now, t->index, (uint8_t)value}));
     return true;
   default: {
-    bool written = registers_write(&t->registers, t->cls->image, reg,
-                                   (unsigned)(address - reg->address), value);
+    bool written = registers_write(&t->registers, t->cls->image, reg, part, value);
     fast_bind_queues(t);
     t->regs.traps = registers_traps(&t->registers);
     return written;

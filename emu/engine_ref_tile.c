@@ -409,6 +409,13 @@ static uint16_t queue_status(const RefEngine *engine, const RefTile *tile, bool 
                                 output ? m->output_queues : m->input_queues);
 }
 
+/* The operation of a microthread; NULL: none runs. */
+static VecRun *thread_run(RefTile *tile, unsigned microthread)
+{
+  VecThread *thread = &tile->threads[1 + microthread];
+  return thread->running ? &thread->run : NULL;
+}
+
 static bool read_config(RefEngine *engine, RefTile *tile, uint16_t address, uint16_t *value)
 {
   const Image *image = engine->program->image;
@@ -431,6 +438,7 @@ static bool read_config(RefEngine *engine, RefTile *tile, uint16_t address, uint
     tile->torn_down &= ~((uint32_t)*value << HALF_BITS * part);
     return true;
   case CFG_QUEUE_STATUS: *value = queue_status(engine, tile, part); return true;
+  case CFG_MICROTHREAD: *value = registers_thread_word(thread_run(tile, part)); return true;
   default: return registers_read(&tile->registers, tile->cls->image, reg, part, value);
   }
 }
@@ -459,6 +467,7 @@ static bool write_config(RefEngine *engine, RefTile *tile, uint16_t address, uin
   switch ((int)reg->address) {
   case CFG_TSC_CONTROL: control_counter(engine, tile, value & TSC_RUN_BIT); return true;
   case CFG_TSC_COUNTER: write_counter(engine, tile, part, value); return true;
+  case CFG_MICROTHREAD: registers_set_thread(thread_run(tile, part), value); return true;
   case CFG_CMD_STREAM: tile->unblocks += value == STREAM_READY; return true;
   case CFG_MAIN_PRIORITY: case CFG_TASK_PRIORITY:
     arrput(

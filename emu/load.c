@@ -29,7 +29,16 @@ static void class_decode(ClassCode *cls, Arena *arena)
   cls->insn_at = insn_at;
 }
 
-static void class_tasks(ClassCode *cls)
+/* wse2 has one table of tasks: a control wavelet whose entry is the id of a data task starts that
+ * task.  A public program relies on it (Cerebras/csl-examples for SDK 1.1, topic-05-switches). */
+static void share_data_tasks(ClassCode *cls)
+{
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
+    if (!cls->control_task[id])
+      cls->control_task[id] = cls->data_task[id];
+}
+
+static void class_tasks(ClassCode *cls, Arch arch)
 {
   for (uint32_t i = 0; i < cls->image->n_tasks; i++) {
     const ImageTask *task = &cls->image->tasks[i];
@@ -43,6 +52,8 @@ static void class_tasks(ClassCode *cls)
     case TASK_NONE: default: break;
     }
   }
+  if (arch == ARCH_WSE2)
+    share_data_tasks(cls);
 }
 
 /* Arrays whose elements differ from tile to tile have a slot for each. */
@@ -123,7 +134,7 @@ static const char *class_check(const ClassCode *cls, Arena *arena)
   return NULL;
 }
 
-static const char *class_load(ClassCode *cls, const ImageClass *image, uint32_t index,
+static const char *class_load(ClassCode *cls, Arch arch, const ImageClass *image, uint32_t index,
                               Arena *arena)
 {
   cls->image = image;
@@ -134,7 +145,7 @@ static const char *class_load(ClassCode *cls, const ImageClass *image, uint32_t 
   if (image->code_words && cls->code_end > cls->floor)
     cls->floor = cls->code_end;
   class_decode(cls, arena);
-  class_tasks(cls);
+  class_tasks(cls, arch);
   class_copies(cls, arena);
   const char *wrong = class_configs(cls, arena);
   return wrong ? wrong : class_check(cls, arena);
@@ -163,7 +174,7 @@ Program *program_load(const Image *image, const Timing *timing, Arena *arena, co
   program->n_tiles = (uint32_t)image->width * image->height;
   ClassCode *classes = arena_many(arena, ClassCode, image->n_classes + 1);
   for (uint32_t i = 0; i < image->n_classes; i++) {
-    const char *wrong = class_load(&classes[i], &image->classes[i], i, arena);
+    const char *wrong = class_load(&classes[i], image->arch, &image->classes[i], i, arena);
     if (wrong) {
       *reason = arena_printf(arena, "class %u: %s", i, wrong);
       return NULL;

@@ -11,6 +11,9 @@ enum { HALF_BITS = 16, TRANSFORM_BITS = 0x3f, STATUS_FULL_SHIFT = 8 };
 /* Words of INPUT_QUEUE and OUTPUT_QUEUE. */
 enum { BOUND_COLOR_MASK = 0x1f, BOUND_BIT = 1 << 7, NO_BINDING = 0xff };
 
+/* Words of MICROTHREAD. */
+enum { PRIORITY_MEDIUM_BIT = 1 << 8, PRIORITY_HIGH_BIT = 1 << 9 };
+
 #define RANDOM_SEED 0xdeadbeefu      /* SDK docs, builtins: initial state of @random16 */
 
 TileRegisters registers_initial(void)
@@ -74,6 +77,20 @@ uint16_t registers_queue_status(const uint8_t counts[MAX_QUEUES], const uint16_t
     word |= counts[q] >= depths[q] ? 1u << (q + STATUS_FULL_SHIFT) : 0;
   }
   return (uint16_t)word;
+}
+
+uint16_t registers_thread_word(const VecRun *run)
+{
+  static const uint16_t words[PRIO_COUNT] = {
+    [PRIO_MEDIUM] = PRIORITY_MEDIUM_BIT, [PRIO_HIGH] = PRIORITY_HIGH_BIT};
+  return run ? words[run->priority] : 0;
+}
+
+void registers_set_thread(VecRun *run, uint16_t word)
+{
+  if (run)
+    run->priority = word & PRIORITY_HIGH_BIT ? PRIO_HIGH
+                  : word & PRIORITY_MEDIUM_BIT ? PRIO_MEDIUM : PRIO_LOW;
 }
 
 /* ---- reading and writing --------------------------------------------------------------------- */

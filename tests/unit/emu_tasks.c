@@ -207,22 +207,23 @@ static void vector_operation_takes_the_queue(void **state)
 static void control_tasks(void **state)
 {
   (void)state;
-  static const uint16_t order[] = {41, 42, 7};
+  static const uint16_t order[] = {41, 42, 7, 7};
   AsmClass *s, *r;
   Asm *a = pair(ARCH_WSE2, &s, &r);
-  static const unsigned entries[] = {41, 31, 50, 42};   /* 31 is nobody, 50 not bound */
-  for (unsigned i = 0; i < 4; i++) {
+  /* 31 is nobody, 50 not bound, RED a data task, which shares the table on wse2 */
+  static const unsigned entries[] = {41, 31, 50, 42, RED};
+  for (unsigned i = 0; i < ARRAY_COUNT(entries); i++) {
     uint32_t payload = control_with_entry(0, entries[i]) | 0x1200;
     asm_bytes(s, (uint16_t)(DATA + 4 * i), &payload, 4);
   }
-  send(s, 0, RED, 0, 4, DESC_F_CONTROL);
+  send(s, 0, RED, 0, ARRAY_COUNT(entries), DESC_F_CONTROL);
   send(s, 1, RED, 8, 1, 0);
   end(s);
   logging_task(r, TASK_CONTROL, 41, 41);
   logging_task(r, TASK_CONTROL, 42, 42);
   logging_task(r, TASK_DATA, RED, 7);
   asm_run_quiet(a, ALL_EVENTS);
-  expect_log(a, 1, 3, order);
+  expect_log(a, 1, ARRAY_COUNT(order), order);
   asm_free(a);
 }
 
@@ -387,6 +388,39 @@ static void microthread_priority(void **state)
     }
     asm_free(a);
   }
+}
+
+/* The register of a microthread is that of its operation: an operation begins with its own. */
+static void microthread_priority_by_register(void **state)
+{
+  (void)state;
+  enum { HIGH = 1 << 9, NOPS = 25, REGISTER = CFG_MICROTHREAD + OUT_QUEUE };
+  AsmClass *s, *r;
+  Asm *a = pair(ARCH_WSE2, &s, &r);
+  asm_output(s, OUT_QUEUE, RED);
+  asm_emit(s, in_ri(OP_li, 1, HIGH));
+  asm_emit(s, in_ri(OP_stcfgi, 1, REGISTER));     /* no operation runs: without effect */
+  Descriptor to = de_async(de_out(OUT_QUEUE, RED, 30), ACT_NONE, 0);
+  asm_emit(s, in_vec(VEC_mov32, asm_dsr(s, DSR_DEST, 0, to), op_none(),
+                     asm_dsr(s, DSR_SRC1, 0, de_mem(DATA, 30, 1))));
+  asm_emit(s, in_ri(OP_ldcfgi, 2, REGISTER));
+  asm_emit(s, in_ri(OP_st16a, 2, OUT));
+  uint16_t raised = asm_emit(s, in_ri(OP_stcfgi, 1, REGISTER));
+  asm_emit(s, in_ri(OP_ldcfgi, 2, REGISTER));
+  asm_emit(s, in_ri(OP_st16a, 2, OUT + 2));
+  for (unsigned i = 0; i < NOPS; i++)
+    asm_emit(s, in0(OP_nop));
+  uint16_t last = asm_emit(s, in0(OP_endtask));
+  asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 0, de_mem(OUT, 30, 1)), op_none(),
+                     asm_dsr(r, DSR_SRC1, 0, de_in(QUEUE, RED, 30))));
+  end(r);
+  asm_run_quiet(a, ALL_EVENTS);
+  assert_int_equal(asm_word(a, 0, 0, OUT), 0);
+  assert_int_equal(asm_word(a, 0, 0, OUT + 2), HIGH);
+  uint64_t first = asm_find(a, EV_GROUP, 0, 0, 0)->cycle;
+  assert_int_equal(first, asm_cycle_at(a, EV_INST, 0, 0, raised, 0) + 1);
+  assert_true(asm_cycle_at(a, EV_INST, 0, 0, last, 0) > first + NOPS);
+  asm_free(a);
 }
 
 static void blocked_microthread_pauses(void **state)
@@ -951,6 +985,7 @@ int main(void)
     cmocka_unit_test(starting_a_busy_microthread_is_a_fault),
     cmocka_unit_test(microthread_numbers),
     cmocka_unit_test(microthread_priority),
+    cmocka_unit_test(microthread_priority_by_register),
     cmocka_unit_test(main_thread_priority),
     cmocka_unit_test(exception_mask_is_kept),
     cmocka_unit_test(unmasked_exceptions_end_the_run),
