@@ -51,10 +51,11 @@ static PoolId option_value(Session *session, const OptionBinding *binding, const
   long long number = strtoll(text, &end, 0);
   bool is_number = end != text && *end == 0 && errno == 0;
   if (is_color || type_is_named(session, decl, "color")) {
-    const Machine *m = machine_get(session->options->arch);
-    if (is_number && number >= 0 && number < (long long)m->colors)
+    /* As of @get_color: not only those of routers. */
+    unsigned last = machine_get(session->options->arch)->control_task_ids - 1u;
+    if (is_number && number >= 0 && number <= (long long)last)
       return pool_int(session->pool, POOL(COLOR), number);
-    diag_option_color(session->diags, binding->span, binding->name, text, m->colors - 1);
+    diag_option_color(session->diags, binding->span, binding->name, text, last);
     return POOL(POISON);
   }
   if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
