@@ -75,8 +75,10 @@ def test_an_interrupt_keeps_what_is_done(tmp_path):
     kept, tools = tmp_path / "results", tools_that_wait(tmp_path / "tools", tmp_path / "results")
     args = [sys.executable, STUDY / "study.py", f"--bin={tools}", "--small", f"--out={tmp_path}",
             "--formats=", "--only=5.9,6.7,7.5", "--jobs=1"]
+    # Whoever runs the tests in the background may have had interrupts ignored.
     first = subprocess.Popen([str(a) for a in args], stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, text=True, start_new_session=True)
+                             stderr=subprocess.PIPE, text=True, start_new_session=True,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     while first.poll() is None and not (tools / "waits").exists():
         time.sleep(0.02)
     os.killpg(first.pid, signal.SIGINT)
