@@ -506,7 +506,7 @@ static inline bool run_one(ScalarRun *run, const ScalarCode *code)
     before = *run->regs;
   ScalarResult result = exec_one(&e);
   bool jumps = result.outcome == SCALAR_JUMP;
-  if (((!jumps && result.outcome != SCALAR_NEXT) || (jumps && result.pc == PC_RETURN))) {
+  if ((!jumps && result.outcome != SCALAR_NEXT) || (jumps && result.pc == PC_RETURN)) {
     if (code->careful)
       *run->regs = before;
     return false;

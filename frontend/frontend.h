@@ -181,8 +181,8 @@ uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field);
 uint32_t type_bits(const Pool *pool, PoolId type);
 uint32_t type_field_bit(const Pool *pool, PoolId type, uint32_t field);   /* packed types */
 enum { PACKED_MAX_BITS = 65535 };   /* Operand.bit counts them */
-/* An integer that the machine has no register for, but code may use: more than 64 bits. */
-enum { TYPE_WIDE_MAX_BITS = 256 };
+/* The widest integer of the IR; those beyond are wide: code may use them, no register holds one. */
+enum { TYPE_SCALAR_MAX_BITS = 64, TYPE_WIDE_MAX_BITS = 256 };
 bool type_is_wide(const Pool *pool, PoolId type);
 IrType type_ir(const Pool *pool, PoolId type);    /* of scalars, pointers, DSDs; else void */
 const char *type_text(Pool *pool, Arena *arena, PoolId type);   /* as CSL */
@@ -201,6 +201,7 @@ bool value_small_fits(const Pool *pool, PoolId type, int64_t value);
 bool value_big_fits(const Pool *pool, PoolId type, const mpz_t value);
 bool value_int_fits(const Pool *pool, PoolId type, PoolId value);
 PoolId value_int_as(Pool *pool, PoolId type, PoolId value);  /* the same number, other type */
+void value_wrap(mpz_t number, unsigned bits, bool is_signed);   /* to two's complement */
 PoolId value_int_wrapped(Pool *pool, PoolId type, PoolId value);   /* the low bits of the number */
 uint64_t value_int_bits(const Pool *pool, PoolId value);     /* two's complement, low 64 bits */
 PoolId value_from_bits(Pool *pool, PoolId type, uint64_t bits);   /* low bits kept */

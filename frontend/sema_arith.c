@@ -132,17 +132,8 @@ static PoolId fold_shift(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, 
     mpz_fdiv_q_2exp(x, x, (mp_bitcnt_t)by);
   } else {
     mpz_mul_2exp(x, x, (mp_bitcnt_t)by);
-    if (is_fixed) {
-      unsigned bits = t.u.int_type.bits;
-      mpz_fdiv_r_2exp(x, x, bits);
-      if (t.u.int_type.is_signed && mpz_tstbit(x, bits - 1)) {
-        mpz_t whole;
-        mpz_init_set_ui(whole, 1);
-        mpz_mul_2exp(whole, whole, bits);
-        mpz_sub(x, x, whole);
-        mpz_clear(whole);
-      }
-    }
+    if (is_fixed)
+      value_wrap(x, t.u.int_type.bits, t.u.int_type.is_signed);
   }
   PoolId out = pool_bigint(s->pool, type, x);
   mpz_clear(x);

@@ -250,7 +250,7 @@ static void put_packed(Data *d, uint32_t at, uint32_t bit, PoolId value, PoolId 
     put_bits(d, at, bit, value_is_true(value), n);
     return;
   case PK_INT:
-    if (n > 64)
+    if (n > TYPE_SCALAR_MAX_BITS)
       put_wide(d, at, bit, value, n);
     else
       put_bits(d, at, bit, value_int_bits(s->pool, value), n);

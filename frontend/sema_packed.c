@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUN_MAX_BITS = 64, WORD_BITS = 16 };
+enum { WORD_BITS = 16 };
 
-/* The integer that a packed type of at most 64 bits is. */
+/* The integer that a packed type of at most TYPE_SCALAR_MAX_BITS is. */
 static IrType whole_ir(const Sema *s, PoolId packed)
 {
   switch (type_bytes(s->pool, packed)) {
@@ -73,7 +73,7 @@ static Operand whole_of(Operand place)
 
 static uint64_t mask_of(uint32_t bits)
 {
-  return bits >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1;
+  return bits >= TYPE_SCALAR_MAX_BITS ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1;
 }
 
 static IrValue shifted(Sema *s, IrOp op, IrType type, IrValue v, uint32_t by)
@@ -121,7 +121,7 @@ static bool window_of(Sema *s, PoolId packed, uint32_t bit, uint32_t bits, Windo
 {
   uint32_t total = type_bytes(s->pool, packed);
   *w = (Window){whole_ir(s, packed), 0, bit};
-  if (total * 8 <= RUN_MAX_BITS)
+  if (total * 8 <= TYPE_SCALAR_MAX_BITS)
     return true;
   static const IrType types[] = {IRT_I16, IRT_I32, IRT_I64};
   for (unsigned i = 0; i < ARRAY_COUNT(types); i++) {
@@ -142,7 +142,7 @@ static IrValue window_address(Sema *s, Operand place, Window w)
 }
 
 /* Of a run that needs two windows: the bits in the first. */
-static uint32_t first_part(Operand place) { return RUN_MAX_BITS - place.bit % WORD_BITS; }
+static uint32_t first_part(Operand place) { return TYPE_SCALAR_MAX_BITS - place.bit % WORD_BITS; }
 
 /* The bits from `*bit` on in the result are the run; other bits are whatever is beside it. */
 static IrValue load_run(Sema *s, Operand place, uint32_t bits, IrType *type, uint32_t *bit)
@@ -189,8 +189,8 @@ static void store_run(Sema *s, Operand place, uint32_t bits, IrValue v, IrType f
 /* Copies bits between places of more than 64, one of which is a whole object. */
 static void copy_bits(Sema *s, Operand to, Operand from, uint32_t bits)
 {
-  for (uint32_t done = 0; done < bits; done += RUN_MAX_BITS / 2) {
-    uint32_t n = bits - done < RUN_MAX_BITS / 2 ? bits - done : RUN_MAX_BITS / 2;
+  for (uint32_t done = 0; done < bits; done += TYPE_SCALAR_MAX_BITS / 2) {
+    uint32_t n = bits - done < TYPE_SCALAR_MAX_BITS / 2 ? bits - done : TYPE_SCALAR_MAX_BITS / 2;
     IrType type;
     uint32_t bit;
     IrValue v = load_run(s, from, n, &type, &bit);
@@ -214,7 +214,7 @@ Operand packed_load(Sema *s, Operand place)
   uint32_t bits = type_bits(s->pool, type), bit;
   IrType ir = type_ir(s->pool, type), whole;
   Operand out;
-  if (bits > RUN_MAX_BITS) {
+  if (bits > TYPE_SCALAR_MAX_BITS) {
     out = sema_temp(s, type);
     copy_bits(s, as_bits(out), place, bits);
     if (type_is_wide(s->pool, type))
@@ -252,7 +252,7 @@ void packed_store(Sema *s, Operand place, Operand value)
 {
   uint32_t bits = type_bits(s->pool, place.type);
   IrType ir = type_ir(s->pool, place.type);
-  if (bits > RUN_MAX_BITS) {
+  if (bits > TYPE_SCALAR_MAX_BITS) {
     Operand from = operand_place(sema_address(s, value), place.type, true);
     copy_bits(s, place, as_bits(from), bits);
     return;
@@ -290,7 +290,7 @@ static IrValue emit_bits(Sema *s, Operand o, IrType *type)
 
 Operand packed_bitcast(Sema *s, Operand o, PoolId type)
 {
-  if (type_bits(s->pool, type) > RUN_MAX_BITS) {
+  if (type_bits(s->pool, type) > TYPE_SCALAR_MAX_BITS) {
     Operand copy = sema_temp(s, type);
     ir_copy(&s->b, copy.ir, sema_address(s, o), type_bytes(s->pool, type));
     return type_is_wide(s->pool, type) ? wide_convert(s, copy, type, o.span) : copy;
@@ -313,7 +313,7 @@ Operand packed_bitcast(Sema *s, Operand o, PoolId type)
 bool packed_bits(Sema *s, PoolId value, uint64_t *bits)
 {
   PoolKey k = pool_key(s->pool, value);
-  if (type_bits(s->pool, k.type) > RUN_MAX_BITS)
+  if (type_bits(s->pool, k.type) > TYPE_SCALAR_MAX_BITS)
     return false;
   switch ((int)k.kind) {
   case PK_FLOAT:
@@ -338,7 +338,7 @@ bool packed_bits(Sema *s, PoolId value, uint64_t *bits)
     if (!packed_bits(s, k.u.aggregate.elems[i], &part))
       return false;
     uint32_t at = type_field_bit(s->pool, k.type, i);
-    *bits |= at < RUN_MAX_BITS ? part << at : 0;
+    *bits |= at < TYPE_SCALAR_MAX_BITS ? part << at : 0;
   }
   return true;
 }
@@ -357,7 +357,7 @@ PoolId packed_from_bits(Sema *s, PoolId type, uint64_t bits)
   for (uint32_t i = 0; i < n; i++) {
     uint32_t at = type_field_bit(s->pool, type, i);
     parts[i] = packed_from_bits(s, t.u.fields.fields[i].type,
-                                at < RUN_MAX_BITS ? bits >> at : 0);
+                                at < TYPE_SCALAR_MAX_BITS ? bits >> at : 0);
   }
   return pool_aggregate(s->pool, type, parts, n);
 }

@@ -2,9 +2,8 @@
  * lowest first, and are computed in limbs of 32 bits, each held in 64 so that carries show. */
 #include "frontend/sema_internal.h"
 
-
-enum { LIMB_BITS = 32, WORD_BITS = 16, LIMBS_MAX = TYPE_WIDE_MAX_BITS / LIMB_BITS,
-       AMOUNT_BITS = 8 };
+enum { LIMB_BITS = 32, LIMBS_MAX = TYPE_WIDE_MAX_BITS / LIMB_BITS, AMOUNT_BITS = 8 };
+_Static_assert(LIMB_BITS * 2 == TYPE_SCALAR_MAX_BITS, "a product of limbs shows whole");
 _Static_assert(TYPE_WIDE_MAX_BITS <= 1 << AMOUNT_BITS, "shifts look at so many bits of the amount");
 
 typedef struct { uint32_t n; IrValue at[LIMBS_MAX]; } Limbs;
@@ -93,7 +92,7 @@ static Limbs limbs_as(Sema *s, Operand o, uint32_t n)
     l = place_limbs(s, o);
   } else {
     IrValue v = emit_convert(s, sema_ir(s, o), o.type,
-                             pool_int_type(s->pool, is_signed(s, o.type), 64));
+                             pool_int_type(s->pool, is_signed(s, o.type), TYPE_SCALAR_MAX_BITS));
     l = (Limbs){.n = 2, .at = {low_limb(s, v), moved(s, IR_lshr, v, LIMB_BITS)}};
   }
   if (l.n < n)
@@ -143,7 +142,7 @@ static Limbs subtracted(Sema *s, Limbs a, Limbs b, IrValue *borrow)
   for (uint32_t i = 0; i < a.n; i++) {
     IrValue t = with(s, IR_sub, with(s, IR_sub, a.at[i], b.at[i]), *borrow);
     a.at[i] = low_limb(s, t);
-    *borrow = moved(s, IR_lshr, t, 63);
+    *borrow = moved(s, IR_lshr, t, TYPE_SCALAR_MAX_BITS - 1);
   }
   return a;
 }
@@ -265,13 +264,12 @@ static IrValue compared(Sema *s, BinaryOp op, PoolId type, Limbs a, Limbs b)
 
 /* ---- division ------------------------------------------------------------------------------- */
 
-/* All ones if the value is negative. */
+/* 32 ones if the value is negative. */
 static IrValue minus_mask(Sema *s, Limbs a, PoolId type)
 {
   if (!is_signed(s, type))
     return number(s, 0);
-  IrValue sign = moved(s, IR_lshr, a.at[a.n - 1], LIMB_BITS - 1);
-  return with(s, IR_sub, number(s, 0), sign);
+  return sign_of(s, a.at[a.n - 1]);
 }
 
 /* Bit by bit: the remainder takes in the highest bit of the dividend, whose place the next bit of

@@ -58,7 +58,7 @@ bool type_is_dsr(PoolId type)
 bool type_is_wide(const Pool *pool, PoolId type)
 {
   PoolKey k = pool_key(pool, type);
-  return k.kind == PK_INT_TYPE && k.u.int_type.bits > 64 &&
+  return k.kind == PK_INT_TYPE && k.u.int_type.bits > TYPE_SCALAR_MAX_BITS &&
          k.u.int_type.bits <= TYPE_WIDE_MAX_BITS;
 }
 
@@ -95,7 +95,7 @@ bool type_is_aggregate(const Pool *pool, PoolId type)
 static IrType int_ir(unsigned bits)
 {
   return bits <= 8 ? IRT_I8 : bits <= 16 ? IRT_I16 : bits <= 32 ? IRT_I32
-       : bits <= 64 ? IRT_I64 : IRT_VOID;
+       : bits <= TYPE_SCALAR_MAX_BITS ? IRT_I64 : IRT_VOID;
 }
 
 static IrType known_ir(PoolId type)
@@ -152,7 +152,7 @@ static bool is_packed(const PoolKey *k)
 static uint32_t packed_bytes(const Pool *pool, PoolId type)
 {
   uint32_t bits = type_bits(pool, type);
-  if (bits > 64)
+  if (bits > TYPE_SCALAR_MAX_BITS)
     return round_up(bits, 16) / 8;
   return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
 }

@@ -285,21 +285,25 @@ PoolId value_int_as(Pool *pool, PoolId type, PoolId value)
   return out;
 }
 
+void value_wrap(mpz_t number, unsigned bits, bool is_signed)
+{
+  mpz_fdiv_r_2exp(number, number, bits);
+  if (!is_signed || bits == 0 || !mpz_tstbit(number, bits - 1))
+    return;
+  mpz_t all;
+  mpz_init_set_ui(all, 1);
+  mpz_mul_2exp(all, all, bits);
+  mpz_sub(number, number, all);
+  mpz_clear(all);
+}
+
 PoolId value_int_wrapped(Pool *pool, PoolId type, PoolId value)
 {
   PoolKey k = pool_key(pool, value_int_type(pool, type));
-  unsigned width = k.u.int_type.bits;
   mpz_t big;
   mpz_init(big);
   pool_mpz(pool, value, big);
-  mpz_fdiv_r_2exp(big, big, width);
-  if (k.u.int_type.is_signed && width > 0 && mpz_tstbit(big, width - 1)) {
-    mpz_t all;
-    mpz_init_set_ui(all, 1);
-    mpz_mul_2exp(all, all, width);
-    mpz_sub(big, big, all);
-    mpz_clear(all);
-  }
+  value_wrap(big, k.u.int_type.bits, k.u.int_type.is_signed);
   PoolId out = pool_bigint(pool, type, big);
   mpz_clear(big);
   return out;

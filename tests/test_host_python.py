@@ -245,6 +245,9 @@ def test_runtime_utils(program):
             ru.convert_input_tensor, "{ A[i=0:1] -> [PE[0, 0] -> index[i+]] }", a)
         assert "'k' is none of its indices" in message(
             ru.convert_input_tensor, "{ A[i=0:1] -> [PE[0, 0] -> index[k]] }", a)
+        for where, what in ("[i - 1, 0] -> index[i]", "PE"), ("[0, 0] -> index[i, -1]", "index"):
+            assert f"some of '{what}' is below 0" in message(
+                ru.convert_input_tensor, "{ A[i=0:1] -> [PE" + where + "] }", a)
         assert "of 2 elements, the tensor has 24" in message(
             ru.convert_input_tensor, "{ A[i=0:1] -> [PE[0, 0] -> index[i]] }", a)
     """)

@@ -355,6 +355,16 @@ static void microthread_numbers(void **state)
   }
 }
 
+/* A microthread sends so many words of memory; the receiver's main thread stores them. */
+static void send_words(AsmClass *s, AsmClass *r, Descriptor to)
+{
+  asm_emit(s, in_vec(VEC_mov32, asm_dsr(s, DSR_DEST, 0, to), op_none(),
+                     asm_dsr(s, DSR_SRC1, 0, de_mem(DATA, to.length, 1))));
+  asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 0, de_mem(OUT, to.length, 1)), op_none(),
+                     asm_dsr(r, DSR_SRC1, 0, de_in(QUEUE, RED, to.length))));
+  end(r);
+}
+
 /* Main stands between low and medium microthreads: at low it starves none of its own slots. */
 static void microthread_priority(void **state)
 {
@@ -367,14 +377,10 @@ static void microthread_priority(void **state)
     to.priority_given = high;
     to.priority = high ? PRIO_HIGH : PRIO_LOW;
     asm_output(s, OUT_QUEUE, RED);
-    asm_emit(s, in_vec(VEC_mov32, asm_dsr(s, DSR_DEST, 0, to), op_none(),
-                       asm_dsr(s, DSR_SRC1, 0, de_mem(DATA, 30, 1))));
+    send_words(s, r, to);
     for (unsigned i = 0; i < 25; i++)
       asm_emit(s, in0(OP_nop));
     uint16_t last = asm_emit(s, in0(OP_endtask));
-    asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 0, de_mem(OUT, 30, 1)), op_none(),
-                       asm_dsr(r, DSR_SRC1, 0, de_in(QUEUE, RED, 30))));
-    end(r);
     asm_run_quiet(a, ALL_EVENTS);
     uint64_t finished = asm_cycle_at(a, EV_INST, 0, 0, last, 0);
     uint64_t first = asm_find(a, EV_GROUP, 0, 0, 0)->cycle;
@@ -400,9 +406,7 @@ static void microthread_priority_by_register(void **state)
   asm_output(s, OUT_QUEUE, RED);
   asm_emit(s, in_ri(OP_li, 1, HIGH));
   asm_emit(s, in_ri(OP_stcfgi, 1, REGISTER));     /* no operation runs: without effect */
-  Descriptor to = de_async(de_out(OUT_QUEUE, RED, 30), ACT_NONE, 0);
-  asm_emit(s, in_vec(VEC_mov32, asm_dsr(s, DSR_DEST, 0, to), op_none(),
-                     asm_dsr(s, DSR_SRC1, 0, de_mem(DATA, 30, 1))));
+  send_words(s, r, de_async(de_out(OUT_QUEUE, RED, 30), ACT_NONE, 0));
   asm_emit(s, in_ri(OP_ldcfgi, 2, REGISTER));
   asm_emit(s, in_ri(OP_st16a, 2, OUT));
   uint16_t raised = asm_emit(s, in_ri(OP_stcfgi, 1, REGISTER));
@@ -411,9 +415,6 @@ static void microthread_priority_by_register(void **state)
   for (unsigned i = 0; i < NOPS; i++)
     asm_emit(s, in0(OP_nop));
   uint16_t last = asm_emit(s, in0(OP_endtask));
-  asm_emit(r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, 0, de_mem(OUT, 30, 1)), op_none(),
-                     asm_dsr(r, DSR_SRC1, 0, de_in(QUEUE, RED, 30))));
-  end(r);
   asm_run_quiet(a, ALL_EVENTS);
   assert_int_equal(asm_word(a, 0, 0, OUT), 0);
   assert_int_equal(asm_word(a, 0, 0, OUT + 2), HIGH);

@@ -71,6 +71,9 @@ class _Placement:
         if len(tile) != 2:
             raise ValueError(f"port map {port_map}: PE has two coordinates")
         index = _expressions(match.group(3), names, self.shape, port_map)
+        for what, values in (("PE", tile), ("index", index)):
+            if any((v < 0).any() for v in values):
+                raise ValueError(f"port map {port_map}: some of '{what}' is below 0")
         self._x, self._y = int(tile[0].min()), int(tile[1].min())
         self._width = int(tile[0].max()) - self._x + 1
         self._height = int(tile[1].max()) - self._y + 1
