@@ -439,7 +439,7 @@ static void keep_local_colors(const MachineSetup *setup, ProgramClass *class)
 }
 
 /* Compiles the program for one tile; its trace is left in `env`. */
-static bool compile_class(Classes *c, Group *g, struct TileEnv *env, uint32_t *index)
+static bool compile_class(Classes *c, const Group *g, struct TileEnv *env, uint32_t *index)
 {
   Session *session = c->session;
   Sema *s = sema_create(session, c->arena, WHERE_TOP);
@@ -541,9 +541,22 @@ static uint64_t value_bits(const Pool *pool, PoolId value)
   return value_int_bits(pool, value);
 }
 
+/* A value cannot be computed for this tile: the analysis with the tile's own parameters, none of
+ * them symbolic, reports which expression that is. */
+static void report_value(Classes *c, const Unit *unit)
+{
+  size_t errors = diags_error_count(c->session->diags);
+  Group alone = {.params = unit->params};
+  struct TileEnv env = {.group = &alone, .unit = unit, .units = c->units};
+  uint32_t class;
+  compile_class(c, &alone, &env, &class);
+  env_free(&env);
+  if (diags_error_count(c->session->diags) == errors)
+    ICE("a value of a tile cannot be computed, and its analysis finds no error");
+}
+
 static bool write_blob(Classes *c, Unit *unit)
 {
-  const LayoutResult *l = c->session->layout;
   const ClassBlob *blob = &c->blobs[unit->class];
   unit->blob_at = arrlenu(c->programs->blobs);
   for (size_t i = 0; i < arrlenu(blob->parts); i++) {
@@ -554,8 +567,7 @@ static bool write_blob(Classes *c, Unit *unit)
     }
     PoolId value = outcome_of(c, blob->parts[i].symbolic, unit);
     if (pool_eq(value, POOL(POISON))) {
-      diag_tile_value(c->session->diags, unit->span, unit->first_tile % l->width,
-                      unit->first_tile / l->width);
+      report_value(c, unit);
       return false;
     }
     uint64_t bits = value_bits(c->session->pool, value);
