@@ -54,7 +54,11 @@ Operand builtin_ptrcast(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   }
   if (operand_is_comptime(o)) {
     PoolKey key = pool_key(s->pool, o.value);
-    if (key.kind != PK_POINTER || key.u.pointer.base_kind == PTR_CELL) {
+    if (key.kind == PK_POINTER && key.u.pointer.base_kind == PTR_CELL) {
+      diag_no_run_time_address(s->session->diags, call->args.at[1]->span);
+      return operand_poison();
+    }
+    if (key.kind != PK_POINTER) {
       diag_needs_pointer(s->session->diags, call->args.at[1]->span,
                          o.type);
       return operand_poison();

@@ -312,6 +312,34 @@ static Operand index_array(Sema *s, Operand base, const PoolKey *type, const Ope
   return index_place(s, base, element, p);
 }
 
+static Operand cell_place(Sema *s, const PoolKey *k, PoolId pointee, bool is_const, Span span)
+{
+  uint32_t serial = (uint32_t)(k->u.pointer.offset >> 32);
+  if (k->u.pointer.base >= arrlenu(s->cells) || s->cells[k->u.pointer.base].serial != serial) {
+    sema_error(s, dangling_pointer, span);
+    return operand_poison();
+  }
+  return (Operand){.kind = OPR_CELL, .type = pointee, .cell = k->u.pointer.base,
+                   .leaf = (uint32_t)k->u.pointer.offset, .is_const = is_const, .span = span};
+}
+
+/* Element `index` of the comptime variable that the [*]T `k` points into. */
+static Operand cell_element(Sema *s, const PoolKey *k, PoolId element, bool is_const,
+                            const Operand *index, int64_t known, Span span)
+{
+  Operand o = cell_place(s, k, element, is_const, span);
+  if (operand_is_poison(o))
+    return o;
+  uint32_t each = type_leaf_count(s->pool, element);
+  int64_t size = each == 0 ? 0 : (s->cells[o.cell].n - o.leaf) / each;
+  if (known < 0 || known >= size) {
+    sema_error(s, index_out_of_bounds, index->span, index->value, size);
+    return operand_poison();
+  }
+  o.leaf += (uint32_t)known * each;
+  return o;
+}
+
 static Operand index_pointer(Sema *s, Operand base, const PoolKey *type, const Operand *indices,
                              uint32_t n, Span span)
 {
@@ -329,6 +357,8 @@ static Operand index_pointer(Sema *s, Operand base, const PoolKey *type, const O
   PoolKey k = {.kind = PK_POISON};
   if (base.kind == OPR_COMPTIME)
     k = pool_key(s->pool, base.value);
+  if (k.kind == PK_POINTER && k.u.pointer.base_kind == PTR_CELL && p.is_known)
+    return cell_element(s, &k, element, type->u.pointer_type.is_const, &indices[0], p.known, span);
   Operand place;
   if (k.kind == PK_POINTER && k.u.pointer.base_kind == PTR_GLOBAL)
     place = operand_global(k.u.pointer.base, k.u.pointer.offset, element, false);
@@ -406,17 +436,6 @@ Operand sema_index(Sema *s, Operand base, const Operand *raw, uint32_t n, Span s
 }
 
 /* ---- pointers ------------------------------------------------------------------------------- */
-
-static Operand cell_place(Sema *s, const PoolKey *k, PoolId pointee, bool is_const, Span span)
-{
-  uint32_t serial = (uint32_t)(k->u.pointer.offset >> 32);
-  if (k->u.pointer.base >= arrlenu(s->cells) || s->cells[k->u.pointer.base].serial != serial) {
-    sema_error(s, dangling_pointer, span);
-    return operand_poison();
-  }
-  return (Operand){.kind = OPR_CELL, .type = pointee, .cell = k->u.pointer.base,
-                   .leaf = (uint32_t)k->u.pointer.offset, .is_const = is_const, .span = span};
-}
 
 Operand sema_deref(Sema *s, Operand pointer, Span span)
 {
