@@ -460,9 +460,10 @@ void sema_compile_pending(Sema *s);
  * handler has this shape.  The table check (arity, place, architecture) has run before. */
 typedef Operand BuiltinHandler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
 Operand sema_builtin(Sema *s, const Node *call, PoolId want);
-/* Does its value depend on its operands alone? */
 /* A note under the error reported last: how the builtin that is called is written. */
 void sema_note_usage(Sema *s, const Node *call);
+bool sema_builtin_exists(const Session *session, StrId name);   /* without the '@' */
+/* Does its value depend on its operands alone? */
 bool sema_builtin_is_pure(const Session *session, StrId name);
 /* Is a call of it of no use when its value is not used? */
 bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy);

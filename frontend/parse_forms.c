@@ -212,6 +212,12 @@ static bool note_statement(Parser *p, uint32_t found, uint32_t open)
   if (start >= found)
     return false;
   const Token *word = &p->tokens[start];
+  bool is_declared = p->tokens[found].kind == TK_VAR || p->tokens[found].kind == TK_CONST;
+  if (open == UINT32_MAX && word->kind == TK_COMPTIME && is_declared) {
+    diag_syntax_help(p->diags, word->span, "outside of functions every 'const' is known at compile"
+                                           " time; a comptime variable is local to a block");
+    return true;
+  }
   while (word < &p->tokens[found] && (word->kind == TK_EXPORT || word->kind == TK_EXTERN
                                       || word->kind == TK_INLINE || word->kind == TK_ELSE
                                       || (word->kind == TK_COMPTIME

@@ -95,13 +95,20 @@ static char *without_separators(Scan *scan, const char *text, size_t length)
   return clean;
 }
 
+/* "1e", which ends where the digits of its exponent should be. */
+static bool is_exponent_cut_off(const char *text, size_t length)
+{
+  size_t digits = strspn(text, "0123456789_");
+  return digits + 1 == length && (text[digits] == 'e' || text[digits] == 'E');
+}
+
 void scan_bad_number(Scan *scan, size_t length)
 {
   const char *text = scan->text + scan->pos;
   const char *why = "a name cannot start with a digit";
   if (text[0] == '0' && length > 1 && strchr("xXoObB", text[1]))
     why = "0x, 0o and 0b must be followed by digits of that base, and by nothing else";
-  else if (memchr(text, '.', length))
+  else if (memchr(text, '.', length) || is_exponent_cut_off(text, length))
     why = "a fraction or exponent must consist of digits";
   diag_bad_number(scan->diags, place(scan, scan->pos, length), quoted(scan, scan->pos, length),
                   why);

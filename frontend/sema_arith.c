@@ -331,6 +331,8 @@ static Operand bad_operands(Sema *s, BinaryOp op, Operand a, Operand b, Span spa
   else
     sema_error(s, operand_mismatch, span, binary_op_spelling(op), a.type,
                b.type);
+  if (pool_kind(s->pool, a.type) == PK_POINTER_TYPE && op <= BINARY_SUB)
+    diag_pointer_arithmetic(s->diags, span);
   if (type_is_dsd(a.type) || type_is_dsd(b.type) ||
       pool_kind(s->pool, a.type) == PK_ARRAY_TYPE || pool_kind(s->pool, b.type) == PK_ARRAY_TYPE)
     diag_dsd_arithmetic(s->diags, span);

@@ -44,6 +44,11 @@ static const BuiltinRow *row_of(const Session *session, StrId name)
   return &rows[session->builtin_of[name.raw] - 1];
 }
 
+bool sema_builtin_exists(const Session *session, StrId name)
+{
+  return row_of(session, name) != NULL;
+}
+
 bool sema_builtin_is_pure(const Session *session, StrId name)
 {
   const BuiltinRow *row = row_of(session, name);

@@ -366,6 +366,8 @@ static bool resolve_value(Sema *s, Decl *d)
     type = sema_type_expr(s, n->type);
   if (type.raw == POOL_RAW_POISON_TYPE)
     return false;
+  if (n != NULL && n->align != NULL)
+    sema_align(s, n->align, 1);  /* even if nothing gives it a place */
   if (d->kind == DECL_VAR)
     d->type = type;              /* enough to take its address while the value is computed */
   Operand o = operand_poison();

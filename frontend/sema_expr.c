@@ -74,6 +74,10 @@ static void report_undeclared(Sema *s, StrId name, Span span)
   sema_error(s, undeclared, span, text);
   if (!diags_takes_notes(s->diags))
     return;
+  if (sema_builtin_exists(s->session, name)) {
+    diag_suggest(s->diags, span, arena_printf(s->arena, "@%s", text));
+    return;
+  }
   if (sema_note_foreign(s, text, span))
     return;
   if (session_has_library(s->session, text)) {

@@ -471,6 +471,15 @@ static const char *place_text(Sema *s, const Operand *target)
                                : "this";
 }
 
+/* A part of a comptime variable at an index that is known at run time only: reading takes it from
+ * a copy, which is no place to assign to. */
+static bool is_part_of_cell(Sema *s, const Operand *target)
+{
+  const Local *local = target->name.raw != 0 ? scope_find(s, target->name) : NULL;
+  return local != NULL && local->o.kind == OPR_CELL && !local->o.is_const
+         && target->kind == OPR_MEMORY;
+}
+
 void sema_store(Sema *s, Operand target, Operand value, Span span)
 {
   if (operand_is_poison(target))
@@ -478,6 +487,10 @@ void sema_store(Sema *s, Operand target, Operand value, Span span)
   bool is_place = target.kind == OPR_MEMORY || target.kind == OPR_CELL;
   if (!is_place && target.decl == NULL && target.name.raw == 0) {
     sema_error(s, not_assignable, target.span);
+    return;
+  }
+  if (is_part_of_cell(s, &target)) {
+    sema_error(s, comptime_store_index, target.span, sema_text(s, target.name));
     return;
   }
   if (!is_place || target.is_const) {
