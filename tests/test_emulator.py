@@ -448,3 +448,23 @@ def test_no_prefix_of_an_array_file_is_taken(image, tmp_path):
     for length in range(0, len(whole), 7):
         (tmp_path / "b.npy").write_bytes(whole[:length])
         harness.emu(image, f"--h2d=v@0,0,1,1={tmp_path}/b.npy", expect=1)
+
+
+def test_a_warning_is_given_once(tmp_path):
+    (tmp_path / "pe.csl").write_text("""
+const c = @get_color(1);
+const out = @get_dsd(fabout_dsd, .{ .fabric_color = c, .extent = 1,
+                                    .output_queue = @get_output_queue(2) });
+var sent: u16 = 0;
+task main() void { @mov32(out, 5); sent = 1; }
+comptime {
+  @set_local_color_config(c, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ RAMP } } });
+  @initialize_queue(@get_input_queue(2), .{ .color = c });
+  @bind_local_task(main, @get_local_task_id(8));
+  @activate(@get_local_task_id(8));
+  @export_symbol(sent);
+}
+""")
+    harness.cslc("pe.csl", "-o", "p.bin", cwd=tmp_path)
+    ran = harness.emu("p.bin", "--print=sent", cwd=tmp_path)
+    assert ran.err.count("the fabric is quiet with work left undone") == 1

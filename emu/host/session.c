@@ -418,8 +418,9 @@ WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *wh
   deadlock_report(s->engine, s->program, MOST_CAUSES_SHOWN, out);
   fclose(out);
   if (state == IDLE_WARNINGS) {
-    if (s->options.warnings)
+    if (s->options.warnings && s->warned_of != session_cycle(s) + 1)
       fputs(text, s->options.warnings);
+    s->warned_of = session_cycle(s) + 1;
     free(text);
     return WSE_OK;
   }

@@ -52,6 +52,7 @@ struct Session {
   bool streaming;                                  /* words of streams since it last was quiet */
   bool quiet;                                      /* nothing moved when the engine last stopped */
   size_t hazards_told;
+  uint64_t warned_of;                              /* cycle of rest that a warning told of, + 1 */
   HostPhase *phases;                               /* stb_ds */
   size_t phase;                                    /* the current one */
   HostPhase phase_before;                          /* what it held when its last action began */
