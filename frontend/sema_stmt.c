@@ -797,7 +797,8 @@ void sema_for(Sema *s, const Node *node)
   if (operand_is_poison(o))
     return;
   PoolKey k = pool_key(s->pool, o.type);
-  bool is_tuple = k.kind == PK_STRUCT_TYPE && k.u.fields.is_tuple;
+  bool is_tuple = k.kind == PK_STRUCT_TYPE &&
+                  (k.u.fields.is_tuple || k.u.fields.n == 0);   /* .{} is a tuple, too */
   if (k.kind != PK_RANGE_TYPE && k.kind != PK_ARRAY_TYPE && !is_tuple) {
     sema_error(s, not_iterable, n->iterable->span, o.type);
     return;

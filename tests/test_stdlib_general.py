@@ -407,6 +407,37 @@ fn main() void {
         "a 7 b ABC c 101 d 2.000000{}", "no line", "PE(1,0): at 1"]
 
 
+def test_simprint_fmt_of_signed_numbers(tmp_path):
+    text = """
+const p = @import_module("<simprint>");
+var n: i16 = -32768;
+var m: i32 = -5;
+fn main() void {
+  p.fmt("{d} {X} {d} {X} {d}", .{ n, n, m, m, @as(u32, 70000) });
+}
+"""
+    assert stdlib_run.prints(tmp_path, text) == ["-32768 8000 -5 FFFFFFFB 70000"]
+
+
+@pytest.mark.parametrize("args, why", [
+    ('"{d} {d}", .{ n[0] }', "more specifiers than arguments"),
+    ('"{d}", .{ n[0], n[0] }', "more arguments than specifiers"),
+    ('"{d", .{ n[0] }', "a specifier is {d}, {X}, {b} or {f}"),
+    ('"{", .{}', "a specifier is {d}, {X}, {b} or {f}"),
+    ('"{s}", .{ n[0] }', "a specifier is {d}, {X}, {b} or {f}"),
+    ('"{f}", .{ n[0] }', "{f} prints floats"),
+    ('"{d}", .{ 1.5 }', "{f} prints floats"),
+])
+def test_simprint_fmt_refuses(tmp_path, args, why):
+    (tmp_path / "pe.csl").write_text(f"""
+const p = @import_module("<simprint>");
+var n = @zeros([1]u16);
+fn main() void {{ p.fmt({args}); }}
+comptime {{ @export_symbol(main); }}
+""")
+    assert why in harness.cslc("pe.csl", "-o", "p.bin", cwd=tmp_path, expect=1).err
+
+
 def test_simprint_off_leaves_nothing(tmp_path):
     text = """
 const p = @import_module("<simprint>", .{ .enable = ENABLED });
