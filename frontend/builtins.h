@@ -12,5 +12,7 @@
 void builtins_intern(Session *session);
 /* What a builtin that yields nothing returns. */
 Operand builtin_void(void);
+/* May the host call a function, or read and write a variable, of this type? */
+bool sema_is_exportable(Sema *s, PoolId type);
 
 #endif

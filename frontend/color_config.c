@@ -16,7 +16,11 @@ typedef struct { uint32_t set; Span span; } StepResult;
 typedef struct { Step key; StepResult value; } StepMemo;
 typedef struct { ImageColorConfig key; uint32_t value; } ConfigMemo;
 /* A set is the one before it and one more use. */
-typedef struct { uint32_t n; ImageColorUse *uses; uint32_t colors; Span *spans; } Set;
+typedef struct {
+  uint32_t n, colors, filters;
+  ImageColorUse *uses;
+  Span *spans;
+} Set;
 typedef struct { uint64_t key; uint32_t value; } SetMemo;
 
 struct ColorTable {
@@ -105,7 +109,9 @@ static uint32_t extend_set(ColorTable *table, uint32_t set, uint8_t color, uint3
                            Span span)
 {
   const Set old = table->sets[set];
-  Set grown = {.n = old.n + 1, .colors = old.colors | 1u << color};
+  bool has_filter = table->configs[config].filter.kind != FILTER_NONE;
+  Set grown = {.n = old.n + 1, .colors = old.colors | 1u << color,
+               .filters = old.filters + has_filter};
   grown.uses = arena_many(table->arena, ImageColorUse, grown.n);
   grown.spans = arena_many(table->arena, Span, grown.n);
   uint32_t k = 0, i = 0;
@@ -145,6 +151,18 @@ bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t conf
   StepResult value = {*result, span};
   hmput(table->steps, step, value);
   return true;
+}
+
+/* Told of the first one that is too many; those behind it follow from the same mistake. */
+bool color_set_fits(Session *session, const ColorTable *table, uint32_t set, uint32_t config,
+                    uint32_t x, uint32_t y, Span at)
+{
+  const Machine *m = machine_get(session->options->arch);
+  if (table->configs[config].filter.kind == FILTER_NONE ||
+      table->sets[set].filters != m->filters + 1u)
+    return true;
+  diag_too_many_filters(session->diags, at, x, y, m->filters, m->name);
+  return false;
 }
 
 /* ---- reading a configuration ------------------------------------------------------------- */
@@ -219,18 +237,16 @@ static const struct { const char *name; PopMode mode; } pop_modes[] = {
   {"no_pop", POP_NEVER}, {"always_pop", POP_ALWAYS}, {"pop_on_advance", POP_ON_ADVANCE},
   {"pop_on_advance_nop", POP_ON_ADVANCE_NOP}};
 
-static void read_pop_mode(Reader *r, Setting *field, ImageColorConfig *config)
+static void read_pop_mode(Reader *r, const Setting *field, ImageColorConfig *config)
 {
   if (!field)
     return;
   const char *names[ARRAY_COUNT(pop_modes)];
-  Settings set = sub_settings(r, field);
-  for (size_t i = 0; i < ARRAY_COUNT(pop_modes); i++) {
+  for (size_t i = 0; i < ARRAY_COUNT(pop_modes); i++)
     names[i] = pop_modes[i].name;
-    if (set.ok && setting_bool(r->s, settings_take(r->s, &set, names[i]), false))
-      config->pop = pop_modes[i].mode;
-  }
-  settings_finish(r->s, &set, "pop mode", names, ARRAY_COUNT(names));
+  int mode = setting_choice(r->s, field, "pop mode", names, ARRAY_COUNT(names), &r->ok);
+  if (mode >= 0)
+    config->pop = pop_modes[mode].mode;
 }
 
 static void read_routes(Reader *r, Setting *field, ImageColorConfig *config)
@@ -324,15 +340,13 @@ static bool read_filter_kind(Reader *r, Settings *set, ImageFilter *filter)
     settings_missing(r->s, set, "filter", "kind");
     return r->ok = false;
   }
-  Settings kind = sub_settings(r, field);
-  for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+  for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
     names[i] = kinds[i].name;
-    if (kind.ok && setting_bool(r->s, settings_take(r->s, &kind, names[i]), false))
-      filter->kind = kinds[i].kind;
-  }
-  settings_finish(r->s, &kind, "filter kind", names, ARRAY_COUNT(names));
-  if (r->ok && filter->kind == FILTER_NONE) {
-    diag_setting_missing(r->s->session->diags, kind.span, "filter", "kind");
+  int kind = setting_choice(r->s, field, "filter kind", names, ARRAY_COUNT(names), &r->ok);
+  if (kind >= 0)
+    filter->kind = kinds[kind].kind;
+  else if (r->ok) {
+    diag_setting_missing(r->s->session->diags, field->span, "filter", "kind");
     r->ok = false;
   }
   return r->ok;

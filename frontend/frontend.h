@@ -585,6 +585,10 @@ void settings_missing(Sema *s, Settings *set, const char *what, const char *name
 void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
                      size_t n_known);
 bool setting_bool(Sema *s, Setting *field, bool otherwise);
+/* Which of `names` the struct in the field sets to true; -1 for none.  Several, and what else is
+ * wrong with the struct `what`, is reported and takes `ok` away. */
+int setting_choice(Sema *s, const Setting *field, const char *what, const char *const *names,
+                   unsigned n_names, bool *ok);
 /* A comptime integer in [lo, hi], reporting what is wrong with it; `what` names it. */
 bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
                  int64_t *out);
@@ -714,6 +718,10 @@ bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value, co
  * it was put in. */
 bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t config, Span span,
                    uint32_t *result, Span *first);
+/* False after reporting that the tile (x, y), whose set has just taken in `config`, has more
+ * filters than there are. */
+bool color_set_fits(Session *session, const ColorTable *table, uint32_t set, uint32_t config,
+                    uint32_t x, uint32_t y, Span at);
 /* Index of a configuration; its padding must be zero. */
 uint32_t color_config_intern(ColorTable *table, const ImageColorConfig *config);
 const ImageColorConfig *color_table_configs(const ColorTable *table, uint32_t *n);

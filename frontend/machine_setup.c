@@ -161,6 +161,20 @@ static void check_activated(Sema *s)
       diag_activated_nobody(s->session->diags, s->setup->active_span[id], id);
 }
 
+/* All handlers run in one task, which the compiler makes. */
+static void check_handler_task(Sema *s)
+{
+  unsigned id = sema_machine(s)->teardown_task;
+  const TaskSlot *task = &s->setup->tasks[id];
+  bool has_handlers = false;
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    has_handlers |= s->setup->teardown_handler[c] != 0;
+  for (unsigned q = 0; q < 2 * MAX_QUEUES; q++)
+    has_handlers |= s->setup->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES] != 0;
+  if (has_handlers && task->kind != TASK_NONE)
+    diag_handler_task_taken(s->session->diags, task->span, sema_text(s, task->name), id);
+}
+
 static bool config_reaches_ramp(const ImageColorConfig *config)
 {
   for (unsigned i = 0; i < MAX_SWITCH_POSITIONS; i++)
@@ -242,6 +256,7 @@ void setup_choose_queues(Sema *s)
   settle_task_colors(s);
   need_task_queues(s);
   check_activated(s);
+  check_handler_task(s);
   choose_queues(s, memcpy_colors);
   choose_queues(s, ~memcpy_colors);
   serve_colors_of_local_tasks(s);

@@ -83,6 +83,10 @@ static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, Sp
     diag_export_unknown(s->session->diags, at, sema_text(s, symbol->name));
     return NULL;
   }
+  if (symbol->is_func && !sema_is_exportable(s, symbol->type)) {
+    diag_export_name_type(s->session->diags, at, symbol->type);
+    return NULL;
+  }
   LayoutExport added = {symbol->name, symbol->type, symbol->is_mutable, at};
   arrput(layout->exports, added);
   return &arrlast(layout->exports);

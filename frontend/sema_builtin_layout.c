@@ -135,7 +135,9 @@ Operand builtin_set_color_config(Sema *s, const NodeBuiltinCall *call, Span at, 
     diag_first_here(s->session->diags, first);
     return operand_poison();
   }
-  return builtin_void();
+  bool fits = color_set_fits(s->session, layout->colors, layout->tile_sets[tile], config,
+                             tile % layout->width, tile / layout->width, at);
+  return fits ? builtin_void() : operand_poison();
 }
 
 Operand builtin_set_local_color_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -191,7 +193,7 @@ static bool is_host_scalar(Sema *s, PoolId type)
          ir != IRT_VOID;
 }
 
-static bool is_exportable(Sema *s, PoolId type)
+bool sema_is_exportable(Sema *s, PoolId type)
 {
   PoolKey key = pool_key(s->pool, type);
   if (key.kind == PK_POINTER_TYPE) {
@@ -233,7 +235,7 @@ Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
       return operand_poison();
     }
   bool is_func = pool_kind(s->pool, type) == PK_FN_TYPE;
-  if (!is_exportable(s, type)) {
+  if (!sema_is_exportable(s, type)) {
     diag_export_name_type(s->session->diags, call->args.at[1]->span,
                           type);
     return operand_poison();

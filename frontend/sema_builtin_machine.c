@@ -443,6 +443,10 @@ Operand builtin_set_control_task_table(Sema *s, const NodeBuiltinCall *call, Spa
       int64_t value;
       if (field && !sema_int_in(s, field->value, least[i], most[i], names[i], field->span, &value))
         return operand_poison();
+      if (field && i == 0 && (value & (value - 1)) != 0) {
+        diag_control_table_instructions(s->session->diags, field->span);
+        return operand_poison();
+      }
     }
     if (!set.ok)
       return operand_poison();
@@ -541,27 +545,17 @@ Operand builtin_get_filter_id(Sema *s, const NodeBuiltinCall *call, Span at, Poo
 
 static const char *const queue_settings[] = {"color", "priority", "ctrl_table_id"};
 
-bool setting_priority(Sema *s, Setting *field, Priority *priority)
+bool setting_priority(Sema *s, const Setting *field, Priority *priority)
 {
   static const char *const names[PRIO_COUNT] = {
     [PRIO_LOW] = "low", [PRIO_MEDIUM] = "medium", [PRIO_HIGH] = "high"};
-  PoolId value = sema_comptime_value(s, field->value, field->span);
-  if (pool_eq(value, POOL(POISON)))
-    return false;
-  Settings set = settings_of_value(s, value, field->node, field->span);
-  if (!set.ok)
-    return false;
-  unsigned given = 0;
-  for (unsigned i = 0; i < PRIO_COUNT; i++)
-    if (setting_bool(s, settings_take(s, &set, names[i]), false)) {
-      *priority = (Priority)i;
-      given++;
-    }
-  settings_finish(s, &set, "priority", names, PRIO_COUNT);
-  if (given == 1)
-    return true;
-  diag_priority_one(s->session->diags, field->span);
-  return false;
+  bool ok = true;
+  int chosen = setting_choice(s, field, "priority", names, PRIO_COUNT, &ok);
+  if (chosen >= 0)
+    *priority = (Priority)chosen;
+  else if (ok)
+    diag_priority_one(s->session->diags, field->span);
+  return ok && chosen >= 0;
 }
 
 static bool queue_color(Sema *s, Settings *set, QueueSlot *slot)

@@ -73,9 +73,15 @@ static bool read_on_control(Sema *s, Setting *field, Action *action)
   IrValue id = IR_NO_VALUE;
   if (!set.ok)
     return false;
-  if (setting_bool(s, settings_take(s, &set, "terminate"), false))
-    action->kind = ACT_TERMINATE;
   bool ok = read_action(s, &set, action, &id);
+  bool has_action = ok && action->kind != ACT_NONE;
+  if (setting_bool(s, settings_take(s, &set, "terminate"), false)) {
+    if (has_action)
+      diag_setting_choice(s->session->diags, field->span, "struct of 'on_control'", "terminate",
+                          action->kind == ACT_ACTIVATE ? "activate" : "unblock");
+    ok &= !has_action;
+    action->kind = ACT_TERMINATE;
+  }
   settings_finish(s, &set, "'on_control' struct", names, ARRAY_COUNT(names));
   return ok;
 }

@@ -9,7 +9,7 @@ bool dsd_is_comptime(const Sema *s, Operand dsd);
 /* The comptime DSD with another descriptor. */
 Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc);
 /* `.{ .high = true }` and the like; false after reporting. */
-bool setting_priority(Sema *s, Setting *field, Priority *priority);
+bool setting_priority(Sema *s, const Setting *field, Priority *priority);
 
 /* Settings of an operation or of a DSR load. */
 typedef struct {

@@ -449,20 +449,16 @@ static void simd_mode(Sema *s, Draft *draft, Setting *field)
     {"simd_32", SIMD_32}, {"simd_64", SIMD_64}, {"simd_32_or_64", SIMD_32_OR_64},
     {"simd_off", SIMD_OFF}, {"simd_max", SIMD_32_OR_64}};
   const char *names[ARRAY_COUNT(modes)];
+  for (size_t i = 0; i < ARRAY_COUNT(modes); i++)
+    names[i] = modes[i].name;
   const Options *o = s->session->options;
   if (!field && o->sdk >= 20)      /* the later dialect packs by default (SDK 2 release notes) */
     draft->desc.desc.simd = o->arch == ARCH_WSE3 ? SIMD_32_OR_64 : SIMD_32;
   if (!field)
     return;
-  PoolId value = sema_comptime_value(s, field->value, field->span);
-  Settings set = settings_of_value(s, value, field->node, field->span);
-  draft->ok &= set.ok;
-  for (size_t i = 0; i < ARRAY_COUNT(modes); i++) {
-    names[i] = modes[i].name;
-    if (set.ok && setting_bool(s, settings_take(s, &set, modes[i].name), false))
-      draft->desc.desc.simd = modes[i].mode;
-  }
-  settings_finish(s, &set, "SIMD mode", names, ARRAY_COUNT(names));
+  int mode = setting_choice(s, field, "SIMD mode", names, ARRAY_COUNT(names), &draft->ok);
+  if (mode >= 0)
+    draft->desc.desc.simd = modes[mode].mode;
 }
 
 static void fabric_priority(Sema *s, Draft *draft, Setting *field)

@@ -19,7 +19,7 @@ static void put_word(uint8_t *bytes, unsigned word, uint16_t value)
   bytes[2 * word + 1] = (uint8_t)(value >> 8);
 }
 
-/* The buffer: a global array of 16- or 32-bit numbers. */
+/* The buffer: a global array of 16- or 32-bit numbers that can be written. */
 static bool fifo_buffer(Sema *s, const Node *n, uint32_t *global, uint32_t *capacity,
                         int64_t *offset)
 {
@@ -30,11 +30,12 @@ static bool fifo_buffer(Sema *s, const Node *n, uint32_t *global, uint32_t *capa
   PoolId value = sema_comptime_value(s, o, n->span);
   if (pool_eq(value, POOL(POISON)))
     return false;
-  PoolId array = pool_key(s->pool, pool_type_of(s->pool, value)).u.pointer_type.pointee;
+  PoolKey pointer = pool_key(s->pool, pool_type_of(s->pool, value));
+  PoolId array = pointer.u.pointer_type.pointee;
   PoolKey type = pool_key(s->pool, array), key = pool_key(s->pool, value);
   uint32_t bytes = type.kind == PK_ARRAY_TYPE ? type_bytes(s->pool, type.u.array.element) : 0;
   if (key.kind != PK_POINTER || key.u.pointer.base_kind != PTR_GLOBAL ||
-      (bytes != 2 && bytes != 4)) {
+      pointer.u.pointer_type.is_const || (bytes != 2 && bytes != 4)) {
     diag_fifo_buffer(s->session->diags, n->span,
                      pool_type_of(s->pool, value));
     return false;

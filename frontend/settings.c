@@ -295,3 +295,23 @@ bool setting_bool(Sema *s, Setting *field, bool otherwise)
   }
   return pool_eq(value, POOL(TRUE));
 }
+
+int setting_choice(Sema *s, const Setting *field, const char *what, const char *const *names,
+                   unsigned n_names, bool *ok)
+{
+  PoolId value = sema_comptime_value(s, field->value, field->span);
+  Settings set = settings_of_value(s, value, field->node, field->span);
+  int chosen = -1;
+  *ok &= set.ok;
+  for (unsigned i = 0; set.ok && i < n_names; i++) {
+    if (!setting_bool(s, settings_take(s, &set, names[i]), false))
+      continue;
+    if (chosen >= 0) {
+      diag_setting_choice(s->session->diags, field->span, what, names[chosen], names[i]);
+      *ok = false;
+    }
+    chosen = (int)i;
+  }
+  settings_finish(s, &set, what, names, n_names);
+  return chosen;
+}

@@ -662,8 +662,11 @@ static bool add_local_colors(Session *session, const Programs *programs)
       Span first;
       ImageColorUse use = class->local_colors[i];
       if (color_set_add(l->colors, l->tile_sets[t], use.color, use.config, class->local_spans[i],
-                        &l->tile_sets[t], &first))
+                        &l->tile_sets[t], &first)) {
+        ok &= color_set_fits(session, l->colors, l->tile_sets[t], use.config, t % l->width,
+                             t / l->width, class->local_spans[i]);
         continue;
+      }
       diag_color_config_twice(session->diags, class->local_spans[i], (unsigned)use.color,
                               t % l->width, t / l->width);
       diag_first_here(session->diags, first);
