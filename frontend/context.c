@@ -219,6 +219,11 @@ void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span)
   for (size_t i = 0; i < ARRAY_COUNT(makers); i++)
     if (makers[i].type == type.raw && type_is_int(s->pool, found))
       diag_makes_one(s->diags, span, makers[i].form);
+  PoolKey to = pool_key(s->pool, type), from = pool_key(s->pool, found);
+  if (to.kind == PK_POINTER_TYPE && to.u.pointer_type.is_many &&
+      from.kind == PK_POINTER_TYPE && !from.u.pointer_type.is_many &&
+      pool_eq(to.u.pointer_type.pointee, from.u.pointer_type.pointee))
+    diag_many_from_one(s->diags, span);
 }
 
 /* ---- where parameters are bound -------------------------------------------------------------- */

@@ -350,8 +350,11 @@ static const Flow *function_end(Overlaps *o, uint32_t func)
 static void warn_unrouted(const Overlaps *o, const Uses *used, uint32_t known)
 {
   for (unsigned c = 0; c < MAX_COLORS; c++)
-    if (has_loc(used->color[c]) && !(known >> c & 1) && !has_routes_of_its_own(o->s))
+    if (has_loc(used->color[c]) && !(known >> c & 1) && !has_routes_of_its_own(o->s)) {
       diag_color_without_route(o->s->diags, loc_span(o, used->color[c]), c);
+      if (sema_machine(o->s)->memcpy_colors >> c & 1)
+        diag_memcpy_flag(o->s->diags, loc_span(o, used->color[c]));
+    }
 }
 
 static void warn_uninitialized(const Overlaps *o, const Uses *used)

@@ -74,3 +74,16 @@ def test_task_ids_that_are_colors(tmp_path):
     harness.emu(image, "--launch=main", f"--d2h=buffer={tmp_path / 'b.npy'}")
     found = harness.load_npy(tmp_path / "b.npy").reshape(4, 6)
     numpy.testing.assert_array_equal(found, numpy.tile([1, 5, 10, 15, 20, 25], (4, 1)))
+
+
+def test_two_colors_without_entrypoints(tmp_path):
+    (tmp_path / "layout.csl").write_text("""
+const params = @import_module("<collectives_2d/params>");
+layout {
+  @set_rectangle(1, 1);
+  const p = params.get_params(0, 0, .{ .x_colors = .{ @get_color(1), @get_color(2) } });
+  @set_tile_code(0, 0, "layout.csl", .{ .p = p });
+}
+""")
+    ran = harness.cslc("layout.csl", "-o", "p.bin", cwd=tmp_path, expect=1)
+    assert "an axis of collectives needs two colors and two entrypoints" in ran.err
