@@ -205,8 +205,10 @@ bool sema_is_exportable(Sema *s, PoolId type)
     return is_host_scalar(s, type);
   bool ok = !key.u.fn_type.is_task && key.u.fn_type.n <= MAX_LAUNCH_PARAMS &&
             pool_eq(key.u.fn_type.result, POOL(VOID));
-  for (uint32_t i = 0; ok && i < key.u.fn_type.n; i++)
-    ok = is_host_scalar(s, pool_key(s->pool, type).u.fn_type.params[i]);
+  for (uint32_t i = 0; ok && i < key.u.fn_type.n; i++) {
+    PoolId param = pool_key(s->pool, type).u.fn_type.params[i];
+    ok = is_host_scalar(s, param) && type_bytes(s->pool, param) <= LAUNCH_ARG_BYTES;
+  }
   return ok;
 }
 
@@ -238,6 +240,9 @@ Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
   if (!sema_is_exportable(s, type)) {
     diag_export_name_type(s->session->diags, call->args.at[1]->span,
                           type);
+    if (is_func)
+      diag_launch_form(s->session->diags, call->args.at[1]->span, MAX_LAUNCH_PARAMS,
+                       8 * LAUNCH_ARG_BYTES);
     return operand_poison();
   }
   if (!is_func && pool_is_none(is_mutable)) {

@@ -13,7 +13,7 @@ enum {
   MOST_IDLE_POLLS = 1000,       /* then who asks whether an operation is done hears of a deadlock */
   MOST_DONE_KEPT = 256,         /* operations that are done, before the list is cut */
   TAKE_WORDS = 256,             /* taken at a time where they do not lie together in the buffer */
-  HALF_MASK = 0xffff, LAUNCH_ARG_BYTES = 4, WIDE_BYTES = 4, NARROW_BYTES = 2
+  HALF_MASK = 0xffff, WIDE_BYTES = 4, NARROW_BYTES = 2
 };
 
 static bool is_command(OperationKind kind)

@@ -407,7 +407,7 @@ typedef struct { uint8_t color; uint32_t config; } ImageColorUse;
 typedef struct { uint32_t n; const ImageColorUse *uses; } ImageColorSet;
 
 typedef enum { EXPORT_DATA, EXPORT_FUNCTION, EXPORT_STREAM } ExportKind;
-enum { MAX_LAUNCH_PARAMS = 15 };   /* of an exported function: ours */
+enum { MAX_LAUNCH_PARAMS = 15, LAUNCH_ARG_BYTES = 4 };   /* of an exported function: ours */
 typedef struct {
   const char *name;
   ExportKind kind;
