@@ -10,7 +10,7 @@
 
 enum { CHAIN_HEAD = 8, CHAIN_TAIL = 4, OTHERS_SHOWN = 8, NO_NODE = 0xffffffff };
 
-/* ---- is it stuck? ---------------------------------------------------------------------------- */
+/* ---- who waits ------------------------------------------------------------------------------- */
 
 static bool finite_wait(const InspectThread *thread)
 {
@@ -41,24 +41,6 @@ static bool tile_waits(const InspectTile *tile)
   return false;
 }
 
-IdleState idle_classify(Engine *engine, const Program *program, const IdleQuestion *question)
-{
-  bool waits = false, left = false;
-  InspectTile tile;
-  for (uint32_t t = 0; t < program->n_tiles; t++) {
-    if (!engine->ops->touched(engine, t))
-      continue;
-    engine->ops->inspect(engine, t, &tile);
-    waits |= tile_waits(&tile);
-    left |= wavelets_left(&tile);
-  }
-  if (question->unblock_missing || question->stream_short || (waits && !question->host))
-    return IDLE_STUCK;
-  if (left && question->left_is_error)
-    return IDLE_LEFT;
-  return waits || left ? IDLE_WARNINGS : IDLE_DONE;
-}
-
 /* ---- units ----------------------------------------------------------------------------------- */
 
 typedef enum {
@@ -76,6 +58,7 @@ typedef enum {
 typedef enum {
   END_NONE,
   END_NO_SENDER,                /* index of these: the color */
+  END_HOST,                     /* no tile routes it: the host's words come on it */
   END_NOT_CONFIGURED, END_NOT_ROUTED, END_NOT_DELIVERED, END_EDGE, END_SUSPENDED, END_CLOSED,
   END_NO_QUEUE, END_NO_ROUTE,
   END_NOBODY_READS, END_CONTROL_HEAD,   /* the input queue */
@@ -250,7 +233,8 @@ static Unit after_receiver(Report *r, Unit from)
 {
   const InspectColor *state = &report_look(r, from.tile)->colors[from.index];
   if (!state->configured)
-    return ends(END_NOT_CONFIGURED, from.tile, from.index);
+    return ends(r->program->host_out_colors >> from.index & 1 ? END_HOST : END_NOT_CONFIGURED,
+                from.tile, from.index);
   if (!state->suspended && !(state->tx & port_bit(PORT_RAMP)))
     return ends(END_NOT_DELIVERED, from.tile, from.index);
   return unit(UNIT_SENDER, from.tile, from.index);
@@ -433,6 +417,57 @@ static void add_wavelets(Analysis *a, uint32_t tile)
       add_wait(a, unit(UNIT_ROUTER, tile, c));
 }
 
+/* ---- is it stuck? ---------------------------------------------------------------------------- */
+
+/* Sees nothing wait but operations that have not begun and that words of the host would start: a
+ * program that serves one stream after the other ends so. */
+static bool tile_awaits_host(Analysis *a, uint32_t tile)
+{
+  InspectTile t = *report_look(&a->report, tile);
+  if (t.threads[0].state != THREAD_IDLE || (t.active & t.blocked))
+    return false;
+  for (unsigned i = 1; i <= MAX_MICROTHREADS; i++) {
+    if (!finite_wait(&t.threads[i]))
+      continue;
+    uint32_t root = find_root(a, node_of(a, unit(UNIT_THREAD, tile, i)));
+    if (t.threads[i].run->remaining < t.threads[i].run->length ||
+        a->nodes[root].unit.end != END_HOST)
+      return false;
+  }
+  return true;
+}
+
+static bool host_may_go_on(Engine *engine, const Program *program)
+{
+  Analysis a = {.report = report_create(engine, program, NULL)};
+  bool may = true;
+  for (uint32_t t = 0; may && t < program->n_tiles; t++)
+    may = !engine->ops->touched(engine, t) || tile_awaits_host(&a, t);
+  arrfree(a.nodes);
+  hmfree(a.index);
+  return may;
+}
+
+IdleState idle_classify(Engine *engine, const Program *program, const IdleQuestion *question)
+{
+  bool waits = false, left = false;
+  InspectTile tile;
+  for (uint32_t t = 0; t < program->n_tiles; t++) {
+    if (!engine->ops->touched(engine, t))
+      continue;
+    engine->ops->inspect(engine, t, &tile);
+    waits |= tile_waits(&tile);
+    left |= wavelets_left(&tile);
+  }
+  if (question->unblock_missing || question->stream_short || (waits && !question->host))
+    return IDLE_STUCK;
+  if (left && question->left_is_error)
+    return IDLE_LEFT;
+  if (waits && !left && host_may_go_on(engine, program))
+    return IDLE_DONE;
+  return waits || left ? IDLE_WARNINGS : IDLE_DONE;
+}
+
 /* ---- text: ends ------------------------------------------------------------------------------ */
 
 static void print_ports(const Report *r, PortMask ports)
@@ -551,6 +586,7 @@ static void print_end(Report *r, Unit end)
 {
   switch (end.end) {
   case END_NO_SENDER: print_no_sender(r, end); break;
+  case END_HOST: print_color_end(r, end, " gets no more words from the host on "); break;
   case END_NOT_CONFIGURED: print_color_end(r, end, " has no configuration for "); break;
   case END_NOT_ROUTED: case END_NOT_DELIVERED: print_route(r, end, false, "leads"); break;
   case END_CLOSED: print_route(r, end, true, "takes"); break;
@@ -678,6 +714,9 @@ static const char *help(const Unit *root)
   switch (root->end) {
   case END_NO_SENDER:
     return "a sender is missing or sends too little: compare the extents of both sides";
+  case END_HOST:
+    return "stream as many words as the tile takes; if another tile is to send them, give both a "
+           "@set_color_config for the color";
   case END_NOT_CONFIGURED:
     return "give this tile a @set_color_config for the color, or route the color elsewhere";
   case END_NOT_ROUTED:

@@ -347,7 +347,7 @@ typedef struct {
   uint8_t microthread;          /* async: 0..7 */
   uint8_t width;                /* largest group by SIMD row, strides and fabric operands */
   uint8_t traps, raised;        /* FP_RAISES_*: unmasked at its issue; of them, what occurred */
-  uint32_t remaining;           /* elements */
+  uint32_t length, remaining;   /* elements: at its issue, now */
   VecStream dest, src[2];       /* src[0], src[1]: as src0, src1 of the instruction */
   uint32_t scalar;
   uint16_t index;

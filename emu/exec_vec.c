@@ -303,6 +303,7 @@ static void capture_length(Capture *c)
     run->remaining = exhausted ? 0 : 1;
     run->unbounded = false;
   }
+  run->length = run->remaining;
 }
 
 /* Microthread number (SDK docs, microthreads): wse2 the output queue, else the first input

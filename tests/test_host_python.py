@@ -180,6 +180,61 @@ layout {
     assert script(tmp_path, text, preamble=quiet).err == ""
 
 
+def test_a_tile_that_awaits_the_next_stream_is_done(tmp_path):
+    """An operation that has not begun may wait for the host for ever; one that has may not."""
+    layout = """
+param W: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = 1,
+  .MEMCPYH2D_1 = @get_color(4), .MEMCPYD2H_1 = @get_color(5) });
+const line = @get_color(6);
+layout {
+  @set_rectangle(W, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0), .from = @get_color(4),
+                                    .to = line });
+  @set_tile_code(1, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(1), .from = line,
+                                    .to = @get_color(5) });
+  @set_color_config(0, 0, line, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } });
+  @set_color_config(1, 0, line, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } });
+}
+"""
+    pe = """
+param memcpy_params: comptime_struct;
+param from: color;
+param to: color;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+const in_queue = @get_input_queue(2);
+const out_queue = @get_output_queue(3);
+const in = @get_dsd(fabin_dsd, .{ .extent = 3, .fabric_color = from, .input_queue = in_queue });
+const out = @get_dsd(fabout_dsd, .{ .extent = 3, .fabric_color = to, .output_queue = out_queue });
+const id = @get_local_task_id(9);
+task serve() void { @fadds(out, in, 1.0, .{ .async = true, .activate = id }); }
+comptime {
+  @bind_local_task(serve, id);
+  @activate(id);
+  @initialize_queue(in_queue, .{ .color = from });
+  if (@is_arch("wse3")) { @initialize_queue(out_queue, .{ .color = to }); }
+}
+"""
+    host_run.build(tmp_path, layout, pe, params={"W": 2}, channels=1)
+    stream = """
+        stream = dict(streaming=True, data_type=WIDE, order=MemcpyOrder.ROW_MAJOR, nonblock=False)
+    """
+    ran = script(tmp_path, stream + """
+        x, y = np.arange(6, dtype=np.float32), np.zeros(6, np.float32)
+        r.memcpy_h2d(4, x, 0, 0, 1, 1, 6, **stream)
+        r.memcpy_d2h(y, 5, 1, 0, 1, 1, 6, **stream)
+        assert (y == x + 2).all()
+        r.stop()
+    """)
+    assert ran.err == ""
+    ran = script(tmp_path, stream + """
+        r.memcpy_h2d(4, np.zeros(2, np.float32), 0, 0, 1, 1, 2, **stream)
+        r.stop()
+    """)
+    assert "P0.0 gets no more words from the host on color 4" in ran.err, ran.err
+    assert "help: stream as many words as the tile takes" in ran.err
+
+
 # ---- helpers ------------------------------------------------------------------------------------
 
 def test_sdk_utils(program):
