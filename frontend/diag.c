@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { DIGITS_SHOWN = 80 };
+
 /* Types in quotes, values as CSL writes them; what is in error silences the message. */
 static DiagArg box_pool(Diags *diags, PoolId id)
 {
@@ -11,6 +13,9 @@ static DiagArg box_pool(Diags *diags, PoolId id)
   bool is_type = pool_type_of(pool, id).raw == POOL_RAW_TYPE;
   const char *text = is_type ? arena_printf(scratch, "'%s'", type_text(pool, scratch, id))
                              : value_text(pool, scratch, id);
+  size_t length = strlen(text);
+  if (pool_kind(pool, id) == PK_INT && length > DIGITS_SHOWN)
+    text = arena_printf(scratch, "a number of %zu digits", length - (text[0] == '-'));
   if (pool_kind(pool, id) == PK_STRING)
     text = arena_printf(scratch, "\"%s\"", text);
   bool is_bad = id.raw == POOL_RAW_POISON ||

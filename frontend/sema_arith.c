@@ -8,10 +8,37 @@
 
 /* ---- known integers ------------------------------------------------------------------------- */
 
+enum {
+  KNOWN_INT_MAX_BITS = 1 << 20,       /* of a comptime_int; more is a loop that has gone wrong */
+  TEXT_MAX_BITS = 256,                /* of a number that a message shows */
+  STEPS_PER_LIMB = 8                  /* numbers become decimal text in the pool */
+};
+
+/* Counts the work that long numbers are; false if this one is too long. */
+static bool take_number(Sema *s, BinaryOp op, PoolId type, const mpz_t x, Span span)
+{
+  sema_count_steps(s, mpz_size(x) * STEPS_PER_LIMB);
+  if (type.raw != POOL_RAW_COMPTIME_INT || mpz_sizeinbase(x, 2) <= KNOWN_INT_MAX_BITS)
+    return true;
+  sema_error(s, comptime_int_too_large, span, binary_op_spelling(op), (unsigned)KNOWN_INT_MAX_BITS);
+  return false;
+}
+
 static PoolId overflow(Sema *s, BinaryOp op, PoolId type, const char *result, Span span)
 {
   sema_error(s, comptime_overflow, span, binary_op_spelling(op), result, type);
   return POOL(POISON);
+}
+
+static PoolId overflow_big(Sema *s, BinaryOp op, PoolId type, const mpz_t x, Span span)
+{
+  size_t bits = mpz_sizeinbase(x, 2);
+  if (bits > TEXT_MAX_BITS)
+    return overflow(s, op, type, arena_printf(s->arena, "a number of %zu bits", bits), span);
+  char *text = mpz_get_str(NULL, 10, x);
+  PoolId poison = overflow(s, op, type, text, span);
+  free(text);
+  return poison;
 }
 
 static PoolId fold_big(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Span span)
@@ -40,15 +67,12 @@ static PoolId fold_big(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Sp
   case BINARY_GE:  is_bool = true; truth = order >= 0; break;
   default: ICE("operator %s on integers", binary_op_spelling(op));
   }
-  if (is_bool) {
+  if (is_bool)
     out = pool_bool(truth);
-  } else if (value_big_fits(s->pool, type, x)) {
+  else if (!value_big_fits(s->pool, type, x))
+    out = overflow_big(s, op, type, x, span);
+  else if (take_number(s, op, type, x, span))
     out = pool_bigint(s->pool, type, x);
-  } else {
-    char *text = mpz_get_str(NULL, 10, x);
-    overflow(s, op, type, text, span);
-    free(text);
-  }
   mpz_clears(x, y, NULL);
   return out;
 }
@@ -113,12 +137,11 @@ static PoolId fold_int(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Sp
 /* Bits shifted out of a fixed-width type are lost, as at run time. */
 static PoolId fold_shift(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Span span)
 {
-  enum { SHIFT_MAX = 1 << 20 };
   PoolKey t = pool_key(s->pool, type);
   bool is_fixed = t.kind == PK_INT_TYPE;
   int64_t by;
   if (!pool_int_value(s->pool, b, &by) || by < 0 ||
-      by >= (is_fixed ? t.u.int_type.bits : SHIFT_MAX)) {
+      by >= (is_fixed ? t.u.int_type.bits : KNOWN_INT_MAX_BITS)) {
     sema_error(s, bad_shift, span, b, type);
     return POOL(POISON);
   }
@@ -135,7 +158,7 @@ static PoolId fold_shift(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, 
     if (is_fixed)
       value_wrap(x, t.u.int_type.bits, t.u.int_type.is_signed);
   }
-  PoolId out = pool_bigint(s->pool, type, x);
+  PoolId out = take_number(s, op, type, x, span) ? pool_bigint(s->pool, type, x) : POOL(POISON);
   mpz_clear(x);
   return out;
 }
@@ -207,6 +230,19 @@ PoolId fold_binary(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Span s
   return pool_bool(pool_eq(a, b) == (op == BINARY_EQ));
 }
 
+static PoolId fold_complement(Sema *s, PoolId type, PoolId a)
+{
+  PoolKey k = pool_key(s->pool, type);
+  mpz_t x;
+  mpz_init(x);
+  pool_mpz(s->pool, a, x);
+  mpz_com(x, x);
+  value_wrap(x, k.u.int_type.bits, k.u.int_type.is_signed);
+  PoolId out = pool_bigint(s->pool, type, x);
+  mpz_clear(x);
+  return out;
+}
+
 PoolId fold_unary(Sema *s, UnaryOp op, PoolId type, PoolId a, Span span)
 {
   if (op == UNARY_NOT)
@@ -217,7 +253,7 @@ PoolId fold_unary(Sema *s, UnaryOp op, PoolId type, PoolId a, Span span)
     return pool_float_bits(s->pool, type, pool_key(s->pool, a).u.floating.bits ^ sign);
   }
   if (op == UNARY_COMPLEMENT)
-    return value_from_bits(s->pool, type, ~value_int_bits(s->pool, a));
+    return fold_complement(s, type, a);
   return fold_int(s, BINARY_SUB, type, pool_int(s->pool, type, 0), a, span);
 }
 

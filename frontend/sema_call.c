@@ -372,6 +372,8 @@ static uint32_t compiled_func(const Sema *s)
   return IR_NO_ID;
 }
 
+enum { INSTANCES_MAX = 20000 };     /* a tile's memory does not hold as many functions */
+
 /* The instance for the types and comptime values of the call. */
 static uint32_t instance_of(Sema *s, const Binding *b)
 {
@@ -395,6 +397,11 @@ static uint32_t instance_of(Sema *s, const Binding *b)
   uint32_t known;
   if (pair_get(&s->own->instances, key, &known))
     return known;
+  if (s->own->instances.n >= INSTANCES_MAX) {
+    sema_error(s, too_many_instances, b->at, (unsigned)INSTANCES_MAX,
+               sema_text(s, b->fn->name.text));
+    return IR_NO_ID;
+  }
   PoolKey type = {.kind = PK_FN_TYPE, .type = POOL(TYPE)};
   type.u.fn_type.n = n;
   type.u.fn_type.params = b->types;

@@ -128,10 +128,9 @@ PoolId fold_bits(Sema *s, PoolId type, uint64_t bits)
 
 PoolId fold_bitcast(Sema *s, PoolId value, PoolId type)
 {
-  uint64_t bits;
   if (pool_kind(s->pool, value) == PK_INT && is_integral(s, type))
     return value_int_wrapped(s->pool, type, value);       /* of any width */
-  return packed_bits(s, value, &bits) ? packed_from_bits(s, type, bits) : (PoolId){0};
+  return packed_known_bits(s, value, 0, type);
 }
 
 static PoolId symbolic_as(Sema *s, SymKind sym, PoolId value, PoolId type)

@@ -31,6 +31,13 @@ bool sema_step(Sema *s, Span span)
   return false;
 }
 
+void sema_count_steps(Sema *s, uint64_t n)
+{
+  uint64_t limit = s->session->options->comptime_step_limit;
+  uint64_t left = s->steps < limit ? limit - s->steps : 0;
+  s->steps += n < left ? n : left;
+}
+
 /* ---- memoised subtrees ---------------------------------------------------------------------- */
 
 Memo *memo_of(Sema *s, const Node *n)

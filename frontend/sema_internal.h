@@ -180,11 +180,9 @@ void packed_store(Sema *s, Operand place, Operand value);
 bool packed_is(const Sema *s, PoolId type);
 /* @bitcast where one of the types is packed. */
 Operand packed_bitcast(Sema *s, Operand o, PoolId type);
-/* The bits of a known value, packed or not; false if it has an address in it. */
-bool packed_bits(Sema *s, PoolId value, uint64_t *bits);
-PoolId packed_from_bits(Sema *s, PoolId type, uint64_t bits);
-/* The part of known bits, and the bits with another value for a part; `old` may be none, and so
- * is the result if addresses are involved. */
+/* The bits of a known value from one on, as a value of the type, and the bits with another value
+ * for a part; `old` may be none, and so is the result if addresses are involved.  Neither type has
+ * to be packed. */
 PoolId packed_known_bits(Sema *s, PoolId whole, uint32_t bit, PoolId type);
 PoolId packed_with_bits(Sema *s, PoolId packed, PoolId old, uint32_t bit, PoolId value);
 /* Unions: the value with one field set, and the value of a field, none if another is set. */
@@ -223,6 +221,8 @@ void sema_stmt(Sema *s, const Node *n);
 void sema_for(Sema *s, const Node *n);
 /* Counts a step of comptime evaluation; false after reporting that there were too many. */
 bool sema_step(Sema *s, Span span);
+/* Counts steps for work that takes long; the next sema_step sees whether they were too many. */
+void sema_count_steps(Sema *s, uint64_t n);
 
 bool sema_is_type_node(const Node *n);
 PoolId sema_type_node(Sema *s, const Node *n);    /* the type expressions of the grammar */

@@ -310,20 +310,20 @@ Operand packed_bitcast(Sema *s, Operand o, PoolId type)
   return operand_runtime(emit_normalise(s, v, value_int_type(s->pool, type)), type);
 }
 
-bool packed_bits(Sema *s, PoolId value, uint64_t *bits)
+/* The bits of a known value, packed or not; false if it has an address in it. */
+static bool known_bits(Sema *s, PoolId value, mpz_t bits)
 {
   PoolKey k = pool_key(s->pool, value);
-  if (type_bits(s->pool, k.type) > TYPE_SCALAR_MAX_BITS)
-    return false;
   switch ((int)k.kind) {
   case PK_FLOAT:
-    *bits = k.u.floating.bits;
+    mpz_set_ui(bits, k.u.floating.bits);
     return true;
   case PK_BOOL_VALUE:
-    *bits = value_is_true(value);
+    mpz_set_ui(bits, value_is_true(value));
     return true;
   case PK_INT:
-    *bits = value_int_bits(s->pool, value) & mask_of(type_bits(s->pool, k.type));
+    pool_mpz(s->pool, value, bits);
+    mpz_fdiv_r_2exp(bits, bits, type_bits(s->pool, k.type));
     return true;
   case PK_AGGREGATE:
     break;
@@ -331,53 +331,76 @@ bool packed_bits(Sema *s, PoolId value, uint64_t *bits)
     return false;
   }
   if (pool_kind(s->pool, k.type) == PK_UNION_TYPE)
-    return packed_bits(s, k.u.aggregate.elems[1], bits);
-  *bits = 0;
-  for (uint32_t i = 0; i < k.u.aggregate.n; i++) {
-    uint64_t part;
-    if (!packed_bits(s, k.u.aggregate.elems[i], &part))
-      return false;
-    uint32_t at = type_field_bit(s->pool, k.type, i);
-    *bits |= at < TYPE_SCALAR_MAX_BITS ? part << at : 0;
+    return known_bits(s, k.u.aggregate.elems[1], bits);
+  bool is_known = true;
+  mpz_t part;
+  mpz_init(part);
+  mpz_set_ui(bits, 0);
+  for (uint32_t i = 0; is_known && i < k.u.aggregate.n; i++) {
+    is_known = known_bits(s, k.u.aggregate.elems[i], part);
+    mpz_mul_2exp(part, part, type_field_bit(s->pool, k.type, i));
+    mpz_ior(bits, bits, part);
   }
-  return true;
+  mpz_clear(part);
+  return is_known;
 }
 
-PoolId packed_from_bits(Sema *s, PoolId type, uint64_t bits)
+/* The value of the type whose bits are those from `bit` on. */
+static PoolId from_bits(Sema *s, PoolId type, const mpz_t bits, uint32_t bit)
 {
-  if (!packed_is(s, type))
-    return fold_bits(s, type, bits);
   PoolKey t = pool_key(s->pool, type);
-  if (t.kind == PK_UNION_TYPE) {
-    PoolId first = packed_from_bits(s, t.u.fields.fields[0].type, bits);
-    return union_of_field(s, type, 0, first);
+  PoolId out;
+  if (packed_is(s, type) && t.kind == PK_UNION_TYPE)
+    return union_of_field(s, type, 0, from_bits(s, t.u.fields.fields[0].type, bits, bit));
+  if (packed_is(s, type)) {
+    uint32_t n = t.u.fields.n;
+    PoolId *parts = arena_many(s->arena, PoolId, n + 1u);
+    for (uint32_t i = 0; i < n; i++)
+      parts[i] = from_bits(s, t.u.fields.fields[i].type, bits,
+                           bit + type_field_bit(s->pool, type, i));
+    return pool_aggregate(s->pool, type, parts, n);
   }
-  uint32_t n = t.u.fields.n;
-  PoolId *parts = arena_many(s->arena, PoolId, n + 1u);
-  for (uint32_t i = 0; i < n; i++) {
-    uint32_t at = type_field_bit(s->pool, type, i);
-    parts[i] = packed_from_bits(s, t.u.fields.fields[i].type,
-                                at < TYPE_SCALAR_MAX_BITS ? bits >> at : 0);
+  mpz_t own;
+  mpz_init(own);
+  mpz_fdiv_q_2exp(own, bits, bit);
+  mpz_fdiv_r_2exp(own, own, type_bits(s->pool, type));
+  if (type_bits(s->pool, type) <= TYPE_SCALAR_MAX_BITS) {
+    out = fold_bits(s, type, mpz_get_ui(own));
+  } else {
+    value_wrap(own, t.u.int_type.bits, t.u.int_type.is_signed);
+    out = pool_bigint(s->pool, type, own);
   }
-  return pool_aggregate(s->pool, type, parts, n);
+  mpz_clear(own);
+  return out;
 }
 
 PoolId packed_known_bits(Sema *s, PoolId whole, uint32_t bit, PoolId type)
 {
-  uint64_t bits;
-  if (!packed_bits(s, sema_force(s, whole), &bits))
-    return (PoolId){0};
-  return packed_from_bits(s, type, bits >> bit);
+  mpz_t bits;
+  mpz_init(bits);
+  bool is_known = known_bits(s, sema_force(s, whole), bits);
+  PoolId out = is_known ? from_bits(s, type, bits, bit) : (PoolId){0};
+  mpz_clear(bits);
+  return out;
 }
 
 PoolId packed_with_bits(Sema *s, PoolId packed, PoolId old, uint32_t bit, PoolId value)
 {
-  uint64_t bits = 0, part;
-  PoolId type = pool_type_of(s->pool, value);
-  uint64_t mask = mask_of(type_bits(s->pool, type));
-  if (!packed_bits(s, value, &part) || (!pool_is_none(old) && !packed_bits(s, old, &bits)))
-    return (PoolId){0};
-  return packed_from_bits(s, packed, (bits & ~(mask << bit)) | (part & mask) << bit);
+  uint32_t n = type_bits(s->pool, pool_type_of(s->pool, value));
+  mpz_t bits, part, kept;
+  PoolId out = {0};
+  mpz_inits(bits, part, kept, NULL);
+  if (known_bits(s, value, part) && (pool_is_none(old) || known_bits(s, old, bits))) {
+    mpz_fdiv_r_2exp(kept, bits, bit);               /* below, above, and the part between */
+    mpz_fdiv_q_2exp(bits, bits, bit + n);
+    mpz_mul_2exp(bits, bits, n);
+    mpz_ior(bits, bits, part);
+    mpz_mul_2exp(bits, bits, bit);
+    mpz_ior(bits, bits, kept);
+    out = from_bits(s, packed, bits, 0);
+  }
+  mpz_clears(bits, part, kept, NULL);
+  return out;
 }
 
 /* ---- known values of unions that are not packed --------------------------------------------- */

@@ -68,9 +68,11 @@ static Operand field_operand(Sema *s, Operand base, uint32_t i)
 static Operand other_field(Sema *s, Operand known, uint32_t i, Span span)
 {
   const PoolField field = pool_key(s->pool, known.type).u.fields.fields[i];
-  uint64_t bits;
-  if (packed_is(s, known.type) && packed_bits(s, sema_force(s, known.value), &bits))
-    return operand_value(s, packed_from_bits(s, field.type, bits));
+  PoolId value = {0};
+  if (packed_is(s, known.type))
+    value = packed_known_bits(s, known.value, 0, field.type);
+  if (!pool_is_none(value))
+    return operand_value(s, value);
   if (sema_emits(s)) {
     uint32_t data = operand_constant_global(s, &known);
     return place_field(s, operand_global(data, 0, known.type, true), i);
