@@ -456,6 +456,23 @@ Operand sema_decl_operand(Sema *s, Decl *d, Span use)
   return o;
 }
 
+/* A FIFO with registers of the program's choice is there even if only these are named. */
+static bool is_fifo_in_registers(Sema *s, const Decl *d)
+{
+  const Node *init = d->kind == DECL_CONST ? node_var_decl(d->node)->init : NULL;
+  if (init == NULL || init->kind != ND_BUILTIN_CALL || s->ir == NULL ||
+      !str_eq(node_builtin_call(init)->name.text, sema_name(s, "allocate_fifo")))
+    return false;
+  NodeList args = node_builtin_call(init)->args;
+  if (args.count < 2 || args.at[1]->kind != ND_STRUCT_INIT)
+    return false;
+  NodeList fields = node_struct_init(args.at[1])->fields;
+  bool found = false;
+  for (uint32_t i = 0; i < fields.count; i++)
+    found |= str_eq(node_field_init(fields.at[i])->name.text, sema_name(s, "dest"));
+  return found;
+}
+
 /* ---- top-level comptime blocks -------------------------------------------------------------- */
 
 static void run_module(Sema *s, uint32_t module)
@@ -467,7 +484,8 @@ static void run_module(Sema *s, uint32_t module)
   s->own->blocks_run[module] = true;
   Decl *decls = s->modules[module].decls;
   for (size_t i = 0; i < arrlenu(decls) && !s->is_refuted; i++) {
-    if (!is_import(s, &decls[i]) || !sema_resolve(s, &decls[i]))
+    bool runs = is_import(s, &decls[i]) || is_fifo_in_registers(s, &decls[i]);
+    if (!runs || !sema_resolve(s, &decls[i]))
       continue;
     if (pool_kind(s->pool, decls[i].value) == PK_MODULE)
       run_module(s, pool_key(s->pool, decls[i].value).u.index);
