@@ -658,10 +658,13 @@ Operand builtin_get_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId
     return operand_poison();
   if (s->where != WHERE_RUNTIME || s->comptime) {
     int64_t word;
-    if (sema_int_in(s, address, 0, UINT16_MAX, "a register address", at, &word))
-      for (size_t i = arrlenu(s->setup->configs); i-- > 0;)
-        if (s->setup->configs[i].address == word)
-          return operand_value(s, pool_int(s->pool, POOL(U16), s->setup->configs[i].value));
+    if (!sema_int_in(s, address, 0, UINT16_MAX, "a register address", at, &word))
+      return operand_poison();
+    for (size_t i = arrlenu(s->setup->configs); i-- > 0;)
+      if (s->setup->configs[i].address == word)
+        return operand_value(s, pool_int(s->pool, POOL(U16), s->setup->configs[i].value));
+    if (config_reg_at((uint16_t)word)->access & CONFIG_STARTS_AT_0)
+      return operand_value(s, pool_int(s->pool, POOL(U16), 0));
     diag_config_not_known(s->session->diags, at);
     return operand_poison();
   }

@@ -128,18 +128,20 @@ fn main() void {
   @activate(low_id);
   @activate(high_id);
 }
-comptime { @bind_local_task(low, low_id); @bind_local_task(high, high_id); }
+comptime { @bind_local_task(low, low_id); @bind_local_task(high, high_id); AT_START }
 """
     orders = {}
-    for name, call in (("plain", ""), ("high", "tile.task_priority.set_task_priority(high_id);"),
+    high = "tile.task_priority.set_task_priority(high_id);"
+    for name, call, at_start in (("plain", "", ""), ("high", high, ""), ("start", "", high),
                        ("back", """tile.task_priority.update_task_priority(
                           high_id, tile.task_priority.level.HIGH);
-                          tile.task_priority.clear_task_priority(high_id);""")):
+                          tile.task_priority.clear_task_priority(high_id);""", "")):
         folder = tmp_path / name
         folder.mkdir()
-        orders[name] = stdlib_run.run(folder, text.replace("PRIORITY", call),
-                                      {"order": ("u16", 2)}, engine=engine)["order"].tolist()
-    assert orders == {"plain": [10, 20], "high": [20, 10], "back": [10, 20]}
+        program = text.replace("PRIORITY", call).replace("AT_START", at_start)
+        orders[name] = stdlib_run.run(folder, program, {"order": ("u16", 2)},
+                                      engine=engine)["order"].tolist()
+    assert orders == {"plain": [10, 20], "high": [20, 10], "start": [20, 10], "back": [10, 20]}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

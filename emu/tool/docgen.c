@@ -130,10 +130,11 @@ static void put_config_regs(FILE *out)
 {
   static const char *const access[] = {"", "read", "write", "read, write"};
   fprintf(out, "| address | words | name | access | source |\n| --- | --- | --- | --- | --- |\n");
-  for (size_t i = 0; i < config_reg_count; i++)
-    fprintf(out, "| 0x%04x | %u | `%s` | %s | %s |\n", config_regs[i].address,
-            config_regs[i].count, config_regs[i].name, access[config_regs[i].access],
-            config_regs[i].source);
+  for (size_t i = 0; i < config_reg_count; i++) {
+    const ConfigRegInfo *reg = &config_regs[i];
+    fprintf(out, "| 0x%04x | %u | `%s` | %s | %s |\n", reg->address, reg->count, reg->name,
+            access[reg->access & (CONFIG_READ | CONFIG_WRITE)], reg->source);
+  }
 }
 
 static void put_descriptor_kinds(FILE *out)

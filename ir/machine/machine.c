@@ -86,7 +86,12 @@ const char *task_kind_name(TaskKind kind)
 
 /* ---- configuration registers ------------------------------------------------------------ */
 
-enum { ACCESS_R = CONFIG_READ, ACCESS_W = CONFIG_WRITE, ACCESS_RW = CONFIG_READ | CONFIG_WRITE };
+enum {
+  ACCESS_R = CONFIG_READ,
+  ACCESS_W = CONFIG_WRITE,
+  ACCESS_RW = CONFIG_READ | CONFIG_WRITE,
+  ACCESS_RW0 = ACCESS_RW | CONFIG_STARTS_AT_0
+};
 
 const ConfigRegInfo config_regs[] = {
 #define CONFIG_REG(name, address, count, access, source) \

@@ -63,11 +63,11 @@ typedef enum {
 #define CONFIG_REG(name, address, count, access, source) CFG_##name = address,
 #include "ir/machine/config_regs.def"
 } ConfigReg;
-enum { CONFIG_READ = 1, CONFIG_WRITE = 2 };
+enum { CONFIG_READ = 1, CONFIG_WRITE = 2, CONFIG_STARTS_AT_0 = 4 };
 typedef struct {
   const char *name;
   uint16_t address, count;
-  uint8_t access;     /* CONFIG_READ, CONFIG_WRITE */
+  uint8_t access;     /* CONFIG_READ, CONFIG_WRITE, CONFIG_STARTS_AT_0 */
   const char *source;
 } ConfigRegInfo;
 extern const ConfigRegInfo config_regs[];

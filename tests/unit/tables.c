@@ -105,7 +105,7 @@ static void config_registers_do_not_overlap(void **state)
   for (size_t i = 0; i < config_reg_count; i++) {
     const ConfigRegInfo *reg = &config_regs[i];
     assert_true(reg->count > 0 && reg->address + reg->count <= 0x10000);
-    assert_true(reg->access >= CONFIG_READ && reg->access <= (CONFIG_READ | CONFIG_WRITE));
+    assert_true(reg->access & (CONFIG_READ | CONFIG_WRITE));
     for (unsigned word = 0; word < reg->count; word++)
       assert_ptr_equal(config_reg_at((uint16_t)(reg->address + word)), reg);
   }
