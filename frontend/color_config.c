@@ -165,6 +165,15 @@ bool color_set_fits(Session *session, const ColorTable *table, uint32_t set, uin
   return false;
 }
 
+bool color_set_has_filter(const ColorTable *table, uint32_t set, uint8_t color)
+{
+  const Set *of_tile = &table->sets[set];
+  for (uint32_t i = 0; of_tile->filters && i < of_tile->n; i++)
+    if (of_tile->uses[i].color == color)
+      return table->configs[of_tile->uses[i].config].filter.kind != FILTER_NONE;
+  return false;
+}
+
 /* ---- reading a configuration ------------------------------------------------------------- */
 
 typedef struct { Sema *s; const Node *node; bool ok; uint8_t color; } Reader;

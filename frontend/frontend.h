@@ -664,6 +664,7 @@ typedef struct MachineSetup {
   uint32_t n_virtual_dsrs;               /* of @map; numbered through the program */
   uint32_t local_color[MAX_COLORS];      /* color configuration + 1; 0 none */
   Span local_color_span[MAX_COLORS];
+  Span filter_span[MAX_COLORS];        /* where the filter's number is asked for; off 0: nowhere */
   uint32_t teardown_handler[MAX_COLORS]; /* index of a FuncInstance + 1; 0 none */
   uint32_t empty_handler[2][MAX_QUEUES]; /* likewise */
   StrId color_names[MAX_COLORS];
@@ -722,6 +723,7 @@ bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t conf
  * filters than there are. */
 bool color_set_fits(Session *session, const ColorTable *table, uint32_t set, uint32_t config,
                     uint32_t x, uint32_t y, Span at);
+bool color_set_has_filter(const ColorTable *table, uint32_t set, uint8_t color);
 /* Index of a configuration; its padding must be zero. */
 uint32_t color_config_intern(ColorTable *table, const ImageColorConfig *config);
 const ImageColorConfig *color_table_configs(const ColorTable *table, uint32_t *n);
@@ -765,6 +767,7 @@ typedef struct {
   uint32_t n_local_colors;
   ImageColorUse local_colors[MAX_COLORS];
   Span local_spans[MAX_COLORS];
+  Span filter_spans[MAX_COLORS];         /* as in MachineSetup */
 } ProgramClass;
 typedef struct {
   ProgramClass *classes;         /* stb_ds */

@@ -65,8 +65,7 @@ void setup_check_color(Sema *s, unsigned color, Span span)
 void setup_check_task_id(Sema *s, unsigned id, Span span)
 {
   const Machine *m = sema_machine(s);
-  const char *owner = id == m->teardown_task ? "the handlers of teardown and empty queues"
-                    : id == m->timer_task ? "the timer" : NULL;
+  const char *owner = id == m->timer_task ? "the timer" : NULL;
   if (!owner && s->session->options->memcpy && (m->memcpy_tasks >> id & 1) &&
       !is_memcpy_library(s))
     owner = "memcpy, which moves data for the host";

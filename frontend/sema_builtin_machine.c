@@ -529,7 +529,7 @@ Operand builtin_set_empty_queue_handler(Sema *s, const NodeBuiltinCall *call, Sp
 /* Filters are numbered as their colors: registers of filters are arrays by color. */
 Operand builtin_get_filter_id(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
-  (void)at, (void)want;
+  (void)want;
   Operand color = sema_arg(s, call->args.at[0], POOL(COLOR));
   uint8_t number;
   if (operand_is_poison(color))
@@ -538,6 +538,8 @@ Operand builtin_get_filter_id(Sema *s, const NodeBuiltinCall *call, Span at, Poo
     return operand_runtime(sema_ir(s, color), POOL(U16));
   if (!sema_router_color(s, color, call->args.at[0]->span, &number))
     return operand_poison();
+  if (s->setup)
+    s->setup->filter_span[number] = at;
   return operand_value(s, pool_int(s->pool, POOL(U16), number));
 }
 
@@ -569,6 +571,20 @@ static bool queue_color(Sema *s, Settings *set, QueueSlot *slot)
   setup_check_color(s, slot->color, color->span);
   if (color->value.name.raw != 0)
     s->setup->color_names[slot->color] = color->value.name;
+  return true;
+}
+
+/* A color's wavelets go to one queue.  False after reporting that they go to another one. */
+static bool is_only_input(Sema *s, const QueueSlot *slot, unsigned number)
+{
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    const QueueSlot *other = &s->setup->queues[false][q];
+    if (q == number || !other->is_explicit || !other->has_color || other->color != slot->color)
+      continue;
+    diag_color_two_queues(s->session->diags, slot->span, slot->color, q);
+    diag_first_here(s->session->diags, other->span);
+    return false;
+  }
   return true;
 }
 
@@ -608,8 +624,8 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
     diag_first_here(s->session->diags, old->span);
     return operand_poison();
   }
-  if (slot.has_color &&
-      !setup_queue_color(s, is_output, (unsigned)number, slot.color, at))
+  if (slot.has_color && (!setup_queue_color(s, is_output, (unsigned)number, slot.color, at) ||
+                         (!is_output && !is_only_input(s, &slot, (unsigned)number))))
     return operand_poison();
   *old = slot;
   return builtin_void();

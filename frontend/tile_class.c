@@ -428,6 +428,7 @@ static bool generate(Session *session, Programs *programs, ProgramClass *class, 
 
 static void keep_local_colors(const MachineSetup *setup, ProgramClass *class)
 {
+  memcpy(class->filter_spans, setup->filter_span, sizeof class->filter_spans);
   for (uint8_t c = 0; c < MAX_COLORS; c++) {
     if (setup->local_color[c] == 0)
       continue;
@@ -649,6 +650,21 @@ static void fill_grid(Classes *c)
   }
 }
 
+/* False after reporting that the program asks for a filter that the tile has not. */
+static bool has_its_filters(Session *session, const ProgramClass *class, uint32_t tile)
+{
+  const LayoutResult *l = session->layout;
+  for (uint8_t c = 0; c < MAX_COLORS; c++) {
+    if (class->filter_spans[c].off == 0 ||
+        color_set_has_filter(l->colors, l->tile_sets[tile], c))
+      continue;
+    diag_no_filter(session->diags, class->filter_spans[c], (unsigned)c, tile % l->width,
+                   tile / l->width);
+    return false;
+  }
+  return true;
+}
+
 /* Each tile's set is the layout's plus what its program configures itself. */
 static bool add_local_colors(Session *session, const Programs *programs)
 {
@@ -672,6 +688,7 @@ static bool add_local_colors(Session *session, const Programs *programs)
       diag_first_here(session->diags, first);
       ok = false;
     }
+    ok = ok && has_its_filters(session, class, t);
   }
   return ok;
 }
