@@ -85,6 +85,7 @@ static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, Sp
   }
   if (symbol->is_func && !sema_is_exportable(s, symbol->type)) {
     diag_export_name_type(s->session->diags, at, symbol->type);
+    diag_launch_form(s->session->diags, at, MAX_LAUNCH_PARAMS, 8 * LAUNCH_ARG_BYTES);
     return NULL;
   }
   LayoutExport added = {symbol->name, symbol->type, symbol->is_mutable, at};
