@@ -909,14 +909,22 @@ static void print_cause(Analysis *a, const Cause *cause, size_t number)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
+static bool takes_commands(const Program *program, uint32_t tile)
+{
+  const ClassCode *cls = program_class(program, tile);
+  return cls && cls->image->data_queue[program->machine->memcpy_command_color] < MAX_QUEUES;
+}
+
 static void print_notes(Report *r, uint32_t tile)
 {
   const InspectTile *t = report_look(r, tile);
   if (t->host_pending) {
     fprintf(r->out, "  ");
     report_tile(r, tile);
-    fprintf(r->out, ": %u word%s from the host cannot enter\n", t->host_pending,
-            t->host_pending == 1 ? "" : "s");
+    fprintf(r->out, ": %u word%s from the host cannot enter%s\n", t->host_pending,
+            t->host_pending == 1 ? "" : "s",
+            takes_commands(r->program, tile) ? ""
+                                             : ": its program does not import <memcpy/memcpy>");
   }
   for (uint64_t ids = t->lost; ids; ids &= ids - 1) {
     fprintf(r->out, "  ");

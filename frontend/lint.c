@@ -98,11 +98,13 @@ static bool has_routes_of_its_own(Sema *s)
 
 /* ---- operations that overlap ---------------------------------------------------------------- */
 
-/* Where each queue, microthread and color was taken; IR_NO_LOC: it was not. */
+/* Where each queue, microthread and color was taken, and each task activated; IR_NO_LOC: it was
+ * not. */
 typedef struct {
   IrLocId queue[2][MAX_QUEUES];
   IrLocId thread[MAX_MICROTHREADS];
   IrLocId color[MAX_COLORS];
+  IrLocId task[MAX_TASK_IDS];
 } Uses;
 
 /* What holds at a point on every way from the start of the function to it. */
@@ -175,6 +177,7 @@ typedef struct {
   int queue[3];            /* index in Uses.queue, flat; -1: none */
   int thread;
   uint32_t colors;         /* a bit each */
+  uint64_t tasks;          /* that it activates when it is done, a bit each */
 } Taken;
 
 /* The same choice as the machine's (docs/cycle-model.md, microthreads). */
@@ -196,6 +199,8 @@ static bool taken_by(const Sema *s, const IrFunc *f, const IrInsn *insn, Taken *
     taken->queue[i] = (desc.kind == DESC_FABOUT ? MAX_QUEUES : 0) + desc.queue % MAX_QUEUES;
     taken->colors |= 1u << desc.color % MAX_COLORS;
     taken->is_async |= (desc.flags & DESC_F_ASYNC) != 0;
+    if (desc.done.kind == ACT_ACTIVATE && desc.done.id_kind == ID_TASK)
+      taken->tasks |= UINT64_C(1) << desc.done.id % MAX_TASK_IDS;
     if (taken->thread < 0)
       taken->thread = desc.queue % MAX_MICROTHREADS;
     if (wse3 && desc.ut_given && !is_given) {
@@ -222,6 +227,7 @@ static void report_thread(const Overlaps *o, int thread, IrLocId first, IrLocId 
   if (!o->reports)
     return;
   diag_microthread_shared(o->s->diags, loc_span(o, second), (unsigned)thread);
+  diag_microthread_of_queue(o->s->diags, loc_span(o, second));
   diag_started_here(o->s->diags, loc_span(o, first));
 }
 
@@ -247,12 +253,21 @@ static void step_vec(const Overlaps *o, const IrFunc *f, const IrInsn *insn, Flo
   for (unsigned c = 0; c < MAX_COLORS; c++)
     if (taken.colors >> c & 1)
       flow->used.color[c] = insn->loc;
+  for (uint64_t ids = taken.tasks; ids; ids &= ids - 1)
+    flow->used.task[__builtin_ctzll(ids)] = insn->loc;
   if (!taken.is_async || taken.thread < 0)
     return;
   IrLocId *thread = &flow->running.thread[taken.thread];
   if (has_loc(*thread) && !is_reported)
     report_thread(o, taken.thread, *thread, insn->loc);
   *thread = flow->used.thread[taken.thread] = insn->loc;
+}
+
+static void step_activate(const IrFunc *f, const IrInsn *insn, Flow *flow)
+{
+  const IrInsn *id = &f->insns[insn->args[0].raw];
+  if (id->op == IR_const && has_loc(insn->loc))
+    flow->used.task[id->imm % MAX_TASK_IDS] = insn->loc;
 }
 
 static const Flow *function_end(Overlaps *o, uint32_t func);
@@ -283,6 +298,8 @@ static void step_block(Overlaps *o, const IrFunc *f, const IrBlock *block, Flow 
       continue;
     if (insn->op == IR_vec)
       step_vec(o, f, insn, flow);
+    else if (insn->op == IR_activate)
+      step_activate(f, insn, flow);
     else if (insn->op == IR_call)
       step_call(o, insn->u.func.raw, flow);
   }
@@ -316,9 +333,11 @@ static void solve(Overlaps *o, const IrFunc *f, Flow *starts, Flow *end)
 
 static bool has_operations(const IrFunc *f)
 {
-  for (uint32_t i = 1; i < f->n_insns; i++)
-    if (!f->insns[i].dead && (f->insns[i].op == IR_vec || f->insns[i].op == IR_call))
+  for (uint32_t i = 1; i < f->n_insns; i++) {
+    IrOp op = f->insns[i].op;
+    if (!f->insns[i].dead && (op == IR_vec || op == IR_call || op == IR_activate))
       return true;
+  }
   return false;
 }
 
@@ -366,6 +385,14 @@ static void warn_uninitialized(const Overlaps *o, const Uses *used)
                                    is_output ? "output" : "input", q);
 }
 
+static void warn_unbound(const Overlaps *o, const Uses *used)
+{
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
+    if (has_loc(used->task[id]) && o->s->setup->tasks[id].kind != TASK_LOCAL &&
+        id != sema_machine(o->s)->teardown_task)
+      diag_activated_without_task(o->s->diags, loc_span(o, used->task[id]), id);
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 void lint_program(Sema *s)
@@ -380,6 +407,7 @@ void lint_program(Sema *s)
     function_end(&o, f);
     if (s->session->layout->has_block)
       warn_unrouted(&o, &o.ends[f].used, known);
+    warn_unbound(&o, &o.ends[f].used);
     if (s->session->options->arch == ARCH_WSE3)
       warn_uninitialized(&o, &o.ends[f].used);
   }

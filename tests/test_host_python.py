@@ -180,6 +180,26 @@ layout {
     assert script(tmp_path, text, preamble=quiet).err == ""
 
 
+def test_a_tile_without_the_library_is_named(tmp_path):
+    layout = """
+param W: u16;
+layout {
+  @set_rectangle(W, 1);
+  @set_tile_code(0, 0, "pe.csl");
+  @export_name("go", fn()void);
+}
+"""
+    host_run.build(tmp_path, layout, "fn go() void { } comptime { @export_symbol(go); }",
+                   params={"W": 1}, channels=1)
+    ran = script(tmp_path, """
+        try:
+            r.launch("go", nonblock=False)
+        except RuntimeError as e:
+            print(e)
+    """)
+    assert "cannot enter: its program does not import <memcpy/memcpy>" in ran.out, ran.out
+
+
 def test_a_tile_that_awaits_the_next_stream_is_done(tmp_path):
     """An operation that has not begun may wait for the host for ever; one that has may not."""
     layout = """
