@@ -60,6 +60,8 @@ static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutEx
   const char *name = sema_text(s, symbol->name);
   if (!pool_eq(symbol->type, declared->type)) {
     diag_export_type(diags, at, name, declared->type, symbol->type);
+    if (pool_kind(s->pool, symbol->type) == PK_ARRAY_TYPE)
+      diag_export_by_pointer(diags, at, type_text(s->pool, s->arena, declared->type));
     diag_exported_here(diags, declared->span, name);
     return false;
   }
