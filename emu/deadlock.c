@@ -730,7 +730,8 @@ static const char *help(const Unit *root)
   case END_EDGE:
     return "let a tile of the rectangle send: the route's .rx leads out of it";
   case END_SUSPENDED:
-    return "let the handler of the teardown end it with teardown.exit";
+    return "end it with teardown.exit: in the handler, or in the program if the color starts torn "
+           "down";
   case END_NO_QUEUE:
     return "receive the color here with an operation or a data task, or leave RAMP out of the "
            "route's .tx";
