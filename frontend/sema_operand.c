@@ -45,14 +45,33 @@ bool value_is_true(PoolId value)
   return value.raw == POOL_RAW_TRUE;
 }
 
+static bool is_untyped_number(PoolId type)
+{
+  return type.raw == POOL_RAW_COMPTIME_INT || type.raw == POOL_RAW_COMPTIME_FLOAT;
+}
+
+/* The number without a type in a number, a struct or a tuple. */
+static void note_untyped(Sema *s, PoolId type, Span span)
+{
+  PoolKey k = pool_key(s->pool, type);
+  if (is_untyped_number(type))
+    diag_give_a_type(s->diags, span);
+  for (uint32_t i = 0; k.kind == PK_STRUCT_TYPE && i < k.u.fields.n; i++) {
+    const PoolField *field = &pool_key(s->pool, type).u.fields.fields[i];
+    if (is_untyped_number(field->type)) {
+      diag_untyped_field(s->diags, span, i + 1, field->type);
+      return;
+    }
+  }
+}
+
 bool sema_check_run_time(Sema *s, PoolId type, Span span)
 {
   if (type.raw == POOL_RAW_POISON_TYPE)
     return false;
   if (type_is_comptime_only(s->pool, type)) {
     sema_error(s, comptime_only_type, span, type);
-    if (type.raw == POOL_RAW_COMPTIME_INT || type.raw == POOL_RAW_COMPTIME_FLOAT)
-      diag_give_a_type(s->diags, span);
+    note_untyped(s, type, span);
     return false;
   }
   PoolKey k = pool_key(s->pool, type);
