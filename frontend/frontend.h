@@ -679,6 +679,8 @@ void setup_check_task_id(Sema *s, unsigned id, Span span);
 void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span);
 /* False after reporting that the queue serves another color already. */
 bool setup_queue_color(Sema *s, bool is_output, unsigned queue, unsigned color, Span span);
+/* wse3: control tasks that got no table of their own take their entries of the common one. */
+void setup_join_control_tasks(Sema *s);
 /* In this order, around sema_compile_pending and sema_finish: what the set-up refers to is
  * compiled; then queues nobody named are chosen, and descriptors of initial data take theirs by
  * setup_resolve; last the set-up is put into the module. */

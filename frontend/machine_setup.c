@@ -281,6 +281,20 @@ static void resolve_code(Sema *s)
     }
 }
 
+void setup_join_control_tasks(Sema *s)
+{
+  MachineSetup *setup = s->setup;
+  for (unsigned id = 0; id < MAX_TASK_IDS && !setup->separate_control; id++) {
+    TaskSlot *common = &setup->tasks[id], *control = &setup->control_tasks[id];
+    if (control->kind != TASK_NONE && common->kind != TASK_NONE) {
+      diag_task_id_taken(s->session->diags, control->span, id, sema_text(s, common->name));
+      diag_first_here(s->session->diags, common->span);
+    } else if (control->kind != TASK_NONE)
+      *common = *control;
+    *control = (TaskSlot){0};
+  }
+}
+
 /* ---- what the program refers to ---------------------------------------------------------- */
 
 void setup_reference(Sema *s)

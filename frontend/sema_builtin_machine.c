@@ -282,7 +282,8 @@ static TaskSlot *bind_operands(Sema *s, Operand task, Operand id_operand, Span a
   if (words < 0 ||
       !sema_int_in(s, id_operand, 0, MAX_TASK_IDS - 1, "a task id", id_operand.span, &id))
     return NULL;
-  bool own_table = s->setup->separate_control && kind->kind == TASK_CONTROL;
+  /* Whether the table is one of their own is known at the end only. */
+  bool own_table = arch_is(s, ARCH_WSE3) && kind->kind == TASK_CONTROL;
   TaskSlot *slot = task_slot(s, (unsigned)id + (own_table ? MAX_TASK_IDS : 0u));
   if (slot->kind != TASK_NONE) {
     diag_task_id_taken(s->session->diags, at, (unsigned)id, sema_text(s, slot->name));
@@ -294,7 +295,7 @@ static TaskSlot *bind_operands(Sema *s, Operand task, Operand id_operand, Span a
     return NULL;
   if (kind->kind == TASK_DATA && arch_is(s, ARCH_WSE2))
     setup_check_color(s, (unsigned)id, id_operand.span);
-  else if (kind->kind != TASK_DATA && !own_table)
+  else if (kind->kind != TASK_DATA && !(own_table && s->setup->separate_control))
     setup_check_task_id(s, (unsigned)id, id_operand.span);
   *slot = (TaskSlot){.kind = kind->kind, .func = func, .arguments = (uint8_t)words,
                      .name = s->funcs[func].name, .span = at};
@@ -452,11 +453,6 @@ Operand builtin_set_control_task_table(Sema *s, const NodeBuiltinCall *call, Spa
       return operand_poison();
     settings_finish(s, &set, "control task table", names, ARRAY_COUNT(names));
   }
-  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
-    if (setup->tasks[id].kind == TASK_CONTROL) {
-      setup->control_tasks[id] = setup->tasks[id];
-      setup->tasks[id] = (TaskSlot){0};
-    }
   return builtin_void();
 }
 

@@ -382,6 +382,7 @@ static bool analyse(Sema *s, const Group *g)
   sema_run_top_blocks(s);
   if (s->is_refuted || !find_contents(s))
     return false;
+  setup_join_control_tasks(s);
   setup_reference(s);
   sema_compile_pending(s);
   setup_choose_queues(s);

@@ -154,8 +154,10 @@ comptime { @bind_local_task(dropped, done_id); }
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_control_tasks_with_a_table_of_their_own(tmp_path, engine):
-    """Local task 12 and control task 12 are two tasks."""
+@pytest.mark.parametrize("before", [True, False])
+def test_control_tasks_with_a_table_of_their_own(tmp_path, engine, before):
+    """Local task 12 and control task 12 are two tasks, whenever the table is asked for."""
+    place = "@bind_local" if before else "@unblock(iq)"
     words = stdlib_run.run(tmp_path, loop() + """
 const control = @import_module("<control>");
 const local_id = @get_local_task_id(12);
@@ -175,7 +177,7 @@ comptime {
   @bind_control_task(by_control, control_id);
   @unblock(iq);
 }
-""".replace("comptime {\n  @bind_local", "comptime {\n  @set_control_task_table();\n  @bind_local"),
+""".replace(place, "@set_control_task_table();\n  " + place),
         {"words": ("u16", 2)}, arch="wse3", engine=engine)["words"]
     assert words.tolist() == [1, 1]
 
