@@ -726,5 +726,7 @@ IdleState idle_classify(Engine *engine, const Program *program, const IdleQuesti
 /* Why nothing can move: the causes, at most `max_causes` of them, each with a chain of waits that
  * leads there, with source names and lines, and all else that the same cause holds up. */
 void deadlock_report(Engine *engine, const Program *program, unsigned max_causes, FILE *out);
+/* Where the main threads are that have not ended, of at most `max_tiles` tiles; in report.c. */
+void busy_report(Engine *engine, const Program *program, unsigned max_tiles, FILE *out);
 
 #endif

@@ -257,6 +257,7 @@ def test_an_endless_program_ends_with_exit_4(tmp_path, engine):
                          "  while (true) { n += 1; }\n}\n" + MAIN)
     ran = harness.emu(program, engine, "--max-cycles=5000", expect=4)
     assert "[cycle_limit]" in ran.err and "5000" in ran.err
+    assert "\n  P0.0 main thread (local task 8 'main') has not ended at " in ran.err
 
 
 def test_a_receive_that_never_completes_ends_with_exit_3(tmp_path, engine):

@@ -359,6 +359,21 @@ static void account(Session *s)
     phase->host_cycles = before->host_cycles + stats->first_event - before->end;
 }
 
+static WseStatus limit_error(Session *s, uint64_t limit)
+{
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!out)
+    ICE("no memory for a report");
+  diag_cycle_limit(s->diags, HOST_NOWHERE, limit);
+  flush_diags(s, out);
+  busy_report(s->engine, s->program, MOST_CAUSES_SHOWN, out);
+  fclose(out);
+  set_error(s, WSE_CYCLE_LIMIT, text);
+  return end_run(s);
+}
+
 WseStatus session_step(Session *s, uint64_t limit, bool *quiet)
 {
   if (limit > s->options.max_cycles)
@@ -376,12 +391,8 @@ WseStatus session_step(Session *s, uint64_t limit, bool *quiet)
     set_error(s, WSE_CYCLE_LIMIT, observers_stop_text(s));
     return end_run(s);
   }
-  if (status == RUN_LIMIT && limit == s->options.max_cycles) {
-    diag_cycle_limit(s->diags, HOST_NOWHERE, limit);
-    session_usage(s);
-    s->error.status = WSE_CYCLE_LIMIT;
-    return end_run(s);
-  }
+  if (status == RUN_LIMIT && limit == s->options.max_cycles)
+    return limit_error(s, limit);
   return WSE_OK;
 }
 
