@@ -180,6 +180,8 @@ typedef struct {
   uint16_t op, width, operation;    /* VecKind, group, VecOp */
   bool unbounded, advance, both_memory;
   uint32_t settled;             /* remaining when it was counted last; with bridges only */
+  uint8_t ahead;                /* elements issued before their cycle, the last cycles before
+                                   `ready` of the thread; with bridges only */
   bool stream;                  /* see engine_fast_step_stream.h; then: */
   uint8_t in_color, in_slot, out_slot;  /* NO_SLOT: no such operand */
 } FastPlain;
@@ -233,10 +235,13 @@ typedef struct FastTile FastTile;
  * Places of the ring are counted on from its making, so that they are numbers of wavelets, too. */
 enum { BRIDGE_PLACES = 16 };
 typedef struct {
-  _Alignas(64) uint64_t arrivals;       /* cycles, modulo 64, in which the receiver's router moves
-                                           one to its queue; the sender's has, `hop` before */
+  _Alignas(64) uint64_t arrivals;       /* cycles in which the receiver's router moves one to its
+                                           queue, and the sender's has, `hop` before: bit i is the
+                                           cycle i before */
+  uint32_t last;                /* low bits: that of the newest one */
   uint32_t head, tail;
   FastTile *from, *to;
+  bool upright;                 /* from row to row */
   bool relay;                   /* copies of what comes to `from`; else results of its operation */
   bool relayed;                 /* `to` relays them: how many so far */
   uint32_t relays;
@@ -326,8 +331,8 @@ typedef struct { uint64_t cycle; uint32_t tile; uint8_t kind, slot; } FastChore;
  * that another one touches or visits in the same half, and nothing needs a lock. */
 typedef enum { HALF_INNER, HALF_BORDERS, HALVES } FastHalf;
 enum {
-  STRIP_LEAST = 4, STRIP_MOST = 34,     /* rows; with fewer, two borders would touch */
-  CHORE_REACH = 2,              /* rows of a strip that chores of both its borders may touch, beyond
+  STRIP_LEAST = 4, STRIP_MOST = 36,     /* rows; with fewer, two borders would touch */
+  CHORE_REACH = 4,              /* rows of a strip that chores of both its borders may touch, beyond
                                    what visits do */
 };
 
@@ -375,6 +380,8 @@ struct FastEngine {
   uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
   bool bridges;                 /* may be built; cycles from an element's issue: */
   uint32_t bridge_arrival, bridge_seen;
+  uint32_t stream_ahead;        /* most cycles that a stream with bridges is ahead: what it sends
+                                   after the first of them is seen when the last is over */
   FastTile *tiles;              /* zero until touched */
   FastSet *sets;                /* by color set */
   bool swaps;                   /* some color has a swap */
@@ -511,6 +518,24 @@ void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 
 /* ---- engine_fast_bridge.c --------------------------------------------------------------- */
 
+/* Whether one moves from the receiver's router to its queue in each of the `n` cycles up to
+ * `cycle`, which is bit 0.  NULL: none. */
+static inline uint32_t bridge_moves(const FastBridge *b, uint64_t cycle, unsigned n)
+{
+  int32_t back = b ? (int32_t)(b->last - (uint32_t)cycle) : -WORD_BITS;
+  uint64_t moves = back >= WORD_BITS || back <= -WORD_BITS ? 0
+                 : back >= 0 ? b->arrivals >> back : b->arrivals << -back;
+  return (uint32_t)moves & ((1u << n) - 1);
+}
+/* Cycles from `now` to the newest of these moves; at most 0: it is over. */
+static inline int32_t bridge_last(const FastBridge *b, uint64_t now)
+{
+  return (int32_t)(b->last - (uint32_t)now);
+}
+/* The cycles that a stream was ahead are over: accounts for what its router did in them. */
+void fast_catch_up(FastWorker *worker, FastTile *tile);
+/* The router of a stream has served these of its colors in a cycle, by turns: at least one. */
+void fast_serve(FastTile *tile, bool enters, bool leaves);
 void fast_bridges_create(FastEngine *engine);
 /* The tile has started a streaming operation: builds bridges to and from it where it can. */
 void fast_join(FastWorker *worker, FastTile *tile);

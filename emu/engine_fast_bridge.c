@@ -8,6 +8,10 @@
  * copy goes over one, too, so relays are built from the last tile to the first, at the end of a
  * block, when all tiles are at the same cycle.
  *
+ * What is on its bridges tells a tile its inputs for some cycles to come.  So it issues these
+ * elements ahead of their cycle, as long as a neighbour that is ahead as well cannot have used what
+ * it sends; then nobody knows, and they can be undone (roll_back).
+ *
  * As soon as anything else could happen, the bridge is taken down at the end of that cycle, and its
  * wavelets are put where they are by then.  Taking one down too early changes nothing but speed.
  * Those before it in a relay follow, a tile a cycle.  That is soon enough: until a tile holds one
@@ -30,6 +34,8 @@ void fast_bridges_create(FastEngine *e)
   e->bridge_seen = e->bridge_arrival + (timing->ramp_down ? timing->ramp_down : 1);
   e->bridges = !e->options.trace && timing->hop == 1 && e->router_slots >= FAST_SLOTS &&
                e->bridge_seen + 2 <= BRIDGE_PLACES;
+  uint32_t room = e->bridges ? BRIDGE_PLACES - (e->bridge_seen + 2) : 0;
+  e->stream_ahead = e->bridge_seen - 1 < room ? e->bridge_seen - 1 : room;
 }
 
 /* All queues have room for what is on its way when every cycle brings a wavelet. */
@@ -203,7 +209,9 @@ static void join(FastWorker *w, FastTile *from, unsigned port)
     return;
   FastBridge *bridge = bridge_alloc(w);
   *bridge = (FastBridge){.from = from, .to = to, .relay = may_relay(from),
-                         .relayed = to->out && to->out->relay};
+                         .relayed = to->out && to->out->relay,
+                         .upright = port == PORT_NORTH || port == PORT_SOUTH,
+                         .last = (uint32_t)e->cycle - 1};
   start_settling(from);
   start_settling(to);
   from->out = to->in = bridge;
@@ -242,6 +250,70 @@ void fast_join_relays(FastWorker *w)
 }
 
 /* ---- taking down ------------------------------------------------------------------------ */
+
+/* Places after the color that was served first in the last cycle with a move. */
+static unsigned after_first(const FastTile *t, unsigned slot)
+{
+  unsigned first = t->first_slot + 1u;
+  return slot >= first ? slot - first : slot + MAX_COLORS - first;
+}
+
+void fast_serve(FastTile *t, bool enters, bool leaves)
+{
+  const FastPlain *p = plain_of(t);
+  bool in_first = enters && (!leaves || after_first(t, p->in_slot) < after_first(t, p->out_slot));
+  t->first_slot = in_first ? p->in_slot : p->out_slot;
+}
+
+void fast_catch_up(FastWorker *w, FastTile *t)
+{
+  FastThread *th = &t->threads[MAIN_THREAD];
+  FastPlain *p = &th->run->plain;
+  unsigned n = p->ahead;
+  if (!n)
+    return;
+  uint64_t last = th->ready - 1;
+  uint32_t enters = bridge_moves(t->in, last, n);
+  uint32_t leaves = bridge_moves(t->out, last + w->engine->timing->hop, n);
+  if ((enters & leaves) == (1u << n) - 1) {     /* mostly: two colors by turns */
+    if (n % 2)
+      fast_serve(t, true, true);
+  } else {
+    for (uint32_t bit = 1u << (n - 1); bit; bit >>= 1)
+      if ((enters | leaves) & bit)
+        fast_serve(t, enters & bit, leaves & bit);
+  }
+  if (w->stats.last_event < last)
+    w->stats.last_event = last;
+  p->ahead = 0;
+}
+
+/* Elements that the tile has issued after cycle `now` have not been.  Nobody has seen them: what
+ * they sent arrives later than any neighbour is ahead. */
+static void roll_back(FastWorker *w, FastTile *t, uint64_t now)
+{
+  FastThread *th = &t->threads[MAIN_THREAD];
+  FastPlain *p = &th->run->plain;
+  if (p->ahead && th->ready > now + 1) {
+    uint32_t undone = (uint32_t)(th->ready - (now + 1));
+    if (undone > p->ahead)
+      ICE("a stream is rolled back by more than it was ahead");
+    for (unsigned i = 0; i < PLAIN_STREAMS; i++)
+      if (p->memory & 1u << i)
+        p->address[i] = (uint16_t)(p->address[i] - (int)undone * p->step[i]);
+    p->remaining += undone;
+    p->ahead = (uint8_t)(p->ahead - undone);
+    th->ready = now + 1;
+    if (t->in)
+      t->in->head -= undone;
+    t->out->tail -= undone;
+    t->out->arrivals >>= undone;
+    t->out->last -= undone;
+    w->stats.active_tile_cycles -= undone;
+    fast_wake(w, t->index, now + 1);
+  }
+  fast_catch_up(w, t);
+}
 
 static void queue_put(FastWorker *w, FastTile *t, unsigned number, bool output, FastWavelet wavelet)
 {
@@ -328,6 +400,8 @@ static void settle_issues(FastWorker *w, FastTile *t)
 static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
 {
   const FastEngine *e = w->engine;
+  roll_back(w, b->from, now);
+  roll_back(w, b->to, now);
   settle(w, b);
   for (uint32_t i = b->head; i != b->tail; i++) {
     uint32_t seen = b->at[i % BRIDGE_PLACES].seen;

@@ -36,6 +36,7 @@ typedef struct {
   uint64_t output_visible;      /* of what is put into an output queue now: for the router */
   uint64_t hop;
   uint32_t host_colors;
+  uint32_t row;
   bool wse2;
   /* of the word of the map of awake tiles */
   uint32_t first;               /* tile of its lowest bit */
@@ -398,6 +399,7 @@ static void visit_row(Visit *v, uint32_t row)
 {
   FastEngine *e = v->engine;
   uint64_t *words = fast_awake(e, v->now, row);
+  v->row = row;
   fast_row_awake(e, v->now)[row] = 0;
   if (e->block > 1)
     row_chores(v, row);

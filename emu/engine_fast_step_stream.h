@@ -120,11 +120,11 @@ HOT bool plan_sides(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan 
   plan->enters = plan->leaves = plan->ramps = false;
   plan->enter_port = plan->leave_port = PORT_COUNT;
   if (t->in)
-    plan->enters = t->in->arrivals >> v->now % WORD_BITS & 1;
+    plan->enters = bridge_moves(t->in, v->now, 1);
   else if (!plan_enters(v, t, p, plan))
     return false;
   if (t->out)
-    plan->leaves = t->out->arrivals >> (v->now + v->hop) % WORD_BITS & 1;  /* no copies */
+    plan->leaves = bridge_moves(t->out, v->now + v->hop, 1);     /* no copies */
   else if (!plan_leaves(v, t, p, plan))
     return false;
   return !links_meet(plan);
@@ -142,16 +142,18 @@ HOT bool plan_stream(const Visit *v, FastTile *t, const FastThread *th, StreamPl
   return plan_sides(v, t, p, plan);
 }
 
-/* It gets to the receiver's router in so many cycles. */
-HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint32_t cycles)
+/* It gets to the receiver's router in cycle `arrival`. */
+HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint64_t arrival)
 {
   const FastEngine *e = v->engine;
   unsigned place = b->tail++ % BRIDGE_PLACES;
   b->at[place].payload = value;
-  b->at[place].seen = (uint32_t)v->now + cycles + (e->bridge_seen - e->bridge_arrival);
-  if (UNLIKELY(!b->arrivals))
+  b->at[place].seen = (uint32_t)arrival + (e->bridge_seen - e->bridge_arrival);
+  if (UNLIKELY(bridge_last(b, v->now) <= 0))
     wake(v, b->to->index);
-  b->arrivals |= UINT64_C(1) << (v->now + cycles) % WORD_BITS;
+  uint32_t later = (uint32_t)arrival - b->last;
+  b->arrivals = later < WORD_BITS ? b->arrivals << later | 1 : 1;
+  b->last = (uint32_t)arrival;
 }
 
 HOT void stream_issue(Visit *v, FastTile *t, FastThread *th)
@@ -164,7 +166,7 @@ HOT void stream_issue(Visit *v, FastTile *t, FastThread *th)
   uint32_t a = plain_read(t, p, PLAIN_SRC0), b = plain_read(t, p, PLAIN_SRC1);
   uint32_t value = plain_operate(v, p, a, b);
   if (t->out && !t->out->relay)
-    bridge_push(v, t->out, value, v->engine->bridge_arrival);
+    bridge_push(v, t->out, value, v->now + v->engine->bridge_arrival);
   else
     plain_write(v, p, value, false);
   p->remaining--;
@@ -178,7 +180,7 @@ HOT void stream_enter(Visit *v, FastTile *t, const FastPlain *p, unsigned port)
   slot_pop(v, t, p->in_slot, c);
   wake_senders(v, c);
   if (port != PORT_COUNT && t->out)
-    bridge_push(v, t->out, w.payload, v->hop);
+    bridge_push(v, t->out, w.payload, v->now + v->hop);
   else if (port != PORT_COUNT)
     link_push(v, fast_beside(v->engine, t, port), c->next[port], w, port);
   input_push(v, p->input, p->in_color, w);
@@ -213,27 +215,13 @@ HOT void stream_issued(Visit *v, FastTile *t)
   v->worker->stats.elements++;
 }
 
-/* Places after the color that was served first in the last cycle with a move. */
-HOT unsigned after_first(const FastTile *t, unsigned slot)
-{
-  unsigned first = t->first_slot + 1u;
-  return slot >= first ? slot - first : slot + MAX_COLORS - first;
-}
-
-HOT void stream_moved(FastTile *t, const FastPlain *p, const StreamPlan *plan)
-{
-  bool in_first = plan->enters &&
-                  (!plan->leaves || after_first(t, p->in_slot) < after_first(t, p->out_slot));
-  t->first_slot = in_first ? p->in_slot : p->out_slot;
-}
-
 /* The router copies to the next tile what comes over the bridge.  If that one's part of the relay
  * has been taken down, this tile's is in the next cycle, and until then there is room. */
 HOT void stream_relay(Visit *v, FastTile *t, const FastPlain *p)
 {
   uint32_t payload = t->in->at[t->in->relays++ % BRIDGE_PLACES].payload;
   if (LIKELY(t->out)) {
-    bridge_push(v, t->out, payload, v->hop);
+    bridge_push(v, t->out, payload, v->now + v->hop);
     return;
   }
   const FastColor *c = &t->colors[p->in_slot];
@@ -247,9 +235,8 @@ HOT void stream_relay(Visit *v, FastTile *t, const FastPlain *p)
 HOT void stream_move(Visit *v, FastTile *t, const FastPlain *p, const StreamPlan *plan)
 {
   if (plan->enters || plan->leaves)
-    stream_moved(t, p, plan);
+    fast_serve(t, plan->enters, plan->leaves);
   if (t->in) {
-    t->in->arrivals &= ~(UINT64_C(1) << v->now % WORD_BITS);
     if (plan->enters && t->in->relayed)
       stream_relay(v, t, p);
   } else if (plan->enters) {
@@ -264,9 +251,94 @@ HOT void stream_move(Visit *v, FastTile *t, const FastPlain *p, const StreamPlan
 /* Wavelets on a bridge will move: in cycles after this one, or at its other end. */
 HOT bool bridges_move(const Visit *v, const FastTile *t)
 {
-  if (t->in && (t->in->arrivals || t->in->head != t->in->tail))
+  if (t->in && (bridge_last(t->in, v->now) > 0 || t->in->head != t->in->tail))
     return true;
-  return t->out && t->out->arrivals & ~(UINT64_C(3) << v->now % WORD_BITS);
+  return t->out && bridge_last(t->out, v->now) > (int32_t)v->hop;
+}
+
+/* ---- ahead of their cycle ----------------------------------------------------------------- */
+
+/* Of `most` cycles from `cycle` on, those that find the next input on the bridge.  If the last one
+ * does, so do the others, since no two come in one cycle. */
+HOT unsigned inputs_in_time(const FastBridge *b, uint64_t cycle, unsigned most)
+{
+  unsigned n = b->tail - b->head;
+  uint32_t before = (uint32_t)cycle - 1;
+  n = most < n ? most : n;
+  while (n && (int32_t)(before + n - b->at[(b->head + n - 1) % BRIDGE_PLACES].seen) < 0)
+    n--;
+  return n;
+}
+
+/* Cycles after this one that find what an element needs; the last elements are left to others. */
+HOT unsigned known_elements(const Visit *v, const FastTile *t, const FastPlain *p)
+{
+  unsigned n = v->engine->stream_ahead;
+  n = p->remaining - 2 < n ? p->remaining - 2 : n;
+  return t->in ? inputs_in_time(t->in, v->now + 1, n) : n;
+}
+
+/* The next `n` elements of a source. */
+HOT void read_ahead(FastTile *t, FastPlain *p, unsigned k, uint32_t *x, unsigned n)
+{
+  uint32_t address = p->address[k], head = t->in ? t->in->head : 0, value = p->value[k];
+  bool memory = p->memory & 1u << k;
+  if (t->in && p->input_stream == k) {
+    for (unsigned i = 0; i < n; i++)
+      x[i] = t->in->at[(head + i) % BRIDGE_PLACES].payload;
+    t->in->head = head + n;
+    return;
+  }
+  for (unsigned i = 0; i < n; i++) {
+    if (memory)
+      memcpy(&value, t->mem.bytes + (uint16_t)address, sizeof value);
+    address += (uint32_t)p->step[k];
+    x[i] = value;
+  }
+  if (memory)
+    p->address[k] = (uint16_t)address;
+}
+
+/* So many elements from bridge or memory to a bridge, in the cycles after this one. */
+HOT void issue_ahead(const Visit *v, FastTile *t, FastPlain *p, unsigned n)
+{
+  FastBridge *out = t->out;
+  uint32_t a[BRIDGE_PLACES], b[BRIDGE_PLACES], tail = out->tail;
+  uint32_t seen = (uint32_t)v->now + v->engine->bridge_seen + 1;
+  read_ahead(t, p, PLAIN_SRC0, a, n);
+  read_ahead(t, p, PLAIN_SRC1, b, n);
+  for (unsigned i = 0; i < n; i++)
+    a[i] = plain_operate(v, p, a[i], b[i]);
+  for (unsigned i = 0; i < n; i++) {
+    out->at[(tail + i) % BRIDGE_PLACES].payload = a[i];
+    out->at[(tail + i) % BRIDGE_PLACES].seen = seen + i;
+  }
+  out->tail = tail + n;
+  out->arrivals = out->arrivals << n | ((UINT64_C(1) << n) - 1);   /* this cycle's was the last */
+  out->last += n;
+}
+
+/* What is on its bridges says what a tile with results does in the cycles after this one; if
+ * something else happens, that is undone (roll_back in engine_fast_bridge.c).  So those elements
+ * are issued at once.  How the router served its colors meanwhile is left to fast_catch_up. */
+HOT void stream_ahead(Visit *v, FastTile *t, FastThread *th)
+{
+  FastPlain *p = &th->run->plain;
+  if (!t->out || t->out->relay || (!t->in && p->input != NO_QUEUE))
+    return;
+  unsigned n = known_elements(v, t, p);
+  if (!n)
+    return;
+  issue_ahead(v, t, p, n);
+  p->remaining -= n;
+  p->ahead = (uint8_t)n;
+  th->ready += n;
+  v->worker->stats.active_tile_cycles += n;
+  v->worker->visits += n;
+  /* Row by row, what is to be undone is found when the row or the one above is visited. */
+  bool upright = t->out->upright || (t->in && t->in->upright);
+  for (unsigned i = 1; i <= n && upright; i++)
+    fast_row_awake(v->engine, v->now + i)[v->row] = 1;
 }
 
 /* A tile without bridges that is not as expected. */
@@ -290,6 +362,11 @@ HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
   v->tile = t;
   if (!bridged && is_other(v, t))
     return false;
+  if (bridged && th->run->plain.ahead) {
+    if (th->ready > v->now)
+      return true;
+    fast_catch_up(v->worker, t);
+  }
   if (!plan_stream(v, t, th, &plan)) {
     if (bridged)
       ICE("a tile with a bridge does something else");
@@ -313,10 +390,15 @@ HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
     bool held_up = !plan.issues && t->in && bridge_has(v, t->in);
     if (UNLIKELY(p->remaining <= 1 || held_up))
       add_chore(v, t, CHORE_PART, NO_SLOT);
+    else if (plan.issues)
+      stream_ahead(v, t, th);
   } else if (plan.issues) {
     stream_issued(v, t);
   }
-  if (active || plan.ramps || bridges_move(v, t)) {
+  if (bridged && p->ahead) {
+    note_change(v);
+    fast_wake(v->worker, index, th->ready);
+  } else if (active || plan.ramps || bridges_move(v, t)) {
     note_change(v);
     wake(v, index);
   } else {
