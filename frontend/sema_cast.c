@@ -391,7 +391,9 @@ static Coercion coercion_of(Sema *s, Operand o, PoolId type)
                ? COERCE_FUNC : COERCE_NO;
   if (from.kind == PK_STRUCT_TYPE && to.kind == PK_STRUCT_TYPE && from.u.fields.origin == 0)
     return struct_coercible(s, o, &from, &to) ? COERCE_STRUCT : COERCE_NO;
-  if (from.kind == PK_STRUCT_TYPE && from.u.fields.is_tuple && to.kind == PK_ARRAY_TYPE)
+  bool is_tuple = from.kind == PK_STRUCT_TYPE &&
+                  (from.u.fields.is_tuple || from.u.fields.n == 0);   /* .{} is a tuple, too */
+  if (is_tuple && to.kind == PK_ARRAY_TYPE)
     return tuple_to_array(s, o, &from, &to, type) ? COERCE_ARRAY : COERCE_NO;
   return COERCE_NO;
 }

@@ -200,7 +200,12 @@ static Operand expr_struct_init(Sema *s, const NodeStructInit *n, PoolId want)
     PoolKey k = pool_key(s->pool, shape);
     if (k.kind == PK_UNION_TYPE)
       return union_literal(s, shape, &k, n);
-    if (n->type != NULL && k.kind != PK_STRUCT_TYPE && !(count == 0 && k.kind == PK_ARRAY_TYPE)) {
+    bool is_array = count == 0 && k.kind == PK_ARRAY_TYPE;
+    if (n->type != NULL && is_array && type_element_count(s->pool, type) > 0) {
+      sema_error(s, wrong_element_count, n->head.span, type, type_element_count(s->pool, type), 0);
+      return operand_poison();
+    }
+    if (n->type != NULL && k.kind != PK_STRUCT_TYPE && !is_array) {
       sema_error(s, not_a_struct_type, n->type->span, type);
       return operand_poison();
     }
