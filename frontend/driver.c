@@ -272,6 +272,7 @@ void sema_destroy(Sema *s)
   arrfree(s->cells);
   arrfree(s->leaves);
   arrfree(s->ranges);
+  sema_forget_computed(s);
   sema_own_destroy(s);
 }
 

@@ -160,6 +160,8 @@ void pool_mpz(const Pool *pool, PoolId value, mpz_t out);            /* out: ini
 double pool_float_value(const Pool *pool, PoolId value);
 /* Is there a symbolic value in it?  Known when it is interned. */
 bool value_has_symbolic(const Pool *pool, PoolId value);
+/* Operations between it and the parameters it is computed from, at most 255; 0: not symbolic. */
+unsigned value_symbolic_height(const Pool *pool, PoolId value);
 /* Field of a struct value by name; POOL_NONE if absent. */
 PoolId pool_field(const Pool *pool, PoolId value, StrId name);
 
@@ -336,6 +338,8 @@ struct Sema {
   uint32_t module;            /* instance whose names are in scope */
   LayoutResult *layout;       /* result under construction (layout), or the finished one */
   struct TileEnv *tile;       /* this tile's parameters and the record of forced values */
+  struct Computed *computed;  /* stb_ds: symbolic values with these parameters; sema_symbolic.c */
+  const PoolId *computed_for;
   struct MachineSetup *setup; /* tasks, queues, exports that top-level blocks asked for */
   uint64_t steps;             /* comptime step quota used */
   uint32_t depth;             /* comptime call depth */
@@ -408,8 +412,10 @@ Operand sema_range(Sema *s, PoolId element, Operand start, Operand stop, Operand
 Operand sema_range_part(Sema *s, Operand range, unsigned part);   /* 0 start, 1 stop, 2 step */
 /* Code emitted next belongs to the source at `span`. */
 void sema_at(Sema *s, Span span);
-/* Value of a symbolic for the tile whose parameters are given (POOL(POISON): out of range). */
+/* Value of a symbolic for the tile whose parameters are given (POOL(POISON): out of range); what
+ * was computed on the way is kept for the next call with the same array. */
 PoolId sema_eval_symbolic(Sema *s, PoolId symbolic, const PoolId *params);
+void sema_forget_computed(Sema *s);
 /* @as and @bitcast on any operand. */
 Operand sema_convert(Sema *s, Operand o, PoolId type, Span span);
 Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span);

@@ -18,7 +18,7 @@
 typedef struct {
   uint8_t kind;
   bool is_big;               /* PK_INT: data.text */
-  bool has_symbolic;
+  uint8_t symbolic_height;
   uint32_t type;
   uint32_t hash;
   uint32_t count;
@@ -377,21 +377,38 @@ static const PoolKey *own_key(Pool *pool, const PoolKey *key)
   return k;
 }
 
-static bool key_has_symbolic(const Pool *pool, const PoolKey *key)
+static unsigned height_of_all(const Pool *pool, const PoolId *parts, uint32_t n)
 {
-  if (key->kind == PK_RANGE)
-    return value_has_symbolic(pool, key->u.range.start) ||
-           value_has_symbolic(pool, key->u.range.stop) ||
-           value_has_symbolic(pool, key->u.range.step);
-  for (uint32_t i = 0; key->kind == PK_AGGREGATE && i < key->u.aggregate.n; i++)
-    if (value_has_symbolic(pool, key->u.aggregate.elems[i]))
-      return true;
-  return key->kind == PK_SYMBOLIC;
+  unsigned most = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    unsigned height = value_symbolic_height(pool, parts[i]);
+    most = height > most ? height : most;
+  }
+  return most;
+}
+
+static uint8_t key_symbolic_height(const Pool *pool, const PoolKey *key)
+{
+  PoolId parts[3] = {{0}};
+  if (key->kind == PK_AGGREGATE)
+    return (uint8_t)height_of_all(pool, key->u.aggregate.elems, key->u.aggregate.n);
+  if (key->kind == PK_RANGE) {
+    parts[0] = key->u.range.start;
+    parts[1] = key->u.range.stop;
+    parts[2] = key->u.range.step;
+    return (uint8_t)height_of_all(pool, parts, 3);
+  }
+  if (key->kind != PK_SYMBOLIC)
+    return 0;
+  parts[0] = key->u.symbolic.a;
+  parts[1] = key->u.symbolic.b;
+  unsigned below = height_of_all(pool, parts, 2);
+  return (uint8_t)(below < UINT8_MAX ? below + 1 : UINT8_MAX);
 }
 
 static void item_fill(Pool *pool, Item *item, const PoolKey *key)
 {
-  item->has_symbolic = key_has_symbolic(pool, key);
+  item->symbolic_height = key_symbolic_height(pool, key);
   item->kind = (uint8_t)key->kind;
   item->type = key->type.raw;
   switch ((int)key->kind) {
@@ -494,9 +511,14 @@ PoolId pool_type_of(const Pool *pool, PoolId value)
   return is_immediate(value) ? imm_type(value) : (PoolId){pool->items[value.raw].type};
 }
 
+unsigned value_symbolic_height(const Pool *pool, PoolId value)
+{
+  return is_immediate(value) ? 0 : pool->items[value.raw].symbolic_height;
+}
+
 bool value_has_symbolic(const Pool *pool, PoolId value)
 {
-  return !is_immediate(value) && pool->items[value.raw].has_symbolic;
+  return value_symbolic_height(pool, value) > 0;
 }
 
 StrTable *pool_names(const Pool *pool)

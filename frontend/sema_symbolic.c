@@ -6,28 +6,20 @@
 #include "frontend/sema_internal.h"
 
 #include <stdlib.h>
+#include "stb_ds.h"
 
-/* Each tree node is computed once a tile even if it is shared: the trees are small, but sharing
- * can make them wide.  The recursion is bounded by the height of the source expressions. */
-static PoolId eval(Sema *s, PoolId value, const PoolId *params);
-
-static PoolId eval_symbolic(Sema *s, const PoolKey *k, const PoolId *params)
+/* What a node is, of operands that are known. */
+static PoolId compute(Sema *s, const PoolKey *k, PoolId a, PoolId b)
 {
   Span nowhere = {0, 0};
-  if (k->u.symbolic.sym == SYM_PARAM)
-    return params != NULL ? params[k->u.symbolic.index] : tile_env_param(s, k->u.symbolic.index);
-  PoolId a = eval(s, k->u.symbolic.a, params);
-  if (a.raw == POOL_RAW_POISON)
-    return a;
+  if (a.raw == POOL_RAW_POISON || b.raw == POOL_RAW_POISON)
+    return POOL(POISON);
   PoolId type = pool_type_of(s->pool, a);
   switch (k->u.symbolic.sym) {
   case SYM_UNARY:
     return fold_unary(s, (UnaryOp)k->u.symbolic.op, type, a, nowhere);
-  case SYM_BINARY: {
-    PoolId b = eval(s, k->u.symbolic.b, params);
-    return b.raw == POOL_RAW_POISON
-               ? b : fold_binary(s, (BinaryOp)k->u.symbolic.op, type, a, b, nowhere);
-  }
+  case SYM_BINARY:
+    return fold_binary(s, (BinaryOp)k->u.symbolic.op, type, a, b, nowhere);
   case SYM_CONVERT:
     return fold_convert(s, a, k->type, nowhere);
   case SYM_BITCAST:
@@ -38,6 +30,79 @@ static PoolId eval_symbolic(Sema *s, const PoolKey *k, const PoolId *params)
   }
   ICE("symbolic value of kind %d", (int)k->u.symbolic.sym);
 }
+
+static PoolId param_value(Sema *s, const PoolKey *k, const PoolId *params)
+{
+  uint32_t index = k->u.symbolic.index;
+  return params != NULL ? params[index] : tile_env_param(s, index);
+}
+
+/* Low trees, nearly all, are computed as they stand. */
+enum { LOW = 6 };
+
+static PoolId eval_low(Sema *s, PoolId value, const PoolId *params)
+{
+  if (!value_has_symbolic(s->pool, value))
+    return value;
+  PoolKey k = pool_key(s->pool, value);
+  if (k.u.symbolic.sym == SYM_PARAM)
+    return param_value(s, &k, params);
+  PoolId a = eval_low(s, k.u.symbolic.a, params);
+  return compute(s, &k, a, eval_low(s, k.u.symbolic.b, params));
+}
+
+struct Computed { uint32_t key; PoolId value; };
+
+/* An operand's value; false if it has to be computed first. */
+static bool operand_known(Sema *s, PoolId operand, const PoolId *params, PoolId *out)
+{
+  if (value_symbolic_height(s->pool, operand) <= LOW) {
+    *out = eval_low(s, operand, params);
+    return true;
+  }
+  ptrdiff_t at = hmgeti(s->computed, operand.raw);
+  if (at >= 0)
+    *out = s->computed[at].value;
+  return at >= 0;
+}
+
+/* Loops make trees that are high and share most of their nodes: each node is computed once for
+ * the parameters, operands first, without recursion. */
+static PoolId eval_high(Sema *s, PoolId value, const PoolId *params)
+{
+  if (s->computed_for != params)
+    sema_forget_computed(s);
+  s->computed_for = params;
+  PoolId *todo = NULL, result = POOL(POISON);
+  arrput(todo, value);
+  while (arrlenu(todo) > 0) {
+    PoolId node = arrlast(todo), a = {0}, b = {0};
+    if (operand_known(s, node, params, &result)) {
+      (void)arrpop(todo);
+      continue;
+    }
+    PoolKey k = pool_key(s->pool, node);
+    bool has_a = operand_known(s, k.u.symbolic.a, params, &a);
+    bool has_b = operand_known(s, k.u.symbolic.b, params, &b);
+    if (!has_a)
+      arrput(todo, k.u.symbolic.a);
+    if (!has_b)
+      arrput(todo, k.u.symbolic.b);
+    if (!has_a || !has_b)
+      continue;
+    result = compute(s, &k, a, b);
+    hmput(s->computed, node.raw, result);
+  }
+  arrfree(todo);
+  return result;
+}
+
+void sema_forget_computed(Sema *s)
+{
+  hmfree(s->computed);
+}
+
+static PoolId eval(Sema *s, PoolId value, const PoolId *params);
 
 static PoolId eval_elements(Sema *s, const PoolKey *k, const PoolId *params)
 {
@@ -61,7 +126,8 @@ static PoolId eval(Sema *s, PoolId value, const PoolId *params)
     return value;
   PoolKey k = pool_key(s->pool, value);
   if (k.kind == PK_SYMBOLIC)
-    return eval_symbolic(s, &k, params);
+    return value_symbolic_height(s->pool, value) <= LOW ? eval_low(s, value, params)
+                                                        : eval_high(s, value, params);
   if (k.kind == PK_AGGREGATE)
     return eval_elements(s, &k, params);
   k.u.range.start = eval(s, k.u.range.start, params);
