@@ -454,6 +454,20 @@ static inline unsigned fast_output_cycles(const Timing *timing)
   return cycles ? cycles : 1;
 }
 
+/* Places after the color that was served first in the last cycle with a move. */
+static inline unsigned places_after_first(const FastTile *tile, unsigned slot)
+{
+  unsigned first = tile->first_slot + 1u;
+  return slot >= first ? slot - first : slot + MAX_COLORS - first;
+}
+/* The router of a stream has served its colors in a cycle, by turns: one of them at least. */
+static inline void stream_served(FastTile *tile, const FastPlain *plain, bool enters, bool leaves)
+{
+  bool in_first = enters && (!leaves || places_after_first(tile, plain->in_slot) <
+                                            places_after_first(tile, plain->out_slot));
+  tile->first_slot = in_first ? plain->in_slot : plain->out_slot;
+}
+
 /* Where the wavelets of a color enter the tile: as loaded, or as rewritten. */
 void fast_bind_queues(FastTile *tile);
 
@@ -518,14 +532,11 @@ void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 
 /* ---- engine_fast_bridge.c --------------------------------------------------------------- */
 
-/* Whether one moves from the receiver's router to its queue in each of the `n` cycles up to
- * `cycle`, which is bit 0.  NULL: none. */
-static inline uint32_t bridge_moves(const FastBridge *b, uint64_t cycle, unsigned n)
+/* Whether one moves from the receiver's router to its queue in the cycle. */
+static inline bool bridge_moves(const FastBridge *b, uint64_t cycle)
 {
-  int32_t back = b ? (int32_t)(b->last - (uint32_t)cycle) : -WORD_BITS;
-  uint64_t moves = back >= WORD_BITS || back <= -WORD_BITS ? 0
-                 : back >= 0 ? b->arrivals >> back : b->arrivals << -back;
-  return (uint32_t)moves & ((1u << n) - 1);
+  uint32_t back = b->last - (uint32_t)cycle;
+  return back < WORD_BITS && (b->arrivals >> back & 1);
 }
 /* Cycles from `now` to the newest of these moves; at most 0: it is over. */
 static inline int32_t bridge_last(const FastBridge *b, uint64_t now)
@@ -534,8 +545,6 @@ static inline int32_t bridge_last(const FastBridge *b, uint64_t now)
 }
 /* The cycles that a stream was ahead are over: accounts for what its router did in them. */
 void fast_catch_up(FastWorker *worker, FastTile *tile);
-/* The router of a stream has served these of its colors in a cycle, by turns: at least one. */
-void fast_serve(FastTile *tile, bool enters, bool leaves);
 void fast_bridges_create(FastEngine *engine);
 /* The tile has started a streaming operation: builds bridges to and from it where it can. */
 void fast_join(FastWorker *worker, FastTile *tile);

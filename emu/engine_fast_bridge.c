@@ -251,18 +251,13 @@ void fast_join_relays(FastWorker *w)
 
 /* ---- taking down ------------------------------------------------------------------------ */
 
-/* Places after the color that was served first in the last cycle with a move. */
-static unsigned after_first(const FastTile *t, unsigned slot)
+/* The moves of the `n` cycles up to `cycle`, which is bit 0.  NULL: none. */
+static uint32_t moves_until(const FastBridge *b, uint64_t cycle, unsigned n)
 {
-  unsigned first = t->first_slot + 1u;
-  return slot >= first ? slot - first : slot + MAX_COLORS - first;
-}
-
-void fast_serve(FastTile *t, bool enters, bool leaves)
-{
-  const FastPlain *p = plain_of(t);
-  bool in_first = enters && (!leaves || after_first(t, p->in_slot) < after_first(t, p->out_slot));
-  t->first_slot = in_first ? p->in_slot : p->out_slot;
+  int32_t back = b ? (int32_t)(b->last - (uint32_t)cycle) : -WORD_BITS;
+  uint64_t moves = back >= WORD_BITS || back <= -WORD_BITS ? 0
+                 : back >= 0 ? b->arrivals >> back : b->arrivals << -back;
+  return (uint32_t)moves & ((1u << n) - 1);
 }
 
 void fast_catch_up(FastWorker *w, FastTile *t)
@@ -273,15 +268,15 @@ void fast_catch_up(FastWorker *w, FastTile *t)
   if (!n)
     return;
   uint64_t last = th->ready - 1;
-  uint32_t enters = bridge_moves(t->in, last, n);
-  uint32_t leaves = bridge_moves(t->out, last + w->engine->timing->hop, n);
+  uint32_t enters = moves_until(t->in, last, n);
+  uint32_t leaves = moves_until(t->out, last + w->engine->timing->hop, n);
   if ((enters & leaves) == (1u << n) - 1) {     /* mostly: two colors by turns */
     if (n % 2)
-      fast_serve(t, true, true);
+      stream_served(t, p, true, true);
   } else {
     for (uint32_t bit = 1u << (n - 1); bit; bit >>= 1)
       if ((enters | leaves) & bit)
-        fast_serve(t, enters & bit, leaves & bit);
+        stream_served(t, p, enters & bit, leaves & bit);
   }
   if (w->stats.last_event < last)
     w->stats.last_event = last;

@@ -120,11 +120,11 @@ HOT bool plan_sides(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan 
   plan->enters = plan->leaves = plan->ramps = false;
   plan->enter_port = plan->leave_port = PORT_COUNT;
   if (t->in)
-    plan->enters = bridge_moves(t->in, v->now, 1);
+    plan->enters = bridge_moves(t->in, v->now);
   else if (!plan_enters(v, t, p, plan))
     return false;
   if (t->out)
-    plan->leaves = bridge_moves(t->out, v->now + v->hop, 1);     /* no copies */
+    plan->leaves = bridge_moves(t->out, v->now + v->hop);    /* no copies */
   else if (!plan_leaves(v, t, p, plan))
     return false;
   return !links_meet(plan);
@@ -235,7 +235,7 @@ HOT void stream_relay(Visit *v, FastTile *t, const FastPlain *p)
 HOT void stream_move(Visit *v, FastTile *t, const FastPlain *p, const StreamPlan *plan)
 {
   if (plan->enters || plan->leaves)
-    fast_serve(t, plan->enters, plan->leaves);
+    stream_served(t, p, plan->enters, plan->leaves);
   if (t->in) {
     if (plan->enters && t->in->relayed)
       stream_relay(v, t, p);
