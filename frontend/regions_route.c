@@ -16,6 +16,10 @@ enum { USE_NONE, USE_KNOWN, USE_ROUTED };
 /* Bound of colors times tiles, which bounds memory: 180 colors on a whole wafer. */
 enum { MARGIN = 1, MOST_USES = 1 << 27, MOST_COLORS = 1 << 12 };
 
+/* Who has set the route of a net in a tile. */
+typedef struct { const char *name; uint32_t color; bool is_port; } Painter;
+typedef struct { uint64_t key; Painter value; } PaintedRoute;
+
 /* The grid has a margin around the regions, where paths and the host's tiles find place; it is cut
  * to what is used. */
 typedef struct {
@@ -27,6 +31,7 @@ typedef struct {
   uint32_t n_nets;
   uint32_t *net_of;            /* by color of the layout */
   uint32_t **uses;             /* by net, then tile */
+  PaintedRoute *painted;       /* stb_ds map: by net and tile, while regions are painted */
   uint32_t *uses_before;       /* of the net at hand, while ways are tried */
   int *color_of;               /* by net */
   bool *switched;              /* by net: some tile has several positions */
@@ -172,10 +177,30 @@ static void each_tile(Plan *p, const Region *region, RegionRect rect, TileAction
       action(p, tile_at(p, region->rect.x + rect.x + x, region->rect.y + rect.y + y), what);
 }
 
+/* A later route replaces an earlier one of the same color, but not another port's, nor that of a
+ * color that connections have made the same. */
+static void paint_routes(Plan *p, uint32_t tile, Painter painter, const RegionRoutes *routes)
+{
+  uint32_t net = p->net_of[painter.color], before = p->uses[net][tile];
+  uint64_t key = (uint64_t)net << 32 | tile;
+  ptrdiff_t at = hmgeti(p->painted, key);
+  set_routes(p, net, tile, routes);
+  if (at >= 0 && p->uses[net][tile] != before) {
+    Painter first = p->painted[at].value;
+    if (first.color != painter.color || (first.is_port && painter.is_port)) {
+      diag_routes_of_one_color(p->l->session->diags, p->l->span, tile_text(p, tile), first.name,
+                               painter.name);
+      diag_color_of_region(p->l->session->diags, p->l->span);
+    }
+  }
+  hmput(p->painted, key, painter);
+}
+
 static void paint_tile(Plan *p, uint32_t tile, const void *what)
 {
   const RegionPaint *paint = what;
-  set_routes(p, p->net_of[paint->color], tile, &paint->routes);
+  Painter painter = {.name = p->l->colors[paint->color].name, .color = paint->color};
+  paint_routes(p, tile, painter, &paint->routes);
 }
 
 static void know_color(Plan *p, uint32_t tile, const void *what)
@@ -220,9 +245,20 @@ static void paint_ports(Plan *p)
       PortMask *outer = port->is_output ? &routes.tx[k] : &routes.rx[k];
       *outer = port_bit(port->edge);
     }
+    Painter painter = {.name = port->name, .color = port->color, .is_port = true};
     for (uint32_t k = 0; k < port->count; k++)
-      set_routes(p, p->net_of[port->color], port_tile(p, port, k), &routes);
+      paint_routes(p, port_tile(p, port, k), painter, &routes);
   }
+}
+
+/* False after reporting. */
+static bool paint_all(Plan *p)
+{
+  size_t errors = diags_error_count(p->l->session->diags);
+  paint_regions(p);
+  paint_ports(p);
+  hmfree(p->painted);
+  return diags_error_count(p->l->session->diags) == errors;
 }
 
 /* ---- paths ------------------------------------------------------------------------------- */
@@ -669,8 +705,6 @@ bool regions_route(RegionLayout *layout, LayoutResult *result)
   Plan plan = {.l = layout, .out = result, .arena = layout->session->arena};
   if (!make_grid(&plan) || !make_nets(&plan))
     return false;
-  paint_regions(&plan);
-  paint_ports(&plan);
-  return connect_ports(&plan) && connect_streams(&plan) && choose_colors(&plan) &&
-         fill_result(&plan);
+  return paint_all(&plan) && connect_ports(&plan) && connect_streams(&plan) &&
+         choose_colors(&plan) && fill_result(&plan);
 }

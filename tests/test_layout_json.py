@@ -479,6 +479,12 @@ WRONG = {
                         "regions 'b' and 'a' both have tile 1,1"),
     "connected_colors": (layout(colors=[{"name": "rx", "value": 1}, {"name": "tx", "value": 2}]),
                          "colors 'rx' and 'tx' are connected"),
+    "routes_of_one_color": (layout(ports=[*A_THEN_B, port("back", "a", "rx", "LEFT", False)]),
+                            "tile 1,1 has two routes of one color, that of 'out' and that of "
+                            "'back'"),
+    # note color_of_region
+    "two ports": (layout(ports=[*A_THEN_B, port("too", "a", "tx", "TOP", True)]),
+                  "that of 'out' and that of 'too'"),
     "stream_place": (layout(connections=[], streams=[{"name": "s", "port": "out",
                                                       "place": [4, 1]}]),
                      "stream 's' cannot end at tile 4,1"),
