@@ -337,6 +337,12 @@ def test_mistakes_of_a_script(tmp_path):
             "inputs and no outputs": lambda: region.create_output_port(
                 c, Edge.TOP, [RoutingPosition().set_output([Route.RAMP])], 1),
             "must be a Edge": lambda: region.create_output_port(c, "TOP", [ramp], 1),
+            "the positions must be a list of RoutingPosition": lambda: region.create_output_port(
+                c, Edge.TOP, ramp, 1),
+            "the output must be a list of Route": lambda: RoutingPosition().set_output(Route.RAMP),
+            "the edges' routing must be a list": lambda: region.paint_all(
+                c, [RoutingPosition().set_input([Route.EAST]).set_output([Route.RAMP])],
+                get_edge_routing(Edge.TOP, [ramp])),
             "no switch position": lambda: region.paint_all(c, []),
             "has the value 3, and now 4":
                 lambda: region.set_param_all(Color("c", 4)) or region.set_param_all(c),

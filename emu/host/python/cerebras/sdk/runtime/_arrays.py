@@ -74,7 +74,8 @@ def _argument_word(value, kind, where):
         value = value.reshape(-1)[0]
     if kind in _FLOATS:
         if not isinstance(value, (float, np.floating)):
-            raise TypeError(f"{where} is a float ({kind}), {value!r} given")
+            hint = "; float(...) makes one of it" if isinstance(value, (int, np.integer)) else ""
+            raise TypeError(f"{where} is a float ({kind}), {value!r} given{hint}")
         return _FLOATS[kind](value)
     if isinstance(value, (float, np.floating)):
         raise TypeError(f"{where} is an integer ({kind}), {value!r} given")

@@ -46,7 +46,15 @@ def _of_type(what, value, kind):
     return value
 
 
+def _listed(what, values, kind):
+    """The one that a script forgot to put into a list is the usual mistake."""
+    if isinstance(values, kind):
+        raise TypeError(f"{what} must be a list of {kind.__name__}, not one: put it in brackets")
+    return values
+
+
 def _routes(what, routes):
+    _listed(what, routes, Route)
     found = [_of_type(what, route, Route) for route in routes]
     if len(set(found)) != len(found):
         raise ValueError(f"{what} names a route twice: {', '.join(r.name for r in found)}")
@@ -84,6 +92,7 @@ class RoutingPosition:
 
 
 def _positions(positions):
+    _listed("the positions", positions, RoutingPosition)
     positions = [_of_type("a routing position", p, RoutingPosition) for p in positions]
     if not positions:
         raise ValueError("there is no switch position")
@@ -191,9 +200,10 @@ class CodeRegion:
 
     def paint_all(self, color, positions, edge_routes=()):
         """Routes of all tiles, other ones along the edges that edge_routes name."""
+        infos = [_of_type("an edge's routing", info, EdgeRouteInfo)
+                 for info in _listed("the edges' routing", edge_routes, EdgeRouteInfo)]
         self._add_paint(self._all(), color, positions)
-        for info in edge_routes:
-            _of_type("an edge's routing", info, EdgeRouteInfo)
+        for info in infos:
             self._add_paint(self._edge(info.edge), color, info.positions)
 
     def _add_paint(self, rect, color, positions):
