@@ -313,6 +313,20 @@ static bool op_error(Sema *s, const OpOperand *o, const char *op, const char *wh
 static const char needs_load[] =
   "a circular buffer has to be loaded into a DSR first, with @load_to_dsr_xdsr";
 
+/* A constant's value stands wherever it is named: what was written to it would not be seen. */
+static bool lies_in_constant(Sema *s, const OpOperand *o)
+{
+  if (o->kind != IRV_DSD || !dsd_is_comptime(s, o->value))
+    return false;
+  uint32_t number = pool_key(s->pool, o->value.value).u.dsd.desc.global.raw;
+  if (number == IR_NO_ID)
+    return false;
+  const Global *g = &s->globals[number];
+  if (g->decl == IR_NO_ID)
+    return !pool_is_none(g->init);
+  return s->modules[g->decl_module].decls[g->decl].kind == DECL_CONST;
+}
+
 static bool check_dest(Sema *s, const OpOperand *o, const char *op)
 {
   if (o->kind == IRV_DSD && o->desc == DESC_CIRC)
@@ -323,6 +337,8 @@ static bool check_dest(Sema *s, const OpOperand *o, const char *op)
     return op_error(s, o, op, "the destination must be a dsr_dest or a dsr_src0");
   if (o->kind == IRV_DSD && o->desc == DESC_FABIN)
     return op_error(s, o, op, "a fabin_dsd can only be read");
+  if (lies_in_constant(s, o))
+    return op_error(s, o, op, "the destination lies in a constant; only a 'var' can be written");
   return true;
 }
 
@@ -463,12 +479,15 @@ static bool check_fabric_rules(Sema *s, const DsdOp *op)
   bool in1 = op->src1.kind == IRV_DSD && op->src1.desc == DESC_FABIN;
   if (in0 && in1 && s->session->options->arch == ARCH_WSE3)
     return op_error(s, &op->src1, op->name, "wse3 takes at most one fabin_dsd");
-  if (!op->settings.is_async)
+  bool ends_with_action = op->settings.done.kind != ACT_NONE;
+  if (!op->settings.is_async && !ends_with_action)
     return true;
   bool may = is_fabric(&op->dest) || is_fabric(&op->src0) || is_fabric(&op->src1) ||
              op->dest.kind == IRV_DSR || op->src0.kind == IRV_DSR || op->src1.kind == IRV_DSR;
-  if (!may)
+  if (!may && op->settings.is_async)
     diag_async_needs_fabric(s->session->diags, op->settings.span, op->name);
+  else if (!may)
+    diag_action_needs_fabric(s->session->diags, op->settings.span, op->name);
   return may;
 }
 
