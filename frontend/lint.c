@@ -363,6 +363,73 @@ static const Flow *function_end(Overlaps *o, uint32_t func)
   return o->state[func] == 2 ? &o->ends[func] : NULL;
 }
 
+/* ---- what runs on the tile ------------------------------------------------------------------- */
+
+static uint64_t task_bit(Action action)
+{
+  bool starts = action.kind == ACT_ACTIVATE && action.id_kind == ID_TASK;
+  return starts ? UINT64_C(1) << action.id % MAX_TASK_IDS : 0;
+}
+
+/* Tasks that the instruction can start, a bit each. */
+static uint64_t started_by(const IrFunc *f, const IrInsn *insn)
+{
+  Action action = {0};
+  if (insn->op == IR_dsd_const)
+    return task_bit(insn->u.desc->desc.done) | task_bit(insn->u.desc->desc.on_control);
+  bool sets = insn->op == IR_dsd_set &&
+              (insn->field == DSRF_DONE || insn->field == DSRF_CONTROL);
+  if (!sets && insn->op != IR_activate)
+    return 0;
+  const IrInsn *value = &f->insns[insn->args[sets].raw];
+  if (value->op != IR_const)
+    return UINT64_MAX;
+  if (!sets)
+    return UINT64_C(1) << value->imm % MAX_TASK_IDS;
+  return action_decode((uint16_t)value->imm, &action) ? task_bit(action) : 0;
+}
+
+static uint64_t started_tasks(const Sema *s)
+{
+  uint64_t tasks = s->setup->active;
+  for (uint32_t n = 0; n < s->ir->n_funcs; n++)
+    for (uint32_t i = 1; i < s->ir->funcs[n].n_insns; i++)
+      if (!s->ir->funcs[n].insns[i].dead)
+        tasks |= started_by(&s->ir->funcs[n], &s->ir->funcs[n].insns[i]);
+  return tasks;
+}
+
+static void mark_called(const IrModule *ir, uint32_t func, bool *runs)
+{
+  const IrFunc *f = &ir->funcs[func];
+  if (runs[func])
+    return;
+  runs[func] = true;
+  for (uint32_t i = 1; i < f->n_insns; i++)
+    if (!f->insns[i].dead && f->insns[i].op == IR_call)
+      mark_called(ir, f->insns[i].u.func.raw, runs);
+}
+
+/* By function: whether something starts it.  Of a program for many tiles, a tile may have local
+ * tasks that only others start. */
+static bool *running_functions(Sema *s)
+{
+  const IrModule *ir = s->ir;
+  bool *runs = arena_many(s->arena, bool, ir->n_funcs + 1);
+  bool *waits = arena_many(s->arena, bool, ir->n_funcs + 1);
+  uint64_t started = started_tasks(s);
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++) {
+    const TaskSlot *task = &s->setup->tasks[id];
+    if (task->kind == TASK_LOCAL && !task->alternate && !(started >> id & 1) &&
+        s->funcs[task->func].ir.raw != IR_NO_ID)
+      waits[s->funcs[task->func].ir.raw] = true;
+  }
+  for (uint32_t f = 0; f < ir->n_funcs; f++)
+    if (ir->funcs[f].address_taken && !waits[f])
+      mark_called(ir, f, runs);
+  return runs;
+}
+
 /* ---- what an operation that always runs needs ------------------------------------------------ */
 
 /* Only operations on every way through their function count: others may be for other tiles. */
@@ -403,8 +470,11 @@ void lint_program(Sema *s)
   uint32_t known = routed_colors(s) | streamed_colors(s);
   if (s->session->options->memcpy)
     known |= (uint32_t)sema_machine(s)->memcpy_colors;
+  const bool *runs = running_functions(s);
   for (uint32_t f = 0; f < s->ir->n_funcs; f++) {
     function_end(&o, f);
+    if (!runs[f])
+      continue;
     if (s->session->layout->has_block)
       warn_unrouted(&o, &o.ends[f].used, known);
     warn_unbound(&o, &o.ends[f].used);

@@ -173,7 +173,7 @@ const a = @get_color(1);
 const out = @get_dsd(fabout_dsd, .{
   .fabric_color = a, .extent = 1, .output_queue = @get_output_queue(3) });
 task main() void { @mov32(out, 1); }
-comptime { @bind_local_task(main, @get_local_task_id(8)); }
+comptime { @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }
 """)
     ran = harness.cslc("a.csl", "--arch=wse3", "-o", "x.bin", cwd=tmp_path)
     assert "warning: " in ran.err
