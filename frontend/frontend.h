@@ -410,6 +410,9 @@ Operand sema_splat(Sema *s, PoolId type, Operand value, Span span);
 /* The range start .. stop (exclusive) by step; the operands have the type `element`. */
 Operand sema_range(Sema *s, PoolId element, Operand start, Operand stop, Operand step);
 Operand sema_range_part(Sema *s, Operand range, unsigned part);   /* 0 start, 1 stop, 2 step */
+/* Counts comptime steps for work that takes long or memory; the next step sees whether they were
+ * too many. */
+void sema_count_steps(Sema *s, uint64_t n);
 /* Code emitted next belongs to the source at `span`. */
 void sema_at(Sema *s, Span span);
 /* Value of a symbolic for the tile whose parameters are given (POOL(POISON): out of range); what

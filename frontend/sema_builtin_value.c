@@ -428,6 +428,8 @@ Operand builtin_strcat(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
   }
   if (!ok)
     return operand_poison();
+  enum { BYTES_PER_STEP = 4 };        /* each text stays in memory */
+  sema_count_steps(s, length / BYTES_PER_STEP);
   return operand_value(s, pool_string(s->pool, str_intern(s->session->names, text ? text : "",
                                                           length)));
 }

@@ -221,8 +221,6 @@ void sema_stmt(Sema *s, const Node *n);
 void sema_for(Sema *s, const Node *n);
 /* Counts a step of comptime evaluation; false after reporting that there were too many. */
 bool sema_step(Sema *s, Span span);
-/* Counts steps for work that takes long; the next sema_step sees whether they were too many. */
-void sema_count_steps(Sema *s, uint64_t n);
 
 bool sema_is_type_node(const Node *n);
 PoolId sema_type_node(Sema *s, const Node *n);    /* the type expressions of the grammar */

@@ -175,6 +175,8 @@ static Operand load_cell(Sema *s, Operand o)
       return operand_poison();
     }
   s->own->at = o.span;
+  if (n > 1)
+    sema_count_steps(s, n);      /* each value stays in memory */
   PoolId value = value_from_leaves(s->pool, o.type, leaves);
   return (Operand){.kind = OPR_COMPTIME, .type = pool_type_of(s->pool, value), .value = value,
                    .span = o.span};
