@@ -159,13 +159,14 @@ static PoolId array_arg(Sema *s, const Node *n)
   return type;
 }
 
+/* Numeric in the language's sense: booleans are, too. */
 static PoolId numeric_array_arg(Sema *s, const Node *n)
 {
   PoolId type = array_arg(s, n);
   if (pool_is_none(type))
     return type;
   PoolId element = pool_key(s->pool, type).u.array.element;
-  if (!type_is_numeric(s->pool, element)) {
+  if (!type_is_numeric(s->pool, element) && !pool_eq(element, POOL(BOOL))) {
     diag_not_a_numeric_array(s->session->diags, n->span, type);
     return POOL(NONE);
   }
@@ -179,8 +180,9 @@ Operand builtin_zeros(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want
   if (pool_is_none(type))
     return operand_poison();
   PoolId element = pool_key(s->pool, type).u.array.element;
-  PoolId zero = type_is_float(s->pool, element) ? pool_float(s->pool, element, 0.0)
-                                                : pool_int(s->pool, element, 0);
+  PoolId zero = pool_eq(element, POOL(BOOL))        ? POOL(FALSE)
+                : type_is_float(s->pool, element) ? pool_float(s->pool, element, 0.0)
+                                                  : pool_int(s->pool, element, 0);
   return sema_splat(s, type, operand_value(s, zero), at);
 }
 
