@@ -180,7 +180,7 @@ Operand builtin_zeros(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want
   if (pool_is_none(type))
     return operand_poison();
   PoolId element = pool_key(s->pool, type).u.array.element;
-  PoolId zero = pool_eq(element, POOL(BOOL))        ? POOL(FALSE)
+  PoolId zero = pool_eq(element, POOL(BOOL))      ? POOL(FALSE)
                 : type_is_float(s->pool, element) ? pool_float(s->pool, element, 0.0)
                                                   : pool_int(s->pool, element, 0);
   return sema_splat(s, type, operand_value(s, zero), at);
