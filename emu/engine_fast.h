@@ -341,7 +341,7 @@ typedef struct {
   FastEngine *engine;
   FastRows *rows[HALVES];       /* stb_ds */
   uint64_t due[CALENDAR / WORD_BITS];   /* cycles of the calendar in which tiles are awake */
-  uint32_t visits;              /* in this block */
+  uint32_t visits;              /* in this block, elements ahead of their cycle included */
   uint64_t last_change;         /* cycle after the last one in which anything changed */
   uint64_t ahead_last;          /* last issue that was carried out ahead */
   EngineStats stats;
@@ -371,6 +371,7 @@ struct FastEngine {
   uint64_t cycle;               /* the first of the block that runs, or the next one to run */
   unsigned block;               /* cycles of the block that runs */
   unsigned block_most;          /* that the rows of the workers allow */
+  uint32_t visits;              /* a cycle, on average of the last ones */
   uint64_t limit;               /* of this run */
   uint64_t freshened;
   uint32_t n_tiles, width, height;

@@ -240,13 +240,14 @@ static void collect_faults(FastEngine *e)
  * do not fit a cache, so that blocks are worth their while. */
 enum { CREW_LEAST = 256, BLOCK_LEAST = 1536 };
 
-/* Of the last block, a cycle. */
-static uint32_t visits(const FastEngine *e)
+/* A cycle of the block that has run, averaged with those before it: streams that go ahead are often
+ * visited all in the same cycle and then none for some. */
+static void count_visits(FastEngine *e)
 {
-  uint32_t sum = 0;
+  uint64_t sum = (uint64_t)e->visits * (BLOCK_MOST - e->block);
   for (unsigned k = 0; k < e->n_workers; k++)
     sum += e->workers[k].visits;
-  return sum / (e->block ? e->block : 1);
+  e->visits = (uint32_t)(sum / BLOCK_MOST);
 }
 
 /* Cycles of the next block: one where the host or a trace wants to have cycles by themselves. */
@@ -254,7 +255,7 @@ static unsigned choose_block(const FastEngine *e)
 {
   if (e->options.trace || e->hosted || e->program->host_out_colors)
     return 1;
-  unsigned most = visits(e) >= BLOCK_LEAST ? e->block_most : 1;
+  unsigned most = e->visits >= BLOCK_LEAST ? e->block_most : 1;
   most = e->options.block && e->options.block < e->block_most ? e->options.block : most;
   return e->limit - e->cycle < most ? (unsigned)(e->limit - e->cycle) : most;
 }
@@ -272,7 +273,7 @@ static uint64_t last_awake(const FastEngine *e)
 /* Returns the cycle after it. */
 static uint64_t run_block(FastEngine *e)
 {
-  bool crew = e->n_workers > 1 && (visits(e) >= CREW_LEAST || e->options.shuffle);
+  bool crew = e->n_workers > 1 && (e->visits >= CREW_LEAST || e->options.shuffle);
   e->block = choose_block(e);
   take_timers(e);
   if (crew) {
@@ -287,6 +288,7 @@ static uint64_t run_block(FastEngine *e)
   else
     fast_end_block_plain(e);
   collect_faults(e);
+  count_visits(e);
   uint64_t last = last_awake(e);
   forget_due(e, e->cycle, e->cycle + e->block);
   return last + 1;
