@@ -278,8 +278,8 @@ static uint32_t slanted_rows(unsigned block)
 static void make_rows(FastEngine *e)
 {
   unsigned n = e->n_workers;
-  uint32_t strip = e->height / (4 * n), first = 0;
-  strip = strip < STRIP_LEAST ? STRIP_LEAST : strip > STRIP_MOST ? STRIP_MOST : strip;
+  uint32_t strip = e->height / (4 * n), most = slanted_rows(BLOCK_SHARED), first = 0;
+  strip = strip < STRIP_LEAST ? STRIP_LEAST : strip > most ? most : strip;
   if (strip < slanted_rows(e->options.block))
     strip = slanted_rows(e->options.block);
   for (e->block_most = BLOCK_MOST; n > 1 && e->block_most > 1; e->block_most--)

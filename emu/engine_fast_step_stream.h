@@ -353,6 +353,22 @@ HOT bool is_other(const Visit *v, const FastTile *t)
   return !p->stream || p->remaining <= 1 || (t->occupied & ~colors) || (t->output_any & ~output);
 }
 
+/* When the tile is visited next. */
+HOT void stream_wakes(Visit *v, FastTile *t, uint32_t index, bool works)
+{
+  const FastThread *th = &t->threads[MAIN_THREAD];
+  bool ahead = (t->in || t->out) && th->run->plain.ahead;
+  if (!ahead && !works && !bridges_move(v, t)) {
+    sleep_until_due(v, t);
+    return;
+  }
+  note_change(v);
+  if (ahead)
+    fast_wake(v->worker, index, th->ready);
+  else
+    wake(v, index);
+}
+
 /* False: nothing has been done, the tile is visited in the general way. */
 HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
 {
@@ -395,14 +411,6 @@ HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
   } else if (plan.issues) {
     stream_issued(v, t);
   }
-  if (bridged && p->ahead) {
-    note_change(v);
-    fast_wake(v->worker, index, th->ready);
-  } else if (active || plan.ramps || bridges_move(v, t)) {
-    note_change(v);
-    wake(v, index);
-  } else {
-    sleep_until_due(v, t);
-  }
+  stream_wakes(v, t, index, active || plan.ramps);
   return true;
 }
