@@ -354,6 +354,7 @@ typedef struct {
   FastWork **free_works;        /* stb_ds */
   FastBridge **free_bridges;    /* stb_ds */
   int32_t bridges;              /* that it has built, less those that it has taken down */
+  uint64_t rolled_back;         /* elements of streams, for tests to see that there are some */
   DsrState (*scratch)[MAX_DSRS];/* descriptors of one operation at its issue and end */
   /* findings of this cycle, stb_ds */
   Fault *faults;

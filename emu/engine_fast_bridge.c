@@ -305,6 +305,7 @@ static void roll_back(FastWorker *w, FastTile *t, uint64_t now)
     t->out->arrivals >>= undone;
     t->out->last -= undone;
     w->stats.active_tile_cycles -= undone;
+    w->rolled_back += undone;
     fast_wake(w, t->index, now + 1);
   }
   fast_catch_up(w, t);

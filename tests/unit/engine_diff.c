@@ -367,7 +367,7 @@ static const Way stream_ways[] = {
 enum { STREAM_WAYS = ARRAY_COUNT(stream_ways), WITHOUT_BRIDGES = STREAM_WAYS - 1 };
 
 typedef struct {
-  unsigned programs, with_bridges, with_relays, on_the_way, quiet;
+  unsigned programs, with_bridges, with_relays, on_the_way, rolled_back, quiet;
   uint64_t bridges;
 } Bridged;
 
@@ -464,8 +464,10 @@ static void compare_hidden(const Asm *a, const Asm *b)
 static void count_bridges(const FastEngine *e, Bridged *bridged)
 {
   unsigned bridges = 0, on_the_way = 0, relayed = 0;
+  uint64_t rolled_back = 0;
   for (unsigned k = 0; k < e->n_workers; k++) {
     FastBridge **put_aside = e->workers[k].free_bridges;
+    rolled_back += e->workers[k].rolled_back;
     bridges += (unsigned)arrlenu(put_aside);
     for (size_t i = 0; i < arrlenu(put_aside); i++)
       on_the_way += put_aside[i]->head != put_aside[i]->tail;
@@ -476,6 +478,7 @@ static void count_bridges(const FastEngine *e, Bridged *bridged)
   bridged->with_bridges += bridges > 0;
   bridged->with_relays += relayed > 0;
   bridged->on_the_way += on_the_way > 0;
+  bridged->rolled_back += rolled_back > 0;
 }
 
 static RunStatus run_streams_part(Asm *a[STREAM_WAYS], uint32_t posts, uint64_t limit)
@@ -532,12 +535,13 @@ static void engines_agree_on_streams(void **state)
     run_streams(seed, &bridged);
   }
   fprintf(stderr, "%u programs of streams, %u quiet; %llu bridges in %u, relays in %u, with "
-                  "wavelets in %u\n",
+                  "wavelets in %u, rolled back in %u\n",
           bridged.programs, bridged.quiet, (unsigned long long)bridged.bridges,
-          bridged.with_bridges, bridged.with_relays, bridged.on_the_way);
+          bridged.with_bridges, bridged.with_relays, bridged.on_the_way, bridged.rolled_back);
   if (!only && n >= STREAM_SEEDS) {
     assert_true(bridged.with_bridges > n / 2 && bridged.with_relays > n / 8);
     assert_true(bridged.on_the_way > n / 4 && bridged.quiet > n / 4);
+    assert_true(bridged.rolled_back > n / 8);
   }
 }
 
