@@ -234,23 +234,28 @@ Decl *sema_find_decl(Sema *s, uint32_t module, StrId name)
 
 /* ---- resolving ------------------------------------------------------------------------------ */
 
-/* --params gives numbers; a bool parameter takes 0 and 1. */
-static Operand number_as_bool(Sema *s, const Decl *d, Operand o, PoolId type)
+/* Values of a program's own params come from outside of CSL, too, and take the type of the param:
+ * --params gives numbers, of which a bool takes 0 and 1; a layout of a host script gives colors, of
+ * which an integer takes the number. */
+static Operand outside_value(Sema *s, const Decl *d, PoolId bound, PoolId type)
 {
   int64_t v;
   bool is_main = s->modules[d->module].parent == IR_NO_ID;
-  if (is_main && type.raw == POOL_RAW_BOOL && o.kind == OPR_COMPTIME &&
-      pool_int_value(s->pool, o.value, &v) && pool_kind(s->pool, o.value) == PK_INT &&
-      (v == 0 || v == 1))
+  bool is_color = pool_eq(pool_type_of(s->pool, bound), POOL(COLOR));
+  if (is_main && is_color && s->session->options->layout_json && type_is_int(s->pool, type) &&
+      pool_int_value(s->pool, sema_force(s, bound), &v))
+    return operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), v));
+  if (is_main && !is_color && type.raw == POOL_RAW_BOOL && pool_kind(s->pool, bound) == PK_INT &&
+      pool_int_value(s->pool, bound, &v) && (v == 0 || v == 1))
     return operand_value(s, pool_bool(v == 1));
-  return o;
+  return operand_value(s, bound);
 }
 
 static Operand bound_value(Sema *s, const Decl *d, PoolId type, PoolId bound)
 {
   const ModuleInstance *m = &s->modules[d->module];
   Span name_span, at = module_binding_span(s, m, d->name, &name_span);
-  Operand o = number_as_bool(s, d, operand_value(s, bound), type);
+  Operand o = outside_value(s, d, bound, type);
   if (pool_is_none(type) || sema_coercible(s, o, type))
     return sema_coerce(s, o, type, at);
   diag_bad_binding(s->diags, at, sema_text(s, d->name), type, bound,

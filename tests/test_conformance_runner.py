@@ -22,6 +22,7 @@ r.stop()
 SCRIPTS = {
     "checks/commands_wse2.sh": ("cs_python run.py && echo SUCCESS", "passed", ""),
     "checks/commands_wse3.sh": ("cs_python run.py && echo PASSED", "passed", ""),
+    "macro/commands_wse3.sh": ("%python_sdk_paint --arch=wse3 && echo SUCCESS", "passed", ""),
     "silent/commands_wse3.sh": ("cs_python run.py", "passed", ""),
     "prints/commands.sh": ("cs_python run.py; echo 'test: FAIL'", "failed", "printed: FAIL"),
     "traceback/commands.sh": ("cs_python run.py; cs_python -c 'None.x' || true", "failed",
@@ -52,14 +53,15 @@ def run(folder, *args, expect):
 
 def test_outcomes_and_tables(programs, tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("before\n<!-- conformance -->\nstale\n<!-- end -->\nafter\n")
+    other = "before\n<!-- conformance 1.4 -->\nof 1.4\n<!-- end -->\n"
+    page.write_text(f"{other}<!-- conformance 2.10 -->\nstale\n<!-- end -->\nafter\n")
     ran = run(programs, f"--json={tmp_path}/r.json", f"--markdown={tmp_path}/r.md",
-              f"--status={page}", expect=1)
+              f"--status={page}", "--release=2.10", expect=1)
     results = {r["script"]: r for r in json.loads((tmp_path / "r.json").read_text())}
     assert {s: (r["outcome"], r["reason"]) for s, r in results.items()} == {
         s: (outcome, reason) for s, (_, outcome, reason) in SCRIPTS.items()}
     lines = ran.out.splitlines()
-    assert lines[-1] == "3 passed, 4 failed, 0 skipped"
+    assert lines[-1] == "4 passed, 4 failed, 0 skipped"
     assert lines[-3:-1] == ["these ran to their end, but check nothing themselves:",
                             "  silent/commands_wse3.sh"]
     assert all(r["cycles"] > 0 for s, r in results.items() if "nothing" not in s)
@@ -69,16 +71,24 @@ def test_outcomes_and_tables(programs, tmp_path):
     text = page.read_text()
     cycles = results["checks/commands_wse2.sh"]["cycles"]
     assert f"| - | checks | {cycles} cycles, " in text and "| - | code | fails | fails |" in text
-    assert "stale" not in text and text.startswith("before\n<!-- conformance -->\n\n| level")
-    assert "3 of 7 scripts pass" in text and text.endswith("<!-- end -->\nafter\n")
+    assert "stale" not in text and text.startswith(f"{other}<!-- conformance 2.10 -->\n\n| level")
+    assert "4 of 8 scripts pass" in text and text.endswith("<!-- end -->\nafter\n")
 
 
 def test_choosing(programs):
-    assert run(programs, "--only=checks", expect=0).out.endswith("2 passed, 0 failed, 5 skipped\n")
+    assert run(programs, "--only=checks", expect=0).out.endswith("2 passed, 0 failed, 6 skipped\n")
     assert run(programs, "--only=checks", "--arch=wse3", expect=0).out.endswith(
-        "1 passed, 0 failed, 6 skipped\n")
+        "1 passed, 0 failed, 7 skipped\n")
     assert run(programs, "--level=1", expect=1).out.endswith(
-        "no commands*.sh to run\n0 passed, 0 failed, 7 skipped\n")
+        "no commands*.sh to run\n0 passed, 0 failed, 8 skipped\n")
+
+
+def test_a_status_page_has_a_table_for_the_release(programs, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- conformance 1.4 -->\n<!-- end -->\n")
+    ran = run(programs, f"--status={page}", "--release=2.10", expect=1)
+    assert "there is no line <!-- conformance 2.10 -->" in ran.err
+    assert "--status needs --release" in run(programs, f"--status={page}", expect=2).err
 
 
 def test_a_script_that_does_not_end(tmp_path):

@@ -136,6 +136,55 @@ def test_words_go_from_the_host_through_regions_and_back(tmp_path, arch):
     assert streams["a.rx"]["input"] and not streams["c.tx"]["input"]
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("type_", ["u16", "i16", "i32"])
+def test_a_color_goes_to_an_integer_param_as_its_number(tmp_path, arch, type_):
+    """The numbers are the compiler's choice; tiles of one program get different ones."""
+    number = STEP.replace("param rx: color;", f"param from: {type_};")
+    number = number.replace("param tx: color;", f"param to: {type_};").replace(
+        "const in_q", "const rx = @get_color(@as(u16, from));\nconst tx = @get_color(@as(u16, to));\n"
+        "const in_q", 1)
+    (tmp_path / "number.csl").write_text(number)
+    script(tmp_path, """
+        a_in, a_out = step("a", 1, 1, 10)
+        def number(name, x):
+            region = layout.create_code_region("number.csl", name, 1, 1)
+            region.place(x, 1)
+            rx, tx = region.color("from"), region.color("to")
+            for what in (rx, tx):
+                region.set_param_all(what)
+            region.set_param_all("size", 5)
+            region.set_param_all("n", 1)
+            i = region.create_input_port(rx, Edge.LEFT,
+                                         [RoutingPosition().set_output([Route.RAMP])], 5)
+            return i, region.create_output_port(
+                tx, Edge.RIGHT, [RoutingPosition().set_input([Route.RAMP])], 5)
+        b_in, b_out = number("b", 3)
+        c_in, c_out = number("c", 6)
+        layout.connect(a_out, b_in)
+        layout.connect(b_out, c_in)
+        there, back = layout.create_input_stream(a_in), layout.create_output_stream(c_out)
+        runtime = started()
+        received = np.zeros(5, np.uint32)
+        runtime.send(there, np.arange(5, dtype=np.uint32), nonblock=True)
+        runtime.receive(back, received, 5, nonblock=True)
+        runtime.stop()
+        assert (received == np.arange(5) + 12).all(), received
+        """, arch)
+
+
+def test_a_color_goes_to_no_other_param(tmp_path):
+    ran = script(tmp_path, """
+        region = layout.create_code_region("block.csl", "a", 1, 1)
+        for name in ("columns", "rows"):
+            region.set_param_all(name, 1)
+        region.set_param_all("scale", 1.0)
+        region.set_param_all("twice", Color("red", 1))
+        print(message(layout.compile, "out"))
+        """)
+    assert "parameter 'twice' is of type 'bool' and cannot take" in ran.out
+
+
 def test_a_port_at_the_edge_of_the_layout_has_a_way_to_the_host(tmp_path):
     """Where the layout begins at (0, 0) its rectangle grows to the west; places stay the same."""
     script(tmp_path, """

@@ -1,4 +1,4 @@
-"""Imported by the claims that run the vendor's public examples, by level of the ladder.
+"""Imported by the claims that run the vendor's public examples; check is by level of the ladder.
 
 CONFORMANCE_DIR names a checkout of github.com/Cerebras/csl-examples.
 """
@@ -10,19 +10,25 @@ import sys
 from claims import harness
 
 
+def run(claims, folder, *choice):
+    """The results of the scripts in the folder that the options of run.py choose, two at a time."""
+    results = claims.scratch / "results.json"
+    results.unlink(missing_ok=True)
+    done = subprocess.run([sys.executable, harness.ROOT / "tests/conformance/run.py", folder,
+                           *choice, "--jobs=2", f"--json={results}"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    print(done.stdout + done.stderr, end="")
+    return json.loads(results.read_text()) if results.exists() else []
+
+
 def check(claims, levels, scripts):
-    """Runs the scripts of the levels, two at a time; scripts: by machine, how many pass."""
+    """Runs the scripts of the levels; scripts: by machine, how many pass."""
     folder = os.environ.get("CONFORMANCE_DIR")
     if not folder:
         print("set CONFORMANCE_DIR to a checkout of github.com/Cerebras/csl-examples")
         claims.finish()
-    results = claims.scratch / "results.json"
-    done = subprocess.run([sys.executable, harness.ROOT / "tests/conformance/run.py", folder,
-                           *(f"--level={level}" for level in levels), "--jobs=2",
-                           f"--json={results}"],
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    print(done.stdout + done.stderr, end="")
-    outcomes = [(r["arch"], r["outcome"]) for r in json.loads(results.read_text())]
+    results = run(claims, folder, *(f"--level={level}" for level in levels))
+    outcomes = [(r["arch"], r["outcome"]) for r in results]
     for arch, count in scripts.items():
         claims.equals(f"scripts of {arch} that pass", outcomes.count((arch, "passed")), count)
     claims.equals("scripts that fail", sum(outcome == "failed" for _, outcome in outcomes), 0)

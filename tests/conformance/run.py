@@ -2,15 +2,18 @@
 """Runs existing programs unmodified: every commands*.sh below a folder, with our tools on the PATH.
 
     tests/conformance/run.py DIR [--arch wse2|wse3] [--level N] [--jobs N] [--only TEXT]
-                             [--timeout S] [--markdown FILE] [--json FILE] [--status FILE]
-                             [--keep DIR]
+                             [--timeout S] [--markdown FILE] [--json FILE] [--keep DIR]
+                             [--status FILE --release NAME]
 
-Each script runs in a scratch copy of DIR (programs use files of their neighbours).  It passes if
+Each script runs in a scratch copy of DIR (programs use files of their neighbours).  The one change
+there: a line that the vendor's build has left as a macro, `%python_sdk_paint ...`, is read as
+`cs_python run.py ...`.  It passes if
 it ends with exit code 0 in time, prints no FAIL and no traceback, and in every run of the emulator
 the tiles did something.  One line a script; then the scripts that passed and check nothing; the
 last line is `N passed, N failed, N skipped`, where those are skipped that were not chosen.
 
---status writes the table into a page, between `<!-- conformance -->` and `<!-- end -->`.
+--status writes the table of the release that DIR holds into a page, between
+`<!-- conformance NAME -->` and the next `<!-- end -->`.
 """
 import argparse
 import concurrent.futures
@@ -30,7 +33,7 @@ LADDER = json.loads((Path(__file__).parent / "ladder.json").read_text())
 LEVEL_OF = {program: int(level) for level, programs in LADDER.items() for program in programs}
 BAD_OUTPUT = re.compile(r"Traceback \(most recent call last\)|\bFAIL(ED|URE)?\b")
 GOOD_OUTPUT = re.compile(r"\bSUCCESS|\bPASS")
-STATUS_TABLE = re.compile(r"(?<=<!-- conformance -->\n).*?(?=<!-- end -->)", re.DOTALL)
+UNEXPANDED_MACRO = re.compile(r"^%python_sdk_paint\b", re.MULTILINE)
 
 
 @dataclass
@@ -70,6 +73,14 @@ def emulated(log, key):
     return [json.loads(line)[key] for line in log.read_text().splitlines()]
 
 
+def expand_macros(script):
+    """Some published scripts have a macro of the vendor's build in place of the run command."""
+    text = script.read_text()
+    expanded = UNEXPANDED_MACRO.sub("cs_python run.py", text)
+    if expanded != text:
+        script.write_text(expanded)
+
+
 def verdict(done, instructions):
     if done is None:
         return "failed", "time limit"
@@ -93,6 +104,7 @@ def run_script(folder, tools, options, script, program, level, arch):
         environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
                        "WSE_RUN_LOG": str(log), "MPLBACKEND": "Agg"}
         here = copy / script.relative_to(folder)
+        expand_macros(here)
         start = time.monotonic()
         try:
             done = subprocess.run(["bash", here.name], cwd=here.parent, env=environment,
@@ -164,11 +176,19 @@ def status_table(results):
     return "\n".join(lines)
 
 
-def write_status(path, results):
-    text = path.read_text()
-    if not STATUS_TABLE.search(text):
-        sys.exit(f"{path}: there is no line <!-- conformance --> with an <!-- end --> after it")
-    path.write_text(STATUS_TABLE.sub(lambda _: status_table(results), text, count=1))
+def place_of_table(path, release):
+    """The page before, in and behind the table of the release."""
+    mark = f"<!-- conformance {release} -->"
+    found = re.fullmatch(f"(.*?{re.escape(mark)}\n)(.*?)(<!-- end -->.*)", path.read_text(),
+                         re.DOTALL)
+    if not found:
+        sys.exit(f"{path}: there is no line {mark} with an <!-- end --> after it")
+    return found.groups()
+
+
+def write_status(path, release, results):
+    before, _, behind = place_of_table(path, release)
+    path.write_text(before + status_table(results) + behind)
 
 
 def run_all(folder, tools, options, jobs):
@@ -187,7 +207,7 @@ def write_files(options, results):
     if options.json:
         options.json.write_text(json.dumps([asdict(r) for r in results], indent=1) + "\n")
     if options.status:
-        write_status(options.status, results)
+        write_status(options.status, options.release, results)
 
 
 def main():
@@ -202,12 +222,17 @@ def main():
                         default=Path(os.environ.get("WSE_BIN") or ROOT / "build/release/bin"))
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--status", type=Path, help="page whose table is renewed")
+    parser.add_argument("--status", type=Path, help="page whose table of --release is renewed")
+    parser.add_argument("--release", help="what the page calls the release in the folder")
     parser.add_argument("--keep", help="folder for each script's output")
     options = parser.parse_args()
     folder = options.folder.resolve()
     if not folder.is_dir():
         sys.exit(f"{options.folder}: no such folder")
+    if options.status:
+        if not options.release:
+            parser.error("--status needs --release: the page has a table for each")
+        place_of_table(options.status, options.release)
     tools = options.tools.resolve()
     for name in ("cslc", "cs_python"):
         if not (tools / name).exists():
