@@ -381,12 +381,77 @@ static Operand bad_operands(Sema *s, BinaryOp op, Operand a, Operand b, Span spa
   return operand_poison();
 }
 
-/* `shift`: the right operand may have another width. */
+/* ---- shifts --------------------------------------------------------------------------------- */
+
+enum { AMOUNT_BITS = 16, AMOUNT_MAX = UINT16_MAX };   /* of the amount that the IR's shifts take */
+_Static_assert((int)TYPE_WIDE_MAX_BITS < (int)AMOUNT_MAX, "AMOUNT_MAX shifts everything out");
+
+static bool known_amount(Sema *s, Operand b, uint32_t *amount)
+{
+  int64_t v;
+  if (b.kind != OPR_COMPTIME || sema_is_symbolic(s, b.value))
+    return false;
+  bool fits = pool_int_value(s->pool, b.value, &v) && v < AMOUNT_MAX;
+  *amount = fits ? (uint32_t)v : AMOUNT_MAX;
+  return true;
+}
+
+/* The low word of an amount; all ones if something is above it. */
+static IrValue saturated(Sema *s, IrValue low, IrType type, IrValue above)
+{
+  IrValue is_above = ir_binary(&s->b, IR_ne, IRT_BOOL, above, ir_const(&s->b, type, 0));
+  IrValue ones = ir_binary(&s->b, IR_sub, IRT_I16, ir_const(&s->b, IRT_I16, 0),
+                           ir_unary(&s->b, IR_zext, IRT_I16, is_above));
+  return ir_binary(&s->b, IR_or, IRT_I16, low, ones);
+}
+
+/* An amount that does not fit a word becomes AMOUNT_MAX: cutting it off would make it small. */
+static IrValue emit_amount(Sema *s, Operand b)
+{
+  uint32_t known;
+  if (known_amount(s, b, &known))
+    return ir_const(&s->b, IRT_I16, known);
+  if (type_is_wide(s->pool, b.type)) {
+    IrValue low = sema_ir(s, wide_convert(s, b, POOL(U16), b.span));
+    return saturated(s, low, IRT_I64, wide_above(s, b, AMOUNT_BITS));
+  }
+  IrType type = type_ir(s->pool, b.type);
+  IrValue v = sema_ir(s, b);
+  if (type == IRT_I16)
+    return v;
+  if (type == IRT_I8)
+    return ir_unary(&s->b, IR_zext, IRT_I16, v);
+  IrValue above = ir_binary(&s->b, IR_lshr, type, v, ir_const(&s->b, IRT_I16, AMOUNT_BITS));
+  return saturated(s, ir_unary(&s->b, IR_trunc, IRT_I16, v), type, above);
+}
+
+static Operand emit_shift(Sema *s, BinaryOp op, Operand a, Operand b)
+{
+  uint32_t known;
+  if (type_is_wide(s->pool, a.type))
+    return known_amount(s, b, &known) ? wide_shift_known(s, op, a, known)
+                                      : wide_shift(s, op, a, emit_amount(s, b));
+  IrValue x = sema_ir(s, a);
+  return operand_runtime(emit_binary(s, op, a.type, x, emit_amount(s, b)), a.type);
+}
+
+static bool is_negative(Sema *s, Operand b)
+{
+  int64_t v;
+  return b.kind == OPR_COMPTIME && !sema_is_symbolic(s, b.value) &&
+         pool_int_value(s->pool, b.value, &v) && v < 0;
+}
+
+/* The right operand may have another width. */
 static Operand shift(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
 {
   if (!type_is_int(s->pool, a.type) || !type_is_int(s->pool, b.type))
     return bad_operands(s, op, a, b, span);
   PoolKey bk = pool_key(s->pool, b.type);
+  if (is_negative(s, b)) {
+    sema_error(s, bad_shift, span, b.value, a.type);
+    return operand_poison();
+  }
   if (b.kind != OPR_COMPTIME && bk.u.int_type.is_signed) {
     sema_error(s, signed_shift, b.span.off ? b.span : span, b.type);
     return operand_poison();
@@ -400,19 +465,13 @@ static Operand shift(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
     sema_error(s, untyped_operand, span, binary_op_spelling(op));
     return operand_poison();
   }
-  if (b.type.raw == POOL_RAW_COMPTIME_INT)
-    b = sema_coerce(s, b, POOL(U16), b.span.off ? b.span : span);
-  if (operand_is_poison(b) || !sema_check_run_time(s, a.type, span))
+  if (!sema_check_run_time(s, a.type, span))
     return operand_poison();
-  if (type_is_wide(s->pool, b.type))
-    b = sema_convert(s, b, POOL(U16), span);
-  if (type_is_wide(s->pool, a.type))
-    return wide_shift(s, op, a, b);
-  IrType width = type_ir(s->pool, b.type);
-  IrValue x = sema_ir(s, a), by = sema_ir(s, b);
-  if (width != IRT_I16)
-    by = ir_unary(&s->b, width == IRT_I8 ? IR_zext : IR_trunc, IRT_I16, by);
-  return operand_runtime(emit_binary(s, op, a.type, x, by), a.type);
+  if (!sema_emits(s)) {
+    sema_error(s, not_comptime, span);
+    return operand_poison();
+  }
+  return emit_shift(s, op, a, b);
 }
 
 Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)

@@ -195,7 +195,9 @@ PoolId packed_known(Sema *s, PoolId whole, uint32_t bit, PoolId type);
 
 /* The operands have the type, or are compared in it. */
 Operand wide_binary(Sema *s, BinaryOp op, PoolId type, Operand left, Operand right);
-Operand wide_shift(Sema *s, BinaryOp op, Operand a, Operand amount);
+Operand wide_shift(Sema *s, BinaryOp op, Operand a, IrValue amount);     /* amount: an i16 */
+Operand wide_shift_known(Sema *s, BinaryOp op, Operand a, uint32_t amount);
+IrValue wide_above(Sema *s, Operand o, uint32_t bits);  /* i64: not 0 if a bit above those is set */
 Operand wide_unary(Sema *s, UnaryOp op, Operand a);
 /* @as from or to such an integer; also bits of another sign. */
 Operand wide_convert(Sema *s, Operand o, PoolId type, Span span);

@@ -2,9 +2,8 @@
  * lowest first, and are computed in limbs of 32 bits, each held in 64 so that carries show. */
 #include "frontend/sema_internal.h"
 
-enum { LIMB_BITS = 32, LIMBS_MAX = TYPE_WIDE_MAX_BITS / LIMB_BITS, AMOUNT_BITS = 8 };
+enum { LIMB_BITS = 32, LIMBS_MAX = TYPE_WIDE_MAX_BITS / LIMB_BITS };
 _Static_assert(LIMB_BITS * 2 == TYPE_SCALAR_MAX_BITS, "a product of limbs shows whole");
-_Static_assert(TYPE_WIDE_MAX_BITS <= 1 << AMOUNT_BITS, "shifts look at so many bits of the amount");
 
 typedef struct { uint32_t n; IrValue at[LIMBS_MAX]; } Limbs;
 
@@ -213,21 +212,58 @@ static Limbs chosen(Sema *s, IrValue mask, Limbs a, Limbs b)
   return a;
 }
 
-Operand wide_shift(Sema *s, BinaryOp op, Operand a, Operand amount)
+/* All ones (of 64 bits) if v is not 0. */
+static IrValue mask_if(Sema *s, IrValue v)
+{
+  IrValue is_set = ir_binary(&s->b, IR_ne, IRT_BOOL, v, number(s, 0));
+  return with(s, IR_sub, number(s, 0), ir_unary(&s->b, IR_zext, IRT_I64, is_set));
+}
+
+/* What enters from the end of a number that is shifted. */
+static IrValue entering(Sema *s, BinaryOp op, PoolId type, const Limbs *l)
+{
+  return op == BINARY_SHR && is_signed(s, type) ? sign_of(s, l->at[l->n - 1]) : number(s, 0);
+}
+
+/* By less than a limb: each limb with its neighbour is one number of two limbs to be shifted. */
+static Limbs shifted_near(Sema *s, BinaryOp op, Limbs a, IrValue by, IrValue fill)
+{
+  bool left = op == BINARY_SHL;
+  Limbs out = {.n = a.n};
+  for (uint32_t i = 0; i < a.n; i++) {
+    IrValue low = left ? (i > 0 ? a.at[i - 1] : fill) : a.at[i];
+    IrValue high = left ? a.at[i] : i + 1 < a.n ? a.at[i + 1] : fill;
+    IrValue both = with(s, IR_or, moved(s, IR_shl, high, LIMB_BITS), low);
+    both = with(s, left ? IR_shl : IR_lshr, both, by);
+    out.at[i] = left ? moved(s, IR_lshr, both, LIMB_BITS) : low_limb(s, both);
+  }
+  return out;
+}
+
+/* First by the part of a limb, then one step for each higher bit of the amount below the width; an
+ * amount with bits above those leaves nothing of the number. */
+Operand wide_shift(Sema *s, BinaryOp op, Operand a, IrValue amount)
+{
+  Limbs l = limbs(s, a), gone = {.n = l.n};
+  IrValue fill = entering(s, op, a.type, &l);
+  for (uint32_t i = 0; i < gone.n; i++)
+    gone.at[i] = fill;
+  IrValue near = ir_const(&s->b, IRT_I16, LIMB_BITS - 1);
+  l = shifted_near(s, op, l, ir_binary(&s->b, IR_and, IRT_I16, amount, near), fill);
+  IrValue by = ir_unary(&s->b, IR_zext, IRT_I64, amount);
+  uint32_t bit = LIMB_BITS;
+  for (; bit < type_bits(s->pool, a.type); bit *= 2) {
+    IrValue mask = mask_if(s, with(s, IR_and, by, number(s, bit)));
+    l = chosen(s, mask, l, shifted_by(s, op, l, bit, fill));
+  }
+  IrValue above = with(s, IR_and, by, number(s, UINT16_MAX & ~(bit - 1)));
+  return made(s, a.type, chosen(s, mask_if(s, above), l, gone));
+}
+
+Operand wide_shift_known(Sema *s, BinaryOp op, Operand a, uint32_t amount)
 {
   Limbs l = limbs(s, a);
-  bool with_sign = op == BINARY_SHR && is_signed(s, a.type);
-  IrValue fill = with_sign ? sign_of(s, l.at[l.n - 1]) : number(s, 0);
-  int64_t known;
-  if (amount.kind == OPR_COMPTIME && pool_int_value(s->pool, amount.value, &known))
-    return made(s, a.type, shifted_by(s, op, l, (uint32_t)known, fill));
-  IrValue by = emit_convert(s, sema_ir(s, amount), amount.type, POOL(U64));
-  for (uint32_t k = 0; k < AMOUNT_BITS && (1u << k) < type_bits(s->pool, a.type); k++) {
-    IrValue bit = with(s, IR_and, moved(s, IR_lshr, by, k), number(s, 1));
-    IrValue mask = with(s, IR_sub, number(s, 0), bit);
-    l = chosen(s, mask, l, shifted_by(s, op, l, 1u << k, fill));
-  }
-  return made(s, a.type, l);
+  return made(s, a.type, shifted_by(s, op, l, amount, entering(s, op, a.type, &l)));
 }
 
 /* ---- comparison ----------------------------------------------------------------------------- */
@@ -238,6 +274,12 @@ static IrValue any_bit(Sema *s, Limbs a)
   for (uint32_t i = 1; i < a.n; i++)
     all = with(s, IR_or, all, a.at[i]);
   return all;
+}
+
+IrValue wide_above(Sema *s, Operand o, uint32_t bits)
+{
+  Limbs l = limbs(s, o);
+  return any_bit(s, shifted_by(s, BINARY_SHR, l, bits, number(s, 0)));
 }
 
 /* 1 if a < b. */
@@ -307,6 +349,8 @@ static Operand divided(Sema *s, BinaryOp op, PoolId type, Limbs a, Limbs b)
   Operand remainder = made(s, plain, zeros(s, a.n));
   divide(s, plain, quotient, remainder, chosen(s, minus_b, b, negated(s, b)));
   Limbs out = limbs(s, op == BINARY_DIV ? quotient : remainder);
+  if (op == BINARY_DIV)              /* by zero every bit of the quotient is set: make it 0 */
+    out = chosen(s, mask_if(s, any_bit(s, b)), zeros(s, out.n), out);
   IrValue minus = op == BINARY_DIV ? with(s, IR_xor, minus_a, minus_b) : minus_a;
   return made(s, type, chosen(s, minus, out, negated(s, out)));
 }
