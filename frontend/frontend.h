@@ -375,7 +375,9 @@ void sema_own_destroy(Sema *s);
 Operand sema_expr(Sema *s, const Node *n, PoolId want);
 /* The known value of an operand, forced; POOL(POISON) after reporting that it has none. */
 PoolId sema_comptime_value(Sema *s, Operand o, Span span);
-/* Evaluates in comptime mode and forces symbolic values; POOL(POISON) after reporting. */
+/* Evaluates in comptime mode; symbolic values stay. */
+Operand sema_comptime_operand(Sema *s, const Node *n, PoolId want);
+/* The same, forced; POOL(POISON) after reporting. */
 PoolId sema_comptime(Sema *s, const Node *n, PoolId want);
 PoolId sema_type_expr(Sema *s, const Node *n);
 /* Converts implicitly to `type` or reports type_mismatch at `span`. */
@@ -581,9 +583,10 @@ typedef struct {
   uint32_t n_parts;
 } Setting;
 typedef struct { uint32_t n; Setting *at; Span span; bool ok; } Settings;
-/* Evaluates the struct that `n` stands for; comptime or run-time fields.  ok is false after
- * reporting that it is no struct. */
-Settings settings_read(Sema *s, const Node *n);
+/* Evaluates the struct that `n` stands for.  `run_time`: names of the fields that may be known at
+ * run time only, NULL after the last, or NULL; the others are evaluated at compile time, calls
+ * included.  ok is false after reporting that it is no struct or a field is in error. */
+Settings settings_read(Sema *s, const Node *n, const char *const *run_time);
 /* node: what the value was written as, or NULL. */
 Settings settings_of_value(Sema *s, PoolId value, const Node *node, Span span);
 /* The field, marked as known to the caller; NULL if absent. */

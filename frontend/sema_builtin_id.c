@@ -7,10 +7,11 @@
 static Operand make_id(Sema *s, const Node *arg, PoolId type, uint32_t lo, uint32_t hi,
                        const char *what, bool run_time_too)
 {
-  Operand o = sema_rvalue(s, arg, POOL(U16));
+  Operand o = run_time_too ? sema_rvalue(s, arg, POOL(U16))
+                           : sema_comptime_operand(s, arg, POOL(U16));
   if (operand_is_poison(o))
     return o;
-  if (!operand_is_comptime(o) && run_time_too) {
+  if (!operand_is_comptime(o)) {
     o = sema_coerce(s, o, POOL(U16), arg->span);
     return operand_is_poison(o) ? o : operand_runtime(sema_ir(s, o), type);
   }

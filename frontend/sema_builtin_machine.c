@@ -374,7 +374,7 @@ Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId 
 static bool rotation_settings(Sema *s, const Node *n, TaskSlot *slot)
 {
   static const char *const names[] = {"limit", "init"};
-  Settings set = settings_read(s, n);
+  Settings set = settings_read(s, n, NULL);
   if (!set.ok)
     return false;
   Setting *limit = settings_take(s, &set, names[0]), *init = settings_take(s, &set, names[1]);
@@ -438,7 +438,7 @@ Operand builtin_set_control_task_table(Sema *s, const NodeBuiltinCall *call, Spa
   }
   setup->separate_control = true;
   if (call->args.count > 0) {
-    Settings set = settings_read(s, call->args.at[0]);
+    Settings set = settings_read(s, call->args.at[0], NULL);
     for (unsigned i = 0; set.ok && i < ARRAY_COUNT(names); i++) {
       Setting *field = settings_take(s, &set, names[i]);
       int64_t value;
@@ -601,7 +601,7 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
     return operand_poison();
   QueueSlot slot = {.used = true, .is_explicit = true, .span = at, .name = o.name};
   if (call->args.count > 1) {
-    Settings set = settings_read(s, call->args.at[1]);
+    Settings set = settings_read(s, call->args.at[1], NULL);
     if (!set.ok || !queue_color(s, &set, &slot))
       return operand_poison();
     Setting *priority = settings_take(s, &set, "priority");

@@ -119,7 +119,14 @@ typedef struct {
   PoolId *types;           /* of the parameters */
   PoolId result;
   Span at;
+  bool folds;              /* the call is one at compile time, whatever the place */
 } Binding;
+
+/* What the machine cannot return makes the call one at compile time. */
+static bool must_fold(Sema *s, PoolId result)
+{
+  return result.raw != POOL_RAW_VOID && type_is_comptime_only(s->pool, result);
+}
 
 static Name param_name(const NodeFnDecl *fn, uint32_t i)
 {
@@ -181,7 +188,9 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool
       return false;
   }
   size_t errors = diags_error_count(s->diags);
-  Operand o = arg_operand(s, src, i, type, p->is_comptime);
+  bool must_be_known = p->is_comptime || b->folds ||
+                       (!pool_is_none(type) && type_is_comptime_only(s->pool, type));
+  Operand o = arg_operand(s, src, i, type, must_be_known);
   if (p->is_comptime && operand_is_poison(o) && diags_error_count(s->diags) > errors)
     note_parameter(s, p);
   if (p->is_comptime && !operand_is_poison(o) && o.kind != OPR_COMPTIME) {
@@ -212,12 +221,14 @@ static bool bind(Sema *s, Binding *b, const ArgSource *src)
     diag_declared_here(s->diags, b->fn->name.span, sema_text(s, b->fn->name.text));
     return false;
   }
+  PoolId declared = pool_key(s->pool, s->funcs[b->func].type).u.fn_type.result;
   bool is_generic = s->funcs[b->func].is_generic, is_good = true;
+  b->folds = declared.raw != POOL_RAW_ANYTYPE && must_fold(s, declared);
   for (uint32_t i = 0; i < n; i++)
     is_good = bind_arg(s, b, src, i, is_generic) && is_good;
   if (!is_good)
     return false;
-  b->result = pool_key(s->pool, s->funcs[b->func].type).u.fn_type.result;
+  b->result = declared;
   if (b->result.raw == POOL_RAW_ANYTYPE)
     b->result = signature_type(s, b, b->fn->result, n);
   return b->result.raw != POOL_RAW_POISON_TYPE;
@@ -525,12 +536,6 @@ static Operand emit_call(Sema *s, const Binding *b, uint32_t func)
   return b->result.raw == POOL_RAW_VOID ? operand_void() : operand_runtime(v, b->result);
 }
 
-/* What the machine cannot return makes the call one at compile time. */
-static bool must_fold(Sema *s, const Binding *b)
-{
-  return b->result.raw != POOL_RAW_VOID && type_is_comptime_only(s->pool, b->result);
-}
-
 static Operand call_func(Sema *s, uint32_t func, const ArgSource *src)
 {
   const NodeFnDecl *fn = node_fn_decl(s->funcs[func].node);
@@ -554,7 +559,7 @@ static Operand call_func(Sema *s, uint32_t func, const ArgSource *src)
   }
   if (!bind(s, &b, src))
     return operand_poison();
-  if (!sema_emits(s) || must_fold(s, &b))
+  if (!sema_emits(s) || must_fold(s, b.result))
     return call_comptime(s, &b);
   if (fn->is_inline)
     return call_inline(s, &b);

@@ -116,7 +116,8 @@ static void read_scheduling(Sema *s, Settings *set, OpSettings *out)
 
 OpSettings op_settings_read(Sema *s, const Node *n, bool is_load)
 {
-  Settings set = settings_read(s, n);
+  static const char *const run_time[] = {"activate", "unblock", "index", NULL};
+  Settings set = settings_read(s, n, run_time);
   OpSettings out = {.ok = set.ok, .is_given = true, .span = n->span};
   if (!set.ok)
     return out;

@@ -577,7 +577,9 @@ Operand builtin_get_dsd(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
     diag_dsd_in_layout(s->session->diags, at);
     return operand_poison();
   }
-  Settings set = settings_read(s, call->args.at[1]);
+  static const char *const run_time[] = {
+    "tensor_access", "base_address", "extent", "stride", "offset", NULL};
+  Settings set = settings_read(s, call->args.at[1], run_time);
   if (!set.ok)
     return operand_poison();
   if (kind == DESC_MEM1D)

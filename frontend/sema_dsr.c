@@ -14,7 +14,7 @@ static Operand register_operand(Sema *s, const Node *n, PoolId type, DsrFile fil
                                 const char *what)
 {
   int64_t number;
-  Operand o = sema_rvalue(s, n, POOL(NONE));
+  Operand o = sema_comptime_operand(s, n, POOL(NONE));
   if (operand_is_poison(o) || !sema_int_in(s, o, 0, count - 1, what, n->span, &number))
     return operand_poison();
   PoolKey key = {.kind = PK_DSR, .type = type};
@@ -27,7 +27,7 @@ static Operand register_operand(Sema *s, const Node *n, PoolId type, DsrFile fil
  * of the file. */
 static Operand fifo_register(Sema *s, const Node *n, PoolId type, DsrFile file)
 {
-  Operand o = sema_rvalue(s, n, POOL(NONE));
+  Operand o = sema_comptime_operand(s, n, POOL(NONE));
   PoolId plain = file == DSR_DEST ? POOL(DSR_DEST) : POOL(DSR_SRC1);
   if (operand_is_poison(o))
     return o;

@@ -404,9 +404,12 @@ static Operand index_of(Sema *s, Operand base, const NodeIndex *n)
     sema_error(s, index_count, n->head.span, (unsigned)MAX_RANK, n->indices.count);
     return operand_poison();
   }
+  bool is_tuple = pool_kind(s->pool, base.type) == PK_STRUCT_TYPE;
   for (uint32_t i = 0; i < n->indices.count; i++) {
-    indices[i] = sema_load(s, sema_expr(s, n->indices.at[i], (PoolId){0}));
-    indices[i].span = n->indices.at[i]->span;
+    const Node *index = n->indices.at[i];
+    indices[i] = is_tuple ? sema_comptime_operand(s, index, (PoolId){0})
+                          : sema_load(s, sema_expr(s, index, (PoolId){0}));
+    indices[i].span = index->span;
   }
   return sema_index(s, base, indices, n->indices.count, n->head.span);
 }
@@ -477,7 +480,8 @@ static Operand walk(Sema *s, const Node *n, PoolId want)
 {
   char here;
   if ((uintptr_t)&here < s->own->stack_end) {
-    sema_error(s, stack_exhausted, n->span);
+    if (!s->is_dead)       /* else the other operand has reported it */
+      sema_error(s, stack_exhausted, n->span);
     s->is_dead = true;
     return operand_poison();
   }

@@ -143,8 +143,6 @@ Span module_binding_span(Sema *s, const ModuleInstance *m, StrId name, Span *nam
 
 /* Is code being emitted at the point reached? */
 static inline bool sema_emits(const Sema *s) { return !s->comptime && s->ir != NULL; }
-/* Evaluates in comptime mode; symbolic values stay. */
-Operand sema_comptime_operand(Sema *s, const Node *n, PoolId want);
 Operand operand_void(void);
 Operand operand_place(IrValue address, PoolId type, bool is_const);
 Operand operand_global(uint32_t global, int64_t offset, PoolId type, bool is_const);

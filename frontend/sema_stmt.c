@@ -468,19 +468,26 @@ static void not_unrolled(Sema *s, Span span, bool is_inline)
     diag_without_inline(s->diags, span);
 }
 
+/* The condition of a loop that is unrolled: calls in it are evaluated at compile time. */
+static bool unrolled_condition(Sema *s, const NodeWhile *n)
+{
+  bool is_true = false, saved = s->comptime;
+  size_t errors = diags_error_count(s->diags);
+  s->comptime = true;
+  Operand cond = condition(s, n->cond, &is_true);
+  s->comptime = saved;
+  if (operand_is_poison(cond) && n->is_inline && diags_error_count(s->diags) > errors)
+    diag_without_inline(s->diags, n->cond->span);
+  return is_true;
+}
+
 static void while_unrolled(Sema *s, const NodeWhile *n)
 {
   Target target;
   uint32_t iterations = 0;
   target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
   for (;;) {
-    bool is_true = false;
-    if (!may_unroll(s, &iterations, n->head.span))
-      break;
-    Operand cond = condition(s, n->cond, &is_true);
-    if (cond.kind == OPR_RUNTIME)
-      not_unrolled(s, n->cond->span, n->is_inline);
-    if (!is_true)
+    if (!may_unroll(s, &iterations, n->head.span) || !unrolled_condition(s, n))
       break;
     size_t errors = diags_error_count(s->diags);
     sema_stmt(s, n->body);
@@ -790,10 +797,26 @@ static void for_array_emitted(Sema *s, const NodeFor *n, Operand array)
   loop_close(s, &loop, goes_on, next, more);
 }
 
+/* What a loop goes over.  The bounds of a range that is unrolled must be known; the elements of an
+ * array need not. */
+static Operand iterable(Sema *s, const NodeFor *n)
+{
+  const Node *node = n->iterable;
+  bool is_range = node->kind == ND_BUILTIN_CALL &&
+                  str_eq(node_builtin_call(node)->name.text, sema_name(s, "range"));
+  if (!n->is_inline || !is_range || !sema_emits(s))
+    return sema_load(s, operand_at(sema_expr(s, node, (PoolId){0}), node->span));
+  size_t errors = diags_error_count(s->diags);
+  Operand o = sema_comptime_operand(s, node, (PoolId){0});
+  if (operand_is_poison(o) && diags_error_count(s->diags) > errors)
+    diag_without_inline(s->diags, node->span);
+  return o;
+}
+
 void sema_for(Sema *s, const Node *node)
 {
   const NodeFor *n = node_for(node);
-  Operand o = sema_load(s, operand_at(sema_expr(s, n->iterable, (PoolId){0}), n->iterable->span));
+  Operand o = iterable(s, n);
   if (operand_is_poison(o))
     return;
   PoolKey k = pool_key(s->pool, o.type);

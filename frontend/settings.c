@@ -194,8 +194,20 @@ static void tuple_setting(Sema *s, Setting *setting, const NodeListInit *list)
   }
 }
 
-static void setting_read(Sema *s, Setting *setting, const Node *n)
+static bool is_listed(const char *const *names, const char *name)
 {
+  for (; names != NULL && *names != NULL; names++)
+    if (strcmp(*names, name) == 0)
+      return true;
+  return false;
+}
+
+static void setting_read(Sema *s, Setting *setting, const Node *n, bool may_run)
+{
+  if (!may_run) {
+    setting->value = sema_comptime_operand(s, n, POOL(NONE));
+    return;
+  }
   bool is_tuple = node_kind(n) == ND_LIST_INIT && node_list_init(n)->type == NULL;
   if (is_tuple && node_list_init(n)->items.count > 0) {
     tuple_setting(s, setting, node_list_init(n));
@@ -204,7 +216,7 @@ static void setting_read(Sema *s, Setting *setting, const Node *n)
   setting->value = sema_rvalue(s, n, POOL(NONE));
 }
 
-static Settings settings_of_fields(Sema *s, const NodeStructInit *init)
+static Settings settings_of_fields(Sema *s, const NodeStructInit *init, const char *const *run_time)
 {
   Settings set = settings_alloc(s, init->fields.count, init->head.span);
   for (uint32_t i = 0; i < set.n; i++) {
@@ -213,7 +225,8 @@ static Settings settings_of_fields(Sema *s, const NodeStructInit *init)
     set.at[i].node = field->value;
     set.at[i].span = field->value->span;
     set.at[i].name_span = field->name.span;
-    setting_read(s, &set.at[i], field->value);
+    bool may_run = is_listed(run_time, sema_text(s, field->name.text));
+    setting_read(s, &set.at[i], field->value, may_run);
     set.at[i].value.span = field->value->span;
     set.ok &= !operand_is_poison(set.at[i].value);
     for (uint32_t k = 0; k < i; k++)
@@ -225,10 +238,10 @@ static Settings settings_of_fields(Sema *s, const NodeStructInit *init)
   return set;
 }
 
-Settings settings_read(Sema *s, const Node *n)
+Settings settings_read(Sema *s, const Node *n, const char *const *run_time)
 {
   if (node_kind(n) == ND_STRUCT_INIT && node_struct_init(n)->type == NULL)
-    return settings_of_fields(s, node_struct_init(n));
+    return settings_of_fields(s, node_struct_init(n), run_time);
   Operand o = sema_expr(s, n, POOL(NONE));
   if (operand_is_poison(o))
     return (Settings){.span = n->span};
