@@ -59,6 +59,7 @@ enum { PC_RETURN = 0xffff, NO_INSN = -1 };
 /* Colors of queues and queues of colors, where a program has rewritten them; 0xff none. */
 typedef struct {
   uint8_t color[2][MAX_QUEUES];  /* input, output */
+  uint8_t rebound;               /* output queues that a program has bound, a bit each */
   uint8_t data_queue[MAX_COLORS];
 } QueueBindings;
 

@@ -148,6 +148,8 @@ static bool filter_passes(const FastFilter *now, const ImageFilter *filter, cons
 {
   bool control = w->meta & META_CONTROL;
   unsigned index = w->payload >> INDEX_SHIFT;
+  if (filter->off)
+    return true;
   switch (filter->kind) {
   case FILTER_COUNTER: case FILTER_SPARSE:
     if (now->off)
@@ -169,7 +171,7 @@ static FastFilter *fast_filter(const FastTile *t, unsigned color)
 
 static bool filter_counts(const ImageFilter *filter, const FastWavelet *w)
 {
-  if (filter->kind != FILTER_COUNTER && filter->kind != FILTER_SPARSE)
+  if (filter->off || (filter->kind != FILTER_COUNTER && filter->kind != FILTER_SPARSE))
     return false;
   return w->meta & META_CONTROL ? filter->count_control : filter->count_data;
 }

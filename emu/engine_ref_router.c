@@ -99,6 +99,8 @@ static bool filter_passes(const ColorState *state, const Wavelet *w)
 {
   const ImageFilter *filter = &state->config->filter;
   unsigned index = w->payload >> INDEX_SHIFT;
+  if (filter->off)
+    return true;
   switch (filter->kind) {
   case FILTER_COUNTER: case FILTER_SPARSE:
     if (state->filter_off)
@@ -116,7 +118,7 @@ static bool filter_passes(const ColorState *state, const Wavelet *w)
 static bool filter_counts(const ColorState *state, const Wavelet *w)
 {
   const ImageFilter *filter = &state->config->filter;
-  if (filter->kind != FILTER_COUNTER && filter->kind != FILTER_SPARSE)
+  if (filter->off || (filter->kind != FILTER_COUNTER && filter->kind != FILTER_SPARSE))
     return false;
   return w->control ? filter->count_control : filter->count_data;
 }

@@ -35,6 +35,7 @@ static QueueBindings bindings_of(const ImageClass *image)
 {
   QueueBindings b;
   memcpy(b.data_queue, image->data_queue, sizeof b.data_queue);
+  b.rebound = 0;
   for (unsigned q = 0; q < MAX_QUEUES; q++) {
     b.color[0][q] = image->input[q].used ? image->input[q].color : (uint8_t)NO_BINDING;
     b.color[1][q] = image->output[q].used ? image->output[q].color : (uint8_t)NO_BINDING;
@@ -55,13 +56,15 @@ static void bind(QueueBindings *b, bool output, unsigned queue, uint16_t word)
   if (!output && *slot < MAX_COLORS && b->data_queue[*slot] == queue)
     b->data_queue[*slot] = NO_BINDING;
   *slot = color;
+  if (output)
+    b->rebound |= (uint8_t)(1u << queue);
   if (!output && color < MAX_COLORS)
     b->data_queue[color] = (uint8_t)queue;
 }
 
 void registers_rebind(const TileRegisters *r, VecStream *dest)
 {
-  if (!r->queues || dest->kind != VS_FABOUT)
+  if (!r->queues || dest->kind != VS_FABOUT || !(r->queues->rebound >> dest->queue & 1))
     return;
   uint8_t color = r->queues->color[1][dest->queue];
   if (color < MAX_COLORS)

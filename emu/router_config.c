@@ -12,7 +12,7 @@
  *                  13-14 current position
  *   COLOR_SWITCH_BOTH (ours) the other side of positions that change both; 5: it is inherited
  * A position inherits what it does not change from the one before it.
- * FILTER_COUNTER, FILTER_LIMIT, FILTER_MAX (ours) are a color's filter's. */
+ * FILTER_COUNTER, FILTER_LIMIT, FILTER_MAX, FILTER_OFF (ours) are a color's filter's. */
 #include "emu/emu.h"
 
 enum {
@@ -101,6 +101,7 @@ void router_config_copy(RouterConfig *own, const ImageColorConfig *config)
   describe(own);
 }
 
+/* Registers that a color without a filter does not have. */
 static bool is_filter(uint16_t base)
 {
   return base == CFG_FILTER_COUNTER || base == CFG_FILTER_LIMIT || base == CFG_FILTER_MAX;
@@ -109,7 +110,7 @@ static bool is_filter(uint16_t base)
 bool router_config_is(uint16_t base)
 {
   return base == CFG_COLOR_ROUTES || base == CFG_COLOR_SWITCH || base == CFG_COLOR_SWITCH_BOTH ||
-         is_filter(base);
+         base == CFG_FILTER_OFF || is_filter(base);
 }
 
 bool router_config_has(uint16_t base, const ImageColorConfig *config)
@@ -137,6 +138,8 @@ uint16_t router_config_read(uint16_t base, const ImageColorConfig *config,
     word = now.limit;
   else if (base == CFG_FILTER_MAX)
     word = own->config.filter.max_counter;
+  else if (base == CFG_FILTER_OFF)
+    word = own->config.filter.off;
   else if (base == CFG_COLOR_SWITCH)
     word = own->changes | (own->config.ring ? RING_BIT : 0) |
            (unsigned)now.position << POSITION_SHIFT;
@@ -170,6 +173,9 @@ void router_config_write(uint16_t base, uint16_t value, RouterConfig *own, Route
     return;
   case CFG_FILTER_MAX:
     own->config.filter.max_counter = value;
+    return;
+  case CFG_FILTER_OFF:
+    own->config.filter.off = value & 1;
     return;
   default:
     ICE("0x%04x is no register of a router", base);

@@ -78,6 +78,23 @@ fn main() void {{
     assert found.tolist() == [len(turns) * len(ways)] * 2
 
 
+def test_directions_as_bits_of_routes(tmp_path):
+    """Of a direction that is known at compile time, or at run time only."""
+    ways = ("WEST", "EAST", "SOUTH", "NORTH", "RAMP")
+    checks = "\n".join(f"""
+  @comptime_assert(d.RX_{way} == {1 << bit} and d.TX_{way} == {32 << bit});
+  @comptime_assert(d.dirToRxBits({way}) == d.RX_{way} and d.dirToTxBits({way}) == d.TX_{way});
+  way = {way};
+  n[{2 * bit}] = d.dirToRxBits(way);
+  n[{2 * bit + 1}] = d.dirToTxBits(way);""" for bit, way in enumerate(ways))
+    text = f"""
+const d = @import_module("<directions>");
+var way: direction = RAMP;
+fn main() void {{ {checks} }}"""
+    found = stdlib_run.run(tmp_path, text, {"n": ("u16", 10)})["n"]
+    assert found.tolist() == [word << bit for bit in range(5) for word in (1, 32)]
+
+
 def test_types(tmp_path):
     answers = {
         "is_unsigned_int": ("u8 u16 u32 u64", "i16 f32 bool"),

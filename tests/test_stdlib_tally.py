@@ -9,9 +9,10 @@ PROGRAM = harness.ROOT / "tests" / "stdlib" / "tally" / "layout.csl"
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 @pytest.mark.parametrize("with_callback", [True, False], ids=["callback", "output"])
 @pytest.mark.parametrize("width, height", [(1, 1), (4, 1), (1, 5), (2, 2), (5, 4), (7, 8)])
-def test_total(tmp_path, arch, with_callback, width, height):
+@pytest.mark.parametrize("whole", [False, True], ids=["joined", "whole"])
+def test_total(tmp_path, arch, with_callback, width, height, whole):
     everything = sum(4 * (x + 1) + y for x in range(width) for y in range(height))
-    totals, times = run(tmp_path, arch, with_callback, width, height, everything)
+    totals, times = run(tmp_path, arch, with_callback, width, height, everything, whole=whole)
     place = (width - 1, 1 if with_callback else 0)
     assert totals == {place: everything}
     assert times == {place: 1}
@@ -39,12 +40,13 @@ def test_on_wse2_input_queues_need_not_be_named(tmp_path):
     assert "input_queues must be given on wse3" in failed.err
 
 
-def run(tmp_path, arch, with_callback, width, height, phase2, with_queues=1):
+def run(tmp_path, arch, with_callback, width, height, phase2, with_queues=1, whole=False):
     """What is not zero of `total` and `times`, by tile."""
     image = tmp_path / "o.bin"
     harness.compile(PROGRAM, image, f"--arch={arch}",
                     params={"width": width, "height": height, "phase2": phase2,
-                            "with_callback": int(with_callback), "with_queues": with_queues})
+                            "with_callback": int(with_callback), "with_queues": with_queues,
+                            "whole": int(whole)})
     out = harness.emu(image, "--launch=main", "--print=total:1", "--print=times:1").out
     return tuple({tile: int(v[0]) for tile, v in harness.values(out, symbol).items() if v[0]}
                  for symbol in ("total", "times"))

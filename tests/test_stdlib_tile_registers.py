@@ -100,10 +100,8 @@ fn emptied() void {
   words[16] = tile.queue_flush.iq_status();
   tile.queue_flush.exit(iq);
   words[17] = tile.queue_flush.iq_status();
-  const i = tile.input_queue_config;
-  const o = tile.output_queue_config;
-  @set_config(i.get_input_queue_config_addr(iq), i.encode_input_queue(iq, d, false));
-  @set_config(o.get_output_queue_config_addr(oq), o.encode_output_queue(oq, d));
+  tile.input_queue_config.encode_input_queue(iq, d, false);
+  tile.output_queue_config.encode_output_queue(oq, d);
   @activate(second_id);
 }
 task second() void {
@@ -124,6 +122,83 @@ comptime {
 """, {"words": ("u32", 19)}, arch="wse3", engine=engine)["words"]
     assert words[:16].tolist() == 2 * list(range(1, 9))
     assert words[16:18].tolist() == [1 << 3, 0]
+
+
+# Receives eight words of color 3, then, on the same queue, of color 5, of which a filter passes the
+# first two of four.  `number` and `filtered` are known at run time only.
+REBIND = """
+const d = @get_color(5);
+const next_id = @get_local_task_id(12);
+const send_id = @get_local_task_id(13);
+const got = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{8} -> words[i] });
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = c, .extent = 8, .input_queue = iq });
+const out_2 = @get_dsd(fabout_dsd, .{ .fabric_color = d, .extent = 8, .output_queue = oq });
+const iq_number: i16 = 3;
+var number: i16 = 0;
+fn settled() void {
+  if (@is_arch("wse3")) {
+    tile.output_queue_config.encode_output_queue(iq_number, number);
+    tile.queue_flush.exit(oq);
+  }
+  @activate(send_id);
+}
+task next() void {
+  number = 5;
+  tile.input_queue_config.encode_input_queue(iq_number, number, filtered[0] != 0);
+  if (@is_arch("wse3")) { @queue_flush(oq); } else { settled(); }
+}
+task send() void {
+  @mov32(if (@is_arch("wse3")) out else out_2, first, .{ .async = true });
+  const in_2 = @set_dsd_length(in, if (filtered[0] != 0) @as(u16, 4) else 8);
+  @mov32(@set_dsd_base_addr(got, &words[8]), in_2);
+  @mov32(out_back, first, .{ .async = true });
+  @mov32(@set_dsd_base_addr(got, &words[16]), in_back);
+}
+fn main() void {
+  @mov32(out, first, .{ .async = true });
+  @mov32(got, in, .{ .async = true, .activate = next_id });
+}
+// Other queues go on as they are.
+const back = @get_color(6);
+const iq_back = @get_input_queue(5);
+const oq_back = if (@is_arch("wse3")) @get_output_queue(5) else oq;
+const out_back = @get_dsd(fabout_dsd, .{
+  .fabric_color = back, .extent = 8, .output_queue = oq_back });
+const in_back = @get_dsd(fabin_dsd, .{
+  .fabric_color = back, .extent = 8, .input_queue = iq_back });
+comptime {
+  @set_local_color_config(d, .{ .routes = .{ .rx = RAMP, .tx = RAMP }, .filter = .{
+    .kind = .{ .counter = true }, .count_data = true, .init_counter = 0, .limit1 = 3,
+    .max_counter = 1 } });
+  @set_local_color_config(back, .{ .routes = .{ .rx = RAMP, .tx = RAMP } });
+  @initialize_queue(iq_back, .{ .color = back });
+  if (@is_arch("wse3")) {
+    @initialize_queue(oq_back, .{ .color = back });
+    @set_empty_queue_handler(settled, oq);
+  }
+  @bind_local_task(next, next_id);
+  @bind_local_task(send, send_id);
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("arch", stdlib_run.ARCHS)
+@pytest.mark.parametrize("filtered", [False, True])
+def test_queues_are_bound_anew_by_numbers(tmp_path, arch, engine, filtered):
+    words = stdlib_run.run(tmp_path, loop() + REBIND, {"words": ("u32", 24), "filtered": ("u16", 1)},
+                           {"filtered": [filtered]}, arch=arch, engine=engine)["words"]
+    eight = list(range(1, 9))
+    later = [1, 2, 5, 6, 0, 0, 0, 0] if filtered else eight
+    assert words.tolist() == eight + later + eight
+
+
+def test_output_queues_of_wse2_have_no_color_to_bind(tmp_path):
+    stdlib_run.build(tmp_path, loop() + """
+fn main() void { tile.output_queue_config.encode_output_queue(oq, c); }
+""", {"words": ("u32", 1)})
+    ran = harness.cslc(tmp_path / "layout.csl", "--arch=wse2", "-o", tmp_path / "p.bin", expect=1)
+    assert "the output queues of wse2 have no color of their own" in ran.err
 
 
 @pytest.mark.parametrize("engine", ENGINES)

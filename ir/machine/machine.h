@@ -393,6 +393,7 @@ typedef struct {
   FilterKind kind;
   bool count_data, count_control, filter_control, has_limit2;
   uint16_t init_counter, limit1, limit2, max_counter;   /* range: max_counter = max, limit1 = min */
+  bool off;                    /* by FILTER_OFF while the program runs: everything passes */
 } ImageFilter;
 typedef struct {
   ImagePosition positions[MAX_SWITCH_POSITIONS];  /* [0] is `routes` */
