@@ -1,0 +1,1 @@
+"""A second model of the machine, for tests of the emulator: see docs/isa.md and docs/emulator.md."""
