@@ -183,6 +183,7 @@ uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field);
 uint32_t type_bits(const Pool *pool, PoolId type);
 uint32_t type_field_bit(const Pool *pool, PoolId type, uint32_t field);   /* packed types */
 enum { PACKED_MAX_BITS = 65535 };   /* Operand.bit counts them */
+enum { TYPE_INT_MAX_BITS = 16777215 };   /* of iN, uN: SDK docs, types */
 /* The widest integer of the IR; those beyond are wide: code may use them, no register holds one. */
 enum { TYPE_SCALAR_MAX_BITS = 64, TYPE_WIDE_MAX_BITS = 256 };
 bool type_is_wide(const Pool *pool, PoolId type);

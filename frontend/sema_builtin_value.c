@@ -100,6 +100,55 @@ Operand builtin_is_same_type(Sema *s, const NodeBuiltinCall *call, Span at, Pool
   return bool_operand(s, pool_eq(a, b));
 }
 
+/* Bits of a value: of integers, enums and packed types as declared, else those in memory. */
+static uint64_t info_bits(Sema *s, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, type);
+  bool is_fields = k.kind == PK_STRUCT_TYPE || k.kind == PK_UNION_TYPE;
+  bool is_declared = k.kind == PK_INT_TYPE || k.kind == PK_ENUM_TYPE ||
+                     (is_fields && k.u.fields.layout == LAYOUT_PACKED);
+  return is_declared ? type_bits(s->pool, type) : (uint64_t)type_bytes(s->pool, type) * 8;
+}
+
+/* A struct of what <types> answers.  Sizes are 0 where values exist at compile time only. */
+Operand builtin_type_info(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want, (void)at;
+  PoolId type = sema_type_expr(s, call->args.at[0]);
+  if (is_poison_type(type))
+    return operand_poison();
+  PoolKey k = pool_key(s->pool, type);
+  bool has_memory = !type_is_comptime_only(s->pool, type);
+  bool is_signed = k.kind == PK_INT_TYPE ? k.u.int_type.is_signed
+                                         : pool_eq(type, POOL(COMPTIME_INT));
+  uint64_t bits = has_memory ? info_bits(s, type) : 0;
+  unsigned int_bits = bits <= TYPE_INT_MAX_BITS ? (unsigned)bits : 0;
+  const struct { const char *name; PoolId value; } facts[] = {
+    {"is_signed_int", pool_bool(type_is_int(s->pool, type) && is_signed)},
+    {"is_unsigned_int", pool_bool(type_is_int(s->pool, type) && !is_signed)},
+    {"is_float", pool_bool(type_is_float(s->pool, type))},
+    {"is_float16", pool_bool(type_is_float16(type))},
+    {"has_memory", pool_bool(has_memory)},
+    {"bits", pool_int(s->pool, POOL(COMPTIME_INT), (int64_t)bits)},
+    {"bytes", pool_int(s->pool, POOL(COMPTIME_INT), has_memory ? type_bytes(s->pool, type) : 0)},
+    {"byte_align", pool_int(s->pool, POOL(COMPTIME_INT),
+                            has_memory ? type_align(s->pool, type) : 0)},
+    {"bits_type", pool_int_type(s->pool, false, int_bits)},
+  };
+  PoolField fields[ARRAY_COUNT(facts)];
+  PoolId values[ARRAY_COUNT(facts)];
+  for (size_t i = 0; i < ARRAY_COUNT(facts); i++) {
+    values[i] = facts[i].value;
+    fields[i] = (PoolField){str_intern_z(s->session->names, facts[i].name),
+                            pool_type_of(s->pool, facts[i].value)};
+  }
+  PoolKey info = {.kind = PK_STRUCT_TYPE, .type = POOL(TYPE)};
+  info.u.fields.n = ARRAY_COUNT(facts);
+  info.u.fields.fields = fields;
+  return operand_value(s, pool_aggregate(s->pool, pool_get(s->pool, &info), values,
+                                         ARRAY_COUNT(facts)));
+}
+
 Operand builtin_is_comptime(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)call, (void)want, (void)at;

@@ -63,12 +63,12 @@ static PoolId predeclared(Sema *s, StrId name)
     return (PoolId){known};
   const char *text = sema_text(s, name);
   size_t digits = strspn(text + 1, "0123456789");
-  enum { DIGITS_MAX = 8, INT_MAX_BITS = 16777215 };   /* SDK docs, types */
+  enum { DIGITS_MAX = 8 };
   if ((text[0] != 'i' && text[0] != 'u') || digits == 0 || digits > DIGITS_MAX ||
       text[1 + digits] != 0 || (text[1] == '0' && digits > 1))
     return (PoolId){0};
   unsigned long bits = strtoul(text + 1, NULL, 10);
-  if (bits > INT_MAX_BITS)
+  if (bits > TYPE_INT_MAX_BITS)
     return (PoolId){0};
   PoolId type = pool_int_type(s->pool, text[0] == 'i', (unsigned)bits);
   pair_put(&s->own->types, name.raw, type.raw);

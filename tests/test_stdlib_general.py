@@ -95,12 +95,30 @@ fn main() void {{ {checks} }}"""
     assert found.tolist() == [word << bit for bit in range(5) for word in (1, 32)]
 
 
-def test_types(tmp_path):
+DECLARATIONS = """
+const five = struct { a: u32, b: u8 };
+const bits13 = packed struct { a: u3, b: i10 };
+const either = union { a: f32, b: [3]u16 };
+const few = enum(u8) { A, B };
+"""
+# Type: (bits, bytes, alignment in bytes, type of its bits); docs/ir.md has the rules.
+SIZES = {"u8": (8, 1, 1, "u8"), "i16": (16, 2, 2, "u16"), "f16": (16, 2, 2, "u16"),
+         "f32": (32, 4, 4, "u32"), "u64": (64, 8, 4, "u64"), "color": (16, 2, 2, "u16"),
+         "u3": (3, 1, 1, "u3"), "i24": (24, 4, 4, "u24"), "five": (64, 8, 4, "u64"),
+         "bits13": (13, 2, 2, "u13"), "either": (64, 8, 4, "u64"), "few": (8, 1, 1, "u8"),
+         "[5]i16": (80, 10, 2, "u80"), "*f32": (16, 2, 2, "u16")}
+
+
+def test_facts_about_types(tmp_path):
+    """Through <types>, which asks @__type_info."""
     answers = {
-        "is_unsigned_int": ("u8 u16 u32 u64", "i16 f32 bool"),
-        "is_signed_int": ("i8 i16 i32 i64", "u16 f16 direction"),
-        "is_float": ("f16 f32", "i32 u32 bf16"),
-        "is_numeric": ("u16 i64 f16 f32", "bool color mem1d_dsd"),
+        "is_unsigned_int": ("u8 u16 u32 u64 u3 u1000", "i16 i4 f32 bool comptime_int few"),
+        "is_signed_int": ("i8 i16 i32 i64 i4 comptime_int", "u16 f16 direction u5"),
+        "is_float": ("f16 f32 bf16 cb16 comptime_float", "i32 u32 comptime_int"),
+        "is_float16": ("f16 bf16 cb16", "f32 u16 comptime_float"),
+        "is_enabled_float": ("f16 f32", "bf16 cb16 comptime_float u16"),
+        "is_signed": ("i7 f16 f32 comptime_int comptime_float", "u16 bool few"),
+        "is_numeric": ("u16 i64 f16 f32 bf16 u3 comptime_int", "bool color mem1d_dsd five few"),
         "is_dsd": ("mem1d_dsd mem4d_dsd fabin_dsd fabout_dsd circbuf_dsd", "dsr_dest u16"),
         "is_dsr": ("dsr_dest dsr_src0 dsr_src1", "mem1d_dsd u16"),
     }
@@ -108,14 +126,21 @@ def test_types(tmp_path):
              for question, (yes, _) in answers.items() for name in yes.split()]
     lines += [f"  @comptime_assert(!t.{question}({name}));"
               for question, (_, no) in answers.items() for name in no.split()]
-    sizes = {"u8": 8, "i16": 16, "f16": 16, "f32": 32, "u64": 64, "color": 16}
-    for name, bits in sizes.items():
+    for name, (bits, size, align, bits_type) in SIZES.items():
         lines += [f"  @comptime_assert(t.bit_size_of({name}) == {bits});",
-                  f"  @comptime_assert(t.byte_size_of({name}) == {bits // 8});",
-                  f"  @comptime_assert(t.word_size_of({name}) == {max(1, bits // 16)});"]
+                  f"  @comptime_assert(t.byte_size_of({name}) == {size});",
+                  f"  @comptime_assert(t.word_size_of({name}) == {(size + 1) // 2});",
+                  f"  @comptime_assert(t.min_byte_align_of({name}) == {align});",
+                  f"  @comptime_assert(t.min_word_align_of({name}) == {(align + 1) // 2});",
+                  f"  @comptime_assert(t.bits_type_of({name}) == {bits_type});"]
     text = ('const t = @import_module("<types>");\n'
-            'const old = @import_module("<math/type_helpers>");\ncomptime {\n'
-            "  @comptime_assert(old.word_size_of(f32) == 2);\n" + "\n".join(lines) + """
+            'const old = @import_module("<math/type_helpers>");\n' + DECLARATIONS +
+            "const grid = [2]u16{ 1, 2 };\n"
+            "const d = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{2} -> grid[i] });\n"
+            "comptime {\n  @comptime_assert(old.word_size_of(f32) == 2);\n"
+            "  @comptime_assert(t.has_dsd_type(d) and !t.has_dsr_type(d));\n"
+            "  @comptime_assert(t.has_dsr_type(@get_dsr(dsr_dest, 1)) and !t.has_dsd_type(1));\n"
+            + "\n".join(lines) + """
 }
 fn width(x: anytype) u16 {
   if (t.is_float(@type_of(x))) { return t.bit_size_of(@type_of(x)); } else { return not_checked; }
@@ -123,6 +148,17 @@ fn width(x: anytype) u16 {
 fn main() void { n[0] = width(@as(f32, 1.0)); }
 """)
     assert stdlib_run.run(tmp_path, text, {"n": ("u16", 1)})["n"].tolist() == [32]
+
+
+@pytest.mark.parametrize("name", ["comptime_int", "comptime_string", "type"])
+def test_what_has_no_size(tmp_path, name):
+    stdlib_run.build(tmp_path, "fn main() void {}", {"n": ("u16", 1)})
+    with (tmp_path / "pe.csl").open("a") as pe:
+        pe.write('const t = @import_module("<types>");\n'
+                 f"const n_bytes = t.byte_size_of({name});\n"
+                 "comptime { @comptime_assert(n_bytes == 0); }\n")
+    ran = harness.cslc(tmp_path / "layout.csl", "-o", tmp_path / "p.bin", expect=1)
+    assert "values of this type exist at compile time only: no size" in ran.err
 
 
 def payload(commands, entry=31, rest_ignored=True):

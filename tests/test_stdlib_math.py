@@ -238,6 +238,28 @@ fn main() void {{
     numpy.testing.assert_array_equal(found["m"], numpy.abs(wide[0] - wide[1]).astype(dtype))
 
 
+@pytest.mark.parametrize("arch", stdlib_run.ARCHS)
+@pytest.mark.parametrize("suffix, element, dtype", [("_f32", "f32", numpy.float32),
+                                                    ("", "f32", numpy.float32),
+                                                    ("_f16", "f16", numpy.float16)])
+def test_a_difference_of_floats_stays_finite(tmp_path, arch, suffix, element, dtype):
+    most = numpy.finfo(dtype).max
+    values = numpy.array([most, -most, most / 2, 0, 1.5, -2.25, numpy.inf, -numpy.inf, numpy.nan],
+                         dtype)
+    x, z = (a.ravel() for a in numpy.meshgrid(values, values))
+    found = stdlib_run.run(tmp_path, f"""
+const math = @import_module("<math>");
+fn main() void {{
+  for (@range(u16, {len(x)})) |i| {{ y[i] = math.subsat{suffix}(x[i], z[i]); }}
+}}""", {k: (element, len(x)) for k in "xzy"}, {"x": x, "z": z}, arch=arch)["y"]
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        wanted = x - z
+    finite = numpy.isfinite(x) & numpy.isfinite(z)
+    wanted[finite] = numpy.clip(wanted[finite], -most, most)
+    assert numpy.isinf(x - z).sum() > 20
+    numpy.testing.assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize("form, infinity, nan", [("bf16", 0x7f80, 0x7fc0), ("cb16", 0x7e00, 0x7f00)])
 def test_other_16_bit_formats(tmp_path, form, infinity, nan):
     text = """
