@@ -588,6 +588,39 @@ typedef struct {
   uint64_t stalls[STALL_COUNT];
 } EngineStats;
 
+/* ---- record.c: what reports say of a tile's past --------------------------------------------- */
+
+enum { RECENT_ACTIVATIONS = 4 };
+typedef struct {
+  uint64_t started[TASK_CONTROL];       /* by TaskKind less one: tasks, a bit per id */
+  uint64_t lost;                /* tasks activated again before they had started, likewise */
+  uint16_t recent_pc[RECENT_ACTIVATIONS];   /* the last activations: by which instruction */
+  uint8_t recent_id[RECENT_ACTIVATIONS], next;
+  /* the last activation that was lost, and the one before it, which stands for both */
+  uint8_t lost_id;
+  uint16_t lost_pc, before_pc;
+  /* control wavelets whose entry is no control task, without those for nobody; the last one */
+  uint16_t untaken;
+  uint8_t untaken_queue, untaken_color;
+  uint32_t untaken_payload;
+  /* the last operations that took from a FIFO and that filled one */
+  struct { uint16_t state, pc, elements; } fifo[2];
+} TileRecord;
+static inline bool record_has_started(const TileRecord *r, TaskKind kind, unsigned id)
+{
+  return kind != TASK_NONE && (r->started[kind - 1] >> id & 1);
+}
+static inline void record_start(TileRecord *r, TaskKind kind, unsigned id)
+{
+  r->started[kind - 1] |= UINT64_C(1) << id;
+}
+/* `pc`: of the instruction that activates, or whose operation does; PC_RETURN none.  `merges`: the
+ * task waits to be started already. */
+void record_activation(TileRecord *record, unsigned id, uint16_t pc, bool merges);
+/* The FIFOs that an operation takes from and fills, at its start. */
+void record_fifos(TileRecord *record, const VecRun *run);
+void record_untaken(TileRecord *record, unsigned queue, unsigned color, uint32_t payload);
+
 /* Places of `blocked_at`: tasks by id, then microthreads. */
 enum { BLOCK_PLACES = MAX_TASK_IDS + MAX_MICROTHREADS };
 static inline unsigned block_place(IdKind kind, unsigned id)
@@ -615,6 +648,7 @@ typedef struct {
   uint16_t pc;
   uint16_t elements;            /* 0: nobody has used it */
   uint8_t color;
+  bool control;                 /* it sends control wavelets */
 } QueueUse;
 typedef struct {
   uint8_t count, capacity;      /* in flight on the ramp included */
@@ -633,7 +667,7 @@ typedef struct {
   bool has_code;
   InspectThread threads[1 + MAX_MICROTHREADS];
   uint64_t active, blocked;     /* by task id */
-  uint64_t lost;                /* tasks activated again before they had started */
+  const TileRecord *record;
   uint8_t paused;               /* microthreads */
   const uint16_t *blocked_at;   /* where each was blocked last: pc by block_place, PC_RETURN if
                                    never; NULL if none ever was */
@@ -720,13 +754,17 @@ typedef struct {
   bool unblock_missing;         /* a launched function has not unblocked the command stream */
   bool stream_short;            /* a host stream has not got all its words */
   bool left_is_error;
+  const uint32_t *unblocks_expected;  /* by tile: how often it should have unblocked the command
+                                         stream by now; NULL: nobody waits for that */
 } IdleQuestion;
 
 /* Looks at a quiet engine and says whether it is stuck. */
 IdleState idle_classify(Engine *engine, const Program *program, const IdleQuestion *question);
-/* Why nothing can move: the causes, at most `max_causes` of them, each with a chain of waits that
- * leads there, with source names and lines, and all else that the same cause holds up. */
-void deadlock_report(Engine *engine, const Program *program, unsigned max_causes, FILE *out);
+/* Why nothing can move: the causes, each with a chain of waits that leads there, with source names
+ * and lines, and all else that the same cause holds up.  What is the same at several tiles is told
+ * once.  At most `max_lines` lines, what cannot be left out of the first cause aside. */
+void deadlock_report(Engine *engine, const Program *program, const IdleQuestion *question,
+                     unsigned max_lines, FILE *out);
 /* Where the main threads are that have not ended, of at most `max_tiles` tiles; in report.c. */
 void busy_report(Engine *engine, const Program *program, unsigned max_tiles, FILE *out);
 

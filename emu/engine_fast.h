@@ -74,7 +74,7 @@ typedef struct {
   FastWavelet *at;              /* every second place; NULL until first used */
   uint16_t count;
   uint8_t places;
-  uint8_t use_color;            /* of its last use, see QueueUse */
+  uint8_t use_color : 7, use_control : 1;   /* of its last use, see QueueUse */
   uint16_t use_pc, use_elements;
 } FastQueue;
 enum { QUEUE_STEP = 2 };        /* the places between are those of the other queue of the number */
@@ -87,7 +87,8 @@ static inline void queue_note(FastQueue *q, QueueUse use)
 {
   q->use_pc = use.pc;
   q->use_elements = use.elements;
-  q->use_color = use.color;
+  q->use_color = use.color & 0x7f;
+  q->use_control = use.control;
 }
 
 static inline FastWavelet *queue_at(const FastQueue *q, unsigned index)
@@ -201,7 +202,8 @@ typedef struct {
 } FastThread;
 _Static_assert(sizeof(FastThread) == 24, "compact");
 
-/* A completion action, or a write to a priority register (address not 0), to come. */
+/* A completion action, or a write to a priority register (address not 0), to come.  `value`: of an
+ * action, the pc of its operation. */
 typedef struct { uint64_t cycle; Action action; uint16_t address, value; } FastAction;
 typedef struct { uint64_t cycle; uint32_t word; uint8_t color; } FastHostWord;
 
@@ -280,7 +282,6 @@ struct FastTile {
   uint64_t issues;
   uint64_t ready;               /* next issue, or next pick when idle, not before */
   uint64_t active, blocked, high;   /* by id; high: picked before the others */
-  uint64_t lost;                /* activated again before they had started */
   FastAhead *ahead;             /* NULL: none since its last operation */
   FastHost *host;
   uint16_t pc;
@@ -299,6 +300,7 @@ struct FastTile {
   uint32_t unblocks, torn_down;
   TileRegisters registers;
   uint64_t tsc_start, tsc_value, tsc_latch, perf_latch[2];
+  TileRecord record;
 };
 _Static_assert(offsetof(FastTile, pending_due) == 64, "the first line is full, no more");
 _Static_assert(offsetof(FastTile, threads) + sizeof(FastThread) <= 128, "the second likewise");

@@ -14,7 +14,7 @@ static void inspect_queue(const FastQueue *q, unsigned capacity, uint64_t now, I
 {
   out->count = (uint8_t)q->count;
   out->capacity = (uint8_t)capacity;
-  out->use = (QueueUse){q->use_pc, q->use_elements, q->use_color};
+  out->use = (QueueUse){q->use_pc, q->use_elements, q->use_color, q->use_control};
   if (q->count) {
     const FastWavelet *head = queue_at(q, 0);
     out->head = inspect_wavelet(head, wavelet_field(head->meta), now);
@@ -62,7 +62,7 @@ void fast_inspect(Engine *base, uint32_t index, InspectTile *out)
   FastEngine *e = (FastEngine *)base;
   FastTile *t = fast_touch(e->workers, index);
   *out = (InspectTile){.has_code = t->cls != NULL, .active = t->active, .blocked = t->blocked,
-                       .lost = t->lost, .paused = t->paused, .blocked_at = t->blocked_at,
+                       .record = &t->record, .paused = t->paused, .blocked_at = t->blocked_at,
                        .wavelets_seen = t->wavelets_seen};
   for (unsigned i = 0; i < FAST_THREADS; i++)
     inspect_thread(e, t, i, &out->threads[i]);

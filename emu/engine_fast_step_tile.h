@@ -47,14 +47,15 @@ static void set_blocked(Visit *v, IdKind kind, unsigned id, bool blocked)
   t->blocked = blocked ? t->blocked | mask : t->blocked & ~mask;
 }
 
-static void activate(Visit *v, unsigned id)
+/* `pc`: of the instruction whose doing it is. */
+static void activate(Visit *v, unsigned id, uint16_t pc)
 {
   FastTile *t = v->tile;
   if (id >= MAX_TASK_IDS || !bit(t->cls->local_ids, id)) {
     tile_fault(v, FAULT_TASK_ID, id);
     return;
   }
-  t->lost |= t->active & UINT64_C(1) << id;
+  record_activation(&t->record, id, pc, bit(t->active, id));
   t->active |= UINT64_C(1) << id;
   EVENT(v, .kind = EV_ACTIVATE, .id_kind = ID_TASK, .id = (uint8_t)id);
 }
@@ -94,7 +95,7 @@ static void begin_actions(Visit *v)
     if (p.address)
       apply_priority(t, p.address, p.value);
     else if (p.action.kind == ACT_ACTIVATE)
-      activate(v, p.action.id);
+      activate(v, p.action.id, p.value);
     else
       set_blocked(v, p.action.id_kind, p.action.id, false);
     v->changed = true;
@@ -114,7 +115,7 @@ static void begin_flush(Visit *v)
     return;
   v->changed = true;
   if (bit(t->cls->local_ids, id))
-    activate(v, id);
+    activate(v, id, PC_RETURN);
 }
 
 /* ---- plan: the scheduler ---------------------------------------------------------------- */
@@ -312,7 +313,7 @@ static void start_task(Visit *v)
     cost = data ? timing->data_task_start : timing->control_task_start;
     w = input_pop(v, v->pick_queue);
     queue_note(&t->queues[v->pick_queue].input,
-               (QueueUse){task->entry, 1, wavelet_field(w.meta)});
+               (QueueUse){task->entry, 1, wavelet_field(w.meta), false});
     if (task->arguments > 0)
       t->regs.r[DATA_REGISTER] = (uint16_t)w.payload;
     if (task->arguments > 1)
@@ -321,6 +322,7 @@ static void start_task(Visit *v)
   start_main(v, task->entry, cost);
   t->task = (uint8_t)v->pick;
   t->task_id = v->pick_id;
+  record_start(&t->record, v->pick, v->pick_id);
   v->worker->stats.tasks++;
   EVENT(v, .kind = EV_TASK_START, .task = v->pick, .id = v->pick_id, .payload = w.payload);
 }
@@ -587,8 +589,8 @@ static unsigned exec_engine(Visit *v, const Insn *insn)
   case OP_ldsr: return exec_ldsr(v, insn);
   case OP_dsrset: exec_dsrset(v, insn); break;
   case OP_dsrget: exec_dsrget(v, insn); break;
-  case OP_act: activate(v, r[insn->a]); break;
-  case OP_acti: activate(v, insn->imm); break;
+  case OP_act: activate(v, r[insn->a], v->tile->pc); break;
+  case OP_acti: activate(v, insn->imm, v->tile->pc); break;
   case OP_blk: exec_block(v, insn->imm, r[insn->a], true); break;
   case OP_blki: exec_block(v, insn->a, insn->imm, true); break;
   case OP_unblk: exec_block(v, insn->imm, r[insn->a], false); break;
@@ -717,6 +719,13 @@ HOT void visit_lone(Visit *v)
   plain_group(v, MAIN_THREAD);
 }
 
+static void drop_control(Visit *v, unsigned queue)
+{
+  FastWavelet w = input_pop(v, queue);
+  if (control_entry(w.payload) != v->engine->program->machine->control_entry_none)
+    record_untaken(&v->tile->record, queue, wavelet_field(w.meta), w.payload);
+}
+
 RARE void visit_any(Visit *v)
 {
   FastTile *t = v->tile;
@@ -724,7 +733,7 @@ RARE void visit_any(Visit *v)
     plan_tasks(v);
   plan_issue(v);
   for (unsigned drops = v->drops; drops; drops &= drops - 1)
-    input_pop(v, (unsigned)__builtin_ctz(drops));
+    drop_control(v, (unsigned)__builtin_ctz(drops));
   if (v->launch)
     start_launch(v);
   else if (v->pick != TASK_NONE)

@@ -203,11 +203,11 @@ static void vec_fault(Visit *v, uint16_t pc, FaultKind kind, uint32_t value)
                   .pc = pc, .value = value}));
 }
 
-static void action_later(Visit *v, uint64_t cycle, Action action)
+static void action_later(Visit *v, uint64_t cycle, Action action, uint16_t pc)
 {
   if (action.kind != ACT_ACTIVATE && action.kind != ACT_UNBLOCK)
     return;
-  arrput(v->tile->pending, ((FastAction){.cycle = cycle, .action = action}));
+  arrput(v->tile->pending, ((FastAction){.cycle = cycle, .action = action, .value = pc}));
   if (cycle < v->tile->pending_due)
     v->tile->pending_due = cycle;
 }
@@ -242,7 +242,7 @@ static void vec_finish(Visit *v, unsigned thread, const VecRun *run, uint64_t la
   FastTile *t = v->tile;
   EVENT(v, .kind = EV_DONE, .pc = run->pc, .control = by_control, .thread = (uint8_t)thread);
   Action action = by_control ? run->on_control : run->done;
-  action_later(v, last + timing->async_done_action, action);
+  action_later(v, last + timing->async_done_action, action, run->pc);
   if (run->async)
     return;
   t->regs.vstat = !by_fifo;
@@ -407,13 +407,15 @@ static void check_shared(Visit *v, const VecRun *run)
 static void note_queues(FastTile *t, const VecRun *run)
 {
   uint16_t elements = (uint16_t)run->remaining;
+  record_fifos(&t->record, run);
   for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
     if (run->src[k].kind == VS_FABIN)
       queue_note(&t->queues[run->src[k].queue].input,
-                 (QueueUse){run->pc, elements, run->src[k].color});
+                 (QueueUse){run->pc, elements, run->src[k].color, false});
   if (run->dest.kind == VS_FABOUT)
     queue_note(&t->queues[run->dest.queue].output,
-               (QueueUse){run->pc, elements, run->dest.color});
+               (QueueUse){run->pc, elements, run->dest.color,
+                          run->dest.flags & DESC_F_CONTROL});
 }
 
 static void vec_start(Visit *v, const Insn *insn)
@@ -488,7 +490,7 @@ static void check(Group *g, FaultKind kind, uint32_t value)
 
 static void fire(Group *g, Action action)
 {
-  action_later(g->v, g->v->now + g->v->engine->timing->async_done_action, action);
+  action_later(g->v, g->v->now + g->v->engine->timing->async_done_action, action, g->run->pc);
 }
 
 static uint32_t read_fabric(Group *g, VecStream *s)

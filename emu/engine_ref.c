@@ -516,7 +516,7 @@ static void ref_inspect(Engine *base, uint32_t index, InspectTile *out)
   RefEngine *engine = (RefEngine *)base;
   const RefTile *tile = ref_tile(engine, index);
   *out = (InspectTile){.has_code = tile->cls != NULL, .active = tile->active,
-                       .blocked = tile->blocked, .lost = tile->lost, .paused = tile->paused,
+                       .blocked = tile->blocked, .record = &tile->record, .paused = tile->paused,
                        .blocked_at = tile->blocked_at,
                        .wavelets_seen = tile->wavelets_seen};
   for (unsigned i = 0; i < REF_THREADS; i++)

@@ -64,7 +64,7 @@ typedef struct {
   uint64_t stall_since;
 } VecThread;
 
-typedef struct { uint64_t cycle; Action action; } PendingAction;
+typedef struct { uint64_t cycle; Action action; uint16_t pc; } PendingAction;
 typedef struct { uint64_t cycle; uint16_t address, value; } PendingConfig;
 typedef struct { uint64_t cycle; uint32_t word; uint8_t color; } HostWord;
 
@@ -112,7 +112,7 @@ typedef struct RefTile {
   uint8_t main_level;
   /* tasks */
   uint64_t active, blocked, high;  /* by id; high: picked before the others */
-  uint64_t lost;                   /* activated again before they had started */
+  TileRecord record;
   uint8_t paused;               /* microthreads, a bit each */
   uint16_t blocked_at[BLOCK_PLACES];
   PendingAction *pending;       /* stb_ds, in order of issue */
@@ -192,7 +192,8 @@ void ref_input_push(RefEngine *engine, RefTile *tile, unsigned queue, Wavelet wa
 void ref_tile_begin(RefEngine *engine, RefTile *tile);
 void ref_tile_plan(RefEngine *engine, const RefTile *tile, RefPlan *plan);
 void ref_tile_commit(RefEngine *engine, RefTile *tile);
-void ref_action_later(RefTile *tile, uint64_t cycle, Action action);
+/* `pc`: of the operation whose action it is. */
+void ref_action_later(RefTile *tile, uint64_t cycle, Action action, uint16_t pc);
 /* The main thread goes on at `ready` with its next instruction. */
 void ref_main_continue(RefTile *tile, uint64_t ready);
 

@@ -23,10 +23,10 @@ static bool bit(uint64_t bits, unsigned index) { return bits >> index & 1; }
 
 /* ---- begin: actions that take effect now ----------------------------------------------------- */
 
-void ref_action_later(RefTile *tile, uint64_t cycle, Action action)
+void ref_action_later(RefTile *tile, uint64_t cycle, Action action, uint16_t pc)
 {
   if (action.kind == ACT_ACTIVATE || action.kind == ACT_UNBLOCK)
-    arrput(tile->pending, ((PendingAction){cycle, action}));
+    arrput(tile->pending, ((PendingAction){cycle, action, pc}));
 }
 
 /* On wse3 an input queue and the data task id of the same number share one blocked bit; on
@@ -56,13 +56,14 @@ static void set_blocked(RefEngine *engine, RefTile *tile, IdKind kind, unsigned 
   *word = blocked ? *word | mask : *word & ~mask;
 }
 
-static void activate(RefEngine *engine, RefTile *tile, unsigned id)
+/* `pc`: of the instruction whose doing it is. */
+static void activate(RefEngine *engine, RefTile *tile, unsigned id, uint16_t pc)
 {
   if (id >= MAX_TASK_IDS || !bit(tile->cls->local_ids, id)) {
     tile_fault(engine, tile, FAULT_TASK_ID, id);
     return;
   }
-  tile->lost |= tile->active & UINT64_C(1) << id;
+  record_activation(&tile->record, id, pc, bit(tile->active, id));
   tile->active |= UINT64_C(1) << id;
   ref_event(engine, tile, (TraceEvent){.kind = EV_ACTIVATE, .id_kind = ID_TASK,
                                        .id = (uint8_t)id});
@@ -112,7 +113,7 @@ static void begin_flush(RefEngine *engine, RefTile *tile)
     return;
   tile->changed = true;
   if (bit(tile->cls->local_ids, id))
-    activate(engine, tile, id);
+    activate(engine, tile, id, PC_RETURN);
 }
 
 void ref_tile_begin(RefEngine *engine, RefTile *tile)
@@ -126,7 +127,7 @@ void ref_tile_begin(RefEngine *engine, RefTile *tile)
       continue;
     }
     if (p.action.kind == ACT_ACTIVATE)
-      activate(engine, tile, p.action.id);
+      activate(engine, tile, p.action.id, p.pc);
     else
       set_blocked(engine, tile, p.action.id_kind, p.action.id, false);
     tile->changed = true;
@@ -315,7 +316,7 @@ static void start_task(RefEngine *engine, RefTile *tile, const RefPlan *plan)
     task = data ? tile->cls->data_task[plan->pick_id] : tile->cls->control_task[plan->pick_id];
     cost = data ? timing->data_task_start : timing->control_task_start;
     w = take_input(engine, tile, plan->pick_queue);
-    tile->input_use[plan->pick_queue] = (QueueUse){task->entry, 1, w.color};
+    tile->input_use[plan->pick_queue] = (QueueUse){task->entry, 1, w.color, false};
     if (task->arguments > 0)
       tile->regs.r[DATA_REGISTER] = (uint16_t)w.payload;
     if (task->arguments > 1)
@@ -324,6 +325,7 @@ static void start_task(RefEngine *engine, RefTile *tile, const RefPlan *plan)
   start_main(engine, tile, task->entry, cost);
   tile->task = plan->pick;
   tile->task_id = plan->pick_id;
+  record_start(&tile->record, plan->pick, plan->pick_id);
   engine->stats.tasks++;
   ref_event(engine, tile, (TraceEvent){.kind = EV_TASK_START, .task = plan->pick,
                                        .id = plan->pick_id, .payload = w.payload});
@@ -593,8 +595,8 @@ static unsigned exec_engine(RefEngine *engine, RefTile *tile, const Insn *insn)
   case OP_ldsr: return exec_ldsr(engine, tile, insn);
   case OP_dsrset: exec_dsrset(engine, tile, insn); break;
   case OP_dsrget: exec_dsrget(engine, tile, insn); break;
-  case OP_act: activate(engine, tile, r[insn->a]); break;
-  case OP_acti: activate(engine, tile, insn->imm); break;
+  case OP_act: activate(engine, tile, r[insn->a], tile->pc); break;
+  case OP_acti: activate(engine, tile, insn->imm, tile->pc); break;
   case OP_blk: exec_block(engine, tile, insn->imm, r[insn->a], true); break;
   case OP_blki: exec_block(engine, tile, insn->a, insn->imm, true); break;
   case OP_unblk: exec_block(engine, tile, insn->imm, r[insn->a], false); break;
@@ -706,6 +708,13 @@ static void commit_issue(RefEngine *engine, RefTile *tile)
     issue_instruction(engine, tile);
 }
 
+static void drop_control(RefEngine *engine, RefTile *tile, unsigned queue)
+{
+  Wavelet w = take_input(engine, tile, queue);
+  if (control_entry(w.payload) != engine->program->machine->control_entry_none)
+    record_untaken(&tile->record, queue, w.color, w.payload);
+}
+
 void ref_tile_commit(RefEngine *engine, RefTile *tile)
 {
   const RefPlan *plan = &tile->plan;
@@ -713,7 +722,7 @@ void ref_tile_commit(RefEngine *engine, RefTile *tile)
     commit_stalls(engine, tile);
     for (unsigned queue = 0; queue < MAX_QUEUES; queue++)
       if (plan->drops >> queue & 1)
-        take_input(engine, tile, queue);
+        drop_control(engine, tile, queue);
     if (plan->launch)
       start_launch(engine, tile);
     else if (plan->pick != TASK_NONE)

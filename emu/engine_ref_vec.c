@@ -179,7 +179,7 @@ static void vec_finish(RefEngine *engine, RefTile *tile, unsigned thread, const 
   tile->threads[thread].running = false;
   if (run->async) {
     ref_action_later(tile, last + timing->async_done_action,
-                     by_control ? run->on_control : run->done);
+                     by_control ? run->on_control : run->done, run->pc);
     return;
   }
   tile->regs.vstat = !by_fifo;
@@ -188,7 +188,7 @@ static void vec_finish(RefEngine *engine, RefTile *tile, unsigned thread, const 
     write_register(tile, &run->dest);
   Action action = by_control ? run->on_control : run->done;
   if (action.kind != ACT_NONE)
-    ref_action_later(tile, last + timing->async_done_action, action);
+    ref_action_later(tile, last + timing->async_done_action, action, run->pc);
   ref_main_continue(tile, last + timing->vector_end);
 }
 
@@ -226,11 +226,13 @@ static void check_shared(RefEngine *engine, const RefTile *tile, const VecRun *r
 static void note_queues(RefTile *tile, const VecRun *run)
 {
   uint16_t elements = (uint16_t)run->remaining;
+  record_fifos(&tile->record, run);
   for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
     if (run->src[k].kind == VS_FABIN)
-      tile->input_use[run->src[k].queue] = (QueueUse){run->pc, elements, run->src[k].color};
+      tile->input_use[run->src[k].queue] = (QueueUse){run->pc, elements, run->src[k].color, false};
   if (run->dest.kind == VS_FABOUT)
-    tile->output_use[run->dest.queue] = (QueueUse){run->pc, elements, run->dest.color};
+    tile->output_use[run->dest.queue] = (QueueUse){run->pc, elements, run->dest.color,
+                                                   run->dest.flags & DESC_F_CONTROL};
 }
 
 void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn)
@@ -297,7 +299,7 @@ static void fire(Group *g, Action action)
 {
   if (action.kind != ACT_NONE)
     ref_action_later(g->tile, g->engine->cycle + g->engine->program->timing.async_done_action,
-                     action);
+                     action, g->run->pc);
 }
 
 static void pop_input(Group *g, VecStream *s)

@@ -25,7 +25,10 @@ const InspectTile *report_look(Report *r, uint32_t tile)
 
 void report_tile(const Report *r, uint32_t tile)
 {
-  fprintf(r->out, "P%u.%u", program_x(r->program, tile), program_y(r->program, tile));
+  if (r->anonymous)
+    fprintf(r->out, "P");
+  else
+    fprintf(r->out, "P%u.%u", program_x(r->program, tile), program_y(r->program, tile));
 }
 
 void report_named(const Report *r, const char *what, unsigned number, const char *name)
@@ -65,6 +68,20 @@ void report_place(const Report *r, uint32_t tile, uint32_t pc)
     fprintf(r->out, " at pc 0x%04x", pc);
 }
 
+void report_outer_place(const Report *r, uint32_t tile, uint32_t pc)
+{
+  const ImageClass *cls = program_class(r->program, tile)->image;
+  const ImageLine *line = image_line_at(cls, (uint16_t)pc);
+  const ImageInline *outer = NULL;
+  uint32_t parent = line ? line->inlined_at : (uint32_t)IMAGE_NO_INLINE;
+  for (; parent < cls->n_inlines; parent = outer->parent)
+    outer = &cls->inlines[parent];
+  if (outer && outer->file < r->program->image->n_files)
+    fprintf(r->out, " at %s:%u", r->program->image->files[outer->file], outer->line);
+  else
+    report_place(r, tile, pc);
+}
+
 const char *report_operand(const Program *program, uint32_t tile, uint32_t pc, unsigned stream)
 {
   const ClassCode *cls = program_class(program, tile);
@@ -82,7 +99,8 @@ void report_use(const Report *r, uint32_t tile, QueueUse use)
   if (use.elements == r->program->machine->unbounded_length)
     fprintf(r->out, "elements without end");
   else
-    fprintf(r->out, "%u element%s", use.elements, use.elements == 1 ? "" : "s");
+    fprintf(r->out, "%u %s%s", use.elements, use.control ? "control wavelet" : "element",
+            use.elements == 1 ? "" : "s");
   report_place(r, tile, use.pc);
 }
 

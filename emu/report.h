@@ -1,5 +1,5 @@
 /* What reports share (report.c): names and places as text, and the way back from a wavelet to
- * whoever sent it.  Only fault.c, deadlock.c and dump.c include it. */
+ * whoever sent it.  Only fault.c, deadlock*.c and dump.c include it. */
 #ifndef REPORT_H
 #define REPORT_H
 
@@ -11,6 +11,7 @@ typedef struct {
   FILE *out;
   InspectTile at;               /* of the tile looked at last */
   uint32_t at_tile;             /* NO_TILE: none yet */
+  bool anonymous;               /* tiles are not named */
 } Report;
 
 Report report_create(Engine *engine, const Program *program, FILE *out);
@@ -24,6 +25,8 @@ void report_color(const Report *report, uint32_t tile, unsigned color);
 void report_queue(const Report *report, uint32_t tile, bool output, unsigned queue);
 void report_task(const Report *report, uint32_t tile, TaskKind kind, unsigned id);
 void report_place(const Report *report, uint32_t tile, uint32_t pc);   /* at pe.csl:3 */
+/* The same for what was inlined: where the outermost function has called it. */
+void report_outer_place(const Report *report, uint32_t tile, uint32_t pc);
 void report_thread_name(const Report *report, uint32_t tile, unsigned thread,
                         const InspectThread *state);
 /* The thread, what it waits for, and where. */

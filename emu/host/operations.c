@@ -398,7 +398,7 @@ static const char *why_missing(Session *s, const Operation *op)
 /* Nothing moves and nothing more can be issued. */
 static WseStatus report_stuck(Session *s)
 {
-  IdleQuestion question = {.host = true};
+  IdleQuestion question = {.host = true, .unblocks_expected = s->unblocks_expected};
   const char *why = NULL;
   for (size_t i = s->first_open; i < arrlenu(s->operations); i++) {
     const Operation *op = &s->operations[i];

@@ -14,7 +14,8 @@
 #include <stb_ds.h>
 
 enum {
-  MOST_FAULTS_SHOWN = 10, MOST_CAUSES_SHOWN = 16, NAMES_IN_NOTE = 12, MOST_PHASES = 4096
+  MOST_FAULTS_SHOWN = 10, MOST_TILES_SHOWN = 16, MOST_LINES = 25, NAMES_IN_NOTE = 12,
+  MOST_PHASES = 4096
 };
 
 /* ---- errors ----------------------------------------------------------------------------- */
@@ -368,7 +369,7 @@ static WseStatus limit_error(Session *s, uint64_t limit)
     ICE("no memory for a report");
   diag_cycle_limit(s->diags, HOST_NOWHERE, limit);
   flush_diags(s, out);
-  busy_report(s->engine, s->program, MOST_CAUSES_SHOWN, out);
+  busy_report(s->engine, s->program, MOST_TILES_SHOWN, out);
   fclose(out);
   set_error(s, WSE_CYCLE_LIMIT, text);
   return end_run(s);
@@ -426,7 +427,7 @@ WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *wh
     fprintf(out, "%s: at cycle %" PRIu64 " the fabric is quiet with %s\n",
             state == IDLE_LEFT ? "error" : "warning", session_cycle(s),
             state == IDLE_LEFT ? "wavelets left behind" : "work left undone");
-  deadlock_report(s->engine, s->program, MOST_CAUSES_SHOWN, out);
+  deadlock_report(s->engine, s->program, question, MOST_LINES - 1, out);
   fclose(out);
   if (state == IDLE_WARNINGS) {
     if (s->options.warnings && s->warned_of != session_cycle(s) + 1)

@@ -867,7 +867,7 @@ static char *report(Asm *a)
   char *text = NULL;
   size_t size;
   FILE *out = open_memstream(&text, &size);
-  deadlock_report(a->engine, a->program, 8, out);
+  deadlock_report(a->engine, a->program, &(IdleQuestion){0}, 24, out);
   fclose(out);
   return text;
 }
