@@ -105,7 +105,6 @@ static void print_blocked(Report *r, Unit end, IdKind kind)
     report_place(r, end.tile, *at);
   else
     fprintf(r->out, " since the start");
-  fprintf(r->out, ": nothing unblocks it");
 }
 
 static void print_color_end(Report *r, Unit end, const char *what)
@@ -244,8 +243,10 @@ void end_print(Report *r, Unit end)
     fprintf(r->out, " has a control wavelet at its head, 0x%08x, that the operation does not take",
             report_look(r, end.tile)->input[end.index].head.payload);
     break;
-  case END_BLOCKED_TASK: print_blocked(r, end, ID_TASK); break;
-  case END_BLOCKED_THREAD: print_blocked(r, end, ID_MICROTHREAD); break;
+  case END_BLOCKED_TASK: case END_BLOCKED_THREAD:
+    print_blocked(r, end, end.end == END_BLOCKED_TASK ? ID_TASK : ID_MICROTHREAD);
+    fprintf(r->out, ": nothing unblocks it");
+    break;
   case END_LOST: print_lost(r, end); break;
   case END_UNTAKEN: print_untaken(r, end); break;
   case END_NEVER_STARTED: print_never_started(r, end); break;
@@ -306,10 +307,7 @@ void unit_print(Report *r, Unit u)
     report_thread(r, u.tile, u.index, &t->threads[u.index]);
     break;
   case UNIT_TASK:
-    report_tile(r, u.tile);
-    fprintf(r->out, " ");
-    report_task(r, u.tile, TASK_LOCAL, u.index);
-    fprintf(r->out, " does not start");
+    print_blocked(r, u, ID_TASK);
     break;
   case UNIT_OUTPUT: case UNIT_INPUT:
     print_queue_unit(r, u);
