@@ -1,0 +1,39 @@
+"""A short run of the oracle (tests/oracle); the long one is claims/oracle.py."""
+import random
+
+from oracle import check, formats, reduce
+from oracle.expressions import Binary, Literal, Name
+from oracle.statements import Function
+from oracle.types import I16
+
+
+def test_the_oracle_agrees_with_every_level_on_both_machines():
+    for seed in (7, random.SystemRandom().getrandbits(32)):
+        total = check.run(160, seed, jobs=1)
+        assert not total.failures, f"seed {seed}: {total.failures[0]}"
+        assert not total.differences, f"seed {seed}: " + "\n".join(map(str, total.differences))
+        assert total.functions >= 160 and total.known > 0.2 * total.calls
+
+
+def test_the_formats_round_once():
+    f16, f32 = formats.FORMATS["f16"], formats.FORMATS["f32"]
+    assert formats.rounded(f16, 2049.0) == formats.rounded(f16, 2048.0) == 0x6800   # ties to even
+    assert formats.rounded(f16, 65520.0) == f16.infinity and formats.rounded(f16, 65519.0) == 0x7bff
+    assert formats.rounded(f32, formats.Fraction(1, 3)) == 0x3eaaaaab
+    assert formats.rounded(formats.FORMATS["cb16"], 6.0) == 0x5900
+    assert formats.number(f16, 1) == 2.0 ** -24 and formats.rounded(f16, 2.0 ** -25) == 0
+
+
+def test_the_reducer_keeps_only_what_differs(tmp_path):
+    """Here whatever still has a division differs."""
+    p, q = Name(I16, "p0"), Name(I16, "p1")
+    result = Binary(I16, "+", Binary(I16, "*", p, q), Binary(I16, "/", p, Literal(I16, 3, True)))
+    function = Function("fun0", [("p0", I16), ("p1", I16)], I16, [], result)
+
+    def differs(program):
+        return True if "/" in program.functions[0].text() else None
+
+    found = reduce.Reducer(check.choose.Types(random.Random(1), "f16"), [function], function,
+                           [[5, 6], [7, 8]], differs).run()
+    assert function.result.text() == "(@as(i16, 0) / 3)"
+    assert len(found[0].driven[0].calls) == 1
