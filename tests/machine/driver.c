@@ -5,7 +5,7 @@
  * Standard input, a statement a line, numbers in decimal, code and data in hexadecimal digits:
  *   program ID ARCH FP16 WIDTH HEIGHT      enumerators of Arch and Fp16Format
  *   tile X Y                               a tile with code; the next statements are about it
- *   code WORDS | data ADDRESS BYTES | task KIND ID ENTRY ARGUMENTS | blocked MASK
+ *   code WORDS | data ADDRESS BYTES | task KIND ID ENTRY ARGUMENTS | open MASK
  *   input QUEUE COLOR | output QUEUE COLOR | dsr FILE NUMBER WORDS
  *   route X Y COLOR CURRENT RING POP SWAP_X SWAP_Y TEARDOWN
  *         FILTER COUNT_DATA COUNT_CONTROL FILTER_CONTROL HAS_LIMIT2 INIT LIMIT1 LIMIT2 MAXIMUM
@@ -118,8 +118,8 @@ static void add_tile_statement(AsmClass *c, const char *name, const char *line, 
     add_data(c, (unsigned)n[0], last_field(line));
   else if (strcmp(name, "task") == 0)
     asm_task(c, (TaskKind)n[0], (unsigned)n[1], (uint16_t)n[2], (unsigned)n[3], "task");
-  else if (strcmp(name, "blocked") == 0)
-    c->image.blocked |= (uint64_t)n[0];
+  else if (strcmp(name, "open") == 0)
+    c->image.blocked &= ~(uint64_t)n[0];
   else if (strcmp(name, "input") == 0)
     asm_input(c, (unsigned)n[0], (unsigned)n[1]);
   else if (strcmp(name, "output") == 0)
