@@ -242,6 +242,8 @@ static FaultKind capture_dsr(Capture *c, VecStream *s, VecSlot slot, const VecOp
   s->file = operand->file;
   s->number = operand->number;
   s->flags = desc->flags;
+  if (slot == VSLOT_SRC0 && (desc->flags & DESC_F_SCALAR))    /* an accumulator, as the result is */
+    s->element_bytes = (uint8_t)vec_operand_bytes(c->vec, VSLOT_DEST);
   c->operand[is_dest ? 2 : slot == VSLOT_SRC0 ? 0 : 1] = dsr;
   switch (desc->kind) {
   case DESC_MEM1D: case DESC_MEM4D: case DESC_CIRC:
@@ -274,8 +276,9 @@ static FaultKind capture_operand(Capture *c, VecStream *s, VecSlot slot, const V
   return FAULT_COUNT;
 }
 
-/* The first operand, in the order src0, src1, dest, whose descriptor says a length decides; a
- * FIFO of length 0 does not say one (csl-examples, benchmark-libs/allreduce, comment). */
+/* The first operand, in the order src0, src1, dest, whose descriptor says a length decides, 0
+ * included.  One number's place says none, and a FIFO of length 0 neither (csl-examples,
+ * benchmark-libs/allreduce, comment). */
 static void capture_length(Capture *c)
 {
   VecRun *run = c->run;
@@ -292,7 +295,7 @@ static void capture_length(Capture *c)
     }
     bool is_fifo = desc->kind == DESC_FIFO;
     uint32_t length = is_fifo ? streams[i]->lengths[0] : dsr_length(desc);
-    if (decided || (is_fifo && length == 0))
+    if (decided || (is_fifo && length == 0) || (desc->flags & DESC_F_SCALAR))
       continue;
     decided = true;
     run->remaining = length;

@@ -258,22 +258,38 @@ static void read_pop_mode(Reader *r, const Setting *field, ImageColorConfig *con
     config->pop = pop_modes[mode].mode;
 }
 
+static void take_routes(Reader *r, Settings *set, ImageColorConfig *config)
+{
+  Setting *rx = take_setting(r, set, "rx"), *tx = take_setting(r, set, "tx");
+  if (rx)
+    config->positions[0].rx = read_directions(r, rx, "rx");
+  if (tx)
+    config->positions[0].tx = read_directions(r, tx, "tx");
+  config->positions[0].valid = true;
+  config->swap_x = setting_bool(r->s, take_setting(r, set, "color_swap_x"), false);
+  config->swap_y = setting_bool(r->s, take_setting(r, set, "color_swap_y"), false);
+  read_pop_mode(r, take_setting(r, set, "pop_mode"), config);
+}
+
 static void read_routes(Reader *r, Setting *field, ImageColorConfig *config)
 {
   static const char *const names[] = {"rx", "tx", "color_swap_x", "color_swap_y", "pop_mode"};
   Settings set = sub_settings(r, field);
   if (!set.ok)
     return;
-  Setting *rx = take_setting(r, &set, "rx"), *tx = take_setting(r, &set, "tx");
-  if (rx)
-    config->positions[0].rx = read_directions(r, rx, "rx");
-  if (tx)
-    config->positions[0].tx = read_directions(r, tx, "tx");
-  config->positions[0].valid = true;
-  config->swap_x = setting_bool(r->s, take_setting(r, &set, "color_swap_x"), false);
-  config->swap_y = setting_bool(r->s, take_setting(r, &set, "color_swap_y"), false);
-  read_pop_mode(r, take_setting(r, &set, "pop_mode"), config);
+  take_routes(r, &set, config);
   settings_finish(r->s, &set, "route struct", names, ARRAY_COUNT(names));
+}
+
+/* The fields of `routes` may stand in the configuration itself (SDK docs, conceptual view). */
+static bool has_routes_inside(Reader *r, const Settings *set)
+{
+  for (uint32_t i = 0; i < set->n; i++) {
+    const char *name = sema_text(r->s, set->at[i].name);
+    if (strcmp(name, "rx") == 0 || strcmp(name, "tx") == 0)
+      return true;
+  }
+  return false;
 }
 
 /* A position changes one side (or both) of the one before it: what it does not mention is
@@ -392,12 +408,15 @@ static bool read_config(Reader *r, PoolId value, ImageColorConfig *config)
   if (!set.ok)
     return false;
   Setting *routes = take_setting(r, &set, "routes");
-  if (!routes) {
+  if (!routes && !has_routes_inside(r, &set)) {
     settings_missing(r->s, &set, "color configuration", "routes");
     diag_color_config_form(r->s->session->diags, set.span);
     return false;
   }
-  read_routes(r, routes, config);
+  if (routes)
+    read_routes(r, routes, config);
+  else
+    take_routes(r, &set, config);
   Setting *switches = take_setting(r, &set, "switches");
   if (switches)
     read_switches(r, switches, config);

@@ -39,6 +39,12 @@
 #define UNARY(at, name, where, x) \
   MAKE(UNARY, Unary, at, .op = UNARY_##name, .op_span = where, .operand = x)
 #define LIST(seq) seq_list(p, seq)
+#define FN(place, task, storage_, inline_, name_, params_, result_, body_) \
+  MAKE(FN_DECL, FnDecl, place, .storage = storage_, .is_inline = inline_, .is_task = task, \
+       .name = name_, .params = LIST(params_), .result = (result_).type, \
+       .align = (result_).attrs.align, .linksection = (result_).attrs.linksection, \
+       .linkname = (result_).attrs.linkname, .body = body_, \
+       .header = span_join((Span){(place).off, 0}, (result_).type->span))
 #define NO_NAME ((Name){{0}, {0, 0}})
 #define BAD(at) MAKE(BAD, Bad, at)
 
@@ -57,6 +63,7 @@ static void csl_error(const Span *place, Parser *p, const char *message);
   NameSeq *names;
   Name name;
   Attributes attrs;
+  Result result;
   Storage storage;
   StructLayout layout;
   VarKind var_kind;
@@ -108,6 +115,7 @@ static void csl_error(const Span *place, Parser *p, const char *message);
 %type <names> capture_names
 %type <name> name opt_label label opt_index
 %type <attrs> attrs attr
+%type <result> result task_result
 %type <storage> storage
 %type <layout> struct_layout
 %type <var_kind> var_kind local_kind
@@ -195,16 +203,25 @@ attr
   ;
 
 fn_decl
-  : storage opt_inline fn_or_task name '(' params ')' attrs[before] type_expr[result]
-    attrs[after] fn_body
+  : storage opt_inline "fn" name '(' params ')' result fn_body
+    { $$ = FN(@$, false, $storage, $opt_inline, $name, $params, $result, $fn_body); }
+  | storage opt_inline "task" name '(' params ')'[close] task_result[result] fn_body
     {
-      Attributes all = attributes_join(p, $before, $after);
-      $$ = MAKE(FN_DECL, FnDecl, @$, .storage = $storage, .is_inline = $opt_inline,
-                .is_task = $fn_or_task, .name = $name, .params = LIST($params),
-                .result = $result, .align = all.align, .linksection = all.linksection,
-                .linkname = all.linkname, .body = $fn_body,
-                .header = span_join((Span){@$.off, 0}, @result));
+      if ($result.type == NULL)
+        $result.type = MAKE(IDENT, Ident, @close, .name = str_intern_z(p->names, "void"));
+      $$ = FN(@$, true, $storage, $opt_inline, $name, $params, $result, $fn_body);
     }
+  ;
+
+result
+  : attrs[before] type_expr attrs[after]
+    { $$ = (Result){$type_expr, attributes_join(p, $before, $after)}; }
+  ;
+
+/* Tasks return nothing and need not say so (SDK docs, conceptual view). */
+task_result
+  : result
+  | attrs                     { $$ = (Result){NULL, $attrs}; }
   ;
 
 fn_body

@@ -101,6 +101,8 @@ typedef struct NameSeq NameSeq;
 struct NameSeq { Name name; NameSeq *before; uint32_t count; };
 
 typedef struct { Node *align, *linksection, *linkname; } Attributes;
+/* What follows the parameters of a function; type NULL: of a task that does not say it. */
+typedef struct { Node *type; Attributes attrs; } Result;
 
 typedef struct {
   Ast *ast;

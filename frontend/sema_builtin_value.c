@@ -171,6 +171,10 @@ static bool string_arg(Sema *s, const Node *n, StrId *text)
   return true;
 }
 
+/* The first generation, which programs ask for and this compiler has no code for (SDK release
+ * notes). */
+static bool is_former_arch(const char *name) { return strcmp(name, "wse1") == 0; }
+
 Operand builtin_is_arch(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want, (void)at;
@@ -178,6 +182,8 @@ Operand builtin_is_arch(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   if (!string_arg(s, call->args.at[0], &name))
     return operand_poison();
   Arch arch;
+  if (is_former_arch(sema_text(s, name)))
+    return bool_operand(s, false);
   if (!arch_from_name(sema_text(s, name), &arch)) {
     diag_unknown_arch(s->session->diags, call->args.at[0]->span, sema_text(s, name));
     return operand_poison();

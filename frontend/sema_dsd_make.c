@@ -196,7 +196,7 @@ static void draft_offset(Sema *s, Draft *draft, Setting *field)
 
 static void draft_length(Sema *s, Draft *draft, Operand o, Span span)
 {
-  Number n = number_of(s, o, 1, UINT16_MAX, "'extent'", span);
+  Number n = number_of(s, o, 0, UINT16_MAX, "'extent'", span);
   draft->ok &= n.ok;
   if (n.known)
     draft->desc.desc.length = (uint16_t)n.value;
@@ -379,7 +379,7 @@ static void mem4d_part(Sema *s, Draft *draft, Operand o, unsigned part, Span spa
 {
   bool is_stride = part % 2;
   Number n = is_stride ? number_of(s, o, INT16_MIN, INT16_MAX, "'stride'", span)
-                       : number_of(s, o, 1, UINT16_MAX, "'extent'", span);
+                       : number_of(s, o, 0, UINT16_MAX, "'extent'", span);
   draft->ok &= n.ok;
   if (!n.known)
     draft->loops[part] = n.ir;

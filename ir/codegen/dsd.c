@@ -706,12 +706,12 @@ static void emit_vec(Sel *s, const VecParts *parts)
 }
 
 /* An asynchronous result cannot wait in a register: the scalar's memory is the destination, by a
- * descriptor of stride 0 and length 0 (the other operands decide the length).  An accumulator
- * starts there too. */
+ * descriptor of stride 0 that leaves the length to the other operands.  An accumulator starts
+ * there too. */
 static void vec_to_memory(Sel *s, VecParts *parts, const IrInsn *insn, const IrVec *vec)
 {
   IrValue pointer = insn->args[vec->dest.arg];
-  IrDesc scalar = {.desc = {.kind = DESC_MEM1D}, .global = {IR_NO_ID}};
+  IrDesc scalar = {.desc = {.kind = DESC_MEM1D, .flags = DESC_F_SCALAR}, .global = {IR_NO_ID}};
   View view = {.type = IRT_DSD, .is_const = true, .desc = pool_desc(&scalar)};
   IrInsn base = {.op = IR_dsd_set, .field = DSRF_BASE, .args = (IrValue[]){IR_NO_VALUE, pointer}};
   add_set(&view, make_set(s, &base));

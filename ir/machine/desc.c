@@ -8,7 +8,7 @@
 enum {
   DESC_KIND_MASK = 0xf,
   DESC_FLAGS_MASK = DESC_F_ASYNC | DESC_F_INDEX | DESC_F_CONTROL | DESC_F_ADVANCE | DESC_F_SAVE |
-                    DESC_F_STEP | DESC_F_TRANSFORM | DESC_F_ZERO0 | DESC_F_ZERO1,
+                    DESC_F_STEP | DESC_F_TRANSFORM | DESC_F_ZERO0 | DESC_F_ZERO1 | DESC_F_SCALAR,
   ACT_KIND_MASK = 7, ACT_ID_KIND_SHIFT = 3, ACT_ID_KIND_MASK = 3, ACT_ID_SHIFT = 8,
   ACT_UNUSED = 0xe0,
 };
@@ -278,6 +278,7 @@ void descriptor_print(const Descriptor *desc, char *text, size_t size)
     {DESC_F_ASYNC, "async"},     {DESC_F_INDEX, "index"},         {DESC_F_CONTROL, "control"},
     {DESC_F_ADVANCE, "advance"}, {DESC_F_SAVE, "save"},           {DESC_F_STEP, "step"},
     {DESC_F_TRANSFORM, "transform"}, {DESC_F_ZERO0, "zero0"},     {DESC_F_ZERO1, "zero1"},
+    {DESC_F_SCALAR, "scalar"},
   };
   char *whole = NULL;
   size_t length = 0;

@@ -245,6 +245,7 @@ enum {
   DESC_F_TRANSFORM = 1 << 10,     /* control_transform */
   DESC_F_ZERO0 = 1 << 11,         /* zero the first source when done */
   DESC_F_ZERO1 = 1 << 12,
+  DESC_F_SCALAR = 1 << 13,        /* one number's place: says no length */
 };
 /* Completion and on-control actions, one word: kind (2:0), id kind (4:3), id (15:8). */
 typedef enum { ACT_NONE, ACT_ACTIVATE, ACT_UNBLOCK, ACT_TERMINATE } ActionKind;

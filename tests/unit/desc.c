@@ -37,7 +37,7 @@ static Action random_action(void)
 
 static Descriptor random_descriptor(DescKind kind)
 {
-  Descriptor d = {.kind = kind, .flags = (uint16_t)(random_below(DESC_F_ZERO1 << 1) & 0xfff0)};
+  Descriptor d = {.kind = kind, .flags = (uint16_t)(random_below(DESC_F_SCALAR << 1) & 0xfff0)};
   switch (kind) {
   case DESC_MEM1D:
     d.base = random_word(), d.length = random_word(), d.stride = (int16_t)random_word();
@@ -127,7 +127,7 @@ static void wrong_descriptors_are_refused(void **state)
   assert_false(descriptor_decode(words, 12, &desc));        /* DESC_NONE */
   words[0] = DESC_KIND_COUNT;
   assert_false(descriptor_decode(words, 12, &desc));
-  words[0] = DESC_MEM1D | 0x2000;                           /* unknown flag */
+  words[0] = DESC_MEM1D | DESC_F_SCALAR << 1;                           /* unknown flag */
   assert_false(descriptor_decode(words, 12, &desc));
   words[0] = DESC_MEM1D;
   assert_true(descriptor_decode(words, 12, &desc));
