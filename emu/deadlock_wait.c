@@ -59,6 +59,8 @@ static Unit after_thread(Report *r, Unit from)
     return unit_of(UNIT_OUTPUT, from.tile, thread->run->dest.queue);
   case STALL_INPUT: {
     const VecStream *s = report_waiting(thread);
+    if (t->input[s->queue].count && !vec_takes_color(s, t->input[s->queue].head.color))
+      return unit_of(UNIT_INPUT, from.tile, s->queue);
     if (t->input[s->queue].count && t->input[s->queue].head.control)
       return ends(END_CONTROL_HEAD, from.tile, s->queue);
     if (t->record->untaken && t->record->untaken_queue == s->queue)
@@ -246,9 +248,12 @@ static Unit after_input(Report *r, Unit from)
   const ClassCode *cls = program_class(r->program, from.tile);
   for (unsigned i = 0; i <= MAX_MICROTHREADS; i++) {
     const InspectThread *thread = &t->threads[i];
-    for (unsigned k = 0; thread->state == THREAD_VECTOR && k < ARRAY_COUNT(thread->run->src); k++)
-      if (thread->run->src[k].kind == VS_FABIN && thread->run->src[k].queue == from.index)
+    for (unsigned k = 0; thread->state == THREAD_VECTOR && k < ARRAY_COUNT(thread->run->src); k++) {
+      const VecStream *s = &thread->run->src[k];
+      if (s->kind == VS_FABIN && s->queue == from.index &&
+          (!t->input[from.index].count || vec_takes_color(s, t->input[from.index].head.color)))
         return unit_of(UNIT_THREAD, from.tile, i);
+    }
   }
   const InspectWavelet *head = &t->input[from.index].head;
   unsigned id = r->program->image->arch == ARCH_WSE2 ? head->color : from.index;

@@ -61,6 +61,7 @@ typedef struct {
   uint8_t color[2][MAX_QUEUES];  /* input, output */
   uint8_t rebound;               /* output queues that a program has bound, a bit each */
   uint8_t data_queue[MAX_COLORS];
+  uint8_t arrives[MAX_COLORS];   /* data_queue for the router: as the cycle has found it */
 } QueueBindings;
 
 /* Registers of a tile: registers.c. */
@@ -97,6 +98,7 @@ typedef struct {
   const ImageTask *local_task[MAX_TASK_IDS];
   const ImageTask *control_task[MAX_TASK_IDS];
   uint64_t local_ids;           /* a bit per id with a local task */
+  uint8_t shared_inputs;        /* input queues that several colors enter, a bit each */
   uint32_t n_copies;            /* a tile's own data, neighbouring slots in one piece */
   const ImageTileSlot *copies;
   StartRegisters start;
@@ -174,6 +176,9 @@ static inline uint32_t fault_queue(bool output, unsigned queue)
 {
   return queue | (output ? FAULT_OUTPUT_QUEUE : 0u);
 }
+/* QUEUE_MIXED: the color at the head, in the bits above. */
+enum { FAULT_HEAD_SHIFT = 16 };
+static inline uint32_t fault_head(unsigned color) { return color << FAULT_HEAD_SHIFT; }
 const char *fault_name(FaultKind kind);
 /* Hazards obey --check; all other kinds always end the run. */
 bool fault_is_hazard(FaultKind kind);
@@ -334,7 +339,14 @@ typedef struct {
   uint8_t number;               /* DSR it came from */
   bool from_dsr;
   bool circular;
+  bool picks;                   /* fabin: several colors share the queue, it takes one of them */
+  bool remaps;                  /* fabric, wse3: the queue is bound to another color */
 } VecStream;
+/* Whether the stream takes a wavelet of the color from its queue. */
+static inline bool vec_takes_color(const VecStream *stream, unsigned color)
+{
+  return !stream->picks || stream->color == color;
+}
 
 /* A running vector operation, on the main thread or on a microthread. */
 typedef struct {
@@ -356,11 +368,19 @@ typedef struct {
   Action done, on_control;
 } VecRun;
 
+/* Who used a queue last: the operation that sends to it or takes from it, or the entry of the task
+ * that a wavelet has started. */
+typedef struct {
+  uint16_t pc;
+  uint16_t elements;            /* 0: nobody has used it */
+  uint8_t color;
+  bool control;                 /* it sends control wavelets */
+} QueueUse;
 /* Captures an operation at its issue: operands, length, thread, width.  FAULT_COUNT on success. */
 FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *program,
                     const ClassCode *cls, const Registers *regs,
                     DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], const TileMem *mem,
-                    uint32_t *fault_value);
+                    const TileRegisters *registers, uint32_t *fault_value);
 /* One element: result bits from a (src0), b (src1; the only one of one-source operations), s. */
 uint32_t vec_element(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t s, bool *carry);
 /* What the element's computation has raised.  exec_raise.c. */
@@ -376,6 +396,13 @@ void vec_stream_advance(VecStream *stream);
 uint8_t vec_fabric_color(const VecRun *run);
 /* The stream of `run` whose queue the running operation `other` uses too, or NULL. */
 const VecStream *vec_shared_stream(const VecRun *run, const VecRun *other);
+/* The stream of `run` that waits behind a wavelet of another color, which is at the head of its
+ * queue and which no data task takes; NULL: none.  `heads`: by input queue, NO_COLOR if empty. */
+const VecStream *vec_obstructed_stream(const VecRun *run, const ClassCode *cls, uint64_t blocked,
+                                       const uint8_t heads[MAX_QUEUES]);
+/* What an engine records then; `last` is the use of the queue before. */
+Fault vec_obstructed_fault(const VecRun *run, const VecStream *stream, uint8_t head, QueueUse last,
+                           uint64_t cycle, uint32_t tile);
 /* The stream of `run` whose wavelets could start a data task, too: none that is blocked.  NULL: no
  * such stream. */
 const VecStream *vec_contested_stream(const VecRun *run, const ClassCode *cls, Arch arch,
@@ -414,12 +441,22 @@ bool registers_write(TileRegisters *registers, const ImageClass *image, const Co
 static inline uint8_t registers_data_queue(const TileRegisters *r, const ImageClass *image,
                                            unsigned color)
 {
-  return r->queues ? r->queues->data_queue[color] : image->data_queue[color];
+  return r->queues ? r->queues->arrives[color] : image->data_queue[color];
 }
+/* The end of a cycle: what was bound in it holds for the router, too. */
+void registers_settle(TileRegisters *registers);
 /* FP_RAISES_* that the exception mask lets through. */
 uint8_t registers_traps(const TileRegisters *registers);
-/* A fabric destination sends on the color that its queue is bound to now. */
-void registers_rebind(const TileRegisters *registers, VecStream *dest);
+/* Has the program bound the output queue to another color itself? */
+bool registers_sends_rebound(const TileRegisters *registers, unsigned queue);
+/* The color that a queue is bound to now; NO_COLOR: to none. */
+uint8_t registers_queue_color(const TileRegisters *r, const ImageClass *image, bool output,
+                              unsigned queue);
+/* wse3: an operation that names another color than its queue is bound to binds the queue to it.
+ * The stream whose queue cannot change because it holds wavelets, or NULL; bits as in
+ * registers_flush_empty. */
+const VecStream *registers_remap(TileRegisters *registers, const ImageClass *image,
+                                 const VecRun *run, uint8_t input_any, uint8_t output_any);
 /* A word of QUEUE_STATUS from the queues' counts. */
 uint16_t registers_queue_status(const uint8_t counts[MAX_QUEUES], const uint16_t *depths,
                                 unsigned queues);
@@ -642,14 +679,6 @@ typedef struct {
   uint8_t task_id;
 } InspectThread;
 typedef struct { uint32_t payload; uint8_t color; bool control; uint64_t visible; } InspectWavelet;
-/* Who used a queue last: the operation that sends to it or takes from it, or the entry of the task
- * that a wavelet has started. */
-typedef struct {
-  uint16_t pc;
-  uint16_t elements;            /* 0: nobody has used it */
-  uint8_t color;
-  bool control;                 /* it sends control wavelets */
-} QueueUse;
 typedef struct {
   uint8_t count, capacity;      /* in flight on the ramp included */
   QueueUse use;

@@ -120,9 +120,10 @@ static void load_program(FastWorker *w, FastTile *t)
 
 void fast_bind_queues(FastTile *t)
 {
+  registers_settle(&t->registers);
   static const uint8_t none[MAX_COLORS] = {[0 ... MAX_COLORS - 1] = NO_QUEUE};
   const QueueBindings *queues = t->registers.queues;
-  t->data_queue = !t->cls ? none : queues ? queues->data_queue : t->cls->image->data_queue;
+  t->data_queue = !t->cls ? none : queues ? queues->arrives : t->cls->image->data_queue;
 }
 
 FastTile *fast_touch(FastWorker *w, uint32_t index)

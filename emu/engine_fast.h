@@ -91,6 +91,11 @@ static inline void queue_note(FastQueue *q, QueueUse use)
   q->use_control = use.control;
 }
 
+static inline QueueUse queue_use(const FastQueue *q)
+{
+  return (QueueUse){q->use_pc, q->use_elements, q->use_color, q->use_control};
+}
+
 static inline FastWavelet *queue_at(const FastQueue *q, unsigned index)
 {
   return &q->at[index * QUEUE_STEP];

@@ -14,7 +14,7 @@ static void inspect_queue(const FastQueue *q, unsigned capacity, uint64_t now, I
 {
   out->count = (uint8_t)q->count;
   out->capacity = (uint8_t)capacity;
-  out->use = (QueueUse){q->use_pc, q->use_elements, q->use_color, q->use_control};
+  out->use = queue_use(q);
   if (q->count) {
     const FastWavelet *head = queue_at(q, 0);
     out->head = inspect_wavelet(head, wavelet_field(head->meta), now);

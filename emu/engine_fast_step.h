@@ -49,6 +49,7 @@ typedef struct {
   PortMask wake_ports;          /* those that may send to a slot that became free */
   FastTile *tile;
   uint16_t router_register, router_value;   /* written in this cycle; 0: none */
+  bool rebinds;                 /* a queue may have got another color */
   uint8_t drops;                /* input queues whose head control wavelet is dropped */
   uint16_t fifo_marks;
   bool launch;
@@ -155,7 +156,7 @@ static Visit start_visits(FastWorker *worker)
 HOT void start_tile(Visit *v, FastTile *t)
 {
   v->tile = t;
-  v->changed = v->wake_all = v->launch = v->is_group = v->moved = v->sleeps = false;
+  v->changed = v->wake_all = v->launch = v->is_group = v->moved = v->sleeps = v->rebinds = false;
   v->host_in = NULL;
   v->host_head = false;
   v->wake_ports = v->claimed = 0;
@@ -184,6 +185,8 @@ HOT void visit(Visit *v, uint32_t index)
   visit_router(v);
   if (UNLIKELY(v->router_register))
     commit_register(v);
+  if (UNLIKELY(v->rebinds))
+    fast_bind_queues(t);
   if (v->thread >= 0 || (v->moved && !fast_issues_ahead(t, v->now)))
     note_active(v);
   if (UNLIKELY(v->wake_all || v->wake_ports))

@@ -126,22 +126,6 @@ static unsigned channel_id(const Visit *v, unsigned queue, uint32_t meta)
   return v->wse2 ? wavelet_field(meta) : queue;
 }
 
-/* A running operation takes the wavelet at the head of the queue.  Control wavelets are taken by
- * operations with an action for them, and by those that make data of them. */
-static bool operation_takes(const FastTile *t, unsigned queue, const FastWavelet *head)
-{
-  for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
-    const VecRun *run = &t->threads[__builtin_ctz(bits)].run->run;
-    for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++) {
-      const VecStream *s = &run->src[k];
-      if (s->kind == VS_FABIN && s->queue == queue &&
-          (!(head->meta & META_CONTROL) || run->on_control.kind != ACT_NONE || takes_control(s)))
-        return true;
-    }
-  }
-  return false;
-}
-
 static const FastWavelet *open_head(const Visit *v, unsigned queue)
 {
   const FastTile *t = v->tile;
@@ -468,7 +452,7 @@ static bool write_config(Visit *v, uint16_t address, uint16_t value)
     return true;
   default: {
     bool written = registers_write(&t->registers, t->cls->image, reg, part, value);
-    fast_bind_queues(t);
+    v->rebinds = true;
     t->regs.traps = registers_traps(&t->registers);
     return written;
   }

@@ -52,13 +52,31 @@ static bool takes_control(const VecStream *s)
   return s->flags & DESC_F_TRANSFORM;
 }
 
+/* A running operation takes the wavelet at the head of the queue.  Control wavelets are taken by
+ * operations with an action for them, and by those that make data of them. */
+static bool operation_takes(const FastTile *t, unsigned queue, const FastWavelet *head)
+{
+  for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
+    const VecRun *run = &t->threads[__builtin_ctz(bits)].run->run;
+    for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++) {
+      const VecStream *s = &run->src[k];
+      if (s->kind == VS_FABIN && s->queue == queue &&
+          vec_takes_color(s, wavelet_field(head->meta)) &&
+          (!(head->meta & META_CONTROL) || run->on_control.kind != ACT_NONE || takes_control(s)))
+        return true;
+    }
+  }
+  return false;
+}
+
 static unsigned wavelets_ready(const Visit *v, const VecStream *s)
 {
   const FastQueue *q = &v->tile->queues[s->queue].input;
   unsigned n = 0;
   while (n < q->count && n < s->max_wavelets) {
     uint32_t meta = queue_at(q, n)->meta;
-    if (!wavelet_seen(meta, v->now) || ((meta & META_CONTROL) && !takes_control(s)))
+    if (!wavelet_seen(meta, v->now) || !vec_takes_color(s, wavelet_field(meta)) ||
+        ((meta & META_CONTROL) && !takes_control(s)))
       break;
     n++;
   }
@@ -74,8 +92,9 @@ static bool control_ends(const Visit *v, const VecRun *run)
     if (s->kind != VS_FABIN || takes_control(s))
       continue;
     const FastQueue *q = &v->tile->queues[s->queue].input;
-    if (q->count && wavelet_seen(queue_at(q, 0)->meta, v->now) &&
-        (queue_at(q, 0)->meta & META_CONTROL))
+    uint32_t meta = q->count ? queue_at(q, 0)->meta : 0;
+    if (q->count && wavelet_seen(meta, v->now) && (meta & META_CONTROL) &&
+        vec_takes_color(s, wavelet_field(meta)))
       return true;
   }
   return false;
@@ -317,7 +336,7 @@ static bool is_plain_stream(const FastTile *t, const VecRun *run, const VecStrea
   case VS_NONE: case VS_VALUE: return true;
   case VS_MEMORY: return s->element_bytes == 4 && is_plain_memory(t, run, s);
   case VS_FABIN: case VS_FABOUT:
-    return s->element_bytes == 4 && s->max_wavelets == 1 &&
+    return s->element_bytes == 4 && s->max_wavelets == 1 && !s->picks &&
            !(s->flags & (DESC_F_INDEX | DESC_F_CONTROL | DESC_F_TRANSFORM));
   case VS_REGISTER: case VS_FIFO: default: return false;
   }
@@ -404,6 +423,41 @@ static void check_shared(Visit *v, const VecRun *run)
   }
 }
 
+/* A wavelet of another color stands before those that the operation is to take. */
+RARE void check_obstructed(Visit *v, const VecRun *run)
+{
+  FastTile *t = v->tile;
+  uint8_t heads[MAX_QUEUES];
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    const FastQueue *in = &t->queues[q].input;
+    const FastWavelet *head = in->count ? queue_at(in, 0) : NULL;
+    bool waits = head && wavelet_seen(head->meta, v->now) && !operation_takes(t, q, head);
+    heads[q] = waits ? (uint8_t)wavelet_field(head->meta) : (uint8_t)NO_COLOR;
+  }
+  const VecStream *s = vec_obstructed_stream(run, t->cls, t->blocked, heads);
+  if (s)
+    arrput(v->worker->faults,
+           vec_obstructed_fault(run, s, heads[s->queue], queue_use(&t->queues[s->queue].input),
+                                v->now, t->index));
+}
+
+/* False: a queue that has to change its color holds wavelets. */
+static bool remap_queues(Visit *v, const VecRun *run, uint32_t *value)
+{
+  FastTile *t = v->tile;
+  const VecStream *s = registers_remap(&t->registers, t->cls->image, run, (uint8_t)t->input_any,
+                                       (uint8_t)t->output_any);
+  v->rebinds = true;
+  if (s)
+    *value = fault_queue(s->kind == VS_FABOUT, s->queue);
+  return s == NULL;
+}
+
+static bool any_remaps(const VecRun *run)
+{
+  return run->dest.remaps | run->src[0].remaps | run->src[1].remaps;
+}
+
 static void note_queues(FastTile *t, const VecRun *run)
 {
   uint16_t elements = (uint16_t)run->remaining;
@@ -428,13 +482,14 @@ static void vec_start(Visit *v, const Insn *insn)
   uint32_t value = 0;
   scratch_operands(v, &insn->vec, false);
   FaultKind fault = vec_begin(run, insn, t->pc, e->program, t->cls, &t->regs, v->worker->scratch,
-                              &t->mem, &value);
+                              &t->mem, &t->registers, &value);
   unsigned thread = run->async ? 1u + run->microthread : MAIN_THREAD;
-  registers_rebind(&t->registers, &run->dest);
   if (fault == FAULT_COUNT && run->async && t->threads[thread].run) {
     fault = FAULT_MICROTHREAD_BUSY;
     value = run->microthread;
   }
+  if (fault == FAULT_COUNT && UNLIKELY(any_remaps(run)) && !remap_queues(v, run, &value))
+    fault = FAULT_QUEUE_REMAP;
   if (fault != FAULT_COUNT) {
     Fault found = {.kind = fault, .cycle = v->now, .tile = t->index, .color = NO_COLOR,
                    .pc = t->pc, .value = value};
@@ -447,6 +502,8 @@ static void vec_start(Visit *v, const Insn *insn)
     return;
   }
   check_shared(v, run);
+  if (UNLIKELY(t->cls->shared_inputs))
+    check_obstructed(v, run);
   note_queues(t, run);
   t->pc = (uint16_t)(t->pc + run->insn_words * 2);
   if (run->async)
@@ -705,8 +762,9 @@ static void end_by_control(Visit *v, unsigned thread)
     if (s->kind != VS_FABIN)
       continue;
     const FastQueue *q = &v->tile->queues[s->queue].input;
-    if (q->count && (queue_at(q, 0)->meta & META_CONTROL) &&
-        wavelet_seen(queue_at(q, 0)->meta, v->now)) {
+    uint32_t meta = q->count ? queue_at(q, 0)->meta : 0;
+    if (q->count && (meta & META_CONTROL) && wavelet_seen(meta, v->now) &&
+        vec_takes_color(s, wavelet_field(meta))) {
       s->phase = 0;
       input_pop(v, s->queue);
     }

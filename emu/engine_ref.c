@@ -312,6 +312,7 @@ static void step(RefEngine *engine)
   ref_router_arrivals(engine);
   for (size_t i = 0; i < count; i++) {
     RefTile *tile = engine->tiles[engine->awake[i]];
+    registers_settle(&tile->registers);
     if (tile->changed || tile->router_changed)
       engine->last_change = engine->cycle + 1;
     wake_after(engine, tile);

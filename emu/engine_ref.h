@@ -192,6 +192,8 @@ void ref_input_push(RefEngine *engine, RefTile *tile, unsigned queue, Wavelet wa
 void ref_tile_begin(RefEngine *engine, RefTile *tile);
 void ref_tile_plan(RefEngine *engine, const RefTile *tile, RefPlan *plan);
 void ref_tile_commit(RefEngine *engine, RefTile *tile);
+/* The queues that hold wavelets, a bit each. */
+uint8_t ref_queues_filled(const Ring rings[MAX_QUEUES]);
 /* `pc`: of the operation whose action it is. */
 void ref_action_later(RefTile *tile, uint64_t cycle, Action action, uint16_t pc);
 /* The main thread goes on at `ready` with its next instruction. */

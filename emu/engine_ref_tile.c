@@ -95,7 +95,7 @@ static void begin_priorities(RefEngine *engine, RefTile *tile)
     arrsetlen(tile->pending_config, kept);
 }
 
-static uint8_t queues_with_wavelets(const Ring rings[MAX_QUEUES])
+uint8_t ref_queues_filled(const Ring rings[MAX_QUEUES])
 {
   unsigned any = 0;
   for (unsigned q = 0; q < MAX_QUEUES; q++)
@@ -108,8 +108,8 @@ static void begin_flush(RefEngine *engine, RefTile *tile)
 {
   unsigned id = engine->program->machine->teardown_task;
   if (!registers_flushing(&tile->registers) ||
-      !registers_flush_empty(&tile->registers, queues_with_wavelets(tile->input),
-                             queues_with_wavelets(tile->output)))
+      !registers_flush_empty(&tile->registers, ref_queues_filled(tile->input),
+                             ref_queues_filled(tile->output)))
     return;
   tile->changed = true;
   if (bit(tile->cls->local_ids, id))

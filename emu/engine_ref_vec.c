@@ -20,7 +20,7 @@ bool ref_vec_takes(const RefTile *tile, unsigned queue, const Wavelet *head)
     const VecRun *run = &tile->threads[i].run;
     for (unsigned k = 0; k < ARRAY_COUNT(run->src) && tile->threads[i].running; k++) {
       const VecStream *s = &run->src[k];
-      if (s->kind == VS_FABIN && s->queue == queue &&
+      if (s->kind == VS_FABIN && s->queue == queue && vec_takes_color(s, head->color) &&
           (!head->control || run->on_control.kind != ACT_NONE || takes_control(s)))
         return true;
     }
@@ -34,7 +34,8 @@ static unsigned wavelets_ready(const RefEngine *engine, const Ring *ring, const 
   unsigned n = 0;
   while (n < ring->count && n < s->max_wavelets) {
     const Wavelet *w = ring_peek(ring, n);
-    if (w->visible > engine->cycle || (w->control && !takes_control(s)))
+    if (w->visible > engine->cycle || !vec_takes_color(s, w->color) ||
+        (w->control && !takes_control(s)))
       break;
     n++;
   }
@@ -51,7 +52,7 @@ static bool control_ends(const RefEngine *engine, const RefTile *tile, const Vec
       continue;
     const Ring *ring = &tile->input[s->queue];
     const Wavelet *w = ring_peek(ring, 0);
-    if (ring->count && w->visible <= engine->cycle && w->control)
+    if (ring->count && w->visible <= engine->cycle && w->control && vec_takes_color(s, w->color))
       return true;
   }
   return false;
@@ -223,6 +224,21 @@ static void check_shared(RefEngine *engine, const RefTile *tile, const VecRun *r
   }
 }
 
+/* A wavelet of another color stands before those that the operation is to take. */
+static void check_obstructed(RefEngine *engine, const RefTile *tile, const VecRun *run)
+{
+  uint8_t heads[MAX_QUEUES];
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    const Wavelet *head = ring_peek(&tile->input[q], 0);
+    bool seen = tile->input[q].count && head->visible <= engine->cycle;
+    heads[q] = seen && !ref_vec_takes(tile, q, head) ? head->color : NO_COLOR;
+  }
+  const VecStream *s = vec_obstructed_stream(run, tile->cls, tile->blocked, heads);
+  if (s)
+    ref_fault(engine, vec_obstructed_fault(run, s, heads[s->queue], tile->input_use[s->queue],
+                                           engine->cycle, tile->index));
+}
+
 static void note_queues(RefTile *tile, const VecRun *run)
 {
   uint16_t elements = (uint16_t)run->remaining;
@@ -235,19 +251,31 @@ static void note_queues(RefTile *tile, const VecRun *run)
                                                    run->dest.flags & DESC_F_CONTROL};
 }
 
+/* False: a queue that has to change its color holds wavelets. */
+static bool remap_queues(RefTile *tile, const VecRun *run, uint32_t *value)
+{
+  const VecStream *s = registers_remap(&tile->registers, tile->cls->image, run,
+                                       ref_queues_filled(tile->input),
+                                       ref_queues_filled(tile->output));
+  if (s)
+    *value = fault_queue(s->kind == VS_FABOUT, s->queue);
+  return s == NULL;
+}
+
 void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn)
 {
   VecRun run;
   uint32_t value = 0;
   const Timing *timing = &engine->program->timing;
   FaultKind fault = vec_begin(&run, insn, tile->pc, engine->program, tile->cls, &tile->regs,
-                              tile->dsrs, &tile->mem, &value);
+                              tile->dsrs, &tile->mem, &tile->registers, &value);
   unsigned thread = run.async ? 1u + run.microthread : MAIN_THREAD;
-  registers_rebind(&tile->registers, &run.dest);
   if (fault == FAULT_COUNT && run.async && tile->threads[thread].running) {
     fault = FAULT_MICROTHREAD_BUSY;
     value = run.microthread;
   }
+  if (fault == FAULT_COUNT && !remap_queues(tile, &run, &value))
+    fault = FAULT_QUEUE_REMAP;
   if (fault != FAULT_COUNT) {
     Fault found = {.kind = fault, .cycle = engine->cycle, .tile = tile->index, .color = NO_COLOR,
                    .pc = tile->pc, .value = value};
@@ -259,6 +287,8 @@ void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn)
     return;
   }
   check_shared(engine, tile, &run);
+  if (tile->cls->shared_inputs)
+    check_obstructed(engine, tile, &run);
   note_queues(tile, &run);
   tile->pc = (uint16_t)(tile->pc + run.insn_words * 2);
   if (run.async)
@@ -427,7 +457,9 @@ static void end_by_control(RefEngine *engine, RefTile *tile, unsigned thread)
     if (s->kind != VS_FABIN)
       continue;
     const Ring *ring = &tile->input[s->queue];
-    if (ring->count && ring_peek(ring, 0)->control && ring_peek(ring, 0)->visible <= engine->cycle)
+    const Wavelet *head = ring_peek(ring, 0);
+    if (ring->count && head->control && head->visible <= engine->cycle &&
+        vec_takes_color(s, head->color))
       pop_input(&g, s);
   }
   if (run.dest.kind == VS_FABOUT && run.dest.phase)

@@ -158,12 +158,19 @@ typedef struct {
   const VecOperands *vec;
   const Program *program;
   const ImageClass *cls;
+  uint8_t shared_inputs;
   const Registers *regs;
   DsrState (*dsrs)[MAX_DSRS];
   const TileMem *mem;
+  const TileRegisters *registers;
   uint32_t *fault_value;
   const DsrState *operand[3];   /* src0, src1, dest: NULL if not a DSR */
 } Capture;
+
+static bool stream_on_fabric(const VecStream *s)
+{
+  return s->kind == VS_FABIN || s->kind == VS_FABOUT;
+}
 
 static void capture_memory(const Capture *c, VecStream *s, const DsrState *dsr)
 {
@@ -193,29 +200,63 @@ static void capture_memory(const Capture *c, VecStream *s, const DsrState *dsr)
 }
 
 /* Fabric SIMD modes (SDK docs, DSDs): 32: a wavelet carries two 16-bit elements; 64: pairs of
- * wavelets move together; 32_or_64: one or two. */
-static void capture_simd(VecStream *s, SimdMode mode)
+ * wavelets move together; 32_or_64: one or two.  Without a mode nothing was packed up to 1.4, and
+ * since 2 as much as the machine can (SDK release notes). */
+static SimdMode simd_mode(const Capture *c, const Descriptor *desc)
 {
-  bool one_each = s->element_bytes > 2 || (s->flags & (DESC_F_INDEX | DESC_F_CONTROL));
-  s->per_wavelet = mode == SIMD_OFF || one_each ? 1 : 2;
-  s->min_wavelets = mode == SIMD_64 ? 2 : 1;
-  s->max_wavelets = mode == SIMD_64 || mode == SIMD_32_OR_64 ? 2 : 1;
+  if (desc->simd != SIMD_DEFAULT)
+    return desc->simd;
+  if (c->program->image->sdk < SDK_PACKS)
+    return SIMD_OFF;
+  return c->program->image->arch == ARCH_WSE3 ? SIMD_32_OR_64 : SIMD_32;
+}
+
+/* Elements are packed by the operation: one fabric operand without SIMD makes all of them move one
+ * element per wavelet.  Inferred: published programs combine the two and rely on it. */
+static void capture_packing(Capture *c)
+{
+  VecStream *streams[] = {&c->run->src[0], &c->run->src[1], &c->run->dest};
+  bool off = false;
+  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++)
+    off |= stream_on_fabric(streams[i]) && simd_mode(c, &c->operand[i]->desc) == SIMD_OFF;
+  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
+    VecStream *s = streams[i];
+    if (!stream_on_fabric(s))
+      continue;
+    SimdMode mode = off ? SIMD_OFF : simd_mode(c, &c->operand[i]->desc);
+    bool one_each = s->element_bytes > 2 || (s->flags & (DESC_F_INDEX | DESC_F_CONTROL));
+    s->per_wavelet = mode == SIMD_OFF || one_each ? 1 : 2;
+    s->min_wavelets = mode == SIMD_64 ? 2 : 1;
+    s->max_wavelets = mode == SIMD_64 || mode == SIMD_32_OR_64 ? 2 : 1;
+  }
+}
+
+/* A DSD that names the color that its queue started with means the queue's, which a program can
+ * rebind. */
+static uint8_t color_of_queue(const Capture *c, VecStream *s, const Descriptor *desc, bool out)
+{
+  const ImageQueue *loaded = out ? &c->cls->output[desc->queue] : &c->cls->input[desc->queue];
+  uint8_t bound = registers_queue_color(c->registers, c->cls, out, desc->queue);
+  bool is_own = desc->color != COLOR_OF_QUEUE && loaded->used && loaded->color != desc->color;
+  uint8_t color = bound < MAX_COLORS && is_own ? desc->color : bound;
+  s->remaps = color != bound && c->program->image->arch == ARCH_WSE3;
+  return color;
 }
 
 static FaultKind capture_fabric(const Capture *c, VecStream *s, const Descriptor *desc)
 {
   const Machine *m = c->program->machine;
   bool out = desc->kind == DESC_FABOUT;
-  const ImageQueue *queue = out ? &c->cls->output[desc->queue] : &c->cls->input[desc->queue];
-  bool needs_init = !out || c->program->image->arch == ARCH_WSE3;
-  *c->fault_value = desc->queue;
-  if (desc->queue >= (out ? m->output_queues : m->input_queues) || (needs_init && !queue->used))
+  bool has_color = !out || c->program->image->arch == ARCH_WSE3 ||
+                   registers_sends_rebound(c->registers, desc->queue);
+  *c->fault_value = fault_queue(out, desc->queue);
+  if (desc->queue >= (out ? m->output_queues : m->input_queues))
     return FAULT_QUEUE;
   s->kind = out ? VS_FABOUT : VS_FABIN;
   s->queue = desc->queue;
-  s->color = queue->used && needs_init ? queue->color : desc->color;
-  capture_simd(s, desc->simd);
-  return FAULT_COUNT;
+  s->color = has_color ? color_of_queue(c, s, desc, out) : desc->color;
+  s->picks = !out && (c->shared_inputs >> s->queue & 1);
+  return s->color < MAX_COLORS ? FAULT_COUNT : FAULT_QUEUE;
 }
 
 static uint32_t register_value(const Registers *regs, unsigned number, unsigned bytes)
@@ -374,11 +415,12 @@ static unsigned stream_width(const VecStream *s, const Timing *timing, unsigned 
 FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *program,
                     const ClassCode *cls, const Registers *regs,
                     DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], const TileMem *mem,
-                    uint32_t *fault_value)
+                    const TileRegisters *registers, uint32_t *fault_value)
 {
   const VecOperands *vec = &insn->vec;
-  Capture c = {.run = run, .vec = vec, .program = program, .cls = cls->image, .regs = regs,
-               .dsrs = dsrs, .mem = mem, .fault_value = fault_value};
+  Capture c = {.run = run, .vec = vec, .program = program, .cls = cls->image,
+               .shared_inputs = cls->shared_inputs, .regs = regs,
+               .dsrs = dsrs, .mem = mem, .registers = registers, .fault_value = fault_value};
   *run = (VecRun){.op = vec->op, .pc = pc, .insn_words = (uint16_t)insn_words(insn->op),
                   .carry = regs->vector_carry, .traps = regs->traps};
   *fault_value = 0;
@@ -405,6 +447,7 @@ FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *p
   }
   run->fold = vec->dest.kind == VOPND_REG && vec->src0.kind == VOPND_REG &&
               vec->dest.number == vec->src0.number;
+  capture_packing(&c);
   capture_settings(&c);
   capture_length(&c);
   unsigned width = program->timing.simd[run->op];
@@ -477,6 +520,29 @@ const VecStream *vec_contested_stream(const VecRun *run, const ClassCode *cls, A
       return s;
   }
   return NULL;
+}
+
+const VecStream *vec_obstructed_stream(const VecRun *run, const ClassCode *cls, uint64_t blocked,
+                                       const uint8_t heads[MAX_QUEUES])
+{
+  for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++) {
+    const VecStream *s = &run->src[k];
+    uint8_t head = s->kind == VS_FABIN && s->picks ? heads[s->queue] : (uint8_t)NO_COLOR;
+    if (head >= MAX_COLORS || head == s->color)
+      continue;
+    if (!cls->data_task[head] || (blocked >> head & 1))
+      return s;
+  }
+  return NULL;
+}
+
+Fault vec_obstructed_fault(const VecRun *run, const VecStream *stream, uint8_t head, QueueUse last,
+                           uint64_t cycle, uint32_t tile)
+{
+  uint32_t other = last.elements ? last.pc : (uint32_t)PC_RETURN;
+  return (Fault){.kind = FAULT_QUEUE_MIXED, .cycle = cycle, .tile = tile, .color = stream->color,
+                 .pc = run->pc, .value = fault_queue(false, stream->queue) | fault_head(head),
+                 .value2 = other};
 }
 
 unsigned vec_group_size(const VecRun *run)

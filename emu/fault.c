@@ -93,11 +93,15 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
   case FAULT_QUEUE_TASK:
     fprintf(out, " from input queue %u", fault->value);
     break;
-  case FAULT_QUEUE_SHARED:
+  case FAULT_QUEUE_MIXED:
+    fprintf(out, ": one of color %u is at the head of input queue %u",
+            fault->value >> FAULT_HEAD_SHIFT, fault->value % FAULT_OUTPUT_QUEUE);
+    break;
+  case FAULT_QUEUE_SHARED: case FAULT_QUEUE: case FAULT_QUEUE_REMAP:
     fprintf(out, ": %s queue %u", fault->value & FAULT_OUTPUT_QUEUE ? "output" : "input",
             fault->value % FAULT_OUTPUT_QUEUE);
     break;
-  case FAULT_TRAP: case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD: case FAULT_QUEUE:
+  case FAULT_TRAP: case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD:
   case FAULT_QUEUE_TWICE:
     fprintf(out, ": %u", fault->value);
     break;
@@ -131,6 +135,10 @@ static const char *help(FaultKind kind)
     return "end the route at the border of the rectangle";
   case FAULT_QUEUE_SHARED:
     return "start the second operation when the first has ended, or give it a queue of its own";
+  case FAULT_QUEUE_MIXED:
+    return "receive the colors in the order in which they arrive, or in queues of their own";
+  case FAULT_QUEUE_REMAP:
+    return "start the operation when all wavelets of the other color have left the queue";
   case FAULT_QUEUE_TASK:
     return "block the data task with @block while the operation runs, and let its .unblock end it";
   case FAULT_MICROTHREAD_BUSY:
@@ -275,6 +283,73 @@ static void print_contesting(Report *r, const Fault *fault)
   fprintf(r->out, "\n");
 }
 
+/* The words at an address as the class starts with them; false: not all of them are set. */
+static bool initial_words(const ImageClass *image, uint32_t address, uint16_t *words, unsigned n)
+{
+  for (uint32_t i = 0; i < image->n_segments; i++) {
+    const ImageSegment *s = &image->segments[i];
+    if (address < s->address || address + 2 * n > (uint32_t)s->address + s->bytes)
+      continue;
+    const uint8_t *bytes = s->data + (address - s->address);
+    for (unsigned k = 0; k < n; k++)
+      words[k] = (uint16_t)(bytes[2 * k] | bytes[2 * k + 1] << 8);
+    return true;
+  }
+  return false;
+}
+
+/* The descriptor that a constant puts into the DSR on the way to the instruction. */
+static bool constant_descriptor(const ClassCode *cls, uint32_t insn, const VecOperand *dsr,
+                                Descriptor *desc)
+{
+  uint16_t words[6];
+  unsigned n = descriptor_words(DESC_FABIN);
+  for (uint32_t i = insn; i-- > 0;) {
+    const Insn *load = &cls->insns[i];
+    if (load->op == OP_ldsr && load->file == dsr->file && load->a == dsr->number)
+      return load->absolute && initial_words(cls->image, load->imm, words, n) &&
+             descriptor_decode(words, n, desc);
+  }
+  for (uint32_t i = 0; i < cls->image->n_dsrs; i++) {
+    const ImageDsr *preset = &cls->image->dsrs[i];
+    if (preset->file == dsr->file && preset->number == dsr->number)
+      return descriptor_decode(preset->words, ARRAY_COUNT(preset->words), desc);
+  }
+  return false;
+}
+
+static bool receives(const ClassCode *cls, uint32_t insn, unsigned queue, unsigned color)
+{
+  const VecOperand *sources[] = {&cls->insns[insn].vec.src0, &cls->insns[insn].vec.src1};
+  for (unsigned i = 0; cls->insns[insn].op == OP_vec && i < ARRAY_COUNT(sources); i++) {
+    Descriptor desc;
+    if (sources[i]->kind == VOPND_DSR && constant_descriptor(cls, insn, sources[i], &desc) &&
+        desc.kind == DESC_FABIN && desc.queue == queue && desc.color == color)
+      return true;
+  }
+  return false;
+}
+
+/* The operations that receive the color at the head, and the one that used the queue before, at
+ * value2. */
+static void print_mixed(Report *r, const Fault *fault)
+{
+  const ClassCode *cls = program_class(r->program, fault->tile);
+  unsigned queue = fault->value % FAULT_OUTPUT_QUEUE, head = fault->value >> FAULT_HEAD_SHIFT;
+  for (uint32_t i = 0; i < cls->n_insns; i++) {
+    if (!receives(cls, i, queue, head))
+      continue;
+    fprintf(r->out, "  color %u is received", head);
+    report_place(r, fault->tile, cls->pc_of[i]);
+    fprintf(r->out, "\n");
+  }
+  if (fault->value2 == PC_RETURN)
+    return;
+  fprintf(r->out, "  the queue was last used");
+  report_place(r, fault->tile, fault->value2);
+  fprintf(r->out, "\n");
+}
+
 static void print_symbol(Report *r, const Fault *fault)
 {
   const ClassCode *cls = program_class(r->program, fault->tile);
@@ -319,14 +394,17 @@ static void print_other_side(Report *r, const Fault *fault)
   case FAULT_QUEUE_TASK:
     print_contesting(r, fault);
     break;
+  case FAULT_QUEUE_MIXED:
+    print_mixed(r, fault);
+    break;
   case FAULT_UNWRITTEN:
     print_symbol(r, fault);
     break;
   case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE: case FAULT_STACK:
     print_memory(r, fault);
     break;
-  case FAULT_QUEUE: case FAULT_QUEUE_TWICE: case FAULT_PC: case FAULT_ASSERT: case FAULT_TRAP:
-  case FAULT_FIFO: case FAULT_EXCEPTION:
+  case FAULT_QUEUE: case FAULT_QUEUE_REMAP: case FAULT_QUEUE_TWICE: case FAULT_PC:
+  case FAULT_ASSERT: case FAULT_TRAP: case FAULT_FIFO: case FAULT_EXCEPTION:
   case FAULT_DESCRIPTOR: case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD: case FAULT_TASK_ID:
   case FAULT_ID_RANGE: case FAULT_CONFIG_ADDRESS: case FAULT_COLOR_REGISTER:
   case FAULT_UNSUPPORTED: case FAULT_COUNT: default:

@@ -56,6 +56,18 @@ static void class_tasks(ClassCode *cls, Arch arch)
     share_data_tasks(cls);
 }
 
+static void class_shared_inputs(ClassCode *cls)
+{
+  uint8_t seen = 0;
+  for (unsigned color = 0; color < MAX_COLORS; color++) {
+    unsigned queue = cls->image->data_queue[color];
+    if (queue >= MAX_QUEUES)
+      continue;
+    cls->shared_inputs |= (uint8_t)(seen & 1u << queue);
+    seen |= (uint8_t)(1u << queue);
+  }
+}
+
 /* Arrays whose elements differ from tile to tile have a slot for each. */
 static void class_copies(ClassCode *cls, Arena *arena)
 {
@@ -146,6 +158,7 @@ static const char *class_load(ClassCode *cls, Arch arch, const ImageClass *image
     cls->floor = cls->code_end;
   class_decode(cls, arena);
   class_tasks(cls, arch);
+  class_shared_inputs(cls);
   class_copies(cls, arena);
   const char *wrong = class_configs(cls, arena);
   return wrong ? wrong : class_check(cls, arena);

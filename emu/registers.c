@@ -36,6 +36,7 @@ static QueueBindings bindings_of(const ImageClass *image)
   QueueBindings b;
   memcpy(b.data_queue, image->data_queue, sizeof b.data_queue);
   b.rebound = 0;
+  memcpy(b.arrives, image->data_queue, sizeof b.arrives);
   for (unsigned q = 0; q < MAX_QUEUES; q++) {
     b.color[0][q] = image->input[q].used ? image->input[q].color : (uint8_t)NO_BINDING;
     b.color[1][q] = image->output[q].used ? image->output[q].color : (uint8_t)NO_BINDING;
@@ -62,13 +63,49 @@ static void bind(QueueBindings *b, bool output, unsigned queue, uint16_t word)
     b->data_queue[color] = (uint8_t)queue;
 }
 
-void registers_rebind(const TileRegisters *r, VecStream *dest)
+static void own_bindings(TileRegisters *r, const ImageClass *image)
 {
-  if (!r->queues || dest->kind != VS_FABOUT || !(r->queues->rebound >> dest->queue & 1))
+  if (r->queues)
     return;
-  uint8_t color = r->queues->color[1][dest->queue];
-  if (color < MAX_COLORS)
-    dest->color = color;
+  r->queues = base_malloc(sizeof *r->queues);
+  *r->queues = bindings_of(image);
+}
+
+void registers_settle(TileRegisters *r)
+{
+  if (r->queues)
+    memcpy(r->queues->arrives, r->queues->data_queue, sizeof r->queues->arrives);
+}
+
+const VecStream *registers_remap(TileRegisters *r, const ImageClass *image, const VecRun *run,
+                                 uint8_t input_any, uint8_t output_any)
+{
+  const VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
+  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
+    const VecStream *s = streams[i];
+    bool output = s->kind == VS_FABOUT;
+    if (!s->remaps)
+      continue;
+    if ((output ? output_any : input_any) >> s->queue & 1)
+      return s;
+    own_bindings(r, image);
+    bind(r->queues, output, s->queue, binding_word(s->color));
+  }
+  return NULL;
+}
+
+bool registers_sends_rebound(const TileRegisters *r, unsigned queue)
+{
+  return r->queues && (r->queues->rebound >> queue & 1) && r->queues->color[1][queue] < MAX_COLORS;
+}
+
+uint8_t registers_queue_color(const TileRegisters *r, const ImageClass *image, bool output,
+                              unsigned queue)
+{
+  const ImageQueue *loaded = output ? &image->output[queue] : &image->input[queue];
+  if (r->queues)
+    return r->queues->color[output][queue];
+  return loaded->used ? loaded->color : (uint8_t)NO_COLOR;
 }
 
 uint16_t registers_queue_status(const uint8_t counts[MAX_QUEUES], const uint16_t *depths,
@@ -134,10 +171,7 @@ bool registers_write(TileRegisters *r, const ImageClass *image, const ConfigRegI
   case CFG_CONTROL_TRANSFORM: r->transform = value & TRANSFORM_BITS; return true;
   case CFG_QUEUE_FLUSHED: r->flushed[part] &= (uint8_t)~value; return true;
   case CFG_INPUT_QUEUE: case CFG_OUTPUT_QUEUE:
-    if (!r->queues) {
-      r->queues = base_malloc(sizeof *r->queues);
-      *r->queues = bindings_of(image);
-    }
+    own_bindings(r, image);
     bind(r->queues, reg->address == CFG_OUTPUT_QUEUE, part, value);
     return true;
   default: return false;

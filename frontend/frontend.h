@@ -633,10 +633,14 @@ typedef struct {
   uint32_t alternate;      /* rotating tasks: FuncInstance + 1 of the other task; 0 none */
   uint16_t limit, init;    /* it runs after `limit` runs of `func`; `init` of them count as done */
 } TaskSlot;
+/* A queue that something names.  Its color is that of @initialize_queue, else the first that a DSD
+ * names beside it, or that the compiler chooses it for. */
 typedef struct {
   bool used, is_explicit;  /* explicit: @initialize_queue */
+  bool is_chosen;          /* by the compiler */
   uint8_t color;
   bool has_color;
+  uint32_t colors;         /* all that it serves, a bit each */
   Priority priority;
   StrId name;
   Span span;
@@ -688,10 +692,12 @@ void setup_destroy(MachineSetup *setup);
 /* Warn about what the system or the link to the host takes for itself. */
 void setup_check_color(Sema *s, unsigned color, Span span);
 void setup_check_task_id(Sema *s, unsigned id, Span span);
-/* A descriptor uses this queue for this color. */
+/* A descriptor uses this queue, and for this color unless it is COLOR_OF_QUEUE. */
 void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span);
-/* False after reporting that the queue serves another color already. */
-bool setup_queue_color(Sema *s, bool is_output, unsigned queue, unsigned color, Span span);
+/* @initialize_queue, whether before or after the descriptors that use the queue. */
+void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot given);
+/* Can operations use it? */
+bool setup_queue_is_initialised(const Sema *s, bool is_output, unsigned queue);
 /* wse3: control tasks that got no table of their own take their entries of the common one. */
 void setup_join_control_tasks(Sema *s);
 /* In this order, around sema_compile_pending and sema_finish: what the set-up refers to is

@@ -197,7 +197,8 @@ static bool taken_by(const Sema *s, const IrFunc *f, const IrInsn *insn, Taken *
     if (desc.kind != DESC_FABIN && desc.kind != DESC_FABOUT)
       continue;
     taken->queue[i] = (desc.kind == DESC_FABOUT ? MAX_QUEUES : 0) + desc.queue % MAX_QUEUES;
-    taken->colors |= 1u << desc.color % MAX_COLORS;
+    if (desc.color < MAX_COLORS)
+      taken->colors |= 1u << desc.color;
     taken->is_async |= (desc.flags & DESC_F_ASYNC) != 0;
     if (desc.done.kind == ACT_ACTIVATE && desc.done.id_kind == ID_TASK)
       taken->tasks |= UINT64_C(1) << desc.done.id % MAX_TASK_IDS;
@@ -447,7 +448,7 @@ static void warn_uninitialized(const Overlaps *o, const Uses *used)
 {
   for (int is_output = 0; is_output < 2; is_output++)
     for (unsigned q = 0; q < MAX_QUEUES; q++)
-      if (has_loc(used->queue[is_output][q]) && !o->s->setup->queues[is_output][q].is_explicit)
+      if (has_loc(used->queue[is_output][q]) && !setup_queue_is_initialised(o->s, is_output, q))
         diag_queue_not_initialized(o->s->diags, loc_span(o, used->queue[is_output][q]),
                                    is_output ? "output" : "input", q);
 }
@@ -478,8 +479,7 @@ void lint_program(Sema *s)
     if (s->session->layout->has_block)
       warn_unrouted(&o, &o.ends[f].used, known);
     warn_unbound(&o, &o.ends[f].used);
-    if (s->session->options->arch == ARCH_WSE3)
-      warn_uninitialized(&o, &o.ends[f].used);
+    warn_uninitialized(&o, &o.ends[f].used);
   }
   lint_params(s);
 }

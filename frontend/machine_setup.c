@@ -6,6 +6,7 @@
  * order.  Until then a descriptor says QUEUE_IMPLICIT. */
 #include "frontend/frontend.h"
 
+#include <limits.h>
 #include <stb_ds.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,23 +30,6 @@ void setup_destroy(MachineSetup *setup)
 }
 
 /* ---- queues ------------------------------------------------------------------------------ */
-
-/* On wse2 an output queue serves any number of colors; every other queue serves one. */
-static bool serves_one_color(const Sema *s, bool is_output)
-{
-  return !is_output || s->session->options->arch == ARCH_WSE3;
-}
-
-bool setup_queue_color(Sema *s, bool is_output, unsigned queue, unsigned color, Span span)
-{
-  QueueSlot *slot = &s->setup->queues[is_output][queue];
-  if (!slot->used || !slot->has_color || slot->color == color || !serves_one_color(s, is_output))
-    return true;
-  diag_queue_two_colors(s->session->diags, span, direction_text(is_output), queue, slot->color,
-                        color);
-  diag_first_here(s->session->diags, slot->span);
-  return false;
-}
 
 /* The link to the host takes its colors and ids itself. */
 static bool is_memcpy_library(const Sema *s)
@@ -73,17 +57,51 @@ void setup_check_task_id(Sema *s, unsigned id, Span span)
     diag_reserved_task_id(s->session->diags, span, id, owner);
 }
 
+static void serve(QueueSlot *slot, uint8_t color)
+{
+  slot->colors |= 1u << color;
+  if (slot->has_color)
+    return;
+  slot->has_color = true;
+  slot->color = color;
+}
+
+/* A DSD and @initialize_queue name different colors: the queue changes between them. */
+static void warn_two_colors(Sema *s, bool is_output, unsigned queue, Span span, Span other)
+{
+  const QueueSlot *slot = &s->setup->queues[is_output][queue];
+  uint32_t more = slot->colors & ~(1u << slot->color);
+  bool has_own = !is_output || s->session->options->arch == ARCH_WSE3;
+  if (!slot->is_explicit || !slot->has_color || more == 0 || !has_own)
+    return;
+  diag_queue_two_colors(s->session->diags, span, direction_text(is_output), queue, slot->color,
+                        (unsigned)__builtin_ctz(more));
+  diag_first_here(s->session->diags, other);
+}
+
 void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span)
 {
   QueueSlot *slot = &s->setup->queues[is_output][queue];
-  if (!setup_queue_color(s, is_output, queue, color, span))
-    return;
   if (!slot->used)
     *slot = (QueueSlot){.used = true, .span = span};
-  if (!slot->has_color) {
-    slot->has_color = true;
-    slot->color = color;
-  }
+  if (color == COLOR_OF_QUEUE)
+    return;
+  serve(slot, color);
+  if (color != slot->color)
+    warn_two_colors(s, is_output, queue, span, slot->span);
+}
+
+void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot given)
+{
+  QueueSlot *slot = &s->setup->queues[is_output][queue];
+  QueueSlot old = *slot;
+  *slot = given;
+  slot->colors = old.colors;
+  if (given.has_color)
+    slot->colors |= 1u << given.color;
+  else if (old.has_color)
+    serve(slot, old.color);
+  warn_two_colors(s, is_output, queue, given.span, old.span);
 }
 
 static unsigned queue_count(const Sema *s, bool is_output)
@@ -91,15 +109,18 @@ static unsigned queue_count(const Sema *s, bool is_output)
   return is_output ? sema_machine(s)->output_queues : sema_machine(s)->input_queues;
 }
 
-/* The queue that carries the color, or -1. */
+/* The queue that carries the color, or -1: the one that is initialised with it comes first. */
 static int queue_of_color(const Sema *s, bool is_output, unsigned color)
 {
+  int found = -1;
   for (unsigned q = 0; q < queue_count(s, is_output); q++) {
     const QueueSlot *slot = &s->setup->queues[is_output][q];
-    if (slot->used && slot->has_color && slot->color == color)
+    if (slot->is_explicit && slot->has_color && slot->color == color)
       return (int)q;
+    if (found < 0 && (slot->colors >> color & 1))
+      found = (int)q;
   }
-  return -1;
+  return found;
 }
 
 static int free_queue(const Sema *s, bool is_output)
@@ -108,6 +129,24 @@ static int free_queue(const Sema *s, bool is_output)
     if (!s->setup->queues[is_output][q].used)
       return (int)q;
   return -1;
+}
+
+/* The queue that one more color of wse2 shares: one that the compiler has chosen before one that
+ * the program names, then the one with the fewest colors, then the lowest. */
+static unsigned shared_queue(const Sema *s, bool is_output)
+{
+  unsigned best = 0, fewest = UINT_MAX;
+  for (unsigned q = 0; q < queue_count(s, is_output); q++) {
+    const QueueSlot *slot = &s->setup->queues[is_output][q];
+    bool is_memcpys = slot->colors & (uint32_t)sema_machine(s)->memcpy_colors;
+    unsigned n = (unsigned)__builtin_popcount(slot->colors);
+    n += slot->is_chosen && !is_memcpys ? 0 : MAX_COLORS;
+    if (n >= fewest)
+      continue;
+    best = q;
+    fewest = n;
+  }
+  return best;
 }
 
 static void choose_queue(Sema *s, bool is_output, uint8_t color)
@@ -120,12 +159,9 @@ static void choose_queue(Sema *s, bool is_output, uint8_t color)
     return;
   }
   int q = free_queue(s, is_output);
-  if (q < 0) {
-    diag_no_free_queue(s->session->diags, span, direction_text(is_output), (unsigned)color);
-    return;
-  }
-  s->setup->queues[is_output][q] =
-    (QueueSlot){.used = true, .color = color, .has_color = true, .span = span};
+  if (q >= 0)
+    s->setup->queues[is_output][q] = (QueueSlot){.used = true, .is_chosen = true, .span = span};
+  serve(&s->setup->queues[is_output][q < 0 ? shared_queue(s, is_output) : (unsigned)q], color);
 }
 
 /* Data tasks listen to a queue: their color's on wse2, the one of their number on wse3.  A wse2
@@ -211,10 +247,12 @@ static void serve_colors_of_local_tasks(Sema *s)
     return;
   for (uint8_t c = 0; c < MAX_COLORS; c++) {
     int q = free_queue(s, false);
-    if (q >= 0 && s->setup->tasks[c].kind == TASK_LOCAL && queue_of_color(s, false, c) < 0 &&
-        reaches_ramp(s, c))
-      s->setup->queues[0][q] = (QueueSlot){.used = true, .color = c, .has_color = true,
-                                           .span = s->setup->tasks[c].span};
+    if (q < 0 || s->setup->tasks[c].kind != TASK_LOCAL || queue_of_color(s, false, c) >= 0 ||
+        !reaches_ramp(s, c))
+      continue;
+    s->setup->queues[0][q] =
+      (QueueSlot){.used = true, .is_chosen = true, .span = s->setup->tasks[c].span};
+    serve(&s->setup->queues[0][q], c);
   }
 }
 
@@ -263,11 +301,17 @@ void setup_choose_queues(Sema *s)
 
 IrDesc setup_resolve(Sema *s, IrDesc desc)
 {
-  bool is_output = desc.desc.kind == DESC_FABOUT;
-  if ((is_output || desc.desc.kind == DESC_FABIN) && desc.desc.queue == QUEUE_IMPLICIT) {
-    int q = queue_of_color(s, is_output, desc.desc.color);
-    desc.desc.queue = (uint8_t)(q < 0 ? 0 : q);   /* none: has been reported */
+  Descriptor *d = &desc.desc;
+  bool is_output = d->kind == DESC_FABOUT;
+  if (!is_output && d->kind != DESC_FABIN)
+    return desc;
+  if (d->queue == QUEUE_IMPLICIT) {
+    int q = queue_of_color(s, is_output, d->color);
+    d->queue = (uint8_t)(q < 0 ? 0 : q);   /* none: has been reported */
   }
+  const QueueSlot *slot = &s->setup->queues[is_output][d->queue];
+  if (d->color == COLOR_OF_QUEUE && slot->has_color)
+    d->color = slot->color;
   return desc;
 }
 
@@ -395,6 +439,26 @@ static void fill_tasks(Sema *s)
   m->paused = s->setup->paused;
 }
 
+/* Where each color arrives.  On wse3 a queue is bound to one color at a time. */
+static void fill_arrivals(Sema *s, unsigned q)
+{
+  const QueueSlot *slot = &s->setup->queues[0][q];
+  bool wse3 = s->session->options->arch == ARCH_WSE3;
+  uint32_t colors = wse3 ? 1u << slot->color : slot->colors;
+  for (uint8_t c = 0; c < MAX_COLORS; c++)
+    if ((colors >> c & 1) && (unsigned)queue_of_color(s, false, c) == q)
+      s->ir->data_queue[c] = (uint8_t)q;
+}
+
+/* On wse3 the program initialises every queue.  On wse2 an output queue needs no color, and a DSD
+ * that names a color gives it to its input queue. */
+bool setup_queue_is_initialised(const Sema *s, bool is_output, unsigned queue)
+{
+  const QueueSlot *slot = &s->setup->queues[is_output][queue];
+  return slot->is_explicit ||
+         (s->session->options->arch == ARCH_WSE2 && (is_output || slot->has_color));
+}
+
 static void fill_queues(Sema *s)
 {
   IrModule *m = s->ir;
@@ -403,13 +467,13 @@ static void fill_queues(Sema *s)
     for (unsigned q = 0; q < MAX_QUEUES; q++) {
       const QueueSlot *slot = &s->setup->queues[is_output][q];
       ImageQueue *queue = is_output ? &m->output[q] : &m->input[q];
-      if (!slot->used)
+      if (slot->name.raw)
+        m->queue_names[is_output][q] = sema_text(s, slot->name);
+      if (!slot->used || !setup_queue_is_initialised(s, is_output, q))
         continue;
       *queue = (ImageQueue){true, slot->color, slot->priority, !slot->is_explicit};
       if (!is_output)
-        m->data_queue[slot->color] = (uint8_t)q;
-      if (slot->name.raw)
-        m->queue_names[is_output][q] = sema_text(s, slot->name);
+        fill_arrivals(s, q);
     }
   for (unsigned c = 0; c < MAX_COLORS; c++) {
     StrId name = s->setup->color_names[c];

@@ -541,7 +541,7 @@ Operand builtin_get_filter_id(Sema *s, const NodeBuiltinCall *call, Span at, Poo
 
 /* ---- queues ------------------------------------------------------------------------------ */
 
-static const char *const queue_settings[] = {"color", "priority", "ctrl_table_id"};
+static const char *const queue_settings[] = {"color", "priority", "ctrl_table_id", "dense_mode"};
 
 bool setting_priority(Sema *s, const Setting *field, Priority *priority)
 {
@@ -608,6 +608,8 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
     if (priority && !setting_priority(s, priority, &slot.priority))
       return operand_poison();
     settings_take(s, &set, "ctrl_table_id");
+    /* Half wavelets travel as wavelets: ours. */
+    setting_bool(s, settings_take(s, &set, "dense_mode"), false);
     settings_finish(s, &set, "queue", queue_settings, ARRAY_COUNT(queue_settings));
   }
   if (!slot.has_color && !(is_output && arch_is(s, ARCH_WSE2))) {
@@ -620,10 +622,9 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
     diag_first_here(s->session->diags, old->span);
     return operand_poison();
   }
-  if (slot.has_color && (!setup_queue_color(s, is_output, (unsigned)number, slot.color, at) ||
-                         (!is_output && !is_only_input(s, &slot, (unsigned)number))))
+  if (slot.has_color && !is_output && !is_only_input(s, &slot, (unsigned)number))
     return operand_poison();
-  *old = slot;
+  setup_initialize_queue(s, is_output, (unsigned)number, slot);
   return builtin_void();
 }
 

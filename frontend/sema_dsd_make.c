@@ -451,9 +451,6 @@ static void simd_mode(Sema *s, Draft *draft, Setting *field)
   const char *names[ARRAY_COUNT(modes)];
   for (size_t i = 0; i < ARRAY_COUNT(modes); i++)
     names[i] = modes[i].name;
-  const Options *o = s->session->options;
-  if (!field && o->sdk >= 20)      /* the later dialect packs by default (SDK 2 release notes) */
-    draft->desc.desc.simd = o->arch == ARCH_WSE3 ? SIMD_32_OR_64 : SIMD_32;
   if (!field)
     return;
   int mode = setting_choice(s, field, "SIMD mode", names, ARRAY_COUNT(names), &draft->ok);
@@ -478,14 +475,35 @@ static bool is_queue_number(const Sema *s, Operand o)
          type_is_int(s->pool, o.type);
 }
 
+/* The color that a DSD names; without one it has that of its queue, but an output queue of wse2 has
+ * none. */
+static void fabric_color(Sema *s, Draft *draft, Settings *set, bool is_output, bool has_queue)
+{
+  Descriptor *d = &draft->desc.desc;
+  Setting *color = settings_take(s, set, "fabric_color");
+  d->color = COLOR_OF_QUEUE;
+  if (color) {
+    draft->ok &= sema_router_color(s, color->value, color->span, &d->color);
+    if (!draft->ok)
+      return;
+    setup_check_color(s, d->color, color->span);
+    if (color->value.name.raw)
+      s->setup->color_names[d->color] = color->value.name;
+    return;
+  }
+  bool is_colored = !is_output || s->session->options->arch == ARCH_WSE3;
+  if (has_queue && is_colored)
+    return;
+  settings_missing(s, set, is_output ? "fabout_dsd" : "fabin_dsd", "fabric_color");
+  draft->ok = false;
+}
+
 /* Color and queue of a fabric DSD; a queue that is not given is chosen when the program is
  * complete. */
 static void fabric_channel(Sema *s, Draft *draft, Settings *set, bool is_output, Span at)
 {
   Descriptor *d = &draft->desc.desc;
-  Setting *color = settings_take(s, set, "fabric_color");
   Setting *queue = settings_take(s, set, is_output ? "output_queue" : "input_queue");
-  bool wse3 = s->session->options->arch == ARCH_WSE3;
   int64_t number = 0;
   d->queue = QUEUE_IMPLICIT;
   if (queue) {
@@ -496,25 +514,13 @@ static void fabric_channel(Sema *s, Draft *draft, Settings *set, bool is_output,
     draft->ok &= sema_int_in(s, o, 0, MAX_QUEUES - 1, "a queue", queue->span, &number);
     d->queue = (uint8_t)number;
   }
-  if (color) {
-    draft->ok &= sema_router_color(s, color->value, color->span, &d->color);
-    if (draft->ok)
-      setup_check_color(s, d->color, color->span);
-    if (draft->ok && color->value.name.raw)
-      s->setup->color_names[d->color] = color->value.name;
-  } else if (wse3 && queue && s->setup->queues[is_output][d->queue].has_color) {
-    d->color = s->setup->queues[is_output][d->queue].color;
-  } else {
-    settings_missing(s, set, is_output ? "fabout_dsd" : "fabin_dsd",
-                         "fabric_color");
-    draft->ok = false;
-  }
+  fabric_color(s, draft, set, is_output, queue != NULL);
   if (!draft->ok)
     return;
-  if (queue)
+  if (queue) {
     setup_use_queue(s, is_output, d->queue, d->color, at);
-  if (queue)
     return;
+  }
   s->setup->implicit[is_output] |= 1u << d->color;
   s->setup->implicit_span[is_output][d->color] = at;
 }

@@ -196,7 +196,8 @@ static void put_desc(Data *d, uint32_t at, const PoolKey *k)
 {
   enum { BASE_WORD = 1, WRAP_WORD = 4, WORD_BYTES = 2 };
   uint16_t words[12];
-  const Descriptor *desc = &k->u.dsd.desc.desc;
+  const IrDesc resolved = setup_resolve(d->s, k->u.dsd.desc);
+  const Descriptor *desc = &resolved.desc;
   unsigned n = descriptor_encode(desc, words);
   for (unsigned i = 0; i < n; i++)
     put_word(d, at + WORD_BYTES * i, words[i], WORD_BYTES);

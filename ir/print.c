@@ -176,7 +176,7 @@ static void print_desc(Printer *p, const IrDesc *desc)
     fputs(", priority ", p->out);
     print_word(p, IRW_priority, d->priority);
   }
-  if (d->simd != SIMD_OFF) {
+  if (d->simd != SIMD_DEFAULT) {
     fputs(", simd ", p->out);
     print_word(p, IRW_simd, d->simd);
   }

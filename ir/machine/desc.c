@@ -159,7 +159,8 @@ static bool unpack_fabric(const uint16_t *words, Descriptor *desc)
   desc->ut = (uint8_t)(modes >> DESC_M_UT_SHIFT & DESC_M_UT_MASK);
   desc->ut_given = modes & DESC_M_UT_GIVEN;
   return (words[DESC_W_QUEUE] & DESC_QUEUE_UNUSED) == 0 && desc->queue < MAX_QUEUES &&
-         desc->color < MAX_COLORS && action_decode(words[DESC_W_DONE], &desc->done) &&
+         (desc->color < MAX_COLORS || desc->color == COLOR_OF_QUEUE) && desc->simd < SIMD_COUNT &&
+         action_decode(words[DESC_W_DONE], &desc->done) &&
          action_decode(words[DESC_W_ON_CONTROL], &desc->on_control) &&
          (modes & DESC_M_UNUSED) == 0 && desc->priority < PRIO_COUNT &&
          (desc->priority_given || desc->priority == PRIO_LOW) && desc->ut < MAX_MICROTHREADS &&
@@ -234,13 +235,16 @@ static void print_action(FILE *out, const char *what, Action action)
 static void print_fabric(FILE *out, const Descriptor *desc)
 {
   static const char *const priorities[PRIO_COUNT] = {"low", "medium", "high"};
-  static const char *const modes[] = {"off", "32", "64", "32_or_64"};
-  fprintf(out, " queue=%u color=%u length=%u", desc->queue, desc->color, desc->length);
+  static const char *const modes[] = {"default", "32", "64", "32_or_64", "off"};
+  fprintf(out, " queue=%u", desc->queue);
+  if (desc->color != COLOR_OF_QUEUE)
+    fprintf(out, " color=%u", desc->color);
+  fprintf(out, " length=%u", desc->length);
   print_action(out, "done", desc->done);
   print_action(out, "on_control", desc->on_control);
   if (desc->priority_given && desc->priority < PRIO_COUNT)
     fprintf(out, " priority=%s", priorities[desc->priority]);
-  if (desc->simd != SIMD_OFF && (unsigned)desc->simd < ARRAY_COUNT(modes))
+  if (desc->simd != SIMD_DEFAULT && (unsigned)desc->simd < ARRAY_COUNT(modes))
     fprintf(out, " simd=%s", modes[desc->simd]);
   if (desc->ut_given)
     fprintf(out, " ut=%u", desc->ut);

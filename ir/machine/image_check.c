@@ -250,7 +250,8 @@ static void check_queues(Check *k)
       continue;
     if (queue >= k->machine->input_queues)
       fail(k, "color %u arrives in input queue %u, which does not exist", color, queue);
-    else if (!class->input[queue].used || class->input[queue].color != color)
+    else if (!class->input[queue].used ||
+             (k->image->arch == ARCH_WSE3 && class->input[queue].color != color))
       fail(k, "color %u arrives in input queue %u, which is not bound to it", color, queue);
   }
   if (k->image->arch == ARCH_WSE2 && class->paused)
@@ -524,7 +525,7 @@ static void check_color_set(Check *k, uint32_t number, const ImageColorSet *set)
 static void check_program(Check *k)
 {
   const Image *image = k->image;
-  if (image->sdk != 14 && image->sdk != 20)
+  if (image->sdk != SDK_1_4 && image->sdk != SDK_2)
     fail(k, "section 'program' is wrong: there is no dialect %u", image->sdk);
   else if (image->channels > k->machine->memcpy_max_channels)
     fail(k, "section 'program' is wrong: %u channels are more than %u", image->channels,

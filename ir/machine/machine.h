@@ -218,7 +218,7 @@ void insn_print(const Insn *insn, char *text, size_t size);
  *     a stride is the delta applied when that loop steps, after the inner loops have wrapped
  *   circular buffer: 1 current address  2 length  3 stride  4 first address  5 elements in it
  *   fabric: 1 queue (3:0) | color (12:8)  2 length  3 done action  4 on-control action
- *     5 priority (1:0), 2 priority given, SIMD mode (5:4), ut (11:8), 15 ut given
+ *     5 priority (1:0), 2 priority given, SIMD mode (6:4), ut (11:8), 15 ut given
  *   FIFO: 1 address of the FIFO's state block  2 length (0: the other operands decide)
  * Words and bits that a kind does not use are zero.  The exact bits are the enums below. */
 typedef enum {
@@ -230,10 +230,11 @@ unsigned descriptor_words(DescKind kind);
 enum {
   DESC_W_QUEUE = 1, DESC_W_LENGTH = 2, DESC_W_DONE = 3, DESC_W_ON_CONTROL = 4, DESC_W_MODES = 5,
   DESC_QUEUE_MASK = 0xf, DESC_COLOR_SHIFT = 8, DESC_COLOR_MASK = 0x1f, DESC_QUEUE_UNUSED = 0xe0f0,
+  COLOR_OF_QUEUE = DESC_COLOR_MASK,   /* in place of a color: the one that the queue is bound to */
   DESC_M_PRIORITY_MASK = 3, DESC_M_PRIORITY_GIVEN = 1 << 2,
-  DESC_M_SIMD_SHIFT = 4, DESC_M_SIMD_MASK = 3,
+  DESC_M_SIMD_SHIFT = 4, DESC_M_SIMD_MASK = 7,
   DESC_M_UT_SHIFT = 8, DESC_M_UT_MASK = 0xf, DESC_M_UT_GIVEN = 1 << 15,
-  DESC_M_UNUSED = 0x70c8,
+  DESC_M_UNUSED = 0x7088,
 };
 enum {
   DESC_F_ASYNC = 1 << 4,
@@ -254,7 +255,8 @@ uint16_t action_encode(Action action);
 bool action_decode(uint16_t word, Action *action);
 
 typedef enum { PRIO_LOW, PRIO_MEDIUM, PRIO_HIGH, PRIO_COUNT } Priority;
-typedef enum { SIMD_OFF, SIMD_32, SIMD_64, SIMD_32_OR_64 } SimdMode;
+/* DEFAULT: what the release of the program makes of no mode (Image.sdk). */
+typedef enum { SIMD_DEFAULT, SIMD_32, SIMD_64, SIMD_32_OR_64, SIMD_OFF, SIMD_COUNT } SimdMode;
 
 /* Compact: an emulator keeps some for each tile. */
 typedef struct {
@@ -266,7 +268,7 @@ typedef struct {
   uint16_t lengths[4];          /* mem4d, innermost first; unused dimensions are 1 */
   int16_t strides[4];
   uint16_t wrap_base, wrap_length;   /* circular buffer */
-  uint8_t queue, color;         /* fabric */
+  uint8_t queue, color;         /* fabric; color: or COLOR_OF_QUEUE */
   Action done, on_control;
   Priority priority : 8;
   bool priority_given;
@@ -422,11 +424,14 @@ typedef struct {
   char param_class[MAX_LAUNCH_PARAMS];
 } ImageExport;
 
+/* Ten times the release; from SDK_PACKS on fabric DSDs pack 16-bit elements by default. */
+typedef enum { SDK_1_4 = 14, SDK_2 = 20, SDK_PACKS = SDK_2 } Sdk;
+
 typedef struct {
   Arena *arena;
   Arch arch;
   Fp16Format fp16;
-  uint8_t sdk;                       /* 14 or 2 (x10 + minor kept simple: 1.4 -> 14, 2 -> 20) */
+  uint8_t sdk;                       /* the release that the program is written for: Sdk */
   bool memcpy;
   uint8_t channels;
   uint16_t width, height;            /* the rectangle */
