@@ -18,14 +18,18 @@ from oracle import choose  # noqa: E402
 from oracle.generate import Maker  # noqa: E402
 from oracle.places import TooLong  # noqa: E402
 from oracle.program import Program, draw_arguments  # noqa: E402
+from oracle.vectors import VectorMaker  # noqa: E402
 
 MACHINES = ("wse2", "wse3")
 LEVELS = ("-O0", "-O1", "-O2")
 HALVES = ("f16", "f16", "bf16", "cb16")       # f16 is the default and the most used
 FUNCTIONS = 20                # of a tile
 TILES = 6                     # of a program
-MOST_CYCLES = 20_000_000
+BATCH = FUNCTIONS * TILES
+VECTORS = 0.12                # share of functions over descriptors
+MOST_CYCLES = 10_000_000
 COMPILE_SECONDS = 100
+TOO_LARGE = re.compile(r"\[(ir_too_large|STACK)\]")
 LAYOUT = """\
 layout {{
   @set_rectangle({count}, 1);
@@ -78,16 +82,20 @@ def tile_program(rng, half, functions=FUNCTIONS):
     """A program of one tile."""
     types = choose.Types(rng, half)
     made, arguments = [], {}
-    while len(made) < functions:
-        maker = Maker(rng, f"fun{len(made)}", types, made[-6:], run_time=rng.random() < 0.2)
+    while len(arguments) < functions:
+        name = f"fun{len(arguments)}"
+        if rng.random() < VECTORS:
+            maker = VectorMaker(rng, name, types)
+        else:
+            maker = Maker(rng, name, types, made[-6:], run_time=rng.random() < 0.2)
         function = maker.function()
         drawn = draw_arguments(function, rng)
         try:
-            Program(types, [function], {function.name: drawn})
+            Program(types, [function], {name: drawn})
         except TooLong:
             continue
-        made.append(function)
-        arguments[function.name] = drawn
+        made += maker.helpers + [function]
+        arguments[name] = drawn
     return Program(types, made, arguments)
 
 
@@ -152,8 +160,9 @@ def halve_too_large(programs, message):
     found = {int(n) for n in re.findall(r"/p-(\d+)\.csl:", message)}
     for n in found:
         kept = programs[n].functions[:len(programs[n].functions) // 2]
-        programs[n] = Program(programs[n].types, kept, {f.name: programs[n].arguments[f.name]
-                                                        for f in kept})
+        names = {f.name for f in kept}
+        arguments = {k: v for k, v in programs[n].arguments.items() if k in names}
+        programs[n] = Program(programs[n].types, kept, arguments)
     return bool(found)
 
 
@@ -167,7 +176,7 @@ def check_programs(seed, programs, half, folder, chosen, env=None):
         try:
             got, known = run_way(programs, folder, "p", half, machine, level, want, env)
         except AssertionError as failed:
-            if "[ir_too_large]" in str(failed) and halve_too_large(programs, str(failed)):
+            if TOO_LARGE.search(str(failed)) and halve_too_large(programs, str(failed)):
                 waiting.insert(0, (machine, level, want))
             else:
                 outcome.failures.append(f"seed {seed}, {way}: {failed}")
@@ -188,7 +197,7 @@ def make(seed, functions):
     return [tile_program(rng, half, -(-functions // tiles)) for _ in range(tiles)], half
 
 
-def batch(seed, functions=FUNCTIONS * TILES, chosen=None, env=None):
+def batch(seed, functions=BATCH, chosen=None, env=None):
     programs, half = make(seed, functions)
     folder = tempfile.mkdtemp(prefix="oracle-")
     try:
@@ -208,7 +217,7 @@ def run(functions, seed, jobs=2, chosen=None, env=None, report=lambda total: Non
         stop=lambda total: False):
     """Batches until that many functions are done, or stop(total) is true.  The same seed gives the
     same functions."""
-    total, each = Outcome(), min(functions, FUNCTIONS * TILES)
+    total, each = Outcome(), min(functions, BATCH)
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
         seeds, waiting = itertools.count(seed << 20), []
         while total.functions < functions and not stop(total):
@@ -223,7 +232,7 @@ def run(functions, seed, jobs=2, chosen=None, env=None, report=lambda total: Non
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--functions", type=int, default=FUNCTIONS * TILES)
+    parser.add_argument("--functions", type=int, default=BATCH)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--show", action="store_true", help="print the first program")

@@ -484,7 +484,7 @@ class Labelled(Expr):
 
 @dataclass(eq=False)
 class Call(Expr):
-    """comptime: the value of the function's comptime parameter; through: by a pointer to it."""
+    """comptime: the value of the function's comptime parameter."""
     function: object
     arguments: list
     comptime: int = None
@@ -501,15 +501,18 @@ class Call(Expr):
 
 @dataclass(eq=False)
 class Through(Expr):
-    """A call through one of two pointers to functions of the same type."""
+    """A call through a pointer to one of two functions of the same type."""
+    label: str
     condition: Expr
     functions: list
     arguments: list
 
     def text(self):
         first, second = self.functions
-        return (f"{first.through}(if ({self.condition.text()}) &{first.name} else &{second.name}, "
-                f"{', '.join(a.text() for a in self.arguments)})")
+        types = ", ".join(str(t) for _, t in first.params)
+        return (f"({self.label}: {{ const at: *const fn({types}) {self.type} = "
+                f"if ({self.condition.text()}) &{first.name} else &{second.name}; "
+                f"break :{self.label} at({', '.join(a.text() for a in self.arguments)}); }})")
 
     def value(self, frame):
         callee = self.functions[0 if self.condition.value(frame) else 1]

@@ -16,6 +16,7 @@ from oracle.types import (BOOL, F32, U16, Array, Bool, Enum, Float, Int, Pointer
                           array, integer, memory_bits, named, pointer, widens)
 
 MOST_COST = 60                # of a function: loop turns and calls, multiplied
+DEPTH = 4                     # of recursion
 EXACT = (0.5, 1.0, 2.0, -4.0, 0.25, 3.0, 0.1, -7.5, 1024.0)
 
 
@@ -66,9 +67,9 @@ class Maker:
         self.count, self.cost, self.weight = 0, 1, 1
         self.bindings, self.labels = [], []
         self.used, self.globals, self.run_time = [], [], run_time
-        self.called = []
+        self.called, self.helpers = [], []            # helpers: functions made for this one
         self.palette = self.choose_palette()
-        self.may_return = True
+        self.may_return, self.comptime = True, None
 
     def choose_palette(self):
         rng = self.rng
@@ -110,7 +111,7 @@ class Maker:
                 params.append(("q1", params[-1][1]))
         for name, kind in params:
             self.bind(name, kind, False, not isinstance(kind, Pointer))
-        comptime = "k" if rng.random() < 0.1 else None
+        self.comptime = "k" if rng.random() < 0.1 else None
         if self.run_time:
             for i in range(rng.randrange(1, 4)):
                 kind = self.some_type(0.5)
@@ -122,8 +123,30 @@ class Maker:
         body = self.statements(rng.randrange(1, 5), 2)
         inline = rng.random() < 0.05 and not has_leave(body)
         value = self.coerced(result, 2)
-        return Function(self.name, params, result, body, value, comptime, inline, self.run_time,
-                        globals=self.globals, callees=self.called, cost=self.cost)
+        made = Function(self.name, params, result, body, value, self.comptime, inline,
+                        self.run_time, globals=self.globals, callees=self.called, cost=self.cost)
+        depth = params[0][1]
+        if not inline and not self.comptime and not depth.signed and depth.width > 3 \
+                and rng.random() < 0.15:
+            self.make_recursive(made)
+        return made
+
+    def make_recursive(self, made):
+        """Calls itself while p0 is in 1 to DEPTH."""
+        kind = made.params[0][1]
+        end = Logic(BOOL, "or", Compare(BOOL, "==", Name(kind, "p0"), Literal(kind, 0, True)),
+                    Compare(BOOL, ">", Name(kind, "p0"), Literal(kind, DEPTH, True)))
+        below = Binary(kind, "-", Name(kind, "p0"), Literal(kind, 1, True))
+        self.bindings = self.bindings[:len(made.params)]
+        arguments = [below] + [Name(t, n) if isinstance(t, Pointer) else self.coerced(t, 1)
+                               for n, t in made.params[1:]]
+        inner = Call(made.result_type, made, arguments)
+        name = self.fresh()
+        made.body = [Leave(end, "return", None, self.expr(self.result, 1)),
+                     Declare(name, made.result_type, inner, True, False)] + made.body
+        made.result = Choice(self.result, self.comparison(0), made.result,
+                             Name(self.result, name))
+        made.cost *= DEPTH
 
     def bind(self, name, kind, mutable, placed=None):
         self.bindings.append(Binding(name, kind, mutable, mutable if placed is None else placed))
@@ -252,6 +275,8 @@ class Maker:
 
     def second(self, kind, depth):
         """The second operand: often a literal, sometimes the first again."""
+        if self.comptime and kind is U16 and self.rng.random() < 0.5:
+            return Name(U16, self.comptime)
         return self.literal(kind) if self.rng.random() < 0.4 else self.coerced(kind, depth - 1)
 
     def integer(self, kind, depth):
@@ -462,8 +487,14 @@ class Maker:
         callee = self.rng.choice(found)
         self.cost += callee.cost * self.weight
         self.called.append(callee)
+        arguments = [self.argument(t, callee) for _, t in callee.params]
+        if not callee.comptime and not callee.inline and self.rng.random() < 0.3:
+            same = [f for f in found if not f.inline and not f.comptime
+                    and [t for _, t in f.params] == [t for _, t in callee.params]]
+            return Through(kind, self.fresh("b"), self.comparison(0),
+                           [callee, self.rng.choice(same)], arguments)
         known = self.rng.randrange(1, 9) if callee.comptime else None
-        return Call(kind, callee, [self.argument(t, callee) for _, t in callee.params], known)
+        return Call(kind, callee, arguments, known)
 
     def argument(self, kind, callee):
         return self.expr(kind, 0) if callee.inline else self.coerced(kind, 1)

@@ -84,6 +84,7 @@ class Run:
 
     def __init__(self, cells=None):
         self.globals = cells if cells is not None else {}
+        self.registers = {}           # DSRs by number: how far they have moved; FIFOs: what is in
         self.refused = False
         self.notes = set()
         self.steps = 0

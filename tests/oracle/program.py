@@ -12,6 +12,7 @@ from oracle.places import Run, Slot
 from oracle.types import Array, Bool, Enum, Pointer, Struct, Union
 
 CALLS = 3
+FIRST_TASK, TASKS = 8, 4      # local tasks among which the calls are spread
 SMALL = 1                     # so many of the calls have small arguments
 
 
@@ -111,6 +112,22 @@ def comptime_unlike(kind):
     if isinstance(kind, Array):
         return comptime_unlike(kind.element)
     return isinstance(kind, Struct) and any(comptime_unlike(t) for _, t in kind.fields)
+
+
+def tasks(count):
+    """Tasks that call so many drivers, one after the other; each activates the next, by an id that
+    is known at compile time or at run time only."""
+    lines, each = [], -(-count // TASKS)
+    starts = range(0, count, each)
+    for number, first in enumerate(starts):
+        calls = " ".join(f"drive{i}();" for i in range(first, min(first + each, count)))
+        following = FIRST_TASK + number + 1
+        text = f"zero + {following}" if number % 2 else str(following)
+        after = f" @activate(@get_local_task_id({text}));" if first + each < count else ""
+        lines.append(f"task step{number}() void {{ {calls}{after} }}")
+    binds = [f"  @bind_local_task(step{i}, @get_local_task_id({FIRST_TASK + i}));"
+             for i in range(len(starts))]
+    return lines + ["comptime {", *binds, f"  @activate(@get_local_task_id({FIRST_TASK}));"]
 
 
 class Program:
@@ -230,7 +247,7 @@ class Program:
         lines = self.types.declarations() + [LOW]
         for f in self.functions:
             lines += [f"var {n}: {t} = {literal(t, v)};" for n, t, v in f.globals]
-            lines += [f.text()]
+            lines += f.prelude + [f.text()]
         lines += [f"const in_{k} = [{len(v)}]{k}{{ {', '.join(literal(k, x) for x in v)} }};"
                   for k, v in self.inputs.items()]
         lines += [f"var got = @zeros([{size}]u64);", "var zero: u16 = 0;"]
@@ -241,9 +258,7 @@ class Program:
             lines += ["  return o;", "}", f"var want: [{size}]u64 = known();"]
         names = ["got", "want"] if want else ["got"]
         lines += [f"var at_{n}: [*]u64 = &{n};" for n in names]
-        lines += ["task main() void {", *(f"  drive{i}();" for i in range(len(drivers))), "}"]
-        lines += ["comptime {", "  @bind_local_task(main, @get_local_task_id(8));",
-                  "  @activate(@get_local_task_id(8));"]
+        lines += tasks(len(drivers))
         lines += [f'  @export_symbol(at_{n}, "{n}");' for n in names]
         lines += ["  @export_symbol(zero);", "}"]
         return "\n".join(lines) + "\n"

@@ -258,7 +258,7 @@ def shown(found):
     lines = [k.declaration() for k in program.types.used(program.functions)]
     for f in program.functions:
         lines += [f"var {n}: {t} = {literal(t, v)};" for n, t, v in f.globals]
-        lines.append(f.text())
+        lines += f.prelude + [f.text()]
     if isinstance(difference, str):
         return "\n".join(lines + [difference])
     for call in difference.function.calls:

@@ -238,8 +238,8 @@ class Function(Node):
     comptime: str = None
     inline: bool = False
     run_time: bool = False
-    types: list = field(default_factory=list)         # that it names, with declarations
     globals: list = field(default_factory=list)       # (name, type, initial value)
+    prelude: list = field(default_factory=list)       # lines of text in front of it
     callees: list = field(default_factory=list)
     cost: int = 1                                     # loop turns and calls, roughly
 
