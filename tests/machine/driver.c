@@ -10,7 +10,7 @@
  *   route X Y COLOR CURRENT RING POP SWAP_X SWAP_Y TEARDOWN
  *         FILTER COUNT_DATA COUNT_CONTROL FILTER_CONTROL HAS_LIMIT2 INIT LIMIT1 LIMIT2 MAXIMUM
  *         then RX TX for each position
- *   random SEED ARCH                       a program of tests/unit/random_program.h instead
+ *   random SEED                            a program of tests/unit/random_program.h instead
  *   run LIMIT CREW                         CREW 1: threads meet in every cycle, too
  * Standard output: one line of JSON for each `run`, see print_end.  A difference between two ways
  * to run a program ends the driver with exit code 1 and a message. */
@@ -247,22 +247,36 @@ static void print_queues(FILE *out, const char *name, const InspectQueue queues[
   fprintf(out, "]");
 }
 
-/* [color, wavelets, position, suspended, from, control, payload, rx, tx]; the last three of
- * `from` are 0 without a wavelet. */
-static void print_colors(FILE *out, const InspectTile *t)
+/* [color, wavelets, position, suspended, from, control, payload, rx, tx, swap by x and y, filter,
+ * input queue]; what is said of a head is 0 without a wavelet. */
+static void print_colors(FILE *out, Asm *a, uint32_t tile, const InspectTile *t)
 {
+  const ClassCode *cls = program_class(a->program, tile);
   bool first = true;
   fprintf(out, ",\"colors\":[");
   for (unsigned c = 0; c < MAX_COLORS; c++) {
     const InspectColor *color = &t->colors[c];
+    const ImageColorConfig *config = program_color(a->program, tile, c);
     if (!color->configured)
       continue;
-    fprintf(out, "%s[%u,%u,%u,%d,%d,%d,%u,%u,%u]", first ? "" : ",", c, color->count,
+    fprintf(out, "%s[%u,%u,%u,%d,%d,%d,%u,%u,%u,%d,%d,%d]", first ? "" : ",", c, color->count,
             color->position, color->suspended, color->count ? (int)color->head_from : 0,
             color->count && color->head.control, color->count ? color->head.payload : 0, color->rx,
-            color->tx);
+            color->tx, config->swap_x | config->swap_y << 1, (int)config->filter.kind,
+            cls ? cls->image->data_queue[c] : 0xff);
     first = false;
   }
+  fprintf(out, "]");
+}
+
+/* [kind, id] of each task. */
+static void print_tasks(FILE *out, Asm *a, uint32_t tile)
+{
+  const ClassCode *cls = program_class(a->program, tile);
+  fprintf(out, ",\"tasks\":[");
+  for (uint32_t i = 0; cls && i < cls->image->n_tasks; i++)
+    fprintf(out, "%s[%d,%u]", i ? "," : "", (int)cls->image->tasks[i].kind,
+            cls->image->tasks[i].id);
   fprintf(out, "]");
 }
 
@@ -280,7 +294,8 @@ static void print_tile(FILE *out, Asm *a, uint32_t tile)
   print_threads(out, &t);
   print_queues(out, "in", t.input);
   print_queues(out, "out", t.output);
-  print_colors(out, &t);
+  print_colors(out, a, tile, &t);
+  print_tasks(out, a, tile);
   fprintf(out, "}");
 }
 
@@ -297,8 +312,9 @@ static char *end_of(Asm *a, RunStatus status, long id)
   char *text = NULL;
   size_t length = 0;
   FILE *out = open_memstream(&text, &length);
-  fprintf(out, "{\"id\":%ld,\"status\":\"%s\",\"cycle\":%llu,\"width\":%u,\"idle\":\"%s\"", id,
-          status_names[status], (unsigned long long)a->ops->cycle(a->engine), a->image.width,
+  fprintf(out, "{\"id\":%ld,\"status\":\"%s\",\"cycle\":%llu,\"arch\":\"%s\",\"width\":%u,\"idle\":\"%s\"",
+          id, status_names[status], (unsigned long long)a->ops->cycle(a->engine),
+          a->image.arch == ARCH_WSE2 ? "wse2" : "wse3", a->image.width,
           status == RUN_QUIET ? idle_name(a) : "");
   print_faults(out, a);
   fprintf(out, ",\"tiles\":[");

@@ -26,12 +26,16 @@ class Tally:
         self.outcomes[end["faults"][-1][0] if end["faults"] else end["idle"] or end["status"]] += 1
 
 
-def ends_of(programs, driver):
+def driver():
+    return harness.tool("machine-driver")
+
+
+def ends_of(programs, with_driver):
     """How each program has ended, as dictionaries; a text where the driver itself has found a
     difference between two ways to run it."""
     programs = list(programs)
     while programs:
-        done = subprocess.run([driver], input="".join(p.text() for p in programs), text=True,
+        done = subprocess.run([with_driver], input="".join(p.text() for p in programs), text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
         ends = [json.loads(line) for line in done.stdout.splitlines()]
         yield from ends
@@ -42,12 +46,12 @@ def ends_of(programs, driver):
         programs = programs[len(ends) + 1:]
 
 
-def check(make, seeds, driver=None, enough=None):
+def check(make, seeds, with_driver=None, enough=None):
     """The Tally of make(seed) for all seeds; stops when `enough` programs differ."""
-    driver, tally, seeds = driver or harness.tool("machine-driver"), Tally(), list(seeds)
+    with_driver, tally, seeds = with_driver or driver(), Tally(), list(seeds)
     for at in range(0, len(seeds), BATCH):
         programs = [make(seed) for seed in seeds[at:at + BATCH]]
-        for program, end in zip(programs, ends_of(programs, driver)):
+        for program, end in zip(programs, ends_of(programs, with_driver)):
             if isinstance(end, str):
                 tally.programs += 1
                 tally.differences.append((program.seed, [end]))

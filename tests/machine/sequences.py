@@ -11,7 +11,7 @@ DESCRIPTORS, BLOCKS, RINGS = 0x300, 0x380, 0x3c0
 END = 0x440
 INTEGERS = (0, 1, 2, 3, 15, 16, 17, 31, 32, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0x8001, 0xffff, 0xfffe)
 # High halves of f32, and 16-bit floats: zeros, ones, subnormals, infinities, NaN, the largest.
-FLOATS = (0, 0x8000, 0x3f80, 0xbf80, 0x4000, 0x0001, 0x8001, 0x007f, 0x0080, 0x7f80, 0xff80, 0x7fc0,
+FLOATS = (0, 0x8000, 0, 0x8000, 0x3f80, 0xbf80, 0x4000, 0x0001, 0x8001, 0x007f, 0x0080, 0x7f80, 0xff80, 0x7fc0,
           0x7f7f, 0x7f81, 0x3c00, 0xbc00, 0x7bff, 0x7c00, 0xfc00, 0x7e00, 0x7c01, 0x0400, 0x03ff,
           0x4b00, 0x4f00, 0xcf00, 0x477f, 0xc700, 0x5900, 0x7dff, 0x7e01, 0x3800)
 ARITHMETIC = [i for i in isa.INSTRUCTIONS.values() if i.format in ("RR", "RRR", "RRI") and
@@ -63,7 +63,10 @@ class Sequence:
     # ---- data: numbers, descriptors, FIFOs
 
     def make_data(self):
-        words = [self.word() for _ in range(END // 2)]
+        words = []
+        while len(words) < END // 2:        # a third are f32 with few bits, as zeros are
+            words += [0, self.random.choice(FLOATS)] if self.chance(0.2) else [self.word()]
+        words = words[:END // 2]
         self.rings = []
         for i in range(2):
             capacity = self.random.randrange(1, 7)

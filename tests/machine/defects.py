@@ -1,0 +1,134 @@
+"""Seeded defects of the emulator: single edits, mostly of what both engines share, or of both, so
+that comparing the engines shows nothing.  Each is built into a driver of its own that has to be
+found wrong by the model."""
+import json
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import harness
+from machine.fabric import Fabric
+from machine.sequences import Sequence
+
+ROOT = harness.ROOT
+ENGINE_FILES = {"emu/engine_fast_step_router.h": ("emu/engine_fast_plain.c", "emu/engine_fast_traced.c"),
+                "emu/engine_fast_step_vec.h": ("emu/engine_fast_plain.c", "emu/engine_fast_traced.c")}
+
+
+@dataclass
+class Defect:
+    name: str
+    programs: type              # Sequence or Fabric: where it shows
+    edits: list                 # (file, old, new)
+
+
+def scalar(name, old, new):
+    return Defect(name, Sequence, [("emu/exec_scalar.c", old, new)])
+
+
+def vector(name, old, new):
+    return Defect(name, Sequence, [("emu/exec_vec.c", old, new)])
+
+
+def fp(name, old, new):
+    return Defect(name, Sequence, [("ir/base/fp.c", old, new)])
+
+
+def both(name, file, old, new, fast_file, fast_old, fast_new):
+    return Defect(name, Fabric, [(file, old, new), (fast_file, fast_old, fast_new)])
+
+
+DEFECTS = [
+    scalar("subc without its borrow", "(uint16_t)~rc(e), e->regs->carry)", "(uint16_t)~rc(e), 1)"),
+    scalar("sar by the amount modulo 16", "s16(v) >> (n < BITS16 ? n : BITS16 - 1)",
+           "s16(v) >> (n % BITS16)"),
+    scalar("rems with the sign of the divisor", "int64_t value = remainder ? a - quotient * b",
+           "int64_t value = remainder ? (b < 0 ? quotient * b - a : a - quotient * b)"),
+    scalar("bges as unsigned", "s16(ra(e)) >= s16(rb(e))", "ra(e) >= rb(e)"),
+    scalar("addi leaves the carry", "case OP_addi: return add16(e, rb(e), imm(e), 0);",
+           "case OP_addi: return set16(e, (uint32_t)rb(e) + imm(e));"),
+    fp("ties away from zero", "(rest == half && (lost || (kept & 1)))", "rest == half"),
+    fp("NaN as an integer is 1", "if (value != value)\n    return 0;\n  if (is_signed)",
+       "if (value != value)\n    return 1;\n  if (is_signed)"),
+    fp("maximum of zeros is the first", "return ((bits_of_double(a) & F64_SIGN) != 0) == larger ? b : a;",
+       "return a;"),
+    vector("a loop of mem4d wraps late", "++stream->index[k] >= stream->lengths[k]",
+           "++stream->index[k] > stream->lengths[k]"),
+    vector("a circular walk back leaves the buffer", "offset < 0 ? offset + (int32_t)stream->wrap_bytes",
+           "offset < 0 ? offset"),
+    vector("a length of 0 passes on to the next operand", "if (decided || (is_fifo && length == 0))",
+           "if (decided || length == 0)"),
+    vector("the vector carry is lost", "sum = a + b + (kind == VK_ADDC && *carry);", "sum = a + b;"),
+    vector("single steps keep no address", "(s->flags & (DESC_F_SAVE | DESC_F_STEP))",
+           "(s->flags & DESC_F_SAVE)"),
+    Defect("a pop lets the last command start a task", Fabric, [
+        ("ir/machine/machine.c", "{.command = CMD_NOP, .ce_ignore = true}",
+         "{.command = CMD_NOP, .ce_ignore = false}")]),
+    Defect("a swap of one axis counts at the ramp", Fabric, [
+        ("emu/load.c", "bool swap = partner->swap_x && partner->swap_y;",
+         "bool swap = partner->swap_x || partner->swap_y;")]),
+    Defect("rewritten routes mix up east and west", Fabric, [
+        ("emu/router_config.c", "{PORT_WEST, PORT_EAST,", "{PORT_EAST, PORT_WEST,")]),
+    Defect("operations in the background are not waited for", Fabric, [
+        ("emu/deadlock.c", "if (finite_wait(&tile->threads[i]))", "if (false)")]),
+    both("counters of filters pass one less", "emu/engine_ref_router.c",
+         "return state->counter <= filter->max_counter;", "return state->counter < filter->max_counter;",
+         "emu/engine_fast_step_router.h",
+         "return now->counter <= filter->max_counter;", "return now->counter < filter->max_counter;"),
+    both("switches always go round", "emu/engine_ref_router.c", "return config->ring ? 0 : position;",
+         "return 0;", "emu/engine_fast_step_router.h", "return config->ring ? 0 : position;",
+         "return 0;"),
+    Defect("the fast engine's switches always go round", Fabric, [
+        ("emu/engine_fast_step_router.h", "return config->ring ? 0 : position;", "return 0;")]),
+    both("ce-ignore is ignored", "emu/engine_ref_router.c",
+         "if (w->control && control_command(w->payload, 0).ce_ignore)", "if (false)",
+         "emu/engine_fast_step_router.h",
+         "if ((w->meta & META_CONTROL) && control_command(w->payload, 0).ce_ignore)", "if (false)"),
+]
+
+
+def edited(files, file, old, new):
+    text = files.get(file) or (ROOT / file).read_text()
+    assert text.count(old) >= 1, f"{file} no longer has: {old}"
+    files[file] = text.replace(old, new)
+
+
+def compile_edited(source, overlay, folder, commands):
+    """The object of a source file as edited, or with edited headers in front."""
+    command = next(c for c in commands if c["file"] == str(ROOT / source))
+    words = shlex.split(command["command"])
+    out = folder / (source.replace("/", "_") + ".o")
+    words[words.index("-o") + 1] = str(out)
+    copy = overlay / source
+    if not copy.exists():       # beside the edited header, so that it finds that one first
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text((ROOT / source).read_text())
+    words[words.index("-c") + 1] = str(copy)
+    words.insert(words.index("-o"), "-w")
+    words.insert(1 if "ccache" not in words[0] else 2, f"-I{overlay}")
+    done = subprocess.run(words, cwd=command["directory"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return out
+
+
+def build(defect, folder):
+    """A driver with the defect in it."""
+    files, folder = {}, Path(folder)
+    for edit in defect.edits:
+        edited(files, *edit)
+    overlay = folder / "overlay"
+    for file, text in files.items():
+        (overlay / file).parent.mkdir(parents=True, exist_ok=True)
+        (overlay / file).write_text(text)
+    tree = harness.bin_dir().parent
+    commands = json.loads((tree / "compile_commands.json").read_text())
+    sources = [s for file in files for s in ENGINE_FILES.get(file, (file,))]
+    objects = [str(compile_edited(s, overlay, folder, commands)) for s in dict.fromkeys(sources)]
+    linked = subprocess.run(["ninja", "-C", str(tree), "-t", "commands", "machine-driver"],
+                            capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    driver = folder / "driver"
+    linked = linked.replace("-o bin/machine-driver", f"{' '.join(objects)} -o {driver}")
+    done = subprocess.run(linked, cwd=tree, shell=True, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return str(driver)
