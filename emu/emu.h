@@ -15,6 +15,8 @@
 
 #include "ir/machine/machine.h"
 
+#include <stdatomic.h>
+
 /* ---- diag.c: messages for users of the command line and the library -------------------------- */
 
 #define DIAG_DEF "emu/diag.def"
@@ -149,6 +151,14 @@ void program_location(const Program *program, uint32_t tile, uint32_t pc, char *
 unsigned program_channel(const Program *program, uint32_t tile);
 
 typedef struct Engine Engine;
+
+/* ---- engine.c -------------------------------------------------------------------------------- */
+
+/* Whether somebody has asked the run to end. */
+static inline bool engine_interrupted(const atomic_int *interrupt)
+{
+  return interrupt && atomic_load_explicit(interrupt, memory_order_relaxed) != 0;
+}
 
 /* ---- fault.c: findings about the program ----------------------------------------------------- */
 
@@ -592,6 +602,7 @@ typedef struct {
                                    fast: backwards, and always all threads */
   unsigned block;               /* for tests: fast engine, cycles of every block; 0 as fits */
   TraceSink *trace;             /* NULL none */
+  const atomic_int *interrupt;  /* not 0: the run ends behind the block of cycles; NULL none */
   /* Bytes written to SIM_PRINT; NULL: dropped. */
   void (*print)(void *context, uint64_t cycle, uint32_t tile, uint8_t byte);
   void *print_context;
@@ -601,6 +612,7 @@ typedef enum {
   RUN_QUIET,                    /* no event can happen any more without the host */
   RUN_FAULT,                    /* engine_faults has at least one that ends the run */
   RUN_LIMIT,                    /* the given cycle was reached, or the trace's `stop` was set */
+  RUN_INTERRUPTED,              /* the interrupt was set */
 } RunStatus;
 
 /* Why a vector operation that could otherwise have done a group did not; a cycle each, added

@@ -318,6 +318,8 @@ static RunStatus run_on(FastEngine *e, uint64_t limit)
     set_cycle(e, run_block(e));
     if (e->options.trace && e->options.trace->stop)
       return RUN_LIMIT;
+    if (engine_interrupted(e->options.interrupt) && !e->stopped)
+      return RUN_INTERRUPTED;
   }
 }
 

@@ -367,6 +367,8 @@ static RunStatus ref_run(Engine *base, uint64_t limit)
     engine->awake_next = done;
     if (engine->options.trace && engine->options.trace->stop)
       return RUN_LIMIT;
+    if (engine_interrupted(engine->options.interrupt) && !engine->stopped)
+      return RUN_INTERRUPTED;
   }
 }
 

@@ -2,90 +2,18 @@
 #include "emu/host/host.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <stb_ds.h>
 
+enum { SIGNALLED_CODE = 128 };  /* exit codes of programs that a signal has ended: more than that */
+
 static void tell(const Session *session)
 {
   fflush(stdout);
   fputs(session_error(session)->message, stderr);
-}
-
-static WseStatus unwritable(Session *session, const char *path, const char *why)
-{
-  diag_output_unwritable(session_diags(session), HOST_NOWHERE, path, why);
-  return session_usage(session);
-}
-
-/* NULL stands for standard output. */
-static FILE *open_output(const char *path)
-{
-  return path ? fopen(path, "w") : stdout;
-}
-
-/* Whether everything has been written; `end` flushes or closes. */
-static WseStatus end_output(Session *session, FILE *out, const char *path, int (*end)(FILE *))
-{
-  bool failed = ferror(out) != 0;
-  if (end(out) != 0)
-    return unwritable(session, path, strerror(errno));
-  return failed ? unwritable(session, path, "not all of it has arrived") : WSE_OK;
-}
-
-/* Standard output is looked at once, in close_streams. */
-static WseStatus close_output(Session *session, FILE *out, const char *path)
-{
-  return out == stdout ? WSE_OK : end_output(session, out, path, fclose);
-}
-
-static WseStatus write_stats(Session *session, const HostOptions *options)
-{
-  HostStats stats = session_stats(session);
-  FILE *out = open_output(options->stats_file);
-  if (!out)
-    return unwritable(session, options->stats_file, strerror(errno));
-  char *text = host_stats_json(&stats);
-  fprintf(out, "%s\n", text);
-  free(text);
-  return close_output(session, out, options->stats_file);
-}
-
-static WseStatus write_profile(Session *session, const HostOptions *options)
-{
-  if (!options->session.profile)
-    return WSE_OK;
-  FILE *out = open_output(options->profile_file);
-  if (!out)
-    return unwritable(session, options->profile_file, strerror(errno));
-  profile_print(session_profile(session), out);
-  return close_output(session, out, options->profile_file);
-}
-
-static WseStatus write_page(Session *session, const HostOptions *options)
-{
-  if (!options->page_file)
-    return WSE_OK;
-  FILE *out = open_output(options->page_file);
-  if (!out)
-    return unwritable(session, options->page_file, strerror(errno));
-  session_write_page(session, options->program, out);
-  return close_output(session, out, options->page_file);
-}
-
-/* What is written at the end of every run, whether it went well or not. */
-static WseStatus write_results(Session *session, const HostOptions *options)
-{
-  session_observed(session);
-  WseStatus status = write_profile(session, options);
-  if (status == WSE_OK)
-    status = write_page(session, options);
-  if (status == WSE_OK && options->stats)
-    status = write_stats(session, options);
-  if (status != WSE_OK)
-    tell(session);
-  return status;
 }
 
 /* A run in which nothing happens is hardly what was meant. */
@@ -101,48 +29,71 @@ static void warn_idle(Session *session)
   session_warn(session);
 }
 
-static WseStatus run(Session *session, HostOptions *options)
+/* The session that a signal ends; the first does, so that what it has written so far is kept, and a
+ * second one has its usual effect. */
+static Session *volatile interruptible;
+static volatile sig_atomic_t signalled;
+
+static void interrupt(int number)
+{
+  signalled = number;
+  session_interrupt(interruptible);
+}
+
+static void catch_signals(Session *session)
+{
+  static const int caught[] = {SIGINT, SIGTERM};
+  struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+  interruptible = session;
+  for (size_t i = 0; i < ARRAY_COUNT(caught); i++) {
+    struct sigaction old;
+    if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+      sigaction(caught[i], &action, NULL);
+  }
+}
+
+static WseStatus run(Session *session, HostOptions *options, HostOutputs *outputs)
 {
   WseStatus status = session_open(session, options->program, &options->session);
-  if (status == WSE_OK)
+  if (status == WSE_OK) {
+    catch_signals(session);
     status = host_carry_out(session, options, stdout);
+  }
   if (status != WSE_OK)
     tell(session);
   if (status == WSE_USAGE)
     return status;
-  WseStatus written = write_results(session, options);
+  WseStatus written = host_outputs_write(session, options, outputs);
+  if (written != WSE_OK)
+    tell(session);
   if (status == WSE_OK && written == WSE_OK)
     warn_idle(session);
   return status != WSE_OK ? status : written;
 }
 
-static WseStatus open_streams(Session *session, HostOptions *options)
+/* A full disk must not look like success. */
+static WseStatus flush_stdout(Session *session)
 {
-  SessionOptions *o = &options->session;
-  o->print_out = stdout;
-  o->warnings = stderr;
-  o->observed_out = stdout;
-  o->trace_out = open_output(o->trace_kinds ? options->trace_file : NULL);
-  return o->trace_out ? WSE_OK : unwritable(session, options->trace_file, strerror(errno));
+  bool failed = ferror(stdout) != 0;
+  if (fflush(stdout) == 0 && !failed)
+    return WSE_OK;
+  diag_output_unwritable(session_diags(session), HOST_NOWHERE, "standard output",
+                         failed ? "not all of it has arrived" : strerror(errno));
+  session_usage(session);
+  tell(session);
+  return WSE_USAGE;
 }
 
-/* A full disk must not look like success. */
-static WseStatus close_streams(Session *session, const HostOptions *options)
+static int exit_code(WseStatus status)
 {
-  WseStatus status = WSE_OK;
-  if (options->session.trace_out)
-    status = close_output(session, options->session.trace_out, options->trace_file);
-  if (status == WSE_OK)
-    status = end_output(session, stdout, "standard output", fflush);
-  if (status != WSE_OK)
-    tell(session);
-  return status;
+  return status == WSE_INTERRUPTED ? SIGNALLED_CODE + signalled : (int)status;
 }
 
 int main(int argc, char **argv)
 {
   Session *session = session_create();
   HostOptions options;
+  HostOutputs *outputs = NULL;
   WseStatus status = WSE_OK;
   if (!host_options_parse(argc, argv, session_diags(session), &options))
     status = session_usage(session);
@@ -151,14 +102,16 @@ int main(int argc, char **argv)
   else if (options.version)
     printf("wse-emu %s\n%s\n", host_version(), host_honesty());
   else
-    status = open_streams(session, &options);
-  bool go = status == WSE_OK && !options.help && !options.version;
+    status = host_outputs_open(session, &options, &outputs);
+  options.session.print_out = stdout;
+  options.session.warnings = stderr;
   if (status != WSE_OK)
     tell(session);
-  else if (go)
-    status = run(session, &options);
-  WseStatus closed = close_streams(session, &options);
+  else if (outputs)
+    status = run(session, &options, outputs);
+  WseStatus flushed = flush_stdout(session);
   session_close(session);
+  host_outputs_close(outputs);
   arrfree(options.actions);
-  return (int)(status != WSE_OK ? status : closed);
+  return exit_code(status != WSE_OK ? status : flushed);
 }

@@ -8,7 +8,10 @@
 
 #include <stb_ds.h>
 
-enum { VALUE_TEXT = 32, BITS_OF_BYTE = 8, WIDE_BYTES = 4, BITS_OF_WORD = 32 };
+enum {
+  VALUE_TEXT = 32, BITS_OF_BYTE = 8, WIDE_BYTES = 4, BITS_OF_WORD = 32,
+  MOST_BYTES_OF_BYTE = 2        /* of a file for a byte of a tile: 16-bit floats travel as f32 */
+};
 
 /* An action with its names looked up. */
 typedef struct {
@@ -215,7 +218,8 @@ static bool load_array(Parse *p, const char *path)
   const ImageExport *export = exported(p);
   char why[256];
   NpyArray array;
-  if (!npy_read(path, &array, why, sizeof why)) {
+  uint64_t most_bytes = MOST_BYTES_OF_BYTE * PE_MEM_BYTES * host_tile_count(&p->action->region);
+  if (!npy_read(path, most_bytes, &array, why, sizeof why)) {
     diag_array_unreadable(p->diags, HOST_NOWHERE, path, why);
     session_usage(p->session);
     return false;

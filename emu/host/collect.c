@@ -24,7 +24,7 @@ HostStats session_stats(Session *s)
     .threads = s->options.threads ? s->options.threads : 1,
     .tiles = s->program->n_tiles, .phases = s->phases, .n_phases = arrlenu(s->phases),
     .load_seconds = s->load_seconds, .wall_seconds = s->wall_seconds,
-    .engine_stats = s->ops->stats(s->engine),
+    .engine_stats = s->ops->stats(s->engine), .partial = session_is_partial(s),
   };
   for (size_t i = 0; i < stats.n_phases; i++) {
     stats.cycles += s->phases[i].cycles;
@@ -71,6 +71,8 @@ char *host_stats_json(const HostStats *stats)
   getrusage(RUSAGE_SELF, &usage);
   double active = (double)engine->active_tile_cycles;
   json_t *top = json_object();
+  if (stats->partial)
+    json_object_set_new(top, "partial", json_true());
   json_object_set_new(top, "cycles", integer(stats->cycles));
   json_object_set_new(top, "host_cycles", integer(stats->host_cycles));
   json_object_set_new(top, "phases", phases_json(stats));

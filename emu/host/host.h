@@ -5,7 +5,7 @@
  * docs/host-protocol.md describes what it says to the tiles.
  *
  * Reading order: session, operations and transfer (how words travel), collect (statistics),
- * observers, npy, values, options, actions (the command line), libwse.
+ * observers, npy, values, options, outputs, actions (the command line), libwse.
  */
 #ifndef HOST_H
 #define HOST_H
@@ -52,6 +52,13 @@ Session *session_create(void);
 /* Loads an image or an output directory of cslc. */
 WseStatus session_open(Session *session, const char *path, const SessionOptions *options);
 void session_close(Session *session);
+/* Asks the run to end with WSE_INTERRUPTED, now or when it next goes on.  From any thread or signal
+ * handler. */
+void session_interrupt(Session *session);
+/* WSE_OK while host operations are possible; else the error to return. */
+WseStatus session_ended(Session *session);
+/* The run has not come to its end: it was interrupted, or nobody has waited for it. */
+bool session_is_partial(const Session *session);
 const WseError *session_error(const Session *session);
 
 Diags *session_diags(Session *session);
@@ -131,6 +138,7 @@ typedef struct {
   size_t n_phases;
   double load_seconds, wall_seconds;
   const EngineStats *engine_stats;
+  bool partial;                 /* the run has not come to its end */
 } HostStats;
 
 /* Valid until the next call on the session. */
@@ -184,8 +192,11 @@ typedef struct {
   uint8_t *data;                /* row-major, little-endian; malloc'ed */
 } NpyArray;
 
-/* False with a reason that says where in the file and what. */
-bool npy_read(const char *path, NpyArray *array, char *why, size_t why_size);
+/* Reads arrays of at most `most_bytes` bytes of data.  False with a reason that says where in the
+ * file and what. */
+bool npy_read(const char *path, uint64_t most_bytes, NpyArray *array, char *why, size_t why_size);
+/* The same for the content of a file. */
+bool npy_parse(const uint8_t *file, size_t size, NpyArray *array, char *why, size_t why_size);
 void npy_free(NpyArray *array);
 /* `array->count` is ignored; false with errno set. */
 bool npy_write(const char *path, const NpyArray *array);
@@ -219,8 +230,14 @@ typedef struct {
   bool help, version;
 } HostOptions;
 
-/* False after emitting what is wrong. */
+/* The whole command line; false after emitting what is wrong. */
 bool host_options_parse(int argc, char **argv, Diags *diags, HostOptions *options);
+/* Options of a run, written as in a shell command: they replace what `options` says.  `scratch`
+ * holds their texts.  False after emitting what is wrong: a PROG, an action or --help, too. */
+bool host_options_words(const char *words, Arena *scratch, Diags *diags, HostOptions *options);
+/* For the `number`-th run (from 1) of a process: from the second on the names of its files get its
+ * number, t.txt becomes t-2.txt. */
+void host_options_number(HostOptions *options, Arena *scratch, unsigned number);
 /* What options and calls of libwse have in common: "X,Y,W,H", and "KIND,KIND..." of traces. */
 bool host_parse_region(const char *text, uint32_t region[4]);
 /* False after emitting what is wrong. */
@@ -229,6 +246,18 @@ void host_options_help(FILE *out);
 const char *host_version(void);
 /* What the emulator's cycles stand for and what they do not. */
 const char *host_honesty(void);
+
+/* ---- outputs.c: the files that a run leaves --------------------------------------------- */
+
+typedef struct HostOutputs HostOutputs;
+/* Before session_open; sets the streams of `options->session` but those of what tiles print and of
+ * warnings.  *outputs is set on failure, too. */
+WseStatus host_outputs_open(Session *session, HostOptions *options, HostOutputs **outputs);
+/* Once the run is over, whether it went well or not, or has been cut off: profile, report and
+ * statistics, and the trace gets its name.  Does nothing when called again. */
+WseStatus host_outputs_write(Session *session, const HostOptions *options, HostOutputs *outputs);
+/* After session_close; what host_outputs_write has not kept is gone. */
+void host_outputs_close(HostOutputs *outputs);
 
 /* ---- actions.c -------------------------------------------------------------------------- */
 

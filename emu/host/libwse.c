@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <stb_ds.h>
+
 struct WseProgram {
   Session *session;
-  FILE *trace, *sim_log;
+  HostOptions options;
+  HostOutputs *outputs;
+  FILE *sim_log;
   char *statistics;
   FILE *warnings;               /* writes warning_text */
   char *warning_text, *warnings_told;
@@ -45,16 +49,13 @@ static WseStatus bad_choice(WseProgram *p, const char *name, uint32_t value)
   return session_usage(p->session);
 }
 
-static WseStatus set_options(WseProgram *p, const WseOptions *given, SessionOptions *options)
+/* The members of WseOptions; what is written at the end belongs to `args` alone. */
+static WseStatus set_members(WseProgram *p, const WseOptions *given)
 {
   static const CheckLevel levels[] = {
     [WSE_CHECK_OFF] = CHECK_OFF, [WSE_CHECK_WARN] = CHECK_WARN, [WSE_CHECK_ERROR] = CHECK_ERROR,
   };
-  WseStatus status = WSE_OK;
-  options->check = CHECK_ERROR;
-  options->threads = 1;
-  if (!given)
-    return WSE_OK;
+  SessionOptions *options = &p->options.session;
   if ((unsigned)given->engine > WSE_ENGINE_REFERENCE)
     return bad_choice(p, "engine", given->engine);
   if ((unsigned)given->check >= ARRAY_COUNT(levels))
@@ -65,21 +66,55 @@ static WseStatus set_options(WseProgram *p, const WseOptions *given, SessionOpti
   options->check = levels[given->check];
   if (given->trace_kinds &&
       !host_parse_kinds(given->trace_kinds, session_diags(p->session), &options->trace_kinds))
-    status = session_usage(p->session);
-  if (status == WSE_OK && given->trace_kinds && given->trace_file)
-    status = open_output(p, given->trace_file, &p->trace);
-  if (status == WSE_OK && given->sim_log)
-    status = open_output(p, given->sim_log, &p->sim_log);
-  if (given->trace_kinds)
-    options->trace_out = p->trace ? p->trace : stdout;
-  options->print_out = p->sim_log;
-  options->print_bare = true;
+    return session_usage(p->session);
+  p->options.trace_file = given->trace_kinds ? given->trace_file : NULL;
+  return given->sim_log ? open_output(p, given->sim_log, &p->sim_log) : WSE_OK;
+}
+
+static bool writes_files(const HostOptions *o)
+{
+  return o->trace_file || o->profile_file || o->page_file || o->stats_file;
+}
+
+/* Options in words replace those of the members. */
+static WseStatus set_words(WseProgram *p, const char *words)
+{
+  static atomic_uint runs;      /* of this process that write files: their names must differ */
+  Arena *scratch = session_arena(p->session);
+  Diags *diags = session_diags(p->session);
+  const char *file = p->options.trace_file;
+  p->options.trace_file = NULL;
+  if (!host_options_words(arena_copy_text(scratch, words, strlen(words)), scratch, diags,
+                          &p->options)) {
+    diag_options_from(diags, HOST_NOWHERE, words);
+    return session_usage(p->session);
+  }
+  if (writes_files(&p->options))
+    host_options_number(&p->options, scratch, atomic_fetch_add(&runs, 1) + 1);
+  if (!p->options.trace_file)
+    p->options.trace_file = file;
+  return WSE_OK;
+}
+
+static WseStatus set_options(WseProgram *p, const WseOptions *given)
+{
+  const char *words = given && given->args ? given->args : getenv("WSE_ARGS");
+  WseStatus status = WSE_OK;
+  p->options = (HostOptions){.session = {.check = CHECK_ERROR, .threads = 1}};
+  if (given)
+    status = set_members(p, given);
+  if (status == WSE_OK && words)
+    status = set_words(p, words);
+  if (status == WSE_OK)
+    status = host_outputs_open(p->session, &p->options, &p->outputs);
+  p->options.session.warnings = p->warnings;
+  p->options.session.print_out = p->sim_log;
+  p->options.session.print_bare = true;
   return status;
 }
 
 WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **program)
 {
-  SessionOptions session = {0};
   if (!program)
     return WSE_USAGE;
   WseProgram *p = calloc(1, sizeof *p);
@@ -88,23 +123,40 @@ WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **pro
     return WSE_USAGE;
   p->session = session_create();
   p->warnings = open_memstream(&p->warning_text, &p->warning_bytes);
-  session.warnings = p->warnings;
-  WseStatus status = set_options(p, options, &session);
+  WseStatus status = set_options(p, options);
   if (status == WSE_OK && !path)
     status = missing(p, "path");
-  if (status == WSE_OK)
-    status = session_open(p->session, path, &session);
+  if (status == WSE_OK) {
+    p->options.program = arena_copy_text(session_arena(p->session), path, strlen(path));
+    status = session_open(p->session, path, &p->options.session);
+  }
   p->opened = status == WSE_OK;
   return status;
+}
+
+/* The status of a call that may have ended the run, for whose files it is time then.  The run's own
+ * failure is the better message. */
+static WseStatus ran(WseProgram *p, WseStatus status, bool finished)
+{
+  bool over = finished ? status != WSE_USAGE : status > WSE_USAGE;
+  if (!over)
+    return status;
+  WseStatus written = host_outputs_write(p->session, &p->options, p->outputs);
+  if (status == WSE_OK || written == WSE_OK)
+    return status == WSE_OK ? written : status;
+  fputs(session_error(p->session)->message, p->warnings);
+  return session_ended(p->session);
 }
 
 void wse_close(WseProgram *p)
 {
   if (!p)
     return;
+  if (p->opened)
+    host_outputs_write(p->session, &p->options, p->outputs);
   session_close(p->session);
-  if (p->trace)
-    fclose(p->trace);
+  host_outputs_close(p->outputs);
+  arrfree(p->options.actions);
   if (p->sim_log)
     fclose(p->sim_log);
   if (p->warnings)
@@ -221,13 +273,13 @@ static WseStatus check_form(WseProgram *p, const WseTransfer *t, const uint32_t 
 WseStatus wse_h2d(WseProgram *p, const WseTransfer *transfer, const uint32_t *words, WseTask *task)
 {
   WseStatus status = check_form(p, transfer, words);
-  return status == WSE_OK ? session_h2d(p->session, transfer, words, task) : status;
+  return status == WSE_OK ? ran(p, session_h2d(p->session, transfer, words, task), false) : status;
 }
 
 WseStatus wse_d2h(WseProgram *p, const WseTransfer *transfer, uint32_t *words, WseTask *task)
 {
   WseStatus status = check_form(p, transfer, words);
-  return status == WSE_OK ? session_d2h(p->session, transfer, words, task) : status;
+  return status == WSE_OK ? ran(p, session_d2h(p->session, transfer, words, task), false) : status;
 }
 
 WseStatus wse_launch(WseProgram *p, uint32_t function, const uint32_t *args, uint32_t n_args,
@@ -237,17 +289,17 @@ WseStatus wse_launch(WseProgram *p, uint32_t function, const uint32_t *args, uin
     return WSE_USAGE;
   if (!args && n_args)
     return missing(p, "args");
-  return session_launch(p->session, function, args, n_args, task);
+  return ran(p, session_launch(p->session, function, args, n_args, task), false);
 }
 
 WseStatus wse_run(WseProgram *p, uint64_t cycles)
 {
-  return usable(p) ? session_run(p->session, cycles) : WSE_USAGE;
+  return usable(p) ? ran(p, session_run(p->session, cycles), false) : WSE_USAGE;
 }
 
 WseStatus wse_wait(WseProgram *p, WseTask task)
 {
-  return usable(p) ? session_wait(p->session, task) : WSE_USAGE;
+  return usable(p) ? ran(p, session_wait(p->session, task), false) : WSE_USAGE;
 }
 
 bool wse_is_done(const WseProgram *p, WseTask task)
@@ -257,10 +309,14 @@ bool wse_is_done(const WseProgram *p, WseTask task)
 
 WseStatus wse_finish(WseProgram *p)
 {
-  WseStatus status = usable(p) ? session_finish(p->session) : WSE_USAGE;
-  if (status == WSE_OK)
-    status = check_output(p, p->trace, "the trace");
+  WseStatus status = usable(p) ? ran(p, session_finish(p->session), true) : WSE_USAGE;
   return status == WSE_OK ? check_output(p, p->sim_log, "what tiles have printed") : status;
+}
+
+void wse_interrupt(WseProgram *p)
+{
+  if (p)
+    session_interrupt(p->session);
 }
 
 uint64_t wse_cycle(const WseProgram *p)

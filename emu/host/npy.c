@@ -11,6 +11,7 @@ enum {
   MAGIC_BYTES = 6, VERSION_AT = 6, LENGTH_AT = 8, LENGTH_BYTES_V1 = 2, LENGTH_BYTES_V2 = 4,
   ALIGNMENT = 64, MAX_HEADER = 4096
 };
+#define MOST_DATA_BYTES (SIZE_MAX / 2)
 static const char magic[MAGIC_BYTES + 1] = "\x93NUMPY";
 
 /* The header is a Python dictionary in text; a cursor over it. */
@@ -164,18 +165,19 @@ static void take_data(NpyArray *array, const uint8_t *data, bool fortran)
   }
 }
 
+/* False: no file can be as long. */
 static bool count_elements(NpyArray *array)
 {
   array->count = 1;
   for (unsigned d = 0; d < array->n_dims; d++)
     if (__builtin_mul_overflow(array->count, array->shape[d], &array->count))
       return false;
-  return array->count < UINT64_MAX / sizeof(uint32_t);
+  return array->count <= MOST_DATA_BYTES / array->bytes;
 }
 
-static bool parse_file(const uint8_t *file, size_t size, NpyArray *array, char *why,
-                       size_t why_size)
+bool npy_parse(const uint8_t *file, size_t size, NpyArray *array, char *why, size_t why_size)
 {
+  *array = (NpyArray){0};
   Header h = {.text = (const char *)file, .at = (const char *)file, .why = why,
               .why_size = why_size};
   if (size < LENGTH_AT + LENGTH_BYTES_V2 || memcmp(file, magic, MAGIC_BYTES) != 0)
@@ -204,16 +206,26 @@ static bool parse_file(const uint8_t *file, size_t size, NpyArray *array, char *
   return true;
 }
 
-bool npy_read(const char *path, NpyArray *array, char *why, size_t why_size)
+static uint64_t bound(const void *context, const char *start, size_t length)
+{
+  bool begins = length >= MAGIC_BYTES && memcmp(start, magic, MAGIC_BYTES) == 0;
+  return begins ? *(const uint64_t *)context : length;
+}
+
+bool npy_read(const char *path, uint64_t most_bytes, NpyArray *array, char *why, size_t why_size)
 {
   size_t size;
+  uint64_t most = LENGTH_AT + LENGTH_BYTES_V2 + MAX_HEADER + most_bytes;
   *array = (NpyArray){0};
-  char *file = file_read_all(path, &size);
+  char *file = file_read_bounded(path, bound, &most, &size);
   if (!file) {
     snprintf(why, why_size, "%s", strerror(errno));
     return false;
   }
-  bool ok = parse_file((const uint8_t *)file, size, array, why, why_size);
+  bool ok = size <= most && npy_parse((const uint8_t *)file, size, array, why, why_size);
+  if (size > most)
+    snprintf(why, why_size, "it has more than the %" PRIu64 " bytes that the tiles could take",
+             most_bytes);
   free(file);
   return ok;
 }

@@ -2,6 +2,7 @@
  * the watched wavelet, and the place where the run is to stop. */
 #include "emu/host/session_internal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ struct Observers {
   TraceSink text;               /* limits of the trace that is written */
   bool traced;
   StopSpec stop;
-  bool has_stop, stopped;
+  bool has_stop, stopped, over;
   TraceEvent stopped_at;        /* not of a stop by cycle */
   Profile *profile;
   Perfetto *perfetto;
@@ -35,6 +36,8 @@ static void observe(TraceSink *sink, const TraceEvent *event)
 {
   Session *s = sink->context;
   Observers *o = s->observers;
+  if (o->over)
+    return;
   if (o->traced && trace_wants(&o->text, event->kind, event->cycle) &&
       trace_in_region(&o->text, program_x(s->program, event->tile),
                       program_y(s->program, event->tile)))
@@ -182,9 +185,7 @@ char *observers_stop_text(const Session *s)
   const Observers *o = s->observers;
   char place[512], *text = NULL;
   size_t size;
-  FILE *out = open_memstream(&text, &size);
-  if (!out)
-    ICE("no memory for a message");
+  FILE *out = base_text_open(&text, &size);
   fprintf(out, "stopped before cycle %llu", (unsigned long long)session_cycle(s));
   if (!o->stop.by_cycle) {
     program_location(s->program, o->stopped_at.tile, o->stopped_at.pc, place, sizeof place);
@@ -193,7 +194,7 @@ char *observers_stop_text(const Session *s)
             *place ? place : "its program");
   }
   fprintf(out, "\n");
-  fclose(out);
+  base_text_close(out);
   return text;
 }
 
@@ -224,10 +225,14 @@ void session_observed(Session *s)
 {
   Observers *o = s->observers;
   FILE *out = s->options.observed_out;
-  if (!o || !s->engine)
+  if (!o || !s->engine || o->over)
     return;
+  o->over = true;
   if (o->perfetto)
-    perfetto_finish(o->perfetto, session_cycle(s));
+    perfetto_finish(o->perfetto, session_cycle(s), session_is_partial(s));
+  else if (o->traced && session_is_partial(s))
+    fprintf(s->options.trace_out, "@%" PRIu64 " the run has not come to its end\n",
+            session_cycle(s));
   if (o->watch)
     watch_finish(o->watch);
   if (o->has_stop && !o->stopped)
@@ -249,6 +254,8 @@ void session_write_page(Session *s, const char *title, FILE *out)
   char *text = host_stats_json(&stats);
   PageTexts texts = {.title = title, .statistics = text, .honesty = host_honesty(),
                      .findings = s->error.message};
+  if (session_is_partial(s) && !*texts.findings)
+    texts.findings = "The run has not come to its end.\n";
   page_write(s->observers->page, s->observers->profile, &texts, out);
   free(text);
 }

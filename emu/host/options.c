@@ -2,7 +2,6 @@
 #include "emu/host/host.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +48,8 @@ enum {
 #define NUMBER(name, argument, value, text) OPTION_##name,
 enum { OPTION_ROWS(NUMBER) OPTION_COUNT };
 #undef NUMBER
+
+enum { no_argument, required_argument, optional_argument };   /* has an option a value? */
 
 typedef struct { const char *name; int argument; const char *value, *text; } OptionRow;
 #define ROW(name, argument, value, text) {#name, argument, value, text},
@@ -310,40 +311,134 @@ static bool take_program(HostOptions *o, const char *path, Diags *diags)
   return true;
 }
 
-bool host_options_parse(int argc, char **argv, Diags *diags, HostOptions *o)
+/* The option that `name` is or, if no other does so, begins with; OPTION_COUNT: none. */
+static unsigned find_option(const char *name, size_t length)
 {
-  struct option options[OPTION_COUNT + 1] = {{0}};
-  static char names[OPTION_COUNT][32];
-  enum { POSITIONAL = 1, UNKNOWN = '?', NO_VALUE = ':' , FIRST_OPTION = 256 };
+  unsigned found = OPTION_COUNT;
   for (unsigned i = 0; i < OPTION_COUNT; i++) {
-    option_name(i, names[i]);
-    options[i] = (struct option){names[i], rows[i].argument, NULL, FIRST_OPTION + (int)i};
+    char full[32];
+    option_name(i, full);
+    if (strncmp(full, name, length) != 0)
+      continue;
+    if (!full[length])
+      return i;
+    if (found != OPTION_COUNT)
+      return OPTION_COUNT;
+    found = i;
   }
-  *o = (HostOptions){.session.check = CHECK_ERROR};
-  opterr = 0;
-  optind = 1;
-  for (int c; (c = getopt_long(argc, argv, "-:", options, NULL)) != -1;) {
-    if (c == UNKNOWN || c == NO_VALUE) {
-      const char *given = argv[optind - 1];
-      if (c == UNKNOWN)
-        diag_option_unknown(diags, HOST_NOWHERE, given);
-      else
-        diag_option_value_missing(diags, HOST_NOWHERE, given);
+  return found;
+}
+
+/* One argument, and the next one if that is its value; false after emitting what is wrong. */
+static bool take_argument(HostOptions *o, char **argv, int argc, int *at, Diags *diags)
+{
+  const char *given = argv[*at];
+  if (given[0] != '-')
+    return take_program(o, given, diags);
+  const char *name = given + (given[1] == '-' ? 2 : 1);
+  size_t length = strcspn(name, "=");
+  const char *value = name[length] ? name + length + 1 : NULL;
+  unsigned option = given[1] == '-' && length ? find_option(name, length) : OPTION_COUNT;
+  if (option == OPTION_COUNT || (value && rows[option].argument == no_argument)) {
+    diag_option_unknown(diags, HOST_NOWHERE, given);
+    return false;
+  }
+  if (!value && rows[option].argument == required_argument) {
+    if (*at + 1 == argc) {
+      diag_option_value_missing(diags, HOST_NOWHERE, given);
       return false;
     }
-    if (c == POSITIONAL ? !take_program(o, optarg, diags)
-                        : !take_action(o, c - FIRST_OPTION, optarg) &&
-                              !take_option(o, c - FIRST_OPTION, optarg, diags))
+    value = argv[++*at];
+  }
+  return take_action(o, (int)option, value) || take_option(o, (int)option, value, diags);
+}
+
+/* In the order given; what stands behind `--` is no option. */
+static bool take_arguments(HostOptions *o, int argc, char **argv, Diags *diags)
+{
+  bool options = true;
+  for (int i = 0; i < argc; i++) {
+    bool ends = options && strcmp(argv[i], "--") == 0;
+    options = options && !ends;
+    if (!ends && !(options ? take_argument(o, argv, argc, &i, diags)
+                           : take_program(o, argv[i], diags)))
       return false;
   }
-  for (; optind < argc; optind++)
-    if (!take_program(o, argv[optind], diags))
-      return false;
   const SessionOptions *s = &o->session;
   bool about_trace = o->trace_file || s->has_region || s->has_cycles;
   if (s->trace_kinds == 0 && (s->trace_perfetto || about_trace))
     o->session.trace_kinds = s->trace_perfetto ? ALL_KINDS : DEFAULT_KINDS;
+  return true;
+}
+
+bool host_options_parse(int argc, char **argv, Diags *diags, HostOptions *o)
+{
+  *o = (HostOptions){.session.check = CHECK_ERROR};
+  if (!take_arguments(o, argc - 1, argv + 1, diags))
+    return false;
   if (!o->program && !o->help && !o->version)
     diag_program_missing(diags, HOST_NOWHERE);
   return o->program || o->help || o->version;
+}
+
+/* ---- options in a text ------------------------------------------------------------------ */
+
+/* The next word of a shell command, its quotes and backslashes resolved; NULL at the end, and with
+ * *open set if a quote does not end. */
+static char *next_word(const char **at, Arena *scratch, bool *open)
+{
+  *at += strspn(*at, " \t\n");
+  char *word = arena_alloc(scratch, strlen(*at) + 1, 1), *to = word, quote = 0;
+  if (!**at)
+    return NULL;
+  for (; **at && (quote || !strchr(" \t\n", **at)); ++*at) {
+    char c = **at, next = (*at)[1];
+    bool escapes = c == '\\' && next && (!quote || (quote == '"' && strchr("\\\"$`", next)));
+    if (escapes)
+      *to++ = *++*at;
+    else if (c == quote)
+      quote = 0;
+    else if (!quote && (c == '\'' || c == '"'))
+      quote = c;
+    else
+      *to++ = c;
+  }
+  *open = quote != 0;
+  return quote ? NULL : word;
+}
+
+bool host_options_words(const char *words, Arena *scratch, Diags *diags, HostOptions *o)
+{
+  char **argv = NULL;
+  bool open = false;
+  for (char *word; (word = next_word(&words, scratch, &open));)
+    arrput(argv, word);
+  if (open)
+    diag_quote_open(diags, HOST_NOWHERE);
+  bool ok = !open && take_arguments(o, (int)arrlen(argv), argv, diags);
+  arrfree(argv);
+  if (ok && (o->program || arrlenu(o->actions) || o->help || o->version)) {
+    diag_option_of_command_line(diags, HOST_NOWHERE);
+    ok = false;
+  }
+  return ok;
+}
+
+/* The number stands before the end of the file's name that begins with its last point. */
+static const char *number_name(const char *path, Arena *scratch, unsigned number)
+{
+  if (!path || number < 2)
+    return path;
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  const char *point = strrchr(name, '.');
+  int before = (int)(point && point > name ? (size_t)(point - path) : strlen(path));
+  return arena_printf(scratch, "%.*s-%u%s", before, path, number, path + before);
+}
+
+void host_options_number(HostOptions *o, Arena *scratch, unsigned number)
+{
+  o->trace_file = number_name(o->trace_file, scratch, number);
+  o->profile_file = number_name(o->profile_file, scratch, number);
+  o->page_file = number_name(o->page_file, scratch, number);
+  o->stats_file = number_name(o->stats_file, scratch, number);
 }

@@ -81,11 +81,9 @@ WseStatus session_usage(Session *s)
 {
   char *text = NULL;
   size_t size;
-  FILE *out = open_memstream(&text, &size);
-  if (!out)
-    ICE("no memory for a message");
+  FILE *out = base_text_open(&text, &size);
   flush_diags(s, out);
-  fclose(out);
+  base_text_close(out);
   return set_error(s, WSE_USAGE, text);
 }
 
@@ -198,6 +196,7 @@ static WseStatus make_engine(Session *s)
     return session_usage(s);
   EngineOptions options = {.check = o->check, .threads = o->threads ? o->threads : 1,
                            .trace = s->trace.kinds ? &s->trace : NULL,
+                           .interrupt = &s->interrupt,
                            .print = o->print_out ? print_byte : NULL, .print_context = s};
   s->ops = o->engine ? o->engine : &HOST_DEFAULT_ENGINE;
   s->engine = s->ops->create(s->program, &options);
@@ -207,12 +206,18 @@ static WseStatus make_engine(Session *s)
   return WSE_OK;
 }
 
+static uint64_t image_bound(const void *context, const char *start, size_t length)
+{
+  (void)context;
+  return image_announced_bytes(start, length);
+}
+
 static char *read_image(Session *s, const char *path, size_t *length)
 {
   struct stat info;
   if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
     path = arena_printf(s->arena, "%s/prog.bin", path);
-  char *bytes = file_read_all(path, length);
+  char *bytes = file_read_bounded(path, image_bound, NULL, length);
   if (!bytes)
     diag_image_unreadable(s->diags, HOST_NOWHERE, path, strerror(errno));
   return bytes;
@@ -279,9 +284,7 @@ static WseStatus fault_error(Session *s)
   size_t count, shown = 0, size;
   const Fault *faults = s->ops->faults(s->engine, &count), *last = NULL;
   char *text = NULL;
-  FILE *out = open_memstream(&text, &size);
-  if (!out)
-    ICE("no memory for a report");
+  FILE *out = base_text_open(&text, &size);
   for (size_t i = 0; i < count; i++) {
     if (fault_is_hazard(faults[i].kind) && s->options.check != CHECK_ERROR)
       continue;
@@ -292,7 +295,7 @@ static WseStatus fault_error(Session *s)
   }
   if (shown > MOST_FAULTS_SHOWN)
     fprintf(out, "  and %zu more in this cycle\n", shown - MOST_FAULTS_SHOWN);
-  fclose(out);
+  base_text_close(out);
   set_error(s, WSE_FAULT, text);
   if (last) {
     s->error.cycle = last->cycle;
@@ -364,14 +367,27 @@ static WseStatus limit_error(Session *s, uint64_t limit)
 {
   char *text = NULL;
   size_t size;
-  FILE *out = open_memstream(&text, &size);
-  if (!out)
-    ICE("no memory for a report");
+  FILE *out = base_text_open(&text, &size);
   diag_cycle_limit(s->diags, HOST_NOWHERE, limit);
   flush_diags(s, out);
   busy_report(s->engine, s->program, MOST_TILES_SHOWN, out);
-  fclose(out);
+  base_text_close(out);
   set_error(s, WSE_CYCLE_LIMIT, text);
+  return end_run(s);
+}
+
+void session_interrupt(Session *s) { atomic_store(&s->interrupt, 1); }
+
+bool session_is_partial(const Session *s)
+{
+  return s->engine && (s->ended ? s->final_error.status == WSE_INTERRUPTED : !s->finishing);
+}
+
+static WseStatus interrupted_error(Session *s)
+{
+  char *text = base_print("error: the run was interrupted at cycle %" PRIu64 "\n",
+                          session_cycle(s));
+  set_error(s, WSE_INTERRUPTED, text);
   return end_run(s);
 }
 
@@ -388,6 +404,8 @@ WseStatus session_step(Session *s, uint64_t limit, bool *quiet)
   *quiet = status == RUN_QUIET;
   if (status == RUN_FAULT)
     return fault_error(s);
+  if (status == RUN_INTERRUPTED)
+    return interrupted_error(s);
   if (observers_stopped(s, status)) {
     set_error(s, WSE_CYCLE_LIMIT, observers_stop_text(s));
     return end_run(s);
@@ -417,9 +435,7 @@ WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *wh
   char *text = NULL;
   if (state == IDLE_DONE)
     return WSE_OK;
-  FILE *out = open_memstream(&text, &size);
-  if (!out)
-    ICE("no memory for a report");
+  FILE *out = base_text_open(&text, &size);
   if (state == IDLE_STUCK)
     fprintf(out, "error: deadlock at cycle %" PRIu64 ": nothing can happen any more, but %s\n",
             session_cycle(s), why ? why : "the program waits");
@@ -428,7 +444,7 @@ WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *wh
             state == IDLE_LEFT ? "error" : "warning", session_cycle(s),
             state == IDLE_LEFT ? "wavelets left behind" : "work left undone");
   deadlock_report(s->engine, s->program, question, MOST_LINES - 1, out);
-  fclose(out);
+  base_text_close(out);
   if (state == IDLE_WARNINGS) {
     if (s->options.warnings && s->warned_of != session_cycle(s) + 1)
       fputs(text, s->options.warnings);

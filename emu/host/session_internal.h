@@ -47,6 +47,7 @@ struct Session {
   size_t first_open;                               /* operations before it are done */
   unsigned idle_polls;                             /* questions in a row while nothing can move */
   uint32_t *unblocks_expected;                     /* by tile; NULL before the first launch */
+  atomic_int interrupt;                            /* not 0: the run is to end */
   bool started, ended, more_launches;
   bool finishing;                                  /* what is left now stays */
   bool streaming;                                  /* words of streams since it last was quiet */
@@ -68,8 +69,6 @@ enum { SESSION_PATIENCE_CYCLES = 1 << 20 };
 
 /* ---- session.c */
 
-/* WSE_OK while host operations are possible; else the error to return. */
-WseStatus session_ended(Session *session);
 WseStatus session_start(Session *session);
 /* Begins a phase.  is_program: its cycles count as the program's. */
 void session_phase(Session *session, bool is_program, const char *verb, const char *what);

@@ -28,13 +28,15 @@ extern "C" {
 
 typedef struct WseProgram WseProgram;
 
-/* The values 1 to 4 are also the exit codes of wse-emu. */
+/* The values 1 to 4 are also exit codes of wse-emu, which ends with 128 and the signal's number when
+ * it was interrupted. */
 typedef enum {
   WSE_OK = 0,
   WSE_USAGE = 1,        /* wrong argument, unknown symbol, unreadable image */
   WSE_FAULT = 2,        /* the program did something wrong: hazard, assertion, memory */
   WSE_DEADLOCK = 3,     /* nothing can happen any more, but something waits */
-  WSE_CYCLE_LIMIT = 4
+  WSE_CYCLE_LIMIT = 4,
+  WSE_INTERRUPTED = 5           /* wse_interrupt has ended the run */
 } WseStatus;
 
 typedef struct {
@@ -56,7 +58,17 @@ typedef struct {
   const char *trace_kinds;     /* "task,wavelet"; NULL: no trace */
   const char *trace_file;      /* NULL: standard output */
   const char *sim_log;         /* file for what tiles print, "@CYCLE text" a line; NULL: none */
+  const char *args;            /* options of wse-emu as text, see below; NULL: the environment's */
 } WseOptions;
+/* `args` has the options that wse-emu has for a run (--check, --trace, --trace-file, --stats,
+ * --report, --profile, --engine, --threads, --max-cycles, ...), written as in a shell command, and
+ * wins over the other members; no program, host actions, --help or --version.  If it is NULL, the
+ * environment variable WSE_ARGS has them, so that they need no change of the program.
+ *
+ * Statistics, profile and report are written when the run has ended: by wse_finish, with the call
+ * that a failure of the run ends, or by wse_close, which marks them as partial.  A file has its name
+ * once it is whole.  The files of the second program that a process opens with such options get the
+ * number 2 in their names, t.txt becomes t-2.txt, and so on. */
 
 /* Loads and validates an image or an output directory of cslc.  On failure *program is still a
  * handle (or NULL without memory) that only wse_error and wse_close accept. */
@@ -143,9 +155,13 @@ WSE_API WseStatus wse_wait(WseProgram *program, WseTask task);
 /* Makes some progress.  True also when the run has ended with an error, which wse_wait then tells;
  * that includes a thousand questions in a row while nothing can move. */
 WSE_API bool wse_is_done(const WseProgram *program, WseTask task);
-/* Carries out all that was submitted and runs until the fabric is quiet.  A trace or log that could
- * not be written is a failure, too. */
+/* Carries out all that was submitted and runs until the fabric is quiet.  A trace or another file
+ * that could not be written is a failure, too. */
 WSE_API WseStatus wse_finish(WseProgram *program);
+
+/* Ends the run: the call that is running, or else the next one that runs, returns WSE_INTERRUPTED.
+ * From any thread or signal handler, as long as the handle is open. */
+WSE_API void wse_interrupt(WseProgram *program);
 
 WSE_API uint64_t wse_cycle(const WseProgram *program);
 /* Statistics as JSON text (keys as for wse-emu --stats); valid until the next call. */

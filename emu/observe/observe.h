@@ -37,8 +37,9 @@ void profile_print(const Profile *profile, FILE *out);
 typedef struct Perfetto Perfetto;
 Perfetto *perfetto_create(const Program *program, FILE *out);
 void perfetto_event(Perfetto *perfetto, const TraceEvent *event);
-/* Ends what is open at `cycle`, and the file's text. */
-void perfetto_finish(Perfetto *perfetto, uint64_t cycle);
+/* Ends what is open at `cycle`, and the file's text.  `partial`: the run would have gone on, which
+ * an instant at its end says. */
+void perfetto_finish(Perfetto *perfetto, uint64_t cycle, bool partial);
 void perfetto_destroy(Perfetto *perfetto);
 
 /* ---- watch.c: one wavelet from its sender to whoever takes it -------------------------------- */

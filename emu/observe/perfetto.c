@@ -246,7 +246,7 @@ void perfetto_event(Perfetto *p, const TraceEvent *e)
   }
 }
 
-void perfetto_finish(Perfetto *p, uint64_t cycle)
+void perfetto_finish(Perfetto *p, uint64_t cycle, bool partial)
 {
   for (uint32_t tile = 0; tile < p->program->n_tiles; tile++) {
     TileTrack *t = p->tiles[tile];
@@ -256,6 +256,11 @@ void perfetto_finish(Perfetto *p, uint64_t cycle)
       close_bucket(p, t, tile, port);
     if (t && t->task_open)
       write_object(p, entry("E", tile, 0, "end of the run", cycle));
+  }
+  if (partial) {
+    json_t *instant = entry("i", 0, 0, "the run has not come to its end", cycle);
+    json_object_set_new(instant, "s", json_string("g"));
+    write_object(p, instant);
   }
   fprintf(p->out, "\n]}\n");
 }

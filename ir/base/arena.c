@@ -47,7 +47,7 @@ struct Arena {
   size_t next_chunk_bytes;
 };
 
-BASE_NORETURN static void out_of_memory(size_t size, const char *who)
+void base_out_of_memory(size_t size, const char *who)
 {
   fprintf(stderr, "out of memory: %zu bytes for %s\n", size, who);
   exit(EXIT_INTERNAL);
@@ -57,7 +57,7 @@ void *base_malloc(size_t size)
 {
   void *p = malloc(size ? size : 1);
   if (!p)
-    out_of_memory(size, "a table");
+    base_out_of_memory(size, "a table");
   return p;
 }
 
@@ -65,8 +65,35 @@ void *base_realloc(void *old, size_t size)
 {
   void *p = realloc(old, size ? size : 1);
   if (!p)
-    out_of_memory(size, "a table");
+    base_out_of_memory(size, "a table");
   return p;
+}
+
+char *base_print(const char *format, ...)
+{
+  va_list args;
+  char *text;
+  va_start(args, format);
+  int length = vasprintf(&text, format, args);
+  va_end(args);
+  if (length < 0)
+    base_out_of_memory(0, "a text");
+  return text;
+}
+
+FILE *base_text_open(char **text, size_t *length)
+{
+  FILE *stream = open_memstream(text, length);
+  if (!stream)
+    base_out_of_memory(0, "a text");
+  return stream;
+}
+
+void base_text_close(FILE *stream)
+{
+  bool lost = ferror(stream) != 0;
+  if (fclose(stream) != 0 || lost)
+    base_out_of_memory(0, "a text");
 }
 
 void base_ice(const char *file, int line, const char *format, ...)
@@ -131,7 +158,7 @@ static Chunk *add_chunk(Arena *arena, size_t at_least)
     size = at_least;
   Chunk *chunk = size <= SIZE_MAX - sizeof(Chunk) ? malloc(sizeof(Chunk) + size) : NULL;
   if (!chunk)
-    out_of_memory(size, arena->name);
+    base_out_of_memory(size, arena->name);
   chunk->older = arena->newest;
   chunk->size = size;
   chunk->used = 0;
@@ -143,7 +170,7 @@ static Chunk *add_chunk(Arena *arena, size_t at_least)
 void *arena_alloc(Arena *arena, size_t size, size_t align)
 {
   if (size > SIZE_MAX / 2)
-    out_of_memory(size, arena->name);
+    base_out_of_memory(size, arena->name);
   Chunk *chunk = arena->newest;
   size_t start = 0;
   if (chunk)

@@ -47,6 +47,14 @@ size_t arena_used_bytes(const Arena *arena);
  * (stb_ds and uthash are configured to use these). */
 void *base_malloc(size_t size);
 void *base_realloc(void *old, size_t size);
+/* What those end with, for whoever gets memory otherwise. */
+BASE_NORETURN void base_out_of_memory(size_t size, const char *who);
+/* Formatted text from malloc. */
+char *base_print(const char *format, ...) BASE_PRINTF(1, 2);
+/* A stream into memory from malloc, which *text and *length describe once base_text_close has closed
+ * it; none of the two returns without memory. */
+FILE *base_text_open(char **text, size_t *length);
+void base_text_close(FILE *stream);
 
 /* stb_ds and uthash allocate through these; their headers may be included before or after. */
 #undef uthash_malloc
@@ -120,9 +128,30 @@ static inline Span span_join(Span a, Span b)
 
 /* Reads a whole file into malloc'ed memory (NUL-terminated); NULL with errno set on failure. */
 char *file_read_all(const char *path, size_t *length);
-/* Writes a file by way of a temporary name in the same folder, so that a reader never sees
- * half of it; false with errno set on failure. */
+/* How many bytes of a file that starts with `length` bytes are worth reading. */
+typedef uint64_t FileBound(const void *context, const char *start, size_t length);
+/* The same for a file that may have no end: reads what `bound` says and one byte more, so that a
+ * file that is longer can be told from one that is not. */
+char *file_read_bounded(const char *path, FileBound *bound, const void *context, size_t *length);
+/* Writes a file whole or not at all, as file_out_open does; false with errno set on failure. */
 bool file_write_all(const char *path, const void *data, size_t length);
+
+/* A file that nobody sees under its name before file_out_keep: until then it has no name, or, where
+ * the file system has no such files, a temporary one in the same folder.  What is no regular file, a
+ * pipe or device, is written directly. */
+typedef struct {
+  FILE *stream;                /* NULL: not open */
+  char *path;                  /* symbolic links followed */
+  char *temporary;             /* NULL: none */
+  bool direct, kept;
+} FileOut;
+/* False with errno set on failure. */
+bool file_out_open(FileOut *out, const char *path);
+/* All that was written so far stands under the file's name now; more may be written.  False with
+ * errno set on failure. */
+bool file_out_keep(FileOut *out);
+/* Closes; what was not kept is gone.  False with errno set if the last bytes were lost. */
+bool file_out_close(FileOut *out);
 
 /* ---- diag.c -------------------------------------------------------------------------- */
 

@@ -2,56 +2,73 @@
 #include "ir/base/base.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-char *file_read_all(const char *path, size_t *length)
+/* ---- reading ---------------------------------------------------------------------------- */
+
+static const size_t first_read_bytes = (size_t)1 << 16;
+
+/* Reads until `used` is `most` or the file ends; false with errno set on failure. */
+static bool read_up_to(FILE *in, uint64_t most, char **text, size_t *capacity, size_t *used)
+{
+  while (*used < most) {
+    if (*capacity - *used <= 1)
+      *text = base_realloc(*text, *capacity *= 2);
+    size_t room = *capacity - *used - 1;
+    size_t got = fread(*text + *used, 1, room < most - *used ? room : (size_t)(most - *used), in);
+    *used += got;
+    if (got == 0)
+      break;
+  }
+  if (ferror(in) && !errno)
+    errno = EIO;
+  return !ferror(in);
+}
+
+char *file_read_bounded(const char *path, FileBound *bound, const void *context, size_t *length)
 {
   FILE *in = fopen(path, "rb");
   if (!in)
     return NULL;
-  size_t capacity = (size_t)1 << 16, used = 0;
+  size_t capacity = first_read_bytes, used = 0;
   char *text = base_malloc(capacity);
-  for (;;) {
-    size_t got = fread(text + used, 1, capacity - used - 1, in);
-    used += got;
-    if (got == 0)
-      break;
-    if (capacity - used <= 1)
-      text = base_realloc(text, capacity *= 2);
+  bool done = read_up_to(in, first_read_bytes, &text, &capacity, &used);
+  if (done) {
+    uint64_t most = bound(context, text, used);
+    done = read_up_to(in, most < UINT64_MAX ? most + 1 : most, &text, &capacity, &used);
   }
-  if (ferror(in)) {
-    int error = errno ? errno : EIO;
+  int error = errno;
+  fclose(in);
+  errno = error;
+  if (!done) {
     free(text);
-    fclose(in);
-    errno = error;
     return NULL;
   }
-  fclose(in);
   text[used] = 0;
   *length = used;
   return text;
 }
 
-static bool write_and_close(int fd, const char *data, size_t length)
+static uint64_t no_bound(const void *context, const char *start, size_t length)
 {
-  while (length) {
-    ssize_t put = write(fd, data, length);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put < 0) {
-      int error = errno;
-      close(fd);
-      errno = error;
-      return false;
-    }
-    data += put;
-    length -= (size_t)put;
-  }
-  return close(fd) == 0;
+  (void)context, (void)start, (void)length;
+  return UINT64_MAX;
 }
+
+char *file_read_all(const char *path, size_t *length)
+{
+  return file_read_bounded(path, no_bound, NULL, length);
+}
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+static const char self_files[] = "/proc/self/fd";
+static const char temporary_end[] = ".XXXXXX";
 
 /* mkstemp makes private files; an output has the permissions any other program's would. */
 static mode_t usual_mode(void)
@@ -61,34 +78,139 @@ static mode_t usual_mode(void)
   return 0666 & ~mask;
 }
 
-static bool write_direct(const char *path, const void *data, size_t length)
+/* A name that mkstemp completes. */
+static char *temporary_name(const char *path)
 {
-  FILE *out = fopen(path, "wb");
-  if (!out)
+  size_t length = strlen(path);
+  char *name = base_malloc(length + sizeof temporary_end);
+  memcpy(name, path, length);
+  memcpy(name + length, temporary_end, sizeof temporary_end);
+  return name;
+}
+
+/* A file of the path's folder without a name; -1: the system has no such files. */
+static int open_nameless(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  size_t length = !slash ? 1 : slash == path ? 1 : (size_t)(slash - path);
+  if (access(self_files, X_OK) != 0)
+    return -1;                  /* no way to name it later */
+  char *folder = base_malloc(length + 1);
+  memcpy(folder, slash ? path : ".", length);
+  folder[length] = 0;
+  int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  free(folder);
+  return fd;
+}
+
+static int open_temporary(FileOut *out)
+{
+  out->temporary = temporary_name(out->path);
+  int fd = mkstemp(out->temporary);
+  if (fd >= 0 && fchmod(fd, usual_mode()) == 0)
+    return fd;
+  int error = errno;
+  if (fd >= 0) {
+    close(fd);
+    unlink(out->temporary);
+  }
+  errno = error;
+  return -1;
+}
+
+static bool fail_open(FileOut *out)
+{
+  int error = errno;
+  file_out_close(out);
+  errno = error;
+  return false;
+}
+
+bool file_out_open(FileOut *out, const char *path)
+{
+  struct stat old;
+  bool exists = stat(path, &old) == 0;
+  *out = (FileOut){.direct = exists && !S_ISREG(old.st_mode)};
+  if (exists && access(path, W_OK) != 0)
     return false;
-  bool done = fwrite(data, 1, length, out) == length;
-  return fclose(out) == 0 && done;
+  out->path = exists ? realpath(path, NULL) : strdup(path);
+  if (!out->path)
+    return false;
+  if (out->direct) {
+    out->stream = fopen(path, "wb");
+    return out->stream || fail_open(out);
+  }
+  int fd = open_nameless(out->path);
+  if (fd < 0)
+    fd = open_temporary(out);
+  if (fd < 0)
+    return fail_open(out);
+  out->stream = fdopen(fd, "wb");
+  if (out->stream)
+    return true;
+  close(fd);
+  return fail_open(out);
+}
+
+/* A file without a name cannot replace another: it gets a temporary name first. */
+static bool name_file(FileOut *out)
+{
+  char self[sizeof self_files + 3 * sizeof(int) + 2];
+  snprintf(self, sizeof self, "%s/%d", self_files, fileno(out->stream));
+  char *name = temporary_name(out->path);
+  int fd = mkstemp(name);       /* a name that nobody else has */
+  bool named = fd >= 0 && close(fd) == 0 && unlink(name) == 0 &&
+               linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+  if (named) {
+    out->temporary = name;
+    return true;
+  }
+  int error = errno;
+  if (fd >= 0)
+    unlink(name);
+  free(name);
+  errno = error;
+  return false;
+}
+
+bool file_out_keep(FileOut *out)
+{
+  if (ferror(out->stream) && !errno)
+    errno = EIO;
+  if (ferror(out->stream) || fflush(out->stream) != 0)
+    return false;
+  if (out->direct || out->kept)
+    return true;
+  if ((!out->temporary && !name_file(out)) || rename(out->temporary, out->path) != 0)
+    return false;
+  free(out->temporary);
+  out->temporary = NULL;
+  return out->kept = true;
+}
+
+bool file_out_close(FileOut *out)
+{
+  int error = 0;
+  if (out->stream && fclose(out->stream) != 0)
+    error = errno;
+  if (out->temporary)
+    unlink(out->temporary);
+  free(out->temporary);
+  free(out->path);
+  *out = (FileOut){0};
+  errno = error;
+  return error == 0;
 }
 
 bool file_write_all(const char *path, const void *data, size_t length)
 {
-  struct stat old;
-  if (stat(path, &old) == 0 && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode))
-    return write_direct(path, data, length);    /* a pipe or device cannot be replaced */
-  size_t path_length = strlen(path);
-  char *temporary = base_malloc(path_length + sizeof ".XXXXXX");
-  memcpy(temporary, path, path_length);
-  memcpy(temporary + path_length, ".XXXXXX", sizeof ".XXXXXX");
-  int fd = mkstemp(temporary);
-  bool done = fd >= 0 && fchmod(fd, usual_mode()) == 0;
-  if (fd >= 0) {
-    done = write_and_close(fd, data, length) && done;
-    done = done && rename(temporary, path) == 0;
-    int error = errno;
-    if (!done)
-      unlink(temporary);
+  FileOut out;
+  if (!file_out_open(&out, path))
+    return false;
+  bool done = fwrite(data, 1, length, out.stream) == length && file_out_keep(&out);
+  int error = errno;
+  bool closed = file_out_close(&out);
+  if (!done)
     errno = error;
-  }
-  free(temporary);
-  return done;
+  return done && closed;
 }

@@ -21,6 +21,12 @@ typedef struct {
 static const char *const other_cslc = "it was written by another version of cslc: recompile with "
                                       "this cslc";
 
+uint64_t image_announced_bytes(const char *start, size_t length)
+{
+  bool begins = length >= IMAGE_AT_TABLE && memcmp(start, image_magic, IMAGE_MAGIC_BYTES) == 0;
+  return begins ? load_le((const uint8_t *)start + IMAGE_AT_LENGTH, 8) : length;
+}
+
 static const char *check_start(const File *file)
 {
   size_t known = file->length < IMAGE_MAGIC_BYTES ? file->length : IMAGE_MAGIC_BYTES;
@@ -59,8 +65,7 @@ static const char *check_header(const File *file)
     return arena_printf(file->arena, "the file is cut off: %zu of its %" PRIu64 " bytes are there",
                         file->length, announced);
   if (announced < file->length)
-    return arena_printf(file->arena, "%" PRIu64 " bytes follow the image's %" PRIu64,
-                        (uint64_t)file->length - announced, announced);
+    return arena_printf(file->arena, "bytes follow the image's %" PRIu64, announced);
   if (load_le(file->bytes + IMAGE_AT_COUNT, 4) != SECTION_COUNT ||
       file->length < IMAGE_HEADER_BYTES)
     return "the header is damaged: it has another number of sections";

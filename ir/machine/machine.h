@@ -465,6 +465,8 @@ uint8_t *image_write(const Image *image, size_t *length);
 /* Reads and validates: every offset, length, index, enum, instruction boundary of entry points
  * and string is checked; nothing is trusted.  NULL and a reason (in `arena`) on any fault. */
 Image *image_read(const uint8_t *bytes, size_t length, Arena *arena, const char **reason);
+/* How many bytes an image has, as its first `length` bytes say; `length` if they begin none. */
+uint64_t image_announced_bytes(const char *start, size_t length);
 /* Hash of the tables that give an image its meaning; a reader accepts only its own. */
 uint64_t image_tables_hash(void);
 /* Line table look-up: the row that covers pc, or NULL. */

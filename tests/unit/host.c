@@ -132,7 +132,7 @@ static void arrays(void **state)
   NpyArray array = {.kind = 'i', .bytes = 2, .n_dims = 3, .shape = {2, 3, 2}, .data = data}, back;
   scratch_path(path);
   assert_true(npy_write(path, &array));
-  assert_true(npy_read(path, &back, why, sizeof why));
+  assert_true(npy_read(path, 1 << 20, &back, why, sizeof why));
   assert_int_equal(back.kind, 'i');
   assert_int_equal(back.bytes, 2);
   assert_int_equal(back.n_dims, 3);
@@ -140,7 +140,7 @@ static void arrays(void **state)
   assert_memory_equal(back.data, data, sizeof data);
   npy_free(&back);
   unlink(path);
-  assert_false(npy_read(path, &back, why, sizeof why));
+  assert_false(npy_read(path, 1 << 20, &back, why, sizeof why));
 }
 
 /* An image that the reader accepts but whose stack lies below its code: image_cannot_run. */

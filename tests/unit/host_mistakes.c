@@ -173,7 +173,7 @@ static void a_trace_on_a_full_disk(void **state)
   Run run = open_run(&(WseOptions){.trace_kinds = "all", .trace_file = "/dev/full"});
   WseTransfer t = all_of(run.a);
   assert_int_equal(wse_h2d(run.program, &t, run.words, NULL), WSE_OK);
-  expect(&run, wse_finish(run.program), WSE_USAGE, "cannot write 'the trace'");
+  expect(&run, wse_finish(run.program), WSE_USAGE, "cannot write '/dev/full'");
   wse_close(run.program);
 }
 

@@ -279,7 +279,7 @@ static void bytes_at_the_end_are_refused(void **state)
   uint8_t *file = write_sample(&length);
   file = realloc(file, length + 1);
   file[length] = 0;
-  assert_non_null(strstr(read_reason(file, length + 1), "1 bytes follow"));
+  assert_non_null(strstr(read_reason(file, length + 1), "bytes follow"));
   free(file);
 }
 

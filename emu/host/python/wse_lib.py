@@ -4,7 +4,7 @@ import ctypes
 import os
 from pathlib import Path
 
-OK, USAGE, FAULT, DEADLOCK, CYCLE_LIMIT = range(5)
+OK, USAGE, FAULT, DEADLOCK, CYCLE_LIMIT, INTERRUPTED = range(6)
 ENGINE_FAST, ENGINE_REFERENCE = range(2)
 CHECK_OFF, CHECK_WARN, CHECK_ERROR = range(3)
 ROW_MAJOR, COL_MAJOR = range(2)
@@ -20,6 +20,7 @@ class Options(ctypes.Structure):
         ("trace_kinds", ctypes.c_char_p),
         ("trace_file", ctypes.c_char_p),
         ("sim_log", ctypes.c_char_p),
+        ("args", ctypes.c_char_p),
     ]
 
 
@@ -99,6 +100,7 @@ _PROTOTYPES = {
     "wse_wait": (ctypes.c_int, [_program, ctypes.c_uint64]),
     "wse_is_done": (ctypes.c_bool, [_program, ctypes.c_uint64]),
     "wse_finish": (ctypes.c_int, [_program]),
+    "wse_interrupt": (None, [_program]),
     "wse_cycle": (ctypes.c_uint64, [_program]),
     "wse_statistics": (ctypes.c_char_p, [_program]),
     "wse_read_symbol": (ctypes.c_int, [_program, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_char_p,

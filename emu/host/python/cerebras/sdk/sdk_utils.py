@@ -19,9 +19,18 @@ def calculate_cycles(timestamp_buffer):
     return np.int64(end - start)
 
 
+def _check_order(call, dtype):
+    """The bytes of big-endian elements would be taken for others."""
+    if dtype.kind not in "biuf" or not dtype.isnative:
+        raise TypeError(f"{call}: elements of dtype {dtype} are no numbers as this machine has "
+                        "them; .astype(...) converts")
+
+
 def memcpy_view(arr, datatype):
     """A writable view of the low bytes of each 32-bit element as `datatype`."""
     wanted = np.dtype(datatype)
+    _check_order("memcpy_view", arr.dtype)
+    _check_order("memcpy_view", wanted)
     if arr.dtype.itemsize != 4:
         raise TypeError(f"memcpy_view needs 32-bit elements, not {arr.dtype}")
     if wanted.itemsize not in (1, 2, 4):
@@ -34,6 +43,7 @@ def memcpy_view(arr, datatype):
 def input_array_to_u32(np_arr, sentinel, fast_dim_sz):
     """16-bit elements as 32-bit words: the element in the low half; in the high half zero
     (sentinel None) or the element's index within the innermost dimension."""
+    _check_order("input_array_to_u32", np_arr.dtype)
     if np_arr.dtype.itemsize != 2:
         raise TypeError(f"input_array_to_u32 needs 16-bit elements, not {np_arr.dtype}")
     words = np.ascontiguousarray(np_arr).reshape(-1).view(np.uint16).astype(np.uint32)

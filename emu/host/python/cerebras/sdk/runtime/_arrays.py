@@ -36,9 +36,9 @@ def host_words(array, count, name, shape, writable=False):
     if not isinstance(array, np.ndarray):
         hint = "; are two arguments swapped?" if isinstance(array, (int, np.integer)) else ""
         raise TypeError(f"{name} must be a numpy array, not {type(array).__name__}{hint}")
-    if array.dtype.itemsize != 4:
-        raise TypeError(f"{name} has dtype {array.dtype}; elements must be 32 bits wide"
-                        + _width_hint(array.dtype))
+    if array.dtype.itemsize != 4 or array.dtype.kind not in "iuf" or not array.dtype.isnative:
+        raise TypeError(f"{name} has dtype {array.dtype}; elements must be 32 bits wide, int32, "
+                        "uint32 or float32 as this machine has them" + _dtype_hint(array.dtype))
     if array.size < count:
         raise ValueError(f"{name} holds {array.size} elements; {shape} needs {count}")
     if writable and not (array.flags.writeable and array.flags.c_contiguous):
@@ -47,7 +47,9 @@ def host_words(array, count, name, shape, writable=False):
     return np.ascontiguousarray(array).reshape(-1).view(np.uint32)
 
 
-def _width_hint(dtype):
+def _dtype_hint(dtype):
+    if not dtype.isnative and dtype.kind in "fiu":
+        return f"; .astype(np.{np.dtype(dtype.newbyteorder('='))}) swaps their bytes"
     if dtype.itemsize == 8 and dtype.kind in "fiu":
         return f"; .astype(np.{np.dtype(dtype.kind + '4')}) makes them so"
     if dtype.itemsize == 2:

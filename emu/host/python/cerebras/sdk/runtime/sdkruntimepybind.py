@@ -12,24 +12,27 @@
 Wrong use raises ValueError or TypeError and leaves the program as it was.  A program that fails
 on the device raises DeviceError, a RuntimeError, with the emulator's report.
 
-Environment: WSE_ENGINE=reference, WSE_MAX_CYCLES=N, WSE_TRACE=KINDS with WSE_TRACE_FILE=F set what
-scripts have no words for; WSE_RUN_LOG=F appends a line of statistics for each program run.
+Environment: WSE_ARGS has options of wse-emu for each program run, as in a shell command.  Short for
+some of them: WSE_ENGINE=reference, WSE_MAX_CYCLES=N, WSE_TRACE=KINDS with WSE_TRACE_FILE=F.
+WSE_RUN_LOG=F appends a line of statistics for each program run.
 """
 
-import contextlib
 import ctypes
 import enum
 import json
 import os
-import signal
+import shlex
 import sys
+import threading
 import warnings
+import weakref
 from pathlib import Path
 
 import numpy as np
 
 import wse_lib
 from cerebras.sdk.runtime import _layout, _platform
+from cerebras.sdk.runtime._calls import Caller, one_at_a_time
 from cerebras.sdk.runtime._arrays import argument_words, host_words, whole
 from cerebras.sdk.runtime._layout import *  # noqa: F401,F403
 from cerebras.sdk.runtime._platform import *  # noqa: F401,F403
@@ -72,7 +75,8 @@ def stopped_runtime(bindir):
 class Task:
     """Handle of an operation that may still be under way."""
 
-    def __init__(self, number, is_command, buffer=None):
+    def __init__(self, owner, number, is_command, buffer=None):
+        self._owner = weakref.ref(owner)
         self._number = number
         self._is_command = is_command
         self._buffer = buffer      # keeps the memory that the emulator reads or fills
@@ -82,8 +86,10 @@ _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _MOST_THREADS = 64
 
 
+@one_at_a_time
 class SdkRuntime:
-    """Loads a compiled program on the emulator and carries out host operations in order."""
+    """Loads a compiled program on the emulator and carries out host operations in order, also those
+    of several threads: a call waits until the one before it has returned."""
 
     def __init__(self, bindir, platform=None, *, cmaddr=None, suppress_simfab_trace=False,
                  simfab_numthreads=5, msg_level="WARNING", memcpy_required=True):
@@ -91,6 +97,7 @@ class SdkRuntime:
         if not suppress_simfab_trace and os.access(".", os.W_OK):
             Path("simfab_traces").mkdir(exist_ok=True)
         self._handle = ctypes.c_void_p()
+        self._lock = threading.RLock()
         self._state = "made"
         self._ended = None             # the failure that has ended the program
         self._pending = {}             # tasks that nobody has waited for, by number
@@ -114,11 +121,13 @@ class SdkRuntime:
             check=wse_lib.CHECK_ERROR, threads=threads,
             engine=_engine(os.environ.get("WSE_ENGINE", "fast")),
             max_cycles=_cycles(os.environ.get("WSE_MAX_CYCLES", "0")),
-            trace_kinds=_bytes(os.environ.get("WSE_TRACE")),
-            trace_file=_bytes(os.environ.get("WSE_TRACE_FILE")),
-            sim_log=b"sim.log" if os.access(".", os.W_OK) else None)
-        self._check(self._library.wse_open(os.fsencode(bindir), ctypes.byref(options),
-                                           ctypes.byref(self._handle)))
+            sim_log=b"sim.log" if os.access(".", os.W_OK) else None,
+            args=os.fsencode(_run_options()))
+        status = self._library.wse_open(os.fsencode(bindir), ctypes.byref(options),
+                                        ctypes.byref(self._handle))
+        self._caller = Caller(self._library, self._handle)
+        weakref.finalize(self, self._caller.close, self._lock)
+        self._check(status)
         self._geometry = wse_lib.Geometry()
         self._check(self._library.wse_geometry(self._handle, ctypes.byref(self._geometry)))
         if memcpy_required and not self._geometry.has_memcpy:
@@ -141,11 +150,6 @@ class SdkRuntime:
         if kind is None:
             self.stop()
 
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            self._library.wse_close(self._handle)
-            self._handle = None
-
     # ---- life cycle
 
     def load(self):
@@ -162,9 +166,7 @@ class SdkRuntime:
         if self._state == "stopped":
             raise RuntimeError("run() after stop(): a program runs once; make a new SdkRuntime")
         if self._state == "loaded" and not self._geometry.has_memcpy:
-            with _interruptible():
-                status = self._library.wse_run(self._handle, 0)
-            self._check(status)
+            self._call(self._library.wse_run, 0)
         self._state = "running"
 
     def stop(self):
@@ -172,9 +174,7 @@ class SdkRuntime:
         if self._state != "running":
             self._state = "stopped"
             return
-        with _interruptible():
-            status = self._library.wse_finish(self._handle)
-        self._check(status)
+        self._call(self._library.wse_finish)
         self._pending.clear()
         self._end()
         if self._config.dump_core:
@@ -219,10 +219,9 @@ class SdkRuntime:
         values = argument_words(name, symbol.type.decode(), args)
         words = (ctypes.c_uint32 * max(1, len(values)))(*values)
         number = ctypes.c_uint64()
-        self._check(self._library.wse_launch(self._handle, symbol.id, words, len(values),
-                                             ctypes.byref(number)))
+        self._call(self._library.wse_launch, symbol.id, words, len(values), ctypes.byref(number))
         self._say(f"launch {name}")
-        return self._submitted(Task(number.value, True), nonblock)
+        return self._submitted(Task(self, number.value, True), nonblock)
 
     def call(self, name, args=(), nonblock=False):
         """The older form of launch: arguments in a list."""
@@ -301,20 +300,17 @@ class SdkRuntime:
 
     def _submit(self, function, transfer, words, nonblock):
         number = ctypes.c_uint64()
-        self._check(function(self._handle, ctypes.byref(transfer),
-                             words.ctypes.data_as(ctypes.POINTER(ctypes.c_uint32)),
-                             ctypes.byref(number)))
+        self._call(function, ctypes.byref(transfer),
+                   words.ctypes.data_as(ctypes.POINTER(ctypes.c_uint32)), ctypes.byref(number))
         self._say(f"{'stream' if transfer.streaming else 'copy'} of {words.size} words")
-        return self._submitted(Task(number.value, not transfer.streaming, words), nonblock)
+        return self._submitted(Task(self, number.value, not transfer.streaming, words), nonblock)
 
     # ---- tasks
 
     def task_wait(self, task):
         """Returns when the operation is done and its data are valid."""
-        number = _number(task)
-        with _interruptible():
-            status = self._library.wse_wait(self._handle, number)
-        self._check(status)
+        number = self._number(task)
+        self._call(self._library.wse_wait, number)
         if task._is_command:       # commands are carried out in order: those before it are done
             for other in [n for n, t in self._pending.items() if t._is_command and n <= number]:
                 del self._pending[other]
@@ -322,10 +318,19 @@ class SdkRuntime:
 
     def is_task_done(self, task):
         """Whether the operation is done; each question lets the device go on for a while."""
-        if not self._library.wse_is_done(self._handle, _number(task)):
+        if not self._heard(self._library.wse_is_done, self._number(task)):
             return False
         self.task_wait(task)       # it is done, or has failed and says so here
         return True
+
+    def _number(self, task):
+        if not isinstance(task, Task):
+            raise TypeError("a task is what a launch or copy with nonblock=True returns, not "
+                            f"{type(task).__name__}")
+        if task._owner() is not self:
+            raise ValueError("the task belongs to another SdkRuntime; ask the one whose launch or "
+                             "copy has returned it")
+        return task._number
 
     def _submitted(self, task, nonblock):
         self._pending[task._number] = task
@@ -490,6 +495,22 @@ class SdkRuntime:
             level, frame = level + 1, frame.f_back
         warnings.warn(message, RuntimeWarning, level)
 
+    def _heard(self, function, *args):
+        """A call of the library that may run the program.  An exception of a signal's handler ends
+        the run: what the tiles hold can be looked at, and stop() has nothing to do."""
+        try:
+            return self._caller.call(function, *args)
+        except BaseException:
+            cycle = self._library.wse_cycle(self._handle)
+            self._ended = DeviceError(f"error: the run was interrupted at cycle {cycle}",
+                                      wse_lib.INTERRUPTED, cycle, -1, -1)
+            self._state = "stopped"
+            _stopped["runtime"] = self
+            raise
+
+    def _call(self, function, *args):
+        self._check(self._heard(function, *args))
+
     def _check(self, status):
         told = self._library.wse_warnings(self._handle)
         if told:
@@ -525,13 +546,6 @@ def _symbol_name(name):
     return name.encode()
 
 
-def _number(task):
-    if not isinstance(task, Task):
-        raise TypeError("a task is what a launch or copy with nonblock=True returns, not "
-                        f"{type(task).__name__}")
-    return task._number
-
-
 def _choice(name, kind, value):
     if not isinstance(value, kind):
         names = " or ".join(f"{kind.__name__}.{member.name}" for member in kind)
@@ -552,21 +566,10 @@ def _cycles(text):
     return int(text)
 
 
-def _bytes(text):
-    return os.fsencode(text) if text else None
+def _run_options():
+    """Options of the run as wse-emu has them; the older variables are short for two of them."""
+    words = [f"--{option}={os.environ[name]}" for name, option in _OPTIONS if os.environ.get(name)]
+    return f"{shlex.join(words)} {os.environ.get('WSE_ARGS', '')}".strip()
 
 
-@contextlib.contextmanager
-def _interruptible():
-    """While the emulator runs, Ctrl-C ends the process: no Python code runs that could see it."""
-    try:
-        usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if usual:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-    except ValueError:                 # not the main thread, which alone may say so
-        usual = False
-    try:
-        yield
-    finally:
-        if usual:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+_OPTIONS = (("WSE_TRACE", "trace"), ("WSE_TRACE_FILE", "trace-file"))

@@ -1,0 +1,107 @@
+/* The files that a run leaves: the trace, which is written while it goes on, and what is written at
+ * its end.  Each appears under its name whole, or not at all. */
+#include "emu/host/host.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct HostOutputs {
+  FileOut trace;                /* not open: no trace, or to standard output */
+  bool written;
+};
+
+static WseStatus unwritable(Session *session, const char *path, const char *why)
+{
+  diag_output_unwritable(session_diags(session), HOST_NOWHERE, path, why);
+  return session_usage(session);
+}
+
+static const char lost[] = "not all of it has arrived";
+
+WseStatus host_outputs_open(Session *session, HostOptions *options, HostOutputs **outputs)
+{
+  HostOutputs *o = base_malloc(sizeof *o);
+  SessionOptions *session_options = &options->session;
+  *o = (HostOutputs){0};
+  *outputs = o;
+  session_options->observed_out = stdout;
+  if (!session_options->trace_kinds)
+    return WSE_OK;
+  session_options->trace_out = stdout;
+  if (!options->trace_file)
+    return WSE_OK;
+  if (!file_out_open(&o->trace, options->trace_file))
+    return unwritable(session, options->trace_file, strerror(errno));
+  session_options->trace_out = o->trace.stream;
+  return WSE_OK;
+}
+
+/* One file that is written at the end; NULL stands for standard output, at which somebody else
+ * looks. */
+static WseStatus write_one(Session *session, const HostOptions *options, const char *path,
+                           void (*print)(Session *, const HostOptions *, FILE *))
+{
+  FileOut out;
+  if (!path) {
+    print(session, options, stdout);
+    return WSE_OK;
+  }
+  if (!file_out_open(&out, path))
+    return unwritable(session, path, strerror(errno));
+  print(session, options, out.stream);
+  bool kept = file_out_keep(&out);
+  return file_out_close(&out) && kept ? WSE_OK : unwritable(session, path, lost);
+}
+
+static void print_stats(Session *session, const HostOptions *options, FILE *out)
+{
+  (void)options;
+  HostStats stats = session_stats(session);
+  char *text = host_stats_json(&stats);
+  fprintf(out, "%s\n", text);
+  free(text);
+}
+
+static void print_profile(Session *session, const HostOptions *options, FILE *out)
+{
+  (void)options;
+  if (session_is_partial(session))
+    fprintf(out, "partial: the run has not come to its end\n");
+  profile_print(session_profile(session), out);
+}
+
+static void print_page(Session *session, const HostOptions *options, FILE *out)
+{
+  session_write_page(session, options->program, out);
+}
+
+/* Whatever of it fails, the rest is written. */
+WseStatus host_outputs_write(Session *session, const HostOptions *options, HostOutputs *outputs)
+{
+  WseStatus status = WSE_OK, one;
+  if (outputs->written)
+    return WSE_OK;
+  outputs->written = true;
+  session_observed(session);
+  if (options->session.profile &&
+      (one = write_one(session, options, options->profile_file, print_profile)) != WSE_OK)
+    status = one;
+  if (options->page_file &&
+      (one = write_one(session, options, options->page_file, print_page)) != WSE_OK)
+    status = one;
+  if (options->stats &&
+      (one = write_one(session, options, options->stats_file, print_stats)) != WSE_OK)
+    status = one;
+  if (outputs->trace.stream && !file_out_keep(&outputs->trace))
+    status = unwritable(session, options->trace_file, lost);
+  return status;
+}
+
+void host_outputs_close(HostOutputs *outputs)
+{
+  if (!outputs)
+    return;
+  file_out_close(&outputs->trace);
+  free(outputs);
+}
