@@ -1,5 +1,6 @@
 """Short forms of the fuzz claims: each target of tests/fuzz, sanitized, over our own files and some
 hundred changed ones.  The long forms are claims/fuzz_*.py."""
+import json
 import sys
 
 import pytest
@@ -11,7 +12,7 @@ import fuzz_seeds
 
 # Target: how many files, and how many changed inputs, for a few seconds each.
 COUNTS = {"frontend": (60, 500), "host": (5, 15), "image": (2, 3000), "ir": (60, 1500),
-          "parse": (60, 600), "regions": (3, 600)}
+          "npy": (60, 4000), "parse": (60, 600), "regions": (3, 600), "run": (6, 300)}
 
 
 def test_every_target_has_a_short_form():
@@ -30,3 +31,13 @@ def test_changed_inputs_do_no_harm(tmp_path, target):
         files[-1].write_bytes(seed)
     ran = harness.run([program, changed, 2026, *files], cwd=tmp_path)
     assert f"{changed + len(files)} inputs" in ran.out
+
+
+def test_changed_out_json_is_read_or_refused(tmp_path):
+    streams = {"s": {"x": 1, "y": 2, "color": 3, "input": True, "size": 4}}
+    (tmp_path / "out.json").write_text(json.dumps(
+        {"params": {}, "layout": {"origin_x": -1, "origin_y": 0, "streams": streams}}))
+    ran = harness.run([harness.tool("cs_python"), harness.ROOT / "tests" / "out_json_calls.py",
+                       tmp_path / "out.json", 2, 1])
+    read, refused = map(int, ran.out.split())
+    assert read > 10 and refused > 10

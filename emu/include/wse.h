@@ -28,8 +28,8 @@ extern "C" {
 
 typedef struct WseProgram WseProgram;
 
-/* The values 1 to 4 are also exit codes of wse-emu, which ends with 128 and the signal's number when
- * it was interrupted. */
+/* The values 1 to 4 are also exit codes of wse-emu; a signal's number is added to 128 if one has
+ * interrupted it. */
 typedef enum {
   WSE_OK = 0,
   WSE_USAGE = 1,        /* wrong argument, unknown symbol, unreadable image */
@@ -65,9 +65,9 @@ typedef struct {
  * wins over the other members; no program, host actions, --help or --version.  If it is NULL, the
  * environment variable WSE_ARGS has them, so that they need no change of the program.
  *
- * Statistics, profile and report are written when the run has ended: by wse_finish, with the call
- * that a failure of the run ends, or by wse_close, which marks them as partial.  A file has its name
- * once it is whole.  The files of the second program that a process opens with such options get the
+ * Statistics, profile and report are written when the run has ended: by wse_finish, by the call
+ * that a failure of the run ends, or by wse_close, which marks them as partial.  A file has its
+ * name once it is whole.  The files of the second program that a process opens with such options get the
  * number 2 in their names, t.txt becomes t-2.txt, and so on. */
 
 /* Loads and validates an image or an output directory of cslc.  On failure *program is still a

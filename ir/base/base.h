@@ -51,8 +51,8 @@ void *base_realloc(void *old, size_t size);
 BASE_NORETURN void base_out_of_memory(size_t size, const char *who);
 /* Formatted text from malloc. */
 char *base_print(const char *format, ...) BASE_PRINTF(1, 2);
-/* A stream into memory from malloc, which *text and *length describe once base_text_close has closed
- * it; none of the two returns without memory. */
+/* A stream into memory from malloc, which *text and *length describe once base_text_close has
+ * closed it; none of the two returns without memory. */
 FILE *base_text_open(char **text, size_t *length);
 void base_text_close(FILE *stream);
 
@@ -136,9 +136,9 @@ char *file_read_bounded(const char *path, FileBound *bound, const void *context,
 /* Writes a file whole or not at all, as file_out_open does; false with errno set on failure. */
 bool file_write_all(const char *path, const void *data, size_t length);
 
-/* A file that nobody sees under its name before file_out_keep: until then it has no name, or, where
- * the file system has no such files, a temporary one in the same folder.  What is no regular file, a
- * pipe or device, is written directly. */
+/* A file that nobody sees under its name before file_out_keep: until then it has no name, or,
+ * where the file system has no such files, a temporary one in the same folder.  What is no regular
+ * file, a pipe or device, is written directly. */
 typedef struct {
   FILE *stream;                /* NULL: not open */
   char *path;                  /* symbolic links followed */

@@ -1,8 +1,11 @@
 """Inputs that fuzzing starts from, by target: our own files, and small ones made here."""
+import io
 import json
 import random
 import tempfile
 from pathlib import Path
+
+import numpy
 
 from claims import harness
 
@@ -46,6 +49,33 @@ def image():
     return found
 
 
+def run():
+    """Images of small samples that use much of the machine, on both machines."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for sample, params in (("packets", {"packets": 3}), ("reduce-tree", {"P": 4, "B": 3}),
+                               ("reduce-chain", {"P": 4, "B": 8})):
+            for arch in ("wse2", "wse3"):
+                path = Path(folder) / f"{sample}.bin"
+                harness.compile(harness.ROOT / "samples" / sample / "layout.csl", path,
+                                f"--arch={arch}", params=params)
+                found.append(path.read_bytes())
+    return [image for image in found if len(image) < MOST_BYTES]
+
+
+def npy():
+    """Arrays of each type, in both orders, and files of each version of the format."""
+    found = []
+    for dtype in ("?", "i1", "<i2", "<i4", "<i8", "u1", "<u2", "<u4", "<u8", "<f2", "<f4", ">i4"):
+        for shape, order in (((), "C"), ((3,), "C"), ((2, 3), "F"), ((2, 1, 3), "F"), ((0, 2), "C")):
+            out = io.BytesIO()
+            array = numpy.asarray(numpy.arange(numpy.prod(shape, dtype=int)).reshape(shape), dtype,
+                                  order=order)
+            numpy.lib.format.write_array(out, array, version=((1, 0), (2, 0))[len(shape) % 2])
+            found.append(out.getvalue())
+    return found
+
+
 def host():
     """Bytes by chance, long enough for many calls."""
     chance = random.Random(1)
@@ -78,5 +108,5 @@ def regions():
     return [json.dumps(layout).encode() for layout in (plain, joined, filled)]
 
 
-SEEDS = {"frontend": frontend, "host": host, "image": image, "ir": ir, "parse": parse,
-         "regions": regions}
+SEEDS = {"frontend": frontend, "host": host, "image": image, "ir": ir, "npy": npy,
+         "parse": parse, "regions": regions, "run": run}

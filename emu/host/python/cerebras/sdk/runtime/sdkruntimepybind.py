@@ -32,8 +32,9 @@ import numpy as np
 
 import wse_lib
 from cerebras.sdk.runtime import _layout, _platform
-from cerebras.sdk.runtime._calls import Caller, one_at_a_time
 from cerebras.sdk.runtime._arrays import argument_words, host_words, whole
+from cerebras.sdk.runtime._artifact import layout_of
+from cerebras.sdk.runtime._calls import Caller, one_at_a_time
 from cerebras.sdk.runtime._layout import *  # noqa: F401,F403
 from cerebras.sdk.runtime._platform import *  # noqa: F401,F403
 
@@ -134,7 +135,7 @@ class SdkRuntime:
             raise RuntimeError(f"{os.fspath(bindir)} was compiled without --memcpy, which host "
                                "transfers need; compile it with --memcpy --channels=1, or pass "
                                "memcpy_required=False")
-        self._origin, self._streams = _layout_of(self.bindir)
+        self._origin, self._streams = layout_of(self.bindir)
         arch = self._geometry.arch.decode()
         if target is not None and target.value != arch:
             raise ValueError(f"{os.fspath(bindir)} was compiled for {arch}; the platform is "
@@ -526,16 +527,6 @@ class SdkRuntime:
             self._ended = failure
             self._end()            # what the tiles hold can be looked at
         raise failure
-
-
-def _layout_of(bindir):
-    """Origin and streams that out.json tells of a layout made in Python."""
-    try:
-        text = (bindir / "out.json").read_text(encoding="utf-8")
-    except OSError:                    # an image alone
-        return (0, 0), {}
-    layout = json.loads(text).get("layout", {})
-    return (layout.get("origin_x", 0), layout.get("origin_y", 0)), layout.get("streams", {})
 
 
 def _symbol_name(name):

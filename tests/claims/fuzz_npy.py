@@ -1,0 +1,12 @@
+#!/usr/bin/python3
+"""The reader of array files survives fuzzing: no crash, no sanitizer report, no allocation of more
+than 64 MB, what it accepts is the same when written and read again, and at least 80 % of its lines
+are reached.
+
+    fuzz_npy.py [SECONDS]      30 minutes without an argument
+"""
+import fuzz_seeds
+import fuzzing
+
+fuzzing.claim("npy", ["emu/host/npy.c"], "array reader", seeds=fuzz_seeds.npy(),
+              options=["-max_len=5000", "-malloc_limit_mb=64"])
