@@ -94,8 +94,8 @@ def test_options_of_every_run(program, tmp_path):
 
 BAD_OPTIONS = (
     ("--no-such=1", "no option '--no-such=1'"), ("--check=maybe", "off, warn"),
-    ("out", "only options of a run"), ("--run", "only options of a run"),
-    ("--version", "only options of a run"), ("--stats 'x", "end within a quote"),
+    ("out", "[option_of_command_line]"), ("--run", "only options of a run"),
+    ("--version", "only options of a run"), ("--stats 'x", "end within a quote [quote_open]"),
     ("--max-cycles", "needs a value"), ("--trace-file=/nowhere/x", "cannot write '/nowhere/x'"))
 
 
@@ -106,7 +106,7 @@ def test_bad_options_are_errors(program):
         for words, told in {BAD_OPTIONS!r}:
             os.environ["WSE_ARGS"] = words
             text = message(SdkRuntime, "out")
-            assert told in text and ("cannot write" in text or words in text), text
+            assert told in text and ("cannot write" in text or words in text), text     # options_from
     """)
 
 

@@ -67,8 +67,8 @@ typedef struct {
  *
  * Statistics, profile and report are written when the run has ended: by wse_finish, by the call
  * that a failure of the run ends, or by wse_close, which marks them as partial.  A file has its
- * name once it is whole.  The files of the second program that a process opens with such options get the
- * number 2 in their names, t.txt becomes t-2.txt, and so on. */
+ * name once it is whole.  The files of the second program that a process opens with such options
+ * get the number 2 in their names, t.txt becomes t-2.txt, and so on. */
 
 /* Loads and validates an image or an output directory of cslc.  On failure *program is still a
  * handle (or NULL without memory) that only wse_error and wse_close accept. */
