@@ -52,7 +52,8 @@ REGISTERS = {r[2]: int(r[0], 16) for r in table("configuration registers")}
 
 FILES = {"dest": 0, "src0": 1, "src1": 2}
 FLAGS = {"async": 1 << 4, "index": 1 << 5, "control": 1 << 6, "advance": 1 << 7, "save": 1 << 8,
-         "step": 1 << 9, "transform": 1 << 10, "zero0": 1 << 11, "zero1": 1 << 12}
+         "step": 1 << 9, "transform": 1 << 10, "zero0": 1 << 11, "zero1": 1 << 12,
+         "scalar": 1 << 13}
 ACTIONS = {"none": 0, "activate": 1, "unblock": 2, "terminate": 3}
 ID_KINDS = {"task": 0, "input_queue": 1, "microthread": 2}
 

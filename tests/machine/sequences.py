@@ -87,7 +87,8 @@ class Sequence:
     def descriptor(self):
         r = self.random
         kind = r.choices(("mem1d", "mem4d", "circular", "fifo"), (5, 2, 2, 1))[0]
-        flags = [f for f, p in (("save", 0.15), ("step", 0.1), ("index", 0.15)) if self.chance(p)]
+        flags = [f for f, p in (("save", 0.15), ("step", 0.1), ("index", 0.15),
+                                       ("scalar", 0.08)) if self.chance(p)]
         base = self.address(4)
         if kind == "fifo":
             return isa.descriptor(kind, state=BLOCKS + 32 * r.randrange(2),

@@ -222,11 +222,12 @@ class Tile:
         width, narrow = info.width(info.destination), info.width(info.elements)
         fold = dest and src0 and dest == src0 and dest[0] == "reg"
         both_registers = dest[0] == "reg" and src0 and src0[0] == "reg"
-        wide_first = op == "fmachs" or (op == "faddhs" and both_registers)
+        wide_first = (op == "fmachs" or (op == "faddhs" and both_registers) or
+                      self.is_scalar(src0))
         index = self.r[index] if index is not None else 0
         s = 0 if scalar is None else self.scalar(op, scalar, narrow)
         out = self.operand(dest, width, index, True)
-        first = self.operand(src0, 4 if wide_first else narrow, index, False)
+        first = self.operand(src0, width if wide_first else narrow, index, False)
         second = self.operand(src1, narrow, index, False)
         streams = (first, second, out)
         if first.kind == second.kind == "fifo" and first.state == second.state:
@@ -253,6 +254,11 @@ class Tile:
             self.put(out.where[1], out.value, out.width)
         self.vstat = not exhausted
 
+    def is_scalar(self, where):
+        """Whether a descriptor stands for one number."""
+        dsr = where and self.dsrs.get((isa.FILES.get(where[0]), where[1]))
+        return bool(dsr and dsr.has("scalar"))
+
     def scalar(self, op, register, narrow):
         wide = narrow == 4 and op != "fscales"
         return self.pair(register) if wide else self.r[register]
@@ -264,6 +270,8 @@ class Tile:
             over = any(f.dsr.remaining == 0 for f in stepping)
             return (0 if over else 1), over
         for stream in streams:
+            if stream.dsr and stream.dsr.has("scalar"):
+                continue
             if stream.kind == "fifo" and stream.own_length:
                 return stream.own_length, False
             if stream.kind == "memory":
