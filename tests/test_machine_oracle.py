@@ -1,6 +1,9 @@
 """The emulator against the second model of the machine in tests/machine; the claim
 machine_oracle.py runs many more programs, and drivers with seeded defects."""
+import pytest
+
 from machine import floats, network, oracle, scalar, verdict
+from machine.defects import DEFECTS, edited_files
 from machine.fabric import Fabric
 from machine.sequences import Sequence
 from machine.verdict import Wild
@@ -64,3 +67,8 @@ def test_an_end_that_is_none_is_noticed():
     for queue in tile["out"]:
         queue[0] = 0
     assert verdict.differences(end)
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=[d.name for d in DEFECTS])
+def test_seeded_defects_still_have_their_place(defect):
+    assert edited_files(defect)

@@ -57,8 +57,7 @@ DEFECTS = [
            "++stream->index[k] > stream->lengths[k]"),
     vector("a circular walk back leaves the buffer", "offset < 0 ? offset + (int32_t)stream->wrap_bytes",
            "offset < 0 ? offset"),
-    vector("a length of 0 passes on to the next operand", "if (decided || (is_fifo && length == 0))",
-           "if (decided || length == 0)"),
+    vector("a length of 0 passes on to the next operand", "(is_fifo && length == 0)", "length == 0"),
     vector("the vector carry is lost", "sum = a + b + (kind == VK_ADDC && *carry);", "sum = a + b;"),
     vector("single steps keep no address", "(s->flags & (DESC_F_SAVE | DESC_F_STEP))",
            "(s->flags & DESC_F_SAVE)"),
@@ -94,6 +93,14 @@ def edited(files, file, old, new):
     files[file] = text.replace(old, new)
 
 
+def edited_files(defect):
+    """The texts of the files that the defect changes."""
+    files = {}
+    for edit in defect.edits:
+        edited(files, *edit)
+    return files
+
+
 def compile_edited(source, overlay, folder, commands):
     """The object of a source file as edited, or with edited headers in front."""
     command = next(c for c in commands if c["file"] == str(ROOT / source))
@@ -114,9 +121,7 @@ def compile_edited(source, overlay, folder, commands):
 
 def build(defect, folder):
     """A driver with the defect in it."""
-    files, folder = {}, Path(folder)
-    for edit in defect.edits:
-        edited(files, *edit)
+    files, folder = edited_files(defect), Path(folder)
     overlay = folder / "overlay"
     for file, text in files.items():
         (overlay / file).parent.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ QUEUES, MOST_QUEUES, MOST_OPS, DSRS = 8, 6, 11, 16
 PHASE_TASK, FLAG_TASKS, TEARDOWN_TASK, FIRST_ENTRY = 24, (25, 26, 27, 28), 29, 40
 FLAGS_AT, COUNTS_AT, DATA_AT, DATA_MOST = 0x20, 0x40, 0x100, 0x3e00
 TASK_BUFFER, FIFO_WORDS = 100, 12
+SIMD_32, SIMD_OFF = 1, 4        # of a descriptor, see docs/isa.md
 TASK_KINDS = {"data": 1, "local": 2, "control": 3}
 REGISTER_PORTS = (WEST, EAST, SOUTH, NORTH, RAMP)       # bits of COLOR_ROUTES
 EXIT_WORD = 1 << 14
@@ -45,7 +46,7 @@ class TilePlan:
         self.tasks = []                         # (kind, id, code, arguments)
         self.code, self.data, self.dsrs, self.statements = [], {}, {f: [] for f in isa.FILES}, []
         self.free = DATA_AT
-        self.writes = []                        # operations, for the end's memory
+        self.writes, self.sources = [], []      # operations, for the end's memory
         self.handled = None                     # node of the teardown handler
         self.openings = []                      # (color, word) that the start writes
 
@@ -269,9 +270,8 @@ class Fabric:
                 source = self.source_for(len(values), forwarded) if what == "data" else None
                 op = Operation(len(values), output=plan.sends[color], color=color, advance=advance,
                                control=what == "control", values=None if source else values)
-                if source is None and what == "data" and self.chance(0.1):
-                    op.narrow = True
-                    op.values = [v & 0xffff for v in values]
+                if source is None and what == "data" and self.chance(0.2):
+                    self.make_narrow(op, values)
                 if source is not None:
                     op.inputs = [plan.receives[source]]
                     op.values = None
@@ -283,6 +283,14 @@ class Fabric:
             if color not in forwarded:
                 chains.append(self.receiver(color))
         return chains
+
+    def make_narrow(self, op, values):
+        """As many wavelets, of one or two 16-bit elements."""
+        op.narrow, op.packed = True, self.chance(0.5)
+        op.values = [v & 0xffff for v in values]
+        if op.packed:
+            op.values += [v >> 16 for v in values[self.random.randrange(2):]]
+            op.length = len(op.values)
 
     def source_for(self, count, forwarded):
         """A color that is passed on instead of sending from memory, or None."""
@@ -332,8 +340,9 @@ class Fabric:
         if node.controls and color not in state.open:
             op.terminates = self.chance(0.6)
         if self.chance(0.3) and not op.terminates:
-            op.narrow = True
-            op.values = [self.random.randrange(1 << 16) for _ in range(count)]
+            op.narrow, op.packed = True, self.chance(0.5)
+            op.length = 2 * count - self.random.randrange(2) if op.packed else count
+            op.values = [self.random.randrange(1 << 16) for _ in range(op.length)]
         if self.chance(0.9 if self.clean else 0.5):
             self.in_background(op)
             return [op]
@@ -374,6 +383,8 @@ class Fabric:
         if values is None:
             op.to = at
             self.plan.writes.append(op)
+        else:
+            self.plan.sources.append((op, at))
         return self.dsr(file, isa.descriptor("mem1d", base=at, length=op.length, stride=1))
 
     def fabric_operand(self, file, op, queue):
@@ -382,8 +393,12 @@ class Fabric:
             more["done"] = isa.action("activate", "task", op.done_task)
         if op.thread and self.chance(0.3):
             more["priority"] = self.random.randrange(3)
+        if op.narrow:
+            more["simd"] = SIMD_32 if op.packed else SIMD_OFF
         if file == "dest":
+            op.zeroes = op.values is not None and self.chance(0.1)
             flags += ["control"] * op.control + ["advance"] * op.advance
+            flags += [f"zero{int(not op.inputs)}"] * op.zeroes
             words = isa.descriptor("fabout", flags, queue=queue, color=op.color, length=op.length,
                                    **more)
         else:
@@ -585,6 +600,11 @@ class Fabric:
             got = [int.from_bytes(data[op.to + width * i:op.to + width * (i + 1)], "little")
                    for i in range(op.length)]
             yield f"results at {op.to:#x}", op.results + [0] * (op.length - len(op.results)), got
+        for op, at in plan.sources:
+            width, gone = 2 if op.narrow else 4, op.done if op.zeroes else 0
+            got = [int.from_bytes(data[at + width * i:at + width * (i + 1)], "little")
+                   for i in range(op.length)]
+            yield f"source at {at:#x}", [0] * gone + op.values[gone:], got
         for key, (count_at, at, width) in plan.buffers.items():
             taken = [v & ((1 << 8 * width) - 1) for v in state.taken.get(key, [])]
             count = int.from_bytes(data[count_at:count_at + 2], "little")

@@ -196,7 +196,9 @@ class Operation:
     color: int = 0
     control: bool = False
     advance: bool = False
-    narrow: bool = False                            # 16-bit elements, one a wavelet
+    narrow: bool = False                            # 16-bit elements
+    packed: bool = False                            # two of them a wavelet
+    zeroes: bool = False                            # the source in memory, as it is read
     terminates: bool = False                        # on a control wavelet
     fifo_in: int = None                             # FIFO that it pops
     fifo_out: int = None                            # FIFO that it pushes
@@ -236,7 +238,7 @@ class TileState:
     # ---- operations
 
     def move_element(self, op):
-        """One element of an operation, or its end by a control wavelet."""
+        """The next of an operation, or its end by a control wavelet."""
         if op.done == op.length:
             return False
         sources = [self.inputs[q] for q in op.inputs]
@@ -253,23 +255,28 @@ class TileState:
             return False
         if op.output is not None and not self.outputs[op.output].room():
             return False
-        values = [q.items.pop(0).payload for q in sources]
-        if op.values is not None:
-            values.append(op.values[op.done])
-        if op.fifo_in is not None:
-            values.append(self.fifos[op.fifo_in].items.pop(0))
-        mask = 0xffff if op.narrow else 0xffffffff
-        value = sum(v & mask for v in values) & mask
-        op.done += 1
-        last = op.done == op.length
-        if op.output is not None:
-            self.outputs[op.output].items.append(
-                Wavelet(value, op.control, op.advance and last, op.color))
-        elif op.fifo_out is not None:
-            self.fifos[op.fifo_out].items.append(value)
-        else:
-            op.results.append(value)
+        self.move_elements(op, sources, min(2 if op.packed else 1, op.length - op.done))
         return True
+
+    def move_elements(self, op, sources, count):
+        """The elements of one wavelet, or one."""
+        mask = 0xffff if op.narrow else 0xffffffff
+        operands = [[payload >> 16 * i & mask for i in range(count)]
+                    for payload in (q.items.pop(0).payload for q in sources)]
+        if op.values is not None:
+            operands.append(op.values[op.done:op.done + count])
+        if op.fifo_in is not None:
+            operands.append([self.fifos[op.fifo_in].items.pop(0)])
+        results = [sum(element) & mask for element in zip(*operands)]
+        op.done += count
+        if op.output is not None:
+            word = sum(value << 16 * i for i, value in enumerate(results))
+            self.outputs[op.output].items.append(
+                Wavelet(word, op.control, op.advance and op.done == op.length, op.color))
+        elif op.fifo_out is not None:
+            self.fifos[op.fifo_out].items += results
+        else:
+            op.results += results
 
     def finished(self, op):
         if op.done < op.length and not op.ended:
