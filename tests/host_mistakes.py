@@ -23,9 +23,14 @@ x = np.zeros(36, np.float32)
 # Name: (what comes first, the mistake, parts of the message).
 CASES = {
     "a symbol that does not exist": (
-        START, "r.get_id('scael')", ["ValueError", "exports no 'scael'", "did you mean 'scale'?"]),
+        RUNNING, "r.launch('scael')", ["ValueError", "exports no 'scael'", "did you mean 'scale'?"]),
     "a symbol like no other": (
-        START, "r.get_id('q')", ["ValueError", "exports no 'q'", "it exports a, h, n"]),
+        RUNNING, "r.launch('q')", ["ValueError", "exports no 'q'", "it exports a, h, n"]),
+    "a copy of a symbol that does not exist": (
+        RUNNING, "r.memcpy_h2d(r.get_id('aa'), x, 0, 0, 3, 2, 6, **WIDE)",
+        ["exports no 'aa'", "did you mean 'a'?", "get_id() returns None",
+         "TypeError: memcpy_h2d: dest must be an integer, not NoneType",
+         "get_id() gives None for a symbol that the program does not export"]),
     "64-bit elements": (
         RUNNING, "r.memcpy_h2d(a, np.zeros(36), 0, 0, 3, 2, 6, **WIDE)",
         ["TypeError", "float64", "32 bits wide", ".astype(np.float32)"]),

@@ -81,7 +81,13 @@ def test_mistakes_are_explained(program):
         a, one = r.get_id("a"), np.zeros(6, np.float32)
         def copy(*args, **named):
             return message(r.memcpy_h2d, *args, **{**COPY, "data_type": WIDE, **named})
-        assert "[symbol_unknown]" in message(r.get_id, "aa") and "'a'" in message(r.get_id, "aa")
+        import warnings
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert r.get_id("aa") is None
+        assert "[symbol_unknown]" in str(told[0].message) and "'a'" in str(told[0].message)
+        assert told[0].filename.endswith("run.py")
+        assert "[symbol_unknown]" in message(r.launch, "aa")
         assert "[region_outside]" in copy(a, one, 3, 0, 1, 1, 6)
         assert "[symbol_number]" in copy(77, one, 0, 0, 1, 1, 6)
         assert "[symbol_is_function]" in copy(r.get_id("scale"), one, 0, 0, 1, 1, 6)

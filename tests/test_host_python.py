@@ -492,7 +492,12 @@ def test_client_of_the_appliance(program):
     ran = script(program, """
         from pathlib import Path
         from cerebras.appliance.pb.sdk import sdk_common_pb2
+        from cerebras.appliance import logger
         from cerebras.sdk import client
+        from cerebras.sdk.client.debug_util import debug_util
+        from cerebras.sdk.client.sdk_utils import calculate_cycles
+        import logging
+        import tarfile
         r.stop()
         assert sdk_common_pb2.MemcpyOrder is MemcpyOrder
         options = "--arch=wse3 --fabric-dims=10,4 --fabric-offsets=4,1 --params=W:3,H:2 --memcpy"
@@ -506,13 +511,26 @@ def test_client_of_the_appliance(program):
             assert "cslc layout.csl" in text and "error" in text, text
             compiler.compile(".", "loose.csl", "-o loose")
         with client.SdkRuntime(artifact, simulator=True, **job) as runner:
-            runner.launch("scale", np.float32(1), np.int16(1), nonblock=False)
+            task = runner.launch("scale", np.float32(1), np.int16(1), nonblock=True)
+            assert isinstance(task, client.Task)
+            runner.task_wait(task)
         assert runner.read_symbol(4, 1, "n", np.int32)[0] == 1
+        assert debug_util(artifact).get_symbol(4, 1, "n", np.int32)[0] == 1
+        assert calculate_cycles(np.array([5, 0, 0], np.uint32)) == -5
+        older = client.SdkRuntime(artifact, simulator=True).start()
+        older.stop()
+        logger.setLevel(logging.INFO)
+        assert logger.getEffectiveLevel() == logger.INFO == logging.INFO
+        assert logging.getLogger("cerebras.appliance").level == logging.INFO
         assert "simulator=True" in message(client.SdkRuntime, artifact)
         with client.SdkLauncher(artifact, simulator=True, **job) as launcher:
             launcher.stage("child.py")
             assert launcher.run("cs_python child.py %CMADDR%") == "CHILD\\n"
-            launcher.download_artifact("result.txt", ".")
+            assert launcher.download_artifact("result.txt", ".") == "result.txt"
+            launcher.run("mkdir made; echo 7 > made/seven")
+            with tarfile.open(launcher.download_artifact("made", "renamed.tar.gz")) as archive:
+                assert archive.extractfile("made/seven").read() == b"7\\n"
+            assert launcher.download_artifact("made", ".") == "made.tar.gz"
             assert "exit code 3" in message(launcher.run, "exit 3")
         assert Path("result.txt").read_text() == "ran"
         assert "with SdkLauncher" in message(client.SdkLauncher(artifact, True).run, "true")
@@ -547,6 +565,30 @@ def test_cs_python_takes_the_python_that_is_named(tmp_path):
     words = ran.out.split()
     assert words[:2] == ["RAN", str(fake)] and words[3:] == ["script.py", "--name", "a", "b"]
     assert words[2].endswith(":/elsewhere") and "python" in words[2]
+
+
+def test_cs_python_does_not_start_itself(tmp_path):
+    """Neither by its name nor through a program that starts it."""
+    ran = cs_python("script.py", expect=1, CS_PYTHON=str(harness.tool("cs_python")))
+    assert "cs_python: is this program, not a Python" in ran.err
+    around = tmp_path / "around"
+    around.write_text(f'#!/bin/sh\nexec {harness.tool("cs_python")} "$@"\n')
+    around.chmod(0o755)
+    ran = cs_python("script.py", expect=1, CS_PYTHON=str(around))
+    assert f"{around}: not Python 3.8 or newer" in ran.err
+
+
+def test_a_script_may_start_cs_python(tmp_path):
+    ran = cs_python("-c", "import subprocess, sys; sys.exit(subprocess.call("
+                    "['cs_python', '-c', 'import numpy; print(numpy.__name__)']))")
+    assert ran.out == "numpy\n"
+
+
+def test_packages_of_the_container_are_found(tmp_path):
+    (tmp_path / "mine.py").write_text("print('found')\n")
+    ran = cs_python("-c", "import mine, wse_lib", SINGULARITYENV_PYTHONPATH=str(tmp_path),
+                    PYTHONPATH="/elsewhere")
+    assert ran.out == "found\n"
 
 
 def test_cs_python_without_numpy_says_how_to_get_it(tmp_path):

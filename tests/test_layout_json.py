@@ -350,12 +350,46 @@ def test_painted_routes_carry_a_stream_to_its_own_place(tmp_path):
 def test_regions_are_stacked(tmp_path):
     script(tmp_path, """
         regions = [layout.create_code_region("block.csl", str(k), k + 1, 2) for k in range(3)]
-        extent = layout.hstack(regions, IntVector(1, 4))
-        assert (extent.x, extent.y) == (6, 2)
+        assert layout.hstack(regions, IntVector(1, 4)) == 6
         assert [r._place for r in regions] == [(1, 4), (2, 4), (4, 4)]
-        extent = layout.vstack(regions)
-        assert (extent.x, extent.y) == (3, 6)
-        assert [r._place for r in regions] == [(0, 0), (0, 2), (0, 4)]
+        assert layout.vstack(regions) == 6
+        assert [r._place for r in regions] == [(1, 4), (1, 6), (1, 8)]
+        assert layout.hstack(reversed(regions)) == 6
+        assert [r._place for r in regions] == [(6, 8), (4, 8), (1, 8)]
+        assert layout.vstack([]) == 0
+        """)
+
+
+def test_a_color_of_a_region_has_a_name_of_its_own(tmp_path):
+    script(tmp_path, """
+        region = layout.create_code_region("block.csl", "left", 1, 1)
+        color = region.color("red", 3)
+        assert color.get_global_name() == "left_red" and color.get_local_param_name() == "red"
+        assert Color("red").get_global_name() == "red"
+        # Joined names may be equal; the colors are two.
+        other = Color("left_red", 4)
+        for at in (color, other):
+            region.paint_all(at, [RoutingPosition().set_input([Route.RAMP])
+                                  .set_output([Route.EAST])])
+        for name in ("columns", "rows"):
+            region.set_param_all(name, 1)
+        region.set_param_all("scale", 1.0)
+        region.set_param_all("twice", False)
+        layout.compile("out")
+        """)
+    colors = json.loads((tmp_path / "out" / "out.json").read_text())["colors"]
+    assert colors == {"left.red": 3, "left_red": 4}
+
+
+def test_a_fabric_file_names_the_machine(tmp_path):
+    (tmp_path / "wse2.json").write_text('{"fabric": {"type": "WSE-2", "dims": [10, 10]}}')
+    (tmp_path / "none.json").write_text('{"dims": [10, 10]}')
+    (tmp_path / "bad.json").write_text("{")
+    script(tmp_path, """
+        assert SdkLayout("wse2.json")._target == SdkTarget.WSE2
+        assert "names none: pass an SdkTarget" in message(SdkLayout, "none.json")
+        assert "bad.json: a fabric's description is JSON" in message(SdkLayout, "bad.json")
+        assert "FileNotFoundError" in message(SdkLayout, "no.json")
         """)
 
 

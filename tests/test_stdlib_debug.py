@@ -18,6 +18,7 @@ param size: u16;
 const sys = @import_module("<memcpy/memcpy>", memcpy_params);
 const values = @import_module("<debug>", .{ .key = "values", .buffer_size = size });
 const odd = @import_module("<debug>", .{ .key = "odd key", .buffer_size = 20 });
+const plain = @import_module("<debug>", .{ .buffer_size = 4 });
 export var state = [3]i16{ 1, -2, 3 };
 fn main() void {
   values.trace_bool(true); values.trace_u8(200); values.trace_i8(-100);
@@ -32,6 +33,7 @@ fn main() void {
   values.trace(@as(u8, 3)); values.trace(@as(i8, -3)); values.trace(@as(u32, 1));
   values.trace(@as(i32, -1)); values.trace(@as(u16, 9)); values.trace(@as(f16, 0.25));
   odd.trace_timestamp();
+  plain.trace_u16(5);
   odd.trace_timestamp();
   state[0] = @as(i16, size);
   sys.unblock_cmd_stream();
@@ -51,13 +53,15 @@ def fails(kind, text, call):
     else:
         raise AssertionError("no error: " + text)
 
-fails(RuntimeError, "call stop()", lambda: debug_util("out"))
+early = debug_util("out")         # made before the run, asked after it
+fails(RuntimeError, "call stop()", lambda: early.read_trace(5, 2, "values"))
 runner = SdkRuntime("out")
 runner.load()
 runner.run()
 runner.launch("main", nonblock=False)
 runner.stop()
 debug = debug_util("out")
+assert early.read_trace(6, 2, "values") == debug.read_trace(6, 2, "values")
 
 full = debug.read_trace(5, 2, "values")
 assert full[:6] == [True, 200, -100, 65535, -32768, 1.5], full
@@ -68,6 +72,7 @@ assert [type(v).__name__ for v in full[1:9]] == [
     "uint8", "int8", "uint16", "int16", "float16", "uint32", "int32", "float32"]
 # 12 words: six values of one word each.
 assert debug.read_trace(6, 2, "values") == full[:6]
+assert debug.read_trace(5, 2, "") == [5]
 first, second = debug.read_trace(5, 2, "odd key")
 assert 0 <= first < second < 1000
 
@@ -75,11 +80,11 @@ assert debug.get_symbol(5, 2, "state", np.int16).tolist() == [200, -2, 3]
 both = debug.get_symbol_rect(((5, 2), (2, 1)), "state", np.int16)
 assert both.shape == (2, 1, 3) and both[1, 0, 0] == 12
 
-fails(ValueError, "records no trace 'none'; it has 'values', 'odd key'",
+fails(ValueError, "records no trace 'none'; it has 'values', 'odd key', ''",
       lambda: debug.read_trace(5, 2, "none"))
 fails(ValueError, "columns 5 to 6, rows 2 to 2", lambda: debug.read_trace(4, 2, "values"))
 fails(ValueError, "nothing", lambda: debug.get_symbol(5, 2, "nothing", np.int16))
-fails(RuntimeError, "call stop()", lambda: debug_util("elsewhere"))
+fails(RuntimeError, "call stop()", lambda: debug_util("elsewhere").read_trace(5, 2, "values"))
 fails(RuntimeError, "cmaddr", lambda: debug_util("out", cmaddr="1.2.3.4:9000"))
 print("traces read")
 """

@@ -121,7 +121,15 @@ class debug_util:
 
     def __init__(self, bindir, cmaddr=None):
         refuse_address(cmaddr)
-        self._runtime = _tiles_of(bindir)
+        self._bindir = bindir
+        self._found = None
+
+    @property
+    def _runtime(self):
+        """Looked for at the first question: scripts make the object before they run the program."""
+        if self._found is None:
+            self._found = _tiles_of(self._bindir)
+        return self._found
 
     def get_symbol(self, col, row, symbol, dtype):
         """The content of a symbol of one tile, as an array of `dtype`."""

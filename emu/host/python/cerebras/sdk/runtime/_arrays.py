@@ -22,6 +22,8 @@ def whole(name, value, least=0):
             hint = "; are two arguments swapped?"
         elif isinstance(value, str):
             hint = "; get_id() gives the number of a symbol"
+        elif value is None:
+            hint = "; get_id() gives None for a symbol that the program does not export"
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}{hint}") from None
     if number < least:
         raise ValueError(f"{name} must be at least {least}, not {number}")

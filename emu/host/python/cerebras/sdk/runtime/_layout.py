@@ -115,8 +115,9 @@ class Color:
     """A color by name; colors of the same name are the same.  Without a value the compiler chooses
     one."""
 
-    def __init__(self, name, value=None):
-        self._local = self._name = _of_type("the name of a color", name, str)
+    def __init__(self, name, value=None, region=None):
+        self._local = _of_type("the name of a color", name, str)
+        self._region = region      # the name of the region that the color is of
         self._value = None if value is None else int(value)
 
     def get_value(self):
@@ -124,7 +125,11 @@ class Color:
         return self._value
 
     def get_global_name(self):
-        return self._name
+        return f"{self._region}_{self._local}" if self._region else self._local
+
+    def _key(self):
+        """The name in the layout's file: no other color has it."""
+        return f"{self._region}.{self._local}" if self._region else self._local
 
     def get_local_param_name(self):
         return self._local
@@ -187,9 +192,7 @@ class CodeRegion:
 
     def color(self, name, value=None):
         """A color of this region only: others may have one of the same name."""
-        color = Color(name, value)
-        color._name = f"{self.name}.{name}"
-        return color
+        return Color(name, value, self.name)
 
     def paint(self, at, color, positions):
         """Routes of one tile, relative to the region."""
@@ -325,6 +328,30 @@ class CodeRegion:
                 "params": self._params, "paint": self._paint, "symbols": symbols}
 
 
+def _texts(value):
+    """Every text in what a JSON file holds."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
+
+
+def _target_of_fabric(path):
+    """The machine that a fabric's JSON file names, anywhere in it: what such a file looks like is
+    not published.  The emulated fabric has the size that the layout needs."""
+    try:
+        fabric = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: a fabric's description is JSON: {error}") from None
+    named = {target for text in _texts(fabric) for target in _platform.SdkTarget
+             if target.value == text.lower().replace("-", "")}
+    if len(named) != 1:
+        raise ValueError(f"{path}: a fabric's description names one machine, wse2 or wse3; this "
+                         f"one names {'both' if named else 'none'}: pass an SdkTarget instead")
+    return named.pop()
+
+
 class SdkLayout:
     """Regions, the connections between their ports, and streams to the host."""
 
@@ -332,9 +359,11 @@ class SdkLayout:
         del msg_level              # the compiler says what there is to say
         if isinstance(platform, _platform.SdkTarget):
             platform = _platform.SdkExecutionPlatform(target=platform)
+        elif isinstance(platform, (str, os.PathLike)):
+            platform = _platform.SdkExecutionPlatform(target=_target_of_fabric(platform))
         if not isinstance(platform, _platform.SdkExecutionPlatform):
-            raise TypeError("SdkLayout takes what get_platform() returns or an SdkTarget, not a "
-                            f"{type(platform).__name__}")
+            raise TypeError("SdkLayout takes what get_platform() returns, an SdkTarget or the path "
+                            f"of a fabric's JSON file, not a {type(platform).__name__}")
         self._target = platform.target or _platform.SdkTarget.WSE3
         self._regions, self._ports, self._connections, self._streams = [], [], [], []
         self._colors = {}
@@ -347,7 +376,7 @@ class SdkLayout:
 
     def _color(self, color):
         _of_type("a color", color, Color)
-        name, value = color.get_global_name(), color.get_value()
+        name, value = color._key(), color.get_value()
         known = self._colors.get(name)
         if known is not None and value is not None and known != value:
             raise ValueError(f"color {name!r} has the value {known}, and now {value}")
@@ -406,21 +435,27 @@ class SdkLayout:
 
     # ---- placing
 
-    def hstack(self, regions, origin=IntVector(0, 0)):
-        """Places regions side by side, from the left; returns the extent."""
-        x = origin.x
-        for region in regions:
-            region.place(x, origin.y)
-            x += region.width
-        return IntVector(x - origin.x, max((r.height for r in regions), default=0))
+    def hstack(self, regions, origin=None):
+        """Places regions side by side, from the left, at the origin or where the first of them is;
+        returns the width."""
+        return self._stack(regions, origin, (1, 0))
 
-    def vstack(self, regions, origin=IntVector(0, 0)):
-        """Places regions below each other, from the top; returns the extent."""
-        y = origin.y
+    def vstack(self, regions, origin=None):
+        """Places regions below each other, from the top, at the origin or where the first of them
+        is; returns the height."""
+        return self._stack(regions, origin, (0, 1))
+
+    @staticmethod
+    def _stack(regions, origin, step):
+        regions = [_of_type("a region", region, CodeRegion) for region in regions]
+        if not regions:
+            return 0
+        x, y = regions[0]._place if origin is None else (origin.x, origin.y)
+        extent = 0
         for region in regions:
-            region.place(origin.x, y)
-            y += region.height
-        return IntVector(max((r.width for r in regions), default=0), y - origin.y)
+            region.place(x + step[0] * extent, y + step[1] * extent)
+            extent += step[0] * region.width + step[1] * region.height
+        return extent
 
     # ---- compiling
 

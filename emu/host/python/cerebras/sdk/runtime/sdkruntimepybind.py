@@ -198,15 +198,24 @@ class SdkRuntime:
     # ---- symbols
 
     def get_id(self, name):
-        """Number of an exported symbol."""
-        return self._symbol(name).id
+        """Number of an exported symbol; None, with a warning, if there is none of the name."""
+        symbol, status = self._look_up(name)
+        if status == wse_lib.USAGE:
+            self._warn(self._message() + "\nget_id() returns None")
+            return None
+        self._check(status)
+        return symbol.id
 
     get_symbol = get_id
 
-    def _symbol(self, name):
+    def _look_up(self, name):
         symbol = wse_lib.Symbol()
-        self._check(self._library.wse_symbol(self._handle, _symbol_name(name),
-                                             ctypes.byref(symbol)))
+        return symbol, self._library.wse_symbol(self._handle, _symbol_name(name),
+                                                ctypes.byref(symbol))
+
+    def _symbol(self, name):
+        symbol, status = self._look_up(name)
+        self._check(status)
         return symbol
 
     # ---- functions
@@ -512,16 +521,20 @@ class SdkRuntime:
     def _call(self, function, *args):
         self._check(self._heard(function, *args))
 
+    def _message(self):
+        error = self._library.wse_error(self._handle).contents
+        return error.message.decode(errors="replace").rstrip("\n")
+
     def _check(self, status):
         told = self._library.wse_warnings(self._handle)
         if told:
             self._warn(told.decode(errors="replace").rstrip("\n"))
         if status == wse_lib.OK:
             return
-        error = self._library.wse_error(self._handle).contents
-        message = error.message.decode(errors="replace").rstrip("\n")
+        message = self._message()
         if status == wse_lib.USAGE:
             raise ValueError(message)
+        error = self._library.wse_error(self._handle).contents
         failure = DeviceError(message, status, error.cycle, error.x, error.y)
         if not self._ended:
             self._ended = failure

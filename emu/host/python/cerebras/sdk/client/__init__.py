@@ -8,12 +8,14 @@ import os
 import shlex
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from pathlib import Path
 
 from cerebras.sdk.runtime import _compiler, sdkruntimepybind
+from cerebras.sdk.runtime.sdkruntimepybind import Task
 
-__all__ = ["SdkCompiler", "SdkLauncher", "SdkRuntime"]
+__all__ = ["SdkCompiler", "SdkLauncher", "SdkRuntime", "Task"]
 
 
 # What says how a cluster is to carry a job out, and nothing about the program.
@@ -76,6 +78,10 @@ class SdkRuntime(sdkruntimepybind.SdkRuntime):
         _needs_simulator(simulator)
         super().__init__(artifact, **_without_job(named))
 
+    def start(self):
+        """What entering the context does, for older scripts."""
+        return self.__enter__()
+
 
 class SdkLauncher:
     """Runs commands beside a compiled program, in a scratch folder."""
@@ -120,8 +126,15 @@ class SdkLauncher:
                                    + done.stdout + done.stderr)
         return "".join(printed)
 
-    def download_artifact(self, name, out_dir):
-        """Copies a file that a command has written to out_dir."""
-        source, target = self._inside() / name, Path(out_dir)
-        target = target / Path(name).name if target.is_dir() else target
-        shutil.copy2(source, target)
+    def download_artifact(self, name, out_path):
+        """Copies what a command has written to out_path, a folder or the name to have, and returns
+        where it is.  A folder comes as an archive, NAME.tar.gz."""
+        source, target = self._inside() / name, Path(out_path)
+        suffix = ".tar.gz" if source.is_dir() else ""
+        target = target / (Path(name).name + suffix) if target.is_dir() else target
+        if suffix:
+            with tarfile.open(target, "w:gz") as archive:
+                archive.add(source, arcname=Path(name).name)
+        else:
+            shutil.copy2(source, target)
+        return str(target)
