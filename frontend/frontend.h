@@ -681,6 +681,7 @@ typedef struct MachineSetup {
   uint32_t n_virtual_dsrs;               /* of @map; numbered through the program */
   uint32_t local_color[MAX_COLORS];      /* color configuration + 1; 0 none */
   Span local_color_span[MAX_COLORS];
+  uint32_t routed;            /* colors whose routes the running program sets, a bit each */
   Span filter_span[MAX_COLORS];        /* where the filter's number is asked for; off 0: nowhere */
   uint32_t teardown_handler[MAX_COLORS]; /* index of a FuncInstance + 1; 0 none */
   uint32_t empty_handler[2][MAX_QUEUES]; /* likewise */
@@ -788,6 +789,7 @@ typedef struct {
   uint32_t n_local_colors;
   ImageColorUse local_colors[MAX_COLORS];
   Span local_spans[MAX_COLORS];
+  uint32_t routed;                       /* as in MachineSetup */
   Span filter_spans[MAX_COLORS];         /* as in MachineSetup */
 } ProgramClass;
 typedef struct {

@@ -685,6 +685,17 @@ Operand builtin_get_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId
   return operand_runtime(ir_machine_op(&s->b, IR_get_config, IRT_I16, 0, 0, &word, 1), POOL(U16));
 }
 
+/* A color may have no routes before the program runs and sets them. */
+static void note_routed(Sema *s, Operand address)
+{
+  int64_t word;
+  if (!operand_is_comptime(address) || !pool_int_value(s->pool, address.value, &word))
+    return;
+  const ConfigRegInfo *row = config_reg_at((uint16_t)word);
+  if (row->address == CFG_COLOR_ROUTES)
+    s->setup->routed |= 1u << (word - CFG_COLOR_ROUTES);
+}
+
 Operand builtin_set_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
@@ -703,6 +714,7 @@ Operand builtin_set_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId
     arrput(s->setup->configs, config);
     return builtin_void();
   }
+  note_routed(s, address);
   IrValue args[2] = {sema_ir(s, address), sema_ir(s, value)};
   ir_machine_op(&s->b, IR_set_config, IRT_VOID, 0, 0, args, 2);
   return builtin_void();

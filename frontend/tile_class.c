@@ -430,6 +430,7 @@ static bool generate(Session *session, Programs *programs, ProgramClass *class, 
 static void keep_local_colors(const MachineSetup *setup, ProgramClass *class)
 {
   memcpy(class->filter_spans, setup->filter_span, sizeof class->filter_spans);
+  class->routed = setup->routed;
   for (uint8_t c = 0; c < MAX_COLORS; c++) {
     if (setup->local_color[c] == 0)
       continue;
@@ -599,11 +600,13 @@ static StrId content_of(Session *session, StrTable *contents, const ProgramClass
     .tile_colors = &tile_colors, .tile_blob_at = &blob_at, .tile_blob_bytes = blob,
     .tile_blobs = blob ? zeros : no_bytes, .n_color_sets = 1, .color_sets = &no_colors,
   };
-  size_t length, extra = class->n_local_colors * sizeof *class->local_colors;
+  size_t length, colors = class->n_local_colors * sizeof *class->local_colors;
+  size_t all = colors + sizeof class->routed;
   uint8_t *bytes = image_write(&image, &length);
-  bytes = base_realloc(bytes, length + extra);
-  memcpy(bytes + length, class->local_colors, extra);
-  StrId id = str_intern(contents, (const char *)bytes, length + extra);
+  bytes = base_realloc(bytes, length + all);
+  memcpy(bytes + length, class->local_colors, colors);
+  memcpy(bytes + length + colors, &class->routed, sizeof class->routed);
+  StrId id = str_intern(contents, (const char *)bytes, length + all);
   free(bytes);
   free(zeros);
   return id;
@@ -666,6 +669,20 @@ static bool has_its_filters(Session *session, const ProgramClass *class, uint32_
   return true;
 }
 
+/* Colors that the program gives routes while it runs have none before. */
+static void add_routed_colors(LayoutResult *l, uint32_t routed, uint32_t *set)
+{
+  ImageColorConfig config;
+  memset(&config, 0, sizeof config);   /* configurations are compared as bytes */
+  config.positions[0].valid = true;
+  for (uint8_t c = 0; routed >> c; c++) {
+    Span first;
+    if (routed >> c & 1)
+      color_set_add(l->colors, *set, c, color_config_intern(l->colors, &config), (Span){0, 0}, set,
+                    &first);
+  }
+}
+
 /* Each tile's set is the layout's plus what its program configures itself. */
 static bool add_local_colors(Session *session, const Programs *programs)
 {
@@ -689,6 +706,7 @@ static bool add_local_colors(Session *session, const Programs *programs)
       diag_first_here(session->diags, first);
       ok = false;
     }
+    add_routed_colors(l, class->routed, &l->tile_sets[t]);
     ok = ok && has_its_filters(session, class, t);
   }
   return ok;

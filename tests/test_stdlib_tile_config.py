@@ -74,6 +74,51 @@ fn main() void { tile.teardown.exit(@get_color(5)); }
     assert "@set_color_config" in done.err
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("arch", stdlib_run.ARCHS)
+def test_routes_that_only_the_running_program_sets(tmp_path, arch, engine):
+    """Two colors without any configuration; one gets its routes bit by bit."""
+    words = stdlib_run.run(tmp_path, """
+const tile = @import_module("<tile_config>");
+const routes = tile.color_config;
+const a = @get_color(5);
+const b = @get_color(6);
+const from = [3]u32{ 7, 8, 9 };
+const mem = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{3} -> from[i] });
+const back = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{3} -> words[i] });
+const out_a = @get_dsd(fabout_dsd, .{ .fabric_color = a, .extent = 3,
+                                      .output_queue = @get_output_queue(2) });
+const in_a = @get_dsd(fabin_dsd, .{ .fabric_color = a, .extent = 3,
+                                    .input_queue = @get_input_queue(2) });
+const out_b = @get_dsd(fabout_dsd, .{ .fabric_color = b, .extent = 3,
+                                      .output_queue = @get_output_queue(3) });
+const in_b = @get_dsd(fabin_dsd, .{ .fabric_color = b, .extent = 3,
+                                    .input_queue = @get_input_queue(3) });
+fn main() void {
+  words[6] = @get_config(tile.switch_config.get_color_config_addr(a));
+  routes.reset_routes(a, .{ .rx = RAMP, .tx = RAMP });
+  words[7] = @get_config(@as(u16, tile.target.addresses.COLOR_ROUTES) + @get_int(a));
+  routes.set_io_direction(b, tile.target.fabric_io.RX_RAMP);
+  routes.set_io_direction(b, routes.fabric_io.TX_RAMP);
+  @mov32(out_a, mem, .{ .async = true });
+  @mov32(back, in_a);
+  @mov32(out_b, mem, .{ .async = true });
+  @mov32(@set_dsd_base_addr(back, &words[3]), in_b);
+}
+comptime {
+  @comptime_assert(tile.target.reg_type == tile.reg_type and tile.target.word_size == 2);
+  @comptime_assert(tile.target.tsc_size_words == 3);
+  @initialize_queue(@get_input_queue(2), .{ .color = a });
+  @initialize_queue(@get_input_queue(3), .{ .color = b });
+  if (@is_arch("wse3")) {
+    @initialize_queue(@get_output_queue(2), .{ .color = a });
+    @initialize_queue(@get_output_queue(3), .{ .color = b });
+  }
+}
+""", {"words": ("u32", 8)}, arch=arch, engine=engine)["words"]
+    assert words.tolist() == [7, 8, 9, 7, 8, 9, 0, 0x210]
+
+
 def test_payloads_of_memcpy_switches(tmp_path):
     words = stdlib_run.run(tmp_path, """
 const switches = @import_module("<memcpy/memcpy_switches>");
