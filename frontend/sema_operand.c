@@ -178,8 +178,7 @@ static Operand load_cell(Sema *s, Operand o)
   if (n > 1)
     sema_count_steps(s, n);      /* each value stays in memory */
   PoolId value = value_from_leaves(s->pool, o.type, leaves);
-  return (Operand){.kind = OPR_COMPTIME, .type = pool_type_of(s->pool, value), .value = value,
-                   .span = o.span};
+  return operand_at(operand_value(s, value), o.span);
 }
 
 static Operand load_range(Sema *s, Operand o)
@@ -475,13 +474,15 @@ static void store_cell(Sema *s, Operand target, Operand value, Span span)
     operand_report_run_time(s, &value);
     return;
   }
-  if (!pool_is_none(target.packed) && value.value.raw != POOL_RAW_POISON) {
-    value.value = stored_union(s, target, sema_force(s, value.value));
-    target.type = target.packed;
-    if (pool_is_none(value.value)) {
-      sema_error(s, not_comptime, span);
-      value.value = POOL(POISON);
+  if (!pool_is_none(target.packed)) {
+    if (value.value.raw != POOL_RAW_POISON) {
+      value.value = stored_union(s, target, sema_force(s, value.value));
+      if (pool_is_none(value.value)) {
+        sema_error(s, not_comptime, span);
+        value.value = POOL(POISON);
+      }
     }
+    target.type = target.packed;
   }
   value_to_leaves(s->pool, target.type, value.value, &s->leaves[cell->first + target.leaf]);
 }

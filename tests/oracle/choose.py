@@ -11,12 +11,12 @@ WIDEST = 256
 
 def some_integer(rng):
     roll = rng.random()
-    if roll < 0.55:
+    if roll < 0.62:
         return rng.choice(COMMON)
-    if roll < 0.8:
+    if roll < 0.88:
         width = rng.choice((rng.randrange(1, 17), rng.randrange(17, 65)))
         return integer(width, rng.random() < 0.5)
-    if roll < 0.9:
+    if roll < 0.94:
         return integer(rng.choice((65, 72, 96, 127, 128, 129, 200, WIDEST)), rng.random() < 0.5)
     return integer(rng.randrange(65, WIDEST + 1), rng.random() < 0.5)
 

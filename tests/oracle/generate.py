@@ -120,7 +120,7 @@ class Maker:
                 self.bind(name, kind, True)
         result = rng.choice(self.palette) if rng.random() < 0.85 else rng.choice(self.types.all)
         self.result = result
-        body = self.statements(rng.randrange(1, 5), 2)
+        body = self.statements(rng.randrange(1, 4), 2)
         inline = rng.random() < 0.05 and not has_leave(body)
         value = self.coerced(result, 2)
         made = Function(self.name, params, result, body, value, self.comptime, inline,
@@ -623,7 +623,7 @@ class Maker:
     def scope(self, depth):
         label = self.fresh("l") if self.rng.random() < 0.6 else None
         self.labels.append((label, False))
-        body = self.statements(self.rng.randrange(1, 4), depth - 1)
+        body = self.statements(self.rng.randrange(1, 3), depth - 1)
         self.labels.pop()
         return Scope(label, body)
 
@@ -635,7 +635,7 @@ class Maker:
         self.weight *= turns
         self.cost += self.weight
         self.labels.append((label, True))
-        body = self.statements(self.rng.randrange(1, 4), depth - 1)
+        body = self.statements(self.rng.randrange(1, 3), depth - 1)
         self.labels.pop()
         self.weight //= turns
         return body
