@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 """Runs programs of the oracle and compares: compile time, and each level on each machine."""
 import argparse
 import collections
@@ -44,7 +45,7 @@ layout {{
 @dataclass
 class Difference:
     """What one function gives that the oracle does not say."""
-    seed: int
+    seed: int                     # of the batch, for reduce.py
     tile: int
     program: Program
     half: str                     # the 16-bit float type

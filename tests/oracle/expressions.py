@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 from oracle import formats
 from oracle.places import Bits, Break, Frame, Many, Slot
-from oracle.types import (BOOL, Array, Bool, Enum, Float, Int, Struct, Type, Union, memory_bits,
+from oracle.types import (Array, Bool, Enum, Float, Int, Struct, Type, Union, memory_bits,
                           widened)
 
 
@@ -421,6 +421,14 @@ class Build(Expr):
 # ---- choices -------------------------------------------------------------------------------------
 
 
+def of_arm(arm, frame):
+    """The value of the arm that is taken.  Compile time does not look at the others, so the result
+    has the type of this one, which may be narrower than at run time."""
+    if isinstance(arm, Widen):
+        frame.run.refused = True
+    return arm.value(frame)
+
+
 @dataclass(eq=False)
 class Choice(Expr):
     """if as a value."""
@@ -432,7 +440,7 @@ class Choice(Expr):
         return f"(if ({self.condition.text()}) {self.yes.text()} else {self.no.text()})"
 
     def value(self, frame):
-        return (self.yes if self.condition.value(frame) else self.no).value(frame)
+        return of_arm(self.yes if self.condition.value(frame) else self.no, frame)
 
 
 @dataclass(eq=False)
@@ -449,7 +457,7 @@ class Switch(Expr):
         return f"(switch ({self.subject.text()}) {{ {', '.join(parts)} }})"
 
     def value(self, frame):
-        return chosen(self, frame).value(frame)
+        return of_arm(chosen(self, frame), frame)
 
 
 def chosen(switch, frame):
@@ -475,7 +483,7 @@ class Labelled(Expr):
         try:
             for statement in self.body:
                 statement.run(frame)
-            return self.type.copy(self.result.value(frame))
+            return self.type.copy(of_arm(self.result, frame))
         except Break as left:
             if left.label != self.label:
                 raise

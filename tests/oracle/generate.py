@@ -13,7 +13,7 @@ from oracle.expressions import (AddressOf, As, Binary, Bitcast, Build, Call, Cho
 from oracle.statements import (Arm, Assign, CallStatement, Declare, ForArray, ForRange, Function,
                                If, Leave, Scope, SwitchStatement, While)
 from oracle.types import (BOOL, F32, U16, Array, Bool, Enum, Float, Int, Pointer, Struct, Union,
-                          array, integer, memory_bits, named, pointer, widens)
+                          array, integer, named, pointer, widens)
 
 MOST_COST = 60                # of a function: loop turns and calls, multiplied
 DEPTH = 4                     # of recursion
@@ -440,8 +440,15 @@ class Maker:
         return Choice(kind, condition, first, second)
 
     def choice(self, kind, depth):
-        return Choice(kind, self.expr(BOOL, depth - 1), self.operand(kind),
-                      self.expr(kind, depth - 1))
+        return Choice(kind, self.expr(BOOL, depth - 1), *self.arms(kind, depth, 2))
+
+    def arms(self, kind, depth, count):
+        """Values of a choice: one has its type, the others may be narrower."""
+        found = [self.coerced(kind, 0) for _ in range(count - 2)]
+        found += [self.operand(kind), self.coerced(kind, depth - 1)]
+        if self.rng.random() < 0.5:
+            found.reverse()
+        return found
 
     def subject(self, depth):
         """An expression to switch over, and labels of some arms."""
@@ -461,8 +468,7 @@ class Maker:
 
     def switch(self, kind, depth):
         subject, labels = self.subject(depth)
-        arms = [self.operand(kind) for _ in labels] + [self.expr(kind, depth - 1)]
-        return Switch(kind, subject, labels, arms)
+        return Switch(kind, subject, labels, self.arms(kind, depth, len(labels) + 1))
 
     def labelled(self, kind, depth):
         label = self.fresh("b")
@@ -471,8 +477,8 @@ class Maker:
         body = []
         if self.rng.random() < 0.5:
             body.append(self.declare(depth - 1))
-        body.append(Leave(self.expr(BOOL, depth - 1), "break", label, self.operand(kind)))
-        result = self.expr(kind, depth - 1)
+        early, result = self.arms(kind, depth, 2)
+        body.append(Leave(self.expr(BOOL, depth - 1), "break", label, early))
         self.bindings, self.labels, self.may_return = kept, labels, may_return
         return Labelled(kind, label, body, result)
 
@@ -526,8 +532,15 @@ class Maker:
             constant = False
         name = self.fresh()
         self.bind(name, kind, not constant)
-        return Declare(name, kind, init, constant,
-                       isinstance(init, Widen) or rng.random() < 0.6)
+        return Declare(name, kind, self.anonymous(init), constant,
+                       isinstance(init, (Widen, Build)) or rng.random() < 0.6)
+
+    def anonymous(self, value):
+        """A literal without its type, where the place says which."""
+        if isinstance(value, Build) and not isinstance(value.type, Union) \
+                and len(getattr(value.type, "dims", "1")) == 1 and self.rng.random() < 0.4:
+            value.named = False
+        return value
 
     def target(self):
         """Something to assign to."""
@@ -555,7 +568,7 @@ class Maker:
             return Assign(to, op, value)
         if rng.random() < 0.45 and isinstance(kind, Float):
             return Assign(to, rng.choice("+-*/"), self.expr(kind, 1))
-        return Assign(to, "", self.coerced(kind, 2))
+        return Assign(to, "", self.anonymous(self.coerced(kind, 2)))
 
     def point(self, depth):
         """A pointer to something that can be assigned."""

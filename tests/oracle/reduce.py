@@ -1,18 +1,25 @@
+#!/usr/bin/python3
 """Makes a difference small: takes away parts of the functions as long as it stays.
 
-    reduced(program, difference, half, ...)     the text of the smallest program found
+    reduce.py SEED [--functions=N]      what differs or fails in the batch of that seed
+
+Seeds stand in the messages of check.py and of the claim.
 """
+import argparse
+import re
 import shutil
+import sys
 import tempfile
 import time
 from dataclasses import fields
 from pathlib import Path
 
-from oracle import check
-from oracle.expressions import Expr, Labelled, Literal, Widen, literal
-from oracle.places import Break, Continue, Return, TooLong
-from oracle.program import Program
-from oracle.types import Array, Bool, Enum, Float, Int, Pointer
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from oracle import check  # noqa: E402
+from oracle.expressions import Expr, Labelled, Literal, Widen, literal  # noqa: E402
+from oracle.places import Break, Continue, Return, TooLong  # noqa: E402
+from oracle.program import Program  # noqa: E402
+from oracle.types import Array, Bool, Enum, Float, Int, Pointer  # noqa: E402
 
 SECONDS = 60
 
@@ -268,3 +275,46 @@ def shown(found):
     lines.append(f"// {difference.way}: word {difference.word}: expected "
                  f"{difference.wanted:#x}, got {difference.got:#x}")
     return "\n".join(lines)
+
+
+def reduced_failure(programs, half, failure):
+    """The same for a program that the compiler or the emulator fails on; failure: the message."""
+    level, machine = re.search(r"(-O\d) (wse\d)", failure).groups()
+    said = re.search(r"\[(\w+)\]$|exit code -?\d+", failure, re.M)
+    folder = Path(tempfile.mkdtemp(prefix="reduce-"))
+    try:
+        fails = crashes_in((machine, level, level == "-O0"), half, folder, said[0])
+        for program in programs:
+            for driven in program.driven:
+                found = Reducer(program.types, program.functions, driven.function,
+                                [list(c.arguments) for c in driven.calls], fails).run()
+                if found:
+                    return found
+    finally:
+        shutil.rmtree(folder)
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("seed", type=int)
+    parser.add_argument("--functions", type=int, default=check.BATCH)
+    options = parser.parse_args()
+    outcome, done = check.batch(options.seed, options.functions), set()
+    for difference in outcome.differences:
+        key = difference.tile, difference.function.function.name
+        if key not in done:
+            done.add(key)
+            print(difference)
+            found = reduced(difference.program, difference, difference.half)
+            print(f"// --fp16-format={difference.half}\n{shown(found)}" if found else
+                  "no smaller program differs", flush=True)
+    if outcome.failures:
+        print(outcome.failures[0][:1000])
+        found = reduced_failure(*check.make(options.seed, options.functions), outcome.failures[0])
+        print(shown(found) if found else "no single function fails")
+    sys.exit(1 if done or outcome.failures else 0)
+
+
+if __name__ == "__main__":
+    main()

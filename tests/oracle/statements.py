@@ -1,7 +1,7 @@
 """Statements and functions: each class prints itself (text) and carries itself out (run)."""
 from dataclasses import dataclass, field
 
-from oracle.expressions import Expr, Node, call, chosen, combined, literal, shifted
+from oracle.expressions import Expr, Node, call, chosen, combined, literal, of_arm, shifted
 from oracle.places import Break, Continue, Return
 from oracle.types import Type
 
@@ -208,7 +208,7 @@ class Leave(Node):
     def run(self, frame):
         if not self.condition.value(frame):
             return
-        value = self.value and self.value.type.copy(self.value.value(frame))
+        value = self.value and self.value.type.copy(of_arm(self.value, frame))
         if self.way == "return":
             raise Return(value)
         raise Break(self.label, value) if self.way == "break" else Continue(self.label)
