@@ -271,8 +271,39 @@ static void take_routes(Reader *r, Settings *set, ImageColorConfig *config)
   read_pop_mode(r, take_setting(r, set, "pop_mode"), config);
 }
 
+/* Routes as a number (SDK docs, builtins): bits of the inputs, above them those of the outputs. */
+static const Port bit_ports[] = {PORT_WEST, PORT_EAST, PORT_SOUTH, PORT_NORTH, PORT_RAMP};
+enum { BIT_SIDES = 2, ROUTE_BITS = BIT_SIDES * ARRAY_COUNT(bit_ports) };
+
+static PortMask ports_of_bits(unsigned bits)
+{
+  PortMask mask = 0;
+  for (unsigned i = 0; i < ARRAY_COUNT(bit_ports); i++)
+    if (bits >> i & 1)
+      mask |= port_bit(bit_ports[i]);
+  return mask;
+}
+
+/* False if the field is no number; with one that is out of range, it is reported. */
+static bool read_route_bits(Reader *r, const Setting *field, PortMask *rx, PortMask *tx)
+{
+  int64_t bits = 0;
+  *rx = *tx = 0;
+  if (!type_is_int(r->s->pool, field->value.type))
+    return false;
+  r->ok &= sema_int_in(r->s, field->value, 0, (1 << ROUTE_BITS) - 1, "routes", field->span, &bits);
+  *rx = ports_of_bits((unsigned)bits);
+  *tx = ports_of_bits((unsigned)bits >> ARRAY_COUNT(bit_ports));
+  release_sign_here(r->s, SIGN_BIT_ROUTES, field->span);
+  return true;
+}
+
 static void read_routes(Reader *r, Setting *field, ImageColorConfig *config)
 {
+  ImagePosition *first = &config->positions[0];
+  first->valid = true;
+  if (read_route_bits(r, field, &first->rx, &first->tx))
+    return;
   static const char *const names[] = {"rx", "tx", "color_swap_x", "color_swap_y", "pop_mode"};
   Settings set = sub_settings(r, field);
   if (!set.ok)
@@ -302,6 +333,12 @@ static void read_position(Reader *r, Setting *field, const ImagePosition *before
   *position = (ImagePosition){before->rx, before->tx, false};
   if (!field)
     return;
+  PortMask inputs, outputs;
+  if (read_route_bits(r, field, &inputs, &outputs)) {
+    *position = (ImagePosition){inputs ? inputs : before->rx, outputs ? outputs : before->tx,
+                                inputs || outputs};
+    return;
+  }
   Settings set = sub_settings(r, field);
   if (!set.ok)
     return;

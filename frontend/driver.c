@@ -168,6 +168,9 @@ static Ast *import_file(Session *session, const char *path, const Ast *importer,
   free(text);
   Ast *ast = ast_parse(session->sources, session->names, session->diags, file);
   hmput(files->by_path, key, ast);
+  const char *standard = files->library_dirs[0];
+  if (!standard || strncmp(found, standard, strlen(standard)) != 0)
+    release_words(session, ast);
   return ast;
 }
 
@@ -420,6 +423,8 @@ static int compile(Run *run)
   phase_done(run, "classes");
   if (!ok || diags_error_count(run->session.diags) > 0)
     return EXIT_FAILURE;
+  if (o->verbose)
+    release_print(&run->session, stderr);
   if (o->emit != EMIT_NONE)
     return emit_text(run, print_classes);
   if (o->out_routes)

@@ -531,7 +531,7 @@ typedef struct {
   uint32_t fabric_width, fabric_height;      /* 0: the rectangle */
   uint32_t offset_x, offset_y, channels, west_buf, east_buf;
   uint32_t max_inlined_iterations, comptime_depth_limit, comptime_step_limit;
-  unsigned sdk;                              /* as Image.sdk */
+  unsigned sdk;                              /* as Image.sdk; 0: by the signs in the program */
   OptionBinding *params, *colors;            /* stb_ds arrays */
   OptionSection *sections;
   const char **import_paths;                 /* stb_ds array */
@@ -556,7 +556,25 @@ struct Session {
   void *files;               /* files read so far: driver.c */
   uint16_t *builtin_of;      /* row of builtins.def + 1 by StrId.raw; sema_builtin.c */
   uint32_t n_builtin_of;
+  Span signs[SIGN_COUNT];    /* where each stands first; off 0: nowhere */
 };
+/* ---- release.c: for which release of the SDK the program is written ------------------------- */
+
+/* Notes a sign; of several the first counts. */
+void release_sign(Session *session, SignId sign, Span at);
+/* The same if the module that is evaluated is one of the program's own. */
+void release_sign_here(Sema *s, SignId sign, Span at);
+/* The words of a file of the program. */
+void release_words(Session *session, const Ast *ast);
+/* What the program's own imports are given. */
+void release_look_at_imports(Sema *s);
+/* The answer; final when all classes are compiled.  --sdk decides if it is given. */
+Sdk release_of(const Session *session);
+/* The answer and the signs, for --verbose. */
+void release_print(const Session *session, FILE *out);
+
+/* ---- driver.c, again ------------------------------------------------------------------------ */
+
 /* The parsed file that `path` means in an import from `importer` (NULL: as on the command line):
  * absolute; "<lib>"; else beside the importing file, the main file, then the import paths.  Each
  * file is read and parsed once.  NULL after reporting at `at`. */
@@ -638,6 +656,7 @@ typedef struct {
 typedef struct {
   bool used, is_explicit;  /* explicit: @initialize_queue */
   bool is_chosen;          /* by the compiler */
+  bool is_own;             /* the program's own code names it first, no library */
   uint8_t color;
   bool has_color;
   uint32_t colors;         /* all that it serves, a bit each */

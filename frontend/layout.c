@@ -223,6 +223,7 @@ static void run_block(Session *session, LayoutResult *layout, const NodeLayout *
   if (sema_import(s, session->options->input, layout->params, NULL, (Span){0}) != IR_NO_ID) {
     size_t before = diags_error_count(session->diags);
     sema_run_comptime_block(s, block->body);
+    release_look_at_imports(s);
     if (diags_error_count(session->diags) == before)
       check_complete(session, layout, block->head.span);
     /* The parameters of a file that is a tile's program, too, are looked at with that. */

@@ -57,6 +57,11 @@ void setup_check_task_id(Sema *s, unsigned id, Span span)
     diag_reserved_task_id(s->session->diags, span, id, owner);
 }
 
+static bool is_library_module(const Sema *s)
+{
+  return sema_text(s, s->modules[s->module].path)[0] == '<';
+}
+
 static void serve(QueueSlot *slot, uint8_t color)
 {
   slot->colors |= 1u << color;
@@ -83,7 +88,7 @@ void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span
 {
   QueueSlot *slot = &s->setup->queues[is_output][queue];
   if (!slot->used)
-    *slot = (QueueSlot){.used = true, .span = span};
+    *slot = (QueueSlot){.used = true, .is_own = !is_library_module(s), .span = span};
   if (color == COLOR_OF_QUEUE)
     return;
   serve(slot, color);
@@ -474,6 +479,9 @@ static void fill_queues(Sema *s)
       *queue = (ImageQueue){true, slot->color, slot->priority, !slot->is_explicit};
       if (!is_output)
         fill_arrivals(s, q);
+      bool is_bound_by_dsd = !is_output && !slot->is_explicit && !slot->is_chosen;
+      if (is_bound_by_dsd && slot->is_own)
+        release_sign(s->session, SIGN_IMPLICIT_QUEUE, slot->span);
     }
   for (unsigned c = 0; c < MAX_COLORS; c++) {
     StrId name = s->setup->color_names[c];

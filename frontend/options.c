@@ -13,7 +13,7 @@
 #include <stb_ds.h>
 
 typedef enum {
-  OPT_OUTPUT = 'o', OPT_LEVEL = 'O', OPT_DEBUG = 'g', OPT_HELP = 'h',
+  OPT_OUTPUT = 'o', OPT_LEVEL = 'O', OPT_DEBUG = 'g', OPT_HELP = 'h', OPT_VERBOSE_SHORT = 'v',
   OPT_FIRST_LONG = 256,
 #define OPTION(id, name, argument, meta, help) OPT_##id,
 #include "frontend/options.def"
@@ -251,7 +251,7 @@ static int set_sdk(Options *o, const char *text)
   int k = choose(text, names, ARRAY_COUNT(names));
   if (k < 0)
     return bad_choice("--sdk", text, names, ARRAY_COUNT(names));
-  o->sdk = k == 0 ? 14 : 20;
+  o->sdk = k == 0 ? SDK_1_4 : SDK_2;
   return GO_ON;
 }
 
@@ -295,7 +295,7 @@ static int take_option(Cli *cli, int code, const char *arg)
   case OPT_OUTPUT_JSON: o->output_json = arg ? arg : ""; return GO_ON;
   case OPT_OUT_ROUTES: o->out_routes = true; return GO_ON;
   case OPT_FP16: return set_fp16(o, arg);
-  case OPT_VERBOSE: o->verbose = true; return GO_ON;
+  case OPT_VERBOSE: case OPT_VERBOSE_SHORT: o->verbose = true; return GO_ON;
   case OPT_EMIT: return set_emit(o, arg);
   case OPT_LAYOUT_JSON: o->layout_json = arg; return GO_ON;
   case OPT_SDK: return set_sdk(o, arg);
@@ -344,7 +344,6 @@ static Options default_options(void)
     .max_inlined_iterations = OPTION_DEFAULT_MAX_INLINED,
     .comptime_depth_limit = OPTION_DEFAULT_FUNC_DEPTH,
     .comptime_step_limit = OPTION_DEFAULT_STEPS,
-    .sdk = 14,
   };
 }
 
@@ -386,7 +385,7 @@ int options_parse(Options *options, Arena *arena, SourceMap *sources, int argc, 
   add_command_line(&cli, sources, argc);
   optind = 0;
   int code;
-  while ((code = getopt_long(argc, argv, "o:O:g::h", long_options, NULL)) != -1) {
+  while ((code = getopt_long(argc, argv, "o:O:g::hv", long_options, NULL)) != -1) {
     int result = take_option(&cli, code, optarg);
     if (result != GO_ON)
       return result;

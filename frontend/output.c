@@ -106,7 +106,7 @@ void image_make(Session *session, const Programs *programs, Image *image)
   const Options *o = session->options;
   const LayoutResult *l = session->layout;
   *image = (Image){
-    .arena = session->arena, .arch = o->arch, .fp16 = o->fp16, .sdk = (uint8_t)o->sdk,
+    .arena = session->arena, .arch = o->arch, .fp16 = o->fp16, .sdk = (uint8_t)release_of(session),
     .memcpy = o->memcpy || l->n_streams > 0, .channels = (uint8_t)o->channels,
     .width = (uint16_t)l->width, .height = (uint16_t)l->height,
     .fabric_width = (uint16_t)l->fabric_width, .fabric_height = (uint16_t)l->fabric_height,

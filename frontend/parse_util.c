@@ -191,6 +191,30 @@ static Token *tokens_of(const SourceMap *sources, StrTable *names, Diags *diags,
   return scan.tokens;
 }
 
+static bool is_word(const Token *token)
+{
+  return token->kind == TK_IDENT || token->kind == TK_BUILTIN ||
+         (token->kind >= token_keyword_first() && token->kind <= token_keyword_last());
+}
+
+/* Notes where the first word stands that is a sign of a release. */
+static void note_signs(Ast *ast, StrTable *names, const Token *tokens)
+{
+  StrId words[SIGN_COUNT] = {{0}};
+  bool is_builtin[SIGN_COUNT] = {false};
+  for (unsigned i = 0; i < SIGN_COUNT; i++) {
+    const char *word = release_word((SignId)i);
+    is_builtin[i] = word && *word == '@';
+    if (word)
+      words[i] = str_intern_z(names, word + is_builtin[i]);
+  }
+  for (ptrdiff_t t = 0; t < arrlen(tokens); t++)
+    for (unsigned i = 0; is_word(&tokens[t]) && i < SIGN_COUNT; i++)
+      if (words[i].raw && str_eq(tokens[t].as.text, words[i]) && ast->signs[i].off == 0 &&
+          (tokens[t].kind == TK_BUILTIN) == is_builtin[i])
+        ast->signs[i] = tokens[t].span;
+}
+
 Ast *ast_parse(const SourceMap *sources, StrTable *names, Diags *diags, FileId file)
 {
   Arena *arena = arena_create("syntax tree");
@@ -206,6 +230,7 @@ Ast *ast_parse(const SourceMap *sources, StrTable *names, Diags *diags, FileId f
     .tokens = braces_check(tokens, diags),
     .synced = UINT32_MAX,
   };
+  note_signs(ast, names, parser.tokens);
   parse_run(&parser);
   arrfree(parser.tokens);
   ast->has_errors = diags_error_count(diags) > errors;

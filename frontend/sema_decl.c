@@ -243,8 +243,10 @@ static Operand outside_value(Sema *s, const Decl *d, PoolId bound, PoolId type)
   bool is_main = s->modules[d->module].parent == IR_NO_ID;
   bool is_color = pool_eq(pool_type_of(s->pool, bound), POOL(COLOR));
   if (is_main && is_color && s->session->options->layout_json && type_is_int(s->pool, type) &&
-      pool_int_value(s->pool, sema_force(s, bound), &v))
+      pool_int_value(s->pool, sema_force(s, bound), &v)) {
+    release_sign_here(s, SIGN_COLOR_NUMBER, d->name_span);
     return operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), v));
+  }
   if (is_main && !is_color && type.raw == POOL_RAW_BOOL && pool_kind(s->pool, bound) == PK_INT &&
       pool_int_value(s->pool, bound, &v) && (v == 0 || v == 1))
     return operand_value(s, pool_bool(v == 1));

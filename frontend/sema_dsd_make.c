@@ -492,8 +492,10 @@ static void fabric_color(Sema *s, Draft *draft, Settings *set, bool is_output, b
     return;
   }
   bool is_colored = !is_output || s->session->options->arch == ARCH_WSE3;
-  if (has_queue && is_colored)
+  if (has_queue && is_colored) {
+    release_sign_here(s, SIGN_QUEUE_COLOR, set->span);
     return;
+  }
   settings_missing(s, set, is_output ? "fabout_dsd" : "fabin_dsd", "fabric_color");
   draft->ok = false;
 }

@@ -93,6 +93,15 @@ void node_visit_children(const Node *n, NodeVisit *visit, void *context);
 
 /* ---- parse_util.c: one file ----------------------------------------------------------------- */
 
+/* Signs of a release: release.def. */
+typedef enum {
+#define SIGN(id, release, word, what) SIGN_##id,
+#include "frontend/release.def"
+  SIGN_COUNT
+} SignId;
+/* The name or builtin ("@name") that is the sign; NULL: none is. */
+const char *release_word(SignId sign);
+
 /* A parsed file.  Its nodes live in its own arena; it stays valid until ast_destroy. */
 typedef struct {
   Arena *arena;
@@ -102,6 +111,7 @@ typedef struct {
   uint32_t node_count;
   bool has_errors;       /* syntax errors were reported; ND_BAD nodes may be in the tree */
   bool is_too_deep;      /* one of them: AST_MAX_HEIGHT was passed */
+  Span signs[SIGN_COUNT];  /* words that show a release; off 0: not there */
 } Ast;
 
 /* Scans and parses one registered file.  Reports into `diags`; never returns NULL and never

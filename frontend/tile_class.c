@@ -390,6 +390,7 @@ static bool analyse(Sema *s, const Group *g)
     return false;
   sema_finish(s);
   setup_finish(s);
+  release_look_at_imports(s);
   if (diags_error_count(diags) > errors)
     return false;
   lint_program(s);
@@ -595,7 +596,7 @@ static StrId content_of(Session *session, StrTable *contents, const ProgramClass
   memset(zeros, 0, blob + 1u);
   Image image = {
     .arch = session->options->arch, .fp16 = session->options->fp16, .width = 1, .height = 1,
-    .fabric_width = 1, .fabric_height = 1, .channels = 1, .sdk = (uint8_t)session->options->sdk,
+    .fabric_width = 1, .fabric_height = 1, .channels = 1, .sdk = SDK_1_4,
     .n_classes = 1, .classes = &class->code.image, .tile_class = &tile_class,
     .tile_colors = &tile_colors, .tile_blob_at = &blob_at, .tile_blob_bytes = blob,
     .tile_blobs = blob ? zeros : no_bytes, .n_color_sets = 1, .color_sets = &no_colors,

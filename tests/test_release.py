@@ -1,0 +1,77 @@
+"""The release that a program is written for is found by signs in its own files."""
+import re
+
+import pytest
+
+import harness
+
+MAIN = 'task main() void {}\ncomptime { @bind_local_task(main, @get_local_task_id(8)); }\n'
+DSD = """var word: u32;
+const to = @get_dsd(mem1d_dsd, .{{ .base_address = &word, .extent = 1 }});
+const q = @get_input_queue(3);
+const in = @get_dsd(fabin_dsd, .{{ .extent = 1, .input_queue = q{color} }});
+task main() void {{ @mov32(to, in); }}
+comptime {{ @bind_local_task(main, @get_local_task_id(8)); {bind} }}
+"""
+BIND = "@initialize_queue(q, .{ .color = @get_color(1) });"
+NAMED = ", .fabric_color = @get_color(1)"
+ROUTES = "comptime {{ @set_local_color_config(@get_color(1), .{{ .routes = {} }}); }}\n"
+
+
+def taken(tmp_path, program, *flags, arch="wse2"):
+    """The release, and what it says beside it."""
+    (tmp_path / "pe.csl").write_text(program)
+    ran = harness.cslc("pe.csl", "--verbose", f"--arch={arch}", *flags, "-o", "o.bin", cwd=tmp_path)
+    return re.search(r"cslc: SDK (\S+?),?(?: by --sdk)?\n", ran.err)[1], ran.err
+
+
+@pytest.mark.parametrize("program, release, why", [
+    (MAIN, "1.4", "nothing in the program shows a release"),
+    (MAIN + "param x: comptime_struct = .{};\n", "1.4", "comptime_struct at pe.csl:3"),
+    (MAIN + "const x = @concat_structs(.{}, .{});\n", "1.4", "@concat_structs at pe.csl:3"),
+    (DSD.format(color=NAMED, bind=""), "1.4", "a DSD binds to a color at pe.csl:4"),
+    (DSD.format(color=NAMED, bind=BIND), "1.4", "nothing in the program shows a release"),
+    (DSD.format(color="", bind=BIND), "2", "a fabric DSD without fabric_color at pe.csl:4"),
+    (MAIN + ROUTES.format("0x210"), "2", "routes as an integer at pe.csl:3"),
+    (MAIN + ROUTES.format(".{ .rx = RAMP, .tx = RAMP }"), "1.4", "nothing"),
+    (MAIN + "// comptime_struct, simd_max\nconst text = \"simd_max\";\n", "1.4", "nothing"),
+    (MAIN + "fn unused() void { const x = .{ .simd_max = true }; }\n", "2", "simd_max at pe.csl:3"),
+    (MAIN + "fn unused() void { const x = .{ .dense_mode = true }; }\n", "2", "dense mode"),
+    (MAIN + "param x: comptime_struct = .{};\n" + ROUTES.format("0x210"), "2",
+     "in spite of the type comptime_struct at pe.csl:3"),
+])
+def test_signs(tmp_path, program, release, why):
+    found, said = taken(tmp_path, program)
+    assert found == release and why in said, said
+
+
+def test_files_that_are_imported_count_but_not_the_standard_library(tmp_path):
+    (tmp_path / "part.csl").write_text(ROUTES.format("0x210"))
+    assert taken(tmp_path, 'const part = @import_module("part.csl");\n' + MAIN)[0] == "2"
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/own.csl").write_text("param x: comptime_struct = .{};\n")
+    own = taken(tmp_path, 'const own = @import_module("<own>");\n' + MAIN, "--import-path=lib")
+    assert "own.csl:1" in own[1]
+    library = 'const l = @import_module("<collectives_2d/params>");\n' + MAIN
+    assert "nothing in the program" in taken(tmp_path, library)[1]
+
+
+@pytest.mark.parametrize("flag, release", [("--sdk=1.4", "1.4"), ("--sdk=2", "2")])
+def test_the_option_decides(tmp_path, flag, release):
+    for program in (MAIN, MAIN + ROUTES.format("0x210")):
+        assert taken(tmp_path, program, flag)[0] == release
+
+
+def test_integers_for_memcpy(tmp_path):
+    program = """const m = @import_module("<memcpy/get_params>",
+                         .{ .width = 1, .height = 1, .MEMCPYH2D_1 = VALUE });
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "code.csl", .{ .memcpy_params = m.get_params(0) });
+}
+"""
+    (tmp_path / "code.csl").write_text(
+        'param memcpy_params;\nconst sys = @import_module("<memcpy/memcpy>", memcpy_params);\n')
+    flags = ("--memcpy", "--channels=1")
+    assert taken(tmp_path, program.replace("VALUE", "3"), *flags)[0] == "2"
+    assert taken(tmp_path, program.replace("VALUE", "@get_color(3)"), *flags)[0] == "1.4"
