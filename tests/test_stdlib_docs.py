@@ -48,6 +48,23 @@ def test_every_name_exists():
     assert seen > 150
 
 
+def test_every_row_says_since_which_release():
+    tables = re.findall(r"^\| member .*\n\| ---.*\n((?:\|.*\n)+)", PAGE, re.M)
+    releases = [line.split("|")[-2].strip() for table in tables for line in table.splitlines()]
+    assert len(tables) > 30 and len(releases) > 140
+    assert set(releases) == {"1.4", "2.10", "seen", "ours"}
+    assert all(heading.split("|")[-2].strip() == "SDK"
+               for heading in re.findall(r"^\| member .*$", PAGE, re.M))
+
+
+def test_what_is_ours_is_not_the_vendors():
+    """The column and the folders agree: <collectives/...> are ours, nothing else is."""
+    for module, text in sections().items():
+        cells = {line.split("|")[-2].strip() for line in text.splitlines() if line[:3] == "| `"}
+        assert ("ours" in cells) == module.startswith("collectives/") or not cells, module
+        assert "ours" not in cells or cells == {"ours"}, module
+
+
 def test_suffixed_forms_of_math_exist():
     functions = members("math")
     table = [line for line in sections()["math"].splitlines() if "exact" in line or "," in line]
