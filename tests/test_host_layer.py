@@ -95,7 +95,7 @@ def test_mistakes_are_explained(program):
         assert "[elements_too_many]" in copy(a, big, 0, 0, 1, 1, 20000)
         assert "[stream_color]" in copy(22 + 7, one, 0, 0, 1, 1, 6, streaming=True)
         assert "[stream_no_queue]" in copy(7, one, 0, 0, 1, 1, 6, streaming=True)
-        assert "[task_number]" in message(r.task_wait, Task(99, True))
+        assert "[task_number]" in message(r.task_wait, Task(r, 99, True))
         lib, handle = r._library, r._handle
         assert lib.wse_launch(handle, r.get_id("scale"), None, 0, None) == wse_lib.USAGE
         assert b"[argument_count]" in lib.wse_error(handle).contents.message
