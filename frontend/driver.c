@@ -144,9 +144,27 @@ static void report_missing(Session *session, const char *path, const Ast *import
   diag_looked_in(session->diags, at, list);
 }
 
+/* "<name>" means a file of a library folder, and nothing above or beside it. */
+static bool leaves_library(const char *path)
+{
+  if (path[0] != '<')
+    return false;
+  for (const char *part = path + 1; *part;) {
+    size_t n = strcspn(part, "/>");
+    if ((n == 2 && part[0] == '.' && part[1] == '.') || (n == 0 && *part == '/'))
+      return true;
+    part += n + (part[n] != 0);
+  }
+  return false;
+}
+
 static Ast *import_file(Session *session, const char *path, const Ast *importer, Span at)
 {
   Files *files = session->files;
+  if (leaves_library(path)) {
+    diag_import_leaves_library(session->diags, at, path);
+    return NULL;
+  }
   const char *found = find_file(session, path, importer);
   if (!found) {
     report_missing(session, path, importer, at);
@@ -159,9 +177,10 @@ static Ast *import_file(Session *session, const char *path, const Ast *importer,
   if (known >= 0)
     return files->by_path[known].value;
   size_t length;
-  char *text = file_read_all(found, &length);
+  const char *why;
+  char *text = file_read_text(found, FILE_TEXT_MAX_BYTES, &length, &why);
   if (!text) {
-    diag_file_unreadable(session->diags, at, found, strerror(errno));
+    diag_file_unreadable(session->diags, at, found, why);
     return NULL;
   }
   FileId file = source_add(session->sources, found, text, length);
@@ -196,6 +215,18 @@ uint32_t session_last_file(const Session *session)
     if (files->by_path[i].value->file.raw > last)
       last = files->by_path[i].value->file.raw;
   return last;
+}
+
+const char *session_file_name(const Session *session, FileId file)
+{
+  const Files *files = session->files;
+  const char *path = source_path(session->sources, file), *folder = files->library_dirs[0];
+  size_t n = strlen(folder), length = strlen(path), ending = strlen(".csl");
+  if (strncmp(path, folder, n) != 0 || path[n] != '/')
+    return path;
+  if (length > ending && strcmp(path + length - ending, ".csl") == 0)
+    length -= ending;
+  return arena_printf(session->arena, "<%.*s>", (int)(length - n - 1), path + n + 1);
 }
 
 static void add_path_list(Session *session, const char *list)

@@ -188,7 +188,10 @@ enum { TYPE_INT_MAX_BITS = 16777215 };   /* of iN, uN: SDK docs, types */
 enum { TYPE_SCALAR_MAX_BITS = 64, TYPE_WIDE_MAX_BITS = 256 };
 bool type_is_wide(const Pool *pool, PoolId type);
 IrType type_ir(const Pool *pool, PoolId type);    /* of scalars, pointers, DSDs; else void */
-const char *type_text(Pool *pool, Arena *arena, PoolId type);   /* as CSL */
+const char *type_text(Pool *pool, Arena *arena, PoolId type);   /* as CSL; cut off if long */
+/* For printers: has `out` more than `most` bytes?  The text, cut off there. */
+bool text_is_full(FILE *out, long most);
+const char *text_cut(Arena *arena, const char *text, size_t length, size_t most);
 bool type_is_aggregate(const Pool *pool, PoolId type);      /* arrays, structs, unions */
 /* Scalar leaves that a comptime variable of the type has. */
 uint32_t type_leaf_count(const Pool *pool, PoolId type);
@@ -343,6 +346,7 @@ struct Sema {
   const PoolId *computed_for;
   struct MachineSetup *setup; /* tasks, queues, exports that top-level blocks asked for */
   uint64_t steps;             /* comptime step quota used */
+  bool is_out_of_steps;       /* reported */
   uint32_t depth;             /* comptime call depth */
   uint64_t effects;           /* grows with every step that reads or changes something beyond its
                                * operands: only what leaves it alone is memoised.  sema_expr adds
@@ -540,6 +544,7 @@ typedef struct {
  * bindings have places; strings live in argv and `arena`.  OPTIONS_GO_ON, or the exit code to
  * end with after what was printed (help: 0, refused: 1, wrong usage: 2). */
 #define OPTIONS_GO_ON (-1)
+enum { OPTION_DEFAULT_STEPS = 200000000 };     /* comptime_step_limit */
 int options_parse(Options *options, Arena *arena, SourceMap *sources, int argc, char **argv);
 void options_free(Options *options);
 
@@ -582,6 +587,8 @@ bool session_has_library(Session *session, const char *name);
 const Ast *session_import(Session *session, const char *path, const Ast *importer, Span at);
 /* Source files have the ids 1 to this one. */
 uint32_t session_last_file(const Session *session);
+/* Its path; a file of the standard library by its name in imports, wherever that is installed. */
+const char *session_file_name(const Session *session, FileId file);
 /* A fresh evaluation; everything it makes lives in `arena`. */
 Sema *sema_create(Session *session, Arena *arena, Where where);
 void sema_destroy(Sema *s);    /* its stb_ds arrays */
@@ -677,6 +684,7 @@ typedef struct {
 typedef struct {
   uint32_t buffer, state;  /* Globals */
   uint32_t capacity;       /* elements */
+  uint32_t element_bytes;
   uint16_t push, pop;      /* action words */
   uint16_t flags;          /* of the state block: what happens when it is empty or full */
   Priority priority;
@@ -783,6 +791,7 @@ struct LayoutResult {
   LayoutExport *exports;         /* stb_ds */
   ColorTable *colors;
   StrId color_names[MAX_COLORS]; /* the first of each */
+  PoolId color_arrays[MAX_COLORS];       /* of a color named by its array: that; else none */
   /* Of --layout-json: */
   uint32_t n_named_colors;       /* every color of the file */
   LayoutColor *named_colors;

@@ -147,6 +147,26 @@ static PoolId import_value(Import *in, PoolId type, const json_t *json)
   return fail(in, "values of this type cannot be imported");
 }
 
+/* NULL after reporting.  What the file holds is not quoted: it may be any file. */
+static json_t *load(Sema *s, const char *file, Span at)
+{
+  size_t size;
+  const char *why;
+  char *bytes = file_read_text(file, FILE_TEXT_MAX_BYTES, &size, &why);
+  if (!bytes) {
+    diag_import_value_file(s->session->diags, at, file, why);
+    return NULL;
+  }
+  json_error_t error;
+  json_t *json = json_loadb(bytes, size, JSON_DECODE_ANY, &error);
+  free(bytes);
+  if (!json)
+    diag_import_value_file(s->session->diags, at, file,
+                           arena_printf(s->arena, "it is no JSON, from line %d, column %d on",
+                                        error.line, error.column));
+  return json;
+}
+
 Operand builtin_import_comptime_value(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
@@ -165,12 +185,9 @@ Operand builtin_import_comptime_value(Sema *s, const NodeBuiltinCall *call, Span
   const char *file = name[0] == '/' || !slash
                        ? name : arena_printf(s->arena, "%.*s%s", (int)(slash - beside) + 1, beside,
                                              name);
-  json_error_t error;
-  json_t *json = json_load_file(file, JSON_DECODE_ANY, &error);
-  if (!json) {
-    diag_import_value_file(s->session->diags, at, file, error.text);
+  json_t *json = load(s, file, at);
+  if (!json)
     return operand_poison();
-  }
   Import in = {s, NULL};
   bool is_struct = pool_kind(s->pool, type) == PK_STRUCT_TYPE;   /* fields go by their names */
   PoolId value = import_value(&in, is_struct ? POOL(COMPTIME_STRUCT) : type, json);

@@ -37,8 +37,7 @@ typedef struct {
 
 /* Unrolling: release 1.4 stops at 50, later ones farther on.  Depth: ours, bounded by the C
  * stack. */
-enum { OPTION_DEFAULT_MAX_INLINED = 10000, OPTION_DEFAULT_FUNC_DEPTH = 256,
-       OPTION_DEFAULT_STEPS = 200000000 };
+enum { OPTION_DEFAULT_MAX_INLINED = 10000, OPTION_DEFAULT_FUNC_DEPTH = 256 };
 
 enum { EXIT_USAGE = 2, GO_ON = OPTIONS_GO_ON };
 

@@ -2,11 +2,14 @@
 #include "frontend/frontend.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stb_ds.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- exports ----------------------------------------------------------------------------- */
 
@@ -82,7 +85,7 @@ static void fill_files(const Session *session, Image *image)
   uint32_t n = session_last_file(session);
   const char **files = arena_many(session->arena, const char *, n + 1);
   for (uint32_t raw = 1; raw <= n; raw++)
-    files[raw - 1] = source_path(session->sources, (FileId){raw});
+    files[raw - 1] = session_file_name(session, (FileId){raw});
   image->n_files = n;
   image->files = files;
 }
@@ -141,6 +144,19 @@ static json_t *json_params(const Image *image)
   return params;
 }
 
+/* The numbers of an array of colors. */
+static json_t *json_color_array(Pool *pool, PoolId array)
+{
+  json_t *list = json_array();
+  uint32_t n = pool_key(pool, array).u.aggregate.n;
+  for (uint32_t i = 0; i < n; i++) {
+    int64_t number = 0;
+    if (pool_int_value(pool, pool_key(pool, array).u.aggregate.elems[i], &number))
+      json_array_append_new(list, json_integer(number));
+  }
+  return list;
+}
+
 /* Colors by the names that the layout gives them, and as the command line gave them. */
 static json_t *json_colors(const Session *session)
 {
@@ -149,7 +165,9 @@ static json_t *json_colors(const Session *session)
   for (unsigned c = 0; c < MAX_COLORS; c++)
     if (l->color_names[c].raw)
       json_object_set_new(colors, str_text(session->names, l->color_names[c]),
-                          json_integer((json_int_t)c));
+                          pool_is_none(l->color_arrays[c])
+                              ? json_integer((json_int_t)c)
+                              : json_color_array(session->pool, l->color_arrays[c]));
   for (uint32_t i = 0; i < l->n_named_colors; i++)
     json_object_set_new(colors, l->named_colors[i].name,
                         json_integer((json_int_t)l->named_colors[i].color));
@@ -194,7 +212,8 @@ static int file_error(const char *what, const char *path)
   return EXIT_FAILURE;
 }
 
-static int write_json(const Session *session, const Image *image, const char *path)
+/* Allocated with malloc. */
+static char *json_text(const Session *session, const Image *image)
 {
   json_t *root = json_object();
   json_object_set_new(root, "params", json_params(image));
@@ -212,9 +231,7 @@ static int write_json(const Session *session, const Image *image, const char *pa
   json_decref(root);
   if (!text)
     ICE("out.json cannot be made");
-  int result = file_write_all(path, text, strlen(text)) ? EXIT_SUCCESS : file_error("write", path);
-  free(text);
-  return result;
+  return text;
 }
 
 /* ---- files ------------------------------------------------------------------------------- */
@@ -251,15 +268,78 @@ static bool make_folders(Arena *arena, const char *path)
   return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
-/* Host scripts that compile look for ELF files afterwards and give up if there are none. */
-static int write_stand_in(const Session *session, const char *out)
+/* ---- output folders ------------------------------------------------------------------------ */
+
+/* A file of an output folder.  Host scripts that compile look for ELF files afterwards and give up
+ * if there are none. */
+typedef struct { const char *name; const void *bytes; size_t length; } OutFile;
+static const char stand_in[] = "No ELF file: the program of all tiles is in ../prog.bin.\n";
+static const char *const sub_folder = "bin";
+
+static const char *joined(Arena *arena, const char *folder, const char *name)
 {
-  static const char text[] = "No ELF file: the program of all tiles is in ../prog.bin.\n";
-  const char *folder = arena_printf(session->arena, "%s/bin", out);
-  const char *path = arena_printf(session->arena, "%s/out_0_0.elf", folder);
-  if (!make_folders(session->arena, folder))
-    return file_error("make the folder", folder);
-  return file_write_all(path, text, strlen(text)) ? EXIT_SUCCESS : file_error("write", path);
+  return arena_printf(arena, "%s/%s", folder, name);
+}
+
+static bool write_files(Arena *arena, const char *folder, const OutFile *files, size_t n)
+{
+  if (!make_folders(arena, joined(arena, folder, sub_folder)))
+    return false;
+  for (size_t i = 0; i < n; i++)
+    if (!file_write_all(joined(arena, folder, files[i].name), files[i].bytes, files[i].length))
+      return false;
+  return true;
+}
+
+/* Moves the files into a folder that exists; one compiler at a time, so that all are of one run. */
+static bool move_files(Arena *arena, const char *from, const char *to, const OutFile *files,
+                       size_t n)
+{
+  int lock = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool done = lock >= 0 && flock(lock, LOCK_EX) == 0 &&
+              make_folders(arena, joined(arena, to, sub_folder));
+  for (size_t i = 0; done && i < n; i++)
+    done = rename(joined(arena, from, files[i].name), joined(arena, to, files[i].name)) == 0;
+  int error = errno;
+  if (lock >= 0)
+    close(lock);
+  errno = error;
+  return done;
+}
+
+static void remove_folder(Arena *arena, const char *folder, const OutFile *files, size_t n)
+{
+  int error = errno;
+  for (size_t i = 0; i < n; i++)
+    unlink(joined(arena, folder, files[i].name));
+  rmdir(joined(arena, folder, sub_folder));
+  rmdir(folder);
+  errno = error;
+}
+
+/* Everything is written to a folder beside `out` first, which then becomes `out` or, if there is
+ * one, gives its files to it: a compilation that fails or is stopped leaves the old files. */
+static bool write_folder(Arena *arena, const char *out, const OutFile *files, size_t n)
+{
+  size_t length = strlen(out);
+  while (length > 1 && out[length - 1] == '/')
+    length--;
+  char *folder = arena_copy_text(arena, out, length);
+  char *beside = arena_printf(arena, "%s.XXXXXX", folder);
+  mode_t mask = umask(0);
+  umask(mask);
+  if (!make_folders(arena, folder) || !mkdtemp(beside))
+    return false;
+  chmod(beside, 0777 & ~mask);
+  bool done = write_files(arena, beside, files, n) &&
+              (rename(beside, folder) == 0 || move_files(arena, beside, folder, files, n));
+  remove_folder(arena, beside, files, n);
+  return done;
+}
+
+static int write_file(const char *path, const void *bytes, size_t length)
+{
+  return file_write_all(path, bytes, length) ? EXIT_SUCCESS : file_error("write", path);
 }
 
 int image_files_write(const Session *session, const Image *image)
@@ -267,19 +347,17 @@ int image_files_write(const Session *session, const Image *image)
   const char *out = session->options->output;
   size_t length;
   uint8_t *bytes = image_write(image, &length);
-  bool is_image = is_image_name(out);
-  const char *program = is_image ? out : arena_printf(session->arena, "%s/prog.bin", out);
+  char *json = json_text(session, image);
+  const OutFile files[] = {{"prog.bin", bytes, length}, {"out.json", json, strlen(json)},
+                           {"bin/out_0_0.elf", stand_in, sizeof stand_in - 1}};
   int result = EXIT_SUCCESS;
-  if (!is_image && !make_folders(session->arena, out))
-    result = file_error("make the folder", out);
-  else if (!file_write_all(program, bytes, length))
-    result = file_error("write", program);
-  free(bytes);
-  if (result == EXIT_SUCCESS && !is_image)
-    result = write_json(session, image, arena_printf(session->arena, "%s/out.json", out));
-  if (result == EXIT_SUCCESS && !is_image)
-    result = write_stand_in(session, out);
+  if (is_image_name(out))
+    result = write_file(out, bytes, length);
+  else if (!write_folder(session->arena, out, files, ARRAY_COUNT(files)))
+    result = file_error("write", out);
   if (result == EXIT_SUCCESS && session->options->output_json)
-    result = write_json(session, image, json_name(session));
+    result = write_file(json_name(session), json, strlen(json));
+  free(bytes);
+  free(json);
   return result;
 }

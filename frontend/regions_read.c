@@ -216,9 +216,10 @@ static void read_symbol(Reader *r, Value v, const Region *region, RegionSymbol *
   if (!r->ok)
     return;
   size_t size = 0;
-  char *bytes = file_read_all(path, &size);
+  const char *why;
+  char *bytes = file_read_text(path, FILE_DATA_MAX_BYTES, &size, &why);
   if (!bytes)
-    diag_file_unreadable(r->layout->session->diags, r->layout->span, path, strerror(errno));
+    diag_file_unreadable(r->layout->session->diags, r->layout->span, path, why);
   else if (size != (uint64_t)symbol->columns * symbol->rows * symbol->element_bytes)
     wrong(r, file.path, "a file of columns * rows elements");
   else
@@ -400,9 +401,10 @@ bool regions_read(RegionLayout *layout)
   Session *session = layout->session;
   const char *path = session->options->layout_json;
   size_t size;
-  char *bytes = file_read_all(path, &size);
+  const char *why;
+  char *bytes = file_read_text(path, FILE_TEXT_MAX_BYTES, &size, &why);
   if (!bytes) {
-    diag_file_unreadable(session->diags, (Span){0}, path, strerror(errno));
+    diag_file_unreadable(session->diags, (Span){0}, path, why);
     return false;
   }
   FileId file = source_add(session->sources, path, bytes, size);

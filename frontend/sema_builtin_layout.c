@@ -109,8 +109,12 @@ static bool color_arg(Sema *s, const Node *n, uint8_t *color)
     return false;
   setup_check_color(s, *color, n->span);
   StrId *names = s->setup ? s->setup->color_names : s->layout->color_names;
-  if (name.raw && names[*color].raw == 0)
-    names[*color] = name;
+  if (name.raw == 0 || names[*color].raw != 0)
+    return true;
+  names[*color] = name;
+  const Decl *d = sema_find_decl(s, s->module, name);
+  if (d != NULL && s->setup == NULL && pool_kind(s->pool, d->value) == PK_AGGREGATE)
+    s->layout->color_arrays[*color] = d->value;
   return true;
 }
 

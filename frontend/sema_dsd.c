@@ -242,6 +242,7 @@ typedef struct {
   DescKind desc;           /* DSD: its kind */
   DsrFile file;
   uint32_t number;
+  uint32_t fifo_bytes;     /* of an element of a FIFO; 0: no FIFO that is known */
   const Node *node;
 } OpOperand;
 
@@ -280,6 +281,7 @@ static OpOperand classify(Sema *s, const Node *n)
   if (operand_is_comptime(value) && pool_kind(s->pool, value.value) == PK_FIFO) {
     o.kind = IRV_DSD;
     o.desc = DESC_FIFO;
+    o.fifo_bytes = s->setup->fifos[pool_key(s->pool, value.value).u.index].element_bytes;
     o.value = fifo_dsd(s, value);
   } else if (dsd_kind_of(value.type, &o.desc)) {
     o.kind = IRV_DSD;
@@ -492,6 +494,15 @@ static bool check_fabric_rules(Sema *s, const DsdOp *op)
   return may;
 }
 
+/* The array holds as many elements as it has, not as many of any width. */
+static bool fifo_holds(Sema *s, const DsdOp *op, const OpOperand *o, VecElem elem)
+{
+  return o->fifo_bytes == 0 || vec_elem_bytes(elem) <= o->fifo_bytes ||
+         op_error(s, o, op->name,
+                  "the operation's elements have 32 bits, those of the FIFO's array 16; make the "
+                  "array one of a 32-bit type");
+}
+
 static bool check_op(Sema *s, DsdOp *op)
 {
   if (!check_dest(s, &op->dest, op->name))
@@ -511,7 +522,9 @@ static bool check_op(Sema *s, DsdOp *op)
       return op_error(s, &op->dest, op->name,
                       "the pointer must lead to a variable of the result's type");
   }
-  return check_fabric_rules(s, op);
+  const VecOpInfo *info = &vecops[op->row->op];
+  return fifo_holds(s, op, &op->dest, info->dst) && fifo_holds(s, op, &op->src1, info->src) &&
+         check_fabric_rules(s, op);
 }
 
 /* The type that a scalar in the place of source `slot` has. */

@@ -20,20 +20,31 @@ void sema_at(Sema *s, Span span)
   own->loc_made = s->b.loc;
 }
 
+/* Unless the command line says a limit, code that only computes gets fewer steps than code that
+ * also does something, as a layout of a million tiles does: a loop without end is found soon. */
+static uint64_t step_limit(const Sema *s)
+{
+  enum { STEPS = 10000000, STEPS_PER_EFFECT = 100 };
+  uint64_t most = s->session->options->comptime_step_limit;
+  uint64_t earned = STEPS + s->effects * STEPS_PER_EFFECT;
+  return most == OPTION_DEFAULT_STEPS && earned < most ? earned : most;
+}
+
 bool sema_step(Sema *s, Span span)
 {
-  uint32_t limit = s->session->options->comptime_step_limit;
+  uint64_t limit = step_limit(s);
   if (++s->steps <= limit)
     return true;
-  if (s->steps == limit + (uint64_t)1)
-    sema_error(s, too_many_steps, span, limit);
+  if (!s->is_out_of_steps)
+    sema_error(s, too_many_steps, span, (uint32_t)limit);
+  s->is_out_of_steps = true;
   s->is_dead = true;
   return false;
 }
 
 void sema_count_steps(Sema *s, uint64_t n)
 {
-  uint64_t limit = s->session->options->comptime_step_limit;
+  uint64_t limit = step_limit(s);
   uint64_t left = s->steps < limit ? limit - s->steps : 0;
   s->steps += n < left ? n : left;
 }

@@ -20,8 +20,7 @@ static void put_word(uint8_t *bytes, unsigned word, uint16_t value)
 }
 
 /* The buffer: a global array of 16- or 32-bit numbers that can be written. */
-static bool fifo_buffer(Sema *s, const Node *n, uint32_t *global, uint32_t *capacity,
-                        int64_t *offset)
+static bool fifo_buffer(Sema *s, const Node *n, Fifo *fifo, int64_t *offset)
 {
   Operand o = sema_expr(s, n, POOL(NONE));
   if (operand_is_poison(o))
@@ -40,10 +39,13 @@ static bool fifo_buffer(Sema *s, const Node *n, uint32_t *global, uint32_t *capa
                      pool_type_of(s->pool, value));
     return false;
   }
-  *global = key.u.pointer.base;
+  fifo->buffer = key.u.pointer.base;
   *offset = key.u.pointer.offset;
-  *capacity = (uint32_t)type_element_count(s->pool, array);
-  return true;
+  fifo->element_bytes = bytes;
+  fifo->capacity = (uint32_t)type_element_count(s->pool, array);
+  if (fifo->capacity == 0)
+    diag_fifo_without_elements(s->session->diags, n->span);
+  return fifo->capacity != 0;
 }
 
 static bool fifo_action(Sema *s, Setting *field, uint16_t *word)
@@ -166,7 +168,7 @@ Operand builtin_allocate_fifo(Sema *s, const NodeBuiltinCall *call, Span at, Poo
   PoolKey registers[2];
   bool has_registers = false;
   int64_t offset;
-  if (!fifo_buffer(s, call->args.at[0], &fifo.buffer, &fifo.capacity, &offset))
+  if (!fifo_buffer(s, call->args.at[0], &fifo, &offset))
     return operand_poison();
   if (call->args.count > 1) {
     Settings set = settings_read(s, call->args.at[1], NULL);

@@ -259,7 +259,10 @@ Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
 /* ---- switch --------------------------------------------------------------------------------- */
 
 /* All labels of a prong, converted to the subject's type, checked against those before. */
-static bool prong_labels(Sema *s, const NodeProng *prong, PoolId type, PoolId **seen)
+typedef struct { uint32_t key; bool value; } SeenLabel;      /* key: PoolId.raw */
+
+static bool prong_labels(Sema *s, const NodeProng *prong, PoolId type, PoolId **labels,
+                         SeenLabel **seen)
 {
   bool is_good = true;
   for (uint32_t i = 0; i < prong->labels.count; i++) {
@@ -272,12 +275,12 @@ static bool prong_labels(Sema *s, const NodeProng *prong, PoolId type, PoolId **
     }
     s->own->at = label->span;
     PoolId value = sema_force(s, o.value);
-    for (size_t k = 0; k < arrlenu(*seen); k++)
-      if (pool_eq((*seen)[k], value)) {
-        sema_error(s, repeated_label, label->span, value);
-        is_good = false;
-      }
-    arrput(*seen, value);
+    if (hmgeti(*seen, value.raw) >= 0) {
+      sema_error(s, repeated_label, label->span, value);
+      is_good = false;
+    }
+    hmput(*seen, value.raw, true);
+    arrput(*labels, value);
   }
   return is_good;
 }
@@ -316,13 +319,16 @@ static bool switch_labels(Sema *s, const NodeSwitch *n, PoolId type, PoolId **la
                           uint32_t *marks, uint32_t *else_prong)
 {
   bool is_good = true;
+  SeenLabel *seen = NULL;
   *else_prong = IR_NO_ID;
   for (uint32_t i = 0; i < n->prongs.count; i++) {
-    if (n->prongs.at[i]->kind != ND_PRONG)
+    if (n->prongs.at[i]->kind != ND_PRONG) {
+      hmfree(seen);
       return false;
+    }
     const NodeProng *prong = node_prong(n->prongs.at[i]);
     marks[i] = (uint32_t)arrlenu(*labels);
-    is_good = prong_labels(s, prong, type, labels) && is_good;
+    is_good = prong_labels(s, prong, type, labels, &seen) && is_good;
     if (!prong->is_else)
       continue;
     if (*else_prong != IR_NO_ID) {
@@ -331,6 +337,7 @@ static bool switch_labels(Sema *s, const NodeSwitch *n, PoolId type, PoolId **la
     }
     *else_prong = i;
   }
+  hmfree(seen);
   marks[n->prongs.count] = (uint32_t)arrlenu(*labels);
   if (is_good && *else_prong == IR_NO_ID && !is_exhaustive(s, type, arrlenu(*labels))) {
     sema_error(s, switch_not_exhaustive, n->head.span);

@@ -313,6 +313,19 @@ static const char *known_text(PoolId type)
   return type.raw == POOL_RAW_POISON_TYPE ? "an erroneous type" : texts[type.raw];
 }
 
+/* Types and values can be made of themselves a few dozen times over; printing stops some way
+ * after this many bytes, and the text is cut off there. */
+enum { TYPE_TEXT_MAX = 2000 };
+
+bool text_is_full(FILE *out, long most) { return ftell(out) > most; }
+
+const char *text_cut(Arena *arena, const char *text, size_t length, size_t most)
+{
+  if (length <= most)
+    return arena_copy_text(arena, text, length);
+  return arena_printf(arena, "%.*s ...", (int)most, text);
+}
+
 static void print_type(Pool *pool, FILE *out, PoolId type);
 
 static void print_fields(Pool *pool, FILE *out, const PoolKey *k)
@@ -325,7 +338,7 @@ static void print_fields(Pool *pool, FILE *out, const PoolKey *k)
   if (k->u.fields.layout != LAYOUT_AUTO)
     fputs(k->u.fields.layout == LAYOUT_PACKED ? "packed " : "extern ", out);
   fputs(k->kind == PK_UNION_TYPE ? "union {" : "struct {", out);
-  for (uint32_t i = 0; i < k->u.fields.n; i++) {
+  for (uint32_t i = 0; i < k->u.fields.n && !text_is_full(out, TYPE_TEXT_MAX); i++) {
     fputs(i == 0 ? " " : ", ", out);
     if (!k->u.fields.is_tuple)
       fprintf(out, "%s: ", str_text(names, k->u.fields.fields[i].name));
@@ -337,7 +350,7 @@ static void print_fields(Pool *pool, FILE *out, const PoolKey *k)
 static void print_fn_type(Pool *pool, FILE *out, const PoolKey *k)
 {
   fputs(k->u.fn_type.is_task ? "task(" : "fn(", out);
-  for (uint32_t i = 0; i < k->u.fn_type.n; i++) {
+  for (uint32_t i = 0; i < k->u.fn_type.n && !text_is_full(out, TYPE_TEXT_MAX); i++) {
     fputs(i == 0 ? "" : ", ", out);
     print_type(pool, out, k->u.fn_type.params[i]);
   }
@@ -396,7 +409,7 @@ const char *type_text(Pool *pool, Arena *arena, PoolId type)
     ICE("no memory");
   print_type(pool, out, type);
   fclose(out);
-  char *copy = arena_copy_text(arena, text, length);
+  const char *copy = text_cut(arena, text, length, TYPE_TEXT_MAX);
   free(text);
   return copy;
 }

@@ -42,6 +42,8 @@ static void print_int(Pool *pool, FILE *out, const PoolKey *k)
   }
 }
 
+enum { VALUE_TEXT_MAX = 20000 };
+
 static void print_aggregate(Pool *pool, Arena *arena, FILE *out, const PoolKey *k)
 {
   PoolKey type = pool_key(pool, k->type);
@@ -52,6 +54,8 @@ static void print_aggregate(Pool *pool, Arena *arena, FILE *out, const PoolKey *
     fputs(type.u.fields.name.raw == 0 ? "." : str_text(pool_names(pool), type.u.fields.name), out);
   fputs("{", out);
   for (uint32_t i = 0; i < k->u.aggregate.n; i++) {
+    if (text_is_full(out, VALUE_TEXT_MAX))
+      return;
     if (i == TEXT_MAX_ELEMENTS) {
       fputs(", ...", out);
       break;
@@ -148,7 +152,7 @@ const char *value_text(Pool *pool, Arena *arena, PoolId value)
     ICE("no memory");
   print_value(pool, arena, out, value);
   fclose(out);
-  char *copy = arena_copy_text(arena, text, length);
+  const char *copy = text_cut(arena, text, length, VALUE_TEXT_MAX);
   free(text);
   return copy;
 }

@@ -28,8 +28,9 @@ def file_name(before):
 def environment(tmp_path_factory):
     prefix = tmp_path_factory.mktemp("prefix")
     harness.run(["cmake", "--install", harness.bin_dir().parent, "--prefix", prefix])
-    return {"PATH": f"{prefix}/bin:/usr/bin:/bin",
-            "PKG_CONFIG_PATH": str(next(prefix.rglob("wse.pc")).parent)}
+    package = next(prefix.rglob("wse.pc")).parent
+    return {"PATH": f"{prefix}/bin:/usr/bin:/bin", "PKG_CONFIG_PATH": str(package),
+            "LD_LIBRARY_PATH": str(package.parent)}
 
 
 def test_every_block_is_of_a_known_kind():

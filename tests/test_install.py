@@ -78,13 +78,13 @@ def test_python(prefix, program):
     assert all(path.startswith(str(prefix)) for path in ran.out.split())
 
 
-def check_example(example, program):
+def check_example(example, program, env=None):
     """The C example on the program, and what it says about mistakes."""
-    ran = harness.run([example, "axpy"], cwd=program)
+    ran = harness.run([example, "axpy"], cwd=program, env=env)
     assert ran.out.startswith(f"{program.name[:4]}, 3 x 2 tiles, ")
     assert ran.out.endswith(" cycles: 24 numbers, 0 wrong\n")
-    assert "usage" in harness.run([example], expect=1).err
-    ran = harness.run([example, "nothing"], cwd=program, expect=1)
+    assert "usage" in harness.run([example], expect=1, env=env).err
+    ran = harness.run([example, "nothing"], cwd=program, expect=1, env=env)
     assert "cannot read program image 'nothing'" in ran.err
 
 
@@ -102,4 +102,4 @@ def test_c_example_with_pkg_config(prefix, program, tmp_path):
     flags = harness.run(["pkg-config", "--cflags", "--libs", "wse"],
                         env={"PKG_CONFIG_PATH": str(folder)}).out.split()
     harness.run([os.environ.get("CC", "cc"), SAMPLE / "main.c", *flags, "-o", tmp_path / "axpy"])
-    check_example(tmp_path / "axpy", program)
+    check_example(tmp_path / "axpy", program, env={"LD_LIBRARY_PATH": str(folder.parent)})

@@ -133,6 +133,9 @@ typedef uint64_t FileBound(const void *context, const char *start, size_t length
 /* The same for a file that may have no end: reads what `bound` says and one byte more, so that a
  * file that is longer can be told from one that is not. */
 char *file_read_bounded(const char *path, FileBound *bound, const void *context, size_t *length);
+/* A regular file of at most `most` bytes; NULL with what is wrong in *why. */
+char *file_read_text(const char *path, size_t most, size_t *length, const char **why);
+enum { FILE_TEXT_MAX_BYTES = 64 << 20, FILE_DATA_MAX_BYTES = 1 << 30 };
 /* Writes a file whole or not at all, as file_out_open does; false with errno set on failure. */
 bool file_write_all(const char *path, const void *data, size_t length);
 

@@ -65,6 +65,30 @@ char *file_read_all(const char *path, size_t *length)
   return file_read_bounded(path, no_bound, NULL, length);
 }
 
+static uint64_t text_bound(const void *context, const char *start, size_t length)
+{
+  (void)start, (void)length;
+  return *(const size_t *)context;
+}
+
+char *file_read_text(const char *path, size_t most, size_t *length, const char **why)
+{
+  struct stat info;
+  bool is_there = stat(path, &info) == 0;
+  if (is_there && !S_ISREG(info.st_mode)) {
+    *why = S_ISDIR(info.st_mode) ? strerror(EISDIR) : "it is no regular file";
+    return NULL;
+  }
+  char *text = is_there ? file_read_bounded(path, text_bound, &most, length) : NULL;
+  if (!text)
+    *why = strerror(errno);
+  if (!text || *length <= most)
+    return text;
+  *why = "it is too large";
+  free(text);
+  return NULL;
+}
+
 /* ---- writing ---------------------------------------------------------------------------- */
 
 static const char self_files[] = "/proc/self/fd";
