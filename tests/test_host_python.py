@@ -620,6 +620,30 @@ def test_the_missing_library_is_named(tmp_path):
     assert "no.so" in ran.err
 
 
+# ---- sdk_debug_shell ------------------------------------------------------------------------------
+
+def shell(*args, expect=0):
+    return harness.run([harness.tool("sdk_debug_shell"), *args], expect=expect)
+
+
+def test_smoke_runs_the_scripts_where_they_lie(tmp_path):
+    for name, text in {"a/commands.sh": "command -v cslc && touch ran",
+                       "b c/commands_wse3.sh": "echo what was wrong; exit 3",
+                       "d/other.sh": "touch ran"}.items():
+        path = tmp_path / name
+        path.parent.mkdir()
+        path.write_text(text + "\n")
+    ran = shell("smoke", tmp_path, expect=1)
+    assert ran.out.splitlines() == [
+        f"passed  {tmp_path}/a/commands.sh", f"failed  {tmp_path}/b c/commands_wse3.sh",
+        "    what was wrong", "1 passed, 1 failed"]
+    assert (tmp_path / "a" / "ran").exists() and not (tmp_path / "d" / "ran").exists()
+    assert shell("smoke", tmp_path / "a").out.endswith("1 passed, 0 failed\n")
+    assert shell("smoke", tmp_path / "d", expect=1).out == "0 passed, 0 failed\n"
+    assert "no such folder" in shell("smoke", tmp_path / "e", expect=2).err
+    assert "--report" in shell("visualize", expect=2).err
+
+
 # ---- random calls -------------------------------------------------------------------------------
 
 def test_random_calls_are_understood(program):
