@@ -30,7 +30,8 @@ BATCH = FUNCTIONS * TILES
 VECTORS = 0.12                # share of functions over descriptors
 MOST_CYCLES = 10_000_000
 COMPILE_SECONDS = 100
-TOO_LARGE = re.compile(r"\[(ir_too_large|STACK)\]")
+# Of a tile with many functions; one function alone must not.
+TOO_LARGE = re.compile(r"\[(ir_too_large|STACK|cycle_limit)\]")
 LAYOUT = """\
 layout {{
   @set_rectangle({count}, 1);
@@ -157,13 +158,15 @@ def ways(machines=MACHINES, levels=LEVELS):
 
 
 def halve_too_large(programs, message):
-    """A tile whose program does not fit keeps the first half of its functions."""
+    """A tile whose program does not fit keeps the first half of its functions.  False if none has
+    more than one."""
     found = {int(n) for n in re.findall(r"/p-(\d+)\.csl:", message)}
+    found = {n for n in found if len(programs[n].arguments) > 1}
     for n in found:
-        kept = programs[n].functions[:len(programs[n].functions) // 2]
-        names = {f.name for f in kept}
-        arguments = {k: v for k, v in programs[n].arguments.items() if k in names}
-        programs[n] = Program(programs[n].types, kept, arguments)
+        names = list(programs[n].arguments)[:len(programs[n].arguments) // 2]
+        last = next(i for i, f in enumerate(programs[n].functions) if f.name == names[-1])
+        programs[n] = Program(programs[n].types, programs[n].functions[:last + 1],
+                              {name: programs[n].arguments[name] for name in names})
     return bool(found)
 
 

@@ -325,9 +325,10 @@ def split(rng, length, dims):
     return tuple(parts + [length])
 
 
-def some_walk(rng, kind, length, by=0):
+def some_walk(rng, kind, length, by=0, flat=0.65):
+    """flat: the share of those with one dimension."""
     while True:
-        dims = 1 if rng.random() < 0.65 else rng.randrange(2, 5)
+        dims = 1 if rng.random() < flat else rng.randrange(2, 5)
         weights = tuple(rng.choice((1, 1, 1, 2, 3, -1, -2, 0, 4)) for _ in range(dims))
         walk = Walk(kind, rng.randrange(SIZE), split(rng, length, dims), weights)
         if walk.fits(by):
@@ -442,10 +443,12 @@ class VectorMaker(Maker):
         maker = ElementMaker(rng, f"{self.name}_e{len(self.helpers)}", self.types, [])
         made = maker.function_of([self.kinds[k] for k in letters], self.kinds[to])
         self.helpers.append(made)
-        sources = [Vector(some_walk(rng, k, length), self.name, "access") for k in letters]
+        # Each operand of several dimensions takes one of five registers of the program.
+        walks = [some_walk(rng, k, length, flat=0.95) for k in letters + [to]]
+        sources = [Vector(walk, self.name, "access") for walk in walks[:-1]]
         if len(letters) > 1 and rng.random() < 0.3:
             sources[1] = self.value(letters[1])
-        target = Vector(some_walk(rng, to, length), self.name, rng.choice(("access", "fields")))
+        target = Vector(walks[-1], self.name, rng.choice(("access", "fields")))
         return [Map(made, self.kinds[to], target, sources, length)]
 
     def loop(self):
