@@ -234,7 +234,6 @@ void end_print(Report *r, Unit end)
   case END_EDGE: print_color_end(r, end, " gets from outside the rectangle "); break;
   case END_SUSPENDED: print_color_end(r, end, " has torn down "); break;
   case END_NO_QUEUE: print_color_end(r, end, " has no input queue for "); break;
-  case END_NO_ROUTE: print_color_end(r, end, " has no output for "); break;
   case END_NOBODY_READS: print_nobody_reads(r, end); break;
   case END_CONTROL_HEAD:
     report_tile(r, end.tile);
@@ -383,8 +382,6 @@ const char *end_help(const Unit *root)
   case END_NO_QUEUE:
     return "receive the color here with an operation or a data task, or leave RAMP out of the "
            "route's .tx";
-  case END_NO_ROUTE:
-    return "give the color a .tx here";
   case END_NOBODY_READS:
     return "nobody takes what is left: compare the extents of both sides, or start the operation";
   case END_CONTROL_HEAD:

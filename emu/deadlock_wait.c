@@ -218,8 +218,6 @@ static Unit after_router(Report *r, Unit from, Port *port)
   *port = PORT_RAMP;
   if (state.suspended)
     return ends(END_SUSPENDED, from.tile, from.index);
-  if (state.tx == 0)
-    return ends(END_NO_ROUTE, from.tile, from.index);
   for (unsigned p = 0; p < PORT_RAMP; p++) {
     uint32_t next = program_neighbour(r->program, from.tile, (Port)p);
     if (!(state.tx >> p & 1) || next == (uint32_t)NO_TILE)

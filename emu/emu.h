@@ -84,6 +84,9 @@ typedef struct {
   uint64_t tsc_value, high_tasks;
 } StartRegisters;
 
+/* Addresses of a variable; `end` 0: not known. */
+typedef struct { uint16_t start, end; } Bounds;
+
 /* A class with its code decoded once. */
 typedef struct {
   const ImageClass *image;
@@ -117,6 +120,8 @@ typedef struct {
   /* Colors that tiles exchange with the host port instead of the router, a bit each.  Words
    * posted by the host may have any color.  Starts with the memcpy colors; streaming adds. */
   uint32_t host_out_colors;
+  const Bounds **access_bounds; /* by class and word of code: of the variable that a load or store
+                                   is meant for; NULL: not asked for */
   bool check_reads;             /* reads of memory that nobody has written are faults */
 } Program;
 
@@ -163,7 +168,7 @@ static inline bool engine_interrupted(const atomic_int *interrupt)
 /* ---- fault.c: findings about the program ----------------------------------------------------- */
 
 typedef enum {
-#define FAULT(name, text) FAULT_##name,
+#define FAULT(name, group, text) FAULT_##name,
 #include "emu/faults.def"
   FAULT_COUNT
 } FaultKind;
@@ -190,8 +195,19 @@ static inline uint32_t fault_queue(bool output, unsigned queue)
 enum { FAULT_HEAD_SHIFT = 16 };
 static inline uint32_t fault_head(unsigned color) { return color << FAULT_HEAD_SHIFT; }
 const char *fault_name(FaultKind kind);
-/* Hazards obey --check; all other kinds always end the run. */
-bool fault_is_hazard(FaultKind kind);
+/* What --check asks for beside a level. */
+enum { CHECKS_MEMORY = 1, CHECKS_TASKS = 2, CHECKS_STRICT = 4, CHECKS_LENGTHS = 8 };
+typedef enum { CHECK_OFF, CHECK_WARN, CHECK_ERROR, CHECK_COUNT } CheckLevel;
+/* What becomes of a finding: nothing, it is recorded, or it also ends the run. */
+CheckLevel fault_level(FaultKind kind, CheckLevel check, unsigned checks);
+/* Adds what was found, sorted by cycle and then as fault_compare does, to all findings (stb_ds), up
+ * to the first cycle with one that ends the run.  True: there is one.  But for what always ends a
+ * run, a finding is kept once per tile and place; what leaves the rectangle, once. */
+bool faults_collect(Fault **all, const Fault *found, size_t count, CheckLevel check,
+                    unsigned checks);
+/* Prints findings, each behind `before`, those that are the same at several tiles once. */
+void faults_print(const Program *program, Engine *engine, const Fault *faults, size_t count,
+                  const char *before, FILE *out);
 /* "error: cycle C, PX.Y: text ..." with location, the other side and help, several lines, newline
  * at the end.  `engine` as it has stopped; NULL: without the other side. */
 void fault_print(const Program *program, Engine *engine, const Fault *fault, FILE *out);
@@ -262,6 +278,10 @@ typedef struct {                /* small, so that it is returned in registers */
   uint8_t fault;                /* FaultKind */
   bool store;                   /* SCALAR_CONFIG: of ra; else a load into ra */
 } ScalarResult;
+
+typedef struct { uint32_t address; unsigned bytes; bool store; Bounds object; } MemoryAccess;
+/* What a load or store is about to touch; false: it is neither.  `object` is left alone. */
+bool scalar_access(const Insn *insn, const Registers *regs, MemoryAccess *access);
 
 /* What is known of the instruction at a word of code, so that many of them can be carried out in a
  * row. */
@@ -345,6 +365,7 @@ typedef struct {
   uint16_t wrap_base;           /* bytes */
   uint32_t wrap_bytes;
   uint32_t value;               /* VS_VALUE: the scalar; fabout: the half-filled wavelet */
+  Bounds object;                /* memory, with CHECKS_MEMORY: the variable that it begins in */
   DsrFile file : 8;
   uint8_t number;               /* DSR it came from */
   bool from_dsr;
@@ -370,6 +391,7 @@ typedef struct {
   uint8_t microthread;          /* async: 0..7 */
   uint8_t width;                /* largest group by SIMD row, strides and fabric operands */
   uint8_t traps, raised;        /* FP_RAISES_*: unmasked at its issue; of them, what occurred */
+  uint32_t started;             /* with CHECKS_MEMORY: low bits of the cycle of its issue */
   uint32_t length, remaining;   /* elements: at its issue, now */
   VecStream dest, src[2];       /* src[0], src[1]: as src0, src1 of the instruction */
   uint32_t scalar;
@@ -439,6 +461,39 @@ FaultKind fifo_mark(TileMem *mem, uint16_t state, bool push);
 /* A synchronous operation stopped here with `remaining` elements to go: the FIFO's own length, if
  * it has one, becomes that. */
 void fifo_keep_length(TileMem *mem, uint16_t state, bool push, uint32_t remaining);
+
+/* ---- check.c: what --check looks at ---------------------------------------------------------- */
+
+/* Finds the bounds of loads and stores: for CHECKS_MEMORY, before an engine is made. */
+void program_check_memory(Program *program);
+/* The variable at an address; NULL: none that has a name. */
+const ImageSymbol *class_object(const ClassCode *cls, uint32_t address);
+
+/* The operations that run on a tile and were started before what is at hand: what they have still
+ * to do comes first in the program's order. */
+typedef struct { unsigned n; const VecRun *running[MAX_MICROTHREADS + 1]; } Checked;
+
+/* The finding about an access, FAULT_COUNT if all is well; of a race, *other is the pc of the
+ * operation that is disturbed. */
+FaultKind check_access(const Checked *checked, MemoryAccess access, uint32_t *other);
+/* Of the instruction that is about to be carried out. */
+FaultKind check_scalar(const Checked *checked, const Program *program, const ClassCode *cls,
+                       const Insn *insn, uint16_t pc, const Registers *regs, MemoryAccess *access,
+                       uint32_t *other);
+FaultKind check_element(const Checked *checked, const VecStream *stream, bool store,
+                        uint32_t *other);
+/* Adds an operation if it was started before `later` (NULL: before anything at hand). */
+void check_add(Checked *checked, const VecRun *run, const VecRun *later);
+/* Notes at its start which variables the streams of an operation begin in. */
+void check_objects(VecRun *run, const ClassCode *cls, uint64_t cycle);
+/* No stream of it can leave its variable. */
+bool check_stays_inside(const VecRun *run);
+/* At its start, CHECKS_TASKS: sizes of elements (*value an address; moves may have another size);
+ * CHECKS_LENGTHS: lengths of operands (*value the one that differs). */
+FaultKind check_operation(unsigned checks, const VecRun *run, const VecOperands *vec,
+                          const ClassCode *cls,
+                          DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], const Machine *machine,
+                          uint32_t *value);
 
 /* ---- registers.c: registers of a tile -------------------------------------------------------- */
 
@@ -593,10 +648,9 @@ void trace_format(const Program *program, const TraceEvent *event, char *text, s
  *   6  the host port: word in, word out
  */
 
-typedef enum { CHECK_OFF, CHECK_WARN, CHECK_ERROR } CheckLevel;
-
 typedef struct {
   CheckLevel check;             /* hazards: ignored, recorded, or recorded and the run ends */
+  unsigned checks;              /* CHECKS_* */
   unsigned threads;             /* fast engine; 0 and 1: none besides the caller */
   uint32_t shuffle;             /* for tests: 0 natural visiting order; reference: seed of another,
                                    fast: backwards, and always all threads */

@@ -26,6 +26,12 @@ static uint8_t cycles(const Timing *timing, CostClass cost, bool taken)
   return (uint8_t)(n == 0 ? 1 : n);
 }
 
+/* Its address is compared with the bounds of a variable. */
+static bool is_checked(const Program *program, const ClassCode *cls, uint32_t word)
+{
+  return program->access_bounds && program->access_bounds[cls->index][word].end;
+}
+
 static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
 {
   uint32_t words = cls->image->code_words;
@@ -34,7 +40,8 @@ static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
     const Insn *insn = cls->insn_at[i] == NO_INSN ? NULL : &cls->insns[cls->insn_at[i]];
     CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
     code[i] = (ScalarCode){0};
-    if (goes_ahead(cost) && timing_scalar(e->timing, cost, true) <= UINT8_MAX)
+    if (goes_ahead(cost) && !is_checked(e->program, cls, i) &&
+        timing_scalar(e->timing, cost, true) <= UINT8_MAX)
       code[i] = scalar_code(insn, cycles(e->timing, cost, false), cycles(e->timing, cost, true));
   }
   return code;

@@ -222,16 +222,7 @@ static void collect_faults(FastEngine *e)
   size_t count = arrlenu(found);
   if (count)
     qsort(found, count, sizeof *found, compare_faults);
-  for (size_t i = 0; i < count; i++) {
-    const Fault *fault = &found[i];
-    bool hazard = fault_is_hazard(fault->kind);
-    if (e->stopped && fault->cycle > arrlast(e->faults).cycle)
-      break;
-    if ((hazard && e->options.check == CHECK_OFF) || (i && compare_faults(fault, fault - 1) == 0))
-      continue;
-    arrput(e->faults, *fault);
-    e->stopped |= !hazard || e->options.check == CHECK_ERROR;
-  }
+  e->stopped |= faults_collect(&e->faults, found, count, e->options.check, e->options.checks);
   arrsetlen(found, 0);
   e->workers[0].faults = found;
 }

@@ -202,28 +202,28 @@ HOT bool queue_accepts(const Visit *v, unsigned queue)
          v->tile->queues[queue].input.count + v->popped[queue] < v->engine->input_capacity[queue];
 }
 
-/* Checks outputs that no wavelet of this color has taken yet.  False: a route into nowhere. */
-RARE bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports)
+/* Checks outputs that no wavelet of this color has taken yet.  False: a route to a router that does
+ * not know the color.  *inside: none of them leads out of the rectangle. */
+RARE bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports, bool *inside)
 {
+  *inside = true;
   for (unsigned p = 0; p < PORT_RAMP; p++) {
-    if (!(ports >> p & 1) || c->next[p] != NO_SLOT)
+    if (!(ports >> p & 1))
       continue;
     uint32_t next = program_neighbour(v->engine->program, v->tile->index, (Port)p);
-    Port enters = port_opposite(p);
-    Fault fault = {.cycle = v->now, .tile = v->tile->index, .color = color, .pc = PC_RETURN,
-                   .kind = FAULT_LEAVES_FABRIC, .value = p};
-    if (next != (uint32_t)NO_TILE) {
-      const FastSet *set = &v->engine->sets[v->engine->program->image->tile_colors[next]];
-      uint8_t inside = program_color_inside(v->engine->program, next, color, enters);
-      c->next[p] = set->slot_of[inside];
-      if (c->next[p] != NO_SLOT)
-        continue;
-      fault.kind = FAULT_NO_COLOR_CONFIG;
-      fault.tile = next;
-      fault.color = inside;
-      fault.value = enters;
+    Port enters = port_opposite((Port)p);
+    if (next == (uint32_t)NO_TILE) {
+      *inside = false;
+      continue;
     }
-    arrput(v->worker->faults, fault);
+    const FastSet *set = &v->engine->sets[v->engine->program->image->tile_colors[next]];
+    uint8_t there = program_color_inside(v->engine->program, next, color, enters);
+    c->next[p] = set->slot_of[there];
+    if (c->next[p] != NO_SLOT)
+      continue;
+    arrput(v->worker->faults,
+           ((Fault){.cycle = v->now, .tile = next, .color = there, .pc = PC_RETURN,
+                    .kind = FAULT_NO_COLOR_CONFIG, .value = enters}));
     return false;
   }
   return true;
@@ -245,11 +245,13 @@ HOT bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, unsig
                    : untouched_accepts(v, next, slot, enters);
 }
 
+/* A wavelet that leaves the rectangle (NO_SLOT) always can. */
 static bool ports_accept(const Visit *v, const FastColor *c, uint8_t color, PortMask to)
 {
   for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
     unsigned p = (unsigned)__builtin_ctz(bits);
-    if (!link_accepts(v, fast_beside(v->engine, v->tile, p), c->next[p], p))
+    if (c->next[p] != NO_SLOT &&
+        !link_accepts(v, fast_beside(v->engine, v->tile, p), c->next[p], p))
       return false;
   }
   return !(to & port_bit(PORT_RAMP)) || queue_accepts(v, v->tile->data_queue[color]);
@@ -272,9 +274,10 @@ RARE bool odd_outputs(Visit *v, FastColor *c, uint8_t color, const FastWavelet *
   }
   if (c->route & ROUTE_CHECKED)
     return true;
-  if (!ports_exist(v, c, color, *to))
+  bool inside;
+  if (!ports_exist(v, c, color, *to, &inside))
     return false;
-  if (*to == (c->route & ROUTE_TX))     /* else the ramp alone was missing, or it is odd */
+  if (inside && *to == (c->route & ROUTE_TX))   /* else the ramp was missing, or it is odd */
     c->route |= ROUTE_CHECKED;
   return true;
 }
@@ -372,7 +375,14 @@ HOT void moved(Visit *v, unsigned slot, PortMask to)
   v->moved = true;
 }
 
-/* To several outputs, or a wavelet that does more than move. */
+RARE void note_leaving(Visit *v, uint8_t color, Port port, Port from)
+{
+  arrput(v->worker->faults,
+         ((Fault){.cycle = v->now, .tile = v->tile->index, .color = color, .pc = PC_RETURN,
+                  .kind = FAULT_LEAVES_FABRIC, .value = port, .value2 = from}));
+}
+
+/* To several outputs or none, or a wavelet that does more than move. */
 RARE void move_any(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to, bool counted)
 {
   FastTile *t = v->tile;
@@ -396,7 +406,10 @@ RARE void move_any(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMas
   w.meta &= (uint32_t)~META_ADVANCE;
   for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
     unsigned p = (unsigned)__builtin_ctz(bits);
-    link_push(v, fast_beside(v->engine, t, p), c->next[p], w, p);
+    if (c->next[p] == NO_SLOT)
+      note_leaving(v, color, (Port)p, (Port)wavelet_field(w.meta));
+    else
+      link_push(v, fast_beside(v->engine, t, p), c->next[p], w, p);
   }
   if (to & port_bit(PORT_RAMP))
     input_push(v, v->tile->data_queue[color], color, w);
@@ -435,7 +448,7 @@ HOT void move_color(Visit *v, unsigned slot)
   FastWavelet w = c->w[0];
   PortMask to = c->route & ROUTE_TX;
   bool counted = false;
-  if (!(open_at_start(v, c) & OPEN_COUNT) || !wavelet_seen(w.meta, v->now) || to == 0)
+  if (!(open_at_start(v, c) & OPEN_COUNT) || !wavelet_seen(w.meta, v->now))
     return;
   bool odd = (w.meta & (META_CONTROL | META_ADVANCE)) || (c->route & ROUTE_ODD) != ROUTE_CHECKED;
   if (UNLIKELY(odd) &&
@@ -443,7 +456,7 @@ HOT void move_color(Visit *v, unsigned slot)
     return;
   if (to & v->claimed)
     return;
-  if (UNLIKELY(odd) || (to & (to - 1)))
+  if (UNLIKELY(odd) || (to & (to - 1)) || !to)
     move_any(v, c, slot, w, to, counted);
   else if (to == port_bit(PORT_RAMP))
     move_down(v, c, slot, w);

@@ -55,7 +55,12 @@ static void activate(Visit *v, unsigned id, uint16_t pc)
     tile_fault(v, FAULT_TASK_ID, id);
     return;
   }
-  record_activation(&t->record, id, pc, bit(t->active, id));
+  bool merges = bit(t->active, id);
+  record_activation(&t->record, id, pc, merges);
+  if (merges && checks(v, CHECKS_TASKS))
+    arrput(v->worker->faults,
+           ((Fault){.kind = FAULT_ACTIVATION_MERGED, .cycle = v->now, .tile = t->index,
+                    .color = NO_COLOR, .pc = pc, .value = id, .value2 = t->record.before_pc}));
   t->active |= UINT64_C(1) << id;
   EVENT(v, .kind = EV_ACTIVATE, .id_kind = ID_TASK, .id = (uint8_t)id);
 }
@@ -593,12 +598,29 @@ static unsigned exec_engine(Visit *v, const Insn *insn)
 
 /* ---- one scalar or vector instruction --------------------------------------------------- */
 
+RARE void check_scalar_memory(Visit *v, const Insn *insn)
+{
+  const FastTile *t = v->tile;
+  Checked earlier = running_before(v->tile, NULL);
+  MemoryAccess access = {0};
+  uint32_t other;
+  FaultKind kind = check_scalar(&earlier, v->engine->program, t->cls, insn, t->pc, &t->regs,
+                                &access, &other);
+  if (kind != FAULT_COUNT)
+    arrput(v->worker->faults,
+           ((Fault){.kind = kind, .cycle = v->now, .tile = t->index, .color = NO_COLOR,
+                    .pc = t->pc, .value = access.address,
+                    .value2 = other ? other : access.object.start}));
+}
+
 static void issue_scalar(Visit *v, const Insn *insn)
 {
   FastTile *t = v->tile;
   const Timing *timing = v->engine->timing;
   CostClass cost = insn_info[insn->op].cost;
   uint16_t next = (uint16_t)(t->pc + insn_words(insn->op) * 2);
+  if (UNLIKELY(checks(v, CHECKS_MEMORY)))
+    check_scalar_memory(v, insn);
   ScalarResult result = scalar_exec(insn, t->pc, v->engine->program->image->fp16, &t->regs,
                                     &t->mem);
   switch (result.outcome) {
@@ -706,8 +728,13 @@ HOT void visit_lone(Visit *v)
 static void drop_control(Visit *v, unsigned queue)
 {
   FastWavelet w = input_pop(v, queue);
-  if (control_entry(w.payload) != v->engine->program->machine->control_entry_none)
-    record_untaken(&v->tile->record, queue, wavelet_field(w.meta), w.payload);
+  if (control_entry(w.payload) == v->engine->program->machine->control_entry_none)
+    return;
+  record_untaken(&v->tile->record, queue, wavelet_field(w.meta), w.payload);
+  if (checks(v, CHECKS_TASKS))
+    arrput(v->worker->faults,
+           ((Fault){.kind = FAULT_CONTROL_UNTAKEN, .cycle = v->now, .tile = v->tile->index,
+                    .color = wavelet_field(w.meta), .pc = PC_RETURN, .value = w.payload}));
 }
 
 RARE void visit_any(Visit *v)

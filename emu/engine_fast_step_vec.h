@@ -316,6 +316,49 @@ static void write_back(Visit *v, const VecRun *run)
   scratch_operands(v, &insn->vec, true);
 }
 
+/* Whether --check asks for it: CHECKS_*. */
+static bool checks(const Visit *v, unsigned what)
+{
+  return v->engine->options.checks & what;
+}
+
+/* What was started before the running operation `later`, or before now, as it stands. */
+static Checked running_before(FastTile *t, const VecRun *later)
+{
+  Checked earlier = {0};
+  for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
+    FastThread *th = &t->threads[__builtin_ctz(bits)];
+    plain_sync(th);
+    check_add(&earlier, &th->run->run, later);
+  }
+  return earlier;
+}
+
+/* What --check finds about an operation at its start. */
+RARE void check_start(Visit *v, VecRun *run, const Insn *insn)
+{
+  FastTile *t = v->tile;
+  uint32_t value = 0;
+  FaultKind kind = FAULT_COUNT;
+  if (checks(v, CHECKS_MEMORY))
+    check_objects(run, t->cls, v->now);
+  if (checks(v, CHECKS_TASKS | CHECKS_LENGTHS))
+    kind = check_operation(v->engine->options.checks, run, &insn->vec, t->cls, v->worker->scratch,
+                           v->engine->program->machine, &value);
+  if (kind != FAULT_COUNT)
+    arrput(v->worker->faults,
+           ((Fault){.kind = kind, .cycle = v->now, .tile = t->index, .color = NO_COLOR,
+                    .pc = run->pc, .value = value, .value2 = run->length}));
+}
+
+/* Nothing has to be looked at while the operation runs: it stays in its variables, and nobody else
+ * is there to touch them. */
+static bool needs_no_check(const Visit *v, const VecRun *run)
+{
+  return !checks(v, CHECKS_MEMORY) ||
+         (!run->async && !v->tile->vectors && check_stays_inside(run));
+}
+
 /* Whether all elements of a memory stream lie in the static data, aligned, one dimension. */
 static bool is_plain_memory(const FastTile *t, const VecRun *run, const VecStream *s)
 {
@@ -501,6 +544,8 @@ static void vec_start(Visit *v, const Insn *insn)
     fast_work_free(v->worker, both);
     return;
   }
+  if (UNLIKELY(e->options.checks))
+    check_start(v, run, insn);
   check_shared(v, run);
   if (UNLIKELY(t->cls->shared_inputs))
     check_obstructed(v, run);
@@ -515,7 +560,7 @@ static void vec_start(Visit *v, const Insn *insn)
   }
   FastThread *th = &t->threads[thread];
   *th = (FastThread){.run = both, .ready = v->now + e->timing->vector_start,
-                     .plain = is_plain(t, run)};
+                     .plain = is_plain(t, run) && needs_no_check(v, run)};
   if (th->plain) {
     make_plain(&both->plain, run);
     make_stream(v, &both->plain, run);
@@ -543,6 +588,25 @@ static void check(Group *g, FaultKind kind, uint32_t value)
     return;
   g->fault = kind;
   g->fault_value = value;
+}
+
+/* What --check finds about an element in memory. */
+RARE void look_at_memory(Group *g, const VecStream *s, bool store)
+{
+  uint32_t other;
+  Checked earlier = running_before(g->v->tile, g->run);
+  FaultKind kind = check_element(&earlier, s, store, &other);
+  if (kind != FAULT_COUNT)
+    arrput(g->v->worker->faults,
+           ((Fault){.kind = kind, .cycle = g->v->now, .tile = g->v->tile->index,
+                    .color = NO_COLOR, .pc = g->run->pc, .value = s->address,
+                    .value2 = other ? other : s->object.start}));
+}
+
+static void check_memory(Group *g, const VecStream *s, bool store)
+{
+  if (UNLIKELY(checks(g->v, CHECKS_MEMORY)))
+    look_at_memory(g, s, store);
 }
 
 static void fire(Group *g, Action action)
@@ -575,6 +639,7 @@ static uint32_t read_element(Group *g, VecStream *s, bool zero)
   case VS_VALUE:
     return s->value;
   case VS_MEMORY:
+    check_memory(g, s, false);
     check(g, mem_load(mem, s->address, s->element_bytes, &value), s->address);
     if (zero)
       check(g, mem_store(mem, s->address, s->element_bytes, 0), s->address);
@@ -621,6 +686,7 @@ static void write_element(Group *g, VecStream *s, uint32_t value, bool last)
   Action action = {0};
   switch (s->kind) {
   case VS_MEMORY:
+    check_memory(g, s, true);
     check(g, mem_store(mem, s->address, s->element_bytes, value), s->address);
     break;
   case VS_REGISTER:

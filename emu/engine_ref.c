@@ -163,15 +163,8 @@ static void collect_faults(RefEngine *engine)
   if (count == 0)
     return;
   qsort(engine->new_faults, count, sizeof *engine->new_faults, fault_compare);
-  for (size_t i = 0; i < count; i++) {
-    const Fault *fault = &engine->new_faults[i];
-    bool hazard = fault_is_hazard(fault->kind);
-    if ((hazard && engine->options.check == CHECK_OFF) ||
-        (i && fault_compare(fault, fault - 1) == 0))
-      continue;
-    arrput(engine->faults, *fault);
-    engine->stopped |= !hazard || engine->options.check == CHECK_ERROR;
-  }
+  engine->stopped |= faults_collect(&engine->faults, engine->new_faults, count,
+                                    engine->options.check, engine->options.checks);
   arrsetlen(engine->new_faults, 0);
 }
 

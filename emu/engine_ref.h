@@ -199,7 +199,15 @@ void ref_action_later(RefTile *tile, uint64_t cycle, Action action, uint16_t pc)
 /* The main thread goes on at `ready` with its next instruction. */
 void ref_main_continue(RefTile *tile, uint64_t ready);
 
+/* Whether --check asks for it: CHECKS_*. */
+static inline bool ref_checks(const RefEngine *engine, unsigned what)
+{
+  return engine->options.checks & what;
+}
+
 /* engine_ref_vec.c: vector operations */
+/* What was started before the running operation `later`, or before now. */
+Checked ref_running_before(const RefTile *tile, const VecRun *later);
 StallCause ref_vec_plan(const RefEngine *engine, const RefTile *tile, unsigned thread,
                         RefPlan *plan, unsigned *elements, bool *by_control, bool *by_fifo,
                         uint8_t *stream);

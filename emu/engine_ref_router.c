@@ -164,38 +164,32 @@ static bool ramp_accepts(const RefEngine *engine, const RefTile *tile, uint8_t c
   return queue < MAX_QUEUES && tile->input[queue].count < ref_input_capacity(engine, queue);
 }
 
-/* Reports a route into nowhere: such a wavelet can never move. */
+/* Reports a route to a router that does not know the color: such a wavelet can never move. */
 static bool route_faults(RefEngine *engine, const RefTile *tile, const Wavelet *w, PortMask to)
 {
   for (unsigned p = 0; p < PORT_RAMP; p++) {
-    if (!(to >> p & 1))
+    uint32_t next = program_neighbour(engine->program, tile->index, (Port)p);
+    if (!(to >> p & 1) || next == NO_TILE)
       continue;
-    Port port = (Port)p;
-    uint32_t next = program_neighbour(engine->program, tile->index, port);
-    Fault fault = {.cycle = engine->cycle, .tile = tile->index, .color = w->color,
-                   .pc = PC_RETURN, .kind = FAULT_LEAVES_FABRIC, .value = p};
-    if (next != NO_TILE) {
-      uint8_t inside = program_color_inside(engine->program, next, w->color, port_opposite(port));
-      if (program_color(engine->program, next, inside))
-        continue;
-      fault.kind = FAULT_NO_COLOR_CONFIG;
-      fault.tile = next;
-      fault.color = inside;
-      fault.value = port_opposite(port);
-    }
-    ref_fault(engine, fault);
+    Port enters = port_opposite((Port)p);
+    uint8_t inside = program_color_inside(engine->program, next, w->color, enters);
+    if (program_color(engine->program, next, inside))
+      continue;
+    ref_fault(engine, (Fault){.cycle = engine->cycle, .tile = next, .color = inside,
+                              .pc = PC_RETURN, .kind = FAULT_NO_COLOR_CONFIG, .value = enters});
     return true;
   }
   return false;
 }
 
+/* A wavelet that leaves the rectangle always can. */
 static bool ports_accept(RefEngine *engine, const RefTile *tile, const Wavelet *w, PortMask to)
 {
   for (unsigned p = 0; p < PORT_RAMP; p++) {
-    if (!(to >> p & 1))
+    uint32_t next = program_neighbour(engine->program, tile->index, (Port)p);
+    if (!(to >> p & 1) || next == NO_TILE)
       continue;
     Port enters = port_opposite((Port)p);
-    uint32_t next = program_neighbour(engine->program, tile->index, (Port)p);
     uint8_t inside = program_color_inside(engine->program, next, w->color, enters);
     if (!color_accepts(engine, next, inside, enters))
       return false;
@@ -204,14 +198,12 @@ static bool ports_accept(RefEngine *engine, const RefTile *tile, const Wavelet *
 }
 
 /* Outputs of a wavelet: the current position's, without the ramp if the command or the filter
- * says so.  False: it has nowhere to go and waits. */
-static bool outputs(const ColorState *state, const Wavelet *w, PlannedMove *move)
+ * says so.  One without outputs is dropped. */
+static void outputs(const ColorState *state, const Wavelet *w, PlannedMove *move)
 {
   move->color = w->color;
   move->to = state->config->positions[state->tx_position].tx;
   move->counted = false;
-  if (move->to == 0)
-    return false;
   if (w->control && control_command(w->payload, 0).ce_ignore)
     move->to &= (PortMask)~port_bit(PORT_RAMP);
   if (move->to & port_bit(PORT_RAMP)) {
@@ -219,7 +211,6 @@ static bool outputs(const ColorState *state, const Wavelet *w, PlannedMove *move
     if (!filter_passes(state, w))
       move->to &= (PortMask)~port_bit(PORT_RAMP);
   }
-  return true;
 }
 
 /* Colors are visited cyclically from the one after the color served first in the last cycle
@@ -234,8 +225,9 @@ static void plan_moves(RefEngine *engine, const RefTile *tile, RefPlan *plan)
     if (!state || state->suspended || state->slots.count == 0)
       continue;
     const Wavelet *w = ring_peek(&state->slots, 0);
-    if (w->visible > engine->cycle || !outputs(state, w, &move))
+    if (w->visible > engine->cycle)
       continue;
+    outputs(state, w, &move);
     if (route_faults(engine, tile, w, move.to) || (move.to & claimed) ||
         !ports_accept(engine, tile, w, move.to))
       continue;
@@ -343,6 +335,12 @@ static void deliver(RefEngine *engine, const RefTile *tile, Wavelet w, PortMask 
       continue;
     Port enters = port_opposite((Port)p);
     uint32_t next = program_neighbour(engine->program, tile->index, (Port)p);
+    if (next == NO_TILE) {
+      ref_fault(engine, (Fault){.cycle = engine->cycle, .tile = tile->index, .color = w.color,
+                                .pc = PC_RETURN, .kind = FAULT_LEAVES_FABRIC, .value = p,
+                                .value2 = w.from});
+      continue;
+    }
     uint8_t inside = program_color_inside(engine->program, next, w.color, enters);
     ColorState *state = ref_tile(engine, next)->colors[inside];
     Wavelet arriving = w;

@@ -63,7 +63,12 @@ static void activate(RefEngine *engine, RefTile *tile, unsigned id, uint16_t pc)
     tile_fault(engine, tile, FAULT_TASK_ID, id);
     return;
   }
-  record_activation(&tile->record, id, pc, bit(tile->active, id));
+  bool merges = bit(tile->active, id);
+  record_activation(&tile->record, id, pc, merges);
+  if (merges && ref_checks(engine, CHECKS_TASKS))
+    ref_fault(engine, (Fault){.kind = FAULT_ACTIVATION_MERGED, .cycle = engine->cycle,
+                              .tile = tile->index, .color = NO_COLOR, .pc = pc, .value = id,
+                              .value2 = tile->record.before_pc});
   tile->active |= UINT64_C(1) << id;
   ref_event(engine, tile, (TraceEvent){.kind = EV_ACTIVATE, .id_kind = ID_TASK,
                                        .id = (uint8_t)id});
@@ -619,6 +624,19 @@ static unsigned exec_engine(RefEngine *engine, RefTile *tile, const Insn *insn)
 
 /* ---- commit: one scalar or vector instruction ------------------------------------------------ */
 
+static void check_memory(RefEngine *engine, const RefTile *tile, const Insn *insn)
+{
+  Checked earlier = ref_running_before(tile, NULL);
+  MemoryAccess access = {0};
+  uint32_t other;
+  FaultKind kind = check_scalar(&earlier, engine->program, tile->cls, insn, tile->pc, &tile->regs,
+                                &access, &other);
+  if (kind != FAULT_COUNT)
+    ref_fault(engine, (Fault){.kind = kind, .cycle = engine->cycle, .tile = tile->index,
+                              .color = NO_COLOR, .pc = tile->pc, .value = access.address,
+                              .value2 = other ? other : access.object.start});
+}
+
 static void issue_instruction(RefEngine *engine, RefTile *tile)
 {
   const Insn *insn = class_insn(tile->cls, tile->pc);
@@ -640,6 +658,8 @@ static void issue_instruction(RefEngine *engine, RefTile *tile)
     end_main(engine, tile);
     return;
   }
+  if (ref_checks(engine, CHECKS_MEMORY))
+    check_memory(engine, tile, insn);
   ScalarResult result = scalar_exec(insn, tile->pc, engine->program->image->fp16, &tile->regs,
                                     &tile->mem);
   switch (result.outcome) {
@@ -711,8 +731,13 @@ static void commit_issue(RefEngine *engine, RefTile *tile)
 static void drop_control(RefEngine *engine, RefTile *tile, unsigned queue)
 {
   Wavelet w = take_input(engine, tile, queue);
-  if (control_entry(w.payload) != engine->program->machine->control_entry_none)
-    record_untaken(&tile->record, queue, w.color, w.payload);
+  if (control_entry(w.payload) == engine->program->machine->control_entry_none)
+    return;
+  record_untaken(&tile->record, queue, w.color, w.payload);
+  if (ref_checks(engine, CHECKS_TASKS))
+    ref_fault(engine, (Fault){.kind = FAULT_CONTROL_UNTAKEN, .cycle = engine->cycle,
+                              .tile = tile->index, .color = w.color, .pc = PC_RETURN,
+                              .value = w.payload});
 }
 
 void ref_tile_commit(RefEngine *engine, RefTile *tile)

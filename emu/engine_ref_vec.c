@@ -262,6 +262,31 @@ static bool remap_queues(RefTile *tile, const VecRun *run, uint32_t *value)
   return s == NULL;
 }
 
+Checked ref_running_before(const RefTile *tile, const VecRun *later)
+{
+  Checked earlier = {0};
+  for (unsigned i = 0; i < REF_THREADS; i++)
+    if (tile->threads[i].running)
+      check_add(&earlier, &tile->threads[i].run, later);
+  return earlier;
+}
+
+/* What --check finds about an operation at its start. */
+static void check_start(RefEngine *engine, RefTile *tile, VecRun *run, const Insn *insn)
+{
+  uint32_t value = 0;
+  FaultKind kind = FAULT_COUNT;
+  if (ref_checks(engine, CHECKS_MEMORY))
+    check_objects(run, tile->cls, engine->cycle);
+  if (ref_checks(engine, CHECKS_TASKS | CHECKS_LENGTHS))
+    kind = check_operation(engine->options.checks, run, &insn->vec, tile->cls, tile->dsrs,
+                           engine->program->machine, &value);
+  if (kind != FAULT_COUNT)
+    ref_fault(engine, (Fault){.kind = kind, .cycle = engine->cycle, .tile = tile->index,
+                              .color = NO_COLOR, .pc = run->pc, .value = value,
+                              .value2 = run->length});
+}
+
 void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn)
 {
   VecRun run;
@@ -286,6 +311,7 @@ void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn)
     ref_fault(engine, found);
     return;
   }
+  check_start(engine, tile, &run, insn);
   check_shared(engine, tile, &run);
   if (tile->cls->shared_inputs)
     check_obstructed(engine, tile, &run);
@@ -323,6 +349,20 @@ static void check(Group *g, FaultKind kind, uint32_t value)
 {
   if (kind != FAULT_COUNT)
     group_fault(g, kind, value);
+}
+
+/* What --check finds about an element in memory. */
+static void check_memory(Group *g, const VecStream *s, bool store)
+{
+  uint32_t other;
+  if (!ref_checks(g->engine, CHECKS_MEMORY))
+    return;
+  Checked earlier = ref_running_before(g->tile, g->run);
+  FaultKind kind = check_element(&earlier, s, store, &other);
+  if (kind != FAULT_COUNT)
+    ref_fault(g->engine, (Fault){.kind = kind, .cycle = g->engine->cycle, .tile = g->tile->index,
+                                 .color = NO_COLOR, .pc = g->run->pc, .value = s->address,
+                                 .value2 = other ? other : s->object.start});
 }
 
 static void fire(Group *g, Action action)
@@ -363,6 +403,7 @@ static uint32_t read_element(Group *g, VecStream *s, bool zero)
   case VS_VALUE:
     return s->value;
   case VS_MEMORY:
+    check_memory(g, s, false);
     check(g, mem_load(&g->tile->mem, s->address, s->element_bytes, &value), s->address);
     if (zero)
       check(g, mem_store(&g->tile->mem, s->address, s->element_bytes, 0), s->address);
@@ -414,6 +455,7 @@ static void write_element(Group *g, VecStream *s, uint32_t value, bool last)
   Action action;
   switch (s->kind) {
   case VS_MEMORY:
+    check_memory(g, s, true);
     check(g, mem_store(&g->tile->mem, s->address, s->element_bytes, value), s->address);
     break;
   case VS_REGISTER:

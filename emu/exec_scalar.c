@@ -448,6 +448,32 @@ ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registe
   return exec_one(&e);
 }
 
+bool scalar_access(const Insn *insn, const Registers *regs, MemoryAccess *access)
+{
+  CostClass cost = insn_info[insn->op].cost;
+  uint32_t base = 0;
+  access->store = cost == COST_STORE;
+  switch ((int)insn->op) {
+  case OP_ld8u: case OP_ld8s: case OP_st8:
+  case OP_ld16: case OP_st16: case OP_ld32: case OP_st32:
+    base = regs->r[insn->b];
+    break;
+  case OP_ld8ua: case OP_ld8sa: case OP_st8a:
+  case OP_ld16a: case OP_st16a: case OP_ld32a: case OP_st32a:
+    break;
+  default: return false;
+  }
+  switch ((int)insn->op) {
+  case OP_ld8u: case OP_ld8s: case OP_ld8ua: case OP_ld8sa: case OP_st8: case OP_st8a:
+    access->bytes = 1;
+    break;
+  case OP_ld16: case OP_st16: case OP_ld16a: case OP_st16a: access->bytes = 2; break;
+  default: access->bytes = 4; break;
+  }
+  access->address = (base + insn->imm) & 0xffff;
+  return true;
+}
+
 /* ---- instructions in a row -------------------------------------------------------------- */
 
 static uint8_t stored_bytes(Opcode op)

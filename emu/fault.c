@@ -1,13 +1,16 @@
 /* Faults as text: what happened, where, what it met, and what to do about it. */
 #include "emu/report.h"
 
+#include "stb_ds.h"
+
+#include <stdlib.h>
 #include <string.h>
 
-#define FAULT(name, text) #name,
+#define FAULT(name, group, text) #name,
 static const char *const names[] = {
 #include "emu/faults.def"
 };
-#define FAULT(name, text) text,
+#define FAULT(name, group, text) text,
 static const char *const texts[] = {
 #include "emu/faults.def"
 };
@@ -17,9 +20,58 @@ const char *fault_name(FaultKind kind)
   return (unsigned)kind < FAULT_COUNT ? names[kind] : "?";
 }
 
-bool fault_is_hazard(FaultKind kind)
+typedef enum {
+  GROUP_HARD, GROUP_HAZARD, GROUP_TASKS, GROUP_MEMORY, GROUP_LENGTHS, GROUP_EDGE
+} FaultGroup;
+#define FAULT(name, group, text) GROUP_##group,
+static const uint8_t groups[] = {
+#include "emu/faults.def"
+};
+
+CheckLevel fault_level(FaultKind kind, CheckLevel check, unsigned checks)
 {
-  return kind < FAULT_NO_COLOR_CONFIG;
+  CheckLevel asked = check == CHECK_WARN ? CHECK_WARN : CHECK_ERROR;
+  switch ((FaultGroup)groups[kind]) {
+  case GROUP_HAZARD: return check;
+  case GROUP_TASKS: return checks & CHECKS_TASKS ? asked : CHECK_OFF;
+  case GROUP_MEMORY: return checks & CHECKS_MEMORY ? asked : CHECK_OFF;
+  case GROUP_LENGTHS: return checks & CHECKS_LENGTHS ? asked : CHECK_OFF;
+  case GROUP_EDGE: return checks & CHECKS_STRICT ? asked : check == CHECK_OFF ? check : CHECK_WARN;
+  case GROUP_HARD: default: return CHECK_ERROR;
+  }
+}
+
+enum { MOST_WARNINGS = 1024 };
+
+/* It was there before: at the same place, or anywhere if it is told once a run. */
+static bool was_found(const Fault *all, const Fault *fault)
+{
+  bool once = groups[fault->kind] == GROUP_EDGE;
+  for (size_t i = 0; i < arrlenu(all); i++)
+    if (all[i].kind == fault->kind &&
+        (once || (all[i].tile == fault->tile && all[i].pc == fault->pc &&
+                  all[i].color == fault->color)))
+      return true;
+  return false;
+}
+
+bool faults_collect(Fault **all, const Fault *found, size_t count, CheckLevel check,
+                    unsigned checks)
+{
+  bool ends = false;
+  for (size_t i = 0; i < count; i++) {
+    const Fault *fault = &found[i];
+    CheckLevel level = fault_level(fault->kind, check, checks);
+    if (ends && fault->cycle > arrlast(*all).cycle)
+      break;
+    if (level == CHECK_OFF || (i && fault_compare(fault, fault - 1) == 0) ||
+        (level == CHECK_WARN && arrlenu(*all) >= MOST_WARNINGS) ||
+        (groups[fault->kind] != GROUP_HARD && was_found(*all, fault)))
+      continue;
+    arrput(*all, *fault);
+    ends |= level == CHECK_ERROR;
+  }
+  return ends;
 }
 
 int fault_compare(const void *a, const void *b)
@@ -81,8 +133,15 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
     fprintf(out, ": microthread %u", fault->value);
     break;
   case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE: case FAULT_STACK:
-  case FAULT_UNWRITTEN:
+  case FAULT_UNWRITTEN: case FAULT_OUT_OF_BOUNDS: case FAULT_READ_RACE: case FAULT_WRITE_RACE:
+  case FAULT_ELEMENT_SIZE:
     fprintf(out, ": address 0x%04x", fault->value);
+    break;
+  case FAULT_LENGTHS:
+    fprintf(out, ": %u, not %u", fault->value, fault->value2);
+    break;
+  case FAULT_CONTROL_UNTAKEN:
+    fprintf(out, " %u: 0x%08x", control_entry(fault->value), fault->value);
     break;
   case FAULT_EXCEPTION:
     print_exceptions(fault->value, out);
@@ -105,7 +164,7 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
   case FAULT_QUEUE_TWICE:
     fprintf(out, ": %u", fault->value);
     break;
-  case FAULT_TASK_ID: case FAULT_ID_RANGE:
+  case FAULT_TASK_ID: case FAULT_ID_RANGE: case FAULT_ACTIVATION_MERGED:
     print_task(program, fault, out);
     break;
   case FAULT_PC: case FAULT_ASSERT: case FAULT_DESCRIPTOR: case FAULT_FIFO:
@@ -132,7 +191,8 @@ static const char *help(FaultKind kind)
   case FAULT_NO_COLOR_CONFIG:
     return "give this tile a @set_color_config for the color, or do not route the color here";
   case FAULT_LEAVES_FABRIC:
-    return "end the route at the border of the rectangle";
+    return "end the route at the border of the rectangle, if the wavelet is not meant to be lost; "
+           "--check=strict makes this an error";
   case FAULT_QUEUE_SHARED:
     return "start the second operation when the first has ended, or give it a queue of its own";
   case FAULT_QUEUE_MIXED:
@@ -141,6 +201,19 @@ static const char *help(FaultKind kind)
     return "start the operation when all wavelets of the other color have left the queue";
   case FAULT_QUEUE_TASK:
     return "block the data task with @block while the operation runs, and let its .unblock end it";
+  case FAULT_ACTIVATION_MERGED:
+    return "give each operation a task of its own, or activate the task again only when it runs";
+  case FAULT_CONTROL_UNTAKEN:
+    return "bind a control task to the entry, or send the entry of {}, which is for nobody";
+  case FAULT_ELEMENT_SIZE:
+    return "use the operation of the variable's type, or a descriptor of that type";
+  case FAULT_LENGTHS:
+    return "give both sides as many elements: the first source, then the second, then the "
+           "destination decides how many there are";
+  case FAULT_OUT_OF_BOUNDS:
+    return "check the index, or the descriptor's offset and extent";
+  case FAULT_READ_RACE: case FAULT_WRITE_RACE:
+    return "wait until the operation is done: go on in a task that it activates";
   case FAULT_MICROTHREAD_BUSY:
     return "start the second operation from the first one's .activate, or use another queue";
   case FAULT_STACK:
@@ -367,6 +440,34 @@ static void print_symbol(Report *r, const Fault *fault)
             near->address, near->address + near->bytes - 1);
 }
 
+/* The variable that the access belongs to: value2 is an address in it, if it is known. */
+static void print_object(Report *r, const Fault *fault)
+{
+  const ImageSymbol *object = class_object(program_class(r->program, fault->tile), fault->value2);
+  if (object)
+    fprintf(r->out, "  meant for the variable: '%s', 0x%04x to 0x%04x\n", object->name,
+            object->address, object->address + object->bytes - 1);
+}
+
+/* Where the task was activated for the first time. */
+static void print_before(Report *r, const Fault *fault)
+{
+  if (fault->value2 == PC_RETURN)
+    return;
+  fprintf(r->out, "  the first time");
+  report_place(r, fault->tile, fault->value2);
+  fprintf(r->out, "\n");
+}
+
+static void print_senders(Report *r, const Fault *fault)
+{
+  const ImageColorConfig *config = program_color(r->program, fault->tile, fault->color);
+  PortMask inputs = config ? report_inputs(config) : 0;
+  for (unsigned p = 0; p < PORT_COUNT; p++)
+    if (inputs >> p & 1)
+      print_origin(r, fault, (Port)p);
+}
+
 static void print_memory(Report *r, const Fault *fault)
 {
   const ClassCode *cls = program_class(r->program, fault->tile);
@@ -386,7 +487,7 @@ static void print_other_side(Report *r, const Fault *fault)
     print_origin(r, fault, (Port)fault->value);
     break;
   case FAULT_LEAVES_FABRIC:
-    print_origin(r, fault, report_look(r, fault->tile)->colors[fault->color].head_from);
+    print_origin(r, fault, (Port)fault->value2);
     break;
   case FAULT_MICROTHREAD_BUSY: case FAULT_QUEUE_SHARED:
     print_running(r, fault);
@@ -397,6 +498,23 @@ static void print_other_side(Report *r, const Fault *fault)
   case FAULT_QUEUE_MIXED:
     print_mixed(r, fault);
     break;
+  case FAULT_READ_RACE: case FAULT_WRITE_RACE:
+    print_running(r, fault);
+    print_symbol(r, fault);
+    break;
+  case FAULT_OUT_OF_BOUNDS:
+    print_object(r, fault);
+    print_symbol(r, fault);
+    break;
+  case FAULT_ELEMENT_SIZE:
+    print_symbol(r, fault);
+    break;
+  case FAULT_ACTIVATION_MERGED:
+    print_before(r, fault);
+    break;
+  case FAULT_CONTROL_UNTAKEN:
+    print_senders(r, fault);
+    break;
   case FAULT_UNWRITTEN:
     print_symbol(r, fault);
     break;
@@ -404,6 +522,7 @@ static void print_other_side(Report *r, const Fault *fault)
     print_memory(r, fault);
     break;
   case FAULT_QUEUE: case FAULT_QUEUE_REMAP: case FAULT_QUEUE_TWICE: case FAULT_PC:
+  case FAULT_LENGTHS:
   case FAULT_ASSERT: case FAULT_TRAP: case FAULT_FIFO: case FAULT_EXCEPTION:
   case FAULT_DESCRIPTOR: case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD: case FAULT_TASK_ID:
   case FAULT_ID_RANGE: case FAULT_CONFIG_ADDRESS: case FAULT_COLOR_REGISTER:
@@ -412,17 +531,97 @@ static void print_other_side(Report *r, const Fault *fault)
   }
 }
 
-void fault_print(const Program *program, Engine *engine, const Fault *fault, FILE *out)
+static void print_head(const Program *program, const Fault *fault, FILE *out)
 {
-  const char *advice = help(fault->kind);
-  Report report = report_create(engine, program, out);
   fprintf(out, "error: cycle %llu, P%u.%u: ", (unsigned long long)fault->cycle,
           program_x(program, fault->tile), program_y(program, fault->tile));
   print_message(program, fault, out);
   fprintf(out, " [%s]\n", fault_name(fault->kind));
+}
+
+static void print_body(const Program *program, Engine *engine, const Fault *fault, bool anonymous,
+                       FILE *out)
+{
+  const char *advice = help(fault->kind);
+  Report report = report_create(engine, program, out);
+  report.anonymous = anonymous;
   print_instruction(program, fault, out);
   if (engine)
     print_other_side(&report, fault);
   if (advice)
     fprintf(out, "  help: %s\n", advice);
+}
+
+void fault_print(const Program *program, Engine *engine, const Fault *fault, FILE *out)
+{
+  print_head(program, fault, out);
+  print_body(program, engine, fault, false, out);
+}
+
+/* ---- several --------------------------------------------------------------------------------- */
+
+enum { MOST_FAULTS_SHOWN = 10, TILES_SHOWN = 8 };
+
+/* Findings that are alike, but for the tile. */
+typedef struct { char *key; size_t first; uint32_t n; uint32_t tiles[TILES_SHOWN]; } Alike;
+
+static char *alike_key(const Program *program, Engine *engine, const Fault *fault)
+{
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!out)
+    ICE("no memory for a report");
+  print_message(program, fault, out);
+  print_body(program, engine, fault, true, out);
+  fclose(out);
+  return text;
+}
+
+static void add_alike(Alike **list, char *key, const Fault *faults, size_t i)
+{
+  size_t k = 0;
+  while (k < arrlenu(*list) && strcmp((*list)[k].key, key) != 0)
+    k++;
+  if (k == arrlenu(*list)) {
+    arrput(*list, ((Alike){.key = key, .first = i}));
+    return;
+  }
+  Alike *a = &(*list)[k];
+  free(key);
+  if (a->n < TILES_SHOWN)
+    a->tiles[a->n] = faults[i].tile;
+  a->n++;
+}
+
+static void print_likewise(const Program *program, const Alike *a, FILE *out)
+{
+  if (!a->n)
+    return;
+  fprintf(out, "  likewise at ");
+  for (uint32_t i = 0; i < a->n && i < TILES_SHOWN; i++)
+    fprintf(out, "%sP%u.%u", i ? ", " : "", program_x(program, a->tiles[i]),
+            program_y(program, a->tiles[i]));
+  if (a->n > TILES_SHOWN)
+    fprintf(out, " and %u more", a->n - TILES_SHOWN);
+  fprintf(out, "\n");
+}
+
+void faults_print(const Program *program, Engine *engine, const Fault *faults, size_t count,
+                  const char *before, FILE *out)
+{
+  Alike *list = NULL;
+  for (size_t i = 0; i < count && arrlenu(list) <= MOST_FAULTS_SHOWN; i++)
+    add_alike(&list, alike_key(program, engine, &faults[i]), faults, i);
+  for (size_t k = 0; k < arrlenu(list); k++) {
+    if (k < MOST_FAULTS_SHOWN) {
+      fputs(before, out);
+      fault_print(program, engine, &faults[list[k].first], out);
+      print_likewise(program, &list[k], out);
+    }
+    free(list[k].key);
+  }
+  if (arrlenu(list) > MOST_FAULTS_SHOWN)
+    fprintf(out, "  and more\n");
+  arrfree(list);
 }

@@ -22,6 +22,7 @@ typedef struct {
   unsigned threads;             /* 0: 1 */
   uint64_t max_cycles;          /* 0: the default */
   CheckLevel check;             /* CHECK_OFF is 0 */
+  unsigned checks;              /* CHECKS_* */
   uint32_t trace_kinds;         /* bits 1 << TraceKind; 0: no trace */
   FILE *trace_out;              /* stays the caller's */
   bool trace_perfetto;          /* JSON for Perfetto instead of text */

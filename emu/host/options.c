@@ -38,7 +38,8 @@ enum {
   X(engine, required_argument, "fast|reference", "which engine runs")                            \
   X(threads, required_argument, "N", "threads of the fast engine")                               \
   X(max_cycles, required_argument, "N", "end with exit code 4 there (default " DEFAULT_CYCLES ")") \
-  X(check, required_argument, "off|warn|error", "architectural hazards (default error)")         \
+  X(check, required_argument, "WORD,...",                                                        \
+    "hazards: off, warn, error (default) or strict; and memory, tasks, lengths for more")        \
   X(check_reads, no_argument, "", "reads of memory that was never written are faults")            \
   X(check_left, no_argument, "", "wavelets left behind at the end are an error, exit 2")         \
   X(report, required_argument, "FILE.html", "the run as one page: maps, time line, profile, ...")  \
@@ -153,17 +154,35 @@ static bool take_cycles(HostOptions *o, const char *value)
   return o->session.has_cycles = true;
 }
 
-static bool take_check(HostOptions *o, const char *value)
+/* One word of the list. */
+static bool take_check_word(HostOptions *o, const char *word, size_t length)
 {
-  static const char *const names[] = {"off", "warn", "error"};
-  static const CheckLevel levels[] = {CHECK_OFF, CHECK_WARN, CHECK_ERROR};
-  for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
-    if (strcmp(value, names[i]) == 0) {
-      o->session.check = levels[i];
-      return true;
-    }
+  static const struct { const char *name; CheckLevel level; unsigned checks; } words[] = {
+    {"off", CHECK_OFF, 0}, {"warn", CHECK_WARN, 0}, {"error", CHECK_ERROR, 0},
+    {"strict", CHECK_ERROR, CHECKS_STRICT}, {"memory", CHECK_COUNT, CHECKS_MEMORY},
+    {"tasks", CHECK_COUNT, CHECKS_TASKS}, {"lengths", CHECK_COUNT, CHECKS_LENGTHS},
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
+    if (strlen(words[i].name) != length || memcmp(word, words[i].name, length) != 0)
+      continue;
+    o->session.checks |= words[i].checks;
+    if (words[i].level != CHECK_COUNT)
+      o->session.check = words[i].level;
+    return true;
   }
   return false;
+}
+
+static bool take_check(HostOptions *o, const char *value)
+{
+  for (;; value++) {
+    size_t length = strcspn(value, ",");
+    if (!take_check_word(o, value, length))
+      return false;
+    value += length;
+    if (!*value)
+      return true;
+  }
 }
 
 static bool take_threads(HostOptions *o, const char *value, Diags *diags)
@@ -265,7 +284,9 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
   case OPTION_threads:
     return take_threads(o, value, diags);
   case OPTION_check:
-    return take_check(o, value) || bad_value(diags, "--check", value, "off, warn or error");
+    return take_check(o, value) ||
+           bad_value(diags, "--check", value,
+                     "words of off, warn, error, strict, memory, tasks, lengths");
   case OPTION_check_reads:
     return o->session.check_reads = true;
   case OPTION_check_left:

@@ -14,7 +14,7 @@
 #include <stb_ds.h>
 
 enum {
-  MOST_FAULTS_SHOWN = 10, MOST_TILES_SHOWN = 16, MOST_LINES = 25, NAMES_IN_NOTE = 12,
+  MOST_TILES_SHOWN = 16, MOST_LINES = 25, NAMES_IN_NOTE = 12,
   MOST_PHASES = 4096
 };
 
@@ -194,7 +194,8 @@ static WseStatus make_engine(Session *s)
   const SessionOptions *o = &s->options;
   if (!observers_create(s))
     return session_usage(s);
-  EngineOptions options = {.check = o->check, .threads = o->threads ? o->threads : 1,
+  EngineOptions options = {.check = o->check, .checks = o->checks,
+                           .threads = o->threads ? o->threads : 1,
                            .trace = s->trace.kinds ? &s->trace : NULL,
                            .interrupt = &s->interrupt,
                            .print = o->print_out ? print_byte : NULL, .print_context = s};
@@ -246,6 +247,8 @@ WseStatus session_open(Session *s, const char *path, const SessionOptions *optio
     return session_usage(s);
   }
   s->program->check_reads = options->check_reads;
+  if (options->checks & CHECKS_MEMORY)
+    program_check_memory(s->program);
   if (s->image->memcpy)
     s->program->host_out_colors |= unrouted_colors(s->image);
   index_bindings(s);
@@ -279,29 +282,33 @@ void session_close(Session *s)
 
 /* ---- running ---------------------------------------------------------------------------- */
 
+/* The findings of a level: stb_ds. */
+static Fault *faults_of(const Session *s, CheckLevel level, size_t from)
+{
+  size_t count;
+  Fault *list = NULL;
+  const Fault *faults = s->ops->faults(s->engine, &count);
+  for (size_t i = from; i < count; i++)
+    if (fault_level(faults[i].kind, s->options.check, s->options.checks) == level)
+      arrput(list, faults[i]);
+  return list;
+}
+
 static WseStatus fault_error(Session *s)
 {
-  size_t count, shown = 0, size;
-  const Fault *faults = s->ops->faults(s->engine, &count), *last = NULL;
+  Fault *faults = faults_of(s, CHECK_ERROR, 0);
+  size_t size;
   char *text = NULL;
   FILE *out = base_text_open(&text, &size);
-  for (size_t i = 0; i < count; i++) {
-    if (fault_is_hazard(faults[i].kind) && s->options.check != CHECK_ERROR)
-      continue;
-    if (shown++ < MOST_FAULTS_SHOWN)
-      fault_print(s->program, s->engine, &faults[i], out);
-    if (!last)
-      last = &faults[i];
-  }
-  if (shown > MOST_FAULTS_SHOWN)
-    fprintf(out, "  and %zu more in this cycle\n", shown - MOST_FAULTS_SHOWN);
+  faults_print(s->program, s->engine, faults, arrlenu(faults), "", out);
   base_text_close(out);
   set_error(s, WSE_FAULT, text);
-  if (last) {
-    s->error.cycle = last->cycle;
-    s->error.x = (int32_t)program_x(s->program, last->tile);
-    s->error.y = (int32_t)program_y(s->program, last->tile);
+  if (arrlenu(faults)) {
+    s->error.cycle = faults->cycle;
+    s->error.x = (int32_t)program_x(s->program, faults->tile);
+    s->error.y = (int32_t)program_y(s->program, faults->tile);
   }
+  arrfree(faults);
   return end_run(s);
 }
 
@@ -491,13 +498,12 @@ WseStatus session_run(Session *s, uint64_t cycles)
 
 static void warn_hazards(Session *s)
 {
-  size_t count;
-  const Fault *faults = s->ops->faults(s->engine, &count);
-  for (; s->hazards_told < count; s->hazards_told++)
-    if (s->options.warnings && s->options.check == CHECK_WARN) {
-      fputs("warning, not an ", s->options.warnings);
-      fault_print(s->program, s->engine, &faults[s->hazards_told], s->options.warnings);
-    }
+  Fault *faults = faults_of(s, CHECK_WARN, s->hazards_told);
+  if (s->options.warnings)
+    faults_print(s->program, s->engine, faults, arrlenu(faults), "warning, not an ",
+                 s->options.warnings);
+  s->ops->faults(s->engine, &s->hazards_told);
+  arrfree(faults);
 }
 
 /* 0: no limit, since nobody but the program says when it is over. */

@@ -81,6 +81,7 @@ typedef struct {
   uint32_t sym_index;
   uint32_t target;         /* label of a jump, or of MI_LABEL itself */
   uint32_t number;         /* DSR number; counter word; id kind of blki */
+  uint32_t object;         /* load or store: 1 + the global that its address was made from, or 0 */
   uint32_t temp;           /* DSR temporary that ldsr or dsrset belongs to; 0 none */
   uint16_t uses, clobbers; /* physical registers beside the operands: calls and returns */
   MVec *vec;
@@ -230,6 +231,7 @@ typedef struct {
   int32_t imm;
   SymKind sym;
   uint32_t sym_index;
+  uint32_t object;         /* as in MInsn */
 } Addr;
 
 typedef struct {
@@ -286,6 +288,8 @@ void sel_into_part(Sel *s, Reg to, IrValue v, unsigned part);
 void sel_branch(Sel *s, IrValue cond, bool truth, uint32_t label);
 
 Addr sel_address(const Sel *s, IrValue pointer);
+/* 1 + the global that the address was made from; 0: not known, or several. */
+uint32_t sel_object(const Sel *s, IrValue pointer);
 /* One register for what an address adds to its constant; REG_NONE if nothing. */
 Reg sel_base(Sel *s, const Addr *at);
 /* Loads or stores at address + offset. */

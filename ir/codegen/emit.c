@@ -75,6 +75,7 @@ typedef struct {
   ImageLine *lines;
   ImageInline *inlines;
   ImageVecNames *names;
+  ImageAccess *accesses;
   InlineKey *keys;                /* of the inlines, in their order */
   uint32_t *inline_of;            /* by location: index + 1, 0 not looked up yet */
   uint32_t *labels;
@@ -146,6 +147,22 @@ static void put_names(Emitter *e, uint32_t pc, const MVec *vec)
                                       text_or_empty(vec->src1.name)}));
 }
 
+/* The global's place among the symbols, see put_symbols. */
+static uint32_t symbol_of(const Cg *cg, uint32_t global)
+{
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < global; i++)
+    n += cg->globals[i].needed;
+  return n;
+}
+
+/* An address without a register was checked by the compiler. */
+static void put_access(Emitter *e, uint32_t pc, const MInsn *mi)
+{
+  if (mi->object && mi->r[1] != REG_NONE && e->cg->globals[mi->object - 1].needed)
+    arrput(e->accesses, ((ImageAccess){(uint16_t)pc, symbol_of(e->cg, mi->object - 1)}));
+}
+
 static void emit_func(Emitter *e, const MFunc *mf)
 {
   uint32_t pc = mf->address;
@@ -167,6 +184,7 @@ static void emit_func(Emitter *e, const MFunc *mf)
     put_line(e, pc, mi->loc);
     if (mi->op == OP_vec)
       put_names(e, pc, mi->vec);
+    put_access(e, pc, mi);
     for (unsigned k = 0; k < n; k++)
       arrput(e->words, words[k]);
     pc += 2 * n;
@@ -224,6 +242,7 @@ void emit_module(Cg *cg, ImageClass *image)
   KEEP(cg, image->lines, image->n_lines, ImageLine, e.lines);
   KEEP(cg, image->inlines, image->n_inlines, ImageInline, e.inlines);
   KEEP(cg, image->vec_names, image->n_vec_names, ImageVecNames, e.names);
+  KEEP(cg, image->accesses, image->n_accesses, ImageAccess, e.accesses);
   arrfree(e.keys);
   free(e.labels);
   put_symbols(cg, image);

@@ -211,6 +211,7 @@ static void select_store(Sel *s, const IrInsn *insn)
 {
   Addr at = sel_address(s, insn->args[0]);
   IrType type = sel_type(s, insn->args[1]);
+  at.object = sel_object(s, insn->args[0]);
   if (ir_type_is_dsd(type)) {
     dsd_store(s, &at, insn->args[1]);
     return;
@@ -730,6 +731,7 @@ static void select_value(Sel *s, IrValue v, const IrInsn *insn)
     break;
   case IR_load: {
     Addr at = sel_address(s, insn->args[0]);
+    at.object = sel_object(s, insn->args[0]);
     select_load(s, v, &at, insn->type);
     break;
   }

@@ -78,6 +78,67 @@ bool addr_equal(const Addr *a, const Addr *b)
          a->imm == b->imm && a->sym == b->sym && a->sym_index == b->sym_index;
 }
 
+enum { MOST_LOOKING = 4 };
+
+static bool find_object(const Sel *s, IrValue v, uint32_t *object, IrValue *looking,
+                        unsigned depth);
+
+/* What the branches to the block give the parameter. */
+static bool find_param_object(const Sel *s, IrValue v, uint32_t *object, IrValue *looking,
+                              unsigned depth)
+{
+  const IrInsn *d = sel_def(s, v);
+  for (unsigned i = 0; i < depth; i++)
+    if (looking[i].raw == v.raw)
+      return true;
+  if (depth == MOST_LOOKING || d->u.param.block.raw == 0)
+    return false;
+  looking[depth] = v;
+  for (uint32_t b = 0; b < s->f->n_blocks; b++) {
+    const IrBlock *block = &s->f->blocks[b];
+    const IrInsn *end = block->n_insns ? sel_def(s, block->insns[block->n_insns - 1]) : NULL;
+    unsigned n = !end ? 0 : end->op == IR_br ? 1 : end->op == IR_cond_br ? 2 : 0;
+    for (unsigned i = 0; i < n; i++)
+      if (end->u.targets[i].block.raw == d->u.param.block.raw &&
+          !find_object(s, end->u.targets[i].args[d->u.param.index], object, looking, depth + 1))
+        return false;
+  }
+  return true;
+}
+
+/* Joins what an address was found to come from on another way. */
+static bool join_object(uint32_t *object, uint32_t found)
+{
+  bool same = *object == 0 || *object == found;
+  *object = found;
+  return same;
+}
+
+/* Follows a pointer back to the globals that it can come from; false: to something else, or to
+ * several.  Parameters of blocks that are being looked at add nothing to what else they get. */
+static bool find_object(const Sel *s, IrValue v, uint32_t *object, IrValue *looking, unsigned depth)
+{
+  const IrInsn *d = sel_def(s, v);
+  switch ((int)d->op) {
+  case IR_global_addr:
+    return join_object(object, d->u.global.raw + 1);
+  case IR_ptr_add: case IR_bitcast:
+    return sel_type(s, d->args[0]) == IRT_PTR &&
+           find_object(s, d->args[0], object, looking, depth);
+  case IR_PARAM:
+    return find_param_object(s, v, object, looking, depth);
+  default:
+    return false;
+  }
+}
+
+uint32_t sel_object(const Sel *s, IrValue pointer)
+{
+  IrValue looking[MOST_LOOKING];
+  uint32_t object = 0;
+  return find_object(s, pointer, &object, looking, 0) ? object : 0;
+}
+
 /* Certainly no common byte: two objects, each known. */
 bool addr_distinct(const Sel *s, const Addr *a, const Addr *b)
 {
@@ -122,6 +183,7 @@ static MInsn *memory_access(Sel *s, Opcode op, Reg r, const Addr *at, int32_t of
   mi->imm = at->imm + offset;
   mi->sym = (uint8_t)at->sym;
   mi->sym_index = at->sym_index;
+  mi->object = at->object;
   return mi;
 }
 

@@ -357,6 +357,19 @@ static void check_vec_names(Check *k)
   }
 }
 
+static void check_accesses(Check *k)
+{
+  const ImageClass *class = k->class;
+  for (uint32_t i = 0; i < class->n_accesses && !k->reason; i++) {
+    const ImageAccess *access = &class->accesses[i];
+    if (access->symbol >= class->n_symbols || class->symbols[access->symbol].is_code)
+      fail(k, "the access at 0x%04x names symbol %u, which is no variable", access->pc,
+           access->symbol);
+    else if (i && access->pc <= access[-1].pc)
+      fail(k, "its accesses are not sorted at 0x%04x", access->pc);
+  }
+}
+
 /* ---- exports ----------------------------------------------------------------------------- */
 
 static bool is_class_letter(char letter)
@@ -460,6 +473,7 @@ static void check_class(Check *k)
   check_lines(k);
   check_inlines(k);
   check_vec_names(k);
+  check_accesses(k);
   check_bindings(k);
 }
 

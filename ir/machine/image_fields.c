@@ -161,6 +161,12 @@ static void code_vec_names(Codec *c, ImageVecNames *names)
   code_string(c, &names->src1);
 }
 
+static void code_access(Codec *c, ImageAccess *access)
+{
+  code_u16(c, &access->pc);
+  code_u32(c, &access->symbol);
+}
+
 static void code_binding(Codec *c, ImageBinding *binding)
 {
   code_u32(c, &binding->export_index);
@@ -216,6 +222,8 @@ static void code_class_names(Codec *c, ImageClass *class)
   CODE_LIST(c, ImageInline, class->inlines, class->n_inlines, code_inline, "inlined calls");
   CODE_LIST(c, ImageVecNames, class->vec_names, class->n_vec_names, code_vec_names,
             "names of vector operands");
+  CODE_LIST(c, ImageAccess, class->accesses, class->n_accesses, code_access,
+            "objects of loads and stores");
   for (unsigned i = 0; i < MAX_COLORS; i++)
     code_optional_string(c, &class->color_names[i]);
   for (unsigned i = 0; i < MAX_QUEUES; i++)

@@ -335,6 +335,8 @@ typedef struct { uint16_t pc; uint32_t file, line, column, inlined_at; } ImageLi
 typedef struct { uint32_t file, line, column, parent; const char *function; } ImageInline;
 /* Source names of a vector instruction's operands ("" if none), for reports. */
 typedef struct { uint16_t pc; const char *dest, *src0, *src1; } ImageVecNames;
+/* The object that the address of a scalar load or store was made from, for checks: a symbol. */
+typedef struct { uint16_t pc; uint32_t symbol; } ImageAccess;
 
 /* Where an exported name stands in this class. */
 typedef struct {
@@ -377,6 +379,8 @@ typedef struct {
   const ImageInline *inlines;
   uint32_t n_vec_names;
   const ImageVecNames *vec_names;
+  uint32_t n_accesses;
+  const ImageAccess *accesses; /* sorted by pc; where the object is known */
   uint32_t n_bindings;
   const ImageBinding *bindings;
   uint16_t teardown_handler[MAX_COLORS];   /* entry, 0xffff none */

@@ -254,6 +254,7 @@ static const Fault *one_sender(Asm **out, PortMask tx)
   done(c);
   if (tx)
     asm_route(a, 1, 0, RED, M_R, tx);
+  a->options.checks = CHECKS_STRICT;
   *out = a;
   assert_int_equal(asm_run(a, 0), RUN_FAULT);
   return asm_fault(a);
@@ -286,6 +287,30 @@ static void wavelet_leaves_the_rectangle(void **state)
     assert_int_equal(f->kind, FAULT_LEAVES_FABRIC);
     assert_int_equal(f->tile, 1);
     assert_int_equal(1 << f->value, sides[i]);
+    asm_free(a);
+  }
+}
+
+/* Without strictness it is gone, and the run says so once; a route without outputs drops, too. */
+static void wavelets_that_go_nowhere(void **state)
+{
+  (void)state;
+  static const PortMask sides[] = {M_E, M_E | M_S, 0};
+  for (size_t i = 0; i < ARRAY_COUNT(sides); i++) {
+    Asm *a = asm_new(ARCH_WSE2, 2, 1);
+    AsmClass *c = starting(a, 1, 0, 1);
+    send(c, 0, OUT_QUEUE, RED, 0, 40, 0);
+    done(c);
+    asm_route(a, 1, 0, RED, M_R, sides[i]);
+    assert_int_equal(asm_run(a, 0), RUN_QUIET);
+    size_t count;
+    const Fault *faults = a->engine->ops->faults(a->engine, &count);
+    assert_int_equal(count, sides[i] ? 1 : 0);
+    assert_int_equal(a->engine->ops->stats(a->engine)->wavelets, 40);
+    assert_int_equal(a->engine->ops->stats(a->engine)->wavelet_hops, 0);
+    assert_true(!count || faults->kind == FAULT_LEAVES_FABRIC);
+    IdleQuestion question = {0};
+    assert_int_equal(idle_classify(a->engine, a->program, &question), IDLE_DONE);
     asm_free(a);
   }
 }
@@ -917,6 +942,7 @@ int main(void)
     cmocka_unit_test(hazards_obey_the_check_level),
     cmocka_unit_test(wavelet_on_an_unknown_color),
     cmocka_unit_test(wavelet_leaves_the_rectangle),
+    cmocka_unit_test(wavelets_that_go_nowhere),
     cmocka_unit_test(command_acts_behind_its_own_wavelet),
     cmocka_unit_test(control_wavelet_is_delivered_by_the_old_position),
     cmocka_unit_test(position_stays_at_the_end_or_goes_round),

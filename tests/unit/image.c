@@ -84,6 +84,11 @@ static void same_vec_names(const ImageVecNames *a, const ImageVecNames *b)
   SAME(pc), SAME_TEXT(dest), SAME_TEXT(src0), SAME_TEXT(src1);
 }
 
+static void same_access(const ImageAccess *a, const ImageAccess *b)
+{
+  SAME(pc), SAME(symbol);
+}
+
 static void same_binding(const ImageBinding *a, const ImageBinding *b)
 {
   SAME(export_index), SAME(present), SAME(address), SAME(is_pointer), SAME(extent);
@@ -123,6 +128,7 @@ static void same_class(const ImageClass *a, const ImageClass *b)
   EACH(ImageLine, lines, n_lines, same_line);
   EACH(ImageInline, inlines, n_inlines, same_inline);
   EACH(ImageVecNames, vec_names, n_vec_names, same_vec_names);
+  EACH(ImageAccess, accesses, n_accesses, same_access);
   EACH(ImageBinding, bindings, n_bindings, same_binding);
   SAME(separate_control);
   SAME(launch_args), SAME_TEXT(source);
@@ -460,6 +466,7 @@ static const char *spoil(Sample *s, unsigned number)
     c->tile_blob_bytes = 0xc001;
     return "own data for each tile do not fit";
   case 78: image->fabric_height = 0; return "does not fit into the fabric";
+  case 79: s->accesses[0].symbol = 1; return "names symbol 1, which is no variable";
   default: return NULL;
   }
 }
