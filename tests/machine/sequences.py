@@ -14,6 +14,7 @@ INTEGERS = (0, 1, 2, 3, 15, 16, 17, 31, 32, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0x
 FLOATS = (0, 0x8000, 0, 0x8000, 0x3f80, 0xbf80, 0x4000, 0x0001, 0x8001, 0x007f, 0x0080, 0x7f80, 0xff80, 0x7fc0,
           0x7f7f, 0x7f81, 0x3c00, 0xbc00, 0x7bff, 0x7c00, 0xfc00, 0x7e00, 0x7c01, 0x0400, 0x03ff,
           0x4b00, 0x4f00, 0xcf00, 0x477f, 0xc700, 0x5900, 0x7dff, 0x7e01, 0x3800)
+POOR = (0, 0x8000, 0, 0x8000, 0, 0x3f80, 0x3c00)
 ARITHMETIC = [i for i in isa.INSTRUCTIONS.values() if i.format in ("RR", "RRR", "RRI") and
               i.cost in ("ALU16", "ALU32", "IDIV", "FP", "FDIV")]
 ACCESSES = [i for i in isa.INSTRUCTIONS.values() if i.format in ("LD", "LDA", "ST", "STA")]
@@ -30,6 +31,7 @@ class Sequence:
         self.arch = ("wse2", "wse3")[self.random.randrange(2)]
         self.half = self.random.choice((0, 0, 0, 1, 2))
         self.bad = self.chance(0.12)            # may end with a fault
+        self.poor = self.chance(0.15)           # few different numbers, most of them zeros
         self.data = self.make_data()
         self.items = []                         # (name, operands); operands may have a label
         self.generate()
@@ -42,6 +44,8 @@ class Sequence:
 
     def word(self):
         pick = self.random.random()
+        if self.poor:
+            return self.random.choice(POOR)
         if pick < 0.35:
             return self.random.choice(FLOATS)
         return self.random.choice(INTEGERS) if pick < 0.6 else self.random.randrange(1 << 16)
