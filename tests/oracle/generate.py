@@ -354,7 +354,12 @@ class Maker:
                 value = -value
             return Literal(kind, value, True)
         expr = self.coerced(kind, depth - 1)
-        if rng.random() < 0.6 and not isinstance(expr, Widen):
+        if isinstance(expr, Widen):
+            return expr
+        if rng.random() < (0.5 if is_wide(kind) else 0.2):    # often zero
+            one_bit = kind.wrap(1 << rng.randrange(kind.width))
+            return Binary(kind, "&", expr, Literal(kind, one_bit, True))
+        if rng.random() < 0.6:
             expr = Binary(kind, "|", expr, Literal(kind, 1 if kind.high else kind.low, True))
         return expr
 

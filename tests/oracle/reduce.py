@@ -22,6 +22,10 @@ from oracle.program import Program  # noqa: E402
 from oracle.types import Array, Bool, Enum, Float, Int, Pointer  # noqa: E402
 
 SECONDS = 60
+# What the evaluation of a program raises that is not one: a name without a declaration, an index
+# out of range, a jump to nowhere, a loop or a recursion without end.
+BROKEN = (KeyError, AssertionError, IndexError, TypeError, AttributeError, ValueError,
+          RecursionError, TooLong, Break, Continue, Return)
 
 
 def reachable(function, functions):
@@ -102,8 +106,7 @@ class Reducer:
             program = Program(self.types, reachable(self.main, self.functions),
                               {self.main.name: self.arguments})
             found = self.differs(program)
-        except (KeyError, AssertionError, IndexError, TypeError, AttributeError, TooLong, Break,
-                Continue, Return):
+        except BROKEN:
             return False
         if found is None:
             return False
