@@ -23,8 +23,12 @@ typedef struct {
 } Set;
 typedef struct { uint64_t key; uint32_t value; } SetMemo;
 
+/* Where a configuration is put in for each color: off 0: nowhere, or at several places. */
+typedef struct { Span span[MAX_COLORS]; bool is_known[MAX_COLORS]; } Places;
+
 struct ColorTable {
   Arena *arena;
+  Places *places;              /* by configuration; stb_ds */
   ImageColorConfig *configs;   /* stb_ds arrays and maps */
   Set *sets;
   ValueMemo *by_value;
@@ -44,6 +48,7 @@ ColorTable *color_table_create(Arena *arena)
 void color_table_destroy(ColorTable *table)
 {
   arrfree(table->configs);
+  arrfree(table->places);
   arrfree(table->sets);
   hmfree(table->by_value);
   hmfree(table->steps);
@@ -128,6 +133,16 @@ static uint32_t extend_set(ColorTable *table, uint32_t set, uint8_t color, uint3
   return intern_set(table, grown);
 }
 
+static void note_place(ColorTable *table, uint8_t color, uint32_t config, Span span)
+{
+  Places *places = &table->places[config];
+  if (!places->is_known[color])
+    places->span[color] = span;
+  else if (places->span[color].off != span.off)
+    places->span[color] = (Span){0, 0};
+  places->is_known[color] = true;
+}
+
 bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t config, Span span,
                    uint32_t *result, Span *first)
 {
@@ -137,6 +152,7 @@ bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t conf
         *first = table->sets[set].spans[i];
     return false;
   }
+  note_place(table, color, config, span);
   Step step;
   memset(&step, 0, sizeof step);   /* stb_ds hashes the padding */
   step.set = set;
@@ -172,6 +188,14 @@ bool color_set_has_filter(const ColorTable *table, uint32_t set, uint8_t color)
     if (of_tile->uses[i].color == color)
       return table->configs[of_tile->uses[i].config].filter.kind != FILTER_NONE;
   return false;
+}
+
+Span color_set_span(const ColorTable *table, uint32_t set, uint8_t color)
+{
+  for (uint32_t i = 0; i < table->sets[set].n; i++)
+    if (table->sets[set].uses[i].color == color)
+      return table->places[table->sets[set].uses[i].config].span[color];
+  return (Span){0, 0};
 }
 
 /* ---- reading a configuration ------------------------------------------------------------- */
@@ -471,6 +495,8 @@ uint32_t color_config_intern(ColorTable *table, const ImageColorConfig *config)
   if (at >= 0)
     return table->by_config[at].value;
   arrput(table->configs, *config);
+  Places nowhere = {0};
+  arrput(table->places, nowhere);
   uint32_t index = (uint32_t)arrlenu(table->configs) - 1;
   hmput(table->by_config, *config, index);
   return index;

@@ -530,7 +530,7 @@ typedef struct {
   EmitKind emit;
   int opt_level;
   DiagFormat diag_format;
-  bool werror, time_report, verbose, out_routes;
+  bool werror, fabric_warnings, time_report, verbose, out_routes;
   bool memcpy;
   uint32_t fabric_width, fabric_height;      /* 0: the rectangle */
   uint32_t offset_x, offset_y, channels, west_buf, east_buf;
@@ -713,6 +713,10 @@ typedef struct MachineSetup {
   uint32_t teardown_handler[MAX_COLORS]; /* index of a FuncInstance + 1; 0 none */
   uint32_t empty_handler[2][MAX_QUEUES]; /* likewise */
   StrId color_names[MAX_COLORS];
+  /* Of fabric DSDs that are data of variables: colors by direction (0 input), and the tasks that
+   * they activate. */
+  uint32_t stored_colors[2];
+  uint64_t stored_tasks;
 } MachineSetup;
 enum { QUEUE_IMPLICIT = 0xf };           /* in a descriptor until setup_finish chooses */
 MachineSetup *setup_create(Arena *arena);
@@ -772,6 +776,9 @@ bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t conf
  * filters than there are. */
 bool color_set_fits(Session *session, const ColorTable *table, uint32_t set, uint32_t config,
                     uint32_t x, uint32_t y, Span at);
+/* The one place where the color gets the configuration that it has in the set; off 0: there are
+ * several, or none. */
+Span color_set_span(const ColorTable *table, uint32_t set, uint8_t color);
 bool color_set_has_filter(const ColorTable *table, uint32_t set, uint8_t color);
 /* Index of a configuration; its padding must be zero. */
 uint32_t color_config_intern(ColorTable *table, const ImageColorConfig *config);
@@ -819,6 +826,7 @@ typedef struct {
   Span local_spans[MAX_COLORS];
   uint32_t routed;                       /* as in MachineSetup */
   Span filter_spans[MAX_COLORS];         /* as in MachineSetup */
+  const struct FabricUses *fabric;       /* fabric.h */
 } ProgramClass;
 typedef struct {
   ProgramClass *classes;         /* stb_ds */
@@ -834,6 +842,8 @@ bool programs_compile(Session *session, Programs *programs);
 
 /* After setup_finish, for each tile class. */
 void lint_program(Sema *s);
+/* Colors that streams between the host and this program carry, a bit each. */
+uint32_t lint_streamed_colors(Sema *s);
 /* Parameters without a value; of the layout, too. */
 void lint_params(Sema *s);
 

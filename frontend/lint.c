@@ -40,7 +40,7 @@ void lint_params(Sema *s)
 
 /* Colors of streams are routed by the host's part of the fabric: those given to <memcpy>, and the
  * one that a host script's layout has for its streams. */
-static uint32_t streamed_colors(Sema *s)
+uint32_t lint_streamed_colors(Sema *s)
 {
   const LayoutResult *layout = s->session->layout;
   uint32_t colors = layout->n_streams > 0 ? 1u << layout->stream_color : 0;
@@ -468,7 +468,7 @@ void lint_program(Sema *s)
   Overlaps o = {.s = s};
   o.ends = arena_many(s->arena, Flow, s->ir->n_funcs + 1);
   o.state = arena_many(s->arena, uint8_t, s->ir->n_funcs + 1);
-  uint32_t known = routed_colors(s) | streamed_colors(s);
+  uint32_t known = routed_colors(s) | lint_streamed_colors(s);
   if (s->session->options->memcpy)
     known |= (uint32_t)sema_machine(s)->memcpy_colors;
   const bool *runs = running_functions(s);

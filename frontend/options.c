@@ -300,6 +300,7 @@ static int take_option(Cli *cli, int code, const char *arg)
   case OPT_SDK: return set_sdk(o, arg);
   case OPT_DIAG_FORMAT: return set_diag_format(o, arg);
   case OPT_WERROR: case OPT_WARNINGS_AS_ERRORS: o->werror = true; return GO_ON;
+  case OPT_FABRIC_WARNINGS: o->fabric_warnings = true; return GO_ON;
   case OPT_TIME_REPORT: o->time_report = true; return GO_ON;
   case OPT_VERSION: print_version(); return EXIT_SUCCESS;
   case OPT_HELP: case OPT_HELP_LONG: print_help(); return EXIT_SUCCESS;

@@ -9,7 +9,7 @@
  * class.  For the next tile the expressions are computed along the way down; where a branch is
  * missing, that tile is analysed and the tree grows by what its analysis forced.  So a million
  * tiles need one analysis for each different way to compile. */
-#include "frontend/frontend.h"
+#include "frontend/fabric.h"
 
 #include <stb_ds.h>
 #include <stdlib.h>
@@ -461,6 +461,7 @@ static bool compile_class(Classes *c, const Group *g, struct TileEnv *env, uint3
   if (ok) {
     fill_slots(s, &blob);
     keep_local_colors(s->setup, &class);
+    class.fabric = fabric_uses(s);
     ok = generate(session, c->programs, &class, c->arena);
   }
   setup_destroy(s->setup);
@@ -759,7 +760,7 @@ bool programs_compile(Session *session, Programs *programs)
     if (session->options->emit != EMIT_IR)
       share_classes(&c);
     fill_grid(&c);
-    ok = add_local_colors(session, programs);
+    ok = add_local_colors(session, programs) && fabric_check(session, programs);
   }
   sema_destroy(c.evaluator);
   classes_free(&c);

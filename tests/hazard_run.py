@@ -53,7 +53,8 @@ def report(hazard, engine, scratch):
     """What wse-emu says of the program; it has to end with the program's exit code."""
     image = Path(scratch) / f"{hazard.name}.bin"
     # In the folder, so that no place in the report depends on where the tree lies.
-    harness.cslc("layout.csl", f"--arch={hazard.arch}", "-o", image, cwd=hazard.folder)
+    harness.cslc("layout.csl", f"--arch={hazard.arch}", "--fabric-warnings", "-o", image,
+                 cwd=hazard.folder)
     return harness.emu(image, f"--engine={engine}", *hazard.options,
                        expect=hazard.exit_code).err
 

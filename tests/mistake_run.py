@@ -59,8 +59,8 @@ def all_mistakes():
 def report(mistake, arch, level, engine, scratch):
     """What wse-emu says of the program; it has to end with the program's exit code."""
     image = Path(scratch) / f"{mistake.name}-{arch}{level}.bin"
-    harness.cslc("layout.csl", f"--arch={arch}", level, *mistake.cslc, "-o", image,
-                 cwd=mistake.folder)
+    harness.cslc("layout.csl", "--fabric-warnings", f"--arch={arch}", level, *mistake.cslc,
+                 "-o", image, cwd=mistake.folder)
     return harness.emu(image, f"--engine={engine}", *mistake.emu, expect=mistake.exit_code).err
 
 

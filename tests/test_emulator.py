@@ -274,7 +274,7 @@ task main() void {
 layout {
   @set_rectangle(1, 1);
   @set_tile_code(0, 0, "pe.csl");
-  @set_color_config(0, 0, @get_color(5), .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ RAMP } } });
+  @set_color_config(0, 0, @get_color(5), .{ .routes = .{ .rx = .{ NORTH }, .tx = .{ RAMP } } });
   @export_name("n", u16, true);
 }
 """)

@@ -505,7 +505,8 @@ def cslc(folder, content, *flags, **options):
     (folder / "block.csl").write_text(BLOCK)
     file = folder / "l.json"
     file.write_text(content if isinstance(content, str) else json.dumps(content))
-    return harness.cslc(f"--layout-json={file}", "-o", folder / "o", *flags, cwd=folder, **options)
+    return harness.cslc(f"--layout-json={file}", "-o", folder / "o", "--fabric-warnings", *flags,
+                        cwd=folder, **options)
 
 
 def test_the_layout_is_printed(tmp_path):

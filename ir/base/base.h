@@ -214,6 +214,8 @@ void diags_set_hook(Diags *diags, DiagHook *hook, void *data);
 void *diags_hook_data(const Diags *diags);
 void diags_warnings_are_errors(Diags *diags, bool on);
 void diag_emit(Diags *diags, const DiagRow *row, Span span, const DiagArg *args, size_t n_args);
+/* Makes the warning that was reported last an error: it is certain. */
+void diags_raise(Diags *diags);
 /* Was the error or warning that was reported last recorded, or was it known already?  Notes that
  * take long to find are not looked for in vain. */
 bool diags_takes_notes(const Diags *diags);

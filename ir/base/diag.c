@@ -217,6 +217,19 @@ void diag_emit(Diags *diags, const DiagRow *row, Span span, const DiagArg *args,
     add_context(diags);
 }
 
+void diags_raise(Diags *diags)
+{
+  for (size_t i = arrlenu(diags->records); i-- > 0 && !diags->drop_notes;) {
+    Record *record = diags->records[i];
+    if (record->severity == SEV_NOTE)
+      continue;
+    count_head(diags, record, -1);
+    record->severity = SEV_ERROR;
+    count_head(diags, record, 1);
+    return;
+  }
+}
+
 bool diags_takes_notes(const Diags *diags)
 {
   return !diags->drop_notes;
