@@ -284,15 +284,13 @@ static char *text_of(Analysis *a, void (*print)(Analysis *, uint32_t), uint32_t 
 {
   char *text = NULL;
   size_t size;
-  FILE *before = a->report.out, *out = open_memstream(&text, &size);
-  if (!out)
-    ICE("no memory for a report");
+  FILE *before = a->report.out, *out = base_text_open(&text, &size);
   a->report.out = out;
   a->report.anonymous = anonymous;
   print(a, of);
   a->report.out = before;
   a->report.anonymous = false;
-  fclose(out);
+  base_text_close(out);
   return text;
 }
 

@@ -17,7 +17,7 @@ static void *reserve(size_t bytes)
   void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages == MAP_FAILED)
-    ICE("no memory for %zu bytes of tiles", bytes);
+    base_out_of_memory(bytes, "the tiles");
   madvise(pages, bytes, MADV_HUGEPAGE);     /* a wish: sweeps over tiles miss less */
   return pages;
 }

@@ -85,7 +85,7 @@ static FastCrew *crew_create(FastEngine *e)
   FastCrew *crew = aligned_alloc(_Alignof(FastCrew), sizeof *crew);
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   if (!crew)
-    ICE("no memory for threads");
+    base_out_of_memory(sizeof *crew, "threads");
   memset(crew, 0, sizeof *crew);
   crew->members = e->n_workers;
   crew->spins = cores > 0 && (unsigned long)cores >= e->n_workers ? SPINS : 1;

@@ -248,7 +248,7 @@ void fault_text(const Program *program, const Fault *fault, char *text, size_t s
   text[0] = 0;
   FILE *out = fmemopen(text, size, "w");
   if (!out)
-    ICE("no memory for the text of a fault");
+    base_out_of_memory(size, "the text of a fault");
   print_message(program, fault, out);
   fclose(out);
   text[size - 1] = 0;

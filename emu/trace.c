@@ -178,7 +178,7 @@ void trace_format(const Program *program, const TraceEvent *event, char *text, s
     return;
   FILE *out = fmemopen(text, size, "w");
   if (!out)
-    ICE("no memory for a line of the trace");
+    base_out_of_memory(size, "a line of the trace");
   fprintf(out, "@%llu P%u.%u %s", (unsigned long long)event->cycle,
           program_x(program, event->tile), program_y(program, event->tile),
           kind_names[event_trace_kind(event->kind)]);

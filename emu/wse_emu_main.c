@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
 #include <stb_ds.h>
 
 enum { SIGNALLED_CODE = 128 };  /* exit codes of programs that a signal has ended: more than that */
@@ -91,6 +92,7 @@ static int exit_code(WseStatus status)
 
 int main(int argc, char **argv)
 {
+  json_set_alloc_funcs(base_malloc, free);    /* no memory: the process ends with a message */
   Session *session = session_create();
   HostOptions options;
   HostOutputs *outputs = NULL;

@@ -708,12 +708,10 @@ const char *ast_node_text(Arena *arena, const Ast *ast, const Node *n, size_t li
 {
   char *text = NULL;
   size_t length = 0;
-  FILE *out = open_memstream(&text, &length);
-  if (out == NULL)
-    ICE("out of memory");
+  FILE *out = base_text_open(&text, &length);
   Printer p = {.ast = ast, .out = out};
   print_expr(&p, n, HOLDS_ANY);
-  fclose(out);
+  base_text_close(out);
   length = join_lines(text, length);
   const char *copy = length <= limit
                        ? arena_copy_text(arena, text, length)

@@ -1,8 +1,32 @@
 /* cslc: the compiler's command. */
 #include "frontend/frontend.h"
 
+#include <gmp.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+static void *renew(void *old, size_t old_size, size_t size)
+{
+  (void)old_size;
+  return base_realloc(old, size);
+}
+
+static void drop(void *old, size_t size)
+{
+  (void)size;
+  free(old);
+}
+
+/* Libraries, too, end the process with a message when there is no memory. */
+static void check_memory(void)
+{
+  mp_set_memory_functions(base_malloc, renew, drop);
+  json_set_alloc_funcs(base_malloc, free);
+}
+
 int main(int argc, char **argv)
 {
+  check_memory();
   Options options;
   Arena *arena = arena_create("command line");
   SourceMap *sources = source_map_create();

@@ -365,11 +365,9 @@ static int emit_text(Run *run, Printer *print)
 {
   char *text = NULL;
   size_t length = 0;
-  FILE *memory = open_memstream(&text, &length);
-  if (!memory)
-    ICE("out of memory");
+  FILE *memory = base_text_open(&text, &length);
   print(run, memory);
-  fclose(memory);
+  base_text_close(memory);
   const char *path = run->session.options->output;
   int result = EXIT_SUCCESS;
   if (path) {
@@ -527,8 +525,8 @@ static bool library_result(Sema *s, PoolId value, LibraryCall *call)
   PoolKey key = pool_key(s->pool, value);
   int64_t number;
   if (key.kind == PK_STRING) {
-    call->text = strdup(sema_text(s, key.u.string));
-    return call->text != NULL;
+    call->text = base_print("%s", sema_text(s, key.u.string));
+    return true;
   }
   uint32_t n = key.kind == PK_AGGREGATE ? key.u.aggregate.n : 1;
   for (uint32_t i = 0; i < n; i++) {

@@ -315,10 +315,8 @@ static void add_command_line(Cli *cli, SourceMap *sources, int argc)
 {
   char *line = NULL;
   size_t length = 0;
-  FILE *out = open_memstream(&line, &length);
+  FILE *out = base_text_open(&line, &length);
   size_t *starts = arena_many(cli->arena, size_t, argc + 1);
-  if (out == NULL)
-    ICE("out of memory");
   for (int i = 0; i < argc; i++) {
     const char *quote = strpbrk(cli->argv[i], " \t\n'") ? "\"" : "";
     fprintf(out, "%s%s", i ? " " : "", quote);
@@ -326,7 +324,7 @@ static void add_command_line(Cli *cli, SourceMap *sources, int argc)
     starts[i] = length;
     fprintf(out, "%s%s", cli->argv[i], quote);
   }
-  fclose(out);
+  base_text_close(out);
   FileId file = source_add(sources, "<command line>", line, length);
   cli->starts = starts;
   cli->base = source_base(sources, file);

@@ -404,11 +404,9 @@ const char *type_text(Pool *pool, Arena *arena, PoolId type)
 {
   char *text = NULL;
   size_t length = 0;
-  FILE *out = open_memstream(&text, &length);
-  if (out == NULL)
-    ICE("no memory");
+  FILE *out = base_text_open(&text, &length);
   print_type(pool, out, type);
-  fclose(out);
+  base_text_close(out);
   const char *copy = text_cut(arena, text, length, TYPE_TEXT_MAX);
   free(text);
   return copy;

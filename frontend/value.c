@@ -147,11 +147,9 @@ const char *value_text(Pool *pool, Arena *arena, PoolId value)
 {
   char *text = NULL;
   size_t length = 0;
-  FILE *out = open_memstream(&text, &length);
-  if (out == NULL)
-    ICE("no memory");
+  FILE *out = base_text_open(&text, &length);
   print_value(pool, arena, out, value);
-  fclose(out);
+  base_text_close(out);
   const char *copy = text_cut(arena, text, length, VALUE_TEXT_MAX);
   free(text);
   return copy;

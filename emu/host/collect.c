@@ -98,6 +98,6 @@ char *host_stats_json(const HostStats *stats)
   char *text = json_dumps(top, JSON_INDENT(2));
   json_decref(top);
   if (!text)
-    ICE("no memory for the statistics");
+    base_out_of_memory(0, "the statistics");
   return text;
 }

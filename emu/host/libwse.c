@@ -16,7 +16,25 @@ struct WseProgram {
   char *warning_text, *warnings_told;
   size_t warning_bytes;
   bool opened;
+  bool lost;                    /* memory ran out in a call: nothing of it can be trusted */
 };
+
+/* Calls that get memory: without any, they return WSE_NO_MEMORY and the handle is lost. */
+#define ENTER(p)                              \
+  BaseRecovery here BASE_LEAVES_RECOVERY;     \
+  base_enter_recovery(&here);                 \
+  if (setjmp(here.place) != 0)                \
+    return lose(p)
+
+static const WseError no_memory = {WSE_NO_MEMORY, "out of memory: the program can only be closed", 0,
+                                   -1, -1};
+
+static WseStatus lose(WseProgram *p)
+{
+  p->lost = true;
+  p->opened = false;
+  return WSE_NO_MEMORY;
+}
 
 static WseStatus unwritable(WseProgram *p, const char *path, const char *why)
 {
@@ -120,9 +138,10 @@ WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **pro
   WseProgram *p = calloc(1, sizeof *p);
   *program = p;
   if (!p)
-    return WSE_USAGE;
+    return WSE_NO_MEMORY;
+  ENTER(p);
   p->session = session_create();
-  p->warnings = open_memstream(&p->warning_text, &p->warning_bytes);
+  p->warnings = base_text_open(&p->warning_text, &p->warning_bytes);
   WseStatus status = set_options(p, options);
   if (status == WSE_OK && !path)
     status = missing(p, "path");
@@ -148,12 +167,22 @@ static WseStatus ran(WseProgram *p, WseStatus status, bool finished)
   return session_ended(p->session);
 }
 
+static WseStatus write_rest(WseProgram *p)
+{
+  ENTER(p);
+  return host_outputs_write(p->session, &p->options, p->outputs);
+}
+
 void wse_close(WseProgram *p)
 {
   if (!p)
     return;
   if (p->opened)
-    host_outputs_write(p->session, &p->options, p->outputs);
+    write_rest(p);
+  if (p->lost) {                /* what was being changed is half changed: it stays where it is */
+    free(p);
+    return;
+  }
   session_close(p->session);
   host_outputs_close(p->outputs);
   arrfree(p->options.actions);
@@ -169,8 +198,10 @@ void wse_close(WseProgram *p)
 
 const WseError *wse_error(const WseProgram *p)
 {
+  if (p && !p->lost)
+    return session_error(p->session);
   static const WseError none = {WSE_USAGE, "no program, or out of memory", 0, -1, -1};
-  return p ? session_error(p->session) : &none;
+  return p ? &no_memory : &none;
 }
 
 const char *wse_warnings(WseProgram *p)
@@ -178,16 +209,19 @@ const char *wse_warnings(WseProgram *p)
   if (!p || !p->warnings || fflush(p->warnings) || p->warning_bytes == 0)
     return NULL;
   free(p->warnings_told);
-  p->warnings_told = strndup(p->warning_text, p->warning_bytes);
+  p->warnings_told = strndup(p->warning_text, p->warning_bytes);   /* without memory: none */
   rewind(p->warnings);               /* the next text is written over this one */
   return p->warnings_told;
 }
+
+/* What a call returns whose handle is not usable. */
+static WseStatus unusable(const WseProgram *p) { return p && p->lost ? WSE_NO_MEMORY : WSE_USAGE; }
 
 static bool usable(WseProgram *p)
 {
   if (p && p->opened)
     return true;
-  if (p) {
+  if (p && !p->lost) {
     diag_handle_unusable(session_diags(p->session), HOST_NOWHERE);
     session_usage(p->session);
   }
@@ -197,7 +231,7 @@ static bool usable(WseProgram *p)
 WseStatus wse_geometry(WseProgram *p, WseGeometry *geometry)
 {
   if (!usable(p))
-    return WSE_USAGE;
+    return unusable(p);
   if (!geometry)
     return missing(p, "geometry");
   const Image *image = session_image(p->session);
@@ -218,7 +252,8 @@ uint32_t wse_symbol_count(const WseProgram *p)
 WseStatus wse_symbol_at(WseProgram *p, uint32_t id, WseSymbol *symbol)
 {
   if (!usable(p))
-    return WSE_USAGE;
+    return unusable(p);
+  ENTER(p);
   if (!symbol)
     return missing(p, "symbol");
   if (id >= session_image(p->session)->n_exports) {
@@ -239,7 +274,8 @@ WseStatus wse_symbol_at(WseProgram *p, uint32_t id, WseSymbol *symbol)
 WseStatus wse_symbol(WseProgram *p, const char *name, WseSymbol *symbol)
 {
   if (!usable(p))
-    return WSE_USAGE;
+    return unusable(p);
+  ENTER(p);
   if (!name)
     return missing(p, "name");
   int64_t id = session_export(p->session, name);
@@ -257,8 +293,6 @@ size_t wse_transfer_words(const WseTransfer *transfer)
 /* What no later check looks at. */
 static WseStatus check_form(WseProgram *p, const WseTransfer *t, const uint32_t *words)
 {
-  if (!usable(p))
-    return WSE_USAGE;
   if (!t)
     return missing(p, "transfer");
   if (!words && t->elements)
@@ -272,12 +306,18 @@ static WseStatus check_form(WseProgram *p, const WseTransfer *t, const uint32_t 
 
 WseStatus wse_h2d(WseProgram *p, const WseTransfer *transfer, const uint32_t *words, WseTask *task)
 {
+  if (!usable(p))
+    return unusable(p);
+  ENTER(p);
   WseStatus status = check_form(p, transfer, words);
   return status == WSE_OK ? ran(p, session_h2d(p->session, transfer, words, task), false) : status;
 }
 
 WseStatus wse_d2h(WseProgram *p, const WseTransfer *transfer, uint32_t *words, WseTask *task)
 {
+  if (!usable(p))
+    return unusable(p);
+  ENTER(p);
   WseStatus status = check_form(p, transfer, words);
   return status == WSE_OK ? ran(p, session_d2h(p->session, transfer, words, task), false) : status;
 }
@@ -286,7 +326,8 @@ WseStatus wse_launch(WseProgram *p, uint32_t function, const uint32_t *args, uin
                      WseTask *task)
 {
   if (!usable(p))
-    return WSE_USAGE;
+    return unusable(p);
+  ENTER(p);
   if (!args && n_args)
     return missing(p, "args");
   return ran(p, session_launch(p->session, function, args, n_args, task), false);
@@ -294,28 +335,45 @@ WseStatus wse_launch(WseProgram *p, uint32_t function, const uint32_t *args, uin
 
 WseStatus wse_run(WseProgram *p, uint64_t cycles)
 {
-  return usable(p) ? ran(p, session_run(p->session, cycles), false) : WSE_USAGE;
+  if (!usable(p))
+    return unusable(p);
+  ENTER(p);
+  return ran(p, session_run(p->session, cycles), false);
 }
 
 WseStatus wse_wait(WseProgram *p, WseTask task)
 {
-  return usable(p) ? ran(p, session_wait(p->session, task), false) : WSE_USAGE;
+  if (!usable(p))
+    return unusable(p);
+  ENTER(p);
+  return ran(p, session_wait(p->session, task), false);
 }
 
-bool wse_is_done(const WseProgram *p, WseTask task)
+static WseStatus ask_done(WseProgram *p, WseTask task, bool *done)
 {
-  return !p || !p->opened || session_is_done(p->session, task);
+  ENTER(p);
+  *done = session_is_done(p->session, task);
+  return WSE_OK;
+}
+
+bool wse_is_done(WseProgram *p, WseTask task)
+{
+  bool done = true;
+  return !p || !p->opened || ask_done(p, task, &done) != WSE_OK || done;
 }
 
 WseStatus wse_finish(WseProgram *p)
 {
-  WseStatus status = usable(p) ? ran(p, session_finish(p->session), true) : WSE_USAGE;
+  if (!usable(p))
+    return unusable(p);
+  ENTER(p);
+  WseStatus status = ran(p, session_finish(p->session), true);
   return status == WSE_OK ? check_output(p, p->sim_log, "what tiles have printed") : status;
 }
 
 void wse_interrupt(WseProgram *p)
 {
-  if (p)
+  if (p && !p->lost)
     session_interrupt(p->session);
 }
 
@@ -329,6 +387,7 @@ const char *wse_statistics(WseProgram *p)
   if (!usable(p))
     return "{}";
   free(p->statistics);
+  p->statistics = NULL;
   HostStats stats = session_stats(p->session);
   p->statistics = host_stats_json(&stats);
   return p->statistics;
@@ -338,7 +397,8 @@ WseStatus wse_read_symbol(WseProgram *p, uint32_t x, uint32_t y, const char *nam
                           size_t capacity, size_t *size)
 {
   if (!usable(p))
-    return WSE_USAGE;
+    return unusable(p);
+  ENTER(p);
   if (!name || !size || (!bytes && capacity))
     return missing(p, !name ? "name" : !size ? "size" : "bytes");
   WseTransfer place = {.x = x, .y = y, .width = 1, .height = 1};

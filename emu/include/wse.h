@@ -36,7 +36,8 @@ typedef enum {
   WSE_FAULT = 2,        /* the program did something wrong: hazard, assertion, memory */
   WSE_DEADLOCK = 3,     /* nothing can happen any more, but something waits */
   WSE_CYCLE_LIMIT = 4,
-  WSE_INTERRUPTED = 5           /* wse_interrupt has ended the run */
+  WSE_INTERRUPTED = 5,          /* wse_interrupt has ended the run */
+  WSE_NO_MEMORY = 6             /* the handle can only be closed; its memory is not given back */
 } WseStatus;
 
 typedef struct {
@@ -154,7 +155,7 @@ WSE_API WseStatus wse_run(WseProgram *program, uint64_t cycles);
 WSE_API WseStatus wse_wait(WseProgram *program, WseTask task);
 /* Makes some progress.  True also when the run has ended with an error, which wse_wait then tells;
  * that includes a thousand questions in a row while nothing can move. */
-WSE_API bool wse_is_done(const WseProgram *program, WseTask task);
+WSE_API bool wse_is_done(WseProgram *program, WseTask task);
 /* Carries out all that was submitted and runs until the fabric is quiet.  A trace or another file
  * that could not be written is a failure, too. */
 WSE_API WseStatus wse_finish(WseProgram *program);

@@ -25,9 +25,7 @@ Page *page_create(const Program *program)
 {
   Page *p = base_malloc(sizeof *p);
   *p = (Page){.program = program, .bucket_cycles = 1};
-  p->tiles = calloc(program->n_tiles, sizeof *p->tiles);
-  if (!p->tiles)
-    ICE("no memory for a report");
+  p->tiles = base_zeroed(program->n_tiles, sizeof *p->tiles);
   return p;
 }
 

@@ -39,9 +39,7 @@ Perfetto *perfetto_create(const Program *program, FILE *out)
 {
   Perfetto *p = base_malloc(sizeof *p);
   *p = (Perfetto){.program = program, .out = out};
-  p->tiles = calloc(program->n_tiles, sizeof(TileTrack *));
-  if (!p->tiles)
-    ICE("no memory for a trace");
+  p->tiles = base_zeroed(program->n_tiles, sizeof(TileTrack *));
   fprintf(out, "{\"displayTimeUnit\": \"ns\", \"otherData\": {\"unit\": \"1 us is 1 cycle\"}, "
                "\"traceEvents\": [");
   return p;
@@ -63,7 +61,7 @@ static void write_object(Perfetto *p, json_t *object)
 {
   char *text = json_dumps(object, JSON_COMPACT);
   if (!text)
-    ICE("no memory for a line of the trace");
+    base_out_of_memory(0, "a line of the trace");
   fprintf(p->out, "%s\n%s", p->any ? "," : "", text);
   p->any = true;
   free(text);
@@ -90,9 +88,7 @@ static TileTrack *track_of(Perfetto *p, uint32_t tile)
   char name[32];
   if (p->tiles[tile])
     return p->tiles[tile];
-  p->tiles[tile] = calloc(1, sizeof(TileTrack));
-  if (!p->tiles[tile])
-    ICE("no memory for a trace");
+  p->tiles[tile] = base_zeroed(1, sizeof(TileTrack));
   snprintf(name, sizeof name, "P%u.%u", program_x(p->program, tile), program_y(p->program, tile));
   write_name(p, "process_name", tile, 0, name);
   write_name(p, "thread_name", tile, 0, "main thread");

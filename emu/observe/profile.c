@@ -26,10 +26,8 @@ Profile *profile_create(const Program *program)
 {
   Profile *p = base_malloc(sizeof *p);
   *p = (Profile){.program = program};
-  p->spans = calloc(program->n_tiles, sizeof *p->spans);
-  p->cells = calloc(program->image->n_classes + 1u, sizeof(ProfileRow *));
-  if (!p->spans || !p->cells)
-    ICE("no memory for a profile");
+  p->spans = base_zeroed(program->n_tiles, sizeof *p->spans);
+  p->cells = base_zeroed(program->image->n_classes + 1u, sizeof(ProfileRow *));
   return p;
 }
 
@@ -48,11 +46,8 @@ void profile_destroy(Profile *p)
 static ProfileRow *cell(Profile *p, uint32_t tile, uint16_t pc)
 {
   const ClassCode *cls = program_class(p->program, tile);
-  if (!p->cells[cls->index]) {
-    p->cells[cls->index] = calloc(cls->image->code_words + 1u, sizeof(ProfileRow));
-    if (!p->cells[cls->index])
-      ICE("no memory for a profile");
-  }
+  if (!p->cells[cls->index])
+    p->cells[cls->index] = base_zeroed(cls->image->code_words + 1u, sizeof(ProfileRow));
   uint32_t word = (uint32_t)(pc - cls->image->code_address) / 2;
   return &p->cells[cls->index][word < cls->image->code_words ? word : cls->image->code_words];
 }

@@ -39,9 +39,7 @@ Watch *watch_create(const Program *program, WatchSpec spec, FILE *out)
 {
   Watch *w = base_malloc(sizeof *w);
   *w = (Watch){.program = program, .spec = spec, .out = out};
-  w->counts = calloc(program->n_tiles, sizeof *w->counts);
-  if (!w->counts)
-    ICE("no memory for watching a wavelet");
+  w->counts = base_zeroed(program->n_tiles, sizeof *w->counts);
   return w;
 }
 

@@ -47,8 +47,23 @@ struct Arena {
   size_t next_chunk_bytes;
 };
 
+static _Thread_local BaseRecovery *recovery_now;
+
+void base_enter_recovery(BaseRecovery *recovery)
+{
+  recovery->outer = recovery_now;
+  recovery_now = recovery;
+}
+
+void base_leave_recovery(BaseRecovery *recovery)
+{
+  recovery_now = recovery->outer;
+}
+
 void base_out_of_memory(size_t size, const char *who)
 {
+  if (recovery_now)
+    longjmp(recovery_now->place, 1);
   fprintf(stderr, "out of memory: %zu bytes for %s\n", size, who);
   exit(EXIT_INTERNAL);
 }
@@ -66,6 +81,14 @@ void *base_realloc(void *old, size_t size)
   void *p = realloc(old, size ? size : 1);
   if (!p)
     base_out_of_memory(size, "a table");
+  return p;
+}
+
+void *base_zeroed(size_t n, size_t size)
+{
+  void *p = calloc(n ? n : 1, size);
+  if (!p)
+    base_out_of_memory(n * size, "a table");
   return p;
 }
 

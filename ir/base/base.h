@@ -8,6 +8,7 @@
 #ifndef BASE_H
 #define BASE_H
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,8 +48,25 @@ size_t arena_used_bytes(const Arena *arena);
  * (stb_ds and uthash are configured to use these). */
 void *base_malloc(size_t size);
 void *base_realloc(void *old, size_t size);
-/* What those end with, for whoever gets memory otherwise. */
+void *base_zeroed(size_t n, size_t size);
+/* What those end with, for whoever gets memory otherwise: the process ends with a message and exit
+ * code 3, unless its thread has a BaseRecovery. */
 BASE_NORETURN void base_out_of_memory(size_t size, const char *who);
+
+/* Where a thread goes on that has run out of memory, for a library, which must not end the process.
+ *   BaseRecovery here BASE_LEAVES_RECOVERY;
+ *   base_enter_recovery(&here);
+ *   if (setjmp(here.place) != 0)
+ *     return ...;                 what was being changed is half changed
+ * The innermost one counts, until its scope ends. */
+typedef struct BaseRecovery BaseRecovery;
+struct BaseRecovery {
+  jmp_buf place;
+  BaseRecovery *outer;
+};
+#define BASE_LEAVES_RECOVERY __attribute__((cleanup(base_leave_recovery)))
+void base_enter_recovery(BaseRecovery *recovery);
+void base_leave_recovery(BaseRecovery *recovery);
 /* Formatted text from malloc. */
 char *base_print(const char *format, ...) BASE_PRINTF(1, 2);
 /* A stream into memory from malloc, which *text and *length describe once base_text_close has

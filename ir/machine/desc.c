@@ -286,15 +286,13 @@ void descriptor_print(const Descriptor *desc, char *text, size_t size)
   };
   char *whole = NULL;
   size_t length = 0;
-  FILE *out = open_memstream(&whole, &length);
-  if (!out)
-    ICE("no memory for the text of a descriptor");
+  FILE *out = base_text_open(&whole, &length);
   fprintf(out, "%s", descriptor_kind_name(desc->kind));
   print_fields(out, desc);
   for (size_t i = 0; i < ARRAY_COUNT(flags); i++)
     if (desc->flags & flags[i].flag)
       fprintf(out, " %s", flags[i].name);
-  fclose(out);
+  base_text_close(out);
   snprintf(text, size, "%s", whole);
   free(whole);
 }

@@ -534,6 +534,8 @@ class SdkRuntime:
         message = self._message()
         if status == wse_lib.USAGE:
             raise ValueError(message)
+        if status == wse_lib.NO_MEMORY:
+            raise MemoryError(message)
         error = self._library.wse_error(self._handle).contents
         failure = DeviceError(message, status, error.cycle, error.x, error.y)
         if not self._ended:
