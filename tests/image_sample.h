@@ -146,7 +146,7 @@ static void sample_colors(Sample *s)
   };
   s->configs_of_colors[1] = (ImageColorConfig){
     .positions = {{port_bit(PORT_RAMP), port_bit(PORT_SOUTH), true}}, .teardown = true,
-    .filter = {FILTER_SPARSE, true, false, true, true, 1, 2, 3, 4},
+    .filter = {FILTER_SPARSE, true, false, true, true, 1, 2, 3, 4, false},
   };
   s->configs_of_colors[2] = (ImageColorConfig){.positions = {{0, 0, true}}, .swap_y = true};
   s->uses[0] = (ImageColorUse){3, 0};

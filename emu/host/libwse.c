@@ -26,8 +26,9 @@ struct WseProgram {
   if (setjmp(here.place) != 0)                \
     return lose(p)
 
-static const WseError no_memory = {WSE_NO_MEMORY, "out of memory: the program can only be closed", 0,
-                                   -1, -1};
+static const WseError no_memory = {
+  WSE_NO_MEMORY, "out of memory: the program can only be closed", 0, -1, -1
+};
 
 static WseStatus lose(WseProgram *p)
 {

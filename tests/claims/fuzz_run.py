@@ -14,5 +14,5 @@ ENGINES = ["engine_ref.c", "engine_ref_router.c", "engine_ref_tile.c", "engine_r
 LEAST_COVERAGE = 60
 
 fuzzing.claim("run", [f"emu/{file}" for file in ENGINES], "images that run",
-              seeds=fuzz_seeds.image() + fuzz_seeds.run(), least_coverage=LEAST_COVERAGE,
+              seeds=lambda: fuzz_seeds.image() + fuzz_seeds.run(), least_coverage=LEAST_COVERAGE,
               options=["-max_len=20000", "-malloc_limit_mb=512", "-rss_limit_mb=3000"])

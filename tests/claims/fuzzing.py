@@ -27,9 +27,9 @@ def llvm(name):
     return found
 
 
-def build(target):
+def build(*targets):
     for command in (["cmake", "--preset", "fuzz"],
-                    ["cmake", "--build", "--preset", "fuzz", "--target", target]):
+                    ["cmake", "--build", "--preset", "fuzz", "--target", *targets]):
         done = subprocess.run(command, cwd=harness.ROOT, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         assert done.returncode == 0, done.stdout[-4000:]
@@ -72,12 +72,14 @@ def line_coverage(name, sources):
 
 def claim(name, sources, what, options=(), default_seconds=1800, seeds=(),
           least_coverage=LEAST_COVERAGE):
-    """The whole claim; its one argument is the number of seconds.  seeds: inputs to start from."""
+    """The whole claim; its one argument is the number of seconds.  seeds: inputs to start from, or a
+    function that makes them with the compiler."""
     parser = argparse.ArgumentParser(description=what)
     parser.add_argument("seconds", nargs="?", type=int, default=default_seconds)
     seconds = parser.parse_args().seconds
     claims = Claims()
-    build(f"fuzz-{name}")
+    build(f"fuzz-{name}", *(["cslc"] if callable(seeds) else []))
+    seeds = seeds() if callable(seeds) else seeds
     executions, code, log = run(name, seconds, options, seeds)
     if code:
         print(log[-4000:])

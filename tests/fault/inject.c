@@ -4,6 +4,9 @@
  *   FAULT_AT=N               the N-th of them fails, from 1; 0 none
  *   FAULT_COUNT=FILE         where the number of them is written at the end
  *
+ * A program may ask for it, too: while inject_armed is 1, the allocation fails that takes inject_at
+ * down to 0.
+ *
  * Writes go through a system call filter, because the C library's streams call no function that
  * could be replaced: the filter raises SIGSYS, and the handler fails the call or carries it out,
  * with a mark that the filter lets through. */
@@ -25,7 +28,7 @@
 #include <unistd.h>
 
 #if !defined(__x86_64__) || !defined(__GLIBC__)
-#error "registers of a system call and inner functions of the C library are those of glibc on x86-64"
+#error "registers of a system call and functions within the C library: glibc on x86-64"
 #endif
 
 enum { MARK = 0x5afe5afe };
@@ -35,6 +38,9 @@ static const int written_by[] = {
   SYS_renameat2, SYS_linkat, SYS_mkdir, SYS_ftruncate,
 };
 enum { CALLS = sizeof written_by / sizeof *written_by };
+
+int inject_armed;
+long inject_at;
 
 static atomic_long count;
 static long fail_at;
@@ -47,8 +53,17 @@ void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void *__libc_memalign(size_t align, size_t size);
 
+static int fails_as_asked(void)
+{
+  return inject_armed && --inject_at == 0;
+}
+
 static int fails(void)
 {
+  if (fails_as_asked()) {
+    errno = ENOMEM;
+    return 1;
+  }
   if (!counts_allocations || atomic_fetch_add(&count, 1) + 1 != fail_at)
     return 0;
   errno = ENOMEM;
@@ -73,8 +88,8 @@ static void handle(int number, siginfo_t *info, void *context)
     r[REG_RAX] = info->si_syscall == SYS_close ? -EIO : -ENOSPC;
     return;
   }
-  long result = syscall(info->si_syscall, r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], r[REG_R8],
-                        (long)MARK);
+  long result = syscall(info->si_syscall, r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10],
+                        r[REG_R8], (long)MARK);
   r[REG_RAX] = result < 0 ? -errno : result;
 }
 
@@ -88,7 +103,8 @@ static void filter_calls(void)
   code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
                                            offsetof(struct seccomp_data, nr));
   for (unsigned i = 0; i < CALLS; i++)
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, written_by[i], CALLS - i, 0);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, written_by[i],
+                                             CALLS - i, 0);
   code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
   struct sock_fprog program = {(unsigned short)n, code};

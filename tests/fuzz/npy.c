@@ -28,7 +28,8 @@ static void write_and_read(const NpyArray *array)
 {
   NpyArray back;
   char why[256] = "";
-  if (!npy_write(path, array) || !npy_read(path, array->count * array->bytes, &back, why, sizeof why))
+  if (!npy_write(path, array) ||
+      !npy_read(path, array->count * array->bytes, &back, why, sizeof why))
     ICE("an accepted array, written again, is refused: %s", why);
   if (back.count != array->count || back.bytes != array->bytes || back.kind != array->kind ||
       back.n_dims != array->n_dims ||

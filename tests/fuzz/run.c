@@ -1,12 +1,15 @@
-/* Fuzz target of the engines: an image that the reader accepts, whatever it does, runs for a bounded
- * number of cycles on both of them, with a trace and without one, and they agree. */
+/* Fuzz target of the engines: an image that the reader accepts, whatever it does, runs for a
+ * bounded number of cycles on both of them, with a trace and without one, and they agree. */
 #include "tests/image_mutate.h"
 
 #include "emu/emu.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MOST_TILES = 64, CYCLES = 1200, WORDS = 6, ENGINES = 2, ALL_EVENTS = (1 << TRACE_KIND_COUNT) - 1 };
+enum {
+  MOST_TILES = 64, CYCLES = 1200, WORDS = 6, ENGINES = 2,
+  ALL_EVENTS = (1 << TRACE_KIND_COUNT) - 1
+};
 
 typedef struct {
   Program *program;
