@@ -290,7 +290,7 @@ static char *text_of(Analysis *a, void (*print)(Analysis *, uint32_t), uint32_t 
   print(a, of);
   a->report.out = before;
   a->report.anonymous = false;
-  base_text_close(out);
+  base_text_close(out, &text);
   return text;
 }
 

@@ -711,7 +711,7 @@ const char *ast_node_text(Arena *arena, const Ast *ast, const Node *n, size_t li
   FILE *out = base_text_open(&text, &length);
   Printer p = {.ast = ast, .out = out};
   print_expr(&p, n, HOLDS_ANY);
-  base_text_close(out);
+  base_text_close(out, &text);
   length = join_lines(text, length);
   const char *copy = length <= limit
                        ? arena_copy_text(arena, text, length)

@@ -367,7 +367,7 @@ static int emit_text(Run *run, Printer *print)
   size_t length = 0;
   FILE *memory = base_text_open(&text, &length);
   print(run, memory);
-  base_text_close(memory);
+  base_text_close(memory, &text);
   const char *path = run->session.options->output;
   int result = EXIT_SUCCESS;
   if (path) {

@@ -324,7 +324,7 @@ static void add_command_line(Cli *cli, SourceMap *sources, int argc)
     starts[i] = length;
     fprintf(out, "%s%s", cli->argv[i], quote);
   }
-  base_text_close(out);
+  base_text_close(out, &line);
   FileId file = source_add(sources, "<command line>", line, length);
   cli->starts = starts;
   cli->base = source_base(sources, file);

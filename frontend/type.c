@@ -406,7 +406,7 @@ const char *type_text(Pool *pool, Arena *arena, PoolId type)
   size_t length = 0;
   FILE *out = base_text_open(&text, &length);
   print_type(pool, out, type);
-  base_text_close(out);
+  base_text_close(out, &text);
   const char *copy = text_cut(arena, text, length, TYPE_TEXT_MAX);
   free(text);
   return copy;

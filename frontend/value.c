@@ -149,7 +149,7 @@ const char *value_text(Pool *pool, Arena *arena, PoolId value)
   size_t length = 0;
   FILE *out = base_text_open(&text, &length);
   print_value(pool, arena, out, value);
-  base_text_close(out);
+  base_text_close(out, &text);
   const char *copy = text_cut(arena, text, length, VALUE_TEXT_MAX);
   free(text);
   return copy;

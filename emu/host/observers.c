@@ -194,7 +194,7 @@ char *observers_stop_text(const Session *s)
             *place ? place : "its program");
   }
   fprintf(out, "\n");
-  base_text_close(out);
+  base_text_close(out, &text);
   return text;
 }
 

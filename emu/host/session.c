@@ -83,7 +83,7 @@ WseStatus session_usage(Session *s)
   size_t size;
   FILE *out = base_text_open(&text, &size);
   flush_diags(s, out);
-  base_text_close(out);
+  base_text_close(out, &text);
   return set_error(s, WSE_USAGE, text);
 }
 
@@ -301,7 +301,7 @@ static WseStatus fault_error(Session *s)
   char *text = NULL;
   FILE *out = base_text_open(&text, &size);
   faults_print(s->program, s->engine, faults, arrlenu(faults), "", out);
-  base_text_close(out);
+  base_text_close(out, &text);
   set_error(s, WSE_FAULT, text);
   if (arrlenu(faults)) {
     s->error.cycle = faults->cycle;
@@ -378,7 +378,7 @@ static WseStatus limit_error(Session *s, uint64_t limit)
   diag_cycle_limit(s->diags, HOST_NOWHERE, limit);
   flush_diags(s, out);
   busy_report(s->engine, s->program, MOST_TILES_SHOWN, out);
-  base_text_close(out);
+  base_text_close(out, &text);
   set_error(s, WSE_CYCLE_LIMIT, text);
   return end_run(s);
 }
@@ -451,7 +451,7 @@ WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *wh
             state == IDLE_LEFT ? "error" : "warning", session_cycle(s),
             state == IDLE_LEFT ? "wavelets left behind" : "work left undone");
   deadlock_report(s->engine, s->program, question, MOST_LINES - 1, out);
-  base_text_close(out);
+  base_text_close(out, &text);
   if (state == IDLE_WARNINGS) {
     if (s->options.warnings && s->warned_of != session_cycle(s) + 1)
       fputs(text, s->options.warnings);

@@ -112,10 +112,11 @@ FILE *base_text_open(char **text, size_t *length)
   return stream;
 }
 
-void base_text_close(FILE *stream)
+void base_text_close(FILE *stream, char *const *text)
 {
   bool lost = ferror(stream) != 0;
-  if (fclose(stream) != 0 || lost)
+  /* glibc's fclose says nothing of a text that it has lost. */
+  if (fclose(stream) != 0 || lost || !*text)
     base_out_of_memory(0, "a text");
 }
 

@@ -72,7 +72,7 @@ char *base_print(const char *format, ...) BASE_PRINTF(1, 2);
 /* A stream into memory from malloc, which *text and *length describe once base_text_close has
  * closed it; none of the two returns without memory. */
 FILE *base_text_open(char **text, size_t *length);
-void base_text_close(FILE *stream);
+void base_text_close(FILE *stream, char *const *text);
 
 /* stb_ds and uthash allocate through these; their headers may be included before or after. */
 #undef uthash_malloc

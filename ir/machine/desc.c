@@ -292,7 +292,7 @@ void descriptor_print(const Descriptor *desc, char *text, size_t size)
   for (size_t i = 0; i < ARRAY_COUNT(flags); i++)
     if (desc->flags & flags[i].flag)
       fprintf(out, " %s", flags[i].name);
-  base_text_close(out);
+  base_text_close(out, &whole);
   snprintf(text, size, "%s", whole);
   free(whole);
 }
