@@ -151,6 +151,7 @@ static unsigned type_bytes(const char *type)
 void check_objects(VecRun *run, const ClassCode *cls, uint64_t cycle)
 {
   run->started = (uint32_t)cycle;
+  run->watched = true;
   VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
   for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
     const ImageSymbol *object =

@@ -386,6 +386,7 @@ typedef struct {
   uint16_t pc;
   uint16_t insn_words;
   bool contested;               /* FAULT_QUEUE_TASK has been recorded */
+  bool watched;                 /* its accesses to memory are checked: CHECKS_MEMORY */
   bool zero_first, zero_second;
   bool carry;
   uint8_t microthread;          /* async: 0..7 */

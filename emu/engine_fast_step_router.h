@@ -277,7 +277,8 @@ RARE bool odd_outputs(Visit *v, FastColor *c, uint8_t color, const FastWavelet *
   bool inside;
   if (!ports_exist(v, c, color, *to, &inside))
     return false;
-  if (inside && *to == (c->route & ROUTE_TX))   /* else the ramp was missing, or it is odd */
+  /* else the ramp was missing, it is odd, or it has nowhere to go */
+  if (inside && *to && *to == (c->route & ROUTE_TX))
     c->route |= ROUTE_CHECKED;
   return true;
 }
@@ -456,7 +457,7 @@ HOT void move_color(Visit *v, unsigned slot)
     return;
   if (to & v->claimed)
     return;
-  if (UNLIKELY(odd) || (to & (to - 1)) || !to)
+  if (UNLIKELY(odd) || (to & (to - 1)))
     move_any(v, c, slot, w, to, counted);
   else if (to == port_bit(PORT_RAMP))
     move_down(v, c, slot, w);

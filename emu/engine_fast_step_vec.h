@@ -605,7 +605,7 @@ RARE void look_at_memory(Group *g, const VecStream *s, bool store)
 
 static void check_memory(Group *g, const VecStream *s, bool store)
 {
-  if (UNLIKELY(checks(g->v, CHECKS_MEMORY)))
+  if (UNLIKELY(g->run->watched))
     look_at_memory(g, s, store);
 }
 

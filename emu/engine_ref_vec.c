@@ -355,7 +355,7 @@ static void check(Group *g, FaultKind kind, uint32_t value)
 static void check_memory(Group *g, const VecStream *s, bool store)
 {
   uint32_t other;
-  if (!ref_checks(g->engine, CHECKS_MEMORY))
+  if (!g->run->watched)
     return;
   Checked earlier = ref_running_before(g->tile, g->run);
   FaultKind kind = check_element(&earlier, s, store, &other);

@@ -257,12 +257,18 @@ def test_stop_at_a_line(tmp_path, engine):
     ran = harness.emu(image, engine, "--stop=receiver.csl:26", "--print=count", expect=4)
     assert re.match(r"stopped before cycle \d+: P1\.0 has issued an instruction of "
                     r"\S*samples/packets/receiver\.csl:26\n", ran.err)
-    assert "count@" not in ran.out             # later actions are not carried out
+    assert re.search(r"^count@1,0: \d+$", ran.out, re.M)    # memory as it stands
     for part in ("P1.0 before cycle", "main thread (data task 5 'head')", "registers: r0 0x0001",
                  "blocked: data task 5 'head'", "input queue 2: ", "color 5 'stream': from WEST",
                  "numbers: [6]f32", "count: u16"):
         assert part in ran.out
     assert "P0.0" not in ran.out
+
+
+def test_a_second_stop_is_refused(tmp_path):
+    image = program(tmp_path, "hello-wavelet")
+    ran = harness.emu(image, "--stop=9", "--stop=20", expect=1)
+    assert "one --stop only" in ran.err and ran.out == ""
 
 
 def test_stop_at_a_cycle_or_tile(tmp_path, engine):

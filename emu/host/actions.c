@@ -510,6 +510,15 @@ static bool launches_after(const Step *actions, size_t n, size_t at)
   return false;
 }
 
+/* A run that has stopped shows what it was asked to print: memory as it stands. */
+static void print_rest(Session *s, const Step *actions, size_t n, size_t from, FILE *out)
+{
+  for (size_t i = from; i < n; i++)
+    if (actions[i].kind == HOST_PRINT)
+      do_print(s, &actions[i], out);
+  fflush(out);
+}
+
 WseStatus host_carry_out(Session *session, const HostOptions *options, FILE *out)
 {
   size_t n = arrlenu(options->actions);
@@ -523,13 +532,16 @@ WseStatus host_carry_out(Session *session, const HostOptions *options, FILE *out
     if (!parse_action(&p))
       status = WSE_USAGE;
   }
-  for (size_t i = 0; i < n && status == WSE_OK; i++) {
-    session_expect_launches(session, launches_after(actions, n, i));
-    status = do_action(session, &actions[i], out);
+  size_t done = 0;
+  for (; done < n && status == WSE_OK; done += status == WSE_OK) {
+    session_expect_launches(session, launches_after(actions, n, done));
+    status = do_action(session, &actions[done], out);
     fflush(out);
   }
   if (status == WSE_OK)
     status = session_finish(session);
+  else if (status == WSE_CYCLE_LIMIT && options->session.stop)
+    print_rest(session, actions, n, done, out);
   for (size_t i = 0; i < n; i++)
     arrfree(actions[i].words);
   free(actions);

@@ -226,6 +226,8 @@ static bool take_observer(HostOptions *o, int option, const char *value, Diags *
     return parse_watch(value, o->session.watch) ||
            bad_value(diags, "--watch", value, "X,Y,COLOR or X,Y,COLOR,NUMBER");
   case OPTION_stop:
+    if (o->session.stop)
+      return bad_value(diags, "--stop", value, "one --stop only");
     o->session.stop = value;
     return stop_parse(value, &spec) ||
            bad_value(diags, "--stop", value, "a cycle, X,Y, FILE:LINE or FILE:LINE@X,Y");
