@@ -569,12 +569,10 @@ static char *alike_key(const Program *program, Engine *engine, const Fault *faul
 {
   char *text = NULL;
   size_t size;
-  FILE *out = open_memstream(&text, &size);
-  if (!out)
-    ICE("no memory for a report");
+  FILE *out = base_text_open(&text, &size);
   print_message(program, fault, out);
   print_body(program, engine, fault, true, out);
-  fclose(out);
+  base_text_close(out);
   return text;
 }
 
