@@ -572,7 +572,7 @@ static char *alike_key(const Program *program, Engine *engine, const Fault *faul
   FILE *out = base_text_open(&text, &size);
   print_message(program, fault, out);
   print_body(program, engine, fault, true, out);
-  base_text_close(out);
+  base_text_close(out, &text);
   return text;
 }
 
