@@ -24,7 +24,8 @@ void mem_initialise(const Program *program, uint32_t tile, uint8_t *bytes)
 {
   const Image *image = program->image;
   const ClassCode *cls = program_class(program, tile);
-  const uint8_t *blob = image->tile_blobs + image->tile_blob_at[tile];
+  /* An image may have no data of single tiles at all. */
+  const uint8_t *blob = cls->n_copies ? image->tile_blobs + image->tile_blob_at[tile] : NULL;
   for (uint32_t i = 0; i < cls->image->n_segments; i++) {
     const ImageSegment *segment = &cls->image->segments[i];
     memcpy(bytes + segment->address, segment->data, segment->bytes);
