@@ -429,8 +429,9 @@ static void print_var_decl(Printer *p, const NodeVarDecl *n)
 
 static void print_fn_decl(Printer *p, const NodeFnDecl *n)
 {
+  static const char *const inlining[] = {"", "inline ", "noinline "};
   print_storage(p, n->storage);
-  put(p, n->is_inline ? "inline " : "");
+  put(p, inlining[n->inlining]);
   put(p, n->is_task ? "task " : "fn ");
   put_str(p, n->name.text);
   print_params(p, &n->params);

@@ -40,7 +40,8 @@
   MAKE(UNARY, Unary, at, .op = UNARY_##name, .op_span = where, .operand = x)
 #define LIST(seq) seq_list(p, seq)
 #define FN(place, task, storage_, inline_, name_, params_, result_, body_) \
-  MAKE(FN_DECL, FnDecl, place, .storage = storage_, .is_inline = inline_, .is_task = task, \
+  MAKE(FN_DECL, FnDecl, place, .storage = storage_, \
+       .inlining = function_inlining(p, storage_, inline_), .is_task = task, \
        .name = name_, .params = LIST(params_), .result = (result_).type, \
        .align = (result_).attrs.align, .linksection = (result_).attrs.linksection, \
        .linkname = (result_).attrs.linkname, .body = body_, \
@@ -65,6 +66,7 @@ static void csl_error(const Span *place, Parser *p, const char *message);
   Attributes attrs;
   Result result;
   Storage storage;
+  InlineMark inlining;
   StructLayout layout;
   VarKind var_kind;
   int op;
@@ -74,7 +76,8 @@ static void csl_error(const Span *place, Parser *p, const char *message);
 /* Keywords: the scanner takes the list and the spellings from here. */
 %token
   CONST "const" VAR "var" PARAM "param" COMPTIME "comptime" FN "fn" TASK "task"
-  LAYOUT "layout" INLINE "inline" RETURN "return" BREAK "break" CONTINUE "continue"
+  LAYOUT "layout" INLINE "inline" NOINLINE "noinline" RETURN "return" BREAK "break"
+  CONTINUE "continue"
   IF "if" ELSE "else" SWITCH "switch" WHILE "while" FOR "for" AND "and" OR "or"
   STRUCT "struct" UNION "union" ENUM "enum" PACKED "packed" EXTERN "extern" EXPORT "export"
   LINKNAME "linkname" LINKSECTION "linksection" ALIGN "align" ASM "asm" VOLATILE "volatile"
@@ -117,6 +120,7 @@ static void csl_error(const Span *place, Parser *p, const char *message);
 %type <attrs> attrs attr
 %type <result> result task_result
 %type <storage> storage
+%type <inlining> inlining
 %type <layout> struct_layout
 %type <var_kind> var_kind local_kind
 %type <op> assign_op
@@ -203,13 +207,13 @@ attr
   ;
 
 fn_decl
-  : storage opt_inline "fn" name '(' params ')' result fn_body
-    { $$ = FN(@$, false, $storage, $opt_inline, $name, $params, $result, $fn_body); }
-  | storage opt_inline "task" name '(' params ')'[close] task_result[result] fn_body
+  : storage inlining "fn" name '(' params ')' result fn_body
+    { $$ = FN(@$, false, $storage, $inlining, $name, $params, $result, $fn_body); }
+  | storage inlining "task" name '(' params ')'[close] task_result[result] fn_body
     {
       if ($result.type == NULL)
         $result.type = MAKE(IDENT, Ident, @close, .name = str_intern_z(p->names, "void"));
-      $$ = FN(@$, true, $storage, $opt_inline, $name, $params, $result, $fn_body);
+      $$ = FN(@$, true, $storage, $inlining, $name, $params, $result, $fn_body);
     }
   ;
 
@@ -227,6 +231,16 @@ task_result
 fn_body
   : block
   | ';'                       { $$ = NULL; }
+  ;
+
+inlining
+  : %empty                    { $$ = (InlineMark){.inlining = INLINING_FREE}; }
+  | "inline"                  { $$ = (InlineMark){.inlining = INLINING_ALWAYS}; }
+  | "noinline"                { $$ = noinline_mark(p, @1, NULL); }
+  | "noinline" "inline"       { $$ = noinline_mark(p, @1, "inline"); }
+  | "inline" "noinline"       { $$ = noinline_mark(p, @2, "inline"); }
+  | "noinline" "export"       { $$ = noinline_mark(p, @1, "export"); }
+  | "noinline" "extern"       { $$ = noinline_mark(p, @1, "extern"); }
   ;
 
 opt_inline

@@ -105,7 +105,7 @@ typedef struct { const char *words; const int *sign, *members; bool if_alone; } 
 static const Group groups[] = {
   {"a declaration", KINDS(TK_CONST, TK_LAYOUT, TK_PARAM),
    KINDS(TK_CONST, TK_VAR, TK_PARAM, TK_FN, TK_TASK, TK_LAYOUT, TK_COMPTIME, TK_EXPORT,
-         TK_EXTERN, TK_INLINE, TK_IDENT, ';', TK_END), false},
+         TK_EXTERN, TK_INLINE, TK_NOINLINE, TK_IDENT, ';', TK_END), false},
   {"a statement", KINDS(TK_RETURN, TK_CONST, TK_WHILE, TK_IDENT),
    KINDS(EXPR_STARTS, TK_CONST, TK_VAR, TK_FOR, TK_WHILE, TK_INLINE, TK_RETURN, TK_BREAK,
          TK_CONTINUE, ';'), false},

@@ -219,7 +219,8 @@ static bool note_statement(Parser *p, uint32_t found, uint32_t open)
     return true;
   }
   while (word < &p->tokens[found] && (word->kind == TK_EXPORT || word->kind == TK_EXTERN
-                                      || word->kind == TK_INLINE || word->kind == TK_ELSE
+                                      || word->kind == TK_INLINE
+                                      || word->kind == TK_NOINLINE || word->kind == TK_ELSE
                                       || (word->kind == TK_COMPTIME
                                           && (word[1].kind == TK_CONST || word[1].kind == TK_VAR))))
     word++;

@@ -101,6 +101,10 @@ typedef struct NameSeq NameSeq;
 struct NameSeq { Name name; NameSeq *before; uint32_t count; };
 
 typedef struct { Node *align, *linksection, *linkname; } Attributes;
+
+/* What stands in front of `fn` about inlining; noinline: its place, and the word written beside it
+ * that may not be there, or NULL. */
+typedef struct { Inlining inlining; Span noinline_at; const char *other; } InlineMark;
 /* What follows the parameters of a function; type NULL: of a task that does not say it. */
 typedef struct { Node *type; Attributes attrs; } Result;
 
@@ -123,6 +127,12 @@ NameSeq *names_add(Parser *p, NameSeq *before, Name name);
 NameList names_list(Parser *p, const NameSeq *seq);
 /* `more` added to `attrs`; reports what is given twice. */
 Attributes attributes_join(Parser *p, Attributes attrs, Attributes more);
+
+/* 'noinline' at this place; also notes it as a sign of the release. */
+InlineMark noinline_mark(Parser *p, Span at, const char *other);
+
+/* Of a declaration with this storage class; reports what may not stand beside noinline. */
+Inlining function_inlining(Parser *p, Storage storage, InlineMark mark);
 /* An empty statement as the body of a statement is an empty block. */
 Node *body_or_empty(Parser *p, Node *stmt, Span span);
 Node *color_decl(Parser *p, Span span, Name type, Name name);

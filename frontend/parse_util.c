@@ -64,6 +64,23 @@ Attributes attributes_join(Parser *p, Attributes a, Attributes b)
   };
 }
 
+InlineMark noinline_mark(Parser *p, Span at, const char *other)
+{
+  Span *sign = &p->ast->signs[SIGN_NOINLINE];
+  if (sign->off == 0)
+    *sign = at;
+  return (InlineMark){INLINING_NEVER, at, other};
+}
+
+Inlining function_inlining(Parser *p, Storage storage, InlineMark mark)
+{
+  static const char *const classes[] = {NULL, "export", "extern"};
+  const char *other = mark.other ? mark.other : classes[storage];
+  if (mark.inlining == INLINING_NEVER && other)
+    diag_noinline_with(p->diags, mark.noinline_at, other);
+  return mark.inlining;
+}
+
 Node *body_or_empty(Parser *p, Node *stmt, Span span)
 {
   if (stmt)

@@ -486,7 +486,8 @@ IrFuncId sema_func_ir(Sema *s, uint32_t func)
   IrFuncId ir = ir_func_add(s->ir, name, result, params, n);
   IrFunc *out = &s->ir->funcs[ir.raw];
   out->is_task = fn->is_task;
-  out->is_declared_inline = fn->is_inline;
+  static const IrInlining inlining[] = {IR_INLINING_FREE, IR_INLINING_ALWAYS, IR_INLINING_NEVER};
+  out->inlining = inlining[fn->inlining];
   s->ir->funcs[ir.raw].loc = ir_loc_add(s->ir, fn->name.span, IR_NO_LOC, name);
   s->funcs[func].ir = ir;
   arrput(s->own->pending, func);
@@ -561,7 +562,7 @@ static Operand call_func(Sema *s, uint32_t func, const ArgSource *src)
     return operand_poison();
   if (!sema_emits(s) || must_fold(s, b.result))
     return call_comptime(s, &b);
-  if (fn->is_inline)
+  if (fn->inlining == INLINING_ALWAYS)
     return call_inline(s, &b);
   uint32_t instance = instance_of(s, &b);
   return instance == IR_NO_ID ? operand_poison() : emit_call(s, &b, instance);

@@ -13,6 +13,7 @@
 /* ---- ast.c: nodes ------------------------------------------------------------------------ */
 
 typedef enum { STORAGE_NONE, STORAGE_EXPORT, STORAGE_EXTERN } Storage;
+typedef enum { INLINING_FREE, INLINING_ALWAYS, INLINING_NEVER } Inlining;
 typedef enum { VAR_CONST, VAR_VAR, VAR_PARAM } VarKind;
 typedef enum { LAYOUT_AUTO, LAYOUT_EXTERN, LAYOUT_PACKED } StructLayout;
 

@@ -143,13 +143,15 @@ typedef struct {
                             * removed: skip it, nothing branches there */
 } IrBlock;
 
+typedef enum { IR_INLINING_FREE, IR_INLINING_ALWAYS, IR_INLINING_NEVER } IrInlining;
+
 typedef struct {
   const char *name;        /* unique in the module: module path and name */
   uint32_t n_params;
   IrType *params;          /* also the parameters of block 0 */
   IrType result;
   bool is_task;            /* ends with endtask instead of ret; called by the scheduler only */
-  bool is_declared_inline;
+  IrInlining inlining;     /* as declared */
   bool address_taken;      /* reachable through a pointer, task table, export or handler */
   IrLocId loc;
   uint32_t n_insns, cap_insns;

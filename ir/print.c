@@ -655,6 +655,7 @@ static void print_block(Printer *p, uint32_t id)
 
 static void print_function(Printer *p, uint32_t id)
 {
+  static const char *const inlining[] = {"", " inline", " noinline"};
   const IrFunc *f = &p->m->funcs[id];
   p->f = f;
   number_function(p);
@@ -665,7 +666,7 @@ static void print_function(Printer *p, uint32_t id)
     fprintf(p->out, "%s%s", i ? ", " : "", ir_type_name(f->params[i]));
   fprintf(p->out, ") %s", ir_type_name(f->result));
   fputs(f->is_task ? " task" : "", p->out);
-  fputs(f->is_declared_inline ? " inline" : "", p->out);
+  fputs(inlining[f->inlining], p->out);
   fputs(f->address_taken ? " address_taken" : "", p->out);
   print_loc(p, f->loc);
   fputs(" {\n", p->out);

@@ -550,11 +550,13 @@ static bool read_function_head(Reader *r)
     if (rd_accept_word(r, "task"))
       r->f->is_task = true;
     else if (rd_accept_word(r, "inline"))
-      r->f->is_declared_inline = true;
+      r->f->inlining = IR_INLINING_ALWAYS;
+    else if (rd_accept_word(r, "noinline"))
+      r->f->inlining = IR_INLINING_NEVER;
     else if (rd_accept_word(r, "address_taken"))
       r->f->address_taken = true;
     else
-      return rd_expected(r, "task, inline, address_taken or '{'");
+      return rd_expected(r, "task, inline, noinline, address_taken or '{'");
   }
   return rd_accept_loc(r, &r->f->loc) && rd_expect_punct(r, '{') && rd_finish_line(r);
 }

@@ -72,9 +72,9 @@ static bool wants_inlining(const Inliner *in, uint32_t callee)
   int level = in->opt->level > MOST_LEVEL ? MOST_LEVEL : in->opt->level;
   uint32_t insns;
   uint64_t stack_bytes;
-  if (in->recursive[callee] || f->is_task)
+  if (in->recursive[callee] || f->is_task || f->inlining == IR_INLINING_NEVER)
     return false;
-  if (f->is_declared_inline || (in->n_calls[callee] == 1 && !in->is_root[callee]))
+  if (f->inlining == IR_INLINING_ALWAYS || (in->n_calls[callee] == 1 && !in->is_root[callee]))
     return true;
   measure(f, &insns, &stack_bytes);
   return insns <= small_insns[level] && stack_bytes <= MOST_SMALL_STACK_BYTES;

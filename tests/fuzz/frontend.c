@@ -131,7 +131,7 @@ static const char *const words[] = {
 #include "frontend/builtins.def"
 #define DSD_OP(name, shape, least, most, pointer) "@" #name,
 #include "frontend/dsd_ops.def"
-  "const", "var", "param", "comptime", "fn", "task", "layout", "inline", "return", "break",
+  "const", "var", "param", "comptime", "fn", "task", "layout", "inline", "noinline", "return", "break",
   "continue", "if", "else", "switch", "while", "for", "and", "or", "struct", "union", "enum",
   "packed", "extern", "export", "linkname", "linksection", "align", "asm", "volatile", "anytype",
   "true", "false", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "i7", "u1", "u999",

@@ -541,7 +541,7 @@ static void random_function(Random *r, const char *name, bool takes_array)
   IrFuncId f = ir_func_add(r->m, name, result, params, 3);
   r->b = (IrBuilder){.module = r->m, .func = f};
   r->n_values = 0;
-  r->m->funcs[f.raw].is_declared_inline = random_below(r, 4) == 0;
+  r->m->funcs[f.raw].inlining = (IrInlining)random_below(r, 3);
   for (unsigned i = 0; i < 3; i++)
     if (params[i] != IRT_PTR)
       random_keep(r, r->m->funcs[f.raw].blocks[0].params[i], params[i]);
