@@ -231,6 +231,8 @@ typedef struct {
   PoolId type;
   PoolId value;            /* const, param, fn: known value; var: initial value, frozen */
   uint32_t global;         /* index of its Global once its address is needed, else IR_NO_ID */
+  StrId exported_as;       /* the name that @export gives it; raw 0: none */
+  Span exported_at;        /* that @export */
 } Decl;
 
 /* An imported file with its parameters bound; each @import_module makes a new one. */

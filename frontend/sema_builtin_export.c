@@ -1,5 +1,6 @@
 /* Exported symbols: declared to the host by the top level, found by number in running code. */
 #include "frontend/builtins.h"
+#include "frontend/sema_internal.h"
 
 #include <stb_ds.h>
 #include <stdlib.h>
@@ -130,6 +131,69 @@ Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, Poo
   if (!declared || !export_matches(s, &symbol, declared, at))
     return operand_poison();
   arrput(s->setup->exports, symbol);
+  return builtin_void();
+}
+
+/* The declaration that a pointer is directly to; NULL: to none. */
+static Decl *pointed_decl(Sema *s, PoolId pointer)
+{
+  PoolKey key = pool_key(s->pool, pointer);
+  if (key.kind == PK_POINTER && key.u.pointer.base_kind == PTR_GLOBAL) {
+    Global g = s->globals[key.u.pointer.base];
+    bool is_whole = pool_eq(pool_key(s->pool, key.type).u.pointer_type.pointee, g.type);
+    return g.decl != IR_NO_ID && is_whole ? &s->modules[g.decl_module].decls[g.decl] : NULL;
+  }
+  if (key.kind != PK_FUNC || pool_kind(s->pool, key.type) != PK_POINTER_TYPE)
+    return NULL;
+  FuncInstance f = s->funcs[key.u.index];
+  Decl *decls = s->modules[f.decl_module].decls;
+  for (size_t i = 0; i < arrlenu(decls); i++)
+    if (decls[i].node == f.node && !f.is_generic)
+      return &decls[i];
+  return NULL;
+}
+
+/* The name in the settings of @export; raw 0 after reporting. */
+static StrId export_name(Sema *s, const Node *settings)
+{
+  static const char *const known[] = {"name"};
+  Settings set = settings_read(s, settings, NULL);
+  if (!set.ok)
+    return (StrId){0};
+  Setting *name = settings_take(s, &set, known[0]);
+  if (name == NULL)
+    settings_missing(s, &set, "symbol", known[0]);
+  settings_finish(s, &set, "symbol", known, ARRAY_COUNT(known));
+  if (name == NULL || operand_is_poison(name->value))
+    return (StrId){0};
+  if (pool_kind(s->pool, name->value.value) == PK_STRING)
+    return pool_key(s->pool, name->value.value).u.string;
+  diag_not_a_string(s->session->diags, name->span, name->value.type);
+  return (StrId){0};
+}
+
+/* The storage class `export` under a name that may be computed. */
+Operand builtin_export(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  const Node *arg = call->args.at[0];
+  PoolId pointer = sema_comptime(s, arg, POOL(NONE));
+  StrId name = export_name(s, call->args.at[1]);
+  if (pool_eq(pointer, POOL(POISON)) || name.raw == 0)
+    return operand_poison();
+  Decl *d = pointed_decl(s, pointer);
+  if (d == NULL) {
+    diag_export_pointer(s->session->diags, arg->span, pointer);
+    return operand_poison();
+  }
+  if (d->exported_as.raw) {
+    diag_export_twice(s->session->diags, at, sema_text(s, d->name));
+    diag_first_here(s->session->diags, d->exported_at);
+    return operand_poison();
+  }
+  d->exported_as = name;
+  d->exported_at = at;
+  sema_keep_export(s, d);
   return builtin_void();
 }
 

@@ -319,8 +319,15 @@ static Storage storage_of(const Decl *d)
        : d->kind == DECL_COLOR ? STORAGE_NONE : node_var_decl(d->node)->storage;
 }
 
+static bool is_exported(const Decl *d)
+{
+  return storage_of(d) == STORAGE_EXPORT || d->exported_as.raw != 0;
+}
+
 static StrId symbol_of(Sema *s, const Decl *d)
 {
+  if (d->exported_as.raw)
+    return d->exported_as;
   return sema_symbol(s, d->module, d->name,
                      d->kind == DECL_FN ? node_fn_decl(d->node)->linkname
                                         : node_var_decl(d->node)->linkname);
@@ -334,7 +341,7 @@ static Decl *find_export(Sema *s, StrId symbol)
       Decl *d = &s->modules[m].decls[i];
       if (is_import(s, d))
         sema_resolve(s, d);
-      if (storage_of(d) == STORAGE_EXPORT && str_eq(symbol_of(s, d), symbol))
+      if (is_exported(d) && str_eq(symbol_of(s, d), symbol))
         return d;
     }
   return NULL;
@@ -527,26 +534,34 @@ static bool is_linkable(Sema *s, PoolId type)
   return ok;
 }
 
+void sema_keep_export(Sema *s, Decl *d)
+{
+  if (s->ir == NULL || !sema_resolve(s, d))
+    return;
+  if (!is_linkable(s, d->type)) {
+    sema_error(s, storage_type, d->name_span, sema_text(s, d->name), d->type);
+    return;
+  }
+  const char **name;
+  if (d->kind == DECL_FN) {
+    IrFuncId id = sema_func_ir(s, pool_key(s->pool, d->value).u.index);
+    name = &s->ir->funcs[id.raw].name;
+  } else {
+    IrGlobalId id = sema_global_ir(s, sema_decl_global(s, d));   /* may move the globals */
+    s->ir->globals[id.raw].keep = true;
+    name = &s->ir->globals[id.raw].name;
+  }
+  if (d->exported_as.raw)
+    sema_rename_symbol(s, name, d->exported_as, d->exported_at);
+}
+
 /* `export var` and `export fn` are there whether anything uses them or not. */
 static void keep_exports(Sema *s, uint32_t module)
 {
   Decl *decls = s->modules[module].decls;
-  for (size_t i = 0; i < arrlenu(decls); i++) {
-    Decl *d = &decls[i];
-    bool is_fn = d->kind == DECL_FN;
-    if (storage_of(d) != STORAGE_EXPORT || s->ir == NULL || !sema_resolve(s, d))
-      continue;
-    if (!is_linkable(s, d->type)) {
-      sema_error(s, storage_type, d->name_span, sema_text(s, d->name), d->type);
-      continue;
-    }
-    if (is_fn) {
-      sema_func_ir(s, pool_key(s->pool, d->value).u.index);
-      continue;
-    }
-    IrGlobalId id = sema_global_ir(s, sema_decl_global(s, d));   /* may move the globals */
-    s->ir->globals[id.raw].keep = true;
-  }
+  for (size_t i = 0; i < arrlenu(decls); i++)
+    if (storage_of(&decls[i]) == STORAGE_EXPORT && decls[i].exported_as.raw == 0)
+      sema_keep_export(s, &decls[i]);
 }
 
 void sema_run_top_blocks(Sema *s)

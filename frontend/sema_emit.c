@@ -82,6 +82,25 @@ const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *lin
   return sema_ir_name(s, module, name);
 }
 
+bool sema_rename_symbol(Sema *s, const char **text, StrId name, Span at)
+{
+  const char *wanted = sema_text(s, name);
+  uint32_t used;
+  if (strcmp(*text, wanted) == 0)
+    return true;
+  if (!is_symbol(wanted)) {
+    sema_error(s, bad_linkname, at, pool_string(s->pool, name));
+    return false;
+  }
+  if (pair_get(&s->own->ir_names, name.raw, &used)) {
+    sema_error(s, linkname_twice, at, wanted);
+    return false;
+  }
+  pair_put(&s->own->ir_names, name.raw, 1);
+  *text = wanted;
+  return true;
+}
+
 StrId sema_section(Sema *s, uint32_t module, const Node *linksection)
 {
   if (linksection == NULL)

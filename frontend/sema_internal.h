@@ -230,6 +230,11 @@ uint32_t sema_func_add(Sema *s, uint32_t module, const Node *node);
 void sema_compile_func(Sema *s, uint32_t func);
 const char *sema_ir_name(Sema *s, uint32_t module, StrId name);
 const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *linkname);
+/* Gives what was emitted as `*text` the name that @export wants; false after reporting at `at` that
+ * the name is none or is taken. */
+bool sema_rename_symbol(Sema *s, const char **text, StrId name, Span at);
+/* Emits what a declaration exports, used or not, under its name. */
+void sema_keep_export(Sema *s, Decl *d);
 /* The symbol that a declaration exports or refers to. */
 StrId sema_symbol(Sema *s, uint32_t module, StrId name, const Node *linkname);
 /* The name that a linksection gives; raw 0 if there is none or it is reported. */

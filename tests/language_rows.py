@@ -8,6 +8,7 @@ import harness
 PAGE = harness.ROOT / "docs" / "language.md"
 TESTS = harness.ROOT / "tests"
 STATES = ("yes", "yes (wse2)", "yes (wse3)", "later")
+RELEASES = ("1.x", "2.10", "ours")
 
 
 @dataclass
@@ -18,6 +19,7 @@ class Row:
     reason: str         # of a refused row
     arch: str           # wse2, wse3, or empty: both
     test: str           # path under tests/, perhaps with ::function; empty: none
+    release: str        # one of RELEASES
 
     @property
     def builtin(self):
@@ -38,12 +40,13 @@ def rows(text=None):
         cells = cells_of(line)
         if cells[1] == "state":
             continue
-        assert len(cells) == 3, f"line {number}: {len(cells)} cells"
+        assert len(cells) == 4, f"line {number}: {len(cells)} cells"
         state, _, reason = cells[1].partition(": ")
         arch = re.search(r"\((wse[23])\)", state)
         assert state in STATES or (state == "refused" and reason), f"line {number}: '{cells[1]}'"
+        assert cells[3] in RELEASES, f"line {number}: '{cells[3]}'"
         found.append(Row(number, cells[0], state.split(" ")[0], reason, arch[1] if arch else "",
-                         cells[2].strip("`")))
+                         cells[2].strip("`"), cells[3]))
     return found
 
 

@@ -46,11 +46,26 @@ def test_states_are_those_of_the_compiler():
         assert row.arch == (arch if state == "yes" else ""), f"line {row.line}"
 
 
+def test_signs_of_a_release_are_of_that_release():
+    """A builtin that shows release 2 is in no row of an earlier one."""
+    table = (language_rows.harness.ROOT / "frontend" / "release.def").read_text()
+    signs = {name: release for release, name in
+             re.findall(r'^SIGN\(\w+,\s*SDK_(\w+),\s*"@(\w+)"', table, re.M)}
+    assert signs == {"concat_structs": "1_4", "export": "2"}
+    for row in ROWS:
+        if row.builtin in signs:
+            assert (row.release == "2.10") == (signs[row.builtin] == "2"), f"line {row.line}"
+
+
 def test_a_wrong_page_would_be_seen():
     assert language_rows.test_text("lang/modules_inner.csl") is None        # runs nothing itself
     assert language_rows.test_text("lang/nowhere.csl") is None
     assert language_rows.test_text("test_golden.py::nothing") is None
     assert language_rows.test_text("golden/sema/err_calls.csl") is None     # only compiled
     with pytest.raises(AssertionError):
-        language_rows.rows("| `x` | refused | |\n")                         # without reason
-    assert language_rows.rows("| a | refused: why | |")[0].reason == "why"
+        language_rows.rows("| `x` | refused | | 1.x |\n")                   # without reason
+    with pytest.raises(AssertionError):
+        language_rows.rows("| `x` | refused: why | | 3.0 |\n")              # no such release
+    with pytest.raises(AssertionError):
+        language_rows.rows("| `x` | refused: why | |\n")                    # without release
+    assert language_rows.rows("| a | refused: why | | ours |")[0].reason == "why"
