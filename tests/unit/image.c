@@ -411,7 +411,7 @@ static const char *spoil(Sample *s, unsigned number)
   case 29: c->input[2].color = 24; return "input queue 2 has color 24";
   case 30: c->input[1].color = 1; return "is unused, but has settings";
   case 31: c->data_queue[3] = 8; return "which does not exist";
-  case 32: c->data_queue[4] = 2; return "which is not bound to it";
+  case 32: c->data_queue[4] = 1; return "which is not bound to it";
   case 33: c->paused = 1; return "at start, which the wse2 does not know";
   case 34: c->separate_control = true; return "own, which the wse2 does not know";
   case 35: s->dsrs[0].number = 16; return "there is no DSR src0[16]";
@@ -467,6 +467,9 @@ static const char *spoil(Sample *s, unsigned number)
     return "own data for each tile do not fit";
   case 78: image->fabric_height = 0; return "does not fit into the fabric";
   case 79: s->accesses[0].symbol = 1; return "names symbol 1, which is no variable";
+  case 80:   /* bound to another color, which is enough on the wse2 only */
+    image->arch = ARCH_WSE3, s->tasks[0].id = 3, c->data_queue[4] = 2;
+    return "color 4 arrives in input queue 2, which is not bound to it";
   default: return NULL;
   }
 }
