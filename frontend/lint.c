@@ -38,6 +38,15 @@ void lint_params(Sema *s)
 
 /* ---- colors without a route ----------------------------------------------------------------- */
 
+/* A color, or since SDK 2 the number of one under a name of the library's. */
+static bool names_stream(Sema *s, StrId name, PoolId value)
+{
+  PoolId type = pool_type_of(s->pool, value);
+  return type.raw == POOL_RAW_COLOR ||
+         (type_is_int(s->pool, type) &&
+          strncmp(sema_text(s, name), "MEMCPY", strlen("MEMCPY")) == 0);
+}
+
 /* Colors of streams are routed by the host's part of the fabric: those given to <memcpy>, and the
  * one that a host script's layout has for its streams. */
 uint32_t lint_streamed_colors(Sema *s)
@@ -50,11 +59,12 @@ uint32_t lint_streamed_colors(Sema *s)
         pool_is_none(m->params))
       continue;
     PoolKey params = pool_key(s->pool, m->params);
+    PoolKey type = pool_key(s->pool, params.type);
     for (uint32_t k = 0; k < params.u.aggregate.n; k++) {
       PoolId value = params.u.aggregate.elems[k];
       int64_t color;
-      if (pool_type_of(s->pool, value).raw == POOL_RAW_COLOR &&
-          pool_int_value(s->pool, value, &color) && color < MAX_COLORS)
+      if (names_stream(s, type.u.fields.fields[k].name, value) &&
+          pool_int_value(s->pool, value, &color) && color >= 0 && color < MAX_COLORS)
         colors |= 1u << color;
     }
   }
