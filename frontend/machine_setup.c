@@ -502,7 +502,7 @@ static void fill_dsrs(Sema *s)
     IrDesc desc = setup_resolve(s, preset->desc);
     if (desc.global.raw != IR_NO_ID)
       desc.global = sema_global_ir(s, desc.global.raw);
-    m->dsrs[i] = (IrDsrInit){preset->file, preset->number, desc};
+    m->dsrs[i] = (IrDsrInit){preset->file, preset->number, desc, preset->span};
   }
 }
 

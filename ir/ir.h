@@ -197,7 +197,12 @@ typedef struct {
   uint8_t arguments;       /* 16-bit words of the payload, as in ImageTask */
   const char *name;
 } IrTask;
-typedef struct { DsrFile file; uint8_t number; IrDesc desc; } IrDsrInit;
+typedef struct {
+  DsrFile file;
+  uint8_t number;
+  IrDesc desc;
+  Span span;               /* of the load; not part of the text */
+} IrDsrInit;
 typedef struct {
   uint32_t export_index;
   bool is_func;

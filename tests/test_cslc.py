@@ -1,6 +1,7 @@
 """The command cslc: outputs, import paths, exit codes."""
 import json
 import os
+import resource
 
 import harness
 import pytest
@@ -244,3 +245,67 @@ comptime {{
 """)
     ran = harness.cslc(tmp_path / "a.csl", "-o", tmp_path / "a.bin", expect=1)
     assert "[value_out_of_range]" in ran.err and "a.csl:8:" in ran.err
+
+
+SWITCH = """
+var r = @zeros([1]i32);
+var p: [*]i32 = &r;
+fn main() void {{
+  var v: i32 = 0;
+  switch (r[0]) {{
+    {cases}
+    else => v = -1,
+  }}
+  r[0] = v;
+}}
+comptime {{ @export_symbol(p, "r"); @export_symbol(main); }}
+"""
+
+ONE_TILE = """
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl", .{});
+  @export_name("r", [*]i32, true);
+  @export_name("main", fn() void);
+}
+"""
+
+
+def seconds_of_switch(tmp_path, n_cases):
+    """Processor seconds of the compiler, from the least of three runs."""
+    (tmp_path / "layout.csl").write_text(ONE_TILE)
+    cases = "\n    ".join(f"{i} => v = {i % 7}," for i in range(n_cases))
+    (tmp_path / "pe.csl").write_text(SWITCH.format(cases=cases))
+    least = float("inf")
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        harness.cslc("--emit=ir", "-O2", tmp_path / "layout.csl", cwd=tmp_path)
+        least = min(least, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+    return least
+
+
+def test_time_of_a_switch_grows_with_its_cases(tmp_path):
+    # Four times the cases: 4 where the work is linear, 16 where it is quadratic.
+    assert seconds_of_switch(tmp_path, 8000) < 9 * max(seconds_of_switch(tmp_path, 2000), 0.02)
+
+
+def test_map_without_a_register_left_names_the_map(tmp_path):
+    (tmp_path / "layout.csl").write_text(ONE_TILE)
+    dsds = "\n".join(f"const d{i} = @get_dsd(mem4d_dsd, .{{ .tensor_access = "
+                     f"|i,j|{{2,{i + 2}}} -> a[i,j] }});" for i in range(3))
+    (tmp_path / "pe.csl").write_text(f"""
+var a = @zeros([4, 4]i16);
+var r = @zeros([1]i32);
+var p: [*]i32 = &r;
+{dsds}
+fn next(x: i16) i16 {{ return x + 1; }}
+fn main() void {{
+  @map(next, d0, d0);
+  @map(next, d1, d1);
+  @map(next, d2, d2);
+}}
+comptime {{ @export_symbol(p, "r"); @export_symbol(main); }}
+""")
+    told = harness.cslc(tmp_path / "layout.csl", "-o", tmp_path / "out", expect=1).err
+    assert "pe.csl:12:3: error: '@map' reads or writes a DSD of several dimensions here" in told
+    assert "explicit DSRs hold 0 of them, '@map' 5" in told      # the note ir_xdsrs_held

@@ -200,7 +200,7 @@ static void put_dsrs(Cg *cg, ImageClass *image)
     desc.n_words = descriptor_encode(&d->desc.desc, desc.words);
     dsrs[i] = (ImageDsr){.file = d->file, .number = d->number};
     if (d->desc.desc.kind == DESC_MEM4D || d->desc.desc.kind == DESC_CIRC)
-      dsrs[i].xdsr = (uint8_t)dsr_xdsr(cg, d->file, d->number);
+      dsrs[i].xdsr = (uint8_t)dsr_xdsr(cg, d->file, d->number, false, d->span);
     layout_desc_words(cg, &desc, dsrs[i].words);
   }
   image->n_dsrs = m->n_dsrs;

@@ -198,7 +198,7 @@ typedef struct {
   uint16_t dsr_async[DSR_FILE_COUNT];          /* explicit DSRs that hold an asynchronous one */
   struct VirtualDsr *virtual_dsrs;             /* stb_ds */
   uint8_t xdsr_of[DSR_FILE_COUNT][MAX_DSRS];   /* number + 1 */
-  unsigned n_xdsrs;
+  unsigned n_xdsrs, n_map_xdsrs;               /* given; of those for '@map' */
   /* memory map */
   uint32_t data_end, code_address, code_bytes, stack_bytes;
 } Cg;
@@ -350,7 +350,7 @@ void dsr_plan(Cg *cg);
 void dsr_free(Cg *cg);
 void dsr_assign(Cg *cg, MFunc *mf);
 bool dsr_temp_equal(const DsrTemp *a, const DsrTemp *b);
-unsigned dsr_xdsr(Cg *cg, DsrFile file, unsigned number);
+unsigned dsr_xdsr(Cg *cg, DsrFile file, unsigned number, bool is_map, Span at);
 
 /* liveness.c: blocks of the flat code and what lives at their ends. */
 typedef struct {

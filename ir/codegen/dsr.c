@@ -193,14 +193,20 @@ static uint16_t forbidden(const Cg *cg, DsrFile file, uint32_t func)
 
 enum { TEMP_XDSRS = 3 };   /* one operation uses at most as many */
 
-/* The XDSR that belongs to an explicit DSR. */
-unsigned dsr_xdsr(Cg *cg, DsrFile file, unsigned number)
+/* The XDSR that belongs to an explicit DSR or to one of `@map` until the program ends.  `at` is the
+ * place that asks for it, unknown for a DSR that is loaded before the program starts. */
+unsigned dsr_xdsr(Cg *cg, DsrFile file, unsigned number, bool is_map, Span at)
 {
   uint8_t *given = &cg->xdsr_of[file][number];
-  if (*given == 0 && TEMP_XDSRS + cg->n_xdsrs < cg->machine->xdsrs)
+  unsigned most = cg->machine->xdsrs - TEMP_XDSRS;
+  if (*given == 0 && cg->n_xdsrs < most) {
     *given = (uint8_t)(TEMP_XDSRS + ++cg->n_xdsrs);
+    cg->n_map_xdsrs += is_map;
+  }
   if (*given == 0 && !cg->failed) {
-    diag_ir_too_many_xdsrs(cg->diags, (Span){0, 0}, cg->machine->xdsrs - TEMP_XDSRS);
+    const char *who = is_map ? "'@map' reads or writes" : "an explicit DSR holds";
+    diag_ir_too_many_xdsrs(cg->diags, at, who, most);
+    diag_ir_xdsrs_held(cg->diags, at, cg->n_xdsrs - cg->n_map_xdsrs, cg->n_map_xdsrs);
     cg->failed = true;
   }
   return *given ? *given - 1u : 0;
@@ -358,9 +364,12 @@ static void give_number(Temps *x, MInsn *mi)
       mi->xdsr = (uint8_t)(x->n_xdsrs++ % TEMP_XDSRS);
     return;
   }
+  bool is_map = mi->number >= MAX_DSRS;
   mi->number = real_number(x->cg, (DsrFile)mi->file, mi->number);
-  if (mi->wants_xdsr)
-    mi->xdsr = (uint8_t)dsr_xdsr(x->cg, (DsrFile)mi->file, mi->number);
+  if (mi->wants_xdsr) {
+    Span at = mi->loc.raw ? x->cg->work->locs[mi->loc.raw].span : cg_func_span(x->cg, x->mf->ir);
+    mi->xdsr = (uint8_t)dsr_xdsr(x->cg, (DsrFile)mi->file, mi->number, is_map, at);
+  }
 }
 
 static void give_operand(Temps *x, MVecOperand *o)

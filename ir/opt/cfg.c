@@ -76,36 +76,49 @@ static void collect_preds(Cfg *cfg, const IrFunc *f, Arena *arena)
   }
 }
 
-static uint32_t intersect(const Cfg *cfg, uint32_t a, uint32_t b)
+/* The search for the dominator that all predecessors of a block share.  `passed` has the number of
+ * the last search that left a block behind on its way up: who arrives there meets the others no
+ * higher than they met, so a search visits a block once however many predecessors there are. */
+typedef struct {
+  uint32_t *passed;
+  uint32_t number;
+} Search;
+
+static uint32_t intersect(const Cfg *cfg, Search *search, uint32_t a, uint32_t b)
 {
   while (a != b) {
-    while (cfg->rpo_index[a] > cfg->rpo_index[b])
-      a = cfg->idom[a];
-    while (cfg->rpo_index[b] > cfg->rpo_index[a])
-      b = cfg->idom[b];
+    for (; cfg->rpo_index[a] > cfg->rpo_index[b]; a = cfg->idom[a]) {
+      if (search->passed[a] == search->number)
+        return b;
+      search->passed[a] = search->number;
+    }
+    for (; cfg->rpo_index[b] > cfg->rpo_index[a]; b = cfg->idom[b])
+      search->passed[b] = search->number;
   }
   return a;
 }
 
-static uint32_t common_dominator(const Cfg *cfg, uint32_t block)
+static uint32_t common_dominator(const Cfg *cfg, Search *search, uint32_t block)
 {
   uint32_t result = IR_NO_ID;
+  search->number++;
   for (uint32_t i = cfg->pred_at[block]; i < cfg->pred_at[block + 1]; i++) {
     uint32_t pred = cfg->preds[i];
     if (cfg->idom[pred] != IR_NO_ID)
-      result = result == IR_NO_ID ? pred : intersect(cfg, pred, result);
+      result = result == IR_NO_ID ? pred : intersect(cfg, search, pred, result);
   }
   return result;
 }
 
 static void find_dominators(Cfg *cfg, Arena *arena)
 {
+  Search search = {.passed = filled(arena, cfg->n_blocks, 0)};
   cfg->idom = filled(arena, cfg->n_blocks, IR_NO_ID);
   cfg->idom[0] = 0;
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t i = 1; i < cfg->n_rpo; i++) {
-      uint32_t block = cfg->rpo[i], idom = common_dominator(cfg, block);
+      uint32_t block = cfg->rpo[i], idom = common_dominator(cfg, &search, block);
       changed |= idom != cfg->idom[block];
       cfg->idom[block] = idom;
     }

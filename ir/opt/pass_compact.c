@@ -52,12 +52,14 @@ static void renumber_references(IrFunc *f, Numbering *n)
  * blocks of a loop are kept together: a block outside of the loop that is open waits. */
 static uint32_t order_blocks(const Cfg *cfg, uint32_t *order, Arena *arena)
 {
-  uint32_t n = 0;
+  uint32_t n = 0, first = 0;      /* all blocks before `first` are placed */
   bool *placed = arena_many(arena, bool, cfg->n_blocks);
   while (n < cfg->n_rpo) {
+    while (placed[cfg->rpo[first]])
+      first++;
     uint32_t open = n ? cfg->loop_head[order[n - 1]] : IR_NO_ID, pick = IR_NO_ID;
     for (;;) {
-      for (uint32_t i = 0; i < cfg->n_rpo && pick == IR_NO_ID; i++)
+      for (uint32_t i = first; i < cfg->n_rpo && pick == IR_NO_ID; i++)
         if (!placed[cfg->rpo[i]] &&
             (open == IR_NO_ID || cfg_loop_contains(cfg, open, cfg->rpo[i])))
           pick = cfg->rpo[i];

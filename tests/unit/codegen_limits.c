@@ -116,7 +116,7 @@ static void test_too_many_xdsrs(void **state)
   for (unsigned i = 0; i < 6; i++)
     at += (size_t)snprintf(text + at, sizeof text - at, "  dsr_load src0[%u], %%0\n", i);
   snprintf(text + at, sizeof text - at, "  ret\n}\n");
-  check_refused(text, "more than 5 explicit DSRs hold descriptors of several dimensions",
+  check_refused(text, "an explicit DSR holds a DSD of several dimensions here, and all 5 registers",
                 "\"ir_too_many_xdsrs\"");
 }
 
