@@ -469,3 +469,23 @@ comptime {
     harness.cslc("pe.csl", "-o", "p.bin", cwd=tmp_path)
     ran = harness.emu("p.bin", "--print=sent", cwd=tmp_path)
     assert ran.err.count("the fabric is quiet with work left undone") == 1
+
+
+def test_print_of_arrays_of_different_lengths(tmp_path):
+    (tmp_path / "l.csl").write_text("""
+layout {
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| { @set_tile_code(x, 0, "pe.csl", .{ .n = 2 * x + 2 }); }
+  @export_name("v", [*]i16, true);
+}
+""")
+    (tmp_path / "pe.csl").write_text("""
+param n: u16;
+var v = @constants([n]i16, 7);
+var p: [*]i16 = &v;
+comptime { @export_symbol(p, "v"); }
+""")
+    harness.cslc("l.csl", "-o", "p.bin", cwd=tmp_path)
+    image = tmp_path / "p.bin"
+    assert harness.emu(image, "--print=v").out == "v@0,0: 7 7\nv@1,0: 7 7 7 7\n"
+    assert harness.emu(image, "--print=v:1").out == "v@0,0: 7\nv@1,0: 7\n"

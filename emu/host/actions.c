@@ -19,6 +19,7 @@ typedef struct {
   uint32_t export_index;
   WseTransfer region;
   uint32_t elements;            /* print: of each tile */
+  bool own_extent;              /* print: a tile whose array has another length prints its own */
   const char *file;             /* .npy; NULL: `words` */
   uint32_t *words;              /* h2d: row-major over tiles; stb_ds */
   uint32_t args[MAX_LAUNCH_PARAMS], n_args;
@@ -287,6 +288,7 @@ static bool parse_h2d(Parse *p)
 static bool known_extent(Parse *p, const char *count, const char *form)
 {
   p->action->elements = session_extent(p->session, p->action->export_index);
+  p->action->own_extent = !count;
   if (count && (!parse_number(count, &p->action->elements) || p->action->elements == 0))
     return bad_syntax(p, form);
   if (p->action->elements > PE_MEM_BYTES) {
@@ -398,12 +400,14 @@ static WseStatus print_tile(Session *s, const Step *a, uint32_t tile, FILE *out)
   const ImageBinding *binding = session_binding(s, tile, a->export_index);
   uint8_t bytes[PE_MEM_BYTES];
   unsigned width = export->element_bytes;
-  if ((uint64_t)a->elements * width > sizeof bytes ||
-      !session_peek(s, tile, binding, a->elements * width, bytes))
+  uint32_t own = session_tile_extent(s, tile, a->export_index);
+  uint32_t elements = a->own_extent && own ? own : a->elements;
+  if ((uint64_t)elements * width > sizeof bytes ||
+      !session_peek(s, tile, binding, elements * width, bytes))
     return outside(s, a->export_index, tile);
   fprintf(out, "%s@%u,%u:", export->name, program_x(session_program(s), tile),
           program_y(session_program(s), tile));
-  for (uint32_t i = 0; i < a->elements; i++) {
+  for (uint32_t i = 0; i < elements; i++) {
     char text[VALUE_TEXT];
     uint64_t bits = 0;
     for (unsigned k = 0; k < width; k++)

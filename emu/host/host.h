@@ -80,6 +80,8 @@ int64_t session_export(Session *session, const char *name);
 const ImageBinding *session_binding(const Session *session, uint32_t tile, uint32_t export_index);
 /* Elements of an exported array where any tile knows; 0 unknown. */
 uint32_t session_extent(const Session *session, uint32_t export_index);
+/* The same on one tile: tiles may hold arrays of different lengths under one name. */
+uint32_t session_tile_extent(const Session *session, uint32_t tile, uint32_t export_index);
 
 /* Host operations, as in wse.h: with `task` NULL they are done on return. */
 WseStatus session_h2d(Session *session, const WseTransfer *transfer, const uint32_t *words,

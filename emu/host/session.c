@@ -157,6 +157,12 @@ uint32_t session_extent(const Session *s, uint32_t export_index)
   return 0;
 }
 
+uint32_t session_tile_extent(const Session *s, uint32_t tile, uint32_t export_index)
+{
+  const ImageBinding *b = session_binding(s, tile, export_index);
+  return b ? b->extent : 0;
+}
+
 /* Tiles may send on a color that nobody routes: with memcpy, those are streams to the host.  A
  * tile may send before the host has asked, so they are known from the start. */
 static uint32_t unrouted_colors(const Image *image)
