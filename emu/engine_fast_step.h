@@ -231,9 +231,7 @@ static void give_to_host(FastEngine *e, uint32_t index)
     FastWavelet w = *queue_at(q, 0);
     if (!wavelet_seen(w.meta, v.now) || !is_host_color(&v, wavelet_field(w.meta)))
       continue;
-    queue_take(q);
-    if (q->count == 0)
-      t->output_any &= (uint16_t)~(1u << queue);
+    output_pop(&v, queue);
     EVENT(&v, .kind = EV_HOST_OUT, .color = wavelet_field(w.meta), .queue = (uint8_t)queue,
           .payload = w.payload);
     arrput(t->host->sent, ((FastHostWord){v.now, w.payload, wavelet_field(w.meta)}));

@@ -534,12 +534,9 @@ RARE void plan_host_in(Visit *v)
   }
 }
 
-/* The head of an output queue enters the router.  `advance` acts on the receive side now, so
- * that the next sender follows without a gap, and on the transmit side when the wavelet leaves. */
-HOT void commit_ramp(Visit *v)
+HOT FastWavelet output_pop(Visit *v, unsigned queue)
 {
   FastTile *t = v->tile;
-  unsigned queue = v->ramp_queue;
   FastQueue *q = &t->queues[queue].output;
   FastWavelet w = queue_take(q);
   if (q->count == 0)
@@ -547,6 +544,16 @@ HOT void commit_ramp(Visit *v)
   EVENT(v, .kind = EV_POP, .output = true, .queue = (uint8_t)queue,
         .color = wavelet_field(w.meta), .payload = w.payload,
         .control = (w.meta & META_CONTROL) != 0);
+  return w;
+}
+
+/* The head of an output queue enters the router.  `advance` acts on the receive side now, so
+ * that the next sender follows without a gap, and on the transmit side when the wavelet leaves. */
+HOT void commit_ramp(Visit *v)
+{
+  FastTile *t = v->tile;
+  unsigned queue = v->ramp_queue;
+  FastWavelet w = output_pop(v, queue);
   FastColor *c = &t->colors[v->ramp_slot];
   if (UNLIKELY(w.meta & META_ADVANCE)) {
     uint8_t color = t->set->color_of[v->ramp_slot];

@@ -388,14 +388,20 @@ static void commit_move(RefEngine *engine, RefTile *tile, PlannedMove move)
     ref_input_push(engine, tile, data_queue(tile, w.color), w);
 }
 
-/* The head of an output queue enters the router.  `advance` acts on the receive side now, so
- * that the next sender follows without a gap, and on the transmit side when the wavelet leaves. */
-static void commit_ramp(RefEngine *engine, RefTile *tile, unsigned queue)
+static Wavelet pop_output(RefEngine *engine, RefTile *tile, unsigned queue)
 {
   Wavelet w = ring_pop(&tile->output[queue]);
   ref_event(engine, tile, (TraceEvent){.kind = EV_POP, .output = true, .queue = (uint8_t)queue,
                                        .color = w.color, .payload = w.payload,
                                        .control = w.control});
+  return w;
+}
+
+/* The head of an output queue enters the router.  `advance` acts on the receive side now, so
+ * that the next sender follows without a gap, and on the transmit side when the wavelet leaves. */
+static void commit_ramp(RefEngine *engine, RefTile *tile, unsigned queue)
+{
+  Wavelet w = pop_output(engine, tile, queue);
   w.color = program_color_inside(engine->program, tile->index, w.color, PORT_RAMP);
   w.from = PORT_RAMP;
   w.visible = engine->cycle + engine->program->timing.hop;
@@ -425,7 +431,7 @@ static void commit_host(RefEngine *engine, RefTile *tile)
     tile->changed = true;
   }
   if (plan->host_out) {
-    Wavelet w = ring_pop(&tile->output[plan->host_queue]);
+    Wavelet w = pop_output(engine, tile, plan->host_queue);
     ref_event(engine, tile, (TraceEvent){.kind = EV_HOST_OUT, .color = w.color,
                                          .queue = (uint8_t)plan->host_queue,
                                          .payload = w.payload});

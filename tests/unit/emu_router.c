@@ -925,6 +925,8 @@ static void host_channel_is_shared(void **state)
     uint64_t x0 = asm_find(a, EV_HOST_OUT, 0, 0, i)->cycle,
              x1 = asm_find(a, EV_HOST_OUT, 1, 0, i)->cycle;
     assert_true(x0 < x1 && (i == 0 || x0 > prev));
+    assert_int_equal(asm_find(a, EV_POP, 0, 0, i)->cycle, x0);
+    assert_int_equal(asm_find(a, EV_POP, 1, 0, i)->cycle, x1);
     prev = x1;
   }
   assert_in_range(prev - first, (2 * N - 1) * 1000 / 257, (2 * N - 1) * 1000 / 257 + 1);
