@@ -48,7 +48,9 @@ typedef struct { uint32_t payload, meta; } FastWavelet;
 enum {
   STAMP_BITS = 24, STAMP_MASK = (1 << STAMP_BITS) - 1,
   META_SHIFT = STAMP_BITS, META_FIELD = 0x1f,   /* color in queues, port in slots */
-  META_CONTROL = 1 << 29, META_ADVANCE = 1 << 30,
+  META_CONTROL = 1 << 29,
+  META_ADVANCE = 1 << 30,   /* in routers and output queues */
+  META_KEPT = META_ADVANCE, /* in input queues: a control wavelet that has ended an operation */
   FRESHEN_CYCLES = 1 << (STAMP_BITS - 2),
 };
 /* Cycles until it can be seen; at most 0: now. */

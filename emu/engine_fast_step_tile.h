@@ -131,11 +131,13 @@ static unsigned channel_id(const Visit *v, unsigned queue, uint32_t meta)
   return v->wse2 ? wavelet_field(meta) : queue;
 }
 
+/* The wavelet at the head if tasks may have it: not if an operation takes it or has ended by it. */
 static const FastWavelet *open_head(const Visit *v, unsigned queue)
 {
   const FastTile *t = v->tile;
   const FastWavelet *head = queue_at(&t->queues[queue].input, 0);
-  if (!wavelet_seen(head->meta, v->now) || bit(t->blocked, channel_id(v, queue, head->meta)))
+  if (!wavelet_seen(head->meta, v->now) || (head->meta & META_KEPT) ||
+      bit(t->blocked, channel_id(v, queue, head->meta)))
     return NULL;
   return (t->readers >> queue & 1) && operation_takes(t, queue, head) ? NULL : head;
 }

@@ -52,8 +52,15 @@ static bool takes_control(const VecStream *s)
   return s->flags & DESC_F_TRANSFORM;
 }
 
+/* A wavelet of an input queue that is no data for the stream. */
+static bool is_command(const VecStream *s, uint32_t meta)
+{
+  return (meta & (META_CONTROL | META_KEPT)) == META_CONTROL && !takes_control(s);
+}
+
 /* A running operation takes the wavelet at the head of the queue.  Control wavelets are taken by
- * operations with an action for them, and by those that make data of them. */
+ * operations with an action for them, by those that make data of them, and as data where they have
+ * ended an operation. */
 static bool operation_takes(const FastTile *t, unsigned queue, const FastWavelet *head)
 {
   for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
@@ -62,7 +69,7 @@ static bool operation_takes(const FastTile *t, unsigned queue, const FastWavelet
       const VecStream *s = &run->src[k];
       if (s->kind == VS_FABIN && s->queue == queue &&
           vec_takes_color(s, wavelet_field(head->meta)) &&
-          (!(head->meta & META_CONTROL) || run->on_control.kind != ACT_NONE || takes_control(s)))
+          (!is_command(s, head->meta) || run->on_control.kind != ACT_NONE))
         return true;
     }
   }
@@ -76,7 +83,7 @@ static unsigned wavelets_ready(const Visit *v, const VecStream *s)
   while (n < q->count && n < s->max_wavelets) {
     uint32_t meta = queue_at(q, n)->meta;
     if (!wavelet_seen(meta, v->now) || !vec_takes_color(s, wavelet_field(meta)) ||
-        ((meta & META_CONTROL) && !takes_control(s)))
+        is_command(s, meta))
       break;
     n++;
   }
@@ -819,21 +826,20 @@ RARE void plain_group_any(Visit *v, unsigned thread)
 
 /* ---- group or end ----------------------------------------------------------------------- */
 
+/* The wavelet stays at the head of its queue: docs/cycle-model.md. */
 static void end_by_control(Visit *v, unsigned thread)
 {
   VecRun run = v->tile->threads[thread].run->run;
   Group g = {v, &run, FAULT_COUNT, 0};
   for (unsigned k = 0; k < ARRAY_COUNT(run.src); k++) {
-    VecStream *s = &run.src[k];
-    if (s->kind != VS_FABIN)
+    const VecStream *s = &run.src[k];
+    if (s->kind != VS_FABIN || takes_control(s))
       continue;
     const FastQueue *q = &v->tile->queues[s->queue].input;
-    uint32_t meta = q->count ? queue_at(q, 0)->meta : 0;
-    if (q->count && (meta & META_CONTROL) && wavelet_seen(meta, v->now) &&
-        vec_takes_color(s, wavelet_field(meta))) {
-      s->phase = 0;
-      input_pop(v, s->queue);
-    }
+    FastWavelet *head = q->count ? queue_at(q, 0) : NULL;
+    if (head && (head->meta & META_CONTROL) && wavelet_seen(head->meta, v->now) &&
+        vec_takes_color(s, wavelet_field(head->meta)))
+      head->meta |= META_KEPT;
   }
   if (run.dest.kind == VS_FABOUT && run.dest.phase)
     send_wavelet(&g, &run.dest, true);

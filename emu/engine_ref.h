@@ -29,6 +29,7 @@ typedef struct {
   uint8_t color;
   Port from;                    /* router slots: the port it came in by */
   bool control;
+  bool kept;                    /* a control wavelet that has ended an operation */
   bool advance;                 /* its entry into the local router advances the switch */
   uint64_t visible;             /* first cycle in which its holder can see it */
 } Wavelet;

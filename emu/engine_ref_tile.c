@@ -150,11 +150,12 @@ static unsigned channel_id(const RefEngine *engine, unsigned queue, const Wavele
   return engine->program->image->arch == ARCH_WSE2 ? head->color : queue;
 }
 
+/* The wavelet at the head if tasks may have it: not if an operation takes it or has ended by it. */
 static const Wavelet *open_head(const RefEngine *engine, const RefTile *tile, unsigned queue)
 {
   const Ring *ring = &tile->input[queue];
   const Wavelet *head = ring_peek(ring, 0);
-  if (ring->count == 0 || head->visible > engine->cycle ||
+  if (ring->count == 0 || head->visible > engine->cycle || head->kept ||
       bit(tile->blocked, channel_id(engine, queue, head)))
     return NULL;
   return ref_vec_takes(tile, queue, head) ? NULL : head;

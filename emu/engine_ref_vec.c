@@ -12,8 +12,14 @@ static bool takes_control(const VecStream *s)
   return s->flags & DESC_F_TRANSFORM;
 }
 
-/* Control wavelets are taken by operations with an action for them, and by those that make data
- * of them. */
+/* A wavelet that is no data for the stream. */
+static bool is_command(const VecStream *s, const Wavelet *w)
+{
+  return w->control && !w->kept && !takes_control(s);
+}
+
+/* Control wavelets are taken by operations with an action for them, by those that make data of
+ * them, and as data where they have ended an operation. */
 bool ref_vec_takes(const RefTile *tile, unsigned queue, const Wavelet *head)
 {
   for (unsigned i = 0; i < REF_THREADS; i++) {
@@ -21,21 +27,21 @@ bool ref_vec_takes(const RefTile *tile, unsigned queue, const Wavelet *head)
     for (unsigned k = 0; k < ARRAY_COUNT(run->src) && tile->threads[i].running; k++) {
       const VecStream *s = &run->src[k];
       if (s->kind == VS_FABIN && s->queue == queue && vec_takes_color(s, head->color) &&
-          (!head->control || run->on_control.kind != ACT_NONE || takes_control(s)))
+          (!is_command(s, head) || run->on_control.kind != ACT_NONE))
         return true;
     }
   }
   return false;
 }
 
-/* Data wavelets at the head of a queue that can be seen now. */
+/* Wavelets that are data at the head of a queue that can be seen now. */
 static unsigned wavelets_ready(const RefEngine *engine, const Ring *ring, const VecStream *s)
 {
   unsigned n = 0;
   while (n < ring->count && n < s->max_wavelets) {
     const Wavelet *w = ring_peek(ring, n);
     if (w->visible > engine->cycle || !vec_takes_color(s, w->color) ||
-        (w->control && !takes_control(s)))
+        is_command(s, w))
       break;
     n++;
   }
@@ -490,19 +496,20 @@ static void one_element(Group *g, bool last)
   vec_stream_advance(&run->dest);
 }
 
+/* The wavelet stays at the head of its queue: docs/cycle-model.md. */
 static void end_by_control(RefEngine *engine, RefTile *tile, unsigned thread)
 {
   VecRun run = tile->threads[thread].run;
   Group g = {engine, tile, &run, FAULT_COUNT, 0};
   for (unsigned k = 0; k < ARRAY_COUNT(run.src); k++) {
-    VecStream *s = &run.src[k];
-    if (s->kind != VS_FABIN)
+    const VecStream *s = &run.src[k];
+    if (s->kind != VS_FABIN || takes_control(s))
       continue;
-    const Ring *ring = &tile->input[s->queue];
-    const Wavelet *head = ring_peek(ring, 0);
+    Ring *ring = &tile->input[s->queue];
+    Wavelet *head = &ring->at[ring->head];
     if (ring->count && head->control && head->visible <= engine->cycle &&
         vec_takes_color(s, head->color))
-      pop_input(&g, s);
+      head->kept = true;
   }
   if (run.dest.kind == VS_FABOUT && run.dest.phase)
     send_wavelet(&g, &run.dest, true);

@@ -43,6 +43,7 @@ class Wavelet:
     control: bool = False
     advance: bool = False
     color: int = 0
+    kept: bool = False          # a control wavelet that has ended an operation
 
 
 @dataclass
@@ -134,9 +135,7 @@ class Router:
         if not self.slots or self.suspended:
             return False
         wavelet = self.slots[0]
-        outputs = set(self.positions[self.out_position][1])
-        if not outputs:
-            return False
+        outputs = set(self.positions[self.out_position][1])     # none: the wavelet is dropped
         command, ignored = first_command(wavelet.payload) if wavelet.control else (NOP, False)
         if ignored:
             outputs.discard(RAMP)
@@ -244,10 +243,10 @@ class TileState:
         sources = [self.inputs[q] for q in op.inputs]
         for queue in sources:
             if op.terminates and queue.items and queue.items[0].control:
-                queue.items.pop(0)
+                queue.items[0].kept = True
                 op.ended = True
                 return True
-        if any(not q.items or q.items[0].control for q in sources):
+        if any(not q.items or (q.items[0].control and not q.items[0].kept) for q in sources):
             return False
         if op.fifo_in is not None and not self.fifos[op.fifo_in].items:
             return False
@@ -333,6 +332,8 @@ class TileState:
 
     def take_head(self, color, items):
         head = items[0]
+        if head.kept:
+            return False
         if head.control:
             entry = head.payload >> 16 & 0x3f
             known = entry != NOBODY and entry in self.control_tasks
