@@ -3,7 +3,7 @@
 #ifndef HOST_PROGRAMS_H
 #define HOST_PROGRAMS_H
 
-#include "frontend/frontend.h"
+#include "frontend/driver/driver.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -42,7 +42,7 @@ def test_round_trip_of_the_vendors_files(tmp_path):
 def test_every_construct_is_in_the_tour():
     """tests/parse/tour.csl has a node of every kind."""
     names = {line.split('"')[1]
-             for line in (harness.ROOT / "frontend/nodes.def").read_text().splitlines()
+             for line in (harness.ROOT / "frontend/syntax/nodes.def").read_text().splitlines()
              if line.startswith("NODE(")}
     dump = tree(harness.ROOT / "tests/parse/tour.csl").out
     missing = {n for n in names if f": {n} " not in dump and f": {n}\n" not in dump}

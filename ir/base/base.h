@@ -156,6 +156,8 @@ char *file_read_text(const char *path, size_t most, size_t *length, const char *
 enum { FILE_TEXT_MAX_BYTES = 64 << 20, FILE_DATA_MAX_BYTES = 1 << 30 };
 /* Writes a file whole or not at all, as file_out_open does; false with errno set on failure. */
 bool file_write_all(const char *path, const void *data, size_t length);
+/* A monotonic clock, for reports of how long something took. */
+double base_seconds(void);
 
 /* A file that nobody sees under its name before file_out_keep: until then it has no name, or,
  * where the file system has no such files, a temporary one in the same folder.  What is no regular

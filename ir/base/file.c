@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- reading ---------------------------------------------------------------------------- */
@@ -237,4 +238,11 @@ bool file_write_all(const char *path, const void *data, size_t length)
   if (!done)
     errno = error;
   return done && closed;
+}
+
+double base_seconds(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

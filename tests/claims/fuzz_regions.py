@@ -8,7 +8,7 @@ import fuzz_seeds
 import fuzzing
 
 if __name__ == "__main__":
-    fuzzing.claim("regions", ["frontend/regions_read.c", "frontend/regions_route.c"],
+    fuzzing.claim("regions", ["frontend/layout/regions_read.c", "frontend/layout/regions_route.c"],
                   "layouts of host scripts", seeds=fuzz_seeds.regions(), default_seconds=600,
                   options=["-max_len=8000", "-malloc_limit_mb=1024", "-rss_limit_mb=3000",
                            "-close_fd_mask=3"])

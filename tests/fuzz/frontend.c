@@ -8,7 +8,7 @@
  * Bytes changed at random rarely get beyond the parser, so most mutations work on tokens: one is
  * left out, doubled, swapped with another, or replaced by one of the same file or of the
  * language's tables; declarations and blocks move within a file and from one file to another. */
-#include "frontend/frontend.h"
+#include "frontend/driver/driver.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Fuzz target of the syntactic front end: any bytes are scanned, parsed and printed.  What is
  * accepted must print as text that is accepted again with the same tree. */
-#include "frontend/syntax.h"
+#include "frontend/syntax/syntax.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Fuzz target of layouts made by host scripts: any bytes are the file of --layout-json.  Its regions
  * run the program below, whatever source they name: a `source` that is no file is an error like
  * another, so seeds name `program.csl` in the folder of the run. */
-#include "frontend/frontend.h"
+#include "frontend/driver/driver.h"
 
 #include <stdlib.h>
 #include <string.h>

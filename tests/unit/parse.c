@@ -1,5 +1,5 @@
 /* The syntax tree as later stages rely on it: dense indices, places, heights, texts. */
-#include "frontend/syntax.h"
+#include "frontend/syntax/syntax.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "frontend/frontend.h"
+#include "frontend/driver/driver.h"
 
 typedef struct { Arena *arena; StrTable *names; Pool *pool; } Fixture;
 

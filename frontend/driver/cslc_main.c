@@ -1,0 +1,40 @@
+/* cslc: the compiler's command. */
+#include "frontend/driver/driver.h"
+
+#include <gmp.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+static void *renew(void *old, size_t old_size, size_t size)
+{
+  (void)old_size;
+  return base_realloc(old, size);
+}
+
+static void drop(void *old, size_t size)
+{
+  (void)size;
+  free(old);
+}
+
+/* Libraries, too, end the process with a message when there is no memory. */
+static void check_memory(void)
+{
+  mp_set_memory_functions(base_malloc, renew, drop);
+  json_set_alloc_funcs(base_malloc, free);
+}
+
+int main(int argc, char **argv)
+{
+  check_memory();
+  Options options;
+  Arena *arena = arena_create("command line");
+  SourceMap *sources = source_map_create();
+  int result = options_parse(&options, arena, sources, argc, argv);
+  if (result == OPTIONS_GO_ON)
+    result = driver_run(&options, sources, WSE_SOURCE_STDLIB);
+  options_free(&options);
+  source_map_destroy(sources);
+  arena_destroy(arena);
+  return result;
+}

@@ -1,0 +1,269 @@
+/* One run of the compiler, phase by phase; a phase starts only when the one before it found no
+ * error.
+ *
+ *   parse -> layout -> classes (analysis, optimisation, code generation) -> image -> files */
+#include "frontend/sema/builtins.h"
+#include "frontend/driver/driver.h"
+
+#include <errno.h>
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- phases ------------------------------------------------------------------------------ */
+
+typedef struct { const char *name; double seconds; } PhaseTime;
+typedef struct {
+  Session session;
+  Programs programs;
+  PhaseTime times[8];
+  unsigned n_times;
+  double started;
+} Run;
+
+static void add_time(Run *run, const char *name, double seconds)
+{
+  run->times[run->n_times++] = (PhaseTime){name, seconds};
+}
+
+static void phase_done(Run *run, const char *name)
+{
+  double t = base_seconds();
+  if (run->session.options->verbose)
+    fprintf(stderr, "cslc: %s done\n", name);
+  add_time(run, name, t - run->started);
+  run->started = t;
+}
+
+static void report_times(const Run *run)
+{
+  double total = 0;
+  for (unsigned i = 0; i < run->n_times; i++)
+    total += run->times[i].seconds;
+  for (unsigned i = 0; i < run->n_times; i++)
+    fprintf(stderr, "%-10s %8.3f s  %3.0f %%\n", run->times[i].name, run->times[i].seconds,
+            total > 0 ? 100 * run->times[i].seconds / total : 0);
+  fprintf(stderr, "%-10s %8.3f s\n", "total", total);
+}
+
+static int file_error(const char *what, const char *path)
+{
+  fprintf(stderr, "cslc: error: cannot %s '%s': %s\n", what, path, strerror(errno));
+  return EXIT_FAILURE;
+}
+
+/* Runs `print` into memory, then to -o or stdout. */
+typedef void Printer(Run *run, FILE *out);
+static int emit_text(Run *run, Printer *print)
+{
+  char *text = NULL;
+  size_t length = 0;
+  FILE *memory = base_text_open(&text, &length);
+  print(run, memory);
+  base_text_close(memory, &text);
+  const char *path = run->session.options->output;
+  int result = EXIT_SUCCESS;
+  if (path) {
+    if (!file_write_all(path, text, length))
+      result = file_error("write", path);
+  } else if (fwrite(text, 1, length, stdout) != length || fflush(stdout) != 0) {
+    result = file_error("write", "standard output");
+  }
+  free(text);
+  return result;
+}
+
+static void print_syntax(Run *run, FILE *out)
+{
+  const Session *s = &run->session;
+  const Ast *ast = s->layout->ast;
+  if (s->options->emit == EMIT_TOKENS)
+    tokens_print(s->sources, s->names, s->diags, ast->file, out);
+  else if (s->options->emit == EMIT_TREE)
+    ast_dump(ast, out);
+  else
+    ast_print(ast, out);
+}
+
+static void print_layout(Run *run, FILE *out)
+{
+  layout_print(&run->session, out);
+}
+
+static void print_classes(Run *run, FILE *out)
+{
+  const Programs *p = &run->programs;
+  EmitKind kind = run->session.options->emit;
+  for (size_t i = 0; i < arrlenu(p->classes); i++) {
+    const ProgramClass *class = &p->classes[i];
+    if (arrlenu(p->classes) > 1)
+      fprintf(out, "%s// class %zu: %s\n", i ? "\n" : "", i, class->ir->source);
+    if (kind == EMIT_IR)
+      ir_print(class->ir, out);
+    else if (kind == EMIT_ASM)
+      codegen_print_asm(&class->code, out);
+    else
+      codegen_print_map(&class->code, out);
+  }
+}
+
+static int emit_syntax(Run *run)
+{
+  Session *s = &run->session;
+  LayoutResult *layout = arena_new(s->arena, LayoutResult);
+  s->layout = layout;
+  layout->ast = files_import(s->files, s->options->input, NULL, (Span){0});
+  if (!layout->ast || diags_error_count(s->diags) > 0)
+    return EXIT_FAILURE;
+  return emit_text(run, print_syntax);
+}
+
+static int write_outputs(Run *run)
+{
+  Image image;
+  image_make(&run->session, &run->programs, &image);
+  return image_files_write(&run->session, &image);
+}
+
+static int compile(Run *run)
+{
+  const Options *o = run->session.options;
+  if (o->emit == EMIT_TOKENS || o->emit == EMIT_AST || o->emit == EMIT_TREE)
+    return emit_syntax(run);
+  bool ok = layout_evaluate(&run->session);
+  phase_done(run, "layout");
+  if (!ok)
+    return EXIT_FAILURE;
+  if (o->emit == EMIT_LAYOUT)
+    return emit_text(run, print_layout);
+  const Programs *p = &run->programs;
+  ok = programs_compile(&run->session, &run->programs);
+  add_time(run, "analysis", p->analysis_seconds);
+  add_time(run, "optimise", p->optimise_seconds);
+  add_time(run, "codegen", p->codegen_seconds);
+  run->started += p->analysis_seconds + p->optimise_seconds + p->codegen_seconds;
+  phase_done(run, "classes");
+  if (!ok || diags_error_count(run->session.diags) > 0)
+    return EXIT_FAILURE;
+  if (o->verbose)
+    release_print(&run->session, stderr);
+  if (o->emit != EMIT_NONE)
+    return emit_text(run, print_classes);
+  if (o->out_routes)
+    layout_print_routes(&run->session, stdout);
+  int result = write_outputs(run);
+  phase_done(run, "image");
+  return result;
+}
+
+/* ---- from the command line to the exit code ------------------------------------------------- */
+
+static void session_open(Session *s, const Options *options, SourceMap *sources,
+                         const char *source_stdlib)
+{
+  *s = (Session){.options = options, .sources = sources};
+  s->arena = arena_create("session");
+  s->names = strtable_create();
+  s->diags = diags_create(sources);
+  s->pool = pool_create(s->arena, s->names);
+  diags_set_context(s->diags, s->pool);
+  diags_warnings_are_errors(s->diags, options->werror);
+  builtins_intern(s);
+  s->files = files_open(s->arena, sources, s->names, s->diags,
+                        &(FilePlaces){.main_file = options->layout_json ? NULL : options->input,
+                                      .source_stdlib = source_stdlib,
+                                      .import_paths = options->import_paths,
+                                      .n_import_paths = arrlenu(options->import_paths)});
+}
+
+static void session_close(Session *s)
+{
+  if (s->layout) {
+    arrfree(s->layout->exports);
+    if (s->layout->colors)
+      color_table_destroy(s->layout->colors);
+  }
+  files_close(s->files);
+  pool_destroy(s->pool);
+  diags_destroy(s->diags);
+  strtable_destroy(s->names);
+  arena_destroy(s->arena);
+}
+
+int driver_run(const Options *options, SourceMap *sources, const char *source_stdlib)
+{
+  Run run = {0};
+  Session *s = &run.session;
+  session_open(s, options, sources, source_stdlib);
+  run.started = base_seconds();
+  int result = compile(&run);
+  if (result == EXIT_SUCCESS && diags_error_count(s->diags) > 0)
+    result = EXIT_FAILURE;
+  diags_flush(s->diags, stderr, options->diag_format);
+  if (options->time_report)
+    report_times(&run);
+  arrfree(run.programs.classes);
+  arrfree(run.programs.blobs);
+  session_close(s);
+  return result;
+}
+
+/* ---- one function of a library, for other drivers ------------------------------------------- */
+
+static PoolId library_value(Sema *s, const LibraryValue *v)
+{
+  if (v->text)
+    return pool_string(s->pool, sema_name(s, v->text));
+  return pool_int(s->pool, POOL(COMPTIME_INT), v->number);
+}
+
+static bool library_result(Sema *s, PoolId value, LibraryCall *call)
+{
+  PoolKey key = pool_key(s->pool, value);
+  int64_t number;
+  if (key.kind == PK_STRING) {
+    call->text = base_print("%s", sema_text(s, key.u.string));
+    return true;
+  }
+  uint32_t n = key.kind == PK_AGGREGATE ? key.u.aggregate.n : 1;
+  for (uint32_t i = 0; i < n; i++) {
+    PoolId part = key.kind == PK_AGGREGATE ? key.u.aggregate.elems[i] : value;
+    if (!pool_int_value(s->pool, part, &number))
+      return false;
+    arrput(call->numbers, number);
+  }
+  return true;
+}
+
+static bool library_run(Sema *s, LibraryCall *call)
+{
+  PoolId bound = library_value(s, &call->binding);
+  PoolId params = sema_make_struct(s, &call->binding_name, &bound, call->binding_name ? 1 : 0);
+  if (sema_import(s, call->library, params, NULL, (Span){0}) == IR_NO_ID)
+    return false;
+  Decl *d = sema_find_decl(s, 0, sema_name(s, call->function));
+  if (!d)
+    ICE("%s has no '%s'", call->library, call->function);
+  Operand *args = arena_many(s->arena, Operand, call->n_args);
+  for (uint32_t i = 0; i < call->n_args; i++)
+    args[i] = operand_value(s, library_value(s, &call->args[i]));
+  Operand callee = sema_decl_operand(s, d, d->name_span);
+  Operand result = sema_call_values(s, callee, args, call->n_args, d->name_span, POOL(NONE));
+  if (operand_is_poison(result) || diags_error_count(s->diags) > 0)
+    return false;
+  return library_result(s, result.value, call);
+}
+
+bool driver_call(const Options *options, SourceMap *sources, const char *source_stdlib,
+                 LibraryCall *call)
+{
+  Session session;
+  session_open(&session, options, sources, source_stdlib);
+  Sema *s = sema_create(&session, session.arena, WHERE_COMPTIME);
+  s->comptime = true;
+  bool ok = library_run(s, call);
+  sema_destroy(s);
+  diags_flush(session.diags, stderr, options->diag_format);
+  session_close(&session);
+  return ok;
+}

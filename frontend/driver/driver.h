@@ -1,0 +1,43 @@
+/* The driver: the command line, the phases of a run in their order, and the files that it writes.
+ *
+ * Reading order: options.def, options.c, driver.c, output.c, cslc_main.c, wse_model_main.c. */
+#ifndef FRONTEND_DRIVER_H
+#define FRONTEND_DRIVER_H
+
+#include "frontend/layout/layout.h"
+
+/* ---- options.c: the command line ----------------------------------------------------------------- */
+
+/* Fills `options` from the command line, which becomes a source text of its own, so that
+ * bindings have places; strings live in argv and `arena`.  OPTIONS_GO_ON, or the exit code to
+ * end with after what was printed (help: 0, refused: 1, wrong usage: 2). */
+#define OPTIONS_GO_ON (-1)
+int options_parse(Options *options, Arena *arena, SourceMap *sources, int argc, char **argv);
+void options_free(Options *options);
+
+/* ---- output.c, driver.c: the end of a run --------------------------------------------------- */
+
+/* Gathers the image of all classes and tiles. */
+void image_make(Session *session, const Programs *programs, Image *image);
+/* Writes OUT.bin, or OUT/prog.bin and OUT/out.json; the exit code. */
+int image_files_write(const Session *session, const Image *image);
+/* Compiles as the options say and returns the exit code; `source_stdlib` is where the standard
+ * library is when it is not installed. */
+int driver_run(const Options *options, SourceMap *sources, const char *source_stdlib);
+/* A compile-time call of a library's function by another driver.  Strings and integers go in; a
+ * string (malloc) or the integers of the result, an array's in order, come out. */
+typedef struct { const char *text; int64_t number; } LibraryValue;   /* text NULL: the number */
+typedef struct {
+  const char *library, *function;            /* "<name>" */
+  const char *binding_name;                  /* a parameter of the library; NULL: none */
+  LibraryValue binding;
+  const LibraryValue *args;
+  uint32_t n_args;
+  char *text;
+  int64_t *numbers;                          /* stb_ds */
+} LibraryCall;
+/* False after reporting what is wrong. */
+bool driver_call(const Options *options, SourceMap *sources, const char *source_stdlib,
+                 LibraryCall *call);
+
+#endif

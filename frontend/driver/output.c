@@ -1,0 +1,363 @@
+/* What a compilation leaves behind: the image, and out.json beside it for host scripts. */
+#include "frontend/driver/driver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- exports ----------------------------------------------------------------------------- */
+
+static char class_of_type(const Pool *pool, PoolId type)
+{
+  if (type_is_float(pool, type))
+    return 'f';
+  if (pool_eq(type, POOL(BOOL)))
+    return 'b';
+  PoolKey key = pool_key(pool, type);
+  if (key.kind == PK_ENUM_TYPE)
+    return class_of_type(pool, key.u.enum_type.tag);
+  return key.kind == PK_INT_TYPE && key.u.int_type.is_signed ? 'i' : 'u';
+}
+
+static PoolId element_of(const Pool *pool, PoolId type)
+{
+  PoolKey key = pool_key(pool, type);
+  if (key.kind == PK_POINTER_TYPE)
+    return element_of(pool, key.u.pointer_type.pointee);
+  return key.kind == PK_ARRAY_TYPE ? key.u.array.element : type;
+}
+
+static ImageExport image_export(const Session *session, const LayoutExport *e)
+{
+  Pool *pool = session->pool;
+  ImageExport out = {.name = str_text(session->names, e->name),
+                     .type = type_text(pool, session->arena, e->type),
+                     .is_mutable = e->is_mutable};
+  PoolKey key = pool_key(pool, e->type);
+  if (key.kind != PK_FN_TYPE) {
+    PoolId element = element_of(pool, e->type);
+    out.kind = EXPORT_DATA;
+    out.element_bytes = (uint8_t)type_bytes(pool, element);
+    out.element_class = class_of_type(pool, element);
+    return out;
+  }
+  out.kind = EXPORT_FUNCTION;
+  out.n_params = (uint8_t)key.u.fn_type.n;
+  for (uint32_t i = 0; i < key.u.fn_type.n; i++) {
+    PoolId param = pool_key(pool, e->type).u.fn_type.params[i];
+    uint32_t bytes = type_bytes(pool, param);
+    out.param_bytes[i] = (uint8_t)(bytes < 2 ? 2 : bytes);
+    out.param_class[i] = class_of_type(pool, param);
+  }
+  return out;
+}
+
+/* ---- the image --------------------------------------------------------------------------- */
+
+static void fill_params(const Session *session, Image *image)
+{
+  const Options *o = session->options;
+  size_t n = arrlenu(o->params) + arrlenu(o->colors);
+  const char **names = arena_many(session->arena, const char *, n + 1);
+  const char **values = arena_many(session->arena, const char *, n + 1);
+  for (size_t i = 0; i < n; i++) {
+    bool is_param = i < arrlenu(o->params);
+    const OptionBinding *b = is_param ? &o->params[i] : &o->colors[i - arrlenu(o->params)];
+    uint32_t k = 0;
+    while (k < image->n_params && strcmp(names[k], b->name) != 0)
+      k++;
+    names[k] = b->name;
+    values[k] = b->value;
+    image->n_params += k == image->n_params;
+  }
+  image->param_names = names;
+  image->param_values = values;
+}
+
+static void fill_files(const Session *session, Image *image)
+{
+  uint32_t n = files_last(session->files);
+  const char **files = arena_many(session->arena, const char *, n + 1);
+  for (uint32_t raw = 1; raw <= n; raw++)
+    files[raw - 1] = files_name(session->files, (FileId){raw});
+  image->n_files = n;
+  image->files = files;
+}
+
+static void fill_classes(const Session *session, const Programs *programs, Image *image)
+{
+  uint32_t n = (uint32_t)arrlenu(programs->classes);
+  ImageClass *classes = arena_many(session->arena, ImageClass, n + 1);
+  for (uint32_t i = 0; i < n; i++)
+    classes[i] = programs->classes[i].code.image;
+  image->n_classes = n;
+  image->classes = classes;
+  image->tile_class = programs->tile_class;
+  image->tile_blob_at = programs->tile_blob_at;
+  image->tile_blob_bytes = arrlenu(programs->blobs);
+  image->tile_blobs = programs->blobs;
+}
+
+void image_make(Session *session, const Programs *programs, Image *image)
+{
+  const Options *o = session->options;
+  const LayoutResult *l = session->layout;
+  *image = (Image){
+    .arena = session->arena, .arch = o->arch, .fp16 = o->fp16, .sdk = (uint8_t)release_of(session),
+    .memcpy = o->memcpy || l->n_streams > 0, .channels = (uint8_t)o->channels,
+    .width = (uint16_t)l->width, .height = (uint16_t)l->height,
+    .fabric_width = (uint16_t)l->fabric_width, .fabric_height = (uint16_t)l->fabric_height,
+    .offset_x = (uint16_t)l->offset_x, .offset_y = (uint16_t)l->offset_y,
+  };
+  fill_classes(session, programs, image);
+  image->color_configs = color_table_configs(l->colors, &image->n_color_configs);
+  image->color_sets = color_table_sets(l->colors, session->arena, &image->n_color_sets);
+  image->tile_colors = l->tile_sets;
+  image->n_exports = (uint32_t)arrlenu(l->exports);
+  ImageExport *exports = arena_many(session->arena, ImageExport, image->n_exports + 1);
+  for (uint32_t i = 0; i < image->n_exports; i++)
+    exports[i] = image_export(session, &l->exports[i]);
+  image->exports = exports;
+  fill_files(session, image);
+  fill_params(session, image);
+}
+
+/* ---- out.json ---------------------------------------------------------------------------- */
+
+static json_t *json_size(uint32_t width, uint32_t height, uint32_t x, uint32_t y)
+{
+  return json_pack("{s:I, s:I, s:I, s:I}", "width", (json_int_t)width, "height",
+                   (json_int_t)height, "offset_x", (json_int_t)x, "offset_y", (json_int_t)y);
+}
+
+static json_t *json_params(const Image *image)
+{
+  json_t *params = json_object();
+  for (uint32_t i = 0; i < image->n_params; i++)
+    json_object_set_new(params, image->param_names[i], json_string(image->param_values[i]));
+  return params;
+}
+
+/* The numbers of an array of colors. */
+static json_t *json_color_array(Pool *pool, PoolId array)
+{
+  json_t *list = json_array();
+  uint32_t n = pool_key(pool, array).u.aggregate.n;
+  for (uint32_t i = 0; i < n; i++) {
+    int64_t number = 0;
+    if (pool_int_value(pool, pool_key(pool, array).u.aggregate.elems[i], &number))
+      json_array_append_new(list, json_integer(number));
+  }
+  return list;
+}
+
+/* Colors by the names that the layout gives them, and as the command line gave them. */
+static json_t *json_colors(const Session *session)
+{
+  json_t *colors = json_object();
+  const LayoutResult *l = session->layout;
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (l->color_names[c].raw)
+      json_object_set_new(colors, str_text(session->names, l->color_names[c]),
+                          pool_is_none(l->color_arrays[c])
+                              ? json_integer((json_int_t)c)
+                              : json_color_array(session->pool, l->color_arrays[c]));
+  for (uint32_t i = 0; i < l->n_named_colors; i++)
+    json_object_set_new(colors, l->named_colors[i].name,
+                        json_integer((json_int_t)l->named_colors[i].color));
+  const OptionBinding *given = session->options->colors;
+  for (size_t i = 0; i < arrlenu(given); i++)
+    json_object_set_new(colors, given[i].name,
+                        json_integer((json_int_t)strtoll(given[i].value, NULL, 0)));
+  return colors;
+}
+
+static json_t *json_exports(const Image *image)
+{
+  json_t *exports = json_array();
+  for (uint32_t i = 0; i < image->n_exports; i++) {
+    const ImageExport *e = &image->exports[i];
+    json_array_append_new(exports, json_pack("{s:s, s:s, s:s, s:b}", "name", e->name, "type",
+                                             e->type, "kind",
+                                             e->kind == EXPORT_FUNCTION ? "function" : "data",
+                                             "mutable", (int)e->is_mutable));
+  }
+  return exports;
+}
+
+/* What a host script's layout adds: where its coordinates start, and its streams. */
+static json_t *json_layout(const LayoutResult *l)
+{
+  json_t *streams = json_object();
+  for (uint32_t i = 0; i < l->n_streams; i++)
+    json_object_set_new(streams, l->streams[i].name,
+                        json_pack("{s:I, s:I, s:I, s:b, s:I}", "x", (json_int_t)l->streams[i].x,
+                                  "y", (json_int_t)l->streams[i].y, "color",
+                                  (json_int_t)l->stream_color, "input",
+                                  (int)l->streams[i].is_input, "size",
+                                  (json_int_t)l->streams[i].size));
+  return json_pack("{s:I, s:I, s:o}", "origin_x", (json_int_t)l->origin_x, "origin_y",
+                   (json_int_t)l->origin_y, "streams", streams);
+}
+
+static int file_error(const char *what, const char *path)
+{
+  fprintf(stderr, "cslc: error: cannot %s '%s': %s\n", what, path, strerror(errno));
+  return EXIT_FAILURE;
+}
+
+/* Allocated with malloc. */
+static char *json_text(const Session *session, const Image *image)
+{
+  json_t *root = json_object();
+  json_object_set_new(root, "params", json_params(image));
+  json_object_set_new(root, "colors", json_colors(session));
+  json_object_set_new(root, "arch", json_string(machine_get(image->arch)->name));
+  json_object_set_new(root, "fabric", json_size(image->fabric_width, image->fabric_height,
+                                                image->offset_x, image->offset_y));
+  json_object_set_new(root, "rectangle", json_size(image->width, image->height, image->offset_x,
+                                                   image->offset_y));
+  json_object_set_new(root, "exports", json_exports(image));
+  json_object_set_new(root, "classes", json_integer((json_int_t)image->n_classes));
+  if (session->options->layout_json)
+    json_object_set_new(root, "layout", json_layout(session->layout));
+  char *text = json_dumps(root, JSON_INDENT(2));
+  json_decref(root);
+  if (!text)
+    ICE("out.json cannot be made");
+  return text;
+}
+
+/* ---- files ------------------------------------------------------------------------------- */
+
+#define IMAGE_ENDING ".bin"
+static bool is_image_name(const char *path)
+{
+  size_t n = strlen(path), ending = strlen(IMAGE_ENDING);
+  return n > ending && strcmp(path + n - ending, IMAGE_ENDING) == 0;
+}
+
+/* The name that --output-json gives, or that of the output with another ending. */
+static const char *json_name(const Session *session)
+{
+  const char *out = session->options->output;
+  if (session->options->output_json[0])
+    return session->options->output_json;
+  size_t n = strlen(out) - (is_image_name(out) ? strlen(IMAGE_ENDING) : 0);
+  while (n > 1 && out[n - 1] == '/')
+    n--;
+  return arena_printf(session->arena, "%.*s.json", (int)n, out);
+}
+
+/* Makes a folder and those above it. */
+static bool make_folders(Arena *arena, const char *path)
+{
+  char *part = arena_copy_text(arena, path, strlen(path));
+  for (char *c = part + 1; *c; c++)
+    if (*c == '/') {
+      *c = '\0';
+      mkdir(part, 0777);       /* what goes wrong here goes wrong below, too */
+      *c = '/';
+    }
+  return mkdir(path, 0777) == 0 || errno == EEXIST;
+}
+
+/* ---- output folders ------------------------------------------------------------------------ */
+
+/* A file of an output folder.  Host scripts that compile look for ELF files afterwards and give up
+ * if there are none. */
+typedef struct { const char *name; const void *bytes; size_t length; } OutFile;
+static const char stand_in[] = "No ELF file: the program of all tiles is in ../prog.bin.\n";
+static const char *const sub_folder = "bin";
+
+static const char *joined(Arena *arena, const char *folder, const char *name)
+{
+  return arena_printf(arena, "%s/%s", folder, name);
+}
+
+static bool write_files(Arena *arena, const char *folder, const OutFile *files, size_t n)
+{
+  if (!make_folders(arena, joined(arena, folder, sub_folder)))
+    return false;
+  for (size_t i = 0; i < n; i++)
+    if (!file_write_all(joined(arena, folder, files[i].name), files[i].bytes, files[i].length))
+      return false;
+  return true;
+}
+
+/* Moves the files into a folder that exists; one compiler at a time, so that all are of one run. */
+static bool move_files(Arena *arena, const char *from, const char *to, const OutFile *files,
+                       size_t n)
+{
+  int lock = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool done = lock >= 0 && flock(lock, LOCK_EX) == 0 &&
+              make_folders(arena, joined(arena, to, sub_folder));
+  for (size_t i = 0; done && i < n; i++)
+    done = rename(joined(arena, from, files[i].name), joined(arena, to, files[i].name)) == 0;
+  int error = errno;
+  if (lock >= 0)
+    close(lock);
+  errno = error;
+  return done;
+}
+
+static void remove_folder(Arena *arena, const char *folder, const OutFile *files, size_t n)
+{
+  int error = errno;
+  for (size_t i = 0; i < n; i++)
+    unlink(joined(arena, folder, files[i].name));
+  rmdir(joined(arena, folder, sub_folder));
+  rmdir(folder);
+  errno = error;
+}
+
+/* Everything is written to a folder beside `out` first, which then becomes `out` or, if there is
+ * one, gives its files to it: a compilation that fails or is stopped leaves the old files. */
+static bool write_folder(Arena *arena, const char *out, const OutFile *files, size_t n)
+{
+  size_t length = strlen(out);
+  while (length > 1 && out[length - 1] == '/')
+    length--;
+  char *folder = arena_copy_text(arena, out, length);
+  char *beside = arena_printf(arena, "%s.XXXXXX", folder);
+  mode_t mask = umask(0);
+  umask(mask);
+  if (!make_folders(arena, folder) || !mkdtemp(beside))
+    return false;
+  chmod(beside, 0777 & ~mask);
+  bool done = write_files(arena, beside, files, n) &&
+              (rename(beside, folder) == 0 || move_files(arena, beside, folder, files, n));
+  remove_folder(arena, beside, files, n);
+  return done;
+}
+
+static int write_file(const char *path, const void *bytes, size_t length)
+{
+  return file_write_all(path, bytes, length) ? EXIT_SUCCESS : file_error("write", path);
+}
+
+int image_files_write(const Session *session, const Image *image)
+{
+  const char *out = session->options->output;
+  size_t length;
+  uint8_t *bytes = image_write(image, &length);
+  char *json = json_text(session, image);
+  const OutFile files[] = {{"prog.bin", bytes, length}, {"out.json", json, strlen(json)},
+                           {"bin/out_0_0.elf", stand_in, sizeof stand_in - 1}};
+  int result = EXIT_SUCCESS;
+  if (is_image_name(out))
+    result = write_file(out, bytes, length);
+  else if (!write_folder(session->arena, out, files, ARRAY_COUNT(files)))
+    result = file_error("write", out);
+  if (result == EXIT_SUCCESS && session->options->output_json)
+    result = write_file(json_name(session), json, strlen(json));
+  free(bytes);
+  free(json);
+  return result;
+}

@@ -1,0 +1,256 @@
+/* wse-model: what the performance model of collectives predicts.
+ *
+ * The formulas are functions of the standard library (<collectives/model>), evaluated here by the
+ * compiler's comptime evaluator, so programs and this command share one definition. */
+#include "frontend/driver/driver.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIBRARY "<collectives/predict>"
+
+enum {
+  EXIT_USAGE = 2,
+  MOST_TILES = 1024,           /* a line; no machine has longer ones */
+  MOST_ELEMENTS = 1000000,     /* so that every sum fits 32 bits */
+  MOST_T_R = 100,
+};
+
+/* The comptime evaluator's limits: no program asks for them here. */
+enum { MODEL_DEPTH = 256, MODEL_STEPS = 2000000000 };
+
+typedef struct {
+  const char *command, *op, *pattern;
+  int64_t tiles, length, t_r, step, roots[2], grid[2];
+} Query;
+
+typedef enum {
+  OPT_OP = 256, OPT_PATTERN, OPT_PES, OPT_LEN, OPT_TR, OPT_STEP, OPT_ROOT, OPT_GRID, OPT_VERSION,
+  OPT_HELP
+} OptionCode;
+
+static const struct option long_options[] = {
+  {"op", required_argument, NULL, OPT_OP},
+  {"pattern", required_argument, NULL, OPT_PATTERN},
+  {"pes", required_argument, NULL, OPT_PES},         {"len", required_argument, NULL, OPT_LEN},
+  {"tr", required_argument, NULL, OPT_TR},           {"step", required_argument, NULL, OPT_STEP},
+  {"root", required_argument, NULL, OPT_ROOT},       {"grid", required_argument, NULL, OPT_GRID},
+  {"version", no_argument, NULL, OPT_VERSION},       {"help", no_argument, NULL, OPT_HELP},
+  {NULL, 0, NULL, 0},
+};
+
+static void print_help(void)
+{
+  puts("usage: wse-model predict --op=OP --pattern=NAME --pes=P --len=B [options]\n"
+       "       wse-model best    --op=OP --pes=P --len=B [options]\n"
+       "       wse-model tree    --pes=P --len=B [--tr=T]\n"
+       "\n"
+       "predict  cycles of a collective, as the performance model has them\n"
+       "best     the fixed pattern with the fewest cycles, and these\n"
+       "tree     the optimal pre-order tree of a reduction: each tile and its parent\n"
+       "\n"
+       "  --op=OP          reduce, broadcast or allreduce\n"
+       "  --pattern=NAME   star (or scalar), chain, tree, two-phase, optimal;\n"
+       "                   reduce also ring, jump-chain, jump-tree, jump-two-phase;\n"
+       "                   allreduce also ring, butterfly, and as the library carries them\n"
+       "                   out: library-ring, library-butterfly, exchange\n"
+       "  --pes=P          tiles in the line, 1 to 1024\n"
+       "  --grid=MxN       or a grid: M tiles, then N\n"
+       "  --len=B          elements of a vector\n"
+       "  --tr=T           cycles between a processor and its router (default 2)\n"
+       "  --step=S         two-phase: tiles of a group; star: only every S-th tile;\n"
+       "                   butterfly: members of a group (default 2)\n"
+       "  --root=R         tile that gets the result (default 0); of a grid: R,R2");
+}
+
+static int usage_error(const char *what, const char *value)
+{
+  fprintf(stderr, "wse-model: %s%s%s\nrun 'wse-model --help' for the options\n", what,
+          value ? ": " : "", value ? value : "");
+  return EXIT_USAGE;
+}
+
+/* A number in [least, most] up to `end`'s character. */
+static bool parse_number(const char *text, char end, int64_t least, int64_t most, int64_t *value,
+                         const char **rest)
+{
+  char *stop;
+  errno = 0;
+  long long n = strtoll(text, &stop, 10);
+  if (stop == text || *stop != end || errno || n < least || n > most)
+    return false;
+  *value = n;
+  if (rest)
+    *rest = stop + 1;
+  return true;
+}
+
+static bool parse_pair(const char *text, char between, int64_t least, int64_t most, int64_t pair[2])
+{
+  const char *rest;
+  return parse_number(text, between, least, most, &pair[0], &rest) &&
+         parse_number(rest, 0, least, most, &pair[1], NULL);
+}
+
+static bool parse_option(Query *q, int code, const char *text)
+{
+  switch (code) {
+  case OPT_OP: q->op = text; return true;
+  case OPT_PATTERN: q->pattern = text; return true;
+  case OPT_PES: return parse_number(text, 0, 1, MOST_TILES, &q->tiles, NULL);
+  case OPT_LEN: return parse_number(text, 0, 1, MOST_ELEMENTS, &q->length, NULL);
+  case OPT_TR: return parse_number(text, 0, 0, MOST_T_R, &q->t_r, NULL);
+  case OPT_STEP: return parse_number(text, 0, 1, MOST_TILES, &q->step, NULL);
+  case OPT_ROOT:
+    return parse_number(text, 0, 0, MOST_TILES - 1, &q->roots[0], NULL) ||
+           parse_pair(text, ',', 0, MOST_TILES - 1, q->roots);
+  case OPT_GRID: return parse_pair(text, 'x', 1, MOST_TILES, q->grid);
+  default: return false;
+  }
+}
+
+/* EXIT_SUCCESS: go on. */
+static int parse_line(Query *q, int argc, char **argv, bool *is_done)
+{
+  int code, index = 0;
+  while ((code = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
+    *is_done = code == 'h' || code == OPT_HELP || code == OPT_VERSION;
+    if (code == '?')
+      return usage_error("this option is not known, or lacks its value", NULL);
+    if (code == OPT_VERSION)
+      printf("wse-model %s\n", WSE_VERSION);
+    else if (*is_done)
+      print_help();
+    if (*is_done)
+      return EXIT_SUCCESS;
+    if (!parse_option(q, code, optarg))
+      return usage_error(long_options[index].name, optarg);
+  }
+  if (optind + 1 != argc)
+    return usage_error("say predict, best or tree", optind + 1 < argc ? argv[optind + 1] : NULL);
+  q->command = argv[optind];
+  return EXIT_SUCCESS;
+}
+
+static const char *one_of(const char *word, const char *const *words)
+{
+  for (; word && *words; words++)
+    if (strcmp(word, *words) == 0)
+      return *words;
+  return NULL;
+}
+
+static int check(const Query *q)
+{
+  static const char *const commands[] = {"predict", "best", "tree", NULL};
+  static const char *const ops[] = {"reduce", "broadcast", "allreduce", NULL};
+  if (!one_of(q->command, commands))
+    return usage_error("no such command", q->command);
+  bool is_tree = strcmp(q->command, "tree") == 0;
+  if (!is_tree && !one_of(q->op, ops))
+    return usage_error("--op is reduce, broadcast or allreduce", q->op);
+  if (q->length == 0)
+    return usage_error("--len is missing", NULL);
+  if ((q->tiles == 0) == (q->grid[0] == 0))
+    return usage_error("give --pes or --grid", NULL);
+  if (is_tree && q->tiles == 0)
+    return usage_error("tree needs --pes", NULL);
+  if (q->roots[0] >= (q->tiles ? q->tiles : q->grid[0]) ||
+      q->roots[1] >= (q->tiles ? 1 : q->grid[1]))
+    return usage_error("--root is not among the tiles", NULL);
+  bool needs_pattern = strcmp(q->command, "predict") == 0 && strcmp(q->op, "broadcast") != 0;
+  return needs_pattern && !q->pattern ? usage_error("--pattern is missing", NULL) : EXIT_SUCCESS;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static bool evaluate(const Query *q, const char *function, const LibraryValue *args, uint32_t n,
+                     LibraryCall *call)
+{
+  Options options = {.input = "", .comptime_depth_limit = MODEL_DEPTH,
+                     .comptime_step_limit = MODEL_STEPS, .max_inlined_iterations = 1};
+  SourceMap *sources = source_map_create();
+  *call = (LibraryCall){.library = LIBRARY, .function = function, .binding_name = "T_R",
+                        .binding = {.number = q->t_r}, .args = args, .n_args = n};
+  bool ok = driver_call(&options, sources, WSE_SOURCE_STDLIB, call);
+  source_map_destroy(sources);
+  return ok;
+}
+
+/* The cycles, or a negative number after reporting. */
+static int64_t cycles_of(const Query *q, const char *pattern)
+{
+  LibraryValue args[] = {{.text = q->op}, {.text = pattern}, {.number = q->tiles},
+                         {.number = q->grid[0]}, {.number = q->grid[1]}, {.number = q->length},
+                         {.number = q->step}, {.number = q->roots[0]}, {.number = q->roots[1]}};
+  LibraryCall call;
+  int64_t cycles = -1;
+  if (evaluate(q, "cycles", args, ARRAY_COUNT(args), &call)) {
+    cycles = call.numbers[0];
+    if (cycles < 0)
+      usage_error(cycles == -1 ? "the operation has no such pattern"
+                               : "the pattern needs another shape or root", pattern);
+  }
+  arrfree(call.numbers);
+  return cycles;
+}
+
+static int answer_predict(const Query *q)
+{
+  int64_t cycles = cycles_of(q, q->pattern ? q->pattern : "multicast");
+  if (cycles < 0)
+    return EXIT_USAGE;
+  printf("%lld\n", (long long)cycles);
+  return EXIT_SUCCESS;
+}
+
+static int answer_best(const Query *q)
+{
+  LibraryValue args[] = {{.text = q->op}, {.number = q->tiles}, {.number = q->grid[0]},
+                         {.number = q->grid[1]}, {.number = q->length}, {.number = q->step},
+                         {.number = q->roots[0]}, {.number = q->roots[1]}};
+  LibraryCall call;
+  int result = EXIT_USAGE;
+  if (evaluate(q, "best", args, ARRAY_COUNT(args), &call)) {
+    int64_t cycles = cycles_of(q, call.text);
+    if (cycles >= 0) {
+      printf("%s %lld\n", call.text, (long long)cycles);
+      result = EXIT_SUCCESS;
+    }
+  }
+  free(call.text);
+  arrfree(call.numbers);
+  return result;
+}
+
+static int answer_tree(const Query *q)
+{
+  LibraryValue args[] = {{.number = q->tiles}, {.number = q->length}};
+  LibraryCall call;
+  if (!evaluate(q, "tree", args, ARRAY_COUNT(args), &call))
+    return EXIT_FAILURE;
+  printf("# %lld tiles, %lld elements: %lld cycles; tile, parent\n0 -\n", (long long)q->tiles,
+         (long long)q->length, (long long)call.numbers[0]);
+  for (size_t v = 1; v < arrlenu(call.numbers); v++)
+    printf("%zu %lld\n", v, (long long)call.numbers[v]);
+  arrfree(call.numbers);
+  return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+  enum { DOCUMENTED_T_R = 2 };   /* the thesis' T_R, the default of the command */
+  Query q = {.t_r = DOCUMENTED_T_R};
+  bool is_done = false;
+  int result = parse_line(&q, argc, argv, &is_done);
+  if (result == EXIT_SUCCESS && !is_done)
+    result = check(&q);
+  if (result != EXIT_SUCCESS || is_done)
+    return result;
+  if (strcmp(q.command, "predict") == 0)
+    return answer_predict(&q);
+  return strcmp(q.command, "best") == 0 ? answer_best(&q) : answer_tree(&q);
+}

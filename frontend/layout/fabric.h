@@ -1,0 +1,56 @@
+/* What the tiles of a layout send to each other, as far as it is known at compile time, and what of
+ * it cannot work.
+ *
+ * Two steps.  fabric_use.c looks at the program of one tile class: which colors its code sends and
+ * receives, how much, how often, started by what.  fabric_check.c then follows the colors over the
+ * grid.  What can change at run time (a route, a switch position, a descriptor) is left alone. */
+#ifndef FRONTEND_FABRIC_H
+#define FRONTEND_FABRIC_H
+
+#include "frontend/layout/layout.h"
+
+enum { FABRIC_MANY = 2 };          /* times: more than once, or how often is not known */
+enum { FABRIC_AT_START = 0, FABRIC_ANY_TIME = UINT32_MAX };
+
+/* One operation that sends or receives. */
+typedef struct {
+  bool is_send, is_control;
+  bool is_certain;          /* it runs in every execution, whatever the host does */
+  bool has_payload;         /* what it sends is one known word */
+  uint8_t color;
+  uint8_t element_bytes;
+  SimdMode simd;
+  uint8_t least, most;      /* times for each start: 0, 1 or FABRIC_MANY */
+  uint32_t start;           /* FABRIC_AT_START, 1 + index of the function that the host launches, or
+                             * FABRIC_ANY_TIME */
+  uint16_t length;          /* elements; 0: not known */
+  uint32_t payload;
+  Span span;
+} FabricUse;
+
+/* Of one tile class.  Sets of colors have a bit each. */
+typedef struct FabricUses {
+  uint32_t n;
+  const FabricUse *uses;
+  uint32_t sends, receives;             /* with any operation or task */
+  uint32_t vague_sends, vague_receives; /* how much is not known */
+  uint32_t operations;                  /* received by operations: those take control wavelets */
+  uint32_t reroutes;                    /* routes or switches may change at run time */
+  uint32_t streamed;                    /* of streams between host and tiles */
+  bool vague_control;                   /* may send control wavelets with any entry */
+  uint64_t control_tasks;               /* entries of control wavelets that have a task */
+  uint64_t started_tasks;               /* control tasks that the program starts by itself */
+  Span control_span[MAX_TASK_IDS];
+} FabricUses;
+
+/* The bits of a scalar that is the same in every run, found from constants and calls with
+ * constants; false: it is not known. */
+bool fabric_known_value(const IrModule *m, const IrFunc *f, IrValue v, Arena *arena,
+                        uint64_t *bits);
+/* The uses of a program whose IR is complete; they live as long as its IR.  Warns about operations
+ * whose operands have different lengths. */
+const FabricUses *fabric_uses(Sema *s);
+/* Reports what cannot work in the finished layout; false after an error. */
+bool fabric_check(Session *session, const Programs *programs);
+
+#endif

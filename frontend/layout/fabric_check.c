@@ -1,0 +1,807 @@
+/* Follows colors over the grid of a finished layout and reports what cannot work.
+ *
+ * A layout has few different tiles: tiles that agree with their neighbours in class and color
+ * configurations have the same mistakes, so that one of them is looked at.  From there the search
+ * goes along the routes, tile by tile, as far as they are certain.
+ *
+ * Two readings of a route keep the reports honest.  `always` is what every switch position lets
+ * through: what is followed to show that wavelets do arrive.  `ever` is what some position lets
+ * through: what is followed to show that they do not. */
+#include "frontend/layout/fabric.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Tiles looked at in all searches: a bound on the time that strange layouts take. */
+enum { MOST_STEPS = 1 << 20, SOURCES_SHOWN = 3, BUFFERED_WAVELETS = 8 };
+
+/* A color configuration as this analysis sees it. */
+typedef struct {
+  PortMask always_rx, always_tx, ever_rx, ever_tx;
+  bool is_fixed;           /* one position */
+  bool has_filter;
+} Route;
+
+/* OPEN: it may change at run time. */
+typedef enum { ROUTE_OPEN, ROUTE_NONE, ROUTE_KNOWN } RouteState;
+
+typedef enum { RULE_SEND, RULE_RECEIVE, RULE_LINK, RULE_UNREAD, RULE_LENGTH, RULE_CONTROL,
+               RULE_MEET, RULE_COUNT } Rule;
+
+typedef struct { Rule rule; Span at; } Told;
+
+typedef struct {
+  Session *session;
+  const Programs *programs;
+  const LayoutResult *l;
+  Arena *arena;
+  const ImageColorSet *sets;
+  Route *routes;           /* by configuration */
+  uint32_t *kinds;         /* by tile: equal class and set */
+  uint32_t *stamps;        /* by tile: the search that has been there */
+  uint32_t stamp;
+  uint32_t *stack;         /* stb_ds: tiles to go to */
+  unsigned steps;
+  uint32_t left_alone;     /* colors that something outside the layout uses */
+  uint32_t sent, routed;   /* by some tile */
+  uint32_t told[RULE_COUNT];
+  Told *told_at;           /* stb_ds */
+  uint64_t entries;        /* of control wavelets that some tile sends */
+  bool has_unknown_entries;
+} Check;
+
+/* ---- tiles and routes ------------------------------------------------------------------------ */
+
+static const FabricUses no_uses;
+
+static const FabricUses *uses_at(const Check *c, uint32_t tile)
+{
+  uint32_t class = c->programs->tile_class[tile];
+  return class == IMAGE_NO_CLASS ? &no_uses : c->programs->classes[class].fabric;
+}
+
+static RouteState route_at(const Check *c, uint32_t tile, unsigned color, const Route **route)
+{
+  const ImageColorSet *set = &c->sets[c->l->tile_sets[tile]];
+  if (uses_at(c, tile)->reroutes >> color & 1)
+    return ROUTE_OPEN;
+  for (uint32_t i = 0; i < set->n; i++)
+    if (set->uses[i].color == color) {
+      *route = &c->routes[set->uses[i].config];
+      return (*route)->ever_rx || (*route)->ever_tx ? ROUTE_KNOWN : ROUTE_OPEN;
+    }
+  return ROUTE_NONE;
+}
+
+/* The tile that a port leads to; false: it lies outside. */
+static bool neighbour(const Check *c, uint32_t tile, Port port, uint32_t *other)
+{
+  uint32_t x = tile % c->l->width, y = tile / c->l->width;
+  switch (port) {
+  case PORT_NORTH: *other = tile - c->l->width; return y > 0;
+  case PORT_SOUTH: *other = tile + c->l->width; return y + 1 < c->l->height;
+  case PORT_EAST: *other = tile + 1; return x + 1 < c->l->width;
+  case PORT_WEST: *other = tile - 1; return x > 0;
+  case PORT_RAMP: case PORT_COUNT: break;
+  }
+  return false;
+}
+
+static Route read_route(const ImageColorConfig *config)
+{
+  Route r = {.always_rx = 0xff, .always_tx = 0xff,
+             .has_filter = config->filter.kind != FILTER_NONE};
+  unsigned n = 0;
+  for (unsigned k = 0; k < MAX_SWITCH_POSITIONS; k++) {
+    const ImagePosition *p = &config->positions[k];
+    if (!p->valid)
+      continue;
+    r.always_rx &= p->rx;
+    r.always_tx &= p->tx;
+    r.ever_rx |= p->rx;
+    r.ever_tx |= p->tx;
+    n++;
+  }
+  r.is_fixed = n == 1;
+  if (config->teardown)            /* it gets its routes later */
+    r = (Route){0};
+  return r;
+}
+
+/* False: colors that change into others on their way are not followed. */
+static bool read_routes(Check *c)
+{
+  uint32_t n, n_sets;
+  const ImageColorConfig *configs = color_table_configs(c->l->colors, &n);
+  c->sets = color_table_sets(c->l->colors, c->arena, &n_sets);
+  c->routes = arena_many(c->arena, Route, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    if (configs[i].swap_x || configs[i].swap_y)
+      return false;
+    c->routes[i] = read_route(&configs[i]);
+  }
+  for (uint32_t i = 0; i < n_sets; i++)
+    for (uint32_t k = 0; k < c->sets[i].n; k++)
+      c->routed |= 1u << c->sets[i].uses[k].color;
+  return true;
+}
+
+static const char *tile_text(const Check *c, uint32_t tile)
+{
+  return arena_printf(c->arena, "(%u, %u)", tile % c->l->width, tile / c->l->width);
+}
+
+static const char *ports_text(const Check *c, PortMask mask)
+{
+  const char *text = "";
+  for (int p = 0; p < PORT_COUNT; p++)
+    if (mask & port_bit((Port)p))
+      text = arena_printf(c->arena, "%s%s%s", text, *text ? ", " : "", port_name((Port)p));
+  return *text ? text : "nowhere";
+}
+
+/* Where the tile's route is set or, if several places set such a route, where the tile gets its
+ * code. */
+static Span route_span(const Check *c, uint32_t tile, unsigned color)
+{
+  Span span = color_set_span(c->l->colors, c->l->tile_sets[tile], (uint8_t)color);
+  return span.off ? span : c->l->tiles[tile].span;
+}
+
+/* ---- searches -------------------------------------------------------------------------------- */
+
+static void search_start(Check *c, uint32_t tile)
+{
+  c->stamp++;
+  arrsetlen(c->stack, 0);
+  c->stamps[tile] = c->stamp;
+  arrput(c->stack, tile);
+}
+
+/* True if the tile is new to this search. */
+static bool search_visit(Check *c, uint32_t tile)
+{
+  if (c->stamps[tile] == c->stamp)
+    return false;
+  c->stamps[tile] = c->stamp;
+  arrput(c->stack, tile);
+  return true;
+}
+
+static bool search_next(Check *c, uint32_t *tile)
+{
+  if (arrlenu(c->stack) == 0 || ++c->steps > MOST_STEPS)
+    return false;
+  *tile = arrpop(c->stack);
+  return true;
+}
+
+typedef struct { const FabricUse *use; uint32_t tile; } Sender;
+
+/* The operation of a tile that sends the color for certain, else one that is likely to. */
+static const FabricUse *sending_use(const FabricUses *uses, unsigned color)
+{
+  const FabricUse *found = NULL;
+  for (uint32_t i = 0; i < uses->n; i++) {
+    const FabricUse *use = &uses->uses[i];
+    if (use->is_send && use->color == color && use->least > 0 && (!found || use->is_certain))
+      found = use;
+  }
+  return found;
+}
+
+/* An operation whose wavelets come to the tile through one of `ports`, whatever the switches are
+ * set to; use NULL: none is known. */
+static Sender find_sender(Check *c, uint32_t tile, unsigned color, PortMask ports)
+{
+  Sender found = {NULL, 0};
+  search_start(c, tile);
+  for (bool is_first = true; search_next(c, &tile); is_first = false) {
+    const Route *route;
+    if (!is_first && route_at(c, tile, color, &route) != ROUTE_KNOWN)
+      continue;
+    PortMask rx = is_first ? ports : route->always_rx;
+    const FabricUse *use = sending_use(uses_at(c, tile), color);
+    bool is_better = use && (!found.use || (use->is_certain && !found.use->is_certain));
+    if (rx & port_bit(PORT_RAMP) && is_better)
+      found = (Sender){use, tile};
+    for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
+      uint32_t from;
+      const Route *other;
+      if (rx & port_bit(p) && neighbour(c, tile, p, &from) &&
+          route_at(c, from, color, &other) == ROUTE_KNOWN &&
+          other->always_tx & port_bit(port_opposite(p)))
+        search_visit(c, from);
+    }
+  }
+  return found;
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+/* One report of a rule for each color and place: the others would mostly repeat it. */
+static bool may_tell(Check *c, Rule rule, unsigned color, Span at)
+{
+  bool is_new = !(c->told[rule] >> color & 1);
+  c->told[rule] |= 1u << color;
+  for (size_t i = 0; is_new && i < arrlenu(c->told_at); i++)
+    is_new = c->told_at[i].rule != rule || c->told_at[i].at.off != at.off;
+  Told told = {rule, at};
+  if (is_new)
+    arrput(c->told_at, told);
+  return is_new;
+}
+
+/* A mistake in what runs in every execution is an error. */
+static void settle(const Check *c, bool is_certain)
+{
+  if (is_certain && !c->session->options->fabric_warnings)
+    diags_raise(c->session->diags);
+}
+
+static void note_sender(const Check *c, const Sender *sender)
+{
+  diag_sent_here(c->session->diags, sender->use->span, tile_text(c, sender->tile));
+}
+
+/* ---- an operation and the route of its own tile ---------------------------------------------- */
+
+static void check_own_route(Check *c, uint32_t tile, const FabricUse *use)
+{
+  const Route *route;
+  RouteState state = route_at(c, tile, use->color, &route);
+  Rule rule = use->is_send ? RULE_SEND : RULE_RECEIVE;
+  if (use->least == 0 || state == ROUTE_OPEN || !(c->routed >> use->color & 1))
+    return;
+  PortMask mask = state == ROUTE_NONE ? 0 : use->is_send ? route->ever_rx : route->ever_tx;
+  if (mask & port_bit(PORT_RAMP) || !may_tell(c, rule, use->color, use->span))
+    return;
+  Diags *diags = c->session->diags;
+  const char *why = "has no route for it";
+  if (state == ROUTE_KNOWN)
+    why = arena_printf(c->arena, use->is_send ? "takes it from %s only" : "hands it to %s only",
+                       ports_text(c, mask));
+  if (use->is_send)
+    diag_sent_without_route(diags, use->span, (unsigned)use->color, tile_text(c, tile), why);
+  else
+    diag_received_without_route(diags, use->span, (unsigned)use->color, tile_text(c, tile), why);
+  settle(c, use->is_certain);
+  if (state == ROUTE_KNOWN)
+    diag_route_is_here(diags, route_span(c, tile, use->color));
+  else
+    diag_route_missing_help(diags, c->l->tiles[tile].span, use->is_send ? "rx" : "tx");
+}
+
+/* ---- from one tile into the next ------------------------------------------------------------- */
+
+static void tell_link(Check *c, uint32_t tile, unsigned color, Port port, uint32_t next,
+                      const Route *other, const Sender *sender)
+{
+  Diags *diags = c->session->diags;
+  Span at = route_span(c, tile, color);
+  const char *from = tile_text(c, tile), *to = tile_text(c, next);
+  if (other)
+    diag_route_not_taken(diags, at, color,
+                         arena_printf(c->arena, "%s to the %s", from, port_name(port)), to,
+                         ports_text(c, other->ever_rx));
+  else
+    diag_route_into_nothing(diags, at, color,
+                            arena_printf(c->arena, "%s to the %s", from, port_name(port)), to);
+  settle(c, sender->use->is_certain);
+  if (other)
+    diag_route_is_here(diags, route_span(c, next, color));
+  note_sender(c, sender);
+  diag_route_taken_help(diags, at, port_name(port_opposite(port)), to);
+}
+
+static void check_links(Check *c, uint32_t tile, unsigned color, const Route *route)
+{
+  for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
+    uint32_t next;
+    const Route *other = NULL;
+    if (!(route->always_tx & port_bit(p)) || !neighbour(c, tile, p, &next))
+      continue;
+    RouteState state = route_at(c, next, color, &other);
+    if (state == ROUTE_OPEN ||
+        (state == ROUTE_KNOWN && other->ever_rx & port_bit(port_opposite(p))))
+      continue;
+    Sender sender = find_sender(c, tile, color, route->always_rx);
+    Span at = sender.use ? route_span(c, tile, color) : (Span){0, 0};
+    if (sender.use && may_tell(c, RULE_LINK, color, at))
+      tell_link(c, tile, color, p, next, state == ROUTE_KNOWN ? other : NULL, &sender);
+  }
+}
+
+/* ---- what arrives ---------------------------------------------------------------------------- */
+
+/* Of one start of the program or launch. */
+typedef struct { uint32_t start, least, most; bool is_certain; } Amount;
+
+typedef struct {
+  bool is_open;            /* other wavelets may come, or how many is not known */
+  bool is_mixed;           /* operations of several element sizes, or of several starts */
+  unsigned n;
+  uint8_t element_bytes;
+  SimdMode simd;
+  Amount amount;
+  Sender sources[SOURCES_SHOWN];
+} Total;
+
+static void add_use(Total *t, const FabricUse *use, uint32_t tile)
+{
+  if (t->n > 0 && (use->start != t->amount.start || use->element_bytes != t->element_bytes ||
+                   (use->element_bytes == 2 && use->simd != t->simd)))
+    t->is_mixed = true;
+  if (t->n == 0)
+    t->amount.is_certain = true;
+  if (t->n < SOURCES_SHOWN)
+    t->sources[t->n] = (Sender){use, tile};
+  t->n++;
+  t->element_bytes = use->element_bytes;
+  t->simd = use->simd;
+  t->amount.start = use->start;
+  t->amount.least += (uint32_t)use->least * use->length;
+  t->amount.most += (uint32_t)use->most * use->length;
+  t->amount.is_certain &= use->is_certain;
+}
+
+static void add_uses(const Check *c, Total *t, uint32_t tile, unsigned color, bool is_send)
+{
+  const FabricUses *uses = uses_at(c, tile);
+  t->is_open |= ((is_send ? uses->vague_sends : uses->vague_receives) >> color & 1) != 0;
+  for (uint32_t i = 0; i < uses->n; i++)
+    if (uses->uses[i].color == color && uses->uses[i].is_send == is_send)
+      add_use(t, &uses->uses[i], tile);
+}
+
+/* Goes on to the tiles that the tile may get the color from. */
+static void go_upstream(Check *c, Total *t, uint32_t tile, unsigned color, const Route *route)
+{
+  for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
+    uint32_t from;
+    const Route *other;
+    if (!(route->ever_rx & port_bit(p)))
+      continue;
+    if (!neighbour(c, tile, p, &from)) {
+      t->is_open = true;
+      continue;
+    }
+    RouteState state = route_at(c, from, color, &other);
+    bool may_come = state == ROUTE_OPEN ||
+                    (state == ROUTE_KNOWN && other->ever_tx & port_bit(port_opposite(p)));
+    if (may_come && !search_visit(c, from))
+      t->is_open = true;             /* two ways from one tile */
+  }
+}
+
+/* All that may arrive at the tile. */
+static Total find_arrivals(Check *c, uint32_t tile, unsigned color)
+{
+  Total t = {0};
+  search_start(c, tile);
+  while (search_next(c, &tile)) {
+    const Route *route;
+    RouteState state = route_at(c, tile, color, &route);
+    if (state != ROUTE_KNOWN || !route->is_fixed)
+      t.is_open = true;
+    if (state != ROUTE_KNOWN)
+      continue;
+    if (route->ever_rx & port_bit(PORT_RAMP))
+      add_uses(c, &t, tile, color, true);
+    go_upstream(c, &t, tile, color, route);
+  }
+  t.is_open |= c->steps > MOST_STEPS;
+  return t;
+}
+
+static void note_sources(const Check *c, const Total *sent)
+{
+  for (unsigned i = 0; i < sent->n && i < SOURCES_SHOWN; i++)
+    note_sender(c, &sent->sources[i]);
+}
+
+static void check_lengths(Check *c, uint32_t tile, unsigned color)
+{
+  const Route *route;
+  if (c->told[RULE_LENGTH] >> color & 1 ||
+      route_at(c, tile, color, &route) != ROUTE_KNOWN || route->has_filter)
+    return;
+  Total taken = {0};
+  add_uses(c, &taken, tile, color, false);
+  if (taken.is_open || taken.is_mixed || taken.n == 0)
+    return;
+  Total sent = find_arrivals(c, tile, color);
+  if (sent.is_open || sent.is_mixed)
+    return;
+  bool is_alike = sent.n == 0 || (sent.amount.start == taken.amount.start &&
+                                  sent.element_bytes == taken.element_bytes &&
+                                  (sent.element_bytes != 2 || sent.simd == taken.simd));
+  bool too_few = sent.amount.most < taken.amount.least;
+  bool too_many = sent.amount.least > taken.amount.most;
+  Span at = taken.sources[0].use->span;
+  if (!is_alike || (!too_few && !too_many) || !may_tell(c, RULE_LENGTH, color, at))
+    return;
+  Diags *diags = c->session->diags;
+  const char *where = tile_text(c, tile);
+  if (sent.n == 0) {
+    diag_nothing_sent(diags, at, where, color);
+  } else {
+    diag_lengths_differ(diags, at, where, too_few ? taken.amount.least : taken.amount.most, color,
+                        too_few ? sent.amount.most : sent.amount.least);
+  }
+  settle(c, too_few && taken.amount.is_certain);
+  note_sources(c, &sent);
+  if (sent.n > 0)
+    diag_lengths_help(diags, at);
+}
+
+/* ---- what nobody reads ----------------------------------------------------------------------- */
+
+static void check_unread(Check *c, uint32_t tile, unsigned color, const Route *route)
+{
+  const FabricUses *uses = uses_at(c, tile);
+  if (!(route->always_tx & port_bit(PORT_RAMP)) || uses->receives >> color & 1 ||
+      route->has_filter)
+    return;
+  Sender sender = find_sender(c, tile, color, route->always_rx);
+  if (!sender.use || sender.use->is_control || sender.use->length <= BUFFERED_WAVELETS ||
+      !may_tell(c, RULE_UNREAD, color, route_span(c, tile, color)))
+    return;
+  Diags *diags = c->session->diags;
+  diag_color_not_read(diags, route_span(c, tile, color), color,
+                      tile_text(c, tile));
+  note_sender(c, &sender);
+  diag_not_read_help(diags, c->l->tiles[tile].span);
+}
+
+/* ---- control wavelets ------------------------------------------------------------------------ */
+
+typedef struct {
+  bool is_open, has_taker;
+  uint32_t n, last;        /* tiles that it is handed to */
+} Delivery;
+
+static bool takes_entry(const FabricUses *uses, unsigned color, unsigned entry)
+{
+  return uses->control_tasks >> entry & 1 || uses->operations >> color & 1;
+}
+
+static Delivery follow(Check *c, uint32_t tile, unsigned color, unsigned entry)
+{
+  Delivery d = {0};
+  search_start(c, tile);
+  while (search_next(c, &tile) && !d.is_open && !d.has_taker) {
+    const Route *route;
+    if (route_at(c, tile, color, &route) != ROUTE_KNOWN) {
+      d.is_open = true;
+      break;
+    }
+    d.is_open |= route->has_filter || route->ever_tx != route->always_tx;
+    if (route->ever_tx & port_bit(PORT_RAMP)) {
+      d.n++;
+      d.last = tile;
+      d.has_taker |= takes_entry(uses_at(c, tile), color, entry);
+    }
+    for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
+      uint32_t next;
+      if (route->ever_tx & port_bit(p) && neighbour(c, tile, p, &next))
+        search_visit(c, next);
+    }
+  }
+  d.is_open |= c->steps > MOST_STEPS;
+  return d;
+}
+
+/* Is it for the processors of all routers? */
+static bool ignores_nobody(uint32_t payload)
+{
+  for (unsigned slot = 0; slot < MAX_SWITCH_COMMANDS; slot++)
+    if (control_command(payload, slot).ce_ignore)
+      return false;
+  return true;
+}
+
+static void check_control(Check *c, uint32_t tile, const FabricUse *use)
+{
+  const Machine *machine = machine_get(c->session->options->arch);
+  unsigned entry = control_entry(use->payload);
+  if (!use->has_payload || entry == machine->control_entry_none || !ignores_nobody(use->payload) ||
+      c->told[RULE_CONTROL] >> use->color & 1)
+    return;
+  Delivery d = follow(c, tile, use->color, entry);
+  if (d.is_open || d.has_taker || d.n == 0 || !may_tell(c, RULE_CONTROL, use->color, use->span))
+    return;
+  Diags *diags = c->session->diags;
+  diag_control_without_task(diags, use->span, (unsigned)use->color, entry, tile_text(c, d.last));
+  const FabricUses *uses = uses_at(c, d.last);
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
+    if (uses->control_tasks >> id & 1)
+      diag_control_task_is_here(diags, uses->control_span[id], tile_text(c, d.last), id);
+  if (uses->control_tasks == 0)
+    diag_control_task_help(diags, c->l->tiles[d.last].span);
+}
+
+/* ---- control tasks that nothing starts ------------------------------------------------------- */
+
+/* A payload with the entry that is sent as data; NULL: none. */
+static const FabricUse *sent_as_data(const Check *c, unsigned entry)
+{
+  for (size_t k = 0; k < arrlenu(c->programs->classes); k++) {
+    const FabricUses *uses = c->programs->classes[k].fabric;
+    for (uint32_t i = 0; i < uses->n; i++) {
+      const FabricUse *use = &uses->uses[i];
+      if (use->is_send && !use->is_control && use->has_payload &&
+          control_entry(use->payload) == entry)
+        return use;
+    }
+  }
+  return NULL;
+}
+
+static void check_control_tasks(Check *c)
+{
+  Diags *diags = c->session->diags;
+  uint64_t told = 0;
+  for (size_t k = 0; k < arrlenu(c->programs->classes); k++) {
+    const FabricUses *uses = c->programs->classes[k].fabric;
+    for (unsigned id = 0; id < MAX_TASK_IDS; id++) {
+      uint64_t waiting = uses->control_tasks & ~uses->started_tasks & ~c->entries & ~told;
+      if (!(waiting >> id & 1))
+        continue;
+      const FabricUse *data = sent_as_data(c, id);
+      told |= UINT64_C(1) << id;
+      diag_control_task_never(diags, uses->control_span[id], id);
+      if (data)
+        diag_control_as_data(diags, data->span);
+      else
+        diag_control_send_help(diags, uses->control_span[id], id);
+    }
+  }
+}
+
+/* ---- senders that meet ----------------------------------------------------------------------- */
+
+static bool has_one_port(PortMask mask) { return mask != 0 && (mask & (mask - 1)) == 0; }
+
+/* The operation whose wavelets come through one port of the tile, where nothing else comes that
+ * way and the sender waits for nobody, and how far away it is; use NULL: none is known. */
+static Sender find_first_sender(Check *c, uint32_t tile, unsigned color, Port port,
+                                uint32_t *distance)
+{
+  Sender none = {NULL, 0};
+  for (*distance = 0; port != PORT_RAMP; ++*distance) {
+    const Route *route;
+    uint32_t from;
+    if (++c->steps > MOST_STEPS || !neighbour(c, tile, port, &from) ||
+        route_at(c, from, color, &route) != ROUTE_KNOWN || !route->is_fixed ||
+        !(route->always_tx & port_bit(port_opposite(port))) || !has_one_port(route->always_rx))
+      return none;
+    tile = from;
+    port = (Port)__builtin_ctz(route->always_rx);
+  }
+  const FabricUses *uses = uses_at(c, tile);
+  const FabricUse *use = sending_use(uses, color);
+  bool is_free = use && !(uses->vague_sends >> color & 1) && use->start != FABRIC_ANY_TIME &&
+                 (uses->receives & ~c->left_alone) == 0;
+  return is_free ? (Sender){use, tile} : none;
+}
+
+/* Two senders, one of which is `apart` tiles further away. */
+static void tell_meeting(Check *c, uint32_t tile, unsigned color, const Sender *a, const Sender *b,
+                         uint32_t apart)
+{
+  Span at = route_span(c, tile, color);
+  if (a->use->start != b->use->start || a->use->length <= apart || b->use->length <= apart ||
+      !may_tell(c, RULE_MEET, color, at))
+    return;
+  Diags *diags = c->session->diags;
+  diag_senders_meet(diags, at, color, tile_text(c, tile));
+  note_sender(c, a);
+  note_sender(c, b);
+  diag_senders_meet_help(diags, c->l->tiles[tile].span);
+}
+
+static void check_meeting(Check *c, uint32_t tile, unsigned color, const Route *route)
+{
+  Sender first = {NULL, 0};
+  uint32_t first_distance = 0, distance;
+  if (!route->is_fixed || has_one_port(route->always_rx))
+    return;
+  for (Port p = PORT_NORTH; p < PORT_COUNT; p++) {
+    Sender sender = {NULL, 0};
+    if (route->always_rx & port_bit(p))
+      sender = find_first_sender(c, tile, color, p, &distance);
+    if (sender.use && first.use)
+      tell_meeting(c, tile, color, &first, &sender,
+                   distance > first_distance ? distance - first_distance
+                                             : first_distance - distance);
+    if (sender.use && !first.use) {
+      first = sender;
+      first_distance = distance;
+    }
+  }
+}
+
+/* ---- which tiles to look at ------------------------------------------------------------------ */
+
+typedef struct { uint32_t class, set; } KindKey;
+
+/* Equal numbers for tiles of equal class and configurations. */
+static void number_kinds(Check *c)
+{
+  struct { KindKey key; uint32_t value; } *map = NULL;
+  uint32_t n = c->l->width * c->l->height;
+  c->kinds = arena_many(c->arena, uint32_t, n);
+  KindKey last = {IMAGE_NO_CLASS, UINT32_MAX};
+  for (uint32_t t = 0; t < n; t++) {
+    KindKey key = {c->programs->tile_class[t], c->l->tile_sets[t]};
+    if (t > 0 && key.class == last.class && key.set == last.set) {
+      c->kinds[t] = c->kinds[t - 1];
+      continue;
+    }
+    last = key;
+    ptrdiff_t at = hmgeti(map, key);
+    if (at < 0) {
+      hmput(map, key, (uint32_t)hmlenu(map) + 1);
+      at = hmgeti(map, key);
+    }
+    c->kinds[t] = map[at].value;
+  }
+  hmfree(map);
+}
+
+/* A tile and its neighbours; 0: outside. */
+typedef struct { uint32_t kind[PORT_COUNT]; } Surroundings;
+
+static Surroundings surroundings_of(const Check *c, uint32_t tile)
+{
+  Surroundings s = {{0}};
+  for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
+    uint32_t other;
+    if (neighbour(c, tile, p, &other))
+      s.kind[p] = c->kinds[other];
+  }
+  s.kind[PORT_RAMP] = c->kinds[tile];
+  return s;
+}
+
+/* Is the tile `back` tiles before it known to have the same surroundings? */
+static bool is_like(const Check *c, uint32_t tile, const Surroundings *s, uint32_t back)
+{
+  if (tile < back || c->kinds[tile - back] != s->kind[PORT_RAMP])
+    return false;
+  Surroundings other = surroundings_of(c, tile - back);
+  return memcmp(&other, s, sizeof other) == 0;
+}
+
+/* One tile of each kind of surroundings; stb_ds array.  Layouts repeat every tile or every second
+ * one, along a row or a column, so that most need no look-up. */
+static uint32_t *choose_tiles(const Check *c)
+{
+  struct { Surroundings key; uint32_t value; } *map = NULL;
+  uint32_t *chosen = NULL, w = c->l->width, n = w * c->l->height;
+  for (uint32_t t = 0; t < n; t++) {
+    Surroundings s = surroundings_of(c, t);
+    if (is_like(c, t, &s, 1) || is_like(c, t, &s, 2) || is_like(c, t, &s, w) ||
+        is_like(c, t, &s, 2 * w))
+      continue;
+    if (hmgeti(map, s) >= 0)
+      continue;
+    hmput(map, s, t);
+    arrput(chosen, t);
+  }
+  hmfree(map);
+  return chosen;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static void note_classes(Check *c)
+{
+  if (c->session->options->memcpy)
+    c->left_alone |= (uint32_t)machine_get(c->session->options->arch)->memcpy_colors;
+  for (size_t k = 0; k < arrlenu(c->programs->classes); k++) {
+    const FabricUses *uses = c->programs->classes[k].fabric;
+    c->left_alone |= uses->streamed;
+    c->sent |= uses->sends;
+    for (uint32_t i = 0; i < uses->n; i++) {
+      const FabricUse *use = &uses->uses[i];
+      if (use->is_send && use->is_control && use->has_payload)
+        c->entries |= UINT64_C(1) << control_entry(use->payload);
+      else if (use->is_send && use->is_control)
+        c->has_unknown_entries = true;
+    }
+    c->has_unknown_entries |= uses->vague_control;
+  }
+}
+
+static void check_routes(Check *c, uint32_t tile)
+{
+  const ImageColorSet *set = &c->sets[c->l->tile_sets[tile]];
+  for (uint32_t i = 0; i < set->n; i++) {
+    unsigned color = set->uses[i].color;
+    const Route *route;
+    if (c->left_alone >> color & 1 || !(c->sent >> color & 1) ||
+        route_at(c, tile, color, &route) != ROUTE_KNOWN)
+      continue;
+    check_links(c, tile, color, route);
+    check_meeting(c, tile, color, route);
+  }
+}
+
+static void check_operations(Check *c, uint32_t tile)
+{
+  const FabricUses *uses = uses_at(c, tile);
+  for (uint32_t i = 0; i < uses->n; i++)
+    if (!(c->left_alone >> uses->uses[i].color & 1) &&
+        !(c->told[RULE_LINK] >> uses->uses[i].color & 1))
+      check_own_route(c, tile, &uses->uses[i]);
+}
+
+/* What follows from a wrong route is not reported. */
+static bool has_wrong_route(const Check *c, unsigned color)
+{
+  return ((c->told[RULE_SEND] | c->told[RULE_RECEIVE] | c->told[RULE_LINK]) >> color & 1) != 0;
+}
+
+static void check_amounts(Check *c, uint32_t tile)
+{
+  const FabricUses *uses = uses_at(c, tile);
+  for (unsigned color = 0; color < MAX_COLORS; color++) {
+    const Route *route;
+    if (c->left_alone >> color & 1 || has_wrong_route(c, color))
+      continue;
+    if (uses->receives >> color & 1)
+      check_lengths(c, tile, color);
+    else if (route_at(c, tile, color, &route) == ROUTE_KNOWN)
+      check_unread(c, tile, color, route);
+  }
+  for (uint32_t i = 0; i < uses->n; i++)
+    if (uses->uses[i].is_control && uses->uses[i].is_send && uses->uses[i].least > 0 &&
+        !(c->left_alone >> uses->uses[i].color & 1) && !has_wrong_route(c, uses->uses[i].color))
+      check_control(c, tile, &uses->uses[i]);
+}
+
+static void check_tiles(Check *c)
+{
+  number_kinds(c);
+  uint32_t *tiles = choose_tiles(c);
+  c->stamps = arena_many(c->arena, uint32_t, (size_t)c->l->width * c->l->height);
+  for (size_t i = 0; i < arrlenu(tiles); i++)
+    check_routes(c, tiles[i]);
+  for (size_t i = 0; i < arrlenu(tiles); i++)
+    check_operations(c, tiles[i]);
+  for (size_t i = 0; i < arrlenu(tiles); i++)
+    check_amounts(c, tiles[i]);
+  arrfree(tiles);
+  arrfree(c->stack);
+}
+
+static bool has_uses(const Check *c)
+{
+  for (size_t k = 0; k < arrlenu(c->programs->classes); k++) {
+    const FabricUses *uses = c->programs->classes[k].fabric;
+    for (uint32_t i = 0; i < uses->n; i++)
+      if (!(c->left_alone >> uses->uses[i].color & 1))
+        return true;
+  }
+  return false;
+}
+
+bool fabric_check(Session *session, const Programs *programs)
+{
+  Check c = {.session = session, .programs = programs, .l = session->layout};
+  size_t errors = diags_error_count(session->diags);
+  if (!session->layout->has_block)
+    return true;
+  note_classes(&c);
+  c.arena = arena_create("fabric check");
+  if (has_uses(&c) && read_routes(&c))
+    check_tiles(&c);
+  if (!c.has_unknown_entries && c.told[RULE_CONTROL] == 0)
+    check_control_tasks(&c);
+  arena_destroy(c.arena);
+  arrfree(c.told_at);
+  return diags_error_count(session->diags) == errors;
+}

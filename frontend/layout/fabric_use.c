@@ -1,0 +1,618 @@
+/* What the code of one tile class sends and receives.
+ *
+ * Each function or task that something outside the code starts is a root.  From each root the walk
+ * goes through the calls and notes, for each operation on the fabric, how many times one run of the
+ * root does it: at least and at most, each 0, 1 or many.  Then the runs of the roots are counted:
+ * the start of the program and each launch by the host run a root once, and a local task runs as
+ * often as the one place that activates it.  A descriptor that the walk loses sight of, because it
+ * is stored, loaded into a DSR or passed on, makes what its color carries vague. */
+#include "frontend/layout/fabric.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Published programs give fabric DSDs the extent 1 where the other operand decides. */
+enum { WALK_DEPTH = 24, WALK_CALLS = 4096, STANDS_FOR_ANY = 1, ENDLESS_LENGTH = 0x7fff };
+static const uint32_t ALL_COLORS = (1u << MAX_COLORS) - 1;
+
+/* Times in a run: 0, 1 or FABRIC_MANY. */
+typedef struct { uint8_t least, most; } Times;
+
+typedef struct {
+  IrFuncId func;
+  bool is_task;            /* a local task, which `id` names */
+  uint8_t id;
+  uint32_t start;          /* as in FabricUse */
+  Times times;             /* for each start */
+  bool is_certain, is_counted, is_counting;
+} Root;
+
+/* Where a task is activated: the places are counted, the last one is kept. */
+typedef struct { unsigned n; uint32_t root; Times times; } Activation;
+
+/* A use as one run of its root has it. */
+typedef struct {
+  uint32_t root;
+  FabricUse use;
+  uint32_t extent;         /* of an operand that describes more or less than is moved; 0: none */
+} RootUse;
+
+typedef struct {
+  Sema *s;
+  const IrModule *m;
+  FabricUses *out;
+  Times **block_times;     /* by function, then by block; NULL: not looked at */
+  Root *roots;             /* stb_ds arrays */
+  RootUse *uses;
+  Activation activated[MAX_TASK_IDS];
+  uint64_t unclear_tasks;  /* started in ways that are not counted */
+  uint64_t held_tasks;     /* blocked at some time */
+  unsigned calls;
+} Walk;
+
+static Times times_product(Times a, Times b)
+{
+  unsigned least = a.least * b.least, most = a.most * b.most;
+  return (Times){(uint8_t)(least > FABRIC_MANY ? FABRIC_MANY : least),
+                 (uint8_t)(most > FABRIC_MANY ? FABRIC_MANY : most)};
+}
+
+/* ---- how often a block runs ------------------------------------------------------------------ */
+
+static const IrInsn *block_end(const IrFunc *f, uint32_t block)
+{
+  const IrBlock *b = &f->blocks[block];
+  return b->n_insns ? &f->insns[b->insns[b->n_insns - 1].raw] : NULL;
+}
+
+static unsigned way_count(const IrInsn *end)
+{
+  return !end ? 0 : end->op == IR_br ? 1 : end->op == IR_cond_br ? 2 : 0;
+}
+
+/* Marks what can be reached from a block, itself included, without entering `avoid`; true if a
+ * return is. */
+static bool mark_reached(const IrFunc *f, uint32_t from, uint32_t avoid, bool *seen)
+{
+  uint32_t *stack = NULL;
+  bool returns = false;
+  arrput(stack, from);
+  while (arrlenu(stack) > 0) {
+    uint32_t block = arrpop(stack);
+    if (block == avoid || seen[block])
+      continue;
+    seen[block] = true;
+    const IrInsn *end = block_end(f, block);
+    returns |= end && end->op == IR_ret;
+    for (unsigned i = 0; i < way_count(end); i++)
+      arrput(stack, end->u.targets[i].block.raw);
+  }
+  arrfree(stack);
+  return returns;
+}
+
+static Times times_of_block(const IrFunc *f, uint32_t block, bool *seen)
+{
+  const IrInsn *end = block_end(f, block);
+  memset(seen, 0, f->n_blocks);
+  for (unsigned i = 0; i < way_count(end); i++)
+    mark_reached(f, end->u.targets[i].block.raw, IR_NO_ID, seen);
+  bool is_in_loop = seen[block];
+  memset(seen, 0, f->n_blocks);
+  bool can_return = mark_reached(f, 0, IR_NO_ID, seen);
+  memset(seen, 0, f->n_blocks);
+  bool can_be_left_out = mark_reached(f, 0, block, seen);
+  return (Times){block == 0 || (can_return && !can_be_left_out), is_in_loop ? FABRIC_MANY : 1};
+}
+
+static bool is_of_interest(const IrFunc *f, const IrBlock *b)
+{
+  for (uint32_t i = 0; i < b->n_insns; i++) {
+    const IrInsn *insn = &f->insns[b->insns[i].raw];
+    if (!insn->dead && (insn->op == IR_vec || insn->op == IR_call || insn->op == IR_activate))
+      return true;
+  }
+  return false;
+}
+
+/* Of a function's blocks; those without operations and calls have no times. */
+static const Times *block_times(Walk *w, uint32_t func)
+{
+  const IrFunc *f = &w->m->funcs[func];
+  if (!w->block_times[func]) {
+    Times *times = arena_many(w->s->arena, Times, f->n_blocks + 1);
+    bool *seen = arena_many(w->s->arena, bool, f->n_blocks + 1);
+    for (uint32_t b = 0; b < f->n_blocks; b++)
+      if (is_of_interest(f, &f->blocks[b]))
+        times[b] = times_of_block(f, b, seen);
+    w->block_times[func] = times;
+  }
+  return w->block_times[func];
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
+
+static bool is_fabric(const Descriptor *d)
+{
+  return d->kind == DESC_FABIN || d->kind == DESC_FABOUT;
+}
+
+typedef struct { Descriptor desc; bool is_length_known; } Known;
+
+/* What an action word that is known at compile time starts; false: it is not known. */
+static bool known_action(const IrFunc *f, IrValue word, Action *action)
+{
+  const IrInsn *value = &f->insns[word.raw];
+  return value->op == IR_const && action_decode((uint16_t)value->imm, action);
+}
+
+static bool apply_setting(const IrFunc *f, const IrInsn *set, Known *known)
+{
+  const IrInsn *value = &f->insns[set->args[1].raw];
+  switch (set->field) {
+  case DSRF_FLAGS:
+    known->desc.flags |= (uint16_t)value->imm;
+    return value->op == IR_const;
+  case DSRF_DONE: return known_action(f, set->args[1], &known->desc.done);
+  case DSRF_CONTROL: return known_action(f, set->args[1], &known->desc.on_control);
+  case DSRF_BASE: case DSRF_BASE_ADD: case DSRF_STRIDE: return true;
+  case DSRF_LENGTH:
+    known->is_length_known = value->op == IR_const;
+    known->desc.length = (uint16_t)value->imm;
+    return true;
+  default:
+    known->is_length_known = false;
+    return true;
+  }
+}
+
+/* The descriptor that a value is made of, with what is set on the way; false if it is not known. */
+static bool known_descriptor(const IrFunc *f, IrValue v, Known *known)
+{
+  const IrInsn *insn = &f->insns[v.raw];
+  if (insn->op == IR_dsd_const) {
+    *known = (Known){insn->u.desc->desc, true};
+    return true;
+  }
+  return insn->op == IR_dsd_set && known_descriptor(f, insn->args[0], known) &&
+         apply_setting(f, insn, known);
+}
+
+/* Elements that a descriptor describes; 0: it leaves that to the other operands. */
+static uint32_t descriptor_length(const Descriptor *d)
+{
+  if (d->kind != DESC_MEM4D)
+    return d->length;
+  uint32_t n = 1;
+  for (size_t i = 0; i < ARRAY_COUNT(d->lengths); i++)
+    n *= d->lengths[i];
+  return n;
+}
+
+static void mark_escapes(const IrInsn *insn, bool *escapes)
+{
+  if (insn->dead || insn->op == IR_dsd_set || insn->op == IR_dsd_get)
+    return;
+  bool is_vec = insn->op == IR_vec;
+  for (uint32_t i = 0; i < insn->n_args && !is_vec; i++)
+    escapes[insn->args[i].raw] = true;
+  for (unsigned t = 0; t < way_count(insn); t++)
+    for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
+      escapes[insn->u.targets[t].args[i].raw] = true;
+}
+
+/* By value of the function: whether anything but operations and settings takes it. */
+static const bool *escapes_of(Walk *w, uint32_t func)
+{
+  const IrFunc *f = &w->m->funcs[func];
+  bool *escapes = arena_many(w->s->arena, bool, f->n_insns + 1);
+  for (uint32_t i = 1; i < f->n_insns; i++)
+    mark_escapes(&f->insns[i], escapes);
+  for (bool is_changed = true; is_changed;) {
+    is_changed = false;
+    for (uint32_t i = f->n_insns; i-- > 1;) {
+      const IrInsn *insn = &f->insns[i];
+      if (insn->dead || insn->op != IR_dsd_set || !escapes[i] || escapes[insn->args[0].raw])
+        continue;
+      escapes[insn->args[0].raw] = is_changed = true;
+    }
+  }
+  return escapes;
+}
+
+/* ---- what is not known exactly --------------------------------------------------------------- */
+
+static uint32_t color_bit(unsigned color) { return color < MAX_COLORS ? 1u << color : 0; }
+
+static uint64_t task_bit(Action action)
+{
+  bool starts = action.kind == ACT_ACTIVATE && action.id_kind == ID_TASK;
+  return starts ? UINT64_C(1) << action.id % MAX_TASK_IDS : 0;
+}
+
+static void lose_descriptor(Walk *w, const Descriptor *d)
+{
+  w->unclear_tasks |= task_bit(d->done) | task_bit(d->on_control);
+  uint32_t bit = color_bit(d->color);
+  if (d->kind == DESC_FABOUT) {
+    w->out->sends |= bit;
+    w->out->vague_sends |= bit;
+    w->out->vague_control |= (d->flags & DESC_F_CONTROL) != 0;
+  } else if (d->kind == DESC_FABIN) {
+    w->out->receives |= bit;
+    w->out->vague_receives |= bit;
+    w->out->operations |= bit;
+  }
+}
+
+static void lose_everything(FabricUses *out)
+{
+  out->sends = out->receives = out->vague_sends = out->vague_receives = ALL_COLORS;
+  out->operations = out->reroutes = ALL_COLORS;
+  out->vague_control = true;
+}
+
+static bool in_array(uint32_t address, uint32_t base, unsigned *color)
+{
+  *color = address - base;
+  return address >= base && address < base + MAX_COLORS;
+}
+
+static void note_register(FabricUses *out, uint32_t address)
+{
+  unsigned color;
+  if (in_array(address, CFG_COLOR_ROUTES, &color) || in_array(address, CFG_COLOR_SWITCH, &color) ||
+      in_array(address, CFG_COLOR_SWITCH_BOTH, &color))
+    out->reroutes |= color_bit(color);
+  else if (in_array(address, CFG_FILTER_COUNTER, &color) ||
+           in_array(address, CFG_FILTER_LIMIT, &color) || in_array(address, CFG_FILTER_MAX, &color))
+    out->vague_receives |= color_bit(color);
+  else if (address >= CFG_INPUT_QUEUE && address < CFG_OUTPUT_QUEUE + MAX_QUEUES)
+    lose_everything(out);
+}
+
+static void note_set_config(Walk *w, const IrFunc *f, const IrInsn *insn)
+{
+  const IrInsn *address = &f->insns[insn->args[0].raw];
+  if (address->op == IR_const)
+    note_register(w->out, (uint32_t)address->imm);
+  else
+    lose_everything(w->out);
+}
+
+static void note_insn(Walk *w, const IrFunc *f, uint32_t i, bool escapes)
+{
+  const IrInsn *insn = &f->insns[i];
+  Action action;
+  if (insn->op == IR_set_config) {
+    note_set_config(w, f, insn);
+  } else if (insn->op == IR_dsd_const && escapes) {
+    lose_descriptor(w, &insn->u.desc->desc);
+  } else if (insn->op == IR_dsd_set && (insn->field == DSRF_DONE || insn->field == DSRF_CONTROL)) {
+    if (!known_action(f, insn->args[1], &action))
+      w->unclear_tasks = UINT64_MAX;
+    else if (escapes)
+      w->unclear_tasks |= task_bit(action);
+  } else if (insn->op == IR_dsr_set &&
+             (insn->field == DSRF_DONE || insn->field == DSRF_CONTROL)) {
+    w->unclear_tasks = UINT64_MAX;
+  } else if (insn->op == IR_activate && f->insns[insn->args[0].raw].op != IR_const) {
+    w->unclear_tasks = UINT64_MAX;
+  } else if (insn->op == IR_block) {
+    const IrInsn *id = &f->insns[insn->args[0].raw];
+    w->held_tasks |= id->op == IR_const ? UINT64_C(1) << id->imm % MAX_TASK_IDS : UINT64_MAX;
+  }
+}
+
+static void note_code(Walk *w)
+{
+  for (uint32_t n = 0; n < w->m->n_funcs; n++) {
+    const IrFunc *f = &w->m->funcs[n];
+    const bool *escapes = escapes_of(w, n);
+    for (uint32_t i = 1; i < f->n_insns; i++)
+      if (!f->insns[i].dead)
+        note_insn(w, f, i, escapes[i]);
+  }
+}
+
+static void note_setup(Walk *w)
+{
+  const MachineSetup *setup = w->s->setup;
+  for (int is_output = 0; is_output < 2; is_output++)
+    for (uint8_t c = 0; c < MAX_COLORS; c++)
+      if (setup->stored_colors[is_output] >> c & 1)
+        lose_descriptor(w, &(Descriptor){.kind = is_output ? DESC_FABOUT : DESC_FABIN, .color = c});
+  w->unclear_tasks |= setup->stored_tasks;
+  for (uint32_t i = 0; i < w->m->n_dsrs; i++)
+    lose_descriptor(w, &w->m->dsrs[i].desc.desc);
+  for (uint32_t i = 0; i < w->m->n_configs; i++)
+    note_register(w->out, w->m->configs[i].address);
+  for (size_t i = 0; i < arrlenu(setup->fifos); i++) {
+    Action push = {0}, pop = {0};
+    if (action_decode(setup->fifos[i].push, &push))
+      w->unclear_tasks |= task_bit(push);
+    if (action_decode(setup->fifos[i].pop, &pop))
+      w->unclear_tasks |= task_bit(pop);
+  }
+}
+
+static void note_tasks(Walk *w)
+{
+  const IrModule *m = w->m;
+  for (uint32_t i = 0; i < m->n_tasks; i++) {
+    const IrTask *task = &m->tasks[i];
+    if (task->kind == TASK_DATA) {
+      uint32_t bit = color_bit(m->arch == ARCH_WSE3 ? m->input[task->id % MAX_QUEUES].color
+                                                    : task->id);
+      w->out->receives |= bit;
+      w->out->vague_receives |= bit;
+    } else if (task->kind == TASK_CONTROL) {
+      w->out->control_tasks |= UINT64_C(1) << task->id;
+      const TaskSlot *slot = m->separate_control ? &w->s->setup->control_tasks[task->id]
+                                                 : &w->s->setup->tasks[task->id];
+      w->out->control_span[task->id] = slot->span;
+    }
+  }
+}
+
+/* ---- the walk from a root -------------------------------------------------------------------- */
+
+/* Where the user wrote it: outside the libraries that the code was inlined from. */
+static Span user_span(const Walk *w, IrLocId loc)
+{
+  const SourceMap *sources = w->s->session->sources;
+  Span span = w->m->locs[loc.raw].span;
+  while (loc.raw != IR_NO_LOC.raw) {
+    span = w->m->locs[loc.raw].span;
+    FileId file = source_file_of(sources, span.off);
+    if (source_path(sources, file)[0] != '<')
+      break;
+    loc = w->m->locs[loc.raw].inlined_at;
+  }
+  return span;
+}
+
+static void note_activation(Walk *w, unsigned id, uint32_t root, Times times)
+{
+  Activation *a = &w->activated[id % MAX_TASK_IDS];
+  a->n++;
+  a->root = root;
+  a->times = times;
+}
+
+/* The operands of one operation as far as they are known. */
+typedef struct {
+  const IrVecOperand *operand[3];   /* in the order in which they decide on the length */
+  Known known[3];
+  bool is_known[3];
+} Operands;
+
+static void read_operands(const IrFunc *f, const IrInsn *insn, Operands *o)
+{
+  const IrVec *vec = insn->u.vec;
+  *o = (Operands){.operand = {&vec->src0, &vec->src1, &vec->dest}};
+  for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++)
+    o->is_known[i] = o->operand[i]->kind == IRV_DSD &&
+                     known_descriptor(f, insn->args[o->operand[i]->arg], &o->known[i]);
+}
+
+/* Elements that the operation moves; 0: not known, or without an end. */
+static uint16_t operation_length(const Operands *o)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++) {
+    IrVecOperandKind kind = o->operand[i]->kind;
+    if (kind != IRV_DSD && kind != IRV_DSR)
+      continue;
+    if (!o->is_known[i] || !o->known[i].is_length_known)
+      return 0;
+    uint32_t n = descriptor_length(&o->known[i].desc);
+    if (n > 0)
+      return n < ENDLESS_LENGTH ? (uint16_t)n : 0;
+  }
+  return 0;
+}
+
+/* The mode of all fabric operands: one without SIMD decides. */
+static SimdMode operation_simd(const Operands *o, SimdMode own)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++)
+    if (o->is_known[i] && is_fabric(&o->known[i].desc) && o->known[i].desc.simd == SIMD_OFF)
+      return SIMD_OFF;
+  return own;
+}
+
+/* The length of a fabric operand that is not what the operation moves; 0: there is none.  Memory
+ * may have room for more. */
+static uint32_t differing_extent(const Operands *o, uint16_t length)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(o->operand) && length > 0; i++) {
+    bool is_given = o->is_known[i] && o->known[i].is_length_known && is_fabric(&o->known[i].desc);
+    uint32_t n = is_given ? descriptor_length(&o->known[i].desc) : 0;
+    if (n > STANDS_FOR_ANY && n != length && n < ENDLESS_LENGTH)
+      return n;
+  }
+  return 0;
+}
+
+/* The one word that the operation sends, if it is known. */
+static bool sent_word(const Walk *w, const IrFunc *f, const IrInsn *insn, uint64_t *word)
+{
+  const IrVecOperand *source = &insn->u.vec->src1;
+  return insn->u.vec->op == VEC_mov32 && source->kind == IRV_SCALAR &&
+         fabric_known_value(w->m, f, insn->args[source->arg], w->s->arena, word);
+}
+
+static void note_use(Walk *w, const IrFunc *f, const IrInsn *insn, const Operands *o, size_t i,
+                     uint32_t root, Times times)
+{
+  const Descriptor *d = &o->known[i].desc;
+  const VecOpInfo *op = &vecops[insn->u.vec->op];
+  uint64_t word = 0;
+  bool has_word = d->kind == DESC_FABOUT && sent_word(w, f, insn, &word);
+  RootUse use = {.root = root};
+  use.use = (FabricUse){
+    .is_send = d->kind == DESC_FABOUT, .is_control = (d->flags & DESC_F_CONTROL) != 0,
+    .color = d->color, .simd = operation_simd(o, d->simd), .least = times.least, .most = times.most,
+    .element_bytes = (uint8_t)vec_elem_bytes(d->kind == DESC_FABOUT ? op->dst : op->src),
+    .length = d->on_control.kind == ACT_NONE ? operation_length(o) : 0,
+    .has_payload = has_word, .payload = (uint32_t)word,
+    .span = user_span(w, insn->loc)};
+  use.extent = differing_extent(o, use.use.length);
+  if (d->color < MAX_COLORS)
+    arrput(w->uses, use);
+}
+
+static void walk_vec(Walk *w, const IrFunc *f, const IrInsn *insn, uint32_t root, Times times)
+{
+  Operands o;
+  read_operands(f, insn, &o);
+  for (size_t i = 0; i < ARRAY_COUNT(o.operand); i++) {
+    const Descriptor *d = &o.known[i].desc;
+    if (!o.is_known[i] || !is_fabric(d))
+      continue;
+    note_use(w, f, insn, &o, i, root, times);
+    Times perhaps = {0, times.most};
+    if (task_bit(d->done))
+      note_activation(w, d->done.id, root, times);
+    if (task_bit(d->on_control))
+      note_activation(w, d->on_control.id, root, perhaps);
+  }
+}
+
+static void walk_function(Walk *w, uint32_t func, uint32_t root, Times times, unsigned depth)
+{
+  const IrFunc *f = &w->m->funcs[func];
+  if (depth == WALK_DEPTH || ++w->calls > WALK_CALLS) {
+    lose_everything(w->out);
+    w->unclear_tasks = UINT64_MAX;
+    return;
+  }
+  const Times *blocks = block_times(w, func);
+  for (uint32_t b = 0; b < f->n_blocks; b++)
+    for (uint32_t i = 0; i < f->blocks[b].n_insns; i++) {
+      const IrInsn *insn = &f->insns[f->blocks[b].insns[i].raw];
+      Times here = times_product(times, blocks[b]);
+      if (insn->dead)
+        continue;
+      if (insn->op == IR_vec)
+        walk_vec(w, f, insn, root, here);
+      else if (insn->op == IR_call)
+        walk_function(w, insn->u.func.raw, root, here, depth + 1);
+      else if (insn->op == IR_activate && f->insns[insn->args[0].raw].op == IR_const)
+        note_activation(w, (unsigned)f->insns[insn->args[0].raw].imm, root, here);
+    }
+}
+
+/* ---- roots ----------------------------------------------------------------------------------- */
+
+static bool has_root(const Walk *w, uint32_t func)
+{
+  for (size_t i = 0; i < arrlenu(w->roots); i++)
+    if (w->roots[i].func.raw == func)
+      return true;
+  return false;
+}
+
+static void find_roots(Walk *w)
+{
+  const IrModule *m = w->m;
+  uint32_t teardown_task = machine_get(m->arch)->teardown_task;
+  for (uint32_t i = 0; i < m->n_tasks; i++) {
+    bool is_local = m->tasks[i].kind == TASK_LOCAL && m->tasks[i].id != teardown_task;
+    Root root = {.func = m->tasks[i].func, .is_task = is_local, .id = m->tasks[i].id,
+                 .start = FABRIC_ANY_TIME, .times = {0, FABRIC_MANY}, .is_counted = !is_local};
+    arrput(w->roots, root);
+  }
+  for (uint32_t i = 0; i < m->n_bindings; i++) {
+    Root root = {.func = {m->bindings[i].target}, .start = 1 + m->bindings[i].export_index,
+                 .times = {1, 1}, .is_counted = true};
+    if (m->bindings[i].is_func)
+      arrput(w->roots, root);
+  }
+  for (uint32_t f = 0; f < m->n_funcs; f++) {
+    Root root = {.func = {f}, .start = FABRIC_ANY_TIME, .times = {0, FABRIC_MANY},
+                 .is_counted = true};
+    if (m->funcs[f].address_taken && !has_root(w, f))
+      arrput(w->roots, root);
+  }
+}
+
+/* How often a root runs.  A local task that one place activates runs as often as that place; with
+ * more of them it runs, but its runs are not counted. */
+static const Root *count_root(Walk *w, uint32_t index)
+{
+  Root *r = &w->roots[index];
+  if (r->is_counted)
+    return r;
+  r->is_counted = true;
+  r->is_counting = true;
+  uint64_t bit = UINT64_C(1) << r->id % MAX_TASK_IDS;
+  const Activation *a = &w->activated[r->id % MAX_TASK_IDS];
+  bool is_active = (w->m->active & bit) != 0;
+  const Root *by = a->n > 0 && !w->roots[a->root].is_counting ? count_root(w, a->root) : NULL;
+  if (is_active) {
+    bool is_clear = a->n == 0 && !(w->unclear_tasks & bit);
+    r->start = is_clear ? FABRIC_AT_START : FABRIC_ANY_TIME;
+    r->times = (Times){1, is_clear ? 1 : FABRIC_MANY};
+    r->is_certain = !((w->m->blocked | w->held_tasks) & bit);
+  } else if (by && a->n == 1 && !(w->unclear_tasks & bit)) {
+    r->start = by->start;
+    r->times = times_product(by->times, a->times);
+    r->is_certain = by->is_certain && a->times.least > 0 &&
+                    !((w->m->blocked | w->held_tasks) & bit);
+  } else if (a->n == 0 && !(w->unclear_tasks & bit)) {
+    r->times = (Times){0, 0};   /* never */
+  }
+  r->is_counting = false;
+  return r;
+}
+
+static void add_use(Walk *w, const RootUse *found)
+{
+  const Root *root = count_root(w, found->root);
+  FabricUse use = found->use;
+  Times times = times_product(root->times, (Times){use.least, use.most});
+  uint32_t bit = color_bit(use.color);
+  use.least = times.least;
+  use.most = times.most;
+  use.start = root->start;
+  use.is_certain = root->is_certain && use.least > 0;
+  if (use.most == 0)
+    return;
+  if (found->extent > 0)
+    diag_extents_differ(w->s->diags, use.span, found->extent, (unsigned)use.length);
+  bool is_vague = use.start == FABRIC_ANY_TIME || use.most == FABRIC_MANY || use.length == 0 ||
+                  use.is_control;
+  *(use.is_send ? &w->out->sends : &w->out->receives) |= bit;
+  if (is_vague)
+    *(use.is_send ? &w->out->vague_sends : &w->out->vague_receives) |= bit;
+  if (!use.is_send)
+    w->out->operations |= bit;
+  FabricUse *uses = (FabricUse *)(uintptr_t)w->out->uses;
+  uses[w->out->n++] = use;
+}
+
+const FabricUses *fabric_uses(Sema *s)
+{
+  Walk w = {.s = s, .m = s->ir};
+  w.out = arena_new(s->arena, FabricUses);
+  w.block_times = arena_many(s->arena, Times *, s->ir->n_funcs + 1);
+  w.out->streamed = lint_streamed_colors(s);
+  note_code(&w);
+  note_setup(&w);
+  note_tasks(&w);
+  find_roots(&w);
+  for (uint32_t r = 0; r < arrlenu(w.roots); r++)
+    walk_function(&w, w.roots[r].func.raw, r, (Times){1, 1}, 0);
+  w.out->uses = arena_many(s->arena, FabricUse, arrlenu(w.uses) + 1);
+  for (size_t i = 0; i < arrlenu(w.uses); i++)
+    add_use(&w, &w.uses[i]);
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
+    if (w.activated[id].n > 0)
+      w.out->started_tasks |= UINT64_C(1) << id;
+  w.out->started_tasks |= w.unclear_tasks | s->ir->active;
+  arrfree(w.roots);
+  arrfree(w.uses);
+  return w.out;
+}

@@ -1,0 +1,156 @@
+/* Values in code that are the same in every run: constants, and what calls make of constants, such
+ * as the payload that a function of <control> puts together.  The code is run here, for a bounded
+ * number of instructions, with variables that are scalars. */
+#include "frontend/layout/fabric.h"
+
+#include <string.h>
+
+enum { VALUE_STEPS = 2000, VALUE_DEPTH = 8 };
+
+typedef struct { const IrModule *m; Arena *arena; unsigned steps; } Evaluator;
+
+/* What one run of a function has computed, by value. */
+typedef struct {
+  const IrFunc *f;
+  uint64_t *bits;          /* of an alloca: what is stored there */
+  bool *is_known;
+} Run;
+
+static bool call_value(Evaluator *e, uint32_t func, const uint64_t *args, unsigned depth,
+                       uint64_t *result);
+
+static bool args_known(const Run *r, const IrInsn *insn, uint64_t *args)
+{
+  for (uint32_t i = 0; i < insn->n_args; i++) {
+    if (!r->is_known[insn->args[i].raw])
+      return false;
+    args[i] = r->bits[insn->args[i].raw];
+  }
+  return true;
+}
+
+static bool is_variable(const Run *r, IrValue address, IrType type)
+{
+  const IrInsn *insn = &r->f->insns[address.raw];
+  return insn->op == IR_alloca && insn->imm == ir_type_bytes(type);
+}
+
+enum { MOST_ARGS = 8 };
+
+/* Runs one instruction that is no terminator; false: its effect is not known here. */
+static bool run_insn(Evaluator *e, Run *r, uint32_t at, unsigned depth)
+{
+  const IrInsn *insn = &r->f->insns[at];
+  uint64_t args[MOST_ARGS];
+  if (insn->n_args > MOST_ARGS)
+    return false;
+  if (insn->op == IR_const) {
+    r->bits[at] = insn->imm;
+  } else if (insn->op == IR_alloca) {
+    return true;
+  } else if (insn->op == IR_store) {
+    uint32_t address = insn->args[0].raw, value = insn->args[1].raw;
+    if (!r->is_known[value] ||
+        !is_variable(r, insn->args[0], r->f->insns[value].type))
+      return false;
+    r->bits[address] = r->bits[value];
+    return r->is_known[address] = true;
+  } else if (insn->op == IR_load) {
+    if (!is_variable(r, insn->args[0], insn->type) || !r->is_known[insn->args[0].raw])
+      return false;
+    r->bits[at] = r->bits[insn->args[0].raw];
+  } else if (insn->op == IR_call) {
+    if (!args_known(r, insn, args) ||
+        !call_value(e, insn->u.func.raw, args, depth + 1, &r->bits[at]))
+      return false;
+  } else if (!ir_op_is_pure(insn->op) || insn->n_args == 0 || !args_known(r, insn, args) ||
+             !ir_fold(e->m, insn->op, insn->type, r->f->insns[insn->args[0].raw].type, args,
+                      insn->n_args, &r->bits[at])) {
+    return false;
+  }
+  return r->is_known[at] = true;
+}
+
+/* The parameters of a block become what the branch gives it, all at once. */
+static bool enter_block(Run *r, const IrTarget *target)
+{
+  const IrBlock *block = &r->f->blocks[target->block.raw];
+  uint64_t given[MOST_ARGS];
+  if (target->n_args > MOST_ARGS)
+    return false;
+  for (uint32_t i = 0; i < target->n_args; i++) {
+    if (!r->is_known[target->args[i].raw])
+      return false;
+    given[i] = r->bits[target->args[i].raw];
+  }
+  for (uint32_t i = 0; i < target->n_args; i++) {
+    r->bits[block->params[i].raw] = given[i];
+    r->is_known[block->params[i].raw] = true;
+  }
+  return true;
+}
+
+static bool run_blocks(Evaluator *e, Run *r, unsigned depth, uint64_t *result)
+{
+  for (uint32_t b = 0;;) {
+    const IrBlock *block = &r->f->blocks[b];
+    for (uint32_t i = 0; i + 1 < block->n_insns; i++)
+      if (++e->steps > VALUE_STEPS ||
+          (!r->f->insns[block->insns[i].raw].dead && !run_insn(e, r, block->insns[i].raw, depth)))
+        return false;
+    const IrInsn *end = block->n_insns ? &r->f->insns[block->insns[block->n_insns - 1].raw] : NULL;
+    if (!end || ++e->steps > VALUE_STEPS)
+      return false;
+    if (end->op == IR_ret) {
+      if (end->n_args == 1)
+        *result = r->bits[end->args[0].raw];
+      return end->n_args == 1 && r->is_known[end->args[0].raw];
+    }
+    if (end->op != IR_br && (end->op != IR_cond_br || !r->is_known[end->args[0].raw]))
+      return false;
+    const IrTarget *target = &end->u.targets[end->op == IR_cond_br && !r->bits[end->args[0].raw]];
+    if (!enter_block(r, target))
+      return false;
+    b = target->block.raw;
+  }
+}
+
+static bool call_value(Evaluator *e, uint32_t func, const uint64_t *args, unsigned depth,
+                       uint64_t *result)
+{
+  const IrFunc *f = &e->m->funcs[func];
+  if (depth > VALUE_DEPTH || f->n_blocks == 0)
+    return false;
+  Run r = {f, arena_many(e->arena, uint64_t, f->n_insns + 1),
+           arena_many(e->arena, bool, f->n_insns + 1)};
+  for (uint32_t i = 0; i < f->n_params; i++) {
+    uint32_t at = f->blocks[0].params[i].raw;
+    r.bits[at] = args[i];
+    r.is_known[at] = true;
+  }
+  return run_blocks(e, &r, depth, result);
+}
+
+/* A value of straight code: what it is computed from is computed first. */
+static bool value_of(Evaluator *e, Run *r, IrValue v, unsigned depth)
+{
+  const IrInsn *insn = &r->f->insns[v.raw];
+  if (r->is_known[v.raw])
+    return true;
+  if (depth > VALUE_DEPTH || ++e->steps > VALUE_STEPS ||
+      (insn->op != IR_const && insn->op != IR_call && !ir_op_is_pure(insn->op)))
+    return false;
+  for (uint32_t i = 0; i < insn->n_args; i++)
+    if (!value_of(e, r, insn->args[i], depth + 1))
+      return false;
+  return run_insn(e, r, v.raw, 0);
+}
+
+bool fabric_known_value(const IrModule *m, const IrFunc *f, IrValue v, Arena *arena, uint64_t *bits)
+{
+  Evaluator e = {.m = m, .arena = arena};
+  Run r = {f, arena_many(arena, uint64_t, f->n_insns + 1), arena_many(arena, bool, f->n_insns + 1)};
+  bool is_known = value_of(&e, &r, v, 0);
+  *bits = r.bits[v.raw];
+  return is_known;
+}

@@ -1,0 +1,387 @@
+/* The layout: evaluates the main file's layout block once and keeps what it says of every tile. */
+#include "frontend/layout/regions.h"
+
+#include <errno.h>
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- parameters from the command line ---------------------------------------------------- */
+
+static const NodeVarDecl *find_param(const Session *session, const Ast *ast, const char *name)
+{
+  StrId id = str_intern_z(session->names, name);
+  for (uint32_t i = 0; i < ast->decls.count; i++) {
+    const Node *n = ast->decls.at[i];
+    if (node_kind(n) == ND_VAR_DECL && node_var_decl(n)->var_kind == VAR_PARAM &&
+        str_eq(node_var_decl(n)->name.text, id))
+      return node_var_decl(n);
+  }
+  return NULL;
+}
+
+static void report_unknown_param(Session *session, const Ast *ast, const OptionBinding *binding)
+{
+  const char **names = NULL;
+  for (uint32_t i = 0; i < ast->decls.count; i++) {
+    const Node *n = ast->decls.at[i];
+    if (node_kind(n) == ND_VAR_DECL && node_var_decl(n)->var_kind == VAR_PARAM)
+      arrput(names, str_text(session->names, node_var_decl(n)->name.text));
+  }
+  diag_option_unknown_param(session->diags, binding->span, binding->name);
+  const char *near = base_nearest(binding->name, names, arrlenu(names));
+  diag_suggest(session->diags, binding->span, near);
+  arrfree(names);
+}
+
+static bool type_is_named(const Session *session, const NodeVarDecl *decl, const char *name)
+{
+  return decl->type && node_kind(decl->type) == ND_IDENT &&
+         strcmp(str_text(session->names, node_ident(decl->type)->name), name) == 0;
+}
+
+/* The value in the terms of the parameter's declaration: numbers, 0/1 or true/false for bools,
+ * numbers of colors for colors. */
+static PoolId option_value(Session *session, const OptionBinding *binding, const NodeVarDecl *decl,
+                           bool is_color)
+{
+  const char *text = binding->value;
+  char *end = NULL;
+  errno = 0;
+  long long number = strtoll(text, &end, 0);
+  bool is_number = end != text && *end == 0 && errno == 0;
+  if (is_color || type_is_named(session, decl, "color")) {
+    /* As of @get_color: not only those of routers. */
+    unsigned last = machine_get(session->options->arch)->control_task_ids - 1u;
+    if (is_number && number >= 0 && number <= (long long)last)
+      return pool_int(session->pool, POOL(COLOR), number);
+    diag_option_color(session->diags, binding->span, binding->name, text, last);
+    return POOL(POISON);
+  }
+  if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+    return pool_bool(text[0] == 't');
+  if (is_number && type_is_named(session, decl, "bool") && (number == 0 || number == 1))
+    return pool_bool(number == 1);
+  if (is_number)
+    return pool_int(session->pool, POOL(COMPTIME_INT), number);
+  errno = 0;
+  double real = strtod(text, &end);
+  if (end != text && *end == 0 && errno == 0)
+    return pool_float(session->pool, POOL(COMPTIME_FLOAT), real);
+  diag_option_value(session->diags, binding->span, binding->name, text);
+  return POOL(POISON);
+}
+
+typedef struct { PoolField *fields; PoolId *values; uint32_t n; } Bound;
+
+static void bind_option(Session *session, const Ast *ast, const OptionBinding *binding,
+                        bool is_color, Bound *bound)
+{
+  const NodeVarDecl *decl = find_param(session, ast, binding->name);
+  if (!decl) {
+    report_unknown_param(session, ast, binding);
+    return;
+  }
+  PoolId value = option_value(session, binding, decl, is_color);
+  if (pool_eq(value, POOL(POISON)))
+    return;
+  PoolField field = {str_intern_z(session->names, binding->name),
+                     pool_type_of(session->pool, value)};
+  uint32_t i = 0;
+  while (i < bound->n && !str_eq(bound->fields[i].name, field.name))
+    i++;
+  bound->fields[i] = field;   /* a flag given again replaces the value */
+  bound->values[i] = value;
+  bound->n += i == bound->n;
+}
+
+static PoolId bind_options(Session *session, const Ast *ast)
+{
+  const Options *o = session->options;
+  size_t most = arrlenu(o->params) + arrlenu(o->colors);
+  Bound bound = {arena_many(session->arena, PoolField, most + 1),
+                 arena_many(session->arena, PoolId, most + 1), 0};
+  for (size_t i = 0; i < arrlenu(o->params); i++)
+    bind_option(session, ast, &o->params[i], false, &bound);
+  for (size_t i = 0; i < arrlenu(o->colors); i++)
+    bind_option(session, ast, &o->colors[i], true, &bound);
+  PoolKey key = {.kind = PK_STRUCT_TYPE, .type = POOL(TYPE)};
+  key.u.fields.n = bound.n;
+  key.u.fields.fields = bound.fields;
+  return pool_aggregate(session->pool, pool_get(session->pool, &key), bound.values, bound.n);
+}
+
+/* ---- geometry ---------------------------------------------------------------------------- */
+
+static void set_geometry(Session *session, LayoutResult *layout)
+{
+  const Options *o = session->options;
+  layout->offset_x = o->offset_x;
+  layout->offset_y = o->offset_y;
+  layout->fabric_width = o->fabric_width ? o->fabric_width : o->offset_x + layout->width;
+  layout->fabric_height = o->fabric_height ? o->fabric_height : o->offset_y + layout->height;
+}
+
+typedef struct { const char *axis, *size_name; uint32_t offset, size, fabric; } Extent;
+
+static void check_fits(Session *session, Span at, Extent e, uint32_t before, uint32_t after)
+{
+  if (e.offset < before)
+    diag_offset_too_small(session->diags, at, e.axis, e.offset, before);
+  uint64_t least = (uint64_t)(e.offset < before ? before : e.offset) + e.size + after;
+  if (least > e.fabric)
+    diag_fabric_too_small(session->diags, at, e.size_name, least, e.fabric);
+}
+
+/* With --memcpy the halo and the host's columns lie around the rectangle; only what the command
+ * line states is checked. */
+static void check_geometry(Session *session, const LayoutResult *l)
+{
+  const Options *o = session->options;
+  const Machine *m = machine_get(o->arch);
+  if (o->fabric_width == 0)
+    return;
+  Extent x = {"x", "width", l->offset_x, l->width, l->fabric_width};
+  Extent y = {"y", "height", l->offset_y, l->height, l->fabric_height};
+  Span at = l->rectangle_span;
+  if (o->memcpy) {
+    check_fits(session, at, x, m->memcpy_margin_west + o->west_buf,
+               m->memcpy_margin_east + o->east_buf);
+    check_fits(session, at, y, m->memcpy_margin_north, m->memcpy_margin_south);
+  } else {
+    check_fits(session, at, x, 0, 0);
+    check_fits(session, at, y, 0, 0);
+  }
+  if (l->fabric_width > m->max_fabric_width || l->fabric_height > m->max_fabric_height)
+    diag_fabric_too_large(session->diags, l->rectangle_span, l->fabric_width, l->fabric_height,
+                          m->max_fabric_width, m->max_fabric_height);
+}
+
+void layout_set_rectangle(Session *session, LayoutResult *layout, uint32_t width, uint32_t height,
+                          Span span)
+{
+  size_t n = (size_t)width * height;
+  layout->has_rectangle = true;
+  layout->rectangle_span = span;
+  layout->width = width;
+  layout->height = height;
+  layout->tiles = arena_many(session->arena, LayoutTile, n);
+  layout->tile_sets = arena_many(session->arena, uint32_t, n);
+  set_geometry(session, layout);
+}
+
+/* ---- evaluation -------------------------------------------------------------------------- */
+
+static const NodeLayout *find_block(Session *session, const Ast *ast)
+{
+  const Node *found = NULL;
+  for (uint32_t i = 0; i < ast->decls.count; i++) {
+    const Node *n = ast->decls.at[i];
+    if (node_kind(n) != ND_LAYOUT)
+      continue;
+    if (found) {
+      diag_layout_twice(session->diags, n->span);
+      diag_first_here(session->diags, found->span);
+    } else {
+      found = n;
+    }
+  }
+  return found ? node_layout(found) : NULL;
+}
+
+static void check_complete(Session *session, const LayoutResult *layout, Span block)
+{
+  if (!layout->has_rectangle) {
+    diag_no_rectangle(session->diags, block);
+    return;
+  }
+  uint32_t n = layout->width * layout->height, missing = 0, first = 0;
+  for (uint32_t t = n; t-- > 0;)
+    if (!layout->tiles[t].ast) {
+      missing++;
+      first = t;
+    }
+  if (missing)
+    diag_tile_without_code(session->diags, layout->rectangle_span, missing, first % layout->width,
+                           first / layout->width);
+}
+
+/* Whether the main file is the program of a tile. */
+static bool is_program(const LayoutResult *layout)
+{
+  for (uint32_t t = 0; t < layout->width * layout->height; t++)
+    if (layout->tiles[t].ast == layout->ast)
+      return true;
+  return false;
+}
+
+static void run_block(Session *session, LayoutResult *layout, const NodeLayout *block)
+{
+  Sema *s = sema_create(session, session->arena, WHERE_LAYOUT);
+  s->layout = layout;
+  s->comptime = true;
+  if (sema_import(s, session->options->input, layout->params, NULL, (Span){0}) != IR_NO_ID) {
+    size_t before = diags_error_count(session->diags);
+    sema_run_comptime_block(s, block->body);
+    release_look_at_imports(s);
+    if (diags_error_count(session->diags) == before)
+      check_complete(session, layout, block->head.span);
+    /* The parameters of a file that is a tile's program, too, are looked at with that. */
+    if (diags_error_count(session->diags) == before && !is_program(layout))
+      lint_params(s);
+  }
+  sema_destroy(s);
+}
+
+/* The layout is a host script's: there is no main file. */
+static bool evaluate_regions(Session *session, LayoutResult *layout)
+{
+  RegionLayout regions = {.session = session};
+  layout->has_block = true;
+  if (!regions_read(&regions) || !regions_route(&regions, layout))
+    return false;
+  check_geometry(session, layout);
+  return diags_error_count(session->diags) == 0;
+}
+
+bool layout_evaluate(Session *session)
+{
+  LayoutResult *layout = arena_new(session->arena, LayoutResult);
+  session->layout = layout;
+  layout->colors = color_table_create(session->arena);
+  if (session->options->layout_json)
+    return evaluate_regions(session, layout);
+  layout->ast = files_import(session->files, session->options->input, NULL, (Span){0});
+  if (!layout->ast || diags_error_count(session->diags) > 0)
+    return false;
+  layout->params = bind_options(session, layout->ast);
+  const NodeLayout *block = find_block(session, layout->ast);
+  layout->has_block = block != NULL;
+  if (diags_error_count(session->diags) > 0)
+    return false;
+  if (block) {
+    run_block(session, layout, block);
+  } else {
+    layout_set_rectangle(session, layout, 1, 1, (Span){0});
+    layout->tiles[0] = (LayoutTile){.ast = layout->ast, .params = layout->params};
+  }
+  if (layout->has_rectangle)
+    check_geometry(session, layout);
+  return diags_error_count(session->diags) == 0;
+}
+
+/* ---- --emit=layout ----------------------------------------------------------------------- */
+
+static void print_ports(FILE *out, const char *name, PortMask mask)
+{
+  fprintf(out, " %s=", name);
+  const char *comma = "";
+  for (int p = 0; p < PORT_COUNT; p++)
+    if (mask & port_bit((Port)p)) {
+      fprintf(out, "%s%s", comma, port_name((Port)p));
+      comma = ",";
+    }
+  if (!mask)
+    fputs("none", out);
+}
+
+static void print_config(FILE *out, uint32_t index, const ImageColorConfig *c)
+{
+  static const char *const pops[] = {
+    [POP_NEVER] = "", [POP_ALWAYS] = " always_pop", [POP_ON_ADVANCE] = " pop_on_advance",
+    [POP_ON_ADVANCE_NOP] = " pop_on_advance_nop"};
+  static const char *const filters[] = {
+    [FILTER_NONE] = "", [FILTER_COUNTER] = " filter counter",
+    [FILTER_SPARSE] = " filter sparse_counter", [FILTER_RANGE] = " filter range"};
+  fprintf(out, "config %u:", index);
+  for (unsigned k = 0; k < MAX_SWITCH_POSITIONS; k++) {
+    if (!c->positions[k].valid)
+      continue;
+    fprintf(out, " pos%u", k);
+    print_ports(out, "rx", c->positions[k].rx);
+    print_ports(out, "tx", c->positions[k].tx);
+  }
+  if (c->current)
+    fprintf(out, " current=%u", c->current);
+  fprintf(out, "%s%s%s%s%s%s\n", c->ring ? " ring" : "", pops[c->pop],
+          c->swap_x ? " swap_x" : "", c->swap_y ? " swap_y" : "",
+          c->teardown ? " teardown" : "", filters[c->filter.kind]);
+}
+
+static void print_tile(const Session *session, Arena *arena, FILE *out, uint32_t t,
+                       const ImageColorSet *set)
+{
+  const LayoutResult *l = session->layout;
+  const LayoutTile *tile = &l->tiles[t];
+  fprintf(out, "tile %u %u %s", t % l->width, t / l->width,
+          tile->ast ? source_path(session->sources, tile->ast->file) : "-");
+  if (!pool_is_none(tile->params))
+    fprintf(out, " %s", value_text(session->pool, arena, tile->params));
+  for (uint32_t i = 0; i < set->n; i++)
+    fprintf(out, " %u:%u", set->uses[i].color, set->uses[i].config);
+  fputc('\n', out);
+}
+
+void layout_print(const Session *session, FILE *out)
+{
+  const LayoutResult *l = session->layout;
+  Arena *arena = arena_create("layout text");
+  fprintf(out, "rectangle %u %u fabric %u %u offset %u %u\n", l->width, l->height,
+          l->fabric_width, l->fabric_height, l->offset_x, l->offset_y);
+  for (size_t i = 0; i < arrlenu(l->exports); i++)
+    fprintf(out, "export %s %s%s\n", str_text(session->names, l->exports[i].name),
+            type_text(session->pool, arena, l->exports[i].type),
+            l->exports[i].is_mutable ? " mutable" : "");
+  uint32_t n_configs, n_sets;
+  const ImageColorConfig *configs = color_table_configs(l->colors, &n_configs);
+  const ImageColorSet *sets = color_table_sets(l->colors, arena, &n_sets);
+  for (uint32_t i = 0; i < n_configs; i++)
+    print_config(out, i, &configs[i]);
+  for (uint32_t t = 0; t < l->width * l->height; t++)
+    print_tile(session, arena, out, t, &sets[l->tile_sets[t]]);
+  arena_destroy(arena);
+}
+
+/* ---- --out-routes ------------------------------------------------------------------------ */
+
+enum { ROUTE_COLUMN = 24 };   /* all the ports and a gap */
+
+/* The number of characters. */
+static int print_route_ports(FILE *out, PortMask mask)
+{
+  int width = 0;
+  for (int p = 0; p < PORT_COUNT; p++)
+    if (mask & port_bit((Port)p))
+      width += fprintf(out, "%s%s", width ? " " : "", port_name((Port)p));
+  return width;
+}
+
+static void print_route(FILE *out, const char *tile, uint8_t color, const ImageColorConfig *c)
+{
+  for (unsigned k = 0; k < MAX_SWITCH_POSITIONS; k++) {
+    if (!c->positions[k].valid)
+      continue;
+    fprintf(out, "%-10s  %5u  %3u%s  ", tile, color, k, k == c->current ? "*" : " ");
+    int width = print_route_ports(out, c->positions[k].rx);
+    fprintf(out, "%*s", ROUTE_COLUMN - width, "");
+    print_route_ports(out, c->positions[k].tx);
+    fputc('\n', out);
+  }
+}
+
+void layout_print_routes(const Session *session, FILE *out)
+{
+  const LayoutResult *l = session->layout;
+  Arena *arena = arena_create("routes text");
+  uint32_t n;
+  const ImageColorConfig *configs = color_table_configs(l->colors, &n);
+  const ImageColorSet *sets = color_table_sets(l->colors, arena, &n);
+  fprintf(out, "%-10s  color  pos   %-*s%s\n", "tile", ROUTE_COLUMN, "rx", "tx");
+  for (uint32_t t = 0; t < l->width * l->height; t++) {
+    const ImageColorSet *set = &sets[l->tile_sets[t]];
+    const char *tile = arena_printf(arena, "%u,%u", t % l->width, t / l->width);
+    for (uint32_t i = 0; i < set->n; i++)
+      print_route(out, tile, set->uses[i].color, &configs[set->uses[i].config]);
+  }
+  arena_destroy(arena);
+}

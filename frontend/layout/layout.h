@@ -1,0 +1,53 @@
+/* The layout: which tile runs which program, its colors and routes, and the classes of tiles that
+ * share a compiled program.
+ *
+ * Reading order: layout.c, sema_builtin_layout.c, regions.h, regions_read.c, regions_route.c,
+ * tile_class.c, lint.c. */
+#ifndef FRONTEND_LAYOUT_H
+#define FRONTEND_LAYOUT_H
+
+#include "frontend/machine/machine.h"
+
+/* ---- layout.c ------------------------------------------------------------------------------------ */
+
+void layout_set_rectangle(Session *session, LayoutResult *layout, uint32_t width, uint32_t height,
+                          Span span);
+/* Evaluates the layout block of the main file, or the layout of --layout-json; false after
+ * reporting. */
+bool layout_evaluate(Session *session);
+void layout_print(const Session *session, FILE *out);
+/* A line for each switch position of each color of each tile. */
+void layout_print_routes(const Session *session, FILE *out);
+
+/* ---- tile_class.c: programs ----------------------------------------------------------------- */
+
+typedef struct {
+  IrModule *ir;
+  CodegenResult code;
+  uint32_t n_local_colors;
+  ImageColorUse local_colors[MAX_COLORS];
+  Span local_spans[MAX_COLORS];
+  uint32_t routed;                       /* as in MachineSetup */
+  Span filter_spans[MAX_COLORS];         /* as in MachineSetup */
+  const struct FabricUses *fabric;       /* fabric.h */
+} ProgramClass;
+typedef struct {
+  ProgramClass *classes;         /* stb_ds */
+  uint32_t *tile_class;          /* width * height; IMAGE_NO_CLASS */
+  uint64_t *tile_blob_at;
+  uint8_t *blobs;                /* stb_ds */
+  double analysis_seconds, optimise_seconds, codegen_seconds;
+} Programs;
+/* Analyses, optimises and generates every class of tiles; false after reporting. */
+bool programs_compile(Session *session, Programs *programs);
+
+/* ---- lint.c: warnings about programs without errors ------------------------------------------ */
+
+/* After setup_finish, for each tile class. */
+void lint_program(Sema *s);
+/* Colors that streams between the host and this program carry, a bit each. */
+uint32_t lint_streamed_colors(Sema *s);
+/* Parameters without a value; of the layout, too. */
+void lint_params(Sema *s);
+
+#endif

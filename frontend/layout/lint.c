@@ -1,0 +1,495 @@
+/* Warnings about a program that compiles: what is likely to be a mistake although the language
+ * allows it.  Each looks at one tile class, when its analysis has ended without an error.
+ *
+ * The rule for all: no false alarm on programs that work.  So "can overlap" means that the second
+ * operation is started after the first in the same run of a task, on every way to it, and
+ * "no route" that no tile of the layout has one. */
+#include "frontend/layout/layout.h"
+
+#include <stb_ds.h>
+#include <string.h>
+
+/* ---- parameters nobody binds ---------------------------------------------------------------- */
+
+static bool is_library(const char *path) { return path[0] == '<'; }
+
+static void warn_unbound_params(Sema *s, const ModuleInstance *m)
+{
+  for (size_t i = 0; i < arrlenu(m->decls); i++) {
+    const Decl *d = &m->decls[i];
+    if (d->kind != DECL_PARAM || d->state != DECL_UNRESOLVED || node_var_decl(d->node)->init)
+      continue;
+    if (!pool_is_none(m->params) && !pool_is_none(pool_field(s->pool, m->params, d->name)))
+      continue;
+    diag_param_unused(s->diags, d->name_span, sema_text(s, d->name));
+    if (m->imported_at.off != 0)
+      diag_imported_here(s->diags, m->imported_at, sema_text(s, m->path));
+    else
+      diag_bind_with_params(s->diags, d->name_span, sema_text(s, d->name));
+  }
+}
+
+void lint_params(Sema *s)
+{
+  for (size_t i = 0; i < arrlenu(s->modules); i++)
+    if (!is_library(sema_text(s, s->modules[i].path)))
+      warn_unbound_params(s, &s->modules[i]);
+}
+
+/* ---- colors without a route ----------------------------------------------------------------- */
+
+/* A color, or since SDK 2 the number of one under a name of the library's. */
+static bool names_stream(Sema *s, StrId name, PoolId value)
+{
+  PoolId type = pool_type_of(s->pool, value);
+  return type.raw == POOL_RAW_COLOR ||
+         (type_is_int(s->pool, type) &&
+          strncmp(sema_text(s, name), "MEMCPY", strlen("MEMCPY")) == 0);
+}
+
+/* Colors of streams are routed by the host's part of the fabric: those given to <memcpy>, and the
+ * one that a host script's layout has for its streams. */
+uint32_t lint_streamed_colors(Sema *s)
+{
+  const LayoutResult *layout = s->session->layout;
+  uint32_t colors = layout->n_streams > 0 ? 1u << layout->stream_color : 0;
+  for (size_t i = 0; i < arrlenu(s->modules); i++) {
+    const ModuleInstance *m = &s->modules[i];
+    if (strncmp(sema_text(s, m->path), "<memcpy/", strlen("<memcpy/")) != 0 ||
+        pool_is_none(m->params))
+      continue;
+    PoolKey params = pool_key(s->pool, m->params);
+    PoolKey type = pool_key(s->pool, params.type);
+    for (uint32_t k = 0; k < params.u.aggregate.n; k++) {
+      PoolId value = params.u.aggregate.elems[k];
+      int64_t color;
+      if (names_stream(s, type.u.fields.fields[k].name, value) &&
+          pool_int_value(s->pool, value, &color) && color >= 0 && color < MAX_COLORS)
+        colors |= 1u << color;
+    }
+  }
+  return colors;
+}
+
+static uint32_t routed_colors(Sema *s)
+{
+  uint32_t colors = 0, n_sets;
+  const ImageColorSet *sets = color_table_sets(s->session->layout->colors, s->arena, &n_sets);
+  for (uint32_t i = 0; i < n_sets; i++)
+    for (uint32_t k = 0; k < sets[i].n; k++)
+      colors |= 1u << sets[i].uses[k].color;
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (s->setup->local_color[c])
+      colors |= 1u << c;
+  return colors;
+}
+
+typedef struct { StrId name; bool found; } CallSearch;
+
+static void search_call(void *context, Node *n)
+{
+  CallSearch *search = context;
+  if (node_kind(n) == ND_BUILTIN_CALL && str_eq(node_builtin_call(n)->name.text, search->name))
+    search->found = true;
+  if (!search->found)
+    node_visit_children(n, search_call, search);
+}
+
+/* Tiles of the same code may then have routes that this one has not. */
+static bool has_routes_of_its_own(Sema *s)
+{
+  CallSearch search = {str_intern_z(s->session->names, "set_local_color_config"), false};
+  for (size_t i = 0; i < arrlenu(s->modules); i++)
+    if (!is_library(sema_text(s, s->modules[i].path)))
+      for (uint32_t k = 0; k < s->modules[i].ast->decls.count; k++)
+        search_call(&search, s->modules[i].ast->decls.at[k]);
+  return search.found;
+}
+
+/* ---- operations that overlap ---------------------------------------------------------------- */
+
+/* Where each queue, microthread and color was taken, and each task activated; IR_NO_LOC: it was
+ * not. */
+typedef struct {
+  IrLocId queue[2][MAX_QUEUES];
+  IrLocId thread[MAX_MICROTHREADS];
+  IrLocId color[MAX_COLORS];
+  IrLocId task[MAX_TASK_IDS];
+} Uses;
+
+/* What holds at a point on every way from the start of the function to it. */
+typedef struct {
+  bool is_reached;
+  Uses running;            /* by operations in the background: nothing ends them in this run */
+  Uses used;               /* by any operation */
+} Flow;
+
+typedef struct {
+  Sema *s;
+  Flow *ends;              /* by function: what holds when it returns */
+  uint8_t *state;          /* by function: 0 not looked at, 1 being looked at, 2 done */
+  bool reports;
+} Overlaps;
+
+static bool has_loc(IrLocId loc) { return loc.raw != IR_NO_LOC.raw; }
+
+static void keep_common(IrLocId *into, const IrLocId *other, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    if (!has_loc(other[i]))
+      into[i] = IR_NO_LOC;
+}
+
+enum { USES = sizeof(Uses) / sizeof(IrLocId) };
+static IrLocId *uses_flat(Uses *uses) { return (IrLocId *)uses; }
+static const IrLocId *uses_flat_const(const Uses *uses) { return (const IrLocId *)uses; }
+
+/* Joins what holds at the end of one block into the start of another; true if that changed. */
+static bool flow_join(Flow *into, const Flow *from)
+{
+  if (!into->is_reached) {
+    *into = *from;
+    return true;
+  }
+  Flow before = *into;
+  keep_common(uses_flat(&into->running), uses_flat_const(&from->running), USES);
+  keep_common(uses_flat(&into->used), uses_flat_const(&from->used), USES);
+  return memcmp(&before, into, sizeof before) != 0;
+}
+
+/* The descriptor that an operand is known to be, with the flags set on the way; false if it is
+ * not known, such as one that comes out of a variable. */
+static bool known_descriptor(const IrFunc *f, IrValue v, Descriptor *desc)
+{
+  uint16_t flags = 0;
+  for (;;) {
+    const IrInsn *insn = &f->insns[v.raw];
+    if (insn->op == IR_dsd_const) {
+      *desc = insn->u.desc->desc;
+      desc->flags |= flags;
+      return true;
+    }
+    if (insn->op != IR_dsd_set)
+      return false;
+    if (insn->field == DSRF_FLAGS) {
+      const IrInsn *value = &f->insns[insn->args[1].raw];
+      if (value->op != IR_const)
+        return false;
+      flags |= (uint16_t)value->imm;
+    }
+    v = insn->args[0];
+  }
+}
+
+/* What one operation takes. */
+typedef struct {
+  bool is_async;
+  int queue[3];            /* index in Uses.queue, flat; -1: none */
+  int thread;
+  uint32_t colors;         /* a bit each */
+  uint64_t tasks;          /* that it activates when it is done, a bit each */
+} Taken;
+
+/* The same choice as the machine's (docs/cycle-model.md, microthreads). */
+static bool taken_by(const Sema *s, const IrFunc *f, const IrInsn *insn, Taken *taken)
+{
+  const IrVecOperand *order[] = {&insn->u.vec->dest, &insn->u.vec->src0, &insn->u.vec->src1};
+  bool wse3 = s->session->options->arch == ARCH_WSE3, is_given = false;
+  *taken = (Taken){.queue = {-1, -1, -1}, .thread = -1};
+  for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
+    Descriptor desc;
+    if (order[i]->kind == IRV_DSR)
+      return false;
+    if (order[i]->kind != IRV_DSD)
+      continue;
+    if (!known_descriptor(f, insn->args[order[i]->arg], &desc))
+      return false;
+    if (desc.kind != DESC_FABIN && desc.kind != DESC_FABOUT)
+      continue;
+    taken->queue[i] = (desc.kind == DESC_FABOUT ? MAX_QUEUES : 0) + desc.queue % MAX_QUEUES;
+    if (desc.color < MAX_COLORS)
+      taken->colors |= 1u << desc.color;
+    taken->is_async |= (desc.flags & DESC_F_ASYNC) != 0;
+    if (desc.done.kind == ACT_ACTIVATE && desc.done.id_kind == ID_TASK)
+      taken->tasks |= UINT64_C(1) << desc.done.id % MAX_TASK_IDS;
+    if (taken->thread < 0)
+      taken->thread = desc.queue % MAX_MICROTHREADS;
+    if (wse3 && desc.ut_given && !is_given) {
+      taken->thread = desc.ut % MAX_MICROTHREADS;
+      is_given = true;
+    }
+  }
+  return true;
+}
+
+static Span loc_span(const Overlaps *o, IrLocId loc) { return o->s->ir->locs[loc.raw].span; }
+
+static void report_queue(const Overlaps *o, int queue, IrLocId first, IrLocId second)
+{
+  if (!o->reports)
+    return;
+  diag_queue_shared(o->s->diags, loc_span(o, second), queue >= MAX_QUEUES ? "output" : "input",
+                    (unsigned)queue % MAX_QUEUES);
+  diag_started_here(o->s->diags, loc_span(o, first));
+}
+
+static void report_thread(const Overlaps *o, int thread, IrLocId first, IrLocId second)
+{
+  if (!o->reports)
+    return;
+  diag_microthread_shared(o->s->diags, loc_span(o, second), (unsigned)thread);
+  diag_microthread_of_queue(o->s->diags, loc_span(o, second));
+  diag_started_here(o->s->diags, loc_span(o, first));
+}
+
+static void step_vec(const Overlaps *o, const IrFunc *f, const IrInsn *insn, Flow *flow)
+{
+  Taken taken;
+  if (!has_loc(insn->loc) || !taken_by(o->s, f, insn, &taken))
+    return;
+  IrLocId *running = &flow->running.queue[0][0], *used = &flow->used.queue[0][0];
+  bool is_reported = false;
+  for (size_t i = 0; i < ARRAY_COUNT(taken.queue); i++) {
+    int q = taken.queue[i];
+    if (q < 0)
+      continue;
+    if (has_loc(running[q])) {
+      report_queue(o, q, running[q], insn->loc);
+      is_reported = true;
+    }
+    used[q] = insn->loc;
+    if (taken.is_async)
+      running[q] = insn->loc;
+  }
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (taken.colors >> c & 1)
+      flow->used.color[c] = insn->loc;
+  for (uint64_t ids = taken.tasks; ids; ids &= ids - 1)
+    flow->used.task[__builtin_ctzll(ids)] = insn->loc;
+  if (!taken.is_async || taken.thread < 0)
+    return;
+  IrLocId *thread = &flow->running.thread[taken.thread];
+  if (has_loc(*thread) && !is_reported)
+    report_thread(o, taken.thread, *thread, insn->loc);
+  *thread = flow->used.thread[taken.thread] = insn->loc;
+}
+
+static void step_activate(const IrFunc *f, const IrInsn *insn, Flow *flow)
+{
+  const IrInsn *id = &f->insns[insn->args[0].raw];
+  if (id->op == IR_const && has_loc(insn->loc))
+    flow->used.task[id->imm % MAX_TASK_IDS] = insn->loc;
+}
+
+static const Flow *function_end(Overlaps *o, uint32_t func);
+
+/* What the called function does on all its ways, it does here. */
+static void step_call(Overlaps *o, uint32_t func, Flow *flow)
+{
+  const Flow *end = function_end(o, func);
+  if (end == NULL || !end->is_reached)
+    return;
+  const IrLocId *used = uses_flat_const(&end->used), *running = uses_flat_const(&end->running);
+  IrLocId *here = uses_flat(&flow->running), *here_used = uses_flat(&flow->used);
+  for (int i = 0; i < USES; i++) {
+    if (i < 2 * MAX_QUEUES && has_loc(here[i]) && has_loc(used[i]))
+      report_queue(o, i, here[i], used[i]);
+    if (has_loc(used[i]))
+      here_used[i] = used[i];
+    if (has_loc(running[i]))
+      here[i] = running[i];
+  }
+}
+
+static void step_block(Overlaps *o, const IrFunc *f, const IrBlock *block, Flow *flow)
+{
+  for (uint32_t i = 0; i < block->n_insns; i++) {
+    const IrInsn *insn = &f->insns[block->insns[i].raw];
+    if (insn->dead)
+      continue;
+    if (insn->op == IR_vec)
+      step_vec(o, f, insn, flow);
+    else if (insn->op == IR_activate)
+      step_activate(f, insn, flow);
+    else if (insn->op == IR_call)
+      step_call(o, insn->u.func.raw, flow);
+  }
+}
+
+static unsigned target_count(const IrInsn *last)
+{
+  return last->op == IR_br ? 1 : last->op == IR_cond_br ? 2 : 0;
+}
+
+/* Fills in what holds at the start of each block, and at the end of the function. */
+static void solve(Overlaps *o, const IrFunc *f, Flow *starts, Flow *end)
+{
+  starts[0].is_reached = true;
+  for (bool is_changed = true; is_changed;) {
+    is_changed = false;
+    for (uint32_t b = 0; b < f->n_blocks; b++) {
+      const IrBlock *block = &f->blocks[b];
+      if (!starts[b].is_reached || block->n_insns == 0)
+        continue;
+      Flow flow = starts[b];
+      step_block(o, f, block, &flow);
+      const IrInsn *last = &f->insns[block->insns[block->n_insns - 1].raw];
+      for (unsigned t = 0; t < target_count(last); t++)
+        is_changed |= flow_join(&starts[last->u.targets[t].block.raw], &flow);
+      if (last->op == IR_ret)
+        flow_join(end, &flow);
+    }
+  }
+}
+
+static bool has_operations(const IrFunc *f)
+{
+  for (uint32_t i = 1; i < f->n_insns; i++) {
+    IrOp op = f->insns[i].op;
+    if (!f->insns[i].dead && (op == IR_vec || op == IR_call || op == IR_activate))
+      return true;
+  }
+  return false;
+}
+
+/* NULL for a function that calls itself: the code generator refuses it. */
+static const Flow *function_end(Overlaps *o, uint32_t func)
+{
+  const IrFunc *f = &o->s->ir->funcs[func];
+  if (o->state[func] == 0) {
+    o->state[func] = 1;
+    if (f->n_blocks > 0 && has_operations(f)) {
+      bool saved = o->reports;
+      Flow *starts = arena_many(o->s->arena, Flow, f->n_blocks);
+      o->reports = false;
+      solve(o, f, starts, &o->ends[func]);
+      o->reports = true;
+      for (uint32_t b = 0; b < f->n_blocks; b++)
+        if (starts[b].is_reached)
+          step_block(o, f, &f->blocks[b], &starts[b]);
+      o->reports = saved;
+    }
+    o->state[func] = 2;
+  }
+  return o->state[func] == 2 ? &o->ends[func] : NULL;
+}
+
+/* ---- what runs on the tile ------------------------------------------------------------------- */
+
+static uint64_t task_bit(Action action)
+{
+  bool starts = action.kind == ACT_ACTIVATE && action.id_kind == ID_TASK;
+  return starts ? UINT64_C(1) << action.id % MAX_TASK_IDS : 0;
+}
+
+/* Tasks that the instruction can start, a bit each. */
+static uint64_t started_by(const IrFunc *f, const IrInsn *insn)
+{
+  Action action = {0};
+  if (insn->op == IR_dsd_const)
+    return task_bit(insn->u.desc->desc.done) | task_bit(insn->u.desc->desc.on_control);
+  bool sets = insn->op == IR_dsd_set &&
+              (insn->field == DSRF_DONE || insn->field == DSRF_CONTROL);
+  if (!sets && insn->op != IR_activate)
+    return 0;
+  const IrInsn *value = &f->insns[insn->args[sets].raw];
+  if (value->op != IR_const)
+    return UINT64_MAX;
+  if (!sets)
+    return UINT64_C(1) << value->imm % MAX_TASK_IDS;
+  return action_decode((uint16_t)value->imm, &action) ? task_bit(action) : 0;
+}
+
+static uint64_t started_tasks(const Sema *s)
+{
+  uint64_t tasks = s->setup->active;
+  for (uint32_t n = 0; n < s->ir->n_funcs; n++)
+    for (uint32_t i = 1; i < s->ir->funcs[n].n_insns; i++)
+      if (!s->ir->funcs[n].insns[i].dead)
+        tasks |= started_by(&s->ir->funcs[n], &s->ir->funcs[n].insns[i]);
+  return tasks;
+}
+
+static void mark_called(const IrModule *ir, uint32_t func, bool *runs)
+{
+  const IrFunc *f = &ir->funcs[func];
+  if (runs[func])
+    return;
+  runs[func] = true;
+  for (uint32_t i = 1; i < f->n_insns; i++)
+    if (!f->insns[i].dead && f->insns[i].op == IR_call)
+      mark_called(ir, f->insns[i].u.func.raw, runs);
+}
+
+/* By function: whether something starts it.  Of a program for many tiles, a tile may have local
+ * tasks that only others start. */
+static bool *running_functions(Sema *s)
+{
+  const IrModule *ir = s->ir;
+  bool *runs = arena_many(s->arena, bool, ir->n_funcs + 1);
+  bool *waits = arena_many(s->arena, bool, ir->n_funcs + 1);
+  uint64_t started = started_tasks(s);
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++) {
+    const TaskSlot *task = &s->setup->tasks[id];
+    if (task->kind == TASK_LOCAL && !task->alternate && !(started >> id & 1) &&
+        s->funcs[task->func].ir.raw != IR_NO_ID)
+      waits[s->funcs[task->func].ir.raw] = true;
+  }
+  for (uint32_t f = 0; f < ir->n_funcs; f++)
+    if (ir->funcs[f].address_taken && !waits[f])
+      mark_called(ir, f, runs);
+  return runs;
+}
+
+/* ---- what an operation that always runs needs ------------------------------------------------ */
+
+/* Only operations on every way through their function count: others may be for other tiles. */
+static void warn_unrouted(const Overlaps *o, const Uses *used, uint32_t known)
+{
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (has_loc(used->color[c]) && !(known >> c & 1) && !has_routes_of_its_own(o->s)) {
+      diag_color_without_route(o->s->diags, loc_span(o, used->color[c]), c);
+      if (sema_machine(o->s)->memcpy_colors >> c & 1)
+        diag_memcpy_flag(o->s->diags, loc_span(o, used->color[c]));
+    }
+}
+
+static void warn_uninitialized(const Overlaps *o, const Uses *used)
+{
+  for (int is_output = 0; is_output < 2; is_output++)
+    for (unsigned q = 0; q < MAX_QUEUES; q++)
+      if (has_loc(used->queue[is_output][q]) && !setup_queue_is_initialised(o->s, is_output, q))
+        diag_queue_not_initialized(o->s->diags, loc_span(o, used->queue[is_output][q]),
+                                   is_output ? "output" : "input", q);
+}
+
+static void warn_unbound(const Overlaps *o, const Uses *used)
+{
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
+    if (has_loc(used->task[id]) && o->s->setup->tasks[id].kind != TASK_LOCAL &&
+        id != sema_machine(o->s)->teardown_task)
+      diag_activated_without_task(o->s->diags, loc_span(o, used->task[id]), id);
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+void lint_program(Sema *s)
+{
+  Overlaps o = {.s = s};
+  o.ends = arena_many(s->arena, Flow, s->ir->n_funcs + 1);
+  o.state = arena_many(s->arena, uint8_t, s->ir->n_funcs + 1);
+  uint32_t known = routed_colors(s) | lint_streamed_colors(s);
+  if (s->session->options->memcpy)
+    known |= (uint32_t)sema_machine(s)->memcpy_colors;
+  const bool *runs = running_functions(s);
+  for (uint32_t f = 0; f < s->ir->n_funcs; f++) {
+    function_end(&o, f);
+    if (!runs[f])
+      continue;
+    if (s->session->layout->has_block)
+      warn_unrouted(&o, &o.ends[f].used, known);
+    warn_unbound(&o, &o.ends[f].used);
+    warn_uninitialized(&o, &o.ends[f].used);
+  }
+  lint_params(s);
+}

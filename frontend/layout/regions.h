@@ -1,0 +1,74 @@
+/* A layout that a host script made (--layout-json): regions of tiles that run one program each,
+ * ports on their edges, connections between ports, streams to and from the host.  The format is in
+ * docs/layout-json.md; regions_read.c reads it, regions_route.c chooses paths and colors. */
+#ifndef FRONTEND_REGIONS_H
+#define FRONTEND_REGIONS_H
+
+#include "frontend/layout/layout.h"
+
+typedef struct { uint32_t x, y, width, height; } RegionRect;
+/* Switch positions 0 to n - 1. */
+typedef struct { uint32_t n; PortMask rx[MAX_SWITCH_POSITIONS], tx[MAX_SWITCH_POSITIONS]; }
+  RegionRoutes;
+
+enum { REGION_COLOR_OPEN = -1 };
+/* value: REGION_COLOR_OPEN until one is chosen. */
+typedef struct { const char *name; int64_t value; } RegionColor;
+/* Rectangles of paints and parameters are relative to the region. */
+typedef struct { RegionRect rect; uint32_t color; RegionRoutes routes; } RegionPaint;
+typedef struct {
+  RegionRect rect;
+  const char *name;
+  bool is_color;
+  uint32_t color;
+  PoolId value;                /* unless it is a color */
+} RegionParam;
+/* Initial content of a variable: a row-major matrix, a block of it for each tile. */
+typedef struct {
+  const char *name;
+  const char *bytes;
+  uint32_t columns, rows, element_bytes;
+} RegionSymbol;
+typedef struct {
+  const char *name, *source;
+  RegionRect rect;             /* in the layout */
+  uint32_t n_params, n_paints, n_symbols;
+  RegionParam *params;
+  RegionPaint *paints;
+  RegionSymbol *symbols;
+} Region;
+typedef struct {
+  const char *name;
+  uint32_t region, color;
+  Port edge;
+  uint32_t first, count;       /* tiles of the edge, from the west or north */
+  bool is_output;
+  int64_t size;                /* wavelets */
+  RegionRoutes routes;         /* the other side of each position is the edge */
+  bool is_joined;
+} RegionPort;
+typedef struct { uint32_t from, to; } RegionConnection;   /* ports */
+typedef struct {
+  const char *name;
+  uint32_t port;
+  bool has_place;
+  uint32_t x, y;               /* of the tile that stands for the host; chosen unless given */
+} RegionStream;
+
+typedef struct {
+  Session *session;
+  Span span;                   /* the file: where messages point */
+  uint32_t n_colors, n_regions, n_ports, n_connections, n_streams;
+  RegionColor *colors;
+  Region *regions;
+  RegionPort *ports;
+  RegionConnection *connections;
+  RegionStream *streams;
+} RegionLayout;
+
+/* Reads and checks the file; false after reporting. */
+bool regions_read(RegionLayout *layout);
+/* Sets the rectangle, the tiles' programs, parameters and colors; false after reporting. */
+bool regions_route(RegionLayout *layout, LayoutResult *result);
+
+#endif

@@ -1,0 +1,710 @@
+/* Lays the regions of a host script's layout out: which paths connect ports, which tiles stand for
+ * the host's end of streams, which colors the nets get.
+ *
+ * A net is a set of colors that connections make one: a wavelet keeps its color on its way.  Paths
+ * are shortest ones by breadth-first search (Lee, "An Algorithm for Path Connections and Its
+ * Applications", 1961), around the regions if they can.  Nets that meet in a tile need different
+ * colors: they are colored greedily, nets with a given color first. */
+#include "frontend/layout/regions.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a net does in a tile: nothing, its program knows the color, or 2 + a configuration. */
+enum { USE_NONE, USE_KNOWN, USE_ROUTED };
+/* Bound of colors times tiles, which bounds memory: 180 colors on a whole wafer. */
+enum { MARGIN = 1, MOST_USES = 1 << 27, MOST_COLORS = 1 << 12 };
+
+/* Who has set the route of a net in a tile. */
+typedef struct { const char *name; uint32_t color; bool is_port; } Painter;
+typedef struct { uint64_t key; Painter value; } PaintedRoute;
+
+/* The grid has a margin around the regions, where paths and the host's tiles find place; it is cut
+ * to what is used. */
+typedef struct {
+  RegionLayout *l;
+  LayoutResult *out;
+  Arena *arena;
+  uint32_t width, height, n_tiles;
+  uint32_t *region_of;         /* by tile: region + 1, or 0 */
+  uint32_t n_nets;
+  uint32_t *net_of;            /* by color of the layout */
+  uint32_t **uses;             /* by net, then tile */
+  PaintedRoute *painted;       /* stb_ds map: by net and tile, while regions are painted */
+  uint32_t *uses_before;       /* of the net at hand, while ways are tried */
+  int *color_of;               /* by net */
+  bool *switched;              /* by net: some tile has several positions */
+  bool *meet;                  /* by pairs of nets: some tile has both */
+  bool *is_host;               /* by tile: the host's end of a stream */
+  uint32_t *from;              /* breadth-first search: tile before + 1 */
+  uint32_t *queue;
+  Port sides[PORT_RAMP];       /* as the search tries them: of shortest ways it finds the first */
+} Plan;
+
+/* ---- the grid ---------------------------------------------------------------------------- */
+
+static uint32_t tile_at(const Plan *p, uint32_t x, uint32_t y)
+{
+  return (y + MARGIN) * p->width + x + MARGIN;
+}
+
+/* The neighbour; UINT32_MAX beyond the grid. */
+static uint32_t beside(const Plan *p, uint32_t tile, Port port)
+{
+  uint32_t x = tile % p->width, y = tile / p->width;
+  switch (port) {
+  case PORT_NORTH: return y > 0 ? tile - p->width : UINT32_MAX;
+  case PORT_SOUTH: return y + 1 < p->height ? tile + p->width : UINT32_MAX;
+  case PORT_WEST: return x > 0 ? tile - 1 : UINT32_MAX;
+  case PORT_EAST: return x + 1 < p->width ? tile + 1 : UINT32_MAX;
+  case PORT_RAMP: case PORT_COUNT: default: return UINT32_MAX;
+  }
+}
+
+static const char *tile_text(const Plan *p, uint32_t tile)
+{
+  return arena_printf(p->arena, "%d,%d", (int)(tile % p->width) - MARGIN,
+                      (int)(tile / p->width) - MARGIN);
+}
+
+static bool make_grid(Plan *p)
+{
+  RegionLayout *l = p->l;
+  uint32_t right = 0, bottom = 0;
+  for (uint32_t i = 0; i < l->n_regions; i++) {
+    const RegionRect *r = &l->regions[i].rect;
+    right = r->x + r->width > right ? r->x + r->width : right;
+    bottom = r->y + r->height > bottom ? r->y + r->height : bottom;
+  }
+  for (uint32_t i = 0; i < l->n_streams; i++) {
+    right = l->streams[i].has_place && l->streams[i].x >= right ? l->streams[i].x + 1 : right;
+    bottom = l->streams[i].has_place && l->streams[i].y >= bottom ? l->streams[i].y + 1 : bottom;
+  }
+  p->width = right + 2 * MARGIN;
+  p->height = bottom + 2 * MARGIN;
+  p->n_tiles = p->width * p->height;
+  if (l->n_colors > MOST_COLORS || (uint64_t)p->n_tiles * l->n_colors > MOST_USES) {
+    diag_layout_too_large(l->session->diags, l->span, l->n_colors, p->n_tiles);
+    return false;
+  }
+  p->region_of = arena_many(p->arena, uint32_t, p->n_tiles);
+  p->is_host = arena_many(p->arena, bool, p->n_tiles);
+  p->from = arena_many(p->arena, uint32_t, p->n_tiles);
+  p->uses_before = arena_many(p->arena, uint32_t, p->n_tiles);
+  p->queue = arena_many(p->arena, uint32_t, p->n_tiles);
+  for (uint32_t i = 0; i < l->n_regions; i++) {
+    const Region *region = &l->regions[i];
+    for (uint32_t k = 0; k < region->rect.width * region->rect.height; k++) {
+      uint32_t tile = tile_at(p, region->rect.x + k % region->rect.width,
+                              region->rect.y + k / region->rect.width);
+      if (p->region_of[tile]) {
+        diag_regions_overlap(l->session->diags, l->span, region->name,
+                             l->regions[p->region_of[tile] - 1].name, tile_text(p, tile));
+        return false;
+      }
+      p->region_of[tile] = i + 1;
+    }
+  }
+  return true;
+}
+
+/* ---- nets -------------------------------------------------------------------------------- */
+
+static bool make_nets(Plan *p)
+{
+  RegionLayout *l = p->l;
+  uint32_t *net = p->net_of = arena_many(p->arena, uint32_t, l->n_colors + 1);
+  for (uint32_t i = 0; i < l->n_colors; i++)
+    net[i] = i;
+  for (uint32_t i = 0; i < l->n_connections; i++) {
+    uint32_t a = net[l->ports[l->connections[i].from].color];
+    uint32_t b = net[l->ports[l->connections[i].to].color];
+    for (uint32_t k = 0; k < l->n_colors; k++)
+      net[k] = net[k] == b ? a : net[k];
+  }
+  p->n_nets = l->n_colors;
+  p->uses = arena_many(p->arena, uint32_t *, p->n_nets + 1);
+  p->color_of = arena_many(p->arena, int, p->n_nets + 1);
+  p->switched = arena_many(p->arena, bool, p->n_nets + 1);
+  const char **named = arena_many(p->arena, const char *, p->n_nets + 1);
+  for (uint32_t i = 0; i < p->n_nets; i++)
+    p->color_of[i] = REGION_COLOR_OPEN;
+  for (uint32_t i = 0; i < l->n_colors; i++) {
+    const RegionColor *color = &l->colors[i];
+    if (!p->uses[net[i]])
+      p->uses[net[i]] = arena_many(p->arena, uint32_t, p->n_tiles);
+    if (color->value == REGION_COLOR_OPEN)
+      continue;
+    if (named[net[i]] && p->color_of[net[i]] != color->value) {
+      diag_connected_colors(l->session->diags, l->span, named[net[i]], color->name);
+      return false;
+    }
+    named[net[i]] = color->name;
+    p->color_of[net[i]] = (int)color->value;
+  }
+  return true;
+}
+
+static void set_routes(Plan *p, uint32_t net, uint32_t tile, const RegionRoutes *routes)
+{
+  ImageColorConfig config;
+  memset(&config, 0, sizeof config);   /* configurations are compared as bytes */
+  for (uint32_t i = 0; i < routes->n; i++) {
+    config.positions[i].rx = routes->rx[i];
+    config.positions[i].tx = routes->tx[i];
+    config.positions[i].valid = true;
+  }
+  p->switched[net] |= routes->n > 1;
+  p->uses[net][tile] = USE_ROUTED + color_config_intern(p->out->colors, &config);
+}
+
+static void set_route(Plan *p, uint32_t net, uint32_t tile, Port from, Port to)
+{
+  RegionRoutes routes = {.n = 1, .rx = {port_bit(from)}, .tx = {port_bit(to)}};
+  set_routes(p, net, tile, &routes);
+}
+
+/* ---- regions ----------------------------------------------------------------------------- */
+
+typedef void TileAction(Plan *p, uint32_t tile, const void *what);
+
+static void each_tile(Plan *p, const Region *region, RegionRect rect, TileAction *action,
+                      const void *what)
+{
+  for (uint32_t y = 0; y < rect.height; y++)
+    for (uint32_t x = 0; x < rect.width; x++)
+      action(p, tile_at(p, region->rect.x + rect.x + x, region->rect.y + rect.y + y), what);
+}
+
+/* A later route replaces an earlier one of the same color, but not another port's, nor that of a
+ * color that connections have made the same. */
+static void paint_routes(Plan *p, uint32_t tile, Painter painter, const RegionRoutes *routes)
+{
+  uint32_t net = p->net_of[painter.color], before = p->uses[net][tile];
+  uint64_t key = (uint64_t)net << 32 | tile;
+  ptrdiff_t at = hmgeti(p->painted, key);
+  set_routes(p, net, tile, routes);
+  if (at >= 0 && p->uses[net][tile] != before) {
+    Painter first = p->painted[at].value;
+    if (first.color != painter.color || (first.is_port && painter.is_port)) {
+      diag_routes_of_one_color(p->l->session->diags, p->l->span, tile_text(p, tile), first.name,
+                               painter.name);
+      diag_color_of_region(p->l->session->diags, p->l->span);
+    }
+  }
+  hmput(p->painted, key, painter);
+}
+
+static void paint_tile(Plan *p, uint32_t tile, const void *what)
+{
+  const RegionPaint *paint = what;
+  Painter painter = {.name = p->l->colors[paint->color].name, .color = paint->color};
+  paint_routes(p, tile, painter, &paint->routes);
+}
+
+static void know_color(Plan *p, uint32_t tile, const void *what)
+{
+  const RegionParam *param = what;
+  uint32_t *use = &p->uses[p->net_of[param->color]][tile];
+  *use = *use == USE_NONE ? USE_KNOWN : *use;
+}
+
+static void paint_regions(Plan *p)
+{
+  for (uint32_t i = 0; i < p->l->n_regions; i++) {
+    const Region *region = &p->l->regions[i];
+    for (uint32_t k = 0; k < region->n_paints; k++)
+      each_tile(p, region, region->paints[k].rect, paint_tile, &region->paints[k]);
+    for (uint32_t k = 0; k < region->n_params; k++)
+      if (region->params[k].is_color)
+        each_tile(p, region, region->params[k].rect, know_color, &region->params[k]);
+  }
+}
+
+/* Tile number `i` of a port. */
+static uint32_t port_tile(const Plan *p, const RegionPort *port, uint32_t i)
+{
+  const RegionRect *r = &p->l->regions[port->region].rect;
+  i += port->first;
+  switch (port->edge) {
+  case PORT_NORTH: return tile_at(p, r->x + i, r->y);
+  case PORT_SOUTH: return tile_at(p, r->x + i, r->y + r->height - 1);
+  case PORT_WEST: return tile_at(p, r->x, r->y + i);
+  case PORT_EAST: case PORT_RAMP: case PORT_COUNT:
+  default: return tile_at(p, r->x + r->width - 1, r->y + i);
+  }
+}
+
+static void paint_ports(Plan *p)
+{
+  for (uint32_t i = 0; i < p->l->n_ports; i++) {
+    const RegionPort *port = &p->l->ports[i];
+    RegionRoutes routes = port->routes;
+    for (uint32_t k = 0; k < routes.n; k++) {
+      PortMask *outer = port->is_output ? &routes.tx[k] : &routes.rx[k];
+      *outer = port_bit(port->edge);
+    }
+    Painter painter = {.name = port->name, .color = port->color, .is_port = true};
+    for (uint32_t k = 0; k < port->count; k++)
+      paint_routes(p, port_tile(p, port, k), painter, &routes);
+  }
+}
+
+/* False after reporting. */
+static bool paint_all(Plan *p)
+{
+  size_t errors = diags_error_count(p->l->session->diags);
+  paint_regions(p);
+  paint_ports(p);
+  hmfree(p->painted);
+  return diags_error_count(p->l->session->diags) == errors;
+}
+
+/* ---- paths ------------------------------------------------------------------------------- */
+
+typedef bool IsGoal(const Plan *p, uint32_t tile, uint32_t goal);
+
+static bool is_tile(const Plan *p, uint32_t tile, uint32_t goal)
+{
+  (void)p;
+  return tile == goal;
+}
+
+static bool is_free(const Plan *p, uint32_t tile, uint32_t goal)
+{
+  (void)goal;
+  return !p->region_of[tile] && !p->is_host[tile];
+}
+
+/* Shortest way over tiles that the net does not use; returns its end, p->from leads back to
+ * `start`, whose entry is its own. */
+static uint32_t search(Plan *p, uint32_t net, uint32_t start, IsGoal *is_goal, uint32_t goal,
+                       bool through_regions)
+{
+  memset(p->from, 0, p->n_tiles * sizeof *p->from);
+  uint32_t head = 0, tail = 0;
+  bool free_start = start != UINT32_MAX && p->uses[net][start] == USE_NONE &&
+                    (through_regions || !p->region_of[start]);
+  if (free_start) {
+    p->queue[tail++] = start;
+    p->from[start] = start + 1;
+  }
+  while (head < tail) {
+    uint32_t tile = p->queue[head++];
+    if (is_goal(p, tile, goal))
+      return tile;
+    for (unsigned i = 0; i < PORT_RAMP; i++) {
+      uint32_t next = beside(p, tile, p->sides[i]);
+      if (next == UINT32_MAX || p->from[next] || p->uses[net][next] != USE_NONE ||
+          (!through_regions && p->region_of[next]))
+        continue;
+      p->from[next] = tile + 1;
+      p->queue[tail++] = next;
+    }
+  }
+  return UINT32_MAX;
+}
+
+static Port direction(const Plan *p, uint32_t from, uint32_t to)
+{
+  for (Port port = PORT_NORTH; port < PORT_RAMP; port++)
+    if (beside(p, from, port) == to)
+      return port;
+  ICE("tiles %u and %u are no neighbours", from, to);
+}
+
+/* Routes the way that the search found from the start to `end`.  `away` is the side by which
+ * wavelets enter or leave the start, `last` the same at the end; wavelets run from the start to the
+ * end, or the other way for `backward`. */
+static void route_path(Plan *p, uint32_t net, uint32_t end, Port away, Port last, bool backward)
+{
+  Port side = last;
+  for (uint32_t tile = end;;) {
+    uint32_t before = p->from[tile] - 1;
+    Port entry = before == tile ? away : direction(p, tile, before);
+    if (backward)
+      set_route(p, net, tile, side, entry);
+    else
+      set_route(p, net, tile, entry, side);
+    if (before == tile)
+      return;
+    side = port_opposite(entry);
+    tile = before;
+  }
+}
+
+static bool connect_tiles(Plan *p, uint32_t net, uint32_t from, Port out, uint32_t to, Port in)
+{
+  if (beside(p, from, out) == to && in == port_opposite(out))
+    return true;
+  uint32_t start = beside(p, from, out), goal = beside(p, to, in);
+  uint32_t end = search(p, net, start, is_tile, goal, false);
+  if (end == UINT32_MAX)
+    end = search(p, net, start, is_tile, goal, true);
+  if (end == UINT32_MAX)
+    return false;
+  route_path(p, net, end, port_opposite(out), port_opposite(in), false);
+  return true;
+}
+
+/* The sides in their usual order, or with one of them first or last. */
+typedef enum { SIDES_USUAL, SIDE_FIRST, SIDE_LAST, SIDE_ORDERS } SideOrder;
+
+static void order_sides(Plan *p, SideOrder order, Port side)
+{
+  unsigned n = 0;
+  if (order == SIDE_FIRST)
+    p->sides[n++] = side;
+  for (Port port = PORT_NORTH; port < PORT_RAMP; port++)
+    if (order == SIDES_USUAL || port != side)
+      p->sides[n++] = port;
+  if (order == SIDE_LAST)
+    p->sides[n++] = side;
+}
+
+/* Connects the tiles of two ports, or says which one finds no way. */
+static bool connect_lanes(Plan *p, const RegionPort *a, const RegionPort *b, bool from_the_end,
+                          uint32_t *stuck)
+{
+  for (uint32_t k = 0; k < a->count; k++) {
+    uint32_t lane = from_the_end ? a->count - 1 - k : k;
+    if (!connect_tiles(p, p->net_of[a->color], port_tile(p, a, lane), a->edge,
+                       port_tile(p, b, lane), b->edge)) {
+      *stuck = lane;
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Lanes of one color cannot cross, and where one goes decides whether the next finds a way: if they
+ * get stuck they are laid anew, from the other end or with their bends elsewhere. */
+static bool connect_port(Plan *p, const RegionPort *a, const RegionPort *b, uint32_t *stuck)
+{
+  uint32_t *uses = p->uses[p->net_of[a->color]];
+  uint32_t other, attempts = a->count > 1 ? 2 * SIDE_ORDERS : 1;
+  memcpy(p->uses_before, uses, p->n_tiles * sizeof *uses);
+  bool done = connect_lanes(p, a, b, false, stuck);
+  for (unsigned attempt = 1; !done && attempt < attempts; attempt++) {
+    memcpy(uses, p->uses_before, p->n_tiles * sizeof *uses);
+    order_sides(p, (SideOrder)(attempt / 2), a->edge);
+    done = connect_lanes(p, a, b, attempt % 2, &other);
+  }
+  order_sides(p, SIDES_USUAL, a->edge);
+  return done;
+}
+
+static bool connect_ports(Plan *p)
+{
+  RegionLayout *l = p->l;
+  order_sides(p, SIDES_USUAL, PORT_NORTH);
+  for (uint32_t i = 0; i < l->n_connections; i++) {
+    const RegionPort *a = &l->ports[l->connections[i].from];
+    const RegionPort *b = &l->ports[l->connections[i].to];
+    uint32_t stuck;
+    if (!connect_port(p, a, b, &stuck)) {
+      diag_no_path(l->session->diags, l->span, l->colors[a->color].name,
+                   tile_text(p, port_tile(p, a, stuck)), tile_text(p, port_tile(p, b, stuck)));
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The host's end of a stream is the nearest tile without a program, or the one that is given. */
+static bool connect_stream(Plan *p, const RegionStream *stream, LayoutStream *out)
+{
+  RegionLayout *l = p->l;
+  const RegionPort *port = &l->ports[stream->port];
+  uint32_t net = p->net_of[port->color], tile = port_tile(p, port, 0);
+  uint32_t goal = stream->has_place ? tile_at(p, stream->x, stream->y) : 0;
+  uint32_t start = beside(p, tile, port->edge), end = UINT32_MAX;
+  if (stream->has_place && !is_free(p, goal, 0)) {
+    diag_stream_place(l->session->diags, l->span, stream->name, tile_text(p, goal));
+    return false;
+  }
+  for (int through = 0; through < 2 && end == UINT32_MAX; through++)
+    end = search(p, net, start, stream->has_place ? is_tile : is_free, goal, through);
+  if (end == UINT32_MAX) {
+    diag_no_path(l->session->diags, l->span, l->colors[port->color].name, tile_text(p, tile),
+                 "the host");
+    return false;
+  }
+  route_path(p, net, end, port_opposite(port->edge), PORT_RAMP, !port->is_output);
+  p->is_host[end] = true;
+  *out = (LayoutStream){.name = stream->name, .x = end % p->width, .y = end / p->width,
+                        .is_input = !port->is_output, .size = port->size};
+  return true;
+}
+
+static bool connect_streams(Plan *p)
+{
+  p->out->n_streams = p->l->n_streams;
+  p->out->streams = arena_many(p->arena, LayoutStream, p->l->n_streams + 1);
+  for (uint32_t i = 0; i < p->l->n_streams; i++)
+    if (!connect_stream(p, &p->l->streams[i], &p->out->streams[i]))
+      return false;
+  return true;
+}
+
+/* ---- colors ------------------------------------------------------------------------------ */
+
+/* Notes which nets share a tile. */
+static void find_meetings(Plan *p)
+{
+  uint32_t *here = arena_many(p->arena, uint32_t, p->n_nets + 1);
+  p->meet = arena_many(p->arena, bool, (size_t)p->n_nets * p->n_nets + 1);
+  for (uint32_t t = 0; t < p->n_tiles; t++) {
+    uint32_t n = 0;
+    for (uint32_t net = 0; net < p->n_nets; net++) {
+      if (!p->uses[net] || p->uses[net][t] == USE_NONE)
+        continue;
+      for (uint32_t k = 0; k < n; k++)
+        p->meet[net * p->n_nets + here[k]] = p->meet[here[k] * p->n_nets + net] = true;
+      here[n++] = net;
+    }
+  }
+}
+
+static bool nets_meet(const Plan *p, uint32_t a, uint32_t b)
+{
+  return p->meet[a * p->n_nets + b];
+}
+
+static const char *net_name(const Plan *p, uint32_t net)
+{
+  for (uint32_t i = 0; i < p->l->n_colors; i++)
+    if (p->net_of[i] == net)
+      return p->l->colors[i].name;
+  return "";
+}
+
+static bool check_given(Plan *p, uint32_t net)
+{
+  for (uint32_t other = 0; other < net; other++) {
+    if (!p->uses[other] || p->color_of[other] != p->color_of[net] || !nets_meet(p, net, other))
+      continue;
+    diag_colors_meet(p->l->session->diags, p->l->span, net_name(p, other), net_name(p, net),
+                     (unsigned)p->color_of[net]);
+    return false;
+  }
+  return true;
+}
+
+static bool choose_color(Plan *p, uint32_t net, uint32_t usable)
+{
+  const Machine *m = machine_get(p->l->session->options->arch);
+  if (p->switched[net])
+    usable &= (uint32_t)m->switchable_colors;
+  for (uint32_t other = 0; other < p->n_nets; other++)
+    if (other != net && p->uses[other] && p->color_of[other] != REGION_COLOR_OPEN &&
+        nets_meet(p, net, other))
+      usable &= ~(1u << p->color_of[other]);
+  if (!usable) {
+    diag_no_color_left(p->l->session->diags, p->l->span, net_name(p, net));
+    return false;
+  }
+  p->color_of[net] = __builtin_ctz(usable);
+  return true;
+}
+
+/* Wavelets from and to the host need a color that no router knows: the highest usable one. */
+static bool choose_colors(Plan *p)
+{
+  const Machine *m = machine_get(p->l->session->options->arch);
+  uint32_t usable = (1u << m->colors) - 1;
+  find_meetings(p);
+  if (p->l->n_streams > 0) {
+    p->out->stream_color = (uint8_t)(m->memcpy_result_color - 1);
+    usable &= ~(3u << p->out->stream_color);
+  }
+  for (uint32_t net = 0; net < p->n_nets; net++) {
+    if (!p->uses[net] || p->color_of[net] == REGION_COLOR_OPEN)
+      continue;
+    if (!(usable >> p->color_of[net] & 1)) {
+      diag_color_of_streams(p->l->session->diags, p->l->span, net_name(p, net),
+                            (unsigned)p->color_of[net]);
+      return false;
+    }
+    if (!check_given(p, net))
+      return false;
+  }
+  for (uint32_t net = 0; net < p->n_nets; net++)
+    if (p->uses[net] && p->color_of[net] == REGION_COLOR_OPEN && !choose_color(p, net, usable))
+      return false;
+  return true;
+}
+
+/* ---- the result -------------------------------------------------------------------------- */
+
+typedef struct { uint32_t x, y, width, height; } Used;   /* part of the grid */
+
+static Used used_part(const Plan *p)
+{
+  uint32_t left = p->width, top = p->height, right = 0, bottom = 0;
+  for (uint32_t t = 0; t < p->n_tiles; t++) {
+    bool used = p->region_of[t] || p->is_host[t];
+    for (uint32_t net = 0; net < p->n_nets && !used; net++)
+      used = p->uses[net] && p->uses[net][t] != USE_NONE;
+    if (!used)
+      continue;
+    uint32_t x = t % p->width, y = t / p->width;
+    left = x < left ? x : left;
+    right = x > right ? x : right;
+    top = y < top ? y : top;
+    bottom = y > bottom ? y : bottom;
+  }
+  /* The layout's own (0, 0) stays where it is unless something lies before it. */
+  left = left < MARGIN ? left : MARGIN;
+  top = top < MARGIN ? top : MARGIN;
+  return (Used){left, top, right + 1 - left, bottom + 1 - top};
+}
+
+typedef struct { PoolField *fields; PoolId *values; uint32_t n; } Bound;
+
+static void bind(Plan *p, Bound *bound, const char *name, PoolId value)
+{
+  Session *session = p->l->session;
+  PoolField field = {str_intern_z(session->names, name), pool_type_of(session->pool, value)};
+  uint32_t i = 0;
+  while (i < bound->n && !str_eq(bound->fields[i].name, field.name))
+    i++;
+  bound->fields[i] = field;   /* a parameter set again has the later value */
+  bound->values[i] = value;
+  bound->n += i == bound->n;
+}
+
+static PoolId bound_struct(Plan *p, const Bound *bound)
+{
+  PoolKey key = {.kind = PK_STRUCT_TYPE, .type = POOL(TYPE)};
+  key.u.fields.n = bound->n;
+  key.u.fields.fields = bound->fields;
+  Pool *pool = p->l->session->pool;
+  return pool_aggregate(pool, pool_get(pool, &key), bound->values, bound->n);
+}
+
+static PoolId tile_params(Plan *p, const Region *region, uint32_t x, uint32_t y, Bound *bound)
+{
+  bound->n = 0;
+  for (uint32_t i = 0; i < region->n_params; i++) {
+    const RegionParam *param = &region->params[i];
+    if (x - param->rect.x >= param->rect.width || y - param->rect.y >= param->rect.height)
+      continue;
+    bind(p, bound, param->name,
+         param->is_color ? pool_int(p->l->session->pool, POOL(COLOR),
+                                    p->color_of[p->net_of[param->color]])
+                         : param->value);
+  }
+  return bound_struct(p, bound);
+}
+
+/* The tile's block of each matrix. */
+static void tile_symbols(Plan *p, const Region *region, uint32_t x, uint32_t y, LayoutTile *tile)
+{
+  if (region->n_symbols == 0)
+    return;
+  LayoutSymbol *symbols = arena_many(p->arena, LayoutSymbol, region->n_symbols);
+  for (uint32_t i = 0; i < region->n_symbols; i++) {
+    const RegionSymbol *s = &region->symbols[i];
+    uint32_t columns = s->columns / region->rect.width, rows = s->rows / region->rect.height;
+    size_t line = (size_t)columns * s->element_bytes;
+    char *bytes = arena_many(p->arena, char, line * rows + 1);
+    for (uint32_t row = 0; row < rows; row++)
+      memcpy(bytes + row * line, s->bytes + ((size_t)(y * rows + row) * s->columns +
+                                             (size_t)x * columns) * s->element_bytes, line);
+    symbols[i] = (LayoutSymbol){str_intern_z(p->l->session->names, s->name),
+                                (const uint8_t *)bytes, (uint32_t)(line * rows)};
+  }
+  tile->symbols = symbols;
+  tile->n_symbols = region->n_symbols;
+}
+
+static bool fill_region(Plan *p, const Region *region, Used used)
+{
+  Session *session = p->l->session;
+  const Ast *ast = files_import(session->files, region->source, NULL, p->l->span);
+  if (!ast)
+    return false;
+  Bound bound = {arena_many(p->arena, PoolField, region->n_params + 1),
+                 arena_many(p->arena, PoolId, region->n_params + 1), 0};
+  for (uint32_t k = 0; k < region->rect.width * region->rect.height; k++) {
+    uint32_t x = k % region->rect.width, y = k / region->rect.width;
+    uint32_t t = (region->rect.y + y + MARGIN - used.y) * used.width + region->rect.x + x + MARGIN -
+                 used.x;
+    LayoutTile *tile = &p->out->tiles[t];
+    *tile = (LayoutTile){.ast = ast, .params = tile_params(p, region, x, y, &bound),
+                         .span = p->l->span};
+    tile_symbols(p, region, x, y, tile);
+  }
+  return true;
+}
+
+/* The program of the host's end moves words between the host's color and the net's. */
+static bool fill_streams(Plan *p, Used used)
+{
+  Session *session = p->l->session;
+  for (uint32_t i = 0; i < p->l->n_streams; i++) {
+    LayoutStream *stream = &p->out->streams[i];
+    const RegionPort *port = &p->l->ports[p->l->streams[i].port];
+    Bound bound = {arena_many(p->arena, PoolField, 3), arena_many(p->arena, PoolId, 3), 0};
+    bind(p, &bound, "host", pool_int(session->pool, POOL(COLOR), p->out->stream_color));
+    bind(p, &bound, "fabric", pool_int(session->pool, POOL(COLOR),
+                                       p->color_of[p->net_of[port->color]]));
+    bind(p, &bound, "is_input", pool_bool(stream->is_input));
+    stream->x -= used.x;
+    stream->y -= used.y;
+    LayoutTile *tile = &p->out->tiles[stream->y * used.width + stream->x];
+    *tile = (LayoutTile){.ast = files_import(session->files, "<host_stream>", NULL, p->l->span),
+                         .params = bound_struct(p, &bound), .span = p->l->span};
+    if (!tile->ast)
+      return false;
+  }
+  return true;
+}
+
+static void fill_colors(Plan *p, Used used)
+{
+  LayoutResult *out = p->out;
+  Span first;
+  for (uint32_t net = 0; net < p->n_nets; net++) {
+    for (uint32_t t = 0; p->uses[net] && t < p->n_tiles; t++) {
+      if (p->uses[net][t] < USE_ROUTED)
+        continue;
+      uint32_t *set = &out->tile_sets[(t / p->width - used.y) * used.width + t % p->width - used.x];
+      if (!color_set_add(out->colors, *set, (uint8_t)p->color_of[net],
+                         p->uses[net][t] - USE_ROUTED, p->l->span, set, &first))
+        ICE("two nets of one color in a tile");
+    }
+  }
+  out->named_colors = arena_many(p->arena, LayoutColor, p->l->n_colors + 1);
+  for (uint32_t i = 0; i < p->l->n_colors; i++) {
+    const char *name = p->l->colors[i].name;
+    uint8_t color = (uint8_t)p->color_of[p->net_of[i]];
+    out->named_colors[out->n_named_colors++] = (LayoutColor){name, color};
+    if (!out->color_names[color].raw)
+      out->color_names[color] = str_intern_z(p->l->session->names, name);
+  }
+}
+
+static bool fill_result(Plan *p)
+{
+  Used used = used_part(p);
+  p->out->origin_x = MARGIN - used.x;
+  p->out->origin_y = MARGIN - used.y;
+  layout_set_rectangle(p->l->session, p->out, used.width, used.height, p->l->span);
+  for (uint32_t i = 0; i < p->l->n_regions; i++)
+    if (!fill_region(p, &p->l->regions[i], used))
+      return false;
+  fill_colors(p, used);
+  return fill_streams(p, used);
+}
+
+bool regions_route(RegionLayout *layout, LayoutResult *result)
+{
+  Plan plan = {.l = layout, .out = result, .arena = layout->session->arena};
+  if (!make_grid(&plan) || !make_nets(&plan))
+    return false;
+  return paint_all(&plan) && connect_ports(&plan) && connect_streams(&plan) &&
+         choose_colors(&plan) && fill_result(&plan);
+}

@@ -1,0 +1,232 @@
+/* Builtins of the layout block: rectangle, tile programs, color configurations, exported names. */
+#include "frontend/layout/layout.h"
+#include "frontend/sema/builtins.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A comptime integer argument in [lo, hi]. */
+static bool int_arg(Sema *s, const Node *n, int64_t lo, int64_t hi, const char *what, int64_t *out)
+{
+  PoolId value = sema_comptime(s, n, POOL(NONE));
+  if (pool_eq(value, POOL(POISON)))
+    return false;
+  return sema_int_in(s, operand_value(s, value), lo, hi, what, n->span, out);
+}
+
+Operand builtin_set_rectangle(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  LayoutResult *layout = s->layout;
+  const Machine *m = sema_machine(s);
+  int64_t width, height;
+  if (!int_arg(s, call->args.at[0], 1, m->max_fabric_width, "the width", &width) ||
+      !int_arg(s, call->args.at[1], 1, m->max_fabric_height, "the height", &height))
+    return operand_poison();
+  if (layout->has_rectangle) {
+    diag_rectangle_twice(s->session->diags, at);
+    diag_first_here(s->session->diags, layout->rectangle_span);
+    return operand_poison();
+  }
+  layout_set_rectangle(s->session, layout, (uint32_t)width, (uint32_t)height, at);
+  return builtin_void();
+}
+
+static bool needs_rectangle(Sema *s, Span at, const char *builtin)
+{
+  if (s->layout->has_rectangle)
+    return false;
+  diag_needs_rectangle(s->session->diags, at, builtin);
+  return true;
+}
+
+/* The tile that the first two arguments name. */
+static bool tile_arg(Sema *s, const NodeBuiltinCall *call, uint32_t *tile)
+{
+  const LayoutResult *layout = s->layout;
+  int64_t x, y;
+  if (!int_arg(s, call->args.at[0], 0, layout->width - 1, "x in the rectangle", &x) ||
+      !int_arg(s, call->args.at[1], 0, layout->height - 1, "y in the rectangle", &y))
+    return false;
+  *tile = (uint32_t)(y * layout->width + x);
+  return true;
+}
+
+/* The parsed file that an argument names, remembered by the text of the name. */
+static const Ast *file_arg(Sema *s, const Node *n)
+{
+  PoolId value = sema_comptime(s, n, POOL(COMPTIME_STRING));
+  if (pool_eq(value, POOL(POISON)))
+    return NULL;
+  if (pool_kind(s->pool, value) != PK_STRING) {
+    diag_not_a_string(s->session->diags, n->span,
+                      pool_type_of(s->pool, value));
+    return NULL;
+  }
+  const char *path = sema_text(s, pool_key(s->pool, value).u.string);
+  return files_import(s->session->files, path, s->modules[s->module].ast, n->span);
+}
+
+Operand builtin_set_tile_code(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  uint32_t tile;
+  if (needs_rectangle(s, at, "set_tile_code") || !tile_arg(s, call, &tile))
+    return operand_poison();
+  LayoutTile code = {.ast = s->layout->ast, .params = s->layout->params, .span = at};
+  if (call->args.count > 2) {
+    code.ast = file_arg(s, call->args.at[2]);
+    code.params = POOL(NONE);
+    if (!code.ast)
+      return operand_poison();
+  }
+  if (call->args.count > 3) {
+    code.params_node = call->args.at[3];
+    code.params = sema_comptime(s, code.params_node, POOL(NONE));
+    if (pool_eq(code.params, POOL(POISON)))
+      return operand_poison();
+    if (pool_kind(s->pool, pool_type_of(s->pool, code.params)) != PK_STRUCT_TYPE) {
+      diag_not_a_struct(s->session->diags, call->args.at[3]->span,
+                        pool_type_of(s->pool, code.params));
+      return operand_poison();
+    }
+  }
+  if (s->layout->tiles[tile].ast) {
+    diag_tile_code_twice(s->session->diags, at, tile % s->layout->width,
+                         tile / s->layout->width);
+    diag_first_here(s->session->diags, s->layout->tiles[tile].span);
+    return operand_poison();
+  }
+  s->layout->tiles[tile] = code;
+  return builtin_void();
+}
+
+static bool color_arg(Sema *s, const Node *n, uint8_t *color)
+{
+  Operand o = sema_expr(s, n, POOL(COLOR));
+  StrId name = o.name;
+  if (!sema_router_color(s, sema_load(s, o), n->span, color))
+    return false;
+  setup_check_color(s, *color, n->span);
+  StrId *names = s->setup ? s->setup->color_names : s->layout->color_names;
+  if (name.raw == 0 || names[*color].raw != 0)
+    return true;
+  names[*color] = name;
+  const Decl *d = sema_find_decl(s, s->module, name);
+  if (d != NULL && s->setup == NULL && pool_kind(s->pool, d->value) == PK_AGGREGATE)
+    s->layout->color_arrays[*color] = d->value;
+  return true;
+}
+
+Operand builtin_set_color_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  LayoutResult *layout = s->layout;
+  uint32_t tile, config;
+  uint8_t color;
+  if (needs_rectangle(s, at, "set_color_config") || !tile_arg(s, call, &tile) ||
+      !color_arg(s, call->args.at[2], &color))
+    return operand_poison();
+  PoolId value = sema_comptime(s, call->args.at[3], POOL(NONE));
+  if (pool_eq(value, POOL(POISON)) ||
+      !color_config_of(s, layout->colors, color, value, call->args.at[3], &config))
+    return operand_poison();
+  Span first;
+  if (!color_set_add(layout->colors, layout->tile_sets[tile], color, config, at,
+                     &layout->tile_sets[tile], &first)) {
+    diag_color_config_twice(s->session->diags, at, (unsigned)color, tile % layout->width,
+                            tile / layout->width);
+    diag_first_here(s->session->diags, first);
+    return operand_poison();
+  }
+  bool fits = color_set_fits(s->session, layout->colors, layout->tile_sets[tile], config,
+                             tile % layout->width, tile / layout->width, at);
+  return fits ? builtin_void() : operand_poison();
+}
+
+Operand builtin_set_local_color_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  uint32_t config;
+  uint8_t color;
+  if (!color_arg(s, call->args.at[0], &color))
+    return operand_poison();
+  PoolId value = sema_comptime(s, call->args.at[1], POOL(NONE));
+  if (pool_eq(value, POOL(POISON)) ||
+      !color_config_of(s, s->session->layout->colors, color, value, call->args.at[1],
+                       &config))
+    return operand_poison();
+  if (s->setup->local_color[color] != 0) {
+    diag_local_config_twice(s->session->diags, at, (unsigned)color);
+    diag_first_here(s->session->diags, s->setup->local_color_span[color]);
+    return operand_poison();
+  }
+  s->setup->local_color[color] = config + 1;
+  s->setup->local_color_span[color] = at;
+  return builtin_void();
+}
+
+static PoolId pair_struct(Sema *s, uint32_t width, uint32_t height)
+{
+  static const char *const names[] = {"width", "height"};
+  PoolId values[] = {pool_int(s->pool, POOL(U16), width), pool_int(s->pool, POOL(U16), height)};
+  return sema_make_struct(s, names, values, ARRAY_COUNT(names));
+}
+
+Operand builtin_get_rectangle(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)call, (void)want;
+  if (needs_rectangle(s, at, "get_rectangle"))
+    return operand_poison();
+  const LayoutResult *l = s->layout;
+  static const char *const names[] = {"width", "height", "fabric", "offsets"};
+  PoolId values[] = {pool_int(s->pool, POOL(U16), l->width),
+                     pool_int(s->pool, POOL(U16), l->height),
+                     pair_struct(s, l->fabric_width, l->fabric_height),
+                     pair_struct(s, l->offset_x, l->offset_y)};
+  return operand_value(s, sema_make_struct(s, names, values, ARRAY_COUNT(names)));
+}
+
+/* ---- exported names ---------------------------------------------------------------------- */
+
+Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  PoolId text = sema_comptime(s, call->args.at[0], POOL(COMPTIME_STRING));
+  PoolId type = sema_type_expr(s, call->args.at[1]);
+  PoolId is_mutable = POOL(NONE);
+  if (call->args.count > 2)
+    is_mutable = sema_comptime(s, call->args.at[2], POOL(BOOL));
+  if (pool_eq(text, POOL(POISON)) || pool_eq(type, POOL(POISON_TYPE)) ||
+      pool_eq(is_mutable, POOL(POISON)))
+    return operand_poison();
+  if (pool_kind(s->pool, text) != PK_STRING) {
+    diag_not_a_string(s->session->diags, call->args.at[0]->span,
+                      pool_type_of(s->pool, text));
+    return operand_poison();
+  }
+  LayoutExport export = {pool_key(s->pool, text).u.string, type,
+                         pool_eq(is_mutable, POOL(TRUE)), at};
+  for (size_t i = 0; i < arrlenu(s->layout->exports); i++)
+    if (str_eq(s->layout->exports[i].name, export.name)) {
+      diag_export_twice(s->session->diags, at, sema_text(s, export.name));
+      diag_first_here(s->session->diags, s->layout->exports[i].span);
+      return operand_poison();
+    }
+  bool is_func = pool_kind(s->pool, type) == PK_FN_TYPE;
+  if (!sema_is_exportable(s, type)) {
+    diag_export_name_type(s->session->diags, call->args.at[1]->span,
+                          type);
+    if (is_func)
+      diag_launch_form(s->session->diags, call->args.at[1]->span, MAX_LAUNCH_PARAMS,
+                       8 * LAUNCH_ARG_BYTES);
+    return operand_poison();
+  }
+  if (!is_func && pool_is_none(is_mutable)) {
+    diag_export_needs_mutable(s->session->diags, at, sema_text(s, export.name));
+    return operand_poison();
+  }
+  arrput(s->layout->exports, export);
+  return builtin_void();
+}

@@ -1,0 +1,768 @@
+/* Tile classes: which tiles share a compiled program.
+ *
+ * Tiles of one file whose parameters have the same shape form a group.  A parameter (or a part of
+ * one) that is equal on all tiles of the group is a constant; a scalar or id that differs enters
+ * the analysis as a symbolic value; anything else that differs splits the group.
+ *
+ * The analysis of one tile records each symbolic value it had to know and what it was.  These
+ * records make a tree: a node is a forced expression, a branch one of its outcomes, a leaf a
+ * class.  For the next tile the expressions are computed along the way down; where a branch is
+ * missing, that tile is analysed and the tree grows by what its analysis forced.  So a million
+ * tiles need one analysis for each different way to compile. */
+#include "frontend/layout/fabric.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+enum { NO_UNIT = UINT32_MAX };     /* of a tile without code */
+typedef struct { const Ast *ast; const LayoutSymbol *symbols; uint32_t params; } ProgramKey;
+/* One file with parameters and content of variables; many tiles may have it. */
+typedef struct {
+  const Ast *ast;
+  PoolId params;
+  const Node *params_node;
+  Span span;               /* the first @set_tile_code with it */
+  uint32_t first_tile;
+  PoolId *leaves;          /* of the parameter struct, struct fields flattened */
+  PoolId *symbols;         /* what the group's symbolic parameters are here */
+  uint32_t n_contents;
+  const LayoutSymbol *contents;
+  uint32_t class;          /* IMAGE_NO_CLASS until known */
+  uint64_t blob_at;
+} Unit;
+
+typedef struct TreeNode {
+  PoolId symbolic;         /* none: a leaf (class known) or nothing yet */
+  uint32_t class;          /* IMAGE_NO_CLASS: not a leaf */
+  struct { uint32_t key; struct TreeNode *value; } *branches;   /* stb_ds, by outcome */
+} TreeNode;
+
+typedef struct {
+  uint32_t *units;         /* stb_ds: indices */
+  uint32_t n_leaves;
+  uint32_t n_symbols;
+  uint32_t *symbol_leaf;   /* leaf that each symbolic parameter is */
+  PoolId params;           /* struct with symbolic parts */
+  TreeNode *root;
+} Group;
+
+typedef struct { PoolId symbolic, outcome; } Forced;
+typedef struct { uint32_t global, offset; PoolId symbolic; } InitSlot;
+struct TileEnv {
+  const Group *group;
+  const Unit *unit;        /* the tile that stands for the class */
+  const Unit *units;
+  Forced *trace;           /* stb_ds arrays */
+  PoolId *words;
+  InitSlot *inits;
+  uint32_t *contents;        /* variables whose content the layout gives: index in s->globals */
+  struct { uint32_t key; uint32_t value; } *seen;        /* index in the trace */
+  struct { uint32_t key; uint32_t value; } *word_of;
+};
+
+/* A value to compute, or, if that is none, content number `content` of the unit. */
+typedef struct { PoolId symbolic; uint32_t bytes, content; } BlobPart;
+typedef struct { BlobPart *parts; } ClassBlob;   /* stb_ds */
+
+typedef struct {
+  Session *session;
+  Programs *programs;
+  Unit *units;             /* stb_ds arrays */
+  uint32_t *unit_of_tile;
+  Group *groups;
+  ClassBlob *blobs;        /* by class */
+  Sema *evaluator;         /* computes symbolic values */
+  Arena *arena;
+} Classes;
+
+/* ---- what the analysis asks -------------------------------------------------------------- */
+
+PoolId tile_env_param(Sema *s, uint32_t index)
+{
+  return s->tile->unit->symbols[index];
+}
+
+bool tile_env_place(const Sema *s, uint32_t *x, uint32_t *y, Span *span, PoolId *params)
+{
+  const LayoutResult *l = s->session->layout;
+  const Unit *unit = s->tile->unit;
+  *x = unit->first_tile % l->width;
+  *y = unit->first_tile / l->width;
+  *span = unit->span;
+  *params = unit->params;
+  return l->has_block;
+}
+
+void tile_env_record(Sema *s, PoolId symbolic, PoolId outcome)
+{
+  struct TileEnv *env = s->tile;
+  if (hmgeti(env->seen, symbolic.raw) >= 0)
+    return;
+  hmput(env->seen, symbolic.raw, (uint32_t)arrlenu(env->trace));
+  Forced forced = {symbolic, outcome};
+  arrput(env->trace, forced);
+}
+
+bool tile_env_forced(Sema *s, PoolId symbolic, PoolId *outcome)
+{
+  struct TileEnv *env = s->tile;
+  ptrdiff_t at = hmgeti(env->seen, symbolic.raw);
+  if (at >= 0)
+    *outcome = env->trace[env->seen[at].value].outcome;
+  return at >= 0;
+}
+
+uint32_t tile_env_run_time_word(Sema *s, PoolId symbolic)
+{
+  struct TileEnv *env = s->tile;
+  ptrdiff_t at = hmgeti(env->word_of, symbolic.raw);
+  if (at >= 0)
+    return env->word_of[at].value;
+  uint32_t index = (uint32_t)arrlenu(env->words);
+  arrput(env->words, symbolic);
+  hmput(env->word_of, symbolic.raw, index);
+  IrType *types = arena_many(s->ir->arena, IrType, index + 1);
+  if (index > 0)
+    memcpy(types, s->ir->tile_params, index * sizeof *types);
+  types[index] = type_ir(s->pool, pool_type_of(s->pool, symbolic));
+  s->ir->tile_params = types;
+  s->ir->n_tile_params = index + 1;
+  return index;
+}
+
+void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId symbolic)
+{
+  InitSlot slot = {global.raw, offset, symbolic};
+  arrput(s->tile->inits, slot);
+}
+
+static void env_free(struct TileEnv *env)
+{
+  arrfree(env->trace);
+  arrfree(env->words);
+  arrfree(env->inits);
+  hmfree(env->seen);
+  hmfree(env->word_of);
+}
+
+/* ---- units and groups -------------------------------------------------------------------- */
+
+static void collect_units(Classes *c)
+{
+  const LayoutResult *l = c->session->layout;
+  struct { ProgramKey key; uint32_t value; } *map = NULL;
+  uint32_t n = l->width * l->height;
+  c->unit_of_tile = arena_many(c->arena, uint32_t, n);
+  for (uint32_t t = 0; t < n; t++) {
+    ProgramKey key;
+    memset(&key, 0, sizeof key);
+    key.ast = l->tiles[t].ast;
+    key.params = l->tiles[t].params.raw;
+    key.symbols = l->tiles[t].symbols;
+    c->unit_of_tile[t] = NO_UNIT;
+    if (!key.ast)
+      continue;
+    ptrdiff_t at = hmgeti(map, key);
+    if (at < 0) {
+      Unit unit = {.ast = key.ast, .params = l->tiles[t].params, .span = l->tiles[t].span,
+                   .params_node = l->tiles[t].params_node, .first_tile = t,
+                   .class = IMAGE_NO_CLASS, .n_contents = l->tiles[t].n_symbols,
+                   .contents = l->tiles[t].symbols};
+      arrput(c->units, unit);
+      hmput(map, key, (uint32_t)arrlenu(c->units) - 1);
+      at = hmgeti(map, key);
+    }
+    c->unit_of_tile[t] = map[at].value;
+  }
+  hmfree(map);
+}
+
+static bool is_struct(const Pool *pool, PoolId value)
+{
+  return pool_kind(pool, value) == PK_AGGREGATE &&
+         pool_kind(pool, pool_type_of(pool, value)) == PK_STRUCT_TYPE;
+}
+
+static void flatten(Pool *pool, PoolId value, PoolId **leaves)
+{
+  if (!is_struct(pool, value)) {
+    arrput(*leaves, value);
+    return;
+  }
+  uint32_t n = pool_key(pool, value).u.aggregate.n;
+  for (uint32_t i = 0; i < n; i++)
+    flatten(pool, pool_key(pool, value).u.aggregate.elems[i], leaves);
+}
+
+/* The struct with other leaves. */
+static PoolId rebuild(Arena *arena, Pool *pool, PoolId value, const PoolId **leaves)
+{
+  if (!is_struct(pool, value))
+    return *(*leaves)++;
+  PoolKey key = pool_key(pool, value);
+  PoolId *elems = arena_many(arena, PoolId, key.u.aggregate.n + 1);
+  for (uint32_t i = 0; i < key.u.aggregate.n; i++)
+    elems[i] = rebuild(arena, pool, pool_key(pool, value).u.aggregate.elems[i], leaves);
+  return pool_aggregate(pool, key.type, elems, key.u.aggregate.n);
+}
+
+/* May a parameter of this kind stay unknown during the analysis? */
+static bool can_be_symbolic(const Pool *pool, PoolId value)
+{
+  PoolKind kind = pool_kind(pool, value);
+  return kind == PK_INT || kind == PK_FLOAT || kind == PK_BOOL_VALUE;
+}
+
+/* Units of one group agree in file, shape, every leaf that cannot be symbolic, and in which
+ * variables have content of their own. */
+static char *group_key(Classes *c, const Unit *unit, size_t *length)
+{
+  Pool *pool = c->session->pool;
+  size_t n = arrlenu(unit->leaves);
+  uint32_t *words = arena_many(c->arena, uint32_t, n + unit->n_contents + 3);
+  size_t k = 0;
+  for (uint32_t i = 0; i < unit->n_contents; i++)
+    words[k++] = unit->contents[i].name.raw;
+  words[k++] = unit->ast->file.raw;
+  words[k++] = pool_is_none(unit->params) ? 0 : pool_type_of(pool, unit->params).raw;
+  for (size_t i = 0; i < n; i++)
+    words[k++] = can_be_symbolic(pool, unit->leaves[i])
+                   ? pool_type_of(pool, unit->leaves[i]).raw : unit->leaves[i].raw;
+  *length = k * sizeof *words;
+  return (char *)words;
+}
+
+static void form_groups(Classes *c)
+{
+  StrTable *keys = strtable_create();   /* byte strings to small numbers */
+  struct { uint32_t key; uint32_t value; } *map = NULL;
+  for (uint32_t u = 0; u < arrlenu(c->units); u++) {
+    Unit *unit = &c->units[u];
+    if (!pool_is_none(unit->params))
+      flatten(c->session->pool, unit->params, &unit->leaves);
+    size_t length;
+    const char *key = group_key(c, unit, &length);
+    uint32_t id = str_intern(keys, key, length).raw;
+    ptrdiff_t at = hmgeti(map, id);
+    if (at < 0) {
+      Group group = {.root = NULL};
+      arrput(c->groups, group);
+      hmput(map, id, (uint32_t)arrlenu(c->groups) - 1);
+      at = hmgeti(map, id);
+    }
+    arrput(c->groups[map[at].value].units, u);
+  }
+  hmfree(map);
+  strtable_destroy(keys);
+}
+
+static bool leaf_differs(const Classes *c, const Group *g, uint32_t leaf)
+{
+  PoolId first = c->units[g->units[0]].leaves[leaf];
+  for (size_t i = 1; i < arrlenu(g->units); i++)
+    if (!pool_eq(c->units[g->units[i]].leaves[leaf], first))
+      return true;
+  return false;
+}
+
+static TreeNode *new_node(Arena *arena)
+{
+  TreeNode *node = arena_new(arena, TreeNode);
+  node->class = IMAGE_NO_CLASS;
+  return node;
+}
+
+/* Chooses the symbolic parameters and makes the struct that the analysis sees. */
+static void prepare_group(Classes *c, Group *g)
+{
+  Pool *pool = c->session->pool;
+  const Unit *first = &c->units[g->units[0]];
+  uint32_t n = (uint32_t)arrlenu(first->leaves);
+  PoolId *leaves = arena_many(c->arena, PoolId, n + 1);
+  g->root = new_node(c->arena);
+  g->params = first->params;
+  g->n_leaves = n;
+  g->symbol_leaf = arena_many(c->arena, uint32_t, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    leaves[i] = first->leaves[i];
+    if (!leaf_differs(c, g, i))
+      continue;
+    PoolKey key = {.kind = PK_SYMBOLIC, .type = pool_type_of(pool, leaves[i])};
+    key.u.symbolic.sym = SYM_PARAM;
+    key.u.symbolic.index = g->n_symbols;
+    g->symbol_leaf[g->n_symbols++] = i;
+    leaves[i] = pool_get(pool, &key);
+  }
+  const PoolId *next = leaves;
+  if (n > 0)
+    g->params = rebuild(c->arena, pool, first->params, &next);
+  for (size_t i = 0; i < arrlenu(g->units); i++) {
+    Unit *unit = &c->units[g->units[i]];
+    unit->symbols = arena_many(c->arena, PoolId, g->n_symbols + 1);
+    for (uint32_t k = 0; k < g->n_symbols; k++)
+      unit->symbols[k] = unit->leaves[g->symbol_leaf[k]];
+  }
+}
+
+/* ---- one class --------------------------------------------------------------------------- */
+
+/* Per-tile data: the run-time words, then the stretches of initial data. */
+static void fill_slots(Sema *s, ClassBlob *blob)
+{
+  struct TileEnv *env = s->tile;
+  IrModule *m = s->ir;
+  const Unit *unit = env->unit;
+  size_t most = arrlenu(env->words) + arrlenu(env->inits) + unit->n_contents;
+  m->tile_slots = arena_many(m->arena, IrTileSlot, most + 1);
+  for (uint32_t i = 0; i < arrlenu(env->words); i++) {
+    IrType type = m->tile_params[i];
+    m->tile_slots[m->n_tile_slots++] =
+      (IrTileSlot){.is_param = true, .index = i, .bytes = ir_type_bytes(type), .type = type};
+    BlobPart part = {env->words[i], ir_type_bytes(type), 0};
+    arrput(blob->parts, part);
+  }
+  for (uint32_t i = 0; i < arrlenu(env->inits); i++) {
+    const InitSlot *init = &env->inits[i];
+    uint32_t bytes = type_bytes(s->pool, pool_type_of(s->pool, init->symbolic));
+    m->tile_slots[m->n_tile_slots++] =
+      (IrTileSlot){.index = init->global, .offset = init->offset, .bytes = bytes};
+    BlobPart part = {init->symbolic, bytes, 0};
+    arrput(blob->parts, part);
+  }
+  for (uint32_t i = 0; i < unit->n_contents; i++) {
+    m->tile_slots[m->n_tile_slots++] =
+      (IrTileSlot){.index = sema_global_ir(s, env->contents[i]).raw,
+                   .bytes = unit->contents[i].size};
+    BlobPart part = {POOL(NONE), unit->contents[i].size, i};
+    arrput(blob->parts, part);
+  }
+}
+
+/* The variables that the layout gives content to, referenced so that they have a place. */
+static bool find_contents(Sema *s)
+{
+  struct TileEnv *env = s->tile;
+  const Unit *unit = env->unit;
+  env->contents = arena_many(s->arena, uint32_t, unit->n_contents + 1);
+  for (uint32_t i = 0; i < unit->n_contents; i++) {
+    const LayoutSymbol *symbol = &unit->contents[i];
+    const char *name = str_text(s->session->names, symbol->name);
+    Decl *d = sema_find_decl(s, 0, symbol->name);
+    if (!d || d->kind != DECL_VAR) {
+      diag_layout_symbol_unknown(s->diags, unit->span, name,
+                                 source_path(s->session->sources, unit->ast->file));
+      return false;
+    }
+    if (!sema_resolve(s, d))
+      return false;
+    uint32_t global = sema_decl_global(s, d);
+    uint32_t bytes = type_bytes(s->pool, s->globals[global].type);
+    if (bytes != symbol->size) {
+      diag_layout_symbol_size(s->diags, unit->span, name, symbol->size, bytes);
+      return false;
+    }
+    sema_global_ir(s, global);
+    env->contents[i] = global;
+  }
+  return true;
+}
+
+static bool analyse(Sema *s, const Group *g)
+{
+  Diags *diags = s->session->diags;
+  size_t errors = diags_error_count(diags);
+  const Unit *unit = s->tile->unit;
+  const char *path = source_path(s->session->sources, unit->ast->file);
+  s->ir->source = path;
+  if (sema_import(s, path, g->params, unit->params_node, unit->span) == IR_NO_ID)
+    return false;
+  sema_run_top_blocks(s);
+  if (s->is_refuted || !find_contents(s))
+    return false;
+  setup_join_control_tasks(s);
+  setup_reference(s);
+  sema_compile_pending(s);
+  setup_choose_queues(s);
+  if (diags_error_count(diags) > errors)
+    return false;
+  sema_finish(s);
+  setup_finish(s);
+  release_look_at_imports(s);
+  if (diags_error_count(diags) > errors)
+    return false;
+  lint_program(s);
+  return diags_error_count(diags) == errors;
+}
+
+static void verify(const IrModule *m, const char *when)
+{
+#ifndef NDEBUG
+  Arena *arena = arena_create("verifier");
+  const char *fault = ir_verify(m, arena);
+  if (fault)
+    ICE("the module of %s is not valid %s: %s", m->source, when, fault);
+  arena_destroy(arena);
+#else
+  (void)m, (void)when;
+#endif
+}
+
+static bool generate(Session *session, Programs *programs, ProgramClass *class, Arena *arena)
+{
+  double started = base_seconds();
+  IrOptOptions opt = {.level = session->options->opt_level};
+  CodegenOptions codegen = {.level = session->options->opt_level};
+  verify(class->ir, "after analysis");
+  ir_optimise(class->ir, &opt);
+  verify(class->ir, "after optimisation");
+  double optimised = base_seconds();
+  programs->optimise_seconds += optimised - started;
+  if (session->options->emit == EMIT_IR)
+    return true;
+  bool ok = codegen_module(class->ir, &codegen, session->sources, arena, session->diags,
+                           &class->code);
+  programs->codegen_seconds += base_seconds() - optimised;
+  return ok;
+}
+
+static void keep_local_colors(const MachineSetup *setup, ProgramClass *class)
+{
+  memcpy(class->filter_spans, setup->filter_span, sizeof class->filter_spans);
+  class->routed = setup->routed;
+  for (uint8_t c = 0; c < MAX_COLORS; c++) {
+    if (setup->local_color[c] == 0)
+      continue;
+    ImageColorUse *use = &class->local_colors[class->n_local_colors];   /* zeroed, padding too */
+    use->color = c;
+    use->config = setup->local_color[c] - 1;
+    class->local_spans[class->n_local_colors++] = setup->local_color_span[c];
+  }
+}
+
+/* Compiles the program for one tile; its trace is left in `env`. */
+static bool compile_class(Classes *c, const Group *g, struct TileEnv *env, uint32_t *index)
+{
+  Session *session = c->session;
+  Sema *s = sema_create(session, c->arena, WHERE_TOP);
+  s->ir = ir_module_create(c->arena, session->options->arch, session->options->fp16);
+  s->layout = session->layout;
+  s->tile = env;
+  s->setup = setup_create(c->arena);
+  ProgramClass class;
+  memset(&class, 0, sizeof class);   /* local_colors is compared as bytes */
+  class.ir = s->ir;
+  ClassBlob blob = {0};
+  double started = base_seconds();
+  bool ok = analyse(s, g);
+  c->programs->analysis_seconds += base_seconds() - started;
+  if (ok) {
+    fill_slots(s, &blob);
+    keep_local_colors(s->setup, &class);
+    class.fabric = fabric_uses(s);
+    ok = generate(session, c->programs, &class, c->arena);
+  }
+  setup_destroy(s->setup);
+  sema_destroy(s);
+  *index = (uint32_t)arrlenu(c->programs->classes);
+  arrput(c->programs->classes, class);
+  arrput(c->blobs, blob);
+  return ok;
+}
+
+/* ---- the tree ---------------------------------------------------------------------------- */
+
+static PoolId outcome_of(Classes *c, PoolId symbolic, const Unit *unit)
+{
+  return sema_eval_symbolic(c->evaluator, symbolic, unit->symbols);
+}
+
+/* The leaf that the tile's parameters lead to, or NULL where the tree ends before one. */
+static const TreeNode *walk(Classes *c, const TreeNode *node, const Unit *unit)
+{
+  while (node && node->class == IMAGE_NO_CLASS) {
+    if (pool_is_none(node->symbolic))
+      return NULL;
+    TreeNode *from = (TreeNode *)(uintptr_t)node;   /* stb_ds look-ups need a mutable map */
+    ptrdiff_t at = hmgeti(from->branches, outcome_of(c, node->symbolic, unit).raw);
+    node = at < 0 ? NULL : from->branches[at].value;
+  }
+  return node;
+}
+
+static void grow(Classes *c, TreeNode *node, const struct TileEnv *env, uint32_t class)
+{
+  for (size_t i = 0; i < arrlenu(env->trace); i++) {
+    const Forced *forced = &env->trace[i];
+    if (pool_is_none(node->symbolic) && node->class == IMAGE_NO_CLASS)
+      node->symbolic = forced->symbolic;
+    if (!pool_eq(node->symbolic, forced->symbolic))
+      ICE("equal outcomes led to different analyses");
+    ptrdiff_t at = hmgeti(node->branches, forced->outcome.raw);
+    if (at < 0) {
+      TreeNode *next = new_node(c->arena);
+      hmput(node->branches, forced->outcome.raw, next);
+      node = next;
+    } else {
+      node = node->branches[at].value;
+    }
+  }
+  node->class = class;
+}
+
+static void free_tree(TreeNode *node)
+{
+  for (ptrdiff_t i = 0; i < hmlen(node->branches); i++)
+    free_tree(node->branches[i].value);
+  hmfree(node->branches);
+}
+
+static bool class_of_unit(Classes *c, Group *g, Unit *unit)
+{
+  const TreeNode *leaf = walk(c, g->root, unit);
+  if (leaf) {
+    unit->class = leaf->class;
+    return true;
+  }
+  struct TileEnv env = {.group = g, .unit = unit, .units = c->units};
+  bool ok = compile_class(c, g, &env, &unit->class);
+  if (ok)
+    grow(c, g->root, &env, unit->class);
+  env_free(&env);
+  return ok;
+}
+
+/* ---- the tiles' own data ----------------------------------------------------------------- */
+
+static uint64_t value_bits(const Pool *pool, PoolId value)
+{
+  PoolKey key = pool_key(pool, value);
+  if (key.kind == PK_FLOAT)
+    return key.u.floating.bits;
+  if (key.kind == PK_BOOL_VALUE)
+    return pool_eq(value, POOL(TRUE));
+  return value_int_bits(pool, value);
+}
+
+/* A value cannot be computed for this tile: the analysis with the tile's own parameters, none of
+ * them symbolic, reports which expression that is. */
+static void report_value(Classes *c, const Unit *unit)
+{
+  size_t errors = diags_error_count(c->session->diags);
+  Group alone = {.params = unit->params};
+  struct TileEnv env = {.group = &alone, .unit = unit, .units = c->units};
+  uint32_t class;
+  compile_class(c, &alone, &env, &class);
+  env_free(&env);
+  if (diags_error_count(c->session->diags) == errors)
+    ICE("a value of a tile cannot be computed, and its analysis finds no error");
+}
+
+static bool write_blob(Classes *c, Unit *unit)
+{
+  const ClassBlob *blob = &c->blobs[unit->class];
+  unit->blob_at = arrlenu(c->programs->blobs);
+  for (size_t i = 0; i < arrlenu(blob->parts); i++) {
+    if (pool_is_none(blob->parts[i].symbolic)) {
+      const LayoutSymbol *content = &unit->contents[blob->parts[i].content];
+      memcpy(arraddnptr(c->programs->blobs, content->size), content->bytes, content->size);
+      continue;
+    }
+    PoolId value = outcome_of(c, blob->parts[i].symbolic, unit);
+    if (pool_eq(value, POOL(POISON))) {
+      report_value(c, unit);
+      return false;
+    }
+    uint64_t bits = value_bits(c->session->pool, value);
+    for (uint32_t b = 0; b < blob->parts[i].bytes; b++)
+      arrput(c->programs->blobs, (uint8_t)(b < sizeof bits ? bits >> 8 * b : 0));
+  }
+  return true;
+}
+
+/* ---- sharing after code generation ------------------------------------------------------- */
+
+/* Two classes with the same content are one.  The content is an image with just that class, as
+ * bytes, and the colors it configures itself. */
+static StrId content_of(Session *session, StrTable *contents, const ProgramClass *class)
+{
+  uint32_t tile_class = 0, tile_colors = 0;
+  uint64_t blob_at = 0;
+  static const uint8_t no_bytes[1];
+  ImageColorSet no_colors = {0};
+  uint32_t blob = class->code.image.tile_blob_bytes;
+  uint8_t *zeros = base_malloc(blob + 1u);
+  memset(zeros, 0, blob + 1u);
+  Image image = {
+    .arch = session->options->arch, .fp16 = session->options->fp16, .width = 1, .height = 1,
+    .fabric_width = 1, .fabric_height = 1, .channels = 1, .sdk = SDK_1_4,
+    .n_classes = 1, .classes = &class->code.image, .tile_class = &tile_class,
+    .tile_colors = &tile_colors, .tile_blob_at = &blob_at, .tile_blob_bytes = blob,
+    .tile_blobs = blob ? zeros : no_bytes, .n_color_sets = 1, .color_sets = &no_colors,
+  };
+  size_t length, colors = class->n_local_colors * sizeof *class->local_colors;
+  size_t all = colors + sizeof class->routed;
+  uint8_t *bytes = image_write(&image, &length);
+  bytes = base_realloc(bytes, length + all);
+  memcpy(bytes + length, class->local_colors, colors);
+  memcpy(bytes + length + colors, &class->routed, sizeof class->routed);
+  StrId id = str_intern(contents, (const char *)bytes, length + all);
+  free(bytes);
+  free(zeros);
+  return id;
+}
+
+static void share_classes(Classes *c)
+{
+  Programs *p = c->programs;
+  StrTable *contents = strtable_create();
+  uint32_t n = (uint32_t)arrlenu(p->classes), kept = 0;
+  uint32_t *renamed = arena_many(c->arena, uint32_t, n + 1);
+  struct { uint32_t key; uint32_t value; } *map = NULL;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t id = content_of(c->session, contents, &p->classes[i]).raw;
+    ptrdiff_t at = hmgeti(map, id);
+    if (at >= 0) {
+      renamed[i] = map[at].value;
+      continue;
+    }
+    hmput(map, id, kept);
+    p->classes[kept] = p->classes[i];
+    renamed[i] = kept++;
+  }
+  arrsetlen(p->classes, kept);
+  for (size_t u = 0; u < arrlenu(c->units); u++)
+    c->units[u].class = renamed[c->units[u].class];
+  hmfree(map);
+  strtable_destroy(contents);
+}
+
+static void fill_grid(Classes *c)
+{
+  const LayoutResult *l = c->session->layout;
+  uint32_t n = l->width * l->height;
+  Programs *p = c->programs;
+  p->tile_class = arena_many(c->session->arena, uint32_t, n);
+  p->tile_blob_at = arena_many(c->session->arena, uint64_t, n);
+  for (uint32_t t = 0; t < n; t++) {
+    p->tile_class[t] = IMAGE_NO_CLASS;
+    if (c->unit_of_tile[t] == NO_UNIT)
+      continue;
+    const Unit *unit = &c->units[c->unit_of_tile[t]];
+    p->tile_class[t] = unit->class;
+    p->tile_blob_at[t] = unit->blob_at;
+  }
+}
+
+/* False after reporting that the program asks for a filter that the tile has not. */
+static bool has_its_filters(Session *session, const ProgramClass *class, uint32_t tile)
+{
+  const LayoutResult *l = session->layout;
+  for (uint8_t c = 0; c < MAX_COLORS; c++) {
+    if (class->filter_spans[c].off == 0 ||
+        color_set_has_filter(l->colors, l->tile_sets[tile], c))
+      continue;
+    diag_no_filter(session->diags, class->filter_spans[c], (unsigned)c, tile % l->width,
+                   tile / l->width);
+    return false;
+  }
+  return true;
+}
+
+/* Colors that the program gives routes while it runs have none before. */
+static void add_routed_colors(LayoutResult *l, uint32_t routed, uint32_t *set)
+{
+  ImageColorConfig config;
+  memset(&config, 0, sizeof config);   /* configurations are compared as bytes */
+  config.positions[0].valid = true;
+  for (uint8_t c = 0; routed >> c; c++) {
+    Span first;
+    if (routed >> c & 1)
+      color_set_add(l->colors, *set, c, color_config_intern(l->colors, &config), (Span){0, 0}, set,
+                    &first);
+  }
+}
+
+/* Each tile's set is the layout's plus what its program configures itself. */
+static bool add_local_colors(Session *session, const Programs *programs)
+{
+  LayoutResult *l = session->layout;
+  bool ok = true;
+  for (uint32_t t = 0; ok && t < l->width * l->height; t++) {
+    if (programs->tile_class[t] == IMAGE_NO_CLASS)
+      continue;
+    const ProgramClass *class = &programs->classes[programs->tile_class[t]];
+    for (uint32_t i = 0; i < class->n_local_colors; i++) {
+      Span first;
+      ImageColorUse use = class->local_colors[i];
+      if (color_set_add(l->colors, l->tile_sets[t], use.color, use.config, class->local_spans[i],
+                        &l->tile_sets[t], &first)) {
+        ok &= color_set_fits(session, l->colors, l->tile_sets[t], use.config, t % l->width,
+                             t / l->width, class->local_spans[i]);
+        continue;
+      }
+      diag_color_config_twice(session->diags, class->local_spans[i], (unsigned)use.color,
+                              t % l->width, t / l->width);
+      diag_first_here(session->diags, first);
+      ok = false;
+    }
+    add_routed_colors(l, class->routed, &l->tile_sets[t]);
+    ok = ok && has_its_filters(session, class, t);
+  }
+  return ok;
+}
+
+static void classes_free(Classes *c)
+{
+  for (size_t i = 0; i < arrlenu(c->units); i++)
+    arrfree(c->units[i].leaves);
+  for (size_t i = 0; i < arrlenu(c->groups); i++) {
+    arrfree(c->groups[i].units);
+    if (c->groups[i].root)
+      free_tree(c->groups[i].root);
+  }
+  for (size_t i = 0; i < arrlenu(c->blobs); i++)
+    arrfree(c->blobs[i].parts);
+  arrfree(c->units);
+  arrfree(c->groups);
+  arrfree(c->blobs);
+}
+
+/* After an error a group's other tiles would mostly repeat it: the next group goes on. */
+static bool compile_groups(Classes *c)
+{
+  bool ok = true;
+  for (size_t i = 0; i < arrlenu(c->groups); i++) {
+    Group *g = &c->groups[i];
+    prepare_group(c, g);
+    for (size_t u = 0; u < arrlenu(g->units); u++) {
+      Unit *unit = &c->units[g->units[u]];
+      if (class_of_unit(c, g, unit) && write_blob(c, unit))
+        continue;
+      ok = false;
+      break;
+    }
+  }
+  return ok;
+}
+
+bool programs_compile(Session *session, Programs *programs)
+{
+  Classes c = {.session = session, .programs = programs, .arena = session->arena};
+  c.evaluator = sema_create(session, session->arena, WHERE_COMPTIME);
+  c.evaluator->comptime = true;
+  collect_units(&c);
+  form_groups(&c);
+  bool ok = compile_groups(&c);
+  if (ok) {
+    if (session->options->emit != EMIT_IR)
+      share_classes(&c);
+    fill_grid(&c);
+    ok = add_local_colors(session, programs) && fabric_check(session, programs);
+  }
+  sema_destroy(c.evaluator);
+  classes_free(&c);
+  return ok;
+}

@@ -1,0 +1,525 @@
+/* Color configurations: read from the program's struct values, interned, and gathered into the
+ * set of each tile.
+ *
+ * A layout of a million tiles sets millions of configurations out of a handful of different
+ * ones.  The struct value is an interned id, so that a configuration is read once; a tile's set
+ * is the number of an interned set, and adding to it is one lookup. */
+#include "frontend/machine/machine.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { uint32_t key, value; } ValueMemo;
+typedef struct { uint32_t set; uint8_t color; uint32_t config; } Step;
+typedef struct { uint32_t set; Span span; } StepResult;
+typedef struct { Step key; StepResult value; } StepMemo;
+typedef struct { ImageColorConfig key; uint32_t value; } ConfigMemo;
+/* A set is the one before it and one more use. */
+typedef struct {
+  uint32_t n, colors, filters;
+  ImageColorUse *uses;
+  Span *spans;
+} Set;
+typedef struct { uint64_t key; uint32_t value; } SetMemo;
+
+/* Where a configuration is put in for each color: off 0: nowhere, or at several places. */
+typedef struct { Span span[MAX_COLORS]; bool is_known[MAX_COLORS]; } Places;
+
+struct ColorTable {
+  Arena *arena;
+  Places *places;              /* by configuration; stb_ds */
+  ImageColorConfig *configs;   /* stb_ds arrays and maps */
+  Set *sets;
+  ValueMemo *by_value;
+  StepMemo *steps;
+  ConfigMemo *by_config;
+  SetMemo *by_content;
+};
+
+ColorTable *color_table_create(Arena *arena)
+{
+  ColorTable *table = arena_new(arena, ColorTable);
+  table->arena = arena;
+  arrput(table->sets, ((Set){0}));
+  return table;
+}
+
+void color_table_destroy(ColorTable *table)
+{
+  arrfree(table->configs);
+  arrfree(table->places);
+  arrfree(table->sets);
+  hmfree(table->by_value);
+  hmfree(table->steps);
+  hmfree(table->by_config);
+  hmfree(table->by_content);
+}
+
+const ImageColorConfig *color_table_configs(const ColorTable *table, uint32_t *n)
+{
+  *n = (uint32_t)arrlenu(table->configs);
+  return table->configs;
+}
+
+const ImageColorSet *color_table_sets(ColorTable *table, Arena *arena, uint32_t *n)
+{
+  *n = (uint32_t)arrlenu(table->sets);
+  ImageColorSet *sets = arena_many(arena, ImageColorSet, *n);
+  for (uint32_t i = 0; i < *n; i++)
+    sets[i] = (ImageColorSet){table->sets[i].n, table->sets[i].uses};
+  return sets;
+}
+
+/* ---- sets -------------------------------------------------------------------------------- */
+
+/* Sets with the same members are one, whatever the order they were added in. */
+static uint64_t set_hash(const Set *set)
+{
+  uint64_t h = 14695981039346656037u;
+  for (uint32_t i = 0; i < set->n; i++) {
+    h = (h ^ set->uses[i].color) * 1099511628211u;
+    h = (h ^ set->uses[i].config) * 1099511628211u;
+  }
+  return h;
+}
+
+static bool same_set(const Set *a, const Set *b)
+{
+  if (a->n != b->n)
+    return false;
+  for (uint32_t i = 0; i < a->n; i++)
+    if (a->uses[i].color != b->uses[i].color || a->uses[i].config != b->uses[i].config)
+      return false;
+  return true;
+}
+
+static uint32_t intern_set(ColorTable *table, Set set)
+{
+  uint64_t hash = set_hash(&set);
+  for (;; hash++) {
+    ptrdiff_t at = hmgeti(table->by_content, hash);
+    if (at < 0)
+      break;
+    if (same_set(&table->sets[table->by_content[at].value], &set))
+      return table->by_content[at].value;
+  }
+  arrput(table->sets, set);
+  uint32_t index = (uint32_t)arrlenu(table->sets) - 1;
+  hmput(table->by_content, hash, index);
+  return index;
+}
+
+static uint32_t extend_set(ColorTable *table, uint32_t set, uint8_t color, uint32_t config,
+                           Span span)
+{
+  const Set old = table->sets[set];
+  bool has_filter = table->configs[config].filter.kind != FILTER_NONE;
+  Set grown = {.n = old.n + 1, .colors = old.colors | 1u << color,
+               .filters = old.filters + has_filter};
+  grown.uses = arena_many(table->arena, ImageColorUse, grown.n);
+  grown.spans = arena_many(table->arena, Span, grown.n);
+  uint32_t k = 0, i = 0;
+  while (i < old.n && old.uses[i].color < color) {
+    grown.uses[k] = old.uses[i];
+    grown.spans[k++] = old.spans[i++];
+  }
+  grown.uses[k] = (ImageColorUse){color, config};
+  grown.spans[k++] = span;
+  while (i < old.n) {
+    grown.uses[k] = old.uses[i];
+    grown.spans[k++] = old.spans[i++];
+  }
+  return intern_set(table, grown);
+}
+
+static void note_place(ColorTable *table, uint8_t color, uint32_t config, Span span)
+{
+  Places *places = &table->places[config];
+  if (!places->is_known[color])
+    places->span[color] = span;
+  else if (places->span[color].off != span.off)
+    places->span[color] = (Span){0, 0};
+  places->is_known[color] = true;
+}
+
+bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t config, Span span,
+                   uint32_t *result, Span *first)
+{
+  if (table->sets[set].colors & 1u << color) {
+    for (uint32_t i = 0; i < table->sets[set].n; i++)
+      if (table->sets[set].uses[i].color == color)
+        *first = table->sets[set].spans[i];
+    return false;
+  }
+  note_place(table, color, config, span);
+  Step step;
+  memset(&step, 0, sizeof step);   /* stb_ds hashes the padding */
+  step.set = set;
+  step.color = color;
+  step.config = config;
+  ptrdiff_t at = hmgeti(table->steps, step);
+  if (at >= 0) {
+    *result = table->steps[at].value.set;
+    return true;
+  }
+  *result = extend_set(table, set, color, config, span);
+  StepResult value = {*result, span};
+  hmput(table->steps, step, value);
+  return true;
+}
+
+/* Told of the first one that is too many; those behind it follow from the same mistake. */
+bool color_set_fits(Session *session, const ColorTable *table, uint32_t set, uint32_t config,
+                    uint32_t x, uint32_t y, Span at)
+{
+  const Machine *m = machine_get(session->options->arch);
+  if (table->configs[config].filter.kind == FILTER_NONE ||
+      table->sets[set].filters != m->filters + 1u)
+    return true;
+  diag_too_many_filters(session->diags, at, x, y, m->filters, m->name);
+  return false;
+}
+
+bool color_set_has_filter(const ColorTable *table, uint32_t set, uint8_t color)
+{
+  const Set *of_tile = &table->sets[set];
+  for (uint32_t i = 0; of_tile->filters && i < of_tile->n; i++)
+    if (of_tile->uses[i].color == color)
+      return table->configs[of_tile->uses[i].config].filter.kind != FILTER_NONE;
+  return false;
+}
+
+Span color_set_span(const ColorTable *table, uint32_t set, uint8_t color)
+{
+  for (uint32_t i = 0; i < table->sets[set].n; i++)
+    if (table->sets[set].uses[i].color == color)
+      return table->places[table->sets[set].uses[i].config].span[color];
+  return (Span){0, 0};
+}
+
+/* ---- reading a configuration ------------------------------------------------------------- */
+
+typedef struct { Sema *s; const Node *node; bool ok; uint8_t color; } Reader;
+
+static bool read_direction(Reader *r, PoolId value, const char *what, Span at, PortMask *mask)
+{
+  Sema *s = r->s;
+  int64_t port;
+  if (!pool_eq(pool_type_of(s->pool, value), POOL(DIRECTION)) ||
+      !pool_int_value(s->pool, value, &port) || port < 0 || port >= PORT_COUNT) {
+    diag_not_a_direction(s->session->diags, at, what, value);
+    return r->ok = false;
+  }
+  PortMask bit = port_bit((Port)port);
+  if (*mask & bit) {
+    diag_direction_twice(s->session->diags, at, what, port_name((Port)port));
+    return r->ok = false;
+  }
+  *mask |= bit;
+  return true;
+}
+
+/* One direction, or a tuple or array of them. */
+static PortMask read_directions(Reader *r, const Setting *field, const char *what)
+{
+  PortMask mask = 0;
+  PoolId value = sema_comptime_value(r->s, field->value, field->span);
+  PoolKey key = pool_key(r->s->pool, value);
+  if (key.kind != PK_AGGREGATE) {
+    read_direction(r, value, what, field->span, &mask);
+    return mask;
+  }
+  const Node *list = field->node && node_kind(field->node) == ND_LIST_INIT ? field->node : NULL;
+  for (uint32_t i = 0; i < key.u.aggregate.n; i++) {
+    Span at = list ? node_list_init(list)->items.at[i]->span : field->span;
+    if (!read_direction(r, pool_key(r->s->pool, value).u.aggregate.elems[i], what, at, &mask))
+      break;
+  }
+  return mask;
+}
+
+static Setting *take_setting(Reader *r, Settings *set, const char *name)
+{
+  Setting *field = settings_take(r->s, set, name);
+  if (field && operand_is_comptime(field->value) && pool_eq(field->value.type, POOL(VOID)))
+    return NULL;
+  return field;
+}
+
+static Settings sub_settings(Reader *r, const Setting *field)
+{
+  PoolId value = sema_comptime_value(r->s, field->value, field->span);
+  Settings set = settings_of_value(r->s, value, field->node, field->span);
+  r->ok &= set.ok;
+  return set;
+}
+
+static uint16_t read_u16(Reader *r, Settings *set, const char *name, bool *given)
+{
+  int64_t value = 0;
+  Setting *field = take_setting(r, set, name);
+  if (given)
+    *given = field != NULL;
+  if (field)
+    r->ok &= sema_int_in(r->s, field->value, 0, UINT16_MAX, name, field->span, &value);
+  return (uint16_t)value;
+}
+
+static const struct { const char *name; PopMode mode; } pop_modes[] = {
+  {"no_pop", POP_NEVER}, {"always_pop", POP_ALWAYS}, {"pop_on_advance", POP_ON_ADVANCE},
+  {"pop_on_advance_nop", POP_ON_ADVANCE_NOP}};
+
+static void read_pop_mode(Reader *r, const Setting *field, ImageColorConfig *config)
+{
+  if (!field)
+    return;
+  const char *names[ARRAY_COUNT(pop_modes)];
+  for (size_t i = 0; i < ARRAY_COUNT(pop_modes); i++)
+    names[i] = pop_modes[i].name;
+  int mode = setting_choice(r->s, field, "pop mode", names, ARRAY_COUNT(names), &r->ok);
+  if (mode >= 0)
+    config->pop = pop_modes[mode].mode;
+}
+
+static void take_routes(Reader *r, Settings *set, ImageColorConfig *config)
+{
+  Setting *rx = take_setting(r, set, "rx"), *tx = take_setting(r, set, "tx");
+  if (rx)
+    config->positions[0].rx = read_directions(r, rx, "rx");
+  if (tx)
+    config->positions[0].tx = read_directions(r, tx, "tx");
+  config->positions[0].valid = true;
+  config->swap_x = setting_bool(r->s, take_setting(r, set, "color_swap_x"), false);
+  config->swap_y = setting_bool(r->s, take_setting(r, set, "color_swap_y"), false);
+  read_pop_mode(r, take_setting(r, set, "pop_mode"), config);
+}
+
+/* Routes as a number (SDK docs, builtins): bits of the inputs, above them those of the outputs. */
+static const Port bit_ports[] = {PORT_WEST, PORT_EAST, PORT_SOUTH, PORT_NORTH, PORT_RAMP};
+enum { BIT_SIDES = 2, ROUTE_BITS = BIT_SIDES * ARRAY_COUNT(bit_ports) };
+
+static PortMask ports_of_bits(unsigned bits)
+{
+  PortMask mask = 0;
+  for (unsigned i = 0; i < ARRAY_COUNT(bit_ports); i++)
+    if (bits >> i & 1)
+      mask |= port_bit(bit_ports[i]);
+  return mask;
+}
+
+/* False if the field is no number; with one that is out of range, it is reported. */
+static bool read_route_bits(Reader *r, const Setting *field, PortMask *rx, PortMask *tx)
+{
+  int64_t bits = 0;
+  *rx = *tx = 0;
+  if (!type_is_int(r->s->pool, field->value.type))
+    return false;
+  r->ok &= sema_int_in(r->s, field->value, 0, (1 << ROUTE_BITS) - 1, "routes", field->span, &bits);
+  *rx = ports_of_bits((unsigned)bits);
+  *tx = ports_of_bits((unsigned)bits >> ARRAY_COUNT(bit_ports));
+  release_sign_here(r->s, SIGN_BIT_ROUTES, field->span);
+  return true;
+}
+
+static void read_routes(Reader *r, Setting *field, ImageColorConfig *config)
+{
+  ImagePosition *first = &config->positions[0];
+  first->valid = true;
+  if (read_route_bits(r, field, &first->rx, &first->tx))
+    return;
+  static const char *const names[] = {"rx", "tx", "color_swap_x", "color_swap_y", "pop_mode"};
+  Settings set = sub_settings(r, field);
+  if (!set.ok)
+    return;
+  take_routes(r, &set, config);
+  settings_finish(r->s, &set, "route struct", names, ARRAY_COUNT(names));
+}
+
+/* The fields of `routes` may stand in the configuration itself (SDK docs, conceptual view). */
+static bool has_routes_inside(Reader *r, const Settings *set)
+{
+  for (uint32_t i = 0; i < set->n; i++) {
+    const char *name = sema_text(r->s, set->at[i].name);
+    if (strcmp(name, "rx") == 0 || strcmp(name, "tx") == 0)
+      return true;
+  }
+  return false;
+}
+
+/* A position changes one side (or both) of the one before it: what it does not mention is
+ * inherited from there, not from `routes` (three public programs need that: 25-pt-stencil,
+ * cholesky, spmv-hypersparse in Cerebras/csl-examples). */
+static void read_position(Reader *r, Setting *field, const ImagePosition *before,
+                          ImagePosition *position)
+{
+  static const char *const names[] = {"rx", "tx", "invalid"};
+  *position = (ImagePosition){before->rx, before->tx, false};
+  if (!field)
+    return;
+  PortMask inputs, outputs;
+  if (read_route_bits(r, field, &inputs, &outputs)) {
+    *position = (ImagePosition){inputs ? inputs : before->rx, outputs ? outputs : before->tx,
+                                inputs || outputs};
+    return;
+  }
+  Settings set = sub_settings(r, field);
+  if (!set.ok)
+    return;
+  Setting *rx = take_setting(r, &set, "rx"), *tx = take_setting(r, &set, "tx");
+  bool invalid = setting_bool(r->s, take_setting(r, &set, "invalid"), false);
+  if (rx)
+    position->rx = read_directions(r, rx, "rx");
+  if (tx)
+    position->tx = read_directions(r, tx, "tx");
+  position->valid = !invalid;
+  if (invalid && (rx || tx)) {
+    diag_position_invalid_and(r->s->session->diags, set.span);
+    r->ok = false;
+  }
+  settings_finish(r->s, &set, "switch position", names, ARRAY_COUNT(names));
+}
+
+static void read_switches(Reader *r, Setting *field, ImageColorConfig *config)
+{
+  static const char *const names[] = {"pos1", "pos2", "pos3", "current_switch_pos", "ring_mode",
+                                      "pop_mode"};
+  Settings set = sub_settings(r, field);
+  if (!set.ok)
+    return;
+  for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++)
+    read_position(r, take_setting(r, &set, names[k - 1]), &config->positions[k - 1],
+                  &config->positions[k]);
+  /* Inheritance needed the ports of positions that cannot be reached; the image has none there. */
+  for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++) {
+    if (!config->positions[k].valid)
+      config->positions[k] = (ImagePosition){0, 0, false};
+  }
+  Setting *current = take_setting(r, &set, "current_switch_pos");
+  int64_t position = 0;
+  if (current)
+    r->ok &= sema_int_in(r->s, current->value, 0, MAX_SWITCH_POSITIONS - 1,
+                         "'current_switch_pos'", current->span, &position);
+  config->current = (uint8_t)position;
+  if (r->ok && !config->positions[position].valid) {
+    diag_position_not_set(r->s->session->diags, current ? current->span : set.span,
+                          (unsigned)position);
+    r->ok = false;
+  }
+  config->ring = setting_bool(r->s, take_setting(r, &set, "ring_mode"), false);
+  read_pop_mode(r, take_setting(r, &set, "pop_mode"), config);
+  settings_finish(r->s, &set, "switch struct", names, ARRAY_COUNT(names));
+  if (!(sema_machine(r->s)->switchable_colors & (uint64_t)1 << r->color)) {
+    diag_color_no_switches(r->s->session->diags, set.span, (unsigned)r->color,
+                           sema_machine(r->s)->name);
+    r->ok = false;
+  }
+}
+
+static bool read_filter_kind(Reader *r, Settings *set, ImageFilter *filter)
+{
+  static const struct { const char *name; FilterKind kind; } kinds[] = {
+    {"counter", FILTER_COUNTER}, {"sparse_counter", FILTER_SPARSE}, {"range", FILTER_RANGE}};
+  const char *names[ARRAY_COUNT(kinds)];
+  Setting *field = take_setting(r, set, "kind");
+  if (!field) {
+    settings_missing(r->s, set, "filter", "kind");
+    return r->ok = false;
+  }
+  for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
+    names[i] = kinds[i].name;
+  int kind = setting_choice(r->s, field, "filter kind", names, ARRAY_COUNT(names), &r->ok);
+  if (kind >= 0)
+    filter->kind = kinds[kind].kind;
+  else if (r->ok) {
+    diag_setting_missing(r->s->session->diags, field->span, "filter", "kind");
+    r->ok = false;
+  }
+  return r->ok;
+}
+
+static void read_filter(Reader *r, Setting *field, ImageFilter *filter)
+{
+  static const char *const names[] = {"kind", "count_data", "count_control", "init_counter",
+                                      "limit1", "limit2", "max_counter", "filter_control",
+                                      "min_idx", "max_idx", "fast_mode"};
+  Settings set = sub_settings(r, field);
+  if (!set.ok || !read_filter_kind(r, &set, filter))
+    return;
+  setting_bool(r->s, take_setting(r, &set, "fast_mode"), false);
+  if (filter->kind == FILTER_RANGE) {
+    filter->limit1 = read_u16(r, &set, "min_idx", NULL);
+    filter->max_counter = read_u16(r, &set, "max_idx", NULL);
+  } else {
+    filter->count_data = setting_bool(r->s, take_setting(r, &set, "count_data"), false);
+    filter->count_control = setting_bool(r->s, take_setting(r, &set, "count_control"), false);
+    filter->filter_control = setting_bool(r->s, take_setting(r, &set, "filter_control"), false);
+    filter->init_counter = read_u16(r, &set, "init_counter", NULL);
+    filter->limit1 = read_u16(r, &set, "limit1", NULL);
+    filter->limit2 = read_u16(r, &set, "limit2", &filter->has_limit2);
+    filter->max_counter = read_u16(r, &set, "max_counter", NULL);
+  }
+  settings_finish(r->s, &set, "filter", names, ARRAY_COUNT(names));
+}
+
+static bool read_config(Reader *r, PoolId value, ImageColorConfig *config)
+{
+  static const char *const names[] = {"routes", "switches", "filter", "teardown"};
+  Settings set = settings_of_value(r->s, value, r->node, r->node->span);
+  if (!set.ok)
+    return false;
+  Setting *routes = take_setting(r, &set, "routes");
+  if (!routes && !has_routes_inside(r, &set)) {
+    settings_missing(r->s, &set, "color configuration", "routes");
+    diag_color_config_form(r->s->session->diags, set.span);
+    return false;
+  }
+  if (routes)
+    read_routes(r, routes, config);
+  else
+    take_routes(r, &set, config);
+  Setting *switches = take_setting(r, &set, "switches");
+  if (switches)
+    read_switches(r, switches, config);
+  Setting *filter = take_setting(r, &set, "filter");
+  if (filter)
+    read_filter(r, filter, &config->filter);
+  config->teardown = setting_bool(r->s, take_setting(r, &set, "teardown"), false);
+  settings_finish(r->s, &set, "color configuration", names, ARRAY_COUNT(names));
+  return r->ok;
+}
+
+uint32_t color_config_intern(ColorTable *table, const ImageColorConfig *config)
+{
+  ptrdiff_t at = hmgeti(table->by_config, *config);
+  if (at >= 0)
+    return table->by_config[at].value;
+  arrput(table->configs, *config);
+  Places nowhere = {0};
+  arrput(table->places, nowhere);
+  uint32_t index = (uint32_t)arrlenu(table->configs) - 1;
+  hmput(table->by_config, *config, index);
+  return index;
+}
+
+/* Colors differ in whether they may have switches, so they are part of the memo's key. */
+bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value,
+                     const Node *node, uint32_t *index)
+{
+  bool plain = (sema_machine(s)->switchable_colors >> color & 1) != 0;
+  ptrdiff_t at = plain ? hmgeti(table->by_value, value.raw) : -1;
+  if (at >= 0) {
+    *index = table->by_value[at].value;
+    return true;
+  }
+  ImageColorConfig config;
+  memset(&config, 0, sizeof config);   /* stb_ds hashes the padding */
+  size_t errors = diags_error_count(s->session->diags);
+  Reader reader = {s, node, true, color};
+  if (!read_config(&reader, value, &config) || diags_error_count(s->session->diags) != errors)
+    return false;
+  *index = color_config_intern(table, &config);
+  if (plain)
+    hmput(table->by_value, value.raw, *index);
+  return true;
+}

@@ -1,0 +1,174 @@
+/* What a program says about its tile: tasks, queues, colors, descriptors, and the operations over
+ * descriptors.
+ *
+ * Reading order: machine_setup.c, color_config.c, sema_builtin_machine.c, dsd_ops.def,
+ * sema_dsd_make.c, sema_dsd.c, sema_dsr.c, sema_fifo.c, sema_map.c, sema_builtin_export.c. */
+#ifndef FRONTEND_MACHINE_H
+#define FRONTEND_MACHINE_H
+
+#include "frontend/sema/sema.h"
+
+/* ---- machine_setup.c: what top-level comptime blocks ask of the machine --------------------- */
+
+typedef struct {
+  TaskKind kind;           /* TASK_NONE: free */
+  uint32_t func;
+  uint8_t arguments;
+  bool by_color;           /* bound by @bind_task */
+  bool is_activated;       /* by a data task's color or by its name */
+  StrId name;
+  Span span;
+  uint32_t alternate;      /* rotating tasks: FuncInstance + 1 of the other task; 0 none */
+  uint16_t limit, init;    /* it runs after `limit` runs of `func`; `init` of them count as done */
+} TaskSlot;
+/* A queue that something names.  Its color is that of @initialize_queue, else the first that a DSD
+ * names beside it, or that the compiler chooses it for. */
+typedef struct {
+  bool used, is_explicit;  /* explicit: @initialize_queue */
+  bool is_chosen;          /* by the compiler */
+  bool is_own;             /* the program's own code names it first, no library */
+  uint8_t color;
+  bool has_color;
+  uint32_t colors;         /* all that it serves, a bit each */
+  Priority priority;
+  StrId name;
+  Span span;
+} QueueSlot;
+typedef struct { DsrFile file; uint8_t number; IrDesc desc; Span span; } DsrPreset;
+typedef struct {
+  StrId name;
+  bool is_func;
+  uint32_t target;         /* index of a Global or FuncInstance */
+  PoolId type;
+  bool is_mutable;
+  uint32_t extent;
+  Span span;
+} ExportedSymbol;
+typedef struct {
+  uint32_t buffer, state;  /* Globals */
+  uint32_t capacity;       /* elements */
+  uint32_t element_bytes;
+  uint16_t push, pop;      /* action words */
+  uint16_t flags;          /* of the state block: what happens when it is empty or full */
+  Priority priority;
+} Fifo;
+typedef struct MachineSetup {
+  TaskSlot tasks[MAX_TASK_IDS];
+  bool separate_control;                 /* wse3: control tasks stand in a table of their own: */
+  TaskSlot control_tasks[MAX_TASK_IDS];
+  uint64_t active, blocked, unblocked;
+  Span active_span[MAX_TASK_IDS];        /* the @activate of each that is active */
+  Span color_span[MAX_TASK_IDS];         /* a color that stands for a task, maybe not bound yet */
+  bool binds_by_color;                   /* @bind_task is used */
+  uint8_t paused;
+  QueueSlot queues[2][MAX_QUEUES];       /* 0 input, 1 output */
+  uint32_t implicit[2];                  /* colors that need a queue nobody named, a bit each */
+  Span implicit_span[2][MAX_COLORS];
+  DsrPreset *dsrs;                       /* stb_ds arrays */
+  ImageConfig *configs;
+  ExportedSymbol *exports;
+  Fifo *fifos;
+  uint32_t n_virtual_dsrs;               /* of @map; numbered through the program */
+  uint32_t local_color[MAX_COLORS];      /* color configuration + 1; 0 none */
+  Span local_color_span[MAX_COLORS];
+  uint32_t routed;            /* colors whose routes the running program sets, a bit each */
+  Span filter_span[MAX_COLORS];        /* where the filter's number is asked for; off 0: nowhere */
+  uint32_t teardown_handler[MAX_COLORS]; /* index of a FuncInstance + 1; 0 none */
+  uint32_t empty_handler[2][MAX_QUEUES]; /* likewise */
+  StrId color_names[MAX_COLORS];
+  /* Of fabric DSDs that are data of variables: colors by direction (0 input), and the tasks that
+   * they activate. */
+  uint32_t stored_colors[2];
+  uint64_t stored_tasks;
+} MachineSetup;
+enum { QUEUE_IMPLICIT = 0xf };           /* in a descriptor until setup_finish chooses */
+MachineSetup *setup_create(Arena *arena);
+void setup_destroy(MachineSetup *setup);
+/* Warn about what the system or the link to the host takes for itself. */
+void setup_check_color(Sema *s, unsigned color, Span span);
+void setup_check_task_id(Sema *s, unsigned id, Span span);
+/* A descriptor uses this queue, and for this color unless it is COLOR_OF_QUEUE. */
+void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span);
+/* @initialize_queue, whether before or after the descriptors that use the queue. */
+void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot given);
+/* Can operations use it? */
+bool setup_queue_is_initialised(const Sema *s, bool is_output, unsigned queue);
+/* wse3: control tasks that got no table of their own take their entries of the common one. */
+void setup_join_control_tasks(Sema *s);
+/* In this order, around sema_compile_pending and sema_finish: what the set-up refers to is
+ * compiled; then queues nobody named are chosen, and descriptors of initial data take theirs by
+ * setup_resolve; last the set-up is put into the module. */
+void setup_reference(Sema *s);
+void setup_choose_queues(Sema *s);
+IrDesc setup_resolve(Sema *s, IrDesc desc);
+void setup_finish(Sema *s);
+/* What a block, unblock or activation names. */
+bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,
+                        IrValue *run_time_id);
+/* The error of the one that is none, a color. */
+void sema_bad_color_target(Sema *s, Span span);
+
+/* ---- layout.c, color_config.c --------------------------------------------------------------- */
+
+/* Initial content of a variable of the tile's main file. */
+typedef struct { StrId name; const uint8_t *bytes; uint32_t size; } LayoutSymbol;
+typedef struct {
+  const Ast *ast;                /* NULL: no code */
+  PoolId params;
+  const Node *params_node;
+  Span span;
+  uint32_t n_symbols;
+  const LayoutSymbol *symbols;
+} LayoutTile;
+/* A host stream enters or leaves at a tile of its own. */
+typedef struct { const char *name; uint32_t x, y; bool is_input; int64_t size; } LayoutStream;
+typedef struct { const char *name; uint8_t color; } LayoutColor;
+typedef struct { StrId name; PoolId type; bool is_mutable; Span span; } LayoutExport;
+/* Interned color configurations and sets of (color, configuration). */
+typedef struct ColorTable ColorTable;
+ColorTable *color_table_create(Arena *arena);
+void color_table_destroy(ColorTable *table);
+/* Index of the configuration that the struct value describes; false after reporting. */
+bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value, const Node *node,
+                     uint32_t *config);
+/* The set with one more member; set 0 is empty.  False if the color is in it: *first is where
+ * it was put in. */
+bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t config, Span span,
+                   uint32_t *result, Span *first);
+/* False after reporting that the tile (x, y), whose set has just taken in `config`, has more
+ * filters than there are. */
+bool color_set_fits(Session *session, const ColorTable *table, uint32_t set, uint32_t config,
+                    uint32_t x, uint32_t y, Span at);
+/* The one place where the color gets the configuration that it has in the set; off 0: there are
+ * several, or none. */
+Span color_set_span(const ColorTable *table, uint32_t set, uint8_t color);
+bool color_set_has_filter(const ColorTable *table, uint32_t set, uint8_t color);
+/* Index of a configuration; its padding must be zero. */
+uint32_t color_config_intern(ColorTable *table, const ImageColorConfig *config);
+const ImageColorConfig *color_table_configs(const ColorTable *table, uint32_t *n);
+const ImageColorSet *color_table_sets(ColorTable *table, Arena *arena, uint32_t *n);
+
+struct LayoutResult {
+  const Ast *ast;                /* the file compiled */
+  PoolId params;                 /* its parameters, from the command line */
+  bool has_block;                /* a layout block; else one tile runs the file */
+  bool has_rectangle;
+  Span rectangle_span;
+  uint32_t width, height;
+  uint32_t fabric_width, fabric_height, offset_x, offset_y;
+  LayoutTile *tiles;             /* width * height, row-major */
+  uint32_t *tile_sets;
+  LayoutExport *exports;         /* stb_ds */
+  ColorTable *colors;
+  StrId color_names[MAX_COLORS]; /* the first of each */
+  PoolId color_arrays[MAX_COLORS];       /* of a color named by its array: that; else none */
+  /* Of --layout-json: */
+  uint32_t n_named_colors;       /* every color of the file */
+  LayoutColor *named_colors;
+  uint32_t origin_x, origin_y;   /* where its (0, 0) is in the rectangle */
+  uint32_t n_streams;
+  LayoutStream *streams;
+  uint8_t stream_color;          /* between the host and the streams' tiles */
+};
+
+#endif

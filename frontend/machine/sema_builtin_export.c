@@ -1,0 +1,331 @@
+/* Exported symbols: declared to the host by the top level, found by number in running code. */
+#include "frontend/machine/machine.h"
+#include "frontend/sema/builtins.h"
+#include "frontend/sema/sema_internal.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- declaring --------------------------------------------------------------------------- */
+
+/* Elements of the array that a pointer variable was initialised from, 0 if unknown. */
+static uint32_t pointer_extent(Sema *s, PoolId init)
+{
+  if (pool_is_none(init))
+    return 0;
+  PoolKey key = pool_key(s->pool, init);
+  if (key.kind != PK_POINTER || key.u.pointer.base_kind != PTR_GLOBAL)
+    return 0;
+  PoolId array = s->globals[key.u.pointer.base].type;
+  if (pool_kind(s->pool, array) != PK_ARRAY_TYPE)
+    return 1;
+  uint32_t size = type_bytes(s->pool, pool_key(s->pool, array).u.array.element);
+  uint64_t n = type_element_count(s->pool, array);
+  uint64_t skipped = size ? (uint64_t)key.u.pointer.offset / size : 0;
+  return skipped < n ? (uint32_t)(n - skipped) : 0;
+}
+
+static bool export_of_operand(Sema *s, Operand o, Span span, ExportedSymbol *symbol)
+{
+  symbol->type = o.type;
+  if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FUNC) {
+    symbol->is_func = true;
+    symbol->target = pool_key(s->pool, o.value).u.index;
+    return true;
+  }
+  PoolId init = POOL(NONE);
+  if (o.kind == OPR_MEMORY && o.is_global && o.offset == 0) {
+    symbol->target = o.global;
+    symbol->is_mutable = !o.is_const;
+    init = s->globals[o.global].init;
+  } else if (operand_is_comptime(o) && !type_is_comptime_only(s->pool, o.type)) {
+    symbol->target = sema_constant_data(s, o.value);
+    init = o.value;
+  } else {
+    diag_not_exportable(s->session->diags, span, o.type);
+    return false;
+  }
+  if (pool_kind(s->pool, o.type) == PK_POINTER_TYPE)
+    symbol->extent = pointer_extent(s, init);
+  else if (pool_kind(s->pool, o.type) == PK_ARRAY_TYPE)
+    symbol->extent = (uint32_t)type_element_count(s->pool, o.type);
+  else
+    symbol->extent = 1;
+  return true;
+}
+
+/* What the host can read or pass: numbers, bools, ids and, for data, pointers to them. */
+static bool is_host_scalar(Sema *s, PoolId type)
+{
+  IrType ir = type_ir(s->pool, type);
+  return (type_is_numeric(s->pool, type) || pool_eq(type, POOL(BOOL)) || type_is_id(type)) &&
+         ir != IRT_VOID;
+}
+
+bool sema_is_exportable(Sema *s, PoolId type)
+{
+  PoolKey key = pool_key(s->pool, type);
+  if (key.kind == PK_POINTER_TYPE) {
+    PoolId to = key.u.pointer_type.pointee;
+    PoolKey pointee = pool_key(s->pool, to);
+    return is_host_scalar(s, pointee.kind == PK_ARRAY_TYPE ? pointee.u.array.element : to);
+  }
+  if (key.kind != PK_FN_TYPE)
+    return is_host_scalar(s, type);
+  bool ok = !key.u.fn_type.is_task && key.u.fn_type.n <= MAX_LAUNCH_PARAMS &&
+            pool_eq(key.u.fn_type.result, POOL(VOID));
+  for (uint32_t i = 0; ok && i < key.u.fn_type.n; i++) {
+    PoolId param = pool_key(s->pool, type).u.fn_type.params[i];
+    ok = is_host_scalar(s, param) && type_bytes(s->pool, param) <= LAUNCH_ARG_BYTES;
+  }
+  return ok;
+}
+
+static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutExport *declared,
+                           Span at)
+{
+  Diags *diags = s->session->diags;
+  const char *name = sema_text(s, symbol->name);
+  if (!pool_eq(symbol->type, declared->type)) {
+    diag_export_type(diags, at, name, declared->type, symbol->type);
+    if (pool_kind(s->pool, symbol->type) == PK_ARRAY_TYPE)
+      diag_export_by_pointer(diags, at, type_text(s->pool, s->arena, declared->type));
+    diag_exported_here(diags, declared->span, name);
+    return false;
+  }
+  if (!symbol->is_func && symbol->is_mutable != declared->is_mutable) {
+    diag_export_mutability(diags, at, name, symbol->is_mutable ? "a variable" : "a constant",
+                           declared->is_mutable ? "true" : "false");
+    diag_exported_here(diags, declared->span, name);
+    return false;
+  }
+  return true;
+}
+
+/* An export without a layout block declares itself. */
+static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, Span at)
+{
+  LayoutResult *layout = s->session->layout;
+  for (size_t i = 0; i < arrlenu(layout->exports); i++)
+    if (str_eq(layout->exports[i].name, symbol->name))
+      return &layout->exports[i];
+  if (layout->has_block) {
+    diag_export_unknown(s->session->diags, at, sema_text(s, symbol->name));
+    return NULL;
+  }
+  if (symbol->is_func && !sema_is_exportable(s, symbol->type)) {
+    diag_export_name_type(s->session->diags, at, symbol->type);
+    diag_launch_form(s->session->diags, at, MAX_LAUNCH_PARAMS, 8 * LAUNCH_ARG_BYTES);
+    return NULL;
+  }
+  LayoutExport added = {symbol->name, symbol->type, symbol->is_mutable, at};
+  arrput(layout->exports, added);
+  return &arrlast(layout->exports);
+}
+
+Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  const Node *arg = call->args.at[0];
+  Operand o = sema_expr(s, arg, POOL(NONE));
+  if (operand_is_poison(o))
+    return o;
+  ExportedSymbol symbol = {.span = at, .name = o.name};
+  if (call->args.count > 1) {
+    PoolId text = sema_comptime(s, call->args.at[1], POOL(COMPTIME_STRING));
+    if (pool_eq(text, POOL(POISON)))
+      return operand_poison();
+    if (pool_kind(s->pool, text) != PK_STRING) {
+      diag_not_a_string(s->session->diags, call->args.at[1]->span,
+                        pool_type_of(s->pool, text));
+      return operand_poison();
+    }
+    symbol.name = pool_key(s->pool, text).u.string;
+  } else if (node_kind(arg) == ND_IDENT) {
+    symbol.name = node_ident(arg)->name;
+  } else if (node_kind(arg) == ND_MEMBER) {
+    symbol.name = node_member(arg)->name.text;
+  }
+  if (!export_of_operand(s, o, arg->span, &symbol))
+    return operand_poison();
+  for (size_t i = 0; i < arrlenu(s->setup->exports); i++)
+    if (str_eq(s->setup->exports[i].name, symbol.name)) {
+      diag_export_twice(s->session->diags, at, sema_text(s, symbol.name));
+      diag_first_here(s->session->diags, s->setup->exports[i].span);
+      return operand_poison();
+    }
+  const LayoutExport *declared = find_export(s, &symbol, at);
+  if (!declared || !export_matches(s, &symbol, declared, at))
+    return operand_poison();
+  arrput(s->setup->exports, symbol);
+  return builtin_void();
+}
+
+/* The declaration that a pointer is directly to; NULL: to none. */
+static Decl *pointed_decl(Sema *s, PoolId pointer)
+{
+  PoolKey key = pool_key(s->pool, pointer);
+  if (key.kind == PK_POINTER && key.u.pointer.base_kind == PTR_GLOBAL) {
+    Global g = s->globals[key.u.pointer.base];
+    bool is_whole = pool_eq(pool_key(s->pool, key.type).u.pointer_type.pointee, g.type);
+    return g.decl != IR_NO_ID && is_whole ? &s->modules[g.decl_module].decls[g.decl] : NULL;
+  }
+  if (key.kind != PK_FUNC || pool_kind(s->pool, key.type) != PK_POINTER_TYPE)
+    return NULL;
+  FuncInstance f = s->funcs[key.u.index];
+  Decl *decls = s->modules[f.decl_module].decls;
+  for (size_t i = 0; i < arrlenu(decls); i++)
+    if (decls[i].node == f.node && !f.is_generic)
+      return &decls[i];
+  return NULL;
+}
+
+/* The name in the settings of @export; raw 0 after reporting. */
+static StrId export_name(Sema *s, const Node *settings)
+{
+  static const char *const known[] = {"name"};
+  Settings set = settings_read(s, settings, NULL);
+  if (!set.ok)
+    return (StrId){0};
+  Setting *name = settings_take(s, &set, known[0]);
+  if (name == NULL)
+    settings_missing(s, &set, "symbol", known[0]);
+  settings_finish(s, &set, "symbol", known, ARRAY_COUNT(known));
+  if (name == NULL || operand_is_poison(name->value))
+    return (StrId){0};
+  if (pool_kind(s->pool, name->value.value) == PK_STRING)
+    return pool_key(s->pool, name->value.value).u.string;
+  diag_not_a_string(s->session->diags, name->span, name->value.type);
+  return (StrId){0};
+}
+
+/* The storage class `export` under a name that may be computed. */
+Operand builtin_export(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  const Node *arg = call->args.at[0];
+  PoolId pointer = sema_comptime(s, arg, POOL(NONE));
+  StrId name = export_name(s, call->args.at[1]);
+  if (pool_eq(pointer, POOL(POISON)) || name.raw == 0)
+    return operand_poison();
+  Decl *d = pointed_decl(s, pointer);
+  if (d == NULL) {
+    diag_export_pointer(s->session->diags, arg->span, pointer);
+    return operand_poison();
+  }
+  if (d->exported_as.raw) {
+    diag_export_twice(s->session->diags, at, sema_text(s, d->name));
+    diag_first_here(s->session->diags, d->exported_at);
+    return operand_poison();
+  }
+  d->exported_as = name;
+  d->exported_at = at;
+  sema_keep_export(s, d);
+  return builtin_void();
+}
+
+/* The launch server is part of <memcpy/memcpy>; older programs ask for it themselves. */
+Operand builtin_rpc(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  Operand o = sema_rvalue(s, call->args.at[0], POOL(NONE));
+  return operand_is_poison(o) ? o : builtin_void();
+}
+
+/* ---- by number --------------------------------------------------------------------------- */
+
+/* A symbol's number is its place among the names that the layout exports. */
+static uint32_t export_number(const Sema *s, const ExportedSymbol *symbol)
+{
+  const LayoutExport *exports = s->session->layout->exports;
+  for (uint32_t i = 0; i < arrlenu(exports); i++)
+    if (str_eq(exports[i].name, symbol->name))
+      return i;
+  ICE("export without a declaration");
+}
+
+Operand builtin_get_symbol_id(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  const Node *arg = call->args.at[0];
+  Operand o = sema_expr(s, arg, POOL(NONE));
+  ExportedSymbol wanted = {0};
+  if (operand_is_poison(o) || !export_of_operand(s, o, arg->span, &wanted))
+    return operand_poison();
+  for (size_t i = 0; i < arrlenu(s->setup->exports); i++) {
+    const ExportedSymbol *e = &s->setup->exports[i];
+    if (e->is_func == wanted.is_func && e->target == wanted.target)
+      return operand_value(s, pool_int(s->pool, POOL(U16), export_number(s, e)));
+  }
+  diag_not_exported(s->session->diags, arg->span);
+  return operand_poison();
+}
+
+static bool is_tensor(const Sema *s, const ExportedSymbol *e)
+{
+  return !e->is_func && pool_kind(s->pool, e->type) == PK_POINTER_TYPE;
+}
+
+Operand builtin_has_exported_tensors(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)call, (void)at, (void)want;
+  const LayoutExport *exports = s->session->layout->exports;
+  bool found = false;
+  for (size_t i = 0; i < arrlenu(exports); i++)
+    found |= pool_kind(s->pool, exports[i].type) == PK_POINTER_TYPE;
+  return operand_value(s, pool_bool(found));
+}
+
+/* What the variable of the exported symbol with this number holds.  The number may be known at run
+ * time only: one comparison for each symbol that `fits`; the last one is taken unasked. */
+static Operand symbol_by_number(Sema *s, const NodeBuiltinCall *call, const Node *number,
+                                PoolId type, PoolId result, bool any_tensor)
+{
+  Operand o = sema_arg(s, number, POOL(U16));
+  IrValue value = IR_NO_VALUE;
+  if (operand_is_poison(o))
+    return o;
+  int64_t known = -1;
+  if (operand_is_comptime(o) &&
+      !sema_int_in(s, o, 0, UINT16_MAX, "a symbol's number", number->span, &known))
+    return operand_poison();
+  for (size_t i = 0; i < arrlenu(s->setup->exports); i++) {
+    const ExportedSymbol *e = &s->setup->exports[i];
+    bool fits = any_tensor ? is_tensor(s, e) : !e->is_func && pool_eq(e->type, type);
+    if (!fits || (known >= 0 && (uint32_t)known != export_number(s, e)))
+      continue;
+    IrType ir = type_ir(s->pool, e->type);
+    IrValue it = ir_load(&s->b, ir, ir_global_addr(&s->b, sema_global_ir(s, e->target), 0));
+    if (value.raw == IR_NO_VALUE.raw) {
+      value = it;
+      continue;
+    }
+    IrValue is_it = ir_binary(&s->b, IR_eq, IRT_BOOL, sema_ir(s, o),
+                              ir_const(&s->b, IRT_I16, export_number(s, e)));
+    value = ir_select(&s->b, ir, is_it, it, value);
+  }
+  if (value.raw != IR_NO_VALUE.raw)
+    return operand_runtime(value, result);
+  const char *what = any_tensor ? "array"
+                   : arena_printf(s->arena, "'%s'", type_text(s->pool, s->arena, type));
+  diag_no_such_symbol(s->session->diags, known >= 0 ? number->span : call->name.span, what,
+                      known >= 0 ? " with this number" : "");
+  return operand_poison();
+}
+
+Operand builtin_get_symbol_value(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  PoolId type = sema_type_expr(s, call->args.at[0]);
+  if (pool_eq(type, POOL(POISON_TYPE)))
+    return operand_poison();
+  return symbol_by_number(s, call, call->args.at[1], type, type, false);
+}
+
+Operand builtin_get_tensor_ptr(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  PoolId words = pool_pointer_type(s->pool, true, false, POOL(U16));
+  return symbol_by_number(s, call, call->args.at[0], POOL(NONE), words, true);
+}

@@ -1,0 +1,739 @@
+/* Builtins over tasks, queues, configuration and exports: at the top level they fill the
+ * MachineSetup, in running code they become machine operations. */
+#include "frontend/machine/machine.h"
+#include "frontend/sema/builtins.h"
+#include "frontend/machine/sema_dsd.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool at_top(const Sema *s)
+{
+  return s->ir != NULL && s->where == WHERE_TOP;
+}
+
+static bool arch_is(const Sema *s, Arch arch)
+{
+  return s->session->options->arch == arch;
+}
+
+/* ---- targets of activate, block and unblock ---------------------------------------------- */
+
+/* Bound tasks, those of the control tasks' own table behind the others; kind TASK_NONE: none. */
+static TaskSlot *task_slot(Sema *s, unsigned n)
+{
+  return n < MAX_TASK_IDS ? &s->setup->tasks[n] : &s->setup->control_tasks[n - MAX_TASK_IDS];
+}
+
+static TaskSlot *slot_of_func(Sema *s, uint32_t func, unsigned *id)
+{
+  for (unsigned n = 0; n < 2 * MAX_TASK_IDS; n++) {
+    TaskSlot *slot = task_slot(s, n);
+    *id = n % MAX_TASK_IDS;
+    if (slot->kind != TASK_NONE && slot->func == func)
+      return slot;
+  }
+  return NULL;
+}
+
+/* The id a bound task has; false after reporting that it has none. */
+static bool id_of_task(Sema *s, Operand o, Span span, bool local_only, Action *action)
+{
+  uint32_t func = pool_key(s->pool, o.value).u.index;
+  unsigned id;
+  TaskSlot *slot = slot_of_func(s, func, &id);
+  if (slot) {
+    slot->is_activated |= local_only;
+    action->id_kind = ID_TASK;
+    action->id = (uint8_t)id;
+    return true;
+  }
+  diag_task_not_bound(s->session->diags, span, sema_text(s, s->funcs[func].name));
+  diag_declared_here(s->session->diags, node_fn_decl(s->funcs[func].node)->name.span,
+                     sema_text(s, s->funcs[func].name));
+  return false;
+}
+
+static bool kind_of_target(Sema *s, PoolId type, bool local_only, IdKind *kind)
+{
+  if (pool_eq(type, POOL(LOCAL_TASK_ID))) {
+    *kind = ID_TASK;
+    return true;
+  }
+  if (local_only)
+    return false;
+  *kind = ID_TASK;
+  if (pool_eq(type, POOL(DATA_TASK_ID)) || (pool_eq(type, POOL(COLOR)) && arch_is(s, ARCH_WSE2)))
+    return true;
+  if (arch_is(s, ARCH_WSE2))
+    return false;
+  *kind = pool_eq(type, POOL(INPUT_QUEUE)) ? ID_INPUT_QUEUE : ID_MICROTHREAD;
+  return pool_eq(type, POOL(INPUT_QUEUE)) || pool_eq(type, POOL(UT_ID));
+}
+
+/* SDK before 1.0: a color stands for the task that @bind_task gives its number.  That may come
+ * later, in another module, so setup_choose_queues has the last word on what is not bound yet. */
+static bool is_task_color(Sema *s, Operand o, Span span, bool local_only)
+{
+  int64_t id;
+  if (!pool_eq(o.type, POOL(COLOR)) || !operand_is_comptime(o) || s->setup == NULL ||
+      !pool_int_value(s->pool, sema_force(s, o.value), &id) || id >= MAX_TASK_IDS)
+    return false;
+  TaskSlot *slot = task_slot(s, (unsigned)id);
+  if (slot->kind == TASK_LOCAL && slot->by_color)
+    return true;
+  if (!local_only || (s->where == WHERE_RUNTIME && !s->setup->binds_by_color))
+    return false;
+  s->setup->color_span[id] = span;
+  return true;
+}
+
+static const char *target_help(const Sema *s, bool local_only)
+{
+  if (local_only)
+    return "a local_task_id or a bound local task";
+  return arch_is(s, ARCH_WSE2) ? "a color, a data_task_id, a local_task_id or a bound task"
+                               : "an input_queue, a data_task_id, a local_task_id, a ut_id or a "
+                                 "bound task";
+}
+
+void sema_bad_color_target(Sema *s, Span span)
+{
+  diag_bad_target(s->session->diags, span, target_help(s, true), POOL(COLOR));
+}
+
+bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,
+                        IrValue *run_time_id)
+{
+  *run_time_id = IR_NO_VALUE;
+  if (operand_is_poison(o))
+    return false;
+  if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FUNC)
+    return id_of_task(s, o, span, local_only, action);
+  IdKind kind = ID_TASK;
+  bool is_target = kind_of_target(s, o.type, local_only, &kind);
+  if (!is_target && is_task_color(s, o, span, local_only)) {
+    is_target = true;
+    kind = ID_TASK;
+  }
+  if (!is_target) {
+    diag_bad_target(s->session->diags, span, target_help(s, local_only), o.type);
+    sema_note_makes_one(s, POOL(LOCAL_TASK_ID), o.type, span);
+    return false;
+  }
+  action->id_kind = kind;
+  if (!operand_is_comptime(o)) {
+    *run_time_id = sema_ir(s, o);
+    return true;
+  }
+  int64_t id;
+  if (!sema_int_in(s, o, 0, id_kind_limit(action->id_kind) - 1, "an id", span, &id))
+    return false;
+  action->id = (uint8_t)id;
+  return true;
+}
+
+static void set_initial_state(Sema *s, Action a, bool is_block)
+{
+  MachineSetup *setup = s->setup;
+  if (a.id_kind == ID_MICROTHREAD) {
+    uint8_t thread = (uint8_t)(1u << a.id);
+    setup->paused = (uint8_t)(is_block ? setup->paused | thread : setup->paused & ~thread);
+    return;
+  }
+  /* An input queue (wse3) and the data task id of its number share one bit. */
+  uint64_t bit = (uint64_t)1 << a.id;
+  setup->blocked = is_block ? setup->blocked | bit : setup->blocked & ~bit;
+  setup->unblocked = is_block ? setup->unblocked & ~bit : setup->unblocked | bit;
+}
+
+static Operand block_or_unblock(Sema *s, const NodeBuiltinCall *call, bool is_block)
+{
+  const Node *arg = call->args.at[0];
+  Operand o = sema_rvalue(s, arg, POOL(NONE));
+  Action action = {0};
+  IrValue id;
+  if (!sema_action_target(s, o, arg->span, false, &action, &id))
+    return operand_poison();
+  if (at_top(s)) {
+    set_initial_state(s, action, is_block);
+    return builtin_void();
+  }
+  if (id.raw == IR_NO_VALUE.raw)
+    id = ir_const(&s->b, IRT_I16, action.id);
+  ir_machine_op(&s->b, is_block ? IR_block : IR_unblock, IRT_VOID, action.id_kind, 0, &id, 1);
+  return builtin_void();
+}
+
+Operand builtin_block(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  return block_or_unblock(s, call, true);
+}
+
+Operand builtin_unblock(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  return block_or_unblock(s, call, false);
+}
+
+Operand builtin_activate(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  const Node *arg = call->args.at[0];
+  Operand o = sema_rvalue(s, arg, POOL(NONE));
+  Action action = {0};
+  IrValue id;
+  if (!sema_action_target(s, o, arg->span, true, &action, &id))
+    return operand_poison();
+  if (at_top(s)) {
+    s->setup->active |= (uint64_t)1 << action.id;
+    s->setup->active_span[action.id] = at;
+    return builtin_void();
+  }
+  if (id.raw == IR_NO_VALUE.raw)
+    id = ir_const(&s->b, IRT_I16, action.id);
+  ir_machine_op(&s->b, IR_activate, IRT_VOID, 0, 0, &id, 1);
+  return builtin_void();
+}
+
+/* ---- binding tasks ----------------------------------------------------------------------- */
+
+typedef struct { TaskKind kind; PoolId id_type; const char *name; } BindKind;
+static const BindKind bind_kinds[] = {
+  {TASK_DATA, {POOL_RAW_DATA_TASK_ID}, "data"},
+  {TASK_LOCAL, {POOL_RAW_LOCAL_TASK_ID}, "local"},
+  {TASK_CONTROL, {POOL_RAW_CONTROL_TASK_ID}, "control"}};
+
+static bool is_task_operand(Sema *s, Operand o, Span span)
+{
+  bool is_func = operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FUNC;
+  if (is_func) {
+    PoolKey type = pool_key(s->pool, o.type);
+    if (type.kind == PK_FN_TYPE ? type.u.fn_type.is_task
+                                : node_fn_decl(s->funcs[pool_key(s->pool, o.value).u.index].node)
+                                    ->is_task)
+      return true;
+  }
+  diag_not_a_task(s->session->diags, span, o.type);
+  if (pool_kind(s->pool, o.type) == PK_FN_TYPE)
+    diag_declare_as_task(s->session->diags, span);
+  return false;
+}
+
+/* Number of 16-bit words of the wavelet that the task takes; -1 after reporting a signature that
+ * its kind does not allow. */
+static int task_words(Sema *s, const BindKind *kind, Operand task, Span span)
+{
+  PoolKey type = pool_key(s->pool, task.type);
+  Diags *diags = s->session->diags;
+  const char *text = type_text(s->pool, s->arena, task.type);
+  if (type.kind != PK_FN_TYPE) {
+    diag_task_signature(diags, span, kind->name, text);
+    return -1;
+  }
+  uint32_t bytes = 0;
+  for (uint32_t i = 0; i < type.u.fn_type.n; i++) {
+    PoolId param = pool_key(s->pool, task.type).u.fn_type.params[i];
+    bool is_word = type_ir(s->pool, param) != IRT_VOID || packed_param_ir(s, param) != IRT_VOID;
+    uint32_t size = is_word ? type_bytes(s->pool, param) : 0;
+    uint32_t bits = type_bits(s->pool, param);        /* 0: an id */
+    if ((size != 2 && size != 4) || (bits != 0 && bits != size * 8)) {
+      diag_task_parameter(diags, span, i + 1, param);
+      return -1;
+    }
+    bytes += size;
+  }
+  uint32_t least = kind->kind == TASK_DATA ? 2 : 0;
+  uint32_t most = kind->kind == TASK_LOCAL ? 0 : 4;
+  type = pool_key(s->pool, task.type);
+  if (bytes < least || bytes > most || !pool_eq(type.u.fn_type.result, POOL(VOID))) {
+    diag_task_signature(diags, span, kind->name, text);
+    return -1;
+  }
+  return (int)(bytes / 2);
+}
+
+/* False after reporting that the task has an id. */
+static bool check_unbound(Sema *s, uint32_t func, Span at)
+{
+  unsigned id;
+  const TaskSlot *bound = slot_of_func(s, func, &id);
+  if (!bound)
+    return true;
+  diag_task_bound_twice(s->session->diags, at, sema_text(s, s->funcs[func].name), id);
+  diag_first_here(s->session->diags, bound->span);
+  return false;
+}
+
+static Operand operand_of(Sema *s, const Node *n, PoolId want)
+{
+  Operand o = sema_rvalue(s, n, want);
+  o.span = n->span;
+  return o;
+}
+
+/* The slot filled in, or NULL after reporting. */
+static TaskSlot *bind_operands(Sema *s, Operand task, Operand id_operand, Span at,
+                               const BindKind *kind)
+{
+  int64_t id;
+  int words = task_words(s, kind, task, task.span);
+  if (words < 0 ||
+      !sema_int_in(s, id_operand, 0, MAX_TASK_IDS - 1, "a task id", id_operand.span, &id))
+    return NULL;
+  /* Whether the table is one of their own is known at the end only. */
+  bool own_table = arch_is(s, ARCH_WSE3) && kind->kind == TASK_CONTROL;
+  TaskSlot *slot = task_slot(s, (unsigned)id + (own_table ? MAX_TASK_IDS : 0u));
+  if (slot->kind != TASK_NONE) {
+    diag_task_id_taken(s->session->diags, at, (unsigned)id, sema_text(s, slot->name));
+    diag_first_here(s->session->diags, slot->span);
+    return NULL;
+  }
+  uint32_t func = pool_key(s->pool, task.value).u.index;
+  if (!check_unbound(s, func, at))
+    return NULL;
+  if (kind->kind == TASK_DATA && arch_is(s, ARCH_WSE2))
+    setup_check_color(s, (unsigned)id, id_operand.span);
+  else if (kind->kind != TASK_DATA && !(own_table && s->setup->separate_control))
+    setup_check_task_id(s, (unsigned)id, id_operand.span);
+  *slot = (TaskSlot){.kind = kind->kind, .func = func, .arguments = (uint8_t)words,
+                     .name = s->funcs[func].name, .span = at};
+  return slot;
+}
+
+static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, Span at,
+                           const BindKind *kind)
+{
+  Operand task = operand_of(s, task_node, POOL(NONE)), id = operand_of(s, id_node, kind->id_type);
+  if (operand_is_poison(task) || operand_is_poison(id) || !is_task_operand(s, task, task.span))
+    return NULL;
+  if (!pool_eq(id.type, kind->id_type)) {
+    diag_wrong_id_type(s->session->diags, id.span, kind->id_type, id.type);
+    sema_note_makes_one(s, kind->id_type, id.type, id.span);
+    return NULL;
+  }
+  return bind_operands(s, task, id, at, kind);
+}
+
+static Operand bind_task(Sema *s, const NodeBuiltinCall *call, Span at, const BindKind *kind)
+{
+  TaskSlot *slot = bind_slot(s, call->args.at[0], call->args.at[1], at, kind);
+  return slot ? builtin_void() : operand_poison();
+}
+
+Operand builtin_bind_data_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  return bind_task(s, call, at, &bind_kinds[0]);
+}
+
+Operand builtin_bind_local_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  return bind_task(s, call, at, &bind_kinds[1]);
+}
+
+Operand builtin_bind_control_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  return bind_task(s, call, at, &bind_kinds[2]);
+}
+
+/* SDK before 1.0: colors and task ids are one set of numbers; the number and the task's parameters
+ * say whether wavelets, the program or control wavelets activate it. */
+Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  s->setup->binds_by_color = true;
+  Operand task = operand_of(s, call->args.at[0], POOL(NONE));
+  Operand id = operand_of(s, call->args.at[1], POOL(NONE));
+  if (operand_is_poison(task) || operand_is_poison(id) || !is_task_operand(s, task, task.span))
+    return operand_poison();
+  if (!type_is_id(id.type)) {
+    diag_wrong_id_type(s->session->diags, id.span, POOL(COLOR), id.type);
+    sema_note_makes_one(s, POOL(COLOR), id.type, id.span);
+    return operand_poison();
+  }
+  PoolKey type = pool_key(s->pool, task.type);
+  bool takes_data = type.kind == PK_FN_TYPE && type.u.fn_type.n > 0;
+  int64_t number;
+  uint32_t last = sema_machine(s)->colors - 1u;
+  bool is_control = operand_is_comptime(id) &&
+                    pool_int_value(s->pool, sema_force(s, id.value), &number) &&
+                    number > sema_machine(s)->local_task_last;
+  if (takes_data && !is_control && !sema_int_in(s, id, 0, last, "a color", id.span, &number))
+    return operand_poison();
+  TaskSlot *slot = bind_operands(s, task, id, at, &bind_kinds[is_control ? 2 : !takes_data]);
+  if (!slot)
+    return operand_poison();
+  slot->by_color = true;
+  return builtin_void();
+}
+
+static bool rotation_settings(Sema *s, const Node *n, TaskSlot *slot)
+{
+  static const char *const names[] = {"limit", "init"};
+  Settings set = settings_read(s, n, NULL);
+  if (!set.ok)
+    return false;
+  Setting *limit = settings_take(s, &set, names[0]), *init = settings_take(s, &set, names[1]);
+  int64_t runs = 0, done = 0;
+  if (!limit) {
+    settings_missing(s, &set, "rotation", names[0]);
+    return false;
+  }
+  if (!sema_int_in(s, limit->value, 1, UINT16_MAX, names[0], limit->span, &runs) ||
+      (init && !sema_int_in(s, init->value, 0, runs, names[1], init->span, &done)))
+    return false;
+  slot->limit = (uint16_t)runs;
+  slot->init = (uint16_t)done;
+  settings_finish(s, &set, "rotation", names, ARRAY_COUNT(names));
+  return true;
+}
+
+/* wse3: every limit + 1st wavelet of the data task runs the other task, which may do without the
+ * wavelet's data (SDK release notes; that it takes a wavelet is assumed). */
+Operand builtin_bind_rotating_tasks(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  enum { MOST_ROTATIONS = 2 };
+  const Node *other_node = call->args.at[1];
+  Operand other = sema_rvalue(s, other_node, POOL(NONE));
+  TaskSlot *slot = bind_slot(s, call->args.at[0], call->args.at[2], at, &bind_kinds[0]);
+  if (!slot || operand_is_poison(other) || !is_task_operand(s, other, other_node->span))
+    return operand_poison();
+  unsigned rotations = 0;
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++)
+    rotations += s->setup->tasks[id].alternate != 0;
+  if (rotations == MOST_ROTATIONS) {
+    diag_rotations(s->session->diags, at, MOST_ROTATIONS);
+    return operand_poison();
+  }
+  int words = task_words(s, &bind_kinds[2], other, other_node->span);
+  if (words < 0)
+    return operand_poison();
+  uint32_t func = pool_key(s->pool, other.value).u.index;
+  if (words > 0 && !pool_eq(other.type, s->funcs[slot->func].type)) {
+    diag_rotation_types(s->session->diags, other_node->span, s->funcs[slot->func].type, other.type);
+    return operand_poison();
+  }
+  if (!check_unbound(s, func, other_node->span) || !rotation_settings(s, call->args.at[3], slot))
+    return operand_poison();
+  slot->alternate = func + 1;
+  return builtin_void();
+}
+
+/* wse3: control tasks leave the common table, so their ids may be those of other tasks.  The
+ * machine's layout of the table (instructions an entry, stride) has no effect here. */
+Operand builtin_set_control_task_table(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  static const char *const names[] = {"instructions", "stride"};
+  static const int64_t least[] = {2, 1}, most[] = {8, 7};
+  MachineSetup *setup = s->setup;
+  if (setup->separate_control) {
+    diag_control_table_twice(s->session->diags, at);
+    return operand_poison();
+  }
+  setup->separate_control = true;
+  if (call->args.count > 0) {
+    Settings set = settings_read(s, call->args.at[0], NULL);
+    for (unsigned i = 0; set.ok && i < ARRAY_COUNT(names); i++) {
+      Setting *field = settings_take(s, &set, names[i]);
+      int64_t value;
+      if (field && !sema_int_in(s, field->value, least[i], most[i], names[i], field->span, &value))
+        return operand_poison();
+      if (field && i == 0 && (value & (value - 1)) != 0) {
+        diag_control_table_instructions(s->session->diags, field->span);
+        return operand_poison();
+      }
+    }
+    if (!set.ok)
+      return operand_poison();
+    settings_finish(s, &set, "control task table", names, ARRAY_COUNT(names));
+  }
+  return builtin_void();
+}
+
+/* Index of the handler's FuncInstance + 1; 0 after reporting what is wrong with it. */
+static uint32_t handler_func(Sema *s, const Node *n)
+{
+  Operand func = sema_rvalue(s, n, POOL(NONE));
+  if (operand_is_poison(func))
+    return 0;
+  PoolKey type = pool_key(s->pool, func.type);
+  if (!operand_is_comptime(func) || pool_kind(s->pool, func.value) != PK_FUNC ||
+      type.kind != PK_FN_TYPE || type.u.fn_type.is_task || type.u.fn_type.n != 0 ||
+      !pool_eq(type.u.fn_type.result, POOL(VOID))) {
+    diag_not_a_handler(s->session->diags, n->span, func.type);
+    return 0;
+  }
+  return pool_key(s->pool, func.value).u.index + 1;
+}
+
+Operand builtin_set_teardown_handler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  uint32_t func = handler_func(s, call->args.at[0]);
+  Operand color = sema_arg(s, call->args.at[1], POOL(COLOR));
+  uint8_t number;
+  if (func == 0 || !sema_router_color(s, color, call->args.at[1]->span, &number))
+    return operand_poison();
+  uint32_t *slot = &s->setup->teardown_handler[number];
+  if (*slot != 0) {
+    diag_handler_twice(s->session->diags, at, number);
+    return operand_poison();
+  }
+  *slot = func;
+  return builtin_void();
+}
+
+/* An input or output queue; false after reporting that it is none. */
+static bool queue_operand(Sema *s, const Node *n, Operand *queue, bool *is_output)
+{
+  *queue = sema_rvalue(s, n, POOL(NONE));
+  if (operand_is_poison(*queue))
+    return false;
+  *is_output = pool_eq(queue->type, POOL(OUTPUT_QUEUE));
+  if (*is_output || pool_eq(queue->type, POOL(INPUT_QUEUE)))
+    return true;
+  diag_not_a_queue(s->session->diags, n->span, queue->type);
+  return false;
+}
+
+Operand builtin_set_empty_queue_handler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  uint32_t func = handler_func(s, call->args.at[0]);
+  Operand queue;
+  bool is_output;
+  int64_t number;
+  if (!queue_operand(s, call->args.at[1], &queue, &is_output) || func == 0 ||
+      !sema_int_in(s, queue, 0, MAX_QUEUES - 1, "a queue", call->args.at[1]->span, &number))
+    return operand_poison();
+  uint32_t *slot = &s->setup->empty_handler[is_output][number];
+  if (*slot != 0) {
+    diag_queue_handler_twice(s->session->diags, at, is_output ? "output" : "input",
+                             (unsigned)number);
+    return operand_poison();
+  }
+  *slot = func;
+  return builtin_void();
+}
+
+/* Filters are numbered as their colors: registers of filters are arrays by color. */
+Operand builtin_get_filter_id(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  Operand color = sema_arg(s, call->args.at[0], POOL(COLOR));
+  uint8_t number;
+  if (operand_is_poison(color))
+    return operand_poison();
+  if (!operand_is_comptime(color))
+    return operand_runtime(sema_ir(s, color), POOL(U16));
+  if (!sema_router_color(s, color, call->args.at[0]->span, &number))
+    return operand_poison();
+  if (s->setup)
+    s->setup->filter_span[number] = at;
+  return operand_value(s, pool_int(s->pool, POOL(U16), number));
+}
+
+/* ---- queues ------------------------------------------------------------------------------ */
+
+static const char *const queue_settings[] = {"color", "priority", "ctrl_table_id", "dense_mode"};
+
+bool setting_priority(Sema *s, const Setting *field, Priority *priority)
+{
+  static const char *const names[PRIO_COUNT] = {
+    [PRIO_LOW] = "low", [PRIO_MEDIUM] = "medium", [PRIO_HIGH] = "high"};
+  bool ok = true;
+  int chosen = setting_choice(s, field, "priority", names, PRIO_COUNT, &ok);
+  if (chosen >= 0)
+    *priority = (Priority)chosen;
+  else if (ok)
+    diag_priority_one(s->session->diags, field->span);
+  return ok && chosen >= 0;
+}
+
+static bool queue_color(Sema *s, Settings *set, QueueSlot *slot)
+{
+  Setting *color = settings_take(s, set, "color");
+  if (!color)
+    return true;
+  if (!sema_router_color(s, color->value, color->span, &slot->color))
+    return false;
+  slot->has_color = true;
+  setup_check_color(s, slot->color, color->span);
+  if (color->value.name.raw != 0)
+    s->setup->color_names[slot->color] = color->value.name;
+  return true;
+}
+
+/* A color's wavelets go to one queue.  False after reporting that they go to another one. */
+static bool is_only_input(Sema *s, const QueueSlot *slot, unsigned number)
+{
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    const QueueSlot *other = &s->setup->queues[false][q];
+    if (q == number || !other->is_explicit || !other->has_color || other->color != slot->color)
+      continue;
+    diag_color_two_queues(s->session->diags, slot->span, slot->color, q);
+    diag_first_here(s->session->diags, other->span);
+    return false;
+  }
+  return true;
+}
+
+Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  const Node *arg = call->args.at[0];
+  Operand o = sema_rvalue(s, arg, POOL(NONE));
+  if (operand_is_poison(o))
+    return o;
+  bool is_output = pool_eq(o.type, POOL(OUTPUT_QUEUE));
+  if (!is_output && !pool_eq(o.type, POOL(INPUT_QUEUE))) {
+    diag_not_a_queue(s->session->diags, arg->span, o.type);
+    return operand_poison();
+  }
+  int64_t number;
+  if (!sema_int_in(s, o, 0, MAX_QUEUES - 1, "a queue", arg->span, &number))
+    return operand_poison();
+  QueueSlot slot = {.used = true, .is_explicit = true, .span = at, .name = o.name};
+  if (call->args.count > 1) {
+    Settings set = settings_read(s, call->args.at[1], NULL);
+    if (!set.ok || !queue_color(s, &set, &slot))
+      return operand_poison();
+    Setting *priority = settings_take(s, &set, "priority");
+    if (priority && !setting_priority(s, priority, &slot.priority))
+      return operand_poison();
+    settings_take(s, &set, "ctrl_table_id");
+    /* Half wavelets travel as wavelets: ours. */
+    setting_bool(s, settings_take(s, &set, "dense_mode"), false);
+    settings_finish(s, &set, "queue", queue_settings, ARRAY_COUNT(queue_settings));
+  }
+  if (!slot.has_color && !(is_output && arch_is(s, ARCH_WSE2))) {
+    diag_queue_needs_color(s->session->diags, at, is_output ? "output" : "input");
+    return operand_poison();
+  }
+  QueueSlot *old = &s->setup->queues[is_output][number];
+  if (old->is_explicit) {
+    diag_queue_twice(s->session->diags, at, is_output ? "output" : "input", (unsigned)number);
+    diag_first_here(s->session->diags, old->span);
+    return operand_poison();
+  }
+  if (slot.has_color && !is_output && !is_only_input(s, &slot, (unsigned)number))
+    return operand_poison();
+  setup_initialize_queue(s, is_output, (unsigned)number, slot);
+  return builtin_void();
+}
+
+Operand builtin_queue_flush(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  Operand queue;
+  bool is_output;
+  if (!queue_operand(s, call->args.at[0], &queue, &is_output))
+    return operand_poison();
+  IrValue number = sema_ir(s, queue);
+  ir_machine_op(&s->b, IR_queue_flush, IRT_VOID, is_output, 0, &number, 1);
+  return builtin_void();
+}
+
+/* ---- configuration registers ------------------------------------------------------------- */
+
+/* The address, checked against config_regs.def when it is known. */
+static bool config_address(Sema *s, const Node *n, unsigned access, Operand *address)
+{
+  *address = sema_arg(s, n, POOL(U16));
+  if (operand_is_poison(*address))
+    return false;
+  if (!operand_is_comptime(*address))
+    return true;
+  int64_t word;
+  if (!sema_int_in(s, *address, 0, UINT16_MAX, "a register address", n->span, &word))
+    return false;
+  const ConfigRegInfo *row = config_reg_at((uint16_t)word);
+  if (row && (row->access & access))
+    return true;
+  diag_config_address(s->session->diags, n->span, word,
+                      row ? (access == CONFIG_READ ? "it can only be written"
+                                                   : "it can only be read")
+                          : "there is no such register");
+  return false;
+}
+
+Operand builtin_get_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  Operand address;
+  if (!config_address(s, call->args.at[0], CONFIG_READ, &address))
+    return operand_poison();
+  if (s->where != WHERE_RUNTIME || s->comptime) {
+    int64_t word;
+    if (!sema_int_in(s, address, 0, UINT16_MAX, "a register address", at, &word))
+      return operand_poison();
+    for (size_t i = arrlenu(s->setup->configs); i-- > 0;)
+      if (s->setup->configs[i].address == word)
+        return operand_value(s, pool_int(s->pool, POOL(U16), s->setup->configs[i].value));
+    if (config_reg_at((uint16_t)word)->access & CONFIG_STARTS_AT_0)
+      return operand_value(s, pool_int(s->pool, POOL(U16), 0));
+    diag_config_not_known(s->session->diags, at);
+    return operand_poison();
+  }
+  IrValue word = sema_ir(s, address);
+  return operand_runtime(ir_machine_op(&s->b, IR_get_config, IRT_I16, 0, 0, &word, 1), POOL(U16));
+}
+
+/* A color may have no routes before the program runs and sets them. */
+static void note_routed(Sema *s, Operand address)
+{
+  int64_t word;
+  if (!operand_is_comptime(address) || !pool_int_value(s->pool, address.value, &word))
+    return;
+  const ConfigRegInfo *row = config_reg_at((uint16_t)word);
+  if (row->address == CFG_COLOR_ROUTES)
+    s->setup->routed |= 1u << (word - CFG_COLOR_ROUTES);
+}
+
+Operand builtin_set_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  Operand address;
+  if (!config_address(s, call->args.at[0], CONFIG_WRITE, &address))
+    return operand_poison();
+  Operand value = sema_arg(s, call->args.at[1], POOL(U16));
+  if (operand_is_poison(value))
+    return operand_poison();
+  if (at_top(s)) {
+    int64_t word, bits;
+    if (!sema_int_in(s, address, 0, UINT16_MAX, "a register address", at, &word) ||
+        !sema_int_in(s, value, 0, UINT16_MAX, "a register value", call->args.at[1]->span, &bits))
+      return operand_poison();
+    ImageConfig config = {(uint16_t)word, (uint16_t)bits};
+    arrput(s->setup->configs, config);
+    return builtin_void();
+  }
+  note_routed(s, address);
+  IrValue args[2] = {sema_ir(s, address), sema_ir(s, value)};
+  ir_machine_op(&s->b, IR_set_config, IRT_VOID, 0, 0, args, 2);
+  return builtin_void();
+}
+
+Operand builtin_random16(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)call, (void)at, (void)want;
+  return operand_runtime(ir_machine_op(&s->b, IR_random16, IRT_I16, 0, 0, NULL, 0), POOL(U16));
+}
+
+Operand builtin_set_active_prng(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  Operand o = sema_arg(s, call->args.at[0], POOL(U16));
+  if (operand_is_poison(o))
+    return o;
+  IrValue id = sema_ir(s, o);
+  ir_machine_op(&s->b, IR_set_prng, IRT_VOID, 0, 0, &id, 1);
+  return builtin_void();
+}

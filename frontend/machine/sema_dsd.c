@@ -1,0 +1,680 @@
+/* Operations over DSDs, DSR loads and FIFOs: operands are checked against dsd_ops.def, settings
+ * go into the descriptors, and one IR_vec comes out. */
+#include "frontend/machine/sema_dsd.h"
+#include "frontend/machine/machine.h"
+#include "frontend/sema/builtins.h"
+
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+typedef enum { BINARY, SUB, UNARY, FMA, NORM, SCALE, FILTER } Shape;
+typedef enum { NEVER, FOLD, VECTOR, SCALAR, ALWAYS } PointerRule;
+typedef struct { VecOp op; Shape shape; uint32_t least, most; PointerRule pointer; } DsdOpRow;
+static const DsdOpRow op_rows[] = {
+#define DSD_OP(name, shape, least, most, pointer) {VEC_##name, shape, least, most, pointer},
+#include "frontend/dsd_ops.def"
+};
+
+static const DsdOpRow *row_of(const char *name)
+{
+  VecOp op;
+  if (vecop_from_name(name, &op))
+    for (size_t i = 0; i < ARRAY_COUNT(op_rows); i++)
+      if (op_rows[i].op == op)
+        return &op_rows[i];
+  ICE("no row for @%s in dsd_ops.def", name);
+}
+
+/* ---- settings ---------------------------------------------------------------------------- */
+
+static const char *const op_setting_names[] = {"async", "activate", "unblock", "on_control",
+                                               "priority", "ut_id", "index"};
+static const char *const load_setting_names[] = {"async", "activate", "unblock", "on_control",
+                                                 "priority", "ut_id", "save_address",
+                                                 "single_step"};
+
+static bool is_void_value(const Sema *s, Operand o)
+{
+  (void)s;
+  return operand_is_comptime(o) && pool_eq(o.type, POOL(VOID));
+}
+
+/* `.activate = x` or `.unblock = x`: at most one of them; a void value means none. */
+static bool read_action(Sema *s, Settings *set, Action *action, IrValue *id)
+{
+  Setting *activate = settings_take(s, set, "activate");
+  Setting *unblock = settings_take(s, set, "unblock");
+  if (activate && is_void_value(s, activate->value))
+    activate = NULL;
+  if (unblock && is_void_value(s, unblock->value))
+    unblock = NULL;
+  if (activate && unblock) {
+    diag_activate_and_unblock(s->session->diags, unblock->span);
+    return false;
+  }
+  Setting *field = activate ? activate : unblock;
+  if (!field)
+    return true;
+  if (!sema_action_target(s, field->value, field->span, activate != NULL, action, id))
+    return false;
+  action->kind = activate ? ACT_ACTIVATE : ACT_UNBLOCK;
+  return true;
+}
+
+static bool read_on_control(Sema *s, Setting *field, Action *action)
+{
+  static const char *const names[] = {"terminate", "activate", "unblock"};
+  PoolId value = sema_comptime_value(s, field->value, field->span);
+  if (pool_eq(value, POOL(POISON)))
+    return false;
+  Settings set = settings_of_value(s, value, field->node, field->span);
+  IrValue id = IR_NO_VALUE;
+  if (!set.ok)
+    return false;
+  bool ok = read_action(s, &set, action, &id);
+  bool has_action = ok && action->kind != ACT_NONE;
+  if (setting_bool(s, settings_take(s, &set, "terminate"), false)) {
+    if (has_action)
+      diag_setting_choice(s->session->diags, field->span, "struct of 'on_control'", "terminate",
+                          action->kind == ACT_ACTIVATE ? "activate" : "unblock");
+    ok &= !has_action;
+    action->kind = ACT_TERMINATE;
+  }
+  settings_finish(s, &set, "'on_control' struct", names, ARRAY_COUNT(names));
+  return ok;
+}
+
+static bool read_ut(Sema *s, Setting *field, uint8_t *ut)
+{
+  int64_t number;
+  if (s->session->options->arch != ARCH_WSE3) {
+    diag_setting_arch(s->session->diags, field->span, "ut_id", sema_machine(s)->name);
+    return false;
+  }
+  Operand o = sema_coerce(s, field->value, POOL(UT_ID), field->span);
+  if (!sema_int_in(s, o, 0, MAX_MICROTHREADS - 1, "a microthread", field->span, &number))
+    return false;
+  *ut = (uint8_t)number;
+  return true;
+}
+
+static void read_scheduling(Sema *s, Settings *set, OpSettings *out)
+{
+  Setting *priority = settings_take(s, set, "priority");
+  if (priority) {
+    out->has_priority = true;
+    out->ok &= setting_priority(s, priority, &out->priority);
+  }
+  Setting *ut = settings_take(s, set, "ut_id");
+  if (ut) {
+    out->has_ut = true;
+    out->ok &= read_ut(s, ut, &out->ut);
+  }
+}
+
+OpSettings op_settings_read(Sema *s, const Node *n, bool is_load)
+{
+  static const char *const run_time[] = {"activate", "unblock", "index", NULL};
+  Settings set = settings_read(s, n, run_time);
+  OpSettings out = {.ok = set.ok, .is_given = true, .span = n->span};
+  if (!set.ok)
+    return out;
+  out.is_async = setting_bool(s, settings_take(s, &set, "async"), false);
+  out.ok &= read_action(s, &set, &out.done, &out.done_id);
+  Setting *on_control = settings_take(s, &set, "on_control");
+  if (on_control)
+    out.ok &= read_on_control(s, on_control, &out.on_control);
+  read_scheduling(s, &set, &out);
+  if (is_load) {
+    if (setting_bool(s, settings_take(s, &set, "save_address"), false))
+      out.flags |= DESC_F_SAVE;
+    if (setting_bool(s, settings_take(s, &set, "single_step"), false))
+      out.flags |= DESC_F_STEP;
+    settings_finish(s, &set, "DSR load", load_setting_names, ARRAY_COUNT(load_setting_names));
+    return out;
+  }
+  Setting *index = settings_take(s, &set, "index");
+  if (index) {
+    out.has_index = true;
+    out.index = sema_coerce(s, index->value, POOL(U16), index->span);
+    out.ok &= !operand_is_poison(out.index);
+  }
+  settings_finish(s, &set, "DSD operation", op_setting_names, ARRAY_COUNT(op_setting_names));
+  return out;
+}
+
+static Operand set_field(Sema *s, Operand dsd, DsrField field, IrValue value)
+{
+  Operand result = operand_runtime(ir_dsd_set(&s->b, sema_ir(s, dsd), field, value), dsd.type);
+  result.name = dsd.name;
+  return result;
+}
+
+static IrValue action_word(Sema *s, Action action, IrValue run_time_id)
+{
+  if (run_time_id.raw == 0)
+    return ir_const(&s->b, IRT_I16, action_encode(action));
+  action.id = 0;
+  Action all = action;
+  all.id = 1;
+  uint64_t unit = action_encode(all) - action_encode(action);   /* weight of the id in the word */
+  IrValue shifted = ir_binary(&s->b, IR_mul, IRT_I16, run_time_id,
+                              ir_const(&s->b, IRT_I16, unit));
+  return ir_binary(&s->b, IR_or, IRT_I16, shifted,
+                   ir_const(&s->b, IRT_I16, action_encode(action)));
+}
+
+/* Priority and microthread have no field of their own to set: the word that holds them is changed
+ * in memory. */
+static Operand set_modes(Sema *s, const OpSettings *set, Operand dsd)
+{
+  uint16_t mask = 0, bits = 0;
+  if (set->has_priority) {
+    mask |= DESC_M_PRIORITY_MASK | DESC_M_PRIORITY_GIVEN;
+    bits |= (uint16_t)set->priority | DESC_M_PRIORITY_GIVEN;
+  }
+  if (set->has_ut) {
+    mask |= DESC_M_UT_MASK << DESC_M_UT_SHIFT | DESC_M_UT_GIVEN;
+    bits |= (uint16_t)(set->ut << DESC_M_UT_SHIFT) | DESC_M_UT_GIVEN;
+  }
+  IrValue place = ir_alloca(&s->b, ir_type_bytes(IRT_DSD), ir_type_align(IRT_DSD));
+  ir_store(&s->b, place, sema_ir(s, dsd));
+  IrValue offset = ir_const(&s->b, IRT_I16, DESC_W_MODES * sema_machine(s)->word_bytes);
+  IrValue at = ir_binary(&s->b, IR_ptr_add, IRT_PTR, place, offset);
+  IrValue rest = ir_binary(&s->b, IR_and, IRT_I16, ir_load(&s->b, IRT_I16, at),
+                           ir_const(&s->b, IRT_I16, (uint16_t)~mask));
+  ir_store(&s->b, at, ir_binary(&s->b, IR_or, IRT_I16, rest, ir_const(&s->b, IRT_I16, bits)));
+  Operand result = operand_runtime(ir_load(&s->b, IRT_DSD, place), dsd.type);
+  result.name = dsd.name;
+  return result;
+}
+
+static Operand apply_run_time(Sema *s, const OpSettings *set, Operand dsd, bool with_done,
+                              bool with_on_control)
+{
+  uint16_t flags = set->flags | (set->is_async ? DESC_F_ASYNC : 0);
+  if (set->has_priority || set->has_ut)
+    dsd = set_modes(s, set, dsd);
+  if (flags)
+    dsd = set_field(s, dsd, DSRF_FLAGS, ir_const(&s->b, IRT_I16, flags));
+  if (with_done && set->done.kind != ACT_NONE)
+    dsd = set_field(s, dsd, DSRF_DONE, action_word(s, set->done, set->done_id));
+  if (with_on_control && set->on_control.kind != ACT_NONE)
+    dsd = set_field(s, dsd, DSRF_CONTROL, action_word(s, set->on_control, IR_NO_VALUE));
+  return dsd;
+}
+
+Operand op_settings_apply(Sema *s, const OpSettings *set, Operand dsd, bool with_done,
+                          bool with_on_control)
+{
+  if (!set->is_given || operand_is_poison(dsd))
+    return dsd;
+  if (!dsd_is_comptime(s, dsd))
+    return apply_run_time(s, set, dsd, with_done, with_on_control);
+  IrDesc desc = pool_key(s->pool, dsd.value).u.dsd.desc;
+  desc.desc.flags |= set->flags | (set->is_async ? DESC_F_ASYNC : 0);
+  bool run_time_done = with_done && set->done_id.raw != 0;
+  if (with_done && set->done.kind != ACT_NONE && !run_time_done)
+    desc.desc.done = set->done;
+  if (with_on_control && set->on_control.kind != ACT_NONE)
+    desc.desc.on_control = set->on_control;
+  if (set->has_priority) {
+    desc.desc.priority_given = true;
+    desc.desc.priority = set->priority;
+  }
+  if (set->has_ut) {
+    desc.desc.ut_given = true;
+    desc.desc.ut = set->ut;
+  }
+  Operand result = dsd_with_desc(s, dsd, desc);
+  if (run_time_done)
+    result = set_field(s, result, DSRF_DONE, action_word(s, set->done, set->done_id));
+  return result;
+}
+
+/* ---- operands ---------------------------------------------------------------------------- */
+
+typedef struct {
+  IrVecOperandKind kind;
+  Operand value;
+  DescKind desc;           /* DSD: its kind */
+  DsrFile file;
+  uint32_t number;
+  uint32_t fifo_bytes;     /* of an element of a FIFO; 0: no FIFO that is known */
+  const Node *node;
+} OpOperand;
+
+static bool is_vector(const OpOperand *o)
+{
+  return o->kind == IRV_DSD || o->kind == IRV_DSR;
+}
+
+static bool is_fabric(const OpOperand *o)
+{
+  return o->kind == IRV_DSD && (o->desc == DESC_FABIN || o->desc == DESC_FABOUT);
+}
+
+Operand fifo_dsd(Sema *s, Operand fifo)
+{
+  const Fifo *f = &s->setup->fifos[pool_key(s->pool, fifo.value).u.index];
+  PoolKey key = {.kind = PK_DSD, .type = POOL(FABIN_DSD)};
+  key.u.dsd.desc.desc = (Descriptor){.kind = DESC_FIFO};
+  key.u.dsd.desc.global.raw = f->state;
+  Operand o = operand_value(s, pool_get(s->pool, &key));
+  o.name = fifo.name;
+  return o;
+}
+
+static OpOperand classify(Sema *s, const Node *n)
+{
+  OpOperand o = {.node = n, .kind = IRV_NONE};
+  Operand value = sema_expr(s, n, POOL(NONE));
+  StrId name = value.name;
+  value = sema_load(s, value);
+  if (value.name.raw == 0)
+    value.name = name;
+  o.value = value;
+  if (operand_is_poison(value))
+    return o;
+  if (operand_is_comptime(value) && pool_kind(s->pool, value.value) == PK_FIFO) {
+    o.kind = IRV_DSD;
+    o.desc = DESC_FIFO;
+    o.fifo_bytes = s->setup->fifos[pool_key(s->pool, value.value).u.index].element_bytes;
+    o.value = fifo_dsd(s, value);
+  } else if (dsd_kind_of(value.type, &o.desc)) {
+    o.kind = IRV_DSD;
+  } else if (type_is_dsr(value.type)) {
+    PoolId dsr = sema_comptime_value(s, value, n->span);
+    if (pool_eq(dsr, POOL(POISON))) {
+      o.value = operand_poison();
+      return o;
+    }
+    PoolKey key = pool_key(s->pool, dsr);
+    o.kind = IRV_DSR;
+    o.file = key.u.dsr.file;
+    o.number = key.u.dsr.number;
+  } else if (pool_kind(s->pool, value.type) == PK_POINTER_TYPE) {
+    o.kind = IRV_POINTER;
+  } else {
+    o.kind = IRV_SCALAR;
+  }
+  return o;
+}
+
+static bool op_error(Sema *s, const OpOperand *o, const char *op, const char *why)
+{
+  bool is_fifo = o->kind == IRV_DSD && o->desc == DESC_FIFO;
+  diag_dsd_operand(s->session->diags, o->node->span, op, why,
+                   is_fifo ? POOL(FIFO) : o->value.type);
+  if (pool_kind(s->pool, o->value.type) == PK_ARRAY_TYPE)
+    diag_make_dsd(s->session->diags, o->node->span);
+  return false;
+}
+
+static const char needs_load[] =
+  "a circular buffer has to be loaded into a DSR first, with @load_to_dsr_xdsr";
+
+/* A constant's value stands wherever it is named: what was written to it would not be seen. */
+static bool lies_in_constant(Sema *s, const OpOperand *o)
+{
+  if (o->kind != IRV_DSD || !dsd_is_comptime(s, o->value))
+    return false;
+  uint32_t number = pool_key(s->pool, o->value.value).u.dsd.desc.global.raw;
+  if (number == IR_NO_ID)
+    return false;
+  const Global *g = &s->globals[number];
+  if (g->decl == IR_NO_ID)
+    return !pool_is_none(g->init);
+  return s->modules[g->decl_module].decls[g->decl].kind == DECL_CONST;
+}
+
+static bool check_dest(Sema *s, const OpOperand *o, const char *op)
+{
+  if (o->kind == IRV_DSD && o->desc == DESC_CIRC)
+    return op_error(s, o, op, needs_load);
+  if (o->kind == IRV_SCALAR)
+    return op_error(s, o, op, "the destination must be a DSD, a DSR or a pointer to a scalar");
+  if (o->kind == IRV_DSR && o->file == DSR_SRC1)
+    return op_error(s, o, op, "the destination must be a dsr_dest or a dsr_src0");
+  if (o->kind == IRV_DSD && o->desc == DESC_FABIN)
+    return op_error(s, o, op, "a fabin_dsd can only be read");
+  if (lies_in_constant(s, o))
+    return op_error(s, o, op, "the destination lies in a constant; only a 'var' can be written");
+  return true;
+}
+
+static bool check_source(Sema *s, const OpOperand *o, const char *op)
+{
+  if (o->kind == IRV_DSD && o->desc == DESC_CIRC)
+    return op_error(s, o, op, needs_load);
+  if (o->kind == IRV_DSR && o->file == DSR_DEST)
+    return op_error(s, o, op, "a dsr_dest cannot be a source");
+  if (o->kind == IRV_DSD && o->desc == DESC_FABOUT)
+    return op_error(s, o, op, "a fabout_dsd can only be written");
+  if (o->kind == IRV_POINTER)
+    return op_error(s, o, op, "a source is a DSD, a DSR or a scalar value");
+  return true;
+}
+
+/* Integers of 16 bits of either sign are as good; the machine does not tell them apart. */
+static bool is_word_type(Sema *s, PoolId type, unsigned bits)
+{
+  PoolKey key = pool_key(s->pool, type);
+  return key.kind == PK_INT_TYPE && key.u.int_type.bits == bits;
+}
+
+static PoolId fp16_type(const Sema *s)
+{
+  static const PoolId types[FP16_COUNT] = {
+    [FP16_F16] = {POOL_RAW_F16}, [FP16_BF16] = {POOL_RAW_BF16}, [FP16_CB16] = {POOL_RAW_CB16}};
+  return types[s->session->options->fp16];
+}
+
+/* The scalar in the type that elements of this kind have; the type-blind moves take whatever has
+ * the right width. */
+static Operand scalar_as(Sema *s, Operand o, VecElem elem, Span span)
+{
+  int64_t number = 0;
+  bool is_untyped = pool_eq(o.type, POOL(COMPTIME_INT));
+  bool is_positive = is_untyped && operand_is_comptime(o) &&
+                     pool_kind(s->pool, o.value) == PK_INT &&
+                     pool_int_value(s->pool, o.value, &number) && number >= 0;
+  switch (elem) {
+  case VE_F16:
+    return sema_coerce(s, o, fp16_type(s), span);
+  case VE_F32:
+    return sema_coerce(s, o, POOL(F32), span);
+  case VE_B16:
+    if (pool_eq(o.type, fp16_type(s)))
+      return o;
+    if (pool_eq(o.type, POOL(COMPTIME_FLOAT)))
+      return sema_coerce(s, o, fp16_type(s), span);
+    /* fall through */
+  case VE_I16:
+    if (is_word_type(s, o.type, 16))
+      return o;
+    return sema_coerce(s, o, is_positive ? POOL(U16) : POOL(I16), span);
+  case VE_B32:
+    if (pool_eq(o.type, POOL(F32)) || is_word_type(s, o.type, 32))
+      return o;
+    if (pool_eq(o.type, POOL(COMPTIME_FLOAT)))
+      return sema_coerce(s, o, POOL(F32), span);
+    return sema_coerce(s, o, is_positive ? POOL(U32) : POOL(I32), span);
+  }
+  return operand_poison();
+}
+
+static bool pointer_fits(Sema *s, const OpOperand *dest, VecElem elem)
+{
+  PoolKey key = pool_key(s->pool, dest->value.type);
+  PoolId to = key.u.pointer_type.pointee;
+  if (key.u.pointer_type.is_const)
+    return false;
+  switch (elem) {
+  case VE_I16: return is_word_type(s, to, 16);
+  case VE_B16: return is_word_type(s, to, 16) || pool_eq(to, fp16_type(s));
+  case VE_F16: return pool_eq(to, fp16_type(s));
+  case VE_F32: return pool_eq(to, POOL(F32));
+  case VE_B32: return is_word_type(s, to, 32) || pool_eq(to, POOL(F32));
+  }
+  return false;
+}
+
+/* ---- one operation ----------------------------------------------------------------------- */
+
+typedef struct {
+  const DsdOpRow *row;
+  const char *name;
+  OpOperand dest, src0, src1, factor;   /* kind NONE: not there */
+  OpSettings settings;
+  Span at;
+} DsdOp;
+
+static const char *forms_text(Shape shape)
+{
+  switch (shape) {
+  case BINARY: return "a DSD or scalar and a DSD or scalar, at least one of them a DSD";
+  case SUB: return "a DSD, then a DSD or a scalar";
+  case UNARY: return "a DSD or a scalar";
+  case FMA: return "two DSDs and a scalar";
+  case NORM: return "a scalar";
+  case SCALE: return "a scalar and an i16 scalar";
+  case FILTER: return "nothing";
+  }
+  return "";
+}
+
+static bool shape_fits(const DsdOp *op)
+{
+  bool v0 = is_vector(&op->src0), v1 = is_vector(&op->src1);
+  switch (op->row->shape) {
+  case BINARY: return v0 || v1;
+  case SUB: return v0 || op->dest.kind == IRV_POINTER;
+  case UNARY: return true;
+  case FMA: return v0 && v1 && !is_vector(&op->factor);
+  case NORM:
+  case SCALE: return !v1 && !is_vector(&op->factor);
+  case FILTER: return true;
+  }
+  return false;
+}
+
+static bool pointer_allowed(const DsdOp *op)
+{
+  bool v0 = is_vector(&op->src0), v1 = is_vector(&op->src1);
+  switch (op->row->pointer) {
+  case NEVER: return false;
+  case FOLD: return !v0 && v1;
+  case VECTOR: return v1;
+  case SCALAR: return !v1;
+  case ALWAYS: return true;
+  }
+  return false;
+}
+
+static bool check_fabric_rules(Sema *s, const DsdOp *op)
+{
+  if (op->src0.kind != IRV_NONE && op->src0.kind == IRV_DSD && op->src0.desc == DESC_FIFO)
+    return op_error(s, &op->src0, op->name, "a FIFO cannot be the first of two sources");
+  bool in0 = op->src0.kind == IRV_DSD && op->src0.desc == DESC_FABIN;
+  bool in1 = op->src1.kind == IRV_DSD && op->src1.desc == DESC_FABIN;
+  if (in0 && in1 && s->session->options->arch == ARCH_WSE3)
+    return op_error(s, &op->src1, op->name, "wse3 takes at most one fabin_dsd");
+  bool ends_with_action = op->settings.done.kind != ACT_NONE;
+  if (!op->settings.is_async && !ends_with_action)
+    return true;
+  bool may = is_fabric(&op->dest) || is_fabric(&op->src0) || is_fabric(&op->src1) ||
+             op->dest.kind == IRV_DSR || op->src0.kind == IRV_DSR || op->src1.kind == IRV_DSR;
+  if (!may && op->settings.is_async)
+    diag_async_needs_fabric(s->session->diags, op->settings.span, op->name);
+  else if (!may)
+    diag_action_needs_fabric(s->session->diags, op->settings.span, op->name);
+  return may;
+}
+
+/* The array holds as many elements as it has, not as many of any width. */
+static bool fifo_holds(Sema *s, const DsdOp *op, const OpOperand *o, VecElem elem)
+{
+  return o->fifo_bytes == 0 || vec_elem_bytes(elem) <= o->fifo_bytes ||
+         op_error(s, o, op->name,
+                  "the operation's elements have 32 bits, those of the FIFO's array 16; make the "
+                  "array one of a 32-bit type");
+}
+
+static bool check_op(Sema *s, DsdOp *op)
+{
+  if (!check_dest(s, &op->dest, op->name))
+    return false;
+  if (op->src0.kind != IRV_NONE && !check_source(s, &op->src0, op->name))
+    return false;
+  if (op->src1.kind != IRV_NONE && !check_source(s, &op->src1, op->name))
+    return false;
+  if (!shape_fits(op)) {
+    diag_dsd_forms(s->session->diags, op->at, op->name, forms_text(op->row->shape));
+    return false;
+  }
+  if (op->dest.kind == IRV_POINTER) {
+    if (!pointer_allowed(op))
+      return op_error(s, &op->dest, op->name, "with these sources the destination must be a DSD");
+    if (!pointer_fits(s, &op->dest, vecops[op->row->op].dst))
+      return op_error(s, &op->dest, op->name,
+                      "the pointer must lead to a variable of the result's type");
+  }
+  const VecOpInfo *info = &vecops[op->row->op];
+  return fifo_holds(s, op, &op->dest, info->dst) && fifo_holds(s, op, &op->src1, info->src) &&
+         check_fabric_rules(s, op);
+}
+
+/* The type that a scalar in the place of source `slot` has. */
+static VecElem scalar_elem(const DsdOp *op, unsigned slot)
+{
+  const VecOpInfo *info = &vecops[op->row->op];
+  bool folds = op->dest.kind == IRV_POINTER && is_vector(&op->src1);
+  if (slot == 0 && info->kind == VK_FADDHS && folds)
+    return VE_F32;
+  if (slot == 2)
+    return info->kind == VK_FSCALE ? VE_I16 : info->src;
+  return info->src;
+}
+
+static bool coerce_scalars(Sema *s, DsdOp *op)
+{
+  OpOperand *slots[] = {&op->src0, &op->src1, &op->factor};
+  bool ok = true;
+  for (unsigned i = 0; i < ARRAY_COUNT(slots); i++) {
+    if (slots[i]->kind != IRV_SCALAR)
+      continue;
+    slots[i]->value = scalar_as(s, slots[i]->value, scalar_elem(op, i), slots[i]->node->span);
+    ok &= !operand_is_poison(slots[i]->value);
+  }
+  return ok;
+}
+
+/* The completion action stands in the first fabric operand (destination, source 0, source 1), the
+ * on-control action in the first fabric source: where the machine looks for them. */
+static bool apply_settings(Sema *s, DsdOp *op)
+{
+  OpOperand *order[] = {&op->dest, &op->src0, &op->src1};
+  const OpOperand *done = NULL, *control = NULL;
+  for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
+    if (!is_fabric(order[i]))
+      continue;
+    if (!done)
+      done = order[i];
+    if (!control && order[i]->desc == DESC_FABIN)
+      control = order[i];
+  }
+  if (op->settings.on_control.kind != ACT_NONE && !control &&
+      op->src0.kind != IRV_DSR && op->src1.kind != IRV_DSR) {
+    diag_on_control_needs_fabin(s->session->diags, op->settings.span);
+    return false;
+  }
+  bool ok = true;
+  for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
+    if (order[i] != done && order[i] != control)
+      continue;
+    OpSettings set = op->settings;
+    if (order[i] != done)
+      set.has_ut = set.is_async = false;
+    order[i]->value = op_settings_apply(s, &set, order[i]->value, order[i] == done,
+                                        order[i] == control);
+    ok &= !operand_is_poison(order[i]->value);
+  }
+  return ok;
+}
+
+static IrVecOperand emit_operand(Sema *s, const OpOperand *o, IrValue *args, uint32_t *n)
+{
+  IrVecOperand out = {.kind = o->kind, .file = o->file, .number = o->number};
+  if (o->kind == IRV_NONE)
+    return out;
+  if (o->value.name.raw)
+    out.name = sema_text(s, o->value.name);
+  if (o->kind == IRV_DSR)
+    return out;
+  out.arg = *n;
+  args[(*n)++] = sema_ir(s, o->value);
+  return out;
+}
+
+static Operand emit_op(Sema *s, const DsdOp *op)
+{
+  IrValue args[5];
+  uint32_t n = 0;
+  IrVec vec = {.op = op->row->op, .scalar = IR_NO_ID, .index = IR_NO_ID};
+  vec.dest = emit_operand(s, &op->dest, args, &n);
+  vec.src0 = emit_operand(s, &op->src0, args, &n);
+  vec.src1 = emit_operand(s, &op->src1, args, &n);
+  if (op->factor.kind != IRV_NONE) {
+    vec.scalar = n;
+    args[n++] = sema_ir(s, op->factor.value);
+  }
+  if (op->settings.has_index) {
+    vec.index = n;
+    args[n++] = sema_ir(s, op->settings.index);
+  }
+  return operand_runtime(ir_vec(&s->b, &vec, args, n), POOL(BOOL));
+}
+
+/* Arguments between the destination and the settings, put where the machine has them: one source
+ * is source 1. */
+static bool read_sources(Sema *s, const NodeBuiltinCall *call, DsdOp *op)
+{
+  OpOperand *order[3] = {&op->src0, &op->src1, &op->factor};
+  uint32_t n = op->row->least - 1;
+  uint32_t first = op->row->shape == UNARY || op->row->shape == NORM || op->row->shape == SCALE;
+  bool ok = true;
+  for (uint32_t i = 0; i < n; i++) {
+    *order[first + i] = classify(s, call->args.at[1 + i]);
+    ok &= !operand_is_poison(order[first + i]->value);
+  }
+  return ok;
+}
+
+/* @dfilt(fabin, settings): what arrives goes nowhere, and only in the background. */
+static Operand filter_op(Sema *s, const NodeBuiltinCall *call, DsdOp *op)
+{
+  op->src1 = classify(s, call->args.at[0]);
+  op->settings.ok = true;
+  if (call->args.count > op->row->least)
+    op->settings = op_settings_read(s, call->args.at[op->row->least], false);
+  if (operand_is_poison(op->src1.value) || !op->settings.ok)
+    return operand_poison();
+  bool is_dsr = op->src1.kind == IRV_DSR;
+  if (is_dsr ? op->src1.file != DSR_SRC1
+             : op->src1.kind != IRV_DSD || op->src1.desc != DESC_FABIN) {
+    op_error(s, &op->src1, op->name, "it needs a fabin_dsd, or a dsr_src1 loaded with one");
+    return operand_poison();
+  }
+  if (!is_dsr && !op->settings.is_async) {
+    op_error(s, &op->src1, op->name, "it needs the setting .async = true");
+    return operand_poison();
+  }
+  if (op->settings.has_index || op->settings.on_control.kind != ACT_NONE) {
+    op_error(s, &op->src1, op->name, "it takes neither .index nor .on_control");
+    return operand_poison();
+  }
+  return apply_settings(s, op) ? emit_op(s, op) : operand_poison();
+}
+
+Operand builtin_dsd_op(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  const char *name = sema_text(s, call->name.text);
+  DsdOp op = {.row = row_of(name), .name = name, .at = at};
+  if (op.row->shape == FILTER)
+    return filter_op(s, call, &op);
+  op.dest = classify(s, call->args.at[0]);
+  bool ok = read_sources(s, call, &op);
+  op.settings.ok = true;
+  if (call->args.count > op.row->least)
+    op.settings = op_settings_read(s, call->args.at[op.row->least], false);
+  if (!ok || operand_is_poison(op.dest.value) || !op.settings.ok)
+    return operand_poison();
+  if (!check_op(s, &op) || !coerce_scalars(s, &op) || !apply_settings(s, &op))
+    return operand_poison();
+  return emit_op(s, &op);
+}

@@ -1,0 +1,39 @@
+/* What the files about DSDs share. */
+#ifndef SEMA_DSD_H
+#define SEMA_DSD_H
+
+#include "frontend/machine/machine.h"
+
+bool dsd_kind_of(PoolId type, DescKind *kind);
+bool dsd_is_comptime(const Sema *s, Operand dsd);
+/* The comptime DSD with another descriptor. */
+Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc);
+/* `.{ .high = true }` and the like; false after reporting. */
+bool setting_priority(Sema *s, const Setting *field, Priority *priority);
+
+/* Settings of an operation or of a DSR load. */
+typedef struct {
+  bool ok, is_async, is_given;
+  uint16_t flags;                /* DESC_F_SAVE, DESC_F_STEP */
+  Action done, on_control;
+  IrValue done_id;               /* run-time id of the action, or raw 0 */
+  bool has_priority, has_ut;
+  Priority priority;
+  uint8_t ut;
+  Operand index;
+  bool has_index;
+  Span span;
+} OpSettings;
+OpSettings op_settings_read(Sema *s, const Node *n, bool is_load);
+/* A DSD with the settings in its descriptor. */
+Operand op_settings_apply(Sema *s, const OpSettings *set, Operand dsd, bool with_done,
+                          bool with_on_control);
+
+/* A FIFO as an operand: a descriptor of its state block. */
+Operand fifo_dsd(Sema *s, Operand fifo);
+/* The register that an explicit DSR of one of the given types names; false after reporting.
+ * `types` ends with a none. */
+bool dsr_value_of(Sema *s, Operand o, Span span, const PoolId *types, const char *expected,
+                  PoolKey *key);
+
+#endif

@@ -1,0 +1,250 @@
+/* @map: a loop that fetches one element of each DSD input, calls the function and stores what it
+ * returns.
+ *
+ * Every DSD becomes a single-step DSR (one of the virtual ones, which the back end numbers), so
+ * that an element access is a vector operation of length one that moves the descriptor on.  A
+ * descriptor with nothing left ends the loop at once. */
+#include "frontend/machine/machine.h"
+#include "frontend/sema/builtins.h"
+#include "frontend/machine/sema_dsd.h"
+
+enum { MAX_MAP = 16 };
+
+typedef struct {
+  bool is_vector;          /* a DSD or DSR: one element a turn */
+  DsrFile file;
+  uint32_t number;
+  PoolId element;
+  Operand value;           /* else: passed as it is */
+  const Node *node;
+  const char *name;
+} MapPart;
+
+typedef struct {
+  uint32_t n_inputs;
+  MapPart inputs[MAX_MAP];
+  bool has_output;
+  MapPart output;
+  Operand callee;
+  PoolId result;
+  Span at;
+} Map;
+
+/* ---- operands ---------------------------------------------------------------------------- */
+
+static uint32_t new_virtual_dsr(Sema *s)
+{
+  return IR_VIRTUAL_DSR + s->setup->n_virtual_dsrs++;
+}
+
+static bool is_element_type(Sema *s, PoolId type)
+{
+  uint32_t bytes = type_ir(s->pool, type) == IRT_VOID ? 0 : type_bytes(s->pool, type);
+  return (bytes == 2 || bytes == 4) && type_is_numeric(s->pool, type);
+}
+
+/* A DSD with the flag that makes each access take one element. */
+static Operand single_step(Sema *s, Operand dsd)
+{
+  OpSettings set = {.ok = true, .is_given = true, .flags = DESC_F_STEP};
+  return op_settings_apply(s, &set, dsd, false, false);
+}
+
+static bool map_error(Sema *s, const Node *n, const char *why)
+{
+  diag_map_operand(s->session->diags, n->span, why);
+  return false;
+}
+
+static bool explicit_dsr(Sema *s, MapPart *part, Operand o, bool is_output)
+{
+  PoolId value = sema_comptime_value(s, o, part->node->span);
+  if (pool_eq(value, POOL(POISON)))
+    return false;
+  PoolKey key = pool_key(s->pool, value);
+  if (!is_output && key.u.dsr.file != DSR_SRC1)
+    return map_error(s, part->node, "a DSR that is read must be a dsr_src1");
+  if (is_output && key.u.dsr.file != DSR_DEST)
+    return map_error(s, part->node, "a DSR that is written must be a dsr_dest");
+  part->is_vector = true;
+  part->file = key.u.dsr.file;
+  part->number = key.u.dsr.number;
+  return true;
+}
+
+static bool read_part(Sema *s, const Node *n, bool is_output, MapPart *part)
+{
+  *part = (MapPart){.node = n};
+  Operand o = sema_expr(s, n, POOL(NONE));
+  StrId name = o.name;
+  o = sema_load(s, o);
+  if (operand_is_poison(o))
+    return false;
+  if (name.raw)
+    part->name = sema_text(s, name);
+  part->value = o;
+  DescKind kind;
+  if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FIFO)
+    return map_error(s, n, "a FIFO cannot be mapped");
+  if (type_is_dsr(o.type))
+    return explicit_dsr(s, part, o, is_output);
+  if (!dsd_kind_of(o.type, &kind))
+    return true;
+  if (is_output && kind == DESC_FABIN)
+    return map_error(s, n, "a fabin_dsd can only be read");
+  if (!is_output && kind == DESC_FABOUT)
+    return map_error(s, n, "a fabout_dsd can only be written");
+  Operand dsd = single_step(s, o);
+  if (operand_is_poison(dsd))
+    return false;
+  part->is_vector = true;
+  part->file = is_output ? DSR_DEST : DSR_SRC1;
+  part->number = new_virtual_dsr(s);
+  ir_dsr_load(&s->b, part->file, part->number, sema_ir(s, dsd));
+  return true;
+}
+
+/* The parameters of the function give the types of the elements. */
+static bool read_signature(Sema *s, Map *map, uint32_t n_given)
+{
+  PoolKey type = pool_key(s->pool, map->callee.type);
+  if (type.kind == PK_POINTER_TYPE)
+    type = pool_key(s->pool, type.u.pointer_type.pointee);
+  if (type.kind != PK_FN_TYPE || type.u.fn_type.is_task) {
+    diag_map_callback(s->session->diags, map->at, map->callee.type);
+    return false;
+  }
+  map->result = type.u.fn_type.result;
+  map->has_output = !pool_eq(map->result, POOL(VOID));
+  map->n_inputs = type.u.fn_type.n;
+  if (map->n_inputs + map->has_output != n_given || map->n_inputs > MAX_MAP) {
+    diag_map_arguments(s->session->diags, map->at, map->n_inputs,
+                       map->has_output ? "and one for the result" : "and none for a result",
+                       n_given);
+    return false;
+  }
+  for (uint32_t i = 0; i < map->n_inputs; i++)
+    map->inputs[i].element = type.u.fn_type.params[i];
+  return true;
+}
+
+static bool read_operands(Sema *s, const NodeBuiltinCall *call, Map *map)
+{
+  bool ok = true, any = false;
+  for (uint32_t i = 0; i < map->n_inputs; i++) {
+    PoolId element = map->inputs[i].element;
+    const Node *n = call->args.at[1 + i];
+    if (!read_part(s, n, false, &map->inputs[i])) {
+      ok = false;
+      continue;
+    }
+    map->inputs[i].element = element;
+    any |= map->inputs[i].is_vector;
+    if (map->inputs[i].is_vector && !is_element_type(s, element))
+      ok = map_error(s, n, "elements are i16, u16, i32, u32, f32 or the 16-bit float");
+    if (!map->inputs[i].is_vector)
+      map->inputs[i].value = sema_coerce(s, map->inputs[i].value, element, n->span);
+    ok &= !operand_is_poison(map->inputs[i].value);
+  }
+  if (map->has_output) {
+    const Node *n = call->args.at[1 + map->n_inputs];
+    if (!read_part(s, n, true, &map->output))
+      return false;
+    map->output.element = map->result;
+    any |= map->output.is_vector;
+    if (map->output.is_vector && !is_element_type(s, map->result))
+      ok = map_error(s, n, "elements are i16, u16, i32, u32, f32 or the 16-bit float");
+    if (!map->output.is_vector &&
+        pool_kind(s->pool, map->output.value.type) != PK_POINTER_TYPE)
+      ok = map_error(s, n, "the result goes to a DSD, a dsr_dest or a pointer");
+  }
+  if (ok && !any)
+    return map_error(s, call->args.at[0], "at least one operand must be a DSD");
+  return ok;
+}
+
+/* ---- the loop ---------------------------------------------------------------------------- */
+
+/* Goes on in a new block if the descriptor has elements left, else leaves the loop. */
+static void leave_if_empty(Sema *s, const MapPart *part, IrBlockId done)
+{
+  IrValue left = ir_dsr_get(&s->b, part->file, part->number, DSRF_REMAINING);
+  IrValue more = ir_binary(&s->b, IR_ne, IRT_BOOL, left, ir_const(&s->b, IRT_I16, 0));
+  IrBlockId next = ir_block_add(s->ir, s->b.func);
+  ir_cond_br(&s->b, more, next, NULL, 0, done, NULL, 0);
+  s->b.block = next;
+}
+
+static VecOp move_of(Sema *s, PoolId element)
+{
+  IrType type = type_ir(s->pool, element);
+  if (type == IRT_F32)
+    return VEC_fmovs;
+  if (type == IRT_F16)
+    return VEC_fmovh;
+  return ir_type_bytes(type) == 4 ? VEC_mov32 : VEC_mov16;
+}
+
+static Operand fetch(Sema *s, const MapPart *part)
+{
+  IrType type = type_ir(s->pool, part->element);
+  IrValue slot = ir_alloca(&s->b, ir_type_bytes(type), ir_type_align(type));
+  IrVec vec = {.op = move_of(s, part->element), .scalar = IR_NO_ID, .index = IR_NO_ID};
+  vec.dest = (IrVecOperand){.kind = IRV_POINTER, .arg = 0};
+  vec.src1 = (IrVecOperand){.kind = IRV_DSR, .file = part->file, .number = part->number,
+                            .name = part->name};
+  ir_vec(&s->b, &vec, &slot, 1);
+  return operand_runtime(ir_load(&s->b, type, slot), part->element);
+}
+
+static void put(Sema *s, const Map *map, Operand value)
+{
+  if (!map->output.is_vector) {
+    Operand target = sema_deref(s, map->output.value, map->output.node->span);
+    if (!operand_is_poison(target))
+      sema_store(s, target, value, map->at);
+    return;
+  }
+  IrValue scalar = sema_ir(s, value);
+  IrVec vec = {.op = move_of(s, map->result), .scalar = IR_NO_ID, .index = IR_NO_ID};
+  vec.dest = (IrVecOperand){.kind = IRV_DSR, .file = map->output.file,
+                            .number = map->output.number, .name = map->output.name};
+  vec.src1 = (IrVecOperand){.kind = IRV_SCALAR, .arg = 0};
+  ir_vec(&s->b, &vec, &scalar, 1);
+}
+
+static void emit_turn(Sema *s, const Map *map, IrBlockId done)
+{
+  Operand args[MAX_MAP];
+  for (uint32_t i = 0; i < map->n_inputs; i++) {
+    args[i] = map->inputs[i].value;
+    if (!map->inputs[i].is_vector)
+      continue;
+    leave_if_empty(s, &map->inputs[i], done);
+    args[i] = fetch(s, &map->inputs[i]);
+  }
+  if (map->has_output && map->output.is_vector)
+    leave_if_empty(s, &map->output, done);
+  Operand result = sema_call_values(s, map->callee, args, map->n_inputs, map->at, POOL(NONE));
+  if (map->has_output && !operand_is_poison(result))
+    put(s, map, sema_coerce(s, result, map->result, map->at));
+}
+
+Operand builtin_map(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  Map map = {.at = at};
+  map.callee = sema_rvalue(s, call->args.at[0], POOL(NONE));
+  if (operand_is_poison(map.callee) || !read_signature(s, &map, call->args.count - 1) ||
+      !read_operands(s, call, &map))
+    return operand_poison();
+  IrBlockId head = ir_block_add(s->ir, s->b.func), done = ir_block_add(s->ir, s->b.func);
+  ir_br(&s->b, head, NULL, 0);
+  s->b.block = head;
+  s->run_time_depth++;
+  emit_turn(s, &map, done);
+  s->run_time_depth--;
+  ir_br(&s->b, head, NULL, 0);
+  s->b.block = done;
+  return builtin_void();
+}

@@ -1,0 +1,249 @@
+/* The notes that stand under an error or warning: where it happened (calls, imports, the tile),
+ * where the names in it are declared, what may have been meant. */
+#include "frontend/sema/sema_internal.h"
+
+#include <stb_ds.h>
+#include <string.h>
+
+enum { CALLS_SHOWN = 8, IMPORTS_SHOWN = 3, PARAMS_SHOWN = 8, PARAM_TEXT_MOST = 24 };
+
+/* ---- where it happened ---------------------------------------------------------------------- */
+
+/* The call for which a function was made, the one for which the function with that call was made,
+ * and so on; their number. */
+static int note_instances(Sema *s, uint32_t func, int most)
+{
+  int n = 0;
+  for (; func != IR_NO_ID && s->funcs[func].instantiated_at.off != 0 && n < most; n++) {
+    diag_instantiated_here(s->diags, s->funcs[func].instantiated_at,
+                           sema_text(s, s->funcs[func].name));
+    func = s->funcs[func].instantiated_by;
+  }
+  return n;
+}
+
+/* The calls that led to the point reached; their number. */
+static int note_calls(Sema *s)
+{
+  int n = 0;
+  Span last = {0, 0};
+  for (const Frame *f = s->frame; f != NULL && n < CALLS_SHOWN && !f->is_declaration; f = f->up)
+    if (f->called_at.off != 0 && f->called_at.off != last.off) {   /* recursion: once */
+      diag_called_here(s->diags, f->called_at, sema_text(s, f->name));
+      last = f->called_at;
+      n++;
+    } else if (f->is_emitted) {
+      n += note_instances(s, f->func, CALLS_SHOWN - n);
+    }
+  return n;
+}
+
+static const char *short_value(Sema *s, PoolId value)
+{
+  PoolKind kind = pool_kind(s->pool, value);
+  if (kind != PK_INT && kind != PK_FLOAT && kind != PK_BOOL_VALUE && kind != PK_STRING)
+    return NULL;
+  const char *text = value_text(s->pool, s->arena, value);
+  if (strlen(text) > PARAM_TEXT_MOST)
+    return NULL;
+  return kind == PK_STRING ? arena_printf(s->arena, "\"%s\"", text) : text;
+}
+
+/* "NAME = VALUE, ..." of the parameters that are short; NULL if there are none. */
+static const char *params_text(Sema *s, PoolId params)
+{
+  if (pool_is_none(params) || pool_kind(s->pool, params) != PK_AGGREGATE)
+    return NULL;
+  PoolKey type = pool_key(s->pool, pool_type_of(s->pool, params));
+  PoolKey value = pool_key(s->pool, params);
+  const char *text = NULL;
+  unsigned shown = 0;
+  for (uint32_t i = 0; i < value.u.aggregate.n && !type.u.fields.is_tuple; i++) {
+    const char *one = short_value(s, value.u.aggregate.elems[i]);
+    if (one == NULL)
+      continue;
+    if (shown++ == PARAMS_SHOWN)
+      return arena_printf(s->arena, "%s, ...", text);
+    text = arena_printf(s->arena, "%s%s%s = %s", text ? text : "", text ? ", " : "",
+                        sema_text(s, type.u.fields.fields[i].name), one);
+  }
+  return text;
+}
+
+/* The imports that lead to the module at hand: what its parameters are may be to blame. */
+static void note_imports(Sema *s, bool is_called)
+{
+  int shown = 0;
+  for (uint32_t m = s->module; m < arrlenu(s->modules) && s->modules[m].parent != IR_NO_ID &&
+                               shown < IMPORTS_SHOWN; m = s->modules[m].parent) {
+    const ModuleInstance *module = &s->modules[m];
+    const char *params = params_text(s, module->params);
+    if (params != NULL)
+      diag_imported_with(s->diags, module->imported_at, sema_text(s, module->path), params);
+    else if (!is_called)
+      diag_imported_here(s->diags, module->imported_at, sema_text(s, module->path));
+    else
+      continue;
+    shown++;
+  }
+}
+
+static void note_context(Diags *diags, void *data)
+{
+  Sema *s = data;
+  if (s->own == NULL)
+    return;
+  note_imports(s, note_calls(s) > 0);
+  uint32_t x, y;
+  Span span;
+  PoolId params;
+  if (s->tile == NULL || !tile_env_place(s, &x, &y, &span, &params) || span.off == 0)
+    return;
+  const char *text = params_text(s, params);
+  if (text != NULL)
+    diag_in_tile(diags, span, x, y, text);
+}
+
+void context_enter(Sema *s)
+{
+  s->outer = diags_hook_data(s->diags);
+  diags_set_hook(s->diags, note_context, s);
+}
+
+void context_leave(Sema *s)
+{
+  diags_set_hook(s->diags, s->outer ? note_context : NULL, s->outer);
+}
+
+/* ---- what the names mean -------------------------------------------------------------------- */
+
+/* Does the expression start with the name?  An operand keeps the name of its declaration through
+ * members of other modules, where it must not be looked up. */
+static bool starts_with_name(Sema *s, Span span, const char *name)
+{
+  size_t left, length = strlen(name);
+  FileId file = source_file_of(s->session->sources, span.off);
+  if (file.raw == 0 || span.len < length)
+    return false;
+  const char *text = source_text(s->session->sources, file, &left);
+  return memcmp(text + (span.off - source_base(s->session->sources, file)), name, length) == 0;
+}
+
+void sema_note_declared(Sema *s, const Operand *o)
+{
+  if (o->name.raw == 0 || !starts_with_name(s, o->span, sema_text(s, o->name)))
+    return;
+  const Local *local = scope_find(s, o->name);
+  const Decl *decl = local != NULL ? NULL : sema_find_decl(s, s->module, o->name);
+  if (local != NULL)
+    diag_declared_here(s->diags, local->span, sema_text(s, o->name));
+  else if (decl != NULL)
+    diag_declared_here(s->diags, decl->name_span, sema_text(s, o->name));
+}
+
+/* Names of other languages, and what one writes here. */
+static const struct { const char *name, *help; } foreign_names[] = {
+  {"int", "integer types are i8, i16, i32, i64 and u8, u16, u32, u64"},
+  {"uint", "unsigned integer types are u8, u16, u32 and u64"},
+  {"unsigned", "unsigned integer types are u8, u16, u32 and u64"},
+  {"usize", "unsigned integer types are u8, u16, u32 and u64"},
+  {"size_t", "unsigned integer types are u8, u16, u32 and u64; u16 indexes all of a tile's memory"},
+  {"isize", "signed integer types are i8, i16, i32 and i64"},
+  {"short", "signed integer types are i8, i16, i32 and i64"},
+  {"long", "signed integer types are i8, i16, i32 and i64"},
+  {"char", "bytes are u8; texts are comptime_string, known at compile time only"},
+  {"string", "texts are comptime_string, known at compile time only"},
+  {"float", "float types are f16 and f32"},
+  {"double", "float types are f16 and f32"},
+  {"f64", "float types are f16 and f32"},
+  {"half", "the 16-bit float type is f16"},
+  {"_", "'_' only drops a value; an array type says its number of elements: '[3]i16{ 1, 2, 3 }'"},
+  {"undefined", "a variable without a value is declared without '=': 'var x: i16;'"},
+  {"null", "pointers always point to something; there is no null"},
+  {"NULL", "pointers always point to something; there is no null"},
+  {"nullptr", "pointers always point to something; there is no null"},
+  {"None", "pointers always point to something; there is no null"},
+  {"True", "the values of bool are true and false"},
+  {"False", "the values of bool are true and false"},
+  {"print", "@comptime_print tells compile-time values; at run time there is <simprint>"},
+  {"printf", "@comptime_print tells compile-time values; at run time there is <simprint>"},
+  {"range", "a range is '@range(TYPE, STOP)', as in 'for (@range(i16, 4)) |i| { ... }'"},
+  {"len", "@element_count(@type_of(a)) is the number of elements of an array 'a'"},
+  {"sizeof", "@element_count(@type_of(a)) is the number of elements of an array 'a'"},
+  {"std", "the libraries are imported by name, as in '@import_module(\"<math>\")'"},
+  {"malloc", "memory is declared at the top of the file: 'var buffer: [64]f32;'"},
+};
+
+bool sema_note_foreign(Sema *s, const char *name, Span span)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(foreign_names); i++)
+    if (strcmp(foreign_names[i].name, name) == 0) {
+      diag_syntax_help(s->diags, span, foreign_names[i].help);
+      return true;
+    }
+  /* uint32_t and the like */
+  bool is_unsigned = name[0] == 'u';
+  const char *digits = name + (is_unsigned ? 4 : 3), *end = digits;
+  if (strncmp(name + is_unsigned, "int", 3) != 0)
+    return false;
+  while (*end >= '0' && *end <= '9')
+    end++;
+  if (end == digits || (*end != 0 && strcmp(end, "_t") != 0))
+    return false;
+  diag_suggest(s->diags, span, arena_printf(s->arena, "%c%.*s", is_unsigned ? 'u' : 'i',
+                                            (int)(end - digits), digits));
+  return true;
+}
+
+void diag_suggest(Diags *diags, Span span, const char *name)
+{
+  if (name == NULL)
+    return;
+  diag_did_you_mean(diags, span, name);
+  diags_fix(diags, span, name);
+}
+
+void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span)
+{
+  static const struct { uint32_t type; const char *form; } makers[] = {
+    {POOL_RAW_COLOR, "@get_color(NUMBER)"},
+    {POOL_RAW_INPUT_QUEUE, "@get_input_queue(NUMBER)"},
+    {POOL_RAW_OUTPUT_QUEUE, "@get_output_queue(NUMBER)"},
+    {POOL_RAW_LOCAL_TASK_ID, "@get_local_task_id(NUMBER)"},
+    {POOL_RAW_CONTROL_TASK_ID, "@get_control_task_id(NUMBER)"},
+    {POOL_RAW_UT_ID, "@get_ut_id(NUMBER)"}};
+  if (type.raw == POOL_RAW_DATA_TASK_ID)
+    diag_makes_one(s->diags, span, s->session->options->arch == ARCH_WSE2
+                                     ? "@get_data_task_id(COLOR)"
+                                     : "@get_data_task_id(INPUT_QUEUE)");
+  for (size_t i = 0; i < ARRAY_COUNT(makers); i++)
+    if (makers[i].type == type.raw && type_is_int(s->pool, found))
+      diag_makes_one(s->diags, span, makers[i].form);
+  PoolKey to = pool_key(s->pool, type), from = pool_key(s->pool, found);
+  if (to.kind == PK_POINTER_TYPE && to.u.pointer_type.is_many &&
+      from.kind == PK_POINTER_TYPE && !from.u.pointer_type.is_many &&
+      pool_eq(to.u.pointer_type.pointee, from.u.pointer_type.pointee))
+    diag_many_from_one(s->diags, span);
+}
+
+/* ---- where parameters are bound -------------------------------------------------------------- */
+
+Span module_binding_span(Sema *s, const ModuleInstance *m, StrId name, Span *name_span)
+{
+  const Node *n = m->params_node;
+  if (n != NULL && node_kind(n) == ND_STRUCT_INIT)
+    for (uint32_t i = 0; i < node_struct_init(n)->fields.count; i++) {
+      const NodeFieldInit *field = node_field_init(node_struct_init(n)->fields.at[i]);
+      if (str_eq(field->name.text, name)) {
+        *name_span = field->name.span;
+        return field->value->span;
+      }
+    }
+  *name_span = n != NULL ? n->span : m->imported_at;
+  const OptionBinding *options[] = {s->session->options->params, s->session->options->colors};
+  for (size_t k = 0; k < ARRAY_COUNT(options) && name_span->off == 0; k++)
+    for (size_t i = 0; i < arrlenu(options[k]); i++)
+      if (strcmp(options[k][i].name, sema_text(s, name)) == 0)
+        *name_span = options[k][i].span;
+  return *name_span;
+}

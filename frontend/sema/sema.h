@@ -1,0 +1,436 @@
+/* The evaluator: one lazy partial evaluator from syntax tree to comptime values and typed IR.
+ *
+ * Reading order: scope.c, sema_decl.c, sema_expr.c, sema_type.c, sema_operand.c, sema_place.c,
+ * sema_arith.c, sema_cast.c, sema_stmt.c, sema_call.c, sema_symbolic.c, sema_emit.c,
+ * sema_builtin.c, settings.c.
+ *
+ * The idea to read it with: there is one walker.  Each construct has one function that checks
+ * its operands and then either folds (all comptime-known, or the walker is in comptime mode) or
+ * emits IR.  Declarations resolve lazily and once; a branch whose condition is comptime-false is
+ * never looked at.
+ *
+ * A tile's parameters that differ from tile to tile enter as *symbolic* values; arithmetic over
+ * them stays symbolic, and only what must be known at compile time *forces* them. */
+#ifndef FRONTEND_SEMA_H
+#define FRONTEND_SEMA_H
+
+#include "frontend/value/value.h"
+
+/* ---- what a run is asked for; driver/options.c reads the command line ------------------------------------------------------------ */
+
+typedef enum {
+  EMIT_NONE, EMIT_TOKENS, EMIT_AST, EMIT_TREE, EMIT_IR, EMIT_ASM, EMIT_LAYOUT, EMIT_MAP
+} EmitKind;
+typedef struct { const char *name; uint16_t address; } OptionSection;
+typedef struct { const char *name, *value; Span span; } OptionBinding;   /* of NAME:VALUE */
+typedef struct {
+  const char *input, *output;
+  const char *layout_json;     /* then there is no other input */
+  const char *output_json;     /* out.json's other name; "": that of the output */
+  Arch arch;
+  Fp16Format fp16;
+  EmitKind emit;
+  int opt_level;
+  DiagFormat diag_format;
+  bool werror, fabric_warnings, time_report, verbose, out_routes;
+  bool memcpy;
+  uint32_t fabric_width, fabric_height;      /* 0: the rectangle */
+  uint32_t offset_x, offset_y, channels, west_buf, east_buf;
+  uint32_t max_inlined_iterations, comptime_depth_limit, comptime_step_limit;
+  unsigned sdk;                              /* as Image.sdk; 0: by the signs in the program */
+  OptionBinding *params, *colors;            /* stb_ds arrays */
+  OptionSection *sections;
+  const char **import_paths;                 /* stb_ds array */
+} Options;
+enum { OPTION_DEFAULT_STEPS = 200000000 };     /* comptime_step_limit */
+
+/* ---- sema: instances, declarations, frames -------------------------------------------------- */
+
+typedef struct Session Session;   /* one run of cslc: sources, syntax trees, pool, options */
+typedef struct Sema Sema;         /* one evaluation: the layout, or one tile class' program */
+
+typedef enum { DECL_UNRESOLVED, DECL_RUNNING, DECL_DONE, DECL_FAILED } DeclState;
+typedef enum { DECL_CONST, DECL_VAR, DECL_PARAM, DECL_FN, DECL_COLOR } DeclKind;
+
+/* A named global thing of one module instance. */
+typedef struct {
+  DeclKind kind;
+  DeclState state;
+  uint32_t module;         /* index of the module instance */
+  const Node *node;
+  StrId name;
+  Span name_span;
+  PoolId type;
+  PoolId value;            /* const, param, fn: known value; var: initial value, frozen */
+  uint32_t global;         /* index of its Global once its address is needed, else IR_NO_ID */
+  StrId exported_as;       /* the name that @export gives it; raw 0: none */
+  Span exported_at;        /* that @export */
+} Decl;
+
+/* An imported file with its parameters bound; each @import_module makes a new one. */
+typedef struct {
+  const Ast *ast;
+  StrId path;              /* as imported, for symbol names */
+  uint32_t parent;         /* importing instance; IR_NO_ID for the main file */
+  Span imported_at;
+  PoolId params;           /* struct value bound to it, or POOL_NONE */
+  const Node *params_node; /* what that was written as, or NULL */
+  Decl *decls;             /* stb_ds array */
+  void *by_name;           /* StrId -> index of decls */
+} ModuleInstance;
+
+/* A function with its comptime parameters and argument types bound. */
+typedef struct {
+  uint32_t decl_module;    /* where it is declared */
+  const Node *node;        /* ND_FN_DECL */
+  PoolId type;             /* of this instance; POOL_NONE while generic */
+  uint32_t n_bound;
+  const PoolId *bound;     /* per parameter: comptime value that specialises it, or none */
+  IrFuncId ir;             /* raw IR_NO_ID until code is wanted */
+  bool compiled;
+  bool is_generic;         /* needs the arguments of a call: no code of its own */
+  Span instantiated_at;    /* the call that first bound it; off 0: it is not generic */
+  uint32_t instantiated_by;   /* the function with that call, if it was being compiled; IR_NO_ID */
+  bool has_effects;        /* seen at compile time: its calls are not memoised */
+  StrId name;
+} FuncInstance;
+
+/* A variable or constant with an address in tile memory. */
+typedef struct {
+  uint32_t decl_module, decl;   /* IR_NO_ID for anonymous data */
+  PoolId type;
+  IrGlobalId ir;
+  StrId section;                /* linksection; raw 0: none */
+  PoolId init;                  /* frozen initial value or POOL_NONE */
+} Global;
+
+/* A comptime variable: n scalar leaves of its (flattened) type, at Sema.leaves[first].  Cells are
+ * a stack; `serial` tells a pointer whether its cell is still the one it pointed to. */
+typedef struct {
+  PoolId type;
+  uint32_t first, n;
+  uint32_t serial;
+  uint32_t depth;          /* number of run-time conditions around the declaration */
+  bool is_const;
+} Cell;
+
+/* A range with a bound that is known at run time only; operands of that kind hold its index in
+ * Operand.cell. */
+typedef struct RuntimeRange RuntimeRange;
+
+/* What an expression came to. */
+typedef enum {
+  OPR_POISON,
+  OPR_COMPTIME,            /* value (symbolic included) */
+  OPR_RUNTIME,             /* ir: a scalar, pointer or DSD value */
+  OPR_MEMORY,              /* ir: address of a run-time object of `type`; an lvalue if !is_const */
+  OPR_CELL                 /* cell + leaf: a comptime lvalue of `type` */
+} OperandKind;
+typedef struct {
+  OperandKind kind;
+  PoolId type;
+  PoolId value;            /* OPR_COMPTIME */
+  IrValue ir;              /* OPR_RUNTIME, OPR_MEMORY */
+  uint32_t cell, leaf;     /* OPR_CELL; OPR_RUNTIME of range type: cell is the RuntimeRange */
+  bool is_const;           /* OPR_MEMORY, OPR_CELL: not assignable */
+  bool is_temp;            /* OPR_MEMORY: nobody else refers to it, so it need not be copied */
+  bool is_global;          /* OPR_MEMORY without ir: at `global` + `offset`, known at comptime */
+  uint32_t global;
+  int64_t offset;
+  PoolId packed;           /* OPR_MEMORY: the place is bits, from `bit` on, of an object of this */
+  uint16_t bit;            /*   packed type, which is at the address; none: a place of its own.
+                            * OPR_CELL: part of this union; `bit` is the field if not packed */
+  StrId name;              /* of the declaration it came from, for reports; raw 0 none */
+  Decl *decl;              /* OPR_COMPTIME: the global constant it came from, or NULL */
+  Span span;
+} Operand;
+static inline bool operand_is_poison(Operand o) { return o.kind == OPR_POISON; }
+static inline bool operand_is_comptime(Operand o) { return o.kind == OPR_COMPTIME; }
+
+typedef enum {
+  WHERE_LAYOUT = 1,        /* layout block and what it calls */
+  WHERE_TOP = 2,           /* top-level comptime block and what it calls */
+  WHERE_COMPTIME = 4,      /* any other comptime evaluation */
+  WHERE_RUNTIME = 8        /* code of a PE */
+} Where;
+
+/* Colors, routes and the like that the layout produced; see layout.c. */
+typedef struct LayoutResult LayoutResult;
+
+struct Sema {
+  Session *session;
+  Pool *pool;
+  Arena *arena;
+  Diags *diags;
+  Where where;
+  bool comptime;              /* the walker folds only; run-time values are errors */
+  IrModule *ir;               /* NULL while evaluating the layout */
+  IrBuilder b;                /* where code goes when emitting */
+  ModuleInstance *modules;    /* stb_ds arrays; [0] is the main file */
+  FuncInstance *funcs;
+  Global *globals;
+  Cell *cells;
+  PoolId *leaves;             /* of the cells */
+  RuntimeRange *ranges;
+  struct Frame *frame;        /* scopes of the function being walked; scope.c */
+  uint32_t module;            /* instance whose names are in scope */
+  LayoutResult *layout;       /* result under construction (layout), or the finished one */
+  struct TileEnv *tile;       /* this tile's parameters and the record of forced values */
+  struct Computed *computed;  /* stb_ds: symbolic values with these parameters; sema_symbolic.c */
+  const PoolId *computed_for;
+  struct MachineSetup *setup; /* tasks, queues, exports that top-level blocks asked for */
+  uint64_t steps;             /* comptime step quota used */
+  bool is_out_of_steps;       /* reported */
+  uint32_t depth;             /* comptime call depth */
+  uint64_t effects;           /* grows with every step that reads or changes something beyond its
+                               * operands: only what leaves it alone is memoised.  sema_expr adds
+                               * one for each builtin call that is not marked pure. */
+  uint64_t local_uses;        /* grows with every use of a local: same purpose */
+  bool is_dead;               /* the point reached cannot be: after a return, break ... */
+  bool is_refuted;            /* an assertion does not hold: nothing after it is looked at */
+  uint32_t run_time_depth;    /* run-time conditions around the point reached */
+  struct SemaPrivate *own;    /* maps of the sema_*.c files */
+  void *outer;                /* the evaluation that this one stands in, for context.c */
+};
+
+/* ---- sema.c: one evaluation, from start to end ---------------------------------------------- */
+
+/* The first sema_import of an evaluation makes modules[0], the main file; `params` is the struct
+ * bound to its parameters.  Names resolve lazily: importing runs nothing.  Then: */
+
+/* Imports what global constants import and runs the top-level comptime blocks of all modules,
+ * importers after what they import. */
+void sema_run_top_blocks(Sema *s);
+/* After sema_compile_pending: brings s->ir's globals into the order of the memory map and fills
+ * in their initial data (symbolic leaves by tile_env_initial_data). */
+void sema_finish(Sema *s);
+/* Frees what `own` holds; for sema_destroy. */
+void sema_own_destroy(Sema *s);
+
+
+/* sema_expr.c.  `want` is the type the context demands, or POOL_NONE; it guides literals and
+ * branches but does not coerce: use sema_coerce. */
+/* Variables and their parts come back as lvalues: sema_load (or sema_coerce) reads them. */
+Operand sema_expr(Sema *s, const Node *n, PoolId want);
+/* The known value of an operand, forced; POOL(POISON) after reporting that it has none. */
+PoolId sema_comptime_value(Sema *s, Operand o, Span span);
+/* Evaluates in comptime mode; symbolic values stay. */
+Operand sema_comptime_operand(Sema *s, const Node *n, PoolId want);
+/* The same, forced; POOL(POISON) after reporting. */
+PoolId sema_comptime(Sema *s, const Node *n, PoolId want);
+PoolId sema_type_expr(Sema *s, const Node *n);
+/* Converts implicitly to `type` or reports type_mismatch at `span`. */
+Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span);
+/* Reads an lvalue: cells and memory become values (aggregates in memory stay OPR_MEMORY). */
+Operand sema_load(Sema *s, Operand o);
+/* Assigns to an lvalue. */
+void sema_store(Sema *s, Operand target, Operand value, Span span);
+/* The scalar, pointer or DSD as an IR value in the current block (comptime values become
+ * constants, symbolic ones tile parameters).  The type must be a run-time type. */
+IrValue sema_ir(Sema *s, Operand o);
+/* Address of an aggregate operand: comptime aggregates become constant data. */
+IrValue sema_address(Sema *s, Operand o);
+/* Forces a symbolic value to what it is on this tile and records that in the tile's trace;
+ * other values pass. */
+PoolId sema_force(Sema *s, PoolId value);
+bool sema_is_symbolic(const Sema *s, PoolId value);
+Operand operand_poison(void);
+Operand operand_value(Sema *s, PoolId value);            /* comptime */
+Operand operand_runtime(IrValue ir, PoolId type);
+/* Parts: base[indices], pointer.* and &place, lvalues if the base is one. */
+Operand sema_index(Sema *s, Operand base, const Operand *indices, uint32_t n, Span span);
+Operand sema_deref(Sema *s, Operand pointer, Span span);
+Operand sema_address_of(Sema *s, Operand place, Span span);
+/* Binary and unary operators on operands. */
+Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span);
+Operand sema_unary(Sema *s, UnaryOp op, Operand a, Span span);
+/* A struct or tuple (names NULL) of the parts; known at compile time if all of them are. */
+Operand sema_aggregate(Sema *s, const StrId *names, const Operand *parts, uint32_t n, Span span);
+/* An array of `type` with every element `value`. */
+Operand sema_splat(Sema *s, PoolId type, Operand value, Span span);
+/* The range start .. stop (exclusive) by step; the operands have the type `element`. */
+Operand sema_range(Sema *s, PoolId element, Operand start, Operand stop, Operand step);
+Operand sema_range_part(Sema *s, Operand range, unsigned part);   /* 0 start, 1 stop, 2 step */
+/* Counts comptime steps for work that takes long or memory; the next step sees whether they were
+ * too many. */
+void sema_count_steps(Sema *s, uint64_t n);
+/* Code emitted next belongs to the source at `span`. */
+void sema_at(Sema *s, Span span);
+/* Value of a symbolic for the tile whose parameters are given (POOL(POISON): out of range); what
+ * was computed on the way is kept for the next call with the same array. */
+PoolId sema_eval_symbolic(Sema *s, PoolId symbolic, const PoolId *params);
+void sema_forget_computed(Sema *s);
+/* @as and @bitcast on any operand. */
+Operand sema_convert(Sema *s, Operand o, PoolId type, Span span);
+Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span);
+/* What a task gets a packed parameter as; IRT_VOID: a wavelet's words do not hold it exactly. */
+IrType packed_param_ir(Sema *s, PoolId type);
+
+/* context.c */
+/* From here on, errors and warnings carry notes on where `s` is: calls, imports, its tile. */
+void context_enter(Sema *s);
+void context_leave(Sema *s);
+/* A note on what makes a value of the type of an id from a number, if it is one. */
+void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span);
+/* A note under the error reported last: where the name that the operand was written with is
+ * declared. */
+void sema_note_declared(Sema *s, const Operand *o);
+/* A note with a name that may have been meant, and its fix; NULL: none. */
+void diag_suggest(Diags *diags, Span span, const char *name);
+
+/* sema_decl.c */
+/* New instance; IR_NO_ID after reporting.  params_node: what `params` was written as, or NULL. */
+uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *params_node, Span at);
+/* @import_module; the builtin table has checked that there are one or two arguments. */
+Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
+Decl *sema_find_decl(Sema *s, uint32_t module, StrId name);                /* NULL: no such name */
+bool sema_resolve(Sema *s, Decl *d);
+/* Index in s->globals of a variable that is resolved. */
+uint32_t sema_decl_global(Sema *s, Decl *d);
+Operand sema_decl_operand(Sema *s, Decl *d, Span use);
+IrGlobalId sema_global_ir(Sema *s, uint32_t global);
+/* What a declaration's align(n) asks for, `align` at least; an error, and `align`, if n is none. */
+uint32_t sema_align(Sema *s, const Node *n, uint32_t align);
+/* An anonymous constant in tile memory. */
+uint32_t sema_constant_data(Sema *s, PoolId value);
+
+/* sema_stmt.c, sema_call.c */
+void sema_run_comptime_block(Sema *s, const Node *block);
+Operand sema_call(Sema *s, Operand callee, const Node *call_node, const NodeList *args,
+                  PoolId want);
+Operand sema_call_values(Sema *s, Operand callee, const Operand *args, uint32_t n, Span at,
+                         PoolId want);
+/* The IR function of a function value, compiled now or later; tasks included. */
+IrFuncId sema_func_ir(Sema *s, uint32_t func);
+void sema_compile_pending(Sema *s);
+
+/* ---- builtins ------------------------------------------------------------------------------- */
+
+/* builtins.def: BUILTIN(name, min args, max args (-1: any), where mask, archs, handler); every
+ * handler has this shape.  The table check (arity, place, architecture) has run before. */
+typedef Operand BuiltinHandler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
+Operand sema_builtin(Sema *s, const Node *call, PoolId want);
+/* A note under the error reported last: how the builtin that is called is written. */
+void sema_note_usage(Sema *s, const Node *call);
+bool sema_builtin_exists(const Session *session, StrId name);   /* without the '@' */
+/* Does its value depend on its operands alone? */
+bool sema_builtin_is_pure(const Session *session, StrId name);
+/* Is a call of it of no use when its value is not used? */
+bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy);
+
+/* The machine-facing half needs these of the core:
+ *   value_on_tile   a value with its symbolic parts replaced by what they are on the tile of
+ *                   s->tile (by tile_env_param), nothing recorded; poison if that is an error
+ *   sema_member     base.name as an rvalue or lvalue (also @field)
+ * Make ranges with sema_range: while they are not stored, their parts stay SSA values; stored,
+ * they are start, stop and step one after the other, each of the element type. */
+PoolId value_on_tile(Sema *s, PoolId value);
+Operand sema_member(Sema *s, Operand base, StrId name, Span span);
+
+/* sema_dsd.c: |i|{n} -> a[i], as a value of the anonymous struct type
+ * .{ .base_address, .offset, .stride = .{..}, .extent = .{..} }. */
+Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want);
+
+/* ---- tile_class.c --------------------------------------------------------------------------- */
+
+/* What parameter `index` (u.symbolic.index of SYM_PARAM) is on the tile that is analysed. */
+PoolId tile_env_param(Sema *s, uint32_t index);
+/* The tile that is analysed: its coordinates, the @set_tile_code it is from and its parameters.
+ * False when that is no tile of a layout. */
+bool tile_env_place(const Sema *s, uint32_t *x, uint32_t *y, Span *span, PoolId *params);
+/* Adds to the trace: the analysis relied on `symbolic` being `outcome`. */
+void tile_env_record(Sema *s, PoolId symbolic, PoolId outcome);
+/* Has the analysis relied on `symbolic` already?  Then it is a constant of the class. */
+bool tile_env_forced(Sema *s, PoolId symbolic, PoolId *outcome);
+/* The tile parameter (ir_tile_param) that holds `symbolic` (of a scalar run-time type) at run
+ * time; the same value gets the same number. */
+uint32_t tile_env_run_time_word(Sema *s, PoolId symbolic);
+/* Initial data of a global differs by tile: `symbolic` stands at byte `offset`. */
+void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId symbolic);
+
+/* ---- driver.c: the session ------------------------------------------------------------------ */
+
+struct Session {
+  Arena *arena;
+  StrTable *names;
+  SourceMap *sources;
+  Diags *diags;
+  Pool *pool;
+  const Options *options;
+  LayoutResult *layout;      /* finished layout, for the programs' analysis */
+  SourceFiles *files;
+  uint16_t *builtin_of;      /* row of builtins.def + 1 by StrId.raw; sema_builtin.c */
+  uint32_t n_builtin_of;
+  Span signs[SIGN_COUNT];    /* that evaluations found; off 0: none */
+};
+
+/* ---- release.c: for which release of the SDK the program is written ------------------------- */
+
+/* Notes a sign; of several the first counts. */
+void release_sign(Session *session, SignId sign, Span at);
+/* The same if the module that is evaluated is one of the program's own. */
+void release_sign_here(Sema *s, SignId sign, Span at);
+/* What the program's own imports are given. */
+void release_look_at_imports(Sema *s);
+/* The answer; final when all classes are compiled.  --sdk decides if it is given. */
+Sdk release_of(const Session *session);
+/* The answer and the signs, for --verbose. */
+void release_print(const Session *session, FILE *out);
+
+/* A fresh evaluation; everything it makes lives in `arena`. */
+Sema *sema_create(Session *session, Arena *arena, Where where);
+void sema_destroy(Sema *s);    /* its stb_ds arrays */
+
+/* ---- settings.c: the struct arguments of builtins ------------------------------------------- */
+
+/* A struct argument taken apart: one operand a field, each evaluated once.  Directions are
+ * PK_INT of type direction whose value is the Port. */
+/* `parts`: the elements of a tuple that are not all comptime-known; `value` is then one of those
+ * that are not. */
+typedef struct {
+  StrId name;
+  Span span, name_span;    /* of the value; of the name */
+  const Node *node;        /* what the value was written as; NULL: not written in place */
+  Operand value;
+  bool taken;
+  const Operand *parts;
+  uint32_t n_parts;
+} Setting;
+typedef struct { uint32_t n; Setting *at; Span span; bool ok; } Settings;
+/* Evaluates the struct that `n` stands for.  `run_time`: names of the fields that may be known at
+ * run time only, NULL after the last, or NULL; the others are evaluated at compile time, calls
+ * included.  ok is false after reporting that it is no struct or a field is in error. */
+Settings settings_read(Sema *s, const Node *n, const char *const *run_time);
+/* node: what the value was written as, or NULL. */
+Settings settings_of_value(Sema *s, PoolId value, const Node *node, Span span);
+/* The field, marked as known to the caller; NULL if absent. */
+Setting *settings_take(Sema *s, Settings *set, const char *name);
+/* Reports that a field is not there, or which field is likely to be a misspelling of it. */
+void settings_missing(Sema *s, Settings *set, const char *what, const char *name);
+/* Reports each field nobody took, with the name it is likely to mean among `known`. */
+void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
+                     size_t n_known);
+bool setting_bool(Sema *s, Setting *field, bool otherwise);
+/* Which of `names` the struct in the field sets to true; -1 for none.  Several, and what else is
+ * wrong with the struct `what`, is reported and takes `ok` away. */
+int setting_choice(Sema *s, const Setting *field, const char *what, const char *const *names,
+                   unsigned n_names, bool *ok);
+/* A comptime integer in [lo, hi], reporting what is wrong with it; `what` names it. */
+bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
+                 int64_t *out);
+/* A color that routers have, reporting another one; a value of type color may be any task's id. */
+bool sema_router_color(Sema *s, Operand o, Span span, uint8_t *color);
+/* sema_expr, read if it is an lvalue. */
+Operand sema_rvalue(Sema *s, const Node *n, PoolId want);
+/* The same, converted implicitly to `type`. */
+Operand sema_arg(Sema *s, const Node *n, PoolId type);
+/* Address of what the operand is or points to: an array variable, or a pointer. */
+Operand sema_pointer_of(Sema *s, Operand o, Span span);
+StrId sema_name(const Sema *s, const char *text);
+const char *sema_text(const Sema *s, StrId name);
+const Machine *sema_machine(const Sema *s);
+/* An anonymous struct value. */
+PoolId sema_make_struct(Sema *s, const char *const *names, const PoolId *values, uint32_t n);
+PoolId sema_make_tuple(Sema *s, const PoolId *values, uint32_t n);
+
+#endif

@@ -1,0 +1,558 @@
+/* Operators: folded when both sides are known, symbolic when one of them is, else emitted.
+ *
+ * At compile time a fixed-width result that does not fit is an error, because nobody would see
+ * it wrap; at run time arithmetic wraps. */
+#include "frontend/sema/sema_internal.h"
+
+#include <stdlib.h>
+
+/* ---- known integers ------------------------------------------------------------------------- */
+
+enum {
+  KNOWN_INT_MAX_BITS = 1 << 20,       /* of a comptime_int; more is a loop that has gone wrong */
+  TEXT_MAX_BITS = 256,                /* of a number that a message shows */
+  STEPS_PER_LIMB = 8                  /* numbers become decimal text in the pool */
+};
+
+/* Counts the work that long numbers are; false if this one is too long. */
+static bool take_number(Sema *s, BinaryOp op, PoolId type, const mpz_t x, Span span)
+{
+  sema_count_steps(s, mpz_size(x) * STEPS_PER_LIMB);
+  if (type.raw != POOL_RAW_COMPTIME_INT || mpz_sizeinbase(x, 2) <= KNOWN_INT_MAX_BITS)
+    return true;
+  sema_error(s, comptime_int_too_large, span, binary_op_spelling(op), (unsigned)KNOWN_INT_MAX_BITS);
+  return false;
+}
+
+static PoolId overflow(Sema *s, BinaryOp op, PoolId type, const char *result, Span span)
+{
+  sema_error(s, comptime_overflow, span, binary_op_spelling(op), result, type);
+  return POOL(POISON);
+}
+
+static PoolId overflow_big(Sema *s, BinaryOp op, PoolId type, const mpz_t x, Span span)
+{
+  size_t bits = mpz_sizeinbase(x, 2);
+  if (bits > TEXT_MAX_BITS)
+    return overflow(s, op, type, arena_printf(s->arena, "a number of %zu bits", bits), span);
+  char *text = mpz_get_str(NULL, 10, x);
+  PoolId poison = overflow(s, op, type, text, span);
+  free(text);
+  return poison;
+}
+
+static PoolId fold_big(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Span span)
+{
+  mpz_t x, y;
+  PoolId out = POOL(POISON);
+  bool is_bool = false, truth = false;
+  mpz_inits(x, y, NULL);
+  pool_mpz(s->pool, a, x);
+  pool_mpz(s->pool, b, y);
+  int order = mpz_cmp(x, y);
+  switch ((int)op) {
+  case BINARY_ADD: mpz_add(x, x, y); break;
+  case BINARY_SUB: mpz_sub(x, x, y); break;
+  case BINARY_MUL: mpz_mul(x, x, y); break;
+  case BINARY_DIV: mpz_tdiv_q(x, x, y); break;
+  case BINARY_REM: mpz_tdiv_r(x, x, y); break;
+  case BINARY_AND: mpz_and(x, x, y); break;
+  case BINARY_OR:  mpz_ior(x, x, y); break;
+  case BINARY_XOR: mpz_xor(x, x, y); break;
+  case BINARY_EQ:  is_bool = true; truth = order == 0; break;
+  case BINARY_NE:  is_bool = true; truth = order != 0; break;
+  case BINARY_LT:  is_bool = true; truth = order < 0; break;
+  case BINARY_LE:  is_bool = true; truth = order <= 0; break;
+  case BINARY_GT:  is_bool = true; truth = order > 0; break;
+  case BINARY_GE:  is_bool = true; truth = order >= 0; break;
+  default: ICE("operator %s on integers", binary_op_spelling(op));
+  }
+  if (is_bool)
+    out = pool_bool(truth);
+  else if (!value_big_fits(s->pool, type, x))
+    out = overflow_big(s, op, type, x, span);
+  else if (take_number(s, op, type, x, span))
+    out = pool_bigint(s->pool, type, x);
+  mpz_clears(x, y, NULL);
+  return out;
+}
+
+static PoolId fold_small(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, int64_t x,
+                         int64_t y, Span span)
+{
+  int64_t r = 0;
+  switch ((int)op) {
+  case BINARY_ADD:
+    if (__builtin_add_overflow(x, y, &r))
+      return fold_big(s, op, type, a, b, span);
+    break;
+  case BINARY_SUB:
+    if (__builtin_sub_overflow(x, y, &r))
+      return fold_big(s, op, type, a, b, span);
+    break;
+  case BINARY_MUL:
+    if (__builtin_mul_overflow(x, y, &r))
+      return fold_big(s, op, type, a, b, span);
+    break;
+  case BINARY_DIV:
+  case BINARY_REM:
+    if (x == INT64_MIN)
+      return fold_big(s, op, type, a, b, span);
+    r = op == BINARY_DIV ? x / y : x % y;
+    break;
+  case BINARY_AND: r = x & y; break;
+  case BINARY_OR:  r = x | y; break;
+  case BINARY_XOR: r = x ^ y; break;
+  case BINARY_EQ:  return pool_bool(x == y);
+  case BINARY_NE:  return pool_bool(x != y);
+  case BINARY_LT:  return pool_bool(x < y);
+  case BINARY_LE:  return pool_bool(x <= y);
+  case BINARY_GT:  return pool_bool(x > y);
+  case BINARY_GE:  return pool_bool(x >= y);
+  default: ICE("operator %s on integers", binary_op_spelling(op));
+  }
+  if (!value_small_fits(s->pool, type, r))
+    return overflow(s, op, type, arena_printf(s->arena, "%lld", (long long)r), span);
+  return pool_int(s->pool, type, r);
+}
+
+static bool is_zero(Sema *s, PoolId v)
+{
+  int64_t small;
+  return pool_int_value(s->pool, v, &small) && small == 0;
+}
+
+static PoolId fold_int(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Span span)
+{
+  if ((op == BINARY_DIV || op == BINARY_REM) && is_zero(s, b)) {
+    sema_error(s, division_by_zero, span);
+    return POOL(POISON);
+  }
+  int64_t x, y;
+  if (pool_int_value(s->pool, a, &x) && pool_int_value(s->pool, b, &y))
+    return fold_small(s, op, type, a, b, x, y, span);
+  return fold_big(s, op, type, a, b, span);
+}
+
+/* Bits shifted out of a fixed-width type are lost, as at run time. */
+static PoolId fold_shift(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Span span)
+{
+  PoolKey t = pool_key(s->pool, type);
+  bool is_fixed = t.kind == PK_INT_TYPE;
+  int64_t by;
+  if (!pool_int_value(s->pool, b, &by) || by < 0 ||
+      by >= (is_fixed ? t.u.int_type.bits : KNOWN_INT_MAX_BITS)) {
+    sema_error(s, bad_shift, span, b, type);
+    return POOL(POISON);
+  }
+  int64_t small;
+  if (op == BINARY_SHR && pool_int_value(s->pool, a, &small))
+    return pool_int(s->pool, type, by > 63 ? (small < 0 ? -1 : 0) : small >> by);
+  mpz_t x;
+  mpz_init(x);
+  pool_mpz(s->pool, a, x);
+  if (op == BINARY_SHR) {
+    mpz_fdiv_q_2exp(x, x, (mp_bitcnt_t)by);
+  } else {
+    mpz_mul_2exp(x, x, (mp_bitcnt_t)by);
+    if (is_fixed)
+      value_wrap(x, t.u.int_type.bits, t.u.int_type.is_signed);
+  }
+  PoolId out = take_number(s, op, type, x, span) ? pool_bigint(s->pool, type, x) : POOL(POISON);
+  mpz_clear(x);
+  return out;
+}
+
+/* ---- known floats --------------------------------------------------------------------------- */
+
+static Fp16Format format_of(PoolId type)
+{
+  return type.raw == POOL_RAW_BF16 ? FP16_BF16 : type.raw == POOL_RAW_CB16 ? FP16_CB16 : FP16_F16;
+}
+
+static bool compare_doubles(BinaryOp op, double x, double y)
+{
+  switch ((int)op) {
+  case BINARY_EQ: return x == y;
+  case BINARY_NE: return x != y;
+  case BINARY_LT: return x < y;
+  case BINARY_LE: return x <= y;
+  case BINARY_GT: return x > y;
+  default:        return x >= y;
+  }
+}
+
+static PoolId fold_double(Sema *s, BinaryOp op, double x, double y, Span span)
+{
+  double r = op == BINARY_ADD ? x + y : op == BINARY_SUB ? x - y : op == BINARY_MUL ? x * y : 0;
+  if (op == BINARY_DIV) {
+    if (y == 0) {
+      sema_error(s, division_by_zero, span);
+      return POOL(POISON);
+    }
+    r = x / y;
+  }
+  if (r != r) {
+    sema_error(s, comptime_nan, span);
+    return POOL(POISON);
+  }
+  return pool_float(s->pool, POOL(COMPTIME_FLOAT), r);
+}
+
+static PoolId fold_float(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Span span)
+{
+  if (binary_op_is_comparison(op))
+    return pool_bool(
+        compare_doubles(op, pool_float_value(s->pool, a), pool_float_value(s->pool, b)));
+  if (type.raw == POOL_RAW_COMPTIME_FLOAT)
+    return fold_double(s, op, pool_float_value(s->pool, a), pool_float_value(s->pool, b), span);
+  FpBinary fp = op == BINARY_ADD ? FP_ADD : op == BINARY_SUB ? FP_SUB
+              : op == BINARY_MUL ? FP_MUL : FP_DIV;
+  uint64_t x = pool_key(s->pool, a).u.floating.bits, y = pool_key(s->pool, b).u.floating.bits;
+  uint64_t r = type.raw == POOL_RAW_F32
+                   ? fp32_binary(fp, (uint32_t)x, (uint32_t)y)
+                   : fp16_binary(format_of(type), fp, (uint16_t)x, (uint16_t)y);
+  return pool_float_bits(s->pool, type, r);
+}
+
+PoolId fold_binary(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Span span)
+{
+  if (op == BINARY_SHL || op == BINARY_SHR)
+    return fold_shift(s, op, type, a, b, span);
+  PoolKind kind = pool_kind(s->pool, a);
+  if (kind == PK_FLOAT)
+    return fold_float(s, op, type, a, b, span);
+  if (kind == PK_INT)
+    return fold_int(s, op, type, a, b, span);
+  bool x = value_is_true(a), y = value_is_true(b);
+  if (kind == PK_BOOL_VALUE && (op == BINARY_AND || op == BINARY_OR || op == BINARY_XOR))
+    return pool_bool(op == BINARY_AND ? x && y : op == BINARY_OR ? x || y : x != y);
+  return pool_bool(pool_eq(a, b) == (op == BINARY_EQ));
+}
+
+static PoolId fold_complement(Sema *s, PoolId type, PoolId a)
+{
+  PoolKey k = pool_key(s->pool, type);
+  mpz_t x;
+  mpz_init(x);
+  pool_mpz(s->pool, a, x);
+  mpz_com(x, x);
+  value_wrap(x, k.u.int_type.bits, k.u.int_type.is_signed);
+  PoolId out = pool_bigint(s->pool, type, x);
+  mpz_clear(x);
+  return out;
+}
+
+PoolId fold_unary(Sema *s, UnaryOp op, PoolId type, PoolId a, Span span)
+{
+  if (op == UNARY_NOT)
+    return pool_bool(!value_is_true(a));
+  if (pool_kind(s->pool, a) == PK_FLOAT) {
+    uint64_t sign = type.raw == POOL_RAW_F32 ? 1u << 31
+                  : type.raw == POOL_RAW_COMPTIME_FLOAT ? (uint64_t)1 << 63 : 1u << 15;
+    return pool_float_bits(s->pool, type, pool_key(s->pool, a).u.floating.bits ^ sign);
+  }
+  if (op == UNARY_COMPLEMENT)
+    return fold_complement(s, type, a);
+  return fold_int(s, BINARY_SUB, type, pool_int(s->pool, type, 0), a, span);
+}
+
+/* ---- symbolic values ------------------------------------------------------------------------ */
+
+static PoolId make_symbolic(Sema *s, SymKind sym, unsigned op, PoolId type, PoolId a, PoolId b)
+{
+  PoolKey k = {.kind = PK_SYMBOLIC, .type = type};
+  k.u.symbolic.sym = sym;
+  k.u.symbolic.op = op;
+  k.u.symbolic.a = a;
+  k.u.symbolic.b = b;
+  return pool_get(s->pool, &k);
+}
+
+/* ---- run time ------------------------------------------------------------------------------- */
+
+static bool is_signed_type(Sema *s, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, value_int_type(s->pool, type));
+  return k.kind == PK_INT_TYPE && k.u.int_type.is_signed;
+}
+
+IrValue emit_normalise(Sema *s, IrValue v, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, type);
+  IrType ir_type = type_ir(s->pool, type);
+  if (k.kind != PK_INT_TYPE || ir_type_bits(ir_type) == k.u.int_type.bits)
+    return v;
+  unsigned spare = ir_type_bits(ir_type) - k.u.int_type.bits;
+  if (!k.u.int_type.is_signed) {
+    uint64_t mask = ((uint64_t)1 << k.u.int_type.bits) - 1;
+    return ir_binary(&s->b, IR_and, ir_type, v, ir_const(&s->b, ir_type, mask));
+  }
+  IrValue by = ir_const(&s->b, IRT_I16, spare);
+  return ir_binary(&s->b, IR_ashr, ir_type, ir_binary(&s->b, IR_shl, ir_type, v, by), by);
+}
+
+static IrValue emit_compare(Sema *s, BinaryOp op, PoolId type, IrValue x, IrValue y)
+{
+  bool is_float = type_is_float(s->pool, type), is_signed = is_signed_type(s, type);
+  IrOp less = is_float ? IR_flt : is_signed ? IR_slt : IR_ult;
+  IrOp at_most = is_float ? IR_fle : is_signed ? IR_sle : IR_ule;
+  switch ((int)op) {
+  case BINARY_EQ:
+    return ir_binary(&s->b, is_float ? IR_feq : IR_eq, IRT_BOOL, x, y);
+  case BINARY_NE:
+    if (!is_float)
+      return ir_binary(&s->b, IR_ne, IRT_BOOL, x, y);
+    return ir_binary(&s->b, IR_xor, IRT_BOOL, ir_binary(&s->b, IR_feq, IRT_BOOL, x, y),
+                     ir_const(&s->b, IRT_BOOL, 1));
+  case BINARY_LT: return ir_binary(&s->b, less, IRT_BOOL, x, y);
+  case BINARY_LE: return ir_binary(&s->b, at_most, IRT_BOOL, x, y);
+  case BINARY_GT: return ir_binary(&s->b, less, IRT_BOOL, y, x);
+  default:        return ir_binary(&s->b, at_most, IRT_BOOL, y, x);
+  }
+}
+
+static IrOp arithmetic_op(BinaryOp op, bool is_float, bool is_signed)
+{
+  switch ((int)op) {
+  case BINARY_ADD: return is_float ? IR_fadd : IR_add;
+  case BINARY_SUB: return is_float ? IR_fsub : IR_sub;
+  case BINARY_MUL: return is_float ? IR_fmul : IR_mul;
+  case BINARY_DIV: return is_float ? IR_fdiv : is_signed ? IR_sdiv : IR_udiv;
+  case BINARY_REM: return is_signed ? IR_srem : IR_urem;
+  case BINARY_SHL: return IR_shl;
+  case BINARY_SHR: return is_signed ? IR_ashr : IR_lshr;
+  case BINARY_AND: return IR_and;
+  case BINARY_OR:  return IR_or;
+  case BINARY_XOR: return IR_xor;
+  default: ICE("operator %s at run time", binary_op_spelling(op));
+  }
+}
+
+static IrValue emit_binary(Sema *s, BinaryOp op, PoolId type, IrValue x, IrValue y)
+{
+  IrOp ir_op = arithmetic_op(op, type_is_float(s->pool, type), is_signed_type(s, type));
+  IrValue v = ir_binary(&s->b, ir_op, type_ir(s->pool, type), x, y);
+  bool can_leave = op != BINARY_AND && op != BINARY_OR && op != BINARY_XOR && op != BINARY_REM &&
+                   op != BINARY_SHR;
+  return can_leave ? emit_normalise(s, v, type) : v;
+}
+
+/* ---- typing --------------------------------------------------------------------------------- */
+
+static bool is_equality(BinaryOp op) { return op == BINARY_EQ || op == BINARY_NE; }
+
+/* Does the operator apply to the type? */
+static bool has_operator(Sema *s, BinaryOp op, PoolId type)
+{
+  if (type_is_int(s->pool, type))
+    return true;
+  PoolKey k = pool_key(s->pool, type);
+  if (type_is_float(s->pool, type))
+    return op <= BINARY_SUB ? op != BINARY_REM : binary_op_is_comparison(op);
+  if (type.raw == POOL_RAW_BOOL)
+    return is_equality(op) || op == BINARY_AND || op == BINARY_OR || op == BINARY_XOR;
+  if (!is_equality(op))
+    return false;
+  return k.kind == PK_ENUM_TYPE || k.kind == PK_POINTER_TYPE || type_is_id(type) ||
+         type_is_dsr(type) || type.raw == POOL_RAW_DIRECTION || type.raw == POOL_RAW_TYPE ||
+         type.raw == POOL_RAW_COMPTIME_STRING || type.raw == POOL_RAW_XDSR ||
+         type.raw == POOL_RAW_SR || type.raw == POOL_RAW_VOID;
+}
+
+static Operand bad_operands(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
+{
+  if (pool_eq(a.type, b.type))
+    sema_error(s, bad_operand_type, span, binary_op_spelling(op), a.type);
+  else
+    sema_error(s, operand_mismatch, span, binary_op_spelling(op), a.type,
+               b.type);
+  if (pool_kind(s->pool, a.type) == PK_POINTER_TYPE && op <= BINARY_SUB)
+    diag_pointer_arithmetic(s->diags, span);
+  if (type_is_dsd(a.type) || type_is_dsd(b.type) ||
+      pool_kind(s->pool, a.type) == PK_ARRAY_TYPE || pool_kind(s->pool, b.type) == PK_ARRAY_TYPE)
+    diag_dsd_arithmetic(s->diags, span);
+  sema_note_declared(s, &a);
+  if (!str_eq(a.name, b.name))
+    sema_note_declared(s, &b);
+  if (type_is_numeric(s->pool, a.type) && type_is_numeric(s->pool, b.type) &&
+      !pool_eq(a.type, b.type))
+    diag_use_as(s->diags, span);
+  return operand_poison();
+}
+
+/* ---- shifts --------------------------------------------------------------------------------- */
+
+enum { AMOUNT_BITS = 16, AMOUNT_MAX = UINT16_MAX };   /* of the amount that the IR's shifts take */
+_Static_assert((int)TYPE_WIDE_MAX_BITS < (int)AMOUNT_MAX, "AMOUNT_MAX shifts everything out");
+
+static bool known_amount(Sema *s, Operand b, uint32_t *amount)
+{
+  int64_t v;
+  if (b.kind != OPR_COMPTIME || sema_is_symbolic(s, b.value))
+    return false;
+  bool fits = pool_int_value(s->pool, b.value, &v) && v < AMOUNT_MAX;
+  *amount = fits ? (uint32_t)v : AMOUNT_MAX;
+  return true;
+}
+
+/* The low word of an amount; all ones if something is above it. */
+static IrValue saturated(Sema *s, IrValue low, IrType type, IrValue above)
+{
+  IrValue is_above = ir_binary(&s->b, IR_ne, IRT_BOOL, above, ir_const(&s->b, type, 0));
+  IrValue ones = ir_binary(&s->b, IR_sub, IRT_I16, ir_const(&s->b, IRT_I16, 0),
+                           ir_unary(&s->b, IR_zext, IRT_I16, is_above));
+  return ir_binary(&s->b, IR_or, IRT_I16, low, ones);
+}
+
+/* An amount that does not fit a word becomes AMOUNT_MAX: cutting it off would make it small. */
+static IrValue emit_amount(Sema *s, Operand b)
+{
+  uint32_t known;
+  if (known_amount(s, b, &known))
+    return ir_const(&s->b, IRT_I16, known);
+  if (type_is_wide(s->pool, b.type)) {
+    IrValue low = sema_ir(s, wide_convert(s, b, POOL(U16), b.span));
+    return saturated(s, low, IRT_I64, wide_above(s, b, AMOUNT_BITS));
+  }
+  IrType type = type_ir(s->pool, b.type);
+  IrValue v = sema_ir(s, b);
+  if (type == IRT_I16)
+    return v;
+  if (type == IRT_I8)
+    return ir_unary(&s->b, IR_zext, IRT_I16, v);
+  IrValue above = ir_binary(&s->b, IR_lshr, type, v, ir_const(&s->b, IRT_I16, AMOUNT_BITS));
+  return saturated(s, ir_unary(&s->b, IR_trunc, IRT_I16, v), type, above);
+}
+
+static Operand emit_shift(Sema *s, BinaryOp op, Operand a, Operand b)
+{
+  uint32_t known;
+  if (type_is_wide(s->pool, a.type))
+    return known_amount(s, b, &known) ? wide_shift_known(s, op, a, known)
+                                      : wide_shift(s, op, a, emit_amount(s, b));
+  IrValue x = sema_ir(s, a);
+  return operand_runtime(emit_binary(s, op, a.type, x, emit_amount(s, b)), a.type);
+}
+
+static bool is_negative(Sema *s, Operand b)
+{
+  int64_t v;
+  return b.kind == OPR_COMPTIME && !sema_is_symbolic(s, b.value) &&
+         pool_int_value(s->pool, b.value, &v) && v < 0;
+}
+
+/* The right operand may have another width. */
+static Operand shift(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
+{
+  if (!type_is_int(s->pool, a.type) || !type_is_int(s->pool, b.type))
+    return bad_operands(s, op, a, b, span);
+  PoolKey bk = pool_key(s->pool, b.type);
+  if (is_negative(s, b)) {
+    sema_error(s, bad_shift, span, b.value, a.type);
+    return operand_poison();
+  }
+  if (b.kind != OPR_COMPTIME && bk.u.int_type.is_signed) {
+    sema_error(s, signed_shift, b.span.off ? b.span : span, b.type);
+    return operand_poison();
+  }
+  if (a.kind == OPR_COMPTIME && b.kind == OPR_COMPTIME) {
+    if (sema_is_symbolic(s, a.value) || sema_is_symbolic(s, b.value))
+      return operand_value(s, make_symbolic(s, SYM_BINARY, op, a.type, a.value, b.value));
+    return operand_value(s, fold_shift(s, op, a.type, a.value, b.value, span));
+  }
+  if (a.type.raw == POOL_RAW_COMPTIME_INT) {
+    sema_error(s, untyped_operand, span, binary_op_spelling(op));
+    return operand_poison();
+  }
+  if (!sema_check_run_time(s, a.type, span))
+    return operand_poison();
+  if (!sema_emits(s)) {
+    sema_error(s, not_comptime, span);
+    return operand_poison();
+  }
+  return emit_shift(s, op, a, b);
+}
+
+Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
+{
+  a = sema_load(s, a);
+  b = sema_load(s, b);
+  if (operand_is_poison(a) || operand_is_poison(b))
+    return operand_poison();
+  if (op == BINARY_SHL || op == BINARY_SHR)
+    return shift(s, op, a, b, span);
+  if (a.kind == OPR_COMPTIME && b.kind == OPR_COMPTIME && pool_eq(a.type, b.type) &&
+      type_is_int(s->pool, a.type) && !sema_is_symbolic(s, a.value) &&
+      !sema_is_symbolic(s, b.value))
+    return operand_value(s, fold_int(s, op, a.type, a.value, b.value, span));
+  PoolId type = sema_peer_type(s, a, b);
+  if (pool_is_none(type) || !has_operator(s, op, type)) {
+    /* Comparing what can never be equal (a type with a value) still has an answer in tests. */
+    return bad_operands(s, op, a, b, span);
+  }
+  a = sema_coerce(s, a, type, a.span.off ? a.span : span);
+  b = sema_coerce(s, b, type, b.span.off ? b.span : span);
+  if (operand_is_poison(a) || operand_is_poison(b))
+    return operand_poison();
+  bool is_bool = binary_op_is_comparison(op);
+  if (a.kind == OPR_COMPTIME && b.kind == OPR_COMPTIME) {
+    if (sema_is_symbolic(s, a.value) || sema_is_symbolic(s, b.value))
+      return operand_value(
+          s, make_symbolic(s, SYM_BINARY, op, is_bool ? POOL(BOOL) : type, a.value, b.value));
+    return operand_value(s, fold_binary(s, op, type, a.value, b.value, span));
+  }
+  if (!sema_check_run_time(s, type, span))
+    return operand_poison();
+  if (!sema_emits(s)) {
+    sema_error(s, not_comptime, span);
+    return operand_poison();
+  }
+  if (type_is_wide(s->pool, type))
+    return wide_binary(s, op, type, a, b);
+  IrValue x = sema_ir(s, a), y = sema_ir(s, b);
+  if (is_bool)
+    return operand_runtime(emit_compare(s, op, type, x, y), POOL(BOOL));
+  return operand_runtime(emit_binary(s, op, type, x, y), type);
+}
+
+static bool unary_applies(Sema *s, UnaryOp op, PoolId type)
+{
+  if (op == UNARY_NOT)
+    return type.raw == POOL_RAW_BOOL;
+  if (op == UNARY_NEGATE)
+    return type_is_numeric(s->pool, type);
+  return pool_kind(s->pool, type) == PK_INT_TYPE;
+}
+
+Operand sema_unary(Sema *s, UnaryOp op, Operand a, Span span)
+{
+  a = sema_load(s, a);
+  if (operand_is_poison(a))
+    return a;
+  if (!unary_applies(s, op, a.type)) {
+    sema_error(s, bad_unary_type, span, unary_op_spelling(op), a.type);
+    return operand_poison();
+  }
+  if (a.kind == OPR_COMPTIME) {
+    if (sema_is_symbolic(s, a.value))
+      return operand_value(s, make_symbolic(s, SYM_UNARY, op, a.type, a.value, (PoolId){0}));
+    return operand_value(s, fold_unary(s, op, a.type, a.value, span));
+  }
+  if (!sema_check_run_time(s, a.type, span))
+    return operand_poison();
+  if (type_is_wide(s->pool, a.type))
+    return wide_unary(s, op, a);
+  IrType ir_type = type_ir(s->pool, a.type);
+  IrValue v = sema_ir(s, a);
+  if (op == UNARY_NOT)
+    v = ir_binary(&s->b, IR_xor, IRT_BOOL, v, ir_const(&s->b, IRT_BOOL, 1));
+  else if (type_is_float(s->pool, a.type))
+    v = ir_unary(&s->b, IR_fneg, ir_type, v);
+  else if (op == UNARY_NEGATE)
+    v = ir_binary(&s->b, IR_sub, ir_type, ir_const(&s->b, ir_type, 0), v);
+  else
+    v = ir_binary(&s->b, IR_xor, ir_type, v,
+                  ir_const(&s->b, ir_type, ~(uint64_t)0 >> (64 - ir_type_bits(ir_type))));
+  return operand_runtime(emit_normalise(s, v, a.type), a.type);
+}

@@ -1,0 +1,200 @@
+/* Calls of builtins: find the row of builtins.def, check number of arguments, place and
+ * architecture, run the handler. */
+#include "frontend/sema/sema.h"
+#include "frontend/sema/builtins.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ANY = 3, WSE2 = 1 << ARCH_WSE2, WSE3 = 1 << ARCH_WSE3 };
+enum { BUILTIN_PURE = 1 << 8, BUILTIN_COPIES = 1 << 9 };   /* beside the bits of Where */
+
+typedef struct {
+  const char *name;
+  int least, most;
+  unsigned where, archs;
+  BuiltinHandler *handler;
+} BuiltinRow;
+
+static const BuiltinRow rows[] = {
+#define BUILTIN(name, least, most, where, archs, handler) \
+  {#name, least, most, where, archs, builtin_##handler},
+#include "frontend/builtins.def"
+};
+static const size_t row_count = ARRAY_COUNT(rows);
+
+/* Names are interned before any source is read, so that their ids are small. */
+void builtins_intern(Session *session)
+{
+  uint32_t most = 0;
+  for (size_t i = 0; i < row_count; i++) {
+    StrId id = str_intern_z(session->names, rows[i].name);
+    most = id.raw > most ? id.raw : most;
+  }
+  session->n_builtin_of = most + 1;
+  session->builtin_of = arena_many(session->arena, uint16_t, most + 1);
+  for (size_t i = 0; i < row_count; i++)
+    session->builtin_of[str_intern_z(session->names, rows[i].name).raw] = (uint16_t)(i + 1);
+}
+
+static const BuiltinRow *row_of(const Session *session, StrId name)
+{
+  if (name.raw >= session->n_builtin_of || session->builtin_of[name.raw] == 0)
+    return NULL;
+  return &rows[session->builtin_of[name.raw] - 1];
+}
+
+bool sema_builtin_exists(const Session *session, StrId name)
+{
+  return row_of(session, name) != NULL;
+}
+
+bool sema_builtin_is_pure(const Session *session, StrId name)
+{
+  const BuiltinRow *row = row_of(session, name);
+  return row && (row->where & BUILTIN_PURE);
+}
+
+bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy)
+{
+  const BuiltinRow *row = row_of(session, name);
+  *is_copy = row && (row->where & BUILTIN_COPIES);
+  return *is_copy || (row && (row->where & BUILTIN_PURE));
+}
+
+/* Builtins of other languages, and what does it here. */
+static const struct { const char *name, *help; } foreign_builtins[] = {
+  {"import", "files and libraries are imported by '@import_module(\"FILE.csl\")'"},
+  {"include", "files and libraries are imported by '@import_module(\"FILE.csl\")'"},
+  {"intCast", "a value is converted by '@as(TYPE, VALUE)'"},
+  {"floatCast", "a value is converted by '@as(TYPE, VALUE)'"},
+  {"truncate", "a value is converted by '@as(TYPE, VALUE)'"},
+  {"intFromFloat", "a value is converted by '@as(TYPE, VALUE)'"},
+  {"floatFromInt", "a value is converted by '@as(TYPE, VALUE)'"},
+  {"cast", "a value is converted by '@as(TYPE, VALUE)'"},
+  {"TypeOf", "the type of a value is '@type_of(VALUE)'"},
+  {"print", "@comptime_print tells compile-time values; at run time there is <simprint>"},
+  {"sqrt", "functions of numbers are in <math>: '@import_module(\"<math>\")'"},
+  {"min", "functions of numbers are in <math>: '@import_module(\"<math>\")'"},
+  {"max", "functions of numbers are in <math>: '@import_module(\"<math>\")'"},
+  {"memcpy", "a DSD operation copies: '@mov32(dest, source)', '@fmovs(dest, source)'"},
+  {"memset", "a DSD operation sets: '@mov32(dest, 0)', '@fmovs(dest, 0.0)'"},
+};
+
+static bool note_foreign(Sema *s, const char *name, Span span)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(foreign_builtins); i++)
+    if (strcmp(foreign_builtins[i].name, name) == 0) {
+      diag_syntax_help(s->session->diags, span, foreign_builtins[i].help);
+      return true;
+    }
+  return false;
+}
+
+static void report_unknown(Sema *s, const NodeBuiltinCall *call)
+{
+  const char *names[ARRAY_COUNT(rows)];
+  for (size_t i = 0; i < row_count; i++)
+    names[i] = rows[i].name;
+  const char *name = sema_text(s, call->name.text);
+  diag_unknown_builtin(s->session->diags, call->name.span, name);
+  if (note_foreign(s, name, call->name.span))
+    return;
+  const char *near = base_nearest(name, names, row_count);
+  if (near)
+    diag_suggest(s->session->diags, call->name.span, arena_printf(s->arena, "@%s", near));
+}
+
+static const char *count_text(Sema *s, const BuiltinRow *row)
+{
+  if (row->most < 0)
+    return arena_printf(s->arena, "at least %d argument%s", row->least, row->least == 1 ? "" : "s");
+  if (row->least == row->most)
+    return arena_printf(s->arena, "%d argument%s", row->least, row->least == 1 ? "" : "s");
+  return arena_printf(s->arena, "%d to %d arguments", row->least, row->most);
+}
+
+/* The place of evaluation: comptime parts of run-time code count as comptime. */
+static unsigned where_of(const Sema *s)
+{
+  if (s->where == WHERE_RUNTIME && s->comptime)
+    return WHERE_COMPTIME;
+  return (unsigned)s->where;
+}
+
+static const char *where_text(unsigned where)
+{
+  if (where == WHERE_LAYOUT)
+    return "in a layout block";
+  if (where == WHERE_TOP)
+    return "in a top-level comptime block";
+  if (where == WHERE_RUNTIME)
+    return "in code that runs on a PE";
+  if (where == (WHERE_TOP | WHERE_RUNTIME))
+    return "in a top-level comptime block or in code that runs on a PE";
+  if (where & WHERE_TOP)
+    return "at the top level of a PE program";
+  return "elsewhere";
+}
+
+/* How a builtin is written; NULL: not known. */
+static const char *usage_of(const char *name)
+{
+  static const struct { const char *name, *form; } usages[] = {
+#define USAGE(name, form) {#name, "@" #name form},
+#include "frontend/builtin_usage.def"
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(usages); i++)
+    if (strcmp(usages[i].name, name) == 0)
+      return usages[i].form;
+  return NULL;
+}
+
+void sema_note_usage(Sema *s, const Node *call)
+{
+  const Name *name = &node_builtin_call(call)->name;
+  const char *form = usage_of(sema_text(s, name->text));
+  if (form)
+    diag_usage(s->session->diags, name->span, form);
+}
+
+static bool check_row(Sema *s, const BuiltinRow *row, const NodeBuiltinCall *call)
+{
+  Diags *diags = s->session->diags;
+  int n = (int)call->args.count;
+  if (n < row->least || (row->most >= 0 && n > row->most)) {
+    diag_builtin_arguments(diags, call->name.span, row->name, count_text(s, row), n);
+    sema_note_usage(s, &call->head);
+    return false;
+  }
+  if (!(row->where & where_of(s))) {
+    diag_builtin_place(diags, call->name.span, row->name, where_text(row->where));
+    return false;
+  }
+  if (!(row->archs & 1u << s->session->options->arch)) {
+    const Machine *other = machine_get(row->archs & WSE2 ? ARCH_WSE2 : ARCH_WSE3);
+    diag_builtin_arch(diags, call->name.span, row->name, sema_machine(s)->name, other->name);
+    return false;
+  }
+  return true;
+}
+
+Operand sema_builtin(Sema *s, const Node *node, PoolId want)
+{
+  const NodeBuiltinCall *call = node_builtin_call(node);
+  const BuiltinRow *row = row_of(s->session, call->name.text);
+  if (!row) {
+    report_unknown(s, call);
+    return operand_poison();
+  }
+  if (!check_row(s, row, call))
+    return operand_poison();
+  Operand result = row->handler(s, call, node->span, want);
+  result.span = node->span;
+  return result;
+}
+
+Operand builtin_void(void)
+{
+  return (Operand){.kind = OPR_COMPTIME, .type = POOL(VOID), .value = POOL(VOID_VALUE)};
+}

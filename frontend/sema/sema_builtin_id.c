@@ -1,0 +1,120 @@
+/* Builtins that make identifiers: colors, queues, task ids, microthreads, DSRs.  The ranges are
+ * rows of ir/machine/machine.def. */
+#include "frontend/sema/builtins.h"
+
+/* An id of type `type`: a comptime number in [lo, hi], or any run-time u16 where the builtin
+ * takes one. */
+static Operand make_id(Sema *s, const Node *arg, PoolId type, uint32_t lo, uint32_t hi,
+                       const char *what, bool run_time_too)
+{
+  Operand o = run_time_too ? sema_rvalue(s, arg, POOL(U16))
+                           : sema_comptime_operand(s, arg, POOL(U16));
+  if (operand_is_poison(o))
+    return o;
+  if (!operand_is_comptime(o)) {
+    o = sema_coerce(s, o, POOL(U16), arg->span);
+    return operand_is_poison(o) ? o : operand_runtime(sema_ir(s, o), type);
+  }
+  int64_t value;
+  if (!sema_int_in(s, o, lo, hi, what, arg->span, &value))
+    return operand_poison();
+  return operand_value(s, pool_int(s->pool, type, value));
+}
+
+/* A color need not be one that routers have: before SDK 1.0 colors number tasks, and templates of
+ * SDK 1.0 write @get_color(32) for "none".  Its uses ask sema_router_color. */
+Operand builtin_get_color(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  return make_id(s, call->args.at[0], POOL(COLOR), 0, sema_machine(s)->control_task_ids - 1u,
+                 "a color", true);
+}
+
+Operand builtin_get_input_queue(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  return make_id(s, call->args.at[0], POOL(INPUT_QUEUE), 0, sema_machine(s)->input_queues - 1,
+                 "an input queue", false);
+}
+
+Operand builtin_get_output_queue(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  return make_id(s, call->args.at[0], POOL(OUTPUT_QUEUE), 0, sema_machine(s)->output_queues - 1,
+                 "an output queue", false);
+}
+
+Operand builtin_get_local_task_id(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  const Machine *m = sema_machine(s);
+  return make_id(s, call->args.at[0], POOL(LOCAL_TASK_ID), m->local_task_first,
+                 m->local_task_last, "a local task id", true);
+}
+
+Operand builtin_get_control_task_id(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  return make_id(s, call->args.at[0], POOL(CONTROL_TASK_ID), 0,
+                 sema_machine(s)->control_task_ids - 1, "a control task id", true);
+}
+
+Operand builtin_get_ut_id(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  return make_id(s, call->args.at[0], POOL(UT_ID), 0, sema_machine(s)->microthreads - 1,
+                 "a microthread id", true);
+}
+
+/* The id of a data task is the number of what it listens to: a color on wse2, an input queue on
+ * wse3. */
+Operand builtin_get_data_task_id(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  const Node *arg = call->args.at[0];
+  bool by_color = s->session->options->arch == ARCH_WSE2;
+  PoolId source = by_color ? POOL(COLOR) : POOL(INPUT_QUEUE);
+  Operand o = sema_rvalue(s, arg, source);
+  if (operand_is_poison(o))
+    return o;
+  if (!pool_eq(o.type, source)) {
+    diag_data_task_source(s->session->diags, arg->span, sema_machine(s)->name,
+                          source,
+                          o.type);
+    sema_note_makes_one(s, source, o.type, arg->span);
+    return operand_poison();
+  }
+  if (!operand_is_comptime(o))
+    return operand_runtime(sema_ir(s, o), POOL(DATA_TASK_ID));
+  int64_t value;
+  uint32_t last = sema_machine(s)->data_task_ids - 1u;
+  if (!sema_int_in(s, o, 0, last, "a data task id", arg->span, &value))
+    return operand_poison();
+  return operand_value(s, pool_int(s->pool, POOL(DATA_TASK_ID), value));
+}
+
+Operand builtin_get_int(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  const Node *arg = call->args.at[0];
+  Operand o = sema_rvalue(s, arg, POOL(NONE));
+  if (operand_is_poison(o))
+    return o;
+  if (type_is_int(s->pool, o.type))
+    return o;
+  PoolKey key = pool_key(s->pool, o.type);
+  if (key.kind == PK_ENUM_TYPE)
+    return sema_convert(s, o, key.u.enum_type.tag, at);
+  if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_DSR)
+    return operand_value(s, pool_int(s->pool, POOL(U16), pool_key(s->pool, o.value).u.dsr.number));
+  if (!type_is_id(o.type) && !pool_eq(o.type, POOL(DIRECTION))) {
+    diag_no_number(s->session->diags, arg->span, o.type);
+    return operand_poison();
+  }
+  if (!operand_is_comptime(o))
+    return operand_runtime(sema_ir(s, o), POOL(U16));
+  int64_t value;
+  if (!sema_int_in(s, o, 0, UINT16_MAX, "an id", arg->span, &value))
+    return operand_poison();
+  return operand_value(s, pool_int(s->pool, POOL(U16), value));
+}

@@ -1,0 +1,718 @@
+/* Functions: instances, calls at compile time, inlined and emitted, and the queue of functions
+ * whose code is wanted. */
+#include "frontend/sema/sema_internal.h"
+
+#include <string.h>
+#include "stb_ds.h"
+
+enum { FEW_ARGS = 8 };
+
+/* ---- signatures ----------------------------------------------------------------------------- */
+
+typedef struct { const NodeFnDecl *fn; bool found; } Search;
+
+static void search_params(const Node *n, Search *search);
+
+static void search_child(void *context, Node *child)
+{
+  search_params(child, context);
+}
+
+static void search_params(const Node *n, Search *search)
+{
+  if (n->kind == ND_IDENT)
+    for (uint32_t i = 0; i < search->fn->params.count; i++)
+      if (str_eq(node_param(search->fn->params.at[i])->name.text, node_ident(n)->name))
+        search->found = true;
+  if (!search->found)
+    node_visit_children(n, search_child, search);
+}
+
+/* Does the type depend on the function's parameters? */
+static bool depends(const NodeFnDecl *fn, const Node *type)
+{
+  Search search = {fn, false};
+  if (type->kind == ND_ANYTYPE)
+    return true;
+  search_params(type, &search);
+  return search.found;
+}
+
+uint32_t sema_func_add(Sema *s, uint32_t module, const Node *node)
+{
+  FuncInstance f = {.decl_module = module, .node = node, .ir = {IR_NO_ID},
+                    .instantiated_by = IR_NO_ID,
+                    .name = node_fn_decl(node)->name.text};
+  arrput(s->funcs, f);
+  return (uint32_t)arrlenu(s->funcs) - 1;
+}
+
+/* The type of a function as declared; what depends on arguments is anytype. */
+static PoolId declared_type(Sema *s, const NodeFnDecl *fn, bool *is_generic)
+{
+  uint32_t n = fn->params.count;
+  PoolId *params = arena_many(s->arena, PoolId, n + 1);
+  bool is_bad = false;
+  *is_generic = false;
+  for (uint32_t i = 0; i < n; i++) {
+    const NodeParam *p = node_param(fn->params.at[i]);
+    if (p->is_comptime || depends(fn, p->type))
+      *is_generic = true;
+    if (depends(fn, p->type)) {
+      params[i] = POOL(ANYTYPE);
+      continue;
+    }
+    params[i] = sema_type_expr(s, p->type);
+    is_bad = is_bad || params[i].raw == POOL_RAW_POISON_TYPE;
+    /* Parameters of types that the machine cannot hold are bound like comptime ones. */
+    if (!is_bad && (type_is_comptime_only(s->pool, params[i]) || params[i].raw == POOL_RAW_VOID))
+      *is_generic = true;
+  }
+  PoolKey k = {.kind = PK_FN_TYPE, .type = POOL(TYPE)};
+  k.u.fn_type.is_task = fn->is_task;
+  k.u.fn_type.n = n;
+  k.u.fn_type.params = params;
+  k.u.fn_type.result = POOL(ANYTYPE);
+  if (depends(fn, fn->result))
+    *is_generic = true;
+  else
+    k.u.fn_type.result = sema_type_expr(s, fn->result);
+  is_bad = is_bad || k.u.fn_type.result.raw == POOL_RAW_POISON_TYPE;
+  return is_bad ? POOL(POISON_TYPE) : pool_get(s->pool, &k);
+}
+
+PoolId sema_func_value(Sema *s, uint32_t func)
+{
+  if (pool_is_none(s->funcs[func].type)) {
+    const NodeFnDecl *fn = node_fn_decl(s->funcs[func].node);
+    Frame frame = {.is_declaration = true};
+    SemaState saved;
+    bool is_generic = false;
+    sema_enter(s, &frame, s->funcs[func].decl_module, &saved);
+    s->comptime = true;
+    PoolId type = declared_type(s, fn, &is_generic);
+    sema_leave(s, &saved);
+    s->funcs[func].type = type;
+    s->funcs[func].is_generic = is_generic;
+  }
+  PoolId type = s->funcs[func].type;
+  if (type.raw == POOL_RAW_POISON_TYPE)
+    return POOL(POISON);
+  return pool_get(s->pool, &(PoolKey){.kind = PK_FUNC, .type = type, .u.index = func});
+}
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+/* The arguments of a call: nodes in the caller's scope, or operands. */
+typedef struct {
+  const NodeList *nodes;
+  const Operand *values;
+  uint32_t n;
+  Span at;
+} ArgSource;
+
+/* A call being bound. */
+typedef struct {
+  uint32_t func;
+  const NodeFnDecl *fn;
+  Operand *args;
+  PoolId *types;           /* of the parameters */
+  PoolId result;
+  Span at;
+  bool folds;              /* the call is one at compile time, whatever the place */
+} Binding;
+
+/* What the machine cannot return makes the call one at compile time. */
+static bool must_fold(Sema *s, PoolId result)
+{
+  return result.raw != POOL_RAW_VOID && type_is_comptime_only(s->pool, result);
+}
+
+static Name param_name(const NodeFnDecl *fn, uint32_t i)
+{
+  return node_param(fn->params.at[i])->name;
+}
+
+static void add_params(Sema *s, const Binding *b, uint32_t n)
+{
+  for (uint32_t i = 0; i < n; i++) {
+    Name name = param_name(b->fn, i);
+    Operand o = b->args[i];
+    o.decl = NULL;
+    if (name_is_given(name))
+      scope_add(s, name, o);
+  }
+}
+
+/* A type of the signature, with the arguments before parameter n in scope. */
+static PoolId signature_type(Sema *s, const Binding *b, const Node *type, uint32_t n)
+{
+  Frame frame = {.called_at = b->at, .name = b->fn->name.text};
+  SemaState saved;
+  sema_enter(s, &frame, s->funcs[b->func].decl_module, &saved);
+  s->comptime = true;
+  add_params(s, b, n);
+  s->local_uses++;
+  PoolId out = sema_type_expr(s, type);
+  sema_leave(s, &saved);
+  return out;
+}
+
+static Operand arg_operand(Sema *s, const ArgSource *src, uint32_t i, PoolId want, bool is_comptime)
+{
+  if (src->nodes == NULL) {
+    Operand o = sema_load(s, src->values[i]);
+    return o.span.off == 0 ? operand_at(o, src->at) : o;
+  }
+  const Node *n = src->nodes->at[i];
+  return is_comptime ? sema_comptime_operand(s, n, want)
+                     : operand_at(sema_load(s, operand_at(sema_expr(s, n, want), n->span)),
+                                  n->span);
+}
+
+static void note_parameter(Sema *s, const NodeParam *p)
+{
+  const char *name = name_is_given(p->name) ? sema_text(s, p->name.text) : "";
+  diag_parameter_here(s->diags, p->head.span, name);
+}
+
+static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool is_generic)
+{
+  const NodeParam *p = node_param(b->fn->params.at[i]);
+  bool is_any = p->type->kind == ND_ANYTYPE;
+  PoolId declared = pool_key(s->pool, s->funcs[b->func].type).u.fn_type.params[i];
+  PoolId type = is_any ? (PoolId){0} : declared;
+  if (!is_any && is_generic && declared.raw == POOL_RAW_ANYTYPE) {
+    type = signature_type(s, b, p->type, i);
+    if (type.raw == POOL_RAW_POISON_TYPE)
+      return false;
+  }
+  size_t errors = diags_error_count(s->diags);
+  bool must_be_known = p->is_comptime || b->folds ||
+                       (!pool_is_none(type) && type_is_comptime_only(s->pool, type));
+  Operand o = arg_operand(s, src, i, type, must_be_known);
+  if (p->is_comptime && operand_is_poison(o) && diags_error_count(s->diags) > errors)
+    note_parameter(s, p);
+  if (p->is_comptime && !operand_is_poison(o) && o.kind != OPR_COMPTIME) {
+    operand_report_run_time(s, &o);
+    note_parameter(s, p);
+    o = operand_poison();
+  }
+  StrId name = o.name;
+  if (!operand_is_poison(o) && !is_any && !sema_coercible(s, o, type)) {
+    sema_coerce(s, o, type, o.span);
+    note_parameter(s, p);
+    o = operand_poison();
+  } else {
+    o = sema_coerce(s, o, type, o.span);
+  }
+  o.name = name;
+  b->args[i] = o;
+  b->types[i] = is_any || type.raw == POOL_RAW_COMPTIME_STRUCT ? o.type : type;
+  return !operand_is_poison(o);
+}
+
+static bool bind(Sema *s, Binding *b, const ArgSource *src)
+{
+  uint32_t n = b->fn->params.count;
+  if (src->n != n) {
+    sema_error(s, wrong_argument_count, src->at,
+               arena_printf(s->arena, "'%s'", sema_text(s, b->fn->name.text)), n, src->n);
+    diag_declared_here(s->diags, b->fn->name.span, sema_text(s, b->fn->name.text));
+    return false;
+  }
+  PoolId declared = pool_key(s->pool, s->funcs[b->func].type).u.fn_type.result;
+  bool is_generic = s->funcs[b->func].is_generic, is_good = true;
+  b->folds = declared.raw != POOL_RAW_ANYTYPE && must_fold(s, declared);
+  for (uint32_t i = 0; i < n; i++)
+    is_good = bind_arg(s, b, src, i, is_generic) && is_good;
+  if (!is_good)
+    return false;
+  b->result = declared;
+  if (b->result.raw == POOL_RAW_ANYTYPE)
+    b->result = signature_type(s, b, b->fn->result, n);
+  return b->result.raw != POOL_RAW_POISON_TYPE;
+}
+
+/* ---- calls at compile time ------------------------------------------------------------------ */
+
+static bool may_call(Sema *s, Span at, const NodeFnDecl *fn)
+{
+  uint32_t limit = s->session->options->comptime_depth_limit;
+  if (s->depth < limit)
+    return sema_step(s, at);
+  sema_error(s, calls_too_deep, at, sema_text(s, fn->name.text), limit);
+  s->is_dead = true;
+  return false;
+}
+
+/* The body in the frame just entered; what it returns, of the result type. */
+static Operand walk_body(Sema *s, const Binding *b)
+{
+  Target target;
+  target_push(s, &target, TARGET_FN, (Name){{0}, {0, 0}}, b->result);
+  sema_block(s, b->fn->body, POOL(VOID));
+  target_pop(s, &target);
+  if (!s->is_dead) {
+    Operand end = operand_void();
+    if (s->is_refuted) {
+      end = operand_poison();
+    } else if (b->result.raw != POOL_RAW_VOID) {
+      sema_error(s, missing_return, b->fn->name.span, sema_text(s, b->fn->name.text),
+                 b->result);
+      end = operand_poison();
+    }
+    exit_add(s, &target.breaks, end, b->at);
+  }
+  bool has_exit = target.breaks.n > 0;
+  Operand out = sema_emits(s) ? exits_join(s, &target.breaks, b->result, b->at)
+              : has_exit ? target.breaks.at[0].value : operand_poison();
+  /* Without an exit the steps have run out, or the code loops for ever at run time. */
+  s->is_dead = !has_exit;
+  return out;
+}
+
+/* Values whose meaning can change between calls keep a call from being memoised. */
+static bool is_stable(Sema *s, PoolId value)
+{
+  PoolKey k = pool_key(s->pool, value);
+  if (k.kind == PK_POINTER)
+    return false;
+  enum { LOOK_AT_MOST = 64 };
+  if (k.kind != PK_AGGREGATE)
+    return true;
+  for (uint32_t i = 0; i < k.u.aggregate.n && i < LOOK_AT_MOST; i++)
+    if (!is_stable(s, k.u.aggregate.elems[i]))
+      return false;
+  return k.u.aggregate.n <= LOOK_AT_MOST ||
+         pool_kind(s->pool, pool_type_of(s->pool, value)) == PK_ARRAY_TYPE;
+}
+
+static bool call_key(Sema *s, const Binding *b, uint64_t *key)
+{
+  PoolId few[FEW_ARGS];
+  uint32_t n = b->fn->params.count;
+  if (n > FEW_ARGS || s->funcs[b->func].has_effects)
+    return false;
+  for (uint32_t i = 0; i < n; i++) {
+    few[i] = b->args[i].value;
+    if (!is_stable(s, few[i]))
+      return false;
+  }
+  *key = (uint64_t)b->func << 32 | pool_aggregate(s->pool, POOL(ANYTYPE), few, n).raw;
+  return true;
+}
+
+static Operand call_comptime(Sema *s, const Binding *b)
+{
+  uint32_t n = b->fn->params.count;
+  for (uint32_t i = 0; i < n; i++)
+    if (b->args[i].kind != OPR_COMPTIME) {
+      operand_report_run_time(s, &b->args[i]);
+      return operand_poison();
+    }
+  uint64_t key = 0;
+  bool has_key = call_key(s, b, &key);
+  uint32_t known;
+  if (has_key && pair_get(&s->own->calls, key, &known))
+    return operand_value(s, (PoolId){known});
+  if (!may_call(s, b->at, b->fn))
+    return operand_poison();
+  Frame frame = {.called_at = b->at, .name = b->fn->name.text, .is_function = true,
+                 .result = b->result};
+  SemaState saved;
+  uint64_t effects = s->effects;
+  uint32_t errors = (uint32_t)diags_error_count(s->diags);
+  sema_enter(s, &frame, s->funcs[b->func].decl_module, &saved);
+  s->comptime = true;
+  s->depth++;
+  add_params(s, b, n);
+  Operand out = walk_body(s, b);
+  bool is_dead = s->is_dead;
+  s->depth--;
+  sema_leave(s, &saved);
+  s->is_dead = is_dead;
+  out.decl = NULL;
+  out.name = (StrId){0};
+  s->funcs[b->func].has_effects |= effects != s->effects;
+  if (operand_is_poison(out))
+    return out;
+  if (has_key && effects == s->effects && errors == diags_error_count(s->diags))
+    pair_put(&s->own->calls, key, out.value.raw);
+  return out;
+}
+
+/* ---- inlined calls -------------------------------------------------------------------------- */
+
+static Operand call_inline(Sema *s, const Binding *b)
+{
+  if (!may_call(s, b->at, b->fn))
+    return operand_poison();
+  const char *name = sema_text(s, b->fn->name.text);
+  Frame frame = {.called_at = b->at, .name = b->fn->name.text, .is_function = true,
+                 .result = b->result, .inlined_at = s->b.loc, .ir_name = name};
+  SemaState saved;
+  sema_enter(s, &frame, s->funcs[b->func].decl_module, &saved);
+  s->depth++;
+  add_params(s, b, b->fn->params.count);
+  Operand out = walk_body(s, b);
+  bool is_dead = s->is_dead;
+  IrBlockId block = s->b.block;
+  s->depth--;
+  sema_leave(s, &saved);
+  s->is_dead = is_dead;
+  s->b.block = block;
+  out.decl = NULL;
+  out.name = (StrId){0};
+  return out;
+}
+
+/* ---- instances ------------------------------------------------------------------------------ */
+
+static bool is_bound_by_value(Sema *s, const NodeParam *p, PoolId type)
+{
+  return p->is_comptime || type.raw == POOL_RAW_VOID || type_is_comptime_only(s->pool, type);
+}
+
+/* The function whose code is being made; IR_NO_ID. */
+static uint32_t compiled_func(const Sema *s)
+{
+  for (const Frame *f = s->frame; f != NULL; f = f->up)
+    if (f->is_emitted)
+      return f->func;
+  return IR_NO_ID;
+}
+
+enum { INSTANCES_MAX = 20000 };     /* a tile's memory does not hold as many functions */
+
+/* The instance for the types and comptime values of the call. */
+static uint32_t instance_of(Sema *s, const Binding *b)
+{
+  uint32_t n = b->fn->params.count;
+  if (!s->funcs[b->func].is_generic)
+    return b->func;
+  PoolId *parts = arena_many(s->arena, PoolId, 2 * n + 1);
+  PoolId *bound = arena_many(s->arena, PoolId, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    if (is_bound_by_value(s, node_param(b->fn->params.at[i]), b->types[i])) {
+      s->own->at = b->args[i].span;
+      bound[i] = sema_force(s, b->args[i].value);
+      if (bound[i].raw == POOL_RAW_POISON)
+        return IR_NO_ID;
+    }
+    parts[2 * i] = b->types[i];
+    parts[2 * i + 1] = bound[i];
+  }
+  PoolId args = pool_aggregate(s->pool, POOL(ANYTYPE), parts, 2 * n);
+  uint64_t key = (uint64_t)b->func << 32 | args.raw;
+  uint32_t known;
+  if (pair_get(&s->own->instances, key, &known))
+    return known;
+  if (s->own->instances.n >= INSTANCES_MAX) {
+    sema_error(s, too_many_instances, b->at, (unsigned)INSTANCES_MAX,
+               sema_text(s, b->fn->name.text));
+    return IR_NO_ID;
+  }
+  PoolKey type = {.kind = PK_FN_TYPE, .type = POOL(TYPE)};
+  type.u.fn_type.n = n;
+  type.u.fn_type.params = b->types;
+  type.u.fn_type.result = b->result;
+  uint32_t index = sema_func_add(s, s->funcs[b->func].decl_module, s->funcs[b->func].node);
+  s->funcs[index].type = pool_get(s->pool, &type);
+  s->funcs[index].n_bound = n;
+  s->funcs[index].bound = bound;
+  s->funcs[index].instantiated_at = b->at;
+  s->funcs[index].instantiated_by = compiled_func(s);
+  pair_put(&s->own->instances, key, index);
+  return index;
+}
+
+static bool is_bound(const FuncInstance *f, uint32_t i)
+{
+  return f->bound != NULL && !pool_is_none(f->bound[i]);
+}
+
+static bool returns_in_memory(Sema *s, PoolId result)
+{
+  return result.raw != POOL_RAW_VOID && type_ir(s->pool, result) == IRT_VOID;
+}
+
+static bool check_signature(Sema *s, const NodeFnDecl *fn, const PoolKey *type)
+{
+  for (uint32_t i = 0; i < type->u.fn_type.n; i++) {
+    PoolId t = type->u.fn_type.params[i];
+    if (t.raw != POOL_RAW_VOID && !type_is_comptime_only(s->pool, t) &&
+        !sema_check_run_time(s, t, fn->params.at[i]->span))
+      return false;
+  }
+  PoolId result = type->u.fn_type.result;
+  return result.raw == POOL_RAW_VOID || sema_check_run_time(s, result, fn->result->span);
+}
+
+IrFuncId sema_func_ir(Sema *s, uint32_t func)
+{
+  if (s->funcs[func].ir.raw != IR_NO_ID)
+    return s->funcs[func].ir;
+  const NodeFnDecl *fn = node_fn_decl(s->funcs[func].node);
+  sema_func_value(s, func);
+  FuncInstance f = s->funcs[func];
+  const char *name = sema_link_name(s, f.decl_module, f.name, fn->linkname);
+  uint16_t address;
+  if (sema_section_address(s, sema_section(s, f.decl_module, fn->linksection), &address))
+    sema_error(s, function_section, fn->linksection->span, sema_text(s, f.name));
+  PoolKey type = pool_key(s->pool, f.type);
+  if (f.is_generic || type.kind != PK_FN_TYPE || !check_signature(s, fn, &type)) {
+    if (f.is_generic)
+      sema_error(s, generic_without_call, fn->name.span, sema_text(s, f.name));
+    s->funcs[func].ir = ir_func_add(s->ir, name, IRT_VOID, NULL, 0);
+    s->funcs[func].compiled = true;
+    return s->funcs[func].ir;
+  }
+  IrType *params = arena_many(s->arena, IrType, type.u.fn_type.n + 2);
+  uint32_t n = 0;
+  bool in_memory = returns_in_memory(s, type.u.fn_type.result);
+  if (in_memory)
+    params[n++] = IRT_PTR;
+  for (uint32_t i = 0; i < type.u.fn_type.n; i++) {
+    if (is_bound(&f, i))
+      continue;
+    IrType t = type_ir(s->pool, type.u.fn_type.params[i]);
+    if (fn->is_task && t == IRT_VOID)
+      t = packed_param_ir(s, type.u.fn_type.params[i]);
+    params[n++] = t == IRT_VOID ? IRT_PTR : t;
+  }
+  IrType result = in_memory || type.u.fn_type.result.raw == POOL_RAW_VOID
+                      ? IRT_VOID : type_ir(s->pool, type.u.fn_type.result);
+  IrFuncId ir = ir_func_add(s->ir, name, result, params, n);
+  IrFunc *out = &s->ir->funcs[ir.raw];
+  out->is_task = fn->is_task;
+  static const IrInlining inlining[] = {IR_INLINING_FREE, IR_INLINING_ALWAYS, IR_INLINING_NEVER};
+  out->inlining = inlining[fn->inlining];
+  s->ir->funcs[ir.raw].loc = ir_loc_add(s->ir, fn->name.span, IR_NO_LOC, name);
+  s->funcs[func].ir = ir;
+  arrput(s->own->pending, func);
+  return ir;
+}
+
+/* Aggregates are passed by reference; a wide integer is a number, so it is copied. */
+static IrValue argument_address(Sema *s, Operand o)
+{
+  if (!type_is_wide(s->pool, o.type) || o.kind == OPR_COMPTIME || o.is_temp)
+    return sema_address(s, o);
+  Operand copy = sema_temp(s, o.type);
+  place_init(s, copy, o);
+  return copy.ir;
+}
+
+/* ---- emitted calls -------------------------------------------------------------------------- */
+
+static Operand emit_call(Sema *s, const Binding *b, uint32_t func)
+{
+  IrFuncId ir = sema_func_ir(s, func);
+  FuncInstance f = s->funcs[func];
+  uint32_t n = b->fn->params.count, n_args = 0;
+  IrValue few[FEW_ARGS + 1];
+  IrValue *args = n <= FEW_ARGS ? few : arena_many(s->arena, IrValue, n + 1);
+  if (f.compiled && s->ir->funcs[ir.raw].n_params == 0 && n > 0 && f.is_generic)
+    return operand_poison();
+  Operand place = operand_poison();
+  bool in_memory = returns_in_memory(s, b->result);
+  if (in_memory) {
+    if (!sema_check_run_time(s, b->result, b->at))
+      return operand_poison();
+    place = sema_temp(s, b->result);
+    args[n_args++] = place.ir;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    if (is_bound(&f, i))
+      continue;
+    bool is_scalar = type_ir(s->pool, b->types[i]) != IRT_VOID;
+    args[n_args++] = is_scalar ? sema_ir(s, b->args[i]) : argument_address(s, b->args[i]);
+  }
+  if (s->ir->funcs[ir.raw].n_params != n_args)
+    return operand_poison();          /* its signature was in error */
+  IrValue v = ir_call(&s->b, ir, args, n_args);
+  if (in_memory)
+    return place;
+  return b->result.raw == POOL_RAW_VOID ? operand_void() : operand_runtime(v, b->result);
+}
+
+static Operand call_func(Sema *s, uint32_t func, const ArgSource *src)
+{
+  const NodeFnDecl *fn = node_fn_decl(s->funcs[func].node);
+  if (fn->is_task) {
+    sema_error(s, call_task, src->at, sema_text(s, fn->name.text));
+    diag_declared_here(s->diags, fn->name.span, sema_text(s, fn->name.text));
+    return operand_poison();
+  }
+  if (fn->body == NULL) {
+    sema_error(s, no_body, src->at, sema_text(s, fn->name.text));
+    diag_declared_here(s->diags, fn->name.span, sema_text(s, fn->name.text));
+    return operand_poison();
+  }
+  Operand few_args[FEW_ARGS];
+  PoolId few_types[FEW_ARGS];
+  uint32_t n = fn->params.count;
+  Binding b = {.func = func, .fn = fn, .at = src->at, .args = few_args, .types = few_types};
+  if (n > FEW_ARGS) {
+    b.args = arena_many(s->arena, Operand, n);
+    b.types = arena_many(s->arena, PoolId, n);
+  }
+  if (!bind(s, &b, src))
+    return operand_poison();
+  if (!sema_emits(s) || must_fold(s, b.result))
+    return call_comptime(s, &b);
+  if (fn->inlining == INLINING_ALWAYS)
+    return call_inline(s, &b);
+  uint32_t instance = instance_of(s, &b);
+  return instance == IR_NO_ID ? operand_poison() : emit_call(s, &b, instance);
+}
+
+static Operand call_pointer(Sema *s, Operand callee, const PoolKey *type, const ArgSource *src)
+{
+  uint32_t n = type->u.fn_type.n, n_args = 0;
+  if (src->n != n) {
+    sema_error(s, wrong_argument_count, src->at, "the function pointed to", n, src->n);
+    return operand_poison();
+  }
+  IrValue *args = arena_many(s->arena, IrValue, n + 2);
+  PoolId result = type->u.fn_type.result;
+  Operand place = operand_poison();
+  bool in_memory = returns_in_memory(s, result), is_bad = false;
+  if (in_memory) {
+    place = sema_temp(s, result);
+    args[n_args++] = place.ir;
+  }
+  IrValue address = sema_ir(s, callee);
+  for (uint32_t i = 0; i < n; i++) {
+    PoolId t = type->u.fn_type.params[i];
+    Operand o = arg_operand(s, src, i, t, false);
+    o = sema_coerce(s, o, t, o.span);
+    if (operand_is_poison(o) || !sema_check_run_time(s, t, o.span)) {
+      is_bad = true;
+      continue;
+    }
+    args[n_args++] = type_ir(s->pool, t) != IRT_VOID ? sema_ir(s, o) : argument_address(s, o);
+  }
+  if (is_bad)
+    return operand_poison();
+  IrType ir_result = in_memory || result.raw == POOL_RAW_VOID ? IRT_VOID
+                                                              : type_ir(s->pool, result);
+  IrValue v = ir_call_ptr(&s->b, ir_result, address, args, n_args);
+  if (in_memory)
+    return place;
+  return result.raw == POOL_RAW_VOID ? operand_void() : operand_runtime(v, result);
+}
+
+static Operand call_any(Sema *s, Operand callee, const ArgSource *src)
+{
+  callee = sema_load(s, callee);
+  if (operand_is_poison(callee))
+    return callee;
+  if (callee.kind == OPR_COMPTIME && pool_kind(s->pool, callee.value) == PK_FUNC)
+    return operand_at(call_func(s, pool_key(s->pool, callee.value).u.index, src), src->at);
+  PoolKey type = pool_key(s->pool, callee.type);
+  if (type.kind == PK_POINTER_TYPE && !type.u.pointer_type.is_many) {
+    PoolKey fn = pool_key(s->pool, type.u.pointer_type.pointee);
+    if (fn.kind == PK_FN_TYPE && sema_emits(s))
+      return operand_at(call_pointer(s, callee, &fn, src), src->at);
+  }
+  sema_error(s, not_callable, callee.span.off != 0 ? callee.span : src->at,
+             callee.type);
+  return operand_poison();
+}
+
+Operand sema_call(Sema *s, Operand callee, const Node *call_node, const NodeList *args, PoolId want)
+{
+  (void)want;
+  ArgSource src = {.nodes = args, .n = args->count, .at = call_node->span};
+  return call_any(s, callee, &src);
+}
+
+Operand sema_call_values(Sema *s, Operand callee, const Operand *args, uint32_t n, Span at,
+                         PoolId want)
+{
+  (void)want;
+  ArgSource src = {.values = args, .n = n, .at = at};
+  return call_any(s, callee, &src);
+}
+
+/* ---- code ----------------------------------------------------------------------------------- */
+
+static void declare_params(Sema *s, const FuncInstance *f, const NodeFnDecl *fn,
+                           const PoolKey *type, uint32_t first)
+{
+  IrFunc *ir = &s->ir->funcs[f->ir.raw];
+  for (uint32_t i = 0; i < type->u.fn_type.n; i++) {
+    Name name = param_name(fn, i);
+    PoolId t = type->u.fn_type.params[i];
+    Operand o;
+    if (is_bound(f, i)) {
+      o = operand_value(s, f->bound[i]);
+    } else {
+      IrValue v = ir->blocks[0].params[first++];
+      o = type_ir(s->pool, t) != IRT_VOID ? operand_runtime(v, t) : operand_place(v, t, true);
+      if (fn->is_task && packed_param_ir(s, t) != IRT_VOID) {
+        o = operand_place(sema_temp(s, t).ir, t, true);
+        ir_store(&s->b, o.ir, v);
+      }
+    }
+    if (name_is_given(name))
+      scope_add(s, name, o);
+  }
+}
+
+void sema_compile_func(Sema *s, uint32_t func)
+{
+  FuncInstance f = s->funcs[func];
+  const NodeFnDecl *fn = node_fn_decl(f.node);
+  if (f.compiled)
+    return;
+  s->funcs[func].compiled = true;
+  if (fn->body == NULL) {
+    sema_error(s, no_body, fn->name.span, sema_text(s, f.name));
+    return;
+  }
+  PoolKey type = pool_key(s->pool, f.type);
+  bool in_memory = returns_in_memory(s, type.u.fn_type.result);
+  Frame frame = {.name = f.name, .is_function = true, .is_emitted = true,
+                 .func = func,
+                 .result = type.u.fn_type.result, .ir_name = s->ir->funcs[f.ir.raw].name};
+  SemaState saved;
+  sema_enter(s, &frame, f.decl_module, &saved);
+  s->comptime = false;
+  s->where = WHERE_RUNTIME;
+  s->run_time_depth = 0;
+  s->b = (IrBuilder){.module = s->ir, .func = f.ir, .block = {0}};
+  if (in_memory)
+    frame.result_address = s->ir->funcs[f.ir.raw].blocks[0].params[0];
+  sema_at(s, fn->name.span);
+  declare_params(s, &f, fn, &type, in_memory);
+  Target target;
+  target_push(s, &target, TARGET_FN, (Name){{0}, {0, 0}}, frame.result);
+  /* Loops may not branch to the entry. */
+  IrBlockId body = ir_block_add(s->ir, f.ir);
+  ir_br(&s->b, body, NULL, 0);
+  s->b.block = body;
+  sema_block(s, fn->body, POOL(VOID));
+  target_pop(s, &target);
+  if (!s->is_dead && !s->is_refuted && frame.result.raw != POOL_RAW_VOID)
+    sema_error(s, missing_return, fn->name.span, sema_text(s, f.name),
+               frame.result);
+  if (!s->is_dead && frame.result.raw == POOL_RAW_VOID) {
+    sema_at(s, (Span){fn->body->span.off + fn->body->span.len - 1, 1});
+    ir_ret(&s->b, IR_NO_VALUE);
+  }
+  sema_leave(s, &saved);
+}
+
+void sema_compile_pending(Sema *s)
+{
+  if (s->ir == NULL || s->own == NULL)
+    return;
+  do {
+    while (s->own->next_pending < arrlenu(s->own->pending) && !s->is_refuted)
+      sema_compile_func(s, s->own->pending[s->own->next_pending++]);
+    sema_fill_globals(s);
+  } while (s->own->next_pending < arrlenu(s->own->pending) && !s->is_refuted);
+}

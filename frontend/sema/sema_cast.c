@@ -1,0 +1,608 @@
+/* Conversions: implicit ones (sema_coerce, peer types), @as and @bitcast. */
+#include "frontend/sema/sema_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- known values --------------------------------------------------------------------------- */
+
+static PoolId report_unfit(Sema *s, PoolId value, PoolId type, Span span)
+{
+  sema_error(s, value_out_of_range, span, value, type);
+  return POOL(POISON);
+}
+
+static PoolId int_to_int(Sema *s, PoolId value, PoolId type, Span span)
+{
+  if (!value_int_fits(s->pool, value_int_type(s->pool, type), value))
+    return report_unfit(s, value, type, span);
+  return value_int_as(s->pool, type, value);
+}
+
+static PoolId int_to_float(Sema *s, PoolId value, PoolId type)
+{
+  int64_t small;
+  if (pool_int_value(s->pool, value, &small)) {
+    if (type.raw == POOL_RAW_F32)
+      return pool_float_bits(s->pool, type, fp32_from_i64(small));
+    if (type_is_float16(type)) {
+      Fp16Format format = type.raw == POOL_RAW_BF16 ? FP16_BF16
+                        : type.raw == POOL_RAW_CB16 ? FP16_CB16 : FP16_F16;
+      return pool_float_bits(s->pool, type, fp16_from_i64(format, small));
+    }
+    return pool_float(s->pool, type, (double)small);
+  }
+  mpz_t big;
+  mpz_init(big);
+  pool_mpz(s->pool, value, big);
+  double v = mpz_get_d(big);
+  mpz_clear(big);
+  return pool_float(s->pool, type, v);
+}
+
+static PoolId float_to_int(Sema *s, PoolId value, PoolId type, Span span)
+{
+  double v = pool_float_value(s->pool, value);
+  if (v != v || v - v != 0)
+    return report_unfit(s, value, type, span);
+  mpz_t big;
+  mpz_init(big);
+  mpz_set_d(big, v);      /* toward zero */
+  bool fits = value_big_fits(s->pool, value_int_type(s->pool, type), big);
+  PoolId out = fits ? pool_bigint(s->pool, type, big) : POOL(POISON);
+  mpz_clear(big);
+  return fits ? out : report_unfit(s, value, type, span);
+}
+
+static bool is_integral(Sema *s, PoolId type)
+{
+  return type_is_int(s->pool, type) || pool_kind(s->pool, type) == PK_ENUM_TYPE;
+}
+
+static PoolId to_bool(Sema *s, PoolId value)
+{
+  if (pool_kind(s->pool, value) == PK_FLOAT) {
+    double v = pool_float_value(s->pool, value);
+    return pool_bool(!(v == 0));
+  }
+  int64_t small;
+  return pool_bool(!pool_int_value(s->pool, value, &small) || small != 0);
+}
+
+PoolId fold_convert(Sema *s, PoolId value, PoolId type, Span span)
+{
+  PoolId from = pool_type_of(s->pool, value);
+  if (pool_eq(from, type))
+    return value;
+  if (from.raw == POOL_RAW_BOOL) {
+    value = pool_int(s->pool, POOL(COMPTIME_INT), value_is_true(value));
+    from = POOL(COMPTIME_INT);
+  }
+  bool from_int = is_integral(s, from), from_float = type_is_float(s->pool, from);
+  if (!from_int && !from_float)
+    return (PoolId){0};
+  if (type.raw == POOL_RAW_BOOL)
+    return to_bool(s, value);
+  if (is_integral(s, type))
+    return from_int ? int_to_int(s, value, type, span) : float_to_int(s, value, type, span);
+  if (!type_is_float(s->pool, type))
+    return (PoolId){0};
+  return from_int ? int_to_float(s, value, type)
+                  : pool_float(s->pool, type, pool_float_value(s->pool, value));
+}
+
+static unsigned width_of(Sema *s, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, value_int_type(s->pool, type));
+  if (k.kind == PK_INT_TYPE)
+    return k.u.int_type.bits;
+  return packed_is(s, type) ? type_bits(s->pool, type) : ir_type_bits(type_ir(s->pool, type));
+}
+
+static bool has_bits(Sema *s, PoolId type)
+{
+  return packed_is(s, type) || type.raw == POOL_RAW_BOOL || type.raw == POOL_RAW_F32 ||
+         type_is_float16(type) ||
+         (is_integral(s, type) && type.raw != POOL_RAW_COMPTIME_INT);
+}
+
+static PoolId address_value(Sema *s, PoolId type, uint64_t address)
+{
+  PoolKey k = {.kind = PK_POINTER, .type = type};
+  k.u.pointer.base_kind = PTR_INTEGER;
+  k.u.pointer.offset = (uint16_t)address;
+  return pool_get(s->pool, &k);
+}
+
+PoolId fold_bits(Sema *s, PoolId type, uint64_t bits)
+{
+  if (type.raw == POOL_RAW_BOOL)
+    return pool_bool(bits & 1);
+  if (type_is_float(s->pool, type))
+    return pool_float_bits(s->pool, type, type.raw == POOL_RAW_F32 ? (uint32_t)bits
+                                                                    : (uint16_t)bits);
+  if (pool_kind(s->pool, type) == PK_POINTER_TYPE)
+    return address_value(s, type, bits);
+  return value_from_bits(s->pool, type, bits);
+}
+
+PoolId fold_bitcast(Sema *s, PoolId value, PoolId type)
+{
+  if (pool_kind(s->pool, value) == PK_INT && is_integral(s, type))
+    return value_int_wrapped(s->pool, type, value);       /* of any width */
+  return packed_known_bits(s, value, 0, type);
+}
+
+static PoolId symbolic_as(Sema *s, SymKind sym, PoolId value, PoolId type)
+{
+  PoolKey k = {.kind = PK_SYMBOLIC, .type = type};
+  k.u.symbolic.sym = sym;
+  k.u.symbolic.a = value;
+  return pool_get(s->pool, &k);
+}
+
+/* ---- run time ------------------------------------------------------------------------------- */
+
+static bool signed_int(Sema *s, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, value_int_type(s->pool, type));
+  return k.kind == PK_INT_TYPE && k.u.int_type.is_signed;
+}
+
+static IrValue emit_int_to_int(Sema *s, IrValue v, PoolId from, PoolId to)
+{
+  IrType a = type_ir(s->pool, from), b = type_ir(s->pool, to);
+  if (ir_type_bits(b) < ir_type_bits(a))
+    v = ir_unary(&s->b, IR_trunc, b, v);
+  else if (ir_type_bits(b) > ir_type_bits(a))
+    v = ir_unary(&s->b, signed_int(s, from) ? IR_sext : IR_zext, b, v);
+  bool keeps = signed_int(s, from) == signed_int(s, to) && width_of(s, to) >= width_of(s, from);
+  return keeps ? v : emit_normalise(s, v, value_int_type(s->pool, to));
+}
+
+static IrValue emit_to_bool(Sema *s, IrValue v, PoolId from)
+{
+  IrValue zero = ir_const(&s->b, type_ir(s->pool, from), 0);
+  if (!type_is_float(s->pool, from))
+    return ir_binary(&s->b, IR_ne, IRT_BOOL, v, zero);
+  IrValue equal = ir_binary(&s->b, IR_feq, IRT_BOOL, v, zero);
+  return ir_binary(&s->b, IR_xor, IRT_BOOL, equal, ir_const(&s->b, IRT_BOOL, 1));
+}
+
+IrValue emit_convert(Sema *s, IrValue v, PoolId from, PoolId to)
+{
+  IrType b = type_ir(s->pool, to);
+  if (pool_eq(from, to))
+    return v;
+  if (to.raw == POOL_RAW_BOOL)
+    return emit_to_bool(s, v, from);
+  if (from.raw == POOL_RAW_BOOL) {
+    if (!type_is_float(s->pool, to))
+      return ir_unary(&s->b, IR_zext, b, v);
+    v = ir_unary(&s->b, IR_zext, IRT_I16, v);
+    return ir_unary(&s->b, IR_uitofp, b, v);
+  }
+  if (type_is_float(s->pool, from)) {
+    if (type_is_float(s->pool, to))
+      return ir_unary(&s->b, b == IRT_F32 ? IR_fpext : IR_fptrunc, b, v);
+    v = ir_unary(&s->b, signed_int(s, to) ? IR_fptosi : IR_fptoui, b, v);
+    return emit_normalise(s, v, value_int_type(s->pool, to));
+  }
+  if (type_is_float(s->pool, to))
+    return ir_unary(&s->b, signed_int(s, from) ? IR_sitofp : IR_uitofp, b, v);
+  return emit_int_to_int(s, v, from, to);
+}
+
+/* ---- @as, @bitcast -------------------------------------------------------------------------- */
+
+static bool is_convertible(Sema *s, PoolId type)
+{
+  return type.raw == POOL_RAW_BOOL || is_integral(s, type) || type_is_float(s->pool, type);
+}
+
+Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
+{
+  o = sema_load(s, o);
+  if (operand_is_poison(o) || type.raw == POOL_RAW_POISON_TYPE)
+    return operand_poison();
+  if (pool_eq(o.type, type))
+    return o;
+  if (!is_convertible(s, type) || !is_convertible(s, o.type)) {
+    if (sema_coercible(s, o, type))
+      return sema_coerce(s, o, type, span);
+    sema_error(s, bad_as, span, o.type, type);
+    return operand_poison();
+  }
+  if (pool_kind(s->pool, o.type) == PK_ENUM_TYPE && pool_kind(s->pool, type) == PK_ENUM_TYPE) {
+    sema_error(s, enum_to_enum, span, o.type, type);
+    return operand_poison();
+  }
+  if (o.kind == OPR_COMPTIME) {
+    if (sema_is_symbolic(s, o.value))
+      return operand_value(s, symbolic_as(s, SYM_CONVERT, o.value, type));
+    return operand_at(operand_value(s, fold_convert(s, o.value, type, span)), span);
+  }
+  if (!sema_check_run_time(s, type, span) || !sema_check_run_time(s, o.type, span))
+    return operand_poison();
+  if (type_is_wide(s->pool, type) || type_is_wide(s->pool, o.type))
+    return operand_at(wide_convert(s, o, type, span), span);
+  return operand_at(operand_runtime(emit_convert(s, sema_ir(s, o), o.type, type), type), span);
+}
+
+enum { ADDRESS_BITS = 16 };
+
+static Operand bitcast_to_pointer(Sema *s, Operand o, PoolId type, Span span)
+{
+  bool is_untyped_int = o.type.raw == POOL_RAW_COMPTIME_INT;
+  if (!is_integral(s, o.type) || (!is_untyped_int && width_of(s, o.type) != ADDRESS_BITS)) {
+    sema_error(s, bad_bitcast, span, o.type, type);
+    return operand_poison();
+  }
+  if (o.kind == OPR_COMPTIME) {
+    uint64_t address = value_int_bits(s->pool, sema_force(s, o.value));
+    return operand_value(s, address_value(s, type, address));
+  }
+  return operand_runtime(ir_unary(&s->b, IR_bitcast, IRT_PTR, sema_ir(s, o)), type);
+}
+
+/* The address as a number, which only the machine knows. */
+static Operand bitcast_from_pointer(Sema *s, Operand o, PoolId type, Span span)
+{
+  if (!is_integral(s, type) || type.raw == POOL_RAW_COMPTIME_INT ||
+      width_of(s, type) != ADDRESS_BITS) {
+    sema_error(s, bad_bitcast, span, o.type, type);
+    return operand_poison();
+  }
+  if (!sema_emits(s)) {
+    sema_error(s, not_comptime, span);
+    return operand_poison();
+  }
+  return operand_runtime(ir_unary(&s->b, IR_bitcast, IRT_I16, sema_ir(s, o)), type);
+}
+
+static IrValue emit_bitcast(Sema *s, IrValue v, PoolId from, PoolId to)
+{
+  IrType a = type_ir(s->pool, from), b = type_ir(s->pool, to);
+  if (a == IRT_BOOL && b != IRT_BOOL)
+    return ir_unary(&s->b, IR_zext, b, v);
+  if (b == IRT_BOOL && a != IRT_BOOL)
+    return ir_unary(&s->b, IR_trunc, b, v);
+  if (a != b)
+    v = ir_unary(&s->b, IR_bitcast, b, v);
+  return emit_normalise(s, v, value_int_type(s->pool, to));
+}
+
+Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span)
+{
+  o = sema_load(s, o);
+  if (operand_is_poison(o) || type.raw == POOL_RAW_POISON_TYPE)
+    return operand_poison();
+  if (pool_kind(s->pool, type) == PK_POINTER_TYPE)
+    return bitcast_to_pointer(s, o, type, span);
+  if (pool_kind(s->pool, o.type) == PK_POINTER_TYPE)
+    return bitcast_from_pointer(s, o, type, span);
+  if (o.type.raw == POOL_RAW_COMPTIME_INT && is_integral(s, type))
+    return sema_coerce(s, o, type, span);
+  if (!has_bits(s, type) || !has_bits(s, o.type) || width_of(s, type) != width_of(s, o.type)) {
+    sema_error(s, bad_bitcast, span, o.type, type);
+    return operand_poison();
+  }
+  bool is_packed = packed_is(s, type) || packed_is(s, o.type);
+  if (o.kind == OPR_COMPTIME) {
+    if (!is_packed && sema_is_symbolic(s, o.value))
+      return operand_value(s, symbolic_as(s, SYM_BITCAST, o.value, type));
+    PoolId value = fold_bitcast(s, sema_force(s, o.value), type);
+    if (!pool_is_none(value))
+      return operand_value(s, value);
+    if (!sema_emits(s)) {
+      sema_error(s, not_comptime, span);
+      return operand_poison();
+    }
+  }
+  if (!sema_check_run_time(s, type, span) || !sema_check_run_time(s, o.type, span))
+    return operand_poison();
+  if (is_packed)
+    return packed_bitcast(s, o, type);
+  if (type_is_wide(s->pool, type))
+    return wide_convert(s, o, type, span);
+  return operand_runtime(emit_bitcast(s, sema_ir(s, o), o.type, type), type);
+}
+
+/* ---- implicit conversion -------------------------------------------------------------------- */
+
+typedef enum {
+  COERCE_NO, COERCE_SAME, COERCE_INT, COERCE_FLOAT, COERCE_WIDEN, COERCE_POINTER, COERCE_FUNC,
+  COERCE_STRUCT, COERCE_ARRAY, COERCE_UNTYPED, COERCE_UNFIT
+} Coercion;
+
+static bool pointer_coercible(Sema *s, const PoolKey *from, const PoolKey *to)
+{
+  PoolId a = from->u.pointer_type.pointee, b = to->u.pointer_type.pointee;
+  if (from->u.pointer_type.is_const && !to->u.pointer_type.is_const)
+    return false;
+  bool from_many = from->u.pointer_type.is_many, to_many = to->u.pointer_type.is_many;
+  if (b.raw == POOL_RAW_ANYOPAQUE)
+    return true;
+  if (pool_eq(a, b))
+    return from_many == to_many;
+  PoolKey inner = pool_key(s->pool, a), outer = pool_key(s->pool, b);
+  if (to_many && !from_many)      /* *[N]T -> [*]T; public programs do it with any rank */
+    return inner.kind == PK_ARRAY_TYPE && pool_eq(inner.u.array.element, b);
+  return !to_many && !from_many && outer.kind == PK_ARRAY_TYPE && outer.u.array.rank == 1 &&
+         outer.u.array.dims[0] == 1 && pool_eq(outer.u.array.element, a);   /* *T -> *[1]T */
+}
+
+static bool widens(Sema *s, PoolId from, PoolId to)
+{
+  PoolKey a = pool_key(s->pool, from), b = pool_key(s->pool, to);
+  if (a.kind == PK_INT_TYPE && b.kind == PK_INT_TYPE) {
+    if (a.u.int_type.is_signed == b.u.int_type.is_signed)
+      return b.u.int_type.bits > a.u.int_type.bits;
+    return b.u.int_type.is_signed && b.u.int_type.bits > a.u.int_type.bits;
+  }
+  return type_is_float16(from) && to.raw == POOL_RAW_F32;
+}
+
+static bool struct_coercible(Sema *s, Operand o, const PoolKey *from, const PoolKey *to);
+
+static bool tuple_to_array(Sema *s, Operand o, const PoolKey *from, const PoolKey *to, PoolId type)
+{
+  if (o.kind != OPR_COMPTIME || from->u.fields.n != type_element_count(s->pool, type))
+    return false;
+  PoolKey v = pool_key(s->pool, o.value);
+  for (uint32_t i = 0; i < v.u.aggregate.n; i++)
+    if (!sema_coercible(s, operand_value(s, v.u.aggregate.elems[i]), to->u.array.element))
+      return false;
+  return true;
+}
+
+static Coercion int_coercion(Sema *s, Operand o, PoolId type)
+{
+  if (o.kind == OPR_COMPTIME && type.raw == POOL_RAW_COMPTIME_INT)
+    return COERCE_INT;
+  if (o.kind != OPR_COMPTIME)
+    return widens(s, o.type, type) ? COERCE_WIDEN : COERCE_NO;
+  if (sema_is_symbolic(s, o.value))
+    return COERCE_INT;
+  return value_int_fits(s->pool, type, o.value) ? COERCE_INT : COERCE_UNFIT;
+}
+
+static Coercion coercion_of(Sema *s, Operand o, PoolId type)
+{
+  if (pool_eq(o.type, type))
+    return COERCE_SAME;
+  PoolKey from = pool_key(s->pool, o.type), to = pool_key(s->pool, type);
+  if (type_is_int(s->pool, o.type) && type_is_int(s->pool, type))
+    return int_coercion(s, o, type);
+  if (type_is_float(s->pool, type)) {
+    bool is_untyped =
+        o.type.raw == POOL_RAW_COMPTIME_INT || o.type.raw == POOL_RAW_COMPTIME_FLOAT;
+    if (o.kind == OPR_COMPTIME && is_untyped)
+      return COERCE_FLOAT;
+    return widens(s, o.type, type) ? COERCE_WIDEN : COERCE_NO;
+  }
+  if (type.raw == POOL_RAW_COMPTIME_STRUCT)
+    return from.kind == PK_STRUCT_TYPE ? COERCE_UNTYPED : COERCE_NO;
+  if (from.kind == PK_POINTER_TYPE && to.kind == PK_POINTER_TYPE)
+    return pointer_coercible(s, &from, &to) ? COERCE_POINTER : COERCE_NO;
+  if (from.kind == PK_FN_TYPE && to.kind == PK_POINTER_TYPE)
+    return pool_eq(to.u.pointer_type.pointee, o.type) && to.u.pointer_type.is_const &&
+                   !to.u.pointer_type.is_many
+               ? COERCE_FUNC : COERCE_NO;
+  if (from.kind == PK_STRUCT_TYPE && to.kind == PK_STRUCT_TYPE && from.u.fields.origin == 0)
+    return struct_coercible(s, o, &from, &to) ? COERCE_STRUCT : COERCE_NO;
+  bool is_tuple = from.kind == PK_STRUCT_TYPE &&
+                  (from.u.fields.is_tuple || from.u.fields.n == 0);   /* .{} is a tuple, too */
+  if (is_tuple && to.kind == PK_ARRAY_TYPE)
+    return tuple_to_array(s, o, &from, &to, type) ? COERCE_ARRAY : COERCE_NO;
+  return COERCE_NO;
+}
+
+/* Field of the source for each field of the target, in any order for named ones. */
+static bool match_field(const PoolKey *from, const PoolField *field, uint32_t i, uint32_t *index)
+{
+  if (from->u.fields.is_tuple) {
+    *index = i;
+    return true;
+  }
+  for (uint32_t k = 0; k < from->u.fields.n; k++)
+    if (str_eq(from->u.fields.fields[k].name, field->name)) {
+      *index = k;
+      return true;
+    }
+  return false;
+}
+
+static Operand source_field(Sema *s, Operand o, uint32_t i)
+{
+  if (o.kind == OPR_COMPTIME)
+    return operand_value(s, pool_key(s->pool, o.value).u.aggregate.elems[i]);
+  return place_field(s, o, i);
+}
+
+static bool struct_coercible(Sema *s, Operand o, const PoolKey *from, const PoolKey *to)
+{
+  if (from->u.fields.n != to->u.fields.n || from->u.fields.is_tuple != to->u.fields.is_tuple)
+    return false;
+  for (uint32_t i = 0; i < to->u.fields.n; i++) {
+    uint32_t at;
+    if (!match_field(from, &to->u.fields.fields[i], i, &at))
+      return false;
+    Operand part = o.kind == OPR_COMPTIME
+                       ? source_field(s, o, at)
+                       : operand_runtime(IR_NO_VALUE, from->u.fields.fields[at].type);
+    if (!sema_coercible(s, part, to->u.fields.fields[i].type))
+      return false;
+  }
+  return true;
+}
+
+bool sema_coercible(Sema *s, Operand o, PoolId type)
+{
+  Coercion c = coercion_of(s, o, type);
+  return c != COERCE_NO && c != COERCE_UNFIT;
+}
+
+static Operand coerce_struct(Sema *s, Operand o, PoolId type, Span span)
+{
+  PoolKey from = pool_key(s->pool, o.type), to = pool_key(s->pool, type);
+  uint32_t n = to.u.fields.n;
+  bool is_known = o.kind == OPR_COMPTIME;
+  PoolId *values = arena_many(s->arena, PoolId, n + 1);
+  Operand place = is_known ? operand_poison() : sema_temp(s, type);
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t at = 0;
+    match_field(&from, &to.u.fields.fields[i], i, &at);
+    Operand part = sema_coerce(s, source_field(s, o, at), to.u.fields.fields[i].type, span);
+    if (operand_is_poison(part))
+      return part;
+    values[i] = part.value;
+    if (!is_known)
+      place_init(s, place_field(s, place, i), part);
+  }
+  return is_known ? operand_value(s, pool_aggregate(s->pool, type, values, n)) : place;
+}
+
+static Operand coerce_array(Sema *s, Operand o, PoolId type, Span span)
+{
+  PoolKey v = pool_key(s->pool, o.value);
+  PoolId element = pool_key(s->pool, type).u.array.element;
+  PoolId *values = arena_many(s->arena, PoolId, v.u.aggregate.n + 1);
+  for (uint32_t i = 0; i < v.u.aggregate.n; i++) {
+    Operand e = sema_coerce(s, operand_value(s, v.u.aggregate.elems[i]), element, span);
+    if (operand_is_poison(e))
+      return e;
+    values[i] = e.value;
+  }
+  return operand_value(s, pool_aggregate(s->pool, type, values, v.u.aggregate.n));
+}
+
+/* The same pointer or function under another type. */
+static PoolId retyped(Sema *s, PoolId value, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, value);
+  k.type = type;
+  return pool_get(s->pool, &k);
+}
+
+static Operand coerce_known(Sema *s, Coercion c, Operand o, PoolId type, Span span)
+{
+  if (c == COERCE_POINTER || c == COERCE_FUNC)
+    return operand_value(s, retyped(s, o.value, type));
+  if (sema_is_symbolic(s, o.value))
+    return operand_value(s, symbolic_as(s, SYM_CONVERT, o.value, type));
+  return operand_value(s, fold_convert(s, o.value, type, span));
+}
+
+/* The first field of a struct type that the value, of another, does not have. */
+static void note_missing_field(Sema *s, PoolId type, PoolId found, Span span)
+{
+  PoolKey to = pool_key(s->pool, type), from = pool_key(s->pool, found);
+  if (to.kind != PK_STRUCT_TYPE || from.kind != PK_STRUCT_TYPE || to.u.fields.is_tuple ||
+      from.u.fields.is_tuple)
+    return;
+  for (uint32_t i = 0; i < to.u.fields.n; i++) {
+    bool has = false;
+    for (uint32_t k = 0; k < from.u.fields.n; k++)
+      has |= str_eq(from.u.fields.fields[k].name, to.u.fields.fields[i].name);
+    if (has)
+      continue;
+    diag_lacks_field(s->diags, span, sema_text(s, to.u.fields.fields[i].name),
+                     to.u.fields.fields[i].type);
+    return;
+  }
+}
+
+Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
+{
+  o = sema_load(s, o);
+  if (pool_is_none(type) || operand_is_poison(o) || pool_eq(o.type, type))
+    return o;
+  int64_t small;
+  if (o.kind == OPR_COMPTIME && o.type.raw == POOL_RAW_COMPTIME_INT && pool_is_machine_int(type) &&
+      pool_int_value(s->pool, o.value, &small) && value_small_fits(s->pool, type, small)) {
+    o.value = pool_int(s->pool, type, small);     /* by far the most frequent conversion */
+    o.type = type;
+    o.decl = NULL;
+    return o;
+  }
+  if (type.raw == POOL_RAW_POISON_TYPE)
+    return operand_poison();
+  Coercion c = coercion_of(s, o, type);
+  Operand out = o;
+  switch (c) {
+  case COERCE_UNFIT:
+    report_unfit(s, o.value, type, span);
+    sema_note_declared(s, &o);
+    return operand_poison();
+  case COERCE_NO:
+    sema_error(s, type_mismatch, span, type, o.type);
+    sema_note_declared(s, &o);
+    sema_note_makes_one(s, type, o.type, span);
+    note_missing_field(s, type, o.type, span);
+    if (type_is_numeric(s->pool, type) && type_is_numeric(s->pool, o.type))
+      diag_use_as(s->diags, span);
+    return operand_poison();
+  case COERCE_SAME:
+  case COERCE_UNTYPED:
+    return o;
+  case COERCE_STRUCT:
+    out = coerce_struct(s, o, type, span);
+    break;
+  case COERCE_ARRAY:
+    out = coerce_array(s, o, type, span);
+    break;
+  case COERCE_INT:
+  case COERCE_FLOAT:
+  case COERCE_WIDEN:
+  case COERCE_POINTER:
+  case COERCE_FUNC:
+    if (o.kind == OPR_COMPTIME)
+      out = coerce_known(s, c, o, type, span);
+    else if (c == COERCE_POINTER)
+      out.type = type;
+    else if (type_is_wide(s->pool, type))
+      out = wide_convert(s, o, type, span);
+    else
+      out = operand_runtime(emit_convert(s, sema_ir(s, o), o.type, type), type);
+    break;
+  }
+  out.name = o.name;
+  out.span = o.span;
+  return out;
+}
+
+/* ---- peers ---------------------------------------------------------------------------------- */
+
+static bool is_untyped(PoolId type)
+{
+  return type.raw == POOL_RAW_COMPTIME_INT || type.raw == POOL_RAW_COMPTIME_FLOAT;
+}
+
+PoolId sema_peer_type(Sema *s, Operand a, Operand b)
+{
+  if (pool_eq(a.type, b.type))
+    return a.type;
+  if (a.type.raw == POOL_RAW_COMPTIME_INT && b.type.raw == POOL_RAW_COMPTIME_FLOAT)
+    return b.type;
+  if (b.type.raw == POOL_RAW_COMPTIME_INT && a.type.raw == POOL_RAW_COMPTIME_FLOAT)
+    return a.type;
+  /* A literal takes the other side's type; whether it fits is checked when it is converted. */
+  if (is_untyped(a.type) && type_is_numeric(s->pool, b.type) &&
+      coercion_of(s, a, b.type) != COERCE_NO)
+    return b.type;
+  if (is_untyped(b.type) && type_is_numeric(s->pool, a.type) &&
+      coercion_of(s, b, a.type) != COERCE_NO)
+    return a.type;
+  if (widens(s, a.type, b.type))
+    return b.type;
+  if (widens(s, b.type, a.type))
+    return a.type;
+  if (b.kind == OPR_COMPTIME && sema_coercible(s, b, a.type))
+    return a.type;
+  if (a.kind == OPR_COMPTIME && sema_coercible(s, a, b.type))
+    return b.type;
+  if (sema_coercible(s, a, b.type))
+    return b.type;
+  return sema_coercible(s, b, a.type) ? a.type : (PoolId){0};
+}

@@ -1,0 +1,576 @@
+/* Modules and declarations: imported lazily, resolved once. */
+#include "frontend/sema/sema_internal.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+#include "stb_ds.h"
+
+/* ---- creation ------------------------------------------------------------------------------- */
+
+static void predeclare(Sema *s, const char *name, PoolId id)
+{
+  StrId text = str_intern_z(s->session->names, name);
+  pair_put(&s->own->types, text.raw, id.raw);
+}
+
+/* The lowest address that evaluation may reach: the stack grows down (as far as the limit says
+ * when it grows, so the limit is raised first), and a quarter of it is left for the leaves. */
+static uintptr_t stack_end(void)
+{
+  enum { STACK_MOST = 64 << 20 };
+  struct rlimit limit;
+  char here;
+  rlim_t size = STACK_MOST;
+  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < size) {
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max < size ? limit.rlim_max : size;
+    size = setrlimit(RLIMIT_STACK, &limit) == 0 ? limit.rlim_cur : before;
+  }
+  return (uintptr_t)&here - (uintptr_t)(size - size / 4);
+}
+
+static void own_create(Sema *s)
+{
+  s->own = arena_new(s->arena, SemaPrivate);
+  s->own->stack_end = stack_end();
+#define T(name, text) \
+  if (text[0] != '<') \
+    predeclare(s, text, POOL(name));
+  WELL_KNOWN_TYPES(T)
+#undef T
+  static const char *const directions[PORT_COUNT] = {
+      [PORT_NORTH] = "NORTH", [PORT_SOUTH] = "SOUTH", [PORT_EAST] = "EAST", [PORT_WEST] = "WEST",
+      [PORT_RAMP] = "RAMP"};
+  for (unsigned i = 0; i < PORT_COUNT; i++)
+    predeclare(s, directions[i], pool_int(s->pool, POOL(DIRECTION), i));
+}
+
+void sema_own_destroy(Sema *s)
+{
+  SemaPrivate *own = s->own;
+  if (own == NULL)
+    return;
+  arrfree(own->locals);
+  arrfree(own->memos);
+  arrfree(own->pending);
+  arrfree(own->emitted);
+  arrfree(own->tile_data);
+  arrfree(own->blocks_run);
+  pair_free(&own->types);
+  pair_free(&own->instances);
+  pair_free(&own->calls);
+  pair_free(&own->constants);
+  pair_free(&own->ir_names);
+  for (size_t i = 0; i < arrlenu(s->modules); i++)
+    arrfree(s->modules[i].decls);
+  s->own = NULL;
+}
+
+/* ---- modules -------------------------------------------------------------------------------- */
+
+static bool decl_of_node(const Node *n, Decl *d)
+{
+  *d = (Decl){.state = DECL_UNRESOLVED, .node = n, .global = IR_NO_ID};
+  if (n->kind == ND_VAR_DECL) {
+    const NodeVarDecl *v = node_var_decl(n);
+    d->kind = v->var_kind == VAR_CONST ? DECL_CONST
+            : v->var_kind == VAR_VAR ? DECL_VAR : DECL_PARAM;
+    d->name = v->name.text;
+    d->name_span = v->name.span;
+  } else if (n->kind == ND_FN_DECL) {
+    d->kind = DECL_FN;
+    d->name = node_fn_decl(n)->name.text;
+    d->name_span = node_fn_decl(n)->name.span;
+  } else if (n->kind == ND_COLOR_DECL) {
+    d->kind = DECL_COLOR;
+    d->name = node_color_decl(n)->name.text;
+    d->name_span = node_color_decl(n)->name.span;
+  } else {
+    return false;
+  }
+  return d->name.raw != 0;
+}
+
+static void add_decls(Sema *s, ModuleInstance *m, uint32_t index)
+{
+  NameTable *names = names_index(s->arena, m->ast->decls.count + 1);
+  m->by_name = names;
+  for (uint32_t i = 0; i < m->ast->decls.count; i++) {
+    Decl d;
+    if (!decl_of_node(m->ast->decls.at[i], &d))
+      continue;
+    d.module = index;
+    uint32_t old = names_get(names, d.name);
+    if (old != IR_NO_ID) {
+      diag_redeclared(s->diags, d.name_span, sema_text(s, d.name));
+      diag_declared_here(s->diags, m->decls[old].name_span, sema_text(s, d.name));
+      continue;
+    }
+    names_put(names, d.name, (uint32_t)arrlenu(m->decls));
+    arrput(m->decls, d);
+  }
+}
+
+static bool is_param(const Decl *d) { return d->kind == DECL_PARAM || d->kind == DECL_COLOR; }
+
+/* Names bound that the module does not have: a superset is normal, so these are warnings. */
+static void check_bindings(Sema *s, const ModuleInstance *m)
+{
+  if (pool_is_none(m->params))
+    return;
+  PoolKey type = pool_key(s->pool, pool_type_of(s->pool, m->params));
+  for (uint32_t i = 0; i < type.u.fields.n; i++) {
+    StrId name = type.u.fields.fields[i].name;
+    uint32_t at_decl = names_get(m->by_name, name);
+    if (at_decl != IR_NO_ID && is_param(&m->decls[at_decl]))
+      continue;
+    Span at;
+    module_binding_span(s, m, name, &at);
+    diag_unknown_param(s->diags, at, sema_text(s, m->path), sema_text(s, name));
+    const char **names = arena_many(s->arena, const char *, arrlenu(m->decls) + 1);
+    size_t n = 0;
+    for (size_t k = 0; k < arrlenu(m->decls); k++)
+      if (is_param(&m->decls[k]))
+        names[n++] = sema_text(s, m->decls[k].name);
+    const char *near = base_nearest(sema_text(s, name), names, n);
+    diag_suggest(s->diags, at, near);
+  }
+}
+
+enum { IMPORT_DEPTH_MAX = 100 };
+
+static bool is_too_deep(Sema *s, uint32_t parent, Span at)
+{
+  uint32_t depth = 0;
+  for (uint32_t m = parent; m != IR_NO_ID; m = s->modules[m].parent)
+    depth++;
+  if (depth < IMPORT_DEPTH_MAX)
+    return false;
+  sema_error(s, import_too_deep, at, (unsigned)IMPORT_DEPTH_MAX);
+  return true;
+}
+
+/* What SDKs before 1.0 call a library module. */
+static const char *current_name(const char *path)
+{
+  static const struct { const char *old, *current; } names[] = {
+    {"<memcpy_multi/memcpy>", "<memcpy/memcpy>"},
+    {"<memcpy_multi/memcpy_switches>", "<memcpy/memcpy_switches>"}};
+  for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+    if (strcmp(path, names[i].old) == 0)
+      return names[i].current;
+  return path;
+}
+
+static uint32_t import_at(Sema *s, const char *path, Span path_span, PoolId params,
+                          const Node *params_node, Span at)
+{
+  if (s->own == NULL)
+    own_create(s);
+  uint32_t parent = arrlenu(s->modules) == 0 ? IR_NO_ID : s->module;
+  const Ast *importer = parent == IR_NO_ID ? NULL : s->modules[parent].ast;
+  if (is_too_deep(s, parent, at))
+    return IR_NO_ID;
+  path = current_name(path);
+  const Ast *ast = files_import(s->session->files, path, importer, path_span);
+  if (ast == NULL)
+    return IR_NO_ID;
+  uint32_t index = (uint32_t)arrlenu(s->modules);
+  ModuleInstance m = {.ast = ast, .path = str_intern_z(s->session->names, path), .parent = parent,
+                      .imported_at = at, .params = params, .params_node = params_node};
+  add_decls(s, &m, index);
+  arrput(s->modules, m);
+  arrput(s->own->memos, NULL);
+  check_bindings(s, &m);
+  return index;
+}
+
+uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *params_node, Span at)
+{
+  return import_at(s, path, at, params, params_node, at);
+}
+
+Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)want;
+  const Node *path_node = call->args.at[0];
+  if (s->frame != NULL && s->frame->is_function) {
+    sema_error(s, import_not_global, at);
+    return operand_poison();
+  }
+  PoolId path = sema_comptime(s, path_node, POOL(COMPTIME_STRING));
+  if (path.raw == POOL_RAW_POISON)
+    return operand_poison();
+  if (pool_kind(s->pool, path) != PK_STRING) {
+    sema_error(s, type_mismatch, path_node->span, POOL(COMPTIME_STRING),
+               pool_type_of(s->pool, path));
+    return operand_poison();
+  }
+  PoolId params = {0};
+  const Node *n = call->args.count > 1 ? call->args.at[1] : NULL;
+  if (n != NULL) {
+    Operand o = sema_coerce(s, sema_comptime_operand(s, n, POOL(COMPTIME_STRUCT)),
+                            POOL(COMPTIME_STRUCT), n->span);
+    if (operand_is_poison(o))
+      return o;
+    params = o.value;
+  }
+  const char *text = sema_text(s, pool_key(s->pool, path).u.string);
+  uint32_t index = import_at(s, text, path_node->span, params, n, at);
+  if (index == IR_NO_ID)
+    return operand_poison();
+  PoolKey k = {.kind = PK_MODULE, .type = POOL(IMPORTED_MODULE), .u.index = index};
+  return operand_value(s, pool_get(s->pool, &k));
+}
+
+Decl *sema_find_decl(Sema *s, uint32_t module, StrId name)
+{
+  if (module >= arrlenu(s->modules))
+    return NULL;
+  ModuleInstance *m = &s->modules[module];
+  uint32_t at = names_get(m->by_name, name);
+  return at == IR_NO_ID ? NULL : &m->decls[at];
+}
+
+/* ---- resolving ------------------------------------------------------------------------------ */
+
+/* Values of a program's own params come from outside of CSL, too, and take the type of the param:
+ * --params gives numbers, of which a bool takes 0 and 1; a layout of a host script gives colors, of
+ * which an integer takes the number. */
+static Operand outside_value(Sema *s, const Decl *d, PoolId bound, PoolId type)
+{
+  int64_t v;
+  bool is_main = s->modules[d->module].parent == IR_NO_ID;
+  bool is_color = pool_eq(pool_type_of(s->pool, bound), POOL(COLOR));
+  if (is_main && is_color && s->session->options->layout_json && type_is_int(s->pool, type) &&
+      pool_int_value(s->pool, sema_force(s, bound), &v)) {
+    release_sign_here(s, SIGN_COLOR_NUMBER, d->name_span);
+    return operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), v));
+  }
+  if (is_main && !is_color && type.raw == POOL_RAW_BOOL && pool_kind(s->pool, bound) == PK_INT &&
+      pool_int_value(s->pool, bound, &v) && (v == 0 || v == 1))
+    return operand_value(s, pool_bool(v == 1));
+  return operand_value(s, bound);
+}
+
+static Operand bound_value(Sema *s, const Decl *d, PoolId type, PoolId bound)
+{
+  const ModuleInstance *m = &s->modules[d->module];
+  Span name_span, at = module_binding_span(s, m, d->name, &name_span);
+  Operand o = outside_value(s, d, bound, type);
+  if (pool_is_none(type) || sema_coercible(s, o, type))
+    return sema_coerce(s, o, type, at);
+  diag_bad_binding(s->diags, at, sema_text(s, d->name), type, bound,
+                   pool_type_of(s->pool, bound));
+  diag_declared_here(s->diags, d->name_span, sema_text(s, d->name));
+  return operand_poison();
+}
+
+/* The binding of a parameter, its default, or an error.  {} means "not given" where a default says
+ * what then holds: members of <memcpy/get_params> that no stream has are handed on like that. */
+static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init)
+{
+  const ModuleInstance *m = &s->modules[d->module];
+  PoolId bound = {0};
+  if (!pool_is_none(m->params))
+    bound = pool_field(s->pool, m->params, d->name);
+  bool has_typed_default = init != NULL && !pool_is_none(type) && type.raw != POOL_RAW_VOID;
+  bool leaves_default = has_typed_default && pool_eq(bound, POOL(VOID_VALUE));
+  if (!pool_is_none(bound) && !leaves_default)
+    return bound_value(s, d, type, bound);
+  if (init != NULL)
+    return sema_coerce(s, sema_comptime_operand(s, init, type), type, init->span);
+  diag_unbound_param(s->diags, d->name_span, sema_text(s, d->name));
+  if (m->parent == IR_NO_ID && m->imported_at.off == 0)
+    diag_bind_with_params(s->diags, d->name_span, sema_text(s, d->name));
+  else if (m->parent == IR_NO_ID && pool_is_none(m->params))
+    diag_imported_here(s->diags, m->imported_at, sema_text(s, m->path));
+  return operand_poison();
+}
+
+/* @import_module, or `if` and `switch` that choose among several. */
+static bool expr_imports(Sema *s, const Node *n)
+{
+  if (n == NULL)
+    return false;
+  if (n->kind == ND_IF)
+    return expr_imports(s, node_if(n)->then_part) || expr_imports(s, node_if(n)->else_part);
+  if (n->kind == ND_SWITCH) {
+    NodeList prongs = node_switch(n)->prongs;
+    bool any = false;
+    for (uint32_t i = 0; i < prongs.count; i++)
+      any = any || expr_imports(s, node_prong(prongs.at[i])->body);
+    return any;
+  }
+  StrId name = str_intern_z(s->session->names, "import_module");
+  return n->kind == ND_BUILTIN_CALL && str_eq(node_builtin_call(n)->name.text, name);
+}
+
+static bool is_import(Sema *s, const Decl *d)
+{
+  return d->kind == DECL_CONST && expr_imports(s, node_var_decl(d->node)->init);
+}
+
+/* ---- extern: what another module exports ---------------------------------------------------- */
+
+static Storage storage_of(const Decl *d)
+{
+  return d->kind == DECL_FN ? node_fn_decl(d->node)->storage
+       : d->kind == DECL_COLOR ? STORAGE_NONE : node_var_decl(d->node)->storage;
+}
+
+static bool is_exported(const Decl *d)
+{
+  return storage_of(d) == STORAGE_EXPORT || d->exported_as.raw != 0;
+}
+
+static StrId symbol_of(Sema *s, const Decl *d)
+{
+  if (d->exported_as.raw)
+    return d->exported_as;
+  return sema_symbol(s, d->module, d->name,
+                     d->kind == DECL_FN ? node_fn_decl(d->node)->linkname
+                                        : node_var_decl(d->node)->linkname);
+}
+
+/* The declaration that exports the symbol, in whatever module; imports are followed. */
+static Decl *find_export(Sema *s, StrId symbol)
+{
+  for (uint32_t m = 0; m < arrlenu(s->modules); m++)
+    for (size_t i = 0; i < arrlenu(s->modules[m].decls); i++) {
+      Decl *d = &s->modules[m].decls[i];
+      if (is_import(s, d))
+        sema_resolve(s, d);
+      if (is_exported(d) && str_eq(symbol_of(s, d), symbol))
+        return d;
+    }
+  return NULL;
+}
+
+/* What an extern declaration stands for; NULL after reporting. */
+static Decl *extern_target(Sema *s, Decl *d)
+{
+  if (!sema_resolve(s, d))
+    return NULL;
+  bool has_value = d->kind == DECL_FN ? node_fn_decl(d->node)->body != NULL
+                                      : node_var_decl(d->node)->init != NULL;
+  StrId symbol = symbol_of(s, d);
+  Decl *target = has_value ? NULL : find_export(s, symbol);
+  d->state = DECL_FAILED;              /* until it is known to be good: report once */
+  if (has_value) {
+    sema_error(s, extern_value, d->name_span, sema_text(s, d->name));
+  } else if (target == NULL) {
+    sema_error(s, extern_missing, d->name_span, sema_text(s, symbol));
+  } else if (sema_resolve(s, target) && !pool_eq(target->type, d->type)) {
+    sema_error(s, extern_type, d->name_span, sema_text(s, d->name), d->type, target->type);
+    diag_declared_here(s->diags, target->name_span, sema_text(s, target->name));
+  } else if (target->state == DECL_DONE) {
+    d->state = DECL_DONE;
+    return target;
+  }
+  return NULL;
+}
+
+static bool resolve_value(Sema *s, Decl *d)
+{
+  const NodeVarDecl *n = d->kind == DECL_COLOR ? NULL : node_var_decl(d->node);
+  PoolId type = d->kind == DECL_COLOR ? POOL(COLOR) : (PoolId){0};
+  const Node *init = n != NULL ? n->init : NULL;
+  if (n != NULL && n->type != NULL)
+    type = sema_type_expr(s, n->type);
+  if (type.raw == POOL_RAW_POISON_TYPE)
+    return false;
+  if (n != NULL && n->align != NULL)
+    sema_align(s, n->align, 1);  /* even if nothing gives it a place */
+  if (d->kind == DECL_VAR)
+    d->type = type;              /* enough to take its address while the value is computed */
+  Operand o = operand_poison();
+  if (is_param(d)) {
+    o = param_value(s, d, type, init);
+  } else if (init == NULL) {
+    bool is_elsewhere = n->storage == STORAGE_EXTERN;
+    d->type = type;
+    if ((d->kind != DECL_VAR && !is_elsewhere) || n->type == NULL) {
+      diag_needs_initialiser(s->diags, d->name_span, sema_text(s, d->name));
+      return false;
+    }
+    return sema_check_run_time(s, type, n->type->span);
+  } else {
+    if (init->kind == ND_STRUCT_TYPE || init->kind == ND_ENUM_TYPE)
+      s->own->naming = d->name;
+    o = sema_coerce(s, sema_comptime_operand(s, init, type), type, init->span);
+    s->own->naming = (StrId){0};
+  }
+  if (operand_is_poison(o))
+    return false;
+  /* A value keeps its own type under comptime_struct. */
+  d->type = o.type;
+  d->value = o.value;
+  return d->kind != DECL_VAR || sema_check_run_time(s, d->type, init->span);
+}
+
+static bool report_cycle(Sema *s, Decl *d)
+{
+  sema_error(s, declaration_cycle, d->name_span, sema_text(s, d->name));
+  d->state = DECL_FAILED;
+  return false;
+}
+
+bool sema_resolve(Sema *s, Decl *d)
+{
+  if (d->state == DECL_DONE || d->state == DECL_FAILED)
+    return d->state == DECL_DONE;
+  if (d->state == DECL_RUNNING)
+    return !pool_is_none(d->type) || report_cycle(s, d);
+  if (d->kind == DECL_FN) {
+    uint32_t func = sema_func_add(s, d->module, d->node);
+    d->state = DECL_RUNNING;
+    d->value = sema_func_value(s, func);
+    if (d->value.raw == POOL_RAW_POISON) {
+      d->state = DECL_FAILED;
+      return false;
+    }
+    d->type = pool_type_of(s->pool, d->value);
+    d->state = DECL_DONE;
+    return true;
+  }
+  Frame frame = {.is_declaration = true};
+  SemaState saved;
+  sema_enter(s, &frame, d->module, &saved);
+  s->comptime = true;
+  s->run_time_depth = 0;
+  s->where = WHERE_COMPTIME;
+  d->state = DECL_RUNNING;
+  bool is_good = resolve_value(s, d);
+  sema_leave(s, &saved);
+  if (d->state == DECL_FAILED)
+    return false;
+  d->state = is_good ? DECL_DONE : DECL_FAILED;
+  if (d->global != IR_NO_ID)
+    s->globals[d->global].init = d->value;
+  return is_good;
+}
+
+Operand sema_decl_operand(Sema *s, Decl *d, Span use)
+{
+  StrId name = d->name;
+  if (storage_of(d) == STORAGE_EXTERN)
+    d = extern_target(s, d);
+  if (d == NULL || !sema_resolve(s, d))
+    return operand_poison();
+  Operand o;
+  if (d->kind == DECL_VAR) {
+    o = (Operand){.kind = OPR_MEMORY, .type = d->type, .is_global = true,
+                  .global = sema_decl_global(s, d)};
+  } else {
+    o = (Operand){.kind = OPR_COMPTIME, .type = d->type, .value = d->value, .decl = d};
+  }
+  o.name = name;
+  o.span = use;
+  return o;
+}
+
+/* A FIFO with registers of the program's choice is there even if only these are named. */
+static bool is_fifo_in_registers(Sema *s, const Decl *d)
+{
+  const Node *init = d->kind == DECL_CONST ? node_var_decl(d->node)->init : NULL;
+  if (init == NULL || init->kind != ND_BUILTIN_CALL || s->ir == NULL ||
+      !str_eq(node_builtin_call(init)->name.text, sema_name(s, "allocate_fifo")))
+    return false;
+  NodeList args = node_builtin_call(init)->args;
+  if (args.count < 2 || args.at[1]->kind != ND_STRUCT_INIT)
+    return false;
+  NodeList fields = node_struct_init(args.at[1])->fields;
+  bool found = false;
+  for (uint32_t i = 0; i < fields.count; i++)
+    found |= str_eq(node_field_init(fields.at[i])->name.text, sema_name(s, "dest"));
+  return found;
+}
+
+/* ---- top-level comptime blocks -------------------------------------------------------------- */
+
+static void run_module(Sema *s, uint32_t module)
+{
+  while (arrlenu(s->own->blocks_run) < arrlenu(s->modules))
+    arrput(s->own->blocks_run, false);
+  if (s->own->blocks_run[module])
+    return;
+  s->own->blocks_run[module] = true;
+  Decl *decls = s->modules[module].decls;
+  for (size_t i = 0; i < arrlenu(decls) && !s->is_refuted; i++) {
+    bool runs = is_import(s, &decls[i]) || is_fifo_in_registers(s, &decls[i]);
+    if (!runs || !sema_resolve(s, &decls[i]))
+      continue;
+    if (pool_kind(s->pool, decls[i].value) == PK_MODULE)
+      run_module(s, pool_key(s->pool, decls[i].value).u.index);
+  }
+  NodeList nodes = s->modules[module].ast->decls;
+  uint32_t saved = s->module;
+  for (uint32_t i = 0; i < nodes.count && !s->is_refuted; i++) {
+    if (nodes.at[i]->kind != ND_COMPTIME)
+      continue;
+    s->module = module;
+    s->where = WHERE_TOP;
+    sema_run_comptime_block(s, node_comptime(nodes.at[i])->operand);
+  }
+  s->module = saved;
+}
+
+/* Other objects can agree with this one about what the type looks like in memory. */
+static bool is_linkable(Sema *s, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, type);
+  if (k.kind == PK_ARRAY_TYPE)
+    return is_linkable(s, k.u.array.element);
+  if (k.kind == PK_STRUCT_TYPE || k.kind == PK_UNION_TYPE)
+    return k.u.fields.layout != LAYOUT_AUTO;
+  if (k.kind == PK_INT_TYPE && type_bits(s->pool, type) != type_bytes(s->pool, type) * 8)
+    return false;
+  if (k.kind != PK_FN_TYPE)
+    return type_ir(s->pool, type) != IRT_VOID;
+  bool ok = k.u.fn_type.result.raw == POOL_RAW_VOID || is_linkable(s, k.u.fn_type.result);
+  for (uint32_t i = 0; ok && i < k.u.fn_type.n; i++)
+    ok = is_linkable(s, k.u.fn_type.params[i]);
+  return ok;
+}
+
+void sema_keep_export(Sema *s, Decl *d)
+{
+  if (s->ir == NULL || !sema_resolve(s, d))
+    return;
+  if (!is_linkable(s, d->type)) {
+    sema_error(s, storage_type, d->name_span, sema_text(s, d->name), d->type);
+    return;
+  }
+  const char **name;
+  if (d->kind == DECL_FN) {
+    IrFuncId id = sema_func_ir(s, pool_key(s->pool, d->value).u.index);
+    name = &s->ir->funcs[id.raw].name;
+  } else {
+    IrGlobalId id = sema_global_ir(s, sema_decl_global(s, d));   /* may move the globals */
+    s->ir->globals[id.raw].keep = true;
+    name = &s->ir->globals[id.raw].name;
+  }
+  if (d->exported_as.raw)
+    sema_rename_symbol(s, name, d->exported_as, d->exported_at);
+}
+
+/* `export var` and `export fn` are there whether anything uses them or not. */
+static void keep_exports(Sema *s, uint32_t module)
+{
+  Decl *decls = s->modules[module].decls;
+  for (size_t i = 0; i < arrlenu(decls); i++)
+    if (storage_of(&decls[i]) == STORAGE_EXPORT && decls[i].exported_as.raw == 0)
+      sema_keep_export(s, &decls[i]);
+}
+
+void sema_run_top_blocks(Sema *s)
+{
+  Where where = s->where;
+  for (uint32_t i = 0; i < arrlenu(s->modules) && !s->is_refuted; i++) {
+    run_module(s, i);
+    if (!s->is_refuted)
+      keep_exports(s, i);
+  }
+  s->where = where;
+}

@@ -1,0 +1,601 @@
+/* Expressions: the one walker.  Each construct checks its operands and then folds or emits. */
+#include "frontend/sema/sema_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "stb_ds.h"
+
+void sema_at(Sema *s, Span span)
+{
+  if (s->comptime || s->ir == NULL || s->frame == NULL)
+    return;
+  SemaPrivate *own = s->own;
+  if (own->loc_span.off == span.off && own->loc_span.len == span.len &&
+      own->loc_inlined.raw == s->frame->inlined_at.raw && s->b.loc.raw != 0 &&
+      own->loc_made.raw == s->b.loc.raw)
+    return;
+  own->loc_span = span;
+  own->loc_inlined = s->frame->inlined_at;
+  s->b.loc = ir_loc_add(s->ir, span, s->frame->inlined_at, s->frame->ir_name);
+  own->loc_made = s->b.loc;
+}
+
+/* Unless the command line says a limit, code that only computes gets fewer steps than code that
+ * also does something, as a layout of a million tiles does: a loop without end is found soon. */
+static uint64_t step_limit(const Sema *s)
+{
+  enum { STEPS = 10000000, STEPS_PER_EFFECT = 100 };
+  uint64_t most = s->session->options->comptime_step_limit;
+  uint64_t earned = STEPS + s->effects * STEPS_PER_EFFECT;
+  return most == OPTION_DEFAULT_STEPS && earned < most ? earned : most;
+}
+
+bool sema_step(Sema *s, Span span)
+{
+  uint64_t limit = step_limit(s);
+  if (++s->steps <= limit)
+    return true;
+  if (!s->is_out_of_steps)
+    sema_error(s, too_many_steps, span, (uint32_t)limit);
+  s->is_out_of_steps = true;
+  s->is_dead = true;
+  return false;
+}
+
+void sema_count_steps(Sema *s, uint64_t n)
+{
+  uint64_t limit = step_limit(s);
+  uint64_t left = s->steps < limit ? limit - s->steps : 0;
+  s->steps += n < left ? n : left;
+}
+
+/* ---- memoised subtrees ---------------------------------------------------------------------- */
+
+Memo *memo_of(Sema *s, const Node *n)
+{
+  Memo *table = s->own->memos[s->module];
+  return table != NULL ? &table[n->index] : NULL;
+}
+
+void memo_put(Sema *s, const Node *n, PoolId want, PoolId value)
+{
+  Memo **table = &s->own->memos[s->module];
+  if (*table == NULL)
+    *table = arena_many(s->arena, Memo, s->modules[s->module].ast->node_count + 1);
+  (*table)[n->index] = (Memo){want, value, s->comptime};
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static PoolId predeclared(Sema *s, StrId name)
+{
+  uint32_t known;
+  if (pair_get(&s->own->types, name.raw, &known))
+    return (PoolId){known};
+  const char *text = sema_text(s, name);
+  size_t digits = strspn(text + 1, "0123456789");
+  enum { DIGITS_MAX = 8 };
+  if ((text[0] != 'i' && text[0] != 'u') || digits == 0 || digits > DIGITS_MAX ||
+      text[1 + digits] != 0 || (text[1] == '0' && digits > 1))
+    return (PoolId){0};
+  unsigned long bits = strtoul(text + 1, NULL, 10);
+  if (bits > TYPE_INT_MAX_BITS)
+    return (PoolId){0};
+  PoolId type = pool_int_type(s->pool, text[0] == 'i', (unsigned)bits);
+  pair_put(&s->own->types, name.raw, type.raw);
+  return type;
+}
+
+static void report_undeclared(Sema *s, StrId name, Span span)
+{
+  const char *text = sema_text(s, name);
+  sema_error(s, undeclared, span, text);
+  if (!diags_takes_notes(s->diags))
+    return;
+  if (sema_builtin_exists(s->session, name)) {
+    diag_suggest(s->diags, span, arena_printf(s->arena, "@%s", text));
+    return;
+  }
+  if (sema_note_foreign(s, text, span))
+    return;
+  if (files_has_library(s->session->files, text)) {
+    diag_import_it(s->diags, span, text, text);
+    return;
+  }
+  const ModuleInstance *m = &s->modules[s->module];
+  size_t n_locals = s->frame != NULL ? arrlenu(s->own->locals) - s->frame->first_local : 0;
+  size_t n = 0, n_decls = arrlenu(m->decls), n_types = s->own->types.size;
+  const char **names = arena_many(s->arena, const char *, n_locals + n_decls + n_types + 1);
+  for (size_t i = 0; i < n_locals; i++)
+    names[n++] = sema_text(s, s->own->locals[s->frame->first_local + i].name);
+  for (size_t i = 0; i < n_decls; i++)
+    names[n++] = sema_text(s, m->decls[i].name);
+  for (size_t i = 0; i < n_types; i++)
+    if (s->own->types.at[i].value != 0)
+      names[n++] = sema_text(s, (StrId){(uint32_t)s->own->types.at[i].key});
+  const char *near = base_nearest(sema_text(s, name), names, n);
+  diag_suggest(s->diags, span, near);
+}
+
+static Operand expr_ident(Sema *s, const Node *n)
+{
+  StrId name = node_ident(n)->name;
+  const Local *local = scope_find(s, name);
+  if (local != NULL) {
+    s->local_uses++;
+    return operand_at(local->o, n->span);
+  }
+  Decl *d = sema_find_decl(s, s->module, name);
+  if (d != NULL)
+    return sema_decl_operand(s, d, n->span);
+  PoolId known = predeclared(s, name);
+  if (!pool_is_none(known))
+    return operand_at(operand_value(s, known), n->span);
+  report_undeclared(s, name, n->span);
+  return operand_poison();
+}
+
+/* ---- literals ------------------------------------------------------------------------------- */
+
+static Operand expr_int(Sema *s, const NodeInt *n)
+{
+  if (n->big.raw == 0 && n->value <= INT64_MAX)
+    return operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), (int64_t)n->value));
+  mpz_t big;
+  mpz_init(big);
+  if (n->big.raw != 0)
+    mpz_set_str(big, sema_text(s, n->big), (int)n->base);
+  else
+    mpz_set_ui(big, n->value);
+  PoolId value = pool_bigint(s->pool, POOL(COMPTIME_INT), big);
+  mpz_clear(big);
+  return operand_value(s, value);
+}
+
+/* Field types that the context wants of a literal. */
+static PoolId wanted_field(Sema *s, PoolId want, StrId name, uint32_t i)
+{
+  if (pool_is_none(want))
+    return want;
+  PoolKey k = pool_key(s->pool, want);
+  if (k.kind == PK_ARRAY_TYPE)
+    return k.u.array.element;
+  if (k.kind != PK_STRUCT_TYPE)
+    return (PoolId){0};
+  if (name.raw == 0)
+    return i < k.u.fields.n ? k.u.fields.fields[i].type : (PoolId){0};
+  for (uint32_t f = 0; f < k.u.fields.n; f++)
+    if (str_eq(k.u.fields.fields[f].name, name))
+      return k.u.fields.fields[f].type;
+  return (PoolId){0};
+}
+
+enum { FEW_PARTS = 16 };
+
+static Operand union_literal(Sema *s, PoolId type, const PoolKey *k, const NodeStructInit *n)
+{
+  if (n->fields.count != 1) {
+    sema_error(s, union_literal_fields, n->head.span, type);
+    return operand_poison();
+  }
+  const NodeFieldInit *f = node_field_init(n->fields.at[0]);
+  for (uint32_t i = 0; i < k->u.fields.n; i++) {
+    if (!str_eq(k->u.fields.fields[i].name, f->name.text))
+      continue;
+    PoolId field = k->u.fields.fields[i].type;
+    Operand o = sema_coerce(s, sema_expr(s, f->value, field), field, f->value->span);
+    if (operand_is_poison(o))
+      return o;
+    if (o.kind == OPR_COMPTIME)
+      return operand_value(s, union_of_field(s, type, i, o.value));
+    Operand place = sema_temp(s, type);
+    place_init(s, place_field(s, place, i), o);
+    return place;
+  }
+  sema_error(s, no_member, f->name.span, type, sema_text(s, f->name.text));
+  return operand_poison();
+}
+
+static Operand expr_struct_init(Sema *s, const NodeStructInit *n, PoolId want)
+{
+  uint32_t count = n->fields.count;
+  StrId few_names[FEW_PARTS];
+  Operand few_parts[FEW_PARTS];
+  StrId *names = count <= FEW_PARTS ? few_names : arena_many(s->arena, StrId, count);
+  Operand *parts = count <= FEW_PARTS ? few_parts : arena_many(s->arena, Operand, count);
+  PoolId type = n->type != NULL ? sema_type_expr(s, n->type) : (PoolId){0};
+  if (type.raw == POOL_RAW_POISON_TYPE)
+    return operand_poison();
+  PoolId shape = n->type != NULL ? type : want;
+  if (!pool_is_none(shape)) {
+    PoolKey k = pool_key(s->pool, shape);
+    if (k.kind == PK_UNION_TYPE)
+      return union_literal(s, shape, &k, n);
+    bool is_array = count == 0 && k.kind == PK_ARRAY_TYPE;
+    if (n->type != NULL && is_array && type_element_count(s->pool, type) > 0) {
+      sema_error(s, wrong_element_count, n->head.span, type, type_element_count(s->pool, type), 0);
+      return operand_poison();
+    }
+    if (n->type != NULL && k.kind != PK_STRUCT_TYPE && !is_array) {
+      sema_error(s, not_a_struct_type, n->type->span, type);
+      return operand_poison();
+    }
+  }
+  bool is_bad = false;
+  for (uint32_t i = 0; i < count; i++) {
+    const NodeFieldInit *f = node_field_init(n->fields.at[i]);
+    names[i] = f->name.text;
+    for (uint32_t k = 0; k < i; k++)
+      if (str_eq(names[k], names[i])) {
+        sema_error(s, repeated_field, f->name.span, sema_text(s, names[i]));
+        is_bad = true;
+      }
+    PoolId field = wanted_field(s, shape, names[i], i);
+    parts[i] = sema_load(s, sema_expr(s, f->value, field));
+    if (n->type != NULL && !pool_is_none(field))
+      parts[i] = sema_coerce(s, parts[i], field, f->value->span);
+    else if (!pool_is_none(field) && sema_coercible(s, parts[i], field))
+      parts[i] = sema_coerce(s, parts[i], field, f->value->span);
+    is_bad = is_bad || operand_is_poison(parts[i]);
+  }
+  if (is_bad)
+    return operand_poison();
+  static const StrId no_names[1] = {{0}};
+  Operand o = sema_aggregate(s, count == 0 ? no_names : names, parts, count, n->head.span);
+  return n->type != NULL ? sema_coerce(s, o, type, n->head.span) : o;
+}
+
+static Operand array_literal(Sema *s, const NodeListInit *n, PoolId type, const PoolKey *k)
+{
+  uint32_t count = n->items.count;
+  uint64_t wanted = type_element_count(s->pool, type);
+  PoolId element = k->u.array.element;
+  if (count != wanted) {
+    sema_error(s, wrong_element_count, n->head.span, type, wanted, count);
+    return operand_poison();
+  }
+  Operand *items = base_malloc((count + 1u) * sizeof *items);
+  PoolId *values = base_malloc((count + 1u) * sizeof *values);
+  bool is_known = true, is_bad = false;
+  for (uint32_t i = 0; i < count; i++) {
+    const Node *item = n->items.at[i];
+    items[i] = sema_coerce(s, sema_expr(s, item, element), element, item->span);
+    is_bad = is_bad || operand_is_poison(items[i]);
+    is_known = is_known && items[i].kind == OPR_COMPTIME;
+    values[i] = items[i].value;
+  }
+  Operand out = operand_poison();
+  if (!is_bad && is_known) {
+    out = operand_value(s, pool_aggregate(s->pool, type, values, count));
+  } else if (!is_bad && sema_check_run_time(s, type, n->head.span)) {
+    out = sema_temp(s, type);
+    uint32_t each = type_bytes(s->pool, element);
+    for (uint32_t i = 0; i < count; i++)
+      place_init(s, place_part(s, out, (int64_t)each * i, element), items[i]);
+  }
+  free(items);
+  free(values);
+  return out;
+}
+
+static Operand expr_list_init(Sema *s, const NodeListInit *n, PoolId want)
+{
+  PoolId type = n->type != NULL ? sema_type_expr(s, n->type) : want;
+  if (type.raw == POOL_RAW_POISON_TYPE)
+    return operand_poison();
+  if (!pool_is_none(type)) {
+    PoolKey k = pool_key(s->pool, type);
+    if (k.kind == PK_ARRAY_TYPE)
+      return array_literal(s, n, type, &k);
+    if (n->type != NULL && k.kind != PK_STRUCT_TYPE) {
+      sema_error(s, not_a_struct_type, n->type->span, type);
+      return operand_poison();
+    }
+  }
+  Operand few[FEW_PARTS];
+  uint32_t count = n->items.count;
+  Operand *parts = count <= FEW_PARTS ? few : arena_many(s->arena, Operand, count);
+  for (uint32_t i = 0; i < count; i++) {
+    PoolId field = wanted_field(s, type, (StrId){0}, i);
+    parts[i] = sema_load(s, sema_expr(s, n->items.at[i], field));
+    if (!pool_is_none(field) && sema_coercible(s, parts[i], field))
+      parts[i] = sema_coerce(s, parts[i], field, n->items.at[i]->span);
+  }
+  Operand o = sema_aggregate(s, NULL, parts, count, n->head.span);
+  return n->type != NULL ? sema_coerce(s, o, type, n->head.span) : o;
+}
+
+/* ---- operators ------------------------------------------------------------------------------ */
+
+static Operand as_bool(Sema *s, const Node *n)
+{
+  Operand o = sema_coerce(s, sema_expr(s, n, POOL(BOOL)), POOL(BOOL), n->span);
+  if (o.kind == OPR_COMPTIME)
+    o = operand_at(operand_value(s, o.value), n->span);
+  return o;
+}
+
+/* `and`, `or`.  The right side is not even looked at when the left decides at compile time. */
+static Operand expr_logical(Sema *s, const NodeBinary *n)
+{
+  bool is_and = n->op == BINARY_LOGICAL_AND;
+  Operand a = as_bool(s, n->left);
+  if (operand_is_poison(a))
+    return a;
+  if (a.kind == OPR_COMPTIME) {
+    s->own->at = n->left->span;
+    PoolId known = sema_force(s, a.value);
+    if (known.raw == POOL_RAW_POISON)
+      return operand_poison();
+    return value_is_true(known) == is_and ? as_bool(s, n->right) : operand_value(s, known);
+  }
+  IrBlockId right = ir_block_add(s->ir, s->b.func), join = ir_block_add(s->ir, s->b.func);
+  IrValue decided = ir_const(&s->b, IRT_BOOL, !is_and);
+  if (is_and)
+    ir_cond_br(&s->b, a.ir, right, NULL, 0, join, &decided, 1);
+  else
+    ir_cond_br(&s->b, a.ir, join, &decided, 1, right, NULL, 0);
+  s->b.block = right;
+  s->run_time_depth++;
+  Operand b = as_bool(s, n->right);
+  s->run_time_depth--;
+  IrValue v = operand_is_poison(b) ? ir_const(&s->b, IRT_BOOL, 0) : sema_ir(s, b);
+  IrValue result = ir_block_param(s->ir, s->b.func, join, IRT_BOOL);
+  ir_br(&s->b, join, &v, 1);
+  s->b.block = join;
+  return operand_is_poison(b) ? b : operand_runtime(result, POOL(BOOL));
+}
+
+/* An operand of a binary operator.  The context's type guides only what has no type of its own,
+ * so that `a + if (c) 1 else 2` gets the type of a. */
+static Operand expr_binary(Sema *s, const NodeBinary *n, PoolId want)
+{
+  if (n->op == BINARY_LOGICAL_AND || n->op == BINARY_LOGICAL_OR)
+    return expr_logical(s, n);
+  if (n->op == BINARY_MUL && node_kind(n->right) == ND_POINTER_TYPE) {   /* a ** b */
+    sema_error(s, foreign_operator, n->op_span, "**", "multiply, or use pow of <math>");
+    return operand_poison();
+  }
+  bool is_comparison = binary_op_is_comparison(n->op);
+  Operand a = sema_load(s, sema_expr(s, n->left, is_comparison ? (PoolId){0} : want));
+  bool is_shift = n->op == BINARY_SHL || n->op == BINARY_SHR;
+  bool has_type = !operand_is_poison(a) && a.type.raw != POOL_RAW_COMPTIME_INT &&
+                  a.type.raw != POOL_RAW_COMPTIME_FLOAT;
+  PoolId right = is_shift ? (PoolId){0} : has_type ? a.type : is_comparison ? (PoolId){0} : want;
+  Operand b = sema_load(s, sema_expr(s, n->right, right));
+  a.span = n->left->span;
+  b.span = n->right->span;
+  return sema_binary(s, n->op, a, b, n->op_span);
+}
+
+static Operand index_of(Sema *s, Operand base, const NodeIndex *n);
+
+/* A named constant array or struct as the object in tile memory that it is. */
+static Operand constant_place(Sema *s, Operand o)
+{
+  if (o.kind != OPR_COMPTIME || o.name.raw == 0 || !type_is_aggregate(s->pool, o.type) ||
+      type_is_comptime_only(s->pool, o.type))
+    return o;
+  return sema_deref(s, sema_address_of(s, o, o.span), o.span);
+}
+
+/* The operand of '&': parts of constants are places too, not copies of what they hold. */
+static Operand expr_place(Sema *s, const Node *n)
+{
+  Operand o;
+  if (n->kind == ND_INDEX) {
+    const NodeIndex *index = node_index(n);
+    o = index_of(s, constant_place(s, expr_place(s, index->base_expr)), index);
+  } else if (n->kind == ND_MEMBER) {
+    const NodeMember *member = node_member(n);
+    Operand base = constant_place(s, expr_place(s, member->base_expr));
+    o = sema_member(s, base, member->name.text, member->name.span);
+  } else {
+    return operand_at(sema_expr(s, n, (PoolId){0}), n->span);
+  }
+  return operand_at(o, n->span);
+}
+
+static Operand expr_unary(Sema *s, const NodeUnary *n, PoolId want)
+{
+  if (n->op == UNARY_ADDRESS_OF) {
+    Operand place = expr_place(s, n->operand);
+    return sema_address_of(s, place, n->operand->span);
+  }
+  Operand a = sema_expr(s, n->operand, n->op == UNARY_NOT ? POOL(BOOL) : want);
+  return sema_unary(s, n->op, a, n->operand->span);
+}
+
+static Operand index_of(Sema *s, Operand base, const NodeIndex *n)
+{
+  enum { MAX_RANK = 16 };
+  Operand indices[MAX_RANK];
+  base.span = n->base_expr->span;
+  if (n->indices.count > MAX_RANK) {
+    sema_error(s, index_count, n->head.span, (unsigned)MAX_RANK, n->indices.count);
+    return operand_poison();
+  }
+  bool is_tuple = pool_kind(s->pool, base.type) == PK_STRUCT_TYPE;
+  for (uint32_t i = 0; i < n->indices.count; i++) {
+    const Node *index = n->indices.at[i];
+    indices[i] = is_tuple ? sema_comptime_operand(s, index, (PoolId){0})
+                          : sema_load(s, sema_expr(s, index, (PoolId){0}));
+    indices[i].span = index->span;
+  }
+  return sema_index(s, base, indices, n->indices.count, n->head.span);
+}
+
+static Operand expr_index(Sema *s, const NodeIndex *n)
+{
+  return index_of(s, sema_expr(s, n->base_expr, (PoolId){0}), n);
+}
+
+static Operand expr_member(Sema *s, const NodeMember *n)
+{
+  Operand base = sema_expr(s, n->base_expr, (PoolId){0});
+  base.span = n->base_expr->span;
+  Operand o = sema_member(s, base, n->name.text, n->name.span);
+  o.span = n->head.span;
+  return o;
+}
+
+static Operand expr_call(Sema *s, const Node *n, PoolId want)
+{
+  const NodeCall *call = node_call(n);
+  Operand callee = sema_load(s, sema_expr(s, call->callee, (PoolId){0}));
+  callee.span = call->callee->span;
+  sema_at(s, n->span);
+  return sema_call(s, callee, n, &call->args, want);
+}
+
+Operand sema_comptime_operand(Sema *s, const Node *n, PoolId want)
+{
+  bool saved = s->comptime;
+  s->comptime = true;
+  Operand o = sema_load(s, operand_at(sema_expr(s, n, want), n->span));
+  s->comptime = saved;
+  if (!operand_is_poison(o) && o.kind != OPR_COMPTIME) {
+    o.span = n->span;
+    operand_report_run_time(s, &o);
+    return operand_poison();
+  }
+  return operand_at(o, n->span);
+}
+
+PoolId sema_comptime(Sema *s, const Node *n, PoolId want)
+{
+  Operand o = sema_comptime_operand(s, n, want);
+  if (operand_is_poison(o))
+    return POOL(POISON);
+  s->own->at = n->span;
+  return sema_force(s, o.value);
+}
+
+PoolId sema_comptime_value(Sema *s, Operand o, Span span)
+{
+  o.span = span;
+  o = sema_load(s, o);
+  if (operand_is_poison(o))
+    return POOL(POISON);
+  if (o.kind != OPR_COMPTIME) {
+    operand_report_run_time(s, &o);
+    return POOL(POISON);
+  }
+  s->own->at = span;
+  return sema_force(s, o.value);
+}
+
+/* ---- dispatch ------------------------------------------------------------------------------- */
+
+static Operand walk(Sema *s, const Node *n, PoolId want)
+{
+  char here;
+  if ((uintptr_t)&here < s->own->stack_end) {
+    if (!s->is_dead)       /* else the other operand has reported it */
+      sema_error(s, stack_exhausted, n->span);
+    s->is_dead = true;
+    return operand_poison();
+  }
+  switch ((NodeKind)n->kind) {
+  case ND_BAD:
+    return operand_poison();
+  case ND_IDENT:
+    return expr_ident(s, n);
+  case ND_INT:
+    return expr_int(s, node_int(n));
+  case ND_FLOAT:
+    return operand_value(s, pool_float(s->pool, POOL(COMPTIME_FLOAT), node_float(n)->value));
+  case ND_CHAR:
+    return operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), node_char(n)->value));
+  case ND_STRING:
+    return operand_value(s, pool_string(s->pool, node_string(n)->bytes));
+  case ND_BOOL:
+    return operand_value(s, pool_bool(node_bool(n)->value));
+  case ND_STRUCT_INIT:
+    return expr_struct_init(s, node_struct_init(n), want);
+  case ND_LIST_INIT:
+    return expr_list_init(s, node_list_init(n), want);
+  case ND_MEMBER:
+    return expr_member(s, node_member(n));
+  case ND_INDEX:
+    return expr_index(s, node_index(n));
+  case ND_DEREF: {
+    const Node *pointer = node_deref(n)->pointer;
+    Operand o = sema_load(s, operand_at(sema_expr(s, pointer, (PoolId){0}), pointer->span));
+    return sema_deref(s, o, n->span);
+  }
+  case ND_UNARY:
+    return expr_unary(s, node_unary(n), want);
+  case ND_BINARY:
+    return expr_binary(s, node_binary(n), want);
+  case ND_CALL:
+    return expr_call(s, n, want);
+  case ND_BUILTIN_CALL:
+    s->effects += !sema_builtin_is_pure(s->session, node_builtin_call(n)->name.text);
+    sema_at(s, n->span);
+    return sema_builtin(s, n, want);
+  case ND_COMPTIME:
+    return sema_comptime_operand(s, node_comptime(n)->operand, want);
+  case ND_TENSOR_ACCESS:
+    return sema_tensor_access(s, node_tensor_access(n), want);
+  case ND_ASM:
+    sema_error(s, asm_not_supported, n->span);
+    return operand_poison();
+  case ND_BLOCK:
+    return sema_block(s, n, want);
+  case ND_IF:
+    return sema_if(s, n, want, true);
+  case ND_SWITCH:
+    return sema_switch(s, n, want, true);
+  case ND_ARRAY_TYPE:
+  case ND_POINTER_TYPE:
+  case ND_FN_TYPE:
+  case ND_STRUCT_TYPE:
+  case ND_ENUM_TYPE:
+  case ND_ANYTYPE: {
+    PoolId type = sema_type_node(s, n);
+    return type.raw == POOL_RAW_POISON_TYPE ? operand_poison() : operand_value(s, type);
+  }
+  case ND_VAR_DECL:
+  case ND_FN_DECL:
+  case ND_PARAM:
+  case ND_LAYOUT:
+  case ND_COLOR_DECL:
+  case ND_ASSIGN:
+  case ND_PRONG:
+  case ND_FOR:
+  case ND_WHILE:
+  case ND_RETURN:
+  case ND_BREAK:
+  case ND_CONTINUE:
+  case ND_FIELD_INIT:
+  case ND_ASM_OPERAND:
+  case ND_FIELD_DECL:
+  case ND_ENUM_MEMBER:
+  case ND_COUNT:
+    break;
+  }
+  ICE("%s is no expression", node_kind_name((NodeKind)n->kind));
+}
+
+/* Kinds whose value is worth keeping when it depends on nothing local. */
+static bool is_memoised(const Node *n)
+{
+  return n->kind == ND_STRUCT_INIT || n->kind == ND_LIST_INIT || n->kind == ND_BINARY ||
+         n->kind == ND_UNARY || n->kind == ND_FLOAT;
+}
+
+Operand sema_expr(Sema *s, const Node *n, PoolId want)
+{
+  if (!is_memoised(n))
+    return operand_at(walk(s, n, want), n->span);
+  const Memo *memo = memo_of(s, n);
+  if (memo != NULL && !pool_is_none(memo->value) && pool_eq(memo->want, want) &&
+      (s->comptime || !memo->comptime))
+    return operand_at(operand_value(s, memo->value), n->span);
+  uint64_t uses = s->local_uses, effects = s->effects;
+  Operand o = walk(s, n, want);
+  if (o.kind == OPR_COMPTIME && uses == s->local_uses && effects == s->effects)
+    memo_put(s, n, want, o.value);
+  return operand_at(o, n->span);
+}

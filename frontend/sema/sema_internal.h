@@ -1,0 +1,249 @@
+/* What scope.c and the sema_*.c files of the core share; the machine-facing half and the driver
+ * use frontend.h only. */
+#ifndef SEMA_INTERNAL_H
+#define SEMA_INTERNAL_H
+
+#include "frontend/sema/sema.h"
+
+/* ---- scope.c: frames, locals, exits --------------------------------------------------------- */
+
+typedef struct {
+  StrId name;
+  Span span;
+  Operand o;              /* known value, SSA value, or lvalue */
+} Local;
+
+/* A way out of a block, loop or inlined function: where it left and with what. */
+typedef struct { IrBlockId block; Operand value; Span span; } Exit;
+typedef struct {
+  uint32_t n, cap;
+  Exit *at;               /* `few`, or in the arena */
+  Exit few[2];
+} ExitList;
+
+typedef enum { TARGET_BLOCK, TARGET_LOOP, TARGET_FN } TargetKind;
+/* Where break, continue or return go.  Exits are collected and joined at the end, so that a value
+ * with one way out stays what it is; a run-time loop has blocks to branch to instead. */
+typedef struct Target {
+  struct Target *up;
+  TargetKind kind;
+  StrId label;
+  Span label_span;
+  PoolId want;
+  bool has_blocks;
+  IrBlockId break_to, continue_to;
+  bool is_broken, is_continued;
+  ExitList breaks, continues;
+} Target;
+
+/* The walk of one function body, comptime block or initialiser. */
+typedef struct Frame {
+  struct Frame *up;
+  uint32_t first_local, first_in_scope;   /* in SemaPrivate.locals */
+  Target *targets;
+  PoolId result;          /* type */
+  IrValue result_address; /* where an aggregate result goes; IR_NO_VALUE */
+  bool is_function;       /* return is possible */
+  bool is_declaration;    /* a global's initialiser: who asked for it does not matter */
+  bool is_emitted;        /* return emits ret */
+  uint32_t func;          /* with is_emitted: the function that is compiled */
+  Span called_at;         /* off 0: not called */
+  IrLocId inlined_at;
+  StrId name;             /* of the function */
+  const char *ir_name;    /* for locations */
+} Frame;
+
+/* What calls give at compile time is not known where they stand in code: a value found by a
+ * compile-time walk is only for such walks. */
+typedef struct { PoolId want, value; bool comptime; } Memo;
+typedef struct { StrId name; uint32_t index; } NameSlot;
+typedef struct { uint32_t mask; NameSlot *at; } NameTable;   /* index 0: free, else 1 + index */
+
+/* uint64 -> uint32, open addressing; value 0: free, else 1 + value. */
+typedef struct { uint64_t key; uint32_t value; } Pair;
+typedef struct { uint32_t n, size; Pair *at; } PairMap;
+
+/* Initial data that differs by tile; `global` is an IrGlobalId.raw. */
+typedef struct { uint32_t global, offset; PoolId value; } TileLeaf;
+
+typedef struct SemaPrivate {
+  Local *locals;          /* stb_ds */
+  Memo **memos;           /* by module; each by node index, NULL until needed */
+  PairMap types;          /* StrId -> predeclared id */
+  PairMap instances;      /* function and bound arguments -> instance */
+  PairMap calls;          /* function and arguments -> value */
+  PairMap constants;      /* value -> anonymous Global */
+  PairMap ir_names;       /* StrId of a name -> times used */
+  uint32_t *pending;      /* functions to compile; stb_ds, like the arrays below */
+  uint32_t next_pending;
+  uint32_t *emitted;      /* Globals that have an IR global */
+  uint32_t next_global;   /* the first of them whose data has not been filled in */
+  TileLeaf *tile_data;
+  bool *blocks_run;       /* by module: its top-level blocks have run */
+  uint32_t next_serial;   /* of cells */
+  uintptr_t stack_end;    /* calls at compile time stop below this address */
+  Span at;                /* the expression that is walked, for messages without a place */
+  Span loc_span;          /* what s->b.loc was made of */
+  IrLocId loc_inlined, loc_made;
+  StrId naming;           /* declaration whose type is being made */
+} SemaPrivate;
+
+struct RuntimeRange { PoolId element; Operand part[3]; };
+
+/* State that a walk elsewhere (a declaration, a called function) replaces. */
+typedef struct {
+  Frame *frame;
+  uint32_t module;
+  Where where;
+  bool comptime, is_dead;
+  uint32_t run_time_depth;
+  IrBuilder b;
+  uint32_t n_locals, n_cells, n_leaves;
+} SemaState;
+
+/* `frame` is filled in except for its links; its scope is empty. */
+void sema_enter(Sema *s, Frame *frame, uint32_t module, SemaState *saved);
+void sema_leave(Sema *s, const SemaState *saved);
+
+/* A stretch of locals and comptime variables. */
+typedef struct { uint32_t first_in_scope, n_locals, n_cells, n_leaves; } Scope;
+Scope scope_open(Sema *s);
+void scope_close(Sema *s, Scope scope);
+/* False after reporting that the scope has the name. */
+bool scope_add(Sema *s, Name name, Operand o);
+Local *scope_find(Sema *s, StrId name);
+/* A comptime variable with the given value (of its type). */
+Operand cell_make(Sema *s, PoolId type, PoolId value, bool is_const);
+
+void target_push(Sema *s, Target *target, TargetKind kind, Name label, PoolId want);
+void target_pop(Sema *s, Target *target);
+/* The point reached leaves through the list; what follows is dead. */
+void exit_add(Sema *s, ExitList *list, Operand value, Span span);
+/* Goes on where the exits meet.  The value has `want`'s type if given, else the peer type. */
+Operand exits_join(Sema *s, ExitList *list, PoolId want, Span span);
+void exits_init(ExitList *list);
+
+NameTable *names_index(Arena *arena, uint32_t n);
+void names_put(NameTable *table, StrId name, uint32_t index);
+uint32_t names_get(const NameTable *table, StrId name);     /* IR_NO_ID: absent */
+
+bool pair_get(const PairMap *map, uint64_t key, uint32_t *value);
+void pair_put(PairMap *map, uint64_t key, uint32_t value);
+void pair_free(PairMap *map);
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+#define sema_error(s, id, ...) diag_##id((s)->diags, __VA_ARGS__)
+/* A note on a name that other languages have; false: none. */
+bool sema_note_foreign(Sema *s, const char *name, Span span);
+/* Where a parameter of the module is bound: the value, and the name beside it. */
+Span module_binding_span(Sema *s, const ModuleInstance *m, StrId name, Span *name_span);
+
+/* ---- the walkers ---------------------------------------------------------------------------- */
+
+/* Is code being emitted at the point reached? */
+static inline bool sema_emits(const Sema *s) { return !s->comptime && s->ir != NULL; }
+Operand operand_void(void);
+Operand operand_place(IrValue address, PoolId type, bool is_const);
+Operand operand_global(uint32_t global, int64_t offset, PoolId type, bool is_const);
+/* Says that the operand is not known at compile time. */
+void operand_report_run_time(Sema *s, const Operand *o);
+IrValue operand_offset(Sema *s, IrValue address, int64_t offset);
+/* The Global that holds a known value: its declaration's, or anonymous data. */
+uint32_t operand_constant_global(Sema *s, const Operand *o);
+static inline Operand operand_at(Operand o, Span span)
+{
+  o.span = span;
+  return o;
+}
+/* A new run-time object of the type. */
+Operand sema_temp(Sema *s, PoolId type);
+/* The part of an object that starts `offset` bytes on. */
+Operand place_part(Sema *s, Operand place, int64_t offset, PoolId type);
+/* Field i of a struct or union in memory. */
+Operand place_field(Sema *s, Operand place, uint32_t i);
+/* Stores a value of exactly the place's type, const places included. */
+void place_init(Sema *s, Operand place, Operand value);
+/* Reports unless the machine can hold the type. */
+bool sema_check_run_time(Sema *s, PoolId type, Span span);
+bool value_is_true(PoolId value);
+
+/* ---- sema_packed.c -------------------------------------------------------------------------- */
+
+/* False after reporting a field that a packed struct or union cannot have. */
+bool packed_check(Sema *s, const NodeStructType *n, const PoolField *fields);
+/* Reading and writing places that are bits of a packed object. */
+Operand packed_load(Sema *s, Operand place);
+void packed_store(Sema *s, Operand place, Operand value);
+bool packed_is(const Sema *s, PoolId type);
+/* @bitcast where one of the types is packed. */
+Operand packed_bitcast(Sema *s, Operand o, PoolId type);
+/* The bits of a known value from one on, as a value of the type, and the bits with another value
+ * for a part; `old` may be none, and so is the result if addresses are involved.  Neither type has
+ * to be packed. */
+PoolId packed_known_bits(Sema *s, PoolId whole, uint32_t bit, PoolId type);
+PoolId packed_with_bits(Sema *s, PoolId packed, PoolId old, uint32_t bit, PoolId value);
+/* Unions: the value with one field set, and the value of a field, none if another is set. */
+PoolId union_of_field(Sema *s, PoolId type, uint32_t field, PoolId value);
+PoolId union_field_known(Sema *s, PoolId value, uint32_t field);
+/* The part of a known packed value from the bit on that has the type; none if there is none. */
+PoolId packed_known(Sema *s, PoolId whole, uint32_t bit, PoolId type);
+
+/* ---- sema_wide.c: integers of more than 64 bits --------------------------------------------- */
+
+/* The operands have the type, or are compared in it. */
+Operand wide_binary(Sema *s, BinaryOp op, PoolId type, Operand left, Operand right);
+Operand wide_shift(Sema *s, BinaryOp op, Operand a, IrValue amount);     /* amount: an i16 */
+Operand wide_shift_known(Sema *s, BinaryOp op, Operand a, uint32_t amount);
+IrValue wide_above(Sema *s, Operand o, uint32_t bits);  /* i64: not 0 if a bit above those is set */
+Operand wide_unary(Sema *s, UnaryOp op, Operand a);
+/* @as from or to such an integer; also bits of another sign. */
+Operand wide_convert(Sema *s, Operand o, PoolId type, Span span);
+
+PoolId sema_peer_type(Sema *s, Operand a, Operand b);        /* none: no common type */
+/* Can it be converted implicitly? Comptime values are looked at. */
+bool sema_coercible(Sema *s, Operand o, PoolId type);
+PoolId fold_binary(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Span span);
+PoolId fold_unary(Sema *s, UnaryOp op, PoolId type, PoolId a, Span span);
+/* @as on known values, without symbolic ones; none: not possible, poison: reported. */
+PoolId fold_convert(Sema *s, PoolId value, PoolId type, Span span);
+PoolId fold_bitcast(Sema *s, PoolId value, PoolId type);
+/* The number, truth value or address that the bits are. */
+PoolId fold_bits(Sema *s, PoolId type, uint64_t bits);
+IrValue emit_convert(Sema *s, IrValue v, PoolId from, PoolId to);
+/* Brings a container back into the range of an iN or uN that does not fill it. */
+IrValue emit_normalise(Sema *s, IrValue v, PoolId type);
+
+Operand sema_block(Sema *s, const Node *n, PoolId want);
+Operand sema_if(Sema *s, const Node *n, PoolId want, bool is_value);
+Operand sema_switch(Sema *s, const Node *n, PoolId want, bool is_value);
+void sema_stmt(Sema *s, const Node *n);
+void sema_for(Sema *s, const Node *n);
+/* Counts a step of comptime evaluation; false after reporting that there were too many. */
+bool sema_step(Sema *s, Span span);
+
+bool sema_is_type_node(const Node *n);
+PoolId sema_type_node(Sema *s, const Node *n);    /* the type expressions of the grammar */
+
+PoolId sema_func_value(Sema *s, uint32_t func);
+uint32_t sema_func_add(Sema *s, uint32_t module, const Node *node);
+void sema_compile_func(Sema *s, uint32_t func);
+const char *sema_ir_name(Sema *s, uint32_t module, StrId name);
+const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *linkname);
+/* Gives what was emitted as `*text` the name that @export wants; false after reporting at `at` that
+ * the name is none or is taken. */
+bool sema_rename_symbol(Sema *s, const char **text, StrId name, Span at);
+/* Emits what a declaration exports, used or not, under its name. */
+void sema_keep_export(Sema *s, Decl *d);
+/* The symbol that a declaration exports or refers to. */
+StrId sema_symbol(Sema *s, uint32_t module, StrId name, const Node *linkname);
+/* The name that a linksection gives; raw 0 if there is none or it is reported. */
+StrId sema_section(Sema *s, uint32_t module, const Node *linksection);
+/* The start address that the command line gives the section; false: none. */
+bool sema_section_address(const Sema *s, StrId section, uint16_t *address);
+void sema_fill_globals(Sema *s);
+
+Memo *memo_of(Sema *s, const Node *n);            /* NULL: no table yet */
+void memo_put(Sema *s, const Node *n, PoolId want, PoolId value);
+
+#endif

@@ -1,0 +1,1031 @@
+/* Statements and the constructs that are statement and expression alike. */
+#include "frontend/sema/sema_internal.h"
+
+#include <stdlib.h>
+#include "stb_ds.h"
+
+/* ---- values to start with ------------------------------------------------------------------- */
+
+/* What a variable without an initialiser holds: zero; none where there is no zero. */
+static PoolId zero_value(Sema *s, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, type);
+  if (k.kind == PK_INT_TYPE || type.raw == POOL_RAW_COMPTIME_INT || k.kind == PK_ENUM_TYPE)
+    return pool_int(s->pool, type, 0);
+  if (type_is_float(s->pool, type))
+    return pool_float(s->pool, type, 0);
+  return type.raw == POOL_RAW_BOOL ? POOL(FALSE) : (PoolId){0};
+}
+
+static void zero_leaves(Sema *s, PoolId type, PoolId *leaves)
+{
+  PoolKey k = pool_key(s->pool, type);
+  if (k.kind == PK_ARRAY_TYPE) {
+    uint32_t n = (uint32_t)type_element_count(s->pool, type);
+    uint32_t each = type_leaf_count(s->pool, k.u.array.element);
+    for (uint32_t i = 0; i < n; i++)
+      zero_leaves(s, k.u.array.element, leaves + (size_t)i * each);
+    return;
+  }
+  if (k.kind == PK_STRUCT_TYPE) {
+    for (uint32_t i = 0; i < k.u.fields.n; i++) {
+      zero_leaves(s, k.u.fields.fields[i].type, leaves);
+      leaves += type_leaf_count(s->pool, k.u.fields.fields[i].type);
+    }
+    return;
+  }
+  *leaves = zero_value(s, type);
+}
+
+/* ---- declarations --------------------------------------------------------------------------- */
+
+static Operand declare_const(Sema *s, const NodeVarDecl *n, PoolId type)
+{
+  Operand o = sema_load(s, sema_expr(s, n->init, type));
+  o = sema_coerce(s, o, type, n->init->span);
+  o.decl = NULL;
+  if (o.kind != OPR_MEMORY)
+    return o;
+  if (!o.is_temp) {
+    Operand copy = sema_temp(s, o.type);
+    place_init(s, copy, o);
+    o = copy;
+  }
+  o.is_temp = false;
+  o.is_const = true;
+  return o;
+}
+
+static Operand declare_cell(Sema *s, const NodeVarDecl *n, PoolId type)
+{
+  Operand o = operand_poison();
+  if (n->init != NULL) {
+    o = sema_comptime_operand(s, n->init, type);
+    o = sema_coerce(s, o, type, n->init->span);
+    if (operand_is_poison(o))
+      return o;
+    if (pool_is_none(type))
+      type = o.type;
+    return cell_make(s, type, o.value, n->var_kind == VAR_CONST);
+  }
+  Operand cell = cell_make(s, type, (PoolId){0}, false);
+  zero_leaves(s, type, &s->leaves[s->cells[cell.cell].first]);
+  return cell;
+}
+
+/* The stack pointer only keeps the alignment of words. */
+static void check_local_align(Sema *s, const NodeVarDecl *n, uint32_t align)
+{
+  uint32_t stack = ir_type_align(IRT_I16), wanted = sema_align(s, n->align, align);
+  if (wanted > align && wanted > stack)
+    sema_error(s, local_align, n->align->span, wanted, stack);
+}
+
+static Operand declare_memory(Sema *s, const NodeVarDecl *n, PoolId type)
+{
+  Operand o = operand_poison();
+  if (n->init != NULL) {
+    o = sema_coerce(s, sema_expr(s, n->init, type), type, n->init->span);
+    if (operand_is_poison(o))
+      return o;
+    type = pool_is_none(type) ? o.type : type;
+  }
+  if (!sema_check_run_time(s, type, n->init != NULL ? n->init->span : n->name.span))
+    return operand_poison();
+  uint32_t align = type_align(s->pool, type);
+  if (n->align != NULL)
+    check_local_align(s, n, align);
+  if (o.kind == OPR_MEMORY && o.is_temp) {
+    o.is_temp = false;
+    return o;
+  }
+  Operand place =
+      operand_place(ir_alloca(&s->b, type_bytes(s->pool, type), align), type, false);
+  PoolId zero = zero_value(s, type);
+  if (n->init != NULL)
+    place_init(s, place, o);
+  else if (!pool_is_none(zero))
+    place_init(s, place, operand_value(s, zero));
+  return place;
+}
+
+static void stmt_var(Sema *s, const NodeVarDecl *n)
+{
+  PoolId type = n->type != NULL ? sema_type_expr(s, n->type) : (PoolId){0};
+  Operand o = operand_poison();
+  bool is_cell = n->is_comptime || (!sema_emits(s) && n->var_kind == VAR_VAR);
+  if (n->init == NULL && (n->var_kind == VAR_CONST || n->type == NULL))
+    sema_error(s, needs_initialiser, n->name.span, sema_text(s, n->name.text));
+  else if (type.raw == POOL_RAW_POISON_TYPE)
+    o = operand_poison();
+  else if (is_cell && n->var_kind == VAR_VAR)
+    o = declare_cell(s, n, type);
+  else if (n->is_comptime)
+    o = sema_coerce(s, sema_comptime_operand(s, n->init, type), type, n->init->span);
+  else if (n->var_kind == VAR_CONST)
+    o = declare_const(s, n, type);
+  else
+    o = declare_memory(s, n, type);
+  if (o.kind == OPR_COMPTIME && !operand_is_poison(o))
+    o.decl = NULL;
+  scope_add(s, n->name, o);
+}
+
+static bool is_discard(Sema *s, const Node *target)
+{
+  if (target->kind != ND_IDENT)
+    return false;
+  const char *text = sema_text(s, node_ident(target)->name);
+  return text[0] == '_' && text[1] == 0;
+}
+
+static void stmt_assign(Sema *s, const NodeAssign *n)
+{
+  if (n->op == ASSIGN_PLAIN && is_discard(s, n->target)) {
+    sema_load(s, sema_expr(s, n->value, (PoolId){0}));
+    return;
+  }
+  if (node_kind(n->target) == ND_POINTER_TYPE) {
+    sema_error(s, pointer_target, n->target->span);
+    return;
+  }
+  Operand target = operand_at(sema_expr(s, n->target, (PoolId){0}), n->target->span);
+  PoolId want = operand_is_poison(target) ? (PoolId){0} : target.type;
+  bool is_shift = n->op == BINARY_SHL || n->op == BINARY_SHR;
+  Operand value = sema_expr(s, n->value, is_shift ? (PoolId){0} : want);
+  value = operand_at(sema_load(s, operand_at(value, n->value->span)), n->value->span);
+  if (operand_is_poison(target))
+    return;
+  bool is_lvalue = target.kind == OPR_MEMORY || target.kind == OPR_CELL;
+  if (n->op != ASSIGN_PLAIN && is_lvalue && !target.is_const) {
+    Operand old = operand_at(sema_load(s, target), n->target->span);
+    value = sema_binary(s, (BinaryOp)n->op, old, value, n->op_span);
+  }
+  sema_store(s, target, value, n->value->span);
+}
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+Operand sema_block(Sema *s, const Node *node, PoolId want)
+{
+  const NodeBlock *n = node_block(node);
+  Scope scope = scope_open(s);
+  Target target;
+  bool has_label = name_is_given(n->label);
+  if (has_label)
+    target_push(s, &target, TARGET_BLOCK, n->label, want);
+  for (uint32_t i = 0; i < n->stmts.count && !s->is_dead && !s->is_refuted; i++)
+    sema_stmt(s, n->stmts.at[i]);
+  Operand result = operand_void();
+  if (has_label) {
+    target_pop(s, &target);
+    if (!s->is_dead)
+      exit_add(s, &target.breaks, operand_void(), node->span);
+    result = exits_join(s, &target.breaks, want, node->span);
+  }
+  scope_close(s, scope);
+  return result;
+}
+
+void sema_run_comptime_block(Sema *s, const Node *block)
+{
+  Frame frame = {.name = {0}};
+  SemaState saved;
+  sema_enter(s, &frame, s->module, &saved);
+  s->comptime = true;
+  sema_stmt(s, block);
+  sema_leave(s, &saved);
+}
+
+/* ---- if ------------------------------------------------------------------------------------- */
+
+static Operand branch(Sema *s, const Node *n, PoolId want, bool is_value)
+{
+  if (is_value)
+    return sema_load(s, operand_at(sema_expr(s, n, want), n->span));
+  sema_stmt(s, n);
+  return operand_void();
+}
+
+/* A condition: known (then *known says which), at run time, or in error. */
+static Operand condition(Sema *s, const Node *n, bool *known)
+{
+  Operand o = sema_coerce(s, sema_expr(s, n, POOL(BOOL)), POOL(BOOL), n->span);
+  if (o.kind == OPR_COMPTIME) {
+    s->own->at = n->span;
+    o = operand_at(operand_value(s, sema_force(s, o.value)), n->span);
+    *known = o.kind == OPR_COMPTIME && value_is_true(o.value);
+  } else if (o.kind == OPR_RUNTIME && !sema_emits(s)) {
+    sema_error(s, not_comptime, n->span);
+    return operand_poison();
+  }
+  return o;
+}
+
+Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
+{
+  const NodeIf *n = node_if(node);
+  bool is_true = false;
+  Operand cond = condition(s, n->cond, &is_true);
+  if (operand_is_poison(cond))
+    return cond;
+  if (cond.kind == OPR_COMPTIME) {
+    const Node *taken = is_true ? n->then_part : n->else_part;
+    return taken != NULL ? branch(s, taken, want, is_value) : operand_void();
+  }
+  ExitList exits;
+  exits_init(&exits);
+  IrBlockId yes = ir_block_add(s->ir, s->b.func), no = ir_block_add(s->ir, s->b.func);
+  ir_cond_br(&s->b, cond.ir, yes, NULL, 0, no, NULL, 0);
+  s->run_time_depth++;
+  s->b.block = yes;
+  Operand value = branch(s, n->then_part, want, is_value);
+  if (!s->is_dead)
+    exit_add(s, &exits, value, n->then_part->span);
+  s->is_dead = false;
+  s->b.block = no;
+  Operand other = n->else_part != NULL ? branch(s, n->else_part, want, is_value) : operand_void();
+  s->run_time_depth--;
+  if (n->else_part == NULL && is_value && exits.n > 0 && value.type.raw != POOL_RAW_VOID &&
+      !operand_is_poison(value)) {
+    sema_error(s, if_without_else, node->span, value.type);
+    exits.at[0].value = other = operand_poison();
+  }
+  if (!s->is_dead)
+    exit_add(s, &exits, other, n->else_part != NULL ? n->else_part->span : node->span);
+  return exits_join(s, &exits, want, node->span);
+}
+
+/* ---- switch --------------------------------------------------------------------------------- */
+
+/* All labels of a prong, converted to the subject's type, checked against those before. */
+typedef struct { uint32_t key; bool value; } SeenLabel;      /* key: PoolId.raw */
+
+static bool prong_labels(Sema *s, const NodeProng *prong, PoolId type, PoolId **labels,
+                         SeenLabel **seen)
+{
+  bool is_good = true;
+  for (uint32_t i = 0; i < prong->labels.count; i++) {
+    const Node *label = prong->labels.at[i];
+    Operand o = sema_comptime_operand(s, label, type);
+    o = sema_coerce(s, o, type, label->span);
+    if (operand_is_poison(o)) {
+      is_good = false;
+      continue;
+    }
+    s->own->at = label->span;
+    PoolId value = sema_force(s, o.value);
+    if (hmgeti(*seen, value.raw) >= 0) {
+      sema_error(s, repeated_label, label->span, value);
+      is_good = false;
+    }
+    hmput(*seen, value.raw, true);
+    arrput(*labels, value);
+  }
+  return is_good;
+}
+
+static bool is_exhaustive(Sema *s, PoolId type, size_t n_labels)
+{
+  PoolKey k = pool_key(s->pool, type);
+  if (k.kind == PK_ENUM_TYPE)
+    return n_labels >= k.u.enum_type.n;
+  enum { SMALL_BITS = 16 };
+  if (k.kind == PK_INT_TYPE)
+    return k.u.int_type.bits <= SMALL_BITS && n_labels >= (size_t)1 << k.u.int_type.bits;
+  if (type.raw == POOL_RAW_BOOL)
+    return n_labels >= 2;
+  return type.raw == POOL_RAW_DIRECTION && n_labels >= PORT_COUNT;
+}
+
+static bool check_subject(Sema *s, Operand o, Span span)
+{
+  if (operand_is_poison(o))
+    return false;
+  PoolKind kind = pool_kind(s->pool, o.type);
+  bool is_ok = type_is_int(s->pool, o.type) || kind == PK_ENUM_TYPE || type_is_id(o.type) ||
+               o.type.raw == POOL_RAW_BOOL || o.type.raw == POOL_RAW_DIRECTION;
+  if (!is_ok)
+    sema_error(s, bad_switch_subject, span, o.type);
+  else if (o.kind != OPR_COMPTIME && type_is_wide(s->pool, o.type))
+    sema_error(s, wide_operand, span, o.type);
+  else
+    return true;
+  return false;
+}
+
+/* Checks the labels of the whole switch; marks[i] is where the labels of prong i begin. */
+static bool switch_labels(Sema *s, const NodeSwitch *n, PoolId type, PoolId **labels,
+                          uint32_t *marks, uint32_t *else_prong)
+{
+  bool is_good = true;
+  SeenLabel *seen = NULL;
+  *else_prong = IR_NO_ID;
+  for (uint32_t i = 0; i < n->prongs.count; i++) {
+    if (n->prongs.at[i]->kind != ND_PRONG) {
+      hmfree(seen);
+      return false;
+    }
+    const NodeProng *prong = node_prong(n->prongs.at[i]);
+    marks[i] = (uint32_t)arrlenu(*labels);
+    is_good = prong_labels(s, prong, type, labels, &seen) && is_good;
+    if (!prong->is_else)
+      continue;
+    if (*else_prong != IR_NO_ID) {
+      sema_error(s, second_else, prong->head.span);
+      is_good = false;
+    }
+    *else_prong = i;
+  }
+  hmfree(seen);
+  marks[n->prongs.count] = (uint32_t)arrlenu(*labels);
+  if (is_good && *else_prong == IR_NO_ID && !is_exhaustive(s, type, arrlenu(*labels))) {
+    sema_error(s, switch_not_exhaustive, n->head.span);
+    is_good = false;
+  }
+  return is_good;
+}
+
+static Operand switch_known(Sema *s, const NodeSwitch *n, PoolId subject, const PoolId *labels,
+                            const uint32_t *marks, uint32_t else_prong, PoolId want, bool is_value)
+{
+  uint32_t taken = else_prong;
+  for (uint32_t i = 0; i < n->prongs.count; i++)
+    for (uint32_t k = marks[i]; k < marks[i + 1]; k++)
+      if (pool_eq(labels[k], subject))
+        taken = i;
+  if (taken == IR_NO_ID)
+    return operand_void();
+  return branch(s, node_prong(n->prongs.at[taken])->body, want, is_value);
+}
+
+static Operand switch_emit(Sema *s, const NodeSwitch *n, Operand subject, const PoolId *labels,
+                           const uint32_t *marks, uint32_t else_prong, PoolId want, bool is_value)
+{
+  uint32_t count = n->prongs.count;
+  ExitList exits;
+  exits_init(&exits);
+  IrValue v = sema_ir(s, subject);
+  IrBlockId *blocks = arena_many(s->arena, IrBlockId, count + 1);
+  for (uint32_t i = 0; i < count; i++)
+    blocks[i] = ir_block_add(s->ir, s->b.func);
+  /* Without an else the last label needs no test: the switch is exhaustive. */
+  uint32_t n_tests = marks[count] - (else_prong == IR_NO_ID && marks[count] > 0);
+  uint32_t last = else_prong != IR_NO_ID ? else_prong : count - 1;
+  for (uint32_t i = 0; i < count; i++)
+    for (uint32_t k = marks[i]; k < marks[i + 1]; k++) {
+      if (k >= n_tests) {
+        last = i;
+        continue;
+      }
+      IrBlockId next = ir_block_add(s->ir, s->b.func);
+      IrValue label = sema_ir(s, operand_value(s, labels[k]));
+      IrValue equal = ir_binary(&s->b, IR_eq, IRT_BOOL, v, label);
+      ir_cond_br(&s->b, equal, blocks[i], NULL, 0, next, NULL, 0);
+      s->b.block = next;
+    }
+  ir_br(&s->b, blocks[last], NULL, 0);
+  s->run_time_depth++;
+  for (uint32_t i = 0; i < count; i++) {
+    const Node *body = node_prong(n->prongs.at[i])->body;
+    s->is_dead = false;
+    s->b.block = blocks[i];
+    Operand value = branch(s, body, want, is_value);
+    if (!s->is_dead)
+      exit_add(s, &exits, value, body->span);
+  }
+  s->run_time_depth--;
+  return exits_join(s, &exits, want, n->head.span);
+}
+
+Operand sema_switch(Sema *s, const Node *node, PoolId want, bool is_value)
+{
+  const NodeSwitch *n = node_switch(node);
+  Operand subject = sema_load(s, operand_at(sema_expr(s, n->subject, (PoolId){0}),
+                                            n->subject->span));
+  if (!check_subject(s, subject, n->subject->span))
+    return operand_poison();
+  if (n->prongs.count == 0) {
+    sema_error(s, switch_not_exhaustive, node->span);
+    return operand_poison();
+  }
+  enum { FEW_PRONGS = 32 };
+  PoolId *labels = NULL;
+  uint32_t few[FEW_PRONGS + 1];
+  uint32_t *marks = n->prongs.count <= FEW_PRONGS
+                        ? few : arena_many(s->arena, uint32_t, n->prongs.count + 1);
+  uint32_t else_prong;
+  Operand out = operand_poison();
+  if (switch_labels(s, n, subject.type, &labels, marks, &else_prong)) {
+    if (subject.kind == OPR_COMPTIME) {
+      s->own->at = n->subject->span;
+      PoolId known = sema_force(s, subject.value);
+      if (known.raw != POOL_RAW_POISON)
+        out = switch_known(s, n, known, labels, marks, else_prong, want, is_value);
+    } else {
+      out = switch_emit(s, n, subject, labels, marks, else_prong, want, is_value);
+    }
+  }
+  arrfree(labels);
+  return out;
+}
+
+/* ---- while ---------------------------------------------------------------------------------- */
+
+/* After the body of an iteration that is walked at compile time.  True: go on. */
+static bool iteration_ends(Sema *s, Target *target)
+{
+  if (sema_emits(s)) {
+    if (!s->is_dead)
+      exit_add(s, &target->continues, operand_void(), (Span){0, 0});
+    exits_join(s, &target->continues, POOL(VOID), (Span){0, 0});
+  } else if (target->continues.n > 0) {
+    s->is_dead = false;
+  }
+  target->continues.n = 0;
+  return !s->is_dead;
+}
+
+/* After the last iteration of such a loop. */
+static void unrolled_ends(Sema *s, Target *target)
+{
+  target_pop(s, target);
+  if (sema_emits(s)) {
+    if (!s->is_dead)
+      exit_add(s, &target->breaks, operand_void(), (Span){0, 0});
+    exits_join(s, &target->breaks, POOL(VOID), (Span){0, 0});
+  } else if (target->breaks.n > 0) {
+    s->is_dead = false;
+  }
+}
+
+static bool may_unroll(Sema *s, uint32_t *n, Span span)
+{
+  if (sema_emits(s) && ++*n > s->session->options->max_inlined_iterations) {
+    sema_error(s, too_many_iterations, span, s->session->options->max_inlined_iterations);
+    return false;
+  }
+  return sema_step(s, span);
+}
+
+static void not_unrolled(Sema *s, Span span, bool is_inline)
+{
+  sema_error(s, not_comptime, span);
+  if (is_inline)
+    diag_without_inline(s->diags, span);
+}
+
+/* The condition of a loop that is unrolled: calls in it are evaluated at compile time. */
+static bool unrolled_condition(Sema *s, const NodeWhile *n)
+{
+  bool is_true = false, saved = s->comptime;
+  size_t errors = diags_error_count(s->diags);
+  s->comptime = true;
+  Operand cond = condition(s, n->cond, &is_true);
+  s->comptime = saved;
+  if (operand_is_poison(cond) && n->is_inline && diags_error_count(s->diags) > errors)
+    diag_without_inline(s->diags, n->cond->span);
+  return is_true;
+}
+
+static void while_unrolled(Sema *s, const NodeWhile *n)
+{
+  Target target;
+  uint32_t iterations = 0;
+  target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
+  for (;;) {
+    if (!may_unroll(s, &iterations, n->head.span) || !unrolled_condition(s, n))
+      break;
+    size_t errors = diags_error_count(s->diags);
+    sema_stmt(s, n->body);
+    if (!iteration_ends(s, &target) || diags_error_count(s->diags) > errors)
+      break;             /* after an error the condition may never change */
+    if (n->step != NULL)
+      sema_stmt(s, n->step);
+  }
+  unrolled_ends(s, &target);
+}
+
+/* A loop of the program: head (condition), body, step. */
+static void while_emitted(Sema *s, const NodeWhile *n)
+{
+  IrBlockId head = ir_block_add(s->ir, s->b.func);
+  ir_br(&s->b, head, NULL, 0);
+  s->b.block = head;
+  s->run_time_depth++;
+  bool is_true = false;
+  Operand cond = condition(s, n->cond, &is_true);
+  IrBlockId done = ir_block_add(s->ir, s->b.func);
+  bool can_end = cond.kind != OPR_COMPTIME || !is_true;
+  if (operand_is_poison(cond) || (cond.kind == OPR_COMPTIME && !is_true)) {
+    ir_br(&s->b, done, NULL, 0);
+    s->b.block = done;
+    s->run_time_depth--;
+    return;
+  }
+  IrBlockId body = ir_block_add(s->ir, s->b.func), step = ir_block_add(s->ir, s->b.func);
+  if (cond.kind == OPR_RUNTIME)
+    ir_cond_br(&s->b, cond.ir, body, NULL, 0, done, NULL, 0);
+  else
+    ir_br(&s->b, body, NULL, 0);
+  Target target;
+  target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
+  target.has_blocks = true;
+  target.break_to = done;
+  target.continue_to = step;
+  s->b.block = body;
+  sema_stmt(s, n->body);
+  bool has_step = !s->is_dead || target.is_continued;
+  if (!s->is_dead)
+    ir_br(&s->b, step, NULL, 0);
+  s->is_dead = false;
+  s->b.block = step;
+  if (has_step && n->step != NULL)
+    sema_stmt(s, n->step);
+  if (has_step && !s->is_dead)
+    ir_br(&s->b, head, NULL, 0);
+  target_pop(s, &target);
+  s->run_time_depth--;
+  s->b.block = done;
+  s->is_dead = !can_end && !target.is_broken;
+}
+
+/* ---- for ------------------------------------------------------------------------------------ */
+
+/* Declares a capture unless it is absent or `_`. */
+static void capture(Sema *s, Name name, Operand o)
+{
+  const char *text = sema_text(s, name.text);
+  if (name_is_given(name) && !(text[0] == '_' && text[1] == 0))
+    scope_add(s, name, o);
+}
+
+static bool for_body(Sema *s, const NodeFor *n, Target *target, Operand item, int64_t index,
+                     uint32_t *iterations)
+{
+  size_t errors = diags_error_count(s->diags);
+  if (!may_unroll(s, iterations, n->head.span))
+    return false;
+  Scope scope = scope_open(s);
+  capture(s, n->item, item);
+  if (name_is_given(n->index))
+    capture(s, n->index, operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), index)));
+  sema_stmt(s, n->body);
+  scope_close(s, scope);
+  return iteration_ends(s, target) && diags_error_count(s->diags) == errors;
+}
+
+static void for_range_known(Sema *s, const NodeFor *n, Target *target, const PoolKey *range)
+{
+  uint32_t iterations = 0;
+  int64_t start = 0, stop = 0, step = 0;
+  PoolId element = pool_key(s->pool, range->type).u.array.element;
+  if (!pool_int_value(s->pool, range->u.range.start, &start) ||
+      !pool_int_value(s->pool, range->u.range.stop, &stop) ||
+      !pool_int_value(s->pool, range->u.range.step, &step) || step == 0) {
+    sema_error(s, bad_range, n->iterable->span);
+    return;
+  }
+  int64_t index = 0;
+  for (int64_t i = start; step > 0 ? i < stop : i > stop;) {
+    Operand item = operand_value(s, pool_int(s->pool, element, i));
+    if (!for_body(s, n, target, item, index++, &iterations) ||
+        __builtin_add_overflow(i, step, &i))
+      break;
+  }
+}
+
+static void for_unrolled(Sema *s, const NodeFor *n, Operand o)
+{
+  s->own->at = n->iterable->span;
+  PoolKey k = pool_key(s->pool, o.value);
+  PoolKind kind = pool_kind(s->pool, o.type);
+  bool is_sequence = kind == PK_ARRAY_TYPE || kind == PK_STRUCT_TYPE;
+  if (k.kind == PK_RANGE || k.kind == PK_SYMBOLIC)
+    k = pool_key(s->pool, sema_force(s, o.value));
+  if (k.kind == PK_POISON)
+    return;
+  Target target;
+  uint32_t iterations = 0;
+  target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
+  if (k.kind == PK_RANGE)
+    for_range_known(s, n, &target, &k);
+  else if (is_sequence)
+    for (uint32_t i = 0; i < k.u.aggregate.n; i++)
+      if (!for_body(s, n, &target, operand_value(s, k.u.aggregate.elems[i]), i, &iterations))
+        break;
+  unrolled_ends(s, &target);
+}
+
+/* Elements that are known at run time only, of an array or a tuple. */
+static void for_elements_unrolled(Sema *s, const NodeFor *n, Operand o)
+{
+  PoolKey k = pool_key(s->pool, o.type);
+  bool is_array = k.kind == PK_ARRAY_TYPE;
+  uint64_t count = is_array ? type_element_count(s->pool, o.type) : k.u.fields.n;
+  Target target;
+  uint32_t iterations = 0;
+  target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t each = is_array ? type_bytes(s->pool, k.u.array.element) : 0;
+    Operand item = is_array ? place_part(s, o, each * i, k.u.array.element)
+                            : place_field(s, o, i);
+    item.is_const = true;
+    if (!for_body(s, n, &target, sema_load(s, item), i, &iterations))
+      break;
+  }
+  unrolled_ends(s, &target);
+}
+
+static bool is_known_int(Sema *s, Operand o, int64_t *out)
+{
+  return o.kind == OPR_COMPTIME && pool_int_value(s->pool, o.value, out);
+}
+
+/* A loop of the program whose counter is the parameter of its body block:
+ *   before: [first < stop?] body(first) or done     body(i): ...; next
+ *   next:   i + step; more elements? body(i + step) or done */
+typedef struct {
+  PoolId type;             /* of the counter */
+  IrValue counter, index;  /* parameters of body; index: IR_NO_VALUE if not needed */
+  IrBlockId body, next, done;
+  Target target;
+} Loop;
+
+static void loop_open(Sema *s, const NodeFor *n, Loop *loop, PoolId type, IrValue first,
+                      IrValue enters)
+{
+  loop->type = type;
+  loop->body = ir_block_add(s->ir, s->b.func);
+  loop->next = ir_block_add(s->ir, s->b.func);
+  loop->done = ir_block_add(s->ir, s->b.func);
+  loop->counter = ir_block_param(s->ir, s->b.func, loop->body, type_ir(s->pool, type));
+  loop->index = IR_NO_VALUE;
+  IrValue args[2] = {first, IR_NO_VALUE};
+  uint32_t n_args = 1;
+  if (name_is_given(n->index)) {
+    loop->index = ir_block_param(s->ir, s->b.func, loop->body, IRT_I16);
+    args[n_args++] = ir_const(&s->b, IRT_I16, 0);
+  }
+  if (enters.raw == IR_NO_VALUE.raw)
+    ir_br(&s->b, loop->body, args, n_args);
+  else
+    ir_cond_br(&s->b, enters, loop->body, args, n_args, loop->done, NULL, 0);
+  target_push(s, &loop->target, TARGET_LOOP, n->label, POOL(VOID));
+  loop->target.has_blocks = true;
+  loop->target.break_to = loop->done;
+  loop->target.continue_to = loop->next;
+  s->b.block = loop->body;
+  s->run_time_depth++;
+}
+
+/* Walks the body with its captures; leaves the cursor in `next`.  False: nothing gets there. */
+static bool loop_body(Sema *s, const NodeFor *n, Loop *loop, Operand item)
+{
+  Scope scope = scope_open(s);
+  capture(s, n->item, item);
+  if (name_is_given(n->index))
+    capture(s, n->index, operand_runtime(loop->index, POOL(U16)));
+  sema_stmt(s, n->body);
+  scope_close(s, scope);
+  bool goes_on = !s->is_dead || loop->target.is_continued;
+  if (!s->is_dead)
+    ir_br(&s->b, loop->next, NULL, 0);
+  s->is_dead = false;
+  s->b.block = loop->next;
+  return goes_on;
+}
+
+static void loop_close(Sema *s, Loop *loop, bool goes_on, IrValue next, IrValue more)
+{
+  if (goes_on) {
+    IrValue args[2] = {next, IR_NO_VALUE};
+    uint32_t n_args = 1;
+    if (loop->index.raw != IR_NO_VALUE.raw)
+      args[n_args++] = ir_binary(&s->b, IR_add, IRT_I16, loop->index, ir_const(&s->b, IRT_I16, 1));
+    ir_cond_br(&s->b, more, loop->body, args, n_args, loop->done, NULL, 0);
+  }
+  target_pop(s, &loop->target);
+  s->run_time_depth--;
+  s->b.block = loop->done;
+}
+
+/* Is there an element after i?  For a step of one the next is the stop exactly once; other steps
+ * must not run past it and wrap, so the distance decides. */
+static IrValue more_elements(Sema *s, Loop *loop, IrValue next, IrValue stop, Operand step,
+                             IrValue step_ir)
+{
+  IrType t = type_ir(s->pool, loop->type);
+  int64_t known = 0;
+  bool is_known = is_known_int(s, step, &known);
+  if (is_known && (known == 1 || known == -1))
+    return ir_binary(&s->b, IR_ne, IRT_BOOL, next, stop);
+  IrValue up = ir_binary(&s->b, IR_sub, t, stop, loop->counter);
+  IrValue down = ir_binary(&s->b, IR_sub, t, loop->counter, stop);
+  if (is_known) {
+    IrValue size = ir_const(&s->b, t, (uint64_t)(known > 0 ? known : -known) &
+                                          (~(uint64_t)0 >> (64 - ir_type_bits(t))));
+    return ir_binary(&s->b, IR_ult, IRT_BOOL, size, known > 0 ? up : down);
+  }
+  PoolKey k = pool_key(s->pool, loop->type);
+  IrValue zero = ir_const(&s->b, t, 0);
+  IrValue is_up = k.u.int_type.is_signed ? ir_binary(&s->b, IR_slt, IRT_BOOL, zero, step_ir)
+                                         : ir_const(&s->b, IRT_BOOL, 1);
+  IrValue size = ir_select(&s->b, t, is_up, step_ir, ir_binary(&s->b, IR_sub, t, zero, step_ir));
+  return ir_binary(&s->b, IR_ult, IRT_BOOL, size, ir_select(&s->b, t, is_up, up, down));
+}
+
+/* Does the range have a first element?  IR_NO_VALUE: yes, known; *is_empty: no, known. */
+static IrValue range_enters(Sema *s, Operand start, Operand stop, Operand step, bool *is_empty)
+{
+  int64_t a, b, by;
+  bool has_step = is_known_int(s, step, &by);
+  *is_empty = false;
+  if (has_step && is_known_int(s, start, &a) && is_known_int(s, stop, &b)) {
+    *is_empty = by > 0 ? a >= b : a <= b;
+    return IR_NO_VALUE;
+  }
+  Operand up = sema_binary(s, BINARY_LT, start, stop, start.span);
+  Operand down = sema_binary(s, BINARY_GT, start, stop, start.span);
+  if (has_step)
+    return sema_ir(s, by > 0 ? up : down);
+  Operand zero = operand_value(s, pool_int(s->pool, start.type, 0));
+  Operand is_up = sema_binary(s, BINARY_GT, step, zero, step.span);
+  return ir_select(&s->b, IRT_BOOL, sema_ir(s, is_up), sema_ir(s, up), sema_ir(s, down));
+}
+
+static void for_range_emitted(Sema *s, const NodeFor *n, Operand range)
+{
+  PoolId type = pool_key(s->pool, range.type).u.array.element;
+  if (!sema_check_run_time(s, type, n->iterable->span))
+    return;
+  Operand start = sema_range_part(s, range, 0), stop = sema_range_part(s, range, 1);
+  Operand step = sema_range_part(s, range, 2);
+  if (step.kind == OPR_COMPTIME)
+    step = operand_value(s, sema_force(s, step.value));
+  if (operand_is_poison(start) || operand_is_poison(stop) || operand_is_poison(step))
+    return;
+  bool is_empty;
+  IrValue enters = range_enters(s, start, stop, step, &is_empty);
+  if (is_empty)
+    return;
+  IrValue stop_ir = sema_ir(s, stop), step_ir = sema_ir(s, step);
+  Loop loop;
+  loop_open(s, n, &loop, type, sema_ir(s, start), enters);
+  bool goes_on = loop_body(s, n, &loop, operand_runtime(loop.counter, type));
+  IrValue next = IR_NO_VALUE, more = IR_NO_VALUE;
+  if (goes_on) {
+    next = ir_binary(&s->b, IR_add, type_ir(s->pool, type), loop.counter, step_ir);
+    next = emit_normalise(s, next, type);
+    more = more_elements(s, &loop, next, stop_ir, step, step_ir);
+  }
+  loop_close(s, &loop, goes_on, next, more);
+}
+
+static void for_array_emitted(Sema *s, const NodeFor *n, Operand array)
+{
+  uint64_t count = type_element_count(s->pool, array.type);
+  PoolId element = pool_key(s->pool, array.type).u.array.element;
+  if (count == 0 || !sema_check_run_time(s, array.type, n->iterable->span))
+    return;
+  IrValue base = sema_address(s, array);
+  Loop loop;
+  loop_open(s, n, &loop, POOL(U16), ir_const(&s->b, IRT_I16, 0), IR_NO_VALUE);
+  IrValue each = ir_const(&s->b, IRT_I16, (uint16_t)type_bytes(s->pool, element));
+  IrValue at = ir_binary(&s->b, IR_mul, IRT_I16, loop.counter, each);
+  Operand item =
+      operand_place(ir_binary(&s->b, IR_ptr_add, IRT_PTR, base, at), element, true);
+  bool goes_on = loop_body(s, n, &loop, sema_load(s, item));
+  IrValue next = IR_NO_VALUE, more = IR_NO_VALUE;
+  if (goes_on) {
+    next = ir_binary(&s->b, IR_add, IRT_I16, loop.counter, ir_const(&s->b, IRT_I16, 1));
+    more = ir_binary(&s->b, IR_ne, IRT_BOOL, next, ir_const(&s->b, IRT_I16, (uint16_t)count));
+  }
+  loop_close(s, &loop, goes_on, next, more);
+}
+
+/* What a loop goes over.  The bounds of a range that is unrolled must be known; the elements of an
+ * array need not. */
+static Operand iterable(Sema *s, const NodeFor *n)
+{
+  const Node *node = n->iterable;
+  bool is_range = node->kind == ND_BUILTIN_CALL &&
+                  str_eq(node_builtin_call(node)->name.text, sema_name(s, "range"));
+  if (!n->is_inline || !is_range || !sema_emits(s))
+    return sema_load(s, operand_at(sema_expr(s, node, (PoolId){0}), node->span));
+  size_t errors = diags_error_count(s->diags);
+  Operand o = sema_comptime_operand(s, node, (PoolId){0});
+  if (operand_is_poison(o) && diags_error_count(s->diags) > errors)
+    diag_without_inline(s->diags, node->span);
+  return o;
+}
+
+void sema_for(Sema *s, const Node *node)
+{
+  const NodeFor *n = node_for(node);
+  Operand o = iterable(s, n);
+  if (operand_is_poison(o))
+    return;
+  PoolKey k = pool_key(s->pool, o.type);
+  bool is_tuple = k.kind == PK_STRUCT_TYPE &&
+                  (k.u.fields.is_tuple || k.u.fields.n == 0);   /* .{} is a tuple, too */
+  if (k.kind != PK_RANGE_TYPE && k.kind != PK_ARRAY_TYPE && !is_tuple) {
+    sema_error(s, not_iterable, n->iterable->span, o.type);
+    return;
+  }
+  if (!sema_emits(s) || n->is_inline || is_tuple) {
+    if (o.kind == OPR_COMPTIME)
+      for_unrolled(s, n, o);
+    else if (n->is_inline && sema_emits(s) && o.kind == OPR_MEMORY)
+      for_elements_unrolled(s, n, o);
+    else
+      not_unrolled(s, n->iterable->span, n->is_inline);
+  } else if (k.kind == PK_RANGE_TYPE && type_is_wide(s->pool, k.u.array.element)) {
+    sema_error(s, wide_operand, n->iterable->span, k.u.array.element);
+  } else if (k.kind == PK_RANGE_TYPE) {
+    for_range_emitted(s, n, o);
+  } else {
+    for_array_emitted(s, n, o);
+  }
+}
+
+/* ---- leaving -------------------------------------------------------------------------------- */
+
+static Target *find_target(Sema *s, Name label, bool loops_only)
+{
+  Target *t = s->frame->targets;
+  for (; t != NULL && t->kind != TARGET_FN; t = t->up) {
+    bool is_match = name_is_given(label) ? str_eq(t->label, label.text) : t->kind == TARGET_LOOP;
+    if (is_match && (!loops_only || t->kind == TARGET_LOOP))
+      return t;
+  }
+  return NULL;
+}
+
+static void stmt_return(Sema *s, const NodeReturn *n)
+{
+  Frame *f = s->frame;
+  Operand value = operand_void();
+  if (n->value != NULL)
+    value = sema_expr(s, n->value, f->is_function ? f->result : (PoolId){0});
+  if (!f->is_function) {
+    sema_error(s, return_outside, n->head.span);
+    s->is_dead = true;
+    return;
+  }
+  bool needs_value = f->result.raw != POOL_RAW_VOID && f->result.raw != POOL_RAW_POISON_TYPE;
+  if (n->value == NULL && needs_value) {
+    sema_error(s, return_without_value, n->head.span, f->result);
+    value = operand_poison();
+  } else
+    value = sema_coerce(s, value, f->result, n->value != NULL ? n->value->span : n->head.span);
+  if (f->is_emitted && s->comptime) {
+    sema_error(s, leaves_comptime, n->head.span, "return");
+    s->is_dead = true;
+    return;
+  }
+  if (!f->is_emitted) {
+    Target *t = f->targets;
+    while (t != NULL && t->kind != TARGET_FN)
+      t = t->up;
+    if (t != NULL)
+      exit_add(s, &t->breaks, value, n->head.span);
+    s->is_dead = true;
+    return;
+  }
+  if (operand_is_poison(value)) {
+    s->is_dead = true;
+    ir_trap(&s->b, 0);
+    return;
+  }
+  if (f->result_address.raw != IR_NO_VALUE.raw)
+    place_init(s, operand_place(f->result_address, f->result, false), value);
+  bool has_value = f->result.raw != POOL_RAW_VOID && f->result_address.raw == IR_NO_VALUE.raw;
+  ir_ret(&s->b, has_value ? sema_ir(s, value) : IR_NO_VALUE);
+  s->is_dead = true;
+}
+
+static void stmt_break(Sema *s, const NodeBreak *n)
+{
+  Target *t = find_target(s, n->label, false);
+  Operand value = operand_void();
+  if (n->value != NULL)
+    value = sema_load(s, sema_expr(s, n->value, t != NULL ? t->want : (PoolId){0}));
+  if (t == NULL) {
+    if (name_is_given(n->label))
+      sema_error(s, no_such_label, n->label.span, sema_text(s, n->label.text));
+    else
+      sema_error(s, break_outside_loop, n->head.span, "break");
+    s->is_dead = true;
+    return;
+  }
+  if (t->kind == TARGET_LOOP && n->value != NULL)
+    sema_error(s, loop_has_no_value, n->value->span);
+  if (t->has_blocks && s->comptime)
+    sema_error(s, leaves_comptime, n->head.span, "break");
+  else if (t->has_blocks)
+    ir_br(&s->b, t->break_to, NULL, 0);
+  else
+    exit_add(s, &t->breaks, value, n->head.span);
+  t->is_broken = true;
+  s->is_dead = true;
+}
+
+static void stmt_continue(Sema *s, const NodeContinue *n)
+{
+  Target *t = find_target(s, n->label, true);
+  if (t == NULL) {
+    if (name_is_given(n->label))
+      sema_error(s, no_such_label, n->label.span, sema_text(s, n->label.text));
+    else
+      sema_error(s, break_outside_loop, n->head.span, "continue");
+  } else if (t->has_blocks && s->comptime) {
+    sema_error(s, leaves_comptime, n->head.span, "continue");
+  } else if (t->has_blocks) {
+    ir_br(&s->b, t->continue_to, NULL, 0);
+    t->is_continued = true;
+  } else {
+    exit_add(s, &t->continues, operand_void(), n->head.span);
+  }
+  s->is_dead = true;
+}
+
+/* ---- statements ----------------------------------------------------------------------------- */
+
+static void stmt_comptime(Sema *s, const Node *body)
+{
+  bool saved = s->comptime;
+  s->comptime = true;
+  if (body->kind == ND_BLOCK)
+    sema_block(s, body, POOL(VOID));
+  else
+    sema_stmt(s, body);
+  s->comptime = saved;
+}
+
+static void stmt_expr(Sema *s, const Node *n)
+{
+  Operand o = sema_expr(s, n, (PoolId){0});
+  bool is_copy;
+  const char *useless = node_kind(n) == ND_BINARY ? "operation"
+                      : node_kind(n) == ND_UNARY ? "operation" : NULL;
+  if (useless && !operand_is_poison(o))
+    diag_unused_value(s->diags, n->span, useless);
+  if (operand_is_poison(o) || node_kind(n) != ND_BUILTIN_CALL ||
+      !sema_builtin_only_yields(s->session, node_builtin_call(n)->name.text, &is_copy))
+    return;
+  const Name *name = &node_builtin_call(n)->name;
+  diag_unused_result(s->diags, name->span, sema_text(s, name->text));
+  if (is_copy)
+    diag_makes_copy(s->diags, n->span);
+}
+
+void sema_stmt(Sema *s, const Node *n)
+{
+  if (s->is_dead)
+    return;
+  sema_at(s, n->span);
+  switch ((int)n->kind) {
+  case ND_BAD:
+    return;
+  case ND_VAR_DECL:
+    stmt_var(s, node_var_decl(n));
+    return;
+  case ND_ASSIGN:
+    stmt_assign(s, node_assign(n));
+    return;
+  case ND_BLOCK:
+    sema_block(s, n, POOL(VOID));
+    return;
+  case ND_IF:
+    sema_if(s, n, (PoolId){0}, false);
+    return;
+  case ND_SWITCH:
+    sema_switch(s, n, (PoolId){0}, false);
+    return;
+  case ND_FOR:
+    sema_for(s, n);
+    return;
+  case ND_WHILE:
+    if (sema_emits(s) && !node_while(n)->is_inline)
+      while_emitted(s, node_while(n));
+    else
+      while_unrolled(s, node_while(n));
+    return;
+  case ND_RETURN:
+    stmt_return(s, node_return(n));
+    return;
+  case ND_BREAK:
+    stmt_break(s, node_break(n));
+    return;
+  case ND_CONTINUE:
+    stmt_continue(s, node_continue(n));
+    return;
+  case ND_COMPTIME:
+    stmt_comptime(s, node_comptime(n)->operand);
+    return;
+  default:
+    stmt_expr(s, n);
+    return;
+  }
+}

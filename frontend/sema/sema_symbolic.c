@@ -1,0 +1,203 @@
+/* Values that depend on the tile: computing them for a tile, and forcing them.
+ *
+ * A symbolic value is a tree of operations over tile parameters.  It has no overflow check until
+ * it is computed for a tile; forcing computes it for the tile that stands for the class and
+ * records the outcome, on which the class depends from then on. */
+#include "frontend/sema/sema_internal.h"
+
+#include <stdlib.h>
+#include "stb_ds.h"
+
+/* What a node is, of operands that are known. */
+static PoolId compute(Sema *s, const PoolKey *k, PoolId a, PoolId b)
+{
+  Span nowhere = {0, 0};
+  if (a.raw == POOL_RAW_POISON || b.raw == POOL_RAW_POISON)
+    return POOL(POISON);
+  PoolId type = pool_type_of(s->pool, a);
+  switch (k->u.symbolic.sym) {
+  case SYM_UNARY:
+    return fold_unary(s, (UnaryOp)k->u.symbolic.op, type, a, nowhere);
+  case SYM_BINARY:
+    return fold_binary(s, (BinaryOp)k->u.symbolic.op, type, a, b, nowhere);
+  case SYM_CONVERT:
+    return fold_convert(s, a, k->type, nowhere);
+  case SYM_BITCAST:
+    return fold_bitcast(s, a, k->type);
+  case SYM_PARAM:
+  case SYM_INIT:
+    break;
+  }
+  ICE("symbolic value of kind %d", (int)k->u.symbolic.sym);
+}
+
+static PoolId param_value(Sema *s, const PoolKey *k, const PoolId *params)
+{
+  uint32_t index = k->u.symbolic.index;
+  return params != NULL ? params[index] : tile_env_param(s, index);
+}
+
+/* Low trees, nearly all, are computed as they stand. */
+enum { LOW = 6 };
+
+static PoolId eval_low(Sema *s, PoolId value, const PoolId *params)
+{
+  if (!value_has_symbolic(s->pool, value))
+    return value;
+  PoolKey k = pool_key(s->pool, value);
+  if (k.u.symbolic.sym == SYM_PARAM)
+    return param_value(s, &k, params);
+  PoolId a = eval_low(s, k.u.symbolic.a, params);
+  return compute(s, &k, a, eval_low(s, k.u.symbolic.b, params));
+}
+
+struct Computed { uint32_t key; PoolId value; };
+
+/* An operand's value; false if it has to be computed first. */
+static bool operand_known(Sema *s, PoolId operand, const PoolId *params, PoolId *out)
+{
+  if (value_symbolic_height(s->pool, operand) <= LOW) {
+    *out = eval_low(s, operand, params);
+    return true;
+  }
+  ptrdiff_t at = hmgeti(s->computed, operand.raw);
+  if (at >= 0)
+    *out = s->computed[at].value;
+  return at >= 0;
+}
+
+/* Loops make trees that are high and share most of their nodes: each node is computed once for
+ * the parameters, operands first, without recursion. */
+static PoolId eval_high(Sema *s, PoolId value, const PoolId *params)
+{
+  if (s->computed_for != params)
+    sema_forget_computed(s);
+  s->computed_for = params;
+  PoolId *todo = NULL, result = POOL(POISON);
+  arrput(todo, value);
+  while (arrlenu(todo) > 0) {
+    PoolId node = arrlast(todo), a = {0}, b = {0};
+    if (operand_known(s, node, params, &result)) {
+      (void)arrpop(todo);
+      continue;
+    }
+    PoolKey k = pool_key(s->pool, node);
+    bool has_a = operand_known(s, k.u.symbolic.a, params, &a);
+    bool has_b = operand_known(s, k.u.symbolic.b, params, &b);
+    if (!has_a)
+      arrput(todo, k.u.symbolic.a);
+    if (!has_b)
+      arrput(todo, k.u.symbolic.b);
+    if (!has_a || !has_b)
+      continue;
+    result = compute(s, &k, a, b);
+    hmput(s->computed, node.raw, result);
+  }
+  arrfree(todo);
+  return result;
+}
+
+void sema_forget_computed(Sema *s)
+{
+  hmfree(s->computed);
+}
+
+static PoolId eval(Sema *s, PoolId value, const PoolId *params);
+
+static PoolId eval_elements(Sema *s, const PoolKey *k, const PoolId *params)
+{
+  uint32_t n = k->u.aggregate.n;
+  PoolId *elems = base_malloc((n + 1u) * sizeof *elems);
+  PoolId out = POOL(POISON);
+  for (uint32_t i = 0; i < n; i++) {
+    elems[i] = eval(s, k->u.aggregate.elems[i], params);
+    if (elems[i].raw == POOL_RAW_POISON)
+      goto done;
+  }
+  out = pool_aggregate(s->pool, k->type, elems, n);
+done:
+  free(elems);
+  return out;
+}
+
+static PoolId eval(Sema *s, PoolId value, const PoolId *params)
+{
+  if (!value_has_symbolic(s->pool, value))
+    return value;
+  PoolKey k = pool_key(s->pool, value);
+  if (k.kind == PK_SYMBOLIC)
+    return value_symbolic_height(s->pool, value) <= LOW ? eval_low(s, value, params)
+                                                        : eval_high(s, value, params);
+  if (k.kind == PK_AGGREGATE)
+    return eval_elements(s, &k, params);
+  k.u.range.start = eval(s, k.u.range.start, params);
+  k.u.range.stop = eval(s, k.u.range.stop, params);
+  k.u.range.step = eval(s, k.u.range.step, params);
+  if (k.u.range.start.raw == POOL_RAW_POISON || k.u.range.stop.raw == POOL_RAW_POISON ||
+      k.u.range.step.raw == POOL_RAW_POISON)
+    return POOL(POISON);
+  return pool_get(s->pool, &k);
+}
+
+/* The folders report without a place; what they reported is replaced by one message. */
+static PoolId eval_quietly(Sema *s, PoolId value, const PoolId *params)
+{
+  size_t mark = diags_mark(s->diags);
+  PoolId out = eval(s, value, params);
+  if (out.raw == POOL_RAW_POISON)
+    diags_rewind(s->diags, mark);
+  return out;
+}
+
+PoolId sema_eval_symbolic(Sema *s, PoolId symbolic, const PoolId *params)
+{
+  return eval_quietly(s, symbolic, params);
+}
+
+PoolId value_on_tile(Sema *s, PoolId value)
+{
+  return eval_quietly(s, value, NULL);
+}
+
+bool sema_is_symbolic(const Sema *s, PoolId value)
+{
+  return pool_kind(s->pool, value) == PK_SYMBOLIC;
+}
+
+static PoolId force_elements(Sema *s, const PoolKey *k)
+{
+  uint32_t n = k->u.aggregate.n;
+  PoolId *elems = base_malloc((n + 1u) * sizeof *elems);
+  PoolId out = POOL(POISON);
+  for (uint32_t i = 0; i < n; i++) {
+    elems[i] = sema_force(s, k->u.aggregate.elems[i]);
+    if (elems[i].raw == POOL_RAW_POISON)
+      goto done;
+  }
+  out = pool_aggregate(s->pool, k->type, elems, n);
+done:
+  free(elems);
+  return out;
+}
+
+PoolId sema_force(Sema *s, PoolId value)
+{
+  if (!value_has_symbolic(s->pool, value))
+    return value;
+  PoolKey k = pool_key(s->pool, value);
+  if (k.kind == PK_AGGREGATE)
+    return force_elements(s, &k);
+  if (k.kind == PK_RANGE) {
+    k.u.range.start = sema_force(s, k.u.range.start);
+    k.u.range.stop = sema_force(s, k.u.range.stop);
+    k.u.range.step = sema_force(s, k.u.range.step);
+    return pool_get(s->pool, &k);
+  }
+  PoolId result = value_on_tile(s, value);
+  if (result.raw == POOL_RAW_POISON) {
+    sema_error(s, bad_on_tile, s->own->at, k.type);
+    return result;
+  }
+  tile_env_record(s, value, result);
+  return result;
+}

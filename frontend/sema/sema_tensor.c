@@ -1,0 +1,220 @@
+/* Tensor access expressions: |i, j|{n, m} -> a[e, f] with e, f affine in i, j.
+ *
+ * Flattening a[e, f] by rows gives an offset and a weight for each variable.  The value is the
+ * struct that a program could write by hand: `extent` outermost first, `stride` innermost first,
+ * where a stride is what the address moves when that loop steps, after the loops inside it have
+ * wrapped. */
+#include "frontend/sema/sema.h"
+
+#include <stdlib.h>
+
+enum { MAX_VARS = 4 };
+typedef struct { int64_t constant, weight[MAX_VARS]; } Affine;
+
+typedef struct { const NodeTensorAccess *access; bool found; } VarSearch;
+
+static int var_index(const NodeTensorAccess *access, const Node *n)
+{
+  if (node_kind(n) != ND_IDENT)
+    return -1;
+  for (uint32_t i = 0; i < access->vars.count; i++)
+    if (str_eq(access->vars.at[i].text, node_ident(n)->name))
+      return (int)i;
+  return -1;
+}
+
+static void search_vars(void *context, Node *child)
+{
+  VarSearch *search = context;
+  if (var_index(search->access, child) >= 0)
+    search->found = true;
+  if (!search->found)
+    node_visit_children(child, search_vars, search);
+}
+
+static bool mentions_vars(const NodeTensorAccess *access, Node *n)
+{
+  VarSearch search = {access, false};
+  search_vars(&search, n);
+  return search.found;
+}
+
+static bool comptime_int(Sema *s, const Node *n, int64_t *out)
+{
+  PoolId value = sema_comptime(s, n, POOL(NONE));
+  return !pool_eq(value, POOL(POISON)) &&
+         sema_int_in(s, operand_value(s, value), INT32_MIN, INT32_MAX, "a part of an index",
+                     n->span, out);
+}
+
+/* More elements than any tile has: larger numbers in an index are refused, so that what is
+ * computed from them fits. */
+enum { MOST = 1 << 24 };
+
+/* sum + a * b; false if it is too large. */
+static bool add_product(int64_t sum, int64_t a, int64_t b, int64_t *out)
+{
+  if (a != 0 && llabs(b) > MOST / llabs(a))
+    return false;
+  *out = sum + a * b;
+  return llabs(*out) <= MOST;
+}
+
+/* a + b * factor, part by part. */
+static bool affine_add(Sema *s, Affine a, Affine b, int64_t factor, Span span, Affine *out)
+{
+  bool fits = add_product(a.constant, b.constant, factor, &out->constant);
+  for (int i = 0; i < MAX_VARS; i++)
+    fits = add_product(a.weight[i], b.weight[i], factor, &out->weight[i]) && fits;
+  if (!fits)
+    diag_index_too_large(s->session->diags, span);
+  return fits;
+}
+
+static bool affine_of(Sema *s, const NodeTensorAccess *access, Node *n, Affine *out);
+
+static bool affine_binary(Sema *s, const NodeTensorAccess *access, const NodeBinary *n, Affine *out)
+{
+  Affine a = {0}, b = {0};
+  if (!affine_of(s, access, n->left, &a) || !affine_of(s, access, n->right, &b))
+    return false;
+  bool is_product = n->op == BINARY_MUL;
+  bool left_varies = mentions_vars(access, n->left);
+  if (is_product && left_varies && mentions_vars(access, n->right)) {
+    diag_not_affine(s->session->diags, n->head.span);
+    return false;
+  }
+  if (!is_product)
+    return affine_add(s, a, b, n->op == BINARY_SUB ? -1 : 1, n->head.span, out);
+  return left_varies ? affine_add(s, (Affine){0}, a, b.constant, n->head.span, out)
+                     : affine_add(s, (Affine){0}, b, a.constant, n->head.span, out);
+}
+
+static bool affine_of(Sema *s, const NodeTensorAccess *access, Node *n, Affine *out)
+{
+  *out = (Affine){0};
+  int var = var_index(access, n);
+  if (var >= 0) {
+    out->weight[var] = 1;
+    return true;
+  }
+  if (!mentions_vars(access, n))
+    return comptime_int(s, n, &out->constant);
+  if (node_kind(n) == ND_UNARY && node_unary(n)->op == UNARY_NEGATE) {
+    Affine a;
+    if (!affine_of(s, access, node_unary(n)->operand, &a))
+      return false;
+    out->constant = -a.constant;
+    for (int i = 0; i < MAX_VARS; i++)
+      out->weight[i] = -a.weight[i];
+    return true;
+  }
+  if (node_kind(n) == ND_BINARY) {
+    BinaryOp op = node_binary(n)->op;
+    if (op == BINARY_ADD || op == BINARY_SUB || op == BINARY_MUL)
+      return affine_binary(s, access, node_binary(n), out);
+  }
+  diag_not_affine(s->session->diags, n->span);
+  return false;
+}
+
+/* The array that is accessed: its address and its type. */
+static bool access_target(Sema *s, const Node *n, PoolId *base, PoolId *array)
+{
+  Operand o = sema_expr(s, n, POOL(NONE));
+  if (operand_is_poison(o))
+    return false;
+  o = sema_pointer_of(s, o, n->span);
+  if (operand_is_poison(o))
+    return false;
+  *array = pool_key(s->pool, o.type).u.pointer_type.pointee;
+  if (pool_kind(s->pool, *array) != PK_ARRAY_TYPE) {
+    diag_tensor_target(s->session->diags, n->span, o.type);
+    return false;
+  }
+  *base = sema_comptime_value(s, o, n->span);
+  return !pool_eq(*base, POOL(POISON));
+}
+
+static bool check_shape(Sema *s, const NodeTensorAccess *n, uint32_t rank)
+{
+  Diags *diags = s->session->diags;
+  uint32_t vars = n->vars.count;
+  if (vars == 0 || vars > MAX_VARS) {
+    diag_dimension_count(diags, n->head.span, vars);
+    return false;
+  }
+  if (n->extents.count != vars) {
+    diag_dimensions_differ(diags, n->head.span, vars, n->extents.count);
+    return false;
+  }
+  if (n->indices.count != rank) {
+    diag_tensor_index_count(diags, n->head.span, rank, n->indices.count);
+    return false;
+  }
+  return true;
+}
+
+/* Offset and weights in elements of the flattened array. */
+static bool flatten(Sema *s, const NodeTensorAccess *n, PoolId array, Affine *flat)
+{
+  *flat = (Affine){0};
+  int64_t row = 1;
+  for (uint32_t d = n->indices.count; d-- > 0;) {
+    Affine index;
+    if (!affine_of(s, n, n->indices.at[d], &index))
+      return false;
+    if (!affine_add(s, *flat, index, row, n->indices.at[d]->span, flat))
+      return false;
+    row *= pool_key(s->pool, array).u.array.dims[d];
+  }
+  return true;
+}
+
+/* Warns of elements that the array does not have.  Arrays of one element are left alone: programs
+ * declare them to give a DSD a shape, and set its base address later. */
+static void check_bounds(Sema *s, const NodeTensorAccess *n, PoolId array, const Affine *flat,
+                         const int64_t *extents)
+{
+  int64_t first = flat->constant, last = flat->constant;
+  int64_t count = (int64_t)type_element_count(s->pool, array);
+  for (uint32_t i = 0; i < n->vars.count; i++) {
+    int64_t reach = flat->weight[i] * (extents[i] - 1);
+    if (extents[i] <= 0)
+      return;
+    first += reach < 0 ? reach : 0;
+    last += reach > 0 ? reach : 0;
+  }
+  if (count > 1 && (first < 0 || last >= count))
+    diag_tensor_bounds(s->session->diags, n->head.span, first, last, count);
+}
+
+Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want)
+{
+  (void)want;
+  PoolId base, array;
+  Affine flat;
+  if (!access_target(s, n->target, &base, &array) ||
+      !check_shape(s, n, pool_key(s->pool, array).u.array.rank) || !flatten(s, n, array, &flat))
+    return operand_poison();
+  uint32_t vars = n->vars.count;
+  int64_t extents[MAX_VARS];
+  PoolId extent_values[MAX_VARS], stride_values[MAX_VARS];
+  for (uint32_t i = 0; i < vars; i++) {
+    if (!comptime_int(s, n->extents.at[i], &extents[i]))
+      return operand_poison();
+    extent_values[i] = pool_int(s->pool, POOL(COMPTIME_INT), extents[i]);
+  }
+  check_bounds(s, n, array, &flat, extents);
+  int64_t inner_span = 0;
+  for (uint32_t k = 0; k < vars; k++) {
+    uint32_t var = vars - 1 - k;
+    stride_values[k] = pool_int(s->pool, POOL(COMPTIME_INT), flat.weight[var] - inner_span);
+    inner_span += flat.weight[var] * (extents[var] - 1);
+  }
+  static const char *const names[] = {"base_address", "offset", "stride", "extent"};
+  PoolId values[] = {base, pool_int(s->pool, POOL(COMPTIME_INT), flat.constant),
+                     sema_make_tuple(s, stride_values, vars),
+                     sema_make_tuple(s, extent_values, vars)};
+  return operand_value(s, sema_make_struct(s, names, values, ARRAY_COUNT(names)));
+}

@@ -1,0 +1,315 @@
+/* Struct arguments of builtins, and the small helpers that every builtin shares.
+ *
+ * A settings struct may be written in place, be a named constant or come out of
+ * @concat_structs; in place its fields may be run-time values.  So it is never built in memory:
+ * the fields are evaluated one by one and handed to whoever asks for them by name. */
+#include "frontend/sema/sema.h"
+
+#include <string.h>
+
+Operand sema_rvalue(Sema *s, const Node *n, PoolId want)
+{
+  return sema_load(s, sema_expr(s, n, want));
+}
+
+Operand sema_arg(Sema *s, const Node *n, PoolId type)
+{
+  return sema_coerce(s, sema_rvalue(s, n, type), type, n->span);
+}
+
+bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
+                 int64_t *out)
+{
+  PoolId value = sema_comptime_value(s, o, span);
+  if (pool_eq(value, POOL(POISON)))
+    return false;
+  if (pool_kind(s->pool, value) != PK_INT) {
+    diag_not_an_integer(s->session->diags, span, what,
+                        pool_type_of(s->pool, value));
+    return false;
+  }
+  int64_t v = 0;
+  if (!pool_int_value(s->pool, value, &v) || v < lo || v > hi) {
+    diag_int_out_of_range(s->session->diags, span, value, what, lo,
+                          hi);
+    return false;
+  }
+  *out = v;
+  return true;
+}
+
+bool sema_router_color(Sema *s, Operand o, Span span, uint8_t *color)
+{
+  o = sema_coerce(s, o, POOL(COLOR), span);
+  int64_t number;
+  if (operand_is_poison(o))
+    return false;
+  if (!sema_int_in(s, o, 0, sema_machine(s)->colors - 1, "a color", span, &number)) {
+    o.span = span;
+    sema_note_declared(s, &o);
+    return false;
+  }
+  *color = (uint8_t)number;
+  return true;
+}
+
+/* ---- making structs ---------------------------------------------------------------------- */
+
+static PoolId make_aggregate(Sema *s, const char *const *names, const PoolId *values, uint32_t n)
+{
+  PoolField *fields = arena_many(s->arena, PoolField, n ? n : 1);
+  for (uint32_t i = 0; i < n; i++)
+    fields[i] = (PoolField){names ? sema_name(s, names[i]) : (StrId){0},
+                            pool_type_of(s->pool, values[i])};
+  PoolKey key = {.kind = PK_STRUCT_TYPE, .type = POOL(TYPE)};
+  key.u.fields.n = n;
+  key.u.fields.fields = fields;
+  key.u.fields.is_tuple = names == NULL;
+  return pool_aggregate(s->pool, pool_get(s->pool, &key), values, n);
+}
+
+PoolId sema_make_struct(Sema *s, const char *const *names, const PoolId *values, uint32_t n)
+{
+  return make_aggregate(s, names, values, n);
+}
+
+PoolId sema_make_tuple(Sema *s, const PoolId *values, uint32_t n)
+{
+  return make_aggregate(s, NULL, values, n);
+}
+
+/* ---- pointers ---------------------------------------------------------------------------- */
+
+/* A pointer stays one; a variable becomes its address.  Comptime-known wherever it can be. */
+Operand sema_pointer_of(Sema *s, Operand o, Span span)
+{
+  if (operand_is_poison(o))
+    return o;
+  PoolKind kind = pool_kind(s->pool, o.type);
+  if (kind == PK_POINTER_TYPE)
+    return sema_load(s, o);
+  if (kind == PK_ARRAY_TYPE && (o.kind == OPR_MEMORY || operand_is_comptime(o)))
+    return sema_address_of(s, o, span);
+  diag_needs_address(s->session->diags, span, o.type);
+  return operand_poison();
+}
+
+/* ---- settings ---------------------------------------------------------------------------- */
+
+static Settings settings_alloc(Sema *s, uint32_t n, Span span)
+{
+  Settings set = {.n = n, .span = span, .ok = true};
+  set.at = arena_many(s->arena, Setting, n ? n : 1);
+  return set;
+}
+
+/* The parts of a literal that a value was written as, to point at. */
+static void place_fields(Settings *set, const Node *node)
+{
+  if (!node || node_kind(node) != ND_STRUCT_INIT)
+    return;
+  const NodeList *fields = &node_struct_init(node)->fields;
+  for (uint32_t i = 0; i < set->n; i++)
+    for (uint32_t k = 0; k < fields->count; k++) {
+      const NodeFieldInit *field = node_field_init(fields->at[k]);
+      if (!str_eq(field->name.text, set->at[i].name))
+        continue;
+      set->at[i].node = field->value;
+      set->at[i].span = set->at[i].value.span = field->value->span;
+      set->at[i].name_span = field->name.span;
+    }
+}
+
+Settings settings_of_value(Sema *s, PoolId value, const Node *node, Span span)
+{
+  PoolKey type = pool_key(s->pool, pool_type_of(s->pool, value));
+  if (type.kind != PK_STRUCT_TYPE || (type.u.fields.is_tuple && type.u.fields.n > 0)) {
+    if (!pool_eq(value, POOL(POISON)))
+      diag_not_a_struct(s->session->diags, span,
+                        pool_type_of(s->pool, value));
+    return (Settings){.span = span};
+  }
+  Settings set = settings_alloc(s, type.u.fields.n, span);
+  for (uint32_t i = 0; i < set.n; i++) {
+    PoolKey t = pool_key(s->pool, pool_type_of(s->pool, value));
+    PoolKey v = pool_key(s->pool, value);
+    set.at[i].name = t.u.fields.fields[i].name;
+    set.at[i].span = set.at[i].name_span = span;
+    set.at[i].value = operand_value(s, v.u.aggregate.elems[i]);
+    set.at[i].value.span = span;
+  }
+  place_fields(&set, node);
+  return set;
+}
+
+static Settings settings_of_memory(Sema *s, Operand o, Span span)
+{
+  PoolKey type = pool_key(s->pool, o.type);
+  if (type.kind != PK_STRUCT_TYPE || type.u.fields.is_tuple) {
+    diag_not_a_struct(s->session->diags, span, o.type);
+    return (Settings){.span = span};
+  }
+  Settings set = settings_alloc(s, type.u.fields.n, span);
+  for (uint32_t i = 0; i < set.n; i++) {
+    StrId name = pool_key(s->pool, o.type).u.fields.fields[i].name;
+    set.at[i] = (Setting){.name = name, .span = span, .name_span = span,
+                          .value = sema_load(s, sema_member(s, o, name, span))};
+    set.ok &= !operand_is_poison(set.at[i].value);
+  }
+  return set;
+}
+
+/* A tuple that is written in place: its elements may be run-time values. */
+static void tuple_setting(Sema *s, Setting *setting, const NodeListInit *list)
+{
+  uint32_t n = list->items.count;
+  Operand *parts = arena_many(s->arena, Operand, n);
+  const Operand *unknown = NULL;
+  for (uint32_t i = 0; i < n; i++) {
+    const Node *item = list->items.at[i];
+    parts[i] = sema_rvalue(s, item, POOL(NONE));
+    parts[i].span = item->span;
+    if (!operand_is_comptime(parts[i]) && (!unknown || operand_is_poison(parts[i])))
+      unknown = &parts[i];
+  }
+  setting->value = unknown ? *unknown : sema_aggregate(s, NULL, parts, n, list->head.span);
+  if (unknown && !operand_is_poison(*unknown)) {
+    setting->parts = parts;
+    setting->n_parts = n;
+  }
+}
+
+static bool is_listed(const char *const *names, const char *name)
+{
+  for (; names != NULL && *names != NULL; names++)
+    if (strcmp(*names, name) == 0)
+      return true;
+  return false;
+}
+
+static void setting_read(Sema *s, Setting *setting, const Node *n, bool may_run)
+{
+  if (!may_run) {
+    setting->value = sema_comptime_operand(s, n, POOL(NONE));
+    return;
+  }
+  bool is_tuple = node_kind(n) == ND_LIST_INIT && node_list_init(n)->type == NULL;
+  if (is_tuple && node_list_init(n)->items.count > 0) {
+    tuple_setting(s, setting, node_list_init(n));
+    return;
+  }
+  setting->value = sema_rvalue(s, n, POOL(NONE));
+}
+
+static Settings settings_of_fields(Sema *s, const NodeStructInit *init, const char *const *run_time)
+{
+  Settings set = settings_alloc(s, init->fields.count, init->head.span);
+  for (uint32_t i = 0; i < set.n; i++) {
+    const NodeFieldInit *field = node_field_init(init->fields.at[i]);
+    set.at[i].name = field->name.text;
+    set.at[i].node = field->value;
+    set.at[i].span = field->value->span;
+    set.at[i].name_span = field->name.span;
+    bool may_run = is_listed(run_time, sema_text(s, field->name.text));
+    setting_read(s, &set.at[i], field->value, may_run);
+    set.at[i].value.span = field->value->span;
+    set.ok &= !operand_is_poison(set.at[i].value);
+    for (uint32_t k = 0; k < i; k++)
+      if (str_eq(set.at[k].name, set.at[i].name)) {
+        diag_setting_twice(s->session->diags, field->name.span, sema_text(s, field->name.text));
+        set.ok = false;
+      }
+  }
+  return set;
+}
+
+Settings settings_read(Sema *s, const Node *n, const char *const *run_time)
+{
+  if (node_kind(n) == ND_STRUCT_INIT && node_struct_init(n)->type == NULL)
+    return settings_of_fields(s, node_struct_init(n), run_time);
+  Operand o = sema_expr(s, n, POOL(NONE));
+  if (operand_is_poison(o))
+    return (Settings){.span = n->span};
+  o = sema_load(s, o);
+  if (o.kind == OPR_MEMORY)
+    return settings_of_memory(s, o, n->span);
+  if (!operand_is_comptime(o)) {
+    if (!operand_is_poison(o))
+      diag_not_a_struct(s->session->diags, n->span, o.type);
+    return (Settings){.span = n->span};
+  }
+  return settings_of_value(s, o.value, n, n->span);
+}
+
+Setting *settings_take(Sema *s, Settings *set, const char *name)
+{
+  StrId id = sema_name(s, name);
+  for (uint32_t i = 0; i < set->n; i++)
+    if (str_eq(set->at[i].name, id)) {
+      set->at[i].taken = true;
+      return &set->at[i];
+    }
+  return NULL;
+}
+
+void settings_missing(Sema *s, Settings *set, const char *what, const char *name)
+{
+  for (uint32_t i = 0; i < set->n; i++) {
+    const char *found = sema_text(s, set->at[i].name);
+    if (set->at[i].taken || !base_nearest(found, &name, 1))
+      continue;
+    set->at[i].taken = true;
+    diag_unknown_setting(s->session->diags, set->at[i].name_span, what, found);
+    diag_suggest(s->session->diags, set->at[i].name_span, name);
+    return;
+  }
+  diag_setting_missing(s->session->diags, set->span, what, name);
+}
+
+void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
+                     size_t n_known)
+{
+  for (uint32_t i = 0; i < set->n; i++) {
+    if (set->at[i].taken)
+      continue;
+    const char *name = sema_text(s, set->at[i].name);
+    diag_unknown_setting(s->session->diags, set->at[i].name_span, what, name);
+    const char *near = base_nearest(name, known, n_known);
+    diag_suggest(s->session->diags, set->at[i].name_span, near);
+  }
+}
+
+bool setting_bool(Sema *s, Setting *field, bool otherwise)
+{
+  if (!field)
+    return otherwise;
+  PoolId value = sema_comptime_value(s, field->value, field->span);
+  if (pool_eq(value, POOL(POISON)))
+    return otherwise;
+  if (pool_kind(s->pool, value) != PK_BOOL_VALUE) {
+    diag_setting_not_bool(s->session->diags, field->span, sema_text(s, field->name),
+                          pool_type_of(s->pool, value));
+    return otherwise;
+  }
+  return pool_eq(value, POOL(TRUE));
+}
+
+int setting_choice(Sema *s, const Setting *field, const char *what, const char *const *names,
+                   unsigned n_names, bool *ok)
+{
+  PoolId value = sema_comptime_value(s, field->value, field->span);
+  Settings set = settings_of_value(s, value, field->node, field->span);
+  int chosen = -1;
+  *ok &= set.ok;
+  for (unsigned i = 0; set.ok && i < n_names; i++) {
+    if (!setting_bool(s, settings_take(s, &set, names[i]), false))
+      continue;
+    if (chosen >= 0) {
+      diag_setting_choice(s->session->diags, field->span, what, names[chosen], names[i]);
+      *ok = false;
+    }
+    chosen = (int)i;
+  }
+  settings_finish(s, &set, what, names, n_names);
+  return chosen;
+}

@@ -1,0 +1,722 @@
+/* The tree as canonical CSL: one spelling for each tree, parentheses only where the grammar
+ * needs them.  Follows parse.y; parsing the result gives the same tree. */
+#include "frontend/syntax/syntax.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  const Ast *ast;
+  FILE *out;
+  int indent;
+} Printer;
+
+/* How tightly a node holds together, by the nonterminals of the grammar.  Between ANY and
+ * PREFIX are the levels of the binary operators (nodes.def). */
+enum {
+  HOLDS_ANY = 0,            /* expr: blocks, if, switch, tensor accesses */
+  HOLDS_BINARY = 1,         /* binary, lowest level */
+  HOLDS_PREFIX = 8,         /* unary operators */
+  HOLDS_LITERAL = 9,        /* T{...} and what is appended to it */
+  HOLDS_TYPE = 10,          /* prefix types */
+  HOLDS_SUFFIX = 11
+};
+
+static void print_expr(Printer *p, const Node *n, int least);
+static void print_stmt(Printer *p, const Node *n);
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+static void put(Printer *p, const char *text)
+{
+  fputs(text, p->out);
+}
+
+static void put_str(Printer *p, StrId text)
+{
+  put(p, str_text(p->ast->names, text));
+}
+
+static void newline(Printer *p)
+{
+  fprintf(p->out, "\n%*s", 2 * p->indent, "");
+}
+
+static void put_escaped(Printer *p, unsigned char c, char quote)
+{
+  switch (c) {
+  case '\n': put(p, "\\n"); return;
+  case '\r': put(p, "\\r"); return;
+  case '\t': put(p, "\\t"); return;
+  case '\\': put(p, "\\\\"); return;
+  default: break;
+  }
+  if (c == (unsigned char)quote)
+    fprintf(p->out, "\\%c", c);
+  else if (c < ' ' || c >= 0x7f)
+    fprintf(p->out, "\\x%02x", c);
+  else
+    fputc(c, p->out);
+}
+
+static void put_string(Printer *p, StrId bytes)
+{
+  const char *text = str_text(p->ast->names, bytes);
+  size_t length = str_length(p->ast->names, bytes);
+  fputc('"', p->out);
+  for (size_t i = 0; i < length; i++)
+    put_escaped(p, (unsigned char)text[i], '"');
+  fputc('"', p->out);
+}
+
+/* Values up to 255 are written as a byte, others can only be a character. */
+static void put_char(Printer *p, uint32_t value)
+{
+  fputc('\'', p->out);
+  if (value < 0x100) {
+    put_escaped(p, (unsigned char)value, '\'');
+  } else {
+    int more = value < 0x800 ? 1 : value < 0x10000 ? 2 : 3;
+    static const unsigned lead[] = {0, 0xc0, 0xe0, 0xf0};
+    fputc((int)(lead[more] | value >> (6 * more)), p->out);
+    while (more-- > 0)
+      fputc((int)(0x80 | (value >> (6 * more) & 0x3f)), p->out);
+  }
+  fputc('\'', p->out);
+}
+
+static void put_int(Printer *p, const NodeInt *n)
+{
+  put(p, n->base == 16 ? "0x" : n->base == 8 ? "0o" : n->base == 2 ? "0b" : "");
+  if (n->big.raw) {
+    put_str(p, n->big);
+    return;
+  }
+  char digits[65];
+  size_t at = sizeof digits - 1;
+  uint64_t value = n->value;
+  digits[at] = 0;
+  do {
+    digits[--at] = "0123456789abcdef"[value % n->base];
+    value /= n->base;
+  } while (value);
+  put(p, digits + at);
+}
+
+/* ---- how a node holds together --------------------------------------------------------------- */
+
+/* Constructs that end in a block, with or without comptime before them. */
+static bool is_blocklike(const Node *n)
+{
+  return n->kind == ND_BLOCK || n->kind == ND_IF || n->kind == ND_SWITCH;
+}
+
+static int holds(const Node *n);
+
+/* `base` with something appended: like `base`, or like (base). */
+static int holds_appended(const Node *base)
+{
+  return holds(base) == HOLDS_LITERAL ? HOLDS_LITERAL : HOLDS_SUFFIX;
+}
+
+static int holds(const Node *n)
+{
+  switch ((int)n->kind) {
+  case ND_BLOCK: case ND_IF: case ND_SWITCH: case ND_TENSOR_ACCESS: case ND_ASSIGN:
+    return HOLDS_ANY;
+  case ND_COMPTIME:
+    return is_blocklike(node_comptime(n)->operand) ? HOLDS_ANY : HOLDS_PREFIX;
+  case ND_BINARY:
+    return binary_op_level(node_binary(n)->op);
+  case ND_UNARY:
+    return HOLDS_PREFIX;
+  case ND_STRUCT_INIT:
+    return node_struct_init(n)->type ? HOLDS_LITERAL : HOLDS_SUFFIX;
+  case ND_LIST_INIT:
+    return node_list_init(n)->type ? HOLDS_LITERAL : HOLDS_SUFFIX;
+  case ND_ARRAY_TYPE: case ND_POINTER_TYPE: case ND_FN_TYPE:
+    return HOLDS_TYPE;
+  case ND_CALL:
+    return holds_appended(node_call(n)->callee);
+  case ND_INDEX:
+    return holds_appended(node_index(n)->base_expr);
+  case ND_MEMBER:
+    return holds_appended(node_member(n)->base_expr);
+  case ND_DEREF:
+    return holds_appended(node_deref(n)->pointer);
+  default:
+    return HOLDS_SUFFIX;
+  }
+}
+
+/* Whether an `else` right behind `n` would be taken by an `if` in it. */
+static bool ends_in_open_if(const Node *n)
+{
+  if (n->kind == ND_COMPTIME)
+    return ends_in_open_if(node_comptime(n)->operand);
+  if (n->kind != ND_IF)
+    return false;
+  const NodeIf *self = node_if(n);
+  return self->else_part == NULL || ends_in_open_if(self->else_part);
+}
+
+/* ---- parts --------------------------------------------------------------------------------- */
+
+static void print_list(Printer *p, const NodeList *list)
+{
+  for (uint32_t i = 0; i < list->count; i++) {
+    put(p, i ? ", " : "");
+    print_expr(p, list->at[i], HOLDS_ANY);
+  }
+}
+
+static void print_args(Printer *p, const NodeList *args)
+{
+  put(p, "(");
+  print_list(p, args);
+  put(p, ")");
+}
+
+/* Types in declarations: anything but a plain block. */
+static void print_type(Printer *p, const Node *n)
+{
+  bool bare = n->kind == ND_IF || n->kind == ND_SWITCH;
+  print_expr(p, n, bare ? HOLDS_ANY : HOLDS_BINARY);
+}
+
+static void print_paren(Printer *p, const Node *n)
+{
+  put(p, "(");
+  print_expr(p, n, HOLDS_ANY);
+  put(p, ")");
+}
+
+/* What something is appended to.  A number would swallow a '.'. */
+static void print_base(Printer *p, const Node *n)
+{
+  int h = holds(n);
+  if (h < HOLDS_LITERAL || h == HOLDS_TYPE || n->kind == ND_INT || n->kind == ND_FLOAT)
+    print_paren(p, n);
+  else
+    print_expr(p, n, HOLDS_LITERAL);
+}
+
+static void print_label(Printer *p, Name label)
+{
+  if (name_is_given(label)) {
+    put_str(p, label.text);
+    put(p, ": ");
+  }
+}
+
+static void print_attribute(Printer *p, const char *name, const Node *value)
+{
+  if (value == NULL)
+    return;
+  fprintf(p->out, " %s", name);
+  print_paren(p, value);
+}
+
+static void print_storage(Printer *p, Storage storage)
+{
+  put(p, storage == STORAGE_EXPORT ? "export " : storage == STORAGE_EXTERN ? "extern " : "");
+}
+
+static void print_params(Printer *p, const NodeList *params)
+{
+  put(p, "(");
+  for (uint32_t i = 0; i < params->count; i++) {
+    put(p, i ? ", " : "");
+    print_expr(p, params->at[i], HOLDS_ANY);
+  }
+  put(p, ")");
+}
+
+static void print_block(Printer *p, const NodeBlock *block)
+{
+  print_label(p, block->label);
+  put(p, "{");
+  p->indent++;
+  for (uint32_t i = 0; i < block->stmts.count; i++) {
+    newline(p);
+    print_stmt(p, block->stmts.at[i]);
+  }
+  p->indent--;
+  if (block->stmts.count)
+    newline(p);
+  put(p, "}");
+}
+
+static void print_switch(Printer *p, const NodeSwitch *n)
+{
+  put(p, "switch ");
+  print_paren(p, n->subject);
+  put(p, " {");
+  p->indent++;
+  for (uint32_t i = 0; i < n->prongs.count; i++) {
+    newline(p);
+    print_expr(p, n->prongs.at[i], HOLDS_ANY);
+    put(p, ",");
+  }
+  p->indent--;
+  newline(p);
+  put(p, "}");
+}
+
+static void print_prong(Printer *p, const NodeProng *n)
+{
+  if (n->is_else)
+    put(p, "else");
+  print_list(p, &n->labels);
+  put(p, " => ");
+  print_expr(p, n->body, HOLDS_ANY);
+}
+
+static void print_if_expr(Printer *p, const NodeIf *n)
+{
+  put(p, "if ");
+  print_paren(p, n->cond);
+  put(p, " ");
+  if (n->else_part && ends_in_open_if(n->then_part))
+    print_paren(p, n->then_part);
+  else
+    print_expr(p, n->then_part, HOLDS_ANY);
+  if (n->else_part) {
+    put(p, " else ");
+    print_expr(p, n->else_part, HOLDS_ANY);
+  }
+}
+
+static void print_assign(Printer *p, const NodeAssign *n)
+{
+  print_expr(p, n->target, HOLDS_BINARY);
+  const char *op = n->op == ASSIGN_PLAIN ? "" : binary_op_spelling((BinaryOp)n->op);
+  fprintf(p->out, " %s= ", op);
+  print_expr(p, n->value, HOLDS_ANY);
+}
+
+static void print_unary(Printer *p, const NodeUnary *n)
+{
+  put(p, unary_op_spelling(n->op));
+  const Node *x = n->operand;
+  bool same = x->kind == ND_UNARY && node_unary(x)->op == UNARY_ADDRESS_OF;
+  if (n->op == UNARY_ADDRESS_OF && same)
+    print_paren(p, x);      /* "&&" would be read as one operator */
+  else
+    print_expr(p, x, HOLDS_PREFIX);
+}
+
+static void print_binary(Printer *p, const NodeBinary *n)
+{
+  int level = binary_op_level(n->op);
+  print_expr(p, n->left, binary_op_is_comparison(n->op) ? level + 1 : level);
+  fprintf(p->out, " %s ", binary_op_spelling(n->op));
+  print_expr(p, n->right, level + 1);
+}
+
+static void print_init(Printer *p, const Node *type, const NodeList *items)
+{
+  if (type)
+    print_expr(p, type, HOLDS_TYPE);
+  else
+    put(p, ".");
+  put(p, items->count ? "{ " : "{");
+  print_list(p, items);
+  put(p, items->count ? " }" : "}");
+}
+
+static void print_tensor_access(Printer *p, const NodeTensorAccess *n)
+{
+  put(p, "|");
+  for (uint32_t i = 0; i < n->vars.count; i++) {
+    put(p, i ? ", " : "");
+    put_str(p, n->vars.at[i].text);
+  }
+  put(p, "|{ ");
+  print_list(p, &n->extents);
+  put(p, " } -> ");
+  print_expr(p, n->target, HOLDS_SUFFIX);
+  put(p, "[");
+  print_list(p, &n->indices);
+  put(p, "]");
+}
+
+static void print_asm(Printer *p, const NodeAsm *n)
+{
+  put(p, n->is_volatile ? "asm volatile (" : "asm (");
+  print_expr(p, n->text, HOLDS_ANY);
+  const NodeList *parts[] = {&n->outputs, &n->inputs, &n->clobbers};
+  size_t used = ARRAY_COUNT(parts);
+  while (used > 0 && parts[used - 1]->count == 0)
+    used--;
+  for (size_t i = 0; i < used; i++) {
+    put(p, " : ");
+    print_list(p, parts[i]);
+  }
+  put(p, ")");
+}
+
+static void print_asm_operand(Printer *p, const NodeAsmOperand *n)
+{
+  put(p, "[");
+  put_str(p, n->name.text);
+  put(p, "] ");
+  put_string(p, n->constraint);
+  print_paren(p, n->value);
+}
+
+static void print_param(Printer *p, const NodeParam *n)
+{
+  put(p, n->is_comptime ? "comptime " : "");
+  if (name_is_given(n->name)) {
+    put_str(p, n->name.text);
+    put(p, ": ");
+  }
+  print_type(p, n->type);
+}
+
+static void print_struct_type(Printer *p, const NodeStructType *n)
+{
+  put(p, n->layout == LAYOUT_EXTERN ? "extern " : n->layout == LAYOUT_PACKED ? "packed " : "");
+  put(p, n->is_union ? "union {" : "struct {");
+  put(p, n->fields.count ? " " : "");
+  print_list(p, &n->fields);
+  put(p, n->fields.count ? " }" : "}");
+}
+
+static void print_enum_type(Printer *p, const NodeEnumType *n)
+{
+  put(p, "enum ");
+  if (n->tag_type) {
+    put(p, "(");
+    print_type(p, n->tag_type);
+    put(p, ") ");
+  }
+  put(p, n->members.count ? "{ " : "{");
+  print_list(p, &n->members);
+  put(p, n->members.count ? " }" : "}");
+}
+
+static void print_pointer_type(Printer *p, const NodePointerType *n)
+{
+  put(p, n->is_many ? "[*]" : "*");
+  put(p, n->is_const ? "const " : "");
+  print_expr(p, n->pointee, HOLDS_TYPE);
+}
+
+/* ---- declarations -------------------------------------------------------------------------- */
+
+static void print_var_decl(Printer *p, const NodeVarDecl *n)
+{
+  static const char *const words[] = {"const ", "var ", "param "};
+  put(p, n->is_comptime ? "comptime " : "");
+  print_storage(p, n->storage);
+  put(p, words[n->var_kind]);
+  put_str(p, n->name.text);
+  if (n->type) {
+    put(p, ": ");
+    print_type(p, n->type);
+  }
+  print_attribute(p, "align", n->align);
+  print_attribute(p, "linksection", n->linksection);
+  print_attribute(p, "linkname", n->linkname);
+  if (n->init) {
+    put(p, " = ");
+    print_expr(p, n->init, HOLDS_ANY);
+  }
+  put(p, ";");
+}
+
+static void print_fn_decl(Printer *p, const NodeFnDecl *n)
+{
+  static const char *const inlining[] = {"", "inline ", "noinline "};
+  print_storage(p, n->storage);
+  put(p, inlining[n->inlining]);
+  put(p, n->is_task ? "task " : "fn ");
+  put_str(p, n->name.text);
+  print_params(p, &n->params);
+  put(p, " ");
+  print_expr(p, n->result, HOLDS_TYPE);
+  print_attribute(p, "align", n->align);
+  print_attribute(p, "linksection", n->linksection);
+  print_attribute(p, "linkname", n->linkname);
+  if (n->body == NULL) {
+    put(p, ";");
+    return;
+  }
+  put(p, " ");
+  print_expr(p, n->body, HOLDS_ANY);
+}
+
+/* ---- nodes --------------------------------------------------------------------------------- */
+
+static void print_bare(Printer *p, const Node *n)
+{
+  switch (node_kind(n)) {
+  case ND_BAD: put(p, "<error>"); break;
+  case ND_VAR_DECL: print_var_decl(p, node_var_decl(n)); break;
+  case ND_FN_DECL: print_fn_decl(p, node_fn_decl(n)); break;
+  case ND_PARAM: print_param(p, node_param(n)); break;
+  case ND_LAYOUT:
+    put(p, "layout ");
+    print_expr(p, node_layout(n)->body, HOLDS_ANY);
+    break;
+  case ND_COLOR_DECL:
+    put(p, "color ");
+    put_str(p, node_color_decl(n)->name.text);
+    put(p, ";");
+    break;
+  case ND_BLOCK: print_block(p, node_block(n)); break;
+  case ND_ASSIGN: print_assign(p, node_assign(n)); break;
+  case ND_IF: print_if_expr(p, node_if(n)); break;
+  case ND_SWITCH: print_switch(p, node_switch(n)); break;
+  case ND_PRONG: print_prong(p, node_prong(n)); break;
+  case ND_FOR: case ND_WHILE: case ND_RETURN: case ND_BREAK: case ND_CONTINUE:
+    print_stmt(p, n);
+    break;
+  case ND_INT: put_int(p, node_int(n)); break;
+  case ND_FLOAT: put_str(p, node_float(n)->text); break;
+  case ND_CHAR: put_char(p, node_char(n)->value); break;
+  case ND_STRING: put_string(p, node_string(n)->bytes); break;
+  case ND_BOOL: put(p, node_bool(n)->value ? "true" : "false"); break;
+  case ND_STRUCT_INIT:
+    print_init(p, node_struct_init(n)->type, &node_struct_init(n)->fields);
+    break;
+  case ND_FIELD_INIT:
+    put(p, ".");
+    put_str(p, node_field_init(n)->name.text);
+    put(p, " = ");
+    print_expr(p, node_field_init(n)->value, HOLDS_ANY);
+    break;
+  case ND_LIST_INIT: print_init(p, node_list_init(n)->type, &node_list_init(n)->items); break;
+  case ND_IDENT: put_str(p, node_ident(n)->name); break;
+  case ND_CALL:
+    print_base(p, node_call(n)->callee);
+    print_args(p, &node_call(n)->args);
+    break;
+  case ND_BUILTIN_CALL:
+    put(p, "@");
+    put_str(p, node_builtin_call(n)->name.text);
+    print_args(p, &node_builtin_call(n)->args);
+    break;
+  case ND_INDEX:
+    print_base(p, node_index(n)->base_expr);
+    put(p, "[");
+    print_list(p, &node_index(n)->indices);
+    put(p, "]");
+    break;
+  case ND_MEMBER:
+    print_base(p, node_member(n)->base_expr);
+    put(p, ".");
+    put_str(p, node_member(n)->name.text);
+    break;
+  case ND_DEREF:
+    print_base(p, node_deref(n)->pointer);
+    put(p, ".*");
+    break;
+  case ND_UNARY: print_unary(p, node_unary(n)); break;
+  case ND_BINARY: print_binary(p, node_binary(n)); break;
+  case ND_COMPTIME:
+    put(p, "comptime ");
+    print_expr(p, node_comptime(n)->operand,
+               is_blocklike(node_comptime(n)->operand) ? HOLDS_ANY : HOLDS_PREFIX);
+    break;
+  case ND_TENSOR_ACCESS: print_tensor_access(p, node_tensor_access(n)); break;
+  case ND_ASM: print_asm(p, node_asm(n)); break;
+  case ND_ASM_OPERAND: print_asm_operand(p, node_asm_operand(n)); break;
+  case ND_ARRAY_TYPE:
+    put(p, "[");
+    print_list(p, &node_array_type(n)->dims);
+    put(p, "]");
+    print_expr(p, node_array_type(n)->element, HOLDS_TYPE);
+    break;
+  case ND_POINTER_TYPE: print_pointer_type(p, node_pointer_type(n)); break;
+  case ND_FN_TYPE:
+    put(p, node_fn_type(n)->is_task ? "task" : "fn");
+    print_params(p, &node_fn_type(n)->params);
+    put(p, " ");
+    print_expr(p, node_fn_type(n)->result, HOLDS_TYPE);
+    break;
+  case ND_STRUCT_TYPE: print_struct_type(p, node_struct_type(n)); break;
+  case ND_FIELD_DECL:
+    put_str(p, node_field_decl(n)->name.text);
+    put(p, ": ");
+    print_type(p, node_field_decl(n)->type);
+    break;
+  case ND_ENUM_TYPE: print_enum_type(p, node_enum_type(n)); break;
+  case ND_ENUM_MEMBER:
+    put_str(p, node_enum_member(n)->name.text);
+    if (node_enum_member(n)->value) {
+      put(p, " = ");
+      print_expr(p, node_enum_member(n)->value, HOLDS_ANY);
+    }
+    break;
+  case ND_ANYTYPE: put(p, "anytype"); break;
+  case ND_COUNT: break;
+  }
+}
+
+/* In parentheses unless it holds together at least as well as `least`. */
+static void print_expr(Printer *p, const Node *n, int least)
+{
+  if (holds(n) < least)
+    print_paren(p, n);
+  else
+    print_bare(p, n);
+}
+
+/* ---- statements ---------------------------------------------------------------------------- */
+
+static void print_if_stmt(Printer *p, const NodeIf *n)
+{
+  put(p, "if ");
+  print_paren(p, n->cond);
+  put(p, " ");
+  if (n->else_part && ends_in_open_if(n->then_part)) {
+    print_paren(p, n->then_part);
+    put(p, ";");
+  } else {
+    print_stmt(p, n->then_part);
+  }
+  if (n->else_part) {
+    put(p, " else ");
+    print_stmt(p, n->else_part);
+  }
+}
+
+static void print_for(Printer *p, const NodeFor *n)
+{
+  print_label(p, n->label);
+  put(p, n->is_inline ? "inline for " : "for ");
+  print_paren(p, n->iterable);
+  put(p, " |");
+  put_str(p, n->item.text);
+  if (name_is_given(n->index)) {
+    put(p, ", ");
+    put_str(p, n->index.text);
+  }
+  put(p, "| ");
+  print_stmt(p, n->body);
+}
+
+static void print_while(Printer *p, const NodeWhile *n)
+{
+  print_label(p, n->label);
+  put(p, n->is_inline ? "inline while " : "while ");
+  print_paren(p, n->cond);
+  if (n->step) {
+    put(p, " : ");
+    print_paren(p, n->step);
+  }
+  put(p, " ");
+  print_stmt(p, n->body);
+}
+
+static void print_jump(Printer *p, const char *word, Name label, const Node *value)
+{
+  put(p, word);
+  if (name_is_given(label)) {
+    put(p, " :");
+    put_str(p, label.text);
+  }
+  if (value) {
+    put(p, " ");
+    print_expr(p, value, HOLDS_ANY);
+  }
+  put(p, ";");
+}
+
+static void print_stmt(Printer *p, const Node *n)
+{
+  switch ((int)n->kind) {
+  case ND_BLOCK: case ND_SWITCH: case ND_VAR_DECL: case ND_FN_DECL: case ND_LAYOUT:
+  case ND_COLOR_DECL: case ND_BAD:
+    print_bare(p, n);
+    return;
+  case ND_IF:
+    print_if_stmt(p, node_if(n));
+    return;
+  case ND_FOR:
+    print_for(p, node_for(n));
+    return;
+  case ND_WHILE:
+    print_while(p, node_while(n));
+    return;
+  case ND_RETURN:
+    print_jump(p, "return", (Name){{0}, {0, 0}}, node_return(n)->value);
+    return;
+  case ND_BREAK:
+    print_jump(p, "break", node_break(n)->label, node_break(n)->value);
+    return;
+  case ND_CONTINUE:
+    print_jump(p, "continue", node_continue(n)->label, NULL);
+    return;
+  case ND_COMPTIME: {
+    const Node *operand = node_comptime(n)->operand;
+    if (operand->kind == ND_BLOCK && !name_is_given(node_block(operand)->label)) {
+      print_bare(p, n);
+      return;
+    }
+    break;
+  }
+  case ND_ASSIGN:
+    print_assign(p, node_assign(n));
+    put(p, ";");
+    return;
+  default:
+    break;
+  }
+  print_expr(p, n, HOLDS_BINARY);
+  put(p, ";");
+}
+
+/* ---- entry --------------------------------------------------------------------------------- */
+
+static bool has_body(const Node *n)
+{
+  return n->kind == ND_FN_DECL || n->kind == ND_LAYOUT || n->kind == ND_COMPTIME;
+}
+
+void ast_print(const Ast *ast, FILE *out)
+{
+  Printer p = {.ast = ast, .out = out};
+  for (uint32_t i = 0; i < ast->decls.count; i++) {
+    const Node *n = ast->decls.at[i];
+    if (i > 0 && (has_body(n) || has_body(ast->decls.at[i - 1])))
+      fputc('\n', out);
+    print_stmt(&p, n);
+    fputc('\n', out);
+  }
+}
+
+/* Line breaks and indentation become one blank. */
+static size_t join_lines(char *text, size_t length)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < length; i++) {
+    if (text[i] != '\n') {
+      text[n++] = text[i];
+      continue;
+    }
+    while (i + 1 < length && text[i + 1] == ' ')
+      i++;
+    text[n++] = ' ';
+  }
+  return n;
+}
+
+const char *ast_node_text(Arena *arena, const Ast *ast, const Node *n, size_t limit)
+{
+  char *text = NULL;
+  size_t length = 0;
+  FILE *out = base_text_open(&text, &length);
+  Printer p = {.ast = ast, .out = out};
+  print_expr(&p, n, HOLDS_ANY);
+  base_text_close(out, &text);
+  length = join_lines(text, length);
+  const char *copy = length <= limit
+                       ? arena_copy_text(arena, text, length)
+                       : arena_printf(arena, "%.*s...", (int)(limit > 3 ? limit - 3 : 0), text);
+  free(text);
+  return copy;
+}

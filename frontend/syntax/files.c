@@ -1,0 +1,284 @@
+/* The source files of a program: where an import is looked for, each file read and parsed once. */
+#include "frontend/syntax/parse_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct { uint32_t key; Ast *value; } FileMap;    /* by the real path's StrId */
+typedef struct { uint64_t key; Ast *value; } ImportMap;  /* importer and path, as written */
+struct SourceFiles {
+  Arena *arena;
+  SourceMap *sources;
+  StrTable *names;
+  Diags *diags;
+  Span signs[SIGN_COUNT];        /* of the program's own files */
+  FileMap *by_path;
+  ImportMap *by_import;        /* a layout names its files once a tile */
+  const char *main_dir;
+  const char **library_dirs;   /* stb_ds: standard library, import paths */
+};
+
+static bool is_file(const char *path)
+{
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* The folder of a path, "" for the current one, else ending in a slash. */
+static const char *dir_of(Arena *arena, const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash ? arena_copy_text(arena, path, (size_t)(slash - path) + 1) : "";
+}
+
+static const char *try_file(Arena *arena, const char *dir, const char *name, const char *suffix)
+{
+  const char *slash = dir[0] && dir[strlen(dir) - 1] != '/' ? "/" : "";
+  while (strncmp(name, "./", 2) == 0)
+    name += 2;
+  const char *path = arena_printf(arena, "%s%s%s%s", dir, slash, name, suffix);
+  return is_file(path) ? path : NULL;
+}
+
+static const char *try_both(Arena *arena, const char *dir, const char *name)
+{
+  const char *path = try_file(arena, dir, name, "");
+  return path ? path : try_file(arena, dir, name, ".csl");
+}
+
+static const char *find_library(SourceFiles *files, const char *name)
+{
+  for (size_t i = 0; i < arrlenu(files->library_dirs); i++) {
+    const char *path = try_file(files->arena, files->library_dirs[i], name, ".csl");
+    if (!path)
+      path = try_file(files->arena, files->library_dirs[i], name, "");
+    if (path)
+      return path;
+  }
+  return NULL;
+}
+
+bool files_has_library(SourceFiles *files, const char *name)
+{
+  return strchr(name, '/') == NULL && find_library(files, name) != NULL;
+}
+
+static const char *find_file(SourceFiles *files, const char *path, const Ast *importer)
+{
+  Arena *arena = files->arena;
+  size_t length = strlen(path);
+  if (length > 2 && path[0] == '<' && path[length - 1] == '>')
+    return find_library(files, arena_copy_text(arena, path + 1, length - 2));
+  if (path[0] == '/' || !importer)
+    return is_file(path) ? path : NULL;
+  const char *found =
+    try_both(arena, dir_of(arena, source_path(files->sources, importer->file)), path);
+  if (!found)
+    found = try_both(arena, files->main_dir, path);
+  return found ? found : find_library(files, path);
+}
+
+/* A file of the folder whose name is like `name`, without its ".csl" if `is_library`. */
+static const char *nearest_file(Arena *arena, const char *folder, const char *name,
+                                bool is_library)
+{
+  DIR *dir = opendir(folder);
+  if (!dir)
+    return NULL;
+  const char **names = NULL;
+  for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+    size_t length = strlen(entry->d_name);
+    if (length > 4 && strcmp(entry->d_name + length - 4, ".csl") == 0)
+      arrput(names, arena_copy_text(arena, entry->d_name, is_library ? length - 4 : length));
+  }
+  closedir(dir);
+  const char *near = base_nearest(name, names, arrlenu(names));
+  arrfree(names);
+  return near;
+}
+
+static void suggest_file(SourceFiles *files, const char *path, const Ast *importer, Span at)
+{
+  Arena *arena = files->arena;
+  size_t length = strlen(path);
+  const char *near = NULL;
+  if (length > 2 && path[0] == '<') {
+    const char *name = arena_copy_text(arena, path + 1, length - 2);
+    for (size_t i = 0; i < arrlenu(files->library_dirs) && !near; i++)
+      near = nearest_file(arena, files->library_dirs[i], name, true);
+    near = near ? arena_printf(arena, "<%s>", near) : NULL;
+  } else if (importer && !strchr(path, '/')) {
+    const char *folder = dir_of(arena, source_path(files->sources, importer->file));
+    near = nearest_file(arena, folder[0] ? folder : ".", path, false);
+  }
+  if (near)
+    diag_did_you_mean(files->diags, at, near);
+}
+
+static void report_missing(SourceFiles *files, const char *path, const Ast *importer, Span at)
+{
+  struct stat info;
+  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+    diag_file_unreadable(files->diags, at, path, strerror(EISDIR));
+    return;
+  }
+  diag_import_not_found(files->diags, at, path);
+  suggest_file(files, path, importer, at);
+  if (path[0] != '<')
+    return;
+  const char *list = "";
+  for (size_t i = 0; i < arrlenu(files->library_dirs); i++)
+    list = arena_printf(files->arena, "%s%s%s", list, i ? ", " : "", files->library_dirs[i]);
+  diag_looked_in(files->diags, at, list);
+}
+
+/* "<name>" means a file of a library folder, and nothing above or beside it. */
+static bool leaves_library(const char *path)
+{
+  if (path[0] != '<')
+    return false;
+  for (const char *part = path + 1; *part;) {
+    size_t n = strcspn(part, "/>");
+    if ((n == 2 && part[0] == '.' && part[1] == '.') || (n == 0 && *part == '/'))
+      return true;
+    part += n + (part[n] != 0);
+  }
+  return false;
+}
+
+/* The words of a file of the program; of several the first counts. */
+static void note_words(SourceFiles *files, const Ast *ast)
+{
+  for (unsigned i = 0; i < SIGN_COUNT; i++)
+    if (files->signs[i].off == 0)
+      files->signs[i] = ast->signs[i];
+}
+
+const Span *files_signs(const SourceFiles *files)
+{
+  return files->signs;
+}
+
+static Ast *import_file(SourceFiles *files, const char *path, const Ast *importer, Span at)
+{
+  if (leaves_library(path)) {
+    diag_import_leaves_library(files->diags, at, path);
+    return NULL;
+  }
+  const char *found = find_file(files, path, importer);
+  if (!found) {
+    report_missing(files, path, importer, at);
+    return NULL;
+  }
+  char real[PATH_MAX];
+  const char *key_text = realpath(found, real) ? real : found;
+  uint32_t key = str_intern_z(files->names, key_text).raw;
+  ptrdiff_t known = hmgeti(files->by_path, key);
+  if (known >= 0)
+    return files->by_path[known].value;
+  size_t length;
+  const char *why;
+  char *text = file_read_text(found, FILE_TEXT_MAX_BYTES, &length, &why);
+  if (!text) {
+    diag_file_unreadable(files->diags, at, found, why);
+    return NULL;
+  }
+  FileId file = source_add(files->sources, found, text, length);
+  free(text);
+  Ast *ast = ast_parse(files->sources, files->names, files->diags, file);
+  hmput(files->by_path, key, ast);
+  const char *standard = files->library_dirs[0];
+  if (!standard || strncmp(found, standard, strlen(standard)) != 0)
+    note_words(files, ast);
+  return ast;
+}
+
+const Ast *files_import(SourceFiles *files, const char *path, const Ast *importer, Span at)
+{
+  uint64_t key = (uint64_t)(importer ? importer->file.raw : 0) << 32 |
+                 str_intern_z(files->names, path).raw;
+  ptrdiff_t known = hmgeti(files->by_import, key);
+  if (known >= 0)
+    return files->by_import[known].value;
+  Ast *ast = import_file(files, path, importer, at);
+  if (ast)
+    hmput(files->by_import, key, ast);
+  return ast;
+}
+
+uint32_t files_last(const SourceFiles *files)
+{
+  uint32_t last = 0;
+  for (ptrdiff_t i = 0; i < hmlen(files->by_path); i++)
+    if (files->by_path[i].value->file.raw > last)
+      last = files->by_path[i].value->file.raw;
+  return last;
+}
+
+const char *files_name(const SourceFiles *files, FileId file)
+{
+  const char *path = source_path(files->sources, file), *folder = files->library_dirs[0];
+  size_t n = strlen(folder), length = strlen(path), ending = strlen(".csl");
+  if (strncmp(path, folder, n) != 0 || path[n] != '/')
+    return path;
+  if (length > ending && strcmp(path + length - ending, ".csl") == 0)
+    length -= ending;
+  return arena_printf(files->arena, "<%.*s>", (int)(length - n - 1), path + n + 1);
+}
+
+static void add_path_list(SourceFiles *files, const char *list)
+{
+  while (list && *list) {
+    size_t n = strcspn(list, ":");
+    if (n)
+      arrput(files->library_dirs, arena_copy_text(files->arena, list, n));
+    list += n + (list[n] == ':');
+  }
+}
+
+/* The installed library stands beside the binary; in the build tree it is the source's. */
+static const char *standard_library(SourceFiles *files, const char *source_stdlib)
+{
+  const char *named = getenv("CSL_STDLIB");
+  if (named && *named)
+    return named;
+  char self[PATH_MAX];
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (n > 0) {
+    self[n] = 0;
+    const char *dir = arena_printf(files->arena, "%s../share/wse/stdlib",
+                                   dir_of(files->arena, self));
+    struct stat info;
+    if (stat(dir, &info) == 0 && S_ISDIR(info.st_mode))
+      return dir;
+  }
+  return source_stdlib;
+}
+
+SourceFiles *files_open(Arena *arena, SourceMap *sources, StrTable *names, Diags *diags,
+                        const FilePlaces *places)
+{
+  SourceFiles *files = arena_new(arena, SourceFiles);
+  *files = (SourceFiles){.arena = arena, .sources = sources, .names = names, .diags = diags};
+  files->main_dir = places->main_file ? dir_of(arena, places->main_file) : "";
+  arrput(files->library_dirs, standard_library(files, places->source_stdlib));
+  for (size_t i = 0; i < places->n_import_paths; i++)
+    arrput(files->library_dirs, places->import_paths[i]);
+  add_path_list(files, getenv("CSL_IMPORT_PATH"));
+  return files;
+}
+
+void files_close(SourceFiles *files)
+{
+  for (ptrdiff_t i = 0; i < hmlen(files->by_path); i++)
+    ast_destroy(files->by_path[i].value);
+  hmfree(files->by_path);
+  hmfree(files->by_import);
+  arrfree(files->library_dirs);
+}

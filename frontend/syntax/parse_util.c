@@ -1,0 +1,290 @@
+/* What stands behind the grammar: lists and parts of nodes, the choice of the place where parsing
+ * goes on after an error, and the entry. */
+#include "frontend/syntax/parse_internal.h"
+#include "parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <stb_ds.h>
+
+/* ---- lists --------------------------------------------------------------------------------- */
+
+NodeSeq *seq_add(Parser *p, NodeSeq *before, Node *node)
+{
+  if (node == NULL)
+    return before;
+  NodeSeq *seq = arena_new(p->ast->arena, NodeSeq);
+  *seq = (NodeSeq){node, before, before ? before->count + 1 : 1};
+  return seq;
+}
+
+NodeList seq_list(Parser *p, const NodeSeq *seq)
+{
+  if (seq == NULL)
+    return (NodeList){NULL, 0};
+  NodeList list = {arena_many(p->ast->arena, Node *, seq->count), seq->count};
+  for (; seq; seq = seq->before)
+    list.at[seq->count - 1] = seq->node;
+  return list;
+}
+
+NameSeq *names_add(Parser *p, NameSeq *before, Name name)
+{
+  NameSeq *seq = arena_new(p->ast->arena, NameSeq);
+  *seq = (NameSeq){name, before, before ? before->count + 1 : 1};
+  return seq;
+}
+
+NameList names_list(Parser *p, const NameSeq *seq)
+{
+  NameList list = {arena_many(p->ast->arena, Name, seq->count), seq->count};
+  for (; seq; seq = seq->before)
+    list.at[seq->count - 1] = seq->name;
+  return list;
+}
+
+/* ---- parts of nodes ------------------------------------------------------------------------ */
+
+static Node *attribute_join(Parser *p, Node *old, Node *new, const char *name)
+{
+  if (old && new) {
+    diag_duplicate_attribute(p->diags, new->span, name);
+    diag_first_given_here(p->diags, old->span);
+  }
+  return old ? old : new;
+}
+
+Attributes attributes_join(Parser *p, Attributes a, Attributes b)
+{
+  return (Attributes){
+    .align = attribute_join(p, a.align, b.align, "align"),
+    .linksection = attribute_join(p, a.linksection, b.linksection, "linksection"),
+    .linkname = attribute_join(p, a.linkname, b.linkname, "linkname"),
+  };
+}
+
+InlineMark noinline_mark(Parser *p, Span at, const char *other)
+{
+  Span *sign = &p->ast->signs[SIGN_NOINLINE];
+  if (sign->off == 0)
+    *sign = at;
+  return (InlineMark){INLINING_NEVER, at, other};
+}
+
+Inlining function_inlining(Parser *p, Storage storage, InlineMark mark)
+{
+  static const char *const classes[] = {NULL, "export", "extern"};
+  const char *other = mark.other ? mark.other : classes[storage];
+  if (mark.inlining == INLINING_NEVER && other)
+    diag_noinline_with(p->diags, mark.noinline_at, other);
+  return mark.inlining;
+}
+
+Node *body_or_empty(Parser *p, Node *stmt, Span span)
+{
+  if (stmt)
+    return stmt;
+  const NodeBlock empty = {.head = {0}};
+  return ast_add(p->ast, p->diags, ND_BLOCK, span, &empty.head, sizeof empty);
+}
+
+Node *color_decl(Parser *p, Span span, Name type, Name name)
+{
+  if (strcmp(str_text(p->names, type.text), "color") == 0) {
+    const NodeColorDecl decl = {.name = name};
+    return ast_add(p->ast, p->diags, ND_COLOR_DECL, span, &decl.head, sizeof decl);
+  }
+  const NodeBad bad = {.head = {0}};
+  diag_not_a_declaration(p->diags, type.span, str_text(p->names, type.text));
+  return ast_add(p->ast, p->diags, ND_BAD, span, &bad.head, sizeof bad);
+}
+
+/* ---- recovery ------------------------------------------------------------------------------ */
+
+void parser_mark_brace(Parser *p, Span span, BraceRole role)
+{
+  /* The brace is the token fed last, or the one before if the parser has looked ahead. */
+  for (uint32_t i = p->fed + 1; i > 0 && i + 1 > p->fed; i--) {
+    Token *t = &p->tokens[i - 1];
+    if (t->kind == '{' && t->span.off == span.off && t->span.len == span.len) {
+      t->role = role;
+      return;
+    }
+  }
+}
+
+/* The brace that the parser recovers in: the innermost one around token `i` of a block or a
+ * switch.  *from becomes the place behind the plain braces in between. */
+static uint32_t recovery_brace(const Parser *p, uint32_t i, uint32_t *from)
+{
+  *from = i;
+  for (uint32_t k = i; k-- > 0;) {
+    const Token *t = &p->tokens[k];
+    if (t->kind == '}' && t->partner < k) {
+      k = t->partner;
+    } else if (t->kind == '{') {
+      if (t->role != BRACE_PLAIN)
+        return k;
+      if (t->partner > *from && t->partner != UINT32_MAX)
+        *from = t->partner + 1;
+    }
+  }
+  return UINT32_MAX;
+}
+
+static bool starts_declaration(int kind)
+{
+  return kind == TK_CONST || kind == TK_VAR || kind == TK_PARAM || kind == TK_FN
+         || kind == TK_TASK || kind == TK_LAYOUT || kind == TK_EXPORT || kind == TK_EXTERN
+         || kind == TK_COMPTIME;
+}
+
+static bool starts_statement(int kind)
+{
+  return kind == TK_CONST || kind == TK_VAR || kind == TK_FOR || kind == TK_WHILE
+         || kind == TK_RETURN || kind == TK_BREAK || kind == TK_CONTINUE || kind == TK_IF
+         || kind == TK_SWITCH;
+}
+
+/* After the group that ends at token `close`, does the statement go on? */
+static bool group_goes_on(const Parser *p, uint32_t close)
+{
+  const Token *next = &p->tokens[close + 1];
+  return !next->is_first || next->kind == TK_ELSE || next->kind == ')' || next->kind == ']'
+         || next->kind == ',' || next->kind == ';' || next->kind == '.';
+}
+
+/* The first token from `i` on, in braces of role `role` (BRACE_PLAIN: in none), with which
+ * parsing can go on. */
+static uint32_t sync_point(const Parser *p, uint32_t i, BraceRole role)
+{
+  for (;; i++) {
+    const Token *t = &p->tokens[i];
+    if (t->kind == TK_END || (t->kind == '}' && role != BRACE_PLAIN))
+      return i;
+    if (role == BRACE_PRONGS && t->kind == ',')
+      return i;
+    if (role != BRACE_PRONGS && t->kind == ';')
+      return i + 1;
+    bool starts = role == BRACE_BLOCK ? starts_statement(t->kind) : starts_declaration(t->kind);
+    if (role != BRACE_PRONGS && t->is_first && i > 0 && starts)
+      return i;
+    if (t->kind == '{') {
+      i = t->partner;
+      if (role != BRACE_PRONGS && !group_goes_on(p, i))
+        return i + 1;
+    }
+  }
+}
+
+bool parser_resync(Parser *p)
+{
+  uint32_t from = 0;
+  if (p->reported >= MAX_SYNTAX_ERRORS)
+    return false;
+  uint32_t brace = recovery_brace(p, p->failed, &from);
+  BraceRole role = brace == UINT32_MAX ? BRACE_PLAIN : (BraceRole)p->tokens[brace].role;
+  bool is_at_start = p->is_complete || (from > p->failed && !group_goes_on(p, from - 1));
+  uint32_t to = is_at_start && role != BRACE_PRONGS ? from : sync_point(p, from, role);
+  /* Going on twice at one place would never end. */
+  if (p->synced != UINT32_MAX && to <= p->synced) {
+    if (p->tokens[to].kind == TK_END)
+      return false;
+    to = sync_point(p, p->synced + 1, role);
+  }
+  p->synced = to;
+  p->next = to;
+  return true;
+}
+
+/* ---- entry --------------------------------------------------------------------------------- */
+
+static Token *tokens_of(const SourceMap *sources, StrTable *names, Diags *diags, FileId file,
+                        Arena *arena)
+{
+  Scan scan = {.sources = sources, .names = names, .diags = diags, .arena = arena, .file = file};
+  scan_file(&scan);
+  return scan.tokens;
+}
+
+static bool is_word(const Token *token)
+{
+  return token->kind == TK_IDENT || token->kind == TK_BUILTIN ||
+         (token->kind >= token_keyword_first() && token->kind <= token_keyword_last());
+}
+
+/* The name or builtin ("@name") that is the sign; NULL: none is. */
+static const char *release_word(SignId sign)
+{
+  static const char *const words[SIGN_COUNT] = {
+#define SIGN(id, release, word, what) word,
+#include "frontend/release.def"
+  };
+  return words[sign];
+}
+
+/* Notes where the first word stands that is a sign of a release. */
+static void note_signs(Ast *ast, StrTable *names, const Token *tokens)
+{
+  StrId words[SIGN_COUNT] = {{0}};
+  bool is_builtin[SIGN_COUNT] = {false};
+  for (unsigned i = 0; i < SIGN_COUNT; i++) {
+    const char *word = release_word((SignId)i);
+    is_builtin[i] = word && *word == '@';
+    if (word)
+      words[i] = str_intern_z(names, word + is_builtin[i]);
+  }
+  for (ptrdiff_t t = 0; t < arrlen(tokens); t++)
+    for (unsigned i = 0; is_word(&tokens[t]) && i < SIGN_COUNT; i++)
+      if (words[i].raw && str_eq(tokens[t].as.text, words[i]) && ast->signs[i].off == 0 &&
+          (tokens[t].kind == TK_BUILTIN) == is_builtin[i])
+        ast->signs[i] = tokens[t].span;
+}
+
+Ast *ast_parse(const SourceMap *sources, StrTable *names, Diags *diags, FileId file)
+{
+  Arena *arena = arena_create("syntax tree");
+  Ast *ast = arena_new(arena, Ast);
+  *ast = (Ast){.arena = arena, .file = file, .names = names};
+  size_t errors = diags_error_count(diags);
+  Token *tokens = tokens_of(sources, names, diags, file, arena);
+  Parser parser = {
+    .ast = ast,
+    .diags = diags,
+    .names = names,
+    .sources = sources,
+    .tokens = braces_check(tokens, diags),
+    .synced = UINT32_MAX,
+  };
+  note_signs(ast, names, parser.tokens);
+  parse_run(&parser);
+  arrfree(parser.tokens);
+  ast->has_errors = diags_error_count(diags) > errors;
+  return ast;
+}
+
+void ast_destroy(Ast *ast)
+{
+  if (ast)
+    arena_destroy(ast->arena);
+}
+
+void tokens_print(const SourceMap *sources, StrTable *names, Diags *diags, FileId file, FILE *out)
+{
+  Arena *arena = arena_create("tokens");
+  Token *tokens = tokens_of(sources, names, diags, file, arena);
+  uint32_t base = source_base(sources, file);
+  size_t length = 0;
+  const char *text = source_text(sources, file, &length);
+  for (ptrdiff_t i = 0; i < arrlen(tokens); i++) {
+    const Token *t = &tokens[i];
+    fprintf(out, "%u:%u %s", t->line, t->column + 1, token_name(t->kind));
+    if (t->kind == TK_IDENT || t->kind == TK_BUILTIN || t->kind == TK_STRING || t->kind == TK_INT
+        || t->kind == TK_FLOAT || t->kind == TK_CHAR)
+      fprintf(out, " %.*s", (int)t->span.len, text + (t->span.off - base));
+    fputc('\n', out);
+  }
+  arrfree(tokens);
+  arena_destroy(arena);
+}

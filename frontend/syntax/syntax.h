@@ -1,0 +1,161 @@
+/* The syntactic half of the front end: text in, syntax tree out, no name resolved.
+ *
+ * Reading order: nodes.def (the tree), lex.l, scan.c, braces.c, parse.y, parse_util.c,
+ * parse_errors.c, ast.c, ast_print.c.  A file is scanned into an array of tokens, its braces
+ * are checked, and the parser builds the tree; every error found on the way is in the Diags. */
+#ifndef SYNTAX_H
+#define SYNTAX_H
+
+#include <assert.h>
+
+#include "ir/base/base.h"
+
+/* ---- ast.c: nodes ------------------------------------------------------------------------ */
+
+typedef enum { STORAGE_NONE, STORAGE_EXPORT, STORAGE_EXTERN } Storage;
+typedef enum { INLINING_FREE, INLINING_ALWAYS, INLINING_NEVER } Inlining;
+typedef enum { VAR_CONST, VAR_VAR, VAR_PARAM } VarKind;
+typedef enum { LAYOUT_AUTO, LAYOUT_EXTERN, LAYOUT_PACKED } StructLayout;
+
+typedef enum {
+#define BINARY_OP(name, spelling, level) BINARY_##name,
+#include "frontend/syntax/nodes.def"
+  BINARY_COUNT
+} BinaryOp;
+
+typedef enum {
+#define UNARY_OP(name, spelling) UNARY_##name,
+#include "frontend/syntax/nodes.def"
+  UNARY_COUNT
+} UnaryOp;
+
+#define ASSIGN_PLAIN (-1)   /* NodeAssign.op of '='; else a BinaryOp */
+
+typedef enum {
+#define NODE(KIND, Struct, accessor, text, fields) ND_##KIND,
+#include "frontend/syntax/nodes.def"
+  ND_COUNT
+} NodeKind;
+
+/* The head of every node.  `index` is dense within the file (0 .. Ast.node_count-1), so that
+ * later stages can keep side tables by node.  `height` bounds every recursion over the tree:
+ * the parser refuses more than AST_MAX_HEIGHT. */
+typedef struct {
+  uint16_t kind;     /* NodeKind */
+  uint16_t height;
+  uint32_t index;
+  Span span;
+} Node;
+
+#define AST_MAX_HEIGHT 1000
+
+typedef struct { Node **at; uint32_t count; } NodeList;
+typedef struct { StrId text; Span span; } Name;          /* text raw 0: absent */
+typedef struct { Name *at; uint32_t count; } NameList;
+
+static inline bool name_is_given(Name name) { return name.text.raw != 0; }
+static inline NodeKind node_kind(const Node *n) { return (NodeKind)n->kind; }
+
+/* One struct a kind, `NodeBinary` for ND_BINARY ... */
+#define FIELD_NODE(name) Node *name;
+#define FIELD_OPT(name) Node *name;
+#define FIELD_LIST(name) NodeList name;
+#define FIELD_NAME(name) Name name;
+#define FIELD_NAMES(name) NameList name;
+#define FIELD_STR(name) StrId name;
+#define FIELD_NUM(type, name) type name;
+#define FIELD_FLOAT(name) double name;
+#define FIELD_SPAN(name) Span name;
+#define NODE(KIND, Struct, accessor, text, fields) \
+  typedef struct { Node head; fields } Node##Struct;
+#include "frontend/syntax/nodes.def"
+
+/* ... and one accessor, `node_binary(n)`, which checks the kind. */
+#define NODE(KIND, Struct, accessor, text, fields) \
+  static inline const Node##Struct *node_##accessor(const Node *n) \
+  { \
+    assert(n->kind == ND_##KIND); \
+    return (const Node##Struct *)(const void *)n; \
+  }
+#include "frontend/syntax/nodes.def"
+
+const char *node_kind_name(NodeKind kind);          /* "binary operation" */
+const char *binary_op_spelling(BinaryOp op);        /* "+", "and" */
+const char *unary_op_spelling(UnaryOp op);
+int binary_op_level(BinaryOp op);                   /* higher binds tighter */
+static inline bool binary_op_is_comparison(BinaryOp op)
+{
+  return op >= BINARY_EQ && op <= BINARY_GE;
+}
+
+/* Calls `visit` for each child of `n` that is there, in source order. */
+typedef void NodeVisit(void *context, Node *child);
+void node_visit_children(const Node *n, NodeVisit *visit, void *context);
+
+/* ---- parse_util.c: one file ----------------------------------------------------------------- */
+
+/* Signs of a release: release.def. */
+typedef enum {
+#define SIGN(id, release, word, what) SIGN_##id,
+#include "frontend/release.def"
+  SIGN_COUNT
+} SignId;
+
+/* A parsed file.  Its nodes live in its own arena; it stays valid until ast_destroy. */
+typedef struct {
+  Arena *arena;
+  FileId file;
+  const StrTable *names;
+  NodeList decls;        /* top-level nodes in source order */
+  uint32_t node_count;
+  bool has_errors;       /* syntax errors were reported; ND_BAD nodes may be in the tree */
+  bool is_too_deep;      /* one of them: AST_MAX_HEIGHT was passed */
+  Span signs[SIGN_COUNT];  /* words that show a release; off 0: not there */
+} Ast;
+
+/* Scans and parses one registered file.  Reports into `diags`; never returns NULL and never
+ * fails on bad input: the tree then holds what could be understood. */
+Ast *ast_parse(const SourceMap *sources, StrTable *names, Diags *diags, FileId file);
+void ast_destroy(Ast *ast);
+
+/* ---- files.c: the files of a program -------------------------------------------------------- */
+
+typedef struct SourceFiles SourceFiles;
+typedef struct {
+  const char *main_file;         /* imports are looked for beside it, too; NULL: there is none */
+  const char *source_stdlib;     /* the standard library, unless it is installed beside cslc */
+  const char *const *import_paths;
+  size_t n_import_paths;
+} FilePlaces;
+/* The files read live in `arena`; CSL_STDLIB and CSL_IMPORT_PATH are honoured. */
+SourceFiles *files_open(Arena *arena, SourceMap *sources, StrTable *names, Diags *diags,
+                        const FilePlaces *places);
+void files_close(SourceFiles *files);
+/* The parsed file that `path` means in an import from `importer` (NULL: as on the command line):
+ * absolute; "<lib>"; else beside the importing file, the main file, then the import paths.  Each
+ * file is read and parsed once.  NULL after reporting at `at`. */
+const Ast *files_import(SourceFiles *files, const char *path, const Ast *importer, Span at);
+bool files_has_library(SourceFiles *files, const char *name);
+/* Source files have the ids 1 to this one. */
+uint32_t files_last(const SourceFiles *files);
+/* Its path; a file of the standard library by its name in imports, wherever that is installed. */
+const char *files_name(const SourceFiles *files, FileId file);
+/* Where the program's own files have words that show a release, by SignId; off 0: nowhere. */
+const Span *files_signs(const SourceFiles *files);
+
+/* ---- ast_print.c ------------------------------------------------------------------------- */
+
+/* Canonical CSL: parses to the same tree (spans apart). */
+void ast_print(const Ast *ast, FILE *out);
+/* One node as canonical text on one line where possible, for messages; shortened to `limit`
+ * bytes with "..." at the end. Allocated in `arena`. */
+const char *ast_node_text(Arena *arena, const Ast *ast, const Node *n, size_t limit);
+/* Every field that makes the tree's identity, one node a line: two trees are equal exactly if
+ * their dumps are. */
+void ast_dump(const Ast *ast, FILE *out);
+
+/* One token a line: `line:column kind text`, as cslc --emit=tokens shows them.  Reports the
+ * scanner's errors. */
+void tokens_print(const SourceMap *sources, StrTable *names, Diags *diags, FileId file, FILE *out);
+
+#endif

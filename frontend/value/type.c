@@ -1,0 +1,413 @@
+/* What the types are: classes, sizes in tile memory, IR types, and their text. */
+#include "frontend/value/value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Descriptors have one size on both architectures. */
+static const Machine *any_machine(void) { return machine_get(ARCH_WSE2); }
+
+bool type_is_int(const Pool *pool, PoolId type)
+{
+  return type.raw == POOL_RAW_COMPTIME_INT || pool_is_machine_int(type) ||
+         pool_kind(pool, type) == PK_INT_TYPE;
+}
+
+bool type_is_float16(PoolId type)
+{
+  return type.raw == POOL_RAW_F16 || type.raw == POOL_RAW_BF16 || type.raw == POOL_RAW_CB16;
+}
+
+bool type_is_float(const Pool *pool, PoolId type)
+{
+  (void)pool;
+  return type_is_float16(type) || type.raw == POOL_RAW_F32 || type.raw == POOL_RAW_COMPTIME_FLOAT;
+}
+
+bool type_is_numeric(const Pool *pool, PoolId type)
+{
+  return type_is_int(pool, type) || type_is_float(pool, type);
+}
+
+bool type_is_id(PoolId type)
+{
+  switch (type.raw) {
+  case POOL_RAW_COLOR:
+  case POOL_RAW_INPUT_QUEUE:
+  case POOL_RAW_OUTPUT_QUEUE:
+  case POOL_RAW_DATA_TASK_ID:
+  case POOL_RAW_LOCAL_TASK_ID:
+  case POOL_RAW_CONTROL_TASK_ID:
+  case POOL_RAW_UT_ID:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool type_is_dsd(PoolId type)
+{
+  return type.raw >= POOL_RAW_MEM1D_DSD && type.raw <= POOL_RAW_FABOUT_DSD;
+}
+
+bool type_is_dsr(PoolId type)
+{
+  return type.raw >= POOL_RAW_DSR_DEST && type.raw <= POOL_RAW_DSR_FIFO_SRC1;
+}
+
+bool type_is_wide(const Pool *pool, PoolId type)
+{
+  PoolKey k = pool_key(pool, type);
+  return k.kind == PK_INT_TYPE && k.u.int_type.bits > TYPE_SCALAR_MAX_BITS &&
+         k.u.int_type.bits <= TYPE_WIDE_MAX_BITS;
+}
+
+/* Types whose values the machine can hold have an IR type or are aggregates of such. */
+bool type_is_comptime_only(const Pool *pool, PoolId type)
+{
+  PoolKey k = pool_key(pool, type);
+  switch ((int)k.kind) {
+  case PK_WELL_KNOWN_TYPE:
+    return type.raw != POOL_RAW_VOID && type.raw != POOL_RAW_POISON_TYPE &&
+           type.raw != POOL_RAW_ANYOPAQUE && type_ir(pool, type) == IRT_VOID;
+  case PK_ARRAY_TYPE:
+  case PK_RANGE_TYPE:
+    return type_is_comptime_only(pool, k.u.array.element);
+  case PK_STRUCT_TYPE:
+  case PK_UNION_TYPE:
+    for (uint32_t i = 0; i < k.u.fields.n; i++)
+      if (type_is_comptime_only(pool, k.u.fields.fields[i].type))
+        return true;
+    return false;
+  case PK_FN_TYPE:
+    return true;
+  default:
+    return type_ir(pool, type) == IRT_VOID && !type_is_wide(pool, type);
+  }
+}
+
+bool type_is_aggregate(const Pool *pool, PoolId type)
+{
+  PoolKind kind = pool_kind(pool, type);
+  return kind == PK_ARRAY_TYPE || kind == PK_STRUCT_TYPE || kind == PK_UNION_TYPE;
+}
+
+static IrType int_ir(unsigned bits)
+{
+  return bits <= 8 ? IRT_I8 : bits <= 16 ? IRT_I16 : bits <= 32 ? IRT_I32
+       : bits <= TYPE_SCALAR_MAX_BITS ? IRT_I64 : IRT_VOID;
+}
+
+static IrType known_ir(PoolId type)
+{
+  switch (type.raw) {
+  case POOL_RAW_BOOL:
+    return IRT_BOOL;
+  case POOL_RAW_F16:
+  case POOL_RAW_BF16:
+  case POOL_RAW_CB16:
+    return IRT_F16;
+  case POOL_RAW_F32:
+    return IRT_F32;
+  case POOL_RAW_DIRECTION:
+    return IRT_I16;
+  case POOL_RAW_MEM4D_DSD:
+    return IRT_DSD4;
+  default:
+    return type_is_id(type) ? IRT_I16 : type_is_dsd(type) ? IRT_DSD : IRT_VOID;
+  }
+}
+
+IrType type_ir(const Pool *pool, PoolId type)
+{
+  PoolKey k = pool_key(pool, type);
+  switch ((int)k.kind) {
+  case PK_WELL_KNOWN_TYPE:
+    return known_ir(type);
+  case PK_INT_TYPE:
+    return int_ir(k.u.int_type.bits);
+  case PK_POINTER_TYPE:
+    return IRT_PTR;
+  case PK_ENUM_TYPE:
+    return type_ir(pool, k.u.enum_type.tag);
+  default:
+    return IRT_VOID;
+  }
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static uint32_t round_up(uint32_t n, uint32_t align)
+{
+  return (n + align - 1) / align * align;
+}
+
+static bool is_packed(const PoolKey *k)
+{
+  return (k->kind == PK_STRUCT_TYPE || k->kind == PK_UNION_TYPE) &&
+         k->u.fields.layout == LAYOUT_PACKED;
+}
+
+/* Of the integer behind a packed type: one that the machine has, else whole words. */
+static uint32_t packed_bytes(const Pool *pool, PoolId type)
+{
+  uint32_t bits = type_bits(pool, type);
+  if (bits > TYPE_SCALAR_MAX_BITS)
+    return round_up(bits, 16) / 8;
+  return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
+}
+
+uint32_t type_field_bit(const Pool *pool, PoolId type, uint32_t field)
+{
+  PoolKey k = pool_key(pool, type);
+  uint32_t bit = 0;
+  for (uint32_t i = 0; k.kind == PK_STRUCT_TYPE && i < field; i++)
+    bit += type_bits(pool, k.u.fields.fields[i].type);
+  return bit;
+}
+
+uint32_t type_bits(const Pool *pool, PoolId type)
+{
+  PoolKey k = pool_key(pool, type);
+  if (is_packed(&k) && k.u.fields.n > 0) {
+    uint32_t last = k.u.fields.n - 1;
+    return type_field_bit(pool, type, last) + type_bits(pool, k.u.fields.fields[last].type);
+  }
+  switch ((int)k.kind) {
+  case PK_INT_TYPE: return k.u.int_type.bits;
+  case PK_ENUM_TYPE: return type_bits(pool, k.u.enum_type.tag);
+  case PK_POINTER_TYPE: return ir_type_bits(IRT_PTR);
+  default: break;
+  }
+  if (type.raw == POOL_RAW_BOOL)
+    return 1;
+  return type.raw == POOL_RAW_F32 ? 32 : type_is_float16(type) ? 16 : 0;
+}
+
+uint32_t type_align(const Pool *pool, PoolId type)
+{
+  PoolKey k = pool_key(pool, type);
+  uint32_t align = 1;
+  if (is_packed(&k)) {
+    const IrType whole[] = {[1] = IRT_I8, [2] = IRT_I16, [4] = IRT_I32, [8] = IRT_I64};
+    uint32_t bytes = packed_bytes(pool, type);
+    return ir_type_align(bytes < ARRAY_COUNT(whole) ? whole[bytes] : IRT_I16);
+  }
+  switch ((int)k.kind) {
+  case PK_ARRAY_TYPE:
+  case PK_RANGE_TYPE:
+    return type_align(pool, k.u.array.element);
+  case PK_STRUCT_TYPE:
+  case PK_UNION_TYPE:
+    for (uint32_t i = 0; i < k.u.fields.n; i++) {
+      uint32_t a = type_align(pool, k.u.fields.fields[i].type);
+      align = a > align ? a : align;
+    }
+    return align;
+  default: {
+    IrType ir = type_is_wide(pool, type) ? IRT_I16 : type_ir(pool, type);
+    return ir == IRT_VOID ? 1 : ir_type_align(ir);
+  }
+  }
+}
+
+uint64_t type_element_count(const Pool *pool, PoolId type)
+{
+  PoolKey k = pool_key(pool, type);
+  uint64_t n = 1;
+  for (uint32_t i = 0; i < k.u.array.rank; i++)
+    n *= k.u.array.dims[i];
+  return n;
+}
+
+static uint32_t saturate(uint64_t bytes)
+{
+  return bytes > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)bytes;
+}
+
+uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field)
+{
+  PoolKey k = pool_key(pool, type);
+  uint64_t at = 0;
+  if (k.kind == PK_UNION_TYPE)
+    return 0;
+  for (uint32_t i = 0; i <= field; i++) {
+    at = round_up(saturate(at), type_align(pool, k.u.fields.fields[i].type));
+    if (i < field)
+      at += type_bytes(pool, k.u.fields.fields[i].type);
+  }
+  return saturate(at);
+}
+
+static uint32_t fields_bytes(const Pool *pool, PoolId type, const PoolKey *k)
+{
+  uint32_t bytes = 0;
+  if (is_packed(k))
+    return packed_bytes(pool, type);
+  if (k->kind == PK_UNION_TYPE) {
+    for (uint32_t i = 0; i < k->u.fields.n; i++) {
+      uint32_t b = type_bytes(pool, k->u.fields.fields[i].type);
+      bytes = b > bytes ? b : bytes;
+    }
+  } else if (k->u.fields.n > 0) {
+    uint32_t last = k->u.fields.n - 1;
+    bytes = type_field_offset(pool, type, last) + type_bytes(pool, k->u.fields.fields[last].type);
+  }
+  return round_up(bytes, type_align(pool, type));
+}
+
+uint32_t type_bytes(const Pool *pool, PoolId type)
+{
+  PoolKey k = pool_key(pool, type);
+  switch ((int)k.kind) {
+  case PK_ARRAY_TYPE:
+    return saturate(type_element_count(pool, type) * type_bytes(pool, k.u.array.element));
+  case PK_RANGE_TYPE:
+    return 3 * type_bytes(pool, k.u.array.element);
+  case PK_STRUCT_TYPE:
+  case PK_UNION_TYPE:
+    return fields_bytes(pool, type, &k);
+  default: {
+    IrType ir = type_ir(pool, type);
+    if (type_is_wide(pool, type))
+      return round_up(k.u.int_type.bits, 16) / 8;
+    if (ir == IRT_DSD4)
+      return any_machine()->descriptor4_bytes;
+    return ir == IRT_DSD ? any_machine()->descriptor_bytes : ir == IRT_VOID ? 0 : ir_type_bytes(ir);
+  }
+  }
+}
+
+/* ---- cells ---------------------------------------------------------------------------------- */
+
+uint32_t type_leaf_count(const Pool *pool, PoolId type)
+{
+  PoolKey k = pool_key(pool, type);
+  uint64_t n = 0;
+  switch ((int)k.kind) {
+  case PK_ARRAY_TYPE:
+    n = type_element_count(pool, type) * type_leaf_count(pool, k.u.array.element);
+    return saturate(n);
+  case PK_STRUCT_TYPE:
+    for (uint32_t i = 0; i < k.u.fields.n; i++)
+      n += type_leaf_count(pool, k.u.fields.fields[i].type);
+    return saturate(n);
+  default:
+    return 1;
+  }
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+static const char *known_text(PoolId type)
+{
+  static const char *const texts[] = {
+#define T(name, text) [POOL_RAW_##name] = text,
+    WELL_KNOWN_TYPES(T)
+#undef T
+  };
+  if (type.raw == POOL_RAW_FIFO)
+    return "fifo";
+  if (type.raw == POOL_RAW_ANYTYPE)
+    return "anytype";
+  return type.raw == POOL_RAW_POISON_TYPE ? "an erroneous type" : texts[type.raw];
+}
+
+/* Types and values can be made of themselves a few dozen times over; printing stops some way
+ * after this many bytes, and the text is cut off there. */
+enum { TYPE_TEXT_MAX = 2000 };
+
+bool text_is_full(FILE *out, long most) { return ftell(out) > most; }
+
+const char *text_cut(Arena *arena, const char *text, size_t length, size_t most)
+{
+  if (length <= most)
+    return arena_copy_text(arena, text, length);
+  return arena_printf(arena, "%.*s ...", (int)most, text);
+}
+
+static void print_type(Pool *pool, FILE *out, PoolId type);
+
+static void print_fields(Pool *pool, FILE *out, const PoolKey *k)
+{
+  StrTable *names = pool_names(pool);
+  if (k->u.fields.name.raw != 0) {
+    fputs(str_text(names, k->u.fields.name), out);
+    return;
+  }
+  if (k->u.fields.layout != LAYOUT_AUTO)
+    fputs(k->u.fields.layout == LAYOUT_PACKED ? "packed " : "extern ", out);
+  fputs(k->kind == PK_UNION_TYPE ? "union {" : "struct {", out);
+  for (uint32_t i = 0; i < k->u.fields.n && !text_is_full(out, TYPE_TEXT_MAX); i++) {
+    fputs(i == 0 ? " " : ", ", out);
+    if (!k->u.fields.is_tuple)
+      fprintf(out, "%s: ", str_text(names, k->u.fields.fields[i].name));
+    print_type(pool, out, k->u.fields.fields[i].type);
+  }
+  fputs(" }", out);
+}
+
+static void print_fn_type(Pool *pool, FILE *out, const PoolKey *k)
+{
+  fputs(k->u.fn_type.is_task ? "task(" : "fn(", out);
+  for (uint32_t i = 0; i < k->u.fn_type.n && !text_is_full(out, TYPE_TEXT_MAX); i++) {
+    fputs(i == 0 ? "" : ", ", out);
+    print_type(pool, out, k->u.fn_type.params[i]);
+  }
+  fputs(")", out);
+  print_type(pool, out, k->u.fn_type.result);
+}
+
+static void print_type(Pool *pool, FILE *out, PoolId type)
+{
+  PoolKey k = pool_key(pool, type);
+  switch ((int)k.kind) {
+  case PK_WELL_KNOWN_TYPE:
+    fputs(known_text(type), out);
+    return;
+  case PK_INT_TYPE:
+    fprintf(out, "%c%u", k.u.int_type.is_signed ? 'i' : 'u', k.u.int_type.bits);
+    return;
+  case PK_ARRAY_TYPE:
+    for (uint32_t i = 0; i < k.u.array.rank; i++)
+      fprintf(out, "%s%u", i == 0 ? "[" : ", ", k.u.array.dims[i]);
+    fputs("]", out);
+    print_type(pool, out, k.u.array.element);
+    return;
+  case PK_POINTER_TYPE:
+    fputs(k.u.pointer_type.is_many ? "[*]" : "*", out);
+    fputs(k.u.pointer_type.is_const ? "const " : "", out);
+    print_type(pool, out, k.u.pointer_type.pointee);
+    return;
+  case PK_FN_TYPE:
+    print_fn_type(pool, out, &k);
+    return;
+  case PK_STRUCT_TYPE:
+  case PK_UNION_TYPE:
+    print_fields(pool, out, &k);
+    return;
+  case PK_ENUM_TYPE:
+    fputs(k.u.enum_type.name.raw == 0 ? "enum" : str_text(pool_names(pool), k.u.enum_type.name),
+          out);
+    return;
+  case PK_RANGE_TYPE:
+    fputs("range of ", out);
+    print_type(pool, out, k.u.array.element);
+    return;
+  default:
+    fputs("no type", out);
+    return;
+  }
+}
+
+const char *type_text(Pool *pool, Arena *arena, PoolId type)
+{
+  char *text = NULL;
+  size_t length = 0;
+  FILE *out = base_text_open(&text, &length);
+  print_type(pool, out, type);
+  base_text_close(out, &text);
+  const char *copy = text_cut(arena, text, length, TYPE_TEXT_MAX);
+  free(text);
+  return copy;
+}
