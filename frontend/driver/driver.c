@@ -125,6 +125,42 @@ static int write_outputs(Run *run)
   return image_files_write(&run->session, &image);
 }
 
+static void verify_class(const IrModule *m, const char *when)
+{
+#ifndef NDEBUG
+  Arena *arena = arena_create("verifier");
+  const char *fault = ir_verify(m, arena);
+  if (fault)
+    ICE("the module of %s is not valid %s: %s", m->source, when, fault);
+  arena_destroy(arena);
+#else
+  (void)m, (void)when;
+#endif
+}
+
+static void optimise_classes(Run *run)
+{
+  IrOptOptions options = {.level = run->session.options->opt_level};
+  for (size_t i = 0; i < arrlenu(run->programs.classes); i++) {
+    IrModule *ir = run->programs.classes[i].ir;
+    verify_class(ir, "after analysis");
+    ir_optimise(ir, &options);
+    verify_class(ir, "after optimisation");
+  }
+}
+
+static bool generate_classes(Run *run)
+{
+  Session *s = &run->session;
+  CodegenOptions options = {.level = s->options->opt_level};
+  bool ok = true;
+  for (size_t i = 0; i < arrlenu(run->programs.classes); i++) {
+    ProgramClass *class = &run->programs.classes[i];
+    ok &= codegen_module(class->ir, &options, s->sources, s->arena, s->diags, &class->code);
+  }
+  return ok;
+}
+
 static int compile(Run *run)
 {
   const Options *o = run->session.options;
@@ -136,12 +172,15 @@ static int compile(Run *run)
     return EXIT_FAILURE;
   if (o->emit == EMIT_LAYOUT)
     return emit_text(run, print_layout);
-  const Programs *p = &run->programs;
-  ok = programs_compile(&run->session, &run->programs);
-  add_time(run, "analysis", p->analysis_seconds);
-  add_time(run, "optimise", p->optimise_seconds);
-  add_time(run, "codegen", p->codegen_seconds);
-  run->started += p->analysis_seconds + p->optimise_seconds + p->codegen_seconds;
+  ok = classes_find(&run->session, &run->programs);
+  phase_done(run, "analysis");
+  if (!ok)
+    return EXIT_FAILURE;
+  optimise_classes(run);
+  phase_done(run, "optimise");
+  ok = o->emit == EMIT_IR || generate_classes(run);
+  phase_done(run, "codegen");
+  ok = ok && classes_settle(&run->session, &run->programs);
   phase_done(run, "classes");
   if (!ok || diags_error_count(run->session.diags) > 0)
     return EXIT_FAILURE;
@@ -202,8 +241,7 @@ int driver_run(const Options *options, SourceMap *sources, const char *source_st
   diags_flush(s->diags, stderr, options->diag_format);
   if (options->time_report)
     report_times(&run);
-  arrfree(run.programs.classes);
-  arrfree(run.programs.blobs);
+  programs_free(&run.programs);
   session_close(s);
   return result;
 }

@@ -31,15 +31,21 @@ typedef struct {
   Span filter_spans[MAX_COLORS];         /* as in MachineSetup */
   const struct FabricUses *fabric;       /* fabric.h */
 } ProgramClass;
+typedef struct Classes Classes;      /* which tiles are in which class, while that is found out */
 typedef struct {
   ProgramClass *classes;         /* stb_ds */
   uint32_t *tile_class;          /* width * height; IMAGE_NO_CLASS */
   uint64_t *tile_blob_at;
   uint8_t *blobs;                /* stb_ds */
-  double analysis_seconds, optimise_seconds, codegen_seconds;
+  Classes *discovery;
 } Programs;
-/* Analyses, optimises and generates every class of tiles; false after reporting. */
-bool programs_compile(Session *session, Programs *programs);
+/* Analyses the layout's programs and finds the classes of tiles, with their IR and the tiles' own
+ * data; false after reporting. */
+bool classes_find(Session *session, Programs *programs);
+/* When every class has its code: joins classes with equal code, gives each tile its class, and
+ * checks the colors that programs configure themselves; false after reporting. */
+bool classes_settle(Session *session, Programs *programs);
+void programs_free(Programs *programs);
 
 /* ---- lint.c: warnings about programs without errors ------------------------------------------ */
 

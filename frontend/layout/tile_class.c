@@ -49,25 +49,19 @@ typedef struct {
   TreeNode *root;
 } Group;
 
-typedef struct { PoolId symbolic, outcome; } Forced;
-typedef struct { uint32_t global, offset; PoolId symbolic; } InitSlot;
-struct TileEnv {
+/* The analysis of one tile, which stands for its class. */
+typedef struct {
+  struct TileEnv env;
   const Group *group;
-  const Unit *unit;        /* the tile that stands for the class */
-  const Unit *units;
-  Forced *trace;           /* stb_ds arrays */
-  PoolId *words;
-  InitSlot *inits;
+  const Unit *unit;
   uint32_t *contents;        /* variables whose content the layout gives: index in s->globals */
-  struct { uint32_t key; uint32_t value; } *seen;        /* index in the trace */
-  struct { uint32_t key; uint32_t value; } *word_of;
-};
+} Analysis;
 
 /* A value to compute, or, if that is none, content number `content` of the unit. */
 typedef struct { PoolId symbolic; uint32_t bytes, content; } BlobPart;
 typedef struct { BlobPart *parts; } ClassBlob;   /* stb_ds */
 
-typedef struct {
+struct Classes {
   Session *session;
   Programs *programs;
   Unit *units;             /* stb_ds arrays */
@@ -76,77 +70,7 @@ typedef struct {
   ClassBlob *blobs;        /* by class */
   Sema *evaluator;         /* computes symbolic values */
   Arena *arena;
-} Classes;
-
-/* ---- what the analysis asks -------------------------------------------------------------- */
-
-PoolId tile_env_param(Sema *s, uint32_t index)
-{
-  return s->tile->unit->symbols[index];
-}
-
-bool tile_env_place(const Sema *s, uint32_t *x, uint32_t *y, Span *span, PoolId *params)
-{
-  const LayoutResult *l = s->session->layout;
-  const Unit *unit = s->tile->unit;
-  *x = unit->first_tile % l->width;
-  *y = unit->first_tile / l->width;
-  *span = unit->span;
-  *params = unit->params;
-  return l->has_block;
-}
-
-void tile_env_record(Sema *s, PoolId symbolic, PoolId outcome)
-{
-  struct TileEnv *env = s->tile;
-  if (hmgeti(env->seen, symbolic.raw) >= 0)
-    return;
-  hmput(env->seen, symbolic.raw, (uint32_t)arrlenu(env->trace));
-  Forced forced = {symbolic, outcome};
-  arrput(env->trace, forced);
-}
-
-bool tile_env_forced(Sema *s, PoolId symbolic, PoolId *outcome)
-{
-  struct TileEnv *env = s->tile;
-  ptrdiff_t at = hmgeti(env->seen, symbolic.raw);
-  if (at >= 0)
-    *outcome = env->trace[env->seen[at].value].outcome;
-  return at >= 0;
-}
-
-uint32_t tile_env_run_time_word(Sema *s, PoolId symbolic)
-{
-  struct TileEnv *env = s->tile;
-  ptrdiff_t at = hmgeti(env->word_of, symbolic.raw);
-  if (at >= 0)
-    return env->word_of[at].value;
-  uint32_t index = (uint32_t)arrlenu(env->words);
-  arrput(env->words, symbolic);
-  hmput(env->word_of, symbolic.raw, index);
-  IrType *types = arena_many(s->ir->arena, IrType, index + 1);
-  if (index > 0)
-    memcpy(types, s->ir->tile_params, index * sizeof *types);
-  types[index] = type_ir(s->pool, pool_type_of(s->pool, symbolic));
-  s->ir->tile_params = types;
-  s->ir->n_tile_params = index + 1;
-  return index;
-}
-
-void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId symbolic)
-{
-  InitSlot slot = {global.raw, offset, symbolic};
-  arrput(s->tile->inits, slot);
-}
-
-static void env_free(struct TileEnv *env)
-{
-  arrfree(env->trace);
-  arrfree(env->words);
-  arrfree(env->inits);
-  hmfree(env->seen);
-  hmfree(env->word_of);
-}
+};
 
 /* ---- units and groups -------------------------------------------------------------------- */
 
@@ -310,11 +234,11 @@ static void prepare_group(Classes *c, Group *g)
 /* ---- one class --------------------------------------------------------------------------- */
 
 /* Per-tile data: the run-time words, then the stretches of initial data. */
-static void fill_slots(Sema *s, ClassBlob *blob)
+static void fill_slots(Sema *s, const Analysis *a, ClassBlob *blob)
 {
-  struct TileEnv *env = s->tile;
+  const struct TileEnv *env = &a->env;
   IrModule *m = s->ir;
-  const Unit *unit = env->unit;
+  const Unit *unit = a->unit;
   size_t most = arrlenu(env->words) + arrlenu(env->inits) + unit->n_contents;
   m->tile_slots = arena_many(m->arena, IrTileSlot, most + 1);
   for (uint32_t i = 0; i < arrlenu(env->words); i++) {
@@ -334,7 +258,7 @@ static void fill_slots(Sema *s, ClassBlob *blob)
   }
   for (uint32_t i = 0; i < unit->n_contents; i++) {
     m->tile_slots[m->n_tile_slots++] =
-      (IrTileSlot){.index = sema_global_ir(s, env->contents[i]).raw,
+      (IrTileSlot){.index = sema_global_ir(s, a->contents[i]).raw,
                    .bytes = unit->contents[i].size};
     BlobPart part = {POOL(NONE), unit->contents[i].size, i};
     arrput(blob->parts, part);
@@ -342,11 +266,10 @@ static void fill_slots(Sema *s, ClassBlob *blob)
 }
 
 /* The variables that the layout gives content to, referenced so that they have a place. */
-static bool find_contents(Sema *s)
+static bool find_contents(Sema *s, Analysis *a)
 {
-  struct TileEnv *env = s->tile;
-  const Unit *unit = env->unit;
-  env->contents = arena_many(s->arena, uint32_t, unit->n_contents + 1);
+  const Unit *unit = a->unit;
+  a->contents = arena_many(s->arena, uint32_t, unit->n_contents + 1);
   for (uint32_t i = 0; i < unit->n_contents; i++) {
     const LayoutSymbol *symbol = &unit->contents[i];
     const char *name = str_text(s->session->names, symbol->name);
@@ -365,22 +288,22 @@ static bool find_contents(Sema *s)
       return false;
     }
     sema_global_ir(s, global);
-    env->contents[i] = global;
+    a->contents[i] = global;
   }
   return true;
 }
 
-static bool analyse(Sema *s, const Group *g)
+static bool analyse(Sema *s, Analysis *a)
 {
   Diags *diags = s->session->diags;
   size_t errors = diags_error_count(diags);
-  const Unit *unit = s->tile->unit;
+  const Unit *unit = a->unit;
   const char *path = source_path(s->session->sources, unit->ast->file);
   s->ir->source = path;
-  if (sema_import(s, path, g->params, unit->params_node, unit->span) == IR_NO_ID)
+  if (sema_import(s, path, a->group->params, unit->params_node, unit->span) == IR_NO_ID)
     return false;
   sema_run_top_blocks(s);
-  if (s->is_refuted || !find_contents(s))
+  if (s->is_refuted || !find_contents(s, a))
     return false;
   setup_join_control_tasks(s);
   setup_reference(s);
@@ -397,37 +320,6 @@ static bool analyse(Sema *s, const Group *g)
   return diags_error_count(diags) == errors;
 }
 
-static void verify(const IrModule *m, const char *when)
-{
-#ifndef NDEBUG
-  Arena *arena = arena_create("verifier");
-  const char *fault = ir_verify(m, arena);
-  if (fault)
-    ICE("the module of %s is not valid %s: %s", m->source, when, fault);
-  arena_destroy(arena);
-#else
-  (void)m, (void)when;
-#endif
-}
-
-static bool generate(Session *session, Programs *programs, ProgramClass *class, Arena *arena)
-{
-  double started = base_seconds();
-  IrOptOptions opt = {.level = session->options->opt_level};
-  CodegenOptions codegen = {.level = session->options->opt_level};
-  verify(class->ir, "after analysis");
-  ir_optimise(class->ir, &opt);
-  verify(class->ir, "after optimisation");
-  double optimised = base_seconds();
-  programs->optimise_seconds += optimised - started;
-  if (session->options->emit == EMIT_IR)
-    return true;
-  bool ok = codegen_module(class->ir, &codegen, session->sources, arena, session->diags,
-                           &class->code);
-  programs->codegen_seconds += base_seconds() - optimised;
-  return ok;
-}
-
 static void keep_local_colors(const MachineSetup *setup, ProgramClass *class)
 {
   memcpy(class->filter_spans, setup->filter_span, sizeof class->filter_spans);
@@ -442,27 +334,24 @@ static void keep_local_colors(const MachineSetup *setup, ProgramClass *class)
   }
 }
 
-/* Compiles the program for one tile; its trace is left in `env`. */
-static bool compile_class(Classes *c, const Group *g, struct TileEnv *env, uint32_t *index)
+/* The class of the tile that `a` is for; what the analysis relied on is left in its `env`. */
+static bool add_class(Classes *c, Analysis *a, uint32_t *index)
 {
   Session *session = c->session;
   Sema *s = sema_create(session, c->arena, WHERE_TOP);
   s->ir = ir_module_create(c->arena, session->options->arch, session->options->fp16);
   s->layout = session->layout;
-  s->tile = env;
+  s->tile = &a->env;
   s->setup = setup_create(c->arena);
   ProgramClass class;
   memset(&class, 0, sizeof class);   /* local_colors is compared as bytes */
   class.ir = s->ir;
   ClassBlob blob = {0};
-  double started = base_seconds();
-  bool ok = analyse(s, g);
-  c->programs->analysis_seconds += base_seconds() - started;
+  bool ok = analyse(s, a);
   if (ok) {
-    fill_slots(s, &blob);
+    fill_slots(s, a, &blob);
     keep_local_colors(s->setup, &class);
     class.fabric = fabric_uses(s);
-    ok = generate(session, c->programs, &class, c->arena);
   }
   setup_destroy(s->setup);
   sema_destroy(s);
@@ -519,6 +408,15 @@ static void free_tree(TreeNode *node)
   hmfree(node->branches);
 }
 
+static Analysis analysis_of(const Classes *c, const Group *g, const Unit *unit)
+{
+  const LayoutResult *l = c->session->layout;
+  struct TileEnv env = {.symbols = unit->symbols, .has_place = l->has_block,
+                        .x = unit->first_tile % l->width, .y = unit->first_tile / l->width,
+                        .span = unit->span, .params = unit->params};
+  return (Analysis){.env = env, .group = g, .unit = unit};
+}
+
 static bool class_of_unit(Classes *c, Group *g, Unit *unit)
 {
   const TreeNode *leaf = walk(c, g->root, unit);
@@ -526,11 +424,11 @@ static bool class_of_unit(Classes *c, Group *g, Unit *unit)
     unit->class = leaf->class;
     return true;
   }
-  struct TileEnv env = {.group = g, .unit = unit, .units = c->units};
-  bool ok = compile_class(c, g, &env, &unit->class);
+  Analysis a = analysis_of(c, g, unit);
+  bool ok = add_class(c, &a, &unit->class);
   if (ok)
-    grow(c, g->root, &env, unit->class);
-  env_free(&env);
+    grow(c, g->root, &a.env, unit->class);
+  tile_env_free(&a.env);
   return ok;
 }
 
@@ -552,10 +450,10 @@ static void report_value(Classes *c, const Unit *unit)
 {
   size_t errors = diags_error_count(c->session->diags);
   Group alone = {.params = unit->params};
-  struct TileEnv env = {.group = &alone, .unit = unit, .units = c->units};
+  Analysis a = analysis_of(c, &alone, unit);
   uint32_t class;
-  compile_class(c, &alone, &env, &class);
-  env_free(&env);
+  add_class(c, &a, &class);
+  tile_env_free(&a.env);
   if (diags_error_count(c->session->diags) == errors)
     ICE("a value of a tile cannot be computed, and its analysis finds no error");
 }
@@ -731,7 +629,7 @@ static void classes_free(Classes *c)
 }
 
 /* After an error a group's other tiles would mostly repeat it: the next group goes on. */
-static bool compile_groups(Classes *c)
+static bool find_all(Classes *c)
 {
   bool ok = true;
   for (size_t i = 0; i < arrlenu(c->groups); i++) {
@@ -748,21 +646,33 @@ static bool compile_groups(Classes *c)
   return ok;
 }
 
-bool programs_compile(Session *session, Programs *programs)
+bool classes_find(Session *session, Programs *programs)
 {
-  Classes c = {.session = session, .programs = programs, .arena = session->arena};
-  c.evaluator = sema_create(session, session->arena, WHERE_COMPTIME);
-  c.evaluator->comptime = true;
-  collect_units(&c);
-  form_groups(&c);
-  bool ok = compile_groups(&c);
-  if (ok) {
-    if (session->options->emit != EMIT_IR)
-      share_classes(&c);
-    fill_grid(&c);
-    ok = add_local_colors(session, programs) && fabric_check(session, programs);
-  }
-  sema_destroy(c.evaluator);
-  classes_free(&c);
+  Classes *c = arena_new(session->arena, Classes);
+  *c = (Classes){.session = session, .programs = programs, .arena = session->arena};
+  programs->discovery = c;
+  c->evaluator = sema_create(session, session->arena, WHERE_COMPTIME);
+  c->evaluator->comptime = true;
+  collect_units(c);
+  form_groups(c);
+  bool ok = find_all(c);
+  sema_destroy(c->evaluator);
   return ok;
+}
+
+bool classes_settle(Session *session, Programs *programs)
+{
+  Classes *c = programs->discovery;
+  if (session->options->emit != EMIT_IR)
+    share_classes(c);
+  fill_grid(c);
+  return add_local_colors(session, programs) && fabric_check(session, programs);
+}
+
+void programs_free(Programs *programs)
+{
+  if (programs->discovery)
+    classes_free(programs->discovery);
+  arrfree(programs->classes);
+  arrfree(programs->blobs);
 }

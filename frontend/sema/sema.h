@@ -331,7 +331,25 @@ Operand sema_member(Sema *s, Operand base, StrId name, Span span);
  * .{ .base_address, .offset, .stride = .{..}, .extent = .{..} }. */
 Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want);
 
-/* ---- tile_class.c --------------------------------------------------------------------------- */
+/* ---- tile_env.c: the tile that is analysed --------------------------------------------------- */
+
+typedef struct { PoolId symbolic, outcome; } Forced;
+typedef struct { uint32_t global, offset; PoolId symbolic; } InitSlot;
+/* Filled in by who starts the evaluation: the first part; by the evaluation: the second. */
+struct TileEnv {
+  const PoolId *symbols;     /* what the symbolic parameters are on this tile */
+  bool has_place;            /* it is a tile of a layout: */
+  uint32_t x, y;
+  Span span;                 /* of its @set_tile_code */
+  PoolId params;
+
+  Forced *trace;             /* stb_ds arrays */
+  PoolId *words;
+  InitSlot *inits;
+  struct { uint32_t key; uint32_t value; } *seen;        /* index in the trace */
+  struct { uint32_t key; uint32_t value; } *word_of;
+};
+void tile_env_free(struct TileEnv *env);   /* what the evaluation has put in */
 
 /* What parameter `index` (u.symbolic.index of SYM_PARAM) is on the tile that is analysed. */
 PoolId tile_env_param(Sema *s, uint32_t index);
