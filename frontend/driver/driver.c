@@ -2,7 +2,6 @@
  * error.
  *
  *   parse -> layout -> classes (analysis, optimisation, code generation) -> image -> files */
-#include "frontend/sema/builtins.h"
 #include "frontend/driver/driver.h"
 
 #include <errno.h>
@@ -207,7 +206,7 @@ static void session_open(Session *s, const Options *options, SourceMap *sources,
   s->pool = pool_create(s->arena, s->names);
   diags_set_context(s->diags, s->pool);
   diags_warnings_are_errors(s->diags, options->werror);
-  builtins_intern(s);
+  s->builtins = builtin_table_create(s->arena, s->names);
   s->files = files_open(s->arena, sources, s->names, s->diags,
                         &(FilePlaces){.main_file = options->layout_json ? NULL : options->input,
                                       .source_stdlib = source_stdlib,

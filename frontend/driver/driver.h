@@ -40,4 +40,9 @@ typedef struct {
 bool driver_call(const Options *options, SourceMap *sources, const char *source_stdlib,
                  LibraryCall *call);
 
+/* ---- builtin_table.c ----------------------------------------------------------------------- */
+
+/* Interns the names; to be called before any source is read, so that their ids are small. */
+const BuiltinTable *builtin_table_create(Arena *arena, StrTable *names);
+
 #endif

@@ -87,6 +87,8 @@ void setup_destroy(MachineSetup *setup);
 /* Warn about what the system or the link to the host takes for itself. */
 void setup_check_color(Sema *s, unsigned color, Span span);
 void setup_check_task_id(Sema *s, unsigned id, Span span);
+/* May the host call a function, or read and write a variable, of this type? */
+bool sema_is_exportable(Sema *s, PoolId type);
 /* A descriptor uses this queue, and for this color unless it is COLOR_OF_QUEUE. */
 void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span);
 /* @initialize_queue, whether before or after the descriptors that use the queue. */

@@ -309,6 +309,20 @@ void sema_compile_pending(Sema *s);
 /* builtins.def: BUILTIN(name, min args, max args (-1: any), where mask, archs, handler); every
  * handler has this shape.  The table check (arity, place, architecture) has run before. */
 typedef Operand BuiltinHandler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
+enum { BUILTIN_PURE = 1 << 8, BUILTIN_COPIES = 1 << 9 };   /* beside the bits of Where */
+typedef struct {
+  const char *name;
+  const char *usage;       /* how it is written; NULL: not known */
+  int least, most;
+  unsigned where, archs;
+  BuiltinHandler *handler;
+} BuiltinRow;
+typedef struct BuiltinTable {
+  const BuiltinRow *rows;
+  size_t n_rows;
+  const uint16_t *row_of;  /* row + 1 by StrId.raw of the name; 0: none */
+  uint32_t n_row_of;
+} BuiltinTable;
 Operand sema_builtin(Sema *s, const Node *call, PoolId want);
 /* A note under the error reported last: how the builtin that is called is written. */
 void sema_note_usage(Sema *s, const Node *call);
@@ -377,8 +391,7 @@ struct Session {
   const Options *options;
   LayoutResult *layout;      /* finished layout, for the programs' analysis */
   SourceFiles *files;
-  uint16_t *builtin_of;      /* row of builtins.def + 1 by StrId.raw; sema_builtin.c */
-  uint32_t n_builtin_of;
+  const BuiltinTable *builtins;
   Span signs[SIGN_COUNT];    /* that evaluations found; off 0: none */
 };
 

@@ -1,47 +1,16 @@
-/* Calls of builtins: find the row of builtins.def, check number of arguments, place and
- * architecture, run the handler. */
-#include "frontend/sema/sema.h"
+/* Calls of builtins: find the row, check number of arguments, place and architecture, run the
+ * handler.  The rows come from the caller, since most handlers stand in rooms above this one. */
 #include "frontend/sema/builtins.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANY = 3, WSE2 = 1 << ARCH_WSE2, WSE3 = 1 << ARCH_WSE3 };
-enum { BUILTIN_PURE = 1 << 8, BUILTIN_COPIES = 1 << 9 };   /* beside the bits of Where */
-
-typedef struct {
-  const char *name;
-  int least, most;
-  unsigned where, archs;
-  BuiltinHandler *handler;
-} BuiltinRow;
-
-static const BuiltinRow rows[] = {
-#define BUILTIN(name, least, most, where, archs, handler) \
-  {#name, least, most, where, archs, builtin_##handler},
-#include "frontend/builtins.def"
-};
-static const size_t row_count = ARRAY_COUNT(rows);
-
-/* Names are interned before any source is read, so that their ids are small. */
-void builtins_intern(Session *session)
-{
-  uint32_t most = 0;
-  for (size_t i = 0; i < row_count; i++) {
-    StrId id = str_intern_z(session->names, rows[i].name);
-    most = id.raw > most ? id.raw : most;
-  }
-  session->n_builtin_of = most + 1;
-  session->builtin_of = arena_many(session->arena, uint16_t, most + 1);
-  for (size_t i = 0; i < row_count; i++)
-    session->builtin_of[str_intern_z(session->names, rows[i].name).raw] = (uint16_t)(i + 1);
-}
-
 static const BuiltinRow *row_of(const Session *session, StrId name)
 {
-  if (name.raw >= session->n_builtin_of || session->builtin_of[name.raw] == 0)
+  const BuiltinTable *table = session->builtins;
+  if (name.raw >= table->n_row_of || table->row_of[name.raw] == 0)
     return NULL;
-  return &rows[session->builtin_of[name.raw] - 1];
+  return &table->rows[table->row_of[name.raw] - 1];
 }
 
 bool sema_builtin_exists(const Session *session, StrId name)
@@ -93,14 +62,15 @@ static bool note_foreign(Sema *s, const char *name, Span span)
 
 static void report_unknown(Sema *s, const NodeBuiltinCall *call)
 {
-  const char *names[ARRAY_COUNT(rows)];
-  for (size_t i = 0; i < row_count; i++)
-    names[i] = rows[i].name;
+  const BuiltinTable *table = s->session->builtins;
+  const char **names = arena_many(s->arena, const char *, table->n_rows);
+  for (size_t i = 0; i < table->n_rows; i++)
+    names[i] = table->rows[i].name;
   const char *name = sema_text(s, call->name.text);
   diag_unknown_builtin(s->session->diags, call->name.span, name);
   if (note_foreign(s, name, call->name.span))
     return;
-  const char *near = base_nearest(name, names, row_count);
+  const char *near = base_nearest(name, names, table->n_rows);
   if (near)
     diag_suggest(s->session->diags, call->name.span, arena_printf(s->arena, "@%s", near));
 }
@@ -137,25 +107,12 @@ static const char *where_text(unsigned where)
   return "elsewhere";
 }
 
-/* How a builtin is written; NULL: not known. */
-static const char *usage_of(const char *name)
-{
-  static const struct { const char *name, *form; } usages[] = {
-#define USAGE(name, form) {#name, "@" #name form},
-#include "frontend/builtin_usage.def"
-  };
-  for (size_t i = 0; i < ARRAY_COUNT(usages); i++)
-    if (strcmp(usages[i].name, name) == 0)
-      return usages[i].form;
-  return NULL;
-}
-
 void sema_note_usage(Sema *s, const Node *call)
 {
   const Name *name = &node_builtin_call(call)->name;
-  const char *form = usage_of(sema_text(s, name->text));
-  if (form)
-    diag_usage(s->session->diags, name->span, form);
+  const BuiltinRow *row = row_of(s->session, name->text);
+  if (row && row->usage)
+    diag_usage(s->session->diags, name->span, row->usage);
 }
 
 static bool check_row(Sema *s, const BuiltinRow *row, const NodeBuiltinCall *call)
@@ -172,7 +129,7 @@ static bool check_row(Sema *s, const BuiltinRow *row, const NodeBuiltinCall *cal
     return false;
   }
   if (!(row->archs & 1u << s->session->options->arch)) {
-    const Machine *other = machine_get(row->archs & WSE2 ? ARCH_WSE2 : ARCH_WSE3);
+    const Machine *other = machine_get(row->archs & 1u << ARCH_WSE2 ? ARCH_WSE2 : ARCH_WSE3);
     diag_builtin_arch(diags, call->name.span, row->name, sema_machine(s)->name, other->name);
     return false;
   }

@@ -1,0 +1,45 @@
+/* The builtins of the language: the rows of builtins.def with their handlers, which stand in the
+ * rooms below, and how each is written. */
+#include "frontend/driver/driver.h"
+#include "frontend/sema/builtins.h"
+
+#include <string.h>
+
+enum { ANY = 1 << ARCH_WSE2 | 1 << ARCH_WSE3, WSE2 = 1 << ARCH_WSE2, WSE3 = 1 << ARCH_WSE3 };
+
+static const BuiltinRow rows[] = {
+#define BUILTIN(name, least, most, where, archs, handler) \
+  {#name, NULL, least, most, where, archs, builtin_##handler},
+#include "frontend/builtins.def"
+};
+
+static const struct { const char *name, *form; } usages[] = {
+#define USAGE(name, form) {#name, "@" #name form},
+#include "frontend/builtin_usage.def"
+};
+
+static const char *usage_of(const char *name)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(usages); i++)
+    if (strcmp(usages[i].name, name) == 0)
+      return usages[i].form;
+  return NULL;
+}
+
+const BuiltinTable *builtin_table_create(Arena *arena, StrTable *names)
+{
+  uint32_t most = 0;
+  BuiltinRow *copy = arena_many(arena, BuiltinRow, ARRAY_COUNT(rows));
+  for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+    copy[i] = rows[i];
+    copy[i].usage = usage_of(rows[i].name);
+    StrId id = str_intern_z(names, rows[i].name);
+    most = id.raw > most ? id.raw : most;
+  }
+  uint16_t *row_of = arena_many(arena, uint16_t, most + 1);
+  for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
+    row_of[str_intern_z(names, rows[i].name).raw] = (uint16_t)(i + 1);
+  BuiltinTable *table = arena_new(arena, BuiltinTable);
+  *table = (BuiltinTable){copy, ARRAY_COUNT(rows), row_of, most + 1};
+  return table;
+}
