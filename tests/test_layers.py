@@ -44,7 +44,8 @@ def test_layers_hold():
 @pytest.mark.parametrize("name,include", [
     ("emu/tile.c", "frontend/driver/driver.h"), ("emu/tile.c", "ir/ir.h"), ("ir/print.c", "emu/emu.h"),
     ("frontend/layout/layout.c", "emu/machine/timing.def"), ("ir/machine/encode.c", "ir/ir.h"),
-    ("ir/base/arena.c", "ir/machine/machine.h"), ("ir/opt/pass_dce.c", "frontend/syntax/syntax.h")])
+    ("ir/base/arena.c", "ir/machine/machine.h"),
+    ("ir/opt/pass_dce.c", "frontend/syntax/syntax.h")])
 def test_a_violation_would_be_seen(name, include):
     assert layer_violations(name, f'#include "{include}"\n') == [include]
 

@@ -40,6 +40,7 @@ const BuiltinTable *builtin_table_create(Arena *arena, StrTable *names)
   for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
     row_of[str_intern_z(names, rows[i].name).raw] = (uint16_t)(i + 1);
   BuiltinTable *table = arena_new(arena, BuiltinTable);
-  *table = (BuiltinTable){copy, ARRAY_COUNT(rows), row_of, most + 1};
+  *table = (BuiltinTable){sema_tensor_access, setup_stored_desc, copy, ARRAY_COUNT(rows),
+                           row_of, most + 1};
   return table;
 }

@@ -6,7 +6,7 @@
 
 #include "frontend/layout/layout.h"
 
-/* ---- options.c: the command line ----------------------------------------------------------------- */
+/* ---- options.c: the command line ----------------------------------------------------------- */
 
 /* Fills `options` from the command line, which becomes a source text of its own, so that
  * bindings have places; strings live in argv and `arena`.  OPTIONS_GO_ON, or the exit code to
@@ -15,7 +15,7 @@
 int options_parse(Options *options, Arena *arena, SourceMap *sources, int argc, char **argv);
 void options_free(Options *options);
 
-/* ---- output.c, driver.c: the end of a run --------------------------------------------------- */
+/* ---- output.c, driver.c: the end of a run -------------------------------------------------- */
 
 /* Gathers the image of all classes and tiles. */
 void image_make(Session *session, const Programs *programs, Image *image);

@@ -8,7 +8,7 @@
 
 #include "frontend/machine/machine.h"
 
-/* ---- layout.c ------------------------------------------------------------------------------------ */
+/* ---- layout.c ------------------------------------------------------------------------------ */
 
 void layout_set_rectangle(Session *session, LayoutResult *layout, uint32_t width, uint32_t height,
                           Span span);
@@ -19,7 +19,7 @@ void layout_print(const Session *session, FILE *out);
 /* A line for each switch position of each color of each tile. */
 void layout_print_routes(const Session *session, FILE *out);
 
-/* ---- tile_class.c: programs ----------------------------------------------------------------- */
+/* ---- tile_class.c: programs ---------------------------------------------------------------- */
 
 typedef struct {
   IrModule *ir;
@@ -47,7 +47,7 @@ bool classes_find(Session *session, Programs *programs);
 bool classes_settle(Session *session, Programs *programs);
 void programs_free(Programs *programs);
 
-/* ---- lint.c: warnings about programs without errors ------------------------------------------ */
+/* ---- lint.c: warnings about programs without errors ---------------------------------------- */
 
 /* After setup_finish, for each tile class. */
 void lint_program(Sema *s);

@@ -30,7 +30,7 @@ Operand builtin_set_rectangle(Sema *s, const NodeBuiltinCall *call, Span at, Poo
     return operand_poison();
   }
   layout_set_rectangle(s->session, layout, (uint32_t)width, (uint32_t)height, at);
-  return builtin_void();
+  return operand_void();
 }
 
 static bool needs_rectangle(Sema *s, Span at, const char *builtin)
@@ -99,7 +99,7 @@ Operand builtin_set_tile_code(Sema *s, const NodeBuiltinCall *call, Span at, Poo
     return operand_poison();
   }
   s->layout->tiles[tile] = code;
-  return builtin_void();
+  return operand_void();
 }
 
 static bool color_arg(Sema *s, const Node *n, uint8_t *color)
@@ -142,7 +142,7 @@ Operand builtin_set_color_config(Sema *s, const NodeBuiltinCall *call, Span at, 
   }
   bool fits = color_set_fits(s->session, layout->colors, layout->tile_sets[tile], config,
                              tile % layout->width, tile / layout->width, at);
-  return fits ? builtin_void() : operand_poison();
+  return fits ? operand_void() : operand_poison();
 }
 
 Operand builtin_set_local_color_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -164,7 +164,7 @@ Operand builtin_set_local_color_config(Sema *s, const NodeBuiltinCall *call, Spa
   }
   s->setup->local_color[color] = config + 1;
   s->setup->local_color_span[color] = at;
-  return builtin_void();
+  return operand_void();
 }
 
 static PoolId pair_struct(Sema *s, uint32_t width, uint32_t height)
@@ -228,5 +228,5 @@ Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
     return operand_poison();
   }
   arrput(s->layout->exports, export);
-  return builtin_void();
+  return operand_void();
 }

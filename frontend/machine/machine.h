@@ -87,6 +87,7 @@ void setup_destroy(MachineSetup *setup);
 /* Warn about what the system or the link to the host takes for itself. */
 void setup_check_color(Sema *s, unsigned color, Span span);
 void setup_check_task_id(Sema *s, unsigned id, Span span);
+TensorAccess sema_tensor_access;
 /* May the host call a function, or read and write a variable, of this type? */
 bool sema_is_exportable(Sema *s, PoolId type);
 /* A descriptor uses this queue, and for this color unless it is COLOR_OF_QUEUE. */
@@ -103,6 +104,8 @@ void setup_join_control_tasks(Sema *s);
 void setup_reference(Sema *s);
 void setup_choose_queues(Sema *s);
 IrDesc setup_resolve(Sema *s, IrDesc desc);
+/* The same for initial data: what such a descriptor names may be used anywhere. */
+StoredDesc setup_stored_desc;
 void setup_finish(Sema *s);
 /* What a block, unblock or activation names. */
 bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,

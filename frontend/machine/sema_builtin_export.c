@@ -159,7 +159,7 @@ Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, Poo
   if (!declared || !export_matches(s, &symbol, declared, at))
     return operand_poison();
   arrput(s->setup->exports, symbol);
-  return builtin_void();
+  return operand_void();
 }
 
 /* The declaration that a pointer is directly to; NULL: to none. */
@@ -222,7 +222,7 @@ Operand builtin_export(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
   d->exported_as = name;
   d->exported_at = at;
   sema_keep_export(s, d);
-  return builtin_void();
+  return operand_void();
 }
 
 /* The launch server is part of <memcpy/memcpy>; older programs ask for it themselves. */
@@ -230,7 +230,7 @@ Operand builtin_rpc(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;
   Operand o = sema_rvalue(s, call->args.at[0], POOL(NONE));
-  return operand_is_poison(o) ? o : builtin_void();
+  return operand_is_poison(o) ? o : operand_void();
 }
 
 /* ---- by number --------------------------------------------------------------------------- */

@@ -158,12 +158,12 @@ static Operand block_or_unblock(Sema *s, const NodeBuiltinCall *call, bool is_bl
     return operand_poison();
   if (at_top(s)) {
     set_initial_state(s, action, is_block);
-    return builtin_void();
+    return operand_void();
   }
   if (id.raw == IR_NO_VALUE.raw)
     id = ir_const(&s->b, IRT_I16, action.id);
   ir_machine_op(&s->b, is_block ? IR_block : IR_unblock, IRT_VOID, action.id_kind, 0, &id, 1);
-  return builtin_void();
+  return operand_void();
 }
 
 Operand builtin_block(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -190,12 +190,12 @@ Operand builtin_activate(Sema *s, const NodeBuiltinCall *call, Span at, PoolId w
   if (at_top(s)) {
     s->setup->active |= (uint64_t)1 << action.id;
     s->setup->active_span[action.id] = at;
-    return builtin_void();
+    return operand_void();
   }
   if (id.raw == IR_NO_VALUE.raw)
     id = ir_const(&s->b, IRT_I16, action.id);
   ir_machine_op(&s->b, IR_activate, IRT_VOID, 0, 0, &id, 1);
-  return builtin_void();
+  return operand_void();
 }
 
 /* ---- binding tasks ----------------------------------------------------------------------- */
@@ -320,7 +320,7 @@ static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, 
 static Operand bind_task(Sema *s, const NodeBuiltinCall *call, Span at, const BindKind *kind)
 {
   TaskSlot *slot = bind_slot(s, call->args.at[0], call->args.at[1], at, kind);
-  return slot ? builtin_void() : operand_poison();
+  return slot ? operand_void() : operand_poison();
 }
 
 Operand builtin_bind_data_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -369,7 +369,7 @@ Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId 
   if (!slot)
     return operand_poison();
   slot->by_color = true;
-  return builtin_void();
+  return operand_void();
 }
 
 static bool rotation_settings(Sema *s, const Node *n, TaskSlot *slot)
@@ -422,7 +422,7 @@ Operand builtin_bind_rotating_tasks(Sema *s, const NodeBuiltinCall *call, Span a
   if (!check_unbound(s, func, other_node->span) || !rotation_settings(s, call->args.at[3], slot))
     return operand_poison();
   slot->alternate = func + 1;
-  return builtin_void();
+  return operand_void();
 }
 
 /* wse3: control tasks leave the common table, so their ids may be those of other tasks.  The
@@ -454,7 +454,7 @@ Operand builtin_set_control_task_table(Sema *s, const NodeBuiltinCall *call, Spa
       return operand_poison();
     settings_finish(s, &set, "control task table", names, ARRAY_COUNT(names));
   }
-  return builtin_void();
+  return operand_void();
 }
 
 /* Index of the handler's FuncInstance + 1; 0 after reporting what is wrong with it. */
@@ -487,7 +487,7 @@ Operand builtin_set_teardown_handler(Sema *s, const NodeBuiltinCall *call, Span 
     return operand_poison();
   }
   *slot = func;
-  return builtin_void();
+  return operand_void();
 }
 
 /* An input or output queue; false after reporting that it is none. */
@@ -520,7 +520,7 @@ Operand builtin_set_empty_queue_handler(Sema *s, const NodeBuiltinCall *call, Sp
     return operand_poison();
   }
   *slot = func;
-  return builtin_void();
+  return operand_void();
 }
 
 /* Filters are numbered as their colors: registers of filters are arrays by color. */
@@ -626,7 +626,7 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
   if (slot.has_color && !is_output && !is_only_input(s, &slot, (unsigned)number))
     return operand_poison();
   setup_initialize_queue(s, is_output, (unsigned)number, slot);
-  return builtin_void();
+  return operand_void();
 }
 
 Operand builtin_queue_flush(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -638,7 +638,7 @@ Operand builtin_queue_flush(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
     return operand_poison();
   IrValue number = sema_ir(s, queue);
   ir_machine_op(&s->b, IR_queue_flush, IRT_VOID, is_output, 0, &number, 1);
-  return builtin_void();
+  return operand_void();
 }
 
 /* ---- configuration registers ------------------------------------------------------------- */
@@ -713,12 +713,12 @@ Operand builtin_set_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId
       return operand_poison();
     ImageConfig config = {(uint16_t)word, (uint16_t)bits};
     arrput(s->setup->configs, config);
-    return builtin_void();
+    return operand_void();
   }
   note_routed(s, address);
   IrValue args[2] = {sema_ir(s, address), sema_ir(s, value)};
   ir_machine_op(&s->b, IR_set_config, IRT_VOID, 0, 0, args, 2);
-  return builtin_void();
+  return operand_void();
 }
 
 Operand builtin_random16(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -735,5 +735,5 @@ Operand builtin_set_active_prng(Sema *s, const NodeBuiltinCall *call, Span at, P
     return o;
   IrValue id = sema_ir(s, o);
   ir_machine_op(&s->b, IR_set_prng, IRT_VOID, 0, 0, &id, 1);
-  return builtin_void();
+  return operand_void();
 }

@@ -184,10 +184,10 @@ static Operand load_dsr(Sema *s, DsrArg dsr, Operand dsd, DescKind kind, const N
       return operand_poison();
     DsrPreset preset = {dsr.file, dsr.number, pool_key(s->pool, value).u.dsd.desc, at};
     arrput(s->setup->dsrs, preset);
-    return builtin_void();
+    return operand_void();
   }
   ir_dsr_load(&s->b, dsr.file, dsr.number, sema_ir(s, loaded));
-  return builtin_void();
+  return operand_void();
 }
 
 static const Node *optional_arg(const NodeBuiltinCall *call, uint32_t i)
@@ -282,7 +282,7 @@ Operand builtin_set_dsr_base_addr(Sema *s, const NodeBuiltinCall *call, Span at,
     return operand_poison();
   IrValue word = ir_unary(&s->b, IR_bitcast, IRT_I16, sema_ir(s, base));
   ir_dsr_set(&s->b, dsr.file, dsr.number, DSRF_BASE, word);
-  return builtin_void();
+  return operand_void();
 }
 
 Operand builtin_set_dsr_length(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -293,5 +293,5 @@ Operand builtin_set_dsr_length(Sema *s, const NodeBuiltinCall *call, Span at, Po
   if (!dsr.ok || operand_is_poison(length))
     return operand_poison();
   ir_dsr_set(&s->b, dsr.file, dsr.number, DSRF_LENGTH, sema_ir(s, length));
-  return builtin_void();
+  return operand_void();
 }

@@ -211,7 +211,7 @@ static Operand set_fifo_length(Sema *s, const NodeBuiltinCall *call, unsigned wo
   const Fifo *f = &s->setup->fifos[pool_key(s->pool, fifo.value).u.index];
   IrGlobalId state = sema_global_ir(s, f->state);
   ir_store(&s->b, ir_global_addr(&s->b, state, 2 * word), sema_ir(s, length));
-  return builtin_void();
+  return operand_void();
 }
 
 Operand builtin_set_fifo_read_length(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)

@@ -246,5 +246,5 @@ Operand builtin_map(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
   s->run_time_depth--;
   ir_br(&s->b, head, NULL, 0);
   s->b.block = done;
-  return builtin_void();
+  return operand_void();
 }

@@ -9,7 +9,5 @@
 #define BUILTIN(name, least, most, where, archs, handler) BuiltinHandler builtin_##handler;
 #include "frontend/builtins.def"
 
-/* What a builtin that yields nothing returns. */
-Operand builtin_void(void);
 
 #endif

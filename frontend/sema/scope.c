@@ -101,151 +101,6 @@ Operand cell_make(Sema *s, PoolId type, PoolId value, bool is_const)
                    .is_const = is_const};
 }
 
-/* ---- ways out ------------------------------------------------------------------------------- */
-
-void exits_init(ExitList *list)
-{
-  list->n = 0;
-  list->cap = ARRAY_COUNT(list->few);
-  list->at = list->few;
-}
-
-void target_push(Sema *s, Target *target, TargetKind kind, Name label, PoolId want)
-{
-  if (name_is_given(label))
-    for (const Target *t = s->frame->targets; t != NULL; t = t->up)
-      if (str_eq(t->label, label.text)) {
-        sema_error(s, label_redefined, label.span, sema_text(s, label.text));
-        diag_declared_here(s->diags, t->label_span, sema_text(s, label.text));
-        break;
-      }
-  target->up = s->frame->targets;
-  target->kind = kind;
-  target->label = label.text;
-  target->label_span = label.span;
-  target->want = want;
-  target->has_blocks = target->is_broken = target->is_continued = false;
-  exits_init(&target->breaks);
-  exits_init(&target->continues);
-  s->frame->targets = target;
-}
-
-void target_pop(Sema *s, Target *target)
-{
-  s->frame->targets = target->up;
-}
-
-void exit_add(Sema *s, ExitList *list, Operand value, Span span)
-{
-  if (list->n == list->cap) {
-    Exit *more = arena_many(s->arena, Exit, list->cap * 2);
-    memcpy(more, list->at, list->n * sizeof *more);
-    list->at = more;
-    list->cap *= 2;
-  }
-  list->at[list->n++] = (Exit){s->b.block, value, span};
-  s->is_dead = true;
-}
-
-/* The values' own common type; the context's where they have none that the machine can hold
- * (`x = if (c) 1 else 0`). */
-static PoolId join_type(Sema *s, const ExitList *list, PoolId want, Span span)
-{
-  bool all_void = true;
-  for (uint32_t i = 0; i < list->n; i++) {
-    if (operand_is_poison(list->at[i].value))
-      return POOL(POISON_TYPE);
-    all_void = all_void && list->at[i].value.type.raw == POOL_RAW_VOID;
-  }
-  if (all_void)
-    return POOL(VOID);
-  bool has_want = !pool_is_none(want) && want.raw != POOL_RAW_VOID;
-  Operand peer = list->at[0].value;
-  for (uint32_t i = 1; i < list->n; i++) {
-    Operand other = list->at[i].value;
-    PoolId type = sema_peer_type(s, peer, other);
-    if (pool_is_none(type) && has_want)
-      return want;
-    if (pool_is_none(type)) {
-      sema_error(s, no_peer_type, list->at[i].span, peer.type,
-                 other.type);
-      diag_other_branch(s->diags, list->at[0].span);
-      return POOL(POISON_TYPE);
-    }
-    if (!pool_eq(type, peer.type))
-      peer = pool_eq(type, other.type) ? other : operand_runtime(IR_NO_VALUE, type);
-  }
-  if (type_is_comptime_only(s->pool, peer.type) && has_want)
-    return want;
-  if (type_is_comptime_only(s->pool, peer.type)) {
-    sema_error(s, comptime_only_branches, span, peer.type);
-    return POOL(POISON_TYPE);
-  }
-  return peer.type;
-}
-
-static void join_blocks(Sema *s, ExitList *list, IrBlockId join)
-{
-  for (uint32_t i = 0; i < list->n; i++) {
-    s->b.block = list->at[i].block;
-    ir_br(&s->b, join, NULL, 0);
-  }
-  s->b.block = join;
-}
-
-/* Values that are equal at compile time and need no code stay known after the join. */
-static bool all_equal(const ExitList *list)
-{
-  for (uint32_t i = 0; i < list->n; i++) {
-    Operand a = list->at[0].value, o = list->at[i].value;
-    if (o.kind != OPR_COMPTIME || !pool_eq(a.value, o.value) || !pool_eq(a.type, o.type))
-      return false;
-  }
-  return true;
-}
-
-Operand exits_join(Sema *s, ExitList *list, PoolId want, Span span)
-{
-  s->is_dead = list->n == 0;
-  if (list->n == 0)
-    return operand_void();
-  if (list->n == 1) {
-    s->b.block = list->at[0].block;
-    return list->at[0].value;
-  }
-  PoolId type = join_type(s, list, want, span);
-  IrBlockId join = ir_block_add(s->ir, s->b.func);
-  if (type.raw == POOL_RAW_VOID || type.raw == POOL_RAW_POISON_TYPE || all_equal(list)) {
-    Operand value = list->at[0].value;
-    join_blocks(s, list, join);
-    return type.raw == POOL_RAW_POISON_TYPE ? operand_poison() : value;
-  }
-  IrType ir_type = type_ir(s->pool, type);
-  bool is_scalar = ir_type != IRT_VOID;
-  IrValue result = IR_NO_VALUE;
-  Operand place = operand_poison();
-  if (is_scalar)
-    result = ir_block_param(s->ir, s->b.func, join, ir_type);
-  else
-    place = sema_temp(s, type);
-  bool is_bad = false;
-  for (uint32_t i = 0; i < list->n; i++) {
-    s->b.block = list->at[i].block;
-    Operand o = sema_coerce(s, list->at[i].value, type, list->at[i].span);
-    is_bad = is_bad || operand_is_poison(o);
-    IrValue arg = is_scalar && !operand_is_poison(o) ? sema_ir(s, o) : IR_NO_VALUE;
-    if (is_scalar && operand_is_poison(o))
-      arg = ir_const(&s->b, ir_type, 0);
-    else if (!is_scalar && !operand_is_poison(o))
-      place_init(s, place, o);
-    ir_br(&s->b, join, &arg, is_scalar ? 1 : 0);
-  }
-  s->b.block = join;
-  if (is_bad)
-    return operand_poison();
-  return is_scalar ? operand_runtime(result, type) : place;
-}
-
 /* ---- tables of names ------------------------------------------------------------------------ */
 
 NameTable *names_index(Arena *arena, uint32_t n)
@@ -322,4 +177,15 @@ void pair_free(PairMap *map)
 {
   free(map->at);
   *map = (PairMap){0};
+}
+
+/* ---- declarations --------------------------------------------------------------------------- */
+
+Decl *sema_find_decl(Sema *s, uint32_t module, StrId name)
+{
+  if (module >= arrlenu(s->modules))
+    return NULL;
+  ModuleInstance *m = &s->modules[module];
+  uint32_t at = names_get(m->by_name, name);
+  return at == IR_NO_ID ? NULL : &m->decls[at];
 }

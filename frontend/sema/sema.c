@@ -1,35 +1,5 @@
-/* One evaluation: its beginning and end, and what every part of it asks for. */
+/* What every part of an evaluation asks for: names, the machine, the count of steps. */
 #include "frontend/sema/sema_internal.h"
-
-#include <stb_ds.h>
-#include <stdlib.h>
-
-Sema *sema_create(Session *session, Arena *arena, Where where)
-{
-  Sema *s = arena_new(arena, Sema);
-  s->session = session;
-  s->pool = session->pool;
-  s->arena = arena;
-  s->diags = session->diags;
-  s->where = where;
-  context_enter(s);
-  return s;
-}
-
-void sema_destroy(Sema *s)
-{
-  context_leave(s);
-  for (size_t i = 0; i < arrlenu(s->modules); i++)
-    arrfree(s->modules[i].decls);
-  arrfree(s->modules);
-  arrfree(s->funcs);
-  arrfree(s->globals);
-  arrfree(s->cells);
-  arrfree(s->leaves);
-  arrfree(s->ranges);
-  sema_forget_computed(s);
-  sema_own_destroy(s);
-}
 
 StrId sema_name(const Sema *s, const char *text)
 {
@@ -44,4 +14,33 @@ const char *sema_text(const Sema *s, StrId name)
 const Machine *sema_machine(const Sema *s)
 {
   return machine_get(s->session->options->arch);
+}
+
+/* Unless the command line says a limit, code that only computes gets fewer steps than code that
+ * also does something, as a layout of a million tiles does: a loop without end is found soon. */
+static uint64_t step_limit(const Sema *s)
+{
+  enum { STEPS = 10000000, STEPS_PER_EFFECT = 100 };
+  uint64_t most = s->session->options->comptime_step_limit;
+  uint64_t earned = STEPS + s->effects * STEPS_PER_EFFECT;
+  return most == OPTION_DEFAULT_STEPS && earned < most ? earned : most;
+}
+
+bool sema_step(Sema *s, Span span)
+{
+  uint64_t limit = step_limit(s);
+  if (++s->steps <= limit)
+    return true;
+  if (!s->is_out_of_steps)
+    sema_error(s, too_many_steps, span, (uint32_t)limit);
+  s->is_out_of_steps = true;
+  s->is_dead = true;
+  return false;
+}
+
+void sema_count_steps(Sema *s, uint64_t n)
+{
+  uint64_t limit = step_limit(s);
+  uint64_t left = s->steps < limit ? limit - s->steps : 0;
+  s->steps += n < left ? n : left;
 }

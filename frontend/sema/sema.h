@@ -16,7 +16,7 @@
 
 #include "frontend/value/value.h"
 
-/* ---- what a run is asked for; driver/options.c reads the command line ------------------------------------------------------------ */
+/* ---- what a run is asked for ---------------------- */
 
 typedef enum {
   EMIT_NONE, EMIT_TOKENS, EMIT_AST, EMIT_TREE, EMIT_IR, EMIT_ASM, EMIT_LAYOUT, EMIT_MAP
@@ -44,7 +44,7 @@ typedef struct {
 } Options;
 enum { OPTION_DEFAULT_STEPS = 200000000 };     /* comptime_step_limit */
 
-/* ---- sema: instances, declarations, frames -------------------------------------------------- */
+/* ---- sema: instances, declarations, frames ------------------------------------------------- */
 
 typedef struct Session Session;   /* one run of cslc: sources, syntax trees, pool, options */
 typedef struct Sema Sema;         /* one evaluation: the layout, or one tile class' program */
@@ -193,7 +193,7 @@ struct Sema {
   void *outer;                /* the evaluation that this one stands in, for context.c */
 };
 
-/* ---- sema.c: one evaluation, from start to end ---------------------------------------------- */
+/* ---- sema.c: one evaluation, from start to end --------------------------------------------- */
 
 /* The first sema_import of an evaluation makes modules[0], the main file; `params` is the struct
  * bound to its parameters.  Names resolve lazily: importing runs nothing.  Then: */
@@ -235,6 +235,7 @@ IrValue sema_address(Sema *s, Operand o);
 PoolId sema_force(Sema *s, PoolId value);
 bool sema_is_symbolic(const Sema *s, PoolId value);
 Operand operand_poison(void);
+Operand operand_void(void);                              /* of what yields nothing */
 Operand operand_value(Sema *s, PoolId value);            /* comptime */
 Operand operand_runtime(IrValue ir, PoolId type);
 /* Parts: base[indices], pointer.* and &place, lvalues if the base is one. */
@@ -304,7 +305,7 @@ Operand sema_call_values(Sema *s, Operand callee, const Operand *args, uint32_t 
 IrFuncId sema_func_ir(Sema *s, uint32_t func);
 void sema_compile_pending(Sema *s);
 
-/* ---- builtins ------------------------------------------------------------------------------- */
+/* ---- builtins ------------------------------------------------------------------------------ */
 
 /* builtins.def: BUILTIN(name, min args, max args (-1: any), where mask, archs, handler); every
  * handler has this shape.  The table check (arity, place, architecture) has run before. */
@@ -317,7 +318,15 @@ typedef struct {
   unsigned where, archs;
   BuiltinHandler *handler;
 } BuiltinRow;
+/* |i|{n} -> a[i], as a value of the anonymous struct type
+ * .{ .base_address, .offset, .stride = .{..}, .extent = .{..} }. */
+typedef Operand TensorAccess(Sema *s, const NodeTensorAccess *n, PoolId want);
+/* A descriptor that initial data hold, with the queue and color that it has when the whole program
+ * is known. */
+typedef IrDesc StoredDesc(Sema *s, IrDesc desc);
 typedef struct BuiltinTable {
+  TensorAccess *tensor_access;
+  StoredDesc *stored_desc;
   const BuiltinRow *rows;
   size_t n_rows;
   const uint16_t *row_of;  /* row + 1 by StrId.raw of the name; 0: none */
@@ -341,11 +350,7 @@ bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy)
 PoolId value_on_tile(Sema *s, PoolId value);
 Operand sema_member(Sema *s, Operand base, StrId name, Span span);
 
-/* sema_dsd.c: |i|{n} -> a[i], as a value of the anonymous struct type
- * .{ .base_address, .offset, .stride = .{..}, .extent = .{..} }. */
-Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want);
-
-/* ---- tile_env.c: the tile that is analysed --------------------------------------------------- */
+/* ---- tile_env.c: the tile that is analysed ------------------------------------------------- */
 
 typedef struct { PoolId symbolic, outcome; } Forced;
 typedef struct { uint32_t global, offset; PoolId symbolic; } InitSlot;
@@ -380,7 +385,7 @@ uint32_t tile_env_run_time_word(Sema *s, PoolId symbolic);
 /* Initial data of a global differs by tile: `symbolic` stands at byte `offset`. */
 void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId symbolic);
 
-/* ---- driver.c: the session ------------------------------------------------------------------ */
+/* ---- driver.c: the session ----------------------------------------------------------------- */
 
 struct Session {
   Arena *arena;
@@ -395,7 +400,7 @@ struct Session {
   Span signs[SIGN_COUNT];    /* that evaluations found; off 0: none */
 };
 
-/* ---- release.c: for which release of the SDK the program is written ------------------------- */
+/* ---- release.c: for which release of the SDK the program is written ------------------------ */
 
 /* Notes a sign; of several the first counts. */
 void release_sign(Session *session, SignId sign, Span at);
@@ -412,7 +417,7 @@ void release_print(const Session *session, FILE *out);
 Sema *sema_create(Session *session, Arena *arena, Where where);
 void sema_destroy(Sema *s);    /* its stb_ds arrays */
 
-/* ---- settings.c: the struct arguments of builtins ------------------------------------------- */
+/* ---- settings.c: the struct arguments of builtins ------------------------------------------ */
 
 /* A struct argument taken apart: one operand a field, each evaluated once.  Directions are
  * PK_INT of type direction whose value is the Port. */

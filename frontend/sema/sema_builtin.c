@@ -151,7 +151,3 @@ Operand sema_builtin(Sema *s, const Node *node, PoolId want)
   return result;
 }
 
-Operand builtin_void(void)
-{
-  return (Operand){.kind = OPR_COMPTIME, .type = POOL(VOID), .value = POOL(VOID_VALUE)};
-}

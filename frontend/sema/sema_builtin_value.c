@@ -547,7 +547,7 @@ static Operand check_at_comptime(Sema *s, const NodeBuiltinCall *call, Span at)
     return operand_poison();
   }
   if (pool_eq(value, POOL(TRUE)))
-    return builtin_void();
+    return operand_void();
   s->is_refuted = true;
   StrId text;
   if (call->args.count < 2)
@@ -573,7 +573,7 @@ Operand builtin_assert(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
     return o;
   IrValue cond = sema_ir(s, o);
   ir_machine_op(&s->b, IR_assert, IRT_VOID, 0, 0, &cond, 1);
-  return builtin_void();
+  return operand_void();
 }
 
 /* Fires each time the evaluation reaches it, like a print; on stderr, so that --emit output
@@ -593,5 +593,5 @@ Operand builtin_comptime_print(Sema *s, const NodeBuiltinCall *call, Span at, Po
     text = arena_printf(s->arena, "%s%s%s", text, i ? " " : "", part);
   }
   fprintf(stderr, "%s:%u:%u: print: %s\n", loc.path, loc.line, loc.column, text);
-  return builtin_void();
+  return operand_void();
 }

@@ -4,134 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- known values --------------------------------------------------------------------------- */
-
-static PoolId report_unfit(Sema *s, PoolId value, PoolId type, Span span)
-{
-  sema_error(s, value_out_of_range, span, value, type);
-  return POOL(POISON);
-}
-
-static PoolId int_to_int(Sema *s, PoolId value, PoolId type, Span span)
-{
-  if (!value_int_fits(s->pool, value_int_type(s->pool, type), value))
-    return report_unfit(s, value, type, span);
-  return value_int_as(s->pool, type, value);
-}
-
-static PoolId int_to_float(Sema *s, PoolId value, PoolId type)
-{
-  int64_t small;
-  if (pool_int_value(s->pool, value, &small)) {
-    if (type.raw == POOL_RAW_F32)
-      return pool_float_bits(s->pool, type, fp32_from_i64(small));
-    if (type_is_float16(type)) {
-      Fp16Format format = type.raw == POOL_RAW_BF16 ? FP16_BF16
-                        : type.raw == POOL_RAW_CB16 ? FP16_CB16 : FP16_F16;
-      return pool_float_bits(s->pool, type, fp16_from_i64(format, small));
-    }
-    return pool_float(s->pool, type, (double)small);
-  }
-  mpz_t big;
-  mpz_init(big);
-  pool_mpz(s->pool, value, big);
-  double v = mpz_get_d(big);
-  mpz_clear(big);
-  return pool_float(s->pool, type, v);
-}
-
-static PoolId float_to_int(Sema *s, PoolId value, PoolId type, Span span)
-{
-  double v = pool_float_value(s->pool, value);
-  if (v != v || v - v != 0)
-    return report_unfit(s, value, type, span);
-  mpz_t big;
-  mpz_init(big);
-  mpz_set_d(big, v);      /* toward zero */
-  bool fits = value_big_fits(s->pool, value_int_type(s->pool, type), big);
-  PoolId out = fits ? pool_bigint(s->pool, type, big) : POOL(POISON);
-  mpz_clear(big);
-  return fits ? out : report_unfit(s, value, type, span);
-}
-
-static bool is_integral(Sema *s, PoolId type)
-{
-  return type_is_int(s->pool, type) || pool_kind(s->pool, type) == PK_ENUM_TYPE;
-}
-
-static PoolId to_bool(Sema *s, PoolId value)
-{
-  if (pool_kind(s->pool, value) == PK_FLOAT) {
-    double v = pool_float_value(s->pool, value);
-    return pool_bool(!(v == 0));
-  }
-  int64_t small;
-  return pool_bool(!pool_int_value(s->pool, value, &small) || small != 0);
-}
-
-PoolId fold_convert(Sema *s, PoolId value, PoolId type, Span span)
-{
-  PoolId from = pool_type_of(s->pool, value);
-  if (pool_eq(from, type))
-    return value;
-  if (from.raw == POOL_RAW_BOOL) {
-    value = pool_int(s->pool, POOL(COMPTIME_INT), value_is_true(value));
-    from = POOL(COMPTIME_INT);
-  }
-  bool from_int = is_integral(s, from), from_float = type_is_float(s->pool, from);
-  if (!from_int && !from_float)
-    return (PoolId){0};
-  if (type.raw == POOL_RAW_BOOL)
-    return to_bool(s, value);
-  if (is_integral(s, type))
-    return from_int ? int_to_int(s, value, type, span) : float_to_int(s, value, type, span);
-  if (!type_is_float(s->pool, type))
-    return (PoolId){0};
-  return from_int ? int_to_float(s, value, type)
-                  : pool_float(s->pool, type, pool_float_value(s->pool, value));
-}
-
-static unsigned width_of(Sema *s, PoolId type)
-{
-  PoolKey k = pool_key(s->pool, value_int_type(s->pool, type));
-  if (k.kind == PK_INT_TYPE)
-    return k.u.int_type.bits;
-  return packed_is(s, type) ? type_bits(s->pool, type) : ir_type_bits(type_ir(s->pool, type));
-}
-
-static bool has_bits(Sema *s, PoolId type)
-{
-  return packed_is(s, type) || type.raw == POOL_RAW_BOOL || type.raw == POOL_RAW_F32 ||
-         type_is_float16(type) ||
-         (is_integral(s, type) && type.raw != POOL_RAW_COMPTIME_INT);
-}
-
-static PoolId address_value(Sema *s, PoolId type, uint64_t address)
-{
-  PoolKey k = {.kind = PK_POINTER, .type = type};
-  k.u.pointer.base_kind = PTR_INTEGER;
-  k.u.pointer.offset = (uint16_t)address;
-  return pool_get(s->pool, &k);
-}
-
-PoolId fold_bits(Sema *s, PoolId type, uint64_t bits)
-{
-  if (type.raw == POOL_RAW_BOOL)
-    return pool_bool(bits & 1);
-  if (type_is_float(s->pool, type))
-    return pool_float_bits(s->pool, type, type.raw == POOL_RAW_F32 ? (uint32_t)bits
-                                                                    : (uint16_t)bits);
-  if (pool_kind(s->pool, type) == PK_POINTER_TYPE)
-    return address_value(s, type, bits);
-  return value_from_bits(s->pool, type, bits);
-}
-
-PoolId fold_bitcast(Sema *s, PoolId value, PoolId type)
-{
-  if (pool_kind(s->pool, value) == PK_INT && is_integral(s, type))
-    return value_int_wrapped(s->pool, type, value);       /* of any width */
-  return packed_known_bits(s, value, 0, type);
-}
+/* ---- symbolic values ------------------------------------------------------------------------ */
 
 static PoolId symbolic_as(Sema *s, SymKind sym, PoolId value, PoolId type)
 {
@@ -156,7 +29,8 @@ static IrValue emit_int_to_int(Sema *s, IrValue v, PoolId from, PoolId to)
     v = ir_unary(&s->b, IR_trunc, b, v);
   else if (ir_type_bits(b) > ir_type_bits(a))
     v = ir_unary(&s->b, signed_int(s, from) ? IR_sext : IR_zext, b, v);
-  bool keeps = signed_int(s, from) == signed_int(s, to) && width_of(s, to) >= width_of(s, from);
+  bool keeps = signed_int(s, from) == signed_int(s, to) &&
+               sema_bit_width(s, to) >= sema_bit_width(s, from);
   return keeps ? v : emit_normalise(s, v, value_int_type(s->pool, to));
 }
 
@@ -195,9 +69,16 @@ IrValue emit_convert(Sema *s, IrValue v, PoolId from, PoolId to)
 
 /* ---- @as, @bitcast -------------------------------------------------------------------------- */
 
+static bool has_bits(Sema *s, PoolId type)
+{
+  return packed_is(s, type) || type.raw == POOL_RAW_BOOL || type.raw == POOL_RAW_F32 ||
+         type_is_float16(type) ||
+         (sema_is_integral(s, type) && type.raw != POOL_RAW_COMPTIME_INT);
+}
+
 static bool is_convertible(Sema *s, PoolId type)
 {
-  return type.raw == POOL_RAW_BOOL || is_integral(s, type) || type_is_float(s->pool, type);
+  return type.raw == POOL_RAW_BOOL || sema_is_integral(s, type) || type_is_float(s->pool, type);
 }
 
 Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
@@ -234,13 +115,14 @@ enum { ADDRESS_BITS = 16 };
 static Operand bitcast_to_pointer(Sema *s, Operand o, PoolId type, Span span)
 {
   bool is_untyped_int = o.type.raw == POOL_RAW_COMPTIME_INT;
-  if (!is_integral(s, o.type) || (!is_untyped_int && width_of(s, o.type) != ADDRESS_BITS)) {
+  if (!sema_is_integral(s, o.type) ||
+      (!is_untyped_int && sema_bit_width(s, o.type) != ADDRESS_BITS)) {
     sema_error(s, bad_bitcast, span, o.type, type);
     return operand_poison();
   }
   if (o.kind == OPR_COMPTIME) {
     uint64_t address = value_int_bits(s->pool, sema_force(s, o.value));
-    return operand_value(s, address_value(s, type, address));
+    return operand_value(s, sema_pointer_value(s, type, address));
   }
   return operand_runtime(ir_unary(&s->b, IR_bitcast, IRT_PTR, sema_ir(s, o)), type);
 }
@@ -248,8 +130,8 @@ static Operand bitcast_to_pointer(Sema *s, Operand o, PoolId type, Span span)
 /* The address as a number, which only the machine knows. */
 static Operand bitcast_from_pointer(Sema *s, Operand o, PoolId type, Span span)
 {
-  if (!is_integral(s, type) || type.raw == POOL_RAW_COMPTIME_INT ||
-      width_of(s, type) != ADDRESS_BITS) {
+  if (!sema_is_integral(s, type) || type.raw == POOL_RAW_COMPTIME_INT ||
+      sema_bit_width(s, type) != ADDRESS_BITS) {
     sema_error(s, bad_bitcast, span, o.type, type);
     return operand_poison();
   }
@@ -281,9 +163,10 @@ Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span)
     return bitcast_to_pointer(s, o, type, span);
   if (pool_kind(s->pool, o.type) == PK_POINTER_TYPE)
     return bitcast_from_pointer(s, o, type, span);
-  if (o.type.raw == POOL_RAW_COMPTIME_INT && is_integral(s, type))
+  if (o.type.raw == POOL_RAW_COMPTIME_INT && sema_is_integral(s, type))
     return sema_coerce(s, o, type, span);
-  if (!has_bits(s, type) || !has_bits(s, o.type) || width_of(s, type) != width_of(s, o.type)) {
+  if (!has_bits(s, type) || !has_bits(s, o.type) ||
+      sema_bit_width(s, type) != sema_bit_width(s, o.type)) {
     sema_error(s, bad_bitcast, span, o.type, type);
     return operand_poison();
   }
@@ -532,7 +415,7 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
   Operand out = o;
   switch (c) {
   case COERCE_UNFIT:
-    report_unfit(s, o.value, type, span);
+    sema_report_unfit(s, o.value, type, span);
     sema_note_declared(s, &o);
     return operand_poison();
   case COERCE_NO:

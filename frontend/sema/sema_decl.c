@@ -223,15 +223,6 @@ Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
   return operand_value(s, pool_get(s->pool, &k));
 }
 
-Decl *sema_find_decl(Sema *s, uint32_t module, StrId name)
-{
-  if (module >= arrlenu(s->modules))
-    return NULL;
-  ModuleInstance *m = &s->modules[module];
-  uint32_t at = names_get(m->by_name, name);
-  return at == IR_NO_ID ? NULL : &m->decls[at];
-}
-
 /* ---- resolving ------------------------------------------------------------------------------ */
 
 /* Values of a program's own params come from outside of CSL, too, and take the type of the param:

@@ -211,24 +211,12 @@ static void put_reloc(Data *d, uint32_t at, bool is_func, uint32_t target, int64
   arrput(d->relocs, r);
 }
 
-static uint64_t activated_task(Action action)
-{
-  bool activates = action.kind == ACT_ACTIVATE && action.id_kind == ID_TASK;
-  return activates ? UINT64_C(1) << action.id % MAX_TASK_IDS : 0;
-}
-
 static void put_desc(Data *d, uint32_t at, const PoolKey *k)
 {
   enum { BASE_WORD = 1, WRAP_WORD = 4, WORD_BYTES = 2 };
   uint16_t words[12];
-  const IrDesc resolved = setup_resolve(d->s, k->u.dsd.desc);
+  const IrDesc resolved = d->s->session->builtins->stored_desc(d->s, k->u.dsd.desc);
   const Descriptor *desc = &resolved.desc;
-  if (desc->kind == DESC_FABIN || desc->kind == DESC_FABOUT) {
-    MachineSetup *setup = d->s->setup;
-    if (desc->color < MAX_COLORS)
-      setup->stored_colors[desc->kind == DESC_FABOUT] |= 1u << desc->color;
-    setup->stored_tasks |= activated_task(desc->done) | activated_task(desc->on_control);
-  }
   unsigned n = descriptor_encode(desc, words);
   for (unsigned i = 0; i < n; i++)
     put_word(d, at + WORD_BYTES * i, words[i], WORD_BYTES);

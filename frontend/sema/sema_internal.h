@@ -143,7 +143,6 @@ Span module_binding_span(Sema *s, const ModuleInstance *m, StrId name, Span *nam
 
 /* Is code being emitted at the point reached? */
 static inline bool sema_emits(const Sema *s) { return !s->comptime && s->ir != NULL; }
-Operand operand_void(void);
 Operand operand_place(IrValue address, PoolId type, bool is_const);
 Operand operand_global(uint32_t global, int64_t offset, PoolId type, bool is_const);
 /* Says that the operand is not known at compile time. */
@@ -208,6 +207,10 @@ PoolId fold_unary(Sema *s, UnaryOp op, PoolId type, PoolId a, Span span);
 /* @as on known values, without symbolic ones; none: not possible, poison: reported. */
 PoolId fold_convert(Sema *s, PoolId value, PoolId type, Span span);
 PoolId fold_bitcast(Sema *s, PoolId value, PoolId type);
+PoolId sema_report_unfit(Sema *s, PoolId value, PoolId type, Span span);
+bool sema_is_integral(Sema *s, PoolId type);         /* an integer, an enum, an id */
+unsigned sema_bit_width(Sema *s, PoolId type);
+PoolId sema_pointer_value(Sema *s, PoolId type, uint64_t address);
 /* The number, truth value or address that the bits are. */
 PoolId fold_bits(Sema *s, PoolId type, uint64_t bits);
 IrValue emit_convert(Sema *s, IrValue v, PoolId from, PoolId to);

@@ -16,7 +16,8 @@ NOT_FUZZED = {"options.c", "cslc_main.c", "wse_model_main.c", "diag.c", "regions
 
 
 def sources():
-    return sorted(f"frontend/{path.name}" for path in (harness.ROOT / "frontend").glob("*.c")
+    return sorted(str(path.relative_to(harness.ROOT))
+                  for path in (harness.ROOT / "frontend").rglob("*.c")
                   if path.name not in NOT_FUZZED)
 
 

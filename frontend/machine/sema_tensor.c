@@ -4,7 +4,7 @@
  * struct that a program could write by hand: `extent` outermost first, `stride` innermost first,
  * where a stride is what the address moves when that loop steps, after the loops inside it have
  * wrapped. */
-#include "frontend/sema/sema.h"
+#include "frontend/machine/machine.h"
 
 #include <stdlib.h>
 
