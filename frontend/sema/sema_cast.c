@@ -51,8 +51,11 @@ IrValue emit_convert(Sema *s, IrValue v, PoolId from, PoolId to)
   if (to.raw == POOL_RAW_BOOL)
     return emit_to_bool(s, v, from);
   if (from.raw == POOL_RAW_BOOL) {
-    if (!type_is_float(s->pool, to))
-      return ir_unary(&s->b, IR_zext, b, v);
+    if (!type_is_float(s->pool, to)) {
+      bool is_sign = signed_int(s, to) && sema_bit_width(s, to) == 1;   /* the one bit of an i1 */
+      v = ir_unary(&s->b, IR_zext, b, v);
+      return is_sign ? emit_normalise(s, v, value_int_type(s->pool, to)) : v;
+    }
     v = ir_unary(&s->b, IR_zext, IRT_I16, v);
     return ir_unary(&s->b, IR_uitofp, b, v);
   }
