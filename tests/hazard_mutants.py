@@ -221,6 +221,7 @@ def report(mutant, scratch):
     assert text.count(mutant.old) == 1, f"{mutant.name}: the line to edit is not there once"
     (folder / mutant.file).write_text(text.replace(mutant.old, mutant.new))
     harness.compile(folder / "layout.csl", folder / "p.bin", f"--arch={mutant.arch}",
+                    "--fabric-warnings",
                     params=PARAMS[mutant.sample])
     ran = harness.emu(folder / "p.bin", "--max-cycles=1000000", expect=None)
     return ran.err, ran.code

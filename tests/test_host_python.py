@@ -368,7 +368,7 @@ assert "emulator only" in message(debug_util, "out", cmaddr="1.2.3.4:9")
 
 def test_looking_into_tiles_after_the_end(program):
     script(program, FILL + "r.stop()" + LOOK +
-           'assert "has not been run and stopped" in message(debug_util, "elsewhere")')
+           'assert "has not been run and stopped" in message(debug_util("elsewhere").get_symbol, 4, 1, "a", "u1")')
     # A program that has failed can be looked at too.
     script(program, FILL + 'message(r.launch, "crash")' + LOOK)
 
@@ -377,7 +377,7 @@ def test_looking_into_a_core_of_another_process(program):
     script(program, FILL + 'r.stop()\nr.dump_core("corefile.cs1")')
     without_run = "\n".join(line for line in host_run.PREAMBLE.splitlines()
                             if not line.startswith("r"))
-    script(program, LOOK + 'assert "is of the program in" in message(debug_util, "elsewhere")',
+    script(program, LOOK + 'assert "is of the program in" in message(debug_util("elsewhere").get_symbol, 4, 1, "a", "u1")',
            preamble=without_run)
     (program / "corefile.cs1").unlink()
     script(program, """

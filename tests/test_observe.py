@@ -131,7 +131,7 @@ def test_perfetto_survives_a_file_name_that_is_not_utf8(tmp_path):
     for name, copy in ((b"receiver.csl", b"receiver.csl"), (b"sender.csl", b"s\xe9nder.csl")):
         source = harness.SAMPLES / "hello-wavelet" / os.fsdecode(name)
         (tmp_path / os.fsdecode(copy)).write_bytes(source.read_bytes())
-    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin", "--fabric-warnings")
     spans = [e["name"] for e in perfetto(tmp_path / "p.bin", tmp_path) if e["ph"] == "X"]
     assert any("s?nder.csl:13" in name for name in spans), spans
 
@@ -205,7 +205,7 @@ comptime {
   @activate(@get_local_task_id(8));
 }
 """)
-    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin", "--fabric-warnings")
     ran = harness.emu(tmp_path / "p.bin", engine, f"--profile={tmp_path}/profile.txt", expect=3)
     row = profile((tmp_path / "profile.txt").read_text())["waiter.csl:8"]
     assert "profile" not in ran.out and row["groups"] == "0" and int(row["cycles"]) > 20
@@ -245,7 +245,7 @@ def test_a_stop_that_is_not_reached_is_told(tmp_path, engine):
 
 def test_watch_says_where_a_wavelet_stays(tmp_path, engine):
     hazard = harness.ROOT / "tests" / "hazards" / "blocked_task"
-    harness.compile(hazard / "layout.csl", tmp_path / "p.bin")
+    harness.compile(hazard / "layout.csl", tmp_path / "p.bin", "--fabric-warnings")
     out = harness.emu(tmp_path / "p.bin", engine, "--watch=0,0,3,2", expect=3).out
     assert re.search(r"P1\.0 it has stayed in input queue \d, 1 ahead of it", out)
 
@@ -359,7 +359,7 @@ def test_the_report_is_one_page(tmp_path, engine):
 
 def test_the_report_of_a_run_that_went_wrong(tmp_path, engine):
     hazard = harness.ROOT / "tests" / "hazards" / "wrong_extent"
-    harness.compile(hazard / "layout.csl", tmp_path / "p.bin")
+    harness.compile(hazard / "layout.csl", tmp_path / "p.bin", "--fabric-warnings")
     reader = page(tmp_path / "p.bin", tmp_path, engine, expect=3)
     assert "Findings" in reader.text["h2"]
     assert "nobody at P0.0 sends on color 3 'c' any more" in reader.text["pre"]

@@ -1,7 +1,6 @@
 /* Exported symbols: declared to the host by the top level, found by number in running code. */
 #include "frontend/machine/machine.h"
 #include "frontend/sema/builtins.h"
-#include "frontend/sema/sema_internal.h"
 
 #include <stb_ds.h>
 #include <stdlib.h>

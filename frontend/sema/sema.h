@@ -304,6 +304,8 @@ Operand sema_call_values(Sema *s, Operand callee, const Operand *args, uint32_t 
 /* The IR function of a function value, compiled now or later; tasks included. */
 IrFuncId sema_func_ir(Sema *s, uint32_t func);
 void sema_compile_pending(Sema *s);
+/* Emits what a declaration exports, used or not, under its name. */
+void sema_keep_export(Sema *s, Decl *d);
 
 /* ---- builtins ------------------------------------------------------------------------------ */
 

@@ -236,8 +236,6 @@ const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *lin
 /* Gives what was emitted as `*text` the name that @export wants; false after reporting at `at` that
  * the name is none or is taken. */
 bool sema_rename_symbol(Sema *s, const char **text, StrId name, Span at);
-/* Emits what a declaration exports, used or not, under its name. */
-void sema_keep_export(Sema *s, Decl *d);
 /* The symbol that a declaration exports or refers to. */
 StrId sema_symbol(Sema *s, uint32_t module, StrId name, const Node *linkname);
 /* The name that a linksection gives; raw 0 if there is none or it is reported. */

@@ -360,6 +360,9 @@ class SdkLayout:
         if isinstance(platform, _platform.SdkTarget):
             platform = _platform.SdkExecutionPlatform(target=platform)
         elif isinstance(platform, (str, os.PathLike)):
+            if not os.path.exists(platform):
+                raise FileNotFoundError(f"there is no file {str(platform)!r} that describes a fabric; "
+                                        "a platform comes from get_platform()")
             platform = _platform.SdkExecutionPlatform(target=_target_of_fabric(platform))
         if not isinstance(platform, _platform.SdkExecutionPlatform):
             raise TypeError("SdkLayout takes what get_platform() returns, an SdkTarget or the path "
