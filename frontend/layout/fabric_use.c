@@ -225,15 +225,9 @@ static const bool *escapes_of(Walk *w, uint32_t func)
 
 static uint32_t color_bit(unsigned color) { return color < MAX_COLORS ? 1u << color : 0; }
 
-static uint64_t task_bit(Action action)
-{
-  bool starts = action.kind == ACT_ACTIVATE && action.id_kind == ID_TASK;
-  return starts ? UINT64_C(1) << action.id % MAX_TASK_IDS : 0;
-}
-
 static void lose_descriptor(Walk *w, const Descriptor *d)
 {
-  w->unclear_tasks |= task_bit(d->done) | task_bit(d->on_control);
+  w->unclear_tasks |= setup_started_task(d->done) | setup_started_task(d->on_control);
   uint32_t bit = color_bit(d->color);
   if (d->kind == DESC_FABOUT) {
     w->out->sends |= bit;
@@ -293,7 +287,7 @@ static void note_insn(Walk *w, const IrFunc *f, uint32_t i, bool escapes)
     if (!known_action(f, insn->args[1], &action))
       w->unclear_tasks = UINT64_MAX;
     else if (escapes)
-      w->unclear_tasks |= task_bit(action);
+      w->unclear_tasks |= setup_started_task(action);
   } else if (insn->op == IR_dsr_set &&
              (insn->field == DSRF_DONE || insn->field == DSRF_CONTROL)) {
     w->unclear_tasks = UINT64_MAX;
@@ -331,9 +325,9 @@ static void note_setup(Walk *w)
   for (size_t i = 0; i < arrlenu(setup->fifos); i++) {
     Action push = {0}, pop = {0};
     if (action_decode(setup->fifos[i].push, &push))
-      w->unclear_tasks |= task_bit(push);
+      w->unclear_tasks |= setup_started_task(push);
     if (action_decode(setup->fifos[i].pop, &pop))
-      w->unclear_tasks |= task_bit(pop);
+      w->unclear_tasks |= setup_started_task(pop);
   }
 }
 
@@ -473,9 +467,9 @@ static void walk_vec(Walk *w, const IrFunc *f, const IrInsn *insn, uint32_t root
       continue;
     note_use(w, f, insn, &o, i, root, times);
     Times perhaps = {0, times.most};
-    if (task_bit(d->done))
+    if (setup_started_task(d->done))
       note_activation(w, d->done.id, root, times);
-    if (task_bit(d->on_control))
+    if (setup_started_task(d->on_control))
       note_activation(w, d->on_control.id, root, perhaps);
   }
 }

@@ -376,18 +376,13 @@ static const Flow *function_end(Overlaps *o, uint32_t func)
 
 /* ---- what runs on the tile ------------------------------------------------------------------- */
 
-static uint64_t task_bit(Action action)
-{
-  bool starts = action.kind == ACT_ACTIVATE && action.id_kind == ID_TASK;
-  return starts ? UINT64_C(1) << action.id % MAX_TASK_IDS : 0;
-}
-
 /* Tasks that the instruction can start, a bit each. */
 static uint64_t started_by(const IrFunc *f, const IrInsn *insn)
 {
   Action action = {0};
   if (insn->op == IR_dsd_const)
-    return task_bit(insn->u.desc->desc.done) | task_bit(insn->u.desc->desc.on_control);
+    return setup_started_task(insn->u.desc->desc.done) |
+           setup_started_task(insn->u.desc->desc.on_control);
   bool sets = insn->op == IR_dsd_set &&
               (insn->field == DSRF_DONE || insn->field == DSRF_CONTROL);
   if (!sets && insn->op != IR_activate)
@@ -397,7 +392,7 @@ static uint64_t started_by(const IrFunc *f, const IrInsn *insn)
     return UINT64_MAX;
   if (!sets)
     return UINT64_C(1) << value->imm % MAX_TASK_IDS;
-  return action_decode((uint16_t)value->imm, &action) ? task_bit(action) : 0;
+  return action_decode((uint16_t)value->imm, &action) ? setup_started_task(action) : 0;
 }
 
 static uint64_t started_tasks(const Sema *s)

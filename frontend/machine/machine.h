@@ -106,6 +106,8 @@ void setup_choose_queues(Sema *s);
 IrDesc setup_resolve(Sema *s, IrDesc desc);
 /* The same for initial data: what such a descriptor names may be used anywhere. */
 StoredDesc setup_stored_desc;
+/* The task that the action activates, as a bit; 0: none. */
+uint64_t setup_started_task(Action action);
 void setup_finish(Sema *s);
 /* What a block, unblock or activation names. */
 bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,

@@ -320,7 +320,7 @@ IrDesc setup_resolve(Sema *s, IrDesc desc)
   return desc;
 }
 
-static uint64_t activated_task(Action action)
+uint64_t setup_started_task(Action action)
 {
   bool activates = action.kind == ACT_ACTIVATE && action.id_kind == ID_TASK;
   return activates ? UINT64_C(1) << action.id % MAX_TASK_IDS : 0;
@@ -333,7 +333,7 @@ IrDesc setup_stored_desc(Sema *s, IrDesc stored)
   if (d->kind == DESC_FABIN || d->kind == DESC_FABOUT) {
     if (d->color < MAX_COLORS)
       s->setup->stored_colors[d->kind == DESC_FABOUT] |= 1u << d->color;
-    s->setup->stored_tasks |= activated_task(d->done) | activated_task(d->on_control);
+    s->setup->stored_tasks |= setup_started_task(d->done) | setup_started_task(d->on_control);
   }
   return desc;
 }
