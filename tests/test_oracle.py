@@ -4,7 +4,7 @@ import random
 from oracle import check, formats, reduce
 from oracle.expressions import Binary, Literal, Name
 from oracle.statements import Function
-from oracle.types import I16
+from oracle.types import I16, Struct
 
 
 def test_the_oracle_agrees_with_every_level_on_both_machines():
@@ -13,6 +13,18 @@ def test_the_oracle_agrees_with_every_level_on_both_machines():
         assert not total.failures, f"seed {seed}: {total.failures[0]}"
         assert not total.differences, f"seed {seed}: " + "\n".join(map(str, total.differences))
         assert total.functions >= 80 and total.known > 0.2 * total.calls
+
+
+def test_no_field_of_a_union_shows_padding():
+    """Padding has no value, so that the oracle could not say what such a field holds."""
+    structs = 0
+    for seed in range(300):
+        for union in check.choose.Types(random.Random(seed), "f16").unions:
+            for _, kind in union.fields:
+                structs += isinstance(kind, Struct) and kind.kind == "extern"
+                ones = kind.encode(kind.decode((1 << union.width) - 1))
+                assert ones == (1 << union.width) - 1, f"seed {seed}: {kind} in {union}"
+    assert structs > 20
 
 
 def test_the_formats_round_once():

@@ -2,8 +2,8 @@
 import re
 
 from oracle import formats
-from oracle.types import (BOOL, F32, FLOATS, Array, Bool, Enum, Float, Int, Struct, Union, array,
-                          integer, memory_bits, named)
+from oracle.types import (BOOL, F32, FLOATS, Array, Bool, Enum, Float, Int, Struct, Union,
+                          alignment_bits, array, integer, named)
 
 COMMON = [named(n) for n in ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")]
 WIDEST = 256
@@ -164,15 +164,26 @@ class Types:
             left -= size
         return Struct(name, "packed", fields)
 
+    def filled_struct(self, name, width):
+        """An extern struct of exactly so many bits, without padding."""
+        fields, at = [], 0
+        while at < width:
+            fit = [k for k in COMMON + [F32, self.half]
+                   if at + k.width <= width and at % alignment_bits(k) == 0]
+            fields.append((f"f{len(fields)}", self.rng.choice(fit)))
+            at += fields[-1][1].width
+        return Struct(name, "extern", fields)
+
     def union(self, name, kind):
-        """Of fields of the same size in memory."""
+        """Of fields of the same size in memory, none with padding: that has no value, and the other
+        fields would show it."""
         rng, width = self.rng, self.rng.choice((16, 32, 64))
         found = [integer(width, 0), integer(width, 1)]
         found += [f for f in (F32, self.half) if f.width == width]
         found += [array(integer(w, rng.random() < 0.5), width // w) for w in (8, 16, 32)
                   if w < width]
         found += [array(f, width // f.width) for f in (F32, self.half) if f.width < width]
-        found += [x for x in self.extern if memory_bits(x) == width]
+        found.append(self.filled_struct(name + "X", width))
         fields = rng.sample(found, min(len(found), rng.randrange(2, 4)))
         return Union(name, kind, [(f"f{i}", of) for i, of in enumerate(fields)])
 
