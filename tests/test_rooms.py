@@ -1,11 +1,11 @@
 """The floor plan of the front end: which room may use which, by includes and by calls; how large
 the circles of files are; and that a room's header declares what the room offers."""
 import re
-from collections import defaultdict
 
 import pytest
 
 import harness
+from c_text import calls, declared, defined, largest_circle
 
 FRONTEND = harness.ROOT / "frontend"
 # From the ground up: a room uses those before it.
@@ -16,36 +16,9 @@ PRIVATE = {"parse_internal.h": "syntax", "sema_internal.h": "sema", "sema_dsd.h"
 MOST_IN_CIRCLE = {"sema": 12}      # the language is recursive; elsewhere two files may be
 MOST_FILES = 30
 
-HEAD = r"^(?!static\b|typedef\b)(?:[A-Za-z_][\w ]*?[ *]+)(\w+)\([^;{}]*\)\s*"
-
-
-def plain(text):
-    """Without comments and texts."""
-    return re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', " ", text, flags=re.S)
-
 
 def files_of(room, pattern="*.c"):
     return sorted((FRONTEND / room).glob(pattern))
-
-
-def defined_in(text):
-    return set(re.findall(HEAD + r"\{", plain(text), re.M))
-
-
-def declared_in(text):
-    return set(re.findall(HEAD + ";", plain(text), re.M))
-
-
-def calls(sources):
-    """(user, definer) -> names, for sources {key: text}."""
-    texts = {key: plain(text) for key, text in sources.items()}
-    home = {name: key for key, text in sources.items() for name in defined_in(text)}
-    arrows = defaultdict(set)
-    for key, text in texts.items():
-        for word in set(re.findall(r"\w+", text)):
-            if word in home and home[word] != key:
-                arrows[key, home[word]].add(word)
-    return arrows
 
 
 def all_sources():
@@ -56,19 +29,6 @@ def upward(arrows):
     level = {room: i for i, room in enumerate(ROOMS)}
     return [f"{'/'.join(a)} uses {', '.join(sorted(names))} of {'/'.join(b)}"
             for (a, b), names in sorted(arrows.items()) if level[a[0]] < level[b[0]]]
-
-
-def largest_circle(nodes, arrows):
-    """The most nodes of which each leads to each."""
-    reach = {n: {n} for n in nodes}
-    changed = True
-    while changed:
-        changed = False
-        for a, b in arrows:
-            if not reach[b] <= reach[a]:
-                reach[a] |= reach[b]
-                changed = True
-    return max((sorted(m for m in reach[n] if n in reach[m]) for n in nodes), key=len)
 
 
 def test_every_file_is_in_a_room():
@@ -104,11 +64,6 @@ def test_circles_are_small(room):
     assert len(circle) <= MOST_IN_CIRCLE.get(room, 2), circle
 
 
-def test_a_circle_would_be_seen():
-    arrows = [(1, 2), (2, 3), (3, 1), (3, 4)]
-    assert largest_circle([1, 2, 3, 4], arrows) == [1, 2, 3]
-
-
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_has_a_bounded_number_of_files(room):
     assert 0 < len(files_of(room)) <= MOST_FILES
@@ -116,9 +71,10 @@ def test_a_room_has_a_bounded_number_of_files(room):
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_headers_of_a_room_declare_what_it_defines(room):
-    declared = set().union(*(declared_in(p.read_text()) for p in files_of(room, "*.h")))
+    offered = set().union(*(declared(p.read_text()) for p in files_of(room, "*.h")))
     # Handlers are declared by the table of builtins, a row each; `main` is the system's.
-    defined = set().union(*(defined_in(p.read_text()) for p in files_of(room)))
-    missing = {n for n in defined - declared - {"main"} if not n.startswith("builtin_")}
-    by_type = set(re.findall(r"^[A-Z]\w+ (\w+);", "\n".join(p.read_text() for p in files_of(room, "*.h")), re.M))
+    present = set().union(*(defined(p.read_text()) for p in files_of(room)))
+    missing = {n for n in present - offered - {"main"} if not n.startswith("builtin_")}
+    by_type = set(re.findall(r"^[A-Z]\w+ (\w+);",
+                             "\n".join(p.read_text() for p in files_of(room, "*.h")), re.M))
     assert not missing - by_type
