@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Runs the public programs whose cycle counts are published and compares ours with them.
+
+    tests/calibration/suite.py CHECKOUTS [--only=TEXT] [--set=NAME] [--role=fit|judge]
+                               [--level=-O1] [--jobs=N] [--json=FILE]
+
+CHECKOUTS is a folder of git repositories: NAME, OWNER+NAME/repo or OWNER/NAME, with a work tree or
+bare, with their history.  Nothing of them becomes part of this project: each run works in a scratch
+copy of the commit that the measurement belongs to.  A repository that is not there is skipped.
+
+points.csv has one published number a line.  `fit` points may be used to fit the table of times;
+`judge` points are for judging the fit and are only reported.  programs.py says how each program
+runs.  Prints published, ours and their ratio, grouped by set, then medians by set, role, machine
+and release.  WSE_BIN names the folder of the tools (default build/release/bin).
+"""
+import argparse
+import concurrent.futures
+import csv
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from programs import PROGRAMS, ProgramFailed, Tools
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+POINTS = HERE / "points.csv"
+
+
+@dataclass
+class Point:
+    """A published number; `ours` is None until it has been run."""
+    set: str
+    program: str
+    arch: str
+    release: str
+    role: str
+    case: str
+    quantity: str
+    published: float
+    source: str
+    ours: float = None
+    problem: str = ""
+
+    @property
+    def ratio(self):
+        return self.ours / self.published
+
+    @property
+    def name(self):
+        return f"{self.program} {self.case}: {self.quantity}"
+
+
+def read_points():
+    with open(POINTS, newline="") as table:
+        return [Point(**{**row, "published": float(row["published"])})
+                for row in csv.DictReader(table)]
+
+
+def find_repository(checkouts, repository):
+    """The git directory of OWNER/NAME below the folder, or None."""
+    owner, name = repository.split("/")
+    for place in (name, f"{owner}+{name}/repo", f"{owner}/{name}"):
+        for git in (checkouts / place / ".git", checkouts / place):
+            if (git / "HEAD").exists():
+                return git
+    return None
+
+
+def copy_commit(git, commit, folder):
+    folder.mkdir(parents=True)
+    archive = subprocess.run(["git", f"--git-dir={git}", "archive", commit], capture_output=True)
+    if archive.returncode:
+        raise ProgramFailed(f"{git} has no commit {commit}")
+    subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+
+
+class Suite:
+    """Runs what points ask for; each run of a program happens once."""
+
+    def __init__(self, checkouts, binaries, level="-O1", environment=None):
+        self.checkouts = checkouts
+        self.binaries = binaries
+        self.level = level
+        self.environment = environment or {}
+
+    def run_case(self, program_name, case):
+        """The quantities of one run, or the text of what went wrong."""
+        program = PROGRAMS[program_name]
+        git = find_repository(self.checkouts, program.repository)
+        if git is None:
+            return f"skipped: {self.checkouts} has no {program.repository}"
+        scratch = Path(tempfile.mkdtemp(prefix="calibration-"))
+        try:
+            copy_commit(git, program.commit, scratch / "tree")
+            tools = Tools.make(self.binaries, scratch / "bin", self.level, self.environment)
+            return program.run(tools, scratch / "tree",
+                               dict(pair.split("=") for pair in case.split()))
+        except ProgramFailed as failed:
+            return str(failed)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def run(self, points, jobs=2):
+        """Fills in `ours` or `problem` of each point."""
+        runs = {}
+        for point in points:
+            runs.setdefault((point.program, point.case), []).append(point)
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            for found, sharing in zip(pool.map(lambda run: self.run_case(*run), runs),
+                                      runs.values()):
+                for point in sharing:
+                    if isinstance(found, str):
+                        point.problem = found
+                    elif point.quantity not in found:
+                        point.problem = f"the program reports no {point.quantity}: {found}"
+                    else:
+                        point.ours = found[point.quantity]
+        return points
+
+
+def miss(point):
+    return 100 * (point.ratio - 1)
+
+
+def print_points(points):
+    for set_name in dict.fromkeys(p.set for p in points):
+        print(f"\n{set_name}")
+        print(f"{'published':>12} {'ours':>10} {'ratio':>7}  role   point")
+        for p in (p for p in points if p.set == set_name):
+            if p.ours is None:
+                print(f"{p.published:12.0f} {'-':>10} {'-':>7}  {p.role:5}  {p.name}\n"
+                      f"    {p.problem}")
+            else:
+                print(f"{p.published:12.0f} {p.ours:10.0f} {p.ratio:7.3f}  {p.role:5}  {p.name}")
+
+
+def print_summary(points):
+    print(f"\n{'set':22} {'arch':5} {'release':8} {'role':6} {'points':>6} {'median':>8} "
+          f"{'median |.|':>10} {'worst':>8}")
+    groups = {}
+    for p in points:
+        if p.ours is not None:
+            groups.setdefault((p.set, p.arch, p.release, p.role), []).append(miss(p))
+    for (name, arch, release, role), misses in groups.items():
+        print(f"{name:22} {arch:5} {release:8} {role:6} {len(misses):6} "
+              f"{statistics.median(misses):+7.1f}% {statistics.median(map(abs, misses)):9.1f}% "
+              f"{max(misses, key=abs):+7.1f}%")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("checkouts", type=Path)
+    parser.add_argument("--only", default="", help="part of a point's name")
+    parser.add_argument("--set", default="", help="part of a set's name")
+    parser.add_argument("--role", choices=["fit", "judge"])
+    parser.add_argument("--level", default="-O1", help="optimisation level (-O1)")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--json", type=Path, help="the points with what we give, as a file")
+    options = parser.parse_args()
+    binaries = Path(os.environ.get("WSE_BIN") or ROOT / "build/release/bin").resolve()
+    if not (binaries / "cslc").exists():
+        sys.exit(f"{binaries}/cslc is not built: cmake --build --preset release")
+    points = [p for p in read_points() if options.only in p.name and options.set in p.set
+              and options.role in (None, p.role)]
+    Suite(options.checkouts.resolve(), binaries, options.level).run(points, options.jobs)
+    print_points(points)
+    print_summary(points)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(p) for p in points], indent=1) + "\n")
+    broken = [p for p in points if p.problem and not p.problem.startswith("skipped")]
+    sys.exit(1 if broken else 0)
+
+
+if __name__ == "__main__":
+    main()
