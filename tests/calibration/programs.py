@@ -5,51 +5,11 @@ the measurement belongs to.  What a program's harness needs beyond that is done 
 function that does it says so.  `run` returns the quantities that the program reports.
 """
 import csv
-import os
 import re
-import shlex
-import stat
-import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 
-TIME_LIMIT = 600    # seconds of one run
-
-
-class ProgramFailed(Exception):
-    """A public program did not compile or run, or found its result wrong."""
-
-
-@dataclass
-class Tools:
-    """Our compiler and host layer as the public scripts call them."""
-    folder: Path
-    environment: dict
-
-    @classmethod
-    def make(cls, binaries, folder, level="-O1", environment=None):
-        folder.mkdir(parents=True)
-        for name, extra in (("cslc", level), ("cs_python", "")):
-            wrapper = folder / name
-            wrapper.write_text(f'#!/bin/sh\nexec {shlex.quote(str(binaries / name))} "$@" {extra}\n')
-            wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
-        return cls(folder, environment or {})
-
-    def run(self, folder, command, **environment):
-        """Runs a line of bash in the folder; its output, standard error included."""
-        path = f"{self.folder}{os.pathsep}{os.environ['PATH']}"
-        try:
-            done = subprocess.run(["bash", "-c", command], cwd=folder, text=True, errors="replace",
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, timeout=TIME_LIMIT,
-                                  env={**os.environ, **self.environment, "PATH": path,
-                                       **{k: str(v) for k, v in environment.items()}})
-        except subprocess.TimeoutExpired:
-            raise ProgramFailed(f"{command}: still running after {TIME_LIMIT} s") from None
-        if done.returncode:
-            raise ProgramFailed(f"{command}: exit code {done.returncode}\n{done.stdout[-3000:]}")
-        return done.stdout
-
+from spmm import run_spmm
+from tools import ProgramFailed
 
 def numbers(pattern, text):
     """The groups of the one place where the pattern stands, as numbers."""
@@ -145,6 +105,7 @@ class Program:
 GEMM = "da-luce/cs5220_hw4"
 STENCIL = "Elia-Belli/stencil-cerebras"
 SPIKES = "siddharthbc/CSR-graph-coloring"
+SPMM = "pr0f3ss/SpMM_Cerebras"
 
 PROGRAMS = {
     "course-gemm": Program(GEMM, "0592bc8", run_course_gemm),
@@ -154,5 +115,7 @@ PROGRAMS = {
     "lww": Program(SPIKES, "b31ce88", run_lww),
     "broadcast": Program(SPIKES, "b31ce88", run_broadcast),
     "broadcast-2d": Program(SPIKES, "b31ce88", run_broadcast_2d),
+    "spmm-june": Program(SPMM, "3d6b4ca", run_spmm),
+    "spmm-may": Program(SPMM, "0ce1d5d", run_spmm),
     "allreduce": Program(SPIKES, "b31ce88", run_allreduce),
 }

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Runs the public programs whose cycle counts are published and compares ours with them.
 
     tests/calibration/suite.py CHECKOUTS [--only=TEXT] [--set=NAME] [--role=fit|judge]
@@ -26,7 +26,8 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from programs import PROGRAMS, ProgramFailed, Tools
+from programs import PROGRAMS
+from tools import ProgramFailed, Tools
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
