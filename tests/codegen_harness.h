@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/emu.h"
+#include "emu/explain/explain.h"
+#include "emu/reference/reference.h"
 #include "ir/ir.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
 """wse-emu from the outside: host actions, options, exit codes, statistics, and a message for every
-mistake of its user.  Each message is named by its row in emu/diag.def."""
+mistake of its user.  Each message is named by its row in emu/host/diag.def."""
 import json
 import re
 

@@ -10,9 +10,19 @@
 #ifndef HOST_H
 #define HOST_H
 
-#include "emu/emu.h"
+#include "emu/engine/engine.h"
 #include "emu/include/wse.h"
 #include "emu/observe/observe.h"
+
+/* ---- diag.c: messages for users of the command line and the library -------------------------- */
+
+#define DIAG_DEF "emu/host/diag.def"
+#include "ir/base/diag_rows.h"
+
+/* ---- engine_names.c -------------------------------------------------------------------------- */
+
+/* NULL: no engine has this name. */
+const EngineOps *engine_from_name(const char *name);
 
 /* ---- session.c -------------------------------------------------------------------------- */
 

@@ -2,6 +2,8 @@
 #ifndef SESSION_INTERNAL_H
 #define SESSION_INTERNAL_H
 
+#include "emu/explain/explain.h"
+#include "emu/fast/fast.h"
 #include "emu/host/host.h"
 
 #define HOST_DEFAULT_ENGINE engine_fast

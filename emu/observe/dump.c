@@ -1,5 +1,5 @@
 /* A tile's state as text: threads, registers, tasks, queues, router, memory with its names. */
-#include "emu/report.h"
+#include "emu/explain/explain.h"
 #include "emu/observe/observe.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef OBSERVE_H
 #define OBSERVE_H
 
-#include "emu/emu.h"
+#include "emu/engine/engine.h"
 
 /* ---- profile.c: cycles by source line and by cause of waiting -------------------------------- */
 

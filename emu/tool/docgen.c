@@ -8,7 +8,7 @@
  *   <!-- generated: NAME -->
  *   <!-- end -->
  */
-#include "emu/emu.h"
+#include "emu/engine/engine.h"
 #include "ir/machine/image_format.h"
 
 #include <inttypes.h>

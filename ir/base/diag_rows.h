@@ -1,11 +1,11 @@
 /* Expands a layer's diag.def; included, perhaps more than once, with DIAG_DEF naming the file.
  *
  *   in the layer's header                      declares one function a row
- *     #define DIAG_DEF "emu/diag.def"
+ *     #define DIAG_DEF "emu/host/diag.def"
  *     #include "ir/base/diag_rows.h"
  *
  *   in the layer's diag.c                      defines them
- *     #define DIAG_DEF "emu/diag.def"
+ *     #define DIAG_DEF "emu/host/diag.def"
  *     #define DIAG_DEFINE
  *     #include "ir/base/diag_rows.h"
  *

@@ -8,8 +8,8 @@ statistics and memory.  At least 60 % of the engines' lines are reached.
 import fuzz_seeds
 import fuzzing
 
-ENGINES = ["engine_ref.c", "engine_ref_router.c", "engine_ref_tile.c", "engine_ref_vec.c",
-           "engine_fast.c", "engine_fast_run.c", "exec_scalar.c", "exec_vec.c", "load.c", "mem.c"]
+ENGINES = ["reference/reference.c", "reference/ref_router.c", "reference/ref_tile.c", "reference/ref_vec.c",
+           "fast/fast.c", "fast/run.c", "tile/exec_scalar.c", "tile/exec_vec.c", "machine/load.c", "tile/mem.c"]
 # Host words, threads and inspection belong to other targets.
 LEAST_COVERAGE = 60
 

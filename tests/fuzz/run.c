@@ -2,7 +2,8 @@
  * bounded number of cycles on both of them, with a trace and without one, and they agree. */
 #include "tests/image_mutate.h"
 
-#include "emu/emu.h"
+#include "emu/fast/fast.h"
+#include "emu/reference/reference.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,8 +12,8 @@ from machine.fabric import Fabric
 from machine.sequences import Sequence
 
 ROOT = harness.ROOT
-ENGINE_FILES = {"emu/engine_fast_step_router.h": ("emu/engine_fast_plain.c", "emu/engine_fast_traced.c"),
-                "emu/engine_fast_step_vec.h": ("emu/engine_fast_plain.c", "emu/engine_fast_traced.c")}
+ENGINE_FILES = {"emu/fast/step_router.h": ("emu/fast/plain.c", "emu/fast/traced.c"),
+                "emu/fast/step_vec.h": ("emu/fast/plain.c", "emu/fast/traced.c")}
 
 
 @dataclass
@@ -24,11 +24,11 @@ class Defect:
 
 
 def scalar(name, old, new):
-    return Defect(name, Sequence, [("emu/exec_scalar.c", old, new)])
+    return Defect(name, Sequence, [("emu/tile/exec_scalar.c", old, new)])
 
 
 def vector(name, old, new):
-    return Defect(name, Sequence, [("emu/exec_vec.c", old, new)])
+    return Defect(name, Sequence, [("emu/tile/exec_vec.c", old, new)])
 
 
 def fp(name, old, new):
@@ -65,24 +65,24 @@ DEFECTS = [
         ("ir/machine/machine.c", "{.command = CMD_NOP, .ce_ignore = true}",
          "{.command = CMD_NOP, .ce_ignore = false}")]),
     Defect("a swap of one axis counts at the ramp", Fabric, [
-        ("emu/load.c", "bool swap = partner->swap_x && partner->swap_y;",
+        ("emu/machine/load.c", "bool swap = partner->swap_x && partner->swap_y;",
          "bool swap = partner->swap_x || partner->swap_y;")]),
     Defect("rewritten routes mix up east and west", Fabric, [
-        ("emu/router_config.c", "{PORT_WEST, PORT_EAST,", "{PORT_EAST, PORT_WEST,")]),
+        ("emu/fabric/router_config.c", "{PORT_WEST, PORT_EAST,", "{PORT_EAST, PORT_WEST,")]),
     Defect("operations in the background are not waited for", Fabric, [
-        ("emu/deadlock.c", "if (finite_wait(&tile->threads[i]))", "if (false)")]),
-    both("counters of filters pass one less", "emu/engine_ref_router.c",
+        ("emu/explain/deadlock.c", "if (finite_wait(&tile->threads[i]))", "if (false)")]),
+    both("counters of filters pass one less", "emu/reference/ref_router.c",
          "return state->counter <= filter->max_counter;", "return state->counter < filter->max_counter;",
-         "emu/engine_fast_step_router.h",
+         "emu/fast/step_router.h",
          "return now->counter <= filter->max_counter;", "return now->counter < filter->max_counter;"),
-    both("switches always go round", "emu/engine_ref_router.c", "return config->ring ? 0 : position;",
-         "return 0;", "emu/engine_fast_step_router.h", "return config->ring ? 0 : position;",
+    both("switches always go round", "emu/reference/ref_router.c", "return config->ring ? 0 : position;",
+         "return 0;", "emu/fast/step_router.h", "return config->ring ? 0 : position;",
          "return 0;"),
     Defect("the fast engine's switches always go round", Fabric, [
-        ("emu/engine_fast_step_router.h", "return config->ring ? 0 : position;", "return 0;")]),
-    both("ce-ignore is ignored", "emu/engine_ref_router.c",
+        ("emu/fast/step_router.h", "return config->ring ? 0 : position;", "return 0;")]),
+    both("ce-ignore is ignored", "emu/reference/ref_router.c",
          "if (w->control && control_command(w->payload, 0).ce_ignore)", "if (false)",
-         "emu/engine_fast_step_router.h",
+         "emu/fast/step_router.h",
          "if ((w->meta & META_CONTROL) && control_command(w->payload, 0).ce_ignore)", "if (false)"),
 ]
 

@@ -3,7 +3,9 @@
 #ifndef EMU_ASM_H
 #define EMU_ASM_H
 
-#include "emu/emu.h"
+#include "emu/explain/explain.h"
+#include "emu/fast/fast.h"
+#include "emu/reference/reference.h"
 
 #include "stb_ds.h"
 

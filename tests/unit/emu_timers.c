@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "emu/emu.h"
+#include "emu/engine/engine.h"
 #include "stb_ds.h"
 
 static int timer_compare(const void *a, const void *b)

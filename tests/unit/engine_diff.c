@@ -8,7 +8,7 @@
 #include "engine_compare.h"
 #include "random_streams.h"
 
-#include "emu/engine_fast.h"
+#include "emu/fast/fast_internal.h"
 
 enum {
   DEFAULT_SEEDS = 400, LIMIT_A = 700, LIMIT_B = 2500, TAKE_MAX = 64,

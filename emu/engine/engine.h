@@ -1,0 +1,262 @@
+/* emu/engine: what an engine is.  An engine runs a program cycle by cycle; hosts, traces, reports
+ * and the command line talk to it through EngineOps only.
+ *
+ * Two engines implement the same machine: emu/reference, plain and obviously right, and emu/fast.
+ * Everything that has a single right answer is shared: decoded code, timing, scalar semantics, the
+ * arithmetic of one vector element, tile memory, fault and trace records.
+ *
+ * Reading order: trace, engine (the cycle, and what both engines owe), timers, host_words.
+ */
+#ifndef EMU_ENGINE_H
+#define EMU_ENGINE_H
+
+#include "emu/fabric/fabric.h"
+#include "emu/tile/tile.h"
+
+#include <stdatomic.h>
+
+typedef struct Engine Engine;
+
+/* ---- engine.c -------------------------------------------------------------------------------- */
+
+/* Whether somebody has asked the run to end. */
+static inline bool engine_interrupted(const atomic_int *interrupt)
+{
+  return interrupt && atomic_load_explicit(interrupt, memory_order_relaxed) != 0;
+}
+
+/* ---- timers.c: tiles that wait for a cycle --------------------------------------------------- */
+
+/* Timers are a binary heap in a stb_ds array: timers[0] is the first by cycle, then by tile. */
+typedef struct { uint64_t cycle; uint32_t tile; } Timer;
+void timers_push(Timer **timers, Timer timer);
+/* Takes out the first; there must be one. */
+Timer timers_pop(Timer *heap);
+
+/* ---- trace.c: events ------------------------------------------------------------------------- */
+
+typedef enum {
+  TRACE_TASK, TRACE_INST, TRACE_WAVELET, TRACE_SWITCH, TRACE_QUEUE, TRACE_STALL, TRACE_HOST,
+  TRACE_KIND_COUNT
+} TraceKind;
+bool trace_kind_from_name(const char *name, size_t length, TraceKind *kind);
+
+typedef enum {
+  EV_TASK_START,                /* id, task, payload (data and control) */
+  EV_TASK_END,                  /* id, task */
+  EV_ACTIVATE,                  /* id */
+  EV_BLOCK, EV_UNBLOCK,         /* id_kind, id */
+  EV_INST,                      /* pc; thread 0 main */
+  EV_GROUP,                     /* a group of a vector operation: pc, thread, count elements */
+  EV_DONE,                      /* a vector operation ended: pc, thread; control = by a wavelet */
+  EV_WAVELET,                   /* color, from, to, payload as forwarded, control */
+  EV_SWITCH,                    /* color, old position, new position */
+  EV_PUSH, EV_POP,              /* output, queue, color, payload, control */
+  EV_STALL,                     /* a vector operation has waited: pc, thread, id the StallCause,
+                                   payload the cycles; when it ends, a bank conflict at once */
+  EV_HOST_IN,                   /* color, payload: through the host port */
+  EV_HOST_OUT,                  /* and the output queue that it leaves */
+  EV_LAUNCH,                    /* pc: function called by the host */
+  EV_COUNT
+} EventKind;
+TraceKind event_trace_kind(EventKind kind);
+
+typedef struct {
+  uint64_t cycle;
+  uint32_t tile;
+  EventKind kind;
+  uint8_t id, id_kind;
+  TaskKind task;
+  uint8_t thread;               /* 0 main, 1 + number for microthreads */
+  uint8_t color, queue;
+  bool output, control;
+  Port from;
+  PortMask to;
+  uint8_t old_position, new_position;
+  uint16_t pc, count;
+  uint32_t payload;
+} TraceEvent;
+
+/* Who receives events.  The engine delivers them sorted by cycle, then tile (y, then x), then
+ * the order within the tile given at `Engine` below, already limited to `kinds`, the cycles and
+ * the region. */
+typedef struct TraceSink TraceSink;
+struct TraceSink {
+  uint32_t kinds;               /* bits 1 << TraceKind */
+  uint64_t first_cycle, last_cycle;
+  uint16_t x, y, width, height; /* region */
+  void (*event)(TraceSink *sink, const TraceEvent *event);
+  void *context;
+  bool stop;                    /* set by whoever receives events: the run ends with this cycle */
+};
+/* A sink that accepts everything of the given kinds. */
+TraceSink trace_sink(const Program *program, uint32_t kinds,
+                     void (*event)(TraceSink *, const TraceEvent *), void *context);
+static inline bool trace_wants(const TraceSink *s, EventKind kind, uint64_t cycle)
+{
+  return s && (s->kinds >> event_trace_kind(kind) & 1) && cycle >= s->first_cycle &&
+         cycle <= s->last_cycle;
+}
+bool trace_in_region(const TraceSink *sink, uint32_t x, uint32_t y);
+/* "@CYCLE PX.Y KIND fields", without newline. */
+void trace_format(const Program *program, const TraceEvent *event, char *text, size_t size);
+
+/* ---- engine.c: the interface of both engines ---------------------------------------------------
+ *
+ * The cycle.  All units read the state at the start of the cycle.  Order of a tile's events
+ * within a cycle:
+ *   1  actions that take effect now (completed operations), in order of issue; then waits of
+ *      vector operations that have ended, by thread
+ *   2  control wavelets at queue heads that nobody is bound to are dropped, by queue
+ *   3  the scheduler picks
+ *   4  the issued instruction or element group, with its queue pops, pushes and effects; if it
+ *      ended its operation, EV_DONE last
+ *   5  the router: moves in arbitration order, each followed by its switch change and by the push
+ *      into the input queue (payload as delivered); then the wavelet that it takes from the ramp
+ *   6  the host port: word in, word out
+ */
+
+typedef struct {
+  CheckLevel check;             /* hazards: ignored, recorded, or recorded and the run ends */
+  unsigned checks;              /* CHECKS_* */
+  unsigned threads;             /* fast engine; 0 and 1: none besides the caller */
+  uint32_t shuffle;             /* for tests: 0 natural visiting order; reference: seed of another,
+                                   fast: backwards, and always all threads */
+  unsigned block;               /* for tests: fast engine, cycles of every block; 0 as fits */
+  TraceSink *trace;             /* NULL none */
+  const atomic_int *interrupt;  /* not 0: the run ends behind the block of cycles; NULL none */
+  /* Bytes written to SIM_PRINT; NULL: dropped. */
+  void (*print)(void *context, uint64_t cycle, uint32_t tile, uint8_t byte);
+  void *print_context;
+} EngineOptions;
+
+typedef enum {
+  RUN_QUIET,                    /* no event can happen any more without the host */
+  RUN_FAULT,                    /* engine_faults has at least one that ends the run */
+  RUN_LIMIT,                    /* the given cycle was reached, or the trace's `stop` was set */
+  RUN_INTERRUPTED,              /* the interrupt was set */
+} RunStatus;
+
+/* Why a vector operation that could otherwise have done a group did not; a cycle each, added
+ * when the wait ends.  Tested in this order: paused (blocked microthread), wavelet missing,
+ * FIFO empty or full, no room in the output queue, another thread issued.  `bank` counts the
+ * extra cycles of conflicts. */
+typedef enum {
+  STALL_NONE, STALL_PAUSED, STALL_INPUT, STALL_FIFO, STALL_OUTPUT, STALL_ISSUE, STALL_BANK,
+  STALL_COUNT
+} StallCause;
+const char *stall_name(StallCause cause);
+
+typedef struct {
+  uint64_t first_event, last_event;  /* cycles with an issue or a move; UINT64_MAX, 0: none.
+                                      * Reset by engine_phase_begin. */
+  uint64_t active_tile_cycles;  /* (tile, cycle) pairs with an issue or a move */
+  uint64_t instructions;        /* scalar and vector instructions issued */
+  uint64_t groups, elements;    /* of vector operations */
+  uint64_t wavelets;            /* that entered a router from its ramp */
+  uint64_t wavelet_hops;        /* link crossings */
+  uint64_t tasks;               /* started */
+  uint64_t stalls[STALL_COUNT];
+} EngineStats;
+
+/* What an engine shows of a tile, for reports and tests.  Taken between cycles. */
+typedef enum { THREAD_IDLE, THREAD_RUNNING, THREAD_VECTOR } ThreadState;
+typedef struct {
+  ThreadState state;
+  StallCause waiting;           /* THREAD_VECTOR: what for; STALL_NONE: could go on */
+  StallCause stalled;           /* THREAD_VECTOR: the wait that the statistics do not have yet */
+  uint64_t stalled_since;
+  uint8_t stream;               /* STALL_INPUT: 1 src0, 2 src1; STALL_OUTPUT: 0 dest */
+  uint16_t pc;                  /* main: next instruction, or the vector instruction */
+  const VecRun *run;            /* THREAD_VECTOR */
+  TaskKind task;                /* main: what runs */
+  uint8_t task_id;
+} InspectThread;
+typedef struct { uint32_t payload; uint8_t color; bool control; uint64_t visible; } InspectWavelet;
+typedef struct {
+  uint8_t count, capacity;      /* in flight on the ramp included */
+  QueueUse use;
+  InspectWavelet head;          /* count > 0 */
+} InspectQueue;
+typedef struct {
+  bool configured, suspended;
+  uint8_t count;                /* wavelets in the router's slots */
+  Port head_from;
+  InspectWavelet head;          /* count > 0 */
+  PortMask rx, tx;              /* of the current positions */
+  uint8_t position;
+} InspectColor;
+typedef struct {
+  bool has_code;
+  InspectThread threads[1 + MAX_MICROTHREADS];
+  uint64_t active, blocked;     /* by task id */
+  const TileRecord *record;
+  uint8_t paused;               /* microthreads */
+  const uint16_t *blocked_at;   /* where each was blocked last: pc by block_place, PC_RETURN if
+                                   never; NULL if none ever was */
+  InspectQueue input[MAX_QUEUES], output[MAX_QUEUES];
+  InspectColor colors[MAX_COLORS];
+  uint32_t host_pending;        /* words posted and not yet taken into an input queue */
+  uint64_t wavelets_seen;       /* taken into input queues since the start */
+} InspectTile;
+
+typedef struct {
+  const char *name;             /* "reference", "fast" */
+  Engine *(*create)(Program *program, const EngineOptions *options);
+  void (*destroy)(Engine *engine);
+  /* Runs whole cycles until quiet, a fault, or until the next cycle would be `limit`. */
+  RunStatus (*run)(Engine *engine, uint64_t limit);
+  uint64_t (*cycle)(const Engine *engine);        /* the next cycle to run */
+  /* Waits, for the host: nothing happens on the quiet fabric until `cycle`. */
+  void (*skip_to)(Engine *engine, uint64_t cycle);
+  const EngineStats *(*stats)(const Engine *engine);
+  void (*phase_begin)(Engine *engine);            /* forgets first_event and last_event */
+  /* Hazards found so far and the fault that ended the run, in order. */
+  const Fault *(*faults)(const Engine *engine, size_t *count);
+  void (*inspect)(Engine *engine, uint32_t tile, InspectTile *out);
+  /* True if the tile can be other than as loaded; so reports need not visit a million tiles. */
+  bool (*touched)(const Engine *engine, uint32_t tile);
+  const Registers *(*registers)(Engine *engine, uint32_t tile);   /* tests; NULL: not touched */
+
+  /* Host port.  Memory, for a quiet fabric: zero cycles.  False: outside the tile's memory. */
+  bool (*mem_read)(Engine *engine, uint32_t tile, uint32_t address, void *to, uint32_t bytes);
+  bool (*mem_write)(Engine *engine, uint32_t tile, uint32_t address, const void *from,
+                    uint32_t bytes);
+  /* Calls a fn() void on the tile's main thread as soon as that is idle, before any task; false
+   * if the tile has no code or a launch is pending already. */
+  bool (*launch)(Engine *engine, uint32_t tile, uint16_t entry);
+  /* A word for the input queue of `color`; it reaches the tile's ramp at `cycle` at the earliest
+   * and keeps its order among the tile's words.  host_channel_time gives such cycles. */
+  bool (*post)(Engine *engine, uint32_t tile, unsigned color, uint32_t word, uint64_t cycle);
+  /* Takes up to `max` words that the tile has sent to the host on `color`, oldest first; with
+   * `cycles` not NULL also when each left.  Returns how many. */
+  size_t (*take)(Engine *engine, uint32_t tile, unsigned color, uint32_t *words, uint64_t *cycles,
+                 size_t max);
+  /* How often the tile has written 1 to CMD_STREAM. */
+  uint32_t (*unblock_count)(Engine *engine, uint32_t tile);
+} EngineOps;
+
+/* Every engine struct begins with its operations. */
+struct Engine { const EngineOps *ops; };
+
+/* The time line of one host channel: a word that is ready at `cycle` occupies the channel for
+ * den/num cycles after those before it; returns the cycle in which it reaches the ramp.  Words
+ * sent to many tiles at once (commands) are charged once. */
+typedef struct { uint64_t free_at; } HostChannel;   /* in 1/num cycles */
+uint64_t host_channel_time(HostChannel *channel, const Timing *timing, uint64_t cycle);
+
+/* Words that the host has for a tile.  Those of a color keep their order; a color whose queue has
+ * no room holds up no other.  Of the colors that could go on, the one whose word was posted first
+ * does. */
+typedef struct { uint64_t cycle; uint32_t word, number; } PostedWord;       /* in order posted */
+typedef struct { uint8_t color; PostedWord *words; size_t at; } HostLane;   /* stb_ds */
+typedef struct { HostLane *lanes; uint32_t posted; } HostWords;             /* stb_ds */
+/* True if it is the first of its color that waits. */
+bool host_words_post(HostWords *words, unsigned color, uint32_t word, uint64_t cycle);
+const PostedWord *host_lane_head(const HostLane *lane);                     /* NULL: none */
+/* When the next word after `now` is there; UINT64_MAX never. */
+uint64_t host_words_due(const HostWords *words, uint64_t now);
+uint32_t host_words_pending(const HostWords *words);
+void host_words_free(HostWords *words);
+
+#endif

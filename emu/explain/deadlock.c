@@ -1,0 +1,483 @@
+/* Is a quiet engine stuck, and why?  It is looked at once; deadlock.h says how.  The report shows
+ * each cause once, with the chain of waits that leads to it from one of those who wait. */
+#include "emu/explain/deadlock.h"
+
+#include "stb_ds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHAIN_HEAD = 8, CHAIN_TAIL = 4, OTHERS_SHOWN = 8, RANKS = 3, NO_NODE = 0xffffffff };
+
+static bool wavelets_left(const InspectTile *tile)
+{
+  if (tile->host_pending)
+    return true;
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    if (tile->input[q].count || tile->output[q].count)
+      return true;
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (tile->colors[c].count)
+      return true;
+  return false;
+}
+
+/* Sees an operation, the main thread or an activated task wait. */
+static bool tile_waits(const InspectTile *tile)
+{
+  if (tile->threads[0].state != THREAD_IDLE || (tile->active & tile->blocked))
+    return true;
+  for (unsigned i = 1; i <= MAX_MICROTHREADS; i++)
+    if (finite_wait(&tile->threads[i]))
+      return true;
+  return false;
+}
+
+/* ---- chains and causes ----------------------------------------------------------------------- */
+
+typedef struct {
+  Unit unit;
+  uint32_t next, root;          /* nodes; NO_NODE: not known yet.  An end is its own root, of a
+                                   cycle the unit where it was found to close */
+  bool on_path;
+  bool shown;                   /* on the chain that its cause is shown with */
+} Node;
+typedef struct { uint64_t key; uint32_t value; } NodeIndex;
+typedef struct { char *key; uint32_t value; } TextIndex;
+
+/* All that wait and have the same cause. */
+typedef struct {
+  uint32_t root, first;         /* nodes */
+  uint32_t count;
+  Unit others[OTHERS_SHOWN];
+  uint32_t n_alike;
+  uint32_t alike[OTHERS_SHOWN]; /* tiles of later ones that differ in the tile alone */
+} Cause;
+
+typedef struct {
+  Report report;
+  const IdleQuestion *question;
+  Node *nodes;                  /* stb_ds */
+  NodeIndex *index;             /* stb_ds map */
+  Cause *causes;                /* stb_ds */
+  NodeIndex *cause_of;          /* stb_ds map: by root */
+} Analysis;
+
+static uint32_t node_of(Analysis *a, Unit u)
+{
+  uint64_t key = (uint64_t)u.kind << 48 | (uint64_t)u.end << 40 | (uint64_t)u.index << 32 | u.tile;
+  ptrdiff_t at = hmgeti(a->index, key);
+  if (at >= 0)
+    return a->index[at].value;
+  uint32_t node = (uint32_t)arrlenu(a->nodes);
+  arrput(a->nodes, ((Node){.unit = u, .next = NO_NODE, .root = NO_NODE}));
+  hmput(a->index, key, node);
+  return node;
+}
+
+/* Follows the chain from a node, as far as it is new, and gives its nodes their root. */
+static uint32_t find_root(Analysis *a, uint32_t start)
+{
+  uint32_t n = start;
+  while (a->nodes[n].root == NO_NODE && !a->nodes[n].on_path && a->nodes[n].unit.kind != UNIT_END) {
+    a->nodes[n].on_path = true;
+    uint32_t next = node_of(a, unit_after(&a->report, a->nodes[n].unit));
+    a->nodes[n].next = next;
+    n = next;
+  }
+  uint32_t root = a->nodes[n].root == NO_NODE ? n : a->nodes[n].root;
+  a->nodes[root].root = root;
+  for (n = start; a->nodes[n].on_path; n = a->nodes[n].next) {
+    a->nodes[n].on_path = false;
+    a->nodes[n].root = root;
+  }
+  return root;
+}
+
+static void add_wait(Analysis *a, Unit u)
+{
+  uint32_t node = node_of(a, u), root = find_root(a, node);
+  ptrdiff_t at = hmgeti(a->cause_of, root);
+  if (at < 0) {
+    hmput(a->cause_of, root, (uint32_t)arrlenu(a->causes));
+    arrput(a->causes, ((Cause){.root = root, .first = node}));
+    for (uint32_t n = node; n != (uint32_t)NO_NODE && !a->nodes[n].shown; n = a->nodes[n].next)
+      a->nodes[n].shown = true;
+    return;
+  }
+  if (a->nodes[node].shown)
+    return;
+  Cause *cause = &a->causes[a->cause_of[at].value];
+  if (cause->count < OTHERS_SHOWN)
+    cause->others[cause->count] = u;
+  cause->count++;
+}
+
+static void add_threads(Analysis *a, uint32_t tile)
+{
+  InspectTile t = *report_look(&a->report, tile);
+  for (unsigned i = 0; i <= MAX_MICROTHREADS; i++)
+    if (i ? finite_wait(&t.threads[i]) : t.threads[i].state != THREAD_IDLE)
+      add_wait(a, unit_of(UNIT_THREAD, tile, i));
+  for (uint64_t ids = t.active & t.blocked; ids; ids &= ids - 1)
+    add_wait(a, unit_of(UNIT_TASK, tile, (unsigned)__builtin_ctzll(ids)));
+}
+
+static void add_wavelets(Analysis *a, uint32_t tile)
+{
+  InspectTile t = *report_look(&a->report, tile);
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    if (t.output[q].count)
+      add_wait(a, unit_of(UNIT_OUTPUT, tile, q));
+    if (t.input[q].count)
+      add_wait(a, unit_of(UNIT_INPUT, tile, q));
+  }
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (t.colors[c].count)
+      add_wait(a, unit_of(UNIT_ROUTER, tile, c));
+}
+
+/* ---- is it stuck? ---------------------------------------------------------------------------- */
+
+/* Sees nothing wait but operations that have not begun and that words of the host would start: a
+ * program that serves one stream after the other ends so. */
+static bool tile_awaits_host(Analysis *a, uint32_t tile)
+{
+  InspectTile t = *report_look(&a->report, tile);
+  if (t.threads[0].state != THREAD_IDLE || (t.active & t.blocked))
+    return false;
+  for (unsigned i = 1; i <= MAX_MICROTHREADS; i++) {
+    if (!finite_wait(&t.threads[i]))
+      continue;
+    uint32_t root = find_root(a, node_of(a, unit_of(UNIT_THREAD, tile, i)));
+    if (t.threads[i].run->remaining < t.threads[i].run->length ||
+        a->nodes[root].unit.end != END_HOST)
+      return false;
+  }
+  return true;
+}
+
+static bool host_may_go_on(Engine *engine, const Program *program)
+{
+  Analysis a = {.report = report_create(engine, program, NULL)};
+  bool may = true;
+  for (uint32_t t = 0; may && t < program->n_tiles; t++)
+    may = !engine->ops->touched(engine, t) || tile_awaits_host(&a, t);
+  arrfree(a.nodes);
+  hmfree(a.index);
+  return may;
+}
+
+IdleState idle_classify(Engine *engine, const Program *program, const IdleQuestion *question)
+{
+  bool waits = false, left = false;
+  InspectTile tile;
+  for (uint32_t t = 0; t < program->n_tiles; t++) {
+    if (!engine->ops->touched(engine, t))
+      continue;
+    engine->ops->inspect(engine, t, &tile);
+    waits |= tile_waits(&tile);
+    left |= wavelets_left(&tile);
+  }
+  if (question->unblock_missing || question->stream_short || (waits && !question->host))
+    return IDLE_STUCK;
+  if (left && question->left_is_error)
+    return IDLE_LEFT;
+  if (waits && !left && host_may_go_on(engine, program))
+    return IDLE_DONE;
+  return waits || left ? IDLE_WARNINGS : IDLE_DONE;
+}
+/* ---- text: a cause --------------------------------------------------------------------------- */
+
+/* A color's way through routers is shown by its first and its last. */
+static bool is_passage(const Node *nodes, const uint32_t *chain, size_t n, size_t i)
+{
+  UnitKind kind = nodes[chain[i]].unit.kind;
+  bool before = i > 0 && nodes[chain[i - 1]].unit.kind == kind;
+  bool behind = i + 1 < n && nodes[chain[i + 1]].unit.kind == kind;
+  if (kind == UNIT_RECEIVER)
+    return true;
+  return (kind == UNIT_SENDER && behind) || (kind == UNIT_ROUTER && before && behind);
+}
+
+/* The nodes from `first` to the root, or once around the cycle; those worth a line. */
+static uint32_t *chain_of(const Analysis *a, uint32_t first, uint32_t root)
+{
+  uint32_t *all = NULL, *shown = NULL;
+  bool cycle = a->nodes[root].unit.kind != UNIT_END, inside = false;
+  for (uint32_t n = first;; n = a->nodes[n].next) {
+    if (inside && n == root)
+      break;
+    inside |= n == root;
+    arrput(all, n);
+    if (!cycle && n == root)
+      break;
+  }
+  for (size_t i = 0; i < arrlenu(all); i++)
+    if (!is_passage(a->nodes, all, arrlenu(all), i))
+      arrput(shown, all[i]);
+  arrfree(all);
+  return shown;
+}
+
+static void print_chain(Analysis *a, const uint32_t *chain)
+{
+  size_t n = arrlenu(chain);
+  for (size_t i = 0; i < n; i++) {
+    if (i == CHAIN_HEAD && n > CHAIN_HEAD + CHAIN_TAIL) {
+      fprintf(a->report.out, "    because ... %zu more like these ...\n",
+              n - CHAIN_HEAD - CHAIN_TAIL);
+      i = n - CHAIN_TAIL;
+    }
+    fprintf(a->report.out, i ? "    because " : "  ");
+    unit_print(&a->report, a->nodes[chain[i]].unit);
+    fprintf(a->report.out, "\n");
+  }
+}
+
+/* The threads of a cycle, or all its units if none is a thread. */
+static void print_cycle(Analysis *a, uint32_t root)
+{
+  unsigned threads = 0, shown = 0, total;
+  uint32_t n = root;
+  unsigned length = 0;
+  do {
+    threads += a->nodes[n].unit.kind == UNIT_THREAD;
+    length++;
+    n = a->nodes[n].next;
+  } while (n != root);
+  total = threads ? threads : length;
+  fprintf(a->report.out, "a cycle of waits: ");
+  do {
+    if (!threads || a->nodes[n].unit.kind == UNIT_THREAD) {
+      if (shown < OTHERS_SHOWN) {
+        fprintf(a->report.out, "%s", shown ? " for " : "");
+        unit_print_short(&a->report, a->nodes[n].unit);
+      }
+      shown++;
+    }
+    n = a->nodes[n].next;
+  } while (n != root);
+  if (total > OTHERS_SHOWN)
+    fprintf(a->report.out, " and so on, %u in all,", total);
+  fprintf(a->report.out, total > 1 ? ", and that for the first" : " for itself");
+}
+
+static void print_others(Analysis *a, const Cause *cause)
+{
+  FILE *out = a->report.out;
+  if (!cause->count)
+    return;
+  fprintf(out, "  the same holds up ");
+  for (uint32_t i = 0; i < cause->count && i < OTHERS_SHOWN; i++) {
+    fprintf(out, "%s", i ? ", " : "");
+    unit_print_short(&a->report, cause->others[i]);
+  }
+  if (cause->count > OTHERS_SHOWN)
+    fprintf(out, " and %u more", cause->count - OTHERS_SHOWN);
+  fprintf(out, "\n");
+}
+
+/* What `print` writes of a cause or tile; to be freed.  Anonymous: tiles have no names in it, so
+ * that what differs in the tile alone is the same text. */
+static char *text_of(Analysis *a, void (*print)(Analysis *, uint32_t), uint32_t of, bool anonymous)
+{
+  char *text = NULL;
+  size_t size;
+  FILE *before = a->report.out, *out = base_text_open(&text, &size);
+  a->report.out = out;
+  a->report.anonymous = anonymous;
+  print(a, of);
+  a->report.out = before;
+  a->report.anonymous = false;
+  base_text_close(out, &text);
+  return text;
+}
+
+static void print_root(Analysis *a, uint32_t cause)
+{
+  const Node *root = &a->nodes[a->causes[cause].root];
+  if (root->unit.kind == UNIT_END)
+    end_print(&a->report, root->unit);
+  else
+    print_cycle(a, a->causes[cause].root);
+}
+
+/* What a tile has lost is the cause of what others wait for; what has never started may be held up
+ * by any of the others. */
+static unsigned rank(const Analysis *a, uint32_t cause)
+{
+  EndKind end = a->nodes[a->causes[cause].root].unit.end;
+  if (end == END_LOST || end == END_UNTAKEN)
+    return 0;
+  return end == END_NEVER_STARTED || end == END_NO_UNBLOCK || end == END_UNKNOWN ? RANKS - 1 : 1;
+}
+
+/* The cause is told with an earlier one, if that is the same at another tile. */
+static bool is_told(Analysis *a, uint32_t cause, TextIndex **seen)
+{
+  char *key = text_of(a, print_root, cause, true);
+  ptrdiff_t at = shgeti(*seen, key);
+  if (at < 0) {
+    shput(*seen, key, cause);
+  } else {
+    Cause *first = &a->causes[(*seen)[at].value];
+    if (first->n_alike < OTHERS_SHOWN)
+      first->alike[first->n_alike] = a->nodes[a->causes[cause].root].unit.tile;
+    first->n_alike++;
+  }
+  free(key);
+  return at >= 0;
+}
+
+/* Causes in the order in which they are told, each with those that are like it: stb_ds. */
+static uint32_t *causes_to_tell(Analysis *a)
+{
+  uint32_t *told = NULL;
+  TextIndex *seen = NULL;
+  sh_new_strdup(seen);
+  for (unsigned r = 0; r < RANKS; r++)
+    for (uint32_t i = 0; i < arrlenu(a->causes); i++)
+      if (rank(a, i) == r && !is_told(a, i, &seen))
+        arrput(told, i);
+  shfree(seen);
+  return told;
+}
+
+static void print_alike(Analysis *a, const Cause *cause)
+{
+  FILE *out = a->report.out;
+  if (!cause->n_alike)
+    return;
+  fprintf(out, "  likewise at ");
+  for (uint32_t i = 0; i < cause->n_alike && i < OTHERS_SHOWN; i++) {
+    fprintf(out, "%s", i ? ", " : "");
+    report_tile(&a->report, cause->alike[i]);
+  }
+  if (cause->n_alike > OTHERS_SHOWN)
+    fprintf(out, " and %u more", cause->n_alike - OTHERS_SHOWN);
+  fprintf(out, "\n");
+}
+
+static void print_cause(Analysis *a, uint32_t index)
+{
+  const Cause *cause = &a->causes[index];
+  const Unit *root = &a->nodes[cause->root].unit;
+  const char *advice = end_help(root);
+  print_root(a, index);
+  fprintf(a->report.out, "\n");
+  uint32_t *chain = chain_of(a, cause->first, cause->root);
+  print_chain(a, chain);
+  if (root->kind != UNIT_END) {
+    fprintf(a->report.out, "    because ");
+    unit_print_short(&a->report, *root);
+    fprintf(a->report.out, " waits, see above\n");
+  }
+  arrfree(chain);
+  print_others(a, cause);
+  print_alike(a, cause);
+  if (advice)
+    fprintf(a->report.out, "  help: %s\n", advice);
+}
+
+/* ---- the report ------------------------------------------------------------------------------ */
+
+static bool takes_commands(const Program *program, uint32_t tile)
+{
+  const ClassCode *cls = program_class(program, tile);
+  return cls && cls->image->data_queue[program->machine->memcpy_command_color] < MAX_QUEUES;
+}
+
+static void print_note(Analysis *a, uint32_t tile)
+{
+  Report *r = &a->report;
+  const InspectTile *t = report_look(r, tile);
+  report_tile(r, tile);
+  fprintf(r->out, ": %u word%s from the host cannot enter%s", t->host_pending,
+          t->host_pending == 1 ? "" : "s",
+          takes_commands(r->program, tile) ? "" : ": its program does not import <memcpy/memcpy>");
+}
+
+static void add_command(Analysis *a, uint32_t tile)
+{
+  const uint32_t *expected = a->question->unblocks_expected;
+  Engine *engine = a->report.engine;
+  if (expected && engine->ops->unblock_count(engine, tile) < expected[tile])
+    add_wait(a, unit_of(UNIT_COMMAND, tile, 0));
+}
+
+static void for_touched(Analysis *a, void (*add)(Analysis *, uint32_t))
+{
+  Report *r = &a->report;
+  for (uint32_t t = 0; t < r->program->n_tiles; t++)
+    if (r->engine->ops->touched(r->engine, t))
+      add(a, t);
+}
+
+static unsigned lines_of(const char *text)
+{
+  unsigned n = 0;
+  for (; *text; text++)
+    n += *text == '\n';
+  return n;
+}
+
+/* Returns the lines that are left of `lines`. */
+static unsigned print_causes(Analysis *a, const uint32_t *tell, unsigned lines)
+{
+  size_t n = arrlenu(tell), i = 0;
+  for (; i < n; i++) {
+    char *text = text_of(a, print_cause, tell[i], false);
+    unsigned needs = lines_of(text), rest = i + 1 < n;
+    bool fits = i == 0 || needs + rest <= lines;
+    if (fits)
+      fprintf(a->report.out, "cause %zu: %s", i + 1, text);
+    free(text);
+    if (!fits)
+      break;
+    lines -= needs < lines ? needs : lines;
+  }
+  if (i < n) {
+    fprintf(a->report.out, "and %zu more causes\n", n - i);
+    lines -= lines > 0;
+  }
+  return lines;
+}
+
+/* Of tiles that the host has words for, which they do not take. */
+static void print_notes(Analysis *a, unsigned lines)
+{
+  TextIndex *seen = NULL;
+  Report *r = &a->report;
+  sh_new_strdup(seen);
+  for (uint32_t t = 0; t < r->program->n_tiles && lines; t++) {
+    if (!r->engine->ops->touched(r->engine, t) || !report_look(r, t)->host_pending)
+      continue;
+    char *key = text_of(a, print_note, t, true);
+    if (shgeti(seen, key) < 0) {
+      fprintf(r->out, "  ");
+      print_note(a, t);
+      fprintf(r->out, "\n");
+      lines--;
+    }
+    shput(seen, key, t);
+    free(key);
+  }
+  shfree(seen);
+}
+
+void deadlock_report(Engine *engine, const Program *program, const IdleQuestion *question,
+                     unsigned max_lines, FILE *out)
+{
+  Analysis a = {.report = report_create(engine, program, out), .question = question};
+  for_touched(&a, add_threads);
+  for_touched(&a, add_command);
+  for_touched(&a, add_wavelets);
+  uint32_t *tell = causes_to_tell(&a);
+  print_notes(&a, print_causes(&a, tell, max_lines));
+  arrfree(tell);
+  arrfree(a.nodes);
+  arrfree(a.causes);
+  hmfree(a.index);
+  hmfree(a.cause_of);
+}

@@ -1,0 +1,71 @@
+/* The deadlock report's own header.  Only deadlock*.c include it.
+ *
+ * Every wait is an edge from a unit (a thread, a queue, a color of a router) to the unit that
+ * would have to move first.  Each unit has at most one such edge, so every chain of waits runs
+ * into an end or into a cycle: a cause.  deadlock_wait.c knows the edges, deadlock.c follows them
+ * and writes the report, deadlock_text.c has the words for units and ends. */
+#ifndef DEADLOCK_H
+#define DEADLOCK_H
+
+#include "emu/explain/explain.h"
+
+typedef enum {
+  UNIT_THREAD,                  /* index: 0 main, 1 + microthread */
+  UNIT_TASK,                    /* an activated local task */
+  UNIT_OUTPUT,                  /* an output queue */
+  UNIT_INPUT,                   /* an input queue: its reader has to move */
+  UNIT_ROUTER,                  /* a color's wavelets in a router's slots */
+  UNIT_RECEIVER,                /* a color that a tile waits for: its router has to deliver it */
+  UNIT_SENDER,                  /* a color that should come into a router */
+  UNIT_COMMAND,                 /* a tile that has not unblocked the command stream */
+  UNIT_END,
+} UnitKind;
+
+/* Why a chain ends; tile and index say where. */
+typedef enum {
+  END_NONE,
+  END_NO_SENDER,                /* index of these: the color */
+  END_HOST,                     /* no tile routes it: the host's words come on it */
+  END_NOT_CONFIGURED, END_NOT_ROUTED, END_NOT_DELIVERED, END_EDGE, END_SUSPENDED, END_CLOSED,
+  END_NO_QUEUE,
+  END_NOBODY_READS, END_CONTROL_HEAD,   /* the input queue */
+  END_BLOCKED_TASK,             /* the id */
+  END_BLOCKED_THREAD,           /* the microthread */
+  END_FIFO,                     /* the thread */
+  END_LOST,                     /* a task whose activations have merged: the id */
+  END_UNTAKEN,                  /* a control wavelet without taker: the input queue */
+  END_NEVER_STARTED,            /* a task that would have unblocked: its place among the class' */
+  END_NO_UNBLOCK,
+  END_UNKNOWN,
+} EndKind;
+
+typedef struct {
+  UnitKind kind;
+  EndKind end;
+  uint32_t tile;
+  uint8_t index;
+} Unit;
+
+/* ---- deadlock_wait.c ------------------------------------------------------------------------- */
+
+bool finite_wait(const InspectThread *thread);
+Unit unit_of(UnitKind kind, uint32_t tile, unsigned index);
+/* What has to move before the unit can. */
+Unit unit_after(Report *report, Unit from);
+/* The output port that holds up a UNIT_ROUTER. */
+Port router_waits_for(Report *report, Unit from);
+/* The instruction that unblocks the command stream, among those that can follow `entry`, or the
+ * call that leads to it; PC_RETURN: there is none. */
+uint16_t class_unblocks(const ClassCode *cls, uint16_t entry);
+
+/* ---- deadlock_text.c ------------------------------------------------------------------------- */
+
+/* The unit, and what it waits for. */
+void unit_print(Report *report, Unit unit);
+/* Its name alone. */
+void unit_print_short(Report *report, Unit unit);
+void end_print(Report *report, Unit end);
+/* Advice for whoever has to change the program; NULL: none. */
+const char *end_help(const Unit *root);
+
+#endif

@@ -1,0 +1,408 @@
+/* The words of a deadlock report: see deadlock.h. */
+#include "emu/explain/deadlock.h"
+
+/* ---- text: ends ------------------------------------------------------------------------------ */
+
+static void print_ports(const Report *r, PortMask ports)
+{
+  const char *between = "";
+  for (unsigned p = 0; p < PORT_COUNT; p++) {
+    if (!(ports >> p & 1))
+      continue;
+    fprintf(r->out, "%s%s", between, port_name((Port)p));
+    between = " and ";
+  }
+  if (!ports)
+    fprintf(r->out, "nowhere");
+}
+
+/* Whose wavelets came this way, before the switch stood as it does. */
+static void print_origins(Report *r, Unit end)
+{
+  const ImageColorConfig *config = program_color(r->program, end.tile, end.index);
+  PortMask inputs = config ? report_inputs(config) : 0;
+  Origin origin;
+  for (unsigned p = 0; p < PORT_COUNT; p++) {
+    if (!(inputs >> p & 1) || !report_origin(r, end.tile, (Port)p, end.index, &origin))
+      continue;
+    fprintf(r->out, "; from %s came ", port_name((Port)p));
+    report_use(r, origin.tile, origin.use);
+    fprintf(r->out, " of ");
+    report_tile(r, origin.tile);
+  }
+}
+
+/* "P1.0's router takes color 3 from NORTH only (to RAMP, switch position 0)", or the other side. */
+static void print_route(Report *r, Unit end, bool inputs, const char *what)
+{
+  const InspectColor *state = &report_look(r, end.tile)->colors[end.index];
+  report_tile(r, end.tile);
+  fprintf(r->out, "'s router %s ", what);
+  report_color(r, end.tile, end.index);
+  fprintf(r->out, inputs ? " from " : " to ");
+  print_ports(r, inputs ? state->rx : state->tx);
+  fprintf(r->out, inputs ? " only (to " : " only (from ");
+  print_ports(r, inputs ? state->tx : state->rx);
+  fprintf(r->out, ", switch position %u)", state->position);
+  if (!inputs)
+    print_origins(r, end);
+}
+
+static void print_no_sender(Report *r, Unit end)
+{
+  const InspectTile *t = report_look(r, end.tile);
+  bool sent = false;
+  fprintf(r->out, "nobody at ");
+  report_tile(r, end.tile);
+  fprintf(r->out, " sends on ");
+  report_color(r, end.tile, end.index);
+  fprintf(r->out, " any more");
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    if (!t->output[q].use.elements || t->output[q].use.color != end.index)
+      continue;
+    fprintf(r->out, "; the last were ");
+    report_use(r, end.tile, t->output[q].use);
+    sent = true;
+  }
+  if (!sent)
+    fprintf(r->out, "; nobody there ever has");
+}
+
+static void print_nobody_reads(Report *r, Unit end)
+{
+  const InspectQueue *queue = &report_look(r, end.tile)->input[end.index];
+  fprintf(r->out, "nobody reads ");
+  report_tile(r, end.tile);
+  fprintf(r->out, " ");
+  report_queue(r, end.tile, false, end.index);
+  if (queue->count) {
+    fprintf(r->out, ", which holds %u wavelet%s, the first 0x%08x%s of ", queue->count,
+            queue->count == 1 ? "" : "s", queue->head.payload,
+            queue->head.control ? " (control)" : "");
+    report_color(r, end.tile, queue->head.color);
+  }
+  if (queue->use.elements) {
+    fprintf(r->out, "; the last that was read were ");
+    report_use(r, end.tile, queue->use);
+  } else {
+    fprintf(r->out, "; nobody ever has");
+  }
+}
+
+static void print_blocked(Report *r, Unit end, IdKind kind)
+{
+  const InspectTile *t = report_look(r, end.tile);
+  const uint16_t *at = t->blocked_at ? &t->blocked_at[block_place(kind, end.index)] : NULL;
+  bool data = kind == ID_TASK && !(t->active >> end.index & 1);
+  report_tile(r, end.tile);
+  fprintf(r->out, " ");
+  if (kind == ID_MICROTHREAD)
+    fprintf(r->out, "microthread %u", end.index);
+  else
+    report_task(r, end.tile, data ? TASK_DATA : TASK_LOCAL, end.index);
+  fprintf(r->out, kind == ID_TASK && !data ? " is activated, but blocked" : " is blocked");
+  if (at && *at != PC_RETURN)
+    report_place(r, end.tile, *at);
+  else
+    fprintf(r->out, " since the start");
+}
+
+static void print_color_end(Report *r, Unit end, const char *what)
+{
+  report_tile(r, end.tile);
+  fprintf(r->out, "%s", what);
+  report_color(r, end.tile, end.index);
+}
+
+/* ---- text: what was lost --------------------------------------------------------------------- */
+
+static void print_lost(Report *r, Unit end)
+{
+  const TileRecord *record = report_look(r, end.tile)->record;
+  report_tile(r, end.tile);
+  fprintf(r->out, " ");
+  report_task(r, end.tile, TASK_LOCAL, end.index);
+  fprintf(r->out, " was activated again before it had started");
+  if (record->lost_pc != PC_RETURN)
+    report_place(r, end.tile, record->lost_pc);
+  if (record->before_pc != PC_RETURN) {
+    fprintf(r->out, ", the first time");
+    report_place(r, end.tile, record->before_pc);
+  }
+  fprintf(r->out, ": two activations are one start");
+}
+
+/* The tasks that control wavelets of a tile could have started. */
+static void print_entries(Report *r, uint32_t tile)
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  const char *between = "; there is ";
+  bool any = false;
+  for (unsigned id = 0; cls && id < MAX_TASK_IDS; id++) {
+    if (!cls->control_task[id] || cls->control_task[id]->kind != TASK_CONTROL)
+      continue;
+    fprintf(r->out, "%s", between);
+    report_task(r, tile, TASK_CONTROL, id);
+    between = " and ";
+    any = true;
+  }
+  if (!any)
+    fprintf(r->out, "; it has none at all");
+}
+
+static void print_untaken(Report *r, Unit end)
+{
+  const TileRecord *record = report_look(r, end.tile)->record;
+  unsigned color = record->untaken_color;
+  report_tile(r, end.tile);
+  fprintf(r->out, " has no control task %u, so nobody takes ",
+          control_entry(record->untaken_payload));
+  if (record->untaken > 1)
+    fprintf(r->out, "%u control wavelets, the last ", record->untaken);
+  else
+    fprintf(r->out, "control wavelet ");
+  fprintf(r->out, "0x%08x of ", record->untaken_payload);
+  report_color(r, end.tile, color);
+  end.index = (uint8_t)color;
+  print_origins(r, end);
+  print_entries(r, end.tile);
+}
+
+/* Of the colors that come to the tile's ramp, but for those of the host. */
+static void print_arrivals(Report *r, uint32_t tile)
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  for (uint8_t c = 0; c < MAX_COLORS; c++)
+    if (program_color(r->program, tile, c) && cls->image->data_queue[c] < MAX_QUEUES)
+      print_origins(r, (Unit){UNIT_END, END_NONE, tile, c});
+}
+
+static void print_never_started(Report *r, Unit end)
+{
+  const ClassCode *cls = program_class(r->program, end.tile);
+  const ImageTask *task = &cls->image->tasks[end.index];
+  report_tile(r, end.tile);
+  fprintf(r->out, " ");
+  report_task(r, end.tile, task->kind, task->id);
+  fprintf(r->out, " has never started");
+  switch (task->kind) {
+  case TASK_CONTROL:
+    fprintf(r->out, ", no control wavelet has come for it");
+    print_arrivals(r, end.tile);
+    break;
+  case TASK_DATA:
+    fprintf(r->out, ", no wavelet has come for it");
+    break;
+  case TASK_LOCAL: case TASK_NONE: default:
+    fprintf(r->out, ", nothing has activated it");
+    break;
+  }
+  fprintf(r->out, "; it would unblock the command stream");
+  report_outer_place(r, end.tile, class_unblocks(cls, task->entry));
+}
+
+/* `end`: the thread that waits. */
+static void print_fifo(Report *r, Unit end)
+{
+  const InspectTile *t = report_look(r, end.tile);
+  const VecRun *run = t->threads[end.index].run;
+  bool pushes = run->dest.kind == VS_FIFO;
+  const VecStream *source = run->src[0].kind == VS_FIFO ? &run->src[0] : &run->src[1];
+  const VecStream *s = pushes ? &run->dest : source;
+  fprintf(r->out, pushes ? "nobody takes from the FIFO of " : "nobody fills the FIFO of ");
+  report_tile(r, end.tile);
+  const char *name = report_operand(r->program, end.tile, run->pc,
+                                    pushes ? 0 : s == &run->src[0] ? 1 : 2);
+  if (*name)
+    fprintf(r->out, " '%s'", name);
+  fprintf(r->out, " any more");
+  if (t->record->fifo[!pushes].elements && t->record->fifo[!pushes].state == s->address) {
+    fprintf(r->out, "; the last were ");
+    report_use(r, end.tile, (QueueUse){.pc = t->record->fifo[!pushes].pc,
+                                       .elements = t->record->fifo[!pushes].elements});
+  }
+}
+
+void end_print(Report *r, Unit end)
+{
+  switch (end.end) {
+  case END_NO_SENDER: print_no_sender(r, end); break;
+  case END_HOST: print_color_end(r, end, " gets no more words from the host on "); break;
+  case END_NOT_CONFIGURED: print_color_end(r, end, " has no configuration for "); break;
+  case END_NOT_ROUTED: case END_NOT_DELIVERED: print_route(r, end, false, "leads"); break;
+  case END_CLOSED: print_route(r, end, true, "takes"); break;
+  case END_EDGE: print_color_end(r, end, " gets from outside the rectangle "); break;
+  case END_SUSPENDED: print_color_end(r, end, " has torn down "); break;
+  case END_NO_QUEUE: print_color_end(r, end, " has no input queue for "); break;
+  case END_NOBODY_READS: print_nobody_reads(r, end); break;
+  case END_CONTROL_HEAD:
+    report_tile(r, end.tile);
+    fprintf(r->out, " ");
+    report_queue(r, end.tile, false, end.index);
+    fprintf(r->out, " has a control wavelet at its head, 0x%08x, that the operation does not take",
+            report_look(r, end.tile)->input[end.index].head.payload);
+    break;
+  case END_BLOCKED_TASK: case END_BLOCKED_THREAD:
+    print_blocked(r, end, end.end == END_BLOCKED_TASK ? ID_TASK : ID_MICROTHREAD);
+    fprintf(r->out, ": nothing unblocks it");
+    break;
+  case END_LOST: print_lost(r, end); break;
+  case END_UNTAKEN: print_untaken(r, end); break;
+  case END_NEVER_STARTED: print_never_started(r, end); break;
+  case END_NO_UNBLOCK:
+    report_tile(r, end.tile);
+    fprintf(r->out, " has ended all that it had to do without unblocking the command stream");
+    break;
+  case END_FIFO: print_fifo(r, end); break;
+  case END_NONE: case END_UNKNOWN: default:
+    report_tile(r, end.tile);
+    fprintf(r->out, ": nothing would let it go on");
+    break;
+  }
+}
+
+/* ---- text: units ----------------------------------------------------------------------------- */
+
+static void print_count(const Report *r, unsigned n)
+{
+  fprintf(r->out, "%u wavelet%s", n, n == 1 ? "" : "s");
+}
+
+static void print_queue_unit(Report *r, Unit u)
+{
+  bool output = u.kind == UNIT_OUTPUT;
+  const InspectTile *t = report_look(r, u.tile);
+  const InspectQueue *queue = output ? &t->output[u.index] : &t->input[u.index];
+  report_tile(r, u.tile);
+  fprintf(r->out, " ");
+  report_queue(r, u.tile, output, u.index);
+  fprintf(r->out, queue->count >= queue->capacity ? " is full, " : " holds ");
+  print_count(r, queue->count);
+  if (queue->count) {
+    fprintf(r->out, ", the first 0x%08x%s of ", queue->head.payload,
+            queue->head.control ? " (control)" : "");
+    report_color(r, u.tile, queue->head.color);
+  }
+}
+
+static void print_router_unit(Report *r, Unit u)
+{
+  Port port = router_waits_for(r, u);
+  report_tile(r, u.tile);
+  fprintf(r->out, "'s router holds ");
+  print_count(r, report_look(r, u.tile)->colors[u.index].count);
+  fprintf(r->out, " of ");
+  report_color(r, u.tile, u.index);
+  fprintf(r->out, " and waits for room toward %s", port_name(port));
+}
+
+void unit_print(Report *r, Unit u)
+{
+  const InspectTile *t = report_look(r, u.tile);
+  switch (u.kind) {
+  case UNIT_THREAD:
+    report_tile(r, u.tile);
+    fprintf(r->out, " ");
+    report_thread(r, u.tile, u.index, &t->threads[u.index]);
+    break;
+  case UNIT_TASK:
+    print_blocked(r, u, ID_TASK);
+    break;
+  case UNIT_OUTPUT: case UNIT_INPUT:
+    print_queue_unit(r, u);
+    break;
+  case UNIT_ROUTER:
+    print_router_unit(r, u);
+    break;
+  case UNIT_RECEIVER: case UNIT_SENDER:
+    fprintf(r->out, "nothing of ");
+    report_color(r, u.tile, u.index);
+    fprintf(r->out, " is on its way at ");
+    report_tile(r, u.tile);
+    break;
+  case UNIT_COMMAND:
+    report_tile(r, u.tile);
+    fprintf(r->out, " has not unblocked the command stream");
+    break;
+  case UNIT_END: default:
+    end_print(r, u);
+    break;
+  }
+}
+
+/* The unit's name alone. */
+void unit_print_short(Report *r, Unit u)
+{
+  report_tile(r, u.tile);
+  fprintf(r->out, " ");
+  switch (u.kind) {
+  case UNIT_THREAD:
+    if (u.index)
+      fprintf(r->out, "microthread %u", u.index - 1u);
+    else
+      fprintf(r->out, "main thread");
+    break;
+  case UNIT_TASK: report_task(r, u.tile, TASK_LOCAL, u.index); break;
+  case UNIT_OUTPUT: case UNIT_INPUT:
+    report_queue(r, u.tile, u.kind == UNIT_OUTPUT, u.index);
+    break;
+  case UNIT_COMMAND: fprintf(r->out, "command stream"); break;
+  case UNIT_ROUTER: case UNIT_RECEIVER: case UNIT_SENDER: case UNIT_END: default:
+    report_color(r, u.tile, u.index);
+    break;
+  }
+}
+
+const char *end_help(const Unit *root)
+{
+  if (root->kind != UNIT_END)
+    return "let one of them go on without the others: receive before sending, or start its "
+           "operation with .async";
+  switch (root->end) {
+  case END_NO_SENDER:
+    return "a sender is missing or sends too little: compare the extents of both sides";
+  case END_HOST:
+    return "stream as many words as the tile takes; if another tile is to send them, give both a "
+           "@set_color_config for the color";
+  case END_NOT_CONFIGURED:
+    return "give this tile a @set_color_config for the color, or route the color elsewhere";
+  case END_NOT_ROUTED:
+    return "name the way to the tile that waits in the route's .tx, or send the control wavelet "
+           "that switches there";
+  case END_NOT_DELIVERED:
+    return "name RAMP in the route's .tx, or send the control wavelet that switches there";
+  case END_CLOSED:
+    return "name the side that it comes from in the route's .rx, or send the control wavelet that "
+           "switches there";
+  case END_EDGE:
+    return "let a tile of the rectangle send: the route's .rx leads out of it";
+  case END_SUSPENDED:
+    return "end it with teardown.exit: in the handler, or in the program if the color starts torn "
+           "down";
+  case END_NO_QUEUE:
+    return "receive the color here with an operation or a data task, or leave RAMP out of the "
+           "route's .tx";
+  case END_NOBODY_READS:
+    return "nobody takes what is left: compare the extents of both sides, or start the operation";
+  case END_CONTROL_HEAD:
+    return "give the operation .on_control, or bind a control task and send behind the data";
+  case END_BLOCKED_TASK: case END_BLOCKED_THREAD:
+    return "unblock it with @unblock or with .unblock of an operation, or do not block it";
+  case END_FIFO:
+    return "start the operation at the FIFO's other end as well, with .async, and for as many "
+           "elements";
+  case END_LOST:
+    return "give each operation a task of its own, or activate the task again only when it runs";
+  case END_UNTAKEN:
+    return "bind a control task to the wavelet's entry with @bind_control_task, or send the entry "
+           "of another one; an entry of {} is for nobody";
+  case END_NEVER_STARTED:
+    return "let what has to start the task do so: a control task starts with a wavelet that is "
+           "sent with .control and has its entry";
+  case END_NO_UNBLOCK:
+    return "call unblock_cmd_stream() once a launch, in the last thing that the launched function "
+           "leads to";
+  case END_NONE: case END_UNKNOWN: default:
+    return NULL;
+  }
+}

@@ -1,0 +1,97 @@
+/* emu/explain: why a run has ended as it did: findings with the place and the other side, and who
+ * waits for whom on an engine that has stopped.
+ *
+ * Reading order: report, fault, deadlock.h, deadlock_wait, deadlock, deadlock_text.
+ */
+#ifndef EMU_EXPLAIN_H
+#define EMU_EXPLAIN_H
+
+#include "emu/engine/engine.h"
+
+/* ---- report.c: names and places as text, and the way back from a wavelet to its sender ------- */
+
+typedef struct {
+  Engine *engine;
+  const Program *program;
+  FILE *out;
+  InspectTile at;               /* of the tile looked at last */
+  uint32_t at_tile;             /* NO_TILE: none yet */
+  bool anonymous;               /* tiles are not named */
+} Report;
+
+Report report_create(Engine *engine, const Program *program, FILE *out);
+/* Valid until the next look at another tile. */
+const InspectTile *report_look(Report *report, uint32_t tile);
+
+/* Text to report->out. */
+void report_tile(const Report *report, uint32_t tile);           /* P1.0 */
+void report_named(const Report *report, const char *what, unsigned number, const char *name);
+void report_color(const Report *report, uint32_t tile, unsigned color);
+void report_queue(const Report *report, uint32_t tile, bool output, unsigned queue);
+void report_task(const Report *report, uint32_t tile, TaskKind kind, unsigned id);
+void report_place(const Report *report, uint32_t tile, uint32_t pc);   /* at pe.csl:3 */
+/* The same for what was inlined: where the outermost function has called it. */
+void report_outer_place(const Report *report, uint32_t tile, uint32_t pc);
+void report_thread_name(const Report *report, uint32_t tile, unsigned thread,
+                        const InspectThread *state);
+/* The thread, what it waits for, and where. */
+void report_thread(const Report *report, uint32_t tile, unsigned thread,
+                   const InspectThread *state);
+/* "N elements at pe.csl:3" of a queue's last use. */
+void report_use(const Report *report, uint32_t tile, QueueUse use);
+/* The source name of a vector instruction's operand: 0 dest, 1 src0, 2 src1; "" if unknown. */
+const char *report_operand(const Program *program, uint32_t tile, uint32_t pc, unsigned stream);
+/* The stream that a thread waits for, STALL_INPUT and STALL_OUTPUT. */
+const VecStream *report_waiting(const InspectThread *state);
+
+/* Inputs of a color in any position of its switch. */
+PortMask report_inputs(const ImageColorConfig *config);
+/* Who has sent what came into a tile's router by a port on a color: the nearest tile against the
+ * routes that has sent on it, and its queue's last use. */
+typedef struct {
+  uint32_t tile;
+  uint8_t queue;
+  QueueUse use;
+} Origin;
+bool report_origin(Report *report, uint32_t tile, Port port, unsigned color, Origin *origin);
+
+/* ---- fault.c: findings as text --------------------------------------------------------------- */
+
+/* Prints findings, each behind `before`, those that are the same at several tiles once. */
+void faults_print(const Program *program, Engine *engine, const Fault *faults, size_t count,
+                  const char *before, FILE *out);
+/* "error: cycle C, PX.Y: text ..." with location, the other side and help, several lines, newline
+ * at the end.  `engine` as it has stopped; NULL: without the other side. */
+void fault_print(const Program *program, Engine *engine, const Fault *fault, FILE *out);
+/* The message alone, one line without newline. */
+void fault_text(const Program *program, const Fault *fault, char *text, size_t size);
+
+/* ---- deadlock.c ------------------------------------------------------------------------------ */
+
+typedef enum {
+  IDLE_DONE,                    /* nothing waits, or only what may wait for ever */
+  IDLE_WARNINGS,                /* wavelets left behind, or finite waits that nobody asked about */
+  IDLE_LEFT,                    /* wavelets left behind, which the question calls an error */
+  IDLE_STUCK,                   /* exit 3 */
+} IdleState;
+
+typedef struct {
+  bool host;                    /* launches drive the run: finite waits may be normal */
+  bool unblock_missing;         /* a launched function has not unblocked the command stream */
+  bool stream_short;            /* a host stream has not got all its words */
+  bool left_is_error;
+  const uint32_t *unblocks_expected;  /* by tile: how often it should have unblocked the command
+                                         stream by now; NULL: nobody waits for that */
+} IdleQuestion;
+
+/* Looks at a quiet engine and says whether it is stuck. */
+IdleState idle_classify(Engine *engine, const Program *program, const IdleQuestion *question);
+/* Why nothing can move: the causes, each with a chain of waits that leads there, with source names
+ * and lines, and all else that the same cause holds up.  What is the same at several tiles is told
+ * once.  At most `max_lines` lines, what cannot be left out of the first cause aside. */
+void deadlock_report(Engine *engine, const Program *program, const IdleQuestion *question,
+                     unsigned max_lines, FILE *out);
+/* Where the main threads are that have not ended, of at most `max_tiles` tiles; in report.c. */
+void busy_report(Engine *engine, const Program *program, unsigned max_tiles, FILE *out);
+
+#endif

@@ -1,0 +1,551 @@
+/* Faults as text: what happened, where, what it met, and what to do about it. */
+#include "emu/explain/explain.h"
+
+#include "stb_ds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FAULT(name, group, text) text,
+static const char *const texts[] = {
+#include "emu/machine/faults.def"
+};
+
+static void print_ports(PortMask ports, FILE *out)
+{
+  const char *between = "";
+  for (unsigned p = 0; p < PORT_COUNT; p++) {
+    if (!(ports >> p & 1))
+      continue;
+    fprintf(out, "%s%s", between, port_name((Port)p));
+    between = " and ";
+  }
+}
+
+static void print_task(const Program *program, const Fault *fault, FILE *out)
+{
+  const char *name = program_task_name(program, fault->tile, TASK_NONE, fault->value);
+  fprintf(out, ": id %u%s%s%s", fault->value, *name ? " '" : "", name, *name ? "'" : "");
+}
+
+static void print_exceptions(unsigned raised, FILE *out)
+{
+  static const char *const exceptions[] = {"FP_UNDERFLOW", "FP_OVERFLOW", "FP_INEXACT",
+                                           "FP_INVALID", "FP_DIV_BY_0"};
+  const char *between = ": ";
+  for (unsigned i = 0; i < ARRAY_COUNT(exceptions); i++) {
+    if (!(raised >> i & 1))
+      continue;
+    fprintf(out, "%s%s", between, exceptions[i]);
+    between = " and ";
+  }
+}
+
+/* What the kind says beyond its row's text. */
+static void print_details(const Program *program, const Fault *fault, FILE *out)
+{
+  switch (fault->kind) {
+  case FAULT_COLOR_MEETS:
+    fprintf(out, ", from ");
+    print_ports((PortMask)fault->value, out);
+    break;
+  case FAULT_NO_COLOR_CONFIG:
+    fprintf(out, ", coming from %s", port_name((Port)fault->value));
+    break;
+  case FAULT_LEAVES_FABRIC:
+    fprintf(out, ", to the %s", port_name((Port)fault->value));
+    break;
+  case FAULT_MICROTHREAD_BUSY:
+    fprintf(out, ": microthread %u", fault->value);
+    break;
+  case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE: case FAULT_STACK:
+  case FAULT_UNWRITTEN: case FAULT_OUT_OF_BOUNDS: case FAULT_READ_RACE: case FAULT_WRITE_RACE:
+  case FAULT_ELEMENT_SIZE:
+    fprintf(out, ": address 0x%04x", fault->value);
+    break;
+  case FAULT_LENGTHS:
+    fprintf(out, ": %u, not %u", fault->value, fault->value2);
+    break;
+  case FAULT_CONTROL_UNTAKEN:
+    fprintf(out, " %u: 0x%08x", control_entry(fault->value), fault->value);
+    break;
+  case FAULT_EXCEPTION:
+    print_exceptions(fault->value, out);
+    break;
+  case FAULT_CONFIG_ADDRESS:
+    fprintf(out, ": 0x%04x", fault->value);
+    break;
+  case FAULT_QUEUE_TASK:
+    fprintf(out, " from input queue %u", fault->value);
+    break;
+  case FAULT_QUEUE_MIXED:
+    fprintf(out, ": one of color %u is at the head of input queue %u",
+            fault->value >> FAULT_HEAD_SHIFT, fault->value % FAULT_OUTPUT_QUEUE);
+    break;
+  case FAULT_QUEUE_SHARED: case FAULT_QUEUE: case FAULT_QUEUE_REMAP:
+    fprintf(out, ": %s queue %u", fault->value & FAULT_OUTPUT_QUEUE ? "output" : "input",
+            fault->value % FAULT_OUTPUT_QUEUE);
+    break;
+  case FAULT_TRAP: case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD:
+  case FAULT_QUEUE_TWICE:
+    fprintf(out, ": %u", fault->value);
+    break;
+  case FAULT_TASK_ID: case FAULT_ID_RANGE: case FAULT_ACTIVATION_MERGED:
+    print_task(program, fault, out);
+    break;
+  case FAULT_PC: case FAULT_ASSERT: case FAULT_DESCRIPTOR: case FAULT_FIFO:
+  case FAULT_COLOR_REGISTER: case FAULT_UNSUPPORTED: case FAULT_COUNT: default:
+    break;
+  }
+}
+
+static void print_message(const Program *program, const Fault *fault, FILE *out)
+{
+  fprintf(out, "%s", (unsigned)fault->kind < FAULT_COUNT ? texts[fault->kind] : "?");
+  print_details(program, fault, out);
+  if (fault->color < MAX_COLORS) {
+    const char *name = program_color_name(program, fault->tile, fault->color);
+    fprintf(out, " (color %u%s%s%s)", fault->color, *name ? " '" : "", name, *name ? "'" : "");
+  }
+}
+
+static const char *help(FaultKind kind)
+{
+  switch (kind) {
+  case FAULT_COLOR_MEETS:
+    return "order the senders, or use a switch so that the router takes one input at a time";
+  case FAULT_NO_COLOR_CONFIG:
+    return "give this tile a @set_color_config for the color, or do not route the color here";
+  case FAULT_LEAVES_FABRIC:
+    return "end the route at the border of the rectangle, if the wavelet is not meant to be lost; "
+           "--check=strict makes this an error";
+  case FAULT_QUEUE_SHARED:
+    return "start the second operation when the first has ended, or give it a queue of its own";
+  case FAULT_QUEUE_MIXED:
+    return "receive the colors in the order in which they arrive, or in queues of their own";
+  case FAULT_QUEUE_REMAP:
+    return "start the operation when all wavelets of the other color have left the queue";
+  case FAULT_QUEUE_TASK:
+    return "block the data task with @block while the operation runs, and let its .unblock end it";
+  case FAULT_ACTIVATION_MERGED:
+    return "give each operation a task of its own, or activate the task again only when it runs";
+  case FAULT_CONTROL_UNTAKEN:
+    return "bind a control task to the entry, or send the entry of {}, which is for nobody";
+  case FAULT_ELEMENT_SIZE:
+    return "use the operation of the variable's type, or a descriptor of that type";
+  case FAULT_LENGTHS:
+    return "give both sides as many elements: the first source, then the second, then the "
+           "destination decides how many there are";
+  case FAULT_OUT_OF_BOUNDS:
+    return "check the index, or the descriptor's offset and extent";
+  case FAULT_READ_RACE: case FAULT_WRITE_RACE:
+    return "wait until the operation is done: go on in a task that it activates";
+  case FAULT_MICROTHREAD_BUSY:
+    return "start the second operation from the first one's .activate, or use another queue";
+  case FAULT_STACK:
+    return "functions call each other too deep, or too little memory is left";
+  case FAULT_QUEUE:
+    return "bind the queue with @initialize_queue";
+  case FAULT_QUEUE_TWICE:
+    return "give each stream an input queue of its own";
+  case FAULT_COLOR_REGISTER:
+    return "give this tile a @set_color_config for the color; .routes may be .{}";
+  case FAULT_FIFO:
+    return "let another operation fill or empty the FIFO first, or choose another action for it";
+  case FAULT_TASK_ID:
+    return "bind a local task to the id with @bind_local_task";
+  case FAULT_EXCEPTION:
+    return "see the operands with --dump, or mask it again with set_exception_mask";
+  case FAULT_UNWRITTEN:
+    return "write the memory first, or give the variable an initial value";
+  case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE:
+    return "check the lengths and base addresses of descriptors and pointers";
+  case FAULT_PC: case FAULT_ASSERT: case FAULT_TRAP: case FAULT_DESCRIPTOR:
+  case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD: case FAULT_ID_RANGE: case FAULT_CONFIG_ADDRESS:
+  case FAULT_UNSUPPORTED: case FAULT_COUNT: default:
+    return NULL;
+  }
+}
+
+void fault_text(const Program *program, const Fault *fault, char *text, size_t size)
+{
+  if (size == 0)
+    return;
+  text[0] = 0;
+  FILE *out = fmemopen(text, size, "w");
+  if (!out)
+    base_out_of_memory(size, "the text of a fault");
+  print_message(program, fault, out);
+  fclose(out);
+  text[size - 1] = 0;
+}
+
+/* ---- the place ------------------------------------------------------------------------------- */
+
+static void print_callers(const Program *program, const ClassCode *cls, uint16_t pc, FILE *out)
+{
+  const ImageLine *line = image_line_at(cls->image, pc);
+  uint32_t parent = line ? line->inlined_at : (uint32_t)IMAGE_NO_INLINE;
+  while (parent < cls->image->n_inlines) {
+    const ImageInline *from = &cls->image->inlines[parent];
+    if (from->file < program->image->n_files)
+      fprintf(out, "  called at %s:%u\n", program->image->files[from->file], from->line);
+    parent = from->parent;
+  }
+}
+
+static void print_operands(const Program *program, const Fault *fault, FILE *out)
+{
+  static const char *const kinds[] = {"dest", "src0", "src1"};
+  const char *between = "  operands: ";
+  for (unsigned i = 0; i < ARRAY_COUNT(kinds); i++) {
+    const char *name = report_operand(program, fault->tile, fault->pc, i);
+    if (!*name)
+      continue;
+    fprintf(out, "%s%s '%s'", between, kinds[i], name);
+    between = ", ";
+  }
+  if (*between == ',')
+    fprintf(out, "\n");
+}
+
+static void print_instruction(const Program *program, const Fault *fault, FILE *out)
+{
+  const ClassCode *cls = program_class(program, fault->tile);
+  const Insn *insn = cls && fault->pc != PC_RETURN ? class_insn(cls, fault->pc) : NULL;
+  char text[128], place[512];
+  program_location(program, fault->tile, fault->pc, place, sizeof place);
+  if (fault->pc == PC_RETURN)
+    return;
+  if (insn)
+    insn_print(insn, text, sizeof text);
+  else
+    snprintf(text, sizeof text, "no instruction");
+  fprintf(out, "  at %s%spc 0x%04x: %s\n", place, *place ? ", " : "", fault->pc, text);
+  if (cls)
+    print_callers(program, cls, fault->pc, out);
+  if (insn && insn->op == OP_vec)
+    print_operands(program, fault, out);
+}
+
+/* ---- the other side -------------------------------------------------------------------------- */
+
+static void print_origin(Report *r, const Fault *fault, Port port)
+{
+  Origin origin;
+  fprintf(r->out, "  from %s: ", port_name(port));
+  if (!report_origin(r, fault->tile, port, fault->color, &origin)) {
+    fprintf(r->out, "a sender that no route shows\n");
+    return;
+  }
+  report_tile(r, origin.tile);
+  fprintf(r->out, " sends on ");
+  report_color(r, origin.tile, origin.use.color);
+  fprintf(r->out, ", ");
+  report_queue(r, origin.tile, true, origin.queue);
+  const char *name = report_operand(r->program, origin.tile, origin.use.pc, 0);
+  if (*name)
+    fprintf(r->out, ", by '%s'", name);
+  fprintf(r->out, ", ");
+  report_use(r, origin.tile, origin.use);
+  fprintf(r->out, "\n");
+}
+
+static void print_origins(Report *r, const Fault *fault, PortMask ports)
+{
+  for (unsigned p = 0; p < PORT_COUNT; p++)
+    if (ports >> p & 1)
+      print_origin(r, fault, (Port)p);
+}
+
+/* The running operation that stands in the way: it was started by the instruction at value2. */
+static void print_running(Report *r, const Fault *fault)
+{
+  InspectTile t = *report_look(r, fault->tile);
+  for (unsigned i = 0; i <= MAX_MICROTHREADS; i++) {
+    if (t.threads[i].state != THREAD_VECTOR || t.threads[i].run->pc != fault->value2)
+      continue;
+    fprintf(r->out, "  running: ");
+    report_thread(r, fault->tile, i, &t.threads[i]);
+    fprintf(r->out, "\n");
+    return;
+  }
+}
+
+/* The data task that the wavelets could start as well. */
+static void print_contesting(Report *r, const Fault *fault)
+{
+  print_running(r, fault);
+  fprintf(r->out, "  not blocked: ");
+  report_task(r, fault->tile, TASK_DATA,
+              r->program->image->arch == ARCH_WSE2 ? fault->color : fault->value);
+  fprintf(r->out, "\n");
+}
+
+/* The words at an address as the class starts with them; false: not all of them are set. */
+static bool initial_words(const ImageClass *image, uint32_t address, uint16_t *words, unsigned n)
+{
+  for (uint32_t i = 0; i < image->n_segments; i++) {
+    const ImageSegment *s = &image->segments[i];
+    if (address < s->address || address + 2 * n > (uint32_t)s->address + s->bytes)
+      continue;
+    const uint8_t *bytes = s->data + (address - s->address);
+    for (unsigned k = 0; k < n; k++)
+      words[k] = (uint16_t)(bytes[2 * k] | bytes[2 * k + 1] << 8);
+    return true;
+  }
+  return false;
+}
+
+/* The descriptor that a constant puts into the DSR on the way to the instruction. */
+static bool constant_descriptor(const ClassCode *cls, uint32_t insn, const VecOperand *dsr,
+                                Descriptor *desc)
+{
+  uint16_t words[6];
+  unsigned n = descriptor_words(DESC_FABIN);
+  for (uint32_t i = insn; i-- > 0;) {
+    const Insn *load = &cls->insns[i];
+    if (load->op == OP_ldsr && load->file == dsr->file && load->a == dsr->number)
+      return load->absolute && initial_words(cls->image, load->imm, words, n) &&
+             descriptor_decode(words, n, desc);
+  }
+  for (uint32_t i = 0; i < cls->image->n_dsrs; i++) {
+    const ImageDsr *preset = &cls->image->dsrs[i];
+    if (preset->file == dsr->file && preset->number == dsr->number)
+      return descriptor_decode(preset->words, ARRAY_COUNT(preset->words), desc);
+  }
+  return false;
+}
+
+static bool receives(const ClassCode *cls, uint32_t insn, unsigned queue, unsigned color)
+{
+  const VecOperand *sources[] = {&cls->insns[insn].vec.src0, &cls->insns[insn].vec.src1};
+  for (unsigned i = 0; cls->insns[insn].op == OP_vec && i < ARRAY_COUNT(sources); i++) {
+    Descriptor desc;
+    if (sources[i]->kind == VOPND_DSR && constant_descriptor(cls, insn, sources[i], &desc) &&
+        desc.kind == DESC_FABIN && desc.queue == queue && desc.color == color)
+      return true;
+  }
+  return false;
+}
+
+/* The operations that receive the color at the head, and the one that used the queue before, at
+ * value2. */
+static void print_mixed(Report *r, const Fault *fault)
+{
+  const ClassCode *cls = program_class(r->program, fault->tile);
+  unsigned queue = fault->value % FAULT_OUTPUT_QUEUE, head = fault->value >> FAULT_HEAD_SHIFT;
+  for (uint32_t i = 0; i < cls->n_insns; i++) {
+    if (!receives(cls, i, queue, head))
+      continue;
+    fprintf(r->out, "  color %u is received", head);
+    report_place(r, fault->tile, cls->pc_of[i]);
+    fprintf(r->out, "\n");
+  }
+  if (fault->value2 == PC_RETURN)
+    return;
+  fprintf(r->out, "  the queue was last used");
+  report_place(r, fault->tile, fault->value2);
+  fprintf(r->out, "\n");
+}
+
+static void print_symbol(Report *r, const Fault *fault)
+{
+  const ClassCode *cls = program_class(r->program, fault->tile);
+  const ImageSymbol *near = NULL;
+  for (uint32_t i = 0; i < cls->image->n_symbols; i++) {
+    const ImageSymbol *s = &cls->image->symbols[i];
+    bool ours = s->name && *s->name == '<';        /* the compiler's, such as descriptors */
+    if (!s->is_code && !ours && s->bytes && s->address <= fault->value &&
+        (!near || s->address > near->address))
+      near = s;
+  }
+  if (near)
+    fprintf(r->out, "  the variable %s: '%s', 0x%04x to 0x%04x\n",
+            fault->value < near->address + near->bytes ? "there" : "before it", near->name,
+            near->address, near->address + near->bytes - 1);
+}
+
+/* The variable that the access belongs to: value2 is an address in it, if it is known. */
+static void print_object(Report *r, const Fault *fault)
+{
+  const ImageSymbol *object = class_object(program_class(r->program, fault->tile), fault->value2);
+  if (object)
+    fprintf(r->out, "  meant for the variable: '%s', 0x%04x to 0x%04x\n", object->name,
+            object->address, object->address + object->bytes - 1);
+}
+
+/* Where the task was activated for the first time. */
+static void print_before(Report *r, const Fault *fault)
+{
+  if (fault->value2 == PC_RETURN)
+    return;
+  fprintf(r->out, "  the first time");
+  report_place(r, fault->tile, fault->value2);
+  fprintf(r->out, "\n");
+}
+
+static void print_senders(Report *r, const Fault *fault)
+{
+  const ImageColorConfig *config = program_color(r->program, fault->tile, fault->color);
+  PortMask inputs = config ? report_inputs(config) : 0;
+  for (unsigned p = 0; p < PORT_COUNT; p++)
+    if (inputs >> p & 1)
+      print_origin(r, fault, (Port)p);
+}
+
+static void print_memory(Report *r, const Fault *fault)
+{
+  const ClassCode *cls = program_class(r->program, fault->tile);
+  fprintf(r->out, "  memory: data end at 0x%04x, code lies from 0x%04x to 0x%04x, the stack is "
+                  "at the end, 0x%04x\n",
+          cls->image->static_bytes, cls->image->code_address, cls->code_end, PE_MEM_BYTES - 1);
+  print_symbol(r, fault);
+}
+
+static void print_other_side(Report *r, const Fault *fault)
+{
+  switch (fault->kind) {
+  case FAULT_COLOR_MEETS:
+    print_origins(r, fault, (PortMask)fault->value);
+    break;
+  case FAULT_NO_COLOR_CONFIG:
+    print_origin(r, fault, (Port)fault->value);
+    break;
+  case FAULT_LEAVES_FABRIC:
+    print_origin(r, fault, (Port)fault->value2);
+    break;
+  case FAULT_MICROTHREAD_BUSY: case FAULT_QUEUE_SHARED:
+    print_running(r, fault);
+    break;
+  case FAULT_QUEUE_TASK:
+    print_contesting(r, fault);
+    break;
+  case FAULT_QUEUE_MIXED:
+    print_mixed(r, fault);
+    break;
+  case FAULT_READ_RACE: case FAULT_WRITE_RACE:
+    print_running(r, fault);
+    print_symbol(r, fault);
+    break;
+  case FAULT_OUT_OF_BOUNDS:
+    print_object(r, fault);
+    print_symbol(r, fault);
+    break;
+  case FAULT_ELEMENT_SIZE:
+    print_symbol(r, fault);
+    break;
+  case FAULT_ACTIVATION_MERGED:
+    print_before(r, fault);
+    break;
+  case FAULT_CONTROL_UNTAKEN:
+    print_senders(r, fault);
+    break;
+  case FAULT_UNWRITTEN:
+    print_symbol(r, fault);
+    break;
+  case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE: case FAULT_STACK:
+    print_memory(r, fault);
+    break;
+  case FAULT_QUEUE: case FAULT_QUEUE_REMAP: case FAULT_QUEUE_TWICE: case FAULT_PC:
+  case FAULT_LENGTHS:
+  case FAULT_ASSERT: case FAULT_TRAP: case FAULT_FIFO: case FAULT_EXCEPTION:
+  case FAULT_DESCRIPTOR: case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD: case FAULT_TASK_ID:
+  case FAULT_ID_RANGE: case FAULT_CONFIG_ADDRESS: case FAULT_COLOR_REGISTER:
+  case FAULT_UNSUPPORTED: case FAULT_COUNT: default:
+    break;
+  }
+}
+
+static void print_head(const Program *program, const Fault *fault, FILE *out)
+{
+  fprintf(out, "error: cycle %llu, P%u.%u: ", (unsigned long long)fault->cycle,
+          program_x(program, fault->tile), program_y(program, fault->tile));
+  print_message(program, fault, out);
+  fprintf(out, " [%s]\n", fault_name(fault->kind));
+}
+
+static void print_body(const Program *program, Engine *engine, const Fault *fault, bool anonymous,
+                       FILE *out)
+{
+  const char *advice = help(fault->kind);
+  Report report = report_create(engine, program, out);
+  report.anonymous = anonymous;
+  print_instruction(program, fault, out);
+  if (engine)
+    print_other_side(&report, fault);
+  if (advice)
+    fprintf(out, "  help: %s\n", advice);
+}
+
+void fault_print(const Program *program, Engine *engine, const Fault *fault, FILE *out)
+{
+  print_head(program, fault, out);
+  print_body(program, engine, fault, false, out);
+}
+
+/* ---- several --------------------------------------------------------------------------------- */
+
+enum { MOST_FAULTS_SHOWN = 10, TILES_SHOWN = 8 };
+
+/* Findings that are alike, but for the tile. */
+typedef struct { char *key; size_t first; uint32_t n; uint32_t tiles[TILES_SHOWN]; } Alike;
+
+static char *alike_key(const Program *program, Engine *engine, const Fault *fault)
+{
+  char *text = NULL;
+  size_t size;
+  FILE *out = base_text_open(&text, &size);
+  print_message(program, fault, out);
+  print_body(program, engine, fault, true, out);
+  base_text_close(out, &text);
+  return text;
+}
+
+static void add_alike(Alike **list, char *key, const Fault *faults, size_t i)
+{
+  size_t k = 0;
+  while (k < arrlenu(*list) && strcmp((*list)[k].key, key) != 0)
+    k++;
+  if (k == arrlenu(*list)) {
+    arrput(*list, ((Alike){.key = key, .first = i}));
+    return;
+  }
+  Alike *a = &(*list)[k];
+  free(key);
+  if (a->n < TILES_SHOWN)
+    a->tiles[a->n] = faults[i].tile;
+  a->n++;
+}
+
+static void print_likewise(const Program *program, const Alike *a, FILE *out)
+{
+  if (!a->n)
+    return;
+  fprintf(out, "  likewise at ");
+  for (uint32_t i = 0; i < a->n && i < TILES_SHOWN; i++)
+    fprintf(out, "%sP%u.%u", i ? ", " : "", program_x(program, a->tiles[i]),
+            program_y(program, a->tiles[i]));
+  if (a->n > TILES_SHOWN)
+    fprintf(out, " and %u more", a->n - TILES_SHOWN);
+  fprintf(out, "\n");
+}
+
+void faults_print(const Program *program, Engine *engine, const Fault *faults, size_t count,
+                  const char *before, FILE *out)
+{
+  Alike *list = NULL;
+  for (size_t i = 0; i < count && arrlenu(list) <= MOST_FAULTS_SHOWN; i++)
+    add_alike(&list, alike_key(program, engine, &faults[i]), faults, i);
+  for (size_t k = 0; k < arrlenu(list); k++) {
+    if (k < MOST_FAULTS_SHOWN) {
+      fputs(before, out);
+      fault_print(program, engine, &faults[list[k].first], out);
+      print_likewise(program, &list[k], out);
+    }
+    free(list[k].key);
+  }
+  if (arrlenu(list) > MOST_FAULTS_SHOWN)
+    fprintf(out, "  and more\n");
+  arrfree(list);
+}

@@ -1,0 +1,144 @@
+/* Fast engine: scalar instructions ahead of their cycle.  While a tile's main thread is alone, its
+ * arithmetic, branches and accesses to memory are seen by nobody, so a visit does many of them.
+ * What another tile does may end the run before; then a tile goes back to its registers and memory
+ * at the visit, which is all that these instructions change, and comes again as far as the end. */
+#include "emu/fast/fast_internal.h"
+
+#include "stb_ds.h"
+
+#include <stdlib.h>
+
+static bool goes_ahead(CostClass cost)
+{
+  switch (cost) {
+  case COST_ALU16: case COST_ALU32: case COST_IDIV: case COST_FP: case COST_FDIV: case COST_LOAD:
+  case COST_STORE: case COST_JUMP: case COST_BRANCH: case COST_CALL: case COST_RETURN:
+    return true;
+  case COST_ENDTASK: case COST_DSR_LOAD: case COST_DSR_UPDATE: case COST_VECTOR: case COST_CONFIG:
+  case COST_RANDOM: case COST_COUNT: default:
+    return false;
+  }
+}
+
+static uint8_t cycles(const Timing *timing, CostClass cost, bool taken)
+{
+  unsigned n = timing_scalar(timing, cost, taken);
+  return (uint8_t)(n == 0 ? 1 : n);
+}
+
+/* Its address is compared with the bounds of a variable. */
+static bool is_checked(const Program *program, const ClassCode *cls, uint32_t word)
+{
+  return program->access_bounds && program->access_bounds[cls->index][word].end;
+}
+
+static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
+{
+  uint32_t words = cls->image->code_words;
+  ScalarCode *code = base_malloc((words + 1) * sizeof *code);
+  for (uint32_t i = 0; i < words; i++) {
+    const Insn *insn = cls->insn_at[i] == NO_INSN ? NULL : &cls->insns[cls->insn_at[i]];
+    CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
+    code[i] = (ScalarCode){0};
+    if (goes_ahead(cost) && !is_checked(e->program, cls, i) &&
+        timing_scalar(e->timing, cost, true) <= UINT8_MAX)
+      code[i] = scalar_code(insn, cycles(e->timing, cost, false), cycles(e->timing, cost, true));
+  }
+  return code;
+}
+
+void fast_ahead_create(FastEngine *e)
+{
+  uint32_t n = e->program->image->n_classes;
+  e->code = base_malloc((n + 1) * sizeof(ScalarCode *));
+  for (uint32_t i = 0; i < n; i++)
+    e->code[i] = class_code(e, &e->program->classes[i]);
+}
+
+void fast_ahead_destroy(FastEngine *e)
+{
+  for (uint32_t i = 0; i < e->program->image->n_classes; i++)
+    free(e->code[i]);
+  free(e->code);
+}
+
+/* Issues in cycles before `end`; at most as many as fit the mask. */
+static uint64_t steps(const FastEngine *e, FastTile *t, uint64_t from, uint64_t end,
+                      ScalarStores *stores)
+{
+  ScalarRun run = {.code = e->code[t->cls->index], .fp16 = e->program->image->fp16,
+                   .regs = &t->regs, .mem = &t->mem, .pc = t->pc, .stores = stores,
+                   .first = (unsigned)(t->ready - from), .end = (unsigned)(end - from)};
+  uint64_t issues = t->ready < end ? scalar_run(&run) : 0;
+  t->pc = run.pc;
+  t->ready = from + run.first;
+  return issues;
+}
+
+void fast_ahead_over(FastWorker *w, FastTile *t)
+{
+  if (t->ahead)
+    fast_work_free(w, t->ahead);
+  t->ahead = NULL;
+  t->is_ahead = false;
+}
+
+void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
+{
+  const FastEngine *e = w->engine;
+  uint64_t end = from + WORD_BITS < e->limit ? from + WORD_BITS : e->limit;
+  if (!t->ahead)
+    t->ahead = &fast_work_alloc(w)->ahead;
+  FastAhead *ahead = t->ahead;
+  ahead->regs = t->regs;
+  ahead->pc = t->pc;
+  ahead->ready = t->ready;
+  ahead->from = from;
+  ahead->issues = steps(e, t, from, end, &ahead->stores);
+  t->is_ahead = ahead->issues != 0;
+  if (!ahead->issues)
+    return;
+  unsigned count = (unsigned)__builtin_popcountll(ahead->issues);
+  uint64_t last = from + (WORD_BITS - 1) - (unsigned)__builtin_clzll(ahead->issues);
+  t->issues += count;
+  w->stats.instructions += count;
+  w->stats.active_tile_cycles += count;
+  w->ahead_last = last > w->ahead_last ? last : w->ahead_last;
+}
+
+static void undo(FastWorker *w, FastTile *t, uint64_t cycle)
+{
+  FastAhead *ahead = t->ahead;
+  uint64_t end = cycle - ahead->from;       /* at least 1 */
+  uint64_t over = end < WORD_BITS ? ahead->issues >> end : 0;
+  uint64_t kept = end < WORD_BITS ? ahead->issues & ((UINT64_C(1) << end) - 1) : ahead->issues;
+  unsigned count = (unsigned)__builtin_popcountll(over);
+  if (kept) {
+    uint64_t last = ahead->from + (WORD_BITS - 1) - (unsigned)__builtin_clzll(kept);
+    w->ahead_last = last > w->ahead_last ? last : w->ahead_last;
+  }
+  if (!count)
+    return;
+  t->issues -= count;
+  w->stats.instructions -= count;
+  w->stats.active_tile_cycles -= count;
+  t->regs = ahead->regs;
+  t->pc = ahead->pc;
+  t->ready = ahead->ready;
+  scalar_undo_stores(&ahead->stores, &t->mem);
+  steps(w->engine, t, ahead->from, cycle, &ahead->stores);
+  t->is_ahead = false;
+}
+
+void fast_ahead_undo(FastEngine *e, uint64_t cycle)
+{
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    FastWorker *w = &e->workers[k];
+    w->ahead_last = 0;
+    for (size_t i = 0; i < arrlenu(w->touched); i++) {
+      FastTile *t = &e->tiles[w->touched[i]];
+      if (t->is_ahead)
+        undo(w, t, cycle);
+    }
+  }
+}

@@ -1,0 +1,443 @@
+/* Fast engine: bridges.  Where the operations of two neighbours work as a pair, the one's results
+ * being the other's input, and nothing else goes through their routers, nobody can hold a wavelet
+ * up on its way: it is there a fixed number of cycles after it was made.  So it is handed over at
+ * once, with the cycle in which it will be seen, and neither ramps nor routers are looked at.
+ *
+ * A broadcast goes over relays: a tile's operation reads a color whose wavelets its router also
+ * copies to the neighbour, for the operation there.  A tile gets a bridge only when what it has to
+ * copy goes over one, too, so relays are built from the last tile to the first, at the end of a
+ * block, when all tiles are at the same cycle.
+ *
+ * What is on its bridges tells a tile its inputs for some cycles to come.  So it issues these
+ * elements ahead of their cycle, as long as a neighbour that is ahead as well cannot have used what
+ * it sends; then nobody knows, and they can be undone (roll_back).
+ *
+ * As soon as anything else could happen, the bridge is taken down at the end of that cycle, and its
+ * wavelets are put where they are by then.  Taking one down too early changes nothing but speed.
+ * Those before it in a relay follow, a tile a cycle.  That is soon enough: until a tile holds one
+ * up, each has a place free in its router. */
+#include "emu/fast/fast_internal.h"
+
+#include "stb_ds.h"
+
+static const FastPlain *plain_of(const FastTile *t)
+{
+  return &t->threads[MAIN_THREAD].run->plain;
+}
+
+/* ---- building --------------------------------------------------------------------------- */
+
+void fast_bridges_create(FastEngine *e)
+{
+  const Timing *timing = e->timing;
+  e->bridge_arrival = fast_output_cycles(timing) + 2 * timing->hop;
+  e->bridge_seen = e->bridge_arrival + (timing->ramp_down ? timing->ramp_down : 1);
+  e->bridges = !e->options.trace && timing->hop == 1 && e->router_slots >= FAST_SLOTS &&
+               e->bridge_seen + 2 <= BRIDGE_PLACES;
+  uint32_t room = e->bridges ? BRIDGE_PLACES - (e->bridge_seen + 2) : 0;
+  e->stream_ahead = e->bridge_seen - 1 < room ? e->bridge_seen - 1 : room;
+}
+
+/* All queues have room for what is on its way when every cycle brings a wavelet. */
+static bool queues_suffice(const FastEngine *e, const FastPlain *from, const FastPlain *to)
+{
+  const Timing *timing = e->timing;
+  return (from->output == NO_QUEUE ||
+          e->output_capacity[from->output] > timing->element_to_queue + timing->ramp_up) &&
+         e->input_capacity[to->input] > timing->ramp_down + 1;
+}
+
+/* The tile does nothing but a streaming operation. */
+static bool only_streams(const FastTile *t)
+{
+  return t->set && t->running && t->vectors == 1u << MAIN_THREAD &&
+         t->threads[MAIN_THREAD].plain && plain_of(t)->stream && plain_of(t)->remaining > 1 &&
+         t->pending_due == NEVER && !t->flushing && !t->attended && !t->paused &&
+         !(t->input_any & t->input_control);
+}
+
+/* No wavelet of the color does more than move. */
+static bool only_data(const FastTile *t, unsigned slot)
+{
+  for (unsigned i = 0; slot != NO_SLOT && i < color_count(&t->colors[slot]); i++)
+    if (i >= FAST_SLOTS || (t->colors[slot].w[i].meta & (META_CONTROL | META_ADVANCE)))
+      return false;
+  return true;
+}
+
+/* An operation before may have left others in its queue. */
+static bool only_results(const FastTile *t)
+{
+  const FastPlain *p = plain_of(t);
+  const FastQueue *q = p->output == NO_QUEUE ? NULL : &t->queues[p->output].output;
+  for (unsigned i = 0; q && i < q->count; i++)
+    if ((queue_at(q, i)->meta & ~(uint32_t)STAMP_MASK) != p->output_meta)
+      return false;
+  return true;
+}
+
+/* Nothing but the operation's own wavelets is in the router and in the output queues. */
+static bool only_own(const FastTile *t)
+{
+  const FastPlain *p = plain_of(t);
+  unsigned colors = (p->in_slot == NO_SLOT ? 0 : 1u << p->in_slot) |
+                    (p->out_slot == NO_SLOT ? 0 : 1u << p->out_slot);
+  unsigned outputs = p->output == NO_QUEUE ? 0 : 1u << p->output;
+  return !(t->occupied & ~colors) && !(t->output_any & ~outputs) &&
+         only_data(t, p->in_slot) && only_data(t, p->out_slot) && only_results(t);
+}
+
+static bool leads(const FastColor *c, unsigned to)
+{
+  return (c->route & (ROUTE_TX | ROUTE_SUSPENDED | ROUTE_FILTERED)) == to;
+}
+
+/* The operation's input color ends here: nothing goes on to a neighbour. */
+static bool input_ends(const FastTile *t)
+{
+  const FastPlain *p = plain_of(t);
+  return p->in_slot == NO_SLOT || leads(&t->colors[p->in_slot], port_bit(PORT_RAMP));
+}
+
+/* Of an operation without results, copies of its input may go on to a neighbour. */
+static bool may_relay(const FastTile *t)
+{
+  return plain_of(t)->output == NO_QUEUE;
+}
+
+/* Slot of the color by which results or copies leave, or NO_SLOT. */
+static unsigned leaving_slot(const FastTile *t)
+{
+  return may_relay(t) ? plain_of(t)->in_slot : plain_of(t)->out_slot;
+}
+
+/* The only link by which they do, or PORT_COUNT. */
+static unsigned leaving_link(const FastTile *t)
+{
+  unsigned slot = leaving_slot(t), own = may_relay(t) ? port_bit(PORT_RAMP) : 0;
+  for (unsigned port = 0; slot != NO_SLOT && port < PORT_RAMP; port++)
+    if (leads(&t->colors[slot], own | 1u << port))
+      return port;
+  return PORT_COUNT;
+}
+
+/* What comes to the operation goes nowhere else, but over a bridge. */
+static bool input_leads(const FastTile *t)
+{
+  return input_ends(t) || (t->out && t->out->relay);
+}
+
+/* No wavelet is there, and only this port can bring one. */
+static bool is_free(const FastColor *c, unsigned port)
+{
+  return color_count(c) == 0 && c->open >> OPEN_RX_SHIFT == 1u << port;
+}
+
+/* Whether what leaves gets to a configured router; from now on the routes are known to be good,
+ * although nothing may have gone along them yet. */
+static bool routes_lead(const FastEngine *e, const FastTile *t)
+{
+  const FastPlain *p = plain_of(t);
+  if (p->in_slot != NO_SLOT && input_ends(t))
+    t->colors[p->in_slot].route |= ROUTE_CHECKED;
+  unsigned port = leaving_link(t), slot = leaving_slot(t);
+  if (port == PORT_COUNT)
+    return may_relay(t);
+  FastColor *c = &t->colors[slot];
+  if (c->route & ROUTE_CHECKED)
+    return true;
+  uint32_t there = program_neighbour(e->program, t->index, (Port)port);
+  if (there == (uint32_t)NO_TILE)
+    return false;
+  uint8_t color = program_color_inside(e->program, there, t->set->color_of[slot],
+                                       port_opposite((Port)port));
+  c->next[port] = e->sets[e->program->image->tile_colors[there]].slot_of[color];
+  if (c->next[port] == NO_SLOT)
+    return false;
+  c->route |= ROUTE_CHECKED;
+  return true;
+}
+
+/* What leaves `from` by the link is what `to` reads. */
+static bool same_color(const FastTile *from, const FastTile *to)
+{
+  unsigned slot = leaving_slot(from);
+  return slot != NO_SLOT && plain_of(to)->input != NO_QUEUE &&
+         from->set->color_of[slot] == to->set->color_of[plain_of(to)->in_slot];
+}
+
+/* Nothing is on its way, or leaves in this very cycle. */
+static bool way_is_free(const FastTile *from, const FastTile *to, unsigned port)
+{
+  const FastPlain *x = plain_of(from), *y = plain_of(to);
+  return is_free(&to->colors[y->in_slot], port_opposite((Port)port)) &&
+         to->queues[y->input].input.count == 0 &&
+         (may_relay(from) ? color_count(&from->colors[x->in_slot]) == 0
+                          : is_free(&from->colors[x->out_slot], PORT_RAMP) &&
+                                from->queues[x->output].output.count == 0);
+}
+
+static bool can_join(const FastEngine *e, const FastTile *from, const FastTile *to, unsigned port)
+{
+  return !from->out && !to->in && same_color(from, to) &&
+         (may_relay(from) || input_ends(from)) && input_leads(to) &&
+         only_own(from) && only_own(to) && way_is_free(from, to, port) &&
+         queues_suffice(e, plain_of(from), plain_of(to)) &&
+         routes_lead(e, from) && routes_lead(e, to);
+}
+
+static void start_settling(FastTile *t)
+{
+  FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
+  if (!t->in && !t->out)
+    p->settled = p->remaining;
+}
+
+static FastBridge *bridge_alloc(FastWorker *w)
+{
+  return arrlenu(w->free_bridges) ? arrpop(w->free_bridges)
+                                  : fast_alloc(w, sizeof(FastBridge), _Alignof(FastBridge));
+}
+
+static void join(FastWorker *w, FastTile *from, unsigned port)
+{
+  FastEngine *e = w->engine;
+  uint32_t there = port == PORT_COUNT ? (uint32_t)NO_TILE
+                                      : program_neighbour(e->program, from->index, (Port)port);
+  FastTile *to = there == (uint32_t)NO_TILE ? NULL : &e->tiles[there];
+  if (!to || !only_streams(to) || !can_join(e, from, to, port))
+    return;
+  FastBridge *bridge = bridge_alloc(w);
+  *bridge = (FastBridge){.from = from, .to = to, .relay = may_relay(from),
+                         .relayed = to->out && to->out->relay,
+                         .upright = port == PORT_NORTH || port == PORT_SOUTH,
+                         .last = (uint32_t)e->cycle - 1};
+  start_settling(from);
+  start_settling(to);
+  from->out = to->in = bridge;
+  w->bridges++;
+  if (bridge->relay)
+    arrput(w->relays, from->index);
+}
+
+/* The neighbour that alone brings the operation's input, or NULL. */
+static FastTile *feeder(const FastEngine *e, const FastTile *t, unsigned *port)
+{
+  const FastPlain *p = plain_of(t);
+  for (*port = 0; p->in_slot != NO_SLOT && *port < PORT_RAMP; ++*port)
+    if (t->colors[p->in_slot].open >> OPEN_RX_SHIFT == 1u << *port) {
+      uint32_t there = program_neighbour(e->program, t->index, (Port)*port);
+      return there == (uint32_t)NO_TILE ? NULL : &e->tiles[there];
+    }
+  return NULL;
+}
+
+void fast_join(FastWorker *w, FastTile *t)
+{
+  if (!w->engine->bridges || !only_streams(t))
+    return;
+  unsigned port;
+  join(w, t, leaving_link(t));
+  FastTile *from = feeder(w->engine, t, &port);
+  if (from && only_streams(from) && leaving_link(from) == (unsigned)port_opposite((Port)port))
+    join(w, from, leaving_link(from));
+}
+
+void fast_join_relays(FastWorker *w)
+{
+  while (arrlenu(w->relays))
+    fast_join(w, &w->engine->tiles[arrpop(w->relays)]);
+}
+
+/* ---- taking down ------------------------------------------------------------------------ */
+
+/* The moves of the `n` cycles up to `cycle`, which is bit 0.  NULL: none. */
+static uint32_t moves_until(const FastBridge *b, uint64_t cycle, unsigned n)
+{
+  int32_t back = b ? (int32_t)(b->last - (uint32_t)cycle) : -WORD_BITS;
+  uint64_t moves = back >= WORD_BITS || back <= -WORD_BITS ? 0
+                 : back >= 0 ? b->arrivals >> back : b->arrivals << -back;
+  return (uint32_t)moves & ((1u << n) - 1);
+}
+
+void fast_catch_up(FastWorker *w, FastTile *t)
+{
+  FastThread *th = &t->threads[MAIN_THREAD];
+  FastPlain *p = &th->run->plain;
+  unsigned n = p->ahead;
+  if (!n)
+    return;
+  uint64_t last = th->ready - 1;
+  uint32_t enters = moves_until(t->in, last, n);
+  uint32_t leaves = moves_until(t->out, last + w->engine->timing->hop, n);
+  if ((enters & leaves) == (1u << n) - 1) {     /* mostly: two colors by turns */
+    if (n % 2)
+      stream_served(t, p, true, true);
+  } else {
+    for (uint32_t bit = 1u << (n - 1); bit; bit >>= 1)
+      if ((enters | leaves) & bit)
+        stream_served(t, p, enters & bit, leaves & bit);
+  }
+  if (w->stats.last_event < last)
+    w->stats.last_event = last;
+  p->ahead = 0;
+}
+
+/* Elements that the tile has issued after cycle `now` have not been.  Nobody has seen them: what
+ * they sent arrives later than any neighbour is ahead. */
+static void roll_back(FastWorker *w, FastTile *t, uint64_t now)
+{
+  FastThread *th = &t->threads[MAIN_THREAD];
+  FastPlain *p = &th->run->plain;
+  if (p->ahead && th->ready > now + 1) {
+    uint32_t undone = (uint32_t)(th->ready - (now + 1));
+    if (undone > p->ahead)
+      ICE("a stream is rolled back by more than it was ahead");
+    for (unsigned i = 0; i < PLAIN_STREAMS; i++)
+      if (p->memory & 1u << i)
+        p->address[i] = (uint16_t)(p->address[i] - (int)undone * p->step[i]);
+    p->remaining += undone;
+    p->ahead = (uint8_t)(p->ahead - undone);
+    th->ready = now + 1;
+    if (t->in)
+      t->in->head -= undone;
+    t->out->tail -= undone;
+    t->out->arrivals >>= undone;
+    t->out->last -= undone;
+    w->stats.active_tile_cycles -= undone;
+    w->rolled_back += undone;
+    fast_wake(w, t->index, now + 1);
+  }
+  fast_catch_up(w, t);
+}
+
+static void queue_put(FastWorker *w, FastTile *t, unsigned number, bool output, FastWavelet wavelet)
+{
+  FastQueues *queues = &t->queues[number];
+  FastQueue *q = output ? &queues->output : &queues->input;
+  if (!q->at)
+    fast_queues_create(w, queues, number);
+  if (q->count >= q->places)
+    ICE("a bridge held more wavelets than a queue");
+  *queue_at(q, q->count++) = wavelet;
+  if (output)
+    t->output_any |= (uint16_t)(1u << number);
+  else
+    t->input_any |= (uint16_t)(1u << number);
+}
+
+static void slot_put(FastTile *t, unsigned slot, FastWavelet wavelet)
+{
+  FastColor *c = &t->colors[slot];
+  if (color_count(c) >= FAST_SLOTS)
+    ICE("a bridge held more wavelets than a router");
+  c->w[color_count(c)] = wavelet;
+  c->open++;
+  t->occupied |= 1u << slot;
+}
+
+/* Where a wavelet is at the end of cycle `now` that gets to the receiver's router in cycle
+ * `arrival`: the moves of that cycle are done. */
+static void put_wavelet(FastWorker *w, const FastBridge *b, uint32_t payload, uint64_t arrival,
+                        uint64_t now)
+{
+  const Timing *timing = w->engine->timing;
+  const FastPlain *x = plain_of(b->from), *y = plain_of(b->to);
+  uint64_t in_output = arrival - timing->hop, ramp = in_output - timing->hop;
+  EngineStats *stats = &w->stats;
+  if (ramp <= now && !b->relay)
+    b->from->last_ramp_queue = (uint8_t)x->output;
+  if (arrival <= now) {
+    uint32_t meta = wavelet_meta(arrival + timing->ramp_down, y->in_color, 0);
+    queue_put(w, b->to, y->input, false, (FastWavelet){payload, meta});
+    b->to->wavelets_seen++;
+  } else if (in_output <= now) {
+    unsigned port = (unsigned)__builtin_ctz(b->to->colors[y->in_slot].open >> OPEN_RX_SHIFT);
+    slot_put(b->to, y->in_slot, (FastWavelet){payload, wavelet_meta(arrival, port, 0)});
+  } else if (ramp <= now) {
+    slot_put(b->from, x->out_slot,
+             (FastWavelet){payload, wavelet_meta(in_output, PORT_RAMP, 0)});
+    stats->wavelet_hops--;
+  } else {
+    uint32_t meta = ((uint32_t)ramp & STAMP_MASK) | x->output_meta;
+    queue_put(w, b->from, x->output, true, (FastWavelet){payload, meta});
+    stats->wavelet_hops--;
+    stats->wavelets--;
+  }
+}
+
+/* What the bridge's counts say was done meanwhile. */
+static void settle(FastWorker *w, FastBridge *b)
+{
+  uint32_t made = b->tail;
+  w->stats.wavelet_hops += made;
+  b->to->wavelets_seen += b->head;
+  if (b->relay)
+    return;
+  w->stats.wavelets += made;
+  if (b->head)
+    b->from->last_ramp_queue = (uint8_t)plain_of(b->from)->output;
+}
+
+/* The tile's elements since it has had a bridge. */
+static void settle_issues(FastWorker *w, FastTile *t)
+{
+  FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
+  uint32_t issued = p->settled - p->remaining;
+  if (t->in || t->out || !issued)
+    return;
+  t->issues += issued;
+  t->last_issued[t->main_level] = MAIN_THREAD;
+  w->stats.groups += issued;
+  w->stats.elements += issued;
+}
+
+/* Those before it in a relay have to follow. */
+static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
+{
+  const FastEngine *e = w->engine;
+  roll_back(w, b->from, now);
+  roll_back(w, b->to, now);
+  settle(w, b);
+  for (uint32_t i = b->head; i != b->tail; i++) {
+    uint32_t seen = b->at[i % BRIDGE_PLACES].seen;
+    int32_t wait = (int32_t)(seen - (uint32_t)now);
+    uint64_t arrival = now + (uint64_t)(int64_t)wait - (e->bridge_seen - e->bridge_arrival);
+    put_wavelet(w, b, b->at[i % BRIDGE_PLACES].payload, arrival, now);
+  }
+  if (b->head != b->tail) {
+    fast_wake(w, b->from->index, now + 1);
+    fast_wake(w, b->to->index, now + 1);
+  }
+  if (b->relay && b->from->in)
+    fast_chore(w, b->from->index, CHORE_PART, NO_SLOT, now + 1);
+  b->from->out = b->to->in = NULL;
+  settle_issues(w, b->from);
+  settle_issues(w, b->to);
+  arrput(w->free_bridges, b);
+  w->bridges--;
+}
+
+void fast_part(FastWorker *w, FastTile *t, uint64_t now)
+{
+  if (t->in)
+    take_down(w, t->in, now);
+  if (t->out)
+    take_down(w, t->out, now);
+}
+
+void fast_part_all(FastEngine *e)
+{
+  int32_t bridges = 0;
+  for (unsigned k = 0; k < e->n_workers; k++)
+    bridges += e->workers[k].bridges;
+  for (unsigned k = 0; bridges && k < e->n_workers; k++)
+    for (size_t i = 0; i < arrlenu(e->workers[k].touched); i++)
+      fast_part(&e->workers[0], &e->tiles[e->workers[k].touched[i]], e->cycle - 1);
+  for (unsigned k = 0; k < e->n_workers; k++) {     /* what had to follow has gone as well */
+    FastWorker *w = &e->workers[k];
+    for (size_t i = 0; i < arrlenu(w->chores); i++)
+      arrsetlen(e->chores[w->chores[i]], 0);
+    arrsetlen(w->chores, 0);
+  }
+}

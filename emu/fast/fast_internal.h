@@ -1,0 +1,597 @@
+/* The fast engine's own header: state of a tile, and what its files offer each other.  Only
+ * its own files include it.
+ *
+ * One pass a cycle over the awake tiles, in row order, each planned and carried out before the
+ * next.  That equals the reference's plan-then-commit because what a neighbour may look at, a
+ * router's slots, remembers its state at the start of the cycle: the first change in a cycle
+ * saves count and inputs beside a stamp, and a reader takes the saved values while the stamp is
+ * of this cycle.  Within a tile the order of the steps is such that nothing read later was
+ * changed before, with the exception of the input queues' counts, for which pops are counted.
+ *
+ * A tile is 1 KB while idle; slots, queues, descriptors and running operations come from a
+ * slab when they are first used.  Awake tiles are bits of a map, one for each of the next cycles;
+ * a tile that waits is woken by its own clock, by a wavelet, by room in a neighbour's slots or by
+ * a neighbour's switch.
+ *
+ * The step functions (step_*.h) are compiled twice, with and without events. */
+#ifndef ENGINE_FAST_H
+#define ENGINE_FAST_H
+
+#include "emu/fast/fast.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+enum {
+  FAST_THREADS = 1 + MAX_MICROTHREADS,
+  MAIN_THREAD = 0,
+  NO_QUEUE = 0xff, NO_SLOT = 0xff,
+  LEVELS = 5,                   /* issue priorities: microthread low, main, medium, -, high */
+  LEVEL_UT_LOW = 0, LEVEL_MAIN = 1, LEVEL_UT_MEDIUM = 2, LEVEL_UT_HIGH = 4,
+  FAST_SLOTS = 2,               /* of a color in the tile; more only after a hazard */
+  CALENDAR = 128,               /* cycles that the map of awake tiles looks ahead */
+  BLOCK_MOST = 16,              /* cycles of a block: see run.c */
+  BLOCK_SLANT = 2,              /* rows by which each cycle of it is behind the one before */
+  WORD_BITS = 64,
+};
+#define NEVER UINT64_MAX
+
+/* Idle and active state of a tile, beyond its memory (docs/architecture.md). */
+enum { FAST_IDLE_BYTES = 1024, FAST_ACTIVE_BYTES = 4096 };
+
+/* ---- wavelets --------------------------------------------------------------------------- */
+
+/* meta: low bits of the first cycle in which the holder can see it; where it came from or what
+ * color it has; flags.  The stamp is compared with the cycle modulo 2^24; fast.c freshens
+ * stamps before they could be mistaken. */
+typedef struct { uint32_t payload, meta; } FastWavelet;
+enum {
+  STAMP_BITS = 24, STAMP_MASK = (1 << STAMP_BITS) - 1,
+  META_SHIFT = STAMP_BITS, META_FIELD = 0x1f,   /* color in queues, port in slots */
+  META_CONTROL = 1 << 29,
+  META_ADVANCE = 1 << 30,   /* in routers and output queues */
+  META_KEPT = META_ADVANCE, /* in input queues: a control wavelet that has ended an operation */
+  FRESHEN_CYCLES = 1 << (STAMP_BITS - 2),
+};
+/* Cycles until it can be seen; at most 0: now. */
+static inline int32_t wavelet_wait(uint32_t meta, uint64_t now)
+{
+  return (int32_t)((meta - (uint32_t)now) << (32 - STAMP_BITS)) >> (32 - STAMP_BITS);
+}
+static inline bool wavelet_seen(uint32_t meta, uint64_t now)
+{
+  return wavelet_wait(meta, now) <= 0;
+}
+static inline uint8_t wavelet_field(uint32_t meta) { return meta >> META_SHIFT & META_FIELD; }
+static inline uint32_t wavelet_meta(uint64_t visible, unsigned field, uint32_t flags)
+{
+  return ((uint32_t)visible & STAMP_MASK) | (uint32_t)field << META_SHIFT | flags;
+}
+
+/* ---- a tile ----------------------------------------------------------------------------- */
+
+/* The oldest first.  Mostly a few wavelets are in a queue, so moving them up is cheaper than a
+ * ring, which over time walks through all of its cache lines. */
+typedef struct {
+  FastWavelet *at;              /* every second place; NULL until first used */
+  uint16_t count;
+  uint8_t places;
+  uint8_t use_color : 7, use_control : 1;   /* of its last use, see QueueUse */
+  uint16_t use_pc, use_elements;
+} FastQueue;
+enum { QUEUE_STEP = 2 };        /* the places between are those of the other queue of the number */
+
+/* The two queues of a number are often used together: the first wavelets of both share a cache
+ * line. */
+typedef struct { FastQueue input, output; } FastQueues;
+
+static inline void queue_note(FastQueue *q, QueueUse use)
+{
+  q->use_pc = use.pc;
+  q->use_elements = use.elements;
+  q->use_color = use.color & 0x7f;
+  q->use_control = use.control;
+}
+
+static inline QueueUse queue_use(const FastQueue *q)
+{
+  return (QueueUse){q->use_pc, q->use_elements, q->use_color, q->use_control};
+}
+
+static inline FastWavelet *queue_at(const FastQueue *q, unsigned index)
+{
+  return &q->at[index * QUEUE_STEP];
+}
+
+enum { QUEUE_FEW = 2 };         /* moved up whether they are there or not */
+static inline FastWavelet queue_take(FastQueue *q)
+{
+  FastWavelet first = q->at[0];
+  uint32_t count = --q->count;
+  for (uint32_t i = 0; i < QUEUE_FEW; i++)
+    q->at[i * QUEUE_STEP] = q->at[(i + 1) * QUEUE_STEP];
+  for (uint32_t i = QUEUE_FEW; i < count; i++)
+    q->at[i * QUEUE_STEP] = q->at[(i + 1) * QUEUE_STEP];
+  return first;
+}
+
+/* One color of one router: half a cache line.  Its two words of bits are not of a character type,
+ * so that the compiler knows what a store to them leaves alone. */
+typedef struct {
+  FastWavelet w[FAST_SLOTS];    /* the oldest first */
+  uint32_t stamp;               /* cycle of the last change, low bits; then valid: */
+  uint32_t saved;               /* `open` at the start of that cycle, and from bit ARRIVALS_SHIFT
+                                   the inputs that a wavelet came in by in that cycle */
+  uint16_t open;                /* wavelets, with what lies in the engine's spill list; from bit
+                                   OPEN_RX_SHIFT the inputs of the current position, none while
+                                   suspended */
+  uint16_t route;               /* ROUTE_* */
+  uint8_t next[PORT_RAMP];      /* slot of the color in the router at that output, or NO_SLOT */
+} FastColor;
+_Static_assert(sizeof(FastColor) == 32, "two colors share a cache line");
+
+enum {
+  ARRIVALS_SHIFT = 16, OPEN_COUNT = 0xff, OPEN_RX_SHIFT = 8,
+  ROUTE_TX = 0x1f,              /* outputs of the current position */
+  ROUTE_SUSPENDED = 1 << 5, ROUTE_FILTERED = 1 << 6,
+  ROUTE_CHECKED = 1 << 7,       /* all of them are known to lead to a configured router */
+  ROUTE_ODD = ROUTE_SUSPENDED | ROUTE_FILTERED | ROUTE_CHECKED,   /* but CHECKED alone: plain */
+  ROUTE_RX_SHIFT = 8, ROUTE_TX_SHIFT = 10, ROUTE_POSITION = 3,    /* positions; they are equal
+                                   but while a wavelet with `advance` is inside */
+};
+static inline unsigned color_count(const FastColor *c) { return c->open & OPEN_COUNT; }
+static inline unsigned color_rx_position(const FastColor *c)
+{
+  return c->route >> ROUTE_RX_SHIFT & ROUTE_POSITION;
+}
+static inline unsigned color_tx_position(const FastColor *c)
+{
+  return c->route >> ROUTE_TX_SHIFT & ROUTE_POSITION;
+}
+/* The masks follow the positions; the new outputs are to be checked. */
+static inline void color_set(FastColor *c, const ImageColorConfig *config, unsigned rx, unsigned tx,
+                             bool suspended)
+{
+  rx &= ROUTE_POSITION;
+  tx &= ROUTE_POSITION;
+  c->open = (uint16_t)(color_count(c) | (suspended ? 0u : config->positions[rx].rx)
+                                            << OPEN_RX_SHIFT);
+  c->route = (uint16_t)((config->positions[tx].tx & ROUTE_TX) | rx << ROUTE_RX_SHIFT |
+                        tx << ROUTE_TX_SHIFT | (suspended ? ROUTE_SUSPENDED : 0) |
+                        (c->route & ROUTE_FILTERED));
+}
+
+typedef struct { uint16_t counter, limit1; bool limit2_used, off; } FastFilter;
+
+/* What all tiles with the same configuration of colors share. */
+typedef struct {
+  uint8_t n;
+  bool swaps, filters;          /* some color has one */
+  uint8_t slot_of[MAX_COLORS], color_of[MAX_COLORS];
+  const ImageColorConfig *config[MAX_COLORS];   /* by slot */
+} FastSet;
+
+/* What the short loop of a plain operation needs, by stream: src0, src1, dest; in one cache line.
+ * The VecRun is brought up to date from it before anybody else looks (plain_sync). */
+enum { PLAIN_SRC0, PLAIN_SRC1, PLAIN_DEST, PLAIN_STREAMS };
+typedef struct {
+  uint32_t remaining;
+  uint32_t value[2];            /* of sources that are no memory: the scalar, or what the queue's
+                                   head holds */
+  uint32_t scalar;
+  uint32_t output_meta;         /* flags and color of what is sent */
+  uint16_t memory;              /* streams in memory, a bit each */
+  uint16_t address[PLAIN_STREAMS];
+  int16_t step[PLAIN_STREAMS];  /* bytes from element to element */
+  uint16_t input, output;       /* queues, or NO_QUEUE */
+  uint16_t input_stream;        /* PLAIN_SRC0 or PLAIN_SRC1 */
+  uint16_t op, width, operation;    /* VecKind, group, VecOp */
+  bool unbounded, advance, both_memory;
+  uint32_t settled;             /* remaining when it was counted last; with bridges only */
+  uint8_t ahead;                /* elements issued before their cycle, the last cycles before
+                                   `ready` of the thread; with bridges only */
+  bool stream;                  /* see step_stream.h; then: */
+  uint8_t in_color, in_slot, out_slot;  /* NO_SLOT: no such operand */
+} FastPlain;
+_Static_assert(sizeof(FastPlain) <= 64, "one cache line");
+
+typedef struct {
+  FastPlain plain;              /* if the thread says so */
+  VecRun run;
+} FastRun;
+
+typedef struct {
+  FastRun *run;                 /* NULL: idle */
+  uint64_t ready;               /* next group not before */
+  uint64_t stall_since : 48;
+  uint64_t stall : 8;           /* StallCause, not yet in the statistics */
+  uint64_t plain : 1;           /* see step_vec.h */
+} FastThread;
+_Static_assert(sizeof(FastThread) == 24, "compact");
+
+/* A completion action, or a write to a priority register (address not 0), to come.  `value`: of an
+ * action, the pc of its operation. */
+typedef struct { uint64_t cycle; Action action; uint16_t address, value; } FastAction;
+typedef struct { uint64_t cycle; uint32_t word; uint8_t color; } FastHostWord;
+
+/* Scalar instructions that the main thread has carried out before their cycle: where it was before,
+ * and in which cycles they issue, a bit each from `from` on. */
+typedef struct {
+  Registers regs;
+  uint16_t pc;
+  uint64_t ready, from, issues;
+  ScalarStores stores;
+} FastAhead;
+
+/* A tile has instructions ahead only while it has no operation, so the two take turns in memory. */
+typedef union { FastRun run; FastAhead ahead; } FastWork;
+
+/* Where a class keeps which DSR: only those that its code names take room. */
+typedef struct {
+  uint8_t n;
+  uint8_t place[DSR_FILE_COUNT][MAX_DSRS];
+} FastDsrMap;
+
+/* What few tiles have. */
+typedef struct {
+  HostWords posted;
+  FastHostWord *sent;           /* stb_ds */
+} FastHost;
+
+typedef struct FastTile FastTile;
+
+/* Wavelets on their way from one tile to the operation of its neighbour: bridge.c.
+ * Places of the ring are counted on from its making, so that they are numbers of wavelets, too. */
+enum { BRIDGE_PLACES = 16 };
+typedef struct {
+  _Alignas(64) uint64_t arrivals;       /* cycles in which the receiver's router moves one to its
+                                           queue, and the sender's has, `hop` before: bit i is the
+                                           cycle i before */
+  uint32_t last;                /* low bits: that of the newest one */
+  uint32_t head, tail;
+  FastTile *from, *to;
+  bool upright;                 /* from row to row */
+  bool relay;                   /* copies of what comes to `from`; else results of its operation */
+  bool relayed;                 /* `to` relays them: how many so far */
+  uint32_t relays;
+  struct { uint32_t payload, seen; } at[BRIDGE_PLACES];  /* seen: when it can be taken, low bits */
+} FastBridge;
+
+/* What a stream of wavelets through a tile needs lies in the first two cache lines, and in that of
+ * its queues. */
+struct FastTile {
+  _Alignas(64) const FastSet *set;     /* NULL: never touched */
+  FastColor *colors;            /* by slot */
+  FastBridge *in, *out;         /* of the only operation; NULL: its wavelets go by the router */
+  uint32_t index;
+  uint32_t occupied;            /* colors with wavelets, a bit for each slot */
+  uint16_t vectors;             /* threads with a running operation, a bit each */
+  uint16_t input_any, output_any;   /* queues with wavelets */
+  uint16_t input_control;       /* queues that may hold a control wavelet */
+  uint16_t readers;             /* input queues that running operations read */
+  uint8_t first_slot;           /* served first in the last cycle with a move */
+  uint8_t last_ramp_queue;
+  uint8_t last_issued[LEVELS];
+  uint8_t main_level;
+  bool has_code;                /* else it is only a router */
+  bool running;                 /* a task or function; else idle and the scheduler may pick */
+  bool flushing;                /* some queue is to become empty */
+  bool attended;                /* by the host: `host` is there */
+  bool is_ahead;                /* some instruction of `ahead` issues later than now */
+  /* the second line; of the threads, the main one */
+  _Alignas(64) uint64_t pending_due;   /* NEVER: no action and no priority pending */
+  uint64_t wavelets_seen;
+  TileMem mem;
+  FastThread threads[FAST_THREADS];
+  _Alignas(64) FastQueues queues[MAX_QUEUES];
+  const ClassCode *cls;         /* NULL: no code */
+  const uint8_t *data_queue;    /* by color: where its wavelets go */
+  uint64_t issues;
+  uint64_t ready;               /* next issue, or next pick when idle, not before */
+  uint64_t active, blocked, high;   /* by id; high: picked before the others */
+  FastAhead *ahead;             /* NULL: none since its last operation */
+  FastHost *host;
+  uint16_t pc;
+  uint16_t launch_entry;
+  bool launch_pending;
+  uint8_t paused;               /* microthreads, a bit each */
+  uint8_t task, task_id;
+  Registers regs;
+  RouterConfig **own;           /* by slot; NULL: no router register was ever written */
+  FastFilter *filters;          /* by slot; NULL: none */
+  FastAction *pending;          /* stb_ds, in order of issue */
+  uint16_t *blocked_at;         /* by block_place; NULL: no program has blocked anything */
+  DsrState *dsrs;               /* by the class' FastDsrMap */
+  /* configuration */
+  bool tsc_running;
+  uint32_t unblocks, torn_down;
+  TileRegisters registers;
+  uint64_t tsc_start, tsc_value, tsc_latch, perf_latch[2];
+  TileRecord record;
+};
+_Static_assert(offsetof(FastTile, pending_due) == 64, "the first line is full, no more");
+_Static_assert(offsetof(FastTile, threads) + sizeof(FastThread) <= 128, "the second likewise");
+
+_Static_assert(sizeof(FastTile) <= FAST_IDLE_BYTES, "an idle tile stays within its bound");
+/* A tile at work: every color configured, a running operation on the main thread and on two
+ * microthreads, six numbers of queues, eight descriptors.  Bridges are for tiles with one
+ * operation, instructions ahead for those with none. */
+_Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(FastWork) +
+                       8 * sizeof(DsrState) + 96 * sizeof(FastWavelet) <= FAST_ACTIVE_BYTES,
+               "an active tile stays within its bound");
+
+/* ---- the engine ------------------------------------------------------------------------- */
+
+typedef struct { uint64_t free_at; uint32_t last_tile; uint32_t first, end, waiting; } FastChannel;
+typedef struct { uint32_t tile; uint8_t slot; FastWavelet wavelet; } FastSpill;
+
+typedef struct FastEngine FastEngine;
+typedef struct { uint32_t first, end; } FastRows;
+typedef struct { uint64_t cycle; uint32_t tile; uint8_t byte; } FastPrint;
+
+/* What is to be done for a row behind a cycle, before any of its tiles is visited again. */
+typedef enum { CHORE_MEETING, CHORE_PART } FastChoreKind;   /* settle; take down bridges */
+typedef struct { uint64_t cycle; uint32_t tile; uint8_t kind, slot; } FastChore;
+
+/* With several workers a block of cycles has two halves.  The rows are cut into strips; in the
+ * first half each worker visits its strips but for their rows at a border to another strip, in the
+ * second half the pairs of rows on both sides of a border.  With each cycle of a block the first
+ * halves lose two rows at each border, which the second ones win.  So nobody ever touches a tile
+ * that another one touches or visits in the same half, and nothing needs a lock. */
+typedef enum { HALF_INNER, HALF_BORDERS, HALVES } FastHalf;
+enum {
+  STRIP_LEAST = 4,              /* rows; with fewer, two borders would touch */
+  BLOCK_SHARED = 8,             /* cycles of a block that the largest strips have room for */
+  CHORE_REACH = 4,              /* rows of a strip that chores of both its borders may touch, beyond
+                                   what visits do */
+};
+
+/* What a worker has of its own. */
+typedef struct {
+  FastEngine *engine;
+  FastRows *rows[HALVES];       /* stb_ds */
+  uint64_t due[CALENDAR / WORD_BITS];   /* cycles of the calendar in which tiles are awake */
+  uint32_t visits;              /* in this block, elements ahead of their cycle included */
+  uint64_t last_change;         /* cycle after the last one in which anything changed */
+  uint64_t ahead_last;          /* last issue that was carried out ahead */
+  EngineStats stats;
+  uint32_t *touched;            /* stb_ds, in order of touching */
+  Timer *timers;                /* further ahead than the calendar */
+  /* memory */
+  char **slabs;                 /* stb_ds */
+  size_t slab_used;
+  FastWork **free_works;        /* stb_ds */
+  FastBridge **free_bridges;    /* stb_ds */
+  int32_t bridges;              /* that it has built, less those that it has taken down */
+  uint64_t rolled_back;         /* elements of streams, for tests to see that there are some */
+  DsrState (*scratch)[MAX_DSRS];/* descriptors of one operation at its issue and end */
+  /* findings of this cycle, stb_ds */
+  Fault *faults;
+  TraceEvent *events;
+  FastPrint *prints;
+  uint32_t *host_calls;         /* tiles with a wavelet for the host */
+  uint32_t *chores;             /* rows that have some */
+  uint32_t *relays;             /* stb_ds, tiles that have become some */
+} FastWorker;
+
+struct FastEngine {
+  Engine base;
+  Program *program;
+  EngineOptions options;
+  const Timing *timing;
+  uint64_t cycle;               /* the first of the block that runs, or the next one to run */
+  unsigned block;               /* cycles of the block that runs */
+  unsigned block_most;          /* that the rows of the workers allow */
+  uint32_t visits;              /* a cycle, on average of the last ones */
+  uint64_t limit;               /* of this run */
+  uint64_t freshened;
+  uint32_t n_tiles, width, height;
+  ptrdiff_t step[PORT_RAMP];    /* bytes to the neighbour */
+  uint32_t router_slots;
+  uint32_t word_bytes, bank_groups;   /* of memory: two reads a cycle from different groups */
+  uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
+  bool bridges;                 /* may be built; cycles from an element's issue: */
+  uint32_t bridge_arrival, bridge_seen;
+  uint32_t stream_ahead;        /* most cycles that a stream with bridges is ahead: what it sends
+                                   after the first of them is seen when the last is over */
+  FastTile *tiles;              /* zero until touched */
+  FastSet *sets;                /* by color set */
+  bool swaps;                   /* some color has a swap */
+  FastDsrMap *dsr_maps;         /* by class */
+  ScalarCode **code;            /* by class and word */
+  /* awake tiles by cycle of the calendar: a bit each, whole words for a row, and a byte for each
+     row that has any */
+  uint64_t *awake;
+  uint8_t *row_awake;
+  uint32_t row_words;
+  FastChore **chores;           /* by row, stb_ds */
+  FastWorker *workers;          /* the first is the caller of the engine */
+  unsigned n_workers;
+  uint16_t *row_worker;         /* who visits a row */
+  struct FastCrew *crew;        /* NULL: no thread has been started */
+  /* host */
+  FastChannel *channels;
+  unsigned n_channels;
+  uint64_t *host_waiting;       /* tiles with a wavelet for the host, a bit each */
+  uint32_t n_host_waiting;
+  bool hosted;                  /* the host has sent a wavelet or has been sent one */
+  /* findings */
+  EngineStats stats;            /* sums, when somebody asks */
+  Fault *faults;                /* stb_ds */
+  bool stopped;
+  FastSpill *spills;            /* stb_ds, oldest first */
+  pthread_mutex_t spills_lock;  /* they are rare */
+};
+
+/* ---- fast.c ---------------------------------------------------------------------- */
+
+FastTile *fast_touch(FastWorker *worker, uint32_t tile);
+/* Zeroed, aligned to `align`, as long as the engine lives. */
+void *fast_alloc(FastWorker *worker, size_t bytes, size_t align);
+/* Not zeroed. */
+FastWork *fast_work_alloc(FastWorker *worker);
+void fast_work_free(FastWorker *worker, void *work);
+/* Brings the VecRun of a plain operation up to date. */
+static inline void plain_sync(FastThread *thread)
+{
+  FastRun *r = thread->run;
+  VecStream *streams[PLAIN_STREAMS] = {&r->run.src[0], &r->run.src[1], &r->run.dest};
+  for (unsigned i = 0; thread->plain && i < PLAIN_STREAMS; i++)
+    streams[i]->address = r->plain.address[i];
+  if (thread->plain)
+    r->run.remaining = r->plain.remaining;
+}
+void fast_queues_create(FastWorker *worker, FastQueues *queues, unsigned number);
+/* The state of a color at a tile; NULL: not configured. */
+static inline FastColor *fast_color(const FastTile *tile, unsigned color)
+{
+  unsigned slot = tile->set->slot_of[color];
+  return slot == NO_SLOT ? NULL : &tile->colors[slot];
+}
+static inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned color)
+{
+  unsigned slot = tile->set->slot_of[color];
+  return tile->own && tile->own[slot] ? &tile->own[slot]->config : tile->set->config[slot];
+}
+
+static inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsigned port)
+{
+  return (FastTile *)((char *)tile + engine->step[port]);
+}
+
+/* From an element's group to the cycle in which the router can see its wavelet: never the same. */
+static inline unsigned fast_output_cycles(const Timing *timing)
+{
+  unsigned cycles = timing->element_to_queue + timing->ramp_up - (timing->ramp_up ? 1 : 0);
+  return cycles ? cycles : 1;
+}
+
+/* Places after the color that was served first in the last cycle with a move. */
+static inline unsigned places_after_first(const FastTile *tile, unsigned slot)
+{
+  unsigned first = tile->first_slot + 1u;
+  return slot >= first ? slot - first : slot + MAX_COLORS - first;
+}
+/* The router of a stream has served its colors in a cycle, by turns: one of them at least. */
+static inline void stream_served(FastTile *tile, const FastPlain *plain, bool enters, bool leaves)
+{
+  bool in_first = enters && (!leaves || places_after_first(tile, plain->in_slot) <
+                                            places_after_first(tile, plain->out_slot));
+  tile->first_slot = in_first ? plain->in_slot : plain->out_slot;
+}
+
+/* Where the wavelets of a color enter the tile: as loaded, or as rewritten. */
+void fast_bind_queues(FastTile *tile);
+
+/* The words of a row in the map of a cycle; the bytes of all rows. */
+static inline uint64_t *fast_awake(const FastEngine *engine, uint64_t cycle, uint32_t row)
+{
+  return &engine->awake[(cycle % CALENDAR * engine->height + row) * engine->row_words];
+}
+static inline uint8_t *fast_row_awake(const FastEngine *engine, uint64_t cycle)
+{
+  return &engine->row_awake[cycle % CALENDAR * engine->height];
+}
+
+/* Tiles of a word of the map are awake in a cycle of the calendar. */
+static inline void fast_wake_word(FastWorker *worker, uint64_t cycle, uint32_t row, uint32_t word,
+                                  uint64_t tiles)
+{
+  FastEngine *engine = worker->engine;
+  uint64_t *at = &fast_awake(engine, cycle, row)[word], before = *at;
+  *at = before | tiles;
+  if (before)
+    return;
+  fast_row_awake(engine, cycle)[row] = 1;
+  worker->due[cycle % CALENDAR / WORD_BITS] |= UINT64_C(1) << cycle % WORD_BITS;
+}
+
+static inline void fast_wake(FastWorker *worker, uint32_t tile, uint64_t cycle)
+{
+  uint32_t row = tile / worker->engine->width, column = tile % worker->engine->width;
+  fast_wake_word(worker, cycle, row, column / WORD_BITS, UINT64_C(1) << column % WORD_BITS);
+}
+
+/* ---- run.c ------------------------------------------------------------------ */
+
+/* Wakes the tile, which the worker visits, in a cycle after `now`. */
+void fast_timer(FastWorker *worker, uint32_t tile, uint64_t now, uint64_t cycle);
+/* To be done behind the cycle, before anything that concerns the tile is done in a later one. */
+void fast_chore(FastWorker *worker, uint32_t tile, FastChoreKind kind, unsigned slot,
+                uint64_t cycle);
+/* The next cycle after `now` in which something of the tile becomes due by itself. */
+uint64_t fast_next_due(const FastTile *tile, uint64_t now);
+RunStatus fast_run(Engine *engine, uint64_t limit);
+void fast_skip_to(Engine *engine, uint64_t cycle);
+
+/* ---- ahead.c ---------------------------------------------------------------- */
+
+void fast_ahead_create(FastEngine *engine);
+void fast_ahead_destroy(FastEngine *engine);
+/* The main thread has issued a scalar instruction in this cycle, and no operation runs: carries
+ * out those that follow as far as nobody can see them, neither other tiles nor the host. */
+void fast_ahead(FastWorker *worker, FastTile *tile, uint64_t now);
+/* All that was carried out ahead has issued. */
+void fast_ahead_over(FastWorker *worker, FastTile *tile);
+/* Whether an instruction that was carried out ahead issues in this cycle. */
+static inline bool fast_issues_ahead(const FastTile *tile, uint64_t now)
+{
+  return tile->is_ahead && now - tile->ahead->from < WORD_BITS &&
+         (tile->ahead->issues >> (now - tile->ahead->from) & 1);
+}
+/* The run has ended before `cycle`: what issues from then on has not been. */
+void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
+
+/* ---- bridge.c --------------------------------------------------------------- */
+
+/* Whether one moves from the receiver's router to its queue in the cycle. */
+static inline bool bridge_moves(const FastBridge *b, uint64_t cycle)
+{
+  uint32_t back = b->last - (uint32_t)cycle;
+  return back < WORD_BITS && (b->arrivals >> back & 1);
+}
+/* Cycles from `now` to the newest of these moves; at most 0: it is over. */
+static inline int32_t bridge_last(const FastBridge *b, uint64_t now)
+{
+  return (int32_t)(b->last - (uint32_t)now);
+}
+/* The cycles that a stream was ahead are over: accounts for what its router did in them. */
+void fast_catch_up(FastWorker *worker, FastTile *tile);
+void fast_bridges_create(FastEngine *engine);
+/* The tile has started a streaming operation: builds bridges to and from it where it can. */
+void fast_join(FastWorker *worker, FastTile *tile);
+/* At the end of a block: what relays of the block now make possible. */
+void fast_join_relays(FastWorker *worker);
+/* Takes down the bridges of the tile, whose last cycle was `now`; of all tiles, between runs. */
+void fast_part(FastWorker *worker, FastTile *tile, uint64_t now);
+void fast_part_all(FastEngine *engine);
+
+/* ---- crew.c ----------------------------------------------------------------- */
+
+/* Runs both halves of a block, one thread a worker.  The threads are started when first needed. */
+void fast_crew_block(FastEngine *engine);
+void fast_crew_destroy(FastEngine *engine);
+
+/* ---- the step, compiled twice: plain.c, traced.c ---------------- */
+
+/* What the worker does in half a block. */
+void fast_visit_plain(FastWorker *worker, FastHalf half);
+void fast_visit_traced(FastWorker *worker, FastHalf half);
+static inline void fast_visit(FastWorker *worker, FastHalf half)
+{
+  if (worker->engine->options.trace)
+    fast_visit_traced(worker, half);
+  else
+    fast_visit_plain(worker, half);
+}
+/* What one thread does at the end of a block: host, hazards, events. */
+void fast_end_block_plain(FastEngine *engine);
+void fast_end_block_traced(FastEngine *engine);
+/* Between cycles: what the running operation of a thread waits for, and with which operand. */
+StallCause fast_thread_waits(FastEngine *engine, FastTile *tile, unsigned thread, uint8_t *stream);
+
+/* ---- inspect.c -------------------------------------------------------------- */
+
+void fast_inspect(Engine *engine, uint32_t tile, InspectTile *out);
+
+#endif

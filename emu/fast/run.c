@@ -1,0 +1,323 @@
+/* Fast engine: the clock, timers, and the run from block to block.
+ *
+ * A block is one cycle, or several where many tiles are awake: these are run slantwise over the
+ * rows (visit_slanted), so that tiles are in the cache for several visits.  What one thread does
+ * for all tiles, it does at the end of a block.  A fault ends the run with its block: other tiles
+ * have gone on for up to BLOCK_MOST - 1 cycles. */
+#include "emu/fast/fast_internal.h"
+
+#include "stb_ds.h"
+
+#include <stdlib.h>
+
+/* ---- the clock -------------------------------------------------------------------------- */
+
+void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle)
+{
+  if (cycle <= now + 1)
+    fast_wake(w, tile, now + 1);
+  else if (cycle - now < CALENDAR - BLOCK_MOST)     /* cycles of the block that others still run */
+    fast_wake(w, tile, cycle);
+  else
+    timers_push(&w->timers, (Timer){cycle, tile});
+}
+
+void fast_chore(FastWorker *w, uint32_t tile, FastChoreKind kind, unsigned slot, uint64_t cycle)
+{
+  FastEngine *e = w->engine;
+  uint32_t row = tile / e->width;
+  arrput(w->chores, row);
+  arrput(e->chores[row], ((FastChore){cycle, tile, (uint8_t)kind, (uint8_t)slot}));
+}
+
+/* The sooner one that is after `now`. */
+static uint64_t sooner(uint64_t a, uint64_t b, uint64_t now)
+{
+  return b > now && b < a ? b : a;
+}
+
+static uint64_t sooner_wavelet(uint64_t a, uint32_t meta, uint64_t now)
+{
+  int32_t wait = wavelet_wait(meta, now);
+  return wait > 0 ? sooner(a, now + (uint64_t)wait, now) : a;
+}
+
+uint64_t fast_next_due(const FastTile *t, uint64_t now)
+{
+  uint64_t due = sooner(NEVER, t->ready, now);
+  for (unsigned bits = t->vectors; bits; bits &= bits - 1)
+    due = sooner(due, t->threads[__builtin_ctz(bits)].ready, now);
+  due = sooner(due, t->pending_due, now);
+  for (unsigned bits = t->input_any; bits; bits &= bits - 1) {
+    const FastQueue *q = &t->queues[__builtin_ctz(bits)].input;
+    for (unsigned k = 0; k < q->count; k++)
+      due = sooner_wavelet(due, queue_at(q, k)->meta, now);
+  }
+  for (unsigned bits = t->output_any; bits; bits &= bits - 1)
+    due = sooner_wavelet(due, queue_at(&t->queues[__builtin_ctz(bits)].output, 0)->meta, now);
+  for (uint32_t bits = t->occupied; bits; bits &= bits - 1) {
+    const FastColor *c = &t->colors[__builtin_ctz(bits)];
+    due = sooner_wavelet(due, c->w[0].meta, now);
+  }
+  if (t->host)
+    due = sooner(due, host_words_due(&t->host->posted, now), now);
+  return due;
+}
+
+/* Stamps that lie in the past are moved to now, so that they never look as if in the future. */
+static void freshen_wavelet(FastWavelet *w, uint64_t old, uint64_t now)
+{
+  int64_t visible = (int64_t)old + wavelet_wait(w->meta, old);
+  if (visible <= (int64_t)now)
+    w->meta = (w->meta & ~(uint32_t)STAMP_MASK) | ((uint32_t)now & STAMP_MASK);
+}
+
+static void freshen_queue(FastQueue *q, uint64_t old, uint64_t now)
+{
+  for (unsigned k = 0; k < q->count; k++)
+    freshen_wavelet(queue_at(q, k), old, now);
+}
+
+static void freshen_tile(FastTile *t, uint64_t old, uint64_t now)
+{
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    freshen_queue(&t->queues[q].input, old, now);
+    freshen_queue(&t->queues[q].output, old, now);
+  }
+  for (unsigned slot = 0; slot < t->set->n; slot++) {
+    FastColor *c = &t->colors[slot];
+    for (unsigned k = 0; k < FAST_SLOTS; k++)
+      freshen_wavelet(&c->w[k], old, now);
+    c->stamp = (uint32_t)now - 1;
+  }
+}
+
+static void freshen(FastEngine *e, uint64_t now)
+{
+  for (unsigned k = 0; k < e->n_workers; k++)
+    for (size_t i = 0; i < arrlenu(e->workers[k].touched); i++)
+      freshen_tile(&e->tiles[e->workers[k].touched[i]], e->cycle, now);
+  for (size_t i = 0; i < arrlenu(e->spills); i++)
+    freshen_wavelet(&e->spills[i].wavelet, e->cycle, now);
+  e->freshened = now;
+}
+
+/* Between cycles: cycle `now` is the next to run. */
+static void set_cycle(FastEngine *e, uint64_t now)
+{
+  if (now - e->freshened >= FRESHEN_CYCLES)
+    freshen(e, now);
+  e->cycle = now;
+}
+
+/* The first cycle of the calendar from `now` on in which a tile of the worker's is awake. */
+static uint64_t soonest_awake(const FastWorker *w, uint64_t now)
+{
+  for (unsigned ahead = 0; ahead < CALENDAR;) {
+    uint64_t cycle = now + ahead;
+    uint64_t due = w->due[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS;
+    if (due)
+      return cycle + (unsigned)__builtin_ctzll(due);
+    ahead += WORD_BITS - cycle % WORD_BITS;
+  }
+  /* The word of `now` once more, which starts before it. */
+  uint64_t due = w->due[now % CALENDAR / WORD_BITS];
+  return due ? now - now % WORD_BITS + CALENDAR + (unsigned)__builtin_ctzll(due) : NEVER;
+}
+
+static uint64_t soonest_timer(const FastWorker *w, uint64_t now)
+{
+  uint64_t due = soonest_awake(w, now);
+  return arrlenu(w->timers) && w->timers[0].cycle < due ? w->timers[0].cycle : due;
+}
+
+/* Cycle of the soonest timer or free channel; NEVER if there is none. */
+static uint64_t soonest(const FastEngine *e)
+{
+  uint64_t due = NEVER;
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    uint64_t timer = soonest_timer(&e->workers[k], e->cycle);
+    due = timer < due ? timer : due;
+  }
+  uint64_t num = e->timing->host_wavelets_num ? e->timing->host_wavelets_num : 1;
+  for (unsigned i = 0; e->n_host_waiting && i < e->n_channels; i++) {
+    uint64_t free_at = (e->channels[i].free_at + num - 1) / num;
+    if (e->channels[i].waiting && free_at < due)
+      due = free_at;
+  }
+  return due > e->cycle || due == NEVER ? due : e->cycle;
+}
+
+/* The timers that are due in the block, whose first cycle is `cycle`. */
+static void take_timers(FastEngine *e)
+{
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    FastWorker *w = &e->workers[k];
+    while (arrlenu(w->timers) && w->timers[0].cycle < e->cycle + e->block) {
+      Timer timer = timers_pop(w->timers);
+      fast_wake(w, timer.tile, timer.cycle > e->cycle ? timer.cycle : e->cycle);
+    }
+  }
+}
+
+/* Whatever wakes in a cycle from `from` on and before `end`, out of the calendar. */
+static uint32_t *take_awake(FastEngine *e, uint64_t from, uint64_t end)
+{
+  uint32_t *tiles = NULL;
+  for (uint64_t cycle = from; cycle < end && cycle - from < CALENDAR; cycle++) {
+    uint8_t *rows = fast_row_awake(e, cycle);
+    for (uint32_t row = 0; row < e->height; row++) {
+      uint64_t *words = fast_awake(e, cycle, row);
+      for (uint32_t word = 0; rows[row] && word < e->row_words; word++) {
+        for (; words[word]; words[word] &= words[word] - 1)
+          arrput(tiles, row * e->width + word * WORD_BITS +
+                          (unsigned)__builtin_ctzll(words[word]));
+      }
+      rows[row] = 0;
+    }
+  }
+  return tiles;
+}
+
+static void forget_due(FastEngine *e, uint64_t from, uint64_t end)
+{
+  for (uint64_t cycle = from; cycle < end && cycle - from < CALENDAR; cycle++)
+    for (unsigned k = 0; k < e->n_workers; k++)
+      e->workers[k].due[cycle % CALENDAR / WORD_BITS] &= ~(UINT64_C(1) << cycle % WORD_BITS);
+}
+
+/* What would have been due meanwhile is due then. */
+void fast_skip_to(Engine *base, uint64_t cycle)
+{
+  FastEngine *e = (FastEngine *)base;
+  if (cycle <= e->cycle)
+    return;
+  uint32_t *tiles = take_awake(e, e->cycle, cycle);
+  forget_due(e, e->cycle, cycle);
+  set_cycle(e, cycle);
+  for (size_t i = 0; i < arrlenu(tiles); i++)
+    fast_wake(e->workers, tiles[i], cycle);
+  arrfree(tiles);
+}
+
+/* ---- the run ---------------------------------------------------------------------------- */
+
+static int compare_faults(const void *a, const void *b)
+{
+  const Fault *x = a, *y = b;
+  if (x->cycle != y->cycle)
+    return x->cycle < y->cycle ? -1 : 1;
+  return fault_compare(a, b);
+}
+
+/* Those up to the first cycle with one that ends the run. */
+static void collect_faults(FastEngine *e)
+{
+  Fault *found = e->workers[0].faults;
+  for (unsigned k = 1; k < e->n_workers; k++) {
+    for (size_t i = 0; i < arrlenu(e->workers[k].faults); i++)
+      arrput(found, e->workers[k].faults[i]);
+    arrsetlen(e->workers[k].faults, 0);
+  }
+  size_t count = arrlenu(found);
+  if (count)
+    qsort(found, count, sizeof *found, compare_faults);
+  e->stopped |= faults_collect(&e->faults, found, count, e->options.check, e->options.checks);
+  arrsetlen(found, 0);
+  e->workers[0].faults = found;
+}
+
+/* Below this number of visits a cycle is not worth the meeting of threads; from this number on they
+ * do not fit a cache, so that blocks are worth their while. */
+enum { CREW_LEAST = 256, BLOCK_LEAST = 1536 };
+
+/* A cycle of the block that has run, averaged with those before it: streams that go ahead are often
+ * visited all in the same cycle and then none for some. */
+static void count_visits(FastEngine *e)
+{
+  uint64_t sum = (uint64_t)e->visits * (BLOCK_MOST - e->block);
+  for (unsigned k = 0; k < e->n_workers; k++)
+    sum += e->workers[k].visits;
+  e->visits = (uint32_t)(sum / BLOCK_MOST);
+}
+
+/* Cycles of the next block: one where the host or a trace wants to have cycles by themselves. */
+static unsigned choose_block(const FastEngine *e)
+{
+  if (e->options.trace || e->hosted || e->program->host_out_colors)
+    return 1;
+  unsigned most = e->visits >= BLOCK_LEAST ? e->block_most : 1;
+  most = e->options.block && e->options.block < e->block_most ? e->options.block : most;
+  return e->limit - e->cycle < most ? (unsigned)(e->limit - e->cycle) : most;
+}
+
+/* The last cycle of the block in which a tile was awake: those after it have not been needed. */
+static uint64_t last_awake(const FastEngine *e)
+{
+  for (uint64_t cycle = e->cycle + e->block - 1; cycle > e->cycle; cycle--)
+    for (unsigned k = 0; k < e->n_workers; k++)
+      if (e->workers[k].due[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS & 1)
+        return cycle;
+  return e->cycle;
+}
+
+/* Returns the cycle after it. */
+static uint64_t run_block(FastEngine *e)
+{
+  bool crew = e->n_workers > 1 && (e->visits >= CREW_LEAST || e->options.shuffle);
+  e->block = choose_block(e);
+  take_timers(e);
+  if (crew) {
+    fast_crew_block(e);
+  } else {
+    for (unsigned half = 0; half < (e->n_workers > 1 ? HALVES : 1); half++)
+      for (unsigned k = 0; k < e->n_workers; k++)
+        fast_visit(&e->workers[k], (FastHalf)half);
+  }
+  if (e->options.trace)
+    fast_end_block_traced(e);
+  else
+    fast_end_block_plain(e);
+  collect_faults(e);
+  count_visits(e);
+  uint64_t last = last_awake(e);
+  forget_due(e, e->cycle, e->cycle + e->block);
+  return last + 1;
+}
+
+static RunStatus run_on(FastEngine *e, uint64_t limit)
+{
+  uint64_t floor = e->cycle;
+  e->limit = limit;
+  for (;;) {
+    if (e->stopped) {
+      fast_ahead_undo(e, e->cycle);
+      return RUN_FAULT;
+    }
+    if (e->cycle >= limit)
+      return RUN_LIMIT;
+    uint64_t due = soonest(e);
+    if (due == NEVER) {
+      for (unsigned k = 0; k < e->n_workers; k++)
+        floor = e->workers[k].last_change > floor ? e->workers[k].last_change : floor;
+      e->cycle = floor;
+      return RUN_QUIET;
+    }
+    set_cycle(e, due < limit ? due : limit);
+    if (e->cycle >= limit)
+      return RUN_LIMIT;
+    set_cycle(e, run_block(e));
+    if (e->options.trace && e->options.trace->stop)
+      return RUN_LIMIT;
+    if (engine_interrupted(e->options.interrupt) && !e->stopped)
+      return RUN_INTERRUPTED;
+  }
+}
+
+RunStatus fast_run(Engine *base, uint64_t limit)
+{
+  FastEngine *e = (FastEngine *)base;
+  RunStatus status = run_on(e, limit);
+  fast_part_all(e);
+  return status;
+}

@@ -1,0 +1,677 @@
+/* Fast engine, one step: the router and the host port.  A template, see step.h. */
+
+enum { INDEX_SHIFT = 16 };
+
+/* Before the first change of a cycle: what others may still look at. */
+HOT void color_save(const Visit *v, FastColor *c)
+{
+  if (c->stamp == (uint32_t)v->now)
+    return;
+  c->stamp = (uint32_t)v->now;
+  c->saved = c->open;
+}
+
+HOT unsigned open_at_start(const Visit *v, const FastColor *c)
+{
+  return c->stamp == (uint32_t)v->now ? c->saved : c->open;
+}
+
+HOT bool color_accepts(const Visit *v, const FastColor *c, PortMask enters)
+{
+  unsigned open = open_at_start(v, c);
+  return (open & OPEN_COUNT) < v->engine->router_slots && (open >> OPEN_RX_SHIFT & enters);
+}
+
+/* ---- positions -------------------------------------------------------------------------- */
+
+static unsigned advanced(const ImageColorConfig *config, unsigned position)
+{
+  if (position + 1 < MAX_SWITCH_POSITIONS && config->positions[position + 1].valid)
+    return position + 1;
+  return config->ring ? 0 : position;
+}
+
+static unsigned commanded(const ImageColorConfig *config, unsigned position,
+                          SwitchCommand command)
+{
+  switch (command) {
+  case CMD_SWITCH_ADV: return advanced(config, position);
+  case CMD_SWITCH_RST: return 0;
+  case CMD_NOP: case CMD_TEARDOWN: default: return position;
+  }
+}
+
+/* Closes the inputs that the control wavelets in the slots are going to close: what follows one
+ * must not slip in. */
+RARE void close_inputs(FastColor *c, const ImageColorConfig *config)
+{
+  unsigned position = color_rx_position(c), count = color_count(c);
+  for (unsigned i = 0; i < count && i < FAST_SLOTS; i++) {
+    const FastWavelet *w = &c->w[i];
+    SwitchCommand command =
+      w->meta & META_CONTROL ? control_command(w->payload, 0).command : CMD_NOP;
+    position = commanded(config, position, command);
+    unsigned rx = command == CMD_TEARDOWN ? 0 : config->positions[position].rx;
+    c->open &= (uint16_t)(OPEN_COUNT | rx << OPEN_RX_SHIFT);
+  }
+}
+
+/* ---- slots ------------------------------------------------------------------------------ */
+
+/* More than two wavelets in a color's slots: only after a hazard that the user ignores. */
+RARE void spill_push(Visit *v, uint32_t tile, unsigned slot, FastWavelet w)
+{
+  FastEngine *e = v->engine;
+  pthread_mutex_lock(&e->spills_lock);
+  arrput(e->spills, ((FastSpill){tile, (uint8_t)slot, w}));
+  pthread_mutex_unlock(&e->spills_lock);
+}
+
+RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
+{
+  FastEngine *e = v->engine;
+  pthread_mutex_lock(&e->spills_lock);
+  for (size_t i = 0; i < arrlenu(e->spills); i++) {
+    if (e->spills[i].tile == tile && e->spills[i].slot == slot) {
+      FastWavelet w = e->spills[i].wavelet;
+      arrdel(e->spills, i);
+      pthread_mutex_unlock(&e->spills_lock);
+      return w;
+    }
+  }
+  ICE("a wavelet that was put aside is lost");
+}
+
+RARE void add_chore(Visit *v, const FastTile *t, FastChoreKind kind, unsigned slot)
+{
+  fast_chore(v->worker, t->index, kind, slot, v->now);
+  wake(v, t->index);
+}
+
+/* A wavelet gets to a tile with bridges.  If it does not belong to the stream, they have to go. */
+RARE void disturb(Visit *v, const FastTile *t, unsigned slot, uint32_t meta)
+{
+  const FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
+  bool own = slot == p->in_slot || slot == p->out_slot;
+  if (!own || (meta & (META_CONTROL | META_ADVANCE)))
+    add_chore(v, t, CHORE_PART, slot);
+}
+
+/* Puts a wavelet into the slots of a color, of this tile or of a neighbour. */
+HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, FastWavelet w,
+                             unsigned enters)
+{
+  color_save(v, c);
+  unsigned count = color_count(c);
+  if (UNLIKELY(c->saved >> ARRIVALS_SHIFT))
+    add_chore(v, t, CHORE_MEETING, slot);
+  c->saved |= 1u << (ARRIVALS_SHIFT + enters);
+  w.meta = wavelet_meta(v->hop_visible, enters, w.meta & (META_CONTROL | META_ADVANCE));
+  if (LIKELY(count < FAST_SLOTS))
+    c->w[count] = w;
+  else
+    spill_push(v, t->index, slot, w);
+  c->open++;
+  t->occupied |= 1u << slot;
+  if (UNLIKELY(t->in || t->out))
+    disturb(v, t, slot, w.meta);
+  if (UNLIKELY(w.meta & META_CONTROL))
+    close_inputs(c, fast_config(t, t->set->color_of[slot]));
+}
+
+HOT void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c)
+{
+  color_save(v, c);
+  unsigned count = color_count(c);
+  c->w[0] = c->w[1];
+  c->open--;
+  if (count == 1)
+    t->occupied &= ~(1u << slot);
+  else if (UNLIKELY(count > FAST_SLOTS))
+    c->w[FAST_SLOTS - 1] = spill_pop(v, t->index, slot);
+}
+
+/* ---- changes of positions, filters ------------------------------------------------------- */
+
+/* New positions: the masks follow, and whoever waits at this router looks again. */
+RARE void set_positions(Visit *v, FastColor *c, const ImageColorConfig *config, unsigned rx,
+                        unsigned tx)
+{
+  color_save(v, c);
+  color_set(c, config, rx, tx, c->route & ROUTE_SUSPENDED);
+  if (color_count(c))
+    close_inputs(c, config);
+  v->wake_all = true;
+}
+
+static bool filter_passes(const FastFilter *now, const ImageFilter *filter, const FastWavelet *w)
+{
+  bool control = w->meta & META_CONTROL;
+  unsigned index = w->payload >> INDEX_SHIFT;
+  if (filter->off)
+    return true;
+  switch (filter->kind) {
+  case FILTER_COUNTER: case FILTER_SPARSE:
+    if (now->off)
+      return true;
+    if (filter->filter_control)
+      return control && now->counter == filter->max_counter;
+    return now->counter <= filter->max_counter;
+  case FILTER_RANGE:
+    return control || (index >= filter->limit1 && index <= filter->max_counter);
+  case FILTER_NONE: default:
+    return true;
+  }
+}
+
+static FastFilter *fast_filter(const FastTile *t, unsigned color)
+{
+  return &t->filters[t->set->slot_of[color]];
+}
+
+static bool filter_counts(const ImageFilter *filter, const FastWavelet *w)
+{
+  if (filter->off || (filter->kind != FILTER_COUNTER && filter->kind != FILTER_SPARSE))
+    return false;
+  return w->meta & META_CONTROL ? filter->count_control : filter->count_data;
+}
+
+static void filter_step(FastFilter *now, const ImageFilter *filter)
+{
+  if (now->counter != now->limit1) {
+    now->counter++;
+    return;
+  }
+  now->counter = 0;
+  if (filter->kind != FILTER_SPARSE)
+    return;
+  if (filter->has_limit2 && !now->limit2_used) {
+    now->limit1 = filter->limit2;
+    now->limit2_used = true;
+  } else {
+    now->off = true;
+  }
+}
+
+/* ---- outputs ---------------------------------------------------------------------------- */
+
+/* Input queues are judged by their count at the start of the cycle. */
+HOT bool queue_accepts(const Visit *v, unsigned queue)
+{
+  return queue < MAX_QUEUES &&
+         v->tile->queues[queue].input.count + v->popped[queue] < v->engine->input_capacity[queue];
+}
+
+/* Checks outputs that no wavelet of this color has taken yet.  False: a route to a router that does
+ * not know the color.  *inside: none of them leads out of the rectangle. */
+RARE bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports, bool *inside)
+{
+  *inside = true;
+  for (unsigned p = 0; p < PORT_RAMP; p++) {
+    if (!(ports >> p & 1))
+      continue;
+    uint32_t next = program_neighbour(v->engine->program, v->tile->index, (Port)p);
+    Port enters = port_opposite((Port)p);
+    if (next == (uint32_t)NO_TILE) {
+      *inside = false;
+      continue;
+    }
+    const FastSet *set = &v->engine->sets[v->engine->program->image->tile_colors[next]];
+    uint8_t there = program_color_inside(v->engine->program, next, color, enters);
+    c->next[p] = set->slot_of[there];
+    if (c->next[p] != NO_SLOT)
+      continue;
+    arrput(v->worker->faults,
+           ((Fault){.cycle = v->now, .tile = next, .color = there, .pc = PC_RETURN,
+                    .kind = FAULT_NO_COLOR_CONFIG, .value = enters}));
+    return false;
+  }
+  return true;
+}
+
+/* A router that was never touched is as loaded. */
+RARE bool untouched_accepts(const Visit *v, const FastTile *t, unsigned slot, PortMask enters)
+{
+  const Image *image = v->engine->program->image;
+  const FastSet *set = &v->engine->sets[image->tile_colors[t - v->engine->tiles]];
+  const ImageColorConfig *config = set->config[slot];
+  return !config->teardown && (config->positions[config->current].rx & enters);
+}
+
+HOT bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, unsigned port)
+{
+  PortMask enters = port_bit(port_opposite(port));
+  return next->set ? color_accepts(v, &next->colors[slot], enters)
+                   : untouched_accepts(v, next, slot, enters);
+}
+
+/* A wavelet that leaves the rectangle (NO_SLOT) always can. */
+static bool ports_accept(const Visit *v, const FastColor *c, uint8_t color, PortMask to)
+{
+  for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
+    unsigned p = (unsigned)__builtin_ctz(bits);
+    if (c->next[p] != NO_SLOT &&
+        !link_accepts(v, fast_beside(v->engine, v->tile, p), c->next[p], p))
+      return false;
+  }
+  return !(to & port_bit(PORT_RAMP)) || queue_accepts(v, v->tile->data_queue[color]);
+}
+
+/* Outputs of a wavelet that is not plain data on checked routes.  False: it waits. */
+RARE bool odd_outputs(Visit *v, FastColor *c, uint8_t color, const FastWavelet *w, PortMask *to,
+                      bool *counted)
+{
+  *to = c->route & ROUTE_TX;
+  if (c->route & ROUTE_SUSPENDED)
+    return false;
+  if ((w->meta & META_CONTROL) && control_command(w->payload, 0).ce_ignore)
+    *to &= (PortMask)~port_bit(PORT_RAMP);
+  if ((c->route & ROUTE_FILTERED) && (*to & port_bit(PORT_RAMP))) {
+    const ImageFilter *filter = &fast_config(v->tile, color)->filter;
+    *counted = filter_counts(filter, w);
+    if (!filter_passes(fast_filter(v->tile, color), filter, w))
+      *to &= (PortMask)~port_bit(PORT_RAMP);
+  }
+  if (c->route & ROUTE_CHECKED)
+    return true;
+  bool inside;
+  if (!ports_exist(v, c, color, *to, &inside))
+    return false;
+  /* else the ramp was missing, it is odd, or it has nowhere to go */
+  if (inside && *to && *to == (c->route & ROUTE_TX))
+    c->route |= ROUTE_CHECKED;
+  return true;
+}
+
+/* ---- effects of moves ------------------------------------------------------------------- */
+
+static void switch_event(Visit *v, uint8_t color, unsigned from, unsigned to)
+{
+  if (from != to)
+    EVENT(v, .kind = EV_SWITCH, .color = color, .old_position = (uint8_t)from,
+          .new_position = (uint8_t)to);
+}
+
+RARE void tear_down(Visit *v, FastColor *c, uint8_t color)
+{
+  FastTile *t = v->tile;
+  unsigned id = v->engine->program->machine->teardown_task;
+  c->route |= ROUTE_SUSPENDED;
+  t->torn_down |= 1u << color;
+  if (!t->cls || !bit(t->cls->local_ids, id))
+    return;
+  t->active |= UINT64_C(1) << id;
+  EVENT(v, .kind = EV_ACTIVATE, .id_kind = ID_TASK, .id = (uint8_t)id);
+}
+
+/* Carries out the wavelet's first command at this router and returns the payload that goes on:
+ * outputs were chosen before, so the order is the one of the language reference, H.2. */
+RARE uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t payload)
+{
+  const ImageColorConfig *config = fast_config(v->tile, color);
+  SwitchCommand command = control_command(payload, 0).command;
+  unsigned before_tx = color_tx_position(c);
+  unsigned rx = commanded(config, color_rx_position(c), command);
+  unsigned tx = commanded(config, before_tx, command);
+  bool changed = tx != before_tx;
+  if (command == CMD_TEARDOWN)
+    tear_down(v, c, color);
+  if (command != CMD_NOP)
+    set_positions(v, c, config, rx, tx);
+  bool pop = config->pop == POP_ALWAYS || (config->pop == POP_ON_ADVANCE && changed) ||
+             (config->pop == POP_ON_ADVANCE_NOP && (changed || command == CMD_NOP));
+  return pop ? control_pop(payload) : payload;
+}
+
+/* Pushes into an input queue; the wavelet becomes visible after the ramp. */
+HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w)
+{
+  FastTile *t = v->tile;
+  FastQueue *q = &t->queues[queue].input;
+  if (UNLIKELY(!q->at))
+    fast_queues_create(v->worker, &t->queues[queue], queue);
+  unsigned count = q->count;
+  if (UNLIKELY(count >= q->places))
+    ICE("an input queue overflows");
+  *queue_at(q, count) = (FastWavelet){
+    w.payload, wavelet_meta(v->ramp_visible, color, w.meta & META_CONTROL)};
+  q->count = (uint16_t)(count + 1);
+  t->input_any |= (uint16_t)(1u << queue);
+  if (UNLIKELY(w.meta & META_CONTROL))
+    t->input_control |= (uint16_t)(1u << queue);
+  t->wavelets_seen++;
+  EVENT(v, .kind = EV_PUSH, .queue = (uint8_t)queue, .color = (uint8_t)color,
+        .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
+}
+
+/* A slot of a full color becomes free: whoever may send there looks again. */
+HOT void wake_senders(Visit *v, const FastColor *c)
+{
+  if (UNLIKELY((c->saved & OPEN_COUNT) >= v->engine->router_slots))
+    v->wake_ports |= (PortMask)((c->saved | c->open) >> OPEN_RX_SHIFT) &
+                     (PortMask)(port_bit(PORT_RAMP) - 1u);
+}
+
+HOT void wavelet_event(Visit *v, unsigned slot, FastWavelet w, PortMask to)
+{
+  EVENT(v, .kind = EV_WAVELET, .color = v->tile->set->color_of[slot],
+        .from = (Port)wavelet_field(w.meta), .to = to, .payload = w.payload,
+        .control = (w.meta & META_CONTROL) != 0);
+}
+
+HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsigned port)
+{
+  if (UNLIKELY(!next->set))
+    fast_touch(v->worker, (uint32_t)(next - v->engine->tiles));
+  slot_push(v, next, slot, &next->colors[slot], w, port_opposite(port));
+  wake(v, next->index);
+  v->worker->stats.wavelet_hops++;
+}
+
+HOT void moved(Visit *v, unsigned slot, PortMask to)
+{
+  v->claimed |= to;
+  if (!v->moved)
+    v->tile->first_slot = (uint8_t)slot;
+  v->moved = true;
+}
+
+RARE void note_leaving(Visit *v, uint8_t color, Port port, Port from)
+{
+  arrput(v->worker->faults,
+         ((Fault){.cycle = v->now, .tile = v->tile->index, .color = color, .pc = PC_RETURN,
+                  .kind = FAULT_LEAVES_FABRIC, .value = port, .value2 = from}));
+}
+
+/* To several outputs or none, or a wavelet that does more than move. */
+RARE void move_any(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to, bool counted)
+{
+  FastTile *t = v->tile;
+  uint8_t color = t->set->color_of[slot];
+  unsigned before_tx = color_tx_position(c);
+  if (!ports_accept(v, c, color, to))
+    return;
+  moved(v, slot, to);
+  slot_pop(v, t, slot, c);
+  wake_senders(v, c);
+  if (counted)
+    filter_step(fast_filter(t, color), &fast_config(t, color)->filter);
+  if (w.meta & META_CONTROL)
+    w.payload = execute_command(v, c, color, w.payload);
+  wavelet_event(v, slot, w, to);
+  switch_event(v, color, before_tx, color_tx_position(c));
+  if (w.meta & META_ADVANCE) {
+    const ImageColorConfig *config = fast_config(t, color);
+    set_positions(v, c, config, color_rx_position(c), advanced(config, color_tx_position(c)));
+  }
+  w.meta &= (uint32_t)~META_ADVANCE;
+  for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
+    unsigned p = (unsigned)__builtin_ctz(bits);
+    if (c->next[p] == NO_SLOT)
+      note_leaving(v, color, (Port)p, (Port)wavelet_field(w.meta));
+    else
+      link_push(v, fast_beside(v->engine, t, p), c->next[p], w, p);
+  }
+  if (to & port_bit(PORT_RAMP))
+    input_push(v, v->tile->data_queue[color], color, w);
+}
+
+/* Plain data to one neighbour. */
+HOT void move_on(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to)
+{
+  unsigned port = (unsigned)__builtin_ctz(to), there = c->next[port];
+  FastTile *next = fast_beside(v->engine, v->tile, port);
+  if (!link_accepts(v, next, there, port))
+    return;
+  moved(v, slot, to);
+  slot_pop(v, v->tile, slot, c);
+  wake_senders(v, c);
+  wavelet_event(v, slot, w, to);
+  link_push(v, next, there, w, port);
+}
+
+/* Plain data to the tile. */
+HOT void move_down(Visit *v, FastColor *c, unsigned slot, FastWavelet w)
+{
+  unsigned color = v->tile->set->color_of[slot], queue = v->tile->data_queue[color];
+  if (!queue_accepts(v, queue))
+    return;
+  moved(v, slot, port_bit(PORT_RAMP));
+  slot_pop(v, v->tile, slot, c);
+  wake_senders(v, c);
+  wavelet_event(v, slot, w, port_bit(PORT_RAMP));
+  input_push(v, queue, color, w);
+}
+
+HOT void move_color(Visit *v, unsigned slot)
+{
+  FastColor *c = &v->tile->colors[slot];
+  FastWavelet w = c->w[0];
+  PortMask to = c->route & ROUTE_TX;
+  bool counted = false;
+  if (!(open_at_start(v, c) & OPEN_COUNT) || !wavelet_seen(w.meta, v->now))
+    return;
+  bool odd = (w.meta & (META_CONTROL | META_ADVANCE)) || (c->route & ROUTE_ODD) != ROUTE_CHECKED;
+  if (UNLIKELY(odd) &&
+      !odd_outputs(v, c, v->tile->set->color_of[slot], &w, &to, &counted))
+    return;
+  if (to & v->claimed)
+    return;
+  if (UNLIKELY(odd) || (to & (to - 1)))
+    move_any(v, c, slot, w, to, counted);
+  else if (to == port_bit(PORT_RAMP))
+    move_down(v, c, slot, w);
+  else
+    move_on(v, c, slot, w, to);
+}
+
+/* Colors are visited cyclically from the one after the color served first in the last cycle
+ * with a move; a color moves if all its ports are free and have room.  Slots are in the order of
+ * colors.  What one color's move changes no other color's looks at, but stamped. */
+HOT void move_colors(Visit *v)
+{
+  unsigned first = v->tile->first_slot + 1u;      /* 1 to 24 */
+  uint32_t occupied = v->tile->occupied;
+  uint32_t turned = (occupied >> first | occupied << (MAX_COLORS - first)) &
+                    ((1u << MAX_COLORS) - 1);
+  for (; turned; turned &= turned - 1) {
+    unsigned slot = first + (unsigned)__builtin_ctz(turned);
+    move_color(v, slot < MAX_COLORS ? slot : slot - MAX_COLORS);
+  }
+}
+
+/* ---- the ramp and the host -------------------------------------------------------------- */
+
+static bool is_host_color(const Visit *v, unsigned color)
+{
+  return v->host_colors >> color & 1;
+}
+
+HOT void plan_ramp_queue(Visit *v, unsigned queue)
+{
+  const FastTile *t = v->tile;
+  const FastWavelet *w = queue_at(&t->queues[queue].output, 0);
+  uint8_t inside = wavelet_field(w->meta);
+  if (!wavelet_seen(w->meta, v->now))
+    return;
+  if (UNLIKELY(is_host_color(v, inside))) {
+    v->host_head = true;
+    return;
+  }
+  if (UNLIKELY(t->set->swaps))
+    inside = program_color_inside(v->engine->program, t->index, inside, PORT_RAMP);
+  unsigned slot = t->set->slot_of[inside];
+  if (UNLIKELY(slot == NO_SLOT)) {
+    arrput(v->worker->faults,
+           ((Fault){.kind = FAULT_NO_COLOR_CONFIG, .cycle = v->now, .tile = t->index,
+                    .color = inside, .pc = PC_RETURN, .value = PORT_RAMP}));
+    return;
+  }
+  if (v->ramp_queue == NO_QUEUE && color_accepts(v, &t->colors[slot], port_bit(PORT_RAMP))) {
+    v->ramp_queue = (uint8_t)queue;
+    v->ramp_slot = (uint8_t)slot;
+  }
+}
+
+/* The ramp is one port: round robin over the heads of the output queues. */
+HOT void plan_ramp(Visit *v)
+{
+  unsigned first = v->tile->last_ramp_queue + 1u, any = v->tile->output_any;   /* 1 to 8 */
+  unsigned turned = (any >> first | any << (MAX_QUEUES - first)) & ((1u << MAX_QUEUES) - 1);
+  for (; turned; turned &= turned - 1)
+    plan_ramp_queue(v, (first + (unsigned)__builtin_ctz(turned)) % MAX_QUEUES);
+}
+
+RARE void plan_host_in(Visit *v)
+{
+  const HostWords *words = &v->tile->host->posted;
+  for (size_t i = 0; i < arrlenu(words->lanes); i++) {
+    HostLane *lane = &words->lanes[i];
+    const PostedWord *word = host_lane_head(lane);
+    if (word && word->cycle <= v->now && queue_accepts(v, v->tile->data_queue[lane->color]) &&
+        (!v->host_in || word->number < host_lane_head(v->host_in)->number))
+      v->host_in = lane;
+  }
+}
+
+HOT FastWavelet output_pop(Visit *v, unsigned queue)
+{
+  FastTile *t = v->tile;
+  FastQueue *q = &t->queues[queue].output;
+  FastWavelet w = queue_take(q);
+  if (q->count == 0)
+    t->output_any &= (uint16_t)~(1u << queue);
+  EVENT(v, .kind = EV_POP, .output = true, .queue = (uint8_t)queue,
+        .color = wavelet_field(w.meta), .payload = w.payload,
+        .control = (w.meta & META_CONTROL) != 0);
+  return w;
+}
+
+/* The head of an output queue enters the router.  `advance` acts on the receive side now, so
+ * that the next sender follows without a gap, and on the transmit side when the wavelet leaves. */
+HOT void commit_ramp(Visit *v)
+{
+  FastTile *t = v->tile;
+  unsigned queue = v->ramp_queue;
+  FastWavelet w = output_pop(v, queue);
+  FastColor *c = &t->colors[v->ramp_slot];
+  if (UNLIKELY(w.meta & META_ADVANCE)) {
+    uint8_t color = t->set->color_of[v->ramp_slot];
+    unsigned before_rx = color_rx_position(c);
+    const ImageColorConfig *config = fast_config(t, color);
+    set_positions(v, c, config, advanced(config, before_rx), color_tx_position(c));
+    switch_event(v, color, before_rx, color_rx_position(c));
+  }
+  slot_push(v, t, v->ramp_slot, c, w, PORT_RAMP);
+  t->last_ramp_queue = (uint8_t)queue;
+  v->worker->stats.wavelets++;
+}
+
+RARE void commit_host_in(Visit *v)
+{
+  uint8_t color = v->host_in->color;
+  uint32_t word = v->host_in->words[v->host_in->at++].word;
+  EVENT(v, .kind = EV_HOST_IN, .color = color, .payload = word);
+  input_push(v, v->tile->data_queue[color], color, (FastWavelet){word, 0});
+  v->changed = true;
+}
+
+/* The channel takes from waiting tiles when it is free: serve_channels. */
+RARE void wait_for_host(Visit *v)
+{
+  arrput(v->worker->host_calls, v->tile->index);
+}
+
+/* ---- registers --------------------------------------------------------------------------- */
+
+static RouterNow router_now(const FastTile *t, unsigned slot)
+{
+  const FastColor *c = &t->colors[slot];
+  RouterNow now = {.position = (uint8_t)color_rx_position(c),
+                   .suspended = (c->route & ROUTE_SUSPENDED) != 0};
+  if (c->route & ROUTE_FILTERED) {
+    now.counter = t->filters[slot].counter;
+    now.limit = t->filters[slot].limit1;
+  }
+  return now;
+}
+
+static bool router_has(const FastTile *t, uint16_t base, unsigned color)
+{
+  return router_config_has(base, fast_color(t, color) ? fast_config(t, color) : NULL);
+}
+
+static bool router_read(const Visit *v, uint16_t address, uint16_t *value)
+{
+  const FastTile *t = v->tile;
+  uint16_t base = config_reg_at(address)->address;
+  unsigned color = address - base, slot = t->set->slot_of[color];
+  if (!router_has(t, base, color))
+    return false;
+  const RouterConfig *own = t->own ? t->own[slot] : NULL;
+  *value = router_config_read(base, fast_config(t, color), own, router_now(t, slot));
+  return true;
+}
+
+static bool router_write(Visit *v, uint16_t address, uint16_t value)
+{
+  uint16_t base = config_reg_at(address)->address;
+  if (!router_has(v->tile, base, address - base))
+    return false;
+  v->router_register = address;
+  v->router_value = value;
+  return true;
+}
+
+static RouterConfig *own_config(Visit *v, unsigned slot)
+{
+  FastTile *t = v->tile;
+  if (!t->own)
+    t->own = fast_alloc(v->worker, t->set->n * sizeof *t->own, sizeof *t->own);
+  if (!t->own[slot]) {
+    t->own[slot] = fast_alloc(v->worker, sizeof **t->own, _Alignof(RouterConfig));
+    router_config_copy(t->own[slot], t->set->config[slot]);
+  }
+  return t->own[slot];
+}
+
+/* Behind everything else of the cycle, which still goes by the old configuration. */
+RARE void commit_register(Visit *v)
+{
+  uint16_t base = config_reg_at(v->router_register)->address;
+  unsigned slot = v->tile->set->slot_of[v->router_register - base];
+  FastColor *c = &v->tile->colors[slot];
+  RouterConfig *own = own_config(v, slot);
+  RouterNow now = router_now(v->tile, slot);
+  unsigned tx = color_tx_position(c);
+  router_config_write(base, v->router_value, own, &now);
+  if (base == CFG_COLOR_SWITCH)
+    tx = now.position;
+  color_save(v, c);
+  if (c->route & ROUTE_FILTERED) {
+    v->tile->filters[slot].counter = now.counter;
+    v->tile->filters[slot].limit1 = now.limit;
+  }
+  c->route = (uint16_t)((c->route & ~(unsigned)ROUTE_SUSPENDED) |
+                        (now.suspended ? ROUTE_SUSPENDED : 0));
+  set_positions(v, c, &own->config, now.position, tx);
+}
+
+HOT void visit_router(Visit *v)
+{
+  FastTile *t = v->tile;
+  if (UNLIKELY(t->attended))
+    plan_host_in(v);
+  if (t->occupied)
+    move_colors(v);
+  if (t->output_any)
+    plan_ramp(v);
+  if (v->ramp_queue != NO_QUEUE)
+    commit_ramp(v);
+  if (v->moved || v->ramp_queue != NO_QUEUE)
+    v->changed = true;
+  if (UNLIKELY(v->host_in))
+    commit_host_in(v);
+  if (UNLIKELY(v->host_head))
+    wait_for_host(v);
+}

@@ -1,0 +1,416 @@
+/* Fast engine, one step: a tile that a stream goes through.  A template, see step.h.
+ *
+ * While the main thread's plain operation is the only one, all that a tile does is mostly: a
+ * wavelet goes from the input color to the queue, an element is computed, the result goes by the
+ * ramp to the output color, and from there to a neighbour.  Here all four are planned and carried
+ * out without asking for anything else that a tile could do; what is not as expected is left to
+ * the general way, which would do the same.  Where there is a bridge (bridge.c), it
+ * stands for queue and router. */
+
+/* What can move or issue in this cycle. */
+typedef struct {
+  StallCause cause;
+  bool issues, enters, leaves, ramps;   /* element; input color to queue; output color to neighbour;
+                                           output queue to output color */
+  unsigned enter_port, leave_port;      /* link, or PORT_COUNT */
+} StreamPlan;
+
+/* The only link among outputs, or PORT_COUNT; the ramp aside. */
+HOT unsigned only_link(unsigned to)
+{
+  unsigned links = to & (port_bit(PORT_RAMP) - 1u);
+  return links ? (unsigned)__builtin_ctz(links) : PORT_COUNT;
+}
+
+HOT bool at_most_one_link(unsigned to)
+{
+  unsigned links = to & (port_bit(PORT_RAMP) - 1u);
+  return (links & (links - 1)) == 0;
+}
+
+/* Whether the neighbour behind the link takes a wavelet of the color. */
+HOT bool stream_link_accepts(const Visit *v, FastTile *t, const FastColor *c, unsigned port)
+{
+  const FastTile *next = fast_beside(v->engine, t, port);
+  return link_accepts(v, next, c->next[port], port);
+}
+
+/* The oldest wavelet of the color was there before this cycle and can be seen. */
+HOT bool stream_has(const Visit *v, const FastColor *c)
+{
+  return (open_at_start(v, c) & OPEN_COUNT) && wavelet_seen(c->w[0].meta, v->now);
+}
+
+HOT bool is_odd_move(const FastColor *c)
+{
+  return (c->w[0].meta & (META_CONTROL | META_ADVANCE)) ||
+         (c->route & ROUTE_ODD) != ROUTE_CHECKED || !at_most_one_link(c->route & ROUTE_TX);
+}
+
+/* False: left to the general way. */
+HOT bool plan_enters(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
+{
+  if (p->in_slot == NO_SLOT || !(t->occupied >> p->in_slot & 1))
+    return true;
+  const FastColor *c = &t->colors[p->in_slot];
+  if (!stream_has(v, c))
+    return true;
+  if (UNLIKELY(is_odd_move(c) || !(c->route & port_bit(PORT_RAMP))))
+    return false;
+  plan->enter_port = only_link(c->route & ROUTE_TX);
+  plan->enters = t->queues[p->input].input.count < v->engine->input_capacity[p->input] &&
+                 (plan->enter_port == PORT_COUNT || t->out ||
+                  stream_link_accepts(v, t, c, plan->enter_port));
+  return true;
+}
+
+HOT bool plan_leaves(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
+{
+  if (p->output == NO_QUEUE)
+    return true;
+  const FastColor *c = &t->colors[p->out_slot];
+  if ((t->occupied >> p->out_slot & 1) && stream_has(v, c)) {
+    if (UNLIKELY(is_odd_move(c) || (c->route & port_bit(PORT_RAMP)) || !(c->route & ROUTE_TX)))
+      return false;
+    plan->leave_port = only_link(c->route & ROUTE_TX);
+    plan->leaves = stream_link_accepts(v, t, c, plan->leave_port);
+  }
+  const FastQueue *q = &t->queues[p->output].output;
+  if (!q->count)
+    return true;
+  uint32_t meta = queue_at(q, 0)->meta;
+  if (UNLIKELY((meta & ~(uint32_t)STAMP_MASK) != p->output_meta))
+    return false;
+  plan->ramps = wavelet_seen(meta, v->now) && color_accepts(v, c, port_bit(PORT_RAMP));
+  return true;
+}
+
+/* Both colors' moves take the link to the same neighbour: one has to wait. */
+HOT bool links_meet(const StreamPlan *plan)
+{
+  return plan->enter_port != PORT_COUNT && plan->enters && plan->leaves &&
+         plan->enter_port == plan->leave_port;
+}
+
+HOT bool bridge_has(const Visit *v, const FastBridge *b)
+{
+  return b->head != b->tail &&
+         (int32_t)((uint32_t)v->now - b->at[b->head % BRIDGE_PLACES].seen) >= 0;
+}
+
+HOT StallCause stream_waits(const Visit *v, const FastTile *t, const FastPlain *p)
+{
+  if (t->in) {
+    if (!bridge_has(v, t->in))
+      return STALL_INPUT;
+  } else if (p->input != NO_QUEUE) {
+    const FastQueue *q = &t->queues[p->input].input;
+    if (!q->count || !wavelet_seen(queue_at(q, 0)->meta, v->now))
+      return STALL_INPUT;
+  }
+  if (!t->out && p->output != NO_QUEUE &&
+      t->queues[p->output].output.count >= v->engine->output_capacity[p->output])
+    return STALL_OUTPUT;
+  return STALL_NONE;
+}
+
+/* False: left to the general way, which tiles with bridges never are. */
+HOT bool plan_sides(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
+{
+  plan->enters = plan->leaves = plan->ramps = false;
+  plan->enter_port = plan->leave_port = PORT_COUNT;
+  if (t->in)
+    plan->enters = bridge_moves(t->in, v->now);
+  else if (!plan_enters(v, t, p, plan))
+    return false;
+  if (t->out)
+    plan->leaves = bridge_moves(t->out, v->now + v->hop);    /* no copies */
+  else if (!plan_leaves(v, t, p, plan))
+    return false;
+  return !links_meet(plan);
+}
+
+HOT bool plan_stream(const Visit *v, FastTile *t, const FastThread *th, StreamPlan *plan)
+{
+  const FastPlain *p = &th->run->plain;
+  plan->cause = STALL_NONE;
+  plan->issues = th->ready <= v->now;
+  if (LIKELY(plan->issues)) {
+    plan->cause = stream_waits(v, t, p);
+    plan->issues = plan->cause == STALL_NONE;
+  }
+  return plan_sides(v, t, p, plan);
+}
+
+/* It gets to the receiver's router in cycle `arrival`. */
+HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint64_t arrival)
+{
+  const FastEngine *e = v->engine;
+  unsigned place = b->tail++ % BRIDGE_PLACES;
+  b->at[place].payload = value;
+  b->at[place].seen = (uint32_t)arrival + (e->bridge_seen - e->bridge_arrival);
+  if (UNLIKELY(bridge_last(b, v->now) <= 0))
+    wake(v, b->to->index);
+  uint32_t later = (uint32_t)arrival - b->last;
+  b->arrivals = later < WORD_BITS ? b->arrivals << later | 1 : 1;
+  b->last = (uint32_t)arrival;
+}
+
+HOT void stream_issue(Visit *v, FastTile *t, FastThread *th)
+{
+  FastPlain *p = &th->run->plain;
+  if (t->in)
+    p->value[p->input_stream] = t->in->at[t->in->head++ % BRIDGE_PLACES].payload;
+  else if (p->input != NO_QUEUE)
+    p->value[p->input_stream] = input_take(v, p->input).payload;
+  uint32_t a = plain_read(t, p, PLAIN_SRC0), b = plain_read(t, p, PLAIN_SRC1);
+  uint32_t value = plain_operate(v, p, a, b);
+  if (t->out && !t->out->relay)
+    bridge_push(v, t->out, value, v->now + v->engine->bridge_arrival);
+  else
+    plain_write(v, p, value, false);
+  p->remaining--;
+  th->ready = v->now + 1;
+}
+
+HOT void stream_enter(Visit *v, FastTile *t, const FastPlain *p, unsigned port)
+{
+  FastColor *c = &t->colors[p->in_slot];
+  FastWavelet w = c->w[0];
+  slot_pop(v, t, p->in_slot, c);
+  wake_senders(v, c);
+  if (port != PORT_COUNT && t->out)
+    bridge_push(v, t->out, w.payload, v->now + v->hop);
+  else if (port != PORT_COUNT)
+    link_push(v, fast_beside(v->engine, t, port), c->next[port], w, port);
+  input_push(v, p->input, p->in_color, w);
+}
+
+HOT void stream_leave(Visit *v, FastTile *t, const FastPlain *p, unsigned port)
+{
+  FastColor *c = &t->colors[p->out_slot];
+  FastWavelet w = c->w[0];
+  slot_pop(v, t, p->out_slot, c);
+  wake_senders(v, c);
+  link_push(v, fast_beside(v->engine, t, port), c->next[port], w, port);
+}
+
+HOT void stream_ramp(Visit *v, FastTile *t, const FastPlain *p)
+{
+  FastQueue *q = &t->queues[p->output].output;
+  FastWavelet w = queue_take(q);
+  if (q->count == 0)
+    t->output_any &= (uint16_t)~(1u << p->output);
+  slot_push(v, t, p->out_slot, &t->colors[p->out_slot], w, PORT_RAMP);
+  t->last_ramp_queue = (uint8_t)p->output;
+  v->worker->stats.wavelets++;
+}
+
+/* A tile with bridges has its counts settled when they are taken down. */
+HOT void stream_issued(Visit *v, FastTile *t)
+{
+  t->last_issued[t->main_level] = MAIN_THREAD;
+  t->issues++;
+  v->worker->stats.groups++;
+  v->worker->stats.elements++;
+}
+
+/* The router copies to the next tile what comes over the bridge.  If that one's part of the relay
+ * has been taken down, this tile's is in the next cycle, and until then there is room. */
+HOT void stream_relay(Visit *v, FastTile *t, const FastPlain *p)
+{
+  uint32_t payload = t->in->at[t->in->relays++ % BRIDGE_PLACES].payload;
+  if (LIKELY(t->out)) {
+    bridge_push(v, t->out, payload, v->now + v->hop);
+    return;
+  }
+  const FastColor *c = &t->colors[p->in_slot];
+  unsigned port = only_link(c->route & ROUTE_TX);
+  if (!stream_link_accepts(v, t, c, port))
+    ICE("a relay has no room");
+  link_push(v, fast_beside(v->engine, t, port), c->next[port], (FastWavelet){payload, 0}, port);
+}
+
+/* What is not done by the bridges themselves. */
+HOT void stream_move(Visit *v, FastTile *t, const FastPlain *p, const StreamPlan *plan)
+{
+  if (plan->enters || plan->leaves)
+    stream_served(t, p, plan->enters, plan->leaves);
+  if (t->in) {
+    if (plan->enters && t->in->relayed)
+      stream_relay(v, t, p);
+  } else if (plan->enters) {
+    stream_enter(v, t, p, plan->enter_port);
+  }
+  if (!t->out && plan->leaves)
+    stream_leave(v, t, p, plan->leave_port);
+  if (!t->out && plan->ramps)
+    stream_ramp(v, t, p);
+}
+
+/* Wavelets on a bridge will move: in cycles after this one, or at its other end. */
+HOT bool bridges_move(const Visit *v, const FastTile *t)
+{
+  if (t->in && (bridge_last(t->in, v->now) > 0 || t->in->head != t->in->tail))
+    return true;
+  return t->out && bridge_last(t->out, v->now) > (int32_t)v->hop;
+}
+
+/* ---- ahead of their cycle ----------------------------------------------------------------- */
+
+/* Of `most` cycles from `cycle` on, those that find the next input on the bridge.  If the last one
+ * does, so do the others, since no two come in one cycle. */
+HOT unsigned inputs_in_time(const FastBridge *b, uint64_t cycle, unsigned most)
+{
+  unsigned n = b->tail - b->head;
+  uint32_t before = (uint32_t)cycle - 1;
+  n = most < n ? most : n;
+  while (n && (int32_t)(before + n - b->at[(b->head + n - 1) % BRIDGE_PLACES].seen) < 0)
+    n--;
+  return n;
+}
+
+/* Cycles after this one that find what an element needs; the last elements are left to others. */
+HOT unsigned known_elements(const Visit *v, const FastTile *t, const FastPlain *p)
+{
+  unsigned n = v->engine->stream_ahead;
+  n = p->remaining - 2 < n ? p->remaining - 2 : n;
+  return t->in ? inputs_in_time(t->in, v->now + 1, n) : n;
+}
+
+/* The next `n` elements of a source. */
+HOT void read_ahead(FastTile *t, FastPlain *p, unsigned k, uint32_t *x, unsigned n)
+{
+  uint32_t address = p->address[k], head = t->in ? t->in->head : 0, value = p->value[k];
+  bool memory = p->memory & 1u << k;
+  if (t->in && p->input_stream == k) {
+    for (unsigned i = 0; i < n; i++)
+      x[i] = t->in->at[(head + i) % BRIDGE_PLACES].payload;
+    t->in->head = head + n;
+    return;
+  }
+  for (unsigned i = 0; i < n; i++) {
+    if (memory)
+      memcpy(&value, t->mem.bytes + (uint16_t)address, sizeof value);
+    address += (uint32_t)p->step[k];
+    x[i] = value;
+  }
+  if (memory)
+    p->address[k] = (uint16_t)address;
+}
+
+/* So many elements from bridge or memory to a bridge, in the cycles after this one. */
+HOT void issue_ahead(const Visit *v, FastTile *t, FastPlain *p, unsigned n)
+{
+  FastBridge *out = t->out;
+  uint32_t a[BRIDGE_PLACES], b[BRIDGE_PLACES], tail = out->tail;
+  uint32_t seen = (uint32_t)v->now + v->engine->bridge_seen + 1;
+  read_ahead(t, p, PLAIN_SRC0, a, n);
+  read_ahead(t, p, PLAIN_SRC1, b, n);
+  for (unsigned i = 0; i < n; i++)
+    a[i] = plain_operate(v, p, a[i], b[i]);
+  for (unsigned i = 0; i < n; i++) {
+    out->at[(tail + i) % BRIDGE_PLACES].payload = a[i];
+    out->at[(tail + i) % BRIDGE_PLACES].seen = seen + i;
+  }
+  out->tail = tail + n;
+  out->arrivals = out->arrivals << n | ((UINT64_C(1) << n) - 1);   /* this cycle's was the last */
+  out->last += n;
+}
+
+/* What is on its bridges says what a tile with results does in the cycles after this one; if
+ * something else happens, that is undone (roll_back in bridge.c).  So those elements
+ * are issued at once.  How the router served its colors meanwhile is left to fast_catch_up. */
+HOT void stream_ahead(Visit *v, FastTile *t, FastThread *th)
+{
+  FastPlain *p = &th->run->plain;
+  if (!t->out || t->out->relay || (!t->in && p->input != NO_QUEUE))
+    return;
+  unsigned n = known_elements(v, t, p);
+  if (!n)
+    return;
+  issue_ahead(v, t, p, n);
+  p->remaining -= n;
+  p->ahead = (uint8_t)n;
+  th->ready += n;
+  v->worker->stats.active_tile_cycles += n;
+  v->worker->visits += n;
+  /* Row by row, what is to be undone is found when the row or the one above is visited. */
+  bool upright = t->out->upright || (t->in && t->in->upright);
+  for (unsigned i = 1; i <= n && upright; i++)
+    fast_row_awake(v->engine, v->now + i)[v->row] = 1;
+}
+
+/* A tile without bridges that is not as expected. */
+HOT bool is_other(const Visit *v, const FastTile *t)
+{
+  if (!is_lone(t) || t->pending_due <= v->now || t->flushing || t->attended)
+    return true;
+  const FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
+  unsigned colors = (p->in_slot == NO_SLOT ? 0 : 1u << p->in_slot) |
+                    (p->out_slot == NO_SLOT ? 0 : 1u << p->out_slot);
+  unsigned output = p->output == NO_QUEUE ? 0 : 1u << p->output;
+  return !p->stream || p->remaining <= 1 || (t->occupied & ~colors) || (t->output_any & ~output);
+}
+
+/* When the tile is visited next. */
+HOT void stream_wakes(Visit *v, FastTile *t, uint32_t index, bool works)
+{
+  const FastThread *th = &t->threads[MAIN_THREAD];
+  bool ahead = (t->in || t->out) && th->run->plain.ahead;
+  if (!ahead && !works && !bridges_move(v, t)) {
+    sleep_until_due(v, t);
+    return;
+  }
+  note_change(v);
+  if (ahead)
+    fast_wake(v->worker, index, th->ready);
+  else
+    wake(v, index);
+}
+
+/* False: nothing has been done, the tile is visited in the general way. */
+HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
+{
+  StreamPlan plan;
+  FastThread *th = &t->threads[MAIN_THREAD];
+  bool bridged = t->in || t->out;
+  v->tile = t;
+  if (!bridged && is_other(v, t))
+    return false;
+  if (bridged && th->run->plain.ahead) {
+    if (th->ready > v->now)
+      return true;
+    fast_catch_up(v->worker, t);
+  }
+  if (!plan_stream(v, t, th, &plan)) {
+    if (bridged)
+      ICE("a tile with a bridge does something else");
+    return false;
+  }
+  const FastPlain *p = &th->run->plain;
+  bool active = plan.issues || plan.enters || plan.leaves;
+  if (!bridged && !active && !plan.ramps)
+    return false;
+  v->wake_ports = 0;
+  v->wake_all = false;
+  note_stall(v, MAIN_THREAD, plan.cause);
+  if (plan.issues)
+    stream_issue(v, t, th);
+  stream_move(v, t, p, &plan);
+  if (active)
+    note_active(v);
+  if (UNLIKELY(v->wake_ports))
+    wake_neighbours(v);
+  if (bridged) {
+    bool held_up = !plan.issues && t->in && bridge_has(v, t->in);
+    if (UNLIKELY(p->remaining <= 1 || held_up))
+      add_chore(v, t, CHORE_PART, NO_SLOT);
+    else if (plan.issues)
+      stream_ahead(v, t, th);
+  } else if (plan.issues) {
+    stream_issued(v, t);
+  }
+  stream_wakes(v, t, index, active || plan.ramps);
+  return true;
+}

@@ -1,0 +1,174 @@
+/* emu/machine: the machine's times, and a program image loaded for it (shared, read-only).
+ *
+ * Reading order: timing.def, docs/cycle-model.md, timing, load; faults.def lists what can be found
+ * about a program.  Tiles are numbered y * width + x inside the rectangle.
+ */
+#ifndef EMU_PROGRAM_H
+#define EMU_PROGRAM_H
+
+#include "ir/machine/machine.h"
+
+/* ---- timing.c -------------------------------------------------------------------------------- */
+
+/* One architecture's column of timing.def.  Rows are uint16_t named as in the table. */
+typedef struct {
+#define TIMING(name, wse2, wse3, status, source) uint16_t name;
+#define SIMD(op, wse2, wse3)
+#define STRIDE(residue, elements)
+#include "emu/machine/timing.def"
+  uint8_t simd[VEC_COUNT];      /* elements of one group */
+  uint8_t stride_limit[8];      /* by stride mod 8; 0: full width */
+} Timing;
+
+const Timing *timing_get(Arch arch);
+
+/* The rows, for documentation and for tests that change one. */
+typedef struct {
+  const char *name;
+  size_t offset;                /* of the uint16_t in Timing */
+  uint16_t cycles[ARCH_COUNT];
+  char status;                  /* 'D' documented, 'I' inferred, 'G' our choice */
+  const char *source;
+} TimingRow;
+extern const TimingRow timing_rows[];
+extern const size_t timing_row_count;
+/* Sets a row of a private copy by name; false if there is no such row. */
+bool timing_set(Timing *timing, const char *name, uint16_t cycles);
+/* Cycles from the issue of a scalar instruction to its thread's next issue.  `taken` matters
+ * to branches only; DSR loads and vector instructions have their own rules. */
+unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken);
+
+/* ---- load.c: the program, shared and read-only ----------------------------------------------- */
+
+/* Reached by `ret` at the end of a function that the engine itself has called (launch without
+ * memcpy): odd, so never an address of code. */
+enum { PC_RETURN = 0xffff, NO_INSN = -1 };
+
+enum { TRANSFORM_BITS = 0x3f };      /* of CONTROL_TRANSFORM */
+#define RANDOM_SEED 0xdeadbeefu      /* SDK docs, builtins: initial state of @random16 */
+
+/* Registers as a class' configuration sets them before the start. */
+typedef struct {
+  bool tsc_running;
+  uint8_t main_priority;        /* value of MAIN_PRIORITY */
+  uint8_t transform;            /* of CONTROL_TRANSFORM */
+  uint16_t exceptions;          /* of EXCEPTION_MASK */
+  uint32_t random;              /* of PRNG_STATE, the first generator */
+  uint64_t tsc_value, high_tasks;
+} StartRegisters;
+
+/* Addresses of a variable; `end` 0: not known. */
+typedef struct { uint16_t start, end; } Bounds;
+
+/* A class with its code decoded once. */
+typedef struct {
+  const ImageClass *image;
+  uint32_t index;               /* in the image */
+  uint32_t code_end;            /* byte address after the last code word */
+  uint32_t stack_low;           /* lowest address of the stack that the compiler counted on */
+  uint32_t floor;               /* the stack pointer may not go below: end of data and code */
+  uint32_t n_insns;
+  const Insn *insns;            /* in address order */
+  const uint16_t *pc_of;        /* byte address of each */
+  const int32_t *insn_at;       /* by word from code_address: index in insns, or NO_INSN */
+  /* Tasks by id, NULL where none; index of the image's task. */
+  const ImageTask *data_task[MAX_TASK_IDS];
+  const ImageTask *local_task[MAX_TASK_IDS];
+  const ImageTask *control_task[MAX_TASK_IDS];
+  uint64_t local_ids;           /* a bit per id with a local task */
+  uint8_t shared_inputs;        /* input queues that several colors enter, a bit each */
+  uint32_t n_copies;            /* a tile's own data, neighbouring slots in one piece */
+  const ImageTileSlot *copies;
+  StartRegisters start;
+} ClassCode;
+
+typedef struct {
+  const Image *image;
+  const Machine *machine;
+  Timing timing;                /* a copy: tests change rows */
+  Arena *arena;
+  uint32_t n_tiles;
+  const ClassCode *classes;
+  const ImageColorConfig *(*color_table)[MAX_COLORS];   /* by color set and color */
+  /* Colors that tiles exchange with the host port instead of the router, a bit each.  Words
+   * posted by the host may have any color.  Starts with the memcpy colors; streaming adds. */
+  uint32_t host_out_colors;
+  const Bounds **access_bounds; /* by class and word of code: of the variable that a load or store
+                                   is meant for; NULL: not asked for */
+  bool check_reads;             /* reads of memory that nobody has written are faults */
+} Program;
+
+/* Decodes and indexes.  `image` must outlive the program and stays owned by the caller.
+ * `timing` NULL: the table's column.  NULL with a reason (in `arena`) for an image that is
+ * valid but cannot run. */
+Program *program_load(const Image *image, const Timing *timing, Arena *arena, const char **reason);
+static inline uint32_t program_tile(const Program *p, uint32_t x, uint32_t y)
+{
+  return y * p->image->width + x;
+}
+static inline uint32_t program_x(const Program *p, uint32_t tile) { return tile % p->image->width; }
+static inline uint32_t program_y(const Program *p, uint32_t tile) { return tile / p->image->width; }
+/* The tile at the other end of a link; NO_TILE: there is none. */
+uint32_t program_neighbour(const Program *program, uint32_t tile, Port port);
+/* NULL: the tile has no code. */
+const ClassCode *program_class(const Program *program, uint32_t tile);
+/* The instruction at a byte address, or NULL: outside the code or inside an instruction. */
+const Insn *class_insn(const ClassCode *cls, uint32_t pc);
+/* Color configuration of a tile's router, or NULL. */
+const ImageColorConfig *program_color(const Program *program, uint32_t tile, unsigned color);
+/* The color that a wavelet of `color` has inside a router that it enters by `port`: a color with
+ * a swap takes the wavelets of its pair partner (SDK docs, advanced features). */
+uint8_t program_color_inside(const Program *program, uint32_t tile, uint8_t color, Port port);
+/* Names for reports; text that lives as long as the program, never NULL ("" if unnamed). */
+const char *program_color_name(const Program *program, uint32_t tile, unsigned color);
+const char *program_queue_name(const Program *program, uint32_t tile, bool output, unsigned queue);
+const char *program_task_name(const Program *program, uint32_t tile, TaskKind kind, unsigned id);
+/* "file:line" of an instruction, "" if unknown; at most `size` bytes. */
+void program_location(const Program *program, uint32_t tile, uint32_t pc, char *text, size_t size);
+/* Channel of the host port that serves a tile: bands of rows. */
+unsigned program_channel(const Program *program, uint32_t tile);
+
+/* ---- findings.c, faults.def: findings about the program ------------------------------------- */
+
+typedef enum {
+#define FAULT(name, group, text) FAULT_##name,
+#include "emu/machine/faults.def"
+  FAULT_COUNT
+} FaultKind;
+
+enum { NO_COLOR = 0xff, NO_TILE = 0xffffffff };
+
+/* One finding.  Fields that a kind does not use are NO_COLOR, PC_RETURN, 0. */
+typedef struct {
+  FaultKind kind;
+  uint64_t cycle;
+  uint32_t tile;
+  uint8_t color;
+  uint16_t pc;                  /* of the instruction, PC_RETURN none */
+  uint32_t value, value2;       /* address, id, port masks, assertion number: by kind */
+} Fault;
+
+/* `value` of QUEUE_SHARED and of QUEUE_TASK. */
+enum { FAULT_OUTPUT_QUEUE = 1 << 8 };
+static inline uint32_t fault_queue(bool output, unsigned queue)
+{
+  return queue | (output ? FAULT_OUTPUT_QUEUE : 0u);
+}
+/* QUEUE_MIXED: the color at the head, in the bits above. */
+enum { FAULT_HEAD_SHIFT = 16 };
+static inline uint32_t fault_head(unsigned color) { return color << FAULT_HEAD_SHIFT; }
+const char *fault_name(FaultKind kind);
+/* What --check asks for beside a level. */
+enum { CHECKS_MEMORY = 1, CHECKS_TASKS = 2, CHECKS_STRICT = 4, CHECKS_LENGTHS = 8 };
+typedef enum { CHECK_OFF, CHECK_WARN, CHECK_ERROR, CHECK_COUNT } CheckLevel;
+/* What becomes of a finding: nothing, it is recorded, or it also ends the run. */
+CheckLevel fault_level(FaultKind kind, CheckLevel check, unsigned checks);
+/* Adds what was found, sorted by cycle and then as fault_compare does, to all findings (stb_ds), up
+ * to the first cycle with one that ends the run.  True: there is one.  But for what always ends a
+ * run, a finding is kept once per tile and place; what leaves the rectangle, once. */
+bool faults_collect(Fault **all, const Fault *found, size_t count, CheckLevel check,
+                    unsigned checks);
+/* Order of several faults of one cycle: tile, kind, color, pc. */
+int fault_compare(const void *a, const void *b);
+
+#endif

@@ -1,0 +1,84 @@
+/* timing.def as data. */
+#include "emu/machine/program.h"
+
+#include <string.h>
+
+enum { NOT_LISTED = 1 };   /* group of an operation that the table does not name */
+
+#define TIMING(row, wse2, wse3, status, source)
+#define SIMD(op, wse2, wse3) COUNTED_##op,
+#define STRIDE(residue, elements)
+enum {
+#include "emu/machine/timing.def"
+  SIMD_ROWS
+};
+_Static_assert((int)SIMD_ROWS == (int)VEC_COUNT, "one SIMD row for each vector operation");
+
+static const Timing timings[ARCH_COUNT] = {
+  [ARCH_WSE2] = {
+#define TIMING(row, wse2, wse3, status, source) .row = wse2,
+#define SIMD(op, wse2, wse3) .simd[VEC_##op] = wse2,
+#define STRIDE(residue, elements) .stride_limit[residue] = elements,
+#include "emu/machine/timing.def"
+  },
+  [ARCH_WSE3] = {
+#define TIMING(row, wse2, wse3, status, source) .row = wse3,
+#define SIMD(op, wse2, wse3) .simd[VEC_##op] = wse3,
+#define STRIDE(residue, elements) .stride_limit[residue] = elements,
+#include "emu/machine/timing.def"
+  },
+};
+
+const TimingRow timing_rows[] = {
+#define STATUS_D 'D'
+#define STATUS_I 'I'
+#define STATUS_G 'G'
+#define TIMING(row, wse2, wse3, status, source) \
+  {#row, offsetof(Timing, row), {wse2, wse3}, STATUS_##status, source},
+#define SIMD(op, wse2, wse3)
+#define STRIDE(residue, elements)
+#include "emu/machine/timing.def"
+};
+const size_t timing_row_count = ARRAY_COUNT(timing_rows);
+
+const Timing *timing_get(Arch arch)
+{
+  if ((unsigned)arch >= ARCH_COUNT)
+    ICE("no architecture %d", (int)arch);
+  return &timings[arch];
+}
+
+bool timing_set(Timing *timing, const char *name, uint16_t cycles)
+{
+  for (size_t i = 0; i < timing_row_count; i++) {
+    if (strcmp(timing_rows[i].name, name) == 0) {
+      memcpy((char *)timing + timing_rows[i].offset, &cycles, sizeof cycles);
+      return true;
+    }
+  }
+  return false;
+}
+
+unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken)
+{
+  switch (cost) {
+  case COST_ALU16: return timing->alu16;
+  case COST_ALU32: return timing->alu32;
+  case COST_IDIV: return timing->idiv;
+  case COST_FP: return timing->fp;
+  case COST_FDIV: return timing->fdiv;
+  case COST_LOAD: return timing->load;
+  case COST_STORE: return timing->store;
+  case COST_JUMP: return timing->jump;
+  case COST_BRANCH: return taken ? timing->branch_taken : timing->branch_not_taken;
+  case COST_CALL: return timing->call;
+  case COST_RETURN: return timing->ret;
+  case COST_ENDTASK: return timing->task_end_to_pick;
+  case COST_DSR_LOAD: return timing->dsr_load;
+  case COST_DSR_UPDATE: return timing->dsr_update;
+  case COST_VECTOR: return timing->vector_start;
+  case COST_CONFIG: return timing->config;
+  case COST_RANDOM: return timing->random;
+  case COST_COUNT: default: ICE("no cost class %d", (int)cost);
+  }
+}

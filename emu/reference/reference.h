@@ -1,0 +1,9 @@
+/* emu/reference: the engine that is plain and obviously right. */
+#ifndef EMU_REFERENCE_H
+#define EMU_REFERENCE_H
+
+#include "emu/engine/engine.h"
+
+extern const EngineOps engine_reference;
+
+#endif

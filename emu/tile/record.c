@@ -1,0 +1,47 @@
+/* What reports say of a tile's past: which tasks have started, which activations and control
+ * wavelets were lost. */
+#include "emu/tile/tile.h"
+
+static uint16_t last_activation(const TileRecord *r, unsigned id)
+{
+  for (unsigned back = 1; back <= RECENT_ACTIVATIONS; back++) {
+    unsigned i = (r->next + RECENT_ACTIVATIONS - back) % RECENT_ACTIVATIONS;
+    if (r->recent_id[i] == id && r->recent_pc[i])
+      return r->recent_pc[i];
+  }
+  return PC_RETURN;
+}
+
+void record_activation(TileRecord *r, unsigned id, uint16_t pc, bool merges)
+{
+  if (merges) {
+    r->lost |= UINT64_C(1) << id;
+    r->lost_id = (uint8_t)id;
+    r->lost_pc = pc;
+    r->before_pc = last_activation(r, id);
+  }
+  r->recent_pc[r->next] = pc;
+  r->recent_id[r->next] = (uint8_t)id;
+  r->next = (uint8_t)((r->next + 1) % RECENT_ACTIVATIONS);
+}
+
+void record_fifos(TileRecord *r, const VecRun *run)
+{
+  const VecStream *streams[] = {&run->src[0], &run->src[1], &run->dest};
+  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
+    bool push = streams[i] == &run->dest;
+    if (streams[i]->kind != VS_FIFO)
+      continue;
+    r->fifo[push].state = streams[i]->address;
+    r->fifo[push].pc = run->pc;
+    r->fifo[push].elements = (uint16_t)run->remaining;
+  }
+}
+
+void record_untaken(TileRecord *r, unsigned queue, unsigned color, uint32_t payload)
+{
+  r->untaken += r->untaken < UINT16_MAX;
+  r->untaken_queue = (uint8_t)queue;
+  r->untaken_color = (uint8_t)color;
+  r->untaken_payload = payload;
+}

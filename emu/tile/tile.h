@@ -1,0 +1,393 @@
+/* emu/tile: what a tile does, whichever engine runs it: memory, scalar instructions, vector
+ * operations, registers, and what is checked and recorded on the way.
+ *
+ * Reading order: mem, exec_scalar, exec_vec, registers, check, record.
+ */
+#ifndef EMU_TILE_H
+#define EMU_TILE_H
+
+#include "emu/machine/program.h"
+
+/* ---- registers of a tile: registers.c -------------------------------------------------------- */
+
+/* Colors of queues and queues of colors, where a program has rewritten them; 0xff none. */
+typedef struct {
+  uint8_t color[2][MAX_QUEUES];  /* input, output */
+  uint8_t rebound;               /* output queues that a program has bound, a bit each */
+  uint8_t data_queue[MAX_COLORS];
+  uint8_t arrives[MAX_COLORS];   /* data_queue for the router: as the cycle has found it */
+} QueueBindings;
+
+/* What a program can read and write beside memory. */
+typedef struct {
+  uint32_t random[MAX_GENERATORS];  /* states of the generators */
+  QueueBindings *queues;        /* NULL: as loaded; from malloc */
+  uint16_t exceptions;          /* a bit per exception: silent */
+  uint8_t generator;            /* the active one */
+  uint8_t transform;            /* bits that a marked wavelet's index has inverted */
+  uint8_t flushing[2], flushed[2];  /* input and output queues, a bit each */
+} TileRegisters;
+
+/* ---- mem.c: memory of one tile --------------------------------------------------------------- */
+
+/* Compact until a store falls outside static data and stack; then all of a tile's memory.
+ * Code is not in it: reads of the code range see the class' words, stores are faults. */
+typedef struct {
+  const ClassCode *cls;         /* NULL: a tile without code, which has no memory */
+  uint8_t *bytes;               /* NULL until the tile first runs or is written */
+  bool full;
+  bool lent;                    /* `bytes` belong to somebody else */
+  bool tracked;                 /* reads are checked: full, and behind it a bit a byte: written */
+} TileMem;
+
+/* Bytes of the compact form: static extent and stack. */
+uint32_t mem_compact_bytes(const ClassCode *cls);
+/* Fills `bytes` (mem_compact_bytes of them, zeroed) with the class' and the tile's initial data. */
+void mem_initialise(const Program *program, uint32_t tile, uint8_t *bytes);
+/* Makes the memory exist; idempotent. */
+void mem_touch(const Program *program, uint32_t tile, TileMem *mem);
+/* The same, in `bytes`: mem_compact_bytes of them, zeroed, that outlive the memory. */
+void mem_lend(const Program *program, uint32_t tile, TileMem *mem, uint8_t *bytes);
+void mem_free(TileMem *mem);
+/* Little-endian access of 1, 2 or 4 bytes; FAULT_COUNT on success, else the fault kind.  The
+ * memory must have been touched. */
+FaultKind mem_load(const TileMem *mem, uint32_t address, unsigned bytes, uint32_t *value);
+FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t value);
+/* Host access, any alignment: false if it leaves the tile's memory or writes to code. */
+bool mem_host_read(const TileMem *mem, uint32_t address, void *to, uint32_t bytes);
+bool mem_host_write(TileMem *mem, uint32_t address, const void *from, uint32_t bytes);
+
+/* ---- exec_scalar.c --------------------------------------------------------------------------- */
+
+typedef struct {
+  uint16_t r[GPR_COUNT];
+  bool carry;
+  bool vector_carry;            /* of the last vector addition; scalar code never touches it */
+  bool vstat;                   /* last synchronous vector operation completed */
+  uint8_t traps;                /* FP_RAISES_*: exceptions that the program has unmasked */
+} Registers;
+static inline uint32_t reg32(const Registers *regs, unsigned even)
+{
+  return regs->r[even] | (uint32_t)regs->r[even + 1] << 16;
+}
+static inline void set_reg32(Registers *regs, unsigned even, uint32_t value)
+{
+  regs->r[even] = (uint16_t)value;
+  regs->r[even + 1] = (uint16_t)(value >> 16);
+}
+
+typedef enum {
+  SCALAR_NEXT,                  /* done; go on with the next instruction */
+  SCALAR_JUMP,                  /* done; go on at `pc` (a taken branch, jump, call or return) */
+  SCALAR_FAULT,                 /* `fault`, `value` */
+  SCALAR_ENGINE,                /* not done: the instruction belongs to the engine */
+  SCALAR_CONFIG,                /* not done: loads or stores configuration register `value` */
+} ScalarOutcome;
+typedef struct {                /* small, so that it is returned in registers */
+  uint32_t value;
+  uint16_t pc;
+  uint8_t outcome;              /* ScalarOutcome */
+  uint8_t fault;                /* FaultKind */
+  bool store;                   /* SCALAR_CONFIG: of ra; else a load into ra */
+} ScalarResult;
+
+typedef struct { uint32_t address; unsigned bytes; bool store; Bounds object; } MemoryAccess;
+/* What a load or store is about to touch; false: it is neither.  `object` is left alone. */
+bool scalar_access(const Insn *insn, const Registers *regs, MemoryAccess *access);
+
+/* What is known of the instruction at a word of code, so that many of them can be carried out in a
+ * row. */
+typedef struct {
+  const Insn *insn;             /* NULL: none, or not to be carried out in a row */
+  uint8_t words;
+  uint8_t cycles[2];            /* to the next; if it jumps */
+  uint8_t stores;               /* bytes that it stores */
+  bool careful;                 /* registers have to be put back if it can not be carried out */
+} ScalarCode;
+
+/* What a row of instructions stored over, the oldest first. */
+enum { SCALAR_STORES = 20 };
+typedef struct {
+  unsigned n;
+  struct { uint32_t before; uint16_t address; uint8_t bytes; } at[SCALAR_STORES];
+} ScalarStores;
+
+typedef struct {
+  const ScalarCode *code;       /* by word */
+  Fp16Format fp16;
+  Registers *regs;
+  TileMem *mem;
+  ScalarStores *stores;         /* written */
+  uint16_t pc;                  /* of the next */
+  unsigned first, end;          /* the next issues in cycle `first`, all of them before cycle `end`,
+                                   which is at most 64 */
+} ScalarRun;
+
+/* For an instruction that scalar_exec carries out. */
+ScalarCode scalar_code(const Insn *insn, uint8_t cycles, uint8_t cycles_if_jump);
+/* Carries out instructions until `end`, or one that does more than change registers and static data
+ * or stack.  Returns the cycles in which they issue, a bit each; `pc` and `first`: of the next. */
+uint64_t scalar_run(ScalarRun *run);
+/* Puts the memory back. */
+void scalar_undo_stores(const ScalarStores *stores, TileMem *mem);
+
+/* Carries out one instruction on registers and memory.  `pc` is the instruction's address.
+ * SCALAR_ENGINE for: endtask, ldsr, dsrset, dsrget, vec, act*, blk*, unblk*, ldcfg*, stcfg*,
+ * qflush, rnd, prng, stctr, stctra. */
+ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registers *regs,
+                         TileMem *mem);
+/* What the instruction has raised that took `before` to `after`: FP_RAISES_*.  exec_raise.c. */
+unsigned scalar_raised(const Insn *insn, Fp16Format fp16, const Registers *before,
+                       const Registers *after);
+/* The value of `@random16`'s generator after one use; *state is advanced. */
+uint16_t scalar_random(uint32_t *state);
+
+/* ---- exec_vec.c: vector operations ----------------------------------------------------------- */
+
+/* A DSR: its descriptor, and where a single-step walk through it stands. */
+typedef struct {
+  Descriptor desc;
+  uint32_t remaining;           /* elements a single-step descriptor has left */
+  uint16_t index[4];            /* its position in each dimension */
+} DsrState;
+void dsr_set(DsrState *dsr, const Descriptor *desc);
+/* Elements that the descriptor spans; MEM4D: the product. */
+uint32_t dsr_length(const Descriptor *desc);
+/* dsrset and dsrget; false when the field does not exist for the descriptor's kind. */
+bool dsr_set_field(DsrState *dsr, DsrField field, uint16_t value);
+bool dsr_get_field(const DsrState *dsr, DsrField field, uint16_t *value);
+
+typedef enum { VS_NONE, VS_VALUE, VS_REGISTER, VS_MEMORY, VS_FABIN, VS_FABOUT, VS_FIFO } StreamKind;
+
+/* One operand of a running operation.  Compact, like what contains it: each tile at work has
+ * some. */
+typedef struct {
+  StreamKind kind : 8;
+  uint8_t element_bytes;
+  uint8_t queue, color;         /* fabric */
+  uint8_t reg;                  /* VS_REGISTER (dest) */
+  uint8_t per_wavelet;          /* elements a wavelet carries: 1 or 2 */
+  uint8_t min_wavelets, max_wavelets;  /* a group needs at least, takes at most */
+  uint8_t phase;                /* elements of the current wavelet already taken or filled */
+  uint8_t dimensions;
+  uint16_t flags;               /* DESC_F_* */
+  uint16_t address;             /* memory: of the next element; FIFO: of its state block */
+  uint16_t lengths[4], index[4];
+  int16_t strides[4];           /* elements */
+  uint16_t wrap_base;           /* bytes */
+  uint32_t wrap_bytes;
+  uint32_t value;               /* VS_VALUE: the scalar; fabout: the half-filled wavelet */
+  Bounds object;                /* memory, with CHECKS_MEMORY: the variable that it begins in */
+  DsrFile file : 8;
+  uint8_t number;               /* DSR it came from */
+  bool from_dsr;
+  bool circular;
+  bool picks;                   /* fabin: several colors share the queue, it takes one of them */
+  bool remaps;                  /* fabric, wse3: the queue is bound to another color */
+} VecStream;
+/* Whether the stream takes a wavelet of the color from its queue. */
+static inline bool vec_takes_color(const VecStream *stream, unsigned color)
+{
+  return !stream->picks || stream->color == color;
+}
+
+/* A running vector operation, on the main thread or on a microthread. */
+typedef struct {
+  VecOp op : 8;
+  bool async, fold, unbounded;
+  uint16_t pc;
+  uint16_t insn_words;
+  bool contested;               /* FAULT_QUEUE_TASK has been recorded */
+  bool watched;                 /* its accesses to memory are checked: CHECKS_MEMORY */
+  bool zero_first, zero_second;
+  bool carry;
+  uint8_t microthread;          /* async: 0..7 */
+  uint8_t width;                /* largest group by SIMD row, strides and fabric operands */
+  uint8_t traps, raised;        /* FP_RAISES_*: unmasked at its issue; of them, what occurred */
+  uint32_t started;             /* with CHECKS_MEMORY: low bits of the cycle of its issue */
+  uint32_t length, remaining;   /* elements: at its issue, now */
+  VecStream dest, src[2];       /* src[0], src[1]: as src0, src1 of the instruction */
+  uint32_t scalar;
+  uint16_t index;
+  Priority priority : 8;        /* of the microthread */
+  Action done, on_control;
+} VecRun;
+
+/* Who used a queue last: the operation that sends to it or takes from it, or the entry of the task
+ * that a wavelet has started. */
+typedef struct {
+  uint16_t pc;
+  uint16_t elements;            /* 0: nobody has used it */
+  uint8_t color;
+  bool control;                 /* it sends control wavelets */
+} QueueUse;
+/* Captures an operation at its issue: operands, length, thread, width.  FAULT_COUNT on success. */
+FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *program,
+                    const ClassCode *cls, const Registers *regs,
+                    DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], const TileMem *mem,
+                    const TileRegisters *registers, uint32_t *fault_value);
+/* One element: result bits from a (src0), b (src1; the only one of one-source operations), s. */
+uint32_t vec_element(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t s, bool *carry);
+/* What the element's computation has raised.  exec_raise.c. */
+unsigned vec_raised(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t s, uint32_t result);
+/* vec_element for a running operation, whose sources' widths are known: faddhs takes an f32
+ * accumulator or an f16 element as src0. */
+uint32_t vec_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b);
+/* Whether the operation's two memory sources start the next group in conflicting banks. */
+bool vec_bank_conflict(const VecRun *run, const Machine *machine);
+/* Moves a memory stream one element on. */
+void vec_stream_advance(VecStream *stream);
+/* Of its fabric operand, the destination first; NO_COLOR if it has none. */
+uint8_t vec_fabric_color(const VecRun *run);
+/* The stream of `run` whose queue the running operation `other` uses too, or NULL. */
+const VecStream *vec_shared_stream(const VecRun *run, const VecRun *other);
+/* The stream of `run` that waits behind a wavelet of another color, which is at the head of its
+ * queue and which no data task takes; NULL: none.  `heads`: by input queue, NO_COLOR if empty. */
+const VecStream *vec_obstructed_stream(const VecRun *run, const ClassCode *cls, uint64_t blocked,
+                                       const uint8_t heads[MAX_QUEUES]);
+/* What an engine records then; `last` is the use of the queue before. */
+Fault vec_obstructed_fault(const VecRun *run, const VecStream *stream, uint8_t head, QueueUse last,
+                           uint64_t cycle, uint32_t tile);
+/* The stream of `run` whose wavelets could start a data task, too: none that is blocked.  NULL: no
+ * such stream. */
+const VecStream *vec_contested_stream(const VecRun *run, const ClassCode *cls, Arch arch,
+                                      uint64_t blocked);
+/* Writes back what descriptors keep after an operation (save_address, single_step). */
+void vec_end(const VecRun *run, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS]);
+/* Elements that the next group may have with respect to widths, partly used wavelets and what
+ * remains; availability in queues and FIFOs comes on top. */
+unsigned vec_group_size(const VecRun *run);
+/* Wavelets of a fabric stream that `elements` more elements touch. */
+unsigned vec_wavelets(const VecStream *stream, unsigned elements);
+
+/* FIFOs: the state block lies in tile memory (FIFO_STATE_WORDS).  How many elements could be
+ * pushed or popped now. */
+FaultKind fifo_available(const TileMem *mem, uint16_t state, bool push, unsigned *elements);
+/* What becomes of an operation that finds a FIFO empty or full: FIFO_SUSPEND if it waits, and
+ * FIFO_TEST if it ends unfinished. */
+FifoAction fifo_action(const TileMem *mem, const VecRun *run);
+/* Pushes or pops one element; *fire is the action that this triggers, or none. */
+FaultKind fifo_move(TileMem *mem, uint16_t state, bool push, unsigned bytes, uint32_t *value,
+                    Action *fire);
+/* Remembers that a push found the FIFO full, or a pop found it empty. */
+FaultKind fifo_mark(TileMem *mem, uint16_t state, bool push);
+/* A synchronous operation stopped here with `remaining` elements to go: the FIFO's own length, if
+ * it has one, becomes that. */
+void fifo_keep_length(TileMem *mem, uint16_t state, bool push, uint32_t remaining);
+
+/* ---- check.c: what --check looks at ---------------------------------------------------------- */
+
+/* Finds the bounds of loads and stores: for CHECKS_MEMORY, before an engine is made. */
+void program_check_memory(Program *program);
+/* The variable at an address; NULL: none that has a name. */
+const ImageSymbol *class_object(const ClassCode *cls, uint32_t address);
+
+/* The operations that run on a tile and were started before what is at hand: what they have still
+ * to do comes first in the program's order. */
+typedef struct { unsigned n; const VecRun *running[MAX_MICROTHREADS + 1]; } Checked;
+
+/* The finding about an access, FAULT_COUNT if all is well; of a race, *other is the pc of the
+ * operation that is disturbed. */
+FaultKind check_access(const Checked *checked, MemoryAccess access, uint32_t *other);
+/* Of the instruction that is about to be carried out. */
+FaultKind check_scalar(const Checked *checked, const Program *program, const ClassCode *cls,
+                       const Insn *insn, uint16_t pc, const Registers *regs, MemoryAccess *access,
+                       uint32_t *other);
+FaultKind check_element(const Checked *checked, const VecStream *stream, bool store,
+                        uint32_t *other);
+/* Adds an operation if it was started before `later` (NULL: before anything at hand). */
+void check_add(Checked *checked, const VecRun *run, const VecRun *later);
+/* Notes at its start which variables the streams of an operation begin in. */
+void check_objects(VecRun *run, const ClassCode *cls, uint64_t cycle);
+/* No stream of it can leave its variable. */
+bool check_stays_inside(const VecRun *run);
+/* At its start, CHECKS_TASKS: sizes of elements (*value an address; moves may have another size);
+ * CHECKS_LENGTHS: lengths of operands (*value the one that differs). */
+FaultKind check_operation(unsigned checks, const VecRun *run, const VecOperands *vec,
+                          const ClassCode *cls,
+                          DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], const Machine *machine,
+                          uint32_t *value);
+
+/* ---- registers.c: registers of a tile -------------------------------------------------------- */
+
+TileRegisters registers_initial(const StartRegisters *start);
+/* False: the register is none of these.  `part` counts words from the row's first. */
+bool registers_read(const TileRegisters *registers, const ImageClass *image,
+                    const ConfigRegInfo *reg, unsigned part, uint16_t *value);
+bool registers_write(TileRegisters *registers, const ImageClass *image, const ConfigRegInfo *reg,
+                     unsigned part, uint16_t value);
+static inline uint8_t registers_data_queue(const TileRegisters *r, const ImageClass *image,
+                                           unsigned color)
+{
+  return r->queues ? r->queues->arrives[color] : image->data_queue[color];
+}
+/* The end of a cycle: what was bound in it holds for the router, too. */
+void registers_settle(TileRegisters *registers);
+/* FP_RAISES_* that the exception mask lets through. */
+uint8_t registers_traps(const TileRegisters *registers);
+/* Has the program bound the output queue to another color itself? */
+bool registers_sends_rebound(const TileRegisters *registers, unsigned queue);
+/* The color that a queue is bound to now; NO_COLOR: to none. */
+uint8_t registers_queue_color(const TileRegisters *r, const ImageClass *image, bool output,
+                              unsigned queue);
+/* wse3: an operation that names another color than its queue is bound to binds the queue to it.
+ * The stream whose queue cannot change because it holds wavelets, or NULL; bits as in
+ * registers_flush_empty. */
+const VecStream *registers_remap(TileRegisters *registers, const ImageClass *image,
+                                 const VecRun *run, uint8_t input_any, uint8_t output_any);
+/* A word of QUEUE_STATUS from the queues' counts. */
+uint16_t registers_queue_status(const uint8_t counts[MAX_QUEUES], const uint16_t *depths,
+                                unsigned queues);
+/* MICROTHREAD: the priority of the operation that runs there; NULL: none does. */
+uint16_t registers_thread_word(const VecRun *run);
+void registers_set_thread(VecRun *run, uint16_t word);
+/* `qflush`, and what follows: true once if a flushed queue holds nothing any more; bits of
+ * `input_any` and `output_any` are set for queues that hold wavelets. */
+void registers_flush(TileRegisters *registers, bool output, unsigned queue);
+bool registers_flush_empty(TileRegisters *registers, uint8_t input_any, uint8_t output_any);
+static inline bool registers_flushing(const TileRegisters *r)
+{
+  return r->flushing[0] | r->flushing[1];
+}
+
+/* ---- record.c: what reports say of a tile's past --------------------------------------------- */
+
+enum { RECENT_ACTIVATIONS = 4 };
+typedef struct {
+  uint64_t started[TASK_CONTROL];       /* by TaskKind less one: tasks, a bit per id */
+  uint64_t lost;                /* tasks activated again before they had started, likewise */
+  uint16_t recent_pc[RECENT_ACTIVATIONS];   /* the last activations: by which instruction */
+  uint8_t recent_id[RECENT_ACTIVATIONS], next;
+  /* the last activation that was lost, and the one before it, which stands for both */
+  uint8_t lost_id;
+  uint16_t lost_pc, before_pc;
+  /* control wavelets whose entry is no control task, without those for nobody; the last one */
+  uint16_t untaken;
+  uint8_t untaken_queue, untaken_color;
+  uint32_t untaken_payload;
+  /* the last operations that took from a FIFO and that filled one */
+  struct { uint16_t state, pc, elements; } fifo[2];
+} TileRecord;
+static inline bool record_has_started(const TileRecord *r, TaskKind kind, unsigned id)
+{
+  return kind != TASK_NONE && (r->started[kind - 1] >> id & 1);
+}
+static inline void record_start(TileRecord *r, TaskKind kind, unsigned id)
+{
+  r->started[kind - 1] |= UINT64_C(1) << id;
+}
+/* `pc`: of the instruction that activates, or whose operation does; PC_RETURN none.  `merges`: the
+ * task waits to be started already. */
+void record_activation(TileRecord *record, unsigned id, uint16_t pc, bool merges);
+/* The FIFOs that an operation takes from and fills, at its start. */
+void record_fifos(TileRecord *record, const VecRun *run);
+void record_untaken(TileRecord *record, unsigned queue, unsigned color, uint32_t payload);
+
+/* Places of `blocked_at`: tasks by id, then microthreads. */
+enum { BLOCK_PLACES = MAX_TASK_IDS + MAX_MICROTHREADS };
+static inline unsigned block_place(IdKind kind, unsigned id)
+{
+  return kind == ID_MICROTHREAD ? MAX_TASK_IDS + id : id;
+}
+
+#endif
