@@ -145,8 +145,7 @@ bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, Exp
     if (a.object != b.object)
       return true;
   } else if (a.base == BASE_UNKNOWN || b.base == BASE_UNKNOWN) {
-    return is_exposed(a, exposed) && is_exposed(b, exposed) &&
-           !opt_miscompiles(MISCOMPILE_alias_unknown);
+    return is_exposed(a, exposed) && is_exposed(b, exposed);
   } else if (a.base != b.base || a.object != b.object) {
     return false;
   }

@@ -8,7 +8,6 @@
 #define OPT_H
 
 #include "ir/ir.h"
-#include "ir/opt/miscompile.h"
 
 /* ---- cfg.c ------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@ static bool same_const(const IrFunc *f, IrValue a, IrValue b)
 {
   const IrInsn *x = opt_insn(f, a), *y = opt_insn(f, b);
   return x->op == IR_const && y->op == IR_const && x->type == y->type &&
-         (x->imm == y->imm || opt_miscompiles(MISCOMPILE_copyprop_merge));
+         x->imm == y->imm;
 }
 
 /* The value that parameter k always has, or raw 0.  What comes around a loop as the parameter

@@ -97,8 +97,7 @@ static IrValue find(const Table *t, uint32_t hash, const IrInsn *insn, uint32_t 
 {
   for (uint32_t v = t->heads[hash & (t->n_heads - 1)]; v; v = t->next[v])
     if (same_computation(&t->f->insns[v], insn) &&
-        (cfg_dominates(&t->cfg, t->block_of[v], block) ||
-         opt_miscompiles(MISCOMPILE_cse_dominance)))
+        cfg_dominates(&t->cfg, t->block_of[v], block))
       return (IrValue){v};
   return IR_NO_VALUE;
 }

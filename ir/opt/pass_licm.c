@@ -42,7 +42,7 @@ static bool loop_may_write(const Hoister *h, uint32_t head, Address a, uint64_t 
 {
   for (uint32_t i = 0; i < h->cfg.n_rpo; i++) {
     uint32_t b = h->cfg.rpo[i];
-    if (!cfg_loop_contains(&h->cfg, head, b) || opt_miscompiles(MISCOMPILE_licm_written))
+    if (!cfg_loop_contains(&h->cfg, head, b))
       continue;
     for (uint32_t k = 0; k < h->f->blocks[b].n_insns; k++)
       if (opt_may_write(h->f, opt_insn(h->f, h->f->blocks[b].insns[k]), a, bytes,

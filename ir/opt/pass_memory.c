@@ -36,7 +36,7 @@ typedef struct {
 static bool same_address(Address a, Address b)
 {
   return a.base == b.base && a.object == b.object && a.offset_known && b.offset_known &&
-         (a.offset == b.offset || opt_miscompiles(MISCOMPILE_forward_offset));
+         a.offset == b.offset;
 }
 
 /* ---- loads ------------------------------------------------------------------------- */

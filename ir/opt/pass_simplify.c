@@ -177,9 +177,7 @@ static void reassociate(Simplifier *s, IrValue v)
   IrOp op = insn->op;
   IrValue x = inner->args[0];
   if (ir_fold(s->m, op, insn->type, insn->type, args, 2, &sum))
-    rewrite(s, v, op, x,
-            emit_const(s, insn->type, opt_miscompiles(MISCOMPILE_reassociate) ? c : sum,
-                       insn->loc));
+    rewrite(s, v, op, x, emit_const(s, insn->type, sum, insn->loc));
 }
 
 /* Signed division by 2^k truncates: add 2^k - 1 to negative dividends before shifting. */
@@ -200,8 +198,7 @@ static IrValue signed_by_power(Simplifier *s, IrValue v, int k)
   IrValue bias = bias_negative(s, x, k, insn.loc);
   IrValue sum = emit_op(s, IR_add, insn.type, insn.loc, x, bias);
   if (insn.op == IR_sdiv) {
-    rewrite(s, v, IR_ashr, opt_miscompiles(MISCOMPILE_sdiv_bias) ? x : sum,
-            emit_const(s, IRT_I16, (uint64_t)k, insn.loc));
+    rewrite(s, v, IR_ashr, sum, emit_const(s, IRT_I16, (uint64_t)k, insn.loc));
     return IR_NO_VALUE;
   }
   IrValue mask = emit_const(s, insn.type, (UINT64_C(1) << k) - 1, insn.loc);
@@ -243,12 +240,11 @@ static IrValue divide_by_product(Simplifier *s, IrValue v, uint64_t c)
       !reciprocal_of(positive, is_signed ? 15 : 16, &m, &shift))
     return IR_NO_VALUE;
   IrValue wide = emit_op(s, is_signed ? IR_sext : IR_zext, IRT_I32, loc, x, IR_NO_VALUE);
-  m -= opt_miscompiles(MISCOMPILE_reciprocal);
   IrValue product = emit_op(s, IR_mul, IRT_I32, loc, wide, emit_const(s, IRT_I32, m, loc));
   IrValue high = emit_op(s, is_signed ? IR_ashr : IR_lshr, IRT_I32, loc, product,
                          emit_const(s, IRT_I16, 16 + shift, loc));
   IrValue q = emit_op(s, IR_trunc, IRT_I16, loc, high, IR_NO_VALUE);
-  if (is_signed && !opt_miscompiles(MISCOMPILE_sdiv_sign)) {
+  if (is_signed) {
     IrValue sign = emit_op(s, IR_ashr, IRT_I16, loc, x, emit_const(s, IRT_I16, 15, loc));
     q = is_negative ? emit_op(s, IR_sub, IRT_I16, loc, sign, q)
                     : emit_op(s, IR_sub, IRT_I16, loc, q, sign);
@@ -283,9 +279,7 @@ static IrValue divide_by_const(Simplifier *s, IrValue v, uint64_t c)
   if (is_signed)
     return signed_by_power(s, v, k);
   if (is_rem)
-    rewrite(s, v, IR_and, insn.args[0],
-            emit_const(s, insn.type, opt_miscompiles(MISCOMPILE_urem_mask) ? 2 * c - 1 : c - 1,
-                       insn.loc));
+    rewrite(s, v, IR_and, insn.args[0], emit_const(s, insn.type, c - 1, insn.loc));
   else
     rewrite(s, v, IR_lshr, insn.args[0], emit_const(s, IRT_I16, (uint64_t)k, insn.loc));
   return IR_NO_VALUE;
@@ -301,24 +295,20 @@ static IrValue with_const(Simplifier *s, IrValue v, uint64_t c)
   case IR_sub:
     if (c == 0)
       return x;
-    rewrite(s, v, IR_add, x,
-            emit_const(s, insn.type, opt_miscompiles(MISCOMPILE_sub_const) ? c : 0 - c, insn.loc));
+    rewrite(s, v, IR_add, x, emit_const(s, insn.type, 0 - c, insn.loc));
     return IR_NO_VALUE;
   case IR_mul:
     if (c <= 1)
       return c ? x : insn.args[1];
     if (log2_of(c) > 0)
-      rewrite(s, v, IR_shl, x,
-              emit_const(s, IRT_I16, (uint64_t)log2_of(c) + opt_miscompiles(MISCOMPILE_mul_shift),
-                         insn.loc));
+      rewrite(s, v, IR_shl, x, emit_const(s, IRT_I16, (uint64_t)log2_of(c), insn.loc));
     return IR_NO_VALUE;
   case IR_sdiv:
   case IR_udiv:
   case IR_srem:
   case IR_urem: return divide_by_const(s, v, c);
   case IR_and:
-    return c == 0 ? insn.args[1] : c != ones ? IR_NO_VALUE
-         : opt_miscompiles(MISCOMPILE_and_ones) ? insn.args[1] : x;
+    return c == 0 ? insn.args[1] : c == ones ? x : IR_NO_VALUE;
   case IR_or: return c == 0 ? x : c == ones ? insn.args[1] : IR_NO_VALUE;
   case IR_xor: return c == 0 ? x : IR_NO_VALUE;
   default: return IR_NO_VALUE;
@@ -346,7 +336,7 @@ static bool negation_of(IrOp op, IrOp *opposite, bool *swap)
   for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
     if (rows[i].op == op) {
       *opposite = rows[i].opposite;
-      *swap = rows[i].swap && !opt_miscompiles(MISCOMPILE_negate_order);
+      *swap = rows[i].swap;
       return true;
     }
   return false;
@@ -406,8 +396,6 @@ static IrValue simplify_shift(Simplifier *s, IrValue v)
   }
   if (inner->op == insn.op && const_of(s, inner->args[1], &c)) {
     IrValue x = inner->args[0];
-    if (opt_miscompiles(MISCOMPILE_shift_twice))
-      d = 0;
     rewrite(s, v, insn.op, x, emit_const(s, IRT_I16, c >= width ? width : c + d, insn.loc));
   }
   return IR_NO_VALUE;
@@ -448,8 +436,7 @@ static IrValue simplify_compare(Simplifier *s, IrValue v)
   bool equality = insn->op == IR_eq || insn->op == IR_ne;
   IrValue x = insn->args[0], y = insn->args[1];
   if (same(x, y)) {
-    bool holds = insn->op == IR_eq || ((insn->op == IR_sle || insn->op == IR_ule) &&
-                                       !opt_miscompiles(MISCOMPILE_compare_itself));
+    bool holds = insn->op == IR_eq || insn->op == IR_sle || insn->op == IR_ule;
     return emit_const(s, IRT_BOOL, holds, insn->loc);
   }
   if (insn->op == IR_ult && is_const(s, y, 0))
@@ -513,7 +500,7 @@ static bool trunc_of_mask(Simplifier *s, IrValue v, const IrInsn *inner)
 {
   uint64_t c, low = opt_mask(type_of(s, v));
   if (inner->op != IR_and || !const_of(s, inner->args[1], &c) ||
-      ((c & low) != low && !opt_miscompiles(MISCOMPILE_trunc_mask)))
+      (c & low) != low)
     return false;
   rewrite(s, v, IR_trunc, inner->args[0], IR_NO_VALUE);
   return true;
@@ -564,8 +551,7 @@ static IrValue simplify_conversion(Simplifier *s, IrValue v)
   case IR_zext:
     /* An unsigned number's sign bit is 0 in the wider type. */
     if (inner->op == IR_zext || (insn->op == IR_sext && inner->op == IR_sext))
-      rewrite(s, v, opt_miscompiles(MISCOMPILE_sext_of_zext) ? insn->op : inner->op,
-              inner->args[0], IR_NO_VALUE);
+      rewrite(s, v, inner->op, inner->args[0], IR_NO_VALUE);
     return IR_NO_VALUE;
   case IR_bitcast:
     if (insn->type == inner->type)
@@ -616,7 +602,7 @@ static void divide_by_float(Simplifier *s, IrValue v)
   double reciprocal = type == IRT_F32 ? fp32_to_double((uint32_t)r)
                                       : fp16_to_double(s->m->fp16, (uint16_t)r);
   bool is_exact = d * reciprocal == 1.0;   /* exact in a double */
-  if (is_exact || opt_miscompiles(MISCOMPILE_fdiv_inexact))
+  if (is_exact)
     rewrite(s, v, IR_fmul, x, emit_const(s, type, r, insn->loc));
 }
 
@@ -710,11 +696,9 @@ static void simplify_branch(Simplifier *s, IrValue v)
     opt_make_br(s->m, insn, 0);
     s->changed = true;
   } else if (cond->op == IR_xor && is_const(s, cond->args[1], 1)) {
-    if (!opt_miscompiles(MISCOMPILE_branch_negated)) {
-      IrTarget yes = insn->u.targets[0];
-      insn->u.targets[0] = insn->u.targets[1];
-      insn->u.targets[1] = yes;
-    }
+    IrTarget yes = insn->u.targets[0];
+    insn->u.targets[0] = insn->u.targets[1];
+    insn->u.targets[1] = yes;
     insn->args[0] = cond->args[0];
     s->changed = true;
   }

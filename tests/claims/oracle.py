@@ -5,17 +5,18 @@
 
 Default: 200,000 functions on both machines, at every level and at compile time, with a seed drawn
 from the commit.  Then the oracle shows what it finds within 5,000 functions: each seeded miscompile
-(ir/opt/miscompile.def) and, with the tools of the commit OLD in BIN (built from the history unless
-given), the three defects of wide integers that OLD had.  --part: functions, miscompiles or old.
+(tests/seeded_miscompiles.py) and, with the tools of the commit OLD in BIN (built from the history
+unless given), the three defects of wide integers that OLD had.  --part: functions, miscompiles or old.
 """
 import argparse
 import os
-import re
 import subprocess
 import time
 from pathlib import Path
 
 from claims import Claims, harness
+
+import seeded_miscompiles as miscompiles
 from oracle import check, reduce
 
 OLD = "35dd493"
@@ -32,9 +33,9 @@ def commit_seed():
     return int(done.stdout[:8] or "1", 16)
 
 
-def build(source, folder, *options):
+def build(source, folder):
     for command in (["cmake", "-S", source, "-B", folder, "-G", "Ninja",
-                     "-DCMAKE_BUILD_TYPE=Release", *options],
+                     "-DCMAKE_BUILD_TYPE=Release"],
                     ["cmake", "--build", folder, "--target", "cslc", "wse-emu"]):
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
@@ -48,12 +49,6 @@ def old_tools(claims):
                              check=True).stdout
     subprocess.run(["tar", "-x", "-C", source], input=archive, check=True)
     return build(source, claims.scratch / "old-build")
-
-
-def miscompile_tools():
-    if "WSE_MISCOMPILE_BIN" in os.environ:
-        return Path(os.environ["WSE_MISCOMPILE_BIN"])
-    return build(harness.ROOT, harness.ROOT / "build" / "miscompile", "-DWSE_MISCOMPILE=ON")
 
 
 def show(difference):
@@ -87,14 +82,12 @@ def agrees(claims, functions, seed, jobs):
 
 
 def finds_miscompiles(claims, seed, jobs):
-    os.environ["WSE_BIN"] = str(miscompile_tools())
-    table = (harness.ROOT / "ir" / "opt" / "miscompile.def").read_text()
-    names = re.findall(r"^MISCOMPILE\((\w+),", table, re.M)
-    claims.at_least("seeded miscompiles", len(names), 20)
+    os.environ["WSE_BIN"] = os.environ.get("WSE_MISCOMPILE_BIN") or str(miscompiles.build())
+    claims.at_least("seeded miscompiles", len(miscompiles.NAMES), 20)
     ways = [(check.MACHINES[0], level, False) for level in check.LEVELS[1:]]
     clean = check.run(2 * check.BATCH, seed, jobs, ways)
     claims.equals("differences with none switched on", len(clean.differences + clean.failures), 0)
-    for name in names:
+    for name in miscompiles.NAMES:
         # A program that the miscompile makes hang or fault is found as well.
         found = check.run(WITHIN, seed, jobs, ways, env={"WSE_MISCOMPILE": name},
                           stop=lambda total: total.differences or total.failures)
