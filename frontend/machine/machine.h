@@ -34,7 +34,13 @@ typedef struct {
   StrId name;
   Span span;
 } QueueSlot;
-typedef struct { DsrFile file; uint8_t number; IrDesc desc; Span span; } DsrPreset;
+typedef struct {
+  DsrFile file;
+  uint8_t number;
+  IrDesc desc;
+  Span span;
+  uint32_t module;         /* the instance whose code loads it */
+} DsrPreset;
 typedef struct {
   StrId name;
   bool is_func;
@@ -94,6 +100,8 @@ bool sema_is_exportable(Sema *s, PoolId type);
 void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span);
 /* @initialize_queue, whether before or after the descriptors that use the queue. */
 void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot given);
+/* The DSR holds the descriptor when the program starts. */
+void setup_preset_dsr(Sema *s, DsrFile file, uint8_t number, IrDesc desc, Span span);
 /* Can operations use it? */
 bool setup_queue_is_initialised(const Sema *s, bool is_output, unsigned queue);
 /* wse3: control tasks that got no table of their own take their entries of the common one. */

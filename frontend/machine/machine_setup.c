@@ -84,6 +84,42 @@ static void warn_two_colors(Sema *s, bool is_output, unsigned queue, Span span, 
   diag_first_here(s->session->diags, other);
 }
 
+static void note_dsr_loader(Sema *s, uint32_t module, const char *when)
+{
+  const ModuleInstance *m = &s->modules[module];
+  if (m->parent != IR_NO_ID)
+    diag_dsr_loader(s->session->diags, m->imported_at, sema_text(s, m->path), when);
+}
+
+/* Of two loads before the start the second wins, so that the first never serves anything. */
+static void refuse_second_preset(Sema *s, const DsrPreset *first, const DsrPreset *second)
+{
+  diag_dsr_loaded_twice(s->session->diags, second->span, dsr_file_name(second->file),
+                        second->number);
+  if (first->span.off != second->span.off)
+    diag_first_here(s->session->diags, first->span);
+  if (first->module != second->module) {
+    note_dsr_loader(s, first->module, "first");
+    note_dsr_loader(s, second->module, "again");
+  }
+  diag_dsr_loaded_twice_help(s->session->diags, second->span);
+}
+
+void setup_preset_dsr(Sema *s, DsrFile file, uint8_t number, IrDesc desc, Span span)
+{
+  DsrPreset preset = {file, number, desc, span, s->module};
+  for (size_t i = 0; i < arrlenu(s->setup->dsrs); i++) {
+    const DsrPreset *other = &s->setup->dsrs[i];
+    if (other->file != file || other->number != number)
+      continue;
+    if (other->desc.global.raw != desc.global.raw ||
+        !descriptor_equal(&other->desc.desc, &desc.desc))
+      refuse_second_preset(s, other, &preset);
+    return;
+  }
+  arrput(s->setup->dsrs, preset);
+}
+
 void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span)
 {
   QueueSlot *slot = &s->setup->queues[is_output][queue];

@@ -182,8 +182,7 @@ static Operand load_dsr(Sema *s, DsrArg dsr, Operand dsd, DescKind kind, const N
     PoolId value = sema_comptime_value(s, loaded, at);
     if (pool_eq(value, POOL(POISON)))
       return operand_poison();
-    DsrPreset preset = {dsr.file, dsr.number, pool_key(s->pool, value).u.dsd.desc, at};
-    arrput(s->setup->dsrs, preset);
+    setup_preset_dsr(s, dsr.file, dsr.number, pool_key(s->pool, value).u.dsd.desc, at);
     return operand_void();
   }
   ir_dsr_load(&s->b, dsr.file, dsr.number, sema_ir(s, loaded));

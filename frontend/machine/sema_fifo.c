@@ -152,10 +152,8 @@ static bool fifo_registers(Sema *s, Settings *set, PoolKey keys[2], bool *given)
 
 static void preset_fifo(Sema *s, const PoolKey *reg, uint32_t state, Span at)
 {
-  DsrPreset preset = {.file = reg->u.dsr.file, .number = reg->u.dsr.number, .span = at};
-  preset.desc.desc = (Descriptor){.kind = DESC_FIFO};
-  preset.desc.global.raw = state;
-  arrput(s->setup->dsrs, preset);
+  IrDesc desc = {.desc.kind = DESC_FIFO, .global.raw = state};
+  setup_preset_dsr(s, reg->u.dsr.file, reg->u.dsr.number, desc, at);
 }
 
 Operand builtin_allocate_fifo(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
