@@ -18,9 +18,9 @@ LEVELS = ("-O0", "-O1", "-O2")
 HEAD = """\
 # Cycles and bytes at each level
 
-What the programs of `tests/bench/codegen/` cost on one tile: cycles of the whole run, and bytes of
-code. Written by `tests/bench/codegen/table.py`; a claim compares the counted loops with their bound
-(`tests/claims/counted_loops.py`).
+This table shows what the programs of `tests/bench/codegen/` cost on one tile: cycles of the whole
+run, and bytes of code. `tests/bench/codegen/table.py` writes it, and `tests/claims/counted_loops.py`
+compares the counted loops with their bound.
 
 | program | what it does | cycles -O0 | -O1 | -O2 | bytes -O0 | -O1 | -O2 |
 | --- | --- | --- | --- | --- | --- | --- | --- |
