@@ -4,8 +4,9 @@
  * streams, runs to quiet, phases, statistics, and the status that becomes an exit code.
  * docs/host-protocol.md describes what it says to the tiles.
  *
- * Reading order: session, operations and transfer (how words travel), collect (statistics),
- * observers, npy, values, options, outputs, actions (the command line), libwse.
+ * Reading order: session_state, session_step, operations and transfer (how words travel), session,
+ * collect (statistics), observers, npy, values, options, outputs, actions (the command line),
+ * libwse.
  */
 #ifndef HOST_H
 #define HOST_H

@@ -525,9 +525,24 @@ static WseTask append(Session *s, const Operation *op)
   return copy.id;
 }
 
+/* Before the first host action with memcpy: the tiles' own start is over and they wait for
+ * commands, so that its cycles are not mixed with those of the action; unless they never rest. */
+static WseStatus start_tiles(Session *s)
+{
+  if (s->started || !s->image->memcpy)
+    return WSE_OK;
+  session_phase(s, true, "start", "");
+  s->phase_has_command = false;
+  bool quiet;
+  WseStatus status = session_step(s, session_cycle(s) + SESSION_PATIENCE_CYCLES, &quiet);
+  if (status == WSE_OK)
+    session_collect(s);
+  return status;
+}
+
 static WseStatus submit(Session *s, const Operation *op, WseTask *task)
 {
-  WseStatus status = session_start(s);
+  WseStatus status = start_tiles(s);
   if (status != WSE_OK)
     return status;
   WseTask id = append(s, op);
@@ -761,6 +776,15 @@ static WseStatus check_launch(Session *s, uint32_t function, uint32_t n_args)
   return session_usage(s);
 }
 
+static WseStatus run_until_quiet(Session *s)
+{
+  bool quiet;
+  WseStatus status = session_step(s, UINT64_MAX, &quiet);
+  if (status == WSE_OK)
+    session_collect(s);
+  return status;
+}
+
 /* Without memcpy the engine calls the function itself; arguments are put in place at no cost. */
 static WseStatus launch_directly(Session *s, uint32_t function, const uint32_t *args,
                                  uint32_t n_args, WseTask *task)
@@ -781,7 +805,7 @@ static WseStatus launch_directly(Session *s, uint32_t function, const uint32_t *
   }
   session_phase(s, true, "launch", s->image->exports[function].name);
   s->phase_has_command = false;
-  WseStatus status = session_until_quiet(s);
+  WseStatus status = run_until_quiet(s);
   if (status == WSE_OK)
     status = session_stuck(s, &(IdleQuestion){.host = s->more_launches}, NULL);
   return status == WSE_OK ? done_at_once(s, OPERATION_LAUNCH, task) : status;

@@ -1,4 +1,4 @@
-/* What session.c and operations.c share; nobody else includes it. */
+/* What the files of a session share; nobody else includes it. */
 #ifndef SESSION_INTERNAL_H
 #define SESSION_INTERNAL_H
 
@@ -69,17 +69,27 @@ struct Session {
  * their tasks activate themselves for ever. */
 enum { SESSION_PATIENCE_CYCLES = 1 << 20 };
 
-/* ---- session.c */
+/* ---- session_state.c */
 
-WseStatus session_start(Session *session);
+/* Makes the text, from malloc, the session's error. */
+WseStatus session_fail(Session *session, WseStatus status, char *text);
+/* The error of now is the one that every later operation gets. */
+WseStatus session_end(Session *session);
+/* What was printed and traced so far is there to be read. */
+void session_flush(Session *session);
+void session_flush_diags(Session *session, FILE *out);
+
+/* ---- session_step.c */
+
 /* Begins a phase.  is_program: its cycles count as the program's. */
 void session_phase(Session *session, bool is_program, const char *verb, const char *what);
 /* Runs up to `limit` and accounts for it. */
 WseStatus session_step(Session *session, uint64_t limit, bool *quiet);
-WseStatus session_until_quiet(Session *session);
 /* On a quiet fabric: WSE_DEADLOCK with a report if something is stuck; warns otherwise.  `why`
  * continues "nothing can happen any more" (NULL: the program waits). */
 WseStatus session_stuck(Session *session, const IdleQuestion *question, const char *why);
+/* The findings of a level from the `from`-th on: stb_ds. */
+Fault *session_faults(const Session *session, CheckLevel level, size_t from);
 
 /* ---- observers.c */
 

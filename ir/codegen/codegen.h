@@ -5,7 +5,9 @@
  * DSRs; liveness.c and regalloc.c map virtual registers to r0..r15; frame.c lays out the stack;
  * tidy.c removes what that left over.  Then layout.c places data and code, and emit.c resolves
  * addresses and encodes.  codegen.c is the list of these steps.
- */
+ *
+ * Files use those below them: codegen.c its steps; select.c the select_*.c and dsd.c; these
+ * select_branch.c, select_mem.c and, at the bottom, select_emit.c and need.c. */
 #ifndef CODEGEN_H
 #define CODEGEN_H
 
@@ -203,7 +205,7 @@ typedef struct {
   uint32_t data_end, code_address, code_bytes, stack_bytes;
 } Cg;
 
-/* ---- codegen.c ------------------------------------------------------------------------------ */
+/* ---- need.c --------------------------------------------------------------------------------- */
 
 /* Enters a function or global into what is generated.  */
 MFunc *cg_need_func(Cg *cg, uint32_t func);
@@ -222,7 +224,7 @@ uint32_t cg_launch_stub(Cg *cg, uint32_t func);
 uint32_t cg_teardown_stub(Cg *cg);
 uint32_t cg_launch_bytes(const IrFunc *f);
 
-/* ---- select.c: shared by select_*.c and dsd.c ----------------------------------------------- */
+/* ---- select_emit.c: what selection stands on ------------------------------------------------ */
 
 typedef struct {
   IrValue base;            /* value that is added; raw 0 none */
@@ -255,8 +257,6 @@ typedef struct {
   Reg hidden;              /* pointer to where an i64 or descriptor result goes */
 } Sel;
 
-typedef struct { bool is_stack; Reg reg; uint32_t offset; } ArgPlace;
-
 const IrInsn *sel_def(const Sel *s, IrValue v);
 IrType sel_type(const Sel *s, IrValue v);
 bool sel_is_const(const Sel *s, IrValue v, uint64_t *bits);
@@ -281,11 +281,8 @@ MInsn *sel_li(Sel *s, RegClass cls, Reg a, uint32_t bits);
 void sel_copy(Sel *s, RegClass cls, Reg to, Reg from);
 void sel_label(Sel *s, uint32_t label);
 void sel_jump(Sel *s, Opcode op, Reg a, Reg b, uint32_t label);
-/* Puts a 16- or 32-bit value into a register: constants and addresses without a detour. */
-void sel_into(Sel *s, Reg to, IrValue v);
-void sel_into_part(Sel *s, Reg to, IrValue v, unsigned part);
-/* Branches to the label when the condition has the given truth. */
-void sel_branch(Sel *s, IrValue cond, bool truth, uint32_t label);
+
+/* ---- select_mem.c --------------------------------------------------------------------------- */
 
 Addr sel_address(const Sel *s, IrValue pointer);
 /* 1 + the global that the address was made from; 0: not known, or several. */
@@ -302,7 +299,14 @@ bool addr_distinct(const Sel *s, const Addr *a, const Addr *b);
 /* Copies words; small counts in line. */
 void sel_copy_memory(Sel *s, const Addr *to, const Addr *from, uint32_t bytes, bool by_bytes);
 
-unsigned args_assign(IrType result, const IrType *types, uint32_t n, ArgPlace *places);
+/* Puts a 16- or 32-bit value into a register: constants and addresses without a detour. */
+void sel_into(Sel *s, Reg to, IrValue v);
+void sel_into_part(Sel *s, Reg to, IrValue v, unsigned part);
+
+/* ---- select_branch.c ------------------------------------------------------------------------ */
+
+/* Branches to the label when the condition has the given truth. */
+void sel_branch(Sel *s, IrValue cond, bool truth, uint32_t label);
 
 /* ---- select_int.c --------------------------------------------------------------------------- */
 

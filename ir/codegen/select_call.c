@@ -9,13 +9,15 @@
 
 #include <stb_ds.h>
 
+typedef struct { bool is_stack; Reg reg; uint32_t offset; } ArgPlace;
+
 static bool result_is_hidden(IrType result)
 {
   return result == IRT_I64 || ir_type_is_dsd(result);
 }
 
 /* Where each argument goes; returns the bytes of the argument area. */
-unsigned args_assign(IrType result, const IrType *types, uint32_t n, ArgPlace *places)
+static unsigned args_assign(IrType result, const IrType *types, uint32_t n, ArgPlace *places)
 {
   unsigned taken = result_is_hidden(result) ? 1 : 0, bytes = 0;
   for (uint32_t i = 0; i < n; i++) {

@@ -275,3 +275,30 @@ void sel_copy_memory(Sel *s, const Addr *to, const Addr *from, uint32_t bytes, b
   if (at < bytes)
     copy_step(s, to, from, zero, at, 1);
 }
+
+/* ---- values in registers ------------------------------------------------------------------- */
+
+static uint32_t const_part(uint64_t bits, unsigned part)
+{
+  return (uint32_t)(part ? bits >> 32 : bits);
+}
+
+void sel_into_part(Sel *s, Reg to, IrValue v, unsigned part)
+{
+  uint64_t bits;
+  const IrInsn *d = sel_def(s, v);
+  RegClass cls = type_class(d->type);
+  if (sel_is_const(s, v, &bits)) {
+    sel_li(s, cls, to, const_part(bits, part));
+  } else if (d->op == IR_global_addr || d->op == IR_func_addr || d->op == IR_alloca) {
+    Addr at = sel_address(s, v);
+    sel_lea(s, to, &at);
+  } else {
+    sel_copy(s, cls, to, cls == CLASS_WORD ? sel_use_word(s, v) : sel_use_part(s, v, part));
+  }
+}
+
+void sel_into(Sel *s, Reg to, IrValue v)
+{
+  sel_into_part(s, to, v, 0);
+}

@@ -1,0 +1,218 @@
+/* What all of a session stands on: what it was opened with, its error, what tiles export. */
+#include "emu/host/session_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMES_IN_NOTE = 12 };
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+Session *session_create(void)
+{
+  Session *s = base_malloc(sizeof *s);
+  *s = (Session){.sources = source_map_create(), .first_id = 1};
+  s->diags = diags_create(s->sources);
+  s->arena = arena_create("emulated program");
+  s->error = (WseError){.status = WSE_OK, .message = "", .x = -1, .y = -1};
+  return s;
+}
+
+const WseError *session_error(const Session *s) { return &s->error; }
+Diags *session_diags(Session *s) { return s->diags; }
+const Image *session_image(const Session *s) { return s->image; }
+Program *session_program(const Session *s) { return s->program; }
+Arena *session_arena(const Session *s) { return s->arena; }
+uint64_t session_cycle(const Session *s) { return s->engine ? s->ops->cycle(s->engine) : 0; }
+bool session_has_run(const Session *s) { return s->started; }
+void session_expect_launches(Session *s, bool more) { s->more_launches = more; }
+
+WseStatus session_fail(Session *s, WseStatus status, char *text)
+{
+  free(s->error_text);
+  s->error_text = text;
+  s->error = (WseError){.status = status, .message = text, .cycle = session_cycle(s),
+                        .x = -1, .y = -1};
+  return status;
+}
+
+void session_flush(Session *s)
+{
+  if (s->printed)
+    fflush(s->options.print_out);
+  if (s->options.trace_out)
+    fflush(s->options.trace_out);
+  s->printed = false;
+}
+
+WseStatus session_end(Session *s)
+{
+  session_flush(s);
+  s->ended = true;
+  s->final_error = s->error;
+  s->final_error.message = arena_copy_text(s->arena, s->error.message, strlen(s->error.message));
+  return s->error.status;
+}
+
+void session_flush_diags(Session *s, FILE *out)
+{
+  if (out)
+    diags_flush(s->diags, out, DIAG_FORMAT_TEXT);
+  /* The same mistake is worth the same message again: diags forget nothing, so start anew. */
+  diags_destroy(s->diags);
+  s->diags = diags_create(s->sources);
+}
+
+WseStatus session_usage(Session *s)
+{
+  char *text = NULL;
+  size_t size;
+  FILE *out = base_text_open(&text, &size);
+  session_flush_diags(s, out);
+  base_text_close(out, &text);
+  return session_fail(s, WSE_USAGE, text);
+}
+
+void session_warn(Session *s) { session_flush_diags(s, s->options.warnings); }
+
+static void note_exports(Session *s)
+{
+  Diags *d = s->diags;
+  Arena *scratch = diags_scratch(d);
+  char *list = arena_printf(scratch, "nothing");
+  for (uint32_t i = 0; i < s->image->n_exports && i < NAMES_IN_NOTE; i++)
+    list = arena_printf(scratch, "%s%s%s", i ? list : "", i ? ", " : "",
+                        s->image->exports[i].name);
+  if (s->image->n_exports > NAMES_IN_NOTE)
+    list = arena_printf(scratch, "%s, ...", list);
+  diag_symbols_exported(d, HOST_NOWHERE, list);
+}
+
+int64_t session_export(Session *s, const char *name)
+{
+  const Image *image = s->image;
+  const char **names = base_malloc(sizeof *names * (image->n_exports + 1));
+  for (uint32_t i = 0; i < image->n_exports; i++) {
+    names[i] = image->exports[i].name;
+    if (strcmp(names[i], name) == 0) {
+      free(names);
+      return i;
+    }
+  }
+  diag_symbol_unknown(s->diags, HOST_NOWHERE, name);
+  const char *near = base_nearest(name, names, image->n_exports);
+  if (near)
+    diag_symbol_nearest(s->diags, HOST_NOWHERE, near);
+  else
+    note_exports(s);
+  free(names);
+  session_usage(s);
+  return -1;
+}
+
+WseStatus session_ended(Session *s)
+{
+  if (s->ended) {
+    s->error = s->final_error;
+    return s->error.status;
+  }
+  if (s->engine)
+    return WSE_OK;
+  diag_handle_unusable(s->diags, HOST_NOWHERE);
+  return session_usage(s);
+}
+
+void session_interrupt(Session *s) { atomic_store(&s->interrupt, 1); }
+
+bool session_is_partial(const Session *s)
+{
+  return s->engine && (s->ended ? s->final_error.status == WSE_INTERRUPTED : !s->finishing);
+}
+
+/* ---- what tiles export ----------------------------------------------------------------------- */
+
+const ImageBinding *session_binding(const Session *s, uint32_t tile, uint32_t export_index)
+{
+  uint32_t cls = s->image->tile_class[tile];
+  return cls == IMAGE_NO_CLASS ? NULL
+                               : s->bindings[(size_t)cls * s->image->n_exports + export_index];
+}
+
+uint32_t session_extent(const Session *s, uint32_t export_index)
+{
+  for (uint32_t c = 0; c < s->image->n_classes; c++) {
+    const ImageBinding *b = s->bindings[(size_t)c * s->image->n_exports + export_index];
+    if (b && b->extent)
+      return b->extent;
+  }
+  return 0;
+}
+
+uint32_t session_tile_extent(const Session *s, uint32_t tile, uint32_t export_index)
+{
+  const ImageBinding *b = session_binding(s, tile, export_index);
+  return b ? b->extent : 0;
+}
+
+/* ---- memory without the device ---------------------------------------------------------- */
+
+bool session_data_address(Session *s, uint32_t tile, const ImageBinding *binding,
+                          uint32_t *address)
+{
+  uint8_t word[2];
+  *address = binding->address;
+  if (!binding->is_pointer)
+    return true;
+  if (!s->ops->mem_read(s->engine, tile, binding->address, word, sizeof word))
+    return false;
+  *address = (uint32_t)(word[0] | word[1] << 8);
+  return true;
+}
+
+bool session_peek(Session *s, uint32_t tile, const ImageBinding *binding, uint32_t bytes, void *to)
+{
+  uint32_t address;
+  return session_data_address(s, tile, binding, &address) &&
+         s->ops->mem_read(s->engine, tile, address, to, bytes);
+}
+
+bool session_poke(Session *s, uint32_t tile, const ImageBinding *binding, uint32_t bytes,
+                  const void *from)
+{
+  uint32_t address;
+  return session_data_address(s, tile, binding, &address) &&
+         s->ops->mem_write(s->engine, tile, address, from, bytes);
+}
+
+static const ImageSymbol *find_symbol(const ImageClass *cls, const char *name)
+{
+  const ImageSymbol *found = NULL;
+  for (uint32_t i = 0; i < cls->n_symbols; i++) {
+    const char *full = cls->symbols[i].name, *dot = strrchr(full, '.');
+    if (strcmp(full, name) == 0)
+      return &cls->symbols[i];
+    if (dot && strcmp(dot + 1, name) == 0 && !found)
+      found = &cls->symbols[i];
+  }
+  return found;
+}
+
+WseStatus session_read_symbol(Session *s, uint32_t tile, const char *name, void *bytes,
+                              size_t capacity, size_t *size)
+{
+  const ClassCode *cls = program_class(s->program, tile);
+  const ImageSymbol *symbol = cls ? find_symbol(cls->image, name) : NULL;
+  if (!symbol) {
+    diag_symbol_not_in_tile(s->diags, HOST_NOWHERE, program_x(s->program, tile),
+                            program_y(s->program, tile), name);
+    return session_usage(s);
+  }
+  *size = symbol->bytes;
+  uint32_t wanted = capacity < symbol->bytes ? (uint32_t)capacity : symbol->bytes;
+  if (wanted && !s->ops->mem_read(s->engine, tile, symbol->address, bytes, wanted)) {
+    diag_memory_outside(s->diags, HOST_NOWHERE, name, program_x(s->program, tile),
+                        program_y(s->program, tile));
+    return session_usage(s);
+  }
+  return WSE_OK;
+}

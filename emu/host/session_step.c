@@ -1,0 +1,169 @@
+/* One step of a run: the engine runs up to a limit, its cycles are accounted for, and what has
+ * ended the run becomes the session's error. */
+#include "emu/host/session_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stb_ds.h>
+
+enum { MOST_TILES_SHOWN = 16, MOST_LINES = 25, MOST_PHASES = 4096 };
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+/* The phase of a new action: its own, or from the MOST_PHASES-th on the one of its name. */
+static size_t phase_for(Session *s, const char *action, uint64_t now)
+{
+  size_t n = arrlenu(s->phases);
+  for (size_t i = MOST_PHASES; i < n; i++)
+    if (strcmp(s->phases[i].action, action) == 0)
+      return i;
+  arrput(s->phases, ((HostPhase){
+    .action = arena_copy_text(s->arena, action, strlen(action)), .start = now, .end = now}));
+  return n;
+}
+
+void session_phase(Session *s, bool is_program, const char *verb, const char *what)
+{
+  const HostPhase *last = arrlenu(s->phases) ? &s->phases[s->phase] : NULL;
+  char action[256];
+  snprintf(action, sizeof action, "%s%s%s", verb, *what ? " " : "", what);
+  uint64_t now = session_cycle(s);
+  s->phase_is_program = is_program;
+  if (last && strcmp(last->action, action) == 0 && s->phase_before.end == now && last->end == now)
+    return;                          /* nothing has happened in it yet */
+  s->phase = phase_for(s, action, now);
+  HostPhase *phase = &s->phases[s->phase];
+  phase->count++;
+  s->phase_before = *phase;
+  s->phase_before.end = now;
+  s->ops->phase_begin(s->engine);
+}
+
+/* A phase's cycles: between its first and last event if it runs the program, none if it only
+ * moves data of the host.  What remains of a phase with memcpy is the host's. */
+static void account(Session *s)
+{
+  HostPhase *phase = &s->phases[s->phase];
+  const HostPhase *before = &s->phase_before;
+  const EngineStats *stats = s->ops->stats(s->engine);
+  bool active = stats->first_event <= stats->last_event;
+  phase->end = session_cycle(s);
+  if (s->phase_is_program && active)
+    phase->cycles = before->cycles + stats->last_event - stats->first_event + 1;
+  if (!s->phase_is_program)
+    phase->host_cycles = before->host_cycles + phase->end - before->end;
+  else if (s->phase_has_command && active)
+    phase->host_cycles = before->host_cycles + stats->first_event - before->end;
+}
+
+/* ---- ends of a run --------------------------------------------------------------------------- */
+
+Fault *session_faults(const Session *s, CheckLevel level, size_t from)
+{
+  size_t count;
+  Fault *list = NULL;
+  const Fault *faults = s->ops->faults(s->engine, &count);
+  for (size_t i = from; i < count; i++)
+    if (fault_level(faults[i].kind, s->options.check, s->options.checks) == level)
+      arrput(list, faults[i]);
+  return list;
+}
+
+static WseStatus fault_error(Session *s)
+{
+  Fault *faults = session_faults(s, CHECK_ERROR, 0);
+  size_t size;
+  char *text = NULL;
+  FILE *out = base_text_open(&text, &size);
+  faults_print(s->program, s->engine, faults, arrlenu(faults), "", out);
+  base_text_close(out, &text);
+  session_fail(s, WSE_FAULT, text);
+  if (arrlenu(faults)) {
+    s->error.cycle = faults->cycle;
+    s->error.x = (int32_t)program_x(s->program, faults->tile);
+    s->error.y = (int32_t)program_y(s->program, faults->tile);
+  }
+  arrfree(faults);
+  return session_end(s);
+}
+
+static WseStatus limit_error(Session *s, uint64_t limit)
+{
+  char *text = NULL;
+  size_t size;
+  FILE *out = base_text_open(&text, &size);
+  diag_cycle_limit(s->diags, HOST_NOWHERE, limit);
+  session_flush_diags(s, out);
+  busy_report(s->engine, s->program, MOST_TILES_SHOWN, out);
+  base_text_close(out, &text);
+  session_fail(s, WSE_CYCLE_LIMIT, text);
+  return session_end(s);
+}
+
+static WseStatus interrupted_error(Session *s)
+{
+  char *text = base_print("error: the run was interrupted at cycle %" PRIu64 "\n",
+                          session_cycle(s));
+  session_fail(s, WSE_INTERRUPTED, text);
+  return session_end(s);
+}
+
+WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *why)
+{
+  IdleQuestion asked = *question;
+  asked.left_is_error = s->finishing && s->options.left_is_error;
+  IdleState state = idle_classify(s->engine, s->program, &asked);
+  if (question->unblock_missing || question->stream_short)
+    state = IDLE_STUCK;
+  size_t size;
+  char *text = NULL;
+  if (state == IDLE_DONE)
+    return WSE_OK;
+  FILE *out = base_text_open(&text, &size);
+  if (state == IDLE_STUCK)
+    fprintf(out, "error: deadlock at cycle %" PRIu64 ": nothing can happen any more, but %s\n",
+            session_cycle(s), why ? why : "the program waits");
+  else
+    fprintf(out, "%s: at cycle %" PRIu64 " the fabric is quiet with %s\n",
+            state == IDLE_LEFT ? "error" : "warning", session_cycle(s),
+            state == IDLE_LEFT ? "wavelets left behind" : "work left undone");
+  deadlock_report(s->engine, s->program, question, MOST_LINES - 1, out);
+  base_text_close(out, &text);
+  if (state == IDLE_WARNINGS) {
+    if (s->options.warnings && s->warned_of != session_cycle(s) + 1)
+      fputs(text, s->options.warnings);
+    s->warned_of = session_cycle(s) + 1;
+    free(text);
+    return WSE_OK;
+  }
+  session_fail(s, state == IDLE_LEFT ? WSE_FAULT : WSE_DEADLOCK, text);
+  return session_end(s);
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+WseStatus session_step(Session *s, uint64_t limit, bool *quiet)
+{
+  if (limit > s->options.max_cycles)
+    limit = s->options.max_cycles;
+  double start = host_seconds();
+  s->started = true;
+  RunStatus status = s->ops->run(s->engine, observers_limit(s, limit));
+  s->wall_seconds += host_seconds() - start;
+  account(s);
+  s->quiet = status == RUN_QUIET;
+  *quiet = status == RUN_QUIET;
+  if (status == RUN_FAULT)
+    return fault_error(s);
+  if (status == RUN_INTERRUPTED)
+    return interrupted_error(s);
+  if (observers_stopped(s, status)) {
+    session_fail(s, WSE_CYCLE_LIMIT, observers_stop_text(s));
+    return session_end(s);
+  }
+  if (status == RUN_LIMIT && limit == s->options.max_cycles)
+    return limit_error(s, limit);
+  return WSE_OK;
+}
