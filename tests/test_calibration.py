@@ -2,6 +2,7 @@
 import sys
 
 import harness
+import pytest
 
 HERE = harness.ROOT / "tests" / "calibration"
 sys.path.insert(0, str(HERE))
@@ -32,3 +33,32 @@ def test_a_run_that_fails_is_an_error(tmp_path):
     done = harness.run([sys.executable, HERE / "suite.py", tmp_path, "--only=M=2 H=2 N=2: max"],
                        expect=1)
     assert "has no commit" in done.out
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory):
+    image = tmp_path_factory.mktemp("chain") / "chain.bin"
+    harness.compile("samples/reduce-chain/layout.csl", image, params={"P": 5, "B": 7})
+    return image
+
+
+def cycles_of(image, tmp_path, *options):
+    harness.emu(image, f"--stats={tmp_path}/s.json", *options)
+    stats = harness.stats(tmp_path / "s.json")
+    return stats["cycles"], stats.get("timing")
+
+
+def test_timing_sets_rows_on_both_engines(chain, tmp_path):
+    usual, named = cycles_of(chain, tmp_path)
+    assert named is None
+    for engine in ("fast", "reference"):
+        slower, named = cycles_of(chain, tmp_path, f"--engine={engine}", "--timing=hop:3,store:2")
+        assert named == "hop:3,store:2"
+        assert slower >= usual + 2 * 4
+
+
+@pytest.mark.parametrize("words", ["", "hop", "hop:", "hop:x", "hop:0", "hop:1001", "ramp_up:9",
+                                   "hop:2,", "nothing:2", "hop:2;store:2"])
+def test_timing_refuses_what_is_no_row(chain, words):
+    done = harness.emu(chain, f"--timing={words}", expect=1)
+    assert "ROW:CYCLES" in done.err

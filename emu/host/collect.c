@@ -25,6 +25,7 @@ HostStats session_stats(Session *s)
     .tiles = s->program->n_tiles, .phases = s->phases, .n_phases = arrlenu(s->phases),
     .load_seconds = s->load_seconds, .wall_seconds = s->wall_seconds,
     .engine_stats = s->ops->stats(s->engine), .partial = session_is_partial(s),
+    .timing = s->options.timing,
   };
   for (size_t i = 0; i < stats.n_phases; i++) {
     stats.cycles += s->phases[i].cycles;
@@ -77,6 +78,8 @@ char *host_stats_json(const HostStats *stats)
   json_object_set_new(top, "host_cycles", integer(stats->host_cycles));
   json_object_set_new(top, "phases", phases_json(stats));
   json_object_set_new(top, "arch", json_string(stats->arch));
+  if (stats->timing)
+    json_object_set_new(top, "timing", json_string(stats->timing));
   json_object_set_new(top, "engine", json_string(stats->engine));
   json_object_set_new(top, "tiles", integer(stats->tiles));
   json_object_set_new(top, "threads", integer(stats->threads));

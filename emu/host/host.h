@@ -49,6 +49,7 @@ typedef struct {
   bool has_watch;
   uint32_t watch[4];            /* x, y, color, number of the wavelet */
   const char *stop;             /* StopSpec as text; NULL: none */
+  const char *timing;           /* rows of the table of times set otherwise; NULL: none */
   bool has_dump;
   uint32_t dump[4];             /* tiles that are shown where the run has stopped or ended */
   FILE *observed_out;           /* for all that */
@@ -153,6 +154,7 @@ typedef struct {
   double load_seconds, wall_seconds;
   const EngineStats *engine_stats;
   bool partial;                 /* the run has not come to its end */
+  const char *timing;           /* rows of the table of times set otherwise; NULL: none */
 } HostStats;
 
 /* Valid until the next call on the session. */

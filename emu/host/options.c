@@ -38,6 +38,7 @@ enum {
   X(engine, required_argument, "fast|reference", "which engine runs")                            \
   X(threads, required_argument, "N", "threads of the fast engine")                               \
   X(max_cycles, required_argument, "N", "end with exit code 4 there (default " DEFAULT_CYCLES ")") \
+  X(timing, required_argument, "ROW:CYCLES,...", "rows of docs/cycle-model.md with other values") \
   X(check, required_argument, "WORD,...",                                                        \
     "hazards: off, warn, error (default) or strict; and memory, tasks, lengths for more")        \
   X(check_reads, no_argument, "", "reads of memory that was never written are faults")            \
@@ -196,6 +197,28 @@ static bool take_threads(HostOptions *o, const char *value, Diags *diags)
   return true;
 }
 
+/* Checked here; session_open sets the rows of the program's machine. */
+static bool take_timing(HostOptions *o, const char *value, Diags *diags)
+{
+  Timing scratch = *timing_get(ARCH_WSE2);
+  const char *wrong = timing_set_words(&scratch, value, diags_scratch(diags));
+  if (!wrong) {
+    o->session.timing = value;
+    return true;
+  }
+  bad_value(diags, "--timing", value,
+            arena_printf(diags_scratch(diags), "ROW:CYCLES,... with rows of docs/cycle-model.md "
+                         "and 1 to %d cycles, of a ramp to %d", TIMING_MOST, TIMING_MOST_RAMP));
+  const char **names = arena_many(diags_scratch(diags), const char *, timing_row_count);
+  for (size_t i = 0; i < timing_row_count; i++)
+    names[i] = timing_rows[i].name;
+  const char *near = base_nearest(arena_copy_text(diags_scratch(diags), wrong,
+                                                  strcspn(wrong, ":")), names, timing_row_count);
+  if (near)
+    diag_symbol_nearest(diags, HOST_NOWHERE, near);
+  return false;
+}
+
 static bool take_trace_format(HostOptions *o, const char *value, Diags *diags)
 {
   o->session.trace_perfetto = strcmp(value, "perfetto") == 0;
@@ -285,6 +308,8 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
     return o->session.engine != NULL;
   case OPTION_threads:
     return take_threads(o, value, diags);
+  case OPTION_timing:
+    return take_timing(o, value, diags);
   case OPTION_check:
     return take_check(o, value) ||
            bad_value(diags, "--check", value,

@@ -113,7 +113,10 @@ WseStatus session_open(Session *s, const char *path, const SessionOptions *optio
     diag_image_unreadable(s->diags, HOST_NOWHERE, path, reason ? reason : "not an image");
     return session_usage(s);
   }
-  s->program = program_load(s->image, NULL, s->arena, &reason);
+  Timing timing = *timing_get(s->image->arch);
+  if (options->timing && timing_set_words(&timing, options->timing, s->arena))
+    ICE("the options have let through a bad --timing");
+  s->program = program_load(s->image, &timing, s->arena, &reason);
   if (!s->program) {
     diag_image_cannot_run(s->diags, HOST_NOWHERE, reason);
     return session_usage(s);

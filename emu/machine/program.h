@@ -34,6 +34,10 @@ extern const TimingRow timing_rows[];
 extern const size_t timing_row_count;
 /* Sets a row of a private copy by name; false if there is no such row. */
 bool timing_set(Timing *timing, const char *name, uint16_t cycles);
+/* The same for a list of words, "ROW:CYCLES,...", from 1 to TIMING_MOST cycles, of a ramp to
+ * TIMING_MOST_RAMP: NULL, or the first word that is none. */
+enum { TIMING_MOST = 1000, TIMING_MOST_RAMP = 8 };
+const char *timing_set_words(Timing *timing, const char *words, Arena *scratch);
 /* Cycles from the issue of a scalar instruction to its thread's next issue.  `taken` matters
  * to branches only; DSR loads and vector instructions have their own rules. */
 unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken);

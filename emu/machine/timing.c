@@ -1,6 +1,7 @@
 /* timing.def as data. */
 #include "emu/machine/program.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { NOT_LISTED = 1 };   /* group of an operation that the table does not name */
@@ -57,6 +58,38 @@ bool timing_set(Timing *timing, const char *name, uint16_t cycles)
     }
   }
   return false;
+}
+
+/* What the engines have room for: the stages of a ramp hold a wavelet each. */
+static unsigned most_cycles(const char *row)
+{
+  return strncmp(row, "ramp_", strlen("ramp_")) == 0 ? TIMING_MOST_RAMP : TIMING_MOST;
+}
+
+static bool set_word(Timing *timing, char *word)
+{
+  char *colon = strchr(word, ':'), *end;
+  if (!colon || colon[1] < '0' || colon[1] > '9')
+    return false;
+  unsigned long cycles = strtoul(colon + 1, &end, 10);
+  *colon = 0;
+  bool done = !*end && cycles >= 1 && cycles <= most_cycles(word) &&
+              timing_set(timing, word, (uint16_t)cycles);
+  *colon = ':';
+  return done;
+}
+
+const char *timing_set_words(Timing *timing, const char *words, Arena *scratch)
+{
+  for (;; words++) {
+    size_t length = strcspn(words, ",");
+    char *word = arena_copy_text(scratch, words, length);
+    if (!set_word(timing, word))
+      return word;
+    words += length;
+    if (!*words)
+      return NULL;
+  }
 }
 
 unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken)
