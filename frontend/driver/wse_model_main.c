@@ -1,7 +1,7 @@
-/* wse-model: what the performance model of collectives predicts.
+/* wse-model: what the performance models of collectives and of matrix multiplication predict.
  *
- * The formulas are functions of the standard library (<collectives/model>), evaluated here by the
- * compiler's comptime evaluator, so programs and this command share one definition. */
+ * The formulas are functions of the standard library (<collectives/model>, <blas/model>), evaluated
+ * here by the compiler's comptime evaluator, so programs and this command share one definition. */
 #include "frontend/driver/driver.h"
 
 #include <errno.h>
@@ -10,13 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIBRARY "<collectives/predict>"
+#define COLLECTIVES "<collectives/predict>"
+#define BLAS "<blas/model>"
 
 enum {
   EXIT_USAGE = 2,
   MOST_TILES = 1024,           /* a line; no machine has longer ones */
   MOST_ELEMENTS = 1000000,     /* so that every sum fits 32 bits */
   MOST_T_R = 100,
+  MOST_SIDE = 100000,          /* of a matrix; three of them fit 64 bits */
+  EQUATIONS = 9,               /* of the paper on matrix multiplication */
+  SIMD_WSE2 = 4, MOST_SIMD = 8,
 };
 
 /* The comptime evaluator's limits: no program asks for them here. */
@@ -25,11 +29,12 @@ enum { MODEL_DEPTH = 256, MODEL_STEPS = 2000000000 };
 typedef struct {
   const char *command, *op, *pattern;
   int64_t tiles, length, t_r, step, roots[2], grid[2];
+  int64_t sides[3], equation, simd;      /* M, N, K; 0: all equations */
 } Query;
 
 typedef enum {
-  OPT_OP = 256, OPT_PATTERN, OPT_PES, OPT_LEN, OPT_TR, OPT_STEP, OPT_ROOT, OPT_GRID, OPT_VERSION,
-  OPT_HELP
+  OPT_OP = 256, OPT_PATTERN, OPT_PES, OPT_LEN, OPT_TR, OPT_STEP, OPT_ROOT, OPT_GRID, OPT_SIZE,
+  OPT_EQUATION, OPT_SIMD, OPT_VERSION, OPT_HELP
 } OptionCode;
 
 static const struct option long_options[] = {
@@ -38,6 +43,9 @@ static const struct option long_options[] = {
   {"pes", required_argument, NULL, OPT_PES},         {"len", required_argument, NULL, OPT_LEN},
   {"tr", required_argument, NULL, OPT_TR},           {"step", required_argument, NULL, OPT_STEP},
   {"root", required_argument, NULL, OPT_ROOT},       {"grid", required_argument, NULL, OPT_GRID},
+  {"size", required_argument, NULL, OPT_SIZE},
+  {"equation", required_argument, NULL, OPT_EQUATION},
+  {"simd", required_argument, NULL, OPT_SIMD},
   {"version", no_argument, NULL, OPT_VERSION},       {"help", no_argument, NULL, OPT_HELP},
   {NULL, 0, NULL, 0},
 };
@@ -47,10 +55,13 @@ static void print_help(void)
   puts("usage: wse-model predict --op=OP --pattern=NAME --pes=P --len=B [options]\n"
        "       wse-model best    --op=OP --pes=P --len=B [options]\n"
        "       wse-model tree    --pes=P --len=B [--tr=T]\n"
+       "       wse-model gemm    --size=MxNxK --pes=P|--grid=WxH [--equation=E] [--simd=S]\n"
        "\n"
        "predict  cycles of a collective, as the performance model has them\n"
        "best     the fixed pattern with the fewest cycles, and these\n"
        "tree     the optimal pre-order tree of a reduction: each tile and its parent\n"
+       "gemm     cycles of a multiplication of 16-bit floats, A of M x K and B of K x N\n"
+       "         elements, by the equations of \"General Matrix Multiply on CS-2\"\n"
        "\n"
        "  --op=OP          reduce, broadcast or allreduce\n"
        "  --pattern=NAME   star (or scalar), chain, tree, two-phase, optimal;\n"
@@ -63,7 +74,11 @@ static void print_help(void)
        "  --tr=T           cycles between a processor and its router (default 2)\n"
        "  --step=S         two-phase: tiles of a group; star: only every S-th tile;\n"
        "                   butterfly: members of a group (default 2)\n"
-       "  --root=R         tile that gets the result (default 0); of a grid: R,R2");
+       "  --root=R         tile that gets the result (default 0); of a grid: R,R2\n"
+       "  --size=MxNxK     of gemm, on P x P tiles or W x H\n"
+       "  --equation=E     1 to 9 (default: all): 1, 2 MASTER; 3 to 5 SUMMA by vectors, 6 to 8 by\n"
+       "                   blocks; 9 the ideal\n"
+       "  --simd=S         elements of a cycle: 4 on wse2 (default), 8 on wse3");
 }
 
 static int usage_error(const char *what, const char *value)
@@ -95,6 +110,13 @@ static bool parse_pair(const char *text, char between, int64_t least, int64_t mo
          parse_number(rest, 0, least, most, &pair[1], NULL);
 }
 
+static bool parse_size(const char *text, int64_t sides[3])
+{
+  return parse_number(text, 'x', 1, MOST_SIDE, &sides[0], &text) &&
+         parse_number(text, 'x', 1, MOST_SIDE, &sides[1], &text) &&
+         parse_number(text, 0, 1, MOST_SIDE, &sides[2], NULL);
+}
+
 static bool parse_option(Query *q, int code, const char *text)
 {
   switch (code) {
@@ -108,6 +130,9 @@ static bool parse_option(Query *q, int code, const char *text)
     return parse_number(text, 0, 0, MOST_TILES - 1, &q->roots[0], NULL) ||
            parse_pair(text, ',', 0, MOST_TILES - 1, q->roots);
   case OPT_GRID: return parse_pair(text, 'x', 1, MOST_TILES, q->grid);
+  case OPT_SIZE: return parse_size(text, q->sides);
+  case OPT_EQUATION: return parse_number(text, 0, 1, EQUATIONS, &q->equation, NULL);
+  case OPT_SIMD: return parse_number(text, 0, 2, MOST_SIMD, &q->simd, NULL) && q->simd % 2 == 0;
   default: return false;
   }
 }
@@ -130,7 +155,8 @@ static int parse_line(Query *q, int argc, char **argv, bool *is_done)
       return usage_error(long_options[index].name, optarg);
   }
   if (optind + 1 != argc)
-    return usage_error("say predict, best or tree", optind + 1 < argc ? argv[optind + 1] : NULL);
+    return usage_error("say predict, best, tree or gemm",
+                       optind + 1 < argc ? argv[optind + 1] : NULL);
   q->command = argv[optind];
   return EXIT_SUCCESS;
 }
@@ -143,12 +169,22 @@ static const char *one_of(const char *word, const char *const *words)
   return NULL;
 }
 
+static int check_gemm(const Query *q)
+{
+  if (q->sides[0] == 0)
+    return usage_error("--size is missing", NULL);
+  return (q->tiles == 0) == (q->grid[0] == 0) ? usage_error("give --pes or --grid", NULL)
+                                              : EXIT_SUCCESS;
+}
+
 static int check(const Query *q)
 {
-  static const char *const commands[] = {"predict", "best", "tree", NULL};
+  static const char *const commands[] = {"predict", "best", "tree", "gemm", NULL};
   static const char *const ops[] = {"reduce", "broadcast", "allreduce", NULL};
   if (!one_of(q->command, commands))
     return usage_error("no such command", q->command);
+  if (strcmp(q->command, "gemm") == 0)
+    return check_gemm(q);
   bool is_tree = strcmp(q->command, "tree") == 0;
   if (!is_tree && !one_of(q->op, ops))
     return usage_error("--op is reduce, broadcast or allreduce", q->op);
@@ -167,17 +203,23 @@ static int check(const Query *q)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static bool evaluate(const Query *q, const char *function, const LibraryValue *args, uint32_t n,
-                     LibraryCall *call)
+static bool evaluate(const char *library, const char *binding, int64_t value, const char *function,
+                     const LibraryValue *args, uint32_t n, LibraryCall *call)
 {
   Options options = {.input = "", .comptime_depth_limit = MODEL_DEPTH,
                      .comptime_step_limit = MODEL_STEPS, .max_inlined_iterations = 1};
   SourceMap *sources = source_map_create();
-  *call = (LibraryCall){.library = LIBRARY, .function = function, .binding_name = "T_R",
-                        .binding = {.number = q->t_r}, .args = args, .n_args = n};
+  *call = (LibraryCall){.library = library, .function = function, .binding_name = binding,
+                        .binding = {.number = value}, .args = args, .n_args = n};
   bool ok = driver_call(&options, sources, WSE_SOURCE_STDLIB, call);
   source_map_destroy(sources);
   return ok;
+}
+
+static bool evaluate_collective(const Query *q, const char *function, const LibraryValue *args,
+                                uint32_t n, LibraryCall *call)
+{
+  return evaluate(COLLECTIVES, "T_R", q->t_r, function, args, n, call);
 }
 
 /* The cycles, or a negative number after reporting. */
@@ -188,7 +230,7 @@ static int64_t cycles_of(const Query *q, const char *pattern)
                          {.number = q->step}, {.number = q->roots[0]}, {.number = q->roots[1]}};
   LibraryCall call;
   int64_t cycles = -1;
-  if (evaluate(q, "cycles", args, ARRAY_COUNT(args), &call)) {
+  if (evaluate_collective(q, "cycles", args, ARRAY_COUNT(args), &call)) {
     cycles = call.numbers[0];
     if (cycles < 0)
       usage_error(cycles == -1 ? "the operation has no such pattern"
@@ -214,7 +256,7 @@ static int answer_best(const Query *q)
                          {.number = q->roots[0]}, {.number = q->roots[1]}};
   LibraryCall call;
   int result = EXIT_USAGE;
-  if (evaluate(q, "best", args, ARRAY_COUNT(args), &call)) {
+  if (evaluate_collective(q, "best", args, ARRAY_COUNT(args), &call)) {
     int64_t cycles = cycles_of(q, call.text);
     if (cycles >= 0) {
       printf("%s %lld\n", call.text, (long long)cycles);
@@ -230,7 +272,7 @@ static int answer_tree(const Query *q)
 {
   LibraryValue args[] = {{.number = q->tiles}, {.number = q->length}};
   LibraryCall call;
-  if (!evaluate(q, "tree", args, ARRAY_COUNT(args), &call))
+  if (!evaluate_collective(q, "tree", args, ARRAY_COUNT(args), &call))
     return EXIT_FAILURE;
   printf("# %lld tiles, %lld elements: %lld cycles; tile, parent\n0 -\n", (long long)q->tiles,
          (long long)q->length, (long long)call.numbers[0]);
@@ -240,10 +282,29 @@ static int answer_tree(const Query *q)
   return EXIT_SUCCESS;
 }
 
+/* A line for each equation; one number if one is asked for. */
+static int answer_gemm(const Query *q)
+{
+  int64_t width = q->tiles ? q->tiles : q->grid[0], height = q->tiles ? q->tiles : q->grid[1];
+  LibraryValue args[] = {{.number = q->sides[0]}, {.number = q->sides[1]}, {.number = q->sides[2]},
+                         {.number = width}, {.number = height}};
+  LibraryCall call;
+  int result = EXIT_FAILURE;
+  if (evaluate(BLAS, "simd", q->simd, "equations", args, ARRAY_COUNT(args), &call)) {
+    for (int64_t i = 0; i < (int64_t)arrlen(call.numbers) && !q->equation; i++)
+      printf("equation %lld: %lld\n", (long long)i + 1, (long long)call.numbers[i]);
+    if (q->equation)
+      printf("%lld\n", (long long)call.numbers[q->equation - 1]);
+    result = EXIT_SUCCESS;
+  }
+  arrfree(call.numbers);
+  return result;
+}
+
 int main(int argc, char **argv)
 {
   enum { DOCUMENTED_T_R = 2 };   /* the thesis' T_R, the default of the command */
-  Query q = {.t_r = DOCUMENTED_T_R};
+  Query q = {.t_r = DOCUMENTED_T_R, .simd = SIMD_WSE2};
   bool is_done = false;
   int result = parse_line(&q, argc, argv, &is_done);
   if (result == EXIT_SUCCESS && !is_done)
@@ -252,5 +313,7 @@ int main(int argc, char **argv)
     return result;
   if (strcmp(q.command, "predict") == 0)
     return answer_predict(&q);
+  if (strcmp(q.command, "gemm") == 0)
+    return answer_gemm(&q);
   return strcmp(q.command, "best") == 0 ? answer_best(&q) : answer_tree(&q);
 }
