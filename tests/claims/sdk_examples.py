@@ -8,7 +8,7 @@ github.com/Cerebras/csl-examples.
 import os
 import sys
 
-import ladder
+import examples
 from claims import Claims
 
 # Release: (how many scripts pass, programs that cannot: what they need is not in the release).
@@ -29,7 +29,7 @@ def checkouts():
 claims = Claims()
 for release, folder in checkouts().items():
     passing, without_input = RELEASES[release]
-    results = ladder.run(claims, folder)
+    results = examples.run(claims, folder)
     claims.equals(f"{release}: scripts that pass",
                   sum(r["outcome"] == "passed" for r in results), passing)
     claims.equals(f"{release}: programs that fail",

@@ -5,14 +5,14 @@
                              [--timeout S] [--markdown FILE] [--json FILE] [--keep DIR]
                              [--status FILE --release NAME]
 
-Each script runs in a scratch copy of DIR (programs use files of their neighbours).  The one change
-there: a line that the vendor's build has left as a macro, `%python_sdk_paint ...`, is read as
-`cs_python run.py ...`.  It passes if
-it ends with exit code 0 in time, prints no FAIL and no traceback, and in every run of the emulator
-the tiles did something.  One line a script; then the scripts that passed and check nothing; the
-last line is `N passed, N failed, N skipped`, where those are skipped that were not chosen.
+Each script runs in a scratch copy of DIR, because programs use files of their neighbours.  The
+runner changes one thing there: it replaces a macro that the vendor's build has left,
+`%python_sdk_paint ...`, by `cs_python run.py ...`.  A script passes if it ends with exit code 0 in
+time, prints no FAIL and no traceback, and the tiles did something in every run of the emulator.
+The output is one line per script, then the scripts that passed and check nothing; the last line is
+`N passed, N failed, N skipped` (the options have not chosen the skipped ones).
 
---status writes the table of the release that DIR holds into a page, between
+--status writes the table for the release in DIR into a page, between
 `<!-- conformance NAME -->` and the next `<!-- end -->`.
 """
 import argparse
@@ -29,8 +29,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-LADDER = json.loads((Path(__file__).parent / "ladder.json").read_text())
-LEVEL_OF = {program: int(level) for level, programs in LADDER.items() for program in programs}
+LEVELS = json.loads((Path(__file__).parent / "levels.json").read_text())
+LEVEL_OF = {program: int(level) for level, programs in LEVELS.items() for program in programs}
 BAD_OUTPUT = re.compile(r"Traceback \(most recent call last\)|\bFAIL(ED|URE)?\b")
 GOOD_OUTPUT = re.compile(r"\bSUCCESS|\bPASS")
 UNEXPANDED_MACRO = re.compile(r"^%python_sdk_paint\b", re.MULTILINE)
@@ -40,8 +40,8 @@ UNEXPANDED_MACRO = re.compile(r"^%python_sdk_paint\b", re.MULTILINE)
 class Result:
     script: str
     program: str
-    level: int          # 0: not on the ladder
-    arch: str           # "" when the script's name does not tell
+    level: int          # of levels.json, 0 if it is not there
+    arch: str           # "" if the name of the script has none
     outcome: str        # passed, failed
     reason: str
     cycles: int         # emulated, over all runs of the script

@@ -1,4 +1,5 @@
-"""Imported by the claims that run the vendor's public examples; check is by level of the ladder.
+"""Imported by the claims that run the vendor's public examples; check takes the
+programs of some levels (docs/status.md has the meaning of a level).
 
 CONFORMANCE_DIR names a checkout of github.com/Cerebras/csl-examples.
 """
