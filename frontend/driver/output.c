@@ -43,7 +43,7 @@ static ImageExport image_export(const Session *session, const LayoutExport *e)
   if (key.kind != PK_FN_TYPE) {
     PoolId element = element_of(pool, e->type);
     out.kind = EXPORT_DATA;
-    out.element_bytes = (uint8_t)type_bytes(pool, element);
+    out.element_bytes = (uint8_t)export_unit_bytes(pool, element);
     out.element_class = class_of_type(pool, element);
     return out;
   }

@@ -96,6 +96,8 @@ void setup_check_task_id(Sema *s, unsigned id, Span span);
 TensorAccess sema_tensor_access;
 /* May the host call a function, or read and write a variable, of this type? */
 bool sema_is_exportable(Sema *s, PoolId type);
+/* Bytes of what the host counts of exported data: an element, or a word of a struct or union. */
+uint32_t export_unit_bytes(const Pool *pool, PoolId element);
 /* A descriptor uses this queue, and for this color unless it is COLOR_OF_QUEUE. */
 void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span);
 /* @initialize_queue, whether before or after the descriptors that use the queue. */

@@ -8,7 +8,20 @@
 
 /* ---- declaring --------------------------------------------------------------------------- */
 
-/* Elements of the array that a pointer variable was initialised from, 0 if unknown. */
+static bool is_aggregate(const Pool *pool, PoolId type)
+{
+  PoolKind kind = pool_kind(pool, type);
+  return kind == PK_STRUCT_TYPE || kind == PK_UNION_TYPE;
+}
+
+uint32_t export_unit_bytes(const Pool *pool, PoolId element)
+{
+  uint32_t bytes = type_bytes(pool, element), align = type_align(pool, element);
+  return is_aggregate(pool, element) && align < bytes ? align : bytes;
+}
+
+/* What the host counts behind a pointer variable, as far as the array goes that it was initialised
+ * from; 0 if unknown. */
 static uint32_t pointer_extent(Sema *s, PoolId init)
 {
   if (pool_is_none(init))
@@ -16,13 +29,13 @@ static uint32_t pointer_extent(Sema *s, PoolId init)
   PoolKey key = pool_key(s->pool, init);
   if (key.kind != PK_POINTER || key.u.pointer.base_kind != PTR_GLOBAL)
     return 0;
-  PoolId array = s->globals[key.u.pointer.base].type;
-  if (pool_kind(s->pool, array) != PK_ARRAY_TYPE)
+  PoolId to = s->globals[key.u.pointer.base].type;
+  bool is_array = pool_kind(s->pool, to) == PK_ARRAY_TYPE;
+  PoolId element = is_array ? pool_key(s->pool, to).u.array.element : to;
+  uint32_t unit = export_unit_bytes(s->pool, element), bytes = type_bytes(s->pool, to);
+  if (!is_array && !is_aggregate(s->pool, element))
     return 1;
-  uint32_t size = type_bytes(s->pool, pool_key(s->pool, array).u.array.element);
-  uint64_t n = type_element_count(s->pool, array);
-  uint64_t skipped = size ? (uint64_t)key.u.pointer.offset / size : 0;
-  return skipped < n ? (uint32_t)(n - skipped) : 0;
+  return unit && key.u.pointer.offset < bytes ? (bytes - (uint32_t)key.u.pointer.offset) / unit : 0;
 }
 
 static bool export_of_operand(Sema *s, Operand o, Span span, ExportedSymbol *symbol)
@@ -62,13 +75,21 @@ static bool is_host_scalar(Sema *s, PoolId type)
          ir != IRT_VOID;
 }
 
+/* The host sees its words. */
+static bool is_host_memory(Sema *s, PoolId type)
+{
+  return is_aggregate(s->pool, type) && !type_is_comptime_only(s->pool, type) &&
+         type_bytes(s->pool, type) > 0 && type_align(s->pool, type) > 1;
+}
+
 bool sema_is_exportable(Sema *s, PoolId type)
 {
   PoolKey key = pool_key(s->pool, type);
   if (key.kind == PK_POINTER_TYPE) {
     PoolId to = key.u.pointer_type.pointee;
     PoolKey pointee = pool_key(s->pool, to);
-    return is_host_scalar(s, pointee.kind == PK_ARRAY_TYPE ? pointee.u.array.element : to);
+    PoolId element = pointee.kind == PK_ARRAY_TYPE ? pointee.u.array.element : to;
+    return is_host_scalar(s, element) || is_host_memory(s, element);
   }
   if (key.kind != PK_FN_TYPE)
     return is_host_scalar(s, type);
