@@ -134,7 +134,7 @@ def run_spmm(tools, folder, case):
     columns = int(case["K"]) // int(case["grid"])
     lengths, data = make_data(rows, columns, case)
     here = folder / "ported"
-    here.mkdir()
+    here.mkdir(exist_ok=True)
     (here / "tile.csl").write_text(tile)
     write_layout(here, names, {"Nt": rows, "Kt": columns, "M": case["M"], "width": 1, "height": 1,
                                **lengths})

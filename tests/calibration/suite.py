@@ -2,7 +2,7 @@
 """Runs the public programs whose cycle counts are published and compares ours with them.
 
     tests/calibration/suite.py CHECKOUTS [--only=TEXT] [--set=NAME] [--role=fit|judge]
-                               [--level=-O1] [--jobs=N] [--json=FILE]
+                               [--level=-O1] [--options="--timing=..."] [--jobs=N] [--json=FILE]
 
 CHECKOUTS is a folder of git repositories: NAME, OWNER+NAME/repo or OWNER/NAME, with a work tree or
 bare, with their history.  Nothing of them becomes part of this project: each run works in a scratch
@@ -32,6 +32,10 @@ from tools import ProgramFailed, Tools
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 POINTS = HERE / "points.csv"
+
+
+class Absent(Exception):
+    """A repository that nobody has fetched."""
 
 
 @dataclass
@@ -82,34 +86,51 @@ def copy_commit(git, commit, folder):
     subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
 
 
-class Suite:
-    """Runs what points ask for; each run of a program happens once."""
+class Run:
+    """A program in a scratch copy of its commit; it is compiled once and may run many times."""
 
-    def __init__(self, checkouts, binaries, level="-O1", environment=None):
-        self.checkouts = checkouts
-        self.binaries = binaries
-        self.level = level
-        self.environment = environment or {}
+    def __init__(self, suite, program_name, case):
+        self.case = dict(pair.split("=") for pair in case.split())
+        self.program = PROGRAMS[program_name]
+        self.scratch = Path(tempfile.mkdtemp(prefix="calibration-"))
+        self.suite = suite
+
+    def __enter__(self):
+        git = find_repository(self.suite.checkouts, self.program.repository)
+        if git is None:
+            raise Absent(f"skipped: {self.suite.checkouts} has no {self.program.repository}")
+        copy_commit(git, self.program.commit, self.scratch / "tree")
+        self.tools = Tools.make(self.suite.binaries, self.scratch / "bin", self.suite.level)
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def quantities(self, options=""):
+        """What the program reports; options of wse-emu hold for all its runs."""
+        self.tools.options = f"{self.suite.options} {options}".strip()
+        return self.program.run(self.tools, self.scratch / "tree", self.case)
+
+
+@dataclass
+class Suite:
+    """Where programs come from and what runs them."""
+    checkouts: Path
+    binaries: Path
+    level: str = "-O1"
+    options: str = ""
 
     def run_case(self, program_name, case):
         """The quantities of one run, or the text of what went wrong."""
-        program = PROGRAMS[program_name]
-        git = find_repository(self.checkouts, program.repository)
-        if git is None:
-            return f"skipped: {self.checkouts} has no {program.repository}"
-        scratch = Path(tempfile.mkdtemp(prefix="calibration-"))
+        run = Run(self, program_name, case)
         try:
-            copy_commit(git, program.commit, scratch / "tree")
-            tools = Tools.make(self.binaries, scratch / "bin", self.level, self.environment)
-            return program.run(tools, scratch / "tree",
-                               dict(pair.split("=") for pair in case.split()))
-        except ProgramFailed as failed:
+            with run:
+                return run.quantities()
+        except (ProgramFailed, Absent) as failed:
             return str(failed)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
 
     def run(self, points, jobs=2):
-        """Fills in `ours` or `problem` of each point."""
+        """Fills in `ours` or `problem` of each point; each run of a program happens once."""
         runs = {}
         for point in points:
             runs.setdefault((point.program, point.case), []).append(point)
@@ -117,13 +138,17 @@ class Suite:
             for found, sharing in zip(pool.map(lambda run: self.run_case(*run), runs),
                                       runs.values()):
                 for point in sharing:
-                    if isinstance(found, str):
-                        point.problem = found
-                    elif point.quantity not in found:
-                        point.problem = f"the program reports no {point.quantity}: {found}"
-                    else:
-                        point.ours = found[point.quantity]
+                    take_quantity(point, found)
         return points
+
+
+def take_quantity(point, found):
+    if isinstance(found, str):
+        point.problem = found
+    elif point.quantity not in found:
+        point.problem = f"the program reports no {point.quantity}: {found}"
+    else:
+        point.ours = found[point.quantity]
 
 
 def miss(point):
@@ -162,6 +187,7 @@ def main():
     parser.add_argument("--set", default="", help="part of a set's name")
     parser.add_argument("--role", choices=["fit", "judge"])
     parser.add_argument("--level", default="-O1", help="optimisation level (-O1)")
+    parser.add_argument("--options", default="", help="of wse-emu, for every run")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path, help="the points with what we give, as a file")
     options = parser.parse_args()
@@ -170,7 +196,8 @@ def main():
         sys.exit(f"{binaries}/cslc is not built: cmake --build --preset release")
     points = [p for p in read_points() if options.only in p.name and options.set in p.set
               and options.role in (None, p.role)]
-    Suite(options.checkouts.resolve(), binaries, options.level).run(points, options.jobs)
+    suite = Suite(options.checkouts.resolve(), binaries, options.level, options.options)
+    suite.run(points, options.jobs)
     print_points(points)
     print_summary(points)
     if options.json:
