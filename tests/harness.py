@@ -86,6 +86,13 @@ def compile(source, output, *args, params=None, **options):
     return cslc(source if source.is_absolute() else ROOT / source, "-o", output, *args, **options)
 
 
+def commit_random(purpose):
+    """Random numbers that another commit draws differently."""
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    seed = int(done.stdout[:8], 16) if done.returncode == 0 else 1
+    return numpy.random.default_rng([seed, *purpose.encode()])
+
+
 def load_npy(path):
     return numpy.load(path, allow_pickle=False)
 

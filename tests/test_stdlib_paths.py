@@ -118,6 +118,22 @@ def test_ring(tmp_path, arch, size, lengths):
     check_sums(tmp_path, RING, size, lengths, arch=arch)
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("what", [0, 1], ids=["scatter", "gather"])
+def test_16_bit_elements_travel_in_pairs(tmp_path, what, arch):
+    """An even number of 16-bit elements takes the cycles of half as many of 32 bits."""
+    def cycles(length, is_16_bit):
+        image = tmp_path / "o.bin"
+        harness.compile(PROGRAM.parent.parent / "measure" / "move_layout.csl", image,
+                        f"--arch={arch}", params={"tiles": 7, "what": what, "length": length,
+                                                  "is_16_bit": is_16_bit})
+        harness.emu(image, f"--stats={tmp_path / 's.json'}")
+        return harness.stats(tmp_path / "s.json")["cycles"]
+
+    assert cycles(190, "true") <= cycles(95, "false") + 8
+    check_move(tmp_path, 6, 2, 4, (8, 7, 30), is_16_bit="true", arch=arch)
+
+
 def test_ring_elsewhere(tmp_path):
     check_sums(tmp_path, RING, 6, (13, 6, 50), is_column=0, engine="reference")
     check_sums(tmp_path, RING, 12, (13, 6, 50), width=3)
