@@ -5,13 +5,13 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-static void *renew(void *old, size_t old_size, size_t size)
+static void *gmp_realloc(void *old, size_t old_size, size_t size)
 {
   (void)old_size;
   return base_realloc(old, size);
 }
 
-static void drop(void *old, size_t size)
+static void gmp_free(void *old, size_t size)
 {
   (void)size;
   free(old);
@@ -20,7 +20,7 @@ static void drop(void *old, size_t size)
 /* Libraries, too, end the process with a message when there is no memory. */
 static void check_memory(void)
 {
-  mp_set_memory_functions(base_malloc, renew, drop);
+  mp_set_memory_functions(base_malloc, gmp_realloc, gmp_free);
   json_set_alloc_funcs(base_malloc, free);
 }
 

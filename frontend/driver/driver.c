@@ -160,7 +160,7 @@ static bool generate_classes(Run *run)
   return ok;
 }
 
-static int compile(Run *run)
+static int compile_program(Run *run)
 {
   const Options *o = run->session.options;
   if (o->emit == EMIT_TOKENS || o->emit == EMIT_AST || o->emit == EMIT_TREE)
@@ -234,7 +234,7 @@ int driver_run(const Options *options, SourceMap *sources, const char *source_st
   Session *s = &run.session;
   session_open(s, options, sources, source_stdlib);
   run.started = base_seconds();
-  int result = compile(&run);
+  int result = compile_program(&run);
   if (result == EXIT_SUCCESS && diags_error_count(s->diags) > 0)
     result = EXIT_FAILURE;
   diags_flush(s->diags, stderr, options->diag_format);

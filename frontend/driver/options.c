@@ -106,7 +106,7 @@ static int set_pair(const char *name, const char *text, uint32_t least, uint32_t
 }
 
 /* The index of `text` among `names`, or -1. */
-static int choose(const char *text, const char *const *names, size_t n)
+static int index_of(const char *text, const char *const *names, size_t n)
 {
   for (size_t i = 0; i < n; i++)
     if (strcmp(names[i], text) == 0)
@@ -203,7 +203,7 @@ static int set_emit(Options *o, const char *text)
   static const char *const names[] = {"tokens", "ast", "tree", "ir", "asm", "layout", "map"};
   static const EmitKind kinds[] = {EMIT_TOKENS, EMIT_AST, EMIT_TREE, EMIT_IR, EMIT_ASM,
                                    EMIT_LAYOUT, EMIT_MAP};
-  int k = choose(text, names, ARRAY_COUNT(names));
+  int k = index_of(text, names, ARRAY_COUNT(names));
   if (k < 0)
     return bad_choice("--emit", text, names, ARRAY_COUNT(names));
   o->emit = kinds[k];
@@ -214,7 +214,7 @@ static int set_arch(Options *o, const char *text)
 {
   static const char *const names[] = {"wse2", "wse3"};
   static const Arch archs[] = {ARCH_WSE2, ARCH_WSE3};
-  int k = choose(text, names, ARRAY_COUNT(names));
+  int k = index_of(text, names, ARRAY_COUNT(names));
   if (k < 0)
     return bad_choice("--arch", text, names, ARRAY_COUNT(names));
   o->arch = archs[k];
@@ -226,7 +226,7 @@ static int set_fp16(Options *o, const char *text)
   const char *names[FP16_COUNT];
   for (int i = 0; i < FP16_COUNT; i++)
     names[i] = fp16_name((Fp16Format)i);
-  int k = choose(text, names, FP16_COUNT);
+  int k = index_of(text, names, FP16_COUNT);
   if (k < 0)
     return bad_choice("--fp16-format", text, names, FP16_COUNT);
   o->fp16 = (Fp16Format)k;
@@ -236,7 +236,7 @@ static int set_fp16(Options *o, const char *text)
 static int set_diag_format(Options *o, const char *text)
 {
   static const char *const names[] = {"text", "json"};
-  int k = choose(text, names, ARRAY_COUNT(names));
+  int k = index_of(text, names, ARRAY_COUNT(names));
   if (k < 0)
     return bad_choice("--diag-format", text, names, ARRAY_COUNT(names));
   o->diag_format = k == 0 ? DIAG_FORMAT_TEXT : DIAG_FORMAT_JSON;
@@ -247,7 +247,7 @@ static int set_diag_format(Options *o, const char *text)
 static int set_sdk(Options *o, const char *text)
 {
   static const char *const names[] = {"1.4", "2"};
-  int k = choose(text, names, ARRAY_COUNT(names));
+  int k = index_of(text, names, ARRAY_COUNT(names));
   if (k < 0)
     return bad_choice("--sdk", text, names, ARRAY_COUNT(names));
   o->sdk = k == 0 ? SDK_1_4 : SDK_2;

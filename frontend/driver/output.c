@@ -276,17 +276,17 @@ typedef struct { const char *name; const void *bytes; size_t length; } OutFile;
 static const char stand_in[] = "No ELF file: the program of all tiles is in ../prog.bin.\n";
 static const char *const sub_folder = "bin";
 
-static const char *joined(Arena *arena, const char *folder, const char *name)
+static const char *path_in(Arena *arena, const char *folder, const char *name)
 {
   return arena_printf(arena, "%s/%s", folder, name);
 }
 
 static bool write_files(Arena *arena, const char *folder, const OutFile *files, size_t n)
 {
-  if (!make_folders(arena, joined(arena, folder, sub_folder)))
+  if (!make_folders(arena, path_in(arena, folder, sub_folder)))
     return false;
   for (size_t i = 0; i < n; i++)
-    if (!file_write_all(joined(arena, folder, files[i].name), files[i].bytes, files[i].length))
+    if (!file_write_all(path_in(arena, folder, files[i].name), files[i].bytes, files[i].length))
       return false;
   return true;
 }
@@ -297,9 +297,9 @@ static bool move_files(Arena *arena, const char *from, const char *to, const Out
 {
   int lock = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   bool done = lock >= 0 && flock(lock, LOCK_EX) == 0 &&
-              make_folders(arena, joined(arena, to, sub_folder));
+              make_folders(arena, path_in(arena, to, sub_folder));
   for (size_t i = 0; done && i < n; i++)
-    done = rename(joined(arena, from, files[i].name), joined(arena, to, files[i].name)) == 0;
+    done = rename(path_in(arena, from, files[i].name), path_in(arena, to, files[i].name)) == 0;
   int error = errno;
   if (lock >= 0)
     close(lock);
@@ -311,8 +311,8 @@ static void remove_folder(Arena *arena, const char *folder, const OutFile *files
 {
   int error = errno;
   for (size_t i = 0; i < n; i++)
-    unlink(joined(arena, folder, files[i].name));
-  rmdir(joined(arena, folder, sub_folder));
+    unlink(path_in(arena, folder, files[i].name));
+  rmdir(path_in(arena, folder, sub_folder));
   rmdir(folder);
   errno = error;
 }

@@ -177,7 +177,7 @@ static int check_gemm(const Query *q)
                                               : EXIT_SUCCESS;
 }
 
-static int check(const Query *q)
+static int check_query(const Query *q)
 {
   static const char *const commands[] = {"predict", "best", "tree", "gemm", NULL};
   static const char *const ops[] = {"reduce", "broadcast", "allreduce", NULL};
@@ -203,8 +203,9 @@ static int check(const Query *q)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static bool evaluate(const char *library, const char *binding, int64_t value, const char *function,
-                     const LibraryValue *args, uint32_t n, LibraryCall *call)
+static bool evaluate_call(const char *library, const char *binding, int64_t value,
+                          const char *function, const LibraryValue *args, uint32_t n,
+                          LibraryCall *call)
 {
   Options options = {.input = "", .comptime_depth_limit = MODEL_DEPTH,
                      .comptime_step_limit = MODEL_STEPS, .max_inlined_iterations = 1};
@@ -219,7 +220,7 @@ static bool evaluate(const char *library, const char *binding, int64_t value, co
 static bool evaluate_collective(const Query *q, const char *function, const LibraryValue *args,
                                 uint32_t n, LibraryCall *call)
 {
-  return evaluate(COLLECTIVES, "T_R", q->t_r, function, args, n, call);
+  return evaluate_call(COLLECTIVES, "T_R", q->t_r, function, args, n, call);
 }
 
 /* The cycles, or a negative number after reporting. */
@@ -290,7 +291,7 @@ static int answer_gemm(const Query *q)
                          {.number = width}, {.number = height}};
   LibraryCall call;
   int result = EXIT_FAILURE;
-  if (evaluate(BLAS, "simd", q->simd, "equations", args, ARRAY_COUNT(args), &call)) {
+  if (evaluate_call(BLAS, "simd", q->simd, "equations", args, ARRAY_COUNT(args), &call)) {
     for (int64_t i = 0; i < (int64_t)arrlen(call.numbers) && !q->equation; i++)
       printf("equation %lld: %lld\n", (long long)i + 1, (long long)call.numbers[i]);
     if (q->equation)
@@ -308,7 +309,7 @@ int main(int argc, char **argv)
   bool is_done = false;
   int result = parse_line(&q, argc, argv, &is_done);
   if (result == EXIT_SUCCESS && !is_done)
-    result = check(&q);
+    result = check_query(&q);
   if (result != EXIT_SUCCESS || is_done)
     return result;
   if (strcmp(q.command, "predict") == 0)

@@ -75,7 +75,7 @@ static RouteState route_at(const Check *c, uint32_t tile, unsigned color, const 
 }
 
 /* The tile that a port leads to; false: it lies outside. */
-static bool neighbour(const Check *c, uint32_t tile, Port port, uint32_t *other)
+static bool neighbour_at(const Check *c, uint32_t tile, Port port, uint32_t *other)
 {
   uint32_t x = tile % c->l->width, y = tile / c->l->width;
   switch (port) {
@@ -209,7 +209,7 @@ static Sender find_sender(Check *c, uint32_t tile, unsigned color, PortMask port
     for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
       uint32_t from;
       const Route *other;
-      if (rx & port_bit(p) && neighbour(c, tile, p, &from) &&
+      if (rx & port_bit(p) && neighbour_at(c, tile, p, &from) &&
           route_at(c, from, color, &other) == ROUTE_KNOWN &&
           other->always_tx & port_bit(port_opposite(p)))
         search_visit(c, from);
@@ -234,7 +234,7 @@ static bool may_tell(Check *c, Rule rule, unsigned color, Span at)
 }
 
 /* A mistake in what runs in every execution is an error. */
-static void settle(const Check *c, bool is_certain)
+static void raise_if_certain(const Check *c, bool is_certain)
 {
   if (is_certain && !c->session->options->fabric_warnings)
     diags_raise(c->session->diags);
@@ -266,7 +266,7 @@ static void check_own_route(Check *c, uint32_t tile, const FabricUse *use)
     diag_sent_without_route(diags, use->span, (unsigned)use->color, tile_text(c, tile), why);
   else
     diag_received_without_route(diags, use->span, (unsigned)use->color, tile_text(c, tile), why);
-  settle(c, use->is_certain);
+  raise_if_certain(c, use->is_certain);
   if (state == ROUTE_KNOWN)
     diag_route_is_here(diags, route_span(c, tile, use->color));
   else
@@ -288,7 +288,7 @@ static void tell_link(Check *c, uint32_t tile, unsigned color, Port port, uint32
   else
     diag_route_into_nothing(diags, at, color,
                             arena_printf(c->arena, "%s to the %s", from, port_name(port)), to);
-  settle(c, sender->use->is_certain);
+  raise_if_certain(c, sender->use->is_certain);
   if (other)
     diag_route_is_here(diags, route_span(c, next, color));
   note_sender(c, sender);
@@ -300,7 +300,7 @@ static void check_links(Check *c, uint32_t tile, unsigned color, const Route *ro
   for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
     uint32_t next;
     const Route *other = NULL;
-    if (!(route->always_tx & port_bit(p)) || !neighbour(c, tile, p, &next))
+    if (!(route->always_tx & port_bit(p)) || !neighbour_at(c, tile, p, &next))
       continue;
     RouteState state = route_at(c, next, color, &other);
     if (state == ROUTE_OPEN ||
@@ -363,7 +363,7 @@ static void go_upstream(Check *c, Total *t, uint32_t tile, unsigned color, const
     const Route *other;
     if (!(route->ever_rx & port_bit(p)))
       continue;
-    if (!neighbour(c, tile, p, &from)) {
+    if (!neighbour_at(c, tile, p, &from)) {
       t->is_open = true;
       continue;
     }
@@ -430,7 +430,7 @@ static void check_lengths(Check *c, uint32_t tile, unsigned color)
     diag_lengths_differ(diags, at, where, too_few ? taken.amount.least : taken.amount.most, color,
                         too_few ? sent.amount.most : sent.amount.least);
   }
-  settle(c, too_few && taken.amount.is_certain);
+  raise_if_certain(c, too_few && taken.amount.is_certain);
   note_sources(c, &sent);
   if (sent.n > 0)
     diag_lengths_help(diags, at);
@@ -467,7 +467,7 @@ static bool takes_entry(const FabricUses *uses, unsigned color, unsigned entry)
   return uses->control_tasks >> entry & 1 || uses->operations >> color & 1;
 }
 
-static Delivery follow(Check *c, uint32_t tile, unsigned color, unsigned entry)
+static Delivery follow_color(Check *c, uint32_t tile, unsigned color, unsigned entry)
 {
   Delivery d = {0};
   search_start(c, tile);
@@ -485,7 +485,7 @@ static Delivery follow(Check *c, uint32_t tile, unsigned color, unsigned entry)
     }
     for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
       uint32_t next;
-      if (route->ever_tx & port_bit(p) && neighbour(c, tile, p, &next))
+      if (route->ever_tx & port_bit(p) && neighbour_at(c, tile, p, &next))
         search_visit(c, next);
     }
   }
@@ -509,7 +509,7 @@ static void check_control(Check *c, uint32_t tile, const FabricUse *use)
   if (!use->has_payload || entry == machine->control_entry_none || !ignores_nobody(use->payload) ||
       c->told[RULE_CONTROL] >> use->color & 1)
     return;
-  Delivery d = follow(c, tile, use->color, entry);
+  Delivery d = follow_color(c, tile, use->color, entry);
   if (d.is_open || d.has_taker || d.n == 0 || !may_tell(c, RULE_CONTROL, use->color, use->span))
     return;
   Diags *diags = c->session->diags;
@@ -573,7 +573,7 @@ static Sender find_first_sender(Check *c, uint32_t tile, unsigned color, Port po
   for (*distance = 0; port != PORT_RAMP; ++*distance) {
     const Route *route;
     uint32_t from;
-    if (++c->steps > MOST_STEPS || !neighbour(c, tile, port, &from) ||
+    if (++c->steps > MOST_STEPS || !neighbour_at(c, tile, port, &from) ||
         route_at(c, from, color, &route) != ROUTE_KNOWN || !route->is_fixed ||
         !(route->always_tx & port_bit(port_opposite(port))) || !has_one_port(route->always_rx))
       return none;
@@ -659,7 +659,7 @@ static Surroundings surroundings_of(const Check *c, uint32_t tile)
   Surroundings s = {{0}};
   for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
     uint32_t other;
-    if (neighbour(c, tile, p, &other))
+    if (neighbour_at(c, tile, p, &other))
       s.kind[p] = c->kinds[other];
   }
   s.kind[PORT_RAMP] = c->kinds[tile];

@@ -322,7 +322,7 @@ static unsigned target_count(const IrInsn *last)
 }
 
 /* Fills in what holds at the start of each block, and at the end of the function. */
-static void solve(Overlaps *o, const IrFunc *f, Flow *starts, Flow *end)
+static void solve_flow(Overlaps *o, const IrFunc *f, Flow *starts, Flow *end)
 {
   starts[0].is_reached = true;
   for (bool is_changed = true; is_changed;) {
@@ -362,7 +362,7 @@ static const Flow *function_end(Overlaps *o, uint32_t func)
       bool saved = o->reports;
       Flow *starts = arena_many(o->s->arena, Flow, f->n_blocks);
       o->reports = false;
-      solve(o, f, starts, &o->ends[func]);
+      solve_flow(o, f, starts, &o->ends[func]);
       o->reports = true;
       for (uint32_t b = 0; b < f->n_blocks; b++)
         if (starts[b].is_reached)

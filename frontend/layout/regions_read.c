@@ -14,49 +14,49 @@ typedef struct { const json_t *json; const char *path; } Value;
 
 /* ---- values ------------------------------------------------------------------------------ */
 
-static void wrong(Reader *r, const char *path, const char *expected)
+static void report_wrong(Reader *r, const char *path, const char *expected)
 {
   if (r->ok)     /* what follows from the first mistake is not worth saying */
     diag_layout_json_value(r->layout->session->diags, r->layout->span, path, expected);
   r->ok = false;
 }
 
-static Value member(Reader *r, Value object, const char *name)
+static Value member_of(Reader *r, Value object, const char *name)
 {
   const char *path = arena_printf(r->arena, "%s%s%s", object.path, *object.path ? "." : "", name);
   return (Value){json_object_get(object.json, name), path};
 }
 
-static Value element(Reader *r, Value list, size_t index)
+static Value element_of(Reader *r, Value list, size_t index)
 {
   return (Value){json_array_get(list.json, index),
                  arena_printf(r->arena, "%s[%zu]", list.path, index)};
 }
 
 /* Number of elements; a list that is left away is empty. */
-static uint32_t length(Reader *r, Value list)
+static uint32_t length_of(Reader *r, Value list)
 {
   if (list.json && !json_is_array(list.json))
-    wrong(r, list.path, "a list");
+    report_wrong(r, list.path, "a list");
   return r->ok ? (uint32_t)json_array_size(list.json) : 0;
 }
 
-static const char *text(Reader *r, Value v)
+static const char *read_text(Reader *r, Value v)
 {
   if (!json_is_string(v.json)) {
-    wrong(r, v.path, "a text");
+    report_wrong(r, v.path, "a text");
     return "";
   }
   return arena_copy_text(r->arena, json_string_value(v.json), json_string_length(v.json));
 }
 
-static int64_t integer(Reader *r, Value v, int64_t low, int64_t high)
+static int64_t read_integer(Reader *r, Value v, int64_t low, int64_t high)
 {
   int64_t value = json_integer_value(v.json);
   if (json_is_integer(v.json) && value >= low && value <= high)
     return value;
-  wrong(r, v.path, arena_printf(r->arena, "a whole number from %lld to %lld", (long long)low,
-                                (long long)high));
+  report_wrong(r, v.path, arena_printf(r->arena, "a whole number from %lld to %lld", (long long)low,
+                                       (long long)high));
   return low;
 }
 
@@ -65,7 +65,7 @@ static uint32_t fabric_number(Reader *r, Value v, uint32_t low)
   const Machine *m = machine_get(r->layout->session->options->arch);
   uint32_t most = m->max_fabric_width > m->max_fabric_height ? m->max_fabric_width
                                                              : m->max_fabric_height;
-  return (uint32_t)integer(r, v, low, most);
+  return (uint32_t)read_integer(r, v, low, most);
 }
 
 /* The layout's lists of what has a name; that is the first member of each element. */
@@ -84,11 +84,11 @@ static const char *name_at(const Named *named, uint32_t i)
 /* Index of the element that the value names; 0 after reporting. */
 static uint32_t index_named(Reader *r, Value v, Named named)
 {
-  const char *name = text(r, v);
+  const char *name = read_text(r, v);
   for (uint32_t i = 0; i < named.n; i++)
     if (strcmp(name_at(&named, i), name) == 0)
       return i;
-  wrong(r, v.path, arena_printf(r->arena, "the name of one of the layout's %s", named.list));
+  report_wrong(r, v.path, arena_printf(r->arena, "the name of one of the layout's %s", named.list));
   return 0;
 }
 
@@ -97,8 +97,8 @@ static void check_names(Reader *r, Named named)
   for (uint32_t i = 0; i < named.n && r->ok; i++)
     for (uint32_t k = 0; k < i; k++)
       if (strcmp(name_at(&named, i), name_at(&named, k)) == 0)
-        wrong(r, arena_printf(r->arena, "%s[%u].name", named.list, i),
-              arena_printf(r->arena, "a name that no other %s has", named.one));
+        report_wrong(r, arena_printf(r->arena, "%s[%u].name", named.list, i),
+                     arena_printf(r->arena, "a name that no other %s has", named.one));
 }
 
 static uint32_t color_named(Reader *r, Value v)
@@ -107,20 +107,20 @@ static uint32_t color_named(Reader *r, Value v)
 }
 
 /* [x, y, width, height] inside the region. */
-static RegionRect rectangle(Reader *r, Value v, const Region *region)
+static RegionRect read_rectangle(Reader *r, Value v, const Region *region)
 {
   RegionRect rect = {0, 0, region->rect.width, region->rect.height};
   if (!v.json)
     return rect;
   uint32_t *const parts[] = {&rect.x, &rect.y, &rect.width, &rect.height};
-  if (length(r, v) != ARRAY_COUNT(parts)) {
-    wrong(r, v.path, "x, y, width and height");
+  if (length_of(r, v) != ARRAY_COUNT(parts)) {
+    report_wrong(r, v.path, "x, y, width and height");
     return rect;
   }
   for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
-    *parts[i] = fabric_number(r, element(r, v, i), i < 2 ? 0 : 1);
+    *parts[i] = fabric_number(r, element_of(r, v, i), i < 2 ? 0 : 1);
   if (rect.x + rect.width > region->rect.width || rect.y + rect.height > region->rect.height)
-    wrong(r, v.path, "a rectangle inside its region");
+    report_wrong(r, v.path, "a rectangle inside its region");
   return rect;
 }
 
@@ -134,37 +134,38 @@ static bool port_of_name(const char *name, Port *port)
   return false;
 }
 
-static PortMask directions(Reader *r, Value v)
+static PortMask read_directions(Reader *r, Value v)
 {
   PortMask mask = 0;
   Port port = PORT_RAMP;
-  for (uint32_t i = 0, n = length(r, v); i < n; i++) {
-    Value one = element(r, v, i);
-    if (port_of_name(text(r, one), &port))
+  for (uint32_t i = 0, n = length_of(r, v); i < n; i++) {
+    Value one = element_of(r, v, i);
+    if (port_of_name(read_text(r, one), &port))
       mask |= port_bit(port);
     else
-      wrong(r, one.path, "RAMP, EAST, WEST, NORTH or SOUTH");
+      report_wrong(r, one.path, "RAMP, EAST, WEST, NORTH or SOUTH");
   }
   return mask;
 }
 
-static RegionRoutes routes(Reader *r, Value v)
+static RegionRoutes read_routes(Reader *r, Value v)
 {
-  RegionRoutes out = {.n = length(r, v)};
+  RegionRoutes out = {.n = length_of(r, v)};
   if (out.n < 1 || out.n > MAX_SWITCH_POSITIONS) {
-    wrong(r, v.path, arena_printf(r->arena, "1 to %d switch positions", MAX_SWITCH_POSITIONS));
+    report_wrong(r, v.path,
+                 arena_printf(r->arena, "1 to %d switch positions", MAX_SWITCH_POSITIONS));
     out.n = 0;
   }
   for (uint32_t i = 0; i < out.n; i++) {
-    out.rx[i] = directions(r, member(r, element(r, v, i), "rx"));
-    out.tx[i] = directions(r, member(r, element(r, v, i), "tx"));
+    out.rx[i] = read_directions(r, member_of(r, element_of(r, v, i), "rx"));
+    out.tx[i] = read_directions(r, member_of(r, element_of(r, v, i), "tx"));
   }
   return out;
 }
 
 /* ---- regions ----------------------------------------------------------------------------- */
 
-static PoolId constant(Reader *r, Value v)
+static PoolId read_constant(Reader *r, Value v)
 {
   Pool *pool = r->layout->session->pool;
   if (json_is_integer(v.json))
@@ -173,46 +174,46 @@ static PoolId constant(Reader *r, Value v)
     return pool_float(pool, POOL(COMPTIME_FLOAT), json_real_value(v.json));
   if (json_is_boolean(v.json))
     return pool_bool(json_is_true(v.json));
-  wrong(r, v.path, "a number, true or false");
+  report_wrong(r, v.path, "a number, true or false");
   return POOL(POISON);
 }
 
 static void read_param(Reader *r, Value v, const Region *region, RegionParam *param)
 {
-  param->rect = rectangle(r, member(r, v, "rect"), region);
-  param->name = text(r, member(r, v, "name"));
-  Value color = member(r, v, "color");
+  param->rect = read_rectangle(r, member_of(r, v, "rect"), region);
+  param->name = read_text(r, member_of(r, v, "name"));
+  Value color = member_of(r, v, "color");
   param->is_color = color.json != NULL;
   if (param->is_color)
     param->color = color_named(r, color);
   else
-    param->value = constant(r, member(r, v, "value"));
+    param->value = read_constant(r, member_of(r, v, "value"));
 }
 
 static void read_paint(Reader *r, Value v, const Region *region, RegionPaint *paint)
 {
-  paint->rect = rectangle(r, member(r, v, "rect"), region);
-  paint->color = color_named(r, member(r, v, "color"));
-  Value positions = member(r, v, "positions");
-  paint->routes = routes(r, positions);
+  paint->rect = read_rectangle(r, member_of(r, v, "rect"), region);
+  paint->color = color_named(r, member_of(r, v, "color"));
+  Value positions = member_of(r, v, "positions");
+  paint->routes = read_routes(r, positions);
   for (uint32_t i = 0; i < paint->routes.n; i++)
     if (!paint->routes.rx[i] || !paint->routes.tx[i])
-      wrong(r, positions.path, "inputs and outputs in every position");
+      report_wrong(r, positions.path, "inputs and outputs in every position");
 }
 
 static void read_symbol(Reader *r, Value v, const Region *region, RegionSymbol *symbol)
 {
-  symbol->name = text(r, member(r, v, "name"));
-  Value columns = member(r, v, "columns"), rows = member(r, v, "rows");
-  symbol->columns = (uint32_t)integer(r, columns, 1, INT32_MAX);
-  symbol->rows = (uint32_t)integer(r, rows, 1, INT32_MAX);
-  symbol->element_bytes = (uint32_t)integer(r, member(r, v, "element_bytes"), 1, 8);
+  symbol->name = read_text(r, member_of(r, v, "name"));
+  Value columns = member_of(r, v, "columns"), rows = member_of(r, v, "rows");
+  symbol->columns = (uint32_t)read_integer(r, columns, 1, INT32_MAX);
+  symbol->rows = (uint32_t)read_integer(r, rows, 1, INT32_MAX);
+  symbol->element_bytes = (uint32_t)read_integer(r, member_of(r, v, "element_bytes"), 1, 8);
   if (symbol->columns % region->rect.width)
-    wrong(r, columns.path, "a multiple of the region's width");
+    report_wrong(r, columns.path, "a multiple of the region's width");
   if (symbol->rows % region->rect.height)
-    wrong(r, rows.path, "a multiple of the region's height");
-  Value file = member(r, v, "file");
-  const char *path = text(r, file);
+    report_wrong(r, rows.path, "a multiple of the region's height");
+  Value file = member_of(r, v, "file");
+  const char *path = read_text(r, file);
   if (!r->ok)
     return;
   size_t size = 0;
@@ -221,7 +222,7 @@ static void read_symbol(Reader *r, Value v, const Region *region, RegionSymbol *
   if (!bytes)
     diag_file_unreadable(r->layout->session->diags, r->layout->span, path, why);
   else if (size != (uint64_t)symbol->columns * symbol->rows * symbol->element_bytes)
-    wrong(r, file.path, "a file of columns * rows elements");
+    report_wrong(r, file.path, "a file of columns * rows elements");
   else
     symbol->bytes = arena_copy_text(r->arena, bytes, size);
   r->ok &= bytes != NULL;
@@ -230,37 +231,37 @@ static void read_symbol(Reader *r, Value v, const Region *region, RegionSymbol *
 
 static void read_region(Reader *r, Value v, Region *region)
 {
-  region->name = text(r, member(r, v, "name"));
-  region->source = text(r, member(r, v, "source"));
+  region->name = read_text(r, member_of(r, v, "name"));
+  region->source = read_text(r, member_of(r, v, "source"));
   region->rect = (RegionRect){
-    fabric_number(r, member(r, v, "x"), 0), fabric_number(r, member(r, v, "y"), 0),
-    fabric_number(r, member(r, v, "width"), 1), fabric_number(r, member(r, v, "height"), 1)};
-  Value params = member(r, v, "params"), paints = member(r, v, "paint");
-  Value symbols = member(r, v, "symbols");
-  region->n_params = length(r, params);
-  region->n_paints = length(r, paints);
-  region->n_symbols = length(r, symbols);
+    fabric_number(r, member_of(r, v, "x"), 0), fabric_number(r, member_of(r, v, "y"), 0),
+    fabric_number(r, member_of(r, v, "width"), 1), fabric_number(r, member_of(r, v, "height"), 1)};
+  Value params = member_of(r, v, "params"), paints = member_of(r, v, "paint");
+  Value symbols = member_of(r, v, "symbols");
+  region->n_params = length_of(r, params);
+  region->n_paints = length_of(r, paints);
+  region->n_symbols = length_of(r, symbols);
   region->params = arena_many(r->arena, RegionParam, region->n_params + 1);
   region->paints = arena_many(r->arena, RegionPaint, region->n_paints + 1);
   region->symbols = arena_many(r->arena, RegionSymbol, region->n_symbols + 1);
   for (uint32_t i = 0; i < region->n_params && r->ok; i++)
-    read_param(r, element(r, params, i), region, &region->params[i]);
+    read_param(r, element_of(r, params, i), region, &region->params[i]);
   for (uint32_t i = 0; i < region->n_paints && r->ok; i++)
-    read_paint(r, element(r, paints, i), region, &region->paints[i]);
+    read_paint(r, element_of(r, paints, i), region, &region->paints[i]);
   for (uint32_t i = 0; i < region->n_symbols && r->ok; i++)
-    read_symbol(r, element(r, symbols, i), region, &region->symbols[i]);
+    read_symbol(r, element_of(r, symbols, i), region, &region->symbols[i]);
 }
 
 /* ---- what joins them --------------------------------------------------------------------- */
 
 static void read_color(Reader *r, Value v, RegionColor *color)
 {
-  color->name = text(r, member(r, v, "name"));
+  color->name = read_text(r, member_of(r, v, "name"));
   color->value = REGION_COLOR_OPEN;
-  Value value = member(r, v, "value");
+  Value value = member_of(r, v, "value");
   if (value.json && !json_is_null(value.json))
-    color->value = integer(r, value, 0,
-                           machine_get(r->layout->session->options->arch)->colors - 1);
+    color->value = read_integer(r, value, 0,
+                                machine_get(r->layout->session->options->arch)->colors - 1);
 }
 
 /* The whole edge unless the port says which of its tiles. */
@@ -269,42 +270,43 @@ static void read_port_tiles(Reader *r, Value v, RegionPort *port)
   const RegionRect *rect = &r->layout->regions[port->region].rect;
   bool is_row = port->edge == PORT_NORTH || port->edge == PORT_SOUTH;
   uint32_t edge = is_row ? rect->width : rect->height;
-  Value first = member(r, v, "first"), count = member(r, v, "count");
-  port->first = first.json ? (uint32_t)integer(r, first, 0, edge - 1) : 0;
+  Value first = member_of(r, v, "first"), count = member_of(r, v, "count");
+  port->first = first.json ? (uint32_t)read_integer(r, first, 0, edge - 1) : 0;
   port->count = edge - port->first;
   if (count.json)
-    port->count = (uint32_t)integer(r, count, 1, port->count);
+    port->count = (uint32_t)read_integer(r, count, 1, port->count);
 }
 
 static void read_port(Reader *r, Value v, RegionPort *port)
 {
   static const struct { const char *name; Port port; } edges[] = {
     {"TOP", PORT_NORTH}, {"BOTTOM", PORT_SOUTH}, {"LEFT", PORT_WEST}, {"RIGHT", PORT_EAST}};
-  Value edge = member(r, v, "edge");
-  const char *edge_name = text(r, edge);
-  port->name = text(r, member(r, v, "name"));
-  port->region = index_named(r, member(r, v, "region"), NAMED(r, regions, "region"));
-  port->color = color_named(r, member(r, v, "color"));
-  port->is_output = json_is_true(member(r, v, "output").json);
-  port->size = integer(r, member(r, v, "size"), 0, INT64_MAX);
+  Value edge = member_of(r, v, "edge");
+  const char *edge_name = read_text(r, edge);
+  port->name = read_text(r, member_of(r, v, "name"));
+  port->region = index_named(r, member_of(r, v, "region"), NAMED(r, regions, "region"));
+  port->color = color_named(r, member_of(r, v, "color"));
+  port->is_output = json_is_true(member_of(r, v, "output").json);
+  port->size = read_integer(r, member_of(r, v, "size"), 0, INT64_MAX);
   port->edge = PORT_COUNT;
   for (size_t i = 0; i < ARRAY_COUNT(edges); i++)
     if (strcmp(edges[i].name, edge_name) == 0)
       port->edge = edges[i].port;
   if (port->edge == PORT_COUNT)
-    wrong(r, edge.path, "TOP, BOTTOM, LEFT or RIGHT");
+    report_wrong(r, edge.path, "TOP, BOTTOM, LEFT or RIGHT");
   if (r->ok)
     read_port_tiles(r, v, port);
-  Value positions = member(r, v, "positions");
-  port->routes = routes(r, positions);
+  Value positions = member_of(r, v, "positions");
+  port->routes = read_routes(r, positions);
   for (uint32_t i = 0; i < port->routes.n; i++) {
     const PortMask *inner = port->is_output ? port->routes.rx : port->routes.tx;
     const PortMask *outer = port->is_output ? port->routes.tx : port->routes.rx;
     if (!inner[i] || outer[i])
-      wrong(r, positions.path, port->is_output ? "inputs only: the outputs of an output port are "
-                                                 "its edge"
-                                               : "outputs only: the inputs of an input port are "
-                                                 "its edge");
+      report_wrong(r, positions.path,
+                   port->is_output ? "inputs only: the outputs of an output port are "
+                                     "its edge"
+                                   : "outputs only: the inputs of an input port are "
+                                     "its edge");
   }
 }
 
@@ -313,10 +315,10 @@ static uint32_t port_named(Reader *r, Value v)
   return index_named(r, v, NAMED(r, ports, "port"));
 }
 
-static void join(Reader *r, Value v, uint32_t port)
+static void join_port(Reader *r, Value v, uint32_t port)
 {
   if (r->ok && r->layout->ports[port].is_joined)
-    wrong(r, v.path, "a port that nothing else is joined to");
+    report_wrong(r, v.path, "a port that nothing else is joined to");
   if (r->ok)
     r->layout->ports[port].is_joined = true;
 }
@@ -324,42 +326,45 @@ static void join(Reader *r, Value v, uint32_t port)
 static void read_connection(Reader *r, Value v, RegionConnection *connection)
 {
   RegionLayout *l = r->layout;
-  Value from = member(r, v, "from"), to = member(r, v, "to");
+  Value from = member_of(r, v, "from"), to = member_of(r, v, "to");
   connection->from = port_named(r, from);
   connection->to = port_named(r, to);
-  join(r, from, connection->from);
-  join(r, to, connection->to);
+  join_port(r, from, connection->from);
+  join_port(r, to, connection->to);
   if (!r->ok)
     return;
   const RegionPort *a = &l->ports[connection->from], *b = &l->ports[connection->to];
   if (!a->is_output)
-    wrong(r, from.path, "an output port");
+    report_wrong(r, from.path, "an output port");
   else if (b->is_output)
-    wrong(r, to.path, "an input port");
+    report_wrong(r, to.path, "an input port");
   else if (a->size != b->size)
-    wrong(r, v.path, arena_printf(r->arena, "ports of one size; '%s' has %lld wavelets and '%s' "
-                                  "%lld", a->name, (long long)a->size, b->name,
-                                  (long long)b->size));
+    report_wrong(r, v.path,
+                 arena_printf(r->arena,
+                              "ports of one size; '%s' has %lld wavelets and '%s' "
+                              "%lld",
+                              a->name, (long long)a->size, b->name, (long long)b->size));
   else if (a->count != b->count)
-    wrong(r, v.path, arena_printf(r->arena, "edges of one length; '%s' has %u tiles and '%s' %u",
-                                  a->name, a->count, b->name, b->count));
+    report_wrong(r, v.path,
+                 arena_printf(r->arena, "edges of one length; '%s' has %u tiles and '%s' %u",
+                              a->name, a->count, b->name, b->count));
 }
 
 static void read_stream(Reader *r, Value v, RegionStream *stream)
 {
-  Value port = member(r, v, "port"), place = member(r, v, "place");
-  stream->name = text(r, member(r, v, "name"));
+  Value port = member_of(r, v, "port"), place = member_of(r, v, "place");
+  stream->name = read_text(r, member_of(r, v, "name"));
   stream->port = port_named(r, port);
-  join(r, port, stream->port);
+  join_port(r, port, stream->port);
   if (r->ok && r->layout->ports[stream->port].count != 1)
-    wrong(r, port.path, "a port of one tile: a stream reaches the host through one");
+    report_wrong(r, port.path, "a port of one tile: a stream reaches the host through one");
   stream->has_place = place.json && !json_is_null(place.json);
   if (!stream->has_place)
     return;
-  if (length(r, place) != 2)
-    wrong(r, place.path, "x and y");
-  stream->x = fabric_number(r, element(r, place, 0), 0);
-  stream->y = fabric_number(r, element(r, place, 1), 0);
+  if (length_of(r, place) != 2)
+    report_wrong(r, place.path, "x and y");
+  stream->x = fabric_number(r, element_of(r, place, 0), 0);
+  stream->y = fabric_number(r, element_of(r, place, 1), 0);
 }
 
 /* ---- the file ---------------------------------------------------------------------------- */
@@ -367,11 +372,11 @@ static void read_stream(Reader *r, Value v, RegionStream *stream)
 /* One list of the file into its array of the layout. */
 #define READ_LIST(list, type, read)                            \
   do {                                                         \
-    Value values = member(r, root, #list);                     \
-    l->n_##list = length(r, values);                           \
+    Value values = member_of(r, root, #list);                     \
+    l->n_##list = length_of(r, values);                           \
     l->list = arena_many(r->arena, type, l->n_##list + 1);     \
     for (uint32_t i = 0; i < l->n_##list && r->ok; i++)        \
-      read(r, element(r, values, i), &l->list[i]);             \
+      read(r, element_of(r, values, i), &l->list[i]);             \
   } while (0)
 
 static void read_root(Reader *r, const json_t *json)
@@ -379,10 +384,10 @@ static void read_root(Reader *r, const json_t *json)
   RegionLayout *l = r->layout;
   Value root = {json, ""};
   if (!json_is_object(json)) {
-    wrong(r, "the file", "an object");
+    report_wrong(r, "the file", "an object");
     return;
   }
-  integer(r, member(r, root, "format"), FORMAT, FORMAT);
+  read_integer(r, member_of(r, root, "format"), FORMAT, FORMAT);
   READ_LIST(colors, RegionColor, read_color);
   READ_LIST(regions, Region, read_region);
   check_names(r, NAMED(r, regions, "region"));
@@ -393,7 +398,7 @@ static void read_root(Reader *r, const json_t *json)
   READ_LIST(streams, RegionStream, read_stream);
   check_names(r, NAMED(r, streams, "stream"));
   if (l->n_regions == 0)
-    wrong(r, "regions", "at least one region");
+    report_wrong(r, "regions", "at least one region");
 }
 
 bool regions_read(RegionLayout *layout)

@@ -50,7 +50,7 @@ static uint32_t tile_at(const Plan *p, uint32_t x, uint32_t y)
 }
 
 /* The neighbour; UINT32_MAX beyond the grid. */
-static uint32_t beside(const Plan *p, uint32_t tile, Port port)
+static uint32_t tile_beside(const Plan *p, uint32_t tile, Port port)
 {
   uint32_t x = tile % p->width, y = tile / p->width;
   switch (port) {
@@ -279,8 +279,8 @@ static bool is_free(const Plan *p, uint32_t tile, uint32_t goal)
 
 /* Shortest way over tiles that the net does not use; returns its end, p->from leads back to
  * `start`, whose entry is its own. */
-static uint32_t search(Plan *p, uint32_t net, uint32_t start, IsGoal *is_goal, uint32_t goal,
-                       bool through_regions)
+static uint32_t search_way(Plan *p, uint32_t net, uint32_t start, IsGoal *is_goal, uint32_t goal,
+                           bool through_regions)
 {
   memset(p->from, 0, p->n_tiles * sizeof *p->from);
   uint32_t head = 0, tail = 0;
@@ -295,7 +295,7 @@ static uint32_t search(Plan *p, uint32_t net, uint32_t start, IsGoal *is_goal, u
     if (is_goal(p, tile, goal))
       return tile;
     for (unsigned i = 0; i < PORT_RAMP; i++) {
-      uint32_t next = beside(p, tile, p->sides[i]);
+      uint32_t next = tile_beside(p, tile, p->sides[i]);
       if (next == UINT32_MAX || p->from[next] || p->uses[net][next] != USE_NONE ||
           (!through_regions && p->region_of[next]))
         continue;
@@ -306,10 +306,10 @@ static uint32_t search(Plan *p, uint32_t net, uint32_t start, IsGoal *is_goal, u
   return UINT32_MAX;
 }
 
-static Port direction(const Plan *p, uint32_t from, uint32_t to)
+static Port direction_to(const Plan *p, uint32_t from, uint32_t to)
 {
   for (Port port = PORT_NORTH; port < PORT_RAMP; port++)
-    if (beside(p, from, port) == to)
+    if (tile_beside(p, from, port) == to)
       return port;
   ICE("tiles %u and %u are no neighbours", from, to);
 }
@@ -322,7 +322,7 @@ static void route_path(Plan *p, uint32_t net, uint32_t end, Port away, Port last
   Port side = last;
   for (uint32_t tile = end;;) {
     uint32_t before = p->from[tile] - 1;
-    Port entry = before == tile ? away : direction(p, tile, before);
+    Port entry = before == tile ? away : direction_to(p, tile, before);
     if (backward)
       set_route(p, net, tile, side, entry);
     else
@@ -336,12 +336,12 @@ static void route_path(Plan *p, uint32_t net, uint32_t end, Port away, Port last
 
 static bool connect_tiles(Plan *p, uint32_t net, uint32_t from, Port out, uint32_t to, Port in)
 {
-  if (beside(p, from, out) == to && in == port_opposite(out))
+  if (tile_beside(p, from, out) == to && in == port_opposite(out))
     return true;
-  uint32_t start = beside(p, from, out), goal = beside(p, to, in);
-  uint32_t end = search(p, net, start, is_tile, goal, false);
+  uint32_t start = tile_beside(p, from, out), goal = tile_beside(p, to, in);
+  uint32_t end = search_way(p, net, start, is_tile, goal, false);
   if (end == UINT32_MAX)
-    end = search(p, net, start, is_tile, goal, true);
+    end = search_way(p, net, start, is_tile, goal, true);
   if (end == UINT32_MAX)
     return false;
   route_path(p, net, end, port_opposite(out), port_opposite(in), false);
@@ -419,13 +419,13 @@ static bool connect_stream(Plan *p, const RegionStream *stream, LayoutStream *ou
   const RegionPort *port = &l->ports[stream->port];
   uint32_t net = p->net_of[port->color], tile = port_tile(p, port, 0);
   uint32_t goal = stream->has_place ? tile_at(p, stream->x, stream->y) : 0;
-  uint32_t start = beside(p, tile, port->edge), end = UINT32_MAX;
+  uint32_t start = tile_beside(p, tile, port->edge), end = UINT32_MAX;
   if (stream->has_place && !is_free(p, goal, 0)) {
     diag_stream_place(l->session->diags, l->span, stream->name, tile_text(p, goal));
     return false;
   }
   for (int through = 0; through < 2 && end == UINT32_MAX; through++)
-    end = search(p, net, start, stream->has_place ? is_tile : is_free, goal, through);
+    end = search_way(p, net, start, stream->has_place ? is_tile : is_free, goal, through);
   if (end == UINT32_MAX) {
     diag_no_path(l->session->diags, l->span, l->colors[port->color].name, tile_text(p, tile),
                  "the host");
@@ -563,7 +563,7 @@ static Used used_part(const Plan *p)
 
 typedef struct { PoolField *fields; PoolId *values; uint32_t n; } Bound;
 
-static void bind(Plan *p, Bound *bound, const char *name, PoolId value)
+static void bind_param(Plan *p, Bound *bound, const char *name, PoolId value)
 {
   Session *session = p->l->session;
   PoolField field = {str_intern_z(session->names, name), pool_type_of(session->pool, value)};
@@ -591,9 +591,9 @@ static PoolId tile_params(Plan *p, const Region *region, uint32_t x, uint32_t y,
     const RegionParam *param = &region->params[i];
     if (x - param->rect.x >= param->rect.width || y - param->rect.y >= param->rect.height)
       continue;
-    bind(p, bound, param->name,
-         param->is_color ? pool_int(p->l->session->pool, POOL(COLOR),
-                                    p->color_of[p->net_of[param->color]])
+    bind_param(p, bound, param->name,
+               param->is_color ? pool_int(p->l->session->pool, POOL(COLOR),
+                                          p->color_of[p->net_of[param->color]])
                          : param->value);
   }
   return bound_struct(p, bound);
@@ -648,10 +648,10 @@ static bool fill_streams(Plan *p, Used used)
     LayoutStream *stream = &p->out->streams[i];
     const RegionPort *port = &p->l->ports[p->l->streams[i].port];
     Bound bound = {arena_many(p->arena, PoolField, 3), arena_many(p->arena, PoolId, 3), 0};
-    bind(p, &bound, "host", pool_int(session->pool, POOL(COLOR), p->out->stream_color));
-    bind(p, &bound, "fabric", pool_int(session->pool, POOL(COLOR),
-                                       p->color_of[p->net_of[port->color]]));
-    bind(p, &bound, "is_input", pool_bool(stream->is_input));
+    bind_param(p, &bound, "host", pool_int(session->pool, POOL(COLOR), p->out->stream_color));
+    bind_param(p, &bound, "fabric", pool_int(session->pool, POOL(COLOR),
+                                             p->color_of[p->net_of[port->color]]));
+    bind_param(p, &bound, "is_input", pool_bool(stream->is_input));
     stream->x -= used.x;
     stream->y -= used.y;
     LayoutTile *tile = &p->out->tiles[stream->y * used.width + stream->x];

@@ -110,7 +110,7 @@ static bool is_struct(const Pool *pool, PoolId value)
          pool_kind(pool, pool_type_of(pool, value)) == PK_STRUCT_TYPE;
 }
 
-static void flatten(Pool *pool, PoolId value, PoolId **leaves)
+static void flatten_struct(Pool *pool, PoolId value, PoolId **leaves)
 {
   if (!is_struct(pool, value)) {
     arrput(*leaves, value);
@@ -118,18 +118,18 @@ static void flatten(Pool *pool, PoolId value, PoolId **leaves)
   }
   uint32_t n = pool_key(pool, value).u.aggregate.n;
   for (uint32_t i = 0; i < n; i++)
-    flatten(pool, pool_key(pool, value).u.aggregate.elems[i], leaves);
+    flatten_struct(pool, pool_key(pool, value).u.aggregate.elems[i], leaves);
 }
 
 /* The struct with other leaves. */
-static PoolId rebuild(Arena *arena, Pool *pool, PoolId value, const PoolId **leaves)
+static PoolId rebuild_struct(Arena *arena, Pool *pool, PoolId value, const PoolId **leaves)
 {
   if (!is_struct(pool, value))
     return *(*leaves)++;
   PoolKey key = pool_key(pool, value);
   PoolId *elems = arena_many(arena, PoolId, key.u.aggregate.n + 1);
   for (uint32_t i = 0; i < key.u.aggregate.n; i++)
-    elems[i] = rebuild(arena, pool, pool_key(pool, value).u.aggregate.elems[i], leaves);
+    elems[i] = rebuild_struct(arena, pool, pool_key(pool, value).u.aggregate.elems[i], leaves);
   return pool_aggregate(pool, key.type, elems, key.u.aggregate.n);
 }
 
@@ -166,7 +166,7 @@ static void form_groups(Classes *c)
   for (uint32_t u = 0; u < arrlenu(c->units); u++) {
     Unit *unit = &c->units[u];
     if (!pool_is_none(unit->params))
-      flatten(c->session->pool, unit->params, &unit->leaves);
+      flatten_struct(c->session->pool, unit->params, &unit->leaves);
     size_t length;
     const char *key = group_key(c, unit, &length);
     uint32_t id = str_intern(keys, key, length).raw;
@@ -222,7 +222,7 @@ static void prepare_group(Classes *c, Group *g)
   }
   const PoolId *next = leaves;
   if (n > 0)
-    g->params = rebuild(c->arena, pool, first->params, &next);
+    g->params = rebuild_struct(c->arena, pool, first->params, &next);
   for (size_t i = 0; i < arrlenu(g->units); i++) {
     Unit *unit = &c->units[g->units[i]];
     unit->symbols = arena_many(c->arena, PoolId, g->n_symbols + 1);
@@ -293,7 +293,7 @@ static bool find_contents(Sema *s, Analysis *a)
   return true;
 }
 
-static bool analyse(Sema *s, Analysis *a)
+static bool analyse_program(Sema *s, Analysis *a)
 {
   Diags *diags = s->session->diags;
   size_t errors = diags_error_count(diags);
@@ -347,7 +347,7 @@ static bool add_class(Classes *c, Analysis *a, uint32_t *index)
   memset(&class, 0, sizeof class);   /* local_colors is compared as bytes */
   class.ir = s->ir;
   ClassBlob blob = {0};
-  bool ok = analyse(s, a);
+  bool ok = analyse_program(s, a);
   if (ok) {
     fill_slots(s, a, &blob);
     keep_local_colors(s->setup, &class);
@@ -369,7 +369,7 @@ static PoolId outcome_of(Classes *c, PoolId symbolic, const Unit *unit)
 }
 
 /* The leaf that the tile's parameters lead to, or NULL where the tree ends before one. */
-static const TreeNode *walk(Classes *c, const TreeNode *node, const Unit *unit)
+static const TreeNode *walk_tree(Classes *c, const TreeNode *node, const Unit *unit)
 {
   while (node && node->class == IMAGE_NO_CLASS) {
     if (pool_is_none(node->symbolic))
@@ -381,7 +381,7 @@ static const TreeNode *walk(Classes *c, const TreeNode *node, const Unit *unit)
   return node;
 }
 
-static void grow(Classes *c, TreeNode *node, const struct TileEnv *env, uint32_t class)
+static void grow_tree(Classes *c, TreeNode *node, const struct TileEnv *env, uint32_t class)
 {
   for (size_t i = 0; i < arrlenu(env->trace); i++) {
     const Forced *forced = &env->trace[i];
@@ -419,7 +419,7 @@ static Analysis analysis_of(const Classes *c, const Group *g, const Unit *unit)
 
 static bool class_of_unit(Classes *c, Group *g, Unit *unit)
 {
-  const TreeNode *leaf = walk(c, g->root, unit);
+  const TreeNode *leaf = walk_tree(c, g->root, unit);
   if (leaf) {
     unit->class = leaf->class;
     return true;
@@ -427,7 +427,7 @@ static bool class_of_unit(Classes *c, Group *g, Unit *unit)
   Analysis a = analysis_of(c, g, unit);
   bool ok = add_class(c, &a, &unit->class);
   if (ok)
-    grow(c, g->root, &a.env, unit->class);
+    grow_tree(c, g->root, &a.env, unit->class);
   tile_env_free(&a.env);
   return ok;
 }

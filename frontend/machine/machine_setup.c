@@ -62,7 +62,7 @@ static bool is_library_module(const Sema *s)
   return sema_text(s, s->modules[s->module].path)[0] == '<';
 }
 
-static void serve(QueueSlot *slot, uint8_t color)
+static void serve_color(QueueSlot *slot, uint8_t color)
 {
   slot->colors |= 1u << color;
   if (slot->has_color)
@@ -127,7 +127,7 @@ void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span
     *slot = (QueueSlot){.used = true, .is_own = !is_library_module(s), .span = span};
   if (color == COLOR_OF_QUEUE)
     return;
-  serve(slot, color);
+  serve_color(slot, color);
   if (color != slot->color)
     warn_two_colors(s, is_output, queue, span, slot->span);
 }
@@ -141,7 +141,7 @@ void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot g
   if (given.has_color)
     slot->colors |= 1u << given.color;
   else if (old.has_color)
-    serve(slot, old.color);
+    serve_color(slot, old.color);
   warn_two_colors(s, is_output, queue, given.span, old.span);
 }
 
@@ -202,7 +202,8 @@ static void choose_queue(Sema *s, bool is_output, uint8_t color)
   int q = free_queue(s, is_output);
   if (q >= 0)
     s->setup->queues[is_output][q] = (QueueSlot){.used = true, .is_chosen = true, .span = span};
-  serve(&s->setup->queues[is_output][q < 0 ? shared_queue(s, is_output) : (unsigned)q], color);
+  serve_color(&s->setup->queues[is_output][q < 0 ? shared_queue(s, is_output) : (unsigned)q],
+              color);
 }
 
 /* Data tasks listen to a queue: their color's on wse2, the one of their number on wse3.  A wse2
@@ -293,7 +294,7 @@ static void serve_colors_of_local_tasks(Sema *s)
       continue;
     s->setup->queues[0][q] =
       (QueueSlot){.used = true, .is_chosen = true, .span = s->setup->tasks[c].span};
-    serve(&s->setup->queues[0][q], c);
+    serve_color(&s->setup->queues[0][q], c);
   }
 }
 

@@ -268,7 +268,7 @@ Operand fifo_dsd(Sema *s, Operand fifo)
   return o;
 }
 
-static OpOperand classify(Sema *s, const Node *n)
+static OpOperand classify_operand(Sema *s, const Node *n)
 {
   OpOperand o = {.node = n, .kind = IRV_NONE};
   Operand value = sema_expr(s, n, POOL(NONE));
@@ -628,7 +628,7 @@ static bool read_sources(Sema *s, const NodeBuiltinCall *call, DsdOp *op)
   uint32_t first = op->row->shape == UNARY || op->row->shape == NORM || op->row->shape == SCALE;
   bool ok = true;
   for (uint32_t i = 0; i < n; i++) {
-    *order[first + i] = classify(s, call->args.at[1 + i]);
+    *order[first + i] = classify_operand(s, call->args.at[1 + i]);
     ok &= !operand_is_poison(order[first + i]->value);
   }
   return ok;
@@ -637,7 +637,7 @@ static bool read_sources(Sema *s, const NodeBuiltinCall *call, DsdOp *op)
 /* @dfilt(fabin, settings): what arrives goes nowhere, and only in the background. */
 static Operand filter_op(Sema *s, const NodeBuiltinCall *call, DsdOp *op)
 {
-  op->src1 = classify(s, call->args.at[0]);
+  op->src1 = classify_operand(s, call->args.at[0]);
   op->settings.ok = true;
   if (call->args.count > op->row->least)
     op->settings = op_settings_read(s, call->args.at[op->row->least], false);
@@ -667,7 +667,7 @@ Operand builtin_dsd_op(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
   DsdOp op = {.row = row_of(name), .name = name, .at = at};
   if (op.row->shape == FILTER)
     return filter_op(s, call, &op);
-  op.dest = classify(s, call->args.at[0]);
+  op.dest = classify_operand(s, call->args.at[0]);
   bool ok = read_sources(s, call, &op);
   op.settings.ok = true;
   if (call->args.count > op.row->least)

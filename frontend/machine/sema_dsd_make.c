@@ -171,7 +171,7 @@ static void draft_base(Sema *s, Draft *draft, Operand o, Span span)
   }
 }
 
-static IrValue scaled(Sema *s, IrValue n, uint32_t bytes)
+static IrValue scale_index(Sema *s, IrValue n, uint32_t bytes)
 {
   if (bytes == 1)
     return n;
@@ -188,7 +188,7 @@ static void draft_offset(Sema *s, Draft *draft, Setting *field)
     return;
   int64_t bytes = n.value * (int64_t)draft->element_bytes;
   if (!n.known)
-    draft->base_add = scaled(s, n.ir, draft->element_bytes);
+    draft->base_add = scale_index(s, n.ir, draft->element_bytes);
   else if (draft->base.raw && bytes != 0)   /* which replaces the base of the descriptor */
     draft->base_add = ir_const(&s->b, IRT_I16, (uint16_t)bytes);
   else
@@ -205,7 +205,8 @@ static void draft_length(Sema *s, Draft *draft, Operand o, Span span)
     draft->length = n.ir;
 }
 
-static Setting *require(Sema *s, Settings *set, const char *name, const char *what, Draft *draft)
+static Setting *require_setting(Sema *s, Settings *set, const char *name, const char *what,
+                                Draft *draft)
 {
   Setting *field = settings_take(s, set, name);
   if (!field) {
@@ -245,7 +246,7 @@ static uint32_t tuple_operands(Sema *s, Setting *field, Operand out[MOST_DIMENSI
 }
 
 /* A tuple of one stands for its element where one dimension is described. */
-static Operand single(Sema *s, Setting *field)
+static Operand single_element(Sema *s, Setting *field)
 {
   if (!operand_is_comptime(field->value) ||
       pool_kind(s->pool, field->value.value) != PK_AGGREGATE)
@@ -303,15 +304,16 @@ static Operand make_mem1d(Sema *s, Settings *set)
   draft.desc.global.raw = IR_NO_ID;
   if (!expand_tensor_access(s, set))
     return operand_poison();
-  Setting *base = require(s, set, "base_address", "mem1d_dsd", &draft);
-  Setting *extent = require(s, set, "extent", "mem1d_dsd", &draft);
+  Setting *base = require_setting(s, set, "base_address", "mem1d_dsd", &draft);
+  Setting *extent = require_setting(s, set, "extent", "mem1d_dsd", &draft);
   if (base)
     draft_base(s, &draft, base->value, base->span);
   if (extent)
-    draft_length(s, &draft, single(s, extent), extent->span);
+    draft_length(s, &draft, single_element(s, extent), extent->span);
   Setting *stride = settings_take(s, set, "stride");
   if (stride) {
-    Number n = number_of(s, single(s, stride), INT8_MIN, INT8_MAX, "'stride'", stride->span);
+    Number n =
+        number_of(s, single_element(s, stride), INT8_MIN, INT8_MAX, "'stride'", stride->span);
     draft.ok &= n.ok;
     if (n.known)
       draft.desc.desc.stride = (int16_t)n.value;
@@ -357,8 +359,8 @@ static Operand make_circular(Sema *s, Settings *set)
   Draft draft = {.type = POOL(CIRCBUF_DSD), .ok = true};
   draft.desc.desc = (Descriptor){.kind = DESC_CIRC, .stride = 1};
   draft.desc.global.raw = IR_NO_ID;
-  Setting *base = require(s, set, names[0], "circbuf_dsd", &draft);
-  Setting *extent = require(s, set, names[1], "circbuf_dsd", &draft);
+  Setting *base = require_setting(s, set, names[0], "circbuf_dsd", &draft);
+  Setting *extent = require_setting(s, set, names[1], "circbuf_dsd", &draft);
   if (!base || !extent)
     return operand_poison();
   Operand pointer = sema_pointer_of(s, base->value, base->span);
@@ -417,8 +419,8 @@ static Operand make_mem4d(Sema *s, Settings *set)
   draft.desc.global.raw = IR_NO_ID;
   if (!expand_tensor_access(s, set))
     return operand_poison();
-  Setting *base = require(s, set, "base_address", "mem4d_dsd", &draft);
-  Setting *extent = require(s, set, "extent", "mem4d_dsd", &draft);
+  Setting *base = require_setting(s, set, "base_address", "mem4d_dsd", &draft);
+  Setting *extent = require_setting(s, set, "extent", "mem4d_dsd", &draft);
   if (base)
     draft_base(s, &draft, base->value, base->span);
   Setting *stride = settings_take(s, set, "stride");
@@ -552,9 +554,10 @@ static Operand make_fabric(Sema *s, Settings *set, PoolId type, bool is_output, 
   draft.desc.desc = (Descriptor){.kind = is_output ? DESC_FABOUT : DESC_FABIN};
   draft.desc.global.raw = IR_NO_ID;
   fabric_channel(s, &draft, set, is_output, at);
-  Setting *extent = require(s, set, "extent", is_output ? "fabout_dsd" : "fabin_dsd", &draft);
+  Setting *extent =
+      require_setting(s, set, "extent", is_output ? "fabout_dsd" : "fabin_dsd", &draft);
   if (extent)
-    draft_length(s, &draft, single(s, extent), extent->span);
+    draft_length(s, &draft, single_element(s, extent), extent->span);
   for (size_t i = 0; i < ARRAY_COUNT(flags); i++)
     if ((is_output || !flags[i].output_only) &&
         setting_bool(s, settings_take(s, set, flags[i].name), false))
@@ -708,6 +711,6 @@ Operand builtin_increment_dsd_offset(Sema *s, const NodeBuiltinCall *call, Span 
     return dsd_with_desc(s, dsd, desc);
   }
   IrValue ir = n.known ? ir_const(&s->b, IRT_I16, (uint16_t)(n.value * (int64_t)bytes))
-                       : scaled(s, n.ir, bytes);
+                       : scale_index(s, n.ir, bytes);
   return dsd_set(s, dsd, DSRF_BASE_ADD, ir);
 }

@@ -185,7 +185,7 @@ static VecOp move_of(Sema *s, PoolId element)
   return ir_type_bytes(type) == 4 ? VEC_mov32 : VEC_mov16;
 }
 
-static Operand fetch(Sema *s, const MapPart *part)
+static Operand fetch_argument(Sema *s, const MapPart *part)
 {
   IrType type = type_ir(s->pool, part->element);
   IrValue slot = ir_alloca(&s->b, ir_type_bytes(type), ir_type_align(type));
@@ -197,7 +197,7 @@ static Operand fetch(Sema *s, const MapPart *part)
   return operand_runtime(ir_load(&s->b, type, slot), part->element);
 }
 
-static void put(Sema *s, const Map *map, Operand value)
+static void put_result(Sema *s, const Map *map, Operand value)
 {
   if (!map->output.is_vector) {
     Operand target = sema_deref(s, map->output.value, map->output.node->span);
@@ -221,13 +221,13 @@ static void emit_turn(Sema *s, const Map *map, IrBlockId done)
     if (!map->inputs[i].is_vector)
       continue;
     leave_if_empty(s, &map->inputs[i], done);
-    args[i] = fetch(s, &map->inputs[i]);
+    args[i] = fetch_argument(s, &map->inputs[i]);
   }
   if (map->has_output && map->output.is_vector)
     leave_if_empty(s, &map->output, done);
   Operand result = sema_call_values(s, map->callee, args, map->n_inputs, map->at, POOL(NONE));
   if (map->has_output && !operand_is_poison(result))
-    put(s, map, sema_coerce(s, result, map->result, map->at));
+    put_result(s, map, sema_coerce(s, result, map->result, map->at));
 }
 
 Operand builtin_map(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)

@@ -156,7 +156,7 @@ static bool check_shape(Sema *s, const NodeTensorAccess *n, uint32_t rank)
 }
 
 /* Offset and weights in elements of the flattened array. */
-static bool flatten(Sema *s, const NodeTensorAccess *n, PoolId array, Affine *flat)
+static bool flatten_indices(Sema *s, const NodeTensorAccess *n, PoolId array, Affine *flat)
 {
   *flat = (Affine){0};
   int64_t row = 1;
@@ -195,7 +195,8 @@ Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want)
   PoolId base, array;
   Affine flat;
   if (!access_target(s, n->target, &base, &array) ||
-      !check_shape(s, n, pool_key(s->pool, array).u.array.rank) || !flatten(s, n, array, &flat))
+      !check_shape(s, n, pool_key(s->pool, array).u.array.rank) ||
+      !flatten_indices(s, n, array, &flat))
     return operand_poison();
   uint32_t vars = n->vars.count;
   int64_t extents[MAX_VARS];

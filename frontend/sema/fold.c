@@ -23,7 +23,7 @@ static bool take_number(Sema *s, BinaryOp op, PoolId type, const mpz_t x, Span s
   return false;
 }
 
-static PoolId overflow(Sema *s, BinaryOp op, PoolId type, const char *result, Span span)
+static PoolId report_overflow(Sema *s, BinaryOp op, PoolId type, const char *result, Span span)
 {
   sema_error(s, comptime_overflow, span, binary_op_spelling(op), result, type);
   return POOL(POISON);
@@ -33,9 +33,9 @@ static PoolId overflow_big(Sema *s, BinaryOp op, PoolId type, const mpz_t x, Spa
 {
   size_t bits = mpz_sizeinbase(x, 2);
   if (bits > TEXT_MAX_BITS)
-    return overflow(s, op, type, arena_printf(s->arena, "a number of %zu bits", bits), span);
+    return report_overflow(s, op, type, arena_printf(s->arena, "a number of %zu bits", bits), span);
   char *text = mpz_get_str(NULL, 10, x);
-  PoolId poison = overflow(s, op, type, text, span);
+  PoolId poison = report_overflow(s, op, type, text, span);
   free(text);
   return poison;
 }
@@ -111,7 +111,7 @@ static PoolId fold_small(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, 
   default: ICE("operator %s on integers", binary_op_spelling(op));
   }
   if (!value_small_fits(s->pool, type, r))
-    return overflow(s, op, type, arena_printf(s->arena, "%lld", (long long)r), span);
+    return report_overflow(s, op, type, arena_printf(s->arena, "%lld", (long long)r), span);
   return pool_int(s->pool, type, r);
 }
 

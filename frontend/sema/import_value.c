@@ -13,7 +13,7 @@ typedef struct { Sema *s; const char *why; } Import;
 
 static PoolId import_value(Import *in, PoolId type, const json_t *json);
 
-static PoolId fail(Import *in, const char *why)
+static PoolId note_failure(Import *in, const char *why)
 {
   if (!in->why)
     in->why = why;
@@ -25,29 +25,29 @@ static PoolId import_number(Import *in, PoolId type, const json_t *json)
   Pool *pool = in->s->pool;
   if (type_is_float(pool, type))
     return json_is_number(json) ? pool_float(pool, type, json_number_value(json))
-                                : fail(in, "expected a number");
+                                : note_failure(in, "expected a number");
   if (!json_is_integer(json))
-    return fail(in, "expected an integer");
+    return note_failure(in, "expected an integer");
   json_int_t v = json_integer_value(json);
   if (pool_eq(type, POOL(COLOR)))
     return v >= 0 && v < (json_int_t)sema_machine(in->s)->colors
-             ? pool_int(pool, type, v) : fail(in, "no such color");
+             ? pool_int(pool, type, v) : note_failure(in, "no such color");
   return value_small_fits(pool, type, v) ? pool_int(pool, type, v)
-                                         : fail(in, "a number does not fit its type");
+                                         : note_failure(in, "a number does not fit its type");
 }
 
 /* Leaves of nested lists in order. */
-static bool flatten(Import *in, PoolId element, const json_t *json, PoolId *out, uint64_t n,
-                    uint64_t *at)
+static bool flatten_lists(Import *in, PoolId element, const json_t *json, PoolId *out, uint64_t n,
+                          uint64_t *at)
 {
   if (!json_is_array(json)) {
     if (*at == n)
-      return fail(in, "too many elements"), false;
+      return note_failure(in, "too many elements"), false;
     out[*at] = import_value(in, element, json);
     return !pool_eq(out[(*at)++], POOL(POISON));
   }
   for (size_t i = 0; i < json_array_size(json); i++)
-    if (!flatten(in, element, json_array_get(json, i), out, n, at))
+    if (!flatten_lists(in, element, json_array_get(json, i), out, n, at))
       return false;
   return true;
 }
@@ -58,12 +58,12 @@ static PoolId import_array(Import *in, PoolId type, const json_t *json)
   uint64_t n = type_element_count(pool, type), at = 0;
   PoolId element = pool_key(pool, type).u.array.element;
   if (!json_is_array(json))
-    return fail(in, "expected a list");
+    return note_failure(in, "expected a list");
   PoolId *elems = arena_many(in->s->arena, PoolId, n + 1);
-  if (!flatten(in, element, json, elems, n, &at))
+  if (!flatten_lists(in, element, json, elems, n, &at))
     return POOL(POISON);
   if (at != n)
-    return fail(in, "too few elements");
+    return note_failure(in, "too few elements");
   return pool_aggregate(pool, type, elems, (uint32_t)n);
 }
 
@@ -83,7 +83,7 @@ static PoolId key_type(Import *in, const char *text)
       unsigned long v = strtoul(text + 1, &end, 10);
       if (end == text + 1 || (*end != ',' && *end != ']') || rank == ARRAY_COUNT(dims) ||
           v > UINT16_MAX)
-        return fail(in, "the array type of a key has no sizes");
+        return note_failure(in, "the array type of a key has no sizes");
       dims[rank++] = (uint32_t)v;
       text = end;
     } while (*text == ',');
@@ -94,13 +94,13 @@ static PoolId key_type(Import *in, const char *text)
       PoolId element = {types[i].raw};
       return rank ? pool_array_type(in->s->pool, dims, rank, element) : element;
     }
-  return fail(in, "a key names an unknown type");
+  return note_failure(in, "a key names an unknown type");
 }
 
 static PoolId import_struct(Import *in, const json_t *json)
 {
   if (!json_is_object(json))
-    return fail(in, "expected an object");
+    return note_failure(in, "expected an object");
   size_t n = json_object_size(json), i = 0;
   const char **names = arena_many(in->s->arena, const char *, n + 1);
   PoolId *values = arena_many(in->s->arena, PoolId, n + 1);
@@ -116,7 +116,7 @@ static PoolId import_struct(Import *in, const json_t *json)
     if (json_is_object(value)) {
       values[i] = import_struct(in, value);
     } else if (!colon) {
-      return fail(in, "a key is not written \"name:type\"");
+      return note_failure(in, "a key is not written \"name:type\"");
     } else {
       PoolId type = key_type(in, colon + 1);
       values[i] = pool_eq(type, POOL(POISON)) ? type : import_value(in, type, value);
@@ -131,24 +131,25 @@ static PoolId import_value(Import *in, PoolId type, const json_t *json)
 {
   Pool *pool = in->s->pool;
   if (json_is_null(json))
-    return fail(in, "there is a null");
+    return note_failure(in, "there is a null");
   if (pool_kind(pool, type) == PK_ARRAY_TYPE)
     return import_array(in, type, json);
   if (pool_eq(type, POOL(COMPTIME_STRUCT)))
     return import_struct(in, json);
   if (pool_eq(type, POOL(BOOL)))
-    return json_is_boolean(json) ? pool_bool(json_is_true(json)) : fail(in, "expected a bool");
+    return json_is_boolean(json) ? pool_bool(json_is_true(json))
+                                 : note_failure(in, "expected a bool");
   if (pool_eq(type, POOL(COMPTIME_STRING)))
     return json_is_string(json)
              ? pool_string(pool, sema_name(in->s, json_string_value(json)))
-             : fail(in, "expected a string");
+             : note_failure(in, "expected a string");
   if (type_is_numeric(pool, type) || pool_eq(type, POOL(COLOR)))
     return import_number(in, type, json);
-  return fail(in, "values of this type cannot be imported");
+  return note_failure(in, "values of this type cannot be imported");
 }
 
 /* NULL after reporting.  What the file holds is not quoted: it may be any file. */
-static json_t *load(Sema *s, const char *file, Span at)
+static json_t *read_json(Sema *s, const char *file, Span at)
 {
   size_t size;
   const char *why;
@@ -185,7 +186,7 @@ Operand builtin_import_comptime_value(Sema *s, const NodeBuiltinCall *call, Span
   const char *file = name[0] == '/' || !slash
                        ? name : arena_printf(s->arena, "%.*s%s", (int)(slash - beside) + 1, beside,
                                              name);
-  json_t *json = load(s, file, at);
+  json_t *json = read_json(s, file, at);
   if (!json)
     return operand_poison();
   Import in = {s, NULL};

@@ -146,7 +146,7 @@ static bool known_amount(Sema *s, Operand b, uint32_t *amount)
 }
 
 /* The low word of an amount; all ones if something is above it. */
-static IrValue saturated(Sema *s, IrValue low, IrType type, IrValue above)
+static IrValue saturate_amount(Sema *s, IrValue low, IrType type, IrValue above)
 {
   IrValue is_above = ir_binary(&s->b, IR_ne, IRT_BOOL, above, ir_const(&s->b, type, 0));
   IrValue ones = ir_binary(&s->b, IR_sub, IRT_I16, ir_const(&s->b, IRT_I16, 0),
@@ -162,7 +162,7 @@ static IrValue emit_amount(Sema *s, Operand b)
     return ir_const(&s->b, IRT_I16, known);
   if (type_is_wide(s->pool, b.type)) {
     IrValue low = sema_ir(s, wide_convert(s, b, POOL(U16), b.span));
-    return saturated(s, low, IRT_I64, wide_above(s, b, AMOUNT_BITS));
+    return saturate_amount(s, low, IRT_I64, wide_above(s, b, AMOUNT_BITS));
   }
   IrType type = type_ir(s->pool, b.type);
   IrValue v = sema_ir(s, b);
@@ -171,7 +171,7 @@ static IrValue emit_amount(Sema *s, Operand b)
   if (type == IRT_I8)
     return ir_unary(&s->b, IR_zext, IRT_I16, v);
   IrValue above = ir_binary(&s->b, IR_lshr, type, v, ir_const(&s->b, IRT_I16, AMOUNT_BITS));
-  return saturated(s, ir_unary(&s->b, IR_trunc, IRT_I16, v), type, above);
+  return saturate_amount(s, ir_unary(&s->b, IR_trunc, IRT_I16, v), type, above);
 }
 
 static Operand emit_shift(Sema *s, BinaryOp op, Operand a, Operand b)
@@ -192,7 +192,7 @@ static bool is_negative(Sema *s, Operand b)
 }
 
 /* The right operand may have another width. */
-static Operand shift(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
+static Operand shift_operand(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
 {
   if (!type_is_int(s->pool, a.type) || !type_is_int(s->pool, b.type))
     return bad_operands(s, op, a, b, span);
@@ -230,7 +230,7 @@ Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
   if (operand_is_poison(a) || operand_is_poison(b))
     return operand_poison();
   if (op == BINARY_SHL || op == BINARY_SHR)
-    return shift(s, op, a, b, span);
+    return shift_operand(s, op, a, b, span);
   if (a.kind == OPR_COMPTIME && b.kind == OPR_COMPTIME && pool_eq(a.type, b.type) &&
       type_is_int(s->pool, a.type) && !sema_is_symbolic(s, a.value) &&
       !sema_is_symbolic(s, b.value))

@@ -29,7 +29,7 @@ static void search_params(const Node *n, Search *search)
 }
 
 /* Does the type depend on the function's parameters? */
-static bool depends(const NodeFnDecl *fn, const Node *type)
+static bool depends_on_params(const NodeFnDecl *fn, const Node *type)
 {
   Search search = {fn, false};
   if (type->kind == ND_ANYTYPE)
@@ -56,9 +56,9 @@ static PoolId declared_type(Sema *s, const NodeFnDecl *fn, bool *is_generic)
   *is_generic = false;
   for (uint32_t i = 0; i < n; i++) {
     const NodeParam *p = node_param(fn->params.at[i]);
-    if (p->is_comptime || depends(fn, p->type))
+    if (p->is_comptime || depends_on_params(fn, p->type))
       *is_generic = true;
-    if (depends(fn, p->type)) {
+    if (depends_on_params(fn, p->type)) {
       params[i] = POOL(ANYTYPE);
       continue;
     }
@@ -73,7 +73,7 @@ static PoolId declared_type(Sema *s, const NodeFnDecl *fn, bool *is_generic)
   k.u.fn_type.n = n;
   k.u.fn_type.params = params;
   k.u.fn_type.result = POOL(ANYTYPE);
-  if (depends(fn, fn->result))
+  if (depends_on_params(fn, fn->result))
     *is_generic = true;
   else
     k.u.fn_type.result = sema_type_expr(s, fn->result);
@@ -212,7 +212,7 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool
   return !operand_is_poison(o);
 }
 
-static bool bind(Sema *s, Binding *b, const ArgSource *src)
+static bool bind_arguments(Sema *s, Binding *b, const ArgSource *src)
 {
   uint32_t n = b->fn->params.count;
   if (src->n != n) {
@@ -558,7 +558,7 @@ static Operand call_func(Sema *s, uint32_t func, const ArgSource *src)
     b.args = arena_many(s->arena, Operand, n);
     b.types = arena_many(s->arena, PoolId, n);
   }
-  if (!bind(s, &b, src))
+  if (!bind_arguments(s, &b, src))
     return operand_poison();
   if (!sema_emits(s) || must_fold(s, b.result))
     return call_comptime(s, &b);

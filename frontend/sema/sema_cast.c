@@ -218,7 +218,7 @@ static bool pointer_coercible(Sema *s, const PoolKey *from, const PoolKey *to)
          outer.u.array.dims[0] == 1 && pool_eq(outer.u.array.element, a);   /* *T -> *[1]T */
 }
 
-static bool widens(Sema *s, PoolId from, PoolId to)
+static bool is_widening(Sema *s, PoolId from, PoolId to)
 {
   PoolKey a = pool_key(s->pool, from), b = pool_key(s->pool, to);
   if (a.kind == PK_INT_TYPE && b.kind == PK_INT_TYPE) {
@@ -247,7 +247,7 @@ static Coercion int_coercion(Sema *s, Operand o, PoolId type)
   if (o.kind == OPR_COMPTIME && type.raw == POOL_RAW_COMPTIME_INT)
     return COERCE_INT;
   if (o.kind != OPR_COMPTIME)
-    return widens(s, o.type, type) ? COERCE_WIDEN : COERCE_NO;
+    return is_widening(s, o.type, type) ? COERCE_WIDEN : COERCE_NO;
   if (sema_is_symbolic(s, o.value))
     return COERCE_INT;
   return value_int_fits(s->pool, type, o.value) ? COERCE_INT : COERCE_UNFIT;
@@ -265,7 +265,7 @@ static Coercion coercion_of(Sema *s, Operand o, PoolId type)
         o.type.raw == POOL_RAW_COMPTIME_INT || o.type.raw == POOL_RAW_COMPTIME_FLOAT;
     if (o.kind == OPR_COMPTIME && is_untyped)
       return COERCE_FLOAT;
-    return widens(s, o.type, type) ? COERCE_WIDEN : COERCE_NO;
+    return is_widening(s, o.type, type) ? COERCE_WIDEN : COERCE_NO;
   }
   if (type.raw == POOL_RAW_COMPTIME_STRUCT)
     return from.kind == PK_STRUCT_TYPE ? COERCE_UNTYPED : COERCE_NO;
@@ -364,7 +364,7 @@ static Operand coerce_array(Sema *s, Operand o, PoolId type, Span span)
 }
 
 /* The same pointer or function under another type. */
-static PoolId retyped(Sema *s, PoolId value, PoolId type)
+static PoolId with_type(Sema *s, PoolId value, PoolId type)
 {
   PoolKey k = pool_key(s->pool, value);
   k.type = type;
@@ -374,7 +374,7 @@ static PoolId retyped(Sema *s, PoolId value, PoolId type)
 static Operand coerce_known(Sema *s, Coercion c, Operand o, PoolId type, Span span)
 {
   if (c == COERCE_POINTER || c == COERCE_FUNC)
-    return operand_value(s, retyped(s, o.value, type));
+    return operand_value(s, with_type(s, o.value, type));
   if (sema_is_symbolic(s, o.value))
     return operand_value(s, symbolic_as(s, SYM_CONVERT, o.value, type));
   return operand_value(s, fold_convert(s, o.value, type, span));
@@ -480,9 +480,9 @@ PoolId sema_peer_type(Sema *s, Operand a, Operand b)
   if (is_untyped(b.type) && type_is_numeric(s->pool, a.type) &&
       coercion_of(s, b, a.type) != COERCE_NO)
     return a.type;
-  if (widens(s, a.type, b.type))
+  if (is_widening(s, a.type, b.type))
     return b.type;
-  if (widens(s, b.type, a.type))
+  if (is_widening(s, b.type, a.type))
     return a.type;
   if (b.kind == OPR_COMPTIME && sema_coercible(s, b, a.type))
     return a.type;

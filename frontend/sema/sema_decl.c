@@ -7,7 +7,7 @@
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
-static void predeclare(Sema *s, const char *name, PoolId id)
+static void predeclare_type(Sema *s, const char *name, PoolId id)
 {
   StrId text = str_intern_z(s->session->names, name);
   pair_put(&s->own->types, text.raw, id.raw);
@@ -35,14 +35,14 @@ static void own_create(Sema *s)
   s->own->stack_end = stack_end();
 #define T(name, text) \
   if (text[0] != '<') \
-    predeclare(s, text, POOL(name));
+    predeclare_type(s, text, POOL(name));
   WELL_KNOWN_TYPES(T)
 #undef T
   static const char *const directions[PORT_COUNT] = {
       [PORT_NORTH] = "NORTH", [PORT_SOUTH] = "SOUTH", [PORT_EAST] = "EAST", [PORT_WEST] = "WEST",
       [PORT_RAMP] = "RAMP"};
   for (unsigned i = 0; i < PORT_COUNT; i++)
-    predeclare(s, directions[i], pool_int(s->pool, POOL(DIRECTION), i));
+    predeclare_type(s, directions[i], pool_int(s->pool, POOL(DIRECTION), i));
 }
 
 void sema_own_destroy(Sema *s)

@@ -436,7 +436,7 @@ static int compare_places(const void *a, const void *b)
   return x->old < y->old ? -1 : x->old > y->old;
 }
 
-static void renumber(IrModule *m, const uint32_t *new_of)
+static void renumber_globals(IrModule *m, const uint32_t *new_of)
 {
   for (uint32_t f = 0; f < m->n_funcs; f++)
     for (uint32_t i = 1; i < m->funcs[f].n_insns; i++) {
@@ -483,7 +483,7 @@ static void order_globals(Sema *s)
     globals[i] = m->globals[places[i].old];
   }
   memcpy(m->globals, globals, m->n_globals * sizeof *globals);
-  renumber(m, new_of);
+  renumber_globals(m, new_of);
   for (size_t i = 0; i < arrlenu(s->globals); i++)
     if (s->globals[i].ir.raw != IR_NO_ID)
       s->globals[i].ir.raw = new_of[s->globals[i].ir.raw];

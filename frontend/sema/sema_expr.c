@@ -38,7 +38,7 @@ void memo_put(Sema *s, const Node *n, PoolId want, PoolId value)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static PoolId predeclared(Sema *s, StrId name)
+static PoolId predeclared_type(Sema *s, StrId name)
 {
   uint32_t known;
   if (pair_get(&s->own->types, name.raw, &known))
@@ -99,7 +99,7 @@ static Operand expr_ident(Sema *s, const Node *n)
   Decl *d = sema_find_decl(s, s->module, name);
   if (d != NULL)
     return sema_decl_operand(s, d, n->span);
-  PoolId known = predeclared(s, name);
+  PoolId known = predeclared_type(s, name);
   if (!pool_is_none(known))
     return operand_at(operand_value(s, known), n->span);
   report_undeclared(s, name, n->span);
@@ -458,7 +458,7 @@ PoolId sema_comptime_value(Sema *s, Operand o, Span span)
 
 /* ---- dispatch ------------------------------------------------------------------------------- */
 
-static Operand walk(Sema *s, const Node *n, PoolId want)
+static Operand walk_expr(Sema *s, const Node *n, PoolId want)
 {
   char here;
   if ((uintptr_t)&here < s->own->stack_end) {
@@ -559,13 +559,13 @@ static bool is_memoised(const Node *n)
 Operand sema_expr(Sema *s, const Node *n, PoolId want)
 {
   if (!is_memoised(n))
-    return operand_at(walk(s, n, want), n->span);
+    return operand_at(walk_expr(s, n, want), n->span);
   const Memo *memo = memo_of(s, n);
   if (memo != NULL && !pool_is_none(memo->value) && pool_eq(memo->want, want) &&
       (s->comptime || !memo->comptime))
     return operand_at(operand_value(s, memo->value), n->span);
   uint64_t uses = s->local_uses, effects = s->effects;
-  Operand o = walk(s, n, want);
+  Operand o = walk_expr(s, n, want);
   if (o.kind == OPR_COMPTIME && uses == s->local_uses && effects == s->effects)
     memo_put(s, n, want, o.value);
   return operand_at(o, n->span);

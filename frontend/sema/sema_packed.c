@@ -69,12 +69,12 @@ static uint64_t mask_of(uint32_t bits)
   return bits >= TYPE_SCALAR_MAX_BITS ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1;
 }
 
-static IrValue shifted(Sema *s, IrOp op, IrType type, IrValue v, uint32_t by)
+static IrValue shift_by(Sema *s, IrOp op, IrType type, IrValue v, uint32_t by)
 {
   return by == 0 ? v : ir_binary(&s->b, op, type, v, ir_const(&s->b, IRT_I16, by));
 }
 
-static IrValue resized(Sema *s, IrValue v, IrType from, IrType to)
+static IrValue resize_bits(Sema *s, IrValue v, IrType from, IrType to)
 {
   if (ir_type_bits(from) == ir_type_bits(to))
     return v;
@@ -148,13 +148,13 @@ static IrValue load_run(Sema *s, Operand place, uint32_t bits, IrType *type, uin
   }
   uint32_t n = first_part(place);
   IrValue low = load_run(s, place, n, type, bit);
-  low = shifted(s, IR_lshr, IRT_I64, low, *bit);
+  low = shift_by(s, IR_lshr, IRT_I64, low, *bit);
   place.bit = (uint16_t)(place.bit + n);
   IrValue high = load_run(s, place, bits - n, type, bit);
-  high = resized(s, shifted(s, IR_lshr, *type, high, *bit), *type, IRT_I64);
+  high = resize_bits(s, shift_by(s, IR_lshr, *type, high, *bit), *type, IRT_I64);
   *type = IRT_I64;
   *bit = 0;
-  return ir_binary(&s->b, IR_or, IRT_I64, low, shifted(s, IR_shl, IRT_I64, high, n));
+  return ir_binary(&s->b, IR_or, IRT_I64, low, shift_by(s, IR_shl, IRT_I64, high, n));
 }
 
 /* `v` is of the type `from`. */
@@ -165,14 +165,14 @@ static void store_run(Sema *s, Operand place, uint32_t bits, IrValue v, IrType f
     uint32_t n = first_part(place);
     store_run(s, place, n, v, from);
     place.bit = (uint16_t)(place.bit + n);
-    store_run(s, place, bits - n, shifted(s, IR_lshr, from, v, n), from);
+    store_run(s, place, bits - n, shift_by(s, IR_lshr, from, v, n), from);
     return;
   }
   IrType whole = w.type;
   uint64_t mask = mask_of(bits), all = mask_of(ir_type_bits(whole));
-  v = resized(s, v, from, whole);
+  v = resize_bits(s, v, from, whole);
   v = ir_binary(&s->b, IR_and, whole, v, ir_const(&s->b, whole, mask));
-  v = shifted(s, IR_shl, whole, v, w.bit);
+  v = shift_by(s, IR_shl, whole, v, w.bit);
   IrValue address = window_address(s, place, w);
   IrValue rest = ir_binary(&s->b, IR_and, whole, ir_load(&s->b, whole, address),
                            ir_const(&s->b, whole, ~(mask << w.bit) & all));
@@ -187,7 +187,7 @@ static void copy_bits(Sema *s, Operand to, Operand from, uint32_t bits)
     IrType type;
     uint32_t bit;
     IrValue v = load_run(s, from, n, &type, &bit);
-    store_run(s, to, n, shifted(s, IR_lshr, type, v, bit), type);
+    store_run(s, to, n, shift_by(s, IR_lshr, type, v, bit), type);
     from.bit = (uint16_t)(from.bit + n);
     to.bit = (uint16_t)(to.bit + n);
   }
@@ -220,20 +220,20 @@ Operand packed_load(Sema *s, Operand place)
   IrValue v = load_run(s, place, bits, &whole, &bit);
   uint32_t width = ir_type_bits(whole);
   if (is_signed(s, type)) {
-    v = shifted(s, IR_shl, whole, v, width - bit - bits);
-    v = shifted(s, IR_ashr, whole, v, width - bits);
+    v = shift_by(s, IR_shl, whole, v, width - bit - bits);
+    v = shift_by(s, IR_ashr, whole, v, width - bits);
   } else {
-    v = shifted(s, IR_lshr, whole, v, bit);
+    v = shift_by(s, IR_lshr, whole, v, bit);
     if (bit + bits < width)
       v = ir_binary(&s->b, IR_and, whole, v, ir_const(&s->b, whole, mask_of(bits)));
   }
   if (ir == IRT_VOID) {
     out = sema_temp(s, type);
-    ir_store(&s->b, out.ir, resized(s, v, whole, own));
+    ir_store(&s->b, out.ir, resize_bits(s, v, whole, own));
   } else if (ir == IRT_BOOL) {
     out = operand_runtime(ir_binary(&s->b, IR_ne, IRT_BOOL, v, ir_const(&s->b, whole, 0)), type);
   } else {
-    v = resized(s, v, whole, own);
+    v = resize_bits(s, v, whole, own);
     out = operand_runtime(own == ir ? v : ir_unary(&s->b, IR_bitcast, ir, v), type);
   }
   out.name = place.name;
@@ -292,13 +292,13 @@ Operand packed_bitcast(Sema *s, Operand o, PoolId type)
   IrValue v = emit_bits(s, o, &from);
   if (packed_is(s, type)) {
     Operand out = sema_temp(s, type);
-    ir_store(&s->b, out.ir, resized(s, v, from, whole_ir(s, type)));
+    ir_store(&s->b, out.ir, resize_bits(s, v, from, whole_ir(s, type)));
     return out;
   }
   if (ir == IRT_BOOL)
     return operand_runtime(ir_binary(&s->b, IR_ne, IRT_BOOL, v, ir_const(&s->b, from, 0)), type);
   IrType own = bits_ir(s, type);
-  v = resized(s, v, from, own);
+  v = resize_bits(s, v, from, own);
   v = own == ir ? v : ir_unary(&s->b, IR_bitcast, ir, v);
   return operand_runtime(emit_normalise(s, v, value_int_type(s->pool, type)), type);
 }

@@ -197,7 +197,7 @@ static IrValue index_word(Sema *s, Operand index)
   return ir_unary(&s->b, IR_trunc, IRT_I16, v);
 }
 
-static IrValue scaled(Sema *s, IrValue v, uint32_t by)
+static IrValue scale_index(Sema *s, IrValue v, uint32_t by)
 {
   return by == 1 ? v
                  : ir_binary(&s->b, IR_mul, IRT_I16, v, ir_const(&s->b, IRT_I16, (uint16_t)by));
@@ -242,7 +242,7 @@ static Position position_of(Sema *s, const Operand *indices, uint32_t n, const u
     IrValue word = index_word(s, indices[i]);
     if (i > 0) {
       IrValue before = p.is_known ? ir_const(&s->b, IRT_I16, (uint16_t)p.known) : p.word;
-      word = ir_binary(&s->b, IR_add, IRT_I16, scaled(s, before, (uint32_t)limit), word);
+      word = ir_binary(&s->b, IR_add, IRT_I16, scale_index(s, before, (uint32_t)limit), word);
     }
     p.is_known = false;
     p.word = word;
@@ -273,7 +273,7 @@ static Operand index_place(Sema *s, Operand base, PoolId element, Position p)
     return place_part(s, base, p.known * each, element);
   IrValue address = sema_address(s, base);
   Operand o = operand_place(
-      ir_binary(&s->b, IR_ptr_add, IRT_PTR, address, scaled(s, p.word, each)), element,
+      ir_binary(&s->b, IR_ptr_add, IRT_PTR, address, scale_index(s, p.word, each)), element,
       base.is_const);
   o.name = base.name;
   return o;

@@ -199,7 +199,7 @@ void sema_run_comptime_block(Sema *s, const Node *block)
 
 /* ---- if ------------------------------------------------------------------------------------- */
 
-static Operand branch(Sema *s, const Node *n, PoolId want, bool is_value)
+static Operand walk_branch(Sema *s, const Node *n, PoolId want, bool is_value)
 {
   if (is_value)
     return sema_load(s, operand_at(sema_expr(s, n, want), n->span));
@@ -208,7 +208,7 @@ static Operand branch(Sema *s, const Node *n, PoolId want, bool is_value)
 }
 
 /* A condition: known (then *known says which), at run time, or in error. */
-static Operand condition(Sema *s, const Node *n, bool *known)
+static Operand walk_condition(Sema *s, const Node *n, bool *known)
 {
   Operand o = sema_coerce(s, sema_expr(s, n, POOL(BOOL)), POOL(BOOL), n->span);
   if (o.kind == OPR_COMPTIME) {
@@ -226,12 +226,12 @@ Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
 {
   const NodeIf *n = node_if(node);
   bool is_true = false;
-  Operand cond = condition(s, n->cond, &is_true);
+  Operand cond = walk_condition(s, n->cond, &is_true);
   if (operand_is_poison(cond))
     return cond;
   if (cond.kind == OPR_COMPTIME) {
     const Node *taken = is_true ? n->then_part : n->else_part;
-    return taken != NULL ? branch(s, taken, want, is_value) : operand_void();
+    return taken != NULL ? walk_branch(s, taken, want, is_value) : operand_void();
   }
   ExitList exits;
   exits_init(&exits);
@@ -239,12 +239,13 @@ Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
   ir_cond_br(&s->b, cond.ir, yes, NULL, 0, no, NULL, 0);
   s->run_time_depth++;
   s->b.block = yes;
-  Operand value = branch(s, n->then_part, want, is_value);
+  Operand value = walk_branch(s, n->then_part, want, is_value);
   if (!s->is_dead)
     exit_add(s, &exits, value, n->then_part->span);
   s->is_dead = false;
   s->b.block = no;
-  Operand other = n->else_part != NULL ? branch(s, n->else_part, want, is_value) : operand_void();
+  Operand other =
+      n->else_part != NULL ? walk_branch(s, n->else_part, want, is_value) : operand_void();
   s->run_time_depth--;
   if (n->else_part == NULL && is_value && exits.n > 0 && value.type.raw != POOL_RAW_VOID &&
       !operand_is_poison(value)) {
@@ -356,7 +357,7 @@ static Operand switch_known(Sema *s, const NodeSwitch *n, PoolId subject, const 
         taken = i;
   if (taken == IR_NO_ID)
     return operand_void();
-  return branch(s, node_prong(n->prongs.at[taken])->body, want, is_value);
+  return walk_branch(s, node_prong(n->prongs.at[taken])->body, want, is_value);
 }
 
 static Operand switch_emit(Sema *s, const NodeSwitch *n, Operand subject, const PoolId *labels,
@@ -390,7 +391,7 @@ static Operand switch_emit(Sema *s, const NodeSwitch *n, Operand subject, const 
     const Node *body = node_prong(n->prongs.at[i])->body;
     s->is_dead = false;
     s->b.block = blocks[i];
-    Operand value = branch(s, body, want, is_value);
+    Operand value = walk_branch(s, body, want, is_value);
     if (!s->is_dead)
       exit_add(s, &exits, value, body->span);
   }
@@ -481,7 +482,7 @@ static bool unrolled_condition(Sema *s, const NodeWhile *n)
   bool is_true = false, saved = s->comptime;
   size_t errors = diags_error_count(s->diags);
   s->comptime = true;
-  Operand cond = condition(s, n->cond, &is_true);
+  Operand cond = walk_condition(s, n->cond, &is_true);
   s->comptime = saved;
   if (operand_is_poison(cond) && n->is_inline && diags_error_count(s->diags) > errors)
     diag_without_inline(s->diags, n->cond->span);
@@ -514,7 +515,7 @@ static void while_emitted(Sema *s, const NodeWhile *n)
   s->b.block = head;
   s->run_time_depth++;
   bool is_true = false;
-  Operand cond = condition(s, n->cond, &is_true);
+  Operand cond = walk_condition(s, n->cond, &is_true);
   IrBlockId done = ir_block_add(s->ir, s->b.func);
   bool can_end = cond.kind != OPR_COMPTIME || !is_true;
   if (operand_is_poison(cond) || (cond.kind == OPR_COMPTIME && !is_true)) {
@@ -553,7 +554,7 @@ static void while_emitted(Sema *s, const NodeWhile *n)
 /* ---- for ------------------------------------------------------------------------------------ */
 
 /* Declares a capture unless it is absent or `_`. */
-static void capture(Sema *s, Name name, Operand o)
+static void declare_capture(Sema *s, Name name, Operand o)
 {
   const char *text = sema_text(s, name.text);
   if (name_is_given(name) && !(text[0] == '_' && text[1] == 0))
@@ -567,9 +568,9 @@ static bool for_body(Sema *s, const NodeFor *n, Target *target, Operand item, in
   if (!may_unroll(s, iterations, n->head.span))
     return false;
   Scope scope = scope_open(s);
-  capture(s, n->item, item);
+  declare_capture(s, n->item, item);
   if (name_is_given(n->index))
-    capture(s, n->index, operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), index)));
+    declare_capture(s, n->index, operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), index)));
   sema_stmt(s, n->body);
   scope_close(s, scope);
   return iteration_ends(s, target) && diags_error_count(s->diags) == errors;
@@ -683,9 +684,9 @@ static void loop_open(Sema *s, const NodeFor *n, Loop *loop, PoolId type, IrValu
 static bool loop_body(Sema *s, const NodeFor *n, Loop *loop, Operand item)
 {
   Scope scope = scope_open(s);
-  capture(s, n->item, item);
+  declare_capture(s, n->item, item);
   if (name_is_given(n->index))
-    capture(s, n->index, operand_runtime(loop->index, POOL(U16)));
+    declare_capture(s, n->index, operand_runtime(loop->index, POOL(U16)));
   sema_stmt(s, n->body);
   scope_close(s, scope);
   bool goes_on = !s->is_dead || loop->target.is_continued;
@@ -806,7 +807,7 @@ static void for_array_emitted(Sema *s, const NodeFor *n, Operand array)
 
 /* What a loop goes over.  The bounds of a range that is unrolled must be known; the elements of an
  * array need not. */
-static Operand iterable(Sema *s, const NodeFor *n)
+static Operand walk_iterable(Sema *s, const NodeFor *n)
 {
   const Node *node = n->iterable;
   bool is_range = node->kind == ND_BUILTIN_CALL &&
@@ -823,7 +824,7 @@ static Operand iterable(Sema *s, const NodeFor *n)
 void sema_for(Sema *s, const Node *node)
 {
   const NodeFor *n = node_for(node);
-  Operand o = iterable(s, n);
+  Operand o = walk_iterable(s, n);
   if (operand_is_poison(o))
     return;
   PoolKey k = pool_key(s->pool, o.type);

@@ -9,7 +9,7 @@
 #include "stb_ds.h"
 
 /* What a node is, of operands that are known. */
-static PoolId compute(Sema *s, const PoolKey *k, PoolId a, PoolId b)
+static PoolId compute_node(Sema *s, const PoolKey *k, PoolId a, PoolId b)
 {
   Span nowhere = {0, 0};
   if (a.raw == POOL_RAW_POISON || b.raw == POOL_RAW_POISON)
@@ -48,7 +48,7 @@ static PoolId eval_low(Sema *s, PoolId value, const PoolId *params)
   if (k.u.symbolic.sym == SYM_PARAM)
     return param_value(s, &k, params);
   PoolId a = eval_low(s, k.u.symbolic.a, params);
-  return compute(s, &k, a, eval_low(s, k.u.symbolic.b, params));
+  return compute_node(s, &k, a, eval_low(s, k.u.symbolic.b, params));
 }
 
 struct Computed { uint32_t key; PoolId value; };
@@ -90,7 +90,7 @@ static PoolId eval_high(Sema *s, PoolId value, const PoolId *params)
       arrput(todo, k.u.symbolic.b);
     if (!has_a || !has_b)
       continue;
-    result = compute(s, &k, a, b);
+    result = compute_node(s, &k, a, b);
     hmput(s->computed, node.raw, result);
   }
   arrfree(todo);
@@ -102,7 +102,7 @@ void sema_forget_computed(Sema *s)
   hmfree(s->computed);
 }
 
-static PoolId eval(Sema *s, PoolId value, const PoolId *params);
+static PoolId eval_value(Sema *s, PoolId value, const PoolId *params);
 
 static PoolId eval_elements(Sema *s, const PoolKey *k, const PoolId *params)
 {
@@ -110,7 +110,7 @@ static PoolId eval_elements(Sema *s, const PoolKey *k, const PoolId *params)
   PoolId *elems = base_malloc((n + 1u) * sizeof *elems);
   PoolId out = POOL(POISON);
   for (uint32_t i = 0; i < n; i++) {
-    elems[i] = eval(s, k->u.aggregate.elems[i], params);
+    elems[i] = eval_value(s, k->u.aggregate.elems[i], params);
     if (elems[i].raw == POOL_RAW_POISON)
       goto done;
   }
@@ -120,7 +120,7 @@ done:
   return out;
 }
 
-static PoolId eval(Sema *s, PoolId value, const PoolId *params)
+static PoolId eval_value(Sema *s, PoolId value, const PoolId *params)
 {
   if (!value_has_symbolic(s->pool, value))
     return value;
@@ -130,9 +130,9 @@ static PoolId eval(Sema *s, PoolId value, const PoolId *params)
                                                         : eval_high(s, value, params);
   if (k.kind == PK_AGGREGATE)
     return eval_elements(s, &k, params);
-  k.u.range.start = eval(s, k.u.range.start, params);
-  k.u.range.stop = eval(s, k.u.range.stop, params);
-  k.u.range.step = eval(s, k.u.range.step, params);
+  k.u.range.start = eval_value(s, k.u.range.start, params);
+  k.u.range.stop = eval_value(s, k.u.range.stop, params);
+  k.u.range.step = eval_value(s, k.u.range.step, params);
   if (k.u.range.start.raw == POOL_RAW_POISON || k.u.range.stop.raw == POOL_RAW_POISON ||
       k.u.range.step.raw == POOL_RAW_POISON)
     return POOL(POISON);
@@ -143,7 +143,7 @@ static PoolId eval(Sema *s, PoolId value, const PoolId *params)
 static PoolId eval_quietly(Sema *s, PoolId value, const PoolId *params)
 {
   size_t mark = diags_mark(s->diags);
-  PoolId out = eval(s, value, params);
+  PoolId out = eval_value(s, value, params);
   if (out.raw == POOL_RAW_POISON)
     diags_rewind(s->diags, mark);
   return out;

@@ -7,20 +7,20 @@ _Static_assert(LIMB_BITS * 2 == TYPE_SCALAR_MAX_BITS, "a product of limbs shows 
 
 typedef struct { uint32_t n; IrValue at[LIMBS_MAX]; } Limbs;
 
-static IrValue number(Sema *s, uint64_t v) { return ir_const(&s->b, IRT_I64, v); }
-static IrValue limb_mask(Sema *s) { return number(s, UINT32_MAX); }
+static IrValue limb_const(Sema *s, uint64_t v) { return ir_const(&s->b, IRT_I64, v); }
+static IrValue limb_mask(Sema *s) { return limb_const(s, UINT32_MAX); }
 
-static IrValue with(Sema *s, IrOp op, IrValue a, IrValue b)
+static IrValue limb_op(Sema *s, IrOp op, IrValue a, IrValue b)
 {
   return ir_binary(&s->b, op, IRT_I64, a, b);
 }
 
-static IrValue moved(Sema *s, IrOp op, IrValue a, uint32_t by)
+static IrValue limb_shift(Sema *s, IrOp op, IrValue a, uint32_t by)
 {
-  return by == 0 ? a : with(s, op, a, ir_const(&s->b, IRT_I16, by));
+  return by == 0 ? a : limb_op(s, op, a, ir_const(&s->b, IRT_I16, by));
 }
 
-static IrValue low_limb(Sema *s, IrValue v) { return with(s, IR_and, v, limb_mask(s)); }
+static IrValue low_limb(Sema *s, IrValue v) { return limb_op(s, IR_and, v, limb_mask(s)); }
 
 static bool is_signed(Sema *s, PoolId type)
 {
@@ -37,13 +37,13 @@ static uint32_t limbs_of(Sema *s, PoolId type)
 /* 32 ones or zeros, as the sign of the limb says. */
 static IrValue sign_of(Sema *s, IrValue limb)
 {
-  IrValue sign = moved(s, IR_lshr, limb, LIMB_BITS - 1);
-  return low_limb(s, with(s, IR_sub, number(s, 0), sign));
+  IrValue sign = limb_shift(s, IR_lshr, limb, LIMB_BITS - 1);
+  return low_limb(s, limb_op(s, IR_sub, limb_const(s, 0), sign));
 }
 
-static void extend(Sema *s, Limbs *l, uint32_t n, bool with_sign)
+static void limbs_extend(Sema *s, Limbs *l, uint32_t n, bool with_sign)
 {
-  IrValue fill = with_sign ? sign_of(s, l->at[l->n - 1]) : number(s, 0);
+  IrValue fill = with_sign ? sign_of(s, l->at[l->n - 1]) : limb_const(s, 0);
   while (l->n < n)
     l->at[l->n++] = fill;
 }
@@ -57,7 +57,7 @@ static Limbs known_limbs(Sema *s, PoolId value, uint32_t n)
   for (uint32_t i = 0; i < n; i++) {
     mpz_fdiv_r_2exp(limb, big, LIMB_BITS);
     mpz_fdiv_q_2exp(big, big, LIMB_BITS);
-    l.at[i] = number(s, mpz_get_ui(limb));
+    l.at[i] = limb_const(s, mpz_get_ui(limb));
   }
   mpz_clears(big, limb, NULL);
   return l;
@@ -92,26 +92,27 @@ static Limbs limbs_as(Sema *s, Operand o, uint32_t n)
   } else {
     IrValue v = emit_convert(s, sema_ir(s, o), o.type,
                              pool_int_type(s->pool, is_signed(s, o.type), TYPE_SCALAR_MAX_BITS));
-    l = (Limbs){.n = 2, .at = {low_limb(s, v), moved(s, IR_lshr, v, LIMB_BITS)}};
+    l = (Limbs){.n = 2, .at = {low_limb(s, v), limb_shift(s, IR_lshr, v, LIMB_BITS)}};
   }
   if (l.n < n)
-    extend(s, &l, n, is_signed(s, o.type));
+    limbs_extend(s, &l, n, is_signed(s, o.type));
   l.n = n;
   return l;
 }
 
-static Limbs limbs(Sema *s, Operand o) { return limbs_as(s, o, limbs_of(s, o.type)); }
+static Limbs limbs_load(Sema *s, Operand o) { return limbs_as(s, o, limbs_of(s, o.type)); }
 
 /* A new object with the low bits of the limbs. */
-static Operand made(Sema *s, PoolId type, Limbs l)
+static Operand limbs_store(Sema *s, PoolId type, Limbs l)
 {
   uint32_t bits = type_bits(s->pool, type), bytes = type_bytes(s->pool, type);
   uint32_t spare = l.n * LIMB_BITS - bits;
   IrValue *top = &l.at[l.n - 1];
   if (spare > 0 && is_signed(s, type))
-    *top = moved(s, IR_ashr, moved(s, IR_shl, *top, LIMB_BITS + spare), LIMB_BITS + spare);
+    *top =
+        limb_shift(s, IR_ashr, limb_shift(s, IR_shl, *top, LIMB_BITS + spare), LIMB_BITS + spare);
   else if (spare > 0)
-    *top = with(s, IR_and, *top, number(s, UINT32_MAX >> spare));
+    *top = limb_op(s, IR_and, *top, limb_const(s, UINT32_MAX >> spare));
   Operand out = sema_temp(s, type);
   for (uint32_t i = 0; i < l.n; i++) {
     IrType part = (i + 1) * (LIMB_BITS / 8) > bytes ? IRT_I16 : IRT_I32;
@@ -123,62 +124,62 @@ static Operand made(Sema *s, PoolId type, Limbs l)
 
 /* ---- arithmetic ----------------------------------------------------------------------------- */
 
-static Limbs added(Sema *s, Limbs a, Limbs b)
+static Limbs limbs_add(Sema *s, Limbs a, Limbs b)
 {
-  IrValue carry = number(s, 0);
+  IrValue carry = limb_const(s, 0);
   for (uint32_t i = 0; i < a.n; i++) {
-    IrValue t = with(s, IR_add, with(s, IR_add, a.at[i], b.at[i]), carry);
+    IrValue t = limb_op(s, IR_add, limb_op(s, IR_add, a.at[i], b.at[i]), carry);
     a.at[i] = low_limb(s, t);
-    carry = moved(s, IR_lshr, t, LIMB_BITS);
+    carry = limb_shift(s, IR_lshr, t, LIMB_BITS);
   }
   return a;
 }
 
 /* `borrow`: 1 if a is below b, both without sign. */
-static Limbs subtracted(Sema *s, Limbs a, Limbs b, IrValue *borrow)
+static Limbs limbs_subtract(Sema *s, Limbs a, Limbs b, IrValue *borrow)
 {
-  *borrow = number(s, 0);
+  *borrow = limb_const(s, 0);
   for (uint32_t i = 0; i < a.n; i++) {
-    IrValue t = with(s, IR_sub, with(s, IR_sub, a.at[i], b.at[i]), *borrow);
+    IrValue t = limb_op(s, IR_sub, limb_op(s, IR_sub, a.at[i], b.at[i]), *borrow);
     a.at[i] = low_limb(s, t);
-    *borrow = moved(s, IR_lshr, t, TYPE_SCALAR_MAX_BITS - 1);
+    *borrow = limb_shift(s, IR_lshr, t, TYPE_SCALAR_MAX_BITS - 1);
   }
   return a;
 }
 
-static Limbs zeros(Sema *s, uint32_t n)
+static Limbs limbs_zero(Sema *s, uint32_t n)
 {
   Limbs l = {.n = n};
   for (uint32_t i = 0; i < n; i++)
-    l.at[i] = number(s, 0);
+    l.at[i] = limb_const(s, 0);
   return l;
 }
 
-static Limbs negated(Sema *s, Limbs a)
+static Limbs limbs_negate(Sema *s, Limbs a)
 {
   IrValue borrow;
-  return subtracted(s, zeros(s, a.n), a, &borrow);
+  return limbs_subtract(s, limbs_zero(s, a.n), a, &borrow);
 }
 
-static Limbs multiplied(Sema *s, Limbs a, Limbs b)
+static Limbs limbs_multiply(Sema *s, Limbs a, Limbs b)
 {
-  Limbs out = zeros(s, a.n);
+  Limbs out = limbs_zero(s, a.n);
   for (uint32_t i = 0; i < a.n; i++) {
-    IrValue carry = number(s, 0);
+    IrValue carry = limb_const(s, 0);
     for (uint32_t k = 0; i + k < a.n; k++) {
-      IrValue t = with(s, IR_add, with(s, IR_mul, a.at[i], b.at[k]), out.at[i + k]);
-      t = with(s, IR_add, t, carry);
+      IrValue t = limb_op(s, IR_add, limb_op(s, IR_mul, a.at[i], b.at[k]), out.at[i + k]);
+      t = limb_op(s, IR_add, t, carry);
       out.at[i + k] = low_limb(s, t);
-      carry = moved(s, IR_lshr, t, LIMB_BITS);
+      carry = limb_shift(s, IR_lshr, t, LIMB_BITS);
     }
   }
   return out;
 }
 
-static Limbs bitwise(Sema *s, IrOp op, Limbs a, Limbs b)
+static Limbs limbs_bitwise(Sema *s, IrOp op, Limbs a, Limbs b)
 {
   for (uint32_t i = 0; i < a.n; i++)
-    a.at[i] = with(s, op, a.at[i], b.at[i]);
+    a.at[i] = limb_op(s, op, a.at[i], b.at[i]);
   return a;
 }
 
@@ -193,9 +194,9 @@ static Limbs shifted_by(Sema *s, BinaryOp op, Limbs a, uint32_t by, IrValue fill
     IrValue v = from >= 0 && from < a.n ? a.at[from] : fill;
     IrValue w = beside >= 0 && beside < a.n ? a.at[beside] : fill;
     if (near > 0) {
-      v = moved(s, left ? IR_shl : IR_lshr, v, near);
-      w = moved(s, left ? IR_lshr : IR_shl, w, LIMB_BITS - near);
-      v = low_limb(s, with(s, IR_or, v, w));
+      v = limb_shift(s, left ? IR_shl : IR_lshr, v, near);
+      w = limb_shift(s, left ? IR_lshr : IR_shl, w, LIMB_BITS - near);
+      v = low_limb(s, limb_op(s, IR_or, v, w));
     }
     out.at[i] = v;
   }
@@ -203,11 +204,11 @@ static Limbs shifted_by(Sema *s, BinaryOp op, Limbs a, uint32_t by, IrValue fill
 }
 
 /* b where the mask has ones, else a. */
-static Limbs chosen(Sema *s, IrValue mask, Limbs a, Limbs b)
+static Limbs limbs_choose(Sema *s, IrValue mask, Limbs a, Limbs b)
 {
   for (uint32_t i = 0; i < a.n; i++) {
-    IrValue different = with(s, IR_and, with(s, IR_xor, a.at[i], b.at[i]), mask);
-    a.at[i] = with(s, IR_xor, a.at[i], different);
+    IrValue different = limb_op(s, IR_and, limb_op(s, IR_xor, a.at[i], b.at[i]), mask);
+    a.at[i] = limb_op(s, IR_xor, a.at[i], different);
   }
   return a;
 }
@@ -215,14 +216,14 @@ static Limbs chosen(Sema *s, IrValue mask, Limbs a, Limbs b)
 /* All ones (of 64 bits) if v is not 0. */
 static IrValue mask_if(Sema *s, IrValue v)
 {
-  IrValue is_set = ir_binary(&s->b, IR_ne, IRT_BOOL, v, number(s, 0));
-  return with(s, IR_sub, number(s, 0), ir_unary(&s->b, IR_zext, IRT_I64, is_set));
+  IrValue is_set = ir_binary(&s->b, IR_ne, IRT_BOOL, v, limb_const(s, 0));
+  return limb_op(s, IR_sub, limb_const(s, 0), ir_unary(&s->b, IR_zext, IRT_I64, is_set));
 }
 
 /* What enters from the end of a number that is shifted. */
-static IrValue entering(Sema *s, BinaryOp op, PoolId type, const Limbs *l)
+static IrValue limb_entering(Sema *s, BinaryOp op, PoolId type, const Limbs *l)
 {
-  return op == BINARY_SHR && is_signed(s, type) ? sign_of(s, l->at[l->n - 1]) : number(s, 0);
+  return op == BINARY_SHR && is_signed(s, type) ? sign_of(s, l->at[l->n - 1]) : limb_const(s, 0);
 }
 
 /* By less than a limb: each limb with its neighbour is one number of two limbs to be shifted. */
@@ -233,9 +234,9 @@ static Limbs shifted_near(Sema *s, BinaryOp op, Limbs a, IrValue by, IrValue fil
   for (uint32_t i = 0; i < a.n; i++) {
     IrValue low = left ? (i > 0 ? a.at[i - 1] : fill) : a.at[i];
     IrValue high = left ? a.at[i] : i + 1 < a.n ? a.at[i + 1] : fill;
-    IrValue both = with(s, IR_or, moved(s, IR_shl, high, LIMB_BITS), low);
-    both = with(s, left ? IR_shl : IR_lshr, both, by);
-    out.at[i] = left ? moved(s, IR_lshr, both, LIMB_BITS) : low_limb(s, both);
+    IrValue both = limb_op(s, IR_or, limb_shift(s, IR_shl, high, LIMB_BITS), low);
+    both = limb_op(s, left ? IR_shl : IR_lshr, both, by);
+    out.at[i] = left ? limb_shift(s, IR_lshr, both, LIMB_BITS) : low_limb(s, both);
   }
   return out;
 }
@@ -244,8 +245,8 @@ static Limbs shifted_near(Sema *s, BinaryOp op, Limbs a, IrValue by, IrValue fil
  * amount with bits above those leaves nothing of the number. */
 Operand wide_shift(Sema *s, BinaryOp op, Operand a, IrValue amount)
 {
-  Limbs l = limbs(s, a), gone = {.n = l.n};
-  IrValue fill = entering(s, op, a.type, &l);
+  Limbs l = limbs_load(s, a), gone = {.n = l.n};
+  IrValue fill = limb_entering(s, op, a.type, &l);
   for (uint32_t i = 0; i < gone.n; i++)
     gone.at[i] = fill;
   IrValue near = ir_const(&s->b, IRT_I16, LIMB_BITS - 1);
@@ -253,17 +254,17 @@ Operand wide_shift(Sema *s, BinaryOp op, Operand a, IrValue amount)
   IrValue by = ir_unary(&s->b, IR_zext, IRT_I64, amount);
   uint32_t bit = LIMB_BITS;
   for (; bit < type_bits(s->pool, a.type); bit *= 2) {
-    IrValue mask = mask_if(s, with(s, IR_and, by, number(s, bit)));
-    l = chosen(s, mask, l, shifted_by(s, op, l, bit, fill));
+    IrValue mask = mask_if(s, limb_op(s, IR_and, by, limb_const(s, bit)));
+    l = limbs_choose(s, mask, l, shifted_by(s, op, l, bit, fill));
   }
-  IrValue above = with(s, IR_and, by, number(s, UINT16_MAX & ~(bit - 1)));
-  return made(s, a.type, chosen(s, mask_if(s, above), l, gone));
+  IrValue above = limb_op(s, IR_and, by, limb_const(s, UINT16_MAX & ~(bit - 1)));
+  return limbs_store(s, a.type, limbs_choose(s, mask_if(s, above), l, gone));
 }
 
 Operand wide_shift_known(Sema *s, BinaryOp op, Operand a, uint32_t amount)
 {
-  Limbs l = limbs(s, a);
-  return made(s, a.type, shifted_by(s, op, l, amount, entering(s, op, a.type, &l)));
+  Limbs l = limbs_load(s, a);
+  return limbs_store(s, a.type, shifted_by(s, op, l, amount, limb_entering(s, op, a.type, &l)));
 }
 
 /* ---- comparison ----------------------------------------------------------------------------- */
@@ -272,36 +273,36 @@ static IrValue any_bit(Sema *s, Limbs a)
 {
   IrValue all = a.at[0];
   for (uint32_t i = 1; i < a.n; i++)
-    all = with(s, IR_or, all, a.at[i]);
+    all = limb_op(s, IR_or, all, a.at[i]);
   return all;
 }
 
 IrValue wide_above(Sema *s, Operand o, uint32_t bits)
 {
-  Limbs l = limbs(s, o);
-  return any_bit(s, shifted_by(s, BINARY_SHR, l, bits, number(s, 0)));
+  Limbs l = limbs_load(s, o);
+  return any_bit(s, shifted_by(s, BINARY_SHR, l, bits, limb_const(s, 0)));
 }
 
 /* 1 if a < b. */
-static IrValue below(Sema *s, Limbs a, Limbs b, bool with_sign)
+static IrValue limbs_below(Sema *s, Limbs a, Limbs b, bool with_sign)
 {
-  IrValue borrow, flip = number(s, 1u << (LIMB_BITS - 1));
+  IrValue borrow, flip = limb_const(s, 1u << (LIMB_BITS - 1));
   if (with_sign) {
-    a.at[a.n - 1] = with(s, IR_xor, a.at[a.n - 1], flip);
-    b.at[b.n - 1] = with(s, IR_xor, b.at[b.n - 1], flip);
+    a.at[a.n - 1] = limb_op(s, IR_xor, a.at[a.n - 1], flip);
+    b.at[b.n - 1] = limb_op(s, IR_xor, b.at[b.n - 1], flip);
   }
-  subtracted(s, a, b, &borrow);
+  limbs_subtract(s, a, b, &borrow);
   return borrow;
 }
 
-static IrValue compared(Sema *s, BinaryOp op, PoolId type, Limbs a, Limbs b)
+static IrValue limbs_compare(Sema *s, BinaryOp op, PoolId type, Limbs a, Limbs b)
 {
   bool is_equality = op == BINARY_EQ || op == BINARY_NE;
   bool turn = op == BINARY_GT || op == BINARY_LE;
   bool is_not = op == BINARY_EQ || op == BINARY_LE || op == BINARY_GE;
-  IrValue v = is_equality ? any_bit(s, bitwise(s, IR_xor, a, b))
-                          : below(s, turn ? b : a, turn ? a : b, is_signed(s, type));
-  return ir_binary(&s->b, is_not ? IR_eq : IR_ne, IRT_BOOL, v, number(s, 0));
+  IrValue v = is_equality ? any_bit(s, limbs_bitwise(s, IR_xor, a, b))
+                          : limbs_below(s, turn ? b : a, turn ? a : b, is_signed(s, type));
+  return ir_binary(&s->b, is_not ? IR_eq : IR_ne, IRT_BOOL, v, limb_const(s, 0));
 }
 
 /* ---- division ------------------------------------------------------------------------------- */
@@ -310,78 +311,78 @@ static IrValue compared(Sema *s, BinaryOp op, PoolId type, Limbs a, Limbs b)
 static IrValue minus_mask(Sema *s, Limbs a, PoolId type)
 {
   if (!is_signed(s, type))
-    return number(s, 0);
+    return limb_const(s, 0);
   return sign_of(s, a.at[a.n - 1]);
 }
 
 /* Bit by bit: the remainder takes in the highest bit of the dividend, whose place the next bit of
  * the quotient takes.  The type has no sign. */
-static void divide(Sema *s, PoolId type, Operand quotient, Operand remainder, Limbs divisor)
+static void divide_by_bits(Sema *s, PoolId type, Operand quotient, Operand remainder, Limbs divisor)
 {
   IrBlockId body = ir_block_add(s->ir, s->b.func), done = ir_block_add(s->ir, s->b.func);
   IrValue left = ir_block_param(s->ir, s->b.func, body, IRT_I16);
   IrValue first = ir_const(&s->b, IRT_I16, type_bits(s->pool, type));
   ir_br(&s->b, body, &first, 1);
   s->b.block = body;
-  Limbs q = limbs(s, quotient), r = limbs(s, remainder);
-  IrValue zero = number(s, 0);
+  Limbs q = limbs_load(s, quotient), r = limbs_load(s, remainder);
+  IrValue zero = limb_const(s, 0);
   r = shifted_by(s, BINARY_SHL, r, 1, zero);
-  r.at[0] = with(s, IR_or, r.at[0], moved(s, IR_lshr, q.at[q.n - 1], LIMB_BITS - 1));
+  r.at[0] = limb_op(s, IR_or, r.at[0], limb_shift(s, IR_lshr, q.at[q.n - 1], LIMB_BITS - 1));
   q = shifted_by(s, BINARY_SHL, q, 1, zero);
   IrValue borrow;
-  Limbs rest = subtracted(s, r, divisor, &borrow);
-  IrValue fits = with(s, IR_xor, borrow, number(s, 1));
-  r = chosen(s, with(s, IR_sub, zero, fits), r, rest);
-  q.at[0] = with(s, IR_or, q.at[0], fits);
-  place_init(s, quotient, made(s, type, q));
-  place_init(s, remainder, made(s, type, r));
+  Limbs rest = limbs_subtract(s, r, divisor, &borrow);
+  IrValue fits = limb_op(s, IR_xor, borrow, limb_const(s, 1));
+  r = limbs_choose(s, limb_op(s, IR_sub, zero, fits), r, rest);
+  q.at[0] = limb_op(s, IR_or, q.at[0], fits);
+  place_init(s, quotient, limbs_store(s, type, q));
+  place_init(s, remainder, limbs_store(s, type, r));
   IrValue next = ir_binary(&s->b, IR_sub, IRT_I16, left, ir_const(&s->b, IRT_I16, 1));
   IrValue more = ir_binary(&s->b, IR_ne, IRT_BOOL, next, ir_const(&s->b, IRT_I16, 0));
   ir_cond_br(&s->b, more, body, &next, 1, done, NULL, 0);
   s->b.block = done;
 }
 
-static Operand divided(Sema *s, BinaryOp op, PoolId type, Limbs a, Limbs b)
+static Operand limbs_divide(Sema *s, BinaryOp op, PoolId type, Limbs a, Limbs b)
 {
   IrValue minus_a = minus_mask(s, a, type), minus_b = minus_mask(s, b, type);
   PoolId plain = pool_int_type(s->pool, false, a.n * LIMB_BITS);
-  Operand quotient = made(s, plain, chosen(s, minus_a, a, negated(s, a)));
-  Operand remainder = made(s, plain, zeros(s, a.n));
-  divide(s, plain, quotient, remainder, chosen(s, minus_b, b, negated(s, b)));
-  Limbs out = limbs(s, op == BINARY_DIV ? quotient : remainder);
+  Operand quotient = limbs_store(s, plain, limbs_choose(s, minus_a, a, limbs_negate(s, a)));
+  Operand remainder = limbs_store(s, plain, limbs_zero(s, a.n));
+  divide_by_bits(s, plain, quotient, remainder, limbs_choose(s, minus_b, b, limbs_negate(s, b)));
+  Limbs out = limbs_load(s, op == BINARY_DIV ? quotient : remainder);
   if (op == BINARY_DIV)              /* by zero every bit of the quotient is set: make it 0 */
-    out = chosen(s, mask_if(s, any_bit(s, b)), zeros(s, out.n), out);
-  IrValue minus = op == BINARY_DIV ? with(s, IR_xor, minus_a, minus_b) : minus_a;
-  return made(s, type, chosen(s, minus, out, negated(s, out)));
+    out = limbs_choose(s, mask_if(s, any_bit(s, b)), limbs_zero(s, out.n), out);
+  IrValue minus = op == BINARY_DIV ? limb_op(s, IR_xor, minus_a, minus_b) : minus_a;
+  return limbs_store(s, type, limbs_choose(s, minus, out, limbs_negate(s, out)));
 }
 
 /* ---- operators and conversions -------------------------------------------------------------- */
 
 Operand wide_binary(Sema *s, BinaryOp op, PoolId type, Operand left, Operand right)
 {
-  Limbs a = limbs(s, left), b = limbs(s, right);
+  Limbs a = limbs_load(s, left), b = limbs_load(s, right);
   IrValue borrow;
   switch ((int)op) {
-  case BINARY_ADD: return made(s, type, added(s, a, b));
-  case BINARY_SUB: return made(s, type, subtracted(s, a, b, &borrow));
-  case BINARY_MUL: return made(s, type, multiplied(s, a, b));
-  case BINARY_AND: return made(s, type, bitwise(s, IR_and, a, b));
-  case BINARY_OR: return made(s, type, bitwise(s, IR_or, a, b));
-  case BINARY_XOR: return made(s, type, bitwise(s, IR_xor, a, b));
+  case BINARY_ADD: return limbs_store(s, type, limbs_add(s, a, b));
+  case BINARY_SUB: return limbs_store(s, type, limbs_subtract(s, a, b, &borrow));
+  case BINARY_MUL: return limbs_store(s, type, limbs_multiply(s, a, b));
+  case BINARY_AND: return limbs_store(s, type, limbs_bitwise(s, IR_and, a, b));
+  case BINARY_OR: return limbs_store(s, type, limbs_bitwise(s, IR_or, a, b));
+  case BINARY_XOR: return limbs_store(s, type, limbs_bitwise(s, IR_xor, a, b));
   case BINARY_DIV:
-  case BINARY_REM: return divided(s, op, type, a, b);
-  default: return operand_runtime(compared(s, op, type, a, b), POOL(BOOL));
+  case BINARY_REM: return limbs_divide(s, op, type, a, b);
+  default: return operand_runtime(limbs_compare(s, op, type, a, b), POOL(BOOL));
   }
 }
 
 Operand wide_unary(Sema *s, UnaryOp op, Operand a)
 {
-  Limbs l = limbs(s, a), ones = {.n = l.n};
+  Limbs l = limbs_load(s, a), ones = {.n = l.n};
   if (op == UNARY_NEGATE)
-    return made(s, a.type, negated(s, l));
+    return limbs_store(s, a.type, limbs_negate(s, l));
   for (uint32_t i = 0; i < l.n; i++)
     ones.at[i] = limb_mask(s);
-  return made(s, a.type, bitwise(s, IR_xor, l, ones));
+  return limbs_store(s, a.type, limbs_bitwise(s, IR_xor, l, ones));
 }
 
 Operand wide_convert(Sema *s, Operand o, PoolId type, Span span)
@@ -390,13 +391,13 @@ Operand wide_convert(Sema *s, Operand o, PoolId type, Span span)
     if (o.type.raw == POOL_RAW_BOOL)
       o = operand_runtime(ir_unary(&s->b, IR_zext, IRT_I16, sema_ir(s, o)), POOL(U16));
     if (pool_kind(s->pool, o.type) == PK_INT_TYPE)
-      return made(s, type, limbs_as(s, o, limbs_of(s, type)));
+      return limbs_store(s, type, limbs_as(s, o, limbs_of(s, type)));
   } else if (type.raw == POOL_RAW_BOOL) {
-    IrValue bits = any_bit(s, limbs(s, o));
-    return operand_runtime(ir_binary(&s->b, IR_ne, IRT_BOOL, bits, number(s, 0)), type);
+    IrValue bits = any_bit(s, limbs_load(s, o));
+    return operand_runtime(ir_binary(&s->b, IR_ne, IRT_BOOL, bits, limb_const(s, 0)), type);
   } else if (type_is_int(s->pool, type)) {
     Limbs l = limbs_as(s, o, 2);
-    IrValue v = with(s, IR_or, l.at[0], moved(s, IR_shl, l.at[1], LIMB_BITS));
+    IrValue v = limb_op(s, IR_or, l.at[0], limb_shift(s, IR_shl, l.at[1], LIMB_BITS));
     return operand_runtime(emit_convert(s, v, POOL(U64), type), type);
   }
   sema_error(s, bad_as, span, o.type, type);

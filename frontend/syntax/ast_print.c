@@ -27,17 +27,17 @@ static void print_stmt(Printer *p, const Node *n);
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-static void put(Printer *p, const char *text)
+static void put_text(Printer *p, const char *text)
 {
   fputs(text, p->out);
 }
 
 static void put_str(Printer *p, StrId text)
 {
-  put(p, str_text(p->ast->names, text));
+  put_text(p, str_text(p->ast->names, text));
 }
 
-static void newline(Printer *p)
+static void put_newline(Printer *p)
 {
   fprintf(p->out, "\n%*s", 2 * p->indent, "");
 }
@@ -45,10 +45,10 @@ static void newline(Printer *p)
 static void put_escaped(Printer *p, unsigned char c, char quote)
 {
   switch (c) {
-  case '\n': put(p, "\\n"); return;
-  case '\r': put(p, "\\r"); return;
-  case '\t': put(p, "\\t"); return;
-  case '\\': put(p, "\\\\"); return;
+  case '\n': put_text(p, "\\n"); return;
+  case '\r': put_text(p, "\\r"); return;
+  case '\t': put_text(p, "\\t"); return;
+  case '\\': put_text(p, "\\\\"); return;
   default: break;
   }
   if (c == (unsigned char)quote)
@@ -87,7 +87,7 @@ static void put_char(Printer *p, uint32_t value)
 
 static void put_int(Printer *p, const NodeInt *n)
 {
-  put(p, n->base == 16 ? "0x" : n->base == 8 ? "0o" : n->base == 2 ? "0b" : "");
+  put_text(p, n->base == 16 ? "0x" : n->base == 8 ? "0o" : n->base == 2 ? "0b" : "");
   if (n->big.raw) {
     put_str(p, n->big);
     return;
@@ -100,7 +100,7 @@ static void put_int(Printer *p, const NodeInt *n)
     digits[--at] = "0123456789abcdef"[value % n->base];
     value /= n->base;
   } while (value);
-  put(p, digits + at);
+  put_text(p, digits + at);
 }
 
 /* ---- how a node holds together --------------------------------------------------------------- */
@@ -111,15 +111,15 @@ static bool is_blocklike(const Node *n)
   return n->kind == ND_BLOCK || n->kind == ND_IF || n->kind == ND_SWITCH;
 }
 
-static int holds(const Node *n);
+static int hold_of(const Node *n);
 
 /* `base` with something appended: like `base`, or like (base). */
 static int holds_appended(const Node *base)
 {
-  return holds(base) == HOLDS_LITERAL ? HOLDS_LITERAL : HOLDS_SUFFIX;
+  return hold_of(base) == HOLDS_LITERAL ? HOLDS_LITERAL : HOLDS_SUFFIX;
 }
 
-static int holds(const Node *n)
+static int hold_of(const Node *n)
 {
   switch ((int)n->kind) {
   case ND_BLOCK: case ND_IF: case ND_SWITCH: case ND_TENSOR_ACCESS: case ND_ASSIGN:
@@ -165,16 +165,16 @@ static bool ends_in_open_if(const Node *n)
 static void print_list(Printer *p, const NodeList *list)
 {
   for (uint32_t i = 0; i < list->count; i++) {
-    put(p, i ? ", " : "");
+    put_text(p, i ? ", " : "");
     print_expr(p, list->at[i], HOLDS_ANY);
   }
 }
 
 static void print_args(Printer *p, const NodeList *args)
 {
-  put(p, "(");
+  put_text(p, "(");
   print_list(p, args);
-  put(p, ")");
+  put_text(p, ")");
 }
 
 /* Types in declarations: anything but a plain block. */
@@ -186,15 +186,15 @@ static void print_type(Printer *p, const Node *n)
 
 static void print_paren(Printer *p, const Node *n)
 {
-  put(p, "(");
+  put_text(p, "(");
   print_expr(p, n, HOLDS_ANY);
-  put(p, ")");
+  put_text(p, ")");
 }
 
 /* What something is appended to.  A number would swallow a '.'. */
 static void print_base(Printer *p, const Node *n)
 {
-  int h = holds(n);
+  int h = hold_of(n);
   if (h < HOLDS_LITERAL || h == HOLDS_TYPE || n->kind == ND_INT || n->kind == ND_FLOAT)
     print_paren(p, n);
   else
@@ -205,7 +205,7 @@ static void print_label(Printer *p, Name label)
 {
   if (name_is_given(label)) {
     put_str(p, label.text);
-    put(p, ": ");
+    put_text(p, ": ");
   }
 }
 
@@ -219,70 +219,70 @@ static void print_attribute(Printer *p, const char *name, const Node *value)
 
 static void print_storage(Printer *p, Storage storage)
 {
-  put(p, storage == STORAGE_EXPORT ? "export " : storage == STORAGE_EXTERN ? "extern " : "");
+  put_text(p, storage == STORAGE_EXPORT ? "export " : storage == STORAGE_EXTERN ? "extern " : "");
 }
 
 static void print_params(Printer *p, const NodeList *params)
 {
-  put(p, "(");
+  put_text(p, "(");
   for (uint32_t i = 0; i < params->count; i++) {
-    put(p, i ? ", " : "");
+    put_text(p, i ? ", " : "");
     print_expr(p, params->at[i], HOLDS_ANY);
   }
-  put(p, ")");
+  put_text(p, ")");
 }
 
 static void print_block(Printer *p, const NodeBlock *block)
 {
   print_label(p, block->label);
-  put(p, "{");
+  put_text(p, "{");
   p->indent++;
   for (uint32_t i = 0; i < block->stmts.count; i++) {
-    newline(p);
+    put_newline(p);
     print_stmt(p, block->stmts.at[i]);
   }
   p->indent--;
   if (block->stmts.count)
-    newline(p);
-  put(p, "}");
+    put_newline(p);
+  put_text(p, "}");
 }
 
 static void print_switch(Printer *p, const NodeSwitch *n)
 {
-  put(p, "switch ");
+  put_text(p, "switch ");
   print_paren(p, n->subject);
-  put(p, " {");
+  put_text(p, " {");
   p->indent++;
   for (uint32_t i = 0; i < n->prongs.count; i++) {
-    newline(p);
+    put_newline(p);
     print_expr(p, n->prongs.at[i], HOLDS_ANY);
-    put(p, ",");
+    put_text(p, ",");
   }
   p->indent--;
-  newline(p);
-  put(p, "}");
+  put_newline(p);
+  put_text(p, "}");
 }
 
 static void print_prong(Printer *p, const NodeProng *n)
 {
   if (n->is_else)
-    put(p, "else");
+    put_text(p, "else");
   print_list(p, &n->labels);
-  put(p, " => ");
+  put_text(p, " => ");
   print_expr(p, n->body, HOLDS_ANY);
 }
 
 static void print_if_expr(Printer *p, const NodeIf *n)
 {
-  put(p, "if ");
+  put_text(p, "if ");
   print_paren(p, n->cond);
-  put(p, " ");
+  put_text(p, " ");
   if (n->else_part && ends_in_open_if(n->then_part))
     print_paren(p, n->then_part);
   else
     print_expr(p, n->then_part, HOLDS_ANY);
   if (n->else_part) {
-    put(p, " else ");
+    put_text(p, " else ");
     print_expr(p, n->else_part, HOLDS_ANY);
   }
 }
@@ -297,7 +297,7 @@ static void print_assign(Printer *p, const NodeAssign *n)
 
 static void print_unary(Printer *p, const NodeUnary *n)
 {
-  put(p, unary_op_spelling(n->op));
+  put_text(p, unary_op_spelling(n->op));
   const Node *x = n->operand;
   bool same = x->kind == ND_UNARY && node_unary(x)->op == UNARY_ADDRESS_OF;
   if (n->op == UNARY_ADDRESS_OF && same)
@@ -319,88 +319,88 @@ static void print_init(Printer *p, const Node *type, const NodeList *items)
   if (type)
     print_expr(p, type, HOLDS_TYPE);
   else
-    put(p, ".");
-  put(p, items->count ? "{ " : "{");
+    put_text(p, ".");
+  put_text(p, items->count ? "{ " : "{");
   print_list(p, items);
-  put(p, items->count ? " }" : "}");
+  put_text(p, items->count ? " }" : "}");
 }
 
 static void print_tensor_access(Printer *p, const NodeTensorAccess *n)
 {
-  put(p, "|");
+  put_text(p, "|");
   for (uint32_t i = 0; i < n->vars.count; i++) {
-    put(p, i ? ", " : "");
+    put_text(p, i ? ", " : "");
     put_str(p, n->vars.at[i].text);
   }
-  put(p, "|{ ");
+  put_text(p, "|{ ");
   print_list(p, &n->extents);
-  put(p, " } -> ");
+  put_text(p, " } -> ");
   print_expr(p, n->target, HOLDS_SUFFIX);
-  put(p, "[");
+  put_text(p, "[");
   print_list(p, &n->indices);
-  put(p, "]");
+  put_text(p, "]");
 }
 
 static void print_asm(Printer *p, const NodeAsm *n)
 {
-  put(p, n->is_volatile ? "asm volatile (" : "asm (");
+  put_text(p, n->is_volatile ? "asm volatile (" : "asm (");
   print_expr(p, n->text, HOLDS_ANY);
   const NodeList *parts[] = {&n->outputs, &n->inputs, &n->clobbers};
   size_t used = ARRAY_COUNT(parts);
   while (used > 0 && parts[used - 1]->count == 0)
     used--;
   for (size_t i = 0; i < used; i++) {
-    put(p, " : ");
+    put_text(p, " : ");
     print_list(p, parts[i]);
   }
-  put(p, ")");
+  put_text(p, ")");
 }
 
 static void print_asm_operand(Printer *p, const NodeAsmOperand *n)
 {
-  put(p, "[");
+  put_text(p, "[");
   put_str(p, n->name.text);
-  put(p, "] ");
+  put_text(p, "] ");
   put_string(p, n->constraint);
   print_paren(p, n->value);
 }
 
 static void print_param(Printer *p, const NodeParam *n)
 {
-  put(p, n->is_comptime ? "comptime " : "");
+  put_text(p, n->is_comptime ? "comptime " : "");
   if (name_is_given(n->name)) {
     put_str(p, n->name.text);
-    put(p, ": ");
+    put_text(p, ": ");
   }
   print_type(p, n->type);
 }
 
 static void print_struct_type(Printer *p, const NodeStructType *n)
 {
-  put(p, n->layout == LAYOUT_EXTERN ? "extern " : n->layout == LAYOUT_PACKED ? "packed " : "");
-  put(p, n->is_union ? "union {" : "struct {");
-  put(p, n->fields.count ? " " : "");
+  put_text(p, n->layout == LAYOUT_EXTERN ? "extern " : n->layout == LAYOUT_PACKED ? "packed " : "");
+  put_text(p, n->is_union ? "union {" : "struct {");
+  put_text(p, n->fields.count ? " " : "");
   print_list(p, &n->fields);
-  put(p, n->fields.count ? " }" : "}");
+  put_text(p, n->fields.count ? " }" : "}");
 }
 
 static void print_enum_type(Printer *p, const NodeEnumType *n)
 {
-  put(p, "enum ");
+  put_text(p, "enum ");
   if (n->tag_type) {
-    put(p, "(");
+    put_text(p, "(");
     print_type(p, n->tag_type);
-    put(p, ") ");
+    put_text(p, ") ");
   }
-  put(p, n->members.count ? "{ " : "{");
+  put_text(p, n->members.count ? "{ " : "{");
   print_list(p, &n->members);
-  put(p, n->members.count ? " }" : "}");
+  put_text(p, n->members.count ? " }" : "}");
 }
 
 static void print_pointer_type(Printer *p, const NodePointerType *n)
 {
-  put(p, n->is_many ? "[*]" : "*");
-  put(p, n->is_const ? "const " : "");
+  put_text(p, n->is_many ? "[*]" : "*");
+  put_text(p, n->is_const ? "const " : "");
   print_expr(p, n->pointee, HOLDS_TYPE);
 }
 
@@ -409,42 +409,42 @@ static void print_pointer_type(Printer *p, const NodePointerType *n)
 static void print_var_decl(Printer *p, const NodeVarDecl *n)
 {
   static const char *const words[] = {"const ", "var ", "param "};
-  put(p, n->is_comptime ? "comptime " : "");
+  put_text(p, n->is_comptime ? "comptime " : "");
   print_storage(p, n->storage);
-  put(p, words[n->var_kind]);
+  put_text(p, words[n->var_kind]);
   put_str(p, n->name.text);
   if (n->type) {
-    put(p, ": ");
+    put_text(p, ": ");
     print_type(p, n->type);
   }
   print_attribute(p, "align", n->align);
   print_attribute(p, "linksection", n->linksection);
   print_attribute(p, "linkname", n->linkname);
   if (n->init) {
-    put(p, " = ");
+    put_text(p, " = ");
     print_expr(p, n->init, HOLDS_ANY);
   }
-  put(p, ";");
+  put_text(p, ";");
 }
 
 static void print_fn_decl(Printer *p, const NodeFnDecl *n)
 {
   static const char *const inlining[] = {"", "inline ", "noinline "};
   print_storage(p, n->storage);
-  put(p, inlining[n->inlining]);
-  put(p, n->is_task ? "task " : "fn ");
+  put_text(p, inlining[n->inlining]);
+  put_text(p, n->is_task ? "task " : "fn ");
   put_str(p, n->name.text);
   print_params(p, &n->params);
-  put(p, " ");
+  put_text(p, " ");
   print_expr(p, n->result, HOLDS_TYPE);
   print_attribute(p, "align", n->align);
   print_attribute(p, "linksection", n->linksection);
   print_attribute(p, "linkname", n->linkname);
   if (n->body == NULL) {
-    put(p, ";");
+    put_text(p, ";");
     return;
   }
-  put(p, " ");
+  put_text(p, " ");
   print_expr(p, n->body, HOLDS_ANY);
 }
 
@@ -453,18 +453,18 @@ static void print_fn_decl(Printer *p, const NodeFnDecl *n)
 static void print_bare(Printer *p, const Node *n)
 {
   switch (node_kind(n)) {
-  case ND_BAD: put(p, "<error>"); break;
+  case ND_BAD: put_text(p, "<error>"); break;
   case ND_VAR_DECL: print_var_decl(p, node_var_decl(n)); break;
   case ND_FN_DECL: print_fn_decl(p, node_fn_decl(n)); break;
   case ND_PARAM: print_param(p, node_param(n)); break;
   case ND_LAYOUT:
-    put(p, "layout ");
+    put_text(p, "layout ");
     print_expr(p, node_layout(n)->body, HOLDS_ANY);
     break;
   case ND_COLOR_DECL:
-    put(p, "color ");
+    put_text(p, "color ");
     put_str(p, node_color_decl(n)->name.text);
-    put(p, ";");
+    put_text(p, ";");
     break;
   case ND_BLOCK: print_block(p, node_block(n)); break;
   case ND_ASSIGN: print_assign(p, node_assign(n)); break;
@@ -478,14 +478,14 @@ static void print_bare(Printer *p, const Node *n)
   case ND_FLOAT: put_str(p, node_float(n)->text); break;
   case ND_CHAR: put_char(p, node_char(n)->value); break;
   case ND_STRING: put_string(p, node_string(n)->bytes); break;
-  case ND_BOOL: put(p, node_bool(n)->value ? "true" : "false"); break;
+  case ND_BOOL: put_text(p, node_bool(n)->value ? "true" : "false"); break;
   case ND_STRUCT_INIT:
     print_init(p, node_struct_init(n)->type, &node_struct_init(n)->fields);
     break;
   case ND_FIELD_INIT:
-    put(p, ".");
+    put_text(p, ".");
     put_str(p, node_field_init(n)->name.text);
-    put(p, " = ");
+    put_text(p, " = ");
     print_expr(p, node_field_init(n)->value, HOLDS_ANY);
     break;
   case ND_LIST_INIT: print_init(p, node_list_init(n)->type, &node_list_init(n)->items); break;
@@ -495,29 +495,29 @@ static void print_bare(Printer *p, const Node *n)
     print_args(p, &node_call(n)->args);
     break;
   case ND_BUILTIN_CALL:
-    put(p, "@");
+    put_text(p, "@");
     put_str(p, node_builtin_call(n)->name.text);
     print_args(p, &node_builtin_call(n)->args);
     break;
   case ND_INDEX:
     print_base(p, node_index(n)->base_expr);
-    put(p, "[");
+    put_text(p, "[");
     print_list(p, &node_index(n)->indices);
-    put(p, "]");
+    put_text(p, "]");
     break;
   case ND_MEMBER:
     print_base(p, node_member(n)->base_expr);
-    put(p, ".");
+    put_text(p, ".");
     put_str(p, node_member(n)->name.text);
     break;
   case ND_DEREF:
     print_base(p, node_deref(n)->pointer);
-    put(p, ".*");
+    put_text(p, ".*");
     break;
   case ND_UNARY: print_unary(p, node_unary(n)); break;
   case ND_BINARY: print_binary(p, node_binary(n)); break;
   case ND_COMPTIME:
-    put(p, "comptime ");
+    put_text(p, "comptime ");
     print_expr(p, node_comptime(n)->operand,
                is_blocklike(node_comptime(n)->operand) ? HOLDS_ANY : HOLDS_PREFIX);
     break;
@@ -525,33 +525,33 @@ static void print_bare(Printer *p, const Node *n)
   case ND_ASM: print_asm(p, node_asm(n)); break;
   case ND_ASM_OPERAND: print_asm_operand(p, node_asm_operand(n)); break;
   case ND_ARRAY_TYPE:
-    put(p, "[");
+    put_text(p, "[");
     print_list(p, &node_array_type(n)->dims);
-    put(p, "]");
+    put_text(p, "]");
     print_expr(p, node_array_type(n)->element, HOLDS_TYPE);
     break;
   case ND_POINTER_TYPE: print_pointer_type(p, node_pointer_type(n)); break;
   case ND_FN_TYPE:
-    put(p, node_fn_type(n)->is_task ? "task" : "fn");
+    put_text(p, node_fn_type(n)->is_task ? "task" : "fn");
     print_params(p, &node_fn_type(n)->params);
-    put(p, " ");
+    put_text(p, " ");
     print_expr(p, node_fn_type(n)->result, HOLDS_TYPE);
     break;
   case ND_STRUCT_TYPE: print_struct_type(p, node_struct_type(n)); break;
   case ND_FIELD_DECL:
     put_str(p, node_field_decl(n)->name.text);
-    put(p, ": ");
+    put_text(p, ": ");
     print_type(p, node_field_decl(n)->type);
     break;
   case ND_ENUM_TYPE: print_enum_type(p, node_enum_type(n)); break;
   case ND_ENUM_MEMBER:
     put_str(p, node_enum_member(n)->name.text);
     if (node_enum_member(n)->value) {
-      put(p, " = ");
+      put_text(p, " = ");
       print_expr(p, node_enum_member(n)->value, HOLDS_ANY);
     }
     break;
-  case ND_ANYTYPE: put(p, "anytype"); break;
+  case ND_ANYTYPE: put_text(p, "anytype"); break;
   case ND_COUNT: break;
   }
 }
@@ -559,7 +559,7 @@ static void print_bare(Printer *p, const Node *n)
 /* In parentheses unless it holds together at least as well as `least`. */
 static void print_expr(Printer *p, const Node *n, int least)
 {
-  if (holds(n) < least)
+  if (hold_of(n) < least)
     print_paren(p, n);
   else
     print_bare(p, n);
@@ -569,17 +569,17 @@ static void print_expr(Printer *p, const Node *n, int least)
 
 static void print_if_stmt(Printer *p, const NodeIf *n)
 {
-  put(p, "if ");
+  put_text(p, "if ");
   print_paren(p, n->cond);
-  put(p, " ");
+  put_text(p, " ");
   if (n->else_part && ends_in_open_if(n->then_part)) {
     print_paren(p, n->then_part);
-    put(p, ";");
+    put_text(p, ";");
   } else {
     print_stmt(p, n->then_part);
   }
   if (n->else_part) {
-    put(p, " else ");
+    put_text(p, " else ");
     print_stmt(p, n->else_part);
   }
 }
@@ -587,43 +587,43 @@ static void print_if_stmt(Printer *p, const NodeIf *n)
 static void print_for(Printer *p, const NodeFor *n)
 {
   print_label(p, n->label);
-  put(p, n->is_inline ? "inline for " : "for ");
+  put_text(p, n->is_inline ? "inline for " : "for ");
   print_paren(p, n->iterable);
-  put(p, " |");
+  put_text(p, " |");
   put_str(p, n->item.text);
   if (name_is_given(n->index)) {
-    put(p, ", ");
+    put_text(p, ", ");
     put_str(p, n->index.text);
   }
-  put(p, "| ");
+  put_text(p, "| ");
   print_stmt(p, n->body);
 }
 
 static void print_while(Printer *p, const NodeWhile *n)
 {
   print_label(p, n->label);
-  put(p, n->is_inline ? "inline while " : "while ");
+  put_text(p, n->is_inline ? "inline while " : "while ");
   print_paren(p, n->cond);
   if (n->step) {
-    put(p, " : ");
+    put_text(p, " : ");
     print_paren(p, n->step);
   }
-  put(p, " ");
+  put_text(p, " ");
   print_stmt(p, n->body);
 }
 
 static void print_jump(Printer *p, const char *word, Name label, const Node *value)
 {
-  put(p, word);
+  put_text(p, word);
   if (name_is_given(label)) {
-    put(p, " :");
+    put_text(p, " :");
     put_str(p, label.text);
   }
   if (value) {
-    put(p, " ");
+    put_text(p, " ");
     print_expr(p, value, HOLDS_ANY);
   }
-  put(p, ";");
+  put_text(p, ";");
 }
 
 static void print_stmt(Printer *p, const Node *n)
@@ -661,13 +661,13 @@ static void print_stmt(Printer *p, const Node *n)
   }
   case ND_ASSIGN:
     print_assign(p, node_assign(n));
-    put(p, ";");
+    put_text(p, ";");
     return;
   default:
     break;
   }
   print_expr(p, n, HOLDS_BINARY);
-  put(p, ";");
+  put_text(p, ";");
 }
 
 /* ---- entry --------------------------------------------------------------------------------- */

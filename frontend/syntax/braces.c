@@ -79,7 +79,7 @@ static void fill_line_indent(Braces *b)
                                                         : b->tokens[i].column;
 }
 
-static void edit(Braces *b, EditKind kind, uint32_t token)
+static void add_edit(Braces *b, EditKind kind, uint32_t token)
 {
   Edit e = {.token = token, .order = (uint32_t)arrlen(b->edits), .kind = kind};
   arrput(b->edits, e);
@@ -114,7 +114,7 @@ static bool is_block_brace(const Braces *b, uint32_t i)
 
 static void insert_close(Braces *b, Open o, uint32_t at, bool by_indent)
 {
-  edit(b, EDIT_INSERT_CLOSE, at);
+  add_edit(b, EDIT_INSERT_CLOSE, at);
   if (b->errors++ >= MAX_ERRORS)
     return;
   if (by_indent)
@@ -164,15 +164,15 @@ static bool open_missing(Braces *b, uint32_t i)
     return false;
   if (b->errors++ < MAX_ERRORS)
     diag_missing_open_brace(b->diags, place_before(b, next));
-  edit(b, EDIT_INSERT_OPEN, next);
+  add_edit(b, EDIT_INSERT_OPEN, next);
   return true;
 }
 
-static void drop(Braces *b, uint32_t i)
+static void drop_brace(Braces *b, uint32_t i)
 {
   if (b->errors++ < MAX_ERRORS)
     diag_unmatched_close_brace(b->diags, b->tokens[i].span);
-  edit(b, EDIT_DROP, i);
+  add_edit(b, EDIT_DROP, i);
 }
 
 /* ---- the walk ------------------------------------------------------------------------------ */
@@ -221,14 +221,14 @@ static void close_brace(Braces *b, uint32_t i)
     (void)arrpop(b->open);     /* the parser reports those */
   if (arrlen(b->open) == 0) {
     if (!t->is_first || !open_missing(b, i))
-      drop(b, i);
+      drop_brace(b, i);
     return;
   }
   Open o = arrlast(b->open);
   if (!t->is_first) {
     /* `a = 1; }` cannot end a block whose '{' ends its line: blocks close on their own line. */
     if (is_block_brace(b, o.token) && b->tokens[o.token].line < t->line)
-      drop(b, i);
+      drop_brace(b, i);
     else
       (void)arrpop(b->open);
     return;

@@ -149,7 +149,7 @@ static void add_groups(Candidates *c, KindSet *set, bool if_alone)
 }
 
 /* "an expression", "';' or ')'", ...; NULL if there is nothing to say. */
-static const char *describe(Parser *p, const int *expected, size_t n)
+static const char *describe_expected(Parser *p, const int *expected, size_t n)
 {
   KindSet set = {{false}};
   Candidates c = {{NULL}, 0};
@@ -424,7 +424,7 @@ static bool is_next_to(const Token *a, const Token *b)
 }
 
 /* The ':' of `name := value`, which other languages have; `found` is its ':' or its '='. */
-static const Token *walrus(const Parser *p, const Token *found)
+static const Token *find_walrus(const Parser *p, const Token *found)
 {
   const Token *colon = found->kind == '=' && found > p->tokens ? found - 1 : found;
   return colon->kind == ':' && colon[1].kind == '=' && is_next_to(colon, colon + 1) ? colon : NULL;
@@ -435,7 +435,7 @@ static bool report_special(Parser *p, const Token *before, const Token *found,
                            const int *expected, size_t n)
 {
   const Token *head = unclosed_head(p, found);
-  const Token *colon = walrus(p, found);
+  const Token *colon = find_walrus(p, found);
   if (head) {
     diag_unexpected_token(p->diags, head->span, "')'", "'{'");
   } else if (colon) {
@@ -487,7 +487,7 @@ static void report_plain(Parser *p, const Token *before, const Token *found, con
 {
   int expected[KIND_LIMIT];
   size_t n = without_label_colon(p, found, all, n_all, expected);
-  const char *words = describe(p, expected, n);
+  const char *words = describe_expected(p, expected, n);
   if (words == NULL)
     words = "something else";
   bool behind = blame_before(before, found);

@@ -12,19 +12,19 @@
 /* Longer pieces of the source are cut when a message quotes them. */
 enum { MAX_QUOTED = 40, MAX_FILE_BYTES = 64 << 20 };
 
-static Span place(const Scan *scan, size_t at, size_t length)
+static Span span_at(const Scan *scan, size_t at, size_t length)
 {
   return (Span){scan->base + (uint32_t)at, (uint32_t)length};
 }
 
-static const char *quoted(Scan *scan, size_t at, size_t length)
+static const char *quote_text(Scan *scan, size_t at, size_t length)
 {
   if (length <= MAX_QUOTED)
     return arena_copy_text(scan->arena, scan->text + at, length);
   return arena_printf(scan->arena, "%.*s...", MAX_QUOTED, scan->text + at);
 }
 
-static Token *push(Scan *scan, int kind, size_t length)
+static Token *push_token(Scan *scan, int kind, size_t length)
 {
   Token token = {
     .kind = (uint16_t)kind,
@@ -32,7 +32,7 @@ static Token *push(Scan *scan, int kind, size_t length)
     .line = scan->line,
     .column = scan->pos - scan->line_start,
     .partner = UINT32_MAX,
-    .span = place(scan, scan->pos, length),
+    .span = span_at(scan, scan->pos, length),
   };
   scan->line_has_token = true;
   scan->pos += (uint32_t)length;
@@ -42,7 +42,7 @@ static Token *push(Scan *scan, int kind, size_t length)
 
 void scan_token(Scan *scan, int kind, size_t length)
 {
-  push(scan, kind, length);
+  push_token(scan, kind, length);
 }
 
 void scan_newline(Scan *scan)
@@ -72,13 +72,13 @@ void scan_word(Scan *scan, size_t length)
   StrId text = str_intern(scan->names, scan->text + scan->pos, length);
   bool is_old = text.raw < (uint32_t)arrlen(scan->keyword_of);
   int keyword = is_old ? scan->keyword_of[text.raw] : 0;
-  push(scan, keyword ? keyword : TK_IDENT, length)->as.text = text;
+  push_token(scan, keyword ? keyword : TK_IDENT, length)->as.text = text;
 }
 
 void scan_builtin(Scan *scan, size_t length)
 {
   StrId text = str_intern(scan->names, scan->text + scan->pos + 1, length - 1);
-  push(scan, TK_BUILTIN, length)->as.text = text;
+  push_token(scan, TK_BUILTIN, length)->as.text = text;
 }
 
 /* ---- numbers ------------------------------------------------------------------------------- */
@@ -110,11 +110,11 @@ void scan_bad_number(Scan *scan, size_t length)
     why = "0x, 0o and 0b must be followed by digits of that base, and by nothing else";
   else if (memchr(text, '.', length) || is_exponent_cut_off(text, length))
     why = "a fraction or exponent must consist of digits";
-  diag_bad_number(scan->diags, place(scan, scan->pos, length), quoted(scan, scan->pos, length),
-                  why);
+  diag_bad_number(scan->diags, span_at(scan, scan->pos, length),
+                  quote_text(scan, scan->pos, length), why);
   IntLiteral *literal = arena_new(scan->arena, IntLiteral);
   literal->base = 10;
-  Token *token = push(scan, TK_INT, length);
+  Token *token = push_token(scan, TK_INT, length);
   token->is_bad = true;
   token->as.integer = literal;
 }
@@ -138,7 +138,7 @@ void scan_int(Scan *scan, size_t length, unsigned base)
       digits++;
     literal->big = str_intern_z(scan->names, digits);
   }
-  push(scan, TK_INT, length)->as.integer = literal;
+  push_token(scan, TK_INT, length)->as.integer = literal;
 }
 
 void scan_float(Scan *scan, size_t length)
@@ -154,9 +154,9 @@ void scan_float(Scan *scan, size_t length)
     return;
   }
   if (errno == ERANGE && literal->value > 1.0)
-    diag_float_too_large(scan->diags, place(scan, scan->pos, length),
-                         quoted(scan, scan->pos, length));
-  push(scan, TK_FLOAT, length)->as.real = literal;
+    diag_float_too_large(scan->diags, span_at(scan, scan->pos, length),
+                         quote_text(scan, scan->pos, length));
+  push_token(scan, TK_FLOAT, length)->as.real = literal;
 }
 
 /* ---- strings and characters ------------------------------------------------------------------ */
@@ -190,13 +190,13 @@ static size_t decode_escape(Scan *scan, const char *text, size_t i, size_t end, 
     size_t n = i + 1 < end ? 2 : 1;
     while (i + n < end && ((unsigned char)text[i + n] & 0xc0) == 0x80)
       n++;    /* the whole of a UTF-8 character */
-    diag_bad_escape(scan->diags, place(scan, at, n), quoted(scan, at, n));
+    diag_bad_escape(scan->diags, span_at(scan, at, n), quote_text(scan, at, n));
     return 2;
   }
   int high = i + 2 < end ? hex_digit(text[i + 2]) : -1;
   int low = i + 3 < end ? hex_digit(text[i + 3]) : -1;
   if (high < 0 || low < 0) {
-    diag_bad_hex_escape(scan->diags, place(scan, at, 2));
+    diag_bad_hex_escape(scan->diags, span_at(scan, at, 2));
     return high < 0 ? 2 : 3;
   }
   *byte = (char)(high * 16 + low);
@@ -204,7 +204,7 @@ static size_t decode_escape(Scan *scan, const char *text, size_t i, size_t end, 
 }
 
 /* Decodes `length` bytes of the inside of a literal at `at`; returns the decoded length. */
-static size_t decode(Scan *scan, size_t at, size_t length, char *out)
+static size_t decode_literal(Scan *scan, size_t at, size_t length, char *out)
 {
   const char *text = scan->text + at;
   size_t n = 0;
@@ -222,10 +222,10 @@ void scan_string(Scan *scan, size_t length, bool is_closed)
 {
   size_t inside = length - (is_closed ? 2 : 1);
   char *bytes = arena_alloc(scan->arena, inside + 1, 1);
-  size_t n = decode(scan, scan->pos + 1, inside, bytes);
+  size_t n = decode_literal(scan, scan->pos + 1, inside, bytes);
   if (!is_closed)
-    diag_unterminated_string(scan->diags, place(scan, scan->pos, length));
-  Token *token = push(scan, TK_STRING, length);
+    diag_unterminated_string(scan->diags, span_at(scan, scan->pos, length));
+  Token *token = push_token(scan, TK_STRING, length);
   token->is_bad = !is_closed;
   token->as.text = str_intern(scan->names, bytes, n);
 }
@@ -256,10 +256,10 @@ void scan_char(Scan *scan, size_t length, bool is_closed)
   const char *text = scan->text + scan->pos + 1;
   bool is_escape = inside > 0 && text[0] == '\\';
   unsigned char *bytes = arena_alloc(scan->arena, inside + 1, 1);
-  size_t n = decode(scan, scan->pos + 1, inside, (char *)bytes);
+  size_t n = decode_literal(scan, scan->pos + 1, inside, (char *)bytes);
   uint32_t code = n > 0 ? bytes[0] : 0;
   size_t used = is_escape || n == 0 ? 1 : utf8_decode(bytes, n, &code);
-  Span at = place(scan, scan->pos, length);
+  Span at = span_at(scan, scan->pos, length);
   if (!is_closed)
     diag_unterminated_char(scan->diags, at);
   else if (n == 0)
@@ -268,7 +268,7 @@ void scan_char(Scan *scan, size_t length, bool is_closed)
     diag_bad_utf8(scan->diags, at);
   else if (used < n)
     diag_long_char(scan->diags, at);
-  Token *token = push(scan, TK_CHAR, length);
+  Token *token = push_token(scan, TK_CHAR, length);
   token->is_bad = !is_closed;
   token->as.character = code;
 }
@@ -279,9 +279,9 @@ void scan_comment_block(Scan *scan, size_t length, bool is_closed)
 {
   size_t at = scan->pos;
   if (is_closed)
-    diag_block_comment(scan->diags, place(scan, at, 2));
+    diag_block_comment(scan->diags, span_at(scan, at, 2));
   else
-    diag_unterminated_comment(scan->diags, place(scan, at, 2));
+    diag_unterminated_comment(scan->diags, span_at(scan, at, 2));
   for (size_t i = 0; i < length; i++) {
     if (scan->text[at + i] == '\n')
       scan_newline(scan);
@@ -292,15 +292,15 @@ void scan_comment_block(Scan *scan, size_t length, bool is_closed)
 
 void scan_foreign(Scan *scan, size_t length, int kind, const char *help)
 {
-  diag_foreign_operator(scan->diags, place(scan, scan->pos, length),
-                        quoted(scan, scan->pos, length), help);
-  push(scan, kind, length)->is_bad = kind == TK_FOREIGN;
+  diag_foreign_operator(scan->diags, span_at(scan, scan->pos, length),
+                        quote_text(scan, scan->pos, length), help);
+  push_token(scan, kind, length)->is_bad = kind == TK_FOREIGN;
 }
 
 /* `#include` and its like: the line is skipped. */
 void scan_preprocessor(Scan *scan, size_t length)
 {
-  diag_no_preprocessor(scan->diags, place(scan, scan->pos, length));
+  diag_no_preprocessor(scan->diags, span_at(scan, scan->pos, length));
   scan->pos += (uint32_t)length;
 }
 
@@ -308,7 +308,7 @@ void scan_preprocessor(Scan *scan, size_t length)
 void scan_bad_bytes(Scan *scan, size_t length)
 {
   unsigned char byte = (unsigned char)scan->text[scan->pos];
-  Span at = place(scan, scan->pos, length);
+  Span at = span_at(scan, scan->pos, length);
   if (byte == '@')
     diag_lone_at(scan->diags, at);
   else if (byte > ' ' && byte < 0x7f)
@@ -329,12 +329,12 @@ void scan_bad_word(Scan *scan, size_t length)
     i++;
   size_t n = utf8_decode(text + i, length - i, &code);
   if (n > 0)
-    diag_bad_character(scan->diags, place(scan, scan->pos + i, n),
+    diag_bad_character(scan->diags, span_at(scan, scan->pos + i, n),
                        arena_printf(scan->arena, "'%.*s' (U+%04X)", (int)n,
                                     (const char *)text + i, code));
   else
-    diag_bad_utf8(scan->diags, place(scan, scan->pos + i, 1));
-  Token *token = push(scan, TK_IDENT, length);
+    diag_bad_utf8(scan->diags, span_at(scan, scan->pos + i, 1));
+  Token *token = push_token(scan, TK_IDENT, length);
   token->is_bad = true;
   token->as.text = str_intern_z(scan->names, "_");
 }
@@ -357,6 +357,6 @@ void scan_file(Scan *scan)
     diag_file_too_large(scan->diags, (Span){scan->base, 0});
   else
     lex_run(scan, scan->text + scan->pos, length - scan->pos);
-  push(scan, TK_END, 0);
+  push_token(scan, TK_END, 0);
   arrfree(scan->keyword_of);
 }

@@ -87,7 +87,7 @@ static bool imm_make(PoolId type, int64_t value, PoolId *out)
 
 /* ---- hashing -------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t hash_mix(uint64_t h, uint64_t v)
 {
   h = (h ^ v) * 0x9e3779b97f4a7c15u;
   return h ^ h >> 29;
@@ -99,11 +99,11 @@ static uint64_t mix_bytes(uint64_t h, const void *data, size_t n)
   uint64_t word = 0;
   for (; n >= sizeof word; n -= sizeof word, p += sizeof word) {
     memcpy(&word, p, sizeof word);
-    h = mix(h, word);
+    h = hash_mix(h, word);
   }
   word = 0;
   memcpy(&word, p, n);
-  return mix(h, word);
+  return hash_mix(h, word);
 }
 
 /* A descriptor without its padding, for hashing and comparing. */
@@ -136,10 +136,11 @@ static void desc_words(const PoolKey *k, int32_t w[DESC_WORDS])
 
 static uint64_t hash_fields(uint64_t h, const PoolKey *k)
 {
-  h = mix(h, k->u.fields.n);
+  h = hash_mix(h, k->u.fields.n);
   for (uint32_t i = 0; i < k->u.fields.n; i++)
-    h = mix(h, (uint64_t)k->u.fields.fields[i].name.raw << 32 | k->u.fields.fields[i].type.raw);
-  return mix(h, (uint64_t)k->u.fields.origin << 8 | (uint64_t)k->u.fields.layout << 1 |
+    h = hash_mix(h,
+                 (uint64_t)k->u.fields.fields[i].name.raw << 32 | k->u.fields.fields[i].type.raw);
+  return hash_mix(h, (uint64_t)k->u.fields.origin << 8 | (uint64_t)k->u.fields.layout << 1 |
                     k->u.fields.is_tuple);
 }
 
@@ -147,57 +148,57 @@ static uint64_t hash_payload(uint64_t h, const PoolKey *k)
 {
   switch (k->kind) {
   case PK_INT_TYPE:
-    return mix(h, (uint64_t)k->u.int_type.bits << 1 | k->u.int_type.is_signed);
+    return hash_mix(h, (uint64_t)k->u.int_type.bits << 1 | k->u.int_type.is_signed);
   case PK_ARRAY_TYPE:
-    h = mix(h, (uint64_t)k->u.array.rank << 32 | k->u.array.element.raw);
+    h = hash_mix(h, (uint64_t)k->u.array.rank << 32 | k->u.array.element.raw);
     return mix_bytes(h, k->u.array.dims, k->u.array.rank * sizeof *k->u.array.dims);
   case PK_POINTER_TYPE:
-    return mix(h, (uint64_t)k->u.pointer_type.pointee.raw << 2 |
+    return hash_mix(h, (uint64_t)k->u.pointer_type.pointee.raw << 2 |
                       (unsigned)k->u.pointer_type.is_many << 1 | k->u.pointer_type.is_const);
   case PK_FN_TYPE:
-    h = mix(h, (uint64_t)k->u.fn_type.result.raw << 1 | k->u.fn_type.is_task);
+    h = hash_mix(h, (uint64_t)k->u.fn_type.result.raw << 1 | k->u.fn_type.is_task);
     return mix_bytes(h, k->u.fn_type.params, k->u.fn_type.n * sizeof(PoolId));
   case PK_STRUCT_TYPE:
   case PK_UNION_TYPE:
     return hash_fields(h, k);
   case PK_ENUM_TYPE:
-    h = mix(h, (uint64_t)k->u.enum_type.origin << 32 | k->u.enum_type.tag.raw);
+    h = hash_mix(h, (uint64_t)k->u.enum_type.origin << 32 | k->u.enum_type.tag.raw);
     h = mix_bytes(h, k->u.enum_type.names, k->u.enum_type.n * sizeof(StrId));
     return mix_bytes(h, k->u.enum_type.values, k->u.enum_type.n * sizeof(PoolId));
   case PK_RANGE_TYPE:
-    return mix(h, k->u.array.element.raw);
+    return hash_mix(h, k->u.array.element.raw);
   case PK_INT:
     if (k->u.integer.big != NULL)
       return mix_bytes(h, k->u.integer.big, strlen(k->u.integer.big));
-    return mix(h, (uint64_t)k->u.integer.small);
+    return hash_mix(h, (uint64_t)k->u.integer.small);
   case PK_FLOAT:
-    return mix(h, k->u.floating.bits);
+    return hash_mix(h, k->u.floating.bits);
   case PK_STRING:
-    return mix(h, k->u.string.raw);
+    return hash_mix(h, k->u.string.raw);
   case PK_AGGREGATE:
     return mix_bytes(h, k->u.aggregate.elems, k->u.aggregate.n * sizeof(PoolId));
   case PK_FUNC:
   case PK_MODULE:
   case PK_FIFO:
-    return mix(h, k->u.index);
+    return hash_mix(h, k->u.index);
   case PK_POINTER:
-    h = mix(h, (uint64_t)k->u.pointer.base_kind << 32 | k->u.pointer.base);
-    return mix(h, (uint64_t)k->u.pointer.offset);
+    h = hash_mix(h, (uint64_t)k->u.pointer.base_kind << 32 | k->u.pointer.base);
+    return hash_mix(h, (uint64_t)k->u.pointer.offset);
   case PK_RANGE:
-    h = mix(h, (uint64_t)k->u.range.start.raw << 32 | k->u.range.stop.raw);
-    return mix(h, k->u.range.step.raw);
+    h = hash_mix(h, (uint64_t)k->u.range.start.raw << 32 | k->u.range.stop.raw);
+    return hash_mix(h, k->u.range.step.raw);
   case PK_DSD: {
     int32_t words[DESC_WORDS];
     desc_words(k, words);
     return mix_bytes(h, words, sizeof words);
   }
   case PK_DSR:
-    return mix(h, (uint64_t)k->u.dsr.file << 16 | (uint64_t)k->u.dsr.number << 1 |
+    return hash_mix(h, (uint64_t)k->u.dsr.file << 16 | (uint64_t)k->u.dsr.number << 1 |
                       k->u.dsr.is_fifo);
   case PK_SYMBOLIC:
-    h = mix(h, (uint64_t)k->u.symbolic.sym << 40 | (uint64_t)k->u.symbolic.op << 32 |
+    h = hash_mix(h, (uint64_t)k->u.symbolic.sym << 40 | (uint64_t)k->u.symbolic.op << 32 |
                    k->u.symbolic.index);
-    return mix(h, (uint64_t)k->u.symbolic.a.raw << 32 | k->u.symbolic.b.raw);
+    return hash_mix(h, (uint64_t)k->u.symbolic.a.raw << 32 | k->u.symbolic.b.raw);
   case PK_WELL_KNOWN_TYPE:
   case PK_POISON:
   case PK_VOID_VALUE:
@@ -209,7 +210,7 @@ static uint64_t hash_payload(uint64_t h, const PoolKey *k)
 
 static uint32_t hash_key(const PoolKey *k)
 {
-  uint64_t h = hash_payload(mix((uint64_t)k->kind + 1, k->type.raw), k);
+  uint64_t h = hash_payload(hash_mix((uint64_t)k->kind + 1, k->type.raw), k);
   return (uint32_t)(h ^ h >> 32);
 }
 

@@ -220,7 +220,7 @@ uint64_t type_element_count(const Pool *pool, PoolId type)
   return n;
 }
 
-static uint32_t saturate(uint64_t bytes)
+static uint32_t saturate_bytes(uint64_t bytes)
 {
   return bytes > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)bytes;
 }
@@ -232,11 +232,11 @@ uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field)
   if (k.kind == PK_UNION_TYPE)
     return 0;
   for (uint32_t i = 0; i <= field; i++) {
-    at = round_up(saturate(at), type_align(pool, k.u.fields.fields[i].type));
+    at = round_up(saturate_bytes(at), type_align(pool, k.u.fields.fields[i].type));
     if (i < field)
       at += type_bytes(pool, k.u.fields.fields[i].type);
   }
-  return saturate(at);
+  return saturate_bytes(at);
 }
 
 static uint32_t fields_bytes(const Pool *pool, PoolId type, const PoolKey *k)
@@ -261,7 +261,7 @@ uint32_t type_bytes(const Pool *pool, PoolId type)
   PoolKey k = pool_key(pool, type);
   switch ((int)k.kind) {
   case PK_ARRAY_TYPE:
-    return saturate(type_element_count(pool, type) * type_bytes(pool, k.u.array.element));
+    return saturate_bytes(type_element_count(pool, type) * type_bytes(pool, k.u.array.element));
   case PK_RANGE_TYPE:
     return 3 * type_bytes(pool, k.u.array.element);
   case PK_STRUCT_TYPE:
@@ -287,11 +287,11 @@ uint32_t type_leaf_count(const Pool *pool, PoolId type)
   switch ((int)k.kind) {
   case PK_ARRAY_TYPE:
     n = type_element_count(pool, type) * type_leaf_count(pool, k.u.array.element);
-    return saturate(n);
+    return saturate_bytes(n);
   case PK_STRUCT_TYPE:
     for (uint32_t i = 0; i < k.u.fields.n; i++)
       n += type_leaf_count(pool, k.u.fields.fields[i].type);
-    return saturate(n);
+    return saturate_bytes(n);
   default:
     return 1;
   }
