@@ -136,7 +136,7 @@ static IrValue *copy_values(Arena *arena, const IrValue *values, uint32_t n)
 }
 
 /* Enters the instruction, with its own copy of the arguments, before position `at`. */
-static IrValue insert(IrBuilder *b, IrBlock *block, uint32_t at, const IrInsn *insn)
+static IrValue insert_insn(IrBuilder *b, IrBlock *block, uint32_t at, const IrInsn *insn)
 {
   IrModule *m = b->module;
   IrFunc *f = func_of(m, b->func);
@@ -151,19 +151,19 @@ static IrValue insert(IrBuilder *b, IrBlock *block, uint32_t at, const IrInsn *i
   return value;
 }
 
-static IrValue append(IrBuilder *b, const IrInsn *insn)
+static IrValue append_insn(IrBuilder *b, const IrInsn *insn)
 {
   if (ir_block_is_terminated(b->module, b->func, b->block))
     ICE("%s after the end of block %u in %s", ir_ops[insn->op].name, b->block.raw,
         func_of(b->module, b->func)->name);
   IrBlock *block = block_of(func_of(b->module, b->func), b->block);
-  return insert(b, block, block->n_insns, insn);
+  return insert_insn(b, block, block->n_insns, insn);
 }
 
 static IrValue append_args(IrBuilder *b, IrOp op, IrType type, const IrValue *args, uint32_t n)
 {
   IrInsn insn = {.op = op, .type = type, .n_args = n, .args = (IrValue *)args};
-  return append(b, &insn);
+  return append_insn(b, &insn);
 }
 
 static uint64_t keep_bits(IrType type, uint64_t bits)
@@ -175,21 +175,21 @@ static uint64_t keep_bits(IrType type, uint64_t bits)
 IrValue ir_const(IrBuilder *b, IrType type, uint64_t bits)
 {
   IrInsn insn = {.op = IR_const, .type = type, .imm = keep_bits(type, bits)};
-  return append(b, &insn);
+  return append_insn(b, &insn);
 }
 
 IrValue ir_global_addr(IrBuilder *b, IrGlobalId global, int64_t offset_bytes)
 {
   IrInsn insn = {.op = IR_global_addr, .type = IRT_PTR, .imm = (uint64_t)offset_bytes};
   insn.u.global = global;
-  return append(b, &insn);
+  return append_insn(b, &insn);
 }
 
 IrValue ir_func_addr(IrBuilder *b, IrFuncId func)
 {
   IrInsn insn = {.op = IR_func_addr, .type = IRT_PTR};
   insn.u.func = func;
-  return append(b, &insn);
+  return append_insn(b, &insn);
 }
 
 IrValue ir_tile_param(IrBuilder *b, uint32_t index)
@@ -197,7 +197,7 @@ IrValue ir_tile_param(IrBuilder *b, uint32_t index)
   if (index >= b->module->n_tile_params)
     ICE("no tile parameter %u", index);
   IrInsn insn = {.op = IR_tile_param, .type = b->module->tile_params[index], .imm = index};
-  return append(b, &insn);
+  return append_insn(b, &insn);
 }
 
 IrValue ir_dsd_const(IrBuilder *b, IrDesc desc)
@@ -206,7 +206,7 @@ IrValue ir_dsd_const(IrBuilder *b, IrDesc desc)
   IrInsn insn = {.op = IR_dsd_const, .type = type};
   insn.u.desc = arena_new(b->module->arena, IrDesc);
   *insn.u.desc = desc;
-  return append(b, &insn);
+  return append_insn(b, &insn);
 }
 
 IrValue ir_alloca(IrBuilder *b, uint32_t bytes, uint32_t align)
@@ -217,7 +217,7 @@ IrValue ir_alloca(IrBuilder *b, uint32_t bytes, uint32_t align)
   while (at < entry->n_insns && f->insns[entry->insns[at].raw].op == IR_alloca)
     at++;
   IrInsn insn = {.op = IR_alloca, .type = IRT_PTR, .imm = bytes, .aux = align ? align : 1};
-  return insert(b, entry, at, &insn);
+  return insert_insn(b, entry, at, &insn);
 }
 
 IrValue ir_unary(IrBuilder *b, IrOp op, IrType type, IrValue a)
@@ -248,13 +248,13 @@ void ir_store(IrBuilder *b, IrValue address, IrValue value)
 void ir_copy(IrBuilder *b, IrValue dest, IrValue source, uint32_t bytes)
 {
   IrInsn insn = {.op = IR_copy, .imm = bytes, .n_args = 2, .args = (IrValue[]){dest, source}};
-  append(b, &insn);
+  append_insn(b, &insn);
 }
 
 void ir_zero(IrBuilder *b, IrValue dest, uint32_t bytes)
 {
   IrInsn insn = {.op = IR_zero, .imm = bytes, .n_args = 1, .args = &dest};
-  append(b, &insn);
+  append_insn(b, &insn);
 }
 
 IrValue ir_call(IrBuilder *b, IrFuncId func, const IrValue *args, uint32_t n)
@@ -262,7 +262,7 @@ IrValue ir_call(IrBuilder *b, IrFuncId func, const IrValue *args, uint32_t n)
   IrInsn insn = {.op = IR_call, .type = func_of(b->module, func)->result,
                  .n_args = n, .args = (IrValue *)args};
   insn.u.func = func;
-  return append(b, &insn);
+  return append_insn(b, &insn);
 }
 
 IrValue ir_call_ptr(IrBuilder *b, IrType result, IrValue address, const IrValue *args, uint32_t n)
@@ -278,14 +278,14 @@ IrValue ir_dsd_set(IrBuilder *b, IrValue dsd, DsrField field, IrValue value)
 {
   IrInsn insn = {.op = IR_dsd_set, .type = ir_value_type(b->module, b->func, dsd),
                  .field = (uint8_t)field, .n_args = 2, .args = (IrValue[]){dsd, value}};
-  return append(b, &insn);
+  return append_insn(b, &insn);
 }
 
 IrValue ir_dsd_get(IrBuilder *b, IrValue dsd, DsrField field)
 {
   IrInsn insn = {.op = IR_dsd_get, .type = IRT_I16, .field = (uint8_t)field,
                  .n_args = 1, .args = &dsd};
-  return append(b, &insn);
+  return append_insn(b, &insn);
 }
 
 static uint32_t dsr_aux(DsrFile file, uint32_t number)
@@ -296,21 +296,21 @@ static uint32_t dsr_aux(DsrFile file, uint32_t number)
 void ir_dsr_load(IrBuilder *b, DsrFile file, uint32_t number, IrValue dsd)
 {
   IrInsn insn = {.op = IR_dsr_load, .aux = dsr_aux(file, number), .n_args = 1, .args = &dsd};
-  append(b, &insn);
+  append_insn(b, &insn);
 }
 
 void ir_dsr_set(IrBuilder *b, DsrFile file, uint32_t number, DsrField field, IrValue value)
 {
   IrInsn insn = {.op = IR_dsr_set, .field = (uint8_t)field, .aux = dsr_aux(file, number),
                  .n_args = 1, .args = &value};
-  append(b, &insn);
+  append_insn(b, &insn);
 }
 
 IrValue ir_dsr_get(IrBuilder *b, DsrFile file, uint32_t number, DsrField field)
 {
   IrInsn insn = {.op = IR_dsr_get, .type = IRT_I16, .field = (uint8_t)field,
                  .aux = dsr_aux(file, number)};
-  return append(b, &insn);
+  return append_insn(b, &insn);
 }
 
 IrValue ir_vec(IrBuilder *b, const IrVec *vec, const IrValue *args, uint32_t n)
@@ -318,7 +318,7 @@ IrValue ir_vec(IrBuilder *b, const IrVec *vec, const IrValue *args, uint32_t n)
   IrInsn insn = {.op = IR_vec, .type = IRT_BOOL, .n_args = n, .args = (IrValue *)args};
   insn.u.vec = arena_new(b->module->arena, IrVec);
   *insn.u.vec = *vec;
-  return append(b, &insn);
+  return append_insn(b, &insn);
 }
 
 IrValue ir_machine_op(IrBuilder *b, IrOp op, IrType type, uint32_t aux, uint64_t imm,
@@ -326,7 +326,7 @@ IrValue ir_machine_op(IrBuilder *b, IrOp op, IrType type, uint32_t aux, uint64_t
 {
   IrInsn insn = {.op = op, .type = type, .aux = aux, .imm = imm, .n_args = n,
                  .args = (IrValue *)args};
-  return append(b, &insn);
+  return append_insn(b, &insn);
 }
 
 /* ---- terminators ---------------------------------------------------------------------- */
@@ -341,7 +341,7 @@ void ir_br(IrBuilder *b, IrBlockId target, const IrValue *args, uint32_t n)
   IrInsn insn = {.op = IR_br};
   insn.u.targets = arena_new(b->module->arena, IrTarget);
   insn.u.targets[0] = make_target(b->module->arena, target, args, n);
-  append(b, &insn);
+  append_insn(b, &insn);
 }
 
 void ir_cond_br(IrBuilder *b, IrValue cond, IrBlockId yes, const IrValue *yes_args,
@@ -352,7 +352,7 @@ void ir_cond_br(IrBuilder *b, IrValue cond, IrBlockId yes, const IrValue *yes_ar
   insn.u.targets = arena_many(arena, IrTarget, 2);
   insn.u.targets[0] = make_target(arena, yes, yes_args, n_yes);
   insn.u.targets[1] = make_target(arena, no, no_args, n_no);
-  append(b, &insn);
+  append_insn(b, &insn);
 }
 
 void ir_ret(IrBuilder *b, IrValue value)
@@ -363,7 +363,7 @@ void ir_ret(IrBuilder *b, IrValue value)
 void ir_trap(IrBuilder *b, uint64_t number)
 {
   IrInsn insn = {.op = IR_trap, .imm = number};
-  append(b, &insn);
+  append_insn(b, &insn);
 }
 
 IrType ir_value_type(const IrModule *m, IrFuncId func, IrValue value)

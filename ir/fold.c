@@ -36,7 +36,7 @@ static uint64_t remainder_signed(int64_t x, int64_t y)
   return y == -1 ? 0 : (uint64_t)(x % y);
 }
 
-static uint64_t shift(IrOp op, IrType type, uint64_t x, uint64_t amount)
+static uint64_t fold_shift(IrOp op, IrType type, uint64_t x, uint64_t amount)
 {
   unsigned width = ir_type_bits(type);
   if (op == IR_ashr) {
@@ -142,7 +142,7 @@ static uint64_t from_integer(const IrModule *m, IrOp op, IrType type, IrType fro
   return type == IRT_F32 ? fp32_from_u64(x) : fp16_from_u64(m->fp16, x);
 }
 
-static uint64_t scale(const IrModule *m, IrType type, uint64_t x, uint64_t exponent)
+static uint64_t fold_scale(const IrModule *m, IrType type, uint64_t x, uint64_t exponent)
 {
   int by = (int)signed_of(IRT_I16, exponent);
   return type == IRT_F32 ? fp32_scale((uint32_t)x, by)
@@ -151,16 +151,16 @@ static uint64_t scale(const IrModule *m, IrType type, uint64_t x, uint64_t expon
 
 /* ---- the entry ------------------------------------------------------------------------------ */
 
-static bool fold(const IrModule *m, IrOp op, IrType type, IrType from, const uint64_t *a,
-                 uint64_t *result)
+static bool fold_by_rule(const IrModule *m, IrOp op, IrType type, IrType from, const uint64_t *a,
+                         uint64_t *result)
 {
   switch ((int)ir_ops[op].operand_rule) {
   case IROPND_INT2: return fold_integer(op, type, a, result);
-  case IROPND_SHIFT: *result = shift(op, type, a[0], a[1]); return true;
+  case IROPND_SHIFT: *result = fold_shift(op, type, a[0], a[1]); return true;
   case IROPND_WORD1: *result = count_bits(op, type, a[0]); return true;
   case IROPND_FLOAT2: return fold_float(m, op, type, a, result);
   case IROPND_FLOAT1S: *result = a[0] ^ UINT64_C(1) << (ir_type_bits(type) - 1); return true;
-  case IROPND_FSCALE: *result = scale(m, type, a[0], a[1]); return true;
+  case IROPND_FSCALE: *result = fold_scale(m, type, a[0], a[1]); return true;
   case IROPND_EQUAL:
   case IROPND_ORDER: return fold_integer_compare(op, from, a, result);
   case IROPND_FCOMPARE: return fold_float_compare(m, op, from, a, result);
@@ -189,7 +189,7 @@ bool ir_fold(const IrModule *m, IrOp op, IrType type, IrType operand_type, const
     return false;
   for (unsigned i = 0; i < n; i++)
     a[i] = args[i];
-  if (!fold(m, op, type, operand_type, a, result))
+  if (!fold_by_rule(m, op, type, operand_type, a, result))
     return false;
   *result &= mask_of(type);
   return true;

@@ -76,7 +76,7 @@ static IrModule *read_module(Arena *arena, SourceMap *sources, Diags *diags, con
   return m;
 }
 
-static int run(const Options *o, Arena *arena, SourceMap *sources, Diags *diags)
+static int run_file(const Options *o, Arena *arena, SourceMap *sources, Diags *diags)
 {
   size_t length;
   char *text = file_read_all(o->path, &length);
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
   Arena *arena = arena_create("module");
   SourceMap *sources = source_map_create();
   Diags *diags = diags_create(sources);
-  int code = run(&o, arena, sources, diags);
+  int code = run_file(&o, arena, sources, diags);
   diags_destroy(diags);
   source_map_destroy(sources);
   arena_destroy(arena);

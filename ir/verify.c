@@ -125,7 +125,7 @@ static const IrInsn *insn_of(const Verifier *v, IrValue value)
   return value.raw && value.raw < v->f->n_insns ? &v->f->insns[value.raw] : NULL;
 }
 
-static void define(Verifier *v, IrValue value, uint32_t block, uint32_t place)
+static void define_value(Verifier *v, IrValue value, uint32_t block, uint32_t place)
 {
   const IrInsn *insn = insn_of(v, value);
   CHECK(v, insn, "block %" PRIu32 " holds value %" PRIu32 ", which does not exist", block,
@@ -143,7 +143,7 @@ static void check_params(Verifier *v, uint32_t block)
 {
   const IrBlock *b = &v->f->blocks[block];
   for (uint32_t i = 0; i < b->n_params && !v->fault; i++) {
-    define(v, b->params[i], block, 0);
+    define_value(v, b->params[i], block, 0);
     if (v->fault)
       return;
     const IrInsn *p = insn_of(v, b->params[i]);
@@ -174,7 +174,7 @@ static void check_block_shape(Verifier *v, uint32_t block)
   const IrBlock *b = &v->f->blocks[block];
   check_params(v, block);
   for (uint32_t i = 0; i < b->n_insns && !v->fault; i++) {
-    define(v, b->insns[i], block, i + 1);
+    define_value(v, b->insns[i], block, i + 1);
     if (v->fault)
       return;
     const IrInsn *insn = insn_of(v, b->insns[i]);

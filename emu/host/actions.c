@@ -36,7 +36,7 @@ typedef struct {
 /* Where `SYM[:N][@X,Y,W,H][=REST]` is split; absent parts are NULL. */
 typedef struct { char *name, *count, *region, *rest; } Pieces;
 
-static char *cut(char *text, char at)
+static char *cut_at(char *text, char at)
 {
   char *place = strchr(text, at);
   if (place)
@@ -44,12 +44,12 @@ static char *cut(char *text, char at)
   return place;
 }
 
-static Pieces split(const Parse *p)
+static Pieces split_text(const Parse *p)
 {
   Pieces pieces = {arena_printf(session_arena(p->session), "%s", p->given->text), 0, 0, 0};
-  pieces.rest = cut(pieces.name, '=');
-  pieces.region = cut(pieces.name, '@');
-  pieces.count = cut(pieces.name, ':');
+  pieces.rest = cut_at(pieces.name, '=');
+  pieces.region = cut_at(pieces.name, '@');
+  pieces.count = cut_at(pieces.name, ':');
   return pieces;
 }
 
@@ -69,7 +69,7 @@ static bool bad_syntax(const Parse *p, const char *expected)
   return false;
 }
 
-static const ImageExport *exported(const Parse *p)
+static const ImageExport *export_of(const Parse *p)
 {
   return &p->image->exports[p->action->export_index];
 }
@@ -86,7 +86,7 @@ static bool find_export(Parse *p, const char *name, bool function)
   if (found < 0)
     return false;
   p->action->export_index = (uint32_t)found;
-  const ImageExport *export = exported(p);
+  const ImageExport *export = export_of(p);
   if ((export->kind == EXPORT_FUNCTION) == function && export->kind != EXPORT_STREAM)
     return true;
   if (function)
@@ -127,7 +127,7 @@ static bool some_tile_has(Parse *p)
   while (host_tiles_next(&tiles, session_program(p->session), &tile))
     if (session_binding(p->session, tile, p->action->export_index))
       return true;
-  diag_symbol_nowhere(p->diags, HOST_NOWHERE, exported(p)->name);
+  diag_symbol_nowhere(p->diags, HOST_NOWHERE, export_of(p)->name);
   session_usage(p->session);
   return false;
 }
@@ -140,7 +140,7 @@ static bool all_tiles_have(Parse *p)
   while (host_tiles_next(&tiles, program, &tile)) {
     if (!session_binding(p->session, tile, p->action->export_index)) {
       diag_tile_lacks_symbol(p->diags, HOST_NOWHERE, program_x(program, tile),
-                             program_y(program, tile), exported(p)->name);
+                             program_y(program, tile), export_of(p)->name);
       session_usage(p->session);
       return false;
     }
@@ -157,13 +157,13 @@ static bool share_elements(Parse *p, uint64_t count)
   uint64_t tiles = host_tile_count(&a->region);
   uint32_t extent = session_extent(p->session, a->export_index);
   if (count == 0 || count % tiles) {
-    diag_elements_uneven(p->diags, HOST_NOWHERE, count, tiles, exported(p)->name);
+    diag_elements_uneven(p->diags, HOST_NOWHERE, count, tiles, export_of(p)->name);
   } else if (extent && count / tiles > extent) {
-    diag_extent_exceeded(p->diags, HOST_NOWHERE, count / tiles, exported(p)->name, extent);
+    diag_extent_exceeded(p->diags, HOST_NOWHERE, count / tiles, export_of(p)->name, extent);
   } else if (count / tiles > PE_MEM_BYTES) {
     diag_elements_too_many(p->diags, HOST_NOWHERE, count / tiles);
   } else {
-    a->region.elements = (uint32_t)(count / tiles) * element_words(exported(p));
+    a->region.elements = (uint32_t)(count / tiles) * element_words(export_of(p));
     return true;
   }
   session_usage(p->session);
@@ -172,7 +172,7 @@ static bool share_elements(Parse *p, uint64_t count)
 
 static bool parse_values(Parse *p, const char *text)
 {
-  const ImageExport *export = exported(p);
+  const ImageExport *export = export_of(p);
   for (const char *at = text;;) {
     size_t length = strcspn(at, ",");
     uint64_t bits;
@@ -216,7 +216,7 @@ static uint32_t array_word(const NpyArray *array, uint64_t index, uint32_t part)
 
 static bool load_array(Parse *p, const char *path)
 {
-  const ImageExport *export = exported(p);
+  const ImageExport *export = export_of(p);
   char why[256];
   NpyArray array;
   uint64_t most_bytes = MOST_BYTES_OF_BYTE * PE_MEM_BYTES * host_tile_count(&p->action->region);
@@ -260,12 +260,12 @@ static const char launch_form[] = "FN or FN(ARG,...)";
 static void set_width(Parse *p)
 {
   p->action->region.target = p->action->export_index;
-  p->action->region.is_16bit = exported(p)->element_bytes == 2;
+  p->action->region.is_16bit = export_of(p)->element_bytes == 2;
 }
 
 static bool element_width_ok(Parse *p)
 {
-  const ImageExport *export = exported(p);
+  const ImageExport *export = export_of(p);
   if (export->element_bytes != 1 || !p->image->memcpy)
     return true;
   diag_element_width(p->diags, HOST_NOWHERE, export->name, BITS_OF_BYTE);
@@ -275,7 +275,7 @@ static bool element_width_ok(Parse *p)
 
 static bool parse_h2d(Parse *p)
 {
-  Pieces pieces = split(p);
+  Pieces pieces = split_text(p);
   if (!pieces.rest || !*pieces.rest || pieces.count)
     return bad_syntax(p, h2d_form);
   if (!find_export(p, pieces.name, false) || !set_region(p, pieces.region, h2d_form) ||
@@ -294,7 +294,7 @@ static bool known_extent(Parse *p, const char *count, const char *form)
   if (p->action->elements > PE_MEM_BYTES) {
     diag_elements_too_many(p->diags, HOST_NOWHERE, p->action->elements);
   } else if (p->action->elements == 0) {
-    diag_extent_unknown(p->diags, HOST_NOWHERE, exported(p)->name);
+    diag_extent_unknown(p->diags, HOST_NOWHERE, export_of(p)->name);
   } else {
     return true;
   }
@@ -304,21 +304,21 @@ static bool known_extent(Parse *p, const char *count, const char *form)
 
 static bool parse_d2h(Parse *p)
 {
-  Pieces pieces = split(p);
+  Pieces pieces = split_text(p);
   if (!pieces.rest || !is_array_file(pieces.rest))
     return bad_syntax(p, d2h_form);
   if (!find_export(p, pieces.name, false) || !set_region(p, pieces.region, d2h_form) ||
       !all_tiles_have(p) || !element_width_ok(p) || !known_extent(p, pieces.count, d2h_form))
     return false;
   set_width(p);
-  p->action->region.elements = p->action->elements * element_words(exported(p));
+  p->action->region.elements = p->action->elements * element_words(export_of(p));
   p->action->file = pieces.rest;
   return true;
 }
 
 static bool parse_print(Parse *p)
 {
-  Pieces pieces = split(p);
+  Pieces pieces = split_text(p);
   if (pieces.rest)
     return bad_syntax(p, print_form);
   return find_export(p, pieces.name, false) && set_region(p, pieces.region, print_form) &&
@@ -327,7 +327,7 @@ static bool parse_print(Parse *p)
 
 static bool parse_argument(Parse *p, const char *text, size_t length)
 {
-  const ImageExport *export = exported(p);
+  const ImageExport *export = export_of(p);
   Step *a = p->action;
   unsigned i = a->n_args++;
   if (i >= export->n_params)
@@ -347,7 +347,7 @@ static bool parse_argument(Parse *p, const char *text, size_t length)
 static bool parse_launch(Parse *p)
 {
   char *name = arena_printf(session_arena(p->session), "%s", p->given->text);
-  char *args = cut(name, '(');
+  char *args = cut_at(name, '(');
   size_t length = args ? strlen(args) : 0;
   if (args && (length == 0 || args[length - 1] != ')'))
     return bad_syntax(p, launch_form);
@@ -356,11 +356,11 @@ static bool parse_launch(Parse *p)
   if (!find_export(p, name, true))
     return false;
   for (char *at = args, *next; at && *args; at = next) {
-    next = cut(at, ',');
+    next = cut_at(at, ',');
     if (!parse_argument(p, at, strlen(at)))
       return false;
   }
-  const ImageExport *export = exported(p);
+  const ImageExport *export = export_of(p);
   if (p->action->n_args != export->n_params) {
     diag_argument_count(p->diags, HOST_NOWHERE, export->name, export->n_params, p->action->n_args);
     session_usage(p->session);
@@ -384,7 +384,7 @@ static bool parse_action(Parse *p)
 
 /* ---- carrying out ----------------------------------------------------------------------- */
 
-static WseStatus outside(Session *s, uint32_t export_index, uint32_t tile)
+static WseStatus report_outside(Session *s, uint32_t export_index, uint32_t tile)
 {
   const Program *program = session_program(s);
   diag_memory_outside(session_diags(s), HOST_NOWHERE,
@@ -404,7 +404,7 @@ static WseStatus print_tile(Session *s, const Step *a, uint32_t tile, FILE *out)
   uint32_t elements = a->own_extent && own ? own : a->elements;
   if ((uint64_t)elements * width > sizeof bytes ||
       !session_peek(s, tile, binding, elements * width, bytes))
-    return outside(s, a->export_index, tile);
+    return report_outside(s, a->export_index, tile);
   fprintf(out, "%s@%u,%u:", export->name, program_x(session_program(s), tile),
           program_y(session_program(s), tile));
   for (uint32_t i = 0; i < elements; i++) {
@@ -467,7 +467,7 @@ static WseStatus copy_bytes(Session *s, const Step *a, uint32_t *words, bool in)
       bytes[i] = (uint8_t)words[at + i];
     if (!(in ? session_poke(s, tile, binding, a->region.elements, bytes)
              : session_peek(s, tile, binding, a->region.elements, bytes)))
-      return outside(s, a->export_index, tile);
+      return report_outside(s, a->export_index, tile);
     for (uint32_t i = 0; !in && i < a->region.elements; i++)
       words[at + i] = bytes[i];
   }

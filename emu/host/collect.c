@@ -34,7 +34,7 @@ HostStats session_stats(Session *s)
   return stats;
 }
 
-static json_t *integer(uint64_t value)
+static json_t *json_count(uint64_t value)
 {
   return json_integer((json_int_t)value);
 }
@@ -46,12 +46,12 @@ static json_t *phases_json(const HostStats *stats)
     const HostPhase *phase = &stats->phases[i];
     json_t *one = json_object();
     json_object_set_new(one, "action", json_string(phase->action));
-    json_object_set_new(one, "start", integer(phase->start));
-    json_object_set_new(one, "end", integer(phase->end));
-    json_object_set_new(one, "cycles", integer(phase->cycles));
-    json_object_set_new(one, "host_cycles", integer(phase->host_cycles));
+    json_object_set_new(one, "start", json_count(phase->start));
+    json_object_set_new(one, "end", json_count(phase->end));
+    json_object_set_new(one, "cycles", json_count(phase->cycles));
+    json_object_set_new(one, "host_cycles", json_count(phase->host_cycles));
     if (phase->count > 1)
-      json_object_set_new(one, "count", integer(phase->count));
+      json_object_set_new(one, "count", json_count(phase->count));
     json_array_append_new(list, one);
   }
   return list;
@@ -61,7 +61,7 @@ static json_t *stalls_json(const EngineStats *engine)
 {
   json_t *stalls = json_object();
   for (unsigned i = STALL_NONE + 1; i < STALL_COUNT; i++)
-    json_object_set_new(stalls, stall_name((StallCause)i), integer(engine->stalls[i]));
+    json_object_set_new(stalls, stall_name((StallCause)i), json_count(engine->stalls[i]));
   return stalls;
 }
 
@@ -74,30 +74,30 @@ char *host_stats_json(const HostStats *stats)
   json_t *top = json_object();
   if (stats->partial)
     json_object_set_new(top, "partial", json_true());
-  json_object_set_new(top, "cycles", integer(stats->cycles));
-  json_object_set_new(top, "host_cycles", integer(stats->host_cycles));
+  json_object_set_new(top, "cycles", json_count(stats->cycles));
+  json_object_set_new(top, "host_cycles", json_count(stats->host_cycles));
   json_object_set_new(top, "phases", phases_json(stats));
   json_object_set_new(top, "arch", json_string(stats->arch));
   if (stats->timing)
     json_object_set_new(top, "timing", json_string(stats->timing));
   json_object_set_new(top, "engine", json_string(stats->engine));
-  json_object_set_new(top, "tiles", integer(stats->tiles));
-  json_object_set_new(top, "threads", integer(stats->threads));
+  json_object_set_new(top, "tiles", json_count(stats->tiles));
+  json_object_set_new(top, "threads", json_count(stats->threads));
   json_object_set_new(top, "load_seconds", json_real(stats->load_seconds));
   json_object_set_new(top, "wall_seconds", json_real(stats->wall_seconds));
-  json_object_set_new(top, "program_tile_cycles", integer(stats->tiles * stats->cycles));
-  json_object_set_new(top, "active_tile_cycles", integer(engine->active_tile_cycles));
+  json_object_set_new(top, "program_tile_cycles", json_count(stats->tiles * stats->cycles));
+  json_object_set_new(top, "active_tile_cycles", json_count(engine->active_tile_cycles));
   json_object_set_new(top, "active_tile_cycles_per_second",
                       json_real(stats->wall_seconds > 0 ? active / stats->wall_seconds : 0));
-  json_object_set_new(top, "instructions", integer(engine->instructions));
-  json_object_set_new(top, "groups", integer(engine->groups));
-  json_object_set_new(top, "elements", integer(engine->elements));
-  json_object_set_new(top, "tasks", integer(engine->tasks));
-  json_object_set_new(top, "wavelets", integer(engine->wavelets));
-  json_object_set_new(top, "wavelet_hops", integer(engine->wavelet_hops));
+  json_object_set_new(top, "instructions", json_count(engine->instructions));
+  json_object_set_new(top, "groups", json_count(engine->groups));
+  json_object_set_new(top, "elements", json_count(engine->elements));
+  json_object_set_new(top, "tasks", json_count(engine->tasks));
+  json_object_set_new(top, "wavelets", json_count(engine->wavelets));
+  json_object_set_new(top, "wavelet_hops", json_count(engine->wavelet_hops));
   json_object_set_new(top, "stalls", stalls_json(engine));
   json_object_set_new(top, "peak_rss_bytes",
-                      integer((uint64_t)usage.ru_maxrss * RSS_UNIT_BYTES));
+                      json_count((uint64_t)usage.ru_maxrss * RSS_UNIT_BYTES));
   char *text = json_dumps(top, JSON_INDENT(2));
   json_decref(top);
   if (!text)

@@ -24,20 +24,20 @@ struct WseProgram {
   BaseRecovery here BASE_LEAVES_RECOVERY;     \
   base_enter_recovery(&here);                 \
   if (setjmp(here.place) != 0)                \
-    return lose(p)
+    return lose_memory(p)
 
 static const WseError no_memory = {
   WSE_NO_MEMORY, "out of memory: the program can only be closed", 0, -1, -1
 };
 
-static WseStatus lose(WseProgram *p)
+static WseStatus lose_memory(WseProgram *p)
 {
   p->lost = true;
   p->opened = false;
   return WSE_NO_MEMORY;
 }
 
-static WseStatus unwritable(WseProgram *p, const char *path, const char *why)
+static WseStatus report_unwritable(WseProgram *p, const char *path, const char *why)
 {
   diag_output_unwritable(session_diags(p->session), HOST_NOWHERE, path, why);
   return session_usage(p->session);
@@ -46,17 +46,17 @@ static WseStatus unwritable(WseProgram *p, const char *path, const char *why)
 static WseStatus open_output(WseProgram *p, const char *path, FILE **file)
 {
   *file = fopen(path, "w");
-  return *file ? WSE_OK : unwritable(p, path, "it cannot be opened for writing");
+  return *file ? WSE_OK : report_unwritable(p, path, "it cannot be opened for writing");
 }
 
 /* A full disk must not look like success. */
 static WseStatus check_output(WseProgram *p, FILE *file, const char *what)
 {
   bool lost = file && (fflush(file) != 0 || ferror(file));
-  return lost ? unwritable(p, what, "not all of it has arrived") : WSE_OK;
+  return lost ? report_unwritable(p, what, "not all of it has arrived") : WSE_OK;
 }
 
-static WseStatus missing(WseProgram *p, const char *name)
+static WseStatus report_missing(WseProgram *p, const char *name)
 {
   diag_pointer_missing(session_diags(p->session), HOST_NOWHERE, name);
   return session_usage(p->session);
@@ -145,7 +145,7 @@ WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **pro
   p->warnings = base_text_open(&p->warning_text, &p->warning_bytes);
   WseStatus status = set_options(p, options);
   if (status == WSE_OK && !path)
-    status = missing(p, "path");
+    status = report_missing(p, "path");
   if (status == WSE_OK) {
     p->options.program = arena_copy_text(session_arena(p->session), path, strlen(path));
     status = session_open(p->session, path, &p->options.session);
@@ -156,7 +156,7 @@ WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **pro
 
 /* The status of a call that may have ended the run, for whose files it is time then.  The run's own
  * failure is the better message. */
-static WseStatus ran(WseProgram *p, WseStatus status, bool finished)
+static WseStatus end_call(WseProgram *p, WseStatus status, bool finished)
 {
   bool over = finished ? status != WSE_USAGE : status > WSE_USAGE;
   if (!over)
@@ -216,9 +216,12 @@ const char *wse_warnings(WseProgram *p)
 }
 
 /* What a call returns whose handle is not usable. */
-static WseStatus unusable(const WseProgram *p) { return p && p->lost ? WSE_NO_MEMORY : WSE_USAGE; }
+static WseStatus unusable_status(const WseProgram *p)
+{
+  return p && p->lost ? WSE_NO_MEMORY : WSE_USAGE;
+}
 
-static bool usable(WseProgram *p)
+static bool check_usable(WseProgram *p)
 {
   if (p && p->opened)
     return true;
@@ -231,10 +234,10 @@ static bool usable(WseProgram *p)
 
 WseStatus wse_geometry(WseProgram *p, WseGeometry *geometry)
 {
-  if (!usable(p))
-    return unusable(p);
+  if (!check_usable(p))
+    return unusable_status(p);
   if (!geometry)
-    return missing(p, "geometry");
+    return report_missing(p, "geometry");
   const Image *image = session_image(p->session);
   *geometry = (WseGeometry){
     .width = image->width, .height = image->height, .fabric_width = image->fabric_width,
@@ -252,11 +255,11 @@ uint32_t wse_symbol_count(const WseProgram *p)
 
 WseStatus wse_symbol_at(WseProgram *p, uint32_t id, WseSymbol *symbol)
 {
-  if (!usable(p))
-    return unusable(p);
+  if (!check_usable(p))
+    return unusable_status(p);
   ENTER(p);
   if (!symbol)
-    return missing(p, "symbol");
+    return report_missing(p, "symbol");
   if (id >= session_image(p->session)->n_exports) {
     diag_symbol_number(session_diags(p->session), HOST_NOWHERE, id);
     return session_usage(p->session);
@@ -274,11 +277,11 @@ WseStatus wse_symbol_at(WseProgram *p, uint32_t id, WseSymbol *symbol)
 
 WseStatus wse_symbol(WseProgram *p, const char *name, WseSymbol *symbol)
 {
-  if (!usable(p))
-    return unusable(p);
+  if (!check_usable(p))
+    return unusable_status(p);
   ENTER(p);
   if (!name)
-    return missing(p, "name");
+    return report_missing(p, "name");
   int64_t id = session_export(p->session, name);
   return id < 0 ? WSE_USAGE : wse_symbol_at(p, (uint32_t)id, symbol);
 }
@@ -295,9 +298,9 @@ size_t wse_transfer_words(const WseTransfer *transfer)
 static WseStatus check_form(WseProgram *p, const WseTransfer *t, const uint32_t *words)
 {
   if (!t)
-    return missing(p, "transfer");
+    return report_missing(p, "transfer");
   if (!words && t->elements)
-    return missing(p, "words");
+    return report_missing(p, "words");
   if ((unsigned)t->order > WSE_COL_MAJOR)
     return bad_choice(p, "order", t->order);
   if ((unsigned)t->broadcast > WSE_SAME_IN_ROW)
@@ -307,47 +310,49 @@ static WseStatus check_form(WseProgram *p, const WseTransfer *t, const uint32_t 
 
 WseStatus wse_h2d(WseProgram *p, const WseTransfer *transfer, const uint32_t *words, WseTask *task)
 {
-  if (!usable(p))
-    return unusable(p);
+  if (!check_usable(p))
+    return unusable_status(p);
   ENTER(p);
   WseStatus status = check_form(p, transfer, words);
-  return status == WSE_OK ? ran(p, session_h2d(p->session, transfer, words, task), false) : status;
+  return status == WSE_OK ? end_call(p, session_h2d(p->session, transfer, words, task), false)
+                          : status;
 }
 
 WseStatus wse_d2h(WseProgram *p, const WseTransfer *transfer, uint32_t *words, WseTask *task)
 {
-  if (!usable(p))
-    return unusable(p);
+  if (!check_usable(p))
+    return unusable_status(p);
   ENTER(p);
   WseStatus status = check_form(p, transfer, words);
-  return status == WSE_OK ? ran(p, session_d2h(p->session, transfer, words, task), false) : status;
+  return status == WSE_OK ? end_call(p, session_d2h(p->session, transfer, words, task), false)
+                          : status;
 }
 
 WseStatus wse_launch(WseProgram *p, uint32_t function, const uint32_t *args, uint32_t n_args,
                      WseTask *task)
 {
-  if (!usable(p))
-    return unusable(p);
+  if (!check_usable(p))
+    return unusable_status(p);
   ENTER(p);
   if (!args && n_args)
-    return missing(p, "args");
-  return ran(p, session_launch(p->session, function, args, n_args, task), false);
+    return report_missing(p, "args");
+  return end_call(p, session_launch(p->session, function, args, n_args, task), false);
 }
 
 WseStatus wse_run(WseProgram *p, uint64_t cycles)
 {
-  if (!usable(p))
-    return unusable(p);
+  if (!check_usable(p))
+    return unusable_status(p);
   ENTER(p);
-  return ran(p, session_run(p->session, cycles), false);
+  return end_call(p, session_run(p->session, cycles), false);
 }
 
 WseStatus wse_wait(WseProgram *p, WseTask task)
 {
-  if (!usable(p))
-    return unusable(p);
+  if (!check_usable(p))
+    return unusable_status(p);
   ENTER(p);
-  return ran(p, session_wait(p->session, task), false);
+  return end_call(p, session_wait(p->session, task), false);
 }
 
 static WseStatus ask_done(WseProgram *p, WseTask task, bool *done)
@@ -365,10 +370,10 @@ bool wse_is_done(WseProgram *p, WseTask task)
 
 WseStatus wse_finish(WseProgram *p)
 {
-  if (!usable(p))
-    return unusable(p);
+  if (!check_usable(p))
+    return unusable_status(p);
   ENTER(p);
-  WseStatus status = ran(p, session_finish(p->session), true);
+  WseStatus status = end_call(p, session_finish(p->session), true);
   return status == WSE_OK ? check_output(p, p->sim_log, "what tiles have printed") : status;
 }
 
@@ -385,7 +390,7 @@ uint64_t wse_cycle(const WseProgram *p)
 
 const char *wse_statistics(WseProgram *p)
 {
-  if (!usable(p))
+  if (!check_usable(p))
     return "{}";
   free(p->statistics);
   p->statistics = NULL;
@@ -397,11 +402,11 @@ const char *wse_statistics(WseProgram *p)
 WseStatus wse_read_symbol(WseProgram *p, uint32_t x, uint32_t y, const char *name, void *bytes,
                           size_t capacity, size_t *size)
 {
-  if (!usable(p))
-    return unusable(p);
+  if (!check_usable(p))
+    return unusable_status(p);
   ENTER(p);
   if (!name || !size || (!bytes && capacity))
-    return missing(p, !name ? "name" : !size ? "size" : "bytes");
+    return report_missing(p, !name ? "name" : !size ? "size" : "bytes");
   WseTransfer place = {.x = x, .y = y, .width = 1, .height = 1};
   if (!host_region_ok(p->session, &place))
     return session_usage(p->session);
@@ -412,7 +417,7 @@ WseStatus wse_read_symbol(WseProgram *p, uint32_t x, uint32_t y, const char *nam
 const char *wse_symbol_name(WseProgram *p, uint32_t x, uint32_t y, uint32_t index)
 {
   WseTransfer place = {.x = x, .y = y, .width = 1, .height = 1};
-  if (!usable(p))
+  if (!check_usable(p))
     return NULL;
   if (!host_region_ok(p->session, &place)) {
     session_usage(p->session);

@@ -35,7 +35,7 @@ static void skip_space(Header *h)
     h->at++;
 }
 
-static bool accept(Header *h, char c)
+static bool accept_char(Header *h, char c)
 {
   skip_space(h);
   if (h->at == h->end || *h->at != c)
@@ -58,7 +58,7 @@ static bool read_text(Header *h, char *to, size_t size)
     to[length++] = *h->at++;
   }
   to[length] = 0;
-  return accept(h, quote) || fail_at(h, "the text does not end");
+  return accept_char(h, quote) || fail_at(h, "the text does not end");
 }
 
 static bool read_order(Header *h, bool *fortran)
@@ -74,9 +74,9 @@ static bool read_order(Header *h, bool *fortran)
 
 static bool read_shape(Header *h, NpyArray *array)
 {
-  if (!accept(h, '('))
+  if (!accept_char(h, '('))
     return fail_at(h, "the shape must be a tuple");
-  while (!accept(h, ')')) {
+  while (!accept_char(h, ')')) {
     uint64_t n = 0;
     skip_space(h);
     if (h->at == h->end || *h->at < '0' || *h->at > '9')
@@ -89,7 +89,7 @@ static bool read_shape(Header *h, NpyArray *array)
     if (array->n_dims == NPY_MAX_DIMS)
       return fail_at(h, "there are too many dimensions");
     array->shape[array->n_dims++] = n;
-    accept(h, ',');
+    accept_char(h, ',');
   }
   return true;
 }
@@ -115,13 +115,13 @@ static bool set_type(Header *h, NpyArray *array, const char *descr)
 static bool read_header(Header *h, NpyArray *array, bool *fortran)
 {
   bool have_descr = false, have_order = false, have_shape = false;
-  if (!accept(h, '{'))
+  if (!accept_char(h, '{'))
     return fail_at(h, "the header must be a dictionary");
-  while (!accept(h, '}')) {
+  while (!accept_char(h, '}')) {
     char key[32], descr[32];
     if (!read_text(h, key, sizeof key))
       return false;
-    if (!accept(h, ':'))
+    if (!accept_char(h, ':'))
       return fail_at(h, "':' is expected");
     if (strcmp(key, "descr") == 0 && !have_descr) {
       have_descr = true;
@@ -138,7 +138,7 @@ static bool read_header(Header *h, NpyArray *array, bool *fortran)
     } else {
       return fail_at(h, "unknown or repeated key");
     }
-    if (!accept(h, ',') && !(h->at < h->end && *h->at == '}'))
+    if (!accept_char(h, ',') && !(h->at < h->end && *h->at == '}'))
       return fail_at(h, "',' or '}' is expected");
   }
   return (have_descr && have_order && have_shape) ||
@@ -206,7 +206,7 @@ bool npy_parse(const uint8_t *file, size_t size, NpyArray *array, char *why, siz
   return true;
 }
 
-static uint64_t bound(const void *context, const char *start, size_t length)
+static uint64_t bound_bytes(const void *context, const char *start, size_t length)
 {
   bool begins = length >= MAGIC_BYTES && memcmp(start, magic, MAGIC_BYTES) == 0;
   return begins ? *(const uint64_t *)context : length;
@@ -217,7 +217,7 @@ bool npy_read(const char *path, uint64_t most_bytes, NpyArray *array, char *why,
   size_t size;
   uint64_t most = LENGTH_AT + LENGTH_BYTES_V2 + MAX_HEADER + most_bytes;
   *array = (NpyArray){0};
-  char *file = file_read_bounded(path, bound, &most, &size);
+  char *file = file_read_bounded(path, bound_bytes, &most, &size);
   if (!file) {
     snprintf(why, why_size, "%s", strerror(errno));
     return false;

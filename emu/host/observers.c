@@ -32,7 +32,7 @@ static void write_trace(Session *s, const TraceEvent *event)
   fprintf(s->options.trace_out, "%s\n", line);
 }
 
-static void observe(TraceSink *sink, const TraceEvent *event)
+static void observe_event(TraceSink *sink, const TraceEvent *event)
 {
   Session *s = sink->context;
   Observers *o = s->observers;
@@ -147,7 +147,7 @@ bool observers_create(Session *s)
   uint32_t kinds = kinds_wanted(s);
   s->trace = o->traced && !kinds ? o->text
                                  : trace_sink(s->program, kinds | options->trace_kinds, NULL, NULL);
-  s->trace.event = observe;
+  s->trace.event = observe_event;
   s->trace.context = s;
   return true;
 }

@@ -33,7 +33,7 @@ static uint64_t channel_time(Session *s, unsigned channel)
   return host_channel_time(&s->channels[channel], &s->program->timing, session_cycle(s));
 }
 
-static void post(Session *s, uint32_t tile, unsigned color, uint32_t word, uint64_t at)
+static void post_at(Session *s, uint32_t tile, unsigned color, uint32_t word, uint64_t at)
 {
   if (!s->ops->post(s->engine, tile, color, word, at))
     ICE("tile %u takes no word on color %u", tile, color);
@@ -50,7 +50,7 @@ static void post_burst(Session *s, BurstTime *times, uint32_t tile, const uint32
   for (unsigned i = 0; i < n; i++) {
     if (!time->sent)
       time->at[i] = channel_time(s, channel);
-    post(s, tile, s->program->machine->memcpy_command_color, words[i], time->at[i]);
+    post_at(s, tile, s->program->machine->memcpy_command_color, words[i], time->at[i]);
   }
   time->sent = true;
 }
@@ -92,7 +92,7 @@ static void post_word(Session *s, const HostTiles *tiles, unsigned color, uint32
     if (channel != charged)
       at = channel_time(s, channel);
     charged = channel;
-    post(s, tile, color, word, at);
+    post_at(s, tile, color, word, at);
   }
 }
 
@@ -176,7 +176,7 @@ static void issue_launch(Session *s, Operation *op)
   op->missing = 1;      /* until somebody looks */
 }
 
-static void issue(Session *s, Operation *op)
+static void issue_operation(Session *s, Operation *op)
 {
   op->state = OPERATION_ISSUED;
   s->quiet = false;
@@ -264,7 +264,7 @@ static void finish_operation(Session *s, Operation *op)
 }
 
 /* Marks what is done; true if anything changed. */
-static bool settle(Session *s, bool quiet)
+static bool settle_operations(Session *s, bool quiet)
 {
   bool changed = false;
   session_collect(s);
@@ -295,7 +295,7 @@ static bool issue_ready(Session *s, bool quiet)
     bool command = is_command(op->kind);
     if (op->state == OPERATION_QUEUED &&
         !(command && (command_open || (op->kind == OPERATION_COPY_OUT && !quiet)))) {
-      issue(s, op);
+      issue_operation(s, op);
       issued = true;
     }
     command_open |= command && op->state != OPERATION_DONE;
@@ -429,7 +429,7 @@ static bool waits_for_quiet(const Session *s)
 /* One step of progress: issue, run, settle.  *idle: nothing can move any more and nothing can be
  * issued.  Tiles that never rest, by a task that activates itself, hold the host up for a while
  * only. */
-static WseStatus progress(Session *s, bool *idle)
+static WseStatus make_progress(Session *s, bool *idle)
 {
   bool quiet = false;
   issue_ready(s, s->quiet);
@@ -450,7 +450,7 @@ static WseStatus progress(Session *s, bool *idle)
   if (status != WSE_OK)
     return status;
   bool goes_on = quiet || (waits && session_cycle(s) - start >= SESSION_PATIENCE_CYCLES);
-  bool changed = settle(s, goes_on);
+  bool changed = settle_operations(s, goes_on);
   s->quiet = quiet;
   s->streaming &= !quiet;
   changed |= issue_ready(s, goes_on);
@@ -464,7 +464,7 @@ static WseStatus wait_for(Session *s, WseTask task, bool all)
   WseStatus status = WSE_OK;
   while (status == WSE_OK && !is_done(s, task)) {
     bool idle;
-    status = progress(s, &idle);
+    status = make_progress(s, &idle);
     if (status != WSE_OK || !idle || is_done(s, task))
       continue;
     if (!all && is_delivered(s, find_operation(s, task)))
@@ -499,7 +499,7 @@ WseStatus session_drain(Session *s)
 bool session_is_done(Session *s, WseTask task)
 {
   bool idle;
-  if (session_ended(s) != WSE_OK || is_done(s, task) || progress(s, &idle) != WSE_OK)
+  if (session_ended(s) != WSE_OK || is_done(s, task) || make_progress(s, &idle) != WSE_OK)
     return true;
   if (is_done(s, task) || (idle && is_delivered(s, find_operation(s, task))))
     return true;
@@ -511,7 +511,7 @@ bool session_is_done(Session *s, WseTask task)
 }
 
 /* Appends an operation and gives it its number. */
-static WseTask append(Session *s, const Operation *op)
+static WseTask append_operation(Session *s, const Operation *op)
 {
   if (s->first_open >= MOST_DONE_KEPT) {
     arrdeln(s->operations, 0, s->first_open);
@@ -540,12 +540,12 @@ static WseStatus start_tiles(Session *s)
   return status;
 }
 
-static WseStatus submit(Session *s, const Operation *op, WseTask *task)
+static WseStatus submit_operation(Session *s, const Operation *op, WseTask *task)
 {
   WseStatus status = start_tiles(s);
   if (status != WSE_OK)
     return status;
-  WseTask id = append(s, op);
+  WseTask id = append_operation(s, op);
   issue_ready(s, false);
   skip_done(s);
   if (!task)
@@ -557,7 +557,7 @@ static WseStatus submit(Session *s, const Operation *op, WseTask *task)
 /* An operation that was carried out on the spot, for a caller that wants a task. */
 static WseStatus done_at_once(Session *s, OperationKind kind, WseTask *task)
 {
-  WseTask id = append(s, &(Operation){.kind = kind, .state = OPERATION_DONE});
+  WseTask id = append_operation(s, &(Operation){.kind = kind, .state = OPERATION_DONE});
   skip_done(s);
   if (task)
     *task = id;
@@ -732,7 +732,7 @@ WseStatus session_h2d(Session *s, const WseTransfer *transfer, const uint32_t *w
     return copy_directly(s, transfer, words, NULL, task);
   Operation op = {.kind = transfer->streaming ? OPERATION_STREAM_IN : OPERATION_COPY_IN,
                   .transfer = *transfer, .from = words};
-  return submit(s, &op, task);
+  return submit_operation(s, &op, task);
 }
 
 WseStatus session_d2h(Session *s, const WseTransfer *transfer, uint32_t *words, WseTask *task)
@@ -746,7 +746,7 @@ WseStatus session_d2h(Session *s, const WseTransfer *transfer, uint32_t *words, 
     return copy_directly(s, transfer, NULL, words, task);
   Operation op = {.kind = transfer->streaming ? OPERATION_STREAM_OUT : OPERATION_COPY_OUT,
                   .transfer = *transfer, .to = words};
-  return submit(s, &op, task);
+  return submit_operation(s, &op, task);
 }
 
 /* ---- launches --------------------------------------------------------------------------- */
@@ -822,5 +822,5 @@ WseStatus session_launch(Session *s, uint32_t function, const uint32_t *args, ui
   Operation op = {.kind = OPERATION_LAUNCH, .function = function, .n_args = n_args};
   if (n_args)
     memcpy(op.args, args, n_args * sizeof *args);
-  return submit(s, &op, task);
+  return submit_operation(s, &op, task);
 }

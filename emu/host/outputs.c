@@ -11,7 +11,7 @@ struct HostOutputs {
   bool written;
 };
 
-static WseStatus unwritable(Session *session, const char *path, const char *why)
+static WseStatus report_unwritable(Session *session, const char *path, const char *why)
 {
   diag_output_unwritable(session_diags(session), HOST_NOWHERE, path, why);
   return session_usage(session);
@@ -32,7 +32,7 @@ WseStatus host_outputs_open(Session *session, HostOptions *options, HostOutputs 
   if (!options->trace_file)
     return WSE_OK;
   if (!file_out_open(&o->trace, options->trace_file))
-    return unwritable(session, options->trace_file, strerror(errno));
+    return report_unwritable(session, options->trace_file, strerror(errno));
   session_options->trace_out = o->trace.stream;
   return WSE_OK;
 }
@@ -48,10 +48,10 @@ static WseStatus write_one(Session *session, const HostOptions *options, const c
     return WSE_OK;
   }
   if (!file_out_open(&out, path))
-    return unwritable(session, path, strerror(errno));
+    return report_unwritable(session, path, strerror(errno));
   print(session, options, out.stream);
   bool kept = file_out_keep(&out);
-  return file_out_close(&out) && kept ? WSE_OK : unwritable(session, path, lost);
+  return file_out_close(&out) && kept ? WSE_OK : report_unwritable(session, path, lost);
 }
 
 static void print_stats(Session *session, const HostOptions *options, FILE *out)
@@ -94,7 +94,7 @@ WseStatus host_outputs_write(Session *session, const HostOptions *options, HostO
       (one = write_one(session, options, options->stats_file, print_stats)) != WSE_OK)
     status = one;
   if (outputs->trace.stream && !file_out_keep(&outputs->trace))
-    status = unwritable(session, options->trace_file, lost);
+    status = report_unwritable(session, options->trace_file, lost);
   return status;
 }
 

@@ -43,7 +43,7 @@ void session_phase(Session *s, bool is_program, const char *verb, const char *wh
 
 /* A phase's cycles: between its first and last event if it runs the program, none if it only
  * moves data of the host.  What remains of a phase with memcpy is the host's. */
-static void account(Session *s)
+static void account_cycles(Session *s)
 {
   HostPhase *phase = &s->phases[s->phase];
   const HostPhase *before = &s->phase_before;
@@ -152,7 +152,7 @@ WseStatus session_step(Session *s, uint64_t limit, bool *quiet)
   s->started = true;
   RunStatus status = s->ops->run(s->engine, observers_limit(s, limit));
   s->wall_seconds += host_seconds() - start;
-  account(s);
+  account_cycles(s);
   s->quiet = status == RUN_QUIET;
   *quiet = status == RUN_QUIET;
   if (status == RUN_FAULT)

@@ -10,7 +10,7 @@ void host_command(CommandCode code, uint32_t address, uint32_t count, uint32_t f
   words[1] = count | flags << HALF_BITS;
 }
 
-static uint32_t step(uint32_t given)
+static uint32_t step_of(uint32_t given)
 {
   return given ? given : 1;
 }
@@ -19,8 +19,8 @@ HostTiles host_tiles(const WseTransfer *transfer)
 {
   HostTiles tiles = {.transfer = transfer};
   if (transfer->width && transfer->height) {
-    tiles.columns = 1 + (transfer->width - 1) / step(transfer->x_step);
-    tiles.rows = 1 + (transfer->height - 1) / step(transfer->y_step);
+    tiles.columns = 1 + (transfer->width - 1) / step_of(transfer->x_step);
+    tiles.rows = 1 + (transfer->height - 1) / step_of(transfer->y_step);
   }
   return tiles;
 }
@@ -29,7 +29,7 @@ uint32_t host_tiles_at(const HostTiles *tiles, const Program *program, uint32_t 
                        uint32_t row)
 {
   const WseTransfer *t = tiles->transfer;
-  return program_tile(program, t->x + column * step(t->x_step), t->y + row * step(t->y_step));
+  return program_tile(program, t->x + column * step_of(t->x_step), t->y + row * step_of(t->y_step));
 }
 
 bool host_tiles_next(HostTiles *tiles, const Program *program, uint32_t *tile)

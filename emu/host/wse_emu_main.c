@@ -11,7 +11,7 @@
 
 enum { SIGNALLED_CODE = 128 };  /* exit codes of programs that a signal has ended: more than that */
 
-static void tell(const Session *session)
+static void print_error(const Session *session)
 {
   fflush(stdout);
   fputs(session_error(session)->message, stderr);
@@ -35,7 +35,7 @@ static void warn_idle(Session *session)
 static Session *volatile interruptible;
 static volatile sig_atomic_t signalled;
 
-static void interrupt(int number)
+static void note_signal(int number)
 {
   signalled = number;
   session_interrupt(interruptible);
@@ -44,7 +44,8 @@ static void interrupt(int number)
 static void catch_signals(Session *session)
 {
   static const int caught[] = {SIGINT, SIGTERM};
-  struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+  struct sigaction action = {.sa_handler = note_signal,
+                             .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
   interruptible = session;
   for (size_t i = 0; i < ARRAY_COUNT(caught); i++) {
     struct sigaction old;
@@ -53,7 +54,7 @@ static void catch_signals(Session *session)
   }
 }
 
-static WseStatus run(Session *session, HostOptions *options, HostOutputs *outputs)
+static WseStatus run_program(Session *session, HostOptions *options, HostOutputs *outputs)
 {
   WseStatus status = session_open(session, options->program, &options->session);
   if (status == WSE_OK) {
@@ -61,12 +62,12 @@ static WseStatus run(Session *session, HostOptions *options, HostOutputs *output
     status = host_carry_out(session, options, stdout);
   }
   if (status != WSE_OK)
-    tell(session);
+    print_error(session);
   if (status == WSE_USAGE)
     return status;
   WseStatus written = host_outputs_write(session, options, outputs);
   if (written != WSE_OK)
-    tell(session);
+    print_error(session);
   if (status == WSE_OK && written == WSE_OK)
     warn_idle(session);
   return status != WSE_OK ? status : written;
@@ -81,7 +82,7 @@ static WseStatus flush_stdout(Session *session)
   diag_output_unwritable(session_diags(session), HOST_NOWHERE, "standard output",
                          failed ? "not all of it has arrived" : strerror(errno));
   session_usage(session);
-  tell(session);
+  print_error(session);
   return WSE_USAGE;
 }
 
@@ -108,9 +109,9 @@ int main(int argc, char **argv)
   options.session.print_out = stdout;
   options.session.warnings = stderr;
   if (status != WSE_OK)
-    tell(session);
+    print_error(session);
   else if (outputs)
-    status = run(session, &options, outputs);
+    status = run_program(session, &options, outputs);
   WseStatus flushed = flush_stdout(session);
   session_close(session);
   host_outputs_close(outputs);

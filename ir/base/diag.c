@@ -283,7 +283,7 @@ static bool is_continuation_byte(char c)
 }
 
 /* Terminal controls in a source text must not reach the terminal. */
-static char printable(char c)
+static char printable_char(char c)
 {
   bool control = ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
   return control ? '?' : c;
@@ -306,7 +306,7 @@ static void print_excerpt(const Diags *diags, Span span, FILE *out)
     length = length - skip < WIDEST_LINE ? length - skip : WIDEST_LINE;
   }
   for (size_t i = 0; i < length; i++)
-    fputc(printable(line[i]), out);
+    fputc(printable_char(line[i]), out);
   fputc('\n', out);
   for (size_t i = 0; i < at && i < length; i++)
     if (!is_continuation_byte(line[i]))

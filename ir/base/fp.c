@@ -153,7 +153,7 @@ static uint32_t pack_double(const Format *f, double value, int scale)
   return pack_rounded(f, negative, m, field - F64_BIAS - F64_FRACTION_BITS + scale, false);
 }
 
-static double unpack16(const Format *f, uint16_t bits)
+static double unpack_fp16(const Format *f, uint16_t bits)
 {
   uint64_t sign = bits & sign_of(f) ? F64_SIGN : 0;
   uint32_t magnitude = bits & (sign_of(f) - 1);
@@ -181,7 +181,7 @@ double fp32_least_normal(void)
 
 double fp16_least_normal(Fp16Format format)
 {
-  return unpack16(&formats[format], (uint16_t)(1u << formats[format].fraction_bits));
+  return unpack_fp16(&formats[format], (uint16_t)(1u << formats[format].fraction_bits));
 }
 
 /* ---- conversions --------------------------------------------------------------------- */
@@ -208,7 +208,7 @@ uint16_t fp16_from_double(Fp16Format format, double value)
 
 double fp16_to_double(Fp16Format format, uint16_t bits)
 {
-  return unpack16(&formats[format], bits);
+  return unpack_fp16(&formats[format], bits);
 }
 
 uint16_t fp16_from_fp32(Fp16Format format, uint32_t bits)
@@ -282,7 +282,7 @@ uint16_t fp16_scale(Fp16Format format, uint16_t bits, int exponent)
 /* ---- arithmetic ---------------------------------------------------------------------- */
 
 /* The larger or smaller operand; NaN if one is NaN, and +0 counts as larger than -0. */
-static double pick(double a, double b, bool larger)
+static double pick_extreme(double a, double b, bool larger)
 {
   if (a != a || b != b)
     return a + b;
@@ -299,8 +299,8 @@ uint32_t fp32_binary(FpBinary op, uint32_t a, uint32_t b)
   case FP_SUB: return bits_of_float(x - y);
   case FP_MUL: return bits_of_float(x * y);
   case FP_DIV: return bits_of_float(x / y);
-  case FP_MAX: return bits_of_float((float)pick(x, y, true));
-  case FP_MIN: return bits_of_float((float)pick(x, y, false));
+  case FP_MAX: return bits_of_float((float)pick_extreme(x, y, true));
+  case FP_MIN: return bits_of_float((float)pick_extreme(x, y, false));
   }
   ICE("bad operation %d on f32", (int)op);
 }
@@ -313,13 +313,13 @@ uint16_t fp16_binary(Fp16Format format, FpBinary op, uint16_t a, uint16_t b)
   case FP_SUB: return fp16_from_double(format, x - y);
   case FP_MUL: return fp16_from_double(format, x * y);
   case FP_DIV: return fp16_from_double(format, x / y);
-  case FP_MAX: return fp16_from_double(format, pick(x, y, true));
-  case FP_MIN: return fp16_from_double(format, pick(x, y, false));
+  case FP_MAX: return fp16_from_double(format, pick_extreme(x, y, true));
+  case FP_MIN: return fp16_from_double(format, pick_extreme(x, y, false));
   }
   ICE("bad operation %d on %s", (int)op, fp16_name(format));
 }
 
-static bool compare(FpCompare op, double a, double b)
+static bool compare_doubles(FpCompare op, double a, double b)
 {
   switch (op) {
   case FP_LT: return a < b;
@@ -331,12 +331,12 @@ static bool compare(FpCompare op, double a, double b)
 
 bool fp32_compare(FpCompare op, uint32_t a, uint32_t b)
 {
-  return compare(op, fp32_to_double(a), fp32_to_double(b));
+  return compare_doubles(op, fp32_to_double(a), fp32_to_double(b));
 }
 
 bool fp16_compare(Fp16Format format, FpCompare op, uint16_t a, uint16_t b)
 {
-  return compare(op, fp16_to_double(format, a), fp16_to_double(format, b));
+  return compare_doubles(op, fp16_to_double(format, a), fp16_to_double(format, b));
 }
 
 /* By integers: the root of m * 2^(2k) to more bits than f32 has, and whether it was exact. */

@@ -15,7 +15,7 @@ enum { F64_BIAS = 1023, F64_FRACTION_BITS = 52 };
 static bool is_nan(double v) { return v != v; }
 static bool is_infinite(double v) { return v > DBL_MAX || v < -DBL_MAX; }
 static bool is_finite(double v) { return !is_nan(v) && !is_infinite(v); }
-static double magnitude(double v) { return v < 0 ? -v : v; }
+static double magnitude_of(double v) { return v < 0 ? -v : v; }
 
 static double power_of_two(int exponent)
 {
@@ -32,7 +32,7 @@ static unsigned of_rounding(double value, bool exact, double result, double leas
     return FP_RAISES_OVERFLOW | FP_RAISES_INEXACT;
   if (exact)
     return 0;
-  bool tiny = magnitude(value) < least_normal;
+  bool tiny = magnitude_of(value) < least_normal;
   return FP_RAISES_INEXACT | (tiny ? FP_RAISES_UNDERFLOW : 0u);
 }
 

@@ -88,7 +88,7 @@ size_t str_length(const StrTable *table, StrId id)
 
 enum { LONGEST_NAME = 64 };   /* longer names get no suggestion */
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned least_of(unsigned a, unsigned b)
 {
   return a < b ? a : b;
 }
@@ -105,9 +105,9 @@ static unsigned edit_distance(const char *a, size_t na, const char *b, size_t nb
     row[0] = (unsigned)i;
     for (size_t j = 1; j <= nb; j++) {
       row[j] = above[j - 1] + (a[i - 1] != b[j - 1]);
-      row[j] = least(row[j], least(above[j], row[j - 1]) + 1);
+      row[j] = least_of(row[j], least_of(above[j], row[j - 1]) + 1);
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = least(row[j], above2[j - 2] + 1);
+        row[j] = least_of(row[j], above2[j - 2] + 1);
     }
   }
   return rows[na % 3][nb];

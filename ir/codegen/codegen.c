@@ -93,7 +93,7 @@ static void add_roots(Cg *cg)
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-static void generate(Cg *cg, MFunc *mf)
+static void generate_func(Cg *cg, MFunc *mf)
 {
   mf->ir = &cg->work->funcs[mf->id];
   mf->name = mf->ir->name;
@@ -254,7 +254,7 @@ bool codegen_module(const IrModule *m, const CodegenOptions *options, const Sour
   dsr_plan(&cg);
   add_roots(&cg);
   for (size_t i = 0; i < arrlenu(cg.funcs); i++)   /* grows */
-    generate(&cg, cg.funcs[i]);
+    generate_func(&cg, cg.funcs[i]);
   stack_measure(&cg);
   bool ok = !cg.failed && layout_module(&cg);
   if (ok)

@@ -94,7 +94,7 @@ static Set make_set(const Sel *s, const IrInsn *insn)
 }
 
 static bool same_word(DsrField a, DsrField b) { return field_word(a) == field_word(b); }
-static bool adds(DsrField field) { return field == DSRF_BASE_ADD || field == DSRF_FLAGS; }
+static bool is_added(DsrField field) { return field == DSRF_BASE_ADD || field == DSRF_FLAGS; }
 
 /* Replaces a field of a constant descriptor; false if that needs run-time code. */
 static bool fold_set(View *v, const Set *set)
@@ -124,7 +124,7 @@ static void add_set(View *v, Set set)
   unsigned kept = 0;
   for (unsigned i = 0; i < v->n_sets; i++) {
     Set *old = &v->sets[i];
-    bool replaced = !adds(set.field) && same_word(old->field, set.field);
+    bool replaced = !is_added(set.field) && same_word(old->field, set.field);
     if (old->field == DSRF_BASE_ADD && set.field == DSRF_BASE_ADD && !old->value.raw &&
         !set.value.raw) {
       set.imm += old->imm;
@@ -222,7 +222,7 @@ static void collect_uses(Sel *s, DsdUses *u, IrValue user)
 
 /* May the instruction change the descriptor at an address?  Stores of other types do not: a
  * variable that holds a descriptor holds nothing else. */
-static bool changes(const Sel *s, const IrInsn *insn, const Addr *at)
+static bool may_change(const Sel *s, const IrInsn *insn, const Addr *at)
 {
   if (insn->op == IR_store) {
     Addr to = sel_address(s, insn->args[0]);
@@ -262,7 +262,7 @@ static bool load_needs_anchor(const Sel *s, const DsdUses *u, IrValue v)
   if (last == 0)
     return true;
   for (uint32_t p = s->position[v.raw] + 1; p < last; p++)
-    if (changes(s, sel_def(s, s->f->blocks[block].insns[p - 1]), &at))
+    if (may_change(s, sel_def(s, s->f->blocks[block].insns[p - 1]), &at))
       return true;
   return false;
 }
@@ -317,7 +317,7 @@ static void store_field(Sel *s, const Addr *to, const Set *set)
 {
   int32_t offset = (int32_t)(2 * field_word(set->field));
   Reg value = REG_NONE;
-  if (adds(set->field)) {
+  if (is_added(set->field)) {
     Reg old = sel_new_reg(s, CLASS_WORD);
     bool is_add = set->field == DSRF_BASE_ADD;
     value = sel_new_reg(s, CLASS_WORD);
@@ -415,7 +415,7 @@ void dsd_get(Sel *s, IrValue v, const IrInsn *insn)
     const Set *set = &view.sets[i];
     if (!same_word(set->field, field))
       continue;
-    if (!adds(set->field)) {
+    if (!is_added(set->field)) {
       at = set_value(s, set);
       continue;
     }
@@ -480,7 +480,7 @@ static bool is_made_from(const Sel *s, IrValue v, IrValue dsd)
   return insn->op == IR_dsd_set && is_made_from(s, insn->args[0], dsd);
 }
 
-static bool passes(const Sel *s, const IrTarget *target, IrValue dsd)
+static bool is_passed(const Sel *s, const IrTarget *target, IrValue dsd)
 {
   for (uint32_t i = 0; i < target->n_args; i++)
     if (is_made_from(s, target->args[i], dsd))
@@ -498,7 +498,7 @@ static bool block_uses(const Sel *s, uint32_t block, IrValue dsd)
       if (is_made_from(s, insn->args[k], dsd))
         return true;
     for (uint32_t t = 0; t < n; t++)
-      if (passes(s, &insn->u.targets[t], dsd))
+      if (is_passed(s, &insn->u.targets[t], dsd))
         return true;
   }
   return false;
@@ -529,7 +529,7 @@ bool dsd_edge_comes_early(Sel *s, const IrTarget *target, const IrTarget *other)
       mark_reached(s, other->block.raw, target->block.raw, reached);
     }
     any = true;
-    if (passes(s, other, block->params[i]))
+    if (is_passed(s, other, block->params[i]))
       return false;
     for (uint32_t b = 0; b < s->f->n_blocks; b++)
       if (reached[b] && block_uses(s, b, block->params[i]))
@@ -546,7 +546,7 @@ static bool wants_xdsr(const View *view)
   return view->type == IRT_DSD4 || circular;
 }
 
-static DsrTemp describe(Sel *s, const View *view)
+static DsrTemp describe_dsr(Sel *s, const View *view)
 {
   Addr at = root_address(s, view);
   unsigned kind = view->is_const ? view->desc.words[0] & DESC_KIND_BITS : DESC_NONE;
@@ -604,7 +604,7 @@ void dsd_load_dsr(Sel *s, const IrInsn *insn)
   uint32_t number = insn->aux & 0xffff;
   if (insn->op == IR_dsr_load) {
     View view = view_of(s, insn->args[0]);
-    DsrTemp t = describe(s, &view);
+    DsrTemp t = describe_dsr(s, &view);
     emit_load_dsr(s, &t, wants_xdsr(&view), file, number, 0);
   } else if (insn->op == IR_dsr_set) {
     IrInsn as_set = *insn;
@@ -633,7 +633,7 @@ typedef struct {
 /* The DSR of a descriptor; operands that are the same share one. */
 static MVecOperand dsr_operand(Sel *s, VecParts *parts, const View *view, bool is_dest)
 {
-  DsrTemp t = describe(s, view);
+  DsrTemp t = describe_dsr(s, view);
   uint32_t temp = 0;
   for (unsigned i = 0; i < parts->n_temps; i++)
     if (dsr_temp_equal(&s->mf->temps[parts->temps[i]], &t))
@@ -649,8 +649,8 @@ static MVecOperand dsr_operand(Sel *s, VecParts *parts, const View *view, bool i
   return (MVecOperand){.kind = VOPND_DSR, .temp = temp};
 }
 
-static MVecOperand operand(Sel *s, VecParts *parts, const IrInsn *insn, const IrVecOperand *x,
-                           unsigned slot)
+static MVecOperand vec_operand(Sel *s, VecParts *parts, const IrInsn *insn, const IrVecOperand *x,
+                               unsigned slot)
 {
   MVecOperand out = {.kind = VOPND_NONE};
   if (x->kind == IRV_DSD) {
@@ -769,9 +769,9 @@ void dsd_vec(Sel *s, IrValue v, const IrInsn *insn)
   mv->op = vec->op;
   bool is_async = operand_is_async(s, insn, &vec->dest) || operand_is_async(s, insn, &vec->src0) ||
                   operand_is_async(s, insn, &vec->src1);
-  mv->dest = operand(s, &parts, insn, &vec->dest, 0);
-  mv->src0 = operand(s, &parts, insn, &vec->src0, 1);
-  mv->src1 = operand(s, &parts, insn, &vec->src1, 2);
+  mv->dest = vec_operand(s, &parts, insn, &vec->dest, 0);
+  mv->src0 = vec_operand(s, &parts, insn, &vec->src0, 1);
+  mv->src1 = vec_operand(s, &parts, insn, &vec->src1, 2);
   if (vec->scalar != IR_NO_ID) {
     IrValue x = insn->args[vec->scalar];
     bool word = type_class(sel_type(s, x)) == CLASS_WORD;

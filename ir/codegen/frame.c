@@ -145,7 +145,7 @@ static void close_component(Graph *g, uint32_t root)
 }
 
 /* Recursive in the number of functions that call each other in a chain, which code size bounds. */
-static void visit(Graph *g, uint32_t v)
+static void visit_func(Graph *g, uint32_t v)
 {
   g->number[v] = g->low[v] = ++g->counter;
   arrput(g->stack, v);
@@ -154,7 +154,7 @@ static void visit(Graph *g, uint32_t v)
   for (size_t i = 0; i < arrlenu(list); i++) {
     uint32_t to = list[i];
     if (g->number[to] == 0)
-      visit(g, to);
+      visit_func(g, to);
     uint32_t reach = g->number[to] > g->number[v] ? g->low[to] : g->number[to];
     if (g->on_stack[to] && reach < g->low[v])
       g->low[v] = reach;
@@ -176,7 +176,7 @@ void stack_measure(Cg *cg)
   g.on_stack = arena_many(arena, bool, n + 1);
   for (uint32_t v = 0; v < n; v++)
     if (g.number[v] == 0)
-      visit(&g, v);
+      visit_func(&g, v);
   for (uint32_t v = 0; v < n; v++) {
     cg->funcs[v]->depth_bytes = g.depth[g.component[v]];
     if (cg->funcs[v]->depth_bytes > cg->stack_bytes)

@@ -13,37 +13,55 @@ typedef struct {
 
 /* ---- short forms ---------------------------------------------------------------------------- */
 
-static IrValue num(Maker *k, IrType type, uint64_t bits) { return ir_const(&k->b, type, bits); }
-static IrValue bin(Maker *k, IrOp op, IrType type, IrValue x, IrValue y)
+static IrValue make_const(Maker *k, IrType type, uint64_t bits)
+{
+  return ir_const(&k->b, type, bits);
+}
+static IrValue make_binary(Maker *k, IrOp op, IrType type, IrValue x, IrValue y)
 {
   return ir_binary(&k->b, op, type, x, y);
 }
-static IrValue add(Maker *k, IrType t, IrValue x, IrValue y) { return bin(k, IR_add, t, x, y); }
-static IrValue sub(Maker *k, IrType t, IrValue x, IrValue y) { return bin(k, IR_sub, t, x, y); }
-static IrValue both(Maker *k, IrType t, IrValue x, IrValue y) { return bin(k, IR_and, t, x, y); }
-static IrValue either(Maker *k, IrType t, IrValue x, IrValue y) { return bin(k, IR_or, t, x, y); }
-static IrValue shift(Maker *k, IrOp op, IrType type, IrValue x, unsigned n)
+static IrValue make_add(Maker *k, IrType t, IrValue x, IrValue y)
 {
-  return bin(k, op, type, x, num(k, IRT_I16, n));
+  return make_binary(k, IR_add, t, x, y);
 }
-static IrValue test(Maker *k, IrOp op, IrValue x, IrValue y) { return bin(k, op, IRT_BOOL, x, y); }
-static IrValue conv(Maker *k, IrOp op, IrType type, IrValue x)
+static IrValue make_sub(Maker *k, IrType t, IrValue x, IrValue y)
+{
+  return make_binary(k, IR_sub, t, x, y);
+}
+static IrValue make_and(Maker *k, IrType t, IrValue x, IrValue y)
+{
+  return make_binary(k, IR_and, t, x, y);
+}
+static IrValue make_or(Maker *k, IrType t, IrValue x, IrValue y)
+{
+  return make_binary(k, IR_or, t, x, y);
+}
+static IrValue make_shift(Maker *k, IrOp op, IrType type, IrValue x, unsigned n)
+{
+  return make_binary(k, op, type, x, make_const(k, IRT_I16, n));
+}
+static IrValue make_test(Maker *k, IrOp op, IrValue x, IrValue y)
+{
+  return make_binary(k, op, IRT_BOOL, x, y);
+}
+static IrValue make_convert(Maker *k, IrOp op, IrType type, IrValue x)
 {
   return ir_unary(&k->b, op, type, x);
 }
-static IrValue param(const Maker *k, uint32_t i)
+static IrValue param_at(const Maker *k, uint32_t i)
 {
   return k->b.module->funcs[k->func].blocks[0].params[i];
 }
-static IrValue lower_half(Maker *k, IrValue x) { return conv(k, IR_trunc, IRT_I32, x); }
+static IrValue lower_half(Maker *k, IrValue x) { return make_convert(k, IR_trunc, IRT_I32, x); }
 static IrValue upper_half(Maker *k, IrValue x)
 {
-  return conv(k, IR_trunc, IRT_I32, shift(k, IR_lshr, IRT_I64, x, 32));
+  return make_convert(k, IR_trunc, IRT_I32, make_shift(k, IR_lshr, IRT_I64, x, 32));
 }
-static IrValue join(Maker *k, IrValue low, IrValue high)
+static IrValue join_halves(Maker *k, IrValue low, IrValue high)
 {
-  IrValue up = shift(k, IR_shl, IRT_I64, conv(k, IR_zext, IRT_I64, high), 32);
-  return either(k, IRT_I64, conv(k, IR_zext, IRT_I64, low), up);
+  IrValue up = make_shift(k, IR_shl, IRT_I64, make_convert(k, IR_zext, IRT_I64, high), 32);
+  return make_or(k, IRT_I64, make_convert(k, IR_zext, IRT_I64, low), up);
 }
 static IrBlockId new_block(Maker *k) { return ir_block_add(k->b.module, k->b.func); }
 static IrValue block_param(Maker *k, IrBlockId block, IrType type)
@@ -61,8 +79,8 @@ static Maker make_func(Cg *cg, const char *name, IrType result, const IrType *pa
 
 static IrValue half_of(Maker *k, IrValue x, bool upper)
 {
-  IrValue from = upper ? shift(k, IR_lshr, IRT_I32, x, 16) : x;
-  return conv(k, IR_zext, IRT_I32, conv(k, IR_trunc, IRT_I16, from));
+  IrValue from = upper ? make_shift(k, IR_lshr, IRT_I32, x, 16) : x;
+  return make_convert(k, IR_zext, IRT_I32, make_convert(k, IR_trunc, IRT_I16, from));
 }
 
 /* 32 x 32 bits to 64, from four products of halves; returns the upper 32, *low the lower. */
@@ -76,23 +94,26 @@ static IrValue multiply_words(Maker *k, IrValue x, IrValue y, IrValue *low)
   }
   for (unsigned i = 0; i < 2; i++)
     for (unsigned j = 0; j < 2; j++)
-      p[i][j] = bin(k, IR_mul, t, half[0][i], half[1][j]);
-  IrValue mask = num(k, t, 0xffff);
-  IrValue mid = add(k, t, shift(k, IR_lshr, t, p[0][0], 16),
-                    add(k, t, both(k, t, p[0][1], mask), both(k, t, p[1][0], mask)));
-  *low = either(k, t, both(k, t, p[0][0], mask), shift(k, IR_shl, t, mid, 16));
-  IrValue sides = add(k, t, shift(k, IR_lshr, t, p[0][1], 16), shift(k, IR_lshr, t, p[1][0], 16));
-  return add(k, t, p[1][1], add(k, t, sides, shift(k, IR_lshr, t, mid, 16)));
+      p[i][j] = make_binary(k, IR_mul, t, half[0][i], half[1][j]);
+  IrValue mask = make_const(k, t, 0xffff);
+  IrValue mid =
+      make_add(k, t, make_shift(k, IR_lshr, t, p[0][0], 16),
+               make_add(k, t, make_and(k, t, p[0][1], mask), make_and(k, t, p[1][0], mask)));
+  *low = make_or(k, t, make_and(k, t, p[0][0], mask), make_shift(k, IR_shl, t, mid, 16));
+  IrValue sides = make_add(k, t, make_shift(k, IR_lshr, t, p[0][1], 16),
+                           make_shift(k, IR_lshr, t, p[1][0], 16));
+  return make_add(k, t, p[1][1], make_add(k, t, sides, make_shift(k, IR_lshr, t, mid, 16)));
 }
 
 static void make_multiply(Maker *k)
 {
-  IrValue x = param(k, 0), y = param(k, 1), low;
+  IrValue x = param_at(k, 0), y = param_at(k, 1), low;
   IrValue xl = lower_half(k, x), xh = upper_half(k, x);
   IrValue yl = lower_half(k, y), yh = upper_half(k, y);
   IrValue high = multiply_words(k, xl, yl, &low);
-  IrValue cross = add(k, IRT_I32, bin(k, IR_mul, IRT_I32, xh, yl), bin(k, IR_mul, IRT_I32, xl, yh));
-  ir_ret(&k->b, join(k, low, add(k, IRT_I32, high, cross)));
+  IrValue cross = make_add(k, IRT_I32, make_binary(k, IR_mul, IRT_I32, xh, yl),
+                           make_binary(k, IR_mul, IRT_I32, xl, yh));
+  ir_ret(&k->b, join_halves(k, low, make_add(k, IRT_I32, high, cross)));
 }
 
 /* ---- division ------------------------------------------------------------------------------- */
@@ -105,18 +126,19 @@ static void divide_loop(Maker *k, IrValue n, IrValue d, bool wants_rest)
   IrBlockId loop = new_block(k), done = new_block(k);
   IrValue q = block_param(k, loop, t), rest = block_param(k, loop, t);
   IrValue i = block_param(k, loop, IRT_I16);
-  IrValue start[] = {n, num(k, t, 0), num(k, IRT_I16, 64)};
+  IrValue start[] = {n, make_const(k, t, 0), make_const(k, IRT_I16, 64)};
   ir_br(&k->b, loop, start, 3);
   k->b.block = loop;
-  IrValue over = test(k, IR_slt, rest, num(k, t, 0));
-  IrValue next = either(k, t, shift(k, IR_shl, t, rest, 1), shift(k, IR_lshr, t, q, 63));
-  IrValue fits = either(k, IRT_BOOL, over, test(k, IR_ule, d, next));
-  IrValue less = ir_select(&k->b, t, fits, sub(k, t, next, d), next);
-  IrValue bit = conv(k, IR_zext, t, fits);
-  IrValue q2 = either(k, t, shift(k, IR_shl, t, q, 1), bit);
-  IrValue left = sub(k, IRT_I16, i, num(k, IRT_I16, 1));
+  IrValue over = make_test(k, IR_slt, rest, make_const(k, t, 0));
+  IrValue next = make_or(k, t, make_shift(k, IR_shl, t, rest, 1), make_shift(k, IR_lshr, t, q, 63));
+  IrValue fits = make_or(k, IRT_BOOL, over, make_test(k, IR_ule, d, next));
+  IrValue less = ir_select(&k->b, t, fits, make_sub(k, t, next, d), next);
+  IrValue bit = make_convert(k, IR_zext, t, fits);
+  IrValue q2 = make_or(k, t, make_shift(k, IR_shl, t, q, 1), bit);
+  IrValue left = make_sub(k, IRT_I16, i, make_const(k, IRT_I16, 1));
   IrValue again[] = {q2, less, left};
-  ir_cond_br(&k->b, test(k, IR_ne, left, num(k, IRT_I16, 0)), loop, again, 3, done, NULL, 0);
+  ir_cond_br(&k->b, make_test(k, IR_ne, left, make_const(k, IRT_I16, 0)), loop, again, 3, done,
+             NULL, 0);
   k->b.block = done;
   ir_ret(&k->b, wants_rest ? less : q2);
 }
@@ -124,37 +146,39 @@ static void divide_loop(Maker *k, IrValue n, IrValue d, bool wants_rest)
 /* Divisor 0: quotient 0, remainder the dividend.  Both small: one instruction. */
 static void make_divide(Maker *k, bool wants_rest)
 {
-  IrValue n = param(k, 0), d = param(k, 1), zero = num(k, IRT_I64, 0);
+  IrValue n = param_at(k, 0), d = param_at(k, 1), zero = make_const(k, IRT_I64, 0);
   IrBlockId by_zero = new_block(k), other = new_block(k);
   IrBlockId small = new_block(k), large = new_block(k);
-  ir_cond_br(&k->b, test(k, IR_eq, d, zero), by_zero, NULL, 0, other, NULL, 0);
+  ir_cond_br(&k->b, make_test(k, IR_eq, d, zero), by_zero, NULL, 0, other, NULL, 0);
   k->b.block = by_zero;
-  ir_ret(&k->b, wants_rest ? n : num(k, IRT_I64, 0));
+  ir_ret(&k->b, wants_rest ? n : make_const(k, IRT_I64, 0));
   k->b.block = other;
-  IrValue high = either(k, IRT_I32, upper_half(k, n), upper_half(k, d));
-  ir_cond_br(&k->b, test(k, IR_eq, high, num(k, IRT_I32, 0)), small, NULL, 0, large, NULL, 0);
+  IrValue high = make_or(k, IRT_I32, upper_half(k, n), upper_half(k, d));
+  ir_cond_br(&k->b, make_test(k, IR_eq, high, make_const(k, IRT_I32, 0)), small, NULL, 0, large,
+             NULL, 0);
   k->b.block = small;
-  IrValue q = bin(k, wants_rest ? IR_urem : IR_udiv, IRT_I32, lower_half(k, n), lower_half(k, d));
-  ir_ret(&k->b, conv(k, IR_zext, IRT_I64, q));
+  IrValue q =
+      make_binary(k, wants_rest ? IR_urem : IR_udiv, IRT_I32, lower_half(k, n), lower_half(k, d));
+  ir_ret(&k->b, make_convert(k, IR_zext, IRT_I64, q));
   k->b.block = large;
   divide_loop(k, n, d, wants_rest);
 }
 
 /* x if not negative, else -x, without a branch: (x ^ s) - s with s = x >> 63. */
-static IrValue flip(Maker *k, IrValue x, IrValue sign)
+static IrValue negate_if(Maker *k, IrValue x, IrValue sign)
 {
-  return sub(k, IRT_I64, bin(k, IR_xor, IRT_I64, x, sign), sign);
+  return make_sub(k, IRT_I64, make_binary(k, IR_xor, IRT_I64, x, sign), sign);
 }
-static IrValue sign_of(Maker *k, IrValue x) { return shift(k, IR_ashr, IRT_I64, x, 63); }
+static IrValue sign_of(Maker *k, IrValue x) { return make_shift(k, IR_ashr, IRT_I64, x, 63); }
 
 static void make_signed_divide(Cg *cg, Maker *k, bool wants_rest)
 {
-  IrValue n = param(k, 0), d = param(k, 1), sn = sign_of(k, n), sd = sign_of(k, d);
-  IrValue args[] = {flip(k, n, sn), flip(k, d, sd)};
+  IrValue n = param_at(k, 0), d = param_at(k, 1), sn = sign_of(k, n), sd = sign_of(k, d);
+  IrValue args[] = {negate_if(k, n, sn), negate_if(k, d, sd)};
   IrFuncId plain = {cg_runtime(cg, wants_rest ? RT_UREM64 : RT_UDIV64)};
   IrValue result = ir_call(&k->b, plain, args, 2);
-  IrValue sign = wants_rest ? sn : bin(k, IR_xor, IRT_I64, sn, sd);
-  ir_ret(&k->b, flip(k, result, sign));
+  IrValue sign = wants_rest ? sn : make_binary(k, IR_xor, IRT_I64, sn, sd);
+  ir_ret(&k->b, negate_if(k, result, sign));
 }
 
 /* ---- conversions ---------------------------------------------------------------------------- */
@@ -166,28 +190,29 @@ static void make_from_unsigned(Maker *k, IrType type)
   unsigned width = type == IRT_F16 ? 15 : 32;
   IrBlockId loop = new_block(k), shrink = new_block(k), done = new_block(k);
   IrValue x = block_param(k, loop, IRT_I64), e = block_param(k, loop, IRT_I16);
-  IrValue start[] = {param(k, 0), num(k, IRT_I16, 0)};
+  IrValue start[] = {param_at(k, 0), make_const(k, IRT_I16, 0)};
   ir_br(&k->b, loop, start, 2);
   k->b.block = loop;
-  IrValue above = shift(k, IR_lshr, IRT_I64, x, width);
-  ir_cond_br(&k->b, test(k, IR_ne, above, num(k, IRT_I64, 0)), shrink, NULL, 0, done, NULL, 0);
+  IrValue above = make_shift(k, IR_lshr, IRT_I64, x, width);
+  ir_cond_br(&k->b, make_test(k, IR_ne, above, make_const(k, IRT_I64, 0)), shrink, NULL, 0, done,
+             NULL, 0);
   k->b.block = shrink;
-  IrValue lost = both(k, IRT_I64, x, num(k, IRT_I64, 1));
-  IrValue half = either(k, IRT_I64, shift(k, IR_lshr, IRT_I64, x, 1), lost);
-  IrValue next[] = {half, add(k, IRT_I16, e, num(k, IRT_I16, 1))};
+  IrValue lost = make_and(k, IRT_I64, x, make_const(k, IRT_I64, 1));
+  IrValue half = make_or(k, IRT_I64, make_shift(k, IR_lshr, IRT_I64, x, 1), lost);
+  IrValue next[] = {half, make_add(k, IRT_I16, e, make_const(k, IRT_I16, 1))};
   ir_br(&k->b, loop, next, 2);
   k->b.block = done;
-  IrValue small = conv(k, IR_trunc, type == IRT_F16 ? IRT_I16 : IRT_I32, x);
-  ir_ret(&k->b, bin(k, IR_fscale, type, conv(k, IR_uitofp, type, small), e));
+  IrValue small = make_convert(k, IR_trunc, type == IRT_F16 ? IRT_I16 : IRT_I32, x);
+  ir_ret(&k->b, make_binary(k, IR_fscale, type, make_convert(k, IR_uitofp, type, small), e));
 }
 
 static void make_from_signed(Cg *cg, Maker *k, IrType type)
 {
-  IrValue x = param(k, 0), sign = sign_of(k, x), arg = flip(k, x, sign);
+  IrValue x = param_at(k, 0), sign = sign_of(k, x), arg = negate_if(k, x, sign);
   IrFuncId plain = {cg_runtime(cg, type == IRT_F16 ? RT_F16_FROM_U64 : RT_F32_FROM_U64)};
   IrValue result = ir_call(&k->b, plain, &arg, 1);
-  IrValue negative = test(k, IR_slt, x, num(k, IRT_I64, 0));
-  ir_ret(&k->b, ir_select(&k->b, type, negative, conv(k, IR_fneg, type, result), result));
+  IrValue negative = make_test(k, IR_slt, x, make_const(k, IRT_I64, 0));
+  ir_ret(&k->b, ir_select(&k->b, type, negative, make_convert(k, IR_fneg, type, result), result));
 }
 
 enum { F32_BIAS = 127, F32_FRACTION_BITS = 23, F32_EXPONENT_MASK = 0xff };
@@ -204,33 +229,36 @@ static void return_if(Maker *k, IrValue cond, IrValue value)
 /* Toward zero; NaN gives 0, what is out of range the nearest bound. */
 static void make_to_int(Maker *k, bool is_signed)
 {
-  IrValue x = param(k, 0), zero = num(k, IRT_I64, 0);
+  IrValue x = param_at(k, 0), zero = make_const(k, IRT_I64, 0);
   if (ir_value_type(k->b.module, k->b.func, x) == IRT_F16)
-    x = conv(k, IR_fpext, IRT_F32, x);
-  IrValue bits = conv(k, IR_bitcast, IRT_I32, x);
-  IrValue exponent = shift(k, IR_lshr, IRT_I32, bits, F32_FRACTION_BITS);
-  exponent = conv(k, IR_trunc, IRT_I16, exponent);
-  exponent = both(k, IRT_I16, exponent, num(k, IRT_I16, F32_EXPONENT_MASK));
-  IrValue negative = test(k, IR_slt, bits, num(k, IRT_I32, 0));
-  IrValue is_nan = bin(k, IR_xor, IRT_BOOL, test(k, IR_feq, x, x), num(k, IRT_BOOL, 1));
-  IrValue tiny = test(k, IR_ult, exponent, num(k, IRT_I16, F32_BIAS));
-  return_if(k, either(k, IRT_BOOL, is_nan, tiny), zero);
+    x = make_convert(k, IR_fpext, IRT_F32, x);
+  IrValue bits = make_convert(k, IR_bitcast, IRT_I32, x);
+  IrValue exponent = make_shift(k, IR_lshr, IRT_I32, bits, F32_FRACTION_BITS);
+  exponent = make_convert(k, IR_trunc, IRT_I16, exponent);
+  exponent = make_and(k, IRT_I16, exponent, make_const(k, IRT_I16, F32_EXPONENT_MASK));
+  IrValue negative = make_test(k, IR_slt, bits, make_const(k, IRT_I32, 0));
+  IrValue is_nan =
+      make_binary(k, IR_xor, IRT_BOOL, make_test(k, IR_feq, x, x), make_const(k, IRT_BOOL, 1));
+  IrValue tiny = make_test(k, IR_ult, exponent, make_const(k, IRT_I16, F32_BIAS));
+  return_if(k, make_or(k, IRT_BOOL, is_nan, tiny), zero);
   if (!is_signed)
-    return_if(k, negative, num(k, IRT_I64, 0));
-  IrValue top = num(k, IRT_I64, is_signed ? (uint64_t)INT64_MAX : UINT64_MAX);
-  IrValue bottom = num(k, IRT_I64, (uint64_t)INT64_MIN);
+    return_if(k, negative, make_const(k, IRT_I64, 0));
+  IrValue top = make_const(k, IRT_I64, is_signed ? (uint64_t)INT64_MAX : UINT64_MAX);
+  IrValue bottom = make_const(k, IRT_I64, (uint64_t)INT64_MIN);
   IrValue bound = is_signed ? ir_select(&k->b, IRT_I64, negative, bottom, top) : top;
   unsigned limit = F32_BIAS + (is_signed ? 63 : 64);
-  return_if(k, test(k, IR_ule, num(k, IRT_I16, limit), exponent), bound);
-  IrValue fraction = both(k, IRT_I32, bits, num(k, IRT_I32, (1u << F32_FRACTION_BITS) - 1));
-  fraction = either(k, IRT_I32, fraction, num(k, IRT_I32, 1u << F32_FRACTION_BITS));
-  IrValue wide = conv(k, IR_zext, IRT_I64, fraction);
-  IrValue unit = num(k, IRT_I16, F32_BIAS + F32_FRACTION_BITS);
-  IrValue up = bin(k, IR_shl, IRT_I64, wide, sub(k, IRT_I16, exponent, unit));
-  IrValue down = bin(k, IR_lshr, IRT_I64, wide, sub(k, IRT_I16, unit, exponent));
-  IrValue value = ir_select(&k->b, IRT_I64, test(k, IR_ult, exponent, unit), down, up);
-  ir_ret(&k->b, is_signed ? ir_select(&k->b, IRT_I64, negative, sub(k, IRT_I64, zero, value), value)
-                          : value);
+  return_if(k, make_test(k, IR_ule, make_const(k, IRT_I16, limit), exponent), bound);
+  IrValue fraction =
+      make_and(k, IRT_I32, bits, make_const(k, IRT_I32, (1u << F32_FRACTION_BITS) - 1));
+  fraction = make_or(k, IRT_I32, fraction, make_const(k, IRT_I32, 1u << F32_FRACTION_BITS));
+  IrValue wide = make_convert(k, IR_zext, IRT_I64, fraction);
+  IrValue unit = make_const(k, IRT_I16, F32_BIAS + F32_FRACTION_BITS);
+  IrValue up = make_binary(k, IR_shl, IRT_I64, wide, make_sub(k, IRT_I16, exponent, unit));
+  IrValue down = make_binary(k, IR_lshr, IRT_I64, wide, make_sub(k, IRT_I16, unit, exponent));
+  IrValue value = ir_select(&k->b, IRT_I64, make_test(k, IR_ult, exponent, unit), down, up);
+  ir_ret(&k->b, is_signed
+                    ? ir_select(&k->b, IRT_I64, negative, make_sub(k, IRT_I64, zero, value), value)
+                    : value);
 }
 
 /* ---- the routines --------------------------------------------------------------------------- */
@@ -302,7 +330,7 @@ enum { REGISTER_BITS = 16 };
 
 static IrValue read_register(Maker *k, unsigned address)
 {
-  IrValue a = num(k, IRT_I16, address);
+  IrValue a = make_const(k, IRT_I16, address);
   return ir_machine_op(&k->b, IR_get_config, IRT_I16, 0, 0, &a, 1);
 }
 
@@ -310,9 +338,10 @@ static IrValue read_register(Maker *k, unsigned address)
 static void call_if_pending(Cg *cg, Maker *k, IrValue word, unsigned number, uint32_t handler)
 {
   IrBlockId call = new_block(k), next = new_block(k);
-  IrValue bit = both(k, IRT_I16, word, num(k, IRT_I16, 1u << number));
+  IrValue bit = make_and(k, IRT_I16, word, make_const(k, IRT_I16, 1u << number));
   cg->work->funcs[k->func].loc = k->b.loc = cg->work->funcs[handler].loc;
-  ir_cond_br(&k->b, test(k, IR_ne, bit, num(k, IRT_I16, 0)), call, NULL, 0, next, NULL, 0);
+  ir_cond_br(&k->b, make_test(k, IR_ne, bit, make_const(k, IRT_I16, 0)), call, NULL, 0, next, NULL,
+             0);
   k->b.block = call;
   ir_call(&k->b, (IrFuncId){handler}, NULL, 0);
   ir_br(&k->b, next, NULL, 0);

@@ -58,7 +58,7 @@ static size_t matrix_bit(uint32_t a, uint32_t b)
   return (size_t)hi * (hi + 1) / 2 + lo;
 }
 
-static bool interferes(const Alloc *a, uint32_t x, uint32_t y)
+static bool is_edge(const Alloc *a, uint32_t x, uint32_t y)
 {
   size_t bit = matrix_bit(x, y);
   return a->matrix[bit / 64] >> (bit % 64) & 1;
@@ -66,7 +66,7 @@ static bool interferes(const Alloc *a, uint32_t x, uint32_t y)
 
 static void add_edge(Alloc *a, uint32_t x, uint32_t y)
 {
-  if (x == y || interferes(a, x, y))
+  if (x == y || is_edge(a, x, y))
     return;
   size_t bit = matrix_bit(x, y);
   a->matrix[bit / 64] |= UINT64_C(1) << (bit % 64);
@@ -80,7 +80,7 @@ typedef struct {
 } LiveNow;
 
 /* A definition meets all that lives across it.  The source of a copy may share its register. */
-static void define(Alloc *a, const LiveNow *now, Reg r, Reg copied)
+static void add_definition(Alloc *a, const LiveNow *now, Reg r, Reg copied)
 {
   for (uint32_t w = 0; w < a->flow.n_words; w++)
     for (uint64_t bits = now->live[w]; bits; bits &= bits - 1) {
@@ -131,7 +131,7 @@ static void scan_insn(Alloc *a, LiveNow *now, uint32_t i, double weight)
   for (unsigned k = 0; k < n; k++) {
     note_access(a, i, &ops[k], weight);
     if (ops[k].def)
-      define(a, now, mi->r[ops[k].slot], copied);
+      add_definition(a, now, mi->r[ops[k].slot], copied);
   }
   now->physical &= (uint16_t)~mi->clobbers;
   for (unsigned k = 0; k < n; k++) {
@@ -186,7 +186,7 @@ static void scan_code(Alloc *a)
 
 /* ---- joining copies ------------------------------------------------------------------------- */
 
-static uint32_t find(const Alloc *a, uint32_t v)
+static uint32_t find_alias(const Alloc *a, uint32_t v)
 {
   while (a->nodes[v].alias != v)
     v = a->nodes[v].alias;
@@ -195,7 +195,7 @@ static uint32_t find(const Alloc *a, uint32_t v)
 
 static RegClass class_of(const Alloc *a, uint32_t v) { return a->mf->vregs[v].cls; }
 
-static unsigned popcount(unsigned bits) { return (unsigned)__builtin_popcount(bits); }
+static unsigned count_bits(unsigned bits) { return (unsigned)__builtin_popcount(bits); }
 
 /* Even registers of the pairs that lie wholly in a mask. */
 static uint16_t pairs_in(uint16_t mask)
@@ -203,50 +203,50 @@ static uint16_t pairs_in(uint16_t mask)
   return mask & (uint16_t)(mask >> 1) & 0x5555;
 }
 
-static unsigned choices(const Alloc *a, RegClass cls, uint16_t avoid)
+static unsigned count_choices(const Alloc *a, RegClass cls, uint16_t avoid)
 {
   uint16_t mask = a->allocatable & (uint16_t)~avoid;
-  return popcount(cls == CLASS_WORD ? mask : pairs_in(mask));
+  return count_bits(cls == CLASS_WORD ? mask : pairs_in(mask));
 }
 
 /* How many choices of a node of class `cls` one neighbour takes away. */
-static unsigned takes(const Alloc *a, RegClass cls, uint32_t neighbour)
+static unsigned count_taken(const Alloc *a, RegClass cls, uint32_t neighbour)
 {
   return cls == CLASS_WORD && class_of(a, neighbour) == CLASS_PAIR ? 2 : 1;
 }
 
-static uint32_t pressure(const Alloc *a, uint32_t v)
+static uint32_t pressure_on(const Alloc *a, uint32_t v)
 {
   uint32_t sum = 0;
   RegClass cls = class_of(a, v);
   for (size_t i = 0; i < arrlenu(a->nodes[v].neighbours); i++)
     if (a->nodes[a->nodes[v].neighbours[i]].alias == a->nodes[v].neighbours[i])
-      sum += takes(a, cls, a->nodes[v].neighbours[i]);
+      sum += count_taken(a, cls, a->nodes[v].neighbours[i]);
   return sum;
 }
 
 /* Joined, would it surely still find a colour?  (Briggs: few neighbours that are hard.) */
 static bool may_join(const Alloc *a, uint32_t x, uint32_t y)
 {
-  if (x == y || class_of(a, x) != class_of(a, y) || interferes(a, x, y) ||
+  if (x == y || class_of(a, x) != class_of(a, y) || is_edge(a, x, y) ||
       a->mf->vregs[x].tiny || a->mf->vregs[y].tiny)
     return false;
   RegClass cls = class_of(a, x);
-  unsigned left = choices(a, cls, a->nodes[x].avoid | a->nodes[y].avoid), hard = 0;
+  unsigned left = count_choices(a, cls, a->nodes[x].avoid | a->nodes[y].avoid), hard = 0;
   for (unsigned side = 0; side < 2; side++) {
     const Node *node = &a->nodes[side ? y : x];
     for (size_t i = 0; i < arrlenu(node->neighbours); i++) {
       uint32_t other = node->neighbours[i];
-      if (a->nodes[other].alias != other || (side && interferes(a, x, other)))
+      if (a->nodes[other].alias != other || (side && is_edge(a, x, other)))
         continue;
-      if (pressure(a, other) >= choices(a, class_of(a, other), a->nodes[other].avoid))
-        hard += takes(a, cls, other);
+      if (pressure_on(a, other) >= count_choices(a, class_of(a, other), a->nodes[other].avoid))
+        hard += count_taken(a, cls, other);
     }
   }
   return hard < left;
 }
 
-static void join(Alloc *a, uint32_t x, uint32_t y)
+static void join_nodes(Alloc *a, uint32_t x, uint32_t y)
 {
   Node *into = &a->nodes[x], *from = &a->nodes[y];
   from->alias = x;
@@ -278,7 +278,7 @@ static void rename_operands(Alloc *a, uint32_t i)
   MInsn *mi = &a->mf->code[i];
   for (unsigned k = 0; k < MOST_OPERANDS; k++)
     if (reg_is_virtual(mi->r[k]))
-      mi->r[k] = (find(a, reg_id(mi->r[k]) - FIRST_VREG) + FIRST_VREG) |
+      mi->r[k] = (find_alias(a, reg_id(mi->r[k]) - FIRST_VREG) + FIRST_VREG) |
                  (mi->r[k] & (REG_LO | REG_HI));
   mi->dead = mi_is_copy(mi) && mi->r[0] == mi->r[1];
   if (mi->dead)
@@ -300,11 +300,11 @@ static void join_copies(Alloc *a)
       const MInsn *mi = &a->mf->code[i];
       if (!mi_is_copy(mi) || !reg_is_virtual(mi->r[0]) || !reg_is_virtual(mi->r[1]))
         continue;
-      uint32_t x = find(a, reg_id(mi->r[0]) - FIRST_VREG);
-      uint32_t y = find(a, reg_id(mi->r[1]) - FIRST_VREG);
+      uint32_t x = find_alias(a, reg_id(mi->r[0]) - FIRST_VREG);
+      uint32_t y = find_alias(a, reg_id(mi->r[1]) - FIRST_VREG);
       if (!may_join(a, x, y))
         continue;
-      join(a, x, y);
+      join_nodes(a, x, y);
       again = true;
     }
   }
@@ -319,7 +319,7 @@ static void join_copies(Alloc *a)
 
 static bool is_easy(const Alloc *a, uint32_t v)
 {
-  return a->nodes[v].degree < choices(a, class_of(a, v), a->nodes[v].avoid);
+  return a->nodes[v].degree < count_choices(a, class_of(a, v), a->nodes[v].avoid);
 }
 
 static bool is_constant(const Alloc *a, uint32_t v)
@@ -351,7 +351,7 @@ static void remove_node(Alloc *a, uint32_t v, uint32_t **easy)
     if (o->removed)
       continue;
     bool was_easy = is_easy(a, other);
-    o->degree -= takes(a, class_of(a, other), v);
+    o->degree -= count_taken(a, class_of(a, other), v);
     if (!was_easy && is_easy(a, other))
       arrput(*easy, other);
   }
@@ -370,7 +370,7 @@ static uint32_t cheapest_to_spill(const Alloc *a)
 }
 
 /* The order in which nodes leave the graph; they are coloured in the opposite one. */
-static uint32_t *simplify(Alloc *a)
+static uint32_t *order_nodes(Alloc *a)
 {
   uint32_t *order = NULL, *easy = NULL;
   size_t left = 0;
@@ -385,7 +385,7 @@ static uint32_t *simplify(Alloc *a)
       continue;
     for (size_t i = 0; i < arrlenu(a->nodes[v].neighbours); i++)
       if (!a->nodes[a->nodes[v].neighbours[i]].removed)
-        a->nodes[v].degree += takes(a, class_of(a, v), a->nodes[v].neighbours[i]);
+        a->nodes[v].degree += count_taken(a, class_of(a, v), a->nodes[v].neighbours[i]);
     if (is_easy(a, v))
       arrput(easy, v);
   }
@@ -422,7 +422,7 @@ static int friend_color(const Alloc *a, RegClass cls, Reg f)
 {
   int color;
   if (reg_is_virtual(f)) {
-    color = a->nodes[find(a, reg_id(f) - FIRST_VREG)].color;
+    color = a->nodes[find_alias(a, reg_id(f) - FIRST_VREG)].color;
     if (color >= 0 && (f & REG_HI))
       color++;
   } else {
@@ -449,7 +449,7 @@ static int choose_color(const Alloc *a, uint32_t v, uint16_t used)
     if (!(allowed >> r & 1))
       continue;
     uint16_t mask = color_mask(cls, r);
-    int cost = (int)popcount(mask & saved & (uint16_t)~used) * 4;
+    int cost = (int)count_bits(mask & saved & (uint16_t)~used) * 4;
     if (cls == CLASS_WORD && (a->allocatable & ~used & color_mask(CLASS_WORD, r ^ 1)))
       cost += 1;   /* would open a free pair */
     if (best < 0 || cost < best_cost) {
@@ -480,7 +480,7 @@ static void spill_around(Alloc *a, uint32_t v)
 /* Returns whether every node got a colour. */
 static bool color_all(Alloc *a)
 {
-  uint32_t *order = simplify(a);
+  uint32_t *order = order_nodes(a);
   bool complete = true;
   uint16_t used = 0;
   for (size_t i = arrlenu(order); i-- > 0;) {
@@ -546,7 +546,7 @@ static MInsn half_load(Spiller *sp, Reg to, Reg half, IrLocId loc)
   return mi;
 }
 
-static void reload(Spiller *sp, Reg to, Reg spilled, IrLocId loc)
+static void emit_reload(Spiller *sp, Reg to, Reg spilled, IrLocId loc)
 {
   uint32_t v = reg_id(spilled) - FIRST_VREG;
   MInsn mi = sp->made[v];
@@ -560,7 +560,7 @@ static void reload(Spiller *sp, Reg to, Reg spilled, IrLocId loc)
 }
 
 /* Operands that are spilled become fresh registers, loaded before and stored behind. */
-static void rewrite(Spiller *sp, MInsn mi)
+static void rewrite_insn(Spiller *sp, MInsn mi)
 {
   MOperand ops[MOST_OPERANDS];
   unsigned n = mi_operands(&mi, ops);
@@ -578,7 +578,7 @@ static void rewrite(Spiller *sp, MInsn mi)
     if (half)
       arrput(sp->out, half_load(sp, t, r, mi.loc));
     else if (read)
-      reload(sp, t, r, mi.loc);
+      emit_reload(sp, t, r, mi.loc);
     for (unsigned j = 0; j < n; j++)
       if (ops[j].def && mi.r[ops[j].slot] == r) {
         stored = r;
@@ -603,7 +603,7 @@ static bool rewrite_copy(Spiller *sp, const MInsn *mi)
   if (to && !from)
     arrput(sp->out, slot_access(sp, true, mi->r[1], reg_id(mi->r[0]) - FIRST_VREG, mi->loc));
   else if (from && !to)
-    reload(sp, mi->r[0], mi->r[1], mi->loc);
+    emit_reload(sp, mi->r[0], mi->r[1], mi->loc);
   return to != from;
 }
 
@@ -622,7 +622,7 @@ static void spill_nodes(Alloc *a)
     if (mi->dead || remade)
       continue;
     if (!rewrite_copy(&sp, mi))
-      rewrite(&sp, *mi);
+      rewrite_insn(&sp, *mi);
   }
   arrfree(a->mf->code);
   a->mf->code = sp.out;
@@ -630,7 +630,7 @@ static void spill_nodes(Alloc *a)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static Reg physical(const Alloc *a, Reg r)
+static Reg physical_reg(const Alloc *a, Reg r)
 {
   if (!reg_is_virtual(r))
     return r;
@@ -642,7 +642,7 @@ static Reg physical(const Alloc *a, Reg r)
   return pair ? reg_pair(color) : color;
 }
 
-static void assign(Alloc *a)
+static void assign_registers(Alloc *a)
 {
   uint16_t written = 0;
   for (size_t i = 0; i < arrlenu(a->mf->code); i++) {
@@ -652,7 +652,7 @@ static void assign(Alloc *a)
     MOperand ops[MOST_OPERANDS];
     unsigned n = mi_operands(mi, ops);
     for (unsigned k = 0; k < MOST_OPERANDS; k++)
-      mi->r[k] = physical(a, mi->r[k]);
+      mi->r[k] = physical_reg(a, mi->r[k]);
     for (unsigned k = 0; k < n; k++)
       if (ops[k].def)
         written |= reg_mask(mi->r[ops[k].slot]);
@@ -695,7 +695,7 @@ void regalloc_func(Cg *cg, MFunc *mf)
     join_copies(&a);
     done = color_all(&a);
     if (done)
-      assign(&a);
+      assign_registers(&a);
     else
       spill_nodes(&a);
     end_round(&a);

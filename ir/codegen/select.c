@@ -53,7 +53,7 @@ static void select_store(Sel *s, const IrInsn *insn)
 typedef enum { IS_EVEN, IS_ODD, IS_UNKNOWN } Parity;
 
 /* Objects start at even addresses unless they are made of bytes. */
-static Parity parity(const Sel *s, const Addr *at)
+static Parity parity_of(const Sel *s, const Addr *at)
 {
   bool of_bytes = false, known = at->sym == SYM_GLOBAL || at->sym == SYM_FRAME;
   if (at->sym == SYM_GLOBAL)
@@ -94,7 +94,7 @@ static void select_copy(Sel *s, const IrInsn *insn)
   bool is_copy = insn->op == IR_copy;
   if (is_copy)
     from = sel_address(s, insn->args[1]);
-  Parity x = parity(s, &to), y = parity(s, &from);
+  Parity x = parity_of(s, &to), y = parity_of(s, &from);
   bool by_bytes = insn->aux == 1 || insn->imm % 2 != 0 || x == IS_ODD || y == IS_ODD;
   const Addr *source = is_copy ? &from : NULL;
   if (!by_bytes && insn->aux == 0 && (x == IS_UNKNOWN || y == IS_UNKNOWN))
@@ -294,7 +294,7 @@ static int counter_word(uint64_t address)
          (reg->address == CFG_PERF_COUNTER ? config_reg_at(CFG_TSC_COUNTER)->count : 0);
 }
 
-static bool reads(const IrInsn *insn, IrValue v)
+static bool is_reader(const IrInsn *insn, IrValue v)
 {
   for (uint32_t i = 0; i < insn->n_args; i++)
     if (insn->args[i].raw == v.raw)
@@ -312,7 +312,7 @@ static unsigned count_readers(const Sel *s, IrValue v)
   unsigned n = 0;
   for (uint32_t b = 0; b < s->f->n_blocks; b++)
     for (uint32_t i = 0; i < s->f->blocks[b].n_insns; i++)
-      n += reads(sel_def(s, s->f->blocks[b].insns[i]), v);
+      n += is_reader(sel_def(s, s->f->blocks[b].insns[i]), v);
   return n;
 }
 
@@ -527,7 +527,7 @@ static void select_block(Sel *s, uint32_t place)
 
 /* ---- preparation ---------------------------------------------------------------------------- */
 
-static unsigned successors(const IrFunc *f, uint32_t block, uint32_t out[2])
+static unsigned successors_of(const IrFunc *f, uint32_t block, uint32_t out[2])
 {
   const IrBlock *b = &f->blocks[block];
   const IrInsn *last = &f->insns[b->insns[b->n_insns - 1].raw];
@@ -551,7 +551,7 @@ static void order_blocks(Sel *s)
   s->order_of[0] = 0;
   while (depth) {
     uint32_t block = stack[depth - 1], next[2];
-    unsigned n_next = successors(s->f, block, next);
+    unsigned n_next = successors_of(s->f, block, next);
     if (tried[block] == n_next) {
       post[--at] = block;
       depth--;

@@ -80,7 +80,7 @@ static void branch_registers(Sel *s, const IrInsn *cmp, bool truth, uint32_t lab
   }
 }
 
-static bool fuses(const Sel *s, const IrInsn *cmp)
+static bool is_fused(const Sel *s, const IrInsn *cmp)
 {
   if (cmp->op < IR_eq || cmp->op > IR_ule)
     return false;
@@ -118,7 +118,7 @@ void sel_branch(Sel *s, IrValue cond, bool truth, uint32_t label)
   }
   if (branch_zero32(s, d, truth, label))
     return;
-  if (!fuses(s, d)) {
+  if (!is_fused(s, d)) {
     sel_jump(s, truth ? OP_bnz : OP_bz, sel_use(s, cond), REG_NONE, label);
     return;
   }

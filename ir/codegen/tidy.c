@@ -56,13 +56,13 @@ static bool thread_jumps(Labels *l)
   return changed;
 }
 
-static bool reaches(const Labels *l, uint32_t from, uint32_t label)
+static bool is_next(const Labels *l, uint32_t from, uint32_t label)
 {
   return skip_labels(l->mf, from) == skip_labels(l->mf, l->at[label]);
 }
 
 /* Jumps to what follows anyway; "branch over a jump" is the opposite branch. */
-static bool shorten(Labels *l)
+static bool shorten_jumps(Labels *l)
 {
   bool changed = false;
   MInsn *code = l->mf->code;
@@ -70,10 +70,10 @@ static bool shorten(Labels *l)
     if (code[i].op == MI_LABEL || !mi_is_jump(&code[i]))
       continue;
     Opcode inverse;
-    if (reaches(l, i + 1, code[i].target)) {
+    if (is_next(l, i + 1, code[i].target)) {
       code[i].dead = true;
     } else if (i + 1 < arrlenu(code) && code[i + 1].op == OP_jmp && !code[i + 1].dead &&
-               mi_invert((Opcode)code[i].op, &inverse) && reaches(l, i + 2, code[i].target)) {
+               mi_invert((Opcode)code[i].op, &inverse) && is_next(l, i + 2, code[i].target)) {
       code[i].op = (uint16_t)inverse;
       code[i].target = code[i + 1].target;
       code[i + 1].dead = true;
@@ -204,7 +204,7 @@ void tidy_func(MFunc *mf)
     find_labels(&l);
     bool changed = thread_jumps(&l);
     find_labels(&l);
-    changed |= shorten(&l);
+    changed |= shorten_jumps(&l);
     find_labels(&l);
     changed |= drop_unreachable(&l);
     if (!changed && !copied) {

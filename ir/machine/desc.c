@@ -98,7 +98,7 @@ static void pack_fabric(const Descriptor *desc, uint16_t words[])
                                    (desc->ut_given ? DESC_M_UT_GIVEN : 0u));
 }
 
-static void pack(const Descriptor *desc, uint16_t words[])
+static void pack_words(const Descriptor *desc, uint16_t words[])
 {
   words[0] = (uint16_t)((unsigned)desc->kind | desc->flags);
   switch (desc->kind) {
@@ -138,7 +138,7 @@ unsigned descriptor_encode(const Descriptor *desc, uint16_t words[12])
   Descriptor back;
   unsigned count = descriptor_words(desc->kind);
   memset(words, 0, count * sizeof *words);
-  pack(desc, words);
+  pack_words(desc, words);
   if (!descriptor_decode(words, count, &back) || !desc_equal(desc, &back)) {
     char text[160];
     descriptor_print(desc, text, sizeof text);
@@ -168,7 +168,7 @@ static bool unpack_fabric(const uint16_t *words, Descriptor *desc)
 }
 
 /* Reads the words of desc->kind; returns how many carry something, 0 if they are wrong. */
-static unsigned unpack(const uint16_t *words, Descriptor *desc)
+static unsigned unpack_words(const uint16_t *words, Descriptor *desc)
 {
   switch (desc->kind) {
   case DESC_MEM1D:
@@ -212,7 +212,7 @@ bool descriptor_decode(const uint16_t *words, size_t available, Descriptor *desc
     return false;
   desc->kind = (DescKind)kind;
   desc->flags = (uint16_t)flags;
-  unsigned used = unpack(words, desc);
+  unsigned used = unpack_words(words, desc);
   for (unsigned i = used; i < descriptor_words(desc->kind); i++)
     if (words[i])
       used = 0;

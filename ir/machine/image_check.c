@@ -25,8 +25,8 @@ typedef struct {
   uint32_t block;
 } Check;
 
-static void fail(Check *k, const char *format, ...) BASE_PRINTF(2, 3);
-static void fail(Check *k, const char *format, ...)
+static void check_fail(Check *k, const char *format, ...) BASE_PRINTF(2, 3);
+static void check_fail(Check *k, const char *format, ...)
 {
   char text[400];
   va_list args;
@@ -43,7 +43,7 @@ static void fail(Check *k, const char *format, ...)
 }
 
 /* Half-open byte ranges. */
-static bool overlap(uint32_t a, uint32_t a_end, uint32_t b, uint32_t b_end)
+static bool is_overlapping(uint32_t a, uint32_t a_end, uint32_t b, uint32_t b_end)
 {
   return a < b_end && b < a_end && a < a_end && b < b_end;
 }
@@ -77,8 +77,8 @@ static void decode_block(Check *k, uint32_t number)
     const char *reason;
     unsigned length = insn_decode(block->words + i, block->n_words - i, &insn, &reason);
     if (length == 0) {
-      fail(k, "section 'code' is wrong: no instruction at 0x%04x of block %u: %s",
-           block->address + 2 * i, number, reason);
+      check_fail(k, "section 'code' is wrong: no instruction at 0x%04x of block %u: %s",
+                 block->address + 2 * i, number, reason);
       return;
     }
     k->words[number][i] = insn.op == OP_vec ? WORD_VECTOR : WORD_START;
@@ -86,8 +86,9 @@ static void decode_block(Check *k, uint32_t number)
     i += length;
   }
   if (!ends_flow(last))
-    fail(k, "section 'code' is wrong: block %u does not end with a jump, return or end of task",
-         number);
+    check_fail(k,
+               "section 'code' is wrong: block %u does not end with a jump, return or end of task",
+               number);
 }
 
 static void check_targets(Check *k, uint32_t number)
@@ -99,8 +100,9 @@ static void check_targets(Check *k, uint32_t number)
     uint32_t target;
     i += insn_decode(block->words + i, block->n_words - i, &insn, &reason);
     if (insn_target(&insn, &target) && word_kind(k, number, target) == WORD_INSIDE)
-      fail(k, "section 'code' is wrong: block %u jumps to 0x%04x, where no instruction starts",
-           number, target);
+      check_fail(k,
+                 "section 'code' is wrong: block %u jumps to 0x%04x, where no instruction starts",
+                 number, target);
   }
 }
 
@@ -109,8 +111,10 @@ static void check_block(Check *k, uint32_t number)
   const CodeBlock *block = &k->blocks[number];
   if (block->address % 2 || block->n_words > k->machine->pe_mem_bytes / 2 ||
       block_end(block) > k->machine->pe_mem_bytes) {
-    fail(k, "section 'code' is wrong: block %u (%u words from 0x%04x) does not fit into the "
-         "%u bytes of a tile", number, block->n_words, block->address, k->machine->pe_mem_bytes);
+    check_fail(k,
+               "section 'code' is wrong: block %u (%u words from 0x%04x) does not fit into the "
+               "%u bytes of a tile",
+               number, block->n_words, block->address, k->machine->pe_mem_bytes);
     return;
   }
   k->words[number] = arena_many(k->arena, uint8_t, block->n_words + 1);
@@ -125,15 +129,15 @@ static void check_block(Check *k, uint32_t number)
 static bool code_among_data(const ImageClass *class, uint32_t code_end)
 {
   uint32_t code = class->code_address;
-  if (!overlap(code, code_end, 0, class->static_bytes))
+  if (!is_overlapping(code, code_end, 0, class->static_bytes))
     return false;
   for (uint32_t i = 0; i < class->n_segments; i++)
-    if (overlap(code, code_end, class->segments[i].address,
-                class->segments[i].address + (uint32_t)class->segments[i].bytes))
+    if (is_overlapping(code, code_end, class->segments[i].address,
+                       class->segments[i].address + (uint32_t)class->segments[i].bytes))
       return true;
   for (uint32_t i = 0; i < class->n_tile_slots; i++)
-    if (overlap(code, code_end, class->tile_slots[i].address,
-                class->tile_slots[i].address + (uint32_t)class->tile_slots[i].bytes))
+    if (is_overlapping(code, code_end, class->tile_slots[i].address,
+                       class->tile_slots[i].address + (uint32_t)class->tile_slots[i].bytes))
       return true;
   return code_end > class->static_bytes;
 }
@@ -145,17 +149,17 @@ static void check_memory(Check *k)
   uint32_t code_end = class->code_address + 2 * class->code_words;
   uint32_t stack = class->stack_top - (uint32_t)class->stack_bytes;
   if (class->static_bytes > memory)
-    fail(k, "its data end at 0x%04x, outside memory", class->static_bytes);
+    check_fail(k, "its data end at 0x%04x, outside memory", class->static_bytes);
   else if (class->stack_top > memory || class->stack_bytes > class->stack_top ||
            class->stack_top % 2)
-    fail(k, "its stack of %u bytes below 0x%04x is not in memory", class->stack_bytes,
-         class->stack_top);
+    check_fail(k, "its stack of %u bytes below 0x%04x is not in memory", class->stack_bytes,
+               class->stack_top);
   else if (code_among_data(class, code_end))
-    fail(k, "its code overlaps its data");
-  else if (overlap(stack, class->stack_top, 0, class->static_bytes))
-    fail(k, "its stack overlaps its data");
-  else if (overlap(stack, class->stack_top, class->code_address, code_end))
-    fail(k, "its stack overlaps its code");
+    check_fail(k, "its code overlaps its data");
+  else if (is_overlapping(stack, class->stack_top, 0, class->static_bytes))
+    check_fail(k, "its stack overlaps its data");
+  else if (is_overlapping(stack, class->stack_top, class->code_address, code_end))
+    check_fail(k, "its stack overlaps its code");
 }
 
 static void check_data(Check *k)
@@ -164,17 +168,17 @@ static void check_data(Check *k)
   for (uint32_t i = 0; i < class->n_segments; i++) {
     const ImageSegment *segment = &class->segments[i];
     if (segment->address + segment->bytes > class->static_bytes)
-      fail(k, "initial data at 0x%04x lie outside its data", segment->address);
+      check_fail(k, "initial data at 0x%04x lie outside its data", segment->address);
   }
   if (class->tile_blob_bytes > k->machine->pe_mem_bytes)
-    fail(k, "%u bytes of own data for each tile do not fit", class->tile_blob_bytes);
+    check_fail(k, "%u bytes of own data for each tile do not fit", class->tile_blob_bytes);
   for (uint32_t i = 0; i < class->n_tile_slots; i++) {
     const ImageTileSlot *slot = &class->tile_slots[i];
     if (slot->address + slot->bytes > class->static_bytes)
-      fail(k, "own data of a tile at 0x%04x lie outside its data", slot->address);
+      check_fail(k, "own data of a tile at 0x%04x lie outside its data", slot->address);
     if (slot->offset + (uint32_t)slot->bytes > class->tile_blob_bytes)
-      fail(k, "own data of a tile reach to byte %u of %u", slot->offset + (uint32_t)slot->bytes,
-           class->tile_blob_bytes);
+      check_fail(k, "own data of a tile reach to byte %u of %u",
+                 slot->offset + (uint32_t)slot->bytes, class->tile_blob_bytes);
   }
 }
 
@@ -202,14 +206,15 @@ static void check_tasks(Check *k)
     const ImageTask *task = &k->class->tasks[i];
     uint64_t *table = &seen[k->class->separate_control && task->kind == TASK_CONTROL];
     if (!task_id_legal(k->machine, task->kind, task->id))
-      fail(k, "task '%s' has id %u, which is no %s task of the %s", task->name, task->id,
-           task_kind_name(task->kind), k->machine->name);
+      check_fail(k, "task '%s' has id %u, which is no %s task of the %s", task->name, task->id,
+                 task_kind_name(task->kind), k->machine->name);
     else if (*table >> task->id & 1)
-      fail(k, "two tasks have id %u", task->id);
+      check_fail(k, "two tasks have id %u", task->id);
     else if (!is_entry(k, task->entry))
-      fail(k, "task '%s' starts at 0x%04x, where no instruction starts", task->name, task->entry);
+      check_fail(k, "task '%s' starts at 0x%04x, where no instruction starts", task->name,
+                 task->entry);
     else if (task->arguments > 2)
-      fail(k, "task '%s' takes %u words of a wavelet", task->name, task->arguments);
+      check_fail(k, "task '%s' takes %u words of a wavelet", task->name, task->arguments);
     else
       *table |= (uint64_t)1 << task->id;
   }
@@ -219,22 +224,22 @@ static void check_entries(Check *k)
 {
   const ImageClass *class = k->class;
   if (class->start_entry != NO_ENTRY && !is_entry(k, class->start_entry))
-    fail(k, "its start is at 0x%04x, where no instruction starts", class->start_entry);
+    check_fail(k, "its start is at 0x%04x, where no instruction starts", class->start_entry);
   for (unsigned i = 0; i < MAX_COLORS; i++)
     if (class->teardown_handler[i] != NO_ENTRY && !is_entry(k, class->teardown_handler[i]))
-      fail(k, "the teardown handler of color %u is at 0x%04x, where no instruction starts", i,
-           class->teardown_handler[i]);
+      check_fail(k, "the teardown handler of color %u is at 0x%04x, where no instruction starts", i,
+                 class->teardown_handler[i]);
 }
 
 static void check_queue(Check *k, const ImageQueue *queue, const char *direction, unsigned number,
                         unsigned limit)
 {
   if (queue->used && number >= limit)
-    fail(k, "the %s has no %s queue %u", k->machine->name, direction, number);
+    check_fail(k, "the %s has no %s queue %u", k->machine->name, direction, number);
   else if (queue->used && queue->color >= k->machine->colors)
-    fail(k, "%s queue %u has color %u", direction, number, queue->color);
+    check_fail(k, "%s queue %u has color %u", direction, number, queue->color);
   else if (!queue->used && (queue->color || queue->priority != PRIO_LOW || queue->implicit))
-    fail(k, "%s queue %u is unused, but has settings", direction, number);
+    check_fail(k, "%s queue %u is unused, but has settings", direction, number);
 }
 
 static void check_queues(Check *k)
@@ -249,26 +254,26 @@ static void check_queues(Check *k)
     if (queue == NO_QUEUE)
       continue;
     if (queue >= k->machine->input_queues)
-      fail(k, "color %u arrives in input queue %u, which does not exist", color, queue);
+      check_fail(k, "color %u arrives in input queue %u, which does not exist", color, queue);
     else if (!class->input[queue].used ||
              (k->image->arch == ARCH_WSE3 && class->input[queue].color != color))
-      fail(k, "color %u arrives in input queue %u, which is not bound to it", color, queue);
+      check_fail(k, "color %u arrives in input queue %u, which is not bound to it", color, queue);
   }
   if (k->image->arch == ARCH_WSE2 && class->paused)
-    fail(k, "microthreads are blocked at start, which the wse2 does not know");
+    check_fail(k, "microthreads are blocked at start, which the wse2 does not know");
   if (k->image->arch == ARCH_WSE2 && class->separate_control)
-    fail(k, "control tasks have a table of their own, which the wse2 does not know");
+    check_fail(k, "control tasks have a table of their own, which the wse2 does not know");
 }
 
 static void check_dsr(Check *k, const ImageDsr *dsr)
 {
   Descriptor desc;
   if (dsr->number >= k->machine->dsrs_per_file || dsr->xdsr >= k->machine->xdsrs)
-    fail(k, "there is no DSR %s[%u] with extended DSR %u", dsr_file_name(dsr->file), dsr->number,
-         dsr->xdsr);
+    check_fail(k, "there is no DSR %s[%u] with extended DSR %u", dsr_file_name(dsr->file),
+               dsr->number, dsr->xdsr);
   else if (!descriptor_decode(dsr->words, ARRAY_COUNT(dsr->words), &desc))
-    fail(k, "the initial value of DSR %s[%u] is no descriptor", dsr_file_name(dsr->file),
-         dsr->number);
+    check_fail(k, "the initial value of DSR %s[%u] is no descriptor", dsr_file_name(dsr->file),
+               dsr->number);
 }
 
 static void check_setup(Check *k)
@@ -278,8 +283,8 @@ static void check_setup(Check *k)
   for (uint32_t i = 0; i < k->class->n_configs; i++) {
     const ConfigRegInfo *reg = config_reg_at(k->class->configs[i].address);
     if (!reg || !(reg->access & CONFIG_WRITE))
-      fail(k, "it sets configuration register 0x%04x, which cannot be written",
-           k->class->configs[i].address);
+      check_fail(k, "it sets configuration register 0x%04x, which cannot be written",
+                 k->class->configs[i].address);
   }
 }
 
@@ -291,7 +296,7 @@ static void check_symbols(Check *k)
     const ImageSymbol *symbol = &k->class->symbols[i];
     if (symbol->bytes > k->machine->pe_mem_bytes ||
         symbol->address + symbol->bytes > k->machine->pe_mem_bytes)
-      fail(k, "symbol '%s' lies outside memory", symbol->name);
+      check_fail(k, "symbol '%s' lies outside memory", symbol->name);
   }
 }
 
@@ -301,13 +306,14 @@ static void check_lines(Check *k)
   for (uint32_t i = 0; i < class->n_lines && !k->reason; i++) {
     const ImageLine *line = &class->lines[i];
     if (!is_entry(k, line->pc))
-      fail(k, "its line table names 0x%04x, where no instruction starts", line->pc);
+      check_fail(k, "its line table names 0x%04x, where no instruction starts", line->pc);
     else if (i && line->pc <= class->lines[i - 1].pc)
-      fail(k, "its line table is not sorted at 0x%04x", line->pc);
+      check_fail(k, "its line table is not sorted at 0x%04x", line->pc);
     else if (line->file >= k->image->n_files)
-      fail(k, "its line table names source file %u of %u", line->file, k->image->n_files);
+      check_fail(k, "its line table names source file %u of %u", line->file, k->image->n_files);
     else if (line->inlined_at != IMAGE_NO_INLINE && line->inlined_at >= class->n_inlines)
-      fail(k, "its line table names inlined call %u of %u", line->inlined_at, class->n_inlines);
+      check_fail(k, "its line table names inlined call %u of %u", line->inlined_at,
+                 class->n_inlines);
   }
 }
 
@@ -321,7 +327,7 @@ static void check_inline_chain(Check *k, uint32_t start, uint8_t *state)
     at = inlines[at].parent;
   }
   if (at != IMAGE_NO_INLINE && state[at] == 1) {
-    fail(k, "inlined call %u contains itself", at);
+    check_fail(k, "inlined call %u contains itself", at);
     return;
   }
   for (at = start; at != IMAGE_NO_INLINE && state[at] == 1; at = inlines[at].parent)
@@ -334,9 +340,9 @@ static void check_inlines(Check *k)
   for (uint32_t i = 0; i < class->n_inlines; i++) {
     const ImageInline *call = &class->inlines[i];
     if (call->file >= k->image->n_files)
-      fail(k, "an inlined call names source file %u of %u", call->file, k->image->n_files);
+      check_fail(k, "an inlined call names source file %u of %u", call->file, k->image->n_files);
     if (call->parent != IMAGE_NO_INLINE && call->parent >= class->n_inlines)
-      fail(k, "an inlined call names inlined call %u of %u", call->parent, class->n_inlines);
+      check_fail(k, "an inlined call names inlined call %u of %u", call->parent, class->n_inlines);
   }
   if (k->reason || class->n_inlines == 0)
     return;
@@ -351,9 +357,9 @@ static void check_vec_names(Check *k)
   for (uint32_t i = 0; i < class->n_vec_names && !k->reason; i++) {
     uint16_t pc = class->vec_names[i].pc;
     if (word_kind(k, k->block, pc) != WORD_VECTOR)
-      fail(k, "operand names stand at 0x%04x, where no vector operation starts", pc);
+      check_fail(k, "operand names stand at 0x%04x, where no vector operation starts", pc);
     else if (i && pc <= class->vec_names[i - 1].pc)
-      fail(k, "its operand names are not sorted at 0x%04x", pc);
+      check_fail(k, "its operand names are not sorted at 0x%04x", pc);
   }
 }
 
@@ -363,10 +369,10 @@ static void check_accesses(Check *k)
   for (uint32_t i = 0; i < class->n_accesses && !k->reason; i++) {
     const ImageAccess *access = &class->accesses[i];
     if (access->symbol >= class->n_symbols || class->symbols[access->symbol].is_code)
-      fail(k, "the access at 0x%04x names symbol %u, which is no variable", access->pc,
-           access->symbol);
+      check_fail(k, "the access at 0x%04x names symbol %u, which is no variable", access->pc,
+                 access->symbol);
     else if (i && access->pc <= access[-1].pc)
-      fail(k, "its accesses are not sorted at 0x%04x", access->pc);
+      check_fail(k, "its accesses are not sorted at 0x%04x", access->pc);
   }
 }
 
@@ -380,15 +386,15 @@ static bool is_class_letter(char letter)
 static void check_function_export(Check *k, const ImageExport *export)
 {
   if (export->n_params > ARRAY_COUNT(export->param_bytes)) {
-    fail(k, "section 'exports' is wrong: function '%s' has %u parameters", export->name,
-         export->n_params);
+    check_fail(k, "section 'exports' is wrong: function '%s' has %u parameters", export->name,
+               export->n_params);
     return;
   }
   for (unsigned i = 0; i < export->n_params; i++)
     if ((export->param_bytes[i] != 2 && export->param_bytes[i] != 4) ||
         !is_class_letter(export->param_class[i]))
-      fail(k, "section 'exports' is wrong: parameter %u of function '%s' has no known type", i,
-           export->name);
+      check_fail(k, "section 'exports' is wrong: parameter %u of function '%s' has no known type",
+                 i, export->name);
 }
 
 static void check_export(Check *k, const ImageExport *export)
@@ -401,12 +407,14 @@ static void check_export(Check *k, const ImageExport *export)
   if (export->kind == EXPORT_DATA &&
       ((export->element_bytes != 1 && export->element_bytes != 2 && export->element_bytes != 4 &&
         export->element_bytes != 8) || !is_class_letter(export->element_class)))
-    fail(k, "section 'exports' is wrong: the elements of '%s' have no known type", export->name);
+    check_fail(k, "section 'exports' is wrong: the elements of '%s' have no known type",
+               export->name);
   if (export->kind == EXPORT_FUNCTION && (export->element_bytes || export->element_class))
-    fail(k, "section 'exports' is wrong: function '%s' has elements", export->name);
+    check_fail(k, "section 'exports' is wrong: function '%s' has elements", export->name);
   for (unsigned i = used; i < ARRAY_COUNT(export->param_bytes); i++)
     if (export->param_bytes[i] || export->param_class[i])
-      fail(k, "section 'exports' is wrong: '%s' has more parameters than it says", export->name);
+      check_fail(k, "section 'exports' is wrong: '%s' has more parameters than it says",
+                 export->name);
 }
 
 static void check_data_binding(Check *k, const ImageBinding *binding, const ImageExport *export)
@@ -415,8 +423,8 @@ static void check_data_binding(Check *k, const ImageBinding *binding, const Imag
   uint32_t bytes = binding->is_pointer ? k->machine->word_bytes
                                        : (uint32_t)binding->extent * export->element_bytes;
   if (binding->address > memory || bytes > memory - binding->address)
-    fail(k, "exported '%s' (%u bytes at 0x%04x) lies outside memory", export->name, bytes,
-         binding->address);
+    check_fail(k, "exported '%s' (%u bytes at 0x%04x) lies outside memory", export->name, bytes,
+               binding->address);
 }
 
 static void check_function_binding(Check *k, const ImageBinding *binding,
@@ -424,30 +432,30 @@ static void check_function_binding(Check *k, const ImageBinding *binding,
 {
   uint32_t arguments = (uint32_t)export->n_params * LAUNCH_ARGUMENT_BYTES;
   if (!is_entry(k, binding->address))
-    fail(k, "exported function '%s' is at 0x%04x, where no instruction starts", export->name,
-         binding->address);
+    check_fail(k, "exported function '%s' is at 0x%04x, where no instruction starts", export->name,
+               binding->address);
   else if (binding->is_pointer || binding->extent)
-    fail(k, "exported function '%s' has the properties of data", export->name);
+    check_fail(k, "exported function '%s' has the properties of data", export->name);
   else if (arguments && k->class->launch_args + arguments > k->class->static_bytes)
-    fail(k, "the arguments of exported function '%s' do not fit into its data", export->name);
+    check_fail(k, "the arguments of exported function '%s' do not fit into its data", export->name);
 }
 
 static void check_binding(Check *k, const ImageBinding *binding)
 {
   if (binding->export_index >= k->image->n_exports) {
-    fail(k, "it binds export %u of %u", binding->export_index, k->image->n_exports);
+    check_fail(k, "it binds export %u of %u", binding->export_index, k->image->n_exports);
     return;
   }
   const ImageExport *export = &k->image->exports[binding->export_index];
   if (!binding->present) {
     if (binding->address || binding->is_pointer || binding->extent)
-      fail(k, "'%s' is not in this class, but has a place", export->name);
+      check_fail(k, "'%s' is not in this class, but has a place", export->name);
   } else if (export->kind == EXPORT_DATA) {
     check_data_binding(k, binding, export);
   } else if (export->kind == EXPORT_FUNCTION) {
     check_function_binding(k, binding, export);
   } else if (binding->is_pointer) {
-    fail(k, "stream '%s' has the properties of data", export->name);
+    check_fail(k, "stream '%s' has the properties of data", export->name);
   }
 }
 
@@ -457,7 +465,7 @@ static void check_bindings(Check *k)
   for (uint32_t i = 0; i < class->n_bindings; i++) {
     check_binding(k, &class->bindings[i]);
     if (i && class->bindings[i].export_index <= class->bindings[i - 1].export_index)
-      fail(k, "its exports are not sorted");
+      check_fail(k, "its exports are not sorted");
   }
 }
 
@@ -494,21 +502,23 @@ static void check_color_config(Check *k, uint32_t number, const ImageColorConfig
   for (unsigned i = 0; i < MAX_SWITCH_POSITIONS; i++) {
     const ImagePosition *position = &config->positions[i];
     if ((position->rx | position->tx) >> PORT_COUNT)
-      fail(k, "section 'color configs' is wrong: configuration %u names a port that does not "
-           "exist", number);
+      check_fail(k, "section 'color configs' is wrong: configuration %u names a port that does not "
+                 "exist", number);
     if (!position->valid && (position->rx || position->tx))
-      fail(k, "section 'color configs' is wrong: configuration %u has routes in an invalid "
-           "position", number);
+      check_fail(k, "section 'color configs' is wrong: configuration %u has routes in an invalid "
+                 "position", number);
   }
   if (config->current >= k->machine->switch_positions ||
       !config->positions[config->current].valid || !config->positions[0].valid)
-    fail(k, "section 'color configs' is wrong: configuration %u starts in an invalid position",
-         number);
+    check_fail(k,
+               "section 'color configs' is wrong: configuration %u starts in an invalid position",
+               number);
   if (f->kind == FILTER_NONE &&
       (f->count_data != no_filter.count_data || f->count_control || f->filter_control ||
        f->has_limit2 || f->init_counter || f->limit1 || f->limit2 || f->max_counter))
-    fail(k, "section 'color configs' is wrong: configuration %u has no filter, but settings of one",
-         number);
+    check_fail(
+        k, "section 'color configs' is wrong: configuration %u has no filter, but settings of one",
+        number);
 }
 
 static void check_color_set(Check *k, uint32_t number, const ImageColorSet *set)
@@ -517,21 +527,21 @@ static void check_color_set(Check *k, uint32_t number, const ImageColorSet *set)
   for (uint32_t i = 0; i < set->n && !k->reason; i++) {
     const ImageColorUse *use = &set->uses[i];
     if (use->color >= k->machine->colors || use->config >= k->image->n_color_configs) {
-      fail(k, "section 'color sets' is wrong: set %u gives color %u configuration %u of %u",
-           number, use->color, use->config, k->image->n_color_configs);
+      check_fail(k, "section 'color sets' is wrong: set %u gives color %u configuration %u of %u",
+                 number, use->color, use->config, k->image->n_color_configs);
       return;
     }
     const ImageColorConfig *config = &k->image->color_configs[use->config];
     n_filters += config->filter.kind != FILTER_NONE;
     if (i && use->color <= set->uses[i - 1].color)
-      fail(k, "section 'color sets' is wrong: set %u is not sorted by color", number);
+      check_fail(k, "section 'color sets' is wrong: set %u is not sorted by color", number);
     else if (has_switch(config) && !(k->machine->switchable_colors >> use->color & 1))
-      fail(k, "section 'color sets' is wrong: set %u has switches for color %u, which the %s "
-           "cannot switch", number, use->color, k->machine->name);
+      check_fail(k, "section 'color sets' is wrong: set %u has switches for color %u, which the %s "
+                 "cannot switch", number, use->color, k->machine->name);
   }
   if (n_filters > k->machine->filters)
-    fail(k, "section 'color sets' is wrong: set %u has %u filters, a tile has %u", number,
-         n_filters, k->machine->filters);
+    check_fail(k, "section 'color sets' is wrong: set %u has %u filters, a tile has %u", number,
+               n_filters, k->machine->filters);
 }
 
 /* ---- program ----------------------------------------------------------------------------- */
@@ -540,10 +550,10 @@ static void check_program(Check *k)
 {
   const Image *image = k->image;
   if (image->sdk != SDK_1_4 && image->sdk != SDK_2)
-    fail(k, "section 'program' is wrong: there is no dialect %u", image->sdk);
+    check_fail(k, "section 'program' is wrong: there is no dialect %u", image->sdk);
   else if (image->channels > k->machine->memcpy_max_channels)
-    fail(k, "section 'program' is wrong: %u channels are more than %u", image->channels,
-         k->machine->memcpy_max_channels);
+    check_fail(k, "section 'program' is wrong: %u channels are more than %u", image->channels,
+               k->machine->memcpy_max_channels);
 }
 
 const char *image_check(const Image *image, const CodeBlock *blocks, uint32_t n_blocks,

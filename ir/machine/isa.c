@@ -201,7 +201,7 @@ static void pack_vec(const VecOperands *vec, uint16_t words[3])
                         (unsigned)(vec->index & 15) << VEC_INDEX_SHIFT);
 }
 
-static void pack(const Insn *insn, uint16_t words[3])
+static void pack_words(const Insn *insn, uint16_t words[3])
 {
   uint16_t imm = (uint16_t)insn->imm;
   words[0] = (uint16_t)(insn->op << 8 | (insn->a & 15) << 4 | (insn->b & 15));
@@ -266,7 +266,7 @@ unsigned insn_encode(const Insn *insn, uint16_t words[3])
   unsigned length = insn_words(insn->op);
   const char *reason;
   Insn back;
-  pack(insn, words);
+  pack_words(insn, words);
   if (insn_decode(words, length, &back, &reason) == 0 || !insn_equal(insn, &back)) {
     char text[120];
     insn_print(insn, text, sizeof text);
@@ -441,7 +441,7 @@ static Reason unpack_vec(const uint16_t *words, Insn *insn)
   return reason ? reason : check_vec(vec);
 }
 
-static Reason unpack(const uint16_t *words, Insn *insn)
+static Reason unpack_words(const uint16_t *words, Insn *insn)
 {
   switch (insn_info[insn->op].format) {
   case FMT_NONE: case FMT_J:
@@ -506,7 +506,7 @@ unsigned insn_decode(const uint16_t *words, size_t available, Insn *insn, const 
   *reason = "the code ends inside an instruction";
   if (length > available)
     return 0;
-  Reason wrong = unpack(words, insn);
+  Reason wrong = unpack_words(words, insn);
   if (!wrong)
     wrong = check_registers(insn);
   if (!wrong)
@@ -537,8 +537,8 @@ bool insn_target(const Insn *insn, uint32_t *target)
 /* Bounded text: what does not fit is dropped. */
 typedef struct { char *at; size_t left; } Text;
 
-static void add(Text *text, const char *format, ...) BASE_PRINTF(2, 3);
-static void add(Text *text, const char *format, ...)
+static void add_text(Text *text, const char *format, ...) BASE_PRINTF(2, 3);
+static void add_text(Text *text, const char *format, ...)
 {
   va_list args;
   va_start(args, format);
@@ -553,67 +553,67 @@ static void add(Text *text, const char *format, ...)
 
 static void add_register(Text *text, const Insn *insn, unsigned operand, unsigned number)
 {
-  add(text, "%c%u", insn_is_pair(insn->op, operand) ? 'd' : 'r', number);
+  add_text(text, "%c%u", insn_is_pair(insn->op, operand) ? 'd' : 'r', number);
 }
 
 static void add_address(Text *text, const Insn *insn)
 {
   int offset = (int16_t)insn->imm;
   if (offset == 0)
-    add(text, "[r%u]", insn->b);
+    add_text(text, "[r%u]", insn->b);
   else
-    add(text, "[r%u %c %d]", insn->b, offset < 0 ? '-' : '+', offset < 0 ? -offset : offset);
+    add_text(text, "[r%u %c %d]", insn->b, offset < 0 ? '-' : '+', offset < 0 ? -offset : offset);
 }
 
 static void add_vec_operand(Text *text, const VecOperands *vec, VecSlot slot,
                             const VecOperand *operand)
 {
   if (operand->kind == VOPND_DSR)
-    add(text, "%s[%u]", dsr_file_name(operand->file), operand->number);
+    add_text(text, "%s[%u]", dsr_file_name(operand->file), operand->number);
   else if (operand->kind == VOPND_REG)
-    add(text, "%c%u", vec_operand_bytes(vec, slot) == 4 ? 'd' : 'r', operand->number);
+    add_text(text, "%c%u", vec_operand_bytes(vec, slot) == 4 ? 'd' : 'r', operand->number);
   else
-    add(text, "none");
+    add_text(text, "none");
 }
 
 static void add_vec(Text *text, const VecOperands *vec)
 {
   if ((unsigned)vec->op >= VEC_COUNT) {
-    add(text, "?");
+    add_text(text, "?");
     return;
   }
-  add(text, "%s ", vecops[vec->op].name);
+  add_text(text, "%s ", vecops[vec->op].name);
   add_vec_operand(text, vec, VSLOT_DEST, &vec->dest);
   if (vec->src0.kind != VOPND_NONE) {
-    add(text, ", ");
+    add_text(text, ", ");
     add_vec_operand(text, vec, VSLOT_SRC0, &vec->src0);
   }
-  add(text, ", ");
+  add_text(text, ", ");
   add_vec_operand(text, vec, VSLOT_SRC1, &vec->src1);
   if (vec->has_scalar)
-    add(text, ", %c%u", vec_operand_bytes(vec, VSLOT_SCALAR) == 4 ? 'd' : 'r', vec->scalar);
+    add_text(text, ", %c%u", vec_operand_bytes(vec, VSLOT_SCALAR) == 4 ? 'd' : 'r', vec->scalar);
   if (vec->has_index)
-    add(text, ", index r%u", vec->index);
+    add_text(text, ", index r%u", vec->index);
 }
 
 static void add_dsr(Text *text, const Insn *insn)
 {
-  add(text, "%s[%u]", dsr_file_name(insn->file), insn->a);
+  add_text(text, "%s[%u]", dsr_file_name(insn->file), insn->a);
 }
 
 static void add_register_immediate(Text *text, const Insn *insn)
 {
   if (insn->op == OP_blki || insn->op == OP_unblki) {
-    add(text, "%s %u", id_kind_name((IdKind)insn->a), insn->imm);
+    add_text(text, "%s %u", id_kind_name((IdKind)insn->a), insn->imm);
     return;
   }
   add_register(text, insn, 0, insn->a);
   if (insn->op == OP_blk || insn->op == OP_unblk)
-    add(text, ", %s", id_kind_name((IdKind)insn->imm));
+    add_text(text, ", %s", id_kind_name((IdKind)insn->imm));
   else if (insn_info[insn->op].cost == COST_CONFIG)
-    add(text, ", 0x%04x", insn->imm);
+    add_text(text, ", 0x%04x", insn->imm);
   else
-    add(text, ", %d", (int16_t)insn->imm);
+    add_text(text, ", %d", (int16_t)insn->imm);
 }
 
 static void add_operands(Text *text, const Insn *insn)
@@ -627,14 +627,14 @@ static void add_operands(Text *text, const Insn *insn)
     break;
   case FMT_RR: case FMT_RRR: case FMT_RRI: case FMT_RRJ:
     add_register(text, insn, 0, insn->a);
-    add(text, ", ");
+    add_text(text, ", ");
     add_register(text, insn, 1, insn->b);
     if (format == FMT_RRI)
-      add(text, ", %d", (int16_t)insn->imm);
+      add_text(text, ", %d", (int16_t)insn->imm);
     if (format == FMT_RRJ)
-      add(text, ", 0x%04x", insn->imm);
+      add_text(text, ", 0x%04x", insn->imm);
     if (format == FMT_RRR) {
-      add(text, ", ");
+      add_text(text, ", ");
       add_register(text, insn, 2, insn->c);
     }
     break;
@@ -642,67 +642,67 @@ static void add_operands(Text *text, const Insn *insn)
     add_register_immediate(text, insn);
     break;
   case FMT_RI32:
-    add(text, "d%u, 0x%08x", insn->a, insn->imm);
+    add_text(text, "d%u, 0x%08x", insn->a, insn->imm);
     break;
   case FMT_I:
-    add(text, "%u", insn->imm);
+    add_text(text, "%u", insn->imm);
     break;
   case FMT_LD: case FMT_LDA:
     add_register(text, insn, 0, insn->a);
-    add(text, ", ");
+    add_text(text, ", ");
     if (format == FMT_LD)
       add_address(text, insn);
     else
-      add(text, "[0x%04x]", insn->imm);
+      add_text(text, "[0x%04x]", insn->imm);
     break;
   case FMT_ST: case FMT_STA:
     if (format == FMT_ST)
       add_address(text, insn);
     else
-      add(text, "[0x%04x]", insn->imm);
-    add(text, ", ");
+      add_text(text, "[0x%04x]", insn->imm);
+    add_text(text, ", ");
     add_register(text, insn, 0, insn->a);
     break;
   case FMT_J:
-    add(text, "0x%04x", insn->imm);
+    add_text(text, "0x%04x", insn->imm);
     break;
   case FMT_RJ:
     add_register(text, insn, 0, insn->a);
-    add(text, ", 0x%04x", insn->imm);
+    add_text(text, ", 0x%04x", insn->imm);
     break;
   case FMT_RIJ:
     add_register(text, insn, 0, insn->a);
-    add(text, ", %d, 0x%04x", (int16_t)insn->imm, insn->target);
+    add_text(text, ", %d, 0x%04x", (int16_t)insn->imm, insn->target);
     break;
   case FMT_DSRLD:
     add_dsr(text, insn);
-    add(text, ", ");
+    add_text(text, ", ");
     if (insn->absolute)
-      add(text, "[0x%04x]", insn->imm);
+      add_text(text, "[0x%04x]", insn->imm);
     else
       add_address(text, insn);
     if (insn->xdsr)
-      add(text, ", xdsr %u", insn->xdsr);
+      add_text(text, ", xdsr %u", insn->xdsr);
     break;
   case FMT_DSRSET:
     add_dsr(text, insn);
-    add(text, ".%s, ", dsr_field_name(insn->field));
+    add_text(text, ".%s, ", dsr_field_name(insn->field));
     if (insn->absolute)
-      add(text, "%d", (int16_t)insn->imm);
+      add_text(text, "%d", (int16_t)insn->imm);
     else
-      add(text, "r%u", insn->b);
+      add_text(text, "r%u", insn->b);
     break;
   case FMT_DSRGET:
-    add(text, "r%u, ", insn->b);
+    add_text(text, "r%u, ", insn->b);
     add_dsr(text, insn);
-    add(text, ".%s", dsr_field_name(insn->field));
+    add_text(text, ".%s", dsr_field_name(insn->field));
     break;
   case FMT_CTR:
-    add(text, "%u, ", insn->a);
+    add_text(text, "%u, ", insn->a);
     add_address(text, insn);
     break;
   case FMT_CTRA:
-    add(text, "%u, [0x%04x]", insn->a, insn->imm);
+    add_text(text, "%u, [0x%04x]", insn->a, insn->imm);
     break;
   case FMT_VEC:
     add_vec(text, &insn->vec);
@@ -718,11 +718,11 @@ void insn_print(const Insn *insn, char *text, size_t size)
   if (size)
     text[0] = 0;
   if ((unsigned)insn->op >= OP_COUNT) {
-    add(&out, "?");
+    add_text(&out, "?");
     return;
   }
-  add(&out, "%s", insn_info[insn->op].name);
+  add_text(&out, "%s", insn_info[insn->op].name);
   if (insn_info[insn->op].format != FMT_NONE)
-    add(&out, insn_info[insn->op].format == FMT_VEC ? "." : " ");
+    add_text(&out, insn_info[insn->op].format == FMT_VEC ? "." : " ");
   add_operands(&out, insn);
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static uint32_t *filled(Arena *arena, uint32_t n, uint32_t value)
+static uint32_t *filled_array(Arena *arena, uint32_t n, uint32_t value)
 {
   uint32_t *array = arena_many(arena, uint32_t, n);
   for (uint32_t i = 0; i < n; i++)
@@ -52,7 +52,7 @@ static void order_blocks(Cfg *cfg, const IrFunc *f, Arena *arena)
   }
   cfg->n_rpo = n - at;
   cfg->rpo = order + at;
-  cfg->rpo_index = filled(arena, n, IR_NO_ID);
+  cfg->rpo_index = filled_array(arena, n, IR_NO_ID);
   for (uint32_t i = 0; i < cfg->n_rpo; i++)
     cfg->rpo_index[cfg->rpo[i]] = i;
 }
@@ -84,7 +84,7 @@ typedef struct {
   uint32_t number;
 } Search;
 
-static uint32_t intersect(const Cfg *cfg, Search *search, uint32_t a, uint32_t b)
+static uint32_t intersect_dominators(const Cfg *cfg, Search *search, uint32_t a, uint32_t b)
 {
   while (a != b) {
     for (; cfg->rpo_index[a] > cfg->rpo_index[b]; a = cfg->idom[a]) {
@@ -105,15 +105,15 @@ static uint32_t common_dominator(const Cfg *cfg, Search *search, uint32_t block)
   for (uint32_t i = cfg->pred_at[block]; i < cfg->pred_at[block + 1]; i++) {
     uint32_t pred = cfg->preds[i];
     if (cfg->idom[pred] != IR_NO_ID)
-      result = result == IR_NO_ID ? pred : intersect(cfg, search, pred, result);
+      result = result == IR_NO_ID ? pred : intersect_dominators(cfg, search, pred, result);
   }
   return result;
 }
 
 static void find_dominators(Cfg *cfg, Arena *arena)
 {
-  Search search = {.passed = filled(arena, cfg->n_blocks, 0)};
-  cfg->idom = filled(arena, cfg->n_blocks, IR_NO_ID);
+  Search search = {.passed = filled_array(arena, cfg->n_blocks, 0)};
+  cfg->idom = filled_array(arena, cfg->n_blocks, IR_NO_ID);
   cfg->idom[0] = 0;
   for (bool changed = true; changed;) {
     changed = false;
@@ -130,9 +130,9 @@ static void find_dominators(Cfg *cfg, Arena *arena)
 static void number_dominators(Cfg *cfg, Arena *arena)
 {
   uint32_t n = cfg->n_blocks;
-  uint32_t *size = filled(arena, n, 1), *next = filled(arena, n, 0);
-  cfg->dom_enter = filled(arena, n, 0);
-  cfg->dom_leave = filled(arena, n, 0);
+  uint32_t *size = filled_array(arena, n, 1), *next = filled_array(arena, n, 0);
+  cfg->dom_enter = filled_array(arena, n, 0);
+  cfg->dom_leave = filled_array(arena, n, 0);
   for (uint32_t i = cfg->n_rpo; i-- > 1;)
     size[cfg->idom[cfg->rpo[i]]] += size[cfg->rpo[i]];
   for (uint32_t i = 0; i < cfg->n_rpo; i++) {
@@ -154,7 +154,7 @@ bool cfg_loop_contains(const Cfg *cfg, uint32_t head, uint32_t block)
   return false;
 }
 
-static uint32_t outermost(const Cfg *cfg, uint32_t head)
+static uint32_t outermost_loop(const Cfg *cfg, uint32_t head)
 {
   while (cfg->loop_parent[head] != IR_NO_ID)
     head = cfg->loop_parent[head];
@@ -179,7 +179,7 @@ static void collect_loop(Cfg *cfg, uint32_t head, uint32_t *work)
     if (block == head)
       continue;
     if (inner != IR_NO_ID) {
-      inner = outermost(cfg, inner);
+      inner = outermost_loop(cfg, inner);
       if (inner == head)
         continue;
       cfg->loop_parent[inner] = head;
@@ -195,9 +195,9 @@ static void collect_loop(Cfg *cfg, uint32_t head, uint32_t *work)
 static void find_loops(Cfg *cfg, Arena *arena)
 {
   uint32_t n = cfg->n_blocks;
-  cfg->loop_head = filled(arena, n, IR_NO_ID);
-  cfg->loop_parent = filled(arena, n, IR_NO_ID);
-  cfg->loop_depth = filled(arena, n, 0);
+  cfg->loop_head = filled_array(arena, n, IR_NO_ID);
+  cfg->loop_parent = filled_array(arena, n, IR_NO_ID);
+  cfg->loop_depth = filled_array(arena, n, 0);
   /* A block's predecessors are pushed once a loop level, plus the back edges. */
   uint32_t *work = arena_many(arena, uint32_t, 2 * (size_t)cfg->pred_at[n] + 2);
   for (uint32_t i = cfg->n_rpo; i-- > 0;)

@@ -16,7 +16,7 @@ uint32_t opt_loop_front(const IrFunc *f, const Cfg *cfg, uint32_t head)
 }
 
 /* Lets every jump into the loop from outside go to another block. */
-static void redirect(const IrFunc *f, const Cfg *cfg, uint32_t head, uint32_t to)
+static void redirect_entries(const IrFunc *f, const Cfg *cfg, uint32_t head, uint32_t to)
 {
   for (uint32_t i = cfg->pred_at[head]; i < cfg->pred_at[head + 1]; i++) {
     uint32_t n;
@@ -38,7 +38,7 @@ static void make_front(Opt *opt, IrFunc *f, const Cfg *cfg, uint32_t head)
   IrValue *args = arena_many(opt->arena, IrValue, n);
   for (uint32_t i = 0; i < n; i++)
     args[i] = ir_block_param(m, func, front, opt_insn(f, f->blocks[head].params[i])->type);
-  redirect(f, cfg, head, front.raw);
+  redirect_entries(f, cfg, head, front.raw);
   IrBuilder b = {.module = m, .func = func, .block = front, .loc = opt_terminator(f, head)->loc};
   ir_br(&b, (IrBlockId){head}, args, n);
 }
