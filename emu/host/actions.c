@@ -18,8 +18,8 @@ typedef struct {
   HostActionKind kind;
   uint32_t export_index;
   WseTransfer region;
-  uint32_t elements;            /* print: of each tile */
-  bool own_extent;              /* print: a tile whose array has another length prints its own */
+  uint32_t elements;            /* of each tile, in its line of the array */
+  bool own_extent;              /* a tile whose array is shorter takes part with its own length */
   const char *file;             /* .npy; NULL: `words` */
   uint32_t *words;              /* h2d: row-major over tiles; stb_ds */
   uint32_t args[MAX_LAUNCH_PARAMS], n_args;
@@ -148,6 +148,31 @@ static bool all_tiles_have(Parse *p)
   return true;
 }
 
+/* Elements of a tile's line that its own array has. */
+static uint32_t own_elements(const Session *s, const Step *a, uint32_t tile)
+{
+  uint32_t own = session_tile_extent(s, tile, a->export_index);
+  return a->own_extent && own && own < a->elements ? own : a->elements;
+}
+
+typedef struct { uint32_t least, most; } Extents;
+
+/* Lengths of the arrays in the region, as far as they are known; 0: of none. */
+static Extents region_extents(Parse *p)
+{
+  Extents found = {0, 0};
+  uint32_t tile;
+  HostTiles tiles = host_tiles(&p->action->region);
+  while (host_tiles_next(&tiles, session_program(p->session), &tile)) {
+    uint32_t own = session_tile_extent(p->session, tile, p->action->export_index);
+    if (own > found.most)
+      found.most = own;
+    if (own && (found.least == 0 || own < found.least))
+      found.least = own;
+  }
+  return found;
+}
+
 /* ---- data for the device ---------------------------------------------------------------- */
 
 /* Elements for each tile from a total. */
@@ -155,15 +180,18 @@ static bool share_elements(Parse *p, uint64_t count)
 {
   Step *a = p->action;
   uint64_t tiles = host_tile_count(&a->region);
-  uint32_t extent = session_extent(p->session, a->export_index);
+  Extents extents = region_extents(p);
   if (count == 0 || count % tiles) {
     diag_elements_uneven(p->diags, HOST_NOWHERE, count, tiles, export_of(p)->name);
-  } else if (extent && count / tiles > extent) {
-    diag_extent_exceeded(p->diags, HOST_NOWHERE, count / tiles, export_of(p)->name, extent);
+  } else if (extents.least && count / tiles > extents.least && count / tiles != extents.most) {
+    diag_extent_exceeded(p->diags, HOST_NOWHERE, count / tiles, export_of(p)->name,
+                         count / tiles > extents.most ? extents.most : extents.least);
   } else if (count / tiles > PE_MEM_BYTES) {
     diag_elements_too_many(p->diags, HOST_NOWHERE, count / tiles);
   } else {
-    a->region.elements = (uint32_t)(count / tiles) * element_words(export_of(p));
+    a->elements = (uint32_t)(count / tiles);
+    a->region.elements = a->elements * element_words(export_of(p));
+    a->own_extent = true;
     return true;
   }
   session_usage(p->session);
@@ -273,6 +301,28 @@ static bool element_width_ok(Parse *p)
   return false;
 }
 
+/* A line is as long as the longest array.  What it has for a shorter one beyond its end must be 0,
+ * as d2h writes it. */
+static bool nothing_is_lost(Parse *p)
+{
+  const Step *a = p->action;
+  const Program *program = session_program(p->session);
+  uint32_t tile;
+  HostTiles tiles = host_tiles(&a->region);
+  for (size_t line = 0; host_tiles_next(&tiles, program, &tile); line += a->region.elements) {
+    uint32_t own = own_elements(p->session, a, tile);
+    for (uint32_t i = own * element_words(export_of(p)); i < a->region.elements; i++)
+      if (a->words[line + i]) {
+        const char *place = arena_printf(diags_scratch(p->diags), "(%u, %u)",
+                                         program_x(program, tile), program_y(program, tile));
+        diag_values_behind_end(p->diags, HOST_NOWHERE, a->elements, export_of(p)->name, place, own);
+        session_usage(p->session);
+        return false;
+      }
+  }
+  return true;
+}
+
 static bool parse_h2d(Parse *p)
 {
   Pieces pieces = split_text(p);
@@ -282,12 +332,14 @@ static bool parse_h2d(Parse *p)
       !all_tiles_have(p) || !element_width_ok(p))
     return false;
   set_width(p);
-  return is_array_file(pieces.rest) ? load_array(p, pieces.rest) : parse_values(p, pieces.rest);
+  bool ok = is_array_file(pieces.rest) ? load_array(p, pieces.rest)
+                                       : parse_values(p, pieces.rest);
+  return ok && nothing_is_lost(p);
 }
 
 static bool known_extent(Parse *p, const char *count, const char *form)
 {
-  p->action->elements = session_extent(p->session, p->action->export_index);
+  p->action->elements = region_extents(p).most;
   p->action->own_extent = !count;
   if (count && (!parse_number(count, &p->action->elements) || p->action->elements == 0))
     return bad_syntax(p, form);
@@ -400,8 +452,7 @@ static WseStatus print_tile(Session *s, const Step *a, uint32_t tile, FILE *out)
   const ImageBinding *binding = session_binding(s, tile, a->export_index);
   uint8_t bytes[PE_MEM_BYTES];
   unsigned width = export->element_bytes;
-  uint32_t own = session_tile_extent(s, tile, a->export_index);
-  uint32_t elements = a->own_extent && own ? own : a->elements;
+  uint32_t elements = own_elements(s, a, tile);
   if ((uint64_t)elements * width > sizeof bytes ||
       !session_peek(s, tile, binding, elements * width, bytes))
     return report_outside(s, a->export_index, tile);
@@ -455,31 +506,110 @@ static WseStatus save_array(Session *s, const Step *a, const uint32_t *words)
 }
 
 /* Elements of one byte are no transfer of the device: they are read and written directly. */
-static WseStatus copy_bytes(Session *s, const Step *a, uint32_t *words, bool in)
+static WseStatus copy_bytes(Session *s, const Step *a, const WseTransfer *region, uint32_t *words,
+                            bool in)
 {
   uint32_t tile;
   uint8_t bytes[PE_MEM_BYTES];
   size_t at = 0;
-  HostTiles tiles = host_tiles(&a->region);
-  for (; host_tiles_next(&tiles, session_program(s), &tile); at += a->region.elements) {
+  HostTiles tiles = host_tiles(region);
+  for (; host_tiles_next(&tiles, session_program(s), &tile); at += region->elements) {
     const ImageBinding *binding = session_binding(s, tile, a->export_index);
-    for (uint32_t i = 0; in && i < a->region.elements; i++)
+    for (uint32_t i = 0; in && i < region->elements; i++)
       bytes[i] = (uint8_t)words[at + i];
-    if (!(in ? session_poke(s, tile, binding, a->region.elements, bytes)
-             : session_peek(s, tile, binding, a->region.elements, bytes)))
+    if (!(in ? session_poke(s, tile, binding, region->elements, bytes)
+             : session_peek(s, tile, binding, region->elements, bytes)))
       return report_outside(s, a->export_index, tile);
-    for (uint32_t i = 0; !in && i < a->region.elements; i++)
+    for (uint32_t i = 0; !in && i < region->elements; i++)
       words[at + i] = bytes[i];
   }
   return WSE_OK;
 }
 
+static WseStatus copy_region(Session *s, const Step *a, const WseTransfer *region, uint32_t *words,
+                             bool in)
+{
+  if (session_image(s)->exports[a->export_index].element_bytes == 1)
+    return copy_bytes(s, a, region, words, in);
+  return in ? session_h2d(s, region, words, NULL) : session_d2h(s, region, words, NULL);
+}
+
+/* Words between the lines of the action's region and those of a part of it, which are shorter. */
+static void move_lines(const Step *a, const WseTransfer *part, uint32_t *whole, uint32_t *words,
+                       bool in)
+{
+  size_t bytes = sizeof *words * part->elements;
+  for (uint32_t y = part->y; y < part->y + part->height; y++)
+    for (uint32_t x = part->x; x < part->x + part->width; x++, words += part->elements) {
+      size_t line = (size_t)(y - a->region.y) * a->region.width + (x - a->region.x);
+      uint32_t *other = whole + line * a->region.elements;
+      memcpy(in ? words : other, in ? other : words, bytes);
+    }
+}
+
+static WseStatus copy_part(Session *s, const Step *a, const WseTransfer *part, uint32_t *whole,
+                           bool in)
+{
+  uint32_t *words = base_malloc(sizeof *words * (wse_transfer_words(part) + 1));
+  if (in)
+    move_lines(a, part, whole, words, true);
+  WseStatus status = copy_region(s, a, part, words, in);
+  if (!in && status == WSE_OK)
+    move_lines(a, part, whole, words, false);
+  free(words);
+  return status;
+}
+
+/* Words of a tile's line that its array has; 0 if `done` says that they are copied. */
+static uint32_t words_left(Session *s, const Step *a, const bool *done, uint32_t x, uint32_t y)
+{
+  const WseTransfer *r = &a->region;
+  if (done[(size_t)(y - r->y) * r->width + (x - r->x)])
+    return 0;
+  return own_elements(s, a, program_tile(session_program(s), x, y)) *
+         element_words(&session_image(s)->exports[a->export_index]);
+}
+
+/* The tiles from (x, y) on, first to the right, then down, that have as much to copy as it. */
+static WseTransfer even_part(Session *s, const Step *a, bool *done, uint32_t x, uint32_t y)
+{
+  const WseTransfer *r = &a->region;
+  WseTransfer part = *r;
+  part.x = x, part.y = y, part.width = part.height = 0;
+  part.elements = words_left(s, a, done, x, y);
+  while (x + part.width < r->x + r->width &&
+         words_left(s, a, done, x + part.width, y) == part.elements)
+    part.width++;
+  for (bool same = true; same && y + part.height < r->y + r->height; part.height += same)
+    for (uint32_t i = 0; same && i < part.width; i++)
+      same = words_left(s, a, done, x + i, y + part.height) == part.elements;
+  for (uint32_t row = 0; row < part.height; row++)
+    memset(&done[(size_t)(y - r->y + row) * r->width + (x - r->x)], true, part.width);
+  return part;
+}
+
+/* One transfer for each rectangle of tiles whose arrays are equally long. */
+static WseStatus copy_array(Session *s, const Step *a, uint32_t *words, bool in)
+{
+  const WseTransfer *r = &a->region;
+  bool *done = base_zeroed((size_t)r->width * r->height, sizeof *done);
+  WseStatus status = WSE_OK;
+  for (uint32_t y = r->y; y < r->y + r->height; y++)
+    for (uint32_t x = r->x; x < r->x + r->width && status == WSE_OK; x++)
+      if (words_left(s, a, done, x, y)) {
+        WseTransfer part = even_part(s, a, done, x, y);
+        bool is_whole = part.width == r->width && part.height == r->height &&
+                        part.elements == r->elements;
+        status = is_whole ? copy_region(s, a, r, words, in) : copy_part(s, a, &part, words, in);
+      }
+  free(done);
+  return status;
+}
+
 static WseStatus do_d2h(Session *s, const Step *a)
 {
-  uint32_t *words = base_malloc(sizeof *words * (wse_transfer_words(&a->region) + 1));
-  bool narrow = session_image(s)->exports[a->export_index].element_bytes == 1;
-  WseStatus status = narrow ? copy_bytes(s, a, words, false)
-                            : session_d2h(s, &a->region, words, NULL);
+  uint32_t *words = base_zeroed(wse_transfer_words(&a->region) + 1, sizeof *words);
+  WseStatus status = copy_array(s, a, words, false);
   if (status == WSE_OK)
     status = save_array(s, a, words);
   free(words);
@@ -494,10 +624,7 @@ static WseStatus do_action(Session *s, const Step *a, FILE *out)
   if (status != WSE_OK)
     return status;
   switch (a->kind) {
-  case HOST_H2D:
-    if (session_image(s)->exports[a->export_index].element_bytes == 1)
-      return copy_bytes(s, a, a->words, true);
-    return session_h2d(s, &a->region, a->words, NULL);
+  case HOST_H2D: return copy_array(s, a, a->words, true);
   case HOST_LAUNCH: return session_launch(s, a->export_index, a->args, a->n_args, NULL);
   case HOST_RUN: return session_run(s, 0);
   case HOST_D2H: return do_d2h(s, a);
