@@ -173,7 +173,7 @@ typedef struct {
   uint32_t n_relocs;
   IrReloc *relocs;
   bool is_const;
-  bool unset;              /* declared without a value: zeros that nobody has written */
+  bool unset;              /* declared without a value: zeros that no code has written */
   bool keep;               /* exported, or its address escapes from compiled code */
   bool has_address;        /* linksection: placed at `address` */
   uint16_t address;
@@ -330,7 +330,7 @@ typedef struct {
   const char *dump_after;         /* pass name: print the module after it, or NULL */
   FILE *dump_to;
 } IrOptOptions;
-/* The pipeline of the level, one pass a line, in opt/pipeline.c. */
+/* The pipeline of the level, one pass per line, in opt/pipeline.c. */
 void ir_optimise(IrModule *m, const IrOptOptions *options);
 /* The passes named, in that order, separated by commas or blanks; false at an unknown name. */
 bool ir_run_passes(IrModule *m, const char *names, const IrOptOptions *options);

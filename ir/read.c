@@ -3,7 +3,7 @@
  * The text is cut into tokens first.  A statement stands on one line (but for the braces of
  * globals and functions), so after an error the parser goes on with the next line.  Names of
  * globals and functions are collected beforehand: they may be used before their definition.
- * What was read is verified: whoever gets a module gets a valid one. */
+ * The reader verifies the module, so a caller gets a valid one. */
 #include "ir/read_internal.h"
 
 /* ---- globals ----------------------------------------------------------------------- */

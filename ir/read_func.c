@@ -388,7 +388,7 @@ static bool op_named(Reader *r, const Token *t, const char *name, IrOp *op)
   return false;
 }
 
-/* NAME or NAME.TYPE; the result's type as far as the row of ops.def tells it. */
+/* NAME or NAME.TYPE; the result's type, if the row of ops.def gives it. */
 static bool read_op(Reader *r, IrInsn *insn)
 {
   const Token *t = rd_next(r);

@@ -1,6 +1,6 @@
-/* The rules that every module keeps; one function a group, the first fault as a sentence.
+/* The rules that every module keeps; one function per group, the first fault as a sentence.
  *
- * A fault found here is a bug of whoever made the module, so the texts name ids rather than
+ * A fault found here is a bug in the code that made the module, so the texts name ids rather than
  * source places. */
 #include "ir/opt/opt.h"
 

@@ -5,9 +5,9 @@
     run = harness.emu(tmp_path / "o.bin", f"--stats={tmp_path}/s.json")
     cycles = harness.stats(tmp_path / "s.json")["cycles"]
 
-Every call has a time limit and, unless told otherwise, expects exit code 0: a failure shows the
-command line and what the program wrote.  The programs are those of build/release; the environment
-variable WSE_BIN names another folder, pytest's --debug-build takes build/debug.
+Every call has a time limit and, unless the caller says otherwise, expects exit code 0: a failure
+shows the command line and what the program wrote. The programs are those of build/release; the
+environment variable WSE_BIN names another folder, pytest's --debug-build takes build/debug.
 """
 import json
 import os

@@ -51,7 +51,7 @@ static uint32_t call_number(Calls *c, uint32_t usual)
   return byte < 224 ? byte % usual : far[byte % ARRAY_COUNT(far)];
 }
 
-/* Of a call that runs nothing. */
+/* Checks the status of a call that runs nothing. */
 static void call_check(Calls *c, CallHandle *h, WseStatus status)
 {
   const WseError *error = wse_error(h->program);

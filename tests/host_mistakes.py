@@ -1,6 +1,6 @@
-"""Host scripts with one mistake each, and what a newcomer must be told: used by the tests and by
-claims/bad_hosts.py.  Every script runs against the program of host_run, alone, as a user's would:
-its exception must reach the terminal as a Python traceback whose last lines explain it."""
+"""Host scripts with one mistake each, and what the report must say to a newcomer: used by the tests
+and by claims/bad_hosts.py. Every script runs against the program of host_run, alone, as a user's
+would: its exception must reach the terminal as a Python traceback whose last lines explain it."""
 import textwrap
 
 import harness

@@ -1,4 +1,4 @@
-"""Mistakes that somebody makes who comes from C, Zig or Python, or who is new to the machine.
+"""Typical mistakes of authors with experience in C, Zig or Python, or new to the machine.
 
 bad_programs.txt has the programs.  Each starts with a line
 

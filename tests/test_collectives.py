@@ -150,7 +150,8 @@ def test_allreduces_of_more_tiles_than_elements(tmp_path, kind):
 @pytest.mark.parametrize("with_task", [0, 1], ids=["blocking", "with a task"])
 @pytest.mark.parametrize("width", [1, 2, 4, 9])
 def test_planned_allreduces(tmp_path, width, with_task, shared):
-    """Of two tiles by exchange, of few with a task by the ring, of more by reduce and broadcast."""
+    """Two tiles use the exchange, few tiles with a task the ring, more tiles reduce and
+    broadcast."""
     for in_place, operation in ((0, 0), (1, 2)):
         lines.run_allreduces(tmp_path, three_of(PLANNED, width=width, second=1000, in_place=in_place,
                                                 operation=operation, with_task=with_task,

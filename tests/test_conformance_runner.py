@@ -1,4 +1,5 @@
-"""tests/conformance/run.py tells programs that work from those that only seem to."""
+"""tests/conformance/run.py distinguishes programs that work from programs that only seem to
+work."""
 import json
 import shutil
 import sys

@@ -159,7 +159,7 @@ def truth(rng, depth):
 
 
 def single(rng, depth):
-    """f32 arithmetic: one rounding an operation."""
+    """f32 arithmetic: one rounding per operation."""
     if depth <= 0 or rng.random() < 0.2:
         name = f"f32_{rng.choice('ab')}"
         return Tree(name, lambda args: (args[name], False))

@@ -1,5 +1,5 @@
-"""libwse and the Python layer over it: copies, launches, streams, symbols, and what a host script
-is told about its mistakes.  Scripts run under cs_python in a process of their own."""
+"""libwse and the Python layer over it: copies, launches, streams, symbols, and the reports of
+mistakes in a host script. Scripts run under cs_python in a process of their own."""
 import textwrap
 
 import pytest

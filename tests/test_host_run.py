@@ -39,7 +39,7 @@ def endless(tmp_path_factory):
 
 
 def default_signals():
-    """For a child: whoever runs the tests may have blocked or ignored them."""
+    """For a child: the process that runs the tests may have blocked or ignored them."""
     caught = (signal.SIGINT, signal.SIGTERM)
     for number in caught:
         signal.signal(number, signal.SIG_DFL)

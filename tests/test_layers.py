@@ -1,4 +1,5 @@
-"""The shape of the tree: who may include whom, size limits, and that every table row is tested."""
+"""The shape of the tree: the includes that a layer may have, size limits, and that every table row
+is tested."""
 import re
 
 import pytest

@@ -1,4 +1,4 @@
-"""Every program of tests/mistakes/ is told what is wrong with it, and where, in a few lines."""
+"""For every program of tests/mistakes/ a few lines of the report show what is wrong, and where."""
 import pytest
 
 import mistake_run

@@ -36,7 +36,7 @@ def test_table(row):
 # ---- the rules of the model, carried out here once more -----------------------------------------
 
 def executed(parent, length, t_r):
-    """Cycles of a reduction along a tree: children in turn, an element a cycle."""
+    """Cycles of a reduction along a tree: children in turn, one element per cycle."""
     tiles = len(parent)
     children = [[] for _ in parent]
     for v in range(1, tiles):
@@ -115,7 +115,7 @@ def test_allreduces_of_the_library():
         assert predict("allreduce", pattern, "--pes=1", "--len=7") == 0
     few, many = (predict("allreduce", "library-butterfly", "--pes=9", f"--len={length}", "--step=9")
                  for length in (100, 1100))
-    assert many - few == 9.5 * 1000      # nine vectors, and a copy of two elements a cycle
+    assert many - few == 9.5 * 1000      # nine vectors, and a copy of two elements per cycle
     assert (predict("allreduce", "library-ring", "--pes=4", "--len=1100")
             - predict("allreduce", "library-ring", "--pes=4", "--len=100")) == 1500
     assert predict("allreduce", "exchange", "--pes=2", "--len=100") == 106

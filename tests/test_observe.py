@@ -1,5 +1,5 @@
-"""What wse-emu tells of a run: every event of the trace, the trace for Perfetto, the profile, the
-watched wavelet, stops and dumps, the page."""
+"""What wse-emu reports about a run: every event of the trace, the trace for Perfetto, the profile,
+the watched wavelet, stops and dumps, the page."""
 import html.parser
 import json
 import os

@@ -1,6 +1,6 @@
-"""The floor plans of the front end and of the emulator: which room may use which, by includes and
-by calls; how large the circles of files are; and that a room has one header for the others, which
-declares what the room offers."""
+"""The floor plans of the front end and of the emulator: the rooms that a room may use, by includes
+and by calls; how large the circles of files are; and that a room has one header for the others,
+with everything that the room offers."""
 import re
 from typing import NamedTuple
 

@@ -55,7 +55,8 @@ def test_the_reference_engine_agrees(tmp_path):
 
 
 def test_a_broadcast_costs_its_length_and_distance(tmp_path):
-    """The route carries one word a cycle: 16 times the words add no more than that many cycles."""
+    """The route carries one word per cycle: 16 times the words add no more than that many
+    cycles."""
     cycles = []
     for count in (64, 1024):
         image = tmp_path / f"{count}.bin"

@@ -79,7 +79,7 @@ fn main() void {{
 
 
 def test_directions_as_bits_of_routes(tmp_path):
-    """Of a direction that is known at compile time, or at run time only."""
+    """For a direction that is known at compile time, or only at run time."""
     ways = ("WEST", "EAST", "SOUTH", "NORTH", "RAMP")
     checks = "\n".join(f"""
   @comptime_assert(d.RX_{way} == {1 << bit} and d.TX_{way} == {32 << bit});
@@ -257,7 +257,7 @@ fn main() void {
 
 
 def test_reading_the_time_is_inlined(tmp_path):
-    """Two instructions a word: no call, no loop."""
+    """Two instructions per word: no call, no loop."""
     text = """
 const time = @import_module("<time>");
 fn main() void {

@@ -10,7 +10,7 @@ MOVE, RING, EXCHANGE, BUTTERFLY = range(4)
 
 
 def run(folder, program, size, lengths, *args, arch="wse3", engine="fast", **params):
-    """{name: an array a tile}, by position in the rectangle; and the cycles."""
+    """{name: one array per tile}, by position in the rectangle; and the cycles."""
     image = folder / "o.bin"
     params = {"program": program, "size": size, **{f"n{k}": n for k, n in enumerate(lengths)},
               **params}

@@ -1,4 +1,4 @@
-"""<kernels/tally>: one total, right and told once, at one tile, however large the kernel."""
+"""<kernels/tally>: one total, correct and delivered once, at one tile, for a kernel of any size."""
 import pytest
 
 import harness

@@ -191,7 +191,7 @@ comptime { @bind_local_task(low, low_id); @bind_local_task(high, high_id); AT_ST
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_registers_lie_behind_memory(tmp_path, engine):
-    """Two bytes a word, by 16-bit loads and stores (seen in a public program)."""
+    """Two bytes per word, by 16-bit loads and stores (seen in a public program)."""
     text = """
 const c = @get_color(3);
 var register: u16 = 0x7f23;

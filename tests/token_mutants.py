@@ -1,5 +1,5 @@
-"""One-token mutants of our own programs: what the compiler says of a program that somebody has
-damaged in one place.
+"""One-token mutants of our own programs: what the compiler reports for a program with one damaged
+place.
 
 Used by tests/test_mutants.py and the claim tests/claims/mutants.py."""
 import re

@@ -436,7 +436,7 @@ static void check_lengths(Check *c, uint32_t tile, unsigned color)
     diag_lengths_help(diags, at);
 }
 
-/* ---- what nobody reads ----------------------------------------------------------------------- */
+/* ---- colors that no code reads --------------------------------------------------------------- */
 
 static void check_unread(Check *c, uint32_t tile, unsigned color, const Route *route)
 {
@@ -564,8 +564,8 @@ static void check_control_tasks(Check *c)
 
 static bool has_one_port(PortMask mask) { return mask != 0 && (mask & (mask - 1)) == 0; }
 
-/* The operation whose wavelets come through one port of the tile, where nothing else comes that
- * way and the sender waits for nobody, and how far away it is; use NULL: none is known. */
+/* The operation whose wavelets come through one port of the tile, if nothing else comes that way
+ * and the sender does not wait, and its distance; use NULL: none is known. */
 static Sender find_first_sender(Check *c, uint32_t tile, unsigned color, Port port,
                                 uint32_t *distance)
 {

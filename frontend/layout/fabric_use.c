@@ -116,7 +116,7 @@ static bool is_of_interest(const IrFunc *f, const IrBlock *b)
   return false;
 }
 
-/* Of a function's blocks; those without operations and calls have no times. */
+/* For the blocks of a function; those without operations and calls have no times. */
 static const Times *block_times(Walk *w, uint32_t func)
 {
   const IrFunc *f = &w->m->funcs[func];

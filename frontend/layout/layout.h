@@ -1,5 +1,5 @@
-/* The layout: which tile runs which program, its colors and routes, and the classes of tiles that
- * share a compiled program.
+/* The layout: the program of each tile, its colors and routes, and the classes of tiles that share
+ * a compiled program.
  *
  * Reading order: layout.c, sema_builtin_layout.c, regions.h, regions_read.c, regions_route.c,
  * tile_class.c, lint.c. */
@@ -31,7 +31,7 @@ typedef struct {
   Span filter_spans[MAX_COLORS];         /* as in MachineSetup */
   const struct FabricUses *fabric;       /* fabric.h */
 } ProgramClass;
-typedef struct Classes Classes;      /* which tiles are in which class, while that is found out */
+typedef struct Classes Classes;      /* the classes of the tiles, while the search runs */
 typedef struct {
   ProgramClass *classes;         /* stb_ds */
   uint32_t *tile_class;          /* width * height; IMAGE_NO_CLASS */

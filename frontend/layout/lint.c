@@ -9,7 +9,7 @@
 #include <stb_ds.h>
 #include <string.h>
 
-/* ---- parameters nobody binds ---------------------------------------------------------------- */
+/* ---- parameters without a binding ----------------------------------------------------------- */
 
 static bool is_library(const char *path) { return path[0] == '<'; }
 
@@ -416,8 +416,8 @@ static void mark_called(const IrModule *ir, uint32_t func, bool *runs)
       mark_called(ir, f->insns[i].u.func.raw, runs);
 }
 
-/* By function: whether something starts it.  Of a program for many tiles, a tile may have local
- * tasks that only others start. */
+/* By function: whether something starts it. In a program for many tiles, a tile may have local
+ * tasks that only other tiles start. */
 static bool *running_functions(Sema *s)
 {
   const IrModule *ir = s->ir;

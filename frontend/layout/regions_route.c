@@ -1,5 +1,5 @@
-/* Lays the regions of a host script's layout out: which paths connect ports, which tiles stand for
- * the host's end of streams, which colors the nets get.
+/* Lays the regions of a host script's layout out: the paths between ports, the tiles at the host's
+ * end of streams, the colors of the nets.
  *
  * A net is a set of colors that connections make one: a wavelet keeps its color on its way.  Paths
  * are shortest ones by breadth-first search (Lee, "An Algorithm for Path Connections and Its
@@ -177,8 +177,8 @@ static void each_tile(Plan *p, const Region *region, RegionRect rect, TileAction
       action(p, tile_at(p, region->rect.x + rect.x + x, region->rect.y + rect.y + y), what);
 }
 
-/* A later route replaces an earlier one of the same color, but not another port's, nor that of a
- * color that connections have made the same. */
+/* A later route replaces an earlier one of the same color, but not the route of another port, and
+ * not the route of a color that connections have joined. */
 static void paint_routes(Plan *p, uint32_t tile, Painter painter, const RegionRoutes *routes)
 {
   uint32_t net = p->net_of[painter.color], before = p->uses[net][tile];

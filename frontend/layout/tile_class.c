@@ -4,10 +4,10 @@
  * one) that is equal on all tiles of the group is a constant; a scalar or id that differs enters
  * the analysis as a symbolic value; anything else that differs splits the group.
  *
- * The analysis of one tile records each symbolic value it had to know and what it was.  These
- * records make a tree: a node is a forced expression, a branch one of its outcomes, a leaf a
- * class.  For the next tile the expressions are computed along the way down; where a branch is
- * missing, that tile is analysed and the tree grows by what its analysis forced.  So a million
+ * The analysis of one tile records each symbolic value it had to know and what it was. These
+ * records make a tree: its nodes are forced expressions, its branches their outcomes, its leaves
+ * classes. For the next tile the expressions are computed along the way down; where a branch is
+ * missing, the compiler analyses the tile and adds the forced expressions to the tree. So a million
  * tiles need one analysis for each different way to compile. */
 #include "frontend/layout/fabric.h"
 
@@ -628,7 +628,7 @@ static void classes_free(Classes *c)
   arrfree(c->blobs);
 }
 
-/* After an error a group's other tiles would mostly repeat it: the next group goes on. */
+/* After an error the other tiles of the group would mostly repeat it, so the next group follows. */
 static bool find_all(Classes *c)
 {
   bool ok = true;

@@ -68,7 +68,7 @@ typedef struct MachineSetup {
   bool binds_by_color;                   /* @bind_task is used */
   uint8_t paused;
   QueueSlot queues[2][MAX_QUEUES];       /* 0 input, 1 output */
-  uint32_t implicit[2];                  /* colors that need a queue nobody named, a bit each */
+  uint32_t implicit[2];                  /* colors without a named queue, one bit each */
   Span implicit_span[2][MAX_COLORS];
   DsrPreset *dsrs;                       /* stb_ds arrays */
   ImageConfig *configs;
@@ -109,8 +109,8 @@ bool setup_queue_is_initialised(const Sema *s, bool is_output, unsigned queue);
 /* wse3: control tasks that got no table of their own take their entries of the common one. */
 void setup_join_control_tasks(Sema *s);
 /* In this order, around sema_compile_pending and sema_finish: what the set-up refers to is
- * compiled; then queues nobody named are chosen, and descriptors of initial data take theirs by
- * setup_resolve; last the set-up is put into the module. */
+ * compiled; then the compiler chooses queues without a name, and descriptors of initial data take
+ * theirs by setup_resolve; last it puts the set-up into the module. */
 void setup_reference(Sema *s);
 void setup_choose_queues(Sema *s);
 IrDesc setup_resolve(Sema *s, IrDesc desc);

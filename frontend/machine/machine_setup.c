@@ -1,9 +1,9 @@
 /* What a program's top-level comptime blocks ask of the machine, and how it gets into the module:
  * tasks, queues, DSR presets, configuration writes, exports.
  *
- * Queues that nobody names (a synchronous fabric DSD without a queue, a data task on wse2) are
- * chosen when the whole program has been analysed: the lowest free queue, colors in ascending
- * order.  Until then a descriptor says QUEUE_IMPLICIT. */
+ * If the program names no queue (a synchronous fabric DSD without a queue, a data task on wse2),
+ * the compiler chooses one when it has analysed the whole program: the lowest free queue, colors in
+ * ascending order. Until then a descriptor says QUEUE_IMPLICIT. */
 #include "frontend/machine/machine.h"
 
 #include <limits.h>
@@ -91,7 +91,7 @@ static void note_dsr_loader(Sema *s, uint32_t module, const char *when)
     diag_dsr_loader(s->session->diags, m->imported_at, sema_text(s, m->path), when);
 }
 
-/* Of two loads before the start the second wins, so that the first never serves anything. */
+/* If there are two loads before the start, the second wins, and the first never serves anything. */
 static void refuse_second_preset(Sema *s, const DsrPreset *first, const DsrPreset *second)
 {
   diag_dsr_loaded_twice(s->session->diags, second->span, dsr_file_name(second->file),
@@ -277,9 +277,9 @@ static bool reaches_ramp(Sema *s, uint8_t color)
 }
 
 /* wse2: a local task's id and the color of the same number share a blocked bit, so a color with a
- * local task of its number is open to control wavelets although nobody has unblocked it.  A public
- * program relies on it (Cerebras/csl-examples, spmv-hypersparse).  The queues that are left over
- * serve such colors, if the program has control tasks at all. */
+ * local task of its number is open to control wavelets although the program has not unblocked it. A
+ * public program relies on it (Cerebras/csl-examples, spmv-hypersparse). The queues that are left
+ * over serve such colors, if the program has control tasks at all. */
 static void serve_colors_of_local_tasks(Sema *s)
 {
   bool has_control = false;
@@ -299,7 +299,7 @@ static void serve_colors_of_local_tasks(Sema *s)
 }
 
 /* Colors that stand for tasks.  A data task on a color that never reaches the tile is started by
- * the program only: it becomes a local task whose parameters nobody sets.  What could not be bound
+ * the program only: it becomes a local task, and its parameters stay unset. What could not be bound
  * has its error already. */
 static void settle_task_colors(Sema *s)
 {
@@ -486,7 +486,7 @@ static void fill_tasks(Sema *s)
       m->tasks[m->n_tasks++] = (IrTask){func, slot->kind, id, slot->arguments,
                                         sema_text(s, slot->name)};
     else if (id < machine->data_task_ids && !(s->setup->unblocked & bit))
-      m->blocked |= bit;   /* nobody listens: wavelets wait for DSD operations */
+      m->blocked |= bit;   /* no task listens: wavelets wait for DSD operations */
   }
   for (uint8_t id = 0; id < MAX_TASK_IDS; id++) {
     const TaskSlot *slot = &s->setup->control_tasks[id];

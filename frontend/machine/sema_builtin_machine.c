@@ -426,7 +426,7 @@ Operand builtin_bind_rotating_tasks(Sema *s, const NodeBuiltinCall *call, Span a
 }
 
 /* wse3: control tasks leave the common table, so their ids may be those of other tasks.  The
- * machine's layout of the table (instructions an entry, stride) has no effect here. */
+ * machine's layout of the table (instructions per entry, stride) has no effect here. */
 Operand builtin_set_control_task_table(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;

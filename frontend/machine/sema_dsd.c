@@ -359,7 +359,7 @@ static bool check_source(Sema *s, const OpOperand *o, const char *op)
   return true;
 }
 
-/* Integers of 16 bits of either sign are as good; the machine does not tell them apart. */
+/* 16-bit integers of either sign are equally good; the machine treats them alike. */
 static bool is_word_type(Sema *s, PoolId type, unsigned bits)
 {
   PoolKey key = pool_key(s->pool, type);

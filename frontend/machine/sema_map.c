@@ -11,7 +11,7 @@
 enum { MAX_MAP = 16 };
 
 typedef struct {
-  bool is_vector;          /* a DSD or DSR: one element a turn */
+  bool is_vector;          /* a DSD or DSR: one element per turn */
   DsrFile file;
   uint32_t number;
   PoolId element;

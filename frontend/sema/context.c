@@ -9,8 +9,8 @@ enum { CALLS_SHOWN = 8, IMPORTS_SHOWN = 3, PARAMS_SHOWN = 8, PARAM_TEXT_MOST = 2
 
 /* ---- where it happened ---------------------------------------------------------------------- */
 
-/* The call for which a function was made, the one for which the function with that call was made,
- * and so on; their number. */
+/* The chain of calls that made a function: its call, the call that made the caller, and so on;
+ * their number. */
 static int note_instances(Sema *s, uint32_t func, int most)
 {
   int n = 0;

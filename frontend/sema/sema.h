@@ -105,7 +105,7 @@ typedef struct {
 } Global;
 
 /* A comptime variable: n scalar leaves of its (flattened) type, at Sema.leaves[first].  Cells are
- * a stack; `serial` tells a pointer whether its cell is still the one it pointed to. */
+ * a stack; by `serial` a pointer recognises whether the cell is still its own. */
 typedef struct {
   PoolId type;
   uint32_t first, n;
@@ -133,7 +133,7 @@ typedef struct {
   IrValue ir;              /* OPR_RUNTIME, OPR_MEMORY */
   uint32_t cell, leaf;     /* OPR_CELL; OPR_RUNTIME of range type: cell is the RuntimeRange */
   bool is_const;           /* OPR_MEMORY, OPR_CELL: not assignable */
-  bool is_temp;            /* OPR_MEMORY: nobody else refers to it, so it need not be copied */
+  bool is_temp;            /* OPR_MEMORY: nothing else refers to it, so no copy is needed */
   bool is_global;          /* OPR_MEMORY without ir: at `global` + `offset`, known at comptime */
   uint32_t global;
   int64_t offset;
@@ -356,7 +356,7 @@ Operand sema_member(Sema *s, Operand base, StrId name, Span span);
 
 typedef struct { PoolId symbolic, outcome; } Forced;
 typedef struct { uint32_t global, offset; PoolId symbolic; } InitSlot;
-/* Filled in by who starts the evaluation: the first part; by the evaluation: the second. */
+/* The caller that starts the evaluation fills in the first part, the evaluation the second. */
 struct TileEnv {
   const PoolId *symbols;     /* what the symbolic parameters are on this tile */
   bool has_place;            /* it is a tile of a layout: */
@@ -445,7 +445,7 @@ Settings settings_of_value(Sema *s, PoolId value, const Node *node, Span span);
 Setting *settings_take(Sema *s, Settings *set, const char *name);
 /* Reports that a field is not there, or which field is likely to be a misspelling of it. */
 void settings_missing(Sema *s, Settings *set, const char *what, const char *name);
-/* Reports each field nobody took, with the name it is likely to mean among `known`. */
+/* Reports each field that no handler took, with the name it is likely to mean among `known`. */
 void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
                      size_t n_known);
 bool setting_bool(Sema *s, Setting *field, bool otherwise);

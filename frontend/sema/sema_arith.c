@@ -1,7 +1,7 @@
 /* Operators: folded when both sides are known, symbolic when one of them is, else emitted.
  *
- * At compile time a fixed-width result that does not fit is an error, because nobody would see
- * it wrap; at run time arithmetic wraps. */
+ * At compile time a fixed-width result that does not fit is an error, because the author would not
+ * see it wrap; at run time arithmetic wraps. */
 #include "frontend/sema/sema_internal.h"
 
 #include <stdlib.h>

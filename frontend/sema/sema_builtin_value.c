@@ -1,4 +1,4 @@
-/* Builtins over values, types and strings (csl language reference, builtins: values). */
+/* Builtins over values, types and strings. */
 #include "frontend/sema/builtins.h"
 
 #include <string.h>

@@ -44,7 +44,7 @@ typedef struct Frame {
   PoolId result;          /* type */
   IrValue result_address; /* where an aggregate result goes; IR_NO_VALUE */
   bool is_function;       /* return is possible */
-  bool is_declaration;    /* a global's initialiser: who asked for it does not matter */
+  bool is_declaration;    /* a global's initialiser: the user that needed it does not matter */
   bool is_emitted;        /* return emits ret */
   uint32_t func;          /* with is_emitted: the function that is compiled */
   Span called_at;         /* off 0: not called */

@@ -134,7 +134,7 @@ static IrValue window_address(Sema *s, Operand place, Window w)
   return sema_address(s, place_part(s, whole_of(place), w.byte, place.packed));
 }
 
-/* Of a run that needs two windows: the bits in the first. */
+/* For a run that needs two windows: the bits in the first. */
 static uint32_t first_part(Operand place) { return TYPE_SCALAR_MAX_BITS - place.bit % WORD_BITS; }
 
 /* The bits from `*bit` on in the result are the run; other bits are whatever is beside it. */

@@ -523,7 +523,7 @@ Operand sema_address_of(Sema *s, Operand o, Span span)
       sema_error(s, not_addressable, span);
       return operand_poison();
     }
-    /* A constant that lives in a register: nobody can tell its address from a copy's. */
+    /* A constant in a register: no program can distinguish its address from a copy's. */
     type = pool_pointer_type(s->pool, false, true, o.type);
     return operand_runtime(sema_address(s, o), type);
   }

@@ -2,7 +2,7 @@
  *
  * A settings struct may be written in place, be a named constant or come out of
  * @concat_structs; in place its fields may be run-time values.  So it is never built in memory:
- * the fields are evaluated one by one and handed to whoever asks for them by name. */
+ * the fields are evaluated one by one and handed to the code that asks for them by name. */
 #include "frontend/sema/sema.h"
 
 #include <string.h>

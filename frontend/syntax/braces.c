@@ -1,9 +1,9 @@
 /* Pairs the braces of a file, and where they do not pair up says where one is missing.
  *
  * A missing brace is otherwise noticed at the end of the file, far from the mistake.  People
- * indent blocks, so in a file whose braces do not pair up the indentation tells where a block
- * was meant to begin or to end: a '}' that starts its line stands in the column in which the
- * statement that opened the block starts.  A file whose braces pair up is never judged by its
+ * indent blocks, so in a file whose braces do not pair up the indentation shows where the author
+ * wanted a block to begin or to end: a '}' at the start of its line is in the column of the
+ * statement that opens the block. A file whose braces pair up is never judged by its
  * indentation. */
 #include "frontend/syntax/parse_internal.h"
 #include "parse.h"

@@ -19,7 +19,7 @@ struct SourceFiles {
   Diags *diags;
   Span signs[SIGN_COUNT];        /* of the program's own files */
   FileMap *by_path;
-  ImportMap *by_import;        /* a layout names its files once a tile */
+  ImportMap *by_import;        /* a layout names its files once per tile */
   const char *main_dir;
   const char **library_dirs;   /* stb_ds: standard library, import paths */
 };

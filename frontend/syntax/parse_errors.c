@@ -458,7 +458,7 @@ static bool report_special(Parser *p, const Token *before, const Token *found,
 }
 
 /* After a name that could be a label, ':' is possible nearly everywhere and meant nearly nowhere:
- * it is told only where parameters are declared. */
+ * the parser proposes it only where parameters are declared. */
 static size_t without_label_colon(const Parser *p, const Token *found, const int *expected,
                                   size_t n, int *kept)
 {

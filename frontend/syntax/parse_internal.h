@@ -1,4 +1,4 @@
-/* What lex.l, parse.y and the files between them share; nobody else includes this.
+/* What lex.l, parse.y and the files between them share; no other file includes this.
  *
  * A file goes through three steps: scan_file fills an array of tokens; braces_check pairs the
  * braces and repairs the array when one is missing; the parser is fed from the array.  The
@@ -131,7 +131,7 @@ Attributes attributes_join(Parser *p, Attributes attrs, Attributes more);
 /* 'noinline' at this place; also notes it as a sign of the release. */
 InlineMark noinline_mark(Parser *p, Span at, const char *other);
 
-/* Of a declaration with this storage class; reports what may not stand beside noinline. */
+/* For a declaration with this storage class; reports what may not stand beside noinline. */
 Inlining function_inlining(Parser *p, Storage storage, InlineMark mark);
 /* An empty statement as the body of a statement is an empty block. */
 Node *body_or_empty(Parser *p, Node *stmt, Span span);

@@ -304,7 +304,7 @@ void scan_preprocessor(Scan *scan, size_t length)
   scan->pos += (uint32_t)length;
 }
 
-/* Bytes that no token starts with are skipped; of several, the first is told. */
+/* The scanner skips bytes that start no token, and reports the first of several. */
 void scan_bad_bytes(Scan *scan, size_t length)
 {
   unsigned char byte = (unsigned char)scan->text[scan->pos];

@@ -150,7 +150,7 @@ void ast_print(const Ast *ast, FILE *out);
 /* One node as canonical text on one line where possible, for messages; shortened to `limit`
  * bytes with "..." at the end. Allocated in `arena`. */
 const char *ast_node_text(Arena *arena, const Ast *ast, const Node *n, size_t limit);
-/* Every field that makes the tree's identity, one node a line: two trees are equal exactly if
+/* Every field that makes the tree's identity, one node per line: two trees are equal exactly if
  * their dumps are. */
 void ast_dump(const Ast *ast, FILE *out);
 

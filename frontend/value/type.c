@@ -148,7 +148,7 @@ static bool is_packed(const PoolKey *k)
          k->u.fields.layout == LAYOUT_PACKED;
 }
 
-/* Of the integer behind a packed type: one that the machine has, else whole words. */
+/* The bits of the integer behind a packed type: one that the machine has, else whole words. */
 static uint32_t packed_bytes(const Pool *pool, PoolId type)
 {
   uint32_t bits = type_bits(pool, type);

@@ -60,7 +60,7 @@ typedef enum {
   PK_INT,                /* integers, enums, directions, colors, ids, queues */
   PK_FLOAT,              /* bits: f64 for comptime_float, else of the format */
   PK_STRING,
-  PK_AGGREGATE,          /* arrays (row-major), structs, tuples: one id an element */
+  PK_AGGREGATE,          /* arrays (row-major), structs, tuples: one id per element */
   PK_FUNC,               /* a function or task instance */
   PK_MODULE,             /* a module instance */
   PK_POINTER,            /* address of a global (or of a part), or a comptime cell, or an integer;

@@ -49,8 +49,8 @@ size_t arena_used_bytes(const Arena *arena);
 void *base_malloc(size_t size);
 void *base_realloc(void *old, size_t size);
 void *base_zeroed(size_t n, size_t size);
-/* What those end with, for whoever gets memory otherwise: the process ends with a message and exit
- * code 3, unless its thread has a BaseRecovery. */
+/* The end of those without memory, also for callers that get memory in another way: the process
+ * ends with a message and exit code 3, unless its thread has a BaseRecovery. */
 BASE_NORETURN void base_out_of_memory(size_t size, const char *who);
 
 /* Where a thread goes on that has run out of memory, for a library, which must not end the process.
@@ -148,8 +148,8 @@ static inline Span span_join(Span a, Span b)
 char *file_read_all(const char *path, size_t *length);
 /* How many bytes of a file that starts with `length` bytes are worth reading. */
 typedef uint64_t FileBound(const void *context, const char *start, size_t length);
-/* The same for a file that may have no end: reads what `bound` says and one byte more, so that a
- * file that is longer can be told from one that is not. */
+/* The same for a file that may have no end: reads what `bound` says and one byte more, so that the
+ * caller recognises a longer file. */
 char *file_read_bounded(const char *path, FileBound *bound, const void *context, size_t *length);
 /* A regular file of at most `most` bytes; NULL with what is wrong in *why. */
 char *file_read_text(const char *path, size_t most, size_t *length, const char **why);
@@ -159,7 +159,7 @@ bool file_write_all(const char *path, const void *data, size_t length);
 /* A monotonic clock, for reports of how long something took. */
 double base_seconds(void);
 
-/* A file that nobody sees under its name before file_out_keep: until then it has no name, or,
+/* A file that has its name only after file_out_keep: until then it has no name, or,
  * where the file system has no such files, a temporary one in the same folder.  What is no regular
  * file, a pipe or device, is written directly. */
 typedef struct {

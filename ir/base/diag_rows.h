@@ -1,6 +1,6 @@
 /* Expands a layer's diag.def; included, perhaps more than once, with DIAG_DEF naming the file.
  *
- *   in the layer's header                      declares one function a row
+ *   in the layer's header                      declares one function per row
  *     #define DIAG_DEF "emu/host/diag.def"
  *     #include "ir/base/diag_rows.h"
  *

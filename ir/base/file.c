@@ -183,7 +183,7 @@ static bool name_file(FileOut *out)
   char self[sizeof self_files + 3 * sizeof(int) + 2];
   snprintf(self, sizeof self, "%s/%d", self_files, fileno(out->stream));
   char *name = temporary_name(out->path);
-  int fd = mkstemp(name);       /* a name that nobody else has */
+  int fd = mkstemp(name);       /* a name that no other file has */
   bool named = fd >= 0 && close(fd) == 0 && unlink(name) == 0 &&
                linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
   if (named) {

@@ -27,7 +27,7 @@ typedef struct {
 } Format;
 
 /* cb16: the vendor documents 6 exponent bits, 9 fraction bits and that 6.0 is 0x5900, hence the
- * bias.  That its all-ones exponent means infinity and NaN, as in IEEE formats, is ASSUMED. */
+ * bias.  ASSUMED: its all-ones exponent means infinity and NaN, as in IEEE formats. */
 static const Format formats[FP16_COUNT] = {
   [FP16_F16] = {"f16", 5, 10, 15},
   [FP16_BF16] = {"bf16", 8, 7, 127},

@@ -1,10 +1,10 @@
-/* The exceptions of IEEE 754 that an operation raises, found behind it from its operands and its
- * result, so that arithmetic that nobody asks about pays nothing.
+/* The exceptions of IEEE 754 that an operation raises, computed after it from its operands and its
+ * result, so that arithmetic pays nothing if no program asks.
  *
  * Every value of f32 and of the 16-bit formats is a double, and so is the product of two; the sum
  * of two doubles is a double and an error that is a double again (Knuth, TAOCP 2, 4.2.2, theorem
  * B).  So "inexact" is decided exactly.  Tininess is looked for before the rounding, which the
- * standard allows, and one quiet NaN a format leaves no signaling ones. */
+ * standard allows, and one quiet NaN per format leaves no signaling ones. */
 #include "ir/base/base.h"
 
 #include <float.h>

@@ -243,7 +243,7 @@ typedef struct {
   const IrFunc *f;
   Arena *pass;             /* gone after the function */
   Reg *vreg;               /* by IrValue.raw; 0 none; i64: this and the next */
-  bool *demanded;          /* by IrValue.raw: somebody reads it */
+  bool *demanded;          /* by IrValue.raw: an instruction reads it */
   bool *fused;             /* by IrValue.raw: done by the store of its value */
   uint32_t *block_of, *position;   /* by IrValue.raw */
   uint32_t *frame_slot;    /* by IrValue.raw: slot + 1 of allocas and descriptors */
@@ -344,7 +344,7 @@ void dsd_vec(Sel *s, IrValue v, const IrInsn *insn);
 /* ---- the other steps of a function ---------------------------------------------------------- */
 
 void select_func(Cg *cg, MFunc *mf);
-/* Removes instructions without effect whose result nobody reads. */
+/* Removes instructions without effect and with an unread result. */
 void mir_sweep(MFunc *mf);
 /* Debugging: prints the code. */
 void mir_print(const MFunc *mf, FILE *out);

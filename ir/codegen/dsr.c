@@ -18,7 +18,7 @@ typedef struct VirtualDsr {
   uint32_t *homes;         /* stb_ds: functions that name it */
 } VirtualDsr;
 
-/* ---- who uses what -------------------------------------------------------------------------- */
+/* ---- the numbers that functions use --------------------------------------------------------- */
 
 static void use_explicit(Cg *cg, DsrFile file, uint32_t number, uint32_t func)
 {

@@ -1,9 +1,9 @@
 /* Instruction selection: one function from SSA to machine instructions over virtual registers.
  *
- * Blocks and instructions are visited last to first, so that a value's instruction is made only
- * if somebody asked for the value: what a user folded into itself (immediates, addresses,
- * comparisons) costs nothing.  The code of one IR instruction is written forward into `scratch`
- * and then put, reversed, behind the rest. */
+ * Blocks and instructions are visited last to first, so that a value gets an instruction only if a
+ * user needs the value: what a user folded into itself (immediates, addresses, comparisons) costs
+ * nothing. The code of one IR instruction is written forward into `scratch` and then put, reversed,
+ * behind the rest. */
 #include "ir/codegen/codegen.h"
 
 #include <string.h>
@@ -143,7 +143,7 @@ static void emit_edge_copy(Sel *s, EdgeCopy *copy)
   copy->done = true;
 }
 
-/* Every copy whose target nobody else still reads; false if there is none. */
+/* Every copy whose target nothing else still reads; false if there is none. */
 static bool emit_free_copies(Sel *s, EdgeCopy *copies)
 {
   bool any = false;
@@ -316,8 +316,8 @@ static unsigned count_readers(const Sel *s, IrValue v)
   return n;
 }
 
-/* A word of a counter goes straight to memory: a store of a configuration register's value that
- * nobody else reads, with nothing between the two that could tell the difference. */
+/* A word of a counter goes straight to memory: a store of a configuration register's value, if
+ * nothing else reads the value and nothing between the two could see the difference. */
 static bool fuse_counter(Sel *s, const IrInsn *store)
 {
   IrValue value = store->args[1];

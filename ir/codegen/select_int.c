@@ -207,7 +207,7 @@ static Long long_result(Sel *s, IrValue v)
   return (Long){sel_result(s, v, 0), sel_result(s, v, 1)};
 }
 
-/* shl and lshr by a constant, told apart by which half is near the end that is filled. */
+/* shl and lshr by a constant; they differ in the half next to the filled end. */
 static void shift_long_const(Sel *s, Long to, IrOp op, Long x, unsigned n)
 {
   bool left = op == IR_shl;

@@ -197,7 +197,7 @@ void tidy_func(MFunc *mf)
 {
   drop_dead(mf);
   Arena *arena = arena_create("tidy");
-  /* copy_heads makes at most one label an instruction */
+  /* copy_heads makes at most one label per instruction */
   Labels l = {mf, arena_many(arena, uint32_t, mf->n_labels + arrlenu(mf->code) + 1)};
   bool copied = false;
   for (unsigned round = 0; round < MOST_ROUNDS; round++) {

@@ -1,8 +1,8 @@
 /* The instruction set: tables, encoder, decoder and disassembler.
  *
  * An instruction is described twice here and nowhere else: pack() writes its fields into words,
- * unpack() reads them back.  The encoder packs, decodes what it packed and compares, so that an
- * operand that does not fit or a field that the format does not have is found at once. */
+ * unpack() reads them back. The encoder packs, decodes what it packed and compares, and so finds at
+ * once an operand that does not fit or a field that is not in the format. */
 #include "ir/machine/machine.h"
 
 #include <pthread.h>
@@ -113,8 +113,8 @@ unsigned insn_words(Opcode op)
 
 /* ---- operand widths ------------------------------------------------------------------------ */
 
-/* The semantics column names each register operand by its width, ra or da: it is the one place
- * that says which operands are pairs.  Read once into bits 0 (a), 1 (b) and 2 (c). */
+/* The semantics column names each register operand by its width, ra or da: only this column says
+ * which operands are pairs. Read once into bits 0 (a), 1 (b) and 2 (c). */
 static uint8_t pair_operands[OP_COUNT];
 static pthread_once_t pairs_once = PTHREAD_ONCE_INIT;
 

@@ -77,8 +77,9 @@ static void collect_preds(Cfg *cfg, const IrFunc *f, Arena *arena)
 }
 
 /* The search for the dominator that all predecessors of a block share.  `passed` has the number of
- * the last search that left a block behind on its way up: who arrives there meets the others no
- * higher than they met, so a search visits a block once however many predecessors there are. */
+ * the last search that left a block behind on its way up: a search that arrives there meets the
+ * others no higher than they met, so a search visits a block once for any number of
+ * predecessors. */
 typedef struct {
   uint32_t *passed;
   uint32_t number;
@@ -198,7 +199,7 @@ static void find_loops(Cfg *cfg, Arena *arena)
   cfg->loop_head = filled_array(arena, n, IR_NO_ID);
   cfg->loop_parent = filled_array(arena, n, IR_NO_ID);
   cfg->loop_depth = filled_array(arena, n, 0);
-  /* A block's predecessors are pushed once a loop level, plus the back edges. */
+  /* A block's predecessors are pushed once per loop level, plus the back edges. */
   uint32_t *work = arena_many(arena, uint32_t, 2 * (size_t)cfg->pred_at[n] + 2);
   for (uint32_t i = cfg->n_rpo; i-- > 0;)
     collect_loop(cfg, cfg->rpo[i], work);

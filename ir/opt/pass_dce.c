@@ -20,7 +20,8 @@ static void need(Collector *c, IrValue v)
   c->work[c->n_work++] = v.raw;
 }
 
-/* Reading a DSR is ordered with writing it, but does nothing by itself; neither do loads. */
+/* Reading a DSR is ordered with writing it, but has no effect of its own; the same is true of
+ * loads. */
 static bool has_effect(const IrInsn *insn)
 {
   if (insn->op == IR_alloca || insn->op == IR_dsr_get)

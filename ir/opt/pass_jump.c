@@ -4,8 +4,8 @@
  * skip     a jump to a block that only jumps on goes there directly
  * thread   a jump to a block whose condition its arguments decide goes where that leads
  *
- * Skipping and threading leave values alone by only passing over blocks whose values nobody
- * else uses.  Loops whose head is passed over may get a second entry; nothing relies on there
+ * Skipping and threading leave values alone because they pass only over blocks with values that no
+ * other block uses. Loops whose head is passed over may get a second entry; nothing relies on there
  * being one. */
 #include "ir/opt/opt.h"
 
@@ -102,7 +102,7 @@ static void find_uses(Threader *t)
       opt_each_operand(opt_insn(f, f->blocks[block].insns[i]), note_use, context);
 }
 
-/* Only pure instructions before the branch, and nobody else looks at them. */
+/* Only pure instructions before the branch, and no other block uses them. */
 static bool can_pass_over(const Threader *t, uint32_t block)
 {
   const IrBlock *b = &t->f->blocks[block];
@@ -246,7 +246,7 @@ static bool pass_over(Threader *t, uint32_t block, uint32_t which)
   return true;
 }
 
-/* Each edge passes over one block a run. */
+/* Each edge passes over one block per run. */
 static bool thread_jumps(Opt *opt, IrFunc *f)
 {
   Threader t = {.opt = opt, .m = opt->m, .f = f};

@@ -1,5 +1,5 @@
-/* memory: a load of what was just stored or loaded is that value; a store that is overwritten
- * unread, or goes to an alloca that nobody reads, is dropped.
+/* memory: a load of what was just stored or loaded is that value; the pass drops a store that is
+ * overwritten unread, or that goes to an alloca without a read.
  *
  * Knowledge flows down chains of blocks with one predecessor.  opt/memory.c says what may change
  * memory. */
@@ -18,7 +18,7 @@ typedef struct {
 
 typedef struct { uint32_t n; Known known[MOST_KNOWN]; } State;
 
-/* A store whose bytes nobody has read since. */
+/* A store whose bytes have not been read since. */
 typedef struct { Address at; uint64_t bytes; IrValue store; } Pending;
 
 typedef struct {
@@ -81,7 +81,7 @@ static void visit_load(Forwarder *w, IrValue v)
 
 /* ---- stores ------------------------------------------------------------------------ */
 
-/* Can somebody else see the object while, or because, the instruction runs? */
+/* Can other code see the object while, or because, the instruction runs? */
 static bool may_be_seen(const Forwarder *w, const IrInsn *insn, Address at)
 {
   if (at.base == BASE_ALLOCA)
@@ -203,7 +203,7 @@ static void visit_block(Forwarder *w, uint32_t block)
   w->exit[block] = w->now;
 }
 
-/* ---- allocas that nobody reads ----------------------------------------------------- */
+/* ---- allocas without a read -------------------------------------------------------- */
 
 static void mark_read(const IrFunc *f, const IrInsn *insn, bool *is_read)
 {

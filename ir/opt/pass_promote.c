@@ -3,8 +3,8 @@
  * Taken are globals that are not exposed, so neither vector operations nor pointers touch them,
  * in loops without calls, and of these the places that the loop only loads and stores, always
  * with one type.  The place gets an alloca: loaded in front of the loop, used within, stored
- * back on every way out.  mem2reg makes a value of the alloca.  Other tasks run after this one:
- * nobody sees the global in between. */
+ * back on every way out. mem2reg makes a value of the alloca. Other tasks run after this one: no
+ * code sees the global in between. */
 #include "ir/opt/opt.h"
 
 #include <string.h>
@@ -80,7 +80,7 @@ static void spoil(Promoter *p, IrValue address)
     p->bad_globals[a.object] = true;
 }
 
-/* False: the loop calls somebody, who may use any global. */
+/* False: the loop calls a function, which may use any global. */
 static bool note_insn(Promoter *p, const IrInsn *insn)
 {
   switch ((int)insn->op) {

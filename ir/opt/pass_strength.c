@@ -153,7 +153,7 @@ static bool share_pointer(Reducer *r, uint32_t block, uint32_t at, IrValue base,
   return false;
 }
 
-/* Two instructions a turn become one.  In the last round one becomes another, if after that only
+/* Two instructions per turn become one.  In the last round one becomes another, if after that only
  * the test at the end of the loop needs the counter: the pass `ends` may do without. */
 static bool is_worth_it(const Reducer *r, const IrInsn *insn, const Linear *sum)
 {

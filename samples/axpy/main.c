@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every failure of the library comes with a message, which tells a newcomer what to do. */
+/* Every failure of the library comes with a message that shows a newcomer what to do. */
 static void check(WseProgram *program, WseStatus status)
 {
   if (status == WSE_OK)

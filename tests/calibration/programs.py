@@ -59,7 +59,7 @@ def run_spike(tools, folder, spike, environment):
 
 
 def run_lww(tools, folder, case):
-    """A table of one line a tile: the fifth or sixth number is the time from start to the end."""
+    """A table of one line per tile: the fifth or sixth number is the time from start to the end."""
     out = run_spike(tools, folder, case["spike"], {"WIDTH": case["width"]})
     found = {}
     for line in out.splitlines():

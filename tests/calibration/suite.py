@@ -35,7 +35,7 @@ POINTS = HERE / "points.csv"
 
 
 class Absent(Exception):
-    """A repository that nobody has fetched."""
+    """A repository that is not on this machine."""
 
 
 @dataclass

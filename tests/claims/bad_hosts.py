@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Mistakes of host programs are told in words that a newcomer understands: a symbol that does not
-exist, a wrong type or size, a rectangle outside the program, a launch of an unexported function, a
-program that never unblocks the command stream, a read before run, and forty others; from Python as
-an exception, from C as a code with a message.  Each message is printed."""
+"""Reports of mistakes in host programs use words that a newcomer understands: a symbol that does
+not exist, a wrong type or size, a rectangle outside the program, a launch of an unexported
+function, a program that never unblocks the command stream, a read before run, and forty others;
+from Python as an exception, from C as a code with a message. Each message is printed."""
 import subprocess
 
 from claims import Claims, harness

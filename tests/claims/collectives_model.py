@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""The lemmas of the performance model for allreduces as the library carries them out, against
+"""The lemmas of the performance model for allreduces as the library runs them, against
 programs emulated on wse2: butterfly within 5 % and 40 cycles over a grid of tiles, groups and
-lengths, ring within 8 cycles a step and 32, exchange at most 64 over the model.  About 3 minutes.
+lengths, ring within 8 cycles per step and 32, exchange at most 64 over the model.  About 3 minutes.
 """
 import os
 import sys

@@ -12,6 +12,6 @@ start, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
 examples.check(claims, levels=(1, 2, 3, 4), scripts={"wse2": 38, "wse3": 38})
 wall, now = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
 busy = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
-print(f"processor time: {busy:.1f} s")      # tells a slow program from a busy machine
+print(f"processor time: {busy:.1f} s")      # distinguishes a slow program from a busy machine
 claims.at_most("wall time with two jobs", round(wall, 1), 300, "s")
 claims.finish()

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""At -O2 a counted loop costs at most 2 instructions a turn beyond its body, and the table of
+"""At -O2 a counted loop costs at most 2 instructions per turn beyond its body, and the table of
 cycles and bytes in docs/ is what the programs cost."""
 import sys
 

@@ -58,7 +58,7 @@ class Tree:
 
 
 def likeness(a, b):
-    """The part of the tokens of two functions, parameters included, that stands in both."""
+    """The part of the tokens that two functions share, parameters included."""
     left, right = (c_text.tokens(f.parameters + f.body) for f in (a, b))
     return difflib.SequenceMatcher(None, left, right, autojunk=False).ratio()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """<math> is right to 2 ulp in f32 (4 for pow) and to 1 ulp in every 16-bit format.
 
-f32: some two million arguments a function, with the neighbours of all multiples of pi/2 for sine
+f32: some two million arguments per function, with the neighbours of all multiples of pi/2 for sine
 and cosine; 16-bit formats: all arguments (pow: as many pairs).  The oracle is numpy's long double.
 The cycles of a call and the bytes of code of docs/math.md are printed and bounded.
 

@@ -20,7 +20,7 @@ def start(image, folder, name, threads):
 
 
 def seconds(image, folder, copies, threads):
-    """Of the slowest of the copies, and the statistics of the first."""
+    """The seconds of the slowest copy, and the statistics of the first."""
     running = [start(image, folder, i, threads) for i in range(copies)]
     if any(process.wait(600) for process, _ in running):
         raise RuntimeError("wse-emu failed")

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """A deleted token is reported where it was deleted.
 
-Deletes one random token from a random file of ours, many times.  Of those that make the file
-ungrammatical, at least 90 % must have their first error within one line of the deletion.
+Deletes one random token from a random file of ours, many times. At least 90 % of those that make
+the file ungrammatical must have their first error within one line of the deletion.
 
     syntax_deletions.py [--count=N] [--seed=N] [--verbose] [FOLDER...]
 """

@@ -241,7 +241,7 @@ class Function:
         return f"(({a} >> 1) {op} ({b} >> 1))"
 
     def amount(self, n, depth):
-        """Of a shift: below the width, or sometimes beyond it."""
+        """The amount of a shift: below the width, or sometimes beyond it."""
         if self.rng.random() < 0.5:
             return str(self.rng.randrange(n))
         kind = self.rng.choice(("u8", "u16", "u32"))
@@ -586,7 +586,7 @@ class Program:
                              names=names)
 
     def arguments(self, f, choice, given):
-        """Of a call: variables if they are given at run time, else literals."""
+        """The arguments of a call: variables if they come at run time, otherwise literals."""
         values = []
         for (_, kind), c in zip(f.params, choice):
             from_tile = given and kind == "u16" and c == VALUES - 1

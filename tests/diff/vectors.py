@@ -125,7 +125,7 @@ def _op(name, shape, pointer, dest, first, other=None):
     return Op(name, shape, pointer, dest, first, other or first)
 
 
-# What the language reference says of each operation.
+# The definition of each operation.
 OPS = (
     *(_op(n, "BINARY", "NEVER", "w", "w")
       for n in ("add16", "addc16", "and16", "or16", "xor16", "sll16", "slr16", "sar16")),

@@ -37,7 +37,7 @@ static void event(TraceSink *sink, const TraceEvent *e)
   run->events = hash(run->events, text, strlen(text));
 }
 
-/* Calls of what the program exports, and words for whoever takes them. */
+/* Calls of what the program exports, and words for the code that takes them. */
 static void drive(Run *run)
 {
   const Image *image = run->program->image;
@@ -87,7 +87,7 @@ static void compare_memory(const Run *a, const Run *b)
       ICE("tile %u has other memory", (unsigned)t);
 }
 
-/* Without a trace a fault ends the fast engine with its block of cycles, so that other tiles may be
+/* Without a trace a fault ends the fast engine with its block of cycles, and other tiles may be
  * further. */
 static void compare(const Run *a, const Run *b, bool traced)
 {

@@ -2,7 +2,7 @@
  * machine that shares no code with it (tests/machine).  A program runs on both engines, on one
  * and several threads, with and without events, and everything that can be compared is.
  *
- * Standard input, a statement a line, numbers in decimal, code and data in hexadecimal digits:
+ * Standard input, one statement per line, numbers in decimal, code and data in hexadecimal digits:
  *   program ID ARCH FP16 WIDTH HEIGHT      enumerators of Arch and Fp16Format
  *   tile X Y                               a tile with code; the next statements are about it
  *   code WORDS | data ADDRESS BYTES | task KIND ID ENTRY ARGUMENTS | open MASK
@@ -248,7 +248,7 @@ static void print_queues(FILE *out, const char *name, const InspectQueue queues[
 }
 
 /* [color, wavelets, position, suspended, from, control, payload, rx, tx, swap by x and y, filter,
- * input queue]; what is said of a head is 0 without a wavelet. */
+ * input queue]; the fields of a head are 0 without a wavelet. */
 static void print_colors(FILE *out, Asm *a, uint32_t tile, const InspectTile *t)
 {
   const ClassCode *cls = program_class(a->program, tile);
@@ -339,7 +339,7 @@ static Asm *run_way(const Text *text, Way way, bool traced, uint64_t limit, RunS
   return a;
 }
 
-/* The fast engine may run on for some cycles behind a fault when nobody traces it. */
+/* Without a trace the fast engine may run for some cycles after a fault. */
 static bool stops_at_once(Way way, bool traced, RunStatus status)
 {
   return status != RUN_FAULT || traced || way.ops == &engine_reference;

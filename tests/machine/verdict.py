@@ -1,7 +1,7 @@
-"""Whether the end of a run is one: from what the emulator shows of each tile (queues, router slots,
-waiting operations, tasks), and the rules of docs/emulator.md and docs/cycle-model.md, that no
-wavelet, operation or task can move, and which verdict follows.  Needs no program, so that it judges
-programs whose end depends on time."""
+"""Whether the end of a run is one: proves that no wavelet, operation or task can move, and finds
+the verdict, from the state of each tile that the emulator shows (queues, router slots, waiting
+operations, tasks) and the rules of docs/emulator.md and docs/cycle-model.md. Needs no program, so
+that it judges programs whose end depends on time."""
 from machine import isa
 from machine.network import EAST, NOBODY, NOP, OPPOSITE, RAMP, STEP, WEST, first_command
 
@@ -227,7 +227,7 @@ def differences(end):
 
 
 class Wild:
-    """A program of tests/unit/random_program.h, whose end nobody predicts."""
+    """A program of tests/unit/random_program.h, without a predicted end."""
 
     def __init__(self, seed):
         self.seed = seed

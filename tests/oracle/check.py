@@ -30,7 +30,7 @@ BATCH = FUNCTIONS * TILES
 VECTORS = 0.12                # share of functions over descriptors
 MOST_CYCLES = 10_000_000
 COMPILE_SECONDS = 100
-# Of a tile with many functions; one function alone must not.
+# Findings that a tile with many functions may have, but not one function alone.
 TOO_LARGE = re.compile(r"\[(ir_too_large|STACK|cycle_limit)\]")
 LAYOUT = """\
 layout {{

@@ -1,7 +1,7 @@
 """Expressions: each class prints itself (text) and computes itself (value).
 
-`type` is the type of the result.  A value of an array or struct is not copied: whoever stores it
-copies it.
+`type` is the type of the result. A value of an array or struct is not copied: the code that stores
+it copies it.
 """
 from dataclasses import dataclass, fields
 
@@ -13,7 +13,7 @@ from oracle.types import (Array, Bool, Enum, Float, Int, Struct, Type, Union, me
 
 @dataclass(eq=False)
 class Node:
-    """Of a tree; its children are the fields that are nodes or lists of nodes."""
+    """A node of a tree; its children are the fields that are nodes or lists of nodes."""
 
     def children(self):
         """(field, index or None, node)"""

@@ -89,7 +89,7 @@ class Maker:
         return f"{stem}_{self.count}"
 
     def some_type(self, aggregates=0.3):
-        """Of a variable or parameter."""
+        """The type of a variable or parameter."""
         rng = self.rng
         if rng.random() >= aggregates:
             return rng.choice(self.palette)
@@ -210,7 +210,7 @@ class Maker:
         return self.derived(kind, 0)
 
     def derived(self, kind, depth):
-        """Of a type that no variable has."""
+        """An expression of a type that no variable has."""
         rng = self.rng
         if isinstance(kind, Bool):
             return self.comparison(depth)
@@ -234,7 +234,7 @@ class Maker:
         return Build(kind, [self.part(t, depth, i) for i, (_, t) in enumerate(kind.fields)])
 
     def part(self, kind, depth, number):
-        """Of a literal; the first is not known at compile time."""
+        """A part of a literal; the first part is not known at compile time."""
         if number and self.rng.random() < 0.6:
             return self.literal(kind, False)
         return self.coerced(kind, depth - 2)
@@ -646,7 +646,7 @@ class Maker:
         return Scope(label, body)
 
     def turns(self, most):
-        """Of a loop here."""
+        """The number of turns for a loop here."""
         return self.rng.randrange(1, max(2, min(most, MOST_COST // self.weight) + 1))
 
     def loop_body(self, turns, depth, label):
@@ -704,7 +704,7 @@ class Maker:
         if not found:
             return self.for_range(depth)
         over, label, item = rng.choice(found), self.label(), self.fresh("i")
-        # Which values a loop sees that changes its array is not specified.
+        # The language does not specify the values that a loop sees if it changes its array.
         kept = list(self.bindings)
         self.bindings = [b for b in kept if b is not over and not isinstance(b.kind, Pointer)]
         self.bind(item, over.kind.element, False)

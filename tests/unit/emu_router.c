@@ -366,7 +366,7 @@ static void command_acts_behind_its_own_wavelet(void **state)
   const TraceEvent *e = asm_find(a, EV_SWITCH, 1, 0, 0);
   assert_int_equal(e->old_position, 0);
   assert_int_equal(e->new_position, 1);
-  uint64_t moved = e->cycle;      /* the control wavelet left in this cycle, nobody after it */
+  uint64_t moved = e->cycle;      /* the control wavelet left in this cycle, no wavelet after it */
   for (size_t i = 0; i < arrlenu(a->events); i++) {
     const TraceEvent *w = &a->events[i];
     if (w->kind == EV_WAVELET && w->tile == 1)
@@ -772,7 +772,7 @@ static void filters_and_control_wavelets(void **state)
   (void)state;
   /* a range filter lets every control wavelet through */
   count_passed((ImageFilter){.kind = FILTER_RANGE, .limit1 = 8, .max_counter = 9}, "dcdc", 0, 2);
-  /* a counter counts what it is told to: data, control wavelets, or both */
+  /* a counter counts what its settings say: data, control wavelets, or both */
   ImageFilter counter = {.kind = FILTER_COUNTER, .limit1 = 9, .max_counter = 1};
   counter.count_data = true;
   count_passed(counter, "cdcdcd", 2, 2);

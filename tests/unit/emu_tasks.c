@@ -192,7 +192,7 @@ static void vector_operation_takes_the_queue(void **state)
                      asm_dsr(r, DSR_SRC1, 0, from)));
   end(r);
   logging_task(r, TASK_DATA, RED, 7);
-  a->options.check = CHECK_WARN;                       /* it is a hazard, told once */
+  a->options.check = CHECK_WARN;                       /* it is a hazard, reported once */
   asm_run_quiet(a, 0);
   size_t findings;
   const Fault *found = a->ops->faults(a->engine, &findings);
@@ -210,7 +210,7 @@ static void control_tasks(void **state)
   static const uint16_t order[] = {41, 42, 7, 7};
   AsmClass *s, *r;
   Asm *a = pair(ARCH_WSE2, &s, &r);
-  /* 31 is nobody, 50 not bound, RED a data task, which shares the table on wse2 */
+  /* 31 means no task, 50 not bound, RED a data task, which shares the table on wse2 */
   static const unsigned entries[] = {41, 31, 50, 42, RED};
   for (unsigned i = 0; i < ARRAY_COUNT(entries); i++) {
     uint32_t payload = control_with_entry(0, entries[i]) | 0x1200;
@@ -581,7 +581,7 @@ static void generators_are_selected(void **state)
 
 enum { FLUSH_COLOR = 3, FLUSH_QUEUE = 2, FLUSH_WORDS = 2 };
 
-/* A tile that sends to itself, tells whether its input queue is empty, and flushes it while
+/* A tile that sends to itself, reports whether its input queue is empty, and flushes it while
  * wavelets are in it: the teardown task runs when the reader has emptied it. */
 static void flush_waits_for_an_empty_queue(void **state)
 {
@@ -743,7 +743,7 @@ static void unmasked_exceptions_end_the_run(void **state)
   raises(OP_s2ul, 0x4f000000, 0, 0);             /* 2^31 */
 }
 
-/* Of the elements only the last raises anything. */
+/* Only the last element raises an exception. */
 static void vector_raises(VecOp op, uint32_t x, uint32_t y, unsigned raised)
 {
   enum { N = 5, LEFT = 0x200, RIGHT = 0x300 };

@@ -162,8 +162,8 @@ static uint64_t local_task(Asm *a, unsigned detail)
   return asm_cycle_at(a, EV_INST, 0, 0, entry, 0) - asm_find(a, EV_TASK_START, 0, 0, 0)->cycle;
 }
 
-/* Two tasks are activated after 13 was made high; how late the write may come decides who runs
- * first: returns the least number of nops between the write and the end that lets 13 win. */
+/* Two tasks are activated after 13 was made high; how late the write may come decides which task
+ * runs first: returns the least number of nops between the write and the end that lets 13 win. */
 static uint64_t priority(Asm *outer, unsigned detail)
 {
   (void)detail;

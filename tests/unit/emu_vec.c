@@ -328,7 +328,7 @@ static void saved_addresses_walk_on(void **state)
   asm_free(o.a);
 }
 
-/* What @map needs: one element an operation, and an end that the program can see. */
+/* What @map needs: one element per operation, and an end that the program can see. */
 static void single_steps(void **state)
 {
   (void)state;
@@ -418,7 +418,7 @@ static void sixteen_bit_packing(void **state)
   }
 }
 
-/* An operation whose width is one element a cycle takes packed wavelets apart. */
+/* An operation with a width of one element per cycle takes packed wavelets apart. */
 static void narrow_operation_on_packed_wavelets(void **state)
 {
   (void)state;

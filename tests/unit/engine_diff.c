@@ -294,7 +294,7 @@ static void compare_threads(uint32_t tile, const FastTile *a, const FastTile *b)
   }
 }
 
-/* What nobody can ask for, but what the cycles to come depend on. */
+/* State that no function returns, but that later cycles depend on. */
 static void compare_hidden(const Asm *a, const Asm *b)
 {
   uint64_t now = fast_engine(a)->cycle;

@@ -1,5 +1,6 @@
-/* What libwse tells a C program about its mistakes: each is an error with a code and a message that
- * says what is wrong and what to do, and the program can go on unless the tiles have failed. */
+/* What libwse reports to a C program about its mistakes: each is an error with a code and a message
+ * that says what is wrong and what to do, and the program can go on unless the tiles have
+ * failed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +33,7 @@ static Run open_run(const WseOptions *options)
   return run;
 }
 
-/* The message has the part; messages are shown, for who reads the claim. */
+/* The message has the part; messages are shown for readers of the claim. */
 static void expect(const Run *run, WseStatus status, WseStatus expected, const char *part)
 {
   const WseError *error = wse_error(run->program);

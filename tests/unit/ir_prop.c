@@ -62,7 +62,7 @@ static void show_failure(uint64_t seed, const char *what, const char *how, const
   fail_msg("seed %llu, %s: %s\n%s", (unsigned long long)seed, how, what, text);
 }
 
-/* Globals that the optimised module still has hold the same; what it dropped nobody named. */
+/* Globals that the optimised module still has hold the same; no code named what it dropped. */
 static bool same_memory(const Interp *a, const Interp *b)
 {
   for (uint32_t i = 0; i < b->m->n_globals; i++) {

@@ -185,7 +185,7 @@ static void every_row_prints(void **state)
 
 static void expect_commands(uint32_t payload, const char *expected)
 {
-  /* one letter a slot: n, a, r, t; capital: the compute engine ignores it */
+  /* one letter per slot: n, a, r, t; capital: the compute engine ignores it */
   for (unsigned slot = 0; slot < MAX_SWITCH_COMMANDS; slot++) {
     ControlCommand c = control_command(payload, slot);
     assert_int_equal("nart"[c.command], tolower((unsigned char)expected[slot]));

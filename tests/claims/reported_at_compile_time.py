@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Mistakes that the layout shows are told at compile time, in the right line, and nothing else is.
+"""The compiler reports mistakes that the layout shows, in the right line, and reports nothing else.
 
 Random programs: a sender and its receivers along a row or a column, straight or multicast, on
 either machine, started by itself or by the host, in a rectangle of a random size with other tiles
 around.  Each is compiled as it is, where no message may come, and with one mistake of each kind,
 where a message of that kind must point at the line that is wrong.  The draw comes from the commit.
 
-    told_at_compile_time.py [PROGRAMS]     default 24, each compiled 8 times
+    reported_at_compile_time.py [PROGRAMS]     default 24, each compiled 8 times
 """
 import random
 import subprocess
@@ -129,7 +129,7 @@ class Sample:
         return text
 
     def mistakes(self):
-        """Kind: the ids that may tell it, and the mark of the line, or None for the layout's."""
+        """Kind: the ids that may report it, and the mark of the line, or None for the layout's."""
         own = {"entry": ({"control_without_task"}, "CONTROL"),
                "data": ({"control_task_never"}, "BIND")} if self.control else {
                "length": ({"lengths_differ"}, "RECEIVE"), "extent": ({"extents_differ"}, "SEND"),
