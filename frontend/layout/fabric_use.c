@@ -357,7 +357,7 @@ static Span user_span(const Walk *w, IrLocId loc)
 {
   const SourceMap *sources = w->s->session->sources;
   Span span = w->m->locs[loc.raw].span;
-  while (loc.raw != IR_NO_LOC.raw) {
+  while (!ir_loc_is_none(loc)) {
     span = w->m->locs[loc.raw].span;
     FileId file = source_file_of(sources, span.off);
     if (source_path(sources, file)[0] != '<')

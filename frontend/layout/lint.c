@@ -42,7 +42,7 @@ void lint_params(Sema *s)
 static bool names_stream(Sema *s, StrId name, PoolId value)
 {
   PoolId type = pool_type_of(s->pool, value);
-  return type.raw == POOL_RAW_COLOR ||
+  return pool_eq(type, POOL(COLOR)) ||
          (type_is_int(s->pool, type) &&
           strncmp(sema_text(s, name), "MEMCPY", strlen("MEMCPY")) == 0);
 }
@@ -131,7 +131,7 @@ typedef struct {
   bool reports;
 } Overlaps;
 
-static bool has_loc(IrLocId loc) { return loc.raw != IR_NO_LOC.raw; }
+static bool has_loc(IrLocId loc) { return !ir_loc_is_none(loc); }
 
 static void keep_common(IrLocId *into, const IrLocId *other, size_t n)
 {
@@ -427,7 +427,7 @@ static bool *running_functions(Sema *s)
   for (unsigned id = 0; id < MAX_TASK_IDS; id++) {
     const TaskSlot *task = &s->setup->tasks[id];
     if (task->kind == TASK_LOCAL && !task->alternate && !(started >> id & 1) &&
-        s->funcs[task->func].ir.raw != IR_NO_ID)
+        !ir_func_is_none(s->funcs[task->func].ir))
       waits[s->funcs[task->func].ir.raw] = true;
   }
   for (uint32_t f = 0; f < ir->n_funcs; f++)

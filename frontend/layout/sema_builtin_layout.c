@@ -25,8 +25,8 @@ Operand builtin_set_rectangle(Sema *s, const NodeBuiltinCall *call, Span at, Poo
       !int_arg(s, call->args.at[1], 1, m->max_fabric_height, "the height", &height))
     return operand_poison();
   if (layout->has_rectangle) {
-    diag_rectangle_twice(s->session->diags, at);
-    diag_first_here(s->session->diags, layout->rectangle_span);
+    diag_rectangle_twice(s->diags, at);
+    diag_first_here(s->diags, layout->rectangle_span);
     return operand_poison();
   }
   layout_set_rectangle(s->session, layout, (uint32_t)width, (uint32_t)height, at);
@@ -37,7 +37,7 @@ static bool needs_rectangle(Sema *s, Span at, const char *builtin)
 {
   if (s->layout->has_rectangle)
     return false;
-  diag_needs_rectangle(s->session->diags, at, builtin);
+  diag_needs_rectangle(s->diags, at, builtin);
   return true;
 }
 
@@ -60,7 +60,7 @@ static const Ast *file_arg(Sema *s, const Node *n)
   if (pool_eq(value, POOL(POISON)))
     return NULL;
   if (pool_kind(s->pool, value) != PK_STRING) {
-    diag_not_a_string(s->session->diags, n->span,
+    diag_not_a_string(s->diags, n->span,
                       pool_type_of(s->pool, value));
     return NULL;
   }
@@ -87,15 +87,15 @@ Operand builtin_set_tile_code(Sema *s, const NodeBuiltinCall *call, Span at, Poo
     if (pool_eq(code.params, POOL(POISON)))
       return operand_poison();
     if (pool_kind(s->pool, pool_type_of(s->pool, code.params)) != PK_STRUCT_TYPE) {
-      diag_not_a_struct(s->session->diags, call->args.at[3]->span,
+      diag_not_a_struct(s->diags, call->args.at[3]->span,
                         pool_type_of(s->pool, code.params));
       return operand_poison();
     }
   }
   if (s->layout->tiles[tile].ast) {
-    diag_tile_code_twice(s->session->diags, at, tile % s->layout->width,
+    diag_tile_code_twice(s->diags, at, tile % s->layout->width,
                          tile / s->layout->width);
-    diag_first_here(s->session->diags, s->layout->tiles[tile].span);
+    diag_first_here(s->diags, s->layout->tiles[tile].span);
     return operand_poison();
   }
   s->layout->tiles[tile] = code;
@@ -110,7 +110,7 @@ static bool color_arg(Sema *s, const Node *n, uint8_t *color)
     return false;
   setup_check_color(s, *color, n->span);
   StrId *names = s->setup ? s->setup->color_names : s->layout->color_names;
-  if (name.raw == 0 || names[*color].raw != 0)
+  if (str_is_none(name) || !str_is_none(names[*color]))
     return true;
   names[*color] = name;
   const Decl *d = sema_find_decl(s, s->module, name);
@@ -135,9 +135,9 @@ Operand builtin_set_color_config(Sema *s, const NodeBuiltinCall *call, Span at, 
   Span first;
   if (!color_set_add(layout->colors, layout->tile_sets[tile], color, config, at,
                      &layout->tile_sets[tile], &first)) {
-    diag_color_config_twice(s->session->diags, at, (unsigned)color, tile % layout->width,
+    diag_color_config_twice(s->diags, at, (unsigned)color, tile % layout->width,
                             tile / layout->width);
-    diag_first_here(s->session->diags, first);
+    diag_first_here(s->diags, first);
     return operand_poison();
   }
   bool fits = color_set_fits(s->session, layout->colors, layout->tile_sets[tile], config,
@@ -158,8 +158,8 @@ Operand builtin_set_local_color_config(Sema *s, const NodeBuiltinCall *call, Spa
                        &config))
     return operand_poison();
   if (s->setup->local_color[color] != 0) {
-    diag_local_config_twice(s->session->diags, at, (unsigned)color);
-    diag_first_here(s->session->diags, s->setup->local_color_span[color]);
+    diag_local_config_twice(s->diags, at, (unsigned)color);
+    diag_first_here(s->diags, s->setup->local_color_span[color]);
     return operand_poison();
   }
   s->setup->local_color[color] = config + 1;
@@ -202,7 +202,7 @@ Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
       pool_eq(is_mutable, POOL(POISON)))
     return operand_poison();
   if (pool_kind(s->pool, text) != PK_STRING) {
-    diag_not_a_string(s->session->diags, call->args.at[0]->span,
+    diag_not_a_string(s->diags, call->args.at[0]->span,
                       pool_type_of(s->pool, text));
     return operand_poison();
   }
@@ -210,21 +210,21 @@ Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
                          pool_eq(is_mutable, POOL(TRUE)), at};
   for (size_t i = 0; i < arrlenu(s->layout->exports); i++)
     if (str_eq(s->layout->exports[i].name, export.name)) {
-      diag_export_twice(s->session->diags, at, sema_text(s, export.name));
-      diag_first_here(s->session->diags, s->layout->exports[i].span);
+      diag_export_twice(s->diags, at, sema_text(s, export.name));
+      diag_first_here(s->diags, s->layout->exports[i].span);
       return operand_poison();
     }
   bool is_func = pool_kind(s->pool, type) == PK_FN_TYPE;
   if (!sema_is_exportable(s, type)) {
-    diag_export_name_type(s->session->diags, call->args.at[1]->span,
+    diag_export_name_type(s->diags, call->args.at[1]->span,
                           type);
     if (is_func)
-      diag_launch_form(s->session->diags, call->args.at[1]->span, MAX_LAUNCH_PARAMS,
+      diag_launch_form(s->diags, call->args.at[1]->span, MAX_LAUNCH_PARAMS,
                        8 * LAUNCH_ARG_BYTES);
     return operand_poison();
   }
   if (!is_func && pool_is_none(is_mutable)) {
-    diag_export_needs_mutable(s->session->diags, at, sema_text(s, export.name));
+    diag_export_needs_mutable(s->diags, at, sema_text(s, export.name));
     return operand_poison();
   }
   arrput(s->layout->exports, export);

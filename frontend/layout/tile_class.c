@@ -295,7 +295,7 @@ static bool find_contents(Sema *s, Analysis *a)
 
 static bool analyse_program(Sema *s, Analysis *a)
 {
-  Diags *diags = s->session->diags;
+  Diags *diags = s->diags;
   size_t errors = diags_error_count(diags);
   const Unit *unit = a->unit;
   const char *path = source_path(s->session->sources, unit->ast->file);

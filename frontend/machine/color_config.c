@@ -208,12 +208,12 @@ static bool read_direction(Reader *r, PoolId value, const char *what, Span at, P
   int64_t port;
   if (!pool_eq(pool_type_of(s->pool, value), POOL(DIRECTION)) ||
       !pool_int_value(s->pool, value, &port) || port < 0 || port >= PORT_COUNT) {
-    diag_not_a_direction(s->session->diags, at, what, value);
+    diag_not_a_direction(s->diags, at, what, value);
     return r->ok = false;
   }
   PortMask bit = port_bit((Port)port);
   if (*mask & bit) {
-    diag_direction_twice(s->session->diags, at, what, port_name((Port)port));
+    diag_direction_twice(s->diags, at, what, port_name((Port)port));
     return r->ok = false;
   }
   *mask |= bit;
@@ -374,7 +374,7 @@ static void read_position(Reader *r, Setting *field, const ImagePosition *before
     position->tx = read_directions(r, tx, "tx");
   position->valid = !invalid;
   if (invalid && (rx || tx)) {
-    diag_position_invalid_and(r->s->session->diags, set.span);
+    diag_position_invalid_and(r->s->diags, set.span);
     r->ok = false;
   }
   settings_finish(r->s, &set, "switch position", names, ARRAY_COUNT(names));
@@ -402,7 +402,7 @@ static void read_switches(Reader *r, Setting *field, ImageColorConfig *config)
                          "'current_switch_pos'", current->span, &position);
   config->current = (uint8_t)position;
   if (r->ok && !config->positions[position].valid) {
-    diag_position_not_set(r->s->session->diags, current ? current->span : set.span,
+    diag_position_not_set(r->s->diags, current ? current->span : set.span,
                           (unsigned)position);
     r->ok = false;
   }
@@ -410,7 +410,7 @@ static void read_switches(Reader *r, Setting *field, ImageColorConfig *config)
   read_pop_mode(r, take_setting(r, &set, "pop_mode"), config);
   settings_finish(r->s, &set, "switch struct", names, ARRAY_COUNT(names));
   if (!(sema_machine(r->s)->switchable_colors & (uint64_t)1 << r->color)) {
-    diag_color_no_switches(r->s->session->diags, set.span, (unsigned)r->color,
+    diag_color_no_switches(r->s->diags, set.span, (unsigned)r->color,
                            sema_machine(r->s)->name);
     r->ok = false;
   }
@@ -432,7 +432,7 @@ static bool read_filter_kind(Reader *r, Settings *set, ImageFilter *filter)
   if (kind >= 0)
     filter->kind = kinds[kind].kind;
   else if (r->ok) {
-    diag_setting_missing(r->s->session->diags, field->span, "filter", "kind");
+    diag_setting_missing(r->s->diags, field->span, "filter", "kind");
     r->ok = false;
   }
   return r->ok;
@@ -471,7 +471,7 @@ static bool read_config(Reader *r, PoolId value, ImageColorConfig *config)
   Setting *routes = take_setting(r, &set, "routes");
   if (!routes && !has_routes_inside(r, &set)) {
     settings_missing(r->s, &set, "color configuration", "routes");
-    diag_color_config_form(r->s->session->diags, set.span);
+    diag_color_config_form(r->s->diags, set.span);
     return false;
   }
   if (routes)
@@ -514,9 +514,9 @@ bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value,
   }
   ImageColorConfig config;
   memset(&config, 0, sizeof config);   /* stb_ds hashes the padding */
-  size_t errors = diags_error_count(s->session->diags);
+  size_t errors = diags_error_count(s->diags);
   Reader reader = {s, node, true, color};
-  if (!read_config(&reader, value, &config) || diags_error_count(s->session->diags) != errors)
+  if (!read_config(&reader, value, &config) || diags_error_count(s->diags) != errors)
     return false;
   *index = color_config_intern(table, &config);
   if (plain)

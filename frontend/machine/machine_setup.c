@@ -43,7 +43,7 @@ void setup_check_color(Sema *s, unsigned color, Span span)
 {
   if (s->session->options->memcpy && (sema_machine(s)->memcpy_colors >> color & 1) &&
       !is_memcpy_library(s))
-    diag_reserved_color(s->session->diags, span, color, "memcpy, which moves data for the host");
+    diag_reserved_color(s->diags, span, color, "memcpy, which moves data for the host");
 }
 
 void setup_check_task_id(Sema *s, unsigned id, Span span)
@@ -54,7 +54,7 @@ void setup_check_task_id(Sema *s, unsigned id, Span span)
       !is_memcpy_library(s))
     owner = "memcpy, which moves data for the host";
   if (owner)
-    diag_reserved_task_id(s->session->diags, span, id, owner);
+    diag_reserved_task_id(s->diags, span, id, owner);
 }
 
 static bool is_library_module(const Sema *s)
@@ -79,30 +79,30 @@ static void warn_two_colors(Sema *s, bool is_output, unsigned queue, Span span, 
   bool has_own = !is_output || s->session->options->arch == ARCH_WSE3;
   if (!slot->is_explicit || !slot->has_color || more == 0 || !has_own)
     return;
-  diag_queue_two_colors(s->session->diags, span, direction_text(is_output), queue, slot->color,
+  diag_queue_two_colors(s->diags, span, direction_text(is_output), queue, slot->color,
                         (unsigned)__builtin_ctz(more));
-  diag_first_here(s->session->diags, other);
+  diag_first_here(s->diags, other);
 }
 
 static void note_dsr_loader(Sema *s, uint32_t module, const char *when)
 {
   const ModuleInstance *m = &s->modules[module];
   if (m->parent != IR_NO_ID)
-    diag_dsr_loader(s->session->diags, m->imported_at, sema_text(s, m->path), when);
+    diag_dsr_loader(s->diags, m->imported_at, sema_text(s, m->path), when);
 }
 
 /* If there are two loads before the start, the second wins, and the first never serves anything. */
 static void refuse_second_preset(Sema *s, const DsrPreset *first, const DsrPreset *second)
 {
-  diag_dsr_loaded_twice(s->session->diags, second->span, dsr_file_name(second->file),
+  diag_dsr_loaded_twice(s->diags, second->span, dsr_file_name(second->file),
                         second->number);
   if (first->span.off != second->span.off)
-    diag_first_here(s->session->diags, first->span);
+    diag_first_here(s->diags, first->span);
   if (first->module != second->module) {
     note_dsr_loader(s, first->module, "first");
     note_dsr_loader(s, second->module, "again");
   }
-  diag_dsr_loaded_twice_help(s->session->diags, second->span);
+  diag_dsr_loaded_twice_help(s->diags, second->span);
 }
 
 void setup_preset_dsr(Sema *s, DsrFile file, uint8_t number, IrDesc desc, Span span)
@@ -112,7 +112,7 @@ void setup_preset_dsr(Sema *s, DsrFile file, uint8_t number, IrDesc desc, Span s
     const DsrPreset *other = &s->setup->dsrs[i];
     if (other->file != file || other->number != number)
       continue;
-    if (other->desc.global.raw != desc.global.raw ||
+    if (!ir_global_eq(other->desc.global, desc.global) ||
         !descriptor_equal(&other->desc.desc, &desc.desc))
       refuse_second_preset(s, other, &preset);
     return;
@@ -196,7 +196,7 @@ static void choose_queue(Sema *s, bool is_output, uint8_t color)
     return;
   Span span = s->setup->implicit_span[is_output][color];
   if (s->session->options->arch == ARCH_WSE3) {
-    diag_queue_not_given(s->session->diags, span, direction_text(is_output), (unsigned)color);
+    diag_queue_not_given(s->diags, span, direction_text(is_output), (unsigned)color);
     return;
   }
   int q = free_queue(s, is_output);
@@ -222,7 +222,7 @@ static void need_task_queues(Sema *s)
       s->setup->implicit[0] |= 1u << id;
       s->setup->implicit_span[0][id] = task->span;
     } else if (!s->setup->queues[0][id].is_explicit) {
-      diag_data_task_queue(s->session->diags, task->span, sema_text(s, task->name), (unsigned)id);
+      diag_data_task_queue(s->diags, task->span, sema_text(s, task->name), (unsigned)id);
     }
   }
 }
@@ -230,12 +230,12 @@ static void need_task_queues(Sema *s)
 /* A task that could not be bound has its error already. */
 static void check_activated(Sema *s)
 {
-  if (diags_error_count(s->session->diags))
+  if (diags_error_count(s->diags))
     return;
   for (unsigned id = 0; id < MAX_TASK_IDS; id++)
     if ((s->setup->active >> id & 1) && s->setup->tasks[id].kind != TASK_LOCAL &&
         id != sema_machine(s)->teardown_task)
-      diag_activated_nobody(s->session->diags, s->setup->active_span[id], id);
+      diag_activated_nobody(s->diags, s->setup->active_span[id], id);
 }
 
 /* All handlers run in one task, which the compiler makes. */
@@ -249,7 +249,7 @@ static void check_handler_task(Sema *s)
   for (unsigned q = 0; q < 2 * MAX_QUEUES; q++)
     has_handlers |= s->setup->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES] != 0;
   if (has_handlers && task->kind != TASK_NONE)
-    diag_handler_task_taken(s->session->diags, task->span, sema_text(s, task->name), id);
+    diag_handler_task_taken(s->diags, task->span, sema_text(s, task->name), id);
 }
 
 static bool config_reaches_ramp(const ImageColorConfig *config)
@@ -304,7 +304,7 @@ static void serve_colors_of_local_tasks(Sema *s)
 static void settle_task_colors(Sema *s)
 {
   bool wse2 = s->session->options->arch == ARCH_WSE2;
-  bool may_be_missing = s->setup->binds_by_color && diags_error_count(s->session->diags);
+  bool may_be_missing = s->setup->binds_by_color && diags_error_count(s->diags);
   for (unsigned id = 0; id < MAX_TASK_IDS; id++) {
     TaskSlot *task = &s->setup->tasks[id];
     Span span = s->setup->color_span[id];
@@ -391,8 +391,8 @@ void setup_join_control_tasks(Sema *s)
   for (unsigned id = 0; id < MAX_TASK_IDS && !setup->separate_control; id++) {
     TaskSlot *common = &setup->tasks[id], *control = &setup->control_tasks[id];
     if (control->kind != TASK_NONE && common->kind != TASK_NONE) {
-      diag_task_id_taken(s->session->diags, control->span, id, sema_text(s, common->name));
-      diag_first_here(s->session->diags, common->span);
+      diag_task_id_taken(s->diags, control->span, id, sema_text(s, common->name));
+      diag_first_here(s->diags, common->span);
     } else if (control->kind != TASK_NONE)
       *common = *control;
     *control = (TaskSlot){0};
@@ -425,7 +425,7 @@ void setup_reference(Sema *s)
       sema_global_ir(s, setup->exports[i].target);
   }
   for (size_t i = 0; i < arrlenu(setup->dsrs); i++)
-    if (setup->dsrs[i].desc.global.raw != IR_NO_ID)
+    if (!ir_global_is_none(setup->dsrs[i].desc.global))
       sema_global_ir(s, setup->dsrs[i].desc.global.raw);
 }
 
@@ -540,7 +540,7 @@ static void fill_queues(Sema *s)
     }
   for (unsigned c = 0; c < MAX_COLORS; c++) {
     StrId name = s->setup->color_names[c];
-    if (name.raw == 0)
+    if (str_is_none(name))
       name = s->session->layout->color_names[c];
     if (name.raw)
       m->color_names[c] = sema_text(s, name);
@@ -555,7 +555,7 @@ static void fill_dsrs(Sema *s)
   for (uint32_t i = 0; i < m->n_dsrs; i++) {
     const DsrPreset *preset = &s->setup->dsrs[i];
     IrDesc desc = setup_resolve(s, preset->desc);
-    if (desc.global.raw != IR_NO_ID)
+    if (!ir_global_is_none(desc.global))
       desc.global = sema_global_ir(s, desc.global.raw);
     m->dsrs[i] = (IrDsrInit){preset->file, preset->number, desc, preset->span};
   }

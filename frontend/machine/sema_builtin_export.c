@@ -55,7 +55,7 @@ static bool export_of_operand(Sema *s, Operand o, Span span, ExportedSymbol *sym
     symbol->target = sema_constant_data(s, o.value);
     init = o.value;
   } else {
-    diag_not_exportable(s->session->diags, span, o.type);
+    diag_not_exportable(s->diags, span, o.type);
     return false;
   }
   if (pool_kind(s->pool, o.type) == PK_POINTER_TYPE)
@@ -105,7 +105,7 @@ bool sema_is_exportable(Sema *s, PoolId type)
 static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutExport *declared,
                            Span at)
 {
-  Diags *diags = s->session->diags;
+  Diags *diags = s->diags;
   const char *name = sema_text(s, symbol->name);
   if (!pool_eq(symbol->type, declared->type)) {
     diag_export_type(diags, at, name, declared->type, symbol->type);
@@ -131,12 +131,12 @@ static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, Sp
     if (str_eq(layout->exports[i].name, symbol->name))
       return &layout->exports[i];
   if (layout->has_block) {
-    diag_export_unknown(s->session->diags, at, sema_text(s, symbol->name));
+    diag_export_unknown(s->diags, at, sema_text(s, symbol->name));
     return NULL;
   }
   if (symbol->is_func && !sema_is_exportable(s, symbol->type)) {
-    diag_export_name_type(s->session->diags, at, symbol->type);
-    diag_launch_form(s->session->diags, at, MAX_LAUNCH_PARAMS, 8 * LAUNCH_ARG_BYTES);
+    diag_export_name_type(s->diags, at, symbol->type);
+    diag_launch_form(s->diags, at, MAX_LAUNCH_PARAMS, 8 * LAUNCH_ARG_BYTES);
     return NULL;
   }
   LayoutExport added = {symbol->name, symbol->type, symbol->is_mutable, at};
@@ -157,7 +157,7 @@ Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, Poo
     if (pool_eq(text, POOL(POISON)))
       return operand_poison();
     if (pool_kind(s->pool, text) != PK_STRING) {
-      diag_not_a_string(s->session->diags, call->args.at[1]->span,
+      diag_not_a_string(s->diags, call->args.at[1]->span,
                         pool_type_of(s->pool, text));
       return operand_poison();
     }
@@ -171,8 +171,8 @@ Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, Poo
     return operand_poison();
   for (size_t i = 0; i < arrlenu(s->setup->exports); i++)
     if (str_eq(s->setup->exports[i].name, symbol.name)) {
-      diag_export_twice(s->session->diags, at, sema_text(s, symbol.name));
-      diag_first_here(s->session->diags, s->setup->exports[i].span);
+      diag_export_twice(s->diags, at, sema_text(s, symbol.name));
+      diag_first_here(s->diags, s->setup->exports[i].span);
       return operand_poison();
     }
   const LayoutExport *declared = find_export(s, &symbol, at);
@@ -207,17 +207,17 @@ static StrId export_name(Sema *s, const Node *settings)
   static const char *const known[] = {"name"};
   Settings set = settings_read(s, settings, NULL);
   if (!set.ok)
-    return (StrId){0};
+    return STR_NONE;
   Setting *name = settings_take(s, &set, known[0]);
   if (name == NULL)
     settings_missing(s, &set, "symbol", known[0]);
   settings_finish(s, &set, "symbol", known, ARRAY_COUNT(known));
   if (name == NULL || operand_is_poison(name->value))
-    return (StrId){0};
+    return STR_NONE;
   if (pool_kind(s->pool, name->value.value) == PK_STRING)
     return pool_key(s->pool, name->value.value).u.string;
-  diag_not_a_string(s->session->diags, name->span, name->value.type);
-  return (StrId){0};
+  diag_not_a_string(s->diags, name->span, name->value.type);
+  return STR_NONE;
 }
 
 /* The storage class `export` under a name that may be computed. */
@@ -227,16 +227,16 @@ Operand builtin_export(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
   const Node *arg = call->args.at[0];
   PoolId pointer = sema_comptime(s, arg, POOL(NONE));
   StrId name = export_name(s, call->args.at[1]);
-  if (pool_eq(pointer, POOL(POISON)) || name.raw == 0)
+  if (pool_eq(pointer, POOL(POISON)) || str_is_none(name))
     return operand_poison();
   Decl *d = pointed_decl(s, pointer);
   if (d == NULL) {
-    diag_export_pointer(s->session->diags, arg->span, pointer);
+    diag_export_pointer(s->diags, arg->span, pointer);
     return operand_poison();
   }
   if (d->exported_as.raw) {
-    diag_export_twice(s->session->diags, at, sema_text(s, d->name));
-    diag_first_here(s->session->diags, d->exported_at);
+    diag_export_twice(s->diags, at, sema_text(s, d->name));
+    diag_first_here(s->diags, d->exported_at);
     return operand_poison();
   }
   d->exported_as = name;
@@ -278,7 +278,7 @@ Operand builtin_get_symbol_id(Sema *s, const NodeBuiltinCall *call, Span at, Poo
     if (e->is_func == wanted.is_func && e->target == wanted.target)
       return operand_value(s, pool_int(s->pool, POOL(U16), export_number(s, e)));
   }
-  diag_not_exported(s->session->diags, arg->span);
+  diag_not_exported(s->diags, arg->span);
   return operand_poison();
 }
 
@@ -317,7 +317,7 @@ static Operand symbol_by_number(Sema *s, const NodeBuiltinCall *call, const Node
       continue;
     IrType ir = type_ir(s->pool, e->type);
     IrValue it = ir_load(&s->b, ir, ir_global_addr(&s->b, sema_global_ir(s, e->target), 0));
-    if (value.raw == IR_NO_VALUE.raw) {
+    if (ir_value_is_none(value)) {
       value = it;
       continue;
     }
@@ -325,11 +325,11 @@ static Operand symbol_by_number(Sema *s, const NodeBuiltinCall *call, const Node
                               ir_const(&s->b, IRT_I16, export_number(s, e)));
     value = ir_select(&s->b, ir, is_it, it, value);
   }
-  if (value.raw != IR_NO_VALUE.raw)
+  if (!ir_value_is_none(value))
     return operand_runtime(value, result);
   const char *what = any_tensor ? "array"
                    : arena_printf(s->arena, "'%s'", type_text(s->pool, s->arena, type));
-  diag_no_such_symbol(s->session->diags, known >= 0 ? number->span : call->name.span, what,
+  diag_no_such_symbol(s->diags, known >= 0 ? number->span : call->name.span, what,
                       known >= 0 ? " with this number" : "");
   return operand_poison();
 }

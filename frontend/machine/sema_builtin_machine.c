@@ -49,8 +49,8 @@ static bool id_of_task(Sema *s, Operand o, Span span, bool local_only, Action *a
     action->id = (uint8_t)id;
     return true;
   }
-  diag_task_not_bound(s->session->diags, span, sema_text(s, s->funcs[func].name));
-  diag_declared_here(s->session->diags, node_fn_decl(s->funcs[func].node)->name.span,
+  diag_task_not_bound(s->diags, span, sema_text(s, s->funcs[func].name));
+  diag_declared_here(s->diags, node_fn_decl(s->funcs[func].node)->name.span,
                      sema_text(s, s->funcs[func].name));
   return false;
 }
@@ -100,7 +100,7 @@ static const char *target_help(const Sema *s, bool local_only)
 
 void sema_bad_color_target(Sema *s, Span span)
 {
-  diag_bad_target(s->session->diags, span, target_help(s, true), POOL(COLOR));
+  diag_bad_target(s->diags, span, target_help(s, true), POOL(COLOR));
 }
 
 bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,
@@ -118,7 +118,7 @@ bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *
     kind = ID_TASK;
   }
   if (!is_target) {
-    diag_bad_target(s->session->diags, span, target_help(s, local_only), o.type);
+    diag_bad_target(s->diags, span, target_help(s, local_only), o.type);
     sema_note_makes_one(s, POOL(LOCAL_TASK_ID), o.type, span);
     return false;
   }
@@ -160,7 +160,7 @@ static Operand block_or_unblock(Sema *s, const NodeBuiltinCall *call, bool is_bl
     set_initial_state(s, action, is_block);
     return operand_void();
   }
-  if (id.raw == IR_NO_VALUE.raw)
+  if (ir_value_is_none(id))
     id = ir_const(&s->b, IRT_I16, action.id);
   ir_machine_op(&s->b, is_block ? IR_block : IR_unblock, IRT_VOID, action.id_kind, 0, &id, 1);
   return operand_void();
@@ -192,7 +192,7 @@ Operand builtin_activate(Sema *s, const NodeBuiltinCall *call, Span at, PoolId w
     s->setup->active_span[action.id] = at;
     return operand_void();
   }
-  if (id.raw == IR_NO_VALUE.raw)
+  if (ir_value_is_none(id))
     id = ir_const(&s->b, IRT_I16, action.id);
   ir_machine_op(&s->b, IR_activate, IRT_VOID, 0, 0, &id, 1);
   return operand_void();
@@ -216,9 +216,9 @@ static bool is_task_operand(Sema *s, Operand o, Span span)
                                     ->is_task)
       return true;
   }
-  diag_not_a_task(s->session->diags, span, o.type);
+  diag_not_a_task(s->diags, span, o.type);
   if (pool_kind(s->pool, o.type) == PK_FN_TYPE)
-    diag_declare_as_task(s->session->diags, span);
+    diag_declare_as_task(s->diags, span);
   return false;
 }
 
@@ -227,7 +227,7 @@ static bool is_task_operand(Sema *s, Operand o, Span span)
 static int task_words(Sema *s, const BindKind *kind, Operand task, Span span)
 {
   PoolKey type = pool_key(s->pool, task.type);
-  Diags *diags = s->session->diags;
+  Diags *diags = s->diags;
   const char *text = type_text(s->pool, s->arena, task.type);
   if (type.kind != PK_FN_TYPE) {
     diag_task_signature(diags, span, kind->name, text);
@@ -262,8 +262,8 @@ static bool check_unbound(Sema *s, uint32_t func, Span at)
   const TaskSlot *bound = slot_of_func(s, func, &id);
   if (!bound)
     return true;
-  diag_task_bound_twice(s->session->diags, at, sema_text(s, s->funcs[func].name), id);
-  diag_first_here(s->session->diags, bound->span);
+  diag_task_bound_twice(s->diags, at, sema_text(s, s->funcs[func].name), id);
+  diag_first_here(s->diags, bound->span);
   return false;
 }
 
@@ -287,8 +287,8 @@ static TaskSlot *bind_operands(Sema *s, Operand task, Operand id_operand, Span a
   bool own_table = arch_is(s, ARCH_WSE3) && kind->kind == TASK_CONTROL;
   TaskSlot *slot = task_slot(s, (unsigned)id + (own_table ? MAX_TASK_IDS : 0u));
   if (slot->kind != TASK_NONE) {
-    diag_task_id_taken(s->session->diags, at, (unsigned)id, sema_text(s, slot->name));
-    diag_first_here(s->session->diags, slot->span);
+    diag_task_id_taken(s->diags, at, (unsigned)id, sema_text(s, slot->name));
+    diag_first_here(s->diags, slot->span);
     return NULL;
   }
   uint32_t func = pool_key(s->pool, task.value).u.index;
@@ -310,7 +310,7 @@ static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, 
   if (operand_is_poison(task) || operand_is_poison(id) || !is_task_operand(s, task, task.span))
     return NULL;
   if (!pool_eq(id.type, kind->id_type)) {
-    diag_wrong_id_type(s->session->diags, id.span, kind->id_type, id.type);
+    diag_wrong_id_type(s->diags, id.span, kind->id_type, id.type);
     sema_note_makes_one(s, kind->id_type, id.type, id.span);
     return NULL;
   }
@@ -352,7 +352,7 @@ Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId 
   if (operand_is_poison(task) || operand_is_poison(id) || !is_task_operand(s, task, task.span))
     return operand_poison();
   if (!type_is_id(id.type)) {
-    diag_wrong_id_type(s->session->diags, id.span, POOL(COLOR), id.type);
+    diag_wrong_id_type(s->diags, id.span, POOL(COLOR), id.type);
     sema_note_makes_one(s, POOL(COLOR), id.type, id.span);
     return operand_poison();
   }
@@ -408,7 +408,7 @@ Operand builtin_bind_rotating_tasks(Sema *s, const NodeBuiltinCall *call, Span a
   for (unsigned id = 0; id < MAX_TASK_IDS; id++)
     rotations += s->setup->tasks[id].alternate != 0;
   if (rotations == MOST_ROTATIONS) {
-    diag_rotations(s->session->diags, at, MOST_ROTATIONS);
+    diag_rotations(s->diags, at, MOST_ROTATIONS);
     return operand_poison();
   }
   int words = task_words(s, &bind_kinds[2], other, other_node->span);
@@ -416,7 +416,7 @@ Operand builtin_bind_rotating_tasks(Sema *s, const NodeBuiltinCall *call, Span a
     return operand_poison();
   uint32_t func = pool_key(s->pool, other.value).u.index;
   if (words > 0 && !pool_eq(other.type, s->funcs[slot->func].type)) {
-    diag_rotation_types(s->session->diags, other_node->span, s->funcs[slot->func].type, other.type);
+    diag_rotation_types(s->diags, other_node->span, s->funcs[slot->func].type, other.type);
     return operand_poison();
   }
   if (!check_unbound(s, func, other_node->span) || !rotation_settings(s, call->args.at[3], slot))
@@ -434,7 +434,7 @@ Operand builtin_set_control_task_table(Sema *s, const NodeBuiltinCall *call, Spa
   static const int64_t least[] = {2, 1}, most[] = {8, 7};
   MachineSetup *setup = s->setup;
   if (setup->separate_control) {
-    diag_control_table_twice(s->session->diags, at);
+    diag_control_table_twice(s->diags, at);
     return operand_poison();
   }
   setup->separate_control = true;
@@ -446,7 +446,7 @@ Operand builtin_set_control_task_table(Sema *s, const NodeBuiltinCall *call, Spa
       if (field && !sema_int_in(s, field->value, least[i], most[i], names[i], field->span, &value))
         return operand_poison();
       if (field && i == 0 && (value & (value - 1)) != 0) {
-        diag_control_table_instructions(s->session->diags, field->span);
+        diag_control_table_instructions(s->diags, field->span);
         return operand_poison();
       }
     }
@@ -467,7 +467,7 @@ static uint32_t handler_func(Sema *s, const Node *n)
   if (!operand_is_comptime(func) || pool_kind(s->pool, func.value) != PK_FUNC ||
       type.kind != PK_FN_TYPE || type.u.fn_type.is_task || type.u.fn_type.n != 0 ||
       !pool_eq(type.u.fn_type.result, POOL(VOID))) {
-    diag_not_a_handler(s->session->diags, n->span, func.type);
+    diag_not_a_handler(s->diags, n->span, func.type);
     return 0;
   }
   return pool_key(s->pool, func.value).u.index + 1;
@@ -483,7 +483,7 @@ Operand builtin_set_teardown_handler(Sema *s, const NodeBuiltinCall *call, Span 
     return operand_poison();
   uint32_t *slot = &s->setup->teardown_handler[number];
   if (*slot != 0) {
-    diag_handler_twice(s->session->diags, at, number);
+    diag_handler_twice(s->diags, at, number);
     return operand_poison();
   }
   *slot = func;
@@ -499,7 +499,7 @@ static bool queue_operand(Sema *s, const Node *n, Operand *queue, bool *is_outpu
   *is_output = pool_eq(queue->type, POOL(OUTPUT_QUEUE));
   if (*is_output || pool_eq(queue->type, POOL(INPUT_QUEUE)))
     return true;
-  diag_not_a_queue(s->session->diags, n->span, queue->type);
+  diag_not_a_queue(s->diags, n->span, queue->type);
   return false;
 }
 
@@ -515,7 +515,7 @@ Operand builtin_set_empty_queue_handler(Sema *s, const NodeBuiltinCall *call, Sp
     return operand_poison();
   uint32_t *slot = &s->setup->empty_handler[is_output][number];
   if (*slot != 0) {
-    diag_queue_handler_twice(s->session->diags, at, is_output ? "output" : "input",
+    diag_queue_handler_twice(s->diags, at, is_output ? "output" : "input",
                              (unsigned)number);
     return operand_poison();
   }
@@ -553,7 +553,7 @@ bool setting_priority(Sema *s, const Setting *field, Priority *priority)
   if (chosen >= 0)
     *priority = (Priority)chosen;
   else if (ok)
-    diag_priority_one(s->session->diags, field->span);
+    diag_priority_one(s->diags, field->span);
   return ok && chosen >= 0;
 }
 
@@ -566,7 +566,7 @@ static bool queue_color(Sema *s, Settings *set, QueueSlot *slot)
     return false;
   slot->has_color = true;
   setup_check_color(s, slot->color, color->span);
-  if (color->value.name.raw != 0)
+  if (!str_is_none(color->value.name))
     s->setup->color_names[slot->color] = color->value.name;
   return true;
 }
@@ -578,8 +578,8 @@ static bool is_only_input(Sema *s, const QueueSlot *slot, unsigned number)
     const QueueSlot *other = &s->setup->queues[false][q];
     if (q == number || !other->is_explicit || !other->has_color || other->color != slot->color)
       continue;
-    diag_color_two_queues(s->session->diags, slot->span, slot->color, q);
-    diag_first_here(s->session->diags, other->span);
+    diag_color_two_queues(s->diags, slot->span, slot->color, q);
+    diag_first_here(s->diags, other->span);
     return false;
   }
   return true;
@@ -594,7 +594,7 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
     return o;
   bool is_output = pool_eq(o.type, POOL(OUTPUT_QUEUE));
   if (!is_output && !pool_eq(o.type, POOL(INPUT_QUEUE))) {
-    diag_not_a_queue(s->session->diags, arg->span, o.type);
+    diag_not_a_queue(s->diags, arg->span, o.type);
     return operand_poison();
   }
   int64_t number;
@@ -614,13 +614,13 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
     settings_finish(s, &set, "queue", queue_settings, ARRAY_COUNT(queue_settings));
   }
   if (!slot.has_color && !(is_output && arch_is(s, ARCH_WSE2))) {
-    diag_queue_needs_color(s->session->diags, at, is_output ? "output" : "input");
+    diag_queue_needs_color(s->diags, at, is_output ? "output" : "input");
     return operand_poison();
   }
   QueueSlot *old = &s->setup->queues[is_output][number];
   if (old->is_explicit) {
-    diag_queue_twice(s->session->diags, at, is_output ? "output" : "input", (unsigned)number);
-    diag_first_here(s->session->diags, old->span);
+    diag_queue_twice(s->diags, at, is_output ? "output" : "input", (unsigned)number);
+    diag_first_here(s->diags, old->span);
     return operand_poison();
   }
   if (slot.has_color && !is_output && !is_only_input(s, &slot, (unsigned)number))
@@ -657,7 +657,7 @@ static bool config_address(Sema *s, const Node *n, unsigned access, Operand *add
   const ConfigRegInfo *row = config_reg_at((uint16_t)word);
   if (row && (row->access & access))
     return true;
-  diag_config_address(s->session->diags, n->span, word,
+  diag_config_address(s->diags, n->span, word,
                       row ? (access == CONFIG_READ ? "it can only be written"
                                                    : "it can only be read")
                           : "there is no such register");
@@ -679,7 +679,7 @@ Operand builtin_get_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId
         return operand_value(s, pool_int(s->pool, POOL(U16), s->setup->configs[i].value));
     if (config_reg_at((uint16_t)word)->access & CONFIG_STARTS_AT_0)
       return operand_value(s, pool_int(s->pool, POOL(U16), 0));
-    diag_config_not_known(s->session->diags, at);
+    diag_config_not_known(s->diags, at);
     return operand_poison();
   }
   IrValue word = sema_ir(s, address);

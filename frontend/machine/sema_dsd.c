@@ -52,7 +52,7 @@ static bool read_action(Sema *s, Settings *set, Action *action, IrValue *id)
   if (unblock && is_void_value(s, unblock->value))
     unblock = NULL;
   if (activate && unblock) {
-    diag_activate_and_unblock(s->session->diags, unblock->span);
+    diag_activate_and_unblock(s->diags, unblock->span);
     return false;
   }
   Setting *field = activate ? activate : unblock;
@@ -78,7 +78,7 @@ static bool read_on_control(Sema *s, Setting *field, Action *action)
   bool has_action = ok && action->kind != ACT_NONE;
   if (setting_bool(s, settings_take(s, &set, "terminate"), false)) {
     if (has_action)
-      diag_setting_choice(s->session->diags, field->span, "struct of 'on_control'", "terminate",
+      diag_setting_choice(s->diags, field->span, "struct of 'on_control'", "terminate",
                           action->kind == ACT_ACTIVATE ? "activate" : "unblock");
     ok &= !has_action;
     action->kind = ACT_TERMINATE;
@@ -91,7 +91,7 @@ static bool read_ut(Sema *s, Setting *field, uint8_t *ut)
 {
   int64_t number;
   if (s->session->options->arch != ARCH_WSE3) {
-    diag_setting_arch(s->session->diags, field->span, "ut_id", sema_machine(s)->name);
+    diag_setting_arch(s->diags, field->span, "ut_id", sema_machine(s)->name);
     return false;
   }
   Operand o = sema_coerce(s, field->value, POOL(UT_ID), field->span);
@@ -155,7 +155,7 @@ static Operand set_field(Sema *s, Operand dsd, DsrField field, IrValue value)
 
 static IrValue action_word(Sema *s, Action action, IrValue run_time_id)
 {
-  if (run_time_id.raw == 0)
+  if (ir_value_is_none(run_time_id))
     return ir_const(&s->b, IRT_I16, action_encode(action));
   action.id = 0;
   Action all = action;
@@ -216,7 +216,7 @@ Operand op_settings_apply(Sema *s, const OpSettings *set, Operand dsd, bool with
     return apply_run_time(s, set, dsd, with_done, with_on_control);
   IrDesc desc = pool_key(s->pool, dsd.value).u.dsd.desc;
   desc.desc.flags |= set->flags | (set->is_async ? DESC_F_ASYNC : 0);
-  bool run_time_done = with_done && set->done_id.raw != 0;
+  bool run_time_done = with_done && !ir_value_is_none(set->done_id);
   if (with_done && set->done.kind != ACT_NONE && !run_time_done)
     desc.desc.done = set->done;
   if (with_on_control && set->on_control.kind != ACT_NONE)
@@ -274,7 +274,7 @@ static OpOperand classify_operand(Sema *s, const Node *n)
   Operand value = sema_expr(s, n, POOL(NONE));
   StrId name = value.name;
   value = sema_load(s, value);
-  if (value.name.raw == 0)
+  if (str_is_none(value.name))
     value.name = name;
   o.value = value;
   if (operand_is_poison(value))
@@ -307,10 +307,10 @@ static OpOperand classify_operand(Sema *s, const Node *n)
 static bool op_error(Sema *s, const OpOperand *o, const char *op, const char *why)
 {
   bool is_fifo = o->kind == IRV_DSD && o->desc == DESC_FIFO;
-  diag_dsd_operand(s->session->diags, o->node->span, op, why,
+  diag_dsd_operand(s->diags, o->node->span, op, why,
                    is_fifo ? POOL(FIFO) : o->value.type);
   if (pool_kind(s->pool, o->value.type) == PK_ARRAY_TYPE)
-    diag_make_dsd(s->session->diags, o->node->span);
+    diag_make_dsd(s->diags, o->node->span);
   return false;
 }
 
@@ -489,9 +489,9 @@ static bool check_fabric_rules(Sema *s, const DsdOp *op)
   bool may = is_fabric(&op->dest) || is_fabric(&op->src0) || is_fabric(&op->src1) ||
              op->dest.kind == IRV_DSR || op->src0.kind == IRV_DSR || op->src1.kind == IRV_DSR;
   if (!may && op->settings.is_async)
-    diag_async_needs_fabric(s->session->diags, op->settings.span, op->name);
+    diag_async_needs_fabric(s->diags, op->settings.span, op->name);
   else if (!may)
-    diag_action_needs_fabric(s->session->diags, op->settings.span, op->name);
+    diag_action_needs_fabric(s->diags, op->settings.span, op->name);
   return may;
 }
 
@@ -513,7 +513,7 @@ static bool check_op(Sema *s, DsdOp *op)
   if (op->src1.kind != IRV_NONE && !check_source(s, &op->src1, op->name))
     return false;
   if (!shape_fits(op)) {
-    diag_dsd_forms(s->session->diags, op->at, op->name, forms_text(op->row->shape));
+    diag_dsd_forms(s->diags, op->at, op->name, forms_text(op->row->shape));
     return false;
   }
   if (op->dest.kind == IRV_POINTER) {
@@ -569,7 +569,7 @@ static bool apply_settings(Sema *s, DsdOp *op)
   }
   if (op->settings.on_control.kind != ACT_NONE && !control &&
       op->src0.kind != IRV_DSR && op->src1.kind != IRV_DSR) {
-    diag_on_control_needs_fabin(s->session->diags, op->settings.span);
+    diag_on_control_needs_fabin(s->diags, op->settings.span);
     return false;
   }
   bool ok = true;

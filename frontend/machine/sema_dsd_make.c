@@ -80,7 +80,7 @@ static Number number_of(Sema *s, Operand o, int64_t lo, int64_t hi, const char *
     return n;
   }
   if (!type_is_int(s->pool, o.type)) {
-    diag_not_an_integer(s->session->diags, span, what, o.type);
+    diag_not_an_integer(s->diags, span, what, o.type);
     return n;
   }
   bool is_signed = lo < 0;
@@ -141,7 +141,7 @@ static bool address_of_pointer(Sema *s, PoolId value, Span span, IrDesc *desc)
 {
   PoolKey key = pool_key(s->pool, value);
   if (key.kind != PK_POINTER || key.u.pointer.base_kind == PTR_CELL) {
-    diag_no_run_time_address(s->session->diags, span);
+    diag_no_run_time_address(s->diags, span);
     return false;
   }
   desc->global.raw = key.u.pointer.base_kind == PTR_GLOBAL ? key.u.pointer.base : IR_NO_ID;
@@ -158,7 +158,7 @@ static void draft_base(Sema *s, Draft *draft, Operand o, Span span)
   }
   draft->element_bytes = pointee_bytes(s, o.type);
   if (draft->element_bytes == 0) {
-    diag_no_run_time_address(s->session->diags, span);
+    diag_no_run_time_address(s->diags, span);
     draft->ok = false;
   } else if (operand_is_comptime(o)) {
     PoolId value = sema_comptime_value(s, o, span);
@@ -233,7 +233,7 @@ static uint32_t tuple_operands(Sema *s, Setting *field, Operand out[MOST_DIMENSI
   }
   uint32_t n = is_known_tuple ? pool_key(s->pool, o.value).u.aggregate.n : field->n_parts;
   if (n == 0 || n > MOST_DIMENSIONS) {
-    diag_dimension_count(s->session->diags, field->span, n);
+    diag_dimension_count(s->diags, field->span, n);
     return 0;
   }
   for (uint32_t i = 0; i < n; i++) {
@@ -253,7 +253,7 @@ static Operand single_element(Sema *s, Setting *field)
     return field->value;
   PoolKey key = pool_key(s->pool, field->value.value);
   if (key.u.aggregate.n != 1) {
-    diag_dimension_one(s->session->diags, field->span, key.u.aggregate.n);
+    diag_dimension_one(s->diags, field->span, key.u.aggregate.n);
     return operand_poison();
   }
   return operand_value(s, key.u.aggregate.elems[0]);
@@ -278,7 +278,7 @@ static bool expand_tensor_access(Sema *s, Settings *set)
   for (uint32_t i = 0; i < set->n; i++)
     for (uint32_t k = 0; k < inner.n; k++)
       if (str_eq(set->at[i].name, inner.at[k].name)) {
-        diag_setting_twice(s->session->diags, set->at[i].name_span, sema_text(s, set->at[i].name));
+        diag_setting_twice(s->diags, set->at[i].name_span, sema_text(s, set->at[i].name));
         return false;
       }
   *set = all;
@@ -322,7 +322,7 @@ static Operand make_mem1d(Sema *s, Settings *set)
   }
   draft_offset(s, &draft, settings_take(s, set, "offset"));
   memory_flags(s, &draft, set);
-  return draft_finish(s, &draft, base ? base->value.name : (StrId){0});
+  return draft_finish(s, &draft, base ? base->value.name : STR_NONE);
 }
 
 /* Elements of the array that the pointer points into, from there on; 0: it is no array's. */
@@ -347,7 +347,7 @@ static uint16_t wraparound_of(Sema *s, Settings *set, PoolId pointer)
   if (field && !sema_int_in(s, field->value, 1, UINT16_MAX, "'wraparound'", field->span, &given))
     return 0;
   if (elements && given > elements) {
-    diag_wraparound(s->session->diags, field->span, (unsigned)given, elements);
+    diag_wraparound(s->diags, field->span, (unsigned)given, elements);
     return 0;
   }
   return (uint16_t)given;
@@ -403,7 +403,7 @@ static void mem4d_strides(Sema *s, Draft *draft, Setting *stride, uint32_t dims)
   uint32_t n = tuple_operands(s, stride, values);
   if (n != dims) {
     if (n > 0)
-      diag_dimensions_differ(s->session->diags, stride->span, dims, n);
+      diag_dimensions_differ(s->diags, stride->span, dims, n);
     draft->ok = false;
     return;
   }
@@ -435,7 +435,7 @@ static Operand make_mem4d(Sema *s, Settings *set)
   }
   draft_offset(s, &draft, settings_take(s, set, "offset"));
   memory_flags(s, &draft, set);
-  return draft_finish(s, &draft, base ? base->value.name : (StrId){0});
+  return draft_finish(s, &draft, base ? base->value.name : STR_NONE);
 }
 
 /* ---- fabric DSDs ------------------------------------------------------------------------- */
@@ -570,7 +570,7 @@ static Operand make_fabric(Sema *s, Settings *set, PoolId type, bool is_output, 
     settings_finish(s, set, "fabout_dsd", fabout_settings, ARRAY_COUNT(fabout_settings));
   else
     settings_finish(s, set, "fabin_dsd", fabin_settings, ARRAY_COUNT(fabin_settings));
-  return draft_finish(s, &draft, (StrId){0});
+  return draft_finish(s, &draft, STR_NONE);
 }
 
 Operand builtin_get_dsd(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -582,11 +582,11 @@ Operand builtin_get_dsd(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   if (pool_eq(type, POOL(POISON_TYPE)))
     return operand_poison();
   if (!dsd_kind_of(type, &kind)) {
-    diag_not_a_dsd_type(s->session->diags, kind_node->span, type);
+    diag_not_a_dsd_type(s->diags, kind_node->span, type);
     return operand_poison();
   }
   if (s->ir == NULL) {
-    diag_dsd_in_layout(s->session->diags, at);
+    diag_dsd_in_layout(s->diags, at);
     return operand_poison();
   }
   static const char *const run_time[] = {
@@ -614,7 +614,7 @@ static Operand dsd_arg(Sema *s, const NodeBuiltinCall *call, unsigned mask)
   if (operand_is_poison(o))
     return o;
   if (!dsd_kind_of(o.type, &kind) || !(mask & 1u << kind)) {
-    diag_dsd_argument(s->session->diags, arg->span, sema_text(s, call->name.text),
+    diag_dsd_argument(s->diags, arg->span, sema_text(s, call->name.text),
                       o.type);
     return operand_poison();
   }
@@ -701,7 +701,7 @@ Operand builtin_increment_dsd_offset(Sema *s, const NodeBuiltinCall *call, Span 
     return operand_poison();
   uint32_t bytes = type_bytes(s->pool, element);
   if (bytes == 0 || type_is_comptime_only(s->pool, element)) {
-    diag_no_size(s->session->diags, call->args.at[2]->span,
+    diag_no_size(s->diags, call->args.at[2]->span,
                  element);
     return operand_poison();
   }

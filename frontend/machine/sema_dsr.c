@@ -35,7 +35,7 @@ static Operand fifo_register(Sema *s, const Node *n, PoolId type, DsrFile file)
   if (!type_is_dsr(o.type))
     return register_operand(s, n, type, file, sema_machine(s)->dsrs_per_file, "a DSR");
   if (!pool_eq(o.type, plain)) {
-    diag_type_mismatch(s->session->diags, n->span, plain, o.type);
+    diag_type_mismatch(s->diags, n->span, plain, o.type);
     return operand_poison();
   }
   PoolId value = sema_comptime_value(s, o, n->span);
@@ -62,7 +62,7 @@ Operand builtin_get_dsr(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
       return files[i].is_fifo ? fifo_register(s, number, type, files[i].file)
                               : register_operand(s, number, type, files[i].file,
                                                  sema_machine(s)->dsrs_per_file, "a DSR");
-  diag_not_a_dsr_type(s->session->diags, call->args.at[0]->span, type);
+  diag_not_a_dsr_type(s->diags, call->args.at[0]->span, type);
   return operand_poison();
 }
 
@@ -94,7 +94,7 @@ bool dsr_value_of(Sema *s, Operand o, Span span, const PoolId *types, const char
   while (!pool_is_none(*types) && !pool_eq(o.type, *types))
     types++;
   if (pool_is_none(*types)) {
-    diag_not_a_dsr(s->session->diags, span, expected, o.type);
+    diag_not_a_dsr(s->diags, span, expected, o.type);
     return false;
   }
   PoolId value = sema_comptime_value(s, o, span);
@@ -133,7 +133,7 @@ static bool load_settings_fit(Sema *s, const OpSettings *set, DescKind kind)
   else if (is_fabric(kind) && (set->flags & DESC_F_SAVE))
     bad = "'save_address' is for memory DSDs";
   if (bad)
-    diag_load_setting(s->session->diags, set->span, bad);
+    diag_load_setting(s->diags, set->span, bad);
   return !bad;
 }
 
@@ -155,7 +155,7 @@ static Operand loaded_dsd(Sema *s, const NodeBuiltinCall *call, const Node *n, u
   }
   if (kinds >> *kind & 1)
     return o;
-  diag_dsd_argument(s->session->diags, n->span, sema_text(s, call->name.text), o.type);
+  diag_dsd_argument(s->diags, n->span, sema_text(s, call->name.text), o.type);
   return operand_poison();
 }
 
@@ -170,7 +170,7 @@ static Operand load_dsr(Sema *s, DsrArg dsr, Operand dsd, DescKind kind, const N
     return operand_poison();
   if ((kind == DESC_FABIN && dsr.file == DSR_DEST) ||
       (kind == DESC_FABOUT && dsr.file != DSR_DEST)) {
-    diag_dsr_kind(s->session->diags, dsd_node->span, dsd.type, dsr_file_name(dsr.file));
+    diag_dsr_kind(s->diags, dsd_node->span, dsd.type, dsr_file_name(dsr.file));
     return operand_poison();
   }
   if (!load_settings_fit(s, &set, kind))
@@ -244,7 +244,7 @@ static bool stride_registers(Sema *s, const Node *n, uint32_t *count)
   for (uint32_t i = 0; i < *count; i++)
     ok &= pool_eq(pool_type_of(s->pool, pool_key(s->pool, tuple).u.aggregate.elems[i]), POOL(SR));
   if (!ok)
-    diag_not_a_dsr(s->session->diags, n->span, "a tuple of stride registers", type);
+    diag_not_a_dsr(s->diags, n->span, "a tuple of stride registers", type);
   return ok;
 }
 
@@ -261,7 +261,7 @@ Operand builtin_load_to_dsr_xdsr_sr(Sema *s, const NodeBuiltinCall *call, Span a
     return operand_poison();
   uint32_t needed = stride_registers_of(s, dsd);
   if (given != needed) {
-    diag_stride_registers(s->session->diags, call->args.at[2]->span, needed, given);
+    diag_stride_registers(s->diags, call->args.at[2]->span, needed, given);
     return operand_poison();
   }
   return load_dsr(s, dsr, dsd, kind, call->args.at[3], optional_arg(call, 4), at);

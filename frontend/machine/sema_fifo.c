@@ -36,7 +36,7 @@ static bool fifo_buffer(Sema *s, const Node *n, Fifo *fifo, int64_t *offset)
   uint32_t bytes = type.kind == PK_ARRAY_TYPE ? type_bytes(s->pool, type.u.array.element) : 0;
   if (key.kind != PK_POINTER || key.u.pointer.base_kind != PTR_GLOBAL ||
       pointer.u.pointer_type.is_const || (bytes != 2 && bytes != 4)) {
-    diag_fifo_buffer(s->session->diags, n->span,
+    diag_fifo_buffer(s->diags, n->span,
                      pool_type_of(s->pool, value));
     return false;
   }
@@ -45,7 +45,7 @@ static bool fifo_buffer(Sema *s, const Node *n, Fifo *fifo, int64_t *offset)
   fifo->element_bytes = bytes;
   fifo->capacity = (uint32_t)type_element_count(s->pool, array);
   if (fifo->capacity == 0)
-    diag_fifo_without_elements(s->session->diags, n->span);
+    diag_fifo_without_elements(s->diags, n->span);
   return fifo->capacity != 0;
 }
 
@@ -89,9 +89,9 @@ static bool fifo_hold(Sema *s, Settings *set, const char *name, unsigned shift, 
     }
   settings_finish(s, &actions, "FIFO action", names, ARRAY_COUNT(names));
   if (missing)
-    diag_setting_arch(s->session->diags, field->span, missing, sema_machine(s)->name);
+    diag_setting_arch(s->diags, field->span, missing, sema_machine(s)->name);
   else if (given != 1)
-    diag_fifo_one_action(s->session->diags, field->span);
+    diag_fifo_one_action(s->diags, field->span);
   return !missing && given == 1;
 }
 
@@ -142,7 +142,7 @@ static bool fifo_registers(Sema *s, Settings *set, PoolKey keys[2], bool *given)
   if (n == 0)
     return true;
   if (n < ARRAY_COUNT(names) || found[0].u.dsr.number != found[1].u.dsr.number) {
-    diag_fifo_registers(s->session->diags, set->span);
+    diag_fifo_registers(s->diags, set->span);
     return false;
   }
   keys[0] = found[0];
@@ -160,7 +160,7 @@ Operand builtin_allocate_fifo(Sema *s, const NodeBuiltinCall *call, Span at, Poo
 {
   (void)want;
   if (s->ir == NULL) {
-    diag_dsd_in_layout(s->session->diags, at);
+    diag_dsd_in_layout(s->diags, at);
     return operand_poison();
   }
   Fifo fifo = {0};
@@ -202,7 +202,7 @@ static Operand set_fifo_length(Sema *s, const NodeBuiltinCall *call, unsigned wo
   if (operand_is_poison(fifo) || operand_is_poison(length))
     return operand_poison();
   if (!pool_eq(fifo.type, POOL(FIFO))) {
-    diag_dsd_argument(s->session->diags, arg->span, sema_text(s, call->name.text),
+    diag_dsd_argument(s->diags, arg->span, sema_text(s, call->name.text),
                       fifo.type);
     return operand_poison();
   }

@@ -52,7 +52,7 @@ static Operand single_step(Sema *s, Operand dsd)
 
 static bool map_error(Sema *s, const Node *n, const char *why)
 {
-  diag_map_operand(s->session->diags, n->span, why);
+  diag_map_operand(s->diags, n->span, why);
   return false;
 }
 
@@ -111,14 +111,14 @@ static bool read_signature(Sema *s, Map *map, uint32_t n_given)
   if (type.kind == PK_POINTER_TYPE)
     type = pool_key(s->pool, type.u.pointer_type.pointee);
   if (type.kind != PK_FN_TYPE || type.u.fn_type.is_task) {
-    diag_map_callback(s->session->diags, map->at, map->callee.type);
+    diag_map_callback(s->diags, map->at, map->callee.type);
     return false;
   }
   map->result = type.u.fn_type.result;
   map->has_output = !pool_eq(map->result, POOL(VOID));
   map->n_inputs = type.u.fn_type.n;
   if (map->n_inputs + map->has_output != n_given || map->n_inputs > MAX_MAP) {
-    diag_map_arguments(s->session->diags, map->at, map->n_inputs,
+    diag_map_arguments(s->diags, map->at, map->n_inputs,
                        map->has_output ? "and one for the result" : "and none for a result",
                        n_given);
     return false;

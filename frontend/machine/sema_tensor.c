@@ -67,7 +67,7 @@ static bool affine_add(Sema *s, Affine a, Affine b, int64_t factor, Span span, A
   for (int i = 0; i < MAX_VARS; i++)
     fits = add_product(a.weight[i], b.weight[i], factor, &out->weight[i]) && fits;
   if (!fits)
-    diag_index_too_large(s->session->diags, span);
+    diag_index_too_large(s->diags, span);
   return fits;
 }
 
@@ -81,7 +81,7 @@ static bool affine_binary(Sema *s, const NodeTensorAccess *access, const NodeBin
   bool is_product = n->op == BINARY_MUL;
   bool left_varies = mentions_vars(access, n->left);
   if (is_product && left_varies && mentions_vars(access, n->right)) {
-    diag_not_affine(s->session->diags, n->head.span);
+    diag_not_affine(s->diags, n->head.span);
     return false;
   }
   if (!is_product)
@@ -114,7 +114,7 @@ static bool affine_of(Sema *s, const NodeTensorAccess *access, Node *n, Affine *
     if (op == BINARY_ADD || op == BINARY_SUB || op == BINARY_MUL)
       return affine_binary(s, access, node_binary(n), out);
   }
-  diag_not_affine(s->session->diags, n->span);
+  diag_not_affine(s->diags, n->span);
   return false;
 }
 
@@ -129,7 +129,7 @@ static bool access_target(Sema *s, const Node *n, PoolId *base, PoolId *array)
     return false;
   *array = pool_key(s->pool, o.type).u.pointer_type.pointee;
   if (pool_kind(s->pool, *array) != PK_ARRAY_TYPE) {
-    diag_tensor_target(s->session->diags, n->span, o.type);
+    diag_tensor_target(s->diags, n->span, o.type);
     return false;
   }
   *base = sema_comptime_value(s, o, n->span);
@@ -138,7 +138,7 @@ static bool access_target(Sema *s, const Node *n, PoolId *base, PoolId *array)
 
 static bool check_shape(Sema *s, const NodeTensorAccess *n, uint32_t rank)
 {
-  Diags *diags = s->session->diags;
+  Diags *diags = s->diags;
   uint32_t vars = n->vars.count;
   if (vars == 0 || vars > MAX_VARS) {
     diag_dimension_count(diags, n->head.span, vars);
@@ -186,7 +186,7 @@ static void check_bounds(Sema *s, const NodeTensorAccess *n, PoolId array, const
     last += reach > 0 ? reach : 0;
   }
   if (count > 1 && (first < 0 || last >= count))
-    diag_tensor_bounds(s->session->diags, n->head.span, first, last, count);
+    diag_tensor_bounds(s->diags, n->head.span, first, last, count);
 }
 
 Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want)

@@ -123,7 +123,7 @@ static bool starts_with_name(Sema *s, Span span, const char *name)
 {
   size_t left, length = strlen(name);
   FileId file = source_file_of(s->session->sources, span.off);
-  if (file.raw == 0 || span.len < length)
+  if (file_is_none(file) || span.len < length)
     return false;
   const char *text = source_text(s->session->sources, file, &left);
   return memcmp(text + (span.off - source_base(s->session->sources, file)), name, length) == 0;
@@ -131,7 +131,7 @@ static bool starts_with_name(Sema *s, Span span, const char *name)
 
 void sema_note_declared(Sema *s, const Operand *o)
 {
-  if (o->name.raw == 0 || !starts_with_name(s, o->span, sema_text(s, o->name)))
+  if (str_is_none(o->name) || !starts_with_name(s, o->span, sema_text(s, o->name)))
     return;
   const Local *local = scope_find(s, o->name);
   const Decl *decl = local != NULL ? NULL : sema_find_decl(s, s->module, o->name);
@@ -212,7 +212,7 @@ void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span)
     {POOL_RAW_LOCAL_TASK_ID, "@get_local_task_id(NUMBER)"},
     {POOL_RAW_CONTROL_TASK_ID, "@get_control_task_id(NUMBER)"},
     {POOL_RAW_UT_ID, "@get_ut_id(NUMBER)"}};
-  if (type.raw == POOL_RAW_DATA_TASK_ID)
+  if (pool_eq(type, POOL(DATA_TASK_ID)))
     diag_makes_one(s->diags, span, s->session->options->arch == ARCH_WSE2
                                      ? "@get_data_task_id(COLOR)"
                                      : "@get_data_task_id(INPUT_QUEUE)");

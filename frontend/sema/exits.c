@@ -13,7 +13,7 @@ void target_push(Sema *s, Target *target, TargetKind kind, Name label, PoolId wa
   if (name_is_given(label))
     for (const Target *t = s->frame->targets; t != NULL; t = t->up)
       if (str_eq(t->label, label.text)) {
-        sema_error(s, label_redefined, label.span, sema_text(s, label.text));
+        diag_label_redefined(s->diags, label.span, sema_text(s, label.text));
         diag_declared_here(s->diags, t->label_span, sema_text(s, label.text));
         break;
       }
@@ -53,11 +53,11 @@ static PoolId join_type(Sema *s, const ExitList *list, PoolId want, Span span)
   for (uint32_t i = 0; i < list->n; i++) {
     if (operand_is_poison(list->at[i].value))
       return POOL(POISON_TYPE);
-    all_void = all_void && list->at[i].value.type.raw == POOL_RAW_VOID;
+    all_void = all_void && pool_eq(list->at[i].value.type, POOL(VOID));
   }
   if (all_void)
     return POOL(VOID);
-  bool has_want = !pool_is_none(want) && want.raw != POOL_RAW_VOID;
+  bool has_want = !pool_is_none(want) && !pool_eq(want, POOL(VOID));
   Operand peer = list->at[0].value;
   for (uint32_t i = 1; i < list->n; i++) {
     Operand other = list->at[i].value;
@@ -65,8 +65,8 @@ static PoolId join_type(Sema *s, const ExitList *list, PoolId want, Span span)
     if (pool_is_none(type) && has_want)
       return want;
     if (pool_is_none(type)) {
-      sema_error(s, no_peer_type, list->at[i].span, peer.type,
-                 other.type);
+      diag_no_peer_type(s->diags, list->at[i].span, peer.type,
+                        other.type);
       diag_other_branch(s->diags, list->at[0].span);
       return POOL(POISON_TYPE);
     }
@@ -76,7 +76,7 @@ static PoolId join_type(Sema *s, const ExitList *list, PoolId want, Span span)
   if (type_is_comptime_only(s->pool, peer.type) && has_want)
     return want;
   if (type_is_comptime_only(s->pool, peer.type)) {
-    sema_error(s, comptime_only_branches, span, peer.type);
+    diag_comptime_only_branches(s->diags, span, peer.type);
     return POOL(POISON_TYPE);
   }
   return peer.type;
@@ -113,10 +113,10 @@ Operand exits_join(Sema *s, ExitList *list, PoolId want, Span span)
   }
   PoolId type = join_type(s, list, want, span);
   IrBlockId join = ir_block_add(s->ir, s->b.func);
-  if (type.raw == POOL_RAW_VOID || type.raw == POOL_RAW_POISON_TYPE || all_equal(list)) {
+  if (pool_eq(type, POOL(VOID)) || pool_eq(type, POOL(POISON_TYPE)) || all_equal(list)) {
     Operand value = list->at[0].value;
     join_blocks(s, list, join);
-    return type.raw == POOL_RAW_POISON_TYPE ? operand_poison() : value;
+    return pool_eq(type, POOL(POISON_TYPE)) ? operand_poison() : value;
   }
   IrType ir_type = type_ir(s->pool, type);
   bool is_scalar = ir_type != IRT_VOID;

@@ -17,15 +17,15 @@ enum {
 static bool take_number(Sema *s, BinaryOp op, PoolId type, const mpz_t x, Span span)
 {
   sema_count_steps(s, mpz_size(x) * STEPS_PER_LIMB);
-  if (type.raw != POOL_RAW_COMPTIME_INT || mpz_sizeinbase(x, 2) <= KNOWN_INT_MAX_BITS)
+  if (!pool_eq(type, POOL(COMPTIME_INT)) || mpz_sizeinbase(x, 2) <= KNOWN_INT_MAX_BITS)
     return true;
-  sema_error(s, comptime_int_too_large, span, binary_op_spelling(op), (unsigned)KNOWN_INT_MAX_BITS);
+  diag_comptime_int_too_large(s->diags, span, binary_op_spelling(op), (unsigned)KNOWN_INT_MAX_BITS);
   return false;
 }
 
 static PoolId report_overflow(Sema *s, BinaryOp op, PoolId type, const char *result, Span span)
 {
-  sema_error(s, comptime_overflow, span, binary_op_spelling(op), result, type);
+  diag_comptime_overflow(s->diags, span, binary_op_spelling(op), result, type);
   return POOL(POISON);
 }
 
@@ -124,7 +124,7 @@ static bool is_zero(Sema *s, PoolId v)
 static PoolId fold_int(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Span span)
 {
   if ((op == BINARY_DIV || op == BINARY_REM) && is_zero(s, b)) {
-    sema_error(s, division_by_zero, span);
+    diag_division_by_zero(s->diags, span);
     return POOL(POISON);
   }
   int64_t x, y;
@@ -141,7 +141,7 @@ static PoolId fold_shift(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, 
   int64_t by;
   if (!pool_int_value(s->pool, b, &by) || by < 0 ||
       by >= (is_fixed ? t.u.int_type.bits : KNOWN_INT_MAX_BITS)) {
-    sema_error(s, bad_shift, span, b, type);
+    diag_bad_shift(s->diags, span, b, type);
     return POOL(POISON);
   }
   int64_t small;
@@ -166,7 +166,7 @@ static PoolId fold_shift(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, 
 
 static Fp16Format format_of(PoolId type)
 {
-  return type.raw == POOL_RAW_BF16 ? FP16_BF16 : type.raw == POOL_RAW_CB16 ? FP16_CB16 : FP16_F16;
+  return pool_eq(type, POOL(BF16)) ? FP16_BF16 : pool_eq(type, POOL(CB16)) ? FP16_CB16 : FP16_F16;
 }
 
 static bool compare_doubles(BinaryOp op, double x, double y)
@@ -186,13 +186,13 @@ static PoolId fold_double(Sema *s, BinaryOp op, double x, double y, Span span)
   double r = op == BINARY_ADD ? x + y : op == BINARY_SUB ? x - y : op == BINARY_MUL ? x * y : 0;
   if (op == BINARY_DIV) {
     if (y == 0) {
-      sema_error(s, division_by_zero, span);
+      diag_division_by_zero(s->diags, span);
       return POOL(POISON);
     }
     r = x / y;
   }
   if (r != r) {
-    sema_error(s, comptime_nan, span);
+    diag_comptime_nan(s->diags, span);
     return POOL(POISON);
   }
   return pool_float(s->pool, POOL(COMPTIME_FLOAT), r);
@@ -203,12 +203,12 @@ static PoolId fold_float(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, 
   if (binary_op_is_comparison(op))
     return pool_bool(
         compare_doubles(op, pool_float_value(s->pool, a), pool_float_value(s->pool, b)));
-  if (type.raw == POOL_RAW_COMPTIME_FLOAT)
+  if (pool_eq(type, POOL(COMPTIME_FLOAT)))
     return fold_double(s, op, pool_float_value(s->pool, a), pool_float_value(s->pool, b), span);
   FpBinary fp = op == BINARY_ADD ? FP_ADD : op == BINARY_SUB ? FP_SUB
               : op == BINARY_MUL ? FP_MUL : FP_DIV;
   uint64_t x = pool_key(s->pool, a).u.floating.bits, y = pool_key(s->pool, b).u.floating.bits;
-  uint64_t r = type.raw == POOL_RAW_F32
+  uint64_t r = pool_eq(type, POOL(F32))
                    ? fp32_binary(fp, (uint32_t)x, (uint32_t)y)
                    : fp16_binary(format_of(type), fp, (uint16_t)x, (uint16_t)y);
   return pool_float_bits(s->pool, type, r);
@@ -247,8 +247,8 @@ PoolId fold_unary(Sema *s, UnaryOp op, PoolId type, PoolId a, Span span)
   if (op == UNARY_NOT)
     return pool_bool(!value_is_true(a));
   if (pool_kind(s->pool, a) == PK_FLOAT) {
-    uint64_t sign = type.raw == POOL_RAW_F32 ? 1u << 31
-                  : type.raw == POOL_RAW_COMPTIME_FLOAT ? (uint64_t)1 << 63 : 1u << 15;
+    uint64_t sign = pool_eq(type, POOL(F32)) ? 1u << 31
+                  : pool_eq(type, POOL(COMPTIME_FLOAT)) ? (uint64_t)1 << 63 : 1u << 15;
     return pool_float_bits(s->pool, type, pool_key(s->pool, a).u.floating.bits ^ sign);
   }
   if (op == UNARY_COMPLEMENT)
@@ -260,7 +260,7 @@ PoolId fold_unary(Sema *s, UnaryOp op, PoolId type, PoolId a, Span span)
 
 PoolId sema_report_unfit(Sema *s, PoolId value, PoolId type, Span span)
 {
-  sema_error(s, value_out_of_range, span, value, type);
+  diag_value_out_of_range(s->diags, span, value, type);
   return POOL(POISON);
 }
 
@@ -275,11 +275,11 @@ static PoolId int_to_float(Sema *s, PoolId value, PoolId type)
 {
   int64_t small;
   if (pool_int_value(s->pool, value, &small)) {
-    if (type.raw == POOL_RAW_F32)
+    if (pool_eq(type, POOL(F32)))
       return pool_float_bits(s->pool, type, fp32_from_i64(small));
     if (type_is_float16(type)) {
-      Fp16Format format = type.raw == POOL_RAW_BF16 ? FP16_BF16
-                        : type.raw == POOL_RAW_CB16 ? FP16_CB16 : FP16_F16;
+      Fp16Format format = pool_eq(type, POOL(BF16)) ? FP16_BF16
+                        : pool_eq(type, POOL(CB16)) ? FP16_CB16 : FP16_F16;
       return pool_float_bits(s->pool, type, fp16_from_i64(format, small));
     }
     return pool_float(s->pool, type, (double)small);
@@ -326,19 +326,19 @@ PoolId fold_convert(Sema *s, PoolId value, PoolId type, Span span)
   PoolId from = pool_type_of(s->pool, value);
   if (pool_eq(from, type))
     return value;
-  if (from.raw == POOL_RAW_BOOL) {
+  if (pool_eq(from, POOL(BOOL))) {
     value = pool_int(s->pool, POOL(COMPTIME_INT), value_is_true(value));
     from = POOL(COMPTIME_INT);
   }
   bool from_int = sema_is_integral(s, from), from_float = type_is_float(s->pool, from);
   if (!from_int && !from_float)
-    return (PoolId){0};
-  if (type.raw == POOL_RAW_BOOL)
+    return POOL(NONE);
+  if (pool_eq(type, POOL(BOOL)))
     return to_bool(s, value);
   if (sema_is_integral(s, type))
     return from_int ? int_to_int(s, value, type, span) : float_to_int(s, value, type, span);
   if (!type_is_float(s->pool, type))
-    return (PoolId){0};
+    return POOL(NONE);
   return from_int ? int_to_float(s, value, type)
                   : pool_float(s->pool, type, pool_float_value(s->pool, value));
 }
@@ -361,10 +361,10 @@ PoolId sema_pointer_value(Sema *s, PoolId type, uint64_t address)
 
 PoolId fold_bits(Sema *s, PoolId type, uint64_t bits)
 {
-  if (type.raw == POOL_RAW_BOOL)
+  if (pool_eq(type, POOL(BOOL)))
     return pool_bool(bits & 1);
   if (type_is_float(s->pool, type))
-    return pool_float_bits(s->pool, type, type.raw == POOL_RAW_F32 ? (uint32_t)bits
+    return pool_float_bits(s->pool, type, pool_eq(type, POOL(F32)) ? (uint32_t)bits
                                                                     : (uint16_t)bits);
   if (pool_kind(s->pool, type) == PK_POINTER_TYPE)
     return sema_pointer_value(s, type, bits);

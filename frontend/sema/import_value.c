@@ -155,14 +155,14 @@ static json_t *read_json(Sema *s, const char *file, Span at)
   const char *why;
   char *bytes = file_read_text(file, FILE_TEXT_MAX_BYTES, &size, &why);
   if (!bytes) {
-    diag_import_value_file(s->session->diags, at, file, why);
+    diag_import_value_file(s->diags, at, file, why);
     return NULL;
   }
   json_error_t error;
   json_t *json = json_loadb(bytes, size, JSON_DECODE_ANY, &error);
   free(bytes);
   if (!json)
-    diag_import_value_file(s->session->diags, at, file,
+    diag_import_value_file(s->diags, at, file,
                            arena_printf(s->arena, "it is no JSON, from line %d, column %d on",
                                         error.line, error.column));
   return json;
@@ -176,7 +176,7 @@ Operand builtin_import_comptime_value(Sema *s, const NodeBuiltinCall *call, Span
   if (pool_eq(type, POOL(POISON_TYPE)) || pool_eq(path, POOL(POISON)))
     return operand_poison();
   if (pool_kind(s->pool, path) != PK_STRING) {
-    diag_not_a_string(s->session->diags, call->args.at[1]->span,
+    diag_not_a_string(s->diags, call->args.at[1]->span,
                       pool_type_of(s->pool, path));
     return operand_poison();
   }
@@ -194,7 +194,7 @@ Operand builtin_import_comptime_value(Sema *s, const NodeBuiltinCall *call, Span
   PoolId value = import_value(&in, is_struct ? POOL(COMPTIME_STRUCT) : type, json);
   json_decref(json);
   if (pool_eq(value, POOL(POISON))) {
-    diag_import_value_shape(s->session->diags, at, file, type,
+    diag_import_value_shape(s->diags, at, file, type,
                             in.why ? in.why : "the shapes differ");
     return operand_poison();
   }

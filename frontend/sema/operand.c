@@ -13,7 +13,7 @@ Operand operand_void(void)
 
 Operand operand_value(Sema *s, PoolId value)
 {
-  if (value.raw == POOL_RAW_POISON || pool_is_none(value))
+  if (pool_eq(value, POOL(POISON)) || pool_is_none(value))
     return operand_poison();
   return (Operand){.kind = OPR_COMPTIME, .type = pool_type_of(s->pool, value), .value = value};
 }
@@ -36,5 +36,5 @@ Operand operand_global(uint32_t global, int64_t offset, PoolId type, bool is_con
 
 bool value_is_true(PoolId value)
 {
-  return value.raw == POOL_RAW_TRUE;
+  return pool_eq(value, POOL(TRUE));
 }

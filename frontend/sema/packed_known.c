@@ -79,7 +79,7 @@ PoolId packed_known_bits(Sema *s, PoolId whole, uint32_t bit, PoolId type)
   mpz_t bits;
   mpz_init(bits);
   bool is_known = known_bits(s, sema_force(s, whole), bits);
-  PoolId out = is_known ? from_bits(s, type, bits, bit) : (PoolId){0};
+  PoolId out = is_known ? from_bits(s, type, bits, bit) : POOL(NONE);
   mpz_clear(bits);
   return out;
 }
@@ -116,7 +116,7 @@ PoolId union_field_known(Sema *s, PoolId value, uint32_t field)
   PoolKey k = pool_key(s->pool, value);
   int64_t active;
   bool is_set = pool_int_value(s->pool, k.u.aggregate.elems[0], &active) && active == field;
-  return is_set ? k.u.aggregate.elems[1] : (PoolId){0};
+  return is_set ? k.u.aggregate.elems[1] : POOL(NONE);
 }
 
 PoolId packed_known(Sema *s, PoolId whole, uint32_t bit, PoolId type)
@@ -125,7 +125,7 @@ PoolId packed_known(Sema *s, PoolId whole, uint32_t bit, PoolId type)
     PoolId packed = pool_type_of(s->pool, whole);
     PoolKey t = pool_key(s->pool, packed), k = pool_key(s->pool, whole);
     if (t.kind != PK_STRUCT_TYPE || k.kind != PK_AGGREGATE || t.u.fields.n == 0)
-      return (PoolId){0};
+      return POOL(NONE);
     uint32_t i = t.u.fields.n - 1;
     while (type_field_bit(s->pool, packed, i) > bit)
       i--;

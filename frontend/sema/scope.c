@@ -66,7 +66,7 @@ bool scope_add(Sema *s, Name name, Operand o)
   Local *locals = s->own->locals;
   for (size_t i = s->frame->first_in_scope; i < arrlenu(locals); i++)
     if (str_eq(locals[i].name, name.text)) {
-      sema_error(s, redeclared, name.span, sema_text(s, name.text));
+      diag_redeclared(s->diags, name.span, sema_text(s, name.text));
       diag_declared_here(s->diags, locals[i].span, sema_text(s, name.text));
       return false;
     }

@@ -32,7 +32,7 @@ bool sema_step(Sema *s, Span span)
   if (++s->steps <= limit)
     return true;
   if (!s->is_out_of_steps)
-    sema_error(s, too_many_steps, span, (uint32_t)limit);
+    diag_too_many_steps(s->diags, span, (uint32_t)limit);
   s->is_out_of_steps = true;
   s->is_dead = true;
   return false;

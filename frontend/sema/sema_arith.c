@@ -99,23 +99,23 @@ static bool has_operator(Sema *s, BinaryOp op, PoolId type)
   PoolKey k = pool_key(s->pool, type);
   if (type_is_float(s->pool, type))
     return op <= BINARY_SUB ? op != BINARY_REM : binary_op_is_comparison(op);
-  if (type.raw == POOL_RAW_BOOL)
+  if (pool_eq(type, POOL(BOOL)))
     return is_equality(op) || op == BINARY_AND || op == BINARY_OR || op == BINARY_XOR;
   if (!is_equality(op))
     return false;
   return k.kind == PK_ENUM_TYPE || k.kind == PK_POINTER_TYPE || type_is_id(type) ||
-         type_is_dsr(type) || type.raw == POOL_RAW_DIRECTION || type.raw == POOL_RAW_TYPE ||
-         type.raw == POOL_RAW_COMPTIME_STRING || type.raw == POOL_RAW_XDSR ||
-         type.raw == POOL_RAW_SR || type.raw == POOL_RAW_VOID;
+         type_is_dsr(type) || pool_eq(type, POOL(DIRECTION)) || pool_eq(type, POOL(TYPE)) ||
+         pool_eq(type, POOL(COMPTIME_STRING)) || pool_eq(type, POOL(XDSR)) ||
+         pool_eq(type, POOL(SR)) || pool_eq(type, POOL(VOID));
 }
 
 static Operand bad_operands(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
 {
   if (pool_eq(a.type, b.type))
-    sema_error(s, bad_operand_type, span, binary_op_spelling(op), a.type);
+    diag_bad_operand_type(s->diags, span, binary_op_spelling(op), a.type);
   else
-    sema_error(s, operand_mismatch, span, binary_op_spelling(op), a.type,
-               b.type);
+    diag_operand_mismatch(s->diags, span, binary_op_spelling(op), a.type,
+                          b.type);
   if (pool_kind(s->pool, a.type) == PK_POINTER_TYPE && op <= BINARY_SUB)
     diag_pointer_arithmetic(s->diags, span);
   if (type_is_dsd(a.type) || type_is_dsd(b.type) ||
@@ -198,11 +198,11 @@ static Operand shift_operand(Sema *s, BinaryOp op, Operand a, Operand b, Span sp
     return bad_operands(s, op, a, b, span);
   PoolKey bk = pool_key(s->pool, b.type);
   if (is_negative(s, b)) {
-    sema_error(s, bad_shift, span, b.value, a.type);
+    diag_bad_shift(s->diags, span, b.value, a.type);
     return operand_poison();
   }
   if (b.kind != OPR_COMPTIME && bk.u.int_type.is_signed) {
-    sema_error(s, signed_shift, b.span.off ? b.span : span, b.type);
+    diag_signed_shift(s->diags, b.span.off ? b.span : span, b.type);
     return operand_poison();
   }
   if (a.kind == OPR_COMPTIME && b.kind == OPR_COMPTIME) {
@@ -210,14 +210,14 @@ static Operand shift_operand(Sema *s, BinaryOp op, Operand a, Operand b, Span sp
       return operand_value(s, make_symbolic(s, SYM_BINARY, op, a.type, a.value, b.value));
     return operand_value(s, fold_binary(s, op, a.type, a.value, b.value, span));
   }
-  if (a.type.raw == POOL_RAW_COMPTIME_INT) {
-    sema_error(s, untyped_operand, span, binary_op_spelling(op));
+  if (pool_eq(a.type, POOL(COMPTIME_INT))) {
+    diag_untyped_operand(s->diags, span, binary_op_spelling(op));
     return operand_poison();
   }
   if (!sema_check_run_time(s, a.type, span))
     return operand_poison();
   if (!sema_emits(s)) {
-    sema_error(s, not_comptime, span);
+    diag_not_comptime(s->diags, span);
     return operand_poison();
   }
   return emit_shift(s, op, a, b);
@@ -254,7 +254,7 @@ Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
   if (!sema_check_run_time(s, type, span))
     return operand_poison();
   if (!sema_emits(s)) {
-    sema_error(s, not_comptime, span);
+    diag_not_comptime(s->diags, span);
     return operand_poison();
   }
   if (type_is_wide(s->pool, type))
@@ -268,7 +268,7 @@ Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
 static bool unary_applies(Sema *s, UnaryOp op, PoolId type)
 {
   if (op == UNARY_NOT)
-    return type.raw == POOL_RAW_BOOL;
+    return pool_eq(type, POOL(BOOL));
   if (op == UNARY_NEGATE)
     return type_is_numeric(s->pool, type);
   return pool_kind(s->pool, type) == PK_INT_TYPE;
@@ -280,12 +280,12 @@ Operand sema_unary(Sema *s, UnaryOp op, Operand a, Span span)
   if (operand_is_poison(a))
     return a;
   if (!unary_applies(s, op, a.type)) {
-    sema_error(s, bad_unary_type, span, unary_op_spelling(op), a.type);
+    diag_bad_unary_type(s->diags, span, unary_op_spelling(op), a.type);
     return operand_poison();
   }
   if (a.kind == OPR_COMPTIME) {
     if (sema_is_symbolic(s, a.value))
-      return operand_value(s, make_symbolic(s, SYM_UNARY, op, a.type, a.value, (PoolId){0}));
+      return operand_value(s, make_symbolic(s, SYM_UNARY, op, a.type, a.value, POOL(NONE)));
     return operand_value(s, fold_unary(s, op, a.type, a.value, span));
   }
   if (!sema_check_run_time(s, a.type, span))

@@ -54,7 +54,7 @@ static bool note_foreign(Sema *s, const char *name, Span span)
 {
   for (size_t i = 0; i < ARRAY_COUNT(foreign_builtins); i++)
     if (strcmp(foreign_builtins[i].name, name) == 0) {
-      diag_syntax_help(s->session->diags, span, foreign_builtins[i].help);
+      diag_syntax_help(s->diags, span, foreign_builtins[i].help);
       return true;
     }
   return false;
@@ -67,12 +67,12 @@ static void report_unknown(Sema *s, const NodeBuiltinCall *call)
   for (size_t i = 0; i < table->n_rows; i++)
     names[i] = table->rows[i].name;
   const char *name = sema_text(s, call->name.text);
-  diag_unknown_builtin(s->session->diags, call->name.span, name);
+  diag_unknown_builtin(s->diags, call->name.span, name);
   if (note_foreign(s, name, call->name.span))
     return;
   const char *near = base_nearest(name, names, table->n_rows);
   if (near)
-    diag_suggest(s->session->diags, call->name.span, arena_printf(s->arena, "@%s", near));
+    diag_suggest(s->diags, call->name.span, arena_printf(s->arena, "@%s", near));
 }
 
 static const char *count_text(Sema *s, const BuiltinRow *row)
@@ -112,12 +112,12 @@ void sema_note_usage(Sema *s, const Node *call)
   const Name *name = &node_builtin_call(call)->name;
   const BuiltinRow *row = row_of(s->session, name->text);
   if (row && row->usage)
-    diag_usage(s->session->diags, name->span, row->usage);
+    diag_usage(s->diags, name->span, row->usage);
 }
 
 static bool check_row(Sema *s, const BuiltinRow *row, const NodeBuiltinCall *call)
 {
-  Diags *diags = s->session->diags;
+  Diags *diags = s->diags;
   int n = (int)call->args.count;
   if (n < row->least || (row->most >= 0 && n > row->most)) {
     diag_builtin_arguments(diags, call->name.span, row->name, count_text(s, row), n);

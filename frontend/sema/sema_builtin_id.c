@@ -78,7 +78,7 @@ Operand builtin_get_data_task_id(Sema *s, const NodeBuiltinCall *call, Span at, 
   if (operand_is_poison(o))
     return o;
   if (!pool_eq(o.type, source)) {
-    diag_data_task_source(s->session->diags, arg->span, sema_machine(s)->name,
+    diag_data_task_source(s->diags, arg->span, sema_machine(s)->name,
                           source,
                           o.type);
     sema_note_makes_one(s, source, o.type, arg->span);
@@ -108,7 +108,7 @@ Operand builtin_get_int(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_DSR)
     return operand_value(s, pool_int(s->pool, POOL(U16), pool_key(s->pool, o.value).u.dsr.number));
   if (!type_is_id(o.type) && !pool_eq(o.type, POOL(DIRECTION))) {
-    diag_no_number(s->session->diags, arg->span, o.type);
+    diag_no_number(s->diags, arg->span, o.type);
     return operand_poison();
   }
   if (!operand_is_comptime(o))

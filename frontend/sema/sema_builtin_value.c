@@ -43,23 +43,23 @@ Operand builtin_ptrcast(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   if (is_poison_type(type) || operand_is_poison(o))
     return operand_poison();
   if (pool_kind(s->pool, type) != PK_POINTER_TYPE) {
-    diag_not_a_pointer_type(s->session->diags, call->args.at[0]->span,
+    diag_not_a_pointer_type(s->diags, call->args.at[0]->span,
                             type);
     return operand_poison();
   }
   if (pool_kind(s->pool, o.type) != PK_POINTER_TYPE) {
-    diag_needs_pointer(s->session->diags, call->args.at[1]->span,
+    diag_needs_pointer(s->diags, call->args.at[1]->span,
                        o.type);
     return operand_poison();
   }
   if (operand_is_comptime(o)) {
     PoolKey key = pool_key(s->pool, o.value);
     if (key.kind == PK_POINTER && key.u.pointer.base_kind == PTR_CELL) {
-      diag_no_run_time_address(s->session->diags, call->args.at[1]->span);
+      diag_no_run_time_address(s->diags, call->args.at[1]->span);
       return operand_poison();
     }
     if (key.kind != PK_POINTER) {
-      diag_needs_pointer(s->session->diags, call->args.at[1]->span,
+      diag_needs_pointer(s->diags, call->args.at[1]->span,
                          o.type);
       return operand_poison();
     }
@@ -163,7 +163,7 @@ static bool string_arg(Sema *s, const Node *n, StrId *text)
     return false;
   PoolKey key = pool_key(s->pool, value);
   if (key.kind != PK_STRING) {
-    diag_not_a_string(s->session->diags, n->span,
+    diag_not_a_string(s->diags, n->span,
                       pool_type_of(s->pool, value));
     return false;
   }
@@ -185,7 +185,7 @@ Operand builtin_is_arch(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   if (is_former_arch(sema_text(s, name)))
     return bool_operand(s, false);
   if (!arch_from_name(sema_text(s, name), &arch)) {
-    diag_unknown_arch(s->session->diags, call->args.at[0]->span, sema_text(s, name));
+    diag_unknown_arch(s->diags, call->args.at[0]->span, sema_text(s, name));
     return operand_poison();
   }
   return bool_operand(s, arch == s->session->options->arch);
@@ -208,7 +208,7 @@ static PoolId array_arg(Sema *s, const Node *n)
   if (is_poison_type(type))
     return POOL(NONE);
   if (pool_kind(s->pool, type) != PK_ARRAY_TYPE) {
-    diag_not_an_array_type(s->session->diags, n->span, type);
+    diag_not_an_array_type(s->diags, n->span, type);
     return POOL(NONE);
   }
   return type;
@@ -222,7 +222,7 @@ static PoolId numeric_array_arg(Sema *s, const Node *n)
     return type;
   PoolId element = pool_key(s->pool, type).u.array.element;
   if (!type_is_numeric(s->pool, element) && !pool_eq(element, POOL(BOOL))) {
-    diag_not_a_numeric_array(s->session->diags, n->span, type);
+    diag_not_a_numeric_array(s->diags, n->span, type);
     return POOL(NONE);
   }
   return type;
@@ -336,7 +336,7 @@ static bool struct_parts(Sema *s, const Node *n, Parts *parts)
     return false;
   PoolKey type = pool_key(s->pool, o.type);
   if (type.kind != PK_STRUCT_TYPE || type.u.fields.origin != 0) {
-    diag_not_anonymous_struct(s->session->diags, n->span, o.type);
+    diag_not_anonymous_struct(s->diags, n->span, o.type);
     return false;
   }
   uint32_t count = type.u.fields.n;
@@ -364,7 +364,7 @@ static bool names_overlap(Sema *s, const Parts *a, const Parts *b, Span at)
   for (uint32_t i = 0; i < a->n && !a->is_tuple; i++)
     for (uint32_t k = 0; k < b->n; k++)
       if (str_eq(a->names[i], b->names[k])) {
-        diag_concat_overlap(s->session->diags, at, sema_text(s, a->names[i]));
+        diag_concat_overlap(s->diags, at, sema_text(s, a->names[i]));
         return true;
       }
   return false;
@@ -377,7 +377,7 @@ Operand builtin_concat_structs(Sema *s, const NodeBuiltinCall *call, Span at, Po
   if (!struct_parts(s, call->args.at[0], &a) || !struct_parts(s, call->args.at[1], &b))
     return operand_poison();
   if (a.n > 0 && b.n > 0 && a.is_tuple != b.is_tuple) {
-    diag_concat_mixed(s->session->diags, at);
+    diag_concat_mixed(s->diags, at);
     return operand_poison();
   }
   if (names_overlap(s, &a, &b, at))
@@ -406,14 +406,14 @@ Operand builtin_range(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want
 {
   (void)want;
   if (call->args.count == 3) {
-    diag_range_arguments(s->session->diags, at);
+    diag_range_arguments(s->diags, at);
     return operand_poison();
   }
   PoolId element = sema_type_expr(s, call->args.at[0]);
   if (is_poison_type(element))
     return operand_poison();
   if (!type_is_int(s->pool, element)) {
-    diag_not_an_integer(s->session->diags, call->args.at[0]->span, "the type of a range",
+    diag_not_an_integer(s->diags, call->args.at[0]->span, "the type of a range",
                         element);
     return operand_poison();
   }
@@ -425,7 +425,7 @@ Operand builtin_range(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want
     if (operand_is_poison(parts[i]))
       return operand_poison();
   if (is_zero(s, parts[2])) {
-    diag_range_step_zero(s->session->diags, at);
+    diag_range_step_zero(s->diags, at);
     return operand_poison();
   }
   return sema_range(s, element, parts[0], parts[1], parts[2]);
@@ -437,7 +437,7 @@ static Operand range_part(Sema *s, const Node *n, uint32_t part)
   if (operand_is_poison(o))
     return o;
   if (pool_kind(s->pool, o.type) != PK_RANGE_TYPE) {
-    diag_not_a_range(s->session->diags, n->span, o.type);
+    diag_not_a_range(s->diags, n->span, o.type);
     return operand_poison();
   }
   return sema_range_part(s, o, part);
@@ -542,7 +542,7 @@ static Operand check_at_comptime(Sema *s, const NodeBuiltinCall *call, Span at)
   if (pool_eq(value, POOL(POISON)))
     return operand_poison();
   if (pool_kind(s->pool, value) != PK_BOOL_VALUE) {
-    diag_not_a_bool(s->session->diags, call->args.at[0]->span,
+    diag_not_a_bool(s->diags, call->args.at[0]->span,
                     pool_type_of(s->pool, value));
     return operand_poison();
   }
@@ -551,9 +551,9 @@ static Operand check_at_comptime(Sema *s, const NodeBuiltinCall *call, Span at)
   s->is_refuted = true;
   StrId text;
   if (call->args.count < 2)
-    diag_comptime_assert(s->session->diags, at);
+    diag_comptime_assert(s->diags, at);
   else if (string_arg(s, call->args.at[1], &text))
-    diag_comptime_assert_text(s->session->diags, at, sema_text(s, text));
+    diag_comptime_assert_text(s->diags, at, sema_text(s, text));
   return operand_poison();
 }
 

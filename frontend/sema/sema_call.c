@@ -63,9 +63,9 @@ static PoolId declared_type(Sema *s, const NodeFnDecl *fn, bool *is_generic)
       continue;
     }
     params[i] = sema_type_expr(s, p->type);
-    is_bad = is_bad || params[i].raw == POOL_RAW_POISON_TYPE;
+    is_bad = is_bad || pool_eq(params[i], POOL(POISON_TYPE));
     /* Parameters of types that the machine cannot hold are bound like comptime ones. */
-    if (!is_bad && (type_is_comptime_only(s->pool, params[i]) || params[i].raw == POOL_RAW_VOID))
+    if (!is_bad && (type_is_comptime_only(s->pool, params[i]) || pool_eq(params[i], POOL(VOID))))
       *is_generic = true;
   }
   PoolKey k = {.kind = PK_FN_TYPE, .type = POOL(TYPE)};
@@ -77,7 +77,7 @@ static PoolId declared_type(Sema *s, const NodeFnDecl *fn, bool *is_generic)
     *is_generic = true;
   else
     k.u.fn_type.result = sema_type_expr(s, fn->result);
-  is_bad = is_bad || k.u.fn_type.result.raw == POOL_RAW_POISON_TYPE;
+  is_bad = is_bad || pool_eq(k.u.fn_type.result, POOL(POISON_TYPE));
   return is_bad ? POOL(POISON_TYPE) : pool_get(s->pool, &k);
 }
 
@@ -96,7 +96,7 @@ PoolId sema_func_value(Sema *s, uint32_t func)
     s->funcs[func].is_generic = is_generic;
   }
   PoolId type = s->funcs[func].type;
-  if (type.raw == POOL_RAW_POISON_TYPE)
+  if (pool_eq(type, POOL(POISON_TYPE)))
     return POOL(POISON);
   return pool_get(s->pool, &(PoolKey){.kind = PK_FUNC, .type = type, .u.index = func});
 }
@@ -125,7 +125,7 @@ typedef struct {
 /* What the machine cannot return makes the call one at compile time. */
 static bool must_fold(Sema *s, PoolId result)
 {
-  return result.raw != POOL_RAW_VOID && type_is_comptime_only(s->pool, result);
+  return !pool_eq(result, POOL(VOID)) && type_is_comptime_only(s->pool, result);
 }
 
 static Name param_name(const NodeFnDecl *fn, uint32_t i)
@@ -181,10 +181,10 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool
   const NodeParam *p = node_param(b->fn->params.at[i]);
   bool is_any = p->type->kind == ND_ANYTYPE;
   PoolId declared = pool_key(s->pool, s->funcs[b->func].type).u.fn_type.params[i];
-  PoolId type = is_any ? (PoolId){0} : declared;
-  if (!is_any && is_generic && declared.raw == POOL_RAW_ANYTYPE) {
+  PoolId type = is_any ? POOL(NONE) : declared;
+  if (!is_any && is_generic && pool_eq(declared, POOL(ANYTYPE))) {
     type = signature_type(s, b, p->type, i);
-    if (type.raw == POOL_RAW_POISON_TYPE)
+    if (pool_eq(type, POOL(POISON_TYPE)))
       return false;
   }
   size_t errors = diags_error_count(s->diags);
@@ -208,7 +208,7 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool
   }
   o.name = name;
   b->args[i] = o;
-  b->types[i] = is_any || type.raw == POOL_RAW_COMPTIME_STRUCT ? o.type : type;
+  b->types[i] = is_any || pool_eq(type, POOL(COMPTIME_STRUCT)) ? o.type : type;
   return !operand_is_poison(o);
 }
 
@@ -216,22 +216,23 @@ static bool bind_arguments(Sema *s, Binding *b, const ArgSource *src)
 {
   uint32_t n = b->fn->params.count;
   if (src->n != n) {
-    sema_error(s, wrong_argument_count, src->at,
-               arena_printf(s->arena, "'%s'", sema_text(s, b->fn->name.text)), n, src->n);
+    diag_wrong_argument_count(s->diags, src->at,
+                              arena_printf(s->arena, "'%s'", sema_text(s, b->fn->name.text)), n,
+                              src->n);
     diag_declared_here(s->diags, b->fn->name.span, sema_text(s, b->fn->name.text));
     return false;
   }
   PoolId declared = pool_key(s->pool, s->funcs[b->func].type).u.fn_type.result;
   bool is_generic = s->funcs[b->func].is_generic, is_good = true;
-  b->folds = declared.raw != POOL_RAW_ANYTYPE && must_fold(s, declared);
+  b->folds = !pool_eq(declared, POOL(ANYTYPE)) && must_fold(s, declared);
   for (uint32_t i = 0; i < n; i++)
     is_good = bind_arg(s, b, src, i, is_generic) && is_good;
   if (!is_good)
     return false;
   b->result = declared;
-  if (b->result.raw == POOL_RAW_ANYTYPE)
+  if (pool_eq(b->result, POOL(ANYTYPE)))
     b->result = signature_type(s, b, b->fn->result, n);
-  return b->result.raw != POOL_RAW_POISON_TYPE;
+  return !pool_eq(b->result, POOL(POISON_TYPE));
 }
 
 /* ---- calls at compile time ------------------------------------------------------------------ */
@@ -241,7 +242,7 @@ static bool may_call(Sema *s, Span at, const NodeFnDecl *fn)
   uint32_t limit = s->session->options->comptime_depth_limit;
   if (s->depth < limit)
     return sema_step(s, at);
-  sema_error(s, calls_too_deep, at, sema_text(s, fn->name.text), limit);
+  diag_calls_too_deep(s->diags, at, sema_text(s, fn->name.text), limit);
   s->is_dead = true;
   return false;
 }
@@ -257,9 +258,9 @@ static Operand walk_body(Sema *s, const Binding *b)
     Operand end = operand_void();
     if (s->is_refuted) {
       end = operand_poison();
-    } else if (b->result.raw != POOL_RAW_VOID) {
-      sema_error(s, missing_return, b->fn->name.span, sema_text(s, b->fn->name.text),
-                 b->result);
+    } else if (!pool_eq(b->result, POOL(VOID))) {
+      diag_missing_return(s->diags, b->fn->name.span, sema_text(s, b->fn->name.text),
+                          b->result);
       end = operand_poison();
     }
     exit_add(s, &target.breaks, end, b->at);
@@ -333,7 +334,7 @@ static Operand call_comptime(Sema *s, const Binding *b)
   sema_leave(s, &saved);
   s->is_dead = is_dead;
   out.decl = NULL;
-  out.name = (StrId){0};
+  out.name = STR_NONE;
   s->funcs[b->func].has_effects |= effects != s->effects;
   if (operand_is_poison(out))
     return out;
@@ -363,7 +364,7 @@ static Operand call_inline(Sema *s, const Binding *b)
   s->is_dead = is_dead;
   s->b.block = block;
   out.decl = NULL;
-  out.name = (StrId){0};
+  out.name = STR_NONE;
   return out;
 }
 
@@ -371,7 +372,7 @@ static Operand call_inline(Sema *s, const Binding *b)
 
 static bool is_bound_by_value(Sema *s, const NodeParam *p, PoolId type)
 {
-  return p->is_comptime || type.raw == POOL_RAW_VOID || type_is_comptime_only(s->pool, type);
+  return p->is_comptime || pool_eq(type, POOL(VOID)) || type_is_comptime_only(s->pool, type);
 }
 
 /* The function whose code is being made; IR_NO_ID. */
@@ -397,7 +398,7 @@ static uint32_t instance_of(Sema *s, const Binding *b)
     if (is_bound_by_value(s, node_param(b->fn->params.at[i]), b->types[i])) {
       s->own->at = b->args[i].span;
       bound[i] = sema_force(s, b->args[i].value);
-      if (bound[i].raw == POOL_RAW_POISON)
+      if (pool_eq(bound[i], POOL(POISON)))
         return IR_NO_ID;
     }
     parts[2 * i] = b->types[i];
@@ -409,8 +410,8 @@ static uint32_t instance_of(Sema *s, const Binding *b)
   if (pair_get(&s->own->instances, key, &known))
     return known;
   if (s->own->instances.n >= INSTANCES_MAX) {
-    sema_error(s, too_many_instances, b->at, (unsigned)INSTANCES_MAX,
-               sema_text(s, b->fn->name.text));
+    diag_too_many_instances(s->diags, b->at, (unsigned)INSTANCES_MAX,
+                            sema_text(s, b->fn->name.text));
     return IR_NO_ID;
   }
   PoolKey type = {.kind = PK_FN_TYPE, .type = POOL(TYPE)};
@@ -434,24 +435,24 @@ static bool is_bound(const FuncInstance *f, uint32_t i)
 
 static bool returns_in_memory(Sema *s, PoolId result)
 {
-  return result.raw != POOL_RAW_VOID && type_ir(s->pool, result) == IRT_VOID;
+  return !pool_eq(result, POOL(VOID)) && type_ir(s->pool, result) == IRT_VOID;
 }
 
 static bool check_signature(Sema *s, const NodeFnDecl *fn, const PoolKey *type)
 {
   for (uint32_t i = 0; i < type->u.fn_type.n; i++) {
     PoolId t = type->u.fn_type.params[i];
-    if (t.raw != POOL_RAW_VOID && !type_is_comptime_only(s->pool, t) &&
+    if (!pool_eq(t, POOL(VOID)) && !type_is_comptime_only(s->pool, t) &&
         !sema_check_run_time(s, t, fn->params.at[i]->span))
       return false;
   }
   PoolId result = type->u.fn_type.result;
-  return result.raw == POOL_RAW_VOID || sema_check_run_time(s, result, fn->result->span);
+  return pool_eq(result, POOL(VOID)) || sema_check_run_time(s, result, fn->result->span);
 }
 
 IrFuncId sema_func_ir(Sema *s, uint32_t func)
 {
-  if (s->funcs[func].ir.raw != IR_NO_ID)
+  if (!ir_func_is_none(s->funcs[func].ir))
     return s->funcs[func].ir;
   const NodeFnDecl *fn = node_fn_decl(s->funcs[func].node);
   sema_func_value(s, func);
@@ -459,11 +460,11 @@ IrFuncId sema_func_ir(Sema *s, uint32_t func)
   const char *name = sema_link_name(s, f.decl_module, f.name, fn->linkname);
   uint16_t address;
   if (sema_section_address(s, sema_section(s, f.decl_module, fn->linksection), &address))
-    sema_error(s, function_section, fn->linksection->span, sema_text(s, f.name));
+    diag_function_section(s->diags, fn->linksection->span, sema_text(s, f.name));
   PoolKey type = pool_key(s->pool, f.type);
   if (f.is_generic || type.kind != PK_FN_TYPE || !check_signature(s, fn, &type)) {
     if (f.is_generic)
-      sema_error(s, generic_without_call, fn->name.span, sema_text(s, f.name));
+      diag_generic_without_call(s->diags, fn->name.span, sema_text(s, f.name));
     s->funcs[func].ir = ir_func_add(s->ir, name, IRT_VOID, NULL, 0);
     s->funcs[func].compiled = true;
     return s->funcs[func].ir;
@@ -481,7 +482,7 @@ IrFuncId sema_func_ir(Sema *s, uint32_t func)
       t = packed_param_ir(s, type.u.fn_type.params[i]);
     params[n++] = t == IRT_VOID ? IRT_PTR : t;
   }
-  IrType result = in_memory || type.u.fn_type.result.raw == POOL_RAW_VOID
+  IrType result = in_memory || pool_eq(type.u.fn_type.result, POOL(VOID))
                       ? IRT_VOID : type_ir(s->pool, type.u.fn_type.result);
   IrFuncId ir = ir_func_add(s->ir, name, result, params, n);
   IrFunc *out = &s->ir->funcs[ir.raw];
@@ -534,19 +535,19 @@ static Operand emit_call(Sema *s, const Binding *b, uint32_t func)
   IrValue v = ir_call(&s->b, ir, args, n_args);
   if (in_memory)
     return place;
-  return b->result.raw == POOL_RAW_VOID ? operand_void() : operand_runtime(v, b->result);
+  return pool_eq(b->result, POOL(VOID)) ? operand_void() : operand_runtime(v, b->result);
 }
 
 static Operand call_func(Sema *s, uint32_t func, const ArgSource *src)
 {
   const NodeFnDecl *fn = node_fn_decl(s->funcs[func].node);
   if (fn->is_task) {
-    sema_error(s, call_task, src->at, sema_text(s, fn->name.text));
+    diag_call_task(s->diags, src->at, sema_text(s, fn->name.text));
     diag_declared_here(s->diags, fn->name.span, sema_text(s, fn->name.text));
     return operand_poison();
   }
   if (fn->body == NULL) {
-    sema_error(s, no_body, src->at, sema_text(s, fn->name.text));
+    diag_no_body(s->diags, src->at, sema_text(s, fn->name.text));
     diag_declared_here(s->diags, fn->name.span, sema_text(s, fn->name.text));
     return operand_poison();
   }
@@ -572,7 +573,7 @@ static Operand call_pointer(Sema *s, Operand callee, const PoolKey *type, const 
 {
   uint32_t n = type->u.fn_type.n, n_args = 0;
   if (src->n != n) {
-    sema_error(s, wrong_argument_count, src->at, "the function pointed to", n, src->n);
+    diag_wrong_argument_count(s->diags, src->at, "the function pointed to", n, src->n);
     return operand_poison();
   }
   IrValue *args = arena_many(s->arena, IrValue, n + 2);
@@ -596,12 +597,12 @@ static Operand call_pointer(Sema *s, Operand callee, const PoolKey *type, const 
   }
   if (is_bad)
     return operand_poison();
-  IrType ir_result = in_memory || result.raw == POOL_RAW_VOID ? IRT_VOID
+  IrType ir_result = in_memory || pool_eq(result, POOL(VOID)) ? IRT_VOID
                                                               : type_ir(s->pool, result);
   IrValue v = ir_call_ptr(&s->b, ir_result, address, args, n_args);
   if (in_memory)
     return place;
-  return result.raw == POOL_RAW_VOID ? operand_void() : operand_runtime(v, result);
+  return pool_eq(result, POOL(VOID)) ? operand_void() : operand_runtime(v, result);
 }
 
 static Operand call_any(Sema *s, Operand callee, const ArgSource *src)
@@ -617,8 +618,8 @@ static Operand call_any(Sema *s, Operand callee, const ArgSource *src)
     if (fn.kind == PK_FN_TYPE && sema_emits(s))
       return operand_at(call_pointer(s, callee, &fn, src), src->at);
   }
-  sema_error(s, not_callable, callee.span.off != 0 ? callee.span : src->at,
-             callee.type);
+  diag_not_callable(s->diags, callee.span.off != 0 ? callee.span : src->at,
+                    callee.type);
   return operand_poison();
 }
 
@@ -670,7 +671,7 @@ void sema_compile_func(Sema *s, uint32_t func)
     return;
   s->funcs[func].compiled = true;
   if (fn->body == NULL) {
-    sema_error(s, no_body, fn->name.span, sema_text(s, f.name));
+    diag_no_body(s->diags, fn->name.span, sema_text(s, f.name));
     return;
   }
   PoolKey type = pool_key(s->pool, f.type);
@@ -696,10 +697,10 @@ void sema_compile_func(Sema *s, uint32_t func)
   s->b.block = body;
   sema_block(s, fn->body, POOL(VOID));
   target_pop(s, &target);
-  if (!s->is_dead && !s->is_refuted && frame.result.raw != POOL_RAW_VOID)
-    sema_error(s, missing_return, fn->name.span, sema_text(s, f.name),
-               frame.result);
-  if (!s->is_dead && frame.result.raw == POOL_RAW_VOID) {
+  if (!s->is_dead && !s->is_refuted && !pool_eq(frame.result, POOL(VOID)))
+    diag_missing_return(s->diags, fn->name.span, sema_text(s, f.name),
+                        frame.result);
+  if (!s->is_dead && pool_eq(frame.result, POOL(VOID))) {
     sema_at(s, (Span){fn->body->span.off + fn->body->span.len - 1, 1});
     ir_ret(&s->b, IR_NO_VALUE);
   }

@@ -48,9 +48,9 @@ IrValue emit_convert(Sema *s, IrValue v, PoolId from, PoolId to)
   IrType b = type_ir(s->pool, to);
   if (pool_eq(from, to))
     return v;
-  if (to.raw == POOL_RAW_BOOL)
+  if (pool_eq(to, POOL(BOOL)))
     return emit_to_bool(s, v, from);
-  if (from.raw == POOL_RAW_BOOL) {
+  if (pool_eq(from, POOL(BOOL))) {
     if (!type_is_float(s->pool, to)) {
       bool is_sign = signed_int(s, to) && sema_bit_width(s, to) == 1;   /* the one bit of an i1 */
       v = ir_unary(&s->b, IR_zext, b, v);
@@ -74,31 +74,31 @@ IrValue emit_convert(Sema *s, IrValue v, PoolId from, PoolId to)
 
 static bool has_bits(Sema *s, PoolId type)
 {
-  return packed_is(s, type) || type.raw == POOL_RAW_BOOL || type.raw == POOL_RAW_F32 ||
+  return packed_is(s, type) || pool_eq(type, POOL(BOOL)) || pool_eq(type, POOL(F32)) ||
          type_is_float16(type) ||
-         (sema_is_integral(s, type) && type.raw != POOL_RAW_COMPTIME_INT);
+         (sema_is_integral(s, type) && !pool_eq(type, POOL(COMPTIME_INT)));
 }
 
 static bool is_convertible(Sema *s, PoolId type)
 {
-  return type.raw == POOL_RAW_BOOL || sema_is_integral(s, type) || type_is_float(s->pool, type);
+  return pool_eq(type, POOL(BOOL)) || sema_is_integral(s, type) || type_is_float(s->pool, type);
 }
 
 Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
 {
   o = sema_load(s, o);
-  if (operand_is_poison(o) || type.raw == POOL_RAW_POISON_TYPE)
+  if (operand_is_poison(o) || pool_eq(type, POOL(POISON_TYPE)))
     return operand_poison();
   if (pool_eq(o.type, type))
     return o;
   if (!is_convertible(s, type) || !is_convertible(s, o.type)) {
     if (sema_coercible(s, o, type))
       return sema_coerce(s, o, type, span);
-    sema_error(s, bad_as, span, o.type, type);
+    diag_bad_as(s->diags, span, o.type, type);
     return operand_poison();
   }
   if (pool_kind(s->pool, o.type) == PK_ENUM_TYPE && pool_kind(s->pool, type) == PK_ENUM_TYPE) {
-    sema_error(s, enum_to_enum, span, o.type, type);
+    diag_enum_to_enum(s->diags, span, o.type, type);
     return operand_poison();
   }
   if (o.kind == OPR_COMPTIME) {
@@ -117,10 +117,10 @@ enum { ADDRESS_BITS = 16 };
 
 static Operand bitcast_to_pointer(Sema *s, Operand o, PoolId type, Span span)
 {
-  bool is_untyped_int = o.type.raw == POOL_RAW_COMPTIME_INT;
+  bool is_untyped_int = pool_eq(o.type, POOL(COMPTIME_INT));
   if (!sema_is_integral(s, o.type) ||
       (!is_untyped_int && sema_bit_width(s, o.type) != ADDRESS_BITS)) {
-    sema_error(s, bad_bitcast, span, o.type, type);
+    diag_bad_bitcast(s->diags, span, o.type, type);
     return operand_poison();
   }
   if (o.kind == OPR_COMPTIME) {
@@ -133,13 +133,13 @@ static Operand bitcast_to_pointer(Sema *s, Operand o, PoolId type, Span span)
 /* The address as a number, which only the machine knows. */
 static Operand bitcast_from_pointer(Sema *s, Operand o, PoolId type, Span span)
 {
-  if (!sema_is_integral(s, type) || type.raw == POOL_RAW_COMPTIME_INT ||
+  if (!sema_is_integral(s, type) || pool_eq(type, POOL(COMPTIME_INT)) ||
       sema_bit_width(s, type) != ADDRESS_BITS) {
-    sema_error(s, bad_bitcast, span, o.type, type);
+    diag_bad_bitcast(s->diags, span, o.type, type);
     return operand_poison();
   }
   if (!sema_emits(s)) {
-    sema_error(s, not_comptime, span);
+    diag_not_comptime(s->diags, span);
     return operand_poison();
   }
   return operand_runtime(ir_unary(&s->b, IR_bitcast, IRT_I16, sema_ir(s, o)), type);
@@ -160,17 +160,17 @@ static IrValue emit_bitcast(Sema *s, IrValue v, PoolId from, PoolId to)
 Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span)
 {
   o = sema_load(s, o);
-  if (operand_is_poison(o) || type.raw == POOL_RAW_POISON_TYPE)
+  if (operand_is_poison(o) || pool_eq(type, POOL(POISON_TYPE)))
     return operand_poison();
   if (pool_kind(s->pool, type) == PK_POINTER_TYPE)
     return bitcast_to_pointer(s, o, type, span);
   if (pool_kind(s->pool, o.type) == PK_POINTER_TYPE)
     return bitcast_from_pointer(s, o, type, span);
-  if (o.type.raw == POOL_RAW_COMPTIME_INT && sema_is_integral(s, type))
+  if (pool_eq(o.type, POOL(COMPTIME_INT)) && sema_is_integral(s, type))
     return sema_coerce(s, o, type, span);
   if (!has_bits(s, type) || !has_bits(s, o.type) ||
       sema_bit_width(s, type) != sema_bit_width(s, o.type)) {
-    sema_error(s, bad_bitcast, span, o.type, type);
+    diag_bad_bitcast(s->diags, span, o.type, type);
     return operand_poison();
   }
   bool is_packed = packed_is(s, type) || packed_is(s, o.type);
@@ -181,7 +181,7 @@ Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span)
     if (!pool_is_none(value))
       return operand_value(s, value);
     if (!sema_emits(s)) {
-      sema_error(s, not_comptime, span);
+      diag_not_comptime(s->diags, span);
       return operand_poison();
     }
   }
@@ -207,7 +207,7 @@ static bool pointer_coercible(Sema *s, const PoolKey *from, const PoolKey *to)
   if (from->u.pointer_type.is_const && !to->u.pointer_type.is_const)
     return false;
   bool from_many = from->u.pointer_type.is_many, to_many = to->u.pointer_type.is_many;
-  if (b.raw == POOL_RAW_ANYOPAQUE)
+  if (pool_eq(b, POOL(ANYOPAQUE)))
     return true;
   if (pool_eq(a, b))
     return from_many == to_many;
@@ -226,7 +226,7 @@ static bool is_widening(Sema *s, PoolId from, PoolId to)
       return b.u.int_type.bits > a.u.int_type.bits;
     return b.u.int_type.is_signed && b.u.int_type.bits > a.u.int_type.bits;
   }
-  return type_is_float16(from) && to.raw == POOL_RAW_F32;
+  return type_is_float16(from) && pool_eq(to, POOL(F32));
 }
 
 static bool struct_coercible(Sema *s, Operand o, const PoolKey *from, const PoolKey *to);
@@ -244,7 +244,7 @@ static bool tuple_to_array(Sema *s, Operand o, const PoolKey *from, const PoolKe
 
 static Coercion int_coercion(Sema *s, Operand o, PoolId type)
 {
-  if (o.kind == OPR_COMPTIME && type.raw == POOL_RAW_COMPTIME_INT)
+  if (o.kind == OPR_COMPTIME && pool_eq(type, POOL(COMPTIME_INT)))
     return COERCE_INT;
   if (o.kind != OPR_COMPTIME)
     return is_widening(s, o.type, type) ? COERCE_WIDEN : COERCE_NO;
@@ -262,12 +262,12 @@ static Coercion coercion_of(Sema *s, Operand o, PoolId type)
     return int_coercion(s, o, type);
   if (type_is_float(s->pool, type)) {
     bool is_untyped =
-        o.type.raw == POOL_RAW_COMPTIME_INT || o.type.raw == POOL_RAW_COMPTIME_FLOAT;
+        pool_eq(o.type, POOL(COMPTIME_INT)) || pool_eq(o.type, POOL(COMPTIME_FLOAT));
     if (o.kind == OPR_COMPTIME && is_untyped)
       return COERCE_FLOAT;
     return is_widening(s, o.type, type) ? COERCE_WIDEN : COERCE_NO;
   }
-  if (type.raw == POOL_RAW_COMPTIME_STRUCT)
+  if (pool_eq(type, POOL(COMPTIME_STRUCT)))
     return from.kind == PK_STRUCT_TYPE ? COERCE_UNTYPED : COERCE_NO;
   if (from.kind == PK_POINTER_TYPE && to.kind == PK_POINTER_TYPE)
     return pointer_coercible(s, &from, &to) ? COERCE_POINTER : COERCE_NO;
@@ -405,14 +405,14 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
   if (pool_is_none(type) || operand_is_poison(o) || pool_eq(o.type, type))
     return o;
   int64_t small;
-  if (o.kind == OPR_COMPTIME && o.type.raw == POOL_RAW_COMPTIME_INT && pool_is_machine_int(type) &&
+  if (o.kind == OPR_COMPTIME && pool_eq(o.type, POOL(COMPTIME_INT)) && pool_is_machine_int(type) &&
       pool_int_value(s->pool, o.value, &small) && value_small_fits(s->pool, type, small)) {
     o.value = pool_int(s->pool, type, small);     /* by far the most frequent conversion */
     o.type = type;
     o.decl = NULL;
     return o;
   }
-  if (type.raw == POOL_RAW_POISON_TYPE)
+  if (pool_eq(type, POOL(POISON_TYPE)))
     return operand_poison();
   Coercion c = coercion_of(s, o, type);
   Operand out = o;
@@ -422,7 +422,7 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
     sema_note_declared(s, &o);
     return operand_poison();
   case COERCE_NO:
-    sema_error(s, type_mismatch, span, type, o.type);
+    diag_type_mismatch(s->diags, span, type, o.type);
     sema_note_declared(s, &o);
     sema_note_makes_one(s, type, o.type, span);
     note_missing_field(s, type, o.type, span);
@@ -462,16 +462,16 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
 
 static bool is_untyped(PoolId type)
 {
-  return type.raw == POOL_RAW_COMPTIME_INT || type.raw == POOL_RAW_COMPTIME_FLOAT;
+  return pool_eq(type, POOL(COMPTIME_INT)) || pool_eq(type, POOL(COMPTIME_FLOAT));
 }
 
 PoolId sema_peer_type(Sema *s, Operand a, Operand b)
 {
   if (pool_eq(a.type, b.type))
     return a.type;
-  if (a.type.raw == POOL_RAW_COMPTIME_INT && b.type.raw == POOL_RAW_COMPTIME_FLOAT)
+  if (pool_eq(a.type, POOL(COMPTIME_INT)) && pool_eq(b.type, POOL(COMPTIME_FLOAT)))
     return b.type;
-  if (b.type.raw == POOL_RAW_COMPTIME_INT && a.type.raw == POOL_RAW_COMPTIME_FLOAT)
+  if (pool_eq(b.type, POOL(COMPTIME_INT)) && pool_eq(a.type, POOL(COMPTIME_FLOAT)))
     return a.type;
   /* A literal takes the other side's type; whether it fits is checked when it is converted. */
   if (is_untyped(a.type) && type_is_numeric(s->pool, b.type) &&
@@ -490,5 +490,5 @@ PoolId sema_peer_type(Sema *s, Operand a, Operand b)
     return b.type;
   if (sema_coercible(s, a, b.type))
     return b.type;
-  return sema_coercible(s, b, a.type) ? a.type : (PoolId){0};
+  return sema_coercible(s, b, a.type) ? a.type : POOL(NONE);
 }

@@ -88,7 +88,7 @@ static bool decl_of_node(const Node *n, Decl *d)
   } else {
     return false;
   }
-  return d->name.raw != 0;
+  return !str_is_none(d->name);
 }
 
 static void add_decls(Sema *s, ModuleInstance *m, uint32_t index)
@@ -146,7 +146,7 @@ static bool is_too_deep(Sema *s, uint32_t parent, Span at)
     depth++;
   if (depth < IMPORT_DEPTH_MAX)
     return false;
-  sema_error(s, import_too_deep, at, (unsigned)IMPORT_DEPTH_MAX);
+  diag_import_too_deep(s->diags, at, (unsigned)IMPORT_DEPTH_MAX);
   return true;
 }
 
@@ -195,15 +195,15 @@ Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
   (void)want;
   const Node *path_node = call->args.at[0];
   if (s->frame != NULL && s->frame->is_function) {
-    sema_error(s, import_not_global, at);
+    diag_import_not_global(s->diags, at);
     return operand_poison();
   }
   PoolId path = sema_comptime(s, path_node, POOL(COMPTIME_STRING));
-  if (path.raw == POOL_RAW_POISON)
+  if (pool_eq(path, POOL(POISON)))
     return operand_poison();
   if (pool_kind(s->pool, path) != PK_STRING) {
-    sema_error(s, type_mismatch, path_node->span, POOL(COMPTIME_STRING),
-               pool_type_of(s->pool, path));
+    diag_type_mismatch(s->diags, path_node->span, POOL(COMPTIME_STRING),
+                       pool_type_of(s->pool, path));
     return operand_poison();
   }
   PoolId params = {0};
@@ -238,7 +238,7 @@ static Operand outside_value(Sema *s, const Decl *d, PoolId bound, PoolId type)
     release_sign_here(s, SIGN_COLOR_NUMBER, d->name_span);
     return operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), v));
   }
-  if (is_main && !is_color && type.raw == POOL_RAW_BOOL && pool_kind(s->pool, bound) == PK_INT &&
+  if (is_main && !is_color && pool_eq(type, POOL(BOOL)) && pool_kind(s->pool, bound) == PK_INT &&
       pool_int_value(s->pool, bound, &v) && (v == 0 || v == 1))
     return operand_value(s, pool_bool(v == 1));
   return operand_value(s, bound);
@@ -265,7 +265,7 @@ static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init
   PoolId bound = {0};
   if (!pool_is_none(m->params))
     bound = pool_field(s->pool, m->params, d->name);
-  bool has_typed_default = init != NULL && !pool_is_none(type) && type.raw != POOL_RAW_VOID;
+  bool has_typed_default = init != NULL && !pool_is_none(type) && !pool_eq(type, POOL(VOID));
   bool leaves_default = has_typed_default && pool_eq(bound, POOL(VOID_VALUE));
   if (!pool_is_none(bound) && !leaves_default)
     return bound_value(s, d, type, bound);
@@ -312,7 +312,7 @@ static Storage storage_of(const Decl *d)
 
 static bool is_exported(const Decl *d)
 {
-  return storage_of(d) == STORAGE_EXPORT || d->exported_as.raw != 0;
+  return storage_of(d) == STORAGE_EXPORT || !str_is_none(d->exported_as);
 }
 
 static StrId symbol_of(Sema *s, const Decl *d)
@@ -349,11 +349,11 @@ static Decl *extern_target(Sema *s, Decl *d)
   Decl *target = has_value ? NULL : find_export(s, symbol);
   d->state = DECL_FAILED;              /* until it is known to be good: report once */
   if (has_value) {
-    sema_error(s, extern_value, d->name_span, sema_text(s, d->name));
+    diag_extern_value(s->diags, d->name_span, sema_text(s, d->name));
   } else if (target == NULL) {
-    sema_error(s, extern_missing, d->name_span, sema_text(s, symbol));
+    diag_extern_missing(s->diags, d->name_span, sema_text(s, symbol));
   } else if (sema_resolve(s, target) && !pool_eq(target->type, d->type)) {
-    sema_error(s, extern_type, d->name_span, sema_text(s, d->name), d->type, target->type);
+    diag_extern_type(s->diags, d->name_span, sema_text(s, d->name), d->type, target->type);
     diag_declared_here(s->diags, target->name_span, sema_text(s, target->name));
   } else if (target->state == DECL_DONE) {
     d->state = DECL_DONE;
@@ -365,11 +365,11 @@ static Decl *extern_target(Sema *s, Decl *d)
 static bool resolve_value(Sema *s, Decl *d)
 {
   const NodeVarDecl *n = d->kind == DECL_COLOR ? NULL : node_var_decl(d->node);
-  PoolId type = d->kind == DECL_COLOR ? POOL(COLOR) : (PoolId){0};
+  PoolId type = d->kind == DECL_COLOR ? POOL(COLOR) : POOL(NONE);
   const Node *init = n != NULL ? n->init : NULL;
   if (n != NULL && n->type != NULL)
     type = sema_type_expr(s, n->type);
-  if (type.raw == POOL_RAW_POISON_TYPE)
+  if (pool_eq(type, POOL(POISON_TYPE)))
     return false;
   if (n != NULL && n->align != NULL)
     sema_align(s, n->align, 1);  /* even if nothing gives it a place */
@@ -390,7 +390,7 @@ static bool resolve_value(Sema *s, Decl *d)
     if (init->kind == ND_STRUCT_TYPE || init->kind == ND_ENUM_TYPE)
       s->own->naming = d->name;
     o = sema_coerce(s, sema_comptime_operand(s, init, type), type, init->span);
-    s->own->naming = (StrId){0};
+    s->own->naming = STR_NONE;
   }
   if (operand_is_poison(o))
     return false;
@@ -402,7 +402,7 @@ static bool resolve_value(Sema *s, Decl *d)
 
 static bool report_cycle(Sema *s, Decl *d)
 {
-  sema_error(s, declaration_cycle, d->name_span, sema_text(s, d->name));
+  diag_declaration_cycle(s->diags, d->name_span, sema_text(s, d->name));
   d->state = DECL_FAILED;
   return false;
 }
@@ -417,7 +417,7 @@ bool sema_resolve(Sema *s, Decl *d)
     uint32_t func = sema_func_add(s, d->module, d->node);
     d->state = DECL_RUNNING;
     d->value = sema_func_value(s, func);
-    if (d->value.raw == POOL_RAW_POISON) {
+    if (pool_eq(d->value, POOL(POISON))) {
       d->state = DECL_FAILED;
       return false;
     }
@@ -519,7 +519,7 @@ static bool is_linkable(Sema *s, PoolId type)
     return false;
   if (k.kind != PK_FN_TYPE)
     return type_ir(s->pool, type) != IRT_VOID;
-  bool ok = k.u.fn_type.result.raw == POOL_RAW_VOID || is_linkable(s, k.u.fn_type.result);
+  bool ok = pool_eq(k.u.fn_type.result, POOL(VOID)) || is_linkable(s, k.u.fn_type.result);
   for (uint32_t i = 0; ok && i < k.u.fn_type.n; i++)
     ok = is_linkable(s, k.u.fn_type.params[i]);
   return ok;
@@ -530,7 +530,7 @@ void sema_keep_export(Sema *s, Decl *d)
   if (s->ir == NULL || !sema_resolve(s, d))
     return;
   if (!is_linkable(s, d->type)) {
-    sema_error(s, storage_type, d->name_span, sema_text(s, d->name), d->type);
+    diag_storage_type(s->diags, d->name_span, sema_text(s, d->name), d->type);
     return;
   }
   const char **name;
@@ -551,7 +551,7 @@ static void keep_exports(Sema *s, uint32_t module)
 {
   Decl *decls = s->modules[module].decls;
   for (size_t i = 0; i < arrlenu(decls); i++)
-    if (storage_of(&decls[i]) == STORAGE_EXPORT && decls[i].exported_as.raw == 0)
+    if (storage_of(&decls[i]) == STORAGE_EXPORT && str_is_none(decls[i].exported_as))
       sema_keep_export(s, &decls[i]);
 }
 

@@ -75,9 +75,9 @@ const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *lin
       pair_put(&s->own->ir_names, id.raw, 1);
       return sema_text(s, id);
     }
-    sema_error(s, linkname_twice, linkname->span, sema_text(s, id));
-  } else if (text.raw != POOL_RAW_POISON) {
-    sema_error(s, bad_linkname, linkname->span, text);
+    diag_linkname_twice(s->diags, linkname->span, sema_text(s, id));
+  } else if (!pool_eq(text, POOL(POISON))) {
+    diag_bad_linkname(s->diags, linkname->span, text);
   }
   return sema_ir_name(s, module, name);
 }
@@ -89,11 +89,11 @@ bool sema_rename_symbol(Sema *s, const char **text, StrId name, Span at)
   if (strcmp(*text, wanted) == 0)
     return true;
   if (!is_symbol(wanted)) {
-    sema_error(s, bad_linkname, at, pool_string(s->pool, name));
+    diag_bad_linkname(s->diags, at, pool_string(s->pool, name));
     return false;
   }
   if (pair_get(&s->own->ir_names, name.raw, &used)) {
-    sema_error(s, linkname_twice, at, wanted);
+    diag_linkname_twice(s->diags, at, wanted);
     return false;
   }
   pair_put(&s->own->ir_names, name.raw, 1);
@@ -104,19 +104,19 @@ bool sema_rename_symbol(Sema *s, const char **text, StrId name, Span at)
 StrId sema_section(Sema *s, uint32_t module, const Node *linksection)
 {
   if (linksection == NULL)
-    return (StrId){0};
+    return STR_NONE;
   PoolId text = attribute_value(s, module, linksection);
   if (pool_kind(s->pool, text) == PK_STRING && value_text(s->pool, s->arena, text)[0] != 0)
     return pool_key(s->pool, text).u.string;
-  if (text.raw != POOL_RAW_POISON)
-    sema_error(s, bad_linksection, linksection->span, text);
-  return (StrId){0};
+  if (!pool_eq(text, POOL(POISON)))
+    diag_bad_linksection(s->diags, linksection->span, text);
+  return STR_NONE;
 }
 
 bool sema_section_address(const Sema *s, StrId section, uint16_t *address)
 {
   const OptionSection *sections = s->session->options->sections;
-  for (size_t i = 0; section.raw != 0 && i < arrlenu(sections); i++)
+  for (size_t i = 0; !str_is_none(section) && i < arrlenu(sections); i++)
     if (strcmp(sections[i].name, sema_text(s, section)) == 0) {
       *address = sections[i].address;
       return true;
@@ -141,12 +141,12 @@ uint32_t sema_decl_global(Sema *s, Decl *d)
 uint32_t sema_align(Sema *s, const Node *n, uint32_t align)
 {
   int64_t wanted = 0;
-  PoolId value = sema_comptime(s, n, (PoolId){0});
-  bool is_good = value.raw == POOL_RAW_POISON ||
+  PoolId value = sema_comptime(s, n, POOL(NONE));
+  bool is_good = pool_eq(value, POOL(POISON)) ||
                  (pool_int_value(s->pool, value, &wanted) && wanted > 0 && wanted <= INT16_MAX &&
                   (wanted & (wanted - 1)) == 0);
   if (!is_good)
-    sema_error(s, bad_align, n->span, value);
+    diag_bad_align(s->diags, n->span, value);
   return is_good && wanted > align ? (uint32_t)wanted : align;
 }
 
@@ -164,7 +164,7 @@ static uint32_t wanted_align(Sema *s, const Decl *d, uint32_t align)
 
 IrGlobalId sema_global_ir(Sema *s, uint32_t global)
 {
-  if (s->globals[global].ir.raw != IR_NO_ID)
+  if (!ir_global_is_none(s->globals[global].ir))
     return s->globals[global].ir;
   Global g = s->globals[global];
   const Decl *d = g.decl == IR_NO_ID ? NULL : &s->modules[g.decl_module].decls[g.decl];
@@ -220,7 +220,7 @@ static void put_desc(Data *d, uint32_t at, const PoolKey *k)
   unsigned n = descriptor_encode(desc, words);
   for (unsigned i = 0; i < n; i++)
     put_word(d, at + WORD_BYTES * i, words[i], WORD_BYTES);
-  if (k->u.dsd.desc.global.raw == IR_NO_ID)
+  if (ir_global_is_none(k->u.dsd.desc.global))
     return;
   uint32_t target = sema_global_ir(d->s, k->u.dsd.desc.global.raw).raw;
   put_reloc(d, at + WORD_BYTES * BASE_WORD, false, target, desc->base);
@@ -235,7 +235,7 @@ static void put_pointer(Data *d, uint32_t at, const PoolKey *k)
   else if (k->u.pointer.base_kind == PTR_INTEGER)
     put_word(d, at, (uint16_t)k->u.pointer.offset, 2);
   else
-    sema_error(d->s, cell_address, d->s->own->at);
+    diag_cell_address(d->s->diags, d->s->own->at);
 }
 
 static void put_value(Data *d, uint32_t at, PoolId value, PoolId type);
@@ -289,7 +289,7 @@ static void put_packed(Data *d, uint32_t at, uint32_t bit, PoolId value, PoolId 
     if (bit % 8 == 0)
       put_value(d, at + bit / 8, value, type);
     else
-      sema_error(s, packed_pointer, s->own->at);
+      diag_packed_pointer(s->diags, s->own->at);
     return;
   }
 }
@@ -443,7 +443,7 @@ static void renumber_globals(IrModule *m, const uint32_t *new_of)
       IrInsn *insn = &m->funcs[f].insns[i];
       if (insn->op == IR_global_addr)
         insn->u.global.raw = new_of[insn->u.global.raw];
-      else if (insn->op == IR_dsd_const && insn->u.desc->global.raw != IR_NO_ID)
+      else if (insn->op == IR_dsd_const && !ir_global_is_none(insn->u.desc->global))
         insn->u.desc->global.raw = new_of[insn->u.desc->global.raw];
     }
   for (uint32_t g = 0; g < m->n_globals; g++)
@@ -457,7 +457,7 @@ static void renumber_globals(IrModule *m, const uint32_t *new_of)
     if (!m->bindings[i].is_func)
       m->bindings[i].target = new_of[m->bindings[i].target];
   for (uint32_t i = 0; i < m->n_dsrs; i++)
-    if (m->dsrs[i].desc.global.raw != IR_NO_ID)
+    if (!ir_global_is_none(m->dsrs[i].desc.global))
       m->dsrs[i].desc.global.raw = new_of[m->dsrs[i].desc.global.raw];
 }
 
@@ -470,7 +470,7 @@ static void order_globals(Sema *s)
     places[i] = (Place){IR_NO_ID, IR_NO_ID, i};
   for (size_t i = 0; i < arrlenu(s->globals); i++) {
     const Global *g = &s->globals[i];
-    if (g->ir.raw != IR_NO_ID && g->decl != IR_NO_ID) {
+    if (!ir_global_is_none(g->ir) && g->decl != IR_NO_ID) {
       places[g->ir.raw].module = g->decl_module;
       places[g->ir.raw].decl = g->decl;
     }
@@ -485,7 +485,7 @@ static void order_globals(Sema *s)
   memcpy(m->globals, globals, m->n_globals * sizeof *globals);
   renumber_globals(m, new_of);
   for (size_t i = 0; i < arrlenu(s->globals); i++)
-    if (s->globals[i].ir.raw != IR_NO_ID)
+    if (!ir_global_is_none(s->globals[i].ir))
       s->globals[i].ir.raw = new_of[s->globals[i].ir.raw];
   for (size_t i = 0; i < arrlenu(s->own->tile_data); i++)
     s->own->tile_data[i].global = new_of[s->own->tile_data[i].global];
@@ -499,12 +499,12 @@ static void place_sections(Sema *s)
   uint32_t *next = arena_many(s->arena, uint32_t, n + 1);
   StrId *section_of = arena_many(s->arena, StrId, m->n_globals + 1);
   for (size_t i = 0; i < arrlenu(s->globals); i++)
-    if (s->globals[i].ir.raw != IR_NO_ID)
+    if (!ir_global_is_none(s->globals[i].ir))
       section_of[s->globals[i].ir.raw] = s->globals[i].section;
   for (uint32_t i = 0; i < n; i++)
     next[i] = s->session->options->sections[i].address;
   for (uint32_t g = 0; g < m->n_globals; g++)
-    for (uint32_t i = 0; section_of[g].raw != 0 && i < n; i++) {
+    for (uint32_t i = 0; !str_is_none(section_of[g]) && i < n; i++) {
       IrGlobal *out = &m->globals[g];
       if (strcmp(s->session->options->sections[i].name, sema_text(s, section_of[g])) != 0)
         continue;

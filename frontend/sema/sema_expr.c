@@ -11,8 +11,8 @@ void sema_at(Sema *s, Span span)
     return;
   SemaPrivate *own = s->own;
   if (own->loc_span.off == span.off && own->loc_span.len == span.len &&
-      own->loc_inlined.raw == s->frame->inlined_at.raw && s->b.loc.raw != 0 &&
-      own->loc_made.raw == s->b.loc.raw)
+      ir_loc_eq(own->loc_inlined, s->frame->inlined_at) && !ir_loc_is_none(s->b.loc) &&
+      ir_loc_eq(own->loc_made, s->b.loc))
     return;
   own->loc_span = span;
   own->loc_inlined = s->frame->inlined_at;
@@ -48,10 +48,10 @@ static PoolId predeclared_type(Sema *s, StrId name)
   enum { DIGITS_MAX = 8 };
   if ((text[0] != 'i' && text[0] != 'u') || digits == 0 || digits > DIGITS_MAX ||
       text[1 + digits] != 0 || (text[1] == '0' && digits > 1))
-    return (PoolId){0};
+    return POOL(NONE);
   unsigned long bits = strtoul(text + 1, NULL, 10);
   if (bits > TYPE_INT_MAX_BITS)
-    return (PoolId){0};
+    return POOL(NONE);
   PoolId type = pool_int_type(s->pool, text[0] == 'i', (unsigned)bits);
   pair_put(&s->own->types, name.raw, type.raw);
   return type;
@@ -60,7 +60,7 @@ static PoolId predeclared_type(Sema *s, StrId name)
 static void report_undeclared(Sema *s, StrId name, Span span)
 {
   const char *text = sema_text(s, name);
-  sema_error(s, undeclared, span, text);
+  diag_undeclared(s->diags, span, text);
   if (!diags_takes_notes(s->diags))
     return;
   if (sema_builtin_exists(s->session, name)) {
@@ -110,11 +110,11 @@ static Operand expr_ident(Sema *s, const Node *n)
 
 static Operand expr_int(Sema *s, const NodeInt *n)
 {
-  if (n->big.raw == 0 && n->value <= INT64_MAX)
+  if (str_is_none(n->big) && n->value <= INT64_MAX)
     return operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), (int64_t)n->value));
   mpz_t big;
   mpz_init(big);
-  if (n->big.raw != 0)
+  if (!str_is_none(n->big))
     mpz_set_str(big, sema_text(s, n->big), (int)n->base);
   else
     mpz_set_ui(big, n->value);
@@ -132,13 +132,13 @@ static PoolId wanted_field(Sema *s, PoolId want, StrId name, uint32_t i)
   if (k.kind == PK_ARRAY_TYPE)
     return k.u.array.element;
   if (k.kind != PK_STRUCT_TYPE)
-    return (PoolId){0};
-  if (name.raw == 0)
-    return i < k.u.fields.n ? k.u.fields.fields[i].type : (PoolId){0};
+    return POOL(NONE);
+  if (str_is_none(name))
+    return i < k.u.fields.n ? k.u.fields.fields[i].type : POOL(NONE);
   for (uint32_t f = 0; f < k.u.fields.n; f++)
     if (str_eq(k.u.fields.fields[f].name, name))
       return k.u.fields.fields[f].type;
-  return (PoolId){0};
+  return POOL(NONE);
 }
 
 enum { FEW_PARTS = 16 };
@@ -146,7 +146,7 @@ enum { FEW_PARTS = 16 };
 static Operand union_literal(Sema *s, PoolId type, const PoolKey *k, const NodeStructInit *n)
 {
   if (n->fields.count != 1) {
-    sema_error(s, union_literal_fields, n->head.span, type);
+    diag_union_literal_fields(s->diags, n->head.span, type);
     return operand_poison();
   }
   const NodeFieldInit *f = node_field_init(n->fields.at[0]);
@@ -163,7 +163,7 @@ static Operand union_literal(Sema *s, PoolId type, const PoolKey *k, const NodeS
     place_init(s, place_field(s, place, i), o);
     return place;
   }
-  sema_error(s, no_member, f->name.span, type, sema_text(s, f->name.text));
+  diag_no_member(s->diags, f->name.span, type, sema_text(s, f->name.text));
   return operand_poison();
 }
 
@@ -174,8 +174,8 @@ static Operand expr_struct_init(Sema *s, const NodeStructInit *n, PoolId want)
   Operand few_parts[FEW_PARTS];
   StrId *names = count <= FEW_PARTS ? few_names : arena_many(s->arena, StrId, count);
   Operand *parts = count <= FEW_PARTS ? few_parts : arena_many(s->arena, Operand, count);
-  PoolId type = n->type != NULL ? sema_type_expr(s, n->type) : (PoolId){0};
-  if (type.raw == POOL_RAW_POISON_TYPE)
+  PoolId type = n->type != NULL ? sema_type_expr(s, n->type) : POOL(NONE);
+  if (pool_eq(type, POOL(POISON_TYPE)))
     return operand_poison();
   PoolId shape = n->type != NULL ? type : want;
   if (!pool_is_none(shape)) {
@@ -184,11 +184,11 @@ static Operand expr_struct_init(Sema *s, const NodeStructInit *n, PoolId want)
       return union_literal(s, shape, &k, n);
     bool is_array = count == 0 && k.kind == PK_ARRAY_TYPE;
     if (n->type != NULL && is_array && type_element_count(s->pool, type) > 0) {
-      sema_error(s, wrong_element_count, n->head.span, type, type_element_count(s->pool, type), 0);
+      diag_wrong_element_count(s->diags, n->head.span, type, type_element_count(s->pool, type), 0);
       return operand_poison();
     }
     if (n->type != NULL && k.kind != PK_STRUCT_TYPE && !is_array) {
-      sema_error(s, not_a_struct_type, n->type->span, type);
+      diag_not_a_struct_type(s->diags, n->type->span, type);
       return operand_poison();
     }
   }
@@ -198,7 +198,7 @@ static Operand expr_struct_init(Sema *s, const NodeStructInit *n, PoolId want)
     names[i] = f->name.text;
     for (uint32_t k = 0; k < i; k++)
       if (str_eq(names[k], names[i])) {
-        sema_error(s, repeated_field, f->name.span, sema_text(s, names[i]));
+        diag_repeated_field(s->diags, f->name.span, sema_text(s, names[i]));
         is_bad = true;
       }
     PoolId field = wanted_field(s, shape, names[i], i);
@@ -222,7 +222,7 @@ static Operand array_literal(Sema *s, const NodeListInit *n, PoolId type, const 
   uint64_t wanted = type_element_count(s->pool, type);
   PoolId element = k->u.array.element;
   if (count != wanted) {
-    sema_error(s, wrong_element_count, n->head.span, type, wanted, count);
+    diag_wrong_element_count(s->diags, n->head.span, type, wanted, count);
     return operand_poison();
   }
   Operand *items = base_malloc((count + 1u) * sizeof *items);
@@ -252,14 +252,14 @@ static Operand array_literal(Sema *s, const NodeListInit *n, PoolId type, const 
 static Operand expr_list_init(Sema *s, const NodeListInit *n, PoolId want)
 {
   PoolId type = n->type != NULL ? sema_type_expr(s, n->type) : want;
-  if (type.raw == POOL_RAW_POISON_TYPE)
+  if (pool_eq(type, POOL(POISON_TYPE)))
     return operand_poison();
   if (!pool_is_none(type)) {
     PoolKey k = pool_key(s->pool, type);
     if (k.kind == PK_ARRAY_TYPE)
       return array_literal(s, n, type, &k);
     if (n->type != NULL && k.kind != PK_STRUCT_TYPE) {
-      sema_error(s, not_a_struct_type, n->type->span, type);
+      diag_not_a_struct_type(s->diags, n->type->span, type);
       return operand_poison();
     }
   }
@@ -267,7 +267,7 @@ static Operand expr_list_init(Sema *s, const NodeListInit *n, PoolId want)
   uint32_t count = n->items.count;
   Operand *parts = count <= FEW_PARTS ? few : arena_many(s->arena, Operand, count);
   for (uint32_t i = 0; i < count; i++) {
-    PoolId field = wanted_field(s, type, (StrId){0}, i);
+    PoolId field = wanted_field(s, type, STR_NONE, i);
     parts[i] = sema_load(s, sema_expr(s, n->items.at[i], field));
     if (!pool_is_none(field) && sema_coercible(s, parts[i], field))
       parts[i] = sema_coerce(s, parts[i], field, n->items.at[i]->span);
@@ -296,7 +296,7 @@ static Operand expr_logical(Sema *s, const NodeBinary *n)
   if (a.kind == OPR_COMPTIME) {
     s->own->at = n->left->span;
     PoolId known = sema_force(s, a.value);
-    if (known.raw == POOL_RAW_POISON)
+    if (pool_eq(known, POOL(POISON)))
       return operand_poison();
     return value_is_true(known) == is_and ? as_bool(s, n->right) : operand_value(s, known);
   }
@@ -324,15 +324,15 @@ static Operand expr_binary(Sema *s, const NodeBinary *n, PoolId want)
   if (n->op == BINARY_LOGICAL_AND || n->op == BINARY_LOGICAL_OR)
     return expr_logical(s, n);
   if (n->op == BINARY_MUL && node_kind(n->right) == ND_POINTER_TYPE) {   /* a ** b */
-    sema_error(s, foreign_operator, n->op_span, "**", "multiply, or use pow of <math>");
+    diag_foreign_operator(s->diags, n->op_span, "**", "multiply, or use pow of <math>");
     return operand_poison();
   }
   bool is_comparison = binary_op_is_comparison(n->op);
-  Operand a = sema_load(s, sema_expr(s, n->left, is_comparison ? (PoolId){0} : want));
+  Operand a = sema_load(s, sema_expr(s, n->left, is_comparison ? POOL(NONE) : want));
   bool is_shift = n->op == BINARY_SHL || n->op == BINARY_SHR;
-  bool has_type = !operand_is_poison(a) && a.type.raw != POOL_RAW_COMPTIME_INT &&
-                  a.type.raw != POOL_RAW_COMPTIME_FLOAT;
-  PoolId right = is_shift ? (PoolId){0} : has_type ? a.type : is_comparison ? (PoolId){0} : want;
+  bool has_type = !operand_is_poison(a) && !pool_eq(a.type, POOL(COMPTIME_INT)) &&
+                  !pool_eq(a.type, POOL(COMPTIME_FLOAT));
+  PoolId right = is_shift ? POOL(NONE) : has_type ? a.type : is_comparison ? POOL(NONE) : want;
   Operand b = sema_load(s, sema_expr(s, n->right, right));
   a.span = n->left->span;
   b.span = n->right->span;
@@ -344,7 +344,7 @@ static Operand index_of(Sema *s, Operand base, const NodeIndex *n);
 /* A named constant array or struct as the object in tile memory that it is. */
 static Operand constant_place(Sema *s, Operand o)
 {
-  if (o.kind != OPR_COMPTIME || o.name.raw == 0 || !type_is_aggregate(s->pool, o.type) ||
+  if (o.kind != OPR_COMPTIME || str_is_none(o.name) || !type_is_aggregate(s->pool, o.type) ||
       type_is_comptime_only(s->pool, o.type))
     return o;
   return sema_deref(s, sema_address_of(s, o, o.span), o.span);
@@ -362,7 +362,7 @@ static Operand expr_place(Sema *s, const Node *n)
     Operand base = constant_place(s, expr_place(s, member->base_expr));
     o = sema_member(s, base, member->name.text, member->name.span);
   } else {
-    return operand_at(sema_expr(s, n, (PoolId){0}), n->span);
+    return operand_at(sema_expr(s, n, POOL(NONE)), n->span);
   }
   return operand_at(o, n->span);
 }
@@ -383,14 +383,14 @@ static Operand index_of(Sema *s, Operand base, const NodeIndex *n)
   Operand indices[MAX_RANK];
   base.span = n->base_expr->span;
   if (n->indices.count > MAX_RANK) {
-    sema_error(s, index_count, n->head.span, (unsigned)MAX_RANK, n->indices.count);
+    diag_index_count(s->diags, n->head.span, (unsigned)MAX_RANK, n->indices.count);
     return operand_poison();
   }
   bool is_tuple = pool_kind(s->pool, base.type) == PK_STRUCT_TYPE;
   for (uint32_t i = 0; i < n->indices.count; i++) {
     const Node *index = n->indices.at[i];
-    indices[i] = is_tuple ? sema_comptime_operand(s, index, (PoolId){0})
-                          : sema_load(s, sema_expr(s, index, (PoolId){0}));
+    indices[i] = is_tuple ? sema_comptime_operand(s, index, POOL(NONE))
+                          : sema_load(s, sema_expr(s, index, POOL(NONE)));
     indices[i].span = index->span;
   }
   return sema_index(s, base, indices, n->indices.count, n->head.span);
@@ -398,12 +398,12 @@ static Operand index_of(Sema *s, Operand base, const NodeIndex *n)
 
 static Operand expr_index(Sema *s, const NodeIndex *n)
 {
-  return index_of(s, sema_expr(s, n->base_expr, (PoolId){0}), n);
+  return index_of(s, sema_expr(s, n->base_expr, POOL(NONE)), n);
 }
 
 static Operand expr_member(Sema *s, const NodeMember *n)
 {
-  Operand base = sema_expr(s, n->base_expr, (PoolId){0});
+  Operand base = sema_expr(s, n->base_expr, POOL(NONE));
   base.span = n->base_expr->span;
   Operand o = sema_member(s, base, n->name.text, n->name.span);
   o.span = n->head.span;
@@ -413,7 +413,7 @@ static Operand expr_member(Sema *s, const NodeMember *n)
 static Operand expr_call(Sema *s, const Node *n, PoolId want)
 {
   const NodeCall *call = node_call(n);
-  Operand callee = sema_load(s, sema_expr(s, call->callee, (PoolId){0}));
+  Operand callee = sema_load(s, sema_expr(s, call->callee, POOL(NONE)));
   callee.span = call->callee->span;
   sema_at(s, n->span);
   return sema_call(s, callee, n, &call->args, want);
@@ -463,7 +463,7 @@ static Operand walk_expr(Sema *s, const Node *n, PoolId want)
   char here;
   if ((uintptr_t)&here < s->own->stack_end) {
     if (!s->is_dead)       /* else the other operand has reported it */
-      sema_error(s, stack_exhausted, n->span);
+      diag_stack_exhausted(s->diags, n->span);
     s->is_dead = true;
     return operand_poison();
   }
@@ -492,7 +492,7 @@ static Operand walk_expr(Sema *s, const Node *n, PoolId want)
     return expr_index(s, node_index(n));
   case ND_DEREF: {
     const Node *pointer = node_deref(n)->pointer;
-    Operand o = sema_load(s, operand_at(sema_expr(s, pointer, (PoolId){0}), pointer->span));
+    Operand o = sema_load(s, operand_at(sema_expr(s, pointer, POOL(NONE)), pointer->span));
     return sema_deref(s, o, n->span);
   }
   case ND_UNARY:
@@ -510,7 +510,7 @@ static Operand walk_expr(Sema *s, const Node *n, PoolId want)
   case ND_TENSOR_ACCESS:
     return s->session->builtins->tensor_access(s, node_tensor_access(n), want);
   case ND_ASM:
-    sema_error(s, asm_not_supported, n->span);
+    diag_asm_not_supported(s->diags, n->span);
     return operand_poison();
   case ND_BLOCK:
     return sema_block(s, n, want);
@@ -525,7 +525,7 @@ static Operand walk_expr(Sema *s, const Node *n, PoolId want)
   case ND_ENUM_TYPE:
   case ND_ANYTYPE: {
     PoolId type = sema_type_node(s, n);
-    return type.raw == POOL_RAW_POISON_TYPE ? operand_poison() : operand_value(s, type);
+    return pool_eq(type, POOL(POISON_TYPE)) ? operand_poison() : operand_value(s, type);
   }
   case ND_VAR_DECL:
   case ND_FN_DECL:
@@ -595,18 +595,18 @@ PoolId sema_type_expr(Sema *s, const Node *n)
   if (sema_is_type_node(n))
     return sema_type_node(s, n);
   Operand o = sema_expr(s, n, POOL(TYPE));
-  if (!operand_is_poison(o) && o.kind != OPR_COMPTIME && o.type.raw != POOL_RAW_TYPE) {
-    sema_error(s, not_a_type, n->span, o.type);
+  if (!operand_is_poison(o) && o.kind != OPR_COMPTIME && !pool_eq(o.type, POOL(TYPE))) {
+    diag_not_a_type(s->diags, n->span, o.type);
     return POOL(POISON_TYPE);
   }
   PoolId type = sema_comptime_value(s, o, n->span);
-  if (type.raw == POOL_RAW_POISON)
+  if (pool_eq(type, POOL(POISON)))
     return POOL(POISON_TYPE);
   /* `{}` names the type of its value. */
-  if (type.raw == POOL_RAW_VOID_VALUE)
+  if (pool_eq(type, POOL(VOID_VALUE)))
     return POOL(VOID);
-  if (pool_type_of(s->pool, type).raw != POOL_RAW_TYPE) {
-    sema_error(s, not_a_type, n->span, pool_type_of(s->pool, type));
+  if (!pool_eq(pool_type_of(s->pool, type), POOL(TYPE))) {
+    diag_not_a_type(s->diags, n->span, pool_type_of(s->pool, type));
     return POOL(POISON_TYPE);
   }
   return type;
@@ -617,40 +617,40 @@ static PoolId array_type(Sema *s, const NodeArrayType *n)
   uint32_t dims[MAX_RANK];
   uint64_t total = 1;
   if (n->dims.count > MAX_RANK) {
-    sema_error(s, too_many_dimensions, n->head.span, (unsigned)MAX_RANK);
+    diag_too_many_dimensions(s->diags, n->head.span, (unsigned)MAX_RANK);
     return POOL(POISON_TYPE);
   }
   for (uint32_t i = 0; i < n->dims.count; i++) {
     const Node *dim = n->dims.at[i];
-    PoolId value = sema_comptime(s, dim, (PoolId){0});
+    PoolId value = sema_comptime(s, dim, POOL(NONE));
     int64_t size;
-    if (value.raw == POOL_RAW_POISON)
+    if (pool_eq(value, POOL(POISON)))
       return POOL(POISON_TYPE);
     if (!type_is_int(s->pool, pool_type_of(s->pool, value))) {
-      sema_error(s, array_size_not_integer, dim->span,
-                 pool_type_of(s->pool, value));
+      diag_array_size_not_integer(s->diags, dim->span,
+                                  pool_type_of(s->pool, value));
       return POOL(POISON_TYPE);
     }
     if (!pool_int_value(s->pool, value, &size) || size < 0 || size > INT32_MAX) {
-      sema_error(s, bad_array_size, dim->span, value);
+      diag_bad_array_size(s->diags, dim->span, value);
       return POOL(POISON_TYPE);
     }
     dims[i] = (uint32_t)size;
     total *= (uint64_t)size;
     if (total > INT32_MAX) {
-      sema_error(s, bad_array_size, dim->span, value);
+      diag_bad_array_size(s->diags, dim->span, value);
       return POOL(POISON_TYPE);
     }
   }
   PoolId element = sema_type_expr(s, n->element);
-  if (element.raw == POOL_RAW_POISON_TYPE)
+  if (pool_eq(element, POOL(POISON_TYPE)))
     return element;
   if (pool_kind(s->pool, element) == PK_ARRAY_TYPE) {
-    sema_error(s, array_of_arrays, n->element->span);
+    diag_array_of_arrays(s->diags, n->element->span);
     return POOL(POISON_TYPE);
   }
-  if (element.raw == POOL_RAW_VOID || element.raw == POOL_RAW_ANYOPAQUE) {
-    sema_error(s, bad_element_type, n->element->span, element);
+  if (pool_eq(element, POOL(VOID)) || pool_eq(element, POOL(ANYOPAQUE))) {
+    diag_bad_element_type(s->diags, n->element->span, element);
     return POOL(POISON_TYPE);
   }
   return pool_array_type(s->pool, dims, n->dims.count, element);
@@ -659,12 +659,12 @@ static PoolId array_type(Sema *s, const NodeArrayType *n)
 static PoolId pointer_type(Sema *s, const NodePointerType *n)
 {
   PoolId pointee = sema_type_expr(s, n->pointee);
-  if (pointee.raw == POOL_RAW_POISON_TYPE)
+  if (pool_eq(pointee, POOL(POISON_TYPE)))
     return pointee;
   bool is_fn = pool_kind(s->pool, pointee) == PK_FN_TYPE;
-  if (!is_fn && pointee.raw != POOL_RAW_ANYOPAQUE && !s->comptime &&
+  if (!is_fn && !pool_eq(pointee, POOL(ANYOPAQUE)) && !s->comptime &&
       type_is_comptime_only(s->pool, pointee)) {
-    sema_error(s, pointer_to_comptime_only, n->pointee->span, pointee);
+    diag_pointer_to_comptime_only(s->diags, n->pointee->span, pointee);
     return POOL(POISON_TYPE);
   }
   return pool_pointer_type(s->pool, n->is_many, n->is_const, pointee);
@@ -675,7 +675,7 @@ static PoolId fn_type(Sema *s, const NodeFnType *n)
   PoolId *params = arena_many(s->arena, PoolId, n->params.count + 1);
   for (uint32_t i = 0; i < n->params.count; i++) {
     params[i] = sema_type_expr(s, node_param(n->params.at[i])->type);
-    if (params[i].raw == POOL_RAW_POISON_TYPE)
+    if (pool_eq(params[i], POOL(POISON_TYPE)))
       return params[i];
   }
   PoolKey k = {.kind = PK_FN_TYPE, .type = POOL(TYPE)};
@@ -683,7 +683,7 @@ static PoolId fn_type(Sema *s, const NodeFnType *n)
   k.u.fn_type.n = n->params.count;
   k.u.fn_type.params = params;
   k.u.fn_type.result = sema_type_expr(s, n->result);
-  return k.u.fn_type.result.raw == POOL_RAW_POISON_TYPE ? POOL(POISON_TYPE)
+  return pool_eq(k.u.fn_type.result, POOL(POISON_TYPE)) ? POOL(POISON_TYPE)
                                                          : pool_get(s->pool, &k);
 }
 
@@ -692,7 +692,7 @@ static bool is_repeated(Sema *s, const NodeList *list, uint32_t i, StrId name, S
 {
   for (uint32_t k = 0; k < i; k++)
     if (str_eq(name_of(list->at[k]).text, name)) {
-      sema_error(s, repeated_field, span, sema_text(s, name));
+      diag_repeated_field(s->diags, span, sema_text(s, name));
       diag_declared_here(s->diags, name_of(list->at[k]).span, sema_text(s, name));
       return true;
     }
@@ -705,14 +705,14 @@ static Name enum_member_name(const Node *n) { return node_enum_member(n)->name; 
 static PoolId struct_type(Sema *s, const NodeStructType *n)
 {
   StrId naming = s->own->naming;
-  s->own->naming = (StrId){0};
+  s->own->naming = STR_NONE;
   PoolField *fields = arena_many(s->arena, PoolField, n->fields.count + 1);
   for (uint32_t i = 0; i < n->fields.count; i++) {
     const NodeFieldDecl *f = node_field_decl(n->fields.at[i]);
     if (is_repeated(s, &n->fields, i, f->name.text, f->name.span, field_decl_name))
       return POOL(POISON_TYPE);
     fields[i] = (PoolField){f->name.text, sema_type_expr(s, f->type)};
-    if (fields[i].type.raw == POOL_RAW_POISON_TYPE)
+    if (pool_eq(fields[i].type, POOL(POISON_TYPE)))
       return fields[i].type;
   }
   if (n->layout == LAYOUT_PACKED && !packed_check(s, n, fields))
@@ -753,7 +753,7 @@ static bool enum_values(Sema *s, const NodeEnumType *n, PoolId tag, int64_t *val
     pool_int_value(s->pool, o.value, &values[i]);
     for (uint32_t k = 0; k < i; k++)
       if (is_set[k] && values[k] == values[i]) {
-        sema_error(s, repeated_enum_value, m->value->span, values[i]);
+        diag_repeated_enum_value(s->diags, m->value->span, values[i]);
         return false;
       }
     is_set[i] = true;
@@ -769,13 +769,13 @@ static bool enum_values(Sema *s, const NodeEnumType *n, PoolId tag, int64_t *val
 static PoolId enum_type(Sema *s, const NodeEnumType *n)
 {
   StrId naming = s->own->naming;
-  s->own->naming = (StrId){0};
+  s->own->naming = STR_NONE;
   uint32_t count = n->members.count;
   PoolId tag = n->tag_type != NULL ? sema_type_expr(s, n->tag_type) : POOL(U16);
-  if (tag.raw == POOL_RAW_POISON_TYPE)
+  if (pool_eq(tag, POOL(POISON_TYPE)))
     return tag;
   if (pool_kind(s->pool, tag) != PK_INT_TYPE) {
-    sema_error(s, bad_enum_tag, n->tag_type->span, tag);
+    diag_bad_enum_tag(s->diags, n->tag_type->span, tag);
     return POOL(POISON_TYPE);
   }
   int64_t *values = arena_many(s->arena, int64_t, count + 1);
@@ -787,8 +787,8 @@ static PoolId enum_type(Sema *s, const NodeEnumType *n)
   for (uint32_t i = 0; i < count; i++) {
     names[i] = node_enum_member(n->members.at[i])->name.text;
     if (!value_small_fits(s->pool, tag, values[i])) {
-      sema_error(s, enum_member_unfit, n->members.at[i]->span, sema_text(s, names[i]),
-                 tag);
+      diag_enum_member_unfit(s->diags, n->members.at[i]->span, sema_text(s, names[i]),
+                             tag);
       return POOL(POISON_TYPE);
     }
     ids[i] = pool_int(s->pool, tag, values[i]);
@@ -827,12 +827,12 @@ PoolId sema_type_node(Sema *s, const Node *n)
     type = enum_type(s, node_enum_type(n));
     break;
   case ND_ANYTYPE:
-    sema_error(s, anytype_misplaced, n->span);
+    diag_anytype_misplaced(s->diags, n->span);
     break;
   default:
     ICE("not a type");
   }
-  if (uses == s->local_uses && effects == s->effects && type.raw != POOL_RAW_POISON_TYPE)
-    memo_put(s, n, (PoolId){0}, type);
+  if (uses == s->local_uses && effects == s->effects && !pool_eq(type, POOL(POISON_TYPE)))
+    memo_put(s, n, POOL(NONE), type);
   return type;
 }

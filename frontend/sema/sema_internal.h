@@ -133,7 +133,6 @@ void pair_free(PairMap *map);
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-#define sema_error(s, id, ...) diag_##id((s)->diags, __VA_ARGS__)
 /* A note on a name that other languages have; false: none. */
 bool sema_note_foreign(Sema *s, const char *name, Span span);
 /* Where a parameter of the module is bound: the value, and the name beside it. */

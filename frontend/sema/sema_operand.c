@@ -9,7 +9,7 @@
 
 static bool is_untyped_number(PoolId type)
 {
-  return type.raw == POOL_RAW_COMPTIME_INT || type.raw == POOL_RAW_COMPTIME_FLOAT;
+  return pool_eq(type, POOL(COMPTIME_INT)) || pool_eq(type, POOL(COMPTIME_FLOAT));
 }
 
 /* The number without a type in a number, a struct or a tuple. */
@@ -29,10 +29,10 @@ static void note_untyped(Sema *s, PoolId type, Span span)
 
 bool sema_check_run_time(Sema *s, PoolId type, Span span)
 {
-  if (type.raw == POOL_RAW_POISON_TYPE)
+  if (pool_eq(type, POOL(POISON_TYPE)))
     return false;
   if (type_is_comptime_only(s->pool, type)) {
-    sema_error(s, comptime_only_type, span, type);
+    diag_comptime_only_type(s->diags, span, type);
     note_untyped(s, type, span);
     return false;
   }
@@ -42,7 +42,7 @@ bool sema_check_run_time(Sema *s, PoolId type, Span span)
   static const PoolId formats[FP16_COUNT] = {
       [FP16_F16] = POOL(F16), [FP16_BF16] = POOL(BF16), [FP16_CB16] = POOL(CB16)};
   if (type_is_float16(type) && !pool_eq(type, formats[s->session->options->fp16])) {
-    sema_error(s, wrong_fp16, span, type, fp16_name(s->session->options->fp16));
+    diag_wrong_fp16(s->diags, span, type, fp16_name(s->session->options->fp16));
     return false;
   }
   return true;
@@ -67,18 +67,18 @@ static PoolId value_part(Sema *s, PoolId value, int64_t offset, PoolId type)
       return value;
     PoolKey k = pool_key(s->pool, value);
     if (k.kind != PK_AGGREGATE)
-      return (PoolId){0};
+      return POOL(NONE);
     PoolKey t = pool_key(s->pool, whole);
     if (t.kind == PK_ARRAY_TYPE) {
       uint32_t each = type_bytes(s->pool, t.u.array.element);
       if (each == 0 || offset < 0 || offset / each >= k.u.aggregate.n)
-        return (PoolId){0};
+        return POOL(NONE);
       value = k.u.aggregate.elems[offset / each];
       offset %= each;
       continue;
     }
     if (t.kind != PK_STRUCT_TYPE || t.u.fields.n == 0 || t.u.fields.layout == LAYOUT_PACKED)
-      return (PoolId){0};
+      return POOL(NONE);
     uint32_t i = t.u.fields.n - 1;
     while (i > 0 && type_field_offset(s->pool, whole, i) > offset)
       i--;
@@ -91,9 +91,9 @@ static PoolId constant_at(Sema *s, const Operand *o)
 {
   const Global *g = &s->globals[o->global];
   if (!o->is_const || pool_is_none(g->init))
-    return (PoolId){0};
+    return POOL(NONE);
   if (g->decl != IR_NO_ID && s->modules[g->decl_module].decls[g->decl].kind == DECL_VAR)
-    return (PoolId){0};
+    return POOL(NONE);
   if (pool_is_none(o->packed))
     return value_part(s, g->init, o->offset, o->type);
   return packed_known(s, value_part(s, g->init, o->offset, o->packed), o->bit, o->type);
@@ -106,7 +106,7 @@ static Operand load_from_union(Sema *s, Operand o)
 {
   Operand whole = o;
   whole.type = o.packed;
-  whole.packed = (PoolId){0};
+  whole.packed = POOL(NONE);
   whole = sema_load(s, whole);
   if (operand_is_poison(whole))
     return whole;
@@ -116,10 +116,10 @@ static Operand load_from_union(Sema *s, Operand o)
   if (!pool_is_none(value))
     return operand_at(operand_value(s, value), o.span);
   if (is_packed) {
-    sema_error(s, not_comptime, o.span);
+    diag_not_comptime(s->diags, o.span);
   } else {
     StrId field = pool_key(s->pool, o.packed).u.fields.fields[o.bit].name;
-    sema_error(s, inactive_union_field, o.span, sema_text(s, field));
+    diag_inactive_union_field(s->diags, o.span, sema_text(s, field));
   }
   return operand_poison();
 }
@@ -133,7 +133,7 @@ static Operand load_cell(Sema *s, Operand o)
   const PoolId *leaves = &s->leaves[cell->first + o.leaf];
   for (uint32_t i = 0; i < n; i++)
     if (pool_is_none(leaves[i])) {
-      sema_error(s, read_before_set, o.span, o.name.raw ? sema_text(s, o.name) : "variable");
+      diag_read_before_set(s->diags, o.span, o.name.raw ? sema_text(s, o.name) : "variable");
       return operand_poison();
     }
   s->own->at = o.span;
@@ -157,11 +157,11 @@ static Operand load_range(Sema *s, Operand o)
 
 void operand_report_run_time(Sema *s, const Operand *o)
 {
-  if (o->name.raw == 0) {
-    sema_error(s, not_comptime, o->span);
+  if (str_is_none(o->name)) {
+    diag_not_comptime(s->diags, o->span);
     return;
   }
-  sema_error(s, run_time_name, o->span, sema_text(s, o->name));
+  diag_run_time_name(s->diags, o->span, sema_text(s, o->name));
   sema_note_declared(s, o);
 }
 
@@ -190,7 +190,7 @@ Operand sema_load(Sema *s, Operand o)
     return load_range(s, o);
   IrType ir_type = type_ir(s->pool, o.type);
   if (ir_type == IRT_VOID)
-    return o.type.raw == POOL_RAW_VOID ? operand_void() : o;
+    return pool_eq(o.type, POOL(VOID)) ? operand_void() : o;
   Operand out = operand_runtime(ir_load(&s->b, ir_type, sema_address(s, o)), o.type);
   out.name = o.name;
   out.span = o.span;
@@ -212,14 +212,14 @@ static IrValue ir_pointer(Sema *s, const PoolKey *k)
   if (k->u.pointer.base_kind == PTR_GLOBAL)
     return ir_global_addr(&s->b, sema_global_ir(s, k->u.pointer.base), k->u.pointer.offset);
   if (k->u.pointer.base_kind == PTR_CELL)
-    sema_error(s, cell_address, s->own->at);
+    diag_cell_address(s->diags, s->own->at);
   return ir_const(&s->b, IRT_PTR, (uint16_t)k->u.pointer.offset);
 }
 
 static IrValue ir_dsd(Sema *s, const PoolKey *k)
 {
   IrDesc desc = k->u.dsd.desc;
-  if (desc.global.raw != IR_NO_ID)
+  if (!ir_global_is_none(desc.global))
     desc.global = sema_global_ir(s, desc.global.raw);
   return ir_dsd_const(&s->b, desc);
 }
@@ -279,8 +279,8 @@ IrValue sema_ir(Sema *s, Operand o)
   if (o.kind == OPR_RUNTIME)
     return o.ir;
   if (type_is_wide(s->pool, o.type))
-    sema_error(s, wide_operand, o.span.off != 0 ? o.span : s->own->at, o.type);
-  if (o.kind != OPR_COMPTIME || type_is_wide(s->pool, o.type) || o.type.raw == POOL_RAW_VOID ||
+    diag_wide_operand(s->diags, o.span.off != 0 ? o.span : s->own->at, o.type);
+  if (o.kind != OPR_COMPTIME || type_is_wide(s->pool, o.type) || pool_eq(o.type, POOL(VOID)) ||
       !sema_check_run_time(s, o.type, o.span))
     return ir_anything(s, o.type);
   if (o.span.off != 0)
@@ -380,7 +380,7 @@ static void init_known(Sema *s, Operand place, Operand value)
 
 void place_init(Sema *s, Operand place, Operand value)
 {
-  if (operand_is_poison(value) || place.type.raw == POOL_RAW_VOID)
+  if (operand_is_poison(value) || pool_eq(place.type, POOL(VOID)))
     return;
   if (!pool_is_none(place.packed)) {
     packed_store(s, place, value);
@@ -424,8 +424,8 @@ static void store_cell(Sema *s, Operand target, Operand value, Span span)
 {
   const Cell *cell = &s->cells[target.cell];
   if (s->run_time_depth > cell->depth) {
-    sema_error(s, comptime_store_under_run_time, span,
-               target.name.raw ? sema_text(s, target.name) : "variable");
+    diag_comptime_store_under_run_time(s->diags, span,
+                                       target.name.raw ? sema_text(s, target.name) : "variable");
     return;
   }
   value = sema_coerce(s, value, target.type, span);
@@ -437,10 +437,10 @@ static void store_cell(Sema *s, Operand target, Operand value, Span span)
     return;
   }
   if (!pool_is_none(target.packed)) {
-    if (value.value.raw != POOL_RAW_POISON) {
+    if (!pool_eq(value.value, POOL(POISON))) {
       value.value = stored_union(s, target, sema_force(s, value.value));
       if (pool_is_none(value.value)) {
-        sema_error(s, not_comptime, span);
+        diag_not_comptime(s->diags, span);
         value.value = POOL(POISON);
       }
     }
@@ -451,7 +451,7 @@ static void store_cell(Sema *s, Operand target, Operand value, Span span)
 
 static const char *place_text(Sema *s, const Operand *target)
 {
-  return target->name.raw != 0 ? arena_printf(s->arena, "'%s'", sema_text(s, target->name))
+  return !str_is_none(target->name) ? arena_printf(s->arena, "'%s'", sema_text(s, target->name))
                                : "this";
 }
 
@@ -459,7 +459,7 @@ static const char *place_text(Sema *s, const Operand *target)
  * a copy, which is no place to assign to. */
 static bool is_part_of_cell(Sema *s, const Operand *target)
 {
-  const Local *local = target->name.raw != 0 ? scope_find(s, target->name) : NULL;
+  const Local *local = !str_is_none(target->name) ? scope_find(s, target->name) : NULL;
   return local != NULL && local->o.kind == OPR_CELL && !local->o.is_const
          && target->kind == OPR_MEMORY;
 }
@@ -469,16 +469,16 @@ void sema_store(Sema *s, Operand target, Operand value, Span span)
   if (operand_is_poison(target))
     return;
   bool is_place = target.kind == OPR_MEMORY || target.kind == OPR_CELL;
-  if (!is_place && target.decl == NULL && target.name.raw == 0) {
-    sema_error(s, not_assignable, target.span);
+  if (!is_place && target.decl == NULL && str_is_none(target.name)) {
+    diag_not_assignable(s->diags, target.span);
     return;
   }
   if (is_part_of_cell(s, &target)) {
-    sema_error(s, comptime_store_index, target.span, sema_text(s, target.name));
+    diag_comptime_store_index(s->diags, target.span, sema_text(s, target.name));
     return;
   }
   if (!is_place || target.is_const) {
-    sema_error(s, assign_to_const, target.span, place_text(s, &target));
+    diag_assign_to_const(s->diags, target.span, place_text(s, &target));
     sema_note_declared(s, &target);
     return;
   }
@@ -487,7 +487,7 @@ void sema_store(Sema *s, Operand target, Operand value, Span span)
     return;
   }
   if (!sema_emits(s)) {
-    sema_error(s, store_at_comptime, target.span, place_text(s, &target));
+    diag_store_at_comptime(s->diags, target.span, place_text(s, &target));
     sema_note_declared(s, &target);
     return;
   }

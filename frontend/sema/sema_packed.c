@@ -26,16 +26,16 @@ bool packed_check(Sema *s, const NodeStructType *n, const PoolField *fields)
     uint32_t bits = type_bits(s->pool, fields[i].type);
     Span span = node_field_decl(n->fields.at[i])->type->span;
     if (bits == 0) {
-      sema_error(s, packed_field, span, fields[i].type);
+      diag_packed_field(s->diags, span, fields[i].type);
       return false;
     }
     if (n->is_union && i > 0 && bits != total) {
-      sema_error(s, packed_union_bits, span, fields[i].type, bits, total);
+      diag_packed_union_bits(s->diags, span, fields[i].type, bits, total);
       return false;
     }
     total = n->is_union ? bits : total + bits;
     if (total > PACKED_MAX_BITS) {
-      sema_error(s, packed_too_wide, n->head.span, (unsigned)PACKED_MAX_BITS);
+      diag_packed_too_wide(s->diags, n->head.span, (unsigned)PACKED_MAX_BITS);
       return false;
     }
   }
@@ -59,7 +59,7 @@ Operand place_field(Sema *s, Operand place, uint32_t i)
 static Operand whole_of(Operand place)
 {
   place.type = place.packed;
-  place.packed = (PoolId){0};
+  place.packed = POOL(NONE);
   place.bit = 0;
   return place;
 }

@@ -29,7 +29,7 @@ static bool find_field(const PoolKey *type, StrId name, uint32_t *index)
 
 static Operand report_member(Sema *s, const PoolKey *type, PoolId of, StrId name, Span span)
 {
-  sema_error(s, no_member, span, of, sema_text(s, name));
+  diag_no_member(s->diags, span, of, sema_text(s, name));
   uint32_t n = type->kind == PK_ENUM_TYPE ? type->u.enum_type.n : type->u.fields.n;
   const char **names = arena_many(s->arena, const char *, n + 1);
   for (uint32_t i = 0; i < n; i++)
@@ -77,7 +77,7 @@ static Operand other_field(Sema *s, Operand known, uint32_t i, Span span)
     uint32_t data = operand_constant_global(s, &known);
     return place_field(s, operand_global(data, 0, known.type, true), i);
   }
-  sema_error(s, inactive_union_field, span, sema_text(s, field.name));
+  diag_inactive_union_field(s->diags, span, sema_text(s, field.name));
   return operand_poison();
 }
 
@@ -105,7 +105,7 @@ static Operand module_member(Sema *s, PoolId module, StrId name, Span span)
   if (d != NULL)
     return sema_decl_operand(s, d, span);
   const ModuleInstance *m = &s->modules[index];
-  sema_error(s, no_module_member, span, sema_text(s, m->path), sema_text(s, name));
+  diag_no_module_member(s->diags, span, sema_text(s, m->path), sema_text(s, name));
   uint32_t n = (uint32_t)arrlenu(m->decls);
   const char **names = arena_many(s->arena, const char *, n + 1);
   for (uint32_t i = 0; i < n; i++)
@@ -119,7 +119,7 @@ static Operand type_member(Sema *s, PoolId type, StrId name, Span span)
 {
   PoolKey k = pool_key(s->pool, type);
   if (k.kind != PK_ENUM_TYPE) {
-    sema_error(s, no_member, span, type, sema_text(s, name));
+    diag_no_member(s->diags, span, type, sema_text(s, name));
     return operand_poison();
   }
   for (uint32_t i = 0; i < k.u.enum_type.n; i++)
@@ -134,16 +134,16 @@ static Operand member_of(Sema *s, Operand base, StrId name, Span span)
     base = sema_load(s, base);
   if (operand_is_poison(base))
     return base;
-  if (base.kind == OPR_COMPTIME && base.type.raw == POOL_RAW_IMPORTED_MODULE)
+  if (base.kind == OPR_COMPTIME && pool_eq(base.type, POOL(IMPORTED_MODULE)))
     return module_member(s, base.value, name, span);
-  if (base.kind == OPR_COMPTIME && base.type.raw == POOL_RAW_TYPE)
+  if (base.kind == OPR_COMPTIME && pool_eq(base.type, POOL(TYPE)))
     return type_member(s, base.value, name, span);
   PoolKey type = pool_key(s->pool, base.type);
   uint32_t i;
   if (type.kind == PK_POINTER_TYPE && !type.u.pointer_type.is_many)
     return member_of(s, sema_deref(s, base, span), name, span);
   if (type.kind != PK_STRUCT_TYPE && type.kind != PK_UNION_TYPE) {
-    sema_error(s, no_members, span, base.type, sema_text(s, name));
+    diag_no_members(s->diags, span, base.type, sema_text(s, name));
     if (type.kind == PK_ARRAY_TYPE)
       diag_count_of_array(s->diags, span);
     else
@@ -159,8 +159,8 @@ Operand sema_member(Sema *s, Operand base, StrId name, Span span)
 {
   StrId base_name = base.name;
   Operand o = member_of(s, base, name, span);
-  if (o.name.raw == 0)
-    o.name = base_name.raw != 0 && o.kind != OPR_COMPTIME ? base_name : name;
+  if (str_is_none(o.name))
+    o.name = !str_is_none(base_name) && o.kind != OPR_COMPTIME ? base_name : name;
   o.span = span;
   return o;
 }
@@ -174,7 +174,7 @@ static bool known_index(Sema *s, Operand index, int64_t limit, Span span, int64_
     return false;
   if (!pool_int_value(s->pool, index.value, out) || *out < 0 || (limit >= 0 && *out >= limit)) {
     if (limit >= 0)
-      sema_error(s, index_out_of_bounds, span, index.value, limit);
+      diag_index_out_of_bounds(s->diags, span, index.value, limit);
     else if (pool_int_value(s->pool, index.value, out))
       return true;                     /* of a many-pointer: anything goes */
     *out = -1;
@@ -259,7 +259,7 @@ static bool load_indices(Sema *s, const Operand *indices, uint32_t n, Operand *o
     if (operand_is_poison(out[i]))
       return false;
     if (pool_kind(s->pool, out[i].type) == PK_ENUM_TYPE || !type_is_int(s->pool, out[i].type)) {
-      sema_error(s, index_not_integer, span, out[i].type);
+      diag_index_not_integer(s->diags, span, out[i].type);
       return false;
     }
   }
@@ -283,7 +283,7 @@ static Operand index_array(Sema *s, Operand base, const PoolKey *type, const Ope
                            uint32_t n, Span span)
 {
   if (n != type->u.array.rank) {
-    sema_error(s, index_count, span, type->u.array.rank, n);
+    diag_index_count(s->diags, span, type->u.array.rank, n);
     diag_index_form(s->diags, span, type->u.array.rank == 1 ? "a[i]" : "a[i, j]");
     return operand_poison();
   }
@@ -300,7 +300,7 @@ static Operand index_array(Sema *s, Operand base, const PoolKey *type, const Ope
   }
   if (base.kind == OPR_COMPTIME && p.is_known && pool_kind(s->pool, base.value) == PK_AGGREGATE) {
     Operand o = operand_value(s, pool_key(s->pool, base.value).u.aggregate.elems[p.known]);
-    if (element.raw != POOL_RAW_COMPTIME_STRUCT)    /* each struct has fields of its own */
+    if (!pool_eq(element, POOL(COMPTIME_STRUCT)))    /* each struct has fields of its own */
       o.type = element;
     return o;
   }
@@ -318,7 +318,7 @@ static Operand cell_place(Sema *s, const PoolKey *k, PoolId pointee, bool is_con
 {
   uint32_t serial = (uint32_t)(k->u.pointer.offset >> 32);
   if (k->u.pointer.base >= arrlenu(s->cells) || s->cells[k->u.pointer.base].serial != serial) {
-    sema_error(s, dangling_pointer, span);
+    diag_dangling_pointer(s->diags, span);
     return operand_poison();
   }
   return (Operand){.kind = OPR_CELL, .type = pointee, .cell = k->u.pointer.base,
@@ -335,7 +335,7 @@ static Operand cell_element(Sema *s, const PoolKey *k, PoolId element, bool is_c
   uint32_t each = type_leaf_count(s->pool, element);
   int64_t size = each == 0 ? 0 : (s->cells[o.cell].n - o.leaf) / each;
   if (known < 0 || known >= size) {
-    sema_error(s, index_out_of_bounds, index->span, index->value, size);
+    diag_index_out_of_bounds(s->diags, index->span, index->value, size);
     return operand_poison();
   }
   o.leaf += (uint32_t)known * each;
@@ -346,7 +346,7 @@ static Operand index_pointer(Sema *s, Operand base, const PoolKey *type, const O
                              uint32_t n, Span span)
 {
   if (n != 1) {
-    sema_error(s, index_count, span, 1u, n);
+    diag_index_count(s->diags, span, 1u, n);
     return operand_poison();
   }
   base = sema_load(s, base);
@@ -367,7 +367,7 @@ static Operand index_pointer(Sema *s, Operand base, const PoolKey *type, const O
   else if (sema_emits(s))
     place = operand_place(sema_ir(s, base), element, false);
   else {
-    sema_error(s, not_comptime, span);
+    diag_not_comptime(s->diags, span);
     return operand_poison();
   }
   place.is_const = type->u.pointer_type.is_const;
@@ -385,7 +385,7 @@ static Operand index_tuple(Sema *s, Operand base, const PoolKey *type, const Ope
   if (operand_is_poison(index))
     return index;
   if (n != 1 || !known_index(s, index, type->u.fields.n, span, &i)) {
-    sema_error(s, tuple_index, span);
+    diag_tuple_index(s->diags, span);
     return operand_poison();
   }
   return i < 0 ? operand_poison() : field_operand(s, base, (uint32_t)i);
@@ -401,7 +401,7 @@ Operand sema_index(Sema *s, Operand base, const Operand *raw, uint32_t n, Span s
   if (operand_is_poison(base))
     return base;
   if (n > MAX_RANK) {
-    sema_error(s, index_count, span, (unsigned)MAX_RANK, n);
+    diag_index_count(s->diags, span, (unsigned)MAX_RANK, n);
     return operand_poison();
   }
   if (!load_indices(s, raw, n, indices))
@@ -411,8 +411,8 @@ Operand sema_index(Sema *s, Operand base, const Operand *raw, uint32_t n, Span s
     return operand_at(index_pointer(s, base, &type, indices, n, span), span);
   if (type.kind == PK_POINTER_TYPE) {
     PoolId pointee = type.u.pointer_type.pointee;
-    if (!type_is_aggregate(s->pool, pointee) && pointee.raw != POOL_RAW_ANYOPAQUE) {
-      sema_error(s, not_indexable, span, base.type);
+    if (!type_is_aggregate(s->pool, pointee) && !pool_eq(pointee, POOL(ANYOPAQUE))) {
+      diag_not_indexable(s->diags, span, base.type);
       diag_pointer_has_one(s->diags, span);
       return operand_poison();
     }
@@ -429,8 +429,8 @@ Operand sema_index(Sema *s, Operand base, const Operand *raw, uint32_t n, Span s
   }
   if (type.kind == PK_STRUCT_TYPE && type.u.fields.is_tuple)
     return operand_at(index_tuple(s, base, &type, indices, n, span), span);
-  sema_error(s, not_indexable, span, base.type);
-  if (base.type.raw == POOL_RAW_TYPE)
+  diag_not_indexable(s->diags, span, base.type);
+  if (pool_eq(base.type, POOL(TYPE)))
     diag_array_type_form(s->diags, span);
   else
     sema_note_declared(s, &base);
@@ -446,7 +446,7 @@ Operand sema_deref(Sema *s, Operand pointer, Span span)
     return pointer;
   PoolKey type = pool_key(s->pool, pointer.type);
   if (type.kind != PK_POINTER_TYPE || type.u.pointer_type.is_many) {
-    sema_error(s, not_a_pointer, span, pointer.type);
+    diag_not_a_pointer(s->diags, span, pointer.type);
     if (type.kind == PK_POINTER_TYPE)
       diag_index_many_pointer(s->diags, span);
     return operand_poison();
@@ -463,8 +463,8 @@ Operand sema_deref(Sema *s, Operand pointer, Span span)
     return pointer;         /* all that can be done with the function is to call it */
   if (k.kind == PK_POINTER && k.u.pointer.base_kind == PTR_CELL)
     return cell_place(s, &k, pointee, is_const, span);
-  if (pointee.raw == POOL_RAW_ANYOPAQUE) {
-    sema_error(s, deref_opaque, span);
+  if (pool_eq(pointee, POOL(ANYOPAQUE))) {
+    diag_deref_opaque(s->diags, span);
     return operand_poison();
   }
   if (k.kind == PK_POINTER && k.u.pointer.base_kind == PTR_GLOBAL)
@@ -472,7 +472,7 @@ Operand sema_deref(Sema *s, Operand pointer, Span span)
   else if (sema_emits(s))
     o = operand_place(sema_ir(s, pointer), pointee, is_const);
   else
-    sema_error(s, not_comptime, span);
+    diag_not_comptime(s->diags, span);
   o.name = pointer.name;
   o.span = span;
   return o;
@@ -483,9 +483,9 @@ static Operand address_of_known(Sema *s, Operand o, Span span)
   PoolKind kind = pool_kind(s->pool, o.value);
   if (kind == PK_FUNC)
     return sema_coerce(s, o, pool_pointer_type(s->pool, false, true, o.type), span);
-  bool is_named = o.decl != NULL || (o.name.raw != 0 && !pool_eq(o.type, POOL(TYPE)));
+  bool is_named = o.decl != NULL || (!str_is_none(o.name) && !pool_eq(o.type, POOL(TYPE)));
   if (!is_named) {
-    sema_error(s, not_addressable, span);
+    diag_not_addressable(s->diags, span);
     return operand_poison();
   }
   if (!sema_check_run_time(s, o.type, span))
@@ -501,14 +501,14 @@ Operand sema_address_of(Sema *s, Operand o, Span span)
   if (operand_is_poison(o))
     return o;
   if (!pool_is_none(o.packed)) {
-    sema_error(s, packed_address, span);
+    diag_packed_address(s->diags, span);
     return operand_poison();
   }
   if (o.kind == OPR_COMPTIME)
     return address_of_known(s, o, span);
   PoolId type = pool_pointer_type(s->pool, false, o.is_const, o.type);
   if (o.kind == OPR_CELL && sema_emits(s)) {
-    sema_error(s, cell_address, span);
+    diag_cell_address(s->diags, span);
     return operand_poison();
   }
   if (o.kind == OPR_CELL) {
@@ -519,8 +519,8 @@ Operand sema_address_of(Sema *s, Operand o, Span span)
     return operand_value(s, pool_get(s->pool, &k));
   }
   if (o.kind == OPR_RUNTIME) {
-    if (o.name.raw == 0) {
-      sema_error(s, not_addressable, span);
+    if (str_is_none(o.name)) {
+      diag_not_addressable(s->diags, span);
       return operand_poison();
     }
     /* A constant in a register: no program can distinguish its address from a copy's. */
@@ -528,7 +528,7 @@ Operand sema_address_of(Sema *s, Operand o, Span span)
     return operand_runtime(sema_address(s, o), type);
   }
   if (o.is_temp) {
-    sema_error(s, not_addressable, span);
+    diag_not_addressable(s->diags, span);
     return operand_poison();
   }
   if (o.is_global) {
@@ -552,7 +552,7 @@ static PoolId struct_type_of(Sema *s, const StrId *names, const Operand *parts, 
   PoolField few[16];
   PoolField *fields = n <= ARRAY_COUNT(few) ? few : arena_many(s->arena, PoolField, n);
   for (uint32_t i = 0; i < n; i++)
-    fields[i] = (PoolField){names != NULL ? names[i] : (StrId){0}, parts[i].type};
+    fields[i] = (PoolField){names != NULL ? names[i] : STR_NONE, parts[i].type};
   PoolKey key = {.kind = PK_STRUCT_TYPE, .type = POOL(TYPE)};
   key.u.fields.n = n;
   key.u.fields.fields = fields;

@@ -10,11 +10,11 @@
 static PoolId zero_value(Sema *s, PoolId type)
 {
   PoolKey k = pool_key(s->pool, type);
-  if (k.kind == PK_INT_TYPE || type.raw == POOL_RAW_COMPTIME_INT || k.kind == PK_ENUM_TYPE)
+  if (k.kind == PK_INT_TYPE || pool_eq(type, POOL(COMPTIME_INT)) || k.kind == PK_ENUM_TYPE)
     return pool_int(s->pool, type, 0);
   if (type_is_float(s->pool, type))
     return pool_float(s->pool, type, 0);
-  return type.raw == POOL_RAW_BOOL ? POOL(FALSE) : (PoolId){0};
+  return pool_eq(type, POOL(BOOL)) ? POOL(FALSE) : POOL(NONE);
 }
 
 static void zero_leaves(Sema *s, PoolId type, PoolId *leaves)
@@ -68,7 +68,7 @@ static Operand declare_cell(Sema *s, const NodeVarDecl *n, PoolId type)
       type = o.type;
     return cell_make(s, type, o.value, n->var_kind == VAR_CONST);
   }
-  Operand cell = cell_make(s, type, (PoolId){0}, false);
+  Operand cell = cell_make(s, type, POOL(NONE), false);
   zero_leaves(s, type, &s->leaves[s->cells[cell.cell].first]);
   return cell;
 }
@@ -78,7 +78,7 @@ static void check_local_align(Sema *s, const NodeVarDecl *n, uint32_t align)
 {
   uint32_t stack = ir_type_align(IRT_I16), wanted = sema_align(s, n->align, align);
   if (wanted > align && wanted > stack)
-    sema_error(s, local_align, n->align->span, wanted, stack);
+    diag_local_align(s->diags, n->align->span, wanted, stack);
 }
 
 static Operand declare_memory(Sema *s, const NodeVarDecl *n, PoolId type)
@@ -111,12 +111,12 @@ static Operand declare_memory(Sema *s, const NodeVarDecl *n, PoolId type)
 
 static void stmt_var(Sema *s, const NodeVarDecl *n)
 {
-  PoolId type = n->type != NULL ? sema_type_expr(s, n->type) : (PoolId){0};
+  PoolId type = n->type != NULL ? sema_type_expr(s, n->type) : POOL(NONE);
   Operand o = operand_poison();
   bool is_cell = n->is_comptime || (!sema_emits(s) && n->var_kind == VAR_VAR);
   if (n->init == NULL && (n->var_kind == VAR_CONST || n->type == NULL))
-    sema_error(s, needs_initialiser, n->name.span, sema_text(s, n->name.text));
-  else if (type.raw == POOL_RAW_POISON_TYPE)
+    diag_needs_initialiser(s->diags, n->name.span, sema_text(s, n->name.text));
+  else if (pool_eq(type, POOL(POISON_TYPE)))
     o = operand_poison();
   else if (is_cell && n->var_kind == VAR_VAR)
     o = declare_cell(s, n, type);
@@ -142,17 +142,17 @@ static bool is_discard(Sema *s, const Node *target)
 static void stmt_assign(Sema *s, const NodeAssign *n)
 {
   if (n->op == ASSIGN_PLAIN && is_discard(s, n->target)) {
-    sema_load(s, sema_expr(s, n->value, (PoolId){0}));
+    sema_load(s, sema_expr(s, n->value, POOL(NONE)));
     return;
   }
   if (node_kind(n->target) == ND_POINTER_TYPE) {
-    sema_error(s, pointer_target, n->target->span);
+    diag_pointer_target(s->diags, n->target->span);
     return;
   }
-  Operand target = operand_at(sema_expr(s, n->target, (PoolId){0}), n->target->span);
-  PoolId want = operand_is_poison(target) ? (PoolId){0} : target.type;
+  Operand target = operand_at(sema_expr(s, n->target, POOL(NONE)), n->target->span);
+  PoolId want = operand_is_poison(target) ? POOL(NONE) : target.type;
   bool is_shift = n->op == BINARY_SHL || n->op == BINARY_SHR;
-  Operand value = sema_expr(s, n->value, is_shift ? (PoolId){0} : want);
+  Operand value = sema_expr(s, n->value, is_shift ? POOL(NONE) : want);
   value = operand_at(sema_load(s, operand_at(value, n->value->span)), n->value->span);
   if (operand_is_poison(target))
     return;
@@ -216,7 +216,7 @@ static Operand walk_condition(Sema *s, const Node *n, bool *known)
     o = operand_at(operand_value(s, sema_force(s, o.value)), n->span);
     *known = o.kind == OPR_COMPTIME && value_is_true(o.value);
   } else if (o.kind == OPR_RUNTIME && !sema_emits(s)) {
-    sema_error(s, not_comptime, n->span);
+    diag_not_comptime(s->diags, n->span);
     return operand_poison();
   }
   return o;
@@ -247,9 +247,9 @@ Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
   Operand other =
       n->else_part != NULL ? walk_branch(s, n->else_part, want, is_value) : operand_void();
   s->run_time_depth--;
-  if (n->else_part == NULL && is_value && exits.n > 0 && value.type.raw != POOL_RAW_VOID &&
+  if (n->else_part == NULL && is_value && exits.n > 0 && !pool_eq(value.type, POOL(VOID)) &&
       !operand_is_poison(value)) {
-    sema_error(s, if_without_else, node->span, value.type);
+    diag_if_without_else(s->diags, node->span, value.type);
     exits.at[0].value = other = operand_poison();
   }
   if (!s->is_dead)
@@ -277,7 +277,7 @@ static bool prong_labels(Sema *s, const NodeProng *prong, PoolId type, PoolId **
     s->own->at = label->span;
     PoolId value = sema_force(s, o.value);
     if (hmgeti(*seen, value.raw) >= 0) {
-      sema_error(s, repeated_label, label->span, value);
+      diag_repeated_label(s->diags, label->span, value);
       is_good = false;
     }
     hmput(*seen, value.raw, true);
@@ -294,9 +294,9 @@ static bool is_exhaustive(Sema *s, PoolId type, size_t n_labels)
   enum { SMALL_BITS = 16 };
   if (k.kind == PK_INT_TYPE)
     return k.u.int_type.bits <= SMALL_BITS && n_labels >= (size_t)1 << k.u.int_type.bits;
-  if (type.raw == POOL_RAW_BOOL)
+  if (pool_eq(type, POOL(BOOL)))
     return n_labels >= 2;
-  return type.raw == POOL_RAW_DIRECTION && n_labels >= PORT_COUNT;
+  return pool_eq(type, POOL(DIRECTION)) && n_labels >= PORT_COUNT;
 }
 
 static bool check_subject(Sema *s, Operand o, Span span)
@@ -305,11 +305,11 @@ static bool check_subject(Sema *s, Operand o, Span span)
     return false;
   PoolKind kind = pool_kind(s->pool, o.type);
   bool is_ok = type_is_int(s->pool, o.type) || kind == PK_ENUM_TYPE || type_is_id(o.type) ||
-               o.type.raw == POOL_RAW_BOOL || o.type.raw == POOL_RAW_DIRECTION;
+               pool_eq(o.type, POOL(BOOL)) || pool_eq(o.type, POOL(DIRECTION));
   if (!is_ok)
-    sema_error(s, bad_switch_subject, span, o.type);
+    diag_bad_switch_subject(s->diags, span, o.type);
   else if (o.kind != OPR_COMPTIME && type_is_wide(s->pool, o.type))
-    sema_error(s, wide_operand, span, o.type);
+    diag_wide_operand(s->diags, span, o.type);
   else
     return true;
   return false;
@@ -333,7 +333,7 @@ static bool switch_labels(Sema *s, const NodeSwitch *n, PoolId type, PoolId **la
     if (!prong->is_else)
       continue;
     if (*else_prong != IR_NO_ID) {
-      sema_error(s, second_else, prong->head.span);
+      diag_second_else(s->diags, prong->head.span);
       is_good = false;
     }
     *else_prong = i;
@@ -341,7 +341,7 @@ static bool switch_labels(Sema *s, const NodeSwitch *n, PoolId type, PoolId **la
   hmfree(seen);
   marks[n->prongs.count] = (uint32_t)arrlenu(*labels);
   if (is_good && *else_prong == IR_NO_ID && !is_exhaustive(s, type, arrlenu(*labels))) {
-    sema_error(s, switch_not_exhaustive, n->head.span);
+    diag_switch_not_exhaustive(s->diags, n->head.span);
     is_good = false;
   }
   return is_good;
@@ -402,12 +402,12 @@ static Operand switch_emit(Sema *s, const NodeSwitch *n, Operand subject, const 
 Operand sema_switch(Sema *s, const Node *node, PoolId want, bool is_value)
 {
   const NodeSwitch *n = node_switch(node);
-  Operand subject = sema_load(s, operand_at(sema_expr(s, n->subject, (PoolId){0}),
+  Operand subject = sema_load(s, operand_at(sema_expr(s, n->subject, POOL(NONE)),
                                             n->subject->span));
   if (!check_subject(s, subject, n->subject->span))
     return operand_poison();
   if (n->prongs.count == 0) {
-    sema_error(s, switch_not_exhaustive, node->span);
+    diag_switch_not_exhaustive(s->diags, node->span);
     return operand_poison();
   }
   enum { FEW_PRONGS = 32 };
@@ -421,7 +421,7 @@ Operand sema_switch(Sema *s, const Node *node, PoolId want, bool is_value)
     if (subject.kind == OPR_COMPTIME) {
       s->own->at = n->subject->span;
       PoolId known = sema_force(s, subject.value);
-      if (known.raw != POOL_RAW_POISON)
+      if (!pool_eq(known, POOL(POISON)))
         out = switch_known(s, n, known, labels, marks, else_prong, want, is_value);
     } else {
       out = switch_emit(s, n, subject, labels, marks, else_prong, want, is_value);
@@ -463,7 +463,7 @@ static void unrolled_ends(Sema *s, Target *target)
 static bool may_unroll(Sema *s, uint32_t *n, Span span)
 {
   if (sema_emits(s) && ++*n > s->session->options->max_inlined_iterations) {
-    sema_error(s, too_many_iterations, span, s->session->options->max_inlined_iterations);
+    diag_too_many_iterations(s->diags, span, s->session->options->max_inlined_iterations);
     return false;
   }
   return sema_step(s, span);
@@ -471,7 +471,7 @@ static bool may_unroll(Sema *s, uint32_t *n, Span span)
 
 static void not_unrolled(Sema *s, Span span, bool is_inline)
 {
-  sema_error(s, not_comptime, span);
+  diag_not_comptime(s->diags, span);
   if (is_inline)
     diag_without_inline(s->diags, span);
 }
@@ -584,7 +584,7 @@ static void for_range_known(Sema *s, const NodeFor *n, Target *target, const Poo
   if (!pool_int_value(s->pool, range->u.range.start, &start) ||
       !pool_int_value(s->pool, range->u.range.stop, &stop) ||
       !pool_int_value(s->pool, range->u.range.step, &step) || step == 0) {
-    sema_error(s, bad_range, n->iterable->span);
+    diag_bad_range(s->diags, n->iterable->span);
     return;
   }
   int64_t index = 0;
@@ -668,7 +668,7 @@ static void loop_open(Sema *s, const NodeFor *n, Loop *loop, PoolId type, IrValu
     loop->index = ir_block_param(s->ir, s->b.func, loop->body, IRT_I16);
     args[n_args++] = ir_const(&s->b, IRT_I16, 0);
   }
-  if (enters.raw == IR_NO_VALUE.raw)
+  if (ir_value_is_none(enters))
     ir_br(&s->b, loop->body, args, n_args);
   else
     ir_cond_br(&s->b, enters, loop->body, args, n_args, loop->done, NULL, 0);
@@ -702,7 +702,7 @@ static void loop_close(Sema *s, Loop *loop, bool goes_on, IrValue next, IrValue 
   if (goes_on) {
     IrValue args[2] = {next, IR_NO_VALUE};
     uint32_t n_args = 1;
-    if (loop->index.raw != IR_NO_VALUE.raw)
+    if (!ir_value_is_none(loop->index))
       args[n_args++] = ir_binary(&s->b, IR_add, IRT_I16, loop->index, ir_const(&s->b, IRT_I16, 1));
     ir_cond_br(&s->b, more, loop->body, args, n_args, loop->done, NULL, 0);
   }
@@ -813,9 +813,9 @@ static Operand walk_iterable(Sema *s, const NodeFor *n)
   bool is_range = node->kind == ND_BUILTIN_CALL &&
                   str_eq(node_builtin_call(node)->name.text, sema_name(s, "range"));
   if (!n->is_inline || !is_range || !sema_emits(s))
-    return sema_load(s, operand_at(sema_expr(s, node, (PoolId){0}), node->span));
+    return sema_load(s, operand_at(sema_expr(s, node, POOL(NONE)), node->span));
   size_t errors = diags_error_count(s->diags);
-  Operand o = sema_comptime_operand(s, node, (PoolId){0});
+  Operand o = sema_comptime_operand(s, node, POOL(NONE));
   if (operand_is_poison(o) && diags_error_count(s->diags) > errors)
     diag_without_inline(s->diags, node->span);
   return o;
@@ -831,7 +831,7 @@ void sema_for(Sema *s, const Node *node)
   bool is_tuple = k.kind == PK_STRUCT_TYPE &&
                   (k.u.fields.is_tuple || k.u.fields.n == 0);   /* .{} is a tuple, too */
   if (k.kind != PK_RANGE_TYPE && k.kind != PK_ARRAY_TYPE && !is_tuple) {
-    sema_error(s, not_iterable, n->iterable->span, o.type);
+    diag_not_iterable(s->diags, n->iterable->span, o.type);
     return;
   }
   if (!sema_emits(s) || n->is_inline || is_tuple) {
@@ -842,7 +842,7 @@ void sema_for(Sema *s, const Node *node)
     else
       not_unrolled(s, n->iterable->span, n->is_inline);
   } else if (k.kind == PK_RANGE_TYPE && type_is_wide(s->pool, k.u.array.element)) {
-    sema_error(s, wide_operand, n->iterable->span, k.u.array.element);
+    diag_wide_operand(s->diags, n->iterable->span, k.u.array.element);
   } else if (k.kind == PK_RANGE_TYPE) {
     for_range_emitted(s, n, o);
   } else {
@@ -868,20 +868,20 @@ static void stmt_return(Sema *s, const NodeReturn *n)
   Frame *f = s->frame;
   Operand value = operand_void();
   if (n->value != NULL)
-    value = sema_expr(s, n->value, f->is_function ? f->result : (PoolId){0});
+    value = sema_expr(s, n->value, f->is_function ? f->result : POOL(NONE));
   if (!f->is_function) {
-    sema_error(s, return_outside, n->head.span);
+    diag_return_outside(s->diags, n->head.span);
     s->is_dead = true;
     return;
   }
-  bool needs_value = f->result.raw != POOL_RAW_VOID && f->result.raw != POOL_RAW_POISON_TYPE;
+  bool needs_value = !pool_eq(f->result, POOL(VOID)) && !pool_eq(f->result, POOL(POISON_TYPE));
   if (n->value == NULL && needs_value) {
-    sema_error(s, return_without_value, n->head.span, f->result);
+    diag_return_without_value(s->diags, n->head.span, f->result);
     value = operand_poison();
   } else
     value = sema_coerce(s, value, f->result, n->value != NULL ? n->value->span : n->head.span);
   if (f->is_emitted && s->comptime) {
-    sema_error(s, leaves_comptime, n->head.span, "return");
+    diag_leaves_comptime(s->diags, n->head.span, "return");
     s->is_dead = true;
     return;
   }
@@ -899,9 +899,9 @@ static void stmt_return(Sema *s, const NodeReturn *n)
     ir_trap(&s->b, 0);
     return;
   }
-  if (f->result_address.raw != IR_NO_VALUE.raw)
+  if (!ir_value_is_none(f->result_address))
     place_init(s, operand_place(f->result_address, f->result, false), value);
-  bool has_value = f->result.raw != POOL_RAW_VOID && f->result_address.raw == IR_NO_VALUE.raw;
+  bool has_value = !pool_eq(f->result, POOL(VOID)) && ir_value_is_none(f->result_address);
   ir_ret(&s->b, has_value ? sema_ir(s, value) : IR_NO_VALUE);
   s->is_dead = true;
 }
@@ -911,19 +911,19 @@ static void stmt_break(Sema *s, const NodeBreak *n)
   Target *t = find_target(s, n->label, false);
   Operand value = operand_void();
   if (n->value != NULL)
-    value = sema_load(s, sema_expr(s, n->value, t != NULL ? t->want : (PoolId){0}));
+    value = sema_load(s, sema_expr(s, n->value, t != NULL ? t->want : POOL(NONE)));
   if (t == NULL) {
     if (name_is_given(n->label))
-      sema_error(s, no_such_label, n->label.span, sema_text(s, n->label.text));
+      diag_no_such_label(s->diags, n->label.span, sema_text(s, n->label.text));
     else
-      sema_error(s, break_outside_loop, n->head.span, "break");
+      diag_break_outside_loop(s->diags, n->head.span, "break");
     s->is_dead = true;
     return;
   }
   if (t->kind == TARGET_LOOP && n->value != NULL)
-    sema_error(s, loop_has_no_value, n->value->span);
+    diag_loop_has_no_value(s->diags, n->value->span);
   if (t->has_blocks && s->comptime)
-    sema_error(s, leaves_comptime, n->head.span, "break");
+    diag_leaves_comptime(s->diags, n->head.span, "break");
   else if (t->has_blocks)
     ir_br(&s->b, t->break_to, NULL, 0);
   else
@@ -937,11 +937,11 @@ static void stmt_continue(Sema *s, const NodeContinue *n)
   Target *t = find_target(s, n->label, true);
   if (t == NULL) {
     if (name_is_given(n->label))
-      sema_error(s, no_such_label, n->label.span, sema_text(s, n->label.text));
+      diag_no_such_label(s->diags, n->label.span, sema_text(s, n->label.text));
     else
-      sema_error(s, break_outside_loop, n->head.span, "continue");
+      diag_break_outside_loop(s->diags, n->head.span, "continue");
   } else if (t->has_blocks && s->comptime) {
-    sema_error(s, leaves_comptime, n->head.span, "continue");
+    diag_leaves_comptime(s->diags, n->head.span, "continue");
   } else if (t->has_blocks) {
     ir_br(&s->b, t->continue_to, NULL, 0);
     t->is_continued = true;
@@ -966,7 +966,7 @@ static void stmt_comptime(Sema *s, const Node *body)
 
 static void stmt_expr(Sema *s, const Node *n)
 {
-  Operand o = sema_expr(s, n, (PoolId){0});
+  Operand o = sema_expr(s, n, POOL(NONE));
   bool is_copy;
   const char *useless = node_kind(n) == ND_BINARY ? "operation"
                       : node_kind(n) == ND_UNARY ? "operation" : NULL;
@@ -999,10 +999,10 @@ void sema_stmt(Sema *s, const Node *n)
     sema_block(s, n, POOL(VOID));
     return;
   case ND_IF:
-    sema_if(s, n, (PoolId){0}, false);
+    sema_if(s, n, POOL(NONE), false);
     return;
   case ND_SWITCH:
-    sema_switch(s, n, (PoolId){0}, false);
+    sema_switch(s, n, POOL(NONE), false);
     return;
   case ND_FOR:
     sema_for(s, n);

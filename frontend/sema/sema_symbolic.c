@@ -12,7 +12,7 @@
 static PoolId compute_node(Sema *s, const PoolKey *k, PoolId a, PoolId b)
 {
   Span nowhere = {0, 0};
-  if (a.raw == POOL_RAW_POISON || b.raw == POOL_RAW_POISON)
+  if (pool_eq(a, POOL(POISON)) || pool_eq(b, POOL(POISON)))
     return POOL(POISON);
   PoolId type = pool_type_of(s->pool, a);
   switch (k->u.symbolic.sym) {
@@ -111,7 +111,7 @@ static PoolId eval_elements(Sema *s, const PoolKey *k, const PoolId *params)
   PoolId out = POOL(POISON);
   for (uint32_t i = 0; i < n; i++) {
     elems[i] = eval_value(s, k->u.aggregate.elems[i], params);
-    if (elems[i].raw == POOL_RAW_POISON)
+    if (pool_eq(elems[i], POOL(POISON)))
       goto done;
   }
   out = pool_aggregate(s->pool, k->type, elems, n);
@@ -133,8 +133,8 @@ static PoolId eval_value(Sema *s, PoolId value, const PoolId *params)
   k.u.range.start = eval_value(s, k.u.range.start, params);
   k.u.range.stop = eval_value(s, k.u.range.stop, params);
   k.u.range.step = eval_value(s, k.u.range.step, params);
-  if (k.u.range.start.raw == POOL_RAW_POISON || k.u.range.stop.raw == POOL_RAW_POISON ||
-      k.u.range.step.raw == POOL_RAW_POISON)
+  if (pool_eq(k.u.range.start, POOL(POISON)) || pool_eq(k.u.range.stop, POOL(POISON)) ||
+      pool_eq(k.u.range.step, POOL(POISON)))
     return POOL(POISON);
   return pool_get(s->pool, &k);
 }
@@ -144,7 +144,7 @@ static PoolId eval_quietly(Sema *s, PoolId value, const PoolId *params)
 {
   size_t mark = diags_mark(s->diags);
   PoolId out = eval_value(s, value, params);
-  if (out.raw == POOL_RAW_POISON)
+  if (pool_eq(out, POOL(POISON)))
     diags_rewind(s->diags, mark);
   return out;
 }
@@ -171,7 +171,7 @@ static PoolId force_elements(Sema *s, const PoolKey *k)
   PoolId out = POOL(POISON);
   for (uint32_t i = 0; i < n; i++) {
     elems[i] = sema_force(s, k->u.aggregate.elems[i]);
-    if (elems[i].raw == POOL_RAW_POISON)
+    if (pool_eq(elems[i], POOL(POISON)))
       goto done;
   }
   out = pool_aggregate(s->pool, k->type, elems, n);
@@ -194,8 +194,8 @@ PoolId sema_force(Sema *s, PoolId value)
     return pool_get(s->pool, &k);
   }
   PoolId result = value_on_tile(s, value);
-  if (result.raw == POOL_RAW_POISON) {
-    sema_error(s, bad_on_tile, s->own->at, k.type);
+  if (pool_eq(result, POOL(POISON))) {
+    diag_bad_on_tile(s->diags, s->own->at, k.type);
     return result;
   }
   tile_env_record(s, value, result);

@@ -388,11 +388,11 @@ Operand wide_unary(Sema *s, UnaryOp op, Operand a)
 Operand wide_convert(Sema *s, Operand o, PoolId type, Span span)
 {
   if (type_is_wide(s->pool, type)) {
-    if (o.type.raw == POOL_RAW_BOOL)
+    if (pool_eq(o.type, POOL(BOOL)))
       o = operand_runtime(ir_unary(&s->b, IR_zext, IRT_I16, sema_ir(s, o)), POOL(U16));
     if (pool_kind(s->pool, o.type) == PK_INT_TYPE)
       return limbs_store(s, type, limbs_as(s, o, limbs_of(s, type)));
-  } else if (type.raw == POOL_RAW_BOOL) {
+  } else if (pool_eq(type, POOL(BOOL))) {
     IrValue bits = any_bit(s, limbs_load(s, o));
     return operand_runtime(ir_binary(&s->b, IR_ne, IRT_BOOL, bits, limb_const(s, 0)), type);
   } else if (type_is_int(s->pool, type)) {
@@ -400,6 +400,6 @@ Operand wide_convert(Sema *s, Operand o, PoolId type, Span span)
     IrValue v = limb_op(s, IR_or, l.at[0], limb_shift(s, IR_shl, l.at[1], LIMB_BITS));
     return operand_runtime(emit_convert(s, v, POOL(U64), type), type);
   }
-  sema_error(s, bad_as, span, o.type, type);
+  diag_bad_as(s->diags, span, o.type, type);
   return operand_poison();
 }

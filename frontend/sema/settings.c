@@ -24,13 +24,13 @@ bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, S
   if (pool_eq(value, POOL(POISON)))
     return false;
   if (pool_kind(s->pool, value) != PK_INT) {
-    diag_not_an_integer(s->session->diags, span, what,
+    diag_not_an_integer(s->diags, span, what,
                         pool_type_of(s->pool, value));
     return false;
   }
   int64_t v = 0;
   if (!pool_int_value(s->pool, value, &v) || v < lo || v > hi) {
-    diag_int_out_of_range(s->session->diags, span, value, what, lo,
+    diag_int_out_of_range(s->diags, span, value, what, lo,
                           hi);
     return false;
   }
@@ -59,7 +59,7 @@ static PoolId make_aggregate(Sema *s, const char *const *names, const PoolId *va
 {
   PoolField *fields = arena_many(s->arena, PoolField, n ? n : 1);
   for (uint32_t i = 0; i < n; i++)
-    fields[i] = (PoolField){names ? sema_name(s, names[i]) : (StrId){0},
+    fields[i] = (PoolField){names ? sema_name(s, names[i]) : STR_NONE,
                             pool_type_of(s->pool, values[i])};
   PoolKey key = {.kind = PK_STRUCT_TYPE, .type = POOL(TYPE)};
   key.u.fields.n = n;
@@ -90,7 +90,7 @@ Operand sema_pointer_of(Sema *s, Operand o, Span span)
     return sema_load(s, o);
   if (kind == PK_ARRAY_TYPE && (o.kind == OPR_MEMORY || operand_is_comptime(o)))
     return sema_address_of(s, o, span);
-  diag_needs_address(s->session->diags, span, o.type);
+  diag_needs_address(s->diags, span, o.type);
   return operand_poison();
 }
 
@@ -125,7 +125,7 @@ Settings settings_of_value(Sema *s, PoolId value, const Node *node, Span span)
   PoolKey type = pool_key(s->pool, pool_type_of(s->pool, value));
   if (type.kind != PK_STRUCT_TYPE || (type.u.fields.is_tuple && type.u.fields.n > 0)) {
     if (!pool_eq(value, POOL(POISON)))
-      diag_not_a_struct(s->session->diags, span,
+      diag_not_a_struct(s->diags, span,
                         pool_type_of(s->pool, value));
     return (Settings){.span = span};
   }
@@ -146,7 +146,7 @@ static Settings settings_of_memory(Sema *s, Operand o, Span span)
 {
   PoolKey type = pool_key(s->pool, o.type);
   if (type.kind != PK_STRUCT_TYPE || type.u.fields.is_tuple) {
-    diag_not_a_struct(s->session->diags, span, o.type);
+    diag_not_a_struct(s->diags, span, o.type);
     return (Settings){.span = span};
   }
   Settings set = settings_alloc(s, type.u.fields.n, span);
@@ -216,7 +216,7 @@ static Settings settings_of_fields(Sema *s, const NodeStructInit *init, const ch
     set.ok &= !operand_is_poison(set.at[i].value);
     for (uint32_t k = 0; k < i; k++)
       if (str_eq(set.at[k].name, set.at[i].name)) {
-        diag_setting_twice(s->session->diags, field->name.span, sema_text(s, field->name.text));
+        diag_setting_twice(s->diags, field->name.span, sema_text(s, field->name.text));
         set.ok = false;
       }
   }
@@ -235,7 +235,7 @@ Settings settings_read(Sema *s, const Node *n, const char *const *run_time)
     return settings_of_memory(s, o, n->span);
   if (!operand_is_comptime(o)) {
     if (!operand_is_poison(o))
-      diag_not_a_struct(s->session->diags, n->span, o.type);
+      diag_not_a_struct(s->diags, n->span, o.type);
     return (Settings){.span = n->span};
   }
   return settings_of_value(s, o.value, n, n->span);
@@ -259,11 +259,11 @@ void settings_missing(Sema *s, Settings *set, const char *what, const char *name
     if (set->at[i].taken || !base_nearest(found, &name, 1))
       continue;
     set->at[i].taken = true;
-    diag_unknown_setting(s->session->diags, set->at[i].name_span, what, found);
-    diag_suggest(s->session->diags, set->at[i].name_span, name);
+    diag_unknown_setting(s->diags, set->at[i].name_span, what, found);
+    diag_suggest(s->diags, set->at[i].name_span, name);
     return;
   }
-  diag_setting_missing(s->session->diags, set->span, what, name);
+  diag_setting_missing(s->diags, set->span, what, name);
 }
 
 void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
@@ -273,9 +273,9 @@ void settings_finish(Sema *s, const Settings *set, const char *what, const char 
     if (set->at[i].taken)
       continue;
     const char *name = sema_text(s, set->at[i].name);
-    diag_unknown_setting(s->session->diags, set->at[i].name_span, what, name);
+    diag_unknown_setting(s->diags, set->at[i].name_span, what, name);
     const char *near = base_nearest(name, known, n_known);
-    diag_suggest(s->session->diags, set->at[i].name_span, near);
+    diag_suggest(s->diags, set->at[i].name_span, near);
   }
 }
 
@@ -287,7 +287,7 @@ bool setting_bool(Sema *s, Setting *field, bool otherwise)
   if (pool_eq(value, POOL(POISON)))
     return otherwise;
   if (pool_kind(s->pool, value) != PK_BOOL_VALUE) {
-    diag_setting_not_bool(s->session->diags, field->span, sema_text(s, field->name),
+    diag_setting_not_bool(s->diags, field->span, sema_text(s, field->name),
                           pool_type_of(s->pool, value));
     return otherwise;
   }
@@ -305,7 +305,7 @@ int setting_choice(Sema *s, const Setting *field, const char *what, const char *
     if (!setting_bool(s, settings_take(s, &set, names[i]), false))
       continue;
     if (chosen >= 0) {
-      diag_setting_choice(s->session->diags, field->span, what, names[chosen], names[i]);
+      diag_setting_choice(s->diags, field->span, what, names[chosen], names[i]);
       *ok = false;
     }
     chosen = (int)i;

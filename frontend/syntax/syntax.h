@@ -53,7 +53,7 @@ typedef struct { Node **at; uint32_t count; } NodeList;
 typedef struct { StrId text; Span span; } Name;          /* text raw 0: absent */
 typedef struct { Name *at; uint32_t count; } NameList;
 
-static inline bool name_is_given(Name name) { return name.text.raw != 0; }
+static inline bool name_is_given(Name name) { return !str_is_none(name.text); }
 static inline NodeKind node_kind(const Node *n) { return (NodeKind)n->kind; }
 
 /* One struct a kind, `NodeBinary` for ND_BINARY ... */

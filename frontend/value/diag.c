@@ -10,7 +10,7 @@ static DiagArg box_pool(Diags *diags, PoolId id)
 {
   Pool *pool = diags_context(diags);
   Arena *scratch = diags_scratch(diags);
-  bool is_type = pool_type_of(pool, id).raw == POOL_RAW_TYPE;
+  bool is_type = pool_eq(pool_type_of(pool, id), POOL(TYPE));
   const char *text = is_type ? arena_printf(scratch, "'%s'", type_text(pool, scratch, id))
                              : value_text(pool, scratch, id);
   size_t length = strlen(text);
@@ -18,7 +18,7 @@ static DiagArg box_pool(Diags *diags, PoolId id)
     text = arena_printf(scratch, "a number of %zu digits", length - (text[0] == '-'));
   if (pool_kind(pool, id) == PK_STRING)
     text = arena_printf(scratch, "\"%s\"", text);
-  bool is_bad = id.raw == POOL_RAW_POISON ||
+  bool is_bad = pool_eq(id, POOL(POISON)) ||
                 (is_type && strstr(text, type_text(pool, scratch, POOL(POISON_TYPE))));
   return is_bad ? diag_arg_poison(text) : diag_arg_text(text);
 }

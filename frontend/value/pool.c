@@ -542,7 +542,7 @@ static void add_known_int(Pool *pool, uint32_t raw, bool is_signed, uint16_t bit
 {
   PoolKey key = {.kind = PK_INT_TYPE, .type = POOL(TYPE),
                  .u.int_type = {.is_signed = is_signed, .bits = bits}};
-  if (pool_get(pool, &key).raw != raw)
+  if (!pool_eq(pool_get(pool, &key), (PoolId){raw}))
     ICE("predeclared ids are out of step");
 }
 
@@ -634,13 +634,13 @@ void pool_mpz(const Pool *pool, PoolId value, mpz_t out)
 
 static Fp16Format format_of(PoolId type)
 {
-  return type.raw == POOL_RAW_BF16 ? FP16_BF16 : type.raw == POOL_RAW_CB16 ? FP16_CB16 : FP16_F16;
+  return pool_eq(type, POOL(BF16)) ? FP16_BF16 : pool_eq(type, POOL(CB16)) ? FP16_CB16 : FP16_F16;
 }
 
 PoolId pool_float(Pool *pool, PoolId type, double value)
 {
   uint64_t bits;
-  if (type.raw == POOL_RAW_F32)
+  if (pool_eq(type, POOL(F32)))
     bits = fp32_from_double(value);
   else if (type_is_float16(type))
     bits = fp16_from_double(format_of(type), value);
@@ -688,7 +688,7 @@ double pool_float_value(const Pool *pool, PoolId value)
 {
   const Item *item = &pool->items[value.raw];
   PoolId type = {item->type};
-  if (type.raw == POOL_RAW_F32)
+  if (pool_eq(type, POOL(F32)))
     return fp32_to_double((uint32_t)item->data.bits);
   if (type_is_float16(type))
     return fp16_to_double(format_of(type), (uint16_t)item->data.bits);
@@ -701,12 +701,12 @@ PoolId pool_field(const Pool *pool, PoolId value, StrId name)
 {
   PoolKey k = pool_key(pool, value);
   if (k.kind != PK_AGGREGATE)
-    return (PoolId){0};
+    return POOL(NONE);
   PoolKey type = pool_key(pool, k.type);
   if (type.kind != PK_STRUCT_TYPE)
-    return (PoolId){0};
+    return POOL(NONE);
   for (uint32_t i = 0; i < type.u.fields.n; i++)
     if (str_eq(type.u.fields.fields[i].name, name))
       return k.u.aggregate.elems[i];
-  return (PoolId){0};
+  return POOL(NONE);
 }

@@ -9,19 +9,19 @@ static const Machine *any_machine(void) { return machine_get(ARCH_WSE2); }
 
 bool type_is_int(const Pool *pool, PoolId type)
 {
-  return type.raw == POOL_RAW_COMPTIME_INT || pool_is_machine_int(type) ||
+  return pool_eq(type, POOL(COMPTIME_INT)) || pool_is_machine_int(type) ||
          pool_kind(pool, type) == PK_INT_TYPE;
 }
 
 bool type_is_float16(PoolId type)
 {
-  return type.raw == POOL_RAW_F16 || type.raw == POOL_RAW_BF16 || type.raw == POOL_RAW_CB16;
+  return pool_eq(type, POOL(F16)) || pool_eq(type, POOL(BF16)) || pool_eq(type, POOL(CB16));
 }
 
 bool type_is_float(const Pool *pool, PoolId type)
 {
   (void)pool;
-  return type_is_float16(type) || type.raw == POOL_RAW_F32 || type.raw == POOL_RAW_COMPTIME_FLOAT;
+  return type_is_float16(type) || pool_eq(type, POOL(F32)) || pool_eq(type, POOL(COMPTIME_FLOAT));
 }
 
 bool type_is_numeric(const Pool *pool, PoolId type)
@@ -68,8 +68,8 @@ bool type_is_comptime_only(const Pool *pool, PoolId type)
   PoolKey k = pool_key(pool, type);
   switch ((int)k.kind) {
   case PK_WELL_KNOWN_TYPE:
-    return type.raw != POOL_RAW_VOID && type.raw != POOL_RAW_POISON_TYPE &&
-           type.raw != POOL_RAW_ANYOPAQUE && type_ir(pool, type) == IRT_VOID;
+    return !pool_eq(type, POOL(VOID)) && !pool_eq(type, POOL(POISON_TYPE)) &&
+           !pool_eq(type, POOL(ANYOPAQUE)) && type_ir(pool, type) == IRT_VOID;
   case PK_ARRAY_TYPE:
   case PK_RANGE_TYPE:
     return type_is_comptime_only(pool, k.u.array.element);
@@ -179,9 +179,9 @@ uint32_t type_bits(const Pool *pool, PoolId type)
   case PK_POINTER_TYPE: return ir_type_bits(IRT_PTR);
   default: break;
   }
-  if (type.raw == POOL_RAW_BOOL)
+  if (pool_eq(type, POOL(BOOL)))
     return 1;
-  return type.raw == POOL_RAW_F32 ? 32 : type_is_float16(type) ? 16 : 0;
+  return pool_eq(type, POOL(F32)) ? 32 : type_is_float16(type) ? 16 : 0;
 }
 
 uint32_t type_align(const Pool *pool, PoolId type)
@@ -306,11 +306,11 @@ static const char *known_text(PoolId type)
     WELL_KNOWN_TYPES(T)
 #undef T
   };
-  if (type.raw == POOL_RAW_FIFO)
+  if (pool_eq(type, POOL(FIFO)))
     return "fifo";
-  if (type.raw == POOL_RAW_ANYTYPE)
+  if (pool_eq(type, POOL(ANYTYPE)))
     return "anytype";
-  return type.raw == POOL_RAW_POISON_TYPE ? "an erroneous type" : texts[type.raw];
+  return pool_eq(type, POOL(POISON_TYPE)) ? "an erroneous type" : texts[type.raw];
 }
 
 /* Types and values can be made of themselves a few dozen times over; printing stops some way
@@ -331,7 +331,7 @@ static void print_type(Pool *pool, FILE *out, PoolId type);
 static void print_fields(Pool *pool, FILE *out, const PoolKey *k)
 {
   StrTable *names = pool_names(pool);
-  if (k->u.fields.name.raw != 0) {
+  if (!str_is_none(k->u.fields.name)) {
     fputs(str_text(names, k->u.fields.name), out);
     return;
   }
@@ -387,7 +387,7 @@ static void print_type(Pool *pool, FILE *out, PoolId type)
     print_fields(pool, out, &k);
     return;
   case PK_ENUM_TYPE:
-    fputs(k.u.enum_type.name.raw == 0 ? "enum" : str_text(pool_names(pool), k.u.enum_type.name),
+    fputs(str_is_none(k.u.enum_type.name) ? "enum" : str_text(pool_names(pool), k.u.enum_type.name),
           out);
     return;
   case PK_RANGE_TYPE:

@@ -16,7 +16,7 @@ static void print_enum(Pool *pool, FILE *out, const PoolKey *type, const PoolKey
     int64_t member;
     if (pool_int_value(pool, type->u.enum_type.values[i], &member) &&
         member == k->u.integer.small) {
-      const char *name = type->u.enum_type.name.raw == 0
+      const char *name = str_is_none(type->u.enum_type.name)
                              ? "" : str_text(pool_names(pool), type->u.enum_type.name);
       fprintf(out, "%s.%s", name, str_text(pool_names(pool), type->u.enum_type.names[i]));
       return;
@@ -34,7 +34,7 @@ static void print_int(Pool *pool, FILE *out, const PoolKey *k)
   PoolKey type = pool_key(pool, k->type);
   if (type.kind == PK_ENUM_TYPE) {
     print_enum(pool, out, &type, k);
-  } else if (k->type.raw == POOL_RAW_DIRECTION && k->u.integer.small >= 0 &&
+  } else if (pool_eq(k->type, POOL(DIRECTION)) && k->u.integer.small >= 0 &&
              k->u.integer.small < PORT_COUNT) {
     fputs(port_name((Port)k->u.integer.small), out);
   } else {
@@ -51,7 +51,8 @@ static void print_aggregate(Pool *pool, Arena *arena, FILE *out, const PoolKey *
   if (type.kind == PK_ARRAY_TYPE)
     fputs(type_text(pool, arena, k->type), out);
   else
-    fputs(type.u.fields.name.raw == 0 ? "." : str_text(pool_names(pool), type.u.fields.name), out);
+    fputs(str_is_none(type.u.fields.name) ? "." : str_text(pool_names(pool), type.u.fields.name),
+          out);
   fputs("{", out);
   for (uint32_t i = 0; i < k->u.aggregate.n; i++) {
     if (text_is_full(out, VALUE_TEXT_MAX))
@@ -102,7 +103,7 @@ static void print_value(Pool *pool, Arena *arena, FILE *out, PoolId value)
     fputs("{}", out);
     return;
   case PK_BOOL_VALUE:
-    fputs(value.raw == POOL_RAW_TRUE ? "true" : "false", out);
+    fputs(pool_eq(value, POOL(TRUE)) ? "true" : "false", out);
     return;
   case PK_INT:
     print_int(pool, out, &k);

@@ -99,7 +99,9 @@ StrId str_intern_z(StrTable *table, const char *text);
 /* NUL-terminated; stays valid as long as the table. */
 const char *str_text(const StrTable *table, StrId id);
 size_t str_length(const StrTable *table, StrId id);
+static const StrId STR_NONE = {0};
 static inline bool str_eq(StrId a, StrId b) { return a.raw == b.raw; }
+static inline bool str_is_none(StrId a) { return a.raw == 0; }
 
 /* The candidate nearest to `wanted` by edit distance if it is near enough to be a likely
  * misspelling, else NULL: the one home of every "did you mean". */
@@ -112,6 +114,7 @@ const char *base_nearest(const char *wanted, const char *const *candidates, size
 typedef struct { uint32_t off, len; } Span;
 
 typedef struct { uint32_t raw; } FileId;      /* raw 0 is "no file" */
+static inline bool file_is_none(FileId a) { return a.raw == 0; }
 
 typedef struct {
   const char *path;        /* as printed in diagnostics */
