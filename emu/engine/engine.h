@@ -19,7 +19,7 @@ typedef struct Engine Engine;
 
 /* ---- engine.c -------------------------------------------------------------------------------- */
 
-/* Whether somebody has asked the run to end. */
+/* Whether another thread or a signal has asked the run to end. */
 static inline bool engine_interrupted(const atomic_int *interrupt)
 {
   return interrupt && atomic_load_explicit(interrupt, memory_order_relaxed) != 0;
@@ -87,7 +87,7 @@ struct TraceSink {
   uint16_t x, y, width, height; /* region */
   void (*event)(TraceSink *sink, const TraceEvent *event);
   void *context;
-  bool stop;                    /* set by whoever receives events: the run ends with this cycle */
+  bool stop;                    /* set by the receiver of events: the run ends with this cycle */
 };
 /* A sink that accepts everything of the given kinds. */
 TraceSink trace_sink(const Program *program, uint32_t kinds,
@@ -107,7 +107,7 @@ void trace_format(const Program *program, const TraceEvent *event, char *text, s
  * within a cycle:
  *   1  actions that take effect now (completed operations), in order of issue; then waits of
  *      vector operations that have ended, by thread
- *   2  control wavelets at queue heads that nobody is bound to are dropped, by queue
+ *   2  control wavelets at queue heads without a bound task are dropped, by queue
  *   3  the scheduler picks
  *   4  the issued instruction or element group, with its queue pops, pushes and effects; if it
  *      ended its operation, EV_DONE last
@@ -246,8 +246,8 @@ typedef struct { uint64_t free_at; } HostChannel;   /* in 1/num cycles */
 uint64_t host_channel_time(HostChannel *channel, const Timing *timing, uint64_t cycle);
 
 /* Words that the host has for a tile.  Those of a color keep their order; a color whose queue has
- * no room holds up no other.  Of the colors that could go on, the one whose word was posted first
- * does. */
+ * no room holds up no other. The color with the earliest posted word goes first among those that
+ * can go. */
 typedef struct { uint64_t cycle; uint32_t word, number; } PostedWord;       /* in order posted */
 typedef struct { uint8_t color; PostedWord *words; size_t at; } HostLane;   /* stb_ds */
 typedef struct { HostLane *lanes; uint32_t posted; } HostWords;             /* stb_ds */

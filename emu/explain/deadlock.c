@@ -1,5 +1,5 @@
 /* Is a quiet engine stuck, and why?  It is looked at once; deadlock.h says how.  The report shows
- * each cause once, with the chain of waits that leads to it from one of those who wait. */
+ * each cause once, with the chain of waits that leads to it from a waiting unit. */
 #include "emu/explain/deadlock.h"
 
 #include "stb_ds.h"
@@ -313,7 +313,7 @@ static unsigned rank(const Analysis *a, uint32_t cause)
   return end == END_NEVER_STARTED || end == END_NO_UNBLOCK || end == END_UNKNOWN ? RANKS - 1 : 1;
 }
 
-/* The cause is told with an earlier one, if that is the same at another tile. */
+/* The report joins the cause to an earlier one, if that is the same at another tile. */
 static bool is_told(Analysis *a, uint32_t cause, TextIndex **seen)
 {
   char *key = text_of(a, print_root, cause, true);
@@ -330,7 +330,7 @@ static bool is_told(Analysis *a, uint32_t cause, TextIndex **seen)
   return at >= 0;
 }
 
-/* Causes in the order in which they are told, each with those that are like it: stb_ds. */
+/* Causes in the order of the report, each with those that are like it: stb_ds. */
 static uint32_t *causes_to_tell(Analysis *a)
 {
   uint32_t *told = NULL;

@@ -65,7 +65,7 @@ void unit_print(Report *report, Unit unit);
 /* Its name alone. */
 void unit_print_short(Report *report, Unit unit);
 void end_print(Report *report, Unit end);
-/* Advice for whoever has to change the program; NULL: none. */
+/* Advice for the author of the program; NULL: none. */
 const char *end_help(const Unit *root);
 
 #endif

@@ -168,7 +168,7 @@ static void print_untaken(Report *r, Unit end)
   print_entries(r, end.tile);
 }
 
-/* Of the colors that come to the tile's ramp, but for those of the host. */
+/* Prints the colors that come to the tile's ramp, without those of the host. */
 static void print_arrivals(Report *r, uint32_t tile)
 {
   const ClassCode *cls = program_class(r->program, tile);

@@ -1,4 +1,4 @@
-/* Who waits for whom: see deadlock.h. */
+/* The waits of a stopped fabric and what each waits for: see deadlock.h. */
 #include "emu/explain/deadlock.h"
 
 #include <stdlib.h>
@@ -83,8 +83,8 @@ static int blocked_task(const InspectTile *t)
   return ids ? __builtin_ctzll(ids) : -1;
 }
 
-/* Whoever may come to it later: the main thread, else a task that is held up, or one that an
- * operation will activate. */
+/* The thread that may come to it later: the main thread, otherwise a task that is held up, or one
+ * that an operation will activate. */
 static Unit later(Report *r, uint32_t tile, Unit otherwise)
 {
   const InspectTile *t = report_look(r, tile);

@@ -1,5 +1,5 @@
-/* emu/explain: why a run has ended as it did: findings with the place and the other side, and who
- * waits for whom on an engine that has stopped.
+/* emu/explain: why a run has ended as it did: findings with the place and the other side, and the
+ * waits on a stopped engine with their causes.
  *
  * Reading order: report, fault, deadlock.h, deadlock_wait, deadlock, deadlock_text.
  */
@@ -70,7 +70,7 @@ void fault_text(const Program *program, const Fault *fault, char *text, size_t s
 
 typedef enum {
   IDLE_DONE,                    /* nothing waits, or only what may wait for ever */
-  IDLE_WARNINGS,                /* wavelets left behind, or finite waits that nobody asked about */
+  IDLE_WARNINGS,                /* wavelets left behind, or finite waits that no check covers */
   IDLE_LEFT,                    /* wavelets left behind, which the question calls an error */
   IDLE_STUCK,                   /* exit 3 */
 } IdleState;
@@ -81,14 +81,14 @@ typedef struct {
   bool stream_short;            /* a host stream has not got all its words */
   bool left_is_error;
   const uint32_t *unblocks_expected;  /* by tile: how often it should have unblocked the command
-                                         stream by now; NULL: nobody waits for that */
+                                         stream by now; NULL: no operation waits for that */
 } IdleQuestion;
 
 /* Looks at a quiet engine and says whether it is stuck. */
 IdleState idle_classify(Engine *engine, const Program *program, const IdleQuestion *question);
 /* Why nothing can move: the causes, each with a chain of waits that leads there, with source names
- * and lines, and all else that the same cause holds up.  What is the same at several tiles is told
- * once.  At most `max_lines` lines, what cannot be left out of the first cause aside. */
+ * and lines, and all else that the same cause holds up. The report has one entry for equal findings
+ * of several tiles. At most `max_lines` lines, what cannot be left out of the first cause aside. */
 void deadlock_report(Engine *engine, const Program *program, const IdleQuestion *question,
                      unsigned max_lines, FILE *out);
 /* Where the main threads are that have not ended, of at most `max_tiles` tiles; in report.c. */

@@ -7,7 +7,7 @@
  *   COLOR_ROUTES   bits 0-4 outputs of position 0, 5-9 its inputs (west, east, south, north,
  *                  ramp), 10 and 11 color swap (fixed: writes do not change them), 12-13 pop
  *                  mode, 14 torn down
- *   COLOR_SWITCH   three bits a position for the side that it changes (0 west, 1 east, 2 south,
+ *   COLOR_SWITCH   three bits per position for the side that it changes (0 west, 1 east, 2 south,
  *                  3 north, 4 ramp, 5 invalid) and one that says which (1 input); bit 12 ring;
  *                  13-14 current position
  *   COLOR_SWITCH_BOTH (ours) the other side of positions that change both; 5: it is inherited

@@ -1,5 +1,5 @@
-/* Fast engine: scalar instructions ahead of their cycle.  While a tile's main thread is alone, its
- * arithmetic, branches and accesses to memory are seen by nobody, so a visit does many of them.
+/* Fast engine: scalar instructions ahead of their cycle. While a tile's main thread is alone, no
+ * other unit sees its arithmetic, branches and accesses to memory, so a visit does many of them.
  * What another tile does may end the run before; then a tile goes back to its registers and memory
  * at the visit, which is all that these instructions change, and comes again as far as the end. */
 #include "emu/fast/fast_internal.h"

@@ -1,21 +1,21 @@
-/* Fast engine: bridges.  Where the operations of two neighbours work as a pair, the one's results
- * being the other's input, and nothing else goes through their routers, nobody can hold a wavelet
- * up on its way: it is there a fixed number of cycles after it was made.  So it is handed over at
- * once, with the cycle in which it will be seen, and neither ramps nor routers are looked at.
+/* Fast engine: bridges. If the results of one operation are the input of an operation on the
+ * neighbour, and nothing else goes through their routers, nothing can hold a wavelet up on its way:
+ * it arrives a fixed number of cycles after the sender made it. So the engine hands it over at
+ * once, with the cycle in which the receiver will see it, and visits neither ramps nor routers.
  *
  * A broadcast goes over relays: a tile's operation reads a color whose wavelets its router also
  * copies to the neighbour, for the operation there.  A tile gets a bridge only when what it has to
  * copy goes over one, too, so relays are built from the last tile to the first, at the end of a
  * block, when all tiles are at the same cycle.
  *
- * What is on its bridges tells a tile its inputs for some cycles to come.  So it issues these
+ * The wavelets on its bridges are a tile's inputs for some cycles to come.  So it issues these
  * elements ahead of their cycle, as long as a neighbour that is ahead as well cannot have used what
- * it sends; then nobody knows, and they can be undone (roll_back).
+ * it sends; then no other tile knows, and roll_back can undo them.
  *
  * As soon as anything else could happen, the bridge is taken down at the end of that cycle, and its
  * wavelets are put where they are by then.  Taking one down too early changes nothing but speed.
- * Those before it in a relay follow, a tile a cycle.  That is soon enough: until a tile holds one
- * up, each has a place free in its router. */
+ * Those before it in a relay follow, one tile per cycle. That is soon enough: until a tile holds
+ * one up, each has a place free in its router. */
 #include "emu/fast/fast_internal.h"
 
 #include "stb_ds.h"
@@ -99,7 +99,7 @@ static bool input_ends(const FastTile *t)
   return p->in_slot == NO_SLOT || leads(&t->colors[p->in_slot], port_bit(PORT_RAMP));
 }
 
-/* Of an operation without results, copies of its input may go on to a neighbour. */
+/* If an operation has no results, copies of its input may go on to a neighbour. */
 static bool may_relay(const FastTile *t)
 {
   return plain_of(t)->output == NO_QUEUE;

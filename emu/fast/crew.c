@@ -1,5 +1,5 @@
 /* Fast engine: the threads of the workers.  They meet at a barrier at the start of a block, between
- * its halves and at its end; who waits spins for a moment and then sleeps. */
+ * its halves and at its end; a waiting worker spins for a moment and then sleeps. */
 #include "emu/fast/fast_internal.h"
 
 #include <limits.h>

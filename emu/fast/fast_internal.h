@@ -172,7 +172,7 @@ typedef struct {
 } FastSet;
 
 /* What the short loop of a plain operation needs, by stream: src0, src1, dest; in one cache line.
- * The VecRun is brought up to date from it before anybody else looks (plain_sync). */
+ * plain_sync brings the VecRun up to date before other code reads it. */
 enum { PLAIN_SRC0, PLAIN_SRC1, PLAIN_DEST, PLAIN_STREAMS };
 typedef struct {
   uint32_t remaining;
@@ -336,8 +336,8 @@ typedef struct { uint64_t cycle; uint32_t tile; uint8_t kind, slot; } FastChore;
 /* With several workers a block of cycles has two halves.  The rows are cut into strips; in the
  * first half each worker visits its strips but for their rows at a border to another strip, in the
  * second half the pairs of rows on both sides of a border.  With each cycle of a block the first
- * halves lose two rows at each border, which the second ones win.  So nobody ever touches a tile
- * that another one touches or visits in the same half, and nothing needs a lock. */
+ * halves lose two rows at each border, which the second ones win. So no worker touches a tile that
+ * another worker touches or visits in the same half, and nothing needs a lock. */
 typedef enum { HALF_INNER, HALF_BORDERS, HALVES } FastHalf;
 enum {
   STRIP_LEAST = 4,              /* rows; with fewer, two borders would touch */
@@ -388,7 +388,7 @@ struct FastEngine {
   uint32_t n_tiles, width, height;
   ptrdiff_t step[PORT_RAMP];    /* bytes to the neighbour */
   uint32_t router_slots;
-  uint32_t word_bytes, bank_groups;   /* of memory: two reads a cycle from different groups */
+  uint32_t word_bytes, bank_groups;   /* of memory: two reads per cycle from different groups */
   uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
   bool bridges;                 /* may be built; cycles from an element's issue: */
   uint32_t bridge_arrival, bridge_seen;
@@ -407,7 +407,7 @@ struct FastEngine {
   FastChore **chores;           /* by row, stb_ds */
   FastWorker *workers;          /* the first is the caller of the engine */
   unsigned n_workers;
-  uint16_t *row_worker;         /* who visits a row */
+  uint16_t *row_worker;         /* the worker that visits a row */
   struct FastCrew *crew;        /* NULL: no thread has been started */
   /* host */
   FastChannel *channels;
@@ -416,7 +416,7 @@ struct FastEngine {
   uint32_t n_host_waiting;
   bool hosted;                  /* the host has sent a wavelet or has been sent one */
   /* findings */
-  EngineStats stats;            /* sums, when somebody asks */
+  EngineStats stats;            /* sums, made on request */
   Fault *faults;                /* stb_ds */
   bool stopped;
   FastSpill *spills;            /* stb_ds, oldest first */
@@ -528,8 +528,8 @@ void fast_skip_to(Engine *engine, uint64_t cycle);
 
 void fast_ahead_create(FastEngine *engine);
 void fast_ahead_destroy(FastEngine *engine);
-/* The main thread has issued a scalar instruction in this cycle, and no operation runs: carries
- * out those that follow as far as nobody can see them, neither other tiles nor the host. */
+/* The main thread has issued a scalar instruction in this cycle, and no operation runs: carries out
+ * those that follow, as far as neither other tiles nor the host can see them. */
 void fast_ahead(FastWorker *worker, FastTile *tile, uint64_t now);
 /* All that was carried out ahead has issued. */
 void fast_ahead_over(FastWorker *worker, FastTile *tile);

@@ -537,7 +537,7 @@ static int compare_prints(const void *a, const void *b)
   return x->tile < y->tile ? -1 : x->tile > y->tile;
 }
 
-/* A tile prints at most one byte a cycle. */
+/* A tile prints at most one byte per cycle. */
 static void deliver_prints(FastEngine *e)
 {
   FastPrint *all = e->workers[0].prints;

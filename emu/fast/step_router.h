@@ -133,7 +133,7 @@ HOT void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c)
 
 /* ---- changes of positions, filters ------------------------------------------------------- */
 
-/* New positions: the masks follow, and whoever waits at this router looks again. */
+/* New positions: the masks follow, and every unit that waits at this router looks again. */
 RARE void set_positions(Visit *v, FastColor *c, const ImageColorConfig *config, unsigned rx,
                         unsigned tx)
 {
@@ -305,7 +305,7 @@ RARE void tear_down(Visit *v, FastColor *c, uint8_t color)
 }
 
 /* Carries out the wavelet's first command at this router and returns the payload that goes on:
- * outputs were chosen before, so the order is the one of the language reference, H.2. */
+ * the outputs were chosen before, so the order is route, command, pop (docs/cycle-model.md). */
 RARE uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t payload)
 {
   const ImageColorConfig *config = fast_config(v->tile, color);
@@ -344,7 +344,7 @@ HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w)
         .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
 }
 
-/* A slot of a full color becomes free: whoever may send there looks again. */
+/* A slot of a full color becomes free: every unit that may send there looks again. */
 HOT void wake_senders(Visit *v, const FastColor *c)
 {
   if (UNLIKELY((c->saved & OPEN_COUNT) >= v->engine->router_slots))

@@ -142,7 +142,7 @@ static const FastWavelet *open_head(const Visit *v, unsigned queue)
   return (t->readers >> queue & 1) && operation_takes(t, queue, head) ? NULL : head;
 }
 
-/* Entry 31 is nobody, and an entry without a control task is ignored. */
+/* Entry 31 means no task, and the tile ignores an entry without a control task. */
 static const ImageTask *control_task(const Visit *v, const FastWavelet *head)
 {
   unsigned entry = control_entry(head->payload);
@@ -207,7 +207,7 @@ static void plan_tasks(Visit *v)
   }
 }
 
-/* ---- plan: who issues ------------------------------------------------------------------- */
+/* ---- plan: which thread issues ---------------------------------------------------------- */
 
 static unsigned thread_level(const FastTile *t, unsigned thread)
 {

@@ -358,8 +358,8 @@ RARE void check_start(Visit *v, VecRun *run, const Insn *insn)
                     .pc = run->pc, .value = value, .value2 = run->length}));
 }
 
-/* Nothing has to be looked at while the operation runs: it stays in its variables, and nobody else
- * is there to touch them. */
+/* Nothing has to be looked at while the operation runs: it stays in its variables, and no other
+ * unit is there to touch them. */
 static bool needs_no_check(const Visit *v, const VecRun *run)
 {
   return !checks(v, CHECKS_MEMORY) ||
@@ -787,8 +787,8 @@ HOT void plain_element(Visit *v, FastPlain *p, bool last)
   plain_write(v, p, plain_operate(v, p, a, b), last);
 }
 
-/* An operation with a fabric operand does one element a group, so that all that follow the first
- * are between memory and memory, where nobody asks for the last. */
+/* An operation with a fabric operand does one element per group, so that all groups after the first
+ * are between memory and memory, where no caller asks for the last. */
 HOT void plain_group(Visit *v, unsigned thread)
 {
   FastTile *t = v->tile;

@@ -570,7 +570,7 @@ static uint32_t words_left(Session *s, const Step *a, const bool *done, uint32_t
          element_words(&session_image(s)->exports[a->export_index]);
 }
 
-/* The tiles from (x, y) on, first to the right, then down, that have as much to copy as it. */
+/* The tiles from (x, y) on, first to the right, then down, with as much to copy as this tile. */
 static WseTransfer even_part(Session *s, const Step *a, bool *done, uint32_t x, uint32_t y)
 {
   const WseTransfer *r = &a->region;

@@ -70,7 +70,7 @@ void session_close(Session *session);
 void session_interrupt(Session *session);
 /* WSE_OK while host operations are possible; else the error to return. */
 WseStatus session_ended(Session *session);
-/* The run has not come to its end: it was interrupted, or nobody has waited for it. */
+/* The run has not come to its end: it was interrupted, or the caller has not waited for it. */
 bool session_is_partial(const Session *session);
 const WseError *session_error(const Session *session);
 
@@ -103,7 +103,7 @@ WseStatus session_d2h(Session *session, const WseTransfer *transfer, uint32_t *w
 WseStatus session_launch(Session *session, uint32_t function, const uint32_t *args,
                          uint32_t n_args, WseTask *task);
 WseStatus session_wait(Session *session, WseTask task);
-/* Makes progress; true too if the run has ended with an error, which session_wait then tells. */
+/* Makes progress; true too if the run has ended with an error; session_wait then reports it. */
 bool session_is_done(Session *session, WseTask task);
 
 /* Runs until quiet, or for `cycles` cycles (0: no limit besides max_cycles). */

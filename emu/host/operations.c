@@ -10,7 +10,7 @@
 
 enum {
   SLICE_CYCLES = 1 << 14,       /* between looks at streams while the program runs */
-  MOST_IDLE_POLLS = 1000,       /* then who asks whether an operation is done hears of a deadlock */
+  MOST_IDLE_POLLS = 1000,       /* then session_is_done reports a deadlock */
   MOST_DONE_KEPT = 256,         /* operations that are done, before the list is cut */
   TAKE_WORDS = 256,             /* taken at a time where they do not lie together in the buffer */
   HALF_MASK = 0xffff, WIDE_BYTES = 4, NARROW_BYTES = 2
@@ -173,7 +173,7 @@ static void issue_launch(Session *s, Operation *op)
   }
   free(args);
   free(calls);
-  op->missing = 1;      /* until somebody looks */
+  op->missing = 1;      /* until a caller looks */
 }
 
 static void issue_operation(Session *s, Operation *op)

@@ -51,7 +51,7 @@ enum {
 enum { OPTION_ROWS(NUMBER) OPTION_COUNT };
 #undef NUMBER
 
-enum { no_argument, required_argument, optional_argument };   /* has an option a value? */
+enum { no_argument, required_argument, optional_argument };   /* whether an option has a value */
 
 typedef struct { const char *name; int argument; const char *value, *text; } OptionRow;
 #define ROW(name, argument, value, text) {#name, argument, value, text},

@@ -37,8 +37,7 @@ WseStatus host_outputs_open(Session *session, HostOptions *options, HostOutputs 
   return WSE_OK;
 }
 
-/* One file that is written at the end; NULL stands for standard output, at which somebody else
- * looks. */
+/* One file that is written at the end; NULL stands for standard output, which other code checks. */
 static WseStatus write_one(Session *session, const HostOptions *options, const char *path,
                            void (*print)(Session *, const HostOptions *, FILE *))
 {

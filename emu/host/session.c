@@ -2,7 +2,7 @@
  *
  * Commands (copies, launches) are carried out one after the other; a command that is not waited
  * for stays queued behind those before it, while streams, which have colors of their own, go out
- * at once.  The engine runs only while somebody waits. */
+ * at once.  The engine runs only while a call waits. */
 #include "emu/host/session_internal.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static void index_bindings(Session *s)
   }
 }
 
-/* Tiles may send on a color that nobody routes: with memcpy, those are streams to the host.  A
+/* Tiles may send on a color without a route: with memcpy, those are streams to the host.  A
  * tile may send before the host has asked, so they are known from the start. */
 static uint32_t unrouted_colors(const Image *image)
 {
@@ -185,7 +185,7 @@ static void warn_hazards(Session *s)
   arrfree(faults);
 }
 
-/* 0: no limit, since nobody but the program says when it is over. */
+/* 0: no limit, since only the program decides when it is over. */
 static uint64_t cycles_to_rest(const Session *s)
 {
   uint64_t now = session_cycle(s);

@@ -1,4 +1,4 @@
-/* What the files of a session share; nobody else includes it. */
+/* What the files of a session share; no other file includes it. */
 #ifndef SESSION_INTERNAL_H
 #define SESSION_INTERNAL_H
 
@@ -55,7 +55,7 @@ struct Session {
   bool streaming;                                  /* words of streams since it last was quiet */
   bool quiet;                                      /* nothing moved when the engine last stopped */
   size_t hazards_told;
-  uint64_t warned_of;                              /* cycle of rest that a warning told of, + 1 */
+  uint64_t warned_of;                              /* cycle of rest that a warning reported, + 1 */
   HostPhase *phases;                               /* stb_ds */
   size_t phase;                                    /* the current one */
   HostPhase phase_before;                          /* what it held when its last action began */
@@ -93,7 +93,7 @@ Fault *session_faults(const Session *session, CheckLevel level, size_t from);
 
 /* ---- observers.c */
 
-/* False after emitting what is wrong.  Sets s->trace; nobody looks if it has no kinds. */
+/* False after emitting what is wrong. Sets s->trace, which is unused if it has no kinds. */
 bool observers_create(Session *s);
 void observers_destroy(Session *s);
 /* Where a run to `limit` has to end, whether it has stopped there, and what is said then (from

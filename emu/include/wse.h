@@ -153,8 +153,8 @@ WSE_API WseStatus wse_launch(WseProgram *program, uint32_t function, const uint3
 /* Runs until the fabric is quiet, or for at most `cycles` more cycles (0: no limit here). */
 WSE_API WseStatus wse_run(WseProgram *program, uint64_t cycles);
 WSE_API WseStatus wse_wait(WseProgram *program, WseTask task);
-/* Makes some progress.  True also when the run has ended with an error, which wse_wait then tells;
- * that includes a thousand questions in a row while nothing can move. */
+/* Makes some progress. True also when the run has ended with an error; wse_wait then returns the
+ * error. A thousand questions in a row while nothing can move are an error, too. */
 WSE_API bool wse_is_done(WseProgram *program, WseTask task);
 /* Carries out all that was submitted and runs until the fabric is quiet.  A trace or another file
  * that could not be written is a failure, too. */

@@ -36,7 +36,7 @@ CheckLevel fault_level(FaultKind kind, CheckLevel check, unsigned checks)
 
 enum { MOST_WARNINGS = 1024 };
 
-/* It was there before: at the same place, or anywhere if it is told once a run. */
+/* It was there before: at the same place, or anywhere if the run reports it once. */
 static bool was_found(const Fault *all, const Fault *fault)
 {
   bool once = groups[fault->kind] == GROUP_EDGE;

@@ -99,7 +99,7 @@ typedef struct {
   uint32_t host_out_colors;
   const Bounds **access_bounds; /* by class and word of code: of the variable that a load or store
                                    is meant for; NULL: not asked for */
-  bool check_reads;             /* reads of memory that nobody has written are faults */
+  bool check_reads;             /* reads of unwritten memory are faults */
 } Program;
 
 /* Decodes and indexes.  `image` must outlive the program and stays owned by the caller.

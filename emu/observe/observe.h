@@ -1,6 +1,6 @@
 /* emu/observe: what can be made of a run's events and of an engine's state.  Nothing here is part
- * of the machine: an observer receives the events that the engine delivers anyway, and a run that
- * nobody observes has none.
+ * of the machine: an observer receives the events that the engine delivers anyway, and a run
+ * without observers has none.
  *
  * Reading order: profile, perfetto, watch, stop, page, dump. */
 #ifndef OBSERVE_H
@@ -42,7 +42,7 @@ void perfetto_event(Perfetto *perfetto, const TraceEvent *event);
 void perfetto_finish(Perfetto *perfetto, uint64_t cycle, bool partial);
 void perfetto_destroy(Perfetto *perfetto);
 
-/* ---- watch.c: one wavelet from its sender to whoever takes it -------------------------------- */
+/* ---- watch.c: one wavelet from its sender to every taker ------------------------------------- */
 
 typedef struct {
   uint32_t tile;                /* that sends it */
@@ -55,7 +55,7 @@ enum { WATCH_KINDS = 1 << TRACE_WAVELET | 1 << TRACE_QUEUE | 1 << TRACE_INST | 1
 Watch *watch_create(const Program *program, WatchSpec spec, FILE *out);
 void watch_destroy(Watch *watch);
 void watch_event(Watch *watch, const TraceEvent *event);
-/* Says where the copies are that nobody has taken, or that the wavelet was never sent. */
+/* Says where the copies without a taker are, or that the wavelet was never sent. */
 void watch_finish(Watch *watch);
 
 /* ---- stop.c: where a run is to stop ---------------------------------------------------------- */

@@ -172,7 +172,7 @@ static void close_operation(Perfetto *p, TileTrack *t, uint32_t tile, unsigned t
 static void stall_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
 {
   char name[64];
-  bool bank = e->id == STALL_BANK;      /* told in advance */
+  bool bank = e->id == STALL_BANK;      /* reported in advance */
   uint64_t from = bank ? e->cycle + 1 : e->cycle - e->payload;
   open_operation(t, e, bank ? e->cycle : from);
   snprintf(name, sizeof name, "waits: %s", stall_name((StallCause)e->id));

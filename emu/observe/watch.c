@@ -1,5 +1,5 @@
-/* Follows one wavelet.  Queues and routers' slots keep their order, so it is enough to count who
- * is ahead of it; that needs all moves from the start of the run, of which the counts are kept. */
+/* Follows one wavelet. Queues and routers' slots keep their order, so it is enough to count the
+ * wavelets ahead of it; for that the watch keeps counts of all moves from the start of the run. */
 #include "emu/observe/observe.h"
 
 #include "stb_ds.h"
@@ -229,12 +229,12 @@ static void pop_input(Watch *w, const TraceEvent *e)
     if (w->has_pc)
       taken(w, copy, e->cycle, &group);
     else
-      copy->kind = TAKEN;       /* the next event says by whom */
+      copy->kind = TAKEN;       /* the next event names the taker */
   }
   sub(&w->counts[e->tile].queues[0][e->queue]);
 }
 
-/* A copy whose taker is not known yet: this event, of the same tile and cycle, tells. */
+/* A copy whose taker is not known yet: this event, of the same tile and cycle, names it. */
 static void settle(Watch *w, const TraceEvent *e)
 {
   bool same = e && e->cycle == w->cycle && e->tile == w->tile;

@@ -1,5 +1,5 @@
-/* Reference engine: the router of a tile.  Two slots a color, filled only through inputs that
- * the color's current position enables; one wavelet a cycle through each output port; a wavelet
+/* Reference engine: the router of a tile. Two slots per color, filled only through inputs that the
+ * color's current position enables; one wavelet per cycle through each output port; a wavelet
  * leaves through all its outputs at once or waits. */
 #include "emu/reference/reference_internal.h"
 
@@ -302,7 +302,7 @@ static void switch_event(RefEngine *engine, const RefTile *tile, uint8_t color, 
 }
 
 /* Carries out the wavelet's first command at this router and returns the payload that goes on:
- * outputs were chosen before, so the order is the one of the language reference, H.2. */
+ * the outputs were chosen before, so the order is route, command, pop (docs/cycle-model.md). */
 static uint32_t execute_command(RefEngine *engine, RefTile *tile, ColorState *state,
                                 const Wavelet *w)
 {

@@ -161,7 +161,7 @@ static const Wavelet *open_head(const RefEngine *engine, const RefTile *tile, un
   return ref_vec_takes(tile, queue, head) ? NULL : head;
 }
 
-/* Entry 31 is nobody, and an entry without a control task is ignored. */
+/* Entry 31 means no task, and the tile ignores an entry without a control task. */
 static const ImageTask *control_task(const RefEngine *engine, const RefTile *tile,
                                      const Wavelet *head)
 {
@@ -224,7 +224,7 @@ static void plan_pick(const RefEngine *engine, const RefTile *tile, RefPlan *pla
       offer(tile, plan, TASK_LOCAL, id, NO_QUEUE);
 }
 
-/* ---- plan: who issues ------------------------------------------------------------------------ */
+/* ---- plan: which thread issues --------------------------------------------------------------- */
 
 static unsigned thread_level(const RefTile *tile, unsigned thread)
 {

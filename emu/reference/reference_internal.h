@@ -171,7 +171,7 @@ typedef struct {
 RefTile *ref_tile(RefEngine *engine, uint32_t tile);
 void ref_wake(RefEngine *engine, uint32_t tile, uint64_t cycle);
 void ref_fault(RefEngine *engine, Fault fault);
-/* Records an event if anybody wants it; cycle and tile are filled in. */
+/* Records an event if an observer wants it; cycle and tile are filled in. */
 void ref_event(RefEngine *engine, const RefTile *tile, TraceEvent event);
 void ref_print(RefEngine *engine, const RefTile *tile, uint8_t byte);
 

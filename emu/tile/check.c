@@ -134,7 +134,7 @@ FaultKind check_element(const Checked *c, const VecStream *s, bool store, uint32
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/* Of the elements of an array, or of a scalar; 0: neither. */
+/* The bytes of the elements of an array, or of a scalar; 0: neither. */
 static unsigned type_bytes(const char *type)
 {
   static const struct { const char *name; unsigned bytes; } types[] = {

@@ -118,7 +118,7 @@ static ScalarResult divide(Exec *e, int64_t a, int64_t b, bool remainder, bool w
   return wide ? set32(e, (uint32_t)value) : set16(e, (uint16_t)value);
 }
 
-/* Configuration registers lie behind memory in the address space, too, two bytes a word (seen in
+/* Configuration registers lie behind memory in the address space, too, two bytes per word (seen in
  * Cerebras/csl-examples, spmv-hypersparse). */
 static ScalarResult outside(FaultKind kind, uint32_t address, unsigned bytes, bool store)
 {
@@ -571,8 +571,9 @@ void scalar_undo_stores(const ScalarStores *stores, TileMem *mem)
     mem_store(mem, stores->at[i].address, stores->at[i].bytes, stores->at[i].before);
 }
 
-/* SDK docs, builtins: a shift register for x^23 + x^18 + 1, advanced 128 steps a use.  Assumed,
- * since nobody says: the usual form that shifts to the right, and its low 16 bits as the result. */
+/* SDK docs, builtins: a shift register for x^23 + x^18 + 1, advanced 128 steps per use. Assumed,
+ * since no public text says it: the usual form that shifts to the right, and its low 16 bits as the
+ * result. */
 uint16_t scalar_random(uint32_t *state)
 {
   uint32_t bits = *state & (((uint32_t)1 << RANDOM_BITS) - 1);

@@ -567,7 +567,7 @@ bool vec_bank_conflict(const VecRun *run, const Machine *machine)
   const VecStream *a = &run->src[0], *b = &run->src[1];
   if (a->kind != VS_MEMORY || b->kind != VS_MEMORY)
     return false;
-  unsigned groups = machine->mem_banks / 2;   /* two reads a cycle: half of the banks each */
+  unsigned groups = machine->mem_banks / 2;   /* two reads per cycle: half of the banks each */
   return a->address / machine->word_bytes % groups == b->address / machine->word_bytes % groups;
 }
 

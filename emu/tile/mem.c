@@ -1,6 +1,6 @@
 /* Memory of one tile.  Most tiles of a wafer use a few hundred bytes, so a tile starts with its
  * static data and its stack only, and gets all of its 48 KB when it first stores anywhere else;
- * the program cannot tell the difference. */
+ * the program cannot see the difference. */
 #include "emu/tile/tile.h"
 
 #include <stdlib.h>

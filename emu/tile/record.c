@@ -1,5 +1,5 @@
-/* What reports say of a tile's past: which tasks have started, which activations and control
- * wavelets were lost. */
+/* What reports say of a tile's past: the tasks that have started, the activations and control
+ * wavelets that were lost. */
 #include "emu/tile/tile.h"
 
 static uint16_t last_activation(const TileRecord *r, unsigned id)

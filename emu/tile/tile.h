@@ -36,8 +36,8 @@ typedef struct {
   const ClassCode *cls;         /* NULL: a tile without code, which has no memory */
   uint8_t *bytes;               /* NULL until the tile first runs or is written */
   bool full;
-  bool lent;                    /* `bytes` belong to somebody else */
-  bool tracked;                 /* reads are checked: full, and behind it a bit a byte: written */
+  bool lent;                    /* `bytes` belong to the caller of mem_lend */
+  bool tracked;                 /* reads are checked: full, then one bit per byte: written */
 } TileMem;
 
 /* Bytes of the compact form: static extent and stack. */
@@ -46,7 +46,7 @@ uint32_t mem_compact_bytes(const ClassCode *cls);
 void mem_initialise(const Program *program, uint32_t tile, uint8_t *bytes);
 /* Makes the memory exist; idempotent. */
 void mem_touch(const Program *program, uint32_t tile, TileMem *mem);
-/* The same, in `bytes`: mem_compact_bytes of them, zeroed, that outlive the memory. */
+/* The same, in `bytes`: mem_compact_bytes of them, zeroed; they outlive the memory. */
 void mem_lend(const Program *program, uint32_t tile, TileMem *mem, uint8_t *bytes);
 void mem_free(TileMem *mem);
 /* Little-endian access of 1, 2 or 4 bytes; FAULT_COUNT on success, else the fault kind.  The
@@ -166,7 +166,7 @@ typedef struct {
   uint8_t element_bytes;
   uint8_t queue, color;         /* fabric */
   uint8_t reg;                  /* VS_REGISTER (dest) */
-  uint8_t per_wavelet;          /* elements a wavelet carries: 1 or 2 */
+  uint8_t per_wavelet;          /* elements that one wavelet carries: 1 or 2 */
   uint8_t min_wavelets, max_wavelets;  /* a group needs at least, takes at most */
   uint8_t phase;                /* elements of the current wavelet already taken or filled */
   uint8_t dimensions;
@@ -217,7 +217,7 @@ typedef struct {
  * that a wavelet has started. */
 typedef struct {
   uint16_t pc;
-  uint16_t elements;            /* 0: nobody has used it */
+  uint16_t elements;            /* 0: no operation has used it */
   uint8_t color;
   bool control;                 /* it sends control wavelets */
 } QueueUse;
@@ -241,8 +241,8 @@ void vec_stream_advance(VecStream *stream);
 uint8_t vec_fabric_color(const VecRun *run);
 /* The stream of `run` whose queue the running operation `other` uses too, or NULL. */
 const VecStream *vec_shared_stream(const VecRun *run, const VecRun *other);
-/* The stream of `run` that waits behind a wavelet of another color, which is at the head of its
- * queue and which no data task takes; NULL: none.  `heads`: by input queue, NO_COLOR if empty. */
+/* The stream of `run` that waits behind a wavelet of another color: no data task takes this wavelet
+ * from the head of the queue; NULL: none. `heads`: by input queue, NO_COLOR if empty. */
 const VecStream *vec_obstructed_stream(const VecRun *run, const ClassCode *cls, uint64_t blocked,
                                        const uint8_t heads[MAX_QUEUES]);
 /* What an engine records then; `last` is the use of the queue before. */
@@ -289,7 +289,7 @@ typedef struct { unsigned n; const VecRun *running[MAX_MICROTHREADS + 1]; } Chec
 /* The finding about an access, FAULT_COUNT if all is well; of a race, *other is the pc of the
  * operation that is disturbed. */
 FaultKind check_access(const Checked *checked, MemoryAccess access, uint32_t *other);
-/* Of the instruction that is about to be carried out. */
+/* The finding about the instruction that is about to run. */
 FaultKind check_scalar(const Checked *checked, const Program *program, const ClassCode *cls,
                        const Insn *insn, uint16_t pc, const Registers *regs, MemoryAccess *access,
                        uint32_t *other);
@@ -361,7 +361,7 @@ typedef struct {
   /* the last activation that was lost, and the one before it, which stands for both */
   uint8_t lost_id;
   uint16_t lost_pc, before_pc;
-  /* control wavelets whose entry is no control task, without those for nobody; the last one */
+  /* control wavelets whose entry is no control task, without those for no task; the last one */
   uint16_t untaken;
   uint8_t untaken_queue, untaken_color;
   uint32_t untaken_payload;

@@ -8,7 +8,7 @@
 /* Each new variable takes a register throughout the loop. */
 enum { MOST_NEW = 4, LONGEST_CHAIN = 8 };
 
-/* What is done with a loop, one a run: values that were replaced are not looked through. */
+/* What is done with a loop, one per run: values that were replaced are not looked through. */
 enum { ROUND_MERGE, ROUND_REDUCE, ROUND_LAST, ROUND_COUNT };
 
 /* An address that the loop carries. */

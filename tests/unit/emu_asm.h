@@ -41,7 +41,7 @@ typedef struct {
   Image image;
   AsmClass *classes[ASM_CLASSES];
   uint32_t *tile_class;
-  ImageColorSet *sets;          /* one a tile */
+  ImageColorSet *sets;          /* one per tile */
   ImageColorUse **uses;         /* stb_ds, by tile */
   ImageColorConfig *configs;    /* stb_ds */
   Timing timing;                /* rows may be changed before asm_run */

@@ -101,7 +101,7 @@ class SdkRuntime:
         self._lock = threading.RLock()
         self._state = "made"
         self._ended = None             # the failure that has ended the program
-        self._pending = {}             # tasks that nobody has waited for, by number
+        self._pending = {}             # tasks that no call has waited for, by number
         _platform.refuse_address(cmaddr)
         if platform is not None and not isinstance(platform, _platform.SdkExecutionPlatform):
             raise TypeError("the platform must come from get_platform(), not be a "
@@ -185,7 +185,7 @@ class SdkRuntime:
         self._state = "stopped"
         _stopped["runtime"] = self
         self._say("stopped")
-        path = os.environ.get("WSE_RUN_LOG")    # one line of statistics for whoever collects them
+        path = os.environ.get("WSE_RUN_LOG")    # one line of statistics per run
         if path:
             statistics = json.loads(self._library.wse_statistics(self._handle))
             with open(path, "a", encoding="utf-8") as log:
