@@ -1,4 +1,6 @@
 """For every program of tests/mistakes/ a few lines of the report show what is wrong, and where."""
+from dataclasses import replace
+
 import pytest
 
 import mistake_run
@@ -16,3 +18,15 @@ def test_mistake(mistake, tmp_path):
             assert reports[0] == reports[1]
             assert mistake.guilty and mistake.finds
             assert not mistake_run.wrong(mistake, reports[0]), f"{arch} {level}\n{reports[0]}"
+
+
+def test_a_run_that_ends_well_warns_of_lost_control_wavelets(tmp_path):
+    """Without an option, once per place; nothing if findings are switched off."""
+    mistake = next(m for m in MISTAKES if m.name == "control_dropped_in_silence")
+    for arch in mistake.arches:
+        for engine in mistake_run.ENGINES:
+            asked = replace(mistake, emu=[], exit_code=0)
+            text = mistake_run.report(asked, arch, "-O1", engine, tmp_path)
+            assert text.startswith("warning, not an error") and not mistake_run.wrong(asked, text)
+            silent = replace(asked, emu=["--check=off"])
+            assert mistake_run.report(silent, arch, "-O1", engine, tmp_path) == ""

@@ -732,7 +732,7 @@ static void drop_control(Visit *v, unsigned queue)
   FastWavelet w = input_pop(v, queue);
   if (control_entry(w.payload) == v->engine->program->machine->control_entry_none)
     return;
-  record_untaken(&v->tile->record, queue, wavelet_field(w.meta), w.payload);
+  record_untaken(&v->tile->record, v->now, queue, wavelet_field(w.meta), w.payload);
   if (checks(v, CHECKS_TASKS))
     arrput(v->worker->faults,
            ((Fault){.kind = FAULT_CONTROL_UNTAKEN, .cycle = v->now, .tile = v->tile->index,

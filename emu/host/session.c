@@ -185,6 +185,29 @@ static void warn_hazards(Session *s)
   arrfree(faults);
 }
 
+/* Control wavelets that started no task, the last of each tile: a run that ends well may have lost
+ * its work with them.  --check=tasks finds each when it comes. */
+static void warn_untaken(Session *s)
+{
+  bool told = s->warned_of == session_cycle(s) + 1;       /* in the report of what is left undone */
+  if (!s->options.warnings || s->options.check == CHECK_OFF || told ||
+      s->options.checks & CHECKS_TASKS)
+    return;
+  Fault *found = NULL;
+  for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
+    InspectTile state;
+    s->ops->inspect(s->engine, tile, &state);
+    const TileRecord *record = state.record;
+    if (record->untaken)
+      arrput(found, ((Fault){.kind = FAULT_CONTROL_UNTAKEN, .cycle = record->untaken_cycle,
+                             .tile = tile, .color = record->untaken_color, .pc = PC_RETURN,
+                             .value = record->untaken_payload}));
+  }
+  faults_print(s->program, s->engine, found, arrlenu(found), "warning, not an ",
+               s->options.warnings);
+  arrfree(found);
+}
+
 /* 0: no limit, since only the program decides when it is over. */
 static uint64_t cycles_to_rest(const Session *s)
 {
@@ -206,6 +229,8 @@ WseStatus session_finish(Session *s)
     status = session_stuck(s, &(IdleQuestion){.host = s->image->memcpy}, NULL);
   if (s->engine) {
     warn_hazards(s);
+    if (status == WSE_OK)
+      warn_untaken(s);
     session_flush(s);
   }
   return status;

@@ -734,7 +734,7 @@ static void drop_control(RefEngine *engine, RefTile *tile, unsigned queue)
   Wavelet w = take_input(engine, tile, queue);
   if (control_entry(w.payload) == engine->program->machine->control_entry_none)
     return;
-  record_untaken(&tile->record, queue, w.color, w.payload);
+  record_untaken(&tile->record, engine->cycle, queue, w.color, w.payload);
   if (ref_checks(engine, CHECKS_TASKS))
     ref_fault(engine, (Fault){.kind = FAULT_CONTROL_UNTAKEN, .cycle = engine->cycle,
                               .tile = tile->index, .color = w.color, .pc = PC_RETURN,

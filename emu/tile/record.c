@@ -38,10 +38,12 @@ void record_fifos(TileRecord *r, const VecRun *run)
   }
 }
 
-void record_untaken(TileRecord *r, unsigned queue, unsigned color, uint32_t payload)
+void record_untaken(TileRecord *r, uint64_t cycle, unsigned queue, unsigned color,
+                    uint32_t payload)
 {
   r->untaken += r->untaken < UINT16_MAX;
   r->untaken_queue = (uint8_t)queue;
   r->untaken_color = (uint8_t)color;
   r->untaken_payload = payload;
+  r->untaken_cycle = cycle;
 }

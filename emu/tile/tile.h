@@ -365,6 +365,7 @@ typedef struct {
   uint16_t untaken;
   uint8_t untaken_queue, untaken_color;
   uint32_t untaken_payload;
+  uint64_t untaken_cycle;
   /* the last operations that took from a FIFO and that filled one */
   struct { uint16_t state, pc, elements; } fifo[2];
 } TileRecord;
@@ -381,7 +382,8 @@ static inline void record_start(TileRecord *r, TaskKind kind, unsigned id)
 void record_activation(TileRecord *record, unsigned id, uint16_t pc, bool merges);
 /* The FIFOs that an operation takes from and fills, at its start. */
 void record_fifos(TileRecord *record, const VecRun *run);
-void record_untaken(TileRecord *record, unsigned queue, unsigned color, uint32_t payload);
+void record_untaken(TileRecord *record, uint64_t cycle, unsigned queue, unsigned color,
+                    uint32_t payload);
 
 /* Places of `blocked_at`: tasks by id, then microthreads. */
 enum { BLOCK_PLACES = MAX_TASK_IDS + MAX_MICROTHREADS };
