@@ -16,7 +16,7 @@ INTS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",
         "i5", "u7", "u12", "i13", "i24", "u27", "i40", "u33")
 FLOATS = ("f16", "f32")
 SCALARS = INTS + FLOATS + ("bool",)
-CALLS = 3                     # sets of arguments a function
+CALLS = 3                     # sets of arguments per function
 VALUES = 5                    # values to choose arguments from, a type
 TILES = 2
 UNSAFE = 0.03                 # share of operations that may be errors at compile time

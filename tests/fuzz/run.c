@@ -87,7 +87,7 @@ static void compare_memory(const Run *a, const Run *b)
       ICE("tile %u has other memory", (unsigned)t);
 }
 
-/* Without a trace a fault ends the fast engine with its block of cycles, and other tiles may be
+/* Without a trace, a fault ends the fast engine with its block of cycles, and other tiles may be
  * further. */
 static void compare(const Run *a, const Run *b, bool traced)
 {

@@ -19,7 +19,7 @@ ARITHMETIC = [i for i in isa.INSTRUCTIONS.values() if i.format in ("RR", "RRR", 
               i.cost in ("ALU16", "ALU32", "IDIV", "FP", "FDIV")]
 ACCESSES = [i for i in isa.INSTRUCTIONS.values() if i.format in ("LD", "LDA", "ST", "STA")]
 BRANCHES = [i for i in isa.INSTRUCTIONS.values() if i.format in ("RJ", "RRJ", "RIJ")]
-VECTORS = [op for op in isa.VECTOR.values() if op.name != "dfilt"]     # that one reads a queue
+VECTORS = [op for op in isa.VECTOR.values() if op.name != "dfilt"]     # dfilt reads a queue
 FIELDS = [f for f in isa.DSR_FIELDS if f not in ("remaining", "done", "control")]
 COUNTER = 15                    # of loops; nothing else writes it
 
