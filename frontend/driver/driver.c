@@ -297,7 +297,6 @@ bool driver_call(const Options *options, SourceMap *sources, const char *source_
   Session session;
   session_open(&session, options, sources, source_stdlib);
   Sema *s = sema_create(&session, session.arena, WHERE_COMPTIME);
-  s->comptime = true;
   bool ok = library_run(s, call);
   sema_destroy(s);
   diags_flush(session.diags, stderr, options->diag_format);

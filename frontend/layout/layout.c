@@ -219,10 +219,9 @@ static void run_block(Session *session, LayoutResult *layout, const NodeLayout *
 {
   Sema *s = sema_create(session, session->arena, WHERE_LAYOUT);
   s->layout = layout;
-  s->comptime = true;
   if (sema_import(s, session->options->input, layout->params, NULL, (Span){0}) != IR_NO_ID) {
     size_t before = diags_error_count(session->diags);
-    sema_run_comptime_block(s, block->body);
+    sema_run_comptime_block(s, block->body, WHERE_LAYOUT, MAIN_MODULE);
     release_look_at_imports(s);
     if (diags_error_count(session->diags) == before)
       check_complete(session, layout, block->head.span);

@@ -65,7 +65,7 @@ static const Ast *file_arg(Sema *s, const Node *n)
     return NULL;
   }
   const char *path = sema_text(s, pool_key(s->pool, value).u.string);
-  return files_import(s->session->files, path, s->modules[s->module].ast, n->span);
+  return files_import(s->session->files, path, s->modules[s->now.module].ast, n->span);
 }
 
 Operand builtin_set_tile_code(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -113,7 +113,7 @@ static bool color_arg(Sema *s, const Node *n, uint8_t *color)
   if (str_is_none(name) || !str_is_none(names[*color]))
     return true;
   names[*color] = name;
-  const Decl *d = sema_find_decl(s, s->module, name);
+  const Decl *d = sema_find_decl(s, s->now.module, name);
   if (d != NULL && s->setup == NULL && pool_kind(s->pool, d->value) == PK_AGGREGATE)
     s->layout->color_arrays[*color] = d->value;
   return true;

@@ -652,7 +652,6 @@ bool classes_find(Session *session, Programs *programs)
   *c = (Classes){.session = session, .programs = programs, .arena = session->arena};
   programs->discovery = c;
   c->evaluator = sema_create(session, session->arena, WHERE_COMPTIME);
-  c->evaluator->comptime = true;
   collect_units(c);
   form_groups(c);
   bool ok = find_all(c);

@@ -35,7 +35,7 @@ void setup_destroy(MachineSetup *setup)
 static bool is_memcpy_library(const Sema *s)
 {
   static const char folder[] = "<memcpy/";
-  const char *path = sema_text(s, s->modules[s->module].path);
+  const char *path = sema_text(s, s->modules[s->now.module].path);
   return strncmp(path, folder, sizeof folder - 1) == 0;
 }
 
@@ -59,7 +59,7 @@ void setup_check_task_id(Sema *s, unsigned id, Span span)
 
 static bool is_library_module(const Sema *s)
 {
-  return sema_text(s, s->modules[s->module].path)[0] == '<';
+  return sema_text(s, s->modules[s->now.module].path)[0] == '<';
 }
 
 static void serve_color(QueueSlot *slot, uint8_t color)
@@ -107,7 +107,7 @@ static void refuse_second_preset(Sema *s, const DsrPreset *first, const DsrPrese
 
 void setup_preset_dsr(Sema *s, DsrFile file, uint8_t number, IrDesc desc, Span span)
 {
-  DsrPreset preset = {file, number, desc, span, s->module};
+  DsrPreset preset = {file, number, desc, span, s->now.module};
   for (size_t i = 0; i < arrlenu(s->setup->dsrs); i++) {
     const DsrPreset *other = &s->setup->dsrs[i];
     if (other->file != file || other->number != number)

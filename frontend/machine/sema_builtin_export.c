@@ -52,7 +52,7 @@ static bool export_of_operand(Sema *s, Operand o, Span span, ExportedSymbol *sym
     symbol->is_mutable = !o.is_const;
     init = s->globals[o.global].init;
   } else if (operand_is_comptime(o) && !type_is_comptime_only(s->pool, o.type)) {
-    symbol->target = sema_constant_data(s, o.value);
+    symbol->target = sema_constant_data(s, o.value, o.span);
     init = o.value;
   } else {
     diag_not_exportable(s->diags, span, o.type);

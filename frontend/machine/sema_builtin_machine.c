@@ -10,7 +10,7 @@
 
 static bool at_top(const Sema *s)
 {
-  return s->ir != NULL && s->where == WHERE_TOP;
+  return s->ir != NULL && s->now.where == WHERE_TOP;
 }
 
 static bool arch_is(const Sema *s, Arch arch)
@@ -78,12 +78,12 @@ static bool is_task_color(Sema *s, Operand o, Span span, bool local_only)
 {
   int64_t id;
   if (!pool_eq(o.type, POOL(COLOR)) || !operand_is_comptime(o) || s->setup == NULL ||
-      !pool_int_value(s->pool, sema_force(s, o.value), &id) || id >= MAX_TASK_IDS)
+      !pool_int_value(s->pool, sema_force(s, o.value, span), &id) || id >= MAX_TASK_IDS)
     return false;
   TaskSlot *slot = task_slot(s, (unsigned)id);
   if (slot->kind == TASK_LOCAL && slot->by_color)
     return true;
-  if (!local_only || (s->where == WHERE_RUNTIME && !s->setup->binds_by_color))
+  if (!local_only || (s->now.where == WHERE_RUNTIME && !s->setup->binds_by_color))
     return false;
   s->setup->color_span[id] = span;
   return true;
@@ -361,7 +361,7 @@ Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId 
   int64_t number;
   uint32_t last = sema_machine(s)->colors - 1u;
   bool is_control = operand_is_comptime(id) &&
-                    pool_int_value(s->pool, sema_force(s, id.value), &number) &&
+                    pool_int_value(s->pool, sema_force(s, id.value, id.span), &number) &&
                     number > sema_machine(s)->local_task_last;
   if (takes_data && !is_control && !sema_int_in(s, id, 0, last, "a color", id.span, &number))
     return operand_poison();
@@ -670,7 +670,7 @@ Operand builtin_get_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId
   Operand address;
   if (!config_address(s, call->args.at[0], CONFIG_READ, &address))
     return operand_poison();
-  if (s->where != WHERE_RUNTIME || s->comptime) {
+  if (s->now.where != WHERE_RUNTIME || s->now.comptime) {
     int64_t word;
     if (!sema_int_in(s, address, 0, UINT16_MAX, "a register address", at, &word))
       return operand_poison();

@@ -34,7 +34,7 @@ bool dsd_is_comptime(const Sema *s, Operand dsd)
 /* Is the operand to be folded now?  A symbolic value stays one in run-time code. */
 static bool is_known(const Sema *s, Operand o)
 {
-  return operand_is_comptime(o) && (s->comptime || !sema_is_symbolic(s, o.value));
+  return operand_is_comptime(o) && (s->now.comptime || !sema_is_symbolic(s, o.value));
 }
 
 static PoolId dsd_value(Sema *s, PoolId type, IrDesc desc, StrId name)
@@ -75,7 +75,7 @@ static Number number_of(Sema *s, Operand o, int64_t lo, int64_t hi, const char *
     n.ok = sema_int_in(s, o, lo, hi, what, span, &n.value);
     return n;
   }
-  if (s->comptime) {
+  if (s->now.comptime) {
     sema_comptime_value(s, o, span);
     return n;
   }
@@ -163,7 +163,7 @@ static void draft_base(Sema *s, Draft *draft, Operand o, Span span)
   } else if (operand_is_comptime(o)) {
     PoolId value = sema_comptime_value(s, o, span);
     draft->ok &= !pool_eq(value, POOL(POISON)) && address_of_pointer(s, value, span, &draft->desc);
-  } else if (s->comptime) {
+  } else if (s->now.comptime) {
     sema_comptime_value(s, o, span);
     draft->ok = false;
   } else {
@@ -618,7 +618,7 @@ static Operand dsd_arg(Sema *s, const NodeBuiltinCall *call, unsigned mask)
                       o.type);
     return operand_poison();
   }
-  if (s->comptime && !operand_is_comptime(o)) {
+  if (s->now.comptime && !operand_is_comptime(o)) {
     sema_comptime_value(s, o, arg->span);
     return operand_poison();
   }

@@ -178,7 +178,7 @@ static Operand load_dsr(Sema *s, DsrArg dsr, Operand dsd, DescKind kind, const N
   Operand loaded = op_settings_apply(s, &set, dsd, true, true);
   if (operand_is_poison(loaded))
     return loaded;
-  if (s->where == WHERE_TOP) {
+  if (s->now.where == WHERE_TOP) {
     PoolId value = sema_comptime_value(s, loaded, at);
     if (pool_eq(value, POOL(POISON)))
       return operand_poison();

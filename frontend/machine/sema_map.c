@@ -241,9 +241,9 @@ Operand builtin_map(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
   IrBlockId head = ir_block_add(s->ir, s->b.func), done = ir_block_add(s->ir, s->b.func);
   ir_br(&s->b, head, NULL, 0);
   s->b.block = head;
-  s->run_time_depth++;
+  s->now.run_time_depth++;
   emit_turn(s, &map, done);
-  s->run_time_depth--;
+  s->now.run_time_depth--;
   ir_br(&s->b, head, NULL, 0);
   s->b.block = done;
   return operand_void();

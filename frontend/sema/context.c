@@ -27,7 +27,7 @@ static int note_calls(Sema *s)
 {
   int n = 0;
   Span last = {0, 0};
-  for (const Frame *f = s->frame; f != NULL && n < CALLS_SHOWN && !f->is_declaration; f = f->up)
+  for (const Frame *f = s->now.frame; f != NULL && n < CALLS_SHOWN && !f->is_declaration; f = f->up)
     if (f->called_at.off != 0 && f->called_at.off != last.off) {   /* recursion: once */
       diag_called_here(s->diags, f->called_at, sema_text(s, f->name));
       last = f->called_at;
@@ -74,7 +74,7 @@ static const char *params_text(Sema *s, PoolId params)
 static void note_imports(Sema *s, bool is_called)
 {
   int shown = 0;
-  for (uint32_t m = s->module; m < arrlenu(s->modules) && s->modules[m].parent != IR_NO_ID &&
+  for (uint32_t m = s->now.module; m < arrlenu(s->modules) && s->modules[m].parent != IR_NO_ID &&
                                shown < IMPORTS_SHOWN; m = s->modules[m].parent) {
     const ModuleInstance *module = &s->modules[m];
     const char *params = params_text(s, module->params);
@@ -134,7 +134,7 @@ void sema_note_declared(Sema *s, const Operand *o)
   if (str_is_none(o->name) || !starts_with_name(s, o->span, sema_text(s, o->name)))
     return;
   const Local *local = scope_find(s, o->name);
-  const Decl *decl = local != NULL ? NULL : sema_find_decl(s, s->module, o->name);
+  const Decl *decl = local != NULL ? NULL : sema_find_decl(s, s->now.module, o->name);
   if (local != NULL)
     diag_declared_here(s->diags, local->span, sema_text(s, o->name));
   else if (decl != NULL)

@@ -11,7 +11,8 @@ Sema *sema_create(Session *session, Arena *arena, Where where)
   s->pool = session->pool;
   s->arena = arena;
   s->diags = session->diags;
-  s->where = where;
+  s->now = (WalkContext){.where = where, .module = MAIN_MODULE,
+                         .comptime = where == WHERE_LAYOUT || where == WHERE_COMPTIME};
   context_enter(s);
   return s;
 }

@@ -11,13 +11,13 @@ void exits_init(ExitList *list)
 void target_push(Sema *s, Target *target, TargetKind kind, Name label, PoolId want)
 {
   if (name_is_given(label))
-    for (const Target *t = s->frame->targets; t != NULL; t = t->up)
+    for (const Target *t = s->now.frame->targets; t != NULL; t = t->up)
       if (str_eq(t->label, label.text)) {
         diag_label_redefined(s->diags, label.span, sema_text(s, label.text));
         diag_declared_here(s->diags, t->label_span, sema_text(s, label.text));
         break;
       }
-  target->up = s->frame->targets;
+  target->up = s->now.frame->targets;
   target->kind = kind;
   target->label = label.text;
   target->label_span = label.span;
@@ -25,12 +25,12 @@ void target_push(Sema *s, Target *target, TargetKind kind, Name label, PoolId wa
   target->has_blocks = target->is_broken = target->is_continued = false;
   exits_init(&target->breaks);
   exits_init(&target->continues);
-  s->frame->targets = target;
+  s->now.frame->targets = target;
 }
 
 void target_pop(Sema *s, Target *target)
 {
-  s->frame->targets = target->up;
+  s->now.frame->targets = target->up;
 }
 
 void exit_add(Sema *s, ExitList *list, Operand value, Span span)

@@ -181,7 +181,7 @@ Operand builtin_import_comptime_value(Sema *s, const NodeBuiltinCall *call, Span
     return operand_poison();
   }
   const char *name = sema_text(s, pool_key(s->pool, path).u.string);
-  const char *beside = source_path(s->session->sources, s->modules[s->module].ast->file);
+  const char *beside = source_path(s->session->sources, s->modules[s->now.module].ast->file);
   const char *slash = strrchr(beside, '/');
   const char *file = name[0] == '/' || !slash
                        ? name : arena_printf(s->arena, "%.*s%s", (int)(slash - beside) + 1, beside,

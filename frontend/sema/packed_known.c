@@ -78,7 +78,7 @@ PoolId packed_known_bits(Sema *s, PoolId whole, uint32_t bit, PoolId type)
 {
   mpz_t bits;
   mpz_init(bits);
-  bool is_known = known_bits(s, sema_force(s, whole), bits);
+  bool is_known = known_bits(s, whole, bits);
   PoolId out = is_known ? from_bits(s, type, bits, bit) : POOL(NONE);
   mpz_clear(bits);
   return out;

@@ -36,7 +36,7 @@ static bool is_own_module(const Sema *s, uint32_t module)
 
 void release_sign_here(Sema *s, SignId sign, Span at)
 {
-  if (is_own_module(s, s->module))
+  if (is_own_module(s, s->now.module))
     release_sign(s->session, sign, at);
 }
 

@@ -14,29 +14,45 @@
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
-void sema_enter(Sema *s, Frame *frame, uint32_t module, SemaState *saved)
+WalkContext walk_in(const Sema *s, uint32_t module)
 {
-  *saved = (SemaState){
-      .frame = s->frame, .module = s->module, .where = s->where, .comptime = s->comptime,
-      .is_dead = s->is_dead, .run_time_depth = s->run_time_depth, .b = s->b,
+  WalkContext context = s->now;
+  context.module = module;
+  return context;
+}
+
+WalkContext walk_comptime_in(const Sema *s, uint32_t module)
+{
+  WalkContext context = walk_in(s, module);
+  context.comptime = true;
+  return context;
+}
+
+WalkContext walk_enter_comptime(Sema *s)
+{
+  WalkContext outer = s->now;
+  s->now.comptime = true;
+  return outer;
+}
+
+void sema_enter(Sema *s, Frame *frame, WalkContext context, SavedWalk *saved)
+{
+  *saved = (SavedWalk){
+      .context = s->now, .is_dead = s->is_dead, .b = s->b,
       .n_locals = (uint32_t)arrlenu(s->own->locals), .n_cells = (uint32_t)arrlenu(s->cells),
       .n_leaves = (uint32_t)arrlenu(s->leaves)};
-  frame->up = s->frame;
+  frame->up = s->now.frame;
   frame->first_local = frame->first_in_scope = saved->n_locals;
   frame->targets = NULL;
-  s->frame = frame;
-  s->module = module;
+  s->now = context;
+  s->now.frame = frame;
   s->is_dead = false;
 }
 
-void sema_leave(Sema *s, const SemaState *saved)
+void sema_leave(Sema *s, const SavedWalk *saved)
 {
-  s->frame = saved->frame;
-  s->module = saved->module;
-  s->where = saved->where;
-  s->comptime = saved->comptime;
+  s->now = saved->context;
   s->is_dead = saved->is_dead;
-  s->run_time_depth = saved->run_time_depth;
   s->b = saved->b;
   arrsetlen(s->own->locals, saved->n_locals);
   arrsetlen(s->cells, saved->n_cells);
@@ -47,15 +63,15 @@ void sema_leave(Sema *s, const SemaState *saved)
 
 Scope scope_open(Sema *s)
 {
-  Scope scope = {s->frame->first_in_scope, (uint32_t)arrlenu(s->own->locals),
+  Scope scope = {s->now.frame->first_in_scope, (uint32_t)arrlenu(s->own->locals),
                  (uint32_t)arrlenu(s->cells), (uint32_t)arrlenu(s->leaves)};
-  s->frame->first_in_scope = scope.n_locals;
+  s->now.frame->first_in_scope = scope.n_locals;
   return scope;
 }
 
 void scope_close(Sema *s, Scope scope)
 {
-  s->frame->first_in_scope = scope.first_in_scope;
+  s->now.frame->first_in_scope = scope.first_in_scope;
   arrsetlen(s->own->locals, scope.n_locals);
   arrsetlen(s->cells, scope.n_cells);
   arrsetlen(s->leaves, scope.n_leaves);
@@ -64,7 +80,7 @@ void scope_close(Sema *s, Scope scope)
 bool scope_add(Sema *s, Name name, Operand o)
 {
   Local *locals = s->own->locals;
-  for (size_t i = s->frame->first_in_scope; i < arrlenu(locals); i++)
+  for (size_t i = s->now.frame->first_in_scope; i < arrlenu(locals); i++)
     if (str_eq(locals[i].name, name.text)) {
       diag_redeclared(s->diags, name.span, sema_text(s, name.text));
       diag_declared_here(s->diags, locals[i].span, sema_text(s, name.text));
@@ -79,7 +95,7 @@ bool scope_add(Sema *s, Name name, Operand o)
 Local *scope_find(Sema *s, StrId name)
 {
   Local *locals = s->own->locals;
-  for (size_t i = arrlenu(locals); s->frame != NULL && i > s->frame->first_local; i--)
+  for (size_t i = arrlenu(locals); s->now.frame != NULL && i > s->now.frame->first_local; i--)
     if (str_eq(locals[i - 1].name, name))
       return &locals[i - 1];
   return NULL;
@@ -89,7 +105,7 @@ Operand cell_make(Sema *s, PoolId type, PoolId value, bool is_const)
 {
   uint32_t n = type_leaf_count(s->pool, type);
   Cell cell = {.type = type, .first = (uint32_t)arrlenu(s->leaves), .n = n,
-               .serial = ++s->own->next_serial, .depth = s->run_time_depth,
+               .serial = ++s->own->next_serial, .depth = s->now.run_time_depth,
                .is_const = is_const};
   PoolId *leaves = arraddnptr(s->leaves, n);
   if (pool_is_none(value))

@@ -78,6 +78,7 @@ typedef struct {
   Decl *decls;             /* stb_ds array */
   void *by_name;           /* StrId -> index of decls */
 } ModuleInstance;
+enum { MAIN_MODULE = 0 };
 
 /* A function with its comptime parameters and argument types bound. */
 typedef struct {
@@ -102,6 +103,7 @@ typedef struct {
   IrGlobalId ir;
   StrId section;                /* linksection; raw 0: none */
   PoolId init;                  /* frozen initial value or POOL_NONE */
+  Span span;                    /* what asks for it, or its name */
 } Global;
 
 /* A comptime variable: n scalar leaves of its (flattened) type, at Sema.leaves[first].  Cells are
@@ -154,6 +156,15 @@ typedef enum {
   WHERE_RUNTIME = 8        /* code of a PE */
 } Where;
 
+/* Where a walk stands.  A value: what a walk elsewhere or another mode replaces as a whole. */
+typedef struct {
+  Where where;
+  bool comptime;              /* the walker folds only; run-time values are errors */
+  uint32_t module;            /* instance whose names are in scope */
+  uint32_t run_time_depth;    /* run-time conditions around the point reached */
+  struct Frame *frame;        /* scopes of the function that is walked; scope.c */
+} WalkContext;
+
 /* Colors, routes and the like that the layout produced; see layout.c. */
 typedef struct LayoutResult LayoutResult;
 
@@ -162,8 +173,7 @@ struct Sema {
   Pool *pool;
   Arena *arena;
   Diags *diags;
-  Where where;
-  bool comptime;              /* the walker folds only; run-time values are errors */
+  WalkContext now;
   IrModule *ir;               /* NULL while evaluating the layout */
   IrBuilder b;                /* where code goes when emitting */
   ModuleInstance *modules;    /* stb_ds arrays; [0] is the main file */
@@ -172,8 +182,6 @@ struct Sema {
   Cell *cells;
   PoolId *leaves;             /* of the cells */
   RuntimeRange *ranges;
-  struct Frame *frame;        /* scopes of the function being walked; scope.c */
-  uint32_t module;            /* instance whose names are in scope */
   LayoutResult *layout;       /* result under construction (layout), or the finished one */
   struct TileEnv *tile;       /* this tile's parameters and the record of forced values */
   struct Computed *computed;  /* stb_ds: symbolic values with these parameters; sema_symbolic.c */
@@ -188,7 +196,6 @@ struct Sema {
   uint64_t local_uses;        /* grows with every use of a local: same purpose */
   bool is_dead;               /* the point reached cannot be: after a return, break ... */
   bool is_refuted;            /* an assertion does not hold: nothing after it is looked at */
-  uint32_t run_time_depth;    /* run-time conditions around the point reached */
   struct SemaPrivate *own;    /* maps of the sema_*.c files */
   void *outer;                /* the evaluation that this one stands in, for context.c */
 };
@@ -232,7 +239,7 @@ IrValue sema_ir(Sema *s, Operand o);
 IrValue sema_address(Sema *s, Operand o);
 /* Forces a symbolic value to what it is on this tile and records that in the tile's trace;
  * other values pass. */
-PoolId sema_force(Sema *s, PoolId value);
+PoolId sema_force(Sema *s, PoolId value, Span at);
 bool sema_is_symbolic(const Sema *s, PoolId value);
 Operand operand_poison(void);
 Operand operand_void(void);                              /* of what yields nothing */
@@ -292,11 +299,12 @@ Operand sema_decl_operand(Sema *s, Decl *d, Span use);
 IrGlobalId sema_global_ir(Sema *s, uint32_t global);
 /* What a declaration's align(n) asks for, `align` at least; an error, and `align`, if n is none. */
 uint32_t sema_align(Sema *s, const Node *n, uint32_t align);
-/* An anonymous constant in tile memory. */
-uint32_t sema_constant_data(Sema *s, PoolId value);
+/* An anonymous constant in tile memory, which the expression at `at` asks for. */
+uint32_t sema_constant_data(Sema *s, PoolId value, Span at);
 
 /* sema_stmt.c, sema_call.c */
-void sema_run_comptime_block(Sema *s, const Node *block);
+/* Runs a block of the module at compile time. */
+void sema_run_comptime_block(Sema *s, const Node *block, Where where, uint32_t module);
 Operand sema_call(Sema *s, Operand callee, const Node *call_node, const NodeList *args,
                   PoolId want);
 Operand sema_call_values(Sema *s, Operand callee, const Operand *args, uint32_t n, Span at,

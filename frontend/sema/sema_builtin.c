@@ -87,9 +87,9 @@ static const char *count_text(Sema *s, const BuiltinRow *row)
 /* The place of evaluation: comptime parts of run-time code count as comptime. */
 static unsigned where_of(const Sema *s)
 {
-  if (s->where == WHERE_RUNTIME && s->comptime)
+  if (s->now.where == WHERE_RUNTIME && s->now.comptime)
     return WHERE_COMPTIME;
-  return (unsigned)s->where;
+  return (unsigned)s->now.where;
 }
 
 static const char *where_text(unsigned where)

@@ -76,7 +76,7 @@ Operand builtin_ptrcast(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
 Operand builtin_type_of(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want, (void)at;
-  if (s->ir == NULL || s->comptime) {
+  if (s->ir == NULL || s->now.comptime) {
     Operand o = sema_expr(s, call->args.at[0], POOL(NONE));
     return operand_is_poison(o) ? o : operand_value(s, o.type);
   }
@@ -152,7 +152,7 @@ Operand builtin_type_info(Sema *s, const NodeBuiltinCall *call, Span at, PoolId 
 Operand builtin_is_comptime(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)call, (void)want, (void)at;
-  return bool_operand(s, s->comptime);
+  return bool_operand(s, s->now.comptime);
 }
 
 /* The comptime string that an argument is; false after reporting. */
@@ -566,7 +566,7 @@ Operand builtin_comptime_assert(Sema *s, const NodeBuiltinCall *call, Span at, P
 Operand builtin_assert(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
-  if (s->comptime)
+  if (s->now.comptime)
     return check_at_comptime(s, call, at);
   Operand o = sema_arg(s, call->args.at[0], POOL(BOOL));
   if (operand_is_poison(o))

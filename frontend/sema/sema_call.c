@@ -86,10 +86,9 @@ PoolId sema_func_value(Sema *s, uint32_t func)
   if (pool_is_none(s->funcs[func].type)) {
     const NodeFnDecl *fn = node_fn_decl(s->funcs[func].node);
     Frame frame = {.is_declaration = true};
-    SemaState saved;
+    SavedWalk saved;
     bool is_generic = false;
-    sema_enter(s, &frame, s->funcs[func].decl_module, &saved);
-    s->comptime = true;
+    sema_enter(s, &frame, walk_comptime_in(s, s->funcs[func].decl_module), &saved);
     PoolId type = declared_type(s, fn, &is_generic);
     sema_leave(s, &saved);
     s->funcs[func].type = type;
@@ -148,9 +147,8 @@ static void add_params(Sema *s, const Binding *b, uint32_t n)
 static PoolId signature_type(Sema *s, const Binding *b, const Node *type, uint32_t n)
 {
   Frame frame = {.called_at = b->at, .name = b->fn->name.text};
-  SemaState saved;
-  sema_enter(s, &frame, s->funcs[b->func].decl_module, &saved);
-  s->comptime = true;
+  SavedWalk saved;
+  sema_enter(s, &frame, walk_comptime_in(s, s->funcs[b->func].decl_module), &saved);
   add_params(s, b, n);
   s->local_uses++;
   PoolId out = sema_type_expr(s, type);
@@ -321,11 +319,10 @@ static Operand call_comptime(Sema *s, const Binding *b)
     return operand_poison();
   Frame frame = {.called_at = b->at, .name = b->fn->name.text, .is_function = true,
                  .result = b->result};
-  SemaState saved;
+  SavedWalk saved;
   uint64_t effects = s->effects;
   uint32_t errors = (uint32_t)diags_error_count(s->diags);
-  sema_enter(s, &frame, s->funcs[b->func].decl_module, &saved);
-  s->comptime = true;
+  sema_enter(s, &frame, walk_comptime_in(s, s->funcs[b->func].decl_module), &saved);
   s->depth++;
   add_params(s, b, n);
   Operand out = walk_body(s, b);
@@ -352,8 +349,8 @@ static Operand call_inline(Sema *s, const Binding *b)
   const char *name = sema_text(s, b->fn->name.text);
   Frame frame = {.called_at = b->at, .name = b->fn->name.text, .is_function = true,
                  .result = b->result, .inlined_at = s->b.loc, .ir_name = name};
-  SemaState saved;
-  sema_enter(s, &frame, s->funcs[b->func].decl_module, &saved);
+  SavedWalk saved;
+  sema_enter(s, &frame, walk_in(s, s->funcs[b->func].decl_module), &saved);
   s->depth++;
   add_params(s, b, b->fn->params.count);
   Operand out = walk_body(s, b);
@@ -378,7 +375,7 @@ static bool is_bound_by_value(Sema *s, const NodeParam *p, PoolId type)
 /* The function whose code is being made; IR_NO_ID. */
 static uint32_t compiled_func(const Sema *s)
 {
-  for (const Frame *f = s->frame; f != NULL; f = f->up)
+  for (const Frame *f = s->now.frame; f != NULL; f = f->up)
     if (f->is_emitted)
       return f->func;
   return IR_NO_ID;
@@ -396,8 +393,7 @@ static uint32_t instance_of(Sema *s, const Binding *b)
   PoolId *bound = arena_many(s->arena, PoolId, n + 1);
   for (uint32_t i = 0; i < n; i++) {
     if (is_bound_by_value(s, node_param(b->fn->params.at[i]), b->types[i])) {
-      s->own->at = b->args[i].span;
-      bound[i] = sema_force(s, b->args[i].value);
+      bound[i] = sema_force(s, b->args[i].value, b->args[i].span);
       if (pool_eq(bound[i], POOL(POISON)))
         return IR_NO_ID;
     }
@@ -679,11 +675,8 @@ void sema_compile_func(Sema *s, uint32_t func)
   Frame frame = {.name = f.name, .is_function = true, .is_emitted = true,
                  .func = func,
                  .result = type.u.fn_type.result, .ir_name = s->ir->funcs[f.ir.raw].name};
-  SemaState saved;
-  sema_enter(s, &frame, f.decl_module, &saved);
-  s->comptime = false;
-  s->where = WHERE_RUNTIME;
-  s->run_time_depth = 0;
+  SavedWalk saved;
+  sema_enter(s, &frame, (WalkContext){.where = WHERE_RUNTIME, .module = f.decl_module}, &saved);
   s->b = (IrBuilder){.module = s->ir, .func = f.ir, .block = {0}};
   if (in_memory)
     frame.result_address = s->ir->funcs[f.ir.raw].blocks[0].params[0];

@@ -124,7 +124,7 @@ static Operand bitcast_to_pointer(Sema *s, Operand o, PoolId type, Span span)
     return operand_poison();
   }
   if (o.kind == OPR_COMPTIME) {
-    uint64_t address = value_int_bits(s->pool, sema_force(s, o.value));
+    uint64_t address = value_int_bits(s->pool, sema_force(s, o.value, span));
     return operand_value(s, sema_pointer_value(s, type, address));
   }
   return operand_runtime(ir_unary(&s->b, IR_bitcast, IRT_PTR, sema_ir(s, o)), type);
@@ -177,7 +177,7 @@ Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span)
   if (o.kind == OPR_COMPTIME) {
     if (!is_packed && sema_is_symbolic(s, o.value))
       return operand_value(s, symbolic_as(s, SYM_BITCAST, o.value, type));
-    PoolId value = fold_bitcast(s, sema_force(s, o.value), type);
+    PoolId value = fold_bitcast(s, sema_force(s, o.value, span), type);
     if (!pool_is_none(value))
       return operand_value(s, value);
     if (!sema_emits(s)) {
@@ -402,6 +402,8 @@ static void note_missing_field(Sema *s, PoolId type, PoolId found, Span span)
 Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
 {
   o = sema_load(s, o);
+  if (o.span.off == 0)
+    o.span = span;
   if (pool_is_none(type) || operand_is_poison(o) || pool_eq(o.type, type))
     return o;
   int64_t small;

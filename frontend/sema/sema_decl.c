@@ -167,7 +167,7 @@ static uint32_t import_at(Sema *s, const char *path, Span path_span, PoolId para
 {
   if (s->own == NULL)
     own_create(s);
-  uint32_t parent = arrlenu(s->modules) == 0 ? IR_NO_ID : s->module;
+  uint32_t parent = arrlenu(s->modules) == 0 ? IR_NO_ID : s->now.module;
   const Ast *importer = parent == IR_NO_ID ? NULL : s->modules[parent].ast;
   if (is_too_deep(s, parent, at))
     return IR_NO_ID;
@@ -194,7 +194,7 @@ Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
 {
   (void)want;
   const Node *path_node = call->args.at[0];
-  if (s->frame != NULL && s->frame->is_function) {
+  if (s->now.frame != NULL && s->now.frame->is_function) {
     diag_import_not_global(s->diags, at);
     return operand_poison();
   }
@@ -234,7 +234,7 @@ static Operand outside_value(Sema *s, const Decl *d, PoolId bound, PoolId type)
   bool is_main = s->modules[d->module].parent == IR_NO_ID;
   bool is_color = pool_eq(pool_type_of(s->pool, bound), POOL(COLOR));
   if (is_main && is_color && s->session->options->layout_json && type_is_int(s->pool, type) &&
-      pool_int_value(s->pool, sema_force(s, bound), &v)) {
+      pool_int_value(s->pool, sema_force(s, bound, d->name_span), &v)) {
     release_sign_here(s, SIGN_COLOR_NUMBER, d->name_span);
     return operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), v));
   }
@@ -386,11 +386,13 @@ static bool resolve_value(Sema *s, Decl *d)
       return false;
     }
     return sema_check_run_time(s, type, n->type->span);
+  } else if (init->kind == ND_STRUCT_TYPE || init->kind == ND_ENUM_TYPE) {
+    PoolId made = sema_type_node(s, init, d->name);
+    if (pool_eq(made, POOL(POISON_TYPE)))
+      return false;
+    o = sema_coerce(s, operand_at(operand_value(s, made), init->span), type, init->span);
   } else {
-    if (init->kind == ND_STRUCT_TYPE || init->kind == ND_ENUM_TYPE)
-      s->own->naming = d->name;
     o = sema_coerce(s, sema_comptime_operand(s, init, type), type, init->span);
-    s->own->naming = STR_NONE;
   }
   if (operand_is_poison(o))
     return false;
@@ -426,11 +428,9 @@ bool sema_resolve(Sema *s, Decl *d)
     return true;
   }
   Frame frame = {.is_declaration = true};
-  SemaState saved;
-  sema_enter(s, &frame, d->module, &saved);
-  s->comptime = true;
-  s->run_time_depth = 0;
-  s->where = WHERE_COMPTIME;
+  SavedWalk saved;
+  WalkContext context = {.where = WHERE_COMPTIME, .comptime = true, .module = d->module};
+  sema_enter(s, &frame, context, &saved);
   d->state = DECL_RUNNING;
   bool is_good = resolve_value(s, d);
   sema_leave(s, &saved);
@@ -496,15 +496,9 @@ static void run_module(Sema *s, uint32_t module)
       run_module(s, pool_key(s->pool, decls[i].value).u.index);
   }
   NodeList nodes = s->modules[module].ast->decls;
-  uint32_t saved = s->module;
-  for (uint32_t i = 0; i < nodes.count && !s->is_refuted; i++) {
-    if (nodes.at[i]->kind != ND_COMPTIME)
-      continue;
-    s->module = module;
-    s->where = WHERE_TOP;
-    sema_run_comptime_block(s, node_comptime(nodes.at[i])->operand);
-  }
-  s->module = saved;
+  for (uint32_t i = 0; i < nodes.count && !s->is_refuted; i++)
+    if (nodes.at[i]->kind == ND_COMPTIME)
+      sema_run_comptime_block(s, node_comptime(nodes.at[i])->operand, WHERE_TOP, module);
 }
 
 /* Other objects can agree with this one about what the type looks like in memory. */
@@ -557,11 +551,9 @@ static void keep_exports(Sema *s, uint32_t module)
 
 void sema_run_top_blocks(Sema *s)
 {
-  Where where = s->where;
   for (uint32_t i = 0; i < arrlenu(s->modules) && !s->is_refuted; i++) {
     run_module(s, i);
     if (!s->is_refuted)
       keep_exports(s, i);
   }
-  s->where = where;
 }

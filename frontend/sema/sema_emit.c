@@ -47,8 +47,8 @@ static bool is_symbol(const char *text)
 static PoolId attribute_value(Sema *s, uint32_t module, const Node *attribute)
 {
   Frame frame = {.is_declaration = true};
-  SemaState saved;
-  sema_enter(s, &frame, module, &saved);
+  SavedWalk saved;
+  sema_enter(s, &frame, walk_in(s, module), &saved);
   PoolId text = sema_comptime(s, attribute, POOL(COMPTIME_STRING));
   sema_leave(s, &saved);
   return text;
@@ -131,7 +131,7 @@ uint32_t sema_decl_global(Sema *s, Decl *d)
   if (d->global == IR_NO_ID) {
     uint32_t index = (uint32_t)(d - s->modules[d->module].decls);
     Global g = {.decl_module = d->module, .decl = index, .type = d->type, .ir = {IR_NO_ID},
-                .init = d->value};
+                .init = d->value, .span = d->name_span};
     d->global = (uint32_t)arrlenu(s->globals);
     arrput(s->globals, g);
   }
@@ -155,8 +155,8 @@ static uint32_t wanted_align(Sema *s, const Decl *d, uint32_t align)
   if (d->node->kind != ND_VAR_DECL || node_var_decl(d->node)->align == NULL)
     return align;
   Frame frame = {.is_declaration = true};
-  SemaState saved;
-  sema_enter(s, &frame, d->module, &saved);
+  SavedWalk saved;
+  sema_enter(s, &frame, walk_in(s, d->module), &saved);
   align = sema_align(s, node_var_decl(d->node)->align, align);
   sema_leave(s, &saved);
   return align;
@@ -197,6 +197,7 @@ typedef struct {
   uint32_t size;
   uint8_t *bytes;
   IrReloc *relocs;         /* stb_ds */
+  Span span;               /* of the global, for messages */
 } Data;
 
 static void put_word(Data *d, uint32_t at, uint64_t bits, uint32_t n)
@@ -235,7 +236,7 @@ static void put_pointer(Data *d, uint32_t at, const PoolKey *k)
   else if (k->u.pointer.base_kind == PTR_INTEGER)
     put_word(d, at, (uint16_t)k->u.pointer.offset, 2);
   else
-    diag_cell_address(d->s->diags, d->s->own->at);
+    diag_cell_address(d->s->diags, d->span);
 }
 
 static void put_value(Data *d, uint32_t at, PoolId value, PoolId type);
@@ -262,7 +263,7 @@ static void put_wide(Data *d, uint32_t at, uint32_t first, PoolId value, uint32_
 static void put_packed(Data *d, uint32_t at, uint32_t bit, PoolId value, PoolId type)
 {
   Sema *s = d->s;
-  value = sema_force(s, value);           /* tiles differ in whole objects only */
+  value = sema_force(s, value, d->span);  /* tiles differ in whole objects only */
   PoolKey k = pool_key(s->pool, value), t = pool_key(s->pool, type);
   uint32_t n = type_bits(s->pool, type);
   switch ((int)k.kind) {
@@ -289,7 +290,7 @@ static void put_packed(Data *d, uint32_t at, uint32_t bit, PoolId value, PoolId 
     if (bit % 8 == 0)
       put_value(d, at + bit / 8, value, type);
     else
-      diag_packed_pointer(s->diags, s->own->at);
+      diag_packed_pointer(s->diags, d->span);
     return;
   }
 }
@@ -321,7 +322,7 @@ static void put_value(Data *d, uint32_t at, PoolId value, PoolId type)
 {
   Sema *s = d->s;
   if (type_is_wide(s->pool, type))
-    value = sema_force(s, value);
+    value = sema_force(s, value, d->span);
   PoolKey k = pool_key(s->pool, value);
   switch ((int)k.kind) {
   case PK_BOOL_VALUE:
@@ -400,10 +401,8 @@ static void fill_global(Sema *s, uint32_t index)
   s->ir->globals[g.ir.raw].unset = pool_is_none(g.init) && g.decl != IR_NO_ID;
   if (pool_is_none(g.init) || size == 0 || size > PE_MEM_BYTES)
     return;                       /* too large: code generation says by how much */
-  Data d = {.s = s, .global = g.ir.raw, .size = size};
+  Data d = {.s = s, .global = g.ir.raw, .size = size, .span = g.span};
   d.bytes = arena_alloc(s->arena, size, 8);
-  if (g.decl != IR_NO_ID)
-    s->own->at = s->modules[g.decl_module].decls[g.decl].name_span;
   put_value(&d, 0, g.init, g.type);
   IrGlobal *out = &s->ir->globals[g.ir.raw];
   out->init = is_all_zero(d.bytes, size) && arrlenu(d.relocs) == 0 ? NULL : d.bytes;

@@ -7,16 +7,16 @@
 
 void sema_at(Sema *s, Span span)
 {
-  if (s->comptime || s->ir == NULL || s->frame == NULL)
+  if (s->now.comptime || s->ir == NULL || s->now.frame == NULL)
     return;
   SemaPrivate *own = s->own;
   if (own->loc_span.off == span.off && own->loc_span.len == span.len &&
-      ir_loc_eq(own->loc_inlined, s->frame->inlined_at) && !ir_loc_is_none(s->b.loc) &&
+      ir_loc_eq(own->loc_inlined, s->now.frame->inlined_at) && !ir_loc_is_none(s->b.loc) &&
       ir_loc_eq(own->loc_made, s->b.loc))
     return;
   own->loc_span = span;
-  own->loc_inlined = s->frame->inlined_at;
-  s->b.loc = ir_loc_add(s->ir, span, s->frame->inlined_at, s->frame->ir_name);
+  own->loc_inlined = s->now.frame->inlined_at;
+  s->b.loc = ir_loc_add(s->ir, span, s->now.frame->inlined_at, s->now.frame->ir_name);
   own->loc_made = s->b.loc;
 }
 
@@ -24,16 +24,16 @@ void sema_at(Sema *s, Span span)
 
 Memo *memo_of(Sema *s, const Node *n)
 {
-  Memo *table = s->own->memos[s->module];
+  Memo *table = s->own->memos[s->now.module];
   return table != NULL ? &table[n->index] : NULL;
 }
 
 void memo_put(Sema *s, const Node *n, PoolId want, PoolId value)
 {
-  Memo **table = &s->own->memos[s->module];
+  Memo **table = &s->own->memos[s->now.module];
   if (*table == NULL)
-    *table = arena_many(s->arena, Memo, s->modules[s->module].ast->node_count + 1);
-  (*table)[n->index] = (Memo){want, value, s->comptime};
+    *table = arena_many(s->arena, Memo, s->modules[s->now.module].ast->node_count + 1);
+  (*table)[n->index] = (Memo){want, value, s->now.comptime};
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -73,12 +73,12 @@ static void report_undeclared(Sema *s, StrId name, Span span)
     diag_import_it(s->diags, span, text, text);
     return;
   }
-  const ModuleInstance *m = &s->modules[s->module];
-  size_t n_locals = s->frame != NULL ? arrlenu(s->own->locals) - s->frame->first_local : 0;
+  const ModuleInstance *m = &s->modules[s->now.module];
+  size_t n_locals = s->now.frame != NULL ? arrlenu(s->own->locals) - s->now.frame->first_local : 0;
   size_t n = 0, n_decls = arrlenu(m->decls), n_types = s->own->types.size;
   const char **names = arena_many(s->arena, const char *, n_locals + n_decls + n_types + 1);
   for (size_t i = 0; i < n_locals; i++)
-    names[n++] = sema_text(s, s->own->locals[s->frame->first_local + i].name);
+    names[n++] = sema_text(s, s->own->locals[s->now.frame->first_local + i].name);
   for (size_t i = 0; i < n_decls; i++)
     names[n++] = sema_text(s, m->decls[i].name);
   for (size_t i = 0; i < n_types; i++)
@@ -96,7 +96,7 @@ static Operand expr_ident(Sema *s, const Node *n)
     s->local_uses++;
     return operand_at(local->o, n->span);
   }
-  Decl *d = sema_find_decl(s, s->module, name);
+  Decl *d = sema_find_decl(s, s->now.module, name);
   if (d != NULL)
     return sema_decl_operand(s, d, n->span);
   PoolId known = predeclared_type(s, name);
@@ -294,8 +294,7 @@ static Operand expr_logical(Sema *s, const NodeBinary *n)
   if (operand_is_poison(a))
     return a;
   if (a.kind == OPR_COMPTIME) {
-    s->own->at = n->left->span;
-    PoolId known = sema_force(s, a.value);
+    PoolId known = sema_force(s, a.value, n->left->span);
     if (pool_eq(known, POOL(POISON)))
       return operand_poison();
     return value_is_true(known) == is_and ? as_bool(s, n->right) : operand_value(s, known);
@@ -307,9 +306,9 @@ static Operand expr_logical(Sema *s, const NodeBinary *n)
   else
     ir_cond_br(&s->b, a.ir, join, &decided, 1, right, NULL, 0);
   s->b.block = right;
-  s->run_time_depth++;
+  s->now.run_time_depth++;
   Operand b = as_bool(s, n->right);
-  s->run_time_depth--;
+  s->now.run_time_depth--;
   IrValue v = operand_is_poison(b) ? ir_const(&s->b, IRT_BOOL, 0) : sema_ir(s, b);
   IrValue result = ir_block_param(s->ir, s->b.func, join, IRT_BOOL);
   ir_br(&s->b, join, &v, 1);
@@ -421,10 +420,9 @@ static Operand expr_call(Sema *s, const Node *n, PoolId want)
 
 Operand sema_comptime_operand(Sema *s, const Node *n, PoolId want)
 {
-  bool saved = s->comptime;
-  s->comptime = true;
+  WalkContext outer = walk_enter_comptime(s);
   Operand o = sema_load(s, operand_at(sema_expr(s, n, want), n->span));
-  s->comptime = saved;
+  s->now = outer;
   if (!operand_is_poison(o) && o.kind != OPR_COMPTIME) {
     o.span = n->span;
     operand_report_run_time(s, &o);
@@ -438,8 +436,7 @@ PoolId sema_comptime(Sema *s, const Node *n, PoolId want)
   Operand o = sema_comptime_operand(s, n, want);
   if (operand_is_poison(o))
     return POOL(POISON);
-  s->own->at = n->span;
-  return sema_force(s, o.value);
+  return sema_force(s, o.value, n->span);
 }
 
 PoolId sema_comptime_value(Sema *s, Operand o, Span span)
@@ -452,8 +449,7 @@ PoolId sema_comptime_value(Sema *s, Operand o, Span span)
     operand_report_run_time(s, &o);
     return POOL(POISON);
   }
-  s->own->at = span;
-  return sema_force(s, o.value);
+  return sema_force(s, o.value, span);
 }
 
 /* ---- dispatch ------------------------------------------------------------------------------- */
@@ -524,7 +520,7 @@ static Operand walk_expr(Sema *s, const Node *n, PoolId want)
   case ND_STRUCT_TYPE:
   case ND_ENUM_TYPE:
   case ND_ANYTYPE: {
-    PoolId type = sema_type_node(s, n);
+    PoolId type = sema_type_node(s, n, STR_NONE);
     return pool_eq(type, POOL(POISON_TYPE)) ? operand_poison() : operand_value(s, type);
   }
   case ND_VAR_DECL:
@@ -562,7 +558,7 @@ Operand sema_expr(Sema *s, const Node *n, PoolId want)
     return operand_at(walk_expr(s, n, want), n->span);
   const Memo *memo = memo_of(s, n);
   if (memo != NULL && !pool_is_none(memo->value) && pool_eq(memo->want, want) &&
-      (s->comptime || !memo->comptime))
+      (s->now.comptime || !memo->comptime))
     return operand_at(operand_value(s, memo->value), n->span);
   uint64_t uses = s->local_uses, effects = s->effects;
   Operand o = walk_expr(s, n, want);
@@ -593,7 +589,7 @@ bool sema_is_type_node(const Node *n)
 PoolId sema_type_expr(Sema *s, const Node *n)
 {
   if (sema_is_type_node(n))
-    return sema_type_node(s, n);
+    return sema_type_node(s, n, STR_NONE);
   Operand o = sema_expr(s, n, POOL(TYPE));
   if (!operand_is_poison(o) && o.kind != OPR_COMPTIME && !pool_eq(o.type, POOL(TYPE))) {
     diag_not_a_type(s->diags, n->span, o.type);
@@ -662,7 +658,7 @@ static PoolId pointer_type(Sema *s, const NodePointerType *n)
   if (pool_eq(pointee, POOL(POISON_TYPE)))
     return pointee;
   bool is_fn = pool_kind(s->pool, pointee) == PK_FN_TYPE;
-  if (!is_fn && !pool_eq(pointee, POOL(ANYOPAQUE)) && !s->comptime &&
+  if (!is_fn && !pool_eq(pointee, POOL(ANYOPAQUE)) && !s->now.comptime &&
       type_is_comptime_only(s->pool, pointee)) {
     diag_pointer_to_comptime_only(s->diags, n->pointee->span, pointee);
     return POOL(POISON_TYPE);
@@ -702,10 +698,8 @@ static bool is_repeated(Sema *s, const NodeList *list, uint32_t i, StrId name, S
 static Name field_decl_name(const Node *n) { return node_field_decl(n)->name; }
 static Name enum_member_name(const Node *n) { return node_enum_member(n)->name; }
 
-static PoolId struct_type(Sema *s, const NodeStructType *n)
+static PoolId struct_type(Sema *s, const NodeStructType *n, StrId name)
 {
-  StrId naming = s->own->naming;
-  s->own->naming = STR_NONE;
   PoolField *fields = arena_many(s->arena, PoolField, n->fields.count + 1);
   for (uint32_t i = 0; i < n->fields.count; i++) {
     const NodeFieldDecl *f = node_field_decl(n->fields.at[i]);
@@ -722,7 +716,7 @@ static PoolId struct_type(Sema *s, const NodeStructType *n)
   k.u.fields.fields = fields;
   k.u.fields.origin = n->head.span.off + 1;
   k.u.fields.layout = n->layout;
-  k.u.fields.name = naming;
+  k.u.fields.name = name;
   return pool_get(s->pool, &k);
 }
 
@@ -766,10 +760,8 @@ static bool enum_values(Sema *s, const NodeEnumType *n, PoolId tag, int64_t *val
   return true;
 }
 
-static PoolId enum_type(Sema *s, const NodeEnumType *n)
+static PoolId enum_type(Sema *s, const NodeEnumType *n, StrId name)
 {
-  StrId naming = s->own->naming;
-  s->own->naming = STR_NONE;
   uint32_t count = n->members.count;
   PoolId tag = n->tag_type != NULL ? sema_type_expr(s, n->tag_type) : POOL(U16);
   if (pool_eq(tag, POOL(POISON_TYPE)))
@@ -799,11 +791,11 @@ static PoolId enum_type(Sema *s, const NodeEnumType *n)
   k.u.enum_type.names = names;
   k.u.enum_type.values = ids;
   k.u.enum_type.origin = n->head.span.off + 1;
-  k.u.enum_type.name = naming;
+  k.u.enum_type.name = name;
   return pool_get(s->pool, &k);
 }
 
-PoolId sema_type_node(Sema *s, const Node *n)
+PoolId sema_type_node(Sema *s, const Node *n, StrId name)
 {
   Memo *memo = memo_of(s, n);
   if (memo != NULL && !pool_is_none(memo->value))
@@ -821,10 +813,10 @@ PoolId sema_type_node(Sema *s, const Node *n)
     type = fn_type(s, node_fn_type(n));
     break;
   case ND_STRUCT_TYPE:
-    type = struct_type(s, node_struct_type(n));
+    type = struct_type(s, node_struct_type(n), name);
     break;
   case ND_ENUM_TYPE:
-    type = enum_type(s, node_enum_type(n));
+    type = enum_type(s, node_enum_type(n), name);
     break;
   case ND_ANYTYPE:
     diag_anytype_misplaced(s->diags, n->span);

@@ -82,28 +82,29 @@ typedef struct SemaPrivate {
   bool *blocks_run;       /* by module: its top-level blocks have run */
   uint32_t next_serial;   /* of cells */
   uintptr_t stack_end;    /* calls at compile time stop below this address */
-  Span at;                /* the expression that is walked, for messages without a place */
   Span loc_span;          /* what s->b.loc was made of */
   IrLocId loc_inlined, loc_made;
-  StrId naming;           /* declaration whose type is being made */
 } SemaPrivate;
 
 struct RuntimeRange { PoolId element; Operand part[3]; };
 
-/* State that a walk elsewhere (a declaration, a called function) replaces. */
+/* What a walk elsewhere (a declaration, a called function) goes back to. */
 typedef struct {
-  Frame *frame;
-  uint32_t module;
-  Where where;
-  bool comptime, is_dead;
-  uint32_t run_time_depth;
+  WalkContext context;
+  bool is_dead;
   IrBuilder b;
   uint32_t n_locals, n_cells, n_leaves;
-} SemaState;
+} SavedWalk;
 
-/* `frame` is filled in except for its links; its scope is empty. */
-void sema_enter(Sema *s, Frame *frame, uint32_t module, SemaState *saved);
-void sema_leave(Sema *s, const SemaState *saved);
+/* The context of now, but in another module; the same at compile time. */
+WalkContext walk_in(const Sema *s, uint32_t module);
+WalkContext walk_comptime_in(const Sema *s, uint32_t module);
+/* From here on at compile time; returns what s->now has to become again. */
+WalkContext walk_enter_comptime(Sema *s);
+/* Begins a walk elsewhere, in the given context.  `frame` is filled in except for its links; its
+ * scope is empty. */
+void sema_enter(Sema *s, Frame *frame, WalkContext context, SavedWalk *saved);
+void sema_leave(Sema *s, const SavedWalk *saved);
 
 /* A stretch of locals and comptime variables. */
 typedef struct { uint32_t first_in_scope, n_locals, n_cells, n_leaves; } Scope;
@@ -141,7 +142,7 @@ Span module_binding_span(Sema *s, const ModuleInstance *m, StrId name, Span *nam
 /* ---- the walkers ---------------------------------------------------------------------------- */
 
 /* Is code being emitted at the point reached? */
-static inline bool sema_emits(const Sema *s) { return !s->comptime && s->ir != NULL; }
+static inline bool sema_emits(const Sema *s) { return !s->now.comptime && s->ir != NULL; }
 Operand operand_place(IrValue address, PoolId type, bool is_const);
 Operand operand_global(uint32_t global, int64_t offset, PoolId type, bool is_const);
 /* Says that the operand is not known at compile time. */
@@ -225,7 +226,9 @@ void sema_for(Sema *s, const Node *n);
 bool sema_step(Sema *s, Span span);
 
 bool sema_is_type_node(const Node *n);
-PoolId sema_type_node(Sema *s, const Node *n);    /* the type expressions of the grammar */
+/* The type expressions of the grammar.  `name`: the declaration that a struct or enum is named
+ * after. */
+PoolId sema_type_node(Sema *s, const Node *n, StrId name);
 
 PoolId sema_func_value(Sema *s, uint32_t func);
 uint32_t sema_func_add(Sema *s, uint32_t module, const Node *node);

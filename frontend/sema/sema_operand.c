@@ -111,7 +111,7 @@ static Operand load_from_union(Sema *s, Operand o)
   if (operand_is_poison(whole))
     return whole;
   bool is_packed = packed_is(s, o.packed);
-  PoolId value = is_packed ? packed_known_bits(s, whole.value, o.bit, o.type)
+  PoolId value = is_packed ? packed_known_bits(s, sema_force(s, whole.value, o.span), o.bit, o.type)
                            : union_field_known(s, whole.value, o.bit);
   if (!pool_is_none(value))
     return operand_at(operand_value(s, value), o.span);
@@ -136,7 +136,6 @@ static Operand load_cell(Sema *s, Operand o)
       diag_read_before_set(s->diags, o.span, o.name.raw ? sema_text(s, o.name) : "variable");
       return operand_poison();
     }
-  s->own->at = o.span;
   if (n > 1)
     sema_count_steps(s, n);      /* each value stays in memory */
   PoolId value = value_from_leaves(s->pool, o.type, leaves);
@@ -207,12 +206,12 @@ IrValue operand_offset(Sema *s, IrValue address, int64_t offset)
   return ir_binary(&s->b, IR_ptr_add, IRT_PTR, address, bytes);
 }
 
-static IrValue ir_pointer(Sema *s, const PoolKey *k)
+static IrValue ir_pointer(Sema *s, const PoolKey *k, Span at)
 {
   if (k->u.pointer.base_kind == PTR_GLOBAL)
     return ir_global_addr(&s->b, sema_global_ir(s, k->u.pointer.base), k->u.pointer.offset);
   if (k->u.pointer.base_kind == PTR_CELL)
-    diag_cell_address(s->diags, s->own->at);
+    diag_cell_address(s->diags, at);
   return ir_const(&s->b, IRT_PTR, (uint16_t)k->u.pointer.offset);
 }
 
@@ -230,7 +229,7 @@ static uint64_t low_bits(uint64_t bits, IrType type)
   return width >= 64 ? bits : bits & (((uint64_t)1 << width) - 1);
 }
 
-static IrValue ir_of_value(Sema *s, PoolId value, PoolId type)
+static IrValue ir_of_value(Sema *s, PoolId value, PoolId type, Span at)
 {
   PoolKey k = pool_key(s->pool, value);
   IrType ir_type = type_ir(s->pool, type);
@@ -242,7 +241,7 @@ static IrValue ir_of_value(Sema *s, PoolId value, PoolId type)
   case PK_FLOAT:
     return ir_const(&s->b, ir_type, k.u.floating.bits);
   case PK_POINTER:
-    return ir_pointer(s, &k);
+    return ir_pointer(s, &k, at);
   case PK_DSD:
     return ir_dsd(s, &k);
   case PK_FUNC: {
@@ -253,7 +252,7 @@ static IrValue ir_of_value(Sema *s, PoolId value, PoolId type)
   case PK_SYMBOLIC: {
     PoolId known;
     if (tile_env_forced(s, value, &known))
-      return ir_of_value(s, known, type);
+      return ir_of_value(s, known, type, at);
     return ir_tile_param(&s->b, tile_env_run_time_word(s, value));
   }
   default:
@@ -279,22 +278,20 @@ IrValue sema_ir(Sema *s, Operand o)
   if (o.kind == OPR_RUNTIME)
     return o.ir;
   if (type_is_wide(s->pool, o.type))
-    diag_wide_operand(s->diags, o.span.off != 0 ? o.span : s->own->at, o.type);
+    diag_wide_operand(s->diags, o.span, o.type);
   if (o.kind != OPR_COMPTIME || type_is_wide(s->pool, o.type) || pool_eq(o.type, POOL(VOID)) ||
       !sema_check_run_time(s, o.type, o.span))
     return ir_anything(s, o.type);
-  if (o.span.off != 0)
-    s->own->at = o.span;
-  return ir_of_value(s, o.value, o.type);
+  return ir_of_value(s, o.value, o.type, o.span);
 }
 
-uint32_t sema_constant_data(Sema *s, PoolId value)
+uint32_t sema_constant_data(Sema *s, PoolId value, Span at)
 {
   uint32_t known;
   if (pair_get(&s->own->constants, value.raw, &known))
     return known;
   Global g = {.decl_module = 0, .decl = IR_NO_ID, .type = pool_type_of(s->pool, value),
-              .ir = {IR_NO_ID}, .init = value};
+              .ir = {IR_NO_ID}, .init = value, .span = at};
   arrput(s->globals, g);
   uint32_t index = (uint32_t)arrlenu(s->globals) - 1;
   pair_put(&s->own->constants, value.raw, index);
@@ -303,8 +300,9 @@ uint32_t sema_constant_data(Sema *s, PoolId value)
 
 uint32_t operand_constant_global(Sema *s, const Operand *o)
 {
-  return o->decl != NULL && pool_eq(o->decl->value, o->value) ? sema_decl_global(s, o->decl)
-                                                              : sema_constant_data(s, o->value);
+  return o->decl != NULL && pool_eq(o->decl->value, o->value)
+             ? sema_decl_global(s, o->decl)
+             : sema_constant_data(s, o->value, o->span);
 }
 
 IrValue sema_address(Sema *s, Operand o)
@@ -423,7 +421,7 @@ static PoolId stored_union(Sema *s, Operand target, PoolId value)
 static void store_cell(Sema *s, Operand target, Operand value, Span span)
 {
   const Cell *cell = &s->cells[target.cell];
-  if (s->run_time_depth > cell->depth) {
+  if (s->now.run_time_depth > cell->depth) {
     diag_comptime_store_under_run_time(s->diags, span,
                                        target.name.raw ? sema_text(s, target.name) : "variable");
     return;
@@ -438,7 +436,7 @@ static void store_cell(Sema *s, Operand target, Operand value, Span span)
   }
   if (!pool_is_none(target.packed)) {
     if (!pool_eq(value.value, POOL(POISON))) {
-      value.value = stored_union(s, target, sema_force(s, value.value));
+      value.value = stored_union(s, target, sema_force(s, value.value, span));
       if (pool_is_none(value.value)) {
         diag_not_comptime(s->diags, span);
         value.value = POOL(POISON);

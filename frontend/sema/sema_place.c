@@ -70,7 +70,7 @@ static Operand other_field(Sema *s, Operand known, uint32_t i, Span span)
   const PoolField field = pool_key(s->pool, known.type).u.fields.fields[i];
   PoolId value = {0};
   if (packed_is(s, known.type))
-    value = packed_known_bits(s, known.value, 0, field.type);
+    value = packed_known_bits(s, sema_force(s, known.value, known.span), 0, field.type);
   if (!pool_is_none(value))
     return operand_value(s, value);
   if (sema_emits(s)) {
@@ -226,7 +226,7 @@ static Position position_of(Sema *s, const Operand *indices, uint32_t n, const u
       Operand o = indices[i];
       o.span = span;
       if (o.kind == OPR_COMPTIME) {      /* symbolic: what it is on this tile decides */
-        Operand forced = operand_value(s, sema_force(s, o.value));
+        Operand forced = operand_value(s, sema_force(s, o.value, span));
         if (operand_is_poison(forced) || !known_index(s, forced, limit, indices[i].span, &k) ||
             (k < 0 && limit >= 0)) {
           p.is_bad = true;
@@ -381,7 +381,7 @@ static Operand index_tuple(Sema *s, Operand base, const PoolKey *type, const Ope
   int64_t i = 0;
   Operand index = indices[0];
   if (index.kind == OPR_COMPTIME)
-    index = operand_value(s, sema_force(s, index.value));
+    index = operand_value(s, sema_force(s, index.value, span));
   if (operand_is_poison(index))
     return index;
   if (n != 1 || !known_index(s, index, type->u.fields.n, span, &i)) {

@@ -187,12 +187,13 @@ Operand sema_block(Sema *s, const Node *node, PoolId want)
   return result;
 }
 
-void sema_run_comptime_block(Sema *s, const Node *block)
+void sema_run_comptime_block(Sema *s, const Node *block, Where where, uint32_t module)
 {
   Frame frame = {.name = {0}};
-  SemaState saved;
-  sema_enter(s, &frame, s->module, &saved);
-  s->comptime = true;
+  SavedWalk saved;
+  WalkContext context = walk_comptime_in(s, module);
+  context.where = where;
+  sema_enter(s, &frame, context, &saved);
   sema_stmt(s, block);
   sema_leave(s, &saved);
 }
@@ -212,8 +213,7 @@ static Operand walk_condition(Sema *s, const Node *n, bool *known)
 {
   Operand o = sema_coerce(s, sema_expr(s, n, POOL(BOOL)), POOL(BOOL), n->span);
   if (o.kind == OPR_COMPTIME) {
-    s->own->at = n->span;
-    o = operand_at(operand_value(s, sema_force(s, o.value)), n->span);
+    o = operand_at(operand_value(s, sema_force(s, o.value, n->span)), n->span);
     *known = o.kind == OPR_COMPTIME && value_is_true(o.value);
   } else if (o.kind == OPR_RUNTIME && !sema_emits(s)) {
     diag_not_comptime(s->diags, n->span);
@@ -237,7 +237,7 @@ Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
   exits_init(&exits);
   IrBlockId yes = ir_block_add(s->ir, s->b.func), no = ir_block_add(s->ir, s->b.func);
   ir_cond_br(&s->b, cond.ir, yes, NULL, 0, no, NULL, 0);
-  s->run_time_depth++;
+  s->now.run_time_depth++;
   s->b.block = yes;
   Operand value = walk_branch(s, n->then_part, want, is_value);
   if (!s->is_dead)
@@ -246,7 +246,7 @@ Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
   s->b.block = no;
   Operand other =
       n->else_part != NULL ? walk_branch(s, n->else_part, want, is_value) : operand_void();
-  s->run_time_depth--;
+  s->now.run_time_depth--;
   if (n->else_part == NULL && is_value && exits.n > 0 && !pool_eq(value.type, POOL(VOID)) &&
       !operand_is_poison(value)) {
     diag_if_without_else(s->diags, node->span, value.type);
@@ -274,8 +274,7 @@ static bool prong_labels(Sema *s, const NodeProng *prong, PoolId type, PoolId **
       is_good = false;
       continue;
     }
-    s->own->at = label->span;
-    PoolId value = sema_force(s, o.value);
+    PoolId value = sema_force(s, o.value, label->span);
     if (hmgeti(*seen, value.raw) >= 0) {
       diag_repeated_label(s->diags, label->span, value);
       is_good = false;
@@ -386,7 +385,7 @@ static Operand switch_emit(Sema *s, const NodeSwitch *n, Operand subject, const 
       s->b.block = next;
     }
   ir_br(&s->b, blocks[last], NULL, 0);
-  s->run_time_depth++;
+  s->now.run_time_depth++;
   for (uint32_t i = 0; i < count; i++) {
     const Node *body = node_prong(n->prongs.at[i])->body;
     s->is_dead = false;
@@ -395,7 +394,7 @@ static Operand switch_emit(Sema *s, const NodeSwitch *n, Operand subject, const 
     if (!s->is_dead)
       exit_add(s, &exits, value, body->span);
   }
-  s->run_time_depth--;
+  s->now.run_time_depth--;
   return exits_join(s, &exits, want, n->head.span);
 }
 
@@ -419,8 +418,7 @@ Operand sema_switch(Sema *s, const Node *node, PoolId want, bool is_value)
   Operand out = operand_poison();
   if (switch_labels(s, n, subject.type, &labels, marks, &else_prong)) {
     if (subject.kind == OPR_COMPTIME) {
-      s->own->at = n->subject->span;
-      PoolId known = sema_force(s, subject.value);
+      PoolId known = sema_force(s, subject.value, n->subject->span);
       if (!pool_eq(known, POOL(POISON)))
         out = switch_known(s, n, known, labels, marks, else_prong, want, is_value);
     } else {
@@ -479,11 +477,11 @@ static void not_unrolled(Sema *s, Span span, bool is_inline)
 /* The condition of a loop that is unrolled: calls in it are evaluated at compile time. */
 static bool unrolled_condition(Sema *s, const NodeWhile *n)
 {
-  bool is_true = false, saved = s->comptime;
+  bool is_true = false;
   size_t errors = diags_error_count(s->diags);
-  s->comptime = true;
+  WalkContext outer = walk_enter_comptime(s);
   Operand cond = walk_condition(s, n->cond, &is_true);
-  s->comptime = saved;
+  s->now = outer;
   if (operand_is_poison(cond) && n->is_inline && diags_error_count(s->diags) > errors)
     diag_without_inline(s->diags, n->cond->span);
   return is_true;
@@ -513,7 +511,7 @@ static void while_emitted(Sema *s, const NodeWhile *n)
   IrBlockId head = ir_block_add(s->ir, s->b.func);
   ir_br(&s->b, head, NULL, 0);
   s->b.block = head;
-  s->run_time_depth++;
+  s->now.run_time_depth++;
   bool is_true = false;
   Operand cond = walk_condition(s, n->cond, &is_true);
   IrBlockId done = ir_block_add(s->ir, s->b.func);
@@ -521,7 +519,7 @@ static void while_emitted(Sema *s, const NodeWhile *n)
   if (operand_is_poison(cond) || (cond.kind == OPR_COMPTIME && !is_true)) {
     ir_br(&s->b, done, NULL, 0);
     s->b.block = done;
-    s->run_time_depth--;
+    s->now.run_time_depth--;
     return;
   }
   IrBlockId body = ir_block_add(s->ir, s->b.func), step = ir_block_add(s->ir, s->b.func);
@@ -546,7 +544,7 @@ static void while_emitted(Sema *s, const NodeWhile *n)
   if (has_step && !s->is_dead)
     ir_br(&s->b, head, NULL, 0);
   target_pop(s, &target);
-  s->run_time_depth--;
+  s->now.run_time_depth--;
   s->b.block = done;
   s->is_dead = !can_end && !target.is_broken;
 }
@@ -598,12 +596,11 @@ static void for_range_known(Sema *s, const NodeFor *n, Target *target, const Poo
 
 static void for_unrolled(Sema *s, const NodeFor *n, Operand o)
 {
-  s->own->at = n->iterable->span;
   PoolKey k = pool_key(s->pool, o.value);
   PoolKind kind = pool_kind(s->pool, o.type);
   bool is_sequence = kind == PK_ARRAY_TYPE || kind == PK_STRUCT_TYPE;
   if (k.kind == PK_RANGE || k.kind == PK_SYMBOLIC)
-    k = pool_key(s->pool, sema_force(s, o.value));
+    k = pool_key(s->pool, sema_force(s, o.value, n->iterable->span));
   if (k.kind == PK_POISON)
     return;
   Target target;
@@ -677,7 +674,7 @@ static void loop_open(Sema *s, const NodeFor *n, Loop *loop, PoolId type, IrValu
   loop->target.break_to = loop->done;
   loop->target.continue_to = loop->next;
   s->b.block = loop->body;
-  s->run_time_depth++;
+  s->now.run_time_depth++;
 }
 
 /* Walks the body with its captures; leaves the cursor in `next`.  False: nothing gets there. */
@@ -707,7 +704,7 @@ static void loop_close(Sema *s, Loop *loop, bool goes_on, IrValue next, IrValue 
     ir_cond_br(&s->b, more, loop->body, args, n_args, loop->done, NULL, 0);
   }
   target_pop(s, &loop->target);
-  s->run_time_depth--;
+  s->now.run_time_depth--;
   s->b.block = loop->done;
 }
 
@@ -763,7 +760,7 @@ static void for_range_emitted(Sema *s, const NodeFor *n, Operand range)
   Operand start = sema_range_part(s, range, 0), stop = sema_range_part(s, range, 1);
   Operand step = sema_range_part(s, range, 2);
   if (step.kind == OPR_COMPTIME)
-    step = operand_value(s, sema_force(s, step.value));
+    step = operand_value(s, sema_force(s, step.value, n->iterable->span));
   if (operand_is_poison(start) || operand_is_poison(stop) || operand_is_poison(step))
     return;
   bool is_empty;
@@ -854,7 +851,7 @@ void sema_for(Sema *s, const Node *node)
 
 static Target *find_target(Sema *s, Name label, bool loops_only)
 {
-  Target *t = s->frame->targets;
+  Target *t = s->now.frame->targets;
   for (; t != NULL && t->kind != TARGET_FN; t = t->up) {
     bool is_match = name_is_given(label) ? str_eq(t->label, label.text) : t->kind == TARGET_LOOP;
     if (is_match && (!loops_only || t->kind == TARGET_LOOP))
@@ -865,7 +862,7 @@ static Target *find_target(Sema *s, Name label, bool loops_only)
 
 static void stmt_return(Sema *s, const NodeReturn *n)
 {
-  Frame *f = s->frame;
+  Frame *f = s->now.frame;
   Operand value = operand_void();
   if (n->value != NULL)
     value = sema_expr(s, n->value, f->is_function ? f->result : POOL(NONE));
@@ -880,7 +877,7 @@ static void stmt_return(Sema *s, const NodeReturn *n)
     value = operand_poison();
   } else
     value = sema_coerce(s, value, f->result, n->value != NULL ? n->value->span : n->head.span);
-  if (f->is_emitted && s->comptime) {
+  if (f->is_emitted && s->now.comptime) {
     diag_leaves_comptime(s->diags, n->head.span, "return");
     s->is_dead = true;
     return;
@@ -922,7 +919,7 @@ static void stmt_break(Sema *s, const NodeBreak *n)
   }
   if (t->kind == TARGET_LOOP && n->value != NULL)
     diag_loop_has_no_value(s->diags, n->value->span);
-  if (t->has_blocks && s->comptime)
+  if (t->has_blocks && s->now.comptime)
     diag_leaves_comptime(s->diags, n->head.span, "break");
   else if (t->has_blocks)
     ir_br(&s->b, t->break_to, NULL, 0);
@@ -940,7 +937,7 @@ static void stmt_continue(Sema *s, const NodeContinue *n)
       diag_no_such_label(s->diags, n->label.span, sema_text(s, n->label.text));
     else
       diag_break_outside_loop(s->diags, n->head.span, "continue");
-  } else if (t->has_blocks && s->comptime) {
+  } else if (t->has_blocks && s->now.comptime) {
     diag_leaves_comptime(s->diags, n->head.span, "continue");
   } else if (t->has_blocks) {
     ir_br(&s->b, t->continue_to, NULL, 0);
@@ -955,13 +952,12 @@ static void stmt_continue(Sema *s, const NodeContinue *n)
 
 static void stmt_comptime(Sema *s, const Node *body)
 {
-  bool saved = s->comptime;
-  s->comptime = true;
+  WalkContext outer = walk_enter_comptime(s);
   if (body->kind == ND_BLOCK)
     sema_block(s, body, POOL(VOID));
   else
     sema_stmt(s, body);
-  s->comptime = saved;
+  s->now = outer;
 }
 
 static void stmt_expr(Sema *s, const Node *n)

@@ -164,13 +164,13 @@ bool sema_is_symbolic(const Sema *s, PoolId value)
   return pool_kind(s->pool, value) == PK_SYMBOLIC;
 }
 
-static PoolId force_elements(Sema *s, const PoolKey *k)
+static PoolId force_elements(Sema *s, const PoolKey *k, Span at)
 {
   uint32_t n = k->u.aggregate.n;
   PoolId *elems = base_malloc((n + 1u) * sizeof *elems);
   PoolId out = POOL(POISON);
   for (uint32_t i = 0; i < n; i++) {
-    elems[i] = sema_force(s, k->u.aggregate.elems[i]);
+    elems[i] = sema_force(s, k->u.aggregate.elems[i], at);
     if (pool_eq(elems[i], POOL(POISON)))
       goto done;
   }
@@ -180,22 +180,22 @@ done:
   return out;
 }
 
-PoolId sema_force(Sema *s, PoolId value)
+PoolId sema_force(Sema *s, PoolId value, Span at)
 {
   if (!value_has_symbolic(s->pool, value))
     return value;
   PoolKey k = pool_key(s->pool, value);
   if (k.kind == PK_AGGREGATE)
-    return force_elements(s, &k);
+    return force_elements(s, &k, at);
   if (k.kind == PK_RANGE) {
-    k.u.range.start = sema_force(s, k.u.range.start);
-    k.u.range.stop = sema_force(s, k.u.range.stop);
-    k.u.range.step = sema_force(s, k.u.range.step);
+    k.u.range.start = sema_force(s, k.u.range.start, at);
+    k.u.range.stop = sema_force(s, k.u.range.stop, at);
+    k.u.range.step = sema_force(s, k.u.range.step, at);
     return pool_get(s->pool, &k);
   }
   PoolId result = value_on_tile(s, value);
   if (pool_eq(result, POOL(POISON))) {
-    diag_bad_on_tile(s->diags, s->own->at, k.type);
+    diag_bad_on_tile(s->diags, at, k.type);
     return result;
   }
   tile_env_record(s, value, result);

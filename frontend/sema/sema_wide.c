@@ -85,7 +85,7 @@ static Limbs place_limbs(Sema *s, Operand o)
 static Limbs limbs_as(Sema *s, Operand o, uint32_t n)
 {
   if (o.kind == OPR_COMPTIME)
-    return known_limbs(s, sema_force(s, o.value), n);
+    return known_limbs(s, sema_force(s, o.value, o.span), n);
   Limbs l;
   if (type_is_wide(s->pool, o.type)) {
     l = place_limbs(s, o);
