@@ -91,8 +91,6 @@ static void note_imports(Sema *s, bool is_called)
 static void note_context(Diags *diags, void *data)
 {
   Sema *s = data;
-  if (s->own == NULL)
-    return;
   note_imports(s, note_calls(s) > 0);
   uint32_t x, y;
   Span span;
@@ -106,13 +104,13 @@ static void note_context(Diags *diags, void *data)
 
 void context_enter(Sema *s)
 {
-  s->outer = diags_hook_data(s->diags);
+  s->own->outer = diags_hook_data(s->diags);
   diags_set_hook(s->diags, note_context, s);
 }
 
 void context_leave(Sema *s)
 {
-  diags_set_hook(s->diags, s->outer ? note_context : NULL, s->outer);
+  diags_set_hook(s->diags, s->own->outer ? note_context : NULL, s->own->outer);
 }
 
 /* ---- what the names mean -------------------------------------------------------------------- */

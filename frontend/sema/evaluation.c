@@ -13,6 +13,7 @@ Sema *sema_create(Session *session, Arena *arena, Where where)
   s->diags = session->diags;
   s->now = (WalkContext){.where = where, .module = MAIN_MODULE,
                          .comptime = where == WHERE_LAYOUT || where == WHERE_COMPTIME};
+  sema_own_create(s);
   context_enter(s);
   return s;
 }
@@ -25,9 +26,5 @@ void sema_destroy(Sema *s)
   arrfree(s->modules);
   arrfree(s->funcs);
   arrfree(s->globals);
-  arrfree(s->cells);
-  arrfree(s->leaves);
-  arrfree(s->ranges);
-  sema_forget_computed(s);
   sema_own_destroy(s);
 }

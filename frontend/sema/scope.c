@@ -39,8 +39,8 @@ void sema_enter(Sema *s, Frame *frame, WalkContext context, SavedWalk *saved)
 {
   *saved = (SavedWalk){
       .context = s->now, .is_dead = s->is_dead, .b = s->b,
-      .n_locals = (uint32_t)arrlenu(s->own->locals), .n_cells = (uint32_t)arrlenu(s->cells),
-      .n_leaves = (uint32_t)arrlenu(s->leaves)};
+      .n_locals = (uint32_t)arrlenu(s->own->locals), .n_cells = (uint32_t)arrlenu(s->own->cells),
+      .n_leaves = (uint32_t)arrlenu(s->own->leaves)};
   frame->up = s->now.frame;
   frame->first_local = frame->first_in_scope = saved->n_locals;
   frame->targets = NULL;
@@ -55,8 +55,8 @@ void sema_leave(Sema *s, const SavedWalk *saved)
   s->is_dead = saved->is_dead;
   s->b = saved->b;
   arrsetlen(s->own->locals, saved->n_locals);
-  arrsetlen(s->cells, saved->n_cells);
-  arrsetlen(s->leaves, saved->n_leaves);
+  arrsetlen(s->own->cells, saved->n_cells);
+  arrsetlen(s->own->leaves, saved->n_leaves);
 }
 
 /* ---- scopes --------------------------------------------------------------------------------- */
@@ -64,7 +64,7 @@ void sema_leave(Sema *s, const SavedWalk *saved)
 Scope scope_open(Sema *s)
 {
   Scope scope = {s->now.frame->first_in_scope, (uint32_t)arrlenu(s->own->locals),
-                 (uint32_t)arrlenu(s->cells), (uint32_t)arrlenu(s->leaves)};
+                 (uint32_t)arrlenu(s->own->cells), (uint32_t)arrlenu(s->own->leaves)};
   s->now.frame->first_in_scope = scope.n_locals;
   return scope;
 }
@@ -73,8 +73,8 @@ void scope_close(Sema *s, Scope scope)
 {
   s->now.frame->first_in_scope = scope.first_in_scope;
   arrsetlen(s->own->locals, scope.n_locals);
-  arrsetlen(s->cells, scope.n_cells);
-  arrsetlen(s->leaves, scope.n_leaves);
+  arrsetlen(s->own->cells, scope.n_cells);
+  arrsetlen(s->own->leaves, scope.n_leaves);
 }
 
 bool scope_add(Sema *s, Name name, Operand o)
@@ -104,16 +104,16 @@ Local *scope_find(Sema *s, StrId name)
 Operand cell_make(Sema *s, PoolId type, PoolId value, bool is_const)
 {
   uint32_t n = type_leaf_count(s->pool, type);
-  Cell cell = {.type = type, .first = (uint32_t)arrlenu(s->leaves), .n = n,
+  Cell cell = {.type = type, .first = (uint32_t)arrlenu(s->own->leaves), .n = n,
                .serial = ++s->own->next_serial, .depth = s->now.run_time_depth,
                .is_const = is_const};
-  PoolId *leaves = arraddnptr(s->leaves, n);
+  PoolId *leaves = arraddnptr(s->own->leaves, n);
   if (pool_is_none(value))
     memset(leaves, 0, n * sizeof *leaves);
   else
     value_to_leaves(s->pool, type, value, leaves);
-  arrput(s->cells, cell);
-  return (Operand){.kind = OPR_CELL, .type = type, .cell = (uint32_t)arrlenu(s->cells) - 1,
+  arrput(s->own->cells, cell);
+  return (Operand){.kind = OPR_CELL, .type = type, .cell = (uint32_t)arrlenu(s->own->cells) - 1,
                    .is_const = is_const};
 }
 

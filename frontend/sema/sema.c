@@ -22,18 +22,18 @@ static uint64_t step_limit(const Sema *s)
 {
   enum { STEPS = 10000000, STEPS_PER_EFFECT = 100 };
   uint64_t most = s->session->options->comptime_step_limit;
-  uint64_t earned = STEPS + s->effects * STEPS_PER_EFFECT;
+  uint64_t earned = STEPS + s->own->effects * STEPS_PER_EFFECT;
   return most == OPTION_DEFAULT_STEPS && earned < most ? earned : most;
 }
 
 bool sema_step(Sema *s, Span span)
 {
   uint64_t limit = step_limit(s);
-  if (++s->steps <= limit)
+  if (++s->own->steps <= limit)
     return true;
-  if (!s->is_out_of_steps)
+  if (!s->own->is_out_of_steps)
     diag_too_many_steps(s->diags, span, (uint32_t)limit);
-  s->is_out_of_steps = true;
+  s->own->is_out_of_steps = true;
   s->is_dead = true;
   return false;
 }
@@ -41,6 +41,6 @@ bool sema_step(Sema *s, Span span)
 void sema_count_steps(Sema *s, uint64_t n)
 {
   uint64_t limit = step_limit(s);
-  uint64_t left = s->steps < limit ? limit - s->steps : 0;
-  s->steps += n < left ? n : left;
+  uint64_t left = s->own->steps < limit ? limit - s->own->steps : 0;
+  s->own->steps += n < left ? n : left;
 }

@@ -106,20 +106,6 @@ typedef struct {
   Span span;                    /* what asks for it, or its name */
 } Global;
 
-/* A comptime variable: n scalar leaves of its (flattened) type, at Sema.leaves[first].  Cells are
- * a stack; by `serial` a pointer recognises whether the cell is still its own. */
-typedef struct {
-  PoolId type;
-  uint32_t first, n;
-  uint32_t serial;
-  uint32_t depth;          /* number of run-time conditions around the declaration */
-  bool is_const;
-} Cell;
-
-/* A range with a bound that is known at run time only; operands of that kind hold its index in
- * Operand.cell. */
-typedef struct RuntimeRange RuntimeRange;
-
 /* What an expression came to. */
 typedef enum {
   OPR_POISON,
@@ -179,25 +165,12 @@ struct Sema {
   ModuleInstance *modules;    /* stb_ds arrays; [0] is the main file */
   FuncInstance *funcs;
   Global *globals;
-  Cell *cells;
-  PoolId *leaves;             /* of the cells */
-  RuntimeRange *ranges;
   LayoutResult *layout;       /* result under construction (layout), or the finished one */
   struct TileEnv *tile;       /* this tile's parameters and the record of forced values */
-  struct Computed *computed;  /* stb_ds: symbolic values with these parameters; sema_symbolic.c */
-  const PoolId *computed_for;
   struct MachineSetup *setup; /* tasks, queues, exports that top-level blocks asked for */
-  uint64_t steps;             /* comptime step quota used */
-  bool is_out_of_steps;       /* reported */
-  uint32_t depth;             /* comptime call depth */
-  uint64_t effects;           /* grows with every step that reads or changes something beyond its
-                               * operands: only what leaves it alone is memoised.  sema_expr adds
-                               * one for each builtin call that is not marked pure. */
-  uint64_t local_uses;        /* grows with every use of a local: same purpose */
   bool is_dead;               /* the point reached cannot be: after a return, break ... */
   bool is_refuted;            /* an assertion does not hold: nothing after it is looked at */
-  struct SemaPrivate *own;    /* maps of the sema_*.c files */
-  void *outer;                /* the evaluation that this one stands in, for context.c */
+  struct SemaPrivate *own;    /* what only this room looks at */
 };
 
 /* ---- sema.c: one evaluation, from start to end --------------------------------------------- */
@@ -211,8 +184,6 @@ void sema_run_top_blocks(Sema *s);
 /* After sema_compile_pending: brings s->ir's globals into the order of the memory map and fills
  * in their initial data (symbolic leaves by tile_env_initial_data). */
 void sema_finish(Sema *s);
-/* Frees what `own` holds; for sema_destroy. */
-void sema_own_destroy(Sema *s);
 
 
 /* sema_expr.c.  `want` is the type the context demands, or POOL_NONE; it guides literals and
@@ -267,7 +238,6 @@ void sema_at(Sema *s, Span span);
 /* Value of a symbolic for the tile whose parameters are given (POOL(POISON): out of range); what
  * was computed on the way is kept for the next call with the same array. */
 PoolId sema_eval_symbolic(Sema *s, PoolId symbolic, const PoolId *params);
-void sema_forget_computed(Sema *s);
 /* @as and @bitcast on any operand. */
 Operand sema_convert(Sema *s, Operand o, PoolId type, Span span);
 Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span);

@@ -150,7 +150,7 @@ static PoolId signature_type(Sema *s, const Binding *b, const Node *type, uint32
   SavedWalk saved;
   sema_enter(s, &frame, walk_comptime_in(s, s->funcs[b->func].decl_module), &saved);
   add_params(s, b, n);
-  s->local_uses++;
+  s->own->local_uses++;
   PoolId out = sema_type_expr(s, type);
   sema_leave(s, &saved);
   return out;
@@ -238,7 +238,7 @@ static bool bind_arguments(Sema *s, Binding *b, const ArgSource *src)
 static bool may_call(Sema *s, Span at, const NodeFnDecl *fn)
 {
   uint32_t limit = s->session->options->comptime_depth_limit;
-  if (s->depth < limit)
+  if (s->own->depth < limit)
     return sema_step(s, at);
   diag_calls_too_deep(s->diags, at, sema_text(s, fn->name.text), limit);
   s->is_dead = true;
@@ -320,22 +320,22 @@ static Operand call_comptime(Sema *s, const Binding *b)
   Frame frame = {.called_at = b->at, .name = b->fn->name.text, .is_function = true,
                  .result = b->result};
   SavedWalk saved;
-  uint64_t effects = s->effects;
+  uint64_t effects = s->own->effects;
   uint32_t errors = (uint32_t)diags_error_count(s->diags);
   sema_enter(s, &frame, walk_comptime_in(s, s->funcs[b->func].decl_module), &saved);
-  s->depth++;
+  s->own->depth++;
   add_params(s, b, n);
   Operand out = walk_body(s, b);
   bool is_dead = s->is_dead;
-  s->depth--;
+  s->own->depth--;
   sema_leave(s, &saved);
   s->is_dead = is_dead;
   out.decl = NULL;
   out.name = STR_NONE;
-  s->funcs[b->func].has_effects |= effects != s->effects;
+  s->funcs[b->func].has_effects |= effects != s->own->effects;
   if (operand_is_poison(out))
     return out;
-  if (has_key && effects == s->effects && errors == diags_error_count(s->diags))
+  if (has_key && effects == s->own->effects && errors == diags_error_count(s->diags))
     pair_put(&s->own->calls, key, out.value.raw);
   return out;
 }
@@ -351,12 +351,12 @@ static Operand call_inline(Sema *s, const Binding *b)
                  .result = b->result, .inlined_at = s->b.loc, .ir_name = name};
   SavedWalk saved;
   sema_enter(s, &frame, walk_in(s, s->funcs[b->func].decl_module), &saved);
-  s->depth++;
+  s->own->depth++;
   add_params(s, b, b->fn->params.count);
   Operand out = walk_body(s, b);
   bool is_dead = s->is_dead;
   IrBlockId block = s->b.block;
-  s->depth--;
+  s->own->depth--;
   sema_leave(s, &saved);
   s->is_dead = is_dead;
   s->b.block = block;
@@ -702,7 +702,7 @@ void sema_compile_func(Sema *s, uint32_t func)
 
 void sema_compile_pending(Sema *s)
 {
-  if (s->ir == NULL || s->own == NULL)
+  if (s->ir == NULL)
     return;
   do {
     while (s->own->next_pending < arrlenu(s->own->pending) && !s->is_refuted)

@@ -29,7 +29,7 @@ static uintptr_t stack_end(void)
   return (uintptr_t)&here - (uintptr_t)(size - size / 4);
 }
 
-static void own_create(Sema *s)
+void sema_own_create(Sema *s)
 {
   s->own = arena_new(s->arena, SemaPrivate);
   s->own->stack_end = stack_end();
@@ -48,8 +48,10 @@ static void own_create(Sema *s)
 void sema_own_destroy(Sema *s)
 {
   SemaPrivate *own = s->own;
-  if (own == NULL)
-    return;
+  arrfree(own->cells);
+  arrfree(own->leaves);
+  arrfree(own->ranges);
+  sema_forget_computed(s);
   arrfree(own->locals);
   arrfree(own->memos);
   arrfree(own->pending);
@@ -61,9 +63,6 @@ void sema_own_destroy(Sema *s)
   pair_free(&own->calls);
   pair_free(&own->constants);
   pair_free(&own->ir_names);
-  for (size_t i = 0; i < arrlenu(s->modules); i++)
-    arrfree(s->modules[i].decls);
-  s->own = NULL;
 }
 
 /* ---- modules -------------------------------------------------------------------------------- */
@@ -165,8 +164,6 @@ static const char *current_name(const char *path)
 static uint32_t import_at(Sema *s, const char *path, Span path_span, PoolId params,
                           const Node *params_node, Span at)
 {
-  if (s->own == NULL)
-    own_create(s);
   uint32_t parent = arrlenu(s->modules) == 0 ? IR_NO_ID : s->now.module;
   const Ast *importer = parent == IR_NO_ID ? NULL : s->modules[parent].ast;
   if (is_too_deep(s, parent, at))

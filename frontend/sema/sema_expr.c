@@ -93,7 +93,7 @@ static Operand expr_ident(Sema *s, const Node *n)
   StrId name = node_ident(n)->name;
   const Local *local = scope_find(s, name);
   if (local != NULL) {
-    s->local_uses++;
+    s->own->local_uses++;
     return operand_at(local->o, n->span);
   }
   Decl *d = sema_find_decl(s, s->now.module, name);
@@ -498,7 +498,7 @@ static Operand walk_expr(Sema *s, const Node *n, PoolId want)
   case ND_CALL:
     return expr_call(s, n, want);
   case ND_BUILTIN_CALL:
-    s->effects += !sema_builtin_is_pure(s->session, node_builtin_call(n)->name.text);
+    s->own->effects += !sema_builtin_is_pure(s->session, node_builtin_call(n)->name.text);
     sema_at(s, n->span);
     return sema_builtin(s, n, want);
   case ND_COMPTIME:
@@ -560,9 +560,9 @@ Operand sema_expr(Sema *s, const Node *n, PoolId want)
   if (memo != NULL && !pool_is_none(memo->value) && pool_eq(memo->want, want) &&
       (s->now.comptime || !memo->comptime))
     return operand_at(operand_value(s, memo->value), n->span);
-  uint64_t uses = s->local_uses, effects = s->effects;
+  uint64_t uses = s->own->local_uses, effects = s->own->effects;
   Operand o = walk_expr(s, n, want);
-  if (o.kind == OPR_COMPTIME && uses == s->local_uses && effects == s->effects)
+  if (o.kind == OPR_COMPTIME && uses == s->own->local_uses && effects == s->own->effects)
     memo_put(s, n, want, o.value);
   return operand_at(o, n->span);
 }
@@ -800,7 +800,7 @@ PoolId sema_type_node(Sema *s, const Node *n, StrId name)
   Memo *memo = memo_of(s, n);
   if (memo != NULL && !pool_is_none(memo->value))
     return memo->value;
-  uint64_t uses = s->local_uses, effects = s->effects;
+  uint64_t uses = s->own->local_uses, effects = s->own->effects;
   PoolId type = POOL(POISON_TYPE);
   switch ((int)n->kind) {
   case ND_ARRAY_TYPE:
@@ -824,7 +824,7 @@ PoolId sema_type_node(Sema *s, const Node *n, StrId name)
   default:
     ICE("not a type");
   }
-  if (uses == s->local_uses && effects == s->effects && !pool_eq(type, POOL(POISON_TYPE)))
+  if (uses == s->own->local_uses && effects == s->own->effects && !pool_eq(type, POOL(POISON_TYPE)))
     memo_put(s, n, POOL(NONE), type);
   return type;
 }

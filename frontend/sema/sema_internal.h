@@ -66,7 +66,34 @@ typedef struct { uint32_t n, size; Pair *at; } PairMap;
 /* Initial data that differs by tile; `global` is an IrGlobalId.raw. */
 typedef struct { uint32_t global, offset; PoolId value; } TileLeaf;
 
+/* A comptime variable: n scalar leaves of its (flattened) type, at SemaPrivate.leaves[first]. Cells
+ * are a stack; by `serial` a pointer recognises whether the cell is still its own. */
+typedef struct {
+  PoolId type;
+  uint32_t first, n;
+  uint32_t serial;
+  uint32_t depth;          /* number of run-time conditions around the declaration */
+  bool is_const;
+} Cell;
+
+/* A range with a bound that is known at run time only; operands of that kind hold its index in
+ * Operand.cell. */
+typedef struct { PoolId element; Operand part[3]; } RuntimeRange;
+
 typedef struct SemaPrivate {
+  Cell *cells;            /* stb_ds */
+  PoolId *leaves;         /* of the cells; stb_ds */
+  RuntimeRange *ranges;   /* stb_ds */
+  struct Computed *computed;      /* stb_ds: symbolic values with these parameters; */
+  const PoolId *computed_for;     /*   sema_symbolic.c */
+  uint64_t steps;         /* comptime step quota used */
+  bool is_out_of_steps;   /* reported */
+  uint32_t depth;         /* comptime call depth */
+  uint64_t effects;       /* grows with every step that reads or changes something beyond its
+                           * operands: only what leaves it alone is memoised.  sema_expr adds one
+                           * for each builtin call that is not marked pure. */
+  uint64_t local_uses;    /* grows with every use of a local: same purpose */
+  void *outer;            /* the evaluation that this one stands in, for context.c */
   Local *locals;          /* stb_ds */
   Memo **memos;           /* by module; each by node index, NULL until needed */
   PairMap types;          /* StrId -> predeclared id */
@@ -86,8 +113,6 @@ typedef struct SemaPrivate {
   IrLocId loc_inlined, loc_made;
 } SemaPrivate;
 
-struct RuntimeRange { PoolId element; Operand part[3]; };
-
 /* What a walk elsewhere (a declaration, a called function) goes back to. */
 typedef struct {
   WalkContext context;
@@ -105,6 +130,11 @@ WalkContext walk_enter_comptime(Sema *s);
  * scope is empty. */
 void sema_enter(Sema *s, Frame *frame, WalkContext context, SavedWalk *saved);
 void sema_leave(Sema *s, const SavedWalk *saved);
+
+/* For sema_create and sema_destroy. */
+void sema_own_create(Sema *s);
+void sema_own_destroy(Sema *s);
+void sema_forget_computed(Sema *s);
 
 /* A stretch of locals and comptime variables. */
 typedef struct { uint32_t first_in_scope, n_locals, n_cells, n_leaves; } Scope;

@@ -128,9 +128,9 @@ static Operand load_cell(Sema *s, Operand o)
 {
   if (!pool_is_none(o.packed))
     return load_from_union(s, o);
-  const Cell *cell = &s->cells[o.cell];
+  const Cell *cell = &s->own->cells[o.cell];
   uint32_t n = type_leaf_count(s->pool, o.type);
-  const PoolId *leaves = &s->leaves[cell->first + o.leaf];
+  const PoolId *leaves = &s->own->leaves[cell->first + o.leaf];
   for (uint32_t i = 0; i < n; i++)
     if (pool_is_none(leaves[i])) {
       diag_read_before_set(s->diags, o.span, o.name.raw ? sema_text(s, o.name) : "variable");
@@ -148,9 +148,9 @@ static Operand load_range(Sema *s, Operand o)
   uint32_t each = type_bytes(s->pool, range.element);
   for (unsigned i = 0; i < ARRAY_COUNT(range.part); i++)
     range.part[i] = sema_load(s, place_part(s, o, (int64_t)each * i, range.element));
-  arrput(s->ranges, range);
+  arrput(s->own->ranges, range);
   Operand out = operand_runtime(IR_NO_VALUE, o.type);
-  out.cell = (uint32_t)arrlenu(s->ranges) - 1;
+  out.cell = (uint32_t)arrlenu(s->own->ranges) - 1;
   return out;
 }
 
@@ -412,7 +412,7 @@ void place_init(Sema *s, Operand place, Operand value)
 /* What the union of which the target is a part becomes; none: not known. */
 static PoolId stored_union(Sema *s, Operand target, PoolId value)
 {
-  PoolId old = s->leaves[s->cells[target.cell].first + target.leaf];
+  PoolId old = s->own->leaves[s->own->cells[target.cell].first + target.leaf];
   return packed_is(s, target.packed)
              ? packed_with_bits(s, target.packed, old, target.bit, value)
              : union_of_field(s, target.packed, target.bit, value);
@@ -420,7 +420,7 @@ static PoolId stored_union(Sema *s, Operand target, PoolId value)
 
 static void store_cell(Sema *s, Operand target, Operand value, Span span)
 {
-  const Cell *cell = &s->cells[target.cell];
+  const Cell *cell = &s->own->cells[target.cell];
   if (s->now.run_time_depth > cell->depth) {
     diag_comptime_store_under_run_time(s->diags, span,
                                        target.name.raw ? sema_text(s, target.name) : "variable");
@@ -444,7 +444,7 @@ static void store_cell(Sema *s, Operand target, Operand value, Span span)
     }
     target.type = target.packed;
   }
-  value_to_leaves(s->pool, target.type, value.value, &s->leaves[cell->first + target.leaf]);
+  value_to_leaves(s->pool, target.type, value.value, &s->own->leaves[cell->first + target.leaf]);
 }
 
 static const char *place_text(Sema *s, const Operand *target)

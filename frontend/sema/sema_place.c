@@ -317,7 +317,8 @@ static Operand index_array(Sema *s, Operand base, const PoolKey *type, const Ope
 static Operand cell_place(Sema *s, const PoolKey *k, PoolId pointee, bool is_const, Span span)
 {
   uint32_t serial = (uint32_t)(k->u.pointer.offset >> 32);
-  if (k->u.pointer.base >= arrlenu(s->cells) || s->cells[k->u.pointer.base].serial != serial) {
+  if (k->u.pointer.base >= arrlenu(s->own->cells) ||
+      s->own->cells[k->u.pointer.base].serial != serial) {
     diag_dangling_pointer(s->diags, span);
     return operand_poison();
   }
@@ -333,7 +334,7 @@ static Operand cell_element(Sema *s, const PoolKey *k, PoolId element, bool is_c
   if (operand_is_poison(o))
     return o;
   uint32_t each = type_leaf_count(s->pool, element);
-  int64_t size = each == 0 ? 0 : (s->cells[o.cell].n - o.leaf) / each;
+  int64_t size = each == 0 ? 0 : (s->own->cells[o.cell].n - o.leaf) / each;
   if (known < 0 || known >= size) {
     diag_index_out_of_bounds(s->diags, index->span, index->value, size);
     return operand_poison();
@@ -515,7 +516,7 @@ Operand sema_address_of(Sema *s, Operand o, Span span)
     PoolKey k = {.kind = PK_POINTER, .type = type};
     k.u.pointer.base_kind = PTR_CELL;
     k.u.pointer.base = o.cell;
-    k.u.pointer.offset = (int64_t)s->cells[o.cell].serial << 32 | o.leaf;
+    k.u.pointer.offset = (int64_t)s->own->cells[o.cell].serial << 32 | o.leaf;
     return operand_value(s, pool_get(s->pool, &k));
   }
   if (o.kind == OPR_RUNTIME) {
@@ -639,9 +640,9 @@ Operand sema_range(Sema *s, PoolId element, Operand start, Operand stop, Operand
     return operand_value(s, pool_get(s->pool, &k));
   }
   RuntimeRange range = {.element = element, .part = {start, stop, step}};
-  arrput(s->ranges, range);
+  arrput(s->own->ranges, range);
   Operand o = operand_runtime(IR_NO_VALUE, type);
-  o.cell = (uint32_t)arrlenu(s->ranges) - 1;
+  o.cell = (uint32_t)arrlenu(s->own->ranges) - 1;
   return o;
 }
 
@@ -649,7 +650,7 @@ Operand sema_range_part(Sema *s, Operand range, unsigned part)
 {
   range = sema_load(s, range);
   if (range.kind == OPR_RUNTIME)
-    return s->ranges[range.cell].part[part];
+    return s->own->ranges[range.cell].part[part];
   if (range.kind != OPR_COMPTIME)
     return operand_poison();
   PoolKey k = pool_key(s->pool, range.value);

@@ -69,7 +69,7 @@ static Operand declare_cell(Sema *s, const NodeVarDecl *n, PoolId type)
     return cell_make(s, type, o.value, n->var_kind == VAR_CONST);
   }
   Operand cell = cell_make(s, type, POOL(NONE), false);
-  zero_leaves(s, type, &s->leaves[s->cells[cell.cell].first]);
+  zero_leaves(s, type, &s->own->leaves[s->own->cells[cell.cell].first]);
   return cell;
 }
 

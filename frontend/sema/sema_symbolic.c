@@ -60,9 +60,9 @@ static bool operand_known(Sema *s, PoolId operand, const PoolId *params, PoolId 
     *out = eval_low(s, operand, params);
     return true;
   }
-  ptrdiff_t at = hmgeti(s->computed, operand.raw);
+  ptrdiff_t at = hmgeti(s->own->computed, operand.raw);
   if (at >= 0)
-    *out = s->computed[at].value;
+    *out = s->own->computed[at].value;
   return at >= 0;
 }
 
@@ -70,9 +70,9 @@ static bool operand_known(Sema *s, PoolId operand, const PoolId *params, PoolId 
  * the parameters, operands first, without recursion. */
 static PoolId eval_high(Sema *s, PoolId value, const PoolId *params)
 {
-  if (s->computed_for != params)
+  if (s->own->computed_for != params)
     sema_forget_computed(s);
-  s->computed_for = params;
+  s->own->computed_for = params;
   PoolId *todo = NULL, result = POOL(POISON);
   arrput(todo, value);
   while (arrlenu(todo) > 0) {
@@ -91,7 +91,7 @@ static PoolId eval_high(Sema *s, PoolId value, const PoolId *params)
     if (!has_a || !has_b)
       continue;
     result = compute_node(s, &k, a, b);
-    hmput(s->computed, node.raw, result);
+    hmput(s->own->computed, node.raw, result);
   }
   arrfree(todo);
   return result;
@@ -99,7 +99,7 @@ static PoolId eval_high(Sema *s, PoolId value, const PoolId *params)
 
 void sema_forget_computed(Sema *s)
 {
-  hmfree(s->computed);
+  hmfree(s->own->computed);
 }
 
 static PoolId eval_value(Sema *s, PoolId value, const PoolId *params);
