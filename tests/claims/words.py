@@ -5,6 +5,7 @@ Counts, for each pattern below, the sentences that contain it: in docs/, the REA
 and the comments of CSL, C, table and Python sources.  Code, quoted text and literals do not count.
 Each count is zero; EXCEPTIONS lists the sentences that may stay, each with its reason.  An
 exception that no sentence needs any more fails, and so does a pattern that misses its own example.
+Also counts lines that three pages share.
 
     words.py [--root=DIR] [-v]     --root: the sources of another checkout; -v: print each sentence
 """
@@ -86,6 +87,8 @@ EXCEPTIONS = {
     ("nobody", "docs/isa.md", "entry 31 is nobody"):
         "the source of a row of machine.def; the rows are part of the hash in every image",
 }
+
+SHARED_LENGTH = 25      # characters; shorter lines may be alike by chance
 
 MARKDOWN = ("README.md", "CONTRIBUTING.md", "docs/*.md", "samples/**/*.md", "tests/**/*.md")
 SOURCES = ("stdlib/**/*.csl", "samples/**/*.csl", "*.c", "*.h", "*.def", "*.l", "*.y", "*.py")
@@ -197,6 +200,18 @@ def find_places(sentences):
     return found
 
 
+def find_shared_lines(root):
+    """Lines of text or code, places in files aside, that three pages have: one should have them."""
+    pages = {}
+    listed = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
+    for path in listed:
+        for line in path.read_text().splitlines():
+            line = re.sub(r"\d+:\d+", "", line.strip())
+            if len(line) >= SHARED_LENGTH and not line.startswith("|"):
+                pages.setdefault(line, set()).add(path.name)
+    return {line: sorted(names) for line, names in pages.items() if len(names) >= 3}
+
+
 def exception_of(name, sentence):
     """The key in EXCEPTIONS that explains the sentence; None if there is none."""
     for key in EXCEPTIONS:
@@ -229,6 +244,13 @@ def check_counts(claims, root, is_verbose):
     claims.equals("exceptions that no sentence needs", len(set(EXCEPTIONS) - needed), 0)
 
 
+def check_shared(claims, root):
+    shared = find_shared_lines(root)
+    for line, names in shared.items():
+        print(f"  {', '.join(names)}: {line}")
+    claims.equals("lines that three pages share", len(shared), 0)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--root", default=harness.ROOT, type=Path)
@@ -237,6 +259,7 @@ def main():
     claims = Claims()
     check_examples(claims)
     check_counts(claims, options.root, options.is_verbose)
+    check_shared(claims, options.root)
     claims.finish()
 
 
