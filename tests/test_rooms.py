@@ -38,7 +38,7 @@ BUILDINGS = {
         "engine": Room("engine.h", ("machine", "tile", "fabric")),
         "reference": Room("reference.h", ("machine", "tile", "fabric", "engine"),
                           most_in_circle=4),
-        "fast": Room("fast.h", ("machine", "tile", "fabric", "engine"), most_in_circle=8),
+        "fast": Room("fast.h", ("machine", "tile", "fabric", "engine"), most_in_circle=6),
         "explain": Room("explain.h", ("machine", "tile", "fabric", "engine")),
         "observe": Room("observe.h", ("machine", "tile", "fabric", "engine", "explain")),
         "host": Room("host.h", ("machine", "tile", "fabric", "engine", "reference", "fast",

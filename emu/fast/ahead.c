@@ -2,7 +2,7 @@
  * other unit sees its arithmetic, branches and accesses to memory, so a visit does many of them.
  * What another tile does may end the run before; then a tile goes back to its registers and memory
  * at the visit, which is all that these instructions change, and comes again as far as the end. */
-#include "emu/fast/fast_internal.h"
+#include "emu/fast/step.h"
 
 #include "stb_ds.h"
 

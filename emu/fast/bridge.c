@@ -16,7 +16,7 @@
  * wavelets are put where they are by then.  Taking one down too early changes nothing but speed.
  * Those before it in a relay follow, one tile per cycle. That is soon enough: until a tile holds
  * one up, each has a place free in its router. */
-#include "emu/fast/fast_internal.h"
+#include "emu/fast/step.h"
 
 #include "stb_ds.h"
 

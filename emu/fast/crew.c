@@ -1,6 +1,6 @@
 /* Fast engine: the threads of the workers.  They meet at a barrier at the start of a block, between
  * its halves and at its end; a waiting worker spins for a moment and then sleeps. */
-#include "emu/fast/fast_internal.h"
+#include "emu/fast/step.h"
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -62,9 +62,9 @@ static void meet(FastCrew *crew)
 
 static void half_cycles(FastWorker *worker, FastCrew *crew)
 {
-  fast_visit(worker, HALF_INNER);
+  worker->engine->step->visit(worker, HALF_INNER);
   meet(crew);
-  fast_visit(worker, HALF_BORDERS);
+  worker->engine->step->visit(worker, HALF_BORDERS);
   meet(crew);
 }
 

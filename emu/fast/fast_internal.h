@@ -53,21 +53,6 @@ enum {
   META_KEPT = META_ADVANCE, /* in input queues: a control wavelet that has ended an operation */
   FRESHEN_CYCLES = 1 << (STAMP_BITS - 2),
 };
-/* Cycles until it can be seen; at most 0: now. */
-static inline int32_t wavelet_wait(uint32_t meta, uint64_t now)
-{
-  return (int32_t)((meta - (uint32_t)now) << (32 - STAMP_BITS)) >> (32 - STAMP_BITS);
-}
-static inline bool wavelet_seen(uint32_t meta, uint64_t now)
-{
-  return wavelet_wait(meta, now) <= 0;
-}
-static inline uint8_t wavelet_field(uint32_t meta) { return meta >> META_SHIFT & META_FIELD; }
-static inline uint32_t wavelet_meta(uint64_t visible, unsigned field, uint32_t flags)
-{
-  return ((uint32_t)visible & STAMP_MASK) | (uint32_t)field << META_SHIFT | flags;
-}
-
 /* ---- a tile ----------------------------------------------------------------------------- */
 
 /* The oldest first.  Mostly a few wavelets are in a queue, so moving them up is cheaper than a
@@ -85,35 +70,7 @@ enum { QUEUE_STEP = 2 };        /* the places between are those of the other que
  * line. */
 typedef struct { FastQueue input, output; } FastQueues;
 
-static inline void queue_note(FastQueue *q, QueueUse use)
-{
-  q->use_pc = use.pc;
-  q->use_elements = use.elements;
-  q->use_color = use.color & 0x7f;
-  q->use_control = use.control;
-}
-
-static inline QueueUse queue_use(const FastQueue *q)
-{
-  return (QueueUse){q->use_pc, q->use_elements, q->use_color, q->use_control};
-}
-
-static inline FastWavelet *queue_at(const FastQueue *q, unsigned index)
-{
-  return &q->at[index * QUEUE_STEP];
-}
-
 enum { QUEUE_FEW = 2 };         /* moved up whether they are there or not */
-static inline FastWavelet queue_take(FastQueue *q)
-{
-  FastWavelet first = q->at[0];
-  uint32_t count = --q->count;
-  for (uint32_t i = 0; i < QUEUE_FEW; i++)
-    q->at[i * QUEUE_STEP] = q->at[(i + 1) * QUEUE_STEP];
-  for (uint32_t i = QUEUE_FEW; i < count; i++)
-    q->at[i * QUEUE_STEP] = q->at[(i + 1) * QUEUE_STEP];
-  return first;
-}
 
 /* One color of one router: half a cache line.  Its two words of bits are not of a character type,
  * so that the compiler knows what a store to them leaves alone. */
@@ -139,28 +96,6 @@ enum {
   ROUTE_RX_SHIFT = 8, ROUTE_TX_SHIFT = 10, ROUTE_POSITION = 3,    /* positions; they are equal
                                    but while a wavelet with `advance` is inside */
 };
-static inline unsigned color_count(const FastColor *c) { return c->open & OPEN_COUNT; }
-static inline unsigned color_rx_position(const FastColor *c)
-{
-  return c->route >> ROUTE_RX_SHIFT & ROUTE_POSITION;
-}
-static inline unsigned color_tx_position(const FastColor *c)
-{
-  return c->route >> ROUTE_TX_SHIFT & ROUTE_POSITION;
-}
-/* The masks follow the positions; the new outputs are to be checked. */
-static inline void color_set(FastColor *c, const ImageColorConfig *config, unsigned rx, unsigned tx,
-                             bool suspended)
-{
-  rx &= ROUTE_POSITION;
-  tx &= ROUTE_POSITION;
-  c->open = (uint16_t)(color_count(c) | (suspended ? 0u : config->positions[rx].rx)
-                                            << OPEN_RX_SHIFT);
-  c->route = (uint16_t)((config->positions[tx].tx & ROUTE_TX) | rx << ROUTE_RX_SHIFT |
-                        tx << ROUTE_TX_SHIFT | (suspended ? ROUTE_SUSPENDED : 0) |
-                        (c->route & ROUTE_FILTERED));
-}
-
 typedef struct { uint16_t counter, limit1; bool limit2_used, off; } FastFilter;
 
 /* What all tiles with the same configuration of colors share. */
@@ -190,7 +125,7 @@ typedef struct {
   uint32_t settled;             /* remaining when it was counted last; with bridges only */
   uint8_t ahead;                /* elements issued before their cycle, the last cycles before
                                    `ready` of the thread; with bridges only */
-  bool stream;                  /* see step_stream.h; then: */
+  bool stream;                  /* see stream.c; then: */
   uint8_t in_color, in_slot, out_slot;  /* NO_SLOT: no such operand */
 } FastPlain;
 _Static_assert(sizeof(FastPlain) <= 64, "one cache line");
@@ -205,7 +140,7 @@ typedef struct {
   uint64_t ready;               /* next group not before */
   uint64_t stall_since : 48;
   uint64_t stall : 8;           /* StallCause, not yet in the statistics */
-  uint64_t plain : 1;           /* see step_vec.h */
+  uint64_t plain : 1;           /* see plain.c */
 } FastThread;
 _Static_assert(sizeof(FastThread) == 24, "compact");
 
@@ -374,8 +309,16 @@ typedef struct {
   uint32_t *relays;             /* stb_ds, tiles that have become some */
 } FastWorker;
 
+/* The step of all tiles, in two forms: a run without a trace has no trace of events in its loop. */
+typedef struct {
+  void (*visit)(FastWorker *worker, FastHalf half);   /* what the worker does in half a block */
+  void (*end_block)(FastEngine *engine);      /* what one thread does at its end */
+} FastStep;
+extern const FastStep fast_step_plain, fast_step_traced;
+
 struct FastEngine {
   Engine base;
+  const FastStep *step;
   Program *program;
   EngineOptions options;
   const Timing *timing;
@@ -386,7 +329,7 @@ struct FastEngine {
   uint64_t limit;               /* of this run */
   uint64_t freshened;
   uint32_t n_tiles, width, height;
-  ptrdiff_t step[PORT_RAMP];    /* bytes to the neighbour */
+  ptrdiff_t stride[PORT_RAMP];  /* bytes to the neighbour */
   uint32_t router_slots;
   uint32_t word_bytes, bank_groups;   /* of memory: two reads per cycle from different groups */
   uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
@@ -423,108 +366,22 @@ struct FastEngine {
   pthread_mutex_t spills_lock;  /* they are rare */
 };
 
-/* ---- fast.c ---------------------------------------------------------------------- */
+/* ---- tiles.c --------------------------------------------------------------------------------- */
 
+/* Zeroed memory whose pages are taken only when they are written. */
+void *fast_reserve(size_t bytes);
 FastTile *fast_touch(FastWorker *worker, uint32_t tile);
+void fast_tiles_destroy(FastEngine *engine);
 /* Zeroed, aligned to `align`, as long as the engine lives. */
 void *fast_alloc(FastWorker *worker, size_t bytes, size_t align);
 /* Not zeroed. */
 FastWork *fast_work_alloc(FastWorker *worker);
 void fast_work_free(FastWorker *worker, void *work);
-/* Brings the VecRun of a plain operation up to date. */
-static inline void plain_sync(FastThread *thread)
-{
-  FastRun *r = thread->run;
-  VecStream *streams[PLAIN_STREAMS] = {&r->run.src[0], &r->run.src[1], &r->run.dest};
-  for (unsigned i = 0; thread->plain && i < PLAIN_STREAMS; i++)
-    streams[i]->address = r->plain.address[i];
-  if (thread->plain)
-    r->run.remaining = r->plain.remaining;
-}
 void fast_queues_create(FastWorker *worker, FastQueues *queues, unsigned number);
-/* The state of a color at a tile; NULL: not configured. */
-static inline FastColor *fast_color(const FastTile *tile, unsigned color)
-{
-  unsigned slot = tile->set->slot_of[color];
-  return slot == NO_SLOT ? NULL : &tile->colors[slot];
-}
-static inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned color)
-{
-  unsigned slot = tile->set->slot_of[color];
-  return tile->own && tile->own[slot] ? &tile->own[slot]->config : tile->set->config[slot];
-}
-
-static inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsigned port)
-{
-  return (FastTile *)((char *)tile + engine->step[port]);
-}
-
-/* From an element's group to the cycle in which the router can see its wavelet: never the same. */
-static inline unsigned fast_output_cycles(const Timing *timing)
-{
-  unsigned cycles = timing->element_to_queue + timing->ramp_up - (timing->ramp_up ? 1 : 0);
-  return cycles ? cycles : 1;
-}
-
-/* Places after the color that was served first in the last cycle with a move. */
-static inline unsigned places_after_first(const FastTile *tile, unsigned slot)
-{
-  unsigned first = tile->first_slot + 1u;
-  return slot >= first ? slot - first : slot + MAX_COLORS - first;
-}
-/* The router of a stream has served its colors in a cycle, by turns: one of them at least. */
-static inline void stream_served(FastTile *tile, const FastPlain *plain, bool enters, bool leaves)
-{
-  bool in_first = enters && (!leaves || places_after_first(tile, plain->in_slot) <
-                                            places_after_first(tile, plain->out_slot));
-  tile->first_slot = in_first ? plain->in_slot : plain->out_slot;
-}
-
 /* Where the wavelets of a color enter the tile: as loaded, or as rewritten. */
 void fast_bind_queues(FastTile *tile);
 
-/* The words of a row in the map of a cycle; the bytes of all rows. */
-static inline uint64_t *fast_awake(const FastEngine *engine, uint64_t cycle, uint32_t row)
-{
-  return &engine->awake[(cycle % CALENDAR * engine->height + row) * engine->row_words];
-}
-static inline uint8_t *fast_row_awake(const FastEngine *engine, uint64_t cycle)
-{
-  return &engine->row_awake[cycle % CALENDAR * engine->height];
-}
-
-/* Tiles of a word of the map are awake in a cycle of the calendar. */
-static inline void fast_wake_word(FastWorker *worker, uint64_t cycle, uint32_t row, uint32_t word,
-                                  uint64_t tiles)
-{
-  FastEngine *engine = worker->engine;
-  uint64_t *at = &fast_awake(engine, cycle, row)[word], before = *at;
-  *at = before | tiles;
-  if (before)
-    return;
-  fast_row_awake(engine, cycle)[row] = 1;
-  worker->due[cycle % CALENDAR / WORD_BITS] |= UINT64_C(1) << cycle % WORD_BITS;
-}
-
-static inline void fast_wake(FastWorker *worker, uint32_t tile, uint64_t cycle)
-{
-  uint32_t row = tile / worker->engine->width, column = tile % worker->engine->width;
-  fast_wake_word(worker, cycle, row, column / WORD_BITS, UINT64_C(1) << column % WORD_BITS);
-}
-
-/* ---- run.c ------------------------------------------------------------------ */
-
-/* Wakes the tile, which the worker visits, in a cycle after `now`. */
-void fast_timer(FastWorker *worker, uint32_t tile, uint64_t now, uint64_t cycle);
-/* To be done behind the cycle, before anything that concerns the tile is done in a later one. */
-void fast_chore(FastWorker *worker, uint32_t tile, FastChoreKind kind, unsigned slot,
-                uint64_t cycle);
-/* The next cycle after `now` in which something of the tile becomes due by itself. */
-uint64_t fast_next_due(const FastTile *tile, uint64_t now);
-RunStatus fast_run(Engine *engine, uint64_t limit);
-void fast_skip_to(Engine *engine, uint64_t cycle);
-
-/* ---- ahead.c ---------------------------------------------------------------- */
+/* ---- ahead.c --------------------------------------------------------------------------------- */
 
 void fast_ahead_create(FastEngine *engine);
 void fast_ahead_destroy(FastEngine *engine);
@@ -533,65 +390,32 @@ void fast_ahead_destroy(FastEngine *engine);
 void fast_ahead(FastWorker *worker, FastTile *tile, uint64_t now);
 /* All that was carried out ahead has issued. */
 void fast_ahead_over(FastWorker *worker, FastTile *tile);
-/* Whether an instruction that was carried out ahead issues in this cycle. */
-static inline bool fast_issues_ahead(const FastTile *tile, uint64_t now)
-{
-  return tile->is_ahead && now - tile->ahead->from < WORD_BITS &&
-         (tile->ahead->issues >> (now - tile->ahead->from) & 1);
-}
 /* The run has ended before `cycle`: what issues from then on has not been. */
 void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 
-/* ---- bridge.c --------------------------------------------------------------- */
+/* ---- bridge.c -------------------------------------------------------------------------------- */
 
-/* Whether one moves from the receiver's router to its queue in the cycle. */
-static inline bool bridge_moves(const FastBridge *b, uint64_t cycle)
-{
-  uint32_t back = b->last - (uint32_t)cycle;
-  return back < WORD_BITS && (b->arrivals >> back & 1);
-}
-/* Cycles from `now` to the newest of these moves; at most 0: it is over. */
-static inline int32_t bridge_last(const FastBridge *b, uint64_t now)
-{
-  return (int32_t)(b->last - (uint32_t)now);
-}
-/* The cycles that a stream was ahead are over: accounts for what its router did in them. */
-void fast_catch_up(FastWorker *worker, FastTile *tile);
 void fast_bridges_create(FastEngine *engine);
 /* The tile has started a streaming operation: builds bridges to and from it where it can. */
 void fast_join(FastWorker *worker, FastTile *tile);
 /* At the end of a block: what relays of the block now make possible. */
 void fast_join_relays(FastWorker *worker);
+/* The cycles that a stream was ahead are over: accounts for what its router did in them. */
+void fast_catch_up(FastWorker *worker, FastTile *tile);
 /* Takes down the bridges of the tile, whose last cycle was `now`; of all tiles, between runs. */
 void fast_part(FastWorker *worker, FastTile *tile, uint64_t now);
 void fast_part_all(FastEngine *engine);
 
-/* ---- crew.c ----------------------------------------------------------------- */
+/* ---- crew.c ---------------------------------------------------------------------------------- */
 
 /* Runs both halves of a block, one thread a worker.  The threads are started when first needed. */
 void fast_crew_block(FastEngine *engine);
 void fast_crew_destroy(FastEngine *engine);
 
-/* ---- the step, compiled twice: plain.c, traced.c ---------------- */
+/* ---- run.c, inspect.c ------------------------------------------------------------------------ */
 
-/* What the worker does in half a block. */
-void fast_visit_plain(FastWorker *worker, FastHalf half);
-void fast_visit_traced(FastWorker *worker, FastHalf half);
-static inline void fast_visit(FastWorker *worker, FastHalf half)
-{
-  if (worker->engine->options.trace)
-    fast_visit_traced(worker, half);
-  else
-    fast_visit_plain(worker, half);
-}
-/* What one thread does at the end of a block: host, hazards, events. */
-void fast_end_block_plain(FastEngine *engine);
-void fast_end_block_traced(FastEngine *engine);
-/* Between cycles: what the running operation of a thread waits for, and with which operand. */
-StallCause fast_thread_waits(FastEngine *engine, FastTile *tile, unsigned thread, uint8_t *stream);
-
-/* ---- inspect.c -------------------------------------------------------------- */
-
+RunStatus fast_run(Engine *engine, uint64_t limit);
+void fast_skip_to(Engine *engine, uint64_t cycle);
 void fast_inspect(Engine *engine, uint32_t tile, InspectTile *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* Fast engine: what reports see of a tile. */
-#include "emu/fast/fast_internal.h"
+#include "emu/fast/step.h"
 
 #include "stb_ds.h"
 
@@ -37,6 +37,17 @@ static void inspect_color(const FastTile *t, unsigned slot, uint64_t now, Inspec
   }
 }
 
+/* Between cycles: what the running operation of a thread waits for, and with which operand. */
+static StallCause thread_waits(FastEngine *engine, FastTile *tile, unsigned thread, uint8_t *stream)
+{
+  Visit v = start_visits(engine->workers);
+  v.tile = tile;
+  GroupPlan group = {0};
+  StallCause cause = plan_general(&v, thread, &group);
+  *stream = group.stream;
+  return cause;
+}
+
 static void inspect_thread(FastEngine *e, FastTile *t, unsigned i, InspectThread *out)
 {
   const VecRun *run = t->threads[i].run ? &t->threads[i].run->run : NULL;
@@ -54,7 +65,7 @@ static void inspect_thread(FastEngine *e, FastTile *t, unsigned i, InspectThread
   out->run = run;
   out->stalled = (StallCause)t->threads[i].stall;
   out->stalled_since = t->threads[i].stall_since;
-  out->waiting = fast_thread_waits(e, t, i, &out->stream);
+  out->waiting = thread_waits(e, t, i, &out->stream);
 }
 
 void fast_inspect(Engine *base, uint32_t index, InspectTile *out)

@@ -1,23 +1,199 @@
-/* Fast engine: the step without events. */
-#define FAST_TRACED 0
+/* Fast engine, one step: operations of 32-bit elements between memory in the static data, values of
+ * registers and fabric queues without special modes.  They run in a short loop. */
 #include "emu/fast/step.h"
 
-void fast_visit_plain(FastWorker *worker, FastHalf half)
+/* No control wavelets here: data at the head of the queue, and room for a result. */
+STEP HOT StallCause plain_waits(const Visit *v, const FastPlain *p)
 {
-  visit_half(worker, half);
+  const FastTile *t = v->tile;
+  if (p->input != NO_QUEUE) {
+    const FastQueue *q = &t->queues[p->input].input;
+    if (!q->count || !wavelet_seen(queue_at(q, 0)->meta, v->now))
+      return STALL_INPUT;
+  }
+  if (p->output != NO_QUEUE &&
+      t->queues[p->output].output.count >= v->engine->output_capacity[p->output])
+    return STALL_OUTPUT;
+  return STALL_NONE;
 }
 
-void fast_end_block_plain(FastEngine *engine)
+static unsigned plain_elements(const FastPlain *p)
 {
-  end_block(engine);
+  return p->unbounded || p->remaining >= p->width ? p->width : p->remaining;
 }
 
-StallCause fast_thread_waits(FastEngine *engine, FastTile *tile, unsigned thread, uint8_t *stream)
+/* Whether all elements of a memory stream lie in the static data, aligned, one dimension. */
+static bool is_plain_memory(const FastTile *t, const VecRun *run, const VecStream *s)
 {
-  Visit v = start_visits(engine->workers);
-  v.tile = tile;
-  GroupPlan group = {0};
-  StallCause cause = plan_general(&v, thread, &group);
-  *stream = group.stream;
-  return cause;
+  if (s->dimensions != 1 || s->circular || run->unbounded || (s->address & 1) || !t->mem.bytes ||
+      t->mem.tracked)
+    return false;
+  int64_t first = s->address;
+  int64_t last = first + ((int64_t)run->remaining - 1) * s->strides[0] * s->element_bytes;
+  int64_t low = first < last ? first : last, high = first < last ? last : first;
+  return low >= 0 && high + s->element_bytes <= t->cls->image->static_bytes &&
+         (high + s->element_bytes <= t->cls->image->code_address ||
+          low >= (int64_t)t->cls->code_end);
+}
+
+static bool is_plain_stream(const FastTile *t, const VecRun *run, const VecStream *s)
+{
+  switch (s->kind) {
+  case VS_NONE: case VS_VALUE: return true;
+  case VS_MEMORY: return s->element_bytes == 4 && is_plain_memory(t, run, s);
+  case VS_FABIN: case VS_FABOUT:
+    return s->element_bytes == 4 && s->max_wavelets == 1 && !s->picks &&
+           !(s->flags & (DESC_F_INDEX | DESC_F_CONTROL | DESC_F_TRANSFORM));
+  case VS_REGISTER: case VS_FIFO: default: return false;
+  }
+}
+
+/* src0 and src1 must not read one queue: each wavelet is one stream's. */
+STEP bool is_plain(const FastTile *t, const VecRun *run)
+{
+  bool both = run->src[0].kind == VS_FABIN && run->src[1].kind == VS_FABIN;
+  return !both && !run->traps && !run->zero_first && !run->zero_second && !run->fold &&
+         vecops[run->op].dst >= VE_F32 && vecops[run->op].src >= VE_F32 &&
+         is_plain_stream(t, run, &run->dest) && is_plain_stream(t, run, &run->src[0]) &&
+         is_plain_stream(t, run, &run->src[1]);
+}
+
+STEP void make_plain(FastPlain *p, const VecRun *run)
+{
+  const VecStream *streams[PLAIN_STREAMS] = {&run->src[0], &run->src[1], &run->dest};
+  *p = (FastPlain){
+    .op = (uint16_t)vecops[run->op].kind, .width = run->width, .operation = (uint16_t)run->op,
+    .unbounded = run->unbounded, .remaining = run->remaining, .scalar = run->scalar,
+    .output_meta = wavelet_meta(0, run->dest.color, 0),
+    .advance = run->dest.kind == VS_FABOUT && (run->dest.flags & DESC_F_ADVANCE),
+    .input = NO_QUEUE, .output = run->dest.kind == VS_FABOUT ? run->dest.queue : NO_QUEUE,
+    .both_memory = run->src[0].kind == VS_MEMORY && run->src[1].kind == VS_MEMORY,
+  };
+  for (uint16_t i = 0; i < PLAIN_STREAMS; i++) {
+    p->address[i] = streams[i]->address;
+    p->step[i] = (int16_t)(streams[i]->strides[0] * (int)sizeof(uint32_t));
+    if (streams[i]->kind == VS_MEMORY)
+      p->memory |= (uint16_t)(1u << i);
+    if (i < PLAIN_DEST)
+      p->value[i] = streams[i]->kind == VS_VALUE ? streams[i]->value : 0;
+    if (streams[i]->kind == VS_FABIN) {
+      p->input = streams[i]->queue;
+      p->input_stream = i;
+    }
+  }
+}
+
+/* Whether the operation's wavelets come and go by colors of their own, an element at a time. */
+static bool is_stream(const Visit *v, const FastPlain *p, const VecRun *run)
+{
+  const FastTile *t = v->tile;
+  bool enters = p->input != NO_QUEUE, leaves = p->output != NO_QUEUE;
+  return (enters || leaves) && p->width == 1 && !p->unbounded && !p->both_memory &&
+         !t->set->swaps &&
+         (!enters || (p->in_slot != NO_SLOT && t->data_queue[p->in_color] == p->input)) &&
+         (!leaves || (p->out_slot != NO_SLOT && !(v->host_colors >> run->dest.color & 1)));
+}
+
+STEP void make_stream(const Visit *v, FastPlain *p, const VecRun *run)
+{
+  const uint8_t *slot_of = v->tile->set->slot_of;
+  p->in_color = p->input == NO_QUEUE ? NO_COLOR : run->src[p->input_stream].color;
+  p->in_slot = p->in_color == NO_COLOR ? NO_SLOT : slot_of[p->in_color];
+  p->out_slot = p->output == NO_QUEUE ? NO_SLOT : slot_of[run->dest.color];
+  p->stream = is_stream(v, p, run);
+}
+
+/* ---- one group, plain operands ---------------------------------------------------------- */
+
+STEP HOT uint32_t plain_read(const FastTile *t, FastPlain *p, unsigned k)
+{
+  uint32_t value = p->value[k];
+  if (p->memory & 1u << k) {
+    memcpy(&value, t->mem.bytes + p->address[k], sizeof value);
+    p->address[k] = (uint16_t)(p->address[k] + p->step[k]);
+  }
+  return value;
+}
+
+STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, uint32_t b)
+{
+  bool carry = false;               /* no 32-bit operation has one */
+  switch ((int)p->op) {
+  case VK_MOV: return b;
+  case VK_FADD: return fp32_add(a, b);
+  case VK_FMUL: return fp32_binary(FP_MUL, a, b);
+  case VK_FMAC: return fp32_fma(b, p->scalar, a);
+  default:
+    return vec_element((VecOp)p->operation, v->engine->program->image->fp16, a, b, p->scalar,
+                       &carry);
+  }
+}
+
+STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
+{
+  if (p->output != NO_QUEUE) {
+    uint32_t flags = last && p->advance ? META_ADVANCE : 0;
+    uint32_t meta = (v->output_visible & STAMP_MASK) | p->output_meta | flags;
+    output_push(v, p->output, (FastWavelet){value, meta});
+  } else if (p->memory & 1u << PLAIN_DEST) {
+    uint16_t address = p->address[PLAIN_DEST];
+    memcpy(v->tile->mem.bytes + address, &value, sizeof value);
+    p->address[PLAIN_DEST] = (uint16_t)(address + p->step[PLAIN_DEST]);
+  }
+}
+
+static HOT bool plain_conflict(const FastEngine *e, const FastPlain *p)
+{
+  return p->both_memory && p->address[PLAIN_SRC0] / e->word_bytes % e->bank_groups ==
+                               p->address[PLAIN_SRC1] / e->word_bytes % e->bank_groups;
+}
+
+static RARE void plain_finish(Visit *v, unsigned thread, unsigned extra)
+{
+  FastThread *th = &v->tile->threads[thread];
+  plain_sync(th);
+  finish_group(v, thread, &th->run->run, extra);
+}
+
+static HOT void plain_element(Visit *v, FastPlain *p, bool last)
+{
+  uint32_t a = plain_read(v->tile, p, PLAIN_SRC0), b = plain_read(v->tile, p, PLAIN_SRC1);
+  plain_write(v, p, plain_operate(v, p, a, b), last);
+}
+
+/* An operation with a fabric operand does one element per group, so that all groups after the first
+ * are between memory and memory, where no caller asks for the last. */
+STEP HOT void plain_group(Visit *v, unsigned thread)
+{
+  FastTile *t = v->tile;
+  FastThread *th = &t->threads[thread];
+  FastEngine *e = v->engine;
+  FastPlain *p = &th->run->plain;
+  unsigned extra = plain_conflict(e, p) ? e->timing->bank_conflict : 0;
+  unsigned elements = plain_elements(p);
+  bool last_group = !p->unbounded && elements == p->remaining;
+  EVENT(v, .kind = EV_GROUP, .pc = th->run->run.pc, .thread = (uint8_t)thread,
+        .count = (uint16_t)elements);
+  if (FAST_TRACED && extra)
+    EVENT(v, .kind = EV_STALL, .pc = th->run->run.pc, .id = STALL_BANK, .thread = (uint8_t)thread,
+          .payload = extra);
+  if (p->input != NO_QUEUE)
+    p->value[p->input_stream] = input_take(v, p->input).payload;
+  plain_element(v, p, last_group);
+  for (unsigned left = elements; UNLIKELY(left > 1); left--)
+    plain_element(v, p, false);
+  v->worker->stats.groups++;
+  v->worker->stats.elements += elements;
+  if (UNLIKELY(extra))
+    v->worker->stats.stalls[STALL_BANK] += extra;
+  if (!p->unbounded)
+    p->remaining -= elements;
+  th->ready = v->now + 1 + extra;
+  if (UNLIKELY(last_group))
+    plain_finish(v, thread, extra);
+}
+
+STEP RARE void plain_group_any(Visit *v, unsigned thread)
+{
+  plain_group(v, thread);
 }

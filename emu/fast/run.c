@@ -1,68 +1,16 @@
 /* Fast engine: the clock, timers, and the run from block to block.
  *
  * A block is one cycle, or several where many tiles are awake: these are run slantwise over the
- * rows (visit_slanted), so that tiles are in the cache for several visits.  What one thread does
- * for all tiles, it does at the end of a block.  A fault ends the run with its block: other tiles
- * have gone on for up to BLOCK_MOST - 1 cycles. */
-#include "emu/fast/fast_internal.h"
+ * rows (visit_slanted in visit.c), so that tiles are in the cache for several visits.  What one
+ * thread does for all tiles, it does at the end of a block.  A fault ends the run with its block:
+ * other tiles have gone on for up to BLOCK_MOST - 1 cycles. */
+#include "emu/fast/step.h"
 
 #include "stb_ds.h"
 
 #include <stdlib.h>
 
 /* ---- the clock -------------------------------------------------------------------------- */
-
-void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle)
-{
-  if (cycle <= now + 1)
-    fast_wake(w, tile, now + 1);
-  else if (cycle - now < CALENDAR - BLOCK_MOST)     /* cycles of the block that others still run */
-    fast_wake(w, tile, cycle);
-  else
-    timers_push(&w->timers, (Timer){cycle, tile});
-}
-
-void fast_chore(FastWorker *w, uint32_t tile, FastChoreKind kind, unsigned slot, uint64_t cycle)
-{
-  FastEngine *e = w->engine;
-  uint32_t row = tile / e->width;
-  arrput(w->chores, row);
-  arrput(e->chores[row], ((FastChore){cycle, tile, (uint8_t)kind, (uint8_t)slot}));
-}
-
-/* The sooner one that is after `now`. */
-static uint64_t sooner(uint64_t a, uint64_t b, uint64_t now)
-{
-  return b > now && b < a ? b : a;
-}
-
-static uint64_t sooner_wavelet(uint64_t a, uint32_t meta, uint64_t now)
-{
-  int32_t wait = wavelet_wait(meta, now);
-  return wait > 0 ? sooner(a, now + (uint64_t)wait, now) : a;
-}
-
-uint64_t fast_next_due(const FastTile *t, uint64_t now)
-{
-  uint64_t due = sooner(NEVER, t->ready, now);
-  for (unsigned bits = t->vectors; bits; bits &= bits - 1)
-    due = sooner(due, t->threads[__builtin_ctz(bits)].ready, now);
-  due = sooner(due, t->pending_due, now);
-  for (unsigned bits = t->input_any; bits; bits &= bits - 1) {
-    const FastQueue *q = &t->queues[__builtin_ctz(bits)].input;
-    for (unsigned k = 0; k < q->count; k++)
-      due = sooner_wavelet(due, queue_at(q, k)->meta, now);
-  }
-  for (unsigned bits = t->output_any; bits; bits &= bits - 1)
-    due = sooner_wavelet(due, queue_at(&t->queues[__builtin_ctz(bits)].output, 0)->meta, now);
-  for (uint32_t bits = t->occupied; bits; bits &= bits - 1) {
-    const FastColor *c = &t->colors[__builtin_ctz(bits)];
-    due = sooner_wavelet(due, c->w[0].meta, now);
-  }
-  if (t->host)
-    due = sooner(due, host_words_due(&t->host->posted, now), now);
-  return due;
-}
 
 /* Stamps that lie in the past are moved to now, so that they never look as if in the future. */
 static void freshen_wavelet(FastWavelet *w, uint64_t old, uint64_t now)
@@ -272,12 +220,9 @@ static uint64_t run_block(FastEngine *e)
   } else {
     for (unsigned half = 0; half < (e->n_workers > 1 ? HALVES : 1); half++)
       for (unsigned k = 0; k < e->n_workers; k++)
-        fast_visit(&e->workers[k], (FastHalf)half);
+        e->step->visit(&e->workers[k], (FastHalf)half);
   }
-  if (e->options.trace)
-    fast_end_block_traced(e);
-  else
-    fast_end_block_plain(e);
+  e->step->end_block(e);
   collect_faults(e);
   count_visits(e);
   uint64_t last = last_awake(e);

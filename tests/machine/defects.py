@@ -12,8 +12,8 @@ from machine.fabric import Fabric
 from machine.sequences import Sequence
 
 ROOT = harness.ROOT
-ENGINE_FILES = {"emu/fast/step_router.h": ("emu/fast/plain.c", "emu/fast/traced.c"),
-                "emu/fast/step_vec.h": ("emu/fast/plain.c", "emu/fast/traced.c")}
+# The files of a folder that the build compiles as one unit, more than once.
+UNITS = {"emu/fast/": ("fast.dir/Unity/unity_0_c.c", "fast_traced.dir/Unity/unity_0_c.c")}
 
 
 @dataclass
@@ -73,16 +73,16 @@ DEFECTS = [
         ("emu/explain/deadlock.c", "if (finite_wait(&tile->threads[i]))", "if (false)")]),
     both("counters of filters pass one less", "emu/reference/ref_router.c",
          "return state->counter <= filter->max_counter;", "return state->counter < filter->max_counter;",
-         "emu/fast/step_router.h",
+         "emu/fast/router.c",
          "return now->counter <= filter->max_counter;", "return now->counter < filter->max_counter;"),
     both("switches always go round", "emu/reference/ref_router.c", "return config->ring ? 0 : position;",
-         "return 0;", "emu/fast/step_router.h", "return config->ring ? 0 : position;",
+         "return 0;", "emu/fast/router.c", "return config->ring ? 0 : position;",
          "return 0;"),
     Defect("the fast engine's switches always go round", Fabric, [
-        ("emu/fast/step_router.h", "return config->ring ? 0 : position;", "return 0;")]),
+        ("emu/fast/router.c", "return config->ring ? 0 : position;", "return 0;")]),
     both("ce-ignore is ignored", "emu/reference/ref_router.c",
          "if (w->control && control_command(w->payload, 0).ce_ignore)", "if (false)",
-         "emu/fast/step_router.h",
+         "emu/fast/router.c",
          "if ((w->meta & META_CONTROL) && control_command(w->payload, 0).ce_ignore)", "if (false)"),
 ]
 
@@ -102,21 +102,29 @@ def edited_files(defect):
 
 
 def compile_edited(source, overlay, folder, commands):
-    """The object of a source file as edited, or with edited headers in front."""
-    command = next(c for c in commands if c["file"] == str(ROOT / source))
+    """The object of a source file as edited, or of a unit of the build with its edited files."""
+    command = next(c for c in commands if c["file"].endswith(source))
     words = ["-O1" if word == "-O3" else word for word in shlex.split(command["command"])]
     out = folder / (source.replace("/", "_") + ".o")
     words[words.index("-o") + 1] = str(out)
     copy = overlay / source
-    if not copy.exists():       # beside the edited header, so that it finds that one first
+    if not copy.exists():       # a unit, which includes its files
+        text = Path(command["file"]).read_text()
+        for file in (p for p in overlay.rglob("*.c") if p != copy):
+            text = text.replace(f'"{ROOT / file.relative_to(overlay)}"', f'"{file}"')
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_text((ROOT / source).read_text())
+        copy.write_text(text)
     words[words.index("-c") + 1] = str(copy)
     words.insert(words.index("-o"), "-w")
     words.insert(1 if "ccache" not in words[0] else 2, f"-I{overlay}")
     done = subprocess.run(words, cwd=command["directory"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return out
+
+
+def compiled_for(file):
+    """What has to be compiled where a file has changed."""
+    return next((units for folder, units in UNITS.items() if file.startswith(folder)), (file,))
 
 
 def build(defect, folder):
@@ -128,7 +136,7 @@ def build(defect, folder):
         (overlay / file).write_text(text)
     tree = harness.bin_dir().parent
     commands = json.loads((tree / "compile_commands.json").read_text())
-    sources = [s for file in files for s in ENGINE_FILES.get(file, (file,))]
+    sources = [s for file in files for s in compiled_for(file)]
     objects = [str(compile_edited(s, overlay, folder, commands)) for s in dict.fromkeys(sources)]
     linked = subprocess.run(["ninja", "-C", str(tree), "-t", "commands", "machine-driver"],
                             capture_output=True, text=True, check=True).stdout.splitlines()[-1]

@@ -250,10 +250,16 @@ static void load_stream_ways(Asm *a[STREAM_WAYS], uint32_t seed)
   ((FastEngine *)a[WITHOUT_BRIDGES]->engine)->bridges = false;
 }
 
+/* Cycles until a wavelet can be seen; at most 0: now. */
+static int32_t stamp_wait(uint32_t meta, uint64_t now)
+{
+  return (int32_t)((meta - (uint32_t)now) << (32 - STAMP_BITS)) >> (32 - STAMP_BITS);
+}
+
 /* Wavelets that can be seen now are alike, however long. */
 static void compare_wavelet(uint32_t tile, const FastWavelet *x, const FastWavelet *y, uint64_t now)
 {
-  int32_t wait_x = wavelet_wait(x->meta, now), wait_y = wavelet_wait(y->meta, now);
+  int32_t wait_x = stamp_wait(x->meta, now), wait_y = stamp_wait(y->meta, now);
   SAME(payload);
   compare_number("meta", tile, x->meta & ~(uint32_t)STAMP_MASK, y->meta & ~(uint32_t)STAMP_MASK);
   compare_number("wait", tile, (uint64_t)(wait_x > 0 ? wait_x : 0),
@@ -264,7 +270,7 @@ static void compare_queue(uint32_t tile, const FastQueue *x, const FastQueue *y,
 {
   SAME(count);
   for (unsigned i = 0; i < x->count; i++)
-    compare_wavelet(tile, queue_at(x, i), queue_at(y, i), now);
+    compare_wavelet(tile, &x->at[i * QUEUE_STEP], &y->at[i * QUEUE_STEP], now);
 }
 
 static void compare_router(uint32_t tile, const FastTile *a, const FastTile *b, uint64_t now)
@@ -273,7 +279,7 @@ static void compare_router(uint32_t tile, const FastTile *a, const FastTile *b, 
     const FastColor *x = &a->colors[slot], *y = &b->colors[slot];
     SAME(open);
     compare_number("route", tile, x->route | ROUTE_CHECKED, y->route | ROUTE_CHECKED);
-    for (unsigned i = 0; i < color_count(x) && i < FAST_SLOTS; i++)
+    for (unsigned i = 0; i < (x->open & OPEN_COUNT) && i < FAST_SLOTS; i++)
       compare_wavelet(tile, &x->w[i], &y->w[i], now);
   }
 }

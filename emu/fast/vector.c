@@ -1,49 +1,9 @@
-/* Fast engine, one step: vector operations.  A template, see step.h.
- *
- * Operations of 32-bit elements between memory in the static data, registers' values and fabric
- * queues without special modes are `plain`: they run in a short loop.  All others take the same
- * way as in the reference engine. */
+/* Fast engine, one step: vector operations, any operands. */
+#include "emu/fast/step.h"
 
-enum { TRANSFORM_SHIFT = 30, TRANSFORM_MARK = 3, LOW16 = 0xffff, HALF_BITS = 16 };
+#include "stb_ds.h"
 
-/* ---- queues ----------------------------------------------------------------------------- */
-
-HOT FastWavelet input_take(Visit *v, unsigned queue)
-{
-  FastTile *t = v->tile;
-  FastQueue *q = &t->queues[queue].input;
-  FastWavelet w = queue_take(q);
-  if (q->count == 0) {
-    t->input_any &= (uint16_t)~(1u << queue);
-    t->input_control &= (uint16_t)~(1u << queue);
-  }
-  v->popped[queue]++;
-  EVENT(v, .kind = EV_POP, .queue = (uint8_t)queue, .color = wavelet_field(w.meta),
-        .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
-  return w;
-}
-
-static FastWavelet input_pop(Visit *v, unsigned queue)
-{
-  return input_take(v, queue);
-}
-
-HOT void output_push(Visit *v, unsigned queue, FastWavelet w)
-{
-  FastTile *t = v->tile;
-  FastQueue *q = &t->queues[queue].output;
-  unsigned count = q->count;
-  if (UNLIKELY(!q->at))
-    fast_queues_create(v->worker, &t->queues[queue], queue);
-  if (UNLIKELY(count >= q->places))
-    ICE("an output queue overflows");
-  *queue_at(q, count) = w;
-  q->count = (uint16_t)(count + 1);
-  t->output_any |= (uint16_t)(1u << queue);
-  EVENT(v, .kind = EV_PUSH, .output = true, .queue = (uint8_t)queue,
-        .color = wavelet_field(w.meta), .payload = w.payload,
-        .control = (w.meta & META_CONTROL) != 0);
-}
+enum { TRANSFORM_SHIFT = 30, TRANSFORM_MARK = 3 };
 
 /* ---- plan: can the operation do a group, and of how many elements? ---------------------- */
 
@@ -61,7 +21,7 @@ static bool is_command(const VecStream *s, uint32_t meta)
 /* A running operation takes the wavelet at the head of the queue.  Control wavelets are taken by
  * operations with an action for them, by those that make data of them, and as data where they have
  * ended an operation. */
-static bool operation_takes(const FastTile *t, unsigned queue, const FastWavelet *head)
+STEP bool operation_takes(const FastTile *t, unsigned queue, const FastWavelet *head)
 {
   for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
     const VecRun *run = &t->threads[__builtin_ctz(bits)].run->run;
@@ -157,7 +117,7 @@ static bool limit_by_fifo(const Visit *v, const VecStream *s, bool push, unsigne
   return available != 0;
 }
 
-static StallCause plan_general(Visit *v, unsigned thread, GroupPlan *group)
+STEP StallCause plan_general(Visit *v, unsigned thread, GroupPlan *group)
 {
   const VecRun *run = &v->tile->threads[thread].run->run;
   unsigned size = vec_group_size(run);
@@ -188,27 +148,7 @@ static StallCause plan_general(Visit *v, unsigned thread, GroupPlan *group)
   return STALL_NONE;
 }
 
-/* No control wavelets here: data at the head of the queue, and room for a result. */
-HOT StallCause plain_waits(const Visit *v, const FastPlain *p)
-{
-  const FastTile *t = v->tile;
-  if (p->input != NO_QUEUE) {
-    const FastQueue *q = &t->queues[p->input].input;
-    if (!q->count || !wavelet_seen(queue_at(q, 0)->meta, v->now))
-      return STALL_INPUT;
-  }
-  if (p->output != NO_QUEUE &&
-      t->queues[p->output].output.count >= v->engine->output_capacity[p->output])
-    return STALL_OUTPUT;
-  return STALL_NONE;
-}
-
-static unsigned plain_elements(const FastPlain *p)
-{
-  return p->unbounded || p->remaining >= p->width ? p->width : p->remaining;
-}
-
-static StallCause plan_group(Visit *v, unsigned thread, GroupPlan *group)
+STEP StallCause plan_group(Visit *v, unsigned thread, GroupPlan *group)
 {
   FastTile *t = v->tile;
   FastThread *th = &t->threads[thread];
@@ -222,7 +162,7 @@ static StallCause plan_group(Visit *v, unsigned thread, GroupPlan *group)
 
 /* ---- start and end ---------------------------------------------------------------------- */
 
-static void vec_fault(Visit *v, uint16_t pc, FaultKind kind, uint32_t value)
+STEP void step_vec_fault(Visit *v, uint16_t pc, FaultKind kind, uint32_t value)
 {
   arrput(v->worker->faults,
          ((Fault){.kind = kind, .cycle = v->now, .tile = v->tile->index, .color = NO_COLOR,
@@ -324,13 +264,13 @@ static void write_back(Visit *v, const VecRun *run)
 }
 
 /* Whether --check asks for it: CHECKS_*. */
-static bool checks(const Visit *v, unsigned what)
+STEP bool step_checks(const Visit *v, unsigned what)
 {
   return v->engine->options.checks & what;
 }
 
 /* What was started before the running operation `later`, or before now, as it stands. */
-static Checked running_before(FastTile *t, const VecRun *later)
+STEP Checked running_before(FastTile *t, const VecRun *later)
 {
   Checked earlier = {0};
   for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
@@ -342,14 +282,14 @@ static Checked running_before(FastTile *t, const VecRun *later)
 }
 
 /* What --check finds about an operation at its start. */
-RARE void check_start(Visit *v, VecRun *run, const Insn *insn)
+static RARE void check_start(Visit *v, VecRun *run, const Insn *insn)
 {
   FastTile *t = v->tile;
   uint32_t value = 0;
   FaultKind kind = FAULT_COUNT;
-  if (checks(v, CHECKS_MEMORY))
+  if (step_checks(v, CHECKS_MEMORY))
     check_objects(run, t->cls, v->now);
-  if (checks(v, CHECKS_TASKS | CHECKS_LENGTHS))
+  if (step_checks(v, CHECKS_TASKS | CHECKS_LENGTHS))
     kind = check_operation(v->engine->options.checks, run, &insn->vec, t->cls, v->worker->scratch,
                            v->engine->program->machine, &value);
   if (kind != FAULT_COUNT)
@@ -362,89 +302,8 @@ RARE void check_start(Visit *v, VecRun *run, const Insn *insn)
  * unit is there to touch them. */
 static bool needs_no_check(const Visit *v, const VecRun *run)
 {
-  return !checks(v, CHECKS_MEMORY) ||
+  return !step_checks(v, CHECKS_MEMORY) ||
          (!run->async && !v->tile->vectors && check_stays_inside(run));
-}
-
-/* Whether all elements of a memory stream lie in the static data, aligned, one dimension. */
-static bool is_plain_memory(const FastTile *t, const VecRun *run, const VecStream *s)
-{
-  if (s->dimensions != 1 || s->circular || run->unbounded || (s->address & 1) || !t->mem.bytes ||
-      t->mem.tracked)
-    return false;
-  int64_t first = s->address;
-  int64_t last = first + ((int64_t)run->remaining - 1) * s->strides[0] * s->element_bytes;
-  int64_t low = first < last ? first : last, high = first < last ? last : first;
-  return low >= 0 && high + s->element_bytes <= t->cls->image->static_bytes &&
-         (high + s->element_bytes <= t->cls->image->code_address ||
-          low >= (int64_t)t->cls->code_end);
-}
-
-static bool is_plain_stream(const FastTile *t, const VecRun *run, const VecStream *s)
-{
-  switch (s->kind) {
-  case VS_NONE: case VS_VALUE: return true;
-  case VS_MEMORY: return s->element_bytes == 4 && is_plain_memory(t, run, s);
-  case VS_FABIN: case VS_FABOUT:
-    return s->element_bytes == 4 && s->max_wavelets == 1 && !s->picks &&
-           !(s->flags & (DESC_F_INDEX | DESC_F_CONTROL | DESC_F_TRANSFORM));
-  case VS_REGISTER: case VS_FIFO: default: return false;
-  }
-}
-
-/* src0 and src1 must not read one queue: each wavelet is one stream's. */
-static bool is_plain(const FastTile *t, const VecRun *run)
-{
-  bool both = run->src[0].kind == VS_FABIN && run->src[1].kind == VS_FABIN;
-  return !both && !run->traps && !run->zero_first && !run->zero_second && !run->fold &&
-         vecops[run->op].dst >= VE_F32 && vecops[run->op].src >= VE_F32 &&
-         is_plain_stream(t, run, &run->dest) && is_plain_stream(t, run, &run->src[0]) &&
-         is_plain_stream(t, run, &run->src[1]);
-}
-
-static void make_plain(FastPlain *p, const VecRun *run)
-{
-  const VecStream *streams[PLAIN_STREAMS] = {&run->src[0], &run->src[1], &run->dest};
-  *p = (FastPlain){
-    .op = (uint16_t)vecops[run->op].kind, .width = run->width, .operation = (uint16_t)run->op,
-    .unbounded = run->unbounded, .remaining = run->remaining, .scalar = run->scalar,
-    .output_meta = wavelet_meta(0, run->dest.color, 0),
-    .advance = run->dest.kind == VS_FABOUT && (run->dest.flags & DESC_F_ADVANCE),
-    .input = NO_QUEUE, .output = run->dest.kind == VS_FABOUT ? run->dest.queue : NO_QUEUE,
-    .both_memory = run->src[0].kind == VS_MEMORY && run->src[1].kind == VS_MEMORY,
-  };
-  for (uint16_t i = 0; i < PLAIN_STREAMS; i++) {
-    p->address[i] = streams[i]->address;
-    p->step[i] = (int16_t)(streams[i]->strides[0] * (int)sizeof(uint32_t));
-    if (streams[i]->kind == VS_MEMORY)
-      p->memory |= (uint16_t)(1u << i);
-    if (i < PLAIN_DEST)
-      p->value[i] = streams[i]->kind == VS_VALUE ? streams[i]->value : 0;
-    if (streams[i]->kind == VS_FABIN) {
-      p->input = streams[i]->queue;
-      p->input_stream = i;
-    }
-  }
-}
-
-/* Whether the operation's wavelets come and go by colors of their own, an element at a time. */
-static bool is_stream(const Visit *v, const FastPlain *p, const VecRun *run)
-{
-  const FastTile *t = v->tile;
-  bool enters = p->input != NO_QUEUE, leaves = p->output != NO_QUEUE;
-  return (enters || leaves) && p->width == 1 && !p->unbounded && !p->both_memory &&
-         !t->set->swaps &&
-         (!enters || (p->in_slot != NO_SLOT && t->data_queue[p->in_color] == p->input)) &&
-         (!leaves || (p->out_slot != NO_SLOT && !(v->host_colors >> run->dest.color & 1)));
-}
-
-static void make_stream(const Visit *v, FastPlain *p, const VecRun *run)
-{
-  const uint8_t *slot_of = v->tile->set->slot_of;
-  p->in_color = p->input == NO_QUEUE ? NO_COLOR : run->src[p->input_stream].color;
-  p->in_slot = p->in_color == NO_COLOR ? NO_SLOT : slot_of[p->in_color];
-  p->out_slot = p->output == NO_QUEUE ? NO_SLOT : slot_of[run->dest.color];
-  p->stream = is_stream(v, p, run);
 }
 
 /* An operation without elements is over as if a group had been done in the cycle before its
@@ -474,7 +333,7 @@ static void check_shared(Visit *v, const VecRun *run)
 }
 
 /* A wavelet of another color stands before those that the operation is to take. */
-RARE void check_obstructed(Visit *v, const VecRun *run)
+static RARE void check_obstructed(Visit *v, const VecRun *run)
 {
   FastTile *t = v->tile;
   uint8_t heads[MAX_QUEUES];
@@ -522,7 +381,7 @@ static void note_queues(FastTile *t, const VecRun *run)
                           run->dest.flags & DESC_F_CONTROL});
 }
 
-static void vec_start(Visit *v, const Insn *insn)
+STEP void vec_start(Visit *v, const Insn *insn)
 {
   FastEngine *e = v->engine;
   FastTile *t = v->tile;
@@ -598,7 +457,7 @@ static void check(Group *g, FaultKind kind, uint32_t value)
 }
 
 /* What --check finds about an element in memory. */
-RARE void look_at_memory(Group *g, const VecStream *s, bool store)
+static RARE void look_at_memory(Group *g, const VecStream *s, bool store)
 {
   uint32_t other;
   Checked earlier = running_before(g->v->tile, g->run);
@@ -727,103 +586,6 @@ static void one_element(Group *g, bool last)
   vec_stream_advance(&run->dest);
 }
 
-/* ---- one group, plain operands ---------------------------------------------------------- */
-
-HOT uint32_t plain_read(const FastTile *t, FastPlain *p, unsigned k)
-{
-  uint32_t value = p->value[k];
-  if (p->memory & 1u << k) {
-    memcpy(&value, t->mem.bytes + p->address[k], sizeof value);
-    p->address[k] = (uint16_t)(p->address[k] + p->step[k]);
-  }
-  return value;
-}
-
-HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, uint32_t b)
-{
-  bool carry = false;               /* no 32-bit operation has one */
-  switch ((int)p->op) {
-  case VK_MOV: return b;
-  case VK_FADD: return fp32_add(a, b);
-  case VK_FMUL: return fp32_binary(FP_MUL, a, b);
-  case VK_FMAC: return fp32_fma(b, p->scalar, a);
-  default:
-    return vec_element((VecOp)p->operation, v->engine->program->image->fp16, a, b, p->scalar,
-                       &carry);
-  }
-}
-
-HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
-{
-  if (p->output != NO_QUEUE) {
-    uint32_t flags = last && p->advance ? META_ADVANCE : 0;
-    uint32_t meta = (v->output_visible & STAMP_MASK) | p->output_meta | flags;
-    output_push(v, p->output, (FastWavelet){value, meta});
-  } else if (p->memory & 1u << PLAIN_DEST) {
-    uint16_t address = p->address[PLAIN_DEST];
-    memcpy(v->tile->mem.bytes + address, &value, sizeof value);
-    p->address[PLAIN_DEST] = (uint16_t)(address + p->step[PLAIN_DEST]);
-  }
-}
-
-HOT bool plain_conflict(const FastEngine *e, const FastPlain *p)
-{
-  return p->both_memory && p->address[PLAIN_SRC0] / e->word_bytes % e->bank_groups ==
-                               p->address[PLAIN_SRC1] / e->word_bytes % e->bank_groups;
-}
-
-static void finish_group(Visit *v, unsigned thread, VecRun *run, unsigned extra);
-
-RARE void plain_finish(Visit *v, unsigned thread, unsigned extra)
-{
-  FastThread *th = &v->tile->threads[thread];
-  plain_sync(th);
-  finish_group(v, thread, &th->run->run, extra);
-}
-
-HOT void plain_element(Visit *v, FastPlain *p, bool last)
-{
-  uint32_t a = plain_read(v->tile, p, PLAIN_SRC0), b = plain_read(v->tile, p, PLAIN_SRC1);
-  plain_write(v, p, plain_operate(v, p, a, b), last);
-}
-
-/* An operation with a fabric operand does one element per group, so that all groups after the first
- * are between memory and memory, where no caller asks for the last. */
-HOT void plain_group(Visit *v, unsigned thread)
-{
-  FastTile *t = v->tile;
-  FastThread *th = &t->threads[thread];
-  FastEngine *e = v->engine;
-  FastPlain *p = &th->run->plain;
-  unsigned extra = plain_conflict(e, p) ? e->timing->bank_conflict : 0;
-  unsigned elements = plain_elements(p);
-  bool last_group = !p->unbounded && elements == p->remaining;
-  EVENT(v, .kind = EV_GROUP, .pc = th->run->run.pc, .thread = (uint8_t)thread,
-        .count = (uint16_t)elements);
-  if (FAST_TRACED && extra)
-    EVENT(v, .kind = EV_STALL, .pc = th->run->run.pc, .id = STALL_BANK, .thread = (uint8_t)thread,
-          .payload = extra);
-  if (p->input != NO_QUEUE)
-    p->value[p->input_stream] = input_take(v, p->input).payload;
-  plain_element(v, p, last_group);
-  for (unsigned left = elements; UNLIKELY(left > 1); left--)
-    plain_element(v, p, false);
-  v->worker->stats.groups++;
-  v->worker->stats.elements += elements;
-  if (UNLIKELY(extra))
-    v->worker->stats.stalls[STALL_BANK] += extra;
-  if (!p->unbounded)
-    p->remaining -= elements;
-  th->ready = v->now + 1 + extra;
-  if (UNLIKELY(last_group))
-    plain_finish(v, thread, extra);
-}
-
-RARE void plain_group_any(Visit *v, unsigned thread)
-{
-  plain_group(v, thread);
-}
-
 /* ---- group or end ----------------------------------------------------------------------- */
 
 /* The wavelet stays at the head of its queue: docs/cycle-model.md. */
@@ -850,7 +612,7 @@ static void end_by_control(Visit *v, unsigned thread)
 }
 
 /* Remembers at each FIFO that holds the operation up that it did. */
-static void mark_fifos(Visit *v, const VecRun *run, bool keep_length)
+STEP void step_mark_fifos(Visit *v, const VecRun *run, bool keep_length)
 {
   const VecStream *streams[3] = {&run->src[0], &run->src[1], &run->dest};
   TileMem *mem = &v->tile->mem;
@@ -878,14 +640,14 @@ static void end_by_fifo(Visit *v, unsigned thread)
 {
   VecRun run = v->tile->threads[thread].run->run;
   FifoAction action = fifo_action(&v->tile->mem, &run);
-  mark_fifos(v, &run, true);
+  step_mark_fifos(v, &run, true);
   if (action == FIFO_FAULT)
-    vec_fault(v, run.pc, FAULT_FIFO, 0);
+    step_vec_fault(v, run.pc, FAULT_FIFO, 0);
   thread_release(v, thread);
   vec_finish(v, thread, &run, v->now, false, action == FIFO_TEST);
 }
 
-static void finish_group(Visit *v, unsigned thread, VecRun *run, unsigned extra)
+STEP void finish_group(Visit *v, unsigned thread, VecRun *run, unsigned extra)
 {
   for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++) {
     if (run->src[k].kind == VS_FABIN && run->src[k].phase) {
@@ -933,7 +695,7 @@ static void general_group(Visit *v, unsigned thread, unsigned elements)
     run->remaining -= elements;
   th->ready = v->now + 1 + extra;
   if (g.fault != FAULT_COUNT) {
-    vec_fault(v, run->pc, g.fault, g.fault_value);
+    step_vec_fault(v, run->pc, g.fault, g.fault_value);
     thread_release(v, thread);
     return;
   }
@@ -941,7 +703,7 @@ static void general_group(Visit *v, unsigned thread, unsigned elements)
     finish_group(v, thread, run, extra);
 }
 
-static void do_group(Visit *v, unsigned thread, const GroupPlan *plan)
+STEP void do_group(Visit *v, unsigned thread, const GroupPlan *plan)
 {
   if (plan->by_control)
     end_by_control(v, thread);

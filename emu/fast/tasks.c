@@ -1,5 +1,9 @@
-/* Fast engine, one step: actions, tasks, scheduler, instructions.  A template, see
- * step.h. */
+/* Fast engine, one step: actions, tasks, scheduler, instructions. */
+#include "emu/fast/step.h"
+
+#include "stb_ds.h"
+
+#include <string.h>
 
 enum {
   DATA_REGISTER = 0, INDEX_REGISTER = 1, TSC_RUN_BIT = 1, TSC_WORDS = 3, STREAM_READY = 1,
@@ -8,10 +12,10 @@ enum {
 
 static void tile_fault(Visit *v, FaultKind kind, uint32_t value)
 {
-  vec_fault(v, v->tile->pc, kind, value);
+  step_vec_fault(v, v->tile->pc, kind, value);
 }
 
-static bool bit(uint64_t bits, unsigned index) { return bits >> index & 1; }
+STEP bool step_bit(uint64_t bits, unsigned index) { return bits >> index & 1; }
 
 /* ---- actions that take effect now ------------------------------------------------------- */
 
@@ -51,13 +55,13 @@ static void set_blocked(Visit *v, IdKind kind, unsigned id, bool blocked)
 static void activate(Visit *v, unsigned id, uint16_t pc)
 {
   FastTile *t = v->tile;
-  if (id >= MAX_TASK_IDS || !bit(t->cls->local_ids, id)) {
+  if (id >= MAX_TASK_IDS || !step_bit(t->cls->local_ids, id)) {
     tile_fault(v, FAULT_TASK_ID, id);
     return;
   }
-  bool merges = bit(t->active, id);
+  bool merges = step_bit(t->active, id);
   record_activation(&t->record, id, pc, merges);
-  if (merges && checks(v, CHECKS_TASKS))
+  if (merges && step_checks(v, CHECKS_TASKS))
     arrput(v->worker->faults,
            ((Fault){.kind = FAULT_ACTIVATION_MERGED, .cycle = v->now, .tile = t->index,
                     .color = NO_COLOR, .pc = pc, .value = id, .value2 = t->record.before_pc}));
@@ -84,7 +88,7 @@ static void write_priority(Visit *v, uint16_t address, uint16_t value)
     t->pending_due = cycle;
 }
 
-static void begin_actions(Visit *v)
+STEP void begin_actions(Visit *v)
 {
   FastTile *t = v->tile;
   size_t kept = 0, count = arrlenu(t->pending);
@@ -109,7 +113,7 @@ static void begin_actions(Visit *v)
 }
 
 /* A queue that a flush waits for has become empty: the teardown task hears of it. */
-static void begin_flush(Visit *v)
+STEP void step_begin_flush(Visit *v)
 {
   FastTile *t = v->tile;
   unsigned id = v->engine->program->machine->teardown_task;
@@ -119,7 +123,7 @@ static void begin_flush(Visit *v)
   if (!empty)
     return;
   v->changed = true;
-  if (bit(t->cls->local_ids, id))
+  if (step_bit(t->cls->local_ids, id))
     activate(v, id, PC_RETURN);
 }
 
@@ -137,7 +141,7 @@ static const FastWavelet *open_head(const Visit *v, unsigned queue)
   const FastTile *t = v->tile;
   const FastWavelet *head = queue_at(&t->queues[queue].input, 0);
   if (!wavelet_seen(head->meta, v->now) || (head->meta & META_KEPT) ||
-      bit(t->blocked, channel_id(v, queue, head->meta)))
+      step_bit(t->blocked, channel_id(v, queue, head->meta)))
     return NULL;
   return (t->readers >> queue & 1) && operation_takes(t, queue, head) ? NULL : head;
 }
@@ -161,7 +165,7 @@ static unsigned turn(const FastTile *t, unsigned id)
 static void offer(Visit *v, TaskKind kind, unsigned id, unsigned queue)
 {
   if (v->pick != TASK_NONE) {
-    bool high = bit(v->tile->high, id), best_high = bit(v->tile->high, v->pick_id);
+    bool high = step_bit(v->tile->high, id), best_high = step_bit(v->tile->high, v->pick_id);
     if (high != best_high ? best_high : turn(v->tile, v->pick_id) <= turn(v->tile, id))
       return;
   }
@@ -230,7 +234,7 @@ static bool before(const FastTile *t, unsigned thread, int best)
          ((unsigned)best + FAST_THREADS - last - 1) % FAST_THREADS;
 }
 
-RARE void change_stall(Visit *v, unsigned thread, StallCause cause)
+static RARE void change_stall(Visit *v, unsigned thread, StallCause cause)
 {
   FastThread *th = &v->tile->threads[thread];
   if (th->stall != STALL_NONE) {
@@ -243,13 +247,13 @@ RARE void change_stall(Visit *v, unsigned thread, StallCause cause)
   note_change(v);
 }
 
-HOT void note_stall(Visit *v, unsigned thread, StallCause cause)
+STEP HOT void note_stall(Visit *v, unsigned thread, StallCause cause)
 {
   if (UNLIKELY((unsigned)cause != v->tile->threads[thread].stall))
     change_stall(v, thread, cause);
 }
 
-RARE void plan_issue(Visit *v)
+static RARE void plan_issue(Visit *v)
 {
   FastTile *t = v->tile;
   unsigned ready = 0;
@@ -333,7 +337,7 @@ static void start_launch(Visit *v)
 }
 
 /* The main thread is free for a data task, and a running operation takes its wavelets. */
-RARE void check_contested(Visit *v)
+static RARE void check_contested(Visit *v)
 {
   FastTile *t = v->tile;
   for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
@@ -600,7 +604,7 @@ static unsigned exec_engine(Visit *v, const Insn *insn)
 
 /* ---- one scalar or vector instruction --------------------------------------------------- */
 
-RARE void check_scalar_memory(Visit *v, const Insn *insn)
+static RARE void check_scalar_memory(Visit *v, const Insn *insn)
 {
   const FastTile *t = v->tile;
   Checked earlier = running_before(v->tile, NULL);
@@ -621,7 +625,7 @@ static void issue_scalar(Visit *v, const Insn *insn)
   const Timing *timing = v->engine->timing;
   CostClass cost = insn_info[insn->op].cost;
   uint16_t next = (uint16_t)(t->pc + insn_words(insn->op) * 2);
-  if (UNLIKELY(checks(v, CHECKS_MEMORY)))
+  if (UNLIKELY(step_checks(v, CHECKS_MEMORY)))
     check_scalar_memory(v, insn);
   ScalarResult result = scalar_exec(insn, t->pc, v->engine->program->image->fp16, &t->regs,
                                     &t->mem);
@@ -687,7 +691,7 @@ static void do_issue(Visit *v)
 {
   FastTile *t = v->tile;
   for (unsigned marks = v->fifo_marks; marks; marks &= marks - 1)
-    mark_fifos(v, &t->threads[__builtin_ctz(marks)].run->run, false);
+    step_mark_fifos(v, &t->threads[__builtin_ctz(marks)].run->run, false);
   if (v->thread < 0)
     return;
   unsigned thread = (unsigned)v->thread;
@@ -702,13 +706,13 @@ static void do_issue(Visit *v)
 
 /* The main thread's plain operation is the only one, and there is nothing for the scheduler: the
  * group, if there can be one, is planned and done in one go. */
-HOT bool is_lone(const FastTile *t)
+STEP HOT bool is_lone(const FastTile *t)
 {
   return t->vectors == 1u << MAIN_THREAD && t->threads[MAIN_THREAD].plain && t->running &&
          !(t->input_any & t->input_control);
 }
 
-HOT void visit_lone(Visit *v)
+static HOT void visit_lone(Visit *v)
 {
   FastTile *t = v->tile;
   FastThread *th = &t->threads[MAIN_THREAD];
@@ -733,13 +737,13 @@ static void drop_control(Visit *v, unsigned queue)
   if (control_entry(w.payload) == v->engine->program->machine->control_entry_none)
     return;
   record_untaken(&v->tile->record, v->now, queue, wavelet_field(w.meta), w.payload);
-  if (checks(v, CHECKS_TASKS))
+  if (step_checks(v, CHECKS_TASKS))
     arrput(v->worker->faults,
            ((Fault){.kind = FAULT_CONTROL_UNTAKEN, .cycle = v->now, .tile = v->tile->index,
                     .color = wavelet_field(w.meta), .pc = PC_RETURN, .value = w.payload}));
 }
 
-RARE void visit_any(Visit *v)
+static RARE void visit_any(Visit *v)
 {
   FastTile *t = v->tile;
   if (t->input_any || !t->running)
@@ -756,7 +760,7 @@ RARE void visit_any(Visit *v)
   do_issue(v);
 }
 
-HOT void visit_tile(Visit *v)
+STEP HOT void visit_tile(Visit *v)
 {
   if (LIKELY(is_lone(v->tile)))
     visit_lone(v);

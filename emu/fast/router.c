@@ -1,9 +1,12 @@
-/* Fast engine, one step: the router and the host port.  A template, see step.h. */
+/* Fast engine, one step: the router and the host port. */
+#include "emu/fast/step.h"
+
+#include "stb_ds.h"
 
 enum { INDEX_SHIFT = 16 };
 
 /* Before the first change of a cycle: what others may still look at. */
-HOT void color_save(const Visit *v, FastColor *c)
+static HOT void color_save(const Visit *v, FastColor *c)
 {
   if (c->stamp == (uint32_t)v->now)
     return;
@@ -11,12 +14,12 @@ HOT void color_save(const Visit *v, FastColor *c)
   c->saved = c->open;
 }
 
-HOT unsigned open_at_start(const Visit *v, const FastColor *c)
+STEP HOT unsigned open_at_start(const Visit *v, const FastColor *c)
 {
   return c->stamp == (uint32_t)v->now ? c->saved : c->open;
 }
 
-HOT bool color_accepts(const Visit *v, const FastColor *c, PortMask enters)
+STEP HOT bool step_color_accepts(const Visit *v, const FastColor *c, PortMask enters)
 {
   unsigned open = open_at_start(v, c);
   return (open & OPEN_COUNT) < v->engine->router_slots && (open >> OPEN_RX_SHIFT & enters);
@@ -43,7 +46,7 @@ static unsigned commanded(const ImageColorConfig *config, unsigned position,
 
 /* Closes the inputs that the control wavelets in the slots are going to close: what follows one
  * must not slip in. */
-RARE void close_inputs(FastColor *c, const ImageColorConfig *config)
+static RARE void close_inputs(FastColor *c, const ImageColorConfig *config)
 {
   unsigned position = color_rx_position(c), count = color_count(c);
   for (unsigned i = 0; i < count && i < FAST_SLOTS; i++) {
@@ -59,7 +62,7 @@ RARE void close_inputs(FastColor *c, const ImageColorConfig *config)
 /* ---- slots ------------------------------------------------------------------------------ */
 
 /* More than two wavelets in a color's slots: only after a hazard that the user ignores. */
-RARE void spill_push(Visit *v, uint32_t tile, unsigned slot, FastWavelet w)
+STEP RARE void spill_push(Visit *v, uint32_t tile, unsigned slot, FastWavelet w)
 {
   FastEngine *e = v->engine;
   pthread_mutex_lock(&e->spills_lock);
@@ -67,7 +70,7 @@ RARE void spill_push(Visit *v, uint32_t tile, unsigned slot, FastWavelet w)
   pthread_mutex_unlock(&e->spills_lock);
 }
 
-RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
+STEP RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
 {
   FastEngine *e = v->engine;
   pthread_mutex_lock(&e->spills_lock);
@@ -82,14 +85,14 @@ RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
   ICE("a wavelet that was put aside is lost");
 }
 
-RARE void add_chore(Visit *v, const FastTile *t, FastChoreKind kind, unsigned slot)
+STEP RARE void add_chore(Visit *v, const FastTile *t, FastChoreKind kind, unsigned slot)
 {
   fast_chore(v->worker, t->index, kind, slot, v->now);
   wake(v, t->index);
 }
 
 /* A wavelet gets to a tile with bridges.  If it does not belong to the stream, they have to go. */
-RARE void disturb(Visit *v, const FastTile *t, unsigned slot, uint32_t meta)
+static RARE void disturb(Visit *v, const FastTile *t, unsigned slot, uint32_t meta)
 {
   const FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
   bool own = slot == p->in_slot || slot == p->out_slot;
@@ -98,7 +101,7 @@ RARE void disturb(Visit *v, const FastTile *t, unsigned slot, uint32_t meta)
 }
 
 /* Puts a wavelet into the slots of a color, of this tile or of a neighbour. */
-HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, FastWavelet w,
+STEP HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, FastWavelet w,
                              unsigned enters)
 {
   color_save(v, c);
@@ -119,7 +122,7 @@ HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, FastWavel
     close_inputs(c, fast_config(t, t->set->color_of[slot]));
 }
 
-HOT void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c)
+STEP HOT void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c)
 {
   color_save(v, c);
   unsigned count = color_count(c);
@@ -134,7 +137,7 @@ HOT void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c)
 /* ---- changes of positions, filters ------------------------------------------------------- */
 
 /* New positions: the masks follow, and every unit that waits at this router looks again. */
-RARE void set_positions(Visit *v, FastColor *c, const ImageColorConfig *config, unsigned rx,
+static RARE void set_positions(Visit *v, FastColor *c, const ImageColorConfig *config, unsigned rx,
                         unsigned tx)
 {
   color_save(v, c);
@@ -196,7 +199,7 @@ static void filter_step(FastFilter *now, const ImageFilter *filter)
 /* ---- outputs ---------------------------------------------------------------------------- */
 
 /* Input queues are judged by their count at the start of the cycle. */
-HOT bool queue_accepts(const Visit *v, unsigned queue)
+static HOT bool queue_accepts(const Visit *v, unsigned queue)
 {
   return queue < MAX_QUEUES &&
          v->tile->queues[queue].input.count + v->popped[queue] < v->engine->input_capacity[queue];
@@ -204,7 +207,7 @@ HOT bool queue_accepts(const Visit *v, unsigned queue)
 
 /* Checks outputs that no wavelet of this color has taken yet.  False: a route to a router that does
  * not know the color.  *inside: none of them leads out of the rectangle. */
-RARE bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports, bool *inside)
+static RARE bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports, bool *inside)
 {
   *inside = true;
   for (unsigned p = 0; p < PORT_RAMP; p++) {
@@ -230,7 +233,8 @@ RARE bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask ports, boo
 }
 
 /* A router that was never touched is as loaded. */
-RARE bool untouched_accepts(const Visit *v, const FastTile *t, unsigned slot, PortMask enters)
+static RARE bool untouched_accepts(const Visit *v, const FastTile *t, unsigned slot,
+                                   PortMask enters)
 {
   const Image *image = v->engine->program->image;
   const FastSet *set = &v->engine->sets[image->tile_colors[t - v->engine->tiles]];
@@ -238,10 +242,10 @@ RARE bool untouched_accepts(const Visit *v, const FastTile *t, unsigned slot, Po
   return !config->teardown && (config->positions[config->current].rx & enters);
 }
 
-HOT bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, unsigned port)
+STEP HOT bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, unsigned port)
 {
   PortMask enters = port_bit(port_opposite(port));
-  return next->set ? color_accepts(v, &next->colors[slot], enters)
+  return next->set ? step_color_accepts(v, &next->colors[slot], enters)
                    : untouched_accepts(v, next, slot, enters);
 }
 
@@ -258,8 +262,8 @@ static bool ports_accept(const Visit *v, const FastColor *c, uint8_t color, Port
 }
 
 /* Outputs of a wavelet that is not plain data on checked routes.  False: it waits. */
-RARE bool odd_outputs(Visit *v, FastColor *c, uint8_t color, const FastWavelet *w, PortMask *to,
-                      bool *counted)
+static RARE bool odd_outputs(Visit *v, FastColor *c, uint8_t color, const FastWavelet *w,
+                             PortMask *to, bool *counted)
 {
   *to = c->route & ROUTE_TX;
   if (c->route & ROUTE_SUSPENDED)
@@ -292,21 +296,21 @@ static void switch_event(Visit *v, uint8_t color, unsigned from, unsigned to)
           .new_position = (uint8_t)to);
 }
 
-RARE void tear_down(Visit *v, FastColor *c, uint8_t color)
+static RARE void tear_down(Visit *v, FastColor *c, uint8_t color)
 {
   FastTile *t = v->tile;
   unsigned id = v->engine->program->machine->teardown_task;
   c->route |= ROUTE_SUSPENDED;
   t->torn_down |= 1u << color;
-  if (!t->cls || !bit(t->cls->local_ids, id))
+  if (!t->cls || !step_bit(t->cls->local_ids, id))
     return;
   t->active |= UINT64_C(1) << id;
   EVENT(v, .kind = EV_ACTIVATE, .id_kind = ID_TASK, .id = (uint8_t)id);
 }
 
 /* Carries out the wavelet's first command at this router and returns the payload that goes on:
- * the outputs were chosen before, so the order is route, command, pop (docs/cycle-model.md). */
-RARE uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t payload)
+ * outputs were chosen before, so the order is the one of the language reference, H.2. */
+static RARE uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t payload)
 {
   const ImageColorConfig *config = fast_config(v->tile, color);
   SwitchCommand command = control_command(payload, 0).command;
@@ -323,43 +327,22 @@ RARE uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t pa
   return pop ? control_pop(payload) : payload;
 }
 
-/* Pushes into an input queue; the wavelet becomes visible after the ramp. */
-HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w)
-{
-  FastTile *t = v->tile;
-  FastQueue *q = &t->queues[queue].input;
-  if (UNLIKELY(!q->at))
-    fast_queues_create(v->worker, &t->queues[queue], queue);
-  unsigned count = q->count;
-  if (UNLIKELY(count >= q->places))
-    ICE("an input queue overflows");
-  *queue_at(q, count) = (FastWavelet){
-    w.payload, wavelet_meta(v->ramp_visible, color, w.meta & META_CONTROL)};
-  q->count = (uint16_t)(count + 1);
-  t->input_any |= (uint16_t)(1u << queue);
-  if (UNLIKELY(w.meta & META_CONTROL))
-    t->input_control |= (uint16_t)(1u << queue);
-  t->wavelets_seen++;
-  EVENT(v, .kind = EV_PUSH, .queue = (uint8_t)queue, .color = (uint8_t)color,
-        .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
-}
-
 /* A slot of a full color becomes free: every unit that may send there looks again. */
-HOT void wake_senders(Visit *v, const FastColor *c)
+STEP HOT void wake_senders(Visit *v, const FastColor *c)
 {
   if (UNLIKELY((c->saved & OPEN_COUNT) >= v->engine->router_slots))
     v->wake_ports |= (PortMask)((c->saved | c->open) >> OPEN_RX_SHIFT) &
                      (PortMask)(port_bit(PORT_RAMP) - 1u);
 }
 
-HOT void wavelet_event(Visit *v, unsigned slot, FastWavelet w, PortMask to)
+static HOT void wavelet_event(Visit *v, unsigned slot, FastWavelet w, PortMask to)
 {
   EVENT(v, .kind = EV_WAVELET, .color = v->tile->set->color_of[slot],
         .from = (Port)wavelet_field(w.meta), .to = to, .payload = w.payload,
         .control = (w.meta & META_CONTROL) != 0);
 }
 
-HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsigned port)
+STEP HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsigned port)
 {
   if (UNLIKELY(!next->set))
     fast_touch(v->worker, (uint32_t)(next - v->engine->tiles));
@@ -368,7 +351,7 @@ HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsig
   v->worker->stats.wavelet_hops++;
 }
 
-HOT void moved(Visit *v, unsigned slot, PortMask to)
+static HOT void moved(Visit *v, unsigned slot, PortMask to)
 {
   v->claimed |= to;
   if (!v->moved)
@@ -376,7 +359,7 @@ HOT void moved(Visit *v, unsigned slot, PortMask to)
   v->moved = true;
 }
 
-RARE void note_leaving(Visit *v, uint8_t color, Port port, Port from)
+static RARE void note_leaving(Visit *v, uint8_t color, Port port, Port from)
 {
   arrput(v->worker->faults,
          ((Fault){.cycle = v->now, .tile = v->tile->index, .color = color, .pc = PC_RETURN,
@@ -384,7 +367,8 @@ RARE void note_leaving(Visit *v, uint8_t color, Port port, Port from)
 }
 
 /* To several outputs or none, or a wavelet that does more than move. */
-RARE void move_any(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to, bool counted)
+static RARE void move_any(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to,
+                          bool counted)
 {
   FastTile *t = v->tile;
   uint8_t color = t->set->color_of[slot];
@@ -417,7 +401,7 @@ RARE void move_any(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMas
 }
 
 /* Plain data to one neighbour. */
-HOT void move_on(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to)
+static HOT void move_on(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to)
 {
   unsigned port = (unsigned)__builtin_ctz(to), there = c->next[port];
   FastTile *next = fast_beside(v->engine, v->tile, port);
@@ -431,7 +415,7 @@ HOT void move_on(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask 
 }
 
 /* Plain data to the tile. */
-HOT void move_down(Visit *v, FastColor *c, unsigned slot, FastWavelet w)
+static HOT void move_down(Visit *v, FastColor *c, unsigned slot, FastWavelet w)
 {
   unsigned color = v->tile->set->color_of[slot], queue = v->tile->data_queue[color];
   if (!queue_accepts(v, queue))
@@ -443,7 +427,7 @@ HOT void move_down(Visit *v, FastColor *c, unsigned slot, FastWavelet w)
   input_push(v, queue, color, w);
 }
 
-HOT void move_color(Visit *v, unsigned slot)
+static HOT void move_color(Visit *v, unsigned slot)
 {
   FastColor *c = &v->tile->colors[slot];
   FastWavelet w = c->w[0];
@@ -468,7 +452,7 @@ HOT void move_color(Visit *v, unsigned slot)
 /* Colors are visited cyclically from the one after the color served first in the last cycle
  * with a move; a color moves if all its ports are free and have room.  Slots are in the order of
  * colors.  What one color's move changes no other color's looks at, but stamped. */
-HOT void move_colors(Visit *v)
+static HOT void move_colors(Visit *v)
 {
   unsigned first = v->tile->first_slot + 1u;      /* 1 to 24 */
   uint32_t occupied = v->tile->occupied;
@@ -482,19 +466,19 @@ HOT void move_colors(Visit *v)
 
 /* ---- the ramp and the host -------------------------------------------------------------- */
 
-static bool is_host_color(const Visit *v, unsigned color)
+STEP bool step_is_host_color(const Visit *v, unsigned color)
 {
   return v->host_colors >> color & 1;
 }
 
-HOT void plan_ramp_queue(Visit *v, unsigned queue)
+static HOT void plan_ramp_queue(Visit *v, unsigned queue)
 {
   const FastTile *t = v->tile;
   const FastWavelet *w = queue_at(&t->queues[queue].output, 0);
   uint8_t inside = wavelet_field(w->meta);
   if (!wavelet_seen(w->meta, v->now))
     return;
-  if (UNLIKELY(is_host_color(v, inside))) {
+  if (UNLIKELY(step_is_host_color(v, inside))) {
     v->host_head = true;
     return;
   }
@@ -507,14 +491,14 @@ HOT void plan_ramp_queue(Visit *v, unsigned queue)
                     .color = inside, .pc = PC_RETURN, .value = PORT_RAMP}));
     return;
   }
-  if (v->ramp_queue == NO_QUEUE && color_accepts(v, &t->colors[slot], port_bit(PORT_RAMP))) {
+  if (v->ramp_queue == NO_QUEUE && step_color_accepts(v, &t->colors[slot], port_bit(PORT_RAMP))) {
     v->ramp_queue = (uint8_t)queue;
     v->ramp_slot = (uint8_t)slot;
   }
 }
 
 /* The ramp is one port: round robin over the heads of the output queues. */
-HOT void plan_ramp(Visit *v)
+static HOT void plan_ramp(Visit *v)
 {
   unsigned first = v->tile->last_ramp_queue + 1u, any = v->tile->output_any;   /* 1 to 8 */
   unsigned turned = (any >> first | any << (MAX_QUEUES - first)) & ((1u << MAX_QUEUES) - 1);
@@ -522,7 +506,7 @@ HOT void plan_ramp(Visit *v)
     plan_ramp_queue(v, (first + (unsigned)__builtin_ctz(turned)) % MAX_QUEUES);
 }
 
-RARE void plan_host_in(Visit *v)
+static RARE void plan_host_in(Visit *v)
 {
   const HostWords *words = &v->tile->host->posted;
   for (size_t i = 0; i < arrlenu(words->lanes); i++) {
@@ -534,22 +518,9 @@ RARE void plan_host_in(Visit *v)
   }
 }
 
-HOT FastWavelet output_pop(Visit *v, unsigned queue)
-{
-  FastTile *t = v->tile;
-  FastQueue *q = &t->queues[queue].output;
-  FastWavelet w = queue_take(q);
-  if (q->count == 0)
-    t->output_any &= (uint16_t)~(1u << queue);
-  EVENT(v, .kind = EV_POP, .output = true, .queue = (uint8_t)queue,
-        .color = wavelet_field(w.meta), .payload = w.payload,
-        .control = (w.meta & META_CONTROL) != 0);
-  return w;
-}
-
 /* The head of an output queue enters the router.  `advance` acts on the receive side now, so
  * that the next sender follows without a gap, and on the transmit side when the wavelet leaves. */
-HOT void commit_ramp(Visit *v)
+static HOT void commit_ramp(Visit *v)
 {
   FastTile *t = v->tile;
   unsigned queue = v->ramp_queue;
@@ -567,7 +538,7 @@ HOT void commit_ramp(Visit *v)
   v->worker->stats.wavelets++;
 }
 
-RARE void commit_host_in(Visit *v)
+static RARE void commit_host_in(Visit *v)
 {
   uint8_t color = v->host_in->color;
   uint32_t word = v->host_in->words[v->host_in->at++].word;
@@ -577,7 +548,7 @@ RARE void commit_host_in(Visit *v)
 }
 
 /* The channel takes from waiting tiles when it is free: serve_channels. */
-RARE void wait_for_host(Visit *v)
+static RARE void wait_for_host(Visit *v)
 {
   arrput(v->worker->host_calls, v->tile->index);
 }
@@ -601,7 +572,7 @@ static bool router_has(const FastTile *t, uint16_t base, unsigned color)
   return router_config_has(base, fast_color(t, color) ? fast_config(t, color) : NULL);
 }
 
-static bool router_read(const Visit *v, uint16_t address, uint16_t *value)
+STEP bool router_read(const Visit *v, uint16_t address, uint16_t *value)
 {
   const FastTile *t = v->tile;
   uint16_t base = config_reg_at(address)->address;
@@ -613,7 +584,7 @@ static bool router_read(const Visit *v, uint16_t address, uint16_t *value)
   return true;
 }
 
-static bool router_write(Visit *v, uint16_t address, uint16_t value)
+STEP bool router_write(Visit *v, uint16_t address, uint16_t value)
 {
   uint16_t base = config_reg_at(address)->address;
   if (!router_has(v->tile, base, address - base))
@@ -636,7 +607,7 @@ static RouterConfig *own_config(Visit *v, unsigned slot)
 }
 
 /* Behind everything else of the cycle, which still goes by the old configuration. */
-RARE void commit_register(Visit *v)
+STEP RARE void commit_register(Visit *v)
 {
   uint16_t base = config_reg_at(v->router_register)->address;
   unsigned slot = v->tile->set->slot_of[v->router_register - base];
@@ -657,7 +628,7 @@ RARE void commit_register(Visit *v)
   set_positions(v, c, &own->config, now.position, tx);
 }
 
-HOT void visit_router(Visit *v)
+STEP HOT void visit_router(Visit *v)
 {
   FastTile *t = v->tile;
   if (UNLIKELY(t->attended))

@@ -1,4 +1,4 @@
-/* Fast engine, one step: a tile that a stream goes through.  A template, see step.h.
+/* Fast engine, one step: a tile that a stream goes through.
  *
  * While the main thread's plain operation is the only one, all that a tile does is mostly: a
  * wavelet goes from the input color to the queue, an element is computed, the result goes by the
@@ -6,6 +6,7 @@
  * out without asking for anything else that a tile could do; what is not as expected is left to
  * the general way, which would do the same.  Where there is a bridge (bridge.c), it
  * stands for queue and router. */
+#include "emu/fast/step.h"
 
 /* What can move or issue in this cycle. */
 typedef struct {
@@ -16,39 +17,39 @@ typedef struct {
 } StreamPlan;
 
 /* The only link among outputs, or PORT_COUNT; the ramp aside. */
-HOT unsigned only_link(unsigned to)
+static HOT unsigned only_link(unsigned to)
 {
   unsigned links = to & (port_bit(PORT_RAMP) - 1u);
   return links ? (unsigned)__builtin_ctz(links) : PORT_COUNT;
 }
 
-HOT bool at_most_one_link(unsigned to)
+static HOT bool at_most_one_link(unsigned to)
 {
   unsigned links = to & (port_bit(PORT_RAMP) - 1u);
   return (links & (links - 1)) == 0;
 }
 
 /* Whether the neighbour behind the link takes a wavelet of the color. */
-HOT bool stream_link_accepts(const Visit *v, FastTile *t, const FastColor *c, unsigned port)
+static HOT bool stream_link_accepts(const Visit *v, FastTile *t, const FastColor *c, unsigned port)
 {
   const FastTile *next = fast_beside(v->engine, t, port);
   return link_accepts(v, next, c->next[port], port);
 }
 
 /* The oldest wavelet of the color was there before this cycle and can be seen. */
-HOT bool stream_has(const Visit *v, const FastColor *c)
+static HOT bool stream_has(const Visit *v, const FastColor *c)
 {
   return (open_at_start(v, c) & OPEN_COUNT) && wavelet_seen(c->w[0].meta, v->now);
 }
 
-HOT bool is_odd_move(const FastColor *c)
+static HOT bool is_odd_move(const FastColor *c)
 {
   return (c->w[0].meta & (META_CONTROL | META_ADVANCE)) ||
          (c->route & ROUTE_ODD) != ROUTE_CHECKED || !at_most_one_link(c->route & ROUTE_TX);
 }
 
 /* False: left to the general way. */
-HOT bool plan_enters(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
+static HOT bool plan_enters(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
 {
   if (p->in_slot == NO_SLOT || !(t->occupied >> p->in_slot & 1))
     return true;
@@ -64,7 +65,7 @@ HOT bool plan_enters(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan
   return true;
 }
 
-HOT bool plan_leaves(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
+static HOT bool plan_leaves(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
 {
   if (p->output == NO_QUEUE)
     return true;
@@ -81,24 +82,24 @@ HOT bool plan_leaves(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan
   uint32_t meta = queue_at(q, 0)->meta;
   if (UNLIKELY((meta & ~(uint32_t)STAMP_MASK) != p->output_meta))
     return false;
-  plan->ramps = wavelet_seen(meta, v->now) && color_accepts(v, c, port_bit(PORT_RAMP));
+  plan->ramps = wavelet_seen(meta, v->now) && step_color_accepts(v, c, port_bit(PORT_RAMP));
   return true;
 }
 
 /* Both colors' moves take the link to the same neighbour: one has to wait. */
-HOT bool links_meet(const StreamPlan *plan)
+static HOT bool links_meet(const StreamPlan *plan)
 {
   return plan->enter_port != PORT_COUNT && plan->enters && plan->leaves &&
          plan->enter_port == plan->leave_port;
 }
 
-HOT bool bridge_has(const Visit *v, const FastBridge *b)
+static HOT bool bridge_has(const Visit *v, const FastBridge *b)
 {
   return b->head != b->tail &&
          (int32_t)((uint32_t)v->now - b->at[b->head % BRIDGE_PLACES].seen) >= 0;
 }
 
-HOT StallCause stream_waits(const Visit *v, const FastTile *t, const FastPlain *p)
+static HOT StallCause stream_waits(const Visit *v, const FastTile *t, const FastPlain *p)
 {
   if (t->in) {
     if (!bridge_has(v, t->in))
@@ -115,7 +116,7 @@ HOT StallCause stream_waits(const Visit *v, const FastTile *t, const FastPlain *
 }
 
 /* False: left to the general way, which tiles with bridges never are. */
-HOT bool plan_sides(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
+static HOT bool plan_sides(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
 {
   plan->enters = plan->leaves = plan->ramps = false;
   plan->enter_port = plan->leave_port = PORT_COUNT;
@@ -130,7 +131,7 @@ HOT bool plan_sides(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan 
   return !links_meet(plan);
 }
 
-HOT bool plan_stream(const Visit *v, FastTile *t, const FastThread *th, StreamPlan *plan)
+static HOT bool plan_stream(const Visit *v, FastTile *t, const FastThread *th, StreamPlan *plan)
 {
   const FastPlain *p = &th->run->plain;
   plan->cause = STALL_NONE;
@@ -143,7 +144,7 @@ HOT bool plan_stream(const Visit *v, FastTile *t, const FastThread *th, StreamPl
 }
 
 /* It gets to the receiver's router in cycle `arrival`. */
-HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint64_t arrival)
+static HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint64_t arrival)
 {
   const FastEngine *e = v->engine;
   unsigned place = b->tail++ % BRIDGE_PLACES;
@@ -156,7 +157,7 @@ HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint64_t arrival)
   b->last = (uint32_t)arrival;
 }
 
-HOT void stream_issue(Visit *v, FastTile *t, FastThread *th)
+static HOT void stream_issue(Visit *v, FastTile *t, FastThread *th)
 {
   FastPlain *p = &th->run->plain;
   if (t->in)
@@ -173,7 +174,7 @@ HOT void stream_issue(Visit *v, FastTile *t, FastThread *th)
   th->ready = v->now + 1;
 }
 
-HOT void stream_enter(Visit *v, FastTile *t, const FastPlain *p, unsigned port)
+static HOT void stream_enter(Visit *v, FastTile *t, const FastPlain *p, unsigned port)
 {
   FastColor *c = &t->colors[p->in_slot];
   FastWavelet w = c->w[0];
@@ -186,7 +187,7 @@ HOT void stream_enter(Visit *v, FastTile *t, const FastPlain *p, unsigned port)
   input_push(v, p->input, p->in_color, w);
 }
 
-HOT void stream_leave(Visit *v, FastTile *t, const FastPlain *p, unsigned port)
+static HOT void stream_leave(Visit *v, FastTile *t, const FastPlain *p, unsigned port)
 {
   FastColor *c = &t->colors[p->out_slot];
   FastWavelet w = c->w[0];
@@ -195,7 +196,7 @@ HOT void stream_leave(Visit *v, FastTile *t, const FastPlain *p, unsigned port)
   link_push(v, fast_beside(v->engine, t, port), c->next[port], w, port);
 }
 
-HOT void stream_ramp(Visit *v, FastTile *t, const FastPlain *p)
+static HOT void stream_ramp(Visit *v, FastTile *t, const FastPlain *p)
 {
   FastQueue *q = &t->queues[p->output].output;
   FastWavelet w = queue_take(q);
@@ -207,7 +208,7 @@ HOT void stream_ramp(Visit *v, FastTile *t, const FastPlain *p)
 }
 
 /* A tile with bridges has its counts settled when they are taken down. */
-HOT void stream_issued(Visit *v, FastTile *t)
+static HOT void stream_issued(Visit *v, FastTile *t)
 {
   t->last_issued[t->main_level] = MAIN_THREAD;
   t->issues++;
@@ -217,7 +218,7 @@ HOT void stream_issued(Visit *v, FastTile *t)
 
 /* The router copies to the next tile what comes over the bridge.  If that one's part of the relay
  * has been taken down, this tile's is in the next cycle, and until then there is room. */
-HOT void stream_relay(Visit *v, FastTile *t, const FastPlain *p)
+static HOT void stream_relay(Visit *v, FastTile *t, const FastPlain *p)
 {
   uint32_t payload = t->in->at[t->in->relays++ % BRIDGE_PLACES].payload;
   if (LIKELY(t->out)) {
@@ -232,7 +233,7 @@ HOT void stream_relay(Visit *v, FastTile *t, const FastPlain *p)
 }
 
 /* What is not done by the bridges themselves. */
-HOT void stream_move(Visit *v, FastTile *t, const FastPlain *p, const StreamPlan *plan)
+static HOT void stream_move(Visit *v, FastTile *t, const FastPlain *p, const StreamPlan *plan)
 {
   if (plan->enters || plan->leaves)
     stream_served(t, p, plan->enters, plan->leaves);
@@ -249,7 +250,7 @@ HOT void stream_move(Visit *v, FastTile *t, const FastPlain *p, const StreamPlan
 }
 
 /* Wavelets on a bridge will move: in cycles after this one, or at its other end. */
-HOT bool bridges_move(const Visit *v, const FastTile *t)
+static HOT bool bridges_move(const Visit *v, const FastTile *t)
 {
   if (t->in && (bridge_last(t->in, v->now) > 0 || t->in->head != t->in->tail))
     return true;
@@ -260,7 +261,7 @@ HOT bool bridges_move(const Visit *v, const FastTile *t)
 
 /* Of `most` cycles from `cycle` on, those that find the next input on the bridge.  If the last one
  * does, so do the others, since no two come in one cycle. */
-HOT unsigned inputs_in_time(const FastBridge *b, uint64_t cycle, unsigned most)
+static HOT unsigned inputs_in_time(const FastBridge *b, uint64_t cycle, unsigned most)
 {
   unsigned n = b->tail - b->head;
   uint32_t before = (uint32_t)cycle - 1;
@@ -271,7 +272,7 @@ HOT unsigned inputs_in_time(const FastBridge *b, uint64_t cycle, unsigned most)
 }
 
 /* Cycles after this one that find what an element needs; the last elements are left to others. */
-HOT unsigned known_elements(const Visit *v, const FastTile *t, const FastPlain *p)
+static HOT unsigned known_elements(const Visit *v, const FastTile *t, const FastPlain *p)
 {
   unsigned n = v->engine->stream_ahead;
   n = p->remaining - 2 < n ? p->remaining - 2 : n;
@@ -279,7 +280,7 @@ HOT unsigned known_elements(const Visit *v, const FastTile *t, const FastPlain *
 }
 
 /* The next `n` elements of a source. */
-HOT void read_ahead(FastTile *t, FastPlain *p, unsigned k, uint32_t *x, unsigned n)
+static HOT void read_ahead(FastTile *t, FastPlain *p, unsigned k, uint32_t *x, unsigned n)
 {
   uint32_t address = p->address[k], head = t->in ? t->in->head : 0, value = p->value[k];
   bool memory = p->memory & 1u << k;
@@ -300,7 +301,7 @@ HOT void read_ahead(FastTile *t, FastPlain *p, unsigned k, uint32_t *x, unsigned
 }
 
 /* So many elements from bridge or memory to a bridge, in the cycles after this one. */
-HOT void issue_ahead(const Visit *v, FastTile *t, FastPlain *p, unsigned n)
+static HOT void issue_ahead(const Visit *v, FastTile *t, FastPlain *p, unsigned n)
 {
   FastBridge *out = t->out;
   uint32_t a[BRIDGE_PLACES], b[BRIDGE_PLACES], tail = out->tail;
@@ -321,7 +322,7 @@ HOT void issue_ahead(const Visit *v, FastTile *t, FastPlain *p, unsigned n)
 /* What is on its bridges says what a tile with results does in the cycles after this one; if
  * something else happens, that is undone (roll_back in bridge.c).  So those elements
  * are issued at once.  How the router served its colors meanwhile is left to fast_catch_up. */
-HOT void stream_ahead(Visit *v, FastTile *t, FastThread *th)
+static HOT void stream_ahead(Visit *v, FastTile *t, FastThread *th)
 {
   FastPlain *p = &th->run->plain;
   if (!t->out || t->out->relay || (!t->in && p->input != NO_QUEUE))
@@ -342,7 +343,7 @@ HOT void stream_ahead(Visit *v, FastTile *t, FastThread *th)
 }
 
 /* A tile without bridges that is not as expected. */
-HOT bool is_other(const Visit *v, const FastTile *t)
+static HOT bool is_other(const Visit *v, const FastTile *t)
 {
   if (!is_lone(t) || t->pending_due <= v->now || t->flushing || t->attended)
     return true;
@@ -354,7 +355,7 @@ HOT bool is_other(const Visit *v, const FastTile *t)
 }
 
 /* When the tile is visited next. */
-HOT void stream_wakes(Visit *v, FastTile *t, uint32_t index, bool works)
+static HOT void stream_wakes(Visit *v, FastTile *t, uint32_t index, bool works)
 {
   const FastThread *th = &t->threads[MAIN_THREAD];
   bool ahead = (t->in || t->out) && th->run->plain.ahead;
@@ -370,7 +371,7 @@ HOT void stream_wakes(Visit *v, FastTile *t, uint32_t index, bool works)
 }
 
 /* False: nothing has been done, the tile is visited in the general way. */
-HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
+STEP HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
 {
   StreamPlan plan;
   FastThread *th = &t->threads[MAIN_THREAD];

@@ -1,0 +1,73 @@
+/* Fast engine, one step: what goes into queues and out of them, with its events. */
+#include "emu/fast/step.h"
+
+STEP HOT FastWavelet input_take(Visit *v, unsigned queue)
+{
+  FastTile *t = v->tile;
+  FastQueue *q = &t->queues[queue].input;
+  FastWavelet w = queue_take(q);
+  if (q->count == 0) {
+    t->input_any &= (uint16_t)~(1u << queue);
+    t->input_control &= (uint16_t)~(1u << queue);
+  }
+  v->popped[queue]++;
+  EVENT(v, .kind = EV_POP, .queue = (uint8_t)queue, .color = wavelet_field(w.meta),
+        .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
+  return w;
+}
+
+STEP FastWavelet input_pop(Visit *v, unsigned queue)
+{
+  return input_take(v, queue);
+}
+
+STEP HOT void output_push(Visit *v, unsigned queue, FastWavelet w)
+{
+  FastTile *t = v->tile;
+  FastQueue *q = &t->queues[queue].output;
+  unsigned count = q->count;
+  if (UNLIKELY(!q->at))
+    fast_queues_create(v->worker, &t->queues[queue], queue);
+  if (UNLIKELY(count >= q->places))
+    ICE("an output queue overflows");
+  *queue_at(q, count) = w;
+  q->count = (uint16_t)(count + 1);
+  t->output_any |= (uint16_t)(1u << queue);
+  EVENT(v, .kind = EV_PUSH, .output = true, .queue = (uint8_t)queue,
+        .color = wavelet_field(w.meta), .payload = w.payload,
+        .control = (w.meta & META_CONTROL) != 0);
+}
+
+/* Pushes into an input queue; the wavelet becomes visible after the ramp. */
+STEP HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w)
+{
+  FastTile *t = v->tile;
+  FastQueue *q = &t->queues[queue].input;
+  if (UNLIKELY(!q->at))
+    fast_queues_create(v->worker, &t->queues[queue], queue);
+  unsigned count = q->count;
+  if (UNLIKELY(count >= q->places))
+    ICE("an input queue overflows");
+  *queue_at(q, count) = (FastWavelet){
+    w.payload, wavelet_meta(v->ramp_visible, color, w.meta & META_CONTROL)};
+  q->count = (uint16_t)(count + 1);
+  t->input_any |= (uint16_t)(1u << queue);
+  if (UNLIKELY(w.meta & META_CONTROL))
+    t->input_control |= (uint16_t)(1u << queue);
+  t->wavelets_seen++;
+  EVENT(v, .kind = EV_PUSH, .queue = (uint8_t)queue, .color = (uint8_t)color,
+        .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
+}
+
+STEP HOT FastWavelet output_pop(Visit *v, unsigned queue)
+{
+  FastTile *t = v->tile;
+  FastQueue *q = &t->queues[queue].output;
+  FastWavelet w = queue_take(q);
+  if (q->count == 0)
+    t->output_any &= (uint16_t)~(1u << queue);
+  EVENT(v, .kind = EV_POP, .output = true, .queue = (uint8_t)queue,
+        .color = wavelet_field(w.meta), .payload = w.payload,
+        .control = (w.meta & META_CONTROL) != 0);
+  return w;
+}

@@ -1,0 +1,204 @@
+/* Fast engine, one step: the visits to the awake tiles, row by row. */
+#include "emu/fast/step.h"
+
+/* ---- one tile --------------------------------------------------------------------------- */
+
+static HOT void start_tile(Visit *v, FastTile *t)
+{
+  v->tile = t;
+  v->changed = v->wake_all = v->launch = v->is_group = v->moved = v->sleeps = v->rebinds = false;
+  v->host_in = NULL;
+  v->host_head = false;
+  v->wake_ports = v->claimed = 0;
+  v->router_register = 0;
+  v->drops = v->fifo_marks = 0;
+  v->pick = TASK_NONE;
+  v->thread = -1;
+  v->ramp_queue = NO_QUEUE;
+  memset(v->popped, 0, sizeof v->popped);
+}
+
+static HOT void visit(Visit *v, uint32_t index)
+{
+  FastTile *t = &v->engine->tiles[index];
+  if (!FAST_TRACED && LIKELY(visit_stream(v, t, index)))
+    return;
+  start_tile(v, t);
+  if (UNLIKELY(!t->set))
+    fast_touch(v->worker, index);
+  if (UNLIKELY(t->pending_due <= v->now))
+    begin_actions(v);
+  if (UNLIKELY(t->flushing))
+    step_begin_flush(v);
+  if (t->has_code)
+    visit_tile(v);
+  visit_router(v);
+  if (UNLIKELY(v->router_register))
+    commit_register(v);
+  if (UNLIKELY(v->rebinds))
+    fast_bind_queues(t);
+  if (v->thread >= 0 || (v->moved && !fast_issues_ahead(t, v->now)))
+    note_active(v);
+  if (UNLIKELY(v->wake_all || v->wake_ports))
+    wake_neighbours(v);
+  if (LIKELY(v->changed)) {
+    note_change(v);
+    if (!v->sleeps) {
+      wake(v, index);
+      return;
+    }
+  }
+  sleep_until_due(v, t);
+}
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+/* Order does not matter: tests run with `shuffle`, all of it backwards. */
+static RARE void visit_backwards(Visit *v, uint64_t bits)
+{
+  for (unsigned bit_at = WORD_BITS; bit_at-- > 0;)
+    if (bits >> bit_at & 1)
+      visit(v, v->first + bit_at);
+}
+
+/* On a large fabric most tiles are in no cache when their turn comes.  So while one is visited, the
+ * next but one of `bits` is fetched, and what the next one, fetched before, points to. */
+static HOT void prefetch_next(const FastTile *first, uint64_t bits)
+{
+  uint64_t behind = bits & (bits - 1);
+  if (!behind)
+    return;
+  const FastTile *next = &first[__builtin_ctzll(bits)], *second = &first[__builtin_ctzll(behind)];
+  __builtin_prefetch(second);
+  __builtin_prefetch(&second->pending_due);     /* its second line */
+  __builtin_prefetch(next->threads[MAIN_THREAD].run);
+  __builtin_prefetch(next->in);
+}
+
+static HOT void visit_forwards(Visit *v, uint64_t bits)
+{
+  while (bits) {
+    unsigned bit_at = (unsigned)__builtin_ctzll(bits);
+    bits &= bits - 1;
+    prefetch_next(&v->engine->tiles[v->first], bits);
+    visit(v, v->first + bit_at);
+  }
+}
+
+static void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
+{
+  FastEngine *e = v->engine;
+  uint32_t column = word * WORD_BITS;
+  v->first = row * e->width + column;
+  v->tiles = e->width - column < WORD_BITS ? e->width - column : WORD_BITS;
+  v->stay = 0;
+  v->worker->visits += (uint32_t)__builtin_popcountll(bits);
+  if (UNLIKELY(e->options.shuffle))
+    visit_backwards(v, bits);
+  else
+    visit_forwards(v, bits);
+  if (v->stay)
+    fast_wake_word(v->worker, v->now + 1, row, word, v->stay);
+}
+
+static void visit_row(Visit *v, uint32_t row)
+{
+  FastEngine *e = v->engine;
+  uint64_t *words = fast_awake(e, v->now, row);
+  v->row = row;
+  fast_row_awake(e, v->now)[row] = 0;
+  if (e->block > 1)
+    row_chores(v, row);
+  for (uint32_t i = 0; i < e->row_words; i++) {
+    uint32_t w = e->options.shuffle ? e->row_words - 1 - i : i;
+    uint64_t bits = words[w];
+    if (!bits)
+      continue;
+    words[w] = 0;
+    visit_word(v, row, w, bits);
+  }
+}
+
+/* The first row of [row, end) that has an awake tile, or `end`. */
+static uint32_t next_row(const uint8_t *awake, uint32_t row, uint32_t end)
+{
+  uint64_t eight;
+  for (; row + sizeof eight <= end; row += sizeof eight) {
+    memcpy(&eight, awake + row, sizeof eight);
+    if (eight)
+      break;
+  }
+  while (row < end && !awake[row])
+    row++;
+  return row;
+}
+
+static void visit_rows(Visit *v, FastRows rows)
+{
+  const uint8_t *awake = fast_row_awake(v->engine, v->now);
+  if (UNLIKELY(v->engine->options.shuffle)) {
+    for (uint32_t row = rows.end; row-- > rows.first;)
+      visit_row(v, row);
+    return;
+  }
+  for (uint32_t row = rows.first; row < rows.end; row++) {
+    row = next_row(awake, row, rows.end);
+    if (row < rows.end)
+      visit_row(v, row);
+  }
+}
+
+/* The rows of a half in a cycle of the block: see FastHalf. */
+static FastRows rows_in(const FastEngine *e, FastRows rows, FastHalf half, unsigned cycle)
+{
+  uint32_t moved = cycle * BLOCK_SLANT;
+  if (half == HALF_BORDERS)
+    return (FastRows){rows.first - moved, rows.end + moved};
+  uint32_t first = rows.first ? rows.first + moved : 0;
+  uint32_t end = rows.end < e->height ? rows.end - moved : e->height;
+  return (FastRows){first, end > first ? end : first};
+}
+
+static void visit_cycles(Visit *v, FastRows rows, FastHalf half)
+{
+  for (unsigned i = 0; i < v->engine->block; i++) {
+    set_now(v, v->engine->cycle + i);
+    visit_rows(v, rows_in(v->engine, rows, half, i));
+  }
+}
+
+/* The block from row to row: each row runs a cycle as soon as the two below have run the one
+ * before, so that a row comes up again while it is still in the cache.  A visit looks at and
+ * changes the row itself and those beside it, nothing else.  So visits that concern the same row
+ * come in the order that they would have if all rows had run one cycle after the other. */
+static void visit_slanted(Visit *v, FastRows rows, FastHalf half)
+{
+  FastEngine *e = v->engine;
+  uint32_t fronts = rows.end + (e->block - 1) * BLOCK_SLANT;
+  for (uint32_t front = rows.first; front < fronts; front++) {
+    for (unsigned i = 0; i < e->block && i * BLOCK_SLANT <= front - rows.first; i++) {
+      uint32_t row = front - i * BLOCK_SLANT;
+      FastRows now = rows_in(e, rows, half, i);
+      if (row < now.first || row >= now.end || !fast_row_awake(e, e->cycle + i)[row])
+        continue;
+      set_now(v, e->cycle + i);
+      visit_row(v, row);
+    }
+  }
+}
+
+static void visit_half(FastWorker *worker, FastHalf half)
+{
+  const FastEngine *e = worker->engine;
+  Visit v = start_visits(worker);
+  if (half == HALF_INNER)
+    worker->visits = 0;
+  for (size_t i = 0; i < arrlenu(worker->rows[half]); i++) {
+    if (e->block == 1 || half == HALF_BORDERS || e->options.shuffle)
+      visit_cycles(&v, worker->rows[half][i], half);
+    else
+      visit_slanted(&v, worker->rows[half][i], half);
+  }
+}
+
+const FastStep FAST_STEP = {visit_half, end_block};
