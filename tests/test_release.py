@@ -75,3 +75,22 @@ layout {
     flags = ("--memcpy", "--channels=1")
     assert taken(tmp_path, program.replace("VALUE", "3"), *flags)[0] == "2"
     assert taken(tmp_path, program.replace("VALUE", "@get_color(3)"), *flags)[0] == "1.4"
+
+
+def test_release_2_loads_grids_with_their_registers(tmp_path):
+    """@load_to_dsr of a mem4d_dsd: fine in 1.x, refused in 2, the library's own use aside."""
+    load = """var grid = @zeros([4, 4]u16);
+const inner = @get_dsd(mem4d_dsd, .{ .tensor_access = |i, j|{2, 2} -> grid[i, j] });
+comptime { @load_to_dsr(@get_dsr(dsr_dest, 3), inner); }
+"""
+    release, said = taken(tmp_path, load + MAIN)
+    assert release == "1.4" and "because of @load_to_dsr of a mem4d_dsd at pe.csl:3" in said
+    assert taken(tmp_path, load + MAIN + ROUTES.format("0x210"), "--sdk=1.4")[0] == "1.4"
+    for text, flags in ((MAIN, ["--sdk=2"]), (MAIN + ROUTES.format("0x210"), [])):
+        (tmp_path / "pe.csl").write_text(load + text)
+        ran = harness.cslc("pe.csl", *flags, "-o", "o.bin", cwd=tmp_path, expect=1)
+        assert "pe.csl:3:12: error: SDK 2 loads a mem4d_dsd by '@load_to_dsr_xdsr_sr" in ran.err
+        assert ran.err.count("[load_mem4d]") == 1
+        # The note is release_shown_here.
+        shown = "pe.csl:6:64: note: the program is of SDK 2 because of routes as an integer"
+        assert (shown in ran.err) == (not flags), ran.err

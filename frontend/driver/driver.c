@@ -171,7 +171,7 @@ static int compile_program(Run *run)
     return EXIT_FAILURE;
   if (o->emit == EMIT_LAYOUT)
     return emit_text(run, print_layout);
-  ok = classes_find(&run->session, &run->programs);
+  ok = classes_find(&run->session, &run->programs) && release_allows(&run->session);
   phase_done(run, "analysis");
   if (!ok)
     return EXIT_FAILURE;

@@ -202,6 +202,8 @@ Operand builtin_load_to_dsr(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
   DescKind kind;
   DsrArg dsr = dsr_arg(s, call->args.at[0]);
   Operand dsd = loaded_dsd(s, call, call->args.at[1], KINDS, &kind);
+  if (!operand_is_poison(dsd) && kind == DESC_MEM4D)
+    release_sign_here(s, SIGN_MEM4D_LOAD, at);
   return dsr.ok ? load_dsr(s, dsr, dsd, kind, call->args.at[1], optional_arg(call, 2), at)
             : operand_poison();
 }
