@@ -1,4 +1,4 @@
-/* The tables of ops.def and of the types, and what can be asked of them. */
+/* The tables of ops.def and of the types, and questions about them. */
 #include "ir/ir.h"
 
 #include <string.h>

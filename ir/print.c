@@ -1,8 +1,8 @@
 /* The text form of a module.  docs/ir.md describes it, read.c parses it back.
  *
- * Values and blocks are numbered in the order they are printed, and names that two globals or
- * two functions share get a suffix; so the text does not depend on how the module was made.
- * A module that the verifier would refuse prints too (what a bug looks like must be seen). */
+ * The printer numbers values and blocks in its own order and adds a suffix to names that two
+ * globals or two functions share; so the text does not depend on the history of the module. It also
+ * prints a module that the verifier would refuse, to show what a bug looks like. */
 #include "ir/ir.h"
 
 #include <inttypes.h>

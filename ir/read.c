@@ -1,8 +1,8 @@
 /* The parser of the IR's text form; docs/ir.md describes the form, print.c writes it.
  *
- * The text is cut into tokens first.  A statement stands on one line (but for the braces of
- * globals and functions), so after an error the parser goes on with the next line.  Names of
- * globals and functions are collected beforehand: they may be used before their definition.
+ * The scanner cuts the text into tokens first. A statement is one line (except for the braces of
+ * globals and functions), so after an error the parser continues with the next line. It collects
+ * names of globals and functions beforehand, because the text may use them before their definition.
  * The reader verifies the module, so a caller gets a valid one. */
 #include "ir/read_internal.h"
 

@@ -243,7 +243,7 @@ static void check_target_args(Verifier *v, const IrTarget *t)
   }
 }
 
-/* ---- types, one case a rule -------------------------------------------------------- */
+/* ---- types, one case per rule ------------------------------------------------------ */
 
 /* Number of arguments that the rule asks for; IR_NO_ID: the rule's own check looks. */
 static uint32_t rule_arity(IrOperandRule rule)

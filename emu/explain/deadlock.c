@@ -1,5 +1,6 @@
-/* Is a quiet engine stuck, and why?  It is looked at once; deadlock.h says how.  The report shows
- * each cause once, with the chain of waits that leads to it from a waiting unit. */
+/* Is a quiet engine stuck, and why? The engine is examined once; deadlock.h describes the method.
+ * The report shows each cause once, with the chain of waits that leads to it from a waiting
+ * unit. */
 #include "emu/explain/deadlock.h"
 
 #include "stb_ds.h"

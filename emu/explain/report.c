@@ -1,4 +1,4 @@
-/* What reports share: see report.h. */
+/* Helpers that reports share: see explain.h. */
 #include "emu/explain/explain.h"
 
 #include "stb_ds.h"

@@ -1,4 +1,4 @@
-/* emu/fabric: what a router does, whichever engine runs it. */
+/* emu/fabric: what a router does, in both engines. */
 #ifndef EMU_FABRIC_H
 #define EMU_FABRIC_H
 

@@ -1,7 +1,7 @@
 /* Fast engine: scalar instructions ahead of their cycle. While a tile's main thread is alone, no
  * other unit sees its arithmetic, branches and accesses to memory, so a visit does many of them.
- * What another tile does may end the run before; then a tile goes back to its registers and memory
- * at the visit, which is all that these instructions change, and comes again as far as the end. */
+ * Another tile may end the run before that. Then the tile goes back to its registers and memory at
+ * the visit (these instructions change nothing else) and repeats the instructions up to the end. */
 #include "emu/fast/step.h"
 
 #include "stb_ds.h"

@@ -3,19 +3,19 @@
  * it arrives a fixed number of cycles after the sender made it. So the engine hands it over at
  * once, with the cycle in which the receiver will see it, and visits neither ramps nor routers.
  *
- * A broadcast goes over relays: a tile's operation reads a color whose wavelets its router also
- * copies to the neighbour, for the operation there.  A tile gets a bridge only when what it has to
- * copy goes over one, too, so relays are built from the last tile to the first, at the end of a
- * block, when all tiles are at the same cycle.
+ * A broadcast goes over relays: a tile's operation reads a color, and its router also copies the
+ * color's wavelets to the neighbour, for the operation there. A tile gets a bridge only if its
+ * copies go over one, too. So the engine builds relays from the last tile to the first, at the end
+ * of a block, when all tiles are at the same cycle.
  *
  * The wavelets on its bridges are a tile's inputs for some cycles to come.  So it issues these
  * elements ahead of their cycle, as long as a neighbour that is ahead as well cannot have used what
  * it sends; then no other tile knows, and roll_back can undo them.
  *
- * As soon as anything else could happen, the bridge is taken down at the end of that cycle, and its
- * wavelets are put where they are by then.  Taking one down too early changes nothing but speed.
- * Those before it in a relay follow, one tile per cycle. That is soon enough: until a tile holds
- * one up, each has a place free in its router. */
+ * As soon as anything else could happen, the engine takes the bridge down at the end of that cycle
+ * and puts its wavelets where they are by then. Taking one down too early only costs speed. Those
+ * before it in a relay follow, one tile per cycle. That is soon enough: until a tile holds one up,
+ * each has a place free in its router. */
 #include "emu/fast/step.h"
 
 #include "stb_ds.h"

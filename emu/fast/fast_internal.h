@@ -1,12 +1,12 @@
 /* The fast engine's own header: state of a tile, and what its files offer each other.  Only
  * its own files include it.
  *
- * One pass a cycle over the awake tiles, in row order, each planned and carried out before the
- * next.  That equals the reference's plan-then-commit because what a neighbour may look at, a
- * router's slots, remembers its state at the start of the cycle: the first change in a cycle
- * saves count and inputs beside a stamp, and a reader takes the saved values while the stamp is
- * of this cycle.  Within a tile the order of the steps is such that nothing read later was
- * changed before, with the exception of the input queues' counts, for which pops are counted.
+ * One pass per cycle visits the awake tiles, in row order; it plans and carries out each tile
+ * before the next. That equals the reference's plan-then-commit, because the slots of a router,
+ * which neighbours may read, remember their state at the start of the cycle: the first change in a
+ * cycle saves count and inputs with a stamp, and a reader takes the saved values while the stamp is
+ * of this cycle. Within a tile the order of the steps is such that nothing read later was changed
+ * before, with the exception of the input queues' counts, for which pops are counted.
  *
  * A tile is 1 KB while idle; slots, queues, descriptors and running operations come from a
  * slab when they are first used.  Awake tiles are bits of a map, one for each of the next cycles;

@@ -309,7 +309,7 @@ static RARE void tear_down(Visit *v, FastColor *c, uint8_t color)
 }
 
 /* Carries out the wavelet's first command at this router and returns the payload that goes on:
- * outputs were chosen before, so the order is the one of the language reference, H.2. */
+ * the outputs were chosen before, so the order is route, command, pop (docs/cycle-model.md). */
 static RARE uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t payload)
 {
   const ImageColorConfig *config = fast_config(v->tile, color);

@@ -2,7 +2,7 @@
  *
  * The build compiles the files of the engine as one unit, so that what is small or hot gets inlined
  * across files; hence most functions are static.  It compiles the files of the step twice: with
- * FAST_TRACED 1 as well, so that a run without a trace has no trace of events in its loop. */
+ * FAST_TRACED 1 as well, so that the loop of a run without a trace contains no code for events. */
 #ifndef FAST_STEP_H
 #define FAST_STEP_H
 

@@ -1,11 +1,11 @@
 /* Fast engine, one step: a tile that a stream goes through.
  *
- * While the main thread's plain operation is the only one, all that a tile does is mostly: a
+ * While the main thread's plain operation is the only one, a tile mostly does four things: a
  * wavelet goes from the input color to the queue, an element is computed, the result goes by the
- * ramp to the output color, and from there to a neighbour.  Here all four are planned and carried
- * out without asking for anything else that a tile could do; what is not as expected is left to
- * the general way, which would do the same.  Where there is a bridge (bridge.c), it
- * stands for queue and router. */
+ * ramp to the output color, and from there to a neighbour. This file plans and carries out all four
+ * without tests for anything else that a tile could do. If something is not as expected, it leaves
+ * the work to the general code, which would do the same. A bridge (bridge.c) takes the place of
+ * queue and router. */
 #include "emu/fast/step.h"
 
 /* What can move or issue in this cycle. */

@@ -1,5 +1,5 @@
-/* Host actions of the command line: parsed against the program before anything runs, so that a
- * misspelt name does not cost a simulation. */
+/* Host actions of the command line. They are checked against the program before anything runs, so
+ * that a misspelt name does not cost a simulation. */
 #include "emu/host/host.h"
 
 #include <errno.h>

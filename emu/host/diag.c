@@ -1,4 +1,4 @@
-/* The emulator's messages to users, one typed function a row of diag.def. */
+/* The emulator's messages to users, one typed function per row of diag.def. */
 #include "emu/host/host.h"
 
 #define DIAG_DEF "emu/host/diag.def"

@@ -1,4 +1,5 @@
-/* The engines by name; apart, so that a program with one engine need not link the other. */
+/* The engines by name, in a file of their own, so that a program with one engine need not link the
+ * other. */
 #include "emu/fast/fast.h"
 #include "emu/host/host.h"
 #include "emu/reference/reference.h"

@@ -2,9 +2,9 @@
  *
  * A Session drives one engine for the command line and for libwse alike: copies, launches,
  * streams, runs to quiet, phases, statistics, and the status that becomes an exit code.
- * docs/host-protocol.md describes what it says to the tiles.
+ * docs/host-protocol.md describes its messages to the tiles.
  *
- * Reading order: session_state, session_step, operations and transfer (how words travel), session,
+ * Reading order: session_state, session_step, operations and transfer (the way of words), session,
  * collect (statistics), observers, npy, values, options, outputs, actions (the command line),
  * libwse.
  */

@@ -1,5 +1,5 @@
-/* Array files of numpy, format 1.0 to 3.0: what transfers need and no more.  A file is data of
- * strangers: every length is checked against the file before it is used. */
+/* Array files of numpy, format 1.0 to 3.0: only what transfers need. A file is untrusted data: the
+ * reader checks every length against the file before it uses it. */
 #include "emu/host/host.h"
 
 #include <errno.h>

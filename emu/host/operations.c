@@ -1,5 +1,5 @@
-/* Host operations: what is posted to the tiles, when an operation counts as done, and in which
- * order operations go out. */
+/* Host operations: the words that go to the tiles, the moment when an operation counts as done, and
+ * the order of operations. */
 #include "emu/host/session_internal.h"
 
 #include <limits.h>

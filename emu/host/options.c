@@ -1,4 +1,4 @@
-/* The command line as interfaces say it: options, and host actions in the order given. */
+/* The command line: options, and host actions in the order given. */
 #include "emu/host/host.h"
 
 #include <errno.h>

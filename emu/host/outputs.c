@@ -1,5 +1,5 @@
-/* The files that a run leaves: the trace, which is written while it goes on, and what is written at
- * its end.  Each appears under its name whole, or not at all. */
+/* The files that a run writes: the trace during the run, the others at its end. Each appears under
+ * its name whole, or not at all. */
 #include "emu/host/host.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* A session: one program on one engine, host operations in order.
  *
- * Commands (copies, launches) are carried out one after the other; a command that is not waited
- * for stays queued behind those before it, while streams, which have colors of their own, go out
- * at once.  The engine runs only while a call waits. */
+ * The session carries out commands (copies, launches) one after the other; a command without a
+ * waiting caller stays queued behind those before it. Streams have colors of their own and go out
+ * at once. The engine runs only while a call waits. */
 #include "emu/host/session_internal.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* What all of a session stands on: what it was opened with, its error, what tiles export. */
+/* The basis of a session: the options it was opened with, its error, the exports of tiles. */
 #include "emu/host/session_internal.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* One step of a run: the engine runs up to a limit, its cycles are accounted for, and what has
- * ended the run becomes the session's error. */
+/* One step of a run: the engine runs up to a limit, its cycles are accounted for, and the cause of
+ * the end becomes the session's error. */
 #include "emu/host/session_internal.h"
 
 #include <inttypes.h>

@@ -124,7 +124,7 @@ typedef enum {
   WSE_SAME_IN_ROW              /* the buffer is A[row][element] */
 } WseBroadcast;
 
-/* A transfer between the host and the tiles of a region.  One 32-bit word an element, a 16-bit
+/* A transfer between the host and the tiles of a region.  One 32-bit word per element, a 16-bit
  * element in the low half. */
 typedef struct {
   uint32_t target;             /* symbol id, or color number if streaming */

@@ -1,7 +1,7 @@
 /* emu/machine: the machine's times, and a program image loaded for it (shared, read-only).
  *
- * Reading order: timing.def, docs/cycle-model.md, timing, load; faults.def lists what can be found
- * about a program.  Tiles are numbered y * width + x inside the rectangle.
+ * Reading order: timing.def, docs/cycle-model.md, timing, load; faults.def lists the possible
+ * findings about a program. Tiles are numbered y * width + x inside the rectangle.
  */
 #ifndef EMU_PROGRAM_H
 #define EMU_PROGRAM_H

@@ -1,5 +1,5 @@
-/* The builtins of the language: the rows of builtins.def with their handlers, which stand in the
- * rooms below, and how each is written. */
+/* The builtins of the language: the rows of builtins.def with their handlers in the rooms below,
+ * and the written form of each. */
 #include "frontend/driver/driver.h"
 #include "frontend/sema/builtins.h"
 

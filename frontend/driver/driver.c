@@ -1,4 +1,4 @@
-/* One run of the compiler, phase by phase; a phase starts only when the one before it found no
+/* One run of the compiler, phase by phase; a phase starts only if the phase before it found no
  * error.
  *
  *   parse -> layout -> classes (analysis, optimisation, code generation) -> image -> files */

@@ -1,7 +1,7 @@
 /* The command line of cslc.  One table holds each option's spelling, argument and meaning.
  *
- * The command line is itself a source text: bindings given by --params have a place in it, and
- * mistakes in them are shown like mistakes in a file. */
+ * The command line is itself a source text: bindings of --params have a place in it, and the
+ * compiler shows mistakes in them like mistakes in a file. */
 #include "frontend/driver/driver.h"
 
 #include <ctype.h>

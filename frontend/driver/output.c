@@ -1,4 +1,4 @@
-/* What a compilation leaves behind: the image, and out.json beside it for host scripts. */
+/* The results of a compilation: the image, and out.json next to it for host scripts. */
 #include "frontend/driver/driver.h"
 
 #include <errno.h>

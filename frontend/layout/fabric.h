@@ -1,9 +1,10 @@
-/* What the tiles of a layout send to each other, as far as it is known at compile time, and what of
- * it cannot work.
+/* What the tiles of a layout send to each other, as far as the compiler knows it, and which of
+ * these transfers cannot work.
  *
- * Two steps.  fabric_use.c looks at the program of one tile class: which colors its code sends and
- * receives, how much, how often, started by what.  fabric_check.c then follows the colors over the
- * grid.  What can change at run time (a route, a switch position, a descriptor) is left alone. */
+ * Two steps. fabric_use.c reads the program of one tile class: the colors that its code sends and
+ * receives, how much, how often, and what starts it. fabric_check.c then follows the colors over
+ * the grid. It makes no report about anything that can change at run time (a route, a switch
+ * position, a descriptor). */
 #ifndef FRONTEND_FABRIC_H
 #define FRONTEND_FABRIC_H
 

@@ -1,12 +1,12 @@
 /* Follows colors over the grid of a finished layout and reports what cannot work.
  *
  * A layout has few different tiles: tiles that agree with their neighbours in class and color
- * configurations have the same mistakes, so that one of them is looked at.  From there the search
- * goes along the routes, tile by tile, as far as they are certain.
+ * configurations have the same mistakes, so the search visits one of them. From there it follows
+ * the routes, tile by tile, while they are certain.
  *
- * Two readings of a route keep the reports honest.  `always` is what every switch position lets
- * through: what is followed to show that wavelets do arrive.  `ever` is what some position lets
- * through: what is followed to show that they do not. */
+ * Two readings of a route keep the reports honest. `always` is what every switch position lets
+ * through: the search follows it to show that wavelets do arrive. `ever` is what some position lets
+ * through: the search follows it to show that they do not. */
 #include "frontend/layout/fabric.h"
 
 #include <stb_ds.h>

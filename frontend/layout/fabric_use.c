@@ -4,8 +4,8 @@
  * goes through the calls and notes, for each operation on the fabric, how many times one run of the
  * root does it: at least and at most, each 0, 1 or many.  Then the runs of the roots are counted:
  * the start of the program and each launch by the host run a root once, and a local task runs as
- * often as the one place that activates it.  A descriptor that the walk loses sight of, because it
- * is stored, loaded into a DSR or passed on, makes what its color carries vague. */
+ * often as the one place that activates it. If the program stores a descriptor, loads it into a DSR
+ * or passes it on, the walk loses it, and the traffic of its color becomes vague. */
 #include "frontend/layout/fabric.h"
 
 #include <stb_ds.h>

@@ -1,6 +1,6 @@
 /* Values in code that are the same in every run: constants, and what calls make of constants, such
- * as the payload that a function of <control> puts together.  The code is run here, for a bounded
- * number of instructions, with variables that are scalars. */
+ * as the payload that a function of <control> puts together. This file runs the code, for a bounded
+ * number of instructions, with scalar variables. */
 #include "frontend/layout/fabric.h"
 
 #include <string.h>

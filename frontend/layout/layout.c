@@ -1,4 +1,4 @@
-/* The layout: evaluates the main file's layout block once and keeps what it says of every tile. */
+/* The layout: evaluates the main file's layout block once and keeps its settings for every tile. */
 #include "frontend/layout/regions.h"
 
 #include <errno.h>

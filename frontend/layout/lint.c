@@ -1,9 +1,9 @@
 /* Warnings about a program that compiles: what is likely to be a mistake although the language
- * allows it.  Each looks at one tile class, when its analysis has ended without an error.
+ * allows it.  Each checks one tile class after an analysis without errors.
  *
- * The rule for all: no false alarm on programs that work.  So "can overlap" means that the second
- * operation is started after the first in the same run of a task, on every way to it, and
- * "no route" that no tile of the layout has one. */
+ * The rule for all: no false alarm on programs that work. So "can overlap" means that the second
+ * operation starts after the first in the same run of a task, on every path to it; "no route" means
+ * that no tile of the layout has one. */
 #include "frontend/layout/layout.h"
 
 #include <stb_ds.h>

@@ -1,9 +1,9 @@
 /* Lays the regions of a host script's layout out: the paths between ports, the tiles at the host's
  * end of streams, the colors of the nets.
  *
- * A net is a set of colors that connections make one: a wavelet keeps its color on its way.  Paths
- * are shortest ones by breadth-first search (Lee, "An Algorithm for Path Connections and Its
- * Applications", 1961), around the regions if they can.  Nets that meet in a tile need different
+ * A net is a set of colors that connections join: a wavelet keeps its color on its way. Paths are
+ * shortest paths by breadth-first search (Lee, "An Algorithm for Path Connections and Its
+ * Applications", 1961), around the regions if they can. Nets that meet in a tile need different
  * colors: they are colored greedily, nets with a given color first. */
 #include "frontend/layout/regions.h"
 

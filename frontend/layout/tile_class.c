@@ -1,4 +1,4 @@
-/* Tile classes: which tiles share a compiled program.
+/* Tile classes: the tiles that share a compiled program.
  *
  * Tiles of one file whose parameters have the same shape form a group.  A parameter (or a part of
  * one) that is equal on all tiles of the group is a constant; a scalar or id that differs enters
@@ -6,9 +6,9 @@
  *
  * The analysis of one tile records each symbolic value it had to know and what it was. These
  * records make a tree: its nodes are forced expressions, its branches their outcomes, its leaves
- * classes. For the next tile the expressions are computed along the way down; where a branch is
- * missing, the compiler analyses the tile and adds the forced expressions to the tree. So a million
- * tiles need one analysis for each different way to compile. */
+ * classes. For the next tile the compiler computes the expressions on the way down; where a branch
+ * is missing, the compiler analyses the tile and adds the forced expressions to the tree. So a
+ * million tiles need one analysis for each different way to compile. */
 #include "frontend/layout/fabric.h"
 
 #include <stb_ds.h>

@@ -1,5 +1,5 @@
-/* What a program's top-level comptime blocks ask of the machine, and how it gets into the module:
- * tasks, queues, DSR presets, configuration writes, exports.
+/* The requests of a program's top-level comptime blocks to the machine, and their way into the
+ * module: tasks, queues, DSR presets, configuration writes, exports.
  *
  * If the program names no queue (a synchronous fabric DSD without a queue, a data task on wse2),
  * the compiler chooses one when it has analysed the whole program: the lowest free queue, colors in

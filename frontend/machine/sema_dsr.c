@@ -1,6 +1,7 @@
 /* Explicit data structure registers: their names (DSRs, extended DSRs, stride registers), and what
- * loads and changes them.  Extended DSRs and stride registers are checked here and go no further:
- * a descriptor is loaded as a whole, and the registers behind a DSR are the compiler's. */
+ * loads and changes them. This file checks extended DSRs and stride registers, and later phases do
+ * not see them: a program loads a descriptor as a whole, and the compiler chooses the registers
+ * behind a DSR. */
 #include "frontend/machine/machine.h"
 #include "frontend/sema/builtins.h"
 #include "frontend/machine/sema_dsd.h"

@@ -1,5 +1,5 @@
-/* FIFOs: a buffer of the program and a state block beside it, which the machine's push and pop
- * operations work on (layout of the block: ir/machine/machine.h). */
+/* FIFOs: a buffer of the program and a state block, on which the machine's push and pop operations
+ * work (layout of the block: ir/machine/machine.h). */
 #include "frontend/machine/machine.h"
 #include "frontend/sema/builtins.h"
 #include "frontend/machine/sema_dsd.h"

@@ -1,5 +1,5 @@
-/* @map: a loop that fetches one element of each DSD input, calls the function and stores what it
- * returns.
+/* @map: a loop that fetches one element of each DSD input, calls the function and stores its
+ * result.
  *
  * Every DSD becomes a single-step DSR (one of the virtual ones, which the back end numbers), so
  * that an element access is a vector operation of length one that moves the descriptor on.  A

@@ -1,8 +1,7 @@
 /* @import_comptime_value: a JSON file as a comptime value of a given type.
  *
- * Numbers fit the type they are read as; an array may be flat where the type has several
- * dimensions; the keys of an object are written "name:type", where the type says what the field
- * is. */
+ * Numbers must fit their type; an array may be flat if the type has several dimensions; the keys of
+ * an object have the form "name:type" with the type of the field. */
 #include "frontend/sema/builtins.h"
 
 #include <jansson.h>

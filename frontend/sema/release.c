@@ -1,9 +1,9 @@
-/* For which release of the SDK a program is written.
+/* The SDK release of a program.
  *
- * Everything that any release has is accepted at once.  Two things differ without a word in the
- * program: whether fabric DSDs pack 16-bit elements, and whether DSDs bind queues.  So signs are
- * collected while the program is read and evaluated, in all of its own files; a sign of release 2
- * decides, since no earlier compiler took it, and without any sign it is 1.4. */
+ * The compiler accepts the features of all releases at once. Two things differ without a word in
+ * the program: whether fabric DSDs pack 16-bit elements, and whether DSDs bind queues. So the
+ * compiler collects signs while it reads and evaluates the program's own files; a sign of release 2
+ * decides, since no earlier compiler took it, and without any sign the release is 1.4. */
 #include "frontend/sema/sema.h"
 
 #include <stb_ds.h>

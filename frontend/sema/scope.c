@@ -2,9 +2,9 @@
  *
  * Locals and cells are stacks that all frames share; a frame sees its own part only.  A way out
  * (break, return, the end of a branch) is recorded with the IR block it left from and the value
- * it carries; where all ways meet, exits_join makes one operand of them.  With one way out
- * nothing is emitted, so that a known value stays known; comptime evaluation, which takes one
- * way always, is the same mechanism without blocks. */
+ * it carries; where all ways meet, exits_join makes one operand of them. With one way out it emits
+ * nothing, so that a known value stays known; comptime evaluation always takes one way and uses the
+ * same mechanism without blocks. */
 #include "frontend/sema/sema_internal.h"
 
 #include <stdlib.h>

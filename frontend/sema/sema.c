@@ -1,4 +1,4 @@
-/* What every part of an evaluation asks for: names, the machine, the count of steps. */
+/* Services for every part of an evaluation: names, the machine, the count of steps. */
 #include "frontend/sema/sema_internal.h"
 
 StrId sema_name(const Sema *s, const char *text)

@@ -4,10 +4,10 @@
  * sema_arith.c, sema_cast.c, sema_stmt.c, sema_call.c, sema_symbolic.c, sema_emit.c,
  * sema_builtin.c, settings.c.
  *
- * The idea to read it with: there is one walker.  Each construct has one function that checks
+ * The main idea: there is one walker.  Each construct has one function that checks
  * its operands and then either folds (all comptime-known, or the walker is in comptime mode) or
- * emits IR.  Declarations resolve lazily and once; a branch whose condition is comptime-false is
- * never looked at.
+ * emits IR. Declarations resolve lazily and once; the walker never visits a branch with a
+ * comptime-false condition.
  *
  * A tile's parameters that differ from tile to tile enter as *symbolic* values; arithmetic over
  * them stays symbolic, and only what must be known at compile time *forces* them. */

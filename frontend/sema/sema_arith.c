@@ -1,4 +1,5 @@
-/* Operators: folded when both sides are known, symbolic when one of them is, else emitted.
+/* Operators: folded if both sides are known, symbolic if one of them is symbolic, otherwise
+ * emitted.
  *
  * At compile time a fixed-width result that does not fit is an error, because the author would not
  * see it wrap; at run time arithmetic wraps. */

@@ -1,5 +1,5 @@
-/* Functions: instances, calls at compile time, inlined and emitted, and the queue of functions
- * whose code is wanted. */
+/* Functions: instances, calls at compile time, inlined and emitted, and the queue of functions that
+ * need code. */
 #include "frontend/sema/sema_internal.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Values that depend on the tile: computing them for a tile, and forcing them.
  *
- * A symbolic value is a tree of operations over tile parameters.  It has no overflow check until
- * it is computed for a tile; forcing computes it for the tile that stands for the class and
- * records the outcome, on which the class depends from then on. */
+ * A symbolic value is a tree of operations over tile parameters. The overflow check comes when it
+ * is computed for a tile. Forcing computes it for the tile that represents the class and records
+ * the outcome; the class then depends on this outcome. */
 #include "frontend/sema/sema_internal.h"
 
 #include <stdlib.h>

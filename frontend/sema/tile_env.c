@@ -1,5 +1,5 @@
-/* The tile that stands for a class, as an evaluation sees it: what its parameters are, and a record
- * of which of them the evaluation relied on. */
+/* The tile that represents a class, as an evaluation sees it: its parameters, and a record of those
+ * on which the evaluation relied. */
 #include "frontend/sema/sema.h"
 
 #include <stb_ds.h>

@@ -1,4 +1,4 @@
-/* The source files of a program: where an import is looked for, each file read and parsed once. */
+/* The source files of a program: the search for an import; each file is read and parsed once. */
 #include "frontend/syntax/parse_internal.h"
 
 #include <dirent.h>

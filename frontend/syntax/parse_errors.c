@@ -1,5 +1,5 @@
-/* Syntax errors in the user's words: what was expected, what was found instead, and where the
- * mistake most likely is. */
+/* Syntax errors in the user's words: what the grammar expects, what it found instead, and the most
+ * likely place of the mistake. */
 #include "frontend/syntax/parse_internal.h"
 #include "parse.h"
 

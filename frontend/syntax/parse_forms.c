@@ -1,5 +1,5 @@
-/* The note under a plain syntax error: what is likely wrong with the two tokens that met, or how
- * the construct around them is written. */
+/* The note under a plain syntax error: the likely mistake around the two tokens that do not fit, or
+ * the form of the construct around them. */
 #include "frontend/syntax/parse_internal.h"
 #include "parse.h"
 

@@ -1,9 +1,9 @@
 /* What lex.l, parse.y and the files between them share; no other file includes this.
  *
  * A file goes through three steps: scan_file fills an array of tokens; braces_check pairs the
- * braces and repairs the array when one is missing; the parser is fed from the array.  The
- * array is what makes good errors cheap: the token before, the line of each token and the
- * partner of each brace are all there when an error is reported or recovered from. */
+ * braces and repairs the array when one is missing; the parser reads from the array. The array
+ * makes good errors cheap: the token before, the line of each token and the partner of each brace
+ * are all there when an error is reported or recovered from. */
 #ifndef PARSE_INTERNAL_H
 #define PARSE_INTERNAL_H
 

@@ -1,5 +1,5 @@
-/* What stands behind the grammar: lists and parts of nodes, the choice of the place where parsing
- * goes on after an error, and the entry. */
+/* Helpers of the grammar: lists and parts of nodes, the place where parsing continues after an
+ * error, and the entry. */
 #include "frontend/syntax/parse_internal.h"
 #include "parse.h"
 

@@ -1,5 +1,5 @@
 /* From text to the array of tokens: decoding of numbers, strings and characters, and the
- * lookup of keywords.  What a token looks like stands in lex.l. */
+ * lookup of keywords.  lex.l has the form of each token. */
 #include "frontend/syntax/parse_internal.h"
 #include "parse.h"
 

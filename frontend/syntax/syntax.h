@@ -1,8 +1,8 @@
 /* The syntactic half of the front end: text in, syntax tree out, no name resolved.
  *
  * Reading order: nodes.def (the tree), lex.l, scan.c, braces.c, parse.y, parse_util.c,
- * parse_errors.c, ast.c, ast_print.c.  A file is scanned into an array of tokens, its braces
- * are checked, and the parser builds the tree; every error found on the way is in the Diags. */
+ * parse_errors.c, ast.c, ast_print.c. The scanner makes an array of tokens, the brace check repairs
+ * it, and the parser builds the tree; all errors are in the Diags. */
 #ifndef SYNTAX_H
 #define SYNTAX_H
 
@@ -56,7 +56,7 @@ typedef struct { Name *at; uint32_t count; } NameList;
 static inline bool name_is_given(Name name) { return !str_is_none(name.text); }
 static inline NodeKind node_kind(const Node *n) { return (NodeKind)n->kind; }
 
-/* One struct a kind, `NodeBinary` for ND_BINARY ... */
+/* One struct per kind, `NodeBinary` for ND_BINARY ... */
 #define FIELD_NODE(name) Node *name;
 #define FIELD_OPT(name) Node *name;
 #define FIELD_LIST(name) NodeList name;
@@ -154,7 +154,7 @@ const char *ast_node_text(Arena *arena, const Ast *ast, const Node *n, size_t li
  * their dumps are. */
 void ast_dump(const Ast *ast, FILE *out);
 
-/* One token a line: `line:column kind text`, as cslc --emit=tokens shows them.  Reports the
+/* One token per line: `line:column kind text`, as cslc --emit=tokens shows them.  Reports the
  * scanner's errors. */
 void tokens_print(const SourceMap *sources, StrTable *names, Diags *diags, FileId file, FILE *out);
 

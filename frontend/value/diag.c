@@ -1,4 +1,4 @@
-/* The front end's diagnostics: one typed function a row of diag.def. */
+/* The front end's diagnostics: one typed function per row of diag.def. */
 #include "frontend/value/value.h"
 
 #include <string.h>

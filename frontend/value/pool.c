@@ -5,9 +5,9 @@
  * layout makes by the million, never touch the table.  An integer that can be immediate always
  * is, so that equal values keep equal ids.
  *
- * The table is open addressing over the hash of the key; an item holds the hash, so that a probe
- * compares whole keys only when they are almost certainly equal.  Payloads live in the arena and
- * never move. */
+ * The table is open addressing over the hash of the key; an item holds the hash, so a probe
+ * compares whole keys only if they are almost certainly equal. Payloads live in the arena and never
+ * move. */
 #include "frontend/value/value.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What the types are: classes, sizes in tile memory, IR types, and their text. */
+/* Facts about types: classes, sizes in tile memory, IR types, and their text. */
 #include "frontend/value/value.h"
 
 #include <stdlib.h>

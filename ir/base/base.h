@@ -251,7 +251,7 @@ size_t diags_warning_count(const Diags *diags);
  *   file:line:col: error: text [id]
  *     source line
  *     ^~~~
- * or one JSON object a line. */
+ * or one JSON object per line. */
 void diags_flush(Diags *diags, FILE *out, DiagFormat format);
 /* A JSON string.  JSON texts are UTF-8, source texts and names of files need not be: what is not
  * becomes '?'. */
@@ -264,7 +264,7 @@ void diags_rewind(Diags *diags, size_t mark);
  *   DIAG0(severity, id, text)            -> void diag_ID(Diags *, Span)
  *   DIAG1(severity, id, text, T, a)      -> void diag_ID(Diags *, Span, T a)
  *   DIAG2 .. DIAG4 likewise, with up to four typed parameters
- * expanded to one typed function a row by ir/base/diag_rows.h: a call with wrong argument types
+ * expanded to one typed function per row by ir/base/diag_rows.h: a call with wrong argument types
  * does not compile.  severity is NOTE, WARNING or ERROR. */
 
 /* ---- fp.c ---------------------------------------------------------------------------- */

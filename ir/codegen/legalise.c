@@ -118,7 +118,7 @@ static void make_multiply(Maker *k)
 
 /* ---- division ------------------------------------------------------------------------------- */
 
-/* One bit a turn: the dividend leaves `q` at the top, the quotient enters at the bottom.  The bit
+/* One bit per turn: the dividend leaves `q` at the top, the quotient enters at the bottom.  The bit
  * that leaves the remainder counts: it is a remainder above any divisor. */
 static void divide_loop(Maker *k, IrValue n, IrValue d, bool wants_rest)
 {

@@ -1,4 +1,4 @@
-/* Sums over a loop's counter: what grows by the same amount each turn.
+/* Sums over a loop's counter: values that grow by the same amount each turn.
  *
  * All is in 16 bits: addresses and descriptors have no more, and the low half of a sum, product or
  * left shift depends on the low halves of its operands alone. */

@@ -1,4 +1,4 @@
-/* The block in front of a loop: where passes put what a loop does not change. */
+/* The block in front of a loop, for code that the loop does not change. */
 #include "ir/opt/opt.h"
 
 uint32_t opt_loop_front(const IrFunc *f, const Cfg *cfg, uint32_t head)

@@ -1,8 +1,7 @@
 /* What an address points to and what may change it.
  *
- * Vector operations may run on behind the main thread's back and other tasks run once this one
- * ends: a vector operation may read and write every object that is exposed, a call every global
- * besides. */
+ * Vector operations may continue in the background, and other tasks run after this one ends. So a
+ * vector operation may read and write every exposed object, and a call also every global. */
 #include "ir/opt/opt.h"
 
 static int64_t signed16(uint64_t bits)

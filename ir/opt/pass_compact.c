@@ -1,5 +1,5 @@
-/* compact: the last pass.  Orders blocks for fall-through and renumbers values, so that what was
- * removed costs the code generator nothing. */
+/* compact: the last pass. Orders blocks for fall-through and renumbers values, so that removed code
+ * costs the code generator nothing. */
 #include "ir/opt/opt.h"
 
 #include <string.h>

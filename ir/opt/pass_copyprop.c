@@ -1,4 +1,4 @@
-/* copyprop: removes block parameters that are one value whichever way the block is entered. */
+/* copyprop: removes block parameters that have one value on every way into the block. */
 #include "ir/opt/opt.h"
 
 typedef struct {

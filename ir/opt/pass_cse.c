@@ -1,4 +1,4 @@
-/* cse: a pure value that was computed before, on every path to here, is not computed again. */
+/* cse: does not compute a pure value again if every path to here has computed it. */
 #include "ir/opt/opt.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* dce: drops values that nothing needs, parameters among them, and unreachable blocks.
  *
- * Needed is what has an effect and what a needed instruction uses; what a branch passes is
- * needed only if the parameter is, so a variable that only feeds itself around a loop goes. */
+ * An instruction is needed if it has an effect or a needed instruction uses it. An argument of a
+ * branch is needed only if the parameter is, so a variable that only feeds itself around a loop
+ * goes. */
 #include "ir/opt/opt.h"
 
 typedef struct {

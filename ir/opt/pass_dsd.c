@@ -1,7 +1,7 @@
-/* dsd: keeps descriptors of loops in DSRs.  One that a loop does not change is loaded in front of
- * it; one that each turn changes (a column that moves along) is loaded there too, and the turn
- * changes the DSR instead of a descriptor in memory; so is one that each turn makes from one that
- * stays, and the turn sets the fields.
+/* dsd: keeps descriptors of loops in DSRs. If the loop does not change a descriptor, the load moves
+ * in front of the loop. If each turn changes it (a column that moves along), the load moves too,
+ * and the turn changes the DSR instead of a descriptor in memory. If each turn makes it from a
+ * fixed one, the load of the fixed one moves, and the turn sets the fields.
  *
  * Only for descriptors that an operation leaves as it found them (memory in one dimension and
  * the fabric, without saved addresses and single steps) and that run synchronously: an operation

@@ -1,8 +1,8 @@
 /* ends: a loop whose number of turns is known ends when its counter, or better a pointer that it
  * carries, reaches its last value: one comparison for equality, and the counter goes.
  *
- * The number of turns is found by running the test.  In so many turns the counter or pointer must
- * not come by its last value before. */
+ * The pass finds the number of turns by running the test. The counter or pointer must not reach its
+ * last value in an earlier turn. */
 #include "ir/opt/opt.h"
 
 enum { MOST_TURNS = 1 << 14, DEEPEST = 8, FEWEST_TURNS = 3 };

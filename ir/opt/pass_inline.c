@@ -1,8 +1,8 @@
 /* inline: puts a function's body in place of a call.
  *
- * Functions are visited callees first, so what is inlined has been inlined into already.
+ * The pass visits callees first, so an inlined body already has its own calls inlined.
  * Declared-inline functions are always inlined, small ones everywhere, others if this is their
- * only call.  Recursion is left alone.  Locations remember the call that they came through. */
+ * only call.  Recursive calls stay. Locations remember the call that they came through. */
 #include "ir/opt/opt.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* promote: a number in a global that a loop reads and writes stays in a value while the loop runs.
  *
- * Taken are globals that are not exposed, so neither vector operations nor pointers touch them,
- * in loops without calls, and of these the places that the loop only loads and stores, always
- * with one type.  The place gets an alloca: loaded in front of the loop, used within, stored
- * back on every way out. mem2reg makes a value of the alloca. Other tasks run after this one: no
- * code sees the global in between. */
+ * The pass takes globals that are not exposed, so that no vector operation or pointer touches them,
+ * in loops without calls; and only places that the loop only loads and stores, always with one
+ * type. The place gets an alloca: loaded in front of the loop, used within, stored back on every
+ * way out. mem2reg makes a value of the alloca. Other tasks run after this one: no code sees the
+ * global in between. */
 #include "ir/opt/opt.h"
 
 #include <string.h>

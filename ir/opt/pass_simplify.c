@@ -1,8 +1,8 @@
 /* simplify: constant folding, algebraic identities, cheaper operations, decided branches.
  *
  * Each rule looks at one instruction and gives the value that replaces it (an operand or a new
- * constant), or rewrites it in place, or adds instructions before it.  Rules are exact: float
- * identities that would keep a NaN's payload are not among them. */
+ * constant), or rewrites it in place, or adds instructions before it. Rules are exact: they do not
+ * include float identities that would keep a NaN's payload. */
 #include "ir/opt/opt.h"
 
 #include <string.h>

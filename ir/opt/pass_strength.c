@@ -1,6 +1,6 @@
 /* strength: a multiple of a loop's counter becomes a sum that is carried around the loop.
  *
- * Taken are products of 64-bit counters, which are the expensive ones, and addresses
+ * The pass takes products of 64-bit counters, because they are expensive, and addresses
  * base + a * counter + what the loop does not change, if the loop spends more than one instruction
  * on them: a + imm of a global is an immediate of loads and stores already. */
 #include "ir/opt/opt.h"

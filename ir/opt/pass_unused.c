@@ -1,8 +1,8 @@
 /* unused: removes functions and globals that nothing can reach.
  *
- * Roots are what the machine or the host enters or names: tasks, exports, handlers, functions
- * whose address is taken, globals to keep, initial DSRs, and all tile slots (the loader's blobs
- * have a place for each).  Ids are compacted afterwards. */
+ * The roots are everything that the machine or the host enters or names: tasks, exports, handlers,
+ * functions whose address is taken, globals to keep, initial DSRs, and all tile slots (the loader's
+ * blobs have a place for each). Ids are compacted afterwards. */
 #include "ir/opt/opt.h"
 
 #include <string.h>

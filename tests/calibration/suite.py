@@ -8,7 +8,7 @@ CHECKOUTS is a folder of git repositories: NAME, OWNER+NAME/repo or OWNER/NAME, 
 bare, with their history.  Nothing of them becomes part of this project: each run works in a scratch
 copy of the commit that the measurement belongs to.  A repository that is not there is skipped.
 
-points.csv has one published number a line.  `fit` points may be used to fit the table of times;
+points.csv has one published number per line.  `fit` points may be used to fit the table of times;
 `judge` points are for judging the fit and are only reported.  programs.py says how each program
 runs.  Prints published, ours and their ratio, grouped by set, then medians by set, role, machine
 and release.  WSE_BIN names the folder of the tools (default build/release/bin).

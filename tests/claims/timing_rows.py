@@ -14,7 +14,7 @@ PUBLISHED = {"ramp_up": 2, "ramp_down": 2, "hop": 1, "element_to_queue": 1, "ban
              "load": 1, "store": 1, "fdiv": 50, "priority_update": 4}
 # Sums that were measured: n + 6 around one operation, 27 to 29 for three descriptors.
 INFERRED = {"vector_start": 2, "vector_end": 2, "dsr_load": 9, "dsr_update": 4}
-# Elements a cycle, wse2 and wse3.
+# Elements per cycle, wse2 and wse3.
 WIDTHS = {"fadds": (2, 4), "fmovs": (2, 4), "fmacs": (1, 1), "fmuls": (1, 1), "fmach": (4, 8),
           "faddh": (4, 8), "fmovh": (4, 8), "mov16": (4, 8), "mov32": (2, 4), "add16": (4, 8),
           "sll16": (1, 4), "fmachs": (2, 4), "faddhs": (2, 4), "fmaxs": (1, 4), "fmaxh": (1, 8),

@@ -21,9 +21,12 @@ from claims import Claims, harness
 
 # What is counted per what: "8 words a cycle" is "8 words per cycle".
 COUNTED = (r"cycles|words|elements|wavelets|bytes|bits|tiles|instructions|operations|links|objects|"
-           r"rows|lines|headers|handles|NaN|roundings?|colors|queues|registers|pieces|copies|"
+           r"rows|lines|headers|handles|NaN|roundings?|colors|queues|registers|pieces|"
            r"executables|analys[ei]s|terminators?|classes|places|modules|entries|times|Gb/s|values|"
            r"arguments|messages|once|twice")
+COUNTED_ONE = (r"cycle|word|element|wavelet|byte|bit|tile|instruction|operation|object|row|line|"
+               r"header|function|handle|test|case|color|queue|register|copy|value|argument|message|"
+               r"number")
 NUMBER = r"(?:an?|one|two|three|four|eight|half|some|several|many|N|\d[\d.,]*|at most one)"
 NOUN = (r"(?!(?:is|has|as|of|in|to|for|with|at|on|by|from|per|such|than|and|or|not|that|which|if|"
         r"when|without|it|its)\b)[\w-]+")
@@ -32,14 +35,16 @@ UNITS = (r"cycle|word|element|tile|second|wavelet|call|line|run|row|file|format|
          r"test|launch|thread|record|stage|outcome|port|turn|page|module|program|phase|level|"
          r"statement|object|task|router|side|direction|column|mistake|construct|topic|layer|"
          r"sample|section|place|kind|machine|region|visit|pass|node|loop|key|name|entry|side|"
-         r"message|register|slot|value|type|finding|fault|bank|iteration|round|piece|vector")
+         r"message|register|slot|value|type|finding|fault|bank|iteration|round|piece|vector|rule|id|"
+         r"case|strip|request|session|script|trace|image")
 
 PLACE = (r"Under|Behind|Over|Before|After|Between|In|On|At|From|Beside|Above|Below|Around|Outside|"
          r"Inside|Within|Here|There|Then")
 
 # A pattern sees one sentence at a time, without code and quoted text.
 PATTERNS = {
-    "a for per": rf"\b(?:(?:{COUNTED})|one|{NUMBER} {NOUN}) an? (?:{UNITS})\b"
+    "a for per": rf"(?i)\b(?:(?:{COUNTED})|one|{NUMBER} {NOUN}|{NUMBER} [\w-]+ (?:{COUNTED_ONE})) "
+                 rf"an? (?:{UNITS})\b"
                  r"(?! (?:of|that|is|in|has|with|whose|which|may|can|for|it)\b)",
     "tell": r"\b(?:tells?|told|telling)\b",
     "nobody": r"\b(?:nobody|no one|somebody|someone|anybody|anyone|everybody|everyone)\b",
@@ -50,7 +55,7 @@ PATTERNS = {
                  r"has|have|ends?|stands?)\b|Hence neither\b|(?:Lost|Not used|Promised|Left) "
                  r"(?:are|is)\b|(?:Here|There|Then|Under it|Over it|Behind it|In it) (?:stands?|"
                  rf"lies?|sits?)\b|(?:{PLACE}) (?:(?:an?|the|it|its|each|this|that|these|all) )?"
-                 r"(?:[\w`'-]+ ){0,3}(?:stands?|lies?|goes|comes?|follows?|sits?) (?:an?|the|its|"
+                 r"(?:(?!it |they )[\w`'-]+ ){0,3}(?:stands?|lies?|goes|comes?|follows?|sits?) (?:an?|the|its|"
                  r"their|no|all)\b)|[,;] (?:nor|neither) (?:do|does|is|are|can|has|have|will)\b",
     "nested which": r"\bwhich\b[^.;:]*\bwhich\b",
     "nested that": r"\b(?:that|which|whose) (?:(?:an?|the|its|no|of|each|in|to|for)\b ?)*\w+ "

@@ -160,7 +160,7 @@ def status_cell(results):
 
 
 def status_table(results):
-    """One line a program, both machines side by side."""
+    """One line per program, both machines side by side."""
     programs = {}
     for r in by_level(results):
         programs.setdefault((r.level, r.program), []).append(r)
