@@ -1,0 +1,166 @@
+"""Calls in a row of one of the collectives that move or combine parts, against the same in numpy, for
+test_streams.py and the claims.  A configuration has the parameters of tests/stdlib/streams/layout.csl.
+"""
+import numpy
+
+import collectives_run as lines
+import harness
+
+PROGRAM = harness.ROOT / "tests" / "stdlib" / "streams" / "layout.csl"
+KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan", "exclusive scan",
+         "barrier"]
+ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER = range(7)
+WITH_TASK = (ALLGATHER, REDUCE_SCATTER)
+REDUCTIONS = (REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN)
+OF_PARTS = (ALLGATHER_V, REDUCE_SCATTER_V)
+DEFAULTS = {"width": 4, "height": 1, "shape": lines.ROW, "kind": ALLGATHER, "element": 0,
+            "operation": lines.ADD, "with_task": 0, "skew": 0}
+
+
+def tile_order(config):
+    """(y, x) of the tiles in the order of their numbers."""
+    return [(y, x) for x, y in lines.line_order(config)]
+
+
+class Calls:
+    """Lengths of the calls, and where each tile's vectors lie; a guard element follows each."""
+
+    def __init__(self, config, lengths, random):
+        self.P = config["width"] * config["height"]
+        self.kind = config["kind"]
+        self.lengths = list(lengths)
+        if self.kind in OF_PARTS:
+            self.counts = [random.integers(0, n + 1, self.P) for n in lengths]
+        else:
+            self.counts = [numpy.full(self.P, n) for n in lengths]
+        self.sends = [self.words_sent(i) for i in range(len(lengths))]
+        self.recvs = [self.words_received(i) for i in range(len(lengths))]
+        self.send_at = numpy.cumsum([0, *(n + 1 for n in self.sends)])
+        self.recv_at = numpy.cumsum([0, *(n + 1 for n in self.recvs)])
+
+    def words_sent(self, i):
+        whole = self.kind in (REDUCE_SCATTER, REDUCE_SCATTER_V)
+        return int(self.counts[i].sum()) if whole else int(self.counts[i].max())
+
+    def words_received(self, i):
+        whole = self.kind in (ALLGATHER, ALLGATHER_V)
+        return int(self.counts[i].sum()) if whole else int(self.counts[i].max())
+
+    def firsts(self, i):
+        return numpy.concatenate([[0], numpy.cumsum(self.counts[i])])
+
+
+def expected(config, calls, i, sent):
+    """What each tile has of call i in `recv`: (length, elements), or None for no change.  sent[p] is
+    its `send` of the call."""
+    P, kind = calls.P, config["kind"]
+    counts, firsts = calls.counts[i], calls.firsts(i)
+    if kind in (ALLGATHER, ALLGATHER_V):
+        everything = numpy.concatenate([sent[p][:counts[p]] for p in range(P)])
+        return [everything] * P
+    function = lines.FUNCTIONS[config["operation"]]
+    with numpy.errstate(over="ignore"):
+        if kind in (REDUCE_SCATTER, REDUCE_SCATTER_V):
+            total = sent[0].copy()
+            for p in range(1, P):
+                total = function(total, sent[p])
+            return [total[firsts[p]:firsts[p + 1]] for p in range(P)]
+        if kind in (SCAN, EXSCAN):
+            sums = [sent[0]]
+            for p in range(1, P):
+                sums.append(function(sums[-1], sent[p]))
+            return sums if kind == SCAN else [None, *sums[:-1]]
+    return [None] * P
+
+
+def stamps_of(folder, config, calls):
+    """(calls, tiles, 2): the cycle in which each tile came and left."""
+    words = harness.load_npy(folder / "stamps.npy").astype(numpy.int64)
+    words = words.reshape(config["height"], config["width"], len(calls.lengths), 2, 3)
+    cycles = words[..., 0] + (words[..., 1] << 16) + (words[..., 2] << 32)
+    return numpy.stack([cycles[y, x] for y, x in tile_order(config)], axis=1)
+
+
+def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", level="-O1"):
+    """Compiles and runs calls of these lengths and compares all results; gives the cycles in which
+    each tile came to each call and left it."""
+    config = {**DEFAULTS, **settings}
+    random = numpy.random.default_rng(seed)
+    calls = Calls(config, lengths, random)
+    shape = (config["height"], config["width"])
+    dtype = lines.TYPES[config["element"]]
+    room_send, room_recv = int(calls.send_at[-1]) + 1, int(calls.recv_at[-1]) + 1
+    sent = lines.values(random, config, (*shape, room_send))
+    kept = lines.values(random, config, (*shape, room_recv))
+    folder.mkdir(exist_ok=True)
+    image = folder / "streams.bin"
+    harness.compile(PROGRAM, image, level, f"--arch={arch}", params={
+        **config, "calls": len(lengths), "room_send": room_send, "room_recv": room_recv})
+
+    def everywhere(numbers):
+        numbers = numpy.asarray(numbers, numpy.uint16).ravel()
+        return numpy.broadcast_to(numbers, (*shape, numbers.size)).copy()
+
+    inputs = {"send": sent.astype(dtype), "recv": kept.astype(dtype),
+              "lengths": everywhere(calls.lengths), "send_at": everywhere(calls.send_at[:-1]),
+              "recv_at": everywhere(calls.recv_at[:-1]), "counts": everywhere(calls.counts),
+              "places": everywhere([calls.firsts(i)[:-1] for i in range(len(lengths))])}
+    copies = [f"--h2d={name}={harness.save_npy(folder / (name + '.npy'), array)}"
+              for name, array in inputs.items()]
+    harness.emu(image, f"--engine={engine}", *copies, "--run",
+                *(f"--d2h={name}={folder / (name + '.npy')}" for name in ("send", "recv", "stamps")),
+                f"--stats={folder / 's.json'}", *args, timeout=900)
+    after = harness.load_npy(folder / "recv.npy").reshape(kept.shape)
+    numpy.testing.assert_array_equal(
+        harness.load_npy(folder / "send.npy").reshape(sent.shape), inputs["send"],
+        err_msg=f"what was sent has changed: {config}")
+    want = inputs["recv"].copy()
+    order = tile_order(config)
+    for i in range(len(lengths)):
+        at = int(calls.send_at[i])
+        parts = [inputs["send"][y, x, at:at + calls.sends[i]] for y, x in order]
+        for (y, x), numbers in zip(order, expected(config, calls, i, parts)):
+            if numbers is not None:
+                begin = int(calls.recv_at[i])
+                want[y, x, begin:begin + len(numbers)] = numbers
+    numpy.testing.assert_array_equal(after, want, err_msg=f"{config}, lengths {lengths}")
+    return stamps_of(folder, config, calls)
+
+
+OPERATIONS = {ALLGATHER: "allgather", REDUCE_SCATTER: "reduce-scatter", SCAN: "scan",
+              EXSCAN: "exclusive-scan", BARRIER: "barrier"}
+
+
+def predicted(kind, tiles, length, with_task=0):
+    """Cycles by the model; `tiles` is a number, or a pair for a rectangle."""
+    shape = f"--pes={tiles}" if isinstance(tiles, int) else f"--grid={tiles[0]}x{tiles[1]}"
+    return int(harness.run([harness.tool("wse-model"), "predict", f"--op={OPERATIONS[kind]}",
+                            f"--pattern={'task' if with_task else 'line'}", shape,
+                            f"--len={max(length, 1)}"]).out)
+
+
+def cycles_of(stamps, call=0):
+    """From the last tile's coming to the last one's leaving."""
+    return int(stamps[call, :, 1].max() - stamps[call, :, 0].max())
+
+
+def random_config(random, kind, most_tiles, longest, calls):
+    """A configuration of this kind and the lengths of its calls, some of them 0 and 1."""
+    shape = lines.RECTANGLE if kind == BARRIER else int(random.integers(0, 3))
+    side = max(2, int(most_tiles ** 0.5))
+    tiles = lines.log_uniform(random, 1, most_tiles)
+    width, height = {lines.ROW: (tiles, 1), lines.COLUMN: (1, tiles)}.get(
+        shape, (int(random.integers(1, side + 1)), int(random.integers(1, side + 1))))
+    with_task = int(kind in WITH_TASK and random.integers(0, 2))
+    config = {"kind": kind, "shape": shape, "width": width, "height": height,
+              "element": int(random.integers(0, 6)), "operation": int(random.integers(0, 4)),
+              "with_task": with_task, "skew": int(random.choice([0, 0, 30, 300]))}
+    if kind not in REDUCTIONS:
+        config["operation"] = lines.ADD
+    elif with_task:                    # those with a vector operation
+        config["element"] = int(random.integers(0, 2))
+    tiles = width * height
+    most = max(1, min(longest, 20000 // (4 * tiles * calls) - 1))
+    lengths = [int(random.choice([0, 1, lines.log_uniform(random, 1, most)], p=[.1, .1, .8]))
+               for _ in range(calls)]
+    return config, lengths

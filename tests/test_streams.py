@@ -1,0 +1,118 @@
+"""<collectives/allgather>, reduce_scatter, ring_scatter, scan and barrier: calls in a row against the
+same in numpy (tests/streams_run.py)."""
+import re
+
+import pytest
+
+import collectives_run as lines
+import harness
+import streams_run as streams
+
+KINDS = pytest.mark.parametrize("kind", range(len(streams.KINDS)), ids=streams.KINDS)
+
+
+def some_of(kind, **more):
+    shape = {"width": 5, "height": 3, "shape": lines.RECTANGLE} if kind == streams.BARRIER else {}
+    return {"width": 7, "kind": kind, **shape, **more}
+
+
+LENGTHS = (5, 0, 12, 1, 3)
+
+
+@KINDS
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("element", range(6), ids=lines.TYPE_NAMES)
+def test_types(tmp_path, element, arch, kind):
+    for operation in range(4) if kind in streams.REDUCTIONS else (0,):
+        streams.run(tmp_path, some_of(kind, element=element, operation=operation), LENGTHS,
+                    arch=arch)
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("kind", streams.WITH_TASK)
+def test_with_a_completion_task(tmp_path, kind, arch):
+    for element in (0, 1):
+        for operation in range(4) if kind in streams.REDUCTIONS else (0,):
+            for width in (1, 2, 3, 6):
+                streams.run(tmp_path, some_of(kind, element=element, operation=operation,
+                                              width=width, with_task=1), LENGTHS, arch=arch)
+
+
+@KINDS
+def test_both_engines_and_levels(tmp_path, kind):
+    config = some_of(kind, skew=40)
+    stamps = [streams.run(tmp_path, config, LENGTHS, engine=engine)
+              for engine in ("fast", "reference")]
+    assert (stamps[0] == stamps[1]).all()
+    for level in ("-O0", "-O2"):
+        streams.run(tmp_path, config, LENGTHS, level=level)
+
+
+@KINDS
+def test_random_configurations(tmp_path, kind):
+    """The short form of the claim collectives_streams."""
+    random = harness.commit_random(streams.KINDS[kind])
+    for i in range(6):
+        config, lengths = streams.random_config(random, kind, 24, 40, 20 if i == 0 else 4)
+        streams.run(tmp_path, config, lengths, seed=i, arch=("wse2", "wse3")[i % 2])
+
+
+@pytest.mark.parametrize("width, height", [(7, 7), (1, 6), (5, 2)])
+def test_nobody_leaves_a_barrier_before_all_have_come(tmp_path, width, height):
+    stamps = streams.run(tmp_path, {"kind": streams.BARRIER, "shape": lines.RECTANGLE,
+                                    "width": width, "height": height, "skew": 300}, (0,) * 6)
+    for call in stamps:
+        assert call[:, 1].min() > call[:, 0].max()
+        assert call[:, 1].max() - call[:, 1].min() <= 20
+
+
+def test_cycles_are_near_the_model(tmp_path):
+    """The short form of the claim collectives_streams."""
+    for kind, with_task, width, n in ((streams.ALLGATHER, 1, 13, 30), (streams.ALLGATHER, 0, 9, 50),
+                                      (streams.REDUCE_SCATTER, 1, 11, 40),
+                                      (streams.REDUCE_SCATTER, 0, 9, 44), (streams.SCAN, 0, 13, 70),
+                                      (streams.EXSCAN, 0, 12, 33), (streams.BARRIER, 0, 9, 0)):
+        shape = lines.RECTANGLE if kind == streams.BARRIER else lines.ROW
+        stamps = streams.run(tmp_path, {"kind": kind, "width": width, "with_task": with_task,
+                                        "shape": shape}, (n,))
+        model = streams.predicted(kind, width, n, with_task)
+        assert streams.cycles_of(stamps) <= 1.05 * model + 64, (kind, with_task)
+
+
+def compiled(folder, role, module, params):
+    (folder / "layout.csl").write_text(f"""
+const streams = @import_module("<collectives/streams>");
+const colors = [4]color{{ @get_color(0), @get_color(1), @get_color(2), @get_color(3) }};
+const three = [3]color{{ @get_color(0), @get_color(1), @get_color(2) }};
+const two = [2]color{{ @get_color(0), @get_color(1) }};
+layout {{
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| {{
+    @set_tile_code(x, 0, "pe.csl", .{{ .role = streams.{role} }});
+  }}
+}}""")
+    (folder / "pe.csl").write_text(f"""
+param role: comptime_struct;
+const module = @import_module("<collectives/{module}>", .{{ .role = role, {params} }});
+var v = @zeros([8]f32);
+task main() void {{ module.run(4, &v, &v); }}
+comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }}""")
+    return harness.compile(folder / "layout.csl", folder / "o.bin", expect=1).err
+
+
+@pytest.mark.parametrize("text, role, module, params", [
+    ("the tile must be one of the line", "allgather_tile(x, 0, 2, 2, WEST, EAST, two)", "allgather",
+     ""),
+    ("operation is a member of `op`", "reduce_scatter_tile(x, 0, 2, x, WEST, EAST, colors)",
+     "reduce_scatter", ".operation = 4"),
+    ("with done_task, the collective is called by start()",
+     "allgather_tile(x, 0, 2, x, WEST, EAST, two)", "allgather",
+     ".up_task = 9, .down_task = 10, .done_task = 11"),
+    ("this type and operation go element by element: use <collectives/reduce_scatter>",
+     "ring_scatter_tile(x, 0, 2, x, WEST, EAST, three)", "ring_scatter",
+     ".T = i32, .step_task = 9, .keep_task = 10, .done_task = 11"),
+    ("the root and the tile must be tiles of the rectangle",
+     "barrier_tile(2, 1, 2, 0, x, 0, two, two, colors[3])", "barrier", ""),
+])
+def test_mistakes_are_told(tmp_path, text, role, module, params):
+    assert re.search(re.escape(text), compiled(tmp_path, role, module, params))
