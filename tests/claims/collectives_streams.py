@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+"""All-gather, reduce-scatter, scan and barrier of <collectives>: random configurations against numpy,
+from the commit's hash, some of 20 calls in a row; cycles within the model + 64 + 5 % at 200 random
+points; and the cycles of trial programs that were written by hand for single sizes.
+
+CONFIGURATIONS and POINTS set other numbers.  About 6 minutes.
+"""
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+from claims import Claims, harness
+import collectives_run as lines
+import streams_run as streams
+
+CONFIGURATIONS = int(os.environ.get("CONFIGURATIONS", "1000"))
+POINTS = int(os.environ.get("POINTS", "200"))
+LONG_ROW = 20
+SLACK, FACTOR = 64, 1.05
+SKEW_OF_LEAVING = 20
+CALLED = ((streams.ALLGATHER, 0), (streams.ALLGATHER, 1), (streams.REDUCE_SCATTER, 0),
+          (streams.REDUCE_SCATTER, 1), (streams.SCAN, 0), (streams.EXSCAN, 0), (streams.BARRIER, 0))
+# Tiles, elements of a part, cycles of the trial program.
+TRIALS = ((streams.REDUCE_SCATTER, 128, 8, 1327), (streams.REDUCE_SCATTER, 16, 64, 1174),
+          (streams.ALLGATHER, 128, 8, 1615), (streams.ALLGATHER, 37, 13, 801))
+TRIAL_BARRIER = 80
+
+
+def main():
+    claims = Claims()
+
+    def one(i):
+        random = harness.commit_random(f"streams {i}")
+        kind = i % len(streams.KINDS)
+        calls = LONG_ROW if i % 5 == 0 else 4
+        config, lengths = streams.random_config(random, kind, 100, 300, calls)
+        folder = claims.scratch / str(i)
+        try:
+            streams.run(folder, config, lengths, seed=i, arch=("wse2", "wse3")[i // 7 % 2])
+        except AssertionError as failure:
+            print(f"configuration {i}: {failure}"[:3000], flush=True)
+            return 1
+        finally:
+            for path in folder.glob("*"):
+                path.unlink()
+        return 0
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        claims.equals(f"of {CONFIGURATIONS} configurations, those that differ from numpy",
+                      sum(pool.map(one, range(CONFIGURATIONS))), 0)
+
+    folder = claims.scratch / "points"
+
+    def cycles(kind, with_task, size, n):
+        width, height = size if kind == streams.BARRIER else (size, 1)
+        stamps = streams.run(folder, {
+            "kind": kind, "with_task": with_task, "width": width, "height": height,
+            "shape": lines.RECTANGLE if kind == streams.BARRIER else lines.ROW}, (n,))
+        return streams.cycles_of(stamps), stamps
+
+    random = harness.commit_random("points")
+    for i in range(POINTS):
+        kind, with_task = CALLED[i % len(CALLED)]
+        tiles = lines.log_uniform(random, 2, 200)
+        size = (lines.log_uniform(random, 1, 30), lines.log_uniform(random, 2, 30)) \
+            if kind == streams.BARRIER else tiles
+        n = lines.log_uniform(random, 1, max(1, min(500, 6000 // tiles)))
+        found, _ = cycles(kind, with_task, size, n)
+        claims.at_most(f"{streams.OPERATIONS[kind]}{' with a task' * with_task}, {size} tiles, "
+                       f"{n} elements: cycles", found,
+                       round(FACTOR * streams.predicted(kind, size, n, with_task) + SLACK))
+    for kind, tiles, n, trial in TRIALS:
+        claims.at_most(f"{streams.OPERATIONS[kind]} with a task, {tiles} tiles, {n} elements: cycles",
+                       cycles(kind, 1, tiles, n)[0], trial)
+    found, stamps = cycles(streams.BARRIER, 0, (7, 7), 0)
+    claims.at_most("barrier, 7 x 7 tiles: cycles", found, TRIAL_BARRIER)
+    claims.at_most("barrier, 7 x 7 tiles: from the first to leave to the last",
+                   int(stamps[0, :, 1].max() - stamps[0, :, 1].min()), SKEW_OF_LEAVING)
+    claims.finish()
+
+
+main()
