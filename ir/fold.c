@@ -1,6 +1,6 @@
-/* Folding: what a pure operation gives for constant operands.  Its one home; the front end, the
- * simplifier and the tests' interpreter call it.  Integers wrap, floats go through ir/base's
- * device arithmetic. */
+/* Folding: the result of a pure operation on constant operands. The front end, the simplifier and
+ * the tests' interpreter all call this file. Integers wrap, floats go through ir/base's device
+ * arithmetic. */
 #include "ir/ir.h"
 
 static uint64_t mask_of(IrType type)

@@ -3,8 +3,8 @@
  * Reading order: ops.def, this header, build.c, print.c, read.c, verify.c, opt/, codegen/.
  *
  * One IrModule is the program of one tile class: functions in SSA form with block parameters
- * (no phi instructions), globals, and the machine set-up that top-level comptime blocks asked
- * for.  Aggregates live in memory; values are scalars, pointers and descriptors (DSDs).
+ * (no phi instructions), globals, and the machine set-up from top-level comptime blocks. Aggregates
+ * live in memory; values are scalars, pointers and descriptors (DSDs).
  */
 #ifndef IR_H
 #define IR_H

@@ -1,4 +1,4 @@
-/* Fast engine: what is done behind a block of cycles, for all tiles: the host, hazards, events. */
+/* Fast engine: the work after a block of cycles, for all tiles: the host, hazards, events. */
 #include "emu/fast/step.h"
 
 #include "stb_ds.h"

@@ -1,4 +1,4 @@
-/* Fast engine, one step: what a visit leaves behind: tiles to wake, changes, activity, events. */
+/* Fast engine, one step: the results of a visit: tiles to wake, changes, activity, events. */
 #include "emu/fast/step.h"
 
 #include "stb_ds.h"

@@ -1,4 +1,4 @@
-/* Fast engine, one step: what goes into queues and out of them, with its events. */
+/* Fast engine, one step: pushes to queues and pops from them, with their events. */
 #include "emu/fast/step.h"
 
 STEP HOT FastWavelet input_take(Visit *v, unsigned queue)

@@ -1,4 +1,4 @@
-/* Fast engine: how wavelets, queues, colors and operations are kept. */
+/* Fast engine: the storage of wavelets, queues, colors and operations. */
 #include "emu/fast/step.h"
 
 /* Cycles until it can be seen; at most 0: now. */

@@ -1,4 +1,4 @@
-/* emu/observe: what can be made of a run's events and of an engine's state.  Nothing here is part
+/* emu/observe: everything made from a run's events and from an engine's state. Nothing here is part
  * of the machine: an observer receives the events that the engine delivers anyway, and a run
  * without observers has none.
  *

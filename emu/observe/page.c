@@ -1,5 +1,5 @@
-/* A run as one page of HTML that needs nothing else: statistics, where the tiles were busy, what
- * they waited for, the profile, and the report of what went wrong. */
+/* A run as one self-contained page of HTML: statistics, where the tiles were busy, what they waited
+ * for, the profile, and the report of the findings. */
 #include "emu/observe/observe.h"
 
 #include <inttypes.h>

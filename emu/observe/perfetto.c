@@ -1,5 +1,5 @@
-/* The trace as JSON trace events, which ui.perfetto.dev and chrome://tracing read.  Nothing is
- * kept but what is open: a run of any length can be written. */
+/* The trace as JSON trace events, which ui.perfetto.dev and chrome://tracing read. The writer keeps
+ * only open events, so a run may have any length. */
 #include "emu/observe/observe.h"
 
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* emu/reference: the engine that is plain and obviously right. */
+/* emu/reference: the plain, obviously correct engine. */
 #ifndef EMU_REFERENCE_H
 #define EMU_REFERENCE_H
 

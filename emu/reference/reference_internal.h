@@ -2,10 +2,10 @@
  * its own files include it.
  *
  * A cycle has three parts.  Begin: actions that are due change their own tile's task bits.
- * Plan: every awake tile writes down what it will do, into its own RefPlan; all other state is
- * only read, so the order in which tiles are visited cannot matter.  Commit: the plans are
- * carried out; what crosses a tile border is first put aside at the receiver (ColorState
- * `arriving`) and taken in when all senders are through.
+ * Plan: every awake tile writes what it will do into its own RefPlan and only reads all other
+ * state, so the order of visits cannot matter. Commit: every tile carries out its plan; a wavelet
+ * that crosses a tile border first waits at the receiver (ColorState `arriving`) until all senders
+ * are through.
  *
  * A tile is awake in cycle t if its state or a neighbouring router's state changed in t - 1, or
  * if something in it becomes visible, ready or due at t.  A sleeping tile would plan nothing. */

@@ -1,5 +1,5 @@
-/* What --check looks at beyond what both engines do anyway: bounds of objects, memory that running
- * operations still use, element sizes and lengths of operations.  Both engines ask here. */
+/* The additional tests of --check: bounds of objects, memory that running operations still use,
+ * element sizes and lengths of operations. Both engines call them. */
 #include "emu/tile/tile.h"
 
 #include <string.h>

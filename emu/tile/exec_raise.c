@@ -1,5 +1,5 @@
-/* Floating-point exceptions of instructions and of vector elements.  Only asked for where a
- * program has unmasked one. */
+/* Floating-point exceptions of instructions and of vector elements. Computed only if a program has
+ * unmasked one. */
 #include "emu/tile/tile.h"
 
 enum { BITS16 = 16, BITS32 = 32 };

@@ -1,5 +1,5 @@
-/* Semantics of the scalar instructions, shared by both engines: what isa.def's last column says,
- * written out once.  No timing here. */
+/* Semantics of the scalar instructions, shared by both engines: the last column of isa.def as code,
+ * once. No timing here. */
 #include "emu/tile/tile.h"
 
 typedef struct {

@@ -1,6 +1,6 @@
-/* Vector operations: how an operation captures its operands at issue, how its streams walk
- * through memory, what one element computes.  Shared by both engines; no queues and no time
- * here, except the group widths of timing.def. */
+/* Vector operations: the capture of operands at issue, the walk of streams through memory, the
+ * result of one element. Shared by both engines; no queues and no time here, except the group
+ * widths of timing.def. */
 #include "emu/tile/tile.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* emu/tile: what a tile does, whichever engine runs it: memory, scalar instructions, vector
+/* emu/tile: what a tile does, in both engines: memory, scalar instructions, vector
  * operations, registers, and what is checked and recorded on the way.
  *
  * Reading order: mem, exec_scalar, exec_vec, registers, check, record.

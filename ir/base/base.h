@@ -1,4 +1,4 @@
-/* ir/base: what every layer stands on.
+/* ir/base: the foundation of every layer.
  *
  * Reading order: arena, intern_str, source, diag, fp, file.  Nothing here knows of CSL, of the
  * IR or of the machine.  Three lifetimes exist in the project: a session arena (sources, AST,

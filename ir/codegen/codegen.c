@@ -1,5 +1,5 @@
-/* The code generator's list of steps: what is needed, function by function; then the map; then
- * the image. */
+/* The code generator's list of steps: the needed functions, one by one; then the map; then the
+ * image. */
 #include "ir/codegen/codegen.h"
 
 #include <string.h>

@@ -3,9 +3,9 @@
  * A descriptor is never in a register.  A value of type dsd is described by a View: a place in
  * memory that does not change while the value is used (the constant pool, a variable without a
  * store in the meantime, a frame slot, a pointer argument) and a list of fields that are replaced
- * on top. A view is carried out where it is used: as a DSR load and field updates, as stores, as a
- * copy. Values whose place may change before their last use are copied to a slot where they are
- * made ("anchored"). */
+ * on top. Each use of a view carries it out: as a DSR load and field updates, as stores, as a copy.
+ * Values whose place may change before their last use are copied to a slot where they are made
+ * ("anchored"). */
 #include "ir/codegen/codegen.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* DSR numbers.
  *
- * Explicit DSRs (a number in the module) keep their number in the whole class.  Virtual ones get
- * a number that nothing else uses in the functions that name them and in what those call.  The
- * temporaries of operations take the rest; within a basic block a temporary that still holds the
- * wanted descriptor is used again (docs/codegen.md). */
+ * Explicit DSRs (a number in the module) keep their number in the whole class. Virtual ones get a
+ * number that is free in the functions that name them and in their callees. The temporaries of
+ * operations take the other numbers; within a basic block, code reuses a temporary that still holds
+ * the wanted descriptor (docs/codegen.md). */
 #include "ir/codegen/codegen.h"
 
 #include <string.h>

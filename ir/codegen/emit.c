@@ -1,4 +1,4 @@
-/* Encodes the code and writes what the image says of it: lines, operand names, symbols. */
+/* Encodes the code and writes its tables in the image: lines, operand names, symbols. */
 #include "ir/codegen/codegen.h"
 
 #include <string.h>

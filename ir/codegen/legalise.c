@@ -1,4 +1,4 @@
-/* What no instruction does, as functions in the IR: 64-bit multiplication, division and
+/* Functions in the IR for what no instruction does: 64-bit multiplication, division and
  * conversions, and the stubs by which the host launches functions.
  *
  * The bodies use only what selection has an instruction for; they are compiled like the rest. */

@@ -1,4 +1,4 @@
-/* What the image will hold: functions and globals are entered when something refers to them. */
+/* The contents of the image: functions and globals enter when something refers to them. */
 #include "ir/codegen/codegen.h"
 
 #include <string.h>

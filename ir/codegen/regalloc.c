@@ -1,10 +1,10 @@
 /* Register allocation: graph colouring with optimistic spilling.
  *
- * Words take one of r0..r15 without the stack pointer, pairs one of the even pairs.  Physical
- * registers are no nodes of the graph: every virtual register has a mask of those it must avoid.
- * Each round finds live ranges, joins copies whose two sides do not meet, and colours; what finds
- * no colour lives in a stack slot (or is made again, if it is a constant) and the next round
- * starts over. */
+ * Words take one of r0..r15 without the stack pointer, pairs one of the even pairs. Physical
+ * registers are not nodes of the graph: every virtual register has a mask of those that it must
+ * avoid. Each round finds live ranges, joins copies whose two sides do not meet, and colours; a
+ * register without a colour goes to a stack slot (or is computed again, if it is a constant), and
+ * the next round starts over. */
 #include "ir/codegen/codegen.h"
 
 #include <string.h>

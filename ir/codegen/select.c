@@ -1,7 +1,7 @@
 /* Instruction selection: one function from SSA to machine instructions over virtual registers.
  *
  * Blocks and instructions are visited last to first, so that a value gets an instruction only if a
- * user needs the value: what a user folded into itself (immediates, addresses, comparisons) costs
+ * user needs the value: a value that its user folded (an immediate, an address, a comparison) costs
  * nothing. The code of one IR instruction is written forward into `scratch` and then put, reversed,
  * behind the rest. */
 #include "ir/codegen/codegen.h"

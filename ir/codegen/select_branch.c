@@ -1,4 +1,4 @@
-/* Instruction selection of branches: a comparison that only a branch looks at is part of it. */
+/* Instruction selection of branches: a comparison that only a branch uses is part of the branch. */
 #include "ir/codegen/codegen.h"
 
 #include <stb_ds.h>

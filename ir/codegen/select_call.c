@@ -1,10 +1,10 @@
 /* Calls, function entry and return.
  *
  * Convention (docs/codegen.md): an argument of 16 bits takes the lowest free register of r0..r5,
- * one of 32 bits the lowest free even pair of d0, d2, d4; what finds none, and every i64, goes to
- * the caller's argument area, in order.  Descriptors are passed by the address of a copy that does
- * not change.  A result of up to 32 bits comes in r0 or d0; i64 and descriptors are stored at a
- * hidden first argument's address. */
+ * one of 32 bits the lowest free even pair of d0, d2, d4; arguments without a register, and every
+ * i64, go to the caller's argument area, in order. The caller passes a descriptor by the address of
+ * a copy that does not change. A result of up to 32 bits is in r0 or d0; the callee stores i64 and
+ * descriptors at the address in a hidden first argument. */
 #include "ir/codegen/codegen.h"
 
 #include <stb_ds.h>

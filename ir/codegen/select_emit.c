@@ -1,4 +1,4 @@
-/* What all of instruction selection stands on: values, their registers, and one instruction. */
+/* The basis of instruction selection: values, their registers, and one instruction. */
 #include "ir/codegen/codegen.h"
 
 #include <stb_ds.h>

@@ -1,8 +1,8 @@
 /* Selection of arithmetic, comparisons and conversions.
  *
- * i8 and bool live zero-extended in 16-bit registers; an operation that can leave the range is
- * followed by a mask, one that looks at the sign is preceded by a sign extension.  An i64 is two
- * pairs: carry chains where they suffice, routines of legalise.c for the rest. */
+ * i8 and bool live zero-extended in 16-bit registers; a mask follows an operation that can leave
+ * the range, and a sign extension precedes an operation that uses the sign. An i64 is two pairs:
+ * carry chains where they suffice, routines of legalise.c for the rest. */
 #include "ir/codegen/codegen.h"
 
 #include <stb_ds.h>

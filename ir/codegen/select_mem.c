@@ -1,7 +1,7 @@
 /* Selection of addresses and of copies in memory.
  *
  * An address is a constant (perhaps with a symbol), at most one varying part, perhaps the stack
- * pointer; loads and stores take that as it is, so that most address arithmetic disappears. */
+ * pointer; loads and stores take this form directly, so that most address arithmetic disappears. */
 #include "ir/codegen/codegen.h"
 
 #include <stb_ds.h>

@@ -1,5 +1,5 @@
-/* What allocation left over: jumps to jumps, blocks that only jump, branches around jumps, code
- * that nothing reaches.  Loops end with the test that a `while` has at its head. */
+/* Removes what allocation left over: jumps to jumps, blocks that only jump, branches around jumps,
+ * unreachable code. Moves the test of a `while` from the head of the loop to its end. */
 #include "ir/codegen/codegen.h"
 
 #include <string.h>

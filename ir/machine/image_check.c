@@ -1,6 +1,6 @@
-/* What the fields of an image must fulfil together: places in memory, instruction boundaries,
- * ids of the architecture, indices into other lists.  A reason names the section, the class and
- * the thing in it. */
+/* The conditions that the fields of an image must meet together: places in memory, instruction
+ * boundaries, ids of the architecture, indices into other lists. A reason names the section, the
+ * class and the thing in it. */
 #include "ir/machine/image_format.h"
 
 #include <stdarg.h>

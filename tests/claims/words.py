@@ -35,8 +35,8 @@ UNITS = (r"cycle|word|element|tile|second|wavelet|call|line|run|row|file|format|
          r"test|launch|thread|record|stage|outcome|port|turn|page|module|program|phase|level|"
          r"statement|object|task|router|side|direction|column|mistake|construct|topic|layer|"
          r"sample|section|place|kind|machine|region|visit|pass|node|loop|key|name|entry|side|"
-         r"message|register|slot|value|type|finding|fault|bank|iteration|round|piece|vector|rule|id|"
-         r"case|strip|request|session|script|trace|image")
+         r"message|register|slot|value|type|finding|fault|bank|iteration|round|piece|vector|rule|"
+         r"id|case|strip|request|session|script|trace|image")
 
 PLACE = (r"Under|Behind|Over|Before|After|Between|In|On|At|From|Beside|Above|Below|Around|Outside|"
          r"Inside|Within|Here|There|Then")
@@ -55,8 +55,9 @@ PATTERNS = {
                  r"has|have|ends?|stands?)\b|Hence neither\b|(?:Lost|Not used|Promised|Left) "
                  r"(?:are|is)\b|(?:Here|There|Then|Under it|Over it|Behind it|In it) (?:stands?|"
                  rf"lies?|sits?)\b|(?:{PLACE}) (?:(?:an?|the|it|its|each|this|that|these|all) )?"
-                 r"(?:(?!it |they )[\w`'-]+ ){0,3}(?:stands?|lies?|goes|comes?|follows?|sits?) (?:an?|the|its|"
-                 r"their|no|all)\b)|[,;] (?:nor|neither) (?:do|does|is|are|can|has|have|will)\b",
+                 r"(?:(?!it |they )[\w`'-]+ ){0,3}(?:stands?|lies?|goes|comes?|follows?|sits?) "
+                 r"(?:an?|the|its|their|no|all)\b)|"
+                 r"[,;] (?:nor|neither) (?:do|does|is|are|can|has|have|will)\b",
     "nested which": r"\bwhich\b[^.;:]*\bwhich\b",
     "nested that": r"\b(?:that|which|whose) (?:(?:an?|the|its|no|of|each|in|to|for)\b ?)*\w+ "
                    r"(?:that|whose)\b(?! (?:is|are|was)\b)",
