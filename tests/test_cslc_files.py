@@ -81,8 +81,12 @@ fn doubled(comptime n: u16) comptime_struct {
   const half = doubled(n - 1);
   return .{ .a = half, .b = half };
 }
+fn grown(x: comptime_struct, n: u16) comptime_struct {
+  return if (n == 0) x else grown(.{ .a = x, .b = x }, n - 1);
+}
 comptime {
   @comptime_print(doubled(60));
+  @comptime_print(grown(.{ .a = 1 }, 60));
   const x: u16 = doubled(60);
 }
 """)

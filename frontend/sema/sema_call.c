@@ -5,7 +5,7 @@
 #include <string.h>
 #include "stb_ds.h"
 
-enum { FEW_ARGS = 8 };
+enum { FEW_ARGS = 8, MOST_LOOKED_AT = 4096 };
 
 /* ---- signatures ----------------------------------------------------------------------------- */
 
@@ -271,9 +271,14 @@ static Operand walk_body(Sema *s, const Binding *b)
   return out;
 }
 
-/* Values whose meaning can change between calls keep a call from being memoised. */
-static bool is_stable(Sema *s, PoolId value)
+/* Values whose meaning can change between calls keep a call from being memoised.  A value that
+ * shares its parts may have more of them than anyone can look at: `*left` values, then it does so,
+ * too. */
+static bool is_stable(Sema *s, PoolId value, uint32_t *left)
 {
+  if (*left == 0)
+    return false;
+  --*left;
   PoolKey k = pool_key(s->pool, value);
   if (k.kind == PK_POINTER)
     return false;
@@ -281,7 +286,7 @@ static bool is_stable(Sema *s, PoolId value)
   if (k.kind != PK_AGGREGATE)
     return true;
   for (uint32_t i = 0; i < k.u.aggregate.n && i < LOOK_AT_MOST; i++)
-    if (!is_stable(s, k.u.aggregate.elems[i]))
+    if (!is_stable(s, k.u.aggregate.elems[i], left))
       return false;
   return k.u.aggregate.n <= LOOK_AT_MOST ||
          pool_kind(s->pool, pool_type_of(s->pool, value)) == PK_ARRAY_TYPE;
@@ -290,12 +295,12 @@ static bool is_stable(Sema *s, PoolId value)
 static bool call_key(Sema *s, const Binding *b, uint64_t *key)
 {
   PoolId few[FEW_ARGS];
-  uint32_t n = b->fn->params.count;
+  uint32_t n = b->fn->params.count, left = MOST_LOOKED_AT;
   if (n > FEW_ARGS || s->funcs[b->func].has_effects)
     return false;
   for (uint32_t i = 0; i < n; i++) {
     few[i] = b->args[i].value;
-    if (!is_stable(s, few[i]))
+    if (!is_stable(s, few[i], &left))
       return false;
   }
   *key = (uint64_t)b->func << 32 | pool_aggregate(s->pool, POOL(ANYTYPE), few, n).raw;
