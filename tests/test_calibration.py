@@ -7,7 +7,7 @@ import pytest
 HERE = harness.ROOT / "tests" / "calibration"
 sys.path.insert(0, str(HERE))
 
-import programs  # noqa: E402
+import published_programs as programs  # noqa: E402
 import suite  # noqa: E402
 
 

@@ -9,8 +9,8 @@ bare, with their history.  Nothing of them becomes part of this project: each ru
 copy of the commit that the measurement belongs to.  A repository that is not there is skipped.
 
 points.csv has one published number per line.  `fit` points may be used to fit the table of times;
-`judge` points are for judging the fit and are only reported.  programs.py says how each program
-runs.  Prints published, ours and their ratio, grouped by set, then medians by set, role, machine
+`judge` points are for judging the fit and are only reported.  published_programs.py says how each
+program runs.  Prints published, ours and their ratio, grouped by set, then medians by set, role, machine
 and release.  WSE_BIN names the folder of the tools (default build/release/bin).
 """
 import argparse
@@ -26,7 +26,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from programs import PROGRAMS
+from published_programs import PROGRAMS
 from tools import ProgramFailed, Tools
 
 HERE = Path(__file__).resolve().parent
