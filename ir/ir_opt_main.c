@@ -12,7 +12,7 @@ typedef struct {
   IrOptOptions opt;
   bool optimise, locs, round_trip;
   DiagFormat format;
-} Options;
+} ToolOptions;
 
 static void print_usage(FILE *out)
 {
@@ -42,7 +42,7 @@ static bool parse_format(const char *text, DiagFormat *format)
   return strcmp(text, "json") == 0 || strcmp(text, "text") == 0;
 }
 
-static bool parse_options(int argc, char **argv, Options *o)
+static bool parse_options(int argc, char **argv, ToolOptions *o)
 {
   static const struct option longs[] = {
     {"passes", required_argument, NULL, 'p'},     {"level", required_argument, NULL, 'l'},
@@ -51,7 +51,7 @@ static bool parse_options(int argc, char **argv, Options *o)
     {NULL, 0, NULL, 0}};
   bool ok = true;
   int c;
-  *o = (Options){.opt = {.level = 1, .dump_to = stdout}};
+  *o = (ToolOptions){.opt = {.level = 1, .dump_to = stdout}};
   while (ok && (c = getopt_long(argc, argv, "O:", longs, NULL)) != -1) {
     switch (c) {
     case 'O': ok = o->optimise = parse_level(optarg, &o->opt.level); break;
@@ -76,7 +76,7 @@ static IrModule *read_module(Arena *arena, SourceMap *sources, Diags *diags, con
   return m;
 }
 
-static int run_file(const Options *o, Arena *arena, SourceMap *sources, Diags *diags)
+static int run_file(const ToolOptions *o, Arena *arena, SourceMap *sources, Diags *diags)
 {
   size_t length;
   char *text = file_read_all(o->path, &length);
@@ -109,7 +109,7 @@ static int run_file(const Options *o, Arena *arena, SourceMap *sources, Diags *d
 
 int main(int argc, char **argv)
 {
-  Options o;
+  ToolOptions o;
   if (!parse_options(argc, argv, &o)) {
     print_usage(stderr);
     return EXIT_USAGE;

@@ -22,7 +22,7 @@ typedef struct {
   /* of the function being printed */
   const IrFunc *f;
   uint32_t *value_number, *block_number;   /* IR_NO_ID: not printed */
-} Printer;
+} IrPrinter;
 
 /* ---- names and words --------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ static bool is_plain_name(const char *name)
   return *name && !strchr(digits, *name) && name[strspn(name, plain)] == '\0';
 }
 
-static void print_quoted(Printer *p, const char *text)
+static void print_quoted(IrPrinter *p, const char *text)
 {
   fputc('"', p->out);
   for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
@@ -47,7 +47,7 @@ static void print_quoted(Printer *p, const char *text)
   fputc('"', p->out);
 }
 
-static void print_name(Printer *p, char sigil, const char *name)
+static void print_name(IrPrinter *p, char sigil, const char *name)
 {
   fputc(sigil, p->out);
   if (is_plain_name(name))
@@ -56,7 +56,7 @@ static void print_name(Printer *p, char sigil, const char *name)
     print_quoted(p, name);
 }
 
-static void print_global(Printer *p, uint32_t id)
+static void print_global(IrPrinter *p, uint32_t id)
 {
   if (id < p->m->n_globals)
     print_name(p, '$', p->global_names[id]);
@@ -64,7 +64,7 @@ static void print_global(Printer *p, uint32_t id)
     fprintf(p->out, "$?%" PRIu32, id);
 }
 
-static void print_func(Printer *p, uint32_t id)
+static void print_func(IrPrinter *p, uint32_t id)
 {
   if (id < p->m->n_funcs)
     print_name(p, '@', p->func_names[id]);
@@ -72,7 +72,7 @@ static void print_func(Printer *p, uint32_t id)
     fprintf(p->out, "@?%" PRIu32, id);
 }
 
-static void print_word(Printer *p, IrWordList list, unsigned number)
+static void print_word(IrPrinter *p, IrWordList list, unsigned number)
 {
   const char *word = ir_word(list, number);
   if (word)
@@ -84,7 +84,7 @@ static void print_word(Printer *p, IrWordList list, unsigned number)
 typedef struct { char *key; int value; } NameSet;   /* stb_ds string map */
 
 /* Gives `name` a suffix if it is taken; enters it. */
-static const char *unique_name(Printer *p, const char *name, NameSet **taken)
+static const char *unique_name(IrPrinter *p, const char *name, NameSet **taken)
 {
   const char *result = name ? name : "";
   for (unsigned n = 2; shgeti(*taken, result) >= 0; n++)
@@ -93,7 +93,7 @@ static const char *unique_name(Printer *p, const char *name, NameSet **taken)
   return result;
 }
 
-static void name_symbols(Printer *p)
+static void name_symbols(IrPrinter *p)
 {
   NameSet *globals = NULL, *funcs = NULL;
   p->global_names = arena_many(p->scratch, const char *, p->m->n_globals);
@@ -106,7 +106,7 @@ static void name_symbols(Printer *p)
   shfree(funcs);
 }
 
-static void print_offset(Printer *p, int64_t offset)
+static void print_offset(IrPrinter *p, int64_t offset)
 {
   if (offset)
     fprintf(p->out, " %c %" PRIu64, offset < 0 ? '-' : '+',
@@ -115,7 +115,7 @@ static void print_offset(Printer *p, int64_t offset)
 
 /* ---- descriptors ------------------------------------------------------------------- */
 
-static void print_flags(Printer *p, unsigned flags)
+static void print_flags(IrPrinter *p, unsigned flags)
 {
   fputs(", flags", p->out);
   for (unsigned bit = 1; bit && bit <= flags; bit <<= 1)
@@ -125,7 +125,7 @@ static void print_flags(Printer *p, unsigned flags)
     }
 }
 
-static void print_action(Printer *p, const char *field, Action action)
+static void print_action(IrPrinter *p, const char *field, Action action)
 {
   if (action.kind == ACT_NONE)
     return;
@@ -136,7 +136,7 @@ static void print_action(Printer *p, const char *field, Action action)
   fprintf(p->out, " %u", action.id);
 }
 
-static void print_4d(Printer *p, const Descriptor *d)
+static void print_4d(IrPrinter *p, const Descriptor *d)
 {
   fputs(", lengths", p->out);
   for (unsigned i = 0; i < ARRAY_COUNT(d->lengths); i++)
@@ -147,7 +147,7 @@ static void print_4d(Printer *p, const Descriptor *d)
 }
 
 /* KIND(base PLACE, field value, ...): fields that are zero are left out. */
-static void print_desc(Printer *p, const IrDesc *desc)
+static void print_desc(IrPrinter *p, const IrDesc *desc)
 {
   const Descriptor *d = &desc->desc;
   print_word(p, IRW_desc_kind, d->kind);
@@ -195,7 +195,7 @@ static bool is_zero(const uint8_t *bytes, uint32_t n)
   return true;
 }
 
-static void print_data(Printer *p, const IrGlobal *g)
+static void print_data(IrPrinter *p, const IrGlobal *g)
 {
   for (uint32_t at = 0; g->init && at < g->bytes; at += DATA_ROW_BYTES) {
     uint32_t n = g->bytes - at < DATA_ROW_BYTES ? g->bytes - at : DATA_ROW_BYTES;
@@ -218,13 +218,13 @@ static void print_data(Printer *p, const IrGlobal *g)
   }
 }
 
-static void print_loc(Printer *p, IrLocId loc)
+static void print_loc(IrPrinter *p, IrLocId loc)
 {
   if (p->locs && loc.raw)
     fprintf(p->out, " !%" PRIu32, loc.raw);
 }
 
-static void print_global_decl(Printer *p, uint32_t id)
+static void print_global_decl(IrPrinter *p, uint32_t id)
 {
   const IrGlobal *g = &p->m->globals[id];
   fputs("global ", p->out);
@@ -252,7 +252,7 @@ static void print_global_decl(Printer *p, uint32_t id)
 
 /* ---- machine set-up ---------------------------------------------------------------- */
 
-static void print_tile_parts(Printer *p)
+static void print_tile_parts(IrPrinter *p)
 {
   const IrModule *m = p->m;
   for (uint32_t i = 0; i < m->n_tile_params; i++)
@@ -269,7 +269,7 @@ static void print_tile_parts(Printer *p)
   }
 }
 
-static void print_tasks(Printer *p)
+static void print_tasks(IrPrinter *p)
 {
   for (uint32_t i = 0; i < p->m->n_tasks; i++) {
     const IrTask *t = &p->m->tasks[i];
@@ -286,7 +286,7 @@ static void print_tasks(Printer *p)
   }
 }
 
-static void print_queue(Printer *p, unsigned direction, unsigned number)
+static void print_queue(IrPrinter *p, unsigned direction, unsigned number)
 {
   const ImageQueue *q = direction ? &p->m->output[number] : &p->m->input[number];
   const char *name = p->m->queue_names[direction][number];
@@ -307,7 +307,7 @@ static void print_queue(Printer *p, unsigned direction, unsigned number)
   fputc('\n', p->out);
 }
 
-static void print_colors(Printer *p)
+static void print_colors(IrPrinter *p)
 {
   const IrModule *m = p->m;
   for (unsigned c = 0; c < MAX_COLORS; c++)
@@ -334,7 +334,7 @@ static void print_colors(Printer *p)
       }
 }
 
-static void print_binding(Printer *p, const IrBinding *b)
+static void print_binding(IrPrinter *p, const IrBinding *b)
 {
   fprintf(p->out, "binding %" PRIu32 " ", b->export_index);
   if (b->is_func)
@@ -347,7 +347,7 @@ static void print_binding(Printer *p, const IrBinding *b)
   fputc('\n', p->out);
 }
 
-static void print_dsr(Printer *p, unsigned file, uint32_t number)
+static void print_dsr(IrPrinter *p, unsigned file, uint32_t number)
 {
   print_word(p, IRW_dsr_file, file);
   if (number >= IR_VIRTUAL_DSR)
@@ -356,7 +356,7 @@ static void print_dsr(Printer *p, unsigned file, uint32_t number)
     fprintf(p->out, "[%" PRIu32 "]", number);
 }
 
-static void print_machine(Printer *p)
+static void print_machine(IrPrinter *p)
 {
   const IrModule *m = p->m;
   print_colors(p);
@@ -387,12 +387,12 @@ static void print_machine(Printer *p)
 
 /* ---- functions --------------------------------------------------------------------- */
 
-static const IrInsn *insn_of(const Printer *p, IrValue v)
+static const IrInsn *insn_of(const IrPrinter *p, IrValue v)
 {
   return v.raw < p->f->n_insns ? &p->f->insns[v.raw] : NULL;
 }
 
-static void number_function(Printer *p)
+static void number_function(IrPrinter *p)
 {
   const IrFunc *f = p->f;
   uint32_t values = 0, blocks = 0;
@@ -416,7 +416,7 @@ static void number_function(Printer *p)
   }
 }
 
-static void print_value(Printer *p, IrValue v)
+static void print_value(IrPrinter *p, IrValue v)
 {
   if (v.raw < p->f->n_insns && p->value_number[v.raw] != IR_NO_ID)
     fprintf(p->out, "%%%" PRIu32, p->value_number[v.raw]);
@@ -424,7 +424,7 @@ static void print_value(Printer *p, IrValue v)
     fprintf(p->out, "%%?%" PRIu32, v.raw);
 }
 
-static void print_values(Printer *p, const IrValue *values, uint32_t n)
+static void print_values(IrPrinter *p, const IrValue *values, uint32_t n)
 {
   for (uint32_t i = 0; i < n; i++) {
     fputs(i ? ", " : "", p->out);
@@ -432,7 +432,7 @@ static void print_values(Printer *p, const IrValue *values, uint32_t n)
   }
 }
 
-static void print_target(Printer *p, const IrTarget *t)
+static void print_target(IrPrinter *p, const IrTarget *t)
 {
   if (t->block.raw < p->f->n_blocks && p->block_number[t->block.raw] != IR_NO_ID)
     fprintf(p->out, "b%" PRIu32, p->block_number[t->block.raw]);
@@ -445,7 +445,7 @@ static void print_target(Printer *p, const IrTarget *t)
   }
 }
 
-static void print_const(Printer *p, const IrInsn *insn)
+static void print_const(IrPrinter *p, const IrInsn *insn)
 {
   switch (insn->type) {
   case IRT_F16:
@@ -472,7 +472,7 @@ static void print_const(Printer *p, const IrInsn *insn)
   }
 }
 
-static void print_vec_arg(Printer *p, const IrInsn *insn, uint32_t index)
+static void print_vec_arg(IrPrinter *p, const IrInsn *insn, uint32_t index)
 {
   if (index < insn->n_args)
     print_value(p, insn->args[index]);
@@ -480,7 +480,7 @@ static void print_vec_arg(Printer *p, const IrInsn *insn, uint32_t index)
     fputs("%?", p->out);
 }
 
-static void print_vec_operand(Printer *p, const IrInsn *insn, const char *role,
+static void print_vec_operand(IrPrinter *p, const IrInsn *insn, const char *role,
                               const IrVecOperand *o)
 {
   if (o->kind == IRV_NONE)
@@ -498,7 +498,7 @@ static void print_vec_operand(Printer *p, const IrInsn *insn, const char *role,
   }
 }
 
-static void print_vec(Printer *p, const IrInsn *insn)
+static void print_vec(IrPrinter *p, const IrInsn *insn)
 {
   const IrVec *v = insn->u.vec;
   fprintf(p->out, " %s", v->op < VEC_COUNT ? vecops[v->op].name : "?");
@@ -515,7 +515,7 @@ static void print_vec(Printer *p, const IrInsn *insn)
   }
 }
 
-static void print_args(Printer *p, const IrInsn *insn)
+static void print_args(IrPrinter *p, const IrInsn *insn)
 {
   if (!insn->n_args)
     return;
@@ -523,7 +523,7 @@ static void print_args(Printer *p, const IrInsn *insn)
   print_values(p, insn->args, insn->n_args);
 }
 
-static void print_call(Printer *p, const IrInsn *insn)
+static void print_call(IrPrinter *p, const IrInsn *insn)
 {
   uint32_t first = insn->op == IR_call_ptr ? 1 : 0;
   fputc(' ', p->out);
@@ -537,7 +537,7 @@ static void print_call(Printer *p, const IrInsn *insn)
   fputc(')', p->out);
 }
 
-static void print_branch(Printer *p, const IrInsn *insn)
+static void print_branch(IrPrinter *p, const IrInsn *insn)
 {
   print_args(p, insn);
   fputs(insn->n_args ? ", " : " ", p->out);
@@ -549,7 +549,7 @@ static void print_branch(Printer *p, const IrInsn *insn)
 }
 
 /* The words that stand between the operation's name and its values. */
-static void print_attributes(Printer *p, const IrInsn *insn)
+static void print_attributes(IrPrinter *p, const IrInsn *insn)
 {
   switch ((int)insn->op) {
   case IR_dsd_set:
@@ -575,7 +575,7 @@ static void print_attributes(Printer *p, const IrInsn *insn)
   }
 }
 
-static void print_operands(Printer *p, const IrInsn *insn)
+static void print_operands(IrPrinter *p, const IrInsn *insn)
 {
   switch ((int)insn->op) {
   case IR_const: print_const(p, insn); break;
@@ -612,7 +612,7 @@ static void print_operands(Printer *p, const IrInsn *insn)
   }
 }
 
-static void print_insn(Printer *p, IrValue v)
+static void print_insn(IrPrinter *p, IrValue v)
 {
   const IrInsn *insn = insn_of(p, v);
   fputs("  ", p->out);
@@ -638,7 +638,7 @@ static void print_insn(Printer *p, IrValue v)
   fputs(insn->dead ? " ; removed\n" : "\n", p->out);
 }
 
-static void print_block(Printer *p, uint32_t id)
+static void print_block(IrPrinter *p, uint32_t id)
 {
   const IrBlock *b = &p->f->blocks[id];
   fprintf(p->out, "b%" PRIu32, p->block_number[id]);
@@ -653,7 +653,7 @@ static void print_block(Printer *p, uint32_t id)
     print_insn(p, b->insns[i]);
 }
 
-static void print_function(Printer *p, uint32_t id)
+static void print_function(IrPrinter *p, uint32_t id)
 {
   static const char *const inlining[] = {"", " inline", " noinline"};
   const IrFunc *f = &p->m->funcs[id];
@@ -678,7 +678,7 @@ static void print_function(Printer *p, uint32_t id)
 
 /* ---- module ------------------------------------------------------------------------ */
 
-static void print_locs(Printer *p)
+static void print_locs(IrPrinter *p)
 {
   for (uint32_t i = 1; p->locs && i < p->m->n_locs; i++) {
     const IrLoc *l = &p->m->locs[i];
@@ -695,7 +695,7 @@ static void print_locs(Printer *p)
 
 void ir_print_with(const IrModule *m, const IrPrintOptions *options, FILE *out)
 {
-  Printer p = {.m = m, .out = out, .locs = options->locs, .scratch = arena_create("print")};
+  IrPrinter p = {.m = m, .out = out, .locs = options->locs, .scratch = arena_create("print")};
   name_symbols(&p);
   fprintf(out, "module %s %s ", machine_get(m->arch)->name, fp16_name(m->fp16));
   print_quoted(&p, m->source ? m->source : "");

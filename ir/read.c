@@ -8,12 +8,12 @@
 
 /* ---- globals ----------------------------------------------------------------------- */
 
-static bool read_data(Reader *r, IrGlobal *g)
+static bool read_data(IrReader *r, IrGlobal *g)
 {
   uint32_t at;
   if (!rd_expect_u32(r, "an offset in bytes", UINT32_MAX, &at))
     return false;
-  const Token *t = rd_accept(r, T_TEXT);
+  const IrToken *t = rd_accept(r, T_TEXT);
   if (!t)
     return rd_expected(r, "data");
   size_t n = strlen(t->text);
@@ -32,7 +32,7 @@ static bool read_data(Reader *r, IrGlobal *g)
   return true;
 }
 
-static bool read_reloc(Reader *r, IrReloc **relocs)
+static bool read_reloc(IrReader *r, IrReloc **relocs)
 {
   IrReloc reloc = {0};
   int64_t addend;
@@ -44,13 +44,13 @@ static bool read_reloc(Reader *r, IrReloc **relocs)
   return true;
 }
 
-static bool starts_with(const Reader *r, const char *word)
+static bool starts_with(const IrReader *r, const char *word)
 {
-  const Token *t = rd_peek(r);
+  const IrToken *t = rd_peek(r);
   return t->kind == T_WORD && strcmp(t->text, word) == 0;
 }
 
-static void read_global_body(Reader *r, IrGlobal *g)
+static void read_global_body(IrReader *r, IrGlobal *g)
 {
   IrReloc *relocs = NULL;
   while (starts_with(r, "data") || starts_with(r, "reloc")) {
@@ -66,7 +66,7 @@ static void read_global_body(Reader *r, IrGlobal *g)
   arrfree(relocs);
 }
 
-static bool read_global_attribute(Reader *r, IrGlobal *g)
+static bool read_global_attribute(IrReader *r, IrGlobal *g)
 {
   if (rd_accept_word(r, "const"))
     return g->is_const = true;
@@ -81,16 +81,16 @@ static bool read_global_attribute(Reader *r, IrGlobal *g)
     return rd_expect_u16(r, "a byte address", UINT16_MAX, &g->address);
   }
   if (rd_accept_word(r, "type")) {
-    const Token *t = rd_accept(r, T_TEXT);
+    const IrToken *t = rd_accept(r, T_TEXT);
     g->type = t ? t->text : "";
     return t || rd_expected(r, "a type in quotes");
   }
   return rd_expected(r, "an attribute of globals, '{' or the end of the line");
 }
 
-static bool read_global(Reader *r)
+static bool read_global(IrReader *r)
 {
-  const Token *name = rd_peek(r);
+  const IrToken *name = rd_peek(r);
   uint32_t id;
   if (!rd_expect_symbol(r, T_GLOBAL, &id) || !rd_claim(r, &r->global_done[id], "global", name))
     return false;
@@ -113,7 +113,7 @@ static bool read_global(Reader *r)
 
 /* ---- machine set-up ---------------------------------------------------------------- */
 
-static bool read_tile_param(Reader *r)
+static bool read_tile_param(IrReader *r)
 {
   IrType type;
   if (!rd_expect_type(r, &type))
@@ -122,7 +122,7 @@ static bool read_tile_param(Reader *r)
   return true;
 }
 
-static bool read_tile_slot(Reader *r)
+static bool read_tile_slot(IrReader *r)
 {
   IrTileSlot slot = {0};
   if (rd_accept_word(r, "param")) {
@@ -144,7 +144,7 @@ static bool read_tile_slot(Reader *r)
   return true;
 }
 
-static bool read_task(Reader *r)
+static bool read_task(IrReader *r)
 {
   IrTask task = {0};
   unsigned kind;
@@ -154,13 +154,13 @@ static bool read_task(Reader *r)
       !rd_expect_u8(r, "a number of words", 2, &task.arguments))
     return false;
   task.kind = (TaskKind)kind;
-  const Token *name = rd_accept(r, T_TEXT);
+  const IrToken *name = rd_accept(r, T_TEXT);
   task.name = name ? name->text : NULL;
   arrput(r->tasks, task);
   return true;
 }
 
-static bool read_queue(Reader *r)
+static bool read_queue(IrReader *r)
 {
   unsigned direction, priority;
   uint32_t number;
@@ -176,44 +176,44 @@ static bool read_queue(Reader *r)
     q->priority = (Priority)priority;
     q->implicit = rd_accept_word(r, "implicit");
   }
-  const Token *name = rd_accept(r, T_TEXT);
+  const IrToken *name = rd_accept(r, T_TEXT);
   if (name)
     r->m->queue_names[direction][number] = name->text;
   return true;
 }
 
-static bool read_color(Reader *r)
+static bool read_color(IrReader *r)
 {
   uint32_t color;
   if (!rd_expect_u32(r, "a color", MAX_COLORS - 1, &color))
     return false;
-  const Token *name = rd_accept(r, T_TEXT);
+  const IrToken *name = rd_accept(r, T_TEXT);
   if (!name)
     return rd_expected(r, "a name in quotes");
   r->m->color_names[color] = name->text;
   return true;
 }
 
-static bool read_data_queue(Reader *r)
+static bool read_data_queue(IrReader *r)
 {
   uint32_t color;
   return rd_expect_u32(r, "a color", MAX_COLORS - 1, &color) &&
          rd_expect_u8(r, "a queue", MAX_QUEUES - 1, &r->m->data_queue[color]);
 }
 
-static bool read_teardown(Reader *r)
+static bool read_teardown(IrReader *r)
 {
   uint32_t color;
   return rd_expect_u32(r, "a color", MAX_COLORS - 1, &color) &&
          rd_expect_symbol(r, T_FUNC, &r->m->teardown_handler[color]);
 }
 
-static bool read_empty_handler(Reader *r)
+static bool read_empty_handler(IrReader *r)
 {
   bool output = rd_accept_word(r, "output");
   uint32_t queue;
   if (!output && !rd_accept_word(r, "input")) {
-    const Token *t = rd_peek(r);
+    const IrToken *t = rd_peek(r);
     diag_ir_expected(r->diags, t->span, "input or output", rd_token_text(r, t));
     return false;
   }
@@ -221,11 +221,11 @@ static bool read_empty_handler(Reader *r)
          rd_expect_symbol(r, T_FUNC, &r->m->empty_handler[output][queue]);
 }
 
-static bool read_dsr_init(Reader *r)
+static bool read_dsr_init(IrReader *r)
 {
   IrDsrInit init = {0};
   uint32_t number;
-  const Token *t = rd_peek(r);
+  const IrToken *t = rd_peek(r);
   if (!rd_dsr(r, &init.file, &number))
     return false;
   if (number >= MAX_DSRS) {
@@ -239,7 +239,7 @@ static bool read_dsr_init(Reader *r)
   return true;
 }
 
-static bool read_config(Reader *r)
+static bool read_config(IrReader *r)
 {
   ImageConfig config;
   if (!rd_expect_u16(r, "a register's address", UINT16_MAX, &config.address) ||
@@ -249,28 +249,28 @@ static bool read_config(Reader *r)
   return true;
 }
 
-static bool read_active(Reader *r)
+static bool read_active(IrReader *r)
 {
   return rd_expect_number(r, "a mask of task ids", UINT64_MAX, &r->m->active);
 }
 
-static bool read_blocked(Reader *r)
+static bool read_blocked(IrReader *r)
 {
   return rd_expect_number(r, "a mask of task ids", UINT64_MAX, &r->m->blocked);
 }
 
-static bool read_paused(Reader *r)
+static bool read_paused(IrReader *r)
 {
   return rd_expect_u8(r, "a mask of microthreads", UINT8_MAX, &r->m->paused);
 }
 
-static bool read_separate_control(Reader *r)
+static bool read_separate_control(IrReader *r)
 {
   r->m->separate_control = true;
   return true;
 }
 
-static bool read_binding(Reader *r)
+static bool read_binding(IrReader *r)
 {
   IrBinding b = {0};
   if (!rd_expect_u32(r, "an export's number", UINT32_MAX, &b.export_index) ||
@@ -284,7 +284,7 @@ static bool read_binding(Reader *r)
   return true;
 }
 
-static bool read_loc(Reader *r)
+static bool read_loc(IrReader *r)
 {
   uint64_t number;
   uint32_t at = 0;
@@ -300,7 +300,7 @@ static bool read_loc(Reader *r)
   }
   if (rd_accept_word(r, "at") && !rd_expect_u32(r, "a location before this", number - 1, &at))
     return false;
-  const Token *name = rd_accept(r, T_TEXT);
+  const IrToken *name = rd_accept(r, T_TEXT);
   ir_loc_add(r->m, span, (IrLocId){at}, name ? name->text : NULL);
   return true;
 }
@@ -309,7 +309,7 @@ static bool read_loc(Reader *r)
 
 static const struct {
   const char *word;
-  bool (*read)(Reader *r);
+  bool (*read)(IrReader *r);
 } statements[] = {
   {"loc", read_loc},           {"tile_param", read_tile_param}, {"tile_slot", read_tile_slot},
   {"global", read_global},     {"color", read_color},           {"data_queue", read_data_queue},
@@ -320,10 +320,10 @@ static const struct {
   {"separate_control", read_separate_control},
 };
 
-static bool read_statement(Reader *r)
+static bool read_statement(IrReader *r)
 {
   const char *names[ARRAY_COUNT(statements)];
-  const Token *t = rd_next(r);
+  const IrToken *t = rd_next(r);
   for (size_t i = 0; t->kind == T_WORD && i < ARRAY_COUNT(statements); i++) {
     names[i] = statements[i].word;
     if (strcmp(t->text, names[i]) == 0)
@@ -337,10 +337,10 @@ static bool read_statement(Reader *r)
 }
 
 /* Enters the names of all globals and functions. */
-static void collect_names(Reader *r)
+static void collect_names(IrReader *r)
 {
   for (size_t i = 0; i + 1 < arrlenu(r->tokens); i++) {
-    const Token *t = &r->tokens[i], *name = t + 1;
+    const IrToken *t = &r->tokens[i], *name = t + 1;
     if (!t->first || t->kind != T_WORD)
       continue;
     if (strcmp(t->text, "global") == 0 && name->kind == T_GLOBAL &&
@@ -353,13 +353,13 @@ static void collect_names(Reader *r)
   r->func_done = arena_many(r->arena, bool, r->m->n_funcs);
 }
 
-static bool read_module_line(Reader *r, Arch *arch, Fp16Format *fp16, const char **source)
+static bool read_module_line(IrReader *r, Arch *arch, Fp16Format *fp16, const char **source)
 {
-  const Token *t = rd_next(r), *name;
+  const IrToken *t = rd_next(r), *name;
   if (t->kind == T_WORD && strcmp(t->text, "module") == 0 && (name = rd_accept(r, T_WORD)) &&
       arch_from_name(name->text, arch) && (name = rd_accept(r, T_WORD))) {
     for (int i = 0; i < FP16_COUNT; i++) {
-      const Token *path;
+      const IrToken *path;
       if (strcmp(fp16_name((Fp16Format)i), name->text) == 0 && (path = rd_accept(r, T_TEXT))) {
         *fp16 = (Fp16Format)i;
         *source = path->text;
@@ -380,7 +380,7 @@ static bool read_module_line(Reader *r, Arch *arch, Fp16Format *fp16, const char
     arrfree((r)->list);                                                                         \
   } while (0)
 
-static void finish_module(Reader *r)
+static void finish_module(IrReader *r)
 {
   TO_MODULE(r, tile_params);
   TO_MODULE(r, tile_slots);
@@ -392,7 +392,7 @@ static void finish_module(Reader *r)
 
 IrModule *ir_read(Arena *arena, SourceMap *sources, FileId file, Diags *diags)
 {
-  Reader r = {.arena = arena, .diags = diags};
+  IrReader r = {.arena = arena, .diags = diags};
   size_t length, errors = diags_error_count(diags);
   const char *text = source_text(sources, file, &length);
   Arch arch;

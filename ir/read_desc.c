@@ -3,7 +3,7 @@
 
 /* ---- descriptors ------------------------------------------------------------------- */
 
-static bool read_base(Reader *r, IrDesc *d)
+static bool read_base(IrReader *r, IrDesc *d)
 {
   d->global.raw = IR_NO_ID;
   if (rd_peek(r)->kind != T_GLOBAL)
@@ -14,7 +14,7 @@ static bool read_base(Reader *r, IrDesc *d)
          rd_expect_u16(r, "an offset in bytes", UINT16_MAX, &d->desc.base);
 }
 
-static bool read_flags(Reader *r, Descriptor *d)
+static bool read_flags(IrReader *r, Descriptor *d)
 {
   do {
     unsigned flag;
@@ -25,7 +25,7 @@ static bool read_flags(Reader *r, Descriptor *d)
   return true;
 }
 
-static bool read_action(Reader *r, Action *action)
+static bool read_action(IrReader *r, Action *action)
 {
   unsigned kind, id_kind;
   if (!rd_expect_listed(r, IRW_action, "an action", &kind) ||
@@ -37,7 +37,7 @@ static bool read_action(Reader *r, Action *action)
   return true;
 }
 
-static bool read_lengths(Reader *r, Descriptor *d)
+static bool read_lengths(IrReader *r, Descriptor *d)
 {
   for (unsigned i = 0; i < ARRAY_COUNT(d->lengths); i++)
     if (!rd_expect_u16(r, "a length", UINT16_MAX, &d->lengths[i]))
@@ -45,7 +45,7 @@ static bool read_lengths(Reader *r, Descriptor *d)
   return true;
 }
 
-static bool read_strides(Reader *r, Descriptor *d)
+static bool read_strides(IrReader *r, Descriptor *d)
 {
   for (unsigned i = 0; i < ARRAY_COUNT(d->strides); i++)
     if (!rd_expect_i16(r, "a stride", &d->strides[i]))
@@ -53,7 +53,7 @@ static bool read_strides(Reader *r, Descriptor *d)
   return true;
 }
 
-static bool read_priority(Reader *r, Descriptor *d)
+static bool read_priority(IrReader *r, Descriptor *d)
 {
   unsigned priority;
   if (!rd_expect_listed(r, IRW_priority, "a priority", &priority))
@@ -62,7 +62,7 @@ static bool read_priority(Reader *r, Descriptor *d)
   return d->priority_given = true;
 }
 
-static bool read_simd(Reader *r, Descriptor *d)
+static bool read_simd(IrReader *r, Descriptor *d)
 {
   unsigned mode;
   if (!rd_expect_listed(r, IRW_simd, "a SIMD mode", &mode))
@@ -71,7 +71,7 @@ static bool read_simd(Reader *r, Descriptor *d)
   return true;
 }
 
-static bool read_desc_field(Reader *r, Descriptor *d)
+static bool read_desc_field(IrReader *r, Descriptor *d)
 {
   if (rd_accept_word(r, "length"))
     return rd_expect_u16(r, "a length", UINT16_MAX, &d->length);
@@ -105,7 +105,7 @@ static bool read_desc_field(Reader *r, Descriptor *d)
   return rd_expected(r, "a field of the descriptor");
 }
 
-bool rd_desc(Reader *r, IrDesc *d)
+bool rd_desc(IrReader *r, IrDesc *d)
 {
   unsigned kind;
   *d = (IrDesc){.global = {IR_NO_ID}};
@@ -120,13 +120,13 @@ bool rd_desc(Reader *r, IrDesc *d)
   return rd_expect_punct(r, ')');
 }
 
-bool rd_dsr(Reader *r, DsrFile *file, uint32_t *number)
+bool rd_dsr(IrReader *r, DsrFile *file, uint32_t *number)
 {
   unsigned word;
   if (!rd_expect_listed(r, IRW_dsr_file, "a DSR file", &word) || !rd_expect_punct(r, '['))
     return false;
   *file = (DsrFile)word;
-  const Token *t = rd_peek(r);
+  const IrToken *t = rd_peek(r);
   if (t->kind == T_WORD && t->text[0] == 'v' && rd_is_digit(t->text[1])) {
     uint64_t n = strtoull(t->text + 1, NULL, 10);
     if (n > UINT16_MAX - IR_VIRTUAL_DSR) {

@@ -10,7 +10,7 @@ static NumberEntry *find_number(NumberEntry *map, uint64_t number)
   return entry;
 }
 
-static void enter_number(Reader *r, NumberEntry **map, uint64_t number, uint32_t value)
+static void enter_number(IrReader *r, NumberEntry **map, uint64_t number, uint32_t value)
 {
   NumberEntry *entry = arena_new(r->arena, NumberEntry);
   entry->key = number;
@@ -19,7 +19,7 @@ static void enter_number(Reader *r, NumberEntry **map, uint64_t number, uint32_t
 }
 
 /* The id of %number; made, undefined, at its first mention. */
-static IrValue value_numbered(Reader *r, uint64_t number, Span span)
+static IrValue value_numbered(IrReader *r, uint64_t number, Span span)
 {
   const NumberEntry *known = find_number(r->values, number);
   if (known)
@@ -32,7 +32,7 @@ static IrValue value_numbered(Reader *r, uint64_t number, Span span)
   return v;
 }
 
-static bool define_value(Reader *r, const Token *t, IrValue *v)
+static bool define_value(IrReader *r, const IrToken *t, IrValue *v)
 {
   *v = value_numbered(r, t->number, t->span);
   if (r->f->insns[v->raw].dead)
@@ -42,9 +42,9 @@ static bool define_value(Reader *r, const Token *t, IrValue *v)
   return false;
 }
 
-static bool read_value(Reader *r, IrValue *v)
+static bool read_value(IrReader *r, IrValue *v)
 {
-  const Token *t = rd_accept(r, T_VALUE);
+  const IrToken *t = rd_accept(r, T_VALUE);
   if (!t)
     return rd_expected(r, "a value");
   *v = value_numbered(r, t->number, t->span);
@@ -52,7 +52,7 @@ static bool read_value(Reader *r, IrValue *v)
 }
 
 /* Values up to what is no comma; stb_ds array. */
-static bool read_values(Reader *r, IrValue **values)
+static bool read_values(IrReader *r, IrValue **values)
 {
   do {
     IrValue v;
@@ -69,7 +69,7 @@ static bool is_label(const char *word)
          word[1 + strspn(word + 1, "0123456789")] == '\0';
 }
 
-static bool block_named(Reader *r, const Token *t, uint32_t *block)
+static bool block_named(IrReader *r, const IrToken *t, uint32_t *block)
 {
   if (is_label(t->text)) {
     const NumberEntry *entry = find_number(r->blocks, strtoull(t->text + 1, NULL, 10));
@@ -82,9 +82,9 @@ static bool block_named(Reader *r, const Token *t, uint32_t *block)
   return false;
 }
 
-static bool read_target(Reader *r, IrTarget *target)
+static bool read_target(IrReader *r, IrTarget *target)
 {
-  const Token *t = rd_accept(r, T_WORD);
+  const IrToken *t = rd_accept(r, T_WORD);
   IrValue *args = NULL;
   if (!t)
     return rd_expected(r, "a block");
@@ -99,9 +99,9 @@ static bool read_target(Reader *r, IrTarget *target)
   return ok;
 }
 
-static bool read_block_param(Reader *r, IrValue **params)
+static bool read_block_param(IrReader *r, IrValue **params)
 {
-  const Token *t = rd_accept(r, T_VALUE);
+  const IrToken *t = rd_accept(r, T_VALUE);
   IrValue v;
   IrType type;
   if (!t)
@@ -116,7 +116,7 @@ static bool read_block_param(Reader *r, IrValue **params)
   return true;
 }
 
-static bool read_block_params(Reader *r)
+static bool read_block_params(IrReader *r)
 {
   IrValue *params = NULL;
   bool ok = true;
@@ -132,9 +132,9 @@ static bool read_block_params(Reader *r)
   return ok && rd_expect_punct(r, ')');
 }
 
-static bool read_label(Reader *r)
+static bool read_label(IrReader *r)
 {
-  const Token *t = rd_next(r);
+  const IrToken *t = rd_next(r);
   if (!block_named(r, t, &r->block))
     return false;
   const IrBlock *b = &r->f->blocks[r->block];
@@ -153,12 +153,12 @@ static bool read_label(Reader *r)
 typedef struct {
   IrInsn insn;
   IrValue *args;
-} Draft;
+} InsnDraft;
 
-static bool read_const(Reader *r, Draft *d)
+static bool read_const(IrReader *r, InsnDraft *d)
 {
   bool negative = rd_accept_punct(r, '-');
-  const Token *t = rd_accept(r, T_NUMBER);
+  const IrToken *t = rd_accept(r, T_NUMBER);
   if (!t)
     return rd_expected(r, "a number");
   uint64_t mask = opt_mask(d->insn.type);
@@ -171,7 +171,7 @@ static bool read_const(Reader *r, Draft *d)
   return true;
 }
 
-static bool read_address(Reader *r, Draft *d)
+static bool read_address(IrReader *r, InsnDraft *d)
 {
   int64_t offset;
   if (!rd_expect_symbol(r, T_GLOBAL, &d->insn.u.global.raw) || !rd_accept_offset(r, &offset))
@@ -180,14 +180,14 @@ static bool read_address(Reader *r, Draft *d)
   return true;
 }
 
-static bool read_alloca(Reader *r, Draft *d)
+static bool read_alloca(IrReader *r, InsnDraft *d)
 {
   return rd_expect_number(r, "a size in bytes", PE_MEM_BYTES, &d->insn.imm) &&
          rd_expect_word(r, "align") &&
          rd_expect_u32(r, "an alignment", PE_MEM_BYTES, &d->insn.aux);
 }
 
-static bool read_sized(Reader *r, Draft *d)
+static bool read_sized(IrReader *r, InsnDraft *d)
 {
   IrValue v;
   for (unsigned i = 0; i < (d->insn.op == IR_copy ? 2u : 1u); i++) {
@@ -199,7 +199,7 @@ static bool read_sized(Reader *r, Draft *d)
          rd_expect_number(r, "a size in bytes", UINT32_MAX, &d->insn.imm);
 }
 
-static bool read_call(Reader *r, Draft *d)
+static bool read_call(IrReader *r, InsnDraft *d)
 {
   IrValue v;
   if (d->insn.op == IR_call) {
@@ -215,7 +215,7 @@ static bool read_call(Reader *r, Draft *d)
   return rd_accept_punct(r, ')') || (read_values(r, &d->args) && rd_expect_punct(r, ')'));
 }
 
-static bool read_vec_arg(Reader *r, Draft *d, uint32_t *index)
+static bool read_vec_arg(IrReader *r, InsnDraft *d, uint32_t *index)
 {
   IrValue v;
   if (!read_value(r, &v))
@@ -225,7 +225,7 @@ static bool read_vec_arg(Reader *r, Draft *d, uint32_t *index)
   return true;
 }
 
-static bool read_vec_operand(Reader *r, Draft *d, IrVecOperand *o)
+static bool read_vec_operand(IrReader *r, InsnDraft *d, IrVecOperand *o)
 {
   unsigned kind;
   if (!rd_expect_listed(r, IRW_vec_operand, "a kind of operand", &kind))
@@ -234,15 +234,15 @@ static bool read_vec_operand(Reader *r, Draft *d, IrVecOperand *o)
   if (o->kind == IRV_DSR ? !rd_dsr(r, &o->file, &o->number)
                          : !read_vec_arg(r, d, &o->arg))
     return false;
-  const Token *name = rd_accept(r, T_TEXT);
+  const IrToken *name = rd_accept(r, T_TEXT);
   o->name = name ? name->text : NULL;
   return true;
 }
 
-static bool read_vec_role(Reader *r, Draft *d)
+static bool read_vec_role(IrReader *r, InsnDraft *d)
 {
   IrVec *vec = d->insn.u.vec;
-  const Token *role = rd_accept(r, T_WORD);
+  const IrToken *role = rd_accept(r, T_WORD);
   if (!role || !rd_expect_punct(r, '='))
     return role ? false : rd_expected(r, "dest, src0, src1, factor or index");
   if (strcmp(role->text, "dest") == 0)
@@ -259,10 +259,10 @@ static bool read_vec_role(Reader *r, Draft *d)
   return false;
 }
 
-static bool read_vec(Reader *r, Draft *d)
+static bool read_vec(IrReader *r, InsnDraft *d)
 {
   IrVec *vec = arena_new(r->arena, IrVec);
-  const Token *t = rd_accept(r, T_WORD);
+  const IrToken *t = rd_accept(r, T_WORD);
   if (!t)
     return rd_expected(r, "a vector operation");
   vec->scalar = vec->index = IR_NO_ID;
@@ -280,7 +280,7 @@ static bool read_vec(Reader *r, Draft *d)
   return true;
 }
 
-static bool read_branch(Reader *r, Draft *d)
+static bool read_branch(IrReader *r, InsnDraft *d)
 {
   IrValue v;
   unsigned n = d->insn.op == IR_cond_br ? 2 : 1;
@@ -296,10 +296,10 @@ static bool read_branch(Reader *r, Draft *d)
   return true;
 }
 
-static bool read_field(Reader *r, Draft *d)
+static bool read_field(IrReader *r, InsnDraft *d)
 {
   const char *names[DSRF_COUNT];
-  const Token *t = rd_accept(r, T_WORD);
+  const IrToken *t = rd_accept(r, T_WORD);
   if (!t)
     return rd_expected(r, "a field of descriptors");
   for (int i = 0; i < DSRF_COUNT; i++) {
@@ -313,7 +313,7 @@ static bool read_field(Reader *r, Draft *d)
   return false;
 }
 
-static bool read_dsr_aux(Reader *r, Draft *d)
+static bool read_dsr_aux(IrReader *r, InsnDraft *d)
 {
   DsrFile file;
   uint32_t number;
@@ -324,7 +324,7 @@ static bool read_dsr_aux(Reader *r, Draft *d)
 }
 
 /* The words between the operation's name and its values. */
-static bool read_attributes(Reader *r, Draft *d)
+static bool read_attributes(IrReader *r, InsnDraft *d)
 {
   unsigned word;
   switch ((int)d->insn.op) {
@@ -351,7 +351,7 @@ static bool read_attributes(Reader *r, Draft *d)
   }
 }
 
-static bool read_operands(Reader *r, Draft *d)
+static bool read_operands(IrReader *r, InsnDraft *d)
 {
   switch ((int)d->insn.op) {
   case IR_const: return read_const(r, d);
@@ -377,7 +377,7 @@ static bool read_operands(Reader *r, Draft *d)
   }
 }
 
-static bool op_named(Reader *r, const Token *t, const char *name, IrOp *op)
+static bool op_named(IrReader *r, const IrToken *t, const char *name, IrOp *op)
 {
   const char *names[IR_OP_COUNT];
   if (ir_op_from_name(name, op))
@@ -389,9 +389,9 @@ static bool op_named(Reader *r, const Token *t, const char *name, IrOp *op)
 }
 
 /* NAME or NAME.TYPE; the result's type, if the row of ops.def gives it. */
-static bool read_op(Reader *r, IrInsn *insn)
+static bool read_op(IrReader *r, IrInsn *insn)
 {
-  const Token *t = rd_next(r);
+  const IrToken *t = rd_next(r);
   if (t->kind != T_WORD) {
     r->at -= t->kind != T_END;
     return rd_expected(r, "an operation");
@@ -418,7 +418,7 @@ static bool read_op(Reader *r, IrInsn *insn)
   return may_lack;
 }
 
-static bool place_insn(Reader *r, Draft *d, const Token *result)
+static bool place_insn(IrReader *r, InsnDraft *d, const IrToken *result)
 {
   IrValue v;
   d->insn.n_args = (uint32_t)arrlenu(d->args);
@@ -437,15 +437,15 @@ static bool place_insn(Reader *r, Draft *d, const Token *result)
   return true;
 }
 
-static bool read_insn(Reader *r, Draft *d)
+static bool read_insn(IrReader *r, InsnDraft *d)
 {
-  const Token *start = rd_peek(r), *result = NULL;
+  const IrToken *start = rd_peek(r), *result = NULL;
   if (start->kind == T_VALUE) {
     result = rd_next(r);
     if (!rd_expect_punct(r, '=') || rd_peek(r)->first)
       return rd_peek(r)->first ? rd_expected(r, "an operation") : false;
   }
-  const Token *op = rd_peek(r);
+  const IrToken *op = rd_peek(r);
   if (!read_op(r, &d->insn))
     return false;
   if (!result != (d->insn.type == IRT_VOID)) {
@@ -464,9 +464,9 @@ static bool read_insn(Reader *r, Draft *d)
   return place_insn(r, d, result) && rd_finish_line(r);
 }
 
-static void read_body_line(Reader *r)
+static void read_body_line(IrReader *r)
 {
-  Draft d = {0};
+  InsnDraft d = {0};
   size_t start = r->at;
   bool labels = rd_peek(r)->kind == T_WORD && is_label(rd_peek(r)->text);
   bool ok = labels ? read_label(r) && rd_finish_line(r) : read_insn(r, &d);
@@ -478,10 +478,10 @@ static void read_body_line(Reader *r)
 /* ---- functions --------------------------------------------------------------------- */
 
 /* Makes the blocks of the labels up to the closing brace, so that branches know them. */
-static void find_labels(Reader *r)
+static void find_labels(IrReader *r)
 {
   for (size_t i = r->at; r->tokens[i].kind != T_END; i++) {
-    const Token *t = &r->tokens[i];
+    const IrToken *t = &r->tokens[i];
     if (!t->first)
       continue;
     if (t->kind == T_PUNCT && *t->text == '}')
@@ -496,7 +496,7 @@ static void find_labels(Reader *r)
   }
 }
 
-static void check_defined(Reader *r)
+static void check_defined(IrReader *r)
 {
   for (const NumberEntry *e = r->values; e; e = e->hh.next) {
     if (!r->f->insns[e->value].dead)
@@ -507,7 +507,7 @@ static void check_defined(Reader *r)
 }
 
 /* The result of dsd_set is of its operand's type, which may stand further down. */
-static void settle_dsd_types(Reader *r)
+static void settle_dsd_types(IrReader *r)
 {
   for (bool changed = true; changed;) {
     changed = false;
@@ -522,7 +522,7 @@ static void settle_dsd_types(Reader *r)
   }
 }
 
-static bool read_signature(Reader *r)
+static bool read_signature(IrReader *r)
 {
   IrType *params = NULL, type;
   bool ok = rd_expect_punct(r, '(');
@@ -542,7 +542,7 @@ static bool read_signature(Reader *r)
   return ok && rd_expect_type(r, &r->f->result);
 }
 
-static bool read_function_head(Reader *r)
+static bool read_function_head(IrReader *r)
 {
   if (!read_signature(r))
     return false;
@@ -561,9 +561,9 @@ static bool read_function_head(Reader *r)
   return rd_accept_loc(r, &r->f->loc) && rd_expect_punct(r, '{') && rd_finish_line(r);
 }
 
-bool rd_function(Reader *r)
+bool rd_function(IrReader *r)
 {
-  const Token *name = rd_peek(r);
+  const IrToken *name = rd_peek(r);
   if (!rd_expect_symbol(r, T_FUNC, &r->func.raw) ||
       !rd_claim(r, &r->func_done[r->func.raw], "function", name))
     return false;

@@ -4,7 +4,7 @@
 /* ---- tokens ------------------------------------------------------------------------ */
 
 typedef struct {
-  Reader *r;
+  IrReader *r;
   const char *text;
   size_t length, at;
   uint32_t base;
@@ -135,11 +135,11 @@ static void bad_character(Scanner *s)
 }
 
 /* One token, or none after a bad character. */
-static bool scan_token(Scanner *s, Token *t)
+static bool scan_token(Scanner *s, IrToken *t)
 {
   size_t start = s->at;
   int c = peek_char(s, 0);
-  *t = (Token){.first = s->first, .text = ""};
+  *t = (IrToken){.first = s->first, .text = ""};
   if (c < 0) {
     t->kind = T_END;
     t->first = true;
@@ -171,10 +171,10 @@ static bool scan_token(Scanner *s, Token *t)
   return true;
 }
 
-void rd_scan_all(Reader *r, const char *text, size_t length, uint32_t base)
+void rd_scan_all(IrReader *r, const char *text, size_t length, uint32_t base)
 {
   Scanner s = {.r = r, .text = text, .length = length, .base = base, .first = true};
-  Token t;
+  IrToken t;
   do {
     skip_blank(&s);
     if (scan_token(&s, &t))
@@ -186,33 +186,33 @@ void rd_scan_all(Reader *r, const char *text, size_t length, uint32_t base)
 
 /* ---- small pieces of grammar ------------------------------------------------------- */
 
-const Token *rd_peek(const Reader *r)
+const IrToken *rd_peek(const IrReader *r)
 {
   return &r->tokens[r->at];
 }
 
-const Token *rd_next(Reader *r)
+const IrToken *rd_next(IrReader *r)
 {
-  const Token *t = &r->tokens[r->at];
+  const IrToken *t = &r->tokens[r->at];
   if (t->kind != T_END)
     r->at++;
   return t;
 }
 
-bool rd_at_line_end(const Reader *r)
+bool rd_at_line_end(const IrReader *r)
 {
-  const Token *t = rd_peek(r);
+  const IrToken *t = rd_peek(r);
   return t->first || (t->kind == T_PUNCT && *t->text == '}');
 }
 
-void rd_recover(Reader *r, size_t start)
+void rd_recover(IrReader *r, size_t start)
 {
   while (r->at == start || !rd_peek(r)->first)
     if (rd_next(r)->kind == T_END)
       return;
 }
 
-const char *rd_token_text(Reader *r, const Token *t)
+const char *rd_token_text(IrReader *r, const IrToken *t)
 {
   Arena *scratch = diags_scratch(r->diags);
   switch (t->kind) {
@@ -229,9 +229,9 @@ const char *rd_token_text(Reader *r, const Token *t)
   return "";
 }
 
-bool rd_expected(Reader *r, const char *want)
+bool rd_expected(IrReader *r, const char *want)
 {
-  const Token *t = rd_peek(r);
+  const IrToken *t = rd_peek(r);
   const char *found = t->first && t->kind != T_END ? "the end of the line" : rd_token_text(r, t);
   Span span = t->span;
   if (t->first && r->at > 0 && t->kind != T_END)
@@ -240,44 +240,44 @@ bool rd_expected(Reader *r, const char *want)
   return false;
 }
 
-bool rd_accept_punct(Reader *r, char c)
+bool rd_accept_punct(IrReader *r, char c)
 {
-  const Token *t = rd_peek(r);
+  const IrToken *t = rd_peek(r);
   if (t->first || t->kind != T_PUNCT || *t->text != c)
     return false;
   rd_next(r);
   return true;
 }
 
-bool rd_expect_punct(Reader *r, char c)
+bool rd_expect_punct(IrReader *r, char c)
 {
   char want[] = {'\'', c, '\'', 0};
   return rd_accept_punct(r, c) || rd_expected(r, want);
 }
 
-bool rd_accept_word(Reader *r, const char *word)
+bool rd_accept_word(IrReader *r, const char *word)
 {
-  const Token *t = rd_peek(r);
+  const IrToken *t = rd_peek(r);
   if (t->first || t->kind != T_WORD || strcmp(t->text, word) != 0)
     return false;
   rd_next(r);
   return true;
 }
 
-bool rd_expect_word(Reader *r, const char *word)
+bool rd_expect_word(IrReader *r, const char *word)
 {
   return rd_accept_word(r, word) || rd_expected(r, word);
 }
 
-const Token *rd_accept(Reader *r, TokenKind kind)
+const IrToken *rd_accept(IrReader *r, TokenKind kind)
 {
-  const Token *t = rd_peek(r);
+  const IrToken *t = rd_peek(r);
   return !t->first && t->kind == kind ? rd_next(r) : NULL;
 }
 
-bool rd_expect_number(Reader *r, const char *what, uint64_t most, uint64_t *number)
+bool rd_expect_number(IrReader *r, const char *what, uint64_t most, uint64_t *number)
 {
-  const Token *t = rd_accept(r, T_NUMBER);
+  const IrToken *t = rd_accept(r, T_NUMBER);
   if (!t)
     return rd_expected(r, what);
   *number = t->number;
@@ -287,7 +287,7 @@ bool rd_expect_number(Reader *r, const char *what, uint64_t most, uint64_t *numb
   return false;
 }
 
-bool rd_expect_u32(Reader *r, const char *what, uint64_t most, uint32_t *number)
+bool rd_expect_u32(IrReader *r, const char *what, uint64_t most, uint32_t *number)
 {
   uint64_t n = 0;
   if (!rd_expect_number(r, what, most, &n))
@@ -296,7 +296,7 @@ bool rd_expect_u32(Reader *r, const char *what, uint64_t most, uint32_t *number)
   return true;
 }
 
-bool rd_expect_u16(Reader *r, const char *what, uint64_t most, uint16_t *number)
+bool rd_expect_u16(IrReader *r, const char *what, uint64_t most, uint16_t *number)
 {
   uint32_t n = 0;
   if (!rd_expect_u32(r, what, most, &n))
@@ -305,7 +305,7 @@ bool rd_expect_u16(Reader *r, const char *what, uint64_t most, uint16_t *number)
   return true;
 }
 
-bool rd_expect_u8(Reader *r, const char *what, uint64_t most, uint8_t *number)
+bool rd_expect_u8(IrReader *r, const char *what, uint64_t most, uint8_t *number)
 {
   uint32_t n = 0;
   if (!rd_expect_u32(r, what, most, &n))
@@ -314,7 +314,7 @@ bool rd_expect_u8(Reader *r, const char *what, uint64_t most, uint8_t *number)
   return true;
 }
 
-bool rd_expect_i16(Reader *r, const char *what, int16_t *number)
+bool rd_expect_i16(IrReader *r, const char *what, int16_t *number)
 {
   uint64_t n = 0;
   bool negative = rd_accept_punct(r, '-');
@@ -324,7 +324,7 @@ bool rd_expect_i16(Reader *r, const char *what, int16_t *number)
   return true;
 }
 
-void rd_unknown_word(Reader *r, Span span, const char *kind, const char *name,
+void rd_unknown_word(IrReader *r, Span span, const char *kind, const char *name,
                          const char *const *candidates, size_t n)
 {
   diag_ir_unknown_word(r->diags, span, kind, name);
@@ -333,9 +333,9 @@ void rd_unknown_word(Reader *r, Span span, const char *kind, const char *name,
     diag_ir_did_you_mean(r->diags, span, near);
 }
 
-bool rd_expect_listed(Reader *r, IrWordList list, const char *kind, unsigned *number)
+bool rd_expect_listed(IrReader *r, IrWordList list, const char *kind, unsigned *number)
 {
-  const Token *t = rd_accept(r, T_WORD);
+  const IrToken *t = rd_accept(r, T_WORD);
   if (!t)
     return rd_expected(r, kind);
   if (ir_word_number(list, t->text, number))
@@ -344,7 +344,7 @@ bool rd_expect_listed(Reader *r, IrWordList list, const char *kind, unsigned *nu
   return false;
 }
 
-bool rd_type_named(Reader *r, const char *name, Span span, IrType *type)
+bool rd_type_named(IrReader *r, const char *name, Span span, IrType *type)
 {
   const char *names[IRT_COUNT];
   if (ir_type_from_name(name, type))
@@ -355,13 +355,13 @@ bool rd_type_named(Reader *r, const char *name, Span span, IrType *type)
   return false;
 }
 
-bool rd_expect_type(Reader *r, IrType *type)
+bool rd_expect_type(IrReader *r, IrType *type)
 {
-  const Token *t = rd_accept(r, T_WORD);
+  const IrToken *t = rd_accept(r, T_WORD);
   return t ? rd_type_named(r, t->text, t->span, type) : rd_expected(r, "a type");
 }
 
-static bool symbol_id(Reader *r, const Token *t, uint32_t *id)
+static bool symbol_id(IrReader *r, const IrToken *t, uint32_t *id)
 {
   NameMap **map = t->kind == T_FUNC ? &r->funcs : &r->globals;
   ptrdiff_t i = shgeti(*map, t->text);
@@ -373,22 +373,22 @@ static bool symbol_id(Reader *r, const Token *t, uint32_t *id)
   return true;
 }
 
-bool rd_expect_symbol(Reader *r, TokenKind kind, uint32_t *id)
+bool rd_expect_symbol(IrReader *r, TokenKind kind, uint32_t *id)
 {
-  const Token *t = rd_accept(r, kind);
+  const IrToken *t = rd_accept(r, kind);
   return t ? symbol_id(r, t, id)
            : rd_expected(r, kind == T_FUNC ? "a function" : "a global");
 }
 
 /* A function or a global. */
-bool rd_expect_either(Reader *r, bool *is_func, uint32_t *id)
+bool rd_expect_either(IrReader *r, bool *is_func, uint32_t *id)
 {
   *is_func = rd_peek(r)->kind == T_FUNC;
   return rd_expect_symbol(r, *is_func ? T_FUNC : T_GLOBAL, id);
 }
 
 /* An optional + N or - N. */
-bool rd_accept_offset(Reader *r, int64_t *offset)
+bool rd_accept_offset(IrReader *r, int64_t *offset)
 {
   uint64_t n = 0;
   bool negative = rd_accept_punct(r, '-');
@@ -401,9 +401,9 @@ bool rd_accept_offset(Reader *r, int64_t *offset)
   return true;
 }
 
-bool rd_accept_loc(Reader *r, IrLocId *loc)
+bool rd_accept_loc(IrReader *r, IrLocId *loc)
 {
-  const Token *t = rd_accept(r, T_LOC);
+  const IrToken *t = rd_accept(r, T_LOC);
   if (!t)
     return true;
   if (t->number >= r->m->n_locs) {
@@ -416,28 +416,28 @@ bool rd_accept_loc(Reader *r, IrLocId *loc)
 }
 
 
-bool rd_finish_line(Reader *r)
+bool rd_finish_line(IrReader *r)
 {
   return rd_at_line_end(r) || rd_expected(r, "the end of the line");
 }
 
 /* At the start of a line: goes past a '}'. */
-static bool accept_close(Reader *r)
+static bool accept_close(IrReader *r)
 {
-  const Token *t = rd_peek(r);
+  const IrToken *t = rd_peek(r);
   if (t->kind != T_PUNCT || *t->text != '}')
     return false;
   rd_next(r);
   return true;
 }
 
-bool rd_expect_close(Reader *r)
+bool rd_expect_close(IrReader *r)
 {
   return accept_close(r) || (diag_ir_expected(r->diags, rd_peek(r)->span, "'}'",
                                               rd_token_text(r, rd_peek(r))), false);
 }
 
-bool rd_claim(Reader *r, bool *done, const char *kind, const Token *t)
+bool rd_claim(IrReader *r, bool *done, const char *kind, const IrToken *t)
 {
   if (*done) {
     diag_ir_defined_twice(r->diags, t->span, kind, t->text);

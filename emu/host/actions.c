@@ -23,14 +23,14 @@ typedef struct {
   const char *file;             /* .npy; NULL: `words` */
   uint32_t *words;              /* h2d: row-major over tiles; stb_ds */
   uint32_t args[MAX_LAUNCH_PARAMS], n_args;
-} Step;
+} ActionStep;
 
 typedef struct {
-  Session *session;
+  HostSession *session;
   Diags *diags;
   const Image *image;
   const HostAction *given;
-  Step *action;
+  ActionStep *action;
 } Parse;
 
 /* Where `SYM[:N][@X,Y,W,H][=REST]` is split; absent parts are NULL. */
@@ -149,7 +149,7 @@ static bool all_tiles_have(Parse *p)
 }
 
 /* Elements of a tile's line that its own array has. */
-static uint32_t own_elements(const Session *s, const Step *a, uint32_t tile)
+static uint32_t own_elements(const HostSession *s, const ActionStep *a, uint32_t tile)
 {
   uint32_t own = session_tile_extent(s, tile, a->export_index);
   return a->own_extent && own && own < a->elements ? own : a->elements;
@@ -178,7 +178,7 @@ static Extents region_extents(Parse *p)
 /* Elements for each tile from a total. */
 static bool share_elements(Parse *p, uint64_t count)
 {
-  Step *a = p->action;
+  ActionStep *a = p->action;
   uint64_t tiles = host_tile_count(&a->region);
   Extents extents = region_extents(p);
   if (count == 0 || count % tiles) {
@@ -305,7 +305,7 @@ static bool element_width_ok(Parse *p)
  * as d2h writes it. */
 static bool nothing_is_lost(Parse *p)
 {
-  const Step *a = p->action;
+  const ActionStep *a = p->action;
   const Program *program = session_program(p->session);
   uint32_t tile;
   HostTiles tiles = host_tiles(&a->region);
@@ -380,7 +380,7 @@ static bool parse_print(Parse *p)
 static bool parse_argument(Parse *p, const char *text, size_t length)
 {
   const ImageExport *export = export_of(p);
-  Step *a = p->action;
+  ActionStep *a = p->action;
   unsigned i = a->n_args++;
   if (i >= export->n_params)
     return true;                 /* counted only: the caller says how many there may be */
@@ -436,7 +436,7 @@ static bool parse_action(Parse *p)
 
 /* ---- carrying out ----------------------------------------------------------------------- */
 
-static WseStatus report_outside(Session *s, uint32_t export_index, uint32_t tile)
+static WseStatus report_outside(HostSession *s, uint32_t export_index, uint32_t tile)
 {
   const Program *program = session_program(s);
   diag_memory_outside(session_diags(s), HOST_NOWHERE,
@@ -445,7 +445,7 @@ static WseStatus report_outside(Session *s, uint32_t export_index, uint32_t tile
   return session_usage(s);
 }
 
-static WseStatus print_tile(Session *s, const Step *a, uint32_t tile, FILE *out)
+static WseStatus print_tile(HostSession *s, const ActionStep *a, uint32_t tile, FILE *out)
 {
   const Image *image = session_image(s);
   const ImageExport *export = &image->exports[a->export_index];
@@ -470,7 +470,7 @@ static WseStatus print_tile(Session *s, const Step *a, uint32_t tile, FILE *out)
   return WSE_OK;
 }
 
-static WseStatus do_print(Session *s, const Step *a, FILE *out)
+static WseStatus do_print(HostSession *s, const ActionStep *a, FILE *out)
 {
   uint32_t tile;
   WseStatus status = WSE_OK;
@@ -482,7 +482,7 @@ static WseStatus do_print(Session *s, const Step *a, FILE *out)
 }
 
 /* Words to an array of the symbol's type. */
-static WseStatus save_array(Session *s, const Step *a, const uint32_t *words)
+static WseStatus save_array(HostSession *s, const ActionStep *a, const uint32_t *words)
 {
   const ImageExport *export = &session_image(s)->exports[a->export_index];
   Fp16Format fp16 = session_image(s)->fp16;
@@ -506,8 +506,8 @@ static WseStatus save_array(Session *s, const Step *a, const uint32_t *words)
 }
 
 /* Elements of one byte are no transfer of the device: they are read and written directly. */
-static WseStatus copy_bytes(Session *s, const Step *a, const WseTransfer *region, uint32_t *words,
-                            bool in)
+static WseStatus copy_bytes(HostSession *s, const ActionStep *a, const WseTransfer *region,
+                            uint32_t *words, bool in)
 {
   uint32_t tile;
   uint8_t bytes[PE_MEM_BYTES];
@@ -526,8 +526,8 @@ static WseStatus copy_bytes(Session *s, const Step *a, const WseTransfer *region
   return WSE_OK;
 }
 
-static WseStatus copy_region(Session *s, const Step *a, const WseTransfer *region, uint32_t *words,
-                             bool in)
+static WseStatus copy_region(HostSession *s, const ActionStep *a, const WseTransfer *region,
+                             uint32_t *words, bool in)
 {
   if (session_image(s)->exports[a->export_index].element_bytes == 1)
     return copy_bytes(s, a, region, words, in);
@@ -535,8 +535,8 @@ static WseStatus copy_region(Session *s, const Step *a, const WseTransfer *regio
 }
 
 /* Words between the lines of the action's region and those of a part of it, which are shorter. */
-static void move_lines(const Step *a, const WseTransfer *part, uint32_t *whole, uint32_t *words,
-                       bool in)
+static void move_lines(const ActionStep *a, const WseTransfer *part, uint32_t *whole,
+                       uint32_t *words, bool in)
 {
   size_t bytes = sizeof *words * part->elements;
   for (uint32_t y = part->y; y < part->y + part->height; y++)
@@ -547,8 +547,8 @@ static void move_lines(const Step *a, const WseTransfer *part, uint32_t *whole, 
     }
 }
 
-static WseStatus copy_part(Session *s, const Step *a, const WseTransfer *part, uint32_t *whole,
-                           bool in)
+static WseStatus copy_part(HostSession *s, const ActionStep *a, const WseTransfer *part,
+                           uint32_t *whole, bool in)
 {
   uint32_t *words = base_malloc(sizeof *words * (wse_transfer_words(part) + 1));
   if (in)
@@ -561,7 +561,8 @@ static WseStatus copy_part(Session *s, const Step *a, const WseTransfer *part, u
 }
 
 /* Words of a tile's line that its array has; 0 if `done` says that they are copied. */
-static uint32_t words_left(Session *s, const Step *a, const bool *done, uint32_t x, uint32_t y)
+static uint32_t words_left(HostSession *s, const ActionStep *a, const bool *done, uint32_t x,
+                           uint32_t y)
 {
   const WseTransfer *r = &a->region;
   if (done[(size_t)(y - r->y) * r->width + (x - r->x)])
@@ -571,7 +572,8 @@ static uint32_t words_left(Session *s, const Step *a, const bool *done, uint32_t
 }
 
 /* The tiles from (x, y) on, first to the right, then down, with as much to copy as this tile. */
-static WseTransfer even_part(Session *s, const Step *a, bool *done, uint32_t x, uint32_t y)
+static WseTransfer even_part(HostSession *s, const ActionStep *a, bool *done, uint32_t x,
+                             uint32_t y)
 {
   const WseTransfer *r = &a->region;
   WseTransfer part = *r;
@@ -589,7 +591,7 @@ static WseTransfer even_part(Session *s, const Step *a, bool *done, uint32_t x, 
 }
 
 /* One transfer for each rectangle of tiles whose arrays are equally long. */
-static WseStatus copy_array(Session *s, const Step *a, uint32_t *words, bool in)
+static WseStatus copy_array(HostSession *s, const ActionStep *a, uint32_t *words, bool in)
 {
   const WseTransfer *r = &a->region;
   bool *done = base_zeroed((size_t)r->width * r->height, sizeof *done);
@@ -606,7 +608,7 @@ static WseStatus copy_array(Session *s, const Step *a, uint32_t *words, bool in)
   return status;
 }
 
-static WseStatus do_d2h(Session *s, const Step *a)
+static WseStatus do_d2h(HostSession *s, const ActionStep *a)
 {
   uint32_t *words = base_zeroed(wse_transfer_words(&a->region) + 1, sizeof *words);
   WseStatus status = copy_array(s, a, words, false);
@@ -616,7 +618,7 @@ static WseStatus do_d2h(Session *s, const Step *a)
   return status;
 }
 
-static WseStatus do_action(Session *s, const Step *a, FILE *out)
+static WseStatus do_action(HostSession *s, const ActionStep *a, FILE *out)
 {
   WseStatus status = WSE_OK;
   if ((a->kind == HOST_D2H || a->kind == HOST_PRINT) && !session_has_run(s))
@@ -633,7 +635,7 @@ static WseStatus do_action(Session *s, const Step *a, FILE *out)
   }
 }
 
-static bool launches_after(const Step *actions, size_t n, size_t at)
+static bool launches_after(const ActionStep *actions, size_t n, size_t at)
 {
   for (size_t i = at + 1; i < n; i++)
     if (actions[i].kind == HOST_LAUNCH)
@@ -642,7 +644,7 @@ static bool launches_after(const Step *actions, size_t n, size_t at)
 }
 
 /* A run that has stopped shows what it was asked to print: memory as it stands. */
-static void print_rest(Session *s, const Step *actions, size_t n, size_t from, FILE *out)
+static void print_rest(HostSession *s, const ActionStep *actions, size_t n, size_t from, FILE *out)
 {
   for (size_t i = from; i < n; i++)
     if (actions[i].kind == HOST_PRINT)
@@ -650,10 +652,10 @@ static void print_rest(Session *s, const Step *actions, size_t n, size_t from, F
   fflush(out);
 }
 
-WseStatus host_carry_out(Session *session, const HostOptions *options, FILE *out)
+WseStatus host_carry_out(HostSession *session, const HostOptions *options, FILE *out)
 {
   size_t n = arrlenu(options->actions);
-  Step *actions = base_malloc(sizeof *actions * (n + 1));
+  ActionStep *actions = base_malloc(sizeof *actions * (n + 1));
   WseStatus status = WSE_OK;
   memset(actions, 0, sizeof *actions * (n + 1));
   for (size_t i = 0; i < n && status == WSE_OK; i++) {

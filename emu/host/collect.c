@@ -17,7 +17,7 @@ double host_seconds(void)
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-HostStats session_stats(Session *s)
+HostStats session_stats(HostSession *s)
 {
   HostStats stats = {
     .arch = s->program->machine->name, .engine = s->ops->name,

@@ -58,79 +58,80 @@ typedef struct {
 
 #define HOST_DEFAULT_MAX_CYCLES 1000000000
 
-typedef struct Session Session;
+typedef struct HostSession HostSession;
 
 /* A session without a program; only open, error and close accept it. */
-Session *session_create(void);
+HostSession *session_create(void);
 /* Loads an image or an output directory of cslc. */
-WseStatus session_open(Session *session, const char *path, const SessionOptions *options);
-void session_close(Session *session);
+WseStatus session_open(HostSession *session, const char *path, const SessionOptions *options);
+void session_close(HostSession *session);
 /* Asks the run to end with WSE_INTERRUPTED, now or when it next goes on.  From any thread or signal
  * handler. */
-void session_interrupt(Session *session);
+void session_interrupt(HostSession *session);
 /* WSE_OK while host operations are possible; else the error to return. */
-WseStatus session_ended(Session *session);
+WseStatus session_ended(HostSession *session);
 /* The run has not come to its end: it was interrupted, or the caller has not waited for it. */
-bool session_is_partial(const Session *session);
-const WseError *session_error(const Session *session);
+bool session_is_partial(const HostSession *session);
+const WseError *session_error(const HostSession *session);
 
-Diags *session_diags(Session *session);
+Diags *session_diags(HostSession *session);
 /* After a diag_...(session_diags(s), HOST_NOWHERE, ...): makes it the session's error. */
-WseStatus session_usage(Session *session);
+WseStatus session_usage(HostSession *session);
 /* The same for a warning: it goes where the options say. */
-void session_warn(Session *session);
+void session_warn(HostSession *session);
 #define HOST_NOWHERE ((Span){0, 0})
 
-const Image *session_image(const Session *session);
-Program *session_program(const Session *session);
-Arena *session_arena(const Session *session);
-uint64_t session_cycle(const Session *session);
+const Image *session_image(const HostSession *session);
+Program *session_program(const HostSession *session);
+Arena *session_arena(const HostSession *session);
+uint64_t session_cycle(const HostSession *session);
 
 /* The export's number, or -1 with the error set. */
-int64_t session_export(Session *session, const char *name);
+int64_t session_export(HostSession *session, const char *name);
 /* What a tile knows of an export; NULL: it does not export it. */
-const ImageBinding *session_binding(const Session *session, uint32_t tile, uint32_t export_index);
+const ImageBinding *session_binding(const HostSession *session, uint32_t tile,
+                                    uint32_t export_index);
 /* Elements of an exported array where any tile knows; 0 unknown. */
-uint32_t session_extent(const Session *session, uint32_t export_index);
+uint32_t session_extent(const HostSession *session, uint32_t export_index);
 /* The same on one tile: tiles may hold arrays of different lengths under one name. */
-uint32_t session_tile_extent(const Session *session, uint32_t tile, uint32_t export_index);
+uint32_t session_tile_extent(const HostSession *session, uint32_t tile, uint32_t export_index);
 
 /* Host operations, as in wse.h: with `task` NULL they are done on return. */
-WseStatus session_h2d(Session *session, const WseTransfer *transfer, const uint32_t *words,
+WseStatus session_h2d(HostSession *session, const WseTransfer *transfer, const uint32_t *words,
                       WseTask *task);
-WseStatus session_d2h(Session *session, const WseTransfer *transfer, uint32_t *words,
+WseStatus session_d2h(HostSession *session, const WseTransfer *transfer, uint32_t *words,
                       WseTask *task);
-WseStatus session_launch(Session *session, uint32_t function, const uint32_t *args,
+WseStatus session_launch(HostSession *session, uint32_t function, const uint32_t *args,
                          uint32_t n_args, WseTask *task);
-WseStatus session_wait(Session *session, WseTask task);
+WseStatus session_wait(HostSession *session, WseTask task);
 /* Makes progress; true too if the run has ended with an error; session_wait then reports it. */
-bool session_is_done(Session *session, WseTask task);
+bool session_is_done(HostSession *session, WseTask task);
 
 /* Runs until quiet, or for `cycles` cycles (0: no limit besides max_cycles). */
-WseStatus session_run(Session *session, uint64_t cycles);
+WseStatus session_run(HostSession *session, uint64_t cycles);
 /* Completes all operations, runs until quiet, and says whether something is stuck. */
-WseStatus session_finish(Session *session);
+WseStatus session_finish(HostSession *session);
 /* When the run is over, whatever its status: what was watched, and the dumps. */
-void session_observed(Session *session);
+void session_observed(HostSession *session);
 /* After session_observed. */
-void session_write_page(Session *session, const char *title, FILE *out);
+void session_write_page(HostSession *session, const char *title, FILE *out);
 /* NULL: none was asked for. */
-const Profile *session_profile(const Session *session);
+const Profile *session_profile(const HostSession *session);
 /* True once any cycle was run. */
-bool session_has_run(const Session *session);
+bool session_has_run(const HostSession *session);
 /* Without memcpy: a launch that is followed by others may leave operations waiting for them. */
-void session_expect_launches(Session *session, bool more);
+void session_expect_launches(HostSession *session, bool more);
 
 /* Where an export's data lie in a tile; false: the pointer to them lies outside memory. */
-bool session_data_address(Session *session, uint32_t tile, const ImageBinding *binding,
+bool session_data_address(HostSession *session, uint32_t tile, const ImageBinding *binding,
                           uint32_t *address);
 /* A tile's memory at zero cycles: element bytes of an export as they lie there, pointers
  * followed.  False: outside the tile's memory. */
-bool session_peek(Session *session, uint32_t tile, const ImageBinding *binding, uint32_t bytes,
+bool session_peek(HostSession *session, uint32_t tile, const ImageBinding *binding, uint32_t bytes,
                   void *to);
-bool session_poke(Session *session, uint32_t tile, const ImageBinding *binding, uint32_t bytes,
+bool session_poke(HostSession *session, uint32_t tile, const ImageBinding *binding, uint32_t bytes,
                   const void *from);
-WseStatus session_read_symbol(Session *session, uint32_t tile, const char *name, void *bytes,
+WseStatus session_read_symbol(HostSession *session, uint32_t tile, const char *name, void *bytes,
                               size_t capacity, size_t *size);
 
 /* ---- collect.c: statistics -------------------------------------------------------------- */
@@ -158,7 +159,7 @@ typedef struct {
 } HostStats;
 
 /* Valid until the next call on the session. */
-HostStats session_stats(Session *session);
+HostStats session_stats(HostSession *session);
 /* JSON text, keys as in docs/emulator.md; to be freed by the caller. */
 char *host_stats_json(const HostStats *stats);
 double host_seconds(void);      /* a clock that only runs forward */
@@ -194,7 +195,7 @@ HostShape host_shape(const WseTransfer *transfer);
 typedef struct { size_t first, stride; } HostRun;
 HostRun host_shape_run(const HostShape *shape, uint32_t column, uint32_t row);
 /* Whether the region lies in the rectangle; emits the diagnostic if not. */
-bool host_region_ok(Session *session, const WseTransfer *transfer);
+bool host_region_ok(HostSession *session, const WseTransfer *transfer);
 
 /* ---- npy.c: arrays in files ------------------------------------------------------------- */
 
@@ -268,10 +269,11 @@ const char *host_honesty(void);
 typedef struct HostOutputs HostOutputs;
 /* Before session_open; sets the streams of `options->session` but those of what tiles print and of
  * warnings.  *outputs is set on failure, too. */
-WseStatus host_outputs_open(Session *session, HostOptions *options, HostOutputs **outputs);
+WseStatus host_outputs_open(HostSession *session, HostOptions *options, HostOutputs **outputs);
 /* Once the run is over, whether it went well or not, or has been cut off: profile, report and
  * statistics, and the trace gets its name.  Does nothing when called again. */
-WseStatus host_outputs_write(Session *session, const HostOptions *options, HostOutputs *outputs);
+WseStatus host_outputs_write(HostSession *session, const HostOptions *options,
+                             HostOutputs *outputs);
 /* After session_close; what host_outputs_write has not kept is gone. */
 void host_outputs_close(HostOutputs *outputs);
 
@@ -279,6 +281,6 @@ void host_outputs_close(HostOutputs *outputs);
 
 /* Checks all actions against the program, then carries them out in order and finishes; prints
  * go to `out`. */
-WseStatus host_carry_out(Session *session, const HostOptions *options, FILE *out);
+WseStatus host_carry_out(HostSession *session, const HostOptions *options, FILE *out);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stb_ds.h>
 
 struct WseProgram {
-  Session *session;
+  HostSession *session;
   HostOptions options;
   HostOutputs *outputs;
   FILE *sim_log;

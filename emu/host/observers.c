@@ -20,7 +20,7 @@ struct Observers {
   Page *page;
 };
 
-static void write_trace(Session *s, const TraceEvent *event)
+static void write_trace(HostSession *s, const TraceEvent *event)
 {
   const Observers *o = s->observers;
   char line[512];
@@ -34,7 +34,7 @@ static void write_trace(Session *s, const TraceEvent *event)
 
 static void observe_event(TraceSink *sink, const TraceEvent *event)
 {
-  Session *s = sink->context;
+  HostSession *s = sink->context;
   Observers *o = s->observers;
   if (o->over)
     return;
@@ -56,7 +56,7 @@ static void observe_event(TraceSink *sink, const TraceEvent *event)
 
 /* ---- creation --------------------------------------------------------------------------- */
 
-static bool make_text(Session *s)
+static bool make_text(HostSession *s)
 {
   const SessionOptions *o = &s->options;
   TraceSink *text = &s->observers->text;
@@ -78,12 +78,12 @@ static bool make_text(Session *s)
   return true;
 }
 
-static bool tile_ok(Session *s, uint32_t x, uint32_t y)
+static bool tile_ok(HostSession *s, uint32_t x, uint32_t y)
 {
   return host_region_ok(s, &(WseTransfer){.x = x, .y = y, .width = 1, .height = 1});
 }
 
-static bool make_watch(Session *s)
+static bool make_watch(HostSession *s)
 {
   const uint32_t *w = s->options.watch;
   if (!s->options.has_watch)
@@ -95,7 +95,7 @@ static bool make_watch(Session *s)
   return true;
 }
 
-static bool make_stop(Session *s)
+static bool make_stop(HostSession *s)
 {
   Observers *o = s->observers;
   if (!s->options.stop)
@@ -112,7 +112,7 @@ static bool make_stop(Session *s)
   return true;
 }
 
-static bool dump_ok(Session *s)
+static bool dump_ok(HostSession *s)
 {
   const uint32_t *d = s->options.dump;
   return !s->options.has_dump ||
@@ -120,7 +120,7 @@ static bool dump_ok(Session *s)
 }
 
 /* What the engine has to deliver; the limits of the written trace hold only if it is alone. */
-static uint32_t kinds_wanted(const Session *s)
+static uint32_t kinds_wanted(const HostSession *s)
 {
   const Observers *o = s->observers;
   uint32_t kinds = o->profile ? (uint32_t)PROFILE_KINDS : 0;
@@ -130,7 +130,7 @@ static uint32_t kinds_wanted(const Session *s)
   return kinds;
 }
 
-bool observers_create(Session *s)
+bool observers_create(HostSession *s)
 {
   const SessionOptions *options = &s->options;
   Observers *o = base_malloc(sizeof *o);
@@ -152,7 +152,7 @@ bool observers_create(Session *s)
   return true;
 }
 
-void observers_destroy(Session *s)
+void observers_destroy(HostSession *s)
 {
   Observers *o = s->observers;
   if (!o)
@@ -166,13 +166,13 @@ void observers_destroy(Session *s)
 
 /* ---- stopping --------------------------------------------------------------------------- */
 
-uint64_t observers_limit(const Session *s, uint64_t limit)
+uint64_t observers_limit(const HostSession *s, uint64_t limit)
 {
   const Observers *o = s->observers;
   return o->has_stop && o->stop.by_cycle && o->stop.cycle < limit ? o->stop.cycle : limit;
 }
 
-bool observers_stopped(Session *s, RunStatus status)
+bool observers_stopped(HostSession *s, RunStatus status)
 {
   Observers *o = s->observers;
   if (o->has_stop && o->stop.by_cycle && status == RUN_LIMIT && session_cycle(s) == o->stop.cycle)
@@ -180,7 +180,7 @@ bool observers_stopped(Session *s, RunStatus status)
   return o->stopped;
 }
 
-char *observers_stop_text(const Session *s)
+char *observers_stop_text(const HostSession *s)
 {
   const Observers *o = s->observers;
   char place[512], *text = NULL;
@@ -200,14 +200,14 @@ char *observers_stop_text(const Session *s)
 
 /* ---- the end ---------------------------------------------------------------------------- */
 
-static void dump_region(Session *s, const uint32_t region[4], FILE *out)
+static void dump_region(HostSession *s, const uint32_t region[4], FILE *out)
 {
   for (uint32_t y = region[1]; y < region[1] + region[3]; y++)
     for (uint32_t x = region[0]; x < region[0] + region[2]; x++)
       dump_tile(s->engine, s->program, program_tile(s->program, x, y), out);
 }
 
-static void dump_touched(Session *s, FILE *out)
+static void dump_touched(HostSession *s, FILE *out)
 {
   unsigned dumped = 0;
   for (uint32_t t = 0; t < s->program->n_tiles; t++) {
@@ -221,7 +221,7 @@ static void dump_touched(Session *s, FILE *out)
   }
 }
 
-void session_observed(Session *s)
+void session_observed(HostSession *s)
 {
   Observers *o = s->observers;
   FILE *out = s->options.observed_out;
@@ -248,7 +248,7 @@ void session_observed(Session *s)
     dump_touched(s, out);
 }
 
-void session_write_page(Session *s, const char *title, FILE *out)
+void session_write_page(HostSession *s, const char *title, FILE *out)
 {
   HostStats stats = session_stats(s);
   char *text = host_stats_json(&stats);
@@ -260,7 +260,7 @@ void session_write_page(Session *s, const char *title, FILE *out)
   free(text);
 }
 
-const Profile *session_profile(const Session *s)
+const Profile *session_profile(const HostSession *s)
 {
   return s->observers ? s->observers->profile : NULL;
 }

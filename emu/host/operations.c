@@ -28,12 +28,12 @@ enum { MAX_BURST = COMMAND_WORDS + MAX_LAUNCH_PARAMS };
 /* The times in which the words of one burst reach the tiles of a channel. */
 typedef struct { bool sent; uint64_t at[MAX_BURST]; } BurstTime;
 
-static uint64_t channel_time(Session *s, unsigned channel)
+static uint64_t channel_time(HostSession *s, unsigned channel)
 {
   return host_channel_time(&s->channels[channel], &s->program->timing, session_cycle(s));
 }
 
-static void post_at(Session *s, uint32_t tile, unsigned color, uint32_t word, uint64_t at)
+static void post_at(HostSession *s, uint32_t tile, unsigned color, uint32_t word, uint64_t at)
 {
   if (!s->ops->post(s->engine, tile, color, word, at))
     ICE("tile %u takes no word on color %u", tile, color);
@@ -42,7 +42,7 @@ static void post_at(Session *s, uint32_t tile, unsigned color, uint32_t word, ui
 }
 
 /* A command goes to all tiles of a channel at once and is charged to it once. */
-static void post_burst(Session *s, BurstTime *times, uint32_t tile, const uint32_t *words,
+static void post_burst(HostSession *s, BurstTime *times, uint32_t tile, const uint32_t *words,
                        unsigned n)
 {
   unsigned channel = program_channel(s->program, tile);
@@ -55,7 +55,7 @@ static void post_burst(Session *s, BurstTime *times, uint32_t tile, const uint32
   time->sent = true;
 }
 
-static BurstTime *burst_times(Session *s)
+static BurstTime *burst_times(HostSession *s)
 {
   size_t size = sizeof(BurstTime) * arrlenu(s->channels);
   BurstTime *times = base_malloc(size);
@@ -63,7 +63,7 @@ static BurstTime *burst_times(Session *s)
   return times;
 }
 
-static void copy_command(const Session *s, const Operation *op, uint32_t tile, bool read,
+static void copy_command(const HostSession *s, const Operation *op, uint32_t tile, bool read,
                          uint32_t words[COMMAND_WORDS])
 {
   const ImageBinding *b = session_binding(s, tile, op->transfer.target);
@@ -75,7 +75,7 @@ static void copy_command(const Session *s, const Operation *op, uint32_t tile, b
 
 /* One word of the buffer goes to one tile, or as a broadcast to a row or column of tiles; a
  * channel is charged once for it. */
-static void post_word(Session *s, const HostTiles *tiles, unsigned color, uint32_t word,
+static void post_word(HostSession *s, const HostTiles *tiles, unsigned color, uint32_t word,
                       uint32_t column, uint32_t row)
 {
   WseBroadcast broadcast = tiles->transfer->broadcast;
@@ -97,7 +97,7 @@ static void post_word(Session *s, const HostTiles *tiles, unsigned color, uint32
 }
 
 /* Words leave the host as they lie in its buffer. */
-static void post_words(Session *s, const Operation *op, unsigned color)
+static void post_words(HostSession *s, const Operation *op, unsigned color)
 {
   const uint32_t *from = op->from;
   HostTiles tiles = host_tiles(&op->transfer);
@@ -115,7 +115,7 @@ static void post_words(Session *s, const Operation *op, unsigned color)
         post_word(s, &tiles, color, *from++, column, row);
 }
 
-static void issue_copy_in(Session *s, Operation *op)
+static void issue_copy_in(HostSession *s, Operation *op)
 {
   BurstTime *times = burst_times(s);
   uint32_t tile, words[COMMAND_WORDS];
@@ -136,7 +136,7 @@ static void expect_words(Operation *op)
   memset(op->received, 0, sizeof *op->received * tiles);
 }
 
-static void issue_copy_out(Session *s, Operation *op)
+static void issue_copy_out(HostSession *s, Operation *op)
 {
   BurstTime *times = burst_times(s);
   uint32_t tile, words[COMMAND_WORDS];
@@ -149,7 +149,7 @@ static void issue_copy_out(Session *s, Operation *op)
   free(times);
 }
 
-static void issue_launch(Session *s, Operation *op)
+static void issue_launch(HostSession *s, Operation *op)
 {
   BurstTime *args = burst_times(s), *calls = burst_times(s);
   uint32_t words[MAX_BURST];
@@ -176,7 +176,7 @@ static void issue_launch(Session *s, Operation *op)
   op->missing = 1;      /* until a caller looks */
 }
 
-static void issue_operation(Session *s, Operation *op)
+static void issue_operation(HostSession *s, Operation *op)
 {
   op->state = OPERATION_ISSUED;
   s->quiet = false;
@@ -197,7 +197,7 @@ static void issue_operation(Session *s, Operation *op)
 /* ---- words from tiles ------------------------------------------------------------------- */
 
 /* Takes what a tile has sent for an operation, at most what it still lacks. */
-static uint32_t take_words(Session *s, Operation *op, uint32_t tile, unsigned color,
+static uint32_t take_words(HostSession *s, Operation *op, uint32_t tile, unsigned color,
                            const HostRun *run, uint32_t received)
 {
   uint32_t words[TAKE_WORDS], start = received, elements = op->transfer.elements;
@@ -215,7 +215,7 @@ static uint32_t take_words(Session *s, Operation *op, uint32_t tile, unsigned co
 }
 
 /* Takes what has come for an operation; the engine hands words out at the channels' pace. */
-static void collect_words(Session *s, Operation *op)
+static void collect_words(HostSession *s, Operation *op)
 {
   unsigned color = op->kind == OPERATION_COPY_OUT ? s->program->machine->memcpy_result_color
                                                   : op->transfer.target;
@@ -230,7 +230,7 @@ static void collect_words(Session *s, Operation *op)
   }
 }
 
-static size_t tiles_to_unblock(Session *s, const Operation *op)
+static size_t tiles_to_unblock(HostSession *s, const Operation *op)
 {
   size_t missing = 0;
   for (uint32_t tile = 0; tile < s->program->n_tiles; tile++)
@@ -239,7 +239,7 @@ static size_t tiles_to_unblock(Session *s, const Operation *op)
   return missing;
 }
 
-void session_collect(Session *s)
+void session_collect(HostSession *s)
 {
   for (size_t i = s->first_open; i < arrlenu(s->operations); i++) {
     Operation *op = &s->operations[i];
@@ -248,14 +248,14 @@ void session_collect(Session *s)
   }
 }
 
-static void skip_done(Session *s)
+static void skip_done(HostSession *s)
 {
   while (s->first_open < arrlenu(s->operations) &&
          s->operations[s->first_open].state == OPERATION_DONE)
     s->first_open++;
 }
 
-static void finish_operation(Session *s, Operation *op)
+static void finish_operation(HostSession *s, Operation *op)
 {
   op->state = OPERATION_DONE;
   free(op->received);
@@ -264,7 +264,7 @@ static void finish_operation(Session *s, Operation *op)
 }
 
 /* Marks what is done; true if anything changed. */
-static bool settle_operations(Session *s, bool quiet)
+static bool settle_operations(HostSession *s, bool quiet)
 {
   bool changed = false;
   session_collect(s);
@@ -287,7 +287,7 @@ static bool settle_operations(Session *s, bool quiet)
 
 /* Issues what may go out now; true if anything did.  A command waits for those before it, and a
  * copy to the host for a quiet fabric besides. */
-static bool issue_ready(Session *s, bool quiet)
+static bool issue_ready(HostSession *s, bool quiet)
 {
   bool issued = false, command_open = false;
   for (size_t i = s->first_open; i < arrlenu(s->operations); i++) {
@@ -303,7 +303,7 @@ static bool issue_ready(Session *s, bool quiet)
   return issued;
 }
 
-static const Operation *oldest_issued(const Session *s)
+static const Operation *oldest_issued(const HostSession *s)
 {
   for (size_t i = s->first_open; i < arrlenu(s->operations); i++)
     if (s->operations[i].state == OPERATION_ISSUED)
@@ -312,7 +312,7 @@ static const Operation *oldest_issued(const Session *s)
 }
 
 /* The phase that the next cycles belong to: the program's, unless nothing but copies go on. */
-static void begin_phase(Session *s, const Operation *op)
+static void begin_phase(HostSession *s, const Operation *op)
 {
   static const char *const verbs[] = {
     [OPERATION_COPY_IN] = "h2d", [OPERATION_COPY_OUT] = "d2h", [OPERATION_STREAM_IN] = "stream in",
@@ -330,25 +330,25 @@ static void begin_phase(Session *s, const Operation *op)
 }
 
 /* NULL: it is done and forgotten, or there never was one. */
-static Operation *find_operation(Session *s, WseTask task)
+static Operation *find_operation(HostSession *s, WseTask task)
 {
   bool kept = task >= s->first_id && task - s->first_id < arrlenu(s->operations);
   return kept ? &s->operations[task - s->first_id] : NULL;
 }
 
-static bool is_known(const Session *s, WseTask task)
+static bool is_known(const HostSession *s, WseTask task)
 {
   return task >= 1 && task < s->first_id + arrlenu(s->operations);
 }
 
-static bool is_done(Session *s, WseTask task)
+static bool is_done(HostSession *s, WseTask task)
 {
   const Operation *op = find_operation(s, task);
   return !op || op->state == OPERATION_DONE;
 }
 
 /* Whether any tile takes words of a color that belongs to the host alone. */
-static bool takes_streams(const Session *s)
+static bool takes_streams(const HostSession *s)
 {
   const Machine *machine = s->program->machine;
   for (uint32_t c = 0; c < s->image->n_classes; c++)
@@ -361,12 +361,12 @@ static bool takes_streams(const Session *s)
 }
 
 /* A launch that stands still on every tile may go on with a stream that the host sends next. */
-static bool is_delivered(const Session *s, const Operation *op)
+static bool is_delivered(const HostSession *s, const Operation *op)
 {
   return op && op->kind == OPERATION_LAUNCH && op->state == OPERATION_ISSUED && takes_streams(s);
 }
 
-static const char *why_launch(Session *s, const Operation *op)
+static const char *why_launch(HostSession *s, const Operation *op)
 {
   uint32_t first = UINT32_MAX, n = 0, missing = 0;
   for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
@@ -384,7 +384,7 @@ static const char *why_launch(Session *s, const Operation *op)
       program_y(s->program, first));
 }
 
-static const char *why_missing(Session *s, const Operation *op)
+static const char *why_missing(HostSession *s, const Operation *op)
 {
   size_t all = host_tile_count(&op->transfer) * op->transfer.elements;
   const char *what = op->kind == OPERATION_STREAM_OUT
@@ -396,7 +396,7 @@ static const char *why_missing(Session *s, const Operation *op)
 }
 
 /* Nothing moves and nothing more can be issued. */
-static WseStatus report_stuck(Session *s)
+static WseStatus report_stuck(HostSession *s)
 {
   IdleQuestion question = {.host = true, .unblocks_expected = s->unblocks_expected};
   const char *why = NULL;
@@ -414,7 +414,7 @@ static WseStatus report_stuck(Session *s)
 
 /* Whether all tiles have done what the oldest open command asks, so that the host waits for
  * nothing but a quiet fabric. */
-static bool waits_for_quiet(const Session *s)
+static bool waits_for_quiet(const HostSession *s)
 {
   if (session_cycle(s) < s->posted_until)
     return false;
@@ -429,7 +429,7 @@ static bool waits_for_quiet(const Session *s)
 /* One step of progress: issue, run, settle.  *idle: nothing can move any more and nothing can be
  * issued.  Tiles that never rest, by a task that activates itself, hold the host up for a while
  * only. */
-static WseStatus make_progress(Session *s, bool *idle)
+static WseStatus make_progress(HostSession *s, bool *idle)
 {
   bool quiet = false;
   issue_ready(s, s->quiet);
@@ -459,7 +459,7 @@ static WseStatus make_progress(Session *s, bool *idle)
 }
 
 /* With `all`, launches that are only delivered are waited for like everything else. */
-static WseStatus wait_for(Session *s, WseTask task, bool all)
+static WseStatus wait_for(HostSession *s, WseTask task, bool all)
 {
   WseStatus status = WSE_OK;
   while (status == WSE_OK && !is_done(s, task)) {
@@ -476,7 +476,7 @@ static WseStatus wait_for(Session *s, WseTask task, bool all)
   return status;
 }
 
-WseStatus session_wait(Session *s, WseTask task)
+WseStatus session_wait(HostSession *s, WseTask task)
 {
   WseStatus status = session_ended(s);
   if (status != WSE_OK)
@@ -488,7 +488,7 @@ WseStatus session_wait(Session *s, WseTask task)
   return wait_for(s, task, false);
 }
 
-WseStatus session_drain(Session *s)
+WseStatus session_drain(HostSession *s)
 {
   WseStatus status = WSE_OK;
   for (size_t i = s->first_open; status == WSE_OK && i < arrlenu(s->operations); i++)
@@ -496,7 +496,7 @@ WseStatus session_drain(Session *s)
   return status;
 }
 
-bool session_is_done(Session *s, WseTask task)
+bool session_is_done(HostSession *s, WseTask task)
 {
   bool idle;
   if (session_ended(s) != WSE_OK || is_done(s, task) || make_progress(s, &idle) != WSE_OK)
@@ -511,7 +511,7 @@ bool session_is_done(Session *s, WseTask task)
 }
 
 /* Appends an operation and gives it its number. */
-static WseTask append_operation(Session *s, const Operation *op)
+static WseTask append_operation(HostSession *s, const Operation *op)
 {
   if (s->first_open >= MOST_DONE_KEPT) {
     arrdeln(s->operations, 0, s->first_open);
@@ -527,7 +527,7 @@ static WseTask append_operation(Session *s, const Operation *op)
 
 /* Before the first host action with memcpy: the tiles' own start is over and they wait for
  * commands, so that its cycles are not mixed with those of the action; unless they never rest. */
-static WseStatus start_tiles(Session *s)
+static WseStatus start_tiles(HostSession *s)
 {
   if (s->started || !s->image->memcpy)
     return WSE_OK;
@@ -540,7 +540,7 @@ static WseStatus start_tiles(Session *s)
   return status;
 }
 
-static WseStatus submit_operation(Session *s, const Operation *op, WseTask *task)
+static WseStatus submit_operation(HostSession *s, const Operation *op, WseTask *task)
 {
   WseStatus status = start_tiles(s);
   if (status != WSE_OK)
@@ -555,7 +555,7 @@ static WseStatus submit_operation(Session *s, const Operation *op, WseTask *task
 }
 
 /* An operation that was carried out on the spot, for a caller that wants a task. */
-static WseStatus done_at_once(Session *s, OperationKind kind, WseTask *task)
+static WseStatus done_at_once(HostSession *s, OperationKind kind, WseTask *task)
 {
   WseTask id = append_operation(s, &(Operation){.kind = kind, .state = OPERATION_DONE});
   skip_done(s);
@@ -566,7 +566,7 @@ static WseStatus done_at_once(Session *s, OperationKind kind, WseTask *task)
 
 /* ---- checks ----------------------------------------------------------------------------- */
 
-static WseStatus check_stream(Session *s, const WseTransfer *t, bool in)
+static WseStatus check_stream(HostSession *s, const WseTransfer *t, bool in)
 {
   uint32_t tile;
   if (!s->image->memcpy) {
@@ -603,7 +603,7 @@ static uint32_t bytes_left(const ClassCode *cls, uint32_t address)
 
 /* Whether the elements fit where the export points now; later if a launch may still aim it
  * elsewhere.  Reading on harms nothing and existing programs do it: a warning, for one tile. */
-static WseStatus check_size(Session *s, const WseTransfer *t, uint32_t tile,
+static WseStatus check_size(HostSession *s, const WseTransfer *t, uint32_t tile,
                             const ImageBinding *binding, bool in, bool *warned)
 {
   uint32_t address, bytes = t->elements * (t->is_16bit ? NARROW_BYTES : WIDE_BYTES);
@@ -627,7 +627,7 @@ static WseStatus check_size(Session *s, const WseTransfer *t, uint32_t tile,
   return session_usage(s);
 }
 
-static WseStatus check_symbol(Session *s, const WseTransfer *t, bool in)
+static WseStatus check_symbol(HostSession *s, const WseTransfer *t, bool in)
 {
   bool warned = false;
   if (t->target >= s->image->n_exports) {
@@ -658,7 +658,7 @@ static WseStatus check_symbol(Session *s, const WseTransfer *t, bool in)
   return WSE_OK;
 }
 
-static WseStatus check_transfer(Session *s, const WseTransfer *t, bool in)
+static WseStatus check_transfer(HostSession *s, const WseTransfer *t, bool in)
 {
   WseStatus status = session_ended(s);
   if (status != WSE_OK)
@@ -681,7 +681,7 @@ static WseStatus check_transfer(Session *s, const WseTransfer *t, bool in)
 /* ---- copies without memcpy -------------------------------------------------------------- */
 
 /* The elements of one tile, packed as they lie in its memory. */
-static bool copy_tile(Session *s, const WseTransfer *t, uint32_t tile, const HostRun *run,
+static bool copy_tile(HostSession *s, const WseTransfer *t, uint32_t tile, const HostRun *run,
                       const uint32_t *in, uint32_t *out)
 {
   const ImageBinding *b = session_binding(s, tile, t->target);
@@ -703,8 +703,8 @@ static bool copy_tile(Session *s, const WseTransfer *t, uint32_t tile, const Hos
   return true;
 }
 
-static WseStatus copy_directly(Session *s, const WseTransfer *t, const uint32_t *in, uint32_t *out,
-                               WseTask *task)
+static WseStatus copy_directly(HostSession *s, const WseTransfer *t, const uint32_t *in,
+                               uint32_t *out, WseTask *task)
 {
   uint32_t tile;
   HostTiles tiles = host_tiles(t);
@@ -720,7 +720,7 @@ static WseStatus copy_directly(Session *s, const WseTransfer *t, const uint32_t 
   return done_at_once(s, in ? OPERATION_COPY_IN : OPERATION_COPY_OUT, task);
 }
 
-WseStatus session_h2d(Session *s, const WseTransfer *transfer, const uint32_t *words,
+WseStatus session_h2d(HostSession *s, const WseTransfer *transfer, const uint32_t *words,
                       WseTask *task)
 {
   WseStatus status = check_transfer(s, transfer, true);
@@ -735,7 +735,7 @@ WseStatus session_h2d(Session *s, const WseTransfer *transfer, const uint32_t *w
   return submit_operation(s, &op, task);
 }
 
-WseStatus session_d2h(Session *s, const WseTransfer *transfer, uint32_t *words, WseTask *task)
+WseStatus session_d2h(HostSession *s, const WseTransfer *transfer, uint32_t *words, WseTask *task)
 {
   WseStatus status = check_transfer(s, transfer, false);
   if (status != WSE_OK)
@@ -751,7 +751,7 @@ WseStatus session_d2h(Session *s, const WseTransfer *transfer, uint32_t *words, 
 
 /* ---- launches --------------------------------------------------------------------------- */
 
-static WseStatus check_launch(Session *s, uint32_t function, uint32_t n_args)
+static WseStatus check_launch(HostSession *s, uint32_t function, uint32_t n_args)
 {
   WseStatus status = session_ended(s);
   if (status != WSE_OK)
@@ -776,7 +776,7 @@ static WseStatus check_launch(Session *s, uint32_t function, uint32_t n_args)
   return session_usage(s);
 }
 
-static WseStatus run_until_quiet(Session *s)
+static WseStatus run_until_quiet(HostSession *s)
 {
   bool quiet;
   WseStatus status = session_step(s, UINT64_MAX, &quiet);
@@ -786,7 +786,7 @@ static WseStatus run_until_quiet(Session *s)
 }
 
 /* Without memcpy the engine calls the function itself; arguments are put in place at no cost. */
-static WseStatus launch_directly(Session *s, uint32_t function, const uint32_t *args,
+static WseStatus launch_directly(HostSession *s, uint32_t function, const uint32_t *args,
                                  uint32_t n_args, WseTask *task)
 {
   uint8_t bytes[MAX_LAUNCH_PARAMS * LAUNCH_ARG_BYTES];
@@ -811,7 +811,7 @@ static WseStatus launch_directly(Session *s, uint32_t function, const uint32_t *
   return status == WSE_OK ? done_at_once(s, OPERATION_LAUNCH, task) : status;
 }
 
-WseStatus session_launch(Session *s, uint32_t function, const uint32_t *args, uint32_t n_args,
+WseStatus session_launch(HostSession *s, uint32_t function, const uint32_t *args, uint32_t n_args,
                          WseTask *task)
 {
   WseStatus status = check_launch(s, function, n_args);

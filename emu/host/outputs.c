@@ -11,7 +11,7 @@ struct HostOutputs {
   bool written;
 };
 
-static WseStatus report_unwritable(Session *session, const char *path, const char *why)
+static WseStatus report_unwritable(HostSession *session, const char *path, const char *why)
 {
   diag_output_unwritable(session_diags(session), HOST_NOWHERE, path, why);
   return session_usage(session);
@@ -19,7 +19,7 @@ static WseStatus report_unwritable(Session *session, const char *path, const cha
 
 static const char lost[] = "not all of it has arrived";
 
-WseStatus host_outputs_open(Session *session, HostOptions *options, HostOutputs **outputs)
+WseStatus host_outputs_open(HostSession *session, HostOptions *options, HostOutputs **outputs)
 {
   HostOutputs *o = base_malloc(sizeof *o);
   SessionOptions *session_options = &options->session;
@@ -38,8 +38,8 @@ WseStatus host_outputs_open(Session *session, HostOptions *options, HostOutputs 
 }
 
 /* One file that is written at the end; NULL stands for standard output, which other code checks. */
-static WseStatus write_one(Session *session, const HostOptions *options, const char *path,
-                           void (*print)(Session *, const HostOptions *, FILE *))
+static WseStatus write_one(HostSession *session, const HostOptions *options, const char *path,
+                           void (*print)(HostSession *, const HostOptions *, FILE *))
 {
   FileOut out;
   if (!path) {
@@ -53,7 +53,7 @@ static WseStatus write_one(Session *session, const HostOptions *options, const c
   return file_out_close(&out) && kept ? WSE_OK : report_unwritable(session, path, lost);
 }
 
-static void print_stats(Session *session, const HostOptions *options, FILE *out)
+static void print_stats(HostSession *session, const HostOptions *options, FILE *out)
 {
   (void)options;
   HostStats stats = session_stats(session);
@@ -62,7 +62,7 @@ static void print_stats(Session *session, const HostOptions *options, FILE *out)
   free(text);
 }
 
-static void print_profile(Session *session, const HostOptions *options, FILE *out)
+static void print_profile(HostSession *session, const HostOptions *options, FILE *out)
 {
   (void)options;
   if (session_is_partial(session))
@@ -70,13 +70,13 @@ static void print_profile(Session *session, const HostOptions *options, FILE *ou
   profile_print(session_profile(session), out);
 }
 
-static void print_page(Session *session, const HostOptions *options, FILE *out)
+static void print_page(HostSession *session, const HostOptions *options, FILE *out)
 {
   session_write_page(session, options->program, out);
 }
 
 /* Whatever of it fails, the rest is written. */
-WseStatus host_outputs_write(Session *session, const HostOptions *options, HostOutputs *outputs)
+WseStatus host_outputs_write(HostSession *session, const HostOptions *options, HostOutputs *outputs)
 {
   WseStatus status = WSE_OK, one;
   if (outputs->written)

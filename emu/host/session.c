@@ -15,7 +15,7 @@
 
 /* ---- opening ---------------------------------------------------------------------------- */
 
-static void index_bindings(Session *s)
+static void index_bindings(HostSession *s)
 {
   const Image *image = s->image;
   size_t n = (size_t)image->n_classes * image->n_exports;
@@ -42,7 +42,7 @@ static uint32_t unrouted_colors(const Image *image)
 
 static void print_byte(void *context, uint64_t cycle, uint32_t tile, uint8_t byte)
 {
-  Session *s = context;
+  HostSession *s = context;
   if (!s->prints) {
     s->prints = base_malloc(sizeof *s->prints * s->program->n_tiles);
     memset(s->prints, 0, sizeof *s->prints * s->program->n_tiles);
@@ -61,7 +61,7 @@ static void print_byte(void *context, uint64_t cycle, uint32_t tile, uint8_t byt
   arrsetlen(s->prints[tile], 0);
 }
 
-static WseStatus make_engine(Session *s)
+static WseStatus make_engine(HostSession *s)
 {
   const SessionOptions *o = &s->options;
   if (!observers_create(s))
@@ -85,7 +85,7 @@ static uint64_t image_bound(const void *context, const char *start, size_t lengt
   return image_announced_bytes(start, length);
 }
 
-static char *read_image(Session *s, const char *path, size_t *length)
+static char *read_image(HostSession *s, const char *path, size_t *length)
 {
   struct stat info;
   if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
@@ -96,7 +96,7 @@ static char *read_image(Session *s, const char *path, size_t *length)
   return bytes;
 }
 
-WseStatus session_open(Session *s, const char *path, const SessionOptions *options)
+WseStatus session_open(HostSession *s, const char *path, const SessionOptions *options)
 {
   double start = host_seconds();
   size_t length;
@@ -132,7 +132,7 @@ WseStatus session_open(Session *s, const char *path, const SessionOptions *optio
   return status;
 }
 
-void session_close(Session *s)
+void session_close(HostSession *s)
 {
   if (!s)
     return;
@@ -157,7 +157,7 @@ void session_close(Session *s)
 
 /* ---- running ---------------------------------------------------------------------------- */
 
-WseStatus session_run(Session *s, uint64_t cycles)
+WseStatus session_run(HostSession *s, uint64_t cycles)
 {
   WseStatus status = session_ended(s);
   bool quiet;
@@ -175,7 +175,7 @@ WseStatus session_run(Session *s, uint64_t cycles)
   return session_stuck(s, &(IdleQuestion){.host = s->image->memcpy || s->more_launches}, NULL);
 }
 
-static void warn_hazards(Session *s)
+static void warn_hazards(HostSession *s)
 {
   Fault *faults = session_faults(s, CHECK_WARN, s->hazards_told);
   if (s->options.warnings)
@@ -187,7 +187,7 @@ static void warn_hazards(Session *s)
 
 /* Control wavelets that started no task, the last of each tile: a run that ends well may have lost
  * its work with them.  --check=tasks finds each when it comes. */
-static void warn_untaken(Session *s)
+static void warn_untaken(HostSession *s)
 {
   bool told = s->warned_of == session_cycle(s) + 1;       /* in the report of what is left undone */
   if (!s->options.warnings || s->options.check == CHECK_OFF || told ||
@@ -209,7 +209,7 @@ static void warn_untaken(Session *s)
 }
 
 /* 0: no limit, since only the program decides when it is over. */
-static uint64_t cycles_to_rest(const Session *s)
+static uint64_t cycles_to_rest(const HostSession *s)
 {
   uint64_t now = session_cycle(s);
   if (!s->image->memcpy)
@@ -217,7 +217,7 @@ static uint64_t cycles_to_rest(const Session *s)
   return SESSION_PATIENCE_CYCLES + (s->posted_until > now ? s->posted_until - now : 0);
 }
 
-WseStatus session_finish(Session *s)
+WseStatus session_finish(HostSession *s)
 {
   s->finishing = true;
   WseStatus status = session_ended(s);

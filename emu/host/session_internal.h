@@ -27,7 +27,7 @@ typedef struct {
 
 typedef struct Observers Observers;
 
-struct Session {
+struct HostSession {
   SourceMap *sources;
   Diags *diags;
   Arena *arena;
@@ -72,41 +72,41 @@ enum { SESSION_PATIENCE_CYCLES = 1 << 20 };
 /* ---- session_state.c */
 
 /* Makes the text, from malloc, the session's error. */
-WseStatus session_fail(Session *session, WseStatus status, char *text);
+WseStatus session_fail(HostSession *session, WseStatus status, char *text);
 /* The error of now is the one that every later operation gets. */
-WseStatus session_end(Session *session);
+WseStatus session_end(HostSession *session);
 /* What was printed and traced so far is there to be read. */
-void session_flush(Session *session);
-void session_flush_diags(Session *session, FILE *out);
+void session_flush(HostSession *session);
+void session_flush_diags(HostSession *session, FILE *out);
 
 /* ---- session_step.c */
 
 /* Begins a phase.  is_program: its cycles count as the program's. */
-void session_phase(Session *session, bool is_program, const char *verb, const char *what);
+void session_phase(HostSession *session, bool is_program, const char *verb, const char *what);
 /* Runs up to `limit` and accounts for it. */
-WseStatus session_step(Session *session, uint64_t limit, bool *quiet);
+WseStatus session_step(HostSession *session, uint64_t limit, bool *quiet);
 /* On a quiet fabric: WSE_DEADLOCK with a report if something is stuck; warns otherwise.  `why`
  * continues "nothing can happen any more" (NULL: the program waits). */
-WseStatus session_stuck(Session *session, const IdleQuestion *question, const char *why);
+WseStatus session_stuck(HostSession *session, const IdleQuestion *question, const char *why);
 /* The findings of a level from the `from`-th on: stb_ds. */
-Fault *session_faults(const Session *session, CheckLevel level, size_t from);
+Fault *session_faults(const HostSession *session, CheckLevel level, size_t from);
 
 /* ---- observers.c */
 
 /* False after emitting what is wrong. Sets s->trace, which is unused if it has no kinds. */
-bool observers_create(Session *s);
-void observers_destroy(Session *s);
+bool observers_create(HostSession *s);
+void observers_destroy(HostSession *s);
 /* Where a run to `limit` has to end, whether it has stopped there, and what is said then (from
  * malloc). */
-uint64_t observers_limit(const Session *s, uint64_t limit);
-bool observers_stopped(Session *s, RunStatus status);
-char *observers_stop_text(const Session *s);
+uint64_t observers_limit(const HostSession *s, uint64_t limit);
+bool observers_stopped(HostSession *s, RunStatus status);
+char *observers_stop_text(const HostSession *s);
 
 /* ---- operations.c */
 
 /* Takes what tiles have sent to the host so far. */
-void session_collect(Session *session);
+void session_collect(HostSession *session);
 /* Waits for all operations, those included that count as delivered only. */
-WseStatus session_drain(Session *session);
+WseStatus session_drain(HostSession *session);
 
 #endif

@@ -8,26 +8,26 @@ enum { NAMES_IN_NOTE = 12 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-Session *session_create(void)
+HostSession *session_create(void)
 {
-  Session *s = base_malloc(sizeof *s);
-  *s = (Session){.sources = source_map_create(), .first_id = 1};
+  HostSession *s = base_malloc(sizeof *s);
+  *s = (HostSession){.sources = source_map_create(), .first_id = 1};
   s->diags = diags_create(s->sources);
   s->arena = arena_create("emulated program");
   s->error = (WseError){.status = WSE_OK, .message = "", .x = -1, .y = -1};
   return s;
 }
 
-const WseError *session_error(const Session *s) { return &s->error; }
-Diags *session_diags(Session *s) { return s->diags; }
-const Image *session_image(const Session *s) { return s->image; }
-Program *session_program(const Session *s) { return s->program; }
-Arena *session_arena(const Session *s) { return s->arena; }
-uint64_t session_cycle(const Session *s) { return s->engine ? s->ops->cycle(s->engine) : 0; }
-bool session_has_run(const Session *s) { return s->started; }
-void session_expect_launches(Session *s, bool more) { s->more_launches = more; }
+const WseError *session_error(const HostSession *s) { return &s->error; }
+Diags *session_diags(HostSession *s) { return s->diags; }
+const Image *session_image(const HostSession *s) { return s->image; }
+Program *session_program(const HostSession *s) { return s->program; }
+Arena *session_arena(const HostSession *s) { return s->arena; }
+uint64_t session_cycle(const HostSession *s) { return s->engine ? s->ops->cycle(s->engine) : 0; }
+bool session_has_run(const HostSession *s) { return s->started; }
+void session_expect_launches(HostSession *s, bool more) { s->more_launches = more; }
 
-WseStatus session_fail(Session *s, WseStatus status, char *text)
+WseStatus session_fail(HostSession *s, WseStatus status, char *text)
 {
   free(s->error_text);
   s->error_text = text;
@@ -36,7 +36,7 @@ WseStatus session_fail(Session *s, WseStatus status, char *text)
   return status;
 }
 
-void session_flush(Session *s)
+void session_flush(HostSession *s)
 {
   if (s->printed)
     fflush(s->options.print_out);
@@ -45,7 +45,7 @@ void session_flush(Session *s)
   s->printed = false;
 }
 
-WseStatus session_end(Session *s)
+WseStatus session_end(HostSession *s)
 {
   session_flush(s);
   s->ended = true;
@@ -54,7 +54,7 @@ WseStatus session_end(Session *s)
   return s->error.status;
 }
 
-void session_flush_diags(Session *s, FILE *out)
+void session_flush_diags(HostSession *s, FILE *out)
 {
   if (out)
     diags_flush(s->diags, out, DIAG_FORMAT_TEXT);
@@ -63,7 +63,7 @@ void session_flush_diags(Session *s, FILE *out)
   s->diags = diags_create(s->sources);
 }
 
-WseStatus session_usage(Session *s)
+WseStatus session_usage(HostSession *s)
 {
   char *text = NULL;
   size_t size;
@@ -73,9 +73,9 @@ WseStatus session_usage(Session *s)
   return session_fail(s, WSE_USAGE, text);
 }
 
-void session_warn(Session *s) { session_flush_diags(s, s->options.warnings); }
+void session_warn(HostSession *s) { session_flush_diags(s, s->options.warnings); }
 
-static void note_exports(Session *s)
+static void note_exports(HostSession *s)
 {
   Diags *d = s->diags;
   Arena *scratch = diags_scratch(d);
@@ -88,7 +88,7 @@ static void note_exports(Session *s)
   diag_symbols_exported(d, HOST_NOWHERE, list);
 }
 
-int64_t session_export(Session *s, const char *name)
+int64_t session_export(HostSession *s, const char *name)
 {
   const Image *image = s->image;
   const char **names = base_malloc(sizeof *names * (image->n_exports + 1));
@@ -110,7 +110,7 @@ int64_t session_export(Session *s, const char *name)
   return -1;
 }
 
-WseStatus session_ended(Session *s)
+WseStatus session_ended(HostSession *s)
 {
   if (s->ended) {
     s->error = s->final_error;
@@ -122,23 +122,23 @@ WseStatus session_ended(Session *s)
   return session_usage(s);
 }
 
-void session_interrupt(Session *s) { atomic_store(&s->interrupt, 1); }
+void session_interrupt(HostSession *s) { atomic_store(&s->interrupt, 1); }
 
-bool session_is_partial(const Session *s)
+bool session_is_partial(const HostSession *s)
 {
   return s->engine && (s->ended ? s->final_error.status == WSE_INTERRUPTED : !s->finishing);
 }
 
 /* ---- what tiles export ----------------------------------------------------------------------- */
 
-const ImageBinding *session_binding(const Session *s, uint32_t tile, uint32_t export_index)
+const ImageBinding *session_binding(const HostSession *s, uint32_t tile, uint32_t export_index)
 {
   uint32_t cls = s->image->tile_class[tile];
   return cls == IMAGE_NO_CLASS ? NULL
                                : s->bindings[(size_t)cls * s->image->n_exports + export_index];
 }
 
-uint32_t session_extent(const Session *s, uint32_t export_index)
+uint32_t session_extent(const HostSession *s, uint32_t export_index)
 {
   for (uint32_t c = 0; c < s->image->n_classes; c++) {
     const ImageBinding *b = s->bindings[(size_t)c * s->image->n_exports + export_index];
@@ -148,7 +148,7 @@ uint32_t session_extent(const Session *s, uint32_t export_index)
   return 0;
 }
 
-uint32_t session_tile_extent(const Session *s, uint32_t tile, uint32_t export_index)
+uint32_t session_tile_extent(const HostSession *s, uint32_t tile, uint32_t export_index)
 {
   const ImageBinding *b = session_binding(s, tile, export_index);
   return b ? b->extent : 0;
@@ -156,7 +156,7 @@ uint32_t session_tile_extent(const Session *s, uint32_t tile, uint32_t export_in
 
 /* ---- memory without the device ---------------------------------------------------------- */
 
-bool session_data_address(Session *s, uint32_t tile, const ImageBinding *binding,
+bool session_data_address(HostSession *s, uint32_t tile, const ImageBinding *binding,
                           uint32_t *address)
 {
   uint8_t word[2];
@@ -169,14 +169,15 @@ bool session_data_address(Session *s, uint32_t tile, const ImageBinding *binding
   return true;
 }
 
-bool session_peek(Session *s, uint32_t tile, const ImageBinding *binding, uint32_t bytes, void *to)
+bool session_peek(HostSession *s, uint32_t tile, const ImageBinding *binding, uint32_t bytes,
+                  void *to)
 {
   uint32_t address;
   return session_data_address(s, tile, binding, &address) &&
          s->ops->mem_read(s->engine, tile, address, to, bytes);
 }
 
-bool session_poke(Session *s, uint32_t tile, const ImageBinding *binding, uint32_t bytes,
+bool session_poke(HostSession *s, uint32_t tile, const ImageBinding *binding, uint32_t bytes,
                   const void *from)
 {
   uint32_t address;
@@ -197,7 +198,7 @@ static const ImageSymbol *find_symbol(const ImageClass *cls, const char *name)
   return found;
 }
 
-WseStatus session_read_symbol(Session *s, uint32_t tile, const char *name, void *bytes,
+WseStatus session_read_symbol(HostSession *s, uint32_t tile, const char *name, void *bytes,
                               size_t capacity, size_t *size)
 {
   const ClassCode *cls = program_class(s->program, tile);

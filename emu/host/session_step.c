@@ -13,7 +13,7 @@ enum { MOST_TILES_SHOWN = 16, MOST_LINES = 25, MOST_PHASES = 4096 };
 /* ---- phases ---------------------------------------------------------------------------------- */
 
 /* The phase of a new action: its own, or from the MOST_PHASES-th on the one of its name. */
-static size_t phase_for(Session *s, const char *action, uint64_t now)
+static size_t phase_for(HostSession *s, const char *action, uint64_t now)
 {
   size_t n = arrlenu(s->phases);
   for (size_t i = MOST_PHASES; i < n; i++)
@@ -24,7 +24,7 @@ static size_t phase_for(Session *s, const char *action, uint64_t now)
   return n;
 }
 
-void session_phase(Session *s, bool is_program, const char *verb, const char *what)
+void session_phase(HostSession *s, bool is_program, const char *verb, const char *what)
 {
   const HostPhase *last = arrlenu(s->phases) ? &s->phases[s->phase] : NULL;
   char action[256];
@@ -43,7 +43,7 @@ void session_phase(Session *s, bool is_program, const char *verb, const char *wh
 
 /* A phase's cycles: between its first and last event if it runs the program, none if it only
  * moves data of the host.  What remains of a phase with memcpy is the host's. */
-static void account_cycles(Session *s)
+static void account_cycles(HostSession *s)
 {
   HostPhase *phase = &s->phases[s->phase];
   const HostPhase *before = &s->phase_before;
@@ -60,7 +60,7 @@ static void account_cycles(Session *s)
 
 /* ---- ends of a run --------------------------------------------------------------------------- */
 
-Fault *session_faults(const Session *s, CheckLevel level, size_t from)
+Fault *session_faults(const HostSession *s, CheckLevel level, size_t from)
 {
   size_t count;
   Fault *list = NULL;
@@ -71,7 +71,7 @@ Fault *session_faults(const Session *s, CheckLevel level, size_t from)
   return list;
 }
 
-static WseStatus fault_error(Session *s)
+static WseStatus fault_error(HostSession *s)
 {
   Fault *faults = session_faults(s, CHECK_ERROR, 0);
   size_t size;
@@ -89,7 +89,7 @@ static WseStatus fault_error(Session *s)
   return session_end(s);
 }
 
-static WseStatus limit_error(Session *s, uint64_t limit)
+static WseStatus limit_error(HostSession *s, uint64_t limit)
 {
   char *text = NULL;
   size_t size;
@@ -102,7 +102,7 @@ static WseStatus limit_error(Session *s, uint64_t limit)
   return session_end(s);
 }
 
-static WseStatus interrupted_error(Session *s)
+static WseStatus interrupted_error(HostSession *s)
 {
   char *text = base_print("error: the run was interrupted at cycle %" PRIu64 "\n",
                           session_cycle(s));
@@ -110,7 +110,7 @@ static WseStatus interrupted_error(Session *s)
   return session_end(s);
 }
 
-WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *why)
+WseStatus session_stuck(HostSession *s, const IdleQuestion *question, const char *why)
 {
   IdleQuestion asked = *question;
   asked.left_is_error = s->finishing && s->options.left_is_error;
@@ -144,7 +144,7 @@ WseStatus session_stuck(Session *s, const IdleQuestion *question, const char *wh
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-WseStatus session_step(Session *s, uint64_t limit, bool *quiet)
+WseStatus session_step(HostSession *s, uint64_t limit, bool *quiet)
 {
   if (limit > s->options.max_cycles)
     limit = s->options.max_cycles;

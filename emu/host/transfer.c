@@ -71,7 +71,7 @@ HostRun host_shape_run(const HostShape *shape, uint32_t column, uint32_t row)
   return (HostRun){((size_t)row * shape->columns + column) * shape->elements, 1};
 }
 
-bool host_region_ok(Session *session, const WseTransfer *t)
+bool host_region_ok(HostSession *session, const WseTransfer *t)
 {
   const Image *image = session_image(session);
   bool fits = t->width && t->height && (uint64_t)t->x + t->width <= image->width &&

@@ -11,14 +11,14 @@
 
 enum { SIGNALLED_CODE = 128 };  /* exit codes of programs that a signal has ended: more than that */
 
-static void print_error(const Session *session)
+static void print_error(const HostSession *session)
 {
   fflush(stdout);
   fputs(session_error(session)->message, stderr);
 }
 
 /* A run in which nothing happens is hardly what was meant. */
-static void warn_idle(Session *session)
+static void warn_idle(HostSession *session)
 {
   if (!session_has_run(session) || session_stats(session).engine_stats->instructions)
     return;
@@ -32,7 +32,7 @@ static void warn_idle(Session *session)
 
 /* The session that a signal ends; the first does, so that what it has written so far is kept, and a
  * second one has its usual effect. */
-static Session *volatile interruptible;
+static HostSession *volatile interruptible;
 static volatile sig_atomic_t signalled;
 
 static void note_signal(int number)
@@ -41,7 +41,7 @@ static void note_signal(int number)
   session_interrupt(interruptible);
 }
 
-static void catch_signals(Session *session)
+static void catch_signals(HostSession *session)
 {
   static const int caught[] = {SIGINT, SIGTERM};
   struct sigaction action = {.sa_handler = note_signal,
@@ -54,7 +54,7 @@ static void catch_signals(Session *session)
   }
 }
 
-static WseStatus run_program(Session *session, HostOptions *options, HostOutputs *outputs)
+static WseStatus run_program(HostSession *session, HostOptions *options, HostOutputs *outputs)
 {
   WseStatus status = session_open(session, options->program, &options->session);
   if (status == WSE_OK) {
@@ -74,7 +74,7 @@ static WseStatus run_program(Session *session, HostOptions *options, HostOutputs
 }
 
 /* A full disk must not look like success. */
-static WseStatus flush_stdout(Session *session)
+static WseStatus flush_stdout(HostSession *session)
 {
   bool failed = ferror(stdout) != 0;
   if (fflush(stdout) == 0 && !failed)
@@ -94,7 +94,7 @@ static int exit_code(WseStatus status)
 int main(int argc, char **argv)
 {
   json_set_alloc_funcs(base_malloc, free);    /* no memory: the process ends with a message */
-  Session *session = session_create();
+  HostSession *session = session_create();
   HostOptions options;
   HostOutputs *outputs = NULL;
   WseStatus status = WSE_OK;

@@ -18,14 +18,14 @@ typedef struct {
   PhaseTime times[8];
   unsigned n_times;
   double started;
-} Run;
+} DriverRun;
 
-static void add_time(Run *run, const char *name, double seconds)
+static void add_time(DriverRun *run, const char *name, double seconds)
 {
   run->times[run->n_times++] = (PhaseTime){name, seconds};
 }
 
-static void phase_done(Run *run, const char *name)
+static void phase_done(DriverRun *run, const char *name)
 {
   double t = base_seconds();
   if (run->session.options->verbose)
@@ -34,7 +34,7 @@ static void phase_done(Run *run, const char *name)
   run->started = t;
 }
 
-static void report_times(const Run *run)
+static void report_times(const DriverRun *run)
 {
   double total = 0;
   for (unsigned i = 0; i < run->n_times; i++)
@@ -52,8 +52,8 @@ static int file_error(const char *what, const char *path)
 }
 
 /* Runs `print` into memory, then to -o or stdout. */
-typedef void Printer(Run *run, FILE *out);
-static int emit_text(Run *run, Printer *print)
+typedef void RunPrinter(DriverRun *run, FILE *out);
+static int emit_text(DriverRun *run, RunPrinter *print)
 {
   char *text = NULL;
   size_t length = 0;
@@ -72,7 +72,7 @@ static int emit_text(Run *run, Printer *print)
   return result;
 }
 
-static void print_syntax(Run *run, FILE *out)
+static void print_syntax(DriverRun *run, FILE *out)
 {
   const Session *s = &run->session;
   const Ast *ast = s->layout->ast;
@@ -84,12 +84,12 @@ static void print_syntax(Run *run, FILE *out)
     ast_print(ast, out);
 }
 
-static void print_layout(Run *run, FILE *out)
+static void print_layout(DriverRun *run, FILE *out)
 {
   layout_print(&run->session, out);
 }
 
-static void print_classes(Run *run, FILE *out)
+static void print_classes(DriverRun *run, FILE *out)
 {
   const Programs *p = &run->programs;
   EmitKind kind = run->session.options->emit;
@@ -106,7 +106,7 @@ static void print_classes(Run *run, FILE *out)
   }
 }
 
-static int emit_syntax(Run *run)
+static int emit_syntax(DriverRun *run)
 {
   Session *s = &run->session;
   LayoutResult *layout = arena_new(s->arena, LayoutResult);
@@ -117,7 +117,7 @@ static int emit_syntax(Run *run)
   return emit_text(run, print_syntax);
 }
 
-static int write_outputs(Run *run)
+static int write_outputs(DriverRun *run)
 {
   Image image;
   image_make(&run->session, &run->programs, &image);
@@ -137,7 +137,7 @@ static void verify_class(const IrModule *m, const char *when)
 #endif
 }
 
-static void optimise_classes(Run *run)
+static void optimise_classes(DriverRun *run)
 {
   IrOptOptions options = {.level = run->session.options->opt_level};
   for (size_t i = 0; i < arrlenu(run->programs.classes); i++) {
@@ -148,7 +148,7 @@ static void optimise_classes(Run *run)
   }
 }
 
-static bool generate_classes(Run *run)
+static bool generate_classes(DriverRun *run)
 {
   Session *s = &run->session;
   CodegenOptions options = {.level = s->options->opt_level};
@@ -160,7 +160,7 @@ static bool generate_classes(Run *run)
   return ok;
 }
 
-static int compile_program(Run *run)
+static int compile_program(DriverRun *run)
 {
   const Options *o = run->session.options;
   if (o->emit == EMIT_TOKENS || o->emit == EMIT_AST || o->emit == EMIT_TREE)
@@ -230,7 +230,7 @@ static void session_close(Session *s)
 
 int driver_run(const Options *options, SourceMap *sources, const char *source_stdlib)
 {
-  Run run = {0};
+  DriverRun run = {0};
   Session *s = &run.session;
   session_open(s, options, sources, source_stdlib);
   run.started = base_seconds();

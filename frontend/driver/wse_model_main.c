@@ -35,7 +35,7 @@ typedef struct {
 typedef enum {
   OPT_OP = 256, OPT_PATTERN, OPT_PES, OPT_LEN, OPT_TR, OPT_STEP, OPT_ROOT, OPT_GRID, OPT_SIZE,
   OPT_EQUATION, OPT_SIMD, OPT_VERSION, OPT_HELP
-} OptionCode;
+} ModelOption;
 
 static const struct option long_options[] = {
   {"op", required_argument, NULL, OPT_OP},

@@ -49,19 +49,19 @@ typedef struct {
   Told *told_at;           /* stb_ds */
   uint64_t entries;        /* of control wavelets that some tile sends */
   bool has_unknown_entries;
-} Check;
+} FabricCheck;
 
 /* ---- tiles and routes ------------------------------------------------------------------------ */
 
 static const FabricUses no_uses;
 
-static const FabricUses *uses_at(const Check *c, uint32_t tile)
+static const FabricUses *uses_at(const FabricCheck *c, uint32_t tile)
 {
   uint32_t class = c->programs->tile_class[tile];
   return class == IMAGE_NO_CLASS ? &no_uses : c->programs->classes[class].fabric;
 }
 
-static RouteState route_at(const Check *c, uint32_t tile, unsigned color, const Route **route)
+static RouteState route_at(const FabricCheck *c, uint32_t tile, unsigned color, const Route **route)
 {
   const ImageColorSet *set = &c->sets[c->l->tile_sets[tile]];
   if (uses_at(c, tile)->reroutes >> color & 1)
@@ -75,7 +75,7 @@ static RouteState route_at(const Check *c, uint32_t tile, unsigned color, const 
 }
 
 /* The tile that a port leads to; false: it lies outside. */
-static bool neighbour_at(const Check *c, uint32_t tile, Port port, uint32_t *other)
+static bool neighbour_at(const FabricCheck *c, uint32_t tile, Port port, uint32_t *other)
 {
   uint32_t x = tile % c->l->width, y = tile / c->l->width;
   switch (port) {
@@ -110,7 +110,7 @@ static Route read_route(const ImageColorConfig *config)
 }
 
 /* False: colors that change into others on their way are not followed. */
-static bool read_routes(Check *c)
+static bool read_routes(FabricCheck *c)
 {
   uint32_t n, n_sets;
   const ImageColorConfig *configs = color_table_configs(c->l->colors, &n);
@@ -127,12 +127,12 @@ static bool read_routes(Check *c)
   return true;
 }
 
-static const char *tile_text(const Check *c, uint32_t tile)
+static const char *tile_text(const FabricCheck *c, uint32_t tile)
 {
   return arena_printf(c->arena, "(%u, %u)", tile % c->l->width, tile / c->l->width);
 }
 
-static const char *ports_text(const Check *c, PortMask mask)
+static const char *ports_text(const FabricCheck *c, PortMask mask)
 {
   const char *text = "";
   for (int p = 0; p < PORT_COUNT; p++)
@@ -143,7 +143,7 @@ static const char *ports_text(const Check *c, PortMask mask)
 
 /* Where the tile's route is set or, if several places set such a route, where the tile gets its
  * code. */
-static Span route_span(const Check *c, uint32_t tile, unsigned color)
+static Span route_span(const FabricCheck *c, uint32_t tile, unsigned color)
 {
   Span span = color_set_span(c->l->colors, c->l->tile_sets[tile], (uint8_t)color);
   return span.off ? span : c->l->tiles[tile].span;
@@ -151,7 +151,7 @@ static Span route_span(const Check *c, uint32_t tile, unsigned color)
 
 /* ---- searches -------------------------------------------------------------------------------- */
 
-static void search_start(Check *c, uint32_t tile)
+static void search_start(FabricCheck *c, uint32_t tile)
 {
   c->stamp++;
   arrsetlen(c->stack, 0);
@@ -160,7 +160,7 @@ static void search_start(Check *c, uint32_t tile)
 }
 
 /* True if the tile is new to this search. */
-static bool search_visit(Check *c, uint32_t tile)
+static bool search_visit(FabricCheck *c, uint32_t tile)
 {
   if (c->stamps[tile] == c->stamp)
     return false;
@@ -169,7 +169,7 @@ static bool search_visit(Check *c, uint32_t tile)
   return true;
 }
 
-static bool search_next(Check *c, uint32_t *tile)
+static bool search_next(FabricCheck *c, uint32_t *tile)
 {
   if (arrlenu(c->stack) == 0 || ++c->steps > MOST_STEPS)
     return false;
@@ -193,7 +193,7 @@ static const FabricUse *sending_use(const FabricUses *uses, unsigned color)
 
 /* An operation whose wavelets come to the tile through one of `ports`, whatever the switches are
  * set to; use NULL: none is known. */
-static Sender find_sender(Check *c, uint32_t tile, unsigned color, PortMask ports)
+static Sender find_sender(FabricCheck *c, uint32_t tile, unsigned color, PortMask ports)
 {
   Sender found = {NULL, 0};
   search_start(c, tile);
@@ -221,7 +221,7 @@ static Sender find_sender(Check *c, uint32_t tile, unsigned color, PortMask port
 /* ---- reports --------------------------------------------------------------------------------- */
 
 /* One report of a rule for each color and place: the others would mostly repeat it. */
-static bool may_tell(Check *c, Rule rule, unsigned color, Span at)
+static bool may_tell(FabricCheck *c, Rule rule, unsigned color, Span at)
 {
   bool is_new = !(c->told[rule] >> color & 1);
   c->told[rule] |= 1u << color;
@@ -234,20 +234,20 @@ static bool may_tell(Check *c, Rule rule, unsigned color, Span at)
 }
 
 /* A mistake in what runs in every execution is an error. */
-static void raise_if_certain(const Check *c, bool is_certain)
+static void raise_if_certain(const FabricCheck *c, bool is_certain)
 {
   if (is_certain && !c->session->options->fabric_warnings)
     diags_raise(c->session->diags);
 }
 
-static void note_sender(const Check *c, const Sender *sender)
+static void note_sender(const FabricCheck *c, const Sender *sender)
 {
   diag_sent_here(c->session->diags, sender->use->span, tile_text(c, sender->tile));
 }
 
 /* ---- an operation and the route of its own tile ---------------------------------------------- */
 
-static void check_own_route(Check *c, uint32_t tile, const FabricUse *use)
+static void check_own_route(FabricCheck *c, uint32_t tile, const FabricUse *use)
 {
   const Route *route;
   RouteState state = route_at(c, tile, use->color, &route);
@@ -275,7 +275,7 @@ static void check_own_route(Check *c, uint32_t tile, const FabricUse *use)
 
 /* ---- from one tile into the next ------------------------------------------------------------- */
 
-static void tell_link(Check *c, uint32_t tile, unsigned color, Port port, uint32_t next,
+static void tell_link(FabricCheck *c, uint32_t tile, unsigned color, Port port, uint32_t next,
                       const Route *other, const Sender *sender)
 {
   Diags *diags = c->session->diags;
@@ -295,7 +295,7 @@ static void tell_link(Check *c, uint32_t tile, unsigned color, Port port, uint32
   diag_route_taken_help(diags, at, port_name(port_opposite(port)), to);
 }
 
-static void check_links(Check *c, uint32_t tile, unsigned color, const Route *route)
+static void check_links(FabricCheck *c, uint32_t tile, unsigned color, const Route *route)
 {
   for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
     uint32_t next;
@@ -346,7 +346,7 @@ static void add_use(Total *t, const FabricUse *use, uint32_t tile)
   t->amount.is_certain &= use->is_certain;
 }
 
-static void add_uses(const Check *c, Total *t, uint32_t tile, unsigned color, bool is_send)
+static void add_uses(const FabricCheck *c, Total *t, uint32_t tile, unsigned color, bool is_send)
 {
   const FabricUses *uses = uses_at(c, tile);
   t->is_open |= ((is_send ? uses->vague_sends : uses->vague_receives) >> color & 1) != 0;
@@ -356,7 +356,7 @@ static void add_uses(const Check *c, Total *t, uint32_t tile, unsigned color, bo
 }
 
 /* Goes on to the tiles that the tile may get the color from. */
-static void go_upstream(Check *c, Total *t, uint32_t tile, unsigned color, const Route *route)
+static void go_upstream(FabricCheck *c, Total *t, uint32_t tile, unsigned color, const Route *route)
 {
   for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
     uint32_t from;
@@ -376,7 +376,7 @@ static void go_upstream(Check *c, Total *t, uint32_t tile, unsigned color, const
 }
 
 /* All that may arrive at the tile. */
-static Total find_arrivals(Check *c, uint32_t tile, unsigned color)
+static Total find_arrivals(FabricCheck *c, uint32_t tile, unsigned color)
 {
   Total t = {0};
   search_start(c, tile);
@@ -395,13 +395,13 @@ static Total find_arrivals(Check *c, uint32_t tile, unsigned color)
   return t;
 }
 
-static void note_sources(const Check *c, const Total *sent)
+static void note_sources(const FabricCheck *c, const Total *sent)
 {
   for (unsigned i = 0; i < sent->n && i < SOURCES_SHOWN; i++)
     note_sender(c, &sent->sources[i]);
 }
 
-static void check_lengths(Check *c, uint32_t tile, unsigned color)
+static void check_lengths(FabricCheck *c, uint32_t tile, unsigned color)
 {
   const Route *route;
   if (c->told[RULE_LENGTH] >> color & 1 ||
@@ -438,7 +438,7 @@ static void check_lengths(Check *c, uint32_t tile, unsigned color)
 
 /* ---- colors that no code reads --------------------------------------------------------------- */
 
-static void check_unread(Check *c, uint32_t tile, unsigned color, const Route *route)
+static void check_unread(FabricCheck *c, uint32_t tile, unsigned color, const Route *route)
 {
   const FabricUses *uses = uses_at(c, tile);
   if (!(route->always_tx & port_bit(PORT_RAMP)) || uses->receives >> color & 1 ||
@@ -467,7 +467,7 @@ static bool takes_entry(const FabricUses *uses, unsigned color, unsigned entry)
   return uses->control_tasks >> entry & 1 || uses->operations >> color & 1;
 }
 
-static Delivery follow_color(Check *c, uint32_t tile, unsigned color, unsigned entry)
+static Delivery follow_color(FabricCheck *c, uint32_t tile, unsigned color, unsigned entry)
 {
   Delivery d = {0};
   search_start(c, tile);
@@ -502,7 +502,7 @@ static bool ignores_nobody(uint32_t payload)
   return true;
 }
 
-static void check_control(Check *c, uint32_t tile, const FabricUse *use)
+static void check_control(FabricCheck *c, uint32_t tile, const FabricUse *use)
 {
   const Machine *machine = machine_get(c->session->options->arch);
   unsigned entry = control_entry(use->payload);
@@ -525,7 +525,7 @@ static void check_control(Check *c, uint32_t tile, const FabricUse *use)
 /* ---- control tasks that nothing starts ------------------------------------------------------- */
 
 /* A payload with the entry that is sent as data; NULL: none. */
-static const FabricUse *sent_as_data(const Check *c, unsigned entry)
+static const FabricUse *sent_as_data(const FabricCheck *c, unsigned entry)
 {
   for (size_t k = 0; k < arrlenu(c->programs->classes); k++) {
     const FabricUses *uses = c->programs->classes[k].fabric;
@@ -539,7 +539,7 @@ static const FabricUse *sent_as_data(const Check *c, unsigned entry)
   return NULL;
 }
 
-static void check_control_tasks(Check *c)
+static void check_control_tasks(FabricCheck *c)
 {
   Diags *diags = c->session->diags;
   uint64_t told = 0;
@@ -566,7 +566,7 @@ static bool has_one_port(PortMask mask) { return mask != 0 && (mask & (mask - 1)
 
 /* The operation whose wavelets come through one port of the tile, if nothing else comes that way
  * and the sender does not wait, and its distance; use NULL: none is known. */
-static Sender find_first_sender(Check *c, uint32_t tile, unsigned color, Port port,
+static Sender find_first_sender(FabricCheck *c, uint32_t tile, unsigned color, Port port,
                                 uint32_t *distance)
 {
   Sender none = {NULL, 0};
@@ -588,8 +588,8 @@ static Sender find_first_sender(Check *c, uint32_t tile, unsigned color, Port po
 }
 
 /* Two senders, one of which is `apart` tiles further away. */
-static void tell_meeting(Check *c, uint32_t tile, unsigned color, const Sender *a, const Sender *b,
-                         uint32_t apart)
+static void tell_meeting(FabricCheck *c, uint32_t tile, unsigned color, const Sender *a,
+                         const Sender *b, uint32_t apart)
 {
   Span at = route_span(c, tile, color);
   if (a->use->start != b->use->start || a->use->length <= apart || b->use->length <= apart ||
@@ -602,7 +602,7 @@ static void tell_meeting(Check *c, uint32_t tile, unsigned color, const Sender *
   diag_senders_meet_help(diags, c->l->tiles[tile].span);
 }
 
-static void check_meeting(Check *c, uint32_t tile, unsigned color, const Route *route)
+static void check_meeting(FabricCheck *c, uint32_t tile, unsigned color, const Route *route)
 {
   Sender first = {NULL, 0};
   uint32_t first_distance = 0, distance;
@@ -628,7 +628,7 @@ static void check_meeting(Check *c, uint32_t tile, unsigned color, const Route *
 typedef struct { uint32_t class, set; } KindKey;
 
 /* Equal numbers for tiles of equal class and configurations. */
-static void number_kinds(Check *c)
+static void number_kinds(FabricCheck *c)
 {
   struct { KindKey key; uint32_t value; } *map = NULL;
   uint32_t n = c->l->width * c->l->height;
@@ -654,7 +654,7 @@ static void number_kinds(Check *c)
 /* A tile and its neighbours; 0: outside. */
 typedef struct { uint32_t kind[PORT_COUNT]; } Surroundings;
 
-static Surroundings surroundings_of(const Check *c, uint32_t tile)
+static Surroundings surroundings_of(const FabricCheck *c, uint32_t tile)
 {
   Surroundings s = {{0}};
   for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
@@ -667,7 +667,7 @@ static Surroundings surroundings_of(const Check *c, uint32_t tile)
 }
 
 /* Is the tile `back` tiles before it known to have the same surroundings? */
-static bool is_like(const Check *c, uint32_t tile, const Surroundings *s, uint32_t back)
+static bool is_like(const FabricCheck *c, uint32_t tile, const Surroundings *s, uint32_t back)
 {
   if (tile < back || c->kinds[tile - back] != s->kind[PORT_RAMP])
     return false;
@@ -677,7 +677,7 @@ static bool is_like(const Check *c, uint32_t tile, const Surroundings *s, uint32
 
 /* One tile of each kind of surroundings; stb_ds array.  Layouts repeat every tile or every second
  * one, along a row or a column, so that most need no look-up. */
-static uint32_t *choose_tiles(const Check *c)
+static uint32_t *choose_tiles(const FabricCheck *c)
 {
   struct { Surroundings key; uint32_t value; } *map = NULL;
   uint32_t *chosen = NULL, w = c->l->width, n = w * c->l->height;
@@ -697,7 +697,7 @@ static uint32_t *choose_tiles(const Check *c)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static void note_classes(Check *c)
+static void note_classes(FabricCheck *c)
 {
   if (c->session->options->memcpy)
     c->left_alone |= (uint32_t)machine_get(c->session->options->arch)->memcpy_colors;
@@ -716,7 +716,7 @@ static void note_classes(Check *c)
   }
 }
 
-static void check_routes(Check *c, uint32_t tile)
+static void check_routes(FabricCheck *c, uint32_t tile)
 {
   const ImageColorSet *set = &c->sets[c->l->tile_sets[tile]];
   for (uint32_t i = 0; i < set->n; i++) {
@@ -730,7 +730,7 @@ static void check_routes(Check *c, uint32_t tile)
   }
 }
 
-static void check_operations(Check *c, uint32_t tile)
+static void check_operations(FabricCheck *c, uint32_t tile)
 {
   const FabricUses *uses = uses_at(c, tile);
   for (uint32_t i = 0; i < uses->n; i++)
@@ -740,12 +740,12 @@ static void check_operations(Check *c, uint32_t tile)
 }
 
 /* What follows from a wrong route is not reported. */
-static bool has_wrong_route(const Check *c, unsigned color)
+static bool has_wrong_route(const FabricCheck *c, unsigned color)
 {
   return ((c->told[RULE_SEND] | c->told[RULE_RECEIVE] | c->told[RULE_LINK]) >> color & 1) != 0;
 }
 
-static void check_amounts(Check *c, uint32_t tile)
+static void check_amounts(FabricCheck *c, uint32_t tile)
 {
   const FabricUses *uses = uses_at(c, tile);
   for (unsigned color = 0; color < MAX_COLORS; color++) {
@@ -763,7 +763,7 @@ static void check_amounts(Check *c, uint32_t tile)
       check_control(c, tile, &uses->uses[i]);
 }
 
-static void check_tiles(Check *c)
+static void check_tiles(FabricCheck *c)
 {
   number_kinds(c);
   uint32_t *tiles = choose_tiles(c);
@@ -778,7 +778,7 @@ static void check_tiles(Check *c)
   arrfree(c->stack);
 }
 
-static bool has_uses(const Check *c)
+static bool has_uses(const FabricCheck *c)
 {
   for (size_t k = 0; k < arrlenu(c->programs->classes); k++) {
     const FabricUses *uses = c->programs->classes[k].fabric;
@@ -791,7 +791,7 @@ static bool has_uses(const Check *c)
 
 bool fabric_check(Session *session, const Programs *programs)
 {
-  Check c = {.session = session, .programs = programs, .l = session->layout};
+  FabricCheck c = {.session = session, .programs = programs, .l = session->layout};
   size_t errors = diags_error_count(session->diags);
   if (!session->layout->has_block)
     return true;

@@ -49,7 +49,7 @@ typedef struct {
   uint64_t unclear_tasks;  /* started in ways that are not counted */
   uint64_t held_tasks;     /* blocked at some time */
   unsigned calls;
-} Walk;
+} UseWalk;
 
 static Times times_product(Times a, Times b)
 {
@@ -117,7 +117,7 @@ static bool is_of_interest(const IrFunc *f, const IrBlock *b)
 }
 
 /* For the blocks of a function; those without operations and calls have no times. */
-static const Times *block_times(Walk *w, uint32_t func)
+static const Times *block_times(UseWalk *w, uint32_t func)
 {
   const IrFunc *f = &w->m->funcs[func];
   if (!w->block_times[func]) {
@@ -138,7 +138,7 @@ static bool is_fabric(const Descriptor *d)
   return d->kind == DESC_FABIN || d->kind == DESC_FABOUT;
 }
 
-typedef struct { Descriptor desc; bool is_length_known; } Known;
+typedef struct { Descriptor desc; bool is_length_known; } KnownDesc;
 
 /* What an action word that is known at compile time starts; false: it is not known. */
 static bool known_action(const IrFunc *f, IrValue word, Action *action)
@@ -147,7 +147,7 @@ static bool known_action(const IrFunc *f, IrValue word, Action *action)
   return value->op == IR_const && action_decode((uint16_t)value->imm, action);
 }
 
-static bool apply_setting(const IrFunc *f, const IrInsn *set, Known *known)
+static bool apply_setting(const IrFunc *f, const IrInsn *set, KnownDesc *known)
 {
   const IrInsn *value = &f->insns[set->args[1].raw];
   switch (set->field) {
@@ -168,11 +168,11 @@ static bool apply_setting(const IrFunc *f, const IrInsn *set, Known *known)
 }
 
 /* The descriptor that a value is made of, with what is set on the way; false if it is not known. */
-static bool known_descriptor(const IrFunc *f, IrValue v, Known *known)
+static bool known_descriptor(const IrFunc *f, IrValue v, KnownDesc *known)
 {
   const IrInsn *insn = &f->insns[v.raw];
   if (insn->op == IR_dsd_const) {
-    *known = (Known){insn->u.desc->desc, true};
+    *known = (KnownDesc){insn->u.desc->desc, true};
     return true;
   }
   return insn->op == IR_dsd_set && known_descriptor(f, insn->args[0], known) &&
@@ -203,7 +203,7 @@ static void mark_escapes(const IrInsn *insn, bool *escapes)
 }
 
 /* By value of the function: whether anything but operations and settings takes it. */
-static const bool *escapes_of(Walk *w, uint32_t func)
+static const bool *escapes_of(UseWalk *w, uint32_t func)
 {
   const IrFunc *f = &w->m->funcs[func];
   bool *escapes = arena_many(w->s->arena, bool, f->n_insns + 1);
@@ -225,7 +225,7 @@ static const bool *escapes_of(Walk *w, uint32_t func)
 
 static uint32_t color_bit(unsigned color) { return color < MAX_COLORS ? 1u << color : 0; }
 
-static void lose_descriptor(Walk *w, const Descriptor *d)
+static void lose_descriptor(UseWalk *w, const Descriptor *d)
 {
   w->unclear_tasks |= setup_started_task(d->done) | setup_started_task(d->on_control);
   uint32_t bit = color_bit(d->color);
@@ -266,7 +266,7 @@ static void note_register(FabricUses *out, uint32_t address)
     lose_everything(out);
 }
 
-static void note_set_config(Walk *w, const IrFunc *f, const IrInsn *insn)
+static void note_set_config(UseWalk *w, const IrFunc *f, const IrInsn *insn)
 {
   const IrInsn *address = &f->insns[insn->args[0].raw];
   if (address->op == IR_const)
@@ -275,7 +275,7 @@ static void note_set_config(Walk *w, const IrFunc *f, const IrInsn *insn)
     lose_everything(w->out);
 }
 
-static void note_insn(Walk *w, const IrFunc *f, uint32_t i, bool escapes)
+static void note_insn(UseWalk *w, const IrFunc *f, uint32_t i, bool escapes)
 {
   const IrInsn *insn = &f->insns[i];
   Action action;
@@ -299,7 +299,7 @@ static void note_insn(Walk *w, const IrFunc *f, uint32_t i, bool escapes)
   }
 }
 
-static void note_code(Walk *w)
+static void note_code(UseWalk *w)
 {
   for (uint32_t n = 0; n < w->m->n_funcs; n++) {
     const IrFunc *f = &w->m->funcs[n];
@@ -310,7 +310,7 @@ static void note_code(Walk *w)
   }
 }
 
-static void note_setup(Walk *w)
+static void note_setup(UseWalk *w)
 {
   const MachineSetup *setup = w->s->setup;
   for (int is_output = 0; is_output < 2; is_output++)
@@ -331,7 +331,7 @@ static void note_setup(Walk *w)
   }
 }
 
-static void note_tasks(Walk *w)
+static void note_tasks(UseWalk *w)
 {
   const IrModule *m = w->m;
   for (uint32_t i = 0; i < m->n_tasks; i++) {
@@ -353,7 +353,7 @@ static void note_tasks(Walk *w)
 /* ---- the walk from a root -------------------------------------------------------------------- */
 
 /* Where the user wrote it: outside the libraries that the code was inlined from. */
-static Span user_span(const Walk *w, IrLocId loc)
+static Span user_span(const UseWalk *w, IrLocId loc)
 {
   const SourceMap *sources = w->s->session->sources;
   Span span = w->m->locs[loc.raw].span;
@@ -367,7 +367,7 @@ static Span user_span(const Walk *w, IrLocId loc)
   return span;
 }
 
-static void note_activation(Walk *w, unsigned id, uint32_t root, Times times)
+static void note_activation(UseWalk *w, unsigned id, uint32_t root, Times times)
 {
   Activation *a = &w->activated[id % MAX_TASK_IDS];
   a->n++;
@@ -378,7 +378,7 @@ static void note_activation(Walk *w, unsigned id, uint32_t root, Times times)
 /* The operands of one operation as far as they are known. */
 typedef struct {
   const IrVecOperand *operand[3];   /* in the order in which they decide on the length */
-  Known known[3];
+  KnownDesc known[3];
   bool is_known[3];
 } Operands;
 
@@ -430,14 +430,14 @@ static uint32_t differing_extent(const Operands *o, uint16_t length)
 }
 
 /* The one word that the operation sends, if it is known. */
-static bool sent_word(const Walk *w, const IrFunc *f, const IrInsn *insn, uint64_t *word)
+static bool sent_word(const UseWalk *w, const IrFunc *f, const IrInsn *insn, uint64_t *word)
 {
   const IrVecOperand *source = &insn->u.vec->src1;
   return insn->u.vec->op == VEC_mov32 && source->kind == IRV_SCALAR &&
          fabric_known_value(w->m, f, insn->args[source->arg], w->s->arena, word);
 }
 
-static void note_use(Walk *w, const IrFunc *f, const IrInsn *insn, const Operands *o, size_t i,
+static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Operands *o, size_t i,
                      uint32_t root, Times times)
 {
   const Descriptor *d = &o->known[i].desc;
@@ -457,7 +457,7 @@ static void note_use(Walk *w, const IrFunc *f, const IrInsn *insn, const Operand
     arrput(w->uses, use);
 }
 
-static void walk_vec(Walk *w, const IrFunc *f, const IrInsn *insn, uint32_t root, Times times)
+static void walk_vec(UseWalk *w, const IrFunc *f, const IrInsn *insn, uint32_t root, Times times)
 {
   Operands o;
   read_operands(f, insn, &o);
@@ -474,7 +474,7 @@ static void walk_vec(Walk *w, const IrFunc *f, const IrInsn *insn, uint32_t root
   }
 }
 
-static void walk_function(Walk *w, uint32_t func, uint32_t root, Times times, unsigned depth)
+static void walk_function(UseWalk *w, uint32_t func, uint32_t root, Times times, unsigned depth)
 {
   const IrFunc *f = &w->m->funcs[func];
   if (depth == WALK_DEPTH || ++w->calls > WALK_CALLS) {
@@ -500,7 +500,7 @@ static void walk_function(Walk *w, uint32_t func, uint32_t root, Times times, un
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-static bool has_root(const Walk *w, uint32_t func)
+static bool has_root(const UseWalk *w, uint32_t func)
 {
   for (size_t i = 0; i < arrlenu(w->roots); i++)
     if (w->roots[i].func.raw == func)
@@ -508,7 +508,7 @@ static bool has_root(const Walk *w, uint32_t func)
   return false;
 }
 
-static void find_roots(Walk *w)
+static void find_roots(UseWalk *w)
 {
   const IrModule *m = w->m;
   uint32_t teardown_task = machine_get(m->arch)->teardown_task;
@@ -534,7 +534,7 @@ static void find_roots(Walk *w)
 
 /* How often a root runs.  A local task that one place activates runs as often as that place; with
  * more of them it runs, but its runs are not counted. */
-static const Root *count_root(Walk *w, uint32_t index)
+static const Root *count_root(UseWalk *w, uint32_t index)
 {
   Root *r = &w->roots[index];
   if (r->is_counted)
@@ -562,7 +562,7 @@ static const Root *count_root(Walk *w, uint32_t index)
   return r;
 }
 
-static void add_use(Walk *w, const RootUse *found)
+static void add_use(UseWalk *w, const RootUse *found)
 {
   const Root *root = count_root(w, found->root);
   FabricUse use = found->use;
@@ -589,7 +589,7 @@ static void add_use(Walk *w, const RootUse *found)
 
 const FabricUses *fabric_uses(Sema *s)
 {
-  Walk w = {.s = s, .m = s->ir};
+  UseWalk w = {.s = s, .m = s->ir};
   w.out = arena_new(s->arena, FabricUses);
   w.block_times = arena_many(s->arena, Times *, s->ir->n_funcs + 1);
   w.out->streamed = lint_streamed_colors(s);

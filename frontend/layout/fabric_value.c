@@ -14,12 +14,12 @@ typedef struct {
   const IrFunc *f;
   uint64_t *bits;          /* of an alloca: what is stored there */
   bool *is_known;
-} Run;
+} BlockRun;
 
 static bool call_value(Evaluator *e, uint32_t func, const uint64_t *args, unsigned depth,
                        uint64_t *result);
 
-static bool args_known(const Run *r, const IrInsn *insn, uint64_t *args)
+static bool args_known(const BlockRun *r, const IrInsn *insn, uint64_t *args)
 {
   for (uint32_t i = 0; i < insn->n_args; i++) {
     if (!r->is_known[insn->args[i].raw])
@@ -29,7 +29,7 @@ static bool args_known(const Run *r, const IrInsn *insn, uint64_t *args)
   return true;
 }
 
-static bool is_variable(const Run *r, IrValue address, IrType type)
+static bool is_variable(const BlockRun *r, IrValue address, IrType type)
 {
   const IrInsn *insn = &r->f->insns[address.raw];
   return insn->op == IR_alloca && insn->imm == ir_type_bytes(type);
@@ -38,7 +38,7 @@ static bool is_variable(const Run *r, IrValue address, IrType type)
 enum { MOST_ARGS = 8 };
 
 /* Runs one instruction that is no terminator; false: its effect is not known here. */
-static bool run_insn(Evaluator *e, Run *r, uint32_t at, unsigned depth)
+static bool run_insn(Evaluator *e, BlockRun *r, uint32_t at, unsigned depth)
 {
   const IrInsn *insn = &r->f->insns[at];
   uint64_t args[MOST_ARGS];
@@ -72,7 +72,7 @@ static bool run_insn(Evaluator *e, Run *r, uint32_t at, unsigned depth)
 }
 
 /* The parameters of a block become what the branch gives it, all at once. */
-static bool enter_block(Run *r, const IrTarget *target)
+static bool enter_block(BlockRun *r, const IrTarget *target)
 {
   const IrBlock *block = &r->f->blocks[target->block.raw];
   uint64_t given[MOST_ARGS];
@@ -90,7 +90,7 @@ static bool enter_block(Run *r, const IrTarget *target)
   return true;
 }
 
-static bool run_blocks(Evaluator *e, Run *r, unsigned depth, uint64_t *result)
+static bool run_blocks(Evaluator *e, BlockRun *r, unsigned depth, uint64_t *result)
 {
   for (uint32_t b = 0;;) {
     const IrBlock *block = &r->f->blocks[b];
@@ -121,8 +121,8 @@ static bool call_value(Evaluator *e, uint32_t func, const uint64_t *args, unsign
   const IrFunc *f = &e->m->funcs[func];
   if (depth > VALUE_DEPTH || f->n_blocks == 0)
     return false;
-  Run r = {f, arena_many(e->arena, uint64_t, f->n_insns + 1),
-           arena_many(e->arena, bool, f->n_insns + 1)};
+  BlockRun r = {f, arena_many(e->arena, uint64_t, f->n_insns + 1),
+                arena_many(e->arena, bool, f->n_insns + 1)};
   for (uint32_t i = 0; i < f->n_params; i++) {
     uint32_t at = f->blocks[0].params[i].raw;
     r.bits[at] = args[i];
@@ -132,7 +132,7 @@ static bool call_value(Evaluator *e, uint32_t func, const uint64_t *args, unsign
 }
 
 /* A value of straight code: what it is computed from is computed first. */
-static bool value_of(Evaluator *e, Run *r, IrValue v, unsigned depth)
+static bool value_of(Evaluator *e, BlockRun *r, IrValue v, unsigned depth)
 {
   const IrInsn *insn = &r->f->insns[v.raw];
   if (r->is_known[v.raw])
@@ -149,7 +149,8 @@ static bool value_of(Evaluator *e, Run *r, IrValue v, unsigned depth)
 bool fabric_known_value(const IrModule *m, const IrFunc *f, IrValue v, Arena *arena, uint64_t *bits)
 {
   Evaluator e = {.m = m, .arena = arena};
-  Run r = {f, arena_many(arena, uint64_t, f->n_insns + 1), arena_many(arena, bool, f->n_insns + 1)};
+  BlockRun r = {f, arena_many(arena, uint64_t, f->n_insns + 1),
+                arena_many(arena, bool, f->n_insns + 1)};
   bool is_known = value_of(&e, &r, v, 0);
   *bits = r.bits[v.raw];
   return is_known;

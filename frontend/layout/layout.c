@@ -72,10 +72,8 @@ static PoolId option_value(Session *session, const OptionBinding *binding, const
   return POOL(POISON);
 }
 
-typedef struct { PoolField *fields; PoolId *values; uint32_t n; } Bound;
-
 static void bind_option(Session *session, const Ast *ast, const OptionBinding *binding,
-                        bool is_color, Bound *bound)
+                        bool is_color, BoundParams *bound)
 {
   const NodeVarDecl *decl = find_param(session, ast, binding->name);
   if (!decl) {
@@ -85,30 +83,19 @@ static void bind_option(Session *session, const Ast *ast, const OptionBinding *b
   PoolId value = option_value(session, binding, decl, is_color);
   if (pool_eq(value, POOL(POISON)))
     return;
-  PoolField field = {str_intern_z(session->names, binding->name),
-                     pool_type_of(session->pool, value)};
-  uint32_t i = 0;
-  while (i < bound->n && !str_eq(bound->fields[i].name, field.name))
-    i++;
-  bound->fields[i] = field;   /* a flag given again replaces the value */
-  bound->values[i] = value;
-  bound->n += i == bound->n;
+  bound_params_set(session, bound, binding->name, value);
 }
 
 static PoolId bind_options(Session *session, const Ast *ast)
 {
   const Options *o = session->options;
   size_t most = arrlenu(o->params) + arrlenu(o->colors);
-  Bound bound = {arena_many(session->arena, PoolField, most + 1),
-                 arena_many(session->arena, PoolId, most + 1), 0};
+  BoundParams bound = bound_params_create(session->arena, most);
   for (size_t i = 0; i < arrlenu(o->params); i++)
     bind_option(session, ast, &o->params[i], false, &bound);
   for (size_t i = 0; i < arrlenu(o->colors); i++)
     bind_option(session, ast, &o->colors[i], true, &bound);
-  PoolKey key = {.kind = PK_STRUCT_TYPE, .type = POOL(TYPE)};
-  key.u.fields.n = bound.n;
-  key.u.fields.fields = bound.fields;
-  return pool_aggregate(session->pool, pool_get(session->pool, &key), bound.values, bound.n);
+  return bound_params_value(session, &bound);
 }
 
 /* ---- geometry ---------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* The layout: the program of each tile, its colors and routes, and the classes of tiles that share
  * a compiled program.
  *
- * Reading order: layout.c, sema_builtin_layout.c, regions.h, regions_read.c, regions_route.c,
+ * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, regions_route.c,
  * tile_class.c, lint.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H

@@ -122,11 +122,11 @@ typedef struct {
   bool is_reached;
   Uses running;            /* by operations in the background: nothing ends them in this run */
   Uses used;               /* by any operation */
-} Flow;
+} LintFlow;
 
 typedef struct {
   Sema *s;
-  Flow *ends;              /* by function: what holds when it returns */
+  LintFlow *ends;              /* by function: what holds when it returns */
   uint8_t *state;          /* by function: 0 not looked at, 1 being looked at, 2 done */
   bool reports;
 } Overlaps;
@@ -145,13 +145,13 @@ static IrLocId *uses_flat(Uses *uses) { return (IrLocId *)uses; }
 static const IrLocId *uses_flat_const(const Uses *uses) { return (const IrLocId *)uses; }
 
 /* Joins what holds at the end of one block into the start of another; true if that changed. */
-static bool flow_join(Flow *into, const Flow *from)
+static bool flow_join(LintFlow *into, const LintFlow *from)
 {
   if (!into->is_reached) {
     *into = *from;
     return true;
   }
-  Flow before = *into;
+  LintFlow before = *into;
   keep_common(uses_flat(&into->running), uses_flat_const(&from->running), USES);
   keep_common(uses_flat(&into->used), uses_flat_const(&from->used), USES);
   return memcmp(&before, into, sizeof before) != 0;
@@ -242,7 +242,7 @@ static void report_thread(const Overlaps *o, int thread, IrLocId first, IrLocId 
   diag_started_here(o->s->diags, loc_span(o, first));
 }
 
-static void step_vec(const Overlaps *o, const IrFunc *f, const IrInsn *insn, Flow *flow)
+static void step_vec(const Overlaps *o, const IrFunc *f, const IrInsn *insn, LintFlow *flow)
 {
   Taken taken;
   if (!has_loc(insn->loc) || !taken_by(o->s, f, insn, &taken))
@@ -274,19 +274,19 @@ static void step_vec(const Overlaps *o, const IrFunc *f, const IrInsn *insn, Flo
   *thread = flow->used.thread[taken.thread] = insn->loc;
 }
 
-static void step_activate(const IrFunc *f, const IrInsn *insn, Flow *flow)
+static void step_activate(const IrFunc *f, const IrInsn *insn, LintFlow *flow)
 {
   const IrInsn *id = &f->insns[insn->args[0].raw];
   if (id->op == IR_const && has_loc(insn->loc))
     flow->used.task[id->imm % MAX_TASK_IDS] = insn->loc;
 }
 
-static const Flow *function_end(Overlaps *o, uint32_t func);
+static const LintFlow *function_end(Overlaps *o, uint32_t func);
 
 /* What the called function does on all its ways, it does here. */
-static void step_call(Overlaps *o, uint32_t func, Flow *flow)
+static void step_call(Overlaps *o, uint32_t func, LintFlow *flow)
 {
-  const Flow *end = function_end(o, func);
+  const LintFlow *end = function_end(o, func);
   if (end == NULL || !end->is_reached)
     return;
   const IrLocId *used = uses_flat_const(&end->used), *running = uses_flat_const(&end->running);
@@ -301,7 +301,7 @@ static void step_call(Overlaps *o, uint32_t func, Flow *flow)
   }
 }
 
-static void step_block(Overlaps *o, const IrFunc *f, const IrBlock *block, Flow *flow)
+static void step_block(Overlaps *o, const IrFunc *f, const IrBlock *block, LintFlow *flow)
 {
   for (uint32_t i = 0; i < block->n_insns; i++) {
     const IrInsn *insn = &f->insns[block->insns[i].raw];
@@ -322,7 +322,7 @@ static unsigned target_count(const IrInsn *last)
 }
 
 /* Fills in what holds at the start of each block, and at the end of the function. */
-static void solve_flow(Overlaps *o, const IrFunc *f, Flow *starts, Flow *end)
+static void solve_flow(Overlaps *o, const IrFunc *f, LintFlow *starts, LintFlow *end)
 {
   starts[0].is_reached = true;
   for (bool is_changed = true; is_changed;) {
@@ -331,7 +331,7 @@ static void solve_flow(Overlaps *o, const IrFunc *f, Flow *starts, Flow *end)
       const IrBlock *block = &f->blocks[b];
       if (!starts[b].is_reached || block->n_insns == 0)
         continue;
-      Flow flow = starts[b];
+      LintFlow flow = starts[b];
       step_block(o, f, block, &flow);
       const IrInsn *last = &f->insns[block->insns[block->n_insns - 1].raw];
       for (unsigned t = 0; t < target_count(last); t++)
@@ -353,14 +353,14 @@ static bool has_operations(const IrFunc *f)
 }
 
 /* NULL for a function that calls itself: the code generator refuses it. */
-static const Flow *function_end(Overlaps *o, uint32_t func)
+static const LintFlow *function_end(Overlaps *o, uint32_t func)
 {
   const IrFunc *f = &o->s->ir->funcs[func];
   if (o->state[func] == 0) {
     o->state[func] = 1;
     if (f->n_blocks > 0 && has_operations(f)) {
       bool saved = o->reports;
-      Flow *starts = arena_many(o->s->arena, Flow, f->n_blocks);
+      LintFlow *starts = arena_many(o->s->arena, LintFlow, f->n_blocks);
       o->reports = false;
       solve_flow(o, f, starts, &o->ends[func]);
       o->reports = true;
@@ -471,7 +471,7 @@ static void warn_unbound(const Overlaps *o, const Uses *used)
 void lint_program(Sema *s)
 {
   Overlaps o = {.s = s};
-  o.ends = arena_many(s->arena, Flow, s->ir->n_funcs + 1);
+  o.ends = arena_many(s->arena, LintFlow, s->ir->n_funcs + 1);
   o.state = arena_many(s->arena, uint8_t, s->ir->n_funcs + 1);
   uint32_t known = routed_colors(s) | lint_streamed_colors(s);
   if (s->session->options->memcpy)

@@ -66,6 +66,18 @@ typedef struct {
   RegionStream *streams;
 } RegionLayout;
 
+/* ---- bound_params.c: the parameters of a main file, as they are set ---------------------- */
+
+typedef struct { PoolField *fields; PoolId *values; uint32_t n; } BoundParams;
+/* Room for `most` of them. */
+BoundParams bound_params_create(Arena *arena, size_t most);
+/* A parameter set again has the later value. */
+void bound_params_set(Session *session, BoundParams *bound, const char *name, PoolId value);
+/* The struct to import the file with. */
+PoolId bound_params_value(Session *session, const BoundParams *bound);
+
+/* ---- regions_read.c, regions_route.c ------------------------------------------------------ */
+
 /* Reads and checks the file; false after reporting. */
 bool regions_read(RegionLayout *layout);
 /* Sets the rectangle, the tiles' programs, parameters and colors; false after reporting. */

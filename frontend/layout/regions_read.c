@@ -9,39 +9,39 @@
 enum { FORMAT = 1 };
 
 /* `path` says where in the file a value stands: regions[2].paint[0].color */
-typedef struct { RegionLayout *layout; Arena *arena; bool ok; } Reader;
+typedef struct { RegionLayout *layout; Arena *arena; bool ok; } JsonReader;
 typedef struct { const json_t *json; const char *path; } Value;
 
 /* ---- values ------------------------------------------------------------------------------ */
 
-static void report_wrong(Reader *r, const char *path, const char *expected)
+static void report_wrong(JsonReader *r, const char *path, const char *expected)
 {
   if (r->ok)     /* what follows from the first mistake is not worth saying */
     diag_layout_json_value(r->layout->session->diags, r->layout->span, path, expected);
   r->ok = false;
 }
 
-static Value member_of(Reader *r, Value object, const char *name)
+static Value member_of(JsonReader *r, Value object, const char *name)
 {
   const char *path = arena_printf(r->arena, "%s%s%s", object.path, *object.path ? "." : "", name);
   return (Value){json_object_get(object.json, name), path};
 }
 
-static Value element_of(Reader *r, Value list, size_t index)
+static Value element_of(JsonReader *r, Value list, size_t index)
 {
   return (Value){json_array_get(list.json, index),
                  arena_printf(r->arena, "%s[%zu]", list.path, index)};
 }
 
 /* Number of elements; a list that is left away is empty. */
-static uint32_t length_of(Reader *r, Value list)
+static uint32_t length_of(JsonReader *r, Value list)
 {
   if (list.json && !json_is_array(list.json))
     report_wrong(r, list.path, "a list");
   return r->ok ? (uint32_t)json_array_size(list.json) : 0;
 }
 
-static const char *read_text(Reader *r, Value v)
+static const char *read_text(JsonReader *r, Value v)
 {
   if (!json_is_string(v.json)) {
     report_wrong(r, v.path, "a text");
@@ -50,7 +50,7 @@ static const char *read_text(Reader *r, Value v)
   return arena_copy_text(r->arena, json_string_value(v.json), json_string_length(v.json));
 }
 
-static int64_t read_integer(Reader *r, Value v, int64_t low, int64_t high)
+static int64_t read_integer(JsonReader *r, Value v, int64_t low, int64_t high)
 {
   int64_t value = json_integer_value(v.json);
   if (json_is_integer(v.json) && value >= low && value <= high)
@@ -60,7 +60,7 @@ static int64_t read_integer(Reader *r, Value v, int64_t low, int64_t high)
   return low;
 }
 
-static uint32_t fabric_number(Reader *r, Value v, uint32_t low)
+static uint32_t fabric_number(JsonReader *r, Value v, uint32_t low)
 {
   const Machine *m = machine_get(r->layout->session->options->arch);
   uint32_t most = m->max_fabric_width > m->max_fabric_height ? m->max_fabric_width
@@ -82,7 +82,7 @@ static const char *name_at(const Named *named, uint32_t i)
 }
 
 /* Index of the element that the value names; 0 after reporting. */
-static uint32_t index_named(Reader *r, Value v, Named named)
+static uint32_t index_named(JsonReader *r, Value v, Named named)
 {
   const char *name = read_text(r, v);
   for (uint32_t i = 0; i < named.n; i++)
@@ -92,7 +92,7 @@ static uint32_t index_named(Reader *r, Value v, Named named)
   return 0;
 }
 
-static void check_names(Reader *r, Named named)
+static void check_names(JsonReader *r, Named named)
 {
   for (uint32_t i = 0; i < named.n && r->ok; i++)
     for (uint32_t k = 0; k < i; k++)
@@ -101,13 +101,13 @@ static void check_names(Reader *r, Named named)
                      arena_printf(r->arena, "a name that no other %s has", named.one));
 }
 
-static uint32_t color_named(Reader *r, Value v)
+static uint32_t color_named(JsonReader *r, Value v)
 {
   return index_named(r, v, NAMED(r, colors, "color"));
 }
 
 /* [x, y, width, height] inside the region. */
-static RegionRect read_rectangle(Reader *r, Value v, const Region *region)
+static RegionRect read_rectangle(JsonReader *r, Value v, const Region *region)
 {
   RegionRect rect = {0, 0, region->rect.width, region->rect.height};
   if (!v.json)
@@ -134,7 +134,7 @@ static bool port_of_name(const char *name, Port *port)
   return false;
 }
 
-static PortMask read_directions(Reader *r, Value v)
+static PortMask read_directions(JsonReader *r, Value v)
 {
   PortMask mask = 0;
   Port port = PORT_RAMP;
@@ -148,7 +148,7 @@ static PortMask read_directions(Reader *r, Value v)
   return mask;
 }
 
-static RegionRoutes read_routes(Reader *r, Value v)
+static RegionRoutes read_routes(JsonReader *r, Value v)
 {
   RegionRoutes out = {.n = length_of(r, v)};
   if (out.n < 1 || out.n > MAX_SWITCH_POSITIONS) {
@@ -165,7 +165,7 @@ static RegionRoutes read_routes(Reader *r, Value v)
 
 /* ---- regions ----------------------------------------------------------------------------- */
 
-static PoolId read_constant(Reader *r, Value v)
+static PoolId read_constant(JsonReader *r, Value v)
 {
   Pool *pool = r->layout->session->pool;
   if (json_is_integer(v.json))
@@ -178,7 +178,7 @@ static PoolId read_constant(Reader *r, Value v)
   return POOL(POISON);
 }
 
-static void read_param(Reader *r, Value v, const Region *region, RegionParam *param)
+static void read_param(JsonReader *r, Value v, const Region *region, RegionParam *param)
 {
   param->rect = read_rectangle(r, member_of(r, v, "rect"), region);
   param->name = read_text(r, member_of(r, v, "name"));
@@ -190,7 +190,7 @@ static void read_param(Reader *r, Value v, const Region *region, RegionParam *pa
     param->value = read_constant(r, member_of(r, v, "value"));
 }
 
-static void read_paint(Reader *r, Value v, const Region *region, RegionPaint *paint)
+static void read_paint(JsonReader *r, Value v, const Region *region, RegionPaint *paint)
 {
   paint->rect = read_rectangle(r, member_of(r, v, "rect"), region);
   paint->color = color_named(r, member_of(r, v, "color"));
@@ -201,7 +201,7 @@ static void read_paint(Reader *r, Value v, const Region *region, RegionPaint *pa
       report_wrong(r, positions.path, "inputs and outputs in every position");
 }
 
-static void read_symbol(Reader *r, Value v, const Region *region, RegionSymbol *symbol)
+static void read_symbol(JsonReader *r, Value v, const Region *region, RegionSymbol *symbol)
 {
   symbol->name = read_text(r, member_of(r, v, "name"));
   Value columns = member_of(r, v, "columns"), rows = member_of(r, v, "rows");
@@ -229,7 +229,7 @@ static void read_symbol(Reader *r, Value v, const Region *region, RegionSymbol *
   free(bytes);
 }
 
-static void read_region(Reader *r, Value v, Region *region)
+static void read_region(JsonReader *r, Value v, Region *region)
 {
   region->name = read_text(r, member_of(r, v, "name"));
   region->source = read_text(r, member_of(r, v, "source"));
@@ -254,7 +254,7 @@ static void read_region(Reader *r, Value v, Region *region)
 
 /* ---- what joins them --------------------------------------------------------------------- */
 
-static void read_color(Reader *r, Value v, RegionColor *color)
+static void read_color(JsonReader *r, Value v, RegionColor *color)
 {
   color->name = read_text(r, member_of(r, v, "name"));
   color->value = REGION_COLOR_OPEN;
@@ -265,7 +265,7 @@ static void read_color(Reader *r, Value v, RegionColor *color)
 }
 
 /* The whole edge unless the port says which of its tiles. */
-static void read_port_tiles(Reader *r, Value v, RegionPort *port)
+static void read_port_tiles(JsonReader *r, Value v, RegionPort *port)
 {
   const RegionRect *rect = &r->layout->regions[port->region].rect;
   bool is_row = port->edge == PORT_NORTH || port->edge == PORT_SOUTH;
@@ -277,7 +277,7 @@ static void read_port_tiles(Reader *r, Value v, RegionPort *port)
     port->count = (uint32_t)read_integer(r, count, 1, port->count);
 }
 
-static void read_port(Reader *r, Value v, RegionPort *port)
+static void read_port(JsonReader *r, Value v, RegionPort *port)
 {
   static const struct { const char *name; Port port; } edges[] = {
     {"TOP", PORT_NORTH}, {"BOTTOM", PORT_SOUTH}, {"LEFT", PORT_WEST}, {"RIGHT", PORT_EAST}};
@@ -310,12 +310,12 @@ static void read_port(Reader *r, Value v, RegionPort *port)
   }
 }
 
-static uint32_t port_named(Reader *r, Value v)
+static uint32_t port_named(JsonReader *r, Value v)
 {
   return index_named(r, v, NAMED(r, ports, "port"));
 }
 
-static void join_port(Reader *r, Value v, uint32_t port)
+static void join_port(JsonReader *r, Value v, uint32_t port)
 {
   if (r->ok && r->layout->ports[port].is_joined)
     report_wrong(r, v.path, "a port that nothing else is joined to");
@@ -323,7 +323,7 @@ static void join_port(Reader *r, Value v, uint32_t port)
     r->layout->ports[port].is_joined = true;
 }
 
-static void read_connection(Reader *r, Value v, RegionConnection *connection)
+static void read_connection(JsonReader *r, Value v, RegionConnection *connection)
 {
   RegionLayout *l = r->layout;
   Value from = member_of(r, v, "from"), to = member_of(r, v, "to");
@@ -350,7 +350,7 @@ static void read_connection(Reader *r, Value v, RegionConnection *connection)
                               a->name, a->count, b->name, b->count));
 }
 
-static void read_stream(Reader *r, Value v, RegionStream *stream)
+static void read_stream(JsonReader *r, Value v, RegionStream *stream)
 {
   Value port = member_of(r, v, "port"), place = member_of(r, v, "place");
   stream->name = read_text(r, member_of(r, v, "name"));
@@ -379,7 +379,7 @@ static void read_stream(Reader *r, Value v, RegionStream *stream)
       read(r, element_of(r, values, i), &l->list[i]);             \
   } while (0)
 
-static void read_root(Reader *r, const json_t *json)
+static void read_root(JsonReader *r, const json_t *json)
 {
   RegionLayout *l = r->layout;
   Value root = {json, ""};
@@ -424,7 +424,7 @@ bool regions_read(RegionLayout *layout)
     diag_layout_json_syntax(session->diags, at, error.text);
     return false;
   }
-  Reader reader = {layout, session->arena, true};
+  JsonReader reader = {layout, session->arena, true};
   read_root(&reader, json);
   json_decref(json);
   return reader.ok;

@@ -561,42 +561,19 @@ static Used used_part(const Plan *p)
   return (Used){left, top, right + 1 - left, bottom + 1 - top};
 }
 
-typedef struct { PoolField *fields; PoolId *values; uint32_t n; } Bound;
-
-static void bind_param(Plan *p, Bound *bound, const char *name, PoolId value)
-{
-  Session *session = p->l->session;
-  PoolField field = {str_intern_z(session->names, name), pool_type_of(session->pool, value)};
-  uint32_t i = 0;
-  while (i < bound->n && !str_eq(bound->fields[i].name, field.name))
-    i++;
-  bound->fields[i] = field;   /* a parameter set again has the later value */
-  bound->values[i] = value;
-  bound->n += i == bound->n;
-}
-
-static PoolId bound_struct(Plan *p, const Bound *bound)
-{
-  PoolKey key = {.kind = PK_STRUCT_TYPE, .type = POOL(TYPE)};
-  key.u.fields.n = bound->n;
-  key.u.fields.fields = bound->fields;
-  Pool *pool = p->l->session->pool;
-  return pool_aggregate(pool, pool_get(pool, &key), bound->values, bound->n);
-}
-
-static PoolId tile_params(Plan *p, const Region *region, uint32_t x, uint32_t y, Bound *bound)
+static PoolId tile_params(Plan *p, const Region *region, uint32_t x, uint32_t y, BoundParams *bound)
 {
   bound->n = 0;
   for (uint32_t i = 0; i < region->n_params; i++) {
     const RegionParam *param = &region->params[i];
     if (x - param->rect.x >= param->rect.width || y - param->rect.y >= param->rect.height)
       continue;
-    bind_param(p, bound, param->name,
+    bound_params_set(p->l->session, bound, param->name,
                param->is_color ? pool_int(p->l->session->pool, POOL(COLOR),
                                           p->color_of[p->net_of[param->color]])
                          : param->value);
   }
-  return bound_struct(p, bound);
+  return bound_params_value(p->l->session, bound);
 }
 
 /* The tile's block of each matrix. */
@@ -626,8 +603,7 @@ static bool fill_region(Plan *p, const Region *region, Used used)
   const Ast *ast = files_import(session->files, region->source, NULL, p->l->span);
   if (!ast)
     return false;
-  Bound bound = {arena_many(p->arena, PoolField, region->n_params + 1),
-                 arena_many(p->arena, PoolId, region->n_params + 1), 0};
+  BoundParams bound = bound_params_create(p->arena, region->n_params);
   for (uint32_t k = 0; k < region->rect.width * region->rect.height; k++) {
     uint32_t x = k % region->rect.width, y = k / region->rect.width;
     uint32_t t = (region->rect.y + y + MARGIN - used.y) * used.width + region->rect.x + x + MARGIN -
@@ -647,16 +623,17 @@ static bool fill_streams(Plan *p, Used used)
   for (uint32_t i = 0; i < p->l->n_streams; i++) {
     LayoutStream *stream = &p->out->streams[i];
     const RegionPort *port = &p->l->ports[p->l->streams[i].port];
-    Bound bound = {arena_many(p->arena, PoolField, 3), arena_many(p->arena, PoolId, 3), 0};
-    bind_param(p, &bound, "host", pool_int(session->pool, POOL(COLOR), p->out->stream_color));
-    bind_param(p, &bound, "fabric", pool_int(session->pool, POOL(COLOR),
+    BoundParams bound = bound_params_create(p->arena, 3);
+    bound_params_set(session, &bound, "host",
+                     pool_int(session->pool, POOL(COLOR), p->out->stream_color));
+    bound_params_set(session, &bound, "fabric", pool_int(session->pool, POOL(COLOR),
                                              p->color_of[p->net_of[port->color]]));
-    bind_param(p, &bound, "is_input", pool_bool(stream->is_input));
+    bound_params_set(session, &bound, "is_input", pool_bool(stream->is_input));
     stream->x -= used.x;
     stream->y -= used.y;
     LayoutTile *tile = &p->out->tiles[stream->y * used.width + stream->x];
     *tile = (LayoutTile){.ast = files_import(session->files, "<host_stream>", NULL, p->l->span),
-                         .params = bound_struct(p, &bound), .span = p->l->span};
+                         .params = bound_params_value(session, &bound), .span = p->l->span};
     if (!tile->ast)
       return false;
   }

@@ -32,7 +32,7 @@ typedef struct {
   const LayoutSymbol *contents;
   uint32_t class;          /* IMAGE_NO_CLASS until known */
   uint64_t blob_at;
-} Unit;
+} TileUnit;
 
 typedef struct TreeNode {
   PoolId symbolic;         /* none: a leaf (class known) or nothing yet */
@@ -47,15 +47,15 @@ typedef struct {
   uint32_t *symbol_leaf;   /* leaf that each symbolic parameter is */
   PoolId params;           /* struct with symbolic parts */
   TreeNode *root;
-} Group;
+} ClassGroup;
 
 /* The analysis of one tile, which stands for its class. */
 typedef struct {
   struct TileEnv env;
-  const Group *group;
-  const Unit *unit;
+  const ClassGroup *group;
+  const TileUnit *unit;
   uint32_t *contents;        /* variables whose content the layout gives: index in s->globals */
-} Analysis;
+} ClassAnalysis;
 
 /* A value to compute, or, if that is none, content number `content` of the unit. */
 typedef struct { PoolId symbolic; uint32_t bytes, content; } BlobPart;
@@ -64,9 +64,9 @@ typedef struct { BlobPart *parts; } ClassBlob;   /* stb_ds */
 struct Classes {
   Session *session;
   Programs *programs;
-  Unit *units;             /* stb_ds arrays */
+  TileUnit *units;             /* stb_ds arrays */
   uint32_t *unit_of_tile;
-  Group *groups;
+  ClassGroup *groups;
   ClassBlob *blobs;        /* by class */
   Sema *evaluator;         /* computes symbolic values */
   Arena *arena;
@@ -91,10 +91,10 @@ static void collect_units(Classes *c)
       continue;
     ptrdiff_t at = hmgeti(map, key);
     if (at < 0) {
-      Unit unit = {.ast = key.ast, .params = l->tiles[t].params, .span = l->tiles[t].span,
-                   .params_node = l->tiles[t].params_node, .first_tile = t,
-                   .class = IMAGE_NO_CLASS, .n_contents = l->tiles[t].n_symbols,
-                   .contents = l->tiles[t].symbols};
+      TileUnit unit = {.ast = key.ast, .params = l->tiles[t].params, .span = l->tiles[t].span,
+                       .params_node = l->tiles[t].params_node, .first_tile = t,
+                       .class = IMAGE_NO_CLASS, .n_contents = l->tiles[t].n_symbols,
+                       .contents = l->tiles[t].symbols};
       arrput(c->units, unit);
       hmput(map, key, (uint32_t)arrlenu(c->units) - 1);
       at = hmgeti(map, key);
@@ -142,7 +142,7 @@ static bool can_be_symbolic(const Pool *pool, PoolId value)
 
 /* Units of one group agree in file, shape, every leaf that cannot be symbolic, and in which
  * variables have content of their own. */
-static char *group_key(Classes *c, const Unit *unit, size_t *length)
+static char *group_key(Classes *c, const TileUnit *unit, size_t *length)
 {
   Pool *pool = c->session->pool;
   size_t n = arrlenu(unit->leaves);
@@ -164,7 +164,7 @@ static void form_groups(Classes *c)
   StrTable *keys = strtable_create();   /* byte strings to small numbers */
   struct { uint32_t key; uint32_t value; } *map = NULL;
   for (uint32_t u = 0; u < arrlenu(c->units); u++) {
-    Unit *unit = &c->units[u];
+    TileUnit *unit = &c->units[u];
     if (!pool_is_none(unit->params))
       flatten_struct(c->session->pool, unit->params, &unit->leaves);
     size_t length;
@@ -172,7 +172,7 @@ static void form_groups(Classes *c)
     uint32_t id = str_intern(keys, key, length).raw;
     ptrdiff_t at = hmgeti(map, id);
     if (at < 0) {
-      Group group = {.root = NULL};
+      ClassGroup group = {.root = NULL};
       arrput(c->groups, group);
       hmput(map, id, (uint32_t)arrlenu(c->groups) - 1);
       at = hmgeti(map, id);
@@ -183,7 +183,7 @@ static void form_groups(Classes *c)
   strtable_destroy(keys);
 }
 
-static bool leaf_differs(const Classes *c, const Group *g, uint32_t leaf)
+static bool leaf_differs(const Classes *c, const ClassGroup *g, uint32_t leaf)
 {
   PoolId first = c->units[g->units[0]].leaves[leaf];
   for (size_t i = 1; i < arrlenu(g->units); i++)
@@ -200,10 +200,10 @@ static TreeNode *new_node(Arena *arena)
 }
 
 /* Chooses the symbolic parameters and makes the struct that the analysis sees. */
-static void prepare_group(Classes *c, Group *g)
+static void prepare_group(Classes *c, ClassGroup *g)
 {
   Pool *pool = c->session->pool;
-  const Unit *first = &c->units[g->units[0]];
+  const TileUnit *first = &c->units[g->units[0]];
   uint32_t n = (uint32_t)arrlenu(first->leaves);
   PoolId *leaves = arena_many(c->arena, PoolId, n + 1);
   g->root = new_node(c->arena);
@@ -224,7 +224,7 @@ static void prepare_group(Classes *c, Group *g)
   if (n > 0)
     g->params = rebuild_struct(c->arena, pool, first->params, &next);
   for (size_t i = 0; i < arrlenu(g->units); i++) {
-    Unit *unit = &c->units[g->units[i]];
+    TileUnit *unit = &c->units[g->units[i]];
     unit->symbols = arena_many(c->arena, PoolId, g->n_symbols + 1);
     for (uint32_t k = 0; k < g->n_symbols; k++)
       unit->symbols[k] = unit->leaves[g->symbol_leaf[k]];
@@ -234,11 +234,11 @@ static void prepare_group(Classes *c, Group *g)
 /* ---- one class --------------------------------------------------------------------------- */
 
 /* Per-tile data: the run-time words, then the stretches of initial data. */
-static void fill_slots(Sema *s, const Analysis *a, ClassBlob *blob)
+static void fill_slots(Sema *s, const ClassAnalysis *a, ClassBlob *blob)
 {
   const struct TileEnv *env = &a->env;
   IrModule *m = s->ir;
-  const Unit *unit = a->unit;
+  const TileUnit *unit = a->unit;
   size_t most = arrlenu(env->words) + arrlenu(env->inits) + unit->n_contents;
   m->tile_slots = arena_many(m->arena, IrTileSlot, most + 1);
   for (uint32_t i = 0; i < arrlenu(env->words); i++) {
@@ -266,9 +266,9 @@ static void fill_slots(Sema *s, const Analysis *a, ClassBlob *blob)
 }
 
 /* The variables that the layout gives content to, referenced so that they have a place. */
-static bool find_contents(Sema *s, Analysis *a)
+static bool find_contents(Sema *s, ClassAnalysis *a)
 {
-  const Unit *unit = a->unit;
+  const TileUnit *unit = a->unit;
   a->contents = arena_many(s->arena, uint32_t, unit->n_contents + 1);
   for (uint32_t i = 0; i < unit->n_contents; i++) {
     const LayoutSymbol *symbol = &unit->contents[i];
@@ -293,11 +293,11 @@ static bool find_contents(Sema *s, Analysis *a)
   return true;
 }
 
-static bool analyse_program(Sema *s, Analysis *a)
+static bool analyse_program(Sema *s, ClassAnalysis *a)
 {
   Diags *diags = s->diags;
   size_t errors = diags_error_count(diags);
-  const Unit *unit = a->unit;
+  const TileUnit *unit = a->unit;
   const char *path = source_path(s->session->sources, unit->ast->file);
   s->ir->source = path;
   if (sema_import(s, path, a->group->params, unit->params_node, unit->span) == IR_NO_ID)
@@ -335,7 +335,7 @@ static void keep_local_colors(const MachineSetup *setup, ProgramClass *class)
 }
 
 /* The class of the tile that `a` is for; what the analysis relied on is left in its `env`. */
-static bool add_class(Classes *c, Analysis *a, uint32_t *index)
+static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
 {
   Session *session = c->session;
   Sema *s = sema_create(session, c->arena, WHERE_TOP);
@@ -363,13 +363,13 @@ static bool add_class(Classes *c, Analysis *a, uint32_t *index)
 
 /* ---- the tree ---------------------------------------------------------------------------- */
 
-static PoolId outcome_of(Classes *c, PoolId symbolic, const Unit *unit)
+static PoolId outcome_of(Classes *c, PoolId symbolic, const TileUnit *unit)
 {
   return sema_eval_symbolic(c->evaluator, symbolic, unit->symbols);
 }
 
 /* The leaf that the tile's parameters lead to, or NULL where the tree ends before one. */
-static const TreeNode *walk_tree(Classes *c, const TreeNode *node, const Unit *unit)
+static const TreeNode *walk_tree(Classes *c, const TreeNode *node, const TileUnit *unit)
 {
   while (node && node->class == IMAGE_NO_CLASS) {
     if (pool_is_none(node->symbolic))
@@ -408,23 +408,23 @@ static void free_tree(TreeNode *node)
   hmfree(node->branches);
 }
 
-static Analysis analysis_of(const Classes *c, const Group *g, const Unit *unit)
+static ClassAnalysis analysis_of(const Classes *c, const ClassGroup *g, const TileUnit *unit)
 {
   const LayoutResult *l = c->session->layout;
   struct TileEnv env = {.symbols = unit->symbols, .has_place = l->has_block,
                         .x = unit->first_tile % l->width, .y = unit->first_tile / l->width,
                         .span = unit->span, .params = unit->params};
-  return (Analysis){.env = env, .group = g, .unit = unit};
+  return (ClassAnalysis){.env = env, .group = g, .unit = unit};
 }
 
-static bool class_of_unit(Classes *c, Group *g, Unit *unit)
+static bool class_of_unit(Classes *c, ClassGroup *g, TileUnit *unit)
 {
   const TreeNode *leaf = walk_tree(c, g->root, unit);
   if (leaf) {
     unit->class = leaf->class;
     return true;
   }
-  Analysis a = analysis_of(c, g, unit);
+  ClassAnalysis a = analysis_of(c, g, unit);
   bool ok = add_class(c, &a, &unit->class);
   if (ok)
     grow_tree(c, g->root, &a.env, unit->class);
@@ -446,11 +446,11 @@ static uint64_t value_bits(const Pool *pool, PoolId value)
 
 /* A value cannot be computed for this tile: the analysis with the tile's own parameters, none of
  * them symbolic, reports which expression that is. */
-static void report_value(Classes *c, const Unit *unit)
+static void report_value(Classes *c, const TileUnit *unit)
 {
   size_t errors = diags_error_count(c->session->diags);
-  Group alone = {.params = unit->params};
-  Analysis a = analysis_of(c, &alone, unit);
+  ClassGroup alone = {.params = unit->params};
+  ClassAnalysis a = analysis_of(c, &alone, unit);
   uint32_t class;
   add_class(c, &a, &class);
   tile_env_free(&a.env);
@@ -458,7 +458,7 @@ static void report_value(Classes *c, const Unit *unit)
     ICE("a value of a tile cannot be computed, and its analysis finds no error");
 }
 
-static bool write_blob(Classes *c, Unit *unit)
+static bool write_blob(Classes *c, TileUnit *unit)
 {
   const ClassBlob *blob = &c->blobs[unit->class];
   unit->blob_at = arrlenu(c->programs->blobs);
@@ -548,7 +548,7 @@ static void fill_grid(Classes *c)
     p->tile_class[t] = IMAGE_NO_CLASS;
     if (c->unit_of_tile[t] == NO_UNIT)
       continue;
-    const Unit *unit = &c->units[c->unit_of_tile[t]];
+    const TileUnit *unit = &c->units[c->unit_of_tile[t]];
     p->tile_class[t] = unit->class;
     p->tile_blob_at[t] = unit->blob_at;
   }
@@ -633,10 +633,10 @@ static bool find_all(Classes *c)
 {
   bool ok = true;
   for (size_t i = 0; i < arrlenu(c->groups); i++) {
-    Group *g = &c->groups[i];
+    ClassGroup *g = &c->groups[i];
     prepare_group(c, g);
     for (size_t u = 0; u < arrlenu(g->units); u++) {
-      Unit *unit = &c->units[g->units[u]];
+      TileUnit *unit = &c->units[g->units[u]];
       if (class_of_unit(c, g, unit) && write_blob(c, unit))
         continue;
       ok = false;

@@ -11,16 +11,16 @@
 #include <string.h>
 
 typedef struct { uint32_t key, value; } ValueMemo;
-typedef struct { uint32_t set; uint8_t color; uint32_t config; } Step;
+typedef struct { uint32_t set; uint8_t color; uint32_t config; } ConfigStep;
 typedef struct { uint32_t set; Span span; } StepResult;
-typedef struct { Step key; StepResult value; } StepMemo;
+typedef struct { ConfigStep key; StepResult value; } StepMemo;
 typedef struct { ImageColorConfig key; uint32_t value; } ConfigMemo;
 /* A set is the one before it and one more use. */
 typedef struct {
   uint32_t n, colors, filters;
   ImageColorUse *uses;
   Span *spans;
-} Set;
+} ColorSet;
 typedef struct { uint64_t key; uint32_t value; } SetMemo;
 
 /* Where a configuration is put in for each color: off 0: nowhere, or at several places. */
@@ -30,7 +30,7 @@ struct ColorTable {
   Arena *arena;
   Places *places;              /* by configuration; stb_ds */
   ImageColorConfig *configs;   /* stb_ds arrays and maps */
-  Set *sets;
+  ColorSet *sets;
   ValueMemo *by_value;
   StepMemo *steps;
   ConfigMemo *by_config;
@@ -41,7 +41,7 @@ ColorTable *color_table_create(Arena *arena)
 {
   ColorTable *table = arena_new(arena, ColorTable);
   table->arena = arena;
-  arrput(table->sets, ((Set){0}));
+  arrput(table->sets, ((ColorSet){0}));
   return table;
 }
 
@@ -74,7 +74,7 @@ const ImageColorSet *color_table_sets(ColorTable *table, Arena *arena, uint32_t 
 /* ---- sets -------------------------------------------------------------------------------- */
 
 /* Sets with the same members are one, whatever the order they were added in. */
-static uint64_t set_hash(const Set *set)
+static uint64_t set_hash(const ColorSet *set)
 {
   uint64_t h = 14695981039346656037u;
   for (uint32_t i = 0; i < set->n; i++) {
@@ -84,7 +84,7 @@ static uint64_t set_hash(const Set *set)
   return h;
 }
 
-static bool same_set(const Set *a, const Set *b)
+static bool same_set(const ColorSet *a, const ColorSet *b)
 {
   if (a->n != b->n)
     return false;
@@ -94,7 +94,7 @@ static bool same_set(const Set *a, const Set *b)
   return true;
 }
 
-static uint32_t intern_set(ColorTable *table, Set set)
+static uint32_t intern_set(ColorTable *table, ColorSet set)
 {
   uint64_t hash = set_hash(&set);
   for (;; hash++) {
@@ -113,10 +113,10 @@ static uint32_t intern_set(ColorTable *table, Set set)
 static uint32_t extend_set(ColorTable *table, uint32_t set, uint8_t color, uint32_t config,
                            Span span)
 {
-  const Set old = table->sets[set];
+  const ColorSet old = table->sets[set];
   bool has_filter = table->configs[config].filter.kind != FILTER_NONE;
-  Set grown = {.n = old.n + 1, .colors = old.colors | 1u << color,
-               .filters = old.filters + has_filter};
+  ColorSet grown = {.n = old.n + 1, .colors = old.colors | 1u << color,
+                    .filters = old.filters + has_filter};
   grown.uses = arena_many(table->arena, ImageColorUse, grown.n);
   grown.spans = arena_many(table->arena, Span, grown.n);
   uint32_t k = 0, i = 0;
@@ -153,7 +153,7 @@ bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t conf
     return false;
   }
   note_place(table, color, config, span);
-  Step step;
+  ConfigStep step;
   memset(&step, 0, sizeof step);   /* stb_ds hashes the padding */
   step.set = set;
   step.color = color;
@@ -183,7 +183,7 @@ bool color_set_fits(Session *session, const ColorTable *table, uint32_t set, uin
 
 bool color_set_has_filter(const ColorTable *table, uint32_t set, uint8_t color)
 {
-  const Set *of_tile = &table->sets[set];
+  const ColorSet *of_tile = &table->sets[set];
   for (uint32_t i = 0; of_tile->filters && i < of_tile->n; i++)
     if (of_tile->uses[i].color == color)
       return table->configs[of_tile->uses[i].config].filter.kind != FILTER_NONE;
@@ -200,9 +200,9 @@ Span color_set_span(const ColorTable *table, uint32_t set, uint8_t color)
 
 /* ---- reading a configuration ------------------------------------------------------------- */
 
-typedef struct { Sema *s; const Node *node; bool ok; uint8_t color; } Reader;
+typedef struct { Sema *s; const Node *node; bool ok; uint8_t color; } ConfigReader;
 
-static bool read_direction(Reader *r, PoolId value, const char *what, Span at, PortMask *mask)
+static bool read_direction(ConfigReader *r, PoolId value, const char *what, Span at, PortMask *mask)
 {
   Sema *s = r->s;
   int64_t port;
@@ -221,7 +221,7 @@ static bool read_direction(Reader *r, PoolId value, const char *what, Span at, P
 }
 
 /* One direction, or a tuple or array of them. */
-static PortMask read_directions(Reader *r, const Setting *field, const char *what)
+static PortMask read_directions(ConfigReader *r, const Setting *field, const char *what)
 {
   PortMask mask = 0;
   PoolId value = sema_comptime_value(r->s, field->value, field->span);
@@ -239,7 +239,7 @@ static PortMask read_directions(Reader *r, const Setting *field, const char *wha
   return mask;
 }
 
-static Setting *take_setting(Reader *r, Settings *set, const char *name)
+static Setting *take_setting(ConfigReader *r, Settings *set, const char *name)
 {
   Setting *field = settings_take(r->s, set, name);
   if (field && operand_is_comptime(field->value) && pool_eq(field->value.type, POOL(VOID)))
@@ -247,7 +247,7 @@ static Setting *take_setting(Reader *r, Settings *set, const char *name)
   return field;
 }
 
-static Settings sub_settings(Reader *r, const Setting *field)
+static Settings sub_settings(ConfigReader *r, const Setting *field)
 {
   PoolId value = sema_comptime_value(r->s, field->value, field->span);
   Settings set = settings_of_value(r->s, value, field->node, field->span);
@@ -255,7 +255,7 @@ static Settings sub_settings(Reader *r, const Setting *field)
   return set;
 }
 
-static uint16_t read_u16(Reader *r, Settings *set, const char *name, bool *given)
+static uint16_t read_u16(ConfigReader *r, Settings *set, const char *name, bool *given)
 {
   int64_t value = 0;
   Setting *field = take_setting(r, set, name);
@@ -270,7 +270,7 @@ static const struct { const char *name; PopMode mode; } pop_modes[] = {
   {"no_pop", POP_NEVER}, {"always_pop", POP_ALWAYS}, {"pop_on_advance", POP_ON_ADVANCE},
   {"pop_on_advance_nop", POP_ON_ADVANCE_NOP}};
 
-static void read_pop_mode(Reader *r, const Setting *field, ImageColorConfig *config)
+static void read_pop_mode(ConfigReader *r, const Setting *field, ImageColorConfig *config)
 {
   if (!field)
     return;
@@ -282,7 +282,7 @@ static void read_pop_mode(Reader *r, const Setting *field, ImageColorConfig *con
     config->pop = pop_modes[mode].mode;
 }
 
-static void take_routes(Reader *r, Settings *set, ImageColorConfig *config)
+static void take_routes(ConfigReader *r, Settings *set, ImageColorConfig *config)
 {
   Setting *rx = take_setting(r, set, "rx"), *tx = take_setting(r, set, "tx");
   if (rx)
@@ -309,7 +309,7 @@ static PortMask ports_of_bits(unsigned bits)
 }
 
 /* False if the field is no number; with one that is out of range, it is reported. */
-static bool read_route_bits(Reader *r, const Setting *field, PortMask *rx, PortMask *tx)
+static bool read_route_bits(ConfigReader *r, const Setting *field, PortMask *rx, PortMask *tx)
 {
   int64_t bits = 0;
   *rx = *tx = 0;
@@ -322,7 +322,7 @@ static bool read_route_bits(Reader *r, const Setting *field, PortMask *rx, PortM
   return true;
 }
 
-static void read_routes(Reader *r, Setting *field, ImageColorConfig *config)
+static void read_routes(ConfigReader *r, Setting *field, ImageColorConfig *config)
 {
   ImagePosition *first = &config->positions[0];
   first->valid = true;
@@ -337,7 +337,7 @@ static void read_routes(Reader *r, Setting *field, ImageColorConfig *config)
 }
 
 /* The fields of `routes` may stand in the configuration itself (SDK docs, conceptual view). */
-static bool has_routes_inside(Reader *r, const Settings *set)
+static bool has_routes_inside(ConfigReader *r, const Settings *set)
 {
   for (uint32_t i = 0; i < set->n; i++) {
     const char *name = sema_text(r->s, set->at[i].name);
@@ -350,7 +350,7 @@ static bool has_routes_inside(Reader *r, const Settings *set)
 /* A position changes one side (or both) of the one before it: what it does not mention is
  * inherited from there, not from `routes` (three public programs need that: 25-pt-stencil,
  * cholesky, spmv-hypersparse in Cerebras/csl-examples). */
-static void read_position(Reader *r, Setting *field, const ImagePosition *before,
+static void read_position(ConfigReader *r, Setting *field, const ImagePosition *before,
                           ImagePosition *position)
 {
   static const char *const names[] = {"rx", "tx", "invalid"};
@@ -380,7 +380,7 @@ static void read_position(Reader *r, Setting *field, const ImagePosition *before
   settings_finish(r->s, &set, "switch position", names, ARRAY_COUNT(names));
 }
 
-static void read_switches(Reader *r, Setting *field, ImageColorConfig *config)
+static void read_switches(ConfigReader *r, Setting *field, ImageColorConfig *config)
 {
   static const char *const names[] = {"pos1", "pos2", "pos3", "current_switch_pos", "ring_mode",
                                       "pop_mode"};
@@ -416,7 +416,7 @@ static void read_switches(Reader *r, Setting *field, ImageColorConfig *config)
   }
 }
 
-static bool read_filter_kind(Reader *r, Settings *set, ImageFilter *filter)
+static bool read_filter_kind(ConfigReader *r, Settings *set, ImageFilter *filter)
 {
   static const struct { const char *name; FilterKind kind; } kinds[] = {
     {"counter", FILTER_COUNTER}, {"sparse_counter", FILTER_SPARSE}, {"range", FILTER_RANGE}};
@@ -438,7 +438,7 @@ static bool read_filter_kind(Reader *r, Settings *set, ImageFilter *filter)
   return r->ok;
 }
 
-static void read_filter(Reader *r, Setting *field, ImageFilter *filter)
+static void read_filter(ConfigReader *r, Setting *field, ImageFilter *filter)
 {
   static const char *const names[] = {"kind", "count_data", "count_control", "init_counter",
                                       "limit1", "limit2", "max_counter", "filter_control",
@@ -462,7 +462,7 @@ static void read_filter(Reader *r, Setting *field, ImageFilter *filter)
   settings_finish(r->s, &set, "filter", names, ARRAY_COUNT(names));
 }
 
-static bool read_config(Reader *r, PoolId value, ImageColorConfig *config)
+static bool read_config(ConfigReader *r, PoolId value, ImageColorConfig *config)
 {
   static const char *const names[] = {"routes", "switches", "filter", "teardown"};
   Settings set = settings_of_value(r->s, value, r->node, r->node->span);
@@ -515,7 +515,7 @@ bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value,
   ImageColorConfig config;
   memset(&config, 0, sizeof config);   /* stb_ds hashes the padding */
   size_t errors = diags_error_count(s->diags);
-  Reader reader = {s, node, true, color};
+  ConfigReader reader = {s, node, true, color};
   if (!read_config(&reader, value, &config) || diags_error_count(s->diags) != errors)
     return false;
   *index = color_config_intern(table, &config);

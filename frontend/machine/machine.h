@@ -1,8 +1,8 @@
 /* What a program says about its tile: tasks, queues, colors, descriptors, and the operations over
  * descriptors.
  *
- * Reading order: machine_setup.c, color_config.c, sema_builtin_machine.c, dsd_ops.def,
- * sema_dsd_make.c, sema_dsd.c, sema_dsr.c, sema_fifo.c, sema_map.c, sema_builtin_export.c. */
+ * Reading order: machine_setup.c, color_config.c, builtin_machine.c, dsd_ops.def, builtin_dsd.c,
+ * builtin_dsd_op.c, builtin_dsr.c, builtin_fifo.c, builtin_map.c, builtin_export.c. */
 #ifndef FRONTEND_MACHINE_H
 #define FRONTEND_MACHINE_H
 

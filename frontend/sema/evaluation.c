@@ -21,8 +21,10 @@ Sema *sema_create(Session *session, Arena *arena, Where where)
 void sema_destroy(Sema *s)
 {
   context_leave(s);
-  for (size_t i = 0; i < arrlenu(s->modules); i++)
+  for (size_t i = 0; i < arrlenu(s->modules); i++) {
     arrfree(s->modules[i].decls);
+    pair_free(&s->modules[i].by_name);
+  }
   arrfree(s->modules);
   arrfree(s->funcs);
   arrfree(s->globals);

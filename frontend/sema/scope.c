@@ -117,37 +117,7 @@ Operand cell_make(Sema *s, PoolId type, PoolId value, bool is_const)
                    .is_const = is_const};
 }
 
-/* ---- tables of names ------------------------------------------------------------------------ */
-
-NameTable *names_index(Arena *arena, uint32_t n)
-{
-  NameTable *table = arena_new(arena, NameTable);
-  uint32_t size = 8;
-  while (size < n * 2)
-    size *= 2;
-  table->mask = size - 1;
-  table->at = arena_many(arena, NameSlot, size);
-  return table;
-}
-
-static uint32_t name_slot(const NameTable *table, StrId name)
-{
-  uint32_t at = name.raw * 0x9e3779b1u >> 7 & table->mask;
-  while (table->at[at].index != 0 && !str_eq(table->at[at].name, name))
-    at = (at + 1) & table->mask;
-  return at;
-}
-
-void names_put(NameTable *table, StrId name, uint32_t index)
-{
-  table->at[name_slot(table, name)] = (NameSlot){name, index + 1};
-}
-
-uint32_t names_get(const NameTable *table, StrId name)
-{
-  uint32_t index = table->at[name_slot(table, name)].index;
-  return index == 0 ? IR_NO_ID : index - 1;
-}
+/* ---- maps ----------------------------------------------------------------------------------- */
 
 static uint32_t pair_slot(const PairMap *map, uint64_t key)
 {
@@ -202,6 +172,6 @@ Decl *sema_find_decl(Sema *s, uint32_t module, StrId name)
   if (module >= arrlenu(s->modules))
     return NULL;
   ModuleInstance *m = &s->modules[module];
-  uint32_t at = names_get(m->by_name, name);
-  return at == IR_NO_ID ? NULL : &m->decls[at];
+  uint32_t at;
+  return pair_get(&m->by_name, name.raw, &at) ? &m->decls[at] : NULL;
 }

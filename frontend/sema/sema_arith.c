@@ -9,7 +9,7 @@
 
 /* ---- symbolic values ------------------------------------------------------------------------ */
 
-static PoolId make_symbolic(Sema *s, SymKind sym, unsigned op, PoolId type, PoolId a, PoolId b)
+static PoolId make_symbolic(Sema *s, SymbolicKind sym, unsigned op, PoolId type, PoolId a, PoolId b)
 {
   PoolKey k = {.kind = PK_SYMBOLIC, .type = type};
   k.u.symbolic.sym = sym;

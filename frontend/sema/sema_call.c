@@ -9,16 +9,16 @@ enum { FEW_ARGS = 8, MOST_LOOKED_AT = 4096 };
 
 /* ---- signatures ----------------------------------------------------------------------------- */
 
-typedef struct { const NodeFnDecl *fn; bool found; } Search;
+typedef struct { const NodeFnDecl *fn; bool found; } ParamSearch;
 
-static void search_params(const Node *n, Search *search);
+static void search_params(const Node *n, ParamSearch *search);
 
 static void search_child(void *context, Node *child)
 {
   search_params(child, context);
 }
 
-static void search_params(const Node *n, Search *search)
+static void search_params(const Node *n, ParamSearch *search)
 {
   if (n->kind == ND_IDENT)
     for (uint32_t i = 0; i < search->fn->params.count; i++)
@@ -31,7 +31,7 @@ static void search_params(const Node *n, Search *search)
 /* Does the type depend on the function's parameters? */
 static bool depends_on_params(const NodeFnDecl *fn, const Node *type)
 {
-  Search search = {fn, false};
+  ParamSearch search = {fn, false};
   if (type->kind == ND_ANYTYPE)
     return true;
   search_params(type, &search);

@@ -6,7 +6,7 @@
 
 /* ---- symbolic values ------------------------------------------------------------------------ */
 
-static PoolId symbolic_as(Sema *s, SymKind sym, PoolId value, PoolId type)
+static PoolId symbolic_as(Sema *s, SymbolicKind sym, PoolId value, PoolId type)
 {
   PoolKey k = {.kind = PK_SYMBOLIC, .type = type};
   k.u.symbolic.sym = sym;

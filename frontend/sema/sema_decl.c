@@ -92,20 +92,18 @@ static bool decl_of_node(const Node *n, Decl *d)
 
 static void add_decls(Sema *s, ModuleInstance *m, uint32_t index)
 {
-  NameTable *names = names_index(s->arena, m->ast->decls.count + 1);
-  m->by_name = names;
   for (uint32_t i = 0; i < m->ast->decls.count; i++) {
     Decl d;
     if (!decl_of_node(m->ast->decls.at[i], &d))
       continue;
     d.module = index;
-    uint32_t old = names_get(names, d.name);
-    if (old != IR_NO_ID) {
+    uint32_t old;
+    if (pair_get(&m->by_name, d.name.raw, &old)) {
       diag_redeclared(s->diags, d.name_span, sema_text(s, d.name));
       diag_declared_here(s->diags, m->decls[old].name_span, sema_text(s, d.name));
       continue;
     }
-    names_put(names, d.name, (uint32_t)arrlenu(m->decls));
+    pair_put(&m->by_name, d.name.raw, (uint32_t)arrlenu(m->decls));
     arrput(m->decls, d);
   }
 }
@@ -120,8 +118,8 @@ static void check_bindings(Sema *s, const ModuleInstance *m)
   PoolKey type = pool_key(s->pool, pool_type_of(s->pool, m->params));
   for (uint32_t i = 0; i < type.u.fields.n; i++) {
     StrId name = type.u.fields.fields[i].name;
-    uint32_t at_decl = names_get(m->by_name, name);
-    if (at_decl != IR_NO_ID && is_param(&m->decls[at_decl]))
+    uint32_t at_decl;
+    if (pair_get(&m->by_name, name.raw, &at_decl) && is_param(&m->decls[at_decl]))
       continue;
     Span at;
     module_binding_span(s, m, name, &at);

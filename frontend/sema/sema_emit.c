@@ -423,11 +423,11 @@ void sema_fill_globals(Sema *s)
 
 /* ---- the memory map ------------------------------------------------------------------------- */
 
-typedef struct { uint32_t module, decl, old; } Place;
+typedef struct { uint32_t module, decl, old; } GlobalPlace;
 
 static int compare_places(const void *a, const void *b)
 {
-  const Place *x = a, *y = b;
+  const GlobalPlace *x = a, *y = b;
   if (x->module != y->module)
     return x->module < y->module ? -1 : 1;
   if (x->decl != y->decl)
@@ -464,9 +464,9 @@ static void renumber_globals(IrModule *m, const uint32_t *new_of)
 static void order_globals(Sema *s)
 {
   IrModule *m = s->ir;
-  Place *places = arena_many(s->arena, Place, m->n_globals + 1);
+  GlobalPlace *places = arena_many(s->arena, GlobalPlace, m->n_globals + 1);
   for (uint32_t i = 0; i < m->n_globals; i++)
-    places[i] = (Place){IR_NO_ID, IR_NO_ID, i};
+    places[i] = (GlobalPlace){IR_NO_ID, IR_NO_ID, i};
   for (size_t i = 0; i < arrlenu(s->globals); i++) {
     const Global *g = &s->globals[i];
     if (!ir_global_is_none(g->ir) && g->decl != IR_NO_ID) {

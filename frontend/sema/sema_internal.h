@@ -56,13 +56,6 @@ typedef struct Frame {
 /* What calls give at compile time is not known where they stand in code: a value found by a
  * compile-time walk is only for such walks. */
 typedef struct { PoolId want, value; bool comptime; } Memo;
-typedef struct { StrId name; uint32_t index; } NameSlot;
-typedef struct { uint32_t mask; NameSlot *at; } NameTable;   /* index 0: free, else 1 + index */
-
-/* uint64 -> uint32, open addressing; value 0: free, else 1 + value. */
-typedef struct { uint64_t key; uint32_t value; } Pair;
-typedef struct { uint32_t n, size; Pair *at; } PairMap;
-
 /* Initial data that differs by tile; `global` is an IrGlobalId.raw. */
 typedef struct { uint32_t global, offset; PoolId value; } TileLeaf;
 
@@ -153,10 +146,6 @@ void exit_add(Sema *s, ExitList *list, Operand value, Span span);
 /* Goes on where the exits meet.  The value has `want`'s type if given, else the peer type. */
 Operand exits_join(Sema *s, ExitList *list, PoolId want, Span span);
 void exits_init(ExitList *list);
-
-NameTable *names_index(Arena *arena, uint32_t n);
-void names_put(NameTable *table, StrId name, uint32_t index);
-uint32_t names_get(const NameTable *table, StrId name);     /* IR_NO_ID: absent */
 
 bool pair_get(const PairMap *map, uint64_t key, uint32_t *value);
 void pair_put(PairMap *map, uint64_t key, uint32_t value);

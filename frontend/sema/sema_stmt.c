@@ -648,9 +648,9 @@ typedef struct {
   IrValue counter, index;  /* parameters of body; index: IR_NO_VALUE if not needed */
   IrBlockId body, next, done;
   Target target;
-} Loop;
+} ForLoop;
 
-static void loop_open(Sema *s, const NodeFor *n, Loop *loop, PoolId type, IrValue first,
+static void loop_open(Sema *s, const NodeFor *n, ForLoop *loop, PoolId type, IrValue first,
                       IrValue enters)
 {
   loop->type = type;
@@ -678,7 +678,7 @@ static void loop_open(Sema *s, const NodeFor *n, Loop *loop, PoolId type, IrValu
 }
 
 /* Walks the body with its captures; leaves the cursor in `next`.  False: nothing gets there. */
-static bool loop_body(Sema *s, const NodeFor *n, Loop *loop, Operand item)
+static bool loop_body(Sema *s, const NodeFor *n, ForLoop *loop, Operand item)
 {
   Scope scope = scope_open(s);
   declare_capture(s, n->item, item);
@@ -694,7 +694,7 @@ static bool loop_body(Sema *s, const NodeFor *n, Loop *loop, Operand item)
   return goes_on;
 }
 
-static void loop_close(Sema *s, Loop *loop, bool goes_on, IrValue next, IrValue more)
+static void loop_close(Sema *s, ForLoop *loop, bool goes_on, IrValue next, IrValue more)
 {
   if (goes_on) {
     IrValue args[2] = {next, IR_NO_VALUE};
@@ -710,7 +710,7 @@ static void loop_close(Sema *s, Loop *loop, bool goes_on, IrValue next, IrValue 
 
 /* Is there an element after i?  For a step of one the next is the stop exactly once; other steps
  * must not run past it and wrap, so the distance decides. */
-static IrValue more_elements(Sema *s, Loop *loop, IrValue next, IrValue stop, Operand step,
+static IrValue more_elements(Sema *s, ForLoop *loop, IrValue next, IrValue stop, Operand step,
                              IrValue step_ir)
 {
   IrType t = type_ir(s->pool, loop->type);
@@ -768,7 +768,7 @@ static void for_range_emitted(Sema *s, const NodeFor *n, Operand range)
   if (is_empty)
     return;
   IrValue stop_ir = sema_ir(s, stop), step_ir = sema_ir(s, step);
-  Loop loop;
+  ForLoop loop;
   loop_open(s, n, &loop, type, sema_ir(s, start), enters);
   bool goes_on = loop_body(s, n, &loop, operand_runtime(loop.counter, type));
   IrValue next = IR_NO_VALUE, more = IR_NO_VALUE;
@@ -787,7 +787,7 @@ static void for_array_emitted(Sema *s, const NodeFor *n, Operand array)
   if (count == 0 || !sema_check_run_time(s, array.type, n->iterable->span))
     return;
   IrValue base = sema_address(s, array);
-  Loop loop;
+  ForLoop loop;
   loop_open(s, n, &loop, POOL(U16), ir_const(&s->b, IRT_I16, 0), IR_NO_VALUE);
   IrValue each = ir_const(&s->b, IRT_I16, (uint16_t)type_bytes(s->pool, element));
   IrValue at = ir_binary(&s->b, IR_mul, IRT_I16, loop.counter, each);

@@ -9,7 +9,7 @@ typedef struct {
   const Ast *ast;
   FILE *out;
   int indent;
-} Printer;
+} AstPrinter;
 
 /* How tightly a node holds together, by the nonterminals of the grammar.  Between ANY and
  * PREFIX are the levels of the binary operators (nodes.def). */
@@ -22,27 +22,27 @@ enum {
   HOLDS_SUFFIX = 11
 };
 
-static void print_expr(Printer *p, const Node *n, int least);
-static void print_stmt(Printer *p, const Node *n);
+static void print_expr(AstPrinter *p, const Node *n, int least);
+static void print_stmt(AstPrinter *p, const Node *n);
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-static void put_text(Printer *p, const char *text)
+static void put_text(AstPrinter *p, const char *text)
 {
   fputs(text, p->out);
 }
 
-static void put_str(Printer *p, StrId text)
+static void put_str(AstPrinter *p, StrId text)
 {
   put_text(p, str_text(p->ast->names, text));
 }
 
-static void put_newline(Printer *p)
+static void put_newline(AstPrinter *p)
 {
   fprintf(p->out, "\n%*s", 2 * p->indent, "");
 }
 
-static void put_escaped(Printer *p, unsigned char c, char quote)
+static void put_escaped(AstPrinter *p, unsigned char c, char quote)
 {
   switch (c) {
   case '\n': put_text(p, "\\n"); return;
@@ -59,7 +59,7 @@ static void put_escaped(Printer *p, unsigned char c, char quote)
     fputc(c, p->out);
 }
 
-static void put_string(Printer *p, StrId bytes)
+static void put_string(AstPrinter *p, StrId bytes)
 {
   const char *text = str_text(p->ast->names, bytes);
   size_t length = str_length(p->ast->names, bytes);
@@ -70,7 +70,7 @@ static void put_string(Printer *p, StrId bytes)
 }
 
 /* Values up to 255 are written as a byte, others can only be a character. */
-static void put_char(Printer *p, uint32_t value)
+static void put_char(AstPrinter *p, uint32_t value)
 {
   fputc('\'', p->out);
   if (value < 0x100) {
@@ -85,7 +85,7 @@ static void put_char(Printer *p, uint32_t value)
   fputc('\'', p->out);
 }
 
-static void put_int(Printer *p, const NodeInt *n)
+static void put_int(AstPrinter *p, const NodeInt *n)
 {
   put_text(p, n->base == 16 ? "0x" : n->base == 8 ? "0o" : n->base == 2 ? "0b" : "");
   if (n->big.raw) {
@@ -162,7 +162,7 @@ static bool ends_in_open_if(const Node *n)
 
 /* ---- parts --------------------------------------------------------------------------------- */
 
-static void print_list(Printer *p, const NodeList *list)
+static void print_list(AstPrinter *p, const NodeList *list)
 {
   for (uint32_t i = 0; i < list->count; i++) {
     put_text(p, i ? ", " : "");
@@ -170,7 +170,7 @@ static void print_list(Printer *p, const NodeList *list)
   }
 }
 
-static void print_args(Printer *p, const NodeList *args)
+static void print_args(AstPrinter *p, const NodeList *args)
 {
   put_text(p, "(");
   print_list(p, args);
@@ -178,13 +178,13 @@ static void print_args(Printer *p, const NodeList *args)
 }
 
 /* Types in declarations: anything but a plain block. */
-static void print_type(Printer *p, const Node *n)
+static void print_type(AstPrinter *p, const Node *n)
 {
   bool bare = n->kind == ND_IF || n->kind == ND_SWITCH;
   print_expr(p, n, bare ? HOLDS_ANY : HOLDS_BINARY);
 }
 
-static void print_paren(Printer *p, const Node *n)
+static void print_paren(AstPrinter *p, const Node *n)
 {
   put_text(p, "(");
   print_expr(p, n, HOLDS_ANY);
@@ -192,7 +192,7 @@ static void print_paren(Printer *p, const Node *n)
 }
 
 /* What something is appended to.  A number would swallow a '.'. */
-static void print_base(Printer *p, const Node *n)
+static void print_base(AstPrinter *p, const Node *n)
 {
   int h = hold_of(n);
   if (h < HOLDS_LITERAL || h == HOLDS_TYPE || n->kind == ND_INT || n->kind == ND_FLOAT)
@@ -201,7 +201,7 @@ static void print_base(Printer *p, const Node *n)
     print_expr(p, n, HOLDS_LITERAL);
 }
 
-static void print_label(Printer *p, Name label)
+static void print_label(AstPrinter *p, Name label)
 {
   if (name_is_given(label)) {
     put_str(p, label.text);
@@ -209,7 +209,7 @@ static void print_label(Printer *p, Name label)
   }
 }
 
-static void print_attribute(Printer *p, const char *name, const Node *value)
+static void print_attribute(AstPrinter *p, const char *name, const Node *value)
 {
   if (value == NULL)
     return;
@@ -217,12 +217,12 @@ static void print_attribute(Printer *p, const char *name, const Node *value)
   print_paren(p, value);
 }
 
-static void print_storage(Printer *p, Storage storage)
+static void print_storage(AstPrinter *p, Storage storage)
 {
   put_text(p, storage == STORAGE_EXPORT ? "export " : storage == STORAGE_EXTERN ? "extern " : "");
 }
 
-static void print_params(Printer *p, const NodeList *params)
+static void print_params(AstPrinter *p, const NodeList *params)
 {
   put_text(p, "(");
   for (uint32_t i = 0; i < params->count; i++) {
@@ -232,7 +232,7 @@ static void print_params(Printer *p, const NodeList *params)
   put_text(p, ")");
 }
 
-static void print_block(Printer *p, const NodeBlock *block)
+static void print_block(AstPrinter *p, const NodeBlock *block)
 {
   print_label(p, block->label);
   put_text(p, "{");
@@ -247,7 +247,7 @@ static void print_block(Printer *p, const NodeBlock *block)
   put_text(p, "}");
 }
 
-static void print_switch(Printer *p, const NodeSwitch *n)
+static void print_switch(AstPrinter *p, const NodeSwitch *n)
 {
   put_text(p, "switch ");
   print_paren(p, n->subject);
@@ -263,7 +263,7 @@ static void print_switch(Printer *p, const NodeSwitch *n)
   put_text(p, "}");
 }
 
-static void print_prong(Printer *p, const NodeProng *n)
+static void print_prong(AstPrinter *p, const NodeProng *n)
 {
   if (n->is_else)
     put_text(p, "else");
@@ -272,7 +272,7 @@ static void print_prong(Printer *p, const NodeProng *n)
   print_expr(p, n->body, HOLDS_ANY);
 }
 
-static void print_if_expr(Printer *p, const NodeIf *n)
+static void print_if_expr(AstPrinter *p, const NodeIf *n)
 {
   put_text(p, "if ");
   print_paren(p, n->cond);
@@ -287,7 +287,7 @@ static void print_if_expr(Printer *p, const NodeIf *n)
   }
 }
 
-static void print_assign(Printer *p, const NodeAssign *n)
+static void print_assign(AstPrinter *p, const NodeAssign *n)
 {
   print_expr(p, n->target, HOLDS_BINARY);
   const char *op = n->op == ASSIGN_PLAIN ? "" : binary_op_spelling((BinaryOp)n->op);
@@ -295,7 +295,7 @@ static void print_assign(Printer *p, const NodeAssign *n)
   print_expr(p, n->value, HOLDS_ANY);
 }
 
-static void print_unary(Printer *p, const NodeUnary *n)
+static void print_unary(AstPrinter *p, const NodeUnary *n)
 {
   put_text(p, unary_op_spelling(n->op));
   const Node *x = n->operand;
@@ -306,7 +306,7 @@ static void print_unary(Printer *p, const NodeUnary *n)
     print_expr(p, x, HOLDS_PREFIX);
 }
 
-static void print_binary(Printer *p, const NodeBinary *n)
+static void print_binary(AstPrinter *p, const NodeBinary *n)
 {
   int level = binary_op_level(n->op);
   print_expr(p, n->left, binary_op_is_comparison(n->op) ? level + 1 : level);
@@ -314,7 +314,7 @@ static void print_binary(Printer *p, const NodeBinary *n)
   print_expr(p, n->right, level + 1);
 }
 
-static void print_init(Printer *p, const Node *type, const NodeList *items)
+static void print_init(AstPrinter *p, const Node *type, const NodeList *items)
 {
   if (type)
     print_expr(p, type, HOLDS_TYPE);
@@ -325,7 +325,7 @@ static void print_init(Printer *p, const Node *type, const NodeList *items)
   put_text(p, items->count ? " }" : "}");
 }
 
-static void print_tensor_access(Printer *p, const NodeTensorAccess *n)
+static void print_tensor_access(AstPrinter *p, const NodeTensorAccess *n)
 {
   put_text(p, "|");
   for (uint32_t i = 0; i < n->vars.count; i++) {
@@ -341,7 +341,7 @@ static void print_tensor_access(Printer *p, const NodeTensorAccess *n)
   put_text(p, "]");
 }
 
-static void print_asm(Printer *p, const NodeAsm *n)
+static void print_asm(AstPrinter *p, const NodeAsm *n)
 {
   put_text(p, n->is_volatile ? "asm volatile (" : "asm (");
   print_expr(p, n->text, HOLDS_ANY);
@@ -356,7 +356,7 @@ static void print_asm(Printer *p, const NodeAsm *n)
   put_text(p, ")");
 }
 
-static void print_asm_operand(Printer *p, const NodeAsmOperand *n)
+static void print_asm_operand(AstPrinter *p, const NodeAsmOperand *n)
 {
   put_text(p, "[");
   put_str(p, n->name.text);
@@ -365,7 +365,7 @@ static void print_asm_operand(Printer *p, const NodeAsmOperand *n)
   print_paren(p, n->value);
 }
 
-static void print_param(Printer *p, const NodeParam *n)
+static void print_param(AstPrinter *p, const NodeParam *n)
 {
   put_text(p, n->is_comptime ? "comptime " : "");
   if (name_is_given(n->name)) {
@@ -375,7 +375,7 @@ static void print_param(Printer *p, const NodeParam *n)
   print_type(p, n->type);
 }
 
-static void print_struct_type(Printer *p, const NodeStructType *n)
+static void print_struct_type(AstPrinter *p, const NodeStructType *n)
 {
   put_text(p, n->layout == LAYOUT_EXTERN ? "extern " : n->layout == LAYOUT_PACKED ? "packed " : "");
   put_text(p, n->is_union ? "union {" : "struct {");
@@ -384,7 +384,7 @@ static void print_struct_type(Printer *p, const NodeStructType *n)
   put_text(p, n->fields.count ? " }" : "}");
 }
 
-static void print_enum_type(Printer *p, const NodeEnumType *n)
+static void print_enum_type(AstPrinter *p, const NodeEnumType *n)
 {
   put_text(p, "enum ");
   if (n->tag_type) {
@@ -397,7 +397,7 @@ static void print_enum_type(Printer *p, const NodeEnumType *n)
   put_text(p, n->members.count ? " }" : "}");
 }
 
-static void print_pointer_type(Printer *p, const NodePointerType *n)
+static void print_pointer_type(AstPrinter *p, const NodePointerType *n)
 {
   put_text(p, n->is_many ? "[*]" : "*");
   put_text(p, n->is_const ? "const " : "");
@@ -406,7 +406,7 @@ static void print_pointer_type(Printer *p, const NodePointerType *n)
 
 /* ---- declarations -------------------------------------------------------------------------- */
 
-static void print_var_decl(Printer *p, const NodeVarDecl *n)
+static void print_var_decl(AstPrinter *p, const NodeVarDecl *n)
 {
   static const char *const words[] = {"const ", "var ", "param "};
   put_text(p, n->is_comptime ? "comptime " : "");
@@ -427,7 +427,7 @@ static void print_var_decl(Printer *p, const NodeVarDecl *n)
   put_text(p, ";");
 }
 
-static void print_fn_decl(Printer *p, const NodeFnDecl *n)
+static void print_fn_decl(AstPrinter *p, const NodeFnDecl *n)
 {
   static const char *const inlining[] = {"", "inline ", "noinline "};
   print_storage(p, n->storage);
@@ -450,7 +450,7 @@ static void print_fn_decl(Printer *p, const NodeFnDecl *n)
 
 /* ---- nodes --------------------------------------------------------------------------------- */
 
-static void print_bare(Printer *p, const Node *n)
+static void print_bare(AstPrinter *p, const Node *n)
 {
   switch (node_kind(n)) {
   case ND_BAD: put_text(p, "<error>"); break;
@@ -557,7 +557,7 @@ static void print_bare(Printer *p, const Node *n)
 }
 
 /* In parentheses unless it holds together at least as well as `least`. */
-static void print_expr(Printer *p, const Node *n, int least)
+static void print_expr(AstPrinter *p, const Node *n, int least)
 {
   if (hold_of(n) < least)
     print_paren(p, n);
@@ -567,7 +567,7 @@ static void print_expr(Printer *p, const Node *n, int least)
 
 /* ---- statements ---------------------------------------------------------------------------- */
 
-static void print_if_stmt(Printer *p, const NodeIf *n)
+static void print_if_stmt(AstPrinter *p, const NodeIf *n)
 {
   put_text(p, "if ");
   print_paren(p, n->cond);
@@ -584,7 +584,7 @@ static void print_if_stmt(Printer *p, const NodeIf *n)
   }
 }
 
-static void print_for(Printer *p, const NodeFor *n)
+static void print_for(AstPrinter *p, const NodeFor *n)
 {
   print_label(p, n->label);
   put_text(p, n->is_inline ? "inline for " : "for ");
@@ -599,7 +599,7 @@ static void print_for(Printer *p, const NodeFor *n)
   print_stmt(p, n->body);
 }
 
-static void print_while(Printer *p, const NodeWhile *n)
+static void print_while(AstPrinter *p, const NodeWhile *n)
 {
   print_label(p, n->label);
   put_text(p, n->is_inline ? "inline while " : "while ");
@@ -612,7 +612,7 @@ static void print_while(Printer *p, const NodeWhile *n)
   print_stmt(p, n->body);
 }
 
-static void print_jump(Printer *p, const char *word, Name label, const Node *value)
+static void print_jump(AstPrinter *p, const char *word, Name label, const Node *value)
 {
   put_text(p, word);
   if (name_is_given(label)) {
@@ -626,7 +626,7 @@ static void print_jump(Printer *p, const char *word, Name label, const Node *val
   put_text(p, ";");
 }
 
-static void print_stmt(Printer *p, const Node *n)
+static void print_stmt(AstPrinter *p, const Node *n)
 {
   switch ((int)n->kind) {
   case ND_BLOCK: case ND_SWITCH: case ND_VAR_DECL: case ND_FN_DECL: case ND_LAYOUT:
@@ -679,7 +679,7 @@ static bool has_body(const Node *n)
 
 void ast_print(const Ast *ast, FILE *out)
 {
-  Printer p = {.ast = ast, .out = out};
+  AstPrinter p = {.ast = ast, .out = out};
   for (uint32_t i = 0; i < ast->decls.count; i++) {
     const Node *n = ast->decls.at[i];
     if (i > 0 && (has_body(n) || has_body(ast->decls.at[i - 1])))
@@ -710,7 +710,7 @@ const char *ast_node_text(Arena *arena, const Ast *ast, const Node *n, size_t li
   char *text = NULL;
   size_t length = 0;
   FILE *out = base_text_open(&text, &length);
-  Printer p = {.ast = ast, .out = out};
+  AstPrinter p = {.ast = ast, .out = out};
   print_expr(&p, n, HOLDS_ANY);
   base_text_close(out, &text);
   length = join_lines(text, length);

@@ -92,7 +92,7 @@ static bool is_empty(const KindSet *set)
 }
 
 /* One word for many tokens: if all of `sign` are expected, all of `members` stand for `words`. */
-typedef struct { const char *words; const int *sign, *members; bool if_alone; } Group;
+typedef struct { const char *words; const int *sign, *members; bool if_alone; } WordGroup;
 
 #define KINDS(...) ((const int[]){__VA_ARGS__, -1})
 #define EXPR_STARTS                                                                             \
@@ -102,7 +102,7 @@ typedef struct { const char *words; const int *sign, *members; bool if_alone; } 
 
 /* In order: a statement can start with an expression.  if_alone: said only when nothing else is
  * expected, for what could follow nearly anywhere. */
-static const Group groups[] = {
+static const WordGroup groups[] = {
   {"a declaration", KINDS(TK_CONST, TK_LAYOUT, TK_PARAM),
    KINDS(TK_CONST, TK_VAR, TK_PARAM, TK_FN, TK_TASK, TK_LAYOUT, TK_COMPTIME, TK_EXPORT,
          TK_EXTERN, TK_INLINE, TK_NOINLINE, TK_IDENT, ';', TK_END), false},

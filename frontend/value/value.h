@@ -78,7 +78,7 @@ typedef enum {
   SYM_CONVERT,           /* @as to the value's type */
   SYM_BITCAST,
   SYM_INIT               /* element `index` of global initialiser a, evaluated once more per tile */
-} SymKind;
+} SymbolicKind;
 
 /* What an id stands for, by value in and out; pointers are borrowed on the way in (copied) and
  * owned by the pool on the way out (they stay valid as long as the pool). */
@@ -116,7 +116,7 @@ typedef struct {
     struct { PoolId start, stop, step; } range;
     struct { IrDesc desc; uint32_t name; } dsd;   /* desc.global: of a Global; name: StrId.raw */
     struct { DsrFile file; uint8_t number; bool is_fifo; } dsr;
-    struct { SymKind sym; uint32_t op, index; PoolId a, b; } symbolic;
+    struct { SymbolicKind sym; uint32_t op, index; PoolId a, b; } symbolic;
   } u;
 } PoolKey;
 typedef enum { PTR_GLOBAL, PTR_CELL, PTR_INTEGER } PtrBase;

@@ -396,23 +396,23 @@ static void print_group_json(const Diags *diags, size_t head, size_t end, FILE *
 typedef struct {
   size_t head, end;         /* records [head, end): a head and its notes */
   uint32_t off;
-} Group;
+} DiagGroup;
 
 static int compare_groups(const void *a, const void *b)
 {
-  const Group *x = a, *y = b;
+  const DiagGroup *x = a, *y = b;
   if (x->off != y->off)
     return x->off < y->off ? -1 : 1;
   return x->head < y->head ? -1 : x->head > y->head;
 }
 
 /* What is not printed yet, sorted by place; stb_ds array. */
-static Group *pending_groups(const Diags *diags)
+static DiagGroup *pending_groups(const Diags *diags)
 {
-  Group *groups = NULL;
+  DiagGroup *groups = NULL;
   size_t n = arrlenu(diags->records);
   for (size_t i = diags->n_printed; i < n;) {
-    Group group = {.head = i, .end = i + 1, .off = diags->records[i]->span.off};
+    DiagGroup group = {.head = i, .end = i + 1, .off = diags->records[i]->span.off};
     while (group.end < n && diags->records[group.end]->severity == SEV_NOTE)
       group.end++;
     arrput(groups, group);
@@ -423,7 +423,7 @@ static Group *pending_groups(const Diags *diags)
   return groups;
 }
 
-static void print_group(const Diags *diags, const Group *group, FILE *out, DiagFormat format)
+static void print_group(const Diags *diags, const DiagGroup *group, FILE *out, DiagFormat format)
 {
   if (format == DIAG_FORMAT_JSON) {
     print_group_json(diags, group->head, group->end, out);
@@ -453,7 +453,7 @@ static void print_cap(Diags *diags, FILE *out, DiagFormat format)
 
 void diags_flush(Diags *diags, FILE *out, DiagFormat format)
 {
-  Group *groups = pending_groups(diags);
+  DiagGroup *groups = pending_groups(diags);
   for (size_t i = 0; i < arrlenu(groups) && !diags->capped; i++) {
     bool is_error = diags->records[groups[i].head]->severity == SEV_ERROR;
     if (is_error && diags->n_errors_printed == MOST_ERRORS) {

@@ -13,17 +13,17 @@ typedef struct {
   const char *text;
   size_t length;
   uint32_t raw;
-} Entry;
+} StrEntry;
 
 struct StrTable {
   Arena *arena;
-  Entry *by_text;         /* uthash */
-  Entry **by_id;          /* stb_ds array; [0] is the empty string */
+  StrEntry *by_text;         /* uthash */
+  StrEntry **by_id;          /* stb_ds array; [0] is the empty string */
 };
 
 static uint32_t add_entry(StrTable *table, const char *text, size_t length)
 {
-  Entry *entry = arena_new(table->arena, Entry);
+  StrEntry *entry = arena_new(table->arena, StrEntry);
   entry->text = arena_copy_text(table->arena, text, length);
   entry->length = length;
   entry->raw = (uint32_t)arrlenu(table->by_id);
@@ -54,10 +54,10 @@ void strtable_destroy(StrTable *table)
 StrId str_intern(StrTable *table, const char *text, size_t length)
 {
   if (length == 0)
-    return (StrId){0};
+    return STR_NONE;
   if (length > UINT32_MAX / 2)
     ICE("a string of %zu bytes cannot be interned", length);
-  Entry *found;
+  StrEntry *found;
   HASH_FIND(hh, table->by_text, text, length, found);
   return (StrId){found ? found->raw : add_entry(table, text, length)};
 }
@@ -67,7 +67,7 @@ StrId str_intern_z(StrTable *table, const char *text)
   return str_intern(table, text, strlen(text));
 }
 
-static const Entry *entry_of(const StrTable *table, StrId id)
+static const StrEntry *entry_of(const StrTable *table, StrId id)
 {
   if (id.raw >= arrlenu(table->by_id))
     ICE("string id %u is not of this table", id.raw);

@@ -11,11 +11,11 @@ typedef struct {
   const char *path, *text;
   uint32_t base, length;
   uint32_t *line_starts;      /* stb_ds array of offsets into text; [0] is 0 */
-} File;
+} SourceFile;
 
 struct SourceMap {
   Arena *arena;
-  File *files;                /* stb_ds array; FileId raw is the index plus one */
+  SourceFile *files;                /* stb_ds array; FileId raw is the index plus one */
 };
 
 SourceMap *source_map_create(void)
@@ -40,12 +40,12 @@ FileId source_add(SourceMap *map, const char *path, const char *text, size_t len
 {
   uint32_t base = 1;
   if (arrlenu(map->files)) {
-    const File *last = &arrlast(map->files);
+    const SourceFile *last = &arrlast(map->files);
     base = last->base + last->length + 1;
   }
   if (length >= UINT32_MAX - base)
     return (FileId){0};
-  File file = {.base = base, .length = (uint32_t)length};
+  SourceFile file = {.base = base, .length = (uint32_t)length};
   file.path = arena_copy_text(map->arena, path, strlen(path));
   file.text = arena_copy_text(map->arena, text, length);
   arrput(file.line_starts, 0);
@@ -56,7 +56,7 @@ FileId source_add(SourceMap *map, const char *path, const char *text, size_t len
   return (FileId){(uint32_t)arrlenu(map->files)};
 }
 
-static const File *file_at(const SourceMap *map, FileId id)
+static const SourceFile *file_at(const SourceMap *map, FileId id)
 {
   if (id.raw == 0 || id.raw > arrlenu(map->files))
     ICE("file id %u is not of this source map", id.raw);
@@ -70,7 +70,7 @@ const char *source_path(const SourceMap *map, FileId file)
 
 const char *source_text(const SourceMap *map, FileId file, size_t *length)
 {
-  const File *f = file_at(map, file);
+  const SourceFile *f = file_at(map, file);
   if (length)
     *length = f->length;
   return f->text;
@@ -86,7 +86,7 @@ FileId source_file_of(const SourceMap *map, uint32_t off)
   size_t lo = 0, hi = arrlenu(map->files);      /* the file, if any, is in [lo, hi) */
   while (lo < hi) {
     size_t mid = lo + (hi - lo) / 2;
-    const File *f = &map->files[mid];
+    const SourceFile *f = &map->files[mid];
     if (off < f->base)
       hi = mid;
     else if (off - f->base > f->length)
@@ -98,7 +98,7 @@ FileId source_file_of(const SourceMap *map, uint32_t off)
 }
 
 /* Index of the line that holds the byte `at` of the file. */
-static size_t line_index(const File *file, uint32_t at)
+static size_t line_index(const SourceFile *file, uint32_t at)
 {
   size_t lo = 0, hi = arrlenu(file->line_starts);   /* starts[lo] <= at < starts[hi] */
   while (hi - lo > 1) {
@@ -116,7 +116,7 @@ SourceLoc source_locate(const SourceMap *map, uint32_t off)
   FileId id = source_file_of(map, off);
   if (id.raw == 0)
     return (SourceLoc){.path = ""};
-  const File *file = file_at(map, id);
+  const SourceFile *file = file_at(map, id);
   uint32_t at = off - file->base;
   size_t line = line_index(file, at);
   return (SourceLoc){file->path, (uint32_t)line + 1, at - file->line_starts[line] + 1};
@@ -129,7 +129,7 @@ const char *source_line(const SourceMap *map, uint32_t off, size_t *length)
     *length = 0;
     return "";
   }
-  const File *file = file_at(map, id);
+  const SourceFile *file = file_at(map, id);
   size_t line = line_index(file, off - file->base);
   const char *start = file->text + file->line_starts[line];
   const char *limit = file->text + file->length;

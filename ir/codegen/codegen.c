@@ -248,8 +248,8 @@ bool codegen_module(const IrModule *m, const CodegenOptions *options, const Sour
            .machine = machine_get(m->arch), .arena = arena, .diags = diags,
            .launch_args = IR_NO_ID};
   prepare_launch(&cg);
-  cg.globals = arena_many(arena, Place, cg.work->n_globals);
-  cg.tile_params = arena_many(arena, Place, m->n_tile_params);
+  cg.globals = arena_many(arena, Placement, cg.work->n_globals);
+  cg.tile_params = arena_many(arena, Placement, m->n_tile_params);
   cg.stubs = arena_many(arena, uint32_t, m->n_bindings);
   dsr_plan(&cg);
   add_roots(&cg);

@@ -173,7 +173,7 @@ typedef enum {
   RT_I64_FROM_F16, RT_U64_FROM_F16, RT_COUNT
 } RtKind;
 
-typedef struct { uint32_t address; bool needed; } Place;
+typedef struct { uint32_t address; bool needed; } Placement;
 
 typedef struct {
   const IrModule *given;
@@ -187,8 +187,8 @@ typedef struct {
   MFunc **funcs;           /* stb_ds, in the order they were first needed */
   uint32_t *func_index;    /* stb_ds, by IrFuncId.raw: index + 1, 0 not needed */
   bool *func_by_pointer;   /* stb_ds, by IrFuncId.raw: its address is taken */
-  Place *globals;          /* by IrGlobalId.raw */
-  Place *tile_params;
+  Placement *globals;          /* by IrGlobalId.raw */
+  Placement *tile_params;
   PoolDesc *pool;          /* stb_ds */
   uint32_t runtime[RT_COUNT];   /* IrFuncId.raw + 1 */
   uint32_t *stubs;         /* by binding: IrFuncId.raw of the launch stub, or IR_NO_ID */

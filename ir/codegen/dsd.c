@@ -20,7 +20,7 @@ typedef struct {
   int32_t imm;
   SymKind sym;
   uint32_t sym_index;
-} Set;
+} DsrChange;
 
 typedef struct {
   IrType type;
@@ -29,7 +29,7 @@ typedef struct {
   Addr at;
   bool is_mutable;         /* stores may change the root */
   unsigned n_sets;
-  Set sets[MOST_SETS + 1];
+  DsrChange sets[MOST_SETS + 1];
 } View;
 
 /* Word of a descriptor that a field lives in. */
@@ -74,9 +74,9 @@ static PoolDesc pool_desc(const IrDesc *d)
   return p;
 }
 
-static Set make_set(const Sel *s, const IrInsn *insn)
+static DsrChange make_set(const Sel *s, const IrInsn *insn)
 {
-  Set set = {.field = (DsrField)insn->field, .value = insn->args[1]};
+  DsrChange set = {.field = (DsrField)insn->field, .value = insn->args[1]};
   uint64_t bits;
   const IrInsn *d = sel_def(s, insn->args[1]);
   while (d->op == IR_bitcast)
@@ -97,7 +97,7 @@ static bool same_word(DsrField a, DsrField b) { return field_word(a) == field_wo
 static bool is_added(DsrField field) { return field == DSRF_BASE_ADD || field == DSRF_FLAGS; }
 
 /* Replaces a field of a constant descriptor; false if that needs run-time code. */
-static bool fold_set(View *v, const Set *set)
+static bool fold_set(View *v, const DsrChange *set)
 {
   if (!v->is_const || set->value.raw || (set->sym != SYM_NONE && set->field != DSRF_BASE))
     return false;
@@ -117,13 +117,13 @@ static bool fold_set(View *v, const Set *set)
   return true;
 }
 
-static void add_set(View *v, Set set)
+static void add_set(View *v, DsrChange set)
 {
   if (fold_set(v, &set))
     return;
   unsigned kept = 0;
   for (unsigned i = 0; i < v->n_sets; i++) {
-    Set *old = &v->sets[i];
+    DsrChange *old = &v->sets[i];
     bool replaced = !is_added(set.field) && same_word(old->field, set.field);
     if (old->field == DSRF_BASE_ADD && set.field == DSRF_BASE_ADD && !old->value.raw &&
         !set.value.raw) {
@@ -301,7 +301,7 @@ void dsd_plan(Sel *s)
 /* ---- views in memory ------------------------------------------------------------------------ */
 
 /* A register with what a field is set to. */
-static Reg set_value(Sel *s, const Set *set)
+static Reg set_value(Sel *s, const DsrChange *set)
 {
   if (set->value.raw)
     return sel_use_word(s, set->value);
@@ -313,7 +313,7 @@ static Reg set_value(Sel *s, const Set *set)
 }
 
 /* Field update in memory. */
-static void store_field(Sel *s, const Addr *to, const Set *set)
+static void store_field(Sel *s, const Addr *to, const DsrChange *set)
 {
   int32_t offset = (int32_t)(2 * field_word(set->field));
   Reg value = REG_NONE;
@@ -412,7 +412,7 @@ void dsd_get(Sel *s, IrValue v, const IrInsn *insn)
   DsrField field = (DsrField)insn->field;
   Reg at = REG_NONE;
   for (unsigned i = 0; i < view.n_sets; i++) {
-    const Set *set = &view.sets[i];
+    const DsrChange *set = &view.sets[i];
     if (!same_word(set->field, field))
       continue;
     if (!is_added(set->field)) {
@@ -557,7 +557,7 @@ static DsrTemp describe_dsr(Sel *s, const View *view)
     t.keeps = kind != DESC_FIFO && !(view->desc.words[0] & DESC_F_SAVE);
   t.sets = arena_many(s->cg->arena, DsrSet, view->n_sets);
   for (unsigned i = 0; i < view->n_sets; i++) {
-    const Set *set = &view->sets[i];
+    const DsrChange *set = &view->sets[i];
     if (set->field == DSRF_FLAGS && (set->value.raw || (set->imm & DESC_F_SAVE)))
       t.keeps = false;
     t.sets[i] = (DsrSet){set->field, set->value.raw ? sel_use_word(s, set->value) : REG_NONE,
@@ -609,7 +609,7 @@ void dsd_load_dsr(Sel *s, const IrInsn *insn)
   } else if (insn->op == IR_dsr_set) {
     IrInsn as_set = *insn;
     as_set.args = (IrValue[]){IR_NO_VALUE, insn->args[0]};
-    Set set = make_set(s, &as_set);
+    DsrChange set = make_set(s, &as_set);
     Reg reg = set.value.raw ? sel_use_word(s, set.value) : REG_NONE;
     DsrSet update = {set.field, reg, set.imm, set.sym, set.sym_index};
     emit_dsrset(s, &update, file, number, 0);

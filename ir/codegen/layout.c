@@ -267,7 +267,7 @@ static void make_tile_slots(const Cg *cg, ImageClass *image)
   uint32_t n = 0, offset = 0;
   for (uint32_t i = 0; i < m->n_tile_slots; i++) {
     const IrTileSlot *s = &m->tile_slots[i];
-    const Place *place = s->is_param ? &cg->tile_params[s->index] : &cg->globals[s->index];
+    const Placement *place = s->is_param ? &cg->tile_params[s->index] : &cg->globals[s->index];
     uint32_t bytes = s->is_param ? ir_type_bytes(s->type) : s->bytes;
     uint32_t at = place->address + (s->is_param ? 0 : s->offset);
     if (place->needed)   /* what the code does not use stays in the blob, for all tiles alike */

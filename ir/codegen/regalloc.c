@@ -37,7 +37,7 @@ typedef struct {
   uint32_t maker;          /* its only definition is the constant at this instruction, + 1 */
   int8_t color;            /* register, or even one of a pair; -1 none */
   bool removed, spilled;
-} Node;
+} RegNode;
 
 typedef struct {
   Cg *cg;
@@ -45,7 +45,7 @@ typedef struct {
   Arena *arena;            /* of the round */
   Flow flow;
   uint32_t n;
-  Node *nodes;
+  RegNode *nodes;
   uint64_t *matrix;        /* interference, lower triangle */
   uint16_t allocatable;
 } Alloc;
@@ -112,7 +112,7 @@ static void note_access(Alloc *a, uint32_t i, const MOperand *op, double weight)
   Reg r = a->mf->code[i].r[op->slot];
   if (!reg_is_virtual(r))
     return;
-  Node *node = &a->nodes[reg_id(r) - FIRST_VREG];
+  RegNode *node = &a->nodes[reg_id(r) - FIRST_VREG];
   node->weight += weight;
   if (op->def) {
     node->n_defs++;
@@ -234,7 +234,7 @@ static bool may_join(const Alloc *a, uint32_t x, uint32_t y)
   RegClass cls = class_of(a, x);
   unsigned left = count_choices(a, cls, a->nodes[x].avoid | a->nodes[y].avoid), hard = 0;
   for (unsigned side = 0; side < 2; side++) {
-    const Node *node = &a->nodes[side ? y : x];
+    const RegNode *node = &a->nodes[side ? y : x];
     for (size_t i = 0; i < arrlenu(node->neighbours); i++) {
       uint32_t other = node->neighbours[i];
       if (a->nodes[other].alias != other || (side && is_edge(a, x, other)))
@@ -248,7 +248,7 @@ static bool may_join(const Alloc *a, uint32_t x, uint32_t y)
 
 static void join_nodes(Alloc *a, uint32_t x, uint32_t y)
 {
-  Node *into = &a->nodes[x], *from = &a->nodes[y];
+  RegNode *into = &a->nodes[x], *from = &a->nodes[y];
   from->alias = x;
   into->avoid |= from->avoid;
   into->weight += from->weight;
@@ -324,7 +324,7 @@ static bool is_easy(const Alloc *a, uint32_t v)
 
 static bool is_constant(const Alloc *a, uint32_t v)
 {
-  const Node *node = &a->nodes[v];
+  const RegNode *node = &a->nodes[v];
   if (node->n_defs != 1)
     return false;
   Opcode op = (Opcode)a->mf->code[node->maker - 1].op;
@@ -343,11 +343,11 @@ static double spill_cost(const Alloc *a, uint32_t v)
 
 static void remove_node(Alloc *a, uint32_t v, uint32_t **easy)
 {
-  Node *node = &a->nodes[v];
+  RegNode *node = &a->nodes[v];
   node->removed = true;
   for (size_t i = 0; i < arrlenu(node->neighbours); i++) {
     uint32_t other = node->neighbours[i];
-    Node *o = &a->nodes[other];
+    RegNode *o = &a->nodes[other];
     if (o->removed)
       continue;
     bool was_easy = is_easy(a, other);
@@ -375,7 +375,7 @@ static uint32_t *order_nodes(Alloc *a)
   uint32_t *order = NULL, *easy = NULL;
   size_t left = 0;
   for (uint32_t v = 0; v < a->n; v++) {
-    Node *node = &a->nodes[v];
+    RegNode *node = &a->nodes[v];
     node->removed = node->alias != v || node->n_defs == 0;
     if (!node->removed)
       left++;
@@ -634,7 +634,7 @@ static Reg physical_reg(const Alloc *a, Reg r)
 {
   if (!reg_is_virtual(r))
     return r;
-  const Node *node = &a->nodes[reg_id(r) - FIRST_VREG];
+  const RegNode *node = &a->nodes[reg_id(r) - FIRST_VREG];
   if (node->color < 0)
     ICE("%s: v%u has no register", a->mf->name, reg_id(r) - FIRST_VREG);
   Reg color = (Reg)node->color + (r & REG_HI ? 1 : 0);
@@ -669,7 +669,7 @@ static void start_round(Alloc *a, Cg *cg, MFunc *mf)
   a->n = (uint32_t)arrlenu(mf->vregs);
   a->allocatable = (uint16_t)~reg_mask(cg->machine->sp_register);
   flow_build(&a->flow, mf, a->arena);
-  a->nodes = arena_many(a->arena, Node, a->n + 1);
+  a->nodes = arena_many(a->arena, RegNode, a->n + 1);
   a->matrix = arena_many(a->arena, uint64_t, ((size_t)a->n * (a->n + 1) / 2 + 63) / 64 + 1);
   for (uint32_t v = 0; v < a->n; v++) {
     a->nodes[v].alias = v;

@@ -23,10 +23,10 @@ typedef struct {
   const ImageClass *class;
   uint32_t class_number;
   uint32_t block;
-} Check;
+} ImageCheck;
 
-static void check_fail(Check *k, const char *format, ...) BASE_PRINTF(2, 3);
-static void check_fail(Check *k, const char *format, ...)
+static void check_fail(ImageCheck *k, const char *format, ...) BASE_PRINTF(2, 3);
+static void check_fail(ImageCheck *k, const char *format, ...)
 {
   char text[400];
   va_list args;
@@ -60,7 +60,7 @@ static uint32_t block_end(const CodeBlock *block)
   return block->address + 2 * block->n_words;
 }
 
-static WordKind word_kind(const Check *k, uint32_t number, uint32_t pc)
+static WordKind word_kind(const ImageCheck *k, uint32_t number, uint32_t pc)
 {
   const CodeBlock *block = &k->blocks[number];
   if (pc < block->address || pc >= block_end(block) || (pc - block->address) % 2)
@@ -68,7 +68,7 @@ static WordKind word_kind(const Check *k, uint32_t number, uint32_t pc)
   return (WordKind)k->words[number][(pc - block->address) / 2];
 }
 
-static void decode_block(Check *k, uint32_t number)
+static void decode_block(ImageCheck *k, uint32_t number)
 {
   const CodeBlock *block = &k->blocks[number];
   Opcode last = OP_ret;
@@ -91,7 +91,7 @@ static void decode_block(Check *k, uint32_t number)
                number);
 }
 
-static void check_targets(Check *k, uint32_t number)
+static void check_targets(ImageCheck *k, uint32_t number)
 {
   const CodeBlock *block = &k->blocks[number];
   for (uint32_t i = 0; i < block->n_words && !k->reason;) {
@@ -106,7 +106,7 @@ static void check_targets(Check *k, uint32_t number)
   }
 }
 
-static void check_block(Check *k, uint32_t number)
+static void check_block(ImageCheck *k, uint32_t number)
 {
   const CodeBlock *block = &k->blocks[number];
   if (block->address % 2 || block->n_words > k->machine->pe_mem_bytes / 2 ||
@@ -142,7 +142,7 @@ static bool code_among_data(const ImageClass *class, uint32_t code_end)
   return code_end > class->static_bytes;
 }
 
-static void check_memory(Check *k)
+static void check_memory(ImageCheck *k)
 {
   const ImageClass *class = k->class;
   uint32_t memory = k->machine->pe_mem_bytes;
@@ -162,7 +162,7 @@ static void check_memory(Check *k)
     check_fail(k, "its stack overlaps its code");
 }
 
-static void check_data(Check *k)
+static void check_data(ImageCheck *k)
 {
   const ImageClass *class = k->class;
   for (uint32_t i = 0; i < class->n_segments; i++) {
@@ -184,7 +184,7 @@ static void check_data(Check *k)
 
 /* ---- entries, tasks, queues -------------------------------------------------------------- */
 
-static bool is_entry(const Check *k, uint32_t pc)
+static bool is_entry(const ImageCheck *k, uint32_t pc)
 {
   return word_kind(k, k->block, pc) != WORD_INSIDE;
 }
@@ -199,7 +199,7 @@ static bool task_id_legal(const Machine *machine, TaskKind kind, unsigned id)
   }
 }
 
-static void check_tasks(Check *k)
+static void check_tasks(ImageCheck *k)
 {
   uint64_t seen[2] = {0};       /* of the common table, of the control tasks' own */
   for (uint32_t i = 0; i < k->class->n_tasks && !k->reason; i++) {
@@ -220,7 +220,7 @@ static void check_tasks(Check *k)
   }
 }
 
-static void check_entries(Check *k)
+static void check_entries(ImageCheck *k)
 {
   const ImageClass *class = k->class;
   if (class->start_entry != NO_ENTRY && !is_entry(k, class->start_entry))
@@ -231,8 +231,8 @@ static void check_entries(Check *k)
                  class->teardown_handler[i]);
 }
 
-static void check_queue(Check *k, const ImageQueue *queue, const char *direction, unsigned number,
-                        unsigned limit)
+static void check_queue(ImageCheck *k, const ImageQueue *queue, const char *direction,
+                        unsigned number, unsigned limit)
 {
   if (queue->used && number >= limit)
     check_fail(k, "the %s has no %s queue %u", k->machine->name, direction, number);
@@ -242,7 +242,7 @@ static void check_queue(Check *k, const ImageQueue *queue, const char *direction
     check_fail(k, "%s queue %u is unused, but has settings", direction, number);
 }
 
-static void check_queues(Check *k)
+static void check_queues(ImageCheck *k)
 {
   const ImageClass *class = k->class;
   for (unsigned i = 0; i < MAX_QUEUES; i++) {
@@ -265,7 +265,7 @@ static void check_queues(Check *k)
     check_fail(k, "control tasks have a table of their own, which the wse2 does not know");
 }
 
-static void check_dsr(Check *k, const ImageDsr *dsr)
+static void check_dsr(ImageCheck *k, const ImageDsr *dsr)
 {
   Descriptor desc;
   if (dsr->number >= k->machine->dsrs_per_file || dsr->xdsr >= k->machine->xdsrs)
@@ -276,7 +276,7 @@ static void check_dsr(Check *k, const ImageDsr *dsr)
                dsr->number);
 }
 
-static void check_setup(Check *k)
+static void check_setup(ImageCheck *k)
 {
   for (uint32_t i = 0; i < k->class->n_dsrs; i++)
     check_dsr(k, &k->class->dsrs[i]);
@@ -290,7 +290,7 @@ static void check_setup(Check *k)
 
 /* ---- names and lines --------------------------------------------------------------------- */
 
-static void check_symbols(Check *k)
+static void check_symbols(ImageCheck *k)
 {
   for (uint32_t i = 0; i < k->class->n_symbols; i++) {
     const ImageSymbol *symbol = &k->class->symbols[i];
@@ -300,7 +300,7 @@ static void check_symbols(Check *k)
   }
 }
 
-static void check_lines(Check *k)
+static void check_lines(ImageCheck *k)
 {
   const ImageClass *class = k->class;
   for (uint32_t i = 0; i < class->n_lines && !k->reason; i++) {
@@ -318,7 +318,7 @@ static void check_lines(Check *k)
 }
 
 /* Each chain of parents must end: `state` is 0 unknown, 1 on the present chain, 2 ends. */
-static void check_inline_chain(Check *k, uint32_t start, uint8_t *state)
+static void check_inline_chain(ImageCheck *k, uint32_t start, uint8_t *state)
 {
   const ImageInline *inlines = k->class->inlines;
   uint32_t at = start;
@@ -334,7 +334,7 @@ static void check_inline_chain(Check *k, uint32_t start, uint8_t *state)
     state[at] = 2;
 }
 
-static void check_inlines(Check *k)
+static void check_inlines(ImageCheck *k)
 {
   const ImageClass *class = k->class;
   for (uint32_t i = 0; i < class->n_inlines; i++) {
@@ -351,7 +351,7 @@ static void check_inlines(Check *k)
     check_inline_chain(k, i, state);
 }
 
-static void check_vec_names(Check *k)
+static void check_vec_names(ImageCheck *k)
 {
   const ImageClass *class = k->class;
   for (uint32_t i = 0; i < class->n_vec_names && !k->reason; i++) {
@@ -363,7 +363,7 @@ static void check_vec_names(Check *k)
   }
 }
 
-static void check_accesses(Check *k)
+static void check_accesses(ImageCheck *k)
 {
   const ImageClass *class = k->class;
   for (uint32_t i = 0; i < class->n_accesses && !k->reason; i++) {
@@ -383,7 +383,7 @@ static bool is_class_letter(char letter)
   return letter && strchr("iufb", letter) != NULL;
 }
 
-static void check_function_export(Check *k, const ImageExport *export)
+static void check_function_export(ImageCheck *k, const ImageExport *export)
 {
   if (export->n_params > ARRAY_COUNT(export->param_bytes)) {
     check_fail(k, "section 'exports' is wrong: function '%s' has %u parameters", export->name,
@@ -397,7 +397,7 @@ static void check_function_export(Check *k, const ImageExport *export)
                  i, export->name);
 }
 
-static void check_export(Check *k, const ImageExport *export)
+static void check_export(ImageCheck *k, const ImageExport *export)
 {
   unsigned used = 0;
   if (export->kind == EXPORT_FUNCTION) {
@@ -417,7 +417,8 @@ static void check_export(Check *k, const ImageExport *export)
                  export->name);
 }
 
-static void check_data_binding(Check *k, const ImageBinding *binding, const ImageExport *export)
+static void check_data_binding(ImageCheck *k, const ImageBinding *binding,
+                               const ImageExport *export)
 {
   uint32_t memory = k->machine->pe_mem_bytes;
   uint32_t bytes = binding->is_pointer ? k->machine->word_bytes
@@ -427,7 +428,7 @@ static void check_data_binding(Check *k, const ImageBinding *binding, const Imag
                binding->address);
 }
 
-static void check_function_binding(Check *k, const ImageBinding *binding,
+static void check_function_binding(ImageCheck *k, const ImageBinding *binding,
                                    const ImageExport *export)
 {
   uint32_t arguments = (uint32_t)export->n_params * LAUNCH_ARGUMENT_BYTES;
@@ -440,7 +441,7 @@ static void check_function_binding(Check *k, const ImageBinding *binding,
     check_fail(k, "the arguments of exported function '%s' do not fit into its data", export->name);
 }
 
-static void check_binding(Check *k, const ImageBinding *binding)
+static void check_binding(ImageCheck *k, const ImageBinding *binding)
 {
   if (binding->export_index >= k->image->n_exports) {
     check_fail(k, "it binds export %u of %u", binding->export_index, k->image->n_exports);
@@ -459,7 +460,7 @@ static void check_binding(Check *k, const ImageBinding *binding)
   }
 }
 
-static void check_bindings(Check *k)
+static void check_bindings(ImageCheck *k)
 {
   const ImageClass *class = k->class;
   for (uint32_t i = 0; i < class->n_bindings; i++) {
@@ -469,7 +470,7 @@ static void check_bindings(Check *k)
   }
 }
 
-static void check_class(Check *k)
+static void check_class(ImageCheck *k)
 {
   check_memory(k);
   check_data(k);
@@ -495,7 +496,7 @@ static bool has_switch(const ImageColorConfig *config)
   return false;
 }
 
-static void check_color_config(Check *k, uint32_t number, const ImageColorConfig *config)
+static void check_color_config(ImageCheck *k, uint32_t number, const ImageColorConfig *config)
 {
   static const ImageFilter no_filter = {.kind = FILTER_NONE};
   const ImageFilter *f = &config->filter;
@@ -521,7 +522,7 @@ static void check_color_config(Check *k, uint32_t number, const ImageColorConfig
         number);
 }
 
-static void check_color_set(Check *k, uint32_t number, const ImageColorSet *set)
+static void check_color_set(ImageCheck *k, uint32_t number, const ImageColorSet *set)
 {
   unsigned n_filters = 0;
   for (uint32_t i = 0; i < set->n && !k->reason; i++) {
@@ -546,7 +547,7 @@ static void check_color_set(Check *k, uint32_t number, const ImageColorSet *set)
 
 /* ---- program ----------------------------------------------------------------------------- */
 
-static void check_program(Check *k)
+static void check_program(ImageCheck *k)
 {
   const Image *image = k->image;
   if (image->sdk != SDK_1_4 && image->sdk != SDK_2)
@@ -560,8 +561,8 @@ const char *image_check(const Image *image, const CodeBlock *blocks, uint32_t n_
                         const uint32_t *class_block, Arena *arena)
 {
   Arena *scratch = arena_create("image check");
-  Check k = {.image = image, .machine = machine_get(image->arch), .blocks = blocks,
-             .arena = scratch, .words = arena_many(scratch, uint8_t *, (size_t)n_blocks + 1)};
+  ImageCheck k = {.image = image, .machine = machine_get(image->arch), .blocks = blocks,
+                  .arena = scratch, .words = arena_many(scratch, uint8_t *, (size_t)n_blocks + 1)};
   check_program(&k);
   for (uint32_t i = 0; i < n_blocks && !k.reason; i++)
     check_block(&k, i);

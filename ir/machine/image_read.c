@@ -14,7 +14,7 @@ typedef struct {
   const uint8_t *bytes;
   size_t length;
   Part parts[SECTION_COUNT];
-} File;
+} ImageFile;
 
 /* ---- header and section table ------------------------------------------------------------ */
 
@@ -27,7 +27,7 @@ uint64_t image_announced_bytes(const char *start, size_t length)
   return begins ? load_le((const uint8_t *)start + IMAGE_AT_LENGTH, 8) : length;
 }
 
-static const char *check_start(const File *file)
+static const char *check_start(const ImageFile *file)
 {
   size_t known = file->length < IMAGE_MAGIC_BYTES ? file->length : IMAGE_MAGIC_BYTES;
   if (file->length == 0)
@@ -55,7 +55,7 @@ static uint32_t header_crc(const uint8_t *bytes)
   return (uint32_t)crc32_z(crc32_z(0, NULL, 0), header, sizeof header);
 }
 
-static const char *check_header(const File *file)
+static const char *check_header(const ImageFile *file)
 {
   const char *reason = check_start(file);
   if (reason)
@@ -76,7 +76,7 @@ static const char *check_header(const File *file)
 }
 
 /* Sections stand in order of their kinds, without gaps, to the end of the file. */
-static const char *find_sections(File *file)
+static const char *find_sections(ImageFile *file)
 {
   uint64_t expected = IMAGE_HEADER_BYTES;
   for (unsigned i = 0; i < SECTION_COUNT; i++) {
@@ -103,7 +103,7 @@ static const char *find_sections(File *file)
 
 /* What reading the sections needs besides the image itself. */
 typedef struct {
-  File *file;
+  ImageFile *file;
   Image *image;
   const char *strings;
   size_t string_bytes;
@@ -290,7 +290,7 @@ static void read_sections(Reading *r)
 
 Image *image_read(const uint8_t *bytes, size_t length, Arena *arena, const char **reason)
 {
-  File file = {.arena = arena, .bytes = bytes, .length = length};
+  ImageFile file = {.arena = arena, .bytes = bytes, .length = length};
   *reason = check_header(&file);
   if (!*reason)
     *reason = find_sections(&file);

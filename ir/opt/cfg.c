@@ -24,18 +24,18 @@ IrTarget *cfg_targets(const IrFunc *f, uint32_t block, uint32_t *n)
   return *n ? last->u.targets : NULL;
 }
 
-typedef struct { uint32_t block, next; } Frame;
+typedef struct { uint32_t block, next; } TreeVisit;
 
 static void order_blocks(Cfg *cfg, const IrFunc *f, Arena *arena)
 {
   uint32_t n = f->n_blocks, depth = 0, at = n;
-  Frame *stack = arena_many(arena, Frame, n + 1);
+  TreeVisit *stack = arena_many(arena, TreeVisit, n + 1);
   bool *seen = arena_many(arena, bool, n);
   uint32_t *order = arena_many(arena, uint32_t, n);
-  stack[depth++] = (Frame){0, 0};
+  stack[depth++] = (TreeVisit){0, 0};
   seen[0] = true;
   while (depth) {
-    Frame *top = &stack[depth - 1];
+    TreeVisit *top = &stack[depth - 1];
     uint32_t n_targets;
     const IrTarget *targets = cfg_targets(f, top->block, &n_targets);
     if (top->next == n_targets) {
@@ -47,7 +47,7 @@ static void order_blocks(Cfg *cfg, const IrFunc *f, Arena *arena)
     uint32_t to = targets[n_targets - 1 - top->next++].block.raw;
     if (!seen[to]) {
       seen[to] = true;
-      stack[depth++] = (Frame){to, 0};
+      stack[depth++] = (TreeVisit){to, 0};
     }
   }
   cfg->n_rpo = n - at;
@@ -83,9 +83,9 @@ static void collect_preds(Cfg *cfg, const IrFunc *f, Arena *arena)
 typedef struct {
   uint32_t *passed;
   uint32_t number;
-} Search;
+} IdomSearch;
 
-static uint32_t intersect_dominators(const Cfg *cfg, Search *search, uint32_t a, uint32_t b)
+static uint32_t intersect_dominators(const Cfg *cfg, IdomSearch *search, uint32_t a, uint32_t b)
 {
   while (a != b) {
     for (; cfg->rpo_index[a] > cfg->rpo_index[b]; a = cfg->idom[a]) {
@@ -99,7 +99,7 @@ static uint32_t intersect_dominators(const Cfg *cfg, Search *search, uint32_t a,
   return a;
 }
 
-static uint32_t common_dominator(const Cfg *cfg, Search *search, uint32_t block)
+static uint32_t common_dominator(const Cfg *cfg, IdomSearch *search, uint32_t block)
 {
   uint32_t result = IR_NO_ID;
   search->number++;
@@ -113,7 +113,7 @@ static uint32_t common_dominator(const Cfg *cfg, Search *search, uint32_t block)
 
 static void find_dominators(Cfg *cfg, Arena *arena)
 {
-  Search search = {.passed = filled_array(arena, cfg->n_blocks, 0)};
+  IdomSearch search = {.passed = filled_array(arena, cfg->n_blocks, 0)};
   cfg->idom = filled_array(arena, cfg->n_blocks, IR_NO_ID);
   cfg->idom[0] = 0;
   for (bool changed = true; changed;) {

@@ -160,7 +160,7 @@ static void unrunnable_image(void **state)
   scratch_path(path);
   assert_true(file_write_all(path, bytes, length));
   free(bytes);
-  Session *session = session_create();
+  HostSession *session = session_create();
   assert_int_equal(session_open(session, path, &(SessionOptions){0}), WSE_USAGE);
   assert_non_null(strstr(session_error(session)->message, "[image_cannot_run]"));
   session_close(session);

@@ -2,7 +2,7 @@
  * MachineSetup, in running code they become machine operations. */
 #include "frontend/machine/machine.h"
 #include "frontend/sema/builtins.h"
-#include "frontend/machine/sema_dsd.h"
+#include "frontend/machine/dsd.h"
 
 #include <stb_ds.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * behind a DSR. */
 #include "frontend/machine/machine.h"
 #include "frontend/sema/builtins.h"
-#include "frontend/machine/sema_dsd.h"
+#include "frontend/machine/dsd.h"
 
 #include <stb_ds.h>
 #include <stdlib.h>

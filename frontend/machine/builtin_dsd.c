@@ -5,7 +5,7 @@
  * sees plain values all the way. */
 #include "frontend/machine/machine.h"
 #include "frontend/sema/builtins.h"
-#include "frontend/machine/sema_dsd.h"
+#include "frontend/machine/dsd.h"
 
 #include <string.h>
 
@@ -107,9 +107,9 @@ typedef struct {
   IrValue base_add;        /* bytes */
   IrValue length, stride;
   IrValue loops[8];        /* mem4d: from the field length0 on */
-} Draft;
+} DsdDraft;
 
-static Operand draft_finish(Sema *s, const Draft *draft, StrId name)
+static Operand draft_finish(Sema *s, const DsdDraft *draft, StrId name)
 {
   if (!draft->ok)
     return operand_poison();
@@ -149,7 +149,7 @@ static bool address_of_pointer(Sema *s, PoolId value, Span span, IrDesc *desc)
   return true;
 }
 
-static void draft_base(Sema *s, Draft *draft, Operand o, Span span)
+static void draft_base(Sema *s, DsdDraft *draft, Operand o, Span span)
 {
   o = sema_pointer_of(s, o, span);
   if (operand_is_poison(o)) {
@@ -178,7 +178,7 @@ static IrValue scale_index(Sema *s, IrValue n, uint32_t bytes)
   return ir_binary(&s->b, IR_mul, IRT_I16, n, ir_const(&s->b, IRT_I16, bytes));
 }
 
-static void draft_offset(Sema *s, Draft *draft, Setting *field)
+static void draft_offset(Sema *s, DsdDraft *draft, Setting *field)
 {
   if (!field)
     return;
@@ -195,7 +195,7 @@ static void draft_offset(Sema *s, Draft *draft, Setting *field)
     draft->desc.desc.base = (uint16_t)(draft->desc.desc.base + bytes);
 }
 
-static void draft_length(Sema *s, Draft *draft, Operand o, Span span)
+static void draft_length(Sema *s, DsdDraft *draft, Operand o, Span span)
 {
   Number n = number_of(s, o, 0, UINT16_MAX, "'extent'", span);
   draft->ok &= n.ok;
@@ -206,7 +206,7 @@ static void draft_length(Sema *s, Draft *draft, Operand o, Span span)
 }
 
 static Setting *require_setting(Sema *s, Settings *set, const char *name, const char *what,
-                                Draft *draft)
+                                DsdDraft *draft)
 {
   Setting *field = settings_take(s, set, name);
   if (!field) {
@@ -290,7 +290,7 @@ static bool expand_tensor_access(Sema *s, Settings *set)
 static const char *const memory_settings[] = {
   "tensor_access", "base_address", "extent", "stride", "offset", "wavelet_index_offset"};
 
-static void memory_flags(Sema *s, Draft *draft, Settings *set)
+static void memory_flags(Sema *s, DsdDraft *draft, Settings *set)
 {
   if (setting_bool(s, settings_take(s, set, "wavelet_index_offset"), false))
     draft->desc.desc.flags |= DESC_F_INDEX;
@@ -299,7 +299,7 @@ static void memory_flags(Sema *s, Draft *draft, Settings *set)
 
 static Operand make_mem1d(Sema *s, Settings *set)
 {
-  Draft draft = {.type = POOL(MEM1D_DSD), .ok = true, .element_bytes = 2};
+  DsdDraft draft = {.type = POOL(MEM1D_DSD), .ok = true, .element_bytes = 2};
   draft.desc.desc = (Descriptor){.kind = DESC_MEM1D, .stride = 1};
   draft.desc.global.raw = IR_NO_ID;
   if (!expand_tensor_access(s, set))
@@ -356,7 +356,7 @@ static uint16_t wraparound_of(Sema *s, Settings *set, PoolId pointer)
 static Operand make_circular(Sema *s, Settings *set)
 {
   static const char *const names[] = {"base_address", "extent", "wraparound"};
-  Draft draft = {.type = POOL(CIRCBUF_DSD), .ok = true};
+  DsdDraft draft = {.type = POOL(CIRCBUF_DSD), .ok = true};
   draft.desc.desc = (Descriptor){.kind = DESC_CIRC, .stride = 1};
   draft.desc.global.raw = IR_NO_ID;
   Setting *base = require_setting(s, set, names[0], "circbuf_dsd", &draft);
@@ -378,7 +378,7 @@ static Operand make_circular(Sema *s, Settings *set)
 
 /* Length or stride number `part` of the loops, in the order of the descriptor; a run-time value
  * is kept for draft_finish. */
-static void mem4d_part(Sema *s, Draft *draft, Operand o, unsigned part, Span span)
+static void mem4d_part(Sema *s, DsdDraft *draft, Operand o, unsigned part, Span span)
 {
   bool is_stride = part % 2;
   Number n = is_stride ? number_of(s, o, INT16_MIN, INT16_MAX, "'stride'", span)
@@ -392,7 +392,7 @@ static void mem4d_part(Sema *s, Draft *draft, Operand o, unsigned part, Span spa
     draft->desc.desc.lengths[part / 2] = (uint16_t)n.value;
 }
 
-static void mem4d_strides(Sema *s, Draft *draft, Setting *stride, uint32_t dims)
+static void mem4d_strides(Sema *s, DsdDraft *draft, Setting *stride, uint32_t dims)
 {
   Descriptor *d = &draft->desc.desc;
   for (uint32_t k = 0; k < dims; k++)
@@ -414,7 +414,7 @@ static void mem4d_strides(Sema *s, Draft *draft, Setting *stride, uint32_t dims)
 /* `extent` is given outermost first, `stride` innermost first; descriptors are innermost first. */
 static Operand make_mem4d(Sema *s, Settings *set)
 {
-  Draft draft = {.type = POOL(MEM4D_DSD), .ok = true, .element_bytes = 2};
+  DsdDraft draft = {.type = POOL(MEM4D_DSD), .ok = true, .element_bytes = 2};
   draft.desc.desc = (Descriptor){.kind = DESC_MEM4D, .lengths = {1, 1, 1, 1}};
   draft.desc.global.raw = IR_NO_ID;
   if (!expand_tensor_access(s, set))
@@ -446,7 +446,7 @@ static const char *const fabout_settings[] = {
   "fabric_color", "extent", "output_queue", "control", "wavelet_index_offset", "advance_switch",
   "zero", "control_transform", "simd_mode", "priority"};
 
-static void simd_mode(Sema *s, Draft *draft, Setting *field)
+static void simd_mode(Sema *s, DsdDraft *draft, Setting *field)
 {
   static const struct { const char *name; SimdMode mode; } modes[] = {
     {"simd_32", SIMD_32}, {"simd_64", SIMD_64}, {"simd_32_or_64", SIMD_32_OR_64},
@@ -461,7 +461,7 @@ static void simd_mode(Sema *s, Draft *draft, Setting *field)
     draft->desc.desc.simd = modes[mode].mode;
 }
 
-static void fabric_priority(Sema *s, Draft *draft, Setting *field)
+static void fabric_priority(Sema *s, DsdDraft *draft, Setting *field)
 {
   if (!field)
     return;
@@ -480,7 +480,7 @@ static bool is_queue_number(const Sema *s, Operand o)
 
 /* The color that a DSD names; without one it has that of its queue, but an output queue of wse2 has
  * none. */
-static void fabric_color(Sema *s, Draft *draft, Settings *set, bool is_output, bool has_queue)
+static void fabric_color(Sema *s, DsdDraft *draft, Settings *set, bool is_output, bool has_queue)
 {
   Descriptor *d = &draft->desc.desc;
   Setting *color = settings_take(s, set, "fabric_color");
@@ -505,7 +505,7 @@ static void fabric_color(Sema *s, Draft *draft, Settings *set, bool is_output, b
 
 /* Color and queue of a fabric DSD; a queue that is not given is chosen when the program is
  * complete. */
-static void fabric_channel(Sema *s, Draft *draft, Settings *set, bool is_output, Span at)
+static void fabric_channel(Sema *s, DsdDraft *draft, Settings *set, bool is_output, Span at)
 {
   Descriptor *d = &draft->desc.desc;
   Setting *queue = settings_take(s, set, is_output ? "output_queue" : "input_queue");
@@ -530,7 +530,7 @@ static void fabric_channel(Sema *s, Draft *draft, Settings *set, bool is_output,
   s->setup->implicit_span[is_output][d->color] = at;
 }
 
-static void zero_sources(Sema *s, Draft *draft, Setting *field)
+static void zero_sources(Sema *s, DsdDraft *draft, Setting *field)
 {
   static const char *const names[] = {"first_source", "second_source"};
   if (!field)
@@ -550,7 +550,7 @@ static Operand make_fabric(Sema *s, Settings *set, PoolId type, bool is_output, 
   static const struct { const char *name; uint16_t flag; bool output_only; } flags[] = {
     {"control", DESC_F_CONTROL, true}, {"wavelet_index_offset", DESC_F_INDEX, true},
     {"advance_switch", DESC_F_ADVANCE, true}, {"control_transform", DESC_F_TRANSFORM, false}};
-  Draft draft = {.type = type, .ok = true};
+  DsdDraft draft = {.type = type, .ok = true};
   draft.desc.desc = (Descriptor){.kind = is_output ? DESC_FABOUT : DESC_FABIN};
   draft.desc.global.raw = IR_NO_ID;
   fabric_channel(s, &draft, set, is_output, at);

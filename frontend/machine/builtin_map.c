@@ -6,7 +6,7 @@
  * descriptor with nothing left ends the loop at once. */
 #include "frontend/machine/machine.h"
 #include "frontend/sema/builtins.h"
-#include "frontend/machine/sema_dsd.h"
+#include "frontend/machine/dsd.h"
 
 enum { MAX_MAP = 16 };
 

@@ -2,7 +2,7 @@
  * work (layout of the block: ir/machine/machine.h). */
 #include "frontend/machine/machine.h"
 #include "frontend/sema/builtins.h"
-#include "frontend/machine/sema_dsd.h"
+#include "frontend/machine/dsd.h"
 
 #include <stb_ds.h>
 #include <stdlib.h>

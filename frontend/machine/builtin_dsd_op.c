@@ -1,6 +1,6 @@
 /* Operations over DSDs, DSR loads and FIFOs: operands are checked against dsd_ops.def, settings
  * go into the descriptors, and one IR_vec comes out. */
-#include "frontend/machine/sema_dsd.h"
+#include "frontend/machine/dsd.h"
 #include "frontend/machine/machine.h"
 #include "frontend/sema/builtins.h"
 
