@@ -42,7 +42,7 @@ typedef struct {
                                    cycle the unit where it was found to close */
   bool on_path;
   bool shown;                   /* on the chain that its cause is shown with */
-} Node;
+} WaitNode;
 typedef struct { uint64_t key; uint32_t value; } NodeIndex;
 typedef struct { char *key; uint32_t value; } TextIndex;
 
@@ -58,7 +58,7 @@ typedef struct {
 typedef struct {
   Report report;
   const IdleQuestion *question;
-  Node *nodes;                  /* stb_ds */
+  WaitNode *nodes;                  /* stb_ds */
   NodeIndex *index;             /* stb_ds map */
   Cause *causes;                /* stb_ds */
   NodeIndex *cause_of;          /* stb_ds map: by root */
@@ -71,7 +71,7 @@ static uint32_t node_of(Analysis *a, Unit u)
   if (at >= 0)
     return a->index[at].value;
   uint32_t node = (uint32_t)arrlenu(a->nodes);
-  arrput(a->nodes, ((Node){.unit = u, .next = NO_NODE, .root = NO_NODE}));
+  arrput(a->nodes, ((WaitNode){.unit = u, .next = NO_NODE, .root = NO_NODE}));
   hmput(a->index, key, node);
   return node;
 }
@@ -191,7 +191,7 @@ IdleState idle_classify(Engine *engine, const Program *program, const IdleQuesti
 /* ---- text: a cause --------------------------------------------------------------------------- */
 
 /* A color's way through routers is shown by its first and its last. */
-static bool is_passage(const Node *nodes, const uint32_t *chain, size_t n, size_t i)
+static bool is_passage(const WaitNode *nodes, const uint32_t *chain, size_t n, size_t i)
 {
   UnitKind kind = nodes[chain[i]].unit.kind;
   bool before = i > 0 && nodes[chain[i - 1]].unit.kind == kind;
@@ -297,7 +297,7 @@ static char *text_of(Analysis *a, void (*print)(Analysis *, uint32_t), uint32_t 
 
 static void print_root(Analysis *a, uint32_t cause)
 {
-  const Node *root = &a->nodes[a->causes[cause].root];
+  const WaitNode *root = &a->nodes[a->causes[cause].root];
   if (root->unit.kind == UNIT_END)
     end_print(&a->report, root->unit);
   else

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { IN_OUTPUT, IN_ROUTER, BEFORE_INPUT, IN_INPUT, TAKEN, GONE } PlaceKind;
+typedef enum { IN_OUTPUT, IN_ROUTER, BEFORE_INPUT, IN_INPUT, TAKEN, GONE } WatchedPlace;
 
 /* One copy of the wavelet: multicast makes several. */
 typedef struct {
-  PlaceKind kind;
+  WatchedPlace kind;
   uint32_t tile;
   uint8_t index;                /* queue or color */
   uint32_t ahead;               /* wavelets that leave before it */
@@ -87,7 +87,7 @@ static void end_line(Watch *w, const Copy *copy, uint64_t now)
 
 /* ---- steps of a copy ------------------------------------------------------------------------- */
 
-static bool leaves(Copy *copy, PlaceKind kind, uint32_t tile, unsigned index)
+static bool leaves(Copy *copy, WatchedPlace kind, uint32_t tile, unsigned index)
 {
   if (copy->kind != kind || copy->tile != tile || copy->index != index)
     return false;

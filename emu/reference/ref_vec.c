@@ -341,9 +341,9 @@ typedef struct {
   VecRun *run;
   FaultKind fault;
   uint32_t fault_value;
-} Group;
+} RefGroup;
 
-static void group_fault(Group *g, FaultKind kind, uint32_t value)
+static void group_fault(RefGroup *g, FaultKind kind, uint32_t value)
 {
   if (g->fault == FAULT_COUNT) {
     g->fault = kind;
@@ -351,14 +351,14 @@ static void group_fault(Group *g, FaultKind kind, uint32_t value)
   }
 }
 
-static void check(Group *g, FaultKind kind, uint32_t value)
+static void check(RefGroup *g, FaultKind kind, uint32_t value)
 {
   if (kind != FAULT_COUNT)
     group_fault(g, kind, value);
 }
 
 /* What --check finds about an element in memory. */
-static void check_memory(Group *g, const VecStream *s, bool store)
+static void check_memory(RefGroup *g, const VecStream *s, bool store)
 {
   uint32_t other;
   if (!g->run->watched)
@@ -371,14 +371,14 @@ static void check_memory(Group *g, const VecStream *s, bool store)
                                  .value2 = other ? other : s->object.start});
 }
 
-static void fire(Group *g, Action action)
+static void fire(RefGroup *g, Action action)
 {
   if (action.kind != ACT_NONE)
     ref_action_later(g->tile, g->engine->cycle + g->engine->program->timing.async_done_action,
                      action, g->run->pc);
 }
 
-static void pop_input(Group *g, VecStream *s)
+static void pop_input(RefGroup *g, VecStream *s)
 {
   Wavelet w = ring_pop(&g->tile->input[s->queue]);
   s->phase = 0;
@@ -387,7 +387,7 @@ static void pop_input(Group *g, VecStream *s)
                                              .control = w.control});
 }
 
-static uint32_t read_fabric(Group *g, VecStream *s)
+static uint32_t read_fabric(RefGroup *g, VecStream *s)
 {
   const Wavelet *w = ring_peek(&g->tile->input[s->queue], 0);
   uint32_t value = w->payload;
@@ -401,7 +401,7 @@ static uint32_t read_fabric(Group *g, VecStream *s)
   return value;
 }
 
-static uint32_t read_element(Group *g, VecStream *s, bool zero)
+static uint32_t read_element(RefGroup *g, VecStream *s, bool zero)
 {
   uint32_t value = 0;
   Action action;
@@ -426,7 +426,7 @@ static uint32_t read_element(Group *g, VecStream *s, bool zero)
   }
 }
 
-static void send_wavelet(Group *g, VecStream *s, bool last)
+static void send_wavelet(RefGroup *g, VecStream *s, bool last)
 {
   const Timing *timing = &g->engine->program->timing;
   Wavelet w = {.payload = s->value, .color = s->color, .from = PORT_RAMP,
@@ -444,7 +444,7 @@ static void send_wavelet(Group *g, VecStream *s, bool last)
                                              .control = w.control});
 }
 
-static void write_fabric(Group *g, VecStream *s, uint32_t value, bool last)
+static void write_fabric(RefGroup *g, VecStream *s, uint32_t value, bool last)
 {
   if (s->element_bytes == 2)
     s->value |= (value & LOW16) << (s->phase * HALF_BITS);
@@ -456,7 +456,7 @@ static void write_fabric(Group *g, VecStream *s, uint32_t value, bool last)
     send_wavelet(g, s, last);
 }
 
-static void write_element(Group *g, VecStream *s, uint32_t value, bool last)
+static void write_element(RefGroup *g, VecStream *s, uint32_t value, bool last)
 {
   Action action;
   switch (s->kind) {
@@ -480,7 +480,7 @@ static void write_element(Group *g, VecStream *s, uint32_t value, bool last)
   }
 }
 
-static void one_element(Group *g, bool last)
+static void one_element(RefGroup *g, bool last)
 {
   VecRun *run = g->run;
   uint32_t a = read_element(g, &run->src[0], run->zero_first);
@@ -500,7 +500,7 @@ static void one_element(Group *g, bool last)
 static void end_by_control(RefEngine *engine, RefTile *tile, unsigned thread)
 {
   VecRun run = tile->threads[thread].run;
-  Group g = {engine, tile, &run, FAULT_COUNT, 0};
+  RefGroup g = {engine, tile, &run, FAULT_COUNT, 0};
   for (unsigned k = 0; k < ARRAY_COUNT(run.src); k++) {
     const VecStream *s = &run.src[k];
     if (s->kind != VS_FABIN || takes_control(s))
@@ -575,7 +575,7 @@ void ref_vec_group(RefEngine *engine, RefTile *tile, unsigned thread)
     end_by_fifo(engine, tile, thread);
     return;
   }
-  Group g = {engine, tile, &t->run, FAULT_COUNT, 0};
+  RefGroup g = {engine, tile, &t->run, FAULT_COUNT, 0};
   if (drops_data(tile, &t->run)) {
     pop_input(&g, &t->run.src[1]);
     t->ready = engine->cycle + 1;

@@ -17,7 +17,7 @@ typedef struct {
   IrType type;
   bool is_stored, is_bad;
   IrValue alloca;
-} Place;
+} PromotedPlace;
 
 typedef struct {
   Opt *opt;
@@ -27,17 +27,17 @@ typedef struct {
   Cfg cfg;
   Exposed exposed;
   uint32_t head;
-  Place places[MOST_PLACES];
+  PromotedPlace places[MOST_PLACES];
   unsigned n_places;
   bool *bad_globals;         /* accessed in a way that does not fit */
-} Promoter;
+} GlobalPromoter;
 
 /* ---- which ------------------------------------------------------------------------- */
 
-static Place *place_of(Promoter *p, Address a, IrType type)
+static PromotedPlace *place_of(GlobalPromoter *p, Address a, IrType type)
 {
   for (unsigned i = 0; i < p->n_places; i++) {
-    Place *place = &p->places[i];
+    PromotedPlace *place = &p->places[i];
     bool same = place->global == a.object && place->offset == a.offset && place->type == type;
     bool apart = place->global != a.object ||
                  a.offset >= place->offset + (int64_t)ir_type_bytes(place->type) ||
@@ -49,31 +49,31 @@ static Place *place_of(Promoter *p, Address a, IrType type)
   }
   if (p->n_places == MOST_PLACES)
     return NULL;
-  p->places[p->n_places] = (Place){.global = a.object, .offset = a.offset, .type = type};
+  p->places[p->n_places] = (PromotedPlace){.global = a.object, .offset = a.offset, .type = type};
   return &p->places[p->n_places++];
 }
 
-static bool is_inside(const Promoter *p, Address a, IrType type)
+static bool is_inside(const GlobalPromoter *p, Address a, IrType type)
 {
   return a.offset >= 0 &&
          (uint64_t)a.offset + ir_type_bytes(type) <= p->m->globals[a.object].bytes;
 }
 
-static void note_access(Promoter *p, const IrInsn *insn, IrType type, bool is_store)
+static void note_access(GlobalPromoter *p, const IrInsn *insn, IrType type, bool is_store)
 {
   Address a = opt_address(p->f, insn->args[0]);
   if (a.base != BASE_GLOBAL || p->exposed.globals[a.object])
     return;
   /* A descriptor is loaded into a DSR from where it stands: a copy would be in memory too. */
   bool fits = a.offset_known && is_inside(p, a, type) && ir_type_bits(type);
-  Place *place = fits ? place_of(p, a, type) : NULL;
+  PromotedPlace *place = fits ? place_of(p, a, type) : NULL;
   if (!place)
     p->bad_globals[a.object] = true;
   else
     place->is_stored |= is_store;
 }
 
-static void spoil(Promoter *p, IrValue address)
+static void spoil(GlobalPromoter *p, IrValue address)
 {
   Address a = opt_address(p->f, address);
   if (a.base == BASE_GLOBAL)
@@ -81,7 +81,7 @@ static void spoil(Promoter *p, IrValue address)
 }
 
 /* False: the loop calls a function, which may use any global. */
-static bool note_insn(Promoter *p, const IrInsn *insn)
+static bool note_insn(GlobalPromoter *p, const IrInsn *insn)
 {
   switch ((int)insn->op) {
   case IR_call:
@@ -96,7 +96,7 @@ static bool note_insn(Promoter *p, const IrInsn *insn)
   }
 }
 
-static bool find_places(Promoter *p)
+static bool find_places(GlobalPromoter *p)
 {
   bool any = false;
   p->n_places = 0;
@@ -110,7 +110,7 @@ static bool find_places(Promoter *p)
         return false;
   }
   for (unsigned i = 0; i < p->n_places; i++) {
-    Place *place = &p->places[i];
+    PromotedPlace *place = &p->places[i];
     place->is_bad = !place->is_stored || p->bad_globals[place->global];
     any |= !place->is_bad;
   }
@@ -119,12 +119,12 @@ static bool find_places(Promoter *p)
 
 /* ---- rewriting --------------------------------------------------------------------- */
 
-static IrValue global_address(IrBuilder *b, const Place *place)
+static IrValue global_address(IrBuilder *b, const PromotedPlace *place)
 {
   return ir_global_addr(b, (IrGlobalId){place->global}, place->offset);
 }
 
-static void use_alloca(Promoter *p, const Place *place)
+static void use_alloca(GlobalPromoter *p, const PromotedPlace *place)
 {
   for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
     uint32_t b = p->cfg.rpo[i];
@@ -142,14 +142,14 @@ static void use_alloca(Promoter *p, const Place *place)
 }
 
 /* Copies the place's number one way or the other at the cursor. */
-static void transfer(IrBuilder *b, const Place *place, bool to_alloca)
+static void transfer(IrBuilder *b, const PromotedPlace *place, bool to_alloca)
 {
   IrValue global = global_address(b, place);
   IrValue v = ir_load(b, place->type, to_alloca ? global : place->alloca);
   ir_store(b, to_alloca ? place->alloca : global, v);
 }
 
-static void transfer_all(Promoter *p, IrBuilder *b, bool to_alloca)
+static void transfer_all(GlobalPromoter *p, IrBuilder *b, bool to_alloca)
 {
   for (unsigned i = 0; i < p->n_places; i++)
     if (!p->places[i].is_bad)
@@ -157,7 +157,7 @@ static void transfer_all(Promoter *p, IrBuilder *b, bool to_alloca)
 }
 
 /* Puts a block on the way from the loop to the target. */
-static void leave_through_block(Promoter *p, uint32_t from, uint32_t which)
+static void leave_through_block(GlobalPromoter *p, uint32_t from, uint32_t which)
 {
   uint32_t n;
   IrTarget *t = &cfg_targets(p->f, from, &n)[which];
@@ -170,7 +170,7 @@ static void leave_through_block(Promoter *p, uint32_t from, uint32_t which)
 }
 
 /* New instructions at the end of the front, before its jump. */
-static void enter_with_loads(Promoter *p, uint32_t front)
+static void enter_with_loads(GlobalPromoter *p, uint32_t front)
 {
   IrBlock *block = &p->f->blocks[front];
   IrValue jump = block->insns[--block->n_insns];
@@ -181,7 +181,7 @@ static void enter_with_loads(Promoter *p, uint32_t front)
   opt_insert(p->m, block, block->n_insns, jump);
 }
 
-static void rewrite_loop(Promoter *p)
+static void rewrite_loop(GlobalPromoter *p)
 {
   uint32_t front = opt_loop_front(p->f, &p->cfg, p->head), n;
   IrBuilder b = {.module = p->m, .func = p->func, .block = {front}};
@@ -206,7 +206,7 @@ static void rewrite_loop(Promoter *p)
 /* The first loop, from the outside in, that has something to gain. */
 static bool promote_one(Opt *opt, IrFunc *f)
 {
-  Promoter p = {.opt = opt, .m = opt->m, .f = f, .func = {(uint32_t)(f - opt->m->funcs)}};
+  GlobalPromoter p = {.opt = opt, .m = opt->m, .f = f, .func = {(uint32_t)(f - opt->m->funcs)}};
   cfg_build(&p.cfg, f, opt->arena);
   opt_make_fronts(opt, f, &p.cfg);
   p.exposed = opt_exposed(opt, f);
