@@ -8,10 +8,13 @@ import harness
 
 PROGRAM = harness.ROOT / "tests" / "stdlib" / "streams" / "layout.csl"
 KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan", "exclusive scan",
-         "barrier"]
-ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER = range(7)
+         "barrier", "alltoall", "alltoall_v", "alltoall_2d"]
+(ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER, ALLTOALL,
+ ALLTOALL_V, ALLTOALL_2D) = range(10)
 WITH_TASK = (ALLGATHER, REDUCE_SCATTER)
 REDUCTIONS = (REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN)
+EXCHANGES = (ALLTOALL, ALLTOALL_V, ALLTOALL_2D)
+OF_RECTANGLES = (BARRIER, ALLTOALL_2D)
 OF_PARTS = (ALLGATHER_V, REDUCE_SCATTER_V)
 DEFAULTS = {"width": 4, "height": 1, "shape": lines.ROW, "kind": ALLGATHER, "element": 0,
             "operation": lines.ADD, "with_task": 0, "skew": 0}
@@ -29,6 +32,10 @@ class Calls:
         self.P = config["width"] * config["height"]
         self.kind = config["kind"]
         self.lengths = list(lengths)
+        if self.kind == ALLTOALL_V:            # counts[i][p, q]: from tile p to tile q
+            self.pairs = [random.integers(0, n + 1, (self.P, self.P)) for n in lengths]
+        elif self.kind in (ALLTOALL, ALLTOALL_2D):
+            self.pairs = [numpy.full((self.P, self.P), n) for n in lengths]
         if self.kind in OF_PARTS:
             self.counts = [random.integers(0, n + 1, self.P) for n in lengths]
         else:
@@ -39,10 +46,14 @@ class Calls:
         self.recv_at = numpy.cumsum([0, *(n + 1 for n in self.recvs)])
 
     def words_sent(self, i):
+        if self.kind in EXCHANGES:
+            return int(self.pairs[i].sum(axis=1).max())
         whole = self.kind in (REDUCE_SCATTER, REDUCE_SCATTER_V)
         return int(self.counts[i].sum()) if whole else int(self.counts[i].max())
 
     def words_received(self, i):
+        if self.kind in EXCHANGES:
+            return int(self.pairs[i].sum(axis=0).max())
         whole = self.kind in (ALLGATHER, ALLGATHER_V)
         return int(self.counts[i].sum()) if whole else int(self.counts[i].max())
 
@@ -58,6 +69,10 @@ def expected(config, calls, i, sent):
     if kind in (ALLGATHER, ALLGATHER_V):
         everything = numpy.concatenate([sent[p][:counts[p]] for p in range(P)])
         return [everything] * P
+    if kind in EXCHANGES:
+        begins = numpy.cumsum(calls.pairs[i], axis=1) - calls.pairs[i]
+        return [numpy.concatenate([sent[p][begins[p, q]:begins[p, q] + calls.pairs[i][p, q]]
+                                   for p in range(P)]) for q in range(P)]
     function = lines.FUNCTIONS[config["operation"]]
     with numpy.errstate(over="ignore"):
         if kind in (REDUCE_SCATTER, REDUCE_SCATTER_V):
@@ -95,16 +110,33 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
     folder.mkdir(exist_ok=True)
     image = folder / "streams.bin"
     harness.compile(PROGRAM, image, level, f"--arch={arch}", params={
-        **config, "calls": len(lengths), "room_send": room_send, "room_recv": room_recv})
+        **config, "calls": len(lengths), "longest": max([1, *lengths]), "room_send": room_send, "room_recv": room_recv})
 
     def everywhere(numbers):
         numbers = numpy.asarray(numbers, numpy.uint16).ravel()
         return numpy.broadcast_to(numbers, (*shape, numbers.size)).copy()
 
-    inputs = {"send": sent.astype(dtype), "recv": kept.astype(dtype),
+    def by_tile(numbers):
+        """numbers[p]: of the tiles in their order, each a list."""
+        array = numpy.zeros((*shape, len(numbers[0])), numpy.uint16)
+        for (y, x), row in zip(tile_order(config), numbers):
+            array[y, x] = row
+        return array
+
+    counts = everywhere(calls.counts)
+    places = everywhere([calls.firsts(i)[:-1] for i in range(len(lengths))])
+    sources = places
+    if calls.kind in EXCHANGES:
+        tiles = range(calls.P)
+        counts = by_tile([numpy.concatenate([pairs[p] for pairs in calls.pairs]) for p in tiles])
+        sources = by_tile([numpy.concatenate([numpy.cumsum(pairs[p]) - pairs[p]
+                                              for pairs in calls.pairs]) for p in tiles])
+        places = by_tile([numpy.concatenate([numpy.cumsum(pairs[:, p]) - pairs[:, p]
+                                             for pairs in calls.pairs]) for p in tiles])
+    inputs = {"sources": sources, "send": sent.astype(dtype), "recv": kept.astype(dtype),
               "lengths": everywhere(calls.lengths), "send_at": everywhere(calls.send_at[:-1]),
-              "recv_at": everywhere(calls.recv_at[:-1]), "counts": everywhere(calls.counts),
-              "places": everywhere([calls.firsts(i)[:-1] for i in range(len(lengths))])}
+              "recv_at": everywhere(calls.recv_at[:-1]), "counts": counts,
+              "places": places}
     copies = [f"--h2d={name}={harness.save_npy(folder / (name + '.npy'), array)}"
               for name, array in inputs.items()]
     harness.emu(image, f"--engine={engine}", *copies, "--run",
@@ -128,7 +160,7 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
 
 
 OPERATIONS = {ALLGATHER: "allgather", REDUCE_SCATTER: "reduce-scatter", SCAN: "scan",
-              EXSCAN: "exclusive-scan", BARRIER: "barrier"}
+              EXSCAN: "exclusive-scan", BARRIER: "barrier", ALLTOALL: "alltoall"}
 
 
 def predicted(kind, tiles, length, with_task=0):
@@ -146,7 +178,7 @@ def cycles_of(stamps, call=0):
 
 def random_config(random, kind, most_tiles, longest, calls):
     """A configuration of this kind and the lengths of its calls, some of them 0 and 1."""
-    shape = lines.RECTANGLE if kind == BARRIER else int(random.integers(0, 3))
+    shape = lines.RECTANGLE if kind in OF_RECTANGLES else int(random.integers(0, 3))
     side = max(2, int(most_tiles ** 0.5))
     tiles = lines.log_uniform(random, 1, most_tiles)
     width, height = {lines.ROW: (tiles, 1), lines.COLUMN: (1, tiles)}.get(
@@ -160,6 +192,8 @@ def random_config(random, kind, most_tiles, longest, calls):
     elif with_task:                    # those with a vector operation
         config["element"] = int(random.integers(0, 2))
     tiles = width * height
+    if kind in EXCHANGES:
+        longest = longest // 3 + 1
     most = max(1, min(longest, 20000 // (4 * tiles * calls) - 1))
     lengths = [int(random.choice([0, 1, lines.log_uniform(random, 1, most)], p=[.1, .1, .8]))
                for _ in range(calls)]

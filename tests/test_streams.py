@@ -1,4 +1,4 @@
-"""<collectives/allgather>, reduce_scatter, ring_scatter, scan and barrier: calls in a row against the
+"""<collectives/allgather>, reduce_scatter, ring_scatter, alltoall, scan and barrier: calls in a row against the
 same in numpy (tests/streams_run.py)."""
 import re
 
@@ -12,7 +12,8 @@ KINDS = pytest.mark.parametrize("kind", range(len(streams.KINDS)), ids=streams.K
 
 
 def some_of(kind, **more):
-    shape = {"width": 5, "height": 3, "shape": lines.RECTANGLE} if kind == streams.BARRIER else {}
+    shape = ({"width": 5, "height": 3, "shape": lines.RECTANGLE}
+             if kind in streams.OF_RECTANGLES else {})
     return {"width": 7, "kind": kind, **shape, **more}
 
 
@@ -71,7 +72,8 @@ def test_cycles_are_near_the_model(tmp_path):
     for kind, with_task, width, n in ((streams.ALLGATHER, 1, 13, 30), (streams.ALLGATHER, 0, 9, 50),
                                       (streams.REDUCE_SCATTER, 1, 11, 40),
                                       (streams.REDUCE_SCATTER, 0, 9, 44), (streams.SCAN, 0, 13, 70),
-                                      (streams.EXSCAN, 0, 12, 33), (streams.BARRIER, 0, 9, 0)):
+                                      (streams.EXSCAN, 0, 12, 33), (streams.BARRIER, 0, 9, 0),
+                                      (streams.ALLTOALL, 0, 9, 13)):
         shape = lines.RECTANGLE if kind == streams.BARRIER else lines.ROW
         stamps = streams.run(tmp_path, {"kind": kind, "width": width, "with_task": with_task,
                                         "shape": shape}, (n,))

@@ -65,7 +65,7 @@ static void print_help(void)
        "\n"
        "  --op=OP          reduce, broadcast or allreduce; with the pattern line, or task for\n"
        "                   calls with a completion task: allgather, reduce-scatter; with line:\n"
-       "                   scan, exclusive-scan, barrier\n"
+       "                   alltoall, scan, exclusive-scan, barrier\n"
        "  --pattern=NAME   star (or scalar), chain, tree, two-phase, optimal;\n"
        "                   reduce also ring, jump-chain, jump-tree, jump-two-phase;\n"
        "                   allreduce also ring, butterfly, and as the library carries them\n"
@@ -184,15 +184,15 @@ static int check_query(const Query *q)
   static const char *const commands[] = {"predict", "best", "tree", "gemm", NULL};
   static const char *const ops[] = {"reduce",         "broadcast", "allreduce",
                                     "allgather",      "reduce-scatter",
-                                    "scan",           "exclusive-scan", "barrier", NULL};
+                                    "alltoall",       "scan",      "exclusive-scan", "barrier", NULL};
   if (!one_of(q->command, commands))
     return usage_error("no such command", q->command);
   if (strcmp(q->command, "gemm") == 0)
     return check_gemm(q);
   bool is_tree = strcmp(q->command, "tree") == 0;
   if (!is_tree && !one_of(q->op, ops))
-    return usage_error("--op is reduce, broadcast, allreduce, allgather, reduce-scatter, scan, "
-                       "exclusive-scan or barrier", q->op);
+    return usage_error("--op is reduce, broadcast, allreduce, allgather, reduce-scatter, "
+                       "alltoall, scan, exclusive-scan or barrier", q->op);
   if (q->length == 0)
     return usage_error("--len is missing", NULL);
   if ((q->tiles == 0) == (q->grid[0] == 0))

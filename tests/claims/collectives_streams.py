@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""All-gather, reduce-scatter, scan and barrier of <collectives>: random configurations against numpy,
+"""All-gather, reduce-scatter, all-to-all, scan and barrier of <collectives>: random configurations against numpy,
 from the commit's hash, some of 20 calls in a row; cycles within the model + 64 + 5 % at 200 random
 points; and the cycles of trial programs that were written by hand for single sizes.
 
@@ -18,7 +18,8 @@ LONG_ROW = 20
 SLACK, FACTOR = 64, 1.05
 SKEW_OF_LEAVING = 20
 CALLED = ((streams.ALLGATHER, 0), (streams.ALLGATHER, 1), (streams.REDUCE_SCATTER, 0),
-          (streams.REDUCE_SCATTER, 1), (streams.SCAN, 0), (streams.EXSCAN, 0), (streams.BARRIER, 0))
+          (streams.REDUCE_SCATTER, 1), (streams.SCAN, 0), (streams.EXSCAN, 0), (streams.BARRIER, 0),
+          (streams.ALLTOALL, 0))
 # Tiles, elements of a part, cycles of the trial program.
 TRIALS = ((streams.REDUCE_SCATTER, 128, 8, 1327), (streams.REDUCE_SCATTER, 16, 64, 1174),
           (streams.ALLGATHER, 128, 8, 1615), (streams.ALLGATHER, 37, 13, 801))
@@ -63,7 +64,9 @@ def main():
         tiles = lines.log_uniform(random, 2, 200)
         size = (lines.log_uniform(random, 1, 30), lines.log_uniform(random, 2, 30)) \
             if kind == streams.BARRIER else tiles
-        n = lines.log_uniform(random, 1, max(1, min(500, 6000 // tiles)))
+        if kind == streams.ALLTOALL:
+            size = tiles = lines.log_uniform(random, 2, 40)
+        n = lines.log_uniform(random, 1, max(1, min(500, 4000 // tiles)))
         found, _ = cycles(kind, with_task, size, n)
         claims.at_most(f"{streams.OPERATIONS[kind]}{' with a task' * with_task}, {size} tiles, "
                        f"{n} elements: cycles", found,
@@ -71,6 +74,11 @@ def main():
     for kind, tiles, n, trial in TRIALS:
         claims.at_most(f"{streams.OPERATIONS[kind]} with a task, {tiles} tiles, {n} elements: cycles",
                        cycles(kind, 1, tiles, n)[0], trial)
+    for n in (1, 8, 64):
+        stamps = streams.run(folder, {"kind": streams.ALLTOALL_2D, "width": 7, "height": 7,
+                                      "shape": lines.RECTANGLE}, (n,))
+        claims.at_most(f"alltoall, 7 x 7 tiles, {n} elements a pair: cycles",
+                       streams.cycles_of(stamps), 168 * n + 150)
     found, stamps = cycles(streams.BARRIER, 0, (7, 7), 0)
     claims.at_most("barrier, 7 x 7 tiles: cycles", found, TRIAL_BARRIER)
     claims.at_most("barrier, 7 x 7 tiles: from the first to leave to the last",
