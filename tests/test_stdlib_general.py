@@ -431,6 +431,43 @@ fn main() void {
         "0.500000 0.000000 inf nan"]
 
 
+def test_simprint_of_a_number_takes_few_cycles(tmp_path):
+    """A tile divides slowly: digits by division take over 100 cycles each."""
+    text = """
+const p = @import_module("<simprint>");
+const time = @import_module("<time>");
+var start = @zeros([3]u16);
+var end = @zeros([3]u16);
+var n: u32 = 4294967295;
+fn main() void {
+  time.enable_tsc();
+  time.get_timestamp(&start);
+  p.print_u32_decimal(n);
+  p.print_u16_hex(@as(u16, n));
+  time.get_timestamp(&end);
+  p.fmt("\\n{d}", .{ end[0] - start[0] });
+}
+"""
+    shown, cycles = stdlib_run.prints(tmp_path, text)
+    assert shown == "4294967295FFFF" and 14 < int(cycles) < 1200
+
+
+def test_simprint_of_wide_and_other_arguments(tmp_path):
+    text = """
+const p = @import_module("<simprint>");
+const E = enum(u16) { a = 3 };
+var w: u64 = 12;
+var i: i64 = 12;
+var b: bool = true;
+var e: E = E.a;
+var s: i8 = -7;
+fn main() void {
+  p.fmt("{d} {X} {d} {b} {d} {d} {X} {d}", .{ w, w, b, e, @as(u16, 77), s, s, i });
+}
+"""
+    assert stdlib_run.prints(tmp_path, text) == ["12 C 1 11 77 -7 F9 12"]
+
+
 def test_simprint_of_floats_is_near(tmp_path):
     values = [3.1415927, 123456.79, 9999999.0, 0.001, 0.0009999, 1.0e7, 2.5e38, 9.99999e-39, 0.1]
     calls = "\n".join(f"  p.print_f32({v!r}); p.print_string(\"\\n\");" for v in values)
