@@ -157,6 +157,8 @@ typedef struct {
   uint64_t wavelet_hops;        /* link crossings */
   uint64_t tasks;               /* started */
   uint64_t stalls[STALL_COUNT];
+  uint64_t paid[TRUST_COUNT];   /* cycles of instructions and tasks, by what their rows rest on;
+                                   those of the fabric and of groups are not among them */
 } EngineStats;
 
 /* What an engine shows of a tile, for reports and tests.  Taken between cycles. */

@@ -7,6 +7,7 @@
 #include "stb_ds.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool goes_ahead(CostClass cost)
 {
@@ -18,12 +19,6 @@ static bool goes_ahead(CostClass cost)
   case COST_RANDOM: case COST_COUNT: default:
     return false;
   }
-}
-
-static uint8_t cycles(const Timing *timing, CostClass cost, bool taken)
-{
-  unsigned n = timing_scalar(timing, cost, taken);
-  return (uint8_t)(n == 0 ? 1 : n);
 }
 
 /* Its address is compared with the bounds of a variable. */
@@ -41,8 +36,8 @@ static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
     CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
     code[i] = (ScalarCode){0};
     if (goes_ahead(cost) && !is_checked(e->program, cls, i) &&
-        timing_scalar(e->timing, cost, true) <= UINT8_MAX)
-      code[i] = scalar_code(insn, cycles(e->timing, cost, false), cycles(e->timing, cost, true));
+        timing_scalar(e->timing, cost, true) <= SCALAR_MOST_CYCLES)
+      code[i] = scalar_code(insn, e->timing);
   }
   return code;
 }
@@ -62,16 +57,26 @@ void fast_ahead_destroy(FastEngine *e)
   free(e->code);
 }
 
-/* Issues in cycles before `end`; at most as many as fit the mask. */
-static uint64_t steps(const FastEngine *e, FastTile *t, uint64_t from, uint64_t end,
-                      ScalarStores *stores)
+/* What the instructions ahead have paid, added to or taken from what the worker has counted. */
+static void count_paid(FastWorker *w, const FastAhead *ahead, bool undone)
 {
+  for (unsigned i = 0; i < TRUST_COUNT; i++)
+    w->stats.paid[i] += undone ? -(uint64_t)ahead->paid[i] : ahead->paid[i];
+}
+
+/* Issues in cycles before `end`; at most as many as fit the mask. */
+static uint64_t steps(FastWorker *w, FastTile *t, uint64_t from, uint64_t end)
+{
+  const FastEngine *e = w->engine;
+  FastAhead *ahead = t->ahead;
   ScalarRun run = {.code = e->code[t->cls->index], .fp16 = e->program->image->fp16,
-                   .regs = &t->regs, .mem = &t->mem, .pc = t->pc, .stores = stores,
+                   .regs = &t->regs, .mem = &t->mem, .pc = t->pc, .stores = &ahead->stores,
                    .first = (unsigned)(t->ready - from), .end = (unsigned)(end - from)};
   uint64_t issues = t->ready < end ? scalar_run(&run) : 0;
   t->pc = run.pc;
   t->ready = from + run.first;
+  memcpy(ahead->paid, run.paid, sizeof ahead->paid);
+  count_paid(w, ahead, false);
   return issues;
 }
 
@@ -94,7 +99,7 @@ void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
   ahead->pc = t->pc;
   ahead->ready = t->ready;
   ahead->from = from;
-  ahead->issues = steps(e, t, from, end, &ahead->stores);
+  ahead->issues = steps(w, t, from, end);
   t->is_ahead = ahead->issues != 0;
   if (!ahead->issues)
     return;
@@ -126,7 +131,8 @@ static void undo(FastWorker *w, FastTile *t, uint64_t cycle)
   t->pc = ahead->pc;
   t->ready = ahead->ready;
   scalar_undo_stores(&ahead->stores, &t->mem);
-  steps(w->engine, t, ahead->from, cycle, &ahead->stores);
+  count_paid(w, ahead, true);
+  steps(w, t, ahead->from, cycle);
   t->is_ahead = false;
 }
 

@@ -249,6 +249,8 @@ static const EngineStats *fast_stats(const Engine *base)
     sum->tasks += add->tasks;
     for (unsigned i = 0; i < STALL_COUNT; i++)
       sum->stalls[i] += add->stalls[i];
+    for (unsigned i = 0; i < TRUST_COUNT; i++)
+      sum->paid[i] += add->paid[i];
   }
   return &e->stats;
 }

@@ -156,6 +156,7 @@ typedef struct {
   uint16_t pc;
   uint64_t ready, from, issues;
   ScalarStores stores;
+  unsigned paid[TRUST_COUNT];   /* by them */
 } FastAhead;
 
 /* A tile has instructions ahead only while it has no operation, so the two take turns in memory. */

@@ -30,6 +30,14 @@ STEP HOT void note_active(const Visit *v)
     stats->last_event = v->now;
 }
 
+/* The cycles of a row that a thread spends. */
+STEP unsigned pay(Visit *v, TimingRowId row)
+{
+  unsigned cycles = timing_cycles(v->engine->timing, row);
+  v->worker->stats.paid[timing_trust(row)] += cycles ? cycles : 1;
+  return cycles;
+}
+
 STEP void record_event(const Visit *v, TraceEvent event)
 {
   FastEngine *e = v->engine;

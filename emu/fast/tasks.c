@@ -294,18 +294,17 @@ static void start_main(Visit *v, uint16_t pc, unsigned cost)
 
 static void start_task(Visit *v)
 {
-  const Timing *timing = v->engine->timing;
   FastTile *t = v->tile;
   const ImageTask *task;
   FastWavelet w = {0};
-  unsigned cost = timing->local_task_start;
+  TimingRowId start = TIMING_local_task_start;
   if (v->pick == TASK_LOCAL) {
     task = t->cls->local_task[v->pick_id];
     t->active &= ~(UINT64_C(1) << v->pick_id);
   } else {
     bool data = v->pick == TASK_DATA;
     task = data ? t->cls->data_task[v->pick_id] : t->cls->control_task[v->pick_id];
-    cost = data ? timing->data_task_start : timing->control_task_start;
+    start = data ? TIMING_data_task_start : TIMING_control_task_start;
     w = input_pop(v, v->pick_queue);
     queue_note(&t->queues[v->pick_queue].input,
                (QueueUse){task->entry, 1, wavelet_field(w.meta), false});
@@ -314,7 +313,7 @@ static void start_task(Visit *v)
     if (task->arguments > 1)
       t->regs.r[INDEX_REGISTER] = (uint16_t)(w.payload >> HALF_BITS);
   }
-  start_main(v, task->entry, cost);
+  start_main(v, task->entry, pay(v, start));
   t->task = (uint8_t)v->pick;
   t->task_id = v->pick_id;
   record_start(&t->record, v->pick, v->pick_id);
@@ -328,7 +327,7 @@ static void start_launch(Visit *v)
   FastTile *t = v->tile;
   unsigned sp = v->engine->program->machine->sp_register;
   t->launch_pending = false;
-  start_main(v, t->launch_entry, v->engine->timing->local_task_start);
+  start_main(v, t->launch_entry, pay(v, TIMING_local_task_start));
   t->task = TASK_NONE;
   t->regs.r[sp] = (uint16_t)(t->regs.r[sp] - 2);
   if (mem_store(&t->mem, t->regs.r[sp], 2, PC_RETURN) != FAULT_COUNT)
@@ -365,7 +364,7 @@ static void end_main(Visit *v)
     EVENT(v, .kind = EV_TASK_END, .task = (TaskKind)t->task, .id = t->task_id);
   t->running = false;
   t->task = TASK_NONE;
-  t->ready = v->now + v->engine->timing->task_end_to_pick;
+  t->ready = v->now + pay(v, TIMING_task_end_to_pick);
 }
 
 /* ---- counters and configuration registers ----------------------------------------------- */
@@ -507,7 +506,6 @@ static DsrState *dsr_of(const Visit *v, const Insn *insn)
 
 static unsigned exec_ldsr(Visit *v, const Insn *insn)
 {
-  const Timing *timing = v->engine->timing;
   FastTile *t = v->tile;
   uint32_t address = insn->absolute ? insn->imm : (t->regs.r[insn->b] + insn->imm) & LOW16;
   uint16_t words[sizeof(((ImageDsr *)0)->words) / sizeof(uint16_t)] = {0};
@@ -528,7 +526,7 @@ static unsigned exec_ldsr(Visit *v, const Insn *insn)
   }
   dsr_set(dsr_of(v, insn), &desc);
   bool extended = desc.kind == DESC_MEM4D || desc.kind == DESC_CIRC || desc.kind == DESC_FIFO;
-  return extended ? timing->xdsr_load : timing->dsr_load;
+  return pay(v, extended ? TIMING_xdsr_load : TIMING_dsr_load);
 }
 
 static void exec_dsrset(Visit *v, const Insn *insn)
@@ -579,9 +577,9 @@ static unsigned exec_engine(Visit *v, const Insn *insn)
 {
   uint16_t *r = v->tile->regs.r;
   TileRegisters *registers = &v->tile->registers;
-  unsigned cost = timing_scalar(v->engine->timing, insn_info[insn->op].cost, false);
+  if (insn->op == OP_ldsr)
+    return exec_ldsr(v, insn);
   switch ((int)insn->op) {
-  case OP_ldsr: return exec_ldsr(v, insn);
   case OP_dsrset: exec_dsrset(v, insn); break;
   case OP_dsrget: exec_dsrget(v, insn); break;
   case OP_act: activate(v, r[insn->a], v->tile->pc); break;
@@ -599,7 +597,7 @@ static unsigned exec_engine(Visit *v, const Insn *insn)
   case OP_qflush: exec_qflush(v, r[insn->a], insn->imm); break;
   default: tile_fault(v, FAULT_UNSUPPORTED, 0); break;
   }
-  return cost;
+  return pay(v, timing_scalar_row(insn_info[insn->op].cost, false));
 }
 
 /* ---- one scalar or vector instruction --------------------------------------------------- */
@@ -622,7 +620,6 @@ static RARE void check_scalar_memory(Visit *v, const Insn *insn)
 static void issue_scalar(Visit *v, const Insn *insn)
 {
   FastTile *t = v->tile;
-  const Timing *timing = v->engine->timing;
   CostClass cost = insn_info[insn->op].cost;
   uint16_t next = (uint16_t)(t->pc + insn_words(insn->op) * 2);
   if (UNLIKELY(step_checks(v, CHECKS_MEMORY)))
@@ -636,7 +633,7 @@ static void issue_scalar(Visit *v, const Insn *insn)
     return;
   case SCALAR_CONFIG:
     access_config(v, (uint16_t)result.value, result.store, insn->a);
-    t->ready = v->now + timing_scalar(timing, cost, false);
+    t->ready = v->now + pay(v, timing_scalar_row(cost, false));
     t->pc = next;
     return;
   case SCALAR_JUMP:
@@ -644,14 +641,14 @@ static void issue_scalar(Visit *v, const Insn *insn)
     if (result.pc == PC_RETURN)
       end_main(v);
     else
-      t->ready = v->now + timing_scalar(timing, cost, true);
+      t->ready = v->now + pay(v, timing_scalar_row(cost, true));
     return;
   case SCALAR_ENGINE:
     t->ready = v->now + exec_engine(v, insn);
     t->pc = next;
     return;
   case SCALAR_NEXT: default:
-    t->ready = v->now + timing_scalar(timing, cost, false);
+    t->ready = v->now + pay(v, timing_scalar_row(cost, false));
     t->pc = next;
     return;
   }

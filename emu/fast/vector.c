@@ -215,7 +215,7 @@ static void vec_finish(Visit *v, unsigned thread, const VecRun *run, uint64_t la
   t->regs.vector_carry = run->carry;
   if (!by_fifo)
     write_register(t, &run->dest);
-  t->ready = last + timing->vector_end;
+  t->ready = last + pay(v, TIMING_vector_end);
 }
 
 static void thread_release(Visit *v, unsigned thread)
@@ -310,7 +310,7 @@ static bool needs_no_check(const Visit *v, const VecRun *run)
  * first: n + 3 from issue to issue holds for n = 0 too. */
 static void start_empty(Visit *v, unsigned thread, const VecRun *run)
 {
-  uint64_t start = v->engine->timing->vector_start;
+  uint64_t start = pay(v, TIMING_vector_start);
   bool stepping = (run->dest.flags | run->src[0].flags | run->src[1].flags) & DESC_F_STEP;
   vec_finish(v, thread, run, v->now + (start ? start - 1 : 0), false, false);
   if (!run->async && stepping)
@@ -418,14 +418,14 @@ STEP void vec_start(Visit *v, const Insn *insn)
   note_queues(t, run);
   t->pc = (uint16_t)(t->pc + run->insn_words * 2);
   if (run->async)
-    t->ready = v->now + e->timing->vector_async_issue;
+    t->ready = v->now + pay(v, TIMING_vector_async_issue);
   if (run->remaining == 0) {
     start_empty(v, thread, run);
     fast_work_free(v->worker, both);
     return;
   }
   FastThread *th = &t->threads[thread];
-  *th = (FastThread){.run = both, .ready = v->now + e->timing->vector_start,
+  *th = (FastThread){.run = both, .ready = v->now + pay(v, TIMING_vector_start),
                      .plain = is_plain(t, run) && needs_no_check(v, run)};
   if (th->plain) {
     make_plain(&both->plain, run);

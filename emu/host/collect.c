@@ -65,6 +65,21 @@ static json_t *stalls_json(const EngineStats *engine)
   return stalls;
 }
 
+/* Cycles of threads by what their times rest on.  Groups are documented, waits belong to none. */
+static json_t *trust_json(const EngineStats *engine)
+{
+  uint64_t groups = engine->groups + engine->stalls[STALL_BANK], sum = groups;
+  json_t *trust = json_object();
+  for (unsigned i = 0; i < TRUST_COUNT; i++) {
+    uint64_t cycles = engine->paid[i] + (i == TRUST_DOCUMENTED ? groups : 0);
+    json_object_set_new(trust, timing_trust_name((TimingTrust)i), json_count(cycles));
+    sum += engine->paid[i];
+  }
+  double share = sum ? (double)engine->paid[TRUST_ASSUMED] / (double)sum : 0;
+  json_object_set_new(trust, "assumed_share", json_real(share));
+  return trust;
+}
+
 char *host_stats_json(const HostStats *stats)
 {
   const EngineStats *engine = stats->engine_stats;
@@ -96,6 +111,7 @@ char *host_stats_json(const HostStats *stats)
   json_object_set_new(top, "wavelets", json_count(engine->wavelets));
   json_object_set_new(top, "wavelet_hops", json_count(engine->wavelet_hops));
   json_object_set_new(top, "stalls", stalls_json(engine));
+  json_object_set_new(top, "trust", trust_json(engine));
   json_object_set_new(top, "peak_rss_bytes",
                       json_count((uint64_t)usage.ru_maxrss * RSS_UNIT_BYTES));
   char *text = json_dumps(top, JSON_INDENT(2));

@@ -22,6 +22,15 @@ typedef struct {
 
 const Timing *timing_get(Arch arch);
 
+/* The rows by number. */
+typedef enum {
+#define TIMING(name, wse2, wse3, status, source) TIMING_##name,
+#define SIMD(op, wse2, wse3)
+#define STRIDE(residue, elements)
+#include "emu/machine/timing.def"
+  TIMING_ROWS
+} TimingRowId;
+
 /* The rows, for documentation and for tests that change one. */
 typedef struct {
   const char *name;
@@ -38,9 +47,21 @@ bool timing_set(Timing *timing, const char *name, uint16_t cycles);
  * TIMING_MOST_RAMP: NULL, or the first word that is none. */
 enum { TIMING_MOST = 1000, TIMING_MOST_RAMP = 8 };
 const char *timing_set_words(Timing *timing, const char *words, Arena *scratch);
+/* How far a row can be trusted. */
+typedef enum { TRUST_DOCUMENTED, TRUST_FITTED, TRUST_ASSUMED, TRUST_COUNT } TimingTrust;
+TimingTrust timing_trust(TimingRowId row);
+const char *timing_trust_name(TimingTrust trust);
 /* Cycles from the issue of a scalar instruction to its thread's next issue.  `taken` matters
  * to branches only; DSR loads and vector instructions have their own rules. */
 unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken);
+/* The row that says so. */
+TimingRowId timing_scalar_row(CostClass cost, bool taken);
+static inline unsigned timing_cycles(const Timing *timing, TimingRowId row)
+{
+  uint16_t cycles;
+  memcpy(&cycles, (const char *)timing + timing_rows[row].offset, sizeof cycles);
+  return cycles;
+}
 
 /* ---- load.c: the program, shared and read-only ----------------------------------------------- */
 

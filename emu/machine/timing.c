@@ -92,26 +92,47 @@ const char *timing_set_words(Timing *timing, const char *words, Arena *scratch)
   }
 }
 
-unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken)
+TimingTrust timing_trust(TimingRowId row)
+{
+  switch (timing_rows[row].status) {
+  case 'D': return TRUST_DOCUMENTED;
+  case 'I': return TRUST_FITTED;
+  default: return TRUST_ASSUMED;
+  }
+}
+
+const char *timing_trust_name(TimingTrust trust)
+{
+  static const char *const names[] = {"documented", "fitted", "assumed"};
+  _Static_assert(ARRAY_COUNT(names) == TRUST_COUNT, "a name each");
+  return names[trust];
+}
+
+TimingRowId timing_scalar_row(CostClass cost, bool taken)
 {
   switch (cost) {
-  case COST_ALU16: return timing->alu16;
-  case COST_ALU32: return timing->alu32;
-  case COST_IDIV: return timing->idiv;
-  case COST_FP: return timing->fp;
-  case COST_FDIV: return timing->fdiv;
-  case COST_LOAD: return timing->load;
-  case COST_STORE: return timing->store;
-  case COST_JUMP: return timing->jump;
-  case COST_BRANCH: return taken ? timing->branch_taken : timing->branch_not_taken;
-  case COST_CALL: return timing->call;
-  case COST_RETURN: return timing->ret;
-  case COST_ENDTASK: return timing->task_end_to_pick;
-  case COST_DSR_LOAD: return timing->dsr_load;
-  case COST_DSR_UPDATE: return timing->dsr_update;
-  case COST_VECTOR: return timing->vector_start;
-  case COST_CONFIG: return timing->config;
-  case COST_RANDOM: return timing->random;
+  case COST_ALU16: return TIMING_alu16;
+  case COST_ALU32: return TIMING_alu32;
+  case COST_IDIV: return TIMING_idiv;
+  case COST_FP: return TIMING_fp;
+  case COST_FDIV: return TIMING_fdiv;
+  case COST_LOAD: return TIMING_load;
+  case COST_STORE: return TIMING_store;
+  case COST_JUMP: return TIMING_jump;
+  case COST_BRANCH: return taken ? TIMING_branch_taken : TIMING_branch_not_taken;
+  case COST_CALL: return TIMING_call;
+  case COST_RETURN: return TIMING_ret;
+  case COST_ENDTASK: return TIMING_task_end_to_pick;
+  case COST_DSR_LOAD: return TIMING_dsr_load;
+  case COST_DSR_UPDATE: return TIMING_dsr_update;
+  case COST_VECTOR: return TIMING_vector_start;
+  case COST_CONFIG: return TIMING_config;
+  case COST_RANDOM: return TIMING_random;
   case COST_COUNT: default: ICE("no cost class %d", (int)cost);
   }
+}
+
+unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken)
+{
+  return timing_cycles(timing, timing_scalar_row(cost, taken));
 }

@@ -310,17 +310,16 @@ static void start_main(RefEngine *engine, RefTile *tile, uint16_t pc, unsigned c
 
 static void start_task(RefEngine *engine, RefTile *tile, const RefPlan *plan)
 {
-  const Timing *timing = &engine->program->timing;
   const ImageTask *task;
   Wavelet w = {0};
-  unsigned cost = timing->local_task_start;
+  TimingRowId start = TIMING_local_task_start;
   if (plan->pick == TASK_LOCAL) {
     task = tile->cls->local_task[plan->pick_id];
     tile->active &= ~(UINT64_C(1) << plan->pick_id);
   } else {
     bool data = plan->pick == TASK_DATA;
     task = data ? tile->cls->data_task[plan->pick_id] : tile->cls->control_task[plan->pick_id];
-    cost = data ? timing->data_task_start : timing->control_task_start;
+    start = data ? TIMING_data_task_start : TIMING_control_task_start;
     w = take_input(engine, tile, plan->pick_queue);
     tile->input_use[plan->pick_queue] = (QueueUse){task->entry, 1, w.color, false};
     if (task->arguments > 0)
@@ -328,7 +327,7 @@ static void start_task(RefEngine *engine, RefTile *tile, const RefPlan *plan)
     if (task->arguments > 1)
       tile->regs.r[INDEX_REGISTER] = (uint16_t)(w.payload >> HALF_BITS);
   }
-  start_main(engine, tile, task->entry, cost);
+  start_main(engine, tile, task->entry, ref_pay(engine, start));
   tile->task = plan->pick;
   tile->task_id = plan->pick_id;
   record_start(&tile->record, plan->pick, plan->pick_id);
@@ -342,7 +341,7 @@ static void start_launch(RefEngine *engine, RefTile *tile)
 {
   unsigned sp = engine->program->machine->sp_register;
   tile->launch_pending = false;
-  start_main(engine, tile, tile->launch_entry, engine->program->timing.local_task_start);
+  start_main(engine, tile, tile->launch_entry, ref_pay(engine, TIMING_local_task_start));
   tile->task = TASK_NONE;
   tile->regs.r[sp] = (uint16_t)(tile->regs.r[sp] - 2);
   FaultKind fault = mem_store(&tile->mem, tile->regs.r[sp], 2, PC_RETURN);
@@ -377,7 +376,7 @@ static void end_main(RefEngine *engine, RefTile *tile)
                                          .id = tile->task_id});
   tile->running = false;
   tile->task = TASK_NONE;
-  tile->ready = engine->cycle + engine->program->timing.task_end_to_pick;
+  tile->ready = engine->cycle + ref_pay(engine, TIMING_task_end_to_pick);
 }
 
 void ref_main_continue(RefTile *tile, uint64_t ready)
@@ -525,7 +524,6 @@ static void exec_config(RefEngine *engine, RefTile *tile, const Insn *insn)
 
 static unsigned exec_ldsr(RefEngine *engine, RefTile *tile, const Insn *insn)
 {
-  const Timing *timing = &engine->program->timing;
   uint32_t address = insn->absolute ? insn->imm : (tile->regs.r[insn->b] + insn->imm) & LOW16;
   uint16_t words[sizeof(((ImageDsr *)0)->words) / sizeof(uint16_t)] = {0};
   uint32_t word = 0;
@@ -546,7 +544,7 @@ static unsigned exec_ldsr(RefEngine *engine, RefTile *tile, const Insn *insn)
   }
   dsr_set(&tile->dsrs[insn->file][insn->a], &desc);
   bool extended = desc.kind == DESC_MEM4D || desc.kind == DESC_CIRC || desc.kind == DESC_FIFO;
-  return extended ? timing->xdsr_load : timing->dsr_load;
+  return ref_pay(engine, extended ? TIMING_xdsr_load : TIMING_dsr_load);
 }
 
 static void exec_dsrset(RefEngine *engine, RefTile *tile, const Insn *insn)
@@ -596,9 +594,9 @@ static void exec_stctr(RefEngine *engine, RefTile *tile, const Insn *insn)
 static unsigned exec_engine(RefEngine *engine, RefTile *tile, const Insn *insn)
 {
   uint16_t *r = tile->regs.r;
-  unsigned cost = timing_scalar(&engine->program->timing, insn_info[insn->op].cost, false);
+  if (insn->op == OP_ldsr)
+    return exec_ldsr(engine, tile, insn);
   switch ((int)insn->op) {
-  case OP_ldsr: return exec_ldsr(engine, tile, insn);
   case OP_dsrset: exec_dsrset(engine, tile, insn); break;
   case OP_dsrget: exec_dsrget(engine, tile, insn); break;
   case OP_act: activate(engine, tile, r[insn->a], tile->pc); break;
@@ -620,7 +618,7 @@ static unsigned exec_engine(RefEngine *engine, RefTile *tile, const Insn *insn)
   case OP_qflush: exec_qflush(engine, tile, r[insn->a], insn->imm); break;
   default: tile_fault(engine, tile, FAULT_UNSUPPORTED, 0); break;
   }
-  return cost;
+  return ref_pay(engine, timing_scalar_row(insn_info[insn->op].cost, false));
 }
 
 /* ---- commit: one scalar or vector instruction ------------------------------------------------ */
@@ -641,7 +639,6 @@ static void check_memory(RefEngine *engine, const RefTile *tile, const Insn *ins
 static void issue_instruction(RefEngine *engine, RefTile *tile)
 {
   const Insn *insn = class_insn(tile->cls, tile->pc);
-  const Timing *timing = &engine->program->timing;
   if (!insn) {
     tile_fault(engine, tile, FAULT_PC, tile->pc);
     tile->running = false;
@@ -670,7 +667,7 @@ static void issue_instruction(RefEngine *engine, RefTile *tile)
     return;
   case SCALAR_CONFIG:
     access_config(engine, tile, (uint16_t)result.value, result.store, insn->a);
-    tile->ready = engine->cycle + timing_scalar(timing, cost, false);
+    tile->ready = engine->cycle + ref_pay(engine, timing_scalar_row(cost, false));
     tile->pc = next;
     return;
   case SCALAR_JUMP:
@@ -678,14 +675,14 @@ static void issue_instruction(RefEngine *engine, RefTile *tile)
     if (result.pc == PC_RETURN)
       end_main(engine, tile);
     else
-      tile->ready = engine->cycle + timing_scalar(timing, cost, true);
+      tile->ready = engine->cycle + ref_pay(engine, timing_scalar_row(cost, true));
     return;
   case SCALAR_ENGINE:
     tile->ready = engine->cycle + exec_engine(engine, tile, insn);
     tile->pc = next;
     return;
   case SCALAR_NEXT: default:
-    tile->ready = engine->cycle + timing_scalar(timing, cost, false);
+    tile->ready = engine->cycle + ref_pay(engine, timing_scalar_row(cost, false));
     tile->pc = next;
     return;
   }

@@ -196,7 +196,7 @@ static void vec_finish(RefEngine *engine, RefTile *tile, unsigned thread, const 
   Action action = by_control ? run->on_control : run->done;
   if (action.kind != ACT_NONE)
     ref_action_later(tile, last + timing->async_done_action, action, run->pc);
-  ref_main_continue(tile, last + timing->vector_end);
+  ref_main_continue(tile, last + ref_pay(engine, TIMING_vector_end));
 }
 
 /* An operation without elements is over as if a group had been done in the cycle before its
@@ -204,7 +204,7 @@ static void vec_finish(RefEngine *engine, RefTile *tile, unsigned thread, const 
 static void start_empty(RefEngine *engine, RefTile *tile, unsigned thread, const VecRun *run,
                         bool exhausted)
 {
-  uint64_t start = engine->program->timing.vector_start;
+  uint64_t start = ref_pay(engine, TIMING_vector_start);
   uint64_t last = engine->cycle + (start ? start - 1 : 0);
   vec_finish(engine, tile, thread, run, last, false, false);
   if (!run->async && exhausted)
@@ -297,7 +297,6 @@ void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn)
 {
   VecRun run;
   uint32_t value = 0;
-  const Timing *timing = &engine->program->timing;
   FaultKind fault = vec_begin(&run, insn, tile->pc, engine->program, tile->cls, &tile->regs,
                               tile->dsrs, &tile->mem, &tile->registers, &value);
   unsigned thread = run.async ? 1u + run.microthread : MAIN_THREAD;
@@ -324,13 +323,13 @@ void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn)
   note_queues(tile, &run);
   tile->pc = (uint16_t)(tile->pc + run.insn_words * 2);
   if (run.async)
-    ref_main_continue(tile, engine->cycle + timing->vector_async_issue);
+    ref_main_continue(tile, engine->cycle + ref_pay(engine, TIMING_vector_async_issue));
   if (run.remaining == 0) {
     start_empty(engine, tile, thread, &run, is_stepping(&run));
     return;
   }
-  tile->threads[thread] = (VecThread){.running = true, .run = run,
-                                      .ready = engine->cycle + timing->vector_start};
+  uint64_t first = engine->cycle + ref_pay(engine, TIMING_vector_start);
+  tile->threads[thread] = (VecThread){.running = true, .run = run, .ready = first};
 }
 
 /* ---- one group ------------------------------------------------------------------------------- */

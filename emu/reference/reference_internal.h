@@ -199,6 +199,13 @@ uint8_t ref_queues_filled(const Ring rings[MAX_QUEUES]);
 void ref_action_later(RefTile *tile, uint64_t cycle, Action action, uint16_t pc);
 /* The main thread goes on at `ready` with its next instruction. */
 void ref_main_continue(RefTile *tile, uint64_t ready);
+/* The cycles of a row that a thread spends. */
+static inline unsigned ref_pay(RefEngine *engine, TimingRowId row)
+{
+  unsigned cycles = timing_cycles(&engine->program->timing, row);
+  engine->stats.paid[timing_trust(row)] += cycles ? cycles : 1;
+  return cycles;
+}
 
 /* Whether --check asks for it: CHECKS_*. */
 static inline bool ref_checks(const RefEngine *engine, unsigned what)

@@ -495,11 +495,27 @@ static uint16_t stored_address(const Insn *insn, const Registers *regs)
   }
 }
 
-ScalarCode scalar_code(const Insn *insn, uint8_t cycles, uint8_t cycles_if_jump)
+/* A row of instructions sums up three counts in one word: cycles, and which of them are fitted or
+ * assumed.  No count comes to twice the cycles of a row and an instruction more. */
+enum { PAY_BITS = 10, PAY_MASK = (1 << PAY_BITS) - 1 };
+_Static_assert(64 + SCALAR_MOST_CYCLES <= PAY_MASK && 3 * PAY_BITS <= 32, "the counts fit");
+
+/* Of an instruction whose row has 0 cycles, too: the next one issues in another cycle. */
+static uint32_t pay_of(const Timing *timing, CostClass cost, bool taken)
+{
+  TimingRowId row = timing_scalar_row(cost, taken);
+  uint32_t cycles = timing_cycles(timing, row);
+  cycles = cycles == 0 ? 1 : cycles & PAY_MASK;
+  return cycles | (timing_trust(row) == TRUST_FITTED ? cycles << PAY_BITS : 0) |
+         (timing_trust(row) == TRUST_ASSUMED ? cycles << 2 * PAY_BITS : 0);
+}
+
+ScalarCode scalar_code(const Insn *insn, const Timing *timing)
 {
   CostClass cost = insn_info[insn->op].cost;
   return (ScalarCode){
-    .insn = insn, .words = (uint8_t)insn_words(insn->op), .cycles = {cycles, cycles_if_jump},
+    .insn = insn, .words = (uint8_t)insn_words(insn->op),
+    .pay = {pay_of(timing, cost, false), pay_of(timing, cost, true)},
     .stores = stored_bytes(insn->op),
     .careful = insn->a == STACK_POINTER || cost == COST_CALL || cost == COST_RETURN ||
                cost == COST_FP || cost == COST_FDIV,
@@ -524,7 +540,7 @@ static bool note_store(ScalarRun *run, const ScalarCode *code)
 }
 
 /* False: nothing has changed. */
-static inline bool run_one(ScalarRun *run, const ScalarCode *code)
+static inline bool run_one(ScalarRun *run, const ScalarCode *code, uint32_t *paid)
 {
   Registers before;
   Exec e = {code->insn, run->pc, run->fp16, run->regs, run->mem};
@@ -537,7 +553,7 @@ static inline bool run_one(ScalarRun *run, const ScalarCode *code)
       *run->regs = before;
     return false;
   }
-  run->first += code->cycles[jumps];
+  *paid += code->pay[jumps];
   run->pc = jumps ? result.pc : (uint16_t)(run->pc + code->words * 2);
   return true;
 }
@@ -547,21 +563,27 @@ __attribute__((flatten)) uint64_t scalar_run(ScalarRun *run)
 {
   const ImageClass *image = run->mem->cls->image;
   uint64_t issues = 0;
+  uint32_t paid = run->first, first = run->first;
   run->stores->n = 0;
-  while (run->first < run->end) {
+  while ((paid & PAY_MASK) < run->end) {
     uint32_t offset = (uint32_t)run->pc - image->code_address;
-    unsigned at = run->first;
+    unsigned at = paid & PAY_MASK;
     if (offset >= image->code_words * 2u || offset % 2)
       break;
     const ScalarCode *code = &run->code[offset / 2];
     if (!code->insn || (code->stores && !note_store(run, code)))
       break;
-    if (!run_one(run, code)) {
+    if (!run_one(run, code, &paid)) {
       run->stores->n -= code->stores > 0;
       break;
     }
     issues |= UINT64_C(1) << at;
   }
+  run->first = paid & PAY_MASK;
+  run->paid[TRUST_FITTED] = paid >> PAY_BITS & PAY_MASK;
+  run->paid[TRUST_ASSUMED] = paid >> 2 * PAY_BITS;
+  run->paid[TRUST_DOCUMENTED] = run->first - first - run->paid[TRUST_FITTED] -
+                                run->paid[TRUST_ASSUMED];
   return issues;
 }
 

@@ -99,8 +99,9 @@ bool scalar_access(const Insn *insn, const Registers *regs, MemoryAccess *access
  * row. */
 typedef struct {
   const Insn *insn;             /* NULL: none, or not to be carried out in a row */
+  uint32_t pay[2];              /* packed: the cycles to the next, and which are fitted or assumed;
+                                   if it jumps */
   uint8_t words;
-  uint8_t cycles[2];            /* to the next; if it jumps */
   uint8_t stores;               /* bytes that it stores */
   bool careful;                 /* registers have to be put back if it can not be carried out */
 } ScalarCode;
@@ -121,10 +122,12 @@ typedef struct {
   uint16_t pc;                  /* of the next */
   unsigned first, end;          /* the next issues in cycle `first`, all of them before cycle `end`,
                                    which is at most 64 */
+  unsigned paid[TRUST_COUNT];   /* cycles between, by what their rows rest on; written */
 } ScalarRun;
 
-/* For an instruction that scalar_exec carries out. */
-ScalarCode scalar_code(const Insn *insn, uint8_t cycles, uint8_t cycles_if_jump);
+/* For an instruction that scalar_exec carries out in at most SCALAR_MOST_CYCLES. */
+enum { SCALAR_MOST_CYCLES = 255 };
+ScalarCode scalar_code(const Insn *insn, const Timing *timing);
 /* Carries out instructions until `end`, or one that does more than change registers and static data
  * or stack.  Returns the cycles in which they issue, a bit each; `pc` and `first`: of the next. */
 uint64_t scalar_run(ScalarRun *run);
