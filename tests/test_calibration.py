@@ -57,6 +57,22 @@ def test_timing_sets_rows_on_both_engines(chain, tmp_path):
         assert slower >= usual + 2 * 4
 
 
+def test_statistics_say_what_cycles_rest_on(tmp_path):
+    layout = "tests/bench/busy/layout.csl"
+    harness.compile(layout, tmp_path / "b.bin", params={"width": 3, "height": 2, "turns": 7})
+    found = []
+    for engine in ("fast", "reference"):
+        harness.emu(tmp_path / "b.bin", f"--engine={engine}", f"--stats={tmp_path}/s.json")
+        found.append(harness.stats(tmp_path / "s.json"))
+    assert found[0]["trust"] == found[1]["trust"]
+    trust = found[0]["trust"]
+    # Tiles that only compute: all time is paid, from the start of the task to its end.
+    paid = trust["documented"] + trust["fitted"] + trust["assumed"]
+    assert abs(paid / 6 - found[0]["cycles"]) <= 8
+    assert trust["assumed_share"] == pytest.approx(trust["assumed"] / paid)
+    assert trust["documented"] and trust["assumed"]
+
+
 @pytest.mark.parametrize("words", ["", "hop", "hop:", "hop:x", "hop:0", "hop:1001", "ramp_up:9",
                                    "hop:2,", "nothing:2", "hop:2;store:2"])
 def test_timing_refuses_what_is_no_row(chain, words):
