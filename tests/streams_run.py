@@ -8,13 +8,14 @@ import harness
 
 PROGRAM = harness.ROOT / "tests" / "stdlib" / "streams" / "layout.csl"
 KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan", "exclusive scan",
-         "barrier", "alltoall", "alltoall_v", "alltoall_2d"]
+         "barrier", "alltoall", "alltoall_v", "alltoall_2d",
+         "broadcast_any"]
 (ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER, ALLTOALL,
- ALLTOALL_V, ALLTOALL_2D) = range(10)
+ ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY) = range(11)
 WITH_TASK = (ALLGATHER, REDUCE_SCATTER)
 REDUCTIONS = (REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN)
 EXCHANGES = (ALLTOALL, ALLTOALL_V, ALLTOALL_2D)
-OF_RECTANGLES = (BARRIER, ALLTOALL_2D)
+OF_RECTANGLES = (BARRIER, ALLTOALL_2D, BROADCAST_ANY)
 OF_PARTS = (ALLGATHER_V, REDUCE_SCATTER_V)
 DEFAULTS = {"width": 4, "height": 1, "shape": lines.ROW, "kind": ALLGATHER, "element": 0,
             "operation": lines.ADD, "with_task": 0, "skew": 0}
@@ -88,6 +89,11 @@ def expected(config, calls, i, sent):
     return [None] * P
 
 
+def root_of(calls, i):
+    """Of a broadcast; tests/stdlib/streams/pe.csl has the same."""
+    return (7 * i + 3) % calls.P
+
+
 def stamps_of(folder, config, calls):
     """(calls, tiles, 2): the cycle in which each tile came and left."""
     words = harness.load_npy(folder / "stamps.npy").astype(numpy.int64)
@@ -151,6 +157,9 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
     for i in range(len(lengths)):
         at = int(calls.send_at[i])
         parts = [inputs["send"][y, x, at:at + calls.sends[i]] for y, x in order]
+        if config["kind"] == BROADCAST_ANY:
+            part = slice(int(calls.recv_at[i]), int(calls.recv_at[i]) + calls.lengths[i])
+            want[..., part] = inputs["recv"][*order[root_of(calls, i)], part]
         for (y, x), numbers in zip(order, expected(config, calls, i, parts)):
             if numbers is not None:
                 begin = int(calls.recv_at[i])

@@ -1,0 +1,92 @@
+"""<mpi>: every call, in a row, against the same in numpy."""
+import numpy
+import pytest
+
+import collectives_run as lines
+import harness
+
+PROGRAM = harness.ROOT / "tests" / "stdlib" / "mpi" / "layout.csl"
+CALLS = 13
+FUNCTIONS = lines.FUNCTIONS
+DIRECTIONS = {lines.ROW: "row", lines.COLUMN: "column", lines.SNAKE: "snake"}
+
+
+def expected(send, counts, n, root, function):
+    """results[call][rank]: (place, elements) pairs; what is not named stays zero."""
+    P = len(send)
+    parts = send.reshape(P, P, n)
+    with numpy.errstate(over="ignore"):
+        total = send[0].copy()
+        for p in range(1, P):
+            total = function(total, send[p])
+    most = counts.max(axis=0)
+
+    def on_root(pairs):
+        return [pairs if p == root else [] for p in range(P)]
+
+    return [
+        [[(0, send[root][:n])]] * P,
+        on_root([(0, total[:n])]),
+        on_root([(q * n, send[q][:n]) for q in range(P)]),
+        [[(0, parts[root, p])] for p in range(P)],
+        [[(0, total)]] * P,
+        [[(0, total[p * n:p * n + n])] for p in range(P)],
+        [[(q * n, send[q][:n]) for q in range(P)]] * P,
+        [[(q * n, parts[q, p]) for q in range(P)] for p in range(P)],
+        [[(q * n, parts[q, p][:counts[q, p]]) for q in range(P)] for p in range(P)],
+        [[(0, parts[root, p][:counts[root, p]])] for p in range(P)],
+        [[(0, send[(p - 1) % P][:n])] for p in range(P)],
+        on_root([(q * n, send[q][:counts[q, q]]) for q in range(P)]),
+        [[(q * n, send[q][:most[q]]) for q in range(P)] for p in range(P)],
+    ]
+
+
+def check(folder, width, height, shape, n, root, is_integer, operation, seed, arch,
+          engine="fast"):
+    P = width * height
+    config = {"width": width, "height": height, "shape": shape, "element": 4 * is_integer,
+              "operation": operation}
+    random = numpy.random.default_rng(seed)
+    order = [(y, x) for x, y in lines.line_order(config)]
+    send = lines.values(random, config, (P, P * n))
+    counts = random.integers(0, n + 1, (P, P)).astype(numpy.uint16)
+    image = folder / "o.bin"
+    harness.compile(PROGRAM, image, f"--arch={arch}", params={
+        "width": width, "height": height, "shape": shape, "n": n, "root": root,
+        "is_integer": "true" if is_integer else "false", "operation": operation})
+    arrays = {}
+    for name, by_rank in (("send", send), ("counts", counts)):
+        array = numpy.zeros((height, width, by_rank.shape[1]), by_rank.dtype)
+        for (y, x), row in zip(order, by_rank):
+            array[y, x] = row
+        arrays[name] = harness.save_npy(folder / f"{name}.npy", array)
+    harness.emu(image, f"--engine={engine}", *(f"--h2d={k}={v}" for k, v in arrays.items()),
+                "--run", f"--d2h=results={folder / 'results.npy'}", f"--d2h=send={folder / 's.npy'}")
+    results = harness.load_npy(folder / "results.npy").reshape(height, width, CALLS, P * n)
+    kept = harness.load_npy(folder / "s.npy").reshape(height, width, P * n)
+    wanted = expected(send, counts, n, root, FUNCTIONS[operation])
+    for p, (y, x) in enumerate(order):
+        numpy.testing.assert_array_equal(kept[y, x], send[p])
+        for call in range(CALLS):
+            want = numpy.zeros(P * n, send.dtype)
+            for place, elements in wanted[call][p]:
+                want[place:place + len(elements)] = elements
+            numpy.testing.assert_array_equal(results[y, x, call], want,
+                                             err_msg=f"call {call}, rank {p}")
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("shape", list(DIRECTIONS), ids=DIRECTIONS.values())
+def test_every_call(tmp_path, shape, arch):
+    random = harness.commit_random(f"mpi {shape} {arch}")
+    for is_integer in (0, 1):
+        size = int(random.integers(1, 9))
+        width, height = {lines.ROW: (size, 1), lines.COLUMN: (1, size)}.get(shape, (3, 2))
+        check(tmp_path, width, height, shape, int(random.integers(1, 12)),
+              int(random.integers(0, width * height)), is_integer, int(random.integers(0, 3)),
+              size, arch)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_few_ranks_and_the_reference_engine(tmp_path, size):
+    check(tmp_path, size, 1, lines.ROW, 4, size - 1, 0, 0, 5, "wse2", engine="reference")
