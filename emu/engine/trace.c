@@ -65,7 +65,7 @@ static void name_after(FILE *out, const char *name)
     fprintf(out, " '%s'", name);
 }
 
-static void thread(FILE *out, const TraceEvent *e)
+static void print_thread(FILE *out, const TraceEvent *e)
 {
   if (e->thread)
     fprintf(out, " ut%u", e->thread - 1);
@@ -114,7 +114,7 @@ static void queue_fields(const Program *program, const TraceEvent *e, FILE *out)
   fprintf(out, " color %u 0x%08x%s", e->color, e->payload, e->control ? " control" : "");
 }
 
-static void fields(const Program *program, const TraceEvent *e, FILE *out)
+static void print_fields(const Program *program, const TraceEvent *e, FILE *out)
 {
   static const char *const words[EV_COUNT] = {
     [EV_TASK_START] = "start", [EV_TASK_END] = "end",     [EV_ACTIVATE] = "activate",
@@ -137,12 +137,12 @@ static void fields(const Program *program, const TraceEvent *e, FILE *out)
     break;
   case EV_GROUP:
     fprintf(out, " 0x%04x", e->pc);
-    thread(out, e);
+    print_thread(out, e);
     fprintf(out, " elements %u", e->count);
     break;
   case EV_DONE:
     fprintf(out, " 0x%04x", e->pc);
-    thread(out, e);
+    print_thread(out, e);
     fprintf(out, "%s", e->control ? " by control" : "");
     break;
   case EV_WAVELET:
@@ -158,7 +158,7 @@ static void fields(const Program *program, const TraceEvent *e, FILE *out)
     break;
   case EV_STALL:
     fprintf(out, " 0x%04x", e->pc);
-    thread(out, e);
+    print_thread(out, e);
     fprintf(out, " %s %u cycles", stall_name((StallCause)e->id), e->payload);
     break;
   case EV_HOST_IN: case EV_HOST_OUT:
@@ -182,7 +182,7 @@ void trace_format(const Program *program, const TraceEvent *event, char *text, s
   fprintf(out, "@%llu P%u.%u %s", (unsigned long long)event->cycle,
           program_x(program, event->tile), program_y(program, event->tile),
           kind_names[event_trace_kind(event->kind)]);
-  fields(program, event, out);
+  print_fields(program, event, out);
   fclose(out);
   text[size - 1] = 0;
 }

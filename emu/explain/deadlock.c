@@ -306,7 +306,7 @@ static void print_root(Analysis *a, uint32_t cause)
 
 /* What a tile has lost is the cause of what others wait for; what has never started may be held up
  * by any of the others. */
-static unsigned rank(const Analysis *a, uint32_t cause)
+static unsigned rank_of(const Analysis *a, uint32_t cause)
 {
   EndKind end = a->nodes[a->causes[cause].root].unit.end;
   if (end == END_LOST || end == END_UNTAKEN)
@@ -339,7 +339,7 @@ static uint32_t *causes_to_tell(Analysis *a)
   sh_new_strdup(seen);
   for (unsigned r = 0; r < RANKS; r++)
     for (uint32_t i = 0; i < arrlenu(a->causes); i++)
-      if (rank(a, i) == r && !is_told(a, i, &seen))
+      if (rank_of(a, i) == r && !is_told(a, i, &seen))
         arrput(told, i);
   shfree(seen);
   return told;

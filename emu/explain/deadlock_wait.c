@@ -14,7 +14,7 @@ Unit unit_of(UnitKind kind, uint32_t tile, unsigned index)
   return (Unit){kind, END_NONE, tile, (uint8_t)index};
 }
 
-static Unit ends(EndKind why, uint32_t tile, unsigned index)
+static Unit end_unit(EndKind why, uint32_t tile, unsigned index)
 {
   return (Unit){UNIT_END, why, tile, (uint8_t)index};
 }
@@ -26,8 +26,8 @@ static Unit lost_or(Report *r, uint32_t tile, Unit otherwise)
 {
   const TileRecord *record = report_look(r, tile)->record;
   if (record->lost)
-    return ends(END_LOST, tile, record->lost_id);
-  return record->untaken ? ends(END_UNTAKEN, tile, record->untaken_queue) : otherwise;
+    return end_unit(END_LOST, tile, record->lost_id);
+  return record->untaken ? end_unit(END_UNTAKEN, tile, record->untaken_queue) : otherwise;
 }
 
 /* The thread at the other end of the FIFO that a thread waits for. */
@@ -45,7 +45,7 @@ static Unit after_fifo(Report *r, Unit from, const InspectThread *thread)
       if (ends_there[k]->kind == VS_FIFO)
         return unit_of(UNIT_THREAD, from.tile, i);
   }
-  return ends(END_FIFO, from.tile, from.index);
+  return end_unit(END_FIFO, from.tile, from.index);
 }
 
 static Unit after_thread(Report *r, Unit from)
@@ -53,7 +53,7 @@ static Unit after_thread(Report *r, Unit from)
   const InspectTile *t = report_look(r, from.tile);
   const InspectThread *thread = &t->threads[from.index];
   if (thread->state != THREAD_VECTOR)
-    return ends(END_UNKNOWN, from.tile, 0);
+    return end_unit(END_UNKNOWN, from.tile, 0);
   switch (thread->waiting) {
   case STALL_OUTPUT:
     return unit_of(UNIT_OUTPUT, from.tile, thread->run->dest.queue);
@@ -62,17 +62,17 @@ static Unit after_thread(Report *r, Unit from)
     if (t->input[s->queue].count && !vec_takes_color(s, t->input[s->queue].head.color))
       return unit_of(UNIT_INPUT, from.tile, s->queue);
     if (t->input[s->queue].count && t->input[s->queue].head.control)
-      return ends(END_CONTROL_HEAD, from.tile, s->queue);
+      return end_unit(END_CONTROL_HEAD, from.tile, s->queue);
     if (t->record->untaken && t->record->untaken_queue == s->queue)
-      return ends(END_UNTAKEN, from.tile, s->queue);
+      return end_unit(END_UNTAKEN, from.tile, s->queue);
     return unit_of(UNIT_RECEIVER, from.tile, s->color);
   }
   case STALL_PAUSED:
-    return lost_or(r, from.tile, ends(END_BLOCKED_THREAD, from.tile, from.index - 1u));
+    return lost_or(r, from.tile, end_unit(END_BLOCKED_THREAD, from.tile, from.index - 1u));
   case STALL_FIFO:
     return after_fifo(r, from, thread);
   case STALL_NONE: case STALL_ISSUE: case STALL_BANK: case STALL_COUNT: default:
-    return ends(END_UNKNOWN, from.tile, 0);
+    return end_unit(END_UNKNOWN, from.tile, 0);
   }
 }
 
@@ -85,15 +85,15 @@ static int blocked_task(const InspectTile *t)
 
 /* The thread that may come to it later: the main thread, otherwise a task that is held up, or one
  * that an operation will activate. */
-static Unit later(Report *r, uint32_t tile, Unit otherwise)
+static Unit later_thread(Report *r, uint32_t tile, Unit otherwise)
 {
   const InspectTile *t = report_look(r, tile);
   if (t->threads[0].state != THREAD_IDLE)
     return unit_of(UNIT_THREAD, tile, 0);
   int id = blocked_task(t);
   if (id >= 0)
-    return lost_or(r, tile, ends(END_BLOCKED_TASK, tile, (unsigned)id));
-  Unit lost = lost_or(r, tile, ends(END_NONE, tile, 0));
+    return lost_or(r, tile, end_unit(END_BLOCKED_TASK, tile, (unsigned)id));
+  Unit lost = lost_or(r, tile, end_unit(END_NONE, tile, 0));
   if (lost.end != END_NONE)
     return lost;
   for (unsigned i = 1; i <= MAX_MICROTHREADS; i++)
@@ -114,7 +114,7 @@ typedef struct {
   size_t n;
 } Reach;
 
-static void reach(Reach *r, uint32_t pc, uint32_t site)
+static void reach_insn(Reach *r, uint32_t pc, uint32_t site)
 {
   const Insn *insn = class_insn(r->cls, pc);
   if (!insn || r->seen[insn - r->cls->insns])
@@ -131,11 +131,11 @@ static bool reach_from(Reach *r, Reached at)
   bool inside = at.site != PC_RETURN, calls = insn->op == OP_call;
   bool leaves = insn->op == OP_jmp || insn->op == OP_ret || insn->op == OP_endtask;
   if (calls)
-    reach(r, insn->imm, inside ? at.site : at.pc);
+    reach_insn(r, insn->imm, inside ? at.site : at.pc);
   else if (insn_target(insn, &target))
-    reach(r, target, at.site);
+    reach_insn(r, target, at.site);
   if (!leaves)
-    reach(r, at.pc + insn_words(insn->op) * 2u, at.site);
+    reach_insn(r, at.pc + insn_words(insn->op) * 2u, at.site);
   return insn->op == OP_stcfgi && insn->imm == CFG_CMD_STREAM;
 }
 
@@ -145,7 +145,7 @@ uint16_t class_unblocks(const ClassCode *cls, uint16_t entry)
              .list = base_malloc(sizeof *r.list * (cls->n_insns + 1u))};
   uint32_t found = PC_RETURN;
   memset(r.seen, 0, cls->n_insns + 1u);
-  reach(&r, entry, PC_RETURN);
+  reach_insn(&r, entry, PC_RETURN);
   for (size_t i = 0; i < r.n && found == PC_RETURN; i++) {
     Reached at = r.list[i];
     if (reach_from(&r, at))
@@ -158,48 +158,49 @@ uint16_t class_unblocks(const ClassCode *cls, uint16_t entry)
 
 static Unit after_command(Report *r, Unit from)
 {
-  Unit end = ends(END_NO_UNBLOCK, from.tile, 0);
+  Unit end = end_unit(END_NO_UNBLOCK, from.tile, 0);
   const ClassCode *cls = program_class(r->program, from.tile);
   const TileRecord *record = report_look(r, from.tile)->record;
   for (uint32_t i = 0; cls && i < cls->image->n_tasks && end.end == END_NO_UNBLOCK; i++) {
     const ImageTask *task = &cls->image->tasks[i];
     if (!record_has_started(record, task->kind, task->id) &&
         class_unblocks(cls, task->entry) != PC_RETURN)
-      end = ends(END_NEVER_STARTED, from.tile, i);
+      end = end_unit(END_NEVER_STARTED, from.tile, i);
   }
-  return later(r, from.tile, end);
+  return later_thread(r, from.tile, end);
 }
 
 static Unit after_output(Report *r, Unit from)
 {
   const InspectTile *t = report_look(r, from.tile);
   if (t->output[from.index].count == 0)
-    return ends(END_UNKNOWN, from.tile, 0);
+    return end_unit(END_UNKNOWN, from.tile, 0);
   unsigned color = program_color_inside(r->program, from.tile, t->output[from.index].head.color,
                                         PORT_RAMP);
   const InspectColor *state = &t->colors[color];
   if (!state->configured)
-    return ends(END_NOT_CONFIGURED, from.tile, color);
+    return end_unit(END_NOT_CONFIGURED, from.tile, color);
   if (state->suspended)
-    return ends(END_SUSPENDED, from.tile, color);
+    return end_unit(END_SUSPENDED, from.tile, color);
   if (!(state->rx & port_bit(PORT_RAMP)))
-    return ends(END_CLOSED, from.tile, color);
-  return state->count ? unit_of(UNIT_ROUTER, from.tile, color) : ends(END_UNKNOWN, from.tile, 0);
+    return end_unit(END_CLOSED, from.tile, color);
+  return state->count ? unit_of(UNIT_ROUTER, from.tile, color)
+                      : end_unit(END_UNKNOWN, from.tile, 0);
 }
 
 /* What holds up a color at the tile beyond an output; END_NONE: nothing. */
-static Unit beyond(Report *r, uint32_t next, Port enters, unsigned color)
+static Unit blocker_beyond(Report *r, uint32_t next, Port enters, unsigned color)
 {
   const InspectColor *there = &report_look(r, next)->colors[color];
   if (!there->configured)
-    return ends(END_NOT_CONFIGURED, next, color);
+    return end_unit(END_NOT_CONFIGURED, next, color);
   if (there->suspended)
-    return ends(END_SUSPENDED, next, color);
+    return end_unit(END_SUSPENDED, next, color);
   if (!(there->rx & port_bit(enters)))
-    return ends(END_CLOSED, next, color);
+    return end_unit(END_CLOSED, next, color);
   if (there->count >= r->program->machine->router_slots)
     return unit_of(UNIT_ROUTER, next, color);
-  return ends(END_NONE, next, color);
+  return end_unit(END_NONE, next, color);
 }
 
 static Unit at_ramp(Report *r, Unit from)
@@ -207,7 +208,7 @@ static Unit at_ramp(Report *r, Unit from)
   const ClassCode *cls = program_class(r->program, from.tile);
   unsigned queue = cls ? cls->image->data_queue[from.index] : MAX_QUEUES;
   if (queue >= MAX_QUEUES)
-    return ends(END_NO_QUEUE, from.tile, from.index);
+    return end_unit(END_NO_QUEUE, from.tile, from.index);
   return unit_of(UNIT_INPUT, from.tile, queue);
 }
 
@@ -217,20 +218,20 @@ static Unit after_router(Report *r, Unit from, Port *port)
   InspectColor state = report_look(r, from.tile)->colors[from.index];
   *port = PORT_RAMP;
   if (state.suspended)
-    return ends(END_SUSPENDED, from.tile, from.index);
+    return end_unit(END_SUSPENDED, from.tile, from.index);
   for (unsigned p = 0; p < PORT_RAMP; p++) {
     uint32_t next = program_neighbour(r->program, from.tile, (Port)p);
     if (!(state.tx >> p & 1) || next == (uint32_t)NO_TILE)
       continue;
     Port enters = port_opposite((Port)p);
-    Unit held = beyond(r, next, enters,
-                       program_color_inside(r->program, next, from.index, enters));
+    Unit held = blocker_beyond(r, next, enters,
+                               program_color_inside(r->program, next, from.index, enters));
     *port = (Port)p;
     if (held.kind != UNIT_END || held.end != END_NONE)
       return held;
   }
   *port = PORT_RAMP;
-  return state.tx & port_bit(PORT_RAMP) ? at_ramp(r, from) : ends(END_UNKNOWN, from.tile, 0);
+  return state.tx & port_bit(PORT_RAMP) ? at_ramp(r, from) : end_unit(END_UNKNOWN, from.tile, 0);
 }
 
 Port router_waits_for(Report *r, Unit from)
@@ -257,18 +258,18 @@ static Unit after_input(Report *r, Unit from)
   unsigned id = r->program->image->arch == ARCH_WSE2 ? head->color : from.index;
   bool bound = cls && (cls->data_task[id] || head->control);
   if (bound && (t->blocked >> id & 1) && t->input[from.index].count)
-    return lost_or(r, from.tile, ends(END_BLOCKED_TASK, from.tile, id));
-  return later(r, from.tile, ends(END_NOBODY_READS, from.tile, from.index));
+    return lost_or(r, from.tile, end_unit(END_BLOCKED_TASK, from.tile, id));
+  return later_thread(r, from.tile, end_unit(END_NOBODY_READS, from.tile, from.index));
 }
 
 static Unit after_receiver(Report *r, Unit from)
 {
   const InspectColor *state = &report_look(r, from.tile)->colors[from.index];
   if (!state->configured)
-    return ends(r->program->host_out_colors >> from.index & 1 ? END_HOST : END_NOT_CONFIGURED,
-                from.tile, from.index);
+    return end_unit(r->program->host_out_colors >> from.index & 1 ? END_HOST : END_NOT_CONFIGURED,
+                    from.tile, from.index);
   if (!state->suspended && !(state->tx & port_bit(PORT_RAMP)))
-    return ends(END_NOT_DELIVERED, from.tile, from.index);
+    return end_unit(END_NOT_DELIVERED, from.tile, from.index);
   return unit_of(UNIT_SENDER, from.tile, from.index);
 }
 
@@ -286,16 +287,16 @@ static Unit sender_here(Report *r, Unit from)
   for (unsigned q = 0; q < MAX_QUEUES; q++)
     if (t->output[q].count && t->output[q].head.color == from.index)
       return unit_of(UNIT_OUTPUT, from.tile, q);
-  return ends(END_NONE, from.tile, from.index);
+  return end_unit(END_NONE, from.tile, from.index);
 }
 
 /* The same color one tile upstream, or why nothing comes from there. */
-static Unit upstream(Report *r, Unit to, Port port)
+static Unit unit_upstream(Report *r, Unit to, Port port)
 {
   uint32_t from = program_neighbour(r->program, to.tile, port);
-  Unit why = ends(END_NOT_CONFIGURED, from, to.index);
+  Unit why = end_unit(END_NOT_CONFIGURED, from, to.index);
   if (from == (uint32_t)NO_TILE)
-    return ends(END_EDGE, to.tile, to.index);
+    return end_unit(END_EDGE, to.tile, to.index);
   for (unsigned twin = 0; twin < 2; twin++) {
     uint8_t color = (uint8_t)(to.index ^ twin);
     const InspectColor *state = &report_look(r, from)->colors[color];
@@ -303,7 +304,7 @@ static Unit upstream(Report *r, Unit to, Port port)
       continue;
     if (state->tx & port_bit(port_opposite(port)))
       return unit_of(UNIT_SENDER, from, color);
-    why = ends(END_NOT_ROUTED, from, color);
+    why = end_unit(END_NOT_ROUTED, from, color);
   }
   return why;
 }
@@ -312,24 +313,24 @@ static Unit after_sender(Report *r, Unit from)
 {
   InspectColor state = report_look(r, from.tile)->colors[from.index];
   if (!state.configured)
-    return ends(END_NOT_CONFIGURED, from.tile, from.index);
+    return end_unit(END_NOT_CONFIGURED, from.tile, from.index);
   if (state.suspended)
-    return ends(END_SUSPENDED, from.tile, from.index);
+    return end_unit(END_SUSPENDED, from.tile, from.index);
   if (state.count)
     return unit_of(UNIT_ROUTER, from.tile, from.index);
-  Unit why = ends(END_NO_SENDER, from.tile, from.index);
+  Unit why = end_unit(END_NO_SENDER, from.tile, from.index);
   bool ramp = state.rx & port_bit(PORT_RAMP);
   Unit here = ramp ? sender_here(r, from) : why;
   if (ramp && here.kind != UNIT_END)
     return here;
   for (unsigned p = 0; p < PORT_RAMP; p++) {
-    Unit next = state.rx >> p & 1 ? upstream(r, from, (Port)p) : why;
+    Unit next = state.rx >> p & 1 ? unit_upstream(r, from, (Port)p) : why;
     if (next.kind != UNIT_END)
       return next;
     if (state.rx >> p & 1 && !ramp)
       why = next;
   }
-  return ramp ? later(r, from.tile, why) : why;
+  return ramp ? later_thread(r, from.tile, why) : why;
 }
 
 Unit unit_after(Report *r, Unit from)
@@ -338,7 +339,7 @@ Unit unit_after(Report *r, Unit from)
   switch (from.kind) {
   case UNIT_THREAD: return after_thread(r, from);
   case UNIT_TASK:
-    return lost_or(r, from.tile, ends(END_BLOCKED_TASK, from.tile, from.index));
+    return lost_or(r, from.tile, end_unit(END_BLOCKED_TASK, from.tile, from.index));
   case UNIT_OUTPUT: return after_output(r, from);
   case UNIT_INPUT: return after_input(r, from);
   case UNIT_ROUTER: return after_router(r, from, &port);

@@ -109,7 +109,7 @@ static void print_message(const Program *program, const Fault *fault, FILE *out)
   }
 }
 
-static const char *help(FaultKind kind)
+static const char *help_text(FaultKind kind)
 {
   switch (kind) {
   case FAULT_COLOR_MEETS:
@@ -317,7 +317,7 @@ static bool constant_descriptor(const ClassCode *cls, uint32_t insn, const VecOp
   return false;
 }
 
-static bool receives(const ClassCode *cls, uint32_t insn, unsigned queue, unsigned color)
+static bool is_receiver(const ClassCode *cls, uint32_t insn, unsigned queue, unsigned color)
 {
   const VecOperand *sources[] = {&cls->insns[insn].vec.src0, &cls->insns[insn].vec.src1};
   for (unsigned i = 0; cls->insns[insn].op == OP_vec && i < ARRAY_COUNT(sources); i++) {
@@ -336,7 +336,7 @@ static void print_mixed(Report *r, const Fault *fault)
   const ClassCode *cls = program_class(r->program, fault->tile);
   unsigned queue = fault->value % FAULT_OUTPUT_QUEUE, head = fault->value >> FAULT_HEAD_SHIFT;
   for (uint32_t i = 0; i < cls->n_insns; i++) {
-    if (!receives(cls, i, queue, head))
+    if (!is_receiver(cls, i, queue, head))
       continue;
     fprintf(r->out, "  color %u is received", head);
     report_place(r, fault->tile, cls->pc_of[i]);
@@ -468,7 +468,7 @@ static void print_head(const Program *program, const Fault *fault, FILE *out)
 static void print_body(const Program *program, Engine *engine, const Fault *fault, bool anonymous,
                        FILE *out)
 {
-  const char *advice = help(fault->kind);
+  const char *advice = help_text(fault->kind);
   Report report = report_create(engine, program, out);
   report.anonymous = anonymous;
   print_instruction(program, fault, out);

@@ -55,7 +55,7 @@ static unsigned direction_bits(PortMask ports)
 static unsigned nibble_shift(unsigned position) { return NIBBLE_BITS * (position - 1); }
 
 /* The switch words that describe the positions of a configuration. */
-static void describe(RouterConfig *own)
+static void describe_positions(RouterConfig *own)
 {
   const ImageColorConfig *config = &own->config;
   ImagePosition before = config->positions[0];
@@ -76,7 +76,7 @@ static void describe(RouterConfig *own)
 }
 
 /* The positions that the words describe. */
-static void derive(RouterConfig *own)
+static void derive_positions(RouterConfig *own)
 {
   ImagePosition before = own->config.positions[0];
   for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++) {
@@ -98,7 +98,7 @@ static void derive(RouterConfig *own)
 void router_config_copy(RouterConfig *own, const ImageColorConfig *config)
 {
   own->config = *config;
-  describe(own);
+  describe_positions(own);
 }
 
 /* Registers that a color without a filter does not have. */
@@ -180,5 +180,5 @@ void router_config_write(uint16_t base, uint16_t value, RouterConfig *own, Route
   default:
     ICE("0x%04x is no register of a router", base);
   }
-  derive(own);
+  derive_positions(own);
 }

@@ -37,7 +37,7 @@ void page_destroy(Page *p)
   free(p);
 }
 
-static void halve(uint64_t buckets[TIME_BUCKETS])
+static void halve_buckets(uint64_t buckets[TIME_BUCKETS])
 {
   for (unsigned i = 0; i < TIME_BUCKETS; i++)
     buckets[i] = 2 * i + 1 < TIME_BUCKETS ? buckets[2 * i] + buckets[2 * i + 1] : 0;
@@ -46,8 +46,8 @@ static void halve(uint64_t buckets[TIME_BUCKETS])
 static unsigned bucket_of(Page *p, uint64_t cycle)
 {
   while (cycle / p->bucket_cycles >= TIME_BUCKETS) {
-    halve(p->issues);
-    halve(p->moves);
+    halve_buckets(p->issues);
+    halve_buckets(p->moves);
     p->bucket_cycles *= 2;
   }
   return (unsigned)(cycle / p->bucket_cycles);
@@ -70,7 +70,7 @@ void page_event(Page *p, const TraceEvent *e)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void escaped(const char *text, FILE *out)
+static void put_escaped(const char *text, FILE *out)
 {
   for (; *text; text++) {
     switch (*text) {
@@ -86,7 +86,7 @@ static void escaped(const char *text, FILE *out)
 static void write_text(const char *heading, const char *text, FILE *out)
 {
   fprintf(out, "<h2>%s</h2>\n<pre>", heading);
-  escaped(text, out);
+  put_escaped(text, out);
   fputs("</pre>\n", out);
 }
 
@@ -183,7 +183,7 @@ static void write_time(Page *p, FILE *out)
 static void write_row(const ProfileRow *row, uint64_t all, FILE *out)
 {
   fprintf(out, "<tr><td class=\"t\">");
-  escaped(*row->file ? row->file : "(no source)", out);
+  put_escaped(*row->file ? row->file : "(no source)", out);
   fprintf(out, ":%u</td><td>%" PRIu64 "</td><td>%.1f%%</td><td>%" PRIu64 "</td><td>%" PRIu64
                "</td><td>%" PRIu64 "</td>", row->line, row->cycles,
           all ? 100.0 * (double)row->cycles / (double)all : 0, row->instructions, row->groups,
@@ -215,13 +215,13 @@ static void write_profile(const Profile *profile, FILE *out)
 void page_write(Page *p, const Profile *profile, const PageTexts *texts, FILE *out)
 {
   fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", out);
-  escaped(texts->title, out);
+  put_escaped(texts->title, out);
   fputs("</title>\n<style>body{font:14px sans-serif;margin:2em;max-width:75em}"
         "table{border-collapse:collapse}td,th{padding:1px 8px;text-align:right;"
         "border-bottom:1px solid #ddd}.t{text-align:left}pre{background:#f6f6f6;padding:8px;"
         "overflow:auto}figure{display:inline-block;margin:0 2em 1em 0}</style></head><body>\n<h1>",
         out);
-  escaped(texts->title, out);
+  put_escaped(texts->title, out);
   fprintf(out, "</h1>\n<p>%u x %u tiles.</p>\n", p->program->image->width,
           p->program->image->height);
   if (texts->findings && *texts->findings)

@@ -68,8 +68,8 @@ static void write_object(Perfetto *p, json_t *object)
   json_decref(object);
 }
 
-static json_t *entry(const char *phase, uint32_t tile, unsigned track, const char *name,
-                     uint64_t cycle)
+static json_t *make_entry(const char *phase, uint32_t tile, unsigned track, const char *name,
+                          uint64_t cycle)
 {
   return json_pack("{s:s, s:I, s:i, s:o, s:I}", "ph", phase, "pid", (json_int_t)tile, "tid",
                    (int)track, "name", base_json_text(name), "ts", (json_int_t)cycle);
@@ -78,7 +78,7 @@ static json_t *entry(const char *phase, uint32_t tile, unsigned track, const cha
 static void write_name(Perfetto *p, const char *what, uint32_t tile, unsigned track,
                        const char *name)
 {
-  json_t *object = entry("M", tile, track, what, 0);
+  json_t *object = make_entry("M", tile, track, what, 0);
   json_object_set_new(object, "args", json_pack("{s:s}", "name", name));
   write_object(p, object);
 }
@@ -103,7 +103,7 @@ static TileTrack *track_of(Perfetto *p, uint32_t tile)
 static void write_span(Perfetto *p, uint32_t tile, unsigned thread, const char *name,
                        uint64_t from, uint64_t to)
 {
-  json_t *object = entry("X", tile, thread, name, from);
+  json_t *object = make_entry("X", tile, thread, name, from);
   json_object_set_new(object, "dur", json_integer((json_int_t)(to - from)));
   write_object(p, object);
 }
@@ -111,7 +111,7 @@ static void write_span(Perfetto *p, uint32_t tile, unsigned thread, const char *
 static void write_counter(Perfetto *p, uint32_t tile, const char *name, uint64_t cycle,
                           unsigned value)
 {
-  json_t *object = entry("C", tile, 0, name, cycle);
+  json_t *object = make_entry("C", tile, 0, name, cycle);
   json_object_set_new(object, "args", json_pack("{s:i}", "wavelets", (int)value));
   write_object(p, object);
 }
@@ -125,17 +125,17 @@ static void task_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
   snprintf(name, sizeof name, "%s %u %s", task_kind_name(e->task), e->id,
            program_task_name(p->program, e->tile, e->task, e->id));
   if (start || t->task_open)
-    write_object(p, entry(start ? "B" : "E", e->tile, 0, name, e->cycle + !start));
+    write_object(p, make_entry(start ? "B" : "E", e->tile, 0, name, e->cycle + !start));
   t->task_open = start;
 }
 
-static void instant(Perfetto *p, const TraceEvent *e)
+static void put_instant(Perfetto *p, const TraceEvent *e)
 {
   char line[512];
   trace_format(p->program, e, line, sizeof line);
   const char *fields = strchr(line, ' ');
   fields = fields ? strchr(fields + 1, ' ') : NULL;   /* behind cycle and tile */
-  json_t *object = entry("i", e->tile, ROUTER_TRACK, fields ? fields + 1 : line, e->cycle);
+  json_t *object = make_entry("i", e->tile, ROUTER_TRACK, fields ? fields + 1 : line, e->cycle);
   json_object_set_new(object, "s", json_string("t"));
   write_object(p, object);
 }
@@ -230,12 +230,12 @@ void perfetto_event(Perfetto *p, const TraceEvent *e)
   case EV_WAVELET: wavelet_event(p, t, e); break;
   case EV_PUSH: case EV_POP: queue_event(p, t, e); break;
   case EV_HOST_OUT:
-    instant(p, e);
+    put_instant(p, e);
     queue_event(p, t, e);
     break;
   case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK: case EV_SWITCH: case EV_HOST_IN:
   case EV_LAUNCH:
-    instant(p, e);
+    put_instant(p, e);
     break;
   case EV_INST: case EV_COUNT: default:
     break;
@@ -251,10 +251,10 @@ void perfetto_finish(Perfetto *p, uint64_t cycle, bool partial)
     for (unsigned port = 0; t && port < PORT_COUNT; port++)
       close_bucket(p, t, tile, port);
     if (t && t->task_open)
-      write_object(p, entry("E", tile, 0, "end of the run", cycle));
+      write_object(p, make_entry("E", tile, 0, "end of the run", cycle));
   }
   if (partial) {
-    json_t *instant = entry("i", 0, 0, "the run has not come to its end", cycle);
+    json_t *instant = make_entry("i", 0, 0, "the run has not come to its end", cycle);
     json_object_set_new(instant, "s", json_string("g"));
     write_object(p, instant);
   }

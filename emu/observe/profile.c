@@ -43,7 +43,7 @@ void profile_destroy(Profile *p)
   free(p);
 }
 
-static ProfileRow *cell(Profile *p, uint32_t tile, uint16_t pc)
+static ProfileRow *row_at(Profile *p, uint32_t tile, uint16_t pc)
 {
   const ClassCode *cls = program_class(p->program, tile);
   if (!p->cells[cls->index])
@@ -56,14 +56,14 @@ static void close_span(Profile *p, uint32_t tile, uint64_t end)
 {
   MainSpan *span = &p->spans[tile];
   if (span->state == MAIN_RUNS)
-    cell(p, tile, span->pc)->cycles += end - span->since;
+    row_at(p, tile, span->pc)->cycles += end - span->since;
   span->state = MAIN_IDLE;
 }
 
-static void issue(Profile *p, const TraceEvent *e)
+static void note_issue(Profile *p, const TraceEvent *e)
 {
   MainSpan *span = &p->spans[e->tile];
-  ProfileRow *row = cell(p, e->tile, e->pc);
+  ProfileRow *row = row_at(p, e->tile, e->pc);
   if (span->state == MAIN_STARTS) {
     row->start += e->cycle - span->since;
     row->cycles += e->cycle - span->since;
@@ -85,16 +85,16 @@ void profile_event(Profile *p, const TraceEvent *e)
     close_span(p, e->tile, e->cycle + 1);
     break;
   case EV_INST:
-    issue(p, e);
+    note_issue(p, e);
     break;
   case EV_GROUP:
-    row = cell(p, e->tile, e->pc);
+    row = row_at(p, e->tile, e->pc);
     row->groups++;
     row->elements += e->count;
     row->cycles += e->thread != 0;
     break;
   case EV_STALL:
-    row = cell(p, e->tile, e->pc);
+    row = row_at(p, e->tile, e->pc);
     row->stalls[e->id] += e->payload;
     row->cycles += e->thread ? e->payload : 0;
     break;
@@ -114,7 +114,7 @@ static void finish_tile(Profile *p, Engine *engine, uint32_t tile, uint64_t now)
     const InspectThread *thread = &t.threads[i];
     if (thread->state != THREAD_VECTOR || thread->stalled == STALL_NONE)
       continue;
-    ProfileRow *row = cell(p, tile, thread->pc);
+    ProfileRow *row = row_at(p, tile, thread->pc);
     uint64_t waited = now > thread->stalled_since ? now - thread->stalled_since : 0;
     row->stalls[thread->stalled] += waited;
     row->cycles += i ? waited : 0;

@@ -87,14 +87,14 @@ static void end_line(Watch *w, const Copy *copy, uint64_t now)
 
 /* ---- steps of a copy ------------------------------------------------------------------------- */
 
-static bool leaves(Copy *copy, WatchedPlace kind, uint32_t tile, unsigned index)
+static bool is_leaving(Copy *copy, WatchedPlace kind, uint32_t tile, unsigned index)
 {
   if (copy->kind != kind || copy->tile != tile || copy->index != index)
     return false;
   return copy->ahead == 0 || copy->ahead-- == 0;
 }
 
-static void start(Watch *w, const TraceEvent *e, uint32_t ahead)
+static void start_copy(Watch *w, const TraceEvent *e, uint32_t ahead)
 {
   Copy copy = {IN_OUTPUT, e->tile, e->queue, ahead, e->cycle};
   begin_line(w, e->cycle, e->tile);
@@ -122,7 +122,7 @@ static void enter_router(Watch *w, Copy *copy, const TraceEvent *e, uint8_t colo
 }
 
 /* The copy at index `i` moves on: the first way is its own, the others are new copies. */
-static void move(Watch *w, size_t i, const TraceEvent *e)
+static void move_copy(Watch *w, size_t i, const TraceEvent *e)
 {
   Copy from = w->copies[i];
   begin_line(w, e->cycle, e->tile);
@@ -151,7 +151,7 @@ static void move(Watch *w, size_t i, const TraceEvent *e)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void sub(uint16_t *count)
+static void count_down(uint16_t *count)
 {
   *count = (uint16_t)(*count - (*count > 0));
 }
@@ -160,9 +160,9 @@ static void wavelet_event(Watch *w, const TraceEvent *e)
 {
   size_t n = arrlenu(w->copies);
   for (size_t i = 0; i < n; i++)
-    if (leaves(&w->copies[i], IN_ROUTER, e->tile, e->color))
-      move(w, i, e);
-  sub(&w->counts[e->tile].routers[e->color]);
+    if (is_leaving(&w->copies[i], IN_ROUTER, e->tile, e->color))
+      move_copy(w, i, e);
+  count_down(&w->counts[e->tile].routers[e->color]);
   for (unsigned p = 0; p < PORT_RAMP; p++) {
     if (!(e->to >> p & 1))
       continue;
@@ -177,7 +177,7 @@ static void push_event(Watch *w, const TraceEvent *e)
   uint32_t ahead = c->queues[e->output][e->queue]++;
   if (e->output) {
     if (e->tile == w->spec.tile && e->color == w->spec.color && w->sent++ == w->spec.number)
-      start(w, e, ahead);
+      start_copy(w, e, ahead);
     return;
   }
   for (size_t i = 0; i < arrlenu(w->copies); i++) {
@@ -197,13 +197,13 @@ static void pop_output(Watch *w, const TraceEvent *e)
   Counts *c = &w->counts[e->tile];
   uint8_t color = program_color_inside(w->program, e->tile, e->color, PORT_RAMP);
   for (size_t i = 0; i < arrlenu(w->copies); i++)
-    if (leaves(&w->copies[i], IN_OUTPUT, e->tile, e->queue))
+    if (is_leaving(&w->copies[i], IN_OUTPUT, e->tile, e->queue))
       enter_router(w, &w->copies[i], e, color);
-  sub(&c->queues[1][e->queue]);
+  count_down(&c->queues[1][e->queue]);
   c->routers[color]++;
 }
 
-static void taken(Watch *w, Copy *copy, uint64_t cycle, const TraceEvent *by)
+static void copy_taken(Watch *w, Copy *copy, uint64_t cycle, const TraceEvent *by)
 {
   begin_line(w, cycle, copy->tile);
   if (!by) {
@@ -224,46 +224,46 @@ static void pop_input(Watch *w, const TraceEvent *e)
   TraceEvent group = {.kind = EV_GROUP, .pc = w->pc};
   for (size_t i = 0; i < arrlenu(w->copies); i++) {
     Copy *copy = &w->copies[i];
-    if (!leaves(copy, IN_INPUT, e->tile, e->queue))
+    if (!is_leaving(copy, IN_INPUT, e->tile, e->queue))
       continue;
     if (w->has_pc)
-      taken(w, copy, e->cycle, &group);
+      copy_taken(w, copy, e->cycle, &group);
     else
       copy->kind = TAKEN;       /* the next event names the taker */
   }
-  sub(&w->counts[e->tile].queues[0][e->queue]);
+  count_down(&w->counts[e->tile].queues[0][e->queue]);
 }
 
 /* A copy whose taker is not known yet: this event, of the same tile and cycle, names it. */
-static void settle(Watch *w, const TraceEvent *e)
+static void settle_copies(Watch *w, const TraceEvent *e)
 {
   bool same = e && e->cycle == w->cycle && e->tile == w->tile;
   for (size_t i = 0; i < arrlenu(w->copies); i++) {
     if (w->copies[i].kind != TAKEN)
       continue;
     if (same && (e->kind == EV_TASK_START || e->kind == EV_DONE))
-      taken(w, &w->copies[i], w->cycle, e);
+      copy_taken(w, &w->copies[i], w->cycle, e);
     else if (!same || e->kind != EV_POP)
-      taken(w, &w->copies[i], w->cycle, NULL);
+      copy_taken(w, &w->copies[i], w->cycle, NULL);
   }
 }
 
 static void host_out(Watch *w, const TraceEvent *e)
 {
   for (size_t i = 0; i < arrlenu(w->copies); i++) {
-    if (!leaves(&w->copies[i], IN_OUTPUT, e->tile, e->queue))
+    if (!is_leaving(&w->copies[i], IN_OUTPUT, e->tile, e->queue))
       continue;
     begin_line(w, e->cycle, e->tile);
     fprintf(w->out, "goes to the host");
     end_line(w, &w->copies[i], e->cycle);
     w->copies[i].kind = GONE;
   }
-  sub(&w->counts[e->tile].queues[1][e->queue]);
+  count_down(&w->counts[e->tile].queues[1][e->queue]);
 }
 
 void watch_event(Watch *w, const TraceEvent *e)
 {
-  settle(w, e);
+  settle_copies(w, e);
   if (e->cycle != w->cycle || e->tile != w->tile)
     w->has_pc = false;
   w->cycle = e->cycle;
@@ -291,7 +291,7 @@ void watch_event(Watch *w, const TraceEvent *e)
 
 void watch_finish(Watch *w)
 {
-  settle(w, NULL);
+  settle_copies(w, NULL);
   for (size_t i = 0; i < arrlenu(w->copies); i++) {
     const Copy *copy = &w->copies[i];
     if (copy->kind == GONE)

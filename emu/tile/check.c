@@ -86,7 +86,8 @@ static bool stream_needs(const VecRun *run, const VecStream *s, uint32_t address
 }
 
 /* What of the operation is disturbed by an access; NULL: nothing. */
-static const VecStream *disturbed(const VecRun *run, uint32_t address, unsigned bytes, bool store)
+static const VecStream *disturbed_stream(const VecRun *run, uint32_t address, unsigned bytes,
+                                         bool store)
 {
   if (stream_needs(run, &run->dest, address, bytes))
     return &run->dest;
@@ -109,7 +110,7 @@ FaultKind check_access(const Checked *c, MemoryAccess access, uint32_t *other)
     return FAULT_OUT_OF_BOUNDS;
   for (unsigned i = 0; i < c->n; i++) {
     const VecRun *run = c->running[i];
-    if (!disturbed(run, access.address, access.bytes, access.store))
+    if (!disturbed_stream(run, access.address, access.bytes, access.store))
       continue;
     *other = run->pc;
     return access.store ? FAULT_WRITE_RACE : FAULT_READ_RACE;

@@ -21,68 +21,71 @@ enum {
 };
 #define SIGN32 0x80000000u
 
-static ScalarResult next(void)
+static ScalarResult go_on(void)
 {
   return (ScalarResult){.outcome = SCALAR_NEXT};
 }
 
-static ScalarResult jump(uint32_t pc)
+static ScalarResult jump_to(uint32_t pc)
 {
   return (ScalarResult){.outcome = SCALAR_JUMP, .pc = (uint16_t)pc};
 }
 
-static ScalarResult fault(FaultKind kind, uint32_t value)
+static ScalarResult fault_of(FaultKind kind, uint32_t value)
 {
   return (ScalarResult){.outcome = SCALAR_FAULT, .fault = kind, .value = value};
 }
 
 /* Operands: 16-bit registers and immediates, 32-bit pairs. */
-static uint16_t ra(const Exec *e) { return e->regs->r[e->insn->a]; }
-static uint16_t rb(const Exec *e) { return e->regs->r[e->insn->b]; }
-static uint16_t rc(const Exec *e) { return e->regs->r[e->insn->c]; }
-static uint16_t imm(const Exec *e) { return (uint16_t)e->insn->imm; }
-static uint32_t db(const Exec *e) { return reg32(e->regs, e->insn->b); }
-static uint32_t dc(const Exec *e) { return reg32(e->regs, e->insn->c); }
-static int16_t s16(uint16_t v) { return (int16_t)v; }
-static int32_t s32(uint32_t v) { return (int32_t)v; }
+static uint16_t reg_a(const Exec *e) { return e->regs->r[e->insn->a]; }
+static uint16_t reg_b(const Exec *e) { return e->regs->r[e->insn->b]; }
+static uint16_t reg_c(const Exec *e) { return e->regs->r[e->insn->c]; }
+static uint16_t imm_word(const Exec *e) { return (uint16_t)e->insn->imm; }
+static uint32_t pair_b(const Exec *e) { return reg_pair32(e->regs, e->insn->b); }
+static uint32_t pair_c(const Exec *e) { return reg_pair32(e->regs, e->insn->c); }
+static int16_t as_s16(uint16_t v) { return (int16_t)v; }
+static int32_t as_s32(uint32_t v) { return (int32_t)v; }
 
-static ScalarResult set16(Exec *e, uint32_t value)
+static ScalarResult set_reg_a(Exec *e, uint32_t value)
 {
   e->regs->r[e->insn->a] = (uint16_t)value;
-  return next();
+  return go_on();
 }
 
-static ScalarResult set32(Exec *e, uint32_t value)
+static ScalarResult set_pair_a(Exec *e, uint32_t value)
 {
   set_reg32(e->regs, e->insn->a, value);
-  return next();
+  return go_on();
 }
 
-static ScalarResult add16(Exec *e, uint16_t a, uint16_t b, unsigned carry)
+static ScalarResult add_words(Exec *e, uint16_t a, uint16_t b, unsigned carry)
 {
   uint32_t sum = (uint32_t)a + b + carry;
   e->regs->carry = sum >> BITS16;
-  return set16(e, sum);
+  return set_reg_a(e, sum);
 }
 
-static ScalarResult add32(Exec *e, uint32_t a, uint32_t b, unsigned carry)
+static ScalarResult add_pairs(Exec *e, uint32_t a, uint32_t b, unsigned carry)
 {
   uint64_t sum = (uint64_t)a + b + carry;
   e->regs->carry = sum >> BITS32;
-  return set32(e, (uint32_t)sum);
+  return set_pair_a(e, (uint32_t)sum);
 }
 
-static uint16_t sll16(uint16_t v, unsigned n) { return n < BITS16 ? (uint16_t)(v << n) : 0; }
-static uint16_t slr16(uint16_t v, unsigned n) { return n < BITS16 ? (uint16_t)(v >> n) : 0; }
-static uint16_t sar16(uint16_t v, unsigned n)
+static uint16_t shift_left16(uint16_t v, unsigned n) { return n < BITS16 ? (uint16_t)(v << n) : 0; }
+static uint16_t shift_right16(uint16_t v, unsigned n)
 {
-  return (uint16_t)(s16(v) >> (n < BITS16 ? n : BITS16 - 1));
+  return n < BITS16 ? (uint16_t)(v >> n) : 0;
 }
-static uint32_t sll32(uint32_t v, unsigned n) { return n < BITS32 ? v << n : 0; }
-static uint32_t slr32(uint32_t v, unsigned n) { return n < BITS32 ? v >> n : 0; }
-static uint32_t sar32(uint32_t v, unsigned n)
+static uint16_t shift_sign16(uint16_t v, unsigned n)
 {
-  return (uint32_t)(s32(v) >> (n < BITS32 ? n : BITS32 - 1));
+  return (uint16_t)(as_s16(v) >> (n < BITS16 ? n : BITS16 - 1));
+}
+static uint32_t shift_left32(uint32_t v, unsigned n) { return n < BITS32 ? v << n : 0; }
+static uint32_t shift_right32(uint32_t v, unsigned n) { return n < BITS32 ? v >> n : 0; }
+static uint32_t shift_sign32(uint32_t v, unsigned n)
+{
+  return (uint32_t)(as_s32(v) >> (n < BITS32 ? n : BITS32 - 1));
 }
 
 static unsigned leading_zeros(uint16_t v)
@@ -111,19 +114,19 @@ static unsigned set_bits(uint16_t v)
 
 /* Division wraps where the quotient does not fit (-32768 / -1), as all run-time arithmetic; by
  * zero it gives 0 and leaves the dividend, so that the compiler may divide early. */
-static ScalarResult divide(Exec *e, int64_t a, int64_t b, bool remainder, bool wide)
+static ScalarResult divide_into(Exec *e, int64_t a, int64_t b, bool remainder, bool wide)
 {
   int64_t quotient = b ? a / b : 0;
   int64_t value = remainder ? a - quotient * b : quotient;
-  return wide ? set32(e, (uint32_t)value) : set16(e, (uint16_t)value);
+  return wide ? set_pair_a(e, (uint32_t)value) : set_reg_a(e, (uint16_t)value);
 }
 
 /* Configuration registers lie behind memory in the address space, too, two bytes per word (seen in
  * Cerebras/csl-examples, spmv-hypersparse). */
-static ScalarResult outside(FaultKind kind, uint32_t address, unsigned bytes, bool store)
+static ScalarResult access_outside(FaultKind kind, uint32_t address, unsigned bytes, bool store)
 {
   if (kind != FAULT_ADDRESS || bytes != 2 || address % 2 || !config_reg_at((uint16_t)(address / 2)))
-    return fault(kind, address);
+    return fault_of(kind, address);
   return (ScalarResult){.outcome = SCALAR_CONFIG, .value = address / 2, .store = store};
 }
 
@@ -146,7 +149,7 @@ static uint32_t load_le(const uint8_t *at, unsigned bytes)
   return value;
 }
 
-static ScalarResult load(Exec *e, uint32_t address, unsigned bytes, bool sign)
+static ScalarResult load_value(Exec *e, uint32_t address, unsigned bytes, bool sign)
 {
   uint32_t value;
   address &= 0xffff;
@@ -155,81 +158,81 @@ static ScalarResult load(Exec *e, uint32_t address, unsigned bytes, bool sign)
   if (data)
     value = load_le(data, bytes);
   if (kind != FAULT_COUNT)
-    return outside(kind, address, bytes, false);
+    return access_outside(kind, address, bytes, false);
   if (bytes == 4)
-    return set32(e, value);
-  return set16(e, sign ? (uint32_t)(int8_t)value : value);
+    return set_pair_a(e, value);
+  return set_reg_a(e, sign ? (uint32_t)(int8_t)value : value);
 }
 
-static ScalarResult store(Exec *e, uint32_t address, unsigned bytes)
+static ScalarResult store_value(Exec *e, uint32_t address, unsigned bytes)
 {
-  uint32_t value = bytes == 4 ? reg32(e->regs, e->insn->a) : ra(e);
+  uint32_t value = bytes == 4 ? reg_pair32(e->regs, e->insn->a) : reg_a(e);
   address &= 0xffff;
   uint8_t *data = plain_data(e->mem, address, bytes);
   for (unsigned i = 0; data && i < bytes; i++)
     data[i] = (uint8_t)(value >> 8 * i);
   FaultKind kind = data ? FAULT_COUNT : mem_store(e->mem, address, bytes, value);
-  return kind == FAULT_COUNT ? next() : outside(kind, address, bytes, true);
+  return kind == FAULT_COUNT ? go_on() : access_outside(kind, address, bytes, true);
 }
 
-static ScalarResult branch(const Exec *e, bool taken)
+static ScalarResult branch_if(const Exec *e, bool taken)
 {
   uint32_t target;
   if (!taken)
-    return next();
+    return go_on();
   insn_target(e->insn, &target);
-  return jump(target);
+  return jump_to(target);
 }
 
-static uint16_t *sp(Exec *e)
+static uint16_t *stack_pointer(Exec *e)
 {
   return &e->regs->r[STACK_POINTER];
 }
 
-static ScalarResult call(Exec *e, uint16_t target)
+static ScalarResult call_target(Exec *e, uint16_t target)
 {
-  uint16_t top = (uint16_t)(*sp(e) - 2);
+  uint16_t top = (uint16_t)(*stack_pointer(e) - 2);
   uint16_t back = (uint16_t)(e->pc + insn_words(e->insn->op) * 2);
-  if (*sp(e) < 2 || top < e->mem->cls->floor)
-    return fault(FAULT_STACK, top);
+  if (*stack_pointer(e) < 2 || top < e->mem->cls->floor)
+    return fault_of(FAULT_STACK, top);
   FaultKind kind = mem_store(e->mem, top, 2, back);
   if (kind != FAULT_COUNT)
-    return fault(kind, top);
-  *sp(e) = top;
-  return jump(target);
+    return fault_of(kind, top);
+  *stack_pointer(e) = top;
+  return jump_to(target);
 }
 
-static ScalarResult ret(Exec *e)
+static ScalarResult return_from(Exec *e)
 {
   uint32_t back;
-  FaultKind kind = mem_load(e->mem, *sp(e), 2, &back);
+  FaultKind kind = mem_load(e->mem, *stack_pointer(e), 2, &back);
   if (kind != FAULT_COUNT)
-    return fault(kind, *sp(e));
-  *sp(e) = (uint16_t)(*sp(e) + 2);
-  return jump(back);
+    return fault_of(kind, *stack_pointer(e));
+  *stack_pointer(e) = (uint16_t)(*stack_pointer(e) + 2);
+  return jump_to(back);
 }
 
 static ScalarResult fp_h(Exec *e, FpBinary op)
 {
-  return set16(e, fp16_binary(e->fp16, op, rb(e), rc(e)));
+  return set_reg_a(e, fp16_binary(e->fp16, op, reg_b(e), reg_c(e)));
 }
 
 static ScalarResult fp_s(Exec *e, FpBinary op)
 {
-  return set32(e, fp32_binary(op, db(e), dc(e)));
+  return set_pair_a(e, fp32_binary(op, pair_b(e), pair_c(e)));
 }
 
-static double h_value(const Exec *e) { return fp16_to_double(e->fp16, rb(e)); }
-static double s_value(const Exec *e) { return fp32_to_double(db(e)); }
+static double h_value(const Exec *e) { return fp16_to_double(e->fp16, reg_b(e)); }
+static double s_value(const Exec *e) { return fp32_to_double(pair_b(e)); }
 
 static ScalarResult to_int16(Exec *e, double value, bool is_signed)
 {
-  return set16(e, (uint32_t)fp_to_int(value, BITS16, is_signed));
+  return set_reg_a(e, (uint32_t)fp_to_int(value, BITS16, is_signed));
 }
 
 static ScalarResult to_int32(Exec *e, double value, bool is_signed)
 {
-  return set32(e, (uint32_t)fp_to_int(value, BITS32, is_signed));
+  return set_pair_a(e, (uint32_t)fp_to_int(value, BITS32, is_signed));
 }
 
 /* Groups in the order of isa.def; each returns SCALAR_ENGINE for what is not its own. */
@@ -237,27 +240,27 @@ static ScalarResult to_int32(Exec *e, double value, bool is_signed)
 static ScalarResult exec_other(Exec *e)
 {
   switch ((int)e->insn->op) {
-  case OP_jmp: return branch(e, true);
-  case OP_bz: return branch(e, ra(e) == 0);
-  case OP_bnz: return branch(e, ra(e) != 0);
-  case OP_beq: return branch(e, ra(e) == rb(e));
-  case OP_bne: return branch(e, ra(e) != rb(e));
-  case OP_blts: return branch(e, s16(ra(e)) < s16(rb(e)));
-  case OP_bltu: return branch(e, ra(e) < rb(e));
-  case OP_bges: return branch(e, s16(ra(e)) >= s16(rb(e)));
-  case OP_bgeu: return branch(e, ra(e) >= rb(e));
-  case OP_beqi: return branch(e, ra(e) == imm(e));
-  case OP_bnei: return branch(e, ra(e) != imm(e));
-  case OP_bltsi: return branch(e, s16(ra(e)) < s16(imm(e)));
-  case OP_bltui: return branch(e, ra(e) < imm(e));
-  case OP_bgesi: return branch(e, s16(ra(e)) >= s16(imm(e)));
-  case OP_bgeui: return branch(e, ra(e) >= imm(e));
-  case OP_call: return call(e, imm(e));
-  case OP_callr: return call(e, ra(e));
-  case OP_ret: return ret(e);
-  case OP_trap: return fault(FAULT_TRAP, imm(e));
-  case OP_assert: return ra(e) ? next() : fault(FAULT_ASSERT, 0);
-  case OP_vstat: return set16(e, e->regs->vstat);
+  case OP_jmp: return branch_if(e, true);
+  case OP_bz: return branch_if(e, reg_a(e) == 0);
+  case OP_bnz: return branch_if(e, reg_a(e) != 0);
+  case OP_beq: return branch_if(e, reg_a(e) == reg_b(e));
+  case OP_bne: return branch_if(e, reg_a(e) != reg_b(e));
+  case OP_blts: return branch_if(e, as_s16(reg_a(e)) < as_s16(reg_b(e)));
+  case OP_bltu: return branch_if(e, reg_a(e) < reg_b(e));
+  case OP_bges: return branch_if(e, as_s16(reg_a(e)) >= as_s16(reg_b(e)));
+  case OP_bgeu: return branch_if(e, reg_a(e) >= reg_b(e));
+  case OP_beqi: return branch_if(e, reg_a(e) == imm_word(e));
+  case OP_bnei: return branch_if(e, reg_a(e) != imm_word(e));
+  case OP_bltsi: return branch_if(e, as_s16(reg_a(e)) < as_s16(imm_word(e)));
+  case OP_bltui: return branch_if(e, reg_a(e) < imm_word(e));
+  case OP_bgesi: return branch_if(e, as_s16(reg_a(e)) >= as_s16(imm_word(e)));
+  case OP_bgeui: return branch_if(e, reg_a(e) >= imm_word(e));
+  case OP_call: return call_target(e, imm_word(e));
+  case OP_callr: return call_target(e, reg_a(e));
+  case OP_ret: return return_from(e);
+  case OP_trap: return fault_of(FAULT_TRAP, imm_word(e));
+  case OP_assert: return reg_a(e) ? go_on() : fault_of(FAULT_ASSERT, 0);
+  case OP_vstat: return set_reg_a(e, e->regs->vstat);
   default: return (ScalarResult){.outcome = SCALAR_ENGINE};
   }
 }
@@ -265,20 +268,20 @@ static ScalarResult exec_other(Exec *e)
 static ScalarResult exec_memory(Exec *e)
 {
   switch ((int)e->insn->op) {
-  case OP_ld8u: return load(e, (uint32_t)rb(e) + imm(e), 1, false);
-  case OP_ld8s: return load(e, (uint32_t)rb(e) + imm(e), 1, true);
-  case OP_ld16: return load(e, (uint32_t)rb(e) + imm(e), 2, false);
-  case OP_ld32: return load(e, (uint32_t)rb(e) + imm(e), 4, false);
-  case OP_ld8ua: return load(e, imm(e), 1, false);
-  case OP_ld8sa: return load(e, imm(e), 1, true);
-  case OP_ld16a: return load(e, imm(e), 2, false);
-  case OP_ld32a: return load(e, imm(e), 4, false);
-  case OP_st8: return store(e, (uint32_t)rb(e) + imm(e), 1);
-  case OP_st16: return store(e, (uint32_t)rb(e) + imm(e), 2);
-  case OP_st32: return store(e, (uint32_t)rb(e) + imm(e), 4);
-  case OP_st8a: return store(e, imm(e), 1);
-  case OP_st16a: return store(e, imm(e), 2);
-  case OP_st32a: return store(e, imm(e), 4);
+  case OP_ld8u: return load_value(e, (uint32_t)reg_b(e) + imm_word(e), 1, false);
+  case OP_ld8s: return load_value(e, (uint32_t)reg_b(e) + imm_word(e), 1, true);
+  case OP_ld16: return load_value(e, (uint32_t)reg_b(e) + imm_word(e), 2, false);
+  case OP_ld32: return load_value(e, (uint32_t)reg_b(e) + imm_word(e), 4, false);
+  case OP_ld8ua: return load_value(e, imm_word(e), 1, false);
+  case OP_ld8sa: return load_value(e, imm_word(e), 1, true);
+  case OP_ld16a: return load_value(e, imm_word(e), 2, false);
+  case OP_ld32a: return load_value(e, imm_word(e), 4, false);
+  case OP_st8: return store_value(e, (uint32_t)reg_b(e) + imm_word(e), 1);
+  case OP_st16: return store_value(e, (uint32_t)reg_b(e) + imm_word(e), 2);
+  case OP_st32: return store_value(e, (uint32_t)reg_b(e) + imm_word(e), 4);
+  case OP_st8a: return store_value(e, imm_word(e), 1);
+  case OP_st16a: return store_value(e, imm_word(e), 2);
+  case OP_st32a: return store_value(e, imm_word(e), 4);
   default: return exec_other(e);
   }
 }
@@ -294,26 +297,26 @@ static ScalarResult exec_float(Exec *e)
   case OP_fsubs: return fp_s(e, FP_SUB);
   case OP_fmuls: return fp_s(e, FP_MUL);
   case OP_fdivs: return fp_s(e, FP_DIV);
-  case OP_fnegh: return set16(e, rb(e) ^ SIGN16);
-  case OP_fnegs: return set32(e, db(e) ^ SIGN32);
-  case OP_fscaleh: return set16(e, fp16_scale(e->fp16, rb(e), s16(rc(e))));
-  case OP_fscales: return set32(e, fp32_scale(db(e), s16(rc(e))));
-  case OP_feqh: return set16(e, fp16_compare(e->fp16, FP_EQ, rb(e), rc(e)));
-  case OP_flth: return set16(e, fp16_compare(e->fp16, FP_LT, rb(e), rc(e)));
-  case OP_fleh: return set16(e, fp16_compare(e->fp16, FP_LE, rb(e), rc(e)));
-  case OP_feqs: return set16(e, fp32_compare(FP_EQ, db(e), dc(e)));
-  case OP_flts: return set16(e, fp32_compare(FP_LT, db(e), dc(e)));
-  case OP_fles: return set16(e, fp32_compare(FP_LE, db(e), dc(e)));
-  case OP_h2s: return set32(e, fp16_to_fp32(e->fp16, rb(e)));
-  case OP_s2h: return set16(e, fp16_from_fp32(e->fp16, db(e)));
-  case OP_i2h: return set16(e, fp16_from_i64(e->fp16, s16(rb(e))));
-  case OP_u2h: return set16(e, fp16_from_u64(e->fp16, rb(e)));
-  case OP_i2s: return set32(e, fp32_from_i64(s16(rb(e))));
-  case OP_u2s: return set32(e, fp32_from_u64(rb(e)));
-  case OP_l2h: return set16(e, fp16_from_i64(e->fp16, s32(db(e))));
-  case OP_ul2h: return set16(e, fp16_from_u64(e->fp16, db(e)));
-  case OP_l2s: return set32(e, fp32_from_i64(s32(db(e))));
-  case OP_ul2s: return set32(e, fp32_from_u64(db(e)));
+  case OP_fnegh: return set_reg_a(e, reg_b(e) ^ SIGN16);
+  case OP_fnegs: return set_pair_a(e, pair_b(e) ^ SIGN32);
+  case OP_fscaleh: return set_reg_a(e, fp16_scale(e->fp16, reg_b(e), as_s16(reg_c(e))));
+  case OP_fscales: return set_pair_a(e, fp32_scale(pair_b(e), as_s16(reg_c(e))));
+  case OP_feqh: return set_reg_a(e, fp16_compare(e->fp16, FP_EQ, reg_b(e), reg_c(e)));
+  case OP_flth: return set_reg_a(e, fp16_compare(e->fp16, FP_LT, reg_b(e), reg_c(e)));
+  case OP_fleh: return set_reg_a(e, fp16_compare(e->fp16, FP_LE, reg_b(e), reg_c(e)));
+  case OP_feqs: return set_reg_a(e, fp32_compare(FP_EQ, pair_b(e), pair_c(e)));
+  case OP_flts: return set_reg_a(e, fp32_compare(FP_LT, pair_b(e), pair_c(e)));
+  case OP_fles: return set_reg_a(e, fp32_compare(FP_LE, pair_b(e), pair_c(e)));
+  case OP_h2s: return set_pair_a(e, fp16_to_fp32(e->fp16, reg_b(e)));
+  case OP_s2h: return set_reg_a(e, fp16_from_fp32(e->fp16, pair_b(e)));
+  case OP_i2h: return set_reg_a(e, fp16_from_i64(e->fp16, as_s16(reg_b(e))));
+  case OP_u2h: return set_reg_a(e, fp16_from_u64(e->fp16, reg_b(e)));
+  case OP_i2s: return set_pair_a(e, fp32_from_i64(as_s16(reg_b(e))));
+  case OP_u2s: return set_pair_a(e, fp32_from_u64(reg_b(e)));
+  case OP_l2h: return set_reg_a(e, fp16_from_i64(e->fp16, as_s32(pair_b(e))));
+  case OP_ul2h: return set_reg_a(e, fp16_from_u64(e->fp16, pair_b(e)));
+  case OP_l2s: return set_pair_a(e, fp32_from_i64(as_s32(pair_b(e))));
+  case OP_ul2s: return set_pair_a(e, fp32_from_u64(pair_b(e)));
   case OP_h2i: return to_int16(e, h_value(e), true);
   case OP_h2u: return to_int16(e, h_value(e), false);
   case OP_s2i: return to_int16(e, s_value(e), true);
@@ -329,39 +332,39 @@ static ScalarResult exec_float(Exec *e)
 static ScalarResult exec_int32(Exec *e)
 {
   switch ((int)e->insn->op) {
-  case OP_add32: return add32(e, db(e), dc(e), 0);
-  case OP_addi32: return set32(e, db(e) + (uint32_t)s16(imm(e)));
-  case OP_addc32: return add32(e, db(e), dc(e), e->regs->carry);
-  case OP_sub32: return add32(e, db(e), ~dc(e), 1);
-  case OP_subc32: return add32(e, db(e), ~dc(e), e->regs->carry);
-  case OP_and32: return set32(e, db(e) & dc(e));
-  case OP_or32: return set32(e, db(e) | dc(e));
-  case OP_xor32: return set32(e, db(e) ^ dc(e));
-  case OP_sll32: return set32(e, sll32(db(e), rc(e)));
-  case OP_slli32: return set32(e, sll32(db(e), imm(e)));
-  case OP_slr32: return set32(e, slr32(db(e), rc(e)));
-  case OP_slri32: return set32(e, slr32(db(e), imm(e)));
-  case OP_sar32: return set32(e, sar32(db(e), rc(e)));
-  case OP_sari32: return set32(e, sar32(db(e), imm(e)));
-  case OP_mul32: return set32(e, db(e) * dc(e));
-  case OP_divs32: return divide(e, s32(db(e)), s32(dc(e)), false, true);
-  case OP_divu32: return divide(e, db(e), dc(e), false, true);
-  case OP_rems32: return divide(e, s32(db(e)), s32(dc(e)), true, true);
-  case OP_remu32: return divide(e, db(e), dc(e), true, true);
-  case OP_sext16: return set32(e, (uint32_t)s16(rb(e)));
-  case OP_zext16: return set32(e, rb(e));
-  case OP_seq: return set16(e, rb(e) == rc(e));
-  case OP_sne: return set16(e, rb(e) != rc(e));
-  case OP_slts: return set16(e, s16(rb(e)) < s16(rc(e)));
-  case OP_sltu: return set16(e, rb(e) < rc(e));
-  case OP_sles: return set16(e, s16(rb(e)) <= s16(rc(e)));
-  case OP_sleu: return set16(e, rb(e) <= rc(e));
-  case OP_seq32: return set16(e, db(e) == dc(e));
-  case OP_sne32: return set16(e, db(e) != dc(e));
-  case OP_slts32: return set16(e, s32(db(e)) < s32(dc(e)));
-  case OP_sltu32: return set16(e, db(e) < dc(e));
-  case OP_sles32: return set16(e, s32(db(e)) <= s32(dc(e)));
-  case OP_sleu32: return set16(e, db(e) <= dc(e));
+  case OP_add32: return add_pairs(e, pair_b(e), pair_c(e), 0);
+  case OP_addi32: return set_pair_a(e, pair_b(e) + (uint32_t)as_s16(imm_word(e)));
+  case OP_addc32: return add_pairs(e, pair_b(e), pair_c(e), e->regs->carry);
+  case OP_sub32: return add_pairs(e, pair_b(e), ~pair_c(e), 1);
+  case OP_subc32: return add_pairs(e, pair_b(e), ~pair_c(e), e->regs->carry);
+  case OP_and32: return set_pair_a(e, pair_b(e) & pair_c(e));
+  case OP_or32: return set_pair_a(e, pair_b(e) | pair_c(e));
+  case OP_xor32: return set_pair_a(e, pair_b(e) ^ pair_c(e));
+  case OP_sll32: return set_pair_a(e, shift_left32(pair_b(e), reg_c(e)));
+  case OP_slli32: return set_pair_a(e, shift_left32(pair_b(e), imm_word(e)));
+  case OP_slr32: return set_pair_a(e, shift_right32(pair_b(e), reg_c(e)));
+  case OP_slri32: return set_pair_a(e, shift_right32(pair_b(e), imm_word(e)));
+  case OP_sar32: return set_pair_a(e, shift_sign32(pair_b(e), reg_c(e)));
+  case OP_sari32: return set_pair_a(e, shift_sign32(pair_b(e), imm_word(e)));
+  case OP_mul32: return set_pair_a(e, pair_b(e) * pair_c(e));
+  case OP_divs32: return divide_into(e, as_s32(pair_b(e)), as_s32(pair_c(e)), false, true);
+  case OP_divu32: return divide_into(e, pair_b(e), pair_c(e), false, true);
+  case OP_rems32: return divide_into(e, as_s32(pair_b(e)), as_s32(pair_c(e)), true, true);
+  case OP_remu32: return divide_into(e, pair_b(e), pair_c(e), true, true);
+  case OP_sext16: return set_pair_a(e, (uint32_t)as_s16(reg_b(e)));
+  case OP_zext16: return set_pair_a(e, reg_b(e));
+  case OP_seq: return set_reg_a(e, reg_b(e) == reg_c(e));
+  case OP_sne: return set_reg_a(e, reg_b(e) != reg_c(e));
+  case OP_slts: return set_reg_a(e, as_s16(reg_b(e)) < as_s16(reg_c(e)));
+  case OP_sltu: return set_reg_a(e, reg_b(e) < reg_c(e));
+  case OP_sles: return set_reg_a(e, as_s16(reg_b(e)) <= as_s16(reg_c(e)));
+  case OP_sleu: return set_reg_a(e, reg_b(e) <= reg_c(e));
+  case OP_seq32: return set_reg_a(e, pair_b(e) == pair_c(e));
+  case OP_sne32: return set_reg_a(e, pair_b(e) != pair_c(e));
+  case OP_slts32: return set_reg_a(e, as_s32(pair_b(e)) < as_s32(pair_c(e)));
+  case OP_sltu32: return set_reg_a(e, pair_b(e) < pair_c(e));
+  case OP_sles32: return set_reg_a(e, as_s32(pair_b(e)) <= as_s32(pair_c(e)));
+  case OP_sleu32: return set_reg_a(e, pair_b(e) <= pair_c(e));
   default: return exec_float(e);
   }
 }
@@ -369,42 +372,42 @@ static ScalarResult exec_int32(Exec *e)
 static ScalarResult exec_int16(Exec *e)
 {
   switch ((int)e->insn->op) {
-  case OP_nop: return next();
-  case OP_mov: return set16(e, rb(e));
-  case OP_mov32: return set32(e, db(e));
-  case OP_li: return set16(e, imm(e));
-  case OP_li32: return set32(e, e->insn->imm);
-  case OP_add: return add16(e, rb(e), rc(e), 0);
-  case OP_addi: return add16(e, rb(e), imm(e), 0);
-  case OP_addc: return add16(e, rb(e), rc(e), e->regs->carry);
-  case OP_sub: return add16(e, rb(e), (uint16_t)~rc(e), 1);
-  case OP_subc: return add16(e, rb(e), (uint16_t)~rc(e), e->regs->carry);
-  case OP_rsubi: return set16(e, (uint32_t)imm(e) - rb(e));
-  case OP_and: return set16(e, rb(e) & rc(e));
-  case OP_andi: return set16(e, rb(e) & imm(e));
-  case OP_or: return set16(e, rb(e) | rc(e));
-  case OP_ori: return set16(e, rb(e) | imm(e));
-  case OP_xor: return set16(e, rb(e) ^ rc(e));
-  case OP_xori: return set16(e, rb(e) ^ imm(e));
-  case OP_sll: return set16(e, sll16(rb(e), rc(e)));
-  case OP_slli: return set16(e, sll16(rb(e), imm(e)));
-  case OP_slr: return set16(e, slr16(rb(e), rc(e)));
-  case OP_slri: return set16(e, slr16(rb(e), imm(e)));
-  case OP_sar: return set16(e, sar16(rb(e), rc(e)));
-  case OP_sari: return set16(e, sar16(rb(e), imm(e)));
-  case OP_mul: return set16(e, (uint32_t)rb(e) * rc(e));
-  case OP_muli: return set16(e, (uint32_t)rb(e) * imm(e));
-  case OP_mulwu: return set32(e, (uint32_t)rb(e) * rc(e));
-  case OP_mulws: return set32(e, (uint32_t)((int32_t)s16(rb(e)) * s16(rc(e))));
-  case OP_divs: return divide(e, s16(rb(e)), s16(rc(e)), false, false);
-  case OP_divu: return divide(e, rb(e), rc(e), false, false);
-  case OP_rems: return divide(e, s16(rb(e)), s16(rc(e)), true, false);
-  case OP_remu: return divide(e, rb(e), rc(e), true, false);
-  case OP_sext8: return set16(e, (uint32_t)(int8_t)rb(e));
-  case OP_zext8: return set16(e, rb(e) & 0xff);
-  case OP_clz: return set16(e, leading_zeros(rb(e)));
-  case OP_ctz: return set16(e, trailing_zeros(rb(e)));
-  case OP_popcnt: return set16(e, set_bits(rb(e)));
+  case OP_nop: return go_on();
+  case OP_mov: return set_reg_a(e, reg_b(e));
+  case OP_mov32: return set_pair_a(e, pair_b(e));
+  case OP_li: return set_reg_a(e, imm_word(e));
+  case OP_li32: return set_pair_a(e, e->insn->imm);
+  case OP_add: return add_words(e, reg_b(e), reg_c(e), 0);
+  case OP_addi: return add_words(e, reg_b(e), imm_word(e), 0);
+  case OP_addc: return add_words(e, reg_b(e), reg_c(e), e->regs->carry);
+  case OP_sub: return add_words(e, reg_b(e), (uint16_t)~reg_c(e), 1);
+  case OP_subc: return add_words(e, reg_b(e), (uint16_t)~reg_c(e), e->regs->carry);
+  case OP_rsubi: return set_reg_a(e, (uint32_t)imm_word(e) - reg_b(e));
+  case OP_and: return set_reg_a(e, reg_b(e) & reg_c(e));
+  case OP_andi: return set_reg_a(e, reg_b(e) & imm_word(e));
+  case OP_or: return set_reg_a(e, reg_b(e) | reg_c(e));
+  case OP_ori: return set_reg_a(e, reg_b(e) | imm_word(e));
+  case OP_xor: return set_reg_a(e, reg_b(e) ^ reg_c(e));
+  case OP_xori: return set_reg_a(e, reg_b(e) ^ imm_word(e));
+  case OP_sll: return set_reg_a(e, shift_left16(reg_b(e), reg_c(e)));
+  case OP_slli: return set_reg_a(e, shift_left16(reg_b(e), imm_word(e)));
+  case OP_slr: return set_reg_a(e, shift_right16(reg_b(e), reg_c(e)));
+  case OP_slri: return set_reg_a(e, shift_right16(reg_b(e), imm_word(e)));
+  case OP_sar: return set_reg_a(e, shift_sign16(reg_b(e), reg_c(e)));
+  case OP_sari: return set_reg_a(e, shift_sign16(reg_b(e), imm_word(e)));
+  case OP_mul: return set_reg_a(e, (uint32_t)reg_b(e) * reg_c(e));
+  case OP_muli: return set_reg_a(e, (uint32_t)reg_b(e) * imm_word(e));
+  case OP_mulwu: return set_pair_a(e, (uint32_t)reg_b(e) * reg_c(e));
+  case OP_mulws: return set_pair_a(e, (uint32_t)((int32_t)as_s16(reg_b(e)) * as_s16(reg_c(e))));
+  case OP_divs: return divide_into(e, as_s16(reg_b(e)), as_s16(reg_c(e)), false, false);
+  case OP_divu: return divide_into(e, reg_b(e), reg_c(e), false, false);
+  case OP_rems: return divide_into(e, as_s16(reg_b(e)), as_s16(reg_c(e)), true, false);
+  case OP_remu: return divide_into(e, reg_b(e), reg_c(e), true, false);
+  case OP_sext8: return set_reg_a(e, (uint32_t)(int8_t)reg_b(e));
+  case OP_zext8: return set_reg_a(e, reg_b(e) & 0xff);
+  case OP_clz: return set_reg_a(e, leading_zeros(reg_b(e)));
+  case OP_ctz: return set_reg_a(e, trailing_zeros(reg_b(e)));
+  case OP_popcnt: return set_reg_a(e, set_bits(reg_b(e)));
   default: return exec_int32(e);
   }
 }
@@ -416,7 +419,7 @@ static ScalarResult exec_trapping(Exec *e)
   Registers before = *e->regs;
   ScalarResult result = exec_float(e);
   unsigned raised = scalar_raised(e->insn, e->fp16, &before, e->regs) & before.traps;
-  return raised ? fault(FAULT_EXCEPTION, raised) : result;
+  return raised ? fault_of(FAULT_EXCEPTION, raised) : result;
 }
 
 /* The groups follow each other; what a cost class cannot be in is skipped. */
@@ -434,10 +437,11 @@ static ScalarResult exec_any(Exec *e)
 
 static inline ScalarResult exec_one(Exec *e)
 {
-  uint16_t stack = *sp(e);
+  uint16_t stack = *stack_pointer(e);
   ScalarResult result = exec_any(e);
-  if (result.outcome == SCALAR_NEXT && *sp(e) < stack && *sp(e) < e->mem->cls->floor)
-    return fault(FAULT_STACK, *sp(e));
+  if (result.outcome == SCALAR_NEXT && *stack_pointer(e) < stack &&
+      *stack_pointer(e) < e->mem->cls->floor)
+    return fault_of(FAULT_STACK, *stack_pointer(e));
   return result;
 }
 

@@ -261,7 +261,7 @@ static FaultKind capture_fabric(const Capture *c, VecStream *s, const Descriptor
 
 static uint32_t register_value(const Registers *regs, unsigned number, unsigned bytes)
 {
-  return bytes == 4 ? reg32(regs, number) : regs->r[number];
+  return bytes == 4 ? reg_pair32(regs, number) : regs->r[number];
 }
 
 /* The length of a FIFO is the descriptor's, else the one its state block has for the direction. */
@@ -623,7 +623,7 @@ static uint32_t integer_element(VecKind kind, uint32_t a, uint32_t b, bool *carr
 
 /* The value with exponent 0, sign kept: in [1, 2) for every finite number but zero.  ASSUMED:
  * the public pages say "normalise" and no more. */
-static double normalised(double value)
+static double normalise_value(double value)
 {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -645,7 +645,7 @@ static uint32_t half_element(VecKind kind, Fp16Format f, uint16_t a, uint16_t b,
   case VK_FMAC: return fp16_fma(f, b, s, a);
   case VK_FNEG: return b ^ SIGN16;
   case VK_FABS: return b & (uint32_t)~SIGN16 & LOW16;
-  case VK_FNORM: return fp16_from_double(f, normalised(fp16_to_double(f, b)));
+  case VK_FNORM: return fp16_from_double(f, normalise_value(fp16_to_double(f, b)));
   case VK_FSCALE: return fp16_scale(f, b, (int16_t)s);
   default: ICE("vector kind %d has no 16-bit form", (int)kind);
   }
@@ -661,7 +661,7 @@ static uint32_t single_element(VecKind kind, uint32_t a, uint32_t b, uint32_t s)
   case VK_FMAC: return fp32_fma(b, s, a);
   case VK_FNEG: return b ^ SIGN32;
   case VK_FABS: return b & ~SIGN32;
-  case VK_FNORM: return fp32_from_double(normalised(fp32_to_double(b)));
+  case VK_FNORM: return fp32_from_double(normalise_value(fp32_to_double(b)));
   case VK_FSCALE: return fp32_scale(b, (int16_t)s);
   default: ICE("vector kind %d has no 32-bit form", (int)kind);
   }

@@ -38,24 +38,24 @@ void mem_initialise(const Program *program, uint32_t tile, uint8_t *bytes)
 
 /* ---- what was written ------------------------------------------------------------------------ */
 
-static uint8_t *bits(const TileMem *mem) { return mem->bytes + PE_MEM_BYTES; }
+static uint8_t *written_bits(const TileMem *mem) { return mem->bytes + PE_MEM_BYTES; }
 
-static void mark(TileMem *mem, uint32_t address, uint32_t bytes)
+static void mark_written(TileMem *mem, uint32_t address, uint32_t bytes)
 {
   for (uint32_t i = address; mem->tracked && i < address + bytes; i++)
-    bits(mem)[i / 8] |= (uint8_t)(1u << i % 8);
+    written_bits(mem)[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
-static void unmark(TileMem *mem, uint32_t address, uint32_t bytes)
+static void mark_unwritten(TileMem *mem, uint32_t address, uint32_t bytes)
 {
   for (uint32_t i = address; i < address + bytes; i++)
-    bits(mem)[i / 8] &= (uint8_t)~(1u << i % 8);
+    written_bits(mem)[i / 8] &= (uint8_t)~(1u << i % 8);
 }
 
 static bool is_written(const TileMem *mem, uint32_t address, uint32_t bytes)
 {
   for (uint32_t i = address; i < address + bytes; i++)
-    if (!(bits(mem)[i / 8] >> i % 8 & 1))
+    if (!(written_bits(mem)[i / 8] >> i % 8 & 1))
       return false;
   return true;
 }
@@ -69,13 +69,13 @@ static void touch_tracked(const Program *program, uint32_t tile, TileMem *mem)
   mem->full = mem->tracked = true;
   mem->lent = false;
   mem_initialise(program, tile, mem->bytes);
-  mark(mem, 0, image->static_bytes);
-  mark(mem, image->code_address, mem->cls->code_end - image->code_address);
+  mark_written(mem, 0, image->static_bytes);
+  mark_written(mem, image->code_address, mem->cls->code_end - image->code_address);
   for (uint32_t i = 0; i < image->n_symbols; i++)
     if (image->symbols[i].unset)
-      unmark(mem, image->symbols[i].address, image->symbols[i].bytes);
+      mark_unwritten(mem, image->symbols[i].address, image->symbols[i].bytes);
   for (uint32_t i = 0; i < image->n_tile_slots; i++)
-    mark(mem, image->tile_slots[i].address, image->tile_slots[i].bytes);
+    mark_written(mem, image->tile_slots[i].address, image->tile_slots[i].bytes);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -212,7 +212,7 @@ FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t val
     return FAULT_CODE_STORE;
   for (unsigned i = 0; i < bytes; i++)
     place.at[i] = (uint8_t)(value >> 8 * i);
-  mark(mem, address, bytes);
+  mark_written(mem, address, bytes);
   return FAULT_COUNT;
 }
 
@@ -241,6 +241,6 @@ bool mem_host_write(TileMem *mem, uint32_t address, const void *from, uint32_t b
   if (place.kind != PLACE_BYTES)
     return false;
   memcpy(place.at, from, bytes);
-  mark(mem, address, bytes);
+  mark_written(mem, address, bytes);
   return true;
 }

@@ -66,7 +66,7 @@ typedef struct {
   bool vstat;                   /* last synchronous vector operation completed */
   uint8_t traps;                /* FP_RAISES_*: exceptions that the program has unmasked */
 } Registers;
-static inline uint32_t reg32(const Registers *regs, unsigned even)
+static inline uint32_t reg_pair32(const Registers *regs, unsigned even)
 {
   return regs->r[even] | (uint32_t)regs->r[even + 1] << 16;
 }

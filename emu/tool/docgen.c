@@ -57,7 +57,7 @@ static void put_formats(FILE *out)
 }
 
 /* An example of each instruction for the disassembler, which shows only what the format has. */
-static Insn example(Opcode op)
+static Insn example_of(Opcode op)
 {
   Insn insn = {.op = op, .a = 2, .b = 4, .c = 8, .imm = 16, .target = 0x120};
   switch (insn_info[op].format) {
@@ -91,7 +91,7 @@ static void put_instructions(FILE *out)
                "| --- | --- | --- | --- | --- | --- |\n");
   for (unsigned op = 0; op < OP_COUNT; op++) {
     char text[80];
-    Insn insn = example((Opcode)op);
+    Insn insn = example_of((Opcode)op);
     insn_print(&insn, text, sizeof text);
     fprintf(out, "| 0x%02x | `%s` | %s | %s | ", op, insn_info[op].name,
             insn_format_name(insn_info[op].format), cost_class_name(insn_info[op].cost));
@@ -317,7 +317,7 @@ static bool put_part(FILE *out, const char *name, size_t length)
 }
 
 /* Copies the text, generated parts renewed; returns what is wrong with it, or NULL. */
-static const char *renew(const char *text, FILE *out)
+static const char *renew_text(const char *text, FILE *out)
 {
   for (;;) {
     const char *start = strstr(text, part_start);
@@ -339,7 +339,7 @@ static const char *renew(const char *text, FILE *out)
   }
 }
 
-static bool handle(const char *path, bool update)
+static bool handle_file(const char *path, bool update)
 {
   size_t length, new_length;
   char *text = file_read_all(path, &length), *renewed = NULL;
@@ -350,7 +350,7 @@ static bool handle(const char *path, bool update)
   FILE *out = open_memstream(&renewed, &new_length);
   if (!out)
     ICE("no memory");
-  const char *wrong = renew(text, out);
+  const char *wrong = renew_text(text, out);
   fclose(out);
   bool done = !wrong;
   if (wrong) {
@@ -372,6 +372,6 @@ int main(int argc, char **argv)
   if (!good)
     fprintf(stderr, "usage: wse-docgen [--update] FILE...\n");
   for (int i = 1 + update; i < argc; i++)
-    good = handle(argv[i], update) && good;
+    good = handle_file(argv[i], update) && good;
   return good ? 0 : 2;
 }

@@ -82,7 +82,7 @@ static Registers run_any(Opcode op, uint32_t b, uint32_t c, bool carry)
 
 static uint32_t result_of(Opcode op, const Registers *regs)
 {
-  return insn_is_pair(op, 0) ? reg32(regs, 8) : regs->r[5];
+  return insn_is_pair(op, 0) ? reg_pair32(regs, 8) : regs->r[5];
 }
 
 /* ---- integers -------------------------------------------------------------------------------- */
@@ -185,11 +185,11 @@ static void thirty_two_bit_integers(void **state)
     for (unsigned n = 0; n < 32; n++) {
       uint32_t v = longs[i];
       Registers regs = run_any(OP_slli32, v, n, 0);
-      assert_int_equal(reg32(&regs, 8), v << n);
+      assert_int_equal(reg_pair32(&regs, 8), v << n);
       regs = run_any(OP_slri32, v, n, 0);
-      assert_int_equal(reg32(&regs, 8), v >> n);
+      assert_int_equal(reg_pair32(&regs, 8), v >> n);
       regs = run_any(OP_sari32, v, n, 0);
-      assert_int_equal(reg32(&regs, 8), (uint32_t)(S32(v) >> n));
+      assert_int_equal(reg_pair32(&regs, 8), (uint32_t)(S32(v) >> n));
     }
   }
 }
@@ -239,7 +239,7 @@ static void division_by_zero_gives_zero_and_leaves_the_dividend(void **state)
     ScalarResult result = run(in_rrr(ops[i].op, 8, 10, 12), &regs);
     assert_int_equal(result.outcome, SCALAR_NEXT);
     uint32_t expected = ops[i].remainder ? dividend : 0;
-    assert_int_equal(ops[i].wide ? reg32(&regs, 8) : regs.r[8],
+    assert_int_equal(ops[i].wide ? reg_pair32(&regs, 8) : regs.r[8],
                      ops[i].wide ? expected : (uint16_t)expected);
   }
 }
@@ -274,7 +274,7 @@ static void single_precision(void **state)
     }
     for (int n = -30; n <= 30; n += 5) {
       Registers regs = run_any(OP_fscales, bits_of(floats[i]), (uint16_t)n, false);
-      assert_int_equal(reg32(&regs, 8), bits_of(ldexpf(floats[i], n)));
+      assert_int_equal(reg_pair32(&regs, 8), bits_of(ldexpf(floats[i], n)));
     }
   }
 }
@@ -366,7 +366,7 @@ static void constants(void **state)
   assert_int_equal(run(in_ri(OP_li, 3, 0xbeef), &regs).outcome, SCALAR_NEXT);
   assert_int_equal(regs.r[3], 0xbeef);
   assert_int_equal(run(in_ri(OP_li32, 4, 0x12345678), &regs).outcome, SCALAR_NEXT);
-  assert_int_equal(reg32(&regs, 4), 0x12345678);
+  assert_int_equal(reg_pair32(&regs, 4), 0x12345678);
   regs = before;
   assert_int_equal(run(in0(OP_nop), &regs).outcome, SCALAR_NEXT);
   assert_memory_equal(&regs, &before, sizeof regs);
@@ -389,7 +389,7 @@ static void loads_and_stores(void **state)
   run(in_rri(OP_ld8s, 2, 1, 5), &regs);
   assert_int_equal(regs.r[2], 0xffaa);
   run(in_rri(OP_ld32, 10, 1, 4), &regs);
-  assert_int_equal(reg32(&regs, 10), 0x8899aabb);
+  assert_int_equal(reg_pair32(&regs, 10), 0x8899aabb);
   run(in_ri(OP_ld16a, 2, 0x16), &regs);
   assert_int_equal(regs.r[2], 0x8899);
   run(in_ri(OP_ld8ua, 2, 0x17), &regs);
@@ -399,15 +399,15 @@ static void loads_and_stores(void **state)
   regs.r[2] = 0x1122;
   run(in_rri(OP_st8, 2, 1, 0xfff5), &regs);        /* 0x10 - 11 = 5 */
   run(in_ri(OP_ld32a, 12, 4), &regs);
-  assert_int_equal(reg32(&regs, 12), 0x2200);
+  assert_int_equal(reg_pair32(&regs, 12), 0x2200);
   run(in_ri(OP_st16a, 2, 0x20), &regs);
   run(in_ri(OP_st8a, 2, 0x23), &regs);
   run(in_ri(OP_ld32a, 12, 0x20), &regs);
-  assert_int_equal(reg32(&regs, 12), 0x22001122);
+  assert_int_equal(reg_pair32(&regs, 12), 0x22001122);
   run(in_ri(OP_st32a, 12, 0x24), &regs);
   run(in_rri(OP_st16, 2, 1, 0x18), &regs);
   run(in_ri(OP_ld32a, 10, 0x28), &regs);
-  assert_int_equal(reg32(&regs, 10), 0x1122);
+  assert_int_equal(reg_pair32(&regs, 10), 0x1122);
 }
 
 static void expect_fault(Insn insn, Registers regs, FaultKind kind, uint32_t value)

@@ -200,8 +200,8 @@ static void fold_in_a_register(void **state)
   asm_emit(o.c, in_vec(VEC_fadds, op_reg(4), op_reg(4), b));
   asm_emit(o.c, in_vec(VEC_fmovs, op_reg(8), op_none(), b));   /* the last element remains */
   finish(o, 0);
-  assert_int_equal(reg32(o.a->ops->registers(o.a->engine, 0), 4), bits_of(136.0f));
-  assert_int_equal(reg32(o.a->ops->registers(o.a->engine, 0), 8), bits_of(8.0f));
+  assert_int_equal(reg_pair32(o.a->ops->registers(o.a->engine, 0), 4), bits_of(136.0f));
+  assert_int_equal(reg_pair32(o.a->ops->registers(o.a->engine, 0), 8), bits_of(8.0f));
   asm_free(o.a);
 }
 
@@ -233,7 +233,7 @@ static void mixed_fold_has_a_wide_accumulator(void **state)
   asm_emit(o.c, in_vec(VEC_faddhs, op_reg(4), op_reg(4), h));
   asm_emit(o.c, in_vec(VEC_faddhs, d, a, h));
   finish(o, 0);
-  assert_int_equal(reg32(o.a->ops->registers(o.a->engine, 0), 4), bits_of(3.5f));
+  assert_int_equal(reg_pair32(o.a->ops->registers(o.a->engine, 0), 4), bits_of(3.5f));
   assert_true(out(o, 3) == 2.0f);
   asm_free(o.a);
 }
