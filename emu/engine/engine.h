@@ -1,7 +1,7 @@
 /* emu/engine: what an engine is.  An engine runs a program cycle by cycle; hosts, traces, reports
  * and the command line talk to it through EngineOps only.
  *
- * Two engines implement the same machine: emu/reference, plain and obviously right, and emu/fast.
+ * Two engines implement the same machine: emu/reference, plain and obviously correct, and emu/fast.
  * Everything that has a single right answer is shared: decoded code, timing, scalar semantics, the
  * arithmetic of one vector element, tile memory, fault and trace records.
  *
@@ -78,7 +78,7 @@ typedef struct {
 } TraceEvent;
 
 /* Who receives events.  The engine delivers them sorted by cycle, then tile (y, then x), then
- * the order within the tile given at `Engine` below, already limited to `kinds`, the cycles and
+ * the order within the tile given at `Engine` below, limited to `kinds`, the cycles and
  * the region. */
 typedef struct TraceSink TraceSink;
 struct TraceSink {
@@ -124,7 +124,7 @@ typedef struct {
                                    fast: backwards, and always all threads */
   unsigned block;               /* for tests: fast engine, cycles of every block; 0 as fits */
   TraceSink *trace;             /* NULL none */
-  const atomic_int *interrupt;  /* not 0: the run ends behind the block of cycles; NULL none */
+  const atomic_int *interrupt;  /* not 0: the run ends after the block of cycles; NULL none */
   /* Bytes written to SIM_PRINT; NULL: dropped. */
   void (*print)(void *context, uint64_t cycle, uint32_t tile, uint8_t byte);
   void *print_context;
@@ -137,10 +137,10 @@ typedef enum {
   RUN_INTERRUPTED,              /* the interrupt was set */
 } RunStatus;
 
-/* Why a vector operation that could otherwise have done a group did not; a cycle each, added
- * when the wait ends.  Tested in this order: paused (blocked microthread), wavelet missing,
- * FIFO empty or full, no room in the output queue, another thread issued.  `bank` counts the
- * extra cycles of conflicts. */
+/* Why a vector operation did not do a group that it could otherwise have done; the cycles are added
+ * when the wait ends. Tested in this order: paused (blocked microthread), wavelet missing, FIFO
+ * empty or full, no room in the output queue, another thread issued. `bank` counts the extra cycles
+ * of conflicts. */
 typedef enum {
   STALL_NONE, STALL_PAUSED, STALL_INPUT, STALL_FIFO, STALL_OUTPUT, STALL_ISSUE, STALL_BANK,
   STALL_COUNT
@@ -194,8 +194,7 @@ typedef struct {
   uint64_t active, blocked;     /* by task id */
   const TileRecord *record;
   uint8_t paused;               /* microthreads */
-  const uint16_t *blocked_at;   /* where each was blocked last: pc by block_place, PC_RETURN if
-                                   never; NULL if none ever was */
+  const uint16_t *blocked_at;   /* last block, pc by block_place; PC_RETURN never; NULL none */
   InspectQueue input[MAX_QUEUES], output[MAX_QUEUES];
   InspectColor colors[MAX_COLORS];
   uint32_t host_pending;        /* words posted and not yet taken into an input queue */
@@ -209,14 +208,15 @@ typedef struct {
   /* Runs whole cycles until quiet, a fault, or until the next cycle would be `limit`. */
   RunStatus (*run)(Engine *engine, uint64_t limit);
   uint64_t (*cycle)(const Engine *engine);        /* the next cycle to run */
-  /* Waits, for the host: nothing happens on the quiet fabric until `cycle`. */
+  /* Lets time pass for the host: nothing happens on the quiet fabric until `cycle`. */
   void (*skip_to)(Engine *engine, uint64_t cycle);
   const EngineStats *(*stats)(const Engine *engine);
   void (*phase_begin)(Engine *engine);            /* forgets first_event and last_event */
   /* Hazards found so far and the fault that ended the run, in order. */
   const Fault *(*faults)(const Engine *engine, size_t *count);
   void (*inspect)(Engine *engine, uint32_t tile, InspectTile *out);
-  /* True if the tile can be other than as loaded; so reports need not visit a million tiles. */
+  /* True if the tile may differ from its loaded state; so reports need not visit a million
+   * tiles. */
   bool (*touched)(const Engine *engine, uint32_t tile);
   const Registers *(*registers)(Engine *engine, uint32_t tile);   /* tests; NULL: not touched */
 

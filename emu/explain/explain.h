@@ -46,7 +46,7 @@ const VecStream *report_waiting(const InspectThread *state);
 
 /* Inputs of a color in any position of its switch. */
 PortMask report_inputs(const ImageColorConfig *config);
-/* Who has sent what came into a tile's router by a port on a color: the nearest tile against the
+/* The sender of what came into a tile's router by a port on a color: the nearest tile against the
  * routes that has sent on it, and its queue's last use. */
 typedef struct {
   uint32_t tile;
@@ -57,7 +57,7 @@ bool report_origin(Report *report, uint32_t tile, Port port, unsigned color, Ori
 
 /* ---- fault.c: findings as text --------------------------------------------------------------- */
 
-/* Prints findings, each behind `before`, those that are the same at several tiles once. */
+/* Prints findings, each after `before`, and equal findings of several tiles once. */
 void faults_print(const Program *program, Engine *engine, const Fault *faults, size_t count,
                   const char *before, FILE *out);
 /* "error: cycle C, PX.Y: text ..." with location, the other side and help, several lines, newline
@@ -84,14 +84,14 @@ typedef struct {
                                          stream by now; NULL: no operation waits for that */
 } IdleQuestion;
 
-/* Looks at a quiet engine and says whether it is stuck. */
+/* Examines a quiet engine and returns whether it is stuck. */
 IdleState idle_classify(Engine *engine, const Program *program, const IdleQuestion *question);
 /* Why nothing can move: the causes, each with a chain of waits that leads there, with source names
  * and lines, and all else that the same cause holds up. The report has one entry for equal findings
- * of several tiles. At most `max_lines` lines, what cannot be left out of the first cause aside. */
+ * of several tiles. At most `max_lines` lines, plus what the first cause cannot do without. */
 void deadlock_report(Engine *engine, const Program *program, const IdleQuestion *question,
                      unsigned max_lines, FILE *out);
-/* Where the main threads are that have not ended, of at most `max_tiles` tiles; in report.c. */
+/* The places of main threads that have not ended, of at most `max_tiles` tiles; in report.c. */
 void busy_report(Engine *engine, const Program *program, unsigned max_tiles, FILE *out);
 
 #endif

@@ -13,7 +13,7 @@
  * a tile that waits is woken by its own clock, by a wavelet, by room in a neighbour's slots or by
  * a neighbour's switch.
  *
- * The step functions (step_*.h) are compiled twice, with and without events. */
+ * The build compiles the step functions twice, with and without events. */
 #ifndef ENGINE_FAST_H
 #define ENGINE_FAST_H
 
@@ -177,7 +177,7 @@ typedef struct {
 typedef struct FastTile FastTile;
 
 /* Wavelets on their way from one tile to the operation of its neighbour: bridge.c.
- * Places of the ring are counted on from its making, so that they are numbers of wavelets, too. */
+ * Places of the ring count from its creation, so that they are numbers of wavelets, too. */
 enum { BRIDGE_PLACES = 16 };
 typedef struct {
   _Alignas(64) uint64_t arrivals;       /* cycles in which the receiver's router moves one to its
@@ -265,7 +265,7 @@ typedef struct FastEngine FastEngine;
 typedef struct { uint32_t first, end; } FastRows;
 typedef struct { uint64_t cycle; uint32_t tile; uint8_t byte; } FastPrint;
 
-/* What is to be done for a row behind a cycle, before any of its tiles is visited again. */
+/* The chores of a row after a cycle, before the next visit to any of its tiles. */
 typedef enum { CHORE_MEETING, CHORE_PART } FastChoreKind;   /* settle; take down bridges */
 typedef struct { uint64_t cycle; uint32_t tile; uint8_t kind, slot; } FastChore;
 
@@ -310,7 +310,7 @@ typedef struct {
   uint32_t *relays;             /* stb_ds, tiles that have become some */
 } FastWorker;
 
-/* The step of all tiles, in two forms: a run without a trace has no trace of events in its loop. */
+/* The step of all tiles, in two forms: the loop of a run without a trace has no code for events. */
 typedef struct {
   void (*visit)(FastWorker *worker, FastHalf half);   /* what the worker does in half a block */
   void (*end_block)(FastEngine *engine);      /* what one thread does at its end */
@@ -369,7 +369,7 @@ struct FastEngine {
 
 /* ---- tiles.c --------------------------------------------------------------------------------- */
 
-/* Zeroed memory whose pages are taken only when they are written. */
+/* Zeroed memory; the system provides its pages only when they are written. */
 void *fast_reserve(size_t bytes);
 FastTile *fast_touch(FastWorker *worker, uint32_t tile);
 void fast_tiles_destroy(FastEngine *engine);
@@ -391,7 +391,7 @@ void fast_ahead_destroy(FastEngine *engine);
 void fast_ahead(FastWorker *worker, FastTile *tile, uint64_t now);
 /* All that was carried out ahead has issued. */
 void fast_ahead_over(FastWorker *worker, FastTile *tile);
-/* The run has ended before `cycle`: what issues from then on has not been. */
+/* The run has ended before `cycle`: undoes what issues from then on. */
 void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 
 /* ---- bridge.c -------------------------------------------------------------------------------- */
@@ -399,7 +399,7 @@ void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 void fast_bridges_create(FastEngine *engine);
 /* The tile has started a streaming operation: builds bridges to and from it where it can. */
 void fast_join(FastWorker *worker, FastTile *tile);
-/* At the end of a block: what relays of the block now make possible. */
+/* At the end of a block: builds the relays that the block now makes possible. */
 void fast_join_relays(FastWorker *worker);
 /* The cycles that a stream was ahead are over: accounts for what its router did in them. */
 void fast_catch_up(FastWorker *worker, FastTile *tile);
@@ -409,7 +409,7 @@ void fast_part_all(FastEngine *engine);
 
 /* ---- crew.c ---------------------------------------------------------------------------------- */
 
-/* Runs both halves of a block, one thread a worker.  The threads are started when first needed. */
+/* Runs both halves of a block, one thread per worker. The threads are started when first needed. */
 void fast_crew_block(FastEngine *engine);
 void fast_crew_destroy(FastEngine *engine);
 

@@ -1,8 +1,9 @@
 /* The step of the fast engine: what its files offer each other.
  *
- * The build compiles the files of the engine as one unit, so that what is small or hot gets inlined
- * across files; hence most functions are static.  It compiles the files of the step twice: with
- * FAST_TRACED 1 as well, so that the loop of a run without a trace contains no code for events. */
+ * The build compiles the files of the engine as one unit, so that the compiler inlines small or hot
+ * functions across files; so most functions are static. It compiles the files of the step twice:
+ * with FAST_TRACED 1 as well, so that the loop of a run without a trace contains no code for
+ * events. */
 #ifndef FAST_STEP_H
 #define FAST_STEP_H
 

@@ -5,9 +5,9 @@
  * handle's error.  Coordinates are relative to the program's rectangle, (0, 0) is the north-west
  * tile, x grows east, y south.
  *
- * Operations on a handle are carried out in the order they were submitted.  With `task` NULL a
- * call returns when its work is done; else it returns at once, and the buffer must stay until
- * wse_wait has returned for the task.
+ * The library carries out operations on a handle in the order of their submission. With `task` NULL
+ * a call returns when its work is done; otherwise it returns at once, and the buffer must stay
+ * until wse_wait has returned for the task.
  */
 #ifndef WSE_H
 #define WSE_H
@@ -28,8 +28,8 @@ extern "C" {
 
 typedef struct WseProgram WseProgram;
 
-/* The values 1 to 4 are also exit codes of wse-emu; a signal's number is added to 128 if one has
- * interrupted it. */
+/* The values 1 to 4 are also exit codes of wse-emu; if a signal has interrupted it, the exit code
+ * is 128 plus the number of the signal. */
 typedef enum {
   WSE_OK = 0,
   WSE_USAGE = 1,        /* wrong argument, unknown symbol, unreadable image */
@@ -37,7 +37,7 @@ typedef enum {
   WSE_DEADLOCK = 3,     /* nothing can happen any more, but something waits */
   WSE_CYCLE_LIMIT = 4,
   WSE_INTERRUPTED = 5,          /* wse_interrupt has ended the run */
-  WSE_NO_MEMORY = 6             /* the handle can only be closed; its memory is not given back */
+  WSE_NO_MEMORY = 6             /* the caller can only close the handle; its memory is lost */
 } WseStatus;
 
 typedef struct {
@@ -58,18 +58,18 @@ typedef struct {
   WseCheck check;              /* OFF is 0: set WSE_CHECK_ERROR for the default of wse-emu */
   const char *trace_kinds;     /* "task,wavelet"; NULL: no trace */
   const char *trace_file;      /* NULL: standard output */
-  const char *sim_log;         /* file for what tiles print, "@CYCLE text" a line; NULL: none */
+  const char *sim_log;         /* file for output of tiles, lines "@CYCLE text"; NULL: none */
   const char *args;            /* options of wse-emu as text, see below; NULL: the environment's */
 } WseOptions;
 /* `args` has the options that wse-emu has for a run (--check, --trace, --trace-file, --stats,
  * --report, --profile, --engine, --threads, --max-cycles, ...), written as in a shell command, and
- * wins over the other members; no program, host actions, --help or --version.  If it is NULL, the
- * environment variable WSE_ARGS has them, so that they need no change of the program.
+ * wins over the other members; no program, host actions, --help or --version. If it is NULL, the
+ * environment variable WSE_ARGS has the options, so that the program needs no change.
  *
- * Statistics, profile and report are written when the run has ended: by wse_finish, by the call
- * that a failure of the run ends, or by wse_close, which marks them as partial.  A file has its
- * name once it is whole.  The files of the second program that a process opens with such options
- * get the number 2 in their names, t.txt becomes t-2.txt, and so on. */
+ * The library writes statistics, profile and report when the run has ended: in wse_finish, in the
+ * call that fails, or in wse_close (then marked as partial). A file has its name once it is whole.
+ * The files of the second program that a process opens with such options get the number 2 in their
+ * names, t.txt becomes t-2.txt, and so on. */
 
 /* Loads and validates an image or an output directory of cslc.  On failure *program is still a
  * handle (or NULL without memory) that only wse_error and wse_close accept. */
@@ -77,8 +77,8 @@ WSE_API WseStatus wse_open(const char *path, const WseOptions *options, WseProgr
 WSE_API void wse_close(WseProgram *program);
 /* The last failure on this handle; status WSE_OK if there was none. */
 WSE_API const WseError *wse_error(const WseProgram *program);
-/* What looks wrong but has ended nothing, since the last call: one or more lines, or NULL.  Valid
- * until the next call. */
+/* The warnings since the last call (what looks wrong but has not ended the run): one or more lines,
+ * or NULL. Valid until the next call. */
 WSE_API const char *wse_warnings(WseProgram *program);
 
 typedef struct {
@@ -143,9 +143,9 @@ WSE_API WseStatus wse_h2d(WseProgram *program, const WseTransfer *transfer, cons
 WSE_API WseStatus wse_d2h(WseProgram *program, const WseTransfer *transfer, uint32_t *words,
                   WseTask *task);
 
-/* Calls an exported function on every tile that exports it; one 32-bit word an argument.  Done when
- * each of these tiles has unblocked its command stream and nothing moves any more.  Where tiles
- * take streams, a launch that stands still before that counts as delivered, for a stream may set it
+/* Calls an exported function on every tile that exports it; one 32-bit word per argument. Done when
+ * each of these tiles has unblocked its command stream and nothing moves any more. If tiles take
+ * streams, a launch that stands still before that counts as delivered, because a stream may set it
  * going again; the next command then waits for it. */
 WSE_API WseStatus wse_launch(WseProgram *program, uint32_t function, const uint32_t *args,
                      uint32_t n_args, WseTask *task);
@@ -156,12 +156,12 @@ WSE_API WseStatus wse_wait(WseProgram *program, WseTask task);
 /* Makes some progress. True also when the run has ended with an error; wse_wait then returns the
  * error. A thousand questions in a row while nothing can move are an error, too. */
 WSE_API bool wse_is_done(WseProgram *program, WseTask task);
-/* Carries out all that was submitted and runs until the fabric is quiet.  A trace or another file
+/* Carries out all submitted operations and runs until the fabric is quiet.  A trace or another file
  * that could not be written is a failure, too. */
 WSE_API WseStatus wse_finish(WseProgram *program);
 
-/* Ends the run: the call that is running, or else the next one that runs, returns WSE_INTERRUPTED.
- * From any thread or signal handler, as long as the handle is open. */
+/* Ends the run: the running call, or otherwise the next call that runs, returns WSE_INTERRUPTED.
+ * Any thread or signal handler may call it while the handle is open. */
 WSE_API void wse_interrupt(WseProgram *program);
 
 WSE_API uint64_t wse_cycle(const WseProgram *program);
@@ -171,8 +171,8 @@ WSE_API const char *wse_statistics(WseProgram *program);
 /* Raw bytes of any symbol of a tile's program, exported or not, at zero cycles. */
 WSE_API WseStatus wse_read_symbol(WseProgram *program, uint32_t x, uint32_t y, const char *name,
                           void *bytes, size_t capacity, size_t *size);
-/* Name of the tile's symbol number `index`, or NULL: there are no more, or no such tile.  Names
- * of the main file's things stand alone, others behind their module's; wse_read_symbol knows them
+/* Name of the tile's symbol number `index`, or NULL: there are no more, or no such tile. Names from
+ * the main file stand alone, others after the name of their module; wse_read_symbol knows them
  * all. */
 WSE_API const char *wse_symbol_name(WseProgram *program, uint32_t x, uint32_t y, uint32_t index);
 

@@ -24,7 +24,7 @@ enum { PROFILE_KINDS = 1 << TRACE_TASK | 1 << TRACE_INST | 1 << TRACE_STALL | 1 
 Profile *profile_create(const Program *program);
 void profile_destroy(Profile *profile);   /* NULL: does nothing */
 void profile_event(Profile *profile, const TraceEvent *event);
-/* Takes in what is still going on; no events after that. */
+/* Adds what is still in progress; no events may follow. */
 void profile_finish(Profile *profile, Engine *engine);
 /* Most cycles first; valid as long as the profile. */
 const ProfileRow *profile_rows(const Profile *profile, size_t *count);
@@ -37,8 +37,8 @@ void profile_print(const Profile *profile, FILE *out);
 typedef struct Perfetto Perfetto;
 Perfetto *perfetto_create(const Program *program, FILE *out);
 void perfetto_event(Perfetto *perfetto, const TraceEvent *event);
-/* Ends what is open at `cycle`, and the file's text.  `partial`: the run would have gone on, which
- * an instant at its end says. */
+/* Ends what is open at `cycle`, and the file's text. `partial`: the run was cut short; an instant
+ * at its end says so. */
 void perfetto_finish(Perfetto *perfetto, uint64_t cycle, bool partial);
 void perfetto_destroy(Perfetto *perfetto);
 

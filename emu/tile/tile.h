@@ -18,7 +18,7 @@ typedef struct {
   uint8_t arrives[MAX_COLORS];   /* data_queue for the router: as the cycle has found it */
 } QueueBindings;
 
-/* What a program can read and write beside memory. */
+/* The state that a program can read and write besides memory. */
 typedef struct {
   uint32_t random[MAX_GENERATORS];  /* states of the generators */
   QueueBindings *queues;        /* NULL: as loaded; from malloc */
@@ -31,7 +31,7 @@ typedef struct {
 /* ---- mem.c: memory of one tile --------------------------------------------------------------- */
 
 /* Compact until a store falls outside static data and stack; then all of a tile's memory.
- * Code is not in it: reads of the code range see the class' words, stores are faults. */
+ * It does not contain code: reads of the code range see the class' words, stores are faults. */
 typedef struct {
   const ClassCode *cls;         /* NULL: a tile without code, which has no memory */
   uint8_t *bytes;               /* NULL until the tile first runs or is written */
@@ -92,11 +92,11 @@ typedef struct {                /* small, so that it is returned in registers */
 } ScalarResult;
 
 typedef struct { uint32_t address; unsigned bytes; bool store; Bounds object; } MemoryAccess;
-/* What a load or store is about to touch; false: it is neither.  `object` is left alone. */
+/* The memory that a load or store is about to touch; false: it is neither. `object` is left
+ * alone. */
 bool scalar_access(const Insn *insn, const Registers *regs, MemoryAccess *access);
 
-/* What is known of the instruction at a word of code, so that many of them can be carried out in a
- * row. */
+/* Facts about the instruction at a word of code, for running many instructions in a row. */
 typedef struct {
   const Insn *insn;             /* NULL: none, or not to be carried out in a row */
   uint32_t pay[2];              /* packed: the cycles to the next, and which are fitted or assumed;
@@ -106,7 +106,7 @@ typedef struct {
   bool careful;                 /* registers have to be put back if it can not be carried out */
 } ScalarCode;
 
-/* What a row of instructions stored over, the oldest first. */
+/* The values that a row of instructions has overwritten, the oldest first. */
 enum { SCALAR_STORES = 20 };
 typedef struct {
   unsigned n;
@@ -216,8 +216,8 @@ typedef struct {
   Action done, on_control;
 } VecRun;
 
-/* Who used a queue last: the operation that sends to it or takes from it, or the entry of the task
- * that a wavelet has started. */
+/* The last user of a queue: the operation that sends to it or takes from it, or the entry of the
+ * task that a wavelet has started. */
 typedef struct {
   uint16_t pc;
   uint16_t elements;            /* 0: no operation has used it */
@@ -266,7 +266,7 @@ unsigned vec_wavelets(const VecStream *stream, unsigned elements);
 /* FIFOs: the state block lies in tile memory (FIFO_STATE_WORDS).  How many elements could be
  * pushed or popped now. */
 FaultKind fifo_available(const TileMem *mem, uint16_t state, bool push, unsigned *elements);
-/* What becomes of an operation that finds a FIFO empty or full: FIFO_SUSPEND if it waits, and
+/* What happens to an operation that finds a FIFO empty or full: FIFO_SUSPEND if it waits, and
  * FIFO_TEST if it ends unfinished. */
 FifoAction fifo_action(const TileMem *mem, const VecRun *run);
 /* Pushes or pops one element; *fire is the action that this triggers, or none. */
@@ -278,15 +278,15 @@ FaultKind fifo_mark(TileMem *mem, uint16_t state, bool push);
  * it has one, becomes that. */
 void fifo_keep_length(TileMem *mem, uint16_t state, bool push, uint32_t remaining);
 
-/* ---- check.c: what --check looks at ---------------------------------------------------------- */
+/* ---- check.c: the tests of --check ----------------------------------------------------------- */
 
 /* Finds the bounds of loads and stores: for CHECKS_MEMORY, before an engine is made. */
 void program_check_memory(Program *program);
 /* The variable at an address; NULL: none that has a name. */
 const ImageSymbol *class_object(const ClassCode *cls, uint32_t address);
 
-/* The operations that run on a tile and were started before what is at hand: what they have still
- * to do comes first in the program's order. */
+/* The operations that run on a tile and started earlier: their remaining work comes first in the
+ * program's order. */
 typedef struct { unsigned n; const VecRun *running[MAX_MICROTHREADS + 1]; } Checked;
 
 /* The finding about an access, FAULT_COUNT if all is well; of a race, *other is the pc of the
@@ -324,7 +324,7 @@ static inline uint8_t registers_data_queue(const TileRegisters *r, const ImageCl
 {
   return r->queues ? r->queues->arrives[color] : image->data_queue[color];
 }
-/* The end of a cycle: what was bound in it holds for the router, too. */
+/* The end of a cycle: its bindings hold for the router, too. */
 void registers_settle(TileRegisters *registers);
 /* FP_RAISES_* that the exception mask lets through. */
 uint8_t registers_traps(const TileRegisters *registers);

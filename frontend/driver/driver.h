@@ -42,7 +42,8 @@ bool driver_call(const Options *options, SourceMap *sources, const char *source_
 
 /* ---- builtin_table.c ----------------------------------------------------------------------- */
 
-/* Interns the names; to be called before any source is read, so that their ids are small. */
+/* Interns the names; the caller does this before it reads any source, so that their ids are
+ * small. */
 const BuiltinTable *builtin_table_create(Arena *arena, StrTable *names);
 
 #endif

@@ -16,7 +16,7 @@ enum { FABRIC_AT_START = 0, FABRIC_ANY_TIME = UINT32_MAX };
 /* One operation that sends or receives. */
 typedef struct {
   bool is_send, is_control;
-  bool is_certain;          /* it runs in every execution, whatever the host does */
+  bool is_certain;          /* it runs in every execution, for any host */
   bool has_payload;         /* what it sends is one known word */
   uint8_t color;
   uint8_t element_bytes;

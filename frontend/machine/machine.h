@@ -8,7 +8,7 @@
 
 #include "frontend/sema/sema.h"
 
-/* ---- machine_setup.c: what top-level comptime blocks ask of the machine --------------------- */
+/* ---- machine_setup.c: requests of top-level comptime blocks --------------------------------- */
 
 typedef struct {
   TaskKind kind;           /* TASK_NONE: free */
@@ -21,8 +21,8 @@ typedef struct {
   uint32_t alternate;      /* rotating tasks: FuncInstance + 1 of the other task; 0 none */
   uint16_t limit, init;    /* it runs after `limit` runs of `func`; `init` of them count as done */
 } TaskSlot;
-/* A queue that something names.  Its color is that of @initialize_queue, else the first that a DSD
- * names beside it, or that the compiler chooses it for. */
+/* A queue that something names. Its color is that of @initialize_queue; otherwise the first that a
+ * DSD names with the queue, or the color for which the compiler chooses it. */
 typedef struct {
   bool used, is_explicit;  /* explicit: @initialize_queue */
   bool is_chosen;          /* by the compiler */
@@ -90,7 +90,7 @@ typedef struct MachineSetup {
 enum { QUEUE_IMPLICIT = 0xf };           /* in a descriptor until setup_finish chooses */
 MachineSetup *setup_create(Arena *arena);
 void setup_destroy(MachineSetup *setup);
-/* Warn about what the system or the link to the host takes for itself. */
+/* Warn about resources that the system or the link to the host uses itself. */
 void setup_check_color(Sema *s, unsigned color, Span span);
 void setup_check_task_id(Sema *s, unsigned id, Span span);
 TensorAccess sema_tensor_access;

@@ -98,7 +98,7 @@ typedef struct {
   bool is_generic;         /* needs the arguments of a call: no code of its own */
   Span instantiated_at;    /* the call that first bound it; off 0: it is not generic */
   uint32_t instantiated_by;   /* the function with that call, if it was being compiled; IR_NO_ID */
-  bool has_effects;        /* seen at compile time: its calls are not memoised */
+  bool has_effects;        /* runs at compile time: its calls are not memoised */
   StrId name;
 } FuncInstance;
 
@@ -175,7 +175,7 @@ struct Sema {
   struct TileEnv *tile;       /* this tile's parameters and the record of forced values */
   struct MachineSetup *setup; /* tasks, queues, exports that top-level blocks asked for */
   bool is_dead;               /* the point reached cannot be: after a return, break ... */
-  bool is_refuted;            /* an assertion does not hold: nothing after it is looked at */
+  bool is_refuted;            /* an assertion does not hold: the evaluation stops there */
   struct SemaPrivate *own;    /* what only this room looks at */
 };
 
@@ -407,7 +407,7 @@ void sema_destroy(Sema *s);    /* its stb_ds arrays */
 
 /* ---- settings.c: the struct arguments of builtins ------------------------------------------ */
 
-/* A struct argument taken apart: one operand a field, each evaluated once.  Directions are
+/* A struct argument taken apart: one operand per field, each evaluated once.  Directions are
  * PK_INT of type direction whose value is the Port. */
 /* `parts`: the elements of a tuple that are not all comptime-known; `value` is then one of those
  * that are not. */

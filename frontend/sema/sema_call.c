@@ -271,9 +271,9 @@ static Operand walk_body(Sema *s, const Binding *b)
   return out;
 }
 
-/* Values whose meaning can change between calls keep a call from being memoised.  A value that
- * shares its parts may have more of them than anyone can look at: `*left` values, then it does so,
- * too. */
+/* Values whose meaning can change between calls keep a call from being memoised. A value that
+ * shares its parts may have too many of them to visit: after `*left` values the walk gives up, and
+ * the value keeps the call from being memoised, too. */
 static bool is_stable(Sema *s, PoolId value, uint32_t *left)
 {
   if (*left == 0)

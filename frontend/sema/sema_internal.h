@@ -53,7 +53,7 @@ typedef struct Frame {
   const char *ir_name;    /* for locations */
 } Frame;
 
-/* What calls give at compile time is not known where they stand in code: a value found by a
+/* The result of a call at compile time is not known for the same call in code: a value from a
  * compile-time walk is only for such walks. */
 typedef struct { PoolId want, value; bool comptime; } Memo;
 /* Initial data that differs by tile; `global` is an IrGlobalId.raw. */

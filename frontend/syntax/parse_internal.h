@@ -29,7 +29,7 @@ typedef struct {
   uint16_t kind;         /* a token number of parse.y */
   bool is_first;         /* the first of its line */
   bool is_inserted;      /* by braces_check: len 0, no text */
-  bool is_bad;           /* the scanner has reported it: no further error beside it */
+  bool is_bad;           /* the scanner has reported it: no further error for it */
   uint8_t role;          /* BraceRole of a '{', set by the parser when it knows */
   uint32_t line;         /* from 1 */
   uint32_t column;       /* from 0 */
@@ -139,8 +139,8 @@ Node *color_decl(Parser *p, Span span, Name type, Name name);
 
 /* The parser has found out what the brace at `span` holds. */
 void parser_mark_brace(Parser *p, Span span, BraceRole role);
-/* After an error: sets the feed to the next place where a statement, prong or declaration can
- * start or where the enclosing braces close; false: better give up. */
+/* After an error: sets the feed to the next place where a statement, prong or declaration can start
+ * or where the enclosing braces close; false: the parser gives up. */
 bool parser_resync(Parser *p);
 
 /* ---- parse_errors.c ---------------------------------------------------------------------- */

@@ -122,8 +122,8 @@ void ast_destroy(Ast *ast);
 
 typedef struct SourceFiles SourceFiles;
 typedef struct {
-  const char *main_file;         /* imports are looked for beside it, too; NULL: there is none */
-  const char *source_stdlib;     /* the standard library, unless it is installed beside cslc */
+  const char *main_file;         /* imports may be next to it, too; NULL: there is none */
+  const char *source_stdlib;     /* the standard library, unless it is installed next to cslc */
   const char *const *import_paths;
   size_t n_import_paths;
 } FilePlaces;
@@ -132,8 +132,8 @@ SourceFiles *files_open(Arena *arena, SourceMap *sources, StrTable *names, Diags
                         const FilePlaces *places);
 void files_close(SourceFiles *files);
 /* The parsed file that `path` means in an import from `importer` (NULL: as on the command line):
- * absolute; "<lib>"; else beside the importing file, the main file, then the import paths.  Each
- * file is read and parsed once.  NULL after reporting at `at`. */
+ * absolute; "<lib>"; otherwise next to the importing file, next to the main file, then in the
+ * import paths. Each file is read and parsed once. NULL after reporting at `at`. */
 const Ast *files_import(SourceFiles *files, const char *path, const Ast *importer, Span at);
 bool files_has_library(SourceFiles *files, const char *name);
 /* Source files have the ids 1 to this one. */

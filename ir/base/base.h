@@ -53,7 +53,8 @@ void *base_zeroed(size_t n, size_t size);
  * ends with a message and exit code 3, unless its thread has a BaseRecovery. */
 BASE_NORETURN void base_out_of_memory(size_t size, const char *who);
 
-/* Where a thread goes on that has run out of memory, for a library, which must not end the process.
+/* Where a thread continues after it has run out of memory, for a library, which must not end the
+ * process.
  *   BaseRecovery here BASE_LEAVES_RECOVERY;
  *   base_enter_recovery(&here);
  *   if (setjmp(here.place) != 0)
@@ -104,7 +105,7 @@ static inline bool str_eq(StrId a, StrId b) { return a.raw == b.raw; }
 static inline bool str_is_none(StrId a) { return a.raw == 0; }
 
 /* The candidate nearest to `wanted` by edit distance if it is near enough to be a likely
- * misspelling, else NULL: the one home of every "did you mean". */
+ * misspelling, otherwise NULL; every "did you mean" comes from here. */
 const char *base_nearest(const char *wanted, const char *const *candidates, size_t count);
 
 /* ---- source.c ------------------------------------------------------------------------ */

@@ -216,7 +216,7 @@ Span cg_func_span(const Cg *cg, const IrFunc *f);
 
 /* ---- legalise.c ----------------------------------------------------------------------------- */
 
-/* Function that does what no instruction does; made at the first request. */
+/* A function for an operation without an instruction; made at the first request. */
 uint32_t cg_runtime(Cg *cg, RtKind kind);
 /* Function that loads launch arguments and calls an exported function. */
 uint32_t cg_launch_stub(Cg *cg, uint32_t func);
@@ -224,7 +224,7 @@ uint32_t cg_launch_stub(Cg *cg, uint32_t func);
 uint32_t cg_teardown_stub(Cg *cg);
 uint32_t cg_launch_bytes(const IrFunc *f);
 
-/* ---- select_emit.c: what selection stands on ------------------------------------------------ */
+/* ---- select_emit.c: the basis of selection -------------------------------------------------- */
 
 typedef struct {
   IrValue base;            /* value that is added; raw 0 none */
@@ -335,7 +335,7 @@ void dsd_get(Sel *s, IrValue v, const IrInsn *insn);
 void dsd_address_into(Sel *s, Reg to, IrValue v);
 /* Copies of descriptors that are block arguments; before those of scalars. */
 void dsd_edge(Sel *s, const IrTarget *target);
-/* Does the way have descriptors to store that the other way and what follows do not look at?  Then
+/* Does this path have descriptors to store that the other path and its successors do not read? Then
  * they may be stored in front of the branch. */
 bool dsd_edge_comes_early(Sel *s, const IrTarget *target, const IrTarget *other);
 void dsd_load_dsr(Sel *s, const IrInsn *insn);

@@ -1,4 +1,4 @@
-/* ir/machine: the one place where compiler and emulator meet: the machine's numbers, the
+/* ir/machine: everything that compiler and emulator share: the machine's numbers, the
  * instruction set, descriptors and the program image.
  *
  * Reading order: machine.def, vecops.def, isa.def, config_regs.def, then this header.
@@ -289,7 +289,8 @@ void descriptor_print(const Descriptor *desc, char *text, size_t size);
  * bit 1 push found it full; 5:4 what a pop does that finds it empty, 7:6 a push that finds it full:
  * FifoAction)  6 element bytes of the last push  7 push action  8 pop action
  * 9 read length  10 write length (elements; 0: the other operands decide). */
-/* TEST: a synchronous operation ends and says so, another waits.  TERMINATE: it is over. */
+/* TEST: a synchronous operation ends and reports it, an asynchronous one waits. TERMINATE: it is
+ * over. */
 typedef enum { FIFO_TEST, FIFO_TERMINATE, FIFO_SUSPEND, FIFO_FAULT } FifoAction;
 enum { FIFO_W_FLAGS = 5, FIFO_EMPTY_SHIFT = 4, FIFO_FULL_SHIFT = 6, FIFO_ACTION_MASK = 3 };
 enum { FIFO_STATE_WORDS = 12, FIFO_W_READ_LENGTH = 9, FIFO_W_WRITE_LENGTH = 10 };

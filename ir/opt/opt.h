@@ -112,7 +112,7 @@ bool *opt_exposed_globals(const IrModule *m, int level, Arena *arena);
 Exposed opt_exposed(const Opt *opt, const IrFunc *f);
 /* May the two accesses touch a common byte?  Sizes of 0 mean unknown. */
 bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, Exposed exposed);
-/* May the instruction write to those bytes, now or behind the main thread's back? */
+/* May the instruction write to those bytes, now or in the background? */
 bool opt_may_write(const IrFunc *f, const IrInsn *insn, Address to, uint64_t bytes,
                    Exposed exposed);
 

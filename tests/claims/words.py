@@ -36,7 +36,7 @@ UNITS = (r"cycle|word|element|tile|second|wavelet|call|line|run|row|file|format|
          r"statement|object|task|router|side|direction|column|mistake|construct|topic|layer|"
          r"sample|section|place|kind|machine|region|visit|pass|node|loop|key|name|entry|side|"
          r"message|register|slot|value|type|finding|fault|bank|iteration|round|piece|vector|rule|"
-         r"id|case|strip|request|session|script|trace|image")
+         r"id|case|strip|argument|field|worker|request|session|script|trace|image")
 
 PLACE = (r"Under|Behind|Over|Before|After|Between|In|On|At|From|Beside|Above|Below|Around|Outside|"
          r"Inside|Within|Here|There|Then")
