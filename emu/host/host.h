@@ -40,7 +40,7 @@ typedef struct {
   bool has_region, has_cycles;  /* limits of the trace */
   uint32_t region[4];           /* x, y, width, height */
   uint64_t first_cycle, last_cycle;
-  FILE *print_out;              /* bytes that tiles print, a line each; NULL: dropped */
+  FILE *print_out;              /* bytes that tiles print, one line each; NULL: dropped */
   bool print_bare;              /* no tile before the text of such a line */
   bool check_reads;             /* a read of memory that was never written is a fault */
   bool left_is_error;           /* wavelets left behind at the end are an error */
@@ -65,10 +65,10 @@ HostSession *session_create(void);
 /* Loads an image or an output directory of cslc. */
 WseStatus session_open(HostSession *session, const char *path, const SessionOptions *options);
 void session_close(HostSession *session);
-/* Asks the run to end with WSE_INTERRUPTED, now or when it next goes on.  From any thread or signal
+/* Asks the run to end with WSE_INTERRUPTED, now or when it continues.  From any thread or signal
  * handler. */
 void session_interrupt(HostSession *session);
-/* WSE_OK while host operations are possible; else the error to return. */
+/* WSE_OK while host operations are possible; otherwise the error to return. */
 WseStatus session_ended(HostSession *session);
 /* The run has not come to its end: it was interrupted, or the caller has not waited for it. */
 bool session_is_partial(const HostSession *session);
@@ -111,7 +111,7 @@ bool session_is_done(HostSession *session, WseTask task);
 WseStatus session_run(HostSession *session, uint64_t cycles);
 /* Completes all operations, runs until quiet, and says whether something is stuck. */
 WseStatus session_finish(HostSession *session);
-/* When the run is over, whatever its status: what was watched, and the dumps. */
+/* After the run, with any status: prints the watched wavelet and the dumps. */
 void session_observed(HostSession *session);
 /* After session_observed. */
 void session_write_page(HostSession *session, const char *title, FILE *out);
@@ -136,7 +136,7 @@ WseStatus session_read_symbol(HostSession *session, uint32_t tile, const char *n
 
 /* ---- collect.c: statistics -------------------------------------------------------------- */
 
-/* A host with very many actions gets one phase each for the first of them only; later ones with the
+/* If a host has very many actions, only the first of them get their own phases; later ones with the
  * same name share a phase, so that memory stays bounded. */
 typedef struct {
   const char *action;           /* "run", "launch main", "h2d A" */
@@ -209,8 +209,8 @@ typedef struct {
   uint8_t *data;                /* row-major, little-endian; malloc'ed */
 } NpyArray;
 
-/* Reads arrays of at most `most_bytes` bytes of data.  False with a reason that says where in the
- * file and what. */
+/* Reads arrays of at most `most_bytes` bytes of data. False with a reason that gives the place in
+ * the file and the fault. */
 bool npy_read(const char *path, uint64_t most_bytes, NpyArray *array, char *why, size_t why_size);
 /* The same for the content of a file. */
 bool npy_parse(const uint8_t *file, size_t size, NpyArray *array, char *why, size_t why_size);
@@ -261,17 +261,17 @@ bool host_parse_region(const char *text, uint32_t region[4]);
 bool host_parse_kinds(const char *text, Diags *diags, uint32_t *kinds);
 void host_options_help(FILE *out);
 const char *host_version(void);
-/* What the emulator's cycles stand for and what they do not. */
+/* The text about what the emulator's cycles mean. */
 const char *host_honesty(void);
 
-/* ---- outputs.c: the files that a run leaves --------------------------------------------- */
+/* ---- outputs.c: the files that a run writes --------------------------------------------- */
 
 typedef struct HostOutputs HostOutputs;
 /* Before session_open; sets the streams of `options->session` but those of what tiles print and of
  * warnings.  *outputs is set on failure, too. */
 WseStatus host_outputs_open(HostSession *session, HostOptions *options, HostOutputs **outputs);
-/* Once the run is over, whether it went well or not, or has been cut off: profile, report and
- * statistics, and the trace gets its name.  Does nothing when called again. */
+/* After every run, complete or not: writes profile, report and statistics, and gives the trace its
+ * name. Does nothing when called again. */
 WseStatus host_outputs_write(HostSession *session, const HostOptions *options,
                              HostOutputs *outputs);
 /* After session_close; what host_outputs_write has not kept is gone. */

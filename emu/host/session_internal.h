@@ -65,15 +65,15 @@ struct HostSession {
   double load_seconds, wall_seconds;
 };
 
-/* How long the host waits for tiles to rest that have done what it asked: some never do, since
- * their tasks activate themselves for ever. */
+/* How long the host waits for tiles to rest after they have done what it asked: some never rest,
+ * because their tasks activate themselves for ever. */
 enum { SESSION_PATIENCE_CYCLES = 1 << 20 };
 
 /* ---- session_state.c */
 
 /* Makes the text, from malloc, the session's error. */
 WseStatus session_fail(HostSession *session, WseStatus status, char *text);
-/* The error of now is the one that every later operation gets. */
+/* Every later operation gets the current error. */
 WseStatus session_end(HostSession *session);
 /* What was printed and traced so far is there to be read. */
 void session_flush(HostSession *session);
