@@ -184,7 +184,8 @@ static int check_query(const Query *q)
   static const char *const commands[] = {"predict", "best", "tree", "gemm", NULL};
   static const char *const ops[] = {"reduce",         "broadcast", "allreduce",
                                     "allgather",      "reduce-scatter",
-                                    "alltoall",       "scan",      "exclusive-scan", "barrier", NULL};
+                                    "alltoall",       "scan",      "exclusive-scan",
+                                    "barrier",        NULL};
   if (!one_of(q->command, commands))
     return usage_error("no such command", q->command);
   if (strcmp(q->command, "gemm") == 0)
