@@ -46,6 +46,7 @@ class Shape:
     b_panel: int
     a_panels: int
     b_panels: int
+    lead: int             # from column to column of a block
 
 
 @dataclasses.dataclass
@@ -68,6 +69,13 @@ def padded(matrix, rows, columns):
     return whole
 
 
+def columns_padded(blocks, lead):
+    """(height, MB, ...) with `lead` rows in each block."""
+    whole = numpy.zeros((blocks.shape[0], lead, *blocks.shape[2:]), blocks.dtype)
+    whole[:, :blocks.shape[1]] = blocks
+    return whole
+
+
 def panels(blocks, size):
     """(height, width, panels, elements) with each panel padded, as (height, width, elements)."""
     whole = numpy.zeros((*blocks.shape[:3], size), blocks.dtype)
@@ -81,6 +89,7 @@ def place(case, s, A, B, C):
     a = padded(A, h * s.MB, w * s.a_panels * s.kb).reshape(h, s.MB, w, s.a_panels, s.kb)
     b = padded(B, h * s.b_panels * s.kb, w * s.NB).reshape(h, s.b_panels, s.kb, w, s.NB)
     c = padded(C, h * s.MB, w * s.NB).reshape(h, s.MB, w, s.NB)
+    a, c = columns_padded(a, s.lead), columns_padded(c, s.lead)
     return (panels(a.transpose(0, 2, 3, 4, 1).reshape(h, w, s.a_panels, -1), s.a_panel),
             panels(b.transpose(0, 3, 1, 2, 4).reshape(h, w, s.b_panels, -1), s.b_panel),
             c.transpose(0, 2, 3, 1).reshape(h, w, -1))
@@ -88,7 +97,7 @@ def place(case, s, A, B, C):
 
 def collect(case, s, tiles):
     """C from the tiles' blocks."""
-    blocks = tiles.reshape(case.height, case.width, s.NB, s.MB).transpose(0, 3, 1, 2)
+    blocks = tiles.reshape(case.height, case.width, s.NB, s.lead).transpose(0, 3, 1, 2)[:, :s.MB]
     return blocks.reshape(case.height * s.MB, case.width * s.NB)[:case.M, :case.N]
 
 

@@ -232,6 +232,8 @@ struct FastTile {
   bool launch_pending;
   uint8_t paused;               /* microthreads, a bit each */
   uint8_t task, task_id;
+  bool overlaps;                /* the main thread goes on while its operation runs; then: */
+  bool waits;                   /* it has come to what has to wait for the operation */
   Registers regs;
   RouterConfig **own;           /* by slot; NULL: no router register was ever written */
   FastFilter *filters;          /* by slot; NULL: none */

@@ -60,6 +60,7 @@ typedef struct {
   TaskKind pick;
   int thread;                   /* that issues; -1 none */
   bool is_group;
+  const Insn *beside;           /* that the main thread issues beside its operation; NULL none */
   GroupPlan group;
   uint8_t popped[MAX_QUEUES];   /* wavelets taken from input queues in this cycle */
   PortMask claimed;             /* outputs that wavelets of this cycle take */

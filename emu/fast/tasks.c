@@ -253,10 +253,27 @@ STEP HOT void note_stall(Visit *v, unsigned thread, StallCause cause)
     change_stall(v, thread, cause);
 }
 
+/* The main thread's next instruction issues while its own operation runs. */
+static void plan_beside(Visit *v)
+{
+  FastTile *t = v->tile;
+  FastThread *th = &t->threads[MAIN_THREAD];
+  if (!th->run || !t->overlaps || t->waits || t->ready > v->now)
+    return;
+  const Insn *insn = class_insn(t->cls, t->pc);
+  if (th->plain)
+    plain_sync(th);
+  if (insn && overlap_issues(&th->run->run, insn, &t->regs))
+    v->beside = insn;
+  else
+    t->waits = !insn || insn_info[insn->op].cost != COST_LOAD;
+}
+
 static RARE void plan_issue(Visit *v)
 {
   FastTile *t = v->tile;
   unsigned ready = 0;
+  plan_beside(v);
   StallCause causes[FAST_THREADS];
   GroupPlan group;
   if (t->running && !t->threads[MAIN_THREAD].run && t->ready <= v->now)
@@ -689,6 +706,11 @@ static void do_issue(Visit *v)
   FastTile *t = v->tile;
   for (unsigned marks = v->fifo_marks; marks; marks &= marks - 1)
     step_mark_fifos(v, &t->threads[__builtin_ctz(marks)].run->run, false);
+  if (v->beside) {
+    t->issues++;
+    v->changed = true;
+    issue_instruction(v);
+  }
   if (v->thread < 0)
     return;
   unsigned thread = (unsigned)v->thread;
@@ -706,7 +728,7 @@ static void do_issue(Visit *v)
 STEP HOT bool is_lone(const FastTile *t)
 {
   return t->vectors == 1u << MAIN_THREAD && t->threads[MAIN_THREAD].plain && t->running &&
-         !(t->input_any & t->input_control);
+         !(t->input_any & t->input_control) && (!t->overlaps || t->waits);
 }
 
 static HOT void visit_lone(Visit *v)

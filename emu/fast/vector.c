@@ -200,6 +200,38 @@ static void write_register(FastTile *t, const VecStream *dest)
     t->regs.r[dest->reg] = (uint16_t)dest->value;
 }
 
+static void scratch_operands(const Visit *v, const VecOperands *vec, bool back);
+
+/* The thread has come to an operation that starts behind the one that is over now. */
+static bool starts_next(Visit *v, const Insn *insn, uint64_t last)
+{
+  FastTile *t = v->tile;
+  if (insn->op != OP_vec || t->ready > v->now)
+    return false;
+  scratch_operands(v, &insn->vec, false);
+  if (!overlap_follows(&insn->vec, v->worker->scratch))
+    return false;
+  EVENT(v, .kind = EV_INST, .pc = t->pc);
+  v->worker->stats.instructions++;
+  t->issues++;
+  vec_start(v, insn);
+  if (t->threads[MAIN_THREAD].run)
+    t->threads[MAIN_THREAD].ready = last + pay(v, TIMING_vector_next);
+  return true;
+}
+
+/* The operation beside which the thread went on is over: what it has come to follows. */
+static void go_on_beside(Visit *v, const VecRun *run, uint64_t last)
+{
+  FastTile *t = v->tile;
+  const Insn *insn = class_insn(t->cls, t->pc);
+  t->overlaps = false;
+  if (insn && (starts_next(v, insn, last) || overlap_issues(run, insn, &t->regs)))
+    return;
+  uint64_t end = last + pay(v, TIMING_vector_end);
+  t->ready = t->ready > end ? t->ready : end;
+}
+
 /* The operation's last group was in cycle `last`, or it had none. */
 static void vec_finish(Visit *v, unsigned thread, const VecRun *run, uint64_t last,
                        bool by_control, bool by_fifo)
@@ -215,7 +247,10 @@ static void vec_finish(Visit *v, unsigned thread, const VecRun *run, uint64_t la
   t->regs.vector_carry = run->carry;
   if (!by_fifo)
     write_register(t, &run->dest);
-  t->ready = last + pay(v, TIMING_vector_end);
+  if (t->overlaps)
+    go_on_beside(v, run, last);
+  else
+    t->ready = last + pay(v, TIMING_vector_end);
 }
 
 static void thread_release(Visit *v, unsigned thread)
@@ -432,6 +467,11 @@ STEP void vec_start(Visit *v, const Insn *insn)
     make_stream(v, &both->plain, run);
   }
   t->vectors |= (uint16_t)(1u << thread);
+  if (thread == MAIN_THREAD) {
+    t->overlaps = overlap_allows(run, t->cls, e->timing);
+    t->waits = false;
+    t->ready = v->now + 1;
+  }
   for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
     if (run->src[k].kind == VS_FABIN)
       t->readers |= (uint8_t)(1u << run->src[k].queue);

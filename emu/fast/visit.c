@@ -14,6 +14,7 @@ static HOT void start_tile(Visit *v, FastTile *t)
   v->drops = v->fifo_marks = 0;
   v->pick = TASK_NONE;
   v->thread = -1;
+  v->beside = NULL;
   v->ramp_queue = NO_QUEUE;
   memset(v->popped, 0, sizeof v->popped);
 }

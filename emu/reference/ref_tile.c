@@ -247,10 +247,21 @@ static bool before(const RefTile *tile, unsigned thread, int best)
          ((unsigned)best + REF_THREADS - last - 1) % REF_THREADS;
 }
 
+/* The main thread's next instruction issues while its own operation runs. */
+static bool issues_beside(const RefEngine *engine, const RefTile *tile)
+{
+  const VecThread *own = &tile->threads[MAIN_THREAD];
+  if (!own->running || !tile->overlaps || tile->ready > engine->cycle)
+    return false;
+  const Insn *insn = class_insn(tile->cls, tile->pc);
+  return insn && overlap_issues(&own->run, insn, &tile->regs);
+}
+
 static void plan_issue(const RefEngine *engine, const RefTile *tile, RefPlan *plan)
 {
   bool ready[REF_THREADS] = {false};
   plan->thread = -1;
+  plan->beside = issues_beside(engine, tile);
   if (tile->running && !tile->threads[MAIN_THREAD].running && tile->ready <= engine->cycle) {
     plan->thread = MAIN_THREAD;
     plan->group = false;
@@ -714,6 +725,11 @@ static void commit_issue(RefEngine *engine, RefTile *tile)
   for (unsigned i = 0; i <= MAX_MICROTHREADS; i++)
     if (plan->fifo_marks >> i & 1)
       ref_vec_mark(tile, i);
+  if (plan->beside) {
+    tile->issues++;
+    tile->changed = true;
+    issue_instruction(engine, tile);
+  }
   if (plan->thread < 0)
     return;
   unsigned thread = (unsigned)plan->thread;

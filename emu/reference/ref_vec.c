@@ -177,6 +177,33 @@ static void write_register(RefTile *tile, const VecStream *dest)
     tile->regs.r[dest->reg] = (uint16_t)dest->value;
 }
 
+/* The thread has come to an operation that starts behind the one that is over now. */
+static bool starts_next(RefEngine *engine, RefTile *tile, uint64_t last)
+{
+  const Insn *insn = class_insn(tile->cls, tile->pc);
+  if (!insn || insn->op != OP_vec || tile->ready > engine->cycle ||
+      !overlap_follows(&insn->vec, tile->dsrs))
+    return false;
+  ref_event(engine, tile, (TraceEvent){.kind = EV_INST, .pc = tile->pc});
+  engine->stats.instructions++;
+  tile->issues++;
+  ref_vec_start(engine, tile, insn);
+  if (tile->threads[MAIN_THREAD].running)
+    tile->threads[MAIN_THREAD].ready = last + ref_pay(engine, TIMING_vector_next);
+  return true;
+}
+
+/* The operation beside which the thread went on is over: what it has come to follows. */
+static void go_on_beside(RefEngine *engine, RefTile *tile, const VecRun *run, uint64_t last)
+{
+  const Insn *insn = class_insn(tile->cls, tile->pc);
+  tile->overlaps = false;
+  if (starts_next(engine, tile, last) || (insn && overlap_issues(run, insn, &tile->regs)))
+    return;
+  uint64_t end = last + ref_pay(engine, TIMING_vector_end);
+  ref_main_continue(tile, tile->ready > end ? tile->ready : end);
+}
+
 /* The operation's last group was in cycle `last`, or it had none. */
 static void vec_finish(RefEngine *engine, RefTile *tile, unsigned thread, const VecRun *run,
                        uint64_t last, bool by_control, bool by_fifo)
@@ -196,7 +223,10 @@ static void vec_finish(RefEngine *engine, RefTile *tile, unsigned thread, const 
   Action action = by_control ? run->on_control : run->done;
   if (action.kind != ACT_NONE)
     ref_action_later(tile, last + timing->async_done_action, action, run->pc);
-  ref_main_continue(tile, last + ref_pay(engine, TIMING_vector_end));
+  if (tile->overlaps)
+    go_on_beside(engine, tile, run, last);
+  else
+    ref_main_continue(tile, last + ref_pay(engine, TIMING_vector_end));
 }
 
 /* An operation without elements is over as if a group had been done in the cycle before its
@@ -330,6 +360,10 @@ void ref_vec_start(RefEngine *engine, RefTile *tile, const Insn *insn)
   }
   uint64_t first = engine->cycle + ref_pay(engine, TIMING_vector_start);
   tile->threads[thread] = (VecThread){.running = true, .run = run, .ready = first};
+  if (thread == MAIN_THREAD) {
+    tile->overlaps = overlap_allows(&run, tile->cls, &engine->program->timing);
+    tile->ready = engine->cycle + 1;
+  }
 }
 
 /* ---- one group ------------------------------------------------------------------------------- */

@@ -81,6 +81,7 @@ typedef struct {
   TaskKind pick;                /* TASK_NONE: no task starts */
   uint8_t pick_id, pick_queue;  /* queue: data and control tasks */
   int thread;                   /* that issues; -1 none */
+  bool beside;                  /* an instruction of the main thread beside its own operation */
   bool group;                   /* an element group; else an instruction */
   unsigned elements;            /* of the group; 0: ended by a control wavelet or by a FIFO */
   bool by_control, by_fifo;
@@ -104,6 +105,7 @@ typedef struct RefTile {
   bool running;                 /* a task or function; else idle and the scheduler may pick */
   uint16_t pc;
   uint64_t ready;               /* next issue, or next pick when idle, not before */
+  bool overlaps;                /* the thread goes on while its operation runs */
   TaskKind task;
   uint8_t task_id;
   bool launch_pending;

@@ -278,6 +278,17 @@ FaultKind fifo_mark(TileMem *mem, uint16_t state, bool push);
  * it has one, becomes that. */
 void fifo_keep_length(TileMem *mem, uint16_t state, bool push, uint32_t remaining);
 
+/* ---- overlap.c: the main thread beside its own vector operation ------------------------------ */
+
+/* Whether the thread goes on while the operation runs: all its operands are in memory or values,
+ * and it comes to another operation by a row of instructions that may issue meanwhile. */
+bool overlap_allows(const VecRun *run, const ClassCode *cls, const Timing *timing);
+/* Whether it may issue the instruction meanwhile: the result is as if the operation were over. */
+bool overlap_issues(const VecRun *run, const Insn *insn, const Registers *regs);
+/* Whether the operation, which has waited for the one before, starts in the cycle after its last
+ * group. */
+bool overlap_follows(const VecOperands *vec, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS]);
+
 /* ---- check.c: the tests of --check ----------------------------------------------------------- */
 
 /* Finds the bounds of loads and stores: for CHECKS_MEMORY, before an engine is made. */

@@ -23,10 +23,9 @@ static AsmClass *one(Asm *a, unsigned x)
 static uint64_t issue_gap(Asm *a, AsmClass *c, Insn insn)
 {
   uint16_t at = asm_emit(c, insn);
-  uint16_t next = asm_emit(c, in0(OP_nop));
+  uint16_t next = asm_emit(c, in0(OP_endtask));    /* what waits for all operations */
   if (insn_info[insn.op].format == FMT_J || insn_info[insn.op].format == FMT_RJ)
     asm_patch(c, at, next);
-  asm_emit(c, in0(OP_endtask));
   asm_run_quiet(a, ALL_EVENTS);
   return asm_cycle_at(a, EV_INST, 0, 0, next, 0) - asm_cycle_at(a, EV_INST, 0, 0, at, 0);
 }
@@ -103,6 +102,25 @@ static uint64_t vector(Asm *a, unsigned detail)
   if (detail == GROUP_TO_ISSUE)
     return after - asm_find(a, EV_GROUP, 0, 0, LENGTH - 1)->cycle;
   return after - issue;
+}
+
+/* From the last group of an operation on memory to the first group of the next one. */
+static uint64_t next_vector(Asm *a, unsigned detail)
+{
+  enum { LENGTH = 6 };
+  (void)detail;
+  AsmClass *c = one(a, 0);
+  VecOperand d = asm_dsr(c, DSR_DEST, 0, de_mem(OUT, LENGTH, 1));
+  VecOperand s1 = asm_dsr(c, DSR_SRC1, 0, de_mem(DATA, LENGTH, 1));
+  for (unsigned i = 0; i < 2; i++) {
+    asm_emit(c, in_ri(OP_li, 4, i));
+    asm_emit(c, in_vec(VEC_fabss, d, op_none(), s1));
+  }
+  asm_emit(c, in0(OP_endtask));
+  asm_run_quiet(a, ALL_EVENTS);
+  unsigned groups = (LENGTH + a->timing.simd[VEC_fabss] - 1) / a->timing.simd[VEC_fabss];
+  return asm_find(a, EV_GROUP, 0, 0, groups)->cycle -
+         asm_find(a, EV_GROUP, 0, 0, groups - 1)->cycle;
 }
 
 enum { MAIN_GOES_ON, LAST_TO_ACTION, OUT_TO_MOVE, MOVE_TO_MOVE, MOVE_TO_TASK, TASK_TO_INSN,
@@ -217,6 +235,7 @@ static const Row rows[] = {
   {"element_to_queue", sending, OUT_TO_MOVE, 3, 1, false},
   {"vector_start", vector, ISSUE_TO_GROUP, 2, 1, false},
   {"vector_end", vector, GROUP_TO_ISSUE, 2, 1, false},
+  {"vector_next", next_vector, 0, 1, 1, false},
   {"vector_async_issue", sending, MAIN_GOES_ON, 1, 1, true},
   {"bank_conflict", vector, CONFLICTING, 2 * 6 + 3, 6, false},
   {"async_done_action", sending, LAST_TO_ACTION, 3, 1, false},

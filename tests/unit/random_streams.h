@@ -401,7 +401,7 @@ static Asm *stream_fabric(Random *r, Arch arch)
 static void stream_timing(Random *r, Timing *timing)
 {
   static const char *const rows[] = {"ramp_up", "ramp_down", "hop", "element_to_queue",
-                                     "vector_start", "vector_end"};
+                                     "vector_start", "vector_end", "vector_next"};
   for (unsigned i = chance(r, 15) ? 1 + below(r, 2) : 0; i > 0; i--)
     timing_set(timing, rows[below(r, ARRAY_COUNT(rows))], (uint16_t)below(r, 5));
 }
