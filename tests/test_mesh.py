@@ -1,0 +1,155 @@
+"""wse_mesh: arrays distributed over tiles, each operation with each layout against numpy."""
+import os
+import sys
+
+import numpy
+import pytest
+
+import harness
+
+sys.path.insert(0, str(harness.ROOT / "emu" / "host" / "python"))
+import wse_mesh  # noqa: E402
+
+LAYOUTS = {"rows": wse_mesh.ROWS, "columns": wse_mesh.COLUMNS, "blocks": wse_mesh.BLOCKS,
+           "replicated": wse_mesh.REPLICATED}
+PAGES = pytest.mark.parametrize("page", [(1, 1), (2, 3)], ids=["row-major", "tiled"])
+EACH_LAYOUT = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+
+
+@pytest.fixture(autouse=True)
+def tools(monkeypatch):
+    monkeypatch.setenv("PATH", f"{harness.bin_dir()}{os.pathsep}{os.environ['PATH']}")
+
+
+def drawn(purpose, shape, dtype):
+    return harness.commit_random(purpose).integers(-40, 40, shape).astype(dtype)
+
+
+def check_copies(tensor):
+    """Tiles that differ only along axes that divide nothing have the same."""
+    first = {}
+    for tile in tensor.mesh.tiles():
+        key = tuple(tensor.mesh.index(axis, *tile) for axis in tensor.layout)
+        first.setdefault(key, tensor.shards[tile])
+        numpy.testing.assert_array_equal(tensor.shards[tile], first[key])
+
+
+@PAGES
+@EACH_LAYOUT
+@pytest.mark.parametrize("size", [(3, 2), (1, 3)])
+def test_all_gather_of_each_dimension(layout, page, size):
+    array = drawn(f"gather {layout}", (7, 10), numpy.float32)
+    tensor = wse_mesh.Mesh(*size).distribute(array, layout, page)
+    for dim in (0, 1):
+        if layout[dim]:
+            gathered = tensor.all_gather(dim)
+            assert gathered.layout[dim] is None and gathered.layout[1 - dim] == layout[1 - dim]
+            numpy.testing.assert_array_equal(gathered.numpy(), array)
+            check_copies(gathered)
+            assert gathered.cycles > 0
+    whole = tensor.gather()
+    check_copies(whole)
+    numpy.testing.assert_array_equal(whole.numpy(), array)
+
+
+@PAGES
+@pytest.mark.parametrize("operation", ["add", "max", "min"])
+@pytest.mark.parametrize("axis", ["x", "y", "xy"])
+def test_reduce_scatter_and_all_reduce(axis, operation, page):
+    mesh = wse_mesh.Mesh(3, 2, "wse2")
+    arrays = {tile: drawn(f"{tile} {axis}", (5, 8), numpy.float32) for tile in mesh.tiles()}
+    tensor = mesh.partial(arrays, page)
+    function = {"add": numpy.add, "max": numpy.maximum, "min": numpy.minimum}[operation]
+    groups = {}
+    for x, y in mesh.tiles():
+        groups.setdefault({"x": y, "y": x, "xy": 0}[axis], []).append((x, y))
+    reduced = tensor.all_reduce(axis, operation)
+    scattered = [tensor.reduce_scatter(dim, axis, operation) for dim in (0, 1)]
+    for tiles in groups.values():
+        want = function.reduce([tensor.shards[tile] for tile in tiles])
+        for tile in tiles:
+            numpy.testing.assert_array_equal(reduced.shards[tile], want)
+            i = mesh.index(axis, *tile)
+            for dim in (0, 1):
+                part = numpy.split(want, mesh.size(axis), dim)[i]
+                numpy.testing.assert_array_equal(scattered[dim].shards[tile], part)
+
+
+@PAGES
+@EACH_LAYOUT
+@pytest.mark.parametrize("target", LAYOUTS.values(), ids=LAYOUTS)
+def test_reshard(layout, target, page):
+    array = drawn(f"reshard {layout} {target}", (9, 5), numpy.int32)
+    tensor = wse_mesh.Mesh(2, 3).distribute(array, layout, page).reshard(target)
+    assert tensor.layout == target
+    numpy.testing.assert_array_equal(tensor.numpy(), array)
+    check_copies(tensor)
+
+
+@EACH_LAYOUT
+def test_send(layout):
+    array = drawn("send", (8, 9), numpy.uint16)
+    before = wse_mesh.Mesh(3, 3).distribute(array, layout)
+    after = before.send((0, 2), (2, 1))
+    for tile in before.mesh.tiles():
+        source = (0, 2) if tile == (2, 1) else tile
+        numpy.testing.assert_array_equal(after.shards[tile], before.shards[source])
+
+
+def test_memory_is_page_by_page():
+    tensor = wse_mesh.Mesh(1, 1).distribute(numpy.arange(8, dtype=numpy.int16).reshape(2, 4),
+                                            wse_mesh.REPLICATED, (2, 2))
+    assert tensor.memory(0, 0).tolist() == [0, 1, 4, 5, 2, 3, 6, 7]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int16", "uint16", "int32", "uint32"])
+def test_types(dtype):
+    array = numpy.arange(30).reshape(5, 6).astype(dtype)
+    tensor = wse_mesh.Mesh(3, 1).distribute(array, wse_mesh.COLUMNS)
+    numpy.testing.assert_array_equal(tensor.all_gather(1).numpy(), array)
+    summed = tensor.all_gather(1).all_reduce("x")
+    numpy.testing.assert_array_equal(summed.shard(1, 0)[:5, :6], 3 * array)
+
+
+def test_slices_fit_their_buffers():
+    """Every page of a part once, in slices that fit, to workers in turn."""
+    for shape, dim, ring, workers, room, page in (((37, 12), 0, 4, 3, 40, (1, 1)),
+                                                  ((64, 32), 1, 8, 2, 300, (4, 2))):
+        found = wse_mesh.slices(shape, dim, ring, workers, room, page)
+        covered = [page_ for _, first, last in found for page_ in range(first, last)]
+        assert covered == list(range(-(-shape[dim] // (page[dim] * ring))))
+        across = -(-shape[1 - dim] // page[1 - dim]) * page[0] * page[1]
+        assert all((last - first) * across <= room for _, first, last in found)
+        assert [worker for worker, _, _ in found] == [i % workers for i in range(len(found))]
+
+
+@pytest.mark.parametrize("text, call", [
+    ("a layout names for each of two dimensions",
+     lambda mesh, a: mesh.distribute(a, ("x", "x"))),
+    ("a layout names for each of two dimensions",
+     lambda mesh, a: mesh.distribute(a, ("xy", "y"))),
+    ("a layout names for each of two dimensions",
+     lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).reshard(("z", None))),
+    ("arrays have two dimensions and one of the types",
+     lambda mesh, a: mesh.distribute(a.astype(float), wse_mesh.ROWS)),
+    ("arrays have two dimensions and one of the types",
+     lambda mesh, a: mesh.distribute(a[0], wse_mesh.ROWS)),
+    ("a page has two sizes", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS, (0, 2))),
+    ("nothing to gather", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).all_gather(1)),
+    ("has dimensions 0 and 1", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).all_gather(2)),
+    ("is divided over 'xy' already",
+     lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).reduce_scatter(0, "x")),
+    ("the operation is one of add, max, min, mul",
+     lambda mesh, a: mesh.distribute(a, wse_mesh.REPLICATED).all_reduce("x", "sub")),
+    ("the axis is 'x', 'y' or 'xy'",
+     lambda mesh, a: mesh.distribute(a, wse_mesh.REPLICATED).all_reduce("z")),
+    ("is not a tile of the mesh",
+     lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).send((0, 0), (2, 0))),
+    ("divide the array over more tiles",
+     lambda mesh, a: mesh.distribute(numpy.zeros((400, 400), numpy.int16), wse_mesh.REPLICATED)),
+    ("a mesh has 1 x 1 tiles at least", lambda mesh, a: wse_mesh.Mesh(0, 3)),
+    ("a row of pages has", lambda mesh, a: wse_mesh.slices((8, 80), 0, 2, 1, 50)),
+])
+def test_mistakes_are_told(text, call):
+    with pytest.raises(wse_mesh.MeshError, match=text):
+        call(wse_mesh.Mesh(2, 1), numpy.zeros((4, 6), numpy.int16))
