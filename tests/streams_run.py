@@ -1,5 +1,6 @@
-"""Calls in a row of one of the collectives that move or combine parts, against the same in numpy, for
-test_streams.py and the claims.  A configuration has the parameters of tests/stdlib/streams/layout.csl.
+"""Calls in a row of one of the collectives that move or combine parts, against the same in numpy,
+for test_streams.py and the claims.  A configuration has the parameters of
+tests/stdlib/streams/layout.csl.
 """
 import numpy
 
@@ -63,8 +64,8 @@ class Calls:
 
 
 def expected(config, calls, i, sent):
-    """What each tile has of call i in `recv`: (length, elements), or None for no change.  sent[p] is
-    its `send` of the call."""
+    """What each tile has of call i in `recv`: its elements, or None for no change.  sent[p] is its
+    `send` of the call."""
     P, kind = calls.P, config["kind"]
     counts, firsts = calls.counts[i], calls.firsts(i)
     if kind in (ALLGATHER, ALLGATHER_V):
@@ -116,7 +117,8 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
     folder.mkdir(exist_ok=True)
     image = folder / "streams.bin"
     harness.compile(PROGRAM, image, level, f"--arch={arch}", params={
-        **config, "calls": len(lengths), "longest": max([1, *lengths]), "room_send": room_send, "room_recv": room_recv})
+        **config, "calls": len(lengths), "longest": max([1, *lengths]),
+        "room_send": room_send, "room_recv": room_recv})
 
     def everywhere(numbers):
         numbers = numpy.asarray(numbers, numpy.uint16).ravel()
@@ -146,7 +148,8 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
     copies = [f"--h2d={name}={harness.save_npy(folder / (name + '.npy'), array)}"
               for name, array in inputs.items()]
     harness.emu(image, f"--engine={engine}", *copies, "--run",
-                *(f"--d2h={name}={folder / (name + '.npy')}" for name in ("send", "recv", "stamps")),
+                *(f"--d2h={name}={folder / (name + '.npy')}"
+                  for name in ("send", "recv", "stamps")),
                 f"--stats={folder / 's.json'}", *args, timeout=900)
     after = harness.load_npy(folder / "recv.npy").reshape(kept.shape)
     numpy.testing.assert_array_equal(

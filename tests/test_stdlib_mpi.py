@@ -61,7 +61,8 @@ def check(folder, width, height, shape, n, root, is_integer, operation, seed, ar
             array[y, x] = row
         arrays[name] = harness.save_npy(folder / f"{name}.npy", array)
     harness.emu(image, f"--engine={engine}", *(f"--h2d={k}={v}" for k, v in arrays.items()),
-                "--run", f"--d2h=results={folder / 'results.npy'}", f"--d2h=send={folder / 's.npy'}")
+                "--run", f"--d2h=results={folder / 'results.npy'}",
+                f"--d2h=send={folder / 's.npy'}")
     results = harness.load_npy(folder / "results.npy").reshape(height, width, CALLS, P * n)
     kept = harness.load_npy(folder / "s.npy").reshape(height, width, P * n)
     wanted = expected(send, counts, n, root, FUNCTIONS[operation])

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""All-gather, reduce-scatter, all-to-all, scan and barrier of <collectives>: random configurations against numpy,
-from the commit's hash, some of 20 calls in a row; cycles within the model + 64 + 5 % at 200 random
+"""All-gather, reduce-scatter, all-to-all, scan, barrier and broadcasts from any tile of
+<collectives>: random configurations against numpy, from the commit's hash, some of 20 calls in a row; cycles within the model + 64 + 5 % at 200 random
 points; and the cycles of trial programs that were written by hand for single sizes.
 
 CONFIGURATIONS and POINTS set other numbers.  About 6 minutes.
@@ -72,8 +72,8 @@ def main():
                        f"{n} elements: cycles", found,
                        round(FACTOR * streams.predicted(kind, size, n, with_task) + SLACK))
     for kind, tiles, n, trial in TRIALS:
-        claims.at_most(f"{streams.OPERATIONS[kind]} with a task, {tiles} tiles, {n} elements: cycles",
-                       cycles(kind, 1, tiles, n)[0], trial)
+        claims.at_most(f"{streams.OPERATIONS[kind]} with a task, {tiles} tiles, {n} elements: "
+                       "cycles", cycles(kind, 1, tiles, n)[0], trial)
     for n in (1, 8, 64):
         stamps = streams.run(folder, {"kind": streams.ALLTOALL_2D, "width": 7, "height": 7,
                                       "shape": lines.RECTANGLE}, (n,))

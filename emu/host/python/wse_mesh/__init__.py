@@ -5,11 +5,11 @@
     b = a.all_gather(1)                                 # all columns of it on every tile of a row
     b.numpy(), b.shard(0, 0), b.cycles
 
-A *layout* says for each of the two dimensions of an array over which axis of the mesh it is divided:
-"x", over the tiles of each row; "y", over those of each column; "xy", over all tiles, along the snake
-through the mesh; None, not at all.  Tiles that differ only along other axes have copies.  What a tile
-has lies in its memory page by page, pages row by row; a page of (1, 1) is row-major order.  Arrays
-that do not divide evenly are padded with zeros.
+A *layout* says for each of the two dimensions of an array over which axis of the mesh it is
+divided: "x", over the tiles of each row; "y", over those of each column; "xy", over all tiles,
+along the snake through the mesh; None, not at all.  Tiles that differ only along other axes have
+copies.  What a tile has lies in its memory page by page, pages row by row; a page of (1, 1) is
+row-major order.  Arrays that do not divide evenly are padded with zeros.
 
 Every operation compiles a program and runs it on the emulator: `cycles` of the result says how long
 it took.  The tools are found on the PATH, as for cs_python.
@@ -41,7 +41,8 @@ class MeshError(ValueError):
 def _tool(name):
     found = shutil.which(name)
     if not found:
-        raise MeshError(f"{name} is not on the PATH: add the folder of the programs, build/release/bin")
+        raise MeshError(f"{name} is not on the PATH: add the folder of the programs, "
+                        f"build/release/bin")
     return found
 
 
@@ -56,8 +57,8 @@ def _check_layout(layout):
     used = "".join(axis or "" for axis in layout)
     if len(layout) != 2 or any(axis not in (None, *_AXES) for axis in layout) \
             or len(set(used)) != len(used):
-        raise MeshError(f"a layout names for each of two dimensions 'x', 'y', 'xy' or None, no axis "
-                        f"twice; not {layout!r}")
+        raise MeshError("a layout names for each of two dimensions 'x', 'y', 'xy' or None, "
+                        f"no axis twice; not {layout!r}")
 
 
 class Mesh:
@@ -162,7 +163,8 @@ class ShardedTensor:
         """Pieces of a part, in an array of so many rows whose dimension `dim` is cut."""
         return 1 if dim == 0 else rows // self.page[0]
 
-    def _device(self, kind, axis, layout, part, runs=(1, 1), operation="add", ends=((0, 0), (0, 0))):
+    def _device(self, kind, axis, layout, part, runs=(1, 1), operation="add",
+                ends=((0, 0), (0, 0))):
         """Runs an operation on all tiles; the result has another layout."""
         mesh = self.mesh
         result = ShardedTensor(mesh, self.shape, self.dtype, layout, self.page)
@@ -213,7 +215,8 @@ class ShardedTensor:
 
     def _undivided(self, dim, axis):
         if axis not in _AXES or dim not in (0, 1):
-            raise MeshError(f"dimension 0 or 1 over axis 'x', 'y' or 'xy', not {dim!r} over {axis!r}")
+            raise MeshError("dimension 0 or 1 over axis 'x', 'y' or 'xy', "
+                            f"not {dim!r} over {axis!r}")
         layout = self._with(dim, axis)
         if self.layout[dim] is not None:
             raise MeshError(f"dimension {dim} is divided over {self.layout[dim]!r} already")
@@ -251,8 +254,8 @@ class ShardedTensor:
                             (self._runs(other, self.local[0]), self._runs(dim, rows_of_part)))
 
     def reshard(self, layout):
-        """The same array, divided in another way: by an exchange where an axis goes from one dimension
-        to the other, by all-gathers and slices else."""
+        """The same array, divided in another way: by an exchange where an axis goes from one
+        dimension to the other, by all-gathers and slices else."""
         _check_layout(layout)
         now, cycles = self, 0
         for dim in range(2):
@@ -289,12 +292,12 @@ class ShardedTensor:
                             ends=(source, target))
 
 
-# ---- slices ---------------------------------------------------------------------------------------
+# ---- slices --------------------------------------------------------------------------------------
 
 def slices(shape, dim, ring_size, workers, buffer_elements, page=(1, 1)):
-    """How a reduce-scatter of an array over a ring is cut so that no slice of a part is longer than a
-    buffer: a list of (worker, first, last) for each worker's slices, in pages of dimension `dim` of a
-    part.  Workers take slices in turn, and all parts are cut alike."""
+    """How a reduce-scatter of an array over a ring is cut so that no slice of a part is longer than
+    a buffer: a list of (worker, first, last) for each worker's slices, in pages of dimension `dim`
+    of a part.  Workers take slices in turn, and all parts are cut alike."""
     pages = -(-shape[dim] // (page[dim] * ring_size))
     across = -(-shape[1 - dim] // page[1 - dim])
     elements = page[0] * page[1] * across
