@@ -78,3 +78,27 @@ def test_statistics_say_what_cycles_rest_on(tmp_path):
 def test_timing_refuses_what_is_no_row(chain, words):
     done = harness.emu(chain, f"--timing={words}", expect=1)
     assert "ROW:CYCLES" in done.err
+
+
+def vector_stamps(image, *options):
+    line = harness.emu(image, "--launch=main", "--print=stamps:6", *options).out
+    words = [int(w) for w in line.split(":")[1].split()]
+    return words[3] - words[0]
+
+
+def test_the_hardware_mode_rests_behind_every_fifth_group_in_memory(tmp_path):
+    layout = harness.ROOT / "tests/claims/calibration/vector_layout.csl"
+    n = 103
+    harness.compile(layout, tmp_path / "v.bin", "--arch=wse2",
+                    params={"n": n, "shift": 1, "is_sum": 0, "loaded": 1})
+    usual = vector_stamps(tmp_path / "v.bin")
+    for engine in ("fast", "reference"):
+        slower = vector_stamps(tmp_path / "v.bin", "--timing=cs2", f"--engine={engine}")
+        assert slower - usual == (n - 1) // 5
+
+
+def test_the_hardware_mode_is_one_of_wse2(tmp_path):
+    harness.compile("samples/reduce-chain/layout.csl", tmp_path / "c.bin", "--arch=wse3",
+                    params={"P": 4, "B": 8})
+    done = harness.emu(tmp_path / "c.bin", "--timing=cs2", expect=1)
+    assert "wafer of wse2" in done.err

@@ -188,7 +188,8 @@ STEP HOT void plain_group(Visit *v, unsigned thread)
     v->worker->stats.stalls[STALL_BANK] += extra;
   if (!p->unbounded)
     p->remaining -= elements;
-  th->ready = v->now + 1 + extra;
+  bool in_memory = p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded;
+  th->ready = v->now + 1 + extra + vec_rest(e->timing, in_memory, p->remaining, elements);
   if (UNLIKELY(last_group))
     plain_finish(v, thread, extra);
 }

@@ -733,7 +733,8 @@ static void general_group(Visit *v, unsigned thread, unsigned elements)
   v->worker->stats.stalls[STALL_BANK] += extra;
   if (!run->unbounded)
     run->remaining -= elements;
-  th->ready = v->now + 1 + extra;
+  th->ready = v->now + 1 + extra +
+              vec_rest(e->timing, vec_in_memory(run), run->remaining, elements);
   if (g.fault != FAULT_COUNT) {
     step_vec_fault(v, run->pc, g.fault, g.fault_value);
     thread_release(v, thread);

@@ -38,7 +38,8 @@ enum {
   X(engine, required_argument, "fast|reference", "which engine runs")                            \
   X(threads, required_argument, "N", "threads of the fast engine")                               \
   X(max_cycles, required_argument, "N", "end with exit code 4 there (default " DEFAULT_CYCLES ")") \
-  X(timing, required_argument, "ROW:CYCLES,...", "rows of docs/cycle-model.md with other values") \
+  X(timing, required_argument, "cs2|ROW:CYCLES,...",                                             \
+    "hardware mode, or rows of docs/cycle-model.md with other values") \
   X(check, required_argument, "WORD,...",                                                        \
     "hazards: off, warn, error (default) or strict; and memory, tasks, lengths for more")        \
   X(check_reads, no_argument, "", "reads of memory that was never written are faults")            \
@@ -201,14 +202,15 @@ static bool take_threads(HostOptions *o, const char *value, Diags *diags)
 static bool take_timing(HostOptions *o, const char *value, Diags *diags)
 {
   Timing scratch = *timing_get(ARCH_WSE2);
-  const char *wrong = timing_set_words(&scratch, value, diags_scratch(diags));
+  const char *wrong = timing_set_words(&scratch, ARCH_WSE2, value, diags_scratch(diags));
   if (!wrong) {
     o->session.timing = value;
     return true;
   }
   bad_value(diags, "--timing", value,
-            arena_printf(diags_scratch(diags), "ROW:CYCLES,... with rows of docs/cycle-model.md "
-                         "and 1 to %d cycles, of a ramp to %d", TIMING_MOST, TIMING_MOST_RAMP));
+            arena_printf(diags_scratch(diags), "cs2 or ROW:CYCLES,... with rows of "
+                         "docs/cycle-model.md and 1 to %d cycles, of a ramp to %d",
+                         TIMING_MOST, TIMING_MOST_RAMP));
   const char **names = arena_many(diags_scratch(diags), const char *, timing_row_count);
   for (size_t i = 0; i < timing_row_count; i++)
     names[i] = timing_rows[i].name;

@@ -114,8 +114,11 @@ WseStatus session_open(HostSession *s, const char *path, const SessionOptions *o
     return session_usage(s);
   }
   Timing timing = *timing_get(s->image->arch);
-  if (options->timing && timing_set_words(&timing, options->timing, s->arena))
-    ICE("the options have let through a bad --timing");
+  if (options->timing && timing_set_words(&timing, s->image->arch, options->timing, s->arena)) {
+    diag_option_argument(s->diags, HOST_NOWHERE, "--timing", options->timing,
+                         "rows only: the program is for wse3, and cs2 is a wafer of wse2");
+    return session_usage(s);
+  }
   s->program = program_load(s->image, &timing, s->arena, &reason);
   if (!s->program) {
     diag_image_cannot_run(s->diags, HOST_NOWHERE, reason);

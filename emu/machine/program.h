@@ -15,6 +15,7 @@ typedef struct {
 #define TIMING(name, wse2, wse3, status, source) uint16_t name;
 #define SIMD(op, wse2, wse3)
 #define STRIDE(residue, elements)
+#define MODE(mode, row, cycles)
 #include "emu/machine/timing.def"
   uint8_t simd[VEC_COUNT];      /* elements of one group */
   uint8_t stride_limit[8];      /* by stride mod 8; 0: full width */
@@ -27,6 +28,7 @@ typedef enum {
 #define TIMING(name, wse2, wse3, status, source) TIMING_##name,
 #define SIMD(op, wse2, wse3)
 #define STRIDE(residue, elements)
+#define MODE(mode, row, cycles)
 #include "emu/machine/timing.def"
   TIMING_ROWS
 } TimingRowId;
@@ -44,9 +46,10 @@ extern const size_t timing_row_count;
 /* Sets a row of a private copy by name; false if there is no such row. */
 bool timing_set(Timing *timing, const char *name, uint16_t cycles);
 /* The same for a list of words, "ROW:CYCLES,...", from 1 to TIMING_MOST cycles, of a ramp to
- * TIMING_MOST_RAMP: NULL, or the first word that is none. */
+ * TIMING_MOST_RAMP; a mode's name stands for its rows, on wse2: NULL, or the first word that is
+ * none. */
 enum { TIMING_MOST = 1000, TIMING_MOST_RAMP = 8 };
-const char *timing_set_words(Timing *timing, const char *words, Arena *scratch);
+const char *timing_set_words(Timing *timing, Arch arch, const char *words, Arena *scratch);
 /* How far a row can be trusted. */
 typedef enum { TRUST_DOCUMENTED, TRUST_FITTED, TRUST_ASSUMED, TRUST_COUNT } TimingTrust;
 TimingTrust timing_trust(TimingRowId row);

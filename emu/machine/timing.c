@@ -9,6 +9,7 @@ enum { NOT_LISTED = 1 };   /* group of an operation that the table does not name
 #define TIMING(row, wse2, wse3, status, source)
 #define SIMD(op, wse2, wse3) COUNTED_##op,
 #define STRIDE(residue, elements)
+#define MODE(mode, row, cycles)
 enum {
 #include "emu/machine/timing.def"
   SIMD_ROWS
@@ -20,12 +21,14 @@ static const Timing timings[ARCH_COUNT] = {
 #define TIMING(row, wse2, wse3, status, source) .row = wse2,
 #define SIMD(op, wse2, wse3) .simd[VEC_##op] = wse2,
 #define STRIDE(residue, elements) .stride_limit[residue] = elements,
+#define MODE(mode, row, cycles)
 #include "emu/machine/timing.def"
   },
   [ARCH_WSE3] = {
 #define TIMING(row, wse2, wse3, status, source) .row = wse3,
 #define SIMD(op, wse2, wse3) .simd[VEC_##op] = wse3,
 #define STRIDE(residue, elements) .stride_limit[residue] = elements,
+#define MODE(mode, row, cycles)
 #include "emu/machine/timing.def"
   },
 };
@@ -38,6 +41,7 @@ const TimingRow timing_rows[] = {
   {#row, offsetof(Timing, row), {wse2, wse3}, STATUS_##status, source},
 #define SIMD(op, wse2, wse3)
 #define STRIDE(residue, elements)
+#define MODE(mode, row, cycles)
 #include "emu/machine/timing.def"
 };
 const size_t timing_row_count = ARRAY_COUNT(timing_rows);
@@ -66,10 +70,29 @@ static unsigned most_cycles(const char *row)
   return strncmp(row, "ramp_", strlen("ramp_")) == 0 ? TIMING_MOST_RAMP : TIMING_MOST;
 }
 
-static bool set_word(Timing *timing, char *word)
+/* Of the wafers that modes describe. */
+static bool set_mode(Timing *timing, Arch arch, const char *name)
+{
+  static const struct { const char *mode, *row; uint16_t cycles; } rows[] = {
+#define TIMING(row, wse2, wse3, status, source)
+#define SIMD(op, wse2, wse3)
+#define STRIDE(residue, elements)
+#define MODE(mode, row, cycles) {#mode, #row, cycles},
+#include "emu/machine/timing.def"
+  };
+  bool found = false;
+  for (size_t i = 0; i < ARRAY_COUNT(rows) && arch == ARCH_WSE2; i++)
+    if (strcmp(rows[i].mode, name) == 0)
+      found = timing_set(timing, rows[i].row, rows[i].cycles);
+  return found;
+}
+
+static bool set_word(Timing *timing, Arch arch, char *word)
 {
   char *colon = strchr(word, ':'), *end;
-  if (!colon || colon[1] < '0' || colon[1] > '9')
+  if (!colon)
+    return set_mode(timing, arch, word);
+  if (colon[1] < '0' || colon[1] > '9')
     return false;
   unsigned long cycles = strtoul(colon + 1, &end, 10);
   *colon = 0;
@@ -79,12 +102,12 @@ static bool set_word(Timing *timing, char *word)
   return done;
 }
 
-const char *timing_set_words(Timing *timing, const char *words, Arena *scratch)
+const char *timing_set_words(Timing *timing, Arch arch, const char *words, Arena *scratch)
 {
   for (;; words++) {
     size_t length = strcspn(words, ",");
     char *word = arena_copy_text(scratch, words, length);
-    if (!set_word(timing, word))
+    if (!set_word(timing, arch, word))
       return word;
     words += length;
     if (!*words)

@@ -630,7 +630,9 @@ void ref_vec_group(RefEngine *engine, RefTile *tile, unsigned thread)
   engine->stats.stalls[STALL_BANK] += extra;
   if (!t->run.unbounded)
     t->run.remaining -= plan->elements;
-  t->ready = engine->cycle + 1 + extra;
+  unsigned rest = vec_rest(&engine->program->timing, vec_in_memory(&t->run), t->run.remaining,
+                           plan->elements);
+  t->ready = engine->cycle + 1 + extra + rest;
   if (g.fault != FAULT_COUNT) {
     vec_fault(engine, tile, t->run.pc, g.fault, g.fault_value);
     t->running = false;

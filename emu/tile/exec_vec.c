@@ -571,6 +571,14 @@ bool vec_bank_conflict(const VecRun *run, const Machine *machine)
   return a->address / machine->word_bytes % groups == b->address / machine->word_bytes % groups;
 }
 
+static bool is_queue(const VecStream *s) { return s->kind == VS_FABIN || s->kind == VS_FABOUT; }
+
+bool vec_in_memory(const VecRun *run)
+{
+  return !run->unbounded && !is_queue(&run->dest) && !is_queue(&run->src[0]) &&
+         !is_queue(&run->src[1]);
+}
+
 static void end_stream(const VecStream *s, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS])
 {
   if (!s->from_dsr)

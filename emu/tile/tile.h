@@ -238,6 +238,15 @@ unsigned vec_raised(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t 
 uint32_t vec_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b);
 /* Whether the operation's two memory sources start the next group in conflicting banks. */
 bool vec_bank_conflict(const VecRun *run, const Machine *machine);
+/* No operand is a queue, and the number of elements is known. */
+bool vec_in_memory(const VecRun *run);
+/* Cycles without a group behind one of `elements`, after which `left` remain. */
+static inline unsigned vec_rest(const Timing *timing, bool in_memory, uint32_t left,
+                                unsigned elements)
+{
+  unsigned every = timing->groups_per_rest;
+  return every && in_memory && left && left / elements % every == 0;
+}
 /* Moves a memory stream one element on. */
 void vec_stream_advance(VecStream *stream);
 /* Of its fabric operand, the destination first; NO_COLOR if it has none. */

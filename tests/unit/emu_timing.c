@@ -242,6 +242,7 @@ static const Row rows[] = {
   {"dsr_load", dsr, LOAD_1D, 9, 1, false},
   {"xdsr_load", dsr, LOAD_4D, 12, 1, false},
   {"dsr_update", dsr, UPDATE, 4, 1, false},
+  {"groups_per_rest", vector, ISSUE_TO_ISSUE, 9, 0, true},
   {"alu16", scalar, OP_add, 1, 1, true},
   {"alu32", scalar, OP_add32, 2, 1, false},
   {"idiv", scalar, OP_divs32, 60, 1, false},
