@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+"""<blas/gemm> against numpy: 2,000 random products.
+
+M, N, K log-uniform from 1 to 600, rectangles of 1 x 1 to 32 x 32 tiles, all element types, both
+machines, with and without alpha and beta.  A product that does not fit into the tiles' memory must be
+refused with the number of bytes that are missing; nothing else is refused.  The seed is from the
+commit.  SHAPES sets another number, SEED another seed.  About an hour on two cores.
+"""
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy
+
+from claims import Claims, harness
+import blas_run
+
+SHAPES = int(os.environ.get("SHAPES", "2000"))
+MOST_SIDE = 600
+MOST_TILES = 32
+
+
+def commit_seed():
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=harness.ROOT, capture_output=True,
+                          text=True)
+    return int(done.stdout[:8], 16) if done.returncode == 0 else 1
+
+
+def random_case(random):
+    side = lambda: int(numpy.exp(random.uniform(0, numpy.log(MOST_SIDE + 1))))
+    tiles = lambda: int(random.integers(1, MOST_TILES + 1))
+    return blas_run.Case(side(), side(), side(), tiles(), tiles(), int(random.integers(3)),
+                         int(random.integers(2)), str(random.choice(["wse2", "wse3"])),
+                         alpha=round(float(random.uniform(-2, 2)), 3),
+                         beta=round(float(random.uniform(-2, 2)), 3))
+
+
+def divides(case):
+    return case.M % case.height == 0 and case.N % case.width == 0 and case.K % case.width == 0
+
+
+def main():
+    claims = Claims()
+    seed = int(os.environ.get("SEED") or commit_seed())
+    print(f"seed {seed}")
+
+    def one(i):
+        case = random_case(numpy.random.default_rng([seed, i]))
+        folder = claims.scratch / str(i)
+        folder.mkdir()
+        try:
+            blas_run.check(folder, case, seed=i)
+        except AssertionError as failure:
+            if "bytes more than a tile has" in str(failure):
+                return "refused", case
+            print(f"product {i}: {failure}"[:3000], flush=True)
+            return "wrong", case
+        finally:
+            for path in folder.glob("*"):
+                path.unlink()
+        return "right", case
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(one, range(SHAPES)))
+    count = lambda what: sum(result == what for result, _ in results)
+    print(f"{count('right')} right, {count('refused')} too large for the tiles' memory")
+    claims.equals("products that are wrong, or refused for another reason", count("wrong"), 0)
+    claims.at_least("right ones", count("right"), SHAPES * 3 // 4)
+    odd = sum(not divides(case) for _, case in results)
+    claims.at_least("whose parts do not divide", odd, SHAPES // 2)
+    claims.finish()
+
+
+main()
