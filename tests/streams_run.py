@@ -91,7 +91,7 @@ def expected(config, calls, i, sent):
 
 
 def root_of(calls, i):
-    """Of a broadcast; tests/stdlib/streams/pe.csl has the same."""
+    """The root of the i-th broadcast; tests/stdlib/streams/pe.csl has the same rule."""
     return (7 * i + 3) % calls.P
 
 

@@ -235,7 +235,7 @@ def test_words_leave_the_host_in_the_order_of_its_buffer(tmp_path, order):
     found = posted(tmp_path)
     assert [word for *_, word in found] == list(range(12))
     cycles = [cycle for cycle, *_ in found]
-    assert all(b - a in (3, 4) for a, b in zip(cycles, cycles[1:])), cycles   # 0.257 a cycle
+    assert all(b - a in (3, 4) for a, b in zip(cycles, cycles[1:])), cycles   # 0.257 per cycle
     if order == "ROW":
         tiles = [(x, y) for y in range(2) for x in range(3) for _ in range(2)]
     else:

@@ -31,7 +31,7 @@ STEP HOT void note_active(const Visit *v)
 }
 
 /* The cycles of a row that a thread spends. */
-STEP unsigned pay(Visit *v, TimingRowId row)
+STEP unsigned pay_row(Visit *v, TimingRowId row)
 {
   unsigned cycles = timing_cycles(v->engine->timing, row);
   v->worker->stats.paid[timing_trust(row)] += cycles ? cycles : 1;

@@ -112,7 +112,7 @@ STEP uint64_t fast_next_due(const FastTile *t, uint64_t now);
 STEP HOT void wake(Visit *v, uint32_t index);
 STEP HOT void note_change(const Visit *v);
 STEP HOT void note_active(const Visit *v);
-STEP unsigned pay(Visit *v, TimingRowId row);
+STEP unsigned pay_row(Visit *v, TimingRowId row);
 STEP void record_event(const Visit *v, TraceEvent event);
 STEP RARE void wake_neighbours(Visit *v);
 STEP HOT void sleep_until_due(Visit *v, const FastTile *t);

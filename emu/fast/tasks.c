@@ -330,7 +330,7 @@ static void start_task(Visit *v)
     if (task->arguments > 1)
       t->regs.r[INDEX_REGISTER] = (uint16_t)(w.payload >> HALF_BITS);
   }
-  start_main(v, task->entry, pay(v, start));
+  start_main(v, task->entry, pay_row(v, start));
   t->task = (uint8_t)v->pick;
   t->task_id = v->pick_id;
   record_start(&t->record, v->pick, v->pick_id);
@@ -344,7 +344,7 @@ static void start_launch(Visit *v)
   FastTile *t = v->tile;
   unsigned sp = v->engine->program->machine->sp_register;
   t->launch_pending = false;
-  start_main(v, t->launch_entry, pay(v, TIMING_local_task_start));
+  start_main(v, t->launch_entry, pay_row(v, TIMING_local_task_start));
   t->task = TASK_NONE;
   t->regs.r[sp] = (uint16_t)(t->regs.r[sp] - 2);
   if (mem_store(&t->mem, t->regs.r[sp], 2, PC_RETURN) != FAULT_COUNT)
@@ -381,7 +381,7 @@ static void end_main(Visit *v)
     EVENT(v, .kind = EV_TASK_END, .task = (TaskKind)t->task, .id = t->task_id);
   t->running = false;
   t->task = TASK_NONE;
-  t->ready = v->now + pay(v, TIMING_task_end_to_pick);
+  t->ready = v->now + pay_row(v, TIMING_task_end_to_pick);
 }
 
 /* ---- counters and configuration registers ----------------------------------------------- */
@@ -543,7 +543,7 @@ static unsigned exec_ldsr(Visit *v, const Insn *insn)
   }
   dsr_set(dsr_of(v, insn), &desc);
   bool extended = desc.kind == DESC_MEM4D || desc.kind == DESC_CIRC || desc.kind == DESC_FIFO;
-  return pay(v, extended ? TIMING_xdsr_load : TIMING_dsr_load);
+  return pay_row(v, extended ? TIMING_xdsr_load : TIMING_dsr_load);
 }
 
 static void exec_dsrset(Visit *v, const Insn *insn)
@@ -614,7 +614,7 @@ static unsigned exec_engine(Visit *v, const Insn *insn)
   case OP_qflush: exec_qflush(v, r[insn->a], insn->imm); break;
   default: tile_fault(v, FAULT_UNSUPPORTED, 0); break;
   }
-  return pay(v, timing_scalar_row(insn_info[insn->op].cost, false));
+  return pay_row(v, timing_scalar_row(insn_info[insn->op].cost, false));
 }
 
 /* ---- one scalar or vector instruction --------------------------------------------------- */
@@ -650,7 +650,7 @@ static void issue_scalar(Visit *v, const Insn *insn)
     return;
   case SCALAR_CONFIG:
     access_config(v, (uint16_t)result.value, result.store, insn->a);
-    t->ready = v->now + pay(v, timing_scalar_row(cost, false));
+    t->ready = v->now + pay_row(v, timing_scalar_row(cost, false));
     t->pc = next;
     return;
   case SCALAR_JUMP:
@@ -658,14 +658,14 @@ static void issue_scalar(Visit *v, const Insn *insn)
     if (result.pc == PC_RETURN)
       end_main(v);
     else
-      t->ready = v->now + pay(v, timing_scalar_row(cost, true));
+      t->ready = v->now + pay_row(v, timing_scalar_row(cost, true));
     return;
   case SCALAR_ENGINE:
     t->ready = v->now + exec_engine(v, insn);
     t->pc = next;
     return;
   case SCALAR_NEXT: default:
-    t->ready = v->now + pay(v, timing_scalar_row(cost, false));
+    t->ready = v->now + pay_row(v, timing_scalar_row(cost, false));
     t->pc = next;
     return;
   }

@@ -216,7 +216,7 @@ static bool starts_next(Visit *v, const Insn *insn, uint64_t last)
   t->issues++;
   vec_start(v, insn);
   if (t->threads[MAIN_THREAD].run)
-    t->threads[MAIN_THREAD].ready = last + pay(v, TIMING_vector_next);
+    t->threads[MAIN_THREAD].ready = last + pay_row(v, TIMING_vector_next);
   return true;
 }
 
@@ -228,7 +228,7 @@ static void go_on_beside(Visit *v, const VecRun *run, uint64_t last)
   t->overlaps = false;
   if (insn && (starts_next(v, insn, last) || overlap_issues(run, insn, &t->regs)))
     return;
-  uint64_t end = last + pay(v, TIMING_vector_end);
+  uint64_t end = last + pay_row(v, TIMING_vector_end);
   t->ready = t->ready > end ? t->ready : end;
 }
 
@@ -250,7 +250,7 @@ static void vec_finish(Visit *v, unsigned thread, const VecRun *run, uint64_t la
   if (t->overlaps)
     go_on_beside(v, run, last);
   else
-    t->ready = last + pay(v, TIMING_vector_end);
+    t->ready = last + pay_row(v, TIMING_vector_end);
 }
 
 static void thread_release(Visit *v, unsigned thread)
@@ -345,7 +345,7 @@ static bool needs_no_check(const Visit *v, const VecRun *run)
  * first: n + 3 from issue to issue holds for n = 0 too. */
 static void start_empty(Visit *v, unsigned thread, const VecRun *run)
 {
-  uint64_t start = pay(v, TIMING_vector_start);
+  uint64_t start = pay_row(v, TIMING_vector_start);
   bool stepping = (run->dest.flags | run->src[0].flags | run->src[1].flags) & DESC_F_STEP;
   vec_finish(v, thread, run, v->now + (start ? start - 1 : 0), false, false);
   if (!run->async && stepping)
@@ -453,14 +453,14 @@ STEP void vec_start(Visit *v, const Insn *insn)
   note_queues(t, run);
   t->pc = (uint16_t)(t->pc + run->insn_words * 2);
   if (run->async)
-    t->ready = v->now + pay(v, TIMING_vector_async_issue);
+    t->ready = v->now + pay_row(v, TIMING_vector_async_issue);
   if (run->remaining == 0) {
     start_empty(v, thread, run);
     fast_work_free(v->worker, both);
     return;
   }
   FastThread *th = &t->threads[thread];
-  *th = (FastThread){.run = both, .ready = v->now + pay(v, TIMING_vector_start),
+  *th = (FastThread){.run = both, .ready = v->now + pay_row(v, TIMING_vector_start),
                      .plain = is_plain(t, run) && needs_no_check(v, run)};
   if (th->plain) {
     make_plain(&both->plain, run);

@@ -504,7 +504,8 @@ static uint16_t stored_address(const Insn *insn, const Registers *regs)
 enum { PAY_BITS = 10, PAY_MASK = (1 << PAY_BITS) - 1 };
 _Static_assert(64 + SCALAR_MOST_CYCLES <= PAY_MASK && 3 * PAY_BITS <= 32, "the counts fit");
 
-/* Of an instruction whose row has 0 cycles, too: the next one issues in another cycle. */
+/* What an instruction pays; one with 0 cycles in its row pays too, as the next one issues in
+ * another cycle. */
 static uint32_t pay_of(const Timing *timing, CostClass cost, bool taken)
 {
   TimingRowId row = timing_scalar_row(cost, taken);

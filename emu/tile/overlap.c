@@ -73,7 +73,7 @@ static bool is_update_elsewhere(const VecRun *run, const Insn *insn)
          !names_register(&run->src[0], insn) && !names_register(&run->src[1], insn);
 }
 
-/* Of the 16-bit arithmetic unit's class, what concerns more than registers. */
+/* The instructions of the 16-bit arithmetic unit's class that concern more than registers. */
 static bool is_more_than_arithmetic(Opcode op)
 {
   switch ((int)op) {

@@ -55,7 +55,7 @@ def run_features(the_suite, program, case, arch, rows):
 
 
 def measure(the_suite, points, rows, jobs):
-    """[(point, {row: feature})], the point with `ours`; points that cannot run are told."""
+    """[(point, {row: feature})], the point with `ours`; points that cannot run are reported."""
     runs = {}
     for point in points:
         runs.setdefault((point.program, point.case, point.arch), []).append(point)

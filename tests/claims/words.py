@@ -43,7 +43,7 @@ PLACE = (r"Under|Behind|Over|Before|After|Between|In|On|At|From|Beside|Above|Bel
 
 # A pattern sees one sentence at a time, without code and quoted text.
 PATTERNS = {
-    "a for per": rf"(?i)\b(?:(?:{COUNTED})|one|{NUMBER} {NOUN}|{NUMBER} [\w-]+ (?:{COUNTED_ONE})) "
+    "a for per": rf"(?i)\b(?:(?:{COUNTED})|one|two|three|four|\d+|{NUMBER} {NOUN}|{NUMBER} [\w-]+ (?:{COUNTED_ONE})) "
                  rf"an? (?:{UNITS})\b"
                  r"(?! (?:of|that|is|in|has|with|whose|which|may|can|for|it)\b)",
     "tell": r"\b(?:tells?|told|telling)\b",
