@@ -70,7 +70,7 @@ static unsigned most_cycles(const char *row)
   return strncmp(row, "ramp_", strlen("ramp_")) == 0 ? TIMING_MOST_RAMP : TIMING_MOST;
 }
 
-/* Of the wafers that modes describe. */
+/* Sets the rows of a mode, which describes a wafer. */
 static bool set_mode(Timing *timing, Arch arch, const char *name)
 {
   static const struct { const char *mode, *row; uint16_t cycles; } rows[] = {
