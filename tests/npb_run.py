@@ -1,8 +1,15 @@
-"""The kernels of samples/npb and what the specification of the benchmarks says of their results, for
-test_npb.py and the claim npb."""
+"""The kernels of samples/npb and what the specification of the benchmarks says of their results,
+for test_npb.py and the claim npb."""
+import math
+
 import numpy
 
 import harness
+
+# EP, class S: the sums of both numbers and the pairs of each annulus.
+EP_SUMS = (-3.247834652034740e3, -6.958407078382297e3)
+EP_COUNTS = (6140517, 5865300, 1100361, 68546, 1648, 17, 0, 0, 0, 0)
+EP_CLASS_S = 24
 
 IS_KEYS, IS_MOST = 1 << 16, 1 << 11
 IS_TESTED = (48427, 17148, 23627, 62548, 4431)      # places of the tested keys, class S
@@ -55,3 +62,42 @@ def run_is(folder, tiles, iterations, arch="wse2"):
         found += counts[tile]
     numpy.testing.assert_array_equal(found, want)
     return max(cycles_between(words) for words in stamps)
+
+
+def ep_wanted(log_pairs):
+    """Sums and counts, by the specification for class S and in f64 for fewer pairs."""
+    if log_pairs == EP_CLASS_S:
+        return EP_SUMS, EP_COUNTS
+    x, factor, sums, counts = 271828183, 5 ** 13, [0.0, 0.0], [0] * 10
+    for _ in range(1 << log_pairs):
+        pair = []
+        for _ in range(2):
+            x = x * factor % (1 << 46)
+            pair.append(2 * x / (1 << 46) - 1)
+        t = pair[0] ** 2 + pair[1] ** 2
+        if t <= 1:
+            normal = [v * math.sqrt(-2 * math.log(t) / t) for v in pair]
+            counts[int(max(map(abs, normal)))] += 1
+            sums = [a + b for a, b in zip(sums, normal)]
+    return sums, counts
+
+
+def run_ep(folder, tiles, log_pairs, arch="wse2"):
+    """The largest error of a sum, relative to the larger of the two, and of a count, relative to
+    all; and the cycles of the slowest tile."""
+    image = folder / "ep.bin"
+    harness.compile("samples/npb/ep/layout.csl", image, f"--arch={arch}",
+                    params={"tiles": tiles, "log_pairs": log_pairs})
+    names = ("sums", "counts", "stamps")
+    harness.emu(image, "--threads=2", *(f"--d2h={name}={folder / name}.npy" for name in names),
+                timeout=3600)
+    sums, counts, stamps = (harness.load_npy(folder / f"{name}.npy").reshape(tiles, -1)
+                            for name in names)
+    assert (sums == sums[0]).all() and (counts == counts[0]).all()     # everybody has the results
+    want_sums, want_counts = ep_wanted(log_pairs)
+    found = sums[0].astype(float)
+    scale = max(map(abs, want_sums))
+    of_sums = max(abs(found[0] + found[1] - want_sums[0]), abs(found[2] + found[3] - want_sums[1]))
+    of_counts = abs(counts[0].astype(int) - numpy.array(want_counts)).max()
+    return (of_sums / scale, of_counts / sum(want_counts),
+            max(cycles_between(words) for words in stamps))

@@ -7,3 +7,9 @@ import pytest
 def test_integer_sort(tmp_path, tiles, arch):
     """The short form of the claim npb."""
     assert npb_run.run_is(tmp_path, tiles, 2, arch) > 0
+
+
+@pytest.mark.parametrize("tiles, arch", [(4, "wse3"), (16, "wse2")])
+def test_embarrassingly_parallel(tmp_path, tiles, arch):
+    of_sums, of_counts, _ = npb_run.run_ep(tmp_path, tiles, 12, arch)
+    assert of_sums <= 1e-6 and of_counts <= 1e-5
