@@ -20,7 +20,7 @@ WORKLOADS = ("chain2d-256x256", "gemv-64x64", "busy-64x64")
 
 
 def seconds(image, *options):
-    """Of the processor, for one run."""
+    """The processor time of one run."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     harness.emu(image, *options, timeout=1200)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -97,7 +97,7 @@ def _call(*command):
 # ---- compiling --------------------------------------------------------------------------------
 
 def _key(cslc, source, words):
-    """Of the image: the compiler, the library's files, and the parameters."""
+    """The key of the image: the compiler, the library's files, and the parameters."""
     digest = hashlib.sha256(f"{cslc} {cslc.stat().st_mtime_ns}".encode())
     for file in sorted(source.parent.glob("*.csl")):
         digest.update(file.read_bytes())
