@@ -93,7 +93,7 @@ def run_ep(folder, tiles, log_pairs, arch="wse2"):
                 timeout=3600)
     sums, counts, stamps = (harness.load_npy(folder / f"{name}.npy").reshape(tiles, -1)
                             for name in names)
-    assert (sums == sums[0]).all() and (counts == counts[0]).all()     # everybody has the results
+    assert (sums == sums[0]).all() and (counts == counts[0]).all()     # every tile has the results
     want_sums, want_counts = ep_wanted(log_pairs)
     found = sums[0].astype(float)
     scale = max(map(abs, want_sums))
