@@ -369,7 +369,7 @@ void ir_trap(IrBuilder *b, uint64_t number)
 IrType ir_value_type(const IrModule *m, IrFuncId func, IrValue value)
 {
   const IrFunc *f = func_of(m, func);
-  if (value.raw == 0 || value.raw >= f->n_insns)
+  if (ir_value_is_none(value) || value.raw >= f->n_insns)
     ICE("no value %u in %s", value.raw, f->name);
   return f->insns[value.raw].type;
 }

@@ -152,7 +152,7 @@ static void print_desc(IrPrinter *p, const IrDesc *desc)
   const Descriptor *d = &desc->desc;
   print_word(p, IRW_desc_kind, d->kind);
   fputs("(base ", p->out);
-  if (desc->global.raw != IR_NO_ID) {
+  if (!ir_global_is_none(desc->global)) {
     print_global(p, desc->global.raw);
     print_offset(p, d->base);
   } else {

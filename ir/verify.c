@@ -40,7 +40,7 @@ static void check_desc(Verifier *v, const IrDesc *d, const char *where)
 {
   CHECK(v, d->desc.kind < DESC_KIND_COUNT, "%s: descriptor of unknown kind %d", where,
         (int)d->desc.kind);
-  CHECK(v, d->global.raw == IR_NO_ID || d->global.raw < v->m->n_globals,
+  CHECK(v, ir_global_is_none(d->global) || d->global.raw < v->m->n_globals,
         "%s: descriptor of global %" PRIu32 ", which does not exist", where, d->global.raw);
 }
 

@@ -58,7 +58,7 @@ FileId source_add(SourceMap *map, const char *path, const char *text, size_t len
 
 static const SourceFile *file_at(const SourceMap *map, FileId id)
 {
-  if (id.raw == 0 || id.raw > arrlenu(map->files))
+  if (file_is_none(id) || id.raw > arrlenu(map->files))
     ICE("file id %u is not of this source map", id.raw);
   return &map->files[id.raw - 1];
 }
@@ -114,7 +114,7 @@ static size_t line_index(const SourceFile *file, uint32_t at)
 SourceLoc source_locate(const SourceMap *map, uint32_t off)
 {
   FileId id = source_file_of(map, off);
-  if (id.raw == 0)
+  if (file_is_none(id))
     return (SourceLoc){.path = ""};
   const SourceFile *file = file_at(map, id);
   uint32_t at = off - file->base;
@@ -125,7 +125,7 @@ SourceLoc source_locate(const SourceMap *map, uint32_t off)
 const char *source_line(const SourceMap *map, uint32_t off, size_t *length)
 {
   FileId id = source_file_of(map, off);
-  if (id.raw == 0) {
+  if (file_is_none(id)) {
     *length = 0;
     return "";
   }

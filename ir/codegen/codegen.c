@@ -78,7 +78,7 @@ static void add_roots(Cg *cg)
     if (cg->work->globals[i].keep || i == cg->launch_args)
       cg_need_global(cg, i);
   for (uint32_t i = 0; i < m->n_dsrs; i++)
-    if (m->dsrs[i].desc.global.raw != IR_NO_ID)
+    if (!ir_global_is_none(m->dsrs[i].desc.global))
       cg_need_global(cg, m->dsrs[i].desc.global.raw);
   for (uint32_t i = 0; i < m->n_bindings; i++) {
     const IrBinding *b = &m->bindings[i];

@@ -169,7 +169,7 @@ static View view_of_insn(Sel *s, IrValue v)
     return view;
   }
   case IR_PARAM:
-    if (d->u.param.block.raw == 0) {
+    if (ir_block_is_entry(d->u.param.block)) {
       s->demanded[v.raw] = true;
       return place_view(s, v, (Addr){.reg = dsd_param_reg(s, v)});
     }

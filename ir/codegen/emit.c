@@ -97,7 +97,7 @@ static FilePlace file_place(const Cg *cg, Span span)
 static uint32_t inline_entry(Emitter *e, uint32_t loc)
 {
   const IrLoc *l = &e->cg->work->locs[loc];
-  if (l->inlined_at.raw == 0)
+  if (ir_loc_is_none(l->inlined_at))
     return IMAGE_NO_INLINE;
   InlineKey key = {l->inlined_at.raw, l->function};
   for (size_t i = arrlenu(e->keys); i-- > 0;)
@@ -113,7 +113,7 @@ static uint32_t inline_entry(Emitter *e, uint32_t loc)
 
 static uint32_t inline_of(Emitter *e, uint32_t loc)
 {
-  if (e->cg->work->locs[loc].inlined_at.raw == 0)
+  if (ir_loc_is_none(e->cg->work->locs[loc].inlined_at))
     return IMAGE_NO_INLINE;
   if (e->inline_of[loc] == 0)
     e->inline_of[loc] = inline_entry(e, loc) + 1;

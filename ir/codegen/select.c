@@ -62,7 +62,7 @@ static Parity parity_of(const Sel *s, const Addr *at)
     of_bytes = at->base.raw && s->mf->slots[at->sym_index].of_bytes;
   if (at->imm % 2 != 0 || of_bytes)
     return IS_ODD;
-  return known || at->base.raw == 0 ? IS_EVEN : IS_UNKNOWN;
+  return known || ir_value_is_none(at->base) ? IS_EVEN : IS_UNKNOWN;
 }
 
 /* Tests at run time whether words can be moved. */

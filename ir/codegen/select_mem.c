@@ -39,7 +39,7 @@ static Addr address_of_sum(const Sel *s, IrValue sum, const IrInsn *d)
   Addr at = sel_address(s, d->args[0]);
   int32_t offset = 0;
   IrValue rest = peel_offset(s, d->args[1], &offset);
-  if (rest.raw == 0) {
+  if (ir_value_is_none(rest)) {
     at.imm += offset;
     return at;
   }
@@ -91,7 +91,7 @@ static bool find_param_object(const Sel *s, IrValue v, uint32_t *object, IrValue
   for (unsigned i = 0; i < depth; i++)
     if (looking[i].raw == v.raw)
       return true;
-  if (depth == MOST_LOOKING || d->u.param.block.raw == 0)
+  if (depth == MOST_LOOKING || ir_block_is_entry(d->u.param.block))
     return false;
   looking[depth] = v;
   for (uint32_t b = 0; b < s->f->n_blocks; b++) {
@@ -152,7 +152,7 @@ bool addr_distinct(const Sel *s, const Addr *a, const Addr *b)
 Reg sel_base(Sel *s, const Addr *at)
 {
   Reg sp = s->cg->machine->sp_register;
-  if (at->base.raw == 0 && at->reg == 0)
+  if (ir_value_is_none(at->base) && at->reg == 0)
     return at->on_stack ? sp : REG_NONE;
   Reg base = at->reg ? at->reg : sel_use_word(s, at->base);
   if (!at->on_stack)

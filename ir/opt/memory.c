@@ -69,7 +69,7 @@ static void scan_insn(ExposureScan *s, const IrInsn *insn)
   case IR_ptr_add: return;                 /* its own uses count */
   case IR_store: expose(s, insn->args[1]); return;
   case IR_dsd_const:
-    if (s->globals && insn->u.desc->global.raw != IR_NO_ID)
+    if (s->globals && !ir_global_is_none(insn->u.desc->global))
       s->globals[insn->u.desc->global.raw] = true;
     return;
   default:
@@ -113,7 +113,7 @@ bool *opt_exposed_globals(const IrModule *m, int level, Arena *arena)
   if (level < 2)
     expose_exports(m, s.globals);
   for (uint32_t i = 0; i < m->n_dsrs; i++)
-    if (m->dsrs[i].desc.global.raw != IR_NO_ID)
+    if (!ir_global_is_none(m->dsrs[i].desc.global))
       s.globals[m->dsrs[i].desc.global.raw] = true;
   return s.globals;
 }

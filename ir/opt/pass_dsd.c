@@ -94,7 +94,7 @@ static bool is_plain(const Keeper *k, IrValue v, Trace *trace)
     v = insn->args[0];
   if (insn->op == IR_dsd_const)
     return is_plain_const(&insn->u.desc->desc);
-  if (insn->op != IR_PARAM || insn->u.param.block.raw == 0)
+  if (insn->op != IR_PARAM || ir_block_is_entry(insn->u.param.block))
     return false;
   for (unsigned i = 0; i < trace->n; i++)
     if (trace->seen[i].raw == v.raw)
@@ -208,7 +208,7 @@ static bool root_base(const Keeper *k, IrValue root, const IrDesc **desc)
 {
   const IrInsn *insn = opt_insn(k->f, root);
   *desc = insn->op == IR_dsd_const ? insn->u.desc : NULL;
-  return *desc && (*desc)->desc.kind == DESC_MEM1D && (*desc)->global.raw != IR_NO_ID;
+  return *desc && (*desc)->desc.kind == DESC_MEM1D && !ir_global_is_none((*desc)->global);
 }
 
 /* base + offset, where the base is the root's or what the turn has set. */

@@ -94,7 +94,7 @@ static void renumber_insn(IrInsn *insn, const uint32_t *funcs, const uint32_t *g
   case IR_func_addr: insn->u.func.raw = funcs[insn->u.func.raw]; break;
   case IR_global_addr: insn->u.global.raw = globals[insn->u.global.raw]; break;
   case IR_dsd_const:
-    if (insn->u.desc->global.raw != IR_NO_ID)
+    if (!ir_global_is_none(insn->u.desc->global))
       insn->u.desc->global.raw = globals[insn->u.desc->global.raw];
     break;
   default: break;
@@ -125,7 +125,7 @@ static void renumber_module(IrModule *m, const uint32_t *funcs, const uint32_t *
     b->target = (b->is_func ? funcs : globals)[b->target];
   }
   for (uint32_t i = 0; i < m->n_dsrs; i++)
-    if (m->dsrs[i].desc.global.raw != IR_NO_ID)
+    if (!ir_global_is_none(m->dsrs[i].desc.global))
       m->dsrs[i].desc.global.raw = globals[m->dsrs[i].desc.global.raw];
   for (uint32_t i = 0; i < m->n_tile_slots; i++)
     if (!m->tile_slots[i].is_param)
