@@ -42,11 +42,13 @@ static const IrLocId IR_NO_LOC = {0};
 enum { IR_NO_ID = 0xffffffff };               /* for functions, globals and blocks */
 static inline bool ir_value_eq(IrValue a, IrValue b) { return a.raw == b.raw; }
 static inline bool ir_value_is_none(IrValue a) { return a.raw == 0; }
+static inline bool ir_block_eq(IrBlockId a, IrBlockId b) { return a.raw == b.raw; }
 static inline bool ir_block_is_entry(IrBlockId a) { return a.raw == 0; }
 static inline bool ir_loc_eq(IrLocId a, IrLocId b) { return a.raw == b.raw; }
 static inline bool ir_loc_is_none(IrLocId a) { return a.raw == 0; }
 static inline bool ir_global_eq(IrGlobalId a, IrGlobalId b) { return a.raw == b.raw; }
 static inline bool ir_global_is_none(IrGlobalId a) { return a.raw == IR_NO_ID; }
+static inline bool ir_func_eq(IrFuncId a, IrFuncId b) { return a.raw == b.raw; }
 static inline bool ir_func_is_none(IrFuncId a) { return a.raw == IR_NO_ID; }
 
 typedef enum {

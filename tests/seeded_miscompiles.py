@@ -34,7 +34,7 @@ ROWS = [Miscompile(*row) for row in (
     ("and_ones", "x & all ones becomes all ones", SIMPLIFY,
      "case IR_and: return c == 0 ? insn.args[1] : c == ones ? @{x @or insn.args[1]}@"),
     ("sdiv_bias", "signed division by 2^k rounds down", SIMPLIFY,
-     "rewrite(s, v, IR_ashr, @{sum @or x}@, emit_const"),
+     "rewrite_as(s, v, IR_ashr, @{sum @or x}@, emit_const"),
     ("urem_mask", "unsigned x % 2^k keeps one bit too many", SIMPLIFY,
      "IR_and, insn.args[0], emit_const(s, insn.type, @{c - 1 @or 2 * c - 1}@, insn.loc)"),
     ("reciprocal", "the reciprocal of a 16-bit divisor is one too small", SIMPLIFY,
@@ -50,11 +50,11 @@ ROWS = [Miscompile(*row) for row in (
      "c >= width ? width : c + @{d @or 0}@"),
     ("trunc_mask", "a mask under a truncation is always dropped", SIMPLIFY,
      "!const_of(s, inner->args[1], &c) || @{(c & low) != low @or false}@) return false; "
-     "rewrite(s, v, IR_trunc"),
+     "rewrite_as(s, v, IR_trunc"),
     ("sext_of_zext", "a sign extension of a zero extension extends the sign", SIMPLIFY,
-     "rewrite(s, v, @{inner->op @or insn->op}@, inner->args[0], IR_NO_VALUE);"),
+     "rewrite_as(s, v, @{inner->op @or insn->op}@, inner->args[0], IR_NO_VALUE);"),
     ("fdiv_inexact", "division becomes a product by an inexact reciprocal", SIMPLIFY,
-     "if (@{is_exact @or true}@) rewrite(s, v, IR_fmul"),
+     "if (@{is_exact @or true}@) rewrite_as(s, v, IR_fmul"),
     ("branch_negated", "a branch on a negation keeps its targets in place", SIMPLIFY,
      "insn->u.targets[0] = @{insn->u.targets[1] @or yes}@; "
      "insn->u.targets[1] = @{yes @or insn->u.targets[1]}@;"),

@@ -473,7 +473,7 @@ void dsd_edge(Sel *s, const IrTarget *target)
 static bool is_made_from(const Sel *s, IrValue v, IrValue dsd)
 {
   const IrInsn *insn = sel_def(s, v);
-  if (v.raw == dsd.raw)
+  if (ir_value_eq(v, dsd))
     return true;
   if (insn->op == IR_select)
     return is_made_from(s, insn->args[1], dsd) || is_made_from(s, insn->args[2], dsd);

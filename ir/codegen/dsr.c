@@ -124,8 +124,8 @@ static bool *reached_from(const Cg *cg, const VirtualDsr *v, Arena *arena)
   return reached;
 }
 
-static bool meet(const VirtualDsr *a, const bool *a_reaches, const VirtualDsr *b,
-                 const bool *b_reaches)
+static bool is_meeting(const VirtualDsr *a, const bool *a_reaches, const VirtualDsr *b,
+                       const bool *b_reaches)
 {
   for (size_t i = 0; i < arrlenu(b->homes); i++)
     if (a_reaches[b->homes[i]])
@@ -147,7 +147,7 @@ static void number_virtual(Cg *cg)
     uint16_t taken = cg->dsr_reserved[v->file];
     for (size_t k = 0; k < i; k++) {
       const VirtualDsr *w = &cg->virtual_dsrs[k];
-      if (w->file == v->file && w->has_number && meet(v, reaches[i], w, reaches[k]))
+      if (w->file == v->file && w->has_number && is_meeting(v, reaches[i], w, reaches[k]))
         taken |= (uint16_t)(1u << w->given);
     }
     for (unsigned number = cg->machine->dsrs_per_file; number-- > 0 && !v->has_number;)
@@ -173,7 +173,7 @@ static uint32_t real_number(const Cg *cg, DsrFile file, uint32_t number)
 }
 
 /* Numbers of a file that the temporaries of a function may not take. */
-static uint16_t forbidden(const Cg *cg, DsrFile file, uint32_t func)
+static uint16_t forbidden_numbers(const Cg *cg, DsrFile file, uint32_t func)
 {
   uint16_t mask = cg->dsr_reserved[file];
   Arena *arena = arena_create("virtual DSRs");
@@ -316,7 +316,7 @@ static void place_temp(Temps *x, uint32_t temp)
   x->held.used[x->file[temp]][x->number[temp]] = ++x->clock;
 }
 
-static void forget(Temps *x, bool only_mutable)
+static void forget_held(Temps *x, bool only_mutable)
 {
   for (unsigned f = 0; f < DSR_FILE_COUNT; f++)
     for (unsigned r = 0; r < MAX_DSRS; r++)
@@ -384,11 +384,11 @@ static void give_operand(Temps *x, MVecOperand *o)
   }
 }
 
-static void step(Temps *x, MInsn *mi)
+static void step_insn(Temps *x, MInsn *mi)
 {
   if (mi->op == MI_LABEL) {
     if (mi->starts_block)
-      forget(x, false);
+      forget_held(x, false);
     return;
   }
   if (mi->op == OP_ldsr || mi->op == OP_dsrset || mi->op == OP_dsrget)
@@ -400,7 +400,7 @@ static void step(Temps *x, MInsn *mi)
     x->op_start = x->clock;
   }
   if (mi->op == OP_call || mi->op == OP_callr)
-    forget(x, false);
+    forget_held(x, false);
   if (mi->writes_dsd)
     forget_written(x, mi);
   MOperand ops[MOST_OPERANDS];
@@ -419,8 +419,8 @@ void dsr_assign(Cg *cg, MFunc *mf)
   Temps x = {.cg = cg, .mf = mf, .file = arena_many(arena, DsrFile, n),
              .number = arena_many(arena, uint8_t, n), .present = arena_many(arena, bool, n)};
   for (unsigned f = 0; f < DSR_FILE_COUNT; f++)
-    x.forbidden[f] = forbidden(cg, (DsrFile)f, mf->id);
+    x.forbidden[f] = forbidden_numbers(cg, (DsrFile)f, mf->id);
   for (size_t i = 0; i < arrlenu(mf->code); i++)
-    step(&x, &mf->code[i]);
+    step_insn(&x, &mf->code[i]);
   arena_destroy(arena);
 }

@@ -297,12 +297,12 @@ static int counter_word(uint64_t address)
 static bool is_reader(const IrInsn *insn, IrValue v)
 {
   for (uint32_t i = 0; i < insn->n_args; i++)
-    if (insn->args[i].raw == v.raw)
+    if (ir_value_eq(insn->args[i], v))
       return true;
   unsigned n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
   for (unsigned t = 0; t < n; t++)
     for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
-      if (insn->u.targets[t].args[i].raw == v.raw)
+      if (ir_value_eq(insn->u.targets[t].args[i], v))
         return true;
   return false;
 }
@@ -413,7 +413,7 @@ static void select_terminator(Sel *s, const IrInsn *insn, uint32_t next)
 static void select_address_value(Sel *s, IrValue v, const IrInsn *insn)
 {
   Addr at = sel_address(s, v);
-  if (at.base.raw == v.raw) {   /* base and index both vary */
+  if (ir_value_eq(at.base, v)) {   /* base and index both vary */
     Reg base = sel_use(s, insn->args[0]);
     sel_rrr(s, OP_add, sel_result(s, v, 0), base, sel_use_word(s, insn->args[1]));
     return;

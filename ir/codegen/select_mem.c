@@ -74,7 +74,7 @@ Addr sel_address(const Sel *s, IrValue pointer)
 
 bool addr_equal(const Addr *a, const Addr *b)
 {
-  return a->base.raw == b->base.raw && a->reg == b->reg && a->on_stack == b->on_stack &&
+  return ir_value_eq(a->base, b->base) && a->reg == b->reg && a->on_stack == b->on_stack &&
          a->imm == b->imm && a->sym == b->sym && a->sym_index == b->sym_index;
 }
 
@@ -89,7 +89,7 @@ static bool find_param_object(const Sel *s, IrValue v, uint32_t *object, IrValue
 {
   const IrInsn *d = sel_def(s, v);
   for (unsigned i = 0; i < depth; i++)
-    if (looking[i].raw == v.raw)
+    if (ir_value_eq(looking[i], v))
       return true;
   if (depth == MOST_LOOKING || ir_block_is_entry(d->u.param.block))
     return false;
@@ -99,7 +99,7 @@ static bool find_param_object(const Sel *s, IrValue v, uint32_t *object, IrValue
     const IrInsn *end = block->n_insns ? sel_def(s, block->insns[block->n_insns - 1]) : NULL;
     unsigned n = !end ? 0 : end->op == IR_br ? 1 : end->op == IR_cond_br ? 2 : 0;
     for (unsigned i = 0; i < n; i++)
-      if (end->u.targets[i].block.raw == d->u.param.block.raw &&
+      if (ir_block_eq(end->u.targets[i].block, d->u.param.block) &&
           !find_object(s, end->u.targets[i].args[d->u.param.index], object, looking, depth + 1))
         return false;
   }

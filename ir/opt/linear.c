@@ -49,7 +49,7 @@ bool opt_counter(const Loop *l, IrValue v, Counter *c)
     return false;
   IrValue next = l->around->args[param->u.param.index];
   const IrInsn *add = opt_insn(l->f, next);
-  if (add->op != IR_add || add->args[0].raw != v.raw || !opt_is_const(l->f, add->args[1]))
+  if (add->op != IR_add || !ir_value_eq(add->args[0], v) || !opt_is_const(l->f, add->args[1]))
     return false;
   *c = (Counter){.value = v,
                  .next = next,
@@ -64,7 +64,7 @@ bool opt_counter(const Loop *l, IrValue v, Counter *c)
 static bool add_term(Linear *sum, IrValue v, uint32_t factor)
 {
   for (unsigned i = 0; i < sum->n_terms; i++)
-    if (sum->terms[i].value.raw == v.raw) {
+    if (ir_value_eq(sum->terms[i].value, v)) {
       sum->terms[i].factor += factor;
       return true;
     }
@@ -116,7 +116,7 @@ static bool add_scaled(const Loop *l, Linear *sum, IrValue v, uint32_t factor, u
     sum->constant += factor * (uint32_t)insn->imm;
     return true;
   }
-  if (opt_counter(l, v, &c) && (!sum->has_counter || sum->counter.value.raw == v.raw)) {
+  if (opt_counter(l, v, &c) && (!sum->has_counter || ir_value_eq(sum->counter.value, v))) {
     sum->has_counter = true;
     sum->counter = c;
     sum->factor += factor;
@@ -134,11 +134,11 @@ bool opt_linear_add(const Loop *l, Linear *sum, IrValue v)
 
 bool opt_linear_same(const Linear *a, const Linear *b)
 {
-  if (a->counter.value.raw != b->counter.value.raw || opt_low_word(a->factor - b->factor) ||
+  if (!ir_value_eq(a->counter.value, b->counter.value) || opt_low_word(a->factor - b->factor) ||
       a->n_terms != b->n_terms)
     return false;
   for (unsigned i = 0; i < a->n_terms; i++)
-    if (a->terms[i].value.raw != b->terms[i].value.raw ||
+    if (!ir_value_eq(a->terms[i].value, b->terms[i].value) ||
         opt_low_word(a->terms[i].factor - b->terms[i].factor))
       return false;
   return true;

@@ -4,11 +4,6 @@
  * vector operation may read and write every exposed object, and a call also every global. */
 #include "ir/opt/opt.h"
 
-static int64_t signed16(uint64_t bits)
-{
-  return (int64_t)((bits ^ 0x8000) & 0xffff) - 0x8000;
-}
-
 Address opt_address(const IrFunc *f, IrValue v)
 {
   Address a = {.base = BASE_UNKNOWN, .offset_known = true};
@@ -31,7 +26,7 @@ Address opt_address(const IrFunc *f, IrValue v)
     }
     const IrInsn *by = opt_insn(f, insn->args[1]);
     if (by->op == IR_const)
-      a.offset += signed16(by->imm);
+      a.offset += opt_signed16(by->imm);
     else
       a.offset_known = false;
     v = insn->args[0];
@@ -45,7 +40,7 @@ typedef struct {
   bool *allocas, *globals;   /* either may be NULL: not wanted */
 } ExposureScan;
 
-static void expose(ExposureScan *s, IrValue v)
+static void expose_value(ExposureScan *s, IrValue v)
 {
   Address a = opt_address(s->f, v);
   if (a.base == BASE_ALLOCA && s->allocas)
@@ -59,7 +54,7 @@ static void scan_insn(ExposureScan *s, const IrInsn *insn)
   uint32_t n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
   for (uint32_t t = 0; t < n; t++)
     for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
-      expose(s, insn->u.targets[t].args[i]);
+      expose_value(s, insn->u.targets[t].args[i]);
   switch ((int)insn->op) {
   case IR_load:
   case IR_zero:
@@ -67,14 +62,14 @@ static void scan_insn(ExposureScan *s, const IrInsn *insn)
   case IR_eq:
   case IR_ne: return;
   case IR_ptr_add: return;                 /* its own uses count */
-  case IR_store: expose(s, insn->args[1]); return;
+  case IR_store: expose_value(s, insn->args[1]); return;
   case IR_dsd_const:
     if (s->globals && !ir_global_is_none(insn->u.desc->global))
       s->globals[insn->u.desc->global.raw] = true;
     return;
   default:
     for (uint32_t i = 0; i < insn->n_args; i++)
-      expose(s, insn->args[i]);
+      expose_value(s, insn->args[i]);
   }
 }
 

@@ -83,6 +83,11 @@ uint32_t *opt_count_uses(const IrFunc *f, Arena *arena);
 bool opt_drop_unreachable(IrFunc *f, Arena *arena);
 /* Low bits of the type's width. */
 uint64_t opt_mask(IrType type);
+/* The number that 16 bits are. */
+static inline int64_t opt_signed16(uint64_t bits)
+{
+  return (int64_t)((bits ^ 0x8000) & 0xffff) - 0x8000;
+}
 
 /* ---- passes.def, pipeline.c -------------------------------------------------------- */
 

@@ -28,7 +28,7 @@ static IrValue only_value(Propagator *p, uint32_t block, uint32_t k)
       if (targets[t].block.raw != block)
         continue;
       IrValue v = opt_resolve(p->map, targets[t].args[k]);
-      if (v.raw == self.raw || v.raw == only.raw)
+      if (ir_value_eq(v, self) || ir_value_eq(v, only))
         continue;
       if (only.raw && !same_const(p->f, only, v))
         return IR_NO_VALUE;

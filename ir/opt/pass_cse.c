@@ -13,7 +13,7 @@ typedef struct {
   uint32_t n_heads;          /* a power of two */
 } Table;
 
-static uint32_t mix(uint32_t hash, uint64_t word)
+static uint32_t hash_mix(uint32_t hash, uint64_t word)
 {
   uint64_t h = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
   return (uint32_t)(h >> 32) ^ (uint32_t)h;
@@ -34,11 +34,11 @@ static uint32_t payload_hash(const IrInsn *insn)
 
 static uint32_t hash_of(const IrInsn *insn)
 {
-  uint32_t hash = mix((uint32_t)insn->op << 8 | (uint32_t)insn->type, insn->imm);
-  hash = mix(hash, (uint64_t)insn->field << 32 | insn->aux);
-  hash = mix(hash, payload_hash(insn));
+  uint32_t hash = hash_mix((uint32_t)insn->op << 8 | (uint32_t)insn->type, insn->imm);
+  hash = hash_mix(hash, (uint64_t)insn->field << 32 | insn->aux);
+  hash = hash_mix(hash, payload_hash(insn));
   for (uint32_t i = 0; i < insn->n_args; i++)
-    hash = mix(hash, insn->args[i].raw);
+    hash = hash_mix(hash, insn->args[i].raw);
   return hash;
 }
 
@@ -50,7 +50,7 @@ static bool same_action(Action a, Action b)
 static bool same_desc(const IrDesc *x, const IrDesc *y)
 {
   const Descriptor *a = &x->desc, *b = &y->desc;
-  return x->global.raw == y->global.raw && a->kind == b->kind && a->flags == b->flags &&
+  return ir_global_eq(x->global, y->global) && a->kind == b->kind && a->flags == b->flags &&
          a->base == b->base && a->length == b->length && a->stride == b->stride &&
          memcmp(a->lengths, b->lengths, sizeof a->lengths) == 0 &&
          memcmp(a->strides, b->strides, sizeof a->strides) == 0 &&
@@ -64,8 +64,8 @@ static bool same_desc(const IrDesc *x, const IrDesc *y)
 static bool same_payload(const IrInsn *a, const IrInsn *b)
 {
   switch ((int)a->op) {
-  case IR_global_addr: return a->u.global.raw == b->u.global.raw;
-  case IR_func_addr: return a->u.func.raw == b->u.func.raw;
+  case IR_global_addr: return ir_global_eq(a->u.global, b->u.global);
+  case IR_func_addr: return ir_func_eq(a->u.func, b->u.func);
   case IR_dsd_const: return same_desc(a->u.desc, b->u.desc);
   default: return true;
   }
@@ -77,7 +77,7 @@ static bool same_computation(const IrInsn *a, const IrInsn *b)
       a->imm != b->imm || a->n_args != b->n_args)
     return false;
   for (uint32_t i = 0; i < a->n_args; i++)
-    if (a->args[i].raw != b->args[i].raw)
+    if (!ir_value_eq(a->args[i], b->args[i]))
       return false;
   return same_payload(a, b);
 }
@@ -93,7 +93,7 @@ static void order_args(const IrFunc *f, IrInsn *insn)
   insn->args[1] = x;
 }
 
-static IrValue find(const Table *t, uint32_t hash, const IrInsn *insn, uint32_t block)
+static IrValue find_same(const Table *t, uint32_t hash, const IrInsn *insn, uint32_t block)
 {
   for (uint32_t v = t->heads[hash & (t->n_heads - 1)]; v; v = t->next[v])
     if (same_computation(&t->f->insns[v], insn) &&
@@ -107,7 +107,7 @@ static void resolve_operand(IrValue *operand, void *context)
   *operand = opt_resolve(context, *operand);
 }
 
-static bool visit(Table *t, uint32_t block, IrValue v)
+static bool visit_insn(Table *t, uint32_t block, IrValue v)
 {
   IrInsn *insn = opt_insn(t->f, v);
   opt_each_operand(insn, resolve_operand, t->map);
@@ -116,7 +116,7 @@ static bool visit(Table *t, uint32_t block, IrValue v)
   if (insn->n_args == 2)
     order_args(t->f, insn);
   uint32_t hash = hash_of(insn);
-  IrValue before = find(t, hash, insn, block);
+  IrValue before = find_same(t, hash, insn, block);
   if (before.raw) {
     t->map[v.raw] = before;
     return insn->dead = true;
@@ -142,7 +142,7 @@ bool pass_cse(Opt *opt, IrFunc *f)
   cfg_build(&t.cfg, f, opt->arena);
   for (uint32_t i = 0; i < t.cfg.n_rpo; i++)
     for (uint32_t k = 0; k < f->blocks[t.cfg.rpo[i]].n_insns; k++)
-      changed |= visit(&t, t.cfg.rpo[i], f->blocks[t.cfg.rpo[i]].insns[k]);
+      changed |= visit_insn(&t, t.cfg.rpo[i], f->blocks[t.cfg.rpo[i]].insns[k]);
   opt_replace_values(f, t.map);
   opt_sweep(f);
   return changed;

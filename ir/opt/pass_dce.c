@@ -13,7 +13,7 @@ typedef struct {
   uint32_t n_work;
 } Collector;
 
-static void need(Collector *c, IrValue v)
+static void need_value(Collector *c, IrValue v)
 {
   if (c->live[v.raw])
     return;
@@ -38,23 +38,23 @@ static void need_incoming(Collector *c, const IrInsn *param)
     const IrTarget *targets = cfg_targets(c->f, c->cfg.preds[i], &n);
     for (uint32_t t = 0; t < n; t++)
       if (targets[t].block.raw == block)
-        need(c, targets[t].args[k]);
+        need_value(c, targets[t].args[k]);
   }
 }
 
-static void mark(Collector *c)
+static void mark_live(Collector *c)
 {
   const IrFunc *f = c->f;
   for (uint32_t b = 0; b < f->n_blocks; b++)
     for (uint32_t i = 0; i < f->blocks[b].n_insns; i++)
       if (has_effect(opt_insn(f, f->blocks[b].insns[i])))
-        need(c, f->blocks[b].insns[i]);
+        need_value(c, f->blocks[b].insns[i]);
   while (c->n_work) {
     const IrInsn *insn = &f->insns[c->work[--c->n_work]];
     if (insn->op == IR_PARAM)
       need_incoming(c, insn);
     for (uint32_t i = 0; i < insn->n_args; i++)
-      need(c, insn->args[i]);
+      need_value(c, insn->args[i]);
   }
 }
 
@@ -88,7 +88,7 @@ bool pass_dce(Opt *opt, IrFunc *f)
                  .work = arena_many(opt->arena, uint32_t, f->n_insns)};
   bool changed = opt_drop_unreachable(f, opt->arena);
   cfg_build(&c.cfg, f, opt->arena);
-  mark(&c);
+  mark_live(&c);
   changed |= drop_dead_params(&c);
   for (uint32_t b = 0; b < f->n_blocks; b++)
     for (uint32_t i = 0; i < f->blocks[b].n_insns; i++) {

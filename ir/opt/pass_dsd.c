@@ -97,7 +97,7 @@ static bool is_plain(const Keeper *k, IrValue v, Trace *trace)
   if (insn->op != IR_PARAM || ir_block_is_entry(insn->u.param.block))
     return false;
   for (unsigned i = 0; i < trace->n; i++)
-    if (trace->seen[i].raw == v.raw)
+    if (ir_value_eq(trace->seen[i], v))
       return true;
   if (trace->n == MOST_PARAMS)
     return false;
@@ -158,7 +158,7 @@ static void put_dsr_op(Keeper *k, uint32_t block, IrOp op, uint8_t field, DsrFil
 static uint32_t dsr_for(Keeper *k, IrValue dsd, DsrFile file, uint32_t head)
 {
   for (uint32_t i = 0; i < k->n_held; i++)
-    if (k->held[i].dsd.raw == dsd.raw && k->held[i].file == file && k->held[i].head == head)
+    if (ir_value_eq(k->held[i].dsd, dsd) && k->held[i].file == file && k->held[i].head == head)
       return k->held[i].number;
   if (k->left[file] == 0)
     return 0;
@@ -287,7 +287,7 @@ static bool is_in_place(const IrInsn *insn)
 {
   const IrVec *vec = insn->u.vec;
   return vec->dest.kind == IRV_DSD && vec->src0.kind == IRV_DSD &&
-         insn->args[vec->dest.arg].raw == insn->args[vec->src0.arg].raw;
+         ir_value_eq(insn->args[vec->dest.arg], insn->args[vec->src0.arg]);
 }
 
 /* Gives the operand a DSR of its own, whose fields are set in front of the operation. */
@@ -328,7 +328,7 @@ static bool make_operands(Keeper *k, uint32_t block, uint32_t *at, const IrInsn 
 
 /* ---- operations -------------------------------------------------------------------- */
 
-static void renumber(uint32_t *index, const uint32_t *map)
+static void renumber_arg(uint32_t *index, const uint32_t *map)
 {
   if (*index != IR_NO_ID)
     *index = map[*index];
@@ -358,8 +358,8 @@ static void drop_unused_args(Keeper *k, IrValue v)
   for (unsigned i = 0; i < ARRAY_COUNT(operands); i++)
     if (operands[i]->kind != IRV_NONE && operands[i]->kind != IRV_DSR)
       operands[i]->arg = map[operands[i]->arg];
-  renumber(&vec->scalar, map);
-  renumber(&vec->index, map);
+  renumber_arg(&vec->scalar, map);
+  renumber_arg(&vec->index, map);
 }
 
 static bool visit_vec(Keeper *k, uint32_t block, uint32_t at)
@@ -412,7 +412,7 @@ static bool find_changes(const Keeper *k, const uint32_t *uses, uint32_t index, 
   c->start = opt_only_target(k->f, c->front, c->head)->args[index];
   c->n_changes = 0;
   IrValue v = opt_only_target(k->f, c->latch, c->head)->args[index];
-  while (v.raw != c->param.raw) {
+  while (!ir_value_eq(v, c->param)) {
     const IrInsn *insn = opt_insn(k->f, v);
     if (insn->op != IR_dsd_set || !is_plain_field(insn->field) || uses[v.raw] != 1 ||
         c->n_changes == LONGEST_CHAIN)
@@ -431,7 +431,7 @@ static uint32_t uses_in_vec(const Keeper *k, IrValue v, IrValue param)
   if (insn->op != IR_vec)
     return 0;
   for (uint32_t i = 0; i < insn->n_args; i++)
-    n += insn->args[i].raw == param.raw;
+    n += ir_value_eq(insn->args[i], param);
   return n && is_synchronous(k, insn) ? n : 0;
 }
 
@@ -453,7 +453,7 @@ static bool find_files(const Keeper *k, const Carried *c, uint32_t n_uses, bool 
                                         &insn->u.vec->src1};
       for (unsigned o = 0; o < ARRAY_COUNT(operands); o++)
         wanted[o] |= operands[o]->kind == IRV_DSD &&
-                     insn->args[operands[o]->arg].raw == c->param.raw;
+                     ir_value_eq(insn->args[operands[o]->arg], c->param);
       found += n;
     }
   }
@@ -486,7 +486,7 @@ static void use_numbers(Keeper *k, const Carried *c, const Numbers *numbers)
       insn->u.vec = vec;
       IrVecOperand *operands[] = {&vec->dest, &vec->src0, &vec->src1};
       for (unsigned o = 0; o < ARRAY_COUNT(operands); o++)
-        if (operands[o]->kind == IRV_DSD && insn->args[operands[o]->arg].raw == c->param.raw) {
+        if (operands[o]->kind == IRV_DSD && ir_value_eq(insn->args[operands[o]->arg], c->param)) {
           operands[o]->kind = IRV_DSR;
           operands[o]->file = (DsrFile)o;
           operands[o]->number = numbers->number[o];
@@ -537,7 +537,7 @@ static bool keep_carried(Keeper *k, uint32_t head)
 
 /* ---- the pass ---------------------------------------------------------------------- */
 
-static uint32_t total(const uint32_t *left)
+static uint32_t total_left(const uint32_t *left)
 {
   uint32_t n = 0;
   for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
@@ -554,7 +554,7 @@ static bool visit_function(Keeper *k)
   cfg_build(&k->cfg, k->f, k->opt->arena);
   opt_make_fronts(k->opt, k->f, &k->cfg);
   k->block_of = opt_blocks_of_values(k->f, k->opt->arena);
-  k->held = arena_alloc(k->opt->arena, sizeof *k->held * total(k->left), 8);
+  k->held = arena_alloc(k->opt->arena, sizeof *k->held * total_left(k->left), 8);
   k->n_held = 0;
   for (uint32_t i = 0; i < k->cfg.n_rpo; i++)
     if (k->cfg.loop_depth[k->cfg.rpo[i]] > deepest)

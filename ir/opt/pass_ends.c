@@ -20,8 +20,8 @@ static bool value_in_turn(const Loop *l, IrValue v, const Counter *c, uint64_t n
 {
   const IrInsn *insn = opt_insn(l->f, v);
   uint64_t args[2];
-  if (v.raw == c->value.raw || insn->op == IR_const) {
-    *bits = v.raw == c->value.raw ? now : insn->imm;
+  if (ir_value_eq(v, c->value) || insn->op == IR_const) {
+    *bits = ir_value_eq(v, c->value) ? now : insn->imm;
     return true;
   }
   if (!ir_op_is_pure(insn->op) || insn->n_args == 0 || insn->n_args > 2 || depth == DEEPEST)
@@ -68,7 +68,7 @@ static bool only_counts(const Ender *e, const Counter *c)
 {
   const uint32_t *uses = opt_count_uses(e->loop.f, e->opt->arena);
   const IrInsn *test = opt_insn(e->loop.f, e->test);
-  return (test->op == IR_ne || test->op == IR_eq) && test->args[0].raw == c->next.raw &&
+  return (test->op == IR_ne || test->op == IR_eq) && ir_value_eq(test->args[0], c->next) &&
          opt_is_const(e->loop.f, test->args[1]) && uses[c->value.raw] == 1 &&
          uses[c->next.raw] == 2 && uses[e->test.raw] == 1;
 }
@@ -81,7 +81,7 @@ static bool end_with_pointer(Ender *e, uint32_t turns)
   for (uint32_t i = 0; i < head->n_params && turns >= FEWEST_TURNS; i++) {
     IrValue next = l->around->args[i], start = l->entering->args[i];
     const IrInsn *add = opt_insn(l->f, next);
-    if (add->op != IR_ptr_add || add->args[0].raw != head->params[i].raw ||
+    if (add->op != IR_ptr_add || !ir_value_eq(add->args[0], head->params[i]) ||
         !opt_is_const(l->f, add->args[1]))
       continue;
     uint64_t step = opt_insn(l->f, add->args[1])->imm, mask = opt_mask(IRT_I16);

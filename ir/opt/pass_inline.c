@@ -51,7 +51,7 @@ static void count_calls(Inliner *in)
       in->is_root[m->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES]] = true;
 }
 
-static void measure(const IrFunc *f, uint32_t *insns, uint64_t *stack_bytes)
+static void measure_func(const IrFunc *f, uint32_t *insns, uint64_t *stack_bytes)
 {
   *insns = 0;
   *stack_bytes = 0;
@@ -76,7 +76,7 @@ static bool wants_inlining(const Inliner *in, uint32_t callee)
     return false;
   if (f->inlining == IR_INLINING_ALWAYS || (in->n_calls[callee] == 1 && !in->is_root[callee]))
     return true;
-  measure(f, &insns, &stack_bytes);
+  measure_func(f, &insns, &stack_bytes);
   return insns <= small_insns[level] && stack_bytes <= MOST_SMALL_STACK_BYTES;
 }
 

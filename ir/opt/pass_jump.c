@@ -137,7 +137,7 @@ static Given given_value(const Threader *t, IrValue v)
   return (Given){.type = insn->type, .value = v};
 }
 
-static Given lookup(const Threader *t, const Entry *e, IrValue v)
+static Given look_up(const Threader *t, const Entry *e, IrValue v)
 {
   const IrInsn *insn = opt_insn(t->f, v);
   const IrBlock *b = &t->f->blocks[e->block];
@@ -146,12 +146,12 @@ static Given lookup(const Threader *t, const Entry *e, IrValue v)
   if (insn->op == IR_PARAM)
     return given_value(t, e->edge->args[insn->u.param.index]);
   for (uint32_t i = 0; i < b->n_insns; i++)
-    if (b->insns[i].raw == v.raw)
+    if (ir_value_eq(b->insns[i], v))
       return e->of[i];
   return (Given){.type = insn->type};
 }
 
-static Given evaluate(const Threader *t, const Entry *e, IrValue v)
+static Given evaluate_insn(const Threader *t, const Entry *e, IrValue v)
 {
   const IrInsn *insn = opt_insn(t->f, v);
   Given result = {.type = insn->type}, arg = {0};
@@ -161,7 +161,7 @@ static Given evaluate(const Threader *t, const Entry *e, IrValue v)
   if (insn->n_args == 0 || insn->n_args > ARRAY_COUNT(bits))
     return result;
   for (uint32_t i = 0; i < insn->n_args; i++) {
-    Given g = lookup(t, e, insn->args[i]);
+    Given g = look_up(t, e, insn->args[i]);
     if (!g.is_const)
       return result;
     bits[i] = g.bits;
@@ -177,7 +177,7 @@ static void evaluate_block(const Threader *t, Entry *e)
 {
   const IrBlock *b = &t->f->blocks[e->block];
   for (uint32_t i = 0; i + 1 < b->n_insns; i++)
-    e->of[i] = evaluate(t, e, b->insns[i]);
+    e->of[i] = evaluate_insn(t, e, b->insns[i]);
 }
 
 /* Where the block leads when entered so; NULL if that is not known. */
@@ -188,7 +188,7 @@ static const IrTarget *leads_to(const Threader *t, const Entry *e)
     return &last->u.targets[0];
   if (last->op != IR_cond_br)
     return NULL;
-  Given cond = lookup(t, e, last->args[0]);
+  Given cond = look_up(t, e, last->args[0]);
   return cond.is_const ? &last->u.targets[cond.bits ? 0 : 1] : NULL;
 }
 
@@ -199,7 +199,7 @@ static void note_new_use(Threader *t, IrValue v, uint32_t block)
     t->used_outside[t->block_of[v.raw]] = true;
 }
 
-static IrValue materialise(Threader *t, uint32_t block, Given g, IrLocId loc)
+static IrValue put_value(Threader *t, uint32_t block, Given g, IrLocId loc)
 {
   if (!g.is_const)
     return g.value;
@@ -231,7 +231,7 @@ static bool pass_over(Threader *t, uint32_t block, uint32_t which)
   if (!to || to->block.raw == e.block || carries_for_branch(t, block, &e))
     return false;
   for (uint32_t i = 0; i < to->n_args; i++) {
-    Given g = lookup(t, &e, to->args[i]);
+    Given g = look_up(t, &e, to->args[i]);
     if (!g.is_const && !g.value.raw)
       return false;
   }
@@ -239,7 +239,7 @@ static bool pass_over(Threader *t, uint32_t block, uint32_t which)
   direct.args = arena_many(t->m->arena, IrValue, to->n_args);
   IrLocId loc = opt_terminator(t->f, block)->loc;
   for (uint32_t i = 0; i < to->n_args; i++) {
-    direct.args[i] = materialise(t, block, lookup(t, &e, to->args[i]), loc);
+    direct.args[i] = put_value(t, block, look_up(t, &e, to->args[i]), loc);
     note_new_use(t, direct.args[i], block);
   }
   *edge = direct;

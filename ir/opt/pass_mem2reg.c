@@ -112,7 +112,7 @@ static void find_variables(Promoter *p)
 /* ---- where values are live --------------------------------------------------------- */
 
 /* The variable that an instruction loads, stores or clears, or IR_NO_ID. */
-static uint32_t accessed(const Promoter *p, const IrInsn *insn)
+static uint32_t accessed_var(const Promoter *p, const IrInsn *insn)
 {
   bool is_access = insn->op == IR_load || insn->op == IR_store || insn->op == IR_zero;
   return is_access ? p->var_of[insn->args[0].raw] : IR_NO_ID;
@@ -124,7 +124,7 @@ static void summarise_block(Promoter *p, uint32_t block)
   size_t base = (size_t)block * p->n_vars;
   for (uint32_t i = 0; i < b->n_insns; i++) {
     const IrInsn *insn = opt_insn(p->f, b->insns[i]);
-    uint32_t var = accessed(p, insn);
+    uint32_t var = accessed_var(p, insn);
     if (var == IR_NO_ID)
       continue;
     if (insn->op == IR_load)
@@ -193,7 +193,7 @@ static IrValue undefined_value(Promoter *p, uint32_t var)
 }
 
 /* Values made by us are never replaced: they may lie beyond the map. */
-static IrValue resolve(Promoter *p, IrValue v)
+static IrValue resolve_value(Promoter *p, IrValue v)
 {
   return v.raw < p->cap_map ? opt_resolve(p->map, v) : v;
 }
@@ -204,7 +204,7 @@ static void rewrite_block(Promoter *p, uint32_t block)
   for (uint32_t i = 0; i < p->f->blocks[block].n_insns; i++) {
     IrValue v = p->f->blocks[block].insns[i];
     uint32_t n_insns = p->f->blocks[block].n_insns;
-    uint32_t var = accessed(p, opt_insn(p->f, v));
+    uint32_t var = accessed_var(p, opt_insn(p->f, v));
     if (var == IR_NO_ID)
       continue;
     if (opt_insn(p->f, v)->op == IR_load) {
@@ -213,7 +213,7 @@ static void rewrite_block(Promoter *p, uint32_t block)
       p->map[v.raw] = now[var];
       opt_insn(p->f, v)->dead = true;
     } else if (opt_insn(p->f, v)->op == IR_store) {
-      now[var] = resolve(p, opt_insn(p->f, v)->args[1]);
+      now[var] = resolve_value(p, opt_insn(p->f, v)->args[1]);
       opt_insn(p->f, v)->dead = true;
     } else {
       *opt_insn(p->f, v) = opt_make_const(p->type[var], 0, opt_insn(p->f, v)->loc);
@@ -256,10 +256,10 @@ static void pass_values_on(Promoter *p, uint32_t block)
 /* Operands still name the old loads; those the map knows, new values lie beyond it. */
 static void replace_known(IrValue *operand, void *context)
 {
-  *operand = resolve(context, *operand);
+  *operand = resolve_value(context, *operand);
 }
 
-static void promote(Promoter *p)
+static void promote_vars(Promoter *p)
 {
   size_t n = (size_t)p->f->n_blocks * p->n_vars;
   p->exit = arena_many(p->arena, IrValue, n);
@@ -295,6 +295,6 @@ bool pass_mem2reg(Opt *opt, IrFunc *f)
   if (!p.n_vars)
     return false;
   cfg_build(&p.cfg, f, opt->arena);
-  promote(&p);
+  promote_vars(&p);
   return true;
 }

@@ -41,7 +41,7 @@ static bool same_address(Address a, Address b)
 
 /* ---- loads ------------------------------------------------------------------------- */
 
-static void learn(Forwarder *w, Address at, IrType type, IrValue value)
+static void learn_value(Forwarder *w, Address at, IrType type, IrValue value)
 {
   if (!at.offset_known)
     return;
@@ -76,7 +76,7 @@ static void visit_load(Forwarder *w, IrValue v)
     w->changed = true;
     return;
   }
-  learn(w, at, insn->type, v);
+  learn_value(w, at, insn->type, v);
 }
 
 /* ---- stores ------------------------------------------------------------------------ */
@@ -141,13 +141,13 @@ static void visit_store(Forwarder *w, IrValue v)
   IrType type = opt_insn(w->f, insn->args[1])->type;
   for (uint32_t i = w->now.n; i-- > 0;) {
     const Known *k = &w->now.known[i];
-    if (k->type == type && k->value.raw == insn->args[1].raw && same_address(k->at, at)) {
+    if (k->type == type && ir_value_eq(k->value, insn->args[1]) && same_address(k->at, at)) {
       w->changed = insn->dead = true;      /* it is there already */
       return;
     }
   }
   forget_written(w, insn);
-  learn(w, at, type, insn->args[1]);
+  learn_value(w, at, type, insn->args[1]);
   add_pending(w, at, ir_type_bytes(type), v);
 }
 

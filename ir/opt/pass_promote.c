@@ -73,7 +73,7 @@ static void note_access(GlobalPromoter *p, const IrInsn *insn, IrType type, bool
     place->is_stored |= is_store;
 }
 
-static void spoil(GlobalPromoter *p, IrValue address)
+static void spoil_global(GlobalPromoter *p, IrValue address)
 {
   Address a = opt_address(p->f, address);
   if (a.base == BASE_GLOBAL)
@@ -90,8 +90,8 @@ static bool note_insn(GlobalPromoter *p, const IrInsn *insn)
   case IR_store:
     note_access(p, insn, opt_insn(p->f, insn->args[1])->type, true);
     return true;
-  case IR_copy: spoil(p, insn->args[1]); /* fall through */
-  case IR_zero: spoil(p, insn->args[0]); return true;
+  case IR_copy: spoil_global(p, insn->args[1]); /* fall through */
+  case IR_zero: spoil_global(p, insn->args[0]); return true;
   default: return true;
   }
 }
@@ -142,7 +142,7 @@ static void use_alloca(GlobalPromoter *p, const PromotedPlace *place)
 }
 
 /* Copies the place's number one way or the other at the cursor. */
-static void transfer(IrBuilder *b, const PromotedPlace *place, bool to_alloca)
+static void transfer_value(IrBuilder *b, const PromotedPlace *place, bool to_alloca)
 {
   IrValue global = global_address(b, place);
   IrValue v = ir_load(b, place->type, to_alloca ? global : place->alloca);
@@ -153,7 +153,7 @@ static void transfer_all(GlobalPromoter *p, IrBuilder *b, bool to_alloca)
 {
   for (unsigned i = 0; i < p->n_places; i++)
     if (!p->places[i].is_bad)
-      transfer(b, &p->places[i], to_alloca);
+      transfer_value(b, &p->places[i], to_alloca);
 }
 
 /* Puts a block on the way from the loop to the target. */

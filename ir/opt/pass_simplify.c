@@ -42,7 +42,7 @@ static void grow_map(Simplifier *s)
 }
 
 /* Adds an instruction before the one that is being looked at. */
-static IrValue emit(Simplifier *s, const IrInsn *insn)
+static IrValue emit_insn(Simplifier *s, const IrInsn *insn)
 {
   IrValue v = opt_add(s->m, s->f, insn);
   opt_insert(s->m, &s->f->blocks[s->block], s->at++, v);
@@ -53,14 +53,14 @@ static IrValue emit(Simplifier *s, const IrInsn *insn)
 static IrValue emit_const(Simplifier *s, IrType type, uint64_t bits, IrLocId loc)
 {
   IrInsn insn = opt_make_const(type, bits, loc);
-  return emit(s, &insn);
+  return emit_insn(s, &insn);
 }
 
 static IrValue emit_op(Simplifier *s, IrOp op, IrType type, IrLocId loc, IrValue x, IrValue y)
 {
   IrInsn insn = {.op = op, .type = type, .loc = loc, .n_args = y.raw ? 2 : 1,
                  .args = (IrValue[]){x, y}};
-  return emit(s, &insn);
+  return emit_insn(s, &insn);
 }
 
 static bool const_of(const Simplifier *s, IrValue v, uint64_t *bits)
@@ -76,13 +76,8 @@ static bool is_const(const Simplifier *s, IrValue v, uint64_t bits)
   return insn->op == IR_const && insn->imm == bits;
 }
 
-static bool same(IrValue a, IrValue b)
-{
-  return a.raw == b.raw;
-}
-
 /* Turns the instruction into another of one or two operands; its id and type stay. */
-static void rewrite(Simplifier *s, IrValue v, IrOp op, IrValue x, IrValue y)
+static void rewrite_as(Simplifier *s, IrValue v, IrOp op, IrValue x, IrValue y)
 {
   IrInsn *insn = insn_of(s, v);
   IrValue *args = arena_many(s->m->arena, IrValue, 2);
@@ -92,11 +87,6 @@ static void rewrite(Simplifier *s, IrValue v, IrOp op, IrValue x, IrValue y)
   insn->args = args;
   insn->n_args = y.raw ? 2 : 1;
   s->changed = true;
-}
-
-static int64_t signed16(uint64_t bits)
-{
-  return (int64_t)((bits ^ 0x8000) & 0xffff) - 0x8000;
 }
 
 static int log2_of(uint64_t n)
@@ -111,7 +101,7 @@ static int log2_of(uint64_t n)
 
 /* ---- constants --------------------------------------------------------------------- */
 
-static IrValue fold(Simplifier *s, IrValue v)
+static IrValue fold_insn(Simplifier *s, IrValue v)
 {
   const IrInsn *insn = insn_of(s, v);
   uint64_t args[3], result;
@@ -164,7 +154,7 @@ static IrValue load_of_const(Simplifier *s, IrValue v)
 /* ---- integers ---------------------------------------------------------------------- */
 
 /* (x op c) op d is x op (c op d) for operations that wrap and associate. */
-static void reassociate(Simplifier *s, IrValue v)
+static void reassociate_constants(Simplifier *s, IrValue v)
 {
   const IrInsn *insn = insn_of(s, v), *inner = insn_of(s, insn->args[0]);
   uint64_t c, d, sum;
@@ -177,7 +167,7 @@ static void reassociate(Simplifier *s, IrValue v)
   IrOp op = insn->op;
   IrValue x = inner->args[0];
   if (ir_fold(s->m, op, insn->type, insn->type, args, 2, &sum))
-    rewrite(s, v, op, x, emit_const(s, insn->type, sum, insn->loc));
+    rewrite_as(s, v, op, x, emit_const(s, insn->type, sum, insn->loc));
 }
 
 /* Signed division by 2^k truncates: add 2^k - 1 to negative dividends before shifting. */
@@ -198,12 +188,12 @@ static IrValue signed_by_power(Simplifier *s, IrValue v, int k)
   IrValue bias = bias_negative(s, x, k, insn.loc);
   IrValue sum = emit_op(s, IR_add, insn.type, insn.loc, x, bias);
   if (insn.op == IR_sdiv) {
-    rewrite(s, v, IR_ashr, sum, emit_const(s, IRT_I16, (uint64_t)k, insn.loc));
+    rewrite_as(s, v, IR_ashr, sum, emit_const(s, IRT_I16, (uint64_t)k, insn.loc));
     return IR_NO_VALUE;
   }
   IrValue mask = emit_const(s, insn.type, (UINT64_C(1) << k) - 1, insn.loc);
   IrValue low = emit_op(s, IR_and, insn.type, insn.loc, sum, mask);
-  rewrite(s, v, IR_sub, low, bias);
+  rewrite_as(s, v, IR_sub, low, bias);
   return IR_NO_VALUE;
 }
 
@@ -229,7 +219,7 @@ static IrValue divide_by_product(Simplifier *s, IrValue v, uint64_t c)
   const IrInsn insn = *insn_of(s, v);
   bool is_rem = insn.op == IR_srem || insn.op == IR_urem;
   bool is_signed = insn.op == IR_sdiv || insn.op == IR_srem;
-  bool is_negative = is_signed && signed16(c) < 0;
+  bool is_negative = is_signed && opt_signed16(c) < 0;
   uint64_t m, positive = is_negative ? 0x10000 - c : c;
   unsigned shift;
   IrLocId loc = insn.loc;
@@ -252,7 +242,7 @@ static IrValue divide_by_product(Simplifier *s, IrValue v, uint64_t c)
   if (!is_rem)
     return q;
   IrValue whole = emit_op(s, IR_mul, IRT_I16, loc, q, emit_const(s, IRT_I16, c, loc));
-  rewrite(s, v, IR_sub, x, whole);
+  rewrite_as(s, v, IR_sub, x, whole);
   return IR_NO_VALUE;
 }
 
@@ -269,7 +259,7 @@ static IrValue divide_by_const(Simplifier *s, IrValue v, uint64_t c)
   if (is_signed && c == opt_mask(insn.type)) {
     if (is_rem)
       return emit_const(s, insn.type, 0, insn.loc);
-    rewrite(s, v, IR_sub, emit_const(s, insn.type, 0, insn.loc), insn.args[0]);
+    rewrite_as(s, v, IR_sub, emit_const(s, insn.type, 0, insn.loc), insn.args[0]);
     return IR_NO_VALUE;
   }
   if (k < 0 && insn.type == IRT_I16)
@@ -279,9 +269,9 @@ static IrValue divide_by_const(Simplifier *s, IrValue v, uint64_t c)
   if (is_signed)
     return signed_by_power(s, v, k);
   if (is_rem)
-    rewrite(s, v, IR_and, insn.args[0], emit_const(s, insn.type, c - 1, insn.loc));
+    rewrite_as(s, v, IR_and, insn.args[0], emit_const(s, insn.type, c - 1, insn.loc));
   else
-    rewrite(s, v, IR_lshr, insn.args[0], emit_const(s, IRT_I16, (uint64_t)k, insn.loc));
+    rewrite_as(s, v, IR_lshr, insn.args[0], emit_const(s, IRT_I16, (uint64_t)k, insn.loc));
   return IR_NO_VALUE;
 }
 
@@ -295,13 +285,13 @@ static IrValue with_const(Simplifier *s, IrValue v, uint64_t c)
   case IR_sub:
     if (c == 0)
       return x;
-    rewrite(s, v, IR_add, x, emit_const(s, insn.type, 0 - c, insn.loc));
+    rewrite_as(s, v, IR_add, x, emit_const(s, insn.type, 0 - c, insn.loc));
     return IR_NO_VALUE;
   case IR_mul:
     if (c <= 1)
       return c ? x : insn.args[1];
     if (log2_of(c) > 0)
-      rewrite(s, v, IR_shl, x, emit_const(s, IRT_I16, (uint64_t)log2_of(c), insn.loc));
+      rewrite_as(s, v, IR_shl, x, emit_const(s, IRT_I16, (uint64_t)log2_of(c), insn.loc));
     return IR_NO_VALUE;
   case IR_sdiv:
   case IR_udiv:
@@ -353,7 +343,7 @@ static IrValue negate_bool(Simplifier *s, IrValue v)
   if (inner->op == IR_xor && is_const(s, inner->args[1], 1))
     return inner->args[0];
   if (negation_of(inner->op, &op, &swap))
-    rewrite(s, v, op, inner->args[swap], inner->args[!swap]);
+    rewrite_as(s, v, op, inner->args[swap], inner->args[!swap]);
   return IR_NO_VALUE;
 }
 
@@ -362,7 +352,7 @@ static IrValue simplify_integer(Simplifier *s, IrValue v)
   const IrInsn *insn = insn_of(s, v);
   uint64_t c;
   IrValue result = IR_NO_VALUE;
-  if (same(insn->args[0], insn->args[1]))
+  if (ir_value_eq(insn->args[0], insn->args[1]))
     result = with_itself(s, insn);
   else if (const_of(s, insn->args[1], &c))
     result = with_const(s, v, c);
@@ -371,7 +361,7 @@ static IrValue simplify_integer(Simplifier *s, IrValue v)
   if (insn->op == IR_xor)
     result = negate_bool(s, v);
   if (!result.raw && !s->changed)
-    reassociate(s, v);
+    reassociate_constants(s, v);
   return result;
 }
 
@@ -391,12 +381,12 @@ static IrValue simplify_shift(Simplifier *s, IrValue v)
   if (d >= width && insn.op != IR_ashr)
     return emit_const(s, insn.type, 0, insn.loc);
   if (d >= width) {
-    rewrite(s, v, IR_ashr, insn.args[0], emit_const(s, IRT_I16, width - 1, insn.loc));
+    rewrite_as(s, v, IR_ashr, insn.args[0], emit_const(s, IRT_I16, width - 1, insn.loc));
     return IR_NO_VALUE;
   }
   if (inner->op == insn.op && const_of(s, inner->args[1], &c)) {
     IrValue x = inner->args[0];
-    rewrite(s, v, insn.op, x, emit_const(s, IRT_I16, c >= width ? width : c + d, insn.loc));
+    rewrite_as(s, v, insn.op, x, emit_const(s, IRT_I16, c >= width ? width : c + d, insn.loc));
   }
   return IR_NO_VALUE;
 }
@@ -412,7 +402,7 @@ static IrValue compare_bool(Simplifier *s, IrValue v)
     return IR_NO_VALUE;
   if (c == (insn->op == IR_eq))
     return x;
-  rewrite(s, v, IR_xor, x, emit_const(s, IRT_BOOL, 1, insn->loc));
+  rewrite_as(s, v, IR_xor, x, emit_const(s, IRT_BOOL, 1, insn->loc));
   return IR_NO_VALUE;
 }
 
@@ -427,7 +417,7 @@ static void compare_narrow(Simplifier *s, IrValue v)
   IrType narrow = type_of(s, x);
   IrOp op = insn->op;
   if (c <= opt_mask(narrow))
-    rewrite(s, v, op, x, emit_const(s, narrow, c, insn->loc));
+    rewrite_as(s, v, op, x, emit_const(s, narrow, c, insn->loc));
 }
 
 static IrValue simplify_compare(Simplifier *s, IrValue v)
@@ -435,7 +425,7 @@ static IrValue simplify_compare(Simplifier *s, IrValue v)
   const IrInsn *insn = insn_of(s, v);
   bool equality = insn->op == IR_eq || insn->op == IR_ne;
   IrValue x = insn->args[0], y = insn->args[1];
-  if (same(x, y)) {
+  if (ir_value_eq(x, y)) {
     bool holds = insn->op == IR_eq || insn->op == IR_sle || insn->op == IR_ule;
     return emit_const(s, IRT_BOOL, holds, insn->loc);
   }
@@ -458,12 +448,12 @@ static IrValue simplify_select(Simplifier *s, IrValue v)
   uint64_t bit;
   if (const_of(s, c, &bit))
     return bit ? x : y;
-  if (same(x, y))
+  if (ir_value_eq(x, y))
     return x;
   if (insn->type == IRT_BOOL && is_const(s, x, 1) && is_const(s, y, 0))
     return c;
   if (insn->type == IRT_BOOL && is_const(s, x, 0) && is_const(s, y, 1))
-    rewrite(s, v, IR_xor, c, y);
+    rewrite_as(s, v, IR_xor, c, y);
   return IR_NO_VALUE;
 }
 
@@ -481,12 +471,12 @@ static IrValue trunc_of_extension(Simplifier *s, IrValue v, const IrInsn *inner)
   unsigned want = ir_type_bits(type_of(s, v)), have = ir_type_bits(type_of(s, x));
   if (want == have)
     return x;
-  rewrite(s, v, want < have ? IR_trunc : inner->op, x, IR_NO_VALUE);
+  rewrite_as(s, v, want < have ? IR_trunc : inner->op, x, IR_NO_VALUE);
   return IR_NO_VALUE;
 }
 
 /* Does narrowing this operand cost nothing? */
-static bool narrows(const Simplifier *s, IrValue v, IrType to)
+static bool is_free_to_narrow(const Simplifier *s, IrValue v, IrType to)
 {
   const IrInsn *insn = insn_of(s, v);
   if (insn->op == IR_const)
@@ -502,7 +492,7 @@ static bool trunc_of_mask(Simplifier *s, IrValue v, const IrInsn *inner)
   if (inner->op != IR_and || !const_of(s, inner->args[1], &c) ||
       (c & low) != low)
     return false;
-  rewrite(s, v, IR_trunc, inner->args[0], IR_NO_VALUE);
+  rewrite_as(s, v, IR_trunc, inner->args[0], IR_NO_VALUE);
   return true;
 }
 
@@ -515,7 +505,7 @@ static bool trunc_of_shift(Simplifier *s, IrValue v, const IrInsn *inner)
     return false;
   IrValue amount = inner->args[1];
   IrValue x = emit_op(s, IR_trunc, to, loc, inner->args[0], IR_NO_VALUE);
-  rewrite(s, v, IR_shl, x, amount);
+  rewrite_as(s, v, IR_shl, x, amount);
   return true;
 }
 
@@ -527,12 +517,13 @@ static void trunc_of_arithmetic(Simplifier *s, IrValue v, const IrInsn *inner)
   IrType to = type_of(s, v);
   IrOp op = inner->op;
   IrLocId loc = insn_of(s, v)->loc;
-  if (!low_bits || !narrows(s, inner->args[0], to) || !narrows(s, inner->args[1], to))
+  if (!low_bits || !is_free_to_narrow(s, inner->args[0], to) ||
+      !is_free_to_narrow(s, inner->args[1], to))
     return;
   IrValue args[2] = {inner->args[0], inner->args[1]};
   IrValue x = emit_op(s, IR_trunc, to, loc, args[0], IR_NO_VALUE);
   IrValue y = emit_op(s, IR_trunc, to, loc, args[1], IR_NO_VALUE);
-  rewrite(s, v, op, x, y);
+  rewrite_as(s, v, op, x, y);
 }
 
 static IrValue simplify_conversion(Simplifier *s, IrValue v)
@@ -541,7 +532,7 @@ static IrValue simplify_conversion(Simplifier *s, IrValue v)
   switch ((int)insn->op) {
   case IR_trunc:
     if (inner->op == IR_trunc)
-      rewrite(s, v, IR_trunc, inner->args[0], IR_NO_VALUE);
+      rewrite_as(s, v, IR_trunc, inner->args[0], IR_NO_VALUE);
     else if (is_extension(inner->op) && type_of(s, inner->args[0]) != IRT_BOOL)
       return trunc_of_extension(s, v, inner);
     else if (!trunc_of_mask(s, v, inner) && !trunc_of_shift(s, v, inner))
@@ -551,13 +542,13 @@ static IrValue simplify_conversion(Simplifier *s, IrValue v)
   case IR_zext:
     /* An unsigned number's sign bit is 0 in the wider type. */
     if (inner->op == IR_zext || (insn->op == IR_sext && inner->op == IR_sext))
-      rewrite(s, v, inner->op, inner->args[0], IR_NO_VALUE);
+      rewrite_as(s, v, inner->op, inner->args[0], IR_NO_VALUE);
     return IR_NO_VALUE;
   case IR_bitcast:
     if (insn->type == inner->type)
       return insn->args[0];
     if (inner->op == IR_bitcast)
-      rewrite(s, v, IR_bitcast, inner->args[0], IR_NO_VALUE);
+      rewrite_as(s, v, IR_bitcast, inner->args[0], IR_NO_VALUE);
     return IR_NO_VALUE;
   default: return IR_NO_VALUE;
   }
@@ -577,12 +568,12 @@ static IrValue simplify_ptr_add(Simplifier *s, IrValue v)
     return insn->args[0];
   if (base.op == IR_global_addr) {
     IrInsn sum = base;
-    sum.imm = (uint64_t)((int64_t)base.imm + signed16(c));
+    sum.imm = (uint64_t)((int64_t)base.imm + opt_signed16(c));
     sum.loc = loc;
-    return emit(s, &sum);
+    return emit_insn(s, &sum);
   }
   if (base.op == IR_ptr_add && const_of(s, base.args[1], &inner))
-    rewrite(s, v, IR_ptr_add, base.args[0], emit_const(s, IRT_I16, c + inner, loc));
+    rewrite_as(s, v, IR_ptr_add, base.args[0], emit_const(s, IRT_I16, c + inner, loc));
   return IR_NO_VALUE;
 }
 
@@ -603,7 +594,7 @@ static void divide_by_float(Simplifier *s, IrValue v)
                                       : fp16_to_double(s->m->fp16, (uint16_t)r);
   bool is_exact = d * reciprocal == 1.0;   /* exact in a double */
   if (is_exact)
-    rewrite(s, v, IR_fmul, x, emit_const(s, type, r, insn->loc));
+    rewrite_as(s, v, IR_fmul, x, emit_const(s, type, r, insn->loc));
 }
 
 static IrValue simplify_fneg(Simplifier *s, IrValue v)
@@ -631,7 +622,7 @@ static bool set_const_field(Simplifier *s, IrDesc *d, DsrField field, IrValue v)
     return true;
   }
   if (field == DSRF_STRIDE && is_memory) {
-    d->desc.stride = (int16_t)signed16(value->imm);
+    d->desc.stride = (int16_t)opt_signed16(value->imm);
     return true;
   }
   if (field == DSRF_BASE_ADD && is_memory) {
@@ -655,7 +646,7 @@ static IrValue simplify_dsd_set(Simplifier *s, IrValue v)
     return IR_NO_VALUE;
   IrInsn constant = {.op = IR_dsd_const, .type = insn->type, .loc = insn->loc};
   constant.u.desc = desc;
-  return emit(s, &constant);
+  return emit_insn(s, &constant);
 }
 
 static IrValue simplify_dsd_get(Simplifier *s, IrValue v)
@@ -677,10 +668,10 @@ static IrValue simplify_dsd_get(Simplifier *s, IrValue v)
 
 static bool same_target(const IrTarget *a, const IrTarget *b)
 {
-  if (a->block.raw != b->block.raw)
+  if (!ir_block_eq(a->block, b->block))
     return false;
   for (uint32_t i = 0; i < a->n_args; i++)
-    if (!same(a->args[i], b->args[i]))
+    if (!ir_value_eq(a->args[i], b->args[i]))
       return false;
   return true;
 }
@@ -722,7 +713,7 @@ static IrValue simplify_insn(Simplifier *s, IrValue v)
   IrInsn *insn = insn_of(s, v);
   if (insn->n_args == 2)
     order_operands(s, insn);
-  IrValue folded = fold(s, v);
+  IrValue folded = fold_insn(s, v);
   if (folded.raw)
     return folded;
   insn = insn_of(s, v);

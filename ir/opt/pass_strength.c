@@ -33,7 +33,7 @@ typedef struct {
   uint32_t n_new;            /* variables that the loop carries for us */
 } Reducer;
 
-static void replace(Reducer *r, IrValue v, IrValue by)
+static void replace_value(Reducer *r, IrValue v, IrValue by)
 {
   r->map[v.raw] = by;
   opt_insn(r->f, v)->dead = true;
@@ -50,7 +50,7 @@ static bool merge_counters(Reducer *r)
     for (uint32_t k = 0; k < i; k++) {
       Counter a, b;
       if (!opt_counter(&r->loop, head->params[k], &a) ||
-          !opt_counter(&r->loop, head->params[i], &b) || a.start.raw != b.start.raw ||
+          !opt_counter(&r->loop, head->params[i], &b) || !ir_value_eq(a.start, b.start) ||
           a.step != b.step || a.type != b.type || r->map[a.value.raw].raw)
         continue;
       r->map[b.value.raw] = a.value;
@@ -65,7 +65,7 @@ static bool merge_counters(Reducer *r)
 static void carry_sum(Reducer *r, IrValue v, IrValue start, IrValue step)
 {
   IrInsn grow = {.op = IR_add, .type = IRT_I64, .n_args = 2, .args = (IrValue[]){start, step}};
-  replace(r, v, opt_carry(&r->loop, IRT_I64, start, &grow));
+  replace_value(r, v, opt_carry(&r->loop, IRT_I64, start, &grow));
 }
 
 /* counter << k, or counter * k with any k from outside; of 64 bits. */
@@ -102,8 +102,8 @@ static bool reduce_product(Reducer *r, IrValue v)
 static bool same_base(const IrFunc *f, IrValue a, IrValue b)
 {
   const IrInsn *x = opt_insn(f, a), *y = opt_insn(f, b);
-  return a.raw == b.raw || (x->op == IR_global_addr && y->op == IR_global_addr &&
-                            x->u.global.raw == y->u.global.raw && x->imm == y->imm);
+  return ir_value_eq(a, b) || (x->op == IR_global_addr && y->op == IR_global_addr &&
+                               ir_global_eq(x->u.global, y->u.global) && x->imm == y->imm);
 }
 
 /* v = base + sum; false if it is not, or does not move. */
@@ -140,7 +140,7 @@ static bool share_pointer(Reducer *r, uint32_t block, uint32_t at, IrValue base,
       continue;
     uint32_t apart = opt_low_word(sum->constant - p->sum.constant);
     if (!apart) {
-      replace(r, v, p->param);
+      replace_value(r, v, p->param);
       return true;
     }
     IrInsn by = opt_make_const(IRT_I16, apart, opt_insn(r->f, v)->loc);
@@ -190,7 +190,7 @@ static bool reduce_address(Reducer *r, uint32_t block, uint32_t at)
   IrValue param = opt_carry(l, IRT_PTR, start, &grow);
   r->pointers[r->n_pointers++] = (Pointer){base, sum, param};
   r->n_new++;
-  replace(r, v, param);
+  replace_value(r, v, param);
   return true;
 }
 
@@ -212,7 +212,7 @@ static uint32_t count_carried(const Reducer *r)
   uint32_t n = 0;
   for (uint32_t i = 0; i < head->n_params; i++) {
     const IrInsn *next = opt_insn(r->f, r->loop.around->args[i]);
-    n += next->op == IR_ptr_add && next->args[0].raw == head->params[i].raw;
+    n += next->op == IR_ptr_add && ir_value_eq(next->args[0], head->params[i]);
   }
   return n;
 }
