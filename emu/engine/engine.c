@@ -1,19 +1,247 @@
-/* What both engines have in common besides the shared semantics. */
+/* What both engines have in common: findings, events and bytes that leave them, the host's ways to
+ * a tile. */
 #include "emu/engine/engine.h"
 
-const char *stall_name(StallCause cause)
+#include "stb_ds.h"
+
+#include <stdlib.h>
+
+/* ---- what leaves an engine ------------------------------------------------------------------- */
+
+typedef struct { const TraceEvent *event; size_t order; } OrderedEvent;
+
+static int compare_events(const void *a, const void *b)
 {
-  static const char *const names[STALL_COUNT] = {
-    [STALL_NONE] = "none",     [STALL_PAUSED] = "paused", [STALL_INPUT] = "input",
-    [STALL_FIFO] = "fifo",     [STALL_OUTPUT] = "output", [STALL_ISSUE] = "issue",
-    [STALL_BANK] = "bank",
-  };
-  return (unsigned)cause < STALL_COUNT ? names[cause] : "?";
+  const OrderedEvent *x = a, *y = b;
+  if (x->event->tile != y->event->tile)
+    return x->event->tile < y->event->tile ? -1 : 1;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static bool is_in_order(const TraceEvent *events)
+{
+  for (size_t i = 1; i < arrlenu(events); i++)
+    if (events[i].tile < events[i - 1].tile)
+      return false;
+  return true;
+}
+
+static void deliver_sorted(TraceSink *sink, const TraceEvent *events)
+{
+  size_t n = arrlenu(events);
+  OrderedEvent *ordered = base_malloc(n * sizeof *ordered);
+  for (size_t i = 0; i < n; i++)
+    ordered[i] = (OrderedEvent){&events[i], i};
+  qsort(ordered, n, sizeof *ordered, compare_events);
+  for (size_t i = 0; i < n; i++)
+    sink->event(sink, ordered[i].event);
+  free(ordered);
+}
+
+void engine_deliver_events(const Engine *engine, const TraceEvent *events)
+{
+  TraceSink *sink = engine->options.trace;
+  if (!is_in_order(events)) {
+    deliver_sorted(sink, events);
+    return;
+  }
+  for (size_t i = 0; i < arrlenu(events); i++)
+    sink->event(sink, &events[i]);
+}
+
+/* A tile prints at most one byte per cycle. */
+static int compare_prints(const void *a, const void *b)
+{
+  const TilePrint *x = a, *y = b;
+  if (x->cycle != y->cycle)
+    return x->cycle < y->cycle ? -1 : 1;
+  return x->tile < y->tile ? -1 : x->tile > y->tile;
+}
+
+void engine_deliver_prints(const Engine *engine, TilePrint *prints)
+{
+  if (arrlenu(prints))
+    qsort(prints, arrlenu(prints), sizeof *prints, compare_prints);
+  for (size_t i = 0; i < arrlenu(prints); i++)
+    engine->options.print(engine->options.print_context, prints[i].cycle, prints[i].tile,
+                          prints[i].byte);
+}
+
+static int compare_by_cycle(const void *a, const void *b)
+{
+  const Fault *x = a, *y = b;
+  if (x->cycle != y->cycle)
+    return x->cycle < y->cycle ? -1 : 1;
+  return fault_compare(a, b);
+}
+
+void engine_collect_faults(Engine *engine, Fault *found)
+{
+  size_t count = arrlenu(found);
+  if (count == 0)
+    return;
+  qsort(found, count, sizeof *found, compare_by_cycle);
+  engine->stopped |= faults_collect(&engine->faults, found, count, engine->options.check,
+                                    engine->options.checks);
+}
+
+/* ---- operations that are the same in both ---------------------------------------------------- */
+
+uint64_t engine_cycle(const Engine *engine) { return engine->cycle; }
+
+const Fault *engine_faults(const Engine *engine, size_t *count)
+{
+  *count = arrlenu(engine->faults);
+  return engine->faults;
+}
+
+static const Tile *touched_tile(const Engine *engine, uint32_t tile)
+{
+  return engine->ops->tile((Engine *)(uintptr_t)engine, tile, false);
+}
+
+bool engine_touched(const Engine *engine, uint32_t tile)
+{
+  return touched_tile(engine, tile) != NULL;
+}
+
+const Registers *engine_registers(Engine *engine, uint32_t tile)
+{
+  const Tile *t = touched_tile(engine, tile);
+  return t ? &t->regs : NULL;
+}
+
+uint32_t engine_unblock_count(Engine *engine, uint32_t tile)
+{
+  const Tile *t = touched_tile(engine, tile);
+  return t ? t->unblocks : 0;
+}
+
+/* NULL: the tile has no code. */
+static Tile *host_tile(Engine *engine, uint32_t tile)
+{
+  if (tile >= engine->program->n_tiles)
+    return NULL;
+  Tile *t = engine->ops->tile(engine, tile, true);
+  return t->cls ? t : NULL;
+}
+
+bool engine_mem_read(Engine *engine, uint32_t tile, uint32_t address, void *to, uint32_t bytes)
+{
+  const Tile *t = host_tile(engine, tile);
+  return t && mem_host_read(&t->mem, address, to, bytes);
+}
+
+bool engine_mem_write(Engine *engine, uint32_t tile, uint32_t address, const void *from,
+                      uint32_t bytes)
+{
+  Tile *t = host_tile(engine, tile);
+  return t && mem_host_write(&t->mem, address, from, bytes);
+}
+
+bool engine_launch(Engine *engine, uint32_t tile, uint16_t entry)
+{
+  Tile *t = host_tile(engine, tile);
+  if (!t || t->launch_pending)
+    return false;
+  t->launch_pending = true;
+  t->launch_entry = entry;
+  engine->ops->wake(engine, tile, engine->cycle);
+  return true;
+}
+
+bool engine_post(Engine *engine, uint32_t tile, unsigned color, uint32_t word, uint64_t cycle)
+{
+  if (!host_tile(engine, tile) || color >= MAX_COLORS)
+    return false;
+  if (host_words_post(&engine->ops->host(engine, tile, true)->posted, color, word, cycle))
+    engine->ops->wake(engine, tile, cycle);
+  return true;
+}
+
+size_t engine_take(Engine *engine, uint32_t tile, unsigned color, uint32_t *words,
+                   uint64_t *cycles, size_t max)
+{
+  HostPort *host = engine->ops->host(engine, tile, false);
+  size_t taken = 0, kept = 0;
+  for (size_t i = 0; host && i < arrlenu(host->sent); i++) {
+    if (host->sent[i].color != color || taken == max) {
+      host->sent[kept++] = host->sent[i];
+      continue;
+    }
+    words[taken] = host->sent[i].word;
+    if (cycles)
+      cycles[taken] = host->sent[i].cycle;
+    taken++;
+  }
+  if (taken)
+    arrsetlen(host->sent, kept);
+  return taken;
+}
+
+/* ---- what reports see ------------------------------------------------------------------------ */
+
+static void inspect_thread(Turn *turn, unsigned i, InspectThread *out)
+{
+  const Tile *t = turn->tile;
+  const Thread *th = &t->threads[i];
+  GroupPlan plan = {0};
+  if (i == MAIN_THREAD && t->running) {
+    out->state = THREAD_RUNNING;
+    out->pc = t->pc;
+    out->task = (TaskKind)t->task;
+    out->task_id = t->task_id;
+  }
+  if (!th->run)
+    return;
+  out->state = THREAD_VECTOR;
+  out->pc = th->run->pc;
+  out->run = th->run;
+  out->stalled = (StallCause)th->stall;
+  out->stalled_since = th->stall_since;
+  out->waiting = vector_plan(turn, i, &plan);
+  out->stream = plan.stream;
+}
+
+void engine_inspect(Turn *turn, InspectTile *out)
+{
+  const Tile *t = turn->tile;
+  *out = (InspectTile){.has_code = t->cls != NULL, .active = t->active, .blocked = t->blocked,
+                       .record = &t->record, .paused = t->paused, .blocked_at = t->blocked_at,
+                       .wavelets_seen = t->wavelets_seen};
+  for (unsigned i = 0; i < TILE_THREADS; i++)
+    inspect_thread(turn, i, &out->threads[i]);
+}
+
+/* ---- host channels --------------------------------------------------------------------------- */
+
+static uint64_t host_rate(const Timing *timing)
+{
+  return timing->host_wavelets_num ? timing->host_wavelets_num : 1;
+}
+
+bool host_out_is_free(const HostOut *out, const Timing *timing, uint64_t cycle)
+{
+  return out->free_at <= cycle * host_rate(timing);
+}
+
+uint64_t host_out_due(const HostOut *out, const Timing *timing)
+{
+  return (out->free_at + host_rate(timing) - 1) / host_rate(timing);
+}
+
+void host_out_serve(HostOut *out, const Timing *timing, uint64_t cycle, uint32_t tile)
+{
+  uint64_t now = cycle * host_rate(timing);
+  /* Free since less than a cycle: the fraction counts, or the rate would be rounded down. */
+  bool busy = out->free_at + host_rate(timing) > now;
+  out->free_at = (busy ? out->free_at : now) + timing->host_wavelets_den;
+  out->last_tile = tile;
 }
 
 uint64_t host_channel_time(HostChannel *channel, const Timing *timing, uint64_t cycle)
 {
-  uint64_t num = timing->host_wavelets_num ? timing->host_wavelets_num : 1;
+  uint64_t num = host_rate(timing);
   uint64_t ready = cycle * num;
   if (channel->free_at < ready)
     channel->free_at = ready;

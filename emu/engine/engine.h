@@ -33,74 +33,6 @@ void timers_push(Timer **timers, Timer timer);
 /* Takes out the first; there must be one. */
 Timer timers_pop(Timer *heap);
 
-/* ---- trace.c: events ------------------------------------------------------------------------- */
-
-typedef enum {
-  TRACE_TASK, TRACE_INST, TRACE_WAVELET, TRACE_SWITCH, TRACE_QUEUE, TRACE_STALL, TRACE_HOST,
-  TRACE_KIND_COUNT
-} TraceKind;
-bool trace_kind_from_name(const char *name, size_t length, TraceKind *kind);
-
-typedef enum {
-  EV_TASK_START,                /* id, task, payload (data and control) */
-  EV_TASK_END,                  /* id, task */
-  EV_ACTIVATE,                  /* id */
-  EV_BLOCK, EV_UNBLOCK,         /* id_kind, id */
-  EV_INST,                      /* pc; thread 0 main */
-  EV_GROUP,                     /* a group of a vector operation: pc, thread, count elements */
-  EV_DONE,                      /* a vector operation ended: pc, thread; control = by a wavelet */
-  EV_WAVELET,                   /* color, from, to, payload as forwarded, control */
-  EV_SWITCH,                    /* color, old position, new position */
-  EV_PUSH, EV_POP,              /* output, queue, color, payload, control */
-  EV_STALL,                     /* a vector operation has waited: pc, thread, id the StallCause,
-                                   payload the cycles; when it ends, a bank conflict at once */
-  EV_HOST_IN,                   /* color, payload: through the host port */
-  EV_HOST_OUT,                  /* and the output queue that it leaves */
-  EV_LAUNCH,                    /* pc: function called by the host */
-  EV_COUNT
-} EventKind;
-TraceKind event_trace_kind(EventKind kind);
-
-typedef struct {
-  uint64_t cycle;
-  uint32_t tile;
-  EventKind kind;
-  uint8_t id, id_kind;
-  TaskKind task;
-  uint8_t thread;               /* 0 main, 1 + number for microthreads */
-  uint8_t color, queue;
-  bool output, control;
-  Port from;
-  PortMask to;
-  uint8_t old_position, new_position;
-  uint16_t pc, count;
-  uint32_t payload;
-} TraceEvent;
-
-/* Who receives events.  The engine delivers them sorted by cycle, then tile (y, then x), then
- * the order within the tile given at `Engine` below, limited to `kinds`, the cycles and
- * the region. */
-typedef struct TraceSink TraceSink;
-struct TraceSink {
-  uint32_t kinds;               /* bits 1 << TraceKind */
-  uint64_t first_cycle, last_cycle;
-  uint16_t x, y, width, height; /* region */
-  void (*event)(TraceSink *sink, const TraceEvent *event);
-  void *context;
-  bool stop;                    /* set by the receiver of events: the run ends with this cycle */
-};
-/* A sink that accepts everything of the given kinds. */
-TraceSink trace_sink(const Program *program, uint32_t kinds,
-                     void (*event)(TraceSink *, const TraceEvent *), void *context);
-static inline bool trace_wants(const TraceSink *s, EventKind kind, uint64_t cycle)
-{
-  return s && (s->kinds >> event_trace_kind(kind) & 1) && cycle >= s->first_cycle &&
-         cycle <= s->last_cycle;
-}
-bool trace_in_region(const TraceSink *sink, uint32_t x, uint32_t y);
-/* "@CYCLE PX.Y KIND fields", without newline. */
-void trace_format(const Program *program, const TraceEvent *event, char *text, size_t size);
-
 /* ---- engine.c: the interface of both engines ---------------------------------------------------
  *
  * The cycle.  All units read the state at the start of the cycle.  Order of a tile's events
@@ -137,29 +69,31 @@ typedef enum {
   RUN_INTERRUPTED,              /* the interrupt was set */
 } RunStatus;
 
-/* Why a vector operation did not do a group that it could otherwise have done; the cycles are added
- * when the wait ends. Tested in this order: paused (blocked microthread), wavelet missing, FIFO
- * empty or full, no room in the output queue, another thread issued. `bank` counts the extra cycles
- * of conflicts. */
-typedef enum {
-  STALL_NONE, STALL_PAUSED, STALL_INPUT, STALL_FIFO, STALL_OUTPUT, STALL_ISSUE, STALL_BANK,
-  STALL_COUNT
-} StallCause;
-const char *stall_name(StallCause cause);
+/* ---- host_words.c -------------------------------------------------------------------------- */
 
+/* Words that the host has for a tile.  Those of a color keep their order; a color whose queue has
+ * no room holds up no other. The color with the earliest posted word goes first among those that
+ * can go. */
+typedef struct { uint64_t cycle; uint32_t word, number; } PostedWord;       /* in order posted */
+typedef struct { uint8_t color; PostedWord *words; size_t at; } HostLane;   /* stb_ds */
+typedef struct { HostLane *lanes; uint32_t posted; } HostWords;             /* stb_ds */
+/* True if it is the first of its color that waits. */
+bool host_words_post(HostWords *words, unsigned color, uint32_t word, uint64_t cycle);
+const PostedWord *host_lane_head(const HostLane *lane);                     /* NULL: none */
+/* When the next word after `now` is there; UINT64_MAX never. */
+uint64_t host_words_due(const HostWords *words, uint64_t now);
+uint32_t host_words_pending(const HostWords *words);
+void host_words_free(HostWords *words);
+
+/* What passes between a tile and the host. */
+typedef struct { uint64_t cycle; uint32_t word; uint8_t color; } HostWord;
 typedef struct {
-  uint64_t first_event, last_event;  /* cycles with an issue or a move; UINT64_MAX, 0: none.
-                                      * Reset by engine_phase_begin. */
-  uint64_t active_tile_cycles;  /* (tile, cycle) pairs with an issue or a move */
-  uint64_t instructions;        /* scalar and vector instructions issued */
-  uint64_t groups, elements;    /* of vector operations */
-  uint64_t wavelets;            /* that entered a router from its ramp */
-  uint64_t wavelet_hops;        /* link crossings */
-  uint64_t tasks;               /* started */
-  uint64_t stalls[STALL_COUNT];
-  uint64_t paid[TRUST_COUNT];   /* cycles of instructions and tasks, by what their rows rest on;
-                                   those of the fabric and of groups are not among them */
-} EngineStats;
+  HostWords posted;
+  HostWord *sent;               /* stb_ds */
+} HostPort;
+void host_port_free(HostPort *host);
+
+/* ---- engine.c ------------------------------------------------------------------------------ */
 
 /* What an engine shows of a tile, for reports and tests.  Taken between cycles. */
 typedef enum { THREAD_IDLE, THREAD_RUNNING, THREAD_VECTOR } ThreadState;
@@ -236,29 +170,57 @@ typedef struct {
                  size_t max);
   /* How often the tile has written 1 to CMD_STREAM. */
   uint32_t (*unblock_count)(Engine *engine, uint32_t tile);
+
+  /* For the functions that both engines share. */
+  Tile *(*tile)(Engine *engine, uint32_t tile, bool touch);     /* NULL: as loaded */
+  HostPort *(*host)(Engine *engine, uint32_t tile, bool create);    /* NULL: none yet */
+  /* Something of the tile is due in the cycle: it has been launched or posted a word. */
+  void (*wake)(Engine *engine, uint32_t tile, uint64_t cycle);
 } EngineOps;
 
-/* Every engine struct begins with its operations. */
-struct Engine { const EngineOps *ops; };
+/* Every engine struct begins with this. */
+struct Engine {
+  const EngineOps *ops;
+  Program *program;
+  EngineOptions options;
+  uint64_t cycle;               /* the next one to run */
+  Fault *faults;                /* stb_ds */
+  bool stopped;                 /* by one of them */
+  bool quiet;                   /* nothing is going to happen without the host */
+};
+
+uint64_t engine_cycle(const Engine *engine);
+const Fault *engine_faults(const Engine *engine, size_t *count);
+bool engine_touched(const Engine *engine, uint32_t tile);
+const Registers *engine_registers(Engine *engine, uint32_t tile);
+uint32_t engine_unblock_count(Engine *engine, uint32_t tile);
+bool engine_mem_read(Engine *engine, uint32_t tile, uint32_t address, void *to, uint32_t bytes);
+bool engine_mem_write(Engine *engine, uint32_t tile, uint32_t address, const void *from,
+                      uint32_t bytes);
+bool engine_launch(Engine *engine, uint32_t tile, uint16_t entry);
+bool engine_post(Engine *engine, uint32_t tile, unsigned color, uint32_t word, uint64_t cycle);
+size_t engine_take(Engine *engine, uint32_t tile, unsigned color, uint32_t *words,
+                   uint64_t *cycles, size_t max);
+
+/* Of one or more cycles, each tile's in their order (stb_ds). */
+void engine_deliver_events(const Engine *engine, const TraceEvent *events);
+void engine_deliver_prints(const Engine *engine, TilePrint *prints);
+/* Those up to the first cycle with one that ends the run. */
+void engine_collect_faults(Engine *engine, Fault *found);
+/* Between cycles: the tile but for queues and router. */
+void engine_inspect(Turn *turn, InspectTile *out);
+
+/* The channel by which words of tiles leave for the host. */
+typedef struct { uint64_t free_at; uint32_t last_tile; } HostOut;   /* in 1/num cycles */
+bool host_out_is_free(const HostOut *out, const Timing *timing, uint64_t cycle);
+uint64_t host_out_due(const HostOut *out, const Timing *timing);    /* when it is free */
+/* It takes a word of the tile. */
+void host_out_serve(HostOut *out, const Timing *timing, uint64_t cycle, uint32_t tile);
 
 /* The time line of one host channel: a word that is ready at `cycle` occupies the channel for
  * den/num cycles after those before it; returns the cycle in which it reaches the ramp.  Words
  * sent to many tiles at once (commands) are charged once. */
 typedef struct { uint64_t free_at; } HostChannel;   /* in 1/num cycles */
 uint64_t host_channel_time(HostChannel *channel, const Timing *timing, uint64_t cycle);
-
-/* Words that the host has for a tile.  Those of a color keep their order; a color whose queue has
- * no room holds up no other. The color with the earliest posted word goes first among those that
- * can go. */
-typedef struct { uint64_t cycle; uint32_t word, number; } PostedWord;       /* in order posted */
-typedef struct { uint8_t color; PostedWord *words; size_t at; } HostLane;   /* stb_ds */
-typedef struct { HostLane *lanes; uint32_t posted; } HostWords;             /* stb_ds */
-/* True if it is the first of its color that waits. */
-bool host_words_post(HostWords *words, unsigned color, uint32_t word, uint64_t cycle);
-const PostedWord *host_lane_head(const HostLane *lane);                     /* NULL: none */
-/* When the next word after `now` is there; UINT64_MAX never. */
-uint64_t host_words_due(const HostWords *words, uint64_t now);
-uint32_t host_words_pending(const HostWords *words);
-void host_words_free(HostWords *words);
 
 #endif

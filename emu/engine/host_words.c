@@ -56,3 +56,9 @@ void host_words_free(HostWords *words)
     arrfree(words->lanes[i].words);
   arrfree(words->lanes);
 }
+
+void host_port_free(HostPort *host)
+{
+  host_words_free(&host->posted);
+  arrfree(host->sent);
+}

@@ -24,4 +24,27 @@ uint16_t router_config_read(uint16_t base, const ImageColorConfig *config,
 /* In effect from the cycle after the write's issue. */
 void router_config_write(uint16_t base, uint16_t value, RouterConfig *own, RouterNow *now);
 
+/* ---- switch.c: switches and filters of colors ------------------------------------------------ */
+
+unsigned switch_advanced(const ImageColorConfig *config, unsigned position);
+/* The inputs that are open when a wavelet in the router's slots has been carried out, *position
+ * being its place then.  What follows a command must not slip in through an input that the command
+ * is about to close. */
+PortMask switch_leaves_open(const ImageColorConfig *config, unsigned *position, uint32_t payload,
+                            bool control);
+/* A control wavelet's first command: the positions and the payload that goes on.  The outputs were
+ * chosen before, so the order is route, command, pop (docs/cycle-model.md). */
+typedef struct { uint8_t rx, tx; bool tears_down; uint32_t payload; } SwitchStep;
+SwitchStep switch_execute(const ImageColorConfig *config, unsigned rx, unsigned tx,
+                          uint32_t payload);
+
+typedef struct { uint16_t counter, limit1; bool limit2_used, off; } FilterState;
+FilterState filter_start(const ImageFilter *filter);
+/* A wavelet that the filter counts has moved. */
+void filter_step(FilterState *now, const ImageFilter *filter);
+/* Outputs of a wavelet, `to` being the current position's: without the ramp if the command or the
+ * filter says so.  *counted: by the filter. */
+PortMask router_outputs(const ImageFilter *filter, const FilterState *now, PortMask to,
+                        uint32_t payload, bool control, bool *counted);
+
 #endif

@@ -35,7 +35,7 @@ static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
     const Insn *insn = cls->insn_at[i] == NO_INSN ? NULL : &cls->insns[cls->insn_at[i]];
     CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
     code[i] = (ScalarCode){0};
-    if (goes_ahead(cost) && !is_checked(e->program, cls, i) &&
+    if (goes_ahead(cost) && !is_checked(e->base.program, cls, i) &&
         timing_scalar(e->timing, cost, true) <= SCALAR_MOST_CYCLES)
       code[i] = scalar_code(insn, e->timing);
   }
@@ -44,15 +44,15 @@ static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
 
 void fast_ahead_create(FastEngine *e)
 {
-  uint32_t n = e->program->image->n_classes;
+  uint32_t n = e->base.program->image->n_classes;
   e->code = base_malloc((n + 1) * sizeof(ScalarCode *));
   for (uint32_t i = 0; i < n; i++)
-    e->code[i] = class_code(e, &e->program->classes[i]);
+    e->code[i] = class_code(e, &e->base.program->classes[i]);
 }
 
 void fast_ahead_destroy(FastEngine *e)
 {
-  for (uint32_t i = 0; i < e->program->image->n_classes; i++)
+  for (uint32_t i = 0; i < e->base.program->image->n_classes; i++)
     free(e->code[i]);
   free(e->code);
 }
@@ -61,7 +61,7 @@ void fast_ahead_destroy(FastEngine *e)
 static void count_paid(FastWorker *w, const FastAhead *ahead, bool undone)
 {
   for (unsigned i = 0; i < TRUST_COUNT; i++)
-    w->stats.paid[i] += undone ? -(uint64_t)ahead->paid[i] : ahead->paid[i];
+    w->log.stats.paid[i] += undone ? -(uint64_t)ahead->paid[i] : ahead->paid[i];
 }
 
 /* Issues in cycles before `end`; at most as many as fit the mask. */
@@ -69,12 +69,13 @@ static uint64_t steps(FastWorker *w, FastTile *t, uint64_t from, uint64_t end)
 {
   const FastEngine *e = w->engine;
   FastAhead *ahead = t->ahead;
-  ScalarRun run = {.code = e->code[t->cls->index], .fp16 = e->program->image->fp16,
-                   .regs = &t->regs, .mem = &t->mem, .pc = t->pc, .stores = &ahead->stores,
-                   .first = (unsigned)(t->ready - from), .end = (unsigned)(end - from)};
-  uint64_t issues = t->ready < end ? scalar_run(&run) : 0;
-  t->pc = run.pc;
-  t->ready = from + run.first;
+  ScalarRun run = {.code = e->code[t->core.cls->index], .fp16 = e->base.program->image->fp16,
+                   .regs = &t->core.regs, .mem = &t->core.mem, .pc = t->core.pc,
+                   .stores = &ahead->stores,
+                   .first = (unsigned)(t->core.ready - from), .end = (unsigned)(end - from)};
+  uint64_t issues = t->core.ready < end ? scalar_run(&run) : 0;
+  t->core.pc = run.pc;
+  t->core.ready = from + run.first;
   memcpy(ahead->paid, run.paid, sizeof ahead->paid);
   count_paid(w, ahead, false);
   return issues;
@@ -95,9 +96,9 @@ void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
   if (!t->ahead)
     t->ahead = &fast_work_alloc(w)->ahead;
   FastAhead *ahead = t->ahead;
-  ahead->regs = t->regs;
-  ahead->pc = t->pc;
-  ahead->ready = t->ready;
+  ahead->regs = t->core.regs;
+  ahead->pc = t->core.pc;
+  ahead->ready = t->core.ready;
   ahead->from = from;
   ahead->issues = steps(w, t, from, end);
   t->is_ahead = ahead->issues != 0;
@@ -105,9 +106,9 @@ void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
     return;
   unsigned count = (unsigned)__builtin_popcountll(ahead->issues);
   uint64_t last = from + (WORD_BITS - 1) - (unsigned)__builtin_clzll(ahead->issues);
-  t->issues += count;
-  w->stats.instructions += count;
-  w->stats.active_tile_cycles += count;
+  t->core.issues += count;
+  w->log.stats.instructions += count;
+  w->log.stats.active_tile_cycles += count;
   w->ahead_last = last > w->ahead_last ? last : w->ahead_last;
 }
 
@@ -124,13 +125,13 @@ static void undo(FastWorker *w, FastTile *t, uint64_t cycle)
   }
   if (!count)
     return;
-  t->issues -= count;
-  w->stats.instructions -= count;
-  w->stats.active_tile_cycles -= count;
-  t->regs = ahead->regs;
-  t->pc = ahead->pc;
-  t->ready = ahead->ready;
-  scalar_undo_stores(&ahead->stores, &t->mem);
+  t->core.issues -= count;
+  w->log.stats.instructions -= count;
+  w->log.stats.active_tile_cycles -= count;
+  t->core.regs = ahead->regs;
+  t->core.pc = ahead->pc;
+  t->core.ready = ahead->ready;
+  scalar_undo_stores(&ahead->stores, &t->core.mem);
   count_paid(w, ahead, true);
   steps(w, t, ahead->from, cycle);
   t->is_ahead = false;

@@ -3,8 +3,6 @@
 
 #include "stb_ds.h"
 
-#include <stdlib.h>
-
 /* ---- the host's channels ---------------------------------------------------------------- */
 
 /* A tile of [from, end) that waits for the host, or NO_TILE. */
@@ -26,25 +24,26 @@ static void give_to_host(FastEngine *e, uint32_t index)
   FastTile *t = &e->tiles[index];
   Visit v = start_visits(&e->workers[e->row_worker[index / e->width]]);  /* its events come first */
   v.tile = t;
+  v.turn.tile = &t->core;
   if (!t->host)
-    t->host = fast_alloc(v.worker, sizeof *t->host, _Alignof(FastHost));
+    t->host = fast_alloc(v.worker, sizeof *t->host, _Alignof(HostPort));
   t->attended = e->hosted = true;
   for (unsigned bits = t->output_any; bits; bits &= bits - 1) {
     unsigned queue = (unsigned)__builtin_ctz(bits);
     FastQueue *q = &t->queues[queue].output;
     FastWavelet w = *queue_at(q, 0);
-    if (!wavelet_seen(w.meta, v.now) || !step_is_host_color(&v, wavelet_field(w.meta)))
+    if (!wavelet_seen(w.meta, v.turn.cycle) || !step_is_host_color(&v, wavelet_field(w.meta)))
       continue;
     output_pop(&v, queue);
     EVENT(&v, .kind = EV_HOST_OUT, .color = wavelet_field(w.meta), .queue = (uint8_t)queue,
           .payload = w.payload);
-    arrput(t->host->sent, ((FastHostWord){v.now, w.payload, wavelet_field(w.meta)}));
+    arrput(t->host->sent, ((HostWord){v.turn.cycle, w.payload, wavelet_field(w.meta)}));
     break;
   }
   e->host_waiting[index / WORD_BITS] &= ~(UINT64_C(1) << index % WORD_BITS);
   e->n_host_waiting--;
   note_change(&v);
-  fast_wake(v.worker, index, v.now + 1);
+  fast_wake(v.worker, index, v.turn.cycle + 1);
 }
 
 static void list_waiting(FastEngine *e, FastWorker *worker)
@@ -56,95 +55,57 @@ static void list_waiting(FastEngine *e, FastWorker *worker)
       continue;
     *word |= mask;
     e->n_host_waiting++;
-    e->channels[program_channel(e->program, tile)].waiting++;
+    e->channels[program_channel(e->base.program, tile)].waiting++;
   }
   arrsetlen(worker->host_calls, 0);
 }
 
 /* Each free channel takes a word from the next of its tiles, in cyclic order, that has one. */
-static bool serve_channels(FastEngine *e)
+static void serve_channels(FastEngine *e)
 {
-  const Timing *timing = e->timing;
-  uint64_t num = timing->host_wavelets_num ? timing->host_wavelets_num : 1;
-  uint64_t now = e->cycle * num;
-  bool served = false;
   for (unsigned i = 0; i < e->n_channels; i++) {
     FastChannel *channel = &e->channels[i];
-    if (!channel->waiting || channel->free_at > now)
+    if (!channel->waiting ||
+        !host_out_is_free(&channel->out, e->timing, e->base.cycle))
       continue;
-    uint32_t from = channel->last_tile + 1;
+    uint32_t from = channel->out.last_tile + 1;
     if (from < channel->first || from >= channel->end)
       from = channel->first;
     uint32_t tile = next_waiting(e, from, channel->end);
     if (tile == (uint32_t)NO_TILE)
       tile = next_waiting(e, channel->first, from);
     channel->waiting--;
-    channel->last_tile = tile;
-    /* Free since less than a cycle: the fraction counts, or the rate would be rounded down. */
-    bool busy = channel->free_at + num > now;
-    channel->free_at = (busy ? channel->free_at : now) + timing->host_wavelets_den;
+    host_out_serve(&channel->out, e->timing, e->base.cycle, tile);
     give_to_host(e, tile);
-    served = true;
   }
-  return served;
 }
 
 /* ---- the end of a block ----------------------------------------------------------------- */
 
-typedef struct { TraceEvent event; size_t order; } OrderedEvent;
-
-static int compare_events(const void *a, const void *b)
+static void deliver_events(FastEngine *e)
 {
-  const OrderedEvent *x = a, *y = b;
-  if (x->event.tile != y->event.tile)
-    return x->event.tile < y->event.tile ? -1 : 1;
-  return x->order < y->order ? -1 : x->order > y->order;
-}
-
-/* One worker visits tiles in order, so events are too, but for words that went to the host last. */
-static void deliver_events(FastEngine *e, bool sort)
-{
-  OrderedEvent *ordered = NULL;
-  TraceSink *sink = e->options.trace;
-  for (unsigned k = 0; k < e->n_workers; k++) {
-    TraceEvent *events = e->workers[k].events;
-    for (size_t i = 0; i < arrlenu(events) && sort; i++)
-      arrput(ordered, ((OrderedEvent){events[i], arrlenu(ordered)}));
-    for (size_t i = 0; i < arrlenu(events) && !sort; i++)
-      sink->event(sink, &events[i]);
-    arrsetlen(e->workers[k].events, 0);
+  TraceEvent *all = e->workers[0].log.events;
+  for (unsigned k = 1; k < e->n_workers; k++) {
+    for (size_t i = 0; i < arrlenu(e->workers[k].log.events); i++)
+      arrput(all, e->workers[k].log.events[i]);
+    arrsetlen(e->workers[k].log.events, 0);
   }
-  size_t n = arrlenu(ordered);
-  if (n)
-    qsort(ordered, n, sizeof *ordered, compare_events);
-  for (size_t i = 0; i < n; i++)
-    sink->event(sink, &ordered[i].event);
-  arrfree(ordered);
+  engine_deliver_events(&e->base, all);
+  arrsetlen(all, 0);
+  e->workers[0].log.events = all;
 }
 
-static int compare_prints(const void *a, const void *b)
-{
-  const FastPrint *x = a, *y = b;
-  if (x->cycle != y->cycle)
-    return x->cycle < y->cycle ? -1 : 1;
-  return x->tile < y->tile ? -1 : x->tile > y->tile;
-}
-
-/* A tile prints at most one byte per cycle. */
 static void deliver_prints(FastEngine *e)
 {
-  FastPrint *all = e->workers[0].prints;
+  TilePrint *all = e->workers[0].log.prints;
   for (unsigned k = 1; k < e->n_workers; k++) {
-    for (size_t i = 0; i < arrlenu(e->workers[k].prints); i++)
-      arrput(all, e->workers[k].prints[i]);
-    arrsetlen(e->workers[k].prints, 0);
+    for (size_t i = 0; i < arrlenu(e->workers[k].log.prints); i++)
+      arrput(all, e->workers[k].log.prints[i]);
+    arrsetlen(e->workers[k].log.prints, 0);
   }
-  if (arrlenu(all))
-    qsort(all, arrlenu(all), sizeof *all, compare_prints);
-  for (size_t i = 0; i < arrlenu(all); i++)
-    e->options.print(e->options.print_context, all[i].cycle, all[i].tile, all[i].byte);
+  engine_deliver_prints(&e->base, all);
   arrsetlen(all, 0);
-  e->workers[0].prints = all;
+  e->workers[0].log.prints = all;
 }
 
 static void do_all_chores(FastEngine *e)
@@ -154,7 +115,7 @@ static void do_all_chores(FastEngine *e)
     size_t n = arrlenu(worker->chores);
     for (size_t i = 0; i < n; i++)
       if (arrlenu(e->chores[worker->chores[i]]))
-        do_chores(worker, worker->chores[i], e->cycle + e->block);
+        do_chores(worker, worker->chores[i], e->base.cycle + e->block);
     if (n)
       arrdeln(worker->chores, 0, n);    /* those that came up meanwhile stay */
   }
@@ -164,11 +125,12 @@ STEP void end_block(FastEngine *e)
 {
   for (unsigned k = 0; k < e->n_workers; k++)
     list_waiting(e, &e->workers[k]);
-  bool served = e->n_host_waiting && serve_channels(e);
+  if (e->n_host_waiting)
+    serve_channels(e);
   do_all_chores(e);
   for (unsigned k = 0; k < e->n_workers; k++)
     fast_join_relays(&e->workers[k]);
   deliver_prints(e);
   if (FAST_TRACED)
-    deliver_events(e, served || e->n_workers > 1 || e->options.shuffle);
+    deliver_events(e);
 }

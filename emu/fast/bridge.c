@@ -22,7 +22,7 @@
 
 static const FastPlain *plain_of(const FastTile *t)
 {
-  return &t->threads[MAIN_THREAD].run->plain;
+  return thread_plain(&t->core.threads[MAIN_THREAD]);
 }
 
 /* ---- building --------------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ void fast_bridges_create(FastEngine *e)
   const Timing *timing = e->timing;
   e->bridge_arrival = fast_output_cycles(timing) + 2 * timing->hop;
   e->bridge_seen = e->bridge_arrival + (timing->ramp_down ? timing->ramp_down : 1);
-  e->bridges = !e->options.trace && timing->hop == 1 && e->router_slots >= FAST_SLOTS &&
+  e->bridges = !e->base.options.trace && timing->hop == 1 && e->router_slots >= FAST_SLOTS &&
                e->bridge_seen + 2 <= BRIDGE_PLACES;
   uint32_t room = e->bridges ? BRIDGE_PLACES - (e->bridge_seen + 2) : 0;
   e->stream_ahead = e->bridge_seen - 1 < room ? e->bridge_seen - 1 : room;
@@ -50,9 +50,9 @@ static bool queues_suffice(const FastEngine *e, const FastPlain *from, const Fas
 /* The tile does nothing but a streaming operation. */
 static bool only_streams(const FastTile *t)
 {
-  return t->set && t->running && t->vectors == 1u << MAIN_THREAD &&
-         t->threads[MAIN_THREAD].plain && plain_of(t)->stream && plain_of(t)->remaining > 1 &&
-         t->pending_due == NEVER && !t->flushing && !t->attended && !t->paused &&
+  return t->set && t->core.running && t->core.vectors == 1u << MAIN_THREAD &&
+         t->core.threads[MAIN_THREAD].plain && plain_of(t)->stream && plain_of(t)->remaining > 1 &&
+         t->core.pending_due == NEVER && !t->attended && !t->core.paused &&
          !(t->input_any & t->input_control);
 }
 
@@ -146,12 +146,12 @@ static bool routes_lead(const FastEngine *e, const FastTile *t)
   FastColor *c = &t->colors[slot];
   if (c->route & ROUTE_CHECKED)
     return true;
-  uint32_t there = program_neighbour(e->program, t->index, (Port)port);
+  uint32_t there = program_neighbour(e->base.program, t->core.index, (Port)port);
   if (there == (uint32_t)NO_TILE)
     return false;
-  uint8_t color = program_color_inside(e->program, there, t->set->color_of[slot],
+  uint8_t color = program_color_inside(e->base.program, there, t->set->color_of[slot],
                                        port_opposite((Port)port));
-  c->next[port] = e->sets[e->program->image->tile_colors[there]].slot_of[color];
+  c->next[port] = e->sets[e->base.program->image->tile_colors[there]].slot_of[color];
   if (c->next[port] == NO_SLOT)
     return false;
   c->route |= ROUTE_CHECKED;
@@ -188,7 +188,7 @@ static bool can_join(const FastEngine *e, const FastTile *from, const FastTile *
 
 static void start_settling(FastTile *t)
 {
-  FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
+  FastPlain *p = thread_plain(&t->core.threads[MAIN_THREAD]);
   if (!t->in && !t->out)
     p->settled = p->remaining;
 }
@@ -203,7 +203,8 @@ static void join(FastWorker *w, FastTile *from, unsigned port)
 {
   FastEngine *e = w->engine;
   uint32_t there = port == PORT_COUNT ? (uint32_t)NO_TILE
-                                      : program_neighbour(e->program, from->index, (Port)port);
+                                      : program_neighbour(e->base.program, from->core.index,
+                                                          (Port)port);
   FastTile *to = there == (uint32_t)NO_TILE ? NULL : &e->tiles[there];
   if (!to || !only_streams(to) || !can_join(e, from, to, port))
     return;
@@ -211,13 +212,13 @@ static void join(FastWorker *w, FastTile *from, unsigned port)
   *bridge = (FastBridge){.from = from, .to = to, .relay = may_relay(from),
                          .relayed = to->out && to->out->relay,
                          .upright = port == PORT_NORTH || port == PORT_SOUTH,
-                         .last = (uint32_t)e->cycle - 1};
+                         .last = (uint32_t)e->base.cycle - 1};
   start_settling(from);
   start_settling(to);
   from->out = to->in = bridge;
   w->bridges++;
   if (bridge->relay)
-    arrput(w->relays, from->index);
+    arrput(w->relays, from->core.index);
 }
 
 /* The neighbour that alone brings the operation's input, or NULL. */
@@ -226,7 +227,7 @@ static FastTile *feeder(const FastEngine *e, const FastTile *t, unsigned *port)
   const FastPlain *p = plain_of(t);
   for (*port = 0; p->in_slot != NO_SLOT && *port < PORT_RAMP; ++*port)
     if (t->colors[p->in_slot].open >> OPEN_RX_SHIFT == 1u << *port) {
-      uint32_t there = program_neighbour(e->program, t->index, (Port)*port);
+      uint32_t there = program_neighbour(e->base.program, t->core.index, (Port)*port);
       return there == (uint32_t)NO_TILE ? NULL : &e->tiles[there];
     }
   return NULL;
@@ -262,8 +263,8 @@ static uint32_t moves_until(const FastBridge *b, uint64_t cycle, unsigned n)
 
 void fast_catch_up(FastWorker *w, FastTile *t)
 {
-  FastThread *th = &t->threads[MAIN_THREAD];
-  FastPlain *p = &th->run->plain;
+  Thread *th = &t->core.threads[MAIN_THREAD];
+  FastPlain *p = thread_plain(th);
   unsigned n = p->ahead;
   if (!n)
     return;
@@ -278,8 +279,8 @@ void fast_catch_up(FastWorker *w, FastTile *t)
       if ((enters | leaves) & bit)
         stream_served(t, p, enters & bit, leaves & bit);
   }
-  if (w->stats.last_event < last)
-    w->stats.last_event = last;
+  if (w->log.stats.last_event < last)
+    w->log.stats.last_event = last;
   p->ahead = 0;
 }
 
@@ -287,8 +288,8 @@ void fast_catch_up(FastWorker *w, FastTile *t)
  * they sent arrives later than any neighbour is ahead. */
 static void roll_back(FastWorker *w, FastTile *t, uint64_t now)
 {
-  FastThread *th = &t->threads[MAIN_THREAD];
-  FastPlain *p = &th->run->plain;
+  Thread *th = &t->core.threads[MAIN_THREAD];
+  FastPlain *p = thread_plain(th);
   if (p->ahead && th->ready > now + 1) {
     uint32_t undone = (uint32_t)(th->ready - (now + 1));
     if (undone > p->ahead)
@@ -304,9 +305,9 @@ static void roll_back(FastWorker *w, FastTile *t, uint64_t now)
     t->out->tail -= undone;
     t->out->arrivals >>= undone;
     t->out->last -= undone;
-    w->stats.active_tile_cycles -= undone;
+    w->log.stats.active_tile_cycles -= undone;
     w->rolled_back += undone;
-    fast_wake(w, t->index, now + 1);
+    fast_wake(w, t->core.index, now + 1);
   }
   fast_catch_up(w, t);
 }
@@ -344,13 +345,13 @@ static void put_wavelet(FastWorker *w, const FastBridge *b, uint32_t payload, ui
   const Timing *timing = w->engine->timing;
   const FastPlain *x = plain_of(b->from), *y = plain_of(b->to);
   uint64_t in_output = arrival - timing->hop, ramp = in_output - timing->hop;
-  EngineStats *stats = &w->stats;
+  EngineStats *stats = &w->log.stats;
   if (ramp <= now && !b->relay)
     b->from->last_ramp_queue = (uint8_t)x->output;
   if (arrival <= now) {
     uint32_t meta = wavelet_meta(arrival + timing->ramp_down, y->in_color, 0);
     queue_put(w, b->to, y->input, false, (FastWavelet){payload, meta});
-    b->to->wavelets_seen++;
+    b->to->core.wavelets_seen++;
   } else if (in_output <= now) {
     unsigned port = (unsigned)__builtin_ctz(b->to->colors[y->in_slot].open >> OPEN_RX_SHIFT);
     slot_put(b->to, y->in_slot, (FastWavelet){payload, wavelet_meta(arrival, port, 0)});
@@ -370,11 +371,11 @@ static void put_wavelet(FastWorker *w, const FastBridge *b, uint32_t payload, ui
 static void settle(FastWorker *w, FastBridge *b)
 {
   uint32_t made = b->tail;
-  w->stats.wavelet_hops += made;
-  b->to->wavelets_seen += b->head;
+  w->log.stats.wavelet_hops += made;
+  b->to->core.wavelets_seen += b->head;
   if (b->relay)
     return;
-  w->stats.wavelets += made;
+  w->log.stats.wavelets += made;
   if (b->head)
     b->from->last_ramp_queue = (uint8_t)plain_of(b->from)->output;
 }
@@ -382,14 +383,14 @@ static void settle(FastWorker *w, FastBridge *b)
 /* The tile's elements since it has had a bridge. */
 static void settle_issues(FastWorker *w, FastTile *t)
 {
-  FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
+  FastPlain *p = thread_plain(&t->core.threads[MAIN_THREAD]);
   uint32_t issued = p->settled - p->remaining;
   if (t->in || t->out || !issued)
     return;
-  t->issues += issued;
-  t->last_issued[t->main_level] = MAIN_THREAD;
-  w->stats.groups += issued;
-  w->stats.elements += issued;
+  t->core.issues += issued;
+  t->core.last_issued[t->core.main_level] = MAIN_THREAD;
+  w->log.stats.groups += issued;
+  w->log.stats.elements += issued;
 }
 
 /* Those before it in a relay have to follow. */
@@ -406,11 +407,11 @@ static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
     put_wavelet(w, b, b->at[i % BRIDGE_PLACES].payload, arrival, now);
   }
   if (b->head != b->tail) {
-    fast_wake(w, b->from->index, now + 1);
-    fast_wake(w, b->to->index, now + 1);
+    fast_wake(w, b->from->core.index, now + 1);
+    fast_wake(w, b->to->core.index, now + 1);
   }
   if (b->relay && b->from->in)
-    fast_chore(w, b->from->index, CHORE_PART, NO_SLOT, now + 1);
+    fast_chore(w, b->from->core.index, CHORE_PART, NO_SLOT, now + 1);
   b->from->out = b->to->in = NULL;
   settle_issues(w, b->from);
   settle_issues(w, b->to);
@@ -433,7 +434,7 @@ void fast_part_all(FastEngine *e)
     bridges += e->workers[k].bridges;
   for (unsigned k = 0; bridges && k < e->n_workers; k++)
     for (size_t i = 0; i < arrlenu(e->workers[k].touched); i++)
-      fast_part(&e->workers[0], &e->tiles[e->workers[k].touched[i]], e->cycle - 1);
+      fast_part(&e->workers[0], &e->tiles[e->workers[k].touched[i]], e->base.cycle - 1);
   for (unsigned k = 0; k < e->n_workers; k++) {     /* what had to follow has gone as well */
     FastWorker *w = &e->workers[k];
     for (size_t i = 0; i < arrlenu(w->chores); i++)

@@ -66,10 +66,10 @@ static uint64_t sooner_wavelet(uint64_t a, uint32_t meta, uint64_t now)
 
 STEP uint64_t fast_next_due(const FastTile *t, uint64_t now)
 {
-  uint64_t due = sooner(NEVER, t->ready, now);
-  for (unsigned bits = t->vectors; bits; bits &= bits - 1)
-    due = sooner(due, t->threads[__builtin_ctz(bits)].ready, now);
-  due = sooner(due, t->pending_due, now);
+  uint64_t due = sooner(NEVER, t->core.ready, now);
+  for (unsigned bits = t->core.vectors; bits; bits &= bits - 1)
+    due = sooner(due, t->core.threads[__builtin_ctz(bits)].ready, now);
+  due = sooner(due, t->core.pending_due, now);
   for (unsigned bits = t->input_any; bits; bits &= bits - 1) {
     const FastQueue *q = &t->queues[__builtin_ctz(bits)].input;
     for (unsigned k = 0; k < q->count; k++)

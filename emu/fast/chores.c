@@ -13,11 +13,12 @@ static void settle_meeting(FastWorker *worker, const FastChore *meeting)
   Visit v = start_visits(worker);
   uint8_t color = t->set->color_of[meeting->slot];
   v.tile = t;
+  v.turn.tile = &t->core;
   FastWavelet all[FAST_SLOTS + 2 * PORT_COUNT];
   unsigned n = color_count(c), arrivals = c->saved >> ARRIVALS_SHIFT;
   unsigned arrived = (unsigned)__builtin_popcount(arrivals);
   for (unsigned i = 0; i < n; i++)
-    all[i] = i < FAST_SLOTS ? c->w[i] : spill_pop(&v, t->index, meeting->slot);
+    all[i] = i < FAST_SLOTS ? c->w[i] : spill_pop(&v, t->core.index, meeting->slot);
   for (unsigned i = n - arrived + 1; i < n; i++)
     for (unsigned k = i; k > n - arrived &&
                          wavelet_field(all[k].meta) < wavelet_field(all[k - 1].meta); k--) {
@@ -29,10 +30,10 @@ static void settle_meeting(FastWorker *worker, const FastChore *meeting)
     if (i < FAST_SLOTS)
       c->w[i] = all[i];
     else
-      spill_push(&v, t->index, meeting->slot, all[i]);
+      spill_push(&v, t->core.index, meeting->slot, all[i]);
   }
-  arrput(v.worker->faults,
-         ((Fault){.kind = FAULT_COLOR_MEETS, .cycle = meeting->cycle, .tile = t->index,
+  arrput(v.worker->log.faults,
+         ((Fault){.kind = FAULT_COLOR_MEETS, .cycle = meeting->cycle, .tile = t->core.index,
                   .color = color, .pc = PC_RETURN, .value = arrivals}));
 }
 
@@ -59,5 +60,5 @@ STEP HOT void row_chores(const Visit *v, uint32_t row)
   FastEngine *e = v->engine;
   for (uint32_t i = row; i < row + 2 && i < e->height; i++)
     if (UNLIKELY(arrlenu(e->chores[i])))
-      do_chores(v->worker, i, v->now);
+      do_chores(v->worker, i, v->turn.cycle);
 }

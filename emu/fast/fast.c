@@ -10,7 +10,7 @@
 
 static void make_sets(FastEngine *e)
 {
-  const Image *image = e->program->image;
+  const Image *image = e->base.program->image;
   e->sets = base_malloc(sizeof *e->sets * (image->n_color_sets + 1));
   memset(e->sets, 0, sizeof *e->sets * (image->n_color_sets + 1));
   for (uint32_t i = 0; i < image->n_color_sets; i++) {
@@ -34,48 +34,14 @@ static void make_sets(FastEngine *e)
   }
 }
 
-static void name_dsr(FastDsrMap *map, DsrFile file, unsigned number)
-{
-  if (map->place[file][number] == NO_SLOT)
-    map->place[file][number] = map->n++;
-}
-
-static void name_operand(FastDsrMap *map, const VecOperand *operand)
-{
-  if (operand->kind == VOPND_DSR)
-    name_dsr(map, operand->file, operand->number);
-}
-
-static void make_dsr_maps(FastEngine *e)
-{
-  uint32_t n = e->program->image->n_classes;
-  e->dsr_maps = base_malloc(sizeof *e->dsr_maps * (n + 1));
-  for (uint32_t i = 0; i < n; i++) {
-    const ClassCode *cls = &e->program->classes[i];
-    FastDsrMap *map = &e->dsr_maps[i];
-    map->n = 0;
-    memset(map->place, NO_SLOT, sizeof map->place);
-    for (uint32_t k = 0; k < cls->n_insns; k++) {
-      const Insn *insn = &cls->insns[k];
-      if (insn->op == OP_ldsr || insn->op == OP_dsrset || insn->op == OP_dsrget)
-        name_dsr(map, insn->file, insn->a);
-      if (insn->op != OP_vec)
-        continue;
-      name_operand(map, &insn->vec.dest);
-      name_operand(map, &insn->vec.src0);
-      name_operand(map, &insn->vec.src1);
-    }
-  }
-}
-
 static void make_channels(FastEngine *e)
 {
-  e->n_channels = e->program->image->channels ? e->program->image->channels : 1;
+  e->n_channels = e->base.program->image->channels ? e->base.program->image->channels : 1;
   e->channels = base_malloc(sizeof *e->channels * e->n_channels);
   for (unsigned i = 0; i < e->n_channels; i++)
-    e->channels[i] = (FastChannel){.last_tile = e->n_tiles - 1, .first = e->n_tiles};
+    e->channels[i] = (FastChannel){.out.last_tile = e->n_tiles - 1, .first = e->n_tiles};
   for (uint32_t first = 0; first < e->n_tiles; first += e->width) {   /* bands of rows */
-    FastChannel *channel = &e->channels[program_channel(e->program, first)];
+    FastChannel *channel = &e->channels[program_channel(e->base.program, first)];
     if (channel->first > first)
       channel->first = first;
     channel->end = first + e->width;
@@ -84,10 +50,10 @@ static void make_channels(FastEngine *e)
 
 static void make_geometry(FastEngine *e)
 {
-  const Machine *m = e->program->machine;
-  e->n_tiles = e->program->n_tiles;
-  e->width = e->program->image->width;
-  e->height = e->program->image->height;
+  const Machine *m = e->base.program->machine;
+  e->n_tiles = e->base.program->n_tiles;
+  e->width = e->base.program->image->width;
+  e->height = e->base.program->image->height;
   e->stride[PORT_EAST] = (ptrdiff_t)sizeof(FastTile);
   e->stride[PORT_SOUTH] = (ptrdiff_t)sizeof(FastTile) * e->width;
   e->stride[PORT_WEST] = -e->stride[PORT_EAST];
@@ -138,8 +104,8 @@ static void make_rows(FastEngine *e)
   unsigned n = e->n_workers;
   uint32_t strip = e->height / (4 * n), most = slanted_rows(BLOCK_SHARED), first = 0;
   strip = strip < STRIP_LEAST ? STRIP_LEAST : strip > most ? most : strip;
-  if (strip < slanted_rows(e->options.block))
-    strip = slanted_rows(e->options.block);
+  if (strip < slanted_rows(e->base.options.block))
+    strip = slanted_rows(e->base.options.block);
   for (e->block_most = BLOCK_MOST; n > 1 && e->block_most > 1; e->block_most--)
     if (slanted_rows(e->block_most) <= strip)
       break;
@@ -156,7 +122,7 @@ static void make_rows(FastEngine *e)
 
 static void make_workers(FastEngine *e)
 {
-  unsigned most = e->height / STRIP_LEAST, n = e->options.threads;
+  unsigned most = e->height / STRIP_LEAST, n = e->base.options.threads;
   e->n_workers = n > most ? most : n;
   if (e->n_workers == 0)
     e->n_workers = 1;
@@ -164,37 +130,29 @@ static void make_workers(FastEngine *e)
   for (unsigned i = 0; i < e->n_workers; i++) {
     FastWorker *worker = &e->workers[i];
     worker->engine = e;
-    worker->scratch = zeroed(sizeof *worker->scratch * DSR_FILE_COUNT);
-    worker->stats.first_event = NEVER;
+    worker->log.stats.first_event = NEVER;
   }
   make_rows(e);
 }
 
-/* Tiles that can do something of their own accord. */
 static void wake_starters(FastEngine *e)
 {
-  for (uint32_t t = 0; t < e->n_tiles; t++) {
-    const ClassCode *cls = program_class(e->program, t);
-    if (cls && (cls->image->start_entry != PC_RETURN ||
-                (cls->image->active & ~cls->image->blocked)))
+  for (uint32_t t = 0; t < e->n_tiles; t++)
+    if (tile_starts(program_class(e->base.program, t)))
       fast_wake(e->workers, t, 0);
-  }
 }
 
 static Engine *fast_create(Program *program, const EngineOptions *options)
 {
   FastEngine *e = base_malloc(sizeof *e);
   memset(e, 0, sizeof *e);
-  e->base.ops = &engine_fast;
-  e->program = program;
-  e->options = *options;
+  e->base = (Engine){.ops = &engine_fast, .program = program, .options = *options};
   e->timing = &program->timing;
   e->step = options->trace ? &fast_step_traced : &fast_step_plain;
   make_geometry(e);
   make_maps(e);
   make_workers(e);
   make_sets(e);
-  make_dsr_maps(e);
   fast_ahead_create(e);
   fast_bridges_create(e);
   make_channels(e);
@@ -211,11 +169,11 @@ static void fast_destroy(Engine *base)
   fast_ahead_destroy(e);
   fast_tiles_destroy(e);
   pthread_mutex_destroy(&e->spills_lock);
-  arrfree(e->faults);
+  arrfree(e->base.faults);
   arrfree(e->spills);
   for (uint32_t row = 0; row < e->height; row++)
     arrfree(e->chores[row]);
-  void *pieces[] = {e->sets, e->dsr_maps, e->channels, e->workers, e->awake, e->row_awake,
+  void *pieces[] = {e->sets, e->channels, e->workers, e->awake, e->row_awake,
                     e->chores, e->host_waiting, e->row_worker};
   for (size_t i = 0; i < ARRAY_COUNT(pieces); i++)
     free(pieces[i]);
@@ -224,17 +182,12 @@ static void fast_destroy(Engine *base)
 
 /* ---- interface -------------------------------------------------------------------------- */
 
-static uint64_t fast_cycle(const Engine *base)
-{
-  return ((const FastEngine *)base)->cycle;
-}
-
 static const EngineStats *fast_stats(const Engine *base)
 {
   FastEngine *e = (FastEngine *)(uintptr_t)base;
   e->stats = (EngineStats){.first_event = NEVER};
   for (unsigned k = 0; k < e->n_workers; k++) {
-    const EngineStats *add = &e->workers[k].stats;
+    const EngineStats *add = &e->workers[k].log.stats;
     EngineStats *sum = &e->stats;
     sum->first_event = add->first_event < sum->first_event ? add->first_event : sum->first_event;
     uint64_t ahead = e->workers[k].ahead_last;
@@ -259,106 +212,38 @@ static void fast_phase_begin(Engine *base)
 {
   FastEngine *e = (FastEngine *)base;
   for (unsigned k = 0; k < e->n_workers; k++) {
-    e->workers[k].stats.first_event = NEVER;
-    e->workers[k].stats.last_event = e->workers[k].ahead_last = 0;
+    e->workers[k].log.stats.first_event = NEVER;
+    e->workers[k].log.stats.last_event = e->workers[k].ahead_last = 0;
   }
 }
 
-static const Fault *fast_faults(const Engine *base, size_t *count)
-{
-  const FastEngine *e = (const FastEngine *)base;
-  *count = arrlenu(e->faults);
-  return e->faults;
-}
-
-static bool fast_touched(const Engine *base, uint32_t tile)
-{
-  return ((const FastEngine *)base)->tiles[tile].set != NULL;
-}
-
-static const Registers *fast_registers(Engine *base, uint32_t tile)
-{
-  const FastTile *t = &((FastEngine *)base)->tiles[tile];
-  return t->set ? &t->regs : NULL;
-}
-
-static FastTile *host_tile(FastEngine *e, uint32_t tile)
-{
-  FastTile *t = tile < e->n_tiles ? fast_touch(e->workers, tile) : NULL;
-  return t && t->cls ? t : NULL;
-}
-
-static bool fast_mem_read(Engine *base, uint32_t tile, uint32_t address, void *to, uint32_t bytes)
-{
-  FastTile *t = host_tile((FastEngine *)base, tile);
-  return t && mem_host_read(&t->mem, address, to, bytes);
-}
-
-static bool fast_mem_write(Engine *base, uint32_t tile, uint32_t address, const void *from,
-                           uint32_t bytes)
-{
-  FastTile *t = host_tile((FastEngine *)base, tile);
-  return t && mem_host_write(&t->mem, address, from, bytes);
-}
-
-/* Between cycles: e->cycle is the next to run. */
-static void host_wake(FastEngine *e, uint32_t tile, uint64_t cycle)
-{
-  if (cycle <= e->cycle)
-    fast_wake(e->workers, tile, e->cycle);
-  else
-    fast_timer(&e->workers[e->row_worker[tile / e->width]], tile, e->cycle, cycle);
-}
-
-static bool fast_launch(Engine *base, uint32_t tile, uint16_t entry)
+static Tile *fast_tile(Engine *base, uint32_t tile, bool touch)
 {
   FastEngine *e = (FastEngine *)base;
-  FastTile *t = host_tile(e, tile);
-  if (!t || t->launch_pending)
-    return false;
-  t->launch_pending = true;
-  t->launch_entry = entry;
-  host_wake(e, tile, e->cycle);
-  return true;
+  FastTile *t = touch ? fast_touch(e->workers, tile) : &e->tiles[tile];
+  return t->set ? &t->core : NULL;
 }
 
-static bool fast_post(Engine *base, uint32_t tile, unsigned color, uint32_t word, uint64_t cycle)
+static HostPort *fast_host(Engine *base, uint32_t tile, bool create)
 {
   FastEngine *e = (FastEngine *)base;
-  FastTile *t = host_tile(e, tile);
-  if (!t || color >= MAX_COLORS)
-    return false;
+  FastTile *t = &e->tiles[tile];
+  if (!create)
+    return t->host;
   if (!t->host)
-    t->host = fast_alloc(e->workers, sizeof *t->host, _Alignof(FastHost));
+    t->host = fast_alloc(e->workers, sizeof *t->host, _Alignof(HostPort));
   t->attended = e->hosted = true;
-  if (host_words_post(&t->host->posted, color, word, cycle))
-    host_wake(e, tile, cycle);
-  return true;
+  return t->host;
 }
 
-static size_t fast_take(Engine *base, uint32_t tile, unsigned color, uint32_t *words,
-                        uint64_t *cycles, size_t max)
+/* Between cycles: base->cycle is the next to run. */
+static void wake_for_host(Engine *base, uint32_t tile, uint64_t cycle)
 {
-  FastHost *host = ((FastEngine *)base)->tiles[tile].host;
-  size_t taken = 0, kept = 0;
-  for (size_t i = 0; host && i < arrlenu(host->sent); i++) {
-    if (host->sent[i].color != color || taken == max) {
-      host->sent[kept++] = host->sent[i];
-      continue;
-    }
-    words[taken] = host->sent[i].word;
-    if (cycles)
-      cycles[taken] = host->sent[i].cycle;
-    taken++;
-  }
-  if (taken)
-    arrsetlen(host->sent, kept);
-  return taken;
-}
-
-static uint32_t fast_unblock_count(Engine *base, uint32_t tile)
-{
-  return ((FastEngine *)base)->tiles[tile].unblocks;
+  FastEngine *e = (FastEngine *)base;
+  if (cycle <= base->cycle)
+    fast_wake(e->workers, tile, base->cycle);
+  else
+    fast_timer(&e->workers[e->row_worker[tile / e->width]], tile, base->cycle, cycle);
 }
 
 const EngineOps engine_fast = {
@@ -366,18 +251,21 @@ const EngineOps engine_fast = {
   .create = fast_create,
   .destroy = fast_destroy,
   .run = fast_run,
-  .cycle = fast_cycle,
+  .cycle = engine_cycle,
   .skip_to = fast_skip_to,
   .stats = fast_stats,
   .phase_begin = fast_phase_begin,
-  .faults = fast_faults,
+  .faults = engine_faults,
   .inspect = fast_inspect,
-  .touched = fast_touched,
-  .registers = fast_registers,
-  .mem_read = fast_mem_read,
-  .mem_write = fast_mem_write,
-  .launch = fast_launch,
-  .post = fast_post,
-  .take = fast_take,
-  .unblock_count = fast_unblock_count,
+  .touched = engine_touched,
+  .registers = engine_registers,
+  .mem_read = engine_mem_read,
+  .mem_write = engine_mem_write,
+  .launch = engine_launch,
+  .post = engine_post,
+  .take = engine_take,
+  .unblock_count = engine_unblock_count,
+  .tile = fast_tile,
+  .host = fast_host,
+  .wake = wake_for_host,
 };

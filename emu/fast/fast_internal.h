@@ -23,21 +23,13 @@
 #include <stddef.h>
 
 enum {
-  FAST_THREADS = 1 + MAX_MICROTHREADS,
-  MAIN_THREAD = 0,
-  NO_QUEUE = 0xff, NO_SLOT = 0xff,
-  LEVELS = 5,                   /* issue priorities: microthread low, main, medium, -, high */
-  LEVEL_UT_LOW = 0, LEVEL_MAIN = 1, LEVEL_UT_MEDIUM = 2, LEVEL_UT_HIGH = 4,
+  NO_SLOT = 0xff,
   FAST_SLOTS = 2,               /* of a color in the tile; more only after a hazard */
   CALENDAR = 128,               /* cycles that the map of awake tiles looks ahead */
   BLOCK_MOST = 16,              /* cycles of a block: see run.c */
   BLOCK_SLANT = 2,              /* rows by which each cycle of it is behind the one before */
   WORD_BITS = 64,
 };
-#define NEVER UINT64_MAX
-
-/* Idle and active state of a tile, beyond its memory (docs/architecture.md). */
-enum { FAST_IDLE_BYTES = 1024, FAST_ACTIVE_BYTES = 4096 };
 
 /* ---- wavelets --------------------------------------------------------------------------- */
 
@@ -85,7 +77,6 @@ typedef struct {
   uint16_t route;               /* ROUTE_* */
   uint8_t next[PORT_RAMP];      /* slot of the color in the router at that output, or NO_SLOT */
 } FastColor;
-_Static_assert(sizeof(FastColor) == 32, "two colors share a cache line");
 
 enum {
   ARRIVALS_SHIFT = 16, OPEN_COUNT = 0xff, OPEN_RX_SHIFT = 8,
@@ -96,8 +87,6 @@ enum {
   ROUTE_RX_SHIFT = 8, ROUTE_TX_SHIFT = 10, ROUTE_POSITION = 3,    /* positions; they are equal
                                    but while a wavelet with `advance` is inside */
 };
-typedef struct { uint16_t counter, limit1; bool limit2_used, off; } FastFilter;
-
 /* What all tiles with the same configuration of colors share. */
 typedef struct {
   uint8_t n;
@@ -128,26 +117,11 @@ typedef struct {
   bool stream;                  /* see stream.c; then: */
   uint8_t in_color, in_slot, out_slot;  /* NO_SLOT: no such operand */
 } FastPlain;
-_Static_assert(sizeof(FastPlain) <= 64, "one cache line");
 
 typedef struct {
   FastPlain plain;              /* if the thread says so */
   VecRun run;
 } FastRun;
-
-typedef struct {
-  FastRun *run;                 /* NULL: idle */
-  uint64_t ready;               /* next group not before */
-  uint64_t stall_since : 48;
-  uint64_t stall : 8;           /* StallCause, not yet in the statistics */
-  uint64_t plain : 1;           /* see plain.c */
-} FastThread;
-_Static_assert(sizeof(FastThread) == 24, "compact");
-
-/* A completion action, or a write to a priority register (address not 0), to come.  `value`: of an
- * action, the pc of its operation. */
-typedef struct { uint64_t cycle; Action action; uint16_t address, value; } FastAction;
-typedef struct { uint64_t cycle; uint32_t word; uint8_t color; } FastHostWord;
 
 /* Scalar instructions that the main thread has carried out before their cycle: where it was before,
  * and in which cycles they issue, a bit each from `from` on. */
@@ -161,18 +135,6 @@ typedef struct {
 
 /* A tile has instructions ahead only while it has no operation, so the two take turns in memory. */
 typedef union { FastRun run; FastAhead ahead; } FastWork;
-
-/* Where a class keeps which DSR: only those that its code names take room. */
-typedef struct {
-  uint8_t n;
-  uint8_t place[DSR_FILE_COUNT][MAX_DSRS];
-} FastDsrMap;
-
-/* What few tiles have. */
-typedef struct {
-  HostWords posted;
-  FastHostWord *sent;           /* stb_ds */
-} FastHost;
 
 typedef struct FastTile FastTile;
 
@@ -199,73 +161,29 @@ struct FastTile {
   _Alignas(64) const FastSet *set;     /* NULL: never touched */
   FastColor *colors;            /* by slot */
   FastBridge *in, *out;         /* of the only operation; NULL: its wavelets go by the router */
-  uint32_t index;
   uint32_t occupied;            /* colors with wavelets, a bit for each slot */
-  uint16_t vectors;             /* threads with a running operation, a bit each */
   uint16_t input_any, output_any;   /* queues with wavelets */
   uint16_t input_control;       /* queues that may hold a control wavelet */
-  uint16_t readers;             /* input queues that running operations read */
   uint8_t first_slot;           /* served first in the last cycle with a move */
   uint8_t last_ramp_queue;
-  uint8_t last_issued[LEVELS];
-  uint8_t main_level;
-  bool has_code;                /* else it is only a router */
-  bool running;                 /* a task or function; else idle and the scheduler may pick */
-  bool flushing;                /* some queue is to become empty */
   bool attended;                /* by the host: `host` is there */
   bool is_ahead;                /* some instruction of `ahead` issues later than now */
-  /* the second line; of the threads, the main one */
-  _Alignas(64) uint64_t pending_due;   /* NEVER: no action and no priority pending */
-  uint64_t wavelets_seen;
-  TileMem mem;
-  FastThread threads[FAST_THREADS];
+  Tile core;                    /* goes on into the second line, with the main thread at its end */
   _Alignas(64) FastQueues queues[MAX_QUEUES];
-  const ClassCode *cls;         /* NULL: no code */
   const uint8_t *data_queue;    /* by color: where its wavelets go */
-  uint64_t issues;
-  uint64_t ready;               /* next issue, or next pick when idle, not before */
-  uint64_t active, blocked, high;   /* by id; high: picked before the others */
   FastAhead *ahead;             /* NULL: none since its last operation */
-  FastHost *host;
-  uint16_t pc;
-  uint16_t launch_entry;
-  bool launch_pending;
-  uint8_t paused;               /* microthreads, a bit each */
-  uint8_t task, task_id;
-  bool overlaps;                /* the main thread goes on while its operation runs; then: */
-  bool waits;                   /* it has come to what has to wait for the operation */
-  Registers regs;
+  HostPort *host;
   RouterConfig **own;           /* by slot; NULL: no router register was ever written */
-  FastFilter *filters;          /* by slot; NULL: none */
-  FastAction *pending;          /* stb_ds, in order of issue */
-  uint16_t *blocked_at;         /* by block_place; NULL: no program has blocked anything */
-  DsrState *dsrs;               /* by the class' FastDsrMap */
-  /* configuration */
-  bool tsc_running;
-  uint32_t unblocks, torn_down;
-  TileRegisters registers;
-  uint64_t tsc_start, tsc_value, tsc_latch, perf_latch[2];
-  TileRecord record;
+  FilterState *filters;         /* by slot; NULL: none */
 };
-_Static_assert(offsetof(FastTile, pending_due) == 64, "the first line is full, no more");
-_Static_assert(offsetof(FastTile, threads) + sizeof(FastThread) <= 128, "the second likewise");
-
-_Static_assert(sizeof(FastTile) <= FAST_IDLE_BYTES, "an idle tile stays within its bound");
-/* A tile at work: every color configured, a running operation on the main thread and on two
- * microthreads, six numbers of queues, eight descriptors.  Bridges are for tiles with one
- * operation, instructions ahead for those with none. */
-_Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(FastWork) +
-                       8 * sizeof(DsrState) + 96 * sizeof(FastWavelet) <= FAST_ACTIVE_BYTES,
-               "an active tile stays within its bound");
 
 /* ---- the engine ------------------------------------------------------------------------- */
 
-typedef struct { uint64_t free_at; uint32_t last_tile; uint32_t first, end, waiting; } FastChannel;
+typedef struct { HostOut out; uint32_t first, end, waiting; } FastChannel;
 typedef struct { uint32_t tile; uint8_t slot; FastWavelet wavelet; } FastSpill;
 
 typedef struct FastEngine FastEngine;
 typedef struct { uint32_t first, end; } FastRows;
-typedef struct { uint64_t cycle; uint32_t tile; uint8_t byte; } FastPrint;
 
 /* The chores of a row after a cycle, before the next visit to any of its tiles. */
 typedef enum { CHORE_MEETING, CHORE_PART } FastChoreKind;   /* settle; take down bridges */
@@ -290,9 +208,8 @@ typedef struct {
   FastRows *rows[HALVES];       /* stb_ds */
   uint64_t due[CALENDAR / WORD_BITS];   /* cycles of the calendar in which tiles are awake */
   uint32_t visits;              /* in this block, elements ahead of their cycle included */
-  uint64_t last_change;         /* cycle after the last one in which anything changed */
+  TileLog log;                  /* of its tiles */
   uint64_t ahead_last;          /* last issue that was carried out ahead */
-  EngineStats stats;
   uint32_t *touched;            /* stb_ds, in order of touching */
   Timer *timers;                /* further ahead than the calendar */
   /* memory */
@@ -302,11 +219,6 @@ typedef struct {
   FastBridge **free_bridges;    /* stb_ds */
   int32_t bridges;              /* that it has built, less those that it has taken down */
   uint64_t rolled_back;         /* elements of streams, for tests to see that there are some */
-  DsrState (*scratch)[MAX_DSRS];/* descriptors of one operation at its issue and end */
-  /* findings of this cycle, stb_ds */
-  Fault *faults;
-  TraceEvent *events;
-  FastPrint *prints;
   uint32_t *host_calls;         /* tiles with a wavelet for the host */
   uint32_t *chores;             /* rows that have some */
   uint32_t *relays;             /* stb_ds, tiles that have become some */
@@ -320,12 +232,9 @@ typedef struct {
 extern const FastStep fast_step_plain, fast_step_traced;
 
 struct FastEngine {
-  Engine base;
+  Engine base;                  /* cycle: the first of the block that runs */
   const FastStep *step;
-  Program *program;
-  EngineOptions options;
   const Timing *timing;
-  uint64_t cycle;               /* the first of the block that runs, or the next one to run */
   unsigned block;               /* cycles of the block that runs */
   unsigned block_most;          /* that the rows of the workers allow */
   uint32_t visits;              /* a cycle, on average of the last ones */
@@ -343,7 +252,6 @@ struct FastEngine {
   FastTile *tiles;              /* zero until touched */
   FastSet *sets;                /* by color set */
   bool swaps;                   /* some color has a swap */
-  FastDsrMap *dsr_maps;         /* by class */
   ScalarCode **code;            /* by class and word */
   /* awake tiles by cycle of the calendar: a bit each, whole words for a row, and a byte for each
      row that has any */
@@ -363,8 +271,6 @@ struct FastEngine {
   bool hosted;                  /* the host has sent a wavelet or has been sent one */
   /* findings */
   EngineStats stats;            /* sums, made on request */
-  Fault *faults;                /* stb_ds */
-  bool stopped;
   FastSpill *spills;            /* stb_ds, oldest first */
   pthread_mutex_t spills_lock;  /* they are rare */
 };

@@ -37,52 +37,22 @@ static void inspect_color(const FastTile *t, unsigned slot, uint64_t now, Inspec
   }
 }
 
-/* Between cycles: what the running operation of a thread waits for, and with which operand. */
-static StallCause thread_waits(FastEngine *engine, FastTile *tile, unsigned thread, uint8_t *stream)
-{
-  Visit v = start_visits(engine->workers);
-  v.tile = tile;
-  GroupPlan group = {0};
-  StallCause cause = plan_general(&v, thread, &group);
-  *stream = group.stream;
-  return cause;
-}
-
-static void inspect_thread(FastEngine *e, FastTile *t, unsigned i, InspectThread *out)
-{
-  const VecRun *run = t->threads[i].run ? &t->threads[i].run->run : NULL;
-  if (i == MAIN_THREAD && t->running) {
-    out->state = THREAD_RUNNING;
-    out->pc = t->pc;
-    out->task = (TaskKind)t->task;
-    out->task_id = t->task_id;
-  }
-  if (!run)
-    return;
-  plain_sync(&t->threads[i]);
-  out->state = THREAD_VECTOR;
-  out->pc = run->pc;
-  out->run = run;
-  out->stalled = (StallCause)t->threads[i].stall;
-  out->stalled_since = t->threads[i].stall_since;
-  out->waiting = thread_waits(e, t, i, &out->stream);
-}
-
 void fast_inspect(Engine *base, uint32_t index, InspectTile *out)
 {
   FastEngine *e = (FastEngine *)base;
   FastTile *t = fast_touch(e->workers, index);
-  *out = (InspectTile){.has_code = t->cls != NULL, .active = t->active, .blocked = t->blocked,
-                       .record = &t->record, .paused = t->paused, .blocked_at = t->blocked_at,
-                       .wavelets_seen = t->wavelets_seen};
-  for (unsigned i = 0; i < FAST_THREADS; i++)
-    inspect_thread(e, t, i, &out->threads[i]);
+  Visit v = start_visits(e->workers);
+  v.tile = t;
+  v.turn.tile = &t->core;
+  for (unsigned threads = t->core.vectors; threads; threads &= threads - 1)
+    plain_sync(&t->core.threads[__builtin_ctz(threads)]);
+  engine_inspect(&v.turn, out);
   for (unsigned q = 0; q < MAX_QUEUES; q++) {
-    inspect_queue(&t->queues[q].input, e->input_capacity[q], e->cycle, &out->input[q]);
-    inspect_queue(&t->queues[q].output, e->output_capacity[q], e->cycle, &out->output[q]);
+    inspect_queue(&t->queues[q].input, e->input_capacity[q], e->base.cycle, &out->input[q]);
+    inspect_queue(&t->queues[q].output, e->output_capacity[q], e->base.cycle, &out->output[q]);
   }
   for (unsigned slot = 0; slot < t->set->n; slot++)
-    inspect_color(t, slot, e->cycle, &out->colors[t->set->color_of[slot]]);
+    inspect_color(t, slot, e->base.cycle, &out->colors[t->set->color_of[slot]]);
   if (t->host)
     out->host_pending = host_words_pending(&t->host->posted);
 }

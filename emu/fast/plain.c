@@ -8,7 +8,7 @@ STEP HOT StallCause plain_waits(const Visit *v, const FastPlain *p)
   const FastTile *t = v->tile;
   if (p->input != NO_QUEUE) {
     const FastQueue *q = &t->queues[p->input].input;
-    if (!q->count || !wavelet_seen(queue_at(q, 0)->meta, v->now))
+    if (!q->count || !wavelet_seen(queue_at(q, 0)->meta, v->turn.cycle))
       return STALL_INPUT;
   }
   if (p->output != NO_QUEUE &&
@@ -25,15 +25,16 @@ static unsigned plain_elements(const FastPlain *p)
 /* Whether all elements of a memory stream lie in the static data, aligned, one dimension. */
 static bool is_plain_memory(const FastTile *t, const VecRun *run, const VecStream *s)
 {
-  if (s->dimensions != 1 || s->circular || run->unbounded || (s->address & 1) || !t->mem.bytes ||
-      t->mem.tracked)
+  const TileMem *mem = &t->core.mem;
+  if (s->dimensions != 1 || s->circular || run->unbounded || (s->address & 1) || !mem->bytes ||
+      mem->tracked)
     return false;
   int64_t first = s->address;
   int64_t last = first + ((int64_t)run->remaining - 1) * s->strides[0] * s->element_bytes;
   int64_t low = first < last ? first : last, high = first < last ? last : first;
-  return low >= 0 && high + s->element_bytes <= t->cls->image->static_bytes &&
-         (high + s->element_bytes <= t->cls->image->code_address ||
-          low >= (int64_t)t->cls->code_end);
+  return low >= 0 && high + s->element_bytes <= t->core.cls->image->static_bytes &&
+         (high + s->element_bytes <= t->core.cls->image->code_address ||
+          low >= (int64_t)t->core.cls->code_end);
 }
 
 static bool is_plain_stream(const FastTile *t, const VecRun *run, const VecStream *s)
@@ -109,7 +110,7 @@ STEP HOT uint32_t plain_read(const FastTile *t, FastPlain *p, unsigned k)
 {
   uint32_t value = p->value[k];
   if (p->memory & 1u << k) {
-    memcpy(&value, t->mem.bytes + p->address[k], sizeof value);
+    memcpy(&value, t->core.mem.bytes + p->address[k], sizeof value);
     p->address[k] = (uint16_t)(p->address[k] + p->step[k]);
   }
   return value;
@@ -124,7 +125,7 @@ STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, 
   case VK_FMUL: return fp32_binary(FP_MUL, a, b);
   case VK_FMAC: return fp32_fma(b, p->scalar, a);
   default:
-    return vec_element((VecOp)p->operation, v->engine->program->image->fp16, a, b, p->scalar,
+    return vec_element((VecOp)p->operation, v->engine->base.program->image->fp16, a, b, p->scalar,
                        &carry);
   }
 }
@@ -137,7 +138,7 @@ STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
     output_push(v, p->output, (FastWavelet){value, meta});
   } else if (p->memory & 1u << PLAIN_DEST) {
     uint16_t address = p->address[PLAIN_DEST];
-    memcpy(v->tile->mem.bytes + address, &value, sizeof value);
+    memcpy(v->tile->core.mem.bytes + address, &value, sizeof value);
     p->address[PLAIN_DEST] = (uint16_t)(address + p->step[PLAIN_DEST]);
   }
 }
@@ -150,9 +151,9 @@ static HOT bool plain_conflict(const FastEngine *e, const FastPlain *p)
 
 static RARE void plain_finish(Visit *v, unsigned thread, unsigned extra)
 {
-  FastThread *th = &v->tile->threads[thread];
+  Thread *th = &v->tile->core.threads[thread];
   plain_sync(th);
-  finish_group(v, thread, &th->run->run, extra);
+  vector_end(&v->turn, thread, extra);
 }
 
 static HOT void plain_element(Visit *v, FastPlain *p, bool last)
@@ -166,30 +167,31 @@ static HOT void plain_element(Visit *v, FastPlain *p, bool last)
 STEP HOT void plain_group(Visit *v, unsigned thread)
 {
   FastTile *t = v->tile;
-  FastThread *th = &t->threads[thread];
+  Thread *th = &t->core.threads[thread];
   FastEngine *e = v->engine;
-  FastPlain *p = &th->run->plain;
+  FastPlain *p = thread_plain(th);
   unsigned extra = plain_conflict(e, p) ? e->timing->bank_conflict : 0;
   unsigned elements = plain_elements(p);
   bool last_group = !p->unbounded && elements == p->remaining;
-  EVENT(v, .kind = EV_GROUP, .pc = th->run->run.pc, .thread = (uint8_t)thread,
+  EVENT(v, .kind = EV_GROUP, .pc = th->run->pc, .thread = (uint8_t)thread,
         .count = (uint16_t)elements);
   if (FAST_TRACED && extra)
-    EVENT(v, .kind = EV_STALL, .pc = th->run->run.pc, .id = STALL_BANK, .thread = (uint8_t)thread,
+    EVENT(v, .kind = EV_STALL, .pc = th->run->pc, .id = STALL_BANK, .thread = (uint8_t)thread,
           .payload = extra);
   if (p->input != NO_QUEUE)
     p->value[p->input_stream] = input_take(v, p->input).payload;
   plain_element(v, p, last_group);
   for (unsigned left = elements; UNLIKELY(left > 1); left--)
     plain_element(v, p, false);
-  v->worker->stats.groups++;
-  v->worker->stats.elements += elements;
+  v->worker->log.stats.groups++;
+  v->worker->log.stats.elements += elements;
   if (UNLIKELY(extra))
-    v->worker->stats.stalls[STALL_BANK] += extra;
+    v->worker->log.stats.stalls[STALL_BANK] += extra;
   if (!p->unbounded)
     p->remaining -= elements;
   bool in_memory = p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded;
-  th->ready = v->now + 1 + extra + vec_rest(e->timing, in_memory, p->remaining, elements);
+  th->ready = v->turn.cycle + 1 + extra +
+              vec_rest(e->timing, in_memory, p->remaining, elements);
   if (UNLIKELY(last_group))
     plain_finish(v, thread, extra);
 }

@@ -1,7 +1,8 @@
 /* Fast engine, one step: pushes to queues and pops from them, with their events. */
 #include "emu/fast/step.h"
 
-STEP HOT FastWavelet input_take(Visit *v, unsigned queue)
+/* Without an event. */
+STEP HOT FastWavelet input_drop(Visit *v, unsigned queue)
 {
   FastTile *t = v->tile;
   FastQueue *q = &t->queues[queue].input;
@@ -11,17 +12,19 @@ STEP HOT FastWavelet input_take(Visit *v, unsigned queue)
     t->input_control &= (uint16_t)~(1u << queue);
   }
   v->popped[queue]++;
+  return w;
+}
+
+STEP HOT FastWavelet input_take(Visit *v, unsigned queue)
+{
+  FastWavelet w = input_drop(v, queue);
   EVENT(v, .kind = EV_POP, .queue = (uint8_t)queue, .color = wavelet_field(w.meta),
         .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
   return w;
 }
 
-STEP FastWavelet input_pop(Visit *v, unsigned queue)
-{
-  return input_take(v, queue);
-}
-
-STEP HOT void output_push(Visit *v, unsigned queue, FastWavelet w)
+/* Without an event. */
+STEP HOT void output_put(Visit *v, unsigned queue, FastWavelet w)
 {
   FastTile *t = v->tile;
   FastQueue *q = &t->queues[queue].output;
@@ -33,6 +36,11 @@ STEP HOT void output_push(Visit *v, unsigned queue, FastWavelet w)
   *queue_at(q, count) = w;
   q->count = (uint16_t)(count + 1);
   t->output_any |= (uint16_t)(1u << queue);
+}
+
+STEP HOT void output_push(Visit *v, unsigned queue, FastWavelet w)
+{
+  output_put(v, queue, w);
   EVENT(v, .kind = EV_PUSH, .output = true, .queue = (uint8_t)queue,
         .color = wavelet_field(w.meta), .payload = w.payload,
         .control = (w.meta & META_CONTROL) != 0);
@@ -54,7 +62,7 @@ STEP HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w
   t->input_any |= (uint16_t)(1u << queue);
   if (UNLIKELY(w.meta & META_CONTROL))
     t->input_control |= (uint16_t)(1u << queue);
-  t->wavelets_seen++;
+  t->core.wavelets_seen++;
   EVENT(v, .kind = EV_PUSH, .queue = (uint8_t)queue, .color = (uint8_t)color,
         .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
 }

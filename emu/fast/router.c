@@ -3,20 +3,18 @@
 
 #include "stb_ds.h"
 
-enum { INDEX_SHIFT = 16 };
-
 /* Before the first change of a cycle: what others may still look at. */
 static HOT void color_save(const Visit *v, FastColor *c)
 {
-  if (c->stamp == (uint32_t)v->now)
+  if (c->stamp == (uint32_t)v->turn.cycle)
     return;
-  c->stamp = (uint32_t)v->now;
+  c->stamp = (uint32_t)v->turn.cycle;
   c->saved = c->open;
 }
 
 STEP HOT unsigned open_at_start(const Visit *v, const FastColor *c)
 {
-  return c->stamp == (uint32_t)v->now ? c->saved : c->open;
+  return c->stamp == (uint32_t)v->turn.cycle ? c->saved : c->open;
 }
 
 STEP HOT bool step_color_accepts(const Visit *v, const FastColor *c, PortMask enters)
@@ -25,37 +23,14 @@ STEP HOT bool step_color_accepts(const Visit *v, const FastColor *c, PortMask en
   return (open & OPEN_COUNT) < v->engine->router_slots && (open >> OPEN_RX_SHIFT & enters);
 }
 
-/* ---- positions -------------------------------------------------------------------------- */
-
-static unsigned advanced(const ImageColorConfig *config, unsigned position)
-{
-  if (position + 1 < MAX_SWITCH_POSITIONS && config->positions[position + 1].valid)
-    return position + 1;
-  return config->ring ? 0 : position;
-}
-
-static unsigned commanded(const ImageColorConfig *config, unsigned position,
-                          SwitchCommand command)
-{
-  switch (command) {
-  case CMD_SWITCH_ADV: return advanced(config, position);
-  case CMD_SWITCH_RST: return 0;
-  case CMD_NOP: case CMD_TEARDOWN: default: return position;
-  }
-}
-
-/* Closes the inputs that the control wavelets in the slots are going to close: what follows one
- * must not slip in. */
+/* Closes the inputs that the control wavelets in the slots are going to close. */
 static RARE void close_inputs(FastColor *c, const ImageColorConfig *config)
 {
   unsigned position = color_rx_position(c), count = color_count(c);
   for (unsigned i = 0; i < count && i < FAST_SLOTS; i++) {
-    const FastWavelet *w = &c->w[i];
-    SwitchCommand command =
-      w->meta & META_CONTROL ? control_command(w->payload, 0).command : CMD_NOP;
-    position = commanded(config, position, command);
-    unsigned rx = command == CMD_TEARDOWN ? 0 : config->positions[position].rx;
-    c->open &= (uint16_t)(OPEN_COUNT | rx << OPEN_RX_SHIFT);
+    unsigned open = switch_leaves_open(config, &position, c->w[i].payload,
+                                       c->w[i].meta & META_CONTROL);
+    c->open &= (uint16_t)(OPEN_COUNT | open << OPEN_RX_SHIFT);
   }
 }
 
@@ -87,14 +62,14 @@ STEP RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
 
 STEP RARE void add_chore(Visit *v, const FastTile *t, FastChoreKind kind, unsigned slot)
 {
-  fast_chore(v->worker, t->index, kind, slot, v->now);
-  wake(v, t->index);
+  fast_chore(v->worker, t->core.index, kind, slot, v->turn.cycle);
+  wake_next(v, t->core.index);
 }
 
 /* A wavelet gets to a tile with bridges.  If it does not belong to the stream, they have to go. */
 static RARE void disturb(Visit *v, const FastTile *t, unsigned slot, uint32_t meta)
 {
-  const FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
+  const FastPlain *p = thread_plain(&t->core.threads[MAIN_THREAD]);
   bool own = slot == p->in_slot || slot == p->out_slot;
   if (!own || (meta & (META_CONTROL | META_ADVANCE)))
     add_chore(v, t, CHORE_PART, slot);
@@ -113,7 +88,7 @@ STEP HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, Fast
   if (LIKELY(count < FAST_SLOTS))
     c->w[count] = w;
   else
-    spill_push(v, t->index, slot, w);
+    spill_push(v, t->core.index, slot, w);
   c->open++;
   t->occupied |= 1u << slot;
   if (UNLIKELY(t->in || t->out))
@@ -131,7 +106,7 @@ STEP HOT void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c)
   if (count == 1)
     t->occupied &= ~(1u << slot);
   else if (UNLIKELY(count > FAST_SLOTS))
-    c->w[FAST_SLOTS - 1] = spill_pop(v, t->index, slot);
+    c->w[FAST_SLOTS - 1] = spill_pop(v, t->core.index, slot);
 }
 
 /* ---- changes of positions, filters ------------------------------------------------------- */
@@ -147,53 +122,9 @@ static RARE void set_positions(Visit *v, FastColor *c, const ImageColorConfig *c
   v->wake_all = true;
 }
 
-static bool filter_passes(const FastFilter *now, const ImageFilter *filter, const FastWavelet *w)
-{
-  bool control = w->meta & META_CONTROL;
-  unsigned index = w->payload >> INDEX_SHIFT;
-  if (filter->off)
-    return true;
-  switch (filter->kind) {
-  case FILTER_COUNTER: case FILTER_SPARSE:
-    if (now->off)
-      return true;
-    if (filter->filter_control)
-      return control && now->counter == filter->max_counter;
-    return now->counter <= filter->max_counter;
-  case FILTER_RANGE:
-    return control || (index >= filter->limit1 && index <= filter->max_counter);
-  case FILTER_NONE: default:
-    return true;
-  }
-}
-
-static FastFilter *fast_filter(const FastTile *t, unsigned color)
+static FilterState *fast_filter(const FastTile *t, unsigned color)
 {
   return &t->filters[t->set->slot_of[color]];
-}
-
-static bool filter_counts(const ImageFilter *filter, const FastWavelet *w)
-{
-  if (filter->off || (filter->kind != FILTER_COUNTER && filter->kind != FILTER_SPARSE))
-    return false;
-  return w->meta & META_CONTROL ? filter->count_control : filter->count_data;
-}
-
-static void filter_step(FastFilter *now, const ImageFilter *filter)
-{
-  if (now->counter != now->limit1) {
-    now->counter++;
-    return;
-  }
-  now->counter = 0;
-  if (filter->kind != FILTER_SPARSE)
-    return;
-  if (filter->has_limit2 && !now->limit2_used) {
-    now->limit1 = filter->limit2;
-    now->limit2_used = true;
-  } else {
-    now->off = true;
-  }
 }
 
 /* ---- outputs ---------------------------------------------------------------------------- */
@@ -213,19 +144,19 @@ static RARE bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask por
   for (unsigned p = 0; p < PORT_RAMP; p++) {
     if (!(ports >> p & 1))
       continue;
-    uint32_t next = program_neighbour(v->engine->program, v->tile->index, (Port)p);
+    uint32_t next = program_neighbour(v->engine->base.program, v->tile->core.index, (Port)p);
     Port enters = port_opposite((Port)p);
     if (next == (uint32_t)NO_TILE) {
       *inside = false;
       continue;
     }
-    const FastSet *set = &v->engine->sets[v->engine->program->image->tile_colors[next]];
-    uint8_t there = program_color_inside(v->engine->program, next, color, enters);
+    const FastSet *set = &v->engine->sets[v->engine->base.program->image->tile_colors[next]];
+    uint8_t there = program_color_inside(v->engine->base.program, next, color, enters);
     c->next[p] = set->slot_of[there];
     if (c->next[p] != NO_SLOT)
       continue;
-    arrput(v->worker->faults,
-           ((Fault){.cycle = v->now, .tile = next, .color = there, .pc = PC_RETURN,
+    arrput(v->worker->log.faults,
+           ((Fault){.cycle = v->turn.cycle, .tile = next, .color = there, .pc = PC_RETURN,
                     .kind = FAULT_NO_COLOR_CONFIG, .value = enters}));
     return false;
   }
@@ -236,7 +167,7 @@ static RARE bool ports_exist(Visit *v, FastColor *c, uint8_t color, PortMask por
 static RARE bool untouched_accepts(const Visit *v, const FastTile *t, unsigned slot,
                                    PortMask enters)
 {
-  const Image *image = v->engine->program->image;
+  const Image *image = v->engine->base.program->image;
   const FastSet *set = &v->engine->sets[image->tile_colors[t - v->engine->tiles]];
   const ImageColorConfig *config = set->config[slot];
   return !config->teardown && (config->positions[config->current].rx & enters);
@@ -268,14 +199,11 @@ static RARE bool odd_outputs(Visit *v, FastColor *c, uint8_t color, const FastWa
   *to = c->route & ROUTE_TX;
   if (c->route & ROUTE_SUSPENDED)
     return false;
-  if ((w->meta & META_CONTROL) && control_command(w->payload, 0).ce_ignore)
-    *to &= (PortMask)~port_bit(PORT_RAMP);
-  if ((c->route & ROUTE_FILTERED) && (*to & port_bit(PORT_RAMP))) {
-    const ImageFilter *filter = &fast_config(v->tile, color)->filter;
-    *counted = filter_counts(filter, w);
-    if (!filter_passes(fast_filter(v->tile, color), filter, w))
-      *to &= (PortMask)~port_bit(PORT_RAMP);
-  }
+  static const ImageFilter none = {.kind = FILTER_NONE};
+  bool filtered = c->route & ROUTE_FILTERED;
+  *to = router_outputs(filtered ? &fast_config(v->tile, color)->filter : &none,
+                       filtered ? fast_filter(v->tile, color) : NULL, *to, w->payload,
+                       w->meta & META_CONTROL, counted);
   if (c->route & ROUTE_CHECKED)
     return true;
   bool inside;
@@ -296,35 +224,18 @@ static void switch_event(Visit *v, uint8_t color, unsigned from, unsigned to)
           .new_position = (uint8_t)to);
 }
 
-static RARE void tear_down(Visit *v, FastColor *c, uint8_t color)
-{
-  FastTile *t = v->tile;
-  unsigned id = v->engine->program->machine->teardown_task;
-  c->route |= ROUTE_SUSPENDED;
-  t->torn_down |= 1u << color;
-  if (!t->cls || !step_bit(t->cls->local_ids, id))
-    return;
-  t->active |= UINT64_C(1) << id;
-  EVENT(v, .kind = EV_ACTIVATE, .id_kind = ID_TASK, .id = (uint8_t)id);
-}
-
-/* Carries out the wavelet's first command at this router and returns the payload that goes on:
- * the outputs were chosen before, so the order is route, command, pop (docs/cycle-model.md). */
+/* Carries out the wavelet's first command at this router and returns the payload that goes on. */
 static RARE uint32_t execute_command(Visit *v, FastColor *c, uint8_t color, uint32_t payload)
 {
   const ImageColorConfig *config = fast_config(v->tile, color);
-  SwitchCommand command = control_command(payload, 0).command;
-  unsigned before_tx = color_tx_position(c);
-  unsigned rx = commanded(config, color_rx_position(c), command);
-  unsigned tx = commanded(config, before_tx, command);
-  bool changed = tx != before_tx;
-  if (command == CMD_TEARDOWN)
-    tear_down(v, c, color);
-  if (command != CMD_NOP)
-    set_positions(v, c, config, rx, tx);
-  bool pop = config->pop == POP_ALWAYS || (config->pop == POP_ON_ADVANCE && changed) ||
-             (config->pop == POP_ON_ADVANCE_NOP && (changed || command == CMD_NOP));
-  return pop ? control_pop(payload) : payload;
+  SwitchStep step = switch_execute(config, color_rx_position(c), color_tx_position(c), payload);
+  if (step.tears_down) {
+    c->route |= ROUTE_SUSPENDED;
+    tile_tear_down(&v->turn, color);
+  }
+  if (control_command(payload, 0).command != CMD_NOP)
+    set_positions(v, c, config, step.rx, step.tx);
+  return step.payload;
 }
 
 /* A slot of a full color becomes free: every unit that may send there looks again. */
@@ -347,8 +258,8 @@ STEP HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, 
   if (UNLIKELY(!next->set))
     fast_touch(v->worker, (uint32_t)(next - v->engine->tiles));
   slot_push(v, next, slot, &next->colors[slot], w, port_opposite(port));
-  wake(v, next->index);
-  v->worker->stats.wavelet_hops++;
+  wake_next(v, next->core.index);
+  v->worker->log.stats.wavelet_hops++;
 }
 
 static HOT void moved(Visit *v, unsigned slot, PortMask to)
@@ -361,9 +272,8 @@ static HOT void moved(Visit *v, unsigned slot, PortMask to)
 
 static RARE void note_leaving(Visit *v, uint8_t color, Port port, Port from)
 {
-  arrput(v->worker->faults,
-         ((Fault){.cycle = v->now, .tile = v->tile->index, .color = color, .pc = PC_RETURN,
-                  .kind = FAULT_LEAVES_FABRIC, .value = port, .value2 = from}));
+  turn_fault(&v->turn, (Fault){.color = color, .pc = PC_RETURN, .kind = FAULT_LEAVES_FABRIC,
+                               .value = port, .value2 = from});
 }
 
 /* To several outputs or none, or a wavelet that does more than move. */
@@ -386,7 +296,8 @@ static RARE void move_any(Visit *v, FastColor *c, unsigned slot, FastWavelet w, 
   switch_event(v, color, before_tx, color_tx_position(c));
   if (w.meta & META_ADVANCE) {
     const ImageColorConfig *config = fast_config(t, color);
-    set_positions(v, c, config, color_rx_position(c), advanced(config, color_tx_position(c)));
+    set_positions(v, c, config, color_rx_position(c),
+                  switch_advanced(config, color_tx_position(c)));
   }
   w.meta &= (uint32_t)~META_ADVANCE;
   for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
@@ -433,7 +344,7 @@ static HOT void move_color(Visit *v, unsigned slot)
   FastWavelet w = c->w[0];
   PortMask to = c->route & ROUTE_TX;
   bool counted = false;
-  if (!(open_at_start(v, c) & OPEN_COUNT) || !wavelet_seen(w.meta, v->now))
+  if (!(open_at_start(v, c) & OPEN_COUNT) || !wavelet_seen(w.meta, v->turn.cycle))
     return;
   bool odd = (w.meta & (META_CONTROL | META_ADVANCE)) || (c->route & ROUTE_ODD) != ROUTE_CHECKED;
   if (UNLIKELY(odd) &&
@@ -476,18 +387,18 @@ static HOT void plan_ramp_queue(Visit *v, unsigned queue)
   const FastTile *t = v->tile;
   const FastWavelet *w = queue_at(&t->queues[queue].output, 0);
   uint8_t inside = wavelet_field(w->meta);
-  if (!wavelet_seen(w->meta, v->now))
+  if (!wavelet_seen(w->meta, v->turn.cycle))
     return;
   if (UNLIKELY(step_is_host_color(v, inside))) {
     v->host_head = true;
     return;
   }
   if (UNLIKELY(t->set->swaps))
-    inside = program_color_inside(v->engine->program, t->index, inside, PORT_RAMP);
+    inside = program_color_inside(v->engine->base.program, t->core.index, inside, PORT_RAMP);
   unsigned slot = t->set->slot_of[inside];
   if (UNLIKELY(slot == NO_SLOT)) {
-    arrput(v->worker->faults,
-           ((Fault){.kind = FAULT_NO_COLOR_CONFIG, .cycle = v->now, .tile = t->index,
+    arrput(v->worker->log.faults,
+           ((Fault){.kind = FAULT_NO_COLOR_CONFIG, .cycle = v->turn.cycle, .tile = t->core.index,
                     .color = inside, .pc = PC_RETURN, .value = PORT_RAMP}));
     return;
   }
@@ -512,7 +423,8 @@ static RARE void plan_host_in(Visit *v)
   for (size_t i = 0; i < arrlenu(words->lanes); i++) {
     HostLane *lane = &words->lanes[i];
     const PostedWord *word = host_lane_head(lane);
-    if (word && word->cycle <= v->now && queue_accepts(v, v->tile->data_queue[lane->color]) &&
+    if (word && word->cycle <= v->turn.cycle &&
+        queue_accepts(v, v->tile->data_queue[lane->color]) &&
         (!v->host_in || word->number < host_lane_head(v->host_in)->number))
       v->host_in = lane;
   }
@@ -530,12 +442,12 @@ static HOT void commit_ramp(Visit *v)
     uint8_t color = t->set->color_of[v->ramp_slot];
     unsigned before_rx = color_rx_position(c);
     const ImageColorConfig *config = fast_config(t, color);
-    set_positions(v, c, config, advanced(config, before_rx), color_tx_position(c));
+    set_positions(v, c, config, switch_advanced(config, before_rx), color_tx_position(c));
     switch_event(v, color, before_rx, color_rx_position(c));
   }
   slot_push(v, t, v->ramp_slot, c, w, PORT_RAMP);
   t->last_ramp_queue = (uint8_t)queue;
-  v->worker->stats.wavelets++;
+  v->worker->log.stats.wavelets++;
 }
 
 static RARE void commit_host_in(Visit *v)
@@ -544,55 +456,16 @@ static RARE void commit_host_in(Visit *v)
   uint32_t word = v->host_in->words[v->host_in->at++].word;
   EVENT(v, .kind = EV_HOST_IN, .color = color, .payload = word);
   input_push(v, v->tile->data_queue[color], color, (FastWavelet){word, 0});
-  v->changed = true;
+  v->turn.changed = true;
 }
 
 /* The channel takes from waiting tiles when it is free: serve_channels. */
 static RARE void wait_for_host(Visit *v)
 {
-  arrput(v->worker->host_calls, v->tile->index);
+  arrput(v->worker->host_calls, v->tile->core.index);
 }
 
 /* ---- registers --------------------------------------------------------------------------- */
-
-static RouterNow router_now(const FastTile *t, unsigned slot)
-{
-  const FastColor *c = &t->colors[slot];
-  RouterNow now = {.position = (uint8_t)color_rx_position(c),
-                   .suspended = (c->route & ROUTE_SUSPENDED) != 0};
-  if (c->route & ROUTE_FILTERED) {
-    now.counter = t->filters[slot].counter;
-    now.limit = t->filters[slot].limit1;
-  }
-  return now;
-}
-
-static bool router_has(const FastTile *t, uint16_t base, unsigned color)
-{
-  return router_config_has(base, fast_color(t, color) ? fast_config(t, color) : NULL);
-}
-
-STEP bool router_read(const Visit *v, uint16_t address, uint16_t *value)
-{
-  const FastTile *t = v->tile;
-  uint16_t base = config_reg_at(address)->address;
-  unsigned color = address - base, slot = t->set->slot_of[color];
-  if (!router_has(t, base, color))
-    return false;
-  const RouterConfig *own = t->own ? t->own[slot] : NULL;
-  *value = router_config_read(base, fast_config(t, color), own, router_now(t, slot));
-  return true;
-}
-
-STEP bool router_write(Visit *v, uint16_t address, uint16_t value)
-{
-  uint16_t base = config_reg_at(address)->address;
-  if (!router_has(v->tile, base, address - base))
-    return false;
-  v->router_register = address;
-  v->router_value = value;
-  return true;
-}
 
 static RouterConfig *own_config(Visit *v, unsigned slot)
 {
@@ -609,13 +482,13 @@ static RouterConfig *own_config(Visit *v, unsigned slot)
 /* Behind everything else of the cycle, which still goes by the old configuration. */
 STEP RARE void commit_register(Visit *v)
 {
-  uint16_t base = config_reg_at(v->router_register)->address;
-  unsigned slot = v->tile->set->slot_of[v->router_register - base];
+  uint16_t base = config_reg_at(v->turn.router_register)->address;
+  unsigned slot = v->tile->set->slot_of[v->turn.router_register - base];
   FastColor *c = &v->tile->colors[slot];
   RouterConfig *own = own_config(v, slot);
-  RouterNow now = router_now(v->tile, slot);
+  RouterNow now = color_now(v->tile, slot);
   unsigned tx = color_tx_position(c);
-  router_config_write(base, v->router_value, own, &now);
+  router_config_write(base, v->turn.router_value, own, &now);
   if (base == CFG_COLOR_SWITCH)
     tx = now.position;
   color_save(v, c);
@@ -640,7 +513,7 @@ STEP HOT void visit_router(Visit *v)
   if (v->ramp_queue != NO_QUEUE)
     commit_ramp(v);
   if (v->moved || v->ramp_queue != NO_QUEUE)
-    v->changed = true;
+    v->turn.changed = true;
   if (UNLIKELY(v->host_in))
     commit_host_in(v);
   if (UNLIKELY(v->host_head))

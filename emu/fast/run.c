@@ -8,8 +8,6 @@
 
 #include "stb_ds.h"
 
-#include <stdlib.h>
-
 /* ---- the clock -------------------------------------------------------------------------- */
 
 /* Stamps that lie in the past are moved to now, so that they never look as if in the future. */
@@ -44,9 +42,9 @@ static void freshen(FastEngine *e, uint64_t now)
 {
   for (unsigned k = 0; k < e->n_workers; k++)
     for (size_t i = 0; i < arrlenu(e->workers[k].touched); i++)
-      freshen_tile(&e->tiles[e->workers[k].touched[i]], e->cycle, now);
+      freshen_tile(&e->tiles[e->workers[k].touched[i]], e->base.cycle, now);
   for (size_t i = 0; i < arrlenu(e->spills); i++)
-    freshen_wavelet(&e->spills[i].wavelet, e->cycle, now);
+    freshen_wavelet(&e->spills[i].wavelet, e->base.cycle, now);
   e->freshened = now;
 }
 
@@ -55,7 +53,7 @@ static void set_cycle(FastEngine *e, uint64_t now)
 {
   if (now - e->freshened >= FRESHEN_CYCLES)
     freshen(e, now);
-  e->cycle = now;
+  e->base.cycle = now;
 }
 
 /* The first cycle of the calendar from `now` on in which a tile of the worker's is awake. */
@@ -84,16 +82,15 @@ static uint64_t soonest(const FastEngine *e)
 {
   uint64_t due = NEVER;
   for (unsigned k = 0; k < e->n_workers; k++) {
-    uint64_t timer = soonest_timer(&e->workers[k], e->cycle);
+    uint64_t timer = soonest_timer(&e->workers[k], e->base.cycle);
     due = timer < due ? timer : due;
   }
-  uint64_t num = e->timing->host_wavelets_num ? e->timing->host_wavelets_num : 1;
   for (unsigned i = 0; e->n_host_waiting && i < e->n_channels; i++) {
-    uint64_t free_at = (e->channels[i].free_at + num - 1) / num;
+    uint64_t free_at = host_out_due(&e->channels[i].out, e->timing);
     if (e->channels[i].waiting && free_at < due)
       due = free_at;
   }
-  return due > e->cycle || due == NEVER ? due : e->cycle;
+  return due > e->base.cycle || due == NEVER ? due : e->base.cycle;
 }
 
 /* The timers that are due in the block, whose first cycle is `cycle`. */
@@ -101,9 +98,9 @@ static void take_timers(FastEngine *e)
 {
   for (unsigned k = 0; k < e->n_workers; k++) {
     FastWorker *w = &e->workers[k];
-    while (arrlenu(w->timers) && w->timers[0].cycle < e->cycle + e->block) {
+    while (arrlenu(w->timers) && w->timers[0].cycle < e->base.cycle + e->block) {
       Timer timer = timers_pop(w->timers);
-      fast_wake(w, timer.tile, timer.cycle > e->cycle ? timer.cycle : e->cycle);
+      fast_wake(w, timer.tile, timer.cycle > e->base.cycle ? timer.cycle : e->base.cycle);
     }
   }
 }
@@ -138,10 +135,10 @@ static void forget_due(FastEngine *e, uint64_t from, uint64_t end)
 void fast_skip_to(Engine *base, uint64_t cycle)
 {
   FastEngine *e = (FastEngine *)base;
-  if (cycle <= e->cycle)
+  if (cycle <= e->base.cycle)
     return;
-  uint32_t *tiles = take_awake(e, e->cycle, cycle);
-  forget_due(e, e->cycle, cycle);
+  uint32_t *tiles = take_awake(e, e->base.cycle, cycle);
+  forget_due(e, e->base.cycle, cycle);
   set_cycle(e, cycle);
   for (size_t i = 0; i < arrlenu(tiles); i++)
     fast_wake(e->workers, tiles[i], cycle);
@@ -150,29 +147,17 @@ void fast_skip_to(Engine *base, uint64_t cycle)
 
 /* ---- the run ---------------------------------------------------------------------------- */
 
-static int compare_faults(const void *a, const void *b)
-{
-  const Fault *x = a, *y = b;
-  if (x->cycle != y->cycle)
-    return x->cycle < y->cycle ? -1 : 1;
-  return fault_compare(a, b);
-}
-
-/* Those up to the first cycle with one that ends the run. */
 static void collect_faults(FastEngine *e)
 {
-  Fault *found = e->workers[0].faults;
+  Fault *found = e->workers[0].log.faults;
   for (unsigned k = 1; k < e->n_workers; k++) {
-    for (size_t i = 0; i < arrlenu(e->workers[k].faults); i++)
-      arrput(found, e->workers[k].faults[i]);
-    arrsetlen(e->workers[k].faults, 0);
+    for (size_t i = 0; i < arrlenu(e->workers[k].log.faults); i++)
+      arrput(found, e->workers[k].log.faults[i]);
+    arrsetlen(e->workers[k].log.faults, 0);
   }
-  size_t count = arrlenu(found);
-  if (count)
-    qsort(found, count, sizeof *found, compare_faults);
-  e->stopped |= faults_collect(&e->faults, found, count, e->options.check, e->options.checks);
+  engine_collect_faults(&e->base, found);
   arrsetlen(found, 0);
-  e->workers[0].faults = found;
+  e->workers[0].log.faults = found;
 }
 
 /* Below this number of visits a cycle is not worth the meeting of threads; from this number on they
@@ -192,27 +177,28 @@ static void count_visits(FastEngine *e)
 /* Cycles of the next block: one where the host or a trace wants to have cycles by themselves. */
 static unsigned choose_block(const FastEngine *e)
 {
-  if (e->options.trace || e->hosted || e->program->host_out_colors)
+  if (e->base.options.trace || e->hosted || e->base.program->host_out_colors)
     return 1;
   unsigned most = e->visits >= BLOCK_LEAST ? e->block_most : 1;
-  most = e->options.block && e->options.block < e->block_most ? e->options.block : most;
-  return e->limit - e->cycle < most ? (unsigned)(e->limit - e->cycle) : most;
+  unsigned asked = e->base.options.block;
+  most = asked && asked < e->block_most ? asked : most;
+  return e->limit - e->base.cycle < most ? (unsigned)(e->limit - e->base.cycle) : most;
 }
 
 /* The last cycle of the block in which a tile was awake: those after it have not been needed. */
 static uint64_t last_awake(const FastEngine *e)
 {
-  for (uint64_t cycle = e->cycle + e->block - 1; cycle > e->cycle; cycle--)
+  for (uint64_t cycle = e->base.cycle + e->block - 1; cycle > e->base.cycle; cycle--)
     for (unsigned k = 0; k < e->n_workers; k++)
       if (e->workers[k].due[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS & 1)
         return cycle;
-  return e->cycle;
+  return e->base.cycle;
 }
 
 /* Returns the cycle after it. */
 static uint64_t run_block(FastEngine *e)
 {
-  bool crew = e->n_workers > 1 && (e->visits >= CREW_LEAST || e->options.shuffle);
+  bool crew = e->n_workers > 1 && (e->visits >= CREW_LEAST || e->base.options.shuffle);
   e->block = choose_block(e);
   take_timers(e);
   if (crew) {
@@ -226,35 +212,35 @@ static uint64_t run_block(FastEngine *e)
   collect_faults(e);
   count_visits(e);
   uint64_t last = last_awake(e);
-  forget_due(e, e->cycle, e->cycle + e->block);
+  forget_due(e, e->base.cycle, e->base.cycle + e->block);
   return last + 1;
 }
 
 static RunStatus run_on(FastEngine *e, uint64_t limit)
 {
-  uint64_t floor = e->cycle;
+  uint64_t floor = e->base.cycle;
   e->limit = limit;
   for (;;) {
-    if (e->stopped) {
-      fast_ahead_undo(e, e->cycle);
+    if (e->base.stopped) {
+      fast_ahead_undo(e, e->base.cycle);
       return RUN_FAULT;
     }
-    if (e->cycle >= limit)
+    if (e->base.cycle >= limit)
       return RUN_LIMIT;
     uint64_t due = soonest(e);
     if (due == NEVER) {
       for (unsigned k = 0; k < e->n_workers; k++)
-        floor = e->workers[k].last_change > floor ? e->workers[k].last_change : floor;
-      e->cycle = floor;
+        floor = e->workers[k].log.last_change > floor ? e->workers[k].log.last_change : floor;
+      e->base.cycle = floor;
       return RUN_QUIET;
     }
     set_cycle(e, due < limit ? due : limit);
-    if (e->cycle >= limit)
+    if (e->base.cycle >= limit)
       return RUN_LIMIT;
     set_cycle(e, run_block(e));
-    if (e->options.trace && e->options.trace->stop)
+    if (e->base.options.trace && e->base.options.trace->stop)
       return RUN_LIMIT;
-    if (engine_interrupted(e->options.interrupt) && !e->stopped)
+    if (engine_interrupted(e->base.options.interrupt) && !e->base.stopped)
       return RUN_INTERRUPTED;
   }
 }

@@ -12,14 +12,8 @@
 #define EVENT(visit, ...)                                                                        \
   do {                                                                                           \
     if (FAST_TRACED)                                                                             \
-      record_event((visit), (TraceEvent){__VA_ARGS__});                                          \
+      turn_record(&(visit)->turn, (TraceEvent){__VA_ARGS__});                                    \
   } while (0)
-
-typedef struct {
-  unsigned elements;
-  bool by_control, by_fifo;
-  uint8_t stream;               /* that it waits for: 1 src0, 2 src1, 0 dest */
-} GroupPlan;
 
 #define LIKELY(condition) __builtin_expect((condition) != 0, 1)
 #define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
@@ -27,41 +21,27 @@ typedef struct {
 #define HOT inline __attribute__((always_inline))
 #define STEP static __attribute__((unused))     /* for the other files of the unit */
 
-enum { LOW16 = 0xffff, HALF_BITS = 16 };
-
 /* What the tile that is visited does in this cycle. */
 typedef struct {
+  Turn turn;                    /* the tile's own part; the first member */
   /* the same for all tiles of a row in a cycle */
   FastEngine *engine;
   FastWorker *worker;
-  uint64_t now;
   uint64_t hop_visible, ramp_visible;   /* of what moves now: in the next router, in a queue */
   uint64_t output_visible;      /* of what is put into an output queue now: for the router */
   uint64_t hop;
   uint32_t host_colors;
   uint32_t row;
-  bool wse2;
   /* of the word of the map of awake tiles */
   uint32_t first;               /* tile of its lowest bit */
   uint32_t tiles;
   uint64_t stay;                /* tiles of it that are awake in the next cycle */
   /* of the tile */
-  bool changed;                 /* anything: the tile stays awake, unless it */
-  bool sleeps;                  /* until its next instruction */
+  FastTile *tile;
+  bool issues;                  /* an instruction or a group */
+  bool sleeps;                  /* until its next instruction, although something has changed */
   bool wake_all;                /* a switch moved: neighbours look again */
   PortMask wake_ports;          /* those that may send to a slot that became free */
-  FastTile *tile;
-  uint16_t router_register, router_value;   /* written in this cycle; 0: none */
-  bool rebinds;                 /* a queue may have got another color */
-  uint8_t drops;                /* input queues whose head control wavelet is dropped */
-  uint16_t fifo_marks;
-  bool launch;
-  uint8_t pick_id, pick_queue;
-  TaskKind pick;
-  int thread;                   /* that issues; -1 none */
-  bool is_group;
-  const Insn *beside;           /* that the main thread issues beside its operation; NULL none */
-  GroupPlan group;
   uint8_t popped[MAX_QUEUES];   /* wavelets taken from input queues in this cycle */
   PortMask claimed;             /* outputs that wavelets of this cycle take */
   bool moved;
@@ -85,7 +65,8 @@ STEP inline unsigned color_rx_position(const FastColor *c);
 STEP inline unsigned color_tx_position(const FastColor *c);
 STEP inline void color_set(FastColor *c, const ImageColorConfig *config, unsigned rx, unsigned tx,
                            bool suspended);
-STEP inline void plain_sync(FastThread *thread);
+STEP inline FastPlain *thread_plain(const Thread *thread);
+STEP inline void plain_sync(Thread *thread);
 STEP inline FastColor *fast_color(const FastTile *tile, unsigned color);
 STEP inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned color);
 STEP inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsigned port);
@@ -94,6 +75,7 @@ STEP inline void stream_served(FastTile *tile, const FastPlain *plain, bool ente
 STEP inline bool fast_issues_ahead(const FastTile *tile, uint64_t now);
 STEP inline bool bridge_moves(const FastBridge *b, uint64_t cycle);
 STEP inline int32_t bridge_last(const FastBridge *b, uint64_t now);
+STEP RouterNow color_now(const FastTile *t, unsigned slot);
 
 /* ---- calendar.c ---------------------------------------------------------------------------- */
 
@@ -109,11 +91,9 @@ STEP uint64_t fast_next_due(const FastTile *t, uint64_t now);
 
 /* ---- notes.c ------------------------------------------------------------------------------- */
 
-STEP HOT void wake(Visit *v, uint32_t index);
+STEP HOT void wake_next(Visit *v, uint32_t index);
 STEP HOT void note_change(const Visit *v);
 STEP HOT void note_active(const Visit *v);
-STEP unsigned pay_row(Visit *v, TimingRowId row);
-STEP void record_event(const Visit *v, TraceEvent event);
 STEP RARE void wake_neighbours(Visit *v);
 STEP HOT void sleep_until_due(Visit *v, const FastTile *t);
 STEP void set_now(Visit *v, uint64_t now);
@@ -122,7 +102,8 @@ STEP Visit start_visits(FastWorker *worker);
 /* ---- queues.c ------------------------------------------------------------------------------ */
 
 STEP HOT FastWavelet input_take(Visit *v, unsigned queue);
-STEP FastWavelet input_pop(Visit *v, unsigned queue);
+STEP HOT FastWavelet input_drop(Visit *v, unsigned queue);
+STEP HOT void output_put(Visit *v, unsigned queue, FastWavelet w);
 STEP HOT void output_push(Visit *v, unsigned queue, FastWavelet w);
 STEP HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w);
 STEP HOT FastWavelet output_pop(Visit *v, unsigned queue);
@@ -139,25 +120,13 @@ STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last);
 STEP HOT void plain_group(Visit *v, unsigned thread);
 STEP RARE void plain_group_any(Visit *v, unsigned thread);
 
-/* ---- vector.c ------------------------------------------------------------------------------ */
+/* ---- port.c -------------------------------------------------------------------------------- */
 
-STEP bool operation_takes(const FastTile *t, unsigned queue, const FastWavelet *head);
-STEP StallCause plan_general(Visit *v, unsigned thread, GroupPlan *group);
-STEP StallCause plan_group(Visit *v, unsigned thread, GroupPlan *group);
-STEP void step_vec_fault(Visit *v, uint16_t pc, FaultKind kind, uint32_t value);
-STEP bool step_checks(const Visit *v, unsigned what);
-STEP Checked running_before(FastTile *t, const VecRun *later);
-STEP void vec_start(Visit *v, const Insn *insn);
-STEP void step_mark_fifos(Visit *v, const VecRun *run, bool keep_length);
-STEP void finish_group(Visit *v, unsigned thread, VecRun *run, unsigned extra);
-STEP void do_group(Visit *v, unsigned thread, const GroupPlan *plan);
+STEP const TilePort *fast_port(void);
 
 /* ---- tasks.c ------------------------------------------------------------------------------- */
 
-STEP bool step_bit(uint64_t bits, unsigned index);
-STEP void begin_actions(Visit *v);
-STEP void step_begin_flush(Visit *v);
-STEP HOT void note_stall(Visit *v, unsigned thread, StallCause cause);
+STEP HOT void note_stall(Visit *v, StallCause cause);
 STEP HOT bool is_lone(const FastTile *t);
 STEP HOT void visit_tile(Visit *v);
 
@@ -175,8 +144,6 @@ STEP HOT bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, 
 STEP HOT void wake_senders(Visit *v, const FastColor *c);
 STEP HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsigned port);
 STEP bool step_is_host_color(const Visit *v, unsigned color);
-STEP bool router_read(const Visit *v, uint16_t address, uint16_t *value);
-STEP bool router_write(Visit *v, uint16_t address, uint16_t value);
 STEP RARE void commit_register(Visit *v);
 STEP HOT void visit_router(Visit *v);
 

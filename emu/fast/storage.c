@@ -73,15 +73,22 @@ STEP inline void color_set(FastColor *c, const ImageColorConfig *config, unsigne
                         (c->route & ROUTE_FILTERED));
 }
 
-/* Brings the VecRun of a plain operation up to date. */
-STEP inline void plain_sync(FastThread *thread)
+STEP inline FastPlain *thread_plain(const Thread *thread)
 {
-  FastRun *r = thread->run;
-  VecStream *streams[PLAIN_STREAMS] = {&r->run.src[0], &r->run.src[1], &r->run.dest};
-  for (unsigned i = 0; thread->plain && i < PLAIN_STREAMS; i++)
-    streams[i]->address = r->plain.address[i];
-  if (thread->plain)
-    r->run.remaining = r->plain.remaining;
+  return &((FastRun *)((char *)thread->run - offsetof(FastRun, run)))->plain;
+}
+
+/* Brings the VecRun of a plain operation up to date. */
+STEP inline void plain_sync(Thread *thread)
+{
+  VecRun *run = thread->run;
+  if (!thread->plain)
+    return;
+  const FastPlain *p = thread_plain(thread);
+  VecStream *streams[PLAIN_STREAMS] = {&run->src[0], &run->src[1], &run->dest};
+  for (unsigned i = 0; i < PLAIN_STREAMS; i++)
+    streams[i]->address = p->address[i];
+  run->remaining = p->remaining;
 }
 
 /* The state of a color at a tile; NULL: not configured. */
@@ -142,4 +149,16 @@ STEP inline bool bridge_moves(const FastBridge *b, uint64_t cycle)
 STEP inline int32_t bridge_last(const FastBridge *b, uint64_t now)
 {
   return (int32_t)(b->last - (uint32_t)now);
+}
+
+STEP RouterNow color_now(const FastTile *t, unsigned slot)
+{
+  const FastColor *c = &t->colors[slot];
+  RouterNow now = {.position = (uint8_t)color_rx_position(c),
+                   .suspended = (c->route & ROUTE_SUSPENDED) != 0};
+  if (c->route & ROUTE_FILTERED) {
+    now.counter = t->filters[slot].counter;
+    now.limit = t->filters[slot].limit1;
+  }
+  return now;
 }

@@ -39,7 +39,7 @@ static HOT bool stream_link_accepts(const Visit *v, FastTile *t, const FastColor
 /* The oldest wavelet of the color was there before this cycle and can be seen. */
 static HOT bool stream_has(const Visit *v, const FastColor *c)
 {
-  return (open_at_start(v, c) & OPEN_COUNT) && wavelet_seen(c->w[0].meta, v->now);
+  return (open_at_start(v, c) & OPEN_COUNT) && wavelet_seen(c->w[0].meta, v->turn.cycle);
 }
 
 static HOT bool is_odd_move(const FastColor *c)
@@ -82,7 +82,7 @@ static HOT bool plan_leaves(const Visit *v, FastTile *t, const FastPlain *p, Str
   uint32_t meta = queue_at(q, 0)->meta;
   if (UNLIKELY((meta & ~(uint32_t)STAMP_MASK) != p->output_meta))
     return false;
-  plan->ramps = wavelet_seen(meta, v->now) && step_color_accepts(v, c, port_bit(PORT_RAMP));
+  plan->ramps = wavelet_seen(meta, v->turn.cycle) && step_color_accepts(v, c, port_bit(PORT_RAMP));
   return true;
 }
 
@@ -96,7 +96,7 @@ static HOT bool links_meet(const StreamPlan *plan)
 static HOT bool bridge_has(const Visit *v, const FastBridge *b)
 {
   return b->head != b->tail &&
-         (int32_t)((uint32_t)v->now - b->at[b->head % BRIDGE_PLACES].seen) >= 0;
+         (int32_t)((uint32_t)v->turn.cycle - b->at[b->head % BRIDGE_PLACES].seen) >= 0;
 }
 
 static HOT StallCause stream_waits(const Visit *v, const FastTile *t, const FastPlain *p)
@@ -106,7 +106,7 @@ static HOT StallCause stream_waits(const Visit *v, const FastTile *t, const Fast
       return STALL_INPUT;
   } else if (p->input != NO_QUEUE) {
     const FastQueue *q = &t->queues[p->input].input;
-    if (!q->count || !wavelet_seen(queue_at(q, 0)->meta, v->now))
+    if (!q->count || !wavelet_seen(queue_at(q, 0)->meta, v->turn.cycle))
       return STALL_INPUT;
   }
   if (!t->out && p->output != NO_QUEUE &&
@@ -121,21 +121,21 @@ static HOT bool plan_sides(const Visit *v, FastTile *t, const FastPlain *p, Stre
   plan->enters = plan->leaves = plan->ramps = false;
   plan->enter_port = plan->leave_port = PORT_COUNT;
   if (t->in)
-    plan->enters = bridge_moves(t->in, v->now);
+    plan->enters = bridge_moves(t->in, v->turn.cycle);
   else if (!plan_enters(v, t, p, plan))
     return false;
   if (t->out)
-    plan->leaves = bridge_moves(t->out, v->now + v->hop);    /* no copies */
+    plan->leaves = bridge_moves(t->out, v->turn.cycle + v->hop);    /* no copies */
   else if (!plan_leaves(v, t, p, plan))
     return false;
   return !links_meet(plan);
 }
 
-static HOT bool plan_stream(const Visit *v, FastTile *t, const FastThread *th, StreamPlan *plan)
+static HOT bool plan_stream(const Visit *v, FastTile *t, const Thread *th, StreamPlan *plan)
 {
-  const FastPlain *p = &th->run->plain;
+  const FastPlain *p = thread_plain(th);
   plan->cause = STALL_NONE;
-  plan->issues = th->ready <= v->now;
+  plan->issues = th->ready <= v->turn.cycle;
   if (LIKELY(plan->issues)) {
     plan->cause = stream_waits(v, t, p);
     plan->issues = plan->cause == STALL_NONE;
@@ -150,16 +150,16 @@ static HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint64_t ar
   unsigned place = b->tail++ % BRIDGE_PLACES;
   b->at[place].payload = value;
   b->at[place].seen = (uint32_t)arrival + (e->bridge_seen - e->bridge_arrival);
-  if (UNLIKELY(bridge_last(b, v->now) <= 0))
-    wake(v, b->to->index);
+  if (UNLIKELY(bridge_last(b, v->turn.cycle) <= 0))
+    wake_next(v, b->to->core.index);
   uint32_t later = (uint32_t)arrival - b->last;
   b->arrivals = later < WORD_BITS ? b->arrivals << later | 1 : 1;
   b->last = (uint32_t)arrival;
 }
 
-static HOT void stream_issue(Visit *v, FastTile *t, FastThread *th)
+static HOT void stream_issue(Visit *v, FastTile *t, Thread *th)
 {
-  FastPlain *p = &th->run->plain;
+  FastPlain *p = thread_plain(th);
   if (t->in)
     p->value[p->input_stream] = t->in->at[t->in->head++ % BRIDGE_PLACES].payload;
   else if (p->input != NO_QUEUE)
@@ -167,11 +167,11 @@ static HOT void stream_issue(Visit *v, FastTile *t, FastThread *th)
   uint32_t a = plain_read(t, p, PLAIN_SRC0), b = plain_read(t, p, PLAIN_SRC1);
   uint32_t value = plain_operate(v, p, a, b);
   if (t->out && !t->out->relay)
-    bridge_push(v, t->out, value, v->now + v->engine->bridge_arrival);
+    bridge_push(v, t->out, value, v->turn.cycle + v->engine->bridge_arrival);
   else
     plain_write(v, p, value, false);
   p->remaining--;
-  th->ready = v->now + 1;
+  th->ready = v->turn.cycle + 1;
 }
 
 static HOT void stream_enter(Visit *v, FastTile *t, const FastPlain *p, unsigned port)
@@ -181,7 +181,7 @@ static HOT void stream_enter(Visit *v, FastTile *t, const FastPlain *p, unsigned
   slot_pop(v, t, p->in_slot, c);
   wake_senders(v, c);
   if (port != PORT_COUNT && t->out)
-    bridge_push(v, t->out, w.payload, v->now + v->hop);
+    bridge_push(v, t->out, w.payload, v->turn.cycle + v->hop);
   else if (port != PORT_COUNT)
     link_push(v, fast_beside(v->engine, t, port), c->next[port], w, port);
   input_push(v, p->input, p->in_color, w);
@@ -204,16 +204,16 @@ static HOT void stream_ramp(Visit *v, FastTile *t, const FastPlain *p)
     t->output_any &= (uint16_t)~(1u << p->output);
   slot_push(v, t, p->out_slot, &t->colors[p->out_slot], w, PORT_RAMP);
   t->last_ramp_queue = (uint8_t)p->output;
-  v->worker->stats.wavelets++;
+  v->worker->log.stats.wavelets++;
 }
 
 /* A tile with bridges has its counts settled when they are taken down. */
 static HOT void stream_issued(Visit *v, FastTile *t)
 {
-  t->last_issued[t->main_level] = MAIN_THREAD;
-  t->issues++;
-  v->worker->stats.groups++;
-  v->worker->stats.elements++;
+  t->core.last_issued[t->core.main_level] = MAIN_THREAD;
+  t->core.issues++;
+  v->worker->log.stats.groups++;
+  v->worker->log.stats.elements++;
 }
 
 /* The router copies to the next tile what comes over the bridge.  If that one's part of the relay
@@ -222,7 +222,7 @@ static HOT void stream_relay(Visit *v, FastTile *t, const FastPlain *p)
 {
   uint32_t payload = t->in->at[t->in->relays++ % BRIDGE_PLACES].payload;
   if (LIKELY(t->out)) {
-    bridge_push(v, t->out, payload, v->now + v->hop);
+    bridge_push(v, t->out, payload, v->turn.cycle + v->hop);
     return;
   }
   const FastColor *c = &t->colors[p->in_slot];
@@ -252,9 +252,9 @@ static HOT void stream_move(Visit *v, FastTile *t, const FastPlain *p, const Str
 /* Wavelets on a bridge will move: in cycles after this one, or at its other end. */
 static HOT bool bridges_move(const Visit *v, const FastTile *t)
 {
-  if (t->in && (bridge_last(t->in, v->now) > 0 || t->in->head != t->in->tail))
+  if (t->in && (bridge_last(t->in, v->turn.cycle) > 0 || t->in->head != t->in->tail))
     return true;
-  return t->out && bridge_last(t->out, v->now) > (int32_t)v->hop;
+  return t->out && bridge_last(t->out, v->turn.cycle) > (int32_t)v->hop;
 }
 
 /* ---- ahead of their cycle ----------------------------------------------------------------- */
@@ -276,7 +276,7 @@ static HOT unsigned known_elements(const Visit *v, const FastTile *t, const Fast
 {
   unsigned n = v->engine->stream_ahead;
   n = p->remaining - 2 < n ? p->remaining - 2 : n;
-  return t->in ? inputs_in_time(t->in, v->now + 1, n) : n;
+  return t->in ? inputs_in_time(t->in, v->turn.cycle + 1, n) : n;
 }
 
 /* The next `n` elements of a source. */
@@ -292,7 +292,7 @@ static HOT void read_ahead(FastTile *t, FastPlain *p, unsigned k, uint32_t *x, u
   }
   for (unsigned i = 0; i < n; i++) {
     if (memory)
-      memcpy(&value, t->mem.bytes + (uint16_t)address, sizeof value);
+      memcpy(&value, t->core.mem.bytes + (uint16_t)address, sizeof value);
     address += (uint32_t)p->step[k];
     x[i] = value;
   }
@@ -305,7 +305,7 @@ static HOT void issue_ahead(const Visit *v, FastTile *t, FastPlain *p, unsigned 
 {
   FastBridge *out = t->out;
   uint32_t a[BRIDGE_PLACES], b[BRIDGE_PLACES], tail = out->tail;
-  uint32_t seen = (uint32_t)v->now + v->engine->bridge_seen + 1;
+  uint32_t seen = (uint32_t)v->turn.cycle + v->engine->bridge_seen + 1;
   read_ahead(t, p, PLAIN_SRC0, a, n);
   read_ahead(t, p, PLAIN_SRC1, b, n);
   for (unsigned i = 0; i < n; i++)
@@ -322,9 +322,9 @@ static HOT void issue_ahead(const Visit *v, FastTile *t, FastPlain *p, unsigned 
 /* What is on its bridges says what a tile with results does in the cycles after this one; if
  * something else happens, that is undone (roll_back in bridge.c).  So those elements
  * are issued at once.  How the router served its colors meanwhile is left to fast_catch_up. */
-static HOT void stream_ahead(Visit *v, FastTile *t, FastThread *th)
+static HOT void stream_ahead(Visit *v, FastTile *t, Thread *th)
 {
-  FastPlain *p = &th->run->plain;
+  FastPlain *p = thread_plain(th);
   if (!t->out || t->out->relay || (!t->in && p->input != NO_QUEUE))
     return;
   unsigned n = known_elements(v, t, p);
@@ -334,20 +334,20 @@ static HOT void stream_ahead(Visit *v, FastTile *t, FastThread *th)
   p->remaining -= n;
   p->ahead = (uint8_t)n;
   th->ready += n;
-  v->worker->stats.active_tile_cycles += n;
+  v->worker->log.stats.active_tile_cycles += n;
   v->worker->visits += n;
   /* Row by row, what is to be undone is found when the row or the one above is visited. */
   bool upright = t->out->upright || (t->in && t->in->upright);
   for (unsigned i = 1; i <= n && upright; i++)
-    fast_row_awake(v->engine, v->now + i)[v->row] = 1;
+    fast_row_awake(v->engine, v->turn.cycle + i)[v->row] = 1;
 }
 
 /* A tile without bridges that is not as expected. */
 static HOT bool is_other(const Visit *v, const FastTile *t)
 {
-  if (!is_lone(t) || t->pending_due <= v->now || t->flushing || t->attended)
+  if (!is_lone(t) || t->core.pending_due <= v->turn.cycle || t->attended)
     return true;
-  const FastPlain *p = &t->threads[MAIN_THREAD].run->plain;
+  const FastPlain *p = thread_plain(&t->core.threads[MAIN_THREAD]);
   unsigned colors = (p->in_slot == NO_SLOT ? 0 : 1u << p->in_slot) |
                     (p->out_slot == NO_SLOT ? 0 : 1u << p->out_slot);
   unsigned output = p->output == NO_QUEUE ? 0 : 1u << p->output;
@@ -357,8 +357,8 @@ static HOT bool is_other(const Visit *v, const FastTile *t)
 /* When the tile is visited next. */
 static HOT void stream_wakes(Visit *v, FastTile *t, uint32_t index, bool works)
 {
-  const FastThread *th = &t->threads[MAIN_THREAD];
-  bool ahead = (t->in || t->out) && th->run->plain.ahead;
+  const Thread *th = &t->core.threads[MAIN_THREAD];
+  bool ahead = (t->in || t->out) && thread_plain(th)->ahead;
   if (!ahead && !works && !bridges_move(v, t)) {
     sleep_until_due(v, t);
     return;
@@ -367,20 +367,21 @@ static HOT void stream_wakes(Visit *v, FastTile *t, uint32_t index, bool works)
   if (ahead)
     fast_wake(v->worker, index, th->ready);
   else
-    wake(v, index);
+    wake_next(v, index);
 }
 
 /* False: nothing has been done, the tile is visited in the general way. */
 STEP HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
 {
   StreamPlan plan;
-  FastThread *th = &t->threads[MAIN_THREAD];
+  Thread *th = &t->core.threads[MAIN_THREAD];
   bool bridged = t->in || t->out;
   v->tile = t;
+  v->turn.tile = &t->core;
   if (!bridged && is_other(v, t))
     return false;
-  if (bridged && th->run->plain.ahead) {
-    if (th->ready > v->now)
+  if (bridged && thread_plain(th)->ahead) {
+    if (th->ready > v->turn.cycle)
       return true;
     fast_catch_up(v->worker, t);
   }
@@ -389,13 +390,13 @@ STEP HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
       ICE("a tile with a bridge does something else");
     return false;
   }
-  const FastPlain *p = &th->run->plain;
+  const FastPlain *p = thread_plain(th);
   bool active = plan.issues || plan.enters || plan.leaves;
   if (!bridged && !active && !plan.ramps)
     return false;
   v->wake_ports = 0;
   v->wake_all = false;
-  note_stall(v, MAIN_THREAD, plan.cause);
+  note_stall(v, plan.cause);
   if (plan.issues)
     stream_issue(v, t, th);
   stream_move(v, t, p, &plan);

@@ -3,10 +3,28 @@
 
 #include "stb_ds.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
 enum { SLAB_BYTES = 1 << 21, LINE_BYTES = 64, WORD_ALIGN = 16 };
+
+/* ---- sizes ------------------------------------------------------------------------------- */
+
+/* Idle and active state of a tile, beyond its memory (docs/architecture.md). */
+enum { FAST_IDLE_BYTES = 1024, FAST_ACTIVE_BYTES = 4096 };
+
+_Static_assert(sizeof(FastColor) == 32, "two colors share a cache line");
+_Static_assert(sizeof(FastPlain) <= 64, "one cache line");
+_Static_assert(offsetof(FastTile, core.pending_due) == 64, "the first line is full, no more");
+_Static_assert(offsetof(FastTile, core.threads) + sizeof(Thread) <= 128, "the second likewise");
+_Static_assert(sizeof(FastTile) <= FAST_IDLE_BYTES, "an idle tile stays within its bound");
+/* A tile at work: every color configured, a running operation on the main thread and on two
+ * microthreads, six numbers of queues, eight descriptors.  Bridges are for tiles with one
+ * operation, instructions ahead for those with none. */
+_Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(FastWork) +
+                       8 * sizeof(DsrState) + 96 * sizeof(FastWavelet) <= FAST_ACTIVE_BYTES,
+               "an active tile stays within its bound");
 
 /* ---- memory ----------------------------------------------------------------------------- */
 
@@ -76,53 +94,30 @@ static void load_colors(FastWorker *w, FastTile *t)
     FastColor *c = &t->colors[slot];
     c->route = config->filter.kind != FILTER_NONE ? ROUTE_FILTERED : 0;
     color_set(c, config, config->current, config->current, config->teardown);
-    c->stamp = (uint32_t)w->engine->cycle - 1;      /* of no cycle to come */
+    c->stamp = (uint32_t)w->engine->base.cycle - 1;      /* of no cycle to come */
     if (t->filters)
-      t->filters[slot] = (FastFilter){.counter = config->filter.init_counter,
-                                      .limit1 = config->filter.limit1};
+      t->filters[slot] = filter_start(&config->filter);
     memset(c->next, NO_SLOT, sizeof c->next);
   }
 }
 
 static void load_program(FastWorker *w, FastTile *t)
 {
-  const FastEngine *e = w->engine;
-  const ImageClass *image = t->cls->image;
-  const FastDsrMap *map = &e->dsr_maps[t->cls->index];
-  t->mem.cls = t->cls;
-  mem_lend(e->program, t->index, &t->mem,
-           fast_alloc(w, mem_compact_bytes(t->cls), LINE_BYTES));
-  t->dsrs = fast_alloc(w, (map->n + 1u) * sizeof *t->dsrs, WORD_ALIGN);
-  for (uint32_t i = 0; i < image->n_dsrs; i++) {
-    const ImageDsr *dsr = &image->dsrs[i];
-    Descriptor desc;
-    if (map->place[dsr->file][dsr->number] < map->n &&
-        descriptor_decode(dsr->words, ARRAY_COUNT(dsr->words), &desc))
-      dsr_set(&t->dsrs[map->place[dsr->file][dsr->number]], &desc);
-  }
-  t->active = image->active;
-  t->blocked = image->blocked;
-  t->paused = image->paused;
-  t->registers = registers_initial(&t->cls->start);
-  t->regs.traps = registers_traps(&t->registers);
-  t->task_id = MAX_TASK_IDS - 1;
-  t->tsc_running = t->cls->start.tsc_running;
-  t->tsc_value = t->cls->start.tsc_value;
-  t->high = t->cls->start.high_tasks;
-  t->main_level = (uint8_t)(LEVEL_MAIN + t->cls->start.main_priority % (LEVELS - LEVEL_MAIN));
-  if (image->start_entry != PC_RETURN) {
-    t->running = true;
-    t->pc = image->start_entry;
-    t->regs.r[e->program->machine->sp_register] = image->stack_top;
-  }
+  const Program *program = w->engine->base.program;
+  const ClassCode *cls = program_class(program, t->core.index);
+  DsrState *dsrs = fast_alloc(w, (cls->dsrs.n + 1u) * sizeof *dsrs, WORD_ALIGN);
+  t->core.mem.cls = cls;
+  mem_lend(program, t->core.index, &t->core.mem,
+           fast_alloc(w, mem_compact_bytes(cls), LINE_BYTES));
+  tile_load(&t->core, program, t->core.index, dsrs);
 }
 
 void fast_bind_queues(FastTile *t)
 {
-  registers_settle(&t->registers);
+  registers_settle(&t->core.registers);
   static const uint8_t none[MAX_COLORS] = {[0 ... MAX_COLORS - 1] = NO_QUEUE};
-  const QueueBindings *queues = t->registers.queues;
-  t->data_queue = !t->cls ? none : queues ? queues->arrives : t->cls->image->data_queue;
+  const QueueBindings *queues = t->core.registers.queues;
+  t->data_queue = !t->core.cls ? none : queues ? queues->arrives : t->core.cls->image->data_queue;
 }
 
 FastTile *fast_touch(FastWorker *w, uint32_t index)
@@ -132,31 +127,24 @@ FastTile *fast_touch(FastWorker *w, uint32_t index)
   if (t->set)
     return t;
   arrput(w->touched, index);
-  t->index = index;
-  t->set = &e->sets[e->program->image->tile_colors[index]];
-  t->cls = program_class(e->program, index);
-  t->has_code = t->cls != NULL;
-  t->pending_due = NEVER;
+  t->core.index = index;
+  t->set = &e->sets[e->base.program->image->tile_colors[index]];
   t->first_slot = MAX_COLORS - 1;           /* so that slot 0 is visited first */
   t->last_ramp_queue = MAX_QUEUES - 1;
-  for (unsigned level = 0; level < LEVELS; level++)
-    t->last_issued[level] = FAST_THREADS - 1;
   load_colors(w, t);
-  if (t->cls)
+  if (program_class(e->base.program, index))
     load_program(w, t);
+  else
+    tile_load(&t->core, e->base.program, index, NULL);
   fast_bind_queues(t);
   return t;
 }
 
 static void free_tile(FastTile *t)
 {
-  mem_free(&t->mem);
-  free(t->registers.queues);
-  arrfree(t->pending);
-  if (t->host) {
-    host_words_free(&t->host->posted);
-    arrfree(t->host->sent);
-  }
+  tile_unload(&t->core);
+  if (t->host)
+    host_port_free(t->host);
 }
 
 static void free_worker(FastWorker *w)
@@ -170,13 +158,12 @@ static void free_worker(FastWorker *w)
   arrfree(w->free_works);
   arrfree(w->free_bridges);
   arrfree(w->timers);
-  arrfree(w->faults);
-  arrfree(w->events);
-  arrfree(w->prints);
+  arrfree(w->log.faults);
+  arrfree(w->log.events);
+  arrfree(w->log.prints);
   arrfree(w->host_calls);
   arrfree(w->chores);
   arrfree(w->relays);
-  free(w->scratch);
 }
 
 void fast_tiles_destroy(FastEngine *e)

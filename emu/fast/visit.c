@@ -6,15 +6,13 @@
 static HOT void start_tile(Visit *v, FastTile *t)
 {
   v->tile = t;
-  v->changed = v->wake_all = v->launch = v->is_group = v->moved = v->sleeps = v->rebinds = false;
+  v->turn.tile = &t->core;
+  v->turn.changed = v->turn.rebinds = false;
+  v->turn.router_register = 0;
+  v->wake_all = v->issues = v->moved = v->sleeps = false;
   v->host_in = NULL;
   v->host_head = false;
   v->wake_ports = v->claimed = 0;
-  v->router_register = 0;
-  v->drops = v->fifo_marks = 0;
-  v->pick = TASK_NONE;
-  v->thread = -1;
-  v->beside = NULL;
   v->ramp_queue = NO_QUEUE;
   memset(v->popped, 0, sizeof v->popped);
 }
@@ -27,25 +25,23 @@ static HOT void visit(Visit *v, uint32_t index)
   start_tile(v, t);
   if (UNLIKELY(!t->set))
     fast_touch(v->worker, index);
-  if (UNLIKELY(t->pending_due <= v->now))
-    begin_actions(v);
-  if (UNLIKELY(t->flushing))
-    step_begin_flush(v);
-  if (t->has_code)
+  if (UNLIKELY(t->core.pending_due <= v->turn.cycle))
+    tile_begin(&v->turn);
+  if (t->core.cls)
     visit_tile(v);
   visit_router(v);
-  if (UNLIKELY(v->router_register))
+  if (UNLIKELY(v->turn.router_register))
     commit_register(v);
-  if (UNLIKELY(v->rebinds))
+  if (UNLIKELY(v->turn.rebinds))
     fast_bind_queues(t);
-  if (v->thread >= 0 || (v->moved && !fast_issues_ahead(t, v->now)))
+  if (v->issues || (v->moved && !fast_issues_ahead(t, v->turn.cycle)))
     note_active(v);
   if (UNLIKELY(v->wake_all || v->wake_ports))
     wake_neighbours(v);
-  if (LIKELY(v->changed)) {
+  if (LIKELY(v->turn.changed)) {
     note_change(v);
     if (!v->sleeps) {
-      wake(v, index);
+      wake_next(v, index);
       return;
     }
   }
@@ -71,8 +67,8 @@ static HOT void prefetch_next(const FastTile *first, uint64_t bits)
     return;
   const FastTile *next = &first[__builtin_ctzll(bits)], *second = &first[__builtin_ctzll(behind)];
   __builtin_prefetch(second);
-  __builtin_prefetch(&second->pending_due);     /* its second line */
-  __builtin_prefetch(next->threads[MAIN_THREAD].run);
+  __builtin_prefetch(&second->core.pending_due);     /* its second line */
+  __builtin_prefetch(thread_plain(&next->core.threads[MAIN_THREAD]));
   __builtin_prefetch(next->in);
 }
 
@@ -94,24 +90,24 @@ static void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
   v->tiles = e->width - column < WORD_BITS ? e->width - column : WORD_BITS;
   v->stay = 0;
   v->worker->visits += (uint32_t)__builtin_popcountll(bits);
-  if (UNLIKELY(e->options.shuffle))
+  if (UNLIKELY(e->base.options.shuffle))
     visit_backwards(v, bits);
   else
     visit_forwards(v, bits);
   if (v->stay)
-    fast_wake_word(v->worker, v->now + 1, row, word, v->stay);
+    fast_wake_word(v->worker, v->turn.cycle + 1, row, word, v->stay);
 }
 
 static void visit_row(Visit *v, uint32_t row)
 {
   FastEngine *e = v->engine;
-  uint64_t *words = fast_awake(e, v->now, row);
+  uint64_t *words = fast_awake(e, v->turn.cycle, row);
   v->row = row;
-  fast_row_awake(e, v->now)[row] = 0;
+  fast_row_awake(e, v->turn.cycle)[row] = 0;
   if (e->block > 1)
     row_chores(v, row);
   for (uint32_t i = 0; i < e->row_words; i++) {
-    uint32_t w = e->options.shuffle ? e->row_words - 1 - i : i;
+    uint32_t w = e->base.options.shuffle ? e->row_words - 1 - i : i;
     uint64_t bits = words[w];
     if (!bits)
       continue;
@@ -136,8 +132,8 @@ static uint32_t next_row(const uint8_t *awake, uint32_t row, uint32_t end)
 
 static void visit_rows(Visit *v, FastRows rows)
 {
-  const uint8_t *awake = fast_row_awake(v->engine, v->now);
-  if (UNLIKELY(v->engine->options.shuffle)) {
+  const uint8_t *awake = fast_row_awake(v->engine, v->turn.cycle);
+  if (UNLIKELY(v->engine->base.options.shuffle)) {
     for (uint32_t row = rows.end; row-- > rows.first;)
       visit_row(v, row);
     return;
@@ -163,7 +159,7 @@ static FastRows rows_in(const FastEngine *e, FastRows rows, FastHalf half, unsig
 static void visit_cycles(Visit *v, FastRows rows, FastHalf half)
 {
   for (unsigned i = 0; i < v->engine->block; i++) {
-    set_now(v, v->engine->cycle + i);
+    set_now(v, v->engine->base.cycle + i);
     visit_rows(v, rows_in(v->engine, rows, half, i));
   }
 }
@@ -180,9 +176,9 @@ static void visit_slanted(Visit *v, FastRows rows, FastHalf half)
     for (unsigned i = 0; i < e->block && i * BLOCK_SLANT <= front - rows.first; i++) {
       uint32_t row = front - i * BLOCK_SLANT;
       FastRows now = rows_in(e, rows, half, i);
-      if (row < now.first || row >= now.end || !fast_row_awake(e, e->cycle + i)[row])
+      if (row < now.first || row >= now.end || !fast_row_awake(e, e->base.cycle + i)[row])
         continue;
-      set_now(v, e->cycle + i);
+      set_now(v, e->base.cycle + i);
       visit_row(v, row);
     }
   }
@@ -195,7 +191,7 @@ static void visit_half(FastWorker *worker, FastHalf half)
   if (half == HALF_INNER)
     worker->visits = 0;
   for (size_t i = 0; i < arrlenu(worker->rows[half]); i++) {
-    if (e->block == 1 || half == HALF_BORDERS || e->options.shuffle)
+    if (e->block == 1 || half == HALF_BORDERS || e->base.options.shuffle)
       visit_cycles(&v, worker->rows[half][i], half);
     else
       visit_slanted(&v, worker->rows[half][i], half);

@@ -1,7 +1,6 @@
 /* Geometry of transfers, and the command words that travel before their data. */
 #include "emu/host/host.h"
 
-enum { HALF_BITS = 16 };
 
 void host_command(CommandCode code, uint32_t address, uint32_t count, uint32_t flags,
                   uint32_t words[COMMAND_WORDS])

@@ -68,6 +68,34 @@ static void class_shared_inputs(ClassCode *cls)
   }
 }
 
+static void name_dsr(DsrMap *map, DsrFile file, unsigned number)
+{
+  if (map->place[file][number] == NO_DSR)
+    map->place[file][number] = map->n++;
+}
+
+static void name_operand(DsrMap *map, const VecOperand *operand)
+{
+  if (operand->kind == VOPND_DSR)
+    name_dsr(map, operand->file, operand->number);
+}
+
+static void class_dsrs(ClassCode *cls)
+{
+  DsrMap *map = &cls->dsrs;
+  memset(map->place, NO_DSR, sizeof map->place);
+  for (uint32_t i = 0; i < cls->n_insns; i++) {
+    const Insn *insn = &cls->insns[i];
+    if (insn->op == OP_ldsr || insn->op == OP_dsrset || insn->op == OP_dsrget)
+      name_dsr(map, insn->file, insn->a);
+    if (insn->op != OP_vec)
+      continue;
+    name_operand(map, &insn->vec.dest);
+    name_operand(map, &insn->vec.src0);
+    name_operand(map, &insn->vec.src1);
+  }
+}
+
 /* Arrays whose elements differ from tile to tile have a slot for each. */
 static void class_copies(ClassCode *cls, Arena *arena)
 {
@@ -164,6 +192,7 @@ static const char *class_load(ClassCode *cls, Arch arch, const ImageClass *image
   class_tasks(cls, arch);
   class_shared_inputs(cls);
   class_copies(cls, arena);
+  class_dsrs(cls);
   const char *wrong = class_configs(cls, arena);
   return wrong ? wrong : class_check(cls, arena);
 }

@@ -88,6 +88,13 @@ typedef struct {
 /* Addresses of a variable; `end` 0: not known. */
 typedef struct { uint16_t start, end; } Bounds;
 
+/* Where the tiles of a class keep which DSR: only those that its code names take room. */
+enum { NO_DSR = 0xff };
+typedef struct {
+  uint8_t n;
+  uint8_t place[DSR_FILE_COUNT][MAX_DSRS];
+} DsrMap;
+
 /* A class with its code decoded once. */
 typedef struct {
   const ImageClass *image;
@@ -107,6 +114,7 @@ typedef struct {
   uint8_t shared_inputs;        /* input queues that several colors enter, a bit each */
   uint32_t n_copies;            /* a tile's own data, neighbouring slots in one piece */
   const ImageTileSlot *copies;
+  DsrMap dsrs;
   StartRegisters start;
 } ClassCode;
 

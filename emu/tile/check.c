@@ -185,14 +185,14 @@ static bool has_length(const DsrState *dsr, const Machine *machine)
 
 /* Another operand has a length of its own that is not that of the operation. */
 static bool lengths_differ(const VecRun *run, const VecOperands *vec,
-                           DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], const Machine *machine,
+                           Dsrs dsrs, const Machine *machine,
                            uint32_t *length)
 {
   const VecOperand *operands[] = {&vec->dest, &vec->src0, &vec->src1};
   for (unsigned i = 0; i < ARRAY_COUNT(operands); i++) {
     if (operands[i]->kind != VOPND_DSR)
       continue;
-    const DsrState *dsr = &dsrs[operands[i]->file][operands[i]->number];
+    const DsrState *dsr = dsr_at(dsrs, operands[i]->file, operands[i]->number);
     if ((dsr->desc.flags & DESC_F_STEP) || run->unbounded)
       return false;
     *length = dsr_length(&dsr->desc);
@@ -204,7 +204,7 @@ static bool lengths_differ(const VecRun *run, const VecOperands *vec,
 
 FaultKind check_operation(unsigned checks, const VecRun *run, const VecOperands *vec,
                           const ClassCode *cls,
-                          DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], const Machine *machine,
+                          Dsrs dsrs, const Machine *machine,
                           uint32_t *value)
 {
   const VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { BITS16 = 16, SIGN16 = 0x8000, LOW16 = 0xffff, STRIDE_RESIDUES = 7 };
+enum { BITS16 = 16, SIGN16 = 0x8000, STRIDE_RESIDUES = 7 };
 #define SIGN32 0x80000000u
 
 /* ---- DSRs ------------------------------------------------------------------------------------ */
@@ -160,7 +160,7 @@ typedef struct {
   const ImageClass *cls;
   uint8_t shared_inputs;
   const Registers *regs;
-  DsrState (*dsrs)[MAX_DSRS];
+  Dsrs dsrs;
   const TileMem *mem;
   const TileRegisters *registers;
   uint32_t *fault_value;
@@ -275,7 +275,7 @@ static FaultKind capture_fifo_length(const Capture *c, VecStream *s, bool push, 
 
 static FaultKind capture_dsr(Capture *c, VecStream *s, VecSlot slot, const VecOperand *operand)
 {
-  const DsrState *dsr = &c->dsrs[operand->file][operand->number];
+  const DsrState *dsr = dsr_at(c->dsrs, operand->file, operand->number);
   const Descriptor *desc = &dsr->desc;
   bool is_dest = slot == VSLOT_DEST;
   *c->fault_value = operand->number;
@@ -414,7 +414,7 @@ static unsigned stream_width(const VecStream *s, const Timing *timing, unsigned 
 
 FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *program,
                     const ClassCode *cls, const Registers *regs,
-                    DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], const TileMem *mem,
+                    Dsrs dsrs, const TileMem *mem,
                     const TileRegisters *registers, uint32_t *fault_value)
 {
   const VecOperands *vec = &insn->vec;
@@ -579,11 +579,11 @@ bool vec_in_memory(const VecRun *run)
          !is_queue(&run->src[1]);
 }
 
-static void end_stream(const VecStream *s, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS])
+static void end_stream(const VecStream *s, Dsrs dsrs)
 {
   if (!s->from_dsr)
     return;
-  DsrState *dsr = &dsrs[s->file][s->number];
+  DsrState *dsr = dsr_at(dsrs, s->file, s->number);
   if (s->kind == VS_MEMORY && (s->flags & (DESC_F_SAVE | DESC_F_STEP)))
     dsr->desc.base = s->address;
   if (s->flags & DESC_F_STEP) {
@@ -593,7 +593,7 @@ static void end_stream(const VecStream *s, DsrState dsrs[DSR_FILE_COUNT][MAX_DSR
   }
 }
 
-void vec_end(const VecRun *run, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS])
+void vec_end(const VecRun *run, Dsrs dsrs)
 {
   if (run->remaining)      /* stopped early: nothing was consumed as a whole */
     return;

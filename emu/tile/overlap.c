@@ -15,15 +15,15 @@ static bool is_on_memory(const VecRun *run)
          is_at_hand(&run->src[1]);
 }
 
-static bool is_in_memory(const VecOperand *operand, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS])
+static bool is_in_memory(const VecOperand *operand, Dsrs dsrs)
 {
   if (operand->kind != VOPND_DSR)
     return true;
-  DescKind kind = dsrs[operand->file][operand->number].desc.kind;
+  DescKind kind = dsr_at(dsrs, operand->file, operand->number)->desc.kind;
   return kind == DESC_MEM1D || kind == DESC_MEM4D || kind == DESC_CIRC;
 }
 
-bool overlap_follows(const VecOperands *vec, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS])
+bool overlap_follows(const VecOperands *vec, Dsrs dsrs)
 {
   return vec->dest.kind == VOPND_DSR && is_in_memory(&vec->dest, dsrs) &&
          is_in_memory(&vec->src0, dsrs) && is_in_memory(&vec->src1, dsrs);

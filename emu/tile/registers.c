@@ -7,7 +7,7 @@
 
 /* Bits of EXCEPTION_MASK, in the order of <tile_config/exceptions>. */
 enum { MASK_FP_SHIFT = 3, MASK_FP_BITS = 0x1f };
-enum { HALF_BITS = 16, STATUS_FULL_SHIFT = 8 };
+enum { STATUS_FULL_SHIFT = 8 };
 /* Words of INPUT_QUEUE and OUTPUT_QUEUE. */
 enum { BOUND_COLOR_MASK = 0x1f, BOUND_BIT = 1 << 7, NO_BINDING = 0xff };
 

@@ -1,12 +1,13 @@
-/* emu/tile: what a tile does, in both engines: memory, scalar instructions, vector
- * operations, registers, and what is checked and recorded on the way.
+/* emu/tile: what a tile does, whichever engine runs it: memory, scalar instructions, vector
+ * operations, registers, tasks, and what is checked, recorded and told on the way.
  *
- * Reading order: mem, exec_scalar, exec_vec, registers, check, record.
+ * Reading order: mem, exec_scalar, exec_vec, registers, check, record, trace, turn, vector, issue,
+ * tasks.
  */
 #ifndef EMU_TILE_H
 #define EMU_TILE_H
 
-#include "emu/machine/program.h"
+#include "emu/fabric/fabric.h"
 
 /* ---- registers of a tile: registers.c -------------------------------------------------------- */
 
@@ -153,6 +154,16 @@ typedef struct {
   uint32_t remaining;           /* elements a single-step descriptor has left */
   uint16_t index[4];            /* its position in each dimension */
 } DsrState;
+/* The DSRs of a tile: those that the code of its class names. */
+typedef struct { DsrState *state; const DsrMap *map; } Dsrs;
+static inline bool dsr_is_named(Dsrs dsrs, DsrFile file, unsigned number)
+{
+  return dsrs.map->place[file][number] < dsrs.map->n;
+}
+static inline DsrState *dsr_at(Dsrs dsrs, DsrFile file, unsigned number)
+{
+  return &dsrs.state[dsrs.map->place[file][number]];
+}
 void dsr_set(DsrState *dsr, const Descriptor *desc);
 /* Elements that the descriptor spans; MEM4D: the product. */
 uint32_t dsr_length(const Descriptor *desc);
@@ -227,7 +238,7 @@ typedef struct {
 /* Captures an operation at its issue: operands, length, thread, width.  FAULT_COUNT on success. */
 FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *program,
                     const ClassCode *cls, const Registers *regs,
-                    DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], const TileMem *mem,
+                    Dsrs dsrs, const TileMem *mem,
                     const TileRegisters *registers, uint32_t *fault_value);
 /* One element: result bits from a (src0), b (src1; the only one of one-source operations), s. */
 uint32_t vec_element(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t s, bool *carry);
@@ -265,7 +276,7 @@ Fault vec_obstructed_fault(const VecRun *run, const VecStream *stream, uint8_t h
 const VecStream *vec_contested_stream(const VecRun *run, const ClassCode *cls, Arch arch,
                                       uint64_t blocked);
 /* Writes back what descriptors keep after an operation (save_address, single_step). */
-void vec_end(const VecRun *run, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS]);
+void vec_end(const VecRun *run, Dsrs dsrs);
 /* Elements that the next group may have with respect to widths, partly used wavelets and what
  * remains; availability in queues and FIFOs comes on top. */
 unsigned vec_group_size(const VecRun *run);
@@ -296,7 +307,7 @@ bool overlap_allows(const VecRun *run, const ClassCode *cls, const Timing *timin
 bool overlap_issues(const VecRun *run, const Insn *insn, const Registers *regs);
 /* Whether the operation, which has waited for the one before, starts in the cycle after its last
  * group. */
-bool overlap_follows(const VecOperands *vec, DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS]);
+bool overlap_follows(const VecOperands *vec, Dsrs dsrs);
 
 /* ---- check.c: the tests of --check ----------------------------------------------------------- */
 
@@ -328,7 +339,7 @@ bool check_stays_inside(const VecRun *run);
  * CHECKS_LENGTHS: lengths of operands (*value the one that differs). */
 FaultKind check_operation(unsigned checks, const VecRun *run, const VecOperands *vec,
                           const ClassCode *cls,
-                          DsrState dsrs[DSR_FILE_COUNT][MAX_DSRS], const Machine *machine,
+                          Dsrs dsrs, const Machine *machine,
                           uint32_t *value);
 
 /* ---- registers.c: registers of a tile -------------------------------------------------------- */
@@ -414,5 +425,294 @@ static inline unsigned block_place(IdKind kind, unsigned id)
 {
   return kind == ID_MICROTHREAD ? MAX_TASK_IDS + id : id;
 }
+
+/* ---- trace.c: events ------------------------------------------------------------------------- */
+
+typedef enum {
+  TRACE_TASK, TRACE_INST, TRACE_WAVELET, TRACE_SWITCH, TRACE_QUEUE, TRACE_STALL, TRACE_HOST,
+  TRACE_KIND_COUNT
+} TraceKind;
+bool trace_kind_from_name(const char *name, size_t length, TraceKind *kind);
+
+typedef enum {
+  EV_TASK_START,                /* id, task, payload (data and control) */
+  EV_TASK_END,                  /* id, task */
+  EV_ACTIVATE,                  /* id */
+  EV_BLOCK, EV_UNBLOCK,         /* id_kind, id */
+  EV_INST,                      /* pc; thread 0 main */
+  EV_GROUP,                     /* a group of a vector operation: pc, thread, count elements */
+  EV_DONE,                      /* a vector operation ended: pc, thread; control = by a wavelet */
+  EV_WAVELET,                   /* color, from, to, payload as forwarded, control */
+  EV_SWITCH,                    /* color, old position, new position */
+  EV_PUSH, EV_POP,              /* output, queue, color, payload, control */
+  EV_STALL,                     /* a vector operation has waited: pc, thread, id the StallCause,
+                                   payload the cycles; when it ends, a bank conflict at once */
+  EV_HOST_IN,                   /* color, payload: through the host port */
+  EV_HOST_OUT,                  /* and the output queue that it leaves */
+  EV_LAUNCH,                    /* pc: function called by the host */
+  EV_COUNT
+} EventKind;
+TraceKind event_trace_kind(EventKind kind);
+
+typedef struct {
+  uint64_t cycle;
+  uint32_t tile;
+  EventKind kind;
+  uint8_t id, id_kind;
+  TaskKind task;
+  uint8_t thread;               /* 0 main, 1 + number for microthreads */
+  uint8_t color, queue;
+  bool output, control;
+  Port from;
+  PortMask to;
+  uint8_t old_position, new_position;
+  uint16_t pc, count;
+  uint32_t payload;
+} TraceEvent;
+
+/* Who receives events.  The engine delivers them sorted by cycle, then tile (y, then x), then
+ * the order within the tile given at `Engine` below, already limited to `kinds`, the cycles and
+ * the region. */
+typedef struct TraceSink TraceSink;
+struct TraceSink {
+  uint32_t kinds;               /* bits 1 << TraceKind */
+  uint64_t first_cycle, last_cycle;
+  uint16_t x, y, width, height; /* region */
+  void (*event)(TraceSink *sink, const TraceEvent *event);
+  void *context;
+  bool stop;                    /* set by the receiver of events: the run ends with this cycle */
+};
+/* A sink that accepts everything of the given kinds. */
+TraceSink trace_sink(const Program *program, uint32_t kinds,
+                     void (*event)(TraceSink *, const TraceEvent *), void *context);
+static inline bool trace_wants(const TraceSink *s, EventKind kind, uint64_t cycle)
+{
+  return s && (s->kinds >> event_trace_kind(kind) & 1) && cycle >= s->first_cycle &&
+         cycle <= s->last_cycle;
+}
+bool trace_in_region(const TraceSink *sink, uint32_t x, uint32_t y);
+/* "@CYCLE PX.Y KIND fields", without newline. */
+void trace_format(const Program *program, const TraceEvent *event, char *text, size_t size);
+
+/* ---- what is counted ------------------------------------------------------------------------- */
+
+/* Why a vector operation that could otherwise have done a group did not; a cycle each, added
+ * when the wait ends.  Tested in this order: paused (blocked microthread), wavelet missing,
+ * FIFO empty or full, no room in the output queue, another thread issued.  `bank` counts the
+ * extra cycles of conflicts. */
+typedef enum {
+  STALL_NONE, STALL_PAUSED, STALL_INPUT, STALL_FIFO, STALL_OUTPUT, STALL_ISSUE, STALL_BANK,
+  STALL_COUNT
+} StallCause;
+const char *stall_name(StallCause cause);
+
+typedef struct {
+  uint64_t first_event, last_event;  /* cycles with an issue or a move; UINT64_MAX, 0: none.
+                                      * Reset by engine_phase_begin. */
+  uint64_t active_tile_cycles;  /* (tile, cycle) pairs with an issue or a move */
+  uint64_t instructions;        /* scalar and vector instructions issued */
+  uint64_t groups, elements;    /* of vector operations */
+  uint64_t wavelets;            /* that entered a router from its ramp */
+  uint64_t wavelet_hops;        /* link crossings */
+  uint64_t tasks;               /* started */
+  uint64_t stalls[STALL_COUNT];
+  uint64_t paid[TRUST_COUNT];   /* cycles of instructions and tasks, by what their rows rest on;
+                                   those of the fabric and of groups are not among them */
+} EngineStats;
+
+/* ---- turn.c, tasks.c, issue.c, vector.c: a tile's turn --------------------------------------- */
+
+/* How tiles are counted and what they have found, since somebody has looked last. */
+typedef struct { uint64_t cycle; uint32_t tile; uint8_t byte; } TilePrint;
+typedef struct {
+  EngineStats stats;
+  Fault *faults;                /* stb_ds */
+  TraceEvent *events;           /* stb_ds */
+  TilePrint *prints;            /* stb_ds */
+  uint64_t last_change;         /* cycle after the last one in which anything changed */
+} TileLog;
+
+enum {
+  TILE_THREADS = 1 + MAX_MICROTHREADS, MAIN_THREAD = 0, NO_QUEUE = 0xff,
+  LEVELS = 5,                   /* issue priorities: microthread low, main, medium, -, high */
+  LEVEL_UT_LOW = 0, LEVEL_MAIN = 1, LEVEL_UT_MEDIUM = 2, LEVEL_UT_HIGH = 4,
+  LOW16 = 0xffff, HALF_BITS = 16,
+};
+#define NEVER UINT64_MAX
+
+typedef struct {
+  VecRun *run;                  /* NULL: idle */
+  uint64_t ready;               /* next group not before */
+  uint64_t stall_since : 48;
+  uint64_t stall : 8;           /* StallCause, not yet in the statistics */
+  uint64_t plain : 1;           /* the engine has a short way for it */
+} Thread;
+
+/* A completion action, or a write to a priority register (address not 0), to come.  `value`: of an
+ * action, the pc of its operation. */
+typedef struct { uint64_t cycle; Action action; uint16_t address, value; } TileAction;
+
+/* What a tile is, but for its queues and its router.  Its first members share a cache line with
+ * what an engine keeps before them. */
+typedef struct {
+  uint16_t vectors;             /* threads with a running operation, a bit each */
+  uint16_t readers;             /* input queues that running operations read */
+  uint32_t index;
+  uint8_t last_issued[LEVELS];
+  uint8_t main_level;
+  bool running;                 /* a task or function; else idle and the scheduler may pick */
+  uint64_t pending_due;         /* tile_begin has something to do; NEVER: nothing is pending */
+  uint64_t wavelets_seen;       /* that came into input queues */
+  TileMem mem;
+  Thread threads[TILE_THREADS];
+  const ClassCode *cls;         /* NULL: only a router */
+  uint64_t issues;
+  uint64_t ready;               /* next issue, or next pick when idle, not before */
+  uint64_t active, blocked, high;   /* tasks by id; high: picked before the others */
+  uint16_t pc;
+  uint16_t launch_entry;
+  bool launch_pending;
+  uint8_t paused;               /* microthreads, a bit each */
+  uint8_t task, task_id;
+  bool overlaps;                /* the main thread goes on while its operation runs; then: */
+  bool waits;                   /* it has come to what has to wait for the operation */
+  Registers regs;
+  TileAction *pending;          /* stb_ds, in order of issue */
+  uint16_t *blocked_at;         /* by block_place; NULL: no program has blocked anything */
+  Dsrs dsrs;
+  bool tsc_running;
+  uint32_t unblocks, torn_down; /* torn_down: colors, a bit each, since the handler last looked */
+  TileRegisters registers;
+  uint64_t tsc_start, tsc_value, tsc_latch, perf_latch[2];
+  TileRecord record;
+} Tile;
+
+/* A wavelet in an input queue. */
+typedef struct {
+  uint32_t payload;
+  uint8_t color;
+  bool control;
+  bool kept;                    /* a control wavelet that has ended an operation */
+  bool there;                   /* one that can be seen in this cycle */
+} QueueHead;
+
+/* Of how many elements the next group is, or how the operation ends. */
+typedef struct {
+  unsigned elements;
+  bool by_control, by_fifo;
+  bool marks_fifo;              /* it waits for a FIFO, which remembers that */
+  uint8_t stream;               /* that it waits for: 1 src0, 2 src1, 0 dest */
+} GroupPlan;
+
+/* What a tile does in a cycle. */
+typedef struct {
+  uint8_t drops;                /* input queues whose head control wavelet is dropped */
+  bool launch;
+  uint8_t pick_id, pick_queue;  /* queue: data and control tasks */
+  TaskKind pick;                /* TASK_NONE: no task starts */
+  bool beside;                  /* an instruction of the main thread beside its own operation */
+  bool waits;                   /* the main thread has come to what waits for its operation */
+  int thread;                   /* that issues; -1 none */
+  bool is_group;                /* a group; else an instruction */
+  GroupPlan group;
+  uint16_t fifo_marks;          /* threads that wait for a FIFO, a bit each */
+  uint8_t stalls[TILE_THREADS];      /* StallCause, of running operations */
+} TilePlan;
+
+/* A tile's turn in a cycle: what its functions are given. */
+typedef struct Turn Turn;
+
+/* What an engine keeps for a tile in its own way. */
+typedef struct {
+  /* queues */
+  QueueHead (*head)(const Turn *turn, unsigned queue, unsigned place);
+  void (*take)(Turn *turn, unsigned queue);         /* the head of an input queue */
+  void (*keep)(Turn *turn, unsigned queue);         /* the head has ended an operation */
+  void (*send)(Turn *turn, unsigned queue, QueueHead wavelet, bool advance);
+  unsigned (*count)(const Turn *turn, bool output, unsigned queue);
+  void (*use)(Turn *turn, bool output, unsigned queue, QueueUse use);
+  QueueUse (*used)(const Turn *turn, bool output, unsigned queue);
+  /* operations; `plan` and `group` are vector_plan and vector_group, or a shorter way */
+  VecRun *(*run_alloc)(Turn *turn);
+  void (*run_free)(Turn *turn, VecRun *run);
+  void (*started)(Turn *turn, unsigned thread);
+  void (*sync)(Turn *turn, unsigned thread);        /* before anything looks into the operation */
+  StallCause (*plan)(Turn *turn, unsigned thread, GroupPlan *plan);
+  void (*group)(Turn *turn, unsigned thread, const GroupPlan *plan);
+  /* False: the tile has no such color or filter. */
+  bool (*router_read)(const Turn *turn, uint16_t address, uint16_t *value);
+} TilePort;
+
+struct Turn {
+  const TilePort *port;
+  const Program *program;
+  Tile *tile;
+  uint64_t cycle;
+  TileLog *log;
+  TraceSink *trace;             /* NULL none */
+  unsigned checks;              /* CHECKS_* */
+  bool prints;                  /* somebody wants what the tile prints */
+  bool changed;                 /* set where something of the tile has changed */
+  bool rebinds;                 /* set where a queue may have got another color */
+  uint16_t router_register, router_value;   /* written in this cycle; 0: none */
+};
+
+/* `dsrs`: zeroed, cls->dsrs.n and one; memory is up to the engine.  The rest must be zero. */
+void tile_load(Tile *tile, const Program *program, uint32_t index, DsrState *dsrs);
+void tile_unload(Tile *tile);
+/* A tile of the class can do something of its own accord. */
+bool tile_starts(const ClassCode *cls);
+
+/* Cycle and tile are filled in. */
+void turn_fault(Turn *turn, Fault fault);
+void turn_tile_fault(Turn *turn, uint16_t pc, FaultKind kind, uint32_t value);
+#define turn_event(turn, ...)                                                                    \
+  do {                                                                                           \
+    if ((turn)->trace)                                                                           \
+      turn_record((turn), (TraceEvent){__VA_ARGS__});                                            \
+  } while (0)
+void turn_record(Turn *turn, TraceEvent event);
+
+/* The cycles of a row that a thread spends. */
+unsigned turn_pay(Turn *turn, TimingRowId row);
+
+/* Actions that take effect now: when `pending_due` has come. */
+void tile_begin(Turn *turn);
+/* What the tile does in this cycle; `queues`: input queues that may have something for the
+ * scheduler.  Only changes the plan.  Then what was planned. */
+void tile_plan(Turn *turn, TilePlan *plan, unsigned queues);
+void tile_commit(Turn *turn, const TilePlan *plan);
+/* For engines with a way of their own to plan. */
+void tile_change_stall(Turn *turn, unsigned thread, StallCause cause);
+/* A control wavelet has torn down a color of the tile's router. */
+void tile_tear_down(Turn *turn, unsigned color);
+
+/* Among the files of this room. */
+void tile_action_later(Turn *turn, uint64_t cycle, Action action, uint16_t pc);
+void tile_priority_later(Turn *turn, uint16_t address, uint16_t value);
+void tile_set_blocked(Turn *turn, IdKind kind, unsigned id, bool blocked);
+/* `pc`: of the instruction whose doing it is. */
+void tile_activate(Turn *turn, unsigned id, uint16_t pc);
+uint8_t tile_queues_filled(const Turn *turn, bool output);
+/* While a queue is being flushed tile_begin looks at it in each cycle. */
+void tile_watch_flush(Tile *tile);
+QueueHead tile_take_input(Turn *turn, unsigned queue);
+void tile_end_main(Turn *turn);
+void tile_issue(Turn *turn);
+
+/* A running operation of the tile takes the wavelet at the head of the input queue. */
+bool vector_takes(const Tile *tile, unsigned queue, QueueHead head);
+/* Why the operation cannot do a group now; STALL_NONE: it can. */
+StallCause vector_plan(Turn *turn, unsigned thread, GroupPlan *plan);
+void vector_start(Turn *turn, const Insn *insn);
+void vector_group(Turn *turn, unsigned thread, const GroupPlan *plan);
+/* Its last group has been done, with `extra` cycles of a bank conflict. */
+void vector_end(Turn *turn, unsigned thread, unsigned extra);
+void vector_mark_fifos(Turn *turn, const VecRun *run);
+/* What was started before the running operation `later`, or before now. */
+Checked vector_running_before(Turn *turn, const VecRun *later);
+/* Wavelets in a queue and on its ramp. */
+unsigned input_capacity(const Program *program, unsigned queue);
+unsigned output_capacity(const Program *program, unsigned queue);
 
 #endif

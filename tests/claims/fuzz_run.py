@@ -8,8 +8,9 @@ statistics and memory.  At least 60 % of the engines' lines are reached.
 import fuzz_seeds
 import fuzzing
 
-ENGINES = ["reference/reference.c", "reference/ref_router.c", "reference/ref_tile.c", "reference/ref_vec.c",
-           "fast/fast.c", "fast/run.c", "tile/exec_scalar.c", "tile/exec_vec.c", "machine/load.c", "tile/mem.c"]
+ENGINES = ["reference/reference.c", "reference/ref_router.c", "fast/fast.c", "fast/run.c",
+           "tile/tasks.c", "tile/issue.c", "tile/vector.c", "tile/exec_scalar.c",
+           "tile/exec_vec.c", "tile/mem.c", "machine/load.c"]
 # Host words, threads and inspection belong to other targets.
 LEAST_COVERAGE = 60
 

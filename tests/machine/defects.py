@@ -35,8 +35,8 @@ def fp(name, old, new):
     return Defect(name, Sequence, [("ir/base/fp.c", old, new)])
 
 
-def both(name, file, old, new, fast_file, fast_old, fast_new):
-    return Defect(name, Fabric, [(file, old, new), (fast_file, fast_old, fast_new)])
+def fabric(name, old, new):
+    return Defect(name, Fabric, [("emu/fabric/switch.c", old, new)])
 
 
 DEFECTS = [
@@ -71,19 +71,13 @@ DEFECTS = [
         ("emu/fabric/router_config.c", "{PORT_WEST, PORT_EAST,", "{PORT_EAST, PORT_WEST,")]),
     Defect("operations in the background are not waited for", Fabric, [
         ("emu/explain/deadlock.c", "if (finite_wait(&tile->threads[i]))", "if (false)")]),
-    both("counters of filters pass one less", "emu/reference/ref_router.c",
-         "return state->counter <= filter->max_counter;", "return state->counter < filter->max_counter;",
-         "emu/fast/router.c",
-         "return now->counter <= filter->max_counter;", "return now->counter < filter->max_counter;"),
-    both("switches always go round", "emu/reference/ref_router.c", "return config->ring ? 0 : position;",
-         "return 0;", "emu/fast/router.c", "return config->ring ? 0 : position;",
-         "return 0;"),
-    Defect("the fast engine's switches always go round", Fabric, [
-        ("emu/fast/router.c", "return config->ring ? 0 : position;", "return 0;")]),
-    both("ce-ignore is ignored", "emu/reference/ref_router.c",
-         "if (w->control && control_command(w->payload, 0).ce_ignore)", "if (false)",
-         "emu/fast/router.c",
-         "if ((w->meta & META_CONTROL) && control_command(w->payload, 0).ce_ignore)", "if (false)"),
+    fabric("counters of filters pass one less", "return now->counter <= filter->max_counter;",
+           "return now->counter < filter->max_counter;"),
+    fabric("switches always go round", "return config->ring ? 0 : position;", "return 0;"),
+    Defect("the fast engine's rewritten switches stay", Fabric, [
+        ("emu/fast/router.c", "tx = now.position;", "")]),
+    fabric("ce-ignore is ignored", "if (control && control_command(payload, 0).ce_ignore)",
+           "if (false)"),
 ]
 
 

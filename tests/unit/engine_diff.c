@@ -284,10 +284,15 @@ static void compare_router(uint32_t tile, const FastTile *a, const FastTile *b, 
   }
 }
 
+static const FastPlain *plain_part(const Thread *thread)
+{
+  return &((const FastRun *)((const char *)thread->run - offsetof(FastRun, run)))->plain;
+}
+
 static void compare_threads(uint32_t tile, const FastTile *a, const FastTile *b)
 {
-  for (unsigned i = 0; i < FAST_THREADS; i++) {
-    const FastThread *x = &a->threads[i], *y = &b->threads[i];
+  for (unsigned i = 0; i < TILE_THREADS; i++) {
+    const Thread *x = &a->core.threads[i], *y = &b->core.threads[i];
     compare_number("running", tile, x->run != NULL, y->run != NULL);
     if (!x->run)
       continue;
@@ -296,30 +301,30 @@ static void compare_threads(uint32_t tile, const FastTile *a, const FastTile *b)
     if (x->stall)
       compare_number("stall_since", tile, x->stall_since, y->stall_since);
     if (x->plain)
-      SAME(run->plain.remaining);
+      compare_number("remaining", tile, plain_part(x)->remaining, plain_part(y)->remaining);
   }
 }
 
 /* State that no function returns, but that later cycles depend on. */
 static void compare_hidden(const Asm *a, const Asm *b)
 {
-  uint64_t now = fast_engine(a)->cycle;
+  uint64_t now = fast_engine(a)->base.cycle;
   for (uint32_t tile = 0; tile < a->program->n_tiles; tile++) {
     const FastTile *x = &fast_engine(a)->tiles[tile], *y = &fast_engine(b)->tiles[tile];
     compare_number("touched", tile, x->set != NULL, y->set != NULL);
     if (!x->set)
       continue;
     SAME(occupied);
-    SAME(vectors);
+    SAME(core.vectors);
     SAME(input_any);
     SAME(output_any);
     SAME(input_control);
-    SAME(readers);
+    SAME(core.readers);
     SAME(first_slot);
     SAME(last_ramp_queue);
-    SAME(issues);
+    SAME(core.issues);
     for (unsigned i = 0; i < LEVELS; i++)
-      SAME(last_issued[i]);
+      SAME(core.last_issued[i]);
     for (unsigned q = 0; q < MAX_QUEUES; q++) {
       compare_queue(tile, &x->queues[q].input, &y->queues[q].input, now);
       compare_queue(tile, &x->queues[q].output, &y->queues[q].output, now);

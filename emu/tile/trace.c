@@ -1,5 +1,5 @@
 /* The text form of trace events: one line each, stable enough to be compared as a whole. */
-#include "emu/engine/engine.h"
+#include "emu/tile/tile.h"
 
 #include <string.h>
 
@@ -185,4 +185,14 @@ void trace_format(const Program *program, const TraceEvent *event, char *text, s
   print_fields(program, event, out);
   fclose(out);
   text[size - 1] = 0;
+}
+
+const char *stall_name(StallCause cause)
+{
+  static const char *const names[STALL_COUNT] = {
+    [STALL_NONE] = "none",     [STALL_PAUSED] = "paused", [STALL_INPUT] = "input",
+    [STALL_FIFO] = "fifo",     [STALL_OUTPUT] = "output", [STALL_ISSUE] = "issue",
+    [STALL_BANK] = "bank",
+  };
+  return (unsigned)cause < STALL_COUNT ? names[cause] : "?";
 }

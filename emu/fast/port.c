@@ -1,0 +1,151 @@
+/* Fast engine, one step: what a tile finds in this engine: its queues, its operations, its router's
+ * registers. */
+#include "emu/fast/step.h"
+
+#include "stb_ds.h"
+
+static Visit *visit_of(Turn *turn) { return (Visit *)turn; }
+
+static FastTile *tile_of(const Turn *turn)
+{
+  return (FastTile *)((char *)turn->tile - offsetof(FastTile, core));
+}
+
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+static QueueHead port_head(const Turn *turn, unsigned queue, unsigned place)
+{
+  const FastQueue *q = &tile_of(turn)->queues[queue].input;
+  if (place >= q->count)
+    return (QueueHead){0};
+  FastWavelet w = *queue_at(q, place);
+  return (QueueHead){.payload = w.payload, .color = wavelet_field(w.meta),
+                     .control = (w.meta & META_CONTROL) != 0, .kept = (w.meta & META_KEPT) != 0,
+                     .there = wavelet_seen(w.meta, turn->cycle)};
+}
+
+static void port_take(Turn *turn, unsigned queue)
+{
+  input_drop(visit_of(turn), queue);
+}
+
+static void port_keep(Turn *turn, unsigned queue)
+{
+  queue_at(&tile_of(turn)->queues[queue].input, 0)->meta |= META_KEPT;
+}
+
+static void port_send(Turn *turn, unsigned queue, QueueHead w, bool advance)
+{
+  Visit *v = visit_of(turn);
+  uint32_t flags = (w.control ? META_CONTROL : 0u) | (advance ? META_ADVANCE : 0u);
+  uint32_t meta = wavelet_meta(v->output_visible, w.color, flags);
+  output_put(v, queue, (FastWavelet){w.payload, meta});
+}
+
+static const FastQueue *port_queue(const Turn *turn, bool output, unsigned queue)
+{
+  const FastQueues *both = &tile_of(turn)->queues[queue];
+  return output ? &both->output : &both->input;
+}
+
+static unsigned port_count(const Turn *turn, bool output, unsigned queue)
+{
+  return port_queue(turn, output, queue)->count;
+}
+
+static void port_use(Turn *turn, bool output, unsigned queue, QueueUse use)
+{
+  FastQueues *both = &tile_of(turn)->queues[queue];
+  queue_note(output ? &both->output : &both->input, use);
+}
+
+static QueueUse port_used(const Turn *turn, bool output, unsigned queue)
+{
+  return queue_use(port_queue(turn, output, queue));
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+static VecRun *port_run_alloc(Turn *turn)
+{
+  Visit *v = visit_of(turn);
+  fast_ahead_over(v->worker, v->tile);
+  return &fast_work_alloc(v->worker)->run.run;
+}
+
+static void port_run_free(Turn *turn, VecRun *run)
+{
+  fast_work_free(visit_of(turn)->worker, (char *)run - offsetof(FastRun, run));
+}
+
+/* Nothing has to be looked at while the operation runs: it stays in its variables, and nobody else
+ * is there to touch them. */
+static bool needs_no_check(const Visit *v, unsigned thread, const VecRun *run)
+{
+  return !(v->turn.checks & CHECKS_MEMORY) ||
+         (!run->async && v->tile->core.vectors == 1u << thread && check_stays_inside(run));
+}
+
+static void port_started(Turn *turn, unsigned thread)
+{
+  Visit *v = visit_of(turn);
+  Thread *th = &turn->tile->threads[thread];
+  th->plain = is_plain(v->tile, th->run) && needs_no_check(v, thread, th->run);
+  if (!th->plain)
+    return;
+  FastPlain *plain = thread_plain(th);
+  make_plain(plain, th->run);
+  make_stream(v, plain, th->run);
+  if (!FAST_TRACED && plain->stream && thread == MAIN_THREAD)
+    fast_join(v->worker, v->tile);
+}
+
+static void port_sync(Turn *turn, unsigned thread)
+{
+  plain_sync(&turn->tile->threads[thread]);
+}
+
+static StallCause port_plan(Turn *turn, unsigned thread, GroupPlan *group)
+{
+  Visit *v = visit_of(turn);
+  FastTile *t = v->tile;
+  Thread *th = &t->core.threads[thread];
+  if (th->plain && !t->core.paused && !(t->input_any & t->input_control))
+    return plain_waits(v, thread_plain(th));
+  plain_sync(th);
+  return vector_plan(turn, thread, group);
+}
+
+static void port_group(Turn *turn, unsigned thread, const GroupPlan *group)
+{
+  Visit *v = visit_of(turn);
+  if (v->tile->core.threads[thread].plain && !group->by_control && !group->by_fifo)
+    plain_group_any(v, thread);
+  else
+    vector_group(turn, thread, group);
+}
+
+/* ---- the router's registers ------------------------------------------------------------------ */
+
+static bool port_router_read(const Turn *turn, uint16_t address, uint16_t *value)
+{
+  const FastTile *t = tile_of(turn);
+  uint16_t base = config_reg_at(address)->address;
+  unsigned color = address - base, slot = t->set->slot_of[color];
+  if (!router_config_has(base, fast_color(t, color) ? fast_config(t, color) : NULL))
+    return false;
+  const RouterConfig *own = t->own ? t->own[slot] : NULL;
+  *value = router_config_read(base, fast_config(t, color), own, color_now(t, slot));
+  return true;
+}
+
+STEP const TilePort *fast_port(void)
+{
+  static const TilePort port = {
+    .head = port_head, .take = port_take, .keep = port_keep, .send = port_send,
+    .count = port_count, .use = port_use, .used = port_used, .run_alloc = port_run_alloc,
+    .run_free = port_run_free, .started = port_started, .sync = port_sync,
+    .plan = port_plan, .group = port_group, .router_read = port_router_read,
+  };
+  return &port;
+}

@@ -1,0 +1,343 @@
+/* What an instruction does that is more than arithmetic: counters, configuration registers,
+ * descriptors, tasks; and the issue of one instruction. */
+#include "emu/tile/tile.h"
+
+#include "stb_ds.h"
+
+enum { TSC_RUN_BIT = 1, TSC_WORDS = 3, STREAM_READY = 1, DESC_KIND_MASK = 0xf };
+#define COUNTER_MASK UINT64_C(0xffffffffffff)
+
+static void insn_fault(Turn *turn, FaultKind kind, uint32_t value)
+{
+  turn_tile_fault(turn, turn->tile->pc, kind, value);
+}
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+static uint64_t time_stamp(const Turn *turn)
+{
+  const Tile *t = turn->tile;
+  return (t->tsc_value + (t->tsc_running ? turn->cycle - t->tsc_start : 0)) & COUNTER_MASK;
+}
+
+/* Reading a counter's low word latches all of it, so that three reads in a row fit together.
+ * Ours: performance counter 0 counts issues, counter 1 wavelets received. */
+static uint16_t counter_word(const Turn *turn, unsigned word)
+{
+  Tile *t = turn->tile;
+  unsigned counter = word / TSC_WORDS, part = word % TSC_WORDS;
+  uint64_t *latch = counter == 0 ? &t->tsc_latch : &t->perf_latch[counter - 1];
+  if (part == 0)
+    *latch = counter == 0 ? time_stamp(turn) : counter == 1 ? t->issues : t->wavelets_seen;
+  return (uint16_t)(*latch >> HALF_BITS * part);
+}
+
+/* The counter goes on from here. */
+static void set_time_stamp(Turn *turn, uint64_t value, bool runs)
+{
+  Tile *t = turn->tile;
+  t->tsc_value = value;
+  t->tsc_start = turn->cycle;
+  t->tsc_running = runs;
+}
+
+/* ---- configuration registers ----------------------------------------------------------------- */
+
+static uint16_t queue_status(const Turn *turn, bool output)
+{
+  const Machine *m = turn->program->machine;
+  uint8_t counts[MAX_QUEUES];
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    counts[q] = (uint8_t)turn->port->count(turn, output, q);
+  return registers_queue_status(counts, output ? m->output_queue_depth : m->input_queue_depth,
+                                output ? m->output_queues : m->input_queues);
+}
+
+/* The operation of a microthread; NULL: none runs. */
+static VecRun *thread_run(const Tile *t, unsigned microthread)
+{
+  return t->threads[1 + microthread].run;
+}
+
+static bool read_config(const Turn *turn, uint16_t address, uint16_t *value)
+{
+  Tile *t = turn->tile;
+  const Image *image = turn->program->image;
+  const ConfigRegInfo *reg = config_reg_at(address);
+  uint32_t x = program_x(turn->program, t->index), y = program_y(turn->program, t->index);
+  if (!reg || !(reg->access & CONFIG_READ))
+    return false;
+  unsigned part = address - reg->address;
+  switch ((int)reg->address) {
+  case CFG_PE_COORD_X: *value = (uint16_t)x; return true;
+  case CFG_PE_COORD_Y: *value = (uint16_t)y; return true;
+  case CFG_FABRIC_COORD_X: *value = (uint16_t)(image->offset_x + x); return true;
+  case CFG_FABRIC_COORD_Y: *value = (uint16_t)(image->offset_y + y); return true;
+  case CFG_TSC_CONTROL: *value = t->tsc_running ? TSC_RUN_BIT : 0; return true;
+  case CFG_TSC_COUNTER: *value = counter_word(turn, part); return true;
+  case CFG_PERF_COUNTER: *value = counter_word(turn, TSC_WORDS + part); return true;
+  case CFG_TASK_PRIORITY: *value = (uint16_t)(t->high >> HALF_BITS * part); return true;
+  case CFG_TEARDOWN_PENDING:
+    *value = (uint16_t)(t->torn_down >> HALF_BITS * part);
+    t->torn_down &= ~((uint32_t)*value << HALF_BITS * part);
+    return true;
+  case CFG_QUEUE_STATUS: *value = queue_status(turn, part); return true;
+  case CFG_MICROTHREAD: *value = registers_thread_word(thread_run(t, part)); return true;
+  default: return registers_read(&t->registers, t->cls->image, reg, part, value);
+  }
+}
+
+static bool write_registers(Turn *turn, const ConfigRegInfo *reg, unsigned part, uint16_t value)
+{
+  Tile *t = turn->tile;
+  bool written = registers_write(&t->registers, t->cls->image, reg, part, value);
+  turn->rebinds = true;
+  t->regs.traps = registers_traps(&t->registers);
+  return written;
+}
+
+static bool write_config(Turn *turn, uint16_t address, uint16_t value)
+{
+  Tile *t = turn->tile;
+  const ConfigRegInfo *reg = config_reg_at(address);
+  if (!reg || !(reg->access & CONFIG_WRITE))
+    return false;
+  unsigned part = (unsigned)(address - reg->address), shift = HALF_BITS * part;
+  uint64_t mask = (uint64_t)LOW16 << shift, placed = (uint64_t)value << shift;
+  switch ((int)reg->address) {
+  case CFG_TSC_CONTROL:
+    set_time_stamp(turn, time_stamp(turn), value & TSC_RUN_BIT);
+    return true;
+  case CFG_TSC_COUNTER:
+    set_time_stamp(turn, (time_stamp(turn) & ~mask) | placed, t->tsc_running);
+    return true;
+  case CFG_MAIN_PRIORITY: case CFG_TASK_PRIORITY:
+    tile_priority_later(turn, address, value);
+    return true;
+  case CFG_MICROTHREAD: registers_set_thread(thread_run(t, part), value); return true;
+  case CFG_CMD_STREAM: t->unblocks += value == STREAM_READY; return true;
+  case CFG_SIM_PRINT:
+    if (turn->prints)
+      arrput(turn->log->prints, ((TilePrint){turn->cycle, t->index, (uint8_t)value}));
+    return true;
+  default: return write_registers(turn, reg, part, value);
+  }
+}
+
+/* The router's registers change behind everything else of the cycle: the engine does that. */
+static bool access_router(Turn *turn, uint16_t address, bool store, uint16_t *word)
+{
+  if (!store)
+    return turn->port->router_read(turn, address, word);
+  uint16_t ignored;
+  if (!turn->port->router_read(turn, address, &ignored))
+    return false;
+  turn->router_register = address;
+  turn->router_value = *word;
+  return true;
+}
+
+static void access_config(Turn *turn, uint16_t address, bool store, unsigned r)
+{
+  uint16_t *word = &turn->tile->regs.r[r];
+  const ConfigRegInfo *reg = config_reg_at(address);
+  if (reg && router_config_is(reg->address)) {
+    if (!access_router(turn, address, store, word))
+      turn_fault(turn, (Fault){.kind = FAULT_COLOR_REGISTER, .pc = turn->tile->pc,
+                               .color = (uint8_t)(address - reg->address)});
+    return;
+  }
+  if (!(store ? write_config(turn, address, *word) : read_config(turn, address, word)))
+    insn_fault(turn, FAULT_CONFIG_ADDRESS, address);
+}
+
+static void exec_config(Turn *turn, const Insn *insn)
+{
+  bool immediate = insn->op == OP_ldcfgi || insn->op == OP_stcfgi;
+  bool store = insn->op == OP_stcfg || insn->op == OP_stcfgi;
+  uint16_t address = immediate ? (uint16_t)insn->imm : turn->tile->regs.r[insn->b];
+  access_config(turn, address, store, insn->a);
+}
+
+/* ---- DSRs ------------------------------------------------------------------------------------ */
+
+static FaultKind load_descriptor(const TileMem *mem, uint32_t address, Descriptor *desc)
+{
+  uint16_t words[sizeof(((ImageDsr *)0)->words) / sizeof(uint16_t)] = {0};
+  uint32_t word = 0;
+  FaultKind fault = mem_load(mem, address, 2, &word);
+  words[0] = (uint16_t)word;
+  unsigned count = descriptor_words((DescKind)(words[0] & DESC_KIND_MASK));
+  for (unsigned i = 1; i < count && fault == FAULT_COUNT; i++) {
+    fault = mem_load(mem, address + i * 2, 2, &word);
+    words[i] = (uint16_t)word;
+  }
+  if (fault == FAULT_COUNT && !descriptor_decode(words, ARRAY_COUNT(words), desc))
+    fault = FAULT_DESCRIPTOR;
+  return fault;
+}
+
+static DsrState *insn_dsr(const Turn *turn, const Insn *insn)
+{
+  return dsr_at(turn->tile->dsrs, insn->file, insn->a);
+}
+
+static unsigned exec_ldsr(Turn *turn, const Insn *insn)
+{
+  const Tile *t = turn->tile;
+  uint32_t address = insn->absolute ? insn->imm : (t->regs.r[insn->b] + insn->imm) & LOW16;
+  Descriptor desc;
+  FaultKind fault = load_descriptor(&t->mem, address, &desc);
+  if (fault != FAULT_COUNT) {
+    insn_fault(turn, fault, address);
+    return 0;
+  }
+  dsr_set(insn_dsr(turn, insn), &desc);
+  bool extended = desc.kind == DESC_MEM4D || desc.kind == DESC_CIRC || desc.kind == DESC_FIFO;
+  return turn_pay(turn, extended ? TIMING_xdsr_load : TIMING_dsr_load);
+}
+
+static void exec_dsrset(Turn *turn, const Insn *insn)
+{
+  uint16_t value = insn->absolute ? (uint16_t)insn->imm : turn->tile->regs.r[insn->b];
+  if (!dsr_set_field(insn_dsr(turn, insn), insn->field, value))
+    insn_fault(turn, FAULT_DSR_FIELD, insn->a);
+}
+
+static void exec_dsrget(Turn *turn, const Insn *insn)
+{
+  uint16_t value = 0;
+  if (!dsr_get_field(insn_dsr(turn, insn), insn->field, &value))
+    insn_fault(turn, FAULT_DSR_FIELD, insn->a);
+  turn->tile->regs.r[insn->b] = value;
+}
+
+/* ---- the other instructions that are no arithmetic ------------------------------------------- */
+
+static void exec_block(Turn *turn, unsigned kind, unsigned id, bool blocked)
+{
+  if (kind >= ID_KIND_COUNT || id >= id_kind_limit((IdKind)kind))
+    insn_fault(turn, FAULT_ID_RANGE, id);
+  else
+    tile_set_blocked(turn, (IdKind)kind, id, blocked);
+}
+
+static void exec_qflush(Turn *turn, unsigned queue, bool output)
+{
+  if (queue >= id_kind_limit(ID_INPUT_QUEUE)) {
+    insn_fault(turn, FAULT_ID_RANGE, queue);
+    return;
+  }
+  registers_flush(&turn->tile->registers, output, queue);
+  tile_watch_flush(turn->tile);
+}
+
+static void exec_stctr(Turn *turn, const Insn *insn)
+{
+  Tile *t = turn->tile;
+  uint32_t base = insn->op == OP_stctr ? t->regs.r[insn->b] : 0;
+  uint32_t address = (base + insn->imm) & LOW16;
+  FaultKind fault = mem_store(&t->mem, address, 2, counter_word(turn, insn->a));
+  if (fault != FAULT_COUNT)
+    insn_fault(turn, fault, address);
+}
+
+/* Returns the cycles to the next issue. */
+static unsigned exec_tile(Turn *turn, const Insn *insn)
+{
+  Tile *t = turn->tile;
+  uint16_t *r = t->regs.r;
+  TileRegisters *registers = &t->registers;
+  if (insn->op == OP_ldsr)
+    return exec_ldsr(turn, insn);
+  switch ((int)insn->op) {
+  case OP_dsrset: exec_dsrset(turn, insn); break;
+  case OP_dsrget: exec_dsrget(turn, insn); break;
+  case OP_act: tile_activate(turn, r[insn->a], t->pc); break;
+  case OP_acti: tile_activate(turn, insn->imm, t->pc); break;
+  case OP_blk: exec_block(turn, insn->imm, r[insn->a], true); break;
+  case OP_blki: exec_block(turn, insn->a, insn->imm, true); break;
+  case OP_unblk: exec_block(turn, insn->imm, r[insn->a], false); break;
+  case OP_unblki: exec_block(turn, insn->a, insn->imm, false); break;
+  case OP_ldcfg: case OP_ldcfgi: case OP_stcfg: case OP_stcfgi: exec_config(turn, insn); break;
+  case OP_rnd: r[insn->a] = scalar_random(&registers->random[registers->generator]); break;
+  case OP_prng:
+    registers->generator = (uint8_t)(r[insn->a] % turn->program->machine->generators);
+    break;
+  case OP_stctr: case OP_stctra: exec_stctr(turn, insn); break;
+  case OP_qflush: exec_qflush(turn, r[insn->a], insn->imm); break;
+  default: insn_fault(turn, FAULT_UNSUPPORTED, 0); break;
+  }
+  return turn_pay(turn, timing_scalar_row(insn_info[insn->op].cost, false));
+}
+
+/* ---- one scalar or vector instruction -------------------------------------------------------- */
+
+static void check_insn_memory(Turn *turn, const Insn *insn)
+{
+  const Tile *t = turn->tile;
+  Checked earlier = vector_running_before(turn, NULL);
+  MemoryAccess access = {0};
+  uint32_t other;
+  FaultKind kind = check_scalar(&earlier, turn->program, t->cls, insn, t->pc, &t->regs, &access,
+                                &other);
+  if (kind != FAULT_COUNT)
+    turn_fault(turn, (Fault){.kind = kind, .color = NO_COLOR, .pc = t->pc,
+                             .value = access.address,
+                             .value2 = other ? other : access.object.start});
+}
+
+static void issue_scalar(Turn *turn, const Insn *insn)
+{
+  Tile *t = turn->tile;
+  CostClass cost = insn_info[insn->op].cost;
+  uint16_t next = (uint16_t)(t->pc + insn_words(insn->op) * 2);
+  if (turn->checks & CHECKS_MEMORY)
+    check_insn_memory(turn, insn);
+  ScalarResult result = scalar_exec(insn, t->pc, turn->program->image->fp16, &t->regs, &t->mem);
+  switch (result.outcome) {
+  case SCALAR_FAULT:
+    insn_fault(turn, result.fault, result.value);
+    t->running = false;
+    return;
+  case SCALAR_CONFIG:
+    access_config(turn, (uint16_t)result.value, result.store, insn->a);
+    t->ready = turn->cycle + turn_pay(turn, timing_scalar_row(cost, false));
+    t->pc = next;
+    return;
+  case SCALAR_JUMP:
+    t->pc = result.pc;
+    if (result.pc == PC_RETURN)
+      tile_end_main(turn);
+    else
+      t->ready = turn->cycle + turn_pay(turn, timing_scalar_row(cost, true));
+    return;
+  case SCALAR_ENGINE:
+    t->ready = turn->cycle + exec_tile(turn, insn);
+    t->pc = next;
+    return;
+  case SCALAR_NEXT: default:
+    t->ready = turn->cycle + turn_pay(turn, timing_scalar_row(cost, false));
+    t->pc = next;
+    return;
+  }
+}
+
+void tile_issue(Turn *turn)
+{
+  Tile *t = turn->tile;
+  const Insn *insn = class_insn(t->cls, t->pc);
+  if (!insn) {
+    insn_fault(turn, FAULT_PC, t->pc);
+    t->running = false;
+    return;
+  }
+  turn_event(turn, .kind = EV_INST, .pc = t->pc);
+  turn->log->stats.instructions++;
+  if (insn->op == OP_vec)
+    vector_start(turn, insn);
+  else if (insn->op == OP_endtask)
+    tile_end_main(turn);
+  else
+    issue_scalar(turn, insn);
+}
