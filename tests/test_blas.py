@@ -25,6 +25,29 @@ def test_gemm(tmp_path, case, engine):
     check(tmp_path, case, seed=case.M * 1000 + case.N)
 
 
+VECTORS = [Case(1, 1, 1, 1, 1), Case(13, 9, 7, 3, 2), Case(5, 40, 11, 2, 6, F16_F32, arch="wse3"),
+           Case(30, 3, 9, 4, 4, F32, 1, alpha=0.5, beta=-2.0), Case(7, 26, 20, 2, 1, F16, 1, "wse3")]
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize("case", VECTORS, ids=lambda c: f"{c.M}x{c.N}x{c.K} on {c.width}x{c.height}")
+def test_by_vectors(tmp_path, case, engine):
+    """blas.gemm_summa with <blas/summa>: summa.run and summa.run_scaled."""
+    case = Case(**{**vars(case), "engine": engine})
+    result = check(tmp_path, case, seed=case.M, algorithm=1)
+    assert result.shape.kb == 1
+
+
+def test_one_more_operation_costs_its_groups(tmp_path):
+    """Eight more columns of C add eight operations to each step: 2 cycles each at 8 elements and 4 at
+    16, as the differences between rows of the paper's Table I say; and what B's words take to come."""
+    for rows, cycles in ((8, 2), (16, 4)):
+        narrow, wide = (check(tmp_path, Case(4 * rows, 4 * columns, 64, 4, 4), 1, algorithm=1).cycles
+                        for columns in (8, 16))
+        per_step = (wide - narrow) / 64
+        assert 8 * cycles <= per_step <= 8 * cycles + 8
+
+
 def test_both_engines_take_the_same_cycles(tmp_path):
     draw = random.Random(7)
     for _ in range(3):

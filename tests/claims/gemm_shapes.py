@@ -29,10 +29,12 @@ def commit_seed():
 def random_case(random):
     side = lambda: int(numpy.exp(random.uniform(0, numpy.log(MOST_SIDE + 1))))
     tiles = lambda: int(random.integers(1, MOST_TILES + 1))
-    return blas_run.Case(side(), side(), side(), tiles(), tiles(), int(random.integers(3)),
-                         int(random.integers(2)), str(random.choice(["wse2", "wse3"])),
-                         alpha=round(float(random.uniform(-2, 2)), 3),
-                         beta=round(float(random.uniform(-2, 2)), 3))
+    case = blas_run.Case(side(), side(), side(), tiles(), tiles(), int(random.integers(3)),
+                         int(random.integers(2)), str(random.choice(["wse2", "wse3"])))
+    if case.scaled:
+        # multiples that every format has, as alpha and beta are elements, too
+        case.alpha, case.beta = (int(random.integers(-16, 17)) / 8 for _ in range(2))
+    return case
 
 
 def divides(case):
