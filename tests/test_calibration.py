@@ -71,6 +71,11 @@ def test_statistics_say_what_cycles_rest_on(tmp_path):
     assert abs(paid / 6 - found[0]["cycles"]) <= 8
     assert trust["assumed_share"] == pytest.approx(trust["assumed"] / paid)
     assert trust["documented"] and trust["assumed"]
+    estimate = found[0]["estimate"]
+    assert estimate == found[1]["estimate"] and estimate["class"] == "scalar"
+    assert 0 < estimate["low"] < estimate["high"] and estimate["points"] > 0
+    harness.emu(tmp_path / "b.bin", f"--stats={tmp_path}/s.json", "--timing=alu16:2")
+    assert "estimate" not in harness.stats(tmp_path / "s.json")
 
 
 @pytest.mark.parametrize("words", ["", "hop", "hop:", "hop:x", "hop:0", "hop:1001", "ramp_up:9",

@@ -2,13 +2,14 @@
 #include "emu/host/session_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include <jansson.h>
 #include <stb_ds.h>
 
-enum { RSS_UNIT_BYTES = 1024 };
+enum { RSS_UNIT_BYTES = 1024, PERCENT = 100 };
 
 double host_seconds(void)
 {
@@ -65,6 +66,38 @@ static json_t *stalls_json(const EngineStats *engine)
   return stalls;
 }
 
+enum { CLASS_vector, CLASS_scalar };
+
+/* The range in which public counts of programs like this one lie around ours; NULL where there is
+ * none, as with rows that the user has set. */
+static json_t *estimate_json(const HostStats *stats)
+{
+  static const struct {
+    const char *arch, *name;
+    int kind, points, low, high;          /* percent */
+  } rows[] = {
+#define RESIDUAL(arch, kind, points, low, high) {#arch, #kind, CLASS_##kind, points, low, high},
+#include "emu/machine/residuals.def"
+  };
+  const EngineStats *engine = stats->engine_stats;
+  uint64_t groups = engine->groups + engine->stalls[STALL_BANK], threads = groups;
+  for (unsigned i = 0; i < TRUST_COUNT; i++)
+    threads += engine->paid[i];
+  int kind = 2 * groups >= threads ? CLASS_vector : CLASS_scalar;
+  for (size_t i = 0; i < ARRAY_COUNT(rows) && threads && !stats->timing; i++) {
+    if (rows[i].kind != kind || strcmp(rows[i].arch, stats->arch) != 0)
+      continue;
+    json_t *estimate = json_object();
+    double cycles = (double)stats->cycles / PERCENT;
+    json_object_set_new(estimate, "class", json_string(rows[i].name));
+    json_object_set_new(estimate, "low", json_real(cycles * (PERCENT + rows[i].low)));
+    json_object_set_new(estimate, "high", json_real(cycles * (PERCENT + rows[i].high)));
+    json_object_set_new(estimate, "points", json_integer(rows[i].points));
+    return estimate;
+  }
+  return NULL;
+}
+
 /* Cycles of threads by what their times rest on.  Groups are documented, waits belong to none. */
 static json_t *trust_json(const EngineStats *engine)
 {
@@ -112,6 +145,9 @@ char *host_stats_json(const HostStats *stats)
   json_object_set_new(top, "wavelet_hops", json_count(engine->wavelet_hops));
   json_object_set_new(top, "stalls", stalls_json(engine));
   json_object_set_new(top, "trust", trust_json(engine));
+  json_t *estimate = estimate_json(stats);
+  if (estimate)
+    json_object_set_new(top, "estimate", estimate);
   json_object_set_new(top, "peak_rss_bytes",
                       json_count((uint64_t)usage.ru_maxrss * RSS_UNIT_BYTES));
   char *text = json_dumps(top, JSON_INDENT(2));

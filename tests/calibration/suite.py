@@ -51,6 +51,7 @@ class Point:
     published: float
     source: str
     ours: float = None
+    group_share: float = None   # of the cycles that threads spend: groups, with bank conflicts
     problem: str = ""
 
     @property
@@ -92,14 +93,18 @@ class Run:
     def __init__(self, suite, program_name, case):
         self.case = dict(pair.split("=") for pair in case.split())
         self.program = PROGRAMS[program_name]
-        self.scratch = Path(tempfile.mkdtemp(prefix="calibration-"))
         self.suite = suite
 
     def __enter__(self):
         git = find_repository(self.suite.checkouts, self.program.repository)
         if git is None:
             raise Absent(f"skipped: {self.suite.checkouts} has no {self.program.repository}")
-        copy_commit(git, self.program.commit, self.scratch / "tree")
+        self.scratch = Path(tempfile.mkdtemp(prefix="calibration-"))
+        try:
+            copy_commit(git, self.program.commit, self.scratch / "tree")
+        except ProgramFailed:
+            self.__exit__()
+            raise
         self.tools = Tools.make(self.suite.binaries, self.scratch / "bin", self.suite.level)
         return self
 
@@ -108,8 +113,15 @@ class Run:
 
     def quantities(self, options=""):
         """What the program reports; options of wse-emu hold for all its runs."""
-        self.tools.options = f"{self.suite.options} {options}".strip()
+        self.tools.options = f"{self.suite.options} --stats={self.scratch}/stats.json {options}"
         return self.program.run(self.tools, self.scratch / "tree", self.case)
+
+    def group_share(self):
+        """Of the last run: the part of its threads' cycles that are groups or wait for a bank."""
+        stats = json.loads((self.scratch / "stats.json").read_text())
+        trust = stats["trust"]
+        groups = stats["groups"] + stats["stalls"]["bank"]
+        return groups / (trust["documented"] + trust["fitted"] + trust["assumed"])
 
 
 @dataclass
@@ -121,11 +133,11 @@ class Suite:
     options: str = ""
 
     def run_case(self, program_name, case):
-        """The quantities of one run, or the text of what went wrong."""
+        """The quantities of one run and its group share, or the text of what went wrong."""
         run = Run(self, program_name, case)
         try:
             with run:
-                return run.quantities()
+                return run.quantities(), run.group_share()
         except (ProgramFailed, Absent) as failed:
             return str(failed)
 
@@ -145,10 +157,11 @@ class Suite:
 def take_quantity(point, found):
     if isinstance(found, str):
         point.problem = found
-    elif point.quantity not in found:
-        point.problem = f"the program reports no {point.quantity}: {found}"
-    else:
-        point.ours = found[point.quantity]
+        return
+    quantities, point.group_share = found
+    point.ours = quantities.get(point.quantity)
+    if point.ours is None:
+        point.problem = f"the program reports no {point.quantity}: {quantities}"
 
 
 def miss(point):
