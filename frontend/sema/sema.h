@@ -1,7 +1,7 @@
 /* The evaluator: one lazy partial evaluator from syntax tree to comptime values and typed IR.
  *
- * Reading order: scope.c, sema_decl.c, sema_expr.c, sema_type.c, sema_operand.c, sema_place.c,
- * sema_arith.c, sema_cast.c, sema_stmt.c, sema_call.c, sema_symbolic.c, sema_emit.c,
+ * Reading order: evaluation.c, scope.c, exits.c, sema_decl.c, sema_expr.c, sema_operand.c,
+ * sema_place.c, sema_arith.c, sema_cast.c, sema_stmt.c, sema_call.c, sema_symbolic.c, sema_emit.c,
  * builtin_call.c, settings.c.
  *
  * The main idea: there is one walker.  Each construct has one function that checks

@@ -1,5 +1,4 @@
-/* What scope.c and the sema_*.c files of the core share; the machine-facing half and the driver
- * use frontend.h only. */
+/* What the files of the evaluator share; other rooms include sema.h only. */
 #ifndef SEMA_INTERNAL_H
 #define SEMA_INTERNAL_H
 
