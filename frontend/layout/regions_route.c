@@ -167,9 +167,9 @@ static void set_route(Plan *p, uint32_t net, uint32_t tile, Port from, Port to)
 
 /* ---- regions ----------------------------------------------------------------------------- */
 
-typedef void TileAction(Plan *p, uint32_t tile, const void *what);
+typedef void RegionTileAction(Plan *p, uint32_t tile, const void *what);
 
-static void each_tile(Plan *p, const Region *region, RegionRect rect, TileAction *action,
+static void each_tile(Plan *p, const Region *region, RegionRect rect, RegionTileAction *action,
                       const void *what)
 {
   for (uint32_t y = 0; y < rect.height; y++)
