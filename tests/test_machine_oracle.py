@@ -16,6 +16,11 @@ def test_sequences_of_instructions_end_as_the_model_says():
     assert tally.outcomes["done"] > 200 and len(tally.outcomes) > 5
 
 
+def test_a_load_waits_for_an_operation_that_goes_back():
+    """Once differed: a load beside an operation of four dimensions whose address went back to it."""
+    assert not oracle.check(Sequence, [782002309]).differences
+
+
 def test_fabric_programs_end_as_the_model_says():
     tally = oracle.check(Fabric, range(1, 91))
     assert not tally.differences, tally.differences

@@ -31,28 +31,26 @@ bool overlap_follows(const VecOperands *vec, Dsrs dsrs)
 
 /* ---- instructions beside it ------------------------------------------------------------------ */
 
-/* Whether a stream in memory can still touch the bytes; more than it does where it has several
- * dimensions. */
+/* Whether a stream in memory can still touch the bytes.  Each step goes by the stride of one
+ * dimension, so all of them together go no further than as many by the longest. */
 static bool may_touch(const VecStream *s, uint32_t address, unsigned bytes, uint32_t remaining)
 {
   int64_t low = s->address, end = s->address;
   if (remaining == 0)
     return false;
-  if (s->circular) {
-    low = s->wrap_base;
-    end = low + s->wrap_bytes;
-  } else if (s->dimensions == 1) {
-    int64_t last = low + ((int64_t)remaining - 1) * s->strides[0] * s->element_bytes;
-    low = last < low ? last : low;
-    end = last > end ? last : end;
+  if (s->circular && s->wrap_bytes) {
+    low = s->wrap_base < low ? s->wrap_base : low;
+    end = s->wrap_base + s->wrap_bytes > end ? s->wrap_base + s->wrap_bytes : end;
   } else {
     for (unsigned d = 0; d < s->dimensions; d++) {
-      int64_t reach = (int64_t)s->lengths[d] * s->strides[d] * s->element_bytes;
-      low -= reach < 0 ? -reach : reach;
-      end += reach < 0 ? -reach : reach;
+      int64_t last = s->address + ((int64_t)remaining - 1) * s->strides[d] * s->element_bytes;
+      low = last < low ? last : low;
+      end = last > end ? last : end;
     }
   }
-  return address < end + s->element_bytes && (int64_t)address + bytes > low;
+  end += s->element_bytes;
+  bool wraps = low < 0 || end > UINT16_MAX + 1;
+  return wraps || (address < end && (int64_t)address + bytes > low);
 }
 
 static bool is_load_elsewhere(const VecRun *run, const Insn *insn, const Registers *regs)
