@@ -74,7 +74,7 @@ def main():
     for kind, tiles, n, trial in TRIALS:
         claims.at_most(f"{streams.OPERATIONS[kind]} with a task, {tiles} tiles, {n} elements: "
                        "cycles", cycles(kind, 1, tiles, n)[0], trial)
-    for n in (1, 8, 64):
+    for n in (1, 8, 48):
         stamps = streams.run(folder, {"kind": streams.ALLTOALL_2D, "width": 7, "height": 7,
                                       "shape": lines.RECTANGLE}, (n,))
         claims.at_most(f"alltoall, 7 x 7 tiles, {n} elements a pair: cycles",
