@@ -23,7 +23,7 @@ def drawn_channels(random, width, height, n):
 
 
 def write_program(folder, width, height, channels, lengths, element, colors):
-    """Each tile makes its calls in the order of the channels, so somebody can always go on."""
+    """Each tile makes its calls in the order of the channels, so some tile can always continue."""
     listed = ", ".join(f".{{ .from_x = {a[0]}, .from_y = {a[1]}, .to_x = {b[0]}, .to_y = {b[1]} }}"
                        for a, b in channels)
     total = sum(lengths)

@@ -488,7 +488,7 @@ void fault_print(const Program *program, Engine *engine, const Fault *fault, FIL
 
 enum { MOST_FAULTS_SHOWN = 10, TILES_SHOWN = 8 };
 
-/* Findings that are alike, but for the tile. */
+/* Findings that differ only in the tile. */
 typedef struct { char *key; size_t first; uint32_t n; uint32_t tiles[TILES_SHOWN]; } Alike;
 
 static char *alike_key(const Program *program, Engine *engine, const Fault *fault)

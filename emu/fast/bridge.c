@@ -367,7 +367,7 @@ static void put_wavelet(FastWorker *w, const FastBridge *b, uint32_t payload, ui
   }
 }
 
-/* What the bridge's counts say was done meanwhile. */
+/* The work since then, by the bridge's counts. */
 static void settle(FastWorker *w, FastBridge *b)
 {
   uint32_t made = b->tail;

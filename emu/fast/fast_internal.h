@@ -189,9 +189,9 @@ typedef struct { uint32_t first, end; } FastRows;
 typedef enum { CHORE_MEETING, CHORE_PART } FastChoreKind;   /* settle; take down bridges */
 typedef struct { uint64_t cycle; uint32_t tile; uint8_t kind, slot; } FastChore;
 
-/* With several workers a block of cycles has two halves.  The rows are cut into strips; in the
- * first half each worker visits its strips but for their rows at a border to another strip, in the
- * second half the pairs of rows on both sides of a border.  With each cycle of a block the first
+/* With several workers a block of cycles has two halves. The rows are cut into strips; in the first
+ * half each worker visits its strips except for the rows at a border to another strip, in the
+ * second half the pairs of rows on both sides of a border. With each cycle of a block the first
  * halves lose two rows at each border, which the second ones win. So no worker touches a tile that
  * another worker touches or visits in the same half, and nothing needs a lock. */
 typedef enum { HALF_INNER, HALF_BORDERS, HALVES } FastHalf;

@@ -131,7 +131,7 @@ static void forget_due(FastEngine *e, uint64_t from, uint64_t end)
       e->workers[k].due[cycle % CALENDAR / WORD_BITS] &= ~(UINT64_C(1) << cycle % WORD_BITS);
 }
 
-/* What would have been due meanwhile is due then. */
+/* Work that was due in the meantime is due then. */
 void fast_skip_to(Engine *base, uint64_t cycle)
 {
   FastEngine *e = (FastEngine *)base;

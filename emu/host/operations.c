@@ -285,8 +285,8 @@ static bool settle_operations(HostSession *s, bool quiet)
 
 /* ---- order ------------------------------------------------------------------------------ */
 
-/* Issues what may go out now; true if anything did.  A command waits for those before it, and a
- * copy to the host for a quiet fabric besides. */
+/* Issues what may go out now; true if anything did. A command waits for those before it, and a copy
+ * to the host also waits for a quiet fabric. */
 static bool issue_ready(HostSession *s, bool quiet)
 {
   bool issued = false, command_open = false;

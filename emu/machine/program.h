@@ -194,7 +194,7 @@ static inline uint32_t fault_queue(bool output, unsigned queue)
 enum { FAULT_HEAD_SHIFT = 16 };
 static inline uint32_t fault_head(unsigned color) { return color << FAULT_HEAD_SHIFT; }
 const char *fault_name(FaultKind kind);
-/* What --check asks for beside a level. */
+/* What --check asks for besides a level. */
 enum { CHECKS_MEMORY = 1, CHECKS_TASKS = 2, CHECKS_STRICT = 4, CHECKS_LENGTHS = 8 };
 typedef enum { CHECK_OFF, CHECK_WARN, CHECK_ERROR, CHECK_COUNT } CheckLevel;
 /* What becomes of a finding: nothing, it is recorded, or it also ends the run. */

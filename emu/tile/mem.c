@@ -60,7 +60,7 @@ static bool is_written(const TileMem *mem, uint32_t address, uint32_t bytes)
   return true;
 }
 
-/* Data and code are there from the start, but for variables without a value. */
+/* Data and code are initialised from the start, except variables without a value. */
 static void touch_tracked(const Program *program, uint32_t tile, TileMem *mem)
 {
   const ImageClass *image = mem->cls->image;

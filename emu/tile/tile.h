@@ -301,9 +301,10 @@ void fifo_keep_length(TileMem *mem, uint16_t state, bool push, uint32_t remainin
 /* ---- overlap.c: the main thread beside its own vector operation ------------------------------ */
 
 /* Whether the thread goes on while the operation runs: all its operands are in memory or values,
- * and it comes to another operation by a row of instructions that may issue meanwhile. */
+ * and it reaches another operation by a row of instructions that may issue in the meantime. */
 bool overlap_allows(const VecRun *run, const ClassCode *cls, const Timing *timing);
-/* Whether it may issue the instruction meanwhile: the result is as if the operation were over. */
+/* Whether it may issue the instruction in the meantime: the result is as if the operation were
+ * over. */
 bool overlap_issues(const VecRun *run, const Insn *insn, const Registers *regs);
 /* Whether the operation, which has waited for the one before, starts in the cycle after its last
  * group. */

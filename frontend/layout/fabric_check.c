@@ -191,8 +191,8 @@ static const FabricUse *sending_use(const FabricUses *uses, unsigned color)
   return found;
 }
 
-/* An operation whose wavelets come to the tile through one of `ports`, whatever the switches are
- * set to; use NULL: none is known. */
+/* An operation whose wavelets come to the tile through one of `ports` in every position of the
+ * switches; use NULL: none is known. */
 static Sender find_sender(FabricCheck *c, uint32_t tile, unsigned color, PortMask ports)
 {
   Sender found = {NULL, 0};

@@ -373,8 +373,8 @@ static PoolId fp16_type(const Sema *s)
   return types[s->session->options->fp16];
 }
 
-/* The scalar in the type that elements of this kind have; the type-blind moves take whatever has
- * the right width. */
+/* The scalar in the type that elements of this kind have; the type-blind moves take any type of the
+ * right width. */
 static Operand scalar_as(Sema *s, Operand o, VecElem elem, Span span)
 {
   int64_t number = 0;

@@ -73,7 +73,7 @@ const ImageColorSet *color_table_sets(ColorTable *table, Arena *arena, uint32_t 
 
 /* ---- sets -------------------------------------------------------------------------------- */
 
-/* Sets with the same members are one, whatever the order they were added in. */
+/* Sets with the same members are one set, independent of the order of additions. */
 static uint64_t set_hash(const ColorSet *set)
 {
   uint64_t h = 14695981039346656037u;

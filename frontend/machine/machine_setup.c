@@ -576,7 +576,7 @@ static int compare_bindings(const void *a, const void *b)
   return x->export_index < y->export_index ? -1 : x->export_index > y->export_index;
 }
 
-/* In the order of the layout's names, whatever order the program exports its symbols in. */
+/* In the order of the layout's names, not in the program's order of exports. */
 static void fill_exports(Sema *s)
 {
   IrModule *m = s->ir;

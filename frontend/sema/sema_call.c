@@ -118,7 +118,7 @@ typedef struct {
   PoolId *types;           /* of the parameters */
   PoolId result;
   Span at;
-  bool folds;              /* the call is one at compile time, whatever the place */
+  bool folds;              /* the call is one at compile time, in any place */
 } Binding;
 
 /* What the machine cannot return makes the call one at compile time. */

@@ -319,7 +319,7 @@ static StrId symbol_of(Sema *s, const Decl *d)
                                         : node_var_decl(d->node)->linkname);
 }
 
-/* The declaration that exports the symbol, in whatever module; imports are followed. */
+/* The declaration that exports the symbol, in any module; follows imports. */
 static Decl *find_export(Sema *s, StrId symbol)
 {
   for (uint32_t m = 0; m < arrlenu(s->modules); m++)

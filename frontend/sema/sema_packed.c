@@ -137,7 +137,7 @@ static IrValue window_address(Sema *s, Operand place, Window w)
 /* For a run that needs two windows: the bits in the first. */
 static uint32_t first_part(Operand place) { return TYPE_SCALAR_MAX_BITS - place.bit % WORD_BITS; }
 
-/* The bits from `*bit` on in the result are the run; other bits are whatever is beside it. */
+/* The bits from `*bit` on in the result are the run; other bits belong to its neighbours. */
 static IrValue load_run(Sema *s, Operand place, uint32_t bits, IrType *type, uint32_t *bit)
 {
   Window w;

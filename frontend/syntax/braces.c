@@ -45,7 +45,7 @@ static bool is_opener(int kind)
   return kind == '{' || kind == '(' || kind == '[';
 }
 
-/* Whether pairing the braces alone, whatever stands between them, leaves none over. */
+/* Whether the braces alone, without the text between them, pair up. */
 static bool braces_pair_up(const Token *tokens)
 {
   ptrdiff_t depth = 0;

@@ -172,7 +172,7 @@ typedef struct {
 } Linear;
 /* Adds the integer v to the sum; false if it is no such sum. */
 bool opt_linear_add(const Loop *l, Linear *sum, IrValue v);
-/* Alike but for the constant? */
+/* Do they differ only in the constant? */
 bool opt_linear_same(const Linear *a, const Linear *b);
 /* What it is in the first turn, computed in front of the loop. */
 IrValue opt_linear_start(const Loop *l, const Linear *sum);

@@ -85,8 +85,7 @@ static bool is_plain_const(const Descriptor *d)
 /* Parameters on the way, so that loops end. */
 typedef struct { IrValue seen[MOST_PARAMS]; unsigned n; } Trace;
 
-/* Is the value made from plain constants by changes of length, stride and base, whichever way
- * control came? */
+/* Is the value made from plain constants by changes of length, stride and base, on every path? */
 static bool is_plain(const Keeper *k, IrValue v, Trace *trace)
 {
   const IrInsn *insn = opt_insn(k->f, v);

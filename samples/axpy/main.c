@@ -27,7 +27,7 @@ static uint32_t symbol_id(WseProgram *program, const char *name)
   return symbol.id;
 }
 
-/* Transfers move 32-bit words, whatever they stand for. */
+/* Transfers move 32-bit words of any meaning. */
 static uint32_t word_of(float value)
 {
   uint32_t word;

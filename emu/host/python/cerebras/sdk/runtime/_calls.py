@@ -1,5 +1,5 @@
-"""How the runtime calls the library: threads of the script one at a time, and so that the script
-hears signals while the program runs."""
+"""How the runtime calls the library: one thread of the script at a time, and in a way that lets the
+script receive signals while the program runs."""
 
 import contextlib
 import functools
@@ -54,7 +54,7 @@ class _Helper:
             result.put(function(*args))
 
     def finish(self):
-        """Returns when everything that was put before is done, whatever signals say."""
+        """Returns when everything that was put before is done; signals do not end it."""
         done = None
         while True:
             try:
@@ -91,8 +91,8 @@ class Caller:
         self._library, self._handle = library, handle
 
     def call(self, function, *args):
-        """function(handle, *args).  In the main thread, which alone hears signals, another thread
-        makes the call meanwhile; what a signal's handler raises ends the run."""
+        """function(handle, *args). Only the main thread receives signals. There, another thread
+        makes the call in the meantime; an exception from a signal's handler ends the run."""
         if threading.current_thread() is not threading.main_thread():
             return function(self._handle, *args)
         try:

@@ -44,7 +44,7 @@ class SimfabConfig:
 
 
 class SdkExecutionPlatform:
-    """The emulator with its settings; target None is whatever the program was compiled for."""
+    """The emulator with its settings; target None is the target of the program."""
 
     def __init__(self, config=None, target=None):
         if config is not None and not isinstance(config, SimfabConfig):
