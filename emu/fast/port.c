@@ -78,8 +78,8 @@ static void port_run_free(Turn *turn, VecRun *run)
   fast_work_free(visit_of(turn)->worker, (char *)run - offsetof(FastRun, run));
 }
 
-/* Nothing has to be looked at while the operation runs: it stays in its variables, and nobody else
- * is there to touch them. */
+/* Nothing has to be looked at while the operation runs: it stays in its variables, and no other
+ * unit is there to touch them. */
 static bool needs_no_check(const Visit *v, unsigned thread, const VecRun *run)
 {
   return !(v->turn.checks & CHECKS_MEMORY) ||

@@ -1,4 +1,4 @@
-/* Reference engine: the router of a tile.  Two slots a color, filled only through inputs that
+/* Reference engine: the router of a tile.  Two slots per color, filled only through inputs that
  * the color's current position enables; one wavelet per cycle through each output port; a wavelet
  * leaves through all its outputs at once or waits. */
 #include "emu/reference/reference_internal.h"

@@ -151,7 +151,7 @@ static bool open_head(const Turn *turn, unsigned queue, QueueHead *head)
          !vector_takes(turn->tile, queue, *head);
 }
 
-/* Entry 31 is nobody, and an entry without a control task is ignored. */
+/* Entry 31 means no task, and the tile ignores an entry without a control task. */
 static const ImageTask *control_task(const Turn *turn, const QueueHead *head)
 {
   unsigned entry = control_entry(head->payload);
@@ -194,7 +194,7 @@ static void offer_head(const Turn *turn, TilePlan *plan, unsigned queue, bool pi
     offer_task(t, plan, TASK_DATA, id, queue);
 }
 
-/* Of the active local tasks, the one that offering all of them one by one would leave. */
+/* The active local task that would remain if all of them were offered one by one. */
 static void offer_local(const Tile *t, TilePlan *plan)
 {
   uint64_t local = t->active & ~t->blocked & t->cls->local_ids;

@@ -1,5 +1,5 @@
-/* emu/tile: what a tile does, whichever engine runs it: memory, scalar instructions, vector
- * operations, registers, tasks, and what is checked, recorded and told on the way.
+/* emu/tile: what a tile does, in both engines: memory, scalar instructions, vector
+ * operations, registers, tasks, and what is checked, recorded and reported on the way.
  *
  * Reading order: mem, exec_scalar, exec_vec, registers, check, record, trace, turn, vector, issue,
  * tasks.
@@ -523,7 +523,7 @@ typedef struct {
 
 /* ---- turn.c, tasks.c, issue.c, vector.c: a tile's turn --------------------------------------- */
 
-/* How tiles are counted and what they have found, since somebody has looked last. */
+/* The counts, findings, events and prints of tiles since the engine last collected them. */
 typedef struct { uint64_t cycle; uint32_t tile; uint8_t byte; } TilePrint;
 typedef struct {
   EngineStats stats;
@@ -601,7 +601,7 @@ typedef struct {
 typedef struct {
   unsigned elements;
   bool by_control, by_fifo;
-  bool marks_fifo;              /* it waits for a FIFO, which remembers that */
+  bool marks_fifo;              /* it waits for a FIFO; the FIFO remembers that */
   uint8_t stream;               /* that it waits for: 1 src0, 2 src1, 0 dest */
 } GroupPlan;
 
@@ -652,7 +652,7 @@ struct Turn {
   TileLog *log;
   TraceSink *trace;             /* NULL none */
   unsigned checks;              /* CHECKS_* */
-  bool prints;                  /* somebody wants what the tile prints */
+  bool prints;                  /* a receiver wants what the tile prints */
   bool changed;                 /* set where something of the tile has changed */
   bool rebinds;                 /* set where a queue may have got another color */
   uint16_t router_register, router_value;   /* written in this cycle; 0: none */
