@@ -40,14 +40,15 @@ def fabric(name, old, new):
 
 
 DEFECTS = [
-    scalar("subc without its borrow", "(uint16_t)~rc(e), e->regs->carry)", "(uint16_t)~rc(e), 1)"),
+    scalar("subc without its borrow", "(uint16_t)~reg_c(e), e->regs->carry)",
+           "(uint16_t)~reg_c(e), 1)"),
     scalar("sar by the amount modulo 16", "s16(v) >> (n < BITS16 ? n : BITS16 - 1)",
            "s16(v) >> (n % BITS16)"),
     scalar("rems with the sign of the divisor", "int64_t value = remainder ? a - quotient * b",
            "int64_t value = remainder ? (b < 0 ? quotient * b - a : a - quotient * b)"),
-    scalar("bges as unsigned", "s16(ra(e)) >= s16(rb(e))", "ra(e) >= rb(e)"),
-    scalar("addi leaves the carry", "case OP_addi: return add16(e, rb(e), imm(e), 0);",
-           "case OP_addi: return set16(e, (uint32_t)rb(e) + imm(e));"),
+    scalar("bges as unsigned", "as_s16(reg_a(e)) >= as_s16(reg_b(e))", "reg_a(e) >= reg_b(e)"),
+    scalar("addi leaves the carry", "case OP_addi: return add_words(e, reg_b(e), imm_word(e), 0);",
+           "case OP_addi: return set_reg_a(e, (uint32_t)reg_b(e) + imm_word(e));"),
     fp("ties away from zero", "(rest == half && (lost || (kept & 1)))", "rest == half"),
     fp("NaN as an integer is 1", "if (value != value)\n    return 0;\n  if (is_signed)",
        "if (value != value)\n    return 1;\n  if (is_signed)"),
