@@ -195,12 +195,6 @@ typedef struct { uint64_t cycle; uint32_t tile; uint8_t kind, slot; } FastChore;
  * halves lose two rows at each border, which the second ones win. So no worker touches a tile that
  * another worker touches or visits in the same half, and nothing needs a lock. */
 typedef enum { HALF_INNER, HALF_BORDERS, HALVES } FastHalf;
-enum {
-  STRIP_LEAST = 4,              /* rows; with fewer, two borders would touch */
-  BLOCK_SHARED = 8,             /* cycles of a block that the largest strips have room for */
-  CHORE_REACH = 4,              /* rows of a strip that chores of both its borders may touch, beyond
-                                   what visits do */
-};
 
 /* What a worker has of its own. */
 typedef struct {

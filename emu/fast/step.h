@@ -10,10 +10,7 @@
 #include "emu/fast/fast_internal.h"
 
 #define EVENT(visit, ...)                                                                        \
-  do {                                                                                           \
-    if (FAST_TRACED)                                                                             \
-      turn_record(&(visit)->turn, (TraceEvent){__VA_ARGS__});                                    \
-  } while (0)
+  (FAST_TRACED ? turn_record(&(visit)->turn, (TraceEvent){__VA_ARGS__}) : (void)0)
 
 #define LIKELY(condition) __builtin_expect((condition) != 0, 1)
 #define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
