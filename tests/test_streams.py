@@ -24,7 +24,7 @@ LENGTHS = (5, 0, 12, 1, 3)
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 @pytest.mark.parametrize("element", range(6), ids=lines.TYPE_NAMES)
 def test_types(tmp_path, element, arch, kind):
-    """Of the operations each machine runs two, of 16-bit elements all."""
+    """Each machine runs two of the operations, and all of them for 16-bit elements."""
     some = (lines.ADD, lines.MIN) if arch == "wse2" else (lines.MAX, lines.MUL)
     if element in (1, 2):
         some = range(4)

@@ -117,7 +117,7 @@ class Run:
         return self.program.run(self.tools, self.scratch / "tree", self.case)
 
     def group_share(self):
-        """Of the last run: the part of its threads' cycles that are groups or wait for a bank."""
+        """The part of the last run's thread cycles that are groups or wait for a bank."""
         stats = json.loads((self.scratch / "stats.json").read_text())
         trust = stats["trust"]
         groups = stats["groups"] + stats["stalls"]["bank"]

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Public programs that nobody here wrote: the published cycle counts at -O1, set by set.
+"""Public programs from elsewhere: the published cycle counts at -O1, set by set.
 
 CALIBRATION_DIR is a folder of fetched checkouts, as tests/calibration/suite.py describes it; without
-it nothing can be measured and the claim fails.  Of the points that rows may be fitted to, the median
-miss of a set is at most 3 % and the worst at most 10 %, but for one point a set.
+it nothing can be measured and the claim fails. For the points that rows may be fitted to, the
+median miss of a set is at most 3 % and the worst at most 10 %, except for one point per set.
 """
 import os
 import statistics
