@@ -30,6 +30,7 @@ unsigned ir_type_bytes(IrType type);   /* in memory; 0 for void */
 unsigned ir_type_align(IrType type);
 static inline bool ir_type_is_int(IrType t) { return t >= IRT_BOOL && t <= IRT_I64; }
 static inline bool ir_type_is_float(IrType t) { return t == IRT_F16 || t == IRT_F32; }
+static inline bool ir_type_is_dsd(IrType t) { return t == IRT_DSD || t == IRT_DSD4; }
 
 /* Ids are indices that cannot be mixed up; raw 0 is "none" for values and locations. */
 typedef struct { uint32_t raw; } IrValue;     /* an instruction or block parameter of a function */
@@ -358,6 +359,10 @@ typedef struct {
   uint32_t code_bytes, data_bytes, stack_bytes;
   const SourceMap *sources;       /* as given; the listings name files by it */
 } CodegenResult;
+/* DSRs of each file that the code generator keeps for the temporaries of operations: more than two
+ * operations can use at once, so that neighbouring ones keep theirs.  Those that the program does
+ * not name hold constant descriptors or, from pass `dsd`, descriptors of loops. */
+enum { DSRS_FOR_TEMPORARIES = 6 };
 /* Lowers a verified module to machine code and data; places everything in 48 KB.  False after
  * recording diagnostics: does not fit (by how many bytes, with the largest symbols), recursion
  * without a bound, too many DSRs. `files` maps a FileId to the image's file index. */

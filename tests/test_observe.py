@@ -182,8 +182,8 @@ def test_profile_counts_cycles_by_line_and_cause(tmp_path, engine):
         assert sum(int(row[column]) for row in rows.values()) == stats[key]
     add = rows["pe.csl:41"]     # @fadds(out, own, in), on the two tiles in the middle
     assert int(add["elements"]) == 2 * 30 and int(add["input"]) > 0
-    # Three descriptors at 9 cycles, the issue and its 2 cycles, groups, 1 cycle behind.
-    assert int(add["cycles"]) == 2 * (27 + 2 + 30 + 1) + int(add["input"]) + int(add["start"])
+    # The issue and its 2 cycles, groups, 1 cycle behind; start-up code has loaded the descriptors.
+    assert int(add["cycles"]) == 2 * (2 + 30 + 1) + int(add["input"]) + int(add["start"])
 
 
 def test_profile_of_a_run_that_gets_stuck(tmp_path, engine):
@@ -208,7 +208,7 @@ comptime {
     harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin", "--fabric-warnings")
     ran = harness.emu(tmp_path / "p.bin", engine, f"--profile={tmp_path}/profile.txt", expect=3)
     row = profile((tmp_path / "profile.txt").read_text())["waiter.csl:8"]
-    assert "profile" not in ran.out and row["groups"] == "0" and int(row["cycles"]) > 20
+    assert "profile" not in ran.out and row["groups"] == "0" and int(row["cycles"]) > 5
 
 
 # ---- watch ---------------------------------------------------------------------------------------

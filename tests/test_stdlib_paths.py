@@ -245,4 +245,4 @@ def test_cycles(tmp_path, arch):
         assert cycles(EXCHANGE, 2, n) <= n + 64
     for size, n in ((3, 999), (8, 1000), (16, 16)):
         piece = -(-n // size)
-        assert cycles(RING, size, n) <= 2 * (size - 1) * (piece + 7 + 60) + 110
+        assert cycles(RING, size, n) <= 2 * (size - 1) * (piece + 7 + 80) + 110

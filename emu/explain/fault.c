@@ -297,18 +297,29 @@ static bool initial_words(const ImageClass *image, uint32_t address, uint16_t *w
   return false;
 }
 
-/* The descriptor that a constant puts into the DSR on the way to the instruction. */
-static bool constant_descriptor(const ClassCode *cls, uint32_t insn, const VecOperand *dsr,
-                                Descriptor *desc)
+/* The constant descriptor that the instruction loads into the DSR. */
+static bool loaded_descriptor(const ClassCode *cls, const Insn *load, const VecOperand *dsr,
+                              Descriptor *desc, bool *is_load)
 {
   uint16_t words[6];
   unsigned n = descriptor_words(DESC_FABIN);
-  for (uint32_t i = insn; i-- > 0;) {
-    const Insn *load = &cls->insns[i];
-    if (load->op == OP_ldsr && load->file == dsr->file && load->a == dsr->number)
-      return load->absolute && initial_words(cls->image, load->imm, words, n) &&
-             descriptor_decode(words, n, desc);
-  }
+  *is_load = load->op == OP_ldsr && load->file == dsr->file && load->a == dsr->number;
+  return *is_load && load->absolute && initial_words(cls->image, load->imm, words, n) &&
+         descriptor_decode(words, n, desc);
+}
+
+/* The descriptor that a constant puts into the DSR: on the way to the instruction, or before any
+ * task, in code that stands behind all others. */
+static bool constant_descriptor(const ClassCode *cls, uint32_t insn, const VecOperand *dsr,
+                                Descriptor *desc)
+{
+  bool is_load = false, found = false;
+  for (uint32_t i = insn; !is_load && i-- > 0;)
+    found = loaded_descriptor(cls, &cls->insns[i], dsr, desc, &is_load);
+  for (uint32_t i = cls->n_insns; !is_load && i-- > insn;)
+    found = loaded_descriptor(cls, &cls->insns[i], dsr, desc, &is_load);
+  if (is_load)
+    return found;
   for (uint32_t i = 0; i < cls->image->n_dsrs; i++) {
     const ImageDsr *preset = &cls->image->dsrs[i];
     if (preset->file == dsr->file && preset->number == dsr->number)

@@ -66,8 +66,8 @@ static void make_geometry(FastEngine *e)
   e->stride[PORT_WEST] = -e->stride[PORT_EAST];
   e->stride[PORT_NORTH] = -e->stride[PORT_SOUTH];
   e->router_slots = m->router_slots;
-  e->word_bytes = m->word_bytes;
-  e->bank_groups = m->mem_banks / 2;
+  e->bank_bytes = m->bank_bytes;
+  e->read_banks = m->read_banks;
   for (unsigned q = 0; q < MAX_QUEUES; q++) {
     e->input_capacity[q] = (uint8_t)(m->input_queue_depth[q] + e->timing->ramp_down);
     e->output_capacity[q] = (uint8_t)(m->output_queue_depth[q] + e->timing->ramp_up);

@@ -237,7 +237,7 @@ struct FastEngine {
   uint32_t n_tiles, width, height;
   ptrdiff_t stride[PORT_RAMP];  /* bytes to the neighbour */
   uint32_t router_slots;
-  uint32_t word_bytes, bank_groups;   /* of memory: two reads per cycle from different groups */
+  uint32_t bank_bytes, read_banks;    /* of memory: two reads per cycle from different banks */
   uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
   bool bridges;                 /* may be built; cycles from an element's issue: */
   uint32_t bridge_arrival, bridge_seen;

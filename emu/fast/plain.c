@@ -145,8 +145,8 @@ STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
 
 static HOT bool plain_conflict(const FastEngine *e, const FastPlain *p)
 {
-  return p->both_memory && p->address[PLAIN_SRC0] / e->word_bytes % e->bank_groups ==
-                               p->address[PLAIN_SRC1] / e->word_bytes % e->bank_groups;
+  return p->both_memory && p->address[PLAIN_SRC0] / e->bank_bytes % e->read_banks ==
+                               p->address[PLAIN_SRC1] / e->bank_bytes % e->read_banks;
 }
 
 static RARE void plain_finish(Visit *v, unsigned thread, unsigned extra)

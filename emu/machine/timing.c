@@ -136,6 +136,7 @@ TimingRowId timing_scalar_row(CostClass cost, bool taken)
   switch (cost) {
   case COST_ALU16: return TIMING_alu16;
   case COST_ALU32: return TIMING_alu32;
+  case COST_MUL32: return TIMING_mul32;
   case COST_IDIV: return TIMING_idiv;
   case COST_FP: return TIMING_fp;
   case COST_FDIV: return TIMING_fdiv;

@@ -429,7 +429,8 @@ static ScalarResult exec_any(Exec *e)
   case COST_JUMP: case COST_BRANCH: case COST_CALL: case COST_RETURN: return exec_other(e);
   case COST_LOAD: case COST_STORE: return exec_memory(e);
   case COST_FP: case COST_FDIV: return e->regs->traps ? exec_trapping(e) : exec_float(e);
-  case COST_ALU16: case COST_ALU32: case COST_IDIV: case COST_ENDTASK: case COST_DSR_LOAD:
+  case COST_ALU16: case COST_ALU32: case COST_MUL32: case COST_IDIV: case COST_ENDTASK:
+  case COST_DSR_LOAD:
   case COST_DSR_UPDATE: case COST_VECTOR: case COST_CONFIG: case COST_RANDOM: case COST_COUNT:
   default: return exec_int16(e);
   }

@@ -567,8 +567,8 @@ bool vec_bank_conflict(const VecRun *run, const Machine *machine)
   const VecStream *a = &run->src[0], *b = &run->src[1];
   if (a->kind != VS_MEMORY || b->kind != VS_MEMORY)
     return false;
-  unsigned groups = machine->mem_banks / 2;   /* two reads per cycle: half of the banks each */
-  return a->address / machine->word_bytes % groups == b->address / machine->word_bytes % groups;
+  unsigned bank_a = a->address / machine->bank_bytes % machine->read_banks;
+  return bank_a == b->address / machine->bank_bytes % machine->read_banks;
 }
 
 static bool is_queue(const VecStream *s) { return s->kind == VS_FABIN || s->kind == VS_FABOUT; }

@@ -198,7 +198,7 @@ static void make_image(Cg *cg, CodegenResult *result)
   image->static_bytes = (uint16_t)cg->data_end;
   image->stack_top = (uint16_t)cg->machine->pe_mem_bytes;
   image->stack_bytes = (uint16_t)cg->stack_bytes;
-  image->start_entry = 0xffff;
+  image->start_entry = cg->start == IR_NO_ID ? 0xffff : func_address(cg, cg->start);
   if (cg->launch_args != IR_NO_ID)
     image->launch_args = (uint16_t)cg->globals[cg->launch_args].address;
   result->code_bytes = cg->code_bytes;
@@ -246,7 +246,7 @@ bool codegen_module(const IrModule *m, const CodegenOptions *options, const Sour
 {
   Cg cg = {.given = m, .work = working_copy(m, arena), .options = options, .sources = sources,
            .machine = machine_get(m->arch), .arena = arena, .diags = diags,
-           .launch_args = IR_NO_ID};
+           .launch_args = IR_NO_ID, .start = IR_NO_ID};
   prepare_launch(&cg);
   cg.globals = arena_many(arena, Placement, cg.work->n_globals);
   cg.tile_params = arena_many(arena, Placement, m->n_tile_params);
@@ -255,6 +255,10 @@ bool codegen_module(const IrModule *m, const CodegenOptions *options, const Sour
   add_roots(&cg);
   for (size_t i = 0; i < arrlenu(cg.funcs); i++)   /* grows */
     generate_func(&cg, cg.funcs[i]);
+  if (arrlenu(cg.presets)) {
+    cg.start = cg_start_stub(&cg);
+    generate_func(&cg, cg_need_func(&cg, cg.start));
+  }
   stack_measure(&cg);
   bool ok = !cg.failed && layout_module(&cg);
   if (ok)

@@ -167,6 +167,9 @@ typedef struct {
   uint32_t address;
 } PoolDesc;
 
+/* A DSR that holds a constant descriptor from the start of the program. */
+typedef struct { DsrFile file; uint8_t number; uint32_t desc; } PresetDsr;   /* desc: in the pool */
+
 typedef enum {
   RT_UDIV64, RT_UREM64, RT_SDIV64, RT_SREM64, RT_MUL64, RT_F32_FROM_I64,
   RT_F32_FROM_U64, RT_F16_FROM_I64, RT_F16_FROM_U64, RT_I64_FROM_F32, RT_U64_FROM_F32,
@@ -194,11 +197,16 @@ typedef struct {
   uint32_t *stubs;         /* by binding: IrFuncId.raw of the launch stub, or IR_NO_ID */
   bool has_teardown;       /* some color has a teardown handler */
   uint32_t teardown_task;  /* then: IrFuncId.raw of the task that calls the handlers */
+  uint32_t start;          /* IrFuncId.raw of what runs before any task, or IR_NO_ID */
   uint32_t launch_args;    /* IrGlobalId.raw of the block of launch arguments, or IR_NO_ID */
   /* DSRs, a bit per number; see dsr.c */
   uint16_t dsr_reserved[DSR_FILE_COUNT];
   uint16_t dsr_async[DSR_FILE_COUNT];          /* explicit DSRs that hold an asynchronous one */
   struct VirtualDsr *virtual_dsrs;             /* stb_ds */
+  PresetDsr *presets;                          /* stb_ds */
+  bool has_dsr_numbers;
+  uint16_t dsr_kept_for_presets[DSR_FILE_COUNT];   /* numbers, and those still free */
+  uint16_t dsr_for_presets[DSR_FILE_COUNT];
   uint8_t xdsr_of[DSR_FILE_COUNT][MAX_DSRS];   /* number + 1 */
   unsigned n_xdsrs, n_map_xdsrs;               /* given; of those for '@map' */
   /* memory map */
@@ -220,6 +228,8 @@ Span cg_func_span(const Cg *cg, const IrFunc *f);
 uint32_t cg_runtime(Cg *cg, RtKind kind);
 /* Function that loads launch arguments and calls an exported function. */
 uint32_t cg_launch_stub(Cg *cg, uint32_t func);
+/* The code that runs before any task: it loads the presets into their DSRs. */
+uint32_t cg_start_stub(Cg *cg);
 /* The task by which torn down colors reach their handlers. */
 uint32_t cg_teardown_stub(Cg *cg);
 uint32_t cg_launch_bytes(const IrFunc *f);
@@ -261,7 +271,6 @@ const IrInsn *sel_def(const Sel *s, IrValue v);
 IrType sel_type(const Sel *s, IrValue v);
 bool sel_is_const(const Sel *s, IrValue v, uint64_t *bits);
 RegClass type_class(IrType type);
-bool ir_type_is_dsd(IrType type);
 Reg sel_new_reg(Sel *s, RegClass cls);
 uint32_t sel_new_slot(Sel *s, uint32_t bytes);
 uint32_t sel_new_label(Sel *s);

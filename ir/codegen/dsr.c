@@ -2,8 +2,9 @@
  *
  * Explicit DSRs (a number in the module) keep their number in the whole class. Virtual ones get a
  * number that is free in the functions that name them and in their callees. The temporaries of
- * operations take the other numbers; within a basic block, code reuses a temporary that still holds
- * the wanted descriptor (docs/codegen.md). */
+ * operations share a few numbers; within a basic block, code reuses a temporary that still holds
+ * the wanted descriptor. The rest hold constant descriptors: start-up code loads them once, before
+ * any task, and operations that use one load nothing (docs/codegen.md). */
 #include "ir/codegen/codegen.h"
 
 #include <string.h>
@@ -92,6 +93,7 @@ void dsr_free(Cg *cg)
   for (size_t i = 0; i < arrlenu(cg->virtual_dsrs); i++)
     arrfree(cg->virtual_dsrs[i].homes);
   arrfree(cg->virtual_dsrs);
+  arrfree(cg->presets);
 }
 
 /* ---- virtual DSRs --------------------------------------------------------------------------- */
@@ -295,12 +297,59 @@ static bool take_dsr(Temps *x, uint32_t temp, DsrFile file)
   return true;
 }
 
+/* May a DSR hold the descriptor for the whole run?  It must be constant and no operation may
+ * change it there. */
+static bool is_constant(const Temps *x, const DsrTemp *t)
+{
+  if (x->cg->options->level == 0 || t->sym != SYM_DESC || t->base != REG_NONE || t->imm ||
+      t->n_sets || !t->keeps)
+    return false;
+  const uint16_t *words = x->cg->pool[t->sym_index].words;
+  unsigned kind = words[0] & DESC_KIND_BITS;
+  return !(words[0] & DESC_F_STEP) &&
+         (kind == DESC_MEM1D || kind == DESC_FABIN || kind == DESC_FABOUT);
+}
+
+static bool find_preset(Temps *x, uint32_t temp, const DsrFile *files, unsigned n_files)
+{
+  for (unsigned i = 0; i < n_files; i++)
+    for (size_t k = 0; k < arrlenu(x->cg->presets); k++) {
+      const PresetDsr *p = &x->cg->presets[k];
+      if (p->file != files[i] || p->desc != x->mf->temps[temp].sym_index)
+        continue;
+      x->file[temp] = p->file;
+      x->number[temp] = p->number;
+      return true;
+    }
+  return false;
+}
+
+/* Gives a constant descriptor a DSR of its own. */
+static bool add_preset(Temps *x, uint32_t temp, const DsrFile *files, unsigned n_files)
+{
+  Cg *cg = x->cg;
+  for (unsigned i = 0; i < n_files; i++)
+    for (unsigned number = 0; number < cg->machine->dsrs_per_file; number++) {
+      if (!(cg->dsr_for_presets[files[i]] >> number & 1))
+        continue;
+      uint32_t desc = x->mf->temps[temp].sym_index;
+      cg->dsr_for_presets[files[i]] &= (uint16_t)~(1u << number);
+      arrput(cg->presets, ((PresetDsr){files[i], (uint8_t)number, desc}));
+      return find_preset(x, temp, files, n_files);
+    }
+  return false;
+}
+
 /* Chooses the DSR of a temporary where its load stands. */
 static void place_temp(Temps *x, uint32_t temp)
 {
   const DsrTemp *t = &x->mf->temps[temp];
   DsrFile files[DSR_FILE_COUNT];
   unsigned n = allowed_files(t, files);
+  if (is_constant(x, t) && (find_preset(x, temp, files, n) || add_preset(x, temp, files, n))) {
+    x->present[temp] = true;
+    return;
+  }
   x->present[temp] = find_held(x, temp, files, n);
   bool placed = x->present[temp];
   for (unsigned i = 0; i < n && !placed; i++)
@@ -410,16 +459,42 @@ static void step_insn(Temps *x, MInsn *mi)
       forget_register(x, mi->r[ops[k].slot]);
 }
 
+/* Splits what nothing has asked for by number between temporaries and constant descriptors.
+ * Every function's temporaries keep off the latter. */
+static void divide_free(Cg *cg)
+{
+  for (unsigned file = 0; file < DSR_FILE_COUNT && cg->options->level > 0; file++) {
+    uint16_t taken = cg->dsr_reserved[file];
+    unsigned n_free = 0;
+    for (size_t i = 0; i < arrlenu(cg->virtual_dsrs); i++)
+      if (cg->virtual_dsrs[i].file == (DsrFile)file && cg->virtual_dsrs[i].has_number)
+        taken |= (uint16_t)(1u << cg->virtual_dsrs[i].given);
+    for (unsigned number = 0; number < cg->machine->dsrs_per_file; number++)
+      if (!(taken >> number & 1) && n_free++ >= DSRS_FOR_TEMPORARIES)
+        cg->dsr_for_presets[file] |= (uint16_t)(1u << number);
+    cg->dsr_kept_for_presets[file] = cg->dsr_for_presets[file];
+  }
+}
+
+/* Once, before the first function: numbers for all that the module names. */
+static void give_numbers(Cg *cg)
+{
+  if (cg->has_dsr_numbers || cg->failed)
+    return;
+  cg->has_dsr_numbers = true;
+  number_virtual(cg);
+  divide_free(cg);
+}
+
 void dsr_assign(Cg *cg, MFunc *mf)
 {
-  if (arrlenu(cg->virtual_dsrs) && !cg->virtual_dsrs[0].has_number && !cg->failed)
-    number_virtual(cg);
+  give_numbers(cg);
   Arena *arena = arena_create("DSRs");
   size_t n = arrlenu(mf->temps);
   Temps x = {.cg = cg, .mf = mf, .file = arena_many(arena, DsrFile, n),
              .number = arena_many(arena, uint8_t, n), .present = arena_many(arena, bool, n)};
   for (unsigned f = 0; f < DSR_FILE_COUNT; f++)
-    x.forbidden[f] = forbidden_numbers(cg, (DsrFile)f, mf->id);
+    x.forbidden[f] = forbidden_numbers(cg, (DsrFile)f, mf->id) | cg->dsr_kept_for_presets[f];
   for (size_t i = 0; i < arrlenu(mf->code); i++)
     step_insn(&x, &mf->code[i]);
   arena_destroy(arena);

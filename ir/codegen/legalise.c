@@ -4,6 +4,8 @@
  * The bodies use only what selection has an instruction for; they are compiled like the rest. */
 #include "ir/codegen/codegen.h"
 
+#include <stb_ds.h>
+
 #include <string.h>
 
 typedef struct {
@@ -379,6 +381,22 @@ uint32_t cg_teardown_stub(Cg *cg)
     for (unsigned q = 0; q < MAX_QUEUES; q++)
       if (m->empty_handler[output][q] != IR_NO_ID)
         call_if_pending(cg, &k, word, q, m->empty_handler[output][q]);
+  }
+  ir_ret(&k.b, IR_NO_VALUE);
+  return k.func;
+}
+
+uint32_t cg_start_stub(Cg *cg)
+{
+  Maker k = make_func(cg, "<start>", IRT_VOID, NULL, 0);
+  cg->work->funcs[k.func].is_task = true;
+  for (size_t i = 0; i < arrlenu(cg->presets); i++) {
+    const PresetDsr *p = &cg->presets[i];
+    const PoolDesc *pool = &cg->pool[p->desc];
+    IrDesc desc = {.global = {pool->global}};
+    if (!descriptor_decode(pool->words, pool->n_words, &desc.desc))
+      ICE("descriptor %u of the pool cannot be decoded", (unsigned)p->desc);
+    ir_dsr_load(&k.b, p->file, p->number, ir_dsd_const(&k.b, desc));
   }
   ir_ret(&k.b, IR_NO_VALUE);
   return k.func;

@@ -31,11 +31,6 @@ RegClass type_class(IrType type)
   return ir_type_bytes(type) <= 2 ? CLASS_WORD : CLASS_PAIR;
 }
 
-bool ir_type_is_dsd(IrType type)
-{
-  return type == IRT_DSD || type == IRT_DSD4;
-}
-
 Reg sel_new_reg(Sel *s, RegClass cls)
 {
   arrput(s->mf->vregs, ((VReg){.cls = cls}));

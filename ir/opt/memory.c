@@ -169,3 +169,79 @@ bool opt_may_write(const IrFunc *f, const IrInsn *insn, Address to, uint64_t byt
   default: return ir_op_is(insn->op, IRE_WRITES | IRE_STALLS) && is_exposed(to, exposed);
   }
 }
+
+/* ---- constant data ----------------------------------------------------------------- */
+
+bool opt_differs_by_tile(const IrModule *m, uint32_t global)
+{
+  for (uint32_t i = 0; i < m->n_tile_slots; i++)
+    if (!m->tile_slots[i].is_param && m->tile_slots[i].index == global)
+      return true;
+  return false;
+}
+
+/* The one relocation that touches the bytes; *n counts them. */
+static const IrReloc *find_relocs(const IrGlobal *g, uint64_t at, uint64_t bytes, uint32_t *n)
+{
+  const IrReloc *found = NULL;
+  *n = 0;
+  for (uint32_t i = 0; i < g->n_relocs; i++)
+    if (g->relocs[i].offset < at + bytes &&
+        at < (uint64_t)g->relocs[i].offset + ir_type_bytes(IRT_PTR)) {
+      found = &g->relocs[i];
+      ++*n;
+    }
+  return found;
+}
+
+static bool is_constant_data(const IrModule *m, uint32_t global, int64_t offset, uint64_t bytes)
+{
+  const IrGlobal *g = &m->globals[global];
+  return g->is_const && !g->has_address && !opt_differs_by_tile(m, global) && offset >= 0 &&
+         (uint64_t)offset + bytes <= g->bytes;
+}
+
+static uint64_t initial_bits(const IrGlobal *g, uint64_t offset, unsigned bytes)
+{
+  uint64_t bits = 0;
+  for (unsigned i = bytes; g->init && i-- > 0;)
+    bits = bits << 8 | g->init[offset + i];
+  return bits;
+}
+
+bool opt_constant_data(const IrModule *m, uint32_t global, int64_t offset, unsigned bytes,
+                       uint64_t *bits)
+{
+  const IrGlobal *g = &m->globals[global];
+  uint32_t n_relocs;
+  if (!is_constant_data(m, global, offset, bytes))
+    return false;
+  find_relocs(g, (uint64_t)offset, bytes, &n_relocs);
+  *bits = initial_bits(g, (uint64_t)offset, bytes);
+  return n_relocs == 0;
+}
+
+IrDesc *opt_constant_descriptor(const IrModule *m, uint32_t global, int64_t offset)
+{
+  enum { MOST_WORDS = 12, BASE_OFFSET = 2 };
+  const IrGlobal *g = &m->globals[global];
+  unsigned bytes = ir_type_bytes(IRT_DSD), word_bytes = ir_type_bytes(IRT_I16);
+  uint16_t words[MOST_WORDS];
+  uint32_t n_relocs;
+  Descriptor desc;
+  if (!is_constant_data(m, global, offset, bytes))
+    return NULL;
+  for (unsigned i = 0; i < bytes / word_bytes; i++)
+    words[i] = (uint16_t)initial_bits(g, (uint64_t)offset + i * word_bytes, word_bytes);
+  const IrReloc *reloc = find_relocs(g, (uint64_t)offset, bytes, &n_relocs);
+  bool is_based = n_relocs == 1 && !reloc->is_func && reloc->offset == offset + BASE_OFFSET;
+  if ((n_relocs && !is_based) || !descriptor_decode(words, bytes / word_bytes, &desc))
+    return NULL;
+  if (desc.kind != DESC_MEM1D && desc.kind != DESC_FABIN && desc.kind != DESC_FABOUT)
+    return NULL;
+  IrDesc *found = arena_new(m->arena, IrDesc);
+  *found = (IrDesc){.desc = desc, .global = {is_based ? reloc->target : IR_NO_ID}};
+  if (is_based)
+    found->desc.base = (uint16_t)reloc->addend;
+  return found;
+}

@@ -121,6 +121,14 @@ bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, Exp
 bool opt_may_write(const IrFunc *f, const IrInsn *insn, Address to, uint64_t bytes,
                    Exposed exposed);
 
+/* Do tiles of the class start with different bytes in this global? */
+bool opt_differs_by_tile(const IrModule *m, uint32_t global);
+/* The number that stands there on all tiles and never changes; false if there is none. */
+bool opt_constant_data(const IrModule *m, uint32_t global, int64_t offset_bytes, unsigned bytes,
+                       uint64_t *bits);
+/* The descriptor of one dimension or of the fabric that stands there and never changes, or NULL. */
+IrDesc *opt_constant_descriptor(const IrModule *m, uint32_t global, int64_t offset_bytes);
+
 /* ---- loop.c ------------------------------------------------------------------------ */
 
 /* The block that enters the loop by its only jump, unconditionally, or IR_NO_ID. */

@@ -6,11 +6,12 @@
  * Only for descriptors that an operation leaves as it found them (memory in one dimension and
  * the fabric, without saved addresses and single steps) and that run synchronously: an operation
  * that goes on in the background owns its DSR until it ends.  The code generator gives the
- * virtual DSRs numbers that nothing else uses; enough must be left for its temporaries. */
+ * virtual DSRs numbers that nothing else uses; enough must be left for its temporaries.  It also
+ * gives constant descriptors DSRs that start-up code fills, which is better still: as long as these
+ * have room, constants stay as they are. */
 #include "ir/opt/opt.h"
 
-/* DSRs of each file that stay free for the temporaries of single operations. */
-enum { DSRS_KEPT = 5, LONGEST_CHAIN = 8, MOST_PARAMS = 8 };
+enum { LONGEST_CHAIN = 8, MOST_PARAMS = 8 };
 
 typedef struct {
   Opt *opt;
@@ -19,6 +20,7 @@ typedef struct {
   Cfg cfg;
   uint32_t *block_of;
   uint32_t left[DSR_FILE_COUNT];
+  bool constants_stay;                     /* the code generator has a DSR for each */
   uint32_t first_number, next_number;      /* of the virtual DSRs that are ours */
   /* of the function: what is in a DSR already */
   struct { IrValue dsd; DsrFile file; uint32_t head, number; } *held;
@@ -51,13 +53,54 @@ static void count_insn(Keeper *k, const IrInsn *insn, bool *seen)
       count_dsr(k, operands[i]->file, operands[i]->number, seen);
 }
 
+typedef struct { const IrDesc **list; uint32_t n; } Constants;
+
+static void add_constant(const IrDesc *desc, Constants *to)
+{
+  for (uint32_t i = 0; i < to->n; i++)
+    if (to->list[i]->global.raw == desc->global.raw &&
+        descriptor_equal(&to->list[i]->desc, &desc->desc))
+      return;
+  to->list[to->n++] = desc;
+}
+
+/* The different constant descriptors that vector operations name. */
+static uint32_t count_constants(const Keeper *k)
+{
+  const IrModule *m = k->m;
+  uint32_t most = 0;
+  for (uint32_t n = 0; n < m->n_funcs; n++)
+    most += m->funcs[n].n_insns;
+  Constants found = {.list = arena_many(k->opt->arena, const IrDesc *, most)};
+  for (uint32_t n = 0; n < m->n_funcs; n++) {
+    const IrFunc *f = &m->funcs[n];
+    for (uint32_t v = 1; v < f->n_insns; v++) {
+      const IrInsn *insn = &f->insns[v];
+      for (uint32_t i = 0; insn->op == IR_vec && !insn->dead && i < insn->n_args; i++)
+        if (opt_insn(f, insn->args[i])->op == IR_dsd_const)
+          add_constant(opt_insn(f, insn->args[i])->u.desc, &found);
+    }
+  }
+  return found.n;
+}
+
+static void leave_room_for_constants(Keeper *k)
+{
+  uint32_t n = count_constants(k);
+  k->constants_stay = true;
+  for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
+    k->constants_stay &= n <= k->left[file];
+  for (unsigned file = 0; file < DSR_FILE_COUNT && k->constants_stay; file++)
+    k->left[file] -= n;
+}
+
 static void find_budget(Keeper *k)
 {
   bool *seen = arena_many(k->opt->arena, bool, DSR_FILE_COUNT * MAX_DSRS);
   const IrModule *m = k->m;
   k->next_number = IR_VIRTUAL_DSR;
   for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
-    k->left[file] = machine_get(m->arch)->dsrs_per_file - DSRS_KEPT;
+    k->left[file] = machine_get(m->arch)->dsrs_per_file - DSRS_FOR_TEMPORARIES;
   for (uint32_t i = 0; i < m->n_dsrs; i++)
     count_dsr(k, m->dsrs[i].file, m->dsrs[i].number, seen);
   for (uint32_t n = 0; n < m->n_funcs; n++)
@@ -65,6 +108,7 @@ static void find_budget(Keeper *k)
       for (uint32_t i = 0; i < m->funcs[n].blocks[b].n_insns; i++)
         count_insn(k, opt_insn(&m->funcs[n], m->funcs[n].blocks[b].insns[i]), seen);
   k->first_number = k->next_number;
+  leave_room_for_constants(k);
 }
 
 /* ---- which ------------------------------------------------------------------------- */
@@ -177,6 +221,8 @@ static bool keep_operand(Keeper *k, uint32_t block, const IrInsn *insn, IrVecOpe
   if (o->kind != IRV_DSD)
     return false;
   IrValue dsd = insn->args[o->arg];
+  if (k->constants_stay && opt_insn(k->f, dsd)->op == IR_dsd_const)
+    return false;
   uint32_t head = loop_to_leave(k, block, dsd);
   uint32_t number = head == IR_NO_ID ? 0 : dsr_for(k, dsd, file, head);
   if (!number)

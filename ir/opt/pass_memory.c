@@ -190,13 +190,26 @@ static void visit_insn(Forwarder *w, IrValue v)
   }
 }
 
+/* A descriptor that is forwarded out of its block outlives its own update in memory, and the code
+ * generator has to keep a copy of it on the stack.  Reading it again is cheaper. */
+static void forget_descriptors(Forwarder *w)
+{
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < w->now.n; i++)
+    if (!ir_type_is_dsd(w->now.known[i].type))
+      w->now.known[n++] = w->now.known[i];
+  w->now.n = n;
+}
+
 static void visit_block(Forwarder *w, uint32_t block)
 {
   bool chained = block && cfg_pred_count(&w->cfg, block) == 1;
-  if (chained)
+  if (chained) {
     w->now = w->exit[w->cfg.preds[w->cfg.pred_at[block]]];
-  else
+    forget_descriptors(w);
+  } else {
     w->now.n = 0;
+  }
   w->n_pending = 0;
   for (uint32_t i = 0; i < w->f->blocks[block].n_insns; i++)
     visit_insn(w, w->f->blocks[block].insns[i]);

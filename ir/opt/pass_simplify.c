@@ -116,38 +116,22 @@ static IrValue fold_insn(Simplifier *s, IrValue v)
   return emit_const(s, insn->type, result, insn->loc);
 }
 
-static bool slot_covers(const IrModule *m, uint32_t global)
-{
-  for (uint32_t i = 0; i < m->n_tile_slots; i++)
-    if (!m->tile_slots[i].is_param && m->tile_slots[i].index == global)
-      return true;
-  return false;
-}
-
-static bool reloc_overlaps(const IrGlobal *g, uint64_t at, uint64_t bytes)
-{
-  for (uint32_t i = 0; i < g->n_relocs; i++)
-    if (g->relocs[i].offset < at + bytes &&
-        at < (uint64_t)g->relocs[i].offset + ir_type_bytes(IRT_PTR))
-      return true;
-  return false;
-}
-
 /* A load from initial data that never changes and is the same on all tiles. */
 static IrValue load_of_const(Simplifier *s, IrValue v)
 {
   const IrInsn *insn = insn_of(s, v);
-  unsigned bytes = ir_type_bytes(insn->type);
   Address a = opt_address(s->f, insn->args[0]);
-  if (a.base != BASE_GLOBAL || !a.offset_known || !ir_type_bits(insn->type))
+  uint64_t bits;
+  if (a.base != BASE_GLOBAL || !a.offset_known)
     return IR_NO_VALUE;
-  const IrGlobal *g = &s->m->globals[a.object];
-  if (!g->is_const || g->has_address || slot_covers(s->m, a.object) || a.offset < 0 ||
-      (uint64_t)a.offset + bytes > g->bytes || reloc_overlaps(g, (uint64_t)a.offset, bytes))
+  if (ir_type_is_dsd(insn->type)) {
+    IrInsn constant = {.op = IR_dsd_const, .type = insn->type, .loc = insn->loc};
+    constant.u.desc = opt_constant_descriptor(s->m, a.object, a.offset);
+    return constant.u.desc ? emit_insn(s, &constant) : IR_NO_VALUE;
+  }
+  if (!ir_type_bits(insn->type) ||
+      !opt_constant_data(s->m, a.object, a.offset, ir_type_bytes(insn->type), &bits))
     return IR_NO_VALUE;
-  uint64_t bits = 0;
-  for (unsigned i = bytes; g->init && i-- > 0;)
-    bits = bits << 8 | g->init[(uint64_t)a.offset + i];
   return emit_const(s, insn->type, bits, insn->loc);
 }
 

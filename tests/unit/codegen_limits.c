@@ -242,8 +242,8 @@ static void test_virtual_dsrs(void **state)
   char *text = run_asm(&r);
   assert_int_equal(count_text(text, "ldsr src1[15]"), 1);
   assert_int_equal(count_text(text, "ldsr src1[14]"), 1);
-  assert_int_equal(count_text(text, "vec.mov16 src0[0], src1[15]"), 1);
-  assert_int_equal(count_text(text, "vec.mov16 src0[0], src1[14]"), 1);
+  assert_int_equal(count_text(text, "vec.mov16 src0[7], src1[15]"), 1);
+  assert_int_equal(count_text(text, "vec.mov16 src0[6], src1[14]"), 1);
   free(text);
   run_destroy(&r);
 }

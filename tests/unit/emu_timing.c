@@ -39,6 +39,7 @@ static uint64_t scalar(Asm *a, unsigned op)
   asm_emit(c, in_ri(OP_li32, 10, 1));
   switch (op) {
   case OP_add32:
+  case OP_mul32:
   case OP_divs32:
   case OP_fadds:
   case OP_fdivs:
@@ -241,25 +242,26 @@ static const Row rows[] = {
   {"async_done_action", sending, LAST_TO_ACTION, 3, 1, false},
   {"dsr_load", dsr, LOAD_1D, 9, 1, false},
   {"xdsr_load", dsr, LOAD_4D, 12, 1, false},
-  {"dsr_update", dsr, UPDATE, 4, 1, false},
+  {"dsr_update", dsr, UPDATE, 1, 1, true},
   {"groups_per_rest", vector, ISSUE_TO_ISSUE, 9, 0, true},
   {"alu16", scalar, OP_add, 1, 1, true},
   {"alu32", scalar, OP_add32, 2, 1, false},
+  {"mul32", scalar, OP_mul32, 8, 1, false},
   {"idiv", scalar, OP_divs32, 60, 1, false},
   {"fp", scalar, OP_fadds, 1, 1, true},
   {"fdiv", scalar, OP_fdivs, 50, 1, false},
   {"load", scalar, OP_ld16, 1, 1, true},
   {"store", scalar, OP_st16, 1, 1, true},
-  {"jump", scalar, OP_jmp, 3, 1, false},
-  {"branch_taken", scalar, OP_bnz, 3, 1, false},
+  {"jump", scalar, OP_jmp, 7, 1, false},
+  {"branch_taken", scalar, OP_bnz, 7, 1, false},
   {"branch_not_taken", scalar, OP_bz, 1, 1, true},
   {"call", calling, 0, 3, 1, false},
   {"ret", calling, 1, 3, 1, false},
   {"config", scalar, OP_stcfgi, 1, 1, true},
   {"random", scalar, OP_rnd, 1, 1, true},
   {"local_task_start", local_task, 0, 5, 1, false},
-  {"data_task_start", sending, TASK_TO_INSN, 6, 1, false},
-  {"control_task_start", sending, CONTROL_TO_INSN, 6, 1, false},
+  {"data_task_start", sending, TASK_TO_INSN, 8, 1, false},
+  {"control_task_start", sending, CONTROL_TO_INSN, 8, 1, false},
   {"task_end_to_pick", sending, PICK_AFTER_END, 2, 1, false},
   {"priority_update", priority, 0, 1, 1, false},
   {"host_wavelets_den", host, 0, 3888, 0, false},
