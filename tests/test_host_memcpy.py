@@ -244,7 +244,7 @@ def test_words_leave_the_host_in_the_order_of_its_buffer(tmp_path, order):
 
 
 def test_channels_share_the_rows(tmp_path):
-    """Twice the channels move as many words in half the time."""
+    """Twice the channels move as many words in half the time; the tiles start as late."""
     seconds = {}
     for channels in (1, 2):
         host_run.build(tmp_path, LAYOUT, PE, params={"W": 3, "H": 2}, channels=channels)
@@ -254,7 +254,7 @@ def test_channels_share_the_rows(tmp_path):
             r.stop()
         """, W=3, H=2, env={"WSE_TRACE": "host", "WSE_TRACE_FILE": "trace.txt"})
         seconds[channels] = posted(tmp_path)[-1][0]
-    assert 180 < seconds[1] < 190 and 90 < seconds[2] < 95, seconds
+    assert 180 < seconds[1] < 230 and 90 < seconds[1] - seconds[2] < 97, seconds
 
 
 def test_pointers_are_followed_when_the_command_is_carried_out(program):

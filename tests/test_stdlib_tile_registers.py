@@ -155,8 +155,8 @@ task send() void {
   @mov32(@set_dsd_base_addr(got, &words[16]), in_back);
 }
 fn main() void {
-  @mov32(out, first, .{ .async = true });
   @mov32(got, in, .{ .async = true, .activate = next_id });
+  @mov32(out, first);
 }
 // Other queues go on as they are.
 const back = @get_color(6);

@@ -113,7 +113,7 @@ def test_settings_reach_the_operation(tmp_path):
     text = """
 const ops = @import_module("<dsd_ops>");
 const c = @get_color(3);
-const iq = @get_input_queue(2);
+const iq = @get_input_queue(4);    // on wse3 a microthread of its own
 const oq = @get_output_queue(2);
 const done_id = @get_local_task_id(9);
 const out = @get_dsd(fabout_dsd, .{ .fabric_color = c, .extent = 4, .output_queue = oq });

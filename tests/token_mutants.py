@@ -80,7 +80,7 @@ def samples():
     for readme in sorted(harness.SAMPLES.glob("*/README.md")):
         text = readme.read_text().replace("\\\n", " ")
         command = re.search(r"^cslc (samples/\S+/)(\S+)(.*)$", text, re.M)
-        folder = readme.parent
+        folder = harness.ROOT / command.group(1)
         args = [a for a in shlex.split(command.group(3)) if not a.endswith(".bin") and a != "-o"]
         yield Program(folder, [command.group(2), *args], sorted(folder.glob("*.csl")))
 

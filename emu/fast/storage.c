@@ -75,7 +75,9 @@ STEP inline void color_set(FastColor *c, const ImageColorConfig *config, unsigne
 
 STEP inline FastPlain *thread_plain(const Thread *thread)
 {
-  return &((FastRun *)((char *)thread->run - offsetof(FastRun, run)))->plain;
+  /* By integers: the thread may have no run yet, and then nothing reads through the result. */
+  uintptr_t whole = (uintptr_t)thread->run - offsetof(FastRun, run);
+  return (FastPlain *)(whole + offsetof(FastRun, plain));
 }
 
 /* Brings the VecRun of a plain operation up to date. */

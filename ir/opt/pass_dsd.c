@@ -58,7 +58,7 @@ typedef struct { const IrDesc **list; uint32_t n; } Constants;
 static void add_constant(const IrDesc *desc, Constants *to)
 {
   for (uint32_t i = 0; i < to->n; i++)
-    if (to->list[i]->global.raw == desc->global.raw &&
+    if (ir_global_eq(to->list[i]->global, desc->global) &&
         descriptor_equal(&to->list[i]->desc, &desc->desc))
       return;
   to->list[to->n++] = desc;

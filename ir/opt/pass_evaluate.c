@@ -14,9 +14,9 @@ enum { MOST_STEPS = 20000, MOST_DEPTH = 16, MOST_OBJECTS = 64, MOST_OBJECT_BYTES
 typedef enum { CELL_UNKNOWN, CELL_NUMBER, CELL_LOCAL, CELL_GLOBAL } CellKind;
 typedef struct {
   CellKind kind;
-  uint32_t object;           /* local: of Evaluator.objects; global: IrGlobalId.raw */
+  uint32_t object;           /* local: of CallRun.objects; global: IrGlobalId.raw */
   uint64_t bits;             /* number, or offset in bytes (16 bits, wraps) */
-} Cell;
+} RunValue;
 
 /* An alloca of an interpreted function. */
 typedef struct {
@@ -29,17 +29,17 @@ typedef struct {
   Opt *opt;
   uint32_t steps, depth, n_objects;
   LocalObject objects[MOST_OBJECTS];
-} Evaluator;
+} CallRun;
 
 /* One activation of an interpreted function; cells are by value. */
-typedef struct { Evaluator *e; const IrFunc *f; Cell *cells; } Frame;
+typedef struct { CallRun *e; const IrFunc *f; RunValue *cells; } CallFrame;
 
-static bool run_function(Evaluator *e, const IrFunc *f, const Cell *args, Cell *result);
+static bool run_function(CallRun *e, const IrFunc *f, const RunValue *args, RunValue *result);
 
 /* ---- memory ------------------------------------------------------------------------ */
 
 /* The bytes of a local object at an address, or NULL if they are not all its own. */
-static LocalObject *find_local(Evaluator *e, Cell at, uint64_t bytes)
+static LocalObject *find_local(CallRun *e, RunValue at, uint64_t bytes)
 {
   if (at.kind != CELL_LOCAL)
     return NULL;
@@ -47,7 +47,7 @@ static LocalObject *find_local(Evaluator *e, Cell at, uint64_t bytes)
   return at.bits + bytes <= o->bytes ? o : NULL;
 }
 
-static bool read_local(Evaluator *e, Cell at, unsigned bytes, uint64_t *bits)
+static bool read_local(CallRun *e, RunValue at, unsigned bytes, uint64_t *bits)
 {
   const LocalObject *o = find_local(e, at, bytes);
   *bits = 0;
@@ -59,7 +59,7 @@ static bool read_local(Evaluator *e, Cell at, unsigned bytes, uint64_t *bits)
   return o != NULL;
 }
 
-static bool write_local(Evaluator *e, Cell at, unsigned bytes, uint64_t bits)
+static bool write_local(CallRun *e, RunValue at, unsigned bytes, uint64_t bits)
 {
   LocalObject *o = find_local(e, at, bytes);
   for (unsigned i = 0; o && i < bytes; i++) {
@@ -69,17 +69,17 @@ static bool write_local(Evaluator *e, Cell at, unsigned bytes, uint64_t bits)
   return o != NULL;
 }
 
-static bool read_memory(Evaluator *e, Cell at, unsigned bytes, uint64_t *bits)
+static bool read_memory(CallRun *e, RunValue at, unsigned bytes, uint64_t *bits)
 {
   if (at.kind == CELL_GLOBAL)
     return opt_constant_data(e->opt->m, at.object, (int64_t)at.bits, bytes, bits);
   return read_local(e, at, bytes, bits);
 }
 
-static bool copy_memory(Evaluator *e, Cell to, Cell from, uint64_t bytes)
+static bool copy_memory(CallRun *e, RunValue to, RunValue from, uint64_t bytes)
 {
   for (uint64_t i = 0; i < bytes; i++) {
-    Cell a = from, b = to;
+    RunValue a = from, b = to;
     uint64_t byte;
     a.bits += i;
     b.bits += i;
@@ -89,10 +89,10 @@ static bool copy_memory(Evaluator *e, Cell to, Cell from, uint64_t bytes)
   return true;
 }
 
-static bool clear_memory(Evaluator *e, Cell to, uint64_t bytes)
+static bool clear_memory(CallRun *e, RunValue to, uint64_t bytes)
 {
   for (uint64_t i = 0; i < bytes; i++) {
-    Cell at = to;
+    RunValue at = to;
     at.bits += i;
     if (!write_local(e, at, 1, 0))
       return false;
@@ -100,33 +100,33 @@ static bool clear_memory(Evaluator *e, Cell to, uint64_t bytes)
   return true;
 }
 
-static bool make_local(Frame *w, const IrInsn *insn, Cell *out)
+static bool make_local(CallFrame *w, const IrInsn *insn, RunValue *out)
 {
-  Evaluator *e = w->e;
+  CallRun *e = w->e;
   if (e->n_objects == MOST_OBJECTS || insn->imm > MOST_OBJECT_BYTES)
     return false;
   LocalObject *o = &e->objects[e->n_objects];
   *o = (LocalObject){.bytes = insn->imm,
                      .data = arena_many(e->opt->arena, uint8_t, insn->imm),
                      .is_written = arena_many(e->opt->arena, bool, insn->imm)};
-  *out = (Cell){.kind = CELL_LOCAL, .object = e->n_objects++};
+  *out = (RunValue){.kind = CELL_LOCAL, .object = e->n_objects++};
   return true;
 }
 
 /* ---- instructions ------------------------------------------------------------------ */
 
-static Cell cell_of(const Frame *w, IrValue v)
+static RunValue cell_of(const CallFrame *w, IrValue v)
 {
   return w->cells[v.raw];
 }
 
-static bool fold_pure(Frame *w, const IrInsn *insn, Cell *out)
+static bool fold_pure(CallFrame *w, const IrInsn *insn, RunValue *out)
 {
   uint64_t args[3];
   if (insn->n_args == 0 || insn->n_args > ARRAY_COUNT(args))
     return false;
   for (uint32_t i = 0; i < insn->n_args; i++) {
-    Cell c = cell_of(w, insn->args[i]);
+    RunValue c = cell_of(w, insn->args[i]);
     if (c.kind != CELL_NUMBER)
       return false;
     args[i] = c.bits;
@@ -136,54 +136,54 @@ static bool fold_pure(Frame *w, const IrInsn *insn, Cell *out)
                  insn->n_args, &out->bits);
 }
 
-static bool add_to_address(const Frame *w, const IrInsn *insn, Cell *out)
+static bool add_to_address(const CallFrame *w, const IrInsn *insn, RunValue *out)
 {
-  Cell by = cell_of(w, insn->args[1]);
+  RunValue by = cell_of(w, insn->args[1]);
   *out = cell_of(w, insn->args[0]);
   out->bits = (out->bits + by.bits) & opt_mask(IRT_PTR);
   return by.kind == CELL_NUMBER && (out->kind == CELL_LOCAL || out->kind == CELL_GLOBAL);
 }
 
-static bool load_number(Frame *w, const IrInsn *insn, Cell *out)
+static bool load_number(CallFrame *w, const IrInsn *insn, RunValue *out)
 {
   out->kind = CELL_NUMBER;
   return ir_type_bits(insn->type) && insn->type != IRT_PTR &&
          read_memory(w->e, cell_of(w, insn->args[0]), ir_type_bytes(insn->type), &out->bits);
 }
 
-static bool store_number(Frame *w, const IrInsn *insn)
+static bool store_number(CallFrame *w, const IrInsn *insn)
 {
-  Cell value = cell_of(w, insn->args[1]);
+  RunValue value = cell_of(w, insn->args[1]);
   return value.kind == CELL_NUMBER &&
          write_local(w->e, cell_of(w, insn->args[0]),
                      ir_type_bytes(opt_insn(w->f, insn->args[1])->type), value.bits);
 }
 
-static bool call_function(Frame *w, const IrInsn *insn, Cell *out)
+static bool call_function(CallFrame *w, const IrInsn *insn, RunValue *out)
 {
   Arena *arena = w->e->opt->arena;
-  Cell *args = arena_many(arena, Cell, insn->n_args);
+  RunValue *args = arena_many(arena, RunValue, insn->n_args);
   for (uint32_t i = 0; i < insn->n_args; i++)
     args[i] = cell_of(w, insn->args[i]);
   return run_function(w->e, &w->e->opt->m->funcs[insn->u.func.raw], args, out);
 }
 
 /* Carries out an instruction that is no terminator; false: the callee does more than compute. */
-static bool run_insn(Frame *w, const IrInsn *insn, Cell *out)
+static bool run_insn(CallFrame *w, const IrInsn *insn, RunValue *out)
 {
-  *out = (Cell){.kind = CELL_UNKNOWN};
+  *out = (RunValue){.kind = CELL_UNKNOWN};
   switch ((int)insn->op) {
   case IR_const:
-    *out = (Cell){.kind = CELL_NUMBER, .bits = insn->imm};
+    *out = (RunValue){.kind = CELL_NUMBER, .bits = insn->imm};
     return true;
   case IR_global_addr:
-    *out = (Cell){.kind = CELL_GLOBAL, .object = insn->u.global.raw,
+    *out = (RunValue){.kind = CELL_GLOBAL, .object = insn->u.global.raw,
                   .bits = insn->imm & opt_mask(IRT_PTR)};
     return true;
   case IR_alloca: return make_local(w, insn, out);
   case IR_ptr_add: return add_to_address(w, insn, out);
   case IR_select: {
-    Cell cond = cell_of(w, insn->args[0]);
+    RunValue cond = cell_of(w, insn->args[0]);
     *out = cell_of(w, insn->args[cond.bits ? 1 : 2]);
     return cond.kind == CELL_NUMBER && out->kind != CELL_UNKNOWN;
   }
@@ -200,10 +200,10 @@ static bool run_insn(Frame *w, const IrInsn *insn, Cell *out)
 /* ---- control flow ------------------------------------------------------------------ */
 
 /* Parameters of a block take their values all at once. */
-static void enter_block(Frame *w, const IrTarget *t)
+static void enter_block(CallFrame *w, const IrTarget *t)
 {
   const IrBlock *to = &w->f->blocks[t->block.raw];
-  Cell *given = arena_many(w->e->opt->arena, Cell, t->n_args);
+  RunValue *given = arena_many(w->e->opt->arena, RunValue, t->n_args);
   for (uint32_t i = 0; i < t->n_args; i++)
     given[i] = cell_of(w, t->args[i]);
   for (uint32_t i = 0; i < t->n_args; i++)
@@ -211,7 +211,7 @@ static void enter_block(Frame *w, const IrTarget *t)
 }
 
 /* Runs one block; the block that follows is in *next, IR_NO_ID after a return. */
-static bool run_block(Frame *w, uint32_t block, uint32_t *next, Cell *result)
+static bool run_block(CallFrame *w, uint32_t block, uint32_t *next, RunValue *result)
 {
   const IrBlock *b = &w->f->blocks[block];
   for (uint32_t i = 0; i + 1 < b->n_insns; i++) {
@@ -232,7 +232,7 @@ static bool run_block(Frame *w, uint32_t block, uint32_t *next, Cell *result)
     return false;
   const IrTarget *target = last->u.targets;
   if (last->op == IR_cond_br) {
-    Cell cond = cell_of(w, last->args[0]);
+    RunValue cond = cell_of(w, last->args[0]);
     if (cond.kind != CELL_NUMBER)
       return false;
     target += cond.bits ? 0 : 1;
@@ -243,13 +243,13 @@ static bool run_block(Frame *w, uint32_t block, uint32_t *next, Cell *result)
 }
 
 /* The function's result for these arguments; false if it cannot be had at compile time. */
-static bool run_function(Evaluator *e, const IrFunc *f, const Cell *args, Cell *result)
+static bool run_function(CallRun *e, const IrFunc *f, const RunValue *args, RunValue *result)
 {
-  *result = (Cell){.kind = CELL_UNKNOWN};
+  *result = (RunValue){.kind = CELL_UNKNOWN};
   if (f->is_task || f->inlining == IR_INLINING_NEVER || e->depth == MOST_DEPTH)
     return false;
   e->depth++;
-  Frame w = {.e = e, .f = f, .cells = arena_many(e->opt->arena, Cell, f->n_insns)};
+  CallFrame w = {.e = e, .f = f, .cells = arena_many(e->opt->arena, RunValue, f->n_insns)};
   for (uint32_t i = 0; i < f->n_params; i++)
     w.cells[f->blocks[0].params[i].raw] = args[i];
   uint32_t block = 0;
@@ -264,16 +264,16 @@ static bool run_function(Evaluator *e, const IrFunc *f, const Cell *args, Cell *
 
 static bool evaluate_call(Opt *opt, const IrFunc *f, IrInsn *call)
 {
-  Evaluator e = {.opt = opt};
-  Cell *args = arena_many(opt->arena, Cell, call->n_args);
-  Cell result;
+  CallRun e = {.opt = opt};
+  RunValue *args = arena_many(opt->arena, RunValue, call->n_args);
+  RunValue result;
   if (!ir_type_bits(call->type) || call->type == IRT_PTR)
     return false;
   for (uint32_t i = 0; i < call->n_args; i++) {
     const IrInsn *arg = opt_insn(f, call->args[i]);
     if (arg->op != IR_const)
       return false;
-    args[i] = (Cell){.kind = CELL_NUMBER, .bits = arg->imm};
+    args[i] = (RunValue){.kind = CELL_NUMBER, .bits = arg->imm};
   }
   if (!run_function(&e, &opt->m->funcs[call->u.func.raw], args, &result) ||
       result.kind != CELL_NUMBER)
