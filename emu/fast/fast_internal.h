@@ -110,7 +110,7 @@ typedef struct {
   uint16_t input, output;       /* queues, or NO_QUEUE */
   uint16_t input_stream;        /* PLAIN_SRC0 or PLAIN_SRC1 */
   uint16_t op, width, operation;    /* VecKind, group, VecOp */
-  bool unbounded, advance, both_memory;
+  bool unbounded, advance, both_memory, one_bank;
   uint32_t settled;             /* remaining when it was counted last; with bridges only */
   uint8_t ahead;                /* elements issued before their cycle, the last cycles before
                                    `ready` of the thread; with bridges only */

@@ -69,6 +69,7 @@ STEP void make_plain(FastPlain *p, const VecRun *run)
     .advance = run->dest.kind == VS_FABOUT && (run->dest.flags & DESC_F_ADVANCE),
     .input = NO_QUEUE, .output = run->dest.kind == VS_FABOUT ? run->dest.queue : NO_QUEUE,
     .both_memory = run->src[0].kind == VS_MEMORY && run->src[1].kind == VS_MEMORY,
+    .one_bank = vec_walks_one_bank(run),
   };
   for (uint16_t i = 0; i < PLAIN_STREAMS; i++) {
     p->address[i] = streams[i]->address;
@@ -145,8 +146,9 @@ STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
 
 static HOT bool plain_conflict(const FastEngine *e, const FastPlain *p)
 {
-  return p->both_memory && p->address[PLAIN_SRC0] / e->bank_bytes % e->read_banks ==
-                               p->address[PLAIN_SRC1] / e->bank_bytes % e->read_banks;
+  return p->both_memory &&
+         (p->one_bank || p->address[PLAIN_SRC0] / e->bank_bytes % e->read_banks ==
+                             p->address[PLAIN_SRC1] / e->bank_bytes % e->read_banks);
 }
 
 static RARE void plain_finish(Visit *v, unsigned thread, unsigned extra)

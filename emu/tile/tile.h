@@ -249,6 +249,8 @@ unsigned vec_raised(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t 
 uint32_t vec_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b);
 /* Whether the operation's two memory sources start the next group in conflicting banks. */
 bool vec_bank_conflict(const VecRun *run, const Machine *machine);
+/* Whether the operation waits for a bank at each group, wherever its sources are. */
+bool vec_walks_one_bank(const VecRun *run);
 /* No operand is a queue, and the number of elements is known. */
 bool vec_in_memory(const VecRun *run);
 /* Cycles without a group behind one of `elements`, after which `left` remain. */

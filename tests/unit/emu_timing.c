@@ -335,12 +335,12 @@ static void the_table_is_covered(void **state)
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Cycles from the issue of a memory operation of n elements to the next issue. */
-static uint64_t vector_cycles(Arch arch, VecOp op, unsigned n, int stride)
+static uint64_t strided_cycles(Arch arch, VecOp op, unsigned n, int stride, int dest_stride)
 {
   Asm *a = asm_new(arch, 1, 1);
   AsmClass *c = one(a, 0);
   /* sources in banks that never conflict as long as both walk in step */
-  VecOperand d = asm_dsr(c, DSR_DEST, 0, de_mem(0x3000, (uint16_t)n, 1));
+  VecOperand d = asm_dsr(c, DSR_DEST, 0, de_mem(0x3000, (uint16_t)n, dest_stride));
   VecOperand s0 = vecops[op].sources > 1
                       ? asm_dsr(c, DSR_SRC0, 0, de_mem(0x2004, (uint16_t)n, stride))
                       : op_none();
@@ -351,6 +351,11 @@ static uint64_t vector_cycles(Arch arch, VecOp op, unsigned n, int stride)
   uint64_t cycles = issue_gap(a, c, vec);
   asm_free(a);
   return cycles;
+}
+
+static uint64_t vector_cycles(Arch arch, VecOp op, unsigned n, int stride)
+{
+  return strided_cycles(arch, op, n, stride, 1);
 }
 
 static void operations_have_their_width(void **state)
@@ -383,6 +388,19 @@ static void strides_limit_the_width(void **state)
   for (size_t i = 0; i < ARRAY_COUNT(strides); i++)
     assert_int_equal(vector_cycles(ARCH_WSE2, VEC_mov16, 24, strides[i].stride),
                      24 / strides[i].width + 3);
+}
+
+/* An f32 multiply-add whose destination stays in one bank takes 2 cycles per element. */
+static void a_multiply_add_in_one_bank_waits(void **state)
+{
+  (void)state;
+  enum { LENGTH = 24 };
+  static const struct { int stride; unsigned cycles; } strides[] = {
+    {1, 1}, {3, 1}, {7, 1}, {8, 2}, {9, 1}, {12, 1}, {-8, 2}, {24, 2},
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(strides); i++)
+    assert_int_equal(strided_cycles(ARCH_WSE2, VEC_fmacs, LENGTH, 1, strides[i].stride),
+                     LENGTH * strides[i].cycles + 3);
 }
 
 /* ---- what was measured in public ------------------------------------------------------------- */
@@ -463,6 +481,7 @@ int main(void)
     cmocka_unit_test(no_row_is_idle_at_zero),
     cmocka_unit_test(operations_have_their_width),
     cmocka_unit_test(strides_limit_the_width),
+    cmocka_unit_test(a_multiply_add_in_one_bank_waits),
     cmocka_unit_test(measured_vector_operations),
     cmocka_unit_test(timestamps_do_not_tear),
   };
