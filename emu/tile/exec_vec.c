@@ -562,9 +562,9 @@ unsigned vec_group_size(const VecRun *run)
   return size;
 }
 
-/* Public programs take 2 cycles per element for an f32 multiply-add whose destination has a stride of
- * a multiple of 8 elements (SpMM: 2.03 per element from 8 to 32; a stencil of stride 24): each write
- * and the next element's read of the destination are in one bank. */
+/* Public programs take 2 cycles per element for an f32 multiply-add whose destination has a stride
+ * of a multiple of 8 elements (SpMM: 2.03 per element from 8 to 32): each write and the next
+ * element's read of the destination are in one bank. */
 bool vec_walks_one_bank(const VecRun *run)
 {
   const VecStream *dest = &run->dest;
