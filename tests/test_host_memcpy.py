@@ -254,7 +254,7 @@ def test_channels_share_the_rows(tmp_path):
             r.stop()
         """, W=3, H=2, env={"WSE_TRACE": "host", "WSE_TRACE_FILE": "trace.txt"})
         seconds[channels] = posted(tmp_path)[-1][0]
-    assert 180 < seconds[1] < 230 and 90 < seconds[1] - seconds[2] < 97, seconds
+    assert 180 < seconds[1] < 225 and 90 < seconds[1] - seconds[2] < 95, seconds
 
 
 def test_pointers_are_followed_when_the_command_is_carried_out(program):

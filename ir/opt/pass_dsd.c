@@ -53,7 +53,8 @@ static void count_insn(Keeper *k, const IrInsn *insn, bool *seen)
       count_dsr(k, operands[i]->file, operands[i]->number, seen);
 }
 
-typedef struct { const IrDesc **list; uint32_t n; } Constants;
+/* Counting stops when there are more than DSRs. */
+typedef struct { const IrDesc *list[MAX_DSRS + 1]; uint32_t n; } Constants;
 
 static void add_constant(const IrDesc *desc, Constants *to)
 {
@@ -61,17 +62,15 @@ static void add_constant(const IrDesc *desc, Constants *to)
     if (ir_global_eq(to->list[i]->global, desc->global) &&
         descriptor_equal(&to->list[i]->desc, &desc->desc))
       return;
-  to->list[to->n++] = desc;
+  if (to->n < ARRAY_COUNT(to->list))
+    to->list[to->n++] = desc;
 }
 
-/* The different constant descriptors that vector operations name. */
+/* The different constant descriptors that vector operations name, at most MAX_DSRS + 1. */
 static uint32_t count_constants(const Keeper *k)
 {
   const IrModule *m = k->m;
-  uint32_t most = 0;
-  for (uint32_t n = 0; n < m->n_funcs; n++)
-    most += m->funcs[n].n_insns;
-  Constants found = {.list = arena_many(k->opt->arena, const IrDesc *, most)};
+  Constants found = {.n = 0};
   for (uint32_t n = 0; n < m->n_funcs; n++) {
     const IrFunc *f = &m->funcs[n];
     for (uint32_t v = 1; v < f->n_insns; v++) {
