@@ -411,7 +411,7 @@ static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
     fast_wake(w, b->to->core.index, now + 1);
   }
   if (b->relay && b->from->in)
-    fast_chore(w, b->from->core.index, CHORE_PART, NO_SLOT, now + 1);
+    fast_chore(w, (FastChore){now + 1, b->from->core.index, CHORE_PART, NO_SLOT});
   b->from->out = b->to->in = NULL;
   settle_issues(w, b->from);
   settle_issues(w, b->to);

@@ -43,45 +43,9 @@ STEP void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle)
     timers_push(&w->timers, (Timer){cycle, tile});
 }
 
-STEP void fast_chore(FastWorker *w, uint32_t tile, FastChoreKind kind, unsigned slot,
-                     uint64_t cycle)
+STEP void fast_chore(FastWorker *w, FastChore chore)
 {
-  FastEngine *e = w->engine;
-  uint32_t row = tile / e->width;
+  uint32_t row = chore.tile / w->engine->width;
   arrput(w->chores, row);
-  arrput(e->chores[row], ((FastChore){cycle, tile, (uint8_t)kind, (uint8_t)slot}));
-}
-
-/* The sooner one that is after `now`. */
-static uint64_t sooner(uint64_t a, uint64_t b, uint64_t now)
-{
-  return b > now && b < a ? b : a;
-}
-
-static uint64_t sooner_wavelet(uint64_t a, uint32_t meta, uint64_t now)
-{
-  int32_t wait = wavelet_wait(meta, now);
-  return wait > 0 ? sooner(a, now + (uint64_t)wait, now) : a;
-}
-
-STEP uint64_t fast_next_due(const FastTile *t, uint64_t now)
-{
-  uint64_t due = sooner(NEVER, t->core.ready, now);
-  for (unsigned bits = t->core.vectors; bits; bits &= bits - 1)
-    due = sooner(due, t->core.threads[__builtin_ctz(bits)].ready, now);
-  due = sooner(due, t->core.pending_due, now);
-  for (unsigned bits = t->input_any; bits; bits &= bits - 1) {
-    const FastQueue *q = &t->queues[__builtin_ctz(bits)].input;
-    for (unsigned k = 0; k < q->count; k++)
-      due = sooner_wavelet(due, queue_at(q, k)->meta, now);
-  }
-  for (unsigned bits = t->output_any; bits; bits &= bits - 1)
-    due = sooner_wavelet(due, queue_at(&t->queues[__builtin_ctz(bits)].output, 0)->meta, now);
-  for (uint32_t bits = t->occupied; bits; bits &= bits - 1) {
-    const FastColor *c = &t->colors[__builtin_ctz(bits)];
-    due = sooner_wavelet(due, c->w[0].meta, now);
-  }
-  if (t->host)
-    due = sooner(due, host_words_due(&t->host->posted, now), now);
-  return due;
+  arrput(w->engine->chores[row], chore);
 }

@@ -37,7 +37,6 @@ static void make_sets(FastEngine *e)
       set->filters |= by_color[color]->filter.kind != FILTER_NONE;
       set->swaps |= by_color[color]->swap_x || by_color[color]->swap_y;
     }
-    e->swaps |= set->swaps;
   }
 }
 

@@ -39,11 +39,9 @@ enum {
 typedef struct { uint32_t payload, meta; } FastWavelet;
 enum {
   STAMP_BITS = 24, STAMP_MASK = (1 << STAMP_BITS) - 1,
-  META_SHIFT = STAMP_BITS, META_FIELD = 0x1f,   /* color in queues, port in slots */
   META_CONTROL = 1 << 29,
   META_ADVANCE = 1 << 30,   /* in routers and output queues */
   META_KEPT = META_ADVANCE, /* in input queues: a control wavelet that has ended an operation */
-  FRESHEN_CYCLES = 1 << (STAMP_BITS - 2),
 };
 /* ---- a tile ----------------------------------------------------------------------------- */
 
@@ -56,13 +54,13 @@ typedef struct {
   uint8_t use_color : 7, use_control : 1;   /* of its last use, see QueueUse */
   uint16_t use_pc, use_elements;
 } FastQueue;
-enum { QUEUE_STEP = 2 };        /* the places between are those of the other queue of the number */
+/* Places from one wavelet to the next: those between are the other queue's.  The first few are
+ * moved up whether they are there or not. */
+enum { QUEUE_STEP = 2, QUEUE_FEW = 2 };
 
 /* The two queues of a number are often used together: the first wavelets of both share a cache
  * line. */
 typedef struct { FastQueue input, output; } FastQueues;
-
-enum { QUEUE_FEW = 2 };         /* moved up whether they are there or not */
 
 /* One color of one router: half a cache line.  Its two words of bits are not of a character type,
  * so that the compiler knows what a store to them leaves alone. */
@@ -84,8 +82,6 @@ enum {
   ROUTE_SUSPENDED = 1 << 5, ROUTE_FILTERED = 1 << 6,
   ROUTE_CHECKED = 1 << 7,       /* all of them are known to lead to a configured router */
   ROUTE_ODD = ROUTE_SUSPENDED | ROUTE_FILTERED | ROUTE_CHECKED,   /* but CHECKED alone: plain */
-  ROUTE_RX_SHIFT = 8, ROUTE_TX_SHIFT = 10, ROUTE_POSITION = 3,    /* positions; they are equal
-                                   but while a wavelet with `advance` is inside */
 };
 /* What all tiles with the same configuration of colors share. */
 typedef struct {
@@ -180,6 +176,7 @@ struct FastTile {
 /* ---- the engine ------------------------------------------------------------------------- */
 
 typedef struct { HostOut out; uint32_t first, end, waiting; } FastChannel;
+
 typedef struct { uint32_t tile; uint8_t slot; FastWavelet wavelet; } FastSpill;
 
 typedef struct FastEngine FastEngine;
@@ -206,10 +203,7 @@ typedef struct {
   uint64_t ahead_last;          /* last issue that was carried out ahead */
   uint32_t *touched;            /* stb_ds, in order of touching */
   Timer *timers;                /* further ahead than the calendar */
-  /* memory */
-  char **slabs;                 /* stb_ds */
-  size_t slab_used;
-  FastWork **free_works;        /* stb_ds */
+  struct FastPool *pool;        /* of memory: tiles.c; NULL until first used */
   FastBridge **free_bridges;    /* stb_ds */
   int32_t bridges;              /* that it has built, less those that it has taken down */
   uint64_t rolled_back;         /* elements of streams, for tests to see that there are some */
@@ -245,7 +239,6 @@ struct FastEngine {
                                    after the first of them is seen when the last is over */
   FastTile *tiles;              /* zero until touched */
   FastSet *sets;                /* by color set */
-  bool swaps;                   /* some color has a swap */
   ScalarCode **code;            /* by class and word */
   /* awake tiles by cycle of the calendar: a bit each, whole words for a row, and a byte for each
      row that has any */

@@ -33,13 +33,47 @@ STEP HOT void note_active(const Visit *v)
 STEP RARE void wake_neighbours(Visit *v)
 {
   FastEngine *e = v->engine;
-  unsigned ports = v->wake_all ? port_bit(PORT_RAMP) - 1u : v->wake_ports;
-  for (unsigned bits = ports & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
+  for (unsigned bits = v->wake_ports; bits; bits &= bits - 1) {
     uint32_t next = program_neighbour(v->turn.program, v->tile->core.index,
                                       (Port)__builtin_ctz(bits));
     if (next != (uint32_t)NO_TILE && e->tiles[next].set)
       fast_wake(v->worker, next, v->turn.cycle + 1);
   }
+}
+
+/* The sooner one that is after `now`. */
+static uint64_t sooner(uint64_t a, uint64_t b, uint64_t now)
+{
+  return b > now && b < a ? b : a;
+}
+
+static uint64_t sooner_wavelet(uint64_t a, uint32_t meta, uint64_t now)
+{
+  int32_t wait = wavelet_wait(meta, now);
+  return wait > 0 ? sooner(a, now + (uint64_t)wait, now) : a;
+}
+
+/* The cycle in which the tile has something to do, if nothing from outside comes before; NEVER. */
+static uint64_t fast_next_due(const FastTile *t, uint64_t now)
+{
+  uint64_t due = sooner(NEVER, t->core.ready, now);
+  for (unsigned bits = t->core.vectors; bits; bits &= bits - 1)
+    due = sooner(due, t->core.threads[__builtin_ctz(bits)].ready, now);
+  due = sooner(due, t->core.pending_due, now);
+  for (unsigned bits = t->input_any; bits; bits &= bits - 1) {
+    const FastQueue *q = &t->queues[__builtin_ctz(bits)].input;
+    for (unsigned k = 0; k < q->count; k++)
+      due = sooner_wavelet(due, queue_at(q, k)->meta, now);
+  }
+  for (unsigned bits = t->output_any; bits; bits &= bits - 1)
+    due = sooner_wavelet(due, queue_at(&t->queues[__builtin_ctz(bits)].output, 0)->meta, now);
+  for (uint32_t bits = t->occupied; bits; bits &= bits - 1) {
+    const FastColor *c = &t->colors[__builtin_ctz(bits)];
+    due = sooner_wavelet(due, c->w[0].meta, now);
+  }
+  if (t->host)
+    due = sooner(due, host_words_due(&t->host->posted, now), now);
+  return due;
 }
 
 STEP HOT void sleep_until_due(Visit *v, const FastTile *t)
@@ -62,7 +96,7 @@ STEP Visit start_visits(FastWorker *worker)
 {
   FastEngine *e = worker->engine;
   Visit v = {
-    .engine = e, .worker = worker, .hop = e->timing->hop,
+    .engine = e, .worker = worker,
     .host_colors = e->base.program->host_out_colors,
     .turn = {.port = fast_port(), .program = e->base.program, .log = &worker->log,
              .trace = e->base.options.trace, .checks = e->base.options.checks,

@@ -50,7 +50,7 @@ static bool is_plain_stream(const FastTile *t, const VecRun *run, const VecStrea
 }
 
 /* src0 and src1 must not read one queue: each wavelet is one stream's. */
-STEP bool is_plain(const FastTile *t, const VecRun *run)
+static bool is_plain(const FastTile *t, const VecRun *run)
 {
   bool both = run->src[0].kind == VS_FABIN && run->src[1].kind == VS_FABIN;
   return !both && !run->traps && !run->zero_first && !run->zero_second && !run->fold &&
@@ -59,7 +59,7 @@ STEP bool is_plain(const FastTile *t, const VecRun *run)
          is_plain_stream(t, run, &run->src[1]);
 }
 
-STEP void make_plain(FastPlain *p, const VecRun *run)
+static void make_plain(FastPlain *p, const VecRun *run)
 {
   const VecStream *streams[PLAIN_STREAMS] = {&run->src[0], &run->src[1], &run->dest};
   *p = (FastPlain){
@@ -96,13 +96,33 @@ static bool is_stream(const Visit *v, const FastPlain *p, const VecRun *run)
          (!leaves || (p->out_slot != NO_SLOT && !(v->host_colors >> run->dest.color & 1)));
 }
 
-STEP void make_stream(const Visit *v, FastPlain *p, const VecRun *run)
+static void make_stream(const Visit *v, FastPlain *p, const VecRun *run)
 {
   const uint8_t *slot_of = v->tile->set->slot_of;
   p->in_color = p->input == NO_QUEUE ? NO_COLOR : run->src[p->input_stream].color;
   p->in_slot = p->in_color == NO_COLOR ? NO_SLOT : slot_of[p->in_color];
   p->out_slot = p->output == NO_QUEUE ? NO_SLOT : slot_of[run->dest.color];
   p->stream = is_stream(v, p, run);
+}
+
+/* Nothing has to be looked at while the operation runs: it stays in its variables, and no other
+ * unit is there to touch them. */
+static bool needs_no_check(const Visit *v, unsigned thread, const VecRun *run)
+{
+  return !(v->turn.checks & CHECKS_MEMORY) ||
+         (!run->async && v->tile->core.vectors == 1u << thread && check_stays_inside(run));
+}
+
+/* Makes the operation that has just started on the thread a plain one, if it can be. */
+STEP bool plain_start(const Visit *v, unsigned thread)
+{
+  Thread *th = &v->tile->core.threads[thread];
+  th->plain = is_plain(v->tile, th->run) && needs_no_check(v, thread, th->run);
+  if (th->plain) {
+    make_plain(thread_plain(th), th->run);
+    make_stream(v, thread_plain(th), th->run);
+  }
+  return th->plain;
 }
 
 /* ---- one group, plain operands ---------------------------------------------------------- */
@@ -196,9 +216,4 @@ STEP HOT void plain_group(Visit *v, unsigned thread)
               vec_rest(e->timing, in_memory, p->remaining, elements);
   if (UNLIKELY(last_group))
     plain_finish(v, thread, extra);
-}
-
-STEP RARE void plain_group_any(Visit *v, unsigned thread)
-{
-  plain_group(v, thread);
 }

@@ -4,6 +4,21 @@
 
 #include "stb_ds.h"
 
+/* The state of a color at a tile; NULL: not configured. */
+static inline FastColor *fast_color(const FastTile *tile, unsigned color)
+{
+  unsigned slot = tile->set->slot_of[color];
+  return slot == NO_SLOT ? NULL : &tile->colors[slot];
+}
+
+static inline void queue_note(FastQueue *q, QueueUse use)
+{
+  q->use_pc = use.pc;
+  q->use_elements = use.elements;
+  q->use_color = use.color & 0x7f;
+  q->use_control = use.control;
+}
+
 static Visit *visit_of(Turn *turn) { return (Visit *)turn; }
 
 static FastTile *tile_of(const Turn *turn)
@@ -78,25 +93,11 @@ static void port_run_free(Turn *turn, VecRun *run)
   fast_work_free(visit_of(turn)->worker, (char *)run - offsetof(FastRun, run));
 }
 
-/* Nothing has to be looked at while the operation runs: it stays in its variables, and no other
- * unit is there to touch them. */
-static bool needs_no_check(const Visit *v, unsigned thread, const VecRun *run)
-{
-  return !(v->turn.checks & CHECKS_MEMORY) ||
-         (!run->async && v->tile->core.vectors == 1u << thread && check_stays_inside(run));
-}
-
 static void port_started(Turn *turn, unsigned thread)
 {
   Visit *v = visit_of(turn);
-  Thread *th = &turn->tile->threads[thread];
-  th->plain = is_plain(v->tile, th->run) && needs_no_check(v, thread, th->run);
-  if (!th->plain)
-    return;
-  FastPlain *plain = thread_plain(th);
-  make_plain(plain, th->run);
-  make_stream(v, plain, th->run);
-  if (!FAST_TRACED && plain->stream && thread == MAIN_THREAD)
+  if (plain_start(v, thread) && !FAST_TRACED && thread == MAIN_THREAD &&
+      thread_plain(&turn->tile->threads[thread])->stream)
     fast_join(v->worker, v->tile);
 }
 
@@ -114,6 +115,12 @@ static StallCause port_plan(Turn *turn, unsigned thread, GroupPlan *group)
     return plain_waits(v, thread_plain(th));
   plain_sync(th);
   return vector_plan(turn, thread, group);
+}
+
+/* Not inlined a second time. */
+static RARE void plain_group_any(Visit *v, unsigned thread)
+{
+  plain_group(v, thread);
 }
 
 static void port_group(Turn *turn, unsigned thread, const GroupPlan *group)

@@ -3,6 +3,14 @@
 
 #include "stb_ds.h"
 
+/* What the tile's router does in this cycle. */
+typedef struct {
+  PortMask claimed;             /* outputs that wavelets take */
+  bool moved;                   /* a wavelet of a slot */
+  uint8_t ramp_queue, ramp_slot;    /* whose head enters; NO_QUEUE: none */
+  bool host_head;               /* an output queue has a wavelet for the host */
+} RouterTurn;
+
 /* Before the first change of a cycle: what others may still look at. */
 static HOT void color_save(const Visit *v, FastColor *c)
 {
@@ -37,7 +45,7 @@ static RARE void close_inputs(FastColor *c, const ImageColorConfig *config)
 /* ---- slots ------------------------------------------------------------------------------ */
 
 /* More than two wavelets in a color's slots: only after a hazard that the user ignores. */
-STEP RARE void spill_push(Visit *v, uint32_t tile, unsigned slot, FastWavelet w)
+static RARE void spill_push(Visit *v, uint32_t tile, unsigned slot, FastWavelet w)
 {
   FastEngine *e = v->engine;
   pthread_mutex_lock(&e->spills_lock);
@@ -45,7 +53,7 @@ STEP RARE void spill_push(Visit *v, uint32_t tile, unsigned slot, FastWavelet w)
   pthread_mutex_unlock(&e->spills_lock);
 }
 
-STEP RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
+static RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
 {
   FastEngine *e = v->engine;
   pthread_mutex_lock(&e->spills_lock);
@@ -62,7 +70,7 @@ STEP RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
 
 STEP RARE void add_chore(Visit *v, const FastTile *t, FastChoreKind kind, unsigned slot)
 {
-  fast_chore(v->worker, t->core.index, kind, slot, v->turn.cycle);
+  fast_chore(v->worker, (FastChore){v->turn.cycle, t->core.index, (uint8_t)kind, (uint8_t)slot});
   wake_next(v, t->core.index);
 }
 
@@ -76,9 +84,9 @@ static RARE void disturb(Visit *v, const FastTile *t, unsigned slot, uint32_t me
 }
 
 /* Puts a wavelet into the slots of a color, of this tile or of a neighbour. */
-STEP HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, FastWavelet w,
-                             unsigned enters)
+STEP HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastWavelet w, unsigned enters)
 {
+  FastColor *c = &t->colors[slot];
   color_save(v, c);
   unsigned count = color_count(c);
   if (UNLIKELY(c->saved >> ARRIVALS_SHIFT))
@@ -97,8 +105,9 @@ STEP HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, Fast
     close_inputs(c, fast_config(t, t->set->color_of[slot]));
 }
 
-STEP HOT void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c)
+STEP HOT void slot_pop(Visit *v, FastTile *t, unsigned slot)
 {
+  FastColor *c = &t->colors[slot];
   color_save(v, c);
   unsigned count = color_count(c);
   c->w[0] = c->w[1];
@@ -109,6 +118,40 @@ STEP HOT void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c)
     c->w[FAST_SLOTS - 1] = spill_pop(v, t->core.index, slot);
 }
 
+/* All wavelets of a color's slots, those that came in this cycle in the order of their ports;
+ * a hazard for the user to see. */
+STEP RARE void settle_meeting(FastWorker *worker, const FastChore *meeting)
+{
+  FastEngine *e = worker->engine;
+  FastTile *t = &e->tiles[meeting->tile];
+  FastColor *c = &t->colors[meeting->slot];
+  Visit v = start_visits(worker);
+  uint8_t color = t->set->color_of[meeting->slot];
+  v.tile = t;
+  v.turn.tile = &t->core;
+  FastWavelet all[FAST_SLOTS + 2 * PORT_COUNT];
+  unsigned n = color_count(c), arrivals = c->saved >> ARRIVALS_SHIFT;
+  unsigned arrived = (unsigned)__builtin_popcount(arrivals);
+  for (unsigned i = 0; i < n; i++)
+    all[i] = i < FAST_SLOTS ? c->w[i] : spill_pop(&v, t->core.index, meeting->slot);
+  for (unsigned i = n - arrived + 1; i < n; i++)
+    for (unsigned k = i; k > n - arrived &&
+                         wavelet_field(all[k].meta) < wavelet_field(all[k - 1].meta); k--) {
+      FastWavelet swap = all[k];
+      all[k] = all[k - 1];
+      all[k - 1] = swap;
+    }
+  for (unsigned i = 0; i < n; i++) {
+    if (i < FAST_SLOTS)
+      c->w[i] = all[i];
+    else
+      spill_push(&v, t->core.index, meeting->slot, all[i]);
+  }
+  arrput(v.worker->log.faults,
+         ((Fault){.kind = FAULT_COLOR_MEETS, .cycle = meeting->cycle, .tile = t->core.index,
+                  .color = color, .pc = PC_RETURN, .value = arrivals}));
+}
+
 /* ---- changes of positions, filters ------------------------------------------------------- */
 
 /* New positions: the masks follow, and every unit that waits at this router looks again. */
@@ -116,10 +159,10 @@ static RARE void set_positions(Visit *v, FastColor *c, const ImageColorConfig *c
                         unsigned tx)
 {
   color_save(v, c);
-  color_set(c, config, rx, tx, c->route & ROUTE_SUSPENDED);
+  color_set(c, config, rx, tx);
   if (color_count(c))
     close_inputs(c, config);
-  v->wake_all = true;
+  v->wake_ports = port_bit(PORT_RAMP) - 1u;
 }
 
 static FilterState *fast_filter(const FastTile *t, unsigned color)
@@ -257,17 +300,17 @@ STEP HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, 
 {
   if (UNLIKELY(!next->set))
     fast_touch(v->worker, (uint32_t)(next - v->engine->tiles));
-  slot_push(v, next, slot, &next->colors[slot], w, port_opposite(port));
+  slot_push(v, next, slot, w, port_opposite(port));
   wake_next(v, next->core.index);
   v->worker->log.stats.wavelet_hops++;
 }
 
-static HOT void moved(Visit *v, unsigned slot, PortMask to)
+static HOT void claim_outputs(Visit *v, RouterTurn *r, unsigned slot, PortMask to)
 {
-  v->claimed |= to;
-  if (!v->moved)
+  r->claimed |= to;
+  if (!r->moved)
     v->tile->first_slot = (uint8_t)slot;
-  v->moved = true;
+  r->moved = true;
 }
 
 static RARE void note_leaving(Visit *v, uint8_t color, Port port, Port from)
@@ -277,16 +320,16 @@ static RARE void note_leaving(Visit *v, uint8_t color, Port port, Port from)
 }
 
 /* To several outputs or none, or a wavelet that does more than move. */
-static RARE void move_any(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to,
-                          bool counted)
+static RARE void move_any(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, FastWavelet w,
+                          PortMask to, bool counted)
 {
   FastTile *t = v->tile;
   uint8_t color = t->set->color_of[slot];
   unsigned before_tx = color_tx_position(c);
   if (!ports_accept(v, c, color, to))
     return;
-  moved(v, slot, to);
-  slot_pop(v, t, slot, c);
+  claim_outputs(v, r, slot, to);
+  slot_pop(v, t, slot);
   wake_senders(v, c);
   if (counted)
     filter_step(fast_filter(t, color), &fast_config(t, color)->filter);
@@ -312,33 +355,34 @@ static RARE void move_any(Visit *v, FastColor *c, unsigned slot, FastWavelet w, 
 }
 
 /* Plain data to one neighbour. */
-static HOT void move_on(Visit *v, FastColor *c, unsigned slot, FastWavelet w, PortMask to)
+static HOT void move_on(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, FastWavelet w,
+                        PortMask to)
 {
   unsigned port = (unsigned)__builtin_ctz(to), there = c->next[port];
   FastTile *next = fast_beside(v->engine, v->tile, port);
   if (!link_accepts(v, next, there, port))
     return;
-  moved(v, slot, to);
-  slot_pop(v, v->tile, slot, c);
+  claim_outputs(v, r, slot, to);
+  slot_pop(v, v->tile, slot);
   wake_senders(v, c);
   wavelet_event(v, slot, w, to);
   link_push(v, next, there, w, port);
 }
 
 /* Plain data to the tile. */
-static HOT void move_down(Visit *v, FastColor *c, unsigned slot, FastWavelet w)
+static HOT void move_down(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, FastWavelet w)
 {
   unsigned color = v->tile->set->color_of[slot], queue = v->tile->data_queue[color];
   if (!queue_accepts(v, queue))
     return;
-  moved(v, slot, port_bit(PORT_RAMP));
-  slot_pop(v, v->tile, slot, c);
+  claim_outputs(v, r, slot, port_bit(PORT_RAMP));
+  slot_pop(v, v->tile, slot);
   wake_senders(v, c);
   wavelet_event(v, slot, w, port_bit(PORT_RAMP));
   input_push(v, queue, color, w);
 }
 
-static HOT void move_color(Visit *v, unsigned slot)
+static HOT void move_color(Visit *v, RouterTurn *r, unsigned slot)
 {
   FastColor *c = &v->tile->colors[slot];
   FastWavelet w = c->w[0];
@@ -350,20 +394,20 @@ static HOT void move_color(Visit *v, unsigned slot)
   if (UNLIKELY(odd) &&
       !odd_outputs(v, c, v->tile->set->color_of[slot], &w, &to, &counted))
     return;
-  if (to & v->claimed)
+  if (to & r->claimed)
     return;
   if (UNLIKELY(odd) || (to & (to - 1)))
-    move_any(v, c, slot, w, to, counted);
+    move_any(v, r, c, slot, w, to, counted);
   else if (to == port_bit(PORT_RAMP))
-    move_down(v, c, slot, w);
+    move_down(v, r, c, slot, w);
   else
-    move_on(v, c, slot, w, to);
+    move_on(v, r, c, slot, w, to);
 }
 
 /* Colors are visited cyclically from the one after the color served first in the last cycle
  * with a move; a color moves if all its ports are free and have room.  Slots are in the order of
  * colors.  What one color's move changes no other color's looks at, but stamped. */
-static HOT void move_colors(Visit *v)
+static HOT void move_colors(Visit *v, RouterTurn *r)
 {
   unsigned first = v->tile->first_slot + 1u;      /* 1 to 24 */
   uint32_t occupied = v->tile->occupied;
@@ -371,7 +415,7 @@ static HOT void move_colors(Visit *v)
                     ((1u << MAX_COLORS) - 1);
   for (; turned; turned &= turned - 1) {
     unsigned slot = first + (unsigned)__builtin_ctz(turned);
-    move_color(v, slot < MAX_COLORS ? slot : slot - MAX_COLORS);
+    move_color(v, r, slot < MAX_COLORS ? slot : slot - MAX_COLORS);
   }
 }
 
@@ -382,7 +426,7 @@ STEP bool step_is_host_color(const Visit *v, unsigned color)
   return v->host_colors >> color & 1;
 }
 
-static HOT void plan_ramp_queue(Visit *v, unsigned queue)
+static HOT void plan_ramp_queue(Visit *v, RouterTurn *r, unsigned queue)
 {
   const FastTile *t = v->tile;
   const FastWavelet *w = queue_at(&t->queues[queue].output, 0);
@@ -390,7 +434,7 @@ static HOT void plan_ramp_queue(Visit *v, unsigned queue)
   if (!wavelet_seen(w->meta, v->turn.cycle))
     return;
   if (UNLIKELY(step_is_host_color(v, inside))) {
-    v->host_head = true;
+    r->host_head = true;
     return;
   }
   if (UNLIKELY(t->set->swaps))
@@ -402,58 +446,61 @@ static HOT void plan_ramp_queue(Visit *v, unsigned queue)
                     .color = inside, .pc = PC_RETURN, .value = PORT_RAMP}));
     return;
   }
-  if (v->ramp_queue == NO_QUEUE && step_color_accepts(v, &t->colors[slot], port_bit(PORT_RAMP))) {
-    v->ramp_queue = (uint8_t)queue;
-    v->ramp_slot = (uint8_t)slot;
+  if (r->ramp_queue == NO_QUEUE && step_color_accepts(v, &t->colors[slot], port_bit(PORT_RAMP))) {
+    r->ramp_queue = (uint8_t)queue;
+    r->ramp_slot = (uint8_t)slot;
   }
 }
 
 /* The ramp is one port: round robin over the heads of the output queues. */
-static HOT void plan_ramp(Visit *v)
+static HOT void plan_ramp(Visit *v, RouterTurn *r)
 {
   unsigned first = v->tile->last_ramp_queue + 1u, any = v->tile->output_any;   /* 1 to 8 */
   unsigned turned = (any >> first | any << (MAX_QUEUES - first)) & ((1u << MAX_QUEUES) - 1);
   for (; turned; turned &= turned - 1)
-    plan_ramp_queue(v, (first + (unsigned)__builtin_ctz(turned)) % MAX_QUEUES);
+    plan_ramp_queue(v, r, (first + (unsigned)__builtin_ctz(turned)) % MAX_QUEUES);
 }
 
-static RARE void plan_host_in(Visit *v)
+/* The lane of the host whose word enters, or NULL. */
+static RARE HostLane *plan_host_in(const Visit *v)
 {
+  HostLane *first = NULL;
   const HostWords *words = &v->tile->host->posted;
   for (size_t i = 0; i < arrlenu(words->lanes); i++) {
     HostLane *lane = &words->lanes[i];
     const PostedWord *word = host_lane_head(lane);
     if (word && word->cycle <= v->turn.cycle &&
         queue_accepts(v, v->tile->data_queue[lane->color]) &&
-        (!v->host_in || word->number < host_lane_head(v->host_in)->number))
-      v->host_in = lane;
+        (!first || word->number < host_lane_head(first)->number))
+      first = lane;
   }
+  return first;
 }
 
 /* The head of an output queue enters the router.  `advance` acts on the receive side now, so
  * that the next sender follows without a gap, and on the transmit side when the wavelet leaves. */
-static HOT void commit_ramp(Visit *v)
+static HOT void commit_ramp(Visit *v, const RouterTurn *r)
 {
   FastTile *t = v->tile;
-  unsigned queue = v->ramp_queue;
+  unsigned queue = r->ramp_queue;
   FastWavelet w = output_pop(v, queue);
-  FastColor *c = &t->colors[v->ramp_slot];
+  FastColor *c = &t->colors[r->ramp_slot];
   if (UNLIKELY(w.meta & META_ADVANCE)) {
-    uint8_t color = t->set->color_of[v->ramp_slot];
+    uint8_t color = t->set->color_of[r->ramp_slot];
     unsigned before_rx = color_rx_position(c);
     const ImageColorConfig *config = fast_config(t, color);
     set_positions(v, c, config, switch_advanced(config, before_rx), color_tx_position(c));
     switch_event(v, color, before_rx, color_rx_position(c));
   }
-  slot_push(v, t, v->ramp_slot, c, w, PORT_RAMP);
+  slot_push(v, t, r->ramp_slot, w, PORT_RAMP);
   t->last_ramp_queue = (uint8_t)queue;
   v->worker->log.stats.wavelets++;
 }
 
-static RARE void commit_host_in(Visit *v)
+static RARE void commit_host_in(Visit *v, HostLane *lane)
 {
-  uint8_t color = v->host_in->color;
-  uint32_t word = v->host_in->words[v->host_in->at++].word;
+  uint8_t color = lane->color;
+  uint32_t word = lane->words[lane->at++].word;
   EVENT(v, .kind = EV_HOST_IN, .color = color, .payload = word);
   input_push(v, v->tile->data_queue[color], color, (FastWavelet){word, 0});
   v->turn.changed = true;
@@ -501,21 +548,23 @@ STEP RARE void commit_register(Visit *v)
   set_positions(v, c, &own->config, now.position, tx);
 }
 
-STEP HOT void visit_router(Visit *v)
+/* Returns whether a wavelet left a slot. */
+STEP HOT bool visit_router(Visit *v)
 {
   FastTile *t = v->tile;
-  if (UNLIKELY(t->attended))
-    plan_host_in(v);
+  RouterTurn r = {.ramp_queue = NO_QUEUE};
+  HostLane *host_in = UNLIKELY(t->attended) ? plan_host_in(v) : NULL;
   if (t->occupied)
-    move_colors(v);
+    move_colors(v, &r);
   if (t->output_any)
-    plan_ramp(v);
-  if (v->ramp_queue != NO_QUEUE)
-    commit_ramp(v);
-  if (v->moved || v->ramp_queue != NO_QUEUE)
+    plan_ramp(v, &r);
+  if (r.ramp_queue != NO_QUEUE)
+    commit_ramp(v, &r);
+  if (r.moved || r.ramp_queue != NO_QUEUE)
     v->turn.changed = true;
-  if (UNLIKELY(v->host_in))
-    commit_host_in(v);
-  if (UNLIKELY(v->host_head))
+  if (UNLIKELY(host_in))
+    commit_host_in(v, host_in);
+  if (UNLIKELY(r.host_head))
     wait_for_host(v);
+  return r.moved;
 }

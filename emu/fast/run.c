@@ -10,6 +10,8 @@
 
 /* ---- the clock -------------------------------------------------------------------------- */
 
+enum { FRESHEN_CYCLES = 1 << (STAMP_BITS - 2) };
+
 /* Stamps that lie in the past are moved to now, so that they never look as if in the future. */
 static void freshen_wavelet(FastWavelet *w, uint64_t old, uint64_t now)
 {

@@ -18,6 +18,9 @@
 #define HOT inline __attribute__((always_inline))
 #define STEP static __attribute__((unused))     /* for the other files of the unit */
 
+/* An instruction or a group; and others after it, so that the tile sleeps until they are over. */
+typedef enum { ISSUE_NONE, ISSUE_ONE, ISSUE_AHEAD } TileIssue;
+
 /* What the tile that is visited does in this cycle. */
 typedef struct {
   Turn turn;                    /* the tile's own part; the first member */
@@ -26,7 +29,6 @@ typedef struct {
   FastWorker *worker;
   uint64_t hop_visible, ramp_visible;   /* of what moves now: in the next router, in a queue */
   uint64_t output_visible;      /* of what is put into an output queue now: for the router */
-  uint64_t hop;
   uint32_t host_colors;
   uint32_t row;
   /* of the word of the map of awake tiles */
@@ -35,16 +37,8 @@ typedef struct {
   uint64_t stay;                /* tiles of it that are awake in the next cycle */
   /* of the tile */
   FastTile *tile;
-  bool issues;                  /* an instruction or a group */
-  bool sleeps;                  /* until its next instruction, although something has changed */
-  bool wake_all;                /* a switch moved: neighbours look again */
-  PortMask wake_ports;          /* those that may send to a slot that became free */
+  PortMask wake_ports;          /* neighbours that may send now: to a free slot, after a switch */
   uint8_t popped[MAX_QUEUES];   /* wavelets taken from input queues in this cycle */
-  PortMask claimed;             /* outputs that wavelets of this cycle take */
-  bool moved;
-  uint8_t ramp_queue, ramp_slot;
-  HostLane *host_in;            /* whose word enters; NULL none */
-  bool host_head;
 } Visit;
 
 /* ---- storage.c ----------------------------------------------------------------------------- */
@@ -53,25 +47,19 @@ STEP inline int32_t wavelet_wait(uint32_t meta, uint64_t now);
 STEP inline bool wavelet_seen(uint32_t meta, uint64_t now);
 STEP inline uint8_t wavelet_field(uint32_t meta);
 STEP inline uint32_t wavelet_meta(uint64_t visible, unsigned field, uint32_t flags);
-STEP inline void queue_note(FastQueue *q, QueueUse use);
 STEP inline QueueUse queue_use(const FastQueue *q);
 STEP inline FastWavelet *queue_at(const FastQueue *q, unsigned index);
 STEP inline FastWavelet queue_take(FastQueue *q);
 STEP inline unsigned color_count(const FastColor *c);
 STEP inline unsigned color_rx_position(const FastColor *c);
 STEP inline unsigned color_tx_position(const FastColor *c);
-STEP inline void color_set(FastColor *c, const ImageColorConfig *config, unsigned rx, unsigned tx,
-                           bool suspended);
+STEP inline void color_set(FastColor *c, const ImageColorConfig *config, unsigned rx, unsigned tx);
 STEP inline FastPlain *thread_plain(const Thread *thread);
 STEP inline void plain_sync(Thread *thread);
-STEP inline FastColor *fast_color(const FastTile *tile, unsigned color);
 STEP inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned color);
 STEP inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsigned port);
 STEP inline unsigned fast_output_cycles(const Timing *timing);
 STEP inline void stream_served(FastTile *tile, const FastPlain *plain, bool enters, bool leaves);
-STEP inline bool fast_issues_ahead(const FastTile *tile, uint64_t now);
-STEP inline bool bridge_moves(const FastBridge *b, uint64_t cycle);
-STEP inline int32_t bridge_last(const FastBridge *b, uint64_t now);
 STEP RouterNow color_now(const FastTile *t, unsigned slot);
 
 /* ---- calendar.c ---------------------------------------------------------------------------- */
@@ -82,9 +70,7 @@ STEP inline void fast_wake_word(FastWorker *worker, uint64_t cycle, uint32_t row
                                 uint64_t tiles);
 STEP inline void fast_wake(FastWorker *worker, uint32_t tile, uint64_t cycle);
 STEP void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle);
-STEP void fast_chore(FastWorker *w, uint32_t tile, FastChoreKind kind, unsigned slot,
-                     uint64_t cycle);
-STEP uint64_t fast_next_due(const FastTile *t, uint64_t now);
+STEP void fast_chore(FastWorker *w, FastChore chore);
 
 /* ---- notes.c ------------------------------------------------------------------------------- */
 
@@ -108,14 +94,11 @@ STEP HOT FastWavelet output_pop(Visit *v, unsigned queue);
 /* ---- plain.c ------------------------------------------------------------------------------- */
 
 STEP HOT StallCause plain_waits(const Visit *v, const FastPlain *p);
-STEP bool is_plain(const FastTile *t, const VecRun *run);
-STEP void make_plain(FastPlain *p, const VecRun *run);
-STEP void make_stream(const Visit *v, FastPlain *p, const VecRun *run);
 STEP HOT uint32_t plain_read(const FastTile *t, FastPlain *p, unsigned k);
 STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, uint32_t b);
 STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last);
+STEP bool plain_start(const Visit *v, unsigned thread);
 STEP HOT void plain_group(Visit *v, unsigned thread);
-STEP RARE void plain_group_any(Visit *v, unsigned thread);
 
 /* ---- port.c -------------------------------------------------------------------------------- */
 
@@ -125,24 +108,22 @@ STEP const TilePort *fast_port(void);
 
 STEP HOT void note_stall(Visit *v, StallCause cause);
 STEP HOT bool is_lone(const FastTile *t);
-STEP HOT void visit_tile(Visit *v);
+STEP HOT TileIssue visit_tile(Visit *v);
 
 /* ---- router.c ------------------------------------------------------------------------------ */
 
 STEP HOT unsigned open_at_start(const Visit *v, const FastColor *c);
 STEP HOT bool step_color_accepts(const Visit *v, const FastColor *c, PortMask enters);
-STEP RARE void spill_push(Visit *v, uint32_t tile, unsigned slot, FastWavelet w);
-STEP RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot);
 STEP RARE void add_chore(Visit *v, const FastTile *t, FastChoreKind kind, unsigned slot);
-STEP HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastColor *c, FastWavelet w,
-                        unsigned enters);
-STEP HOT void slot_pop(Visit *v, FastTile *t, unsigned slot, FastColor *c);
+STEP HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastWavelet w, unsigned enters);
+STEP HOT void slot_pop(Visit *v, FastTile *t, unsigned slot);
+STEP RARE void settle_meeting(FastWorker *worker, const FastChore *meeting);
 STEP HOT bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, unsigned port);
 STEP HOT void wake_senders(Visit *v, const FastColor *c);
 STEP HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsigned port);
 STEP bool step_is_host_color(const Visit *v, unsigned color);
 STEP RARE void commit_register(Visit *v);
-STEP HOT void visit_router(Visit *v);
+STEP HOT bool visit_router(Visit *v);
 
 /* ---- chores.c ------------------------------------------------------------------------------ */
 
@@ -156,13 +137,5 @@ STEP HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index);
 /* ---- block.c ------------------------------------------------------------------------------- */
 
 STEP void end_block(FastEngine *e);
-
-/* ---- visit.c ------------------------------------------------------------------------------- */
-
-/* ---- ahead.c ------------------------------------------------------------------------------- */
-
-/* ---- tiles.c ------------------------------------------------------------------------------- */
-
-/* ---- crew.c -------------------------------------------------------------------------------- */
 
 #endif

@@ -1,6 +1,12 @@
 /* Fast engine: the storage of wavelets, queues, colors and operations. */
 #include "emu/fast/step.h"
 
+enum {
+  META_SHIFT = STAMP_BITS, META_FIELD = 0x1f,   /* color in queues, port in slots */
+  /* in `route`; the positions are equal but while a wavelet with `advance` is inside */
+  ROUTE_RX_SHIFT = 8, ROUTE_TX_SHIFT = 10, ROUTE_POSITION = 3,
+};
+
 /* Cycles until it can be seen; at most 0: now. */
 STEP inline int32_t wavelet_wait(uint32_t meta, uint64_t now)
 {
@@ -17,14 +23,6 @@ STEP inline uint8_t wavelet_field(uint32_t meta) { return meta >> META_SHIFT & M
 STEP inline uint32_t wavelet_meta(uint64_t visible, unsigned field, uint32_t flags)
 {
   return ((uint32_t)visible & STAMP_MASK) | (uint32_t)field << META_SHIFT | flags;
-}
-
-STEP inline void queue_note(FastQueue *q, QueueUse use)
-{
-  q->use_pc = use.pc;
-  q->use_elements = use.elements;
-  q->use_color = use.color & 0x7f;
-  q->use_control = use.control;
 }
 
 STEP inline QueueUse queue_use(const FastQueue *q)
@@ -60,17 +58,17 @@ STEP inline unsigned color_tx_position(const FastColor *c)
   return c->route >> ROUTE_TX_SHIFT & ROUTE_POSITION;
 }
 
-/* The masks follow the positions; the new outputs are to be checked. */
-STEP inline void color_set(FastColor *c, const ImageColorConfig *config, unsigned rx, unsigned tx,
-                             bool suspended)
+/* The masks follow the positions; the new outputs are to be checked.  A suspended color stays
+ * suspended. */
+STEP inline void color_set(FastColor *c, const ImageColorConfig *config, unsigned rx, unsigned tx)
 {
+  unsigned kept = c->route & (ROUTE_SUSPENDED | ROUTE_FILTERED);
   rx &= ROUTE_POSITION;
   tx &= ROUTE_POSITION;
-  c->open = (uint16_t)(color_count(c) | (suspended ? 0u : config->positions[rx].rx)
+  c->open = (uint16_t)(color_count(c) | (kept & ROUTE_SUSPENDED ? 0u : config->positions[rx].rx)
                                             << OPEN_RX_SHIFT);
   c->route = (uint16_t)((config->positions[tx].tx & ROUTE_TX) | rx << ROUTE_RX_SHIFT |
-                        tx << ROUTE_TX_SHIFT | (suspended ? ROUTE_SUSPENDED : 0) |
-                        (c->route & ROUTE_FILTERED));
+                        tx << ROUTE_TX_SHIFT | kept);
 }
 
 STEP inline FastPlain *thread_plain(const Thread *thread)
@@ -91,13 +89,6 @@ STEP inline void plain_sync(Thread *thread)
   for (unsigned i = 0; i < PLAIN_STREAMS; i++)
     streams[i]->address = p->address[i];
   run->remaining = p->remaining;
-}
-
-/* The state of a color at a tile; NULL: not configured. */
-STEP inline FastColor *fast_color(const FastTile *tile, unsigned color)
-{
-  unsigned slot = tile->set->slot_of[color];
-  return slot == NO_SLOT ? NULL : &tile->colors[slot];
 }
 
 STEP inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned color)
@@ -131,26 +122,6 @@ STEP inline void stream_served(FastTile *tile, const FastPlain *plain, bool ente
   bool in_first = enters && (!leaves || places_after_first(tile, plain->in_slot) <
                                             places_after_first(tile, plain->out_slot));
   tile->first_slot = in_first ? plain->in_slot : plain->out_slot;
-}
-
-/* Whether an instruction that was carried out ahead issues in this cycle. */
-STEP inline bool fast_issues_ahead(const FastTile *tile, uint64_t now)
-{
-  return tile->is_ahead && now - tile->ahead->from < WORD_BITS &&
-         (tile->ahead->issues >> (now - tile->ahead->from) & 1);
-}
-
-/* Whether one moves from the receiver's router to its queue in the cycle. */
-STEP inline bool bridge_moves(const FastBridge *b, uint64_t cycle)
-{
-  uint32_t back = b->last - (uint32_t)cycle;
-  return back < WORD_BITS && (b->arrivals >> back & 1);
-}
-
-/* Cycles from `now` to the newest of these moves; at most 0: it is over. */
-STEP inline int32_t bridge_last(const FastBridge *b, uint64_t now)
-{
-  return (int32_t)(b->last - (uint32_t)now);
 }
 
 STEP RouterNow color_now(const FastTile *t, unsigned slot)

@@ -8,6 +8,19 @@
  * queue and router. */
 #include "emu/fast/step.h"
 
+/* Whether one moves from the receiver's router to its queue in the cycle. */
+static inline bool bridge_moves(const FastBridge *b, uint64_t cycle)
+{
+  uint32_t back = b->last - (uint32_t)cycle;
+  return back < WORD_BITS && (b->arrivals >> back & 1);
+}
+
+/* Cycles from `now` to the newest of these moves; at most 0: it is over. */
+static inline int32_t bridge_last(const FastBridge *b, uint64_t now)
+{
+  return (int32_t)(b->last - (uint32_t)now);
+}
+
 /* What can move or issue in this cycle. */
 typedef struct {
   StallCause cause;
@@ -125,7 +138,7 @@ static HOT bool plan_sides(const Visit *v, FastTile *t, const FastPlain *p, Stre
   else if (!plan_enters(v, t, p, plan))
     return false;
   if (t->out)
-    plan->leaves = bridge_moves(t->out, v->turn.cycle + v->hop);    /* no copies */
+    plan->leaves = bridge_moves(t->out, v->turn.cycle + v->engine->timing->hop);    /* no copies */
   else if (!plan_leaves(v, t, p, plan))
     return false;
   return !links_meet(plan);
@@ -178,10 +191,10 @@ static HOT void stream_enter(Visit *v, FastTile *t, const FastPlain *p, unsigned
 {
   FastColor *c = &t->colors[p->in_slot];
   FastWavelet w = c->w[0];
-  slot_pop(v, t, p->in_slot, c);
+  slot_pop(v, t, p->in_slot);
   wake_senders(v, c);
   if (port != PORT_COUNT && t->out)
-    bridge_push(v, t->out, w.payload, v->turn.cycle + v->hop);
+    bridge_push(v, t->out, w.payload, v->turn.cycle + v->engine->timing->hop);
   else if (port != PORT_COUNT)
     link_push(v, fast_beside(v->engine, t, port), c->next[port], w, port);
   input_push(v, p->input, p->in_color, w);
@@ -191,7 +204,7 @@ static HOT void stream_leave(Visit *v, FastTile *t, const FastPlain *p, unsigned
 {
   FastColor *c = &t->colors[p->out_slot];
   FastWavelet w = c->w[0];
-  slot_pop(v, t, p->out_slot, c);
+  slot_pop(v, t, p->out_slot);
   wake_senders(v, c);
   link_push(v, fast_beside(v->engine, t, port), c->next[port], w, port);
 }
@@ -202,7 +215,7 @@ static HOT void stream_ramp(Visit *v, FastTile *t, const FastPlain *p)
   FastWavelet w = queue_take(q);
   if (q->count == 0)
     t->output_any &= (uint16_t)~(1u << p->output);
-  slot_push(v, t, p->out_slot, &t->colors[p->out_slot], w, PORT_RAMP);
+  slot_push(v, t, p->out_slot, w, PORT_RAMP);
   t->last_ramp_queue = (uint8_t)p->output;
   v->worker->log.stats.wavelets++;
 }
@@ -222,7 +235,7 @@ static HOT void stream_relay(Visit *v, FastTile *t, const FastPlain *p)
 {
   uint32_t payload = t->in->at[t->in->relays++ % BRIDGE_PLACES].payload;
   if (LIKELY(t->out)) {
-    bridge_push(v, t->out, payload, v->turn.cycle + v->hop);
+    bridge_push(v, t->out, payload, v->turn.cycle + v->engine->timing->hop);
     return;
   }
   const FastColor *c = &t->colors[p->in_slot];
@@ -254,7 +267,7 @@ static HOT bool bridges_move(const Visit *v, const FastTile *t)
 {
   if (t->in && (bridge_last(t->in, v->turn.cycle) > 0 || t->in->head != t->in->tail))
     return true;
-  return t->out && bridge_last(t->out, v->turn.cycle) > (int32_t)v->hop;
+  return t->out && bridge_last(t->out, v->turn.cycle) > (int32_t)v->engine->timing->hop;
 }
 
 /* ---- ahead of their cycle ----------------------------------------------------------------- */
@@ -395,7 +408,6 @@ STEP HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
   if (!bridged && !active && !plan.ramps)
     return false;
   v->wake_ports = 0;
-  v->wake_all = false;
   note_stall(v, plan.cause);
   if (plan.issues)
     stream_issue(v, t, th);

@@ -21,7 +21,6 @@ STEP HOT void note_stall(Visit *v, StallCause cause)
     tile_change_stall(&v->turn, MAIN_THREAD, cause);
 }
 
-
 /* The main thread's plain operation is the only one, and there is nothing for the scheduler: the
  * group, if there can be one, is planned and done in one go. */
 STEP HOT bool is_lone(const FastTile *t)
@@ -31,43 +30,40 @@ STEP HOT bool is_lone(const FastTile *t)
          (!t->core.overlaps || t->core.waits);
 }
 
-static HOT void visit_lone(Visit *v)
+static HOT TileIssue visit_lone(Visit *v)
 {
   FastTile *t = v->tile;
   Thread *th = &t->core.threads[MAIN_THREAD];
   if (th->ready > v->turn.cycle) {
     note_stall(v, STALL_NONE);
-    return;
+    return ISSUE_NONE;
   }
   StallCause cause = plain_waits(v, thread_plain(th));
   note_stall(v, cause);
   if (cause != STALL_NONE)
-    return;
-  v->issues = true;
+    return ISSUE_NONE;
   v->turn.changed = true;
   t->core.last_issued[t->core.main_level] = MAIN_THREAD;
   t->core.issues++;
   plain_group(v, MAIN_THREAD);
+  return ISSUE_ONE;
 }
 
-static RARE void visit_any(Visit *v)
+static RARE TileIssue visit_any(Visit *v)
 {
   FastTile *t = v->tile;
   TilePlan plan;
   tile_plan(&v->turn, &plan, scheduler_queues(t));
   tile_commit(&v->turn, &plan);
-  v->issues = plan.thread >= 0;
-  if (!FAST_TRACED && v->issues && !plan.is_group && is_alone(t) &&
-      t->core.ready > v->turn.cycle) {
-    fast_ahead(v->worker, t, v->turn.cycle);
-    v->sleeps = true;
-  }
+  if (plan.thread < 0)
+    return ISSUE_NONE;
+  if (FAST_TRACED || plan.is_group || !is_alone(t) || t->core.ready <= v->turn.cycle)
+    return ISSUE_ONE;
+  fast_ahead(v->worker, t, v->turn.cycle);
+  return ISSUE_AHEAD;
 }
 
-STEP HOT void visit_tile(Visit *v)
+STEP HOT TileIssue visit_tile(Visit *v)
 {
-  if (LIKELY(is_lone(v->tile)))
-    visit_lone(v);
-  else
-    visit_any(v);
+  return LIKELY(is_lone(v->tile)) ? visit_lone(v) : visit_any(v);
 }

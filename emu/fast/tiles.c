@@ -39,30 +39,48 @@ void *fast_reserve(size_t bytes)
   return pages;
 }
 
+/* Slabs for pieces that stay as long as the engine lives, and pieces to be used again. */
+struct FastPool {
+  char **slabs;                 /* stb_ds */
+  size_t used;                  /* of the last slab */
+  FastWork **free_works;        /* stb_ds */
+};
+
+static struct FastPool *pool_of(FastWorker *w)
+{
+  if (!w->pool) {
+    w->pool = base_malloc(sizeof *w->pool);
+    *w->pool = (struct FastPool){0};
+  }
+  return w->pool;
+}
+
 void *fast_alloc(FastWorker *w, size_t bytes, size_t align)
 {
-  w->slab_used = (w->slab_used + align - 1) / align * align;
+  struct FastPool *pool = pool_of(w);
+  pool->used = (pool->used + align - 1) / align * align;
   if (bytes > SLAB_BYTES)
     ICE("a piece of %zu bytes does not fit a slab", bytes);
-  if (arrlenu(w->slabs) == 0 || w->slab_used + bytes > SLAB_BYTES) {
+  if (arrlenu(pool->slabs) == 0 || pool->used + bytes > SLAB_BYTES) {
     char *slab = fast_reserve(SLAB_BYTES);
-    arrput(w->slabs, slab);
-    w->slab_used = 0;
+    arrput(pool->slabs, slab);
+    pool->used = 0;
   }
-  void *piece = arrlast(w->slabs) + w->slab_used;
-  w->slab_used += bytes;
+  void *piece = arrlast(pool->slabs) + pool->used;
+  pool->used += bytes;
   return piece;
 }
 
 FastWork *fast_work_alloc(FastWorker *w)
 {
-  return arrlenu(w->free_works) ? arrpop(w->free_works)
-                                : fast_alloc(w, sizeof(FastWork), LINE_BYTES);
+  struct FastPool *pool = pool_of(w);
+  return arrlenu(pool->free_works) ? arrpop(pool->free_works)
+                                   : fast_alloc(w, sizeof(FastWork), LINE_BYTES);
 }
 
 void fast_work_free(FastWorker *w, void *work)
 {
-  arrput(w->free_works, work);
+  arrput(pool_of(w)->free_works, work);
 }
 
 /* One more than the capacity: a router and the host may push in one cycle, both judging by the
@@ -92,8 +110,9 @@ static void load_colors(FastWorker *w, FastTile *t)
   for (unsigned slot = 0; slot < set->n; slot++) {
     const ImageColorConfig *config = set->config[slot];
     FastColor *c = &t->colors[slot];
-    c->route = config->filter.kind != FILTER_NONE ? ROUTE_FILTERED : 0;
-    color_set(c, config, config->current, config->current, config->teardown);
+    c->route = (config->filter.kind != FILTER_NONE ? ROUTE_FILTERED : 0) |
+               (config->teardown ? ROUTE_SUSPENDED : 0);
+    color_set(c, config, config->current, config->current);
     c->stamp = (uint32_t)w->engine->base.cycle - 1;      /* of no cycle to come */
     if (t->filters)
       t->filters[slot] = filter_start(&config->filter);
@@ -147,15 +166,22 @@ static void free_tile(FastTile *t)
     host_port_free(t->host);
 }
 
+static void free_pool(struct FastPool *pool)
+{
+  for (size_t i = 0; i < arrlenu(pool->slabs); i++)
+    munmap(pool->slabs[i], SLAB_BYTES);
+  arrfree(pool->slabs);
+  arrfree(pool->free_works);
+  free(pool);
+}
+
 static void free_worker(FastWorker *w)
 {
-  for (size_t i = 0; i < arrlenu(w->slabs); i++)
-    munmap(w->slabs[i], SLAB_BYTES);
+  if (w->pool)
+    free_pool(w->pool);
   for (unsigned half = 0; half < HALVES; half++)
     arrfree(w->rows[half]);
   arrfree(w->touched);
-  arrfree(w->slabs);
-  arrfree(w->free_works);
   arrfree(w->free_bridges);
   arrfree(w->timers);
   arrfree(w->log.faults);

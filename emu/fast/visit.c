@@ -9,12 +9,15 @@ static HOT void start_tile(Visit *v, FastTile *t)
   v->turn.tile = &t->core;
   v->turn.changed = v->turn.rebinds = false;
   v->turn.router_register = 0;
-  v->wake_all = v->issues = v->moved = v->sleeps = false;
-  v->host_in = NULL;
-  v->host_head = false;
-  v->wake_ports = v->claimed = 0;
-  v->ramp_queue = NO_QUEUE;
+  v->wake_ports = 0;
   memset(v->popped, 0, sizeof v->popped);
+}
+
+/* Whether an instruction that was carried out ahead issues in this cycle. */
+static inline bool fast_issues_ahead(const FastTile *tile, uint64_t now)
+{
+  return tile->is_ahead && now - tile->ahead->from < WORD_BITS &&
+         (tile->ahead->issues >> (now - tile->ahead->from) & 1);
 }
 
 static HOT void visit(Visit *v, uint32_t index)
@@ -27,20 +30,19 @@ static HOT void visit(Visit *v, uint32_t index)
     fast_touch(v->worker, index);
   if (UNLIKELY(t->core.pending_due <= v->turn.cycle))
     tile_begin(&v->turn);
-  if (t->core.cls)
-    visit_tile(v);
-  visit_router(v);
+  TileIssue issue = t->core.cls ? visit_tile(v) : ISSUE_NONE;
+  bool moved = visit_router(v);
   if (UNLIKELY(v->turn.router_register))
     commit_register(v);
   if (UNLIKELY(v->turn.rebinds))
     fast_bind_queues(t);
-  if (v->issues || (v->moved && !fast_issues_ahead(t, v->turn.cycle)))
+  if (issue != ISSUE_NONE || (moved && !fast_issues_ahead(t, v->turn.cycle)))
     note_active(v);
-  if (UNLIKELY(v->wake_all || v->wake_ports))
+  if (UNLIKELY(v->wake_ports))
     wake_neighbours(v);
   if (LIKELY(v->turn.changed)) {
     note_change(v);
-    if (!v->sleeps) {
+    if (issue != ISSUE_AHEAD) {
       wake_next(v, index);
       return;
     }
