@@ -11,6 +11,10 @@ EP_SUMS = (-3.247834652034740e3, -6.958407078382297e3)
 EP_COUNTS = (6140517, 5865300, 1100361, 68546, 1648, 17, 0, 0, 0, 0)
 EP_CLASS_S = 24
 
+# CG, class S.
+CG_ZETA = 8.5971775078648
+CG_ITERATIONS = 15
+
 IS_KEYS, IS_MOST = 1 << 16, 1 << 11
 IS_TESTED = (48427, 17148, 23627, 62548, 4431)      # places of the tested keys, class S
 IS_RANKS = (0, 18, 346, 64917, 65463)               # their ranks before the first iteration
@@ -101,3 +105,52 @@ def run_ep(folder, tiles, log_pairs, arch="wse2"):
     of_counts = abs(counts[0].astype(int) - numpy.array(want_counts)).max()
     return (of_sums / scale, of_counts / sum(want_counts),
             max(cycles_between(words) for words in stamps))
+
+
+def cg_matrix():
+    """CG's matrix of class S in f64, from the specification."""
+    n, nonzero, shift, condition = 1400, 7, 10.0, 0.1
+    x, factor = 314159265 * 5 ** 13 % (1 << 46), 5 ** 13
+    matrix, size = numpy.zeros((n, n)), 1.0
+    for i in range(n):
+        vector = {}
+        while len(vector) < nonzero:
+            element = x = x * factor % (1 << 46)
+            x = x * factor % (1 << 46)
+            place = x >> 35
+            if place < n and place not in vector:
+                vector[place] = element / (1 << 46)
+        vector[i] = 0.5
+        places = list(vector)
+        values = numpy.array(list(vector.values()))
+        matrix[numpy.ix_(places, places)] += size * numpy.outer(values, values)
+        matrix[i, i] += condition - shift
+        size *= condition ** (1 / n)
+    return matrix, shift
+
+
+def cg_wanted(iterations):
+    """zeta of the specification after all iterations, and in f64 after fewer."""
+    if iterations == CG_ITERATIONS:
+        return CG_ZETA
+    matrix, shift = cg_matrix()
+    x = numpy.ones(len(matrix))
+    for _ in range(iterations):
+        z = numpy.linalg.solve(matrix, x)
+        zeta = shift + 1 / (x @ z)
+        x = z / numpy.linalg.norm(z)
+    return zeta
+
+
+def run_cg(folder, tiles, iterations, arch="wse2"):
+    """The relative error of zeta and the cycles of the slowest tile."""
+    image = folder / "cg.bin"
+    harness.compile("samples/npb/cg/layout.csl", image, f"--arch={arch}",
+                    params={"tiles": tiles, "iterations": iterations})
+    names = ("zeta", "stamps")
+    harness.emu(image, "--threads=2", *(f"--d2h={name}={folder / name}.npy" for name in names),
+                timeout=1800)
+    zeta, stamps = (harness.load_npy(folder / f"{name}.npy").reshape(tiles, -1) for name in names)
+    assert (zeta == zeta[0]).all()                     # every tile has the result
+    wanted = cg_wanted(iterations)
+    return abs(float(zeta[0, -1]) - wanted) / wanted, max(map(cycles_between, stamps))

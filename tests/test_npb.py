@@ -13,3 +13,9 @@ def test_integer_sort(tmp_path, tiles, arch):
 def test_embarrassingly_parallel(tmp_path, tiles, arch):
     of_sums, of_counts, _ = npb_run.run_ep(tmp_path, tiles, 12, arch)
     assert of_sums <= 1e-6 and of_counts <= 1e-5
+
+
+@pytest.mark.parametrize("tiles, arch", [(32, "wse3"), (56, "wse2")])
+def test_conjugate_gradient(tmp_path, tiles, arch):
+    error, _ = npb_run.run_cg(tmp_path, tiles, 1, arch)
+    assert error <= 1e-6
