@@ -3,6 +3,7 @@ cs_python itself, and what it says about mistakes."""
 import os
 import re
 import stat
+import sys
 import textwrap
 
 import pytest
@@ -544,10 +545,10 @@ def fake_python(folder, name, numpy_works, version_works=True):
     """A program that stands for a Python with or without numpy."""
     folder.mkdir(exist_ok=True)
     path = folder / name
+    answer = "old" if not version_works else "found" if numpy_works else "none"
     path.write_text(f"""#!/bin/sh
 case "$2" in
-  *version_info*) exit {0 if version_works else 1} ;;
-  *numpy*) exit {0 if numpy_works else 1} ;;
+  *version_info*numpy*) echo {answer}; exit ;;
 esac
 echo "RAN $0 $PYTHONPATH $*"
 """)
@@ -609,6 +610,18 @@ def test_cs_python_looks_further_than_the_first(tmp_path):
     ran = cs_python("-c", "import numpy, wse_lib; print(numpy.__name__)",
                     PATH=f"{tmp_path}:{os.environ['PATH']}")
     assert ran.out == "numpy\n"
+
+
+def test_cs_python_does_not_import_numpy_to_find_it(tmp_path):
+    """The import takes longer than everything else that happens before the script starts."""
+    (tmp_path / "numpy").mkdir()
+    (tmp_path / "numpy" / "__init__.py").write_text(
+        f"open({str(tmp_path / 'imports')!r}, 'a').write('x')\n")
+    env = {"PYTHONPATH": str(tmp_path), "CS_PYTHON": sys.executable}
+    cs_python("-c", "pass", **env)
+    assert not (tmp_path / "imports").exists()
+    cs_python("-c", "import numpy", **env)
+    assert (tmp_path / "imports").read_text() == "x"
 
 
 def test_cs_python_hands_on_the_exit_code():
