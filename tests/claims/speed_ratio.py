@@ -3,8 +3,11 @@ tests/bench, each run by turns with both; the median of the ratios of their user
 
     /usr/bin/python3 tests/claims/speed_ratio.py OLD_BIN NEW_BIN [--repeat N] [--only TEXT]
 
-It needs two builds, so run.sh does not run it.  Where other programs run on the machine, the counts
-of instructions (--instructions, with valgrind) say more than the times.
+OLD_BIN and NEW_BIN: folders of the programs. Each build runs what its own compiler makes of the
+benchmark, and times are per active tile-cycle, so that builds with other formats of images and
+other cycles can be compared.  It needs two builds, so run.sh does not run it.  Where other programs
+run on the machine, the counts of instructions (--instructions, with valgrind) say more than the
+times.
 """
 import argparse
 import os
@@ -24,27 +27,39 @@ from claims import Checks  # noqa: E402
 MOST_RATIO = 1.03
 
 
-def user_seconds(tools, image):
-    process = subprocess.Popen([tools / "wse-emu", image], stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    assert status == 0, f"{tools}/wse-emu failed"
-    return usage.ru_utime
+class Build:
+    """A build of the tools, with its image of a benchmark."""
+
+    def __init__(self, tools, workload, folder):
+        self.tools, self.image = tools, folder / "p.bin"
+        folder.mkdir()
+        params = ",".join(f"{name}:{value}" for name, value in workload.params.items())
+        harness.run([tools / "cslc", harness.ROOT / workload.layout, f"--params={params}",
+                     "-o", self.image])
+        harness.run([tools / "wse-emu", self.image, f"--stats={folder / 's.json'}"], timeout=600)
+        self.statistics = harness.stats(folder / "s.json")
+
+    def user_seconds(self):
+        process = subprocess.Popen([self.tools / "wse-emu", self.image], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        assert status == 0, f"{self.tools}/wse-emu failed"
+        return usage.ru_utime / self.statistics["active_tile_cycles"]
+
+    def instructions(self):
+        done = harness.run(["valgrind", "--tool=cachegrind", "--cache-sim=no",
+                            "--cachegrind-out-file=/dev/null", self.tools / "wse-emu", self.image],
+                           timeout=3600)
+        found = re.search(r"I\s+refs:\s+([\d,]+)", done.err)
+        return int(found[1].replace(",", "")) / self.statistics["active_tile_cycles"]
 
 
-def instructions(tools, image):
-    done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no",
-                           "--cachegrind-out-file=/dev/null", tools / "wse-emu", image],
-                          capture_output=True, text=True, check=True)
-    return int(re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)[1].replace(",", ""))
-
-
-def ratios(measure, old, new, image, repeat):
+def ratios(measure, old, new, repeat):
     """New by old, each pair in another order than the one before."""
     found = []
     for turn in range(repeat):
         pair = (old, new) if turn % 2 else (new, old)
-        took = {tools: measure(tools, image) for tools in pair}
+        took = {build: measure(build) for build in pair}
         found.append(took[new] / took[old])
     return found
 
@@ -58,16 +73,20 @@ def main():
     parser.add_argument("--instructions", action="store_true")
     options = parser.parse_args()
     checks = Checks()
-    measure, repeat = (instructions, 1) if options.instructions else (user_seconds, options.repeat)
+    measure, repeat = (Build.user_seconds, options.repeat)
+    if options.instructions:
+        measure, repeat = Build.instructions, 1
     what = "instructions" if options.instructions else "user time"
     for workload in bench.WORKLOADS:
         if options.only not in workload.name:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            image = Path(folder) / "p.bin"
-            harness.compile(workload.layout, image, params=workload.params)
-            found = ratios(measure, options.old, options.new, image, repeat)
-        checks.at_most(f"{workload.name}: {what}, new by old", statistics.median(found), MOST_RATIO)
+            old = Build(options.old, workload, Path(folder) / "old")
+            new = Build(options.new, workload, Path(folder) / "new")
+            found = ratios(measure, old, new, repeat)
+        cycles = [build.statistics["cycles"] for build in (old, new)]
+        checks.at_most(f"{workload.name}, {cycles[0]} and {cycles[1]} cycles: {what} per active "
+                       "tile-cycle, new by old", statistics.median(found), MOST_RATIO)
     checks.finish()
 
 
