@@ -94,6 +94,30 @@ comptime {
     assert len(text) < 100000 and seconds < SLOW
 
 
+DOUBLED = "const T0 = struct { x: u16 };\nconst v0 = .{ .x = @as(u16, 1) };\n" + "".join(
+    f"const T{n} = struct {{ a: T{n - 1}, b: T{n - 1} }};\n"
+    f"const v{n} = .{{ .a = v{n - 1}, .b = v{n - 1} }};\n" for n in range(1, 41))
+
+
+@pytest.mark.parametrize("use, said", [
+    ("comptime { var x: T40; x.a = x.b; }", "comptime_variable_size"),
+    ("comptime { var x = v40; x.a = x.b; }", "comptime_variable_size"),
+    ("var x: T40;\nfn f() void { x.a = x.b; }\ncomptime { f(); }", "type_larger_than_tile"),
+    ("fn f() void { var x = v40; x.a = x.b; }\n"
+     "task t() void { f(); }\ncomptime { @bind_local_task(t, @get_local_task_id(8)); }",
+     "type_larger_than_tile"),
+    ("comptime { const x: u16 = @as(T40, v40); }", "type_mismatch"),
+    ("comptime { const x: T40 = v40; const y: u16 = x.a.b; }", "type_mismatch"),
+    ("comptime { if (true) { const x = if (true) v40 else v39; } const y: T39 = v40; }",
+     "type_mismatch"),
+    ('const types = @import_module("<types>");\n'
+     "comptime { const x: u16 = types.byte_size_of(T40); }", "value_out_of_range"),
+    ("comptime { var x: T24; const y: u16 = x; }", "type_mismatch")])
+def test_a_type_that_is_doubled_takes_linear_time(tmp_path, use, said):
+    text, seconds = errors(tmp_path, EMPTY + DOUBLED + use)
+    assert f"[{said}]" in text and seconds < SLOW, text[:1000]
+
+
 # ---- writing -------------------------------------------------------------------------------------
 
 

@@ -323,13 +323,27 @@ static bool struct_coercible(Sema *s, Operand o, const PoolKey *from, const Pool
   return true;
 }
 
-bool sema_coercible(Sema *s, Operand o, PoolId type)
+/* Structs share their parts: each value, and each type at run time, is looked at once per target.
+ */
+static uint64_t coercion_key(Operand o, PoolId type)
 {
-  Coercion c = coercion_of(s, o, type);
-  return c != COERCE_NO && c != COERCE_UNFIT;
+  return (uint64_t)(o.kind == OPR_COMPTIME ? o.value : o.type).raw << 32 | type.raw;
 }
 
-static Operand coerce_struct(Sema *s, Operand o, PoolId type, Span span)
+bool sema_coercible(Sema *s, Operand o, PoolId type)
+{
+  bool is_struct = pool_kind(s->pool, o.type) == PK_STRUCT_TYPE;
+  uint32_t known;
+  if (is_struct && pair_get(&s->own->coercible, coercion_key(o, type), &known))
+    return known;
+  Coercion c = coercion_of(s, o, type);
+  bool is_coercible = c != COERCE_NO && c != COERCE_UNFIT;
+  if (is_struct)
+    pair_put(&s->own->coercible, coercion_key(o, type), is_coercible);
+  return is_coercible;
+}
+
+static Operand coerce_fields(Sema *s, Operand o, PoolId type, Span span)
 {
   PoolKey from = pool_key(s->pool, o.type), to = pool_key(s->pool, type);
   uint32_t n = to.u.fields.n;
@@ -347,6 +361,19 @@ static Operand coerce_struct(Sema *s, Operand o, PoolId type, Span span)
       place_init(s, place_field(s, place, i), part);
   }
   return is_known ? operand_value(s, pool_aggregate(s->pool, type, values, n)) : place;
+}
+
+static Operand coerce_struct(Sema *s, Operand o, PoolId type, Span span)
+{
+  PoolId known;
+  if (o.kind != OPR_COMPTIME)
+    return coerce_fields(s, o, type, span);
+  if (pair_get(&s->own->coerced, coercion_key(o, type), &known.raw))
+    return operand_value(s, known);
+  Operand out = coerce_fields(s, o, type, span);
+  if (!operand_is_poison(out))
+    pair_put(&s->own->coerced, coercion_key(o, type), out.value.raw);
+  return out;
 }
 
 static Operand coerce_array(Sema *s, Operand o, PoolId type, Span span)

@@ -62,6 +62,8 @@ void sema_own_destroy(Sema *s)
   pair_free(&own->instances);
   pair_free(&own->calls);
   pair_free(&own->constants);
+  pair_free(&own->coercible);
+  pair_free(&own->coerced);
   pair_free(&own->ir_names);
 }
 

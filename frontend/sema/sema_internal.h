@@ -92,6 +92,8 @@ typedef struct SemaPrivate {
   PairMap instances;      /* function and bound arguments -> instance */
   PairMap calls;          /* function and arguments -> value */
   PairMap constants;      /* value -> anonymous Global */
+  PairMap coercible;      /* struct value or its type, and target -> can it be that? */
+  PairMap coerced;        /* struct value and target -> value */
   PairMap ir_names;       /* StrId of a name -> times used */
   uint32_t *pending;      /* functions to compile; stb_ds, like the arrays below */
   uint32_t next_pending;

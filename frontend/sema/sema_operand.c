@@ -39,6 +39,11 @@ bool sema_check_run_time(Sema *s, PoolId type, Span span)
   PoolKey k = pool_key(s->pool, type);
   if (k.kind == PK_ARRAY_TYPE)
     return sema_check_run_time(s, k.u.array.element, span);
+  if (type_bytes(s->pool, type) > PE_MEM_BYTES) {
+    diag_type_larger_than_tile(s->diags, span, type, type_bytes(s->pool, type),
+                               (unsigned)PE_MEM_BYTES);
+    return false;
+  }
   static const PoolId formats[FP16_COUNT] = {
       [FP16_F16] = POOL(F16), [FP16_BF16] = POOL(BF16), [FP16_CB16] = POOL(CB16)};
   if (type_is_float16(type) && !pool_eq(type, formats[s->session->options->fp16])) {

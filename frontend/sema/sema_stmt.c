@@ -56,6 +56,18 @@ static Operand declare_const(Sema *s, const NodeVarDecl *n, PoolId type)
   return o;
 }
 
+/* Each leaf stays in memory, and is written once. */
+static bool check_cell_size(Sema *s, PoolId type, Span span)
+{
+  enum { LEAVES_MAX = 1 << 25, LEAVES_PER_STEP = 16 };
+  uint32_t leaves = type_leaf_count(s->pool, type);
+  sema_count_steps(s, leaves / LEAVES_PER_STEP);
+  if (leaves <= LEAVES_MAX)
+    return true;
+  diag_comptime_variable_size(s->diags, span, type, LEAVES_MAX);
+  return false;
+}
+
 static Operand declare_cell(Sema *s, const NodeVarDecl *n, PoolId type)
 {
   Operand o = operand_poison();
@@ -66,8 +78,11 @@ static Operand declare_cell(Sema *s, const NodeVarDecl *n, PoolId type)
       return o;
     if (pool_is_none(type))
       type = o.type;
-    return cell_make(s, type, o.value, n->var_kind == VAR_CONST);
   }
+  if (!check_cell_size(s, type, n->name.span))
+    return operand_poison();
+  if (n->init != NULL)
+    return cell_make(s, type, o.value, n->var_kind == VAR_CONST);
   Operand cell = cell_make(s, type, POOL(NONE), false);
   zero_leaves(s, type, &s->own->leaves[s->own->cells[cell.cell].first]);
   return cell;

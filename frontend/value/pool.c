@@ -370,6 +370,7 @@ static const PoolKey *own_key(Pool *pool, const PoolKey *key)
     k->u.fn_type.params = copy_bytes(pool, k->u.fn_type.params, k->u.fn_type.n * sizeof(PoolId));
   } else if (k->kind == PK_STRUCT_TYPE || k->kind == PK_UNION_TYPE) {
     k->u.fields.fields = copy_bytes(pool, k->u.fields.fields, k->u.fields.n * sizeof(PoolField));
+    k->u.fields.facts = arena_new(pool->arena, TypeFacts);
   } else if (k->kind == PK_ENUM_TYPE) {
     k->u.enum_type.names = copy_bytes(pool, k->u.enum_type.names, k->u.enum_type.n * sizeof(StrId));
     k->u.enum_type.values =

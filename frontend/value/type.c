@@ -62,6 +62,17 @@ bool type_is_wide(const Pool *pool, PoolId type)
          k.u.int_type.bits <= TYPE_WIDE_MAX_BITS;
 }
 
+static TypeFacts facts_compute(const Pool *pool, PoolId type, const PoolKey *k);
+
+/* Those of a struct or union type; each is computed once. */
+static const TypeFacts *facts_of(const Pool *pool, PoolId type, const PoolKey *k)
+{
+  TypeFacts *facts = k->u.fields.facts;
+  if (!facts->is_known)
+    *facts = facts_compute(pool, type, k);
+  return facts;
+}
+
 /* Types whose values the machine can hold have an IR type or are aggregates of such. */
 bool type_is_comptime_only(const Pool *pool, PoolId type)
 {
@@ -75,10 +86,7 @@ bool type_is_comptime_only(const Pool *pool, PoolId type)
     return type_is_comptime_only(pool, k.u.array.element);
   case PK_STRUCT_TYPE:
   case PK_UNION_TYPE:
-    for (uint32_t i = 0; i < k.u.fields.n; i++)
-      if (type_is_comptime_only(pool, k.u.fields.fields[i].type))
-        return true;
-    return false;
+    return facts_of(pool, type, &k)->is_comptime_only;
   case PK_FN_TYPE:
     return true;
   default:
@@ -149,9 +157,8 @@ static bool is_packed(const PoolKey *k)
 }
 
 /* The bits of the integer behind a packed type: one that the machine has, else whole words. */
-static uint32_t packed_bytes(const Pool *pool, PoolId type)
+static uint32_t packed_bytes(uint32_t bits)
 {
-  uint32_t bits = type_bits(pool, type);
   if (bits > TYPE_SCALAR_MAX_BITS)
     return round_up(bits, 16) / 8;
   return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
@@ -169,11 +176,9 @@ uint32_t type_field_bit(const Pool *pool, PoolId type, uint32_t field)
 uint32_t type_bits(const Pool *pool, PoolId type)
 {
   PoolKey k = pool_key(pool, type);
-  if (is_packed(&k) && k.u.fields.n > 0) {
-    uint32_t last = k.u.fields.n - 1;
-    return type_field_bit(pool, type, last) + type_bits(pool, k.u.fields.fields[last].type);
-  }
   switch ((int)k.kind) {
+  case PK_STRUCT_TYPE:
+  case PK_UNION_TYPE: return facts_of(pool, type, &k)->bits;
   case PK_INT_TYPE: return k.u.int_type.bits;
   case PK_ENUM_TYPE: return type_bits(pool, k.u.enum_type.tag);
   case PK_POINTER_TYPE: return ir_type_bits(IRT_PTR);
@@ -187,23 +192,13 @@ uint32_t type_bits(const Pool *pool, PoolId type)
 uint32_t type_align(const Pool *pool, PoolId type)
 {
   PoolKey k = pool_key(pool, type);
-  uint32_t align = 1;
-  if (is_packed(&k)) {
-    const IrType whole[] = {[1] = IRT_I8, [2] = IRT_I16, [4] = IRT_I32, [8] = IRT_I64};
-    uint32_t bytes = packed_bytes(pool, type);
-    return ir_type_align(bytes < ARRAY_COUNT(whole) ? whole[bytes] : IRT_I16);
-  }
   switch ((int)k.kind) {
   case PK_ARRAY_TYPE:
   case PK_RANGE_TYPE:
     return type_align(pool, k.u.array.element);
   case PK_STRUCT_TYPE:
   case PK_UNION_TYPE:
-    for (uint32_t i = 0; i < k.u.fields.n; i++) {
-      uint32_t a = type_align(pool, k.u.fields.fields[i].type);
-      align = a > align ? a : align;
-    }
-    return align;
+    return facts_of(pool, type, &k)->align;
   default: {
     IrType ir = type_is_wide(pool, type) ? IRT_I16 : type_ir(pool, type);
     return ir == IRT_VOID ? 1 : ir_type_align(ir);
@@ -239,21 +234,48 @@ uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field)
   return saturate_bytes(at);
 }
 
-static uint32_t fields_bytes(const Pool *pool, PoolId type, const PoolKey *k)
+/* Alignment of a packed type of that size. */
+static uint32_t packed_align(uint32_t bytes)
 {
-  uint32_t bytes = 0;
-  if (is_packed(k))
-    return packed_bytes(pool, type);
-  if (k->kind == PK_UNION_TYPE) {
-    for (uint32_t i = 0; i < k->u.fields.n; i++) {
-      uint32_t b = type_bytes(pool, k->u.fields.fields[i].type);
-      bytes = b > bytes ? b : bytes;
-    }
-  } else if (k->u.fields.n > 0) {
-    uint32_t last = k->u.fields.n - 1;
-    bytes = type_field_offset(pool, type, last) + type_bytes(pool, k->u.fields.fields[last].type);
+  const IrType whole[] = {[1] = IRT_I8, [2] = IRT_I16, [4] = IRT_I32, [8] = IRT_I64};
+  return ir_type_align(bytes < ARRAY_COUNT(whole) ? whole[bytes] : IRT_I16);
+}
+
+/* All sizes but the bytes, from those of the fields. */
+static TypeFacts facts_of_fields(const Pool *pool, const PoolKey *k)
+{
+  TypeFacts facts = {.is_known = true, .align = 1};
+  uint64_t leaves = 0;
+  for (uint32_t i = 0; i < k->u.fields.n; i++) {
+    PoolId field = k->u.fields.fields[i].type;
+    uint32_t align = type_align(pool, field), bits = type_bits(pool, field);
+    facts.is_comptime_only |= type_is_comptime_only(pool, field);
+    facts.align = align > facts.align ? align : facts.align;
+    leaves += type_leaf_count(pool, field);
+    if (is_packed(k))          /* the fields of a packed union have one width */
+      facts.bits = k->kind == PK_UNION_TYPE ? bits : saturate_bytes((uint64_t)facts.bits + bits);
   }
-  return round_up(bytes, type_align(pool, type));
+  facts.leaves = k->kind == PK_UNION_TYPE ? 1 : saturate_bytes(leaves);
+  return facts;
+}
+
+static TypeFacts facts_compute(const Pool *pool, PoolId type, const PoolKey *k)
+{
+  TypeFacts facts = facts_of_fields(pool, k);
+  if (is_packed(k)) {
+    facts.bytes = packed_bytes(facts.bits);
+    facts.align = packed_align(facts.bytes);
+    return facts;
+  }
+  for (uint32_t i = 0; i < k->u.fields.n; i++) {
+    uint64_t end = type_bytes(pool, k->u.fields.fields[i].type);
+    if (k->kind == PK_STRUCT_TYPE && i + 1 < k->u.fields.n)
+      continue;                /* the last one ends last */
+    end += type_field_offset(pool, type, i);
+    facts.bytes = end > facts.bytes ? saturate_bytes(end) : facts.bytes;
+  }
+  facts.bytes = round_up(facts.bytes, facts.align);
+  return facts;
 }
 
 uint32_t type_bytes(const Pool *pool, PoolId type)
@@ -266,7 +288,7 @@ uint32_t type_bytes(const Pool *pool, PoolId type)
     return 3 * type_bytes(pool, k.u.array.element);
   case PK_STRUCT_TYPE:
   case PK_UNION_TYPE:
-    return fields_bytes(pool, type, &k);
+    return facts_of(pool, type, &k)->bytes;
   default: {
     IrType ir = type_ir(pool, type);
     if (type_is_wide(pool, type))
@@ -283,15 +305,12 @@ uint32_t type_bytes(const Pool *pool, PoolId type)
 uint32_t type_leaf_count(const Pool *pool, PoolId type)
 {
   PoolKey k = pool_key(pool, type);
-  uint64_t n = 0;
   switch ((int)k.kind) {
   case PK_ARRAY_TYPE:
-    n = type_element_count(pool, type) * type_leaf_count(pool, k.u.array.element);
-    return saturate_bytes(n);
+    return saturate_bytes(type_element_count(pool, type) *
+                          type_leaf_count(pool, k.u.array.element));
   case PK_STRUCT_TYPE:
-    for (uint32_t i = 0; i < k.u.fields.n; i++)
-      n += type_leaf_count(pool, k.u.fields.fields[i].type);
-    return saturate_bytes(n);
+    return facts_of(pool, type, &k)->leaves;
   default:
     return 1;
   }

@@ -71,6 +71,13 @@ typedef enum {
 
 typedef struct { StrId name; PoolId type; } PoolField;
 
+/* Sizes of a struct or union type, computed once: a type whose fields have the same type twice
+ * would otherwise be walked once per path to each of its parts. */
+typedef struct {
+  bool is_known, is_comptime_only;
+  uint32_t bytes, align, leaves, bits;   /* as type_bytes and the others below give them */
+} TypeFacts;
+
 /* How a symbolic value is computed from the tile's parameters. */
 typedef enum {
   SYM_PARAM,             /* parameter `index` of the tile's main file */
@@ -97,6 +104,7 @@ typedef struct {
       uint32_t origin;           /* named: 1 + offset of the declaration; anonymous: 0 */
       StructLayout layout;
       StrId name;                /* named: for messages */
+      TypeFacts *facts;          /* on the way out; type.c fills them in */
     } fields;                    /* struct and union types */
     struct {
       PoolId tag;
