@@ -118,6 +118,7 @@ typedef struct {
   VecOp op;
   IrVecOperand dest, src0, src1;
   uint32_t scalar, index;      /* index into args, or IR_NO_ID */
+  uint8_t priority;            /* as in VecOperands */
 } IrVec;
 
 typedef struct {

@@ -513,6 +513,10 @@ static void print_vec(IrPrinter *p, const IrInsn *insn)
     fputs(", index = ", p->out);
     print_vec_arg(p, insn, v->index);
   }
+  if (v->priority) {
+    fputs(", priority = ", p->out);
+    print_word(p, IRW_priority, v->priority - 1u);
+  }
 }
 
 static void print_args(IrPrinter *p, const IrInsn *insn)

@@ -244,7 +244,7 @@ static bool read_vec_role(IrReader *r, InsnDraft *d)
   IrVec *vec = d->insn.u.vec;
   const IrToken *role = rd_accept(r, T_WORD);
   if (!role || !rd_expect_punct(r, '='))
-    return role ? false : rd_expected(r, "dest, src0, src1, factor or index");
+    return role ? false : rd_expected(r, "dest, src0, src1, factor, index or priority");
   if (strcmp(role->text, "dest") == 0)
     return read_vec_operand(r, d, &vec->dest);
   if (strcmp(role->text, "src0") == 0)
@@ -255,6 +255,12 @@ static bool read_vec_role(IrReader *r, InsnDraft *d)
     return read_vec_arg(r, d, &vec->scalar);
   if (strcmp(role->text, "index") == 0)
     return read_vec_arg(r, d, &vec->index);
+  if (strcmp(role->text, "priority") == 0) {
+    unsigned priority;
+    bool ok = rd_expect_listed(r, IRW_priority, "a priority", &priority);
+    vec->priority = ok ? (uint8_t)(1 + priority) : 0;
+    return ok;
+  }
   rd_unknown_word(r, role->span, "operand of vector operations", role->text, NULL, 0);
   return false;
 }

@@ -377,7 +377,9 @@ static void capture_settings(Capture *c)
 {
   const DsrState *order[3] = {c->operand[2], c->operand[0], c->operand[1]};
   VecRun *run = c->run;
-  bool priority_given = false;
+  bool priority_given = c->vec->priority != 0;
+  if (priority_given)
+    run->priority = (Priority)(c->vec->priority - 1);
   for (unsigned i = 0; i < ARRAY_COUNT(order); i++) {
     const Descriptor *desc = order[i] ? &order[i]->desc : NULL;
     if (!desc)

@@ -484,14 +484,18 @@ static bool check_fabric_rules(Sema *s, const DsdOp *op)
   if (in0 && in1 && s->session->options->arch == ARCH_WSE3)
     return op_error(s, &op->src1, op->name, "wse3 takes at most one fabin_dsd");
   bool ends_with_action = op->settings.done.kind != ACT_NONE;
-  if (!op->settings.is_async && !ends_with_action)
+  bool is_scheduled = op->settings.has_priority || op->settings.has_ut;
+  if (!op->settings.is_async && !ends_with_action && !is_scheduled)
     return true;
   bool may = is_fabric(&op->dest) || is_fabric(&op->src0) || is_fabric(&op->src1) ||
              op->dest.kind == IRV_DSR || op->src0.kind == IRV_DSR || op->src1.kind == IRV_DSR;
   if (!may && op->settings.is_async)
     diag_async_needs_fabric(s->diags, op->settings.span, op->name);
-  else if (!may)
+  else if (!may && ends_with_action)
     diag_action_needs_fabric(s->diags, op->settings.span, op->name);
+  else if (!may)
+    diag_microthread_needs_fabric(s->diags, op->settings.span,
+                                  op->settings.has_priority ? "priority" : "ut_id", op->name);
   return may;
 }
 
@@ -577,6 +581,7 @@ static bool apply_settings(Sema *s, DsdOp *op)
     if (order[i] != done && order[i] != control)
       continue;
     OpSettings set = op->settings;
+    set.has_priority = false;          /* the instruction has it */
     if (order[i] != done)
       set.has_ut = set.is_async = false;
     order[i]->value = op_settings_apply(s, &set, order[i]->value, order[i] == done,
@@ -605,6 +610,8 @@ static Operand emit_op(Sema *s, const DsdOp *op)
   IrValue args[5];
   uint32_t n = 0;
   IrVec vec = {.op = op->row->op, .scalar = IR_NO_ID, .index = IR_NO_ID};
+  if (op->settings.has_priority)
+    vec.priority = (uint8_t)(1 + op->settings.priority);
   vec.dest = emit_operand(s, &op->dest, args, &n);
   vec.src0 = emit_operand(s, &op->src0, args, &n);
   vec.src1 = emit_operand(s, &op->src1, args, &n);

@@ -64,6 +64,7 @@ typedef struct {
   VecOp op;
   MVecOperand dest, src0, src1;
   bool folds;        /* dest and src0 are one register */
+  uint8_t priority;  /* as in VecOperands */
 } MVec;
 
 /* Operands as in Insn: r[0..2] are a, b, c; of a vector instruction r[0..4] are dest, src0, src1,

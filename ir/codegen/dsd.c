@@ -767,6 +767,7 @@ void dsd_vec(Sel *s, IrValue v, const IrInsn *insn)
     parts.r[i] = REG_NONE;
   MVec *mv = parts.vec;
   mv->op = vec->op;
+  mv->priority = vec->priority;
   bool is_async = operand_is_async(s, insn, &vec->dest) || operand_is_async(s, insn, &vec->src0) ||
                   operand_is_async(s, insn, &vec->src1);
   mv->dest = vec_operand(s, &parts, insn, &vec->dest, 0);

@@ -36,6 +36,7 @@ static VecOperands vec_operands(const MInsn *mi)
     .scalar = register_number(mi->r[3]),
     .has_index = mi->r[4] != REG_NONE,
     .index = register_number(mi->r[4]),
+    .priority = mi->vec->priority,
   };
 }
 

@@ -232,9 +232,14 @@ static void print_action(FILE *out, const char *what, Action action)
     fprintf(out, ":%s:%u", id_kind_name(action.id_kind), action.id);
 }
 
+const char *priority_name(Priority priority)
+{
+  static const char *const names[PRIO_COUNT] = {"low", "medium", "high"};
+  return (unsigned)priority < PRIO_COUNT ? names[priority] : "?";
+}
+
 static void print_fabric(FILE *out, const Descriptor *desc)
 {
-  static const char *const priorities[PRIO_COUNT] = {"low", "medium", "high"};
   static const char *const modes[] = {"default", "32", "64", "32_or_64", "off"};
   fprintf(out, " queue=%u", desc->queue);
   if (desc->color != COLOR_OF_QUEUE)
@@ -242,8 +247,8 @@ static void print_fabric(FILE *out, const Descriptor *desc)
   fprintf(out, " length=%u", desc->length);
   print_action(out, "done", desc->done);
   print_action(out, "on_control", desc->on_control);
-  if (desc->priority_given && desc->priority < PRIO_COUNT)
-    fprintf(out, " priority=%s", priorities[desc->priority]);
+  if (desc->priority_given)
+    fprintf(out, " priority=%s", priority_name(desc->priority));
   if (desc->simd != SIMD_DEFAULT && (unsigned)desc->simd < ARRAY_COUNT(modes))
     fprintf(out, " simd=%s", modes[desc->simd]);
   if (desc->ut_given)

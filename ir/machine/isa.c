@@ -175,6 +175,7 @@ unsigned vec_operand_bytes(const VecOperands *vec, VecSlot slot)
 enum {
   DSR_ABSOLUTE_BIT = 1 << 2, DSR_FIELD_SHIFT = 4, DSR_FILE_MASK = 3,
   VEC_OP_MASK = 0x3f, VEC_SCALAR_BIT = 1 << 6, VEC_INDEX_BIT = 1 << 7, VEC_INDEX_SHIFT = 12,
+  VEC_PRIORITY_SHIFT = 6, VEC_PRIORITY_MASK = 3, VEC_UNUSED = 0x0f00,
 };
 _Static_assert(VEC_COUNT <= VEC_OP_MASK + 1, "the vector operation has six bits");
 
@@ -199,6 +200,7 @@ static void pack_vec(const VecOperands *vec, uint16_t words[3])
   words[2] = (uint16_t)(operand_code(&vec->dest, DSR_DEST) |
                         operand_code(&vec->src0, DSR_SRC0) << 2 |
                         operand_code(&vec->src1, DSR_SRC0) << 4 |
+                        (unsigned)(vec->priority & VEC_PRIORITY_MASK) << VEC_PRIORITY_SHIFT |
                         (unsigned)(vec->index & 15) << VEC_INDEX_SHIFT);
 }
 
@@ -259,7 +261,8 @@ bool insn_equal(const Insn *x, const Insn *y)
          x->imm == y->imm && x->target == y->target && v->op == w->op &&
          operand_equal(&v->dest, &w->dest) && operand_equal(&v->src0, &w->src0) &&
          operand_equal(&v->src1, &w->src1) && v->has_scalar == w->has_scalar &&
-         v->has_index == w->has_index && v->scalar == w->scalar && v->index == w->index;
+         v->has_index == w->has_index && v->scalar == w->scalar && v->index == w->index &&
+         v->priority == w->priority;
 }
 
 unsigned insn_encode(const Insn *insn, uint16_t words[3])
@@ -438,7 +441,8 @@ static Reason unpack_vec(const uint16_t *words, Insn *insn)
   vec->src1 = unpack_operand(kinds >> 4, words[1] >> 8 & 15, DSR_SRC0, DSR_SRC1);
   vec->scalar = words[1] >> 12;
   vec->index = (uint8_t)(kinds >> VEC_INDEX_SHIFT);
-  Reason reason = check_zero(kinds & 0x0fc0);
+  vec->priority = kinds >> VEC_PRIORITY_SHIFT & VEC_PRIORITY_MASK;
+  Reason reason = check_zero(kinds & VEC_UNUSED);
   return reason ? reason : check_vec(vec);
 }
 
@@ -595,6 +599,8 @@ static void add_vec(Text *text, const VecOperands *vec)
     add_text(text, ", %c%u", vec_operand_bytes(vec, VSLOT_SCALAR) == 4 ? 'd' : 'r', vec->scalar);
   if (vec->has_index)
     add_text(text, ", index r%u", vec->index);
+  if (vec->priority)
+    add_text(text, ", priority %s", priority_name((Priority)(vec->priority - 1)));
 }
 
 static void add_dsr(Text *text, const Insn *insn)

@@ -150,6 +150,7 @@ typedef struct {
   bool has_scalar, has_index;
   uint8_t scalar;    /* register: factor of fmac*, exponent of fscale* */
   uint8_t index;     /* register: value for descriptors with DESC_F_INDEX */
+  uint8_t priority;  /* 1 + Priority of the operation; 0: that of its descriptors */
 } VecOperands;
 typedef enum { VSLOT_DEST, VSLOT_SRC0, VSLOT_SRC1, VSLOT_SCALAR } VecSlot;
 /* Element bytes of an operand: a register operand of 4 is the even register of a pair.  The
@@ -255,6 +256,7 @@ uint16_t action_encode(Action action);
 bool action_decode(uint16_t word, Action *action);
 
 typedef enum { PRIO_LOW, PRIO_MEDIUM, PRIO_HIGH, PRIO_COUNT } Priority;
+const char *priority_name(Priority priority);
 /* DEFAULT: what the release of the program makes of no mode (Image.sdk). */
 typedef enum { SIMD_DEFAULT, SIMD_32, SIMD_64, SIMD_32_OR_64, SIMD_OFF, SIMD_COUNT } SimdMode;
 

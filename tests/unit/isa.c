@@ -59,6 +59,7 @@ static void random_vec(VecOperands *vec, VecOp op)
   vec->has_index = random_below(2);
   if (vec->has_index)
     vec->index = (uint8_t)random_below(GPR_COUNT);
+  vec->priority = (uint8_t)random_below(1 + PRIO_COUNT);
 }
 
 static void random_dsr(Insn *insn)
@@ -292,8 +293,9 @@ static void assembly_text_names_every_operand(void **state)
   expect_text(&(Insn){.op = OP_vec,
                       .vec = {.op = VEC_fmacs, .dest = {VOPND_DSR, DSR_DEST, 1},
                               .src0 = {VOPND_DSR, DSR_SRC0, 2}, .src1 = {VOPND_DSR, DSR_SRC1, 3},
-                              .has_scalar = true, .scalar = 4, .has_index = true, .index = 9}},
-              "vec.fmacs dest[1], src0[2], src1[3], d4, index r9");
+                              .has_scalar = true, .scalar = 4, .has_index = true, .index = 9,
+                              .priority = 1 + PRIO_MEDIUM}},
+              "vec.fmacs dest[1], src0[2], src1[3], d4, index r9, priority medium");
 }
 
 int main(void)
