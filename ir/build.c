@@ -71,6 +71,13 @@ IrLocId ir_loc_add(IrModule *m, Span span, IrLocId inlined_at, const char *funct
   return (IrLocId){m->n_locs++};
 }
 
+void ir_local_add(IrModule *m, IrFuncId func, IrLocal local)
+{
+  IrFunc *f = &m->funcs[func.raw];
+  GROW(m->arena, f->locals, f->n_locals, f->cap_locals);
+  f->locals[f->n_locals++] = local;
+}
+
 /* ---- blocks --------------------------------------------------------------------------- */
 
 static IrFunc *func_of(const IrModule *m, IrFuncId id)

@@ -155,6 +155,18 @@ typedef struct {
                             * removed: skip it, nothing branches there */
 } IrBlock;
 
+/* A local variable or parameter, for debuggers; no pass may depend on it.  Not part of the text. */
+typedef struct {
+  const char *name;
+  uint32_t type;           /* as ImageClass.symbol_types */
+  IrLocId loc;             /* of the declaration */
+  bool is_param;
+  bool in_memory;          /* `value` is its address */
+  bool is_known;           /* its value is `bits`, and there is no `value` */
+  IrValue value;           /* raw 0: its place is not known */
+  uint64_t bits;
+} IrLocal;
+
 typedef enum { IR_INLINING_FREE, IR_INLINING_ALWAYS, IR_INLINING_NEVER } IrInlining;
 
 typedef struct {
@@ -170,6 +182,8 @@ typedef struct {
   IrInsn *insns;           /* by IrValue.raw; [0] unused */
   uint32_t n_blocks, cap_blocks;
   IrBlock *blocks;         /* [0] is the entry */
+  uint32_t n_locals, cap_locals;
+  IrLocal *locals;
 } IrFunc;
 
 /* ---- module ------------------------------------------------------------------------------- */
@@ -180,6 +194,7 @@ typedef struct { uint32_t offset; bool is_func; uint32_t target; int32_t addend;
 typedef struct {
   const char *name;
   const char *type;        /* CSL type, as printed, for symbols */
+  uint32_t debug_type;     /* the same for debuggers: as ImageClass.symbol_types */
   uint32_t bytes, align;
   uint8_t *init;           /* `bytes` long, or NULL for zeros */
   uint32_t n_relocs;
@@ -269,6 +284,7 @@ IrFuncId ir_func_add(IrModule *m, const char *name, IrType result, const IrType 
                      uint32_t n);
 IrGlobalId ir_global_add(IrModule *m, const char *name, uint32_t bytes, uint32_t align);
 IrLocId ir_loc_add(IrModule *m, Span span, IrLocId inlined_at, const char *function);
+void ir_local_add(IrModule *m, IrFuncId func, IrLocal local);
 
 /* A cursor that appends to a block.  Building after a terminator is an internal error. */
 typedef struct { IrModule *module; IrFuncId func; IrBlockId block; IrLocId loc; } IrBuilder;
@@ -353,6 +369,7 @@ const char *ir_pass_name(size_t i, const char **text);
 
 typedef struct {
   int level;
+  bool debug;                     /* the image gets section `debug` */
   uint16_t stack_minimum_bytes;
 } CodegenOptions;
 typedef struct {

@@ -38,6 +38,12 @@ typedef struct {
   ImageColorUse uses[3];
   ImageColorSet sets[2];
   ImageExport exports[4];
+  uint32_t dims[1], symbol_types[2];
+  DebugMember members[5];
+  DebugType types[6];
+  DebugRange ranges[2];
+  DebugLocal locals[2];
+  DebugFunction functions[1];
   const char *files[2], *param_names[1], *param_values[1];
 } Sample;
 
@@ -170,6 +176,35 @@ static void sample_exports(Sample *s)
   s->image.n_exports = 4, s->image.exports = s->exports;
 }
 
+static void sample_debug(Sample *s)
+{
+  s->dims[0] = 4;
+  s->members[0] = (DebugMember){"idle", 0, 0, 0};
+  s->members[1] = (DebugMember){"busy", 0, 0, 7};
+  s->members[2] = (DebugMember){"a", 4, 0, 0};
+  s->members[3] = (DebugMember){"b", 4, 3, 0};
+  s->members[4] = (DebugMember){"mode", 5, 32, 0};
+  s->types[0] = (DebugType){DT_FLOAT32, "f32", 4, 32, 0, 0, NULL, 0, NULL};
+  s->types[1] = (DebugType){DT_ARRAY, "[4]f32", 16, 128, 1, 1, s->dims, 0, NULL};
+  s->types[2] = (DebugType){DT_UNSIGNED, "u16", 2, 16, 0, 0, NULL, 0, NULL};
+  s->types[3] = (DebugType){DT_UNSIGNED, "u3", 1, 3, 0, 0, NULL, 0, NULL};
+  s->types[4] = (DebugType){DT_ENUM, "Mode", 2, 16, 3, 0, NULL, 2, s->members};
+  s->types[5] = (DebugType){DT_STRUCT, "Pair", 6, 48, 0, 0, NULL, 1, s->members + 4};
+  s->image.n_debug_types = 6, s->image.debug_types = s->types;
+  s->symbol_types[0] = 2;
+  s->ranges[0] = (DebugRange){SAMPLE_CODE_AT, SAMPLE_CODE_AT + 4, PLACE_REGISTER, 4};
+  s->ranges[1] = (DebugRange){SAMPLE_CODE_AT + 4, SAMPLE_CODE_AT + 8, PLACE_FRAME, 2};
+  s->locals[0] = (DebugLocal){"n", 3, true, 0, 9, IMAGE_NO_INLINE, 2, s->ranges};
+  s->locals[1] = (DebugLocal){"m", 5, false, 1, 10, 1, 1, s->ranges};
+  s->functions[0] = (DebugFunction){1, 6, true, 2, s->locals};
+  for (unsigned i = 0; i < SAMPLE_CLASSES; i++) {
+    if (i == 2)
+      continue;
+    s->classes[i].n_symbol_types = 2, s->classes[i].symbol_types = s->symbol_types;
+    s->classes[i].n_functions = 1, s->classes[i].functions = s->functions;
+  }
+}
+
 static void sample_tiles(Sample *s)
 {
   for (unsigned i = 0; i < SAMPLE_TILES; i++) {
@@ -214,6 +249,7 @@ static void sample_make(Sample *s)
   };
   sample_colors(s);
   sample_exports(s);
+  sample_debug(s);
   sample_tiles(s);
 }
 

@@ -286,7 +286,7 @@ def test_dump_shows_the_end_of_a_run(tmp_path, engine):
     image = program(tmp_path, "hello-wavelet")
     out = harness.emu(image, engine, "--dump=0,0,2,1").out
     assert out.count("main thread is idle") == 2
-    assert re.search(r"received: u32\n +0x\w+: 2a00 0000\n", out)
+    assert "\n  received: u32 = 42\n" in out
 
 
 MISTAKES = (

@@ -1,7 +1,8 @@
 /* emu/explain: why a run has ended as it did: findings with the place and the other side, and the
  * waits on a stopped engine with their causes.
  *
- * Reading order: report, fault, deadlock.h, deadlock_wait, deadlock, deadlock_text.
+ * Reading order: report, values, variables, fault, deadlock.h, deadlock_wait, deadlock,
+ * deadlock_text.
  */
 #ifndef EMU_EXPLAIN_H
 #define EMU_EXPLAIN_H
@@ -54,6 +55,35 @@ typedef struct {
   QueueUse use;
 } Origin;
 bool report_origin(Report *report, uint32_t tile, Port port, unsigned color, Origin *origin);
+
+/* ---- values.c: elements as text --------------------------------------------------------- */
+
+/* An element's bits as text: integers in decimal, floats as the shortest text that gives the
+ * same bits back. */
+void element_format(char element_class, unsigned bytes, Fp16Format fp16, uint64_t bits,
+                       char text[32]);
+/* The bits of a value written by a user; false if it is no value of the type. */
+bool element_parse(const char *text, size_t length, char element_class, unsigned bytes,
+                      Fp16Format fp16, uint64_t *bits);
+/* "f32", "i16", "bool" ... */
+const char *element_type_name(char element_class, unsigned bytes, Fp16Format fp16);
+
+/* ---- variables.c: variables as text ---------------------------------------------------------- */
+
+/* What the text of a value depends on, besides its type and its bytes. */
+typedef struct {
+  const Image *image;
+  const ImageClass *cls;        /* NULL: pointers have no names */
+  uint32_t most_elements;       /* of an array that are shown */
+} ValueStyle;
+/* The bytes of a value as CSL would write it: `4`, `{ .a = 1, .b = red }`, `{ 0 <12 times>, 1 }`.
+ * `bytes` has at least the type's. */
+void variable_print(const ValueStyle *style, const DebugType *type, const uint8_t *bytes,
+                    FILE *out);
+/* The type of a class' symbol; NULL: not known. */
+/* By its name with or without that of its module; NULL: there is none. */
+const ImageSymbol *class_symbol(const ImageClass *cls, const char *name);
+const DebugType *variable_type(const Image *image, const ImageClass *cls, uint32_t symbol);
 
 /* ---- fault.c: findings as text --------------------------------------------------------------- */
 

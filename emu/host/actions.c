@@ -1,5 +1,6 @@
 /* Host actions of the command line. They are checked against the program before anything runs, so
  * that a misspelt name does not cost a simulation. */
+#include "emu/explain/explain.h"
 #include "emu/host/host.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@ typedef struct {
   WseTransfer region;
   uint32_t elements;            /* of each tile, in its line of the array */
   bool own_extent;              /* a tile whose array is shorter takes part with its own length */
+  const char *variable;         /* print: of the tiles' programs; NULL: an exported symbol */
   const char *file;             /* .npy; NULL: `words` */
   uint32_t *words;              /* h2d: row-major over tiles; stb_ds */
   uint32_t args[MAX_LAUNCH_PARAMS], n_args;
@@ -204,10 +206,11 @@ static bool parse_values(Parse *p, const char *text)
   for (const char *at = text;;) {
     size_t length = strcspn(at, ",");
     uint64_t bits;
-    if (!host_parse_value(at, length, export->element_class, export->element_bytes, p->image->fp16,
+    if (!element_parse(at, length, export->element_class, export->element_bytes, p->image->fp16,
                           &bits)) {
       diag_value_bad(p->diags, HOST_NOWHERE, arena_copy_text(session_arena(p->session), at, length),
-                     host_type_name(export->element_class, export->element_bytes, p->image->fp16));
+                     element_type_name(export->element_class, export->element_bytes,
+                                       p->image->fp16));
       session_usage(p->session);
       return false;
     }
@@ -368,11 +371,50 @@ static bool parse_d2h(Parse *p)
   return true;
 }
 
+static bool is_exported(const Image *image, const char *name)
+{
+  for (uint32_t i = 0; i < image->n_exports; i++)
+    if (strcmp(image->exports[i].name, name) == 0)
+      return true;
+  return false;
+}
+
+/* A variable of the tile that has a type; NULL: it has none of this name. */
+static const ImageSymbol *find_variable(const HostSession *s, uint32_t tile, const char *name)
+{
+  const ClassCode *cls = program_class(session_program(s), tile);
+  const ImageSymbol *symbol = cls ? class_symbol(cls->image, name) : NULL;
+  return symbol && variable_type(session_image(s), cls->image,
+                                 (uint32_t)(symbol - cls->image->symbols))
+             ? symbol : NULL;
+}
+
+/* A name that is not exported may be a variable of a program, printed by its type. */
+static bool parse_variable(Parse *p, const Pieces *pieces, bool *found)
+{
+  const Program *program = session_program(p->session);
+  *found = false;
+  if (pieces->count || is_exported(p->image, pieces->name))
+    return true;
+  if (!set_region(p, pieces->region, print_form))
+    return false;
+  uint32_t tile;
+  HostTiles tiles = host_tiles(&p->action->region);
+  while (!*found && host_tiles_next(&tiles, program, &tile))
+    *found = find_variable(p->session, tile, pieces->name) != NULL;
+  if (*found)
+    p->action->variable = pieces->name;
+  return true;
+}
+
 static bool parse_print(Parse *p)
 {
   Pieces pieces = split_text(p);
+  bool is_variable;
   if (pieces.rest)
     return bad_syntax(p, print_form);
+  if (!parse_variable(p, &pieces, &is_variable) || is_variable)
+    return is_variable;
   return find_export(p, pieces.name, false) && set_region(p, pieces.region, print_form) &&
          some_tile_has(p) && known_extent(p, pieces.count, print_form);
 }
@@ -385,13 +427,13 @@ static bool parse_argument(Parse *p, const char *text, size_t length)
   if (i >= export->n_params)
     return true;                 /* counted only: the caller says how many there may be */
   uint64_t bits;
-  if (host_parse_value(text, length, export->param_class[i], export->param_bytes[i],
+  if (element_parse(text, length, export->param_class[i], export->param_bytes[i],
                        p->image->fp16, &bits)) {
     a->args[i] = (uint32_t)bits;
     return true;
   }
   diag_value_bad(p->diags, HOST_NOWHERE, arena_copy_text(session_arena(p->session), text, length),
-                 host_type_name(export->param_class[i], export->param_bytes[i], p->image->fp16));
+                 element_type_name(export->param_class[i], export->param_bytes[i], p->image->fp16));
   session_usage(p->session);
   return false;
 }
@@ -463,9 +505,28 @@ static WseStatus print_tile(HostSession *s, const ActionStep *a, uint32_t tile, 
     uint64_t bits = 0;
     for (unsigned k = 0; k < width; k++)
       bits |= (uint64_t)bytes[i * width + k] << BITS_OF_BYTE * k;
-    host_format_value(export->element_class, width, image->fp16, bits, text);
+    element_format(export->element_class, width, image->fp16, bits, text);
     fprintf(out, " %s", text);
   }
+  fputc('\n', out);
+  return WSE_OK;
+}
+
+static WseStatus print_variable(HostSession *s, const ActionStep *a, uint32_t tile, FILE *out)
+{
+  const Program *program = session_program(s);
+  const ImageSymbol *symbol = find_variable(s, tile, a->variable);
+  if (!symbol)
+    return WSE_OK;
+  const ImageClass *cls = program_class(program, tile)->image;
+  const DebugType *type = variable_type(program->image, cls, (uint32_t)(symbol - cls->symbols));
+  uint8_t bytes[PE_MEM_BYTES];
+  size_t size;
+  WseStatus status = session_read_symbol(s, tile, symbol->name, bytes, sizeof bytes, &size);
+  if (status != WSE_OK)
+    return status;
+  fprintf(out, "%s@%u,%u: ", a->variable, program_x(program, tile), program_y(program, tile));
+  variable_print(&(ValueStyle){program->image, cls, PE_MEM_BYTES}, type, bytes, out);
   fputc('\n', out);
   return WSE_OK;
 }
@@ -476,7 +537,9 @@ static WseStatus do_print(HostSession *s, const ActionStep *a, FILE *out)
   WseStatus status = WSE_OK;
   HostTiles tiles = host_tiles(&a->region);
   while (status == WSE_OK && host_tiles_next(&tiles, session_program(s), &tile))
-    if (session_binding(s, tile, a->export_index))
+    if (a->variable)
+      status = print_variable(s, a, tile, out);
+    else if (session_binding(s, tile, a->export_index))
       status = print_tile(s, a, tile, out);
   return status;
 }

@@ -5,7 +5,7 @@
  * docs/host-protocol.md describes its messages to the tiles.
  *
  * Reading order: session_state, session_step, operations and transfer (the way of words), session,
- * collect (statistics), observers, npy, values, options, outputs, actions (the command line),
+ * collect (statistics), observers, npy, options, outputs, actions (the command line),
  * libwse.
  */
 #ifndef HOST_H
@@ -217,18 +217,6 @@ bool npy_parse(const uint8_t *file, size_t size, NpyArray *array, char *why, siz
 void npy_free(NpyArray *array);
 /* `array->count` is ignored; false with errno set. */
 bool npy_write(const char *path, const NpyArray *array);
-
-/* ---- values.c: elements as text --------------------------------------------------------- */
-
-/* An element's bits as text: integers in decimal, floats as the shortest text that gives the
- * same bits back. */
-void host_format_value(char element_class, unsigned bytes, Fp16Format fp16, uint64_t bits,
-                       char text[32]);
-/* The bits of a value written by a user; false if it is no value of the type. */
-bool host_parse_value(const char *text, size_t length, char element_class, unsigned bytes,
-                      Fp16Format fp16, uint64_t *bits);
-/* "f32", "i16", "bool" ... */
-const char *host_type_name(char element_class, unsigned bytes, Fp16Format fp16);
 
 /* ---- options.c: the command line -------------------------------------------------------- */
 

@@ -185,24 +185,11 @@ bool session_poke(HostSession *s, uint32_t tile, const ImageBinding *binding, ui
          s->ops->mem_write(s->engine, tile, address, from, bytes);
 }
 
-static const ImageSymbol *find_symbol(const ImageClass *cls, const char *name)
-{
-  const ImageSymbol *found = NULL;
-  for (uint32_t i = 0; i < cls->n_symbols; i++) {
-    const char *full = cls->symbols[i].name, *dot = strrchr(full, '.');
-    if (strcmp(full, name) == 0)
-      return &cls->symbols[i];
-    if (dot && strcmp(dot + 1, name) == 0 && !found)
-      found = &cls->symbols[i];
-  }
-  return found;
-}
-
 WseStatus session_read_symbol(HostSession *s, uint32_t tile, const char *name, void *bytes,
                               size_t capacity, size_t *size)
 {
   const ClassCode *cls = program_class(s->program, tile);
-  const ImageSymbol *symbol = cls ? find_symbol(cls->image, name) : NULL;
+  const ImageSymbol *symbol = cls ? class_symbol(cls->image, name) : NULL;
   if (!symbol) {
     diag_symbol_not_in_tile(s->diags, HOST_NOWHERE, program_x(s->program, tile),
                             program_y(s->program, tile), name);

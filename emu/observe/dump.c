@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES_A_LINE = 16, WORDS_A_LINE = 8 };
+enum { BYTES_A_LINE = 16, WORDS_A_LINE = 8, MOST_ELEMENTS = 64 };
 
 static void print_threads(Report *r, uint32_t tile)
 {
@@ -143,6 +143,25 @@ static int by_address(const void *a, const void *b)
   return (x->address > y->address) - (x->address < y->address);
 }
 
+/* A variable with its value, or with its bytes if its type is not known. */
+static void print_variable(const Report *r, uint32_t tile, const ImageClass *cls,
+                           const ImageSymbol *symbol)
+{
+  const Image *image = r->program->image;
+  const DebugType *type = variable_type(image, cls, (uint32_t)(symbol - cls->symbols));
+  uint8_t bytes[PE_MEM_BYTES];
+  fprintf(r->out, "  %s: %s", symbol->name, symbol->type);
+  if (!type || type->kind == DT_OPAQUE || type->bytes > sizeof bytes ||
+      !r->engine->ops->mem_read(r->engine, tile, symbol->address, bytes, type->bytes)) {
+    fputc('\n', r->out);
+    print_bytes(r, tile, symbol->address, symbol->bytes);
+    return;
+  }
+  fputs(" = ", r->out);
+  variable_print(&(ValueStyle){image, cls, MOST_ELEMENTS}, type, bytes, r->out);
+  fputc('\n', r->out);
+}
+
 static void print_memory(Report *r, uint32_t tile)
 {
   const ImageClass *cls = program_class(r->program, tile)->image;
@@ -152,10 +171,8 @@ static void print_memory(Report *r, uint32_t tile)
     if (!cls->symbols[i].is_code && cls->symbols[i].bytes)
       symbols[n++] = &cls->symbols[i];
   qsort(symbols, n, sizeof *symbols, by_address);
-  for (size_t i = 0; i < n; i++) {
-    fprintf(r->out, "  %s: %s\n", symbols[i]->name, symbols[i]->type);
-    print_bytes(r, tile, symbols[i]->address, symbols[i]->bytes);
-  }
+  for (size_t i = 0; i < n; i++)
+    print_variable(r, tile, cls, symbols[i]);
   free(symbols);
   const Registers *regs = r->engine->ops->registers(r->engine, tile);
   uint32_t sp = regs ? regs->r[r->program->machine->sp_register] : cls->stack_top;

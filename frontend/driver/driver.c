@@ -151,7 +151,7 @@ static void optimise_classes(DriverRun *run)
 static bool generate_classes(DriverRun *run)
 {
   Session *s = &run->session;
-  CodegenOptions options = {.level = s->options->opt_level};
+  CodegenOptions options = {.level = s->options->opt_level, .debug = s->options->debug};
   bool ok = true;
   for (size_t i = 0; i < arrlenu(run->programs.classes); i++) {
     ProgramClass *class = &run->programs.classes[i];
@@ -204,6 +204,7 @@ static void session_open(Session *s, const Options *options, SourceMap *sources,
   s->names = strtable_create();
   s->diags = diags_create(sources);
   s->pool = pool_create(s->arena, s->names);
+  s->debug_types = debug_types_create(s->pool, s->arena);
   diags_set_context(s->diags, s->pool);
   diags_warnings_are_errors(s->diags, options->werror);
   s->builtins = builtin_table_create(s->arena, s->names);
@@ -222,6 +223,7 @@ static void session_close(Session *s)
       color_table_destroy(s->layout->colors);
   }
   files_close(s->files);
+  debug_types_destroy(s->debug_types);
   pool_destroy(s->pool);
   diags_destroy(s->diags);
   strtable_destroy(s->names);

@@ -47,7 +47,7 @@ static void print_help(void)
          "  OUT ending in .bin is one program image, else a folder for prog.bin and out.json.\n\n"
          "  -o OUT                        where the result goes\n"
          "  -O0, -O1, -O2                 optimisation level (default -O1)\n"
-         "  -g0                           accepted: line information costs nothing\n");
+         "  -g0                           no information about variables for debuggers\n");
 #define OPTION(id, name, argument, meta, help) printf("  --%-27s %s\n", name meta, help);
 #include "frontend/driver/options.def"
 }
@@ -263,6 +263,13 @@ static int set_level(Options *o, const char *text)
   return GO_ON;
 }
 
+/* -g0 leaves it out; every other -g is what happens anyway. */
+static int set_debug(Options *o, const char *text)
+{
+  o->debug = !text || strcmp(text, "0") != 0;
+  return GO_ON;
+}
+
 static int take_option(Cli *cli, int code, const char *arg)
 {
   Options *o = cli->options;
@@ -270,7 +277,7 @@ static int take_option(Cli *cli, int code, const char *arg)
   switch (code) {
   case OPT_OUTPUT: o->output = arg + (arg[0] == '='); return GO_ON;
   case OPT_LEVEL: return set_level(o, arg);
-  case OPT_DEBUG: return GO_ON;
+  case OPT_DEBUG: return set_debug(o, arg);
   case OPT_ARCH: return set_arch(o, arg);
   case OPT_FABRIC_DIMS:
     return set_pair("--fabric-dims", arg, 1, &o->fabric_width, &o->fabric_height);
@@ -337,6 +344,7 @@ static Options default_options(void)
     .arch = ARCH_WSE2,
     .fp16 = FP16_F16,
     .opt_level = 1,
+    .debug = true,
     .diag_format = DIAG_FORMAT_TEXT,
     .channels = 1,
     .max_inlined_iterations = OPTION_DEFAULT_MAX_INLINED,

@@ -124,6 +124,8 @@ void image_make(Session *session, const Programs *programs, Image *image)
   for (uint32_t i = 0; i < image->n_exports; i++)
     exports[i] = image_export(session, &l->exports[i]);
   image->exports = exports;
+  if (o->debug)
+    image->debug_types = debug_types_list(session->debug_types, &image->n_debug_types);
   fill_files(session, image);
   fill_params(session, image);
 }

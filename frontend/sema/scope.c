@@ -77,6 +77,42 @@ void scope_close(Sema *s, Scope scope)
   arrsetlen(s->own->leaves, scope.n_leaves);
 }
 
+/* The bits of a number known at compile time, as memory would have them; false: it is none. */
+static bool known_bits(const Sema *s, PoolId value, uint64_t *bits)
+{
+  PoolKey k = pool_key(s->pool, value);
+  if (type_ir(s->pool, k.type) == IRT_VOID)
+    return false;
+  if (k.kind == PK_INT)
+    *bits = value_int_bits(s->pool, value);
+  else if (k.kind == PK_FLOAT)
+    *bits = k.u.floating.bits;
+  else if (k.kind == PK_BOOL_VALUE)
+    *bits = pool_eq(value, POOL(TRUE));
+  else
+    return false;
+  return true;
+}
+
+/* Tells debuggers of a name that stands for something at run time, or for a number. */
+static void add_debug_local(Sema *s, Name name, Operand o)
+{
+  if (!s->session->options->debug || !sema_emits(s) || s->now.frame == NULL)
+    return;
+  IrLocal local = {.name = sema_text(s, name.text), .value = o.ir,
+                   .in_memory = o.kind == OPR_MEMORY,
+                   .is_param = s->now.frame->first_in_scope == s->now.frame->first_local};
+  local.is_known = o.kind == OPR_COMPTIME && known_bits(s, o.value, &local.bits);
+  bool is_place = (o.kind == OPR_RUNTIME || o.kind == OPR_MEMORY) && o.ir.raw && !o.is_global &&
+                  o.offset == 0 && pool_is_none(o.packed) &&
+                  type_bytes(s->pool, o.type) > 0;
+  if (!is_place && !local.is_known)
+    return;
+  local.type = debug_type_of(s->session->debug_types, o.type);
+  local.loc = ir_loc_add(s->ir, name.span, s->now.frame->inlined_at, s->now.frame->ir_name);
+  ir_local_add(s->ir, s->b.func, local);
+}
+
 bool scope_add(Sema *s, Name name, Operand o)
 {
   Local *locals = s->own->locals;
@@ -86,6 +122,7 @@ bool scope_add(Sema *s, Name name, Operand o)
       diag_declared_here(s->diags, locals[i].span, sema_text(s, name.text));
       return false;
     }
+  add_debug_local(s, name, o);
   o.name = name.text;
   Local local = {.name = name.text, .span = name.span, .o = o};
   arrput(s->own->locals, local);

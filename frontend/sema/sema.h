@@ -32,6 +32,7 @@ typedef struct {
   EmitKind emit;
   int opt_level;
   DiagFormat diag_format;
+  bool debug;                                /* information for debuggers: without -g0 */
   bool werror, fabric_warnings, time_report, verbose, out_routes;
   bool memcpy;
   uint32_t fabric_width, fabric_height;      /* 0: the rectangle */
@@ -379,6 +380,7 @@ struct Session {
   SourceMap *sources;
   Diags *diags;
   Pool *pool;
+  DebugTypes *debug_types;
   const Options *options;
   LayoutResult *layout;      /* finished layout, for the programs' analysis */
   SourceFiles *files;

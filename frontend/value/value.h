@@ -1,6 +1,6 @@
 /* Types and comptime values, interned in one pool, and what they look like in tile memory.
  *
- * Reading order: pool.c, type.c, value.c. */
+ * Reading order: pool.c, type.c, value.c, debug_type.c. */
 #ifndef FRONTEND_VALUE_H
 #define FRONTEND_VALUE_H
 
@@ -206,6 +206,15 @@ void value_wrap(mpz_t number, unsigned bits, bool is_signed);   /* to two's comp
 PoolId value_int_wrapped(Pool *pool, PoolId type, PoolId value);   /* the low bits of the number */
 uint64_t value_int_bits(const Pool *pool, PoolId value);     /* two's complement, low 64 bits */
 PoolId value_from_bits(Pool *pool, PoolId type, uint64_t bits);   /* low bits kept */
+
+/* ---- debug_type.c: types as debuggers see them -----------------------------------------------*/
+
+typedef struct DebugTypes DebugTypes;
+DebugTypes *debug_types_create(Pool *pool, Arena *arena);
+void debug_types_destroy(DebugTypes *types);
+/* The type's number in an image: 1 + its index in the list below. */
+uint32_t debug_type_of(DebugTypes *types, PoolId type);
+const DebugType *debug_types_list(const DebugTypes *types, uint32_t *n);   /* until destroyed */
 
 /* ---- diag.def: the messages of all rooms, which have types and values as arguments ----------- */
 

@@ -100,6 +100,7 @@ static void generate_func(Cg *cg, MFunc *mf)
   select_func(cg, mf);
   dsr_assign(cg, mf);
   mir_sweep(mf);
+  variables_mark(mf, cg->arena);
   regalloc_func(cg, mf);
   tidy_func(mf);
   frame_func(cg, mf);
@@ -225,6 +226,7 @@ static void free_func(MFunc *mf)
   arrfree(mf->code);
   arrfree(mf->vregs);
   arrfree(mf->slots);
+  arrfree(mf->homes);
   arrfree(mf->temps);
   arrfree(mf->callees);
   arrfree(mf->pointer_calls);

@@ -89,6 +89,8 @@ typedef struct {
   uint16_t uses, clobbers; /* physical registers beside the operands: calls and returns */
   MVec *vec;
   IrLocId loc;
+  const uint64_t *live;    /* a bit per MFunc.homes: it holds its variable before this instruction;
+                            * NULL: none of those in registers does */
 } MInsn;
 
 typedef struct { uint8_t slot; bool def, use; } MOperand;
@@ -111,6 +113,7 @@ typedef struct {
 typedef struct {
   uint32_t bytes, offset;
   bool of_bytes;           /* its elements may stand at odd addresses */
+  bool used;               /* set with the offset: the code refers to it */
 } FrameSlot;
 
 /* What a DSR is to hold: the descriptor at an address with some fields replaced.  Two equal ones
@@ -135,6 +138,18 @@ typedef struct {
   bool is_memory;          /* known to be no fabric descriptor */
 } DsrTemp;
 
+/* Where a variable of IrFunc.locals is, for debuggers. */
+typedef enum { HOME_REGISTER, HOME_SLOT, HOME_CONSTANT } HomeKind;
+typedef struct {
+  uint32_t local;
+  HomeKind kind;
+  Reg reg;
+  uint32_t slot;           /* of the frame */
+  bool spilled;            /* to the slot: it holds the variable where the register would */
+  bool is_address;         /* what stands there is the variable's address */
+  uint64_t bits;           /* HOME_CONSTANT */
+} VariableHome;
+
 /* Calls through a pointer may reach what has this signature. */
 typedef struct { IrType result; uint32_t n_params; const IrType *params; } Signature;
 
@@ -145,6 +160,7 @@ typedef struct {
   MInsn *code;             /* stb_ds array, like all arrays here */
   VReg *vregs;             /* of register FIRST_VREG + index */
   FrameSlot *slots;
+  VariableHome *homes;
   DsrTemp *temps;          /* [0] unused */
   uint32_t n_labels;
   uint32_t outgoing_bytes; /* stack arguments of its calls */
@@ -392,6 +408,17 @@ enum { ARG_REGISTERS = 6 };
 uint16_t regs_caller_saved(const Machine *machine);
 uint16_t regs_callee_saved(const Machine *machine);
 
+/* variables.c: where variables are, for debuggers.  Nothing of it changes the code. */
+void variables_find(Sel *s);
+/* Before allocation: which registers hold their variables where. */
+void variables_mark(MFunc *mf, Arena *arena);
+/* Follows the homes through a step of allocation. */
+void variables_rename(MFunc *mf, Reg (*rename)(void *context, Reg reg), void *context);
+/* The functions with their variables, for the image. `inlined` gives the number of the call that a
+ * location was inlined by, and false if no code of it is left. */
+typedef bool InlinedBy(void *context, uint32_t loc, uint32_t *number);
+void variables_emit(const Cg *cg, InlinedBy *inlined, void *context, ImageClass *image);
+
 void tidy_func(MFunc *mf);
 void frame_func(Cg *cg, MFunc *mf);
 /* Stack depth over the call graph; recursion counts once. */
@@ -405,6 +432,8 @@ uint32_t layout_symbol(const Cg *cg, SymKind sym, uint32_t index);
 /* A descriptor with its global's address added. */
 void layout_desc_words(const Cg *cg, const PoolDesc *desc, uint16_t words[12]);
 void layout_data(const Cg *cg, ImageClass *image);
+typedef struct { uint32_t file, line, column; } FilePlace;
+FilePlace file_place(const Cg *cg, Span span);     /* zeros: not known */
 void emit_module(Cg *cg, ImageClass *image);
 
 #endif

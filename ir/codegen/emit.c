@@ -83,9 +83,7 @@ typedef struct {
   uint32_t last_loc;
 } Emitter;
 
-typedef struct { uint32_t file, line, column; } FilePlace;
-
-static FilePlace file_place(const Cg *cg, Span span)
+FilePlace file_place(const Cg *cg, Span span)
 {
   if (span.off == 0 || !cg->sources)
     return (FilePlace){0, 0, 0};
@@ -110,6 +108,22 @@ static uint32_t inline_entry(Emitter *e, uint32_t loc)
   arrput(e->inlines, entry);
   arrput(e->keys, key);
   return (uint32_t)arrlenu(e->inlines) - 1;
+}
+
+/* Finds the entry, if code has made one. */
+static bool find_inline(void *context, uint32_t loc, uint32_t *number)
+{
+  const Emitter *e = context;
+  const IrLoc *l = &e->cg->work->locs[loc];
+  *number = IMAGE_NO_INLINE;
+  if (ir_loc_is_none(l->inlined_at))
+    return true;
+  for (size_t i = 0; i < arrlenu(e->keys); i++)
+    if (e->keys[i].parent == l->inlined_at.raw && e->keys[i].function == l->function) {
+      *number = (uint32_t)i;
+      return true;
+    }
+  return false;
 }
 
 static uint32_t inline_of(Emitter *e, uint32_t loc)
@@ -221,6 +235,20 @@ static void put_symbols(const Cg *cg, ImageClass *image)
   image->symbols = list;
 }
 
+/* The globals come first among the symbols. */
+static void put_symbol_types(const Cg *cg, ImageClass *image)
+{
+  const IrModule *m = cg->work;
+  if (!cg->options->debug)
+    return;
+  uint32_t *types = arena_many(cg->arena, uint32_t, image->n_symbols), n = 0;
+  for (uint32_t i = 0; i < m->n_globals; i++)
+    if (cg->globals[i].needed)
+      types[n++] = m->globals[i].debug_type;
+  image->n_symbol_types = image->n_symbols;
+  image->symbol_types = types;
+}
+
 /* Copies an stb_ds array into the arena and frees it. */
 #define KEEP(cg, field, count, type, array)                                                     \
   do {                                                                                          \
@@ -244,7 +272,10 @@ void emit_module(Cg *cg, ImageClass *image)
   KEEP(cg, image->inlines, image->n_inlines, ImageInline, e.inlines);
   KEEP(cg, image->vec_names, image->n_vec_names, ImageVecNames, e.names);
   KEEP(cg, image->accesses, image->n_accesses, ImageAccess, e.accesses);
+  put_symbols(cg, image);
+  put_symbol_types(cg, image);
+  if (cg->options->debug)
+    variables_emit(cg, find_inline, &e, image);
   arrfree(e.keys);
   free(e.labels);
-  put_symbols(cg, image);
 }

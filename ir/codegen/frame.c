@@ -23,6 +23,7 @@ static void place_slots(MFunc *mf)
   uint32_t at = mf->outgoing_bytes;
   for (size_t i = 0; i < arrlenu(mf->slots); i++) {
     mf->slots[i].offset = at;
+    mf->slots[i].used = used[i];
     if (used[i])
       at += mf->slots[i].bytes;
   }

@@ -272,6 +272,11 @@ static void drop_joined_neighbours(Alloc *a)
   }
 }
 
+static Reg joined_reg(void *context, Reg reg)
+{
+  return find_alias(context, reg_id(reg) - FIRST_VREG) + FIRST_VREG;
+}
+
 /* Joined registers get one name; a copy between them is gone. */
 static void rename_operands(Alloc *a, uint32_t i)
 {
@@ -313,6 +318,7 @@ static void join_copies(Alloc *a)
     a->nodes[v].n_defs = 0;
   for (uint32_t i = 0; i < arrlenu(a->mf->code); i++)
     rename_operands(a, i);
+  variables_rename(a->mf, joined_reg, a);
 }
 
 /* ---- colouring ------------------------------------------------------------------------------ */
@@ -594,6 +600,20 @@ static void rewrite_insn(Spiller *sp, MInsn mi)
     arrput(sp->out, slot_access(sp, true, fresh, reg_id(stored) - FIRST_VREG, mi.loc));
 }
 
+/* The variables of spilled registers are in their slots, or constants that are made again. */
+static void move_variables(Spiller *sp)
+{
+  for (size_t i = 0; i < arrlenu(sp->a->mf->homes); i++) {
+    VariableHome *home = &sp->a->mf->homes[i];
+    if (home->kind != HOME_REGISTER || !is_spilled(sp, home->reg))
+      continue;
+    uint32_t v = reg_id(home->reg) - FIRST_VREG;
+    home->kind = HOME_SLOT;
+    home->spilled = true;
+    home->slot = sp->slot[v] ? (uint32_t)sp->slot[v] - 1 : IR_NO_ID;
+  }
+}
+
 /* A copy from or to a spilled register is the load or store itself. */
 static bool rewrite_copy(Spiller *sp, const MInsn *mi)
 {
@@ -621,11 +641,15 @@ static void spill_nodes(Alloc *a)
                   a->nodes[reg_id(mi->r[0]) - FIRST_VREG].maker == i + 1;
     if (mi->dead || remade)
       continue;
+    size_t first = arrlenu(sp.out);
     if (!rewrite_copy(&sp, mi))
       rewrite_insn(&sp, *mi);
+    for (size_t k = first; k < arrlenu(sp.out); k++)
+      sp.out[k].live = mi->live;
   }
   arrfree(a->mf->code);
   a->mf->code = sp.out;
+  move_variables(&sp);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -640,6 +664,13 @@ static Reg physical_reg(const Alloc *a, Reg r)
   Reg color = (Reg)node->color + (r & REG_HI ? 1 : 0);
   bool pair = class_of(a, reg_id(r) - FIRST_VREG) == CLASS_PAIR && !(r & (REG_LO | REG_HI));
   return pair ? reg_pair(color) : color;
+}
+
+static Reg colored_reg(void *context, Reg reg)
+{
+  const Alloc *a = context;
+  uint32_t v = reg_id(reg) - FIRST_VREG;
+  return a->nodes[v].color < 0 ? REG_NONE : physical_reg(a, reg);
 }
 
 static void assign_registers(Alloc *a)
@@ -659,6 +690,7 @@ static void assign_registers(Alloc *a)
     if ((mi->op == OP_mov || mi->op == OP_mov32) && mi->r[0] == mi->r[1])
       mi->dead = true;
   }
+  variables_rename(a->mf, colored_reg, a);
   if (!a->mf->ir->is_task)
     a->mf->saved = written & regs_callee_saved(a->cg->machine);
 }

@@ -612,6 +612,8 @@ void select_func(Cg *cg, MFunc *mf)
     select_block(&s, place);
   for (size_t i = arrlenu(s.reversed); i-- > 0;)
     arrput(mf->code, s.reversed[i]);
+  if (cg->options->debug)
+    variables_find(&s);
   arrfree(s.reversed);
   arrfree(s.scratch);
   arena_destroy(s.pass);

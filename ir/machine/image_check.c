@@ -578,6 +578,8 @@ const char *image_check(const Image *image, const CodeBlock *blocks, uint32_t n_
     k.block = class_block[i];
     check_class(&k);
   }
+  if (!k.reason)
+    k.reason = image_check_debug(image, scratch);
   const char *reason = k.reason ? arena_printf(arena, "%s", k.reason) : NULL;
   arena_destroy(scratch);
   return reason;

@@ -1,36 +1,6 @@
 /* The fields of an image, in file order; each function serves writer and reader. */
 #include "ir/machine/image_format.h"
 
-/* Bytes that an element with empty lists takes. */
-#define LEAST_BYTES(least, T, code)            \
-  do {                                         \
-    Codec measure_ = {.mode = CODEC_MEASURE};  \
-    T empty_ = {0};                            \
-    code(&measure_, &empty_);                  \
-    (least) = measure_.measured;               \
-  } while (0)
-
-/* A counted list of T: count, then the elements by `code`. */
-#define CODE_LIST(c, T, list, count, code, what)                                \
-  do {                                                                          \
-    size_t least_;                                                              \
-    LEAST_BYTES(least_, T, code);                                               \
-    code_count((c), &(count), least_, (what));                                  \
-    T *elements_ = (T *)(list);                                                 \
-    if ((c)->mode == CODEC_READ)                                                \
-      (list) = elements_ = (count) ? arena_many((c)->arena, T, (count)) : NULL; \
-    for (uint32_t i_ = 0; i_ < (count) && !(c)->reason; i_++)                   \
-      code((c), &elements_[i_]);                                                \
-  } while (0)
-
-#define CODE_ENUM(c, field, limit, what)      \
-  do {                                        \
-    uint32_t value_ = (uint32_t)(field);      \
-    code_enum((c), &value_, (limit), (what)); \
-    if ((c)->mode == CODEC_READ)              \
-      (field) = value_;                       \
-  } while (0)
-
 /* ---- program ----------------------------------------------------------------------------- */
 
 static void code_text(Codec *c, const char **text)

@@ -9,7 +9,7 @@
 
 enum {
   IMAGE_MAGIC_BYTES = 8,
-  IMAGE_VERSION = 3,
+  IMAGE_VERSION = 4,
   /* magic, version u32, section count u32, tables hash u64, file length u64, header CRC u32 over
    * all header bytes but itself, zero u32; then the section table */
   IMAGE_AT_VERSION = 8, IMAGE_AT_COUNT = 12, IMAGE_AT_HASH = 16, IMAGE_AT_LENGTH = 24,
@@ -32,7 +32,8 @@ extern const char image_magic[IMAGE_MAGIC_BYTES];
   SECTION(COLOR_GRID, "color grid", "grid: color set of each tile")                          \
   SECTION(BLOB_GRID, "blob grid", "grid: own data of each tile, 0 follows, else 1 + offset") \
   SECTION(BLOBS, "blobs", "own data of tiles")                                               \
-  SECTION(EXPORTS, "exports", "names the host can use")
+  SECTION(EXPORTS, "exports", "names the host can use")                                      \
+  SECTION(DEBUG, "debug", "types, and those of the variables; nothing with -g0")
 
 typedef enum {
 #define SECTION(id, name, what) SECTION_##id,
@@ -98,6 +99,37 @@ void codec_finish(Codec *c);   /* READ: nothing may be left */
 uint64_t load_le(const uint8_t *at, unsigned bytes);
 void store_le(uint8_t *at, uint64_t value, unsigned bytes);
 
+/* For lists of fields. */
+/* Bytes that an element with empty lists takes. */
+#define LEAST_BYTES(least, T, code)            \
+  do {                                         \
+    Codec measure_ = {.mode = CODEC_MEASURE};  \
+    T empty_ = {0};                            \
+    code(&measure_, &empty_);                  \
+    (least) = measure_.measured;               \
+  } while (0)
+
+/* A counted list of T: count, then the elements by `code`. */
+#define CODE_LIST(c, T, list, count, code, what)                                \
+  do {                                                                          \
+    size_t least_;                                                              \
+    LEAST_BYTES(least_, T, code);                                               \
+    code_count((c), &(count), least_, (what));                                  \
+    T *elements_ = (T *)(list);                                                 \
+    if ((c)->mode == CODEC_READ)                                                \
+      (list) = elements_ = (count) ? arena_many((c)->arena, T, (count)) : NULL; \
+    for (uint32_t i_ = 0; i_ < (count) && !(c)->reason; i_++)                   \
+      code((c), &elements_[i_]);                                                \
+  } while (0)
+
+#define CODE_ENUM(c, field, limit, what)      \
+  do {                                        \
+    uint32_t value_ = (uint32_t)(field);      \
+    code_enum((c), &value_, (limit), (what)); \
+    if ((c)->mode == CODEC_READ)              \
+      (field) = value_;                       \
+  } while (0)
+
 /* image_fields.c: the sections that are lists of structs */
 void code_program(Codec *c, Image *image);
 void code_blocks(Codec *c, CodeBlock **blocks, uint32_t *n_blocks);
@@ -105,6 +137,10 @@ void code_classes(Codec *c, Image *image);
 void code_color_configs(Codec *c, Image *image);
 void code_color_sets(Codec *c, Image *image);
 void code_exports(Codec *c, Image *image);
+
+/* image_debug.c: what debuggers know of the variables, and its conditions: the reason, or NULL */
+void code_debug(Codec *c, Image *image);
+const char *image_check_debug(const Image *image, Arena *arena);
 
 /* image_grid.c: a value for each tile, packed */
 void grid_write(Codec *c, const uint64_t *values, size_t count, size_t row);

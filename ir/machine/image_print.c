@@ -50,6 +50,36 @@ static void print_names(const ImageClass *class, FILE *out)
             class->symbols[i].name, class->symbols[i].type);
 }
 
+static void print_place(const DebugRange *range, FILE *out)
+{
+  static const char *const forms[] = {
+    [PLACE_REGISTER] = "r%" PRIu64, [PLACE_FRAME] = "sp+%" PRIu64,
+    [PLACE_AT_REGISTER] = "[r%" PRIu64 "]",
+    [PLACE_AT_FRAME] = "[sp+%" PRIu64 "]", [PLACE_CONSTANT] = "= 0x%" PRIx64,
+  };
+  fprintf(out, " 0x%04x..0x%04x ", range->first, range->end);
+  fprintf(out, forms[range->place], range->value);
+}
+
+static void print_functions(const Image *image, const ImageClass *class, FILE *out)
+{
+  for (uint32_t i = 0; i < class->n_functions; i++) {
+    const DebugFunction *f = &class->functions[i];
+    fprintf(out, "  %s %s, frame of %u bytes\n", f->is_task ? "task" : "function",
+            class->symbols[f->symbol].name, f->frame_bytes);
+    for (uint32_t k = 0; k < f->n_locals; k++) {
+      const DebugLocal *local = &f->locals[k];
+      fprintf(out, "    %s %s: %s, line %u%s%s:", local->is_param ? "parameter" : "local",
+              local->name, image_debug_type(image, local->type)->name, local->line,
+              local->inlined == IMAGE_NO_INLINE ? "" : ", inlined ",
+              local->inlined == IMAGE_NO_INLINE ? "" : class->inlines[local->inlined].function);
+      for (uint32_t r = 0; r < local->n_ranges; r++)
+        print_place(&local->ranges[r], out);
+      fputc('\n', out);
+    }
+  }
+}
+
 static void print_classes(const Image *image, FILE *out)
 {
   size_t n_tiles = (size_t)image->width * image->height;
@@ -64,6 +94,7 @@ static void print_classes(const Image *image, FILE *out)
     fprintf(out, "class %u: %s, %zu tiles\n", i, image->classes[i].source, tiles[i]);
     print_memory(&image->classes[i], out);
     print_names(&image->classes[i], out);
+    print_functions(image, &image->classes[i], out);
   }
   if (tiles[image->n_classes])
     fprintf(out, "without code: %zu tiles\n", tiles[image->n_classes]);

@@ -278,6 +278,7 @@ static void read_sections(Reading *r)
   read_fields(r, SECTION_COLOR_CONFIGS, code_color_configs);
   read_fields(r, SECTION_COLOR_SETS, code_color_sets);
   read_fields(r, SECTION_EXPORTS, code_exports);
+  read_fields(r, SECTION_DEBUG, code_debug);
   if (r->reason)
     return;
   r->values = base_malloc(n_tiles(r->image) * sizeof *r->values);

@@ -151,6 +151,7 @@ static void write_sections(const Image *image, Sections *sections)
                image->tile_blob_bytes);
       break;
     case SECTION_EXPORTS: code_exports(&c, fields); break;
+    case SECTION_DEBUG: code_debug(&c, fields); break;
     case SECTION_STRINGS: case SECTION_COUNT: default: break;
     }
     sections->bytes[kind] = c.out;

@@ -341,6 +341,66 @@ typedef struct { uint16_t pc; const char *dest, *src0, *src1; } ImageVecNames;
 /* The object that the address of a scalar load or store was made from, for checks: a symbol. */
 typedef struct { uint16_t pc; uint32_t symbol; } ImageAccess;
 
+/* What a variable holds: section `debug`.  Types stand in one list of the image and refer to each
+ * other by 1 + index, always to earlier ones, so that none contains itself. */
+typedef enum {
+  DT_OPAQUE,                  /* nothing is known but its size */
+  DT_BOOL, DT_SIGNED, DT_UNSIGNED, DT_FLOAT16, DT_FLOAT32, DT_ENUM, DT_ARRAY, DT_POINTER,
+  DT_STRUCT, DT_UNION,
+  DT_PACKED,                  /* struct or union: an integer, of which a field takes some bits */
+  DT_DESCRIPTOR, DT_KIND_COUNT
+} DebugKind;
+enum { DEBUG_NO_TYPE = 0, DEBUG_MAX_DIMS = 16 };
+typedef struct {
+  const char *name;           /* "" in tuples */
+  uint32_t type;              /* of a field */
+  uint32_t bit;               /* where a field starts, counted from the first byte's low bit */
+  uint64_t value;             /* of a name of an enum: its bits */
+} DebugMember;
+typedef struct {
+  DebugKind kind;
+  const char *name;           /* as CSL prints it */
+  uint32_t bytes;             /* in memory */
+  uint32_t bits;              /* of the value; a field of a packed type takes no more */
+  uint32_t of;                /* element, pointee, or the integer of an enum; DEBUG_NO_TYPE */
+  uint32_t n_dims;
+  const uint32_t *dims;       /* arrays, row-major */
+  uint32_t n_members;
+  const DebugMember *members;
+} DebugType;
+/* Where a local variable is while the pc is from `first` on and before `end`.  `value` is what the
+ * place says. */
+typedef enum {
+  PLACE_REGISTER,             /* register number; the even one of a pair for 32 bits */
+  PLACE_FRAME,                /* bytes above the stack pointer of the function's body */
+  PLACE_AT_REGISTER,          /* the register has its address */
+  PLACE_AT_FRAME,             /* that place of the frame has its address */
+  PLACE_CONSTANT,             /* its bits */
+  PLACE_KIND_COUNT
+} DebugPlace;
+typedef struct { uint16_t first, end; DebugPlace place; uint64_t value; } DebugRange;
+typedef struct {
+  const char *name;
+  uint32_t type;
+  bool is_param;
+  uint32_t file, line;        /* of its declaration */
+  uint32_t inlined;           /* call whose function it belongs to, or IMAGE_NO_INLINE */
+  uint32_t n_ranges;
+  const DebugRange *ranges;
+} DebugLocal;
+/* A function, by its symbol.  From behind its first instruction up to its `ret` the stack pointer
+ * is `frame_bytes` lower than at its call. */
+typedef struct {
+  uint32_t symbol;
+  uint16_t frame_bytes;
+  bool is_task;               /* no return address stands above its frame */
+  uint32_t n_locals;
+  const DebugLocal *locals;
+} DebugFunction;
+/* The type at 1 + index; NULL: none. */
+struct Image;
+const DebugType *image_debug_type(const struct Image *image, uint32_t type);
+
 /* Where an exported name stands in this class. */
 typedef struct {
   uint32_t export_index;
@@ -392,6 +452,10 @@ typedef struct {
   const char *queue_names[2][MAX_QUEUES];  /* input, output */
   uint16_t launch_args;       /* address of the block that launch arguments are written to */
   const char *source;         /* main file of the class */
+  uint32_t n_symbol_types;    /* as many as symbols, or 0: compiled with -g0 */
+  const uint32_t *symbol_types;   /* 1 + index of a debug type, DEBUG_NO_TYPE unknown */
+  uint32_t n_functions;
+  const DebugFunction *functions;
 } ImageClass;
 
 typedef enum { POP_NEVER, POP_ALWAYS, POP_ON_ADVANCE, POP_ON_ADVANCE_NOP } PopMode;
@@ -434,7 +498,7 @@ typedef struct {
 /* Ten times the release; from SDK_PACKS on fabric DSDs pack 16-bit elements by default. */
 typedef enum { SDK_1_4 = 14, SDK_2 = 20, SDK_PACKS = SDK_2 } Sdk;
 
-typedef struct {
+typedef struct Image {
   Arena *arena;
   Arch arch;
   Fp16Format fp16;
@@ -462,6 +526,8 @@ typedef struct {
   uint32_t n_params;                 /* --params, for out.json readers */
   const char *const *param_names;
   const char *const *param_values;
+  uint32_t n_debug_types;            /* 0: compiled with -g0 */
+  const DebugType *debug_types;
 } Image;
 enum { IMAGE_NO_CLASS = 0xffffffff };
 

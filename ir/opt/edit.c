@@ -43,6 +43,8 @@ void opt_replace_values(IrFunc *f, IrValue *map)
   for (uint32_t b = 0; b < f->n_blocks; b++)
     for (uint32_t i = 0; i < f->blocks[b].n_insns; i++)
       opt_each_operand(opt_insn(f, f->blocks[b].insns[i]), replace_operand, map);
+  for (uint32_t i = 0; i < f->n_locals; i++)
+    replace_operand(&f->locals[i].value, map);
 }
 
 void opt_sweep(IrFunc *f)

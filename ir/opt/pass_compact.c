@@ -40,6 +40,8 @@ static void renumber_references(IrFunc *f, Numbering *n)
     if (insn->op == IR_PARAM)
       insn->u.param.block.raw = n->blocks[insn->u.param.block.raw];
   }
+  for (uint32_t i = 0; i < f->n_locals; i++)
+    renumber_operand(&f->locals[i].value, n);
   for (uint32_t b = 0; b < f->n_blocks; b++) {
     uint32_t n_targets;
     IrTarget *targets = cfg_targets(f, b, &n_targets);

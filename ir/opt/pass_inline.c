@@ -215,6 +215,16 @@ static uint32_t split_after(IrModule *m, IrFuncId func, uint32_t block, uint32_t
   return after;
 }
 
+static void copy_locals(Copier *c)
+{
+  for (uint32_t i = 0; i < callee_of(c)->n_locals; i++) {
+    IrLocal local = callee_of(c)->locals[i];
+    local.loc = copy_loc(c, local.loc);
+    local.value = c->values[local.value.raw];
+    ir_local_add(c->m, c->into, local);
+  }
+}
+
 /* Returns the block that goes on after the call. */
 static uint32_t inline_call(Inliner *in, IrFuncId into, uint32_t block, uint32_t at, IrValue *map)
 {
@@ -235,6 +245,7 @@ static uint32_t inline_call(Inliner *in, IrFuncId into, uint32_t block, uint32_t
     copy_block_values(&c, b);
   for (uint32_t b = 0; b < callee->n_blocks; b++)
     copy_block_body(&c, b);
+  copy_locals(&c);
   IrBuilder jump = {.module = m, .func = into, .block = {block}, .loc = call.loc};
   ir_br(&jump, (IrBlockId){c.first_block}, NULL, 0);
   in->n_calls[call.u.func.raw]--;

@@ -22,6 +22,8 @@ typedef struct {
   bool *live, *gen, *kill;   /* [block * n_vars + variable] */
   IrValue *exit;             /* likewise: value when the block ends; raw 0: none */
   bool *has_param;           /* likewise */
+  IrValue *stored;           /* by variable: what is written last in the text */
+  uint32_t *n_stores;        /* by variable */
   IrValue *map;
   uint32_t cap_map;
 } Promoter;
@@ -213,11 +215,13 @@ static void rewrite_block(Promoter *p, uint32_t block)
       p->map[v.raw] = now[var];
       opt_insn(p->f, v)->dead = true;
     } else if (opt_insn(p->f, v)->op == IR_store) {
-      now[var] = resolve_value(p, opt_insn(p->f, v)->args[1]);
+      now[var] = p->stored[var] = resolve_value(p, opt_insn(p->f, v)->args[1]);
+      p->n_stores[var]++;
       opt_insn(p->f, v)->dead = true;
     } else {
       *opt_insn(p->f, v) = opt_make_const(p->type[var], 0, opt_insn(p->f, v)->loc);
-      now[var] = v;
+      now[var] = p->stored[var] = v;
+      p->n_stores[var]++;
     }
     i += p->f->blocks[block].n_insns - n_insns;   /* the entry may have got an undefined value */
   }
@@ -259,12 +263,29 @@ static void replace_known(IrValue *operand, void *context)
   *operand = resolve_value(context, *operand);
 }
 
+/* A variable that is written once is the value written; of others it is not known which value they
+ * are where. */
+static void place_locals(Promoter *p)
+{
+  for (uint32_t i = 0; i < p->f->n_locals; i++) {
+    IrLocal *local = &p->f->locals[i];
+    uint32_t var = local->value.raw < p->cap_map ? p->var_of[local->value.raw] : IR_NO_ID;
+    if (var != IR_NO_ID && local->in_memory) {
+      local->in_memory = false;
+      local->value = p->n_stores[var] == 1 ? p->stored[var] : IR_NO_VALUE;
+    }
+    replace_known(&local->value, p);
+  }
+}
+
 static void promote_vars(Promoter *p)
 {
   size_t n = (size_t)p->f->n_blocks * p->n_vars;
   p->exit = arena_many(p->arena, IrValue, n);
   p->has_param = arena_many(p->arena, bool, n);
   p->undefined = arena_many(p->arena, IrValue, p->n_vars);
+  p->stored = arena_many(p->arena, IrValue, p->n_vars);
+  p->n_stores = arena_many(p->arena, uint32_t, p->n_vars);
   find_live(p);
   /* Values that we make are followed by map lookups too: leave room for all of them. */
   p->cap_map = p->f->n_insns + (uint32_t)n + p->n_vars;
@@ -285,6 +306,7 @@ static void promote_vars(Promoter *p)
   for (uint32_t b = 0; b < p->f->n_blocks; b++)
     for (uint32_t i = 0; i < p->f->blocks[b].n_insns; i++)
       opt_each_operand(opt_insn(p->f, p->f->blocks[b].insns[i]), replace_known, p);
+  place_locals(p);
 }
 
 bool pass_mem2reg(Opt *opt, IrFunc *f)

@@ -111,6 +111,14 @@ static void settle_pending(Forwarder *w, const IrInsn *insn)
   w->n_pending = n;
 }
 
+/* An object that misses a store no longer holds the variable. */
+static void forget_locals(IrFunc *f, uint32_t object)
+{
+  for (uint32_t i = 0; i < f->n_locals; i++)
+    if (f->locals[i].value.raw == object)
+      f->locals[i].value = IR_NO_VALUE;
+}
+
 static void drop_overwritten(Forwarder *w, Address at, uint64_t bytes)
 {
   uint32_t n = 0;
@@ -119,10 +127,13 @@ static void drop_overwritten(Forwarder *w, Address at, uint64_t bytes)
     bool covered = p->at.base == at.base && p->at.object == at.object && at.offset_known &&
                    p->at.offset_known && at.offset <= p->at.offset &&
                    p->at.offset + (int64_t)p->bytes <= at.offset + (int64_t)bytes;
-    if (covered)
-      w->changed = opt_insn(w->f, p->store)->dead = true;
-    else
+    if (!covered) {
       w->pending[n++] = *p;
+      continue;
+    }
+    w->changed = opt_insn(w->f, p->store)->dead = true;
+    if (at.base == BASE_ALLOCA)
+      forget_locals(w->f, at.object);
   }
   w->n_pending = n;
 }
@@ -156,8 +167,10 @@ static void drop_at_return(Forwarder *w)
 {
   for (uint32_t i = 0; i < w->n_pending; i++) {
     const Pending *p = &w->pending[i];
-    if (p->at.base == BASE_ALLOCA && !w->exposed.allocas[p->at.object])
-      w->changed = opt_insn(w->f, p->store)->dead = true;
+    if (p->at.base != BASE_ALLOCA || w->exposed.allocas[p->at.object])
+      continue;
+    w->changed = opt_insn(w->f, p->store)->dead = true;
+    forget_locals(w->f, p->at.object);
   }
 }
 
@@ -243,8 +256,10 @@ static bool drop_unread(IrFunc *f, const bool *exposed, Arena *arena)
       if (insn->op != IR_store && insn->op != IR_zero && insn->op != IR_copy)
         continue;
       Address a = opt_address(f, insn->args[0]);
-      if (a.base == BASE_ALLOCA && !is_read[a.object] && !exposed[a.object])
-        changed = insn->dead = true;
+      if (a.base != BASE_ALLOCA || is_read[a.object] || exposed[a.object])
+        continue;
+      changed = insn->dead = true;
+      forget_locals(f, a.object);
     }
   return changed;
 }

@@ -10,13 +10,14 @@
 
 #include <cmocka.h>
 
+#include "emu/explain/explain.h"
 #include "emu/host/host.h"
 #include "tests/image_sample.h"
 
 static void expect_text(char element_class, unsigned bytes, uint64_t bits, const char *expected)
 {
   char text[32];
-  host_format_value(element_class, bytes, FP16_F16, bits, text);
+  element_format(element_class, bytes, FP16_F16, bits, text);
   assert_string_equal(text, expected);
 }
 
@@ -52,16 +53,16 @@ static void floats_survive_text(void **state)
       double value = fp16_to_double((Fp16Format)format, (uint16_t)i);
       if (value != value)
         continue;
-      host_format_value('f', 2, (Fp16Format)format, i, text);
-      assert_true(host_parse_value(text, strlen(text), 'f', 2, (Fp16Format)format, &bits));
+      element_format('f', 2, (Fp16Format)format, i, text);
+      assert_true(element_parse(text, strlen(text), 'f', 2, (Fp16Format)format, &bits));
       assert_int_equal(bits, i);
     }
   }
   for (uint32_t i = 0; i < 0xff000000; i += 1000003) {
     if (fp32_to_double(i) != fp32_to_double(i))
       continue;
-    host_format_value('f', 4, FP16_F16, i, text);
-    assert_true(host_parse_value(text, strlen(text), 'f', 4, FP16_F16, &bits));
+    element_format('f', 4, FP16_F16, i, text);
+    assert_true(element_parse(text, strlen(text), 'f', 4, FP16_F16, &bits));
     assert_int_equal(bits, i);
   }
 }
@@ -69,7 +70,7 @@ static void floats_survive_text(void **state)
 static bool parses(const char *text, char element_class, unsigned bytes)
 {
   uint64_t bits;
-  return host_parse_value(text, strlen(text), element_class, bytes, FP16_F16, &bits);
+  return element_parse(text, strlen(text), element_class, bytes, FP16_F16, &bits);
 }
 
 static void values_are_checked(void **state)

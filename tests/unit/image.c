@@ -162,8 +162,51 @@ static void same_export(const ImageExport *a, const ImageExport *b)
   assert_memory_equal(a->param_class, b->param_class, sizeof a->param_class);
 }
 
+static void same_number(const uint32_t *a, const uint32_t *b)
+{
+  assert_int_equal(*a, *b);
+}
+
+static void same_member(const DebugMember *a, const DebugMember *b)
+{
+  SAME_TEXT(name), SAME(type), SAME(bit), SAME(value);
+}
+
+static void same_type(const DebugType *a, const DebugType *b)
+{
+  SAME(kind), SAME_TEXT(name), SAME(bytes), SAME(bits), SAME(of);
+  EACH(uint32_t, dims, n_dims, same_number);
+  EACH(DebugMember, members, n_members, same_member);
+}
+
+static void same_range(const DebugRange *a, const DebugRange *b)
+{
+  SAME(first), SAME(end), SAME(place), SAME(value);
+}
+
+static void same_local(const DebugLocal *a, const DebugLocal *b)
+{
+  SAME_TEXT(name), SAME(type), SAME(is_param), SAME(file), SAME(line), SAME(inlined);
+  EACH(DebugRange, ranges, n_ranges, same_range);
+}
+
+static void same_function(const DebugFunction *a, const DebugFunction *b)
+{
+  SAME(symbol), SAME(frame_bytes), SAME(is_task);
+  EACH(DebugLocal, locals, n_locals, same_local);
+}
+
+static void same_debug(const ImageClass *a, const ImageClass *b)
+{
+  EACH(uint32_t, symbol_types, n_symbol_types, same_number);
+  EACH(DebugFunction, functions, n_functions, same_function);
+}
+
 static void same_image(const Image *a, const Image *b)
 {
+  EACH(DebugType, debug_types, n_debug_types, same_type);
+  EACH(ImageClass, classes, n_classes, same_debug);
+
   SAME(arch), SAME(fp16), SAME(sdk), SAME(memcpy), SAME(channels), SAME(width), SAME(height);
   SAME(fabric_width), SAME(fabric_height), SAME(offset_x), SAME(offset_y);
   EACH(ImageClass, classes, n_classes, same_class);
@@ -470,6 +513,28 @@ static const char *spoil(Sample *s, unsigned number)
   case 80:   /* bound to another color, which is enough on the wse2 only */
     image->arch = ARCH_WSE3, s->tasks[0].id = 3, c->data_queue[4] = 2;
     return "color 4 arrives in input queue 2, which is not bound to it";
+  case 81: s->types[1].of = 2; return "type 1 refers to a type behind it";
+  case 82: s->types[1].n_dims = 0; return "type 1 is an array without elements or dimensions";
+  case 83: s->dims[0] = UINT32_MAX; return "type 1 is an array that is too large";
+  case 84: s->dims[0] = 3; return "type 1 is an array of another size than its elements";
+  case 85: s->types[3].bits = 9; return "type 3 has more bits than bytes";
+  case 86: s->types[4].of = 1; return "type 4 is an enum without an integer";
+  case 87: s->types[0].bits = 16; return "type 0 is a float of another size";
+  case 88: s->members[4].type = 6; return "type 5 has a field without a type before it";
+  case 89: s->members[4].bit = 40; return "type 5 has a field outside itself";
+  case 90: s->members[4].bit = 3; return "type 5 has a field that starts inside a byte";
+  case 91: c->n_symbol_types = 1; return "class 0 has not as many types as symbols";
+  case 92: s->symbol_types[1] = 7; return "has a symbol with a type that does not exist";
+  case 93: s->symbol_types[1] = 2; return "has a symbol that is smaller than its type";
+  case 94: s->functions[0].symbol = 0; return "has a function that is no symbol of code";
+  case 95: s->locals[1].type = 7; return "has a local variable with a type that does not exist";
+  case 96: s->locals[1].file = 2; return "has a local variable of a file that does not exist";
+  case 97: s->locals[1].inlined = 2; return "has a local variable of a call that does not exist";
+  case 98: s->ranges[1].end = SAMPLE_CODE_AT; return "has a local variable with an empty place";
+  case 99: s->ranges[0].value = 16; return "in a register that does not exist";
+  case 100: s->ranges[1].value = PE_MEM_BYTES; return "has a local variable outside memory";
+  case 101: s->types[5].kind = DT_KIND_COUNT; return "kind of type";
+  case 102: s->ranges[0].place = PLACE_KIND_COUNT; return "kind of place";
   default: return NULL;
   }
 }

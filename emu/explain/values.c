@@ -1,5 +1,5 @@
 /* Elements as text and back. */
-#include "emu/host/host.h"
+#include "emu/explain/explain.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static void format_float(unsigned bytes, Fp16Format fp16, uint32_t bits, char te
   }
 }
 
-void host_format_value(char element_class, unsigned bytes, Fp16Format fp16, uint64_t bits,
+void element_format(char element_class, unsigned bytes, Fp16Format fp16, uint64_t bits,
                        char text[TEXT_BYTES])
 {
   unsigned unused = (unsigned)(sizeof bits - bytes) * BITS_OF_BYTE;
@@ -67,7 +67,7 @@ static bool parse_integer(const char *text, bool is_signed, unsigned bits, uint6
   return true;
 }
 
-bool host_parse_value(const char *text, size_t length, char element_class, unsigned bytes,
+bool element_parse(const char *text, size_t length, char element_class, unsigned bytes,
                       Fp16Format fp16, uint64_t *bits)
 {
   char copy[LONGEST_VALUE];
@@ -92,7 +92,7 @@ bool host_parse_value(const char *text, size_t length, char element_class, unsig
   return parse_integer(copy, element_class == 'i', bytes * BITS_OF_BYTE, bits);
 }
 
-const char *host_type_name(char element_class, unsigned bytes, Fp16Format fp16)
+const char *element_type_name(char element_class, unsigned bytes, Fp16Format fp16)
 {
   switch (element_class) {
   case 'f': return bytes == 2 ? fp16_name(fp16) : "f32";
