@@ -3,6 +3,7 @@
 
 #include <gmp.h>
 #include <jansson.h>
+#include <stb_ds.h>
 #include <stdlib.h>
 
 static void *gmp_realloc(void *old, size_t old_size, size_t size)
@@ -24,6 +25,23 @@ static void check_memory(void)
   json_set_alloc_funcs(base_malloc, free);
 }
 
+static int read_input(Options *options, Arena *arena)
+{
+  size_t length;
+  const char *why;
+  char *text = file_read_stream(stdin, FILE_TEXT_MAX_BYTES, &length, &why);
+  if (!text) {
+    fprintf(stderr, "cslc: error: cannot read standard input: %s\n", why);
+    return EXIT_FAILURE;
+  }
+  SourceOverlay input = {.path = "<stdin>", .text = arena_copy_text(arena, text, length),
+                         .length = length};
+  arrput(options->overlays, input);
+  options->input = input.path;
+  free(text);
+  return OPTIONS_GO_ON;
+}
+
 int main(int argc, char **argv)
 {
   check_memory();
@@ -31,6 +49,8 @@ int main(int argc, char **argv)
   Arena *arena = arena_create("command line");
   SourceMap *sources = source_map_create();
   int result = options_parse(&options, arena, sources, argc, argv);
+  if (result == OPTIONS_GO_ON && strcmp(options.input, "-") == 0)
+    result = read_input(&options, arena);
   if (result == OPTIONS_GO_ON)
     result = driver_run(&options, sources, WSE_SOURCE_STDLIB);
   options_free(&options);

@@ -185,6 +185,8 @@ static int compile_program(DriverRun *run)
     return EXIT_FAILURE;
   if (o->verbose)
     release_print(&run->session, stderr);
+  if (o->check)
+    return EXIT_SUCCESS;
   if (o->emit != EMIT_NONE)
     return emit_text(run, print_classes);
   if (o->out_routes)
@@ -212,7 +214,9 @@ static void session_open(Session *s, const Options *options, SourceMap *sources,
                         &(FilePlaces){.main_file = options->layout_json ? NULL : options->input,
                                       .source_stdlib = source_stdlib,
                                       .import_paths = options->import_paths,
-                                      .n_import_paths = arrlenu(options->import_paths)});
+                                      .n_import_paths = arrlenu(options->import_paths),
+                                      .overlays = options->overlays,
+                                      .n_overlays = arrlenu(options->overlays)});
 }
 
 static void session_close(Session *s)
@@ -230,6 +234,15 @@ static void session_close(Session *s)
   arena_destroy(s->arena);
 }
 
+/* Who checks the program of a tile by itself does not say what its parameters are: that they have
+ * no value is no mistake, and what depends on them stays unknown. */
+static void finish_check(Session *s)
+{
+  diags_show_all(s->diags);
+  if (s->layout && s->layout->ast && !s->layout->has_block && !arrlenu(s->options->params))
+    diags_drop(s->diags, "unbound_param");
+}
+
 int driver_run(const Options *options, SourceMap *sources, const char *source_stdlib)
 {
   DriverRun run = {0};
@@ -237,8 +250,10 @@ int driver_run(const Options *options, SourceMap *sources, const char *source_st
   session_open(s, options, sources, source_stdlib);
   run.started = base_seconds();
   int result = compile_program(&run);
-  if (result == EXIT_SUCCESS && diags_error_count(s->diags) > 0)
-    result = EXIT_FAILURE;
+  if (options->check)
+    finish_check(s);
+  if (options->check || diags_error_count(s->diags) > 0)
+    result = diags_error_count(s->diags) > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
   diags_flush(s->diags, stderr, options->diag_format);
   if (options->time_report)
     report_times(&run);

@@ -303,6 +303,7 @@ static int take_option(Cli *cli, int code, const char *arg)
   case OPT_FP16: return set_fp16(o, arg);
   case OPT_VERBOSE: case OPT_VERBOSE_SHORT: o->verbose = true; return GO_ON;
   case OPT_EMIT: return set_emit(o, arg);
+  case OPT_CHECK: o->check = true; return GO_ON;
   case OPT_LAYOUT_JSON: o->layout_json = arg; return GO_ON;
   case OPT_SDK: return set_sdk(o, arg);
   case OPT_DIAG_FORMAT: return set_diag_format(o, arg);
@@ -376,6 +377,10 @@ static int take_input(Options *o, char **argv, int argc, int first)
   bool to_stdout = o->emit != EMIT_NONE;
   if (o->output == NULL && !to_stdout)
     o->output = "out";
+  if (strcmp(o->input, "-") == 0 && !o->check)
+    return usage_error("standard input has no name for the output; - is for --check%s%s", "", "");
+  if (o->check && to_stdout)
+    return usage_error("--check and --emit exclude each other%s%s", "", "");
   if (o->output && o->output[0] == 0)
     return usage_error("-o needs a name%s%s", "", "");
   return GO_ON;
@@ -405,4 +410,5 @@ void options_free(Options *options)
   arrfree(options->sections);
   arrfree(options->colors);
   arrfree(options->import_paths);
+  arrfree(options->overlays);
 }

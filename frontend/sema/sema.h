@@ -33,7 +33,7 @@ typedef struct {
   int opt_level;
   DiagFormat diag_format;
   bool debug;                                /* information for debuggers: without -g0 */
-  bool werror, fabric_warnings, time_report, verbose, out_routes;
+  bool werror, fabric_warnings, time_report, verbose, out_routes, check;
   bool memcpy;
   uint32_t fabric_width, fabric_height;      /* 0: the rectangle */
   uint32_t offset_x, offset_y, channels, west_buf, east_buf;
@@ -42,6 +42,7 @@ typedef struct {
   OptionBinding *params, *colors;            /* stb_ds arrays */
   OptionSection *sections;
   const char **import_paths;                 /* stb_ds array */
+  SourceOverlay *overlays;                   /* stb_ds array */
 } Options;
 enum { OPTION_DEFAULT_STEPS = 200000000 };     /* comptime_step_limit */
 

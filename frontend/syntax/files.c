@@ -22,6 +22,8 @@ struct SourceFiles {
   ImportMap *by_import;        /* a layout names its files once per tile */
   const char *main_dir;
   const char **library_dirs;   /* stb_ds: standard library, import paths */
+  const SourceOverlay *overlays;
+  size_t n_overlays;
 };
 
 static bool is_file(const char *path)
@@ -69,10 +71,20 @@ bool files_has_library(SourceFiles *files, const char *name)
   return strchr(name, '/') == NULL && find_library(files, name) != NULL;
 }
 
+static const SourceOverlay *find_overlay(const SourceFiles *files, const char *path)
+{
+  for (size_t i = 0; i < files->n_overlays; i++)
+    if (strcmp(files->overlays[i].path, path) == 0)
+      return &files->overlays[i];
+  return NULL;
+}
+
 static const char *find_file(SourceFiles *files, const char *path, const Ast *importer)
 {
   Arena *arena = files->arena;
   size_t length = strlen(path);
+  if (!importer && find_overlay(files, path))
+    return path;
   if (length > 2 && path[0] == '<' && path[length - 1] == '>')
     return find_library(files, arena_copy_text(arena, path + 1, length - 2));
   if (path[0] == '/' || !importer)
@@ -165,6 +177,24 @@ const Span *files_signs(const SourceFiles *files)
   return files->signs;
 }
 
+/* The text of the file, or what stands for it; no file after reporting. */
+static FileId add_source(SourceFiles *files, const char *path, const char *real, Span at)
+{
+  const SourceOverlay *overlay = find_overlay(files, real);
+  if (overlay)
+    return source_add(files->sources, path, overlay->text, overlay->length);
+  size_t length;
+  const char *why;
+  char *text = file_read_text(path, FILE_TEXT_MAX_BYTES, &length, &why);
+  if (!text) {
+    diag_file_unreadable(files->diags, at, path, why);
+    return (FileId){0};
+  }
+  FileId file = source_add(files->sources, path, text, length);
+  free(text);
+  return file;
+}
+
 static Ast *import_file(SourceFiles *files, const char *path, const Ast *importer, Span at)
 {
   if (leaves_library(path)) {
@@ -182,15 +212,9 @@ static Ast *import_file(SourceFiles *files, const char *path, const Ast *importe
   ptrdiff_t known = hmgeti(files->by_path, key);
   if (known >= 0)
     return files->by_path[known].value;
-  size_t length;
-  const char *why;
-  char *text = file_read_text(found, FILE_TEXT_MAX_BYTES, &length, &why);
-  if (!text) {
-    diag_file_unreadable(files->diags, at, found, why);
+  FileId file = add_source(files, found, key_text, at);
+  if (file_is_none(file))
     return NULL;
-  }
-  FileId file = source_add(files->sources, found, text, length);
-  free(text);
   Ast *ast = ast_parse(files->sources, files->names, files->diags, file);
   hmput(files->by_path, key, ast);
   const char *standard = files->library_dirs[0];
@@ -265,7 +289,8 @@ SourceFiles *files_open(Arena *arena, SourceMap *sources, StrTable *names, Diags
                         const FilePlaces *places)
 {
   SourceFiles *files = arena_new(arena, SourceFiles);
-  *files = (SourceFiles){.arena = arena, .sources = sources, .names = names, .diags = diags};
+  *files = (SourceFiles){.arena = arena, .sources = sources, .names = names, .diags = diags,
+                         .overlays = places->overlays, .n_overlays = places->n_overlays};
   files->main_dir = places->main_file ? dir_of(arena, places->main_file) : "";
   arrput(files->library_dirs, standard_library(files, places->source_stdlib));
   for (size_t i = 0; i < places->n_import_paths; i++)

@@ -137,6 +137,10 @@ Inlining function_inlining(Parser *p, Storage storage, InlineMark mark);
 Node *body_or_empty(Parser *p, Node *stmt, Span span);
 Node *color_decl(Parser *p, Span span, Name type, Name name);
 
+/* The tokens of a file as the scanner makes them (stb_ds); what they point to lives in `arena`. */
+Token *tokens_of(const SourceMap *sources, StrTable *names, Diags *diags, FileId file,
+                 Arena *arena);
+
 /* The parser has found out what the brace at `span` holds. */
 void parser_mark_brace(Parser *p, Span span, BraceRole role);
 /* After an error: sets the feed to the next place where a statement, prong or declaration can start

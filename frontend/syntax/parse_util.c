@@ -200,8 +200,7 @@ bool parser_resync(Parser *p)
 
 /* ---- entry --------------------------------------------------------------------------------- */
 
-static Token *tokens_of(const SourceMap *sources, StrTable *names, Diags *diags, FileId file,
-                        Arena *arena)
+Token *tokens_of(const SourceMap *sources, StrTable *names, Diags *diags, FileId file, Arena *arena)
 {
   Scan scan = {.sources = sources, .names = names, .diags = diags, .arena = arena, .file = file};
   scan_file(&scan);

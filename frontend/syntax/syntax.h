@@ -1,8 +1,8 @@
 /* The syntactic half of the front end: text in, syntax tree out, no name resolved.
  *
  * Reading order: nodes.def (the tree), lex.l, scan.c, braces.c, parse.y, parse_util.c,
- * parse_errors.c, ast.c, ast_print.c. The scanner makes an array of tokens, the brace check repairs
- * it, and the parser builds the tree; all errors are in the Diags. */
+ * parse_errors.c, ast.c, ast_print.c, format.c. The scanner makes an array of tokens, the brace
+ * check repairs it, and the parser builds the tree; all errors are in the Diags. */
 #ifndef SYNTAX_H
 #define SYNTAX_H
 
@@ -121,11 +121,16 @@ void ast_destroy(Ast *ast);
 /* ---- files.c: the files of a program -------------------------------------------------------- */
 
 typedef struct SourceFiles SourceFiles;
+/* Text that stands for a file: standard input, or what an editor has not saved (an absolute path
+ * without links). */
+typedef struct { const char *path, *text; size_t length; } SourceOverlay;
 typedef struct {
   const char *main_file;         /* imports may be next to it, too; NULL: there is none */
   const char *source_stdlib;     /* the standard library, unless it is installed next to cslc */
   const char *const *import_paths;
   size_t n_import_paths;
+  const SourceOverlay *overlays;
+  size_t n_overlays;
 } FilePlaces;
 /* The files read live in `arena`; CSL_STDLIB and CSL_IMPORT_PATH are honoured. */
 SourceFiles *files_open(Arena *arena, SourceMap *sources, StrTable *names, Diags *diags,
@@ -153,6 +158,12 @@ const char *ast_node_text(Arena *arena, const Ast *ast, const Node *n, size_t li
 /* Every field that makes the tree's identity, one node per line: two trees are equal exactly if
  * their dumps are. */
 void ast_dump(const Ast *ast, FILE *out);
+
+/* ---- format.c ---------------------------------------------------------------------------- */
+
+/* The text of a file without syntax errors in the project's layout: the same tokens and comments in
+ * the same lines, with other white space.  From malloc. */
+char *source_format(const Ast *ast, const SourceMap *sources, StrTable *names, size_t *length);
 
 /* One token per line: `line:column kind text`, as cslc --emit=tokens shows them.  Reports the
  * scanner's errors. */

@@ -157,6 +157,8 @@ typedef uint64_t FileBound(const void *context, const char *start, size_t length
 char *file_read_bounded(const char *path, FileBound *bound, const void *context, size_t *length);
 /* A regular file of at most `most` bytes; NULL with what is wrong in *why. */
 char *file_read_text(const char *path, size_t most, size_t *length, const char **why);
+/* The same for what is left in a stream. */
+char *file_read_stream(FILE *in, size_t most, size_t *length, const char **why);
 enum { FILE_TEXT_MAX_BYTES = 64 << 20, FILE_DATA_MAX_BYTES = 1 << 30 };
 /* Writes a file whole or not at all, as file_out_open does; false with errno set on failure. */
 bool file_write_all(const char *path, const void *data, size_t length);
@@ -246,6 +248,10 @@ bool diags_takes_notes(const Diags *diags);
 /* The text that, in the place of `span`, would do what the note (or head) recorded last asks for;
  * for editors, in JSON only. */
 void diags_fix(Diags *diags, Span span, const char *text);
+/* From now on, more than twenty errors are printed, too. */
+void diags_show_all(Diags *diags);
+/* Drops what was recorded under the id and not printed; it no longer counts. */
+void diags_drop(Diags *diags, const char *id);
 size_t diags_error_count(const Diags *diags);
 size_t diags_warning_count(const Diags *diags);
 /* Prints what has not been printed yet:

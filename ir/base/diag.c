@@ -41,6 +41,7 @@ struct Diags {
   DiagHook *hook;           /* adds the context notes of a head */
   void *hook_data;
   bool in_hook;
+  size_t most_errors;       /* that are printed */
   bool capped;              /* "too many errors" was said */
 };
 
@@ -48,6 +49,7 @@ Diags *diags_create(const SourceMap *sources)
 {
   Diags *diags = base_malloc(sizeof *diags);
   *diags = (Diags){.sources = sources,
+                   .most_errors = MOST_ERRORS,
                    .arena = arena_create("diagnostics"),
                    .scratch = arena_create("diagnostic arguments")};
   return diags;
@@ -265,6 +267,28 @@ void diags_rewind(Diags *diags, size_t mark)
   diags->drop_notes = false;
 }
 
+void diags_show_all(Diags *diags)
+{
+  diags->most_errors = SIZE_MAX;
+}
+
+void diags_drop(Diags *diags, const char *id)
+{
+  size_t kept = diags->n_printed;
+  bool drops = false;       /* the head, and so its notes */
+  for (size_t i = kept; i < arrlenu(diags->records); i++) {
+    Record *record = diags->records[i];
+    if (record->severity != SEV_NOTE) {
+      drops = strcmp(record->id, id) == 0;
+      if (drops)
+        count_head(diags, record, -1);
+    }
+    if (!drops)
+      diags->records[kept++] = record;
+  }
+  arrsetlen(diags->records, kept);
+}
+
 /* ---- text ---------------------------------------------------------------------------- */
 
 static const char *severity_name(Severity severity)
@@ -456,7 +480,7 @@ void diags_flush(Diags *diags, FILE *out, DiagFormat format)
   DiagGroup *groups = pending_groups(diags);
   for (size_t i = 0; i < arrlenu(groups) && !diags->capped; i++) {
     bool is_error = diags->records[groups[i].head]->severity == SEV_ERROR;
-    if (is_error && diags->n_errors_printed == MOST_ERRORS) {
+    if (is_error && diags->n_errors_printed == diags->most_errors) {
       print_cap(diags, out, format);
       break;
     }

@@ -90,6 +90,23 @@ char *file_read_text(const char *path, size_t most, size_t *length, const char *
   return NULL;
 }
 
+char *file_read_stream(FILE *in, size_t most, size_t *length, const char **why)
+{
+  size_t capacity = first_read_bytes;
+  char *text = base_malloc(capacity);
+  *length = 0;
+  if (!read_up_to(in, (uint64_t)most + 1, &text, &capacity, length))
+    *why = strerror(errno);
+  else if (*length > most)
+    *why = "it is too large";
+  else {
+    text[*length] = 0;
+    return text;
+  }
+  free(text);
+  return NULL;
+}
+
 /* ---- writing ---------------------------------------------------------------------------- */
 
 static const char self_files[] = "/proc/self/fd";

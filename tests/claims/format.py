@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+"""csl-fmt keeps the vendor's programs: after it, each of the 202 scripts of two releases compiles to
+the same code, data, routes and tiles; a second run changes nothing.
+
+CONFORMANCE_DIRS names checkouts of github.com/Cerebras/sdk-examples and
+github.com/Cerebras/csl-examples, separated by colons.  A script that calls cslc itself is compared
+by its commands: assembly, memory map and layout without source places, and the sections of the
+image that hold no places.  The scripts of SdkLayout compile inside of Python: their runs must pass
+with the same cycles.
+"""
+import os
+import re
+import shlex
+import shutil
+import struct
+from pathlib import Path
+
+import examples
+from claims import Claims, harness
+
+SECTIONS_WITH_PLACES = {0, 1, 3}       # strings, program, classes: docs/image.md
+PLACE = re.compile(r"^ *; .*:\d+(:\d+)?\b.*$|\.csl:\d+(:\d+)?", re.MULTILINE)
+
+
+def commands(script):
+    """The arguments of each call of cslc."""
+    lines = script.read_text().replace("\\\n", " ").splitlines()
+    found = [shlex.split(line) for line in lines if re.match(r"\s*cslc\b", line)]
+    return [words[1:] for words in found]
+
+
+def sections(image):
+    """Checksums of the sections without places, by kind."""
+    count, = struct.unpack_from("<I", image, 12)
+    rows = [struct.unpack_from("<IIQQ", image, 40 + 24 * i) for i in range(count)]
+    return {kind: crc for kind, crc, _, _ in rows if kind not in SECTIONS_WITH_PLACES}
+
+
+def without_output(words):
+    out = [i for i, word in enumerate(words) if word == "-o"]
+    for i in reversed(out):
+        del words[i:i + 2]
+    return words
+
+
+def compiled(folder, words, scratch):
+    words = without_output(list(words))
+    texts = [PLACE.sub("", harness.cslc(*words, f"--emit={kind}", cwd=folder).out)
+             for kind in ("asm", "map", "layout")]
+    harness.cslc(*words, "-o", scratch / "p.bin", cwd=folder)
+    return texts, sections((scratch / "p.bin").read_bytes())
+
+
+def layout_runs(claims, folder):
+    return [(r["script"], r["outcome"], r["cycles"]) for r in examples.run(claims, folder,
+                                                                          "--level=5")]
+
+
+def check_folder(claims, folder):
+    neat = claims.scratch / "neat" / folder.name
+    shutil.copytree(folder, neat, ignore=shutil.ignore_patterns(".git"))
+    files = sorted(neat.rglob("*.csl"))
+    before = {f: f.read_bytes() for f in files}
+    harness.run([harness.tool("csl-fmt"), "-i", *files])
+    again = harness.run([harness.tool("csl-fmt"), "--check", *files], expect=None)
+    changed = sum(f.read_bytes() != before[f] for f in files)
+    print(f"{folder}: {len(files)} files, {changed} changed")
+    claims.equals("files that a second run changes", len(again.out.splitlines()), 0)
+    same = different = in_python = 0
+    for script in sorted(folder.rglob("commands*.sh")):
+        calls = commands(script)
+        place = script.parent.relative_to(folder)
+        in_python += not calls
+        for words in calls:
+            equal = (compiled(folder / place, words, claims.scratch)
+                     == compiled(neat / place, words, claims.scratch))
+            if not equal:
+                print(f"{script}: another program")
+            same, different = same + equal, different + (not equal)
+    runs = layout_runs(claims, folder) if in_python else []
+    claims.equals("programs that change", different, 0)
+    claims.check("scripts of SdkLayout", len(runs), f"= {in_python}, all pass with the same cycles",
+                 len(runs) == in_python and runs == (layout_runs(claims, neat) if runs else [])
+                 and all(outcome == "passed" for _, outcome, _ in runs))
+    return same + in_python
+
+
+def main():
+    claims = Claims()
+    folders = [Path(f) for f in os.environ.get("CONFORMANCE_DIRS", "").split(":") if f]
+    if not folders:
+        print("set CONFORMANCE_DIRS to checkouts of the vendor's public examples")
+        claims.finish()
+    programs = sum(check_folder(claims, folder) for folder in folders)
+    claims.at_least("scripts' programs compared", programs, 202)
+    claims.finish()
+
+
+main()
