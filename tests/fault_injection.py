@@ -6,6 +6,7 @@ there or an output that was whole; or it has done without, and its outputs are a
 """
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 import harness
 
@@ -47,6 +48,9 @@ def samples(scratch):
             f"wse-emu {sample}", [harness.tool("wse-emu"), "in.bin", "--trace=task",
                                   "--trace-file=t.txt", "--stats=s.json", "--profile=p.txt",
                                   "--report=r.html"], folder, ("t.txt", "s.json", "p.txt", "r.html")))
+        cases += [Case(f"wse-emu {sample} {trace}", [harness.tool("wse-emu"), "in.bin", "--trace=task",
+                                                     f"--trace-file={trace}"], folder, (trace,))
+                  for trace in ("t.gz", "t.zst")]
     return cases
 
 
@@ -70,6 +74,10 @@ def run(library, case, kind, at):
 def is_whole(name, content):
     """Contents vary with times; the end of a file does not."""
     ends = {".bin": None, ".json": b"}\n", ".html": b"</html>\n", ".txt": b"\n"}
+    unpack = {".gz": "gzip", ".zst": "zstd"}.get(Path(name).suffix)
+    if unpack:
+        done = subprocess.run([unpack, "-dc"], input=content, capture_output=True)
+        return done.returncode == 0 and done.stdout.endswith(b"\n")
     end = next(end for suffix, end in ends.items() if name.endswith(suffix))
     return end is None or content.endswith(end)
 

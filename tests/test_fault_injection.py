@@ -19,7 +19,8 @@ def cases(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind,most", [("alloc", 25), ("write", 60)])
-@pytest.mark.parametrize("name", ["cslc data-task", "wse-emu reduce-chain"])
+@pytest.mark.parametrize("name", ["cslc data-task", "wse-emu reduce-chain",
+                                  "wse-emu hello-wavelet t.gz", "wse-emu hello-wavelet t.zst"])
 def test_a_fault_is_a_message_and_a_clean_exit(library, cases, name, kind, most):
     found = fault_injection.check(library, cases[name], kind,
                                   lambda calls: range(1, calls + 1, max(1, calls // most)))

@@ -169,6 +169,16 @@ def test_a_signal_keeps_what_was_seen(endless, tmp_path, number, code, engine):
     assert "interrupted at cycle" in page and page.endswith("</html>\n")
 
 
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_a_signal_keeps_a_compressed_trace_whole(endless, tmp_path, ending):
+    interrupted([harness.tool("wse-emu"), endless / "out", "--trace=inst",
+                 f"--trace-file=t{ending}", NEVER], signal.SIGINT, tmp_path, ready=None)
+    tool = "gzip" if ending == ".gz" else "zstd"
+    text = subprocess.run([tool, "-dc", tmp_path / f"t{ending}"], capture_output=True,
+                          check=True).stdout.decode()
+    assert text.splitlines()[-1].endswith("the run has not come to its end")
+
+
 def test_an_interrupted_trace_for_perfetto_is_json(endless, tmp_path):
     interrupted([harness.tool("wse-emu"), endless / "out", "--trace-format=perfetto",
                  "--trace-file=t.json", NEVER], signal.SIGINT, tmp_path, ready=None)

@@ -161,6 +161,48 @@ def test_options_about_the_trace_imply_one(tmp_path, option):
     assert want and want == (out or (tmp_path / "t").read_text())
 
 
+# ---- compressed traces -----------------------------------------------------------------------------
+
+def unpacked(path):
+    tool = "gzip" if path.suffix == ".gz" else "zstd"
+    return subprocess.run([tool, "-dc", path], capture_output=True, check=True).stdout.decode()
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_a_trace_is_compressed_by_its_name(tmp_path, ending, engine):
+    """Whole, and much smaller; also with more bytes than the buffers hold."""
+    image = program(tmp_path, "reduce-chain", P=32, B=100)
+    harness.emu(image, engine, "--trace=all", f"--trace-file={tmp_path}/t")
+    harness.emu(image, engine, "--trace=all", f"--trace-file={tmp_path}/t{ending}")
+    plain, packed = tmp_path / "t", tmp_path / f"t{ending}"
+    assert unpacked(packed) == plain.read_text()
+    assert plain.stat().st_size > 10 ** 6 and packed.stat().st_size < plain.stat().st_size / 5
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_a_compressed_trace_for_perfetto(tmp_path, ending):
+    image = program(tmp_path, "hello-wavelet")
+    harness.emu(image, "--trace-format=perfetto", f"--trace-file={tmp_path}/t.json{ending}")
+    assert json.loads(unpacked(tmp_path / f"t.json{ending}"))["traceEvents"]
+
+
+def test_a_compressed_trace_of_no_event_is_empty(tmp_path):
+    image = program(tmp_path, "hello-wavelet")
+    harness.emu(image, "--trace=host", "--trace-cycles=900000:900001",
+                f"--trace-file={tmp_path}/t.zst")
+    assert unpacked(tmp_path / "t.zst") == ""
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_a_compressed_trace_that_does_not_fit_is_reported(tmp_path, ending):
+    image = program(tmp_path, "reduce-chain", P=32, B=100)
+    ran = subprocess.run(["bash", "-c", 'ulimit -f 8; trap "" XFSZ; exec "$@"', "bash",
+                          harness.tool("wse-emu"), image, "--trace=all", f"--trace-file=t{ending}"],
+                         cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 1 and f"cannot write 't{ending}'" in ran.stderr
+    assert not (tmp_path / f"t{ending}").exists()
+
+
 # ---- profile -------------------------------------------------------------------------------------
 
 def profile(text):

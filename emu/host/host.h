@@ -113,6 +113,8 @@ WseStatus session_run(HostSession *session, uint64_t cycles);
 WseStatus session_finish(HostSession *session);
 /* After the run, with any status: prints the watched wavelet and the dumps. */
 void session_observed(HostSession *session);
+/* Nothing more is written to the trace, whose stream may be closed. */
+void session_end_trace(HostSession *session);
 /* After session_observed. */
 void session_write_page(HostSession *session, const char *title, FILE *out);
 /* NULL: none was asked for. */
@@ -251,6 +253,13 @@ void host_options_help(FILE *out);
 const char *host_version(void);
 /* The text about what the emulator's cycles mean. */
 const char *host_honesty(void);
+
+/* ---- compress.c --------------------------------------------------------------------------- */
+
+/* A stream whose bytes arrive in `out` compressed, by the ending of `path`: ".gz" or ".zst"; NULL
+ * for any other.  fclose writes the end of the compressed data, returns EOF if some of it was lost,
+ * and leaves `out` open. */
+FILE *compressed_open(FILE *out, const char *path);
 
 /* ---- outputs.c: the files that a run writes --------------------------------------------- */
 

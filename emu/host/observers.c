@@ -28,8 +28,9 @@ static void write_trace(HostSession *s, const TraceEvent *event)
     perfetto_event(o->perfetto, event);
     return;
   }
-  trace_format(s->program, event, line, sizeof line);
-  fprintf(s->options.trace_out, "%s\n", line);
+  size_t length = trace_format(s->program, event, line, sizeof line);
+  line[length] = '\n';
+  fwrite(line, 1, length + 1, s->options.trace_out);
 }
 
 static void observe_event(TraceSink *sink, const TraceEvent *event)

@@ -8,6 +8,7 @@
 
 struct HostOutputs {
   FileOut trace;                /* not open: no trace, or to standard output */
+  FILE *packed;                 /* into it; NULL: as it is */
   bool written;
 };
 
@@ -33,7 +34,8 @@ WseStatus host_outputs_open(HostSession *session, HostOptions *options, HostOutp
     return WSE_OK;
   if (!file_out_open(&o->trace, options->trace_file))
     return report_unwritable(session, options->trace_file, strerror(errno));
-  session_options->trace_out = o->trace.stream;
+  o->packed = compressed_open(o->trace.stream, options->trace_file);
+  session_options->trace_out = o->packed ? o->packed : o->trace.stream;
   return WSE_OK;
 }
 
@@ -75,6 +77,21 @@ static void print_page(HostSession *session, const HostOptions *options, FILE *o
   session_write_page(session, options->program, out);
 }
 
+/* Ends the trace; nothing more can be written to it. */
+static bool close_packed(HostOutputs *o)
+{
+  bool whole = !o->packed || fclose(o->packed) == 0;
+  o->packed = NULL;
+  return whole;
+}
+
+static WseStatus keep_trace(HostSession *session, const HostOptions *options, HostOutputs *o)
+{
+  bool whole = close_packed(o);
+  return file_out_keep(&o->trace) && whole ? WSE_OK
+                                           : report_unwritable(session, options->trace_file, lost);
+}
+
 /* Whatever of it fails, the rest is written. */
 WseStatus host_outputs_write(HostSession *session, const HostOptions *options, HostOutputs *outputs)
 {
@@ -83,6 +100,7 @@ WseStatus host_outputs_write(HostSession *session, const HostOptions *options, H
     return WSE_OK;
   outputs->written = true;
   session_observed(session);
+  session_end_trace(session);
   if (options->session.profile &&
       (one = write_one(session, options, options->profile_file, print_profile)) != WSE_OK)
     status = one;
@@ -92,8 +110,8 @@ WseStatus host_outputs_write(HostSession *session, const HostOptions *options, H
   if (options->stats &&
       (one = write_one(session, options, options->stats_file, print_stats)) != WSE_OK)
     status = one;
-  if (outputs->trace.stream && !file_out_keep(&outputs->trace))
-    status = report_unwritable(session, options->trace_file, lost);
+  if (outputs->trace.stream && (one = keep_trace(session, options, outputs)) != WSE_OK)
+    status = one;
   return status;
 }
 
@@ -101,6 +119,7 @@ void host_outputs_close(HostOutputs *outputs)
 {
   if (!outputs)
     return;
+  close_packed(outputs);
   file_out_close(&outputs->trace);
   free(outputs);
 }

@@ -45,6 +45,12 @@ void session_flush(HostSession *s)
   s->printed = false;
 }
 
+void session_end_trace(HostSession *s)
+{
+  session_flush(s);
+  s->options.trace_out = NULL;
+}
+
 WseStatus session_end(HostSession *s)
 {
   session_flush(s);

@@ -494,8 +494,9 @@ static inline bool trace_wants(const TraceSink *s, EventKind kind, uint64_t cycl
          cycle <= s->last_cycle;
 }
 bool trace_in_region(const TraceSink *sink, uint32_t x, uint32_t y);
-/* "@CYCLE PX.Y KIND fields", without newline. */
-void trace_format(const Program *program, const TraceEvent *event, char *text, size_t size);
+/* "@CYCLE PX.Y KIND fields", without newline; what is behind `size` is left out.  Returns its
+ * length. */
+size_t trace_format(const Program *program, const TraceEvent *event, char *text, size_t size);
 
 /* ---- what is counted ------------------------------------------------------------------------- */
 

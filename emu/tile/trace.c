@@ -57,64 +57,134 @@ bool trace_in_region(const TraceSink *sink, uint32_t x, uint32_t y)
   return x >= sink->x && x - sink->x < sink->width && y >= sink->y && y - sink->y < sink->height;
 }
 
+/* ---- a line ---------------------------------------------------------------------------------- */
+
+/* Text as it grows; what does not fit is left out.  A full trace has millions of lines, and printf
+ * took most of a run's time. */
+typedef struct { char *at, *end; } Line;
+
+static void put_bytes(Line *line, const char *text, size_t length)
+{
+  size_t room = (size_t)(line->end - line->at);
+  memcpy(line->at, text, length < room ? length : room);
+  line->at += length < room ? length : room;
+}
+
+static void put_text(Line *line, const char *text) { put_bytes(line, text, strlen(text)); }
+
+static void put_number(Line *line, uint64_t number)
+{
+  char digits[20], *first = digits + sizeof digits;
+  do {
+    *--first = (char)('0' + number % 10);
+    number /= 10;
+  } while (number);
+  put_bytes(line, first, (size_t)(digits + sizeof digits - first));
+}
+
+/* " 0x" and the digits, leading zeros included. */
+static void put_hex(Line *line, uint32_t value, unsigned digits)
+{
+  char text[sizeof value * 2];
+  for (unsigned i = digits; i-- > 0; value >>= 4)
+    text[i] = "0123456789abcdef"[value & 0xf];
+  put_text(line, " 0x");
+  put_bytes(line, text, digits);
+}
+
+static void put_address(Line *line, uint16_t pc) { put_hex(line, pc, 4); }
+static void put_payload(Line *line, uint32_t payload) { put_hex(line, payload, 8); }
+
+static void put_word(Line *line, const char *word)
+{
+  put_text(line, " ");
+  put_text(line, word);
+}
+
+static void put_count(Line *line, const char *word, unsigned number)
+{
+  put_word(line, word);
+  put_text(line, " ");
+  put_number(line, number);
+}
+
+static void put_name(Line *line, const char *name)
+{
+  if (!*name)
+    return;
+  put_text(line, " '");
+  put_text(line, name);
+  put_text(line, "'");
+}
+
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-static void name_after(FILE *out, const char *name)
+static void put_thread(Line *line, const TraceEvent *e)
 {
-  if (*name)
-    fprintf(out, " '%s'", name);
+  if (!e->thread)
+    return;
+  put_text(line, " ut");
+  put_number(line, e->thread - 1u);
 }
 
-static void print_thread(FILE *out, const TraceEvent *e)
+static void put_task(Line *line, const Program *program, const TraceEvent *e)
 {
-  if (e->thread)
-    fprintf(out, " ut%u", e->thread - 1);
-}
-
-static void task_fields(const Program *program, const TraceEvent *e, FILE *out)
-{
-  fprintf(out, " %s %u", task_kind_name(e->task), e->id);
-  name_after(out, program_task_name(program, e->tile, e->task, e->id));
+  put_count(line, task_kind_name(e->task), e->id);
+  put_name(line, program_task_name(program, e->tile, e->task, e->id));
   if (e->kind == EV_TASK_START && e->task != TASK_LOCAL && e->task != TASK_NONE)
-    fprintf(out, " 0x%08x", e->payload);
+    put_payload(line, e->payload);
 }
 
-static void id_fields(const Program *program, const TraceEvent *e, FILE *out)
+static void put_id(Line *line, const Program *program, const TraceEvent *e)
 {
-  fprintf(out, " %s %u", id_kind_name((IdKind)e->id_kind), e->id);
+  put_count(line, id_kind_name((IdKind)e->id_kind), e->id);
   if (e->id_kind == ID_TASK)
-    name_after(out, program_task_name(program, e->tile, TASK_NONE, e->id));
+    put_name(line, program_task_name(program, e->tile, TASK_NONE, e->id));
 }
 
-static void inst_fields(const Program *program, const TraceEvent *e, FILE *out)
+static void put_insn(Line *line, const Program *program, const TraceEvent *e)
 {
   const ClassCode *cls = program_class(program, e->tile);
   const Insn *insn = cls ? class_insn(cls, e->pc) : NULL;
   char text[128] = "?";
   if (insn)
     insn_print(insn, text, sizeof text);
-  fprintf(out, " 0x%04x %s", e->pc, text);
+  put_address(line, e->pc);
+  put_word(line, text);
 }
 
-static void wavelet_fields(const Program *program, const TraceEvent *e, FILE *out)
+static void put_wavelet(Line *line, const Program *program, const TraceEvent *e)
 {
-  fprintf(out, " color %u", e->color);
-  name_after(out, program_color_name(program, e->tile, e->color));
-  fprintf(out, " %s ->", port_name(e->from));
+  put_count(line, "color", e->color);
+  put_name(line, program_color_name(program, e->tile, e->color));
+  put_word(line, port_name(e->from));
+  put_text(line, " ->");
   for (unsigned p = 0; p < PORT_COUNT; p++)
     if (e->to >> p & 1)
-      fprintf(out, " %s", port_name((Port)p));
-  fprintf(out, " 0x%08x%s", e->payload, e->control ? " control" : "");
+      put_word(line, port_name((Port)p));
+  put_payload(line, e->payload);
+  put_text(line, e->control ? " control" : "");
 }
 
-static void queue_fields(const Program *program, const TraceEvent *e, FILE *out)
+static void put_queue(Line *line, const Program *program, const TraceEvent *e)
 {
-  fprintf(out, " %s %u", e->output ? "output" : "input", e->queue);
-  name_after(out, program_queue_name(program, e->tile, e->output, e->queue));
-  fprintf(out, " color %u 0x%08x%s", e->color, e->payload, e->control ? " control" : "");
+  put_count(line, e->output ? "output" : "input", e->queue);
+  put_name(line, program_queue_name(program, e->tile, e->output, e->queue));
+  put_count(line, "color", e->color);
+  put_payload(line, e->payload);
+  put_text(line, e->control ? " control" : "");
 }
 
-static void print_fields(const Program *program, const TraceEvent *e, FILE *out)
+static void put_switch(Line *line, const Program *program, const TraceEvent *e)
+{
+  put_count(line, "color", e->color);
+  put_name(line, program_color_name(program, e->tile, e->color));
+  put_text(line, " ");
+  put_number(line, e->old_position);
+  put_count(line, "->", e->new_position);
+}
+
+static void put_fields(Line *line, const Program *program, const TraceEvent *e)
 {
   static const char *const words[EV_COUNT] = {
     [EV_TASK_START] = "start", [EV_TASK_END] = "end",     [EV_ACTIVATE] = "activate",
@@ -124,67 +194,69 @@ static void print_fields(const Program *program, const TraceEvent *e, FILE *out)
     [EV_STALL] = "waited",     [EV_HOST_IN] = "in",       [EV_HOST_OUT] = "out",
     [EV_LAUNCH] = "launch",
   };
-  fprintf(out, " %s", words[e->kind]);
+  put_word(line, words[e->kind]);
   switch (e->kind) {
   case EV_TASK_START: case EV_TASK_END:
-    task_fields(program, e, out);
+    put_task(line, program, e);
     break;
   case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK:
-    id_fields(program, e, out);
+    put_id(line, program, e);
     break;
   case EV_INST:
-    inst_fields(program, e, out);
+    put_insn(line, program, e);
     break;
   case EV_GROUP:
-    fprintf(out, " 0x%04x", e->pc);
-    print_thread(out, e);
-    fprintf(out, " elements %u", e->count);
+    put_address(line, e->pc);
+    put_thread(line, e);
+    put_count(line, "elements", e->count);
     break;
   case EV_DONE:
-    fprintf(out, " 0x%04x", e->pc);
-    print_thread(out, e);
-    fprintf(out, "%s", e->control ? " by control" : "");
+    put_address(line, e->pc);
+    put_thread(line, e);
+    put_text(line, e->control ? " by control" : "");
     break;
   case EV_WAVELET:
-    wavelet_fields(program, e, out);
+    put_wavelet(line, program, e);
     break;
   case EV_SWITCH:
-    fprintf(out, " color %u", e->color);
-    name_after(out, program_color_name(program, e->tile, e->color));
-    fprintf(out, " %u -> %u", e->old_position, e->new_position);
+    put_switch(line, program, e);
     break;
   case EV_PUSH: case EV_POP:
-    queue_fields(program, e, out);
+    put_queue(line, program, e);
     break;
   case EV_STALL:
-    fprintf(out, " 0x%04x", e->pc);
-    print_thread(out, e);
-    fprintf(out, " %s %u cycles", stall_name((StallCause)e->id), e->payload);
+    put_address(line, e->pc);
+    put_thread(line, e);
+    put_count(line, stall_name((StallCause)e->id), e->payload);
+    put_text(line, " cycles");
     break;
   case EV_HOST_IN: case EV_HOST_OUT:
-    fprintf(out, " color %u 0x%08x", e->color, e->payload);
+    put_count(line, "color", e->color);
+    put_payload(line, e->payload);
     break;
   case EV_LAUNCH:
-    fprintf(out, " 0x%04x", e->pc);
+    put_address(line, e->pc);
     break;
   case EV_COUNT: default:
     break;
   }
 }
 
-void trace_format(const Program *program, const TraceEvent *event, char *text, size_t size)
+size_t trace_format(const Program *program, const TraceEvent *event, char *text, size_t size)
 {
   if (size == 0)
-    return;
-  FILE *out = fmemopen(text, size, "w");
-  if (!out)
-    base_out_of_memory(size, "a line of the trace");
-  fprintf(out, "@%llu P%u.%u %s", (unsigned long long)event->cycle,
-          program_x(program, event->tile), program_y(program, event->tile),
-          kind_names[event_trace_kind(event->kind)]);
-  print_fields(program, event, out);
-  fclose(out);
-  text[size - 1] = 0;
+    return 0;
+  Line line = {text, text + size - 1};
+  put_text(&line, "@");
+  put_number(&line, event->cycle);
+  put_text(&line, " P");
+  put_number(&line, program_x(program, event->tile));
+  put_text(&line, ".");
+  put_number(&line, program_y(program, event->tile));
+  put_word(&line, kind_names[event_trace_kind(event->kind)]);
+  put_fields(&line, program, event);
+  *line.at = 0;
+  return (size_t)(line.at - text);
 }
 
 const char *stall_name(StallCause cause)
