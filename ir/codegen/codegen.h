@@ -136,6 +136,7 @@ typedef struct {
   bool keeps;              /* an operation leaves it as it was: no save_address, no FIFO */
   bool is_dest, is_source; /* roles in the operation */
   bool is_memory;          /* known to be no fabric descriptor */
+  bool in_background;      /* the operation goes on while the thread does, and owns the DSR */
 } DsrTemp;
 
 /* Where a variable of IrFunc.locals is, for debuggers. */

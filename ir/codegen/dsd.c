@@ -773,6 +773,8 @@ void dsd_vec(Sel *s, IrValue v, const IrInsn *insn)
   mv->dest = vec_operand(s, &parts, insn, &vec->dest, 0);
   mv->src0 = vec_operand(s, &parts, insn, &vec->src0, 1);
   mv->src1 = vec_operand(s, &parts, insn, &vec->src1, 2);
+  for (unsigned i = 0; i < parts.n_temps; i++)
+    s->mf->temps[parts.temps[i]].in_background = is_async;
   if (vec->scalar != IR_NO_ID) {
     IrValue x = insn->args[vec->scalar];
     bool word = type_class(sel_type(s, x)) == CLASS_WORD;

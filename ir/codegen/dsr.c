@@ -297,12 +297,12 @@ static bool take_dsr(Temps *x, uint32_t temp, DsrFile file)
   return true;
 }
 
-/* May a DSR hold the descriptor for the whole run?  It must be constant and no operation may
- * change it there. */
+/* May a DSR hold the descriptor for the whole run?  It must be constant, and no operation may
+ * change it there; on wse2 an operation in the background owns its DSRs. */
 static bool is_constant(const Temps *x, const DsrTemp *t)
 {
   if (x->cg->options->level == 0 || t->sym != SYM_DESC || t->base != REG_NONE || t->imm ||
-      t->n_sets || !t->keeps)
+      t->n_sets || !t->keeps || (t->in_background && !x->cg->machine->background_presets))
     return false;
   const uint16_t *words = x->cg->pool[t->sym_index].words;
   unsigned kind = words[0] & DESC_KIND_BITS;

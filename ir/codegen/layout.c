@@ -1,5 +1,6 @@
-/* The memory map of a class: data from address 0 in module order (globals, then the descriptor
- * pool, then the tile parameters), code behind it, the stack at the top. */
+/* The memory map of a class: data from address 0 (globals in module order, those of double words
+ * first; then the descriptor pool, then the tile parameters), code behind it, the stack at the
+ * top. */
 #include "ir/codegen/codegen.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include <stb_ds.h>
 
-enum { CODE_ALIGN = 2, SHOWN_SYMBOLS = 5 };
+enum { CODE_ALIGN = 2, DOUBLE_WORD = 4, SHOWN_SYMBOLS = 5 };
 
 static uint32_t align_up(uint32_t at, uint32_t align)
 {
@@ -70,31 +71,40 @@ static uint32_t find_room(const Fixed *fixed, uint32_t at, uint32_t bytes, uint3
 
 /* ---- placing -------------------------------------------------------------------------------- */
 
-static uint32_t place_data(Cg *cg, const Fixed *fixed)
+/* Where free data goes: `at` is the first address that is not taken. */
+typedef struct { const Fixed *fixed; uint32_t at; } Placing;
+
+static uint32_t place(Placing *p, uint32_t bytes, uint32_t align)
 {
-  uint32_t at = 0;
+  uint32_t address = find_room(p->fixed, p->at, bytes, align ? align : 1);
+  p->at = address + bytes;
+  return address;
+}
+
+/* Globals whose alignment is in [least, below). */
+static void place_globals(Cg *cg, Placing *p, uint32_t least, uint32_t below)
+{
   for (uint32_t i = 0; i < cg->work->n_globals; i++) {
     const IrGlobal *g = &cg->work->globals[i];
-    if (!cg->globals[i].needed || g->has_address)
-      continue;
-    at = find_room(fixed, at, g->bytes, g->align ? g->align : 1);
-    cg->globals[i].address = at;
-    at += g->bytes;
+    if (cg->globals[i].needed && !g->has_address && g->align >= least && g->align < below)
+      cg->globals[i].address = place(p, g->bytes, g->align);
   }
-  for (size_t i = 0; i < arrlenu(cg->pool); i++) {
-    at = find_room(fixed, at, 2 * cg->pool[i].n_words, ir_type_align(IRT_DSD));
-    cg->pool[i].address = at;
-    at += 2 * cg->pool[i].n_words;
-  }
+}
+
+/* Double words first, so that arrays of them have no gaps between them. */
+static uint32_t place_data(Cg *cg, const Fixed *fixed)
+{
+  Placing p = {fixed, 0};
+  place_globals(cg, &p, DOUBLE_WORD, UINT32_MAX);
+  place_globals(cg, &p, 0, DOUBLE_WORD);
+  for (size_t i = 0; i < arrlenu(cg->pool); i++)
+    cg->pool[i].address = place(&p, 2 * cg->pool[i].n_words, ir_type_align(IRT_DSD));
   for (uint32_t i = 0; i < cg->work->n_tile_params; i++) {
     IrType type = cg->work->tile_params[i];
-    if (!cg->tile_params[i].needed)
-      continue;
-    at = find_room(fixed, at, ir_type_bytes(type), ir_type_align(type));
-    cg->tile_params[i].address = at;
-    at += ir_type_bytes(type);
+    if (cg->tile_params[i].needed)
+      cg->tile_params[i].address = place(&p, ir_type_bytes(type), ir_type_align(type));
   }
-  return at;
+  return p.at;
 }
 
 typedef struct { const char *name; uint32_t bytes; Span span; } Sized;

@@ -4,7 +4,7 @@
  * left shift depends on the low halves of its operands alone. */
 #include "ir/opt/opt.h"
 
-enum { LONGEST_CHAIN = 8, WORD_BITS = 16 };
+enum { LONGEST_CHAIN = 8, WORD_BITS = 16, DEEPEST_TEST = 8 };
 
 IrTarget *opt_only_target(const IrFunc *f, uint32_t block, uint32_t to)
 {
@@ -57,6 +57,44 @@ bool opt_counter(const Loop *l, IrValue v, Counter *c)
                  .type = param->type,
                  .step = opt_insn(l->f, add->args[1])->imm};
   return true;
+}
+
+/* ---- turns ----------------------------------------------------------------------- */
+
+/* The value in the turn in which the counter is `now`; false if it depends on more. */
+static bool value_in_turn(const Loop *l, IrValue v, const Counter *c, uint64_t now, unsigned depth,
+                          uint64_t *bits)
+{
+  const IrInsn *insn = opt_insn(l->f, v);
+  uint64_t args[2];
+  if (ir_value_eq(v, c->value) || insn->op == IR_const) {
+    *bits = ir_value_eq(v, c->value) ? now : insn->imm;
+    return true;
+  }
+  if (!ir_op_is_pure(insn->op) || insn->n_args == 0 || insn->n_args > 2 || depth == DEEPEST_TEST)
+    return false;
+  for (uint32_t i = 0; i < insn->n_args; i++)
+    if (!value_in_turn(l, insn->args[i], c, now, depth + 1, &args[i]))
+      return false;
+  return ir_fold(l->m, insn->op, insn->type, opt_insn(l->f, insn->args[0])->type, args,
+                 insn->n_args, bits);
+}
+
+uint32_t opt_count_turns(const Loop *l, const Counter *c, uint32_t most)
+{
+  const IrInsn *last = opt_terminator(l->f, l->latch);
+  if (last->op != IR_cond_br || !opt_is_const(l->f, c->start))
+    return 0;
+  bool stays_if = last->u.targets[0].block.raw == l->head;
+  uint64_t now = opt_insn(l->f, c->start)->imm, goes_on;
+  for (uint32_t turns = 1; turns <= most; turns++) {
+    if (!value_in_turn(l, last->args[0], c, now, 0, &goes_on))
+      return 0;
+    if ((goes_on != 0) != stays_if)
+      return turns;
+    now = (now + c->step) & opt_mask(c->type);
+  }
+  return 0;
 }
 
 /* ---- analysis ---------------------------------------------------------------------- */

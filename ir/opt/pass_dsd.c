@@ -214,6 +214,14 @@ static uint32_t dsr_for(Keeper *k, IrValue dsd, DsrFile file, uint32_t head)
   return number;
 }
 
+/* The destination is the first source: one DSR serves both. */
+static bool is_in_place(const IrInsn *insn)
+{
+  const IrVec *vec = insn->u.vec;
+  return vec->dest.kind == IRV_DSD && vec->src0.kind == IRV_DSD &&
+         ir_value_eq(insn->args[vec->dest.arg], insn->args[vec->src0.arg]);
+}
+
 static bool keep_operand(Keeper *k, uint32_t block, const IrInsn *insn, IrVecOperand *o,
                          DsrFile file)
 {
@@ -326,14 +334,6 @@ static void put_set(Keeper *k, uint32_t block, uint32_t *at, uint8_t field, DsrF
   put_at(k, block, at, &set);
 }
 
-/* The destination is the first source: one DSR serves both. */
-static bool is_in_place(const IrInsn *insn)
-{
-  const IrVec *vec = insn->u.vec;
-  return vec->dest.kind == IRV_DSD && vec->src0.kind == IRV_DSD &&
-         ir_value_eq(insn->args[vec->dest.arg], insn->args[vec->src0.arg]);
-}
-
 /* Gives the operand a DSR of its own, whose fields are set in front of the operation. */
 static bool make_operand(Keeper *k, uint32_t block, uint32_t *at, const IrInsn *insn,
                          IrVecOperand *o, DsrFile file)
@@ -357,6 +357,17 @@ static bool make_operand(Keeper *k, uint32_t block, uint32_t *at, const IrInsn *
   o->file = file;
   o->number = number;
   return true;
+}
+
+static bool keep_operands(Keeper *k, uint32_t block, const IrInsn *insn, IrVec *vec)
+{
+  bool in_place = is_in_place(insn);
+  bool changed = keep_operand(k, block, insn, &vec->src0, DSR_SRC0);
+  if (in_place && changed)
+    vec->dest = vec->src0;
+  else
+    changed |= keep_operand(k, block, insn, &vec->dest, DSR_DEST);
+  return keep_operand(k, block, insn, &vec->src1, DSR_SRC1) || changed;
 }
 
 static bool make_operands(Keeper *k, uint32_t block, uint32_t *at, const IrInsn *insn, IrVec *vec)
@@ -414,9 +425,7 @@ static bool visit_vec(Keeper *k, uint32_t block, uint32_t at)
     return false;
   IrVec *vec = arena_new(k->m->arena, IrVec);
   *vec = *insn.u.vec;
-  bool changed = keep_operand(k, block, &insn, &vec->dest, DSR_DEST);
-  changed |= keep_operand(k, block, &insn, &vec->src0, DSR_SRC0);
-  changed |= keep_operand(k, block, &insn, &vec->src1, DSR_SRC1);
+  bool changed = keep_operands(k, block, &insn, vec);
   changed |= make_operands(k, block, &at, &insn, vec);
   if (!changed)
     return false;
@@ -481,6 +490,12 @@ static uint32_t uses_in_vec(const Keeper *k, IrValue v, IrValue param)
 
 typedef struct { uint32_t number[DSR_FILE_COUNT]; } Numbers;
 
+/* The file for the operand in slot 0 to 2 (destination and sources). */
+static DsrFile file_of(const IrInsn *insn, unsigned slot)
+{
+  return slot == DSR_DEST && is_in_place(insn) ? DSR_SRC0 : (DsrFile)slot;
+}
+
 /* Files that the operations want; false if some use of the parameter is of another kind. */
 static bool find_files(const Keeper *k, const Carried *c, uint32_t n_uses, bool *wanted)
 {
@@ -496,8 +511,8 @@ static bool find_files(const Keeper *k, const Carried *c, uint32_t n_uses, bool 
       const IrVecOperand *operands[] = {&insn->u.vec->dest, &insn->u.vec->src0,
                                         &insn->u.vec->src1};
       for (unsigned o = 0; o < ARRAY_COUNT(operands); o++)
-        wanted[o] |= operands[o]->kind == IRV_DSD &&
-                     ir_value_eq(insn->args[operands[o]->arg], c->param);
+        wanted[file_of(insn, o)] |= operands[o]->kind == IRV_DSD &&
+                                    ir_value_eq(insn->args[operands[o]->arg], c->param);
       found += n;
     }
   }
@@ -525,6 +540,7 @@ static void use_numbers(Keeper *k, const Carried *c, const Numbers *numbers)
       IrInsn *insn = opt_insn(k->f, v);
       if (!uses_in_vec(k, v, c->param))
         continue;
+      const DsrFile files[] = {file_of(insn, 0), file_of(insn, 1), file_of(insn, 2)};
       IrVec *vec = arena_new(k->m->arena, IrVec);
       *vec = *insn->u.vec;
       insn->u.vec = vec;
@@ -532,8 +548,8 @@ static void use_numbers(Keeper *k, const Carried *c, const Numbers *numbers)
       for (unsigned o = 0; o < ARRAY_COUNT(operands); o++)
         if (operands[o]->kind == IRV_DSD && ir_value_eq(insn->args[operands[o]->arg], c->param)) {
           operands[o]->kind = IRV_DSR;
-          operands[o]->file = (DsrFile)o;
-          operands[o]->number = numbers->number[o];
+          operands[o]->file = files[o];
+          operands[o]->number = numbers->number[files[o]];
         }
       drop_unused_args(k, v);
     }

@@ -1,11 +1,11 @@
 /* ends: a loop whose number of turns is known ends when its counter, or better a pointer that it
  * carries, reaches its last value: one comparison for equality, and the counter goes.
  *
- * The pass finds the number of turns by running the test. The counter or pointer must not reach its
+ * The counter or pointer must not reach its
  * last value in an earlier turn. */
 #include "ir/opt/opt.h"
 
-enum { MOST_TURNS = 1 << 14, DEEPEST = 8, FEWEST_TURNS = 3 };
+enum { MOST_TURNS = 1 << 14, FEWEST_TURNS = 3 };
 
 typedef struct {
   Opt *opt;
@@ -13,41 +13,6 @@ typedef struct {
   IrValue test;
   bool stays_if;             /* what the test is in a turn that is not the last */
 } Ender;
-
-/* The value in the turn in which the counter is `now`; false if it depends on more. */
-static bool value_in_turn(const Loop *l, IrValue v, const Counter *c, uint64_t now, unsigned depth,
-                          uint64_t *bits)
-{
-  const IrInsn *insn = opt_insn(l->f, v);
-  uint64_t args[2];
-  if (ir_value_eq(v, c->value) || insn->op == IR_const) {
-    *bits = ir_value_eq(v, c->value) ? now : insn->imm;
-    return true;
-  }
-  if (!ir_op_is_pure(insn->op) || insn->n_args == 0 || insn->n_args > 2 || depth == DEEPEST)
-    return false;
-  for (uint32_t i = 0; i < insn->n_args; i++)
-    if (!value_in_turn(l, insn->args[i], c, now, depth + 1, &args[i]))
-      return false;
-  return ir_fold(l->m, insn->op, insn->type, opt_insn(l->f, insn->args[0])->type, args,
-                 insn->n_args, bits);
-}
-
-/* How many turns the test lets the loop take, or 0 if that is not known. */
-static uint32_t count_turns(const Ender *e, const Counter *c)
-{
-  if (!opt_is_const(e->loop.f, c->start))
-    return 0;
-  uint64_t now = opt_insn(e->loop.f, c->start)->imm, goes_on;
-  for (uint32_t turns = 1; turns <= MOST_TURNS; turns++) {
-    if (!value_in_turn(&e->loop, e->test, c, now, 0, &goes_on))
-      return 0;
-    if ((goes_on != 0) != e->stays_if)
-      return turns;
-    now = (now + c->step) & opt_mask(c->type);
-  }
-  return 0;
-}
 
 /* So many steps do not come round to where they began. */
 static bool stays_apart(uint64_t step, uint32_t turns, uint64_t mask)
@@ -120,7 +85,8 @@ static bool visit_loop(Ender *e, uint32_t head)
   for (uint32_t i = 0; i < l->f->blocks[head].n_params; i++) {
     Counter c;
     uint32_t turns;
-    if (!opt_counter(l, l->f->blocks[head].params[i], &c) || !(turns = count_turns(e, &c)))
+    if (!opt_counter(l, l->f->blocks[head].params[i], &c) ||
+        !(turns = opt_count_turns(l, &c, MOST_TURNS)))
       continue;
     return only_counts(e, &c) ? end_with_pointer(e, turns) : end_with_counter(e, &c, turns);
   }

@@ -158,7 +158,9 @@ static void visit_store(Forwarder *w, IrValue v)
     }
   }
   forget_written(w, insn);
-  learn_value(w, at, type, insn->args[1]);
+  /* A counter goes to memory by one instruction, if nothing else needs its value. */
+  if (opt_insn(w->f, insn->args[1])->op != IR_get_config)
+    learn_value(w, at, type, insn->args[1]);
   add_pending(w, at, ir_type_bytes(type), v);
 }
 

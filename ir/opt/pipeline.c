@@ -35,6 +35,7 @@ static const struct { const char *passes; int level; } pipeline[] = {
   {"strength simplify dce ends simplify cse dce", 2},
   {"dsd", 1},
   {"simplify strength simplify dce strength simplify cse dce ends simplify memory cse dce jump", 2},
+  {"unroll copyprop simplify memory cse simplify copyprop dce jump", 1},
   {"unused", 1},
   {"sink dce compact", 1},
 };

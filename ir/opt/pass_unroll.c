@@ -1,0 +1,131 @@
+/* unroll: a short loop of one block whose number of turns is known becomes straight code.
+ *
+ * The turns together may have so many instructions, as in the vendor's compiler: docs/codegen.md
+ * names public loops on both sides of the limit. */
+#include "ir/opt/opt.h"
+
+enum { MOST_INSNS = 300 };
+
+typedef struct {
+  Opt *opt;
+  Loop loop;
+  IrValue *now;              /* by value of the loop: what stands for it in the last turn so far */
+} Unroller;
+
+/* ---- which loops ------------------------------------------------------------------- */
+
+/* Constants become part of other instructions; the end of a turn goes. */
+static uint32_t count_work(const Loop *l)
+{
+  const IrBlock *b = &l->f->blocks[l->head];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i + 1 < b->n_insns; i++) {
+    IrOp op = opt_insn(l->f, b->insns[i])->op;
+    n += op != IR_const && op != IR_global_addr && op != IR_dsd_const;
+  }
+  return n;
+}
+
+/* The loop's number of turns if it is to be straight code, else 0. */
+static uint32_t turns_to_unroll(const Loop *l)
+{
+  const IrBlock *b = &l->f->blocks[l->head];
+  uint32_t work = count_work(l), turns = 0;
+  Counter c;
+  for (uint32_t i = 0; i < b->n_params && work && !turns; i++)
+    if (opt_counter(l, b->params[i], &c))
+      turns = opt_count_turns(l, &c, MOST_INSNS / work);
+  return turns;
+}
+
+/* ---- rewriting --------------------------------------------------------------------- */
+
+static void use_value_now(IrValue *operand, void *context)
+{
+  const Unroller *u = context;
+  if (operand->raw < u->loop.n_values && u->now[operand->raw].raw)
+    *operand = u->now[operand->raw];
+}
+
+/* What comes around is what the parameters are in the next turn. */
+static void go_around(Unroller *u)
+{
+  const IrBlock *b = &u->loop.f->blocks[u->loop.head];
+  IrValue *next = arena_many(u->opt->arena, IrValue, b->n_params);
+  for (uint32_t i = 0; i < b->n_params; i++) {
+    next[i] = u->loop.around->args[i];
+    use_value_now(&next[i], u);
+  }
+  for (uint32_t i = 0; i < b->n_params; i++)
+    u->now[b->params[i].raw] = next[i];
+}
+
+/* Adds a turn behind the others, a copy of the block's first n instructions.  An instruction's
+ * operands are of its turn: what the block computes stands before it. */
+static void copy_turn(Unroller *u, uint32_t n)
+{
+  const Loop *l = &u->loop;
+  IrBlock *b = &l->f->blocks[l->head];
+  for (uint32_t i = 0; i < n; i++) {
+    IrValue copy = opt_add(l->m, l->f, opt_insn(l->f, b->insns[i]));
+    IrInsn *insn = opt_insn(l->f, copy);
+    if (insn->op == IR_vec) {
+      IrVec *vec = arena_new(l->m->arena, IrVec);
+      *vec = *insn->u.vec;
+      insn->u.vec = vec;
+    }
+    opt_each_operand(insn, use_value_now, u);
+    opt_insert(l->m, b, b->n_insns, copy);
+    u->now[b->insns[i].raw] = copy;
+  }
+}
+
+static void unroll(Unroller *u, uint32_t turns)
+{
+  const Loop *l = &u->loop;
+  IrBlock *b = &l->f->blocks[l->head];
+  IrValue end = b->insns[--b->n_insns];
+  uint32_t n = b->n_insns;
+  u->now = arena_many(u->opt->arena, IrValue, l->n_values);
+  for (uint32_t turn = 1; turn < turns; turn++) {
+    go_around(u);
+    copy_turn(u, n);
+  }
+  opt_insert(l->m, b, b->n_insns, end);
+  IrInsn *last = opt_insn(l->f, end);
+  opt_make_br(l->m, last, last->u.targets[0].block.raw == l->head);
+  opt_each_operand(last, use_value_now, u);
+  for (uint32_t other = 0; other < l->f->n_blocks; other++)
+    for (uint32_t i = 0; other != l->head && i < l->f->blocks[other].n_insns; i++)
+      opt_each_operand(opt_insn(l->f, l->f->blocks[other].insns[i]), use_value_now, u);
+}
+
+/* Unrolls one loop, which ends the shape that was known; false if there is none. */
+static bool unroll_one(Opt *opt, IrFunc *f)
+{
+  Cfg cfg;
+  cfg_build(&cfg, f, opt->arena);
+  opt_make_fronts(opt, f, &cfg);
+  Unroller u = {.opt = opt,
+                .loop = {.m = opt->m, .f = f, .cfg = &cfg, .n_values = f->n_insns,
+                         .block_of = opt_blocks_of_values(f, opt->arena)}};
+  for (uint32_t i = 0; i < cfg.n_rpo; i++) {
+    uint32_t turns = 0;
+    if (cfg.loop_head[cfg.rpo[i]] == cfg.rpo[i] && opt_loop_enter(&u.loop, cfg.rpo[i]) &&
+        u.loop.latch == u.loop.head)
+      turns = turns_to_unroll(&u.loop);
+    if (!turns)
+      continue;
+    unroll(&u, turns);
+    return true;
+  }
+  return false;
+}
+
+bool pass_unroll(Opt *opt, IrFunc *f)
+{
+  bool changed = opt_drop_unreachable(f, opt->arena);
+  while (unroll_one(opt, f))
+    changed = true;
+  return changed;
+}
