@@ -87,9 +87,9 @@ static bool close_packed(HostOutputs *o)
 
 static WseStatus keep_trace(HostSession *session, const HostOptions *options, HostOutputs *o)
 {
-  bool whole = close_packed(o);
-  return file_out_keep(&o->trace) && whole ? WSE_OK
-                                           : report_unwritable(session, options->trace_file, lost);
+  if (close_packed(o) && file_out_keep(&o->trace))
+    return WSE_OK;
+  return report_unwritable(session, options->trace_file, lost);
 }
 
 /* Whatever of it fails, the rest is written. */
