@@ -10,9 +10,9 @@ import harness
 PROGRAM = harness.ROOT / "tests" / "stdlib" / "streams" / "layout.csl"
 KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan", "exclusive scan",
          "barrier", "alltoall", "alltoall_v", "alltoall_2d",
-         "broadcast_any"]
+         "broadcast_any", "shift_up", "shift_down"]
 (ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER, ALLTOALL,
- ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY) = range(11)
+ ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY, SHIFT_UP, SHIFT_DOWN) = range(13)
 WITH_TASK = (ALLGATHER, REDUCE_SCATTER)
 REDUCTIONS = (REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN)
 EXCHANGES = (ALLTOALL, ALLTOALL_V, ALLTOALL_2D)
@@ -75,6 +75,9 @@ def expected(config, calls, i, sent):
         begins = numpy.cumsum(calls.pairs[i], axis=1) - calls.pairs[i]
         return [numpy.concatenate([sent[p][begins[p, q]:begins[p, q] + calls.pairs[i][p, q]]
                                    for p in range(P)]) for q in range(P)]
+    if kind in (SHIFT_UP, SHIFT_DOWN):
+        way = 1 if kind == SHIFT_UP else -1
+        return [sent[(p - way) % P][:calls.lengths[i]] for p in range(P)]
     function = lines.FUNCTIONS[config["operation"]]
     with numpy.errstate(over="ignore"):
         if kind in (REDUCE_SCATTER, REDUCE_SCATTER_V):
