@@ -1,5 +1,6 @@
 """The kernels of samples/npb and what the specification of the benchmarks says of their results,
 for test_npb.py and the claim npb."""
+import itertools
 import math
 
 import numpy
@@ -14,6 +15,11 @@ EP_CLASS_S = 24
 # CG, class S.
 CG_ZETA = 8.5971775078648
 CG_ITERATIONS = 15
+
+# MG, class S: the norm of the residual after all iterations.
+MG_NORM = 0.5307707005734e-4
+MG_ITERATIONS = 4
+MG_SIDE = 32
 
 IS_KEYS, IS_MOST = 1 << 16, 1 << 11
 IS_TESTED = (48427, 17148, 23627, 62548, 4431)      # places of the tested keys, class S
@@ -154,3 +160,62 @@ def run_cg(folder, tiles, iterations, arch="wse2"):
     assert (zeta == zeta[0]).all()                     # every tile has the result
     wanted = cg_wanted(iterations)
     return abs(float(zeta[0, -1]) - wanted) / wanted, max(map(cycles_between, stamps))
+
+
+def sums_around(u, weights):
+    """At each point of a periodic grid, the sum of the 27 points around it, weighted by how many of
+    their coordinates differ."""
+    total = numpy.zeros_like(u)
+    for shift in itertools.product((-1, 0, 1), repeat=3):
+        total += weights[sum(map(abs, shift))] * numpy.roll(u, shift, (0, 1, 2))
+    return total
+
+
+def mg_charges():
+    x, numbers = 314159265, []
+    for _ in range(MG_SIDE ** 3):
+        x = x * 5 ** 13 % (1 << 46)
+        numbers.append(x)
+    order = numpy.argsort(numbers)
+    v = numpy.zeros(MG_SIDE ** 3)
+    v[order[:10]], v[order[-10:]] = -1, 1
+    return v.reshape(MG_SIDE, MG_SIDE, MG_SIDE)
+
+
+def mg_wanted(iterations):
+    """The norm by the specification after all iterations, and in f64 after fewer."""
+    if iterations == MG_ITERATIONS:
+        return MG_NORM
+    operator, smoother = (-8 / 3, 0, 1 / 6, 1 / 12), (-3 / 8, 1 / 32, -1 / 64, 0)
+    halves = (1 / 2, 1 / 4, 1 / 8, 1 / 16)
+
+    def refined(coarse):
+        fine = numpy.zeros([2 * n for n in coarse.shape])
+        fine[1::2, 1::2, 1::2] = coarse
+        return sums_around(fine, [2 * w for w in halves])
+
+    def corrections(r):
+        if len(r) == 2:
+            return sums_around(r, smoother)
+        u = refined(corrections(sums_around(r, halves)[1::2, 1::2, 1::2]))
+        return u + sums_around(r - sums_around(u, operator), smoother)
+
+    v = mg_charges()
+    u = numpy.zeros_like(v)
+    for _ in range(iterations):
+        u = u + corrections(v - sums_around(u, operator))
+    return math.sqrt(((v - sums_around(u, operator)) ** 2).mean())
+
+
+def run_mg(folder, tiles, iterations, arch="wse2"):
+    """The relative error of the norm and the cycles of the slowest tile."""
+    image = folder / "mg.bin"
+    harness.compile("samples/npb/mg/layout.csl", image, f"--arch={arch}",
+                    params={"tiles": tiles, "iterations": iterations})
+    names = ("norms", "stamps")
+    harness.emu(image, "--threads=2", *(f"--d2h={name}={folder / name}.npy" for name in names),
+                timeout=1800)
+    norms, stamps = (harness.load_npy(folder / f"{name}.npy").reshape(tiles, -1) for name in names)
+    assert (norms == norms[0]).all()                   # every tile has the result
+    wanted = mg_wanted(iterations)
+    return abs(float(norms[0, -1]) - wanted) / wanted, max(map(cycles_between, stamps))

@@ -48,8 +48,8 @@ def build(folder, width, height, count, longest=8, window=1, delay=0, arch="wse2
 
 def run(folder, image, targets, lengths, width, height, engine="fast", timeout=900):
     """Sends packet k of tile t, of lengths[t, k] words, to tile targets[t, k] unless this is NOBODY
-    (as it then is for all further k), and compares what each tile got from each; gives the cycles of the run, and for each tile those from its first
-    packet to the last one that came."""
+    (as it then is for all further k), and compares what each tile got from each; gives the cycles of
+    the run, and for each tile those in which it sent its first packet and got its last."""
     size, count = targets.shape
 
     def saved(name, array):

@@ -19,3 +19,10 @@ def test_embarrassingly_parallel(tmp_path, tiles, arch):
 def test_conjugate_gradient(tmp_path, tiles, arch):
     error, _ = npb_run.run_cg(tmp_path, tiles, 1, arch)
     assert error <= 1e-6
+
+
+@pytest.mark.parametrize("tiles, arch", [(16, "wse3"), (32, "wse2")])
+def test_multigrid(tmp_path, tiles, arch):
+    for iterations in (1, npb_run.MG_ITERATIONS):
+        error, _ = npb_run.run_mg(tmp_path, tiles, iterations, arch)
+        assert error <= 1e-5

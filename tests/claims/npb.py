@@ -2,7 +2,7 @@
 """NAS parallel benchmarks, class S.  IS on 16, 32 and 64 tiles: ten iterations whose results are
 those of the benchmark's specification, and fewer cycles on more tiles up to 32.  EP on 64 tiles:
 sums to 6 digits and counts to 1 in 100,000.  CG on 32 and 64 tiles: 15 iterations, zeta to 6
-digits.  12 minutes.
+digits.  MG on 16 and 32 tiles: the norm to 5 digits.  12 minutes.
 """
 from claims import Claims
 import npb_run
@@ -11,6 +11,7 @@ ITERATIONS = 10
 TILES = (16, 32, 64)
 EP_TILES = 64
 CG_TILES = (32, 64)
+MG_TILES = (16, 32)
 
 
 def main():
@@ -32,6 +33,12 @@ def main():
         claims.at_most(f"CG, class S, {tiles} tiles, {cycles[tiles]} cycles: relative error of zeta",
                        error, 1e-6)
     claims.at_most("CG on 64 tiles: cycles against those on 32", cycles[64] / cycles[32], 1.0)
+    cycles = {}
+    for tiles in MG_TILES:
+        error, cycles[tiles] = npb_run.run_mg(claims.scratch, tiles, npb_run.MG_ITERATIONS)
+        claims.at_most(f"MG, class S, {tiles} tiles, {cycles[tiles]} cycles: relative error of the "
+                       "norm", error, 1e-5)
+    claims.at_most("MG on 32 tiles: cycles against those on 16", cycles[32] / cycles[16], 1.0)
     claims.finish()
 
 
