@@ -1,6 +1,10 @@
 """Table I of Cao, "General Matrix Multiply on CS-2": what was measured, and what its equations give."""
 import dataclasses
 
+import harness
+
+PAGE = harness.ROOT / "docs" / "gemm.md"
+
 
 @dataclasses.dataclass(frozen=True)
 class Row:
@@ -35,3 +39,32 @@ ROWS = [Row(*map(int, line.split()[:6]), tuple(map(int, line.split()[6:]))) for 
 720  20 720 10 27517 114820 26280 26310 92160 59040
  20 720 720 10 79132  28500 38880 38910 27760 26840
 """.strip().splitlines()]
+
+
+def ideal(row):
+    """The better of equations 2 and 9, by wse-model."""
+    out = harness.run([harness.tool("wse-model"), "gemm", f"--pes={row.tiles}",
+                       f"--size={row.M}x{row.N}x{row.K}"]).out.splitlines()
+    values = {line.split(": ")[0]: int(line.split(": ")[1]) for line in out}
+    return min(values["equation 2"], values["equation 9"])
+
+
+def table_of(lines):
+    """A table of the page as text, from its head and its rows."""
+    head, *rows = ["| " + " | ".join(map(str, line)) + " |" for line in lines]
+    return "\n".join([head, "| " + " | ".join(["---"] * len(lines[0])) + " |", *rows]) + "\n"
+
+
+def parts_of(page, name):
+    before, rest = page.split(f"<!-- measured: {name} -->\n")
+    table, end, after = rest.partition("<!-- end -->")
+    return before + f"<!-- measured: {name} -->\n", table, end + after
+
+
+def on_the_page(name):
+    return parts_of(PAGE.read_text(), name)[1]
+
+
+def write_to_page(name, table):
+    before, _, after = parts_of(PAGE.read_text(), name)
+    PAGE.write_text(before + table + after)

@@ -4,7 +4,13 @@ import random
 import pytest
 
 import harness
-from blas_run import F16, F16_F32, F32, Case, check
+import blas_run
+from blas_run import (A_STAYS, B_STAYS, BF16, BF16_F32, C_STAYS, F16, F16_F32, F32, MASTER, MASTER_BLOCK,
+                      SUMMA, SUMMA_BLOCK, Case, check)
+
+def in_words(case):
+    return f"{case.M}x{case.N}x{case.K} on {case.width}x{case.height}"
+
 
 # Odd on purpose: parts that do not divide, more tiles than rows, columns or inner elements.  The
 # scaled ones go by gemm.start_scaled, the others by gemm.start.
@@ -15,34 +21,95 @@ CASES = [
     Case(9, 10, 11, 3, 3, F16, 1, alpha=-0.5, beta=2.0),
     Case(30, 7, 12, 2, 3, F16_F32, 1, "wse3", alpha=3.0, beta=-1.0),
     Case(6, 25, 31, 6, 2, F32, 1, alpha=0.25, beta=0.5),
+    Case(12, 7, 15, 2, 3, BF16), Case(9, 14, 33, 3, 2, BF16_F32, 1, "wse3", alpha=0.5, beta=1.5),
 ]
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
-@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.M}x{c.N}x{c.K} on {c.width}x{c.height}")
+@pytest.mark.parametrize("case", CASES, ids=in_words)
 def test_gemm(tmp_path, case, engine):
     case = Case(**{**vars(case), "engine": engine})
     check(tmp_path, case, seed=case.M * 1000 + case.N)
 
 
-VECTORS = [Case(1, 1, 1, 1, 1), Case(13, 9, 7, 3, 2), Case(5, 40, 11, 2, 6, F16_F32, arch="wse3"),
-           Case(30, 3, 9, 4, 4, F32, 1, alpha=0.5, beta=-2.0), Case(7, 26, 20, 2, 1, F16, 1, "wse3")]
+# gemm_summa_block, gemm_summa, gemm_master_block and gemm_master of <blas/layout>.
+BY_NAME = [
+    Case(1, 1, 1, 1, 1, algorithm=SUMMA), Case(13, 9, 7, 3, 2, algorithm=SUMMA),
+    Case(5, 40, 11, 2, 6, F16_F32, arch="wse3", algorithm=SUMMA),
+    Case(30, 3, 9, 4, 4, F32, 1, alpha=0.5, beta=-2.0, algorithm=SUMMA),
+    Case(7, 26, 20, 2, 1, F16, 1, "wse3", algorithm=SUMMA),
+    Case(12, 18, 30, 4, 3, algorithm=SUMMA_BLOCK),
+    Case(1, 1, 1, 1, 1, algorithm=MASTER_BLOCK), Case(13, 30, 11, 1, 3, algorithm=MASTER_BLOCK),
+    Case(13, 30, 11, 2, 3, F16, 0, "wse3", algorithm=MASTER_BLOCK),
+    Case(3, 3, 40, 7, 6, algorithm=MASTER_BLOCK),
+    Case(13, 30, 11, 5, 3, F16_F32, 1, "wse3", alpha=0.5, beta=2.0, algorithm=MASTER_BLOCK),
+    Case(50, 12, 40, 6, 2, algorithm=MASTER_BLOCK), Case(17, 64, 12, 3, 2, F32, algorithm=MASTER_BLOCK),
+    Case(13, 30, 11, 4, 3, F32, 1, alpha=-1.0, beta=3.0, algorithm=MASTER),
+    Case(10, 9, 11, 3, 3, F16_F32, algorithm=MASTER),
+]
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
-@pytest.mark.parametrize("case", VECTORS, ids=lambda c: f"{c.M}x{c.N}x{c.K} on {c.width}x{c.height}")
-def test_by_vectors(tmp_path, case, engine):
-    """blas.gemm_summa with <blas/summa>: summa.run and summa.run_scaled."""
-    case = Case(**{**vars(case), "engine": engine})
-    result = check(tmp_path, case, seed=case.M, algorithm=1)
-    assert result.shape.kb == 1
+@pytest.mark.parametrize("case", BY_NAME, ids=in_words)
+def test_algorithms(tmp_path, case, engine):
+    result = check(tmp_path, Case(**{**vars(case), "engine": engine}), seed=case.M)
+    assert result.shape.algorithm == case.algorithm
+    assert (result.shape.nb != 0) == (case.algorithm in (MASTER, MASTER_BLOCK))
+    if case.algorithm in (SUMMA, MASTER):
+        assert 1 in (result.shape.kb, result.shape.nb)
+
+
+@pytest.mark.parametrize("case, algorithm", [
+    (Case(13, 30, 11, 5, 3, stationary=A_STAYS), MASTER_BLOCK),
+    (Case(13, 30, 11, 5, 3, F16_F32, 1, alpha=2.0, beta=-1.0, stationary=B_STAYS), MASTER_BLOCK),
+    (Case(13, 30, 11, 5, 3, stationary=C_STAYS), SUMMA_BLOCK),
+    (Case(13, 30, 11, 5, 3, stationary=B_STAYS, algorithm=MASTER, arch="wse3"), MASTER),
+    (Case(13, 30, 11, 5, 3, stationary=B_STAYS, streamed=1), MASTER_BLOCK)])
+def test_stationary(tmp_path, case, algorithm):
+    assert check(tmp_path, case, seed=2).shape.algorithm == algorithm
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("case", [
+    Case(13, 30, 11, 5, 3, algorithm=MASTER_BLOCK), Case(21, 14, 40, 3, 4, F32),
+    Case(13, 3, 11, 5, 3, F16_F32, 1, alpha=2.0, beta=-1.0, algorithm=SUMMA)])
+def test_streamed(tmp_path, case, arch):
+    """B's panels come from a row of tiles above (<blas/feeder>), which holds all of them."""
+    check(tmp_path, Case(**{**vars(case), "arch": arch, "streamed": 1}), seed=3)
+
+
+@pytest.mark.parametrize("case, algorithm", [
+    (Case(48, 48, 48, 3, 3), SUMMA_BLOCK),
+    (Case(360, 10, 360, 5, 5), MASTER_BLOCK),      # panels of A take longer to come than to use
+    (Case(32, 64, 8, 8, 8, F16_F32, arch="wse3"), SUMMA_BLOCK)])
+def test_choice(tmp_path, case, algorithm):
+    """auto takes what fits and is faster by the model; here the faster one is that in fact, too."""
+    chosen = check(tmp_path, case, seed=4)
+    assert chosen.shape.algorithm == algorithm
+    other = MASTER_BLOCK if algorithm == SUMMA_BLOCK else SUMMA_BLOCK
+    try:
+        slower = check(tmp_path, Case(**{**vars(case), "algorithm": other}), seed=4)
+    except AssertionError as failure:
+        assert "bytes more than a tile has" in str(failure)
+    else:
+        assert chosen.cycles < slower.cycles
+
+
+@pytest.mark.parametrize("options, text", [
+    ({"algorithm": SUMMA, "stationary": A_STAYS}, "SUMMA moves A and B: its stationary matrix is c"),
+    ({"algorithm": MASTER, "stationary": C_STAYS},
+     "MASTER moves the sums of C: its stationary matrix is a or b")])
+def test_contradictions(tmp_path, options, text):
+    done = harness.compile(blas_run.PROGRAM, tmp_path / "o.bin", expect=1,
+                           params={"M": 4, "N": 4, "K": 4, "width": 1, "height": 1, **options})
+    assert text in done.err
 
 
 def test_one_more_operation_costs_its_groups(tmp_path):
     """Eight more columns of C add eight operations to each step: 2 cycles each at 8 elements and 4 at
     16, as the differences between rows of the paper's Table I say; and what B's words take to come."""
     for rows, cycles in ((8, 2), (16, 4)):
-        narrow, wide = (check(tmp_path, Case(4 * rows, 4 * columns, 64, 4, 4), 1, algorithm=1).cycles
+        narrow, wide = (check(tmp_path, Case(4 * rows, 4 * columns, 64, 4, 4, algorithm=SUMMA), 1).cycles
                         for columns in (8, 16))
         per_step = (wide - narrow) / 64
         assert 8 * cycles <= per_step <= 8 * cycles + 8
@@ -113,3 +180,113 @@ def test_part_of_a_program(tmp_path):
     done = harness.emu(tmp_path / "o.bin", "--print=C:9@1,1,2,2")
     found = harness.values(done.out, "C")
     assert len(found) == 4 and all(set(block) == {6.0 * 8} for block in found.values())
+
+
+TWICE = """
+param role: comptime_struct;
+const gemm = @import_module("<blas/gemm>", .{ .role = role, .done_task = 20 });
+var calls: u16 = 0;
+task done() void {
+  calls += 1;
+  if (calls < 3) {
+    for (@range(u16, role.plan.a_panels * role.plan.a_panel)) |i| { gemm.A[i] *= 2.0; }
+    gemm.start();
+  }
+}
+task main() void {
+  for (@range(u16, role.plan.a_panels * role.plan.a_panel)) |i| { gemm.A[i] = 2.0; }
+  for (@range(u16, role.plan.b_panels * role.plan.b_panel)) |i| { gemm.B[i] = 3.0; }
+  gemm.start();
+}
+comptime {
+  @bind_local_task(main, @get_local_task_id(22));
+  @bind_local_task(done, @get_local_task_id(20));
+  @activate(@get_local_task_id(22));
+  @export_symbol(gemm.C, "C");
+}
+"""
+
+
+@pytest.mark.parametrize("algorithm", ["summa_block", "summa", "master_block", "master"])
+def test_three_calls(tmp_path, algorithm):
+    """Calls of the same product follow each other without synchronisation; an odd number of panels."""
+    (tmp_path / "layout.csl").write_text(f"""
+const blas = @import_module("<blas/layout>");
+const plan = blas.gemm(.{{
+  .M = 6, .N = 5, .K = 9, .width = 3, .height = 2, .T = f16, .S = f32, .scaled = false,
+  .algorithm = blas.algorithm.{algorithm}
+}});
+layout {{
+  @set_rectangle(3, 2);
+  for (@range(u16, 3)) |x| {{
+    for (@range(u16, 2)) |y| {{
+      @set_tile_code(x, y, "pe.csl", .{{ .role = blas.gemm_tile(
+        x, y, plan, x, y,
+        [4]color{{ @get_color(4), @get_color(5), @get_color(6), @get_color(7) }}) }});
+    }}
+  }}
+  @export_name("C", [*]f16, true);
+}}
+""")
+    (tmp_path / "pe.csl").write_text(TWICE)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin")
+    done = harness.emu(tmp_path / "o.bin", "--print=C:3@0,0,2,2")
+    found = harness.values(done.out, "C")
+    assert len(found) == 4 and all(set(block) == {6.0 * 9 * 4} for block in found.values())
+
+
+def test_a_feeder_of_your_own(tmp_path):
+    """blas.feeder_tile and feeder.send: panel after panel, made as they go out; gemm_cycles of the plan."""
+    (tmp_path / "layout.csl").write_text("""
+const blas = @import_module("<blas/layout>");
+const plan = blas.gemm_summa_block(.{
+  .M = 6, .N = 8, .K = 12, .width = 2, .height = 3, .T = f16, .S = f32, .scaled = true,
+  .is_streamed = true
+});
+const colors = [2]color{ @get_color(4), @get_color(5) };
+layout {
+  @comptime_assert(blas.gemm_cycles(plan) > 12 * 2 * 4);
+  @set_rectangle(2, 4);
+  for (@range(u16, 2)) |x| {
+    @set_tile_code(x, 0, "feeder.csl", .{ .role = blas.feeder_tile(x, 0, plan, x, SOUTH, colors[1]) });
+    for (@range(u16, 3)) |y| {
+      @set_tile_code(x, y + 1, "pe.csl", .{ .role = blas.gemm_tile(x, y + 1, plan, x, y, colors) });
+    }
+  }
+  @export_name("C", [*]f16, true);
+}
+""")
+    (tmp_path / "feeder.csl").write_text("""
+param role: comptime_struct;
+const feeder = @import_module("<blas/feeder>", .{ .role = role });
+var panel = @zeros([feeder.panel]f16);
+task main() void {
+  for (@range(u16, feeder.panels)) |k| {
+    for (@range(u16, feeder.panel)) |i| { panel[i] = @as(f16, k + 1); }
+    feeder.send(&panel, 1);
+  }
+}
+comptime {
+  @bind_local_task(main, @get_local_task_id(22));
+  @activate(@get_local_task_id(22));
+}
+""")
+    (tmp_path / "pe.csl").write_text("""
+param role: comptime_struct;
+const gemm = @import_module("<blas/gemm>", .{ .role = role });
+task main() void {
+  for (@range(u16, role.plan.a_panels * role.plan.a_panel)) |i| { gemm.A[i] = 1.0; }
+  for (@range(u16, 8)) |i| { gemm.C[i] = 4.0; }
+  gemm.start_scaled(2.0, 0.5);
+}
+comptime {
+  @bind_local_task(main, @get_local_task_id(22));
+  @activate(@get_local_task_id(22));
+  @export_symbol(gemm.C, "C");
+}
+""")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin")
+    done = harness.emu(tmp_path / "o.bin", "--print=C:8@0,1,2,3")
+    found = harness.values(done.out, "C")
+    # Three panels of four inner elements, 1, 2 and 3.
+    assert len(found) == 6 and all(set(block) == {2 * 4 * 6 + 2.0} for block in found.values())

@@ -55,8 +55,19 @@ def test_equations_5_to_9(M, N, K, width, height, simd):
 
 def test_all_equations():
     lines = gemm("--size=128x128x128", "--pes=16").out.splitlines()
-    assert [line.split(":")[0] for line in lines] == [f"equation {n}" for n in range(1, 10)]
+    assert [line.split(":")[0] for line in lines] == [
+        *(f"equation {n}" for n in range(1, 10)), "gemm_summa_block", "gemm_master_block"]
     assert lines[1] == "equation 2: 2352" and lines[8] == "equation 9: 2048"
+
+
+def test_plans():
+    """What the library expects of its own plans is within a quarter of what they take; a plan that does
+    not fit has no line."""
+    lines = gemm("--size=360x10x360", "--pes=5").out.splitlines()[9:]
+    expected = {name: int(cycles) for name, cycles in (line.split(": ") for line in lines)}
+    assert abs(expected["gemm_master_block"] / 14500 - 1) < 0.25
+    assert expected["gemm_summa_block"] > expected["gemm_master_block"]
+    assert len(gemm("--size=600x600x600", "--pes=1").out.splitlines()) == 9
 
 
 PROGRAM = """

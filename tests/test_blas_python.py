@@ -33,6 +33,33 @@ def test_product(arch, element, dtype):
     assert result.tiles == (2, 2) and result.pieces == 1 and result.cycles > 0
 
 
+@pytest.mark.parametrize("algorithm, stationary, chosen", [
+    ("summa", "any", "summa"), ("master", "A", "master"), ("master_block", "B", "master_block"),
+    ("auto", "B", "master_block"), ("auto", "C", "summa_block")])
+def test_algorithms(algorithm, stationary, chosen):
+    A, B, C = draw(19, 23, 11)
+    result = wse_blas.gemm(A, B, C, beta=2, tiles=(3, 2), algorithm=algorithm, stationary=stationary)
+    numpy.testing.assert_array_equal(result.C, A @ B + 2 * C)
+    assert result.algorithm == chosen
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("element, sums", [("bf16", 2.0 ** -8), ("bf16_f32", 2.0 ** -24)])
+def test_bf16(arch, element, sums):
+    """Against numpy's products of the rounded elements, within the bounds of the sums' format."""
+    random = numpy.random.default_rng(5)
+    A, B, C = (random.uniform(-1, 1, shape).astype(numpy.float32) for shape in ((19, 30), (30, 23), (19, 23)))
+    result = wse_blas.gemm(A, B, C, alpha=2, beta=-1, tiles=(3, 2), element=element, arch=arch)
+    cut = lambda m: ((m.view(numpy.uint32).astype(numpy.int64) + 0x7fff + (m.view(numpy.uint32) >> 16 & 1))
+                     .astype(numpy.uint32) & numpy.uint32(0xffff0000)).view(numpy.float32).astype(float)
+    A, B, C = cut(A), cut(B), cut(C)
+    assert (cut(result.C) == result.C).all()
+    size = 2 * numpy.abs(A) @ numpy.abs(B) + numpy.abs(C)
+    off = numpy.abs(result.C - (2 * A @ B - C))
+    assert (off <= (32 * sums + 3 * 2.0 ** -8) * size).all()
+    assert (off > 0.1 * sums * size).any()      # it is not computed in f32 and rounded
+
+
 def test_scaled():
     A, B, C = draw(6, 9, 5)
     result = wse_blas.gemm(A, B, C, alpha=2, beta=-0.5, tiles=(2, 3))
@@ -63,7 +90,13 @@ def test_larger_than_the_tiles(capfd, M, N, K):
     (lambda: wse_blas.gemm(numpy.ones((2, 2)), numpy.ones((2, 2)), numpy.ones((2, 3))), "C has shape"),
     (lambda: wse_blas.gemm(numpy.ones((2, 2)), numpy.ones((2, 2)), beta=1), "beta is given"),
     (lambda: wse_blas.gemm(numpy.ones((2, 2)), numpy.ones((2, 2)), element="f64"), "element is one of"),
-    (lambda: wse_blas.gemm(numpy.ones((2, 2)), numpy.ones((2, 2)), tiles=(0, 1)), "tiles is")])
+    (lambda: wse_blas.gemm(numpy.ones((2, 2)), numpy.ones((2, 2)), tiles=(0, 1)), "tiles is"),
+    (lambda: wse_blas.gemm(numpy.ones((2, 2)), numpy.ones((2, 2)), algorithm="fast"), "algorithm is one"),
+    (lambda: wse_blas.gemm(numpy.ones((2, 2)), numpy.ones((2, 2)), stationary="D"), "stationary is one"),
+    (lambda: wse_blas.gemm(numpy.ones((2, 2)), numpy.ones((2, 2)), algorithm="summa", stationary="A"),
+     "its stationary matrix is C"),
+    (lambda: wse_blas.gemm(numpy.ones((2, 2)), numpy.ones((2, 2)), algorithm="master", stationary="C"),
+     "its stationary matrix is A or B")])
 def test_mistakes(call, text):
     with pytest.raises(wse_blas.GemmError, match=text):
         call()

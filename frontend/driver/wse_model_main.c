@@ -12,6 +12,7 @@
 
 #define COLLECTIVES "<collectives/predict>"
 #define BLAS "<blas/model>"
+#define BLAS_PLANS "<blas/layout>"
 
 enum {
   EXIT_USAGE = 2,
@@ -61,7 +62,8 @@ static void print_help(void)
        "best     the fixed pattern with the fewest cycles, and these\n"
        "tree     the optimal pre-order tree of a reduction: each tile and its parent\n"
        "gemm     cycles of a multiplication of 16-bit floats, A of M x K and B of K x N\n"
-       "         elements, by the equations of \"General Matrix Multiply on CS-2\"\n"
+       "         elements, by the equations of \"General Matrix Multiply on CS-2\", and as\n"
+       "         <blas/layout> expects them of its own plans\n"
        "\n"
        "  --op=OP          reduce, broadcast or allreduce; with the pattern line, or task for\n"
        "                   calls with a completion task: allgather, reduce-scatter; with line:\n"
@@ -289,7 +291,21 @@ static int answer_tree(const Query *q)
   return EXIT_SUCCESS;
 }
 
-/* A line for each equation; one number if one is asked for. */
+/* The cycles that the library expects of its own plans; no line for a plan that does not fit. */
+static bool print_plans(const Query *q, LibraryValue *args, size_t count)
+{
+  static const char *const names[] = {"gemm_summa_block", "gemm_master_block"};
+  LibraryCall call;
+  bool is_known =
+      evaluate_call(BLAS_PLANS, "simd", q->simd, "gemm_predictions", args, count, &call);
+  for (size_t i = 0; is_known && i < ARRAY_COUNT(names); i++)
+    if (call.numbers[i])
+      printf("%s: %lld\n", names[i], (long long)call.numbers[i]);
+  arrfree(call.numbers);
+  return is_known;
+}
+
+/* A line for each equation and each plan; one number if one equation is asked for. */
 static int answer_gemm(const Query *q)
 {
   int64_t width = q->tiles ? q->tiles : q->grid[0], height = q->tiles ? q->tiles : q->grid[1];
@@ -302,7 +318,8 @@ static int answer_gemm(const Query *q)
       printf("equation %lld: %lld\n", (long long)i + 1, (long long)call.numbers[i]);
     if (q->equation)
       printf("%lld\n", (long long)call.numbers[q->equation - 1]);
-    result = EXIT_SUCCESS;
+    if (q->equation || print_plans(q, args, ARRAY_COUNT(args)))
+      result = EXIT_SUCCESS;
   }
   arrfree(call.numbers);
   return result;

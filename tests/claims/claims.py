@@ -28,6 +28,15 @@ def build():
             sys.exit("FAIL")
 
 
+def commit_seed():
+    """For random tests: SEED, or the first digits of the commit's hash, or 1 outside a repository."""
+    if os.environ.get("SEED"):
+        return int(os.environ["SEED"])
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=harness.ROOT, capture_output=True,
+                          text=True)
+    return int(done.stdout[:8], 16) if done.returncode == 0 else 1
+
+
 class Checks:
     """Checks with their values and bounds; finish() prints PASS or FAIL and exits."""
 

@@ -10,12 +10,11 @@ line, 64 x 64 in a rectangle and 4,096 elements.  The seed is from the commit.
 CONFIGURATIONS sets another number, SEED another seed.  About 10 minutes on two cores.
 """
 import os
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 
-from claims import Claims, harness
+from claims import Claims, commit_seed, harness
 import collectives_run as lines
 
 CONFIGURATIONS = int(os.environ.get("CONFIGURATIONS", "3000"))
@@ -27,15 +26,9 @@ ALLREDUCES = (lines.RING, lines.BUTTERFLY, lines.EXCHANGE, lines.PLANNED)     # 
 PATTERNS = REDUCE_PATTERNS + len(ALLREDUCES)
 
 
-def commit_seed():
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=harness.ROOT, capture_output=True,
-                          text=True)
-    return int(done.stdout[:8], 16) if done.returncode == 0 else 1
-
-
 def main():
     claims = Claims()
-    seed = int(os.environ.get("SEED") or commit_seed())
+    seed = commit_seed()
     print(f"seed {seed}")
     counts = {}
 

@@ -14,7 +14,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from claims import Claims, harness
+from claims import Claims, commit_seed, harness
 
 import seeded_miscompiles as miscompiles
 from oracle import check, reduce
@@ -25,12 +25,6 @@ DEFECTS = {"shift by more than 16 bits": "shift amounts were cut to 16 bits",
            "wide shift by the width": "wide shifts by the width or more",
            "wide division by zero": "wide division by zero"}
 WITHIN = 5_000
-
-
-def commit_seed():
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=harness.ROOT, capture_output=True,
-                          text=True)
-    return int(done.stdout[:8] or "1", 16)
 
 
 def build(source, folder):
