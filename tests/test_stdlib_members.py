@@ -260,6 +260,7 @@ const in_medium = @get_dsd(fabin_dsd, .{
 const time = @import_module("<time>");
 var start = @zeros([3]u16);
 var end = @zeros([3]u16);
+var turns: u16 = 20;                // not known to the compiler
 fn main() void {
   tile.main_thread_priority.update_main_thread_priority(tile.main_thread_priority.level.LEVEL);
   if (@is_arch("wse3")) {
@@ -270,7 +271,7 @@ fn main() void {
   @mov32(out, all, .{ .async = true });
   time.enable_tsc();
   time.get_timestamp(&start);
-  for (@range(u16, 20)) |i| { words[1] += words[2] * i + words[3]; }
+  for (@range(u16, turns)) |i| { words[1] += words[2] * i + words[3]; }
   time.get_timestamp(&end);
   words[0] = end[0] - start[0];
 }

@@ -96,6 +96,7 @@ const second_id = @get_local_task_id(12);
 const got = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{8} -> words[i] });
 const got_later = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{8} -> words[i + 8] });
 const in = @get_dsd(fabin_dsd, .{ .fabric_color = c, .extent = 8, .input_queue = iq });
+var turns: u16 = 30;                // not known to the compiler
 fn emptied() void {
   words[16] = tile.queue_flush.iq_status();
   tile.queue_flush.exit(iq);
@@ -111,7 +112,7 @@ task second() void {
 fn main() void {
   @mov32(out, first, .{ .async = true });
   @mov32(got, in, .{ .async = true, .ut_id = @get_ut_id(5) });
-  for (@range(u16, 30)) |i| { words[18] += i; }
+  for (@range(u16, turns)) |i| { words[18] += i; }
   @queue_flush(iq);
 }
 comptime {

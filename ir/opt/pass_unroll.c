@@ -1,10 +1,16 @@
 /* unroll: a short loop of one block whose number of turns is known becomes straight code.
  *
  * The turns together may have so many instructions, as in the vendor's compiler: docs/codegen.md
- * names public loops on both sides of the limit. */
+ * names public loops on both sides of the limit.  Where memory is short, loops stay as they are. */
 #include "ir/opt/opt.h"
 
-enum { MOST_INSNS = 300 };
+enum {
+  MOST_INSNS = 300,
+  /* Guesses from above: an instruction's code, the descriptor and the addresses that come with it;
+   * and what the code generator adds (stack, prologues). */
+  INSN_BYTES = 8,
+  RESERVED_BYTES = 1024,
+};
 
 typedef struct {
   Opt *opt;
@@ -26,15 +32,28 @@ static uint32_t count_work(const Loop *l)
   return n;
 }
 
+/* How many more instructions certainly fit the memory of a tile. */
+static uint32_t insns_that_fit(const IrModule *m)
+{
+  uint64_t bytes = RESERVED_BYTES, memory = machine_get(m->arch)->pe_mem_bytes;
+  for (uint32_t i = 0; i < m->n_globals; i++)
+    bytes += m->globals[i].bytes;
+  for (uint32_t i = 0; i < m->n_funcs; i++)
+    for (uint32_t b = 0; b < m->funcs[i].n_blocks; b++)
+      bytes += (uint64_t)m->funcs[i].blocks[b].n_insns * INSN_BYTES;
+  return bytes < memory ? (uint32_t)((memory - bytes) / INSN_BYTES) : 0;
+}
+
 /* The loop's number of turns if it is to be straight code, else 0. */
 static uint32_t turns_to_unroll(const Loop *l)
 {
   const IrBlock *b = &l->f->blocks[l->head];
-  uint32_t work = count_work(l), turns = 0;
+  uint32_t work = count_work(l), turns = 0, room = insns_that_fit(l->m);
+  uint32_t most = room < MOST_INSNS ? room : MOST_INSNS;
   Counter c;
   for (uint32_t i = 0; i < b->n_params && work && !turns; i++)
     if (opt_counter(l, b->params[i], &c))
-      turns = opt_count_turns(l, &c, MOST_INSNS / work);
+      turns = opt_count_turns(l, &c, most / work);
   return turns;
 }
 
