@@ -12,7 +12,7 @@
 /* ---- phases ------------------------------------------------------------------------------ */
 
 typedef struct { const char *name; double seconds; } PhaseTime;
-typedef struct {
+typedef struct CheckedProgram {
   Session session;
   Programs programs;
   PhaseTime times[8];
@@ -260,6 +260,30 @@ int driver_run(const Options *options, SourceMap *sources, const char *source_st
   programs_free(&run.programs);
   session_close(s);
   return result;
+}
+
+CheckedProgram *driver_check(const Options *options, SourceMap *sources, const char *source_stdlib,
+                             SemaListener *listener, void *listener_data)
+{
+  DriverRun *run = base_zeroed(1, sizeof *run);
+  session_open(&run->session, options, sources, source_stdlib);
+  run->session.listener = listener;
+  run->session.listener_data = listener_data;
+  compile_program(run);
+  finish_check(&run->session);
+  return run;
+}
+
+Session *checked_session(CheckedProgram *program)
+{
+  return &program->session;
+}
+
+void checked_close(CheckedProgram *program)
+{
+  programs_free(&program->programs);
+  session_close(&program->session);
+  free(program);
 }
 
 /* ---- one function of a library, for other drivers ------------------------------------------- */

@@ -24,6 +24,12 @@ int image_files_write(const Session *session, const Image *image);
 /* Compiles as the options say and returns the exit code; `source_stdlib` is where the standard
  * library is when it is not installed. */
 int driver_run(const Options *options, SourceMap *sources, const char *source_stdlib);
+/* A program that was checked (options->check), kept for questions about it. */
+typedef struct CheckedProgram CheckedProgram;
+CheckedProgram *driver_check(const Options *options, SourceMap *sources, const char *source_stdlib,
+                             SemaListener *listener, void *listener_data);
+Session *checked_session(CheckedProgram *program);
+void checked_close(CheckedProgram *program);
 /* A compile-time call of a library's function by another driver.  Strings and integers go in; a
  * string (malloc) or the integers of the result, an array's in order, come out. */
 typedef struct { const char *text; int64_t number; } LibraryValue;   /* text NULL: the number */

@@ -375,6 +375,10 @@ void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId s
 
 /* ---- driver.c: the session ----------------------------------------------------------------- */
 
+/* The evaluator calls it with what it finds out: what an expression is, and what a name is where it
+ * is declared (`n` NULL). For editors; the evaluation does not depend on it. */
+typedef void SemaListener(void *data, Sema *s, const Node *n, Span at, const Operand *o);
+
 struct Session {
   Arena *arena;
   StrTable *names;
@@ -387,6 +391,8 @@ struct Session {
   SourceFiles *files;
   const BuiltinTable *builtins;
   Span signs[SIGN_COUNT];    /* that evaluations found; off 0: none */
+  SemaListener *listener;    /* or NULL */
+  void *listener_data;
 };
 
 /* ---- release.c: for which release of the SDK the program is written ------------------------ */

@@ -406,10 +406,17 @@ static bool report_cycle(Sema *s, Decl *d)
   return false;
 }
 
-bool sema_resolve(Sema *s, Decl *d)
+static void tell_listener(Sema *s, const Decl *d)
 {
-  if (d->state == DECL_DONE || d->state == DECL_FAILED)
-    return d->state == DECL_DONE;
+  Operand o = operand_value(s, d->value);
+  o.type = d->type;
+  if (d->kind == DECL_VAR)
+    o.kind = OPR_MEMORY;
+  s->session->listener(s->session->listener_data, s, NULL, d->name_span, &o);
+}
+
+static bool resolve_new(Sema *s, Decl *d)
+{
   if (d->state == DECL_RUNNING)
     return !pool_is_none(d->type) || report_cycle(s, d);
   if (d->kind == DECL_FN) {
@@ -436,6 +443,16 @@ bool sema_resolve(Sema *s, Decl *d)
   d->state = is_good ? DECL_DONE : DECL_FAILED;
   if (d->global != IR_NO_ID)
     s->globals[d->global].init = d->value;
+  return is_good;
+}
+
+bool sema_resolve(Sema *s, Decl *d)
+{
+  if (d->state == DECL_DONE || d->state == DECL_FAILED)
+    return d->state == DECL_DONE;
+  bool is_good = resolve_new(s, d);
+  if (d->state == DECL_DONE && s->session->listener)
+    tell_listener(s, d);
   return is_good;
 }
 

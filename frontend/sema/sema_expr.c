@@ -552,7 +552,7 @@ static bool is_memoised(const Node *n)
          n->kind == ND_UNARY || n->kind == ND_FLOAT;
 }
 
-Operand sema_expr(Sema *s, const Node *n, PoolId want)
+static Operand walk_or_recall(Sema *s, const Node *n, PoolId want)
 {
   if (!is_memoised(n))
     return operand_at(walk_expr(s, n, want), n->span);
@@ -565,6 +565,14 @@ Operand sema_expr(Sema *s, const Node *n, PoolId want)
   if (o.kind == OPR_COMPTIME && uses == s->own->local_uses && effects == s->own->effects)
     memo_put(s, n, want, o.value);
   return operand_at(o, n->span);
+}
+
+Operand sema_expr(Sema *s, const Node *n, PoolId want)
+{
+  Operand o = walk_or_recall(s, n, want);
+  if (s->session->listener)
+    s->session->listener(s->session->listener_data, s, n, n->span, &o);
+  return o;
 }
 
 /* ---- type expressions ----------------------------------------------------------------------- */

@@ -236,6 +236,14 @@ const Ast *files_import(SourceFiles *files, const char *path, const Ast *importe
   return ast;
 }
 
+const Ast *files_parsed(const SourceFiles *files, FileId file)
+{
+  for (ptrdiff_t i = 0; i < hmlen(files->by_path); i++)
+    if (file_eq(files->by_path[i].value->file, file))
+      return files->by_path[i].value;
+  return NULL;
+}
+
 uint32_t files_last(const SourceFiles *files)
 {
   uint32_t last = 0;

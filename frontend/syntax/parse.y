@@ -848,3 +848,12 @@ void parse_run(Parser *p)
 {
   csl_parse(p);
 }
+
+const char *const *syntax_keywords(uint32_t *n)
+{
+  static const char *words[TK_FALSE - TK_CONST + 1];   /* every call writes the same words */
+  *n = (uint32_t)ARRAY_COUNT(words);
+  for (int kind = TK_CONST; kind <= TK_FALSE; kind++)
+    words[kind - TK_CONST] = token_name(kind);
+  return words;
+}

@@ -141,6 +141,8 @@ void files_close(SourceFiles *files);
  * import paths. Each file is read and parsed once. NULL after reporting at `at`. */
 const Ast *files_import(SourceFiles *files, const char *path, const Ast *importer, Span at);
 bool files_has_library(SourceFiles *files, const char *name);
+/* The tree of a file that was imported; NULL: there is none. */
+const Ast *files_parsed(const SourceFiles *files, FileId file);
 /* Source files have the ids 1 to this one. */
 uint32_t files_last(const SourceFiles *files);
 /* Its path; a file of the standard library by its name in imports, wherever that is installed. */
@@ -164,6 +166,9 @@ void ast_dump(const Ast *ast, FILE *out);
 /* The text of a file without syntax errors in the project's layout: the same tokens and comments in
  * the same lines, with other white space.  From malloc. */
 char *source_format(const Ast *ast, const SourceMap *sources, StrTable *names, size_t *length);
+
+/* The keywords of the language. */
+const char *const *syntax_keywords(uint32_t *n);
 
 /* One token per line: `line:column kind text`, as cslc --emit=tokens shows them.  Reports the
  * scanner's errors. */

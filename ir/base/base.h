@@ -116,6 +116,7 @@ typedef struct { uint32_t off, len; } Span;
 
 typedef struct { uint32_t raw; } FileId;      /* raw 0 is "no file" */
 static inline bool file_is_none(FileId a) { return a.raw == 0; }
+static inline bool file_eq(FileId a, FileId b) { return a.raw == b.raw; }
 
 typedef struct {
   const char *path;        /* as printed in diagnostics */

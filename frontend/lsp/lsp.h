@@ -1,0 +1,170 @@
+/* csl-ls: a language server over the compiler's own front end.
+ *
+ * Reading order: text.c, names.c, facts.c, project.c, analysis.c, the answer_*.c, serve.c,
+ * server.c, csl_ls_main.c.
+ *
+ * The server itself only keeps the texts of open files and speaks the protocol. For each program it
+ * forks a process that checks the program once, sends its messages, and then answers questions
+ * about it until a file of it changes. So a question never waits for a second compilation, no state
+ * outlives a text, and a crash of the compiler costs one answer. */
+#ifndef FRONTEND_LSP_H
+#define FRONTEND_LSP_H
+
+#include <jansson.h>
+
+#include "frontend/driver/driver.h"
+
+/* ---- text.c: positions and paths ----------------------------------------------------------- */
+
+/* Positions of the protocol count lines from 0 and UTF-16 units. */
+size_t text_offset_of(const char *text, size_t length, const json_t *position);
+json_t *span_range(const SourceMap *sources, Span span);
+/* The text after a change of the protocol; malloc. */
+char *text_after_change(char *text, const json_t *change);
+/* file:// URIs; malloc. NULL: another scheme. */
+char *uri_path(const char *uri);
+char *path_uri(const char *path);
+/* An absolute path without links where it exists; malloc. */
+char *path_resolved(const char *folder, const char *path);
+char *path_folder(const char *path);        /* malloc; without the slash at its end */
+
+/* ---- names.c: which declaration a name means ----------------------------------------------- */
+
+typedef enum {
+  SYMBOL_CONST, SYMBOL_VAR, SYMBOL_PARAM, SYMBOL_FN, SYMBOL_TASK, SYMBOL_LOCAL, SYMBOL_ARGUMENT,
+  SYMBOL_MODULE, SYMBOL_MEMBER, SYMBOL_LABEL
+} SymbolKind;
+typedef struct {
+  SymbolKind kind;
+  StrId name;
+  Span at;                 /* the name */
+  Span visible;            /* where the name means this; len 0: in the whole file */
+  FileId file;
+  const Node *node;        /* ND_VAR_DECL, ND_FN_DECL ... or NULL */
+} NameSymbol;
+typedef struct { Span at; uint32_t symbol; } NameUse;
+/* By the rules of scopes alone, so also in code that no tile runs and in texts with errors. */
+typedef struct {
+  Session *session;
+  NameSymbol *symbols;     /* stb_ds */
+  NameUse *uses;           /* stb_ds; the declarations' own names are there, too; by place */
+  bool *is_read;           /* stb_ds, by FileId.raw */
+} Names;
+/* Reads the file and the files that it imports. */
+void names_read_file(Names *names, const Ast *ast);
+void names_sort(Names *names);
+void names_free(Names *names);
+/* The use of a name at the offset; NULL: none. */
+const NameUse *names_use_at(const Names *names, uint32_t off);
+/* The symbol of the file that is visible at the offset under the name; NULL: none. */
+const NameSymbol *names_visible(const Names *names, FileId file, StrId name, uint32_t off);
+/* The file that a symbol of kind SYMBOL_MODULE imports; NULL: not known. */
+const Ast *names_module_of(const Names *names, const NameSymbol *symbol);
+
+/* ---- facts.c: what the evaluator found out ------------------------------------------------- */
+
+typedef struct {
+  Span at;
+  uint16_t kind;           /* NodeKind; ND_COUNT: the name of a declaration */
+  PoolId type, value;      /* value none: it is not known at compile time */
+  FileId module;           /* of an imported module */
+  bool has_types, has_values;   /* more than one */
+} Fact;
+typedef struct { uint64_t key; Fact value; } FactMap;
+typedef struct { FactMap *by_place; } Facts;
+/* A SemaListener; data: Facts *. */
+void facts_listen(void *data, Sema *s, const Node *n, Span at, const Operand *o);
+const Fact *facts_at(Facts *facts, Span at);
+/* The longest operand that ends there; NULL: none. */
+const Fact *facts_ending(const Facts *facts, uint32_t end);
+void facts_free(Facts *facts);
+/* The type, and the value if one is known and short; NULL: none. */
+const char *fact_type_text(const Session *s, Arena *arena, const Fact *fact);
+const char *fact_value_text(const Session *s, Arena *arena, const Fact *fact);
+
+/* ---- project.c: which programs a file belongs to ------------------------------------------- */
+
+typedef struct {
+  char *folder;            /* where cslc is called */
+  char **argv;             /* stb_ds: the arguments of cslc, without the output */
+} ProgramCall;
+/* The calls of cslc in the csl.json or commands*.sh of the file's folder or one above, or of
+ * layout.csl beside the file; stb_ds. */
+ProgramCall *project_calls(const char *path);
+ProgramCall project_alone(const char *path);
+void project_call_free(ProgramCall *call);
+
+/* ---- analysis.c: one program, in a process of its own -------------------------------------- */
+
+typedef struct {
+  const ProgramCall *call;
+  const char *stdlib;
+  const SourceOverlay *overlays;   /* stb_ds: the open files */
+  char **options_argv;     /* stb_ds; options point into it */
+  Arena *arena;
+  SourceMap *sources;
+  Options options;
+  CheckedProgram *program;
+  Session *session;
+  Facts facts;
+  Names names;
+  json_t *messages;        /* of the protocol's Diagnostic by path, with their fixes as `data` */
+} LspAnalysis;
+/* Checks the program with `overlays`; false: the arguments of cslc are wrong. */
+bool analysis_run(LspAnalysis *a, const ProgramCall *call, const SourceOverlay *overlays,
+                  const char *stdlib);
+void analysis_free(LspAnalysis *a);
+/* The tree of an open file, which the program need not import; NULL: none. */
+const Ast *analysis_file(LspAnalysis *a, const char *path);
+char *analysis_path(const LspAnalysis *a, FileId file);       /* malloc */
+json_t *analysis_location(const LspAnalysis *a, Span at);
+const char *analysis_text(const LspAnalysis *a, const Ast *ast, size_t *length);
+
+/* ---- answer_*.c: questions of the protocol ------------------------------------------------- */
+
+/* What a question is about. */
+typedef struct {
+  LspAnalysis *a;
+  const json_t *params;
+  const char *path;
+  const Ast *ast;          /* of the file */
+  const char *text;
+  size_t length;
+  uint32_t base;           /* of the file */
+  uint32_t off;            /* of the position, if the question has one */
+} Question;
+typedef json_t *Answer(const Question *q);      /* NULL: null */
+json_t *answer_hover(const Question *q);
+json_t *answer_definition(const Question *q);
+json_t *answer_references(const Question *q);
+json_t *answer_highlight(const Question *q);
+json_t *answer_prepare_rename(const Question *q);
+json_t *answer_rename(const Question *q);
+json_t *answer_completion(const Question *q);
+json_t *answer_signature(const Question *q);
+json_t *answer_tokens(const Question *q);
+json_t *answer_outline(const Question *q);
+json_t *answer_folding(const Question *q);
+json_t *answer_format(const Question *q);
+json_t *answer_hints(const Question *q);
+json_t *answer_fixes(const Question *q);
+json_t *answer_workspace(const Question *q);
+/* The comment above a declaration or behind it; NULL: none. */
+const char *comment_of(const LspAnalysis *a, Arena *arena, const NameSymbol *symbol);
+const char *declaration_text(const LspAnalysis *a, Arena *arena, const NameSymbol *symbol);
+/* The names of semantic tokens, in the order of their numbers. */
+json_t *token_types(void);
+
+/* ---- serve.c: a child of the server -------------------------------------------------------- */
+
+/* Checks the program, writes {"files": [...], "messages": {...}}, then an answer for each question
+ * that it reads, until there are no more; does not return. */
+void analysis_serve(const ProgramCall *call, const SourceOverlay *overlays, const char *stdlib,
+                    int in, int out);
+
+/* ---- server.c: the protocol ---------------------------------------------------------------- */
+
+/* Until `exit` or the end of the input; the exit code. */
+int server_run(int in, int out, const char *stdlib);
+
+#endif

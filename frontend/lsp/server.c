@@ -1,0 +1,733 @@
+/* The protocol: messages in and out, the texts of open files, and a child for each program. */
+#include "frontend/lsp/lsp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stb_ds.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_MESSAGE_BYTES = 256 << 20, ANSWER_SECONDS = 20, READ_BYTES = 1 << 16 };
+
+/* Errors of JSON-RPC and of the protocol. */
+enum { ERROR_PARSE = -32700, ERROR_REQUEST = -32600, ERROR_METHOD = -32601,
+       ERROR_NOT_INITIALISED = -32002, ERROR_FAILED = -32803 };
+
+typedef struct { char *path, *uri, *text; json_int_t version; } Document;
+
+typedef struct {
+  ProgramCall call;
+  bool is_alone;           /* a file that no other program imports */
+  pid_t child;             /* 0: none */
+  int to, from;            /* pipes */
+  char *input;             /* stb_ds: what came and is no whole line yet */
+  bool has_result;         /* of this child */
+  char **files;            /* stb_ds: that it has read, now or before */
+  json_t *messages;        /* by path */
+} ServedProgram;
+
+typedef struct {
+  int in, out;
+  const char *stdlib;
+  char *input;             /* stb_ds */
+  Document *documents;     /* stb_ds */
+  ServedProgram **programs;      /* stb_ds */
+  json_t *published;       /* messages that the client has, by path */
+  bool is_initialised, is_shut_down, is_done;
+} Server;
+
+/* ---- out ------------------------------------------------------------------------------------ */
+
+static bool write_all(int fd, const char *text, size_t length)
+{
+  for (size_t done = 0; done < length;) {
+    ssize_t n = write(fd, text + done, length - done);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return false;
+    done += (size_t)n;
+  }
+  return true;
+}
+
+static void send_message(Server *s, json_t *message)
+{
+  json_object_set_new(message, "jsonrpc", json_string("2.0"));
+  char *text = json_dumps(message, JSON_COMPACT);
+  json_decref(message);
+  if (!text)
+    ICE("a message is no JSON");
+  char *framed = base_print("Content-Length: %zu\r\n\r\n%s", strlen(text), text);
+  s->is_done |= !write_all(s->out, framed, strlen(framed));
+  free(framed);
+  free(text);
+}
+
+static void send_result(Server *s, const json_t *id, json_t *result)
+{
+  json_t *message = json_pack("{s:o}", "result", result ? result : json_null());
+  json_object_set(message, "id", (json_t *)(uintptr_t)id);
+  send_message(s, message);
+}
+
+static void send_error(Server *s, const json_t *id, int code, const char *text)
+{
+  json_t *message = json_pack("{s:{s:i,s:o}}", "error", "code", code, "message",
+                              base_json_text(text));
+  json_object_set_new(message, "id", id ? json_deep_copy(id) : json_null());
+  send_message(s, message);
+}
+
+static void send_notification(Server *s, const char *method, json_t *params)
+{
+  send_message(s, json_pack("{s:s,s:o}", "method", method, "params", params));
+}
+
+/* ---- programs ------------------------------------------------------------------------------- */
+
+static bool reads_file(const ServedProgram *p, const char *path)
+{
+  for (size_t i = 0; i < arrlenu(p->files); i++)
+    if (strcmp(p->files[i], path) == 0)
+      return true;
+  return false;
+}
+
+static void stop_child(ServedProgram *p)
+{
+  if (p->child > 0) {
+    kill(p->child, SIGKILL);
+    waitpid(p->child, NULL, 0);
+    close(p->to);
+    close(p->from);
+  }
+  p->child = 0;
+  arrsetlen(p->input, 0);
+}
+
+static SourceOverlay *make_overlays(const Server *s)
+{
+  SourceOverlay *overlays = NULL;
+  for (size_t i = 0; i < arrlenu(s->documents); i++) {
+    const Document *d = &s->documents[i];
+    SourceOverlay overlay = {d->path, d->text, strlen(d->text)};
+    arrput(overlays, overlay);
+  }
+  return overlays;
+}
+
+/* The child has nothing of the server's: neither its streams nor the pipes of other children. */
+static void enter_child(const Server *s)
+{
+  int nothing = open("/dev/null", O_RDWR);
+  dup2(nothing, STDIN_FILENO);
+  dup2(nothing, STDOUT_FILENO);
+  if (s->in > STDERR_FILENO)
+    close(s->in);
+  if (s->out > STDERR_FILENO)
+    close(s->out);
+  for (size_t i = 0; i < arrlenu(s->programs); i++)
+    if (s->programs[i]->child > 0) {
+      close(s->programs[i]->to);
+      close(s->programs[i]->from);
+    }
+}
+
+static void start_child(const Server *s, ServedProgram *p)
+{
+  int questions[2], answers[2];
+  stop_child(p);
+  p->has_result = false;
+  if (pipe(questions) != 0)
+    return;
+  if (pipe(answers) != 0) {
+    close(questions[0]);
+    close(questions[1]);
+    return;
+  }
+  fflush(NULL);
+  p->child = fork();
+  if (p->child == 0) {
+    enter_child(s);
+    close(questions[1]);
+    close(answers[0]);
+    analysis_serve(&p->call, make_overlays(s), s->stdlib, questions[0], answers[1]);
+  }
+  close(questions[0]);
+  close(answers[1]);
+  p->to = questions[1];
+  p->from = answers[0];
+}
+
+static bool is_same_call(const ProgramCall *a, const ProgramCall *b)
+{
+  if (strcmp(a->folder, b->folder) != 0 || arrlen(a->argv) != arrlen(b->argv))
+    return false;
+  for (size_t i = 0; i < arrlenu(a->argv); i++)
+    if (strcmp(a->argv[i], b->argv[i]) != 0)
+      return false;
+  return true;
+}
+
+/* Takes the call. */
+static void add_program(Server *s, ProgramCall call, bool is_alone)
+{
+  for (size_t i = 0; i < arrlenu(s->programs); i++)
+    if (is_same_call(&s->programs[i]->call, &call)) {
+      project_call_free(&call);
+      return;
+    }
+  ServedProgram *p = base_zeroed(1, sizeof *p);
+  p->call = call;
+  p->is_alone = is_alone;
+  p->messages = json_object();
+  arrput(s->programs, p);
+  start_child(s, p);
+}
+
+static void remove_program(Server *s, size_t index)
+{
+  ServedProgram *p = s->programs[index];
+  stop_child(p);
+  project_call_free(&p->call);
+  for (size_t i = 0; i < arrlenu(p->files); i++)
+    free(p->files[i]);
+  arrfree(p->files);
+  arrfree(p->input);
+  json_decref(p->messages);
+  free(p);
+  arrdel(s->programs, index);
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+static Document *find_document(const Server *s, const char *path)
+{
+  for (size_t i = 0; path && i < arrlenu(s->documents); i++)
+    if (strcmp(s->documents[i].path, path) == 0)
+      return &s->documents[i];
+  return NULL;
+}
+
+/* What all programs say about the file, each message once; NULL while one is not done. */
+static json_t *merged_messages(const Server *s, const char *path)
+{
+  json_t *all = json_array(), *message, *known;
+  size_t i, k;
+  for (size_t n = 0; n < arrlenu(s->programs); n++) {
+    const ServedProgram *p = s->programs[n];
+    if (!p->has_result && (reads_file(p, path) || arrlenu(p->files) == 0)) {
+      json_decref(all);
+      return NULL;
+    }
+    json_array_foreach(json_object_get(p->messages, path), i, message) {
+      bool is_new = true;
+      json_array_foreach(all, k, known)
+        is_new = is_new && !json_equal(known, message);
+      if (is_new)
+        json_array_append(all, message);
+    }
+  }
+  return all;
+}
+
+static void publish_file(Server *s, const char *path)
+{
+  json_t *messages = merged_messages(s, path);
+  const Document *d = find_document(s, path);
+  if (!messages)
+    return;
+  if (!d && json_equal(messages, json_object_get(s->published, path))) {
+    json_decref(messages);
+    return;
+  }
+  char *uri = d ? base_print("%s", d->uri) : path_uri(path);
+  json_t *params = json_pack("{s:o,s:O}", "uri", base_json_text(uri), "diagnostics", messages);
+  if (d)
+    json_object_set_new(params, "version", json_integer(d->version));
+  json_object_set_new(s->published, path, messages);
+  send_notification(s, "textDocument/publishDiagnostics", params);
+  free(uri);
+}
+
+/* After a program's result: its files, and those that had messages before. */
+static void publish(Server *s, const ServedProgram *p)
+{
+  json_t *paths = json_object();
+  const char *path;
+  json_t *value;
+  void *next;
+  json_object_foreach(s->published, path, value)
+    if (json_array_size(value) > 0)
+      json_object_set_new(paths, path, json_true());
+  json_object_foreach(p->messages, path, value)
+    json_object_set_new(paths, path, json_true());
+  for (size_t i = 0; i < arrlenu(s->documents); i++)
+    if (reads_file(p, s->documents[i].path))
+      json_object_set_new(paths, s->documents[i].path, json_true());
+  json_object_foreach_safe(paths, next, path, value)
+    publish_file(s, path);
+  json_decref(paths);
+}
+
+/* A file that no program imports is checked alone, and no longer when one imports it. */
+static void settle_alone(Server *s)
+{
+  for (size_t i = 0; i < arrlenu(s->documents); i++) {
+    const char *path = s->documents[i].path;
+    bool is_known = true, is_read = false;
+    size_t alone = SIZE_MAX;
+    for (size_t k = 0; k < arrlenu(s->programs); k++) {
+      const ServedProgram *p = s->programs[k];
+      bool is_it = p->is_alone && strcmp(p->call.argv[0], path) == 0;
+      alone = is_it ? k : alone;
+      is_known = is_known && (p->has_result || p->is_alone);
+      is_read = is_read || (!p->is_alone && reads_file(p, path));
+    }
+    if (is_read && alone != SIZE_MAX)
+      remove_program(s, alone);
+    else if (is_known && !is_read && alone == SIZE_MAX)
+      add_program(s, project_alone(path), true);
+  }
+}
+
+static void take_files(ServedProgram *p, const json_t *files)
+{
+  json_t *file;
+  size_t i;
+  json_array_foreach(files, i, file)
+    if (!reads_file(p, json_string_value(file)))
+      arrput(p->files, base_print("%s", json_string_value(file)));
+}
+
+static void take_result(Server *s, ServedProgram *p, const json_t *result)
+{
+  p->has_result = true;
+  take_files(p, json_object_get(result, "files"));
+  json_decref(p->messages);
+  p->messages = json_incref(json_object_get(result, "messages"));
+  settle_alone(s);
+  publish(s, p);
+}
+
+/* The child is gone before its result: the main file says so. */
+static void take_failure(Server *s, ServedProgram *p)
+{
+  char *main_file = path_resolved(p->call.folder, p->call.argv[0]);
+  const char *text = "cslc cannot check this program: its options are wrong, or it has an internal "
+                     "error; 'cslc --check' shows which";
+  json_t *result = json_pack("{s:[s],s:{s:[{s:{s:{s:i,s:i},s:{s:i,s:i}},s:i,s:s,s:s}]}}",
+                             "files", main_file, "messages", main_file, "range", "start", "line", 0,
+                             "character", 0, "end", "line", 0, "character", 0, "severity", 1,
+                             "source", "csl-ls", "message", text);
+  free(main_file);
+  if (!result)
+    result = json_pack("{s:[],s:{}}", "files", "messages");
+  take_result(s, p, result);
+  json_decref(result);
+}
+
+/* ---- children's answers --------------------------------------------------------------------- */
+
+/* The next line that the child has written, without its end; NULL: none yet. */
+static json_t *take_line(ServedProgram *p)
+{
+  size_t length = arrlenu(p->input);
+  const char *end = length ? memchr(p->input, '\n', length) : NULL;
+  if (!end)
+    return NULL;
+  size_t n = (size_t)(end - p->input);
+  json_t *value = json_loadb(p->input, n, JSON_DECODE_ANY, NULL);
+  arrdeln(p->input, 0, n + 1);
+  return value ? value : json_null();
+}
+
+/* False when the child is gone. */
+static bool read_child(ServedProgram *p)
+{
+  char bytes[READ_BYTES];
+  ssize_t n = read(p->from, bytes, sizeof bytes);
+  if (n < 0 && errno == EINTR)
+    return true;
+  if (n <= 0) {
+    stop_child(p);
+    return false;
+  }
+  memcpy(arraddnptr(p->input, n), bytes, (size_t)n);
+  return true;
+}
+
+static void hear_child(Server *s, ServedProgram *p)
+{
+  if (!read_child(p)) {
+    if (!p->has_result)
+      take_failure(s, p);
+    return;
+  }
+  json_t *line = p->has_result ? NULL : take_line(p);
+  if (line)
+    take_result(s, p, line);
+  json_decref(line);
+}
+
+/* Waits for a line of the child; NULL when it is gone or takes too long. */
+static json_t *wait_line(ServedProgram *p)
+{
+  time_t start = time(NULL);
+  for (json_t *line; p->child > 0;) {
+    if ((line = take_line(p)) != NULL)
+      return line;
+    struct pollfd fd = {.fd = p->from, .events = POLLIN};
+    int ready = poll(&fd, 1, 1000);
+    if (ready > 0 ? !read_child(p) : time(NULL) - start > ANSWER_SECONDS)
+      stop_child(p);
+  }
+  return NULL;
+}
+
+static void wait_result(Server *s, ServedProgram *p)
+{
+  if (p->has_result)
+    return;
+  json_t *line = wait_line(p);
+  if (line)
+    take_result(s, p, line);
+  else
+    take_failure(s, p);
+  json_decref(line);
+}
+
+/* A program that reads the file; one of a project before the file alone. NULL: none. */
+static ServedProgram *program_of(Server *s, const char *path)
+{
+  for (int alone = 0; alone < 2; alone++)
+    for (size_t i = 0; i < arrlenu(s->programs); i++) {
+      if (s->programs[i]->is_alone != (alone == 1))
+        continue;
+      ServedProgram *p = s->programs[i];
+      wait_result(s, p);       /* may add and remove programs that are alone */
+      if (reads_file(p, path))
+        return p;
+    }
+  return NULL;
+}
+
+static json_t *ask_program(Server *s, ServedProgram *p, const char *method, json_t *params,
+                           const char *path)
+{
+  if (p->child == 0)
+    start_child(s, p);
+  wait_result(s, p);
+  json_t *request = json_pack("{s:s,s:O?,s:s?}", "method", method, "params", params, "path", path);
+  char *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
+  json_decref(request);
+  if (!text || p->child == 0) {
+    free(text);
+    return NULL;
+  }
+  char *line = base_print("%s\n", text);
+  json_t *answer = write_all(p->to, line, strlen(line)) ? wait_line(p) : NULL;
+  free(line);
+  free(text);
+  return answer;
+}
+
+/* ---- requests ------------------------------------------------------------------------------- */
+
+static json_t *capabilities(void)
+{
+  json_t *result = json_pack(
+    "{s:s,s:{s:b,s:i},s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:b}", "positionEncoding", "utf-16",
+    "textDocumentSync", "openClose", 1, "change", 2, "hoverProvider", 1, "definitionProvider", 1,
+    "referencesProvider", 1, "documentHighlightProvider", 1, "documentSymbolProvider", 1,
+    "foldingRangeProvider", 1, "documentFormattingProvider", 1, "inlayHintProvider", 1,
+    "workspaceSymbolProvider", 1);
+  json_object_set_new(result, "renameProvider", json_pack("{s:b}", "prepareProvider", 1));
+  json_object_set_new(result, "completionProvider",
+                      json_pack("{s:[s,s]}", "triggerCharacters", ".", "@"));
+  json_object_set_new(result, "signatureHelpProvider",
+                      json_pack("{s:[s,s]}", "triggerCharacters", "(", ","));
+  json_object_set_new(result, "semanticTokensProvider",
+                      json_pack("{s:o,s:b}", "legend", token_types(), "full", 1));
+  json_object_set_new(result, "codeActionProvider",
+                      json_pack("{s:[s]}", "codeActionKinds", "quickfix"));
+  return json_pack("{s:o,s:{s:s,s:s}}", "capabilities", result, "serverInfo", "name", "csl-ls",
+                   "version", WSE_VERSION);
+}
+
+static char *document_path(const json_t *params)
+{
+  const json_t *document = json_object_get(params, "textDocument");
+  char *path = uri_path(json_string_value(json_object_get(document, "uri")));
+  char *real = path ? path_resolved("/", path) : NULL;
+  free(path);
+  return real;
+}
+
+static bool is_question(const char *method)
+{
+  return strncmp(method, "textDocument/", strlen("textDocument/")) == 0;
+}
+
+static json_t *search_workspace(Server *s, json_t *params)
+{
+  json_t *all = json_array(), *item, *known;
+  size_t k, n;
+  for (size_t i = 0; i < arrlenu(s->programs); i++) {
+    json_t *found = ask_program(s, s->programs[i], "workspace/symbol", params, NULL);
+    json_array_foreach(found, k, item) {
+      bool is_new = true;
+      json_array_foreach(all, n, known)
+        is_new = is_new && !json_equal(known, item);
+      if (is_new)
+        json_array_append(all, item);
+    }
+    json_decref(found);
+  }
+  return all;
+}
+
+static void answer_request(Server *s, const char *method, const json_t *id, json_t *params)
+{
+  if (strcmp(method, "workspace/symbol") == 0) {
+    send_result(s, id, search_workspace(s, params));
+    return;
+  }
+  char *path = document_path(params);
+  ServedProgram *p = path ? program_of(s, path) : NULL;
+  json_t *result = p ? ask_program(s, p, method, params, path) : NULL;
+  const char *error = json_string_value(json_object_get(result, "error"));
+  if (error) {
+    send_error(s, id, ERROR_FAILED, error);
+    json_decref(result);
+  } else {
+    send_result(s, id, result);
+  }
+  free(path);
+}
+
+static void take_request(Server *s, const char *method, const json_t *id, json_t *params)
+{
+  if (strcmp(method, "initialize") == 0) {
+    s->is_initialised = true;
+    send_result(s, id, capabilities());
+  } else if (!s->is_initialised) {
+    send_error(s, id, ERROR_NOT_INITIALISED, "the first request must be 'initialize'");
+  } else if (s->is_shut_down) {
+    send_error(s, id, ERROR_REQUEST, "the server has been shut down");
+  } else if (strcmp(method, "shutdown") == 0) {
+    s->is_shut_down = true;
+    send_result(s, id, NULL);
+  } else if (is_question(method) || strcmp(method, "workspace/symbol") == 0) {
+    answer_request(s, method, id, params);
+  } else {
+    send_error(s, id, ERROR_METHOD, "csl-ls does not know this method");
+  }
+}
+
+/* ---- notifications -------------------------------------------------------------------------- */
+
+static void restart_readers(Server *s, const char *path)
+{
+  for (size_t i = 0; i < arrlenu(s->programs); i++)
+    if (reads_file(s->programs[i], path) || arrlenu(s->programs[i]->files) == 0)
+      start_child(s, s->programs[i]);
+}
+
+static void find_programs(Server *s, const char *path)
+{
+  ProgramCall *calls = project_calls(path);
+  for (size_t i = 0; i < arrlenu(calls); i++)
+    add_program(s, calls[i], false);
+  arrfree(calls);
+  settle_alone(s);
+}
+
+static void free_document(Document *d)
+{
+  free(d->path);
+  free(d->uri);
+  free(d->text);
+}
+
+static void open_document(Server *s, const json_t *params)
+{
+  const json_t *item = json_object_get(params, "textDocument");
+  const char *text = json_string_value(json_object_get(item, "text"));
+  char *path = document_path(params);
+  if (!path || !text || find_document(s, path)) {
+    free(path);
+    return;
+  }
+  Document d = {.path = path, .text = base_print("%s", text),
+                .uri = base_print("%s", json_string_value(json_object_get(item, "uri"))),
+                .version = json_integer_value(json_object_get(item, "version"))};
+  arrput(s->documents, d);
+  restart_readers(s, path);
+  find_programs(s, path);
+}
+
+static void change_document(Server *s, const json_t *params)
+{
+  const json_t *item = json_object_get(params, "textDocument");
+  json_t *change;
+  size_t i;
+  char *path = document_path(params);
+  Document *d = find_document(s, path);
+  if (d) {
+    json_array_foreach(json_object_get(params, "contentChanges"), i, change)
+      d->text = text_after_change(d->text, change);
+    d->version = json_integer_value(json_object_get(item, "version"));
+    restart_readers(s, path);
+  }
+  free(path);
+}
+
+static void close_document(Server *s, const json_t *params)
+{
+  char *path = document_path(params);
+  Document *d = find_document(s, path);
+  if (d) {
+    free_document(d);
+    arrdel(s->documents, d - s->documents);
+    for (size_t i = arrlenu(s->programs); i-- > 0;)
+      if (s->programs[i]->is_alone && strcmp(s->programs[i]->call.argv[0], path) == 0)
+        remove_program(s, i);
+    restart_readers(s, path);
+    publish_file(s, path);
+  }
+  free(path);
+}
+
+/* Files on the disk have changed, perhaps those that name the programs. */
+static void reload(Server *s)
+{
+  while (arrlenu(s->programs) > 0)
+    remove_program(s, arrlenu(s->programs) - 1);
+  for (size_t i = 0; i < arrlenu(s->documents); i++)
+    find_programs(s, s->documents[i].path);
+}
+
+static void take_notification(Server *s, const char *method, const json_t *params)
+{
+  if (strcmp(method, "exit") == 0)
+    s->is_done = true;
+  else if (!s->is_initialised)
+    return;
+  else if (strcmp(method, "textDocument/didOpen") == 0)
+    open_document(s, params);
+  else if (strcmp(method, "textDocument/didChange") == 0)
+    change_document(s, params);
+  else if (strcmp(method, "textDocument/didClose") == 0)
+    close_document(s, params);
+  else if (strcmp(method, "workspace/didChangeWatchedFiles") == 0)
+    reload(s);
+}
+
+/* ---- in ------------------------------------------------------------------------------------- */
+
+static void take_message(Server *s, const char *text, size_t length)
+{
+  json_t *message = json_loadb(text, length, 0, NULL);
+  if (!message) {
+    send_error(s, NULL, ERROR_PARSE, "the message is no JSON");
+    return;
+  }
+  const char *method = json_string_value(json_object_get(message, "method"));
+  const json_t *id = json_object_get(message, "id");
+  json_t *params = json_object_get(message, "params");
+  if (method && id)
+    take_request(s, method, id, params);
+  else if (method)
+    take_notification(s, method, params);
+  else if (!json_object_get(message, "result") && !json_object_get(message, "error"))
+    send_error(s, id, ERROR_REQUEST, "the message has no method");
+  json_decref(message);
+}
+
+/* The number of bytes behind the header that is complete; -1: it is not, -2: it is wrong. */
+static long long read_header(const char *input, size_t length, size_t *header)
+{
+  const char *end = length ? memmem(input, length, "\r\n\r\n", 4) : NULL;
+  enum { MOST_HEADER_BYTES = 4096 };
+  if (!end)
+    return length > MOST_HEADER_BYTES ? -2 : -1;
+  *header = (size_t)(end - input) + 4;
+  for (const char *line = input; line < end;) {
+    static const char name[] = "content-length:";
+    const char *next = memmem(line, (size_t)(end - line) + 2, "\r\n", 2);
+    if (strncasecmp(line, name, sizeof name - 1) == 0) {
+      long long n = strtoll(line + sizeof name - 1, NULL, 10);
+      return n < 0 || n > MOST_MESSAGE_BYTES ? -2 : n;
+    }
+    line = next + 2;
+  }
+  return -2;
+}
+
+static void take_input(Server *s)
+{
+  char bytes[READ_BYTES];
+  ssize_t n = read(s->in, bytes, sizeof bytes);
+  if (n <= 0) {
+    s->is_done |= n == 0 || errno != EINTR;
+    return;
+  }
+  memcpy(arraddnptr(s->input, n), bytes, (size_t)n);
+  for (size_t header; !s->is_done;) {
+    long long length = read_header(s->input, arrlenu(s->input), &header);
+    if (length == -2) {
+      send_error(s, NULL, ERROR_PARSE, "the header has no Content-Length");
+      s->is_done = true;       /* where the next message starts is not known */
+    }
+    if (length < 0 || arrlenu(s->input) < header + (size_t)length)
+      return;
+    take_message(s, s->input + header, (size_t)length);
+    arrdeln(s->input, 0, header + (size_t)length);
+  }
+}
+
+static void wait_for_events(Server *s)
+{
+  struct pollfd *fds = NULL;
+  struct pollfd input = {.fd = s->in, .events = POLLIN};
+  arrput(fds, input);
+  for (size_t i = 0; i < arrlenu(s->programs); i++) {
+    const ServedProgram *p = s->programs[i];
+    struct pollfd fd = {.fd = p->child > 0 ? p->from : -1, .events = POLLIN};
+    arrput(fds, fd);
+  }
+  if (poll(fds, (nfds_t)arrlenu(fds), -1) > 0) {
+    for (size_t i = 1; i < arrlenu(fds); i++)
+      for (size_t k = 0; fds[i].revents && k < arrlenu(s->programs); k++)
+        if (s->programs[k]->child > 0 && s->programs[k]->from == fds[i].fd) {
+          hear_child(s, s->programs[k]);
+          break;
+        }
+    if (fds[0].revents)
+      take_input(s);
+  }
+  arrfree(fds);
+}
+
+int server_run(int in, int out, const char *stdlib)
+{
+  signal(SIGPIPE, SIG_IGN);
+  Server s = {.in = in, .out = out, .stdlib = stdlib, .published = json_object()};
+  while (!s.is_done)
+    wait_for_events(&s);
+  while (arrlenu(s.programs) > 0)
+    remove_program(&s, arrlenu(s.programs) - 1);
+  for (size_t i = 0; i < arrlenu(s.documents); i++)
+    free_document(&s.documents[i]);
+  arrfree(s.documents);
+  arrfree(s.programs);
+  arrfree(s.input);
+  json_decref(s.published);
+  return s.is_shut_down ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,444 @@
+"""csl-ls: each request of the protocol on small programs, and what it does with bad input."""
+import json
+import os
+import random
+import shutil
+import signal
+
+import pytest
+
+import harness
+from language_client import Client, units
+
+GEMV = harness.SAMPLES / "gemv"
+OPTIONS = ["--arch=wse3", "--params=width:2,height:2,M:4,N:4"]
+
+LAYOUT = """\
+param width: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = width, .height = 1 });
+layout {
+  @set_rectangle(width, 1);
+  for (@range(u16, width)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{ .size = width * 2, .memcpy_params = memcpy.get_params(x) });
+  }
+  @export_name("main", fn() void);
+}
+"""
+
+PE = """\
+// Elements per tile.
+param size: u16;
+param memcpy_params: comptime_struct;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+const math = @import_module("<math>");
+const other = @import_module("other.csl");
+
+const Mode = enum(u16) { off, on };
+const twice = size * 2;
+var values = @zeros([size]f32);
+var point: struct { first: u16, second: f32 };
+var mode: Mode = Mode.on;
+
+// Adds a number to all values.
+fn add(amount: f32, times: u16) void {
+  for (@range(u16, size)) |i| {
+    values[i] += math.abs(amount) * @as(f32, times);
+  }
+}
+
+fn main() void {
+  const \u00fc_free = "\u00e9\U0001f600"; point.second = 1.0; add(1.5, other.count);
+  point.first = twice;
+  sys_mod.unblock_cmd_stream();
+}
+
+comptime {
+  @export_symbol(main);
+}
+""".replace("\u00fc_free", "text_free")
+
+OTHER = "// How often.\nconst count: u16 = 3;\n"
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "layout.csl").write_text(LAYOUT)
+    (tmp_path / "pe.csl").write_text(PE)
+    (tmp_path / "other.csl").write_text(OTHER)
+    (tmp_path / "commands.sh").write_text(
+        "#!/usr/bin/env bash\nset -e\ncslc ./layout.csl --arch=wse3 --fabric-dims=12,4 \\\n"
+        "  --fabric-offsets=4,1 --params=width:3 -o out --memcpy --channels=1\ncs_python run.py\n")
+    return tmp_path
+
+
+@pytest.fixture
+def client():
+    with Client() as c:
+        yield c
+
+
+def text_at(doc, where):
+    lines = doc.text.split("\n")
+    line = lines[where["start"]["line"]].encode("utf-16-le")
+    assert where["start"]["line"] == where["end"]["line"]
+    return line[2 * where["start"]["character"]:2 * where["end"]["character"]].decode("utf-16-le")
+
+
+def apply(text, edits):
+    def offset(position):
+        lines = text.split("\n")
+        line = lines[position["line"]].encode("utf-16-le")[:2 * position["character"]]
+        return sum(len(l) + 1 for l in lines[:position["line"]]) + len(line.decode("utf-16-le"))
+    for edit in sorted(edits, key=lambda e: -offset(e["range"]["start"])):
+        text = (text[:offset(edit["range"]["start"])] + edit["newText"]
+                + text[offset(edit["range"]["end"]):])
+    return text
+
+
+def hover(client, doc, mark, skip=0):
+    answer = client.ask("hover", doc, doc.place(mark, skip))
+    return answer and answer["contents"]["value"]
+
+
+# ---- messages -----------------------------------------------------------------------------------
+
+def test_a_good_program_has_no_messages(client, project):
+    for name in ("pe.csl", "layout.csl", "other.csl"):
+        assert client.wait(client.open(project / name)) == []
+
+
+def test_messages_follow_what_is_typed(client, project):
+    doc = client.open(project / "pe.csl")
+    client.wait(doc)
+    client.change(doc, doc.text.replace("point.first = twice", "point.first = twise"))
+    message, = client.wait(doc)
+    assert message["code"] == "undeclared" and message["severity"] == 1
+    assert text_at(doc, message["range"]) == "twise"
+    client.change(doc, doc.text.replace("twise;", "twice"))
+    assert [m["code"] for m in client.wait(doc)] == ["missing_semicolon"]
+    client.change(doc, PE)
+    assert client.wait(doc) == []
+
+
+def test_units_are_of_utf_16(client, project):
+    doc = client.open(project / "pe.csl", PE.replace("point.second = 1.0", "point.third = 1.0"))
+    message, = client.wait(doc)
+    assert text_at(doc, message["range"]) == "third"
+    column = message["range"]["start"]["character"]
+    line = doc.text.split("\n")[message["range"]["start"]["line"]]
+    assert column == units(line[:line.index("third")]) == line.index("third") + 1
+
+
+def test_an_error_in_one_file_shows_in_the_other(client, project):
+    pe, other = client.open(project / "pe.csl"), client.open(project / "other.csl")
+    client.wait(pe), client.wait(other)
+    client.change(other, OTHER.replace("count", "number"))
+    client.wait(other)
+    while not client.published[pe.path][1]:
+        client.take()
+    assert client.published[pe.path][1][0]["code"] == "no_module_member"
+
+
+def test_messages_are_those_of_cslc(client, project):
+    text = PE.replace("twice;", "1.5;").replace("amount)", "amount, 1)")
+    doc = client.open(project / "pe.csl", text)
+    messages = client.wait(doc)
+    (project / "pe.csl").write_text(text)
+    ran = harness.cslc("--check", "layout.csl", "--arch=wse3", "--fabric-dims=12,4",
+                       "--fabric-offsets=4,1", "--params=width:3", "--memcpy", "--channels=1",
+                       "--diag-format=json", cwd=project, expect=1)
+    want = [json.loads(line) for line in ran.err.splitlines()]
+    assert [(m["code"], m["range"]["start"]["line"] + 1) for m in messages] == [
+        (w["id"], w["line"]) for w in want] and want
+
+
+def test_a_program_by_csl_json(client, tmp_path):
+    shutil.copytree(GEMV, tmp_path / "gemv")
+    (tmp_path / "gemv" / "csl.json").write_text(
+        json.dumps({"programs": [{"layout": "layout.csl", "options": OPTIONS}]}))
+    doc = client.open(tmp_path / "gemv" / "pe.csl")
+    assert client.wait(doc) == []
+    assert "type `u16`" in hover(client, doc, "rows")
+
+
+def test_a_file_alone_is_checked_alone(client, tmp_path):
+    path = tmp_path / "alone.csl"
+    path.write_text("param n: u16;\nexport var x = @zeros([n]u16);\nexport var y: u16 = true;\n")
+    message, = client.wait(client.open(path))
+    assert message["code"] == "type_mismatch"
+
+
+def test_wrong_options_are_a_message(client, project):
+    (project / "commands.sh").write_text("cslc layout.csl --nonsense -o out\n")
+    message, = client.wait(client.open(project / "layout.csl"))
+    assert "options are wrong" in message["message"]
+
+
+def test_a_closed_file_is_that_on_the_disk(client, project):
+    doc = client.open(project / "other.csl", "const count = ;\n")
+    assert client.wait(doc)
+    client.close_document(doc)
+    assert client.wait(client.open(project / "pe.csl")) == []
+
+
+# ---- names --------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("mark,skip,wants", [
+    ("twice;", 1, ["const twice = size * 2", "type `u16`"]),
+    ("add(1.5", 1, ["fn add(amount: f32, times: u16) void", "Adds a number to all values."]),
+    ("other.count", 7, ["const count: u16 = 3", "value `3`", "How often."]),
+    ("size]f32", 1, ["param size: u16", "Elements per tile."]),
+    ("values[i]", 1, ["`[6]f32`"]),
+    ("@zeros", 3, ["@zeros(ARRAY_TYPE)"]),
+    ("Mode.on", 6, ["on"])])
+def test_hover(client, project, mark, skip, wants):
+    doc = client.open(project / "pe.csl")
+    text = hover(client, doc, mark, skip)
+    assert all(want in text for want in wants), text
+
+
+def test_hover_on_nothing(client, project):
+    doc = client.open(project / "pe.csl")
+    assert hover(client, doc, "  for (", 0) is None
+
+
+@pytest.mark.parametrize("mark,skip,file,line", [
+    ("add(1.5", 1, "pe.csl", "fn add("), ("other.count", 7, "other.csl", "const count"),
+    ("other.count", 1, "pe.csl", "const other"), ("amount) *", 1, "pe.csl", "fn add("),
+    ("i] +=", 0, "pe.csl", "  for ("), ("Mode.on", 6, "pe.csl", "const Mode"),
+    ("\"other.csl\"", 3, "other.csl", "// How")])
+def test_definition(client, project, mark, skip, file, line):
+    doc = client.open(project / "pe.csl")
+    found = client.ask("definition", doc, doc.place(mark, skip))
+    path = project / file
+    assert found["uri"] == f"file://{path}"
+    assert path.read_text().split("\n")[found["range"]["start"]["line"]].startswith(line)
+
+
+def test_definition_of_a_parameter_from_the_layout(client, project):
+    doc = client.open(project / "layout.csl")
+    found = client.ask("definition", doc, doc.place(".size", 2))
+    assert found["uri"].endswith("pe.csl") and found["range"]["start"]["line"] == 1
+
+
+def test_references(client, project):
+    doc = client.open(project / "pe.csl")
+    place = doc.place("size: u16", 1)
+    found = client.ask("references", doc, place, context={"includeDeclaration": True})
+    assert sorted(f["uri"].rpartition("/")[2] for f in found) == ["layout.csl"] + ["pe.csl"] * 4
+    inside = client.ask("references", doc, place, context={"includeDeclaration": False})
+    assert len(inside) == len(found) - 1
+    here = client.ask("documentHighlight", doc, place)
+    assert [text_at(doc, h["range"]) for h in here] == ["size"] * 4
+
+
+def test_rename_changes_every_file(client, project):
+    doc = client.open(project / "pe.csl")
+    place = doc.place("size: u16", 1)
+    assert text_at(doc, client.ask("prepareRename", doc, place)) == "size"
+    changes = client.ask("rename", doc, place, newName="length")["changes"]
+    for uri, edits in changes.items():
+        path = project / uri.rpartition("/")[2]
+        path.write_text(apply(path.read_text(), edits))
+    assert "length" in (project / "layout.csl").read_text()
+    assert "size" not in (project / "pe.csl").read_text()
+    harness.run(["bash", "-c", "set -e; " + (project / "commands.sh").read_text().replace(
+        "cs_python run.py", "")], cwd=project,
+        env={"PATH": f"{harness.bin_dir()}:{os.environ['PATH']}"})
+
+
+@pytest.mark.parametrize("mark,new,why", [
+    ("size: u16", "9x", "letters"), ("size: u16", "while", "other errors"),
+    ("size: u16", "twice", "other errors"), ("comptime {", "x", "no name")])
+def test_rename_is_refused(client, project, mark, new, why):
+    doc = client.open(project / "pe.csl")
+    answer = client.request_raw("textDocument/rename", {
+        "textDocument": {"uri": doc.uri}, "position": doc.place(mark, 1), "newName": new})
+    assert why in answer["error"]["message"]
+
+
+def test_names_of_the_library_are_not_renamed(client, project):
+    doc = client.open(project / "pe.csl")
+    assert client.ask("prepareRename", doc, doc.place("math.abs", 6)) is None
+
+
+# ---- typing -------------------------------------------------------------------------------------
+
+def labels(client, doc, place):
+    return {i["label"]: i for i in client.ask("completion", doc, place)["items"]}
+
+
+def test_completion_of_names(client, project):
+    doc = client.open(project / "pe.csl")
+    inside = labels(client, doc, doc.place("    values[i]", 4))
+    assert {"i", "amount", "times", "twice", "other", "while", "u16"} <= set(inside)
+    assert "text_free" not in inside
+    assert inside["add"]["documentation"]["value"] == "Adds a number to all values."
+    assert inside["twice"]["detail"] == "u16"
+
+
+def test_completion_of_builtins(client, project):
+    doc = client.open(project / "pe.csl")
+    found = labels(client, doc, doc.place("@zeros", 3))
+    assert found["@zeros"]["detail"].startswith("@zeros(ARRAY_TYPE)") and "add" not in found
+
+
+@pytest.mark.parametrize("typed,wants", [
+    ("math.", {"abs", "sqrt"}), ("math.a", {"abs"}), ("other.", {"count"}),
+    ("point.", {"first", "second"}), ("mode = Mode.", {"off", "on"})])
+@pytest.mark.parametrize("end", [";", ""])
+def test_completion_of_members(client, project, typed, wants, end):
+    text = PE.replace("  point.first = twice;", "  " + typed + end)
+    doc = client.open(project / "pe.csl", text)
+    place = doc.place("  " + typed, len(typed) + 2)
+    assert wants <= set(labels(client, doc, place))
+
+
+@pytest.mark.parametrize("typed,label,active", [
+    ("add(", "fn add(amount: f32, times: u16) void", 0), ("add(f(1, 2), ", "fn add(", 1),
+    ("@zeros(", "@zeros(", 0), ("math.abs(", "fn abs(", 0), ("@as(u16, ", "@as(TYPE, VALUE)", 1)])
+def test_signature(client, project, typed, label, active):
+    doc = client.open(project / "pe.csl", PE.replace("  point.first = twice;", "  " + typed))
+    help_ = client.ask("signatureHelp", doc, doc.place("  " + typed, len(typed) + 2))
+    shown = help_["signatures"][help_["activeSignature"]]
+    assert shown["label"].startswith(label) and help_["activeParameter"] == active
+    assert shown["parameters"]
+
+
+def test_correction(client, project):
+    doc = client.open(project / "pe.csl", PE.replace("= twice", "= twicee"))
+    message, = client.wait(doc)
+    action = client.ask("codeAction", doc, range=message["range"], context={"diagnostics": []})[0]
+    assert action["kind"] == "quickfix"
+    assert apply(doc.text, action["edit"]["changes"][doc.uri]) == PE
+
+
+# ---- views --------------------------------------------------------------------------------------
+
+def test_semantic_tokens(client, project):
+    doc = client.open(project / "pe.csl")
+    data = client.ask("semanticTokens/full", doc)["data"]
+    types = client.capabilities["semanticTokensProvider"]["legend"]["tokenTypes"]
+    line = unit = 0
+    seen = set()
+    for row in zip(*[iter(data)] * 5):
+        line, unit = line + row[0], (unit if row[0] == 0 else 0) + row[1]
+        where = {"start": {"line": line, "character": unit},
+                 "end": {"line": line, "character": unit + row[2]}}
+        seen.add((text_at(doc, where), types[row[3]]))
+    assert {("add", "function"), ("math", "namespace"), ("abs", "function"), ("size", "parameter"),
+            ("i", "variable"), ("amount", "parameter"), ("@zeros", "macro"),
+            ("on", "enumMember")} <= seen
+
+
+def test_outline_and_workspace(client, project):
+    doc = client.open(project / "pe.csl")
+    outline = {s["name"]: s for s in client.ask("documentSymbol", doc)}
+    assert {"size", "Mode", "values", "add", "main"} <= set(outline)
+    assert outline["values"]["detail"] == "[6]f32" and outline["add"]["kind"] == 12
+    found = client.request("workspace/symbol", {"query": "cnt"})
+    assert [f["name"] for f in found] == ["count"]
+
+
+def test_folding(client, project):
+    doc = client.open(project / "pe.csl")
+    folds = {(f["startLine"], f["endLine"]) for f in client.ask("foldingRange", doc)}
+    lines = doc.text.split("\n")
+    start = lines.index("fn main() void {")
+    assert (start, start + 4) in folds
+
+
+def test_formatting(client, project):
+    ugly = PE.replace("const twice = size * 2", "const  twice=size*2").replace("u16) void", "u16)void")
+    doc = client.open(project / "pe.csl", ugly)
+    assert apply(ugly, client.ask("formatting", doc, options={})) == PE
+    client.change(doc, PE)
+    assert client.ask("formatting", doc, options={}) == []
+    client.change(doc, PE + "fn (")
+    assert client.ask("formatting", doc, options={}) is None
+
+
+def test_hints(client, project):
+    doc = client.open(project / "pe.csl")
+    everything = {"start": {"line": 0, "character": 0}, "end": {"line": 999, "character": 0}}
+    hints = client.ask("inlayHint", doc, range=everything)
+    shown = {(h["position"]["line"], h["label"]) for h in hints}
+    call = doc.place("add(1.5")["line"]
+    assert {(call, "amount:"), (call, "times:"), (doc.place("const twice")["line"], "= 12")} <= shown
+
+
+# ---- bad input ----------------------------------------------------------------------------------
+
+def test_mistakes_of_the_protocol(client, project):
+    assert client.request_raw("textDocument/hover", {})["result"] is None
+    assert client.request_raw("nonsense/method", {})["error"]["code"] == -32601
+    assert client.request_raw("textDocument/unknown", {})["result"] is None
+    client.notify("nonsense", {"x": 1})
+    client.notify("textDocument/didChange", {"textDocument": {"uri": "file:///none", "version": 2},
+                                             "contentChanges": [{"text": 5}]})
+    for body in (b"{", b"[]", b"{}", b'{"id": 1}', b'"x"', b'{"method": 5, "id": {}}'):
+        client.send_raw(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    doc = client.open(project / "pe.csl")
+    bad = {"line": -5, "character": 10 ** 12}
+    for what in ("hover", "definition", "completion", "signatureHelp", "references", "rename"):
+        client.request_raw("textDocument/" + what, {"textDocument": {"uri": doc.uri},
+                                                    "position": bad, "newName": 5})
+    assert client.wait(doc) == []
+
+
+def test_requests_before_initialize_and_after_shutdown():
+    client = Client(initialize=False)
+    assert client.request_raw("shutdown", None)["error"]["code"] == -32002
+    client.request("initialize", {})
+    client.request("shutdown", None)
+    assert client.request_raw("textDocument/hover", {})["error"]["code"] == -32600
+    client.notify("exit", None)
+    assert client.process.wait(30) == 0
+
+
+def test_a_header_without_a_length_ends_the_server():
+    client = Client()
+    client.send_raw(b"Nonsense: 1\r\n\r\n{}")
+    assert client.process.wait(30) == 1
+
+
+def test_a_child_that_dies_is_started_again(client, project):
+    doc = client.open(project / "pe.csl")
+    client.wait(doc)
+    children = harness.run(["pgrep", "-P", client.process.pid]).out.split()
+    assert children
+    for child in children:
+        os.kill(int(child), signal.SIGKILL)
+    client.request_raw("textDocument/hover", {"textDocument": {"uri": doc.uri},
+                                              "position": doc.place("add(1.5", 1)})
+    assert "fn add" in hover(client, doc, "add(1.5", 1)
+
+
+def checked(project, text):
+    (project / "pe.csl").write_text(text)
+    ran = harness.cslc("--check", "layout.csl", "--arch=wse3", "--fabric-dims=12,4",
+                       "--fabric-offsets=4,1", "--params=width:3", "--memcpy", "--channels=1",
+                       "--diag-format=json", cwd=project, expect=None)
+    rows = [json.loads(line) for line in ran.err.splitlines()]
+    return sorted((r["line"], r["id"]) for r in rows if r["file"].endswith("pe.csl"))
+
+
+def test_random_edits_leave_the_messages_of_a_fresh_check(client, project):
+    choice = random.Random(20)
+    doc = client.open(project / "pe.csl")
+    for _ in range(60):
+        text = doc.text if choice.random() < 0.8 else PE
+        at = choice.randrange(len(text))
+        cut = choice.randrange(0, 6)
+        new = choice.choice(["", "x", ";", "}", "{", "(", " 1 ", "\n", "\u00e9", "\U0001f600", "@as("])
+        client.change(doc, text[:at] + new + text[at + cut:])
+        messages = client.wait(doc)
+        got = sorted((m["range"]["start"]["line"] + 1, m["code"]) for m in messages)
+        assert got == checked(project, doc.text)
+        client.ask("completion", doc, client.position(doc.text, min(at, len(doc.text))))
+
+
+def test_command_line():
+    assert "usage" in harness.run([harness.tool("csl-ls"), "--help"]).out
+    assert "csl-ls" in harness.run([harness.tool("csl-ls"), "--version"]).out
+    harness.run([harness.tool("csl-ls"), "--nonsense"], expect=2)
