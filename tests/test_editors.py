@@ -1,0 +1,88 @@
+"""The editors' files: the TextMate grammar knows the words of the compiler, and the extension of
+VS Code is whole."""
+import json
+import re
+
+import pytest
+
+import harness
+
+FOLDER = harness.ROOT / "editors" / "vscode"
+GRAMMAR = json.loads((FOLDER / "syntaxes" / "csl.tmLanguage.json").read_text())
+
+
+def rules(pattern):
+    """(name, regular expression) of a pattern and those inside."""
+    if "match" in pattern:
+        yield pattern.get("name", ""), pattern["match"]
+    for key in ("begin", "end"):
+        if key in pattern:
+            yield pattern.get("name", ""), pattern[key]
+    for inner in pattern.get("patterns", []):
+        yield from rules(inner)
+
+
+RULES = [rule for pattern in GRAMMAR["repository"].values() for rule in rules(pattern)]
+
+
+def scopes(text):
+    """Scopes of the rules that match the whole text."""
+    return {name for name, rule in RULES if re.fullmatch(rule, text)}
+
+
+def keywords():
+    text = (harness.ROOT / "frontend/syntax/parse.y").read_text()
+    return re.findall(r'"(\w+)"', text[text.index("%token\n  CONST"):text.index("%token END")])
+
+
+def types():
+    text = (harness.ROOT / "frontend/value/value.h").read_text()
+    table = text[text.index("#define WELL_KNOWN_TYPES"):text.index("POOL_RAW_NONE")]
+    return re.findall(r'T\(\w+, "(\w+)"\)', table)
+
+
+def test_tables_are_found():
+    assert len(keywords()) > 30 and len(types()) > 30
+
+
+@pytest.mark.parametrize("word", keywords())
+def test_keywords_have_a_color(word):
+    assert any(s.startswith(("keyword", "storage", "constant.language")) for s in scopes(word))
+
+
+@pytest.mark.parametrize("word", [*types(), "i16", "u128"])
+def test_types_have_a_color(word):
+    assert "storage.type.csl" in scopes(word)
+
+
+@pytest.mark.parametrize("text,scope", [
+    ("// x", "comment.line.double-slash.csl"), ("@get_dsd", "support.function.builtin.csl"),
+    ("1_000", "constant.numeric.integer.csl"), ("0x1F", "constant.numeric.integer.csl"),
+    ("0b10", "constant.numeric.integer.csl"), ("1.5e-3", "constant.numeric.float.csl"),
+    ("2e8", "constant.numeric.float.csl"), ("0x1.8p3", "constant.numeric.float.csl"),
+    ("\\x1b", "constant.character.escape.csl"), ("\\q", "invalid.illegal.escape.csl"),
+    ("<<=", "keyword.operator.csl"), (".*", "keyword.operator.csl")])
+def test_tokens_have_a_color(text, scope):
+    assert scope in scopes(text)
+
+
+@pytest.mark.parametrize("word", ["value", "constant", "i_16", "forever"])
+def test_names_have_none(word):
+    assert not scopes(word)
+
+
+def test_every_include_is_there():
+    for pattern in [GRAMMAR, *GRAMMAR["repository"].values()]:
+        for inner in pattern.get("patterns", []):
+            if "include" in inner:
+                assert inner["include"].removeprefix("#") in GRAMMAR["repository"]
+
+
+def test_the_extension_is_whole():
+    package = json.loads((FOLDER / "package.json").read_text())
+    contributes = package["contributes"]
+    named = [package["main"], *(g["path"] for g in contributes["grammars"]),
+             *(l["configuration"] for l in contributes["languages"])]
+    assert all((FOLDER / name).exists() for name in named)
+    json.loads((FOLDER / "language-configuration.json").read_text())
+    assert contributes["configuration"]["properties"]["csl.server"]["default"] == "csl-ls"
