@@ -196,7 +196,7 @@ static void sample_debug(Sample *s)
   s->ranges[1] = (DebugRange){SAMPLE_CODE_AT + 4, SAMPLE_CODE_AT + 8, PLACE_FRAME, 2};
   s->locals[0] = (DebugLocal){"n", 3, true, 0, 9, IMAGE_NO_INLINE, 2, s->ranges};
   s->locals[1] = (DebugLocal){"m", 5, false, 1, 10, 1, 1, s->ranges};
-  s->functions[0] = (DebugFunction){1, 6, true, 2, s->locals};
+  s->functions[0] = (DebugFunction){1, 6, true, 1 << 12, 8, 2, s->locals};
   for (unsigned i = 0; i < SAMPLE_CLASSES; i++) {
     if (i == 2)
       continue;

@@ -41,8 +41,9 @@ BUILDINGS = {
         "fast": Room("fast.h", ("machine", "tile", "fabric", "engine")),
         "explain": Room("explain.h", ("machine", "tile", "fabric", "engine")),
         "observe": Room("observe.h", ("machine", "tile", "fabric", "engine", "explain")),
+        "debug": Room("debug.h", ("machine", "tile", "fabric", "engine", "explain", "observe")),
         "host": Room("host.h", ("machine", "tile", "fabric", "engine", "reference", "fast",
-                                "explain", "observe")),
+                                "explain", "observe", "debug")),
     },
 }
 # Beside the rooms: the header for C programs of users, and the tool that writes tables of docs.

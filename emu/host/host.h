@@ -11,6 +11,7 @@
 #ifndef HOST_H
 #define HOST_H
 
+#include "emu/debug/debug.h"
 #include "emu/engine/engine.h"
 #include "emu/include/wse.h"
 #include "emu/observe/observe.h"
@@ -54,6 +55,7 @@ typedef struct {
   uint32_t dump[4];             /* tiles that are shown where the run has stopped or ended */
   FILE *observed_out;           /* for all that */
   FILE *warnings;               /* findings that do not end the run; NULL: dropped */
+  const TimelineFront *debugger;    /* it stops the run where it wants; NULL: none */
 } SessionOptions;
 
 #define HOST_DEFAULT_MAX_CYCLES 1000000000
@@ -81,6 +83,8 @@ WseStatus session_usage(HostSession *session);
 void session_warn(HostSession *session);
 #define HOST_NOWHERE ((Span){0, 0})
 
+/* NULL: it has no debugger. */
+Timeline *session_timeline(HostSession *session);
 const Image *session_image(const HostSession *session);
 Program *session_program(const HostSession *session);
 Arena *session_arena(const HostSession *session);

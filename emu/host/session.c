@@ -72,7 +72,9 @@ static WseStatus make_engine(HostSession *s)
                            .interrupt = &s->interrupt,
                            .print = o->print_out ? print_byte : NULL, .print_context = s};
   s->ops = o->engine ? o->engine : &HOST_DEFAULT_ENGINE;
-  s->engine = s->ops->create(s->program, &options);
+  s->engine = o->debugger ? timeline_create(s->ops, s->program, &options, *o->debugger)
+                          : s->ops->create(s->program, &options);
+  s->ops = s->engine->ops;
   unsigned channels = s->image->channels ? s->image->channels : 1;
   for (unsigned i = 0; i < channels; i++)
     arrput(s->channels, (HostChannel){0});

@@ -20,6 +20,7 @@ HostSession *session_create(void)
 
 const WseError *session_error(const HostSession *s) { return &s->error; }
 Diags *session_diags(HostSession *s) { return s->diags; }
+Timeline *session_timeline(HostSession *s) { return timeline_of(s->engine); }
 const Image *session_image(const HostSession *s) { return s->image; }
 Program *session_program(const HostSession *s) { return s->program; }
 Arena *session_arena(const HostSession *s) { return s->arena; }

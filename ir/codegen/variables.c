@@ -195,7 +195,8 @@ void variables_emit(const Cg *cg, InlinedBy *inlined, void *context, ImageClass 
     DebugLocal *locals = arena_many(cg->arena, DebugLocal, arrlenu(mf->homes));
     functions[i] = (DebugFunction){.symbol = image->n_symbols - n + i, .locals = locals,
                                    .frame_bytes = (uint16_t)mf->frame_bytes,
-                                   .is_task = mf->ir->is_task};
+                                   .is_task = mf->ir->is_task, .saved = mf->saved,
+                                   .line = file_place(cg, cg_func_span(cg, mf->ir)).line};
     for (size_t h = 0; h < arrlenu(mf->homes); h++)
       functions[i].n_locals += emit_local(&e, mf, h, &locals[functions[i].n_locals]);
   }

@@ -58,6 +58,8 @@ static void code_function(Codec *c, DebugFunction *function)
   code_u32(c, &function->symbol);
   code_u16(c, &function->frame_bytes);
   code_bool(c, &function->is_task, "yes or no (task)");
+  code_u16(c, &function->saved);
+  code_u32(c, &function->line);
   CODE_LIST(c, DebugLocal, function->locals, function->n_locals, code_local, "local variables");
 }
 
@@ -171,6 +173,8 @@ static const char *check_functions(const DebugCheck *k, const ImageClass *class)
     const DebugFunction *f = &class->functions[i];
     if (f->symbol >= class->n_symbols || !class->symbols[f->symbol].is_code)
       return "has a function that is no symbol of code";
+    if (f->frame_bytes < 2 * __builtin_popcount(f->saved))
+      return "has a function whose frame is too small for the registers it saves";
     for (uint32_t n = 0; n < f->n_locals && !fault; n++)
       fault = check_local(k, class, &f->locals[n]);
   }

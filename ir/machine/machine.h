@@ -394,6 +394,9 @@ typedef struct {
   uint32_t symbol;
   uint16_t frame_bytes;
   bool is_task;               /* no return address stands above its frame */
+  uint16_t saved;             /* registers of the caller that stand at the top of its frame, a bit
+                               * each: the lowest number on top */
+  uint32_t line;              /* of its declaration; 0: it has none */
   uint32_t n_locals;
   const DebugLocal *locals;
 } DebugFunction;

@@ -192,7 +192,7 @@ static void same_local(const DebugLocal *a, const DebugLocal *b)
 
 static void same_function(const DebugFunction *a, const DebugFunction *b)
 {
-  SAME(symbol), SAME(frame_bytes), SAME(is_task);
+  SAME(symbol), SAME(frame_bytes), SAME(is_task), SAME(saved), SAME(line);
   EACH(DebugLocal, locals, n_locals, same_local);
 }
 
@@ -533,8 +533,9 @@ static const char *spoil(Sample *s, unsigned number)
   case 98: s->ranges[1].end = SAMPLE_CODE_AT; return "has a local variable with an empty place";
   case 99: s->ranges[0].value = 16; return "in a register that does not exist";
   case 100: s->ranges[1].value = PE_MEM_BYTES; return "has a local variable outside memory";
-  case 101: s->types[5].kind = DT_KIND_COUNT; return "kind of type";
-  case 102: s->ranges[0].place = PLACE_KIND_COUNT; return "kind of place";
+  case 101: s->functions[0].saved = 0xf; return "too small for the registers it saves";
+  case 102: s->types[5].kind = DT_KIND_COUNT; return "kind of type";
+  case 103: s->ranges[0].place = PLACE_KIND_COUNT; return "kind of place";
   default: return NULL;
   }
 }

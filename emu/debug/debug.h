@@ -1,0 +1,214 @@
+/* emu/debug: the debugger.  A timeline stands between the host and an engine: it stops the engine
+ * where a debugger wants it to, remembers what the host does, and so goes back in time by running
+ * the program once more.  The rest works on stopped timelines only.
+ *
+ * Reading order: timeline, frames, evaluate, stops, debugger, commands.
+ */
+#ifndef DEBUG_H
+#define DEBUG_H
+
+#include "emu/explain/explain.h"
+
+/* ---- timeline.c: an engine that stops and goes back ---------------------------------------- */
+
+typedef struct Timeline Timeline;
+
+/* Who decides.  `control` is called while the program stands, and returns when it may go on; false:
+ * the run is to end.  `event` receives each event that the debugger has asked for, after its cycle,
+ * and says whether to stop there. */
+typedef struct {
+  bool (*control)(void *context, Timeline *timeline);
+  bool (*event)(void *context, const TraceEvent *event);
+  void *context;
+} TimelineFront;
+
+typedef enum {
+  STAND_START,                  /* before the first cycle */
+  STAND_EVENT,                  /* the front has asked for it */
+  STAND_LIMIT,                  /* at the cycle that timeline_limit gives */
+  STAND_PAUSE,                  /* timeline_pause */
+  STAND_FAULT,                  /* a finding has ended the run */
+  STAND_END,                    /* the host has nothing more to do */
+} StandReason;
+
+/* Makes an engine over one of `inner`. */
+Engine *timeline_create(const EngineOps *inner, Program *program, const EngineOptions *options,
+                        TimelineFront front);
+Timeline *timeline_of(Engine *engine);          /* NULL: it is an engine of another kind */
+Engine *timeline_engine(Timeline *timeline);    /* the one that stands where the timeline does */
+const Program *timeline_program(const Timeline *timeline);
+uint64_t timeline_cycle(const Timeline *timeline);
+/* The cycle that the host has reached; the timeline may stand before it. */
+uint64_t timeline_present(const Timeline *timeline);
+StandReason timeline_reason(const Timeline *timeline);
+/* Events that the front gets from now on: kinds, bits 1 << TraceKind, of a region. */
+void timeline_listen(Timeline *timeline, uint32_t kinds, const uint32_t region[4]);
+/* Stands before this cycle, at most the present.  No event is delivered on the way. */
+void timeline_travel(Timeline *timeline, uint64_t cycle);
+/* Runs on from where it stands, with events, up to a cycle that is not beyond the present. */
+StandReason timeline_replay(Timeline *timeline, uint64_t limit);
+/* The next run stops before this cycle; UINT64_MAX none. */
+void timeline_limit(Timeline *timeline, uint64_t cycle);
+/* From any thread or signal handler: the run stops after its current cycle. */
+void timeline_pause(Timeline *timeline);
+/* The host has nothing more to do: control is called until it ends the run. */
+void timeline_end(Timeline *timeline);
+/* Writes a tile's memory; false in the past, and where there is no memory. */
+bool timeline_write(Timeline *timeline, uint32_t tile, uint32_t address, const void *from,
+                    uint32_t bytes);
+/* A number for all that a program can see of the state: equal states have equal ones. */
+uint64_t timeline_hash(Timeline *timeline);
+
+/* ---- frames.c: where a tile's main thread is ----------------------------------------------- */
+
+enum { MOST_FRAMES = 64 };
+typedef struct {
+  const char *function;
+  const char *file;             /* "": not known */
+  uint32_t line, column;
+  uint16_t pc;                  /* next instruction, or that of the call */
+  uint32_t sp;                  /* of the function's body */
+  uint32_t inlined;             /* the call it was inlined by, or IMAGE_NO_INLINE */
+  const DebugFunction *info;    /* NULL: not known */
+  bool is_top;
+  uint16_t r[GPR_COUNT];        /* below the top: only what a call preserves */
+} DebugFrame;
+/* The frames, innermost first; 0: the thread is idle. */
+unsigned frames_find(Timeline *timeline, uint32_t tile, DebugFrame frames[MOST_FRAMES]);
+/* The function whose code has the address; NULL: not known. */
+const DebugFunction *frames_function(const ImageClass *cls, uint32_t pc);
+/* Source place of an address of code; false: not known. */
+bool frames_place(const Program *program, uint32_t tile, uint32_t pc, const char **file,
+                  uint32_t *line);
+/* "pe.csl" names "dir/pe.csl", too. */
+bool frames_names_file(const char *path, const char *name);
+
+/* ---- evaluate.c: expressions over the stopped state ---------------------------------------- */
+
+/* A value: of a type of the image, in memory or as bytes; or a number of the debugger's. */
+typedef enum { EVAL_TYPED, EVAL_INTEGER, EVAL_FLOAT } EvalKind;
+enum { EVAL_BYTES = 16 };
+typedef struct {
+  EvalKind kind;
+  const DebugType *type;        /* EVAL_TYPED */
+  bool in_memory;
+  uint32_t address;
+  uint32_t bit;                 /* of a packed field, in the value that stands there */
+  uint8_t bytes[EVAL_BYTES];    /* EVAL_TYPED without memory */
+  int64_t integer;
+  double number;
+} EvalValue;
+typedef struct {
+  Timeline *timeline;
+  uint32_t tile;
+  const DebugFrame *frame;      /* NULL: no local variables */
+  char why[200];                /* what is wrong */
+} EvalContext;
+/* CSL expressions: names, fields, indices, `.*`, arithmetic, comparisons; `$pc`, `$r0`, `$cycle`.
+ * False with `why`. */
+bool evaluate_text(EvalContext *e, const char *text, EvalValue *value);
+void evaluate_print(const EvalContext *e, const EvalValue *value, FILE *out);
+bool evaluate_truth(const EvalContext *e, const EvalValue *value);
+/* As a 64-bit number; floats are cut off. */
+int64_t evaluate_integer(const EvalContext *e, const EvalValue *value);
+/* Writes a value to a variable in memory; false with `why`. */
+bool evaluate_assign(EvalContext *e, const EvalValue *place, const EvalValue *value);
+/* Each local variable of the frame that has a place here; inner ones hide outer ones. */
+typedef void LocalVisit(void *context, const DebugLocal *local, const EvalValue *value);
+void evaluate_locals(EvalContext *e, bool params, LocalVisit *visit, void *context);
+/* Parts of a value: elements or fields; false: it has no more. */
+bool evaluate_part(EvalContext *e, const EvalValue *value, uint32_t index, EvalValue *part,
+                   char name[64]);
+
+/* ---- stops.c: breakpoints ------------------------------------------------------------------ */
+
+typedef enum {
+  BREAK_CODE,                   /* before an instruction of `pcs` */
+  BREAK_TASK,                   /* a task starts */
+  BREAK_WAVELET,                /* a router moves a wavelet */
+  BREAK_SWITCH,                 /* a switch changes */
+  BREAK_WATCH,                  /* bytes of a tile's memory change */
+} BreakKind;
+enum { BREAK_BYTES = 64 };
+typedef struct { uint32_t cls; uint16_t pc; } BreakPlace;
+typedef struct {
+  unsigned number;
+  BreakKind kind;
+  bool temporary, disabled;
+  char text[128];               /* as the user has written it */
+  uint32_t region[4];           /* x, y, width, height */
+  BreakPlace *places;           /* stb_ds: BREAK_CODE */
+  char task[64];                /* BREAK_TASK: name or id; "": all */
+  unsigned color;
+  bool has_value;
+  uint32_t value;               /* of the payload */
+  Port port;                    /* BREAK_WAVELET: RAMP arrivals; PORT_COUNT all */
+  bool departs;                 /* from the ramp */
+  uint32_t tile, address, bytes;  /* BREAK_WATCH */
+  uint8_t old[BREAK_BYTES];
+  char *condition;              /* malloc; NULL none */
+  uint64_t hits, ignore;        /* stops only after `ignore` hits */
+} Break;
+
+typedef struct Debugger Debugger;
+/* Adds a breakpoint from what stands behind `break`, `watch`, ...; NULL with the reason written to
+ * the debugger's output. */
+Break *stops_add(Debugger *d, BreakKind kind, const char *text);
+bool stops_remove(Debugger *d, unsigned number);
+void stops_print(Debugger *d);
+/* What has to be listened to, and the values of watched memory as they are now. */
+void stops_arm(Debugger *d);
+/* The breakpoint that the event hits, or NULL. */
+Break *stops_hit(Debugger *d, const TraceEvent *event);
+
+/* ---- debugger.c: steps, forward and back --------------------------------------------------- */
+
+typedef enum {
+  STEP_NONE, STEP_INSTRUCTION, STEP_LINE, STEP_OVER, STEP_OUT, STEP_TASK
+} StepKind;
+
+struct Debugger {
+  Timeline *timeline;
+  const Program *program;
+  FILE *out;
+  uint32_t tile;                /* the selected one */
+  unsigned frame;
+  Break *breaks;                /* stb_ds */
+  unsigned last_number;
+  StepKind step;
+  uint32_t step_tile, step_sp, step_line;
+  const char *step_file;
+  uint64_t steps_left;
+  uint64_t last_cycle;          /* of the event that was looked at last, */
+  uint32_t last_tile;           /* and its tile: a tile stops once per cycle */
+  const Break *hit;             /* by which it stands; NULL none */
+  bool searching;               /* a way back: notes where it would stop, does not stop */
+  bool found;
+  uint64_t found_cycle;
+  uint32_t found_tile;
+  const Break *found_break;
+  bool quit, go;                /* what the last command asks for */
+  char last[256];               /* repeated by an empty line */
+};
+void debugger_open(Debugger *d, Timeline *timeline, FILE *out);
+void debugger_close(Debugger *d);
+/* For TimelineFront.event. */
+bool debugger_event(void *context, const TraceEvent *event);
+/* Prepares what the run has to stop for; it goes on when control returns. */
+void debugger_go(Debugger *d, StepKind step, uint64_t count);
+/* Goes back to where the breakpoints, or the step, would have stopped last; false: to the start,
+ * because there is no such place. */
+bool debugger_go_back(Debugger *d, StepKind step);
+/* Where it stands now: which tile is looked at. */
+void debugger_stand(Debugger *d);
+/* "breakpoint 1, scale (n = 3) at pe.csl:18 ..." */
+void debugger_print_stand(Debugger *d);
+
+/* ---- commands.c: the command line ---------------------------------------------------------- */
+
+/* Carries out one line.  After it, `go` or `quit` may be set. */
+void commands_run(Debugger *d, const char *line);
+/* The names of all commands, for completion; NULL after the last. */
+const char *commands_name(unsigned index);
+
+#endif

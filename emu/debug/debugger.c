@@ -1,0 +1,208 @@
+/* Steps, forward and back, and where the program stands. */
+#include "emu/debug/debug.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stb_ds.h>
+
+void debugger_open(Debugger *d, Timeline *timeline, FILE *out)
+{
+  *d = (Debugger){.timeline = timeline, .program = timeline_program(timeline), .out = out,
+                  .last_tile = NO_TILE};
+  while (d->tile + 1 < d->program->n_tiles && !program_class(d->program, d->tile))
+    d->tile++;
+}
+
+void debugger_close(Debugger *d)
+{
+  while (arrlenu(d->breaks))
+    stops_remove(d, d->breaks[0].number);
+  arrfree(d->breaks);
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+/* Is the instruction that comes next the first one of a line, in the frame where the step began or
+ * one around it? */
+static bool is_other_line(const Debugger *d, const Tile *core)
+{
+  const char *file;
+  uint32_t line;
+  uint32_t sp = core->regs.r[d->program->machine->sp_register];
+  if (!frames_place(d->program, d->step_tile, core->pc, &file, &line))
+    return false;
+  if (d->step == STEP_OVER && sp < d->step_sp)
+    return false;
+  return line != d->step_line || file != d->step_file;
+}
+
+static bool ends_step(Debugger *d, const TraceEvent *event)
+{
+  Engine *engine = timeline_engine(d->timeline);
+  const Tile *core = engine->ops->tile(engine, event->tile, false);
+  bool starts = event->kind == EV_TASK_START || event->kind == EV_LAUNCH;
+  if (event->tile != d->step_tile || !core || d->step == STEP_NONE)
+    return false;
+  if (d->step == STEP_TASK)
+    return starts;
+  if (d->step == STEP_INSTRUCTION)
+    return event->kind == EV_INST;
+  if (!core->running || core->threads[MAIN_THREAD].run ||
+      (d->last_cycle == event->cycle && d->last_tile == event->tile))
+    return false;
+  if (starts)
+    return true;               /* the code that began the step has ended */
+  if (d->step == STEP_OUT)
+    return core->regs.r[d->program->machine->sp_register] > d->step_sp;
+  return is_other_line(d, core);
+}
+
+static void note_step(Debugger *d, StepKind step)
+{
+  DebugFrame frames[MOST_FRAMES];
+  unsigned n = frames_find(d->timeline, d->tile, frames);
+  d->step = step;
+  d->step_tile = d->tile;
+  d->step_file = "";
+  d->step_line = 0;
+  if (n) {
+    const DebugFrame *f = &frames[step == STEP_OUT && d->frame < n ? d->frame : 0];
+    frames_place(d->program, d->tile, frames[0].pc, &d->step_file, &d->step_line);
+    Engine *engine = timeline_engine(d->timeline);
+    const Registers *regs = engine->ops->registers(engine, d->tile);
+    d->step_sp = regs ? regs->r[d->program->machine->sp_register] : 0;
+    if (step == STEP_OUT && f->info)
+      d->step_sp = f->sp + f->info->frame_bytes;
+  }
+}
+
+/* On the way back each line counts where it begins. */
+static void note_line(Debugger *d)
+{
+  Engine *engine = timeline_engine(d->timeline);
+  const Tile *core = engine->ops->tile(engine, d->step_tile, false);
+  if (core && d->step != STEP_OUT)
+    frames_place(d->program, d->step_tile, core->pc, &d->step_file, &d->step_line);
+}
+
+bool debugger_event(void *context, const TraceEvent *event)
+{
+  Debugger *d = context;
+  const Break *hit = stops_hit(d, event);
+  bool stepped = !hit && ends_step(d, event) && --d->steps_left == 0;
+  d->last_cycle = event->cycle;
+  d->last_tile = event->tile;
+  if (!hit && !stepped)
+    return false;
+  if (d->searching) {
+    if (d->found && d->found_cycle == event->cycle + 1 && d->found_tile == d->tile)
+      return false;             /* of several tiles in one cycle, the selected one */
+    d->found = true;
+    d->found_cycle = event->cycle + 1;
+    d->found_tile = event->tile;
+    d->found_break = hit;
+    d->steps_left = 1;
+    if (stepped)
+      note_line(d);
+    return false;
+  }
+  if (!d->hit) {                /* of several in one cycle, the first */
+    d->hit = hit;
+    d->tile = event->tile;
+    d->frame = 0;
+  }
+  return true;
+}
+
+void debugger_go(Debugger *d, StepKind step, uint64_t count)
+{
+  note_step(d, step);
+  d->steps_left = count ? count : 1;
+  d->hit = NULL;
+  d->last_tile = NO_TILE;
+  d->go = true;
+  stops_arm(d);
+}
+
+/* ---- back ---------------------------------------------------------------------------------- */
+
+/* Notes where it would have stopped before the cycle `until`, from the start on. */
+static void search(Debugger *d, uint64_t until)
+{
+  timeline_travel(d->timeline, 0);
+  d->searching = true;
+  d->found = false;
+  d->steps_left = 1;
+  d->last_tile = NO_TILE;
+  d->step_line = 0;
+  d->step_file = "";
+  stops_arm(d);
+  timeline_replay(d->timeline, until);
+  d->searching = false;
+}
+
+bool debugger_go_back(Debugger *d, StepKind step)
+{
+  uint64_t now = timeline_cycle(d->timeline);
+  uint32_t tile = d->tile;
+  note_step(d, step);
+  d->hit = NULL;
+  if (now == 0)
+    return false;
+  search(d, now - 1);
+  d->step = STEP_NONE;
+  timeline_travel(d->timeline, d->found ? d->found_cycle : 0);
+  d->tile = d->found ? d->found_tile : tile;
+  d->hit = d->found ? d->found_break : NULL;
+  d->frame = 0;
+  return d->found;
+}
+
+/* ---- where it stands ----------------------------------------------------------------------- */
+
+void debugger_stand(Debugger *d)
+{
+  size_t n;
+  Engine *engine = timeline_engine(d->timeline);
+  const Fault *faults = engine->ops->faults(engine, &n);
+  if (timeline_reason(d->timeline) == STAND_FAULT && n) {
+    d->tile = faults[n - 1].tile;
+    d->frame = 0;
+  }
+  if (d->hit && d->hit->temporary)
+    stops_remove(d, d->hit->number), d->hit = NULL;
+  d->step = STEP_NONE;
+}
+
+static void print_reason(Debugger *d)
+{
+  size_t n;
+  Engine *engine = timeline_engine(d->timeline);
+  const Fault *faults = engine->ops->faults(engine, &n);
+  bool is_past = timeline_cycle(d->timeline) < timeline_present(d->timeline);
+  if (d->hit)
+    fprintf(d->out, "%s %u, ", d->hit->kind == BREAK_WATCH ? "watchpoint" : "breakpoint",
+            d->hit->number);
+  else if (timeline_reason(d->timeline) == STAND_FAULT && !is_past && n)
+    fault_print(d->program, engine, &faults[n - 1], d->out);
+  else if (timeline_reason(d->timeline) == STAND_END && !is_past)
+    fprintf(d->out, "the run is over, ");
+}
+
+void debugger_print_stand(Debugger *d)
+{
+  DebugFrame frames[MOST_FRAMES];
+  unsigned n = frames_find(d->timeline, d->tile, frames);
+  print_reason(d);
+  fprintf(d->out, "cycle %" PRIu64 ", P%u.%u", timeline_cycle(d->timeline),
+          program_x(d->program, d->tile), program_y(d->program, d->tile));
+  if (!n)
+    fprintf(d->out, ": main thread is idle");
+  else if (*frames[0].file)
+    fprintf(d->out, ": %s at %s:%u", frames[0].function, frames[0].file, frames[0].line);
+  else
+    fprintf(d->out, ": %s at pc 0x%04x", frames[0].function, frames[0].pc);
+  fputc('\n', d->out);
+}

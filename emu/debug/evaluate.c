@@ -1,0 +1,684 @@
+/* Expressions over the stopped state of a tile: CSL's, as far as they have no effect. */
+#include "emu/debug/debug.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_TEXT = 96, MOST_DEPTH = 64, BITS_OF_BYTE = 8, SHOWN_ELEMENTS = 64, PAIR_BYTES = 4 };
+
+/* Reads the text from left to right. */
+typedef struct {
+  EvalContext *e;
+  const char *at;
+  unsigned depth;
+} Reader;
+
+static bool fail(EvalContext *e, const char *format, ...) BASE_PRINTF(2, 3);
+static bool fail(EvalContext *e, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  vsnprintf(e->why, sizeof e->why, format, args);
+  va_end(args);
+  return false;
+}
+
+static const Program *program_of(const EvalContext *e) { return timeline_program(e->timeline); }
+static const ClassCode *class_of(const EvalContext *e)
+{
+  return program_class(program_of(e), e->tile);
+}
+
+static bool read_bytes(const EvalContext *e, uint32_t address, void *to, uint32_t bytes)
+{
+  Engine *engine = timeline_engine(e->timeline);
+  return engine->ops->mem_read(engine, e->tile, address, to, bytes);
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+/* The bytes of a typed value: malloc, or NULL if they lie outside memory. */
+static uint8_t *value_bytes(const EvalContext *e, const EvalValue *v)
+{
+  uint32_t n = (v->bit + v->type->bits + BITS_OF_BYTE - 1) / BITS_OF_BYTE;
+  n = n < v->type->bytes ? v->type->bytes : n;
+  uint8_t *bytes = base_zeroed(n + 1u, 1);
+  if (!v->in_memory) {
+    memcpy(bytes, v->bytes, n < EVAL_BYTES ? n : EVAL_BYTES);
+    return bytes;
+  }
+  if (read_bytes(e, v->address, bytes, n))
+    return bytes;
+  free(bytes);
+  return NULL;
+}
+
+static uint64_t bits_at(const uint8_t *bytes, uint32_t bit, uint32_t n)
+{
+  uint64_t value = 0;
+  for (uint32_t i = 0; i < n && i < 64; i++)
+    value |= (uint64_t)(bytes[(bit + i) / BITS_OF_BYTE] >> (bit + i) % BITS_OF_BYTE & 1) << i;
+  return value;
+}
+
+static bool is_number(const DebugType *type)
+{
+  switch (type->kind) {
+  case DT_BOOL: case DT_SIGNED: case DT_UNSIGNED: case DT_FLOAT16: case DT_FLOAT32: case DT_ENUM:
+  case DT_POINTER:
+    return type->bits <= 64;
+  case DT_OPAQUE: case DT_ARRAY: case DT_STRUCT: case DT_UNION: case DT_PACKED:
+  case DT_DESCRIPTOR: case DT_KIND_COUNT: default:
+    return false;
+  }
+}
+
+/* Makes a typed number a number of the debugger's. */
+static bool load_number(EvalContext *e, EvalValue *v)
+{
+  if (v->kind != EVAL_TYPED)
+    return true;
+  const DebugType *type = v->type;
+  if (!is_number(type))
+    return fail(e, "a value of type '%s' is no number", type->name);
+  uint8_t *bytes = value_bytes(e, v);
+  if (!bytes)
+    return fail(e, "the value lies outside the tile's memory");
+  uint64_t bits = bits_at(bytes, v->bit, type->bits);
+  free(bytes);
+  bool is_signed = type->kind == DT_SIGNED;
+  if (type->kind == DT_ENUM) {
+    const DebugType *of = image_debug_type(program_of(e)->image, type->of);
+    is_signed = of->kind == DT_SIGNED;
+  }
+  unsigned unused = 64 - type->bits;
+  *v = (EvalValue){.kind = EVAL_INTEGER, .integer = (int64_t)bits};
+  if (is_signed && type->bits)
+    v->integer = (int64_t)(bits << unused) >> unused;
+  if (type->kind == DT_FLOAT16 || type->kind == DT_FLOAT32) {
+    v->kind = EVAL_FLOAT;
+    v->number = type->kind == DT_FLOAT32 ? fp32_to_double((uint32_t)bits)
+                                         : fp16_to_double(program_of(e)->image->fp16,
+                                                          (uint16_t)bits);
+  }
+  return true;
+}
+
+static double as_double(const EvalValue *v)
+{
+  return v->kind == EVAL_FLOAT ? v->number : (double)v->integer;
+}
+
+int64_t evaluate_integer(const EvalContext *e, const EvalValue *value)
+{
+  EvalValue v = *value;
+  EvalContext scratch = *e;
+  if (!load_number(&scratch, &v))
+    return 0;
+  if (v.kind == EVAL_INTEGER)
+    return v.integer;
+  return v.number > -9e18 && v.number < 9e18 ? (int64_t)v.number : 0;
+}
+
+bool evaluate_truth(const EvalContext *e, const EvalValue *value)
+{
+  EvalValue v = *value;
+  EvalContext scratch = *e;
+  return load_number(&scratch, &v) && as_double(&v) != 0;
+}
+
+/* ---- variables ----------------------------------------------------------------------------- */
+
+/* What the place of a local variable holds at the frame's pc; false: nowhere. */
+static bool local_value(const EvalContext *e, const DebugLocal *local, EvalValue *v)
+{
+  const DebugType *type = image_debug_type(program_of(e)->image, local->type);
+  const DebugRange *range = NULL;
+  const uint16_t *r = e->frame->r;
+  uint32_t pc = e->frame->is_top ? e->frame->pc : e->frame->pc - 1u;
+  for (uint32_t i = 0; i < local->n_ranges; i++)
+    if (pc >= local->ranges[i].first && pc < local->ranges[i].end)
+      range = &local->ranges[i];
+  *v = (EvalValue){.kind = EVAL_TYPED, .type = type, .in_memory = true};
+  bool in_register = range && (range->place == PLACE_REGISTER ||
+                               range->place == PLACE_AT_REGISTER);
+  /* A call preserves the registers of what the code needs behind it. */
+  if (!range || (in_register && !e->frame->is_top && e->frame->pc >= range->end))
+    return false;
+  uint32_t word = 0;
+  if (in_register) {
+    word = r[range->value];
+    if (range->place == PLACE_REGISTER && type->bytes == PAIR_BYTES && range->value + 1 < GPR_COUNT)
+      word |= (uint32_t)r[range->value + 1] << 16;
+  }
+  uint64_t bits = range->place == PLACE_CONSTANT ? range->value : word;
+  uint16_t pointer = 0;
+  switch (range->place) {
+  case PLACE_FRAME:
+    v->address = e->frame->sp + (uint32_t)range->value;
+    return true;
+  case PLACE_AT_REGISTER:
+    v->address = word;
+    return true;
+  case PLACE_AT_FRAME:
+    if (!read_bytes(e, e->frame->sp + (uint32_t)range->value, &pointer, sizeof pointer))
+      return false;
+    v->address = pointer;
+    return true;
+  case PLACE_REGISTER: case PLACE_CONSTANT: case PLACE_KIND_COUNT: default:
+    v->in_memory = false;
+    for (unsigned i = 0; i < sizeof bits; i++)
+      v->bytes[i] = (uint8_t)(bits >> i * BITS_OF_BYTE);
+    return true;
+  }
+}
+
+/* Is the declaration in the text before the line where the frame stands? */
+static bool is_declared(const EvalContext *e, const DebugLocal *local)
+{
+  return e->frame->line == 0 || local->line <= e->frame->line;
+}
+
+static bool in_frame(const EvalContext *e, const DebugLocal *local)
+{
+  return local->inlined == e->frame->inlined && is_declared(e, local);
+}
+
+static bool is_hidden(const EvalContext *e, uint32_t index)
+{
+  const DebugFunction *f = e->frame->info;
+  for (uint32_t i = index + 1; i < f->n_locals; i++)
+    if (in_frame(e, &f->locals[i]) && strcmp(f->locals[i].name, f->locals[index].name) == 0)
+      return true;
+  return false;
+}
+
+void evaluate_locals(EvalContext *e, bool params, LocalVisit *visit, void *context)
+{
+  EvalValue value;
+  for (uint32_t i = 0; e->frame && e->frame->info && i < e->frame->info->n_locals; i++) {
+    const DebugLocal *local = &e->frame->info->locals[i];
+    if (local->is_param == params && in_frame(e, local) && !is_hidden(e, i) &&
+        local_value(e, local, &value))
+      visit(context, local, &value);
+  }
+}
+
+static bool find_local(EvalContext *e, const char *name, EvalValue *v, bool *known)
+{
+  *known = false;
+  for (uint32_t i = e->frame && e->frame->info ? e->frame->info->n_locals : 0; i-- > 0;) {
+    const DebugLocal *local = &e->frame->info->locals[i];
+    if (strcmp(local->name, name) != 0 || local->inlined != e->frame->inlined)
+      continue;
+    *known = true;
+    if (is_declared(e, local) && local_value(e, local, v))
+      return true;
+  }
+  return false;
+}
+
+static bool find_name(EvalContext *e, const char *name, EvalValue *v)
+{
+  bool known;
+  const ClassCode *cls = class_of(e);
+  if (find_local(e, name, v, &known))
+    return true;
+  const ImageSymbol *s = cls ? class_symbol(cls->image, name) : NULL;
+  if (!s)
+    return known ? fail(e, "'%s' has no place here: the code does not need it any more, or not "
+                        "yet", name)
+                 : fail(e, "there is no '%s' here", name);
+  if (s->is_code) {
+    *v = (EvalValue){.kind = EVAL_INTEGER, .integer = s->address};
+    return true;
+  }
+  const DebugType *type = variable_type(program_of(e)->image, cls->image,
+                                        (uint32_t)(s - cls->image->symbols));
+  if (!type)
+    return fail(e, "the type of '%s' is not known: was it compiled with -g0?", name);
+  *v = (EvalValue){.kind = EVAL_TYPED, .type = type, .in_memory = true, .address = s->address};
+  return true;
+}
+
+static bool find_register(EvalContext *e, const char *name, EvalValue *v)
+{
+  Engine *engine = timeline_engine(e->timeline);
+  const Registers *regs = engine->ops->registers(engine, e->tile);
+  const Tile *core = engine->ops->tile(engine, e->tile, false);
+  unsigned number;
+  char tail;
+  *v = (EvalValue){.kind = EVAL_INTEGER};
+  if (strcmp(name, "cycle") == 0)
+    v->integer = (int64_t)timeline_cycle(e->timeline);
+  else if (strcmp(name, "x") == 0)
+    v->integer = program_x(program_of(e), e->tile);
+  else if (strcmp(name, "y") == 0)
+    v->integer = program_y(program_of(e), e->tile);
+  else if (strcmp(name, "pc") == 0)
+    v->integer = core ? core->pc : 0;
+  else if (strcmp(name, "sp") == 0)
+    v->integer = regs ? regs->r[program_of(e)->machine->sp_register] : 0;
+  else if (sscanf(name, "r%2u%c", &number, &tail) == 1 && number < GPR_COUNT)
+    v->integer = regs ? regs->r[number] : 0;
+  else
+    return fail(e, "there is no register '$%s'; there are $r0 to $r15, $pc, $sp, $cycle, $x, $y",
+                name);
+  return true;
+}
+
+/* ---- parts --------------------------------------------------------------------------------- */
+
+static void move_to(EvalValue *v, const DebugType *type, uint32_t bit)
+{
+  uint32_t at = v->bit + bit;
+  v->type = type;
+  if (v->in_memory) {
+    v->address += at / BITS_OF_BYTE;
+    v->bit = at % BITS_OF_BYTE;
+  } else {
+    v->bit = at;
+  }
+}
+
+static const DebugType *member_type(const EvalContext *e, const DebugMember *m)
+{
+  return image_debug_type(program_of(e)->image, m->type);
+}
+
+static bool has_fields(const EvalValue *v)
+{
+  return v->kind == EVAL_TYPED && (v->type->kind == DT_STRUCT || v->type->kind == DT_UNION ||
+                                   v->type->kind == DT_PACKED);
+}
+
+static bool take_field(EvalContext *e, EvalValue *v, const char *name)
+{
+  for (uint32_t i = 0; has_fields(v) && i < v->type->n_members; i++) {
+    const DebugMember *m = &v->type->members[i];
+    if (strcmp(m->name, name) == 0) {
+      move_to(v, member_type(e, m), m->bit);
+      return true;
+    }
+  }
+  return fail(e, "%s%s%s has no field '%s'", v->kind == EVAL_TYPED ? "a '" : "a number",
+              v->kind == EVAL_TYPED ? v->type->name : "", v->kind == EVAL_TYPED ? "'" : "", name);
+}
+
+static bool follow_pointer(EvalContext *e, EvalValue *v)
+{
+  if (v->kind != EVAL_TYPED || v->type->kind != DT_POINTER || !v->type->of)
+    return fail(e, "'.*' needs a pointer");
+  const DebugType *to = image_debug_type(program_of(e)->image, v->type->of);
+  int64_t address = evaluate_integer(e, v);
+  *v = (EvalValue){.kind = EVAL_TYPED, .type = to, .in_memory = true,
+                   .address = (uint32_t)address};
+  return true;
+}
+
+static bool take_elements(EvalContext *e, EvalValue *v, const int64_t *index, uint32_t n)
+{
+  if (v->kind == EVAL_TYPED && v->type->kind == DT_POINTER && n == 1) {
+    if (!follow_pointer(e, v))
+      return false;
+    if (v->type->kind != DT_ARRAY) {
+      v->address = (uint32_t)((int64_t)v->address + index[0] * (int64_t)v->type->bytes);
+      return true;
+    }
+  }
+  if (v->kind != EVAL_TYPED || v->type->kind != DT_ARRAY)
+    return fail(e, "only arrays and pointers have elements");
+  if (n != v->type->n_dims)
+    return fail(e, "'%s' has %u dimensions, not %u", v->type->name, v->type->n_dims, n);
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    if (index[i] < 0 || index[i] >= v->type->dims[i])
+      return fail(e, "index %" PRId64 " is outside '%s'", index[i], v->type->name);
+    at = at * v->type->dims[i] + (uint64_t)index[i];
+  }
+  const DebugType *of = image_debug_type(program_of(e)->image, v->type->of);
+  move_to(v, of, (uint32_t)at * of->bytes * BITS_OF_BYTE);
+  return true;
+}
+
+bool evaluate_part(EvalContext *e, const EvalValue *value, uint32_t index, EvalValue *part,
+                   char name[64])
+{
+  *part = *value;
+  if (value->kind != EVAL_TYPED)
+    return false;
+  const DebugType *type = value->type;
+  if (has_fields(value) && index < type->n_members) {
+    snprintf(name, 64, "%s", *type->members[index].name ? type->members[index].name : "_");
+    move_to(part, member_type(e, &type->members[index]), type->members[index].bit);
+    return true;
+  }
+  const DebugType *of = image_debug_type(program_of(e)->image, type->of);
+  if (type->kind == DT_POINTER && of && of->bytes && index == 0) {
+    snprintf(name, 64, "*");
+    return follow_pointer(e, part);
+  }
+  if (type->kind != DT_ARRAY || !of->bytes || index >= type->bytes / of->bytes)
+    return false;
+  snprintf(name, 64, "%u", index);
+  move_to(part, of, index * of->bytes * BITS_OF_BYTE);
+  return true;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static bool read_expression(Reader *r, unsigned level, EvalValue *v);
+
+static void skip_blanks(Reader *r)
+{
+  while (isspace((unsigned char)*r->at))
+    r->at++;
+}
+
+static bool take(Reader *r, const char *text)
+{
+  size_t n = strlen(text);
+  skip_blanks(r);
+  if (strncmp(r->at, text, n) != 0 ||
+      (isalpha((unsigned char)*text) && (isalnum((unsigned char)r->at[n]) || r->at[n] == '_')))
+    return false;
+  r->at += n;
+  return true;
+}
+
+static bool is_name_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static bool read_name(Reader *r, char name[NAME_TEXT])
+{
+  size_t n = 0;
+  skip_blanks(r);
+  while (is_name_letter(r->at[n]))
+    n++;
+  if (n == 0 || n >= NAME_TEXT)
+    return false;
+  memcpy(name, r->at, n);
+  name[n] = 0;
+  r->at += n;
+  return true;
+}
+
+static bool read_number(Reader *r, EvalValue *v)
+{
+  char *end, *float_end;
+  int64_t integer = (int64_t)strtoull(r->at, &end, 0);
+  double number = strtod(r->at, &float_end);
+  bool is_float = float_end > end;
+  *v = (EvalValue){.kind = is_float ? EVAL_FLOAT : EVAL_INTEGER, .integer = integer,
+                   .number = number};
+  r->at = is_float ? float_end : end;
+  return !is_name_letter(*r->at) || fail(r->e, "this is no number: %.20s", r->at);
+}
+
+/* "module.name" is one name where the tile has such a symbol. */
+static void extend_name(Reader *r, char name[NAME_TEXT])
+{
+  const ClassCode *cls = class_of(r->e);
+  char longer[2 * NAME_TEXT], next[NAME_TEXT];
+  Reader ahead = *r;
+  EvalValue v;
+  bool known;
+  if (!cls || find_local(r->e, name, &v, &known) || known || class_symbol(cls->image, name) ||
+      !take(&ahead, ".") || !read_name(&ahead, next))
+    return;
+  snprintf(longer, sizeof longer, "%s.%s", name, next);
+  if (!class_symbol(cls->image, longer) || strlen(longer) >= NAME_TEXT)
+    return;
+  snprintf(name, NAME_TEXT, "%s", longer);
+  *r = ahead;
+}
+
+static bool read_primary(Reader *r, EvalValue *v)
+{
+  char name[NAME_TEXT];
+  skip_blanks(r);
+  if (isdigit((unsigned char)*r->at))
+    return read_number(r, v);
+  if (take(r, "(")) {
+    if (!read_expression(r, 0, v))
+      return false;
+    return take(r, ")") || fail(r->e, "')' is missing");
+  }
+  bool is_register = take(r, "$");
+  if (!read_name(r, name))
+    return *r->at ? fail(r->e, "cannot read '%.20s'", r->at) : fail(r->e, "a value is missing");
+  if (is_register)
+    return find_register(r->e, name, v);
+  if (strcmp(name, "true") == 0 || strcmp(name, "false") == 0) {
+    *v = (EvalValue){.kind = EVAL_INTEGER, .integer = *name == 't'};
+    return true;
+  }
+  extend_name(r, name);
+  return find_name(r->e, name, v);
+}
+
+static bool read_indices(Reader *r, EvalValue *v)
+{
+  int64_t index[DEBUG_MAX_DIMS];
+  uint32_t n = 0;
+  do {
+    EvalValue i;
+    if (n == DEBUG_MAX_DIMS)
+      return fail(r->e, "too many indices");
+    if (!read_expression(r, 0, &i) || !load_number(r->e, &i))
+      return false;
+    index[n++] = evaluate_integer(r->e, &i);
+  } while (take(r, ","));
+  if (!take(r, "]"))
+    return fail(r->e, "']' is missing");
+  return take_elements(r->e, v, index, n);
+}
+
+static bool read_postfix(Reader *r, EvalValue *v)
+{
+  char name[NAME_TEXT];
+  if (!read_primary(r, v))
+    return false;
+  for (;;) {
+    bool ok = true;
+    if (take(r, ".*"))
+      ok = follow_pointer(r->e, v);
+    else if (take(r, "["))
+      ok = read_indices(r, v);
+    else if (take(r, "."))
+      ok = read_name(r, name) ? take_field(r->e, v, name) : fail(r->e, "a field's name is missing");
+    else
+      return true;
+    if (!ok)
+      return false;
+  }
+}
+
+static bool read_unary(Reader *r, EvalValue *v)
+{
+  static const char *const operators[] = {"-", "!", "~", "&"};
+  for (unsigned i = 0; i < ARRAY_COUNT(operators); i++) {
+    if (!take(r, operators[i]))
+      continue;
+    if (++r->depth > MOST_DEPTH)
+      return fail(r->e, "the expression is too deep");
+    if (!read_unary(r, v))
+      return false;
+    char what = operators[i][0];
+    if (what == '&') {
+      bool has_address = v->kind == EVAL_TYPED && v->in_memory;
+      *v = (EvalValue){.kind = EVAL_INTEGER, .integer = v->address};
+      return has_address || fail(r->e, "'&' needs a variable in memory");
+    }
+    if (!load_number(r->e, v))
+      return false;
+    if (what == '!')
+      *v = (EvalValue){.kind = EVAL_INTEGER, .integer = as_double(v) == 0};
+    else if (what == '~')
+      v->integer = ~evaluate_integer(r->e, v);
+    v->integer = what == '-' ? (int64_t)(0 - (uint64_t)v->integer) : v->integer;
+    v->number = what == '-' ? -v->number : v->number;
+    return true;
+  }
+  return read_postfix(r, v);
+}
+
+/* Binary operators, loosest first; longer spellings before shorter ones. */
+static const struct { const char *text; unsigned level; } binaries[] = {
+  {"or", 0}, {"and", 1}, {"==", 2}, {"!=", 2}, {"<=", 2}, {">=", 2}, {"<<", 4}, {">>", 4},
+  {"<", 2}, {">", 2}, {"&", 3}, {"|", 3}, {"^", 3}, {"+", 5}, {"-", 5}, {"*", 6}, {"/", 6},
+  {"%", 6},
+};
+enum { TIGHTEST = 6 };
+
+static bool combine_integers(EvalContext *e, const char *op, int64_t a, int64_t b, int64_t *out)
+{
+  uint64_t x = (uint64_t)a, y = (uint64_t)b;
+  if ((*op == '/' || *op == '%') && b == 0)
+    return fail(e, "division by zero");
+  bool overflows = (*op == '/' || *op == '%') && b == -1;
+  switch (*op) {
+  case '+': *out = (int64_t)(x + y); break;
+  case '-': *out = (int64_t)(x - y); break;
+  case '*': *out = (int64_t)(x * y); break;
+  case '/': *out = overflows ? (int64_t)(0 - x) : a / b; break;
+  case '%': *out = overflows ? 0 : a % b; break;
+  case '&': *out = a & b; break;
+  case '|': *out = a | b; break;
+  case '^': *out = a ^ b; break;
+  case '<': *out = (int64_t)(y < 64 ? x << y : 0); break;
+  case '>': default: *out = (int64_t)(y < 64 ? x >> y : 0); break;
+  }
+  return true;
+}
+
+static bool compare(const char *op, double a, double b, int64_t x, int64_t y, bool is_float)
+{
+  bool less = is_float ? a < b : x < y, equal = is_float ? a == b : x == y;
+  switch (*op) {
+  case '=': return equal;
+  case '!': return !equal;
+  case '<': return less || (op[1] == '=' && equal);
+  default: return (op[1] == '=' && equal) || (is_float ? a > b : x > y);
+  }
+}
+
+static bool combine(EvalContext *e, const char *op, unsigned level, EvalValue *v, EvalValue *w)
+{
+  if (!load_number(e, v) || !load_number(e, w))
+    return false;
+  bool is_float = v->kind == EVAL_FLOAT || w->kind == EVAL_FLOAT;
+  double a = as_double(v), b = as_double(w);
+  int64_t x = v->integer, y = w->integer;
+  *v = (EvalValue){.kind = EVAL_INTEGER};
+  if (level < 2) {
+    v->integer = level == 0 ? a != 0 || b != 0 : a != 0 && b != 0;
+  } else if (level == 2) {
+    v->integer = compare(op, a, b, x, y, is_float);
+  } else if (is_float && level >= 5 && *op != '%') {
+    v->kind = EVAL_FLOAT;
+    v->number = *op == '+' ? a + b : *op == '-' ? a - b : *op == '*' ? a * b : a / b;
+  } else if (is_float) {
+    return fail(e, "'%s' needs integers", op);
+  } else {
+    return combine_integers(e, op, x, y, &v->integer);
+  }
+  return true;
+}
+
+static const char *take_binary(Reader *r, unsigned level)
+{
+  for (unsigned i = 0; i < ARRAY_COUNT(binaries); i++)
+    if (binaries[i].level == level && take(r, binaries[i].text))
+      return binaries[i].text;
+  return NULL;
+}
+
+static bool read_expression(Reader *r, unsigned level, EvalValue *v)
+{
+  const char *op;
+  if (level > TIGHTEST)
+    return read_unary(r, v);
+  if (level == 0 && ++r->depth > MOST_DEPTH)
+    return fail(r->e, "the expression is too deep");
+  if (!read_expression(r, level + 1, v))
+    return false;
+  while ((op = take_binary(r, level))) {
+    EvalValue w;
+    if (!read_expression(r, level + 1, &w) || !combine(r->e, op, level, v, &w))
+      return false;
+  }
+  return true;
+}
+
+bool evaluate_text(EvalContext *e, const char *text, EvalValue *value)
+{
+  Reader r = {.e = e, .at = text};
+  if (!read_expression(&r, 0, value))
+    return false;
+  skip_blanks(&r);
+  return *r.at == 0 || fail(e, "cannot read '%.20s'", r.at);
+}
+
+/* ---- printing and writing ------------------------------------------------------------------ */
+
+void evaluate_print(const EvalContext *e, const EvalValue *v, FILE *out)
+{
+  if (v->kind == EVAL_INTEGER) {
+    fprintf(out, "%" PRId64, v->integer);
+    return;
+  }
+  if (v->kind == EVAL_FLOAT) {
+    fprintf(out, "%.9g", v->number);
+    return;
+  }
+  uint8_t *bytes = value_bytes(e, v);
+  const ClassCode *cls = class_of(e);
+  if (!bytes) {
+    fprintf(out, "<outside the tile's memory>");
+    return;
+  }
+  ValueStyle style = {program_of(e)->image, cls ? cls->image : NULL, SHOWN_ELEMENTS};
+  for (uint32_t i = 0; v->bit && i * BITS_OF_BYTE < v->type->bits; i++)
+    bytes[i] = (uint8_t)bits_at(bytes, v->bit + i * BITS_OF_BYTE,
+                                v->type->bits - i * BITS_OF_BYTE < BITS_OF_BYTE
+                                    ? v->type->bits - i * BITS_OF_BYTE : BITS_OF_BYTE);
+  variable_print(&style, v->type, bytes, out);
+  free(bytes);
+}
+
+static uint64_t bits_of_number(const EvalContext *e, const DebugType *type, const EvalValue *v)
+{
+  if (type->kind == DT_FLOAT32)
+    return fp32_from_double(as_double(v));
+  if (type->kind == DT_FLOAT16)
+    return fp16_from_double(program_of(e)->image->fp16, as_double(v));
+  return (uint64_t)evaluate_integer(e, v);
+}
+
+bool evaluate_assign(EvalContext *e, const EvalValue *place, const EvalValue *value)
+{
+  EvalValue v = *value;
+  if (place->kind != EVAL_TYPED || !place->in_memory || !is_number(place->type))
+    return fail(e, "only numbers in memory can be written");
+  if (!load_number(e, &v))
+    return false;
+  uint8_t *bytes = value_bytes(e, place);
+  if (!bytes)
+    return fail(e, "the value lies outside the tile's memory");
+  uint64_t bits = bits_of_number(e, place->type, &v);
+  uint32_t width = place->type->bits;
+  for (uint32_t i = 0; i < width; i++) {
+    uint32_t bit = place->bit + i;
+    uint8_t mask = (uint8_t)(1u << bit % BITS_OF_BYTE);
+    bytes[bit / BITS_OF_BYTE] = (uint8_t)((bytes[bit / BITS_OF_BYTE] & ~mask) |
+                                          (bits >> i & 1 ? mask : 0));
+  }
+  uint32_t n = (place->bit + width + BITS_OF_BYTE - 1) / BITS_OF_BYTE;
+  bool ok = timeline_write(e->timeline, e->tile, place->address, bytes, n);
+  free(bytes);
+  return ok || fail(e, "the past cannot change; 'goto %" PRIu64 "' leads to the present",
+                    timeline_present(e->timeline));
+}

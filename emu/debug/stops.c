@@ -1,0 +1,468 @@
+/* Breakpoints: where they are, and whether an event hits one. */
+#include "emu/debug/debug.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stb_ds.h>
+
+static Break *refuse(Debugger *d, const char *format, ...) BASE_PRINTF(2, 3);
+static Break *refuse(Debugger *d, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  vfprintf(d->out, format, args);
+  va_end(args);
+  fputc('\n', d->out);
+  return NULL;
+}
+
+/* ---- what the user writes ------------------------------------------------------------------ */
+
+/* PLACE [@X,Y[,W,H]] [if CONDITION] */
+typedef struct { char place[128], region[64], condition[256]; } BreakText;
+
+static void trim(char *text)
+{
+  size_t n = strlen(text);
+  while (n && (text[n - 1] == ' ' || text[n - 1] == '\t'))
+    text[--n] = 0;
+}
+
+static bool split_pieces(Debugger *d, const char *text, BreakText *out)
+{
+  char copy[512];
+  *out = (BreakText){{0}, {0}, {0}};
+  if (strlen(text) >= sizeof copy)
+    return refuse(d, "the text is too long");
+  strcpy(copy, text);
+  char *condition = strncmp(copy, "if ", 3) == 0 ? copy : strstr(copy, " if ");
+  if (condition) {
+    snprintf(out->condition, sizeof out->condition, "%s", condition + (condition == copy ? 3 : 4));
+    *condition = 0;
+  }
+  char *region = strchr(copy, '@');
+  if (region) {
+    *region++ = 0;
+    snprintf(out->region, sizeof out->region, "%s", region);
+  }
+  snprintf(out->place, sizeof out->place, "%s", copy);
+  trim(out->place);
+  trim(out->region);
+  return true;
+}
+
+static bool parse_region(Debugger *d, const char *text, uint32_t region[4])
+{
+  const Image *image = d->program->image;
+  unsigned x, y, w = 1, h = 1;
+  char tail;
+  uint32_t all[4] = {0, 0, image->width, image->height};
+  memcpy(region, all, sizeof all);
+  if (!*text)
+    return true;
+  int n = sscanf(text, "%9u,%9u,%9u,%9u%c", &x, &y, &w, &h, &tail);
+  if ((n != 2 && n != 4) || (n == 2 && strspn(text, "0123456789, ") != strlen(text)) || w == 0 ||
+      h == 0 || x >= image->width || y >= image->height || w > image->width - x ||
+      h > image->height - y)
+    return refuse(d, "'@%s' is no tile or region X,Y,W,H of the %u x %u tiles", text, image->width,
+                  image->height);
+  uint32_t given[4] = {x, y, w, h};
+  memcpy(region, given, sizeof given);
+  return true;
+}
+
+/* ---- places in the code -------------------------------------------------------------------- */
+
+static void add_place(Break *b, uint32_t cls, uint32_t pc)
+{
+  for (size_t i = 0; i < arrlenu(b->places); i++)
+    if (b->places[i].cls == cls && b->places[i].pc == pc)
+      return;
+  arrput(b->places, ((BreakPlace){cls, (uint16_t)pc}));
+}
+
+/* The next line from `line` on that has code; 0 none. */
+static uint32_t line_with_code(const Image *image, const char *file, uint32_t line)
+{
+  uint32_t best = 0;
+  for (uint32_t c = 0; c < image->n_classes; c++)
+    for (uint32_t i = 0; i < image->classes[c].n_lines; i++) {
+      const ImageLine *row = &image->classes[c].lines[i];
+      if (row->line >= line && (best == 0 || row->line < best) && row->file < image->n_files &&
+          frames_names_file(image->files[row->file], file))
+        best = row->line;
+    }
+  return best;
+}
+
+/* Where the code of a line begins: rows of the table that do not continue the row before. */
+static void add_line(Break *b, const Image *image, const char *file, uint32_t line)
+{
+  for (uint32_t c = 0; c < image->n_classes; c++) {
+    const ImageClass *cls = &image->classes[c];
+    for (uint32_t i = 0; i < cls->n_lines; i++) {
+      const ImageLine *row = &cls->lines[i], *before = i ? row - 1 : NULL;
+      if (row->line != line || row->file >= image->n_files ||
+          !frames_names_file(image->files[row->file], file) ||
+          (before && before->line == line && before->file == row->file &&
+           before->inlined_at == row->inlined_at))
+        continue;
+      add_place(b, c, row->pc);
+    }
+  }
+}
+
+/* Behind what belongs to the function's declaration: there the arguments are in their places. */
+static uint32_t body_of(const ImageClass *cls, const ImageSymbol *s)
+{
+  const ImageLine *first = image_line_at(cls, s->address);
+  const DebugFunction *f = frames_function(cls, s->address);
+  if (first && f && f->line && first->line != f->line)
+    return s->address;
+  for (uint32_t i = 0; first && i < cls->n_lines; i++) {
+    const ImageLine *row = &cls->lines[i];
+    if (row->pc > s->address && (uint32_t)(row->pc - s->address) < s->bytes &&
+        (row->line != first->line || row->file != first->file))
+      return row->pc;
+  }
+  return s->address;
+}
+
+static bool is_named(const char *full, const char *name)
+{
+  const char *dot = strrchr(full, '.');
+  return strcmp(full, name) == 0 || (dot && *full != '<' && strcmp(dot + 1, name) == 0);
+}
+
+/* The function itself, and wherever it was inlined. */
+static void add_function(Break *b, const Image *image, const char *name)
+{
+  for (uint32_t c = 0; c < image->n_classes; c++) {
+    const ImageClass *cls = &image->classes[c];
+    for (uint32_t i = 0; i < cls->n_symbols; i++)
+      if (cls->symbols[i].is_code && is_named(cls->symbols[i].name, name))
+        add_place(b, c, body_of(cls, &cls->symbols[i]));
+    for (uint32_t i = 0; i < cls->n_lines; i++) {
+      uint32_t call = cls->lines[i].inlined_at;
+      if (call < cls->n_inlines && is_named(cls->inlines[call].function, name) &&
+          (i == 0 || cls->lines[i - 1].inlined_at != call))
+        add_place(b, c, cls->lines[i].pc);
+    }
+  }
+}
+
+static void add_address(Break *b, const Program *program, uint32_t pc)
+{
+  for (uint32_t c = 0; c < program->image->n_classes; c++)
+    if (class_insn(&program->classes[c], pc))
+      add_place(b, c, pc);
+}
+
+static const char *current_file(const Debugger *d)
+{
+  DebugFrame frames[MOST_FRAMES];
+  unsigned n = frames_find(d->timeline, d->tile, frames);
+  const ClassCode *cls = program_class(d->program, d->tile);
+  if (n && *frames[d->frame < n ? d->frame : 0].file)
+    return frames[d->frame < n ? d->frame : 0].file;
+  return cls ? cls->image->source : "";
+}
+
+static Break *place_code(Debugger *d, Break *b, const char *place)
+{
+  const Image *image = d->program->image;
+  const char *colon = strrchr(place, ':');
+  size_t digits = strspn(colon ? colon + 1 : place, "0123456789");
+  bool is_line = digits && !(colon ? colon + 1 : place)[digits];
+  char file[128];
+  if (*place == '*') {
+    add_address(b, d->program, (uint32_t)strtoul(place + 1, NULL, 0));
+  } else if (is_line) {
+    uint32_t line = (uint32_t)strtoul(colon ? colon + 1 : place, NULL, 10);
+    snprintf(file, sizeof file, "%.*s", colon ? (int)(colon - place) : 120,
+             colon ? place : current_file(d));
+    uint32_t found = line_with_code(image, file, line);
+    if (!found)
+      return refuse(d, "no tile has code at line %u of '%s' or behind it", line, file);
+    add_line(b, image, file, found);
+  } else {
+    add_function(b, image, place);
+  }
+  if (!arrlenu(b->places))
+    return refuse(d, *place == '*' ? "no instruction begins at %s" : "no tile has a function '%s'",
+                  *place == '*' ? place + 1 : place);
+  return b;
+}
+
+/* ---- the other kinds ----------------------------------------------------------------------- */
+
+static bool find_color(Debugger *d, const char *name, unsigned *color)
+{
+  char *end;
+  *color = (unsigned)strtoul(name, &end, 0);
+  if (*name && !*end)
+    return *color < MAX_COLORS;
+  for (uint32_t t = 0; t < d->program->n_tiles; t++)
+    for (*color = 0; *color < MAX_COLORS; ++*color)
+      if (strcmp(program_color_name(d->program, t, *color), name) == 0)
+        return true;
+  return false;
+}
+
+/* COLOR [VALUE] [arrives|departs] */
+static Break *place_wavelet(Debugger *d, Break *b, const char *place)
+{
+  char color[64], words[2][32];
+  int n = sscanf(place, "%63s %31s %31s", color, words[0], words[1]);
+  if (n < 1 || !find_color(d, color, &b->color))
+    return refuse(d, "a color is missing, or no tile has it: '%s'", place);
+  b->port = PORT_COUNT;
+  for (int i = 0; i < n - 1; i++) {
+    char *end;
+    if (strcmp(words[i], "arrives") == 0) {
+      b->port = PORT_RAMP;
+    } else if (strcmp(words[i], "departs") == 0) {
+      b->departs = true;
+    } else {
+      b->has_value = true;
+      b->value = (uint32_t)strtoul(words[i], &end, 0);
+      if (*end)
+        return refuse(d, "'%s' is no value, 'arrives' or 'departs'", words[i]);
+    }
+  }
+  return b;
+}
+
+static Break *place_watch(Debugger *d, Break *b, const char *place)
+{
+  DebugFrame frames[MOST_FRAMES];
+  unsigned n = frames_find(d->timeline, d->tile, frames);
+  EvalContext e = {.timeline = d->timeline, .tile = d->tile,
+                 .frame = d->frame < n ? &frames[d->frame] : NULL};
+  EvalValue v;
+  if (!evaluate_text(&e, place, &v))
+    return refuse(d, "%s", e.why);
+  if (v.kind != EVAL_TYPED || !v.in_memory || v.type->bytes == 0 || v.type->bytes > BREAK_BYTES)
+    return refuse(d, "'%s' is no variable in memory of at most %u bytes", place, BREAK_BYTES);
+  b->tile = d->tile;
+  b->address = v.address;
+  b->bytes = v.type->bytes;
+  b->region[0] = program_x(d->program, d->tile);
+  b->region[1] = program_y(d->program, d->tile);
+  b->region[2] = b->region[3] = 1;
+  return b;
+}
+
+static Break *place_break(Debugger *d, Break *b, const char *place)
+{
+  switch (b->kind) {
+  case BREAK_CODE:
+    return place_code(d, b, place);
+  case BREAK_TASK:
+    snprintf(b->task, sizeof b->task, "%s", place);
+    return b;
+  case BREAK_SWITCH:
+    return find_color(d, place, &b->color) ? b
+           : refuse(d, "a color is missing, or no tile has it: '%s'", place);
+  case BREAK_WAVELET:
+    return place_wavelet(d, b, place);
+  case BREAK_WATCH: default:
+    return place_watch(d, b, place);
+  }
+}
+
+static void free_break(Break *b)
+{
+  arrfree(b->places);
+  free(b->condition);
+}
+
+Break *stops_add(Debugger *d, BreakKind kind, const char *text)
+{
+  BreakText pieces;
+  Break b = {.kind = kind};
+  if (!split_pieces(d, text, &pieces) || !parse_region(d, pieces.region, b.region))
+    return NULL;
+  snprintf(b.text, sizeof b.text, "%.127s", text);
+  if (!place_break(d, &b, pieces.place)) {
+    free_break(&b);
+    return NULL;
+  }
+  if (*pieces.condition)
+    b.condition = base_print("%s", pieces.condition);
+  b.number = ++d->last_number;
+  arrput(d->breaks, b);
+  return &arrlast(d->breaks);
+}
+
+bool stops_remove(Debugger *d, unsigned number)
+{
+  for (size_t i = 0; i < arrlenu(d->breaks); i++)
+    if (d->breaks[i].number == number) {
+      free_break(&d->breaks[i]);
+      arrdel(d->breaks, i);
+      return true;
+    }
+  return false;
+}
+
+void stops_print(Debugger *d)
+{
+  static const char *const kinds[] = {
+    [BREAK_CODE] = "breakpoint", [BREAK_TASK] = "task", [BREAK_WAVELET] = "wavelet",
+    [BREAK_SWITCH] = "switch", [BREAK_WATCH] = "watch",
+  };
+  for (size_t i = 0; i < arrlenu(d->breaks); i++) {
+    const Break *b = &d->breaks[i];
+    fprintf(d->out, "%u  %s %s%s, %" PRIu64 " hits", b->number, kinds[b->kind], b->text,
+            b->disabled ? " (disabled)" : b->temporary ? " (temporary)" : "", b->hits);
+    if (b->ignore > b->hits)
+      fprintf(d->out, ", stops after %" PRIu64, b->ignore);
+    fputc('\n', d->out);
+  }
+  if (!arrlenu(d->breaks))
+    fprintf(d->out, "no breakpoints\n");
+}
+
+/* ---- before the run ------------------------------------------------------------------------ */
+
+static uint32_t kinds_of(BreakKind kind)
+{
+  switch (kind) {
+  case BREAK_TASK: return 1u << TRACE_TASK;
+  case BREAK_WAVELET: return 1u << TRACE_WAVELET;
+  case BREAK_SWITCH: return 1u << TRACE_SWITCH;
+  case BREAK_CODE: case BREAK_WATCH: default:
+    return 1u << TRACE_INST | 1u << TRACE_TASK | 1u << TRACE_HOST;
+  }
+}
+
+static void include(uint32_t all[4], const uint32_t region[4])
+{
+  if (all[2] == 0) {
+    memcpy(all, region, 4 * sizeof *all);
+    return;
+  }
+  for (unsigned i = 0; i < 2; i++) {
+    uint32_t end = all[i] + all[i + 2], other = region[i] + region[i + 2];
+    all[i] = region[i] < all[i] ? region[i] : all[i];
+    all[i + 2] = (other > end ? other : end) - all[i];
+  }
+}
+
+static bool read_watch(Debugger *d, const Break *b, uint8_t bytes[BREAK_BYTES])
+{
+  Engine *engine = timeline_engine(d->timeline);
+  return engine->ops->mem_read(engine, b->tile, b->address, bytes, b->bytes);
+}
+
+void stops_arm(Debugger *d)
+{
+  uint32_t region[4] = {0, 0, 0, 0}, kinds = 0;
+  for (size_t i = 0; i < arrlenu(d->breaks); i++) {
+    Break *b = &d->breaks[i];
+    if (b->disabled)
+      continue;
+    kinds |= kinds_of(b->kind);
+    include(region, b->region);
+    if (b->kind == BREAK_WATCH)
+      read_watch(d, b, b->old);
+  }
+  if (d->step != STEP_NONE) {
+    uint32_t tile[4] = {program_x(d->program, d->step_tile), program_y(d->program, d->step_tile),
+                        1, 1};
+    kinds |= kinds_of(BREAK_CODE);
+    include(region, tile);
+  }
+  timeline_listen(d->timeline, kinds, region);
+}
+
+/* ---- at an event --------------------------------------------------------------------------- */
+
+static bool in_region(const Debugger *d, const Break *b, uint32_t tile)
+{
+  uint32_t x = program_x(d->program, tile), y = program_y(d->program, tile);
+  return x >= b->region[0] && x - b->region[0] < b->region[2] && y >= b->region[1] &&
+         y - b->region[1] < b->region[3];
+}
+
+/* The main thread is about to issue one of the breakpoint's instructions. */
+static bool is_at_place(Debugger *d, const Break *b, const TraceEvent *event)
+{
+  Engine *engine = timeline_engine(d->timeline);
+  const Tile *core = engine->ops->tile(engine, event->tile, false);
+  if (!core || !core->cls || !core->running || core->threads[MAIN_THREAD].run ||
+      (d->last_cycle == event->cycle && d->last_tile == event->tile))
+    return false;
+  for (size_t i = 0; i < arrlenu(b->places); i++)
+    if (b->places[i].cls == core->cls->index && b->places[i].pc == core->pc)
+      return true;
+  return false;
+}
+
+static bool is_task(const Debugger *d, const Break *b, const TraceEvent *event)
+{
+  char number[16];
+  snprintf(number, sizeof number, "%u", event->id);
+  return event->kind == EV_TASK_START &&
+         (!*b->task || strcmp(b->task, number) == 0 ||
+          strcmp(b->task, program_task_name(d->program, event->tile, event->task, event->id)) == 0);
+}
+
+static bool is_wavelet(const Break *b, const TraceEvent *event)
+{
+  return event->kind == EV_WAVELET && event->color == b->color &&
+         (!b->has_value || event->payload == b->value) &&
+         (b->port == PORT_COUNT || (event->to >> b->port & 1)) &&
+         (!b->departs || event->from == PORT_RAMP);
+}
+
+static bool has_changed(Debugger *d, Break *b, const TraceEvent *event)
+{
+  uint8_t now[BREAK_BYTES];
+  if (event->tile != b->tile || !read_watch(d, b, now) || memcmp(now, b->old, b->bytes) == 0)
+    return false;
+  memcpy(b->old, now, b->bytes);
+  return true;
+}
+
+static bool matches(Debugger *d, Break *b, const TraceEvent *event)
+{
+  if (b->disabled || !in_region(d, b, event->tile))
+    return false;
+  switch (b->kind) {
+  case BREAK_CODE: return is_at_place(d, b, event);
+  case BREAK_TASK: return is_task(d, b, event);
+  case BREAK_WAVELET: return is_wavelet(b, event);
+  case BREAK_SWITCH: return event->kind == EV_SWITCH && event->color == b->color;
+  case BREAK_WATCH: default: return has_changed(d, b, event);
+  }
+}
+
+static bool condition_holds(Debugger *d, const Break *b, uint32_t tile)
+{
+  DebugFrame frames[MOST_FRAMES];
+  if (!b->condition)
+    return true;
+  unsigned n = frames_find(d->timeline, tile, frames);
+  EvalContext e = {.timeline = d->timeline, .tile = tile, .frame = n ? frames : NULL};
+  EvalValue v;
+  return !evaluate_text(&e, b->condition, &v) || evaluate_truth(&e, &v);
+}
+
+Break *stops_hit(Debugger *d, const TraceEvent *event)
+{
+  Break *found = NULL;
+  for (size_t i = 0; i < arrlenu(d->breaks); i++) {
+    Break *b = &d->breaks[i];
+    if (!matches(d, b, event) || !condition_holds(d, b, event->tile))
+      continue;
+    b->hits += !d->searching;
+    if (!found && (d->searching || b->hits > b->ignore))
+      found = b;
+  }
+  return found;
+}

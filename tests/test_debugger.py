@@ -1,0 +1,175 @@
+"""wse-dbg: the guide's example, stops, steps, values, and the way back, on both engines."""
+import re
+
+import pytest
+
+import harness
+from test_debug_info import LAYOUT, PE
+
+GUIDE = harness.ROOT / "docs" / "debugger.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PROMPT = "(wse-dbg) "
+
+
+def test_the_guide_does_what_it_says(tmp_path):
+    text, ran, at = GUIDE.read_text(), None, 0
+    env = {"PATH": f"{harness.bin_dir()}:/usr/bin:/bin"}
+    commands = 0
+    for match in BLOCK.finditer(text):
+        kind, body = match.group(1), match.group(2)
+        if kind in ("csl", "dbg"):
+            name = re.search(r"`([\w.]+)`:\n\n$", text[at:match.start()]).group(1)
+            (tmp_path / name).write_text(body)
+            commands += body.count("\n") if kind == "dbg" else 0
+        elif kind == "sh":
+            ran = harness.run(["bash", "-euc", body], cwd=tmp_path, env=env)
+        else:
+            assert ran.out == body
+        at = match.end()
+    assert commands == 10
+
+
+@pytest.fixture(params=("--engine=fast", "--engine=reference", "--threads=2"))
+def engine(request):
+    return request.param
+
+
+class Session:
+    """A program and the answers of a debugger that has run commands on it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def compile(self, layout, pe, *options):
+        (self.folder / "layout.csl").write_text(layout)
+        (self.folder / "pe.csl").write_text(pe)
+        harness.compile(self.folder / "layout.csl", self.folder / "p.bin", *options)
+
+    def answers(self, commands, *options, expect=0):
+        script = self.folder / "script"
+        script.write_text("\n".join(commands) + "\n")
+        ran = harness.run([harness.tool("wse-dbg"), self.folder / "p.bin", "-x", script,
+                           *options], expect=expect, cwd=self.folder)
+        pieces = ran.out.split(PROMPT)
+        return [piece.partition("\n")[2] for piece in pieces[1:1 + len(commands)]]
+
+
+@pytest.fixture
+def session(tmp_path):
+    return Session(tmp_path)
+
+
+def line_of(text, source=PE):
+    return source[:source.index(text)].count("\n") + 1
+
+
+@pytest.mark.parametrize("level", ("-O0", "-O1"))
+def test_breakpoints_steps_and_values(session, engine, level):
+    session.compile(LAYOUT, PE, level)
+    out = session.answers(["break scale @1,0", "continue", "print n", "print table", "backtrace",
+                           "next", "print pending", "info locals", "delete", "continue",
+                           "print mode", "print p", "print zeros[3] + 1"],
+                          engine, "--launch=main(2)")
+    line = int(re.fullmatch(r"breakpoint 1, cycle \d+, P1\.0: scale at \S*pe.csl:(\d+)\n",
+                            out[1]).group(1))
+    first = line_of("var twice")
+    assert line == first or (level == "-O1" and first <= line <= first + 3)
+    assert out[2] == "n = 2\n" or "no place here" in out[2]
+    assert out[3] == "table = { { 1, 2, 3 }, { 4, 5, 6 } }\n"
+    frames = re.findall(r"^.\d+  (\S+)", out[4], re.M)
+    assert frames[:2] == ["scale", "main"]
+    assert out[6] == "pending = 4\n"
+    assert out[9].startswith("the run is over, ")
+    assert out[10:] == ["mode = red\n", "p = { .x = 1.5, .y = -2, .m = blue }\n",
+                        "zeros[3] + 1 = 31\n"]
+
+
+@pytest.mark.parametrize("level", ("-O0", "-O1", "-O2"))
+def test_the_way_back_leads_to_the_same_states(session, engine, level):
+    session.compile(LAYOUT, PE, level)
+    forward = ["hash"] + ["cycle 7", "hash"] * 9
+    back = ["reverse-cycle 7", "hash"] * 9
+    out = session.answers(forward + back, engine, "--launch=main(2)")
+    hashes = [text for text in out if text.startswith("cycle") and "state" in text]
+    assert len(hashes) == 19 and len(set(hashes)) == 10
+    assert hashes[9:] == hashes[9::-1]
+
+
+def test_reverse_continue_and_last_write(session, engine):
+    session.compile(LAYOUT, PE, "-O0")
+    store = line_of("pending += ")
+    out = session.answers(["tile 0,0", "break scale @0,0", "continue", "continue", "continue",
+                           "reverse-continue", "reverse-continue", "reverse-continue", "goto",
+                           "delete", "continue", "last-write pending", "print pending",
+                           "last-write pending", "print pending", "last-write pending",
+                           "last-write pending"], engine, "--launch=main(2)")
+    cycles = [int(re.search(r"cycle (\d+)", text).group(1)) for text in out[2:8]]
+    assert cycles[0] < cycles[1] < cycles[2]
+    assert cycles[3] == cycles[1] and cycles[4] == cycles[0] and cycles[5] == 0
+    assert out[12] == "pending = 31\n" and out[14] == "pending = 20\n"
+    assert f"pe.csl:{store}" in out[13] or f"pe.csl:{store + 1}" in out[13]
+    assert "nothing has written it before" in out[16]
+
+
+def test_conditions_hit_counts_and_watches(session, engine):
+    session.compile(LAYOUT, PE, "-O0")
+    out = session.answers(["tile 0,0", f"break pe.csl:{line_of('table[1, i]')} @0,0 if i == 2",
+                           "continue", "print i", "watch result", "continue", "print result",
+                           "info breakpoints"], engine, "--launch=main(2)")
+    assert out[3] == "i = 2\n"
+    assert out[5].startswith("watchpoint 2, ") and out[6] == "result = 27\n"
+    assert "1 hits" in out[7]
+    out = session.answers(["break scale @0,0", "ignore 1 2", "continue", "up", "print i"], engine,
+                          "--launch=main(2)")
+    assert out[4] == "i = 2\n"
+
+
+def test_wavelets_tasks_and_switches(tmp_path, engine):
+    harness.compile("samples/packets/layout.csl", tmp_path / "p.bin", params={"packets": 3})
+    session = Session(tmp_path)
+    out = session.answers(["break wavelet stream arrives @1,0", "continue", "delete",
+                           "break task head", "continue", "delete", "task"], engine)
+    assert "breakpoint 1" in out[1] and "P1.0" in out[1]
+    assert "breakpoint 2" in out[4] and "P1.0: head" in out[4]
+
+
+def test_writing_needs_the_present(session, engine):
+    session.compile(LAYOUT, PE, "-O0")
+    out = session.answers(["tile 0,0", "break scale @0,0", "continue", "set pending = 40",
+                           "set bits.c = -4", "print bits", "reverse-cycle", "set pending = 3",
+                           "goto", "delete", "continue", "print pending"], engine,
+                          "--launch=main(2)")
+    assert out[3] == "pending = 40\n" and out[5] == "bits = { .a = 5, .b = true, .c = -4 }\n"
+    assert "the past cannot change" in out[7]
+    assert out[11] == "pending = 67\n"
+
+
+MISTAKES = {
+    "frobnicate": "there is no command 'frobnicate'", "break nowhere": "no tile has a function",
+    "break pe.csl:9999": "no tile has code at line 9999", "break": "a place is missing",
+    "break scale @7,7": "is no tile or region", "break wavelet 99": "no tile has it",
+    "print nope": "there is no 'nope' here", "print table[7, 0]": "index 7 is outside",
+    "print (1 + ": "a value is missing", "print 1 / 0": "division by zero",
+    "print p.nope": "has no field 'nope'", "print $r99": "there is no register",
+    "watch 1 + 1": "is no variable in memory", "tile 9,9": "is no tile", "delete 4":
+    "there is no breakpoint 4", "step x": "is no number", "set 1 = 2": "only numbers in memory",
+    "memory 0 99999": "at most", "goto 99999999": "has not come farther", "frame 7":
+    "there is no such frame", "print " + "(" * 80 + "1": "too deep", "print p": "p = {",
+}
+
+
+@pytest.mark.parametrize("command", MISTAKES)
+def test_mistakes_have_answers(session, command):
+    session.compile(LAYOUT, PE)
+    assert MISTAKES[command] in session.answers([command, "quit"], "--launch=main(2)")[0]
+
+
+def test_a_fault_stops_and_leads_back(session, engine):
+    bad = PE.replace("result = @as(f32, sum);", "ptr = @bitcast(*f32, @as(u16, 0xfff0));\n"
+                     "  ptr.* = @as(f32, sum);")
+    session.compile(LAYOUT, bad, "-O0")
+    out = session.answers(["continue", "print ptr", "last-write ptr", "print table"], engine,
+                          "--launch=main(2)")
+    assert "error: cycle" in out[0] and "0xfff0" in out[1]
+    assert f"pe.csl:{line_of('ptr.* = @as', bad)}" in out[2]
+    assert out[3].startswith("table = { { 1, 2, 3 }, { 8, ")
