@@ -6,13 +6,14 @@ The first lines of layout.csl say what is wrong and what happens:
   //# exit: N       the exit code of wse-emu
   //# cslc: ...     options of cslc
   //# emu: ...      options of wse-emu and host actions
+  //# error: ...    with these options wse-emu ends with exit code 2; without them it only warns
   //# arch: NAME    only this machine
   //# finds: TEXT   TEXT occurs in the first three lines that wse-emu says
 
 The guilty lines of the program end in `//! guilty`.  One of them is named in the first three
 lines, too; no report is longer than 25 lines."""
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import harness
@@ -29,6 +30,7 @@ class Mistake:
     arches: tuple
     cslc: list
     emu: list
+    error: list
     finds: list
     guilty: list
 
@@ -45,15 +47,20 @@ def guilty_lines(folder):
 
 def read(folder):
     text = (folder / "layout.csl").read_text()
-    found = dict(re.findall(r"^//# (exit|arch|cslc|emu): (.+)$", text, re.M))
+    found = dict(re.findall(r"^//# (exit|arch|cslc|emu|error): (.+)$", text, re.M))
     arches = (found["arch"],) if "arch" in found else ("wse2", "wse3")
     return Mistake(folder, int(found["exit"]), arches, found.get("cslc", "").split(),
-                   found.get("emu", "").split(), re.findall(r"^//# finds: (.*)$", text, re.M),
-                   guilty_lines(folder))
+                   found.get("emu", "").split(), found.get("error", "").split(),
+                   re.findall(r"^//# finds: (.*)$", text, re.M), guilty_lines(folder))
 
 
 def all_mistakes():
     return [read(p.parent) for p in sorted(FOLDER.glob("*/layout.csl"))]
+
+
+def as_error(mistake):
+    """The same program with the options that make an error of what it warns of; None: has none."""
+    return replace(mistake, emu=mistake.error, exit_code=2) if mistake.error else None
 
 
 def report(mistake, arch, level, engine, scratch):

@@ -20,6 +20,19 @@ def test_mistake(mistake, tmp_path):
             assert not mistake_run.wrong(mistake, reports[0]), f"{arch} {level}\n{reports[0]}"
 
 
+@pytest.mark.parametrize("mistake", [m for m in MISTAKES if m.error],
+                         ids=[m.name for m in MISTAKES if m.error])
+def test_a_warning_is_an_error_on_request(mistake, tmp_path):
+    asked, silent = mistake_run.as_error(mistake), replace(mistake, emu=["--check=off"])
+    warning = "warning, not an error"
+    for arch in mistake.arches:
+        for engine in mistake_run.ENGINES:
+            text = mistake_run.report(asked, arch, "-O1", engine, tmp_path)
+            assert text.startswith("error") and not mistake_run.wrong(asked, text)
+            assert warning not in mistake_run.report(silent, arch, "-O1", engine, tmp_path)
+            assert warning in mistake_run.report(mistake, arch, "-O1", engine, tmp_path)
+
+
 def test_a_run_that_ends_well_warns_of_lost_control_wavelets(tmp_path):
     """Without an option, once per place; nothing if findings are switched off."""
     mistake = next(m for m in MISTAKES if m.name == "control_dropped_in_silence")

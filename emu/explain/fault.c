@@ -270,6 +270,9 @@ static void print_running(Report *r, const Fault *fault)
     fprintf(r->out, "\n");
     return;
   }
+  fprintf(r->out, "  that operation, over by now, was started");     /* a warning, at the end */
+  report_place(r, fault->tile, fault->value2);
+  fprintf(r->out, "\n");
 }
 
 /* The data task that the wavelets could start as well. */

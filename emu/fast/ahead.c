@@ -22,23 +22,18 @@ static bool goes_ahead(CostClass cost)
   }
 }
 
-/* Its address is compared with the bounds of a variable. */
-static bool is_checked(const Program *program, const ClassCode *cls, uint32_t word)
-{
-  return program->access_bounds && program->access_bounds[cls->index][word].end;
-}
-
 static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
 {
   uint32_t words = cls->image->code_words;
+  const MemoryFacts *facts = e->base.program->memory_facts;
   ScalarCode *code = base_malloc((words + 1) * sizeof *code);
   for (uint32_t i = 0; i < words; i++) {
     const Insn *insn = cls->insn_at[i] == NO_INSN ? NULL : &cls->insns[cls->insn_at[i]];
     CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
     code[i] = (ScalarCode){0};
-    if (goes_ahead(cost) && !is_checked(e->base.program, cls, i) &&
+    if (goes_ahead(cost) &&
         timing_scalar(e->timing, cost, true) <= SCALAR_MOST_CYCLES)
-      code[i] = scalar_code(insn, e->timing);
+      code[i] = scalar_code(insn, facts ? facts[cls->index].accesses[i] : (Bounds){0}, e->timing);
   }
   return code;
 }

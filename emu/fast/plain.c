@@ -105,19 +105,11 @@ static void make_stream(const Visit *v, FastPlain *p, const VecRun *run)
   p->stream = is_stream(v, p, run);
 }
 
-/* Nothing has to be looked at while the operation runs: it stays in its variables, and no other
- * unit is there to touch them. */
-static bool needs_no_check(const Visit *v, unsigned thread, const VecRun *run)
-{
-  return !(v->turn.checks & CHECKS_MEMORY) ||
-         (!run->async && v->tile->core.vectors == 1u << thread && check_stays_inside(run));
-}
-
 /* Makes the operation that has just started on the thread a plain one, if it can be. */
 STEP bool plain_start(const Visit *v, unsigned thread)
 {
   Thread *th = &v->tile->core.threads[thread];
-  th->plain = is_plain(v->tile, th->run) && needs_no_check(v, thread, th->run);
+  th->plain = !th->run->watched && is_plain(v->tile, th->run);
   if (th->plain) {
     make_plain(thread_plain(th), th->run);
     make_stream(v, thread_plain(th), th->run);

@@ -127,7 +127,7 @@ WseStatus session_open(HostSession *s, const char *path, const SessionOptions *o
     return session_usage(s);
   }
   s->program->check_reads = options->check_reads;
-  if (options->checks & CHECKS_MEMORY)
+  if (options->check != CHECK_OFF || options->checks & CHECKS_MEMORY)
     program_check_memory(s->program);
   if (s->image->memcpy)
     s->program->host_out_colors |= unrouted_colors(s->image);

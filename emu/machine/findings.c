@@ -27,7 +27,8 @@ CheckLevel fault_level(FaultKind kind, CheckLevel check, unsigned checks)
   switch ((FaultGroup)groups[kind]) {
   case GROUP_HAZARD: return check;
   case GROUP_TASKS: return checks & CHECKS_TASKS ? asked : CHECK_OFF;
-  case GROUP_MEMORY: return checks & CHECKS_MEMORY ? asked : CHECK_OFF;
+  case GROUP_MEMORY:
+    return checks & CHECKS_MEMORY ? asked : check == CHECK_OFF ? check : CHECK_WARN;
   case GROUP_LENGTHS: return checks & CHECKS_LENGTHS ? asked : CHECK_OFF;
   case GROUP_EDGE: return checks & CHECKS_STRICT ? asked : check == CHECK_OFF ? check : CHECK_WARN;
   case GROUP_HARD: default: return CHECK_ERROR;
@@ -36,14 +37,22 @@ CheckLevel fault_level(FaultKind kind, CheckLevel check, unsigned checks)
 
 enum { MOST_WARNINGS = 1024 };
 
+/* Findings about memory are equal if they concern one variable, or one operation that a race
+ * disturbs: a loop that the compiler unrolls has many places. */
+static bool is_same_finding(const Fault *a, const Fault *b)
+{
+  if (a->kind != b->kind || groups[a->kind] == GROUP_EDGE)
+    return a->kind == b->kind;
+  if (groups[a->kind] == GROUP_MEMORY)
+    return a->tile == b->tile && a->value2 == b->value2;
+  return a->tile == b->tile && a->pc == b->pc && a->color == b->color;
+}
+
 /* It was there before: at the same place, or anywhere if the run reports it once. */
 static bool was_found(const Fault *all, const Fault *fault)
 {
-  bool once = groups[fault->kind] == GROUP_EDGE;
   for (size_t i = 0; i < arrlenu(all); i++)
-    if (all[i].kind == fault->kind &&
-        (once || (all[i].tile == fault->tile && all[i].pc == fault->pc &&
-                  all[i].color == fault->color)))
+    if (is_same_finding(&all[i], fault))
       return true;
   return false;
 }

@@ -95,6 +95,14 @@ typedef struct {
   uint8_t place[DSR_FILE_COUNT][MAX_DSRS];
 } DsrMap;
 
+/* Where the variables of a class lie. */
+typedef struct {
+  const Bounds *accesses;       /* by word of code: of the variable that a load or store is meant
+                                   for */
+  const Bounds *objects;        /* all that have a name, by address */
+  uint32_t n_objects;
+} MemoryFacts;
+
 /* A class with its code decoded once. */
 typedef struct {
   const ImageClass *image;
@@ -129,8 +137,7 @@ typedef struct {
   /* Colors that tiles exchange with the host port instead of the router, a bit each.  Words
    * posted by the host may have any color.  Starts with the memcpy colors; streaming adds. */
   uint32_t host_out_colors;
-  const Bounds **access_bounds; /* by class and word of code: of the variable that a load or store
-                                   is meant for; NULL: not asked for */
+  const MemoryFacts *memory_facts;      /* by class; NULL: accesses are not checked */
   bool check_reads;             /* reads of unwritten memory are faults */
 } Program;
 
@@ -194,7 +201,7 @@ static inline uint32_t fault_queue(bool output, unsigned queue)
 enum { FAULT_HEAD_SHIFT = 16 };
 static inline uint32_t fault_head(unsigned color) { return color << FAULT_HEAD_SHIFT; }
 const char *fault_name(FaultKind kind);
-/* What --check asks for besides a level. */
+/* What --check asks for besides a level; MEMORY: accesses outside of variables are errors. */
 enum { CHECKS_MEMORY = 1, CHECKS_TASKS = 2, CHECKS_STRICT = 4, CHECKS_LENGTHS = 8 };
 typedef enum { CHECK_OFF, CHECK_WARN, CHECK_ERROR, CHECK_COUNT } CheckLevel;
 /* What becomes of a finding: nothing, it is recorded, or it also ends the run. */

@@ -1,7 +1,8 @@
-/* The additional tests of --check: bounds of objects, memory that running operations still use,
- * element sizes and lengths of operations. Both engines call them. */
+/* What is checked of accesses and operations: bounds of objects, memory that running operations
+ * still use, element sizes and lengths of operations. Both engines call it. */
 #include "emu/tile/tile.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -40,32 +41,80 @@ static Bounds *access_bounds(const ClassCode *cls, Arena *arena)
   return bounds;
 }
 
+static int compare_bounds(const void *a, const void *b)
+{
+  const Bounds *x = a, *y = b;
+  return x->start != y->start ? x->start - y->start : x->end - y->end;
+}
+
+static MemoryFacts memory_facts(const ClassCode *cls, Arena *arena)
+{
+  const ImageClass *image = cls->image;
+  Bounds *objects = arena_many(arena, Bounds, image->n_symbols + 1);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < image->n_symbols; i++)
+    if (is_variable(&image->symbols[i]))
+      objects[n++] = symbol_bounds(&image->symbols[i]);
+  qsort(objects, n, sizeof *objects, compare_bounds);
+  return (MemoryFacts){access_bounds(cls, arena), objects, n};
+}
+
 void program_check_memory(Program *program)
 {
   uint32_t n = program->image->n_classes;
-  program->access_bounds = arena_many(program->arena, const Bounds *, n + 1);
+  MemoryFacts *facts = arena_many(program->arena, MemoryFacts, n + 1);
   for (uint32_t i = 0; i < n; i++)
-    program->access_bounds[i] = access_bounds(&program->classes[i], program->arena);
+    facts[i] = memory_facts(&program->classes[i], program->arena);
+  program->memory_facts = facts;
 }
 
-static bool is_outside(Bounds bounds, uint32_t address, unsigned bytes)
+/* The variable at an address; end 0: none. */
+static Bounds object_at(const MemoryFacts *facts, uint32_t address)
 {
-  return bounds.end && (address < bounds.start || address + bytes > bounds.end);
+  uint32_t low = 0, high = facts->n_objects;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (facts->objects[middle].start <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == 0 || facts->objects[low - 1].end <= address)
+    return (Bounds){0};
+  return facts->objects[low - 1];
 }
 
 /* ---- memory that running operations use ------------------------------------------------------ */
 
 typedef struct { int64_t low, end; } Span64;
 
+/* Whether a walk in several dimensions has begun. */
+static bool is_inside_walk(const VecStream *s)
+{
+  for (unsigned k = 0; k + 1u < s->dimensions; k++)
+    if (s->index[k])
+      return true;
+  return false;
+}
+
 /* All that the rest of the stream can touch. */
 static Span64 stream_span(const VecRun *run, const VecStream *s)
 {
-  if (s->dimensions != 1 || s->circular)
+  if (s->circular && s->wrap_bytes)
+    return (Span64){s->wrap_base, (int64_t)s->wrap_base + s->wrap_bytes};
+  if (is_inside_walk(s))
     return (Span64){s->object.start, s->object.end ? s->object.end : PE_MEM_BYTES};
-  int64_t first = s->address;
-  int64_t last = first + ((int64_t)run->remaining - 1) * s->strides[0] * s->element_bytes;
-  return first < last ? (Span64){first, last + s->element_bytes}
-                      : (Span64){last, first + s->element_bytes};
+  int64_t low = s->address, high = s->address, left = run->remaining, wound = 0;
+  for (unsigned k = 0; k < s->dimensions && left > 0; k++) {
+    bool is_last = k + 1u == s->dimensions;
+    int64_t turns = is_last || left < s->lengths[k] ? left : s->lengths[k];
+    int64_t step = s->strides[k] + wound;         /* from one turn of this loop to the next */
+    int64_t way = (turns - 1) * step * s->element_bytes;
+    *(way < 0 ? &low : &high) += way;
+    wound += (turns - 1) * step;
+    left = is_last || turns == 0 ? 0 : (left + turns - 1) / turns;
+  }
+  return (Span64){low, high + s->element_bytes};
 }
 
 /* Whether one of the elements that are still to come lies there. */
@@ -103,34 +152,22 @@ void check_add(Checked *c, const VecRun *run, const VecRun *later)
     c->running[c->n++] = run;
 }
 
-FaultKind check_access(const Checked *c, MemoryAccess access, uint32_t *other)
+const VecRun *check_race(const Checked *c, const MemoryAccess *access)
 {
-  *other = 0;
-  if (is_outside(access.object, access.address, access.bytes))
-    return FAULT_OUT_OF_BOUNDS;
-  for (unsigned i = 0; i < c->n; i++) {
-    const VecRun *run = c->running[i];
-    if (!disturbed_stream(run, access.address, access.bytes, access.store))
-      continue;
-    *other = run->pc;
-    return access.store ? FAULT_WRITE_RACE : FAULT_READ_RACE;
-  }
-  return FAULT_COUNT;
+  for (unsigned i = 0; i < c->n; i++)
+    if (disturbed_stream(c->running[i], access->address, access->bytes, access->store))
+      return c->running[i];
+  return NULL;
 }
 
-FaultKind check_scalar(const Checked *c, const Program *program, const ClassCode *cls,
-                       const Insn *insn, uint16_t pc, const Registers *regs, MemoryAccess *access,
-                       uint32_t *other)
+bool check_finds_access(const Program *program, const ClassCode *cls, const Insn *insn,
+                        uint16_t pc, const Registers *regs, MemoryAccess *access)
 {
   if (!scalar_access(insn, regs, access))
-    return FAULT_COUNT;
-  access->object = program->access_bounds[cls->index][(pc - cls->image->code_address) / 2u];
-  return check_access(c, *access, other);
-}
-
-FaultKind check_element(const Checked *c, const VecStream *s, bool store, uint32_t *other)
-{
-  return check_access(c, (MemoryAccess){s->address, s->element_bytes, store, s->object}, other);
+    return false;
+  const Bounds *accesses = program->memory_facts[cls->index].accesses;
+  access->object = accesses[(pc - cls->image->code_address) / 2u];
+  return true;
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
@@ -149,31 +186,40 @@ static unsigned type_bytes(const char *type)
   return 0;
 }
 
-void check_objects(VecRun *run, const ClassCode *cls, uint64_t cycle)
+/* What the operation can touch of `busy` or beyond its variables. */
+static bool may_stray(const VecRun *run, const VecStream *s, Bounds busy)
 {
-  run->started = (uint32_t)cycle;
-  run->watched = true;
+  if (s->kind != VS_MEMORY)
+    return false;
+  Span64 span = stream_span(run, s);
+  return (s->object.end && (span.low < s->object.start || span.end > s->object.end)) ||
+         (span.low < busy.end && span.end > busy.start);
+}
+
+void check_begin(VecRun *run, const MemoryFacts *facts, Bounds busy, uint64_t cycle)
+{
   VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
+  run->started = (uint32_t)cycle;
   for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
-    const ImageSymbol *object =
-        streams[i]->kind == VS_MEMORY ? class_object(cls, streams[i]->address) : NULL;
-    if (object)
-      streams[i]->object = symbol_bounds(object);
+    if (streams[i]->kind == VS_MEMORY)
+      streams[i]->object = object_at(facts, streams[i]->address);
+    run->watched |= may_stray(run, streams[i], busy);
   }
 }
 
-bool check_stays_inside(const VecRun *run)
+Bounds check_widen(Bounds busy, const VecRun *run)
 {
   const VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
-  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
-    const VecStream *s = streams[i];
-    if (s->kind != VS_MEMORY || !s->object.end)
+  for (unsigned i = 0; i < ARRAY_COUNT(streams) && !run->unbounded; i++) {
+    if (streams[i]->kind != VS_MEMORY)
       continue;
-    Span64 span = stream_span(run, s);
-    if (span.low < s->object.start || span.end > s->object.end)
-      return false;
+    Span64 span = stream_span(run, streams[i]);
+    uint16_t low = span.low < 0 ? 0 : span.low > UINT16_MAX ? UINT16_MAX : (uint16_t)span.low;
+    uint16_t end = span.end < 0 ? 0 : span.end > UINT16_MAX ? UINT16_MAX : (uint16_t)span.end;
+    busy.start = !busy.end || low < busy.start ? low : busy.start;
+    busy.end = end > busy.end ? end : busy.end;
   }
-  return true;
+  return busy;
 }
 
 static bool has_length(const DsrState *dsr, const Machine *machine)

@@ -516,16 +516,35 @@ static uint32_t pay_of(const Timing *timing, CostClass cost, bool taken)
          (timing_trust(row) == TRUST_ASSUMED ? cycles << 2 * PAY_BITS : 0);
 }
 
-ScalarCode scalar_code(const Insn *insn, const Timing *timing)
+/* Bytes of a load or store whose address depends on a register. */
+static uint8_t checked_bytes(Opcode op)
+{
+  switch ((int)op) {
+  case OP_ld8u: case OP_ld8s: case OP_st8: return 1;
+  case OP_ld16: case OP_st16: return 2;
+  case OP_ld32: case OP_st32: return 4;
+  default: return 0;
+  }
+}
+
+ScalarCode scalar_code(const Insn *insn, Bounds object, const Timing *timing)
 {
   CostClass cost = insn_info[insn->op].cost;
   return (ScalarCode){
     .insn = insn, .words = (uint8_t)insn_words(insn->op),
     .pay = {pay_of(timing, cost, false), pay_of(timing, cost, true)},
-    .stores = stored_bytes(insn->op),
+    .stores = stored_bytes(insn->op), .object = object,
+    .bytes = object.end ? checked_bytes(insn->op) : 0,
     .careful = insn->a == STACK_POINTER || cost == COST_CALL || cost == COST_RETURN ||
                cost == COST_FP || cost == COST_FDIV,
   };
+}
+
+static inline bool leaves_object(const ScalarRun *run, const ScalarCode *code)
+{
+  const Insn *insn = code->insn;
+  return code->bytes &&
+         is_outside(code->object, (uint16_t)(run->regs->r[insn->b] + insn->imm), code->bytes);
 }
 
 /* False: it is no place that can be put back. */
@@ -577,7 +596,7 @@ __attribute__((flatten)) uint64_t scalar_run(ScalarRun *run)
     if (offset >= image->code_words * 2u || offset % 2)
       break;
     const ScalarCode *code = &run->code[offset / 2];
-    if (!code->insn || (code->stores && !note_store(run, code)))
+    if (!code->insn || leaves_object(run, code) || (code->stores && !note_store(run, code)))
       break;
     if (!run_one(run, code, &paid)) {
       run->stores->n -= code->stores > 0;

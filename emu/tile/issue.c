@@ -273,18 +273,29 @@ static unsigned exec_tile(Turn *turn, const Insn *insn)
 
 /* ---- one scalar or vector instruction -------------------------------------------------------- */
 
+static void find_access(Turn *turn, FaultKind kind, uint32_t address, uint32_t other)
+{
+  turn_fault(turn, (Fault){.kind = kind, .color = NO_COLOR, .pc = turn->tile->pc,
+                           .value = address, .value2 = other});
+}
+
 static void check_insn_memory(Turn *turn, const Insn *insn)
 {
   const Tile *t = turn->tile;
+  MemoryAccess access;
+  if (!check_finds_access(turn->program, t->cls, insn, t->pc, &t->regs, &access))
+    return;
+  if (is_outside(access.object, access.address, access.bytes)) {
+    find_access(turn, FAULT_OUT_OF_BOUNDS, access.address, access.object.start);
+    return;
+  }
+  if (access.address >= t->busy.end || access.address + access.bytes <= t->busy.start)
+    return;
   Checked earlier = vector_running_before(turn, NULL);
-  MemoryAccess access = {0};
-  uint32_t other;
-  FaultKind kind = check_scalar(&earlier, turn->program, t->cls, insn, t->pc, &t->regs, &access,
-                                &other);
-  if (kind != FAULT_COUNT)
-    turn_fault(turn, (Fault){.kind = kind, .color = NO_COLOR, .pc = t->pc,
-                             .value = access.address,
-                             .value2 = other ? other : access.object.start});
+  const VecRun *other = check_race(&earlier, &access);
+  if (other)
+    find_access(turn, access.store ? FAULT_WRITE_RACE : FAULT_READ_RACE, access.address,
+                other->pc);
 }
 
 static void issue_scalar(Turn *turn, const Insn *insn)
@@ -292,7 +303,7 @@ static void issue_scalar(Turn *turn, const Insn *insn)
   Tile *t = turn->tile;
   CostClass cost = insn_info[insn->op].cost;
   uint16_t next = (uint16_t)(t->pc + insn_words(insn->op) * 2);
-  if (turn->checks & CHECKS_MEMORY)
+  if (turn->program->memory_facts)
     check_insn_memory(turn, insn);
   ScalarResult result = scalar_exec(insn, t->pc, turn->program->image->fp16, &t->regs, &t->mem);
   switch (result.outcome) {

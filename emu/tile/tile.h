@@ -105,6 +105,8 @@ typedef struct {
   uint8_t words;
   uint8_t stores;               /* bytes that it stores */
   bool careful;                 /* registers have to be put back if it can not be carried out */
+  uint8_t bytes;                /* of a load or store that has to stay in: */
+  Bounds object;
 } ScalarCode;
 
 /* The values that a row of instructions has overwritten, the oldest first. */
@@ -126,9 +128,10 @@ typedef struct {
   unsigned paid[TRUST_COUNT];   /* cycles between, by what their rows rest on; written */
 } ScalarRun;
 
-/* For an instruction that scalar_exec carries out in at most SCALAR_MOST_CYCLES. */
+/* For an instruction that scalar_exec carries out in at most SCALAR_MOST_CYCLES; `object`: the
+ * variable that its access is meant for; end 0: it is not checked. */
 enum { SCALAR_MOST_CYCLES = 255 };
-ScalarCode scalar_code(const Insn *insn, const Timing *timing);
+ScalarCode scalar_code(const Insn *insn, Bounds object, const Timing *timing);
 /* Carries out instructions until `end`, or one that does more than change registers and static data
  * or stack.  Returns the cycles in which they issue, a bit each; `pc` and `first`: of the next. */
 uint64_t scalar_run(ScalarRun *run);
@@ -191,7 +194,7 @@ typedef struct {
   uint16_t wrap_base;           /* bytes */
   uint32_t wrap_bytes;
   uint32_t value;               /* VS_VALUE: the scalar; fabout: the half-filled wavelet */
-  Bounds object;                /* memory, with CHECKS_MEMORY: the variable that it begins in */
+  Bounds object;                /* memory: the variable that it begins in, if known */
   DsrFile file : 8;
   uint8_t number;               /* DSR it came from */
   bool from_dsr;
@@ -212,13 +215,13 @@ typedef struct {
   uint16_t pc;
   uint16_t insn_words;
   bool contested;               /* FAULT_QUEUE_TASK has been recorded */
-  bool watched;                 /* its accesses to memory are checked: CHECKS_MEMORY */
+  bool watched;                 /* its accesses to memory are checked, one by one */
   bool zero_first, zero_second;
   bool carry;
   uint8_t microthread;          /* async: 0..7 */
   uint8_t width;                /* largest group by SIMD row, strides and fabric operands */
   uint8_t traps, raised;        /* FP_RAISES_*: unmasked at its issue; of them, what occurred */
-  uint32_t started;             /* with CHECKS_MEMORY: low bits of the cycle of its issue */
+  uint32_t started;             /* low bits of the cycle of its issue */
   uint32_t length, remaining;   /* elements: at its issue, now */
   VecStream dest, src[2];       /* src[0], src[1]: as src0, src1 of the instruction */
   uint32_t scalar;
@@ -314,30 +317,32 @@ bool overlap_follows(const VecOperands *vec, Dsrs dsrs);
 
 /* ---- check.c: the tests of --check ----------------------------------------------------------- */
 
-/* Finds the bounds of loads and stores: for CHECKS_MEMORY, before an engine is made. */
+/* Finds where variables lie, before an engine is made: accesses are checked from then on. */
 void program_check_memory(Program *program);
 /* The variable at an address; NULL: none that has a name. */
 const ImageSymbol *class_object(const ClassCode *cls, uint32_t address);
+/* Whether an access of so many bytes leaves the variable; false if that is not known. */
+static inline bool is_outside(Bounds bounds, uint32_t address, unsigned bytes)
+{
+  return bounds.end && (address < bounds.start || address + bytes > bounds.end);
+}
 
 /* The operations that run on a tile and started earlier: their remaining work comes first in the
  * program's order. */
 typedef struct { unsigned n; const VecRun *running[MAX_MICROTHREADS + 1]; } Checked;
 
-/* The finding about an access, FAULT_COUNT if all is well; of a race, *other is the pc of the
- * operation that is disturbed. */
-FaultKind check_access(const Checked *checked, MemoryAccess access, uint32_t *other);
-/* The finding about the instruction that is about to run. */
-FaultKind check_scalar(const Checked *checked, const Program *program, const ClassCode *cls,
-                       const Insn *insn, uint16_t pc, const Registers *regs, MemoryAccess *access,
-                       uint32_t *other);
-FaultKind check_element(const Checked *checked, const VecStream *stream, bool store,
-                        uint32_t *other);
+/* The memory that the instruction is about to access, with its variable; false: none. */
+bool check_finds_access(const Program *program, const ClassCode *cls, const Insn *insn,
+                        uint16_t pc, const Registers *regs, MemoryAccess *access);
+/* An operation that is disturbed by the access, or NULL. */
+const VecRun *check_race(const Checked *checked, const MemoryAccess *access);
 /* Adds an operation if it was started before `later` (NULL: before anything at hand). */
 void check_add(Checked *checked, const VecRun *run, const VecRun *later);
-/* Notes at its start which variables the streams of an operation begin in. */
-void check_objects(VecRun *run, const ClassCode *cls, uint64_t cycle);
-/* No stream of it can leave its variable. */
-bool check_stays_inside(const VecRun *run);
+/* At the start of an operation: finds its variables, and watches its accesses if one may leave
+ * them or touch `busy`, the memory of what runs in the background. */
+void check_begin(VecRun *run, const MemoryFacts *facts, Bounds busy, uint64_t cycle);
+/* `busy` and the memory of one more operation. */
+Bounds check_widen(Bounds busy, const VecRun *run);
 /* At its start, CHECKS_TASKS: sizes of elements (*value an address; moves may have another size);
  * CHECKS_LENGTHS: lengths of operands (*value the one that differs). */
 FaultKind check_operation(unsigned checks, const VecRun *run, const VecOperands *vec,
@@ -580,6 +585,7 @@ typedef struct {
   uint8_t task, task_id;
   bool overlaps;                /* the main thread goes on while its operation runs; then: */
   bool waits;                   /* it has come to what has to wait for the operation */
+  Bounds busy;                  /* memory that operations in the background use; end 0: none */
   Registers regs;
   TileAction *pending;          /* stb_ds, in order of issue */
   uint16_t *blocked_at;         /* by block_place; NULL: no program has blocked anything */

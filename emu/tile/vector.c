@@ -227,6 +227,8 @@ static void thread_release(Turn *turn, unsigned thread)
   t->vectors &= (uint16_t)~(1u << thread);
   t->threads[thread].run = NULL;
   t->readers = 0;
+  if (!(t->vectors & ~(1u << MAIN_THREAD)))
+    t->busy = (Bounds){0};
   for (unsigned bits = t->vectors; bits; bits &= bits - 1)
     t->readers |= queues_read(t->threads[__builtin_ctz(bits)].run);
   turn->port->run_free(turn, run);
@@ -317,14 +319,17 @@ Checked vector_running_before(Turn *turn, const VecRun *later)
   return earlier;
 }
 
-/* What --check finds about an operation at its start. */
+/* What is wrong with an operation at its start, and what has to be watched of it. */
 static void check_start(Turn *turn, VecRun *run, const Insn *insn)
 {
-  const Tile *t = turn->tile;
+  Tile *t = turn->tile;
   uint32_t value = 0;
   FaultKind kind = FAULT_COUNT;
-  if (turn->checks & CHECKS_MEMORY)
-    check_objects(run, t->cls, turn->cycle);
+  if (turn->program->memory_facts) {
+    check_begin(run, &turn->program->memory_facts[t->cls->index], t->busy, turn->cycle);
+    if (run->async)
+      t->busy = check_widen(t->busy, run);
+  }
   if (turn->checks & (CHECKS_TASKS | CHECKS_LENGTHS))
     kind = check_operation(turn->checks, run, &insn->vec, t->cls, t->dsrs,
                            turn->program->machine, &value);
@@ -376,8 +381,7 @@ void vector_start(Turn *turn, const Insn *insn)
     return;
   }
   unsigned thread = run->async ? 1u + run->microthread : MAIN_THREAD;
-  if (turn->checks)
-    check_start(turn, run, insn);
+  check_start(turn, run, insn);
   check_shared(turn, run);
   if (t->cls->shared_inputs)
     check_obstructed(turn, run);
@@ -410,17 +414,23 @@ static void note_fault(VecGroup *g, FaultKind kind, uint32_t value)
   g->fault_value = value;
 }
 
-/* What --check finds about an element in memory. */
+/* What is wrong with an element in memory. */
 static void check_memory(VecGroup *g, const VecStream *s, bool store)
 {
-  uint32_t other;
   if (!g->run->watched)
     return;
-  Checked earlier = vector_running_before(g->turn, g->run);
-  FaultKind kind = check_element(&earlier, s, store, &other);
-  if (kind != FAULT_COUNT)
-    turn_fault(g->turn, (Fault){.kind = kind, .color = NO_COLOR, .pc = g->run->pc,
-                                .value = s->address, .value2 = other ? other : s->object.start});
+  MemoryAccess access = {s->address, s->element_bytes, store, s->object};
+  Fault found = {.kind = FAULT_OUT_OF_BOUNDS, .color = NO_COLOR, .pc = g->run->pc,
+                 .value = s->address, .value2 = s->object.start};
+  if (!is_outside(s->object, s->address, s->element_bytes)) {
+    Checked earlier = vector_running_before(g->turn, g->run);
+    const VecRun *other = check_race(&earlier, &access);
+    if (!other)
+      return;
+    found.kind = store ? FAULT_WRITE_RACE : FAULT_READ_RACE;
+    found.value2 = other->pc;
+  }
+  turn_fault(g->turn, found);
 }
 
 static void fire_action(VecGroup *g, Action action)
