@@ -169,6 +169,8 @@ bool opt_counter(const Loop *l, IrValue v, Counter *c);
 /* How many turns the test of the latch lets the loop take, found by running the test; 0 if that is
  * not known or more than `most`.  The latch ends with the loop's only way around. */
 uint32_t opt_count_turns(const Loop *l, const Counter *c, uint32_t most);
+/* The loop's number of turns if it is to be straight code (pass unroll), else 0. */
+uint32_t opt_turns_to_unroll(const Loop *l);
 
 /* factor * counter + terms from outside the loop + constant, in 16 bits. */
 enum { MOST_TERMS = 4 };

@@ -75,7 +75,7 @@ static bool end_with_counter(Ender *e, const Counter *c, uint32_t turns)
 static bool visit_loop(Ender *e, uint32_t head)
 {
   Loop *l = &e->loop;
-  if (!opt_loop_enter(l, head))
+  if (!opt_loop_enter(l, head) || opt_turns_to_unroll(l))
     return false;
   const IrInsn *last = opt_terminator(l->f, l->latch);
   if (last->op != IR_cond_br)

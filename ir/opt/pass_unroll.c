@@ -44,10 +44,11 @@ static uint32_t insns_that_fit(const IrModule *m)
   return bytes < memory ? (uint32_t)((memory - bytes) / INSN_BYTES) : 0;
 }
 
-/* The loop's number of turns if it is to be straight code, else 0. */
-static uint32_t turns_to_unroll(const Loop *l)
+uint32_t opt_turns_to_unroll(const Loop *l)
 {
   const IrBlock *b = &l->f->blocks[l->head];
+  if (l->latch != l->head)
+    return 0;
   uint32_t work = count_work(l), turns = 0, room = insns_that_fit(l->m);
   uint32_t most = room < MOST_INSNS ? room : MOST_INSNS;
   Counter c;
@@ -130,9 +131,8 @@ static bool unroll_one(Opt *opt, IrFunc *f)
                          .block_of = opt_blocks_of_values(f, opt->arena)}};
   for (uint32_t i = 0; i < cfg.n_rpo; i++) {
     uint32_t turns = 0;
-    if (cfg.loop_head[cfg.rpo[i]] == cfg.rpo[i] && opt_loop_enter(&u.loop, cfg.rpo[i]) &&
-        u.loop.latch == u.loop.head)
-      turns = turns_to_unroll(&u.loop);
+    if (cfg.loop_head[cfg.rpo[i]] == cfg.rpo[i] && opt_loop_enter(&u.loop, cfg.rpo[i]))
+      turns = opt_turns_to_unroll(&u.loop);
     if (!turns)
       continue;
     unroll(&u, turns);
