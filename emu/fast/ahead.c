@@ -1,7 +1,8 @@
-/* Fast engine: scalar instructions ahead of their cycle. While a tile's main thread is alone, no
- * other unit sees its arithmetic, branches and accesses to memory, so a visit does many of them.
- * Another tile may end the run before that. Then the tile goes back to its registers and memory at
- * the visit (these instructions change nothing else) and repeats the instructions up to the end. */
+/* Fast engine: scalar instructions and vector operations between variables ahead of their cycle.
+ * While a tile's main thread is alone, no other unit sees its arithmetic, branches and accesses to
+ * memory, so a visit does many of them. Another tile may end the run before that. Then the tile goes
+ * back to its registers and memory at the visit (these instructions change nothing else) and repeats
+ * the instructions up to the end; an operation goes back group by group. */
 #include "emu/fast/step.h"
 
 #include "stb_ds.h"
@@ -108,6 +109,99 @@ void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
   w->ahead_last = last > w->ahead_last ? last : w->ahead_last;
 }
 
+/* ---- vector operations ------------------------------------------------------------------- */
+
+/* All that the operation reads and writes lies in variables, and its next group is not the last,
+ * which ends it. */
+static bool is_between_variables(const FastPlain *p)
+{
+  return p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded && p->remaining > p->width &&
+         (p->memory & 1u << PLAIN_DEST);
+}
+
+/* What the next group overwrites. */
+static void save_group(FastTile *t, const FastPlain *p)
+{
+  ScalarStores *stores = &t->ahead->stores;
+  for (unsigned i = 0; i < p->width; i++) {
+    uint16_t address = (uint16_t)(p->address[PLAIN_DEST] + (int)i * p->step[PLAIN_DEST]);
+    unsigned n = stores->n++;
+    stores->at[n].address = address;
+    stores->at[n].bytes = sizeof stores->at[n].before;
+    memcpy(&stores->at[n].before, t->core.mem.bytes + address, sizeof stores->at[n].before);
+  }
+}
+
+bool plain_ahead(Visit *v)
+{
+  FastWorker *w = v->worker;
+  FastTile *t = v->tile;
+  Thread *th = &t->core.threads[MAIN_THREAD];
+  uint64_t from = v->turn.cycle, limit = v->engine->limit;
+  uint64_t end = from + WORD_BITS < limit ? from + WORD_BITS : limit;
+  const FastPlain *p = thread_plain(th);
+  if (!t->core.vectors || th->ready >= end || !is_between_variables(p))
+    return false;
+  if (!t->ahead)
+    t->ahead = &fast_work_alloc(w)->ahead;
+  FastAhead *ahead = t->ahead;
+  ahead->from = from;
+  ahead->issues = 0;
+  ahead->stores.n = 0;
+  uint64_t last = from;
+  for (; th->ready < end && p->remaining > p->width && ahead->stores.n + p->width <= SCALAR_STORES;
+       t->core.issues++, w->log.stats.active_tile_cycles++) {
+    last = th->ready;
+    ahead->issues |= UINT64_C(1) << (last - from);
+    save_group(t, p);
+    plain_compute(v, th, p->width, plain_conflict(v->engine, p), last);
+  }
+  t->is_ahead = ahead->issues != 0;
+  w->ahead_last = last > w->ahead_last ? last : w->ahead_last;
+  return t->is_ahead;
+}
+
+/* Takes back the group that was issued last, in `cycle`. */
+static void undo_group(FastWorker *w, FastTile *t, uint64_t cycle)
+{
+  Thread *th = &t->core.threads[MAIN_THREAD];
+  FastPlain *p = thread_plain(th);
+  ScalarStores *stores = &t->ahead->stores;
+  for (unsigned i = 0; i < p->width; i++) {
+    unsigned n = --stores->n;
+    memcpy(t->core.mem.bytes + stores->at[n].address, &stores->at[n].before,
+           sizeof stores->at[n].before);
+    for (unsigned k = 0; k < PLAIN_STREAMS; k++)
+      if (p->memory & 1u << k)
+        p->address[k] = (uint16_t)(p->address[k] - p->step[k]);
+  }
+  p->remaining += p->width;
+  th->ready = cycle;
+  w->log.stats.groups--;
+  w->log.stats.elements -= p->width;
+  w->log.stats.stalls[STALL_BANK] -= plain_conflict(w->engine, p);
+}
+
+static void undo_groups(FastWorker *w, FastTile *t, uint64_t over, uint64_t cycle)
+{
+  for (; over; over &= ~(UINT64_C(1) << (WORD_BITS - 1) >> __builtin_clzll(over)))
+    undo_group(w, t, cycle + (WORD_BITS - 1) - (unsigned)__builtin_clzll(over));
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+static void undo_instructions(FastWorker *w, FastTile *t, uint64_t cycle, unsigned count)
+{
+  FastAhead *ahead = t->ahead;
+  w->log.stats.instructions -= count;
+  t->core.regs = ahead->regs;
+  t->core.pc = ahead->pc;
+  t->core.ready = ahead->ready;
+  scalar_undo_stores(&ahead->stores, &t->core.mem);
+  count_paid(w, ahead, true);
+  steps(w, t, ahead->from, cycle);
+}
+
 static void undo(FastWorker *w, FastTile *t, uint64_t cycle)
 {
   FastAhead *ahead = t->ahead;
@@ -122,14 +216,11 @@ static void undo(FastWorker *w, FastTile *t, uint64_t cycle)
   if (!count)
     return;
   t->core.issues -= count;
-  w->log.stats.instructions -= count;
   w->log.stats.active_tile_cycles -= count;
-  t->core.regs = ahead->regs;
-  t->core.pc = ahead->pc;
-  t->core.ready = ahead->ready;
-  scalar_undo_stores(&ahead->stores, &t->core.mem);
-  count_paid(w, ahead, true);
-  steps(w, t, ahead->from, cycle);
+  if (t->core.vectors)
+    undo_groups(w, t, over, cycle);
+  else
+    undo_instructions(w, t, cycle, count);
   t->is_ahead = false;
 }
 

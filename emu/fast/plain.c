@@ -156,11 +156,13 @@ STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
   }
 }
 
-static HOT bool plain_conflict(const FastEngine *e, const FastPlain *p)
+/* Cycles that the next group waits for a bank. */
+STEP HOT unsigned plain_conflict(const FastEngine *e, const FastPlain *p)
 {
-  return p->both_memory &&
-         (p->one_bank || p->address[PLAIN_SRC0] / e->bank_bytes % e->read_banks ==
-                             p->address[PLAIN_SRC1] / e->bank_bytes % e->read_banks);
+  bool conflict = p->both_memory &&
+                  (p->one_bank || p->address[PLAIN_SRC0] / e->bank_bytes % e->read_banks ==
+                                      p->address[PLAIN_SRC1] / e->bank_bytes % e->read_banks);
+  return conflict ? e->timing->bank_conflict : 0;
 }
 
 static RARE void plain_finish(Visit *v, unsigned thread, unsigned extra)
@@ -176,15 +178,33 @@ static HOT void plain_element(Visit *v, FastPlain *p, bool last)
   plain_write(v, p, plain_operate(v, p, a, b), last);
 }
 
+/* Computes a group that issues in `cycle` and waits `extra` cycles for a bank. */
+STEP HOT void plain_compute(Visit *v, Thread *th, unsigned elements, unsigned extra, uint64_t cycle)
+{
+  FastPlain *p = thread_plain(th);
+  EngineStats *stats = &v->worker->log.stats;
+  bool last = !p->unbounded && elements == p->remaining;
+  bool in_memory = p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded;
+  plain_element(v, p, last);
+  for (unsigned left = elements; UNLIKELY(left > 1); left--)
+    plain_element(v, p, false);
+  stats->groups++;
+  stats->elements += elements;
+  if (UNLIKELY(extra))
+    stats->stalls[STALL_BANK] += extra;
+  if (!p->unbounded)
+    p->remaining -= elements;
+  th->ready = cycle + 1 + extra + vec_rest(v->engine->timing, in_memory, p->remaining, elements);
+}
+
 /* An operation with a fabric operand does one element per group, so that all groups after the first
  * are between memory and memory, where no caller asks for the last. */
 STEP HOT void plain_group(Visit *v, unsigned thread)
 {
   FastTile *t = v->tile;
   Thread *th = &t->core.threads[thread];
-  FastEngine *e = v->engine;
   FastPlain *p = thread_plain(th);
-  unsigned extra = plain_conflict(e, p) ? e->timing->bank_conflict : 0;
+  unsigned extra = plain_conflict(v->engine, p);
   unsigned elements = plain_elements(p);
   bool last_group = !p->unbounded && elements == p->remaining;
   EVENT(v, .kind = EV_GROUP, .pc = th->run->pc, .thread = (uint8_t)thread,
@@ -194,18 +214,7 @@ STEP HOT void plain_group(Visit *v, unsigned thread)
           .payload = extra);
   if (p->input != NO_QUEUE)
     p->value[p->input_stream] = input_take(v, p->input).payload;
-  plain_element(v, p, last_group);
-  for (unsigned left = elements; UNLIKELY(left > 1); left--)
-    plain_element(v, p, false);
-  v->worker->log.stats.groups++;
-  v->worker->log.stats.elements += elements;
-  if (UNLIKELY(extra))
-    v->worker->log.stats.stalls[STALL_BANK] += extra;
-  if (!p->unbounded)
-    p->remaining -= elements;
-  bool in_memory = p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded;
-  th->ready = v->turn.cycle + 1 + extra +
-              vec_rest(e->timing, in_memory, p->remaining, elements);
+  plain_compute(v, th, elements, extra, v->turn.cycle);
   if (UNLIKELY(last_group))
     plain_finish(v, thread, extra);
 }

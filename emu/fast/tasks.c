@@ -46,7 +46,9 @@ static HOT TileIssue visit_lone(Visit *v)
   t->core.last_issued[t->core.main_level] = MAIN_THREAD;
   t->core.issues++;
   plain_group(v, MAIN_THREAD);
-  return ISSUE_ONE;
+  if (FAST_TRACED || t->attended || !plain_ahead(v) || t->occupied || t->output_any)
+    return ISSUE_ONE;
+  return ISSUE_AHEAD;
 }
 
 static RARE TileIssue visit_any(Visit *v)
