@@ -56,19 +56,19 @@ static bool can_go(Debugger *d)
   return !is_over;
 }
 
-static void go(Debugger *d, StepKind step, const char *rest)
+static void go_on(Debugger *d, StepKind step, const char *rest)
 {
   uint64_t count;
   if (read_count(d, rest, &count, 1) && can_go(d))
     debugger_go(d, step, count);
 }
 
-static void run_continue(Debugger *d, const char *rest) { go(d, STEP_NONE, rest); }
-static void run_step(Debugger *d, const char *rest) { go(d, STEP_LINE, rest); }
-static void run_next(Debugger *d, const char *rest) { go(d, STEP_OVER, rest); }
-static void run_stepi(Debugger *d, const char *rest) { go(d, STEP_INSTRUCTION, rest); }
-static void run_finish(Debugger *d, const char *rest) { go(d, STEP_OUT, rest); }
-static void run_task(Debugger *d, const char *rest) { go(d, STEP_TASK, rest); }
+static void run_continue(Debugger *d, const char *rest) { go_on(d, STEP_NONE, rest); }
+static void run_step(Debugger *d, const char *rest) { go_on(d, STEP_LINE, rest); }
+static void run_next(Debugger *d, const char *rest) { go_on(d, STEP_OVER, rest); }
+static void run_stepi(Debugger *d, const char *rest) { go_on(d, STEP_INSTRUCTION, rest); }
+static void run_finish(Debugger *d, const char *rest) { go_on(d, STEP_OUT, rest); }
+static void run_task(Debugger *d, const char *rest) { go_on(d, STEP_TASK, rest); }
 
 static void run_cycle(Debugger *d, const char *rest)
 {

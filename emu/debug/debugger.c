@@ -129,7 +129,7 @@ void debugger_go(Debugger *d, StepKind step, uint64_t count)
 /* ---- back ---------------------------------------------------------------------------------- */
 
 /* Notes where it would have stopped before the cycle `until`, from the start on. */
-static void search(Debugger *d, uint64_t until)
+static void search_back(Debugger *d, uint64_t until)
 {
   timeline_travel(d->timeline, 0);
   d->searching = true;
@@ -151,7 +151,7 @@ bool debugger_go_back(Debugger *d, StepKind step)
   d->hit = NULL;
   if (now == 0)
     return false;
-  search(d, now - 1);
+  search_back(d, now - 1);
   d->step = STEP_NONE;
   timeline_travel(d->timeline, d->found ? d->found_cycle : 0);
   d->tile = d->found ? d->found_tile : tile;

@@ -16,8 +16,8 @@ typedef struct {
   unsigned depth;
 } Reader;
 
-static bool fail(EvalContext *e, const char *format, ...) BASE_PRINTF(2, 3);
-static bool fail(EvalContext *e, const char *format, ...)
+static bool set_why(EvalContext *e, const char *format, ...) BASE_PRINTF(2, 3);
+static bool set_why(EvalContext *e, const char *format, ...)
 {
   va_list args;
   va_start(args, format);
@@ -83,10 +83,10 @@ static bool load_number(EvalContext *e, EvalValue *v)
     return true;
   const DebugType *type = v->type;
   if (!is_number(type))
-    return fail(e, "a value of type '%s' is no number", type->name);
+    return set_why(e, "a value of type '%s' is no number", type->name);
   uint8_t *bytes = value_bytes(e, v);
   if (!bytes)
-    return fail(e, "the value lies outside the tile's memory");
+    return set_why(e, "the value lies outside the tile's memory");
   uint64_t bits = bits_at(bytes, v->bit, type->bits);
   free(bytes);
   bool is_signed = type->kind == DT_SIGNED;
@@ -229,9 +229,9 @@ static bool find_name(EvalContext *e, const char *name, EvalValue *v)
     return true;
   const ImageSymbol *s = cls ? class_symbol(cls->image, name) : NULL;
   if (!s)
-    return known ? fail(e, "'%s' has no place here: the code does not need it any more, or not "
+    return known ? set_why(e, "'%s' has no place here: the code does not need it any more, or not "
                         "yet", name)
-                 : fail(e, "there is no '%s' here", name);
+                 : set_why(e, "there is no '%s' here", name);
   if (s->is_code) {
     *v = (EvalValue){.kind = EVAL_INTEGER, .integer = s->address};
     return true;
@@ -239,7 +239,7 @@ static bool find_name(EvalContext *e, const char *name, EvalValue *v)
   const DebugType *type = variable_type(program_of(e)->image, cls->image,
                                         (uint32_t)(s - cls->image->symbols));
   if (!type)
-    return fail(e, "the type of '%s' is not known: was it compiled with -g0?", name);
+    return set_why(e, "the type of '%s' is not known: was it compiled with -g0?", name);
   *v = (EvalValue){.kind = EVAL_TYPED, .type = type, .in_memory = true, .address = s->address};
   return true;
 }
@@ -265,7 +265,7 @@ static bool find_register(EvalContext *e, const char *name, EvalValue *v)
   else if (sscanf(name, "r%2u%c", &number, &tail) == 1 && number < GPR_COUNT)
     v->integer = regs ? regs->r[number] : 0;
   else
-    return fail(e, "there is no register '$%s'; there are $r0 to $r15, $pc, $sp, $cycle, $x, $y",
+    return set_why(e, "there is no register '$%s'; there are $r0 to $r15, $pc, $sp, $cycle, $x, $y",
                 name);
   return true;
 }
@@ -304,14 +304,14 @@ static bool take_field(EvalContext *e, EvalValue *v, const char *name)
       return true;
     }
   }
-  return fail(e, "%s%s%s has no field '%s'", v->kind == EVAL_TYPED ? "a '" : "a number",
+  return set_why(e, "%s%s%s has no field '%s'", v->kind == EVAL_TYPED ? "a '" : "a number",
               v->kind == EVAL_TYPED ? v->type->name : "", v->kind == EVAL_TYPED ? "'" : "", name);
 }
 
 static bool follow_pointer(EvalContext *e, EvalValue *v)
 {
   if (v->kind != EVAL_TYPED || v->type->kind != DT_POINTER || !v->type->of)
-    return fail(e, "'.*' needs a pointer");
+    return set_why(e, "'.*' needs a pointer");
   const DebugType *to = image_debug_type(program_of(e)->image, v->type->of);
   int64_t address = evaluate_integer(e, v);
   *v = (EvalValue){.kind = EVAL_TYPED, .type = to, .in_memory = true,
@@ -330,13 +330,13 @@ static bool take_elements(EvalContext *e, EvalValue *v, const int64_t *index, ui
     }
   }
   if (v->kind != EVAL_TYPED || v->type->kind != DT_ARRAY)
-    return fail(e, "only arrays and pointers have elements");
+    return set_why(e, "only arrays and pointers have elements");
   if (n != v->type->n_dims)
-    return fail(e, "'%s' has %u dimensions, not %u", v->type->name, v->type->n_dims, n);
+    return set_why(e, "'%s' has %u dimensions, not %u", v->type->name, v->type->n_dims, n);
   uint64_t at = 0;
   for (uint32_t i = 0; i < n; i++) {
     if (index[i] < 0 || index[i] >= v->type->dims[i])
-      return fail(e, "index %" PRId64 " is outside '%s'", index[i], v->type->name);
+      return set_why(e, "index %" PRId64 " is outside '%s'", index[i], v->type->name);
     at = at * v->type->dims[i] + (uint64_t)index[i];
   }
   const DebugType *of = image_debug_type(program_of(e)->image, v->type->of);
@@ -378,7 +378,7 @@ static void skip_blanks(Reader *r)
     r->at++;
 }
 
-static bool take(Reader *r, const char *text)
+static bool take_text(Reader *r, const char *text)
 {
   size_t n = strlen(text);
   skip_blanks(r);
@@ -414,7 +414,7 @@ static bool read_number(Reader *r, EvalValue *v)
   *v = (EvalValue){.kind = is_float ? EVAL_FLOAT : EVAL_INTEGER, .integer = integer,
                    .number = number};
   r->at = is_float ? float_end : end;
-  return !is_name_letter(*r->at) || fail(r->e, "this is no number: %.20s", r->at);
+  return !is_name_letter(*r->at) || set_why(r->e, "this is no number: %.20s", r->at);
 }
 
 /* "module.name" is one name where the tile has such a symbol. */
@@ -426,7 +426,7 @@ static void extend_name(Reader *r, char name[NAME_TEXT])
   EvalValue v;
   bool known;
   if (!cls || find_local(r->e, name, &v, &known) || known || class_symbol(cls->image, name) ||
-      !take(&ahead, ".") || !read_name(&ahead, next))
+      !take_text(&ahead, ".") || !read_name(&ahead, next))
     return;
   snprintf(longer, sizeof longer, "%s.%s", name, next);
   if (!class_symbol(cls->image, longer) || strlen(longer) >= NAME_TEXT)
@@ -441,14 +441,15 @@ static bool read_primary(Reader *r, EvalValue *v)
   skip_blanks(r);
   if (isdigit((unsigned char)*r->at))
     return read_number(r, v);
-  if (take(r, "(")) {
+  if (take_text(r, "(")) {
     if (!read_expression(r, 0, v))
       return false;
-    return take(r, ")") || fail(r->e, "')' is missing");
+    return take_text(r, ")") || set_why(r->e, "')' is missing");
   }
-  bool is_register = take(r, "$");
+  bool is_register = take_text(r, "$");
   if (!read_name(r, name))
-    return *r->at ? fail(r->e, "cannot read '%.20s'", r->at) : fail(r->e, "a value is missing");
+    return *r->at ? set_why(r->e, "cannot read '%.20s'", r->at)
+                  : set_why(r->e, "a value is missing");
   if (is_register)
     return find_register(r->e, name, v);
   if (strcmp(name, "true") == 0 || strcmp(name, "false") == 0) {
@@ -466,13 +467,13 @@ static bool read_indices(Reader *r, EvalValue *v)
   do {
     EvalValue i;
     if (n == DEBUG_MAX_DIMS)
-      return fail(r->e, "too many indices");
+      return set_why(r->e, "too many indices");
     if (!read_expression(r, 0, &i) || !load_number(r->e, &i))
       return false;
     index[n++] = evaluate_integer(r->e, &i);
-  } while (take(r, ","));
-  if (!take(r, "]"))
-    return fail(r->e, "']' is missing");
+  } while (take_text(r, ","));
+  if (!take_text(r, "]"))
+    return set_why(r->e, "']' is missing");
   return take_elements(r->e, v, index, n);
 }
 
@@ -483,12 +484,13 @@ static bool read_postfix(Reader *r, EvalValue *v)
     return false;
   for (;;) {
     bool ok = true;
-    if (take(r, ".*"))
+    if (take_text(r, ".*"))
       ok = follow_pointer(r->e, v);
-    else if (take(r, "["))
+    else if (take_text(r, "["))
       ok = read_indices(r, v);
-    else if (take(r, "."))
-      ok = read_name(r, name) ? take_field(r->e, v, name) : fail(r->e, "a field's name is missing");
+    else if (take_text(r, "."))
+      ok = read_name(r, name) ? take_field(r->e, v, name)
+                              : set_why(r->e, "a field's name is missing");
     else
       return true;
     if (!ok)
@@ -500,17 +502,17 @@ static bool read_unary(Reader *r, EvalValue *v)
 {
   static const char *const operators[] = {"-", "!", "~", "&"};
   for (unsigned i = 0; i < ARRAY_COUNT(operators); i++) {
-    if (!take(r, operators[i]))
+    if (!take_text(r, operators[i]))
       continue;
     if (++r->depth > MOST_DEPTH)
-      return fail(r->e, "the expression is too deep");
+      return set_why(r->e, "the expression is too deep");
     if (!read_unary(r, v))
       return false;
     char what = operators[i][0];
     if (what == '&') {
       bool has_address = v->kind == EVAL_TYPED && v->in_memory;
       *v = (EvalValue){.kind = EVAL_INTEGER, .integer = v->address};
-      return has_address || fail(r->e, "'&' needs a variable in memory");
+      return has_address || set_why(r->e, "'&' needs a variable in memory");
     }
     if (!load_number(r->e, v))
       return false;
@@ -537,7 +539,7 @@ static bool combine_integers(EvalContext *e, const char *op, int64_t a, int64_t 
 {
   uint64_t x = (uint64_t)a, y = (uint64_t)b;
   if ((*op == '/' || *op == '%') && b == 0)
-    return fail(e, "division by zero");
+    return set_why(e, "division by zero");
   bool overflows = (*op == '/' || *op == '%') && b == -1;
   switch (*op) {
   case '+': *out = (int64_t)(x + y); break;
@@ -554,7 +556,7 @@ static bool combine_integers(EvalContext *e, const char *op, int64_t a, int64_t 
   return true;
 }
 
-static bool compare(const char *op, double a, double b, int64_t x, int64_t y, bool is_float)
+static bool compare_numbers(const char *op, double a, double b, int64_t x, int64_t y, bool is_float)
 {
   bool less = is_float ? a < b : x < y, equal = is_float ? a == b : x == y;
   switch (*op) {
@@ -565,7 +567,7 @@ static bool compare(const char *op, double a, double b, int64_t x, int64_t y, bo
   }
 }
 
-static bool combine(EvalContext *e, const char *op, unsigned level, EvalValue *v, EvalValue *w)
+static bool combine_two(EvalContext *e, const char *op, unsigned level, EvalValue *v, EvalValue *w)
 {
   if (!load_number(e, v) || !load_number(e, w))
     return false;
@@ -576,12 +578,12 @@ static bool combine(EvalContext *e, const char *op, unsigned level, EvalValue *v
   if (level < 2) {
     v->integer = level == 0 ? a != 0 || b != 0 : a != 0 && b != 0;
   } else if (level == 2) {
-    v->integer = compare(op, a, b, x, y, is_float);
+    v->integer = compare_numbers(op, a, b, x, y, is_float);
   } else if (is_float && level >= 5 && *op != '%') {
     v->kind = EVAL_FLOAT;
     v->number = *op == '+' ? a + b : *op == '-' ? a - b : *op == '*' ? a * b : a / b;
   } else if (is_float) {
-    return fail(e, "'%s' needs integers", op);
+    return set_why(e, "'%s' needs integers", op);
   } else {
     return combine_integers(e, op, x, y, &v->integer);
   }
@@ -591,7 +593,7 @@ static bool combine(EvalContext *e, const char *op, unsigned level, EvalValue *v
 static const char *take_binary(Reader *r, unsigned level)
 {
   for (unsigned i = 0; i < ARRAY_COUNT(binaries); i++)
-    if (binaries[i].level == level && take(r, binaries[i].text))
+    if (binaries[i].level == level && take_text(r, binaries[i].text))
       return binaries[i].text;
   return NULL;
 }
@@ -602,12 +604,12 @@ static bool read_expression(Reader *r, unsigned level, EvalValue *v)
   if (level > TIGHTEST)
     return read_unary(r, v);
   if (level == 0 && ++r->depth > MOST_DEPTH)
-    return fail(r->e, "the expression is too deep");
+    return set_why(r->e, "the expression is too deep");
   if (!read_expression(r, level + 1, v))
     return false;
   while ((op = take_binary(r, level))) {
     EvalValue w;
-    if (!read_expression(r, level + 1, &w) || !combine(r->e, op, level, v, &w))
+    if (!read_expression(r, level + 1, &w) || !combine_two(r->e, op, level, v, &w))
       return false;
   }
   return true;
@@ -619,7 +621,7 @@ bool evaluate_text(EvalContext *e, const char *text, EvalValue *value)
   if (!read_expression(&r, 0, value))
     return false;
   skip_blanks(&r);
-  return *r.at == 0 || fail(e, "cannot read '%.20s'", r.at);
+  return *r.at == 0 || set_why(e, "cannot read '%.20s'", r.at);
 }
 
 /* ---- printing and writing ------------------------------------------------------------------ */
@@ -662,12 +664,12 @@ bool evaluate_assign(EvalContext *e, const EvalValue *place, const EvalValue *va
 {
   EvalValue v = *value;
   if (place->kind != EVAL_TYPED || !place->in_memory || !is_number(place->type))
-    return fail(e, "only numbers in memory can be written");
+    return set_why(e, "only numbers in memory can be written");
   if (!load_number(e, &v))
     return false;
   uint8_t *bytes = value_bytes(e, place);
   if (!bytes)
-    return fail(e, "the value lies outside the tile's memory");
+    return set_why(e, "the value lies outside the tile's memory");
   uint64_t bits = bits_of_number(e, place->type, &v);
   uint32_t width = place->type->bits;
   for (uint32_t i = 0; i < width; i++) {
@@ -679,6 +681,6 @@ bool evaluate_assign(EvalContext *e, const EvalValue *place, const EvalValue *va
   uint32_t n = (place->bit + width + BITS_OF_BYTE - 1) / BITS_OF_BYTE;
   bool ok = timeline_write(e->timeline, e->tile, place->address, bytes, n);
   free(bytes);
-  return ok || fail(e, "the past cannot change; 'goto %" PRIu64 "' leads to the present",
+  return ok || set_why(e, "the past cannot change; 'goto %" PRIu64 "' leads to the present",
                     timeline_present(e->timeline));
 }

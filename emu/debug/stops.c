@@ -8,8 +8,8 @@
 
 #include <stb_ds.h>
 
-static Break *refuse(Debugger *d, const char *format, ...) BASE_PRINTF(2, 3);
-static Break *refuse(Debugger *d, const char *format, ...)
+static Break *refuse_break(Debugger *d, const char *format, ...) BASE_PRINTF(2, 3);
+static Break *refuse_break(Debugger *d, const char *format, ...)
 {
   va_list args;
   va_start(args, format);
@@ -24,7 +24,7 @@ static Break *refuse(Debugger *d, const char *format, ...)
 /* PLACE [@X,Y[,W,H]] [if CONDITION] */
 typedef struct { char place[128], region[64], condition[256]; } BreakText;
 
-static void trim(char *text)
+static void trim_end(char *text)
 {
   size_t n = strlen(text);
   while (n && (text[n - 1] == ' ' || text[n - 1] == '\t'))
@@ -36,7 +36,7 @@ static bool split_pieces(Debugger *d, const char *text, BreakText *out)
   char copy[512];
   *out = (BreakText){{0}, {0}, {0}};
   if (strlen(text) >= sizeof copy)
-    return refuse(d, "the text is too long");
+    return refuse_break(d, "the text is too long");
   strcpy(copy, text);
   char *condition = strncmp(copy, "if ", 3) == 0 ? copy : strstr(copy, " if ");
   if (condition) {
@@ -49,8 +49,8 @@ static bool split_pieces(Debugger *d, const char *text, BreakText *out)
     snprintf(out->region, sizeof out->region, "%s", region);
   }
   snprintf(out->place, sizeof out->place, "%s", copy);
-  trim(out->place);
-  trim(out->region);
+  trim_end(out->place);
+  trim_end(out->region);
   return true;
 }
 
@@ -67,8 +67,8 @@ static bool parse_region(Debugger *d, const char *text, uint32_t region[4])
   if ((n != 2 && n != 4) || (n == 2 && strspn(text, "0123456789, ") != strlen(text)) || w == 0 ||
       h == 0 || x >= image->width || y >= image->height || w > image->width - x ||
       h > image->height - y)
-    return refuse(d, "'@%s' is no tile or region X,Y,W,H of the %u x %u tiles", text, image->width,
-                  image->height);
+    return refuse_break(d, "'@%s' is no tile or region X,Y,W,H of the %u x %u tiles", text,
+                        image->width, image->height);
   uint32_t given[4] = {x, y, w, h};
   memcpy(region, given, sizeof given);
   return true;
@@ -186,14 +186,15 @@ static Break *place_code(Debugger *d, Break *b, const char *place)
              colon ? place : current_file(d));
     uint32_t found = line_with_code(image, file, line);
     if (!found)
-      return refuse(d, "no tile has code at line %u of '%s' or behind it", line, file);
+      return refuse_break(d, "no tile has code at line %u of '%s' or behind it", line, file);
     add_line(b, image, file, found);
   } else {
     add_function(b, image, place);
   }
   if (!arrlenu(b->places))
-    return refuse(d, *place == '*' ? "no instruction begins at %s" : "no tile has a function '%s'",
-                  *place == '*' ? place + 1 : place);
+    return refuse_break(d, *place == '*' ? "no instruction begins at %s"
+                                         : "no tile has a function '%s'",
+                        *place == '*' ? place + 1 : place);
   return b;
 }
 
@@ -218,7 +219,7 @@ static Break *place_wavelet(Debugger *d, Break *b, const char *place)
   char color[64], words[2][32];
   int n = sscanf(place, "%63s %31s %31s", color, words[0], words[1]);
   if (n < 1 || !find_color(d, color, &b->color))
-    return refuse(d, "a color is missing, or no tile has it: '%s'", place);
+    return refuse_break(d, "a color is missing, or no tile has it: '%s'", place);
   b->port = PORT_COUNT;
   for (int i = 0; i < n - 1; i++) {
     char *end;
@@ -230,7 +231,7 @@ static Break *place_wavelet(Debugger *d, Break *b, const char *place)
       b->has_value = true;
       b->value = (uint32_t)strtoul(words[i], &end, 0);
       if (*end)
-        return refuse(d, "'%s' is no value, 'arrives' or 'departs'", words[i]);
+        return refuse_break(d, "'%s' is no value, 'arrives' or 'departs'", words[i]);
     }
   }
   return b;
@@ -244,9 +245,9 @@ static Break *place_watch(Debugger *d, Break *b, const char *place)
                  .frame = d->frame < n ? &frames[d->frame] : NULL};
   EvalValue v;
   if (!evaluate_text(&e, place, &v))
-    return refuse(d, "%s", e.why);
+    return refuse_break(d, "%s", e.why);
   if (v.kind != EVAL_TYPED || !v.in_memory || v.type->bytes == 0 || v.type->bytes > BREAK_BYTES)
-    return refuse(d, "'%s' is no variable in memory of at most %u bytes", place, BREAK_BYTES);
+    return refuse_break(d, "'%s' is no variable in memory of at most %u bytes", place, BREAK_BYTES);
   b->tile = d->tile;
   b->address = v.address;
   b->bytes = v.type->bytes;
@@ -266,7 +267,7 @@ static Break *place_break(Debugger *d, Break *b, const char *place)
     return b;
   case BREAK_SWITCH:
     return find_color(d, place, &b->color) ? b
-           : refuse(d, "a color is missing, or no tile has it: '%s'", place);
+           : refuse_break(d, "a color is missing, or no tile has it: '%s'", place);
   case BREAK_WAVELET:
     return place_wavelet(d, b, place);
   case BREAK_WATCH: default:
@@ -340,7 +341,7 @@ static uint32_t kinds_of(BreakKind kind)
   }
 }
 
-static void include(uint32_t all[4], const uint32_t region[4])
+static void include_region(uint32_t all[4], const uint32_t region[4])
 {
   if (all[2] == 0) {
     memcpy(all, region, 4 * sizeof *all);
@@ -367,7 +368,7 @@ void stops_arm(Debugger *d)
     if (b->disabled)
       continue;
     kinds |= kinds_of(b->kind);
-    include(region, b->region);
+    include_region(region, b->region);
     if (b->kind == BREAK_WATCH)
       read_watch(d, b, b->old);
   }
@@ -375,7 +376,7 @@ void stops_arm(Debugger *d)
     uint32_t tile[4] = {program_x(d->program, d->step_tile), program_y(d->program, d->step_tile),
                         1, 1};
     kinds |= kinds_of(BREAK_CODE);
-    include(region, tile);
+    include_region(region, tile);
   }
   timeline_listen(d->timeline, kinds, region);
 }
@@ -429,7 +430,7 @@ static bool has_changed(Debugger *d, Break *b, const TraceEvent *event)
   return true;
 }
 
-static bool matches(Debugger *d, Break *b, const TraceEvent *event)
+static bool break_matches(Debugger *d, Break *b, const TraceEvent *event)
 {
   if (b->disabled || !in_region(d, b, event->tile))
     return false;
@@ -458,7 +459,7 @@ Break *stops_hit(Debugger *d, const TraceEvent *event)
   Break *found = NULL;
   for (size_t i = 0; i < arrlenu(d->breaks); i++) {
     Break *b = &d->breaks[i];
-    if (!matches(d, b, event) || !condition_holds(d, b, event->tile))
+    if (!break_matches(d, b, event) || !condition_holds(d, b, event->tile))
       continue;
     b->hits += !d->searching;
     if (!found && (d->searching || b->hits > b->ignore))

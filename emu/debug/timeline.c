@@ -152,7 +152,7 @@ static void create_inner(Timeline *t)
   t->n_applied = 0;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t earlier_of(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 static bool was_paused(Timeline *t)
 {
@@ -165,7 +165,7 @@ static RunStatus run_inner(Timeline *t, uint64_t limit)
   for (;;) {
     bool more = t->n_applied < arrlenu(t->inputs);
     uint64_t next = more ? t->inputs[t->n_applied].at : UINT64_MAX;
-    uint64_t end = earlier(limit, next);
+    uint64_t end = earlier_of(limit, next);
     RunStatus status = t->inner_ops->run(t->inner, end);
     uint64_t now = t->inner_ops->cycle(t->inner);
     bool is_over = status == RUN_FAULT || status == RUN_INTERRUPTED || t->sink.stop;
@@ -184,7 +184,7 @@ static void sync_base(Timeline *t)
 
 void timeline_travel(Timeline *t, uint64_t cycle)
 {
-  cycle = earlier(cycle, t->present);
+  cycle = earlier_of(cycle, t->present);
   t->travelled = true;
   if (cycle < timeline_cycle(t)) {
     t->inner_ops->destroy(t->inner);
@@ -202,7 +202,7 @@ void timeline_travel(Timeline *t, uint64_t cycle)
 
 StandReason timeline_replay(Timeline *t, uint64_t limit)
 {
-  limit = earlier(limit, t->present);
+  limit = earlier_of(limit, t->present);
   aim_sink(t);
   RunStatus status = run_inner(t, limit);
   if (!t->sink.stop)
@@ -213,7 +213,7 @@ StandReason timeline_replay(Timeline *t, uint64_t limit)
   return t->sink.stop ? STAND_EVENT : status == RUN_FAULT ? STAND_FAULT : STAND_LIMIT;
 }
 
-static bool stands(Timeline *t, StandReason reason)
+static bool stand_still(Timeline *t, StandReason reason)
 {
   t->reason = reason;
   t->standing = true;
@@ -225,11 +225,11 @@ static bool stands(Timeline *t, StandReason reason)
 static bool comes_to_stand(Timeline *t, RunStatus status, uint64_t limit)
 {
   if (t->sink.stop)
-    return stands(t, STAND_EVENT);
+    return stand_still(t, STAND_EVENT);
   if (was_paused(t))
-    return stands(t, STAND_PAUSE);
+    return stand_still(t, STAND_PAUSE);
   if (status == RUN_LIMIT && timeline_cycle(t) >= t->limit && t->limit < limit)
-    return stands(t, STAND_LIMIT);
+    return stand_still(t, STAND_LIMIT);
   return false;
 }
 
@@ -251,7 +251,7 @@ static RunStatus timeline_run(Engine *base, uint64_t limit)
     if (t->standing && !ask_front(t))
       return RUN_INTERRUPTED;
     aim_sink(t);
-    RunStatus status = run_inner(t, earlier(limit, t->limit));
+    RunStatus status = run_inner(t, earlier_of(limit, t->limit));
     uint64_t now = t->inner_ops->cycle(t->inner);
     t->present = now > t->present || status == RUN_QUIET ? now : t->present;
     sync_base(t);
@@ -260,22 +260,22 @@ static RunStatus timeline_run(Engine *base, uint64_t limit)
     if (status != RUN_FAULT || (told && !t->travelled))
       return status;
     t->travelled = false;
-    told = stands(t, STAND_FAULT);
+    told = stand_still(t, STAND_FAULT);
   }
 }
 
 void timeline_end(Timeline *t)
 {
   while (!t->ended) {
-    stands(t, STAND_END);
+    stand_still(t, STAND_END);
     if (!ask_front(t))
       return;
     while (timeline_cycle(t) < t->present || t->n_applied < arrlenu(t->inputs)) {
-      StandReason reason = timeline_replay(t, earlier(t->present, t->limit));
+      StandReason reason = timeline_replay(t, earlier_of(t->present, t->limit));
       bool at_end = timeline_cycle(t) >= t->present;
       if (reason == STAND_LIMIT && at_end)
         break;
-      stands(t, reason == STAND_FAULT ? STAND_END : reason);
+      stand_still(t, reason == STAND_FAULT ? STAND_END : reason);
       if (reason == STAND_FAULT || !ask_front(t))
         break;
     }
@@ -380,7 +380,7 @@ Engine *timeline_create(const EngineOps *inner, Program *program, const EngineOp
   t->region[2] = program->image->width;
   t->region[3] = program->image->height;
   t->first_colors = t->host_colors = program->host_out_colors;
-  stands(t, STAND_START);
+  stand_still(t, STAND_START);
   create_inner(t);
   sync_base(t);
   return &t->base;

@@ -78,7 +78,7 @@ static void note_interrupt(int number)
     timeline_pause(running);
 }
 
-static bool control(void *context, Timeline *timeline)
+static bool take_commands(void *context, Timeline *timeline)
 {
   Console *c = context;
   Debugger *d = &c->debugger;
@@ -103,7 +103,7 @@ static bool control(void *context, Timeline *timeline)
 
 /* ---- the command line ---------------------------------------------------------------------- */
 
-static int refuse(const char *text, const char *what)
+static int refuse_usage(const char *text, const char *what)
 {
   fprintf(stderr, "wse-dbg: %s%s\n", text, what);
   return WSE_USAGE;
@@ -119,10 +119,10 @@ static int take_scripts(Console *c, int *argc, char **argv)
       continue;
     }
     if (i + 1 == *argc)
-      return refuse("-x needs a file of commands", "");
+      return refuse_usage("-x needs a file of commands", "");
     FILE *in = fopen(argv[++i], "r");
     if (!in)
-      return refuse("cannot read ", argv[i]);
+      return refuse_usage("cannot read ", argv[i]);
     arrput(c->scripts, in);
   }
   *argc = kept;
@@ -132,7 +132,7 @@ static int take_scripts(Console *c, int *argc, char **argv)
 static WseStatus run_program(Console *c, HostSession *session, HostOptions *options,
                              HostOutputs *outputs)
 {
-  TimelineFront front = {control, debugger_event, c};
+  TimelineFront front = {take_commands, debugger_event, c};
   options->session.debugger = &front;
   WseStatus status = session_open(session, options->program, &options->session);
   if (status == WSE_OK) {
@@ -150,7 +150,7 @@ static WseStatus run_program(Console *c, HostSession *session, HostOptions *opti
   return is_left ? WSE_OK : status != WSE_OK ? status : written;
 }
 
-static void help(void)
+static void print_help(void)
 {
   printf("usage: wse-dbg PROG [-x COMMANDS]... [options and host actions of wse-emu]\n"
          "Stops before the first cycle and reads commands, from the files of -x first;\n"
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
   if (!host_options_parse(argc, argv, session_diags(session), &options))
     status = session_usage(session);
   else if (options.help)
-    help();
+    print_help();
   else if (options.version)
     printf("wse-dbg %s\n", host_version());
   else
