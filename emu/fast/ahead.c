@@ -1,8 +1,8 @@
 /* Fast engine: scalar instructions and vector operations between variables ahead of their cycle.
  * While a tile's main thread is alone, no other unit sees its arithmetic, branches and accesses to
- * memory, so a visit does many of them. Another tile may end the run before that. Then the tile goes
- * back to its registers and memory at the visit (these instructions change nothing else) and repeats
- * the instructions up to the end; an operation goes back group by group. */
+ * memory, so a visit does many of them. Another tile may end the run before that. Then the tile
+ * goes back to its registers and memory at the visit (these instructions change nothing else) and
+ * repeats the instructions up to the end; an operation goes back group by group. */
 #include "emu/fast/step.h"
 
 #include "stb_ds.h"
@@ -115,8 +115,8 @@ void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
  * which ends it. */
 static bool is_between_variables(const FastPlain *p)
 {
-  return p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded && p->remaining > p->width &&
-         (p->memory & 1u << PLAIN_DEST);
+  return p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded &&
+         p->remaining > p->width && (p->memory & 1u << PLAIN_DEST);
 }
 
 /* What the next group overwrites. */

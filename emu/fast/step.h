@@ -99,7 +99,8 @@ STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, 
 STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last);
 STEP bool plain_start(const Visit *v, unsigned thread);
 STEP HOT unsigned plain_conflict(const FastEngine *e, const FastPlain *p);
-STEP HOT void plain_compute(Visit *v, Thread *th, unsigned elements, unsigned extra, uint64_t cycle);
+STEP HOT void plain_compute(Visit *v, Thread *th, unsigned elements, unsigned extra,
+                            uint64_t cycle);
 STEP HOT void plain_group(Visit *v, unsigned thread);
 
 /* ---- port.c -------------------------------------------------------------------------------- */
@@ -108,8 +109,8 @@ STEP const TilePort *fast_port(void);
 
 /* ---- ahead.c -------------------------------------------------------------------------------- */
 
-/* The main thread's operation, the only one, has done a group in this cycle: does those that follow,
- * if nothing but its variables is concerned. */
+/* The main thread's operation, the only one, has done a group in this cycle: does those that
+ * follow, if nothing but its variables is concerned. */
 bool plain_ahead(Visit *v);
 
 /* ---- tasks.c ------------------------------------------------------------------------------- */
