@@ -168,6 +168,15 @@ def test_a_file_alone_is_checked_alone(client, tmp_path):
     assert message["code"] == "type_mismatch"
 
 
+def test_a_message_of_two_programs_is_shown_once(client, project):
+    script = (project / "commands.sh").read_text()
+    (project / "commands_wse2.sh").write_text(script.replace("wse3", "wse2").replace(
+        "width:3", "width:5"))
+    doc = client.open(project / "pe.csl", PE.replace("= twice", "= twicee"))
+    message, = client.wait(doc)
+    assert message["code"] == "undeclared"
+
+
 def test_wrong_options_are_a_message(client, project):
     (project / "commands.sh").write_text("cslc layout.csl --nonsense -o out\n")
     message, = client.wait(client.open(project / "layout.csl"))
@@ -384,6 +393,49 @@ def test_mistakes_of_the_protocol(client, project):
         client.request_raw("textDocument/" + what, {"textDocument": {"uri": doc.uri},
                                                     "position": bad, "newName": 5})
     assert client.wait(doc) == []
+
+
+def mutated(message, choice):
+    """The message with some bytes changed, or some values exchanged for others."""
+    if choice.random() < 0.5:
+        body = bytearray(json.dumps(message).encode())
+        for _ in range(choice.randrange(1, 4)):
+            body[choice.randrange(len(body))] = choice.randrange(256)
+        return bytes(body)
+
+    def changed(value):
+        if choice.random() < 0.15:
+            return choice.choice([None, -1, 10 ** 18, 1.5, "", "file:///", [], {}, True, "x" * 300])
+        if isinstance(value, dict):
+            return {key: changed(item) for key, item in value.items()}
+        return [changed(item) for item in value] if isinstance(value, list) else value
+    return json.dumps({**message, "params": changed(message["params"])}).encode()
+
+
+def test_changed_messages_do_no_harm(client, project):
+    choice = random.Random(21)
+    doc = client.open(project / "pe.csl")
+    client.wait(doc)
+    document = {"uri": doc.uri, "version": 2}
+    where = {"start": {"line": 3, "character": 2}, "end": {"line": 5, "character": 4}}
+    questions = ("hover", "definition", "references", "documentHighlight", "rename",
+                 "prepareRename", "completion", "signatureHelp", "semanticTokens/full",
+                 "documentSymbol", "foldingRange", "formatting", "inlayHint",
+                 "codeAction")
+    for number in range(400):
+        message = {"jsonrpc": "2.0", "id": f"fuzz{number}",
+                   "method": "textDocument/" + choice.choice(questions),
+                   "params": {"textDocument": document, "position": where["start"], "range": where,
+                              "newName": "y", "context": {"includeDeclaration": True}}}
+        if choice.random() < 0.3:
+            message = {"jsonrpc": "2.0", "method": "textDocument/didChange", "params": {
+                "textDocument": document, "contentChanges": [{"range": where, "text": "x y"}]}}
+        body = mutated(message, choice)
+        client.send_raw(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    client.close_document(doc)
+    again = client.open(project / "pe.csl")
+    assert client.wait(again) == []
+    assert "fn add" in hover(client, again, "add(1.5", 1)
 
 
 def test_requests_before_initialize_and_after_shutdown():

@@ -193,6 +193,7 @@ bool analysis_run(LspAnalysis *a, const ProgramCall *call, const SourceOverlay *
   int argc = (int)arrlen(a->options_argv) - 1;
   if (options_parse(&a->options, a->arena, a->sources, argc, a->options_argv) != OPTIONS_GO_ON)
     return false;
+  a->options.verbose = a->options.time_report = false;   /* for terminals */
   for (size_t i = 0; i < arrlenu(overlays); i++)
     arrput(a->options.overlays, overlays[i]);
   a->program = driver_check(&a->options, a->sources, stdlib, facts_listen, &a->facts);

@@ -214,6 +214,13 @@ static Document *find_document(const Server *s, const char *path)
   return NULL;
 }
 
+/* Two programs say the same about a file, though each says for itself what led there. */
+static bool is_same_message(const json_t *a, const json_t *b)
+{
+  return json_equal(json_object_get(a, "range"), json_object_get(b, "range")) &&
+         json_equal(json_object_get(a, "message"), json_object_get(b, "message"));
+}
+
 /* What all programs say about the file, each message once; NULL while one is not done. */
 static json_t *merged_messages(const Server *s, const char *path)
 {
@@ -228,7 +235,7 @@ static json_t *merged_messages(const Server *s, const char *path)
     json_array_foreach(json_object_get(p->messages, path), i, message) {
       bool is_new = true;
       json_array_foreach(all, k, known)
-        is_new = is_new && !json_equal(known, message);
+        is_new = is_new && !is_same_message(known, message);
       if (is_new)
         json_array_append(all, message);
     }

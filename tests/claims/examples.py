@@ -5,10 +5,28 @@ CONFORMANCE_DIR names a checkout of github.com/Cerebras/csl-examples.
 """
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 
 from claims import harness
+
+
+def commands(script):
+    """The arguments of each call of cslc."""
+    lines = script.read_text().replace("\\\n", " ").splitlines()
+    found = [shlex.split(line) for line in lines if re.match(r"\s*cslc\b", line)]
+    return [words[1:] for words in found]
+
+
+def without_output(words):
+    """The arguments without `-o OUT`, `-oOUT` and `-o=OUT`."""
+    kept = list(words)
+    for i in reversed(range(len(kept))):
+        if kept[i].startswith("-o"):
+            del kept[i:i + (2 if kept[i] == "-o" else 1)]
+    return kept
 
 
 def run(claims, folder, *choice):

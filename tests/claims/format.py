@@ -10,7 +10,6 @@ with the same cycles.
 """
 import os
 import re
-import shlex
 import shutil
 import struct
 from pathlib import Path
@@ -22,13 +21,6 @@ SECTIONS_WITH_PLACES = {0, 1, 3}       # strings, program, classes: docs/image.m
 PLACE = re.compile(r"^ *; .*:\d+(:\d+)?\b.*$|\.csl:\d+(:\d+)?", re.MULTILINE)
 
 
-def commands(script):
-    """The arguments of each call of cslc."""
-    lines = script.read_text().replace("\\\n", " ").splitlines()
-    found = [shlex.split(line) for line in lines if re.match(r"\s*cslc\b", line)]
-    return [words[1:] for words in found]
-
-
 def sections(image):
     """Checksums of the sections without places, by kind."""
     count, = struct.unpack_from("<I", image, 12)
@@ -36,15 +28,8 @@ def sections(image):
     return {kind: crc for kind, crc, _, _ in rows if kind not in SECTIONS_WITH_PLACES}
 
 
-def without_output(words):
-    out = [i for i, word in enumerate(words) if word == "-o"]
-    for i in reversed(out):
-        del words[i:i + 2]
-    return words
-
-
 def compiled(folder, words, scratch):
-    words = without_output(list(words))
+    words = examples.without_output(words)
     texts = [PLACE.sub("", harness.cslc(*words, f"--emit={kind}", cwd=folder).out)
              for kind in ("asm", "map", "layout")]
     harness.cslc(*words, "-o", scratch / "p.bin", cwd=folder)
@@ -68,7 +53,7 @@ def check_folder(claims, folder):
     claims.equals("files that a second run changes", len(again.out.splitlines()), 0)
     same = different = in_python = 0
     for script in sorted(folder.rglob("commands*.sh")):
-        calls = commands(script)
+        calls = examples.commands(script)
         place = script.parent.relative_to(folder)
         in_python += not calls
         for words in calls:
