@@ -322,6 +322,7 @@ static uint64_t hash_tile(Timeline *t, uint32_t tile, uint64_t hash)
   InspectTile at;
   uint8_t memory[PE_MEM_BYTES];
   const ClassCode *cls = program_class(t->base.program, tile);
+  t->inner_ops->tile(t->inner, tile, true);     /* engines reach a tile at different times */
   const Registers *regs = t->inner_ops->registers(t->inner, tile);
   t->inner_ops->inspect(t->inner, tile, &at);
   hash = hash_bytes(hash, &tile, sizeof tile);
@@ -354,8 +355,7 @@ uint64_t timeline_hash(Timeline *t)
   uint64_t hash = UINT64_C(0xcbf29ce484222325), cycle = timeline_cycle(t);
   hash = hash_bytes(hash, &cycle, sizeof cycle);
   for (uint32_t i = 0; i < t->base.program->n_tiles; i++)
-    if (t->inner_ops->touched(t->inner, i))
-      hash = hash_tile(t, i, hash);
+    hash = hash_tile(t, i, hash);
   return hash;
 }
 

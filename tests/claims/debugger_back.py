@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+"""The debugger's way back: after each of 1,000 random steps, forward and back, a cycle has one
+state, with both engines and with two threads; and on 64 x 64 tiles the debugger finds where a
+variable was written last."""
+import random
+import re
+import resource
+import time
+
+from claims import Claims, commit_seed, harness
+
+claims = Claims()
+image = claims.scratch / "p.bin"
+draw = random.Random(commit_seed())
+STEPS = 1000
+
+
+def ask(program, commands, *options):
+    """The answer to each command."""
+    script = claims.scratch / "script"
+    script.write_text("\n".join(commands) + "\n")
+    ran = harness.run([harness.tool("wse-dbg"), program, "-x", script, *options], timeout=900)
+    return [piece.partition("\n")[2] for piece in ran.out.split("(wse-dbg) ")[1:]]
+
+
+def random_walk():
+    """Commands that go there and back, and ask for the state after each."""
+    commands = []
+    for _ in range(STEPS):
+        n = draw.randint(1, 12)
+        commands += [draw.choice((f"cycle {n}", f"reverse-cycle {n}", f"stepi {n % 4 + 1}",
+                                  "reverse-stepi", "reverse-step", f"goto {draw.randint(0, 90)}")),
+                     "hash"]
+    return commands
+
+
+harness.compile("samples/reduce-chain/layout.csl", image, "-O0", params={"P": 6, "B": 9})
+walk, states = random_walk(), {}
+for options in (["--engine=fast"], ["--engine=reference"], ["--engine=fast", "--threads=2"]):
+    answers = ask(image, walk, *options)[1::2]
+    found = [re.match(r"cycle (\d+), state (\w+)", text).groups() for text in answers[:STEPS]]
+    wrong = sum(states.setdefault(cycle, state) != state for cycle, state in found)
+    claims.equals(f"{' '.join(options)}: {STEPS} steps, {len(states)} cycles, wrong states",
+                  wrong, 0)
+
+harness.compile("samples/gemv/layout.csl", image,
+                params={"width": 64, "height": 64, "M": 256, "N": 256})
+
+
+def timed(commands):
+    start = time.monotonic()
+    answers = ask(image, commands)
+    return answers, time.monotonic() - start
+
+
+watched = ["tile 63,5", "continue"]
+plain, plain_seconds = timed(watched)
+answers, seconds = timed([*watched, "watch y[1]", "reverse-continue", "print y"])
+claims.equals("64 x 64 tiles: the watchpoint stops on the way back",
+             answers[3].startswith("watchpoint 1"), True)
+claims.at_most("64 x 64 tiles: reverse-continue to the last write", seconds - plain_seconds, 2.0,
+               "s")
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e9
+claims.at_most("peak memory of a child", peak, 1.0, "GB")
+claims.finish()
