@@ -171,15 +171,15 @@ comptime {
 
 
 def test_part_of_a_program(tmp_path):
-    """A rectangle inside the program's, colors and tasks of one's own; constant matrices whose
-    padding is not zero, so K is that of whole panels."""
+    """A rectangle inside the program's, colors and tasks of one's own; so small a product has one panel,
+    and its constant matrices are padded with numbers that must not count."""
     (tmp_path / "layout.csl").write_text(PLACED)
     (tmp_path / "pe.csl").write_text(TILE)
     (tmp_path / "other.csl").write_text("comptime {}\n")
     harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin")
     done = harness.emu(tmp_path / "o.bin", "--print=C:9@1,1,2,2")
     found = harness.values(done.out, "C")
-    assert len(found) == 4 and all(set(block) == {6.0 * 8} for block in found.values())
+    assert len(found) == 4 and all(set(block) == {6.0 * 7} for block in found.values())
 
 
 TWICE = """
@@ -239,7 +239,7 @@ def test_a_feeder_of_your_own(tmp_path):
     """blas.feeder_tile and feeder.send: panel after panel, made as they go out; gemm_cycles of the plan."""
     (tmp_path / "layout.csl").write_text("""
 const blas = @import_module("<blas/layout>");
-const plan = blas.gemm_summa_block(.{
+const plan = blas.gemm_summa(.{
   .M = 6, .N = 8, .K = 12, .width = 2, .height = 3, .T = f16, .S = f32, .scaled = true,
   .is_streamed = true
 });
@@ -288,5 +288,5 @@ comptime {
     harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin")
     done = harness.emu(tmp_path / "o.bin", "--print=C:8@0,1,2,3")
     found = harness.values(done.out, "C")
-    # Three panels of four inner elements, 1, 2 and 3.
-    assert len(found) == 6 and all(set(block) == {2 * 4 * 6 + 2.0} for block in found.values())
+    # Twelve panels of one inner element, 1 to 12.
+    assert len(found) == 6 and all(set(block) == {2 * 78 + 2.0} for block in found.values())

@@ -9,6 +9,7 @@ Each figure is a CSV, an SVG and a PNG.  Needs python3-matplotlib.
 import argparse
 import csv
 import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -43,15 +44,25 @@ def by_side(NB, KB, equations):
             for name, equation in equations.items()}
 
 
+def show_progress(done, all_of_them):
+    """A bar on a terminal's stderr."""
+    if sys.stderr.isatty():
+        print(f"\rmeasuring [{'#' * done}{'.' * (all_of_them - done)}]", end="", file=sys.stderr)
+        if done == all_of_them:
+            print(file=sys.stderr)
+
+
 def measured():
     """Share of the peak of gemm with square blocks, K = 4 blocks; numpy-checked."""
     shares = []
-    for block in MEASURED_BLOCKS:
+    for count, block in enumerate(MEASURED_BLOCKS):
+        show_progress(count, len(MEASURED_BLOCKS))
         side = MEASURED_TILES * block
         A, B = numpy.ones((side, side), numpy.float16), numpy.ones((side, side), numpy.float16)
         result = gemm(A, B, tiles=(MEASURED_TILES, MEASURED_TILES), progress=False)
         assert (result.C == side).all()
         shares.append(block * block * side / SIMD / result.cycles)
+    show_progress(len(MEASURED_BLOCKS), len(MEASURED_BLOCKS))
     return shares
 
 
