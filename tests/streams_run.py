@@ -10,14 +10,16 @@ import harness
 PROGRAM = harness.ROOT / "tests" / "stdlib" / "streams" / "layout.csl"
 KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan", "exclusive scan",
          "barrier", "alltoall", "alltoall_v", "alltoall_2d",
-         "broadcast_any", "shift_up", "shift_down"]
+         "broadcast_any", "shift_up", "shift_down",
+         "gather_v", "scatter_v"]
 (ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER, ALLTOALL,
- ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY, SHIFT_UP, SHIFT_DOWN) = range(13)
+ ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY, SHIFT_UP, SHIFT_DOWN, GATHER_V,
+ SCATTER_V) = range(15)
 WITH_TASK = (ALLGATHER, REDUCE_SCATTER)
 REDUCTIONS = (REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN)
 EXCHANGES = (ALLTOALL, ALLTOALL_V, ALLTOALL_2D)
 OF_RECTANGLES = (BARRIER, ALLTOALL_2D, BROADCAST_ANY)
-OF_PARTS = (ALLGATHER_V, REDUCE_SCATTER_V)
+OF_PARTS = (ALLGATHER_V, REDUCE_SCATTER_V, GATHER_V, SCATTER_V)
 DEFAULTS = {"width": 4, "height": 1, "shape": lines.ROW, "kind": ALLGATHER, "element": 0,
             "operation": lines.ADD, "with_task": 0, "skew": 0}
 
@@ -50,13 +52,13 @@ class Calls:
     def words_sent(self, i):
         if self.kind in EXCHANGES:
             return int(self.pairs[i].sum(axis=1).max())
-        whole = self.kind in (REDUCE_SCATTER, REDUCE_SCATTER_V)
+        whole = self.kind in (REDUCE_SCATTER, REDUCE_SCATTER_V, SCATTER_V)
         return int(self.counts[i].sum()) if whole else int(self.counts[i].max())
 
     def words_received(self, i):
         if self.kind in EXCHANGES:
             return int(self.pairs[i].sum(axis=0).max())
-        whole = self.kind in (ALLGATHER, ALLGATHER_V)
+        whole = self.kind in (ALLGATHER, ALLGATHER_V, GATHER_V)
         return int(self.counts[i].sum()) if whole else int(self.counts[i].max())
 
     def firsts(self, i):
@@ -68,9 +70,12 @@ def expected(config, calls, i, sent):
     `send` of the call."""
     P, kind = calls.P, config["kind"]
     counts, firsts = calls.counts[i], calls.firsts(i)
-    if kind in (ALLGATHER, ALLGATHER_V):
+    if kind == SCATTER_V:
+        return [sent[P // 2][firsts[p]:firsts[p + 1]] for p in range(P)]
+    if kind in (ALLGATHER, ALLGATHER_V, GATHER_V):
         everything = numpy.concatenate([sent[p][:counts[p]] for p in range(P)])
-        return [everything] * P
+        on_root = kind == GATHER_V
+        return [everything if p == P // 2 or not on_root else None for p in range(P)]
     if kind in EXCHANGES:
         begins = numpy.cumsum(calls.pairs[i], axis=1) - calls.pairs[i]
         return [numpy.concatenate([sent[p][begins[p, q]:begins[p, q] + calls.pairs[i][p, q]]

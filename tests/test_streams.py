@@ -1,5 +1,5 @@
-"""<collectives/allgather>, reduce_scatter, ring_scatter, alltoall, scan, barrier, broadcast_any
-and neighbours: calls in a row against the same in numpy (tests/streams_run.py)."""
+"""<collectives/allgather>, reduce_scatter, ring_scatter, alltoall, scan, barrier, broadcast_any,
+neighbours, gather and scatter: calls in a row against the same in numpy (tests/streams_run.py)."""
 import re
 
 import pytest
