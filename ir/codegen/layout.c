@@ -74,7 +74,7 @@ static uint32_t find_room(const Fixed *fixed, uint32_t at, uint32_t bytes, uint3
 /* Where free data goes: `at` is the first address that is not taken. */
 typedef struct { const Fixed *fixed; uint32_t at; } Placing;
 
-static uint32_t place(Placing *p, uint32_t bytes, uint32_t align)
+static uint32_t place_bytes(Placing *p, uint32_t bytes, uint32_t align)
 {
   uint32_t address = find_room(p->fixed, p->at, bytes, align ? align : 1);
   p->at = address + bytes;
@@ -87,7 +87,7 @@ static void place_globals(Cg *cg, Placing *p, uint32_t least, uint32_t below)
   for (uint32_t i = 0; i < cg->work->n_globals; i++) {
     const IrGlobal *g = &cg->work->globals[i];
     if (cg->globals[i].needed && !g->has_address && g->align >= least && g->align < below)
-      cg->globals[i].address = place(p, g->bytes, g->align);
+      cg->globals[i].address = place_bytes(p, g->bytes, g->align);
   }
 }
 
@@ -98,11 +98,11 @@ static uint32_t place_data(Cg *cg, const Fixed *fixed)
   place_globals(cg, &p, DOUBLE_WORD, UINT32_MAX);
   place_globals(cg, &p, 0, DOUBLE_WORD);
   for (size_t i = 0; i < arrlenu(cg->pool); i++)
-    cg->pool[i].address = place(&p, 2 * cg->pool[i].n_words, ir_type_align(IRT_DSD));
+    cg->pool[i].address = place_bytes(&p, 2 * cg->pool[i].n_words, ir_type_align(IRT_DSD));
   for (uint32_t i = 0; i < cg->work->n_tile_params; i++) {
     IrType type = cg->work->tile_params[i];
     if (cg->tile_params[i].needed)
-      cg->tile_params[i].address = place(&p, ir_type_bytes(type), ir_type_align(type));
+      cg->tile_params[i].address = place_bytes(&p, ir_type_bytes(type), ir_type_align(type));
   }
   return p.at;
 }

@@ -616,14 +616,32 @@ static bool set_const_field(Simplifier *s, IrDesc *d, DsrField field, IrValue v)
   return false;
 }
 
-/* A constant descriptor with a constant field set is another constant.  From -O2 on: before,
+/* A base that is set and then moved by a constant is set where it ends.  So the turns of a loop
+ * that became straight code do not form a chain. */
+static IrValue merge_base(Simplifier *s, const IrInsn *insn, const IrInsn *from)
+{
+  if (insn->field != DSRF_BASE_ADD || from->op != IR_dsd_set || from->field != DSRF_BASE ||
+      insn_of(s, insn->args[1])->op != IR_const)
+    return IR_NO_VALUE;
+  IrValue operands[] = {from->args[1], insn->args[1]};
+  IrInsn sum = {.op = IR_ptr_add, .type = IRT_PTR, .n_args = 2, .args = operands,
+                .loc = insn->loc};
+  IrInsn set = {.op = IR_dsd_set, .type = insn->type, .field = DSRF_BASE, .n_args = 2,
+                .loc = insn->loc};
+  set.args = (IrValue[]){from->args[0], emit_insn(s, &sum)};
+  return emit_insn(s, &set);
+}
+
+/* A constant descriptor with a constant field set is another constant.  Both from -O2 on: before,
  * descriptor updates stay as the source has them (their cycles are part of the comparison with
  * the vendor's machine). */
 static IrValue simplify_dsd_set(Simplifier *s, IrValue v)
 {
   const IrInsn *insn = insn_of(s, v), *from = insn_of(s, insn->args[0]);
-  if (s->opt->level < 2 || from->op != IR_dsd_const)
+  if (s->opt->level < 2)
     return IR_NO_VALUE;
+  if (from->op != IR_dsd_const)
+    return merge_base(s, insn, from);
   IrDesc *desc = arena_new(s->m->arena, IrDesc);
   *desc = *from->u.desc;
   if (!set_const_field(s, desc, (DsrField)insn->field, insn->args[1]))

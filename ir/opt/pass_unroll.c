@@ -100,7 +100,7 @@ static void copy_turn(Unroller *u, uint32_t n)
   }
 }
 
-static void unroll(Unroller *u, uint32_t turns)
+static void unroll_loop(Unroller *u, uint32_t turns)
 {
   const Loop *l = &u->loop;
   IrBlock *b = &l->f->blocks[l->head];
@@ -135,7 +135,7 @@ static bool unroll_one(Opt *opt, IrFunc *f)
       turns = opt_turns_to_unroll(&u.loop);
     if (!turns)
       continue;
-    unroll(&u, turns);
+    unroll_loop(&u, turns);
     return true;
   }
   return false;

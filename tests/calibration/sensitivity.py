@@ -67,7 +67,7 @@ def table(arch):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--update", action="store_true")
-    text = table("wse2")
+    text = "\n".join(table(arch) for arch in ("wse2", "wse3"))
     if parser.parse_args().update:
         report_table.write("sensitivity", text)
     else:
