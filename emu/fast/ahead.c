@@ -154,7 +154,7 @@ bool plain_ahead(Visit *v)
     last = th->ready;
     ahead->issues |= UINT64_C(1) << (last - from);
     save_group(t, p);
-    plain_compute(v, th, p->width, plain_conflict(v->engine, p), last);
+    plain_compute(v, th, p->width, last);
   }
   t->is_ahead = ahead->issues != 0;
   w->ahead_last = last > w->ahead_last ? last : w->ahead_last;

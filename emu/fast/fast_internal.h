@@ -20,7 +20,6 @@
 #include "emu/fast/fast.h"
 
 #include <pthread.h>
-#include <stddef.h>
 
 enum {
   NO_SLOT = 0xff,
@@ -39,8 +38,7 @@ enum {
 typedef struct { uint32_t payload, meta; } FastWavelet;
 enum {
   STAMP_BITS = 24, STAMP_MASK = (1 << STAMP_BITS) - 1,
-  META_CONTROL = 1 << 29,
-  META_ADVANCE = 1 << 30,   /* in routers and output queues */
+  META_CONTROL = 1 << 29, META_ADVANCE = 1 << 30,   /* the second in routers and output queues */
   META_KEPT = META_ADVANCE, /* in input queues: a control wavelet that has ended an operation */
 };
 /* ---- a tile ----------------------------------------------------------------------------- */

@@ -97,7 +97,6 @@ STEP Visit start_visits(FastWorker *worker)
   FastEngine *e = worker->engine;
   Visit v = {
     .engine = e, .worker = worker,
-    .host_colors = e->base.program->host_out_colors,
     .turn = {.port = fast_port(), .program = e->base.program, .log = &worker->log,
              .trace = e->base.options.trace, .checks = e->base.options.checks,
              .prints = e->base.options.print != NULL},

@@ -93,7 +93,7 @@ static bool is_stream(const Visit *v, const FastPlain *p, const VecRun *run)
   return (enters || leaves) && p->width == 1 && !p->unbounded && !p->both_memory &&
          !t->set->swaps &&
          (!enters || (p->in_slot != NO_SLOT && t->data_queue[p->in_color] == p->input)) &&
-         (!leaves || (p->out_slot != NO_SLOT && !(v->host_colors >> run->dest.color & 1)));
+         (!leaves || (p->out_slot != NO_SLOT && !step_is_host_color(v, run->dest.color)));
 }
 
 static void make_stream(const Visit *v, FastPlain *p, const VecRun *run)
@@ -178,13 +178,14 @@ static HOT void plain_element(Visit *v, FastPlain *p, bool last)
   plain_write(v, p, plain_operate(v, p, a, b), last);
 }
 
-/* Computes a group that issues in `cycle` and waits `extra` cycles for a bank. */
-STEP HOT void plain_compute(Visit *v, Thread *th, unsigned elements, unsigned extra, uint64_t cycle)
+/* Computes a group that issues in `cycle`.  Returns the cycles that it waits for a bank. */
+STEP HOT unsigned plain_compute(Visit *v, Thread *th, unsigned elements, uint64_t cycle)
 {
   FastPlain *p = thread_plain(th);
   EngineStats *stats = &v->worker->log.stats;
   bool last = !p->unbounded && elements == p->remaining;
   bool in_memory = p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded;
+  unsigned extra = plain_conflict(v->engine, p);
   plain_element(v, p, last);
   for (unsigned left = elements; UNLIKELY(left > 1); left--)
     plain_element(v, p, false);
@@ -195,6 +196,7 @@ STEP HOT void plain_compute(Visit *v, Thread *th, unsigned elements, unsigned ex
   if (!p->unbounded)
     p->remaining -= elements;
   th->ready = cycle + 1 + extra + vec_rest(v->engine->timing, in_memory, p->remaining, elements);
+  return extra;
 }
 
 /* An operation with a fabric operand does one element per group, so that all groups after the first
@@ -214,7 +216,7 @@ STEP HOT void plain_group(Visit *v, unsigned thread)
           .payload = extra);
   if (p->input != NO_QUEUE)
     p->value[p->input_stream] = input_take(v, p->input).payload;
-  plain_compute(v, th, elements, extra, v->turn.cycle);
+  plain_compute(v, th, elements, v->turn.cycle);
   if (UNLIKELY(last_group))
     plain_finish(v, thread, extra);
 }

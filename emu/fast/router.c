@@ -423,7 +423,7 @@ static HOT void move_colors(Visit *v, RouterTurn *r)
 
 STEP bool step_is_host_color(const Visit *v, unsigned color)
 {
-  return v->host_colors >> color & 1;
+  return v->turn.program->host_out_colors >> color & 1;
 }
 
 static HOT void plan_ramp_queue(Visit *v, RouterTurn *r, unsigned queue)

@@ -29,7 +29,6 @@ typedef struct {
   FastWorker *worker;
   uint64_t hop_visible, ramp_visible;   /* of what moves now: in the next router, in a queue */
   uint64_t output_visible;      /* of what is put into an output queue now: for the router */
-  uint32_t host_colors;
   uint32_t row;
   /* of the word of the map of awake tiles */
   uint32_t first;               /* tile of its lowest bit */
@@ -99,8 +98,7 @@ STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, 
 STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last);
 STEP bool plain_start(const Visit *v, unsigned thread);
 STEP HOT unsigned plain_conflict(const FastEngine *e, const FastPlain *p);
-STEP HOT void plain_compute(Visit *v, Thread *th, unsigned elements, unsigned extra,
-                            uint64_t cycle);
+STEP HOT unsigned plain_compute(Visit *v, Thread *th, unsigned elements, uint64_t cycle);
 STEP HOT void plain_group(Visit *v, unsigned thread);
 
 /* ---- port.c -------------------------------------------------------------------------------- */
