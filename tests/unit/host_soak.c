@@ -17,7 +17,7 @@
 #include "emu/include/wse.h"
 #include "tests/host_programs.h"
 
-enum { SHORT_PROGRAMS = 30, SHORT_LAUNCHES = 150, WARM_UP_SHARE = 10, WORDS = 6,
+enum { SHORT_PROGRAMS = 30, SHORT_LAUNCHES = 3000, WARM_UP_SHARE = 10, WORDS = 6,
        THREADS = 3, THREAD_PROGRAMS = 8 };
 
 static char image[64];
@@ -124,19 +124,23 @@ static void print_memory(const char *what, unsigned n, Memory m)
          m.live_after, m.kb_before, m.kb_after);
 }
 
-static void programs_leave_nothing(void **state)
+/* Without a sanitizer the count is of the C library, which keeps some memory for itself. */
+static void check_growth(Memory m)
 {
-  (void)state;
-  Memory m = many_programs(SHORT_PROGRAMS);
   size_t kept = __sanitizer_get_current_allocated_bytes ? 0 : 1 << 16;
   assert_in_range(m.live_after, 0, m.live_before + kept);
 }
 
-static void launches_need_little(void **state)
+static void programs_leave_nothing(void **state)
 {
   (void)state;
-  Memory m = many_launches(SHORT_LAUNCHES);
-  assert_true(m.live_after - m.live_before < 1024 * SHORT_LAUNCHES / 2);
+  check_growth(many_programs(SHORT_PROGRAMS));
+}
+
+static void launches_leave_nothing(void **state)
+{
+  (void)state;
+  check_growth(many_launches(SHORT_LAUNCHES));
 }
 
 static void *programs_of_a_thread(void *argument)
@@ -174,7 +178,7 @@ static int measure(int argc, char **argv)
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(programs_leave_nothing), cmocka_unit_test(launches_need_little),
+    cmocka_unit_test(programs_leave_nothing), cmocka_unit_test(launches_leave_nothing),
     cmocka_unit_test(threads_do_not_meet),
   };
   strcpy(image, "/tmp/host_soak_XXXXXX.bin");
