@@ -421,11 +421,6 @@ static HOT void move_colors(Visit *v, RouterTurn *r)
 
 /* ---- the ramp and the host -------------------------------------------------------------- */
 
-STEP bool step_is_host_color(const Visit *v, unsigned color)
-{
-  return v->turn.program->host_out_colors >> color & 1;
-}
-
 static HOT void plan_ramp_queue(Visit *v, RouterTurn *r, unsigned queue)
 {
   const FastTile *t = v->tile;

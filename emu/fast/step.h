@@ -57,6 +57,7 @@ STEP inline FastPlain *thread_plain(const Thread *thread);
 STEP inline void plain_sync(Thread *thread);
 STEP inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned color);
 STEP inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsigned port);
+STEP inline bool step_is_host_color(const Visit *v, unsigned color);
 STEP inline unsigned fast_output_cycles(const Timing *timing);
 STEP inline void stream_served(FastTile *tile, const FastPlain *plain, bool enters, bool leaves);
 STEP RouterNow color_now(const FastTile *t, unsigned slot);
@@ -128,7 +129,6 @@ STEP RARE void settle_meeting(FastWorker *worker, const FastChore *meeting);
 STEP HOT bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, unsigned port);
 STEP HOT void wake_senders(Visit *v, const FastColor *c);
 STEP HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsigned port);
-STEP bool step_is_host_color(const Visit *v, unsigned color);
 STEP RARE void commit_register(Visit *v);
 STEP HOT bool visit_router(Visit *v);
 

@@ -102,6 +102,11 @@ STEP inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsi
   return (FastTile *)((char *)tile + engine->stride[port]);
 }
 
+STEP inline bool step_is_host_color(const Visit *v, unsigned color)
+{
+  return v->turn.program->host_out_colors >> color & 1;
+}
+
 /* From an element's group to the cycle in which the router can see its wavelet: never the same. */
 STEP inline unsigned fast_output_cycles(const Timing *timing)
 {
