@@ -140,6 +140,7 @@ TimingRowId timing_scalar_row(CostClass cost, bool taken)
   case COST_IDIV: return TIMING_idiv;
   case COST_FP: return TIMING_fp;
   case COST_FDIV: return TIMING_fdiv;
+  case COST_FCONV: return TIMING_fconv;
   case COST_LOAD: return TIMING_load;
   case COST_STORE: return TIMING_store;
   case COST_JUMP: return TIMING_jump;

@@ -428,7 +428,8 @@ static ScalarResult exec_any(Exec *e)
   switch (insn_info[e->insn->op].cost) {
   case COST_JUMP: case COST_BRANCH: case COST_CALL: case COST_RETURN: return exec_other(e);
   case COST_LOAD: case COST_STORE: return exec_memory(e);
-  case COST_FP: case COST_FDIV: return e->regs->traps ? exec_trapping(e) : exec_float(e);
+  case COST_FP: case COST_FDIV: case COST_FCONV:
+    return e->regs->traps ? exec_trapping(e) : exec_float(e);
   case COST_ALU16: case COST_ALU32: case COST_MUL32: case COST_IDIV: case COST_ENDTASK:
   case COST_DSR_LOAD:
   case COST_DSR_UPDATE: case COST_VECTOR: case COST_CONFIG: case COST_RANDOM: case COST_COUNT:
@@ -536,7 +537,7 @@ ScalarCode scalar_code(const Insn *insn, Bounds object, const Timing *timing)
     .stores = stored_bytes(insn->op), .object = object,
     .bytes = object.end ? checked_bytes(insn->op) : 0,
     .careful = insn->a == STACK_POINTER || cost == COST_CALL || cost == COST_RETURN ||
-               cost == COST_FP || cost == COST_FDIV,
+               cost == COST_FP || cost == COST_FDIV || cost == COST_FCONV,
   };
 }
 

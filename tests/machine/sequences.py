@@ -16,7 +16,8 @@ FLOATS = (0, 0x8000, 0, 0x8000, 0x3f80, 0xbf80, 0x4000, 0x0001, 0x8001, 0x007f, 
           0x4b00, 0x4f00, 0xcf00, 0x477f, 0xc700, 0x5900, 0x7dff, 0x7e01, 0x3800)
 POOR = (0, 0x8000, 0, 0x8000, 0, 0x3f80, 0x3c00)
 ARITHMETIC = [i for i in isa.INSTRUCTIONS.values() if i.format in ("RR", "RRR", "RRI") and
-              i.cost in ("ALU16", "ALU32", "IDIV", "FP", "FDIV")]
+              i.cost in ("ALU16", "ALU32", "MUL32", "IDIV", "FP", "FDIV",
+                         "FCONV")]
 ACCESSES = [i for i in isa.INSTRUCTIONS.values() if i.format in ("LD", "LDA", "ST", "STA")]
 BRANCHES = [i for i in isa.INSTRUCTIONS.values() if i.format in ("RJ", "RRJ", "RIJ")]
 VECTORS = [op for op in isa.VECTOR.values() if op.name != "dfilt"]     # dfilt reads a queue

@@ -45,6 +45,7 @@ static uint64_t scalar(Asm *a, unsigned op)
   case OP_fdivs:
     insn = in_rrr((Opcode)op, 4, 8, 10);
     break;
+  case OP_s2l: insn = (Insn){.op = OP_s2l, .a = 4, .b = 8}; break;
   case OP_ld16: case OP_st16: insn = in_rri((Opcode)op, 4, 1, 0); break;
   case OP_jmp: insn = in_i(OP_jmp, ASM_CODE); break;
   case OP_bnz: insn = in_ri(OP_bnz, 8, ASM_CODE); break;
@@ -245,11 +246,12 @@ static const Row rows[] = {
   {"dsr_update", dsr, UPDATE, 1, 1, true},
   {"groups_per_rest", vector, ISSUE_TO_ISSUE, 9, 0, true},
   {"alu16", scalar, OP_add, 1, 1, true},
-  {"alu32", scalar, OP_add32, 2, 1, false},
-  {"mul32", scalar, OP_mul32, 8, 1, false},
+  {"alu32", scalar, OP_add32, 3, 1, false},
+  {"mul32", scalar, OP_mul32, 7, 1, false},
   {"idiv", scalar, OP_divs32, 60, 1, false},
   {"fp", scalar, OP_fadds, 1, 1, true},
   {"fdiv", scalar, OP_fdivs, 50, 1, false},
+  {"fconv", scalar, OP_s2l, 24, 1, false},
   {"load", scalar, OP_ld16, 1, 1, true},
   {"store", scalar, OP_st16, 1, 1, true},
   {"jump", scalar, OP_jmp, 7, 1, false},
