@@ -148,18 +148,22 @@ def cg_wanted(iterations):
     return zeta
 
 
-def run_cg(folder, tiles, iterations, arch="wse2"):
-    """The relative error of zeta and the cycles of the slowest tile."""
-    image = folder / "cg.bin"
-    harness.compile("samples/npb/cg/layout.csl", image, f"--arch={arch}",
+def run_solver(folder, kernel, result, wanted, tiles, iterations, arch):
+    """The relative error of the last of a kernel's results, and the cycles of the slowest tile."""
+    image = folder / f"{kernel}.bin"
+    harness.compile(f"samples/npb/{kernel}/layout.csl", image, f"--arch={arch}",
                     params={"tiles": tiles, "iterations": iterations})
-    names = ("zeta", "stamps")
+    names = (result, "stamps")
     harness.emu(image, "--threads=2", *(f"--d2h={name}={folder / name}.npy" for name in names),
                 timeout=1800)
-    zeta, stamps = (harness.load_npy(folder / f"{name}.npy").reshape(tiles, -1) for name in names)
-    assert (zeta == zeta[0]).all()                     # every tile has the result
-    wanted = cg_wanted(iterations)
-    return abs(float(zeta[0, -1]) - wanted) / wanted, max(map(cycles_between, stamps))
+    found, stamps = (harness.load_npy(folder / f"{name}.npy").reshape(tiles, -1) for name in names)
+    assert (found == found[0]).all()                   # every tile has the result
+    return abs(float(found[0, -1]) - wanted) / wanted, max(map(cycles_between, stamps))
+
+
+def run_cg(folder, tiles, iterations, arch="wse2"):
+    """run_solver for the eigenvalue zeta."""
+    return run_solver(folder, "cg", "zeta", cg_wanted(iterations), tiles, iterations, arch)
 
 
 def sums_around(u, weights):
@@ -208,14 +212,5 @@ def mg_wanted(iterations):
 
 
 def run_mg(folder, tiles, iterations, arch="wse2"):
-    """The relative error of the norm and the cycles of the slowest tile."""
-    image = folder / "mg.bin"
-    harness.compile("samples/npb/mg/layout.csl", image, f"--arch={arch}",
-                    params={"tiles": tiles, "iterations": iterations})
-    names = ("norms", "stamps")
-    harness.emu(image, "--threads=2", *(f"--d2h={name}={folder / name}.npy" for name in names),
-                timeout=1800)
-    norms, stamps = (harness.load_npy(folder / f"{name}.npy").reshape(tiles, -1) for name in names)
-    assert (norms == norms[0]).all()                   # every tile has the result
-    wanted = mg_wanted(iterations)
-    return abs(float(norms[0, -1]) - wanted) / wanted, max(map(cycles_between, stamps))
+    """run_solver for the norm of the residual."""
+    return run_solver(folder, "mg", "norms", mg_wanted(iterations), tiles, iterations, arch)

@@ -1,27 +1,14 @@
 /* cslc: the compiler's command. */
 #include "frontend/driver/driver.h"
 
-#include <gmp.h>
 #include <jansson.h>
 #include <stb_ds.h>
 #include <stdlib.h>
 
-static void *gmp_realloc(void *old, size_t old_size, size_t size)
-{
-  (void)old_size;
-  return base_realloc(old, size);
-}
-
-static void gmp_free(void *old, size_t size)
-{
-  (void)size;
-  free(old);
-}
-
 /* Libraries, too, end the process with a message when there is no memory. */
 static void check_memory(void)
 {
-  mp_set_memory_functions(base_malloc, gmp_realloc, gmp_free);
+  pool_check_memory();
   json_set_alloc_funcs(base_malloc, free);
 }
 

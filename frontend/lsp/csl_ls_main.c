@@ -1,26 +1,13 @@
 /* csl-ls: the language server's command. */
 #include "frontend/lsp/lsp.h"
 
-#include <gmp.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static void *gmp_realloc(void *old, size_t old_size, size_t size)
-{
-  (void)old_size;
-  return base_realloc(old, size);
-}
-
-static void gmp_free(void *old, size_t size)
-{
-  (void)size;
-  free(old);
-}
 
 int main(int argc, char **argv)
 {
   enum { EXIT_USAGE = 2 };
-  mp_set_memory_functions(base_malloc, gmp_realloc, gmp_free);
+  pool_check_memory();
   json_set_alloc_funcs(base_malloc, free);
   if (argc == 2 && strcmp(argv[1], "--version") == 0) {
     printf("csl-ls %s\n", WSE_VERSION);

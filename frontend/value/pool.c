@@ -547,6 +547,23 @@ static void add_known_int(Pool *pool, uint32_t raw, bool is_signed, uint16_t bit
     ICE("predeclared ids are out of step");
 }
 
+static void *gmp_realloc(void *old, size_t old_size, size_t size)
+{
+  (void)old_size;
+  return base_realloc(old, size);
+}
+
+static void gmp_free(void *old, size_t size)
+{
+  (void)size;
+  free(old);
+}
+
+void pool_check_memory(void)
+{
+  mp_set_memory_functions(base_malloc, gmp_realloc, gmp_free);
+}
+
 Pool *pool_create(Arena *arena, StrTable *names)
 {
   Pool *pool = arena_new(arena, Pool);

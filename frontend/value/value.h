@@ -130,6 +130,9 @@ typedef struct {
 typedef enum { PTR_GLOBAL, PTR_CELL, PTR_INTEGER } PtrBase;
 
 typedef struct Pool Pool;
+/* From now on, the library of wide numbers ends the process with a message when there is no
+ * memory. */
+void pool_check_memory(void);
 Pool *pool_create(Arena *arena, StrTable *names);
 void pool_destroy(Pool *pool);       /* its tables; the rest is the arena's */
 StrTable *pool_names(const Pool *pool);
