@@ -215,6 +215,37 @@ def test_a_script_hears_signals(program, tmp_path, number, code, name):
     assert (tmp_path / "t.txt").read_text().endswith("the run has not come to its end\n")
 
 
+OVERWRITTEN = """
+var bound: u16 = 5;
+export var block = @zeros([4]u16);
+export var x: u16 = 0;
+task go() void {
+  for (@range(u16, bound)) |i| { block[i] = 0; }
+  while (x < 1) { x *= 2; }
+}
+comptime { @bind_local_task(go, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }
+"""
+
+
+@pytest.mark.parametrize("number,code", [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 143)])
+def test_a_signal_shows_the_warnings(endless, tmp_path, number, code):
+    """What the run has found so far may be why it does not end."""
+    (tmp_path / "pe.csl").write_text(OVERWRITTEN)
+    (tmp_path / "layout.csl").write_text((endless / "layout.csl").read_text())
+    harness.compile(tmp_path / "layout.csl", tmp_path / "out")
+    (tmp_path / "run.py").write_text(textwrap.dedent("""
+        from pathlib import Path
+        from cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime
+        runner = SdkRuntime("out", memcpy_required=False)
+        runner.load()
+        Path("ready").write_text("")
+        runner.run()
+    """))
+    got, out, err = interrupted([harness.tool("cs_python"), "run.py"], number, tmp_path,
+                                {"WSE_ARGS": NEVER})
+    assert got == code and "OUT_OF_BOUNDS" in err and "pe.csl:6" in err, (got, out, err)
+
+
 def test_a_handler_of_the_script_decides(program, tmp_path):
     """One that raises nothing leaves the run alone; one that does ends it."""
     (tmp_path / "out").symlink_to(program / "out")

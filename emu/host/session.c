@@ -180,16 +180,6 @@ WseStatus session_run(HostSession *s, uint64_t cycles)
   return session_stuck(s, &(IdleQuestion){.host = s->image->memcpy || s->more_launches}, NULL);
 }
 
-static void warn_hazards(HostSession *s)
-{
-  Fault *faults = session_faults(s, CHECK_WARN, s->hazards_told);
-  if (s->options.warnings)
-    faults_print(s->program, s->engine, faults, arrlenu(faults), "warning, not an ",
-                 s->options.warnings);
-  s->ops->faults(s->engine, &s->hazards_told);
-  arrfree(faults);
-}
-
 /* Control wavelets that started no task, the last of each tile: a run that ends well may have lost
  * its work with them.  --check=tasks finds each when it comes. */
 static void warn_untaken(HostSession *s)
@@ -233,7 +223,7 @@ WseStatus session_finish(HostSession *s)
   else if (status == WSE_OK)
     status = session_stuck(s, &(IdleQuestion){.host = s->image->memcpy}, NULL);
   if (s->engine) {
-    warn_hazards(s);
+    session_warn_hazards(s);
     if (status == WSE_OK)
       warn_untaken(s);
     session_flush(s);

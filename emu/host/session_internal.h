@@ -73,6 +73,10 @@ enum { SESSION_PATIENCE_CYCLES = 1 << 20 };
 
 /* Makes the text, from malloc, the session's error. */
 WseStatus session_fail(HostSession *session, WseStatus status, char *text);
+/* The findings of a level from the `from`-th on: stb_ds. */
+Fault *session_faults(const HostSession *session, CheckLevel level, size_t from);
+/* Warns of the findings that no warning has named yet. */
+void session_warn_hazards(HostSession *session);
 /* Every later operation gets the current error. */
 WseStatus session_end(HostSession *session);
 /* What was printed and traced so far is there to be read. */
@@ -88,8 +92,6 @@ WseStatus session_step(HostSession *session, uint64_t limit, bool *quiet);
 /* On a quiet fabric: WSE_DEADLOCK with a report if something is stuck; warns otherwise.  `why`
  * continues "nothing can happen any more" (NULL: the program waits). */
 WseStatus session_stuck(HostSession *session, const IdleQuestion *question, const char *why);
-/* The findings of a level from the `from`-th on: stb_ds. */
-Fault *session_faults(const HostSession *session, CheckLevel level, size_t from);
 
 /* ---- observers.c */
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <stb_ds.h>
+
 enum { NAMES_IN_NOTE = 12 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -52,8 +54,31 @@ void session_end_trace(HostSession *s)
   s->options.trace_out = NULL;
 }
 
+Fault *session_faults(const HostSession *s, CheckLevel level, size_t from)
+{
+  size_t count;
+  Fault *list = NULL;
+  const Fault *faults = s->ops->faults(s->engine, &count);
+  for (size_t i = from; i < count; i++)
+    if (fault_level(faults[i].kind, s->options.check, s->options.checks) == level)
+      arrput(list, faults[i]);
+  return list;
+}
+
+void session_warn_hazards(HostSession *s)
+{
+  Fault *faults = session_faults(s, CHECK_WARN, s->hazards_told);
+  if (s->options.warnings)
+    faults_print(s->program, s->engine, faults, arrlenu(faults), "warning, not an ",
+                 s->options.warnings);
+  s->ops->faults(s->engine, &s->hazards_told);
+  arrfree(faults);
+}
+
+/* What a warning names may be why the program has not ended well, so the warnings come first. */
 WseStatus session_end(HostSession *s)
 {
+  session_warn_hazards(s);
   session_flush(s);
   s->ended = true;
   s->final_error = s->error;

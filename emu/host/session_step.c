@@ -60,17 +60,6 @@ static void account_cycles(HostSession *s)
 
 /* ---- ends of a run --------------------------------------------------------------------------- */
 
-Fault *session_faults(const HostSession *s, CheckLevel level, size_t from)
-{
-  size_t count;
-  Fault *list = NULL;
-  const Fault *faults = s->ops->faults(s->engine, &count);
-  for (size_t i = from; i < count; i++)
-    if (fault_level(faults[i].kind, s->options.check, s->options.checks) == level)
-      arrput(list, faults[i]);
-  return list;
-}
-
 static WseStatus fault_error(HostSession *s)
 {
   Fault *faults = session_faults(s, CHECK_ERROR, 0);

@@ -505,12 +505,18 @@ class SdkRuntime:
             level, frame = level + 1, frame.f_back
         warnings.warn(message, RuntimeWarning, level)
 
+    def _warn_of_program(self):
+        told = self._library.wse_warnings(self._handle)
+        if told:
+            self._warn(told.decode(errors="replace").rstrip("\n"))
+
     def _heard(self, function, *args):
         """A call of the library that may run the program.  An exception of a signal's handler ends
         the run: what the tiles hold can be looked at, and stop() has nothing to do."""
         try:
             return self._caller.call(function, *args)
         except BaseException:
+            self._warn_of_program()
             cycle = self._library.wse_cycle(self._handle)
             self._ended = DeviceError(f"error: the run was interrupted at cycle {cycle}",
                                       wse_lib.INTERRUPTED, cycle, -1, -1)
@@ -526,9 +532,7 @@ class SdkRuntime:
         return error.message.decode(errors="replace").rstrip("\n")
 
     def _check(self, status):
-        told = self._library.wse_warnings(self._handle)
-        if told:
-            self._warn(told.decode(errors="replace").rstrip("\n"))
+        self._warn_of_program()
         if status == wse_lib.OK:
             return
         message = self._message()
