@@ -381,3 +381,59 @@ def test_the_best_root_of_an_allreduce_is_better_than_an_end(tmp_path):
 ])
 def test_mistakes_are_told(tmp_path, text, program):
     assert text in compiled(tmp_path, expect=1, **program)
+
+TWO_REDUCTIONS = """
+param tiles: u16;
+param first_dsr: u16;
+const lines = @import_module("<collectives/layout>");
+const a = [2]color{ @get_color(0), @get_color(1) };
+const b = [2]color{ @get_color(2), @get_color(3) };
+layout {
+  const to_first = lines.reduce_plan(tiles, 0, lines.pattern.chain, 10, 0);
+  const to_last = lines.reduce_plan(tiles, tiles - 1, lines.pattern.tree, 10, 0);
+  @set_rectangle(tiles, 1);
+  for (@range(u16, tiles)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{
+      .first_dsr = first_dsr, .role_a = lines.reduce_tile(x, 0, to_first, x, WEST, EAST, a),
+      .role_b = lines.reduce_tile(x, 0, to_last, x, WEST, EAST, b) });
+  }
+  @export_name("ones", [*]f32, true);
+  @export_name("twos", [*]f32, true);
+  @export_name("main", fn()void);
+}
+"""
+TWO_REDUCTIONS_TILE = """
+param first_dsr: u16;
+param role_a: comptime_struct;
+param role_b: comptime_struct;
+const a = @import_module("<collectives/reduce>", .{ .role = role_a });
+const b = @import_module("<collectives/reduce>", .{
+  .role = role_b, .input_queues = [2]u16{ 4, 5 }, .output_queues = [2]u16{ 4, 5 },
+  .dsrs = first_dsr });
+var ones = @constants([10]f32, 1.0);
+var twos = @constants([10]f32, 2.0);
+var ones_ptr: [*]f32 = &ones;
+var twos_ptr: [*]f32 = &twos;
+fn main() void {
+  a.run(10, ones_ptr);
+  b.run(10, twos_ptr);
+}
+comptime {
+  @export_symbol(ones_ptr, "ones");
+  @export_symbol(twos_ptr, "twos");
+  @export_symbol(main);
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_two_imports_take_registers_of_their_own(tmp_path, arch):
+    """Each import loads its DSRs before the start; with the same ones that is an error."""
+    (tmp_path / "layout.csl").write_text(TWO_REDUCTIONS)
+    (tmp_path / "pe.csl").write_text(TWO_REDUCTIONS_TILE)
+    args = (tmp_path / "layout.csl", "-o", tmp_path / "p.bin", f"--arch={arch}")
+    err = harness.cslc(*args, "--params=tiles:4,first_dsr:1", expect=1).err
+    assert "[dsr_loaded_twice]" in err and "imported here loads it again" in err
+    harness.cslc(*args, "--params=tiles:4,first_dsr:4")
+    out = harness.emu(tmp_path / "p.bin", "--launch=main", "--print=ones", "--print=twos").out
+    assert "ones@0,0:" + 10 * " 4" in out and "twos@3,0:" + 10 * " 8" in out
