@@ -21,6 +21,12 @@ MG_NORM = 0.5307707005734e-4
 MG_ITERATIONS = 4
 MG_SIDE = 32
 
+# FT, class S: the checksum of each iteration.
+FT_SUMS = (554.6087004964 + 484.5363331978j, 554.6385409190 + 486.5304269511j,
+           554.6148406171 + 488.3910722337j, 554.5423607415 + 490.1273169046j,
+           554.4255039624 + 491.7475857993j, 554.2683411903 + 493.2597244941j)
+FT_CLASS_S = 6
+
 IS_KEYS, IS_MOST = 1 << 16, 1 << 11
 IS_TESTED = (48427, 17148, 23627, 62548, 4431)      # places of the tested keys, class S
 IS_RANKS = (0, 18, 346, 64917, 65463)               # their ranks before the first iteration
@@ -214,3 +220,37 @@ def mg_wanted(iterations):
 def run_mg(folder, tiles, iterations, arch="wse2"):
     """run_solver for the norm of the residual."""
     return run_solver(folder, "mg", "norms", mg_wanted(iterations), tiles, iterations, arch)
+
+
+def ft_wanted(log_side, iterations):
+    """The sums by the specification for class S, and in f64 for a smaller cube."""
+    if log_side == FT_CLASS_S:
+        return FT_SUMS[:iterations]
+    side, x, numbers = 1 << log_side, 314159265, []
+    for _ in range(2 * side ** 3):
+        x = x * 5 ** 13 % (1 << 46)
+        numbers.append(x / (1 << 46))
+    cube = numpy.array(numbers).view(complex).reshape(side, side, side)
+    squares = numpy.fft.fftfreq(side, 1 / side) ** 2
+    decay = -4e-6 * math.pi ** 2 * (squares[:, None, None] + squares[:, None] + squares)
+    spectrum, i = numpy.fft.fftn(cube), numpy.arange(1, 1025)
+    return [numpy.fft.ifftn(spectrum * numpy.exp(decay * t))[5 * i % side, 3 * i % side,
+                                                             i % side].sum()
+            for t in range(1, iterations + 1)]
+
+
+def run_ft(folder, size, log_side, iterations, arch="wse2"):
+    """On (width, height) tiles: the largest relative error of a checksum's part, and the cycles of
+    the slowest tile."""
+    image = folder / "ft.bin"
+    harness.compile("samples/npb/ft/layout.csl", image, f"--arch={arch}",
+                    params={"width": size[0], "height": size[1], "log_side": log_side,
+                            "iterations": iterations})
+    names = ("checksums", "stamps")
+    harness.emu(image, "--threads=2", *(f"--d2h={name}={folder / name}.npy" for name in names),
+                timeout=1800)
+    sums, stamps = (harness.load_npy(folder / f"{name}.npy").reshape(size[0] * size[1], -1)
+                    for name in names)
+    found = sums[0].astype(float).reshape(iterations, 2, 2).sum(axis=2)
+    wanted = numpy.array([(z.real, z.imag) for z in ft_wanted(log_side, iterations)])
+    return float(abs(found / wanted - 1).max()), max(map(cycles_between, stamps))

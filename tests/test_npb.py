@@ -26,3 +26,10 @@ def test_multigrid(tmp_path, tiles, arch):
     for iterations in (1, npb_run.MG_ITERATIONS):
         error, _ = npb_run.run_mg(tmp_path, tiles, iterations, arch)
         assert error <= 1e-5
+
+
+@pytest.mark.parametrize("size, log_side, arch", [((4, 4), 4, "wse3"), ((8, 2), 4, "wse2"),
+                                                  ((1, 8), 4, "wse2"), ((8, 8), 5, "wse2")])
+def test_fourier_transform(tmp_path, size, log_side, arch):
+    error, _ = npb_run.run_ft(tmp_path, size, log_side, 2, arch)
+    assert error <= 1e-6

@@ -2,7 +2,8 @@
 """NAS parallel benchmarks, class S.  IS on 16, 32 and 64 tiles: ten iterations whose results are
 those of the benchmark's specification, and fewer cycles on more tiles up to 32.  EP on 64 tiles:
 sums to 6 digits and counts to 1 in 100,000.  CG on 32 and 64 tiles: 15 iterations, zeta to 6
-digits.  MG on 16 and 32 tiles: the norm to 5 digits.  12 minutes.
+digits.  MG on 16 and 32 tiles: the norm to 5 digits.  FT on 16 x 16 and 32 x 16 tiles: six
+checksums to 6 digits.  13 minutes.
 """
 from claims import Claims
 import npb_run
@@ -12,6 +13,7 @@ TILES = (16, 32, 64)
 EP_TILES = 64
 CG_TILES = (32, 64)
 MG_TILES = (16, 32)
+FT_TILES = ((16, 16), (32, 16))
 
 
 def main():
@@ -39,6 +41,14 @@ def main():
         claims.at_most(f"MG, class S, {tiles} tiles, {cycles[tiles]} cycles: relative error of the "
                        "norm", error, 1e-5)
     claims.at_most("MG on 32 tiles: cycles against those on 16", cycles[32] / cycles[16], 1.0)
+    cycles = {}
+    for size in FT_TILES:
+        error, cycles[size] = npb_run.run_ft(claims.scratch, size, npb_run.FT_CLASS_S,
+                                             len(npb_run.FT_SUMS))
+        claims.at_most(f"FT, class S, {size[0]} x {size[1]} tiles, {cycles[size]} cycles: relative "
+                       "error of a checksum", error, 1e-6)
+    claims.at_most("FT on 512 tiles: cycles against those on 256",
+                   cycles[32, 16] / cycles[16, 16], 1.0)
     claims.finish()
 
 
