@@ -557,6 +557,22 @@ static bool coerce_scalars(Sema *s, DsdOp *op)
   return ok;
 }
 
+/* The settings of an operation without a fabric DSD are those of its DSRs. */
+static void note_dsr_operation(Sema *s, const DsdOp *op, uint8_t wanted)
+{
+  const OpOperand *order[] = {&op->dest, &op->src0, &op->src1};
+  DsrOperation noted = {.wanted = wanted, .name = op->name, .span = op->at};
+  for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
+    if (is_fabric(order[i]))
+      return;
+    if (order[i]->kind != IRV_DSR)
+      continue;
+    noted.files[noted.n_dsrs] = order[i]->file;
+    noted.numbers[noted.n_dsrs++] = (uint8_t)order[i]->number;
+  }
+  setup_note_dsr_operation(s, noted);
+}
+
 /* The completion action stands in the first fabric operand (destination, source 0, source 1), the
  * on-control action in the first fabric source: where the machine looks for them. */
 static bool apply_settings(Sema *s, DsdOp *op)
@@ -664,6 +680,8 @@ static Operand filter_op(Sema *s, const NodeBuiltinCall *call, DsdOp *op)
     op_error(s, &op->src1, op->name, "it takes neither .index nor .on_control");
     return operand_poison();
   }
+  if (is_dsr)
+    note_dsr_operation(s, op, dsr_settings_of(&op->settings) | DSR_SETTING_ASYNC);
   return apply_settings(s, op) ? emit_op(s, op) : operand_poison();
 }
 
@@ -683,5 +701,6 @@ Operand builtin_dsd_op(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
     return operand_poison();
   if (!check_op(s, &op) || !coerce_scalars(s, &op) || !apply_settings(s, &op))
     return operand_poison();
+  note_dsr_operation(s, &op, dsr_settings_of(&op.settings));
   return emit_op(s, &op);
 }

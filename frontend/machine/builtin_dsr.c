@@ -179,6 +179,7 @@ static Operand load_dsr(Sema *s, DsrArg dsr, Operand dsd, DescKind kind, const N
   Operand loaded = op_settings_apply(s, &set, dsd, true, true);
   if (operand_is_poison(loaded))
     return loaded;
+  setup_note_dsr_load(s, dsr.file, dsr.number, dsr_settings_of(&set), at);
   if (s->now.where == WHERE_TOP) {
     PoolId value = sema_comptime_value(s, loaded, at);
     if (pool_eq(value, POOL(POISON)))

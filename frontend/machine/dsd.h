@@ -25,6 +25,8 @@ typedef struct {
   Span span;
 } OpSettings;
 OpSettings op_settings_read(Sema *s, const Node *n, bool is_load);
+/* Those of them that a load puts into a DSR: bits of DSR_SETTING_ASYNC and so on. */
+uint8_t dsr_settings_of(const OpSettings *set);
 /* A DSD with the settings in its descriptor. */
 Operand op_settings_apply(Sema *s, const OpSettings *set, Operand dsd, bool with_done,
                           bool with_on_control);

@@ -41,6 +41,22 @@ typedef struct {
   Span span;
   uint32_t module;         /* the instance whose code loads it */
 } DsrPreset;
+/* Settings that a load puts into a DSR beside the descriptor, as bits. */
+enum { DSR_SETTING_ASYNC = 1, DSR_SETTING_ACTIVATE = 2, DSR_SETTING_UNBLOCK = 4,
+       DSR_SETTING_ON_CONTROL = 8, DSR_SETTING_UT = 16 };
+typedef struct {
+  bool is_loaded;
+  uint8_t settings;        /* of all loads together */
+  Span span;               /* of the first */
+} DsrLoads;
+/* An operation that only DSRs can run in the background. */
+typedef struct {
+  uint8_t wanted, n_dsrs;
+  uint8_t numbers[DSR_FILE_COUNT];
+  DsrFile files[DSR_FILE_COUNT];
+  const char *name;
+  Span span;
+} DsrOperation;
 typedef struct {
   StrId name;
   bool is_func;
@@ -70,7 +86,9 @@ typedef struct MachineSetup {
   QueueSlot queues[2][MAX_QUEUES];       /* 0 input, 1 output */
   uint32_t implicit[2];                  /* colors without a named queue, one bit each */
   Span implicit_span[2][MAX_COLORS];
-  DsrPreset *dsrs;                       /* stb_ds arrays */
+  DsrLoads dsr_loads[DSR_FILE_COUNT][MAX_DSRS];
+  DsrOperation *dsr_operations;          /* stb_ds arrays */
+  DsrPreset *dsrs;
   ImageConfig *configs;
   ExportedSymbol *exports;
   Fifo *fifos;
@@ -104,6 +122,11 @@ void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span
 void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot given);
 /* The DSR holds the descriptor when the program starts. */
 void setup_preset_dsr(Sema *s, DsrFile file, uint8_t number, IrDesc desc, Span span);
+/* A load gives the DSR these settings; an operation wants them from its DSRs. The check warns of
+ * what no load gives; it comes when all of the program is known. */
+void setup_note_dsr_load(Sema *s, DsrFile file, uint8_t number, uint8_t given, Span span);
+void setup_note_dsr_operation(Sema *s, DsrOperation operation);
+void setup_check_dsr_operations(Sema *s);
 /* Can operations use it? */
 bool setup_queue_is_initialised(const Sema *s, bool is_output, unsigned queue);
 /* wse3: control tasks that got no table of their own take their entries of the common one. */

@@ -23,6 +23,7 @@ MachineSetup *setup_create(Arena *arena)
 
 void setup_destroy(MachineSetup *setup)
 {
+  arrfree(setup->dsr_operations);
   arrfree(setup->dsrs);
   arrfree(setup->configs);
   arrfree(setup->exports);
@@ -336,6 +337,7 @@ void setup_choose_queues(Sema *s)
   need_task_queues(s);
   check_activated(s);
   check_handler_task(s);
+  setup_check_dsr_operations(s);
   choose_queues(s, memcpy_colors);
   choose_queues(s, ~memcpy_colors);
   serve_colors_of_local_tasks(s);
