@@ -45,6 +45,27 @@ void exit_add(Sema *s, ExitList *list, Operand value, Span span)
   s->is_dead = true;
 }
 
+static bool all_meet_in(Sema *s, const ExitList *list, Operand in)
+{
+  for (uint32_t i = 0; i < list->n; i++)
+    if (!pool_eq(sema_peer_type(s, list->at[i].value, in), in.type))
+      return false;
+  return true;
+}
+
+/* The type of one of the values that all others can take: two of them may have no common type
+ * without a third, as u32 and i16 meet in i64.  Reports the exit that has none with those before
+ * it, whose type is `peer`. */
+static PoolId meeting_type(Sema *s, const ExitList *list, uint32_t exit, PoolId peer)
+{
+  for (uint32_t i = 0; i < list->n; i++)
+    if (all_meet_in(s, list, list->at[i].value))
+      return list->at[i].value.type;
+  diag_no_peer_type(s->diags, list->at[exit].span, peer, list->at[exit].value.type);
+  diag_other_branch(s->diags, list->at[0].span);
+  return POOL(POISON_TYPE);
+}
+
 /* The values' own common type; the context's where they have none that the machine can hold
  * (`x = if (c) 1 else 0`). */
 static PoolId join_type(Sema *s, const ExitList *list, PoolId want, Span span)
@@ -64,12 +85,8 @@ static PoolId join_type(Sema *s, const ExitList *list, PoolId want, Span span)
     PoolId type = sema_peer_type(s, peer, other);
     if (pool_is_none(type) && has_want)
       return want;
-    if (pool_is_none(type)) {
-      diag_no_peer_type(s->diags, list->at[i].span, peer.type,
-                        other.type);
-      diag_other_branch(s->diags, list->at[0].span);
-      return POOL(POISON_TYPE);
-    }
+    if (pool_is_none(type))
+      return meeting_type(s, list, i, peer.type);
     if (!pool_eq(type, peer.type))
       peer = pool_eq(type, other.type) ? other : operand_runtime(IR_NO_VALUE, type);
   }
