@@ -41,3 +41,41 @@ def test_changed_out_json_is_read_or_refused(tmp_path):
                        tmp_path / "out.json", 2, 1])
     read, refused = map(int, ran.out.split())
     assert read > 10 and refused > 10
+
+
+# In place of a target: the first run says that an input took too long, the next one ends; alone, the
+# input takes the processor time that it says.
+TARGET = """#!/usr/bin/python3
+import pathlib, sys, time
+file = pathlib.Path(sys.argv[-1])
+if file.is_file():
+    end = time.process_time() + float(file.read_text())
+    while time.process_time() < end:
+        pass
+    sys.exit(0)
+findings = pathlib.Path(next(a for a in sys.argv if a.startswith("-artifact_prefix=")).split("=")[1])
+print("stat::number_of_executed_units: 5")
+if (findings / "again").exists():
+    sys.exit(0)
+(findings / "again").write_text("")
+(findings / "timeout-1").write_text("%s")
+sys.exit(70)
+"""
+DRIVE = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import fuzzing
+fuzzing.BUILD, fuzzing.MOST_SECONDS = Path(sys.argv[2]), 1
+print(*fuzzing.run("it", 5, [])[:2])
+"""
+
+
+@pytest.mark.parametrize("seconds, said", [("0.01", "10 0"), ("30", "5 70")])
+def test_a_hang_is_judged_by_processor_time(tmp_path, seconds, said):
+    (tmp_path / "bin").mkdir()
+    target = tmp_path / "bin" / "fuzz-it"
+    target.write_text(TARGET % seconds)
+    target.chmod(0o755)
+    ran = harness.run(["/usr/bin/python3", "-c", DRIVE, harness.ROOT / "tests" / "claims", tmp_path])
+    assert ran.out.strip() == said

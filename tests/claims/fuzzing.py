@@ -9,8 +9,10 @@ import glob
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 BUILD = Path(__file__).resolve().parent.parent.parent / "build" / "fuzz"
@@ -18,6 +20,9 @@ os.environ.setdefault("WSE_BIN", str(BUILD / "bin"))   # a claim that fuzzes nee
 from claims import Claims, harness  # noqa: E402
 
 LEAST_COVERAGE = 80
+MOST_SECONDS = 20              # of processor time, for one input
+SLEEPS_SECONDS = 600           # after that an input waits for something
+TIMED_OUT = 70                 # libFuzzer's exit code
 
 
 def llvm(name):
@@ -35,23 +40,52 @@ def build(*targets):
         assert done.returncode == 0, done.stdout[-4000:]
 
 
+def fuzz(name, seconds, options, folders):
+    """(exit code, log) of libFuzzer, whose own limit is on wall time."""
+    corpus, findings = folders
+    log = BUILD / f"log-{name}.txt"
+    with open(log, "w", encoding="utf-8") as out:
+        code = subprocess.run(
+            [BUILD / "bin" / f"fuzz-{name}", f"-max_total_time={seconds}",
+             f"-timeout={MOST_SECONDS}", f"-timeout_exitcode={TIMED_OUT}",
+             f"-artifact_prefix={findings}/", "-print_final_stats=1", *options, corpus],
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=BUILD,
+            env={**os.environ, "LLVM_PROFILE_FILE": str(BUILD / f"{name}.profraw")},
+            check=False).returncode
+    return code, log.read_text(encoding="utf-8", errors="replace")
+
+
+def is_hang(name, file):
+    """Whether the target needs more than the limit of processor time for one input: a busy machine
+    or one that swaps makes any input slow."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS + 1))
+    done = subprocess.run([BUILD / "bin" / f"fuzz-{name}", f"-timeout={SLEEPS_SECONDS}", file],
+                          stdin=subprocess.DEVNULL, capture_output=True, cwd=BUILD,
+                          preexec_fn=limit, check=False)
+    return done.returncode != 0
+
+
 def run(name, seconds, options, seeds=()):
-    """(executions, exit code, log) of one run."""
+    """(executions, exit code, log) of a run, which goes on behind inputs that were only slow."""
     corpus, findings = BUILD / f"corpus-{name}", BUILD / f"findings-{name}"
     for folder in (corpus, findings):
         folder.mkdir(exist_ok=True)
     for number, seed in enumerate(seeds):
         (corpus / f"seed-{number}").write_bytes(seed)
-    log = BUILD / f"log-{name}.txt"
-    with open(log, "w", encoding="utf-8") as out:
-        code = subprocess.run(
-            [BUILD / "bin" / f"fuzz-{name}", f"-max_total_time={seconds}", "-timeout=20",
-             f"-artifact_prefix={findings}/", "-print_final_stats=1", *options, corpus],
-            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=BUILD,
-            env={**os.environ, "LLVM_PROFILE_FILE": str(BUILD / f"{name}.profraw")}).returncode
-    text = log.read_text(encoding="utf-8", errors="replace")
-    executions = re.search(r"number_of_executed_units: (\d+)", text)
-    return int(executions.group(1)) if executions else 0, code, text
+    end, total = time.monotonic() + seconds, 0
+    while True:
+        before = set(findings.glob("timeout-*"))
+        code, text = fuzz(name, max(1, round(end - time.monotonic())), options, (corpus, findings))
+        executions = re.search(r"number_of_executed_units: (\d+)", text)
+        total += int(executions.group(1)) if executions else 0
+        slow = set(findings.glob("timeout-*")) - before
+        if code != TIMED_OUT or not slow or any(is_hang(name, file) for file in slow):
+            return total, code, text
+        for file in slow:
+            file.unlink()
+        if time.monotonic() >= end:
+            return total, 0, text
 
 
 def line_coverage(name, sources):
