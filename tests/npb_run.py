@@ -6,6 +6,7 @@ import math
 import numpy
 
 import harness
+import npb_lu
 
 # EP, class S: the sums of both numbers and the pairs of each annulus.
 EP_SUMS = (-3.247834652034740e3, -6.958407078382297e3)
@@ -26,6 +27,14 @@ FT_SUMS = (554.6087004964 + 484.5363331978j, 554.6385409190 + 486.5304269511j,
            554.6148406171 + 488.3910722337j, 554.5423607415 + 490.1273169046j,
            554.4255039624 + 491.7475857993j, 554.2683411903 + 493.2597244941j)
 FT_CLASS_S = 6
+
+# LU, class S: norms of the residual and of the error, by number, and the integral.
+LU_RESIDUALS = (1.6196343210976702e-2, 2.1976745164821318e-3, 1.5179927653399185e-3,
+                1.5029584435994323e-3, 3.4264073155896461e-2)
+LU_ERRORS = (6.4223319957960924e-4, 8.4144342047347926e-5, 5.8588269616485186e-5,
+             5.8474222595157350e-5, 1.3103347914111294e-3)
+LU_INTEGRAL = 7.8418928865937083
+LU_ITERATIONS = 50
 
 IS_KEYS, IS_MOST = 1 << 16, 1 << 11
 IS_TESTED = (48427, 17148, 23627, 62548, 4431)      # places of the tested keys, class S
@@ -254,3 +263,22 @@ def run_ft(folder, size, log_side, iterations, arch="wse2"):
     found = sums[0].astype(float).reshape(iterations, 2, 2).sum(axis=2)
     wanted = numpy.array([(z.real, z.imag) for z in ft_wanted(log_side, iterations)])
     return float(abs(found / wanted - 1).max()), max(map(cycles_between, stamps))
+
+
+def run_lu(folder, size, iterations, arch="wse2"):
+    """On (width, height) tiles: the largest relative errors of a residual's, of an error's norm
+    and of the integral, and the cycles of the slowest tile.  Wanted is what the specification says
+    after all iterations, and what npb_lu finds in f64 after fewer."""
+    wanted = ((LU_RESIDUALS, LU_ERRORS, LU_INTEGRAL) if iterations == LU_ITERATIONS else
+              npb_lu.solve(iterations))
+    image = folder / "lu.bin"
+    harness.compile("samples/npb/lu/layout.csl", image, f"--arch={arch}",
+                    params={"width": size[0], "height": size[1], "iterations": iterations})
+    names = ("residuals", "errors", "integral", "stamps")
+    harness.emu(image, "--threads=2", *(f"--d2h={name}={folder / name}.npy" for name in names),
+                timeout=1800)
+    *found, stamps = (harness.load_npy(folder / f"{name}.npy").reshape(size[0] * size[1], -1)
+                      for name in names)
+    off = [float(abs(values[0].astype(float) / numpy.array(want) - 1).max())
+           for values, want in zip(found, wanted)]
+    return off, max(map(cycles_between, stamps))

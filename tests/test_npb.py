@@ -1,4 +1,5 @@
 """samples/npb: the kernels against the values of the benchmarks' specification."""
+import npb_lu
 import npb_run
 import pytest
 
@@ -33,3 +34,16 @@ def test_multigrid(tmp_path, tiles, arch):
 def test_fourier_transform(tmp_path, size, log_side, arch):
     error, _ = npb_run.run_ft(tmp_path, size, log_side, 2, arch)
     assert error <= 1e-6
+
+
+@pytest.mark.parametrize("size, arch", [((5, 5), "wse3"), ((10, 5), "wse2"), ((2, 10), "wse2")])
+def test_flow_in_a_cube(tmp_path, size, arch):
+    off, _ = npb_run.run_lu(tmp_path, size, 2, arch)
+    assert max(off) <= 1e-6
+
+
+def test_numpy_has_the_results_of_the_specification():
+    """What the flow in a cube is compared with after few iterations."""
+    for found, want in zip(npb_lu.solve(npb_run.LU_ITERATIONS),
+                           (npb_run.LU_RESIDUALS, npb_run.LU_ERRORS, npb_run.LU_INTEGRAL)):
+        assert found == pytest.approx(want, rel=1e-9)

@@ -3,7 +3,8 @@
 those of the benchmark's specification, and fewer cycles on more tiles up to 32.  EP on 64 tiles:
 sums to 6 digits and counts to 1 in 100,000.  CG on 32 and 64 tiles: 15 iterations, zeta to 6
 digits.  MG on 16 and 32 tiles: the norm to 5 digits.  FT on 16 x 16 and 32 x 16 tiles: six
-checksums to 6 digits.  13 minutes.
+checksums to 6 digits.  LU on 4, 10, 25 and 50 tiles: norms of the residual to 3 digits, of the
+error to 4, the integral to 6.  16 minutes.
 """
 from claims import Claims
 import npb_run
@@ -14,6 +15,8 @@ EP_TILES = 64
 CG_TILES = (32, 64)
 MG_TILES = (16, 32)
 FT_TILES = ((16, 16), (32, 16))
+LU_TILES = ((2, 2), (5, 2), (5, 5), (10, 5))
+LU_BOUNDS = {"residual's norm": 2e-4, "error's norm": 1e-4, "integral": 1e-6}
 
 
 def main():
@@ -49,6 +52,14 @@ def main():
                        "error of a checksum", error, 1e-6)
     claims.at_most("FT on 512 tiles: cycles against those on 256",
                    cycles[32, 16] / cycles[16, 16], 1.0)
+    cycles = []
+    for size in LU_TILES:
+        off, took = npb_run.run_lu(claims.scratch, size, npb_run.LU_ITERATIONS)
+        cycles.append(took)
+        for (name, bound), value in zip(LU_BOUNDS.items(), off):
+            claims.at_most(f"LU, class S, {size[0]} x {size[1]} tiles, {took} cycles: relative "
+                           f"error of the {name}", value, bound)
+    claims.equals("LU: cycles fall with more tiles", cycles == sorted(cycles, reverse=True), True)
     claims.finish()
 
 
