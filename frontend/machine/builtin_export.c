@@ -321,8 +321,8 @@ static Operand symbol_by_number(Sema *s, const NodeBuiltinCall *call, const Node
       value = it;
       continue;
     }
-    IrValue is_it = ir_binary(&s->b, IR_eq, IRT_BOOL, sema_ir(s, o),
-                              ir_const(&s->b, IRT_I16, export_number(s, e)));
+    IrValue own = ir_const(&s->b, IRT_I16, export_number(s, e));
+    IrValue is_it = ir_binary(&s->b, IR_eq, IRT_BOOL, sema_ir(s, o), own);
     value = ir_select(&s->b, ir, is_it, it, value);
   }
   if (!ir_value_is_none(value))

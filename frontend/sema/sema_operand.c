@@ -393,9 +393,10 @@ void place_init(Sema *s, Operand place, Operand value)
   if (kind == PK_RANGE_TYPE) {
     PoolId element = pool_key(s->pool, place.type).u.array.element;
     uint32_t each = type_bytes(s->pool, element);
-    for (unsigned i = 0; i < 3; i++)
-      place_init(s, place_part(s, place, (int64_t)each * i, element),
-                 sema_range_part(s, value, i));
+    for (unsigned i = 0; i < 3; i++) {
+      Operand part = sema_range_part(s, value, i);
+      place_init(s, place_part(s, place, (int64_t)each * i, element), part);
+    }
     return;
   }
   if (!type_is_aggregate(s->pool, place.type) && !type_is_wide(s->pool, place.type)) {

@@ -764,7 +764,8 @@ static IrValue range_enters(Sema *s, Operand start, Operand stop, Operand step, 
     return sema_ir(s, by > 0 ? up : down);
   Operand zero = operand_value(s, pool_int(s->pool, start.type, 0));
   Operand is_up = sema_binary(s, BINARY_GT, step, zero, step.span);
-  return ir_select(&s->b, IRT_BOOL, sema_ir(s, is_up), sema_ir(s, up), sema_ir(s, down));
+  IrValue below = sema_ir(s, down), above = sema_ir(s, up);
+  return ir_select(&s->b, IRT_BOOL, sema_ir(s, is_up), above, below);
 }
 
 static void for_range_emitted(Sema *s, const NodeFor *n, Operand range)

@@ -85,6 +85,9 @@ static IrValue half_of(Maker *k, IrValue x, bool upper)
   return make_convert(k, IR_zext, IRT_I32, make_convert(k, IR_trunc, IRT_I16, from));
 }
 
+/* Two operands that are made are made in two statements: the arguments of a C call have no order,
+ * and the code must not depend on the compiler of the compiler. */
+
 /* 32 x 32 bits to 64, from four products of halves; returns the upper 32, *low the lower. */
 static IrValue multiply_words(Maker *k, IrValue x, IrValue y, IrValue *low)
 {
@@ -98,12 +101,13 @@ static IrValue multiply_words(Maker *k, IrValue x, IrValue y, IrValue *low)
     for (unsigned j = 0; j < 2; j++)
       p[i][j] = make_binary(k, IR_mul, t, half[0][i], half[1][j]);
   IrValue mask = make_const(k, t, 0xffff);
-  IrValue mid =
-      make_add(k, t, make_shift(k, IR_lshr, t, p[0][0], 16),
-               make_add(k, t, make_and(k, t, p[0][1], mask), make_and(k, t, p[1][0], mask)));
-  *low = make_or(k, t, make_and(k, t, p[0][0], mask), make_shift(k, IR_shl, t, mid, 16));
-  IrValue sides = make_add(k, t, make_shift(k, IR_lshr, t, p[0][1], 16),
-                           make_shift(k, IR_lshr, t, p[1][0], 16));
+  IrValue right = make_and(k, t, p[1][0], mask), left = make_and(k, t, p[0][1], mask);
+  IrValue inner = make_add(k, t, left, right);
+  IrValue mid = make_add(k, t, make_shift(k, IR_lshr, t, p[0][0], 16), inner);
+  IrValue upper = make_shift(k, IR_shl, t, mid, 16);
+  *low = make_or(k, t, make_and(k, t, p[0][0], mask), upper);
+  right = make_shift(k, IR_lshr, t, p[1][0], 16);
+  IrValue sides = make_add(k, t, make_shift(k, IR_lshr, t, p[0][1], 16), right);
   return make_add(k, t, p[1][1], make_add(k, t, sides, make_shift(k, IR_lshr, t, mid, 16)));
 }
 
@@ -113,8 +117,8 @@ static void make_multiply(Maker *k)
   IrValue xl = lower_half(k, x), xh = upper_half(k, x);
   IrValue yl = lower_half(k, y), yh = upper_half(k, y);
   IrValue high = multiply_words(k, xl, yl, &low);
-  IrValue cross = make_add(k, IRT_I32, make_binary(k, IR_mul, IRT_I32, xh, yl),
-                           make_binary(k, IR_mul, IRT_I32, xl, yh));
+  IrValue right = make_binary(k, IR_mul, IRT_I32, xl, yh);
+  IrValue cross = make_add(k, IRT_I32, make_binary(k, IR_mul, IRT_I32, xh, yl), right);
   ir_ret(&k->b, join_halves(k, low, make_add(k, IRT_I32, high, cross)));
 }
 
@@ -132,7 +136,8 @@ static void divide_loop(Maker *k, IrValue n, IrValue d, bool wants_rest)
   ir_br(&k->b, loop, start, 3);
   k->b.block = loop;
   IrValue over = make_test(k, IR_slt, rest, make_const(k, t, 0));
-  IrValue next = make_or(k, t, make_shift(k, IR_shl, t, rest, 1), make_shift(k, IR_lshr, t, q, 63));
+  IrValue top = make_shift(k, IR_lshr, t, q, 63);
+  IrValue next = make_or(k, t, make_shift(k, IR_shl, t, rest, 1), top);
   IrValue fits = make_or(k, IRT_BOOL, over, make_test(k, IR_ule, d, next));
   IrValue less = ir_select(&k->b, t, fits, make_sub(k, t, next, d), next);
   IrValue bit = make_convert(k, IR_zext, t, fits);
@@ -155,12 +160,13 @@ static void make_divide(Maker *k, bool wants_rest)
   k->b.block = by_zero;
   ir_ret(&k->b, wants_rest ? n : make_const(k, IRT_I64, 0));
   k->b.block = other;
-  IrValue high = make_or(k, IRT_I32, upper_half(k, n), upper_half(k, d));
+  IrValue high_d = upper_half(k, d);
+  IrValue high = make_or(k, IRT_I32, upper_half(k, n), high_d);
   ir_cond_br(&k->b, make_test(k, IR_eq, high, make_const(k, IRT_I32, 0)), small, NULL, 0, large,
              NULL, 0);
   k->b.block = small;
-  IrValue q =
-      make_binary(k, wants_rest ? IR_urem : IR_udiv, IRT_I32, lower_half(k, n), lower_half(k, d));
+  IrValue low_d = lower_half(k, d);
+  IrValue q = make_binary(k, wants_rest ? IR_urem : IR_udiv, IRT_I32, lower_half(k, n), low_d);
   ir_ret(&k->b, make_convert(k, IR_zext, IRT_I64, q));
   k->b.block = large;
   divide_loop(k, n, d, wants_rest);
@@ -239,8 +245,8 @@ static void make_to_int(Maker *k, bool is_signed)
   exponent = make_convert(k, IR_trunc, IRT_I16, exponent);
   exponent = make_and(k, IRT_I16, exponent, make_const(k, IRT_I16, F32_EXPONENT_MASK));
   IrValue negative = make_test(k, IR_slt, bits, make_const(k, IRT_I32, 0));
-  IrValue is_nan =
-      make_binary(k, IR_xor, IRT_BOOL, make_test(k, IR_feq, x, x), make_const(k, IRT_BOOL, 1));
+  IrValue one = make_const(k, IRT_BOOL, 1);
+  IrValue is_nan = make_binary(k, IR_xor, IRT_BOOL, make_test(k, IR_feq, x, x), one);
   IrValue tiny = make_test(k, IR_ult, exponent, make_const(k, IRT_I16, F32_BIAS));
   return_if(k, make_or(k, IRT_BOOL, is_nan, tiny), zero);
   if (!is_signed)

@@ -414,8 +414,8 @@ static void select_address_value(Sel *s, IrValue v, const IrInsn *insn)
 {
   Addr at = sel_address(s, v);
   if (ir_value_eq(at.base, v)) {   /* base and index both vary */
-    Reg base = sel_use(s, insn->args[0]);
-    sel_rrr(s, OP_add, sel_result(s, v, 0), base, sel_use_word(s, insn->args[1]));
+    Reg base = sel_use(s, insn->args[0]), index = sel_use_word(s, insn->args[1]);
+    sel_rrr(s, OP_add, sel_result(s, v, 0), base, index);
     return;
   }
   sel_lea(s, sel_result(s, v, 0), &at);

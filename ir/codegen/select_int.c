@@ -165,6 +165,19 @@ static bool widening_multiply(Sel *s, Reg to, const IrInsn *insn)
   return true;
 }
 
+/* Each operand in a statement of its own, here and below: the arguments of a C call have no order,
+ * and the code must not depend on the compiler of the compiler. */
+static void apply_pair(Sel *s, Opcode op, Reg to, IrValue x, IrValue y)
+{
+  Reg right = sel_use(s, y), left = sel_use(s, x);
+  sel_rrr(s, op, to, left, right);
+}
+
+static void apply_unary(Sel *s, Opcode op, IrValue v, Reg from)
+{
+  sel_rr(s, op, sel_result(s, v, 0), from);
+}
+
 static void arith_pair(Sel *s, IrValue v, const IrInsn *insn)
 {
   Reg to = sel_result(s, v, 0);
@@ -173,10 +186,12 @@ static void arith_pair(Sel *s, IrValue v, const IrInsn *insn)
   if (widening_multiply(s, to, insn))
     return;
   if (is_shift(insn->op)) {
-    if (sel_is_const(s, y, &bits))
+    if (sel_is_const(s, y, &bits)) {
       shift_pair(s, to, insn->op, sel_use(s, x), bits);
-    else
-      sel_rrr(s, pair_op(insn->op), to, sel_use(s, x), sel_use_word(s, y));
+    } else {
+      Reg by = sel_use_word(s, y);
+      sel_rrr(s, pair_op(insn->op), to, sel_use(s, x), by);
+    }
     return;
   }
   if (insn->op == IR_add && sel_is_const(s, x, &bits)) {
@@ -190,7 +205,7 @@ static void arith_pair(Sel *s, IrValue v, const IrInsn *insn)
   else if (insn->op == IR_sub && has_const && fits_word(0 - bits))
     sel_rri(s, OP_addi32, to, sel_use(s, x), (int16_t)(0 - bits));
   else
-    sel_rrr(s, pair_op(insn->op), to, sel_use(s, x), sel_use(s, y));
+    apply_pair(s, pair_op(insn->op), to, x, y);
 }
 
 /* ---- 64 bits -------------------------------------------------------------------------------- */
@@ -289,12 +304,15 @@ static void arith_long(Sel *s, IrValue v, const IrInsn *insn)
     bits_long(s, long_result(s, v), insn);
     break;
   case IR_shl: case IR_lshr: case IR_ashr:
-    if (!sel_is_const(s, insn->args[1], &n))
-      shift_long(s, long_result(s, v), insn->op, use_long(s, insn->args[0]),
-                 sel_use_word(s, insn->args[1]));
-    else
-      shift_long_const(s, long_result(s, v), insn->op, use_long(s, insn->args[0]),
+    if (!sel_is_const(s, insn->args[1], &n)) {
+      Reg by = sel_use_word(s, insn->args[1]);
+      Long x = use_long(s, insn->args[0]);
+      shift_long(s, long_result(s, v), insn->op, x, by);
+    } else {
+      Long x = use_long(s, insn->args[0]);
+      shift_long_const(s, long_result(s, v), insn->op, x,
                        n < LONG_BITS ? (unsigned)n : LONG_BITS);
+    }
     break;
   case IR_mul:
     sel_runtime(s, v, RT_MUL64, insn->args, 2);
@@ -343,7 +361,7 @@ void sel_arith(Sel *s, IrValue v, const IrInsn *insn)
   switch ((int)insn->op) {
   case IR_clz: case IR_ctz: case IR_popcnt: {
     Opcode op = insn->op == IR_clz ? OP_clz : insn->op == IR_ctz ? OP_ctz : OP_popcnt;
-    sel_rr(s, op, sel_result(s, v, 0), sel_use_word(s, insn->args[0]));
+    apply_unary(s, op, v, sel_use_word(s, insn->args[0]));
     break;
   }
   case IR_fadd: case IR_fsub: case IR_fmul: case IR_fdiv: case IR_fneg: case IR_fscale:
@@ -558,10 +576,10 @@ void sel_convert(Sel *s, IrValue v, const IrInsn *insn)
     int_to_float(s, v, insn);
     break;
   case IR_fpext:
-    sel_rr(s, OP_h2s, sel_result(s, v, 0), sel_use(s, insn->args[0]));
+    apply_unary(s, OP_h2s, v, sel_use(s, insn->args[0]));
     break;
   case IR_fptrunc:
-    sel_rr(s, OP_s2h, sel_result(s, v, 0), sel_use(s, insn->args[0]));
+    apply_unary(s, OP_s2h, v, sel_use(s, insn->args[0]));
     break;
   default:
     convert_bitcast(s, v, insn);

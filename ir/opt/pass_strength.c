@@ -182,8 +182,8 @@ static bool reduce_address(Reducer *r, uint32_t block, uint32_t at)
     return true;
   if (!is_worth_it(r, opt_insn(r->f, v), &sum))
     return false;
-  IrValue start = opt_put_op(l, l->front, IR_ptr_add, IRT_PTR, base_in_front(r, base),
-                             opt_linear_start(l, &sum));
+  IrValue offset = opt_linear_start(l, &sum);      /* first: arguments have no order */
+  IrValue start = opt_put_op(l, l->front, IR_ptr_add, IRT_PTR, base_in_front(r, base), offset);
   uint32_t step = opt_low_word(sum.factor * (uint32_t)sum.counter.step);
   IrInsn grow = {.op = IR_ptr_add, .type = IRT_PTR, .n_args = 2,
                  .args = (IrValue[]){start, opt_put_const(l, l->latch, IRT_I16, step)}};
