@@ -51,6 +51,17 @@ def test_hash_tables_of_our_own_are_known():
     assert files <= OWN_TABLES, files - OWN_TABLES
 
 
+SYSTEMS = (r"__linux__|__EMSCRIPTEN__|__APPLE__|_WIN32|__x86_64__|__aarch64__|<(linux/.*|emscripten"
+           r".*|sys/(mman|resource|syscall)\.h)>|\b(fopencookie|O_TMPFILE|pthread_create)\b|/proc/")
+
+
+def test_systems_differ_in_one_place():
+    """Everything else is the same C for Linux, WebAssembly and others."""
+    home = {f"ir/base/platform/{p.name}" for p in (harness.ROOT / "ir/base/platform").iterdir()}
+    assert home and not lines_with(SYSTEMS, SOURCES, but=home)
+    assert {line.split(":")[0] for line in lines_with(SYSTEMS, SOURCES)} <= home
+
+
 def test_handlers_of_builtins_are_in_files_of_builtins():
     bad = [f"{path}: {f.name}" for path, text in SOURCES.items() if path.parts[0] == "frontend"
            for f in c_text.functions(text) if f.name.startswith("builtin_")

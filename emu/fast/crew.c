@@ -1,14 +1,11 @@
 /* Fast engine: the threads of the workers.  They meet at a barrier at the start of a block, between
  * its halves and at its end; a waiting worker spins for a moment and then sleeps. */
 #include "emu/fast/step.h"
+#include "ir/base/platform.h"
 
-#include <limits.h>
-#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum { SPINS = 2000 };          /* some ten microseconds */
 
@@ -18,25 +15,8 @@ typedef struct FastCrew {
   atomic_uint sleepers;
   unsigned members, spins;
   bool over;
-  pthread_t *threads;           /* of all workers but the first */
+  PlatformThread **threads;    /* of all workers but the first */
 } FastCrew;
-
-static void sleep_while(atomic_uint *word, unsigned value)
-{
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
-}
-
-static void wake_all(atomic_uint *word)
-{
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
-static inline void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
 
 /* Waits until all members have come. */
 static void meet(FastCrew *crew)
@@ -46,17 +26,17 @@ static void meet(FastCrew *crew)
     atomic_store(&crew->arrived, 0);
     atomic_store(&crew->turn, turn + 1);
     if (atomic_load(&crew->sleepers))
-      wake_all(&crew->turn);
+      platform_wake_all(&crew->turn);
     return;
   }
   for (unsigned i = 0; i < crew->spins; i++) {
     if (atomic_load(&crew->turn) != turn)
       return;
-    relax();
+    platform_relax();
   }
   atomic_fetch_add(&crew->sleepers, 1);
   while (atomic_load(&crew->turn) == turn)
-    sleep_while(&crew->turn, turn);
+    platform_sleep_while(&crew->turn, turn);
   atomic_fetch_sub(&crew->sleepers, 1);
 }
 
@@ -83,16 +63,15 @@ static void *work(void *argument)
 static FastCrew *crew_create(FastEngine *e)
 {
   FastCrew *crew = aligned_alloc(_Alignof(FastCrew), sizeof *crew);
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
   if (!crew)
     base_out_of_memory(sizeof *crew, "threads");
   memset(crew, 0, sizeof *crew);
   crew->members = e->n_workers;
-  crew->spins = cores > 0 && (unsigned long)cores >= e->n_workers ? SPINS : 1;
+  crew->spins = platform_core_count() >= e->n_workers ? SPINS : 1;
   crew->threads = base_malloc(e->n_workers * sizeof *crew->threads);
   e->crew = crew;
   for (unsigned i = 1; i < e->n_workers; i++)
-    if (pthread_create(&crew->threads[i], NULL, work, &e->workers[i]) != 0)
+    if (!(crew->threads[i] = platform_start_thread(work, &e->workers[i])))
       ICE("a thread cannot be started");
   return crew;
 }
@@ -111,7 +90,7 @@ void fast_crew_destroy(FastEngine *e)
   e->crew->over = true;
   meet(e->crew);
   for (unsigned i = 1; i < e->n_workers; i++)
-    pthread_join(e->crew->threads[i], NULL);
+    platform_join_thread(e->crew->threads[i]);
   free(e->crew->threads);
   free(e->crew);
 }

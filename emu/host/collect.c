@@ -1,15 +1,15 @@
 /* Statistics of a session, and their JSON form. */
 #include "emu/host/session_internal.h"
+#include "ir/base/platform.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include <jansson.h>
 #include <stb_ds.h>
 
-enum { RSS_UNIT_BYTES = 1024, PERCENT = 100 };
+enum { PERCENT = 100 };
 
 double host_seconds(void)
 {
@@ -116,8 +116,6 @@ static json_t *trust_json(const EngineStats *engine)
 char *host_stats_json(const HostStats *stats)
 {
   const EngineStats *engine = stats->engine_stats;
-  struct rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
   double active = (double)engine->active_tile_cycles;
   json_t *top = json_object();
   if (stats->partial)
@@ -149,7 +147,7 @@ char *host_stats_json(const HostStats *stats)
   if (estimate)
     json_object_set_new(top, "estimate", estimate);
   json_object_set_new(top, "peak_rss_bytes",
-                      json_count((uint64_t)usage.ru_maxrss * RSS_UNIT_BYTES));
+                      json_count(platform_peak_memory_bytes()));
   char *text = json_dumps(top, JSON_INDENT(2));
   json_decref(top);
   if (!text)

@@ -1,5 +1,6 @@
 /* Streams that compress what is written to them, for traces. */
 #include "emu/host/host.h"
+#include "ir/base/platform.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,9 +59,9 @@ static bool put_compressed(Compressor *c, const char *bytes, size_t size, bool e
   return !c->failed;
 }
 
-static ssize_t write_compressed(void *cookie, const char *bytes, size_t size)
+static ptrdiff_t write_compressed(void *cookie, const char *bytes, size_t size)
 {
-  return put_compressed(cookie, bytes, size, false) ? (ssize_t)size : 0;
+  return put_compressed(cookie, bytes, size, false) ? (ptrdiff_t)size : 0;
 }
 
 static int close_compressed(void *cookie)
@@ -96,8 +97,8 @@ FILE *compressed_open(FILE *out, const char *path)
     return NULL;
   Compressor *c = base_malloc(sizeof *c);
   *c = (Compressor){.out = out};
-  cookie_io_functions_t functions = {.write = write_compressed, .close = close_compressed};
-  FILE *stream = start_compressor(c, zstd) ? fopencookie(c, "w", functions) : NULL;
+  FILE *stream = start_compressor(c, zstd)
+                     ? platform_open_stream(c, write_compressed, close_compressed) : NULL;
   if (!stream)
     base_out_of_memory(sizeof *c, "a compressed file");
   return stream;

@@ -157,8 +157,12 @@ json_t *token_types(void);
 
 /* ---- serve.c: a child of the server -------------------------------------------------------- */
 
-/* Checks the program, writes {"files": [...], "messages": {...}}, then an answer for each question
- * that it reads, until there are no more; does not return. */
+/* {"files": [...], "messages": {...}}: what the program has read, and Diagnostics by path. */
+json_t *analysis_result(const LspAnalysis *a);
+/* The answer to {"method", "params", "path"}, a request of the protocol about a file. */
+json_t *analysis_answer(LspAnalysis *a, const json_t *request);
+/* Checks the program, writes its result, then an answer for each question that it reads, until
+ * there are no more; does not return. */
 void analysis_serve(const ProgramCall *call, const SourceOverlay *overlays, const char *stdlib,
                     int in, int out);
 

@@ -41,7 +41,7 @@ static void write_line(int out, json_t *value)
   free(text);
 }
 
-static json_t *answer_question(LspAnalysis *a, const json_t *request)
+json_t *analysis_answer(LspAnalysis *a, const json_t *request)
 {
   const char *method = json_string_value(json_object_get(request, "method"));
   const json_t *params = json_object_get(request, "params");
@@ -76,13 +76,18 @@ static json_t *read_files(const LspAnalysis *a)
   return files;
 }
 
+json_t *analysis_result(const LspAnalysis *a)
+{
+  return json_pack("{s:o,s:O}", "files", read_files(a), "messages", a->messages);
+}
+
 void analysis_serve(const ProgramCall *call, const SourceOverlay *overlays, const char *stdlib,
                     int in, int out)
 {
   LspAnalysis a;
   if (chdir(call->folder) != 0 || !analysis_run(&a, call, overlays, stdlib))
     _exit(EXIT_FAILURE);
-  write_line(out, json_pack("{s:o,s:O}", "files", read_files(&a), "messages", a.messages));
+  write_line(out, analysis_result(&a));
   FILE *requests = fdopen(in, "r");
   char *line = NULL;
   size_t room = 0;
@@ -90,7 +95,7 @@ void analysis_serve(const ProgramCall *call, const SourceOverlay *overlays, cons
     json_t *request = json_loads(line, 0, NULL);
     if (!request)
       break;
-    write_line(out, answer_question(&a, request));
+    write_line(out, analysis_answer(&a, request));
     json_decref(request);
   }
   _exit(EXIT_SUCCESS);

@@ -10,13 +10,13 @@
 enum {
   KNOWN_INT_MAX_BITS = 1 << 20,       /* of a comptime_int; more is a loop that has gone wrong */
   TEXT_MAX_BITS = 256,                /* of a number that a message shows */
-  STEPS_PER_LIMB = 8                  /* numbers become decimal text in the pool */
+  BITS_PER_STEP = 8                   /* numbers become decimal text in the pool */
 };
 
 /* Counts the work that long numbers are; false if this one is too long. */
 static bool take_number(Sema *s, BinaryOp op, PoolId type, const mpz_t x, Span span)
 {
-  sema_count_steps(s, mpz_size(x) * STEPS_PER_LIMB);
+  sema_count_steps(s, mpz_sizeinbase(x, 2) / BITS_PER_STEP);
   if (!pool_eq(type, POOL(COMPTIME_INT)) || mpz_sizeinbase(x, 2) <= KNOWN_INT_MAX_BITS)
     return true;
   diag_comptime_int_too_large(s->diags, span, binary_op_spelling(op), (unsigned)KNOWN_INT_MAX_BITS);
@@ -45,7 +45,8 @@ static PoolId fold_big(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Sp
   mpz_t x, y;
   PoolId out = POOL(POISON);
   bool is_bool = false, truth = false;
-  mpz_inits(x, y, NULL);
+  mpz_init(x);
+  mpz_init(y);
   pool_mpz(s->pool, a, x);
   pool_mpz(s->pool, b, y);
   int order = mpz_cmp(x, y);
@@ -72,7 +73,8 @@ static PoolId fold_big(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Sp
     out = overflow_big(s, op, type, x, span);
   else if (take_number(s, op, type, x, span))
     out = pool_bigint(s->pool, type, x);
-  mpz_clears(x, y, NULL);
+  mpz_clear(x);
+  mpz_clear(y);
   return out;
 }
 

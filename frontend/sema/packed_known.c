@@ -16,7 +16,7 @@ static bool known_bits(Sema *s, PoolId value, mpz_t bits)
   PoolKey k = pool_key(s->pool, value);
   switch ((int)k.kind) {
   case PK_FLOAT:
-    mpz_set_ui(bits, k.u.floating.bits);
+    wide_set_u64(bits, k.u.floating.bits);
     return true;
   case PK_BOOL_VALUE:
     mpz_set_ui(bits, value_is_true(value));
@@ -65,7 +65,7 @@ static PoolId from_bits(Sema *s, PoolId type, const mpz_t bits, uint32_t bit)
   mpz_fdiv_q_2exp(own, bits, bit);
   mpz_fdiv_r_2exp(own, own, type_bits(s->pool, type));
   if (type_bits(s->pool, type) <= TYPE_SCALAR_MAX_BITS) {
-    out = fold_bits(s, type, mpz_get_ui(own));
+    out = fold_bits(s, type, wide_low_bits(own));
   } else {
     value_wrap(own, t.u.int_type.bits, t.u.int_type.is_signed);
     out = pool_bigint(s->pool, type, own);
@@ -89,7 +89,9 @@ PoolId packed_with_bits(Sema *s, PoolId packed, PoolId old, uint32_t bit, PoolId
   uint32_t n = type_bits(s->pool, pool_type_of(s->pool, value));
   mpz_t bits, part, kept;
   PoolId out = {0};
-  mpz_inits(bits, part, kept, NULL);
+  mpz_init(bits);
+  mpz_init(part);
+  mpz_init(kept);
   if (known_bits(s, value, part) && (pool_is_none(old) || known_bits(s, old, bits))) {
     mpz_fdiv_r_2exp(kept, bits, bit);               /* below, above, and the part between */
     mpz_fdiv_q_2exp(bits, bits, bit + n);
@@ -99,7 +101,9 @@ PoolId packed_with_bits(Sema *s, PoolId packed, PoolId old, uint32_t bit, PoolId
     mpz_ior(bits, bits, kept);
     out = from_bits(s, packed, bits, 0);
   }
-  mpz_clears(bits, part, kept, NULL);
+  mpz_clear(bits);
+  mpz_clear(part);
+  mpz_clear(kept);
   return out;
 }
 

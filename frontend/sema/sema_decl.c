@@ -2,8 +2,9 @@
 #include "frontend/sema/sema_internal.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
 #include "stb_ds.h"
+
+#include "ir/base/platform.h"
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
@@ -13,26 +14,10 @@ static void predeclare_type(Sema *s, const char *name, PoolId id)
   pair_put(&s->own->types, text.raw, id.raw);
 }
 
-/* The lowest address that evaluation may reach: the stack grows down (as far as the limit says
- * when it grows, so the limit is raised first), and a quarter of it is left for the leaves. */
-static uintptr_t stack_end(void)
-{
-  enum { STACK_MOST = 64 << 20 };
-  struct rlimit limit;
-  char here;
-  rlim_t size = STACK_MOST;
-  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < size) {
-    rlim_t before = limit.rlim_cur;
-    limit.rlim_cur = limit.rlim_max < size ? limit.rlim_max : size;
-    size = setrlimit(RLIMIT_STACK, &limit) == 0 ? limit.rlim_cur : before;
-  }
-  return (uintptr_t)&here - (uintptr_t)(size - size / 4);
-}
-
 void sema_own_create(Sema *s)
 {
   s->own = arena_new(s->arena, SemaPrivate);
-  s->own->stack_end = stack_end();
+  s->own->stack_end = platform_stack_end();
 #define T(name, text) \
   if (text[0] != '<') \
     predeclare_type(s, text, POOL(name));

@@ -117,7 +117,7 @@ static Operand expr_int(Sema *s, const NodeInt *n)
   if (!str_is_none(n->big))
     mpz_set_str(big, sema_text(s, n->big), (int)n->base);
   else
-    mpz_set_ui(big, n->value);
+    wide_set_u64(big, n->value);
   PoolId value = pool_bigint(s->pool, POOL(COMPTIME_INT), big);
   mpz_clear(big);
   return operand_value(s, value);

@@ -52,14 +52,16 @@ static Limbs known_limbs(Sema *s, PoolId value, uint32_t n)
 {
   Limbs l = {.n = n};
   mpz_t big, limb;
-  mpz_inits(big, limb, NULL);
+  mpz_init(big);
+  mpz_init(limb);
   pool_mpz(s->pool, value, big);
   for (uint32_t i = 0; i < n; i++) {
     mpz_fdiv_r_2exp(limb, big, LIMB_BITS);
     mpz_fdiv_q_2exp(big, big, LIMB_BITS);
-    l.at[i] = limb_const(s, mpz_get_ui(limb));
+    l.at[i] = limb_const(s, wide_low_bits(limb));
   }
-  mpz_clears(big, limb, NULL);
+  mpz_clear(big);
+  mpz_clear(limb);
   return l;
 }
 
@@ -350,8 +352,10 @@ static Operand limbs_divide(Sema *s, BinaryOp op, PoolId type, Limbs a, Limbs b)
   Operand remainder = limbs_store(s, plain, limbs_zero(s, a.n));
   divide_by_bits(s, plain, quotient, remainder, limbs_choose(s, minus_b, b, limbs_negate(s, b)));
   Limbs out = limbs_load(s, op == BINARY_DIV ? quotient : remainder);
-  if (op == BINARY_DIV)              /* by zero every bit of the quotient is set: make it 0 */
-    out = limbs_choose(s, mask_if(s, any_bit(s, b)), limbs_zero(s, out.n), out);
+  if (op == BINARY_DIV) {            /* by zero every bit of the quotient is set: make it 0 */
+    Limbs zero = limbs_zero(s, out.n);
+    out = limbs_choose(s, mask_if(s, any_bit(s, b)), zero, out);
+  }
   IrValue minus = op == BINARY_DIV ? limb_op(s, IR_xor, minus_a, minus_b) : minus_a;
   return limbs_store(s, type, limbs_choose(s, minus, out, limbs_negate(s, out)));
 }

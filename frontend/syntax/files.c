@@ -1,5 +1,6 @@
 /* The source files of a program: the search for an import; each file is read and parsed once. */
 #include "frontend/syntax/parse_internal.h"
+#include "ir/base/platform.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -281,9 +282,7 @@ static const char *standard_library(SourceFiles *files, const char *source_stdli
   if (named && *named)
     return named;
   char self[PATH_MAX];
-  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (n > 0) {
-    self[n] = 0;
+  if (platform_program_path(self, sizeof self)) {
     const char *dir = arena_printf(files->arena, "%s../share/wse/stdlib",
                                    dir_of(files->arena, self));
     struct stat info;

@@ -630,8 +630,8 @@ PoolId pool_int(Pool *pool, PoolId type, int64_t value)
 
 PoolId pool_bigint(Pool *pool, PoolId type, const mpz_t value)
 {
-  if (mpz_fits_slong_p(value))
-    return pool_int(pool, type, mpz_get_si(value));
+  if (wide_is_small(value))
+    return pool_int(pool, type, (int64_t)wide_low_bits(value));
   char *text = mpz_get_str(NULL, 10, value);
   PoolId id =
       pool_get(pool, &(PoolKey){.kind = PK_INT, .type = type, .u.integer.big = text});
@@ -647,7 +647,7 @@ void pool_mpz(const Pool *pool, PoolId value, mpz_t out)
   if (k.u.integer.big != NULL)
     mpz_set_str(out, k.u.integer.big, 10);
   else
-    mpz_set_si(out, k.u.integer.small);
+    wide_set_i64(out, k.u.integer.small);
 }
 
 static Fp16Format format_of(PoolId type)

@@ -320,8 +320,7 @@ uint64_t value_int_bits(const Pool *pool, PoolId value)
   mpz_t big;
   mpz_init(big);
   pool_mpz(pool, value, big);
-  mpz_fdiv_r_2exp(big, big, 64);
-  uint64_t bits = mpz_get_ui(big);
+  uint64_t bits = wide_low_bits(big);
   mpz_clear(big);
   return bits;
 }
@@ -339,7 +338,8 @@ PoolId value_from_bits(Pool *pool, PoolId type, uint64_t bits)
   if (is_signed || bits <= INT64_MAX)
     return pool_int(pool, type, (int64_t)bits);
   mpz_t big;
-  mpz_init_set_ui(big, bits);
+  mpz_init(big);
+  wide_set_u64(big, bits);
   PoolId out = pool_bigint(pool, type, big);
   mpz_clear(big);
   return out;

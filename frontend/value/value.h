@@ -205,6 +205,11 @@ bool value_small_fits(const Pool *pool, PoolId type, int64_t value);
 bool value_big_fits(const Pool *pool, PoolId type, const mpz_t value);
 bool value_int_fits(const Pool *pool, PoolId type, PoolId value);
 PoolId value_int_as(Pool *pool, PoolId type, PoolId value);  /* the same number, other type */
+/* wide.c: numbers of any length and words of 64 bits. */
+void wide_set_u64(mpz_t number, uint64_t value);
+void wide_set_i64(mpz_t number, int64_t value);
+uint64_t wide_low_bits(const mpz_t number);                  /* two's complement, low 64 bits */
+bool wide_is_small(const mpz_t number);                      /* is it an int64_t? */
 void value_wrap(mpz_t number, unsigned bits, bool is_signed);   /* to two's complement */
 PoolId value_int_wrapped(Pool *pool, PoolId type, PoolId value);   /* the low bits of the number */
 uint64_t value_int_bits(const Pool *pool, PoolId value);     /* two's complement, low 64 bits */

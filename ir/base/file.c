@@ -1,5 +1,6 @@
 /* Whole files in and out. */
 #include "ir/base/base.h"
+#include "ir/base/platform.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +110,6 @@ char *file_read_stream(FILE *in, size_t most, size_t *length, const char **why)
 
 /* ---- writing ---------------------------------------------------------------------------- */
 
-static const char self_files[] = "/proc/self/fd";
 static const char temporary_end[] = ".XXXXXX";
 
 /* mkstemp makes private files; an output has the permissions any other program's would. */
@@ -135,12 +135,10 @@ static int open_nameless(const char *path)
 {
   const char *slash = strrchr(path, '/');
   size_t length = !slash ? 1 : slash == path ? 1 : (size_t)(slash - path);
-  if (access(self_files, X_OK) != 0)
-    return -1;                  /* no way to name it later */
   char *folder = base_malloc(length + 1);
   memcpy(folder, slash ? path : ".", length);
   folder[length] = 0;
-  int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  int fd = platform_open_nameless(folder);
   free(folder);
   return fd;
 }
@@ -197,12 +195,10 @@ bool file_out_open(FileOut *out, const char *path)
 /* A file without a name cannot replace another: it gets a temporary name first. */
 static bool name_file(FileOut *out)
 {
-  char self[sizeof self_files + 3 * sizeof(int) + 2];
-  snprintf(self, sizeof self, "%s/%d", self_files, fileno(out->stream));
   char *name = temporary_name(out->path);
   int fd = mkstemp(name);       /* a name that no other file has */
   bool named = fd >= 0 && close(fd) == 0 && unlink(name) == 0 &&
-               linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+               platform_name_file(fileno(out->stream), name);
   if (named) {
     out->temporary = name;
     return true;

@@ -212,6 +212,35 @@ static void test_growth(void **state)
   free(ids);
 }
 
+/* Words go in and out whole, whatever a long is. */
+static void test_words_of_numbers(void **state)
+{
+  (void)state;
+  static const int64_t words[] = {0, 1, -1, INT32_MAX, INT32_MIN, (int64_t)INT32_MAX + 1,
+                                  (int64_t)INT32_MIN - 1, UINT32_MAX, -(int64_t)UINT32_MAX,
+                                  INT64_MAX, INT64_MIN, INT64_MIN + 1, 0x123456789abcdef};
+  mpz_t number, text;
+  mpz_init(number);
+  mpz_init(text);
+  for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
+    char digits[32];
+    wide_set_i64(number, words[i]);
+    snprintf(digits, sizeof digits, "%lld", (long long)words[i]);
+    mpz_set_str(text, digits, 10);
+    assert_int_equal(mpz_cmp(number, text), 0);
+    assert_true(wide_is_small(number));
+    assert_int_equal((int64_t)wide_low_bits(number), words[i]);
+    wide_set_u64(number, (uint64_t)words[i]);
+    assert_int_equal(wide_is_small(number), words[i] >= 0);
+    assert_int_equal(wide_low_bits(number), (uint64_t)words[i]);
+  }
+  mpz_set_str(number, "-9223372036854775809", 10);      /* one below INT64_MIN */
+  assert_false(wide_is_small(number));
+  assert_int_equal((int64_t)wide_low_bits(number), INT64_MAX);
+  mpz_clear(number);
+  mpz_clear(text);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -220,6 +249,7 @@ int main(void)
       TEST(test_floats), TEST(test_struct_identity), TEST(test_array_and_pointer_types),
       TEST(test_descriptors), TEST(test_symbolic_is_seen_inside),
       TEST(test_ranges_of_integer_types), TEST(test_growth),
+      TEST(test_words_of_numbers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

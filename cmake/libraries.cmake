@@ -1,0 +1,69 @@
+# The libraries of others: installed ones, or for WebAssembly the same ones built from the sources
+# that playground/fetch_sources.sh has unpacked.
+find_package(Threads REQUIRED)
+find_path(STB_FOUND_DIR stb_ds.h PATHS /usr/include PATH_SUFFIXES stb NO_CMAKE_FIND_ROOT_PATH REQUIRED)
+find_path(UTHASH_FOUND_DIR uthash.h PATHS /usr/include NO_CMAKE_FIND_ROOT_PATH REQUIRED)
+set(HEADER_DIRS ${STB_FOUND_DIR} ${UTHASH_FOUND_DIR})
+if(NOT EMSCRIPTEN)
+  find_package(ZLIB REQUIRED)
+  find_library(GMP_LIBRARY gmp REQUIRED)
+  find_library(JANSSON_LIBRARY jansson REQUIRED)
+  find_library(ZSTD_LIBRARY zstd REQUIRED)
+  find_library(EDIT_LIBRARY edit REQUIRED)
+  return()
+endif()
+
+set(WSE_SOURCES "${CMAKE_SOURCE_DIR}/build/sources" CACHE PATH "Sources of libraries, unpacked")
+if(NOT EXISTS ${WSE_SOURCES}/gmp)
+  message(FATAL_ERROR "no sources of libraries in ${WSE_SOURCES}: run playground/fetch_sources.sh")
+endif()
+# The folder of a header has the system's headers, too.
+set(copied_headers ${CMAKE_BINARY_DIR}/headers)
+file(COPY ${STB_FOUND_DIR}/stb_ds.h ${UTHASH_FOUND_DIR}/uthash.h DESTINATION ${copied_headers})
+set(HEADER_DIRS ${copied_headers})
+
+function(foreign_library name)        # sources; warnings are their authors' affair
+  add_library(${name} STATIC ${ARGN})
+  target_compile_options(${name} PRIVATE -w)
+endfunction()
+
+# mini-gmp comes with GMP and has the part of its interface that the front end uses.
+configure_file(${WSE_SOURCES}/gmp/mini-gmp/mini-gmp.h ${copied_headers}/gmp.h COPYONLY)
+foreign_library(foreign_gmp ${WSE_SOURCES}/gmp/mini-gmp/mini-gmp.c)
+target_include_directories(foreign_gmp INTERFACE ${copied_headers})
+set(GMP_LIBRARY foreign_gmp)
+
+file(GLOB sources ${WSE_SOURCES}/jansson/src/*.c)
+foreign_library(foreign_jansson ${sources})
+file(WRITE ${CMAKE_BINARY_DIR}/jansson/jansson_config.h "#ifndef JANSSON_CONFIG_H
+#define JANSSON_CONFIG_H
+#define JSON_INLINE inline
+#define JSON_INTEGER_IS_LONG_LONG 1
+#define JSON_HAVE_LOCALECONV 1
+#define JSON_HAVE_ATOMIC_BUILTINS 1
+#define JSON_HAVE_SYNC_BUILTINS 0
+#define JSON_PARSER_MAX_DEPTH 2048
+#endif
+")
+file(WRITE ${CMAKE_BINARY_DIR}/jansson/jansson_private_config.h "#define HAVE_STDINT_H 1
+#define HAVE_LOCALE_H 1
+#define HAVE_STRTOLL 1
+#define INITIAL_HASHTABLE_ORDER 3
+")
+target_compile_definitions(foreign_jansson PRIVATE HAVE_CONFIG_H)
+target_include_directories(foreign_jansson PUBLIC ${WSE_SOURCES}/jansson/src
+  ${CMAKE_BINARY_DIR}/jansson)
+set(JANSSON_LIBRARY foreign_jansson)
+
+set(zlib_parts adler32 crc32 deflate trees zutil)
+list(TRANSFORM zlib_parts PREPEND ${WSE_SOURCES}/zlib/)
+list(TRANSFORM zlib_parts APPEND .c)
+foreign_library(foreign_zlib ${zlib_parts})
+target_compile_definitions(foreign_zlib PRIVATE HAVE_UNISTD_H)
+target_include_directories(foreign_zlib PUBLIC ${WSE_SOURCES}/zlib)
+add_library(ZLIB::ZLIB ALIAS foreign_zlib)
+
+file(GLOB sources ${WSE_SOURCES}/libzstd/lib/common/*.c ${WSE_SOURCES}/libzstd/lib/compress/*.c)
+foreign_library(foreign_zstd ${sources})
+target_include_directories(foreign_zstd PUBLIC ${WSE_SOURCES}/libzstd/lib)
+set(ZSTD_LIBRARY foreign_zstd)

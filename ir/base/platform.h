@@ -1,0 +1,55 @@
+/* What differs between operating systems: threads, memory, files and the stack.
+ *
+ * Each function has one implementation per system in ir/base/platform/; ir/CMakeLists.txt chooses
+ * the files, so that no other source asks for which system it is compiled. */
+#ifndef BASE_PLATFORM_H
+#define BASE_PLATFORM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- threads_*.c ------------------------------------------------------------------------ */
+
+typedef struct PlatformThread PlatformThread;
+/* The number of threads that run at the same time; 1 where there are no threads at all. */
+unsigned platform_core_count(void);
+/* At most that many threads, the caller's included, may work together. */
+unsigned platform_most_threads(void);
+/* NULL: the system gives no further thread. */
+PlatformThread *platform_start_thread(void *(*run)(void *argument), void *argument);
+void platform_join_thread(PlatformThread *thread);      /* and forgets it */
+/* A moment of a loop that waits for another thread. */
+void platform_relax(void);
+
+/* ---- wait_*.c ----------------------------------------------------------------------------- */
+
+/* Sleeps at most until platform_wake_all of the word, unless it has another value already; may
+ * return early. */
+void platform_sleep_while(atomic_uint *word, unsigned value);
+void platform_wake_all(atomic_uint *word);
+
+/* ---- system_*.c --------------------------------------------------------------------------- */
+
+/* Zeroed memory whose pages the system takes when they are written, if it can; NULL: none. */
+void *platform_reserve(size_t bytes);
+void platform_release(void *pages, size_t bytes);
+/* The most memory that the process has had; 0: not known. */
+uint64_t platform_peak_memory_bytes(void);
+/* The lowest address that recursion from here may reach, with a quarter of the stack left for
+ * functions that do not ask. */
+uintptr_t platform_stack_end(void);
+/* The path of the running program; false: not known, or longer than `room`. */
+bool platform_program_path(char *path, size_t room);
+/* A file of the folder that has no name yet, for writing; -1: the system has no such files. */
+int platform_open_nameless(const char *folder);
+/* Gives it a name that no file has; false with errno set. */
+bool platform_name_file(int fd, const char *path);
+/* A stream whose bytes go to `write`, which returns how many it took; NULL: no memory. */
+typedef ptrdiff_t PlatformWrite(void *cookie, const char *bytes, size_t size);
+typedef int PlatformClose(void *cookie);
+FILE *platform_open_stream(void *cookie, PlatformWrite *write, PlatformClose *close);
+
+#endif

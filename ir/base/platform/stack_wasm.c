@@ -1,0 +1,14 @@
+/* The stack of a WebAssembly module.
+ *
+ * Two stacks grow together: the module's, in its memory, and the engine's, which no program can ask
+ * for and which is the shorter one: about a megabyte in browsers. */
+#include "ir/base/platform.h"
+
+#include <emscripten/stack.h>
+
+uintptr_t platform_stack_end(void)
+{
+  enum { DEPTH_BYTES = 160 << 10 };      /* measured: playground/test/depth.test.mjs */
+  uintptr_t here = emscripten_stack_get_current(), end = emscripten_stack_get_end();
+  return here - end > DEPTH_BYTES ? here - DEPTH_BYTES : end;
+}

@@ -1,0 +1,152 @@
+/* What differs between systems. This file is built twice: with the parts of this system, and as
+ * unit-platform_posix with those that only need POSIX. */
+#include "ir/base/base.h"
+#include "ir/base/platform.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void test_reserved_memory_is_zero(void **state)
+{
+  enum { BYTES = 3 << 20 };
+  (void)state;
+  for (int i = 0; i < 3; i++) {
+    unsigned char *pages = platform_reserve(BYTES);
+    assert_non_null(pages);
+    assert_int_equal((uintptr_t)pages % 64, 0);
+    for (size_t k = 0; k < BYTES; k++)
+      assert_int_equal(pages[k], 0);
+    memset(pages, 0xff, BYTES);
+    platform_release(pages, BYTES);
+  }
+  assert_null(platform_reserve(SIZE_MAX / 2));
+}
+
+enum { ROUNDS = 2000 };
+static atomic_uint turn;
+
+/* The two threads take turns: one moves from even to odd numbers, the other one back. */
+static void take_turns(unsigned parity)
+{
+  for (unsigned now; (now = atomic_load(&turn)) < 2 * ROUNDS;) {
+    if (now % 2 == parity) {
+      atomic_store(&turn, now + 1);
+      platform_wake_all(&turn);
+    } else {
+      platform_relax();
+      platform_sleep_while(&turn, now);
+    }
+  }
+}
+
+static void *run_odd(void *seen)
+{
+  take_turns(1);
+  *(unsigned *)seen = atomic_load(&turn);
+  return NULL;
+}
+
+static void test_threads_wait_for_each_other(void **state)
+{
+  unsigned seen = 0;
+  (void)state;
+  assert_true(platform_core_count() >= 1);
+  assert_true(platform_most_threads() >= 2);
+  PlatformThread *thread = platform_start_thread(run_odd, &seen);
+  assert_non_null(thread);
+  take_turns(0);
+  platform_join_thread(thread);
+  assert_true(seen >= 2 * ROUNDS);
+}
+
+static void test_a_word_that_differs_is_not_waited_for(void **state)
+{
+  atomic_uint word = 7;
+  (void)state;
+  platform_sleep_while(&word, 8);
+}
+
+static void test_the_stack_goes_on_below(void **state)
+{
+  char here;
+  uintptr_t end = platform_stack_end();
+  (void)state;
+  assert_true(end < (uintptr_t)&here);
+  assert_true((uintptr_t)&here - end >= 1 << 20);
+}
+
+static ptrdiff_t count_bytes(void *cookie, const char *bytes, size_t size)
+{
+  (void)bytes;
+  *(size_t *)cookie += size;
+  return (ptrdiff_t)size;
+}
+
+static int close_count(void *cookie)
+{
+  *(size_t *)cookie += 1000000;
+  return 0;
+}
+
+static void test_streams_call_their_owner(void **state)
+{
+  size_t count = 0;
+  (void)state;
+  FILE *stream = platform_open_stream(&count, count_bytes, close_count);
+  assert_non_null(stream);
+  assert_int_equal(fprintf(stream, "twelve bytes"), 12);
+  assert_int_equal(fclose(stream), 0);
+  assert_int_equal(count, 1000012);
+}
+
+/* A system that has no files without names says so. */
+static void test_files_get_their_names_late(void **state)
+{
+  char folder[] = "/tmp/wse-platform-XXXXXX";
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  char *path = base_print("%s/file", folder);
+  int fd = platform_open_nameless(folder);
+  if (fd >= 0) {
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(write(fd, "abc", 3), 3);
+    assert_true(platform_name_file(fd, path));
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_size, 3);
+    assert_false(platform_name_file(fd, path));
+    close(fd);
+    unlink(path);
+  }
+  free(path);
+  rmdir(folder);
+}
+
+static void test_the_program_knows_its_path(void **state)
+{
+  char path[4096], one[1];
+  (void)state;
+  if (platform_program_path(path, sizeof path))
+    assert_int_equal(access(path, X_OK), 0);
+  assert_false(platform_program_path(one, sizeof one));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_reserved_memory_is_zero),
+    cmocka_unit_test(test_threads_wait_for_each_other),
+    cmocka_unit_test(test_a_word_that_differs_is_not_waited_for),
+    cmocka_unit_test(test_the_stack_goes_on_below),
+    cmocka_unit_test(test_streams_call_their_owner),
+    cmocka_unit_test(test_files_get_their_names_late),
+    cmocka_unit_test(test_the_program_knows_its_path),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
