@@ -112,6 +112,8 @@ def test_emit_goes_to_stdout_or_a_file(program, kind, text):
     assert text in shown
     cslc(program, "--params=size:4,flow:3", f"--emit={kind}", "-o", "text")
     assert (program.parent / "text").read_text() == shown
+    assert cslc(program, "--params=size:4,flow:3", f"--emit={kind}", "-o", "-").out == shown
+    assert not (program.parent / "-").exists()
 
 
 def test_nothing_is_written_when_the_program_has_errors(program):

@@ -51,7 +51,7 @@ static int file_error(const char *what, const char *path)
   return EXIT_FAILURE;
 }
 
-/* Runs `print` into memory, then to -o or stdout. */
+/* Runs `print` into memory, then to -o or stdout, which `-o -` names, too. */
 typedef void RunPrinter(DriverRun *run, FILE *out);
 static int emit_text(DriverRun *run, RunPrinter *print)
 {
@@ -62,7 +62,7 @@ static int emit_text(DriverRun *run, RunPrinter *print)
   base_text_close(memory, &text);
   const char *path = run->session.options->output;
   int result = EXIT_SUCCESS;
-  if (path) {
+  if (path && strcmp(path, "-") != 0) {
     if (!file_write_all(path, text, length))
       result = file_error("write", path);
   } else if (fwrite(text, 1, length, stdout) != length || fflush(stdout) != 0) {
