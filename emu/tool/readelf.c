@@ -150,8 +150,8 @@ static bool print_tile(const Shown *s)
   const Image *image = s->image;
   const Choice *c = &s->choice;
   if (c->x >= image->width || c->y >= image->height) {
-    fprintf(stderr, "cs_readelf: error: tile (%u, %u) lies outside the rectangle of %u x %u tiles\n",
-            c->x, c->y, image->width, image->height);
+    fprintf(stderr, "cs_readelf: error: tile (%u, %u) lies outside the rectangle of %u x %u "
+            "tiles\n", c->x, c->y, image->width, image->height);
     return false;
   }
   uint32_t class = image->tile_class[(size_t)c->y * image->width + c->x];
