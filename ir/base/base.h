@@ -305,12 +305,43 @@ static inline uint32_t fp32_add(uint32_t a, uint32_t b)
   memcpy(&bits, &sum, sizeof bits);
   return sum == sum ? bits : fp32_binary(FP_ADD, a, b);
 }
+/* fp32_binary(FP_MUL, a, b), inline for the same reason. */
+static inline uint32_t fp32_mul(uint32_t a, uint32_t b)
+{
+  float x, y, product;
+  uint32_t bits;
+  memcpy(&x, &a, sizeof x);
+  memcpy(&y, &b, sizeof y);
+  product = x * y;
+  memcpy(&bits, &product, sizeof bits);
+  return product == product ? bits : fp32_binary(FP_MUL, a, b);
+}
 uint16_t fp16_binary(Fp16Format format, FpBinary op, uint16_t a, uint16_t b);
 bool fp32_compare(FpCompare op, uint32_t a, uint32_t b);
 bool fp16_compare(Fp16Format format, FpCompare op, uint16_t a, uint16_t b);
 uint32_t fp32_sqrt(uint32_t a);
 /* a*b + c with one rounding (f32: exact product in f64, sum rounded to odd, then to f32). */
-uint32_t fp32_fma(uint32_t a, uint32_t b, uint32_t c);
+uint32_t fp32_fma_odd(uint32_t a, uint32_t b, uint32_t c);
+/* The same; inline while the nearest double to the sum says how it rounds: if it is a normal f32's
+ * and not in the middle of two of these, or zero. */
+static inline uint32_t fp32_fma(uint32_t a, uint32_t b, uint32_t c)
+{
+  enum { LEAST = 1023 - 126, NORMALS = 253, BELOW = (1 << 29) - 1, MIDDLE = 1 << 28 };
+  float x, y, z, result;
+  uint64_t wide;
+  uint32_t bits;
+  memcpy(&x, &a, sizeof x);
+  memcpy(&y, &b, sizeof y);
+  memcpy(&z, &c, sizeof z);
+  double sum = (double)x * (double)y + (double)z;
+  memcpy(&wide, &sum, sizeof wide);
+  bool normal = (wide >> 52 & 0x7ff) - LEAST < NORMALS && (wide & BELOW) != MIDDLE;
+  if (!normal && wide << 1 != 0)
+    return fp32_fma_odd(a, b, c);
+  result = (float)sum;
+  memcpy(&bits, &result, sizeof bits);
+  return bits;
+}
 uint16_t fp16_fma(Fp16Format format, uint16_t a, uint16_t b, uint16_t c);
 /* f32 c + f16 a * f16 b, one rounding. */
 uint32_t fp16_mixed_fma(Fp16Format format, uint16_t a, uint16_t b, uint32_t c);

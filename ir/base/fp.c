@@ -385,7 +385,7 @@ static double add_to_odd(double a, double b)
   return double_of_bits(bits);
 }
 
-uint32_t fp32_fma(uint32_t a, uint32_t b, uint32_t c)
+uint32_t fp32_fma_odd(uint32_t a, uint32_t b, uint32_t c)
 {
   double product = fp32_to_double(a) * fp32_to_double(b);
   return fp32_from_double(add_to_odd(product, fp32_to_double(c)));
