@@ -28,13 +28,15 @@ static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
   uint32_t words = cls->image->code_words;
   const MemoryFacts *facts = e->base.program->memory_facts;
   ScalarCode *code = base_malloc((words + 1) * sizeof *code);
-  for (uint32_t i = 0; i < words; i++) {
-    const Insn *insn = cls->insn_at[i] == NO_INSN ? NULL : &cls->insns[cls->insn_at[i]];
+  for (uint32_t i = 0; i <= words; i++) {
+    bool none = i == words || cls->insn_at[i] == NO_INSN;
+    const Insn *insn = none ? NULL : &cls->insns[cls->insn_at[i]];
     CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
-    code[i] = (ScalarCode){0};
+    code[i] = (ScalarCode){.odd = SCALAR_STOPS};
     if (goes_ahead(cost) &&
         timing_scalar(e->timing, cost, true) <= SCALAR_MOST_CYCLES)
-      code[i] = scalar_code(insn, facts ? facts[cls->index].accesses[i] : (Bounds){0}, e->timing);
+      code[i] = scalar_code(insn, facts ? facts[cls->index].accesses[i] : (Bounds){0}, e->timing,
+                            cls->image);
   }
   return code;
 }
@@ -61,21 +63,67 @@ static void count_paid(FastWorker *w, const FastAhead *ahead, bool undone)
     w->log.stats.paid[i] += undone ? -(uint64_t)ahead->paid[i] : ahead->paid[i];
 }
 
-/* Issues in cycles before `end`; at most as many as fit the mask. */
-static uint64_t steps(FastWorker *w, FastTile *t, uint64_t from, uint64_t end)
+/* ---- cycles in which something issues, a bit each ---------------------------------------- */
+
+/* Those from `first` on. */
+static unsigned issues_count(const uint64_t *issues, uint64_t first)
+{
+  unsigned count = 0;
+  for (unsigned word = (unsigned)(first / WORD_BITS); word < SCALAR_WORDS; word++) {
+    uint64_t bits = issues[word];
+    if (word == first / WORD_BITS)
+      bits &= ~UINT64_C(0) << first % WORD_BITS;
+    count += (unsigned)__builtin_popcountll(bits);
+  }
+  return count;
+}
+
+/* The last one before `end`; -1: none. */
+static int issues_last(const uint64_t *issues, uint64_t end)
+{
+  for (unsigned word = SCALAR_WORDS; word-- > 0;) {
+    uint64_t bits = end <= word * WORD_BITS ? 0 : issues[word];
+    if (end - word * WORD_BITS < WORD_BITS)
+      bits &= (UINT64_C(1) << end % WORD_BITS) - 1;
+    if (bits)
+      return (int)(word * WORD_BITS + (WORD_BITS - 1) - (unsigned)__builtin_clzll(bits));
+  }
+  return -1;
+}
+
+static void note_last(FastWorker *w, const FastAhead *ahead, uint64_t end)
+{
+  int last = issues_last(ahead->issues, end);
+  if (last >= 0 && ahead->from + (unsigned)last > w->ahead_last)
+    w->ahead_last = ahead->from + (unsigned)last;
+}
+
+/* The end of what is done ahead in a visit. */
+static uint64_t ahead_end(const FastEngine *e, uint64_t from)
+{
+  return e->limit - from < SCALAR_CYCLES ? e->limit : from + SCALAR_CYCLES;
+}
+
+/* ---- instructions ------------------------------------------------------------------------ */
+
+/* Issues in cycles before `end`. */
+static void ahead_steps(FastWorker *w, FastTile *t, uint64_t from, uint64_t end)
 {
   const FastEngine *e = w->engine;
   FastAhead *ahead = t->ahead;
   ScalarRun run = {.code = e->code[t->core.cls->index], .fp16 = e->base.program->image->fp16,
                    .regs = &t->core.regs, .mem = &t->core.mem, .pc = t->core.pc,
                    .stores = &ahead->stores,
+                   .issues = ahead->issues,
                    .first = (unsigned)(t->core.ready - from), .end = (unsigned)(end - from)};
-  uint64_t issues = t->core.ready < end ? scalar_run(&run) : 0;
+  if (t->core.ready < end)
+    scalar_run(&run);
+  else
+    memset(ahead->issues, 0, sizeof ahead->issues);
   t->core.pc = run.pc;
   t->core.ready = from + run.first;
   memcpy(ahead->paid, run.paid, sizeof ahead->paid);
   count_paid(w, ahead, false);
-  return issues;
 }
 
 void fast_ahead_over(FastWorker *w, FastTile *t)
@@ -88,8 +136,6 @@ void fast_ahead_over(FastWorker *w, FastTile *t)
 
 void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
 {
-  const FastEngine *e = w->engine;
-  uint64_t end = from + WORD_BITS < e->limit ? from + WORD_BITS : e->limit;
   if (!t->ahead)
     t->ahead = &fast_work_alloc(w)->ahead;
   FastAhead *ahead = t->ahead;
@@ -97,68 +143,90 @@ void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
   ahead->pc = t->core.pc;
   ahead->ready = t->core.ready;
   ahead->from = from;
-  ahead->issues = steps(w, t, from, end);
-  t->is_ahead = ahead->issues != 0;
-  if (!ahead->issues)
-    return;
-  unsigned count = (unsigned)__builtin_popcountll(ahead->issues);
-  uint64_t last = from + (WORD_BITS - 1) - (unsigned)__builtin_clzll(ahead->issues);
+  ahead_steps(w, t, from, ahead_end(w->engine, from));
+  unsigned count = issues_count(ahead->issues, 0);
+  t->is_ahead = count != 0;
   t->core.issues += count;
   w->log.stats.instructions += count;
   w->log.stats.active_tile_cycles += count;
-  w->ahead_last = last > w->ahead_last ? last : w->ahead_last;
+  note_last(w, ahead, SCALAR_CYCLES);
 }
 
 /* ---- vector operations ------------------------------------------------------------------- */
 
-/* All that the operation reads and writes lies in variables, and its next group is not the last,
- * which ends it. */
+/* All that the operation reads and writes lies in variables, no result on another one, and its next
+ * group is not the last, which ends it. */
 static bool is_between_variables(const FastPlain *p)
 {
   return p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded &&
-         p->remaining > p->width && (p->memory & 1u << PLAIN_DEST);
+         p->remaining > p->width && (p->memory & 1u << PLAIN_DEST) && p->step[PLAIN_DEST];
 }
 
-/* What the next group overwrites. */
-static void save_group(FastTile *t, const FastPlain *p)
+/* The cycles of the groups from `*next` on, before `end` and but the last; a bit each from
+ * `ahead->from` on.  Returns how many groups; *next: the cycle of the one after them; *waits: the
+ * cycles that they wait for banks. */
+static unsigned find_groups(const FastEngine *e, const FastPlain *p, FastAhead *ahead, uint64_t end,
+                            uint64_t *next, uint64_t *waits)
 {
-  ScalarStores *stores = &t->ahead->stores;
-  for (unsigned i = 0; i < p->width; i++) {
-    uint16_t address = (uint16_t)(p->address[PLAIN_DEST] + (int)i * p->step[PLAIN_DEST]);
-    unsigned n = stores->n++;
-    stores->at[n].address = address;
-    stores->at[n].bytes = sizeof stores->at[n].before;
-    memcpy(&stores->at[n].before, t->core.mem.bytes + address, sizeof stores->at[n].before);
+  FastPlain at = *p;
+  unsigned most = AHEAD_ELEMENTS / p->width, left = (p->remaining - 1) / p->width, n = 0;
+  unsigned rests = e->timing->groups_per_rest;
+  uint64_t cycle = *next - ahead->from;
+  end -= ahead->from;
+  *waits = 0;
+  for (most = most < left ? most : left; n < most && cycle < end; n++) {
+    ahead->issues[cycle / WORD_BITS] |= UINT64_C(1) << cycle % WORD_BITS;
+    unsigned extra = plain_conflict(e, &at);
+    *waits += extra;
+    cycle += 1 + extra;
+    at.address[PLAIN_SRC0] = (uint16_t)(at.address[PLAIN_SRC0] + p->width * p->step[PLAIN_SRC0]);
+    at.address[PLAIN_SRC1] = (uint16_t)(at.address[PLAIN_SRC1] + p->width * p->step[PLAIN_SRC1]);
+    at.remaining -= p->width;
+    if (UNLIKELY(rests))
+      cycle += vec_rest(e->timing, true, at.remaining, p->width);
   }
+  *next = ahead->from + cycle;
+  return n;
 }
 
-bool plain_ahead(Visit *v)
+/* What the next elements overwrite. */
+static void save_elements(const FastTile *t, const FastPlain *p, FastElements *elements, unsigned n)
+{
+  const uint8_t *at = t->core.mem.bytes + p->address[PLAIN_DEST];
+  elements->n = n;
+  for (unsigned i = 0; i < n; i++)
+    memcpy(&elements->before[i], at + (ptrdiff_t)i * p->step[PLAIN_DEST], sizeof(uint32_t));
+}
+
+void plain_ahead(Visit *v)
 {
   FastWorker *w = v->worker;
   FastTile *t = v->tile;
   Thread *th = &t->core.threads[MAIN_THREAD];
-  uint64_t from = v->turn.cycle, limit = v->engine->limit;
-  uint64_t end = from + WORD_BITS < limit ? from + WORD_BITS : limit;
-  const FastPlain *p = thread_plain(th);
-  if (!t->core.vectors || th->ready >= end || !is_between_variables(p))
-    return false;
+  uint64_t from = v->turn.cycle, end = ahead_end(v->engine, from), next = th->ready;
+  FastPlain *p = thread_plain(th);
+  EngineStats *stats = &w->log.stats;
+  if (next >= end || !is_between_variables(p))
+    return;
   if (!t->ahead)
     t->ahead = &fast_work_alloc(w)->ahead;
   FastAhead *ahead = t->ahead;
   ahead->from = from;
-  ahead->issues = 0;
-  ahead->stores.n = 0;
-  uint64_t last = from;
-  for (; th->ready < end && p->remaining > p->width && ahead->stores.n + p->width <= SCALAR_STORES;
-       t->core.issues++, w->log.stats.active_tile_cycles++) {
-    last = th->ready;
-    ahead->issues |= UINT64_C(1) << (last - from);
-    save_group(t, p);
-    plain_compute(v, th, p->width, last);
-  }
-  t->is_ahead = ahead->issues != 0;
-  w->ahead_last = last > w->ahead_last ? last : w->ahead_last;
-  return t->is_ahead;
+  memset(ahead->issues, 0, sizeof ahead->issues);
+  uint64_t waits;
+  unsigned groups = find_groups(v->engine, p, ahead, end, &next, &waits);
+  unsigned elements = groups * p->width;
+  save_elements(t, p, &ahead->elements, elements);
+  plain_elements_all(v, p, elements);
+  p->remaining -= elements;
+  th->ready = next;
+  t->core.issues += groups;
+  stats->active_tile_cycles += groups;
+  stats->groups += groups;
+  stats->elements += elements;
+  stats->stalls[STALL_BANK] += waits;
+  t->is_ahead = groups != 0;
+  note_last(w, ahead, SCALAR_CYCLES);
 }
 
 /* Takes back the group that was issued last, in `cycle`. */
@@ -166,14 +234,13 @@ static void undo_group(FastWorker *w, FastTile *t, uint64_t cycle)
 {
   Thread *th = &t->core.threads[MAIN_THREAD];
   FastPlain *p = thread_plain(th);
-  ScalarStores *stores = &t->ahead->stores;
+  FastElements *elements = &t->ahead->elements;
   for (unsigned i = 0; i < p->width; i++) {
-    unsigned n = --stores->n;
-    memcpy(t->core.mem.bytes + stores->at[n].address, &stores->at[n].before,
-           sizeof stores->at[n].before);
     for (unsigned k = 0; k < PLAIN_STREAMS; k++)
       if (p->memory & 1u << k)
         p->address[k] = (uint16_t)(p->address[k] - p->step[k]);
+    memcpy(t->core.mem.bytes + p->address[PLAIN_DEST], &elements->before[--elements->n],
+           sizeof(uint32_t));
   }
   p->remaining += p->width;
   th->ready = cycle;
@@ -182,10 +249,13 @@ static void undo_group(FastWorker *w, FastTile *t, uint64_t cycle)
   w->log.stats.stalls[STALL_BANK] -= plain_conflict(w->engine, p);
 }
 
-static void undo_groups(FastWorker *w, FastTile *t, uint64_t over, uint64_t cycle)
+static void undo_groups(FastWorker *w, FastTile *t, uint64_t cycle)
 {
-  for (; over; over &= ~(UINT64_C(1) << (WORD_BITS - 1) >> __builtin_clzll(over)))
-    undo_group(w, t, cycle + (WORD_BITS - 1) - (unsigned)__builtin_clzll(over));
+  const FastAhead *ahead = t->ahead;
+  uint64_t end = SCALAR_CYCLES, first = cycle - ahead->from;
+  for (int last; (last = issues_last(ahead->issues, end)) >= 0 && (uint64_t)last >= first;
+       end = (uint64_t)last)
+    undo_group(w, t, ahead->from + (uint64_t)last);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -199,26 +269,22 @@ static void undo_instructions(FastWorker *w, FastTile *t, uint64_t cycle, unsign
   t->core.ready = ahead->ready;
   scalar_undo_stores(&ahead->stores, &t->core.mem);
   count_paid(w, ahead, true);
-  steps(w, t, ahead->from, cycle);
+  ahead_steps(w, t, ahead->from, cycle);
 }
 
-static void undo(FastWorker *w, FastTile *t, uint64_t cycle)
+static void undo_ahead(FastWorker *w, FastTile *t, uint64_t cycle)
 {
   FastAhead *ahead = t->ahead;
   uint64_t end = cycle - ahead->from;       /* at least 1 */
-  uint64_t over = end < WORD_BITS ? ahead->issues >> end : 0;
-  uint64_t kept = end < WORD_BITS ? ahead->issues & ((UINT64_C(1) << end) - 1) : ahead->issues;
-  unsigned count = (unsigned)__builtin_popcountll(over);
-  if (kept) {
-    uint64_t last = ahead->from + (WORD_BITS - 1) - (unsigned)__builtin_clzll(kept);
-    w->ahead_last = last > w->ahead_last ? last : w->ahead_last;
-  }
+  end = end < SCALAR_CYCLES ? end : SCALAR_CYCLES;
+  unsigned count = issues_count(ahead->issues, end);
+  note_last(w, ahead, end);
   if (!count)
     return;
   t->core.issues -= count;
   w->log.stats.active_tile_cycles -= count;
   if (t->core.vectors)
-    undo_groups(w, t, over, cycle);
+    undo_groups(w, t, cycle);
   else
     undo_instructions(w, t, cycle, count);
   t->is_ahead = false;
@@ -232,7 +298,7 @@ void fast_ahead_undo(FastEngine *e, uint64_t cycle)
     for (size_t i = 0; i < arrlenu(w->touched); i++) {
       FastTile *t = &e->tiles[w->touched[i]];
       if (t->is_ahead)
-        undo(w, t, cycle);
+        undo_ahead(w, t, cycle);
     }
   }
 }

@@ -66,8 +66,9 @@ static void make_geometry(FastEngine *e)
   e->stride[PORT_WEST] = -e->stride[PORT_EAST];
   e->stride[PORT_NORTH] = -e->stride[PORT_SOUTH];
   e->router_slots = m->router_slots;
-  e->bank_bytes = m->bank_bytes;
-  e->read_banks = m->read_banks;
+  e->bank_mask = m->bank_bytes * (m->read_banks - 1);
+  if ((m->bank_bytes & (m->bank_bytes - 1)) || (m->read_banks & (m->read_banks - 1)))
+    ICE("banks whose number or size is no power of two");
   for (unsigned q = 0; q < MAX_QUEUES; q++) {
     e->input_capacity[q] = (uint8_t)(m->input_queue_depth[q] + e->timing->ramp_down);
     e->output_capacity[q] = (uint8_t)(m->output_queue_depth[q] + e->timing->ramp_up);

@@ -24,10 +24,10 @@
 enum {
   NO_SLOT = 0xff,
   FAST_SLOTS = 2,               /* of a color in the tile; more only after a hazard */
-  CALENDAR = 128,               /* cycles that the map of awake tiles looks ahead */
+  CALENDAR = 256,               /* cycles that the map of awake tiles looks ahead */
   BLOCK_MOST = 16,              /* cycles of a block: see run.c */
   BLOCK_SLANT = 2,              /* rows by which each cycle of it is behind the one before */
-  WORD_BITS = 64,
+  WORD_BITS = 64, AHEAD_ELEMENTS = 2 * SCALAR_STORES,   /* the latter: in a visit */
 };
 
 /* ---- wavelets --------------------------------------------------------------------------- */
@@ -117,13 +117,16 @@ typedef struct {
   VecRun run;
 } FastRun;
 
+/* What elements carried out before their cycle have overwritten, the oldest first. */
+typedef struct { unsigned n; uint32_t before[AHEAD_ELEMENTS]; } FastElements;
+
 /* Scalar instructions that the main thread has carried out before their cycle: where it was before,
- * and in which cycles they issue, a bit each from `from` on. */
+ * and in which cycles they issue, a bit each from `from` on; or the groups of an operation. */
 typedef struct {
   Registers regs;
   uint16_t pc;
-  uint64_t ready, from, issues;
-  ScalarStores stores;
+  uint64_t ready, from, issues[SCALAR_WORDS];
+  union { ScalarStores stores; FastElements elements; };
   unsigned paid[TRUST_COUNT];   /* by them */
 } FastAhead;
 
@@ -229,7 +232,8 @@ struct FastEngine {
   uint32_t n_tiles, width, height;
   ptrdiff_t stride[PORT_RAMP];  /* bytes to the neighbour */
   uint32_t router_slots;
-  uint32_t bank_bytes, read_banks;    /* of memory: two reads per cycle from different banks */
+  uint32_t bank_mask;           /* bits of an address that say the bank: two reads per cycle from
+                                   different ones */
   uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
   bool bridges;                 /* may be built; cycles from an element's issue: */
   uint32_t bridge_arrival, bridge_seen;

@@ -135,7 +135,7 @@ STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, 
   switch ((int)p->op) {
   case VK_MOV: return b;
   case VK_FADD: return fp32_add(a, b);
-  case VK_FMUL: return fp32_binary(FP_MUL, a, b);
+  case VK_FMUL: return fp32_mul(a, b);
   case VK_FMAC: return fp32_fma(b, p->scalar, a);
   default:
     return vec_element((VecOp)p->operation, v->engine->base.program->image->fp16, a, b, p->scalar,
@@ -159,9 +159,8 @@ STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
 /* Cycles that the next group waits for a bank. */
 STEP HOT unsigned plain_conflict(const FastEngine *e, const FastPlain *p)
 {
-  bool conflict = p->both_memory &&
-                  (p->one_bank || p->address[PLAIN_SRC0] / e->bank_bytes % e->read_banks ==
-                                      p->address[PLAIN_SRC1] / e->bank_bytes % e->read_banks);
+  unsigned apart = p->address[PLAIN_SRC0] ^ p->address[PLAIN_SRC1];
+  bool conflict = p->both_memory && (p->one_bank || !(apart & e->bank_mask));
   return conflict ? e->timing->bank_conflict : 0;
 }
 
@@ -178,26 +177,92 @@ static HOT void plain_element(Visit *v, FastPlain *p, bool last)
   plain_write(v, p, plain_operate(v, p, a, b), last);
 }
 
-/* Computes a group that issues in `cycle`.  Returns the cycles that it waits for a bank. */
-STEP HOT unsigned plain_compute(Visit *v, Thread *th, unsigned elements, uint64_t cycle)
+/* ---- many elements between variables ------------------------------------------------------ */
+
+/* Every element of a source can be read before the first result is written: the source is not in
+ * memory, is where the results go, element by element, or lies apart from them. */
+static bool reads_first(const FastPlain *p, unsigned k, unsigned n)
 {
-  FastPlain *p = thread_plain(th);
-  EngineStats *stats = &v->worker->log.stats;
-  bool last = !p->unbounded && elements == p->remaining;
-  bool in_memory = p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded;
-  unsigned extra = plain_conflict(v->engine, p);
-  plain_element(v, p, last);
-  for (unsigned left = elements; UNLIKELY(left > 1); left--)
-    plain_element(v, p, false);
-  stats->groups++;
-  stats->elements += elements;
-  if (UNLIKELY(extra))
-    stats->stalls[STALL_BANK] += extra;
-  if (!p->unbounded)
-    p->remaining -= elements;
-  th->ready = cycle + 1 + extra + vec_rest(v->engine->timing, in_memory, p->remaining, elements);
-  return extra;
+  int a = p->address[k], b = p->address[PLAIN_DEST];
+  int a_last = a + (int)(n - 1) * p->step[k], b_last = b + (int)(n - 1) * p->step[PLAIN_DEST];
+  if (!(p->memory & 1u << k) || (a == b && p->step[k] == p->step[PLAIN_DEST]))
+    return true;
+  int a_low = a < a_last ? a : a_last, a_high = a < a_last ? a_last : a;
+  int b_low = b < b_last ? b : b_last, b_high = b < b_last ? b_last : b;
+  return a_high + (int)sizeof(uint32_t) <= b_low || b_high + (int)sizeof(uint32_t) <= a_low;
 }
+
+/* The next `n` elements of a stream, as they are now. */
+static HOT void plain_gather(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
+                             unsigned n)
+{
+  const uint8_t *at = t->core.mem.bytes + p->address[k];
+  if (p->step[k] == (int)sizeof *to)
+    memcpy(to, at, n * sizeof *to);
+  else
+    for (unsigned i = 0; i < n; i++)
+      memcpy(&to[i], at + (ptrdiff_t)i * p->step[k], sizeof *to);
+}
+
+static HOT void plain_source(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
+                             unsigned n)
+{
+  if (p->memory & 1u << k)
+    plain_gather(t, p, k, to, n);
+  else
+    for (unsigned i = 0; i < n; i++)
+      to[i] = p->value[k];
+}
+
+/* Each operation has a loop of its own. */
+static HOT void plain_operate_all(const Visit *v, const FastPlain *p, uint32_t *a,
+                                  const uint32_t *b, unsigned n)
+{
+  switch ((int)p->op) {
+  case VK_MOV:
+    memcpy(a, b, n * sizeof *a);
+    break;
+  case VK_FADD:
+    for (unsigned i = 0; i < n; i++)
+      a[i] = fp32_add(a[i], b[i]);
+    break;
+  case VK_FMUL:
+    for (unsigned i = 0; i < n; i++)
+      a[i] = fp32_mul(a[i], b[i]);
+    break;
+  case VK_FMAC:
+    for (unsigned i = 0; i < n; i++)
+      a[i] = fp32_fma(b[i], p->scalar, a[i]);
+    break;
+  default:
+    for (unsigned i = 0; i < n; i++)
+      a[i] = plain_operate(v, p, a[i], b[i]);
+    break;
+  }
+}
+
+/* Computes the next `n` elements, at most AHEAD_ELEMENTS, of an operation between variables. */
+STEP void plain_elements_all(Visit *v, FastPlain *p, unsigned n)
+{
+  FastTile *t = v->tile;
+  uint32_t a[AHEAD_ELEMENTS], b[AHEAD_ELEMENTS];
+  if (!reads_first(p, PLAIN_SRC0, n) || !reads_first(p, PLAIN_SRC1, n)) {
+    for (unsigned i = 0; i < n; i++)
+      plain_element(v, p, false);
+    return;
+  }
+  plain_source(t, p, PLAIN_SRC0, a, n);
+  plain_source(t, p, PLAIN_SRC1, b, n);
+  plain_operate_all(v, p, a, b, n);
+  uint8_t *to = t->core.mem.bytes + p->address[PLAIN_DEST];
+  for (unsigned i = 0; i < n; i++)
+    memcpy(to + (ptrdiff_t)i * p->step[PLAIN_DEST], &a[i], sizeof a[i]);
+  for (unsigned k = 0; k < PLAIN_STREAMS; k++)
+    if (p->memory & 1u << k)
+      p->address[k] = (uint16_t)(p->address[k] + (int)n * p->step[k]);
+}
+
+/* ---- a group ------------------------------------------------------------------------------ */
 
 /* An operation with a fabric operand does one element per group, so that all groups after the first
  * are between memory and memory, where no caller asks for the last. */
@@ -209,6 +274,8 @@ STEP HOT void plain_group(Visit *v, unsigned thread)
   unsigned extra = plain_conflict(v->engine, p);
   unsigned elements = plain_elements(p);
   bool last_group = !p->unbounded && elements == p->remaining;
+  bool in_memory = p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded;
+  EngineStats *stats = &v->worker->log.stats;
   EVENT(v, .kind = EV_GROUP, .pc = th->run->pc, .thread = (uint8_t)thread,
         .count = (uint16_t)elements);
   if (FAST_TRACED && extra)
@@ -216,7 +283,16 @@ STEP HOT void plain_group(Visit *v, unsigned thread)
           .payload = extra);
   if (p->input != NO_QUEUE)
     p->value[p->input_stream] = input_take(v, p->input).payload;
-  plain_compute(v, th, elements, v->turn.cycle);
+  plain_element(v, p, last_group);
+  for (unsigned left = elements; UNLIKELY(left > 1); left--)
+    plain_element(v, p, false);
+  stats->groups++;
+  stats->elements += elements;
+  stats->stalls[STALL_BANK] += extra;
+  if (!p->unbounded)
+    p->remaining -= elements;
+  th->ready = v->turn.cycle + 1 + extra +
+              vec_rest(v->engine->timing, in_memory, p->remaining, elements);
   if (UNLIKELY(last_group))
     plain_finish(v, thread, extra);
 }

@@ -18,9 +18,6 @@
 #define HOT inline __attribute__((always_inline))
 #define STEP static __attribute__((unused))     /* for the other files of the unit */
 
-/* An instruction or a group; and others after it, so that the tile sleeps until they are over. */
-typedef enum { ISSUE_NONE, ISSUE_ONE, ISSUE_AHEAD } TileIssue;
-
 /* What the tile that is visited does in this cycle. */
 typedef struct {
   Turn turn;                    /* the tile's own part; the first member */
@@ -99,7 +96,7 @@ STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, 
 STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last);
 STEP bool plain_start(const Visit *v, unsigned thread);
 STEP HOT unsigned plain_conflict(const FastEngine *e, const FastPlain *p);
-STEP HOT unsigned plain_compute(Visit *v, Thread *th, unsigned elements, uint64_t cycle);
+STEP void plain_elements_all(Visit *v, FastPlain *p, unsigned n);
 STEP HOT void plain_group(Visit *v, unsigned thread);
 
 /* ---- port.c -------------------------------------------------------------------------------- */
@@ -108,15 +105,16 @@ STEP const TilePort *fast_port(void);
 
 /* ---- ahead.c -------------------------------------------------------------------------------- */
 
-/* The main thread's operation, the only one, has done a group in this cycle: does those that
- * follow, if nothing but its variables is concerned. */
-bool plain_ahead(Visit *v);
+/* The main thread's operation is the only one and can do no group in this cycle: does those that
+ * follow but the last, if nothing but its variables is concerned. */
+void plain_ahead(Visit *v);
 
 /* ---- tasks.c ------------------------------------------------------------------------------- */
 
 STEP HOT void note_stall(Visit *v, StallCause cause);
 STEP HOT bool is_lone(const FastTile *t);
-STEP HOT TileIssue visit_tile(Visit *v);
+STEP HOT bool is_resting(const FastTile *t, uint64_t now);
+STEP HOT bool visit_tile(Visit *v);
 
 /* ---- router.c ------------------------------------------------------------------------------ */
 

@@ -30,42 +30,61 @@ STEP HOT bool is_lone(const FastTile *t)
          (!t->core.overlaps || t->core.waits);
 }
 
-static HOT TileIssue visit_lone(Visit *v)
+/* Nothing happens at the tile before its main thread goes on, in a later cycle than the next,
+ * unless a wavelet comes. */
+STEP HOT bool is_resting(const FastTile *t, uint64_t now)
+{
+  const Tile *core = &t->core;
+  if (!core->running || t->input_any || t->output_any || t->occupied || t->attended ||
+      core->pending_due <= now)
+    return false;
+  if (!core->vectors)
+    return core->ready > now + 1;
+  const Thread *th = &core->threads[MAIN_THREAD];
+  return core->vectors == 1u << MAIN_THREAD && th->ready > now + 1 && th->stall == STALL_NONE &&
+         (!core->overlaps || core->waits);
+}
+
+/* Returns whether the tile issues; visit_any likewise. */
+static HOT bool visit_lone(Visit *v)
 {
   FastTile *t = v->tile;
   Thread *th = &t->core.threads[MAIN_THREAD];
   if (th->ready > v->turn.cycle) {
     note_stall(v, STALL_NONE);
-    return ISSUE_NONE;
+    return false;
   }
   StallCause cause = plain_waits(v, thread_plain(th));
   note_stall(v, cause);
   if (cause != STALL_NONE)
-    return ISSUE_NONE;
+    return false;
   v->turn.changed = true;
   t->core.last_issued[t->core.main_level] = MAIN_THREAD;
   t->core.issues++;
   plain_group(v, MAIN_THREAD);
-  if (FAST_TRACED || t->attended || !plain_ahead(v) || t->occupied || t->output_any)
-    return ISSUE_ONE;
-  return ISSUE_AHEAD;
+  if (!FAST_TRACED && !t->attended && t->core.vectors)
+    plain_ahead(v);
+  return true;
 }
 
-static RARE TileIssue visit_any(Visit *v)
+static RARE bool visit_any(Visit *v)
 {
   FastTile *t = v->tile;
   TilePlan plan;
   tile_plan(&v->turn, &plan, scheduler_queues(t));
   tile_commit(&v->turn, &plan);
   if (plan.thread < 0)
-    return ISSUE_NONE;
-  if (FAST_TRACED || plan.is_group || !is_alone(t) || t->core.ready <= v->turn.cycle)
-    return ISSUE_ONE;
-  fast_ahead(v->worker, t, v->turn.cycle);
-  return ISSUE_AHEAD;
+    return false;
+  if (FAST_TRACED || plan.is_group || t->attended)
+    return true;
+  if (is_lone(t))
+    plain_ahead(v);
+  else if (is_alone(t) && t->core.ready > v->turn.cycle)
+    fast_ahead(v->worker, t, v->turn.cycle);
+  return true;
 }
 
-STEP HOT TileIssue visit_tile(Visit *v)
+STEP HOT bool visit_tile(Visit *v)
 {
   return LIKELY(is_lone(v->tile)) ? visit_lone(v) : visit_any(v);
 }

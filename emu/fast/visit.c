@@ -16,8 +16,8 @@ static HOT void start_tile(Visit *v, FastTile *t)
 /* Whether an instruction that was carried out ahead issues in this cycle. */
 static inline bool fast_issues_ahead(const FastTile *tile, uint64_t now)
 {
-  return tile->is_ahead && now - tile->ahead->from < WORD_BITS &&
-         (tile->ahead->issues >> (now - tile->ahead->from) & 1);
+  uint64_t at = tile->is_ahead ? now - tile->ahead->from : SCALAR_CYCLES;
+  return at < SCALAR_CYCLES && (tile->ahead->issues[at / WORD_BITS] >> at % WORD_BITS & 1);
 }
 
 static HOT void visit(Visit *v, uint32_t index)
@@ -30,19 +30,19 @@ static HOT void visit(Visit *v, uint32_t index)
     fast_touch(v->worker, index);
   if (UNLIKELY(t->core.pending_due <= v->turn.cycle))
     tile_begin(&v->turn);
-  TileIssue issue = t->core.cls ? visit_tile(v) : ISSUE_NONE;
+  bool issues = t->core.cls && visit_tile(v);
   bool moved = visit_router(v);
   if (UNLIKELY(v->turn.router_register))
     commit_register(v);
   if (UNLIKELY(v->turn.rebinds))
     fast_bind_queues(t);
-  if (issue != ISSUE_NONE || (moved && !fast_issues_ahead(t, v->turn.cycle)))
+  if (issues || (moved && !fast_issues_ahead(t, v->turn.cycle)))
     note_active(v);
   if (UNLIKELY(v->wake_ports))
     wake_neighbours(v);
   if (LIKELY(v->turn.changed)) {
     note_change(v);
-    if (issue != ISSUE_AHEAD) {
+    if (!is_resting(t, v->turn.cycle)) {
       wake_next(v, index);
       return;
     }

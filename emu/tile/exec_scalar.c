@@ -2,12 +2,20 @@
  * once. No timing here. */
 #include "emu/tile/tile.h"
 
+#define INLINE inline __attribute__((always_inline))
+#define RARE __attribute__((noinline))
+#define LIKELY(condition) __builtin_expect((condition) != 0, 1)
+#define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
+
 typedef struct {
   const Insn *insn;
   uint16_t pc;
   Fp16Format fp16;
   Registers *regs;
   TileMem *mem;
+  /* Static data away from the code, unless reads are watched: where nearly all accesses go. */
+  uint8_t *data;                /* of address 0 */
+  uint32_t data_low, data_end;
 } Exec;
 
 enum {
@@ -130,58 +138,95 @@ static ScalarResult access_outside(FaultKind kind, uint32_t address, unsigned by
   return (ScalarResult){.outcome = SCALAR_CONFIG, .value = address / 2, .store = store};
 }
 
-/* Of static data, aligned, away from the code, and not watched: what nearly all accesses are. */
-static uint8_t *plain_data(const TileMem *mem, uint32_t address, unsigned bytes)
+/* The larger part of the static data on one side of the code. */
+static INLINE void exec_find_data(Exec *e)
 {
-  const ClassCode *cls = mem->cls;
-  uint32_t end = address + bytes;
-  bool inside = end <= cls->image->static_bytes &&
-                (end <= cls->image->code_address || address >= cls->code_end);
-  bool plain = mem->bytes && !mem->tracked && !(bytes > 1 && (address & 1));
-  return inside && plain ? mem->bytes + address : NULL;
+  const ClassCode *cls = e->mem->cls;
+  uint32_t end = cls->image->static_bytes, code = cls->image->code_address, low = 0;
+  bool around = code < end;
+  if (around && cls->code_end < end && end - cls->code_end > code)
+    low = cls->code_end;
+  e->data = e->mem->bytes;
+  e->data_low = low;
+  e->data_end = e->data && !e->mem->tracked ? (around && !low ? code : end) : 0;
 }
 
-static uint32_t load_le(const uint8_t *at, unsigned bytes)
+static INLINE bool is_plain_data(const Exec *e, uint32_t address, unsigned bytes)
 {
-  uint32_t value = 0;
-  for (unsigned i = 0; i < bytes; i++)
-    value |= (uint32_t)at[i] << 8 * i;
-  return value;
+  return address >= e->data_low && address + bytes <= e->data_end &&
+         !(bytes > 1 && (address & 1));
 }
 
-static ScalarResult load_value(Exec *e, uint32_t address, unsigned bytes, bool sign)
+/* Little-endian. */
+static INLINE uint32_t load_bytes(const uint8_t *at, unsigned bytes)
+{
+  switch (bytes) {
+  case 1: return at[0];
+  case 2: return at[0] | (uint32_t)at[1] << 8;
+  default: return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+  }
+}
+
+static INLINE void store_bytes(uint8_t *at, unsigned bytes, uint32_t value)
+{
+  at[0] = (uint8_t)value;
+  if (bytes > 1)
+    at[1] = (uint8_t)(value >> 8);
+  if (bytes > 2) {
+    at[2] = (uint8_t)(value >> 16);
+    at[3] = (uint8_t)(value >> 24);
+  }
+}
+
+/* These two get copies, so that the Exec of a row of instructions stays in registers. */
+static RARE ScalarResult load_elsewhere(Exec e, uint32_t address, unsigned bytes, bool sign)
 {
   uint32_t value;
-  address &= 0xffff;
-  const uint8_t *data = plain_data(e->mem, address, bytes);
-  FaultKind kind = data ? FAULT_COUNT : mem_load(e->mem, address, bytes, &value);
-  if (data)
-    value = load_le(data, bytes);
+  FaultKind kind = mem_load(e.mem, address, bytes, &value);
   if (kind != FAULT_COUNT)
     return access_outside(kind, address, bytes, false);
+  if (bytes == 4)
+    return set_pair_a(&e, value);
+  return set_reg_a(&e, sign ? (uint32_t)(int8_t)value : value);
+}
+
+static RARE ScalarResult store_elsewhere(Exec e, uint32_t address, unsigned bytes, uint32_t value)
+{
+  FaultKind kind = mem_store(e.mem, address, bytes, value);
+  return kind == FAULT_COUNT ? go_on() : access_outside(kind, address, bytes, true);
+}
+
+static INLINE ScalarResult load_value(Exec *e, uint32_t address, unsigned bytes, bool sign)
+{
+  address &= 0xffff;
+  if (UNLIKELY(!is_plain_data(e, address, bytes)))
+    return load_elsewhere(*e, address, bytes, sign);
+  uint32_t value = load_bytes(e->data + address, bytes);
   if (bytes == 4)
     return set_pair_a(e, value);
   return set_reg_a(e, sign ? (uint32_t)(int8_t)value : value);
 }
 
-static ScalarResult store_value(Exec *e, uint32_t address, unsigned bytes)
+static INLINE ScalarResult store_value(Exec *e, uint32_t address, unsigned bytes)
 {
   uint32_t value = bytes == 4 ? reg_pair32(e->regs, e->insn->a) : reg_a(e);
   address &= 0xffff;
-  uint8_t *data = plain_data(e->mem, address, bytes);
-  for (unsigned i = 0; data && i < bytes; i++)
-    data[i] = (uint8_t)(value >> 8 * i);
-  FaultKind kind = data ? FAULT_COUNT : mem_store(e->mem, address, bytes, value);
-  return kind == FAULT_COUNT ? go_on() : access_outside(kind, address, bytes, true);
+  if (UNLIKELY(!is_plain_data(e, address, bytes)))
+    return store_elsewhere(*e, address, bytes, value);
+  store_bytes(e->data + address, bytes, value);
+  return go_on();
 }
 
-static ScalarResult branch_if(const Exec *e, bool taken)
+/* Formats J, RJ and RRJ. */
+static INLINE ScalarResult branch_if(const Exec *e, bool taken)
 {
-  uint32_t target;
-  if (!taken)
-    return go_on();
-  insn_target(e->insn, &target);
-  return jump_to(target);
+  return taken ? jump_to(e->insn->imm) : go_on();
+}
+
+/* Format RIJ: a comparison with imm. */
+static INLINE ScalarResult branch_imm_if(const Exec *e, bool taken)
+{
+  return taken ? jump_to(e->insn->target) : go_on();
 }
 
 static uint16_t *stack_pointer(Exec *e)
@@ -237,9 +282,9 @@ static ScalarResult to_int32(Exec *e, double value, bool is_signed)
 
 /* Groups in the order of isa.def; each returns SCALAR_ENGINE for what is not its own. */
 
-static ScalarResult exec_other(Exec *e)
+static INLINE ScalarResult exec_other(Exec *e, int op)
 {
-  switch ((int)e->insn->op) {
+  switch (op) {
   case OP_jmp: return branch_if(e, true);
   case OP_bz: return branch_if(e, reg_a(e) == 0);
   case OP_bnz: return branch_if(e, reg_a(e) != 0);
@@ -249,12 +294,12 @@ static ScalarResult exec_other(Exec *e)
   case OP_bltu: return branch_if(e, reg_a(e) < reg_b(e));
   case OP_bges: return branch_if(e, as_s16(reg_a(e)) >= as_s16(reg_b(e)));
   case OP_bgeu: return branch_if(e, reg_a(e) >= reg_b(e));
-  case OP_beqi: return branch_if(e, reg_a(e) == imm_word(e));
-  case OP_bnei: return branch_if(e, reg_a(e) != imm_word(e));
-  case OP_bltsi: return branch_if(e, as_s16(reg_a(e)) < as_s16(imm_word(e)));
-  case OP_bltui: return branch_if(e, reg_a(e) < imm_word(e));
-  case OP_bgesi: return branch_if(e, as_s16(reg_a(e)) >= as_s16(imm_word(e)));
-  case OP_bgeui: return branch_if(e, reg_a(e) >= imm_word(e));
+  case OP_beqi: return branch_imm_if(e, reg_a(e) == imm_word(e));
+  case OP_bnei: return branch_imm_if(e, reg_a(e) != imm_word(e));
+  case OP_bltsi: return branch_imm_if(e, as_s16(reg_a(e)) < as_s16(imm_word(e)));
+  case OP_bltui: return branch_imm_if(e, reg_a(e) < imm_word(e));
+  case OP_bgesi: return branch_imm_if(e, as_s16(reg_a(e)) >= as_s16(imm_word(e)));
+  case OP_bgeui: return branch_imm_if(e, reg_a(e) >= imm_word(e));
   case OP_call: return call_target(e, imm_word(e));
   case OP_callr: return call_target(e, reg_a(e));
   case OP_ret: return return_from(e);
@@ -265,9 +310,9 @@ static ScalarResult exec_other(Exec *e)
   }
 }
 
-static ScalarResult exec_memory(Exec *e)
+static INLINE ScalarResult exec_memory(Exec *e, int op)
 {
-  switch ((int)e->insn->op) {
+  switch (op) {
   case OP_ld8u: return load_value(e, (uint32_t)reg_b(e) + imm_word(e), 1, false);
   case OP_ld8s: return load_value(e, (uint32_t)reg_b(e) + imm_word(e), 1, true);
   case OP_ld16: return load_value(e, (uint32_t)reg_b(e) + imm_word(e), 2, false);
@@ -282,13 +327,13 @@ static ScalarResult exec_memory(Exec *e)
   case OP_st8a: return store_value(e, imm_word(e), 1);
   case OP_st16a: return store_value(e, imm_word(e), 2);
   case OP_st32a: return store_value(e, imm_word(e), 4);
-  default: return exec_other(e);
+  default: return exec_other(e, op);
   }
 }
 
-static ScalarResult exec_float(Exec *e)
+static INLINE ScalarResult exec_float(Exec *e, int op)
 {
-  switch ((int)e->insn->op) {
+  switch (op) {
   case OP_faddh: return fp_h(e, FP_ADD);
   case OP_fsubh: return fp_h(e, FP_SUB);
   case OP_fmulh: return fp_h(e, FP_MUL);
@@ -325,13 +370,13 @@ static ScalarResult exec_float(Exec *e)
   case OP_h2ul: return to_int32(e, h_value(e), false);
   case OP_s2l: return to_int32(e, s_value(e), true);
   case OP_s2ul: return to_int32(e, s_value(e), false);
-  default: return exec_memory(e);
+  default: return exec_memory(e, op);
   }
 }
 
-static ScalarResult exec_int32(Exec *e)
+static INLINE ScalarResult exec_int32(Exec *e, int op)
 {
-  switch ((int)e->insn->op) {
+  switch (op) {
   case OP_add32: return add_pairs(e, pair_b(e), pair_c(e), 0);
   case OP_addi32: return set_pair_a(e, pair_b(e) + (uint32_t)as_s16(imm_word(e)));
   case OP_addc32: return add_pairs(e, pair_b(e), pair_c(e), e->regs->carry);
@@ -365,13 +410,13 @@ static ScalarResult exec_int32(Exec *e)
   case OP_sltu32: return set_reg_a(e, pair_b(e) < pair_c(e));
   case OP_sles32: return set_reg_a(e, as_s32(pair_b(e)) <= as_s32(pair_c(e)));
   case OP_sleu32: return set_reg_a(e, pair_b(e) <= pair_c(e));
-  default: return exec_float(e);
+  default: return exec_float(e, op);
   }
 }
 
-static ScalarResult exec_int16(Exec *e)
+static INLINE ScalarResult exec_int16(Exec *e, int op)
 {
-  switch ((int)e->insn->op) {
+  switch (op) {
   case OP_nop: return go_on();
   case OP_mov: return set_reg_a(e, reg_b(e));
   case OP_mov32: return set_pair_a(e, pair_b(e));
@@ -408,50 +453,51 @@ static ScalarResult exec_int16(Exec *e)
   case OP_clz: return set_reg_a(e, leading_zeros(reg_b(e)));
   case OP_ctz: return set_reg_a(e, trailing_zeros(reg_b(e)));
   case OP_popcnt: return set_reg_a(e, set_bits(reg_b(e)));
-  default: return exec_int32(e);
+  default: return exec_int32(e, op);
   }
+}
+
+/* Each opcode by itself, so that the compiler reduces the groups to its case. */
+static INLINE ScalarResult exec_any(Exec *e, Opcode op)
+{
+  switch (op) {
+#define INSN(name, format, cost, semantics) case OP_##name: return exec_int16(e, OP_##name);
+#include "ir/machine/isa.def"
+  case OP_COUNT: default: __builtin_unreachable();
+  }
+}
+
+static bool is_float(Opcode op)
+{
+  CostClass cost = insn_info[op].cost;
+  return cost == COST_FP || cost == COST_FDIV || cost == COST_FCONV;
 }
 
 /* Where the program has unmasked exceptions, what raises one ends the run: assumed, since the SDK
  * docs say no more of them than how to set the mask. */
-static ScalarResult exec_trapping(Exec *e)
+static ScalarResult raise_traps(const Exec *e, const Registers *before)
 {
-  Registers before = *e->regs;
-  ScalarResult result = exec_float(e);
-  unsigned raised = scalar_raised(e->insn, e->fp16, &before, e->regs) & before.traps;
-  return raised ? fault_of(FAULT_EXCEPTION, raised) : result;
-}
-
-/* The groups follow each other; what a cost class cannot be in is skipped. */
-static ScalarResult exec_any(Exec *e)
-{
-  switch (insn_info[e->insn->op].cost) {
-  case COST_JUMP: case COST_BRANCH: case COST_CALL: case COST_RETURN: return exec_other(e);
-  case COST_LOAD: case COST_STORE: return exec_memory(e);
-  case COST_FP: case COST_FDIV: case COST_FCONV:
-    return e->regs->traps ? exec_trapping(e) : exec_float(e);
-  case COST_ALU16: case COST_ALU32: case COST_MUL32: case COST_IDIV: case COST_ENDTASK:
-  case COST_DSR_LOAD:
-  case COST_DSR_UPDATE: case COST_VECTOR: case COST_CONFIG: case COST_RANDOM: case COST_COUNT:
-  default: return exec_int16(e);
-  }
-}
-
-static inline ScalarResult exec_one(Exec *e)
-{
-  uint16_t stack = *stack_pointer(e);
-  ScalarResult result = exec_any(e);
-  if (result.outcome == SCALAR_NEXT && *stack_pointer(e) < stack &&
-      *stack_pointer(e) < e->mem->cls->floor)
-    return fault_of(FAULT_STACK, *stack_pointer(e));
-  return result;
+  unsigned raised = scalar_raised(e->insn, e->fp16, before, e->regs) & before->traps;
+  return raised ? fault_of(FAULT_EXCEPTION, raised) : go_on();
 }
 
 ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registers *regs,
                          TileMem *mem)
 {
-  Exec e = {insn, pc, fp16, regs, mem};
-  return exec_one(&e);
+  Exec e = {.insn = insn, .pc = pc, .fp16 = fp16, .regs = regs, .mem = mem};
+  uint16_t stack = *stack_pointer(&e);
+  Registers before;
+  bool traps = regs->traps && is_float(insn->op);
+  if (traps)
+    before = *regs;
+  exec_find_data(&e);
+  ScalarResult result = exec_any(&e, insn->op);
+  if (traps)
+    return raise_traps(&e, &before);
+  if (result.outcome == SCALAR_NEXT && *stack_pointer(&e) < stack &&
+      *stack_pointer(&e) < mem->cls->floor)
+    return fault_of(FAULT_STACK, *stack_pointer(&e));
+  return result;
 }
 
 bool scalar_access(const Insn *insn, const Registers *regs, MemoryAccess *access)
@@ -492,19 +538,11 @@ static uint8_t stored_bytes(Opcode op)
   }
 }
 
-static uint16_t stored_address(const Insn *insn, const Registers *regs)
-{
-  switch ((int)insn->op) {
-  case OP_call: case OP_callr: return (uint16_t)(regs->r[STACK_POINTER] - 2);
-  case OP_st8: case OP_st16: case OP_st32: return (uint16_t)(regs->r[insn->b] + insn->imm);
-  default: return (uint16_t)insn->imm;
-  }
-}
-
 /* A row of instructions sums up three counts in one word: cycles, and which of them are fitted or
  * assumed.  No count comes to twice the cycles of a row and an instruction more. */
 enum { PAY_BITS = 10, PAY_MASK = (1 << PAY_BITS) - 1 };
-_Static_assert(64 + SCALAR_MOST_CYCLES <= PAY_MASK && 3 * PAY_BITS <= 32, "the counts fit");
+_Static_assert(SCALAR_CYCLES + SCALAR_MOST_CYCLES <= PAY_MASK && 3 * PAY_BITS <= 32,
+               "the counts fit");
 
 /* What an instruction pays; one with 0 cycles in its row pays too, as the next one issues in
  * another cycle. */
@@ -518,7 +556,7 @@ static uint32_t pay_of(const Timing *timing, CostClass cost, bool taken)
 }
 
 /* Bytes of a load or store whose address depends on a register. */
-static uint8_t checked_bytes(Opcode op)
+static uint8_t based_bytes(Opcode op)
 {
   switch ((int)op) {
   case OP_ld8u: case OP_ld8s: case OP_st8: return 1;
@@ -528,89 +566,180 @@ static uint8_t checked_bytes(Opcode op)
   }
 }
 
-ScalarCode scalar_code(const Insn *insn, Bounds object, const Timing *timing)
+/* The word of code that a jump leads to; false: it leads to none. */
+static bool find_target(const Insn *insn, const ImageClass *image, uint32_t *word)
+{
+  uint32_t target;
+  if (!insn_target(insn, &target))
+    return false;
+  *word = (target - image->code_address) / 2;
+  return target % 2 == 0 && target >= image->code_address && *word < image->code_words;
+}
+
+ScalarCode scalar_code(const Insn *insn, Bounds object, const Timing *timing,
+                       const ImageClass *image)
 {
   CostClass cost = insn_info[insn->op].cost;
+  bool jumps = cost == COST_JUMP || cost == COST_BRANCH;
+  bool moves_stack = insn->a == STACK_POINTER || cost == COST_CALL || cost == COST_RETURN ||
+                     (insn->a + 1u == STACK_POINTER && insn_is_pair(insn->op, 0));
+  uint32_t target = 0;
+  uint8_t stores = stored_bytes(insn->op), bytes = object.end ? based_bytes(insn->op) : 0;
+  if (jumps && !find_target(insn, image, &target))
+    return (ScalarCode){.odd = SCALAR_STOPS};
   return (ScalarCode){
-    .insn = insn, .words = (uint8_t)insn_words(insn->op),
+    .insn = insn, .op = (uint8_t)insn->op, .words = (uint8_t)insn_words(insn->op),
+    .target = target,
     .pay = {pay_of(timing, cost, false), pay_of(timing, cost, true)},
-    .stores = stored_bytes(insn->op), .object = object,
-    .bytes = object.end ? checked_bytes(insn->op) : 0,
-    .careful = insn->a == STACK_POINTER || cost == COST_CALL || cost == COST_RETURN ||
-               cost == COST_FP || cost == COST_FDIV || cost == COST_FCONV,
+    .stores = stores, .bytes = bytes, .object = object,
+    .odd = (moves_stack ? SCALAR_MOVES_STACK : 0) | (is_float(insn->op) ? SCALAR_MAY_TRAP : 0) |
+           (stores || bytes ? SCALAR_ACCESSES : 0) |
+           (based_bytes(insn->op) ? SCALAR_BASED : 0),
   };
 }
 
-static inline bool leaves_object(const ScalarRun *run, const ScalarCode *code)
+static INLINE void push_store(ScalarStores *stores, uint32_t address, unsigned bytes,
+                              uint32_t before)
 {
-  const Insn *insn = code->insn;
-  return code->bytes &&
-         is_outside(code->object, (uint16_t)(run->regs->r[insn->b] + insn->imm), code->bytes);
+  unsigned i = stores->n++;
+  stores->at[i].before = before;
+  stores->at[i].address = (uint16_t)address;
+  stores->at[i].bytes = (uint8_t)bytes;
 }
 
 /* False: it is no place that can be put back. */
-static bool note_store(ScalarRun *run, const ScalarCode *code)
+static RARE bool note_store_elsewhere(ScalarRun *run, uint32_t address, unsigned bytes)
 {
   const ClassCode *cls = run->mem->cls;
-  uint32_t address = stored_address(code->insn, run->regs), end = address + code->stores, before;
+  uint32_t end = address + bytes, before;
   bool in_data = end <= cls->image->static_bytes;
   bool on_stack = address >= cls->stack_low && end <= cls->image->stack_top;
-  if ((!in_data && !on_stack) || run->mem->tracked || run->stores->n == SCALAR_STORES ||
-      mem_load(run->mem, address, code->stores, &before) != FAULT_COUNT)
+  if ((!in_data && !on_stack) || run->mem->tracked ||
+      mem_load(run->mem, address, bytes, &before) != FAULT_COUNT)
     return false;
-  unsigned i = run->stores->n++;
-  run->stores->at[i].before = before;
-  run->stores->at[i].address = (uint16_t)address;
-  run->stores->at[i].bytes = code->stores;
+  push_store(run->stores, address, bytes, before);
   return true;
 }
 
-/* False: nothing has changed. */
-static inline bool run_one(ScalarRun *run, const ScalarCode *code, uint32_t *paid)
+static INLINE bool note_store(ScalarRun *run, const Exec *e, const ScalarCode *code,
+                              uint16_t address)
 {
-  Registers before;
-  Exec e = {code->insn, run->pc, run->fp16, run->regs, run->mem};
-  if (code->careful)
-    before = *run->regs;
-  ScalarResult result = exec_one(&e);
-  bool jumps = result.outcome == SCALAR_JUMP;
-  if ((!jumps && result.outcome != SCALAR_NEXT) || (jumps && result.pc == PC_RETURN)) {
-    if (code->careful)
-      *run->regs = before;
+  if (run->stores->n == SCALAR_STORES)
     return false;
-  }
-  *paid += code->pay[jumps];
-  run->pc = jumps ? result.pc : (uint16_t)(run->pc + code->words * 2);
+  if (UNLIKELY(!is_plain_data(e, address, code->stores)))
+    return note_store_elsewhere(run, address, code->stores);
+  push_store(run->stores, address, code->stores, load_bytes(e->data + address, code->stores));
   return true;
+}
+
+/* What is to be known before a load or store is carried out.  False: it is not. */
+static INLINE bool run_allows(ScalarRun *run, const Exec *e, const ScalarCode *code)
+{
+  uint16_t base = code->odd & SCALAR_BASED ? e->regs->r[e->insn->b] : 0;
+  uint16_t address = (uint16_t)(base + e->insn->imm);
+  if (code->bytes && is_outside(code->object, address, code->bytes))
+    return false;
+  return !code->stores || note_store(run, e, code, address);
+}
+
+static INLINE const ScalarCode *code_at(const ScalarRun *run, uint16_t pc)
+{
+  const ImageClass *image = run->mem->cls->image;
+  uint32_t offset = (uint32_t)pc - image->code_address;
+  return offset < image->code_words * 2u && offset % 2 == 0 ? &run->code[offset / 2] : NULL;
+}
+
+/* One whose registers have to be put back if it cannot be carried out.  NULL: it cannot; else the
+ * next one. */
+static RARE const ScalarCode *run_carefully(ScalarRun *run, Exec e, const ScalarCode *code,
+                                            uint32_t *pay)
+{
+  const ImageClass *image = run->mem->cls->image;
+  Registers before = *run->regs;
+  bool calls = insn_info[code->op].cost == COST_CALL;
+  uint16_t top = (uint16_t)(run->regs->r[STACK_POINTER] - 2);   /* where it stores */
+  if (code->odd & SCALAR_STOPS)
+    return NULL;
+  e.insn = code->insn;
+  if (calls ? !note_store(run, &e, code, top) : !run_allows(run, &e, code))
+    return NULL;
+  uint16_t pc = (uint16_t)(image->code_address + (code - run->code) * 2);
+  ScalarResult result = scalar_exec(code->insn, pc, run->fp16, run->regs, run->mem);
+  bool jumps = result.outcome == SCALAR_JUMP;
+  const ScalarCode *next = jumps ? code_at(run, result.pc)
+                         : result.outcome == SCALAR_NEXT ? code + code->words : NULL;
+  if (next) {
+    *pay = code->pay[jumps];
+  } else {
+    *run->regs = before;
+    run->stores->n -= code->stores > 0;
+  }
+  return next;
+}
+
+/* The part of a run in the cycles of one word of `issues`, of which `base` is the first; `*at` is
+ * the next instruction.  False: it is not carried out. */
+static INLINE bool run_word(ScalarRun *run, Exec *e, const ScalarCode **at, uint32_t *sum,
+                            unsigned base, uint64_t *issues)
+{
+  const ScalarCode *code = *at, *next = code;
+  uint32_t paid = *sum;
+  unsigned end = run->end < base + SCALAR_WORD_CYCLES ? run->end : base + SCALAR_WORD_CYCLES;
+  unsigned careful = SCALAR_STOPS | SCALAR_MOVES_STACK | (run->regs->traps ? SCALAR_MAY_TRAP : 0u);
+  uint64_t found = 0;
+  for (; (paid & PAY_MASK) < end; code = next) {
+    unsigned cycle = paid & PAY_MASK, odd = code->odd;
+    if (UNLIKELY(odd & careful)) {
+      uint32_t pay;
+      next = run_carefully(run, *e, code, &pay);
+      if (!next)
+        break;
+      paid += pay;
+    } else {
+      e->insn = code->insn;
+      if ((odd & SCALAR_ACCESSES) && UNLIKELY(!run_allows(run, e, code)))
+        break;
+      ScalarResult result = exec_any(e, code->op);
+      if (result.outcome == SCALAR_JUMP) {
+        paid += code->pay[1];
+        next = run->code + code->target;
+      } else if (LIKELY(result.outcome == SCALAR_NEXT)) {
+        paid += code->pay[0];
+        next = code + code->words;
+      } else {
+        run->stores->n -= code->stores > 0;
+        break;
+      }
+    }
+    found |= UINT64_C(1) << cycle % SCALAR_WORD_CYCLES;
+  }
+  *issues = found;
+  *at = code;
+  *sum = paid;
+  return (paid & PAY_MASK) >= end;
 }
 
 /* Most of the time of programs that compute is spent here: all that can be is inlined. */
-__attribute__((flatten)) uint64_t scalar_run(ScalarRun *run)
+__attribute__((flatten)) void scalar_run(ScalarRun *run)
 {
-  const ImageClass *image = run->mem->cls->image;
-  uint64_t issues = 0;
+  Exec e = {.fp16 = run->fp16, .regs = run->regs, .mem = run->mem};
+  const ScalarCode *at = code_at(run, run->pc);
   uint32_t paid = run->first, first = run->first;
+  bool goes_on = at != NULL;
   run->stores->n = 0;
-  while ((paid & PAY_MASK) < run->end) {
-    uint32_t offset = (uint32_t)run->pc - image->code_address;
-    unsigned at = paid & PAY_MASK;
-    if (offset >= image->code_words * 2u || offset % 2)
-      break;
-    const ScalarCode *code = &run->code[offset / 2];
-    if (!code->insn || leaves_object(run, code) || (code->stores && !note_store(run, code)))
-      break;
-    if (!run_one(run, code, &paid)) {
-      run->stores->n -= code->stores > 0;
-      break;
-    }
-    issues |= UINT64_C(1) << at;
+  exec_find_data(&e);
+  for (unsigned word = 0; word < SCALAR_WORDS; word++) {
+    run->issues[word] = 0;
+    goes_on = goes_on && run_word(run, &e, &at, &paid, word * SCALAR_WORD_CYCLES,
+                                  &run->issues[word]);
   }
+  if (at)
+    run->pc = (uint16_t)(run->mem->cls->image->code_address + (at - run->code) * 2);
   run->first = paid & PAY_MASK;
   run->paid[TRUST_FITTED] = paid >> PAY_BITS & PAY_MASK;
   run->paid[TRUST_ASSUMED] = paid >> 2 * PAY_BITS;
   run->paid[TRUST_DOCUMENTED] = run->first - first - run->paid[TRUST_FITTED] -
                                 run->paid[TRUST_ASSUMED];
-  return issues;
 }
 
 void scalar_undo_stores(const ScalarStores *stores, TileMem *mem)

@@ -98,43 +98,57 @@ typedef struct { uint32_t address; unsigned bytes; bool store; Bounds object; } 
 bool scalar_access(const Insn *insn, const Registers *regs, MemoryAccess *access);
 
 /* Facts about the instruction at a word of code, for running many instructions in a row. */
+enum {
+  SCALAR_STOPS = 1,             /* none, or not to be carried out in a row */
+  SCALAR_MOVES_STACK = 2, SCALAR_MAY_TRAP = 4,
+  SCALAR_ACCESSES = 8,          /* it stores, or its access has to be checked */
+  SCALAR_BASED = 16,            /* its address depends on a register */
+};
 typedef struct {
-  const Insn *insn;             /* NULL: none, or not to be carried out in a row */
+  const Insn *insn;
   uint32_t pay[2];              /* packed: the cycles to the next, and which are fitted or assumed;
                                    if it jumps */
+  uint32_t target;              /* of a jump or branch, by word */
+  uint8_t op;                   /* Opcode */
   uint8_t words;
+  uint8_t odd;                  /* SCALAR_* */
   uint8_t stores;               /* bytes that it stores */
-  bool careful;                 /* registers have to be put back if it can not be carried out */
-  uint8_t bytes;                /* of a load or store that has to stay in: */
-  Bounds object;
+  Bounds object;                /* that an access stays in, if: */
+  uint8_t bytes;                /* of a load or store to be checked; else 0 */
 } ScalarCode;
 
 /* The values that a row of instructions has overwritten, the oldest first. */
-enum { SCALAR_STORES = 20 };
+enum { SCALAR_STORES = 34 };
 typedef struct {
   unsigned n;
   struct { uint32_t before; uint16_t address; uint8_t bytes; } at[SCALAR_STORES];
 } ScalarStores;
 
+/* Cycles that a row spans at most, a bit each. */
+enum {
+  SCALAR_WORDS = 3, SCALAR_WORD_CYCLES = 64, SCALAR_CYCLES = SCALAR_WORDS * SCALAR_WORD_CYCLES,
+};
 typedef struct {
-  const ScalarCode *code;       /* by word */
+  const ScalarCode *code;       /* by word, and one behind the last that stops */
   Fp16Format fp16;
   Registers *regs;
   TileMem *mem;
   ScalarStores *stores;         /* written */
   uint16_t pc;                  /* of the next */
   unsigned first, end;          /* the next issues in cycle `first`, all of them before cycle `end`,
-                                   which is at most 64 */
+                                   which is at most SCALAR_CYCLES */
+  uint64_t *issues;             /* SCALAR_WORDS: cycles in which they issue; written */
   unsigned paid[TRUST_COUNT];   /* cycles between, by what their rows rest on; written */
 } ScalarRun;
 
 /* For an instruction that scalar_exec carries out in at most SCALAR_MOST_CYCLES; `object`: the
  * variable that its access is meant for; end 0: it is not checked. */
 enum { SCALAR_MOST_CYCLES = 255 };
-ScalarCode scalar_code(const Insn *insn, Bounds object, const Timing *timing);
+ScalarCode scalar_code(const Insn *insn, Bounds object, const Timing *timing,
+                       const ImageClass *image);
 /* Carries out instructions until `end`, or one that does more than change registers and static data
- * or stack.  Returns the cycles in which they issue, a bit each; `pc` and `first`: of the next. */
-uint64_t scalar_run(ScalarRun *run);
+ * or stack.  `pc` and `first`: of the next. */
+void scalar_run(ScalarRun *run);
 /* Puts the memory back. */
 void scalar_undo_stores(const ScalarStores *stores, TileMem *mem);
 
