@@ -133,7 +133,7 @@ def test_too_large(tmp_path):
 PLACED = """
 const blas = @import_module("<blas/layout>", .{ .data_bytes = 20000 });
 const plan = blas.gemm_summa_block(.{
-  .M = 6, .N = 5, .K = 7, .width = 2, .height = 2, .T = f32, .S = f32, .scaled = false
+  .M = 6, .N = 5, .K = 8, .width = 2, .height = 2, .T = f32, .S = f32, .scaled = false
 });
 layout {
   @set_rectangle(4, 3);
@@ -143,7 +143,8 @@ layout {
         @set_tile_code(x, y, "other.csl", .{});
       } else {
         @set_tile_code(x, y, "pe.csl", .{ .role = blas.gemm_tile(
-          x, y, plan, x - 1, y - 1, [2]color{ @get_color(4), @get_color(5) }) });
+          x, y, plan, x - 1, y - 1,
+          [4]color{ @get_color(4), @get_color(5), @get_color(9), @get_color(8) }) });
       }
     }
   }
@@ -153,7 +154,7 @@ layout {
 
 TILE = """
 param role: comptime_struct;
-const gemm = @import_module("<blas/gemm>", .{ .role = role, .done_task = 20, .step_task = 21 });
+const gemm = @import_module("<blas/gemm>", .{ .role = role, .done_task = 20, .step_tasks = [2]u16{ 21, 23 } });
 const a = @constants([100]f32, 2.0);
 task again() void { }
 task main() void {
@@ -179,7 +180,7 @@ def test_part_of_a_program(tmp_path):
     harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin")
     done = harness.emu(tmp_path / "o.bin", "--print=C:9@1,1,2,2")
     found = harness.values(done.out, "C")
-    assert len(found) == 4 and all(set(block) == {6.0 * 7} for block in found.values())
+    assert len(found) == 4 and all(set(block) == {6.0 * 8} for block in found.values())
 
 
 TWICE = """
@@ -213,7 +214,7 @@ def test_three_calls(tmp_path, algorithm):
     (tmp_path / "layout.csl").write_text(f"""
 const blas = @import_module("<blas/layout>");
 const plan = blas.gemm(.{{
-  .M = 6, .N = 5, .K = 9, .width = 3, .height = 2, .T = f16, .S = f32, .scaled = false,
+  .M = 6, .N = 5, .K = 12, .width = 3, .height = 2, .T = f16, .S = f32, .scaled = false,
   .algorithm = blas.algorithm.{algorithm}
 }});
 layout {{
@@ -222,7 +223,7 @@ layout {{
     for (@range(u16, 2)) |y| {{
       @set_tile_code(x, y, "pe.csl", .{{ .role = blas.gemm_tile(
         x, y, plan, x, y,
-        [4]color{{ @get_color(4), @get_color(5), @get_color(6), @get_color(7) }}) }});
+        [5]color{{ @get_color(4), @get_color(5), @get_color(6), @get_color(7), @get_color(8) }}) }});
     }}
   }}
   @export_name("C", [*]f16, true);
@@ -232,7 +233,7 @@ layout {{
     harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin")
     done = harness.emu(tmp_path / "o.bin", "--print=C:3@0,0,2,2")
     found = harness.values(done.out, "C")
-    assert len(found) == 4 and all(set(block) == {6.0 * 9 * 4} for block in found.values())
+    assert len(found) == 4 and all(set(block) == {6.0 * 12 * 4} for block in found.values())
 
 
 def test_a_feeder_of_your_own(tmp_path):
@@ -243,12 +244,12 @@ const plan = blas.gemm_summa(.{
   .M = 6, .N = 8, .K = 12, .width = 2, .height = 3, .T = f16, .S = f32, .scaled = true,
   .is_streamed = true
 });
-const colors = [2]color{ @get_color(4), @get_color(5) };
+const colors = [4]color{ @get_color(4), @get_color(5), @get_color(6), @get_color(7) };
 layout {
   @comptime_assert(blas.gemm_cycles(plan) > 12 * 2 * 4);
   @set_rectangle(2, 4);
   for (@range(u16, 2)) |x| {
-    @set_tile_code(x, 0, "feeder.csl", .{ .role = blas.feeder_tile(x, 0, plan, x, SOUTH, colors[1]) });
+    @set_tile_code(x, 0, "feeder.csl", .{ .role = blas.feeder_tile(x, 0, plan, x, SOUTH, colors[0]) });
     for (@range(u16, 3)) |y| {
       @set_tile_code(x, y + 1, "pe.csl", .{ .role = blas.gemm_tile(x, y + 1, plan, x, y, colors) });
     }
