@@ -427,12 +427,13 @@ fn main() void {
 """
     assert stdlib_run.prints(tmp_path, text) == [
         "text {d} stays", "0 65535", "4294967295 1000000000", "BEEF DEADBEEF",
-        "1010 10000000000000000000000000000001", "1.500000 -0.125000 1.000000e20 9.999999e-21",
+        "1010 10000000000000000000000000000001", "1.500000 -0.125000 1.000000e20 1.000000e-20",
         "0.500000 0.000000 inf nan"]
 
 
 def test_simprint_of_a_number_takes_few_cycles(tmp_path):
-    """A tile divides slowly: digits by division take over 100 cycles each."""
+    """The simulator makes the digits, not the tile: a public program prints twelve bytes and four
+    numbers in 63 cycles."""
     text = """
 const p = @import_module("<simprint>");
 const time = @import_module("<time>");
@@ -449,7 +450,7 @@ fn main() void {
 }
 """
     shown, cycles = stdlib_run.prints(tmp_path, text)
-    assert shown == "4294967295FFFF" and 14 < int(cycles) < 1200
+    assert shown == "4294967295FFFF" and 4 < int(cycles) < 30
 
 
 def test_simprint_of_wide_and_other_arguments(tmp_path):
@@ -542,7 +543,7 @@ fn main() void { p.fmt("x {d}", .{ n[0] }); p.print_f32(1.0); n[0] = 1; }
         sizes[enabled] = int(re.search(r"^code +\S+ +(\d+) bytes", listing, re.M).group(1))
         out = harness.emu(image, "--launch=main").out
         assert bool(out) == (enabled == "true")
-    assert sizes["false"] < 64 < sizes["true"]
+    assert sizes["false"] < 48 < sizes["true"]
 
 
 # ---- <debug> ----------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ void engine_deliver_events(const Engine *engine, const TraceEvent *events)
     sink->event(sink, &events[i]);
 }
 
-/* A tile prints at most one byte per cycle. */
+/* A tile prints at most one byte or number per cycle. */
 static int compare_prints(const void *a, const void *b)
 {
   const TilePrint *x = a, *y = b;
@@ -62,9 +62,13 @@ void engine_deliver_prints(const Engine *engine, TilePrint *prints)
 {
   if (arrlenu(prints))
     qsort(prints, arrlenu(prints), sizeof *prints, compare_prints);
-  for (size_t i = 0; i < arrlenu(prints); i++)
-    engine->options.print(engine->options.print_context, prints[i].cycle, prints[i].tile,
-                          prints[i].byte);
+  for (size_t i = 0; i < arrlenu(prints); i++) {
+    char text[PRINT_TEXT_BYTES];
+    size_t length = print_text(&prints[i], text);
+    for (size_t k = 0; k < length; k++)
+      engine->options.print(engine->options.print_context, prints[i].cycle, prints[i].tile,
+                            (uint8_t)text[k]);
+  }
 }
 
 static int compare_by_cycle(const void *a, const void *b)

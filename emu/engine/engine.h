@@ -5,7 +5,7 @@
  * Everything that has a single right answer is shared: decoded code, timing, scalar semantics, the
  * arithmetic of one vector element, tile memory, fault and trace records.
  *
- * Reading order: trace, engine (the cycle, and what both engines owe), timers, host_words.
+ * Reading order: trace, engine (the cycle, and what both engines owe), timers, host_words, print.
  */
 #ifndef EMU_ENGINE_H
 #define EMU_ENGINE_H
@@ -17,7 +17,7 @@
 
 typedef struct Engine Engine;
 
-/* ---- engine.c -------------------------------------------------------------------------------- */
+/* ---- engine.c ---------------------------------------------------------------------------- */
 
 /* Whether another thread or a signal has asked the run to end. */
 static inline bool engine_interrupted(const atomic_int *interrupt)
@@ -93,7 +93,7 @@ typedef struct {
 } HostPort;
 void host_port_free(HostPort *host);
 
-/* ---- engine.c ------------------------------------------------------------------------------ */
+/* ---- engine.c -------------------------------------------------------------------------- */
 
 /* What an engine shows of a tile, for reports and tests.  Taken between cycles. */
 typedef enum { THREAD_IDLE, THREAD_RUNNING, THREAD_VECTOR } ThreadState;
@@ -205,6 +205,15 @@ size_t engine_take(Engine *engine, uint32_t tile, unsigned color, uint32_t *word
 /* Of one or more cycles, each tile's in their order (stb_ds). */
 void engine_deliver_events(const Engine *engine, const TraceEvent *events);
 void engine_deliver_prints(const Engine *engine, TilePrint *prints);
+
+/* ---- print.c -------------------------------------------------------------------------------- */
+
+enum { PRINT_TEXT_BYTES = 64 };     /* more than the longest number */
+/* The characters of what a tile has printed, without a zero behind them; their number. */
+size_t print_text(const TilePrint *print, char text[PRINT_TEXT_BYTES]);
+
+/* ---- engine.c ------------------------------------------------------------------------------- */
+
 /* Those up to the first cycle with one that ends the run. */
 void engine_collect_faults(Engine *engine, Fault *found);
 /* Between cycles: the tile but for queues and router. */

@@ -96,6 +96,22 @@ static bool write_registers(Turn *turn, const ConfigRegInfo *reg, unsigned part,
   return written;
 }
 
+static void put_print(Turn *turn, PrintKind kind, uint32_t value, unsigned bits)
+{
+  if (turn->prints)
+    arrput(turn->log->prints,
+           ((TilePrint){turn->cycle, turn->tile->index, value, (uint8_t)kind, (uint8_t)bits}));
+}
+
+/* The word is the lower half if an upper half has been written, else the whole number. */
+static void print_number(Turn *turn, unsigned kind, uint16_t low)
+{
+  Registers *regs = &turn->tile->regs;
+  uint32_t high = regs->print_wide ? (uint32_t)regs->print_high << HALF_BITS : 0;
+  put_print(turn, (PrintKind)kind, high | low, regs->print_wide ? 2 * HALF_BITS : HALF_BITS);
+  regs->print_wide = false;
+}
+
 static bool write_config(Turn *turn, uint16_t address, uint16_t value)
 {
   Tile *t = turn->tile;
@@ -116,10 +132,12 @@ static bool write_config(Turn *turn, uint16_t address, uint16_t value)
     return true;
   case CFG_MICROTHREAD: registers_set_thread(thread_run(t, part), value); return true;
   case CFG_CMD_STREAM: t->unblocks += value == STREAM_READY; return true;
-  case CFG_SIM_PRINT:
-    if (turn->prints)
-      arrput(turn->log->prints, ((TilePrint){turn->cycle, t->index, (uint8_t)value}));
+  case CFG_SIM_PRINT: put_print(turn, PRINT_BYTE, (uint8_t)value, 0); return true;
+  case CFG_SIM_NUMBER_HIGH:
+    t->regs.print_wide = true;
+    t->regs.print_high = value;
     return true;
+  case CFG_SIM_NUMBER: print_number(turn, part, value); return true;
   default: return write_registers(turn, reg, part, value);
   }
 }

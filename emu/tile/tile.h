@@ -66,6 +66,8 @@ typedef struct {
   bool vector_carry;            /* of the last vector addition; scalar code never touches it */
   bool vstat;                   /* last synchronous vector operation completed */
   uint8_t traps;                /* FP_RAISES_*: exceptions that the program has unmasked */
+  bool print_wide;              /* the number that is printed next has the upper half `print_high` */
+  uint16_t print_high;
 } Registers;
 static inline uint32_t reg_pair32(const Registers *regs, unsigned even)
 {
@@ -546,7 +548,16 @@ typedef struct {
 /* ---- turn.c, tasks.c, issue.c, vector.c: a tile's turn --------------------------------------- */
 
 /* The counts, findings, events and prints of tiles since the engine last collected them. */
-typedef struct { uint64_t cycle; uint32_t tile; uint8_t byte; } TilePrint;
+typedef enum {
+  PRINT_UNSIGNED, PRINT_SIGNED, PRINT_HEX, PRINT_BINARY, PRINT_FLOAT,   /* words of SIM_NUMBER */
+  PRINT_BYTE,
+} PrintKind;
+typedef struct {
+  uint64_t cycle;
+  uint32_t tile, value;
+  uint8_t kind;                 /* PrintKind */
+  uint8_t bits;                 /* of the value */
+} TilePrint;
 typedef struct {
   EngineStats stats;
   Fault *faults;                /* stb_ds */

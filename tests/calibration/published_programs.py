@@ -109,6 +109,7 @@ SPMM = "pr0f3ss/SpMM_Cerebras"
 
 PROGRAMS = {
     "course-gemm": Program(GEMM, "0592bc8", run_course_gemm),
+    "course-gemm-first": Program(GEMM, "c5e6a3e", run_course_gemm),
     "stencil": Program(STENCIL, "248fe47", run_stencil),
     "stencil-november": Program(STENCIL, "27cdc09", run_stencil),
     "stencil-june": Program(STENCIL, "cd54d0e", run_first_stencil),
