@@ -106,10 +106,10 @@ static void put_print(Turn *turn, PrintKind kind, uint32_t value, unsigned bits)
 /* The word is the lower half if an upper half has been written, else the whole number. */
 static void print_number(Turn *turn, unsigned kind, uint16_t low)
 {
-  Registers *regs = &turn->tile->regs;
-  uint32_t high = regs->print_wide ? (uint32_t)regs->print_high << HALF_BITS : 0;
-  put_print(turn, (PrintKind)kind, high | low, regs->print_wide ? 2 * HALF_BITS : HALF_BITS);
-  regs->print_wide = false;
+  Tile *t = turn->tile;
+  uint32_t high = t->print_wide ? (uint32_t)t->print_high << HALF_BITS : 0;
+  put_print(turn, (PrintKind)kind, high | low, t->print_wide ? 2 * HALF_BITS : HALF_BITS);
+  t->print_wide = false;
 }
 
 static bool write_config(Turn *turn, uint16_t address, uint16_t value)
@@ -134,8 +134,8 @@ static bool write_config(Turn *turn, uint16_t address, uint16_t value)
   case CFG_CMD_STREAM: t->unblocks += value == STREAM_READY; return true;
   case CFG_SIM_PRINT: put_print(turn, PRINT_BYTE, (uint8_t)value, 0); return true;
   case CFG_SIM_NUMBER_HIGH:
-    t->regs.print_wide = true;
-    t->regs.print_high = value;
+    t->print_wide = true;
+    t->print_high = value;
     return true;
   case CFG_SIM_NUMBER: print_number(turn, part, value); return true;
   default: return write_registers(turn, reg, part, value);

@@ -66,8 +66,6 @@ typedef struct {
   bool vector_carry;            /* of the last vector addition; scalar code never touches it */
   bool vstat;                   /* last synchronous vector operation completed */
   uint8_t traps;                /* FP_RAISES_*: exceptions that the program has unmasked */
-  bool print_wide;              /* the number that is printed next has the upper half `print_high` */
-  uint16_t print_high;
 } Registers;
 static inline uint32_t reg_pair32(const Registers *regs, unsigned even)
 {
@@ -616,6 +614,8 @@ typedef struct {
   uint16_t *blocked_at;         /* by block_place; NULL: no program has blocked anything */
   Dsrs dsrs;
   bool tsc_running;
+  bool print_wide;              /* the number that is printed next has an upper half: */
+  uint16_t print_high;
   uint32_t unblocks, torn_down; /* torn_down: colors, a bit each, since the handler last looked */
   TileRegisters registers;
   uint64_t tsc_start, tsc_value, tsc_latch, perf_latch[2];
