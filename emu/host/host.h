@@ -28,6 +28,8 @@ const EngineOps *engine_from_name(const char *name);
 
 /* ---- session.c -------------------------------------------------------------------------- */
 
+/* Text, JSON for Perfetto, or the log of the vendor's simulator. */
+typedef enum { TRACE_AS_TEXT, TRACE_AS_PERFETTO, TRACE_AS_SIMLOG } TraceForm;
 /* Zero-initialise, then set what differs from the defaults. */
 typedef struct {
   const EngineOps *engine;      /* NULL: the default */
@@ -37,7 +39,7 @@ typedef struct {
   unsigned checks;              /* CHECKS_* */
   uint32_t trace_kinds;         /* bits 1 << TraceKind; 0: no trace */
   FILE *trace_out;              /* stays the caller's */
-  bool trace_perfetto;          /* JSON for Perfetto instead of text */
+  TraceForm trace_form;
   bool has_region, has_cycles;  /* limits of the trace */
   uint32_t region[4];           /* x, y, width, height */
   uint64_t first_cycle, last_cycle;

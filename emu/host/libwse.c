@@ -126,6 +126,10 @@ static WseStatus set_options(WseProgram *p, const WseOptions *given)
     status = set_words(p, words);
   if (status == WSE_OK)
     status = host_outputs_open(p->session, &p->options, &p->outputs);
+  SessionOptions *session = &p->options.session;
+  if (session->trace_kinds && session->trace_form == TRACE_AS_SIMLOG && !p->options.trace_file &&
+      p->sim_log)
+    session->trace_out = p->sim_log;
   p->options.session.warnings = p->warnings;
   p->options.session.print_out = p->sim_log;
   p->options.session.print_bare = true;

@@ -16,6 +16,7 @@ struct Observers {
   TraceEvent stopped_at;        /* not of a stop by cycle */
   Profile *profile;
   Perfetto *perfetto;
+  SimLog *simlog;
   Watch *watch;
   Page *page;
 };
@@ -39,9 +40,12 @@ static void observe_event(TraceSink *sink, const TraceEvent *event)
   Observers *o = s->observers;
   if (o->over)
     return;
-  if (o->traced && trace_wants(&o->text, event->kind, event->cycle) &&
-      trace_in_region(&o->text, program_x(s->program, event->tile),
-                      program_y(s->program, event->tile)))
+  bool is_wanted = o->traced && trace_wants(&o->text, event->kind, event->cycle) &&
+                   trace_in_region(&o->text, program_x(s->program, event->tile),
+                                   program_y(s->program, event->tile));
+  if (o->simlog)
+    simlog_event(o->simlog, event, is_wanted);
+  else if (is_wanted)
     write_trace(s, event);
   if (o->profile)
     profile_event(o->profile, event);
@@ -126,6 +130,7 @@ static uint32_t kinds_wanted(const HostSession *s)
   const Observers *o = s->observers;
   uint32_t kinds = o->profile ? (uint32_t)PROFILE_KINDS : 0;
   kinds |= o->page ? (uint32_t)PAGE_KINDS : 0;
+  kinds |= o->simlog ? (uint32_t)SIMLOG_KINDS : 0;
   kinds |= o->watch ? (uint32_t)WATCH_KINDS : 0;
   kinds |= o->has_stop && !o->stop.by_cycle ? 1u << TRACE_INST : 0;
   return kinds;
@@ -143,8 +148,10 @@ bool observers_create(HostSession *s)
     o->profile = profile_create(s->program);
   if (options->page)
     o->page = page_create(s->program);
-  if (o->traced && options->trace_perfetto)
+  if (o->traced && options->trace_form == TRACE_AS_PERFETTO)
     o->perfetto = perfetto_create(s->program, options->trace_out);
+  if (o->traced && options->trace_form == TRACE_AS_SIMLOG)
+    o->simlog = simlog_create(s->program, options->trace_kinds, options->trace_out);
   uint32_t kinds = kinds_wanted(s);
   s->trace = o->traced && !kinds ? o->text
                                  : trace_sink(s->program, kinds | options->trace_kinds, NULL, NULL);
@@ -160,6 +167,7 @@ void observers_destroy(HostSession *s)
     return;
   profile_destroy(o->profile);
   perfetto_destroy(o->perfetto);
+  simlog_destroy(o->simlog);
   watch_destroy(o->watch);
   page_destroy(o->page);
   free(o);
@@ -231,6 +239,8 @@ void session_observed(HostSession *s)
   o->over = true;
   if (o->perfetto)
     perfetto_finish(o->perfetto, session_cycle(s), session_is_partial(s));
+  else if (o->simlog)
+    simlog_finish(o->simlog);
   else if (o->traced && session_is_partial(s))
     fprintf(s->options.trace_out, "@%" PRIu64 " the run has not come to its end\n",
             session_cycle(s));

@@ -28,7 +28,7 @@ enum {
   X(trace, optional_argument, "[KINDS]",                                                         \
     "event trace; of task,inst,wavelet,switch,queue,stall,host,all (default task,wavelet,switch)") \
   X(trace_file, required_argument, "FILE", "trace there instead of standard output")             \
-  X(trace_format, required_argument, "text|perfetto", "form of the trace")                       \
+  X(trace_format, required_argument, "text|perfetto|sim-log", "form of the trace")               \
   X(trace_region, required_argument, "X,Y,W,H", "trace these tiles only")                        \
   X(trace_cycles, required_argument, "A:B", "trace these cycles only")                           \
   X(profile, optional_argument, "[FILE]", "cycles by source line and cause of waiting")          \
@@ -223,9 +223,15 @@ static bool take_timing(HostOptions *o, const char *value, Diags *diags)
 
 static bool take_trace_format(HostOptions *o, const char *value, Diags *diags)
 {
-  o->session.trace_perfetto = strcmp(value, "perfetto") == 0;
-  return o->session.trace_perfetto || strcmp(value, "text") == 0 ||
-         bad_value(diags, "--trace-format", value, "text or perfetto");
+  static const char *const forms[] = {
+    [TRACE_AS_TEXT] = "text", [TRACE_AS_PERFETTO] = "perfetto", [TRACE_AS_SIMLOG] = "sim-log",
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(forms); i++)
+    if (strcmp(value, forms[i]) == 0) {
+      o->session.trace_form = (TraceForm)i;
+      return true;
+    }
+  return bad_value(diags, "--trace-format", value, "text, perfetto or sim-log");
 }
 
 static bool parse_watch(const char *text, uint32_t watch[4])
@@ -416,8 +422,9 @@ static bool take_arguments(HostOptions *o, int argc, char **argv, Diags *diags)
   }
   const SessionOptions *s = &o->session;
   bool about_trace = o->trace_file || s->has_region || s->has_cycles;
-  if (s->trace_kinds == 0 && (s->trace_perfetto || about_trace))
-    o->session.trace_kinds = s->trace_perfetto ? ALL_KINDS : DEFAULT_KINDS;
+  bool is_text = s->trace_form == TRACE_AS_TEXT;
+  if (s->trace_kinds == 0 && (!is_text || about_trace))
+    o->session.trace_kinds = is_text ? DEFAULT_KINDS : ALL_KINDS;
   return true;
 }
 

@@ -2,7 +2,7 @@
  * of the machine: an observer receives the events that the engine delivers anyway, and a run
  * without observers has none.
  *
- * Reading order: profile, perfetto, watch, stop, page, dump. */
+ * Reading order: profile, perfetto, simlog, watch, stop, page, dump. */
 #ifndef OBSERVE_H
 #define OBSERVE_H
 
@@ -41,6 +41,18 @@ void perfetto_event(Perfetto *perfetto, const TraceEvent *event);
  * at its end says so. */
 void perfetto_finish(Perfetto *perfetto, uint64_t cycle, bool partial);
 void perfetto_destroy(Perfetto *perfetto);
+
+/* ---- simlog.c: a trace in the form of the log of the vendor's simulator ---------------------- */
+
+/* Lines for the events of `kinds`: TRACE_WAVELET (its `landing`), TRACE_INST (`inst_trace`),
+ * TRACE_SWITCH (`router`).  It needs the events of SIMLOG_KINDS, of which those that are not wanted
+ * give no line. */
+typedef struct SimLog SimLog;
+enum { SIMLOG_KINDS = 1 << TRACE_WAVELET | 1 << TRACE_TASK };
+SimLog *simlog_create(const Program *program, uint32_t kinds, FILE *out);
+void simlog_event(SimLog *log, const TraceEvent *event, bool is_wanted);
+void simlog_finish(SimLog *log);
+void simlog_destroy(SimLog *log);
 
 /* ---- watch.c: one wavelet from its sender to every taker ------------------------------------- */
 

@@ -579,7 +579,24 @@ def _cycles(text):
 def _run_options():
     """Options of the run as wse-emu has them; the older variables are short for two of them."""
     words = [f"--{option}={os.environ[name]}" for name, option in _OPTIONS if os.environ.get(name)]
-    return f"{shlex.join(words)} {os.environ.get('WSE_ARGS', '')}".strip()
+    given = os.environ.get("WSE_ARGS", "")
+    if "--trace" not in f"{words} {given}":
+        words += _log_options()
+    return f"{shlex.join(words)} {given}".strip()
 
 
+def _log_options():
+    """The logs that scripts of the vendor's simulator ask for; they go to sim.log."""
+    name = next((n for n in _LOG_VARIABLES if os.environ.get(n)), None)
+    if not name:
+        return []
+    asked = os.environ[name].replace(",", " ").split()
+    unknown = [word for word in asked if word not in _LOGS]
+    if unknown:
+        raise ValueError(f"{name}: no log {unknown[0]!r}; there are {', '.join(_LOGS)}")
+    return ["--trace=" + ",".join(_LOGS[word] for word in asked), "--trace-format=sim-log"]
+
+
+_LOG_VARIABLES = ("SINGULARITYENV_SIMFABRIC_DEBUG", "SIMFABRIC_DEBUG")
+_LOGS = {"landing": "wavelet", "inst_trace": "inst", "router": "switch"}
 _OPTIONS = (("WSE_TRACE", "trace"), ("WSE_TRACE_FILE", "trace-file"))
