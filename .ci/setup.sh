@@ -8,6 +8,7 @@ packages=(
   pkgconf
   python3-numpy python3-scipy python3-pytest python3-pytest-xdist python3-hypothesis
   python3-matplotlib python3-pandas neovim
+  openmpi-bin libopenmpi-dev
 )
 
 is_installed() {

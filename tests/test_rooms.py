@@ -39,11 +39,12 @@ BUILDINGS = {
         "engine": Room("engine.h", ("machine", "tile", "fabric")),
         "reference": Room("reference.h", ("machine", "tile", "fabric", "engine")),
         "fast": Room("fast.h", ("machine", "tile", "fabric", "engine")),
+        "ranks": Room("ranks.h", ("machine", "tile", "fabric", "engine", "fast")),
         "explain": Room("explain.h", ("machine", "tile", "fabric", "engine")),
         "observe": Room("observe.h", ("machine", "tile", "fabric", "engine", "explain")),
         "debug": Room("debug.h", ("machine", "tile", "fabric", "engine", "explain", "observe")),
         "host": Room("host.h", ("machine", "tile", "fabric", "engine", "reference", "fast",
-                                "explain", "observe", "debug")),
+                                "ranks", "explain", "observe", "debug")),
     },
 }
 # Beside the rooms: the header for C programs of users, and the tool that writes tables of docs.

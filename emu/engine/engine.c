@@ -163,10 +163,9 @@ bool engine_post(Engine *engine, uint32_t tile, unsigned color, uint32_t word, u
   return true;
 }
 
-size_t engine_take(Engine *engine, uint32_t tile, unsigned color, uint32_t *words,
-                   uint64_t *cycles, size_t max)
+size_t host_port_take(HostPort *host, unsigned color, uint32_t *words, uint64_t *cycles,
+                      size_t max)
 {
-  HostPort *host = engine->ops->host(engine, tile, false);
   size_t taken = 0, kept = 0;
   for (size_t i = 0; host && i < arrlenu(host->sent); i++) {
     if (host->sent[i].color != color || taken == max) {
@@ -181,6 +180,29 @@ size_t engine_take(Engine *engine, uint32_t tile, unsigned color, uint32_t *word
   if (taken)
     arrsetlen(host->sent, kept);
   return taken;
+}
+
+size_t engine_take(Engine *engine, uint32_t tile, unsigned color, uint32_t *words,
+                   uint64_t *cycles, size_t max)
+{
+  return host_port_take(engine->ops->host(engine, tile, false), color, words, cycles, max);
+}
+
+void engine_stats_add(EngineStats *sum, const EngineStats *add)
+{
+  sum->first_event = add->first_event < sum->first_event ? add->first_event : sum->first_event;
+  sum->last_event = add->last_event > sum->last_event ? add->last_event : sum->last_event;
+  sum->active_tile_cycles += add->active_tile_cycles;
+  sum->instructions += add->instructions;
+  sum->groups += add->groups;
+  sum->elements += add->elements;
+  sum->wavelets += add->wavelets;
+  sum->wavelet_hops += add->wavelet_hops;
+  sum->tasks += add->tasks;
+  for (unsigned i = 0; i < STALL_COUNT; i++)
+    sum->stalls[i] += add->stalls[i];
+  for (unsigned i = 0; i < TRUST_COUNT; i++)
+    sum->paid[i] += add->paid[i];
 }
 
 /* ---- what reports see ------------------------------------------------------------------------ */

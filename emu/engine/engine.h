@@ -33,6 +33,41 @@ void timers_push(Timer **timers, Timer timer);
 /* Takes out the first; there must be one. */
 Timer timers_pop(Timer *heap);
 
+/* ---- peers: one fabric on several processes ---------------------------------------------------
+ *
+ * Each process runs some rows of the fabric, and all take part in every run.  What follows is all
+ * that an engine asks of the others; emu/ranks provides it. */
+
+enum {                          /* flags of a vote */
+  VOTE_FAULTS = 1, VOTE_PRINTS = 2, VOTE_INTERRUPT = 4, VOTE_STOP = 8,
+  VOTE_HOSTED = 16,             /* the host has sent a wavelet, or has been sent one */
+};
+/* What processes agree on: the least, the largest, the sum, or all flags. */
+typedef struct {
+  uint64_t due;                 /* least: the next cycle with something to do; UINT64_MAX none */
+  uint64_t block;               /* least: most cycles of a block */
+  uint64_t last_awake, last_change;   /* largest */
+  uint64_t visits;              /* sum, of the last block */
+  uint64_t flags;
+} PeerVote;
+
+typedef struct Peers Peers;
+struct Peers {
+  unsigned number, count;       /* of this process, from 0; of all */
+  uint32_t first_row, end_row;  /* its rows; the process before has those before them */
+  /* All of them call: the vote becomes that of all. */
+  void (*vote)(Peers *peers, PeerVote *vote);
+  /* All call: appends what they give, in order of their numbers, to *all (stb_ds) of the first one
+   * or of everyone. */
+  void (*gather)(Peers *peers, const void *bytes, size_t n_bytes, bool everyone,
+                 unsigned char **all);
+  /* Neighbours call: sends to those before and behind, and replaces what came from them (stb_ds).
+   * Nobody is there: that part is left alone. */
+  void (*swap)(Peers *peers, unsigned char *const to[2], unsigned char *from[2]);
+  /* A tile of this process has sent a word to the host. */
+  void (*sent)(Peers *peers, uint32_t tile);
+};
+
 /* ---- engine.c: the interface of both engines ---------------------------------------------------
  *
  * The cycle.  All units read the state at the start of the cycle.  Order of a tile's events
@@ -60,6 +95,7 @@ typedef struct {
   /* Bytes written to SIM_PRINT; NULL: dropped. */
   void (*print)(void *context, uint64_t cycle, uint32_t tile, uint8_t byte);
   void *print_context;
+  Peers *peers;                 /* NULL: this process has the whole fabric */
 } EngineOptions;
 
 typedef enum {
@@ -92,6 +128,9 @@ typedef struct {
   HostWord *sent;               /* stb_ds */
 } HostPort;
 void host_port_free(HostPort *host);
+/* As EngineOps.take; `host` NULL: nothing has been sent. */
+size_t host_port_take(HostPort *host, unsigned color, uint32_t *words, uint64_t *cycles,
+                      size_t max);
 
 /* ---- engine.c -------------------------------------------------------------------------- */
 
@@ -201,6 +240,9 @@ bool engine_launch(Engine *engine, uint32_t tile, uint16_t entry);
 bool engine_post(Engine *engine, uint32_t tile, unsigned color, uint32_t word, uint64_t cycle);
 size_t engine_take(Engine *engine, uint32_t tile, unsigned color, uint32_t *words,
                    uint64_t *cycles, size_t max);
+
+/* The sum of two parts of a fabric, or of a run. */
+void engine_stats_add(EngineStats *sum, const EngineStats *add);
 
 /* Of one or more cycles, each tile's in their order (stb_ds). */
 void engine_deliver_events(const Engine *engine, const TraceEvent *events);

@@ -19,6 +19,7 @@ static uint32_t next_waiting(const FastEngine *e, uint32_t from, uint32_t end)
   return NO_TILE;
 }
 
+/* A word of the tile leaves for the host: by the process that runs the tile. */
 static void give_to_host(FastEngine *e, uint32_t index)
 {
   FastTile *t = &e->tiles[index];
@@ -27,7 +28,7 @@ static void give_to_host(FastEngine *e, uint32_t index)
   v.turn.tile = &t->core;
   if (!t->host)
     t->host = fast_alloc(v.worker, sizeof *t->host, _Alignof(HostPort));
-  t->attended = e->hosted = true;
+  t->attended = true;
   for (unsigned bits = t->output_any; bits; bits &= bits - 1) {
     unsigned queue = (unsigned)__builtin_ctz(bits);
     FastQueue *q = &t->queues[queue].output;
@@ -40,16 +41,16 @@ static void give_to_host(FastEngine *e, uint32_t index)
     arrput(t->host->sent, ((HostWord){v.turn.cycle, w.payload, wavelet_field(w.meta)}));
     break;
   }
-  e->host_waiting[index / WORD_BITS] &= ~(UINT64_C(1) << index % WORD_BITS);
-  e->n_host_waiting--;
+  if (e->base.options.peers)
+    e->base.options.peers->sent(e->base.options.peers, index);
   note_change(&v);
   fast_wake(v.worker, index, v.turn.cycle + 1);
 }
 
-static void list_waiting(FastEngine *e, FastWorker *worker)
+static void list_waiting(FastEngine *e, const uint32_t *tiles)
 {
-  for (size_t i = 0; i < arrlenu(worker->host_calls); i++) {
-    uint32_t tile = worker->host_calls[i];
+  for (size_t i = 0; i < arrlenu(tiles); i++) {
+    uint32_t tile = tiles[i];
     uint64_t *word = &e->host_waiting[tile / WORD_BITS], mask = UINT64_C(1) << tile % WORD_BITS;
     if (*word & mask)
       continue;
@@ -57,7 +58,28 @@ static void list_waiting(FastEngine *e, FastWorker *worker)
     e->n_host_waiting++;
     e->channels[program_channel(e->base.program, tile)].waiting++;
   }
-  arrsetlen(worker->host_calls, 0);
+}
+
+/* Peers keep the same list: whose turn it is depends on all tiles. */
+static void list_all_waiting(FastEngine *e)
+{
+  uint32_t *tiles = e->workers[0].host_calls;
+  for (unsigned k = 1; k < e->n_workers; k++) {
+    for (size_t i = 0; i < arrlenu(e->workers[k].host_calls); i++)
+      arrput(tiles, e->workers[k].host_calls[i]);
+    arrsetlen(e->workers[k].host_calls, 0);
+  }
+  if (e->hosted || e->base.program->host_out_colors)
+    fast_peers_gather(e, &tiles, sizeof *tiles, true);
+  list_waiting(e, tiles);
+  arrsetlen(tiles, 0);
+  e->workers[0].host_calls = tiles;
+}
+
+static bool is_own_tile(const FastEngine *e, uint32_t tile)
+{
+  uint32_t row = tile / e->width;
+  return row >= e->own.first && row < e->own.end;
 }
 
 /* Each free channel takes a word from the next of its tiles, in cyclic order, that has one. */
@@ -76,7 +98,11 @@ static void serve_channels(FastEngine *e)
       tile = next_waiting(e, channel->first, from);
     channel->waiting--;
     host_out_serve(&channel->out, e->timing, e->base.cycle, tile);
-    give_to_host(e, tile);
+    e->host_waiting[tile / WORD_BITS] &= ~(UINT64_C(1) << tile % WORD_BITS);
+    e->n_host_waiting--;
+    e->hosted = true;
+    if (is_own_tile(e, tile))
+      give_to_host(e, tile);
   }
 }
 
@@ -90,22 +116,10 @@ static void deliver_events(FastEngine *e)
       arrput(all, e->workers[k].log.events[i]);
     arrsetlen(e->workers[k].log.events, 0);
   }
+  fast_peers_gather(e, &all, sizeof *all, false);
   engine_deliver_events(&e->base, all);
   arrsetlen(all, 0);
   e->workers[0].log.events = all;
-}
-
-static void deliver_prints(FastEngine *e)
-{
-  TilePrint *all = e->workers[0].log.prints;
-  for (unsigned k = 1; k < e->n_workers; k++) {
-    for (size_t i = 0; i < arrlenu(e->workers[k].log.prints); i++)
-      arrput(all, e->workers[k].log.prints[i]);
-    arrsetlen(e->workers[k].log.prints, 0);
-  }
-  engine_deliver_prints(&e->base, all);
-  arrsetlen(all, 0);
-  e->workers[0].log.prints = all;
 }
 
 static void do_all_chores(FastEngine *e)
@@ -123,14 +137,12 @@ static void do_all_chores(FastEngine *e)
 
 STEP void end_block(FastEngine *e)
 {
-  for (unsigned k = 0; k < e->n_workers; k++)
-    list_waiting(e, &e->workers[k]);
+  list_all_waiting(e);
   if (e->n_host_waiting)
     serve_channels(e);
   do_all_chores(e);
   for (unsigned k = 0; k < e->n_workers; k++)
     fast_join_relays(&e->workers[k]);
-  deliver_prints(e);
   if (FAST_TRACED)
     deliver_events(e);
 }

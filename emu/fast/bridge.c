@@ -206,7 +206,8 @@ static void join(FastWorker *w, FastTile *from, unsigned port)
                                       : program_neighbour(e->base.program, from->core.index,
                                                           (Port)port);
   FastTile *to = there == (uint32_t)NO_TILE ? NULL : &e->tiles[there];
-  if (!to || !only_streams(to) || !can_join(e, from, to, port))
+  if (!to || is_at_edge(e, from) || is_at_edge(e, to) || !only_streams(to) ||
+      !can_join(e, from, to, port))
     return;
   FastBridge *bridge = bridge_alloc(w);
   *bridge = (FastBridge){.from = from, .to = to, .relay = may_relay(from),

@@ -61,6 +61,8 @@ static void make_geometry(FastEngine *e)
   e->n_tiles = e->base.program->n_tiles;
   e->width = e->base.program->image->width;
   e->height = e->base.program->image->height;
+  const Peers *peers = e->base.options.peers;
+  e->own = peers ? (FastRows){peers->first_row, peers->end_row} : (FastRows){0, e->height};
   e->stride[PORT_EAST] = (ptrdiff_t)sizeof(FastTile);
   e->stride[PORT_SOUTH] = (ptrdiff_t)sizeof(FastTile) * e->width;
   e->stride[PORT_WEST] = -e->stride[PORT_EAST];
@@ -106,23 +108,26 @@ static uint32_t slanted_rows(unsigned block)
   return 2 * BLOCK_SLANT * block + CHORE_REACH;
 }
 
-/* Strips go round the workers, so that all have a part of where something happens. */
+/* Strips go round the workers, so that all have a part of where something happens.  The rows at
+ * edges to peers are in no strip: edges.c. */
 static void make_rows(FastEngine *e)
 {
   unsigned n = e->n_workers;
-  uint32_t strip = e->height / (4 * n), most = slanted_rows(BLOCK_SHARED), first = 0;
+  uint32_t rows = e->own.end - e->own.first;
+  uint32_t strip = rows / (4 * n), most = slanted_rows(BLOCK_SHARED), first = e->own.first;
   strip = strip < STRIP_LEAST ? STRIP_LEAST : strip > most ? most : strip;
   if (strip < slanted_rows(e->base.options.block))
     strip = slanted_rows(e->base.options.block);
-  for (e->block_most = BLOCK_MOST; n > 1 && e->block_most > 1; e->block_most--)
-    if (slanted_rows(e->block_most) <= strip)
+  uint32_t room = n > 1 ? strip : rows;
+  bool borders = n > 1 || e->base.options.peers;
+  for (e->block_most = BLOCK_MOST; borders && e->block_most > 1; e->block_most--)
+    if (slanted_rows(e->block_most) <= room)
       break;
   e->row_worker = zeroed(e->height * sizeof *e->row_worker);
-  for (unsigned worker = 0; first < e->height; worker = (worker + 1) % n) {
-    uint32_t end = n == 1 || e->height - first < 2 * strip ? e->height : first + strip;
-    bool last = end == e->height;
-    give_rows(e, worker, HALF_INNER, first ? first + 1 : 0, last ? end : end - 1);
-    if (!last)
+  for (unsigned worker = 0; first < e->own.end; worker = (worker + 1) % n) {
+    uint32_t end = n == 1 || e->own.end - first < 2 * strip ? e->own.end : first + strip;
+    give_rows(e, worker, HALF_INNER, first ? first + 1 : 0, end == e->height ? end : end - 1);
+    if (end < e->own.end)
       give_rows(e, worker, HALF_BORDERS, end - 1, end + 1);
     first = end;
   }
@@ -130,7 +135,7 @@ static void make_rows(FastEngine *e)
 
 static void make_workers(FastEngine *e)
 {
-  unsigned most = e->height / STRIP_LEAST, n = e->base.options.threads;
+  unsigned most = (e->own.end - e->own.first) / STRIP_LEAST, n = e->base.options.threads;
   most = most < platform_most_threads() ? most : platform_most_threads();
   e->n_workers = n > most ? most : n;
   if (e->n_workers == 0)
@@ -146,7 +151,7 @@ static void make_workers(FastEngine *e)
 
 static void wake_starters(FastEngine *e)
 {
-  for (uint32_t t = 0; t < e->n_tiles; t++)
+  for (uint32_t t = e->own.first * e->width; t < e->own.end * e->width; t++)
     if (tile_starts(program_class(e->base.program, t)))
       fast_wake(e->workers, t, 0);
 }
@@ -167,6 +172,7 @@ static Engine *fast_create(Program *program, const EngineOptions *options)
   make_channels(e);
   e->tiles = fast_reserve((size_t)e->n_tiles * sizeof *e->tiles);
   pthread_mutex_init(&e->spills_lock, NULL);
+  edges_create(e);
   wake_starters(e);
   return &e->base;
 }
@@ -176,6 +182,7 @@ static void fast_destroy(Engine *base)
   FastEngine *e = (FastEngine *)base;
   fast_crew_destroy(e);
   fast_ahead_destroy(e);
+  edges_destroy(e);
   fast_tiles_destroy(e);
   pthread_mutex_destroy(&e->spills_lock);
   arrfree(e->base.faults);
@@ -196,23 +203,9 @@ static const EngineStats *fast_stats(const Engine *base)
   FastEngine *e = (FastEngine *)(uintptr_t)base;
   e->stats = (EngineStats){.first_event = NEVER};
   for (unsigned k = 0; k < e->n_workers; k++) {
-    const EngineStats *add = &e->workers[k].log.stats;
-    EngineStats *sum = &e->stats;
-    sum->first_event = add->first_event < sum->first_event ? add->first_event : sum->first_event;
     uint64_t ahead = e->workers[k].ahead_last;
-    sum->last_event = add->last_event > sum->last_event ? add->last_event : sum->last_event;
-    sum->last_event = ahead > sum->last_event ? ahead : sum->last_event;
-    sum->active_tile_cycles += add->active_tile_cycles;
-    sum->instructions += add->instructions;
-    sum->groups += add->groups;
-    sum->elements += add->elements;
-    sum->wavelets += add->wavelets;
-    sum->wavelet_hops += add->wavelet_hops;
-    sum->tasks += add->tasks;
-    for (unsigned i = 0; i < STALL_COUNT; i++)
-      sum->stalls[i] += add->stalls[i];
-    for (unsigned i = 0; i < TRUST_COUNT; i++)
-      sum->paid[i] += add->paid[i];
+    engine_stats_add(&e->stats, &e->workers[k].log.stats);
+    e->stats.last_event = ahead > e->stats.last_event ? ahead : e->stats.last_event;
   }
   return &e->stats;
 }

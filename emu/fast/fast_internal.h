@@ -39,7 +39,6 @@ typedef struct { uint32_t payload, meta; } FastWavelet;
 enum {
   STAMP_BITS = 24, STAMP_MASK = (1 << STAMP_BITS) - 1,
   META_CONTROL = 1 << 29, META_ADVANCE = 1 << 30,   /* the second in routers and output queues */
-  META_KEPT = META_ADVANCE, /* in input queues: a control wavelet that has ended an operation */
 };
 /* ---- a tile ----------------------------------------------------------------------------- */
 
@@ -145,9 +144,9 @@ typedef struct {
   uint32_t last;                /* low bits: that of the newest one */
   uint32_t head, tail;
   FastTile *from, *to;
-  bool upright;                 /* from row to row */
-  bool relay;                   /* copies of what comes to `from`; else results of its operation */
-  bool relayed;                 /* `to` relays them: how many so far */
+  /* from row to row; copies of what comes to `from`, else results of its operation; `to` relays
+   * them, so many so far */
+  bool upright, relay, relayed;
   uint32_t relays;
   struct { uint32_t payload, seen; } at[BRIDGE_PLACES];  /* seen: when it can be taken, low bits */
 } FastBridge;
@@ -163,8 +162,8 @@ struct FastTile {
   uint16_t input_control;       /* queues that may hold a control wavelet */
   uint8_t first_slot;           /* served first in the last cycle with a move */
   uint8_t last_ramp_queue;
-  bool attended;                /* by the host: `host` is there */
-  bool is_ahead;                /* some instruction of `ahead` issues later than now */
+  bool attended, is_ahead;      /* by the host: `host` is there; some instruction of `ahead` issues
+                                   later than now */
   Tile core;                    /* goes on into the second line, with the main thread at its end */
   _Alignas(64) FastQueues queues[MAX_QUEUES];
   const uint8_t *data_queue;    /* by color: where its wavelets go */
@@ -208,14 +207,14 @@ typedef struct {
   FastBridge **free_bridges;    /* stb_ds */
   int32_t bridges;              /* that it has built, less those that it has taken down */
   uint64_t rolled_back;         /* elements of streams, for tests to see that there are some */
-  uint32_t *host_calls;         /* tiles with a wavelet for the host */
-  uint32_t *chores;             /* rows that have some */
-  uint32_t *relays;             /* stb_ds, tiles that have become some */
+  uint32_t *host_calls, *chores, *relays;   /* stb_ds: tiles with a wavelet for the host, rows with
+                                   chores, tiles that have become relays */
 } FastWorker;
 
 /* The step of all tiles, in two forms: the loop of a run without a trace has no code for events. */
 typedef struct {
   void (*visit)(FastWorker *worker, FastHalf half);   /* what the worker does in half a block */
+  void (*edges)(FastWorker *worker);          /* what one does after that, if there are peers */
   void (*end_block)(FastEngine *engine);      /* what one thread does at its end */
 } FastStep;
 extern const FastStep fast_step_plain, fast_step_traced;
@@ -224,16 +223,15 @@ struct FastEngine {
   Engine base;                  /* cycle: the first of the block that runs */
   const FastStep *step;
   const Timing *timing;
-  unsigned block;               /* cycles of the block that runs */
-  unsigned block_most;          /* that the rows of the workers allow */
-  uint32_t visits;              /* a cycle, on average of the last ones */
-  uint64_t limit;               /* of this run */
-  uint64_t freshened;
+  unsigned block, block_most;   /* cycles of the block that runs; that the rows allow */
+  uint32_t own_visits, visits;  /* a cycle, on average of the last ones: here, of all peers */
+  uint64_t limit, freshened;    /* limit: of this run */
   uint32_t n_tiles, width, height;
+  FastRows own;                 /* that this process runs: all without peers */
+  struct FastEdges *edges;      /* edges.c; NULL: no peers */
   ptrdiff_t stride[PORT_RAMP];  /* bytes to the neighbour */
-  uint32_t router_slots;
-  uint32_t bank_mask;           /* bits of an address that say the bank: two reads per cycle from
-                                   different ones */
+  uint32_t router_slots, bank_mask;   /* bits of an address that say the bank: two reads per cycle
+                                   from different ones */
   uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
   bool bridges;                 /* may be built; cycles from an element's issue: */
   uint32_t bridge_arrival, bridge_seen;
@@ -313,6 +311,9 @@ void fast_crew_destroy(FastEngine *engine);
 /* ---- run.c, inspect.c ------------------------------------------------------------------------ */
 
 RunStatus fast_run(Engine *engine, uint64_t limit);
+/* Replaces an stb_ds array of records of so many bytes by what all processes have: for everyone, or
+ * for the first one while the others then have nothing.  Does nothing without peers. */
+void fast_peers_gather(FastEngine *engine, void *array, size_t record_bytes, bool everyone);
 void fast_skip_to(Engine *engine, uint64_t cycle);
 void fast_inspect(Engine *engine, uint32_t tile, InspectTile *out);
 

@@ -4,6 +4,9 @@
 
 #include "stb_ds.h"
 
+/* In input queues: a control wavelet that has ended an operation. */
+enum { META_KEPT = META_ADVANCE };
+
 /* The state of a color at a tile; NULL: not configured. */
 static inline FastColor *fast_color(const FastTile *tile, unsigned color)
 {

@@ -8,6 +8,8 @@
 
 #include "stb_ds.h"
 
+#include <string.h>
+
 /* ---- the clock -------------------------------------------------------------------------- */
 
 enum { FRESHEN_CYCLES = 1 << (STAMP_BITS - 2) };
@@ -149,7 +151,22 @@ void fast_skip_to(Engine *base, uint64_t cycle)
 
 /* ---- the run ---------------------------------------------------------------------------- */
 
-static void collect_faults(FastEngine *e)
+static void deliver_prints(FastEngine *e, bool shared)
+{
+  TilePrint *all = e->workers[0].log.prints;
+  for (unsigned k = 1; k < e->n_workers; k++) {
+    for (size_t i = 0; i < arrlenu(e->workers[k].log.prints); i++)
+      arrput(all, e->workers[k].log.prints[i]);
+    arrsetlen(e->workers[k].log.prints, 0);
+  }
+  if (shared)
+    fast_peers_gather(e, &all, sizeof *all, false);
+  engine_deliver_prints(&e->base, all);
+  arrsetlen(all, 0);
+  e->workers[0].log.prints = all;
+}
+
+static void collect_faults(FastEngine *e, bool shared)
 {
   Fault *found = e->workers[0].log.faults;
   for (unsigned k = 1; k < e->n_workers; k++) {
@@ -157,6 +174,8 @@ static void collect_faults(FastEngine *e)
       arrput(found, e->workers[k].log.faults[i]);
     arrsetlen(e->workers[k].log.faults, 0);
   }
+  if (shared)
+    fast_peers_gather(e, &found, sizeof *found, true);
   engine_collect_faults(&e->base, found);
   arrsetlen(found, 0);
   e->workers[0].log.faults = found;
@@ -170,10 +189,10 @@ enum { CREW_LEAST = 256, BLOCK_LEAST = 1536 };
  * visited all in the same cycle and then none for some. */
 static void count_visits(FastEngine *e)
 {
-  uint64_t sum = (uint64_t)e->visits * (BLOCK_MOST - e->block);
+  uint64_t sum = (uint64_t)e->own_visits * (BLOCK_MOST - e->block);
   for (unsigned k = 0; k < e->n_workers; k++)
     sum += e->workers[k].visits;
-  e->visits = (uint32_t)(sum / BLOCK_MOST);
+  e->own_visits = (uint32_t)(sum / BLOCK_MOST);
 }
 
 /* Cycles of the next block: one where the host or a trace wants to have cycles by themselves. */
@@ -197,12 +216,9 @@ static uint64_t last_awake(const FastEngine *e)
   return e->base.cycle;
 }
 
-/* Returns the cycle after it. */
-static uint64_t run_block(FastEngine *e)
+static void visit_all(FastEngine *e)
 {
   bool crew = e->n_workers > 1 && (e->visits >= CREW_LEAST || e->base.options.shuffle);
-  e->block = choose_block(e);
-  take_timers(e);
   if (crew) {
     fast_crew_block(e);
   } else {
@@ -210,18 +226,80 @@ static uint64_t run_block(FastEngine *e)
       for (unsigned k = 0; k < e->n_workers; k++)
         e->step->visit(&e->workers[k], (FastHalf)half);
   }
+  if (e->base.options.peers)
+    e->step->edges(&e->workers[0]);
+}
+
+/* ---- peers: processes that run other rows ------------------------------------------------- */
+
+void fast_peers_gather(FastEngine *e, void *array, size_t record_bytes, bool everyone)
+{
+  Peers *peers = e->base.options.peers;
+  unsigned char **records = array, *all = NULL;
+  if (!peers)
+    return;
+  size_t n = arrlenu(*records);
+  peers->gather(peers, *records, n * record_bytes, everyone, &all);
+  n = arrlenu(all) / record_bytes;
+  *records = stbds_arrgrowf(*records, record_bytes, 0, n ? n : 1);
+  stbds_header(*records)->length = n;
+  if (n)
+    memcpy(*records, all, n * record_bytes);
+  arrfree(all);
+}
+
+/* What this process says of itself. */
+static PeerVote make_vote(const FastEngine *e, uint64_t last_awake)
+{
+  PeerVote vote = {.due = soonest(e), .block = e->block_most, .last_awake = last_awake,
+                   .visits = e->own_visits};
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    const TileLog *log = &e->workers[k].log;
+    vote.last_change = log->last_change > vote.last_change ? log->last_change : vote.last_change;
+    vote.flags |= arrlenu(log->faults) ? VOTE_FAULTS : 0;
+    vote.flags |= arrlenu(log->prints) ? VOTE_PRINTS : 0;
+  }
+  const EngineOptions *options = &e->base.options;
+  vote.flags |= options->trace && options->trace->stop ? VOTE_STOP : 0;
+  vote.flags |= engine_interrupted(options->interrupt) ? VOTE_INTERRUPT : 0;
+  vote.flags |= e->hosted ? VOTE_HOSTED : 0;
+  return vote;
+}
+
+/* What all processes say of themselves. */
+static PeerVote take_vote(FastEngine *e, uint64_t last_awake)
+{
+  Peers *peers = e->base.options.peers;
+  PeerVote vote = make_vote(e, last_awake);
+  if (peers)
+    peers->vote(peers, &vote);
+  e->block_most = (unsigned)vote.block;
+  e->hosted |= (vote.flags & VOTE_HOSTED) != 0;
+  e->visits = (uint32_t)vote.visits;
+  return vote;
+}
+
+/* Returns the vote after it: `last_awake` is the last cycle that was needed. */
+static PeerVote run_block(FastEngine *e)
+{
+  e->block = choose_block(e);
+  take_timers(e);
+  visit_all(e);
   e->step->end_block(e);
-  collect_faults(e);
   count_visits(e);
   uint64_t last = last_awake(e);
   forget_due(e, e->base.cycle, e->base.cycle + e->block);
-  return last + 1;
+  PeerVote vote = take_vote(e, last);
+  deliver_prints(e, vote.flags & VOTE_PRINTS);
+  collect_faults(e, vote.flags & VOTE_FAULTS);
+  return vote;
 }
 
 static RunStatus run_on(FastEngine *e, uint64_t limit)
 {
   uint64_t floor = e->base.cycle;
   e->limit = limit;
+  PeerVote vote = take_vote(e, 0);
   for (;;) {
     if (e->base.stopped) {
       fast_ahead_undo(e, e->base.cycle);
@@ -229,20 +307,19 @@ static RunStatus run_on(FastEngine *e, uint64_t limit)
     }
     if (e->base.cycle >= limit)
       return RUN_LIMIT;
-    uint64_t due = soonest(e);
-    if (due == NEVER) {
-      for (unsigned k = 0; k < e->n_workers; k++)
-        floor = e->workers[k].log.last_change > floor ? e->workers[k].log.last_change : floor;
-      e->base.cycle = floor;
+    if (vote.due == NEVER) {
+      e->base.cycle = vote.last_change > floor ? vote.last_change : floor;
       return RUN_QUIET;
     }
+    uint64_t due = vote.due > e->base.cycle ? vote.due : e->base.cycle;
     set_cycle(e, due < limit ? due : limit);
     if (e->base.cycle >= limit)
       return RUN_LIMIT;
-    set_cycle(e, run_block(e));
-    if (e->base.options.trace && e->base.options.trace->stop)
+    vote = run_block(e);
+    set_cycle(e, vote.last_awake + 1);
+    if (vote.flags & VOTE_STOP)
       return RUN_LIMIT;
-    if (engine_interrupted(e->base.options.interrupt) && !e->base.stopped)
+    if (vote.flags & VOTE_INTERRUPT && !e->base.stopped)
       return RUN_INTERRUPTED;
   }
 }

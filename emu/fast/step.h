@@ -57,6 +57,8 @@ STEP inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsi
 STEP inline bool step_is_host_color(const Visit *v, unsigned color);
 STEP inline unsigned fast_output_cycles(const Timing *timing);
 STEP inline void stream_served(FastTile *tile, const FastPlain *plain, bool enters, bool leaves);
+/* The tile is in a row at an edge to a peer, or the peer's beside it. */
+STEP bool is_at_edge(const FastEngine *e, const FastTile *tile);
 STEP RouterNow color_now(const FastTile *t, unsigned slot);
 
 /* ---- calendar.c ---------------------------------------------------------------------------- */
@@ -138,6 +140,13 @@ STEP HOT void row_chores(const Visit *v, uint32_t row);
 /* ---- stream.c ------------------------------------------------------------------------------ */
 
 STEP HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index);
+
+/* ---- edges.c ------------------------------------------------------------------------------- */
+
+STEP void edges_create(FastEngine *engine);
+STEP void edges_destroy(FastEngine *engine);
+/* The cycles of the block, in the rows that the others have left out; peers meet in each. */
+STEP void run_edges(FastWorker *worker, void (*run_rows)(Visit *v, FastRows rows));
 
 /* ---- block.c ------------------------------------------------------------------------------- */
 

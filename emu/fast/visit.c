@@ -200,4 +200,7 @@ static void visit_half(FastWorker *worker, FastHalf half)
   }
 }
 
-const FastStep FAST_STEP = {visit_half, end_block};
+/* After the other rows, if there are peers. */
+static void visit_edges(FastWorker *worker) { run_edges(worker, visit_rows); }
+
+const FastStep FAST_STEP = {visit_half, visit_edges, end_block};

@@ -1,5 +1,6 @@
 /* Statistics of a session, and their JSON form. */
 #include "emu/host/session_internal.h"
+#include "emu/ranks/ranks.h"
 #include "ir/base/platform.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ HostStats session_stats(HostSession *s)
 {
   HostStats stats = {
     .arch = s->program->machine->name, .engine = s->ops->name,
-    .threads = s->options.threads ? s->options.threads : 1,
+    .threads = s->options.threads ? s->options.threads : 1, .processes = ranks_count(),
     .tiles = s->program->n_tiles, .phases = s->phases, .n_phases = arrlenu(s->phases),
     .load_seconds = s->load_seconds, .wall_seconds = s->wall_seconds,
     .engine_stats = s->ops->stats(s->engine), .partial = session_is_partial(s),
@@ -129,6 +130,7 @@ char *host_stats_json(const HostStats *stats)
   json_object_set_new(top, "engine", json_string(stats->engine));
   json_object_set_new(top, "tiles", json_count(stats->tiles));
   json_object_set_new(top, "threads", json_count(stats->threads));
+  json_object_set_new(top, "processes", json_count(stats->processes));
   json_object_set_new(top, "load_seconds", json_real(stats->load_seconds));
   json_object_set_new(top, "wall_seconds", json_real(stats->wall_seconds));
   json_object_set_new(top, "program_tile_cycles", json_count(stats->tiles * stats->cycles));

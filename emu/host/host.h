@@ -155,7 +155,7 @@ typedef struct {
 
 typedef struct {
   const char *arch, *engine;
-  unsigned threads;
+  unsigned threads, processes;
   uint64_t tiles;
   uint64_t cycles, host_cycles;
   const HostPhase *phases;

@@ -1,5 +1,6 @@
 /* libwse: the C interface over a Session. */
 #include "emu/host/host.h"
+#include "emu/ranks/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,18 @@ static WseStatus set_options(WseProgram *p, const WseOptions *given)
   return status;
 }
 
+/* The others that mpirun has started serve: cs_python sees to that. */
+static WseStatus join_ranks(WseProgram *p)
+{
+  const char *reason = NULL;
+  RanksRole role = ranks_join(&reason);
+  if (role == RANKS_ALONE || role == RANKS_FIRST)
+    return WSE_OK;
+  diag_ranks_broken(session_diags(p->session), HOST_NOWHERE,
+                    role == RANKS_BROKEN ? reason : "cs_python has not started this one");
+  return session_usage(p->session);
+}
+
 WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **program)
 {
   if (!program)
@@ -147,7 +160,9 @@ WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **pro
   ENTER(p);
   p->session = session_create();
   p->warnings = base_text_open(&p->warning_text, &p->warning_bytes);
-  WseStatus status = set_options(p, options);
+  WseStatus status = join_ranks(p);
+  if (status == WSE_OK)
+    status = set_options(p, options);
   if (status == WSE_OK && !path)
     status = report_missing(p, "path");
   if (status == WSE_OK) {

@@ -4,6 +4,7 @@
  * waiting caller stays queued behind those before it. Streams have colors of their own and go out
  * at once. The engine runs only while a call waits. */
 #include "emu/host/session_internal.h"
+#include "emu/ranks/ranks.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -61,9 +62,23 @@ static void print_byte(void *context, uint64_t cycle, uint32_t tile, uint8_t byt
   arrsetlen(s->prints[tile], 0);
 }
 
+/* Why the run cannot be one on several processes; NULL: it can. */
+static const char *ranks_refusal(const SessionOptions *o)
+{
+  if (o->debugger)
+    return "the debugger runs programs";
+  if (o->engine && o->engine != &HOST_DEFAULT_ENGINE)
+    return "the reference engine runs programs";
+  return ranks_are_busy() ? "a second program beside an open one runs" : NULL;
+}
+
 static WseStatus make_engine(HostSession *s)
 {
   const SessionOptions *o = &s->options;
+  if (ranks_count() > 1 && ranks_refusal(o)) {
+    diag_ranks_refuse(s->diags, HOST_NOWHERE, ranks_refusal(o));
+    return session_usage(s);
+  }
   if (!observers_create(s))
     return session_usage(s);
   EngineOptions options = {.check = o->check, .checks = o->checks,
@@ -71,7 +86,7 @@ static WseStatus make_engine(HostSession *s)
                            .trace = s->trace.kinds ? &s->trace : NULL,
                            .interrupt = &s->interrupt,
                            .print = o->print_out ? print_byte : NULL, .print_context = s};
-  s->ops = o->engine ? o->engine : &HOST_DEFAULT_ENGINE;
+  s->ops = ranks_count() > 1 ? &engine_ranks : o->engine ? o->engine : &HOST_DEFAULT_ENGINE;
   s->engine = o->debugger ? timeline_create(s->ops, s->program, &options, *o->debugger)
                           : s->ops->create(s->program, &options);
   s->ops = s->engine->ops;
@@ -98,19 +113,12 @@ static char *read_image(HostSession *s, const char *path, size_t *length)
   return bytes;
 }
 
-WseStatus session_open(HostSession *s, const char *path, const SessionOptions *options)
+/* `path` is the image's, of which `bytes` are the content. */
+static WseStatus open_image(HostSession *s, const char *path, const char *bytes, size_t length,
+                            const SessionOptions *options)
 {
-  double start = host_seconds();
-  size_t length;
   const char *reason = NULL;
-  s->options = *options;
-  if (!s->options.max_cycles)
-    s->options.max_cycles = HOST_DEFAULT_MAX_CYCLES;
-  char *bytes = read_image(s, path, &length);
-  if (!bytes)
-    return session_usage(s);
   s->image = image_read((const uint8_t *)bytes, length, s->arena, &reason);
-  free(bytes);
   if (!s->image) {
     diag_image_unreadable(s->diags, HOST_NOWHERE, path, reason ? reason : "not an image");
     return session_usage(s);
@@ -132,7 +140,22 @@ WseStatus session_open(HostSession *s, const char *path, const SessionOptions *o
   if (s->image->memcpy)
     s->program->host_out_colors |= unrouted_colors(s->image);
   index_bindings(s);
-  WseStatus status = make_engine(s);
+  ranks_offer_image(bytes, length);
+  return make_engine(s);
+}
+
+WseStatus session_open(HostSession *s, const char *path, const SessionOptions *options)
+{
+  double start = host_seconds();
+  size_t length;
+  s->options = *options;
+  if (!s->options.max_cycles)
+    s->options.max_cycles = HOST_DEFAULT_MAX_CYCLES;
+  char *bytes = read_image(s, path, &length);
+  if (!bytes)
+    return session_usage(s);
+  WseStatus status = open_image(s, path, bytes, length, options);
+  free(bytes);
   s->load_seconds = host_seconds() - start;
   return status;
 }
@@ -191,6 +214,8 @@ static void warn_untaken(HostSession *s)
   Fault *found = NULL;
   for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
     InspectTile state;
+    if (!s->ops->touched(s->engine, tile))
+      continue;
     s->ops->inspect(s->engine, tile, &state);
     const TileRecord *record = state.record;
     if (record->untaken)

@@ -1,5 +1,6 @@
 /* wse-dbg: the debugger's command line. */
 #include "emu/host/host.h"
+#include "emu/ranks/ranks.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -163,6 +164,9 @@ int main(int argc, char **argv)
   json_set_alloc_funcs(base_malloc, free);
   Console console = {.is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
   rl_completion_entry_function = complete_command;
+  const char *reason = NULL;
+  if (ranks_join(&reason) == RANKS_SERVANT)     /* process 0 says that this is not possible */
+    return ranks_serve();
   if (take_scripts(&console, &argc, argv) != WSE_OK)
     return WSE_USAGE;
   HostSession *session = session_create();

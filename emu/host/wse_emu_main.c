@@ -1,5 +1,6 @@
 /* wse-emu: the command line. */
 #include "emu/host/host.h"
+#include "emu/ranks/ranks.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -98,7 +99,16 @@ int main(int argc, char **argv)
   HostOptions options;
   HostOutputs *outputs = NULL;
   WseStatus status = WSE_OK;
-  if (!host_options_parse(argc, argv, session_diags(session), &options))
+  const char *reason = NULL;
+  RanksRole role = ranks_join(&reason);
+  if (role == RANKS_SERVANT) {
+    session_close(session);
+    return ranks_serve();
+  }
+  if (role == RANKS_BROKEN) {
+    diag_ranks_broken(session_diags(session), HOST_NOWHERE, reason);
+    status = session_usage(session);
+  } else if (!host_options_parse(argc, argv, session_diags(session), &options))
     status = session_usage(session);
   else if (options.help)
     host_options_help(stdout);

@@ -52,4 +52,10 @@ typedef ptrdiff_t PlatformWrite(void *cookie, const char *bytes, size_t size);
 typedef int PlatformClose(void *cookie);
 FILE *platform_open_stream(void *cookie, PlatformWrite *write, PlatformClose *close);
 
+/* ---- module_*.c --------------------------------------------------------------------------- */
+
+/* What a module exports under a name, or NULL.  The module is a shared object in the folder of the
+ * running code (program or library), in ../lib or ../lib/wse beside it; it stays loaded. */
+void *platform_module_symbol(const char *file, const char *name);
+
 #endif

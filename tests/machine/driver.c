@@ -16,16 +16,24 @@
  * to run a program ends the driver with exit code 1 and a message. */
 #include "tests/unit/engine_compare.h"
 #include "tests/unit/random_program.h"
+#include "tests/unit/rank_threads.h"
 
 #include <stdio.h>
 
 enum { LINE_MOST = 1 << 17, FIELDS = 40, DATA_WORDS = 12 };
 
-typedef struct { const EngineOps *ops; uint32_t shuffle; unsigned threads; bool crew; } Way;
+typedef struct {
+  const EngineOps *ops;
+  uint32_t shuffle;
+  unsigned threads;
+  bool crew;
+  unsigned processes;           /* with engine_ranks */
+} Way;
 static const Way ways[] = {
-  {&engine_reference, 0, 1, false}, {&engine_reference, 7, 1, false}, {&engine_fast, 0, 1, false},
-  {&engine_fast, 0, 2, false}, {&engine_fast, 0, 3, false}, {&engine_fast, 1, 2, true},
-  {&engine_fast, 1, 3, true},
+  {&engine_reference, 0, 1, false, 0}, {&engine_reference, 7, 1, false, 0},
+  {&engine_fast, 0, 1, false, 0}, {&engine_fast, 0, 2, false, 0}, {&engine_fast, 0, 3, false, 0},
+  {&engine_fast, 1, 2, true, 0}, {&engine_fast, 1, 3, true, 0},
+  {&engine_ranks, 0, 1, false, 2}, {&engine_ranks, 0, 2, false, 3}, {&engine_ranks, 0, 1, false, 7},
 };
 enum { WAYS = ARRAY_COUNT(ways) };
 
@@ -329,12 +337,34 @@ static char *end_of(Asm *a, RunStatus status, long id)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* The others make the program anew, from an image. */
+static void start_processes(Asm *a, unsigned count)
+{
+  size_t length;
+  uint8_t *bytes = image_write(&a->image, &length);
+  char *copy = arena_many(a->arena, char, length);
+  memcpy(copy, bytes, length);
+  free(bytes);
+  rank_threads_start(count);
+  ranks_offer_image(copy, length);
+}
+
+static void end_way(Way way, Asm *a)
+{
+  asm_free(a);
+  if (way.processes)
+    rank_threads_end();
+}
+
 static Asm *run_way(const Text *text, Way way, bool traced, uint64_t limit, RunStatus *status)
 {
   Asm *a = build(text, way.ops);
   a->options.shuffle = way.shuffle;
   a->options.threads = way.threads;
-  asm_load(a, traced ? ALL_EVENTS : 0);
+  asm_program(a, traced ? ALL_EVENTS : 0);
+  if (way.processes)
+    start_processes(a, way.processes);
+  asm_engine(a);
   *status = a->ops->run(a->engine, limit);
   return a;
 }
@@ -361,7 +391,7 @@ static char *run_ways(const Text *text, bool traced, uint64_t limit, bool crew)
       compare_all(first, a);
     else
       compare_faults(first, a);
-    asm_free(a);
+    end_way(ways[i], a);
   }
   char *end = end_of(first, status, text->id);
   asm_free(first);

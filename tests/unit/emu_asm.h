@@ -245,6 +245,8 @@ static inline void asm_output(AsmClass *c, unsigned queue, unsigned color)
 static inline size_t asm_config(Asm *a, unsigned x, unsigned y, unsigned color,
                                 ImageColorConfig config)
 {
+  if (config.filter.kind == FILTER_NONE)
+    config.filter = (ImageFilter){.kind = FILTER_NONE};
   arrput(a->configs, config);
   uint32_t index = (uint32_t)arrlenu(a->configs) - 1;
   arrput(a->uses[y * a->image.width + x], ((ImageColorUse){(uint8_t)color, index}));
@@ -289,8 +291,13 @@ static inline void asm_finish_class(Asm *a, AsmClass *c)
   c->image.source = "pe.csl";
 }
 
-/* Loads the program and creates the engine; events of `kinds` are collected. */
-static inline void asm_load(Asm *a, uint32_t kinds)
+static inline int asm_compare_uses(const void *a, const void *b)
+{
+  return (int)((const ImageColorUse *)a)->color - (int)((const ImageColorUse *)b)->color;
+}
+
+/* Loads the program for an engine; events of `kinds` are collected. */
+static inline void asm_program(Asm *a, uint32_t kinds)
 {
   uint32_t tiles = (uint32_t)a->image.width * a->image.height;
   ImageClass *classes = arena_many(a->arena, ImageClass, a->image.n_classes + 1);
@@ -301,6 +308,8 @@ static inline void asm_load(Asm *a, uint32_t kinds)
     classes[i] = a->classes[i]->image;
   }
   for (uint32_t t = 0; t < tiles; t++) {
+    if (arrlenu(a->uses[t]))
+      qsort(a->uses[t], arrlenu(a->uses[t]), sizeof *a->uses[t], asm_compare_uses);
     a->sets[t] = (ImageColorSet){(uint32_t)arrlenu(a->uses[t]), a->uses[t]};
     set_of[t] = t;
   }
@@ -320,7 +329,14 @@ static inline void asm_load(Asm *a, uint32_t kinds)
   a->sink = trace_sink(a->program, kinds, asm_event, a);
   if (kinds)
     a->options.trace = &a->sink;
-  a->engine = a->ops->create(a->program, &a->options);
+}
+
+static inline void asm_engine(Asm *a) { a->engine = a->ops->create(a->program, &a->options); }
+
+static inline void asm_load(Asm *a, uint32_t kinds)
+{
+  asm_program(a, kinds);
+  asm_engine(a);
 }
 
 enum { ALL_EVENTS = (1 << TRACE_KIND_COUNT) - 1, CYCLE_LIMIT = 10000000 };

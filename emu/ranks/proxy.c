@@ -1,0 +1,433 @@
+/* Ranks: the engine of process 0, which stands for the engines of all processes.
+ *
+ * What the host gives to tiles of others waits in a message until an answer is needed or a run
+ * starts.  What others say of their tiles is kept until something may have changed. */
+#include "emu/ranks/ranks_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <stb_ds.h>
+
+enum {
+  MESSAGE_MOST = 1 << 20,       /* bytes that wait */
+  VIEW_TILES = 64, VIEWS = 64,  /* tiles shown at once, and how many such blocks are kept */
+};
+
+/* Tiles of another process, as inspected since the last change. */
+typedef struct { uint32_t first, count; InspectRecord *tiles; } TilesView;
+
+typedef struct {
+  Engine base;
+  Engine *own;                  /* the fast engine of this process */
+  RankPeers peers;
+  uint32_t *cuts;               /* stb_ds */
+  unsigned char **waiting;      /* by process: what has not been sent yet */
+  unsigned char *answer;        /* stb_ds: the last one */
+  uint32_t *facts;              /* by tile; NULL: to be asked for */
+  HostPort **ports;             /* by tile: words that others' tiles have sent */
+  TilesView views[VIEWS];
+  unsigned next_view;
+  Registers registers;          /* the last that were asked for */
+  EngineStats stats;
+} RankEngine;
+
+static const char *image_bytes; /* of the next engine */
+static size_t n_image_bytes;
+static bool busy;
+
+bool ranks_are_busy(void) { return busy; }
+
+void ranks_offer_image(const char *bytes, size_t n_bytes)
+{
+  image_bytes = bytes;
+  n_image_bytes = n_bytes;
+}
+
+/* ---- asking ------------------------------------------------------------------------------- */
+
+static unsigned owner_of(const RankEngine *e, uint32_t tile)
+{
+  uint32_t row = tile / e->base.program->image->width;
+  unsigned owner = 0;
+  while (row >= e->cuts[owner + 1])
+    owner++;
+  return owner;
+}
+
+static bool is_own(const RankEngine *e, uint32_t tile)
+{
+  return tile >= e->base.program->n_tiles || owner_of(e, tile) == 0;
+}
+
+static void send_waiting(RankEngine *e, unsigned to)
+{
+  if (arrlenu(e->waiting[to]))
+    ranks_transport()->send(to, e->waiting[to], arrlenu(e->waiting[to]));
+  arrsetlen(e->waiting[to], 0);
+}
+
+static void ask_later(RankEngine *e, unsigned to, Ask ask, const void *bytes)
+{
+  ask_put(&e->waiting[to], ask, bytes);
+  if (arrlenu(e->waiting[to]) > MESSAGE_MOST)
+    send_waiting(e, to);
+}
+
+static void ask_all_later(RankEngine *e, Ask ask, const void *bytes)
+{
+  for (unsigned i = 1; i < ranks_count(); i++)
+    ask_later(e, i, ask, bytes);
+}
+
+/* e->answer becomes the answer. */
+static void ask_now(RankEngine *e, unsigned to, Ask ask, const void *bytes)
+{
+  ask_put(&e->waiting[to], ask, bytes);
+  send_waiting(e, to);
+  ranks_transport()->receive(to, &e->answer);
+}
+
+static bool ask_for_bool(RankEngine *e, uint32_t tile, Ask ask, const void *bytes)
+{
+  ask_now(e, owner_of(e, tile), ask, bytes);
+  return e->answer[0];
+}
+
+/* Tiles may have changed: what others have said of them is no longer true. */
+static void forget(RankEngine *e)
+{
+  free(e->facts);
+  e->facts = NULL;
+  for (unsigned i = 0; i < VIEWS; i++) {
+    free(e->views[i].tiles);
+    e->views[i] = (TilesView){0};
+  }
+}
+
+/* The engine's own state is that of the own part, which knows all findings and the cycle. */
+static void follow(RankEngine *e)
+{
+  e->base.cycle = e->own->cycle;
+  e->base.stopped = e->own->stopped;
+}
+
+/* ---- creation ----------------------------------------------------------------------------- */
+
+static RankProgram program_to_send(const RankEngine *e)
+{
+  const EngineOptions *o = &e->base.options;
+  RankProgram to;
+  memset(&to, 0, sizeof to);
+  to.timing = e->base.program->timing;
+  to.host_out_colors = e->base.program->host_out_colors;
+  to.check_reads = e->base.program->check_reads;
+  to.checks_memory = e->base.program->memory_facts != NULL;
+  to.prints = o->print != NULL;
+  to.check = o->check;
+  to.checks = o->checks;
+  to.threads = o->threads;
+  to.block = o->block;
+  to.shuffle = o->shuffle;
+  to.traced = o->trace != NULL;
+  if (o->trace) {
+    to.trace = *o->trace;
+    to.trace.event = NULL;      /* pointers of this process */
+    to.trace.context = NULL;
+  }
+  return to;
+}
+
+static void create_others(RankEngine *e)
+{
+  RankProgram to = program_to_send(e);
+  unsigned char *bytes = NULL;
+  memcpy(arraddnptr(bytes, sizeof to), &to, sizeof to);
+  memcpy(arraddnptr(bytes, n_image_bytes), image_bytes, n_image_bytes);
+  ask_all_later(e, (Ask){.kind = ASK_CREATE, .n_bytes = arrlenu(bytes)}, bytes);
+  for (unsigned i = 1; i < ranks_count(); i++)
+    send_waiting(e, i);
+  arrfree(bytes);
+}
+
+static Engine *rank_create(Program *program, const EngineOptions *options)
+{
+  RankEngine *e = base_malloc(sizeof *e);
+  memset(e, 0, sizeof *e);
+  e->base = (Engine){.ops = &engine_ranks, .program = program, .options = *options};
+  e->cuts = rank_cuts_make(program);
+  e->waiting = base_malloc(ranks_count() * sizeof *e->waiting);
+  memset(e->waiting, 0, ranks_count() * sizeof *e->waiting);
+  e->ports = base_malloc((program->n_tiles + 1) * sizeof *e->ports);
+  memset(e->ports, 0, (program->n_tiles + 1) * sizeof *e->ports);
+  rank_peers_init(&e->peers, e->cuts);
+  busy = true;
+  create_others(e);
+  EngineOptions own = *options;
+  own.peers = &e->peers.peers;
+  e->own = engine_fast.create(program, &own);
+  return &e->base;
+}
+
+static void rank_destroy(Engine *base)
+{
+  RankEngine *e = (RankEngine *)base;
+  ask_all_later(e, (Ask){.kind = ASK_DESTROY}, NULL);
+  for (unsigned i = 1; i < ranks_count(); i++)
+    send_waiting(e, i);
+  engine_fast.destroy(e->own);
+  busy = false;
+  forget(e);
+  for (uint32_t t = 0; t < base->program->n_tiles; t++) {
+    if (e->ports[t])
+      host_port_free(e->ports[t]);
+    free(e->ports[t]);
+  }
+  for (unsigned i = 0; i < ranks_count(); i++)
+    arrfree(e->waiting[i]);
+  rank_peers_free(&e->peers);
+  arrfree(e->cuts);
+  arrfree(e->answer);
+  free(e->waiting);
+  free(e->ports);
+  free(e);
+}
+
+/* ---- runs --------------------------------------------------------------------------------- */
+
+static void take_sent_words(RankEngine *e)
+{
+  for (size_t at = 0; at < arrlenu(e->answer); at += sizeof(SentWord)) {
+    SentWord sent;
+    memcpy(&sent, e->answer + at, sizeof sent);
+    if (!e->ports[sent.tile]) {
+      e->ports[sent.tile] = base_malloc(sizeof(HostPort));
+      *e->ports[sent.tile] = (HostPort){0};
+    }
+    arrput(e->ports[sent.tile]->sent, sent.word);
+  }
+}
+
+static RunStatus rank_run(Engine *base, uint64_t limit)
+{
+  RankEngine *e = (RankEngine *)base;
+  forget(e);
+  ask_all_later(e, (Ask){.kind = ASK_RUN, .a = limit, .b = base->program->host_out_colors}, NULL);
+  for (unsigned i = 1; i < ranks_count(); i++)
+    send_waiting(e, i);
+  RunStatus status = engine_fast.run(e->own, limit);
+  arrsetlen(e->peers.sent, 0);  /* own tiles keep their words */
+  for (unsigned i = 1; i < ranks_count(); i++) {
+    ranks_transport()->receive(i, &e->answer);
+    take_sent_words(e);
+  }
+  follow(e);
+  return status;
+}
+
+static void rank_skip_to(Engine *base, uint64_t cycle)
+{
+  RankEngine *e = (RankEngine *)base;
+  ask_all_later(e, (Ask){.kind = ASK_SKIP, .a = cycle}, NULL);
+  engine_fast.skip_to(e->own, cycle);
+  follow(e);
+}
+
+static void rank_phase_begin(Engine *base)
+{
+  RankEngine *e = (RankEngine *)base;
+  ask_all_later(e, (Ask){.kind = ASK_PHASE}, NULL);
+  engine_fast.phase_begin(e->own);
+}
+
+static const Fault *rank_faults(const Engine *base, size_t *count)
+{
+  return engine_fast.faults(((const RankEngine *)base)->own, count);
+}
+
+static const EngineStats *rank_stats(const Engine *base)
+{
+  RankEngine *e = (RankEngine *)(uintptr_t)base;
+  e->stats = *engine_fast.stats(e->own);
+  for (unsigned i = 1; i < ranks_count(); i++) {
+    EngineStats add;
+    ask_now(e, i, (Ask){.kind = ASK_STATS}, NULL);
+    memcpy(&add, e->answer, sizeof add);
+    engine_stats_add(&e->stats, &add);
+  }
+  return &e->stats;
+}
+
+/* ---- the host's ways to a tile ------------------------------------------------------------ */
+
+static bool rank_mem_read(Engine *base, uint32_t tile, uint32_t address, void *to, uint32_t bytes)
+{
+  RankEngine *e = (RankEngine *)base;
+  if (is_own(e, tile))
+    return engine_fast.mem_read(e->own, tile, address, to, bytes);
+  ask_now(e, owner_of(e, tile), (Ask){.kind = ASK_READ, .tile = tile, .a = address, .b = bytes},
+          NULL);
+  if (arrlenu(e->answer) != bytes)
+    return false;
+  if (bytes)
+    memcpy(to, e->answer, bytes);
+  return bytes > 0;
+}
+
+static bool rank_mem_write(Engine *base, uint32_t tile, uint32_t address, const void *from,
+                           uint32_t bytes)
+{
+  RankEngine *e = (RankEngine *)base;
+  forget(e);
+  if (is_own(e, tile))
+    return engine_fast.mem_write(e->own, tile, address, from, bytes);
+  return ask_for_bool(e, tile, (Ask){ASK_WRITE, tile, address, 0, bytes}, from);
+}
+
+static bool rank_launch(Engine *base, uint32_t tile, uint16_t entry)
+{
+  RankEngine *e = (RankEngine *)base;
+  forget(e);
+  if (is_own(e, tile))
+    return engine_fast.launch(e->own, tile, entry);
+  return ask_for_bool(e, tile, (Ask){.kind = ASK_LAUNCH, .tile = tile, .a = entry}, NULL);
+}
+
+static bool rank_post(Engine *base, uint32_t tile, unsigned color, uint32_t word, uint64_t cycle)
+{
+  RankEngine *e = (RankEngine *)base;
+  if (is_own(e, tile))
+    return engine_fast.post(e->own, tile, color, word, cycle);
+  if (!program_class(base->program, tile) || color >= MAX_COLORS)
+    return false;
+  ask_later(e, owner_of(e, tile),
+            (Ask){.kind = ASK_POST, .tile = tile, .a = (uint64_t)color << 32 | word, .b = cycle},
+            NULL);
+  return true;
+}
+
+static size_t rank_take(Engine *base, uint32_t tile, unsigned color, uint32_t *words,
+                        uint64_t *cycles, size_t max)
+{
+  RankEngine *e = (RankEngine *)base;
+  if (is_own(e, tile))
+    return engine_fast.take(e->own, tile, color, words, cycles, max);
+  return host_port_take(e->ports[tile], color, words, cycles, max);
+}
+
+/* ---- looking at tiles --------------------------------------------------------------------- */
+
+static uint32_t fact_of(RankEngine *e, uint32_t tile)
+{
+  uint32_t width = e->base.program->image->width;
+  if (!e->facts) {
+    e->facts = base_malloc((e->base.program->n_tiles + 1) * sizeof *e->facts);
+    for (unsigned i = 1; i < ranks_count(); i++) {
+      ask_now(e, i, (Ask){.kind = ASK_FACTS}, NULL);
+      if (arrlenu(e->answer))
+        memcpy(&e->facts[e->cuts[i] * width], e->answer, arrlenu(e->answer));
+    }
+  }
+  return e->facts[tile];
+}
+
+static bool rank_touched(const Engine *base, uint32_t tile)
+{
+  RankEngine *e = (RankEngine *)(uintptr_t)base;
+  return is_own(e, tile) ? engine_fast.touched(e->own, tile) : fact_of(e, tile) & FACT_TOUCHED;
+}
+
+static uint32_t rank_unblock_count(Engine *base, uint32_t tile)
+{
+  RankEngine *e = (RankEngine *)base;
+  return is_own(e, tile) ? engine_fast.unblock_count(e->own, tile)
+                         : fact_of(e, tile) >> FACT_UNBLOCKS_SHIFT;
+}
+
+static const Registers *rank_registers(Engine *base, uint32_t tile)
+{
+  RankEngine *e = (RankEngine *)base;
+  if (is_own(e, tile))
+    return engine_fast.registers(e->own, tile);
+  ask_now(e, owner_of(e, tile), (Ask){.kind = ASK_REGISTERS, .tile = tile}, NULL);
+  if (!arrlenu(e->answer))
+    return NULL;
+  memcpy(&e->registers, e->answer, sizeof e->registers);
+  return &e->registers;
+}
+
+/* Shows tiles from this one on, as many as the process has. */
+static const TilesView *view_make(RankEngine *e, uint32_t tile)
+{
+  uint32_t end = e->cuts[owner_of(e, tile) + 1] * e->base.program->image->width;
+  TilesView *view = &e->views[e->next_view++ % VIEWS];
+  free(view->tiles);
+  *view = (TilesView){tile, end - tile < VIEW_TILES ? end - tile : VIEW_TILES, NULL};
+  ask_now(e, owner_of(e, tile), (Ask){.kind = ASK_INSPECT, .tile = tile, .a = view->count}, NULL);
+  view->tiles = base_malloc(view->count * sizeof *view->tiles);
+  memcpy(view->tiles, e->answer, view->count * sizeof *view->tiles);
+  for (uint32_t i = 0; i < view->count; i++)
+    inspect_record_link(&view->tiles[i]);
+  return view;
+}
+
+static const TilesView *view_of(RankEngine *e, uint32_t tile)
+{
+  for (unsigned i = 0; i < VIEWS; i++)
+    if (e->views[i].tiles && tile - e->views[i].first < e->views[i].count)
+      return &e->views[i];
+  return view_make(e, tile);
+}
+
+static void rank_inspect(Engine *base, uint32_t tile, InspectTile *out)
+{
+  RankEngine *e = (RankEngine *)base;
+  if (is_own(e, tile)) {
+    engine_fast.inspect(e->own, tile, out);
+    return;
+  }
+  const TilesView *view = view_of(e, tile);
+  *out = view->tiles[tile - view->first].tile;
+}
+
+static Tile *rank_tile(Engine *base, uint32_t tile, bool touch)
+{
+  RankEngine *e = (RankEngine *)base;
+  return is_own(e, tile) ? engine_fast.tile(e->own, tile, touch) : NULL;
+}
+
+static HostPort *rank_host(Engine *base, uint32_t tile, bool create)
+{
+  RankEngine *e = (RankEngine *)base;
+  return is_own(e, tile) ? engine_fast.host(e->own, tile, create) : e->ports[tile];
+}
+
+static void rank_wake(Engine *base, uint32_t tile, uint64_t cycle)
+{
+  (void)base, (void)tile, (void)cycle;
+  ICE("tiles are woken by the engine that has them");
+}
+
+const EngineOps engine_ranks = {
+  .name = "fast",               /* what runs the tiles */
+  .create = rank_create,
+  .destroy = rank_destroy,
+  .run = rank_run,
+  .cycle = engine_cycle,
+  .skip_to = rank_skip_to,
+  .stats = rank_stats,
+  .phase_begin = rank_phase_begin,
+  .faults = rank_faults,
+  .inspect = rank_inspect,
+  .touched = rank_touched,
+  .registers = rank_registers,
+  .mem_read = rank_mem_read,
+  .mem_write = rank_mem_write,
+  .launch = rank_launch,
+  .post = rank_post,
+  .take = rank_take,
+  .unblock_count = rank_unblock_count,
+  .tile = rank_tile,
+  .host = rank_host,
+  .wake = rank_wake,
+};

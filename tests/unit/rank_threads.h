@@ -1,0 +1,155 @@
+/* Processes of a run as threads of one: a transport without MPI, so that tests of emu/ranks run
+ * everywhere.  Included by one .c file each. */
+#ifndef RANK_THREADS_H
+#define RANK_THREADS_H
+
+#include "emu/ranks/ranks_internal.h"
+
+#include <pthread.h>
+
+#include <stb_ds.h>
+
+enum { THREAD_RANKS = 8 };
+
+/* What one thread has sent to another and not been asked for yet. */
+typedef struct { unsigned char **messages; } Mailbox;       /* stb_ds of stb_ds, oldest first */
+
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  Mailbox boxes[THREAD_RANKS][THREAD_RANKS][2];   /* from, to; of messages, of edges and gathers */
+  PeerVote vote, result;
+  unsigned voters, round;
+  RankTransport transports[THREAD_RANKS];
+  pthread_t threads[THREAD_RANKS];
+  unsigned count;
+} rank_threads = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static _Thread_local unsigned rank_number;
+
+enum { BOX_MESSAGE, BOX_PEER };
+
+static void box_put(unsigned to, unsigned kind, const void *bytes, size_t n)
+{
+  unsigned char *copy = NULL;
+  if (n)
+    memcpy(arraddnptr(copy, n), bytes, n);
+  else
+    arrsetcap(copy, 1);
+  pthread_mutex_lock(&rank_threads.lock);
+  arrput(rank_threads.boxes[rank_number][to][kind].messages, copy);
+  pthread_cond_broadcast(&rank_threads.changed);
+  pthread_mutex_unlock(&rank_threads.lock);
+}
+
+static void box_take(unsigned from, unsigned kind, unsigned char **append_to)
+{
+  Mailbox *box = &rank_threads.boxes[from][rank_number][kind];
+  pthread_mutex_lock(&rank_threads.lock);
+  while (arrlenu(box->messages) == 0)
+    pthread_cond_wait(&rank_threads.changed, &rank_threads.lock);
+  unsigned char *message = box->messages[0];
+  arrdel(box->messages, 0);
+  pthread_mutex_unlock(&rank_threads.lock);
+  if (arrlenu(message))
+    memcpy(arraddnptr(*append_to, arrlenu(message)), message, arrlenu(message));
+  arrfree(message);
+}
+
+static void thread_send(unsigned to, const void *bytes, size_t n)
+{
+  box_put(to, BOX_MESSAGE, bytes, n);
+}
+
+static void thread_receive(unsigned from, unsigned char **into)
+{
+  arrsetlen(*into, 0);
+  box_take(from, BOX_MESSAGE, into);
+}
+
+static void thread_vote(PeerVote *vote)
+{
+  pthread_mutex_lock(&rank_threads.lock);
+  PeerVote *all = &rank_threads.vote;
+  if (rank_threads.voters == 0) {
+    *all = *vote;
+  } else {
+    all->due = vote->due < all->due ? vote->due : all->due;
+    all->block = vote->block < all->block ? vote->block : all->block;
+    all->last_awake = vote->last_awake > all->last_awake ? vote->last_awake : all->last_awake;
+    all->last_change = vote->last_change > all->last_change ? vote->last_change : all->last_change;
+    all->visits += vote->visits;
+    all->flags |= vote->flags;
+  }
+  unsigned round = rank_threads.round;
+  if (++rank_threads.voters == rank_threads.count) {
+    rank_threads.result = *all;
+    rank_threads.voters = 0;
+    rank_threads.round++;
+    pthread_cond_broadcast(&rank_threads.changed);
+  }
+  while (rank_threads.round == round)
+    pthread_cond_wait(&rank_threads.changed, &rank_threads.lock);
+  *vote = rank_threads.result;
+  pthread_mutex_unlock(&rank_threads.lock);
+}
+
+static void thread_gather(const void *bytes, size_t n, bool everyone, unsigned char **all)
+{
+  for (unsigned to = 0; to < (everyone ? rank_threads.count : 1); to++)
+    box_put(to, BOX_PEER, bytes, n);
+  for (unsigned from = 0; (everyone || rank_number == 0) && from < rank_threads.count; from++)
+    box_take(from, BOX_PEER, all);
+}
+
+static void thread_swap(const int neighbours[2], unsigned char *const to[2],
+                        unsigned char *from[2])
+{
+  for (unsigned i = 0; i < 2; i++)
+    if (neighbours[i] >= 0)
+      box_put((unsigned)neighbours[i], BOX_PEER, to[i], arrlenu(to[i]));
+  for (unsigned i = 0; i < 2; i++) {
+    arrsetlen(from[i], 0);
+    if (neighbours[i] >= 0)
+      box_take((unsigned)neighbours[i], BOX_PEER, &from[i]);
+  }
+}
+
+static void thread_leave(void) {}
+
+static void *thread_serve(void *argument)
+{
+  const RankTransport *transport = argument;
+  rank_number = transport->number;
+  ranks_use(transport);
+  ranks_serve();
+  return NULL;
+}
+
+/* This thread becomes process 0 of so many. */
+static void rank_threads_start(unsigned count)
+{
+  rank_threads.count = count;
+  for (unsigned i = 0; i < count; i++) {
+    rank_threads.transports[i] = (RankTransport){
+      .number = i, .count = count, .send = thread_send, .receive = thread_receive,
+      .vote = thread_vote, .gather = thread_gather, .swap = thread_swap, .leave = thread_leave};
+    if (i && pthread_create(&rank_threads.threads[i], NULL, thread_serve,
+                            &rank_threads.transports[i]) != 0)
+      ICE("a thread cannot be started");
+  }
+  ranks_use(&rank_threads.transports[0]);
+}
+
+static void rank_threads_end(void)
+{
+  ranks_leave();
+  for (unsigned i = 1; i < rank_threads.count; i++)
+    pthread_join(rank_threads.threads[i], NULL);
+  for (unsigned i = 0; i < THREAD_RANKS; i++)
+    for (unsigned k = 0; k < THREAD_RANKS; k++)
+      for (unsigned kind = 0; kind < 2; kind++)
+        arrfree(rank_threads.boxes[i][k][kind].messages);
+}
+
+#endif
