@@ -192,12 +192,14 @@ WseStatus session_run(HostSession *s, uint64_t cycles)
   if (status != WSE_OK)
     return status;
   uint64_t now = session_cycle(s);
-  session_phase(s, true, "run", "");
+  if (!s->phase_is_cut)
+    session_phase(s, true, "run", "");
   s->phase_has_command = false;
   status = session_step(s, cycles && cycles < UINT64_MAX - now ? now + cycles : UINT64_MAX,
                         &quiet);
   if (status == WSE_OK)
     session_collect(s);
+  s->phase_is_cut = status == WSE_OK && !quiet;
   if (status != WSE_OK || !quiet)
     return status;
   return session_stuck(s, &(IdleQuestion){.host = s->image->memcpy || s->more_launches}, NULL);

@@ -62,6 +62,7 @@ struct HostSession {
   uint64_t posted_until;                           /* cycle of the host's last word to a tile */
   bool printed;                                    /* lines that are not flushed yet */
   bool phase_is_program, phase_has_command;
+  bool phase_is_cut;                               /* a run that its limit has interrupted */
   double load_seconds, wall_seconds;
 };
 

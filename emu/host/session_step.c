@@ -31,6 +31,7 @@ void session_phase(HostSession *s, bool is_program, const char *verb, const char
   snprintf(action, sizeof action, "%s%s%s", verb, *what ? " " : "", what);
   uint64_t now = session_cycle(s);
   s->phase_is_program = is_program;
+  s->phase_is_cut = false;
   if (last && strcmp(last->action, action) == 0 && s->phase_before.end == now && last->end == now)
     return;                          /* nothing has happened in it yet */
   s->phase = phase_for(s, action, now);

@@ -150,7 +150,8 @@ WSE_API WseStatus wse_d2h(WseProgram *program, const WseTransfer *transfer, uint
 WSE_API WseStatus wse_launch(WseProgram *program, uint32_t function, const uint32_t *args,
                      uint32_t n_args, WseTask *task);
 
-/* Runs until the fabric is quiet, or for at most `cycles` more cycles (0: no limit here). */
+/* Runs until the fabric is quiet, or for at most `cycles` more cycles (0: no limit here). A run in
+ * parts counts in the statistics as one. */
 WSE_API WseStatus wse_run(WseProgram *program, uint64_t cycles);
 WSE_API WseStatus wse_wait(WseProgram *program, WseTask task);
 /* Makes some progress. True also when the run has ended with an error; wse_wait then returns the

@@ -1,0 +1,2 @@
+declare const factory: unknown;
+export default factory;

@@ -1,0 +1,40 @@
+// The samples: their texts, and the commands that their README gives.
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { join, relative } from "node:path";
+
+/** Texts of a folder by path. */
+export function readTree(folder, ending, base = folder) {
+  const files = {};
+  for (const entry of readdirSync(folder, { withFileTypes: true })
+                        .sort((a, b) => a.name < b.name ? -1 : 1)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory())
+      Object.assign(files, readTree(path, ending, base));
+    else if (entry.name.endsWith(ending))
+      files[relative(base, path)] = readFileSync(path, "utf8");
+  }
+  return files;
+}
+
+/** The pairs of cslc and wse-emu in the "Run it" blocks: arguments without files that they write.
+ *  Commands of other tools, and runs with files of the host, do not count. */
+export function commandsOf(readme) {
+  if (!existsSync(readme))
+    return [];
+  const pairs = [];
+  const text = readFileSync(readme, "utf8");
+  for (const [, block] of text.matchAll(/##+ Run it\n[^]*?```sh\n([^]*?)```/g)) {
+    let compile;
+    for (const line of block.replaceAll("\\\n", " ").split("\n")) {
+      const [tool, ...args] = line.trim().split(/\s+/).map((word) => word.replace(/["']/g, ""));
+      if (tool === "cslc") {
+        const out = args.indexOf("-o");
+        compile = args.filter((_, i) => i !== out && i !== out + 1);
+      } else if (tool === "wse-emu" && compile) {
+        const run = args.slice(1).filter((a) => !/^--stats|\.npy$/.test(a));
+        pairs.push({ compile, run });
+      }
+    }
+  }
+  return pairs;
+}
