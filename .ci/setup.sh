@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building and testing need, and nothing when all are there.
+# Installs the Debian packages that building and testing need, and the client of the debugger's
+# tests; nothing when all are there.
 set -eu
+cd "$(dirname "$0")/.."
 
 packages=(
   cmake ninja-build gcc clang libclang-rt-14-dev llvm bison flex
@@ -11,6 +13,8 @@ packages=(
   openmpi-bin libopenmpi-dev
 )
 
+command -v npm >/dev/null || packages+=(nodejs npm)
+
 is_installed() {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
@@ -19,7 +23,24 @@ missing=()
 for package in "${packages[@]}"; do
   is_installed "$package" || missing+=("$package")
 done
-[ "${#missing[@]}" -eq 0 ] && exit 0
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+install_client() {
+  [ -d tests/dap/node_modules ] && return
+  echo "setup: installing the client of tests/dap" >&2
+  npm ci --prefix tests/dap --no-audit --no-fund </dev/null >"$log" 2>&1 || {
+    cat "$log" >&2
+    echo "setup: npm ci failed" >&2
+    exit 1
+  }
+}
+
+if [ "${#missing[@]}" -eq 0 ]; then
+  install_client
+  exit 0
+fi
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
@@ -30,8 +51,6 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=(sudo)
 fi
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 echo "setup: installing ${missing[*]}" >&2
 apt() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y "$@" </dev/null >"$log" 2>&1 || {
@@ -42,3 +61,4 @@ apt() {
 }
 apt update
 apt install --no-install-recommends "${missing[@]}"
+install_client

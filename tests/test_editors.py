@@ -86,3 +86,44 @@ def test_the_extension_is_whole():
     assert all((FOLDER / name).exists() for name in named)
     json.loads((FOLDER / "language-configuration.json").read_text())
     assert contributes["configuration"]["properties"]["csl.server"]["default"] == "csl-ls"
+
+
+# What the extension gets from VS Code, as far as it uses it.
+STUB = """
+const made = [];
+const settings = { server: "csl-ls", debugger: "wse-dbg" };
+class Descriptor { constructor(...args) { made.push([this.constructor.name, ...args]); } }
+class DebugAdapterExecutable extends Descriptor {}
+class DebugAdapterServer extends Descriptor {}
+class LanguageClient { start() { return Promise.resolve(); } stop() {} }
+const vscode = {
+  DebugAdapterExecutable, DebugAdapterServer,
+  workspace: { getConfiguration: () => ({ get: (name) => settings[name] }),
+               createFileSystemWatcher: () => ({}) },
+  debug: { registerDebugAdapterDescriptorFactory(type, factory) {
+    for (const configuration of [{ request: "launch", program: "p" },
+                                 { request: "attach", port: 7 }])
+      factory.createDebugAdapterDescriptor({ type, configuration });
+    return {};
+  } },
+};
+const Module = require("module");
+const load = Module._load;
+Module._load = (name, ...rest) => name === "vscode" ? vscode
+  : name.startsWith("vscode-languageclient") ? { LanguageClient } : load(name, ...rest);
+require(process.argv[1]).activate({ subscriptions: [] });
+console.log(JSON.stringify(made));
+"""
+
+
+def test_the_extension_starts_or_finds_the_debugger():
+    ran = harness.run(["node", "-e", STUB, FOLDER / "extension.js"])
+    assert json.loads(ran.out) == [["DebugAdapterExecutable", "wse-dbg", ["--dap"]],
+                                   ["DebugAdapterServer", 7]]
+
+
+def test_the_debugger_s_arguments_are_documented():
+    package = json.loads((FOLDER / "package.json").read_text())
+    launch = package["contributes"]["debuggers"][0]["configurationAttributes"]["launch"]
+    guide = (harness.ROOT / "docs" / "debugger.md").read_text()
+    assert all(f"| `{name}` |" in guide for name in launch["properties"])

@@ -43,8 +43,10 @@ BUILDINGS = {
         "explain": Room("explain.h", ("machine", "tile", "fabric", "engine")),
         "observe": Room("observe.h", ("machine", "tile", "fabric", "engine", "explain")),
         "debug": Room("debug.h", ("machine", "tile", "fabric", "engine", "explain", "observe")),
+        "dap": Room("dap.h", ("machine", "tile", "fabric", "engine", "explain", "observe",
+                              "debug")),
         "host": Room("host.h", ("machine", "tile", "fabric", "engine", "reference", "fast",
-                                "ranks", "explain", "observe", "debug")),
+                                "ranks", "explain", "observe", "debug", "dap")),
     },
 }
 # Beside the rooms: the header for C programs of users, and the tool that writes tables of docs.

@@ -33,15 +33,14 @@ static bool read_count(Debugger *d, const char *text, uint64_t *count, uint64_t 
   return false;
 }
 
-typedef struct { DebugFrame all[MOST_FRAMES]; unsigned n; } Frames;
-
 static EvalContext evaluator_of(Debugger *d, Frames *frames)
 {
-  frames->n = frames_find(d->timeline, d->tile, frames->all);
+  EvalContext e = evaluate_context(d->timeline, d->tile, d->frame, frames);
   if (d->frame >= frames->n)
     d->frame = 0;
-  return (EvalContext){.timeline = d->timeline, .tile = d->tile,
-                     .frame = frames->n ? &frames->all[d->frame] : NULL};
+  if (!e.frame && frames->n)
+    e.frame = frames->all;
+  return e;
 }
 
 /* ---- running ------------------------------------------------------------------------------- */
@@ -80,22 +79,24 @@ static void run_cycle(Debugger *d, const char *rest)
   timeline_limit(d->timeline, count < UINT64_MAX - now ? now + count : UINT64_MAX);
 }
 
-static void say_start(Debugger *d, bool found)
+static void say_back(Debugger *d, BackResult result)
 {
-  if (!found)
+  if (result == BACK_START)
     fprintf(d->out, "nothing stops before: this is the start\n");
+  else if (result == BACK_PAUSED)
+    fprintf(d->out, "paused, ");
   debugger_print_stand(d);
 }
 
 static void go_back(Debugger *d, StepKind step, const char *rest)
 {
   uint64_t count;
-  bool found = true;
+  BackResult result = BACK_FOUND;
   if (!read_count(d, rest, &count, 1))
     return;
-  for (uint64_t i = 0; i < count && found; i++)
-    found = debugger_go_back(d, step);
-  say_start(d, found);
+  for (uint64_t i = 0; i < count && result == BACK_FOUND; i++)
+    result = debugger_go_back(d, step);
+  say_back(d, result);
 }
 
 static void run_reverse_continue(Debugger *d, const char *rest) { go_back(d, STEP_NONE, rest); }
@@ -115,7 +116,7 @@ static void run_goto(Debugger *d, const char *rest)
     fprintf(d->out, "the run has not come farther than cycle %" PRIu64 "; 'cycle N' runs on\n",
             timeline_present(d->timeline));
   timeline_travel(d->timeline, cycle);
-  d->hit = NULL;
+  d->hit = 0;
   d->frame = 0;
   debugger_print_stand(d);
 }
@@ -135,11 +136,13 @@ static void run_last_write(Debugger *d, const char *rest)
 {
   Break *saved = d->breaks;
   d->breaks = NULL;
-  bool ok = stops_add(d, BREAK_WATCH, rest) != NULL;
+  bool ok = stops_add_text(d, BREAK_WATCH, rest) != NULL;
   if (ok) {
-    bool found = debugger_go_back(d, STEP_NONE);
-    d->hit = NULL;
-    if (!found)
+    BackResult result = debugger_go_back(d, STEP_NONE);
+    d->hit = 0;
+    if (result == BACK_PAUSED)
+      fprintf(d->out, "paused, ");
+    else if (result == BACK_START)
       fprintf(d->out, "nothing has written it before: this is the start\n");
     stops_remove(d, d->breaks[0].number);
   }
@@ -165,16 +168,10 @@ static void tell_break(Debugger *d, const Break *b)
 /* break task NAME, break wavelet COLOR ..., break switch COLOR, or a place in the code. */
 static Break *add_break(Debugger *d, const char *rest)
 {
-  static const struct { const char *word; BreakKind kind; } kinds[] = {
-    {"task", BREAK_TASK}, {"wavelet", BREAK_WAVELET}, {"switch", BREAK_SWITCH},
-  };
-  for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
-    size_t n = strlen(kinds[i].word);
-    if (strncmp(rest, kinds[i].word, n) == 0 && (rest[n] == ' ' || !rest[n]))
-      return stops_add(d, kinds[i].kind, rest[n] ? rest + n + 1 : "");
-  }
+  const char *place;
+  BreakKind kind = stops_kind(rest, &place);
   if (*rest)
-    return stops_add(d, BREAK_CODE, rest);
+    return stops_add_text(d, kind, place);
   fprintf(d->out, "a place is missing: FILE:LINE, LINE, FUNCTION or *ADDRESS\n");
   return NULL;
 }
@@ -191,7 +188,7 @@ static void run_tbreak(Debugger *d, const char *rest)
 
 static void run_watch(Debugger *d, const char *rest)
 {
-  tell_break(d, stops_add(d, BREAK_WATCH, rest));
+  tell_break(d, stops_add_text(d, BREAK_WATCH, rest));
 }
 
 static Break *find_break(Debugger *d, const char *rest)
@@ -199,16 +196,15 @@ static Break *find_break(Debugger *d, const char *rest)
   uint64_t number;
   if (!read_count(d, rest, &number, 0))
     return NULL;
-  for (size_t i = 0; i < arrlenu(d->breaks); i++)
-    if (d->breaks[i].number == number)
-      return &d->breaks[i];
-  fprintf(d->out, "there is no breakpoint %s\n", rest);
-  return NULL;
+  Break *b = number <= d->last_number ? stops_find(d, (unsigned)number) : NULL;
+  if (!b)
+    fprintf(d->out, "there is no breakpoint %s\n", rest);
+  return b;
 }
 
 static void run_delete(Debugger *d, const char *rest)
 {
-  d->hit = NULL;
+  d->hit = 0;
   while (!*rest && arrlenu(d->breaks))
     stops_remove(d, d->breaks[0].number);
   const Break *b = *rest ? find_break(d, rest) : NULL;
@@ -239,8 +235,10 @@ static void run_ignore(Debugger *d, const char *rest)
     return;
   }
   Break *b = find_break(d, number);
-  if (b)
-    b->ignore = b->hits + count;
+  if (b) {
+    b->rule = HITS_AFTER;
+    b->count = b->hits + count;
+  }
 }
 
 /* ---- where and what ------------------------------------------------------------------------ */
@@ -631,6 +629,15 @@ static void run_help(Debugger *d, const char *rest)
   for (size_t i = 0; i < ARRAY_COUNT(commands); i++)
     fprintf(d->out, "%-17s %-4s %s\n", commands[i].name, commands[i].other ? commands[i].other : "",
             commands[i].help);
+}
+
+bool commands_knows(const char *name)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(commands); i++)
+    if (strcmp(commands[i].name, name) == 0 ||
+        (commands[i].other && strcmp(commands[i].other, name) == 0))
+      return true;
+  return false;
 }
 
 const char *commands_name(unsigned index)

@@ -43,11 +43,12 @@ uint64_t timeline_present(const Timeline *timeline);
 StandReason timeline_reason(const Timeline *timeline);
 /* Events that the front gets from now on: kinds, bits 1 << TraceKind, of a region. */
 void timeline_listen(Timeline *timeline, uint32_t kinds, const uint32_t region[4]);
-/* Stands before this cycle, at most the present.  No event is delivered on the way. */
+/* Stands before this cycle, at most the present.  No event is delivered on the way, and nothing
+ * pauses it. */
 void timeline_travel(Timeline *timeline, uint64_t cycle);
 /* Runs on from where it stands, with events, up to a cycle that is not beyond the present. */
 StandReason timeline_replay(Timeline *timeline, uint64_t limit);
-/* The next run stops before this cycle; UINT64_MAX none. */
+/* The run stops before this cycle, until another is given; UINT64_MAX none. */
 void timeline_limit(Timeline *timeline, uint64_t cycle);
 /* From any thread or signal handler: the run stops after its current cycle. */
 void timeline_pause(Timeline *timeline);
@@ -56,6 +57,8 @@ void timeline_end(Timeline *timeline);
 /* Writes a tile's memory; false in the past, and where there is no memory. */
 bool timeline_write(Timeline *timeline, uint32_t tile, uint32_t address, const void *from,
                     uint32_t bytes);
+/* Writes a general register of a tile; false in the past, and if the tile has not run yet. */
+bool timeline_write_register(Timeline *timeline, uint32_t tile, unsigned number, uint16_t value);
 /* A number for all that a program can see of the state: equal states have equal ones. */
 uint64_t timeline_hash(Timeline *timeline);
 
@@ -73,6 +76,7 @@ typedef struct {
   bool is_top;
   uint16_t r[GPR_COUNT];        /* below the top: only what a call preserves */
 } DebugFrame;
+typedef struct { DebugFrame all[MOST_FRAMES]; unsigned n; } Frames;
 /* The frames, innermost first; 0: the thread is idle. */
 unsigned frames_find(Timeline *timeline, uint32_t tile, DebugFrame frames[MOST_FRAMES]);
 /* The function whose code has the address; NULL: not known. */
@@ -95,6 +99,8 @@ typedef struct {
   uint32_t address;
   uint32_t bit;                 /* of a packed field, in the value that stands there */
   uint8_t bytes[EVAL_BYTES];    /* EVAL_TYPED without memory */
+  bool in_register;             /* they are those of this general register, and of the next */
+  uint8_t first_register;
   int64_t integer;
   double number;
 } EvalValue;
@@ -104,6 +110,8 @@ typedef struct {
   const DebugFrame *frame;      /* NULL: no local variables */
   char why[200];                /* what is wrong */
 } EvalContext;
+/* For a frame of a tile by its number, which lives in `frames`. */
+EvalContext evaluate_context(Timeline *timeline, uint32_t tile, unsigned frame, Frames *frames);
 /* CSL expressions: names, fields, indices, `.*`, arithmetic, comparisons; `$pc`, `$r0`, `$cycle`.
  * False with `why`. */
 bool evaluate_text(EvalContext *e, const char *text, EvalValue *value);
@@ -111,12 +119,15 @@ void evaluate_print(const EvalContext *e, const EvalValue *value, FILE *out);
 bool evaluate_truth(const EvalContext *e, const EvalValue *value);
 /* As a 64-bit number; floats are cut off. */
 int64_t evaluate_integer(const EvalContext *e, const EvalValue *value);
-/* Writes a value to a variable in memory; false with `why`. */
+/* Writes a value to a variable in memory, or in registers of the frame that runs; false with
+ * `why`. */
 bool evaluate_assign(EvalContext *e, const EvalValue *place, const EvalValue *value);
 /* Each local variable of the frame that has a place here; inner ones hide outer ones. */
 typedef void LocalVisit(void *context, const DebugLocal *local, const EvalValue *value);
 void evaluate_locals(EvalContext *e, bool params, LocalVisit *visit, void *context);
-/* Parts of a value: elements or fields; false: it has no more. */
+/* Parts of a value: elements or fields, or what a pointer points to. */
+uint32_t evaluate_count(const EvalContext *e, const EvalValue *value);
+/* False: it has no more. */
 bool evaluate_part(EvalContext *e, const EvalValue *value, uint32_t index, EvalValue *part,
                    char name[64]);
 
@@ -131,6 +142,9 @@ typedef enum {
 } BreakKind;
 enum { BREAK_BYTES = 64 };
 typedef struct { uint32_t cls; uint16_t pc; } BreakPlace;
+/* Which hits stop: all, those after the first `count`, the one with this number, or each
+ * `count`-th. */
+typedef enum { HITS_ALL, HITS_AFTER, HITS_EQUAL, HITS_EVERY } HitRule;
 typedef struct {
   unsigned number;
   BreakKind kind;
@@ -147,19 +161,40 @@ typedef struct {
   uint32_t tile, address, bytes;  /* BREAK_WATCH */
   uint8_t old[BREAK_BYTES];
   char *condition;              /* malloc; NULL none */
-  uint64_t hits, ignore;        /* stops only after `ignore` hits */
+  uint64_t hits;
+  HitRule rule;
+  uint64_t count;
+  char *log;                    /* malloc: is printed, with {EXPRESSION}, instead of a stop; NULL */
+  const char *file;             /* BREAK_CODE at a line: where it is */
+  uint32_t line;                /* 0: none */
 } Break;
+/* What a breakpoint is made of; NULL and "" are no text. */
+typedef struct {
+  BreakKind kind;
+  const char *place;            /* what stands behind `break`, `watch`, ... */
+  const char *region;           /* X,Y or X,Y,W,H */
+  const char *condition, *log;
+  const char *hits;             /* N and >=N from the N-th hit on, >N, ==N, %N */
+  bool has_class;               /* an address of code is of this class only */
+  uint32_t cls;
+  uint32_t tile, address, bytes;  /* BREAK_WATCH with bytes: no place */
+} BreakSpec;
 
 typedef struct Debugger Debugger;
-/* Adds a breakpoint from what stands behind `break`, `watch`, ...; NULL with the reason written to
- * the debugger's output. */
-Break *stops_add(Debugger *d, BreakKind kind, const char *text);
+/* Adds a breakpoint; NULL with the reason written to the debugger's output. */
+Break *stops_add(Debugger *d, const BreakSpec *spec);
+/* The same from what stands behind `break` or `watch`: a region and a condition may follow. */
+Break *stops_add_text(Debugger *d, BreakKind kind, const char *text);
+/* The kind that the first word of a text names, behind which *rest is; otherwise BREAK_CODE. */
+BreakKind stops_kind(const char *text, const char **rest);
+/* NULL: there is none with this number. */
+Break *stops_find(const Debugger *d, unsigned number);
 bool stops_remove(Debugger *d, unsigned number);
 void stops_print(Debugger *d);
 /* What has to be listened to, and the values of watched memory as they are now. */
 void stops_arm(Debugger *d);
-/* The breakpoint that the event hits, or NULL. */
-Break *stops_hit(Debugger *d, const TraceEvent *event);
+/* The number of the breakpoint that the event hits and that stops, or 0. */
+unsigned stops_hit(Debugger *d, const TraceEvent *event);
 
 /* ---- debugger.c: steps, forward and back --------------------------------------------------- */
 
@@ -181,12 +216,13 @@ struct Debugger {
   uint64_t steps_left;
   uint64_t last_cycle;          /* of the event that was looked at last, */
   uint32_t last_tile;           /* and its tile: a tile stops once per cycle */
-  const Break *hit;             /* by which it stands; NULL none */
+  unsigned hit;                 /* number of the breakpoint by which it stands; 0 none */
+  BreakKind hit_kind;
   bool searching;               /* a way back: notes where it would stop, does not stop */
   bool found;
   uint64_t found_cycle;
   uint32_t found_tile;
-  const Break *found_break;
+  unsigned found_break;
   bool quit, go;                /* what the last command asks for */
   char last[256];               /* repeated by an empty line */
 };
@@ -196,9 +232,13 @@ void debugger_close(Debugger *d);
 bool debugger_event(void *context, const TraceEvent *event);
 /* Prepares what the run has to stop for; it goes on when control returns. */
 void debugger_go(Debugger *d, StepKind step, uint64_t count);
-/* Goes back to where the breakpoints, or the step, would have stopped last; false: to the start,
- * because there is no such place. */
-bool debugger_go_back(Debugger *d, StepKind step);
+/* Goes back to where the breakpoints, or the step, would have stopped last. */
+typedef enum {
+  BACK_FOUND,
+  BACK_START,                   /* there is no such place: to the start */
+  BACK_PAUSED,                  /* stays where it was, because of timeline_pause */
+} BackResult;
+BackResult debugger_go_back(Debugger *d, StepKind step);
 /* Where it stands now: which tile is looked at. */
 void debugger_stand(Debugger *d);
 /* "breakpoint 1, scale (n = 3) at pe.csl:18 ..." */
@@ -208,6 +248,8 @@ void debugger_print_stand(Debugger *d);
 
 /* Carries out one line.  After it, `go` or `quit` may be set. */
 void commands_run(Debugger *d, const char *line);
+/* A name or short form of a command, not the start of one. */
+bool commands_knows(const char *name);
 /* The names of all commands, for completion; NULL after the last. */
 const char *commands_name(unsigned index);
 

@@ -87,10 +87,17 @@ static void note_line(Debugger *d)
     frames_place(d->program, d->step_tile, core->pc, &d->step_file, &d->step_line);
 }
 
+static void note_hit(Debugger *d, unsigned hit)
+{
+  const Break *b = stops_find(d, hit);
+  d->hit = hit;
+  d->hit_kind = b ? b->kind : BREAK_CODE;
+}
+
 bool debugger_event(void *context, const TraceEvent *event)
 {
   Debugger *d = context;
-  const Break *hit = stops_hit(d, event);
+  unsigned hit = stops_hit(d, event);
   bool stepped = !hit && ends_step(d, event) && --d->steps_left == 0;
   d->last_cycle = event->cycle;
   d->last_tile = event->tile;
@@ -109,7 +116,7 @@ bool debugger_event(void *context, const TraceEvent *event)
     return false;
   }
   if (!d->hit) {                /* of several in one cycle, the first */
-    d->hit = hit;
+    note_hit(d, hit);
     d->tile = event->tile;
     d->frame = 0;
   }
@@ -120,16 +127,18 @@ void debugger_go(Debugger *d, StepKind step, uint64_t count)
 {
   note_step(d, step);
   d->steps_left = count ? count : 1;
-  d->hit = NULL;
+  d->hit = 0;
   d->last_tile = NO_TILE;
   d->go = true;
+  timeline_limit(d->timeline, UINT64_MAX);
   stops_arm(d);
 }
 
 /* ---- back ---------------------------------------------------------------------------------- */
 
-/* Notes where it would have stopped before the cycle `until`, from the start on. */
-static void search_back(Debugger *d, uint64_t until)
+/* Notes where it would have stopped before the cycle `until`, from the start on; false: it was
+ * paused on the way. */
+static bool search_back(Debugger *d, uint64_t until)
 {
   timeline_travel(d->timeline, 0);
   d->searching = true;
@@ -139,25 +148,28 @@ static void search_back(Debugger *d, uint64_t until)
   d->step_line = 0;
   d->step_file = "";
   stops_arm(d);
-  timeline_replay(d->timeline, until);
+  bool is_whole = timeline_replay(d->timeline, until) != STAND_PAUSE;
   d->searching = false;
+  return is_whole;
 }
 
-bool debugger_go_back(Debugger *d, StepKind step)
+BackResult debugger_go_back(Debugger *d, StepKind step)
 {
   uint64_t now = timeline_cycle(d->timeline);
   uint32_t tile = d->tile;
   note_step(d, step);
-  d->hit = NULL;
+  d->hit = 0;
   if (now == 0)
-    return false;
-  search_back(d, now - 1);
+    return BACK_START;
+  bool is_whole = search_back(d, now - 1);
   d->step = STEP_NONE;
-  timeline_travel(d->timeline, d->found ? d->found_cycle : 0);
+  timeline_travel(d->timeline, !is_whole ? now : d->found ? d->found_cycle : 0);
+  if (!is_whole)
+    return BACK_PAUSED;
   d->tile = d->found ? d->found_tile : tile;
-  d->hit = d->found ? d->found_break : NULL;
+  note_hit(d, d->found ? d->found_break : 0);
   d->frame = 0;
-  return d->found;
+  return d->found ? BACK_FOUND : BACK_START;
 }
 
 /* ---- where it stands ----------------------------------------------------------------------- */
@@ -171,8 +183,9 @@ void debugger_stand(Debugger *d)
     d->tile = faults[n - 1].tile;
     d->frame = 0;
   }
-  if (d->hit && d->hit->temporary)
-    stops_remove(d, d->hit->number), d->hit = NULL;
+  const Break *b = stops_find(d, d->hit);
+  if (b && b->temporary)
+    stops_remove(d, b->number);
   d->step = STEP_NONE;
 }
 
@@ -183,8 +196,7 @@ static void print_reason(Debugger *d)
   const Fault *faults = engine->ops->faults(engine, &n);
   bool is_past = timeline_cycle(d->timeline) < timeline_present(d->timeline);
   if (d->hit)
-    fprintf(d->out, "%s %u, ", d->hit->kind == BREAK_WATCH ? "watchpoint" : "breakpoint",
-            d->hit->number);
+    fprintf(d->out, "%s %u, ", d->hit_kind == BREAK_WATCH ? "watchpoint" : "breakpoint", d->hit);
   else if (timeline_reason(d->timeline) == STAND_FAULT && !is_past && n)
     fault_print(d->program, engine, &faults[n - 1], d->out);
   else if (timeline_reason(d->timeline) == STAND_END && !is_past)

@@ -170,6 +170,8 @@ static bool local_value(const EvalContext *e, const DebugLocal *local, EvalValue
     return true;
   case PLACE_REGISTER: case PLACE_CONSTANT: case PLACE_KIND_COUNT: default:
     v->in_memory = false;
+    v->in_register = range->place == PLACE_REGISTER && e->frame->is_top;
+    v->first_register = (uint8_t)range->value;
     for (unsigned i = 0; i < sizeof bits; i++)
       v->bytes[i] = (uint8_t)(bits >> i * BITS_OF_BYTE);
     return true;
@@ -342,6 +344,17 @@ static bool take_elements(EvalContext *e, EvalValue *v, const int64_t *index, ui
   const DebugType *of = image_debug_type(program_of(e)->image, v->type->of);
   move_to(v, of, (uint32_t)at * of->bytes * BITS_OF_BYTE);
   return true;
+}
+
+uint32_t evaluate_count(const EvalContext *e, const EvalValue *value)
+{
+  if (has_fields(value))
+    return value->type->n_members;
+  const DebugType *of = value->kind == EVAL_TYPED
+                            ? image_debug_type(program_of(e)->image, value->type->of) : NULL;
+  if (!of || !of->bytes || (value->type->kind != DT_ARRAY && value->type->kind != DT_POINTER))
+    return 0;
+  return value->type->kind == DT_POINTER ? 1 : value->type->bytes / of->bytes;
 }
 
 bool evaluate_part(EvalContext *e, const EvalValue *value, uint32_t index, EvalValue *part,
@@ -615,6 +628,13 @@ static bool read_expression(Reader *r, unsigned level, EvalValue *v)
   return true;
 }
 
+EvalContext evaluate_context(Timeline *timeline, uint32_t tile, unsigned frame, Frames *frames)
+{
+  frames->n = frames_find(timeline, tile, frames->all);
+  return (EvalContext){.timeline = timeline, .tile = tile,
+                       .frame = frame < frames->n ? &frames->all[frame] : NULL};
+}
+
 bool evaluate_text(EvalContext *e, const char *text, EvalValue *value)
 {
   Reader r = {.e = e, .at = text};
@@ -660,11 +680,25 @@ static uint64_t bits_of_number(const EvalContext *e, const DebugType *type, cons
   return (uint64_t)evaluate_integer(e, v);
 }
 
+/* Writes bytes to where the value has them. */
+static bool write_bytes(EvalContext *e, const EvalValue *place, const uint8_t *bytes, uint32_t n)
+{
+  bool ok = true;
+  if (place->in_memory)
+    return timeline_write(e->timeline, e->tile, place->address, bytes, n);
+  for (uint32_t i = 0; ok && 2 * i < n && place->first_register + i < GPR_COUNT; i++)
+    ok = timeline_write_register(e->timeline, e->tile, place->first_register + i,
+                                 (uint16_t)(bytes[2 * i] | bytes[2 * i + 1] << BITS_OF_BYTE));
+  return ok;
+}
+
 bool evaluate_assign(EvalContext *e, const EvalValue *place, const EvalValue *value)
 {
   EvalValue v = *value;
-  if (place->kind != EVAL_TYPED || !place->in_memory || !is_number(place->type))
-    return set_why(e, "only numbers in memory can be written");
+  if (place->kind != EVAL_TYPED || !(place->in_memory || place->in_register) ||
+      !is_number(place->type) || (place->in_register && place->type->bytes > PAIR_BYTES))
+    return set_why(e, "only numbers in memory, or in registers of the innermost frame, can be "
+                   "written");
   if (!load_number(e, &v))
     return false;
   uint8_t *bytes = value_bytes(e, place);
@@ -678,8 +712,7 @@ bool evaluate_assign(EvalContext *e, const EvalValue *place, const EvalValue *va
     bytes[bit / BITS_OF_BYTE] = (uint8_t)((bytes[bit / BITS_OF_BYTE] & ~mask) |
                                           (bits >> i & 1 ? mask : 0));
   }
-  uint32_t n = (place->bit + width + BITS_OF_BYTE - 1) / BITS_OF_BYTE;
-  bool ok = timeline_write(e->timeline, e->tile, place->address, bytes, n);
+  bool ok = write_bytes(e, place, bytes, (place->bit + width + BITS_OF_BYTE - 1) / BITS_OF_BYTE);
   free(bytes);
   return ok || set_why(e, "the past cannot change; 'goto %" PRIu64 "' leads to the present",
                     timeline_present(e->timeline));

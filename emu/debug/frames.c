@@ -93,6 +93,14 @@ static unsigned add_frames(const Program *program, const ClassCode *cls, DebugFr
   return n;
 }
 
+/* A fault ends the tile's thread, which stands at the instruction. */
+static bool has_faulted(Engine *engine, uint32_t tile, const Tile *core)
+{
+  size_t n;
+  const Fault *faults = engine->ops->faults(engine, &n);
+  return n && engine->stopped && faults[n - 1].tile == tile && faults[n - 1].pc == core->pc;
+}
+
 unsigned frames_find(Timeline *timeline, uint32_t tile, DebugFrame frames[MOST_FRAMES])
 {
   Engine *engine = timeline_engine(timeline);
@@ -100,7 +108,7 @@ unsigned frames_find(Timeline *timeline, uint32_t tile, DebugFrame frames[MOST_F
   const ClassCode *cls = program_class(program, tile);
   const Tile *core = engine->ops->tile(engine, tile, false);
   unsigned n = 0;
-  if (!cls || !core || !core->running)
+  if (!cls || !core || !(core->running || has_faulted(engine, tile, core)))
     return 0;
   uint32_t pc = core->threads[MAIN_THREAD].run ? core->threads[MAIN_THREAD].run->pc : core->pc;
   uint32_t sp = core->regs.r[program->machine->sp_register];

@@ -22,7 +22,7 @@ static Break *refuse_break(Debugger *d, const char *format, ...)
 /* ---- what the user writes ------------------------------------------------------------------ */
 
 /* PLACE [@X,Y[,W,H]] [if CONDITION] */
-typedef struct { char place[128], region[64], condition[256]; } BreakText;
+typedef struct { char all[512], *place, *region, *condition; } BreakText;
 
 static void trim_end(char *text)
 {
@@ -33,24 +33,24 @@ static void trim_end(char *text)
 
 static bool split_pieces(Debugger *d, const char *text, BreakText *out)
 {
-  char copy[512];
-  *out = (BreakText){{0}, {0}, {0}};
-  if (strlen(text) >= sizeof copy)
+  static char nothing[] = "";
+  if (strlen(text) >= sizeof out->all)
     return refuse_break(d, "the text is too long");
-  strcpy(copy, text);
-  char *condition = strncmp(copy, "if ", 3) == 0 ? copy : strstr(copy, " if ");
+  strcpy(out->all, text);
+  out->place = out->all;
+  out->condition = out->region = nothing;
+  char *condition = strncmp(out->all, "if ", 3) == 0 ? out->all : strstr(out->all, " if ");
   if (condition) {
-    snprintf(out->condition, sizeof out->condition, "%s", condition + (condition == copy ? 3 : 4));
+    out->condition = condition + (condition == out->all ? 3 : 4);
     *condition = 0;
   }
-  char *region = strchr(copy, '@');
+  char *region = strchr(out->all, '@');
   if (region) {
     *region++ = 0;
-    snprintf(out->region, sizeof out->region, "%s", region);
+    out->region = region;
+    trim_end(region);
   }
-  snprintf(out->place, sizeof out->place, "%s", copy);
   trim_end(out->place);
-  trim_end(out->region);
   return true;
 }
 
@@ -154,10 +154,11 @@ static void add_function(Break *b, const Image *image, const char *name)
   }
 }
 
-static void add_address(Break *b, const Program *program, uint32_t pc)
+static void add_address(Break *b, const Program *program, const BreakSpec *spec)
 {
+  uint32_t pc = (uint32_t)strtoul(spec->place + 1, NULL, 0);
   for (uint32_t c = 0; c < program->image->n_classes; c++)
-    if (class_insn(&program->classes[c], pc))
+    if ((!spec->has_class || c == spec->cls) && class_insn(&program->classes[c], pc))
       add_place(b, c, pc);
 }
 
@@ -171,23 +172,27 @@ static const char *current_file(const Debugger *d)
   return cls ? cls->image->source : "";
 }
 
-static Break *place_code(Debugger *d, Break *b, const char *place)
+static Break *place_code(Debugger *d, Break *b, const BreakSpec *spec)
 {
   const Image *image = d->program->image;
+  const char *place = spec->place;
   const char *colon = strrchr(place, ':');
   size_t digits = strspn(colon ? colon + 1 : place, "0123456789");
   bool is_line = digits && !(colon ? colon + 1 : place)[digits];
-  char file[128];
   if (*place == '*') {
-    add_address(b, d->program, (uint32_t)strtoul(place + 1, NULL, 0));
+    add_address(b, d->program, spec);
   } else if (is_line) {
     uint32_t line = (uint32_t)strtoul(colon ? colon + 1 : place, NULL, 10);
-    snprintf(file, sizeof file, "%.*s", colon ? (int)(colon - place) : 120,
-             colon ? place : current_file(d));
-    uint32_t found = line_with_code(image, file, line);
-    if (!found)
-      return refuse_break(d, "no tile has code at line %u of '%s' or behind it", line, file);
-    add_line(b, image, file, found);
+    char *file = colon ? base_print("%.*s", (int)(colon - place), place)
+                       : base_print("%s", current_file(d));
+    b->line = line_with_code(image, file, line);
+    if (b->line)
+      add_line(b, image, file, b->line);
+    else
+      refuse_break(d, "no tile has code at line %u of '%s' or behind it", line, file);
+    free(file);
+    if (!b->line)
+      return NULL;
   } else {
     add_function(b, image, place);
   }
@@ -237,31 +242,41 @@ static Break *place_wavelet(Debugger *d, Break *b, const char *place)
   return b;
 }
 
-static Break *place_watch(Debugger *d, Break *b, const char *place)
+static void watch_bytes(Debugger *d, Break *b, uint32_t tile, uint32_t address, uint32_t bytes)
 {
-  DebugFrame frames[MOST_FRAMES];
-  unsigned n = frames_find(d->timeline, d->tile, frames);
-  EvalContext e = {.timeline = d->timeline, .tile = d->tile,
-                 .frame = d->frame < n ? &frames[d->frame] : NULL};
+  b->tile = tile;
+  b->address = address;
+  b->bytes = bytes;
+  b->region[0] = program_x(d->program, tile);
+  b->region[1] = program_y(d->program, tile);
+  b->region[2] = b->region[3] = 1;
+}
+
+static Break *place_watch(Debugger *d, Break *b, const BreakSpec *spec)
+{
+  const char *place = spec->place;
+  if (spec->bytes) {
+    watch_bytes(d, b, spec->tile, spec->address, spec->bytes);
+    return spec->bytes <= BREAK_BYTES
+               ? b : refuse_break(d, "at most %u bytes can be watched", BREAK_BYTES);
+  }
+  Frames frames;
+  EvalContext e = evaluate_context(d->timeline, d->tile, d->frame, &frames);
   EvalValue v;
   if (!evaluate_text(&e, place, &v))
     return refuse_break(d, "%s", e.why);
   if (v.kind != EVAL_TYPED || !v.in_memory || v.type->bytes == 0 || v.type->bytes > BREAK_BYTES)
     return refuse_break(d, "'%s' is no variable in memory of at most %u bytes", place, BREAK_BYTES);
-  b->tile = d->tile;
-  b->address = v.address;
-  b->bytes = v.type->bytes;
-  b->region[0] = program_x(d->program, d->tile);
-  b->region[1] = program_y(d->program, d->tile);
-  b->region[2] = b->region[3] = 1;
+  watch_bytes(d, b, d->tile, v.address, v.type->bytes);
   return b;
 }
 
-static Break *place_break(Debugger *d, Break *b, const char *place)
+static Break *place_break(Debugger *d, Break *b, const BreakSpec *spec)
 {
+  const char *place = spec->place;
   switch (b->kind) {
   case BREAK_CODE:
-    return place_code(d, b, place);
+    return place_code(d, b, spec);
   case BREAK_TASK:
     snprintf(b->task, sizeof b->task, "%s", place);
     return b;
@@ -271,7 +286,7 @@ static Break *place_break(Debugger *d, Break *b, const char *place)
   case BREAK_WAVELET:
     return place_wavelet(d, b, place);
   case BREAK_WATCH: default:
-    return place_watch(d, b, place);
+    return place_watch(d, b, spec);
   }
 }
 
@@ -279,24 +294,93 @@ static void free_break(Break *b)
 {
   arrfree(b->places);
   free(b->condition);
+  free(b->log);
 }
 
-Break *stops_add(Debugger *d, BreakKind kind, const char *text)
+/* N, >=N, >N, ==N, %N */
+static bool parse_hits(Debugger *d, const char *text, Break *b)
 {
-  BreakText pieces;
-  Break b = {.kind = kind};
-  if (!split_pieces(d, text, &pieces) || !parse_region(d, pieces.region, b.region))
+  static const struct { const char *text; HitRule rule; unsigned less; } rules[] = {
+    {">=", HITS_AFTER, 1}, {">", HITS_AFTER, 0}, {"==", HITS_EQUAL, 0}, {"=", HITS_EQUAL, 0},
+    {"%", HITS_EVERY, 0}, {"", HITS_AFTER, 1},
+  };
+  unsigned i = 0;
+  char *end;
+  text += strspn(text, " ");
+  while (strncmp(text, rules[i].text, strlen(rules[i].text)) != 0)
+    i++;
+  const char *number = text + strlen(rules[i].text);
+  number += strspn(number, " ");
+  b->rule = rules[i].rule;
+  b->count = strtoull(number, &end, 10);
+  if (strspn(number, "0123456789") == 0 || *end || (b->rule != HITS_AFTER && b->count == 0) ||
+      b->count < rules[i].less)
+    return refuse_break(d, "'%s' is no count of hits: N, >=N, >N, ==N or %%N", text);
+  b->count -= rules[i].less;
+  return true;
+}
+
+static bool has_text(const char *text) { return text && *text; }
+
+static void name_break(Break *b, const BreakSpec *spec)
+{
+  snprintf(b->text, sizeof b->text, "%s%s%s%s%s", has_text(spec->place) ? spec->place : "",
+           has_text(spec->region) ? " @" : "", has_text(spec->region) ? spec->region : "",
+           has_text(spec->condition) ? " if " : "",
+           has_text(spec->condition) ? spec->condition : "");
+}
+
+Break *stops_add(Debugger *d, const BreakSpec *spec)
+{
+  Break b = {.kind = spec->kind};
+  BreakSpec whole = *spec;
+  whole.place = spec->place ? spec->place : "";
+  if (!parse_region(d, has_text(spec->region) ? spec->region : "", b.region) ||
+      (has_text(spec->hits) && !parse_hits(d, spec->hits, &b)))
     return NULL;
-  snprintf(b.text, sizeof b.text, "%.127s", text);
-  if (!place_break(d, &b, pieces.place)) {
+  name_break(&b, spec);
+  if (!place_break(d, &b, &whole)) {
     free_break(&b);
     return NULL;
   }
-  if (*pieces.condition)
-    b.condition = base_print("%s", pieces.condition);
+  b.condition = has_text(spec->condition) ? base_print("%s", spec->condition) : NULL;
+  b.log = has_text(spec->log) ? base_print("%s", spec->log) : NULL;
   b.number = ++d->last_number;
   arrput(d->breaks, b);
   return &arrlast(d->breaks);
+}
+
+Break *stops_add_text(Debugger *d, BreakKind kind, const char *text)
+{
+  BreakText pieces;
+  if (!split_pieces(d, text, &pieces))
+    return NULL;
+  return stops_add(d, &(BreakSpec){.kind = kind, .place = pieces.place, .region = pieces.region,
+                                   .condition = pieces.condition});
+}
+
+BreakKind stops_kind(const char *text, const char **rest)
+{
+  static const struct { const char *word; BreakKind kind; } kinds[] = {
+    {"task", BREAK_TASK}, {"wavelet", BREAK_WAVELET}, {"switch", BREAK_SWITCH},
+  };
+  *rest = text;
+  for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+    size_t n = strlen(kinds[i].word);
+    if (strncmp(text, kinds[i].word, n) != 0 || (text[n] != ' ' && text[n]))
+      continue;
+    *rest = text[n] ? text + n + 1 : "";
+    return kinds[i].kind;
+  }
+  return BREAK_CODE;
+}
+
+Break *stops_find(const Debugger *d, unsigned number)
+{
+  for (size_t i = 0; i < arrlenu(d->breaks); i++)
+    if (d->breaks[i].number == number)
+      return &d->breaks[i];
+  return NULL;
 }
 
 bool stops_remove(Debugger *d, unsigned number)
@@ -320,8 +404,8 @@ void stops_print(Debugger *d)
     const Break *b = &d->breaks[i];
     fprintf(d->out, "%u  %s %s%s, %" PRIu64 " hits", b->number, kinds[b->kind], b->text,
             b->disabled ? " (disabled)" : b->temporary ? " (temporary)" : "", b->hits);
-    if (b->ignore > b->hits)
-      fprintf(d->out, ", stops after %" PRIu64, b->ignore);
+    if (b->rule == HITS_AFTER && b->count > b->hits)
+      fprintf(d->out, ", stops after %" PRIu64, b->count);
     fputc('\n', d->out);
   }
   if (!arrlenu(d->breaks))
@@ -445,25 +529,64 @@ static bool break_matches(Debugger *d, Break *b, const TraceEvent *event)
 
 static bool condition_holds(Debugger *d, const Break *b, uint32_t tile)
 {
-  DebugFrame frames[MOST_FRAMES];
+  Frames frames;
   if (!b->condition)
     return true;
-  unsigned n = frames_find(d->timeline, tile, frames);
-  EvalContext e = {.timeline = d->timeline, .tile = tile, .frame = n ? frames : NULL};
+  EvalContext e = evaluate_context(d->timeline, tile, 0, &frames);
   EvalValue v;
   return !evaluate_text(&e, b->condition, &v) || evaluate_truth(&e, &v);
 }
 
-Break *stops_hit(Debugger *d, const TraceEvent *event)
+/* The text of a breakpoint, with a value for each {EXPRESSION}. */
+static void print_log(Debugger *d, const Break *b, uint32_t tile)
 {
-  Break *found = NULL;
+  Frames frames;
+  EvalContext e = evaluate_context(d->timeline, tile, 0, &frames);
+  for (const char *at = b->log; *at;) {
+    size_t plain = strcspn(at, "{"), inner = at[plain] ? strcspn(at + plain + 1, "}") : 0;
+    fprintf(d->out, "%.*s", (int)plain, at);
+    at += plain;
+    if (!*at)
+      break;
+    char *text = base_print("%.*s", (int)inner, at + 1);
+    EvalValue v;
+    if (evaluate_text(&e, text, &v))
+      evaluate_print(&e, &v, d->out);
+    else
+      fprintf(d->out, "{%s: %s}", text, e.why);
+    free(text);
+    at += at[1 + inner] ? inner + 2 : inner + 1;
+  }
+  fputc('\n', d->out);
+}
+
+/* Is this hit one that stops?  On the way back each one does. */
+static bool hit_counts(const Debugger *d, const Break *b)
+{
+  if (d->searching)
+    return true;
+  switch (b->rule) {
+  case HITS_AFTER: return b->hits > b->count;
+  case HITS_EQUAL: return b->hits == b->count;
+  case HITS_EVERY: return b->hits % b->count == 0;
+  case HITS_ALL: default: return true;
+  }
+}
+
+unsigned stops_hit(Debugger *d, const TraceEvent *event)
+{
+  unsigned found = 0;
   for (size_t i = 0; i < arrlenu(d->breaks); i++) {
     Break *b = &d->breaks[i];
     if (!break_matches(d, b, event) || !condition_holds(d, b, event->tile))
       continue;
     b->hits += !d->searching;
-    if (!found && (d->searching || b->hits > b->ignore))
-      found = b;
+    if (!hit_counts(d, b))
+      continue;
+    if (b->log && !d->searching)
+      print_log(d, b, event->tile);
+    if (!found && !b->log)
+      found = b->number;
   }
   return found;
 }

@@ -9,7 +9,7 @@
 #include <stb_ds.h>
 
 typedef enum {
-  INPUT_LAUNCH, INPUT_POST, INPUT_WRITE, INPUT_TAKE, INPUT_PHASE, INPUT_COLORS
+  INPUT_LAUNCH, INPUT_POST, INPUT_WRITE, INPUT_REGISTER, INPUT_TAKE, INPUT_PHASE, INPUT_COLORS
 } InputKind;
 
 /* What the host has done before cycle `at`. */
@@ -17,7 +17,7 @@ typedef struct {
   uint64_t at;
   InputKind kind;
   uint32_t tile;
-  uint32_t color;               /* or the address, or the entry */
+  uint32_t color;               /* or the address, the entry, the register's number */
   uint32_t word;                /* or the number of words or bytes */
   uint64_t cycle;
   uint8_t *bytes;               /* malloc */
@@ -105,6 +105,8 @@ static void apply_input(Timeline *t, const Input *in)
   case INPUT_LAUNCH: ops->launch(t->inner, in->tile, (uint16_t)in->color); return;
   case INPUT_POST: ops->post(t->inner, in->tile, in->color, in->word, in->cycle); return;
   case INPUT_WRITE: ops->mem_write(t->inner, in->tile, in->color, in->bytes, in->word); return;
+  case INPUT_REGISTER: ops->tile(t->inner, in->tile, true)->regs.r[in->color] = (uint16_t)in->word;
+    return;
   case INPUT_PHASE: ops->phase_begin(t->inner); return;
   case INPUT_COLORS: t->base.program->host_out_colors = in->word; return;
   case INPUT_TAKE:
@@ -192,7 +194,8 @@ void timeline_travel(Timeline *t, uint64_t cycle)
   }
   t->silent = true;
   aim_sink(t);
-  run_inner(t, cycle);
+  while (run_inner(t, cycle) == RUN_INTERRUPTED)
+    was_paused(t);
   apply_due(t, cycle);
   if (timeline_cycle(t) < cycle && cycle < t->present)
     t->inner_ops->skip_to(t->inner, cycle);
@@ -217,7 +220,6 @@ static bool stand_still(Timeline *t, StandReason reason)
 {
   t->reason = reason;
   t->standing = true;
-  t->limit = UINT64_MAX;
   return true;
 }
 
@@ -380,6 +382,7 @@ Engine *timeline_create(const EngineOps *inner, Program *program, const EngineOp
   t->region[2] = program->image->width;
   t->region[3] = program->image->height;
   t->first_colors = t->host_colors = program->host_out_colors;
+  t->limit = UINT64_MAX;
   stand_still(t, STAND_START);
   create_inner(t);
   sync_base(t);
@@ -463,10 +466,24 @@ static bool write_memory(Engine *base, uint32_t tile, uint32_t address, const vo
   return true;
 }
 
+static bool is_past(const Timeline *t)
+{
+  return timeline_cycle(t) < t->present || t->n_applied < arrlenu(t->inputs);
+}
+
 bool timeline_write(Timeline *t, uint32_t tile, uint32_t address, const void *from, uint32_t bytes)
 {
-  bool is_past = timeline_cycle(t) < t->present || t->n_applied < arrlenu(t->inputs);
-  return !is_past && write_memory(&t->base, tile, address, from, bytes);
+  return !is_past(t) && write_memory(&t->base, tile, address, from, bytes);
+}
+
+bool timeline_write_register(Timeline *t, uint32_t tile, unsigned number, uint16_t value)
+{
+  Tile *core = is_past(t) ? NULL : t->inner_ops->tile(t->inner, tile, false);
+  if (!core)
+    return false;
+  core->regs.r[number] = value;
+  record_input(t, (Input){.kind = INPUT_REGISTER, .tile = tile, .color = number, .word = value});
+  return true;
 }
 
 static bool launch_function(Engine *base, uint32_t tile, uint16_t entry)

@@ -5,12 +5,13 @@
  * docs/host-protocol.md describes its messages to the tiles.
  *
  * Reading order: session_state, session_step, operations and transfer (the way of words), session,
- * collect (statistics), observers, npy, options, outputs, actions (the command line),
- * libwse.
+ * collect (statistics), observers, npy, options, outputs, actions, command (the command line),
+ * debugging, libwse.
  */
 #ifndef HOST_H
 #define HOST_H
 
+#include "emu/dap/dap.h"
 #include "emu/debug/debug.h"
 #include "emu/engine/engine.h"
 #include "emu/include/wse.h"
@@ -240,7 +241,10 @@ typedef struct {
   const char *page_file;        /* NULL: no report */
   bool stats;
   const char *stats_file;       /* NULL: standard output */
+  bool has_dap;
+  unsigned dap_port;            /* where to wait for a debugger; 0: any */
   bool help, version;
+  FILE *out;                    /* for what has no file of its own; NULL: standard output */
 } HostOptions;
 
 /* The whole command line; false after emitting what is wrong. */
@@ -256,6 +260,7 @@ bool host_parse_region(const char *text, uint32_t region[4]);
 /* False after emitting what is wrong. */
 bool host_parse_kinds(const char *text, Diags *diags, uint32_t *kinds);
 void host_options_help(FILE *out);
+FILE *host_options_out(const HostOptions *options);
 const char *host_version(void);
 /* The text about what the emulator's cycles mean. */
 const char *host_honesty(void);
@@ -279,6 +284,38 @@ WseStatus host_outputs_write(HostSession *session, const HostOptions *options,
                              HostOutputs *outputs);
 /* After session_close; what host_outputs_write has not kept is gone. */
 void host_outputs_close(HostOutputs *outputs);
+
+/* ---- debugging.c: a debugger of an editor ------------------------------------------------ */
+
+/* Waits for a client if the options say so, before session_open; *server NULL: they do not.
+ * The caller closes it. */
+WseStatus host_debugger_wait(HostSession *session, HostOptions *options, DapServer **server);
+/* After session_open. */
+void host_debugger_opened(DapServer *server, const HostSession *session, WseStatus status);
+/* The run has ended so. */
+void host_debugger_finish(DapServer *server, HostSession *session, WseStatus status);
+
+/* ---- command.c: the start and the end of a program with a command line ------------------- */
+
+typedef struct {
+  HostSession *session;
+  HostOptions options;
+  HostOutputs *outputs;
+} HostCommand;
+typedef struct {
+  const char *name;
+  void (*help)(FILE *out);
+  const char *after_version;
+  FILE *out;                    /* of HostOptions */
+  const char *broken;           /* why several processes do not find each other; NULL */
+} HostCommandTexts;
+/* Parses the arguments and opens the outputs; false: the program ends with *status, after help,
+ * version, or an error, which the caller prints.  To be closed in any case. */
+bool host_command_open(HostCommand *command, int argc, char **argv, const HostCommandTexts *texts,
+                       WseStatus *status);
+void host_command_close(HostCommand *command);
+/* The session's error, after what was printed before. */
+void host_print_error(const HostSession *session);
 
 /* ---- actions.c -------------------------------------------------------------------------- */
 

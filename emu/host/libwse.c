@@ -11,6 +11,7 @@ struct WseProgram {
   HostSession *session;
   HostOptions options;
   HostOutputs *outputs;
+  DapServer *debugger;          /* NULL: none */
   FILE *sim_log;
   char *statistics;
   FILE *warnings;               /* writes warning_text */
@@ -167,8 +168,11 @@ WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **pro
     status = report_missing(p, "path");
   if (status == WSE_OK) {
     p->options.program = arena_copy_text(session_arena(p->session), path, strlen(path));
-    status = session_open(p->session, path, &p->options.session);
+    status = host_debugger_wait(p->session, &p->options, &p->debugger);
   }
+  if (status == WSE_OK)
+    status = session_open(p->session, path, &p->options.session);
+  host_debugger_opened(p->debugger, p->session, status);
   p->opened = status == WSE_OK;
   return status;
 }
@@ -180,6 +184,7 @@ static WseStatus end_call(WseProgram *p, WseStatus status, bool finished)
   bool over = finished ? status != WSE_USAGE : status > WSE_USAGE;
   if (!over)
     return status;
+  host_debugger_finish(p->debugger, p->session, status);
   WseStatus written = host_outputs_write(p->session, &p->options, p->outputs);
   if (status == WSE_OK || written == WSE_OK)
     return status == WSE_OK ? written : status;
@@ -199,11 +204,14 @@ void wse_close(WseProgram *p)
     return;
   if (p->opened)
     write_rest(p);
+  if (p->opened)
+    host_debugger_finish(p->debugger, p->session, WSE_OK);
   if (p->lost) {                /* what was being changed is half changed: it stays where it is */
     free(p);
     return;
   }
   session_close(p->session);
+  dap_close(p->debugger);
   host_outputs_close(p->outputs);
   arrfree(p->options.actions);
   if (p->sim_log)

@@ -45,6 +45,8 @@ enum {
   X(check_reads, no_argument, "", "reads of memory that was never written are faults")            \
   X(check_left, no_argument, "", "wavelets left behind at the end are an error, exit 2")         \
   X(report, required_argument, "FILE.html", "the run as one page: maps, time line, profile, ...")  \
+  X(dap, required_argument, "PORT",                                                              \
+    "wait for a debugger at this port; 0 chooses one (docs/debugger.md)")                        \
   X(help, no_argument, "", "this text")                                                          \
   X(version, no_argument, "", "version and what the cycles stand for")
 
@@ -84,6 +86,11 @@ void host_options_help(FILE *out)
   }
   fprintf(out, "\nExit code: 0 the program ended quietly, 1 bad usage or image, 2 a fault in the "
                "program,\n3 deadlock, 4 cycle limit or --stop.\n");
+}
+
+FILE *host_options_out(const HostOptions *options)
+{
+  return options->out ? options->out : stdout;
 }
 
 const char *host_version(void)
@@ -292,6 +299,15 @@ static bool take_limits(HostOptions *o, int option, const char *value, Diags *di
   }
 }
 
+static bool take_port(HostOptions *o, const char *value, Diags *diags)
+{
+  uint64_t number;
+  if (!parse_number(value, &number) || number > UINT16_MAX)
+    return bad_value(diags, "--dap", value, "a port, 0 to 65535");
+  o->dap_port = (unsigned)number;
+  return o->has_dap = true;
+}
+
 static bool take_option(HostOptions *o, int option, const char *value, Diags *diags)
 {
   switch (option) {
@@ -333,6 +349,8 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
     o->stats = true;
     o->stats_file = value;
     return true;
+  case OPTION_dap:
+    return take_port(o, value, diags);
   case OPTION_help:
     return o->help = true;
   case OPTION_version:

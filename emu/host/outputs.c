@@ -26,10 +26,10 @@ WseStatus host_outputs_open(HostSession *session, HostOptions *options, HostOutp
   SessionOptions *session_options = &options->session;
   *o = (HostOutputs){0};
   *outputs = o;
-  session_options->observed_out = stdout;
+  session_options->observed_out = host_options_out(options);
   if (!session_options->trace_kinds)
     return WSE_OK;
-  session_options->trace_out = stdout;
+  session_options->trace_out = host_options_out(options);
   if (!options->trace_file)
     return WSE_OK;
   if (!file_out_open(&o->trace, options->trace_file))
@@ -45,7 +45,7 @@ static WseStatus write_one(HostSession *session, const HostOptions *options, con
 {
   FileOut out;
   if (!path) {
-    print(session, options, stdout);
+    print(session, options, host_options_out(options));
     return WSE_OK;
   }
   if (!file_out_open(&out, path))

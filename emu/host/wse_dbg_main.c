@@ -1,4 +1,4 @@
-/* wse-dbg: the debugger's command line. */
+/* wse-dbg: the debugger's command line, and its server for editors. */
 #include "emu/host/host.h"
 #include "emu/ranks/ranks.h"
 
@@ -20,6 +20,7 @@ typedef struct {
   FILE **scripts;               /* stb_ds: of -x, in order */
   size_t script;                /* that is being read */
   bool is_terminal;
+  bool is_server;               /* --dap */
 } Console;
 
 /* ---- lines --------------------------------------------------------------------------------- */
@@ -110,11 +111,15 @@ static int refuse_usage(const char *text, const char *what)
   return WSE_USAGE;
 }
 
-/* Takes -x FILE out of the arguments. */
-static int take_scripts(Console *c, int *argc, char **argv)
+/* Takes -x FILE and --dap out of the arguments. */
+static int take_own_options(Console *c, int *argc, char **argv)
 {
   int kept = 1;
   for (int i = 1; i < *argc; i++) {
+    if (strcmp(argv[i], "--dap") == 0) {
+      c->is_server = true;
+      continue;
+    }
     if (strcmp(argv[i], "-x") != 0) {
       argv[kept++] = argv[i];
       continue;
@@ -130,9 +135,10 @@ static int take_scripts(Console *c, int *argc, char **argv)
   return WSE_OK;
 }
 
-static WseStatus run_program(Console *c, HostSession *session, HostOptions *options,
-                             HostOutputs *outputs)
+static WseStatus run_program(Console *c, HostCommand *command)
 {
+  HostSession *session = command->session;
+  HostOptions *options = &command->options;
   TimelineFront front = {take_commands, debugger_event, c};
   options->session.debugger = &front;
   WseStatus status = session_open(session, options->program, &options->session);
@@ -140,58 +146,123 @@ static WseStatus run_program(Console *c, HostSession *session, HostOptions *opti
     signal(SIGINT, note_interrupt);
     status = host_carry_out(session, options, stdout);
   }
-  fflush(stdout);
   if (status != WSE_OK && !c->debugger.quit)
-    fputs(session_error(session)->message, stderr);
+    host_print_error(session);
   if (session_timeline(session) && !c->debugger.quit)
     timeline_end(session_timeline(session));
   WseStatus written = status == WSE_USAGE ? status
-                                          : host_outputs_write(session, options, outputs);
+                                          : host_outputs_write(session, options, command->outputs);
   bool is_left = c->debugger.quit && status == WSE_INTERRUPTED;
   return is_left ? WSE_OK : status != WSE_OK ? status : written;
 }
 
-static void print_help(void)
+static void print_help(FILE *out)
 {
-  printf("usage: wse-dbg PROG [-x COMMANDS]... [options and host actions of wse-emu]\n"
-         "Stops before the first cycle and reads commands, from the files of -x first;\n"
-         "'help' lists them.\n\n");
-  host_options_help(stdout);
+  fprintf(out, "usage: wse-dbg PROG [-x COMMANDS]... [options and host actions of wse-emu]\n"
+               "       wse-dbg --dap [PROG ...]\n"
+               "Stops before the first cycle and reads commands, from the files of -x first;\n"
+               "'help' lists them. With --dap it is a server of the Debug Adapter Protocol on\n"
+               "standard input and output.\n\n");
+  host_options_help(out);
+}
+
+static const HostCommandTexts texts = {"wse-dbg", print_help, "", NULL, NULL};
+
+static WseStatus serve_console(Console *console, int argc, char **argv)
+{
+  HostCommand command;
+  WseStatus status;
+  console->is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+  rl_completion_entry_function = complete_command;
+  if (host_command_open(&command, argc, argv, &texts, &status))
+    status = run_program(console, &command);
+  else if (status != WSE_OK)
+    host_print_error(command.session);
+  if (console->opened)
+    debugger_close(&console->debugger);
+  host_command_close(&command);
+  return status;
+}
+
+/* ---- for editors --------------------------------------------------------------------------- */
+
+static WseStatus run_for_client(DapServer *server, HostCommand *command)
+{
+  HostSession *session = command->session;
+  HostOptions *options = &command->options;
+  options->session.debugger = dap_front(server);
+  options->session.warnings = dap_messages(server);
+  WseStatus status = session_open(session, options->program, &options->session);
+  host_debugger_opened(server, session, status);
+  if (status != WSE_OK)
+    return status;
+  status = host_carry_out(session, options, options->out);
+  if (status != WSE_OK && !dap_has_quit(server))
+    fputs(session_error(session)->message, dap_messages(server));
+  WseStatus written = status == WSE_USAGE ? status
+                                          : host_outputs_write(session, options, command->outputs);
+  host_debugger_finish(server, session, status);
+  return status != WSE_OK ? status : written;
+}
+
+/* The client's arguments stand behind those of the command line. */
+static WseStatus carry_out_launch(DapServer *server, const DapLaunch *launch, int argc, char **argv)
+{
+  char **all = NULL;
+  HostCommandTexts texts_of_client = texts;
+  HostCommand command;
+  WseStatus status;
+  texts_of_client.out = dap_output(server);
+  for (int i = 0; i < argc; i++)
+    arrput(all, argv[i]);
+  if (launch->program)
+    arrput(all, (char *)(uintptr_t)launch->program);
+  for (size_t i = 0; i < arrlenu(launch->args); i++)
+    arrput(all, (char *)(uintptr_t)launch->args[i]);
+  bool is_there = !launch->folder || chdir(launch->folder) == 0;
+  bool ready = is_there && host_command_open(&command, (int)arrlen(all), all, &texts_of_client,
+                                             &status);
+  if (!is_there)
+    dap_launched(server, "the folder 'cwd' cannot be entered");
+  else if (ready)
+    status = run_for_client(server, &command);
+  else
+    dap_launched(server, status == WSE_OK ? "these arguments run no program"
+                                          : session_error(command.session)->message);
+  if (is_there)
+    host_command_close(&command);
+  arrfree(all);
+  return is_there ? status : WSE_USAGE;
+}
+
+/* The protocol has standard output alone. */
+static WseStatus serve_editor(int argc, char **argv)
+{
+  DapLaunch launch;
+  WseStatus status = WSE_OK;
+  int out = dup(STDOUT_FILENO);
+  if (out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    return refuse_usage("cannot keep standard output apart: ", strerror(errno));
+  DapServer *server = dap_open(STDIN_FILENO, out);
+  signal(SIGPIPE, SIG_IGN);
+  if (dap_wait_launch(server, &launch))
+    status = carry_out_launch(server, &launch, argc, argv);
+  dap_close(server);
+  close(out);
+  return status == WSE_INTERRUPTED ? WSE_OK : status;
 }
 
 int main(int argc, char **argv)
 {
   json_set_alloc_funcs(base_malloc, free);
-  Console console = {.is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
-  rl_completion_entry_function = complete_command;
+  Console console = {0};
   const char *reason = NULL;
   if (ranks_join(&reason) == RANKS_SERVANT)     /* process 0 says that this is not possible */
     return ranks_serve();
-  if (take_scripts(&console, &argc, argv) != WSE_OK)
+  if (take_own_options(&console, &argc, argv) != WSE_OK)
     return WSE_USAGE;
-  HostSession *session = session_create();
-  HostOptions options;
-  HostOutputs *outputs = NULL;
-  WseStatus status = WSE_OK;
-  if (!host_options_parse(argc, argv, session_diags(session), &options))
-    status = session_usage(session);
-  else if (options.help)
-    print_help();
-  else if (options.version)
-    printf("wse-dbg %s\n", host_version());
-  else
-    status = host_outputs_open(session, &options, &outputs);
-  options.session.print_out = stdout;
-  options.session.warnings = stderr;
-  if (status != WSE_OK)
-    fputs(session_error(session)->message, stderr);
-  else if (outputs)
-    status = run_program(&console, session, &options, outputs);
-  if (console.opened)
-    debugger_close(&console.debugger);
-  session_close(session);
-  host_outputs_close(outputs);
-  arrfree(options.actions);
+  WseStatus status = console.is_server ? serve_editor(argc, argv)
+                                       : serve_console(&console, argc, argv);
   for (size_t i = 0; i < arrlenu(console.scripts); i++)
     fclose(console.scripts[i]);
   arrfree(console.scripts);

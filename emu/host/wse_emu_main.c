@@ -12,12 +12,6 @@
 
 enum { SIGNALLED_CODE = 128 };  /* exit codes of programs that a signal has ended: more than that */
 
-static void print_error(const HostSession *session)
-{
-  fflush(stdout);
-  fputs(session_error(session)->message, stderr);
-}
-
 /* A run in which nothing happens is hardly what was meant. */
 static void warn_idle(HostSession *session)
 {
@@ -55,20 +49,34 @@ static void catch_signals(HostSession *session)
   }
 }
 
-static WseStatus run_program(HostSession *session, HostOptions *options, HostOutputs *outputs)
+/* The actions, with a debugger if one is to come. */
+static WseStatus carry_out(HostSession *session, HostOptions *options)
 {
-  WseStatus status = session_open(session, options->program, &options->session);
+  DapServer *server;
+  WseStatus status = host_debugger_wait(session, options, &server);
+  if (status == WSE_OK)
+    status = session_open(session, options->program, &options->session);
+  host_debugger_opened(server, session, status);
   if (status == WSE_OK) {
     catch_signals(session);
     status = host_carry_out(session, options, stdout);
   }
+  host_debugger_finish(server, session, status);
+  bool is_left = server && dap_has_quit(server) && status == WSE_INTERRUPTED;
+  dap_close(server);
+  return is_left ? WSE_OK : status;
+}
+
+static WseStatus run_program(HostSession *session, HostOptions *options, HostOutputs *outputs)
+{
+  WseStatus status = carry_out(session, options);
   if (status != WSE_OK)
-    print_error(session);
+    host_print_error(session);
   if (status == WSE_USAGE)
     return status;
   WseStatus written = host_outputs_write(session, options, outputs);
   if (written != WSE_OK)
-    print_error(session);
+    host_print_error(session);
   if (status == WSE_OK && written == WSE_OK)
     warn_idle(session);
   return status != WSE_OK ? status : written;
@@ -83,7 +91,7 @@ static WseStatus flush_stdout(HostSession *session)
   diag_output_unwritable(session_diags(session), HOST_NOWHERE, "standard output",
                          failed ? "not all of it has arrived" : strerror(errno));
   session_usage(session);
-  print_error(session);
+  host_print_error(session);
   return WSE_USAGE;
 }
 
@@ -95,36 +103,21 @@ static int exit_code(WseStatus status)
 int main(int argc, char **argv)
 {
   json_set_alloc_funcs(base_malloc, free);    /* no memory: the process ends with a message */
-  HostSession *session = session_create();
-  HostOptions options;
-  HostOutputs *outputs = NULL;
-  WseStatus status = WSE_OK;
   const char *reason = NULL;
   RanksRole role = ranks_join(&reason);
-  if (role == RANKS_SERVANT) {
-    session_close(session);
+  if (role == RANKS_SERVANT)
     return ranks_serve();
-  }
-  if (role == RANKS_BROKEN) {
-    diag_ranks_broken(session_diags(session), HOST_NOWHERE, reason);
-    status = session_usage(session);
-  } else if (!host_options_parse(argc, argv, session_diags(session), &options))
-    status = session_usage(session);
-  else if (options.help)
-    host_options_help(stdout);
-  else if (options.version)
-    printf("wse-emu %s\n%s\n", host_version(), host_honesty());
-  else
-    status = host_outputs_open(session, &options, &outputs);
-  options.session.print_out = stdout;
-  options.session.warnings = stderr;
-  if (status != WSE_OK)
-    print_error(session);
-  else if (outputs)
-    status = run_program(session, &options, outputs);
-  WseStatus flushed = flush_stdout(session);
-  session_close(session);
-  host_outputs_close(outputs);
-  arrfree(options.actions);
+  char *honesty = base_print("%s\n", host_honesty());
+  HostCommandTexts texts = {"wse-emu", host_options_help, honesty, NULL,
+                            role == RANKS_BROKEN ? reason : NULL};
+  HostCommand command;
+  WseStatus status;
+  if (host_command_open(&command, argc, argv, &texts, &status))
+    status = run_program(command.session, &command.options, command.outputs);
+  else if (status != WSE_OK)
+    host_print_error(command.session);
+  WseStatus flushed = flush_stdout(command.session);
+  host_command_close(&command);
+  free(honesty);
   return exit_code(status != WSE_OK ? status : flushed);
 }

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_MESSAGE_BYTES = 256 << 20, ANSWER_SECONDS = 20, READ_BYTES = 1 << 16 };
+enum { ANSWER_SECONDS = 20, READ_BYTES = 1 << 16 };
 
 /* Errors of JSON-RPC and of the protocol. */
 enum { ERROR_PARSE = -32700, ERROR_REQUEST = -32600, ERROR_METHOD = -32601,
@@ -42,19 +42,6 @@ typedef struct {
 
 /* ---- out ------------------------------------------------------------------------------------ */
 
-static bool write_all(int fd, const char *text, size_t length)
-{
-  for (size_t done = 0; done < length;) {
-    ssize_t n = write(fd, text + done, length - done);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return false;
-    done += (size_t)n;
-  }
-  return true;
-}
-
 static void send_message(Server *s, json_t *message)
 {
   json_object_set_new(message, "jsonrpc", json_string("2.0"));
@@ -62,9 +49,7 @@ static void send_message(Server *s, json_t *message)
   json_decref(message);
   if (!text)
     ICE("a message is no JSON");
-  char *framed = base_print("Content-Length: %zu\r\n\r\n%s", strlen(text), text);
-  s->is_done |= !write_all(s->out, framed, strlen(framed));
-  free(framed);
+  s->is_done |= !frame_write(s->out, text);
   free(text);
 }
 
@@ -438,7 +423,7 @@ static json_t *ask_program(Server *s, ServedProgram *p, const char *method, json
     return NULL;
   }
   char *line = base_print("%s\n", text);
-  json_t *answer = write_all(p->to, line, strlen(line)) ? wait_line(p) : NULL;
+  json_t *answer = frame_write_bytes(p->to, line, strlen(line)) ? wait_line(p) : NULL;
   free(line);
   free(text);
   return answer;
@@ -657,26 +642,6 @@ static void take_message(Server *s, const char *text, size_t length)
   json_decref(message);
 }
 
-/* The number of bytes behind the header that is complete; -1: it is not, -2: it is wrong. */
-static long long read_header(const char *input, size_t length, size_t *header)
-{
-  const char *end = length ? memmem(input, length, "\r\n\r\n", 4) : NULL;
-  enum { MOST_HEADER_BYTES = 4096 };
-  if (!end)
-    return length > MOST_HEADER_BYTES ? -2 : -1;
-  *header = (size_t)(end - input) + 4;
-  for (const char *line = input; line < end;) {
-    static const char name[] = "content-length:";
-    const char *next = memmem(line, (size_t)(end - line) + 2, "\r\n", 2);
-    if (strncasecmp(line, name, sizeof name - 1) == 0) {
-      long long n = strtoll(line + sizeof name - 1, NULL, 10);
-      return n < 0 || n > MOST_MESSAGE_BYTES ? -2 : n;
-    }
-    line = next + 2;
-  }
-  return -2;
-}
-
 static void take_input(Server *s)
 {
   char bytes[READ_BYTES];
@@ -687,8 +652,8 @@ static void take_input(Server *s)
   }
   memcpy(arraddnptr(s->input, n), bytes, (size_t)n);
   for (size_t header; !s->is_done;) {
-    long long length = read_header(s->input, arrlenu(s->input), &header);
-    if (length == -2) {
+    long long length = frame_length(s->input, arrlenu(s->input), &header);
+    if (length == FRAME_WRONG) {
       send_error(s, NULL, ERROR_PARSE, "the header has no Content-Length");
       s->is_done = true;       /* where the next message starts is not known */
     }

@@ -1,7 +1,7 @@
 /* ir/base: the foundation of every layer.
  *
- * Reading order: arena, intern_str, source, diag, fp, file.  Nothing here knows of CSL, of the
- * IR or of the machine.  Three lifetimes exist in the project: a session arena (sources, AST,
+ * Reading order: arena, intern_str, source, diag, fp, file, frame.  Nothing here knows of CSL, of
+ * the IR or of the machine.  Three lifetimes exist in the project: a session arena (sources, AST,
  * pool), a pass arena that is reset, and arrays sized once by their owner; small things are
  * never freed one by one.
  */
@@ -274,6 +274,17 @@ void diags_rewind(Diags *diags, size_t mark);
  *   DIAG2 .. DIAG4 likewise, with up to four typed parameters
  * expanded to one typed function per row by ir/base/diag_rows.h: a call with wrong argument types
  * does not compile.  severity is NOTE, WARNING or ERROR. */
+
+/* ---- frame.c: messages with a header ---------------------------------------------------- */
+
+/* The bytes of the message that the input begins with, behind *header bytes of header; PART: the
+ * header is not complete; WRONG: it has no length, or a senseless one, and the place where the next
+ * message starts is not known. */
+enum { FRAME_PART = -1, FRAME_WRONG = -2 };
+long long frame_length(const char *input, size_t length, size_t *header);
+/* A message, and bytes without a header; false: the other side is gone. */
+bool frame_write(int fd, const char *text);
+bool frame_write_bytes(int fd, const char *bytes, size_t length);
 
 /* ---- fp.c ---------------------------------------------------------------------------- */
 
