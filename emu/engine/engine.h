@@ -57,12 +57,12 @@ struct Peers {
   uint32_t first_row, end_row;  /* its rows; the process before has those before them */
   /* All of them call: the vote becomes that of all. */
   void (*vote)(Peers *peers, PeerVote *vote);
-  /* All call: appends what they give, in order of their numbers, to *all (stb_ds) of the first one
-   * or of everyone. */
-  void (*gather)(Peers *peers, const void *bytes, size_t n_bytes, bool everyone,
+  /* All of them call: appends what they give, in order of their numbers, to *all (stb_ds): to that
+   * of each process with `spread`, else to that of the first one. */
+  void (*gather)(Peers *peers, const void *bytes, size_t n_bytes, bool spread,
                  unsigned char **all);
   /* Neighbours call: sends to those before and behind, and replaces what came from them (stb_ds).
-   * Nobody is there: that part is left alone. */
+   * A part without a neighbour is left alone. */
   void (*swap)(Peers *peers, unsigned char *const to[2], unsigned char *from[2]);
   /* A tile of this process has sent a word to the host. */
   void (*sent)(Peers *peers, uint32_t tile);

@@ -311,9 +311,10 @@ void fast_crew_destroy(FastEngine *engine);
 /* ---- run.c, inspect.c ------------------------------------------------------------------------ */
 
 RunStatus fast_run(Engine *engine, uint64_t limit);
-/* Replaces an stb_ds array of records of so many bytes by what all processes have: for everyone, or
- * for the first one while the others then have nothing.  Does nothing without peers. */
-void fast_peers_gather(FastEngine *engine, void *array, size_t record_bytes, bool everyone);
+/* Replaces an stb_ds array of records of so many bytes by what all processes have: in each of them
+ * with `spread`, else in the first one, and the others then have nothing.  Does nothing without
+ * peers. */
+void fast_peers_gather(FastEngine *engine, void *array, size_t record_bytes, bool spread);
 void fast_skip_to(Engine *engine, uint64_t cycle);
 void fast_inspect(Engine *engine, uint32_t tile, InspectTile *out);
 

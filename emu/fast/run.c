@@ -232,14 +232,14 @@ static void visit_all(FastEngine *e)
 
 /* ---- peers: processes that run other rows ------------------------------------------------- */
 
-void fast_peers_gather(FastEngine *e, void *array, size_t record_bytes, bool everyone)
+void fast_peers_gather(FastEngine *e, void *array, size_t record_bytes, bool spread)
 {
   Peers *peers = e->base.options.peers;
   unsigned char **records = array, *all = NULL;
   if (!peers)
     return;
   size_t n = arrlenu(*records);
-  peers->gather(peers, *records, n * record_bytes, everyone, &all);
+  peers->gather(peers, *records, n * record_bytes, spread, &all);
   n = arrlenu(all) / record_bytes;
   *records = stbds_arrgrowf(*records, record_bytes, 0, n ? n : 1);
   stbds_header(*records)->length = n;

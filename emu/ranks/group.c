@@ -77,7 +77,7 @@ void ranks_leave(void)
     transport = NULL;
 }
 
-/* ---- who has which rows --------------------------------------------------------------------- */
+/* ---- the rows of each process ------------------------------------------------------------- */
 
 static uint64_t row_weight(const Program *program, uint32_t row)
 {
@@ -115,11 +115,11 @@ static void vote_with_all(Peers *peers, PeerVote *vote)
   ranks_transport()->vote(vote);
 }
 
-static void gather_from_all(Peers *peers, const void *bytes, size_t n_bytes, bool everyone,
+static void gather_from_all(Peers *peers, const void *bytes, size_t n_bytes, bool spread,
                             unsigned char **all)
 {
   (void)peers;
-  ranks_transport()->gather(bytes, n_bytes, everyone, all);
+  ranks_transport()->gather(bytes, n_bytes, spread, all);
 }
 
 static void swap_with_neighbours(Peers *peers, unsigned char *const to[2], unsigned char *from[2])

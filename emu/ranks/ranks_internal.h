@@ -9,11 +9,11 @@
 /* ---- messages.c: what process 0 asks the others for ------------------------------------------ */
 
 typedef enum {
-  ASK_CREATE,                   /* RankProgram and the image follow; everyone */
-  ASK_DESTROY, ASK_LEAVE,       /* everyone */
-  ASK_RUN,                      /* a: limit, b: host_out_colors; everyone; answer: RankRun */
-  ASK_SKIP,                     /* a: cycle; everyone */
-  ASK_PHASE,                    /* everyone */
+  ASK_CREATE,                   /* RankProgram and the image follow; to all */
+  ASK_DESTROY, ASK_LEAVE,       /* to all */
+  ASK_RUN,                      /* a: limit, b: host_out_colors; to all; answer: SentWords */
+  ASK_SKIP,                     /* a: cycle; to all */
+  ASK_PHASE,                    /* to all */
   ASK_POST,                     /* tile, a: color and word, b: cycle */
   ASK_LAUNCH,                   /* tile, a: entry; answer: a byte */
   ASK_WRITE,                    /* tile, a: address; bytes follow; answer: a byte */

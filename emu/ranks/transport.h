@@ -1,5 +1,5 @@
 /* emu/ranks: how processes talk to each other.  One implementation is a module of its own,
- * transport_mpi.c, so that a program that runs alone neither links nor loads MPI. */
+ * transport_mpi.c: so a program on one process neither links nor loads MPI. */
 #ifndef RANKS_TRANSPORT_H
 #define RANKS_TRANSPORT_H
 
@@ -13,7 +13,7 @@ typedef struct {
   void (*receive)(unsigned from, unsigned char **into);
   /* As in Peers; `neighbours`: processes before and behind, or -1. */
   void (*vote)(PeerVote *vote);
-  void (*gather)(const void *bytes, size_t n_bytes, bool everyone, unsigned char **all);
+  void (*gather)(const void *bytes, size_t n_bytes, bool spread, unsigned char **all);
   void (*swap)(const int neighbours[2], unsigned char *const to[2], unsigned char *from[2]);
   /* The last call of every process. */
   void (*leave)(void);

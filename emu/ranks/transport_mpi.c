@@ -85,8 +85,8 @@ static void append(unsigned char **all, const void *bytes, size_t n_bytes)
     memcpy(arraddnptr(*all, n_bytes), bytes, n_bytes);
 }
 
-/* Mostly nobody has anything. */
-static void mpi_gather(const void *bytes, size_t n_bytes, bool everyone, unsigned char **all)
+/* Mostly no process has anything. */
+static void mpi_gather(const void *bytes, size_t n_bytes, bool spread, unsigned char **all)
 {
   uint64_t own = n_bytes, most = 0;
   MPI_Allreduce(&own, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
@@ -99,9 +99,9 @@ static void mpi_gather(const void *bytes, size_t n_bytes, bool everyone, unsigne
     for (unsigned i = 1; i < transport.count; i++)
       receive_parts(i, TAG_GATHER, all);
   }
-  for (unsigned i = 1; everyone && transport.number == 0 && i < transport.count; i++)
+  for (unsigned i = 1; spread && transport.number == 0 && i < transport.count; i++)
     send_parts(i, TAG_GATHER, *all, arrlenu(*all));
-  if (everyone && transport.number > 0)
+  if (spread && transport.number > 0)
     receive_parts(0, TAG_GATHER, all);
 }
 

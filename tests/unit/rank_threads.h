@@ -94,11 +94,11 @@ static void thread_vote(PeerVote *vote)
   pthread_mutex_unlock(&rank_threads.lock);
 }
 
-static void thread_gather(const void *bytes, size_t n, bool everyone, unsigned char **all)
+static void thread_gather(const void *bytes, size_t n, bool spread, unsigned char **all)
 {
-  for (unsigned to = 0; to < (everyone ? rank_threads.count : 1); to++)
+  for (unsigned to = 0; to < (spread ? rank_threads.count : 1); to++)
     box_put(to, BOX_PEER, bytes, n);
-  for (unsigned from = 0; (everyone || rank_number == 0) && from < rank_threads.count; from++)
+  for (unsigned from = 0; (spread || rank_number == 0) && from < rank_threads.count; from++)
     box_take(from, BOX_PEER, all);
 }
 
