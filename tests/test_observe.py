@@ -1,6 +1,5 @@
 """What wse-emu reports about a run: every event of the trace, the trace for Perfetto, the profile,
 the watched wavelet, stops and dumps, the page."""
-import html.parser
 import json
 import os
 import re
@@ -27,7 +26,7 @@ def engine(request):
 
 EVENTS = {"task start", "task end", "task activate", "task block", "task unblock", "inst issue",
           "inst group", "inst done", "wavelet move", "switch position", "queue push", "queue pop",
-          "stall waited", "host in", "host out", "host launch"}
+          "stall waits", "stall waited", "host in", "host out", "host launch"}
 
 CALLED = """
 export var n: u16 = 0;
@@ -76,6 +75,24 @@ def test_waits_are_told_with_their_cause(tmp_path, engine):
         waits[cause] += int(cycles)
     stalls = harness.stats(tmp_path / "s.json")["stalls"]
     assert waits["input"] > 0 and dict(waits) == {k: v for k, v in stalls.items() if v}
+
+
+def test_a_wait_is_reported_when_it_begins(tmp_path, engine):
+    """Also one that never ends; each that ends has begun."""
+    hazard = harness.ROOT / "tests" / "hazards" / "cyclic_wait"
+    harness.compile(hazard / "layout.csl", tmp_path / "p.bin", "--fabric-warnings")
+    for image, code in ((program(tmp_path, "reduce-chain", P=3, B=8), 0), (tmp_path / "p.bin", 3)):
+        out = harness.emu(image, engine, "--trace=stall", expect=code).out
+        begun, open_waits = {}, 0
+        for cycle, tile, word, pc, cause, cycles in re.findall(
+                r"^@(\d+) (\S+) stall (waits|waited) (0x\w+(?: ut\d)?) (\w+)(?: (\d+) cycles)?$", out,
+                re.M):
+            if word == "waits":
+                begun[tile, pc] = int(cycle), cause
+            elif cause != "bank":
+                assert begun.pop((tile, pc)) == (int(cycle) - int(cycles), cause)
+        open_waits = sorted(tile for tile, _ in begun)
+        assert open_waits == ([] if code == 0 else ["P0.0", "P1.0"])
 
 
 # ---- Perfetto ------------------------------------------------------------------------------------
@@ -353,65 +370,7 @@ def test_the_profile_is_not_lost_silently(tmp_path):
     assert "[output_unwritable]" in ran.err
 
 
-# ---- the page -------------------------------------------------------------------------------------
-
-class Reader(html.parser.HTMLParser):
-    """Checks that tags nest, and keeps the text by tag."""
-    VOID = {"meta", "rect", "polyline"}
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.text, self.links, self.count = [], {}, [], Counter()
-
-    def handle_starttag(self, tag, attrs):
-        self.count[tag] += 1
-        self.links += [value for key, value in attrs if key in ("src", "href")]
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        if tag not in self.VOID:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open:
-            self.text[self.open[-1]] = self.text.get(self.open[-1], "") + data
-
-
-def page(image, tmp_path, *options, expect=0):
-    harness.emu(image, f"--report={tmp_path}/r.html", *options, expect=expect)
-    reader = Reader()
-    reader.feed((tmp_path / "r.html").read_text())
-    assert reader.open == [] and reader.links == []        # whole, and needs nothing else
-    return reader
-
-
-def test_the_report_is_one_page(tmp_path, engine):
-    image = program(tmp_path, "gemv", width=4, height=3, M=12, N=8)
-    reader = page(image, tmp_path, engine, f"--stats={tmp_path}/s.json")
-    assert reader.count["rect"] == 3 * 12
-    stats = harness.stats(tmp_path / "s.json")
-    assert f'"cycles": {stats["cycles"]}' in reader.text["pre"]
-    lines = reader.text["td"]
-    assert "gemv/pe.csl:" in lines and "Findings" not in reader.text["h2"]
-    busy = [float(v) for v in re.findall(r"P\d\.\d: ([\d.]+)", reader.text["title"])]
-    assert len(busy) == 3 * 12
-    assert sum(busy[:12]) == stats["instructions"] + stats["groups"]
-
-
-def test_the_report_of_a_run_that_went_wrong(tmp_path, engine):
-    hazard = harness.ROOT / "tests" / "hazards" / "wrong_extent"
-    harness.compile(hazard / "layout.csl", tmp_path / "p.bin", "--fabric-warnings")
-    reader = page(tmp_path / "p.bin", tmp_path, engine, expect=3)
-    assert "Findings" in reader.text["h2"]
-    assert "nobody at P0.0 sends on color 3 'c' any more" in reader.text["pre"]
-
-
-def test_the_report_of_many_tiles_has_blocks(tmp_path):
-    reader = page(program(tmp_path, "broadcast-1d", P=200, B=4), tmp_path)
-    assert "mean of a block of tiles" in reader.text["figcaption"]
-    assert reader.count["rect"] == 3 * 67
-
+# ---- the page: see also test_viewer.py ------------------------------------------------------------
 
 def test_a_report_that_cannot_be_written(tmp_path):
     ran = harness.emu(program(tmp_path, "hello-wavelet"), "--report=/nonexistent/r.html", expect=1)

@@ -467,18 +467,58 @@ static void print_notes(Analysis *a, unsigned lines)
   shfree(seen);
 }
 
-void deadlock_report(Engine *engine, const Program *program, const IdleQuestion *question,
-                     unsigned max_lines, FILE *out)
+static Analysis analyse_waits(Engine *engine, const Program *program,
+                              const IdleQuestion *question, FILE *out)
 {
   Analysis a = {.report = report_create(engine, program, out), .question = question};
   for_touched(&a, add_threads);
   for_touched(&a, add_command);
   for_touched(&a, add_wavelets);
+  return a;
+}
+
+static void free_analysis(Analysis *a)
+{
+  arrfree(a->nodes);
+  arrfree(a->causes);
+  hmfree(a->index);
+  hmfree(a->cause_of);
+}
+
+void deadlock_report(Engine *engine, const Program *program, const IdleQuestion *question,
+                     unsigned max_lines, FILE *out)
+{
+  Analysis a = analyse_waits(engine, program, question, out);
   uint32_t *tell = causes_to_tell(&a);
   print_notes(&a, print_causes(&a, tell, max_lines));
   arrfree(tell);
-  arrfree(a.nodes);
-  arrfree(a.causes);
-  hmfree(a.index);
-  hmfree(a.cause_of);
+  free_analysis(&a);
+}
+
+static void print_wait(Analysis *a, uint32_t node)
+{
+  unit_print(&a->report, a->nodes[node].unit);
+}
+
+void deadlock_chains(Engine *engine, const Program *program, const IdleQuestion *question,
+                     unsigned most,
+                     void (*wait)(void *context, unsigned chain, uint32_t tile, const char *text),
+                     void *context)
+{
+  Analysis a = analyse_waits(engine, program, question, NULL);
+  uint32_t *tell = causes_to_tell(&a);
+  for (unsigned i = 0; i < arrlenu(tell) && i < most; i++) {
+    const Cause *cause = &a.causes[tell[i]];
+    uint32_t *chain = chain_of(&a, cause->first, cause->root);
+    if (a.nodes[cause->root].unit.kind != UNIT_END)
+      arrput(chain, cause->root);       /* where the cycle closes */
+    for (size_t j = 0; j < arrlenu(chain); j++) {
+      char *text = text_of(&a, print_wait, chain[j], false);
+      wait(context, i, a.nodes[chain[j]].unit.tile, text);
+      free(text);
+    }
+    arrfree(chain);
+  }
+  arrfree(tell);
+  free_analysis(&a);
 }

@@ -121,6 +121,12 @@ IdleState idle_classify(Engine *engine, const Program *program, const IdleQuesti
  * of several tiles. At most `max_lines` lines, plus what the first cause cannot do without. */
 void deadlock_report(Engine *engine, const Program *program, const IdleQuestion *question,
                      unsigned max_lines, FILE *out);
+/* The same as chains: for each cause `wait` gets the tile and the text of each wait, from the first
+ * to the root.  At most `most` chains. */
+void deadlock_chains(Engine *engine, const Program *program, const IdleQuestion *question,
+                     unsigned most,
+                     void (*wait)(void *context, unsigned chain, uint32_t tile, const char *text),
+                     void *context);
 /* The places of main threads that have not ended, of at most `max_tiles` tiles; in report.c. */
 void busy_report(Engine *engine, const Program *program, unsigned max_tiles, FILE *out);
 

@@ -122,8 +122,8 @@ WseStatus session_finish(HostSession *session);
 void session_observed(HostSession *session);
 /* Nothing more is written to the trace, whose stream may be closed. */
 void session_end_trace(HostSession *session);
-/* After session_observed. */
-void session_write_page(HostSession *session, const char *title, FILE *out);
+/* After session_observed.  data_only: without the application that shows it. */
+void session_write_page(HostSession *session, const char *title, bool data_only, FILE *out);
 /* NULL: none was asked for. */
 const Profile *session_profile(const HostSession *session);
 /* True once any cycle was run. */

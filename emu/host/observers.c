@@ -259,15 +259,21 @@ void session_observed(HostSession *s)
     dump_touched(s, out);
 }
 
-void session_write_page(HostSession *s, const char *title, FILE *out)
+void observers_stuck(HostSession *s, const IdleQuestion *question)
+{
+  if (s->observers && s->observers->page)
+    page_note_waits(s->observers->page, s->engine, question);
+}
+
+void session_write_page(HostSession *s, const char *title, bool data_only, FILE *out)
 {
   HostStats stats = session_stats(s);
   char *text = host_stats_json(&stats);
   PageTexts texts = {.title = title, .statistics = text, .honesty = host_honesty(),
-                     .findings = s->error.message};
+                     .findings = s->error.message, .data_only = data_only};
   if (session_is_partial(s) && !*texts.findings)
     texts.findings = "The run has not come to its end.\n";
-  page_write(s->observers->page, s->observers->profile, &texts, out);
+  page_write(s->observers->page, s->observers->profile, s->engine, &texts, out);
   free(text);
 }
 

@@ -44,7 +44,8 @@ enum {
     "hazards: off, warn, error (default) or strict; and memory, tasks, lengths for more")        \
   X(check_reads, no_argument, "", "reads of memory that was never written are faults")            \
   X(check_left, no_argument, "", "wavelets left behind at the end are an error, exit 2")         \
-  X(report, required_argument, "FILE.html", "the run as one page: maps, time line, profile, ...")  \
+  X(report, required_argument, "FILE.html|FILE.wseview",                                         \
+    "the run as one page: map, time lines, profile, ...; or the data of such a page")            \
   X(dap, required_argument, "PORT",                                                              \
     "wait for a debugger at this port; 0 chooses one (docs/debugger.md)")                        \
   X(help, no_argument, "", "this text")                                                          \

@@ -72,9 +72,15 @@ static void print_profile(HostSession *session, const HostOptions *options, FILE
   profile_print(session_profile(session), out);
 }
 
+static bool has_ending(const char *path, const char *ending)
+{
+  size_t length = strlen(path), tail = strlen(ending);
+  return length >= tail && strcmp(path + length - tail, ending) == 0;
+}
+
 static void print_page(HostSession *session, const HostOptions *options, FILE *out)
 {
-  session_write_page(session, options->program, out);
+  session_write_page(session, options->program, has_ending(options->page_file, ".wseview"), out);
 }
 
 /* Ends the trace; nothing more can be written to it. */

@@ -104,6 +104,8 @@ void observers_destroy(HostSession *s);
 uint64_t observers_limit(const HostSession *s, uint64_t limit);
 bool observers_stopped(HostSession *s, RunStatus status);
 char *observers_stop_text(const HostSession *s);
+/* Nothing can move, or something is left. */
+void observers_stuck(HostSession *s, const IdleQuestion *question);
 
 /* ---- operations.c */
 

@@ -121,6 +121,7 @@ WseStatus session_stuck(HostSession *s, const IdleQuestion *question, const char
             state == IDLE_LEFT ? "wavelets left behind" : "work left undone");
   deadlock_report(s->engine, s->program, question, MOST_LINES - 1, out);
   base_text_close(out, &text);
+  observers_stuck(s, question);
   if (state == IDLE_WARNINGS) {
     if (s->options.warnings && s->warned_of != session_cycle(s) + 1)
       fputs(text, s->options.warnings);

@@ -153,6 +153,11 @@ static inline uint32_t program_x(const Program *p, uint32_t tile) { return tile 
 static inline uint32_t program_y(const Program *p, uint32_t tile) { return tile / p->image->width; }
 /* The tile at the other end of a link; NO_TILE: there is none. */
 uint32_t program_neighbour(const Program *program, uint32_t tile, Port port);
+/* What a tile sends on the color goes to the host, not to its router. */
+static inline bool program_is_host_color(const Program *p, unsigned color)
+{
+  return p->host_out_colors >> color & 1;
+}
 /* NULL: the tile has no code. */
 const ClassCode *program_class(const Program *program, uint32_t tile);
 /* The instruction at a byte address, or NULL: outside the code or inside an instruction. */

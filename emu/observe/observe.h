@@ -2,11 +2,11 @@
  * of the machine: an observer receives the events that the engine delivers anyway, and a run
  * without observers has none.
  *
- * Reading order: profile, perfetto, simlog, watch, stop, page, dump. */
+ * Reading order: profile, journeys, perfetto, simlog, watch, stop, page, dump. */
 #ifndef OBSERVE_H
 #define OBSERVE_H
 
-#include "emu/engine/engine.h"
+#include "emu/explain/explain.h"
 
 /* ---- profile.c: cycles by source line and by cause of waiting -------------------------------- */
 
@@ -29,6 +29,17 @@ void profile_finish(Profile *profile, Engine *engine);
 /* Most cycles first; valid as long as the profile. */
 const ProfileRow *profile_rows(const Profile *profile, size_t *count);
 void profile_print(const Profile *profile, FILE *out);
+
+/* ---- journeys.c: wavelets have numbers ------------------------------------------------------- */
+
+/* Numbers wavelets from 1 on, in the order in which tiles and the host send them; the copies of a
+ * multicast share the number.  It must get all events of its kinds, from the start of the run. */
+typedef struct Journeys Journeys;
+enum { JOURNEY_KINDS = 1 << TRACE_WAVELET | 1 << TRACE_QUEUE | 1 << TRACE_HOST };
+Journeys *journeys_create(const Program *program);
+void journeys_destroy(Journeys *journeys);
+/* The number of the event's wavelet; 0: the event has none. */
+uint64_t journeys_event(Journeys *journeys, const TraceEvent *event);
 
 /* ---- perfetto.c: a trace for ui.perfetto.dev ------------------------------------------------- */
 
@@ -89,15 +100,23 @@ bool stop_matches(const Program *program, const StopSpec *spec, const TraceEvent
 /* ---- page.c: the run as one page of HTML ----------------------------------------------------- */
 
 typedef struct Page Page;
-enum { PAGE_KINDS = 1 << TRACE_INST | 1 << TRACE_WAVELET | 1 << TRACE_STALL };
+enum { PAGE_KINDS = 1 << TRACE_TASK | 1 << TRACE_INST | 1 << TRACE_WAVELET | 1 << TRACE_QUEUE |
+                    1 << TRACE_STALL | 1 << TRACE_HOST };
 typedef struct {
-  const char *title, *statistics, *honesty;
+  const char *title;            /* the path of the program */
+  const char *statistics;       /* JSON */
+  const char *honesty;
   const char *findings;         /* what the run has ended with; "" or NULL: nothing */
+  bool data_only;               /* without the application: what its mount(element, data) takes */
 } PageTexts;
 Page *page_create(const Program *program);
 void page_destroy(Page *page);
 void page_event(Page *page, const TraceEvent *event);
-void page_write(Page *page, const Profile *profile, const PageTexts *texts, FILE *out);
+/* Keeps why nothing can move, for the page; a later call replaces it. */
+void page_note_waits(Page *page, Engine *engine, const IdleQuestion *question);
+/* No events may follow. */
+void page_write(Page *page, const Profile *profile, Engine *engine, const PageTexts *texts,
+                FILE *out);
 
 /* ---- dump.c: all of a tile's state ----------------------------------------------------------- */
 

@@ -210,12 +210,11 @@ static void wavelet_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
 static void queue_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
 {
   char name[32];
-  bool output = e->output || e->kind == EV_HOST_OUT;
-  uint8_t *held = &t->held[output][e->queue];
+  uint8_t *held = &t->held[e->output][e->queue];
   if (e->kind != EV_PUSH && *held == 0)
     return;                     /* pushed before the trace began, or queues are not traced */
   *held = (uint8_t)(e->kind == EV_PUSH ? *held + 1 : *held - 1);
-  snprintf(name, sizeof name, "%s queue %u", output ? "output" : "input", e->queue);
+  snprintf(name, sizeof name, "%s queue %u", e->output ? "output" : "input", e->queue);
   write_counter(p, e->tile, name, e->cycle, *held);
 }
 
@@ -229,15 +228,11 @@ void perfetto_event(Perfetto *p, const TraceEvent *e)
   case EV_STALL: stall_event(p, t, e); break;
   case EV_WAVELET: wavelet_event(p, t, e); break;
   case EV_PUSH: case EV_POP: queue_event(p, t, e); break;
-  case EV_HOST_OUT:
-    put_instant(p, e);
-    queue_event(p, t, e);
-    break;
   case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK: case EV_SWITCH: case EV_HOST_IN:
-  case EV_LAUNCH:
+  case EV_HOST_OUT: case EV_LAUNCH:
     put_instant(p, e);
     break;
-  case EV_INST: case EV_COUNT: default:
+  case EV_INST: case EV_WAIT: case EV_COUNT: default:
     break;
   }
 }

@@ -276,15 +276,15 @@ void watch_event(Watch *w, const TraceEvent *e)
   case EV_WAVELET: wavelet_event(w, e); break;
   case EV_PUSH: push_event(w, e); break;
   case EV_POP:
-    if (e->output)
-      pop_output(w, e);
-    else
+    if (!e->output)
       pop_input(w, e);
+    else if (!program_is_host_color(w->program, e->color))
+      pop_output(w, e);         /* for the host: the next event */
     break;
   case EV_HOST_OUT: host_out(w, e); break;
   case EV_TASK_START: case EV_TASK_END: case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK:
-  case EV_INST: case EV_DONE: case EV_SWITCH: case EV_STALL: case EV_HOST_IN: case EV_LAUNCH:
-  case EV_COUNT: default:
+  case EV_INST: case EV_DONE: case EV_SWITCH: case EV_WAIT: case EV_STALL: case EV_HOST_IN:
+  case EV_LAUNCH: case EV_COUNT: default:
     break;
   }
 }

@@ -366,15 +366,26 @@ static void drop_control(Turn *turn, unsigned queue)
 
 /* ---- what was planned ------------------------------------------------------------------------ */
 
+/* The wait of a thread's operation that ends in this cycle, and the one that begins. */
+static void record_waits(Turn *turn, unsigned thread, StallCause begins)
+{
+  const Thread *th = &turn->tile->threads[thread];
+  if (th->stall != STALL_NONE)
+    turn_record(turn, (TraceEvent){.kind = EV_STALL, .pc = th->run->pc, .id = th->stall,
+                                   .thread = (uint8_t)thread,
+                                   .payload = (uint32_t)(turn->cycle - th->stall_since)});
+  if (begins != STALL_NONE)
+    turn_record(turn, (TraceEvent){.kind = EV_WAIT, .pc = th->run->pc, .id = (uint8_t)begins,
+                                   .thread = (uint8_t)thread});
+}
+
 void tile_change_stall(Turn *turn, unsigned thread, StallCause cause)
 {
   Thread *th = &turn->tile->threads[thread];
-  if (th->stall != STALL_NONE) {
-    uint64_t cycles = turn->cycle - th->stall_since;
-    turn->log->stats.stalls[th->stall] += cycles;
-    turn_event(turn, .kind = EV_STALL, .pc = th->run->pc, .id = th->stall,
-               .thread = (uint8_t)thread, .payload = (uint32_t)cycles);
-  }
+  if (turn->trace)
+    record_waits(turn, thread, cause);
+  if (th->stall != STALL_NONE)
+    turn->log->stats.stalls[th->stall] += turn->cycle - th->stall_since;
   th->stall = (uint8_t)cause;
   th->stall_since = turn->cycle;
   if (turn->cycle >= turn->log->last_change)

@@ -467,8 +467,10 @@ typedef enum {
   EV_WAVELET,                   /* color, from, to, payload as forwarded, control */
   EV_SWITCH,                    /* color, old position, new position */
   EV_PUSH, EV_POP,              /* output, queue, color, payload, control */
-  EV_STALL,                     /* a vector operation has waited: pc, thread, id the StallCause,
-                                   payload the cycles; when it ends, a bank conflict at once */
+  EV_WAIT,                      /* a vector operation begins to wait: pc, thread, id the
+                                   StallCause */
+  EV_STALL,                     /* it has waited: the same, and payload the cycles; a bank conflict
+                                   at once and without a beginning */
   EV_HOST_IN,                   /* color, payload: through the host port */
   EV_HOST_OUT,                  /* and the output queue that it leaves */
   EV_LAUNCH,                    /* pc: function called by the host */

@@ -33,7 +33,7 @@ TraceKind event_trace_kind(EventKind kind)
     return TRACE_SWITCH;
   case EV_PUSH: case EV_POP:
     return TRACE_QUEUE;
-  case EV_STALL:
+  case EV_WAIT: case EV_STALL:
     return TRACE_STALL;
   case EV_HOST_IN: case EV_HOST_OUT: case EV_LAUNCH:
     return TRACE_HOST;
@@ -191,8 +191,8 @@ static void put_fields(Line *line, const Program *program, const TraceEvent *e)
     [EV_BLOCK] = "block",      [EV_UNBLOCK] = "unblock",  [EV_INST] = "issue",
     [EV_GROUP] = "group",      [EV_DONE] = "done",        [EV_WAVELET] = "move",
     [EV_SWITCH] = "position",  [EV_PUSH] = "push",        [EV_POP] = "pop",
-    [EV_STALL] = "waited",     [EV_HOST_IN] = "in",       [EV_HOST_OUT] = "out",
-    [EV_LAUNCH] = "launch",
+    [EV_WAIT] = "waits",       [EV_STALL] = "waited",     [EV_HOST_IN] = "in",
+    [EV_HOST_OUT] = "out",     [EV_LAUNCH] = "launch",
   };
   put_word(line, words[e->kind]);
   switch (e->kind) {
@@ -223,6 +223,11 @@ static void put_fields(Line *line, const Program *program, const TraceEvent *e)
     break;
   case EV_PUSH: case EV_POP:
     put_queue(line, program, e);
+    break;
+  case EV_WAIT:
+    put_address(line, e->pc);
+    put_thread(line, e);
+    put_word(line, stall_name((StallCause)e->id));
     break;
   case EV_STALL:
     put_address(line, e->pc);

@@ -1,0 +1,81 @@
+/* What the files of the page share; no other file includes it.
+ *
+ * The page is a container of numbers and JSON, which the application in viewer/ shows.  Its size is
+ * bounded whatever runs: counts are kept in a pyramid over space and time, time lines and ways of
+ * wavelets are samples, and each sample says what it leaves out.
+ *
+ * Reading order: channels.def, pack, pyramid, spans, ways, describe, page. */
+#ifndef PAGE_INTERNAL_H
+#define PAGE_INTERNAL_H
+
+#include "emu/observe/observe.h"
+
+#include <jansson.h>
+
+typedef enum {
+#define CHANNEL(name, combine, unit, text) CHANNEL_##name,
+#include "emu/observe/channels.def"
+  CHANNEL_COUNT
+} Channel;
+
+/* ---- pack.c: the container ---------------------------------------------------------------------
+ *
+ * "WSEVIEW1", the length of the JSON as four bytes, low first, the JSON, then the arrays. JSON and
+ * arrays are compressed each by itself (zlib).  The JSON's `arrays` gives of each array `at`, its
+ * offset behind the JSON, `bytes`, and `count`, its numbers: LEB128 each. */
+typedef struct Pack Pack;
+Pack *pack_create(size_t most_bytes);
+void pack_destroy(Pack *pack);
+/* False, and nothing is added, if the array does not fit. */
+bool pack_numbers(Pack *pack, const char *name, const uint64_t *numbers, size_t count);
+size_t pack_bytes(const Pack *pack);
+/* Takes back the arrays that were added since the pack had so many bytes. */
+void pack_shrink(Pack *pack, size_t bytes);
+/* The container, `top` with the list of arrays added; as base64: in lines of text. */
+void pack_write(Pack *pack, json_t *top, bool base64, FILE *out);
+
+/* ---- pyramid.c: counts over space and time --------------------------------------------------- */
+
+typedef struct Pyramid Pyramid;
+Pyramid *pyramid_create(const Program *program);
+void pyramid_destroy(Pyramid *pyramid);
+void pyramid_add(Pyramid *pyramid, Channel channel, uint32_t tile, uint64_t cycle, uint64_t value);
+/* One for each cycle from `from` on and before `to`. */
+void pyramid_add_cycles(Pyramid *pyramid, Channel channel, uint32_t tile, uint64_t from,
+                        uint64_t to);
+/* The value holds from `from` up to and including `to`. */
+void pyramid_hold(Pyramid *pyramid, Channel channel, uint32_t tile, uint64_t from, uint64_t to,
+                  uint64_t value);
+/* Adds its levels, the coarsest first, and their description as `levels`.  What does not fit is
+ * kept with fewer steps of time, or not at all. */
+void pyramid_pack(Pyramid *pyramid, Pack *pack, json_t *top);
+
+/* ---- spans.c: time lines of tiles ------------------------------------------------------------ */
+
+typedef struct Spans Spans;
+/* Of all tiles of a small program, and else of tiles in even distances. */
+Spans *spans_create(const Program *program);
+void spans_destroy(Spans *spans);
+void spans_event(Spans *spans, const TraceEvent *event);
+/* What is open ends at `cycle`. */
+void spans_pack(Spans *spans, uint64_t cycle, Pack *pack, json_t *top);
+
+/* ---- ways.c: ways of wavelets ---------------------------------------------------------------- */
+
+typedef struct Ways Ways;
+Ways *ways_create(const Program *program);
+void ways_destroy(Ways *ways);
+void ways_event(Ways *ways, const TraceEvent *event);
+void ways_pack(Ways *ways, Pack *pack, json_t *top);
+
+/* ---- describe.c: the program, its sources and what was found --------------------------------- */
+
+json_t *describe_channels(void);
+json_t *describe_classes(const Program *program);
+/* Adds class and routes of each tile as arrays; returns the routes by number. */
+json_t *describe_routes(const Program *program, Pack *pack);
+/* Lines with their cycles, and the text of their files. */
+json_t *describe_sources(const Profile *profile, const char *program_path);
+json_t *describe_findings(const Program *program, Engine *engine);
+
+#endif

@@ -1,0 +1,264 @@
+"""The page of --report: its data against --stats, the trace and the profile; its size; and that the
+built application is that of its sources.  tests/claims/viewer.py looks at it in a browser."""
+import hashlib
+import html.parser
+import os
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import harness
+import page_data
+
+VIEWER = harness.ROOT / "emu" / "observe" / "viewer"
+STALLS = ("paused", "input", "fifo", "output", "issue", "bank")
+LINKS = ("north", "south", "east", "west")
+
+
+@pytest.fixture(params=("fast", "reference"))
+def engine(request):
+    return f"--engine={request.param}"
+
+
+def compiled(tmp_path, sample, *flags, **params):
+    harness.compile(f"samples/{sample}/layout.csl", tmp_path / f"{sample}.bin", *flags, params=params)
+    return tmp_path / f"{sample}.bin"
+
+
+def observed(image, tmp_path, *options, expect=0):
+    ran = harness.emu(image, *options, f"--report={tmp_path}/r.wseview",
+                      f"--stats={tmp_path}/s.json", "--trace=all", f"--trace-file={tmp_path}/t",
+                      expect=expect)
+    return (page_data.of_file(tmp_path / "r.wseview"), harness.stats(tmp_path / "s.json"),
+            (tmp_path / "t").read_text(), ran)
+
+
+def sums_of(data, level):
+    return {c["name"]: int(data.channel(level, c["name"]).sum()) for c in data.top["channels"]}
+
+
+def assert_sums_are_statistics(data, stats):
+    assert data.top["levels"]
+    for level in data.top["levels"]:
+        sums = sums_of(data, level)
+        for name in ("instructions", "groups", "elements", "tasks"):
+            assert sums[name] == stats[name]
+        assert sums["sent"] == stats["wavelets"]
+        assert sum(sums[name] for name in LINKS) == stats["wavelet_hops"]
+        assert {name: sums[name] for name in STALLS} == stats["stalls"]
+
+
+PROGRAMS = (("reduce-chain", {"P": 12, "B": 300}), ("gemv", {"width": 6, "height": 5, "M": 30, "N": 24}),
+            ("broadcast-1d", {"P": 7, "B": 40}), ("packets", {"packets": 5}),
+            ("reduce-tree", {"P": 8, "B": 20}), ("data-task", {"N": 6}))
+
+
+@pytest.mark.parametrize("sample, params", PROGRAMS, ids=[p[0] for p in PROGRAMS])
+def test_every_level_adds_up_to_the_statistics(tmp_path, sample, params, engine):
+    data, stats, _, _ = observed(compiled(tmp_path, sample, **params), tmp_path, engine)
+    assert_sums_are_statistics(data, stats)
+    top = data.top["statistics"]
+    for name in ("cycles", "instructions", "wavelets", "stalls", "estimate", "phases"):
+        assert top[name] == stats[name]
+
+
+def test_counts_are_where_and_when_the_trace_says(tmp_path, engine):
+    """The finest level against the trace, by tile and step of time; a random size."""
+    random = harness.commit_random("page")
+    size = {"P": random.integers(3, 20), "B": random.integers(5, 90)}
+    data, _, trace, _ = observed(compiled(tmp_path, "reduce-chain", **size), tmp_path, engine)
+    level = data.top["levels"][-1]
+    assert level["side"] == 1
+    want = Counter()
+    for cycle, x, word in re.findall(r"^@(\d+) P(\d+)\.0 (inst group|inst issue|queue pop output)",
+                                     trace, re.M):
+        want[word, int(cycle) // level["step_cycles"], int(x)] += 1
+    for word, channel in (("inst group", "groups"), ("inst issue", "instructions"),
+                          ("queue pop output", "sent")):
+        counts = data.channel(level, channel)
+        got = {(word, int(t), int(x)): int(counts[t, y, x]) for t, y, x in np.argwhere(counts)}
+        assert got == {key: n for key, n in want.items() if key[0] == word}
+
+
+def time_lines(data):
+    """{tile: [(from, to, kind, thread, subject, open)]}"""
+    tiles = data.numbers("span.tiles").reshape(-1, 3)
+    start, length, kind, subject = (data.numbers(f"span.{n}")
+                                    for n in ("from", "length", "kind", "subject"))
+    found, at = {}, 0
+    for tile, count, left_out in tiles.astype(int):
+        assert left_out == 0
+        now, found[tile] = 0, []
+        for i in range(at, at + count):
+            now += int(start[i])
+            k = int(kind[i])
+            found[tile].append((now, now + int(length[i]), k & 3, k >> 2 & 15, int(subject[i]),
+                                bool(k & 64)))
+        at += count
+    return found
+
+
+def test_time_lines_are_those_of_the_trace(tmp_path, engine):
+    data, stats, trace, _ = observed(compiled(tmp_path, "reduce-chain", P=5, B=60), tmp_path, engine)
+    lines = time_lines(data)
+    waits = Counter()
+    for spans in lines.values():
+        for start, end, kind, _, subject, is_open in spans:
+            assert start < end and not is_open
+            if kind == 2:
+                waits[STALLS[subject - 1]] += end - start
+    assert waits == {k: v for k, v in stats["stalls"].items() if v}
+    tasks = {(int(x), int(cycle)) for cycle, x in re.findall(r"^@(\d+) P(\d+)\.0 task start", trace,
+                                                             re.M)}
+    assert tasks == {(tile, s[0]) for tile, spans in lines.items() for s in spans if s[2] == 0}
+    ended = Counter(int(x) for x in re.findall(r"^@\d+ P(\d+)\.0 inst done", trace, re.M))
+    assert ended == Counter(tile for tile, spans in lines.items() for s in spans if s[2] == 1)
+
+
+def test_ways_of_wavelets_fork_and_arrive(tmp_path, engine):
+    data, stats, trace, _ = observed(compiled(tmp_path, "broadcast-1d", P=4, B=9), tmp_path, engine)
+    assert data.top["ways_one_of"] == 1
+    number = np.cumsum(data.numbers("way.number").astype(int))
+    kind = data.numbers("way.kind").astype(int) & 7
+    assert len(set(number)) == stats["wavelets"] == 9
+    assert (kind == 2).sum() == len(re.findall(" wavelet move ", trace))
+    for wavelet in set(number):
+        steps = kind[number == wavelet]
+        assert list(steps[:2]) == [0, 1] and (steps == 4).sum() == 3   # sent, entered; three takers
+
+
+def test_the_profile_is_in_the_page(tmp_path, engine):
+    image = compiled(tmp_path, "gemv", width=4, height=3, M=12, N=8)
+    data, _, _, ran = observed(image, tmp_path, engine, "--profile")
+    files = data.top["sources"]["files"]
+    rows = {f"{files[row[0]]['name']}:{row[1]}": row[2:6] for row in data.top["sources"]["lines"]}
+    printed = {}
+    for line in ran.out.splitlines()[2:]:
+        words = line.split()
+        printed[line.split("  ")[-1]] = [int(words[0]), *map(int, words[2:5])]
+    assert rows == printed and len(rows) > 3
+    source = next(f for f in files if f["name"].endswith("gemv/pe.csl"))
+    assert source["text"] == (harness.SAMPLES / "gemv" / "pe.csl").read_text()
+    assert not source["changed"]
+
+
+def test_memory_and_routes_are_in_the_page(tmp_path):
+    data, _, _, _ = observed(compiled(tmp_path, "reduce-chain", P=3, B=8), tmp_path)
+    names = {s["name"]: s["bytes"] for c in data.top["classes"] for s in c["symbols"]}
+    assert names["sum"] == 32
+    sets = data.numbers("tile.routes").astype(int)
+    routes = [[data.top["routes"]["configs"][c] for c in data.top["routes"]["sets"][s][1::2]]
+              for s in sets]
+    assert [len(r) for r in routes] == [1, 2, 1]
+
+
+# ---- what went wrong --------------------------------------------------------------------------------
+
+def hazard(tmp_path, name):
+    harness.compile(harness.ROOT / "tests" / "hazards" / name / "layout.csl", tmp_path / "p.bin",
+                    "--fabric-warnings")
+    return tmp_path / "p.bin"
+
+
+def test_a_deadlock_has_its_chain_on_the_map(tmp_path, engine):
+    data, stats, _, ran = observed(hazard(tmp_path, "cyclic_wait"), tmp_path, engine, expect=3)
+    assert data.top["message"] in ran.err
+    chain, = data.top["chains"]
+    assert chain[0]["text"] == chain[-1]["text"]           # it closes
+    assert {(w["x"], w["y"]) for w in chain} == {(0, 0), (1, 0)}
+    assert all(w["text"] in ran.err for w in chain)
+    assert_sums_are_statistics(data, stats)
+    assert sum(s[2] == 2 and s[5] for spans in time_lines(data).values() for s in spans) == 2
+
+
+def test_a_fault_is_on_the_map(tmp_path, engine):
+    data, _, _, ran = observed(hazard(tmp_path, "two_senders"), tmp_path, engine, expect=2)
+    fault, = data.top["findings"]
+    assert (fault["x"], fault["y"], fault["cycle"], fault["color"]) == (1, 0, 30, 3)
+    assert fault["text"] in ran.err and "chains" not in data.top
+
+
+def test_wavelets_left_behind_have_a_chain(tmp_path):
+    data, _, _, ran = observed(hazard(tmp_path, "blocked_task"), tmp_path, expect=3)
+    assert data.top["chains"] and data.top["chains"][0][0]["text"] in ran.err
+
+
+def test_a_source_that_has_changed_is_marked(tmp_path):
+    for file in (harness.SAMPLES / "hello-wavelet").glob("*.csl"):
+        (tmp_path / file.name).write_text(file.read_text())
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    later = (tmp_path / "p.bin").stat().st_mtime + 10
+    os.utime(tmp_path / "sender.csl", (later, later))
+    data, _, _, _ = observed(tmp_path / "p.bin", tmp_path)
+    changed = {f["name"].split("/")[-1]: f["changed"] for f in data.top["sources"]["files"] if "text" in f}
+    assert changed == {"sender.csl": True, "receiver.csl": False}
+
+
+def test_what_the_host_gets_leaves_its_queue(tmp_path, engine):
+    image = compiled(tmp_path, "axpy", "--memcpy", "--channels=1", "--fabric-dims=8,3",
+                     "--fabric-offsets=4,1", width=1, height=1, N=4)
+    data, stats, _, _ = observed(image, tmp_path, engine, "--h2d=x=1,2,3,4", "--launch=axpy(2)",
+                                 f"--d2h=y={tmp_path}/y.npy")
+    assert_sums_are_statistics(data, stats)
+    kinds = Counter(data.numbers("way.kind").astype(int) & 7)
+    assert kinds[6] == 4 and kinds[5] > 4 and kinds[1] == 4
+
+
+# ---- size -------------------------------------------------------------------------------------------
+
+def test_a_page_of_many_tiles_is_small_and_exact(tmp_path):
+    """More tiles than the finest level can have over time: totals by tile, and time by blocks."""
+    harness.compile("tests/bench/wafer/layout.csl", tmp_path / "w.bin",
+                    params={"width": 70, "height": 75, "B": 3})
+    data, stats, _, _ = observed(tmp_path / "w.bin", tmp_path)
+    assert_sums_are_statistics(data, stats)
+    levels = data.top["levels"]
+    assert (levels[-1]["columns"], levels[-1]["rows"], levels[-1]["steps"]) == (70, 75, 64)
+    assert levels[0]["steps"] == 256
+    assert all(l["steps"] * l["rows"] * l["columns"] <= 1 << 19 for l in levels)
+    assert data.top["time_lines"] == 32 * 32
+    assert (tmp_path / "r.wseview").stat().st_size < 10 ** 6
+
+
+# ---- the file ---------------------------------------------------------------------------------------
+
+class Reader(html.parser.HTMLParser):
+    """Checks that tags nest, and keeps what would be fetched."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.links = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.links += [value for key, value in attrs if key in ("src", "href")]
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_needs_nothing_else(tmp_path):
+    image = compiled(tmp_path, "hello-wavelet")
+    harness.emu(image, f"--report={tmp_path}/r.html", f"--stats={tmp_path}/s.json")
+    text = (tmp_path / "r.html").read_text()
+    reader = Reader()
+    reader.feed(text)
+    assert reader.open == [] and reader.links == []
+    assert (VIEWER / "dist" / "viewer.js").read_text() in text
+    assert_sums_are_statistics(page_data.of_page(tmp_path / "r.html"),
+                               harness.stats(tmp_path / "s.json"))
+
+
+def test_the_application_is_built_from_its_sources():
+    """Otherwise: npm ci && npm run build in emu/observe/viewer."""
+    names = ["build.mjs", "package.json", "package-lock.json", "tsconfig.json",
+             *(f"src/{p.name}" for p in sorted((VIEWER / "src").iterdir()))]
+    digest = hashlib.sha256()
+    for name in names:
+        digest.update(f"{name}\0".encode() + (VIEWER / name).read_bytes())
+    for kind in ("js", "css"):
+        first = (VIEWER / "dist" / f"viewer.{kind}").read_text().splitlines()[0]
+        assert digest.hexdigest() in first, "the built application is older than its sources"
