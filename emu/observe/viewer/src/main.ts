@@ -190,10 +190,13 @@ class App {
 
   private showScale(): void {
     const { quantity, logarithmic } = this.state.chosen, most = this.map.most;
+    const level = this.map.timeLevel;
     const middle = logarithmic ? Math.expm1(Math.log1p(most) / 2) : most / 2;
     this.scale.replaceChildren(
       element("span", { class: "what" }, `${quantity.label}: ${quantity.unit} per tile` +
-        `${quantity.combine === "MOST" ? ", at most" : ""}${logarithmic ? ", logarithmic" : ""}`),
+        `${quantity.combine === "MOST" ? ", at most" : ""}${logarithmic ? ", logarithmic" : ""}` +
+        (level ? `; over time at most ${format(this.map.overTimeMost)} in ` +
+          `${format(level.step_cycles)} cycles` : "")),
       element("span", { class: "none" }), element("span", {}, "0"),
       element("span", { class: "ramp" }, element("span", { class: "gradient", style:
         `background:${heatGradient()}` }),

@@ -1,6 +1,6 @@
 // The map of the fabric: heat by tile, links, routes, wavelets and findings, with zoom and pan.
 import { LINKS, PORTS, Slicer, StepKind, findQuantity, valuePerTile } from "./data";
-import type { Slice, TimeWindow, Way } from "./data";
+import type { Level, Slice, TimeWindow, Way } from "./data";
 import { Surface, element, themeColors } from "./dom";
 import type { Theme } from "./dom";
 import { format, heatColor, lineColor, lineDash, partOf, ticks } from "./scale";
@@ -12,6 +12,8 @@ const LINK_SCALE = 18;           // from here on each link is drawn
 const TEXT_SCALE = 58;           // and the value of each tile
 const ROUTE_LINES = 24000;       // most tiles whose routes are drawn as lines
 const STRETCH = 56;              // a thin fabric's rows or columns get up to so many pixels
+const GRID_SCALE = 11;           // from here on lines separate tiles
+const GAP = 26;                  // between a single row and its picture over time
 const DX = [0, 0, 1, -1, 0], DY = [-1, 1, 0, 0, 0];     // by port
 
 interface View { x: number; y: number; scale: number }  // tile at the corner, pixels per tile
@@ -22,6 +24,8 @@ export class FabricMap {
   private slice: Slice | null = null;
   private links: (Slice | null)[] = [];
   private picture: HTMLCanvasElement | null = null;
+  private overTime: HTMLCanvasElement | null = null;
+  overTimeMost = 0;
   private routeTiles: Float64Array | null = null;
   private routePictures = new Map<number, HTMLCanvasElement>();
   private ways: Way[] = [];
@@ -52,7 +56,10 @@ export class FabricMap {
     canvas.addEventListener("dblclick", (e) => this.zoomAt(2, e.offsetX, e.offsetY));
     state.listen((changed) => {
       if (changed.has("quantity") || changed.has("window")) void this.load();
-      else if (changed.has("logarithmic")) this.makePicture();
+      else if (changed.has("logarithmic")) {
+        this.makePicture();
+        void this.makeOverTime().then(() => this.surface.draw());
+      }
       this.surface.draw();
     });
   }
@@ -85,6 +92,7 @@ export class FabricMap {
     this.slice = slice;
     this.links = links;
     this.makePicture();
+    await this.makeOverTime();
     this.onslice(slice);
     this.surface.draw();
   }
@@ -114,6 +122,78 @@ export class FabricMap {
       }
     }
     context.putImageData(image, 0, 0);
+  }
+
+  // A single row has room below it: the same over time, a row of pixels for each step.
+  get timeLevel(): Level | null {
+    const level = this.state.run.levels[this.state.run.levels.length - 1];
+    return this.state.run.height === 1 && level?.side === 1 && level.steps > 1 ? level : null;
+  }
+
+  private async makeOverTime(): Promise<void> {
+    const level = this.timeLevel, { quantity, logarithmic } = this.state.chosen;
+    if (!level) return;
+    const values = await this.slicer.values(level, quantity);
+    const steps = Math.min(level.steps, Math.ceil(this.state.run.cycles / level.step_cycles));
+    this.overTimeMost = values.reduce((a, b) => Math.max(a, b), 0);
+    const picture = element("canvas", { width: level.columns, height: Math.max(1, steps) });
+    const context = picture.getContext("2d")!;
+    const image = context.createImageData(picture.width, picture.height);
+    for (let i = 0; i < level.columns * steps; i++) {
+      if (!values[i]) continue;
+      const color = heatColor(partOf(values[i], this.overTimeMost, logarithmic));
+      image.data.set([...color, 255], 4 * i);
+    }
+    context.putImageData(image, 0, 0);
+    this.overTime = picture;
+  }
+
+  private get timeBox() {
+    const top = this.py(1) + GAP;
+    return { top, height: Math.max(1, this.surface.height - 8 - top) };
+  }
+
+  private paintOverTime(): void {
+    const level = this.timeLevel, { context: c } = this.surface, run = this.state.run;
+    if (!level || !this.overTime) return;
+    const { top, height } = this.timeBox, wide = run.width * this.scaleX();
+    c.fillStyle = this.theme.empty;
+    c.fillRect(this.px(0), top, wide, height);
+    c.imageSmoothingEnabled = false;
+    c.drawImage(this.overTime, this.px(0), top, wide, height);
+    const { from, to } = this.state.chosen.window, all = this.overTime.height * level.step_cycles;
+    if (!this.state.isWhole) {
+      c.strokeStyle = this.theme.accent;
+      c.lineWidth = 2;
+      c.strokeRect(this.px(0), top + from / all * height, wide,
+                   Math.max(2, (to - from) / all * height));
+    }
+  }
+
+  private paintTimeRuler(): void {
+    const level = this.timeLevel, { context: c } = this.surface;
+    if (!level || !this.overTime) return;
+    const { top, height } = this.timeBox, all = this.overTime.height * level.step_cycles;
+    c.textAlign = "right";
+    for (const cycle of ticks(0, all, height / 50)) {
+      const at = top + cycle / all * height;
+      if (at > top + 6 && at < this.surface.height - 6)
+        c.fillText(format(cycle), RULER.left - 5, at);
+    }
+    c.textAlign = "left";
+    c.fillText("over time: cycles downward", RULER.left, top - 9);
+  }
+
+  // A click there chooses the tile and the step.
+  private chooseInTime(px: number, py: number): boolean {
+    const level = this.timeLevel, { top, height } = this.timeBox;
+    const x = Math.floor(this.tileX(px));
+    if (!level || !this.overTime || py < top || x < 0 || x >= this.state.run.width) return false;
+    const step = Math.floor((py - top) / height * this.overTime.height) * level.step_cycles;
+    this.state.set("window", { from: step,
+                               to: Math.min(this.state.run.cycles, step + level.step_cycles) });
+    this.choose(this.state.tileAt(x, 0));
+    return true;
   }
 
   // ---- where things are ----
@@ -175,7 +255,8 @@ export class FabricMap {
       size <= room ? (size - room) / 2
         : Math.max(-room * 0.25, Math.min(at, size - room * 0.75));
     this.view.x = keep(this.view.x, run.width, this.inner.width / this.scaleX());
-    this.view.y = keep(this.view.y, run.height, this.inner.height / this.scaleY());
+    this.view.y = this.timeLevel ? -4 / this.scaleY()
+      : keep(this.view.y, run.height, this.inner.height / this.scaleY());
   }
 
   zoom(factor: number): void {
@@ -245,7 +326,9 @@ export class FabricMap {
   private pointerUp(e: PointerEvent): void {
     this.pointers.delete(e.pointerId);
     const tile = this.tileUnder(e.offsetX, e.offsetY);
-    if (!this.dragged && tile >= 0) this.choose(tile);
+    if (this.dragged) return;
+    if (tile >= 0) this.choose(tile);
+    else this.chooseInTime(e.offsetX, e.offsetY);
   }
 
   private choose(tile: number): void {
@@ -322,6 +405,7 @@ export class FabricMap {
     c.rect(RULER.left, RULER.top, width - RULER.left, height - RULER.top);
     c.clip();
     this.paintHeat();
+    this.paintOverTime();
     this.paintGrid();
     this.paintLinks();
     this.paintValues();
@@ -358,13 +442,13 @@ export class FabricMap {
     c.strokeStyle = this.theme.line;
     c.lineWidth = 1;
     c.beginPath();
-    if (this.scaleX() >= 7)
+    if (this.scaleX() >= GRID_SCALE)
       for (let x = see.left; x <= see.right; x++) {
         const at = Math.round(this.px(x)) + 0.5;
         c.moveTo(at, this.py(see.top));
         c.lineTo(at, this.py(see.bottom));
       }
-    if (this.scaleY() >= 7)
+    if (this.scaleY() >= GRID_SCALE)
       for (let y = see.top; y <= see.bottom; y++) {
         const at = Math.round(this.py(y)) + 0.5;
         c.moveTo(this.px(see.left), at);
@@ -710,6 +794,7 @@ export class FabricMap {
     }
     c.textAlign = "left";
     c.fillText("y \\ x", 4, 9);
+    this.paintTimeRuler();
   }
 }
 

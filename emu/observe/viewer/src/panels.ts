@@ -65,7 +65,6 @@ export class Overview implements Panel {
       stats.phases.length > 1 ? this.phases() : "",
       element("p", { class: "note" }, state.run.honesty));
     map.onslice = (slice) => this.rank(slice.level.side);
-    state.listen((changed) => { if (changed.has("tile")) return; });
   }
 
   private phases(): HTMLElement {
@@ -110,6 +109,7 @@ export class TilePanel implements Panel {
   private counts = element("div");
   private routes = element("div");
   private line: TileTimeLine;
+  private go: HTMLButtonElement;
   private classes: Float64Array | null = null;
   private asked = 0;
   private stale = true;
@@ -118,11 +118,11 @@ export class TilePanel implements Panel {
               private readonly slicer: Slicer, root: HTMLElement,
               private readonly isShown: () => boolean) {
     this.line = new TileTimeLine(state, root);
-    const go = element("button", { onclick: () => {
+    this.go = element("button", { hidden: true, onclick: () => {
       this.state.set("tile", this.line.nearest());
-      this.map.show(this.line.nearest());
+      this.map.show(this.state.chosen.tile);
     } }, "Nearest tile with a time line");
-    this.box.append(this.head, this.about, this.line.box, element("p", {}, go), this.counts,
+    this.box.append(this.head, this.about, this.line.box, element("p", {}, this.go), this.counts,
                     this.routes);
     state.listen((changed) => {
       if (!changed.has("tile") && !changed.has("window")) return;
@@ -168,6 +168,7 @@ export class TilePanel implements Panel {
         .filter((_, i) => found[i].value > 0)));
     this.showRoutes(tile, cls);
     await this.line.show(tile, cls);
+    this.go.hidden = !cls || this.line.isThere;
   }
 
   private showRoutes(tile: number, cls: TileClass | undefined): void {
@@ -222,6 +223,9 @@ export class SourcePanel implements Panel {
         element("thead", {}, element("tr", {}, ...["cycles", "share", "waits", "line", "text"]
           .map((h) => element("th", { scope: "col", class: h === "text" ? "text" : "" }, h)))),
         element("tbody", {}, ...body)));
+    const hottest = [...rows.values()].sort((a, b) => b[2] - a[2])[0];
+    const row = hottest && body[shown.indexOf(hottest[1])], panel = this.box.parentElement;
+    if (row && panel) panel.scrollTop = Math.max(0, row.offsetTop - panel.clientHeight / 2);
   }
 
   private line(line: number, content: string, row: number[] | undefined, all: number,

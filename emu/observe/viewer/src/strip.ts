@@ -4,10 +4,11 @@ import { Surface, element, themeColors } from "./dom";
 import { format, lineColor, lineDash, ticks } from "./scale";
 import type { State } from "./state";
 
-const MARGIN = { left: 46, top: 6, right: 10, bottom: 20 };
+const MARGIN = { left: 46, top: 6, right: 48, bottom: 20 };
 const SERIES = [["activity", "instructions and groups"], ["links", "wavelets over links"],
-                ["waits", "cycles waited"]];
+                ["waits", "cycles waited (right scale)"]];
 const LINE_STYLES = [0, 8, 16];            // color and dash: solid, dashed, dotted
+const WAITS = 2;                           // has a scale of its own
 const FRAME_MS = [500, 250, 120, 60];
 const LENGTHS = [1, 4, 16, 64];           // of the window, in steps
 
@@ -137,10 +138,12 @@ export class TimeStrip {
 
   private paint(): void {
     const { context: c } = this.chart, theme = themeColors(this.root);
-    const most = Math.max(1, ...this.values.map((v) => v.reduce((a, b) => Math.max(a, b), 0)));
+    const tops = this.values.map((v) => v.reduce((a, b) => Math.max(a, b), 0));
+    const most = Math.max(1, ...tops.slice(0, WAITS)), waits = Math.max(1, tops[WAITS] ?? 0);
     const { width, height } = this.inner, bottom = MARGIN.top + height;
     c.font = "11px system-ui, sans-serif";
     this.paintAxes(c, most, bottom, theme.line, theme.faint);
+    this.paintWaitAxis(c, waits, bottom, lineColor(LINE_STYLES[WAITS], theme.dark));
     const band = (left: number, right: number): void => {
       c.globalAlpha = 0.25;
       c.fillStyle = theme.accent;
@@ -154,7 +157,7 @@ export class TimeStrip {
     this.values.forEach((values, i) => {
       c.beginPath();
       for (let t = 0; t < this.steps; t++) {
-        const y = bottom - values[t] / most * height;
+        const y = bottom - values[t] / (i === WAITS ? waits : most) * height;
         c.lineTo(MARGIN.left + t / this.steps * width, y);
         c.lineTo(MARGIN.left + (t + 1) / this.steps * width, y);
       }
@@ -164,6 +167,16 @@ export class TimeStrip {
       c.stroke();
       c.setLineDash([]);
     });
+  }
+
+  // On the right: there are mostly many more of them.
+  private paintWaitAxis(c: CanvasRenderingContext2D, most: number, bottom: number,
+                        color: string): void {
+    c.fillStyle = color;
+    c.textAlign = "left";
+    for (const value of ticks(0, most, 3))
+      c.fillText(compact(value), this.chart.width - MARGIN.right + 6,
+                 Math.max(8, bottom - value / most * this.inner.height));
   }
 
   private paintAxes(c: CanvasRenderingContext2D, most: number, bottom: number, line: string,

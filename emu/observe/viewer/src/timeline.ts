@@ -5,7 +5,7 @@ import { Surface, element, themeColors } from "./dom";
 import { format, lineColor, ticks } from "./scale";
 import type { State } from "./state";
 
-const ROW = 24, LABEL = 92, AXIS = 22;
+const ROW = 30, LABEL = 92, AXIS = 22;
 const WAIT_PATTERN = ["", "/", "\\", "x", "-", "|", "."];     // so that color is not alone
 
 interface Row { name: string; spans: Span[] }
@@ -72,6 +72,8 @@ export class TileTimeLine {
       `the ${format(this.state.run.width * this.state.run.height)} tiles, in even distances. ` +
       `The nearest is ${this.state.tileName(this.nearest())}.`;
   }
+
+  get isThere(): boolean { return this.tiles?.includes(this.tile) ?? false; }
 
   nearest(): number {
     const far = (t: number) => (this.state.x(t) - this.state.x(this.tile)) ** 2 +
@@ -232,7 +234,7 @@ export class TileTimeLine {
     const left = Math.max(LABEL - 2, this.px(span.from));
     const right = Math.min(this.surface.width, this.px(span.to));
     const wide = Math.max(1, right - left), wait = span.kind === SpanKind.Wait;
-    const y = top + (wait ? 11 : 3), high = wait ? 9 : ROW - 6;
+    const y = top + (wait ? ROW - 13 : 3), high = wait ? 9 : ROW - 6;
     c.fillStyle = wait ? this.waitColor(span.subject)
       : span.kind === SpanKind.Task ? theme.faint : lineColor(0, theme.dark);
     c.fillRect(left, y, wide, high);
@@ -248,7 +250,7 @@ export class TileTimeLine {
       c.clip();
       c.fillStyle = theme.surface;
       c.textAlign = "left";
-      c.fillText(this.name(span), left + 4, y + high / 2 + (span.kind === SpanKind.Task ? 0 : -4));
+      c.fillText(this.name(span), left + 4, y + high / 2 + (span.kind === SpanKind.Task ? 0 : -5));
       c.restore();
     }
   }

@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+"""The report page in Chromium, of five runs (a chain over 512 tiles, 64 x 64 tiles, 750 x 994 tiles, a
+deadlock, a fault): it loads in 3 s, moves at 30 frames per second, is smaller than 20 MB, fetches
+nothing, axe-core finds nothing serious in three widths and two themes, the keyboard suffices, and its
+numbers are those of --stats.
+
+    viewer.py [NAME ...]    some of chain, square, wafer, deadlock, fault; SCREENSHOTS=FOLDER keeps them
+
+Needs Node.js, npm and Chromium (CHROMIUM names it, default /usr/bin/chromium).
+"""
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+from claims import Claims, harness
+
+FOLDER = harness.ROOT / "tests" / "viewer"
+MOST_BYTES, MOST_LOAD_MS, MOST_FRAME_MS = 20 * 10 ** 6, 3000, 1000 / 30
+STATS = ("cycles", "host_cycles", "instructions", "groups", "elements", "tasks", "wavelets",
+         "wavelet_hops", "active_tile_cycles")
+PROGRAMS = {
+    "chain": ("samples/reduce-chain", {"P": 512, "B": 1024}, (), 0),
+    "square": ("samples/gemv", {"width": 64, "height": 64, "M": 128, "N": 128}, (), 0),
+    "wafer": ("tests/bench/wafer", {"width": 750, "height": 994, "B": 64}, ("--threads=2",), 0),
+    "deadlock": ("tests/hazards/cyclic_wait", None, (), 3),
+    "fault": ("tests/hazards/two_senders", None, (), 2),
+}
+
+
+def look(page, shots, name):
+    if not (FOLDER / "node_modules").is_dir():
+        subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=FOLDER, check=True,
+                       stdout=subprocess.DEVNULL)
+    done = subprocess.run(["node", FOLDER / "look.mjs", page, shots, name], capture_output=True,
+                          text=True, timeout=1200)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def check_numbers(claims, name, seen, stats):
+    want = {key: stats[key] for key in STATS}
+    want.update({f"stalls.{cause}": n for cause, n in stats["stalls"].items()})
+    claims.equals(f"{name}: statistics on the page are those of --stats",
+                  {key: value for key, (value, _) in seen["stats"].items()} == want, True)
+    claims.equals(f"{name}: and are shown in full",
+                  all(text.replace(",", "") == str(value)
+                      for value, text in seen["stats"].values()), True)
+    totals = {"instructions": stats["instructions"], "groups": stats["groups"],
+              "elements": stats["elements"], "tasks": stats["tasks"], "sent": stats["wavelets"],
+              "links": stats["wavelet_hops"], "waits": sum(stats["stalls"].values()),
+              "activity": stats["instructions"] + stats["groups"], **stats["stalls"]}
+    wrong = {key: (seen["totals"][key], n) for key, n in totals.items() if seen["totals"][key] != n}
+    claims.equals(f"{name}: totals of the map that differ from --stats", wrong, {})
+
+
+def check(claims, name, shots):
+    folder, params, options, code = PROGRAMS[name]
+    image, page = claims.scratch / f"{name}.bin", claims.scratch / f"{name}.html"
+    harness.compile(f"{folder}/layout.csl", image, "--fabric-warnings", params=params)
+    harness.emu(image, f"--report={page}", f"--stats={claims.scratch}/s.json", *options, expect=code,
+                timeout=1800)
+    seen = look(page, shots, name)
+    claims.at_most(f"{name}: size", page.stat().st_size, MOST_BYTES, "bytes")
+    claims.at_most(f"{name}: load, median of {len(seen['loads'])}",
+                   statistics.median(seen["loads"]), MOST_LOAD_MS, "ms")
+    claims.at_most(f"{name}: median time of a frame while panning",
+                   statistics.median(seen["frames"]), MOST_FRAME_MS, "ms")
+    claims.equals(f"{name}: serious findings of axe-core", sorted(set(seen["axe"])), [])
+    claims.equals(f"{name}: views wider than the window", seen["wide"], [])
+    claims.equals(f"{name}: errors of the page", seen["errors"], [])
+    claims.equals(f"{name}: what it fetched", seen["fetched"], [])
+    claims.equals(f"{name}: the keyboard chooses a tile and a time",
+                  seen["keys"]["said"].startswith("P") and "whole run" not in seen["keys"]["shown"] and
+                  "whole run" in seen["keys"]["after"], True)
+    check_numbers(claims, name, seen, harness.stats(claims.scratch / "s.json"))
+
+
+def main():
+    claims = Claims()
+    shots = Path(os.environ.get("SCREENSHOTS", claims.scratch))
+    shots.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or PROGRAMS:
+        check(claims, name, shots)
+    claims.finish()
+
+
+main()

@@ -1,0 +1,115 @@
+// Opens a report page in Chromium and prints what it measured, as JSON:
+//   node look.mjs PAGE.html SCREENSHOT_FOLDER NAME
+import { chromium } from "playwright-core";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const [page_file, folder, name] = process.argv.slice(2);
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const WIDTHS = [[390, 844], [820, 1100], [1440, 900]];
+const TABS = ["overview", "tile", "source", "memory", "wavelets", "findings"];
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+
+async function open(width, height, theme, watch) {
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme: theme });
+  page.on("pageerror", (error) => watch.errors.push(error.message));
+  page.on("request", (request) => {
+    if (!request.url().startsWith("file:")) watch.fetched.push(request.url());
+  });
+  const before = Date.now();
+  await page.goto(pathToFileURL(page_file).href);
+  await page.waitForSelector("html[data-ready]", { timeout: 60000 });
+  watch.loads.push(Date.now() - before);
+  return page;
+}
+
+// Milliseconds from frame to frame while the pointer drags the zoomed map.
+async function panFrames(page) {
+  const box = await page.locator("canvas.map").boundingBox();
+  const x = box.x + box.width / 2, y = box.y + box.height / 2;
+  await page.mouse.move(x, y);
+  for (let i = 0; i < 5; i++) await page.mouse.wheel(0, -300);
+  await page.mouse.down();
+  await page.evaluate(() => {
+    window.frames_seen = [];
+    let last = performance.now();
+    const tick = (now) => {
+      window.frames_seen.push(now - last);
+      last = now;
+      window.frame_asked = requestAnimationFrame(tick);
+    };
+    window.frame_asked = requestAnimationFrame(tick);
+  });
+  for (let i = 0; i < 90; i++)
+    await page.mouse.move(x + 80 * Math.sin(i / 6), y + 60 * Math.cos(i / 6));
+  await page.mouse.up();
+  const frames = await page.evaluate(() => {
+    cancelAnimationFrame(window.frame_asked);
+    return window.frames_seen;
+  });
+  await page.keyboard.press("0");
+  return frames.slice(2);
+}
+
+async function serious(page) {
+  await page.evaluate(AXE);
+  const found = await page.evaluate(() => window.axe.run());
+  return found.violations.filter((v) => ["serious", "critical"].includes(v.impact))
+    .map((v) => `${v.id}: ${v.nodes[0].html.slice(0, 120)}`);
+}
+
+// The numbers of --stats that the page shows, and the total of every quantity of the map.
+async function numbers(page) {
+  await page.click("#tab-overview");
+  const stats = await page.$$eval("[data-stat]", (all) =>
+    Object.fromEntries(all.map((e) => [e.dataset.stat, [Number(e.dataset.value), e.textContent]])));
+  const totals = {};
+  const choose = page.locator('select[aria-label="What the map shows"]');
+  for (const id of await choose.locator("option").evaluateAll((all) => all.map((o) => o.value))) {
+    await choose.selectOption(id);
+    await page.waitForSelector(`[data-total="${id}"]`, { timeout: 20000 });
+    totals[id] = Number(await page.getAttribute(`[data-total="${id}"]`, "data-value"));
+  }
+  await choose.selectOption("activity");
+  return { stats, totals };
+}
+
+// The keyboard alone: a tile, a step of time, and back.
+async function keys(page) {
+  await page.focus("canvas.map");
+  await page.keyboard.press("ArrowRight");
+  const said = await page.textContent(".live");
+  await page.keyboard.press(".");
+  const shown = await page.textContent(".shown");
+  await page.keyboard.press("Escape");
+  return { said, shown, after: await page.textContent(".shown") };
+}
+
+const watch = { loads: [], errors: [], fetched: [] };
+const result = { axe: [], wide: [] };
+for (const [width, height] of WIDTHS)
+  for (const theme of ["light", "dark"]) {
+    const page = await open(width, height, theme, watch);
+    for (const tab of TABS) {
+      await page.click(`#tab-${tab}`);
+      await page.waitForTimeout(60);
+      result.axe.push(...(await serious(page)).map((v) => `${width} ${theme} ${tab}: ${v}`));
+      if (await page.evaluate(() => document.documentElement.scrollWidth >
+                                    document.documentElement.clientWidth + 1))
+        result.wide.push(`${width} ${theme} ${tab}`);
+    }
+    await page.evaluate(() => scrollTo(0, 0));
+    await page.screenshot({ path: `${folder}/${name}-${width}-${theme}.png`,
+                            fullPage: width < 800 });
+    if (width === 1440 && theme === "light") {
+      Object.assign(result, await numbers(page));
+      result.keys = await keys(page);
+      result.frames = await panFrames(page);
+    }
+    await page.close();
+  }
+await browser.close();
+console.log(JSON.stringify({ ...watch, ...result }));
