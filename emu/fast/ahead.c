@@ -34,8 +34,9 @@ static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
     CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
     code[i] = (ScalarCode){.odd = SCALAR_STOPS};
     if (goes_ahead(cost) &&
-        timing_scalar(e->timing, cost, true) <= SCALAR_MOST_CYCLES)
-      code[i] = scalar_code(insn, facts ? facts[cls->index].accesses[i] : (Bounds){0}, e->timing,
+        timing_scalar(e->timing, cost, STEP_FORWARD) <= SCALAR_MOST_CYCLES &&
+        timing_scalar(e->timing, cost, STEP_BACK) <= SCALAR_MOST_CYCLES)
+      code[i] = scalar_code(insn, i, facts ? facts[cls->index].accesses[i] : (Bounds){0}, e->timing,
                             cls->image);
   }
   return code;

@@ -54,11 +54,17 @@ const char *timing_set_words(Timing *timing, Arch arch, const char *words, Arena
 typedef enum { TRUST_DOCUMENTED, TRUST_FITTED, TRUST_ASSUMED, TRUST_COUNT } TimingTrust;
 TimingTrust timing_trust(TimingRowId row);
 const char *timing_trust_name(TimingTrust trust);
-/* Cycles from the issue of a scalar instruction to its thread's next issue.  `taken` matters
- * to branches only; DSR loads and vector instructions have their own rules. */
-unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken);
+/* Where the thread goes on: only jumps and branches go elsewhere than to the next instruction. */
+typedef enum { STEP_NEXT, STEP_FORWARD, STEP_BACK } ScalarStep;
+static inline ScalarStep step_to(uint32_t pc, uint32_t target)
+{
+  return target <= pc ? STEP_BACK : STEP_FORWARD;
+}
+/* Cycles from the issue of a scalar instruction to its thread's next issue.  `step` matters to
+ * jumps and branches only; DSR loads and vector instructions have their own rules. */
+unsigned timing_scalar(const Timing *timing, CostClass cost, ScalarStep step);
 /* The row that says so. */
-TimingRowId timing_scalar_row(CostClass cost, bool taken);
+TimingRowId timing_scalar_row(CostClass cost, ScalarStep step);
 static inline unsigned timing_cycles(const Timing *timing, TimingRowId row)
 {
   uint16_t cycles;

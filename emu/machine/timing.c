@@ -131,7 +131,7 @@ const char *timing_trust_name(TimingTrust trust)
   return names[trust];
 }
 
-TimingRowId timing_scalar_row(CostClass cost, bool taken)
+TimingRowId timing_scalar_row(CostClass cost, ScalarStep step)
 {
   switch (cost) {
   case COST_ALU16: return TIMING_alu16;
@@ -143,8 +143,11 @@ TimingRowId timing_scalar_row(CostClass cost, bool taken)
   case COST_FCONV: return TIMING_fconv;
   case COST_LOAD: return TIMING_load;
   case COST_STORE: return TIMING_store;
-  case COST_JUMP: return TIMING_jump;
-  case COST_BRANCH: return taken ? TIMING_branch_taken : TIMING_branch_not_taken;
+  case COST_JUMP: return step == STEP_BACK ? TIMING_loop_back : TIMING_jump;
+  case COST_BRANCH:
+    return step == STEP_BACK      ? TIMING_loop_back
+           : step == STEP_FORWARD ? TIMING_branch_taken
+                                  : TIMING_branch_not_taken;
   case COST_CALL: return TIMING_call;
   case COST_RETURN: return TIMING_ret;
   case COST_ENDTASK: return TIMING_task_end_to_pick;
@@ -157,7 +160,7 @@ TimingRowId timing_scalar_row(CostClass cost, bool taken)
   }
 }
 
-unsigned timing_scalar(const Timing *timing, CostClass cost, bool taken)
+unsigned timing_scalar(const Timing *timing, CostClass cost, ScalarStep step)
 {
-  return timing_cycles(timing, timing_scalar_row(cost, taken));
+  return timing_cycles(timing, timing_scalar_row(cost, step));
 }

@@ -546,9 +546,9 @@ _Static_assert(SCALAR_CYCLES + SCALAR_MOST_CYCLES <= PAY_MASK && 3 * PAY_BITS <=
 
 /* What an instruction pays; one with 0 cycles in its row pays too, as the next one issues in
  * another cycle. */
-static uint32_t pay_of(const Timing *timing, CostClass cost, bool taken)
+static uint32_t pay_of(const Timing *timing, CostClass cost, ScalarStep step)
 {
-  TimingRowId row = timing_scalar_row(cost, taken);
+  TimingRowId row = timing_scalar_row(cost, step);
   uint32_t cycles = timing_cycles(timing, row);
   cycles = cycles == 0 ? 1 : cycles & PAY_MASK;
   return cycles | (timing_trust(row) == TRUST_FITTED ? cycles << PAY_BITS : 0) |
@@ -576,7 +576,7 @@ static bool find_target(const Insn *insn, const ImageClass *image, uint32_t *wor
   return target % 2 == 0 && target >= image->code_address && *word < image->code_words;
 }
 
-ScalarCode scalar_code(const Insn *insn, Bounds object, const Timing *timing,
+ScalarCode scalar_code(const Insn *insn, uint32_t word, Bounds object, const Timing *timing,
                        const ImageClass *image)
 {
   CostClass cost = insn_info[insn->op].cost;
@@ -590,7 +590,7 @@ ScalarCode scalar_code(const Insn *insn, Bounds object, const Timing *timing,
   return (ScalarCode){
     .insn = insn, .op = (uint8_t)insn->op, .words = (uint8_t)insn_words(insn->op),
     .target = target,
-    .pay = {pay_of(timing, cost, false), pay_of(timing, cost, true)},
+    .pay = {pay_of(timing, cost, STEP_NEXT), pay_of(timing, cost, step_to(word, target))},
     .stores = stores, .bytes = bytes, .object = object,
     .odd = (moves_stack ? SCALAR_MOVES_STACK : 0) | (is_float(insn->op) ? SCALAR_MAY_TRAP : 0) |
            (stores || bytes ? SCALAR_ACCESSES : 0) |

@@ -286,7 +286,7 @@ static unsigned exec_tile(Turn *turn, const Insn *insn)
   case OP_qflush: exec_qflush(turn, r[insn->a], insn->imm); break;
   default: insn_fault(turn, FAULT_UNSUPPORTED, 0); break;
   }
-  return turn_pay(turn, timing_scalar_row(insn_info[insn->op].cost, false));
+  return turn_pay(turn, timing_scalar_row(insn_info[insn->op].cost, STEP_NEXT));
 }
 
 /* ---- one scalar or vector instruction -------------------------------------------------------- */
@@ -331,22 +331,24 @@ static void issue_scalar(Turn *turn, const Insn *insn)
     return;
   case SCALAR_CONFIG:
     access_config(turn, (uint16_t)result.value, result.store, insn->a);
-    t->ready = turn->cycle + turn_pay(turn, timing_scalar_row(cost, false));
+    t->ready = turn->cycle + turn_pay(turn, timing_scalar_row(cost, STEP_NEXT));
     t->pc = next;
     return;
-  case SCALAR_JUMP:
+  case SCALAR_JUMP: {
+    ScalarStep step = step_to(t->pc, result.pc);
     t->pc = result.pc;
     if (result.pc == PC_RETURN)
       tile_end_main(turn);
     else
-      t->ready = turn->cycle + turn_pay(turn, timing_scalar_row(cost, true));
+      t->ready = turn->cycle + turn_pay(turn, timing_scalar_row(cost, step));
     return;
+  }
   case SCALAR_ENGINE:
     t->ready = turn->cycle + exec_tile(turn, insn);
     t->pc = next;
     return;
   case SCALAR_NEXT: default:
-    t->ready = turn->cycle + turn_pay(turn, timing_scalar_row(cost, false));
+    t->ready = turn->cycle + turn_pay(turn, timing_scalar_row(cost, STEP_NEXT));
     t->pc = next;
     return;
   }

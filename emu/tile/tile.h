@@ -141,10 +141,11 @@ typedef struct {
   unsigned paid[TRUST_COUNT];   /* cycles between, by what their rows rest on; written */
 } ScalarRun;
 
-/* For an instruction that scalar_exec carries out in at most SCALAR_MOST_CYCLES; `object`: the
- * variable that its access is meant for; end 0: it is not checked. */
+/* For the instruction at a word of code, if scalar_exec carries it out in at most
+ * SCALAR_MOST_CYCLES; `object`: the variable that its access is meant for; end 0: it is not
+ * checked. */
 enum { SCALAR_MOST_CYCLES = 255 };
-ScalarCode scalar_code(const Insn *insn, Bounds object, const Timing *timing,
+ScalarCode scalar_code(const Insn *insn, uint32_t word, Bounds object, const Timing *timing,
                        const ImageClass *image);
 /* Carries out instructions until `end`, or one that does more than change registers and static data
  * or stack.  `pc` and `first`: of the next. */

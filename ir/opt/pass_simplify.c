@@ -230,6 +230,13 @@ static IrValue divide_by_product(Simplifier *s, IrValue v, uint64_t c)
   return IR_NO_VALUE;
 }
 
+/* On wse2 the vendor's compiler divides unless the constant is a power of two (docs/codegen.md). */
+static bool divides_by_product(const Simplifier *s)
+{
+  enum { BEST_LEVEL = 2 };
+  return s->opt->level >= BEST_LEVEL || s->m->arch != ARCH_WSE2;
+}
+
 static IrValue divide_by_const(Simplifier *s, IrValue v, uint64_t c)
 {
   const IrInsn insn = *insn_of(s, v);
@@ -246,7 +253,7 @@ static IrValue divide_by_const(Simplifier *s, IrValue v, uint64_t c)
     rewrite_as(s, v, IR_sub, emit_const(s, insn.type, 0, insn.loc), insn.args[0]);
     return IR_NO_VALUE;
   }
-  if (k < 0 && insn.type == IRT_I16)
+  if (k < 0 && insn.type == IRT_I16 && divides_by_product(s))
     return divide_by_product(s, v, c);
   if (k < 0 || (is_signed && k == (int)ir_type_bits(insn.type) - 1))
     return IR_NO_VALUE;

@@ -57,6 +57,19 @@ static uint64_t scalar(Asm *a, unsigned op)
   return issue_gap(a, c, insn);
 }
 
+/* From the issue of a jump or a taken branch to that of its target, which stands before it. */
+static uint64_t jumping_back(Asm *a, unsigned op)
+{
+  AsmClass *c = one(a, 0);
+  asm_emit(c, in_ri(OP_li, 8, 3));
+  uint16_t over = asm_emit(c, in_i(OP_jmp, ASM_CODE));
+  uint16_t target = asm_emit(c, in0(OP_endtask));
+  asm_patch(c, over, asm_here(c));
+  uint16_t at = asm_emit(c, op == OP_jmp ? in_i(OP_jmp, target) : in_ri((Opcode)op, 8, target));
+  asm_run_quiet(a, ALL_EVENTS);
+  return asm_cycle_at(a, EV_INST, 0, 0, target, 0) - asm_cycle_at(a, EV_INST, 0, 0, at, 0);
+}
+
 /* Gap before the first (0) or after the last instruction (1) of a called function. */
 static uint64_t calling(Asm *a, unsigned detail)
 {
@@ -248,13 +261,15 @@ static const Row rows[] = {
   {"alu16", scalar, OP_add, 1, 1, true},
   {"alu32", scalar, OP_add32, 3, 1, false},
   {"mul32", scalar, OP_mul32, 7, 1, false},
-  {"idiv", scalar, OP_divs32, 60, 1, false},
+  {"idiv", scalar, OP_divs32, 44, 1, false},
   {"fp", scalar, OP_fadds, 1, 1, true},
   {"fdiv", scalar, OP_fdivs, 50, 1, false},
   {"fconv", scalar, OP_s2l, 24, 1, false},
   {"load", scalar, OP_ld16, 1, 1, true},
   {"store", scalar, OP_st16, 1, 1, true},
   {"jump", scalar, OP_jmp, 7, 1, false},
+  {"loop_back", jumping_back, OP_jmp, 7, 1, false},
+  {"loop_back", jumping_back, OP_bnz, 7, 1, false},
   {"branch_taken", scalar, OP_bnz, 7, 1, false},
   {"branch_not_taken", scalar, OP_bz, 1, 1, true},
   {"call", calling, 0, 3, 1, false},

@@ -144,7 +144,7 @@ static void check_division(Arena *arena, IrOp op, IrType type, uint64_t c, unsig
 {
   uint64_t mask = (UINT64_C(1) << ir_type_bits(type)) - 1, args[2] = {0, c & mask}, want;
   IrModule *m = division(arena, op, type, c);
-  ir_optimise(m, &(IrOptOptions){.level = 1});
+  ir_optimise(m, &(IrOptOptions){.level = 2});
   *n_left += has_op(m, op);
   for (uint64_t i = 0; i < 700; i++) {
     args[0] = i < 100 ? i : i < 200 ? mask - (i - 100) : i < 300 ? mask / 2 - 50 + (i - 200)
@@ -192,6 +192,23 @@ static void small_divisors_need_no_division(void **state)
   arena_destroy(arena);
 }
 
+/* The vendor's compiler divides on wse2, and -O1 does what it does. */
+static void constants_divide_at_the_usual_level(void **state)
+{
+  static const struct { uint64_t c; Arch arch; bool divides; } rows[] = {
+    {3, ARCH_WSE2, true}, {3, ARCH_WSE3, false}, {8, ARCH_WSE2, false}, {8, ARCH_WSE3, false},
+  };
+  Arena *arena = arena_create("division");
+  (void)state;
+  for (unsigned i = 0; i < ARRAY_COUNT(rows); i++) {
+    IrModule *m = division(arena, IR_sdiv, IRT_I16, rows[i].c);
+    m->arch = rows[i].arch;
+    ir_optimise(m, &(IrOptOptions){.level = 1});
+    assert_int_equal(has_op(m, IR_sdiv), rows[i].divides);
+  }
+  arena_destroy(arena);
+}
+
 /* Dividing by a power of two may become a product only if its reciprocal is exact. */
 static void float_division_keeps_every_bit(void **state)
 {
@@ -225,6 +242,7 @@ int main(void)
     cmocka_unit_test(every_scalar_operation_folds),
     cmocka_unit_test(division_by_constants_is_exact),
     cmocka_unit_test(small_divisors_need_no_division),
+    cmocka_unit_test(constants_divide_at_the_usual_level),
     cmocka_unit_test(float_division_keeps_every_bit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
