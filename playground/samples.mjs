@@ -38,3 +38,29 @@ export function commandsOf(readme) {
   }
   return pairs;
 }
+
+/** The samples that a page can offer: those whose commands need nothing but the two tools. */
+export function collectSamples(folder) {
+  const samples = [];
+  for (const name of readdirSync(folder).sort()) {
+    const readme = join(folder, name, "README.md");
+    for (const { compile, run } of commandsOf(readme)) {
+      const prefix = `samples/${name}/`;
+      if (!compile[0].startsWith(prefix))
+        continue;
+      const main = compile[0].slice(prefix.length);
+      if (samples.some((s) => s.folder === name && s.main === main))
+        continue;
+      const text = readFileSync(readme, "utf8");
+      const part = main.includes("/") ? main.slice(0, main.indexOf("/")) : "";
+      const files = Object.fromEntries(Object.entries(readTree(join(folder, name), ".csl"))
+        .filter(([path]) => !part || path.startsWith(`${part}/`) || !path.includes("/")));
+      const about = /^# .*\n+([^]*?)\n\n/.exec(text)?.[1].replaceAll("\n", " ") ?? "";
+      const known = samples.some((s) => s.title === name);
+      const title = part ? `${name}: ${part}` : known ? `${name}: ${main}` : name;
+      samples.push({ folder: name, main, title, about, files, options: compile.slice(1).join(" "),
+                     run: run.join(" ") });
+    }
+  }
+  return samples;
+}

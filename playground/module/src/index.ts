@@ -168,7 +168,7 @@ export class Toolchain {
 
   async run(image: Uint8Array, { options = [], files = {}, outputs = [] }: RunOptions = {}):
       Promise<RunResult> {
-    const stats = "/tmp/stats.json", path = "/tmp/image.bin";
+    const stats = "/tmp/stats.json", path = "/work/program.bin";
     const ran = await this.tool("wse-emu", [path, ...options, `--stats=${stats}`],
                                 { ...files, [path]: image }, [...outputs, stats]);
     const { [stats]: text, ...others } = ran.files;
