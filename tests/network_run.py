@@ -25,7 +25,7 @@ def expected(operation, size, n):
 
 
 def network(folder, width, height, operation, n, arch="wse2"):
-    """Cycles of one call, from the last tile's begin to the last one's end; the result is checked."""
+    """Cycles of one call, from the last begin of a tile to the last end; the result is checked."""
     folder.mkdir(exist_ok=True)
     image = folder / "network.bin"
     harness.compile(PROGRAM, image, f"--arch={arch}", params={
@@ -44,7 +44,7 @@ def network(folder, width, height, operation, n, arch="wse2"):
 
 
 def line_cycles(folder, side, what, call, n):
-    """Of a call of tests/stdlib/lines over a square, patterns chosen by the model."""
+    """Cycles of a call of tests/stdlib/lines over a square, patterns chosen by the model."""
     lines.run(folder, {"width": side, "height": side, "shape": lines.RECTANGLE, "what": what,
                        "pattern_a": AUTO, "pattern_b": AUTO, "first": n, "second": n, "third": n})
     words = harness.load_npy(folder / "stamps.npy").astype(int).reshape(side * side, -1, 3)

@@ -77,7 +77,7 @@ def flow(u):
 
 
 def jacobians(u, axis):
-    """Of the flux and of the viscous terms at points [5, n]: two arrays [n, 5, 5]."""
+    """The derivatives of the flux and of the viscous terms at points [5, n], each [n, 5, 5]."""
     m = 1 + axis
     r = 1 / u[0]
     w = u[1:4] * r
@@ -142,7 +142,7 @@ def norms(v):
 
 
 def surface_integral(u):
-    """Of the pressure, on the sides of a box within the cube."""
+    """The integral of the pressure on the sides of a box within the cube."""
     pressure = C2 * (u[4] - .5 * (u[1] ** 2 + u[2] ** 2 + u[3] ** 2) / u[0])
     ranges = (1, SIDE - 2), (1, SIDE - 3), (2, SIDE - 2)
     total = 0

@@ -21,7 +21,7 @@ EXCHANGES = (ALLTOALL, ALLTOALL_V, ALLTOALL_2D)
 OF_RECTANGLES = (BARRIER, ALLTOALL_2D, BROADCAST_ANY)
 OF_PARTS = (ALLGATHER_V, REDUCE_SCATTER_V, GATHER_V, SCATTER_V)
 DEFAULTS = {"width": 4, "height": 1, "shape": lines.ROW, "kind": ALLGATHER, "element": 0,
-            "operation": lines.ADD, "with_task": 0, "skew": 0}
+            "operation": lines.ADD, "with_task": 0, "skew": 0, "late": 0}
 
 
 def tile_order(config):

@@ -12,7 +12,7 @@ from claims import Claims, harness
 import collectives_run as lines
 import streams_run as streams
 
-CONFIGURATIONS = int(os.environ.get("CONFIGURATIONS", "1000"))
+CONFIGURATIONS = int(os.environ.get("CONFIGURATIONS", "3000"))
 POINTS = int(os.environ.get("POINTS", "200"))
 LONG_ROW = 20
 SLACK, FACTOR = 64, 1.05
