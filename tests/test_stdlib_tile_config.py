@@ -189,6 +189,76 @@ comptime { @bind_local_task(low, low_id); @bind_local_task(high, high_id); AT_ST
     assert orders == {"plain": [10, 20], "high": [20, 10], "start": [20, 10], "back": [10, 20]}
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_task_status(tmp_path, engine, arch):
+    """Before and behind @activate, @block and a start, and when an operation ends; ids in all of the
+    registers' words that a task may have."""
+    text = """
+const status = @import_module("<tasks/status>");
+const first_id = @get_local_task_id(IDS_FROM);
+const second_id = @get_local_task_id(20);
+const after_id = @get_local_task_id(26);
+const c = @get_color(2);
+const oq = @get_output_queue(3);
+const iq = @get_input_queue(4);
+var word = @zeros([1]u32);
+const memory = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{1} -> word[i] });
+const out = @get_dsd(fabout_dsd, .{ .fabric_color = c, .extent = 1, .output_queue = oq });
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = c, .extent = 1, .input_queue = iq });
+var n: u16 = 0;
+fn note(id: local_task_id) void {
+  words[n] = 2 * @as(u16, status.is_active(id)) + @as(u16, status.is_blocked(id));
+  n += 1;
+}
+var has_run: bool = false;
+task first() void {
+  if (has_run) return;
+  has_run = true;
+  note(first_id);                        // 6: it has started
+  @unblock(second_id);
+  note(second_id);                       // 7
+  @activate(first_id);
+  note(first_id);                        // 8
+  @block(first_id);
+  note(first_id);                        // 9
+}
+task second() void {
+  note(first_id);                        // 10
+  @unblock(first_id);
+  @mov32(memory, in, .{ .async = true, .activate = after_id });
+  note(after_id);                        // 11
+  @mov32(out, 7);
+  var turns: u16 = 0;
+  while (!status.is_active(after_id) and turns < 100) : (turns += 1) {}
+  note(after_id);                        // 12
+  words[14] = @as(u16, turns > 0 and turns < 100);
+}
+task after() void { note(after_id); }    // 13
+fn main() void {
+  note(first_id);                        // 0
+  note(second_id);                       // 1
+  @activate(first_id);
+  note(first_id);                        // 2
+  @block(second_id);
+  note(second_id);                       // 3
+  @activate(second_id);
+  note(second_id);                       // 4
+  note(first_id);                        // 5
+}
+comptime {
+  @bind_local_task(first, first_id);
+  @bind_local_task(second, second_id);
+  @bind_local_task(after, after_id);
+  @initialize_queue(oq, if (@is_arch("wse3")) .{ .color = c } else .{});
+  @initialize_queue(iq, .{ .color = c });
+  @set_local_color_config(c, .{ .routes = .{ .rx = RAMP, .tx = RAMP } });
+}
+""".replace("IDS_FROM", "15" if arch == "wse2" else "8")
+    words = stdlib_run.run(tmp_path, text, {"words": ("u16", 15)}, arch=arch, engine=engine)
+    assert words["words"].tolist() == [0, 0, 2, 1, 3, 2, 0, 2, 2, 3, 3, 0, 2, 0, 1]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_registers_lie_behind_memory(tmp_path, engine):
     """Two bytes per word, by 16-bit loads and stores (seen in a public program)."""

@@ -77,6 +77,8 @@ static bool read_config(const Turn *turn, uint16_t address, uint16_t *value)
   case CFG_TSC_COUNTER: *value = counter_word(turn, part); return true;
   case CFG_PERF_COUNTER: *value = counter_word(turn, TSC_WORDS + part); return true;
   case CFG_TASK_PRIORITY: *value = (uint16_t)(t->high >> HALF_BITS * part); return true;
+  case CFG_TASK_ACTIVE: *value = (uint16_t)(t->active >> HALF_BITS * part); return true;
+  case CFG_TASK_BLOCKED: *value = (uint16_t)(t->blocked >> HALF_BITS * part); return true;
   case CFG_TEARDOWN_PENDING:
     *value = (uint16_t)(t->torn_down >> HALF_BITS * part);
     t->torn_down &= ~((uint32_t)*value << HALF_BITS * part);
