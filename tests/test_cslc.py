@@ -1,6 +1,7 @@
 """The command cslc: outputs, import paths, exit codes."""
 import json
 import os
+import re
 import resource
 
 import harness
@@ -311,3 +312,17 @@ comptime {{ @export_symbol(p, "r"); @export_symbol(main); }}
     told = harness.cslc(tmp_path / "layout.csl", "-o", tmp_path / "out", expect=1).err
     assert "pe.csl:12:3: error: '@map' reads or writes a DSD of several dimensions here" in told
     assert "explicit DSRs hold 0 of them, '@map' 5" in told      # the note ir_xdsrs_held
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+def test_divisions_of_wide_integers_share_their_code(tmp_path, level):
+    def code_bytes(count):
+        (tmp_path / "pe.csl").write_text(
+            "var a: i127 = 5;\nvar b: i127 = 3;\nvar r: i127 = 0;\n"
+            "task main() void {" + " r = a / b;" * count + " r = a % b; }\n"
+            "comptime { @bind_local_task(main, @get_local_task_id(8)); @export_symbol(a); "
+            "@export_symbol(b); @export_symbol(r); }\n")
+        text = harness.cslc("pe.csl", level, "--emit=map", cwd=tmp_path).out
+        return int(re.search(r"^code +\w+ +(\d+) bytes$", text, re.M)[1])
+
+    assert (code_bytes(6) - code_bytes(2)) / 4 < 300

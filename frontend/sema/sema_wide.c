@@ -2,6 +2,8 @@
  * lowest first, and are computed in limbs of 32 bits, each held in 64 so that carries show. */
 #include "frontend/sema/sema_internal.h"
 
+#include <string.h>
+
 enum { LIMB_BITS = 32, LIMBS_MAX = TYPE_WIDE_MAX_BITS / LIMB_BITS };
 _Static_assert(LIMB_BITS * 2 == TYPE_SCALAR_MAX_BITS, "a product of limbs shows whole");
 
@@ -360,6 +362,40 @@ static Operand limbs_divide(Sema *s, BinaryOp op, PoolId type, Limbs a, Limbs b)
   return limbs_store(s, type, limbs_choose(s, minus, out, limbs_negate(s, out)));
 }
 
+/* The function for all divisions of a type: its code is too large, about 2.5 KB for 128 bits, to
+ * stand at each of them.  Its parameters are the addresses of result, dividend and divisor. */
+static IrFuncId division_func(Sema *s, BinaryOp op, PoolId type)
+{
+  static const IrType params[] = {IRT_PTR, IRT_PTR, IRT_PTR};
+  const char *name = arena_printf(s->ir->arena, "<runtime>.%s%s%u", is_signed(s, type) ? "" : "u",
+                                  op == BINARY_DIV ? "div" : "rem", type_bits(s->pool, type));
+  for (uint32_t f = 0; f < s->ir->n_funcs; f++)
+    if (strcmp(s->ir->funcs[f].name, name) == 0)
+      return (IrFuncId){f};
+  IrFuncId id = ir_func_add(s->ir, name, IRT_VOID, params, ARRAY_COUNT(params));
+  s->ir->funcs[id.raw].inlining = IR_INLINING_NEVER;
+  s->ir->funcs[id.raw].loc = s->b.loc;
+  IrBuilder caller = s->b;
+  s->b = (IrBuilder){.module = s->ir, .func = id, .loc = caller.loc};
+  Operand at[ARRAY_COUNT(params)];
+  for (unsigned i = 0; i < ARRAY_COUNT(params); i++)
+    at[i] = operand_place(s->ir->funcs[id.raw].blocks[0].params[i], type, false);
+  place_init(s, at[0], limbs_divide(s, op, type, limbs_load(s, at[1]), limbs_load(s, at[2])));
+  ir_ret(&s->b, IR_NO_VALUE);
+  s->b = caller;
+  return id;
+}
+
+static Operand call_division(Sema *s, BinaryOp op, PoolId type, Limbs a, Limbs b)
+{
+  Operand result = sema_temp(s, type), dividend = limbs_store(s, type, a);
+  Operand divisor = limbs_store(s, type, b);
+  const IrValue args[] = {sema_address(s, result), sema_address(s, dividend),
+                          sema_address(s, divisor)};
+  ir_call(&s->b, division_func(s, op, type), args, ARRAY_COUNT(args));
+  return result;
+}
+
 /* ---- operators and conversions -------------------------------------------------------------- */
 
 Operand wide_binary(Sema *s, BinaryOp op, PoolId type, Operand left, Operand right)
@@ -374,7 +410,7 @@ Operand wide_binary(Sema *s, BinaryOp op, PoolId type, Operand left, Operand rig
   case BINARY_OR: return limbs_store(s, type, limbs_bitwise(s, IR_or, a, b));
   case BINARY_XOR: return limbs_store(s, type, limbs_bitwise(s, IR_xor, a, b));
   case BINARY_DIV:
-  case BINARY_REM: return limbs_divide(s, op, type, a, b);
+  case BINARY_REM: return call_division(s, op, type, a, b);
   default: return operand_runtime(limbs_compare(s, op, type, a, b), POOL(BOOL));
   }
 }

@@ -89,8 +89,8 @@ class Run:
         self.notes = set()
         self.steps = 0
 
-    def step(self):
-        self.steps += 1
+    def step(self, count=1):
+        self.steps += count
         if self.steps > self.MOST_STEPS:
             raise TooLong
 
