@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <time.h>
 
 #include <mpi.h>
 #include <stb_ds.h>
@@ -25,13 +26,37 @@ static void send_parts(unsigned to, int tag, const void *bytes, size_t n_bytes)
   MPI_Send(at, (int)n_bytes, MPI_BYTE, (int)to, tag, MPI_COMM_WORLD);
 }
 
+/* MPI waits by asking all the time, which takes a core from whatever else runs on the machine.  So
+ * a process that waits asks often only for a moment; then it sleeps between, the longer the longer
+ * it has waited. */
+enum { POLLS = 4000, SLEEP_LEAST_NS = 10000, SLEEP_MOST_NS = 500000 };
+
+static void wait_a_moment(unsigned *polls, long *sleep_ns)
+{
+  if (++*polls < POLLS)
+    return;
+  nanosleep(&(struct timespec){0, *sleep_ns}, NULL);
+  *sleep_ns = *sleep_ns < SLEEP_MOST_NS ? *sleep_ns + *sleep_ns / 8 : SLEEP_MOST_NS;
+}
+
+static void wait_for(MPI_Request *requests, int n)
+{
+  unsigned polls = 0;
+  long sleep_ns = SLEEP_LEAST_NS;
+  for (int done = 0; MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE), !done;)
+    wait_a_moment(&polls, &sleep_ns);
+}
+
 /* Appends the message that comes; returns its bytes. */
 static size_t receive_part(int from, int tag, unsigned char **into)
 {
   MPI_Message message;
   MPI_Status status;
-  int n;
-  MPI_Mprobe(from, tag, MPI_COMM_WORLD, &message, &status);
+  unsigned polls = 0;
+  long sleep_ns = SLEEP_LEAST_NS;
+  int n, found = 0;
+  while (MPI_Improbe(from, tag, MPI_COMM_WORLD, &found, &message, &status), !found)
+    wait_a_moment(&polls, &sleep_ns);
   MPI_Get_count(&status, MPI_BYTE, &n);
   unsigned char nothing, *to = n ? arraddnptr(*into, (size_t)n) : &nothing;
   MPI_Mrecv(to, n, MPI_BYTE, &message, MPI_STATUS_IGNORE);
@@ -76,7 +101,10 @@ static void combine_votes(void *from, void *into, int *count, MPI_Datatype *type
 
 static void mpi_vote(PeerVote *vote)
 {
-  MPI_Allreduce(MPI_IN_PLACE, vote, 1, vote_type, vote_operation, MPI_COMM_WORLD);
+  PeerVote own = *vote;
+  MPI_Request request;
+  MPI_Iallreduce(&own, vote, 1, vote_type, vote_operation, MPI_COMM_WORLD, &request);
+  wait_for(&request, 1);
 }
 
 static void append(unsigned char **all, const void *bytes, size_t n_bytes)
@@ -89,7 +117,9 @@ static void append(unsigned char **all, const void *bytes, size_t n_bytes)
 static void mpi_gather(const void *bytes, size_t n_bytes, bool spread, unsigned char **all)
 {
   uint64_t own = n_bytes, most = 0;
-  MPI_Allreduce(&own, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Request request;
+  MPI_Iallreduce(&own, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD, &request);
+  wait_for(&request, 1);
   if (!most)
     return;
   if (transport.number > 0) {
@@ -120,7 +150,7 @@ static void mpi_swap(const int neighbours[2], unsigned char *const to[2], unsign
     if (neighbours[i] >= 0)
       receive_part(neighbours[i], TAG_EDGE, &from[i]);
   }
-  MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
+  wait_for(requests, n);
 }
 
 static void mpi_leave(void)
