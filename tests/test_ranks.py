@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -137,6 +138,19 @@ def test_a_host_script_runs_once(processes, tmp_path):
     assert ran.out == "one script\nSUCCESS\n"
 
 
+def emulators_of(parent):
+    """Its children that are wse-emu by now, the oldest first."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().split()
+        except OSError:         # it has ended meanwhile
+            continue
+        if fields[1] == "(wse-emu)" and int(fields[3]) == parent:
+            found.append(int(fields[0]))
+    return sorted(found)
+
+
 def test_a_dead_process_ends_all(tmp_path):
     """Promptly, with a message and an exit code."""
     harness.compile("tests/bench/wafer/layout.csl", tmp_path / "p.bin",
@@ -145,12 +159,9 @@ def test_a_dead_process_ends_all(tmp_path):
     started = subprocess.Popen(
         ranks_run.command(2, harness.tool("wse-emu"), tmp_path / "p.bin"), env=environment,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-    found = []
     for _ in range(200):
-        listed = subprocess.run(["pgrep", "-P", str(started.pid), "wse-emu"], capture_output=True,
-                                text=True).stdout.split()
-        if len(listed) == 2:
-            found = sorted(int(p) for p in listed)
+        found = emulators_of(started.pid)
+        if len(found) == 2:
             break
         time.sleep(0.05)
     time.sleep(0.5)
