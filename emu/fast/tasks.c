@@ -67,6 +67,52 @@ static HOT bool visit_lone(Visit *v)
   return true;
 }
 
+/* Several operations run, all of them plain, and the main thread issues no instruction: the
+ * scheduler has only to choose between them. */
+static HOT bool has_plain_threads(const FastTile *t, uint64_t now)
+{
+  const Tile *core = &t->core;
+  if (!core->running || core->paused || (t->input_any & t->input_control) ||
+      (core->overlaps && !core->waits) ||
+      (!(core->vectors & 1u << MAIN_THREAD) && core->ready <= now) || !core->vectors)
+    return false;
+  for (unsigned bits = core->vectors; bits; bits &= bits - 1)
+    if (!core->threads[__builtin_ctz(bits)].plain)
+      return false;
+  return true;
+}
+
+/* What tile_plan and tile_commit do with them. */
+static RARE bool visit_threads(Visit *v)
+{
+  Tile *core = &v->tile->core;
+  int best = -1;
+  unsigned ready = 0;
+  uint8_t causes[TILE_THREADS];
+  for (unsigned bits = core->vectors; bits; bits &= bits - 1) {
+    unsigned i = (unsigned)__builtin_ctz(bits);
+    bool due = core->threads[i].ready <= v->turn.cycle;
+    causes[i] = due ? (uint8_t)plain_waits(v, thread_plain(&core->threads[i])) : STALL_NONE;
+    if (!due || causes[i] != STALL_NONE)
+      continue;
+    ready |= 1u << i;
+    best = thread_issues_before(core, i, best) ? (int)i : best;
+  }
+  for (unsigned bits = core->vectors; bits; bits &= bits - 1) {
+    unsigned i = (unsigned)__builtin_ctz(bits);
+    unsigned cause = (ready >> i & 1) && (int)i != best ? STALL_ISSUE : causes[i];
+    if (UNLIKELY(cause != core->threads[i].stall))
+      tile_change_stall(&v->turn, i, (StallCause)cause);
+  }
+  if (best < 0)
+    return false;
+  core->last_issued[thread_level(core, (unsigned)best)] = (uint8_t)best;
+  core->issues++;
+  v->turn.changed = true;
+  plain_group(v, (unsigned)best);
+  return true;
+}
+
 static RARE bool visit_any(Visit *v)
 {
   FastTile *t = v->tile;
@@ -86,5 +132,7 @@ static RARE bool visit_any(Visit *v)
 
 STEP HOT bool visit_tile(Visit *v)
 {
-  return LIKELY(is_lone(v->tile)) ? visit_lone(v) : visit_any(v);
+  if (LIKELY(is_lone(v->tile)))
+    return visit_lone(v);
+  return has_plain_threads(v->tile, v->turn.cycle) ? visit_threads(v) : visit_any(v);
 }

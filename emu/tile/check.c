@@ -186,7 +186,7 @@ static unsigned type_bytes(const char *type)
   return 0;
 }
 
-/* What the operation can touch of `busy` or beyond its variables. */
+/* The operation can touch something of `busy`, or beyond its variables. */
 static bool may_stray(const VecRun *run, const VecStream *s, Bounds busy)
 {
   if (s->kind != VS_MEMORY)
@@ -196,29 +196,34 @@ static bool may_stray(const VecRun *run, const VecStream *s, Bounds busy)
          (span.low < busy.end && span.end > busy.start);
 }
 
-void check_begin(VecRun *run, const MemoryFacts *facts, Bounds busy, uint64_t cycle)
+void check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory busy, uint64_t cycle)
 {
   VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
   run->started = (uint32_t)cycle;
   for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
     if (streams[i]->kind == VS_MEMORY)
       streams[i]->object = object_at(facts, streams[i]->address);
-    run->watched |= may_stray(run, streams[i], busy);
+    run->watched |= may_stray(run, streams[i], streams[i] == &run->dest ? busy.used : busy.written);
   }
 }
 
-Bounds check_widen(Bounds busy, const VecRun *run)
+static void widen_bounds(Bounds *busy, const VecRun *run, const VecStream *s)
 {
-  const VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
-  for (unsigned i = 0; i < ARRAY_COUNT(streams) && !run->unbounded; i++) {
-    if (streams[i]->kind != VS_MEMORY)
-      continue;
-    Span64 span = stream_span(run, streams[i]);
-    uint16_t low = span.low < 0 ? 0 : span.low > UINT16_MAX ? UINT16_MAX : (uint16_t)span.low;
-    uint16_t end = span.end < 0 ? 0 : span.end > UINT16_MAX ? UINT16_MAX : (uint16_t)span.end;
-    busy.start = !busy.end || low < busy.start ? low : busy.start;
-    busy.end = end > busy.end ? end : busy.end;
-  }
+  if (s->kind != VS_MEMORY || run->unbounded)
+    return;
+  Span64 span = stream_span(run, s);
+  uint16_t low = span.low < 0 ? 0 : span.low > UINT16_MAX ? UINT16_MAX : (uint16_t)span.low;
+  uint16_t end = span.end < 0 ? 0 : span.end > UINT16_MAX ? UINT16_MAX : (uint16_t)span.end;
+  busy->start = !busy->end || low < busy->start ? low : busy->start;
+  busy->end = end > busy->end ? end : busy->end;
+}
+
+BusyMemory check_widen(BusyMemory busy, const VecRun *run)
+{
+  widen_bounds(&busy.written, run, &run->dest);
+  widen_bounds(&busy.used, run, &run->dest);
+  widen_bounds(&busy.used, run, &run->src[0]);
+  widen_bounds(&busy.used, run, &run->src[1]);
   return busy;
 }
 

@@ -309,7 +309,8 @@ static void check_insn_memory(Turn *turn, const Insn *insn)
     find_access(turn, FAULT_OUT_OF_BOUNDS, access.address, access.object.start);
     return;
   }
-  if (access.address >= t->busy.end || access.address + access.bytes <= t->busy.start)
+  Bounds busy = access.store ? t->busy.used : t->busy.written;
+  if (access.address >= busy.end || access.address + access.bytes <= busy.start)
     return;
   Checked earlier = vector_running_before(turn, NULL);
   const VecRun *other = check_race(&earlier, &access);

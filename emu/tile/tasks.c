@@ -220,27 +220,6 @@ static void plan_tasks(const Turn *turn, TilePlan *plan, unsigned queues)
 
 /* ---- plan: the thread that issues ------------------------------------------------------------ */
 
-static unsigned thread_level(const Tile *t, unsigned thread)
-{
-  static const uint8_t levels[PRIO_COUNT] = {
-    [PRIO_LOW] = LEVEL_UT_LOW, [PRIO_MEDIUM] = LEVEL_UT_MEDIUM, [PRIO_HIGH] = LEVEL_UT_HIGH,
-  };
-  return thread == MAIN_THREAD ? t->main_level : levels[t->threads[thread].run->priority];
-}
-
-/* Strict priority between levels, round robin from the last issued within one. */
-static bool issues_before(const Tile *t, unsigned thread, int best)
-{
-  if (best < 0)
-    return true;
-  unsigned level = thread_level(t, thread), best_level = thread_level(t, (unsigned)best);
-  if (level != best_level)
-    return level > best_level;
-  unsigned last = t->last_issued[level];
-  return (thread + TILE_THREADS - last - 1) % TILE_THREADS <
-         ((unsigned)best + TILE_THREADS - last - 1) % TILE_THREADS;
-}
-
 /* The main thread's next instruction issues while its own operation runs. */
 static void plan_beside(Turn *turn, TilePlan *plan)
 {
@@ -271,7 +250,7 @@ static void plan_issue(Turn *turn, TilePlan *plan)
     if (!due || cause != STALL_NONE)
       continue;
     ready |= 1u << i;
-    if (!issues_before(t, i, plan->thread))
+    if (!thread_issues_before(t, i, plan->thread))
       continue;
     plan->thread = (int)i;
     plan->is_group = true;

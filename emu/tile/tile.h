@@ -342,6 +342,9 @@ static inline bool is_outside(Bounds bounds, uint32_t address, unsigned bytes)
   return bounds.end && (address < bounds.start || address + bytes > bounds.end);
 }
 
+/* The memory of operations in the background: all that they use, and their results; end 0: none. */
+typedef struct { Bounds used, written; } BusyMemory;
+
 /* The operations that run on a tile and started earlier: their remaining work comes first in the
  * program's order. */
 typedef struct { unsigned n; const VecRun *running[MAX_MICROTHREADS + 1]; } Checked;
@@ -354,10 +357,10 @@ const VecRun *check_race(const Checked *checked, const MemoryAccess *access);
 /* Adds an operation if it was started before `later` (NULL: before anything at hand). */
 void check_add(Checked *checked, const VecRun *run, const VecRun *later);
 /* At the start of an operation: finds its variables, and watches its accesses if one may leave
- * them or touch `busy`, the memory of what runs in the background. */
-void check_begin(VecRun *run, const MemoryFacts *facts, Bounds busy, uint64_t cycle);
+ * them or race with what runs in the background: a write to its memory, a read of its results. */
+void check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory busy, uint64_t cycle);
 /* `busy` and the memory of one more operation. */
-Bounds check_widen(Bounds busy, const VecRun *run);
+BusyMemory check_widen(BusyMemory busy, const VecRun *run);
 /* At its start, CHECKS_TASKS: sizes of elements (*value an address; moves may have another size);
  * CHECKS_LENGTHS: lengths of operands (*value the one that differs). */
 FaultKind check_operation(unsigned checks, const VecRun *run, const VecOperands *vec,
@@ -611,7 +614,7 @@ typedef struct {
   uint8_t task, task_id;
   bool overlaps;                /* the main thread goes on while its operation runs; then: */
   bool waits;                   /* it has come to what has to wait for the operation */
-  Bounds busy;                  /* memory that operations in the background use; end 0: none */
+  BusyMemory busy;
   Registers regs;
   TileAction *pending;          /* stb_ds, in order of issue */
   uint16_t *blocked_at;         /* by block_place; NULL: no program has blocked anything */
@@ -722,6 +725,27 @@ void tile_plan(Turn *turn, TilePlan *plan, unsigned queues);
 void tile_commit(Turn *turn, const TilePlan *plan);
 /* For engines with a way of their own to plan. */
 void tile_change_stall(Turn *turn, unsigned thread, StallCause cause);
+/* The level of a thread that issues. */
+static inline unsigned thread_level(const Tile *t, unsigned thread)
+{
+  static const uint8_t levels[PRIO_COUNT] = {
+    [PRIO_LOW] = LEVEL_UT_LOW, [PRIO_MEDIUM] = LEVEL_UT_MEDIUM, [PRIO_HIGH] = LEVEL_UT_HIGH,
+  };
+  return thread == MAIN_THREAD ? t->main_level : levels[t->threads[thread].run->priority];
+}
+/* Whether the thread issues rather than `best` (-1: none): strict priority between levels, round
+ * robin from the last issued within one. */
+static inline bool thread_issues_before(const Tile *t, unsigned thread, int best)
+{
+  if (best < 0)
+    return true;
+  unsigned level = thread_level(t, thread), best_level = thread_level(t, (unsigned)best);
+  if (level != best_level)
+    return level > best_level;
+  unsigned last = t->last_issued[level];
+  return (thread + TILE_THREADS - last - 1) % TILE_THREADS <
+         ((unsigned)best + TILE_THREADS - last - 1) % TILE_THREADS;
+}
 /* A control wavelet has torn down a color of the tile's router. */
 void tile_tear_down(Turn *turn, unsigned color);
 

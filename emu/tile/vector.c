@@ -228,7 +228,7 @@ static void thread_release(Turn *turn, unsigned thread)
   t->threads[thread].run = NULL;
   t->readers = 0;
   if (!(t->vectors & ~(1u << MAIN_THREAD)))
-    t->busy = (Bounds){0};
+    t->busy = (BusyMemory){0};
   for (unsigned bits = t->vectors; bits; bits &= bits - 1)
     t->readers |= queues_read(t->threads[__builtin_ctz(bits)].run);
   turn->port->run_free(turn, run);
