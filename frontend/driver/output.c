@@ -174,9 +174,12 @@ static json_t *json_colors(const Session *session)
     json_object_set_new(colors, l->named_colors[i].name,
                         json_integer((json_int_t)l->named_colors[i].color));
   const OptionBinding *given = session->options->colors;
+  mpz_t number;
+  mpz_init(number);
   for (size_t i = 0; i < arrlenu(given); i++)
-    json_object_set_new(colors, given[i].name,
-                        json_integer((json_int_t)strtoll(given[i].value, NULL, 0)));
+    if (layout_read_integer(given[i].value, number))
+      json_object_set_new(colors, given[i].name, json_integer((json_int_t)mpz_get_si(number)));
+  mpz_clear(number);
   return colors;
 }
 

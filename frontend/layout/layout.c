@@ -1,6 +1,7 @@
 /* The layout: evaluates the main file's layout block once and keeps its settings for every tile. */
 #include "frontend/layout/regions.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stb_ds.h>
 #include <stdlib.h>
@@ -40,6 +41,43 @@ static bool type_is_named(const Session *session, const NodeVarDecl *decl, const
          strcmp(str_text(session->names, node_ident(decl->type)->name), name) == 0;
 }
 
+bool layout_read_integer(const char *text, mpz_t number)
+{
+  static const struct { const char *prefix; int base; } forms[] = {
+    {"0x", 16}, {"0o", 8}, {"0b", 2}, {"", 10},
+  };
+  bool is_negative = *text == '-';
+  size_t form = 0;
+  text += is_negative;
+  while (strncmp(text, forms[form].prefix, strlen(forms[form].prefix)) != 0)
+    form++;
+  text += strlen(forms[form].prefix);
+  if (!isxdigit((unsigned char)*text) || mpz_set_str(number, text, forms[form].base) != 0)
+    return false;
+  if (is_negative)
+    mpz_neg(number, number);
+  return true;
+}
+
+static PoolId integer_option(Session *session, const OptionBinding *binding,
+                             const NodeVarDecl *decl, bool is_color, const mpz_t number)
+{
+  bool is_small = wide_is_small(number);
+  int64_t small = is_small ? mpz_get_si(number) : -1;
+  if (is_color || type_is_named(session, decl, "color")) {
+    /* As of @get_color: not only those of routers. */
+    unsigned last = machine_get(session->options->arch)->control_task_ids - 1u;
+    if (small >= 0 && small <= (int64_t)last)
+      return pool_int(session->pool, POOL(COLOR), small);
+    diag_option_color(session->diags, binding->span, binding->name, binding->value, last);
+    return POOL(POISON);
+  }
+  if (type_is_named(session, decl, "bool") && (small == 0 || small == 1))
+    return pool_bool(small == 1);
+  return is_small ? pool_int(session->pool, POOL(COMPTIME_INT), small)
+                  : pool_bigint(session->pool, POOL(COMPTIME_INT), number);
+}
+
 /* The value in the terms of the parameter's declaration: numbers, 0/1 or true/false for bools,
  * numbers of colors for colors. */
 static PoolId option_value(Session *session, const OptionBinding *binding, const NodeVarDecl *decl,
@@ -47,23 +85,22 @@ static PoolId option_value(Session *session, const OptionBinding *binding, const
 {
   const char *text = binding->value;
   char *end = NULL;
-  errno = 0;
-  long long number = strtoll(text, &end, 0);
-  bool is_number = end != text && *end == 0 && errno == 0;
+  mpz_t number;
+  mpz_init(number);
+  bool is_integer = layout_read_integer(text, number);
+  PoolId value = POOL(POISON);
+  if (is_integer)
+    value = integer_option(session, binding, decl, is_color, number);
+  mpz_clear(number);
+  if (is_integer)
+    return value;
   if (is_color || type_is_named(session, decl, "color")) {
-    /* As of @get_color: not only those of routers. */
     unsigned last = machine_get(session->options->arch)->control_task_ids - 1u;
-    if (is_number && number >= 0 && number <= (long long)last)
-      return pool_int(session->pool, POOL(COLOR), number);
     diag_option_color(session->diags, binding->span, binding->name, text, last);
     return POOL(POISON);
   }
   if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
     return pool_bool(text[0] == 't');
-  if (is_number && type_is_named(session, decl, "bool") && (number == 0 || number == 1))
-    return pool_bool(number == 1);
-  if (is_number)
-    return pool_int(session->pool, POOL(COMPTIME_INT), number);
   errno = 0;
   double real = strtod(text, &end);
   if (end != text && *end == 0 && errno == 0)
@@ -86,15 +123,32 @@ static void bind_option(Session *session, const Ast *ast, const OptionBinding *b
   bound_params_set(session, bound, binding->name, value);
 }
 
+/* Of two values of a parameter the last one counts, so that a script can append to options. */
+static void warn_twice(Session *session, const OptionBinding *bindings, size_t i)
+{
+  for (size_t k = i; k-- > 0;) {
+    if (strcmp(bindings[k].name, bindings[i].name) != 0)
+      continue;
+    if (strcmp(bindings[k].value, bindings[i].value) != 0)
+      diag_option_twice(session->diags, bindings[i].span, bindings[i].name, bindings[k].value,
+                        bindings[i].value);
+    return;
+  }
+}
+
 static PoolId bind_options(Session *session, const Ast *ast)
 {
   const Options *o = session->options;
   size_t most = arrlenu(o->params) + arrlenu(o->colors);
   BoundParams bound = bound_params_create(session->arena, most);
-  for (size_t i = 0; i < arrlenu(o->params); i++)
+  for (size_t i = 0; i < arrlenu(o->params); i++) {
+    warn_twice(session, o->params, i);
     bind_option(session, ast, &o->params[i], false, &bound);
-  for (size_t i = 0; i < arrlenu(o->colors); i++)
+  }
+  for (size_t i = 0; i < arrlenu(o->colors); i++) {
+    warn_twice(session, o->colors, i);
     bind_option(session, ast, &o->colors[i], true, &bound);
+  }
   return bound_params_value(session, &bound);
 }
 

@@ -10,6 +10,9 @@
 
 /* ---- layout.c ------------------------------------------------------------------------------ */
 
+/* An integer of the command line, as the language writes it; false if the text is none. */
+bool layout_read_integer(const char *text, mpz_t number);
+
 void layout_set_rectangle(Session *session, LayoutResult *layout, uint32_t width, uint32_t height,
                           Span span);
 /* Evaluates the layout block of the main file, or the layout of --layout-json; false after

@@ -57,7 +57,8 @@ def statistics(text):
 
 def actions_of(sample):
     """What the first wse-emu command of the README does with the program."""
-    text = (sample.folder / "README.md").read_text().replace("\\\n", " ")
+    folder = next(f for f in (sample.folder, *sample.folder.parents) if (f / "README.md").exists())
+    text = (folder / "README.md").read_text().replace("\\\n", " ")
     found = re.search(r"^wse-emu \S+\.bin(.*)$", text, re.M)
     words = shlex.split(found[1]) if found else []
     return [a for a in words if not a.startswith(("--stats", "--trace"))]
