@@ -37,7 +37,7 @@ const Mode = enum(u16) { off, on };
 const twice = size * 2;
 var values = @zeros([size]f32);
 var point: struct { first: u16, second: f32 };
-var mode: Mode = Mode.on;
+export var mode: Mode = Mode.on;
 
 // Adds a number to all values.
 fn add(amount: f32, times: u16) void {
@@ -55,7 +55,7 @@ fn main() void {
 comptime {
   @export_symbol(main);
 }
-""".replace("\u00fc_free", "text_free")
+""".replace("\u00fc_free", "_text_free")
 
 OTHER = "// How often.\nconst count: u16 = 3;\n"
 
@@ -177,6 +177,35 @@ def test_a_message_of_two_programs_is_shown_once(client, project):
     assert message["code"] == "undeclared"
 
 
+UNUSED = """const lone = 1;
+var lone_variable: u16 = 0;
+const lone_module = @import_module("<math>");
+fn lone_function() void {
+  var lone_local: u16 = 3;
+}
+const _ignored = 2;
+export var exported: u16 = 0;
+comptime {"""
+
+
+def test_what_nothing_uses_is_a_hint(client, project):
+    doc = client.open(project / "pe.csl", PE.replace("comptime {", UNUSED))
+    hints = client.wait(doc)
+    assert {(h["code"], h["severity"], tuple(h["tags"])) for h in hints} == {("unused", 4, (1,))}
+    assert [text_at(doc, h["range"]) for h in hints] == [
+        "lone", "lone_variable", "lone_module", "lone_function", "lone_local"]
+    assert "function 'lone_function'" in hints[3]["message"]
+    client.change(doc, doc.text.replace("const _ignored = 2;",
+                                        "const _ignored = lone + lone_variable;"))
+    assert [text_at(doc, h["range"]) for h in client.wait(doc)] == [
+        "lone_module", "lone_function", "lone_local"]
+
+
+def test_globals_of_a_module_may_serve_others(client, project):
+    doc = client.open(project / "other.csl", OTHER + "fn spare() void {}\n")
+    assert client.wait(doc) == []
+
+
 def test_wrong_options_are_a_message(client, project):
     (project / "commands.sh").write_text("cslc layout.csl --nonsense -o out\n")
     message, = client.wait(client.open(project / "layout.csl"))
@@ -281,7 +310,7 @@ def test_completion_of_names(client, project):
     doc = client.open(project / "pe.csl")
     inside = labels(client, doc, doc.place("    values[i]", 4))
     assert {"i", "amount", "times", "twice", "other", "while", "u16"} <= set(inside)
-    assert "text_free" not in inside
+    assert "_text_free" not in inside
     assert inside["add"]["documentation"]["value"] == "Adds a number to all values."
     assert inside["twice"]["detail"] == "u16"
 
@@ -485,7 +514,8 @@ def test_random_edits_leave_the_messages_of_a_fresh_check(client, project):
         new = choice.choice(["", "x", ";", "}", "{", "(", " 1 ", "\n", "\u00e9", "\U0001f600", "@as("])
         client.change(doc, text[:at] + new + text[at + cut:])
         messages = client.wait(doc)
-        got = sorted((m["range"]["start"]["line"] + 1, m["code"]) for m in messages)
+        got = sorted((m["range"]["start"]["line"] + 1, m["code"]) for m in messages
+                     if m["source"] == "cslc")
         assert got == checked(project, doc.text)
         client.ask("completion", doc, client.position(doc.text, min(at, len(doc.text))))
 

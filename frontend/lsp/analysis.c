@@ -142,6 +142,16 @@ static char *message_text(const LspAnalysis *a, const json_t *message)
   return text;
 }
 
+json_t *analysis_messages(LspAnalysis *a, const char *path)
+{
+  json_t *list = json_object_get(a->messages, path);
+  if (!list) {
+    list = json_array();
+    json_object_set_new(a->messages, path, list);
+  }
+  return list;
+}
+
 static void add_message(LspAnalysis *a, const json_t *message)
 {
   Span at = span_of(a, message);
@@ -156,12 +166,7 @@ static void add_message(LspAnalysis *a, const json_t *message)
                                  "code", json_object_get(message, "id"),
                                  "message", base_json_text(text));
   add_notes(a, message, diagnostic);
-  json_t *list = json_object_get(a->messages, path);
-  if (!list) {
-    list = json_array();
-    json_object_set_new(a->messages, path, list);
-  }
-  json_array_append_new(list, diagnostic);
+  json_array_append_new(analysis_messages(a, path), diagnostic);
   free(text);
   free(path);
 }
@@ -207,6 +212,8 @@ bool analysis_run(LspAnalysis *a, const ProgramCall *call, const SourceOverlay *
       names_read_file(&a->names, ast);
   }
   names_sort(&a->names);
+  if (json_object_size(a->messages) == 0)      /* texts with errors may lack uses, too */
+    unused_report(a);
   return true;
 }
 

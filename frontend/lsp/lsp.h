@@ -1,6 +1,6 @@
 /* csl-ls: a language server over the compiler's own front end.
  *
- * Reading order: text.c, names.c, facts.c, project.c, analysis.c, the answer_*.c, serve.c,
+ * Reading order: text.c, names.c, facts.c, project.c, unused.c, analysis.c, answer_*.c, serve.c,
  * server.c, csl_ls_main.c.
  *
  * The server itself only keeps the texts of open files and speaks the protocol. For each program it
@@ -49,6 +49,8 @@ typedef struct {
   NameSymbol *symbols;     /* stb_ds */
   NameUse *uses;           /* stb_ds; the declarations' own names are there, too; by place */
   bool *is_read;           /* stb_ds, by FileId.raw */
+  uint32_t *modules;       /* stb_ds: FileId.raw of the files that are imported */
+  bool has_unknown_import;
 } Names;
 /* Reads the file and the files that it imports. */
 void names_read_file(Names *names, const Ast *ast);
@@ -58,6 +60,8 @@ void names_free(Names *names);
 const NameUse *names_use_at(const Names *names, uint32_t off);
 /* The symbol of the file that is visible at the offset under the name; NULL: none. */
 const NameSymbol *names_visible(const Names *names, FileId file, StrId name, uint32_t off);
+/* May other files use the globals of this one? */
+bool names_is_module(const Names *names, FileId file);
 /* The file that a symbol of kind SYMBOL_MODULE imports; NULL: not known. */
 const Ast *names_module_of(const Names *names, const NameSymbol *symbol);
 
@@ -108,6 +112,7 @@ typedef struct {
   Session *session;
   Facts facts;
   Names names;
+  bool is_whole;           /* a program with a layout, not one file alone */
   json_t *messages;        /* of the protocol's Diagnostic by path, with their fixes as `data` */
 } LspAnalysis;
 /* Checks the program with `overlays`; false: the arguments of cslc are wrong. */
@@ -119,6 +124,14 @@ const Ast *analysis_file(LspAnalysis *a, const char *path);
 char *analysis_path(const LspAnalysis *a, FileId file);       /* malloc */
 json_t *analysis_location(const LspAnalysis *a, Span at);
 const char *analysis_text(const LspAnalysis *a, const Ast *ast, size_t *length);
+
+/* The list of messages about a file, to which more may be added. */
+json_t *analysis_messages(LspAnalysis *a, const char *path);
+
+/* ---- unused.c ------------------------------------------------------------------------------ */
+
+/* Adds hints for declarations that nothing uses to the messages. */
+void unused_report(LspAnalysis *a);
 
 /* ---- answer_*.c: questions of the protocol ------------------------------------------------- */
 

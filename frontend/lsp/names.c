@@ -188,6 +188,23 @@ static void use_member(NameWalk *w, const NodeMember *n)
       add_use(w->names, n->name.span, (uint32_t)i);
 }
 
+/* Other programs may use what is in a module; an import without a literal may be of any file. */
+static void note_import(Names *names, const Ast *file)
+{
+  if (!file)
+    names->has_unknown_import = true;
+  else
+    arrput(names->modules, file->file.raw);
+}
+
+bool names_is_module(const Names *names, FileId file)
+{
+  for (size_t i = 0; i < arrlenu(names->modules); i++)
+    if (names->modules[i] == file.raw)
+      return true;
+  return names->has_unknown_import;
+}
+
 /* @import_module("F", .{ .param = ... }) and @set_tile_code(x, y, "F", .{ .param = ... }). */
 static void use_bindings(NameWalk *w, const NodeBuiltinCall *n)
 {
@@ -197,6 +214,8 @@ static void use_bindings(NameWalk *w, const NodeBuiltinCall *n)
   if (path == UINT32_MAX || n->args.count <= path)
     return;
   const Ast *file = file_of_import(w->names, w->ast, n->args.at[path]);
+  if (path == 0)
+    note_import(w->names, file);
   if (!file || n->args.count <= path + 1 || n->args.at[path + 1]->kind != ND_STRUCT_INIT)
     return;
   NodeList fields = node_struct_init(n->args.at[path + 1])->fields;
@@ -339,6 +358,7 @@ void names_free(Names *names)
   arrfree(names->symbols);
   arrfree(names->uses);
   arrfree(names->is_read);
+  arrfree(names->modules);
 }
 
 const NameUse *names_use_at(const Names *names, uint32_t off)
