@@ -55,7 +55,7 @@ target_include_directories(foreign_jansson PUBLIC ${WSE_SOURCES}/jansson/src
   ${CMAKE_BINARY_DIR}/jansson)
 set(JANSSON_LIBRARY foreign_jansson)
 
-set(zlib_parts adler32 crc32 deflate trees zutil)
+set(zlib_parts adler32 compress crc32 deflate inffast inflate inftrees trees uncompr zutil)
 list(TRANSFORM zlib_parts PREPEND ${WSE_SOURCES}/zlib/)
 list(TRANSFORM zlib_parts APPEND .c)
 foreign_library(foreign_zlib ${zlib_parts})

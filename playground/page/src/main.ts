@@ -4,6 +4,7 @@ import { element, linkPlaces } from "./dom";
 import { Editor } from "./editor";
 import type { Calls, Project } from "./messages";
 import { DebugPanel, OutputPanel, ProblemsPanel, ViewerPanel } from "./panels";
+import type { Theme } from "./panels";
 import { projectFromHash, projectToHash } from "./share";
 import { Stopped, Thread } from "./thread";
 import "./style.css";
@@ -11,8 +12,7 @@ import "./style.css";
 interface Sample extends Project { folder: string; title: string; about: string }
 
 const CHECK_AFTER_MS = 150, KEPT = "wse-playground", FIRST = "broadcast-1d";
-const THEMES = ["auto", "light", "dark"] as const;
-type Theme = typeof THEMES[number];
+const THEMES: readonly Theme[] = ["auto", "light", "dark"];
 const PANELS = ["output", "problems", "viewer", "debug"] as const;
 type PanelName = typeof PANELS[number];
 const TITLES: Record<PanelName, string> = { output: "Output", problems: "Problems",
@@ -201,7 +201,7 @@ class Playground {
       this.panelRoots[other].hidden = other !== name;
     }
     if (name === "viewer")
-      this.viewer.show(this.shade());
+      void this.viewer.show(this.theme);
     if (innerWidth < 800)
       this.showHalf("results");
   }
@@ -223,12 +223,7 @@ class Playground {
     this.theme = THEMES.includes(theme) ? theme : "auto";
     document.documentElement.dataset.theme = this.theme;
     if (this.current === "viewer")
-      this.viewer.show(this.shade());
-  }
-
-  private shade(): string {
-    return this.theme !== "auto" ? this.theme
-         : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+      void this.viewer.show(this.theme);
   }
 
   private nextTheme(): void {

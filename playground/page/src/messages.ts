@@ -8,7 +8,7 @@ export interface Project {
   run: string;                   // of wse-emu
 }
 
-export interface Ran extends RunResult { report?: string; seconds: number }
+export interface Ran extends RunResult { report?: Uint8Array; seconds: number }
 
 export interface Calls {
   start: { args: { wasm: WebAssembly.Module; library: Record<string, string> }; result: string };

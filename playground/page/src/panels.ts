@@ -1,10 +1,14 @@
 // What stands beside the editor: output, messages, the viewer, the debugger.
+import { mount } from "../../../emu/observe/viewer/src/main";
+import type { Viewer } from "../../../emu/observe/viewer/src/main";
 import { pathOf } from "../../module/dist/analysis.js";
 import type { LspDiagnostic } from "../../module/dist/index.js";
 import { element, linkPlaces } from "./dom";
 import type { Ran } from "./messages";
 
 export type Go = (file: string, line: number, column: number) => void;
+
+export type Theme = "auto" | "light" | "dark";
 
 const ENDS: Record<number, string> = {
   0: "ended quietly", 1: "was not run", 2: "ended with a fault", 3: "stands still: deadlock",
@@ -104,25 +108,40 @@ export class ProblemsPanel {
 
 export class ViewerPanel {
   readonly root = element("div", { class: "viewer" });
-  private report: string | undefined;
-  private shown: string | undefined;
+  private report: Uint8Array | undefined;
+  private shown: { report: Uint8Array; theme: Theme; viewer: Viewer } | undefined;
 
-  constructor() {
-    this.root.append(element("div", { class: "empty" },
-      element("p", {}, "After a run, the viewer shows where the cycles went: maps of the tiles, " +
-                       "time lines, source lines.")));
+  constructor() { this.clear(); }
+
+  /** The data of a run; undefined: there are none. */
+  set(report: Uint8Array | undefined): void {
+    this.report = report;
+    if (!report)
+      this.clear();
   }
 
-  set(report: string | undefined): void { this.report = report; }
-
-  /** When the panel comes to sight: a report is a page of its own. */
-  show(theme: string): void {
-    if (!this.report || this.shown === this.report + theme)
+  /** When the panel comes to sight. */
+  async show(theme: Theme): Promise<void> {
+    const { report } = this;
+    if (!report || (this.shown?.report === report && this.shown.theme === theme))
       return;
-    this.shown = this.report + theme;
-    const frame = element("iframe", { title: "Viewer of the run", srcdoc: this.report,
-                                      style: `color-scheme: ${theme}` });
-    this.root.replaceChildren(frame);
+    this.shown?.viewer.close();
+    this.shown = undefined;
+    const place = element("div");
+    this.root.replaceChildren(place);
+    try {
+      this.shown = { report, theme, viewer: await mount(place, report, { theme }) };
+    } catch (error) {
+      place.replaceChildren(`The viewer cannot show this run: ${(error as Error).message}`);
+    }
+  }
+
+  private clear(): void {
+    this.shown?.viewer.close();
+    this.shown = undefined;
+    this.root.replaceChildren(element("div", { class: "empty" },
+      element("p", {}, "After a run, the viewer shows where the cycles went: maps of the tiles, " +
+                       "time lines, source lines.")));
   }
 }
 

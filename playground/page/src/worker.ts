@@ -18,7 +18,7 @@ async function analyse(project: Project): Promise<Analysis> {
   return analysis.value;
 }
 
-const REPORT = "/tmp/report.html", IMAGE = "/tmp/image.bin", SCRIPT = "/tmp/commands";
+const REPORT = "/tmp/report.wseview", IMAGE = "/tmp/image.bin", SCRIPT = "/tmp/commands";
 
 const calls: { [N in CallName]: (args: Calls[N]["args"]) => Promise<Calls[N]["result"]> } = {
   async start({ wasm, library }) {
@@ -35,7 +35,7 @@ const calls: { [N in CallName]: (args: Calls[N]["args"]) => Promise<Calls[N]["re
                                        files: project.files, outputs: [REPORT] });
     const report = ran.files[REPORT];
     return { ...ran, files: {}, seconds: (performance.now() - start) / 1000,
-             ...(report && { report: new TextDecoder().decode(report) }) };
+             ...(report && { report }) };
   },
   async debug({ project, image, commands }) {
     return wse.tool("wse-dbg", [IMAGE, "-x", SCRIPT, ...splitWords(project.run)],

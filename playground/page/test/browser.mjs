@@ -102,9 +102,9 @@ for (const [title, file, from, to] of SAMPLES) {
   const printed = await page.locator(".printed").first().textContent();
   const project = JSON.parse(await page.evaluate(() => localStorage.getItem("wse-playground")));
   await page.getByRole("tab", { name: "Viewer" }).click();
-  const frame = page.frameLocator(".viewer iframe");
-  await frame.locator("body").waitFor();
-  const viewer = (await frame.locator("body").innerText()).length;
+  await page.locator(".wse-viewer canvas").first().waitFor();
+  await page.waitForTimeout(300);
+  const viewer = (await page.locator(".wse-viewer").innerText()).length;
   await shoot(`viewer-${title}`);
   await page.getByRole("tab", { name: "Output" }).click();
   seen.samples.push({ title, cycles, printed, project, viewer });
@@ -204,7 +204,7 @@ for (const [width, height] of WIDTHS)
       if (half)
         await page.getByRole("button", { name: half, exact: true }).click();
       await shoot(`${width}-${theme}${half ? `-${half}` : ""}`);
-      const { violations } = await new AxeBuilder({ page }).exclude("iframe").analyze();
+      const { violations } = await new AxeBuilder({ page }).exclude(".wse-viewer").analyze();
       seen.axe.push(...violations.filter((v) => ["serious", "critical"].includes(v.impact))
         .map((v) => `${width} ${theme} ${half}: ${v.id}: ${v.nodes[0].html.slice(0, 120)}`));
       seen.wide = (seen.wide ?? 0) + await page.evaluate(() =>
