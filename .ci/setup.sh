@@ -27,18 +27,21 @@ done
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-install_client() {
-  [ -d tests/dap/node_modules ] && return
-  echo "setup: installing the client of tests/dap" >&2
-  npm ci --prefix tests/dap --no-audit --no-fund </dev/null >"$log" 2>&1 || {
-    cat "$log" >&2
-    echo "setup: npm ci failed" >&2
-    exit 1
-  }
+install_clients() {
+  local folder
+  for folder in tests/dap tests/viewer; do
+    [ -d $folder/node_modules ] && continue
+    echo "setup: installing the client of $folder" >&2
+    npm ci --prefix $folder --no-audit --no-fund </dev/null >"$log" 2>&1 || {
+      cat "$log" >&2
+      echo "setup: npm ci failed" >&2
+      exit 1
+    }
+  done
 }
 
 if [ "${#missing[@]}" -eq 0 ]; then
-  install_client
+  install_clients
   exit 0
 fi
 
@@ -61,4 +64,4 @@ apt() {
 }
 apt update
 apt install --no-install-recommends "${missing[@]}"
-install_client
+install_clients

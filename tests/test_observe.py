@@ -153,6 +153,99 @@ def test_perfetto_survives_a_file_name_that_is_not_utf8(tmp_path):
     assert any("s?nder.csl:13" in name for name in spans), spans
 
 
+def arrows_of(events):
+    """(sender's tile and thread, taker's tile and thread, send and take cycle), by the arrow's id."""
+    ends = {}
+    for e in events:
+        if e["ph"] in "sf":
+            ends.setdefault(e["id"], {})[e["ph"]] = e
+    assert all(pair.keys() == {"s", "f"} and pair["f"]["bp"] == "e" for pair in ends.values())
+    return [((s["pid"], s["tid"]), (f["pid"], f["tid"]), s["ts"], f["ts"])
+            for s, f in ((pair["s"], pair["f"]) for pair in ends.values())]
+
+
+def lies_in_a_span(events, track, cycle):
+    begun = {}
+    for e in events:
+        if (e.get("pid"), e.get("tid")) != track:
+            continue
+        if e["ph"] == "X" and e["ts"] <= cycle <= e["ts"] + e["dur"]:
+            return True
+        if e["ph"] == "B":
+            begun = e
+        if e["ph"] == "E" and begun and begun["ts"] <= cycle <= e["ts"]:
+            return True
+    return False
+
+
+def test_perfetto_has_arrows_from_senders_to_takers(tmp_path, engine):
+    """A chain: each operation takes what its neighbour's sends; both ends lie in spans."""
+    events = perfetto(program(tmp_path, "reduce-chain", P=6, B=40), tmp_path, engine)
+    arrows = arrows_of(events)
+    assert sorted((s[0], t[0]) for s, t, _, _ in arrows) == [(x + 1, x) for x in range(5)]
+    for sender, taker, sent, taken in arrows:
+        assert sent < taken
+        assert lies_in_a_span(events, sender, sent) and lies_in_a_span(events, taker, taken)
+
+
+def test_perfetto_has_arrows_to_every_copy_and_to_tasks(tmp_path, engine):
+    arrows = arrows_of(perfetto(program(tmp_path, "broadcast-1d", P=5, B=12), tmp_path, engine))
+    assert sorted((s[0], t[0]) for s, t, _, _ in arrows) == [(4, x) for x in range(4)]
+    events = perfetto(program(tmp_path, "data-task", N=4), tmp_path, engine)
+    started = [e for e in events if e["ph"] == "B" and e["pid"] == 1 and
+               e["name"].split()[0] in ("data", "control")]
+    to_tasks = [a for a in arrows_of(events) if a[1] == (1, 0)]
+    assert sorted(a[3] for a in to_tasks) == sorted(e["ts"] for e in started) and len(started) == 5
+
+
+def test_wavelets_have_numbers(tmp_path, engine):
+    """Each event about a wavelet has the number of its push, which the copies share."""
+    image = program(tmp_path, "broadcast-1d", P=4, B=9)
+    plain = harness.emu(image, engine, "--trace=all").out
+    out = harness.emu(image, engine, "--trace=all", "--trace-ids").out
+    assert re.sub(r" #\d+$", "", out, flags=re.M) == plain
+    numbers = {}
+    for word, payload, number in re.findall(
+            r"^@\d+ \S+ (queue push output|queue pop output|wavelet move|queue push input|"
+            r"queue pop input) .*(0x\w{8})(?: control)? #(\d+)$", out, re.M):
+        numbers.setdefault(int(number), []).append((word, payload))
+    assert sorted(numbers) == list(range(1, 10))
+    for steps in numbers.values():
+        assert len({payload for _, payload in steps}) == 1
+        assert Counter(word for word, _ in steps) == {
+            "queue push output": 1, "queue pop output": 1, "wavelet move": 4, "queue push input": 3,
+            "queue pop input": 3}
+    assert len(re.findall(" (?:wavelet|queue) ", out)) == 9 * 12
+
+
+def test_numbers_do_not_depend_on_the_limits_of_the_trace(tmp_path, engine):
+    image = program(tmp_path, "reduce-tree", P=8, B=6)
+    whole = harness.emu(image, engine, "--trace=wavelet", "--trace-ids").out.splitlines()
+    some = harness.emu(image, engine, "--trace=wavelet", "--trace-ids", "--trace-region=2,0,3,1",
+                       "--trace-cycles=40:90").out.splitlines()
+    assert some and some == [line for line in whole if re.match(r"@\d+ P[234]\.0 ", line) and
+                             40 <= int(line[1:].split()[0]) <= 90]
+
+
+def test_engines_number_alike(tmp_path):
+    image = program(tmp_path, "packets", packets=4)
+    traces = {harness.emu(image, f"--engine={name}", "--trace=all", "--trace-ids").out
+              for name in ("fast", "reference")}
+    assert len(traces) == 1 and "#2" in traces.pop()
+
+
+def test_a_wavelet_for_the_host_has_its_number_and_is_followed_there(tmp_path, engine):
+    harness.compile("samples/axpy/layout.csl", tmp_path / "a.bin", "--memcpy", "--channels=1",
+                    "--fabric-dims=8,3", "--fabric-offsets=4,1",
+                    params={"width": 1, "height": 1, "N": 4})
+    out = harness.emu(tmp_path / "a.bin", engine, "--trace=host,queue", "--trace-ids",
+                      "--watch=0,0,23,1", f"--d2h=y={tmp_path}/y.npy").out
+    sent = re.findall(r"queue push output 0 color 23 .* #(\d+)", out)
+    assert len(sent) == 4 and sent == re.findall(r"host out color 23 .* #(\d+)", out)
+    watched = [line for line in out.splitlines() if line.startswith("watch")]
+    assert "is sent" in watched[0] and "goes to the host" in watched[1] and len(watched) == 2
+
+
 # ---- where it is written -------------------------------------------------------------------------
 
 @pytest.mark.parametrize("option", ["--print=received", "--stats", "--profile", "--trace", "--help",
@@ -169,11 +262,12 @@ def test_output_that_does_not_arrive_is_an_error(tmp_path, option):
                         r"arrived) \[output_unwritable\]\n", ran.stderr)
 
 
-@pytest.mark.parametrize("option", ["--trace-file=t", "--trace-region=0,0,2,1",
+@pytest.mark.parametrize("option", ["--trace-file=t", "--trace-region=0,0,2,1", "--trace-ids",
                                     "--trace-cycles=0:999"])
 def test_options_about_the_trace_imply_one(tmp_path, option):
     image = program(tmp_path, "hello-wavelet")
     out = harness.emu(image, option, cwd=tmp_path).out
+    out = re.sub(r" #\d+$", "", out, flags=re.M)
     want = harness.emu(image, "--trace").out
     assert want and want == (out or (tmp_path / "t").read_text())
 

@@ -1,4 +1,4 @@
-"""--trace-format=sim-log: the trace in the form of the vendor's simulator's log, checked against the
+"""--trace-format=simlog: the trace in the form of the vendor's simulator's log, checked against the
 text trace of the same run."""
 import re
 from collections import defaultdict
@@ -36,7 +36,7 @@ def engine(request):
 
 
 def log(image, *options):
-    return harness.emu(image, "--trace-format=sim-log", *options).out.splitlines()
+    return harness.emu(image, "--trace-format=simlog", *options).out.splitlines()
 
 
 def matches(pattern, lines, word):
@@ -87,6 +87,31 @@ def test_instructions_and_idle_tiles(image, engine):
     idle = {(int(g[0]), *g[1:3]) for g in lines if not g[4]}
     assert idle == {(c + 1, x, y) for c, x, y in busy} - busy
     assert {int(g[5]) for g in lines if g[5]} > {0}            # of the tasks, behind the start
+
+
+def test_queues_have_the_identities_of_the_moves(image, engine):
+    lines = log(image, engine)
+    sent = [re.match(r"@(\d+) P(\d+\.\d+): Sending wavelet C(\d+) .* ident:(\w{16}) on OUT_Q\[(\d)\]$",
+                     line).groups() for line in lines if ": Sending wavelet" in line]
+    popped = re.findall(r"^@(\d+) P(\d+\.\d+) queue pop output (\d) .*color (\d+)",
+                        harness.emu(image, engine, "--trace=queue").out, re.M)
+    assert [(c, p, q, color) for c, p, color, _, q in sent] == popped
+    entered = [g[4] for g in matches(WAVELET, lines, ") wavelet C") if g[5] == "R"]
+    assert sorted(i for *_, i, _ in sent) == sorted(entered)
+    pushed = [line for line in lines if ": Writing wavelet" in line]
+    assert len(pushed) == len(sent)
+
+
+def test_stalls_begin_where_the_trace_says(image, engine):
+    begun = re.findall(r"^@(\d+) P(\d+\.\d+) stall (?:waits|waited) 0x(\w{4})(?: ut\d)? (\w+)(?: \d+ "
+                       r"cycles)?$", harness.emu(image, engine, "--trace=stall").out, re.M)
+    waits = re.findall(r"^@(\d+) P(\d+\.\d+) stall (waits|waited) 0x(\w{4})(?: ut\d)? (\w+)",
+                       harness.emu(image, engine, "--trace=stall").out, re.M)
+    want = [(c, p, cause, pc) for c, p, word, pc, cause in waits
+            if word == "waits" or cause == "bank"]
+    logged = re.findall(r"^@(\d+) P(\d+\.\d+): .*Pipe: 0, Msg: stall: (\w+) at 0x(\w{4})$",
+                        "\n".join(log(image, engine)), re.M)
+    assert logged == want and len(begun) > len(want) > 0
 
 
 def test_switches(image, engine):

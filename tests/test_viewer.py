@@ -2,8 +2,10 @@
 built application is that of its sources.  tests/claims/viewer.py looks at it in a browser."""
 import hashlib
 import html.parser
+import json
 import os
 import re
+import subprocess
 from collections import Counter
 
 import numpy as np
@@ -250,6 +252,28 @@ def test_the_page_is_whole_and_needs_nothing_else(tmp_path):
     assert (VIEWER / "dist" / "viewer.js").read_text() in text
     assert_sums_are_statistics(page_data.of_page(tmp_path / "r.html"),
                                harness.stats(tmp_path / "s.json"))
+
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+LOOK = harness.ROOT / "tests" / "viewer"
+
+
+@pytest.mark.skipif(not os.access(CHROMIUM, os.X_OK) or not (LOOK / "node_modules").is_dir(),
+                    reason="needs Chromium, and npm ci in tests/viewer")
+def test_the_page_in_a_browser(tmp_path):
+    """tests/claims/viewer.py does more: other programs, widths, a dark theme, times."""
+    image = compiled(tmp_path, "gemv", width=6, height=4, M=12, N=18)
+    harness.emu(image, f"--report={tmp_path}/r.html", f"--stats={tmp_path}/s.json")
+    done = subprocess.run(["node", LOOK / "look.mjs", tmp_path / "r.html", tmp_path, "r", "quick"],
+                          capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "CHROMIUM": CHROMIUM})
+    assert done.returncode == 0, done.stderr
+    seen, stats = json.loads(done.stdout), harness.stats(tmp_path / "s.json")
+    assert seen["errors"] == seen["fetched"] == seen["axe"] == seen["wide"] == []
+    for name in ("cycles", "instructions", "groups", "wavelets", "wavelet_hops"):
+        assert seen["stats"][name] == [stats[name], f"{stats[name]:,}"]
+    assert seen["totals"]["links"] == stats["wavelet_hops"]
+    assert seen["totals"]["waits"] == sum(stats["stalls"].values())
 
 
 def test_the_application_is_built_from_its_sources():

@@ -41,6 +41,7 @@ typedef struct {
   uint32_t trace_kinds;         /* bits 1 << TraceKind; 0: no trace */
   FILE *trace_out;              /* stays the caller's */
   TraceForm trace_form;
+  bool trace_ids;               /* lines of text about a wavelet have its number */
   bool has_region, has_cycles;  /* limits of the trace */
   uint32_t region[4];           /* x, y, width, height */
   uint64_t first_cycle, last_cycle;

@@ -17,19 +17,23 @@ struct Observers {
   Profile *profile;
   Perfetto *perfetto;
   SimLog *simlog;
+  Journeys *journeys;           /* numbers of wavelets; NULL: nobody wants them */
   Watch *watch;
   Page *page;
 };
 
-static void write_trace(HostSession *s, const TraceEvent *event)
+static void write_trace(HostSession *s, const TraceEvent *event, uint64_t number)
 {
+  enum { ROOM = 512, NUMBER_ROOM = 24 };
   const Observers *o = s->observers;
-  char line[512];
+  char line[ROOM + NUMBER_ROOM];
   if (o->perfetto) {
-    perfetto_event(o->perfetto, event);
+    perfetto_event(o->perfetto, event, number);
     return;
   }
-  size_t length = trace_format(s->program, event, line, sizeof line);
+  size_t length = trace_format(s->program, event, line, ROOM);
+  if (number)
+    length += (size_t)snprintf(line + length, NUMBER_ROOM, " #%" PRIu64, number);
   line[length] = '\n';
   fwrite(line, 1, length + 1, s->options.trace_out);
 }
@@ -43,10 +47,11 @@ static void observe_event(TraceSink *sink, const TraceEvent *event)
   bool is_wanted = o->traced && trace_wants(&o->text, event->kind, event->cycle) &&
                    trace_in_region(&o->text, program_x(s->program, event->tile),
                                    program_y(s->program, event->tile));
+  uint64_t number = o->journeys ? journeys_event(o->journeys, event) : 0;
   if (o->simlog)
-    simlog_event(o->simlog, event, is_wanted);
+    simlog_event(o->simlog, event, number, is_wanted);
   else if (is_wanted)
-    write_trace(s, event);
+    write_trace(s, event, number);
   if (o->profile)
     profile_event(o->profile, event);
   if (o->watch)
@@ -131,9 +136,18 @@ static uint32_t kinds_wanted(const HostSession *s)
   uint32_t kinds = o->profile ? (uint32_t)PROFILE_KINDS : 0;
   kinds |= o->page ? (uint32_t)PAGE_KINDS : 0;
   kinds |= o->simlog ? (uint32_t)SIMLOG_KINDS : 0;
+  kinds |= o->journeys ? (uint32_t)JOURNEY_KINDS : 0;
   kinds |= o->watch ? (uint32_t)WATCH_KINDS : 0;
   kinds |= o->has_stop && !o->stop.by_cycle ? 1u << TRACE_INST : 0;
   return kinds;
+}
+
+/* Arrows of a trace for Perfetto lead from operation to operation by way of the queues. */
+static bool needs_journeys(const Observers *o, const SessionOptions *options)
+{
+  const uint32_t arrows = 1u << TRACE_INST | 1u << TRACE_QUEUE;
+  return o->traced && (options->trace_ids || o->simlog ||
+                       (o->perfetto && (options->trace_kinds & arrows) == arrows));
 }
 
 bool observers_create(HostSession *s)
@@ -152,6 +166,8 @@ bool observers_create(HostSession *s)
     o->perfetto = perfetto_create(s->program, options->trace_out);
   if (o->traced && options->trace_form == TRACE_AS_SIMLOG)
     o->simlog = simlog_create(s->program, options->trace_kinds, options->trace_out);
+  if (needs_journeys(o, options))
+    o->journeys = journeys_create(s->program);
   uint32_t kinds = kinds_wanted(s);
   s->trace = o->traced && !kinds ? o->text
                                  : trace_sink(s->program, kinds | options->trace_kinds, NULL, NULL);
@@ -168,6 +184,7 @@ void observers_destroy(HostSession *s)
   profile_destroy(o->profile);
   perfetto_destroy(o->perfetto);
   simlog_destroy(o->simlog);
+  journeys_destroy(o->journeys);
   watch_destroy(o->watch);
   page_destroy(o->page);
   free(o);

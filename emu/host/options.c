@@ -28,7 +28,8 @@ enum {
   X(trace, optional_argument, "[KINDS]",                                                         \
     "event trace; of task,inst,wavelet,switch,queue,stall,host,all (default task,wavelet,switch)") \
   X(trace_file, required_argument, "FILE", "trace there instead of standard output")             \
-  X(trace_format, required_argument, "text|perfetto|sim-log", "form of the trace")               \
+  X(trace_format, required_argument, "text|perfetto|simlog", "form of the trace")                \
+  X(trace_ids, no_argument, "", "number the wavelets in the text of the trace")                  \
   X(trace_region, required_argument, "X,Y,W,H", "trace these tiles only")                        \
   X(trace_cycles, required_argument, "A:B", "trace these cycles only")                           \
   X(profile, optional_argument, "[FILE]", "cycles by source line and cause of waiting")          \
@@ -239,7 +240,11 @@ static bool take_trace_format(HostOptions *o, const char *value, Diags *diags)
       o->session.trace_form = (TraceForm)i;
       return true;
     }
-  return bad_value(diags, "--trace-format", value, "text, perfetto or sim-log");
+  if (strcmp(value, "simlog") == 0) {   /* as the file's name, sim.log, or in one word */
+    o->session.trace_form = TRACE_AS_SIMLOG;
+    return true;
+  }
+  return bad_value(diags, "--trace-format", value, "text, perfetto or simlog");
 }
 
 static bool parse_watch(const char *text, uint32_t watch[4])
@@ -320,6 +325,8 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
   case OPTION_trace_file:
     o->trace_file = value;
     return true;
+  case OPTION_trace_ids:
+    return o->session.trace_ids = true;
   case OPTION_trace_format:
     return take_trace_format(o, value, diags);
   case OPTION_profile: case OPTION_watch: case OPTION_stop: case OPTION_dump:
@@ -440,7 +447,7 @@ static bool take_arguments(HostOptions *o, int argc, char **argv, Diags *diags)
       return false;
   }
   const SessionOptions *s = &o->session;
-  bool about_trace = o->trace_file || s->has_region || s->has_cycles;
+  bool about_trace = o->trace_file || s->trace_ids || s->has_region || s->has_cycles;
   bool is_text = s->trace_form == TRACE_AS_TEXT;
   if (s->trace_kinds == 0 && (!is_text || about_trace))
     o->session.trace_kinds = is_text ? DEFAULT_KINDS : ALL_KINDS;

@@ -47,7 +47,9 @@ uint64_t journeys_event(Journeys *journeys, const TraceEvent *event);
  * threads, counters for links and queues.  A microsecond stands for a cycle. */
 typedef struct Perfetto Perfetto;
 Perfetto *perfetto_create(const Program *program, FILE *out);
-void perfetto_event(Perfetto *perfetto, const TraceEvent *event);
+/* `number`: of the event's wavelet, 0 none.  Numbers make arrows from the operation that sends to
+ * the operation or task that takes, one for each pair of them and queue. */
+void perfetto_event(Perfetto *perfetto, const TraceEvent *event, uint64_t number);
 /* Ends what is open at `cycle`, and the file's text. `partial`: the run was cut short; an instant
  * at its end says so. */
 void perfetto_finish(Perfetto *perfetto, uint64_t cycle, bool partial);
@@ -56,12 +58,13 @@ void perfetto_destroy(Perfetto *perfetto);
 /* ---- simlog.c: a trace in the form of the log of the vendor's simulator ---------------------- */
 
 /* Lines for the events of `kinds`: TRACE_WAVELET (its `landing`), TRACE_INST (`inst_trace`),
- * TRACE_SWITCH (`router`).  It needs the events of SIMLOG_KINDS, of which those that are not wanted
- * give no line. */
+ * TRACE_SWITCH (`router`), TRACE_QUEUE (wavelets into and out of output queues), TRACE_STALL (where
+ * waits begin).  It needs the events of SIMLOG_KINDS, of which those that are not wanted give no
+ * line, and the numbers of their wavelets. */
 typedef struct SimLog SimLog;
-enum { SIMLOG_KINDS = 1 << TRACE_WAVELET | 1 << TRACE_TASK };
+enum { SIMLOG_KINDS = JOURNEY_KINDS | 1 << TRACE_TASK };
 SimLog *simlog_create(const Program *program, uint32_t kinds, FILE *out);
-void simlog_event(SimLog *log, const TraceEvent *event, bool is_wanted);
+void simlog_event(SimLog *log, const TraceEvent *event, uint64_t number, bool is_wanted);
 void simlog_finish(SimLog *log);
 void simlog_destroy(SimLog *log);
 

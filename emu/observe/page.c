@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Of the arrays: as base64, with the application and the JSON, a page stays below 20 MB. */
+/* The arrays' limit: as base64, with the application and the JSON, a page stays below 20 MB. */
 enum { MOST_DATA_BYTES = 13 << 20, MOST_CHAINS = 64, FORMAT_VERSION = 1 };
 
 /* How full the queues of a tile are: output and input. */

@@ -53,7 +53,7 @@ void pyramid_pack(Pyramid *pyramid, Pack *pack, json_t *top);
 /* ---- spans.c: time lines of tiles ------------------------------------------------------------ */
 
 typedef struct Spans Spans;
-/* Of all tiles of a small program, and else of tiles in even distances. */
+/* All tiles of a small program have one, and else tiles in even distances. */
 Spans *spans_create(const Program *program);
 void spans_destroy(Spans *spans);
 void spans_event(Spans *spans, const TraceEvent *event);

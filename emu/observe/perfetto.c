@@ -2,6 +2,8 @@
  * only open events, so a run may have any length. */
 #include "emu/observe/observe.h"
 
+#include "stb_ds.h"
+
 #include <jansson.h>
 
 #include <stdlib.h>
@@ -13,11 +15,24 @@ enum {
   BUCKET_CYCLES = 16,           /* counters of links: wavelets in so many cycles */
 };
 
+/* `serial`: of all operations, from 1 on.  `senders`: by input queue, the serial of the operation
+ * that has sent what was taken last. */
 typedef struct {
   bool open;
   uint64_t since;
   uint16_t pc;
+  uint32_t serial, senders[MAX_QUEUES];
 } OpenSpan;
+
+/* Where a wavelet was sent; serial 0: not by an operation of the trace. */
+typedef struct {
+  uint64_t cycle;
+  uint32_t tile, serial;
+  uint8_t thread;
+} SentBy;
+
+/* A wavelet that has left its input queue, until it is known for whom. */
+typedef struct { uint64_t cycle, number; uint32_t tile; } TakenWord;
 
 typedef struct {
   bool named;
@@ -32,6 +47,10 @@ struct Perfetto {
   const Program *program;
   FILE *out;
   TileTrack **tiles;            /* NULL: nothing happened there */
+  SentBy *sent;                 /* stb_ds, by number; small beside its lines in the file */
+  TraceEvent group;             /* the last one: the pushes and pops behind it are its own */
+  TakenWord taken;
+  uint32_t operations, arrows;
   bool any;
 };
 
@@ -52,6 +71,7 @@ void perfetto_destroy(Perfetto *p)
   for (uint32_t t = 0; t < p->program->n_tiles; t++)
     free(p->tiles[t]);
   free(p->tiles);
+  arrfree(p->sent);
   free(p);
 }
 
@@ -150,11 +170,11 @@ static void operation_name(const Perfetto *p, uint32_t tile, uint16_t pc, char *
            place);
 }
 
-static void open_operation(TileTrack *t, const TraceEvent *e, uint64_t since)
+static void open_operation(Perfetto *p, TileTrack *t, const TraceEvent *e, uint64_t since)
 {
   OpenSpan *span = &t->operations[e->thread];
   if (!span->open)
-    *span = (OpenSpan){true, since, e->pc};
+    *span = (OpenSpan){.open = true, .since = since, .pc = e->pc, .serial = ++p->operations};
 }
 
 static void close_operation(Perfetto *p, TileTrack *t, uint32_t tile, unsigned thread,
@@ -174,7 +194,7 @@ static void stall_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
   char name[64];
   bool bank = e->id == STALL_BANK;      /* reported in advance */
   uint64_t from = bank ? e->cycle + 1 : e->cycle - e->payload;
-  open_operation(t, e, bank ? e->cycle : from);
+  open_operation(p, t, e, bank ? e->cycle : from);
   snprintf(name, sizeof name, "waits: %s", stall_name((StallCause)e->id));
   write_span(p, e->tile, e->thread, name, from, from + e->payload);
 }
@@ -218,16 +238,93 @@ static void queue_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
   write_counter(p, e->tile, name, e->cycle, *held);
 }
 
-void perfetto_event(Perfetto *p, const TraceEvent *e)
+/* ---- arrows ---------------------------------------------------------------------------------- */
+
+static bool is_of_group(const Perfetto *p, const TraceEvent *e)
+{
+  return p->group.kind == EV_GROUP && p->group.tile == e->tile && p->group.cycle == e->cycle;
+}
+
+static void note_sender(Perfetto *p, const TileTrack *t, const TraceEvent *e, uint64_t number)
+{
+  if (!is_of_group(p, e))
+    return;
+  while (arrlenu(p->sent) <= number)
+    arrput(p->sent, ((SentBy){0}));
+  p->sent[number] = (SentBy){e->cycle, e->tile, t->operations[p->group.thread].serial,
+                             p->group.thread};
+}
+
+static const SentBy *sender_of(const Perfetto *p, uint64_t number)
+{
+  return number < arrlenu(p->sent) && p->sent[number].serial ? &p->sent[number] : NULL;
+}
+
+static void write_arrow(Perfetto *p, const SentBy *from, uint32_t tile, unsigned thread,
+                        uint64_t cycle)
+{
+  for (unsigned end = 0; end < 2; end++) {
+    json_t *object = end ? make_entry("f", tile, thread, "wavelet", cycle)
+                         : make_entry("s", from->tile, from->thread, "wavelet", from->cycle);
+    json_object_set_new(object, "cat", json_string("wavelet"));
+    json_object_set_new(object, "id", json_integer(p->arrows));
+    if (end)
+      json_object_set_new(object, "bp", json_string("e"));
+    write_object(p, object);
+  }
+  p->arrows++;
+}
+
+/* An operation takes a wavelet: an arrow, unless the last one of the queue had the same sender. */
+static void take_by_group(Perfetto *p, TileTrack *t, const TraceEvent *e, const SentBy *from)
+{
+  OpenSpan *span = &t->operations[p->group.thread];
+  if (!span->open || span->senders[e->queue] == from->serial)
+    return;
+  span->senders[e->queue] = from->serial;
+  write_arrow(p, from, e->tile, p->group.thread, e->cycle);
+}
+
+static void wavelet_moves(Perfetto *p, TileTrack *t, const TraceEvent *e, uint64_t number)
+{
+  const SentBy *from = sender_of(p, number);
+  if (e->kind == EV_PUSH && e->output && number)
+    note_sender(p, t, e, number);
+  else if (e->kind == EV_POP && !e->output && from && is_of_group(p, e))
+    take_by_group(p, t, e, from);
+  else if (e->kind == EV_POP && !e->output)
+    p->taken = (TakenWord){e->cycle, number, e->tile};
+}
+
+/* A task that a wavelet has started: its pop came just before. */
+static void arrow_to_task(Perfetto *p, const TraceEvent *e)
+{
+  const SentBy *from = sender_of(p, p->taken.number);
+  if (from && p->taken.tile == e->tile && p->taken.cycle == e->cycle && e->task != TASK_LOCAL)
+    write_arrow(p, from, e->tile, 0, e->cycle);
+  p->taken.number = 0;
+}
+
+void perfetto_event(Perfetto *p, const TraceEvent *e, uint64_t number)
 {
   TileTrack *t = track_of(p, e->tile);
   switch (e->kind) {
-  case EV_TASK_START: case EV_TASK_END: task_event(p, t, e); break;
-  case EV_GROUP: open_operation(t, e, e->cycle); break;
+  case EV_TASK_START:
+    task_event(p, t, e);
+    arrow_to_task(p, e);
+    break;
+  case EV_TASK_END: task_event(p, t, e); break;
+  case EV_GROUP:
+    open_operation(p, t, e, e->cycle);
+    p->group = *e;
+    break;
   case EV_DONE: close_operation(p, t, e->tile, e->thread, e->cycle + 1); break;
   case EV_STALL: stall_event(p, t, e); break;
   case EV_WAVELET: wavelet_event(p, t, e); break;
-  case EV_PUSH: case EV_POP: queue_event(p, t, e); break;
+  case EV_PUSH: case EV_POP:
+    queue_event(p, t, e);
+    wavelet_moves(p, t, e, number);
+    break;
   case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK: case EV_SWITCH: case EV_HOST_IN:
   case EV_HOST_OUT: case EV_LAUNCH:
     put_instant(p, e);

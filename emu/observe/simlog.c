@@ -3,8 +3,7 @@
  * reader of such logs takes (wse-viz, trace-parser.js).  The log is made of the same events as the
  * other traces; what the machine of the vendor alone knows (pipeline stages, SIMD units) is absent.
  *
- * A wavelet has an identity in these logs.  Links keep the order of a color, so the log follows
- * each wavelet through a queue of identities for each link and color. */
+ * A wavelet has an identity in these logs: its number (journeys.c). */
 #include "emu/explain/explain.h"
 #include "emu/observe/observe.h"
 
@@ -14,15 +13,10 @@
 
 #include <stb_ds.h>
 
-typedef struct { uint64_t *items; size_t first; } Identities;   /* stb_ds; in order of arrival */
-typedef struct { uint64_t key; Identities value; } LinkRow;
-
 struct SimLog {
   const Program *program;
   FILE *out;
   uint32_t kinds;               /* of which lines are written */
-  LinkRow *links;               /* stb_ds map: identities on their way, by place and color */
-  uint64_t next_identity;
   uint8_t *task;                /* by tile: the id of the task that started last */
   uint64_t *executed;           /* by tile: 1 + the cycle in which it executed last */
   uint64_t cycle;               /* of the latest instruction */
@@ -32,7 +26,7 @@ struct SimLog {
 SimLog *simlog_create(const Program *program, uint32_t kinds, FILE *out)
 {
   SimLog *log = base_malloc(sizeof *log);
-  *log = (SimLog){.program = program, .out = out, .kinds = kinds, .next_identity = 1};
+  *log = (SimLog){.program = program, .out = out, .kinds = kinds};
   log->task = base_zeroed(program->n_tiles, sizeof *log->task);
   log->executed = base_zeroed(program->n_tiles, sizeof *log->executed);
   fprintf(out, "@0 dimX=%u, dimY=%u\n", program->image->width, program->image->height);
@@ -43,9 +37,6 @@ void simlog_destroy(SimLog *log)
 {
   if (!log)
     return;
-  for (ptrdiff_t i = 0; i < hmlen(log->links); i++)
-    arrfree(log->links[i].value.items);
-  hmfree(log->links);
   arrfree(log->busy);
   arrfree(log->busy_before);
   free(log->task);
@@ -57,45 +48,6 @@ static void begin_line(const SimLog *log, uint64_t cycle, uint32_t tile)
 {
   fprintf(log->out, "@%" PRIu64 " P%u.%u", cycle, program_x(log->program, tile),
           program_y(log->program, tile));
-}
-
-/* ---- identities ------------------------------------------------------------------------------ */
-
-static uint64_t link_key(uint32_t tile, Port enters, uint8_t color)
-{
-  return ((uint64_t)tile * PORT_COUNT + enters) * MAX_COLORS + color;
-}
-
-static void send_identity(SimLog *log, const TraceEvent *e, Port port, uint64_t identity)
-{
-  uint32_t next = program_neighbour(log->program, e->tile, port);
-  if (next == (uint32_t)NO_TILE)
-    return;
-  Port enters = port_opposite(port);
-  uint64_t key = link_key(next, enters,
-                          program_color_inside(log->program, next, e->color, enters));
-  ptrdiff_t at = hmgeti(log->links, key);
-  if (at < 0) {
-    hmput(log->links, key, (Identities){0});
-    at = hmgeti(log->links, key);
-  }
-  arrput(log->links[at].value.items, identity);
-}
-
-/* A wavelet from the ramp is new; one from a link is the first that was sent there. */
-static uint64_t take_identity(SimLog *log, const TraceEvent *e)
-{
-  ptrdiff_t at = e->from == PORT_RAMP ? -1 : hmgeti(log->links, link_key(e->tile, e->from,
-                                                                         e->color));
-  if (at < 0)
-    return log->next_identity++;
-  Identities *link = &log->links[at].value;
-  uint64_t identity = link->items[link->first++];
-  if (link->first == arrlenu(link->items)) {
-    arrfree(link->items);
-    (void)hmdel(log->links, link_key(e->tile, e->from, e->color));
-  }
-  return identity;
 }
 
 /* ---- landing --------------------------------------------------------------------------------- */
@@ -142,14 +94,33 @@ static void print_landing(const SimLog *log, const TraceEvent *e, uint64_t ident
           link_letter(e->from), ways, taken);
 }
 
-static void wavelet_event(SimLog *log, const TraceEvent *e, bool shown)
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+/* Into an output queue, and out of it into the router. */
+static void queue_event(const SimLog *log, const TraceEvent *e, uint64_t identity)
 {
-  uint64_t identity = take_identity(log, e);
-  for (unsigned p = 0; p < PORT_RAMP; p++)
-    if (e->to >> p & 1)
-      send_identity(log, e, (Port)p, identity);
-  if (shown)
-    print_landing(log, e, identity);
+  if (!e->output || program_is_host_color(log->program, e->color))
+    return;
+  bool push = e->kind == EV_PUSH;
+  begin_line(log, e->cycle, e->tile);
+  fprintf(log->out, ": %s wavelet C%u ", push ? "Writing" : "Sending", e->color);
+  print_payload(log, e);
+  if (push)
+    fprintf(log->out, " to OUT_Q[%u]\n", e->queue);
+  else
+    fprintf(log->out, " ident:%016" PRIx64 " on OUT_Q[%u]\n", identity, e->queue);
+}
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+/* Where a wait begins; a bank conflict has no other event. */
+static void stall_event(const SimLog *log, const TraceEvent *e)
+{
+  if (e->kind == EV_STALL && e->id != STALL_BANK)
+    return;
+  begin_line(log, e->cycle, e->tile);
+  fprintf(log->out, ": [EX] T%u Pipe: 0, Msg: stall: %s at 0x%04x\n", log->task[e->tile],
+          stall_name((StallCause)e->id), e->pc);
 }
 
 /* ---- router ---------------------------------------------------------------------------------- */
@@ -246,18 +217,22 @@ static void instruction_event(SimLog *log, const TraceEvent *e)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-void simlog_event(SimLog *log, const TraceEvent *e, bool is_wanted)
+void simlog_event(SimLog *log, const TraceEvent *e, uint64_t number, bool is_wanted)
 {
   TraceKind kind = event_trace_kind(e->kind);
   bool shown = is_wanted && log->kinds >> kind & 1;
   if (e->kind == EV_TASK_START)
     log->task[e->tile] = e->id;
-  else if (kind == TRACE_WAVELET)
-    wavelet_event(log, e, shown);
-  else if (kind == TRACE_SWITCH && shown)
-    switch_event(log, e);
-  else if (kind == TRACE_INST && shown)
-    instruction_event(log, e);
+  if (!shown)
+    return;
+  switch (kind) {
+  case TRACE_WAVELET: print_landing(log, e, number); break;
+  case TRACE_SWITCH: switch_event(log, e); break;
+  case TRACE_INST: instruction_event(log, e); break;
+  case TRACE_QUEUE: queue_event(log, e, number); break;
+  case TRACE_STALL: stall_event(log, e); break;
+  case TRACE_TASK: case TRACE_HOST: case TRACE_KIND_COUNT: default: break;
+  }
 }
 
 void simlog_finish(SimLog *log)

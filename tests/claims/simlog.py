@@ -58,11 +58,11 @@ def counted(trace):
 def compare(claims, viz, sample, params):
     image = claims.scratch / f"{sample}.bin"
     harness.compile(f"samples/{sample}/layout.csl", image, params=params)
-    for form in ("text", "sim-log"):
+    for form in ("text", "simlog"):
         harness.emu(image, f"--trace-format={form}", "--trace=all",
                     f"--trace-file={claims.scratch}/{form}")
     moves, executed, cycles = counted((claims.scratch / "text").read_text())
-    found = parsed(viz, claims.scratch / "sim-log", claims.scratch)
+    found = parsed(viz, claims.scratch / "simlog", claims.scratch)
     claims.equals(f"{sample}: landings", found["landings"], len(moves))
     claims.equals(f"{sample}: wavelets", len(found["hops"]), moves.count("RAMP"))
     claims.equals(f"{sample}: steps of all wavelets", sum(found["hops"].values()), len(moves))

@@ -1,13 +1,15 @@
 // Opens a report page in Chromium and prints what it measured, as JSON:
-//   node look.mjs PAGE.html SCREENSHOT_FOLDER NAME
+//   node look.mjs PAGE.html SCREENSHOT_FOLDER NAME [quick]
+// quick: one width and one theme.
 import { chromium } from "playwright-core";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
-const [page_file, folder, name] = process.argv.slice(2);
+const [page_file, folder, name, quick] = process.argv.slice(2);
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const WIDTHS = [[390, 844], [820, 1100], [1440, 900]];
+const WIDTHS = quick ? [[1440, 900]] : [[390, 844], [820, 1100], [1440, 900]];
+const THEMES = quick ? ["light"] : ["light", "dark"];
 const TABS = ["overview", "tile", "source", "memory", "wavelets", "findings"];
 
 const browser = await chromium.launch({
@@ -91,7 +93,7 @@ async function keys(page) {
 const watch = { loads: [], errors: [], fetched: [] };
 const result = { axe: [], wide: [] };
 for (const [width, height] of WIDTHS)
-  for (const theme of ["light", "dark"]) {
+  for (const theme of THEMES) {
     const page = await open(width, height, theme, watch);
     for (const tab of TABS) {
       await page.click(`#tab-${tab}`);

@@ -124,7 +124,7 @@ class App {
       element("span", { class: "buttons" },
         button("+", "Zoom in", () => this.map.zoom(1.6)),
         button("−", "Zoom out", () => this.map.zoom(1 / 1.6)),
-        button("Fit", "Show the whole fabric", () => this.map.fit())),
+        button("Fit", "Fit the whole fabric", () => this.map.fit())),
       element("details", { class: "layers" }, element("summary", {}, "Layers"),
         element("div", { class: "menu" },
           check("logarithmic scale", false, (on) => this.state.set("logarithmic", on)),

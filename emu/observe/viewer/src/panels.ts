@@ -372,8 +372,10 @@ export class WavesPanel implements Panel {
     const rows = found.slice(0, WAYS_SHOWN).map((way) => {
       const first = way.steps[0], last = way.steps[way.steps.length - 1];
       const ends = way.steps.filter((s) => s.kind === StepKind.Taken).length;
-      return [element("button", { class: "link", onclick: () => this.state.set("way", way) },
-                      `#${format(way.number)}`),
+      return [element("button", { class: "link", onclick: () => {
+                this.state.set("way", way);
+                this.map.show(first.tile);
+              } }, `#${format(way.number)}`),
               String(way.color), this.state.tileName(first.tile), format(first.cycle),
               format(last.cycle - first.cycle), String(ends)];
     });

@@ -594,7 +594,7 @@ def _log_options():
     unknown = [word for word in asked if word not in _LOGS]
     if unknown:
         raise ValueError(f"{name}: no log {unknown[0]!r}; there are {', '.join(_LOGS)}")
-    return ["--trace=" + ",".join(_LOGS[word] for word in asked), "--trace-format=sim-log"]
+    return ["--trace=" + ",".join(_LOGS[word] for word in asked), "--trace-format=simlog"]
 
 
 _LOG_VARIABLES = ("SINGULARITYENV_SIMFABRIC_DEBUG", "SIMFABRIC_DEBUG")
