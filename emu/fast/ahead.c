@@ -74,7 +74,7 @@ static unsigned issues_count(const uint64_t *issues, uint64_t first)
     uint64_t bits = issues[word];
     if (word == first / WORD_BITS)
       bits &= ~UINT64_C(0) << first % WORD_BITS;
-    count += (unsigned)__builtin_popcountll(bits);
+    count += bits ? (unsigned)__builtin_popcountll(bits) : 0;
   }
   return count;
 }
@@ -135,8 +135,19 @@ void fast_ahead_over(FastWorker *w, FastTile *t)
   t->is_ahead = false;
 }
 
+/* The next instruction belongs to no row. */
+static bool is_row_empty(const FastEngine *e, const Tile *core)
+{
+  const ImageClass *image = core->cls->image;
+  uint32_t offset = (uint32_t)core->pc - image->code_address;
+  return offset >= image->code_words * 2u || offset % 2 ||
+         (e->code[core->cls->index][offset / 2].odd & SCALAR_STOPS);
+}
+
 void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
 {
+  if (is_row_empty(w->engine, &t->core))
+    return;                     /* nothing of an earlier row issues from now on */
   if (!t->ahead)
     t->ahead = &fast_work_alloc(w)->ahead;
   FastAhead *ahead = t->ahead;
