@@ -97,11 +97,22 @@ static bool is_inside_walk(const VecStream *s)
   return false;
 }
 
+/* Of a buffer that the stream goes round: what lies ahead, or all if the stream passes the end. */
+static Span64 circular_span(const VecRun *run, const VecStream *s)
+{
+  int64_t end = (int64_t)s->wrap_base + s->wrap_bytes;
+  int64_t way = ((int64_t)run->remaining - 1) * s->strides[0] * s->element_bytes;
+  int64_t behind = s->address + way + s->element_bytes;
+  if (s->dimensions == 1 && way >= 0 && behind <= end)
+    return (Span64){s->address, behind};
+  return (Span64){s->wrap_base, end};
+}
+
 /* All that the rest of the stream can touch. */
 static Span64 stream_span(const VecRun *run, const VecStream *s)
 {
   if (s->circular && s->wrap_bytes)
-    return (Span64){s->wrap_base, (int64_t)s->wrap_base + s->wrap_bytes};
+    return circular_span(run, s);
   if (is_inside_walk(s))
     return (Span64){s->object.start, s->object.end ? s->object.end : PE_MEM_BYTES};
   int64_t low = s->address, high = s->address, left = run->remaining, wound = 0;
