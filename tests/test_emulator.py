@@ -489,3 +489,55 @@ comptime { @export_symbol(p, "v"); }
     image = tmp_path / "p.bin"
     assert harness.emu(image, "--print=v").out == "v@0,0: 7 7\nv@1,0: 7 7 7 7\n"
     assert harness.emu(image, "--print=v:1").out == "v@0,0: 7\nv@1,0: 7\n"
+
+RING_LAYOUT = """
+param at: u16;
+layout { @set_rectangle(2, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .at = at });
+  @set_tile_code(1, 0, "sink.csl", .{});
+  @set_color_config(0, 0, @get_color(1), .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } });
+  @set_color_config(1, 0, @get_color(1), .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } });
+}
+"""
+
+RING_SENDER = """
+param at: u16;
+export var buf = @zeros([40]u16);
+const src = @get_dsr(dsr_src1, 2);
+const out = @get_dsr(dsr_dest, 2);
+task main() void {
+  @mov16(out, src, .{ .async = true });
+  @mov16(@get_dsd(mem1d_dsd, .{ .base_address = &buf, .extent = 2, .offset = at }), 7);
+}
+comptime {
+  @load_to_dsr_xdsr(src, @get_xdsr(1), @get_dsd(circbuf_dsd, .{
+    .base_address = &buf, .extent = 20, .wraparound = 40 }), .{ .save_address = true });
+  @load_to_dsr(out, @get_dsd(fabout_dsd, .{ .fabric_color = @get_color(1), .extent = 20,
+    .output_queue = @get_output_queue(2) }), .{ .async = true });
+  @bind_local_task(main, @get_local_task_id(10));
+  @activate(@get_local_task_id(10));
+}
+"""
+
+RING_SINK = """
+var got = @zeros([20]u16);
+task main() void {
+  @mov16(@get_dsd(mem1d_dsd, .{ .base_address = &got, .extent = 20 }), @get_dsd(fabin_dsd, .{
+    .fabric_color = @get_color(1), .extent = 20, .input_queue = @get_input_queue(2) }), .{});
+}
+comptime {
+  @initialize_queue(@get_input_queue(2), .{ .color = @get_color(1) });
+  @bind_local_task(main, @get_local_task_id(10));
+  @activate(@get_local_task_id(10));
+}
+"""
+
+
+@pytest.mark.parametrize("at, races", [(10, True), (19, True), (20, False), (30, False)])
+def test_a_write_beside_a_walk_round_a_buffer(tmp_path, at, races):
+    """The first half of a buffer of 40 words is on its way: only a write there disturbs it."""
+    for name, text in (("layout", RING_LAYOUT), ("pe", RING_SENDER), ("sink", RING_SINK)):
+        (tmp_path / f"{name}.csl").write_text(text)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", params={"at": at})
+    ran = harness.emu(tmp_path / "o.bin", "--check=error,memory", expect=2 if races else 0)
+    assert ("[WRITE_RACE]" in ran.err) == races
