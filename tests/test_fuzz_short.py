@@ -11,8 +11,9 @@ sys.path.insert(0, str(harness.ROOT / "tests" / "claims"))
 import fuzz_seeds
 
 # Target: how many files, and how many changed inputs, for a few seconds each.
-COUNTS = {"frontend": (60, 500), "host": (5, 15), "image": (2, 3000), "ir": (60, 1500),
-          "npy": (60, 4000), "parse": (60, 600), "regions": (3, 600), "run": (6, 300)}
+COUNTS = {"commands": (40, 200), "dap": (40, 200), "frontend": (60, 500), "host": (5, 15),
+          "image": (2, 3000), "ir": (60, 1500), "npy": (60, 4000), "parse": (60, 600),
+          "regions": (3, 600), "run": (6, 300)}
 
 
 def test_every_target_has_a_short_form():

@@ -2,6 +2,7 @@
 threads of a script, and data that do not fit."""
 import json
 import os
+import re
 import signal
 import subprocess
 import textwrap
@@ -160,6 +161,7 @@ def test_a_signal_keeps_what_was_seen(endless, tmp_path, number, code, engine):
          "--trace-file=t.txt", "--stats=s.json", "--report=r.html", "--profile=p.txt", NEVER],
         number, tmp_path, ready=None)
     assert got == code and "interrupted at cycle" in err, err
+    assert re.search(r"P\d\.\d main thread .*has not ended at ", err)
     stats = harness.stats(tmp_path / "s.json")
     last = (tmp_path / "t.txt").read_text().splitlines()[-1]
     assert stats["partial"] is True and stats["instructions"] > 100
@@ -211,6 +213,7 @@ def test_a_script_hears_signals(program, tmp_path, number, code, name):
                                 {"WSE_ARGS": f"--stats=s.json --trace --trace-file=t.txt {NEVER}"})
     assert got == code and out.splitlines()[0].strip() == name, (got, out, err)
     assert "interrupted at cycle" in out and out.endswith("finally\n")
+    assert re.search(r"P\d\.\d main thread .*has not ended at ", err)
     assert harness.stats(tmp_path / "s.json")["partial"] is True
     assert (tmp_path / "t.txt").read_text().endswith("the run has not come to its end\n")
 

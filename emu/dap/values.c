@@ -9,7 +9,7 @@
 
 /* ---- names of parts -------------------------------------------------------------------------- */
 
-/* Of an array's element: "[1, 2]". */
+/* The name of an element: "[1, 2]". */
 static char *index_text(const DebugType *type, uint32_t index)
 {
   char *text = base_print("]");

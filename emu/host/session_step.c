@@ -94,8 +94,12 @@ static WseStatus limit_error(HostSession *s, uint64_t limit)
 
 static WseStatus interrupted_error(HostSession *s)
 {
-  char *text = base_print("error: the run was interrupted at cycle %" PRIu64 "\n",
-                          session_cycle(s));
+  char *text = NULL;
+  size_t size;
+  FILE *out = base_text_open(&text, &size);
+  fprintf(out, "error: the run was interrupted at cycle %" PRIu64 "\n", session_cycle(s));
+  busy_report(s->engine, s->program, MOST_TILES_SHOWN, out);
+  base_text_close(out, &text);
   session_fail(s, WSE_INTERRUPTED, text);
   return session_end(s);
 }

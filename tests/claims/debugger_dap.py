@@ -140,7 +140,7 @@ def debug_sample(sample, level, params):
 
 
 def debug_host_script(name, level, script):
-    """The vendor's own commands, with a compiler that is told the level, and a run that waits."""
+    """The vendor's own commands, with a compiler that gets the level, and a run that waits."""
     folder = claims.scratch / f"{name}{level}"
     shutil.copytree(script.parent, folder)
     tools = folder / "tools"

@@ -108,5 +108,69 @@ def regions():
     return [json.dumps(layout).encode() for layout in (plain, joined, filled)]
 
 
-SEEDS = {"frontend": frontend, "host": host, "image": image, "ir": ir, "npy": npy,
+def commands():
+    """Lines of commands; the byte before them chooses the run."""
+    lines = [
+        "break scale", "tbreak wait @1,0", "break plain_pe.csl:9 @0,0,2,2 if $x == 1",
+        "break *0x40", "break task", "break wavelet 3 7 arrives", "break switch 3", "watch n",
+        "watch a[1]", "info breakpoints", "delete 1", "disable 2", "enable 2", "ignore 1 3",
+        "continue", "step", "next 2", "finish", "stepi 3", "task", "cycle 4", "reverse-continue",
+        "reverse-step", "reverse-next", "reverse-stepi", "reverse-cycle 2", "last-write n",
+        "goto 5", "goto", "tile 2,1", "backtrace", "frame 1", "up", "down", "print a",
+        "print /x n + 3 * -2", "print a[1] == 2.5 and h[0] < 3", "print &n", "print $pc",
+        "set n = 4", "set a[1] = 1.5", "memory n 16", "list 3", "list", "disassemble",
+        "disassemble $pc", "info locals", "info args", "info globals", "info registers",
+        "info dsrs", "info tile", "info tiles", "hash", "help", "quit"]
+    chance = random.Random(3)
+    return [bytes([run]) + "\n".join(chance.choices(lines, k=chance.randrange(1, 25))).encode()
+            for run in range(8) for _ in range(20)]
+
+
+def dap():
+    """Lines of requests, as an editor sends them."""
+    source = {"path": "plain_pe.csl"}
+    requests = [
+        ("initialize", {"adapterID": "csl", "linesStartAt1": True}), ("configurationDone", {}),
+        ("setBreakpoints", {"source": source, "breakpoints": [
+            {"line": 9, "condition": "@1,0 if $x == 1", "hitCondition": ">=2"},
+            {"line": 11, "logMessage": "n is {n}"}]}),
+        ("setFunctionBreakpoints", {"breakpoints": [{"name": "scale"}, {"name": "task"},
+                                                    {"name": "wavelet 3 arrives"}]}),
+        ("setDataBreakpoints", {"breakpoints": [{"dataId": "0,0:0x0000+4", "accessType": "write"}]}),
+        ("setInstructionBreakpoints", {"breakpoints": [{"instructionReference": "0,0:0x0060",
+                                                        "offset": 2}]}),
+        ("setExceptionBreakpoints", {"filters": ["fault", "deadlock", "end"]}),
+        ("dataBreakpointInfo", {"name": "n", "frameId": 1}), ("threads", {}),
+        ("dataBreakpointInfo", {"name": "n", "variablesReference": 3}),
+        ("breakpointLocations", {"source": source, "line": 1, "endLine": 40}),
+        ("stackTrace", {"threadId": 1, "startFrame": 0, "levels": 20}), ("scopes", {"frameId": 1}),
+        *[("variables", {"variablesReference": n, "start": 0, "count": 4}) for n in range(1, 12)],
+        ("setVariable", {"variablesReference": 3, "name": "n", "value": "4"}),
+        ("setExpression", {"expression": "a[1]", "value": "2.5", "frameId": 1}),
+        ("evaluate", {"expression": "n + 1", "frameId": 1, "context": "watch"}),
+        ("evaluate", {"expression": "n = 3", "context": "repl"}),
+        ("evaluate", {"expression": "info tile", "context": "repl"}),
+        ("evaluate", {"expression": "tile 1,1", "context": "repl"}),
+        ("evaluate", {"expression": "goto 3", "context": "repl"}),
+        ("completions", {"text": "print n", "column": 8}), ("loadedSources", {}),
+        ("source", {"source": source}), ("exceptionInfo", {"threadId": 1}),
+        ("disassemble", {"memoryReference": "0,0:0x0060", "instructionCount": 5,
+                         "instructionOffset": -2}),
+        ("readMemory", {"memoryReference": "0,0:0x0000", "count": 16}),
+        ("writeMemory", {"memoryReference": "0,0:0x0000", "data": "AQID"}),
+        *[(move, {"threadId": 1}) for move in ("continue", "next", "stepIn", "stepOut", "stepBack",
+                                               "reverseContinue", "pause")],
+        ("stepIn", {"threadId": 2, "granularity": "instruction"}), ("terminate", {}),
+        ("disconnect", {"terminateDebuggee": False})]
+    texts = [json.dumps({"type": "request", "seq": n, "command": command, "arguments": arguments})
+             for n, (command, arguments) in enumerate(requests, 2)]
+    chance = random.Random(4)
+    return [bytes([run]) + "\n".join(
+        [texts[0], *chance.choices(texts[2:7], k=2), texts[1], texts[10], texts[11],
+         *chance.choices(texts[2:], k=chance.randrange(1, 12))]).encode()
+            for run in (*range(8), 0xff) for _ in range(20)]
+
+
+SEEDS = {"commands": commands, "dap": dap, "frontend": frontend, "host": host, "image": image,
+         "ir": ir, "npy": npy,
          "parse": parse, "regions": regions, "run": run}

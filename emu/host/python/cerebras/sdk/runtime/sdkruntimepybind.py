@@ -518,8 +518,11 @@ class SdkRuntime:
         except BaseException:
             self._warn_of_program()
             cycle = self._library.wse_cycle(self._handle)
-            self._ended = DeviceError(f"error: the run was interrupted at cycle {cycle}",
-                                      wse_lib.INTERRUPTED, cycle, -1, -1)
+            where = f"error: the run was interrupted at cycle {cycle}"
+            if self._library.wse_error(self._handle).contents.status == wse_lib.INTERRUPTED:
+                where = self._message()         # with the places where tiles are
+            print(where, file=sys.stderr, flush=True)
+            self._ended = DeviceError(where, wse_lib.INTERRUPTED, cycle, -1, -1)
             self._state = "stopped"
             _stopped["runtime"] = self
             raise
