@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-enum { RUN_MOST_CYCLES = 3000, RUN_CHOICES = 8 };
+enum { RUN_MOST_CYCLES = 300, RUN_CHOICES = 8 };
 
 static char run_folder[] = "/tmp/fuzz-debugger-XXXXXX", run_image[64];
 

@@ -395,7 +395,8 @@ static bool move_on(DapServer *s)
   if (move == MOVE_GO)
     debugger_go(&s->debugger, s->step, 1);
   s->running = true;
-  wire_mode(s->wire, WIRE_RUNS, s->debugger.timeline);
+  if (!s->detached)
+    wire_mode(s->wire, WIRE_RUNS, s->debugger.timeline);
   return true;
 }
 
@@ -576,6 +577,7 @@ void dap_finish(DapServer *s, Timeline *timeline, DapEnd end, const char *text, 
   fflush(s->output);
   if (timeline && !s->quit && !s->detached)
     timeline_end(timeline);
+  wire_mode(s->wire, WIRE_STANDS, NULL);    /* the timeline may go before the server does */
   fflush(s->output);
   send_event(s, "exited", json_pack("{s:i}", "exitCode", exit_code));
   send_event(s, "terminated", NULL);
