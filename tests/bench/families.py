@@ -35,7 +35,8 @@ def on_grid(name, layout, **params):
 
 
 def on_line(name, layout, **params):
-    return lambda w, h: bench.Workload(name, layout, {"P": max(w, h), **params})
+    """Several times as long as the rectangle, so that a run takes long enough to be measured."""
+    return lambda w, h: bench.Workload(name, layout, {"P": min(512, 8 * max(w, h)), **params})
 
 
 def gemv(w, h):
@@ -44,9 +45,9 @@ def gemv(w, h):
 
 
 FAMILIES = {
-    "chain": on_line("chain", CHAIN, B=1024),
+    "chain": on_line("chain", CHAIN, B=4096),
     "chain2d": on_grid("chain2d", "tests/bench/chain2d/layout.csl", B=256),
-    "broadcast": on_line("broadcast", BROADCAST, B=1024),
+    "broadcast": on_line("broadcast", BROADCAST, B=4096),
     "waves": on_grid("waves", "tests/bench/wafer/layout.csl", B=64),
     "gemv": gemv,
     "gemm": on_grid("gemm", "tests/bench/gemm/layout.csl", size=14, panels=2),
