@@ -1,5 +1,5 @@
-/* A run of tests/host/plain_layout.csl with a debugger, for fuzz targets: an input's first byte says
- * which function the host launches, and on which engine. */
+/* A run of tests/host/plain_layout.csl with a debugger, for fuzz targets. The first byte of an input
+ * chooses the engine and the function that the host launches. */
 #ifndef DEBUGGED_RUN_H
 #define DEBUGGED_RUN_H
 
