@@ -326,3 +326,33 @@ def test_divisions_of_wide_integers_share_their_code(tmp_path, level):
         return int(re.search(r"^code +\w+ +(\d+) bytes$", text, re.M)[1])
 
     assert (code_bytes(6) - code_bytes(2)) / 4 < 300
+
+
+CLASS_LAYOUT = """
+layout {
+  @set_rectangle(4, 1);
+  for (@range(u16, 4)) |x| { @set_tile_code(x, 0, "pe.csl", .{ .p = x }); }
+  @export_name("sum", [*]u16, true);
+}
+"""
+CLASS_TILE = """
+param p: u16;
+var sums = @zeros([1]u16);
+var sum: [*]u16 = &sums;
+inline fn from_end(k: u16) u16 { return p - 1 - k; }
+task main() void { for (@range(u16, p)) |k| { sums[0] += from_end(k); } }
+comptime {
+  @bind_local_task(main, @get_local_task_id(8));
+  @activate(@get_local_task_id(8));
+  @export_symbol(sum);
+}
+"""
+
+
+def test_a_value_that_one_tile_cannot_have_and_never_uses(tmp_path):
+    """On tile 0 `p - 1` is negative, in a loop without turns: that tile gets its own class."""
+    (tmp_path / "layout.csl").write_text(CLASS_LAYOUT)
+    (tmp_path / "pe.csl").write_text(CLASS_TILE)
+    harness.cslc("layout.csl", "-o", "p.bin", cwd=tmp_path)
+    ran = harness.emu(tmp_path / "p.bin", "--print=sum:1")
+    assert harness.values(ran.out, "sum") == {(p, 0): [p * (p - 1) / 2] for p in range(4)}

@@ -444,18 +444,18 @@ static uint64_t value_bits(const Pool *pool, PoolId value)
   return value_int_bits(pool, value);
 }
 
-/* A value cannot be computed for this tile: the analysis with the tile's own parameters, none of
- * them symbolic, reports which expression that is. */
-static void report_value(Classes *c, const TileUnit *unit)
+static bool write_blob(Classes *c, TileUnit *unit);
+
+/* A value of the class cannot be computed for this tile.  Perhaps the tile never uses it, because it
+ * has no turns of the loop around it, for instance.  So the analysis with the tile's own parameters,
+ * none of them symbolic, either reports the expression or gives the tile a class of its own. */
+static bool give_own_class(Classes *c, TileUnit *unit)
 {
-  size_t errors = diags_error_count(c->session->diags);
   ClassGroup alone = {.params = unit->params};
   ClassAnalysis a = analysis_of(c, &alone, unit);
-  uint32_t class;
-  add_class(c, &a, &class);
+  bool ok = add_class(c, &a, &unit->class);
   tile_env_free(&a.env);
-  if (diags_error_count(c->session->diags) == errors)
-    ICE("a value of a tile cannot be computed, and its analysis finds no error");
+  return ok && write_blob(c, unit);
 }
 
 static bool write_blob(Classes *c, TileUnit *unit)
@@ -469,10 +469,8 @@ static bool write_blob(Classes *c, TileUnit *unit)
       continue;
     }
     PoolId value = outcome_of(c, blob->parts[i].symbolic, unit);
-    if (pool_eq(value, POOL(POISON))) {
-      report_value(c, unit);
-      return false;
-    }
+    if (pool_eq(value, POOL(POISON)))
+      return give_own_class(c, unit);
     uint64_t bits = value_bits(c->session->pool, value);
     for (uint32_t b = 0; b < blob->parts[i].bytes; b++)
       arrput(c->programs->blobs, (uint8_t)(b < sizeof bits ? bits >> 8 * b : 0));

@@ -261,22 +261,25 @@ static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init
   return operand_poison();
 }
 
-/* @import_module, or `if` and `switch` that choose among several. */
-static bool expr_imports(Sema *s, const Node *n)
+typedef struct { StrId import_module; bool found; } ImportSearch;
+
+static void look_for_import(void *context, Node *n)
 {
-  if (n == NULL)
-    return false;
-  if (n->kind == ND_IF)
-    return expr_imports(s, node_if(n)->then_part) || expr_imports(s, node_if(n)->else_part);
-  if (n->kind == ND_SWITCH) {
-    NodeList prongs = node_switch(n)->prongs;
-    bool any = false;
-    for (uint32_t i = 0; i < prongs.count; i++)
-      any = any || expr_imports(s, node_prong(prongs.at[i])->body);
-    return any;
-  }
-  StrId name = str_intern_z(s->session->names, "import_module");
-  return n->kind == ND_BUILTIN_CALL && str_eq(node_builtin_call(n)->name.text, name);
+  ImportSearch *search = context;
+  search->found = search->found || (n->kind == ND_BUILTIN_CALL &&
+                                    str_eq(node_builtin_call(n)->name.text, search->import_module));
+  if (!search->found)
+    node_visit_children(n, look_for_import, search);
+}
+
+/* An @import_module stands anywhere in the expression.  The blocks of such a module run whether or
+ * not any code looks at the declaration. */
+static bool expr_imports(Sema *s, Node *n)
+{
+  ImportSearch search = {.import_module = str_intern_z(s->session->names, "import_module")};
+  if (n)
+    look_for_import(&search, n);
+  return search.found;
 }
 
 static bool is_import(Sema *s, const Decl *d)
