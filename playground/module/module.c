@@ -38,8 +38,8 @@ static char **read_arguments(const char *first, const json_t *arguments)
   return argv;
 }
 
-/* Before anything else: standard output and error become files, and files can be read by whoever
- * has written them (Emscripten starts with a mask that takes all permissions away). */
+/* Before anything else: standard output and error become files, and written files can be
+ * read: Emscripten starts with a mask that takes all permissions away. */
 EMSCRIPTEN_KEEPALIVE void module_start(const char *out, const char *err)
 {
   enum { USUAL_MASK = 022 };

@@ -1,4 +1,4 @@
-/* A system with one thread: nobody else can be waited for. */
+/* A system with one thread: there is no other to wait for. */
 #include "ir/base/base.h"
 #include "ir/base/platform.h"
 
@@ -15,7 +15,7 @@ PlatformThread *platform_start_thread(void *(*run)(void *argument), void *argume
 void platform_join_thread(PlatformThread *thread)
 {
   (void)thread;
-  ICE("a thread that nobody could start");
+  ICE("there is no such thread");
 }
 
 void platform_relax(void) {}

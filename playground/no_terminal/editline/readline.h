@@ -1,4 +1,4 @@
-/* The part of libedit that wse-dbg uses, for a system without terminals: nobody types, so the
+/* The part of libedit that wse-dbg uses, for a system without terminals. There the
  * debugger reads its commands from files. */
 #ifndef EDITLINE_READLINE_H
 #define EDITLINE_READLINE_H
