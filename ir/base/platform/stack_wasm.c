@@ -1,7 +1,7 @@
 /* The stack of a WebAssembly module.
  *
- * Two stacks grow together: the module's, in its memory, and the engine's, which no program can ask
- * for and which is the shorter one: about a megabyte in browsers. */
+ * Two stacks grow together: the module's, in its memory, and the engine's. The latter is the
+ * shorter one, about a megabyte in browsers, and no program can ask for its size. */
 #include "ir/base/platform.h"
 
 #include <emscripten/stack.h>

@@ -4,8 +4,7 @@ import { test } from "node:test";
 import { RunError, ToolCrash, Toolchain, pathOf, uriOf } from "../dist/index.js";
 
 const wse = await Toolchain.load();
-const layout = `const N: u16 = 3;
-layout {
+const layout = `layout {
   @set_rectangle(2, 1);
   @set_tile_code(0, 0, "pe.csl", .{ .first = 10 });
   @set_tile_code(1, 0, "pe.csl", .{ .first = 20 });

@@ -146,7 +146,8 @@ export class Editor {
       const from = offsetOf(doc, d.range.start);
       return {
         from, to: Math.max(offsetOf(doc, d.range.end), from),
-        severity: d.severity === 1 ? "error" : "warning", message: d.message, source: "cslc",
+        severity: d.severity === 1 ? "error" : d.severity === 2 ? "warning" : "hint",
+        message: d.message, source: "cslc",
         renderMessage: () => this.renderMessage(d),
         actions: (d.data?.fixes ?? []).map((fix) => ({
           name: fix.title,

@@ -310,7 +310,7 @@ class Playground {
     this.editor.mark(this.diagnostics[path] ?? []);
     this.editor.markBreaks([...this.breaks.get(path) ?? []]);
     this.tabs.replaceChildren(...Object.keys(this.project.files).map((name) => {
-      const problems = this.diagnostics[name]?.length ?? 0;
+      const problems = this.diagnostics[name]?.filter((d) => d.severity <= 2).length ?? 0;
       return element("button", { type: "button", role: "tab", "aria-selected": String(name === path),
                                  tabindex: name === path ? 0 : -1, class: problems ? "bad" : "",
                                  onclick: () => this.showFile(name) },

@@ -73,7 +73,7 @@ export class ProblemsPanel {
   show(all: Readonly<Record<string, LspDiagnostic[]>>): void {
     const items: Node[] = [];
     for (const [path, list] of Object.entries(all))
-      for (const d of list)
+      for (const d of list.filter((m) => m.severity <= 2))     // hints stand in the editor
         items.push(this.item(path, d));
     this.count = items.length;
     this.root.replaceChildren(...items.length ? [element("ul", {}, ...items)]
