@@ -1,7 +1,7 @@
 /* Fast engine, one step: the rows where this process' part of the fabric ends.
  *
- * With peers the engine runs the rows `own` only.  Of the row beside each edge it keeps copies of
- * the tiles, ghosts, whose routers are as the peer's are at the start of a cycle: so visits look at
+ * With peers the engine runs the rows `own` only.  It keeps copies of the tiles in the row beside
+ * each edge, ghosts: their routers are as the peer's are at the start of a cycle, so visits look at
  * them and send to them as to any neighbour.  After a cycle both peers pack what it has changed at
  * the edge and swap that: colors of the tiles that were visited, wavelets that were sent across,
  * tiles to wake.  A color is sent as it was without the wavelets from across; the receiver puts

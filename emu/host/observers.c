@@ -17,7 +17,7 @@ struct Observers {
   Profile *profile;
   Perfetto *perfetto;
   SimLog *simlog;
-  Journeys *journeys;           /* numbers of wavelets; NULL: nobody wants them */
+  Journeys *journeys;           /* numbers of wavelets; NULL: no observer wants them */
   Watch *watch;
   Page *page;
 };

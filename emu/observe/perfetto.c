@@ -31,7 +31,7 @@ typedef struct {
   uint8_t thread;
 } SentBy;
 
-/* A wavelet that has left its input queue, until it is known for whom. */
+/* A wavelet that has left its input queue, until its taker is known. */
 typedef struct { uint64_t cycle, number; uint32_t tile; } TakenWord;
 
 typedef struct {

@@ -97,7 +97,7 @@ static bool is_inside_walk(const VecStream *s)
   return false;
 }
 
-/* Of a buffer that the stream goes round: what lies ahead, or all if the stream passes the end. */
+/* The part ahead in a buffer that the stream goes round; all of it if the stream passes the end. */
 static Span64 circular_span(const VecRun *run, const VecStream *s)
 {
   int64_t end = (int64_t)s->wrap_base + s->wrap_bytes;

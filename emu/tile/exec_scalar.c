@@ -2,7 +2,14 @@
  * once. No timing here. */
 #include "emu/tile/tile.h"
 
+/* Without optimisation one function with a copy of each operation takes minutes to compile. */
+#ifdef __OPTIMIZE__
 #define INLINE inline __attribute__((always_inline))
+#define FLAT __attribute__((flatten))
+#else
+#define INLINE inline
+#define FLAT
+#endif
 #define RARE __attribute__((noinline))
 #define LIKELY(condition) __builtin_expect((condition) != 0, 1)
 #define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
@@ -720,7 +727,7 @@ static INLINE bool run_word(ScalarRun *run, Exec *e, const ScalarCode **at, uint
 }
 
 /* Most of the time of programs that compute is spent here: all that can be is inlined. */
-__attribute__((flatten)) void scalar_run(ScalarRun *run)
+FLAT void scalar_run(ScalarRun *run)
 {
   Exec e = {.fp16 = run->fp16, .regs = run->regs, .mem = run->mem};
   const ScalarCode *at = code_at(run, run->pc);

@@ -123,7 +123,7 @@ static void bind_option(Session *session, const Ast *ast, const OptionBinding *b
   bound_params_set(session, bound, binding->name, value);
 }
 
-/* Of two values of a parameter the last one counts, so that a script can append to options. */
+/* The last value of a parameter counts, so that a script can append to options. */
 static void warn_twice(Session *session, const OptionBinding *bindings, size_t i)
 {
   for (size_t k = i; k-- > 0;) {

@@ -446,9 +446,9 @@ static uint64_t value_bits(const Pool *pool, PoolId value)
 
 static bool write_blob(Classes *c, TileUnit *unit);
 
-/* A value of the class cannot be computed for this tile.  Perhaps the tile never uses it, because it
- * has no turns of the loop around it, for instance.  So the analysis with the tile's own parameters,
- * none of them symbolic, either reports the expression or gives the tile a class of its own. */
+/* A value of the class cannot be computed for this tile.  Perhaps the tile never uses it: it has no
+ * turns of the loop around it, for instance.  So the analysis with the tile's own parameters, none
+ * of them symbolic, either reports the expression or gives the tile a class of its own. */
 static bool give_own_class(Classes *c, TileUnit *unit)
 {
   ClassGroup alone = {.params = unit->params};
