@@ -34,8 +34,7 @@ install_clients() {
     echo "setup: installing the client of $folder" >&2
     npm ci --prefix $folder --no-audit --no-fund </dev/null >"$log" 2>&1 || {
       cat "$log" >&2
-      echo "setup: npm ci failed" >&2
-      exit 1
+      echo "setup: npm ci failed; the tests that need $folder will be skipped" >&2
     }
   done
 }

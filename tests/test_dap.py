@@ -9,10 +9,14 @@ import subprocess
 
 import pytest
 
+import dap_client
 import harness
 from dap_client import Dap, Refused
 from test_debug_info import LAYOUT, PE
 from test_debugger import line_of
+
+pytestmark = pytest.mark.skipif(not dap_client.is_possible(),
+                                reason="needs Node.js, and npm ci in tests/dap")
 
 ALL = "--launch=main(2)"
 
