@@ -67,6 +67,12 @@ static void send_waiting(RankEngine *e, unsigned to)
   arrsetlen(e->waiting[to], 0);
 }
 
+static void send_all_waiting(RankEngine *e)
+{
+  for (unsigned i = 1; i < ranks_count(); i++)
+    send_waiting(e, i);
+}
+
 static void ask_later(RankEngine *e, unsigned to, Ask ask, const void *bytes)
 {
   ask_put(&e->waiting[to], ask, bytes);
@@ -145,8 +151,7 @@ static void create_others(RankEngine *e)
   memcpy(arraddnptr(bytes, sizeof to), &to, sizeof to);
   memcpy(arraddnptr(bytes, n_image_bytes), image_bytes, n_image_bytes);
   ask_all_later(e, (Ask){.kind = ASK_CREATE, .n_bytes = arrlenu(bytes)}, bytes);
-  for (unsigned i = 1; i < ranks_count(); i++)
-    send_waiting(e, i);
+  send_all_waiting(e);
   arrfree(bytes);
 }
 
@@ -173,8 +178,7 @@ static void rank_destroy(Engine *base)
 {
   RankEngine *e = (RankEngine *)base;
   ask_all_later(e, (Ask){.kind = ASK_DESTROY}, NULL);
-  for (unsigned i = 1; i < ranks_count(); i++)
-    send_waiting(e, i);
+  send_all_waiting(e);
   engine_fast.destroy(e->own);
   busy = false;
   forget(e);
@@ -213,8 +217,7 @@ static RunStatus rank_run(Engine *base, uint64_t limit)
   RankEngine *e = (RankEngine *)base;
   forget(e);
   ask_all_later(e, (Ask){.kind = ASK_RUN, .a = limit, .b = base->program->host_out_colors}, NULL);
-  for (unsigned i = 1; i < ranks_count(); i++)
-    send_waiting(e, i);
+  send_all_waiting(e);
   RunStatus status = engine_fast.run(e->own, limit);
   arrsetlen(e->peers.sent, 0);  /* own tiles keep their words */
   for (unsigned i = 1; i < ranks_count(); i++) {

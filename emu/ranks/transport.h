@@ -17,9 +17,20 @@ typedef struct {
   void (*swap)(const int neighbours[2], unsigned char *const to[2], unsigned char *from[2]);
   /* The last call of every process. */
   void (*leave)(void);
-  /* Ends all processes at once. */
-  void (*abort)(int code);
 } RankTransport;
+
+/* What two votes come to: PeerVote says how, member by member. */
+static inline PeerVote rank_votes_combine(PeerVote a, PeerVote b)
+{
+  return (PeerVote){
+    .due = a.due < b.due ? a.due : b.due,
+    .block = a.block < b.block ? a.block : b.block,
+    .last_awake = a.last_awake > b.last_awake ? a.last_awake : b.last_awake,
+    .last_change = a.last_change > b.last_change ? a.last_change : b.last_change,
+    .visits = a.visits + b.visits,
+    .flags = a.flags | b.flags,
+  };
+}
 
 /* The only name that a module exports: the transport, or NULL with a reason. */
 typedef const RankTransport *RankTransportOpen(const char **reason);

@@ -80,23 +80,13 @@ static void mpi_receive(unsigned from, unsigned char **into)
   receive_parts(from, TAG_MESSAGE, into);
 }
 
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
-static uint64_t largest(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
 static void combine_votes(void *from, void *into, int *count, MPI_Datatype *type)
 {
-  const PeerVote *a = from;
-  PeerVote *b = into;
+  const PeerVote *votes = from;
+  PeerVote *sums = into;
   (void)type;
-  for (int i = 0; i < *count; i++) {
-    b[i].due = least(a[i].due, b[i].due);
-    b[i].block = least(a[i].block, b[i].block);
-    b[i].last_awake = largest(a[i].last_awake, b[i].last_awake);
-    b[i].last_change = largest(a[i].last_change, b[i].last_change);
-    b[i].visits += a[i].visits;
-    b[i].flags |= a[i].flags;
-  }
+  for (int i = 0; i < *count; i++)
+    sums[i] = rank_votes_combine(votes[i], sums[i]);
 }
 
 static void mpi_vote(PeerVote *vote)
@@ -160,8 +150,6 @@ static void mpi_leave(void)
   MPI_Finalize();
 }
 
-static void mpi_abort(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
-
 const RankTransport *wse_transport_open(const char **reason)
 {
   int provided, number, count;
@@ -178,7 +166,7 @@ const RankTransport *wse_transport_open(const char **reason)
   transport = (RankTransport){
     .number = (unsigned)number, .count = (unsigned)count, .send = mpi_send,
     .receive = mpi_receive, .vote = mpi_vote, .gather = mpi_gather, .swap = mpi_swap,
-    .leave = mpi_leave, .abort = mpi_abort,
+    .leave = mpi_leave,
   };
   return &transport;
 }

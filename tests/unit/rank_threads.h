@@ -71,16 +71,7 @@ static void thread_vote(PeerVote *vote)
 {
   pthread_mutex_lock(&rank_threads.lock);
   PeerVote *all = &rank_threads.vote;
-  if (rank_threads.voters == 0) {
-    *all = *vote;
-  } else {
-    all->due = vote->due < all->due ? vote->due : all->due;
-    all->block = vote->block < all->block ? vote->block : all->block;
-    all->last_awake = vote->last_awake > all->last_awake ? vote->last_awake : all->last_awake;
-    all->last_change = vote->last_change > all->last_change ? vote->last_change : all->last_change;
-    all->visits += vote->visits;
-    all->flags |= vote->flags;
-  }
+  *all = rank_threads.voters == 0 ? *vote : rank_votes_combine(*all, *vote);
   unsigned round = rank_threads.round;
   if (++rank_threads.voters == rank_threads.count) {
     rank_threads.result = *all;
