@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 packages=(
   cmake ninja-build gcc clang libclang-rt-14-dev llvm bison flex
   libgmp-dev libjansson-dev uthash-dev libstb-dev zlib1g-dev libzstd-dev zstd libedit-dev libcmocka-dev
-  pkgconf
+  pkgconf libtree-sitter-dev
   python3-numpy python3-scipy python3-pytest python3-pytest-xdist python3-hypothesis
   python3-matplotlib python3-pandas neovim
   openmpi-bin libopenmpi-dev
