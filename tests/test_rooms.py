@@ -40,13 +40,14 @@ BUILDINGS = {
         "reference": Room("reference.h", ("machine", "tile", "fabric", "engine")),
         "fast": Room("fast.h", ("machine", "tile", "fabric", "engine")),
         "ranks": Room("ranks.h", ("machine", "tile", "fabric", "engine", "fast")),
+        "cluster": Room("cluster.h", ("machine", "tile", "fabric", "engine")),
         "explain": Room("explain.h", ("machine", "tile", "fabric", "engine")),
         "observe": Room("observe.h", ("machine", "tile", "fabric", "engine", "explain")),
         "debug": Room("debug.h", ("machine", "tile", "fabric", "engine", "explain", "observe")),
         "dap": Room("dap.h", ("machine", "tile", "fabric", "engine", "explain", "observe",
                               "debug")),
         "host": Room("host.h", ("machine", "tile", "fabric", "engine", "reference", "fast",
-                                "ranks", "explain", "observe", "debug", "dap")),
+                                "ranks", "cluster", "explain", "observe", "debug", "dap")),
     },
 }
 # Beside the rooms: the header for C programs of users, and the tool that writes tables of docs.

@@ -5,7 +5,8 @@
  * Everything that has a single right answer is shared: decoded code, timing, scalar semantics, the
  * arithmetic of one vector element, tile memory, fault and trace records.
  *
- * Reading order: trace, engine (the cycle, and what both engines owe), timers, host_words, print.
+ * Reading order: trace, engine (the cycle, and what both engines owe), timers, host_words, links,
+ * print.
  */
 #ifndef EMU_ENGINE_H
 #define EMU_ENGINE_H
@@ -68,6 +69,71 @@ struct Peers {
   void (*sent)(Peers *peers, uint32_t tile);
 };
 
+/* ---- links.c: links to other fabrics ----------------------------------------------------------
+ *
+ * A link joins sides of two tiles at the edges of two fabrics, its gates.  What a router sends out
+ * of a gate on a color of the link in cycle t is at the other gate from cycle t + latency on, waits
+ * there in a buffer of that color, and enters the router like a neighbour's wavelet.  A sender has
+ * as many credits as the buffer has places; the place of a word that has entered in cycle t is the
+ * sender's again in cycle t + latency.  So nothing that happens at one end matters at the other
+ * within the latency, and emu/cluster lets the fabrics run apart for that long.
+ *
+ * Who owns a fabric calls links_pass between its runs; the engine calls all the rest. */
+
+typedef struct { uint64_t cycle; uint32_t payload; bool control; } LinkWord;
+/* One color of a gate. */
+typedef struct {
+  uint8_t color;
+  bool refused;                 /* a wavelet waits for room */
+  uint32_t credits;
+  uint64_t *returns;            /* stb_ds: the cycles from which there is one more; from `at` on */
+  size_t at;
+  LinkWord *sent;               /* stb_ds: since links_pass, with the cycles */
+} LinkOut;
+typedef struct {
+  uint8_t color;
+  LinkWord *coming;             /* stb_ds: with the cycles of their arrival; from `at` on */
+  size_t at;
+  uint64_t *entered;            /* stb_ds: cycles in which words did so since links_pass */
+} LinkIn;
+typedef struct {
+  uint32_t tile;
+  Port port;
+  uint32_t rate_num, rate_den;  /* most words per cycle that leave: num / den, at most 1 */
+  uint64_t free_at;             /* in 1/num cycles */
+  LinkOut *outs;                /* stb_ds */
+  LinkIn *ins;                  /* stb_ds */
+  size_t last_in;               /* whose word has entered last */
+  uint64_t words_out, first_out, last_out;      /* how many have left, and when */
+} LinkGate;
+typedef struct EngineLinks { LinkGate *gates; } EngineLinks;    /* stb_ds, by tile and port */
+
+/* Sorts the gates, whose colors are given; to be freed by links_free. */
+void links_sort(EngineLinks *links);
+LinkGate *links_gate(const EngineLinks *links, uint32_t tile, Port port);   /* NULL: none */
+bool links_touch(const EngineLinks *links, uint32_t tile);    /* it has a gate */
+void links_free(EngineLinks *links);
+/* Between runs: takes what has passed from one end to the other, both ways of one color.  True if
+ * there was anything. */
+bool links_pass(LinkOut *out, LinkIn *in, uint64_t latency);
+
+/* A wavelet of the color may leave by this side of the tile; so may one that no link takes. */
+bool links_have_room(EngineLinks *links, uint32_t tile, Port port, uint8_t color, uint64_t cycle);
+/* It leaves.  False: no link takes it. */
+bool links_send(EngineLinks *links, uint32_t tile, Port port, uint8_t color, LinkWord word);
+/* Whether a word that has arrived can enter the router, as the engine sees it. */
+typedef bool LinkAccepts(const Engine *engine, uint32_t tile, uint8_t color, Port port);
+/* The color whose word enters by the gate in this cycle; NULL: none.  The colors take turns. */
+LinkIn *links_entering(LinkGate *gate, const Engine *engine, uint64_t cycle, LinkAccepts *accepts);
+LinkWord links_enter(LinkGate *gate, LinkIn *in, uint64_t cycle);
+/* The first cycle from `now` on in which a word can enter or a wavelet that waits can leave, if
+ * nothing else happens; UINT64_MAX: never. */
+uint64_t links_due(const EngineLinks *links, const Engine *engine, uint64_t now,
+                   LinkAccepts *accepts);
+/* The next tile, from gate *at on, with a wavelet that waited for room and now has it; NO_TILE at
+ * the end. */
+uint32_t links_wake(EngineLinks *links, size_t *at, uint64_t now);
+
 /* ---- engine.c: the interface of both engines ---------------------------------------------------
  *
  * The cycle.  All units read the state at the start of the cycle.  Order of a tile's events
@@ -96,6 +162,7 @@ typedef struct {
   void (*print)(void *context, uint64_t cycle, uint32_t tile, uint8_t byte);
   void *print_context;
   Peers *peers;                 /* NULL: this process has the whole fabric */
+  EngineLinks *links;           /* NULL: to no other fabric */
 } EngineOptions;
 
 typedef enum {
@@ -103,6 +170,7 @@ typedef enum {
   RUN_FAULT,                    /* engine_faults has at least one that ends the run */
   RUN_LIMIT,                    /* the given cycle was reached, or the trace's `stop` was set */
   RUN_INTERRUPTED,              /* the interrupt was set */
+  RUN_ELSEWHERE,                /* a finding in another fabric of the cluster has ended the run */
 } RunStatus;
 
 /* ---- host_words.c -------------------------------------------------------------------------- */
@@ -223,6 +291,7 @@ struct Engine {
   Program *program;
   EngineOptions options;
   uint64_t cycle;               /* the next one to run */
+  uint64_t last_change;         /* the one after the last in which anything has changed */
   Fault *faults;                /* stb_ds */
   bool stopped;                 /* by one of them */
   bool quiet;                   /* nothing is going to happen without the host */

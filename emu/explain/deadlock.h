@@ -27,6 +27,7 @@ typedef enum {
   END_NO_SENDER,                /* index of these: the color */
   END_HOST,                     /* no tile routes it: the host's words come on it */
   END_NOT_CONFIGURED, END_NOT_ROUTED, END_NOT_DELIVERED, END_EDGE, END_SUSPENDED, END_CLOSED,
+  END_LINK_EMPTY, END_LINK_FULL,    /* a link to another wafer */
   END_NO_QUEUE,
   END_NOBODY_READS, END_CONTROL_HEAD,   /* the input queue */
   END_BLOCKED_TASK,             /* the id */

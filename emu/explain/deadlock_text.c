@@ -232,6 +232,12 @@ void end_print(Report *r, Unit end)
   case END_NOT_ROUTED: case END_NOT_DELIVERED: print_route(r, end, false, "leads"); break;
   case END_CLOSED: print_route(r, end, true, "takes"); break;
   case END_EDGE: print_color_end(r, end, " gets from outside the rectangle "); break;
+  case END_LINK_EMPTY:
+    print_color_end(r, end, " gets from another wafer, which sends nothing, ");
+    break;
+  case END_LINK_FULL:
+    print_color_end(r, end, " sends to another wafer, which takes no more of ");
+    break;
   case END_SUSPENDED: print_color_end(r, end, " has torn down "); break;
   case END_NO_QUEUE: print_color_end(r, end, " has no input queue for "); break;
   case END_NOBODY_READS: print_nobody_reads(r, end); break;
@@ -376,6 +382,10 @@ const char *end_help(const Unit *root)
            "switches there";
   case END_EDGE:
     return "let a tile of the rectangle send: the route's .rx leads out of it";
+  case END_LINK_EMPTY:
+    return "let the wafer at the other end of the link send: its own report says what it does";
+  case END_LINK_FULL:
+    return "let the wafer at the other end of the link take the words, or send fewer";
   case END_SUSPENDED:
     return "end it with teardown.exit: in the handler, or in the program if the color starts torn "
            "down";

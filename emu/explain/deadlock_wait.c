@@ -212,6 +212,13 @@ static Unit at_ramp(Report *r, Unit from)
   return unit_of(UNIT_INPUT, from.tile, queue);
 }
 
+/* A link leads from the tile by this side. */
+static bool has_link(const Report *r, uint32_t tile, Port port)
+{
+  const EngineLinks *links = r->engine->options.links;
+  return links && links_gate(links, tile, port);
+}
+
 /* `port`: the output that holds the wavelet up. */
 static Unit after_router(Report *r, Unit from, Port *port)
 {
@@ -221,7 +228,12 @@ static Unit after_router(Report *r, Unit from, Port *port)
     return end_unit(END_SUSPENDED, from.tile, from.index);
   for (unsigned p = 0; p < PORT_RAMP; p++) {
     uint32_t next = program_neighbour(r->program, from.tile, (Port)p);
-    if (!(state.tx >> p & 1) || next == (uint32_t)NO_TILE)
+    bool leaves = state.tx >> p & 1;
+    if (leaves && next == (uint32_t)NO_TILE && has_link(r, from.tile, (Port)p)) {
+      *port = (Port)p;
+      return end_unit(END_LINK_FULL, from.tile, from.index);
+    }
+    if (!leaves || next == (uint32_t)NO_TILE)
       continue;
     Port enters = port_opposite((Port)p);
     Unit held = blocker_beyond(r, next, enters,
@@ -296,7 +308,7 @@ static Unit unit_upstream(Report *r, Unit to, Port port)
   uint32_t from = program_neighbour(r->program, to.tile, port);
   Unit why = end_unit(END_NOT_CONFIGURED, from, to.index);
   if (from == (uint32_t)NO_TILE)
-    return end_unit(END_EDGE, to.tile, to.index);
+    return end_unit(has_link(r, to.tile, port) ? END_LINK_EMPTY : END_EDGE, to.tile, to.index);
   for (unsigned twin = 0; twin < 2; twin++) {
     uint8_t color = (uint8_t)(to.index ^ twin);
     const InspectColor *state = &report_look(r, from)->colors[color];

@@ -106,6 +106,41 @@ static void serve_channels(FastEngine *e)
   }
 }
 
+/* ---- links to other fabrics ---------------------------------------------------------------- */
+
+static unsigned link_slot(const FastEngine *e, uint32_t tile, uint8_t color, Port port)
+{
+  uint8_t inside = program_color_inside(e->base.program, tile, color, port);
+  return e->sets[e->base.program->image->tile_colors[tile]].slot_of[inside];
+}
+
+/* As LinkAccepts: at the start of the cycle. */
+STEP bool step_link_accepts(const Engine *base, uint32_t tile, uint8_t color, Port port)
+{
+  const FastEngine *e = (const FastEngine *)base;
+  Visit v = {.turn.cycle = e->base.cycle, .engine = (FastEngine *)(uintptr_t)e};
+  return link_accepts(&v, &e->tiles[tile], link_slot(e, tile, color, port), port_opposite(port));
+}
+
+/* Words that have arrived enter, as those of neighbours did in this cycle; blocks are of one. */
+static void take_links(FastEngine *e)
+{
+  EngineLinks *links = e->base.options.links;
+  for (size_t i = 0; i < arrlenu(links->gates); i++) {
+    LinkGate *gate = &links->gates[i];
+    LinkIn *in = links_entering(gate, &e->base, e->base.cycle, step_link_accepts);
+    if (!in)
+      continue;
+    LinkWord word = links_enter(gate, in, e->base.cycle);
+    Visit v = start_visits(&e->workers[e->row_worker[gate->tile / e->width]]);
+    FastTile *t = fast_touch(v.worker, gate->tile);
+    slot_push(&v, t, link_slot(e, gate->tile, in->color, gate->port),
+              (FastWavelet){word.payload, word.control ? META_CONTROL : 0}, gate->port);
+    note_change(&v);
+    fast_wake(v.worker, gate->tile, v.turn.cycle + 1);
+  }
+}
+
 /* ---- the end of a block ----------------------------------------------------------------- */
 
 static void deliver_events(FastEngine *e)
@@ -140,6 +175,8 @@ STEP void end_block(FastEngine *e)
   list_all_waiting(e);
   if (e->n_host_waiting)
     serve_channels(e);
+  if (e->base.options.links)
+    take_links(e);
   do_all_chores(e);
   for (unsigned k = 0; k < e->n_workers; k++)
     fast_join_relays(&e->workers[k]);

@@ -223,13 +223,19 @@ STEP HOT bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, 
                    : untouched_accepts(v, next, slot, enters);
 }
 
-/* A wavelet that leaves the rectangle (NO_SLOT) always can. */
+/* A wavelet that leaves the rectangle always can, unless a link takes it. */
+static RARE bool outside_accepts(const Visit *v, uint8_t color, Port port)
+{
+  return links_have_room(v->engine->base.options.links, v->tile->core.index, port, color,
+                         v->turn.cycle);
+}
+
 static bool ports_accept(const Visit *v, const FastColor *c, uint8_t color, PortMask to)
 {
   for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
     unsigned p = (unsigned)__builtin_ctz(bits);
-    if (c->next[p] != NO_SLOT &&
-        !link_accepts(v, fast_beside(v->engine, v->tile, p), c->next[p], p))
+    if (c->next[p] == NO_SLOT ? !outside_accepts(v, color, (Port)p)
+                              : !link_accepts(v, fast_beside(v->engine, v->tile, p), c->next[p], p))
       return false;
   }
   return !(to & port_bit(PORT_RAMP)) || queue_accepts(v, v->tile->data_queue[color]);
@@ -313,10 +319,12 @@ static HOT void claim_outputs(Visit *v, RouterTurn *r, unsigned slot, PortMask t
   r->moved = true;
 }
 
-static RARE void note_leaving(Visit *v, uint8_t color, Port port, Port from)
+static RARE void leave_rectangle(Visit *v, uint8_t color, Port port, FastWavelet w)
 {
-  turn_fault(&v->turn, (Fault){.color = color, .pc = PC_RETURN, .kind = FAULT_LEAVES_FABRIC,
-                               .value = port, .value2 = from});
+  if (!links_send(v->engine->base.options.links, v->tile->core.index, port, color,
+                  (LinkWord){v->turn.cycle, w.payload, (w.meta & META_CONTROL) != 0}))
+    turn_fault(&v->turn, (Fault){.color = color, .pc = PC_RETURN, .kind = FAULT_LEAVES_FABRIC,
+                                 .value = port, .value2 = wavelet_field(w.meta)});
 }
 
 /* To several outputs or none, or a wavelet that does more than move. */
@@ -346,7 +354,7 @@ static RARE void move_any(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, 
   for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
     unsigned p = (unsigned)__builtin_ctz(bits);
     if (c->next[p] == NO_SLOT)
-      note_leaving(v, color, (Port)p, (Port)wavelet_field(w.meta));
+      leave_rectangle(v, color, (Port)p, w);
     else
       link_push(v, fast_beside(v->engine, t, p), c->next[p], w, p);
   }

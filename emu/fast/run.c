@@ -94,10 +94,12 @@ static uint64_t soonest(const FastEngine *e)
     if (e->channels[i].waiting && free_at < due)
       due = free_at;
   }
+  uint64_t link = links_due(e->base.options.links, &e->base, e->base.cycle, step_link_accepts);
+  due = link < due ? link : due;
   return due > e->base.cycle || due == NEVER ? due : e->base.cycle;
 }
 
-/* The timers that are due in the block, whose first cycle is `cycle`. */
+/* The timers that are due in the block, and the tiles that a link lets go on. */
 static void take_timers(FastEngine *e)
 {
   for (unsigned k = 0; k < e->n_workers; k++) {
@@ -107,6 +109,10 @@ static void take_timers(FastEngine *e)
       fast_wake(w, timer.tile, timer.cycle > e->base.cycle ? timer.cycle : e->base.cycle);
     }
   }
+  size_t gate = 0;
+  for (uint32_t tile; (tile = links_wake(e->base.options.links, &gate, e->base.cycle)) !=
+                      (uint32_t)NO_TILE;)
+    fast_wake(&e->workers[e->row_worker[tile / e->width]], tile, e->base.cycle);
 }
 
 /* Whatever wakes in a cycle from `from` on and before `end`, out of the calendar. */
@@ -198,7 +204,8 @@ static void count_visits(FastEngine *e)
 /* Cycles of the next block: one where the host or a trace wants to have cycles by themselves. */
 static unsigned choose_block(const FastEngine *e)
 {
-  if (e->base.options.trace || e->hosted || e->base.program->host_out_colors)
+  const EngineOptions *options = &e->base.options;
+  if (options->trace || options->links || e->hosted || e->base.program->host_out_colors)
     return 1;
   unsigned most = e->visits >= BLOCK_LEAST ? e->block_most : 1;
   unsigned asked = e->base.options.block;
@@ -276,6 +283,7 @@ static PeerVote take_vote(FastEngine *e, uint64_t last_awake)
   e->block_most = (unsigned)vote.block;
   e->hosted |= (vote.flags & VOTE_HOSTED) != 0;
   e->visits = (uint32_t)vote.visits;
+  e->base.last_change = vote.last_change;
   return vote;
 }
 

@@ -57,7 +57,7 @@ STEP inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsi
 STEP inline bool step_is_host_color(const Visit *v, unsigned color);
 STEP inline unsigned fast_output_cycles(const Timing *timing);
 STEP inline void stream_served(FastTile *tile, const FastPlain *plain, bool enters, bool leaves);
-/* The tile is in a row at an edge to a peer, or the peer's beside it. */
+/* The tile is in a row at an edge to a peer, or the peer's beside it; or it has a link. */
 STEP bool is_at_edge(const FastEngine *e, const FastTile *tile);
 STEP RouterNow color_now(const FastTile *t, unsigned slot);
 
@@ -150,6 +150,7 @@ STEP void run_edges(FastWorker *worker, void (*run_rows)(Visit *v, FastRows rows
 
 /* ---- block.c ------------------------------------------------------------------------------- */
 
+STEP bool step_link_accepts(const Engine *engine, uint32_t tile, uint8_t color, Port port);
 STEP void end_block(FastEngine *e);
 
 #endif

@@ -25,6 +25,7 @@ typedef struct {
   const char *file;             /* .npy; NULL: `words` */
   uint32_t *words;              /* h2d: row-major over tiles; stb_ds */
   uint32_t args[MAX_LAUNCH_PARAMS], n_args;
+  WseTask task;                 /* launch: since it has begun */
 } ActionStep;
 
 typedef struct {
@@ -59,7 +60,7 @@ static const char *action_name(HostActionKind kind)
 {
   static const char *const names[] = {
     [HOST_H2D] = "h2d", [HOST_LAUNCH] = "launch", [HOST_RUN] = "run", [HOST_D2H] = "d2h",
-    [HOST_PRINT] = "print",
+    [HOST_PRINT] = "print", [HOST_NOTHING] = "",
   };
   return names[kind];
 }
@@ -472,6 +473,7 @@ static bool parse_action(Parse *p)
   case HOST_RUN: return true;
   case HOST_D2H: return parse_d2h(p);
   case HOST_PRINT: return parse_print(p);
+  case HOST_NOTHING: return true;
   default: ICE("bad host action %d", (int)p->given->kind);
   }
 }
@@ -681,65 +683,99 @@ static WseStatus do_d2h(HostSession *s, const ActionStep *a)
   return status;
 }
 
-static WseStatus do_action(HostSession *s, const ActionStep *a, FILE *out)
+/* ---- all of them ------------------------------------------------------------------------- */
+
+struct HostSteps {
+  HostSession *session;
+  size_t n;
+  ActionStep *steps;
+};
+
+HostSteps *host_steps_create(HostSession *session, const HostAction *actions)
 {
-  WseStatus status = WSE_OK;
-  if ((a->kind == HOST_D2H || a->kind == HOST_PRINT) && !session_has_run(s))
-    status = session_run(s, 0);
-  if (status != WSE_OK)
-    return status;
-  switch (a->kind) {
-  case HOST_H2D: return copy_array(s, a, a->words, true);
-  case HOST_LAUNCH: return session_launch(s, a->export_index, a->args, a->n_args, NULL);
-  case HOST_RUN: return session_run(s, 0);
-  case HOST_D2H: return do_d2h(s, a);
-  case HOST_PRINT: return do_print(s, a, out);
-  default: ICE("bad host action %d", (int)a->kind);
+  HostSteps *all = base_malloc(sizeof *all);
+  *all = (HostSteps){session, arrlenu(actions), NULL};
+  all->steps = base_zeroed(all->n + 1, sizeof *all->steps);
+  for (size_t i = 0; i < all->n; i++) {
+    all->steps[i].kind = actions[i].kind;
+    Parse p = {session, session_diags(session), session_image(session), &actions[i],
+               &all->steps[i]};
+    if (!parse_action(&p)) {
+      host_steps_destroy(all);
+      return NULL;
+    }
   }
+  return all;
 }
 
-static bool launches_after(const ActionStep *actions, size_t n, size_t at)
+void host_steps_destroy(HostSteps *all)
 {
-  for (size_t i = at + 1; i < n; i++)
-    if (actions[i].kind == HOST_LAUNCH)
+  for (size_t i = 0; all && i < all->n; i++)
+    arrfree(all->steps[i].words);
+  if (all)
+    free(all->steps);
+  free(all);
+}
+
+static bool launches_after(const HostSteps *all, size_t at)
+{
+  for (size_t i = at + 1; i < all->n; i++)
+    if (all->steps[i].kind == HOST_LAUNCH)
       return true;
   return false;
 }
 
-/* A run that has stopped shows what it was asked to print: memory as it stands. */
-static void print_rest(HostSession *s, const ActionStep *actions, size_t n, size_t from, FILE *out)
+WseStatus host_step_begin(HostSteps *all, size_t at)
 {
-  for (size_t i = from; i < n; i++)
-    if (actions[i].kind == HOST_PRINT)
-      do_print(s, &actions[i], out);
+  ActionStep *a = &all->steps[at];
+  HostSession *s = all->session;
+  session_expect_launches(s, launches_after(all, at));
+  if (a->kind == HOST_LAUNCH)
+    return session_launch_begin(s, a->export_index, a->args, a->n_args, &a->task);
+  if ((a->kind == HOST_D2H || a->kind == HOST_PRINT) && !session_has_run(s))
+    return session_run(s, 0);
+  return WSE_OK;
+}
+
+WseStatus host_step_end(HostSteps *all, size_t at, FILE *out)
+{
+  const ActionStep *a = &all->steps[at];
+  HostSession *s = all->session;
+  switch (a->kind) {
+  case HOST_H2D: return copy_array(s, a, a->words, true);
+  case HOST_LAUNCH: return session_launch_end(s, a->task);
+  case HOST_RUN: return session_run(s, 0);
+  case HOST_D2H: return do_d2h(s, a);
+  case HOST_PRINT: return do_print(s, a, out);
+  case HOST_NOTHING: return WSE_OK;
+  default: ICE("bad host action %d", (int)a->kind);
+  }
+}
+
+/* A run that has stopped shows what it was asked to print: memory as it stands. */
+static void print_rest(HostSteps *all, size_t from, FILE *out)
+{
+  for (size_t i = from; i < all->n; i++)
+    if (all->steps[i].kind == HOST_PRINT)
+      do_print(all->session, &all->steps[i], out);
   fflush(out);
 }
 
 WseStatus host_carry_out(HostSession *session, const HostOptions *options, FILE *out)
 {
-  size_t n = arrlenu(options->actions);
-  ActionStep *actions = base_malloc(sizeof *actions * (n + 1));
-  WseStatus status = WSE_OK;
-  memset(actions, 0, sizeof *actions * (n + 1));
-  for (size_t i = 0; i < n && status == WSE_OK; i++) {
-    actions[i].kind = options->actions[i].kind;
-    Parse p = {session, session_diags(session), session_image(session), &options->actions[i],
-               &actions[i]};
-    if (!parse_action(&p))
-      status = WSE_USAGE;
-  }
+  HostSteps *all = host_steps_create(session, options->actions);
+  WseStatus status = all ? WSE_OK : WSE_USAGE;
   size_t done = 0;
-  for (; done < n && status == WSE_OK; done += status == WSE_OK) {
-    session_expect_launches(session, launches_after(actions, n, done));
-    status = do_action(session, &actions[done], out);
+  for (; all && done < all->n && status == WSE_OK; done += status == WSE_OK) {
+    status = host_step_begin(all, done);
+    if (status == WSE_OK)
+      status = host_step_end(all, done, out);
     fflush(out);
   }
   if (status == WSE_OK)
     status = session_finish(session);
   else if (status == WSE_CYCLE_LIMIT && options->session.stop)
-    print_rest(session, actions, n, done, out);
-  for (size_t i = 0; i < n; i++)
-    arrfree(actions[i].words);
-  free(actions);
+    print_rest(all, done, out);
+  host_steps_destroy(all);
   return status;
 }

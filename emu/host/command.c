@@ -20,6 +20,10 @@ bool host_command_open(HostCommand *c, int argc, char **argv, const HostCommandT
   if (texts->broken)
     diag_ranks_broken(diags, HOST_NOWHERE, texts->broken);
   bool ok = !texts->broken && host_options_parse(argc, argv, diags, &c->options);
+  if (ok && c->options.cluster && !texts->clusters) {
+    diag_cluster_refuses(diags, HOST_NOWHERE, texts->name);
+    ok = false;
+  }
   c->options.out = texts->out;
   FILE *out = host_options_out(&c->options);
   if (!ok)
@@ -28,11 +32,12 @@ bool host_command_open(HostCommand *c, int argc, char **argv, const HostCommandT
     texts->help(out);
   else if (c->options.version)
     fprintf(out, "%s %s\n%s", texts->name, host_version(), texts->after_version);
-  else
+  else if (!c->options.cluster)
     *status = host_outputs_open(c->session, &c->options, &c->outputs);
   c->options.session.print_out = out;
   c->options.session.warnings = stderr;
-  return *status == WSE_OK && c->outputs;
+  bool runs = c->outputs || (c->options.cluster && !c->options.help && !c->options.version);
+  return *status == WSE_OK && runs;
 }
 
 void host_command_close(HostCommand *c)

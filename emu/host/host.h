@@ -5,12 +5,13 @@
  * docs/host-protocol.md describes its messages to the tiles.
  *
  * Reading order: session_state, session_step, operations and transfer (the way of words), session,
- * collect (statistics), observers, npy, options, outputs, actions, command (the command line),
- * debugging, libwse.
+ * collect (statistics), observers, npy, options, outputs, actions, clusters, command (the command
+ * line), debugging, libwse.
  */
 #ifndef HOST_H
 #define HOST_H
 
+#include "emu/cluster/cluster.h"
 #include "emu/dap/dap.h"
 #include "emu/debug/debug.h"
 #include "emu/engine/engine.h"
@@ -60,6 +61,7 @@ typedef struct {
   FILE *observed_out;           /* for all that */
   FILE *warnings;               /* findings that do not end the run; NULL: dropped */
   const TimelineFront *debugger;    /* it stops the run where it wants; NULL: none */
+  const ClusterMember *member;  /* a wafer of a cluster, with which it runs; NULL: alone */
 } SessionOptions;
 
 #define HOST_DEFAULT_MAX_CYCLES 1000000000
@@ -111,6 +113,11 @@ WseStatus session_d2h(HostSession *session, const WseTransfer *transfer, uint32_
                       WseTask *task);
 WseStatus session_launch(HostSession *session, uint32_t function, const uint32_t *args,
                          uint32_t n_args, WseTask *task);
+/* A launch in two halves, between which other sessions of a cluster can begin theirs: the tiles get
+ * the call; they carry it out. */
+WseStatus session_launch_begin(HostSession *session, uint32_t function, const uint32_t *args,
+                               uint32_t n_args, WseTask *task);
+WseStatus session_launch_end(HostSession *session, WseTask task);
 WseStatus session_wait(HostSession *session, WseTask task);
 /* Makes progress; true too if the run has ended with an error; session_wait then reports it. */
 bool session_is_done(HostSession *session, WseTask task);
@@ -230,11 +237,12 @@ bool npy_write(const char *path, const NpyArray *array);
 
 /* ---- options.c: the command line -------------------------------------------------------- */
 
-typedef enum { HOST_H2D, HOST_LAUNCH, HOST_RUN, HOST_D2H, HOST_PRINT } HostActionKind;
+typedef enum { HOST_H2D, HOST_LAUNCH, HOST_RUN, HOST_D2H, HOST_PRINT, HOST_NOTHING } HostActionKind;
 typedef struct { HostActionKind kind; const char *text; } HostAction;   /* what stood after '=' */
 
 typedef struct {
   const char *program;
+  const char *cluster;          /* a cluster file instead of a program; NULL */
   HostAction *actions;          /* stb_ds array */
   SessionOptions session;       /* streams are opened by the caller */
   const char *trace_file;       /* NULL: standard output */
@@ -256,6 +264,8 @@ bool host_options_words(const char *words, Arena *scratch, Diags *diags, HostOpt
 /* For the `number`-th run (from 1) of a process: from the second on the names of its files get its
  * number, t.txt becomes t-2.txt. */
 void host_options_number(HostOptions *options, Arena *scratch, unsigned number);
+/* The name with a tag before the end that begins with its last point: t.txt, 2 becomes t-2.txt. */
+const char *host_file_tagged(const char *path, Arena *scratch, const char *tag);
 /* What options and calls of libwse have in common: "X,Y,W,H", and "KIND,KIND..." of traces. */
 bool host_parse_region(const char *text, uint32_t region[4]);
 /* False after emitting what is wrong. */
@@ -309,6 +319,7 @@ typedef struct {
   const char *after_version;
   FILE *out;                    /* of HostOptions */
   const char *broken;           /* why several processes do not find each other; NULL */
+  bool clusters;                /* it runs cluster files, too */
 } HostCommandTexts;
 /* Parses the arguments and opens the outputs; false: the program ends with *status, after help,
  * version, or an error, which the caller prints.  To be closed in any case. */
@@ -320,8 +331,22 @@ void host_print_error(const HostSession *session);
 
 /* ---- actions.c -------------------------------------------------------------------------- */
 
+/* The actions of a command line, checked against the session's program.  NULL: the session's error
+ * says which is wrong. */
+typedef struct HostSteps HostSteps;
+HostSteps *host_steps_create(HostSession *session, const HostAction *actions);
+void host_steps_destroy(HostSteps *steps);
+/* An action in two halves, as a launch; prints go to `out`. */
+WseStatus host_step_begin(HostSteps *steps, size_t at);
+WseStatus host_step_end(HostSteps *steps, size_t at, FILE *out);
 /* Checks all actions against the program, then carries them out in order and finishes; prints
  * go to `out`. */
 WseStatus host_carry_out(HostSession *session, const HostOptions *options, FILE *out);
+
+/* ---- clusters.c ------------------------------------------------------------------------- */
+
+/* Opens the programs of a cluster file, carries out the actions and writes all files.  Errors go to
+ * stderr; those before the programs are open are the session's, too. */
+WseStatus host_run_cluster(HostSession *session, const HostOptions *options, FILE *out);
 
 #endif

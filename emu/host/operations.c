@@ -786,8 +786,8 @@ static WseStatus run_until_quiet(HostSession *s)
 }
 
 /* Without memcpy the engine calls the function itself; arguments are put in place at no cost. */
-static WseStatus launch_directly(HostSession *s, uint32_t function, const uint32_t *args,
-                                 uint32_t n_args, WseTask *task)
+static void deliver_launch(HostSession *s, uint32_t function, const uint32_t *args,
+                           uint32_t n_args)
 {
   uint8_t bytes[MAX_LAUNCH_PARAMS * LAUNCH_ARG_BYTES];
   for (uint32_t i = 0; i < n_args; i++)
@@ -805,22 +805,40 @@ static WseStatus launch_directly(HostSession *s, uint32_t function, const uint32
   }
   session_phase(s, true, "launch", s->image->exports[function].name);
   s->phase_has_command = false;
+}
+
+WseStatus session_launch_begin(HostSession *s, uint32_t function, const uint32_t *args,
+                               uint32_t n_args, WseTask *task)
+{
+  WseStatus status = check_launch(s, function, n_args);
+  if (status != WSE_OK)
+    return status;
+  if (!s->image->memcpy) {
+    deliver_launch(s, function, args, n_args);
+    return done_at_once(s, OPERATION_LAUNCH, task);
+  }
+  Operation op = {.kind = OPERATION_LAUNCH, .function = function, .n_args = n_args};
+  if (n_args)
+    memcpy(op.args, args, n_args * sizeof *args);
+  return submit_operation(s, &op, task);
+}
+
+WseStatus session_launch_end(HostSession *s, WseTask task)
+{
+  if (s->image->memcpy)
+    return session_wait(s, task);
   WseStatus status = run_until_quiet(s);
-  if (status == WSE_OK)
-    status = session_stuck(s, &(IdleQuestion){.host = s->more_launches}, NULL);
-  return status == WSE_OK ? done_at_once(s, OPERATION_LAUNCH, task) : status;
+  return status == WSE_OK ? session_stuck(s, &(IdleQuestion){.host = s->more_launches}, NULL)
+                          : status;
 }
 
 WseStatus session_launch(HostSession *s, uint32_t function, const uint32_t *args, uint32_t n_args,
                          WseTask *task)
 {
-  WseStatus status = check_launch(s, function, n_args);
-  if (status != WSE_OK)
-    return status;
-  if (!s->image->memcpy)
-    return launch_directly(s, function, args, n_args, task);
-  Operation op = {.kind = OPERATION_LAUNCH, .function = function, .n_args = n_args};
-  if (n_args)
-    memcpy(op.args, args, n_args * sizeof *args);
-  return submit_operation(s, &op, task);
+  WseTask own;
+  WseStatus status = session_launch_begin(s, function, args, n_args, &own);
+  if (status == WSE_OK && task)
+    *task = own;
+  /* Without memcpy a launch is over on return, with a task or without. */
+  return status == WSE_OK && !(task && s->image->memcpy) ? session_launch_end(s, own) : status;
 }

@@ -36,6 +36,7 @@ enum {
   X(watch, required_argument, "X,Y,COLOR[,N]", "follow what that tile sends N-th (0 first)")     \
   X(stop, required_argument, "CYCLE|X,Y|FILE:LINE[@X,Y]", "stop there, show the tile, exit 4")   \
   X(dump, required_argument, "X,Y,W,H", "show these tiles where the run has stopped or ended")   \
+  X(cluster, required_argument, "FILE", "instead of PROG: wafers and links, docs/cluster.md")    \
   X(engine, required_argument, "fast|reference", "which engine runs")                            \
   X(threads, required_argument, "N", "threads of the fast engine")                               \
   X(max_cycles, required_argument, "N", "end with exit code 4 there (default " DEFAULT_CYCLES ")") \
@@ -338,6 +339,9 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
     if (!o->session.engine)
       diag_unknown_engine(diags, HOST_NOWHERE, value);
     return o->session.engine != NULL;
+  case OPTION_cluster:
+    o->cluster = value;
+    return true;
   case OPTION_threads:
     return take_threads(o, value, diags);
   case OPTION_timing:
@@ -459,9 +463,11 @@ bool host_options_parse(int argc, char **argv, Diags *diags, HostOptions *o)
   *o = (HostOptions){.session.check = CHECK_ERROR};
   if (!take_arguments(o, argc - 1, argv + 1, diags))
     return false;
-  if (!o->program && !o->help && !o->version)
+  if (o->program && o->cluster)
+    diag_program_twice(diags, HOST_NOWHERE, o->program, o->cluster);
+  else if (!o->program && !o->cluster && !o->help && !o->version)
     diag_program_missing(diags, HOST_NOWHERE);
-  return o->program || o->help || o->version;
+  return (!o->program || !o->cluster) && (o->program || o->cluster || o->help || o->version);
 }
 
 /* ---- options in a text ------------------------------------------------------------------ */
@@ -500,22 +506,25 @@ bool host_options_words(const char *words, Arena *scratch, Diags *diags, HostOpt
     diag_quote_open(diags, HOST_NOWHERE);
   bool ok = !open && take_arguments(o, (int)arrlen(argv), argv, diags);
   arrfree(argv);
-  if (ok && (o->program || arrlenu(o->actions) || o->help || o->version)) {
+  if (ok && (o->program || o->cluster || arrlenu(o->actions) || o->help || o->version)) {
     diag_option_of_command_line(diags, HOST_NOWHERE);
     ok = false;
   }
   return ok;
 }
 
-/* The number stands before the end of the file's name that begins with its last point. */
-static const char *number_name(const char *path, Arena *scratch, unsigned number)
+const char *host_file_tagged(const char *path, Arena *scratch, const char *tag)
 {
-  if (!path || number < 2)
-    return path;
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   const char *point = strrchr(name, '.');
   int before = (int)(point && point > name ? (size_t)(point - path) : strlen(path));
-  return arena_printf(scratch, "%.*s-%u%s", before, path, number, path + before);
+  return arena_printf(scratch, "%.*s-%s%s", before, path, tag, path + before);
+}
+
+static const char *number_name(const char *path, Arena *scratch, unsigned number)
+{
+  return path && number >= 2 ? host_file_tagged(path, scratch, arena_printf(scratch, "%u", number))
+                             : path;
 }
 
 void host_options_number(HostOptions *o, Arena *scratch, unsigned number)

@@ -86,10 +86,20 @@ static WseStatus make_engine(HostSession *s)
                            .trace = s->trace.kinds ? &s->trace : NULL,
                            .interrupt = &s->interrupt,
                            .print = o->print_out ? print_byte : NULL, .print_context = s};
+  if (o->member) {
+    const char *why = NULL;
+    options.links = cluster_gates(*o->member, s->program, s->arena, &why);
+    if (!options.links) {
+      diag_cluster_link(s->diags, HOST_NOWHERE, why);
+      return session_usage(s);
+    }
+  }
   s->ops = ranks_count() > 1 ? &engine_ranks : o->engine ? o->engine : &HOST_DEFAULT_ENGINE;
   s->engine = o->debugger ? timeline_create(s->ops, s->program, &options, *o->debugger)
                           : s->ops->create(s->program, &options);
   s->ops = s->engine->ops;
+  if (o->member)
+    cluster_join(*o->member, s->engine);
   unsigned channels = s->image->channels ? s->image->channels : 1;
   for (unsigned i = 0; i < channels; i++)
     arrput(s->channels, (HostChannel){0});

@@ -104,6 +104,12 @@ static WseStatus interrupted_error(HostSession *s)
   return session_end(s);
 }
 
+static WseStatus elsewhere_error(HostSession *s)
+{
+  session_fail(s, WSE_FAULT, base_print("error: a finding in another wafer has ended the run\n"));
+  return session_end(s);
+}
+
 WseStatus session_stuck(HostSession *s, const IdleQuestion *question, const char *why)
 {
   IdleQuestion asked = *question;
@@ -145,13 +151,16 @@ WseStatus session_step(HostSession *s, uint64_t limit, bool *quiet)
     limit = s->options.max_cycles;
   double start = host_seconds();
   s->started = true;
-  RunStatus status = s->ops->run(s->engine, observers_limit(s, limit));
+  RunStatus status = s->options.member ? cluster_run(*s->options.member, limit)
+                                       : s->ops->run(s->engine, observers_limit(s, limit));
   s->wall_seconds += host_seconds() - start;
   account_cycles(s);
   s->quiet = status == RUN_QUIET;
   *quiet = status == RUN_QUIET;
   if (status == RUN_FAULT)
     return fault_error(s);
+  if (status == RUN_ELSEWHERE)
+    return elsewhere_error(s);
   if (status == RUN_INTERRUPTED)
     return interrupted_error(s);
   if (observers_stopped(s, status)) {

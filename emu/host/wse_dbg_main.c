@@ -166,7 +166,7 @@ static void print_help(FILE *out)
   host_options_help(out);
 }
 
-static const HostCommandTexts texts = {"wse-dbg", print_help, "", NULL, NULL};
+static const HostCommandTexts texts = {"wse-dbg", print_help, "", NULL, NULL, false};
 
 static WseStatus serve_console(Console *console, int argc, char **argv)
 {

@@ -82,6 +82,12 @@ static WseStatus run_program(HostSession *session, HostOptions *options, HostOut
   return status != WSE_OK ? status : written;
 }
 
+static WseStatus run_cluster(HostCommand *command)
+{
+  catch_signals(command->session);
+  return host_run_cluster(command->session, &command->options, stdout);
+}
+
 /* A full disk must not look like success. */
 static WseStatus flush_stdout(HostSession *session)
 {
@@ -109,11 +115,15 @@ int main(int argc, char **argv)
     return ranks_serve();
   char *honesty = base_print("%s\n", host_honesty());
   HostCommandTexts texts = {"wse-emu", host_options_help, honesty, NULL,
-                            role == RANKS_BROKEN ? reason : NULL};
+                            role == RANKS_BROKEN ? reason : NULL, true};
   HostCommand command;
   WseStatus status;
-  if (host_command_open(&command, argc, argv, &texts, &status))
-    status = run_program(command.session, &command.options, command.outputs);
+  if (host_command_open(&command, argc, argv, &texts, &status)) {
+    if (command.options.cluster)
+      status = run_cluster(&command);
+    else
+      status = run_program(command.session, &command.options, command.outputs);
+  }
   else if (status != WSE_OK)
     host_print_error(command.session);
   WseStatus flushed = flush_stdout(command.session);

@@ -102,14 +102,19 @@ static bool route_fails(Turn *turn, uint8_t color, PortMask to)
   return false;
 }
 
-/* A wavelet that leaves the rectangle always can. */
+/* A wavelet that leaves the rectangle always can, unless a link takes it. */
 static bool outputs_accept(const RefEngine *engine, const Turn *turn, uint8_t color, PortMask to)
 {
   Link link;
-  for (unsigned p = 0; p < PORT_RAMP; p++)
-    if (find_link(turn, color, to, p, &link) &&
-        !slot_accepts(engine, link.tile, link.color, link.enters))
+  for (unsigned p = 0; p < PORT_RAMP; p++) {
+    if (find_link(turn, color, to, p, &link)) {
+      if (!slot_accepts(engine, link.tile, link.color, link.enters))
+        return false;
+    } else if (to >> p & 1 && !links_have_room(engine->base.options.links, turn->tile->index,
+                                               (Port)p, color, turn->cycle)) {
       return false;
+    }
+  }
   return !(to & port_bit(PORT_RAMP)) || ramp_accepts(turn, color);
 }
 
@@ -237,7 +242,9 @@ static void deliver(RefEngine *engine, Turn *turn, Wavelet w, PortMask to)
     if (find_link(turn, w.color, to, p, &link)) {
       arrive(engine, link.tile, link.color, link.enters, w);
       turn->log->stats.wavelet_hops++;
-    } else if (to >> p & 1) {
+    } else if (to >> p & 1 &&
+               !links_send(engine->base.options.links, turn->tile->index, (Port)p, w.color,
+                           (LinkWord){turn->cycle, w.payload, w.control})) {
       turn_fault(turn, (Fault){.color = w.color, .pc = PC_RETURN, .kind = FAULT_LEAVES_FABRIC,
                                .value = p, .value2 = w.from});
     }
@@ -354,6 +361,32 @@ void router_commit(RefEngine *engine, Turn *turn, const RefPlan *plan)
   commit_host(turn, plan);
   if (turn->router_register)
     commit_registers(turn);
+}
+
+/* ---- links to other fabrics ------------------------------------------------------------------ */
+
+bool router_accepts_link(const Engine *base, uint32_t tile, uint8_t color, Port port)
+{
+  return slot_accepts((const RefEngine *)base, tile,
+                      program_color_inside(base->program, tile, color, port), port);
+}
+
+void router_take_links(RefEngine *engine)
+{
+  EngineLinks *links = engine->base.options.links;
+  uint64_t now = engine->base.cycle;
+  for (size_t i = 0; links && i < arrlenu(links->gates); i++) {
+    LinkGate *gate = &links->gates[i];
+    LinkIn *in = engine->entering[i];
+    if (!in)
+      continue;
+    LinkWord word = links_enter(gate, in, now);
+    uint8_t color = program_color_inside(engine->base.program, gate->tile, in->color, gate->port);
+    arrive(engine, gate->tile, color, gate->port,
+           (Wavelet){.payload = word.payload, .control = word.control});
+    engine->changed = true;
+    engine->log.last_change = now + 1;
+  }
 }
 
 /* Two wavelets of one color at once are a hazard: the machine's behaviour is undefined then.  With

@@ -67,6 +67,14 @@ static void plan_channels(RefEngine *engine)
   }
 }
 
+static void plan_links(RefEngine *engine)
+{
+  const EngineLinks *links = engine->base.options.links;
+  for (size_t i = 0; links && i < arrlenu(links->gates); i++)
+    engine->entering[i] = links_entering(&links->gates[i], &engine->base, engine->base.cycle,
+                                         router_accepts_link);
+}
+
 /* ---- the cycle ------------------------------------------------------------------------------- */
 
 /* One of the first `places` wavelets will be seen in a later cycle. */
@@ -99,7 +107,8 @@ static bool tile_waits(const RefTile *tile, uint64_t now)
 static bool is_over(const RefEngine *engine)
 {
   uint64_t now = engine->base.cycle;
-  if (engine->changed)
+  if (engine->changed || links_due(engine->base.options.links, &engine->base, now + 1,
+                                   router_accepts_link) != NEVER)
     return false;
   for (size_t i = 0; i < arrlenu(engine->touched); i++)
     if (tile_waits(touched_tile(engine, i), now))
@@ -178,8 +187,10 @@ static void run_cycle(RefEngine *engine)
   for (size_t i = 0; i < count; i++)
     plan_tile(engine, touched_tile(engine, i));
   plan_channels(engine);
+  plan_links(engine);
   for (size_t i = 0; i < count; i++)
     commit_tile(engine, touched_tile(engine, i));
+  router_take_links(engine);
   for (size_t i = 0; i < arrlenu(engine->touched); i++)
     end_tile(engine, touched_tile(engine, i));
   engine_deliver_events(base, engine->log.events);
@@ -189,6 +200,7 @@ static void run_cycle(RefEngine *engine)
   arrsetlen(engine->log.prints, 0);
   arrsetlen(engine->log.faults, 0);
   base->quiet = is_over(engine);
+  base->last_change = engine->log.last_change;
   base->cycle++;
 }
 
@@ -196,11 +208,13 @@ static RunStatus run_cycles(Engine *base, uint64_t limit)
 {
   RefEngine *engine = (RefEngine *)base;
   uint64_t floor = base->cycle;
+  if (links_due(base->options.links, base, base->cycle, router_accepts_link) != NEVER)
+    base->quiet = false;        /* something has come since the last run */
   while (!base->stopped) {
     if (base->cycle >= limit)
       return RUN_LIMIT;
     if (base->quiet) {          /* cycles in which tiles only looked do not count */
-      base->cycle = engine->log.last_change > floor ? engine->log.last_change : floor;
+      base->cycle = base->last_change > floor ? base->last_change : floor;
       return RUN_QUIET;
     }
     run_cycle(engine);
@@ -225,6 +239,8 @@ static Engine *ref_create(Program *program, const EngineOptions *options)
   for (unsigned i = 0; i < channel_count(engine); i++)
     engine->channels[i] = (RefChannel){.out.last_tile = program->n_tiles - 1};
   engine->log.stats.first_event = NEVER;
+  size_t gates = options->links ? arrlenu(options->links->gates) : 0;
+  engine->entering = base_zeroed(gates + 1, sizeof(LinkIn *));
   for (uint32_t t = 0; t < program->n_tiles; t++)
     if (tile_starts(program_class(program, t)))
       touch_tile(engine, t);
@@ -237,6 +253,7 @@ static void ref_destroy(Engine *base)
   RefEngine *engine = (RefEngine *)base;
   destroy_tiles(engine);
   free(engine->channels);
+  free(engine->entering);
   arrfree(engine->log.events);
   arrfree(engine->log.prints);
   arrfree(engine->log.faults);

@@ -75,6 +75,7 @@ typedef struct {
   RefTile **tiles;              /* NULL: as loaded */
   uint32_t *touched;            /* stb_ds: those that are not, in any order */
   RefChannel *channels;
+  LinkIn **entering;            /* by gate: whose word enters in this cycle; NULL none */
   TileLog log;
   bool changed;                 /* something, in this cycle; the wait of an operation does not
                                    count */
@@ -92,6 +93,10 @@ ColorState *color_create(const ImageColorConfig *config);
 void color_destroy(ColorState *state);      /* NULL: does nothing */
 void router_plan(RefEngine *engine, Turn *turn, RefPlan *plan);
 void router_commit(RefEngine *engine, Turn *turn, const RefPlan *plan);
+/* Whether a word of a link can enter, as LinkAccepts. */
+bool router_accepts_link(const Engine *engine, uint32_t tile, uint8_t color, Port port);
+/* Lets the words of engine->entering into the routers. */
+void router_take_links(RefEngine *engine);
 /* Takes in what all senders have put aside for the tile. */
 void router_take_in(Turn *turn);
 

@@ -1,0 +1,75 @@
+/* emu/cluster: several wafers as one run.
+ *
+ * A cluster file names wafers with their images and the links between them (docs/cluster.md).
+ * Each wafer has an engine of its own, whose gates (emu/engine, links) are the ends of the links.
+ * What happens in one wafer can matter in another one only after the latency of a link; so all
+ * engines run a block of as many cycles as the shortest latency, each by itself, and then the words
+ * and credits of the block pass from gate to gate.  The length of the blocks changes no result.
+ *
+ * Reading order: file (reading and checking), topology, group (gates, the run), state (statistics
+ * and what waits in links).
+ */
+#ifndef EMU_CLUSTER_H
+#define EMU_CLUSTER_H
+
+#include "emu/engine/engine.h"
+
+#include <jansson.h>
+
+/* ---- file.c, topology.c ---------------------------------------------------------------------- */
+
+typedef struct { const char *name, *image; } ClusterWafer;
+/* A side of a wafer, and the row (at its east and west edges) or column of the tile there. */
+typedef struct { unsigned wafer; Port edge; uint32_t at; } ClusterEnd;
+/* A color at either end; words go from `from` to the other end. */
+typedef struct { uint8_t colors[2]; unsigned from; uint32_t credits; } ClusterChannel;
+typedef struct {
+  const char *name;
+  ClusterEnd ends[2];
+  uint64_t latency;             /* cycles */
+  uint32_t rate_num, rate_den;  /* words per cycle and direction */
+  ClusterChannel *channels;     /* stb_ds */
+} ClusterLink;
+typedef struct {
+  ClusterWafer *wafers;         /* stb_ds */
+  ClusterLink *links;           /* stb_ds */
+} ClusterPlan;
+
+/* Reads a cluster file; texts live in `arena`.  False with *why: the place in the file, the fault
+ * and what would be right. */
+bool cluster_read(const char *path, Arena *arena, ClusterPlan *plan, const char **why);
+void cluster_plan_free(ClusterPlan *plan);
+/* The number of the wafer with a name of so many characters; -1: there is none. */
+int cluster_find(const ClusterPlan *plan, const char *name, size_t length);
+
+/* ---- group.c --------------------------------------------------------------------------------- */
+
+typedef struct Cluster Cluster;
+/* A place in a cluster, of a session. */
+typedef struct { Cluster *cluster; unsigned wafer; } ClusterMember;
+
+/* The plan must outlive the cluster.  `threads`: that run wafers at the same time; at least 1. */
+Cluster *cluster_create(const ClusterPlan *plan, unsigned threads);
+void cluster_destroy(Cluster *cluster);
+/* The gates of the wafer, for the options of its engine.  NULL with *why (in `arena`): a link ends
+ * at no tile of the program, or at a router that does not know its color. */
+EngineLinks *cluster_gates(ClusterMember member, const Program *program, Arena *arena,
+                           const char **why);
+void cluster_join(ClusterMember member, Engine *engine);
+/* The wafer's program is gone. */
+void cluster_leave(ClusterMember member);
+/* Runs all wafers until cycle `limit` or until all are quiet; the status is that of the member.
+ * Afterwards all are at the same cycle, but those that a finding has ended. */
+RunStatus cluster_run(ClusterMember member, uint64_t limit);
+/* A finding has ended the wafer's run. */
+bool cluster_has_stopped(ClusterMember member);
+
+/* ---- state.c --------------------------------------------------------------------------------- */
+
+/* Per link, by name: words, their time and the share of the link's rate, of both directions. */
+json_t *cluster_links_json(const Cluster *cluster);
+/* On a quiet cluster, a line, with `before` in front, for each channel in which words wait.  False:
+ * there is none. */
+bool cluster_report_links(const Cluster *cluster, const char *before, FILE *out);
+
+#endif

@@ -1,0 +1,259 @@
+/* A cluster as it runs: the gates of its wafers, and all engines block by block. */
+#include "emu/cluster/cluster_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <stb_ds.h>
+
+/* ---- gates ----------------------------------------------------------------------------------- */
+
+uint32_t cluster_tile(const Program *program, const ClusterEnd *end)
+{
+  uint32_t right = program->image->width - 1, low = program->image->height - 1;
+  switch (end->edge) {
+  case PORT_NORTH: return program_tile(program, end->at, 0);
+  case PORT_SOUTH: return program_tile(program, end->at, low);
+  case PORT_EAST: return program_tile(program, right, end->at);
+  case PORT_WEST: case PORT_RAMP: case PORT_COUNT: default:
+    return program_tile(program, 0, end->at);
+  }
+}
+
+static bool end_fits(const Program *program, const ClusterEnd *end)
+{
+  bool side = end->edge == PORT_EAST || end->edge == PORT_WEST;
+  return end->at < (side ? program->image->height : program->image->width);
+}
+
+static const char *end_text(const Cluster *c, const ClusterLink *link, const ClusterEnd *end,
+                            Arena *arena)
+{
+  return arena_printf(arena, "the link '%s' ends at the %s edge of wafer '%s' at %u", link->name,
+                      cluster_edge_name(end->edge), c->plan->wafers[end->wafer].name, end->at);
+}
+
+/* The router of the gate knows the color. */
+static bool color_is_known(const Program *program, const LinkGate *gate, uint8_t color)
+{
+  uint8_t inside = program_color_inside(program, gate->tile, color, gate->port);
+  return program_color(program, gate->tile, inside) != NULL;
+}
+
+static bool add_channels(const Cluster *c, const ClusterLink *link, unsigned end,
+                         const Program *program, LinkGate *gate, Arena *arena, const char **why)
+{
+  for (size_t i = 0; i < arrlenu(link->channels); i++) {
+    const ClusterChannel *channel = &link->channels[i];
+    uint8_t color = channel->colors[end];
+    if (!color_is_known(program, gate, color)) {
+      *why = arena_printf(arena, "%s, and the router of tile %u,%u has no route for color %u; set "
+                          "one with @set_color_config", end_text(c, link, &link->ends[end], arena),
+                          program_x(program, gate->tile), program_y(program, gate->tile), color);
+      return false;
+    }
+    if (channel->from == end)
+      arrput(gate->outs, ((LinkOut){.color = color, .credits = channel->credits}));
+    else
+      arrput(gate->ins, ((LinkIn){.color = color}));
+  }
+  return true;
+}
+
+static bool add_gate(const Cluster *c, const ClusterLink *link, unsigned end,
+                     const Program *program, EngineLinks *links, Arena *arena, const char **why)
+{
+  const ClusterEnd *place = &link->ends[end];
+  if (!end_fits(program, place)) {
+    *why = arena_printf(arena, "%s, but the program has %u x %u tiles",
+                        end_text(c, link, place, arena), program->image->width,
+                        program->image->height);
+    return false;
+  }
+  LinkGate gate = {.tile = cluster_tile(program, place), .port = place->edge,
+                   .rate_num = link->rate_num, .rate_den = link->rate_den};
+  bool ok = add_channels(c, link, end, program, &gate, arena, why);
+  arrput(links->gates, gate);
+  return ok;
+}
+
+EngineLinks *cluster_gates(ClusterMember member, const Program *program, Arena *arena,
+                           const char **why)
+{
+  Cluster *c = member.cluster;
+  ClusterFabric *fabric = &c->fabrics[member.wafer];
+  for (size_t i = 0; i < arrlenu(c->plan->links); i++) {
+    const ClusterLink *link = &c->plan->links[i];
+    for (unsigned end = 0; end < 2; end++)
+      if (link->ends[end].wafer == member.wafer &&
+          !add_gate(c, link, end, program, &fabric->links, arena, why))
+        return NULL;
+  }
+  links_sort(&fabric->links);
+  fabric->program = program;
+  return &fabric->links;
+}
+
+static LinkGate *gate_of(const Cluster *c, const ClusterEnd *end)
+{
+  const ClusterFabric *fabric = &c->fabrics[end->wafer];
+  return links_gate(&fabric->links, cluster_tile(fabric->program, end), end->edge);
+}
+
+LinkOut *cluster_out(const Cluster *c, const ClusterLink *link, const ClusterChannel *channel)
+{
+  LinkGate *gate = gate_of(c, &link->ends[channel->from]);
+  for (size_t i = 0; i < arrlenu(gate->outs); i++)
+    if (gate->outs[i].color == channel->colors[channel->from])
+      return &gate->outs[i];
+  ICE("a channel of link %s has no sending end", link->name);
+}
+
+LinkIn *cluster_in(const Cluster *c, const ClusterLink *link, const ClusterChannel *channel)
+{
+  LinkGate *gate = gate_of(c, &link->ends[!channel->from]);
+  for (size_t i = 0; i < arrlenu(gate->ins); i++)
+    if (gate->ins[i].color == channel->colors[!channel->from])
+      return &gate->ins[i];
+  ICE("a channel of link %s has no receiving end", link->name);
+}
+
+/* ---- the group ------------------------------------------------------------------------------- */
+
+Cluster *cluster_create(const ClusterPlan *plan, unsigned threads)
+{
+  Cluster *c = base_zeroed(1, sizeof *c);
+  c->plan = plan;
+  c->threads = threads;
+  c->fabrics = base_zeroed(arrlenu(plan->wafers) + 1, sizeof *c->fabrics);
+  c->lookahead = MOST_LATENCY;
+  for (size_t i = 0; i < arrlenu(plan->links); i++)
+    if (plan->links[i].latency < c->lookahead)
+      c->lookahead = plan->links[i].latency;
+  return c;
+}
+
+void cluster_destroy(Cluster *c)
+{
+  for (size_t i = 0; c && i < arrlenu(c->plan->wafers); i++)
+    links_free(&c->fabrics[i].links);
+  if (c)
+    free(c->fabrics);
+  free(c);
+}
+
+void cluster_join(ClusterMember member, Engine *engine)
+{
+  member.cluster->fabrics[member.wafer].engine = engine;
+}
+
+void cluster_leave(ClusterMember member)
+{
+  member.cluster->fabrics[member.wafer].engine = NULL;
+}
+
+bool cluster_has_stopped(ClusterMember member)
+{
+  const Engine *engine = member.cluster->fabrics[member.wafer].engine;
+  return engine && engine->stopped;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static size_t fabric_count(const Cluster *c) { return arrlenu(c->plan->wafers); }
+
+static void run_fabric(Cluster *c, size_t i)
+{
+  ClusterFabric *fabric = &c->fabrics[i];
+  fabric->status = fabric->engine->ops->run(fabric->engine, c->end);
+}
+
+/* Words and credits of the block go to the other ends.  True: there were some. */
+static bool pass_all(Cluster *c)
+{
+  bool any = false;
+  for (size_t i = 0; i < arrlenu(c->plan->links); i++) {
+    const ClusterLink *link = &c->plan->links[i];
+    for (size_t k = 0; k < arrlenu(link->channels); k++) {
+      const ClusterChannel *channel = &link->channels[k];
+      any |= links_pass(cluster_out(c, link, channel), cluster_in(c, link, channel),
+                        link->latency);
+    }
+  }
+  return any;
+}
+
+/* All engines that run are at this cycle: those that were quiet before it, and those that have been
+ * asked about cycles behind it in which nothing happened. */
+static void meet_at(Cluster *c, uint64_t now)
+{
+  c->now = now;
+  for (size_t i = 0; i < fabric_count(c); i++) {
+    Engine *engine = c->fabrics[i].engine;
+    if (engine->stopped)
+      continue;
+    engine->ops->skip_to(engine, now);
+    engine->cycle = now;
+  }
+}
+
+static bool all_have(const Cluster *c, RunStatus status)
+{
+  for (size_t i = 0; i < fabric_count(c); i++)
+    if (c->fabrics[i].status != status)
+      return false;
+  return true;
+}
+
+static bool one_has(const Cluster *c, RunStatus status)
+{
+  for (size_t i = 0; i < fabric_count(c); i++)
+    if (c->fabrics[i].status == status)
+      return true;
+  return false;
+}
+
+/* The cycle after the last one in which anything has changed anywhere; not before the run. */
+static uint64_t quiet_since(const Cluster *c, uint64_t floor)
+{
+  for (size_t i = 0; i < fabric_count(c); i++)
+    if (c->fabrics[i].engine->last_change > floor)
+      floor = c->fabrics[i].engine->last_change;
+  return floor;
+}
+
+static RunStatus run_blocks(Cluster *c, uint64_t limit)
+{
+  uint64_t floor = c->now;
+  for (;;) {
+    c->end = limit - c->now < c->lookahead ? limit : c->now + c->lookahead;
+    for (size_t i = 0; i < fabric_count(c); i++)
+      run_fabric(c, i);
+    bool passed = pass_all(c);
+    if (one_has(c, RUN_FAULT) || one_has(c, RUN_INTERRUPTED)) {
+      meet_at(c, c->end);
+      return one_has(c, RUN_FAULT) ? RUN_FAULT : RUN_INTERRUPTED;
+    }
+    if (!passed && all_have(c, RUN_QUIET)) {
+      meet_at(c, quiet_since(c, floor));
+      return RUN_QUIET;
+    }
+    c->now = c->end;
+    if (c->now >= limit) {
+      meet_at(c, limit);
+      return RUN_LIMIT;
+    }
+  }
+}
+
+RunStatus cluster_run(ClusterMember member, uint64_t limit)
+{
+  Cluster *c = member.cluster;
+  for (size_t i = 0; i < fabric_count(c); i++)
+    if (c->fabrics[i].engine->stopped)
+      return cluster_has_stopped(member) ? RUN_FAULT : RUN_ELSEWHERE;
+  if (c->now >= limit)
+    return RUN_LIMIT;
+  RunStatus status = run_blocks(c, limit);
+  return status == RUN_FAULT && !cluster_has_stopped(member) ? RUN_ELSEWHERE : status;
+}

@@ -1,0 +1,295 @@
+"""Several wafers with links: results, times, reports across links, and mistakes in cluster files.
+
+The program `relay` (tests/cluster/relay) hands words on from wafer to wafer, so that its results
+follow from arithmetic and its times from the link's latency, rate and credits alone."""
+import json
+
+import pytest
+
+import cluster_run
+import harness
+
+LINE = {"kind": "line", "image": "p.bin", "rows": [0], "channels": [{"colors": [1, 2]}]}
+
+
+def relay(folder, words, width=3):
+    harness.compile("tests/cluster/relay/layout.csl", folder / "p.bin",
+                    params={"W": width, "B": words})
+
+
+def roles(wafers, width):
+    """The first wafer makes the words, the last one keeps them."""
+    last = width - 1
+    return [f"--h2d=w{i}:role@{x},0,1,1=1" for i in range(wafers)
+            for x in ([0] if i else []) + ([last] if i < wafers - 1 else [])]
+
+
+def run_relay(folder, wafers=3, width=3, topology=(), links=(), args=(), **options):
+    file = cluster_run.write(folder / "c.json", {
+        "topology": {**LINE, "size": wafers, "latency": 30, **dict(topology)},
+        **({"links": list(links)} if links else {})})
+    return cluster_run.emu(file, *roles(wafers, width), "--launch=go", *args, **options)
+
+
+def test_words_go_from_wafer_to_wafer(tmp_path):
+    random = harness.commit_random("cluster relay")
+    wafers, width, words = (int(random.integers(2, high)) for high in (6, 5, 60))
+    relay(tmp_path, words, width)
+    ran, stats = run_relay(tmp_path, wafers, width,
+                           args=[f"--print=w{wafers - 1}:got@{width - 1},0,1,1"])
+    values = [str(3 * i + wafers - 1) for i in range(words)]
+    assert ran.out == f"w{wafers - 1}: got@{width - 1},0: {' '.join(values)}\n"
+    assert [link["forward"]["words"] for link in stats["links"].values()] == [words] * (wafers - 1)
+    assert all(link["backward"]["words"] == 0 for link in stats["links"].values())
+
+
+@pytest.mark.parametrize("rate,credits", [(1, None), (0.3, None), (1, 3), (0.25, 7)])
+def test_both_engines_agree(tmp_path, rate, credits):
+    relay(tmp_path, 40)
+    channel = {"colors": [1, 2], **({"credits": credits} if credits else {})}
+    topology = {"words_per_cycle": rate, "channels": [channel]}
+    seen = []
+    for engine in ("fast", "reference"):
+        ran, stats = run_relay(tmp_path, topology=topology, args=[
+            f"--engine={engine}", "--print=got", "--trace=all", f"--trace-file={tmp_path}/t.txt"])
+        traces = [(tmp_path / f"t-w{i}.txt").read_text() for i in range(3)]
+        plain = run_relay(tmp_path, topology=topology, args=[f"--engine={engine}"])[1]
+        assert cluster_run.stable(plain)["links"] == cluster_run.stable(stats)["links"]
+        seen.append((ran.out, traces, cluster_run.stable(stats)))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_the_length_of_blocks_changes_nothing(tmp_path, engine):
+    """A link of latency 1 that nobody uses lets the wafers run one cycle at a time."""
+    relay(tmp_path, 30)
+    unused = {"name": "unused", "from": {"wafer": "w0", "edge": "west", "at": 0},
+              "to": {"wafer": "w2", "edge": "east", "at": 0}, "latency": 1,
+              "channels": [{"colors": [2, 1], "direction": "backward"}]}
+    topology = {"channels": [{"colors": [1, 2], "credits": 9}]}
+    long, of_long = run_relay(tmp_path, topology=topology, args=["--print=got", f"--engine={engine}"])
+    short, of_short = run_relay(tmp_path, topology=topology, links=[unused],
+                                args=["--print=got", f"--engine={engine}"])
+    assert short.out == long.out
+    assert of_short["links"].pop("unused")["forward"]["words"] == 0
+    assert cluster_run.stable(of_short) == cluster_run.stable(of_long)
+
+
+def spans(stats):
+    return {name: link["forward"]["last"] - link["forward"]["first"]
+            for name, link in stats["links"].items()}
+
+
+def test_rate_and_credits_bound_the_stream(tmp_path):
+    """50 words at 0.4 words per cycle take 49 / 0.4 cycles from first to last.  With c credits and
+    latency L, word i + c leaves 2 L cycles after word i: its place was free when that had entered,
+    L cycles after it left, and the news took L."""
+    relay(tmp_path, 50)
+    assert set(spans(run_relay(tmp_path, topology={"words_per_cycle": 0.4})[1]).values()) == {123}
+    credits, latency = 5, 20
+    _, stats = run_relay(tmp_path, topology={"latency": latency, "channels": [
+        {"colors": [1, 2], "credits": credits}]})
+    whole, rest = divmod(49, credits)
+    assert set(spans(stats).values()) == {whole * 2 * latency + rest}
+
+
+def test_latency_delays_every_wafer_behind(tmp_path):
+    relay(tmp_path, 10)
+    ends = {latency: run_relay(tmp_path, topology={"latency": latency})[1]["cycle"]
+            for latency in (100, 117, 500)}
+    assert ends[117] - ends[100] == 2 * 17 and ends[500] - ends[117] == 2 * 383
+
+
+def test_a_launch_on_one_wafer_runs_all(tmp_path):
+    """Two launches on one wafer after the other was quiet: time is common, nothing is lost."""
+    relay(tmp_path, 5)
+    file = cluster_run.write(tmp_path / "c.json", {"topology": {**LINE, "size": 2, "latency": 99}})
+    ran, stats = cluster_run.emu(file, *roles(2, 3), "--check=off", "--launch=w0:go",
+                                 "--launch=w1:go", "--print=w1:got@2,0,1,1")
+    assert ran.out == "w1: got@2,0: 1 4 7 10 13\n"
+    ends = [[phase["end"] for phase in stats["wafers"][w]["phases"]] for w in ("w0", "w1")]
+    assert ends[0][-1] <= stats["cycle"] and ends[1][-1] == stats["cycle"]
+
+
+def test_files_of_each_wafer(tmp_path):
+    relay(tmp_path, 6)
+    run_relay(tmp_path, args=[f"--d2h=got@2,0,1,1={tmp_path}/y.npy", f"--profile={tmp_path}/p.txt"])
+    for i in range(3):
+        assert harness.load_npy(tmp_path / f"y-w{i}.npy").ravel().tolist() == [
+            3 * k + i for k in range(6)]
+        assert "pe.csl" in (tmp_path / f"p-w{i}.txt").read_text()
+
+
+def test_deadlock_across_a_link(tmp_path):
+    relay(tmp_path, 40)
+    file = cluster_run.write(tmp_path / "c.json", {"topology": {**LINE, "size": 3, "latency": 50}})
+    ran, _ = cluster_run.emu(file, *roles(3, 3), "--launch=w0:go", "--launch=w2:go", expect=3)
+    assert "w2: error: deadlock at cycle" in ran.err
+    assert "P0.0 gets from another wafer, which sends nothing, color 2 'entering'" in ran.err
+    assert "w2:   help: let the wafer at the other end of the link send" in ran.err
+    assert "link w0-w1@0: 32 words of wafer w0 P2.0 color 1 wait to enter wafer w1 P0.0 color 2" in ran.err
+
+
+def test_a_full_link_holds_up_its_sender(tmp_path):
+    relay(tmp_path, 40)
+    file = cluster_run.write(tmp_path / "c.json", {"topology": {
+        **LINE, "size": 2, "latency": 9, "channels": [{"colors": [1, 2], "credits": 3}]}})
+    ran, _ = cluster_run.emu(file, *roles(2, 3), "--launch=w0:go", expect=3)
+    assert "P2.0 sends to another wafer, which takes no more of color 1 'leaving'" in ran.err
+    assert "3 words of wafer w0 P2.0 color 1 wait" in ran.err and "waits for room" in ran.err
+
+
+def test_words_left_in_a_link(tmp_path):
+    relay(tmp_path, 40)
+    file = cluster_run.write(tmp_path / "c.json", {"topology": {**LINE, "size": 2, "latency": 50}})
+    args = [roles(2, 3)[0], "--launch=go"]
+    assert "warning: at the end, link w0-w1@0: 32 words" in cluster_run.emu(file, *args)[0].err
+    assert "error: at the end, link w0-w1@0" in cluster_run.emu(
+        file, *args, "--check-left", expect=2)[0].err
+
+
+def test_a_fault_names_its_wafer(tmp_path):
+    """The second wafer's tile gets a word on a color that its router leads to nowhere."""
+    (tmp_path / "layout.csl").write_text("""
+param reads: bool;
+const c = @get_color(3);
+layout {
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{ .c = c, .x = x, .reads = reads });
+  }
+  @set_color_config(0, 0, c, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ EAST } } });
+  if (reads) {
+    @set_color_config(1, 0, c, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } });
+  }
+}
+""")
+    (tmp_path / "pe.csl").write_text("""
+param c: color;
+param x: u16;
+param reads: bool;
+const q = @get_output_queue(2);
+const out = @get_dsd(fabout_dsd, .{ .fabric_color = c, .extent = 4, .output_queue = q });
+task main() void { @mov16(out, @as(i16, 7)); }
+comptime {
+  const id = @get_local_task_id(8);
+  @bind_local_task(main, id);
+  if (reads) {
+    if (x == 1) { @activate(id); }
+  }
+}
+""")
+    for name, reads in (("a", True), ("b", False)):
+        harness.compile(tmp_path / "layout.csl", tmp_path / f"{name}.bin",
+                        params={"reads": str(reads).lower()})
+    file = cluster_run.write(tmp_path / "c.json", {
+        "wafers": [{"name": n, "image": f"{n}.bin"} for n in "ab"],
+        "links": [{"from": {"wafer": "a", "edge": "east", "at": 0},
+                   "to": {"wafer": "b", "edge": "west", "at": 0}, "latency": 40,
+                   "channels": [{"colors": [3, 3]}]}]})
+    reports = [cluster_run.emu(file, f"--engine={e}", expect=2)[0].err
+               for e in ("fast", "reference")]
+    assert reports[0] == reports[1]
+    assert reports[0].startswith("b: error: cycle ") and "P1.0" in reports[0]
+    assert not [line for line in reports[0].splitlines() if line.startswith("a: error")]
+
+
+# ---- mistakes ---------------------------------------------------------------------------------
+
+END = {"wafer": "a", "edge": "east", "at": 0}
+LINK = {"from": END, "to": {"wafer": "b", "edge": "west", "at": 0}, "latency": 5,
+        "channels": [{"colors": [1, 2]}]}
+WAFERS = [{"name": "a", "image": "p.bin"}, {"name": "b", "image": "p.bin"}]
+
+
+def with_link(**changes):
+    link = {**LINK, **changes}
+    return {"wafers": WAFERS, "links": [{k: v for k, v in link.items() if v is not None}]}
+
+
+def with_topology(**changes):
+    topology = {**LINE, "size": 2, "latency": 5, **changes}
+    return {"topology": {k: v for k, v in topology.items() if v is not None}}
+
+
+MISTAKES = [
+    ([], "an object {...} has to stand here"),
+    ({}, "the keys 'wafers' and 'topology' are both missing"),
+    ({"wafer": []}, "unknown key 'wafer'; did you mean 'wafers'?"),
+    ({"wafers": {}}, "wafers: a list [...] of at most"),
+    ({"wafers": []}, "wafers: at least one wafer"),
+    ({"wafers": [{"name": "a"}]}, "wafers[0]: the key 'image' is missing"),
+    ({"wafers": [{"name": 3, "image": "p.bin"}]}, "wafers[0].name: a text in quotes"),
+    ({"wafers": [WAFERS[0], WAFERS[0]]}, "wafers[1].name: a second wafer is named 'a'"),
+    ({"wafers": [{"name": "a:b", "image": "p.bin"}]}, "wafers[0].name: the name 'a:b' has one of"),
+    (with_link(latency=0), "links[0].latency: an integer from 1 to"),
+    (with_link(latency=None), "links[0]: the key 'latency' is missing"),
+    (with_link(words_per_cycle=2), "links[0].words_per_cycle: a number from 0.001 to 1"),
+    (with_link(words_per_cycle="1"), "links[0].words_per_cycle: a number from 0.001 to 1"),
+    (with_link(channels=[]), "links[0].channels: a list of at least one channel"),
+    (with_link(channels=[{"colors": [1]}]), "links[0].channels[0].colors: two colors"),
+    (with_link(channels=[{"colors": [1, 24]}]), "colors: an integer from 0 to 23"),
+    (with_link(channels=[{"colors": [1, 2], "direction": "up"}]), "'up' is no direction"),
+    (with_link(channels=[{"colors": [1, 2], "credits": 0}]), "credits: an integer from 1"),
+    (with_link(channels=[{"colors": [1, 2]}, {"colors": [1, 3]}]),
+     "two channels of one direction with color 1 at its first end"),
+    (with_link(to={**END, "wafer": "c"}), "links[0].to.wafer: no wafer is called 'c'; expected one of a, b"),
+    (with_link(to={**END, "edge": "wset"}), "links[0].to.edge: no edge is called 'wset'; did you mean 'west'?"),
+    (with_link(to=END), "the link 'link0' begins and ends at the same place"),
+    (with_link(to=None), "links[0]: the key 'to' is missing"),
+    (with_link(to={**END, "x": 1}), "links[0].to: unknown key 'x'"),
+    ({"wafers": WAFERS, "links": [LINK, {**LINK, "name": "other"}]},
+     "the links 'link0' and 'other' both end at the east edge of wafer 'a' at 0"),
+    (with_link(**{"from": {**END, "at": 7}}),
+     "the link 'link0' ends at the east edge of wafer 'a' at 7, but the program has 3 x 1 tiles"),
+    (with_link(channels=[{"colors": [1, 5]}]),
+     "the router of tile 0,0 has no route for color 5; set one with @set_color_config"),
+    (with_topology(kind="star"), "topology.kind: no topology is called 'star'"),
+    (with_topology(size=1), "topology.size: a number of wafers from 2 to 4096"),
+    (with_topology(kind="mesh"), "topology.size: [wafers in a row, rows]"),
+    (with_topology(rows=None), "topology.rows: a list of the rows of tiles"),
+    (with_topology(channels=None), "topology.channels: a list of at least one channel"),
+    (with_topology(rowz=[0]), "topology: unknown key 'rowz'; did you mean 'rows'?"),
+]
+
+
+@pytest.mark.parametrize("cluster,message", MISTAKES)
+def test_mistakes_in_cluster_files(tmp_path, cluster, message):
+    relay(tmp_path, 4)
+    file = cluster_run.write(tmp_path / "c.json", cluster)
+    assert message in cluster_run.emu(file, "--run", expect=1)[0].err
+
+
+def test_a_file_that_is_no_json(tmp_path):
+    (tmp_path / "c.json").write_text('{"wafers": [\n  oops]}')
+    ran = harness.emu(f"--cluster={tmp_path}/c.json", expect=1)
+    assert "c.json': line 2, column " in ran.err and "[cluster_unreadable]" in ran.err
+
+
+def test_what_concerns_one_wafer(tmp_path):
+    """The messages cluster_refuses, cluster_link, program_twice."""
+    relay(tmp_path, 4)
+    file = cluster_run.write(tmp_path / "c.json", with_topology())
+    for option in ("--watch=0,0,1", "--stop=5", "--dump=0,0,1,1", "--dap=0"):
+        ran = harness.emu(f"--cluster={file}", option, expect=1)
+        assert f"{option.split('=')[0]} and --cluster do not go together" in ran.err
+    ran = harness.run([harness.tool("wse-dbg"), f"--cluster={file}"], expect=1)
+    assert "wse-dbg and --cluster do not go together" in ran.err
+    assert "[program_twice]" in harness.emu(f"--cluster={file}", "p.bin", expect=1).err
+    assert "w0: error: the program exports no 'gone'" in harness.emu(
+        f"--cluster={file}", "--launch=w0:gone", expect=1).err
+    bad = cluster_run.write(tmp_path / "d.json", with_topology(rows=[3]))
+    assert "[cluster_link]" in harness.emu(f"--cluster={bad}", expect=1).err
+
+
+def test_a_mesh_has_links_in_both_directions(tmp_path):
+    """Wafers and links by name; no program runs, only the file is read."""
+    relay(tmp_path, 4, width=1)
+    topology = {**LINE, "kind": "torus", "size": [2, 3], "latency": 5, "columns": [0],
+                "column_channels": [{"colors": [0, 0]}]}
+    file = cluster_run.write(tmp_path / "c.json", {"topology": topology})
+    _, stats = cluster_run.emu(file, "--run")
+    assert list(stats["wafers"]) == [f"w{x}.{y}" for y in range(3) for x in range(2)]
+    assert len(stats["links"]) == 12 and "w1.2-w1.0@0" in stats["links"]
+    file = cluster_run.write(tmp_path / "d.json", {"topology": {**topology, "kind": "mesh"}})
+    assert len(cluster_run.emu(file, "--run")[1]["links"]) == 7
