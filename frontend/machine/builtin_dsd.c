@@ -446,19 +446,37 @@ static const char *const fabout_settings[] = {
   "fabric_color", "extent", "output_queue", "control", "wavelet_index_offset", "advance_switch",
   "zero", "control_transform", "simd_mode", "priority"};
 
-static void simd_mode(Sema *s, DsdDraft *draft, Setting *field)
+bool dsd_simd_mode(Sema *s, const Setting *field, SimdMode *mode)
 {
-  static const struct { const char *name; SimdMode mode; } modes[] = {
-    {"simd_32", SIMD_32}, {"simd_64", SIMD_64}, {"simd_32_or_64", SIMD_32_OR_64},
-    {"simd_off", SIMD_OFF}, {"simd_max", SIMD_32_OR_64}};
+  static const char other[] = "its modes are .simd_max and .simd_off";
+  static const struct {
+    const char *name;
+    SimdMode mode;
+    Arch not_on;
+    const char *help;
+  } modes[] = {
+    {"simd_32", SIMD_32, ARCH_WSE3, other}, {"simd_64", SIMD_64, ARCH_WSE3, other},
+    {"simd_32_or_64", SIMD_32_OR_64, ARCH_WSE3, other}, {"simd_off", SIMD_OFF, ARCH_COUNT, NULL},
+    {"simd_max", SIMD_32_OR_64, ARCH_WSE2, "the program gets .simd_32_or_64"}};
   const char *names[ARRAY_COUNT(modes)];
   for (size_t i = 0; i < ARRAY_COUNT(modes); i++)
     names[i] = modes[i].name;
-  if (!field)
-    return;
-  int mode = setting_choice(s, field, "SIMD mode", names, ARRAY_COUNT(names), &draft->ok);
-  if (mode >= 0)
-    draft->desc.desc.simd = modes[mode].mode;
+  bool ok = true;
+  int chosen = setting_choice(s, field, "SIMD mode", names, ARRAY_COUNT(names), &ok);
+  if (chosen < 0)
+    return ok;
+  *mode = modes[chosen].mode;
+  if (modes[chosen].not_on == s->session->options->arch && !sema_in_library(s))
+    diag_simd_of_other(s->diags, field->span, names[chosen], sema_machine(s)->name,
+                       modes[chosen].help);
+  return ok;
+}
+
+static void fabric_simd(Sema *s, DsdDraft *draft, const Setting *field)
+{
+  SimdMode mode = draft->desc.desc.simd;
+  draft->ok &= !field || dsd_simd_mode(s, field, &mode);
+  draft->desc.desc.simd = mode;
 }
 
 static void fabric_priority(Sema *s, DsdDraft *draft, Setting *field)
@@ -564,7 +582,7 @@ static Operand make_fabric(Sema *s, Settings *set, PoolId type, bool is_output, 
       draft.desc.desc.flags |= flags[i].flag;
   if (is_output)
     zero_sources(s, &draft, settings_take(s, set, "zero"));
-  simd_mode(s, &draft, settings_take(s, set, "simd_mode"));
+  fabric_simd(s, &draft, settings_take(s, set, "simd_mode"));
   fabric_priority(s, &draft, settings_take(s, set, "priority"));
   if (is_output)
     settings_finish(s, set, "fabout_dsd", fabout_settings, ARRAY_COUNT(fabout_settings));

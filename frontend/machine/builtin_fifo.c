@@ -177,7 +177,12 @@ Operand builtin_allocate_fifo(Sema *s, const NodeBuiltinCall *call, Span at, Poo
     Setting *priority = settings_take(s, &set, "priority");
     if (priority && !setting_priority(s, priority, &fifo.priority))
       return operand_poison();
-    settings_take(s, &set, "simd_mode");
+    Setting *simd = settings_take(s, &set, "simd_mode");
+    SimdMode mode;     /* the way elements travel through memory is that of the operation: ours */
+    if (s->session->options->arch == ARCH_WSE3)
+      setting_ignored(s, simd, "wse3", "its FIFOs have one mode");
+    else if (simd && !dsd_simd_mode(s, simd, &mode))
+      return operand_poison();
     if (!fifo_registers(s, &set, registers, &has_registers) ||
         !fifo_hold(s, &set, "empty_action", FIFO_EMPTY_SHIFT, &fifo.flags) ||
         !fifo_hold(s, &set, "full_action", FIFO_FULL_SHIFT, &fifo.flags))

@@ -571,6 +571,37 @@ static bool queue_color(Sema *s, Settings *set, QueueSlot *slot)
   return true;
 }
 
+/* False after reporting a priority that the machine cannot have. */
+static bool queue_priority(Sema *s, Settings *set, bool is_output, QueueSlot *slot)
+{
+  Setting *field = settings_take(s, set, "priority");
+  if (field && arch_is(s, ARCH_WSE3)) {
+    diag_queue_priority(s->diags, field->name_span);
+    return false;
+  }
+  if (is_output)
+    setting_ignored(s, field, "output queues", "give it to the operation");
+  return !field || setting_priority(s, field, &slot->priority);
+}
+
+/* The fields of @initialize_queue but the color; false after reporting.  Source: SDK page
+ * Builtins. */
+static bool queue_fields(Sema *s, Settings *set, bool is_output, QueueSlot *slot)
+{
+  bool wse3 = arch_is(s, ARCH_WSE3);
+  Setting *table = settings_take(s, set, "ctrl_table_id");
+  if (!wse3)
+    setting_ignored(s, table, "wse2", "its control tasks have one table");
+  else if (is_output)
+    setting_ignored(s, table, "output queues", "give it to the input queue of the control tasks");
+  /* Half wavelets travel as wavelets: ours. */
+  Setting *dense = settings_take(s, set, "dense_mode");
+  if (!wse3)
+    setting_ignored(s, dense, "wse2", "its queues have one mode");
+  setting_bool(s, dense, false);
+  return queue_priority(s, set, is_output, slot);
+}
+
 /* A color's wavelets go to one queue.  False after reporting that they go to another one. */
 static bool is_only_input(Sema *s, const QueueSlot *slot, unsigned number)
 {
@@ -603,14 +634,8 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
   QueueSlot slot = {.used = true, .is_explicit = true, .span = at, .name = o.name};
   if (call->args.count > 1) {
     Settings set = settings_read(s, call->args.at[1], NULL);
-    if (!set.ok || !queue_color(s, &set, &slot))
+    if (!set.ok || !queue_color(s, &set, &slot) || !queue_fields(s, &set, is_output, &slot))
       return operand_poison();
-    Setting *priority = settings_take(s, &set, "priority");
-    if (priority && !setting_priority(s, priority, &slot.priority))
-      return operand_poison();
-    settings_take(s, &set, "ctrl_table_id");
-    /* Half wavelets travel as wavelets: ours. */
-    setting_bool(s, settings_take(s, &set, "dense_mode"), false);
     settings_finish(s, &set, "queue", queue_settings, ARRAY_COUNT(queue_settings));
   }
   if (!slot.has_color && !(is_output && arch_is(s, ARCH_WSE2))) {

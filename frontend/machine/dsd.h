@@ -10,6 +10,10 @@ bool dsd_is_comptime(const Sema *s, Operand dsd);
 Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc);
 /* `.{ .high = true }` and the like; false after reporting. */
 bool setting_priority(Sema *s, const Setting *field, Priority *priority);
+/* `.{ .simd_off = true }` and the like; false after reporting.  Source: SDK 2.10, pages Release
+ * Notes and Data Structure Descriptors.  A mode of the other machine gives a warning and means the
+ * one that moves as many elements; ours. */
+bool dsd_simd_mode(Sema *s, const Setting *field, SimdMode *mode);
 
 /* Settings of an operation or of a DSR load. */
 typedef struct {

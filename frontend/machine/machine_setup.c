@@ -58,11 +58,6 @@ void setup_check_task_id(Sema *s, unsigned id, Span span)
     diag_reserved_task_id(s->diags, span, id, owner);
 }
 
-static bool is_library_module(const Sema *s)
-{
-  return sema_text(s, s->modules[s->now.module].path)[0] == '<';
-}
-
 static void serve_color(QueueSlot *slot, uint8_t color)
 {
   slot->colors |= 1u << color;
@@ -125,7 +120,7 @@ void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span
 {
   QueueSlot *slot = &s->setup->queues[is_output][queue];
   if (!slot->used)
-    *slot = (QueueSlot){.used = true, .is_own = !is_library_module(s), .span = span};
+    *slot = (QueueSlot){.used = true, .is_own = !sema_in_library(s), .span = span};
   if (color == COLOR_OF_QUEUE)
     return;
   serve_color(slot, color);

@@ -11,6 +11,11 @@ const char *sema_text(const Sema *s, StrId name)
   return str_text(s->session->names, name);
 }
 
+bool sema_in_library(const Sema *s)
+{
+  return sema_text(s, s->modules[s->now.module].path)[0] == '<';
+}
+
 const Machine *sema_machine(const Sema *s)
 {
   return machine_get(s->session->options->arch);

@@ -443,6 +443,9 @@ void settings_missing(Sema *s, Settings *set, const char *what, const char *name
 /* Reports each field that no handler took, with the name it is likely to mean among `known`. */
 void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
                      size_t n_known);
+/* Warns that the field does nothing on `where`; `help`: what to do instead.  The library, which
+ * serves both machines with one text, gets no warning; NULL: a field that is not there. */
+void setting_ignored(Sema *s, const Setting *field, const char *where, const char *help);
 bool setting_bool(Sema *s, Setting *field, bool otherwise);
 /* Which of `names` the struct in the field sets to true; -1 for none.  Several, and what else is
  * wrong with the struct `what`, is reported and takes `ok` away. */
@@ -462,6 +465,8 @@ Operand sema_pointer_of(Sema *s, Operand o, Span span);
 StrId sema_name(const Sema *s, const char *text);
 const char *sema_text(const Sema *s, StrId name);
 const Machine *sema_machine(const Sema *s);
+/* Is the module that is looked at one of the library, which serves both machines? */
+bool sema_in_library(const Sema *s);
 /* An anonymous struct value. */
 PoolId sema_make_struct(Sema *s, const char *const *names, const PoolId *values, uint32_t n);
 PoolId sema_make_tuple(Sema *s, const PoolId *values, uint32_t n);

@@ -407,23 +407,31 @@ static Operand coerce_known(Sema *s, Coercion c, Operand o, PoolId type, Span sp
   return operand_value(s, fold_convert(s, o.value, type, span));
 }
 
-/* The first field of a struct type that the value, of another, does not have. */
-static void note_missing_field(Sema *s, PoolId type, PoolId found, Span span)
+/* The first field of `type` that `other` does not have; NULL if it has all. */
+static const PoolField *field_lacking(const PoolKey *type, const PoolKey *other)
+{
+  for (uint32_t i = 0; i < type->u.fields.n; i++) {
+    bool has = false;
+    for (uint32_t k = 0; k < other->u.fields.n; k++)
+      has |= str_eq(other->u.fields.fields[k].name, type->u.fields.fields[i].name);
+    if (!has)
+      return &type->u.fields.fields[i];
+  }
+  return NULL;
+}
+
+/* The first field that only one of the two struct types has. */
+static void note_field_of_one(Sema *s, PoolId type, PoolId found, Span span)
 {
   PoolKey to = pool_key(s->pool, type), from = pool_key(s->pool, found);
   if (to.kind != PK_STRUCT_TYPE || from.kind != PK_STRUCT_TYPE || to.u.fields.is_tuple ||
       from.u.fields.is_tuple)
     return;
-  for (uint32_t i = 0; i < to.u.fields.n; i++) {
-    bool has = false;
-    for (uint32_t k = 0; k < from.u.fields.n; k++)
-      has |= str_eq(from.u.fields.fields[k].name, to.u.fields.fields[i].name);
-    if (has)
-      continue;
-    diag_lacks_field(s->diags, span, sema_text(s, to.u.fields.fields[i].name),
-                     to.u.fields.fields[i].type);
-    return;
-  }
+  const PoolField *missing = field_lacking(&to, &from), *extra = field_lacking(&from, &to);
+  if (missing)
+    diag_lacks_field(s->diags, span, sema_text(s, missing->name), missing->type);
+  else if (extra)
+    diag_extra_field(s->diags, span, type, sema_text(s, extra->name));
 }
 
 Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
@@ -454,7 +462,7 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
     diag_type_mismatch(s->diags, span, type, o.type);
     sema_note_declared(s, &o);
     sema_note_makes_one(s, type, o.type, span);
-    note_missing_field(s, type, o.type, span);
+    note_field_of_one(s, type, o.type, span);
     if (type_is_numeric(s->pool, type) && type_is_numeric(s->pool, o.type))
       diag_use_as(s->diags, span);
     return operand_poison();

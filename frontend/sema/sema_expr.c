@@ -38,19 +38,27 @@ void memo_put(Sema *s, const Node *n, PoolId want, PoolId value)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
+/* Is the name that of an integer type, iN or uN?  `bits`: of more than can be, any number above
+ * TYPE_INT_MAX_BITS. */
+static bool is_int_name(const char *text, unsigned long *bits)
+{
+  size_t digits = strspn(text + 1, "0123456789");
+  *bits = 0;
+  if ((text[0] != 'i' && text[0] != 'u') || digits == 0 || text[1 + digits] != 0 ||
+      (text[1] == '0' && digits > 1))
+    return false;
+  *bits = strtoul(text + 1, NULL, 10);
+  return true;
+}
+
 static PoolId predeclared_type(Sema *s, StrId name)
 {
   uint32_t known;
   if (pair_get(&s->own->types, name.raw, &known))
     return (PoolId){known};
   const char *text = sema_text(s, name);
-  size_t digits = strspn(text + 1, "0123456789");
-  enum { DIGITS_MAX = 8 };
-  if ((text[0] != 'i' && text[0] != 'u') || digits == 0 || digits > DIGITS_MAX ||
-      text[1 + digits] != 0 || (text[1] == '0' && digits > 1))
-    return POOL(NONE);
-  unsigned long bits = strtoul(text + 1, NULL, 10);
-  if (bits > TYPE_INT_MAX_BITS)
+  unsigned long bits;
+  if (!is_int_name(text, &bits) || bits > TYPE_INT_MAX_BITS)
     return POOL(NONE);
   PoolId type = pool_int_type(s->pool, text[0] == 'i', (unsigned)bits);
   pair_put(&s->own->types, name.raw, type.raw);
@@ -60,6 +68,11 @@ static PoolId predeclared_type(Sema *s, StrId name)
 static void report_undeclared(Sema *s, StrId name, Span span)
 {
   const char *text = sema_text(s, name);
+  unsigned long bits;
+  if (is_int_name(text, &bits)) {
+    diag_int_too_wide(s->diags, span, text, TYPE_INT_MAX_BITS);
+    return;
+  }
   diag_undeclared(s->diags, span, text);
   if (!diags_takes_notes(s->diags))
     return;

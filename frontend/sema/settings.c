@@ -279,6 +279,12 @@ void settings_finish(Sema *s, const Settings *set, const char *what, const char 
   }
 }
 
+void setting_ignored(Sema *s, const Setting *field, const char *where, const char *help)
+{
+  if (field && !sema_in_library(s))
+    diag_setting_ignored(s->diags, field->name_span, sema_text(s, field->name), where, help);
+}
+
 bool setting_bool(Sema *s, Setting *field, bool otherwise)
 {
   if (!field)

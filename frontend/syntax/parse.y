@@ -43,7 +43,8 @@
   MAKE(FN_DECL, FnDecl, place, .storage = storage_, \
        .inlining = function_inlining(p, storage_, inline_), .is_task = task, \
        .name = name_, .params = LIST(params_), .result = (result_).type, \
-       .align = (result_).attrs.align, .linksection = (result_).attrs.linksection, \
+       .align = (result_).attrs.align, \
+       .linksection = function_section(p, task, (result_).attrs.linksection), \
        .linkname = (result_).attrs.linkname, .body = body_, \
        .header = span_join((Span){(place).off, 0}, (result_).type->span))
 #define NO_NAME ((Name){{0}, {0, 0}})

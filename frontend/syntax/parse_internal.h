@@ -133,6 +133,8 @@ InlineMark noinline_mark(Parser *p, Span at, const char *other);
 
 /* For a declaration with this storage class; reports what may not stand beside noinline. */
 Inlining function_inlining(Parser *p, Storage storage, InlineMark mark);
+/* The section of a function; reports that a task has one. */
+Node *function_section(Parser *p, bool is_task, Node *section);
 /* An empty statement as the body of a statement is an empty block. */
 Node *body_or_empty(Parser *p, Node *stmt, Span span);
 Node *color_decl(Parser *p, Span span, Name type, Name name);

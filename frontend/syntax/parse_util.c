@@ -81,6 +81,13 @@ Inlining function_inlining(Parser *p, Storage storage, InlineMark mark)
   return mark.inlining;
 }
 
+Node *function_section(Parser *p, bool is_task, Node *section)
+{
+  if (is_task && section)
+    diag_task_section(p->diags, section->span);
+  return section;
+}
+
 Node *body_or_empty(Parser *p, Node *stmt, Span span)
 {
   if (stmt)
