@@ -51,11 +51,15 @@ fn main() void {
   h[0] = d.lo16(x[0]); h[1] = d.hi16(x[0]);
   const wide = @as(u64, x[0]) << 32 | @as(u64, x[1]);
   y[0] = d.lo32(wide); y[1] = d.hi32(wide);
+  var real: f32 = 1.5;
+  var small: i16 = -2;
+  var signed: i64 = -2;
+  h[2] = d.hi16(real); h[3] = d.lo16(small); h[4] = d.lo16(0x12345); h[5] = d.lo16(d.hi32(signed));
 }
 """
-    found = stdlib_run.run(tmp_path, text, {"x": ("u32", 2), "y": ("u32", 2), "h": ("u16", 2)},
+    found = stdlib_run.run(tmp_path, text, {"x": ("u32", 2), "y": ("u32", 2), "h": ("u16", 6)},
                            {"x": [0x12345678, 0x9abcdef0]})
-    assert found["h"].tolist() == [0x5678, 0x1234]
+    assert found["h"].tolist() == [0x5678, 0x1234, 0x3fc0, 0xfffe, 0x2345, 0xffff]
     assert found["y"].tolist() == [0x9abcdef0, 0x12345678]
 
 
