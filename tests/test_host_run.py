@@ -94,6 +94,35 @@ def test_options_of_every_run(program, tmp_path):
     assert "</html>" in (tmp_path / "r.html").read_text()
 
 
+def test_load_and_run_again(program):
+    """A second call leaves the program and its memory as they are, and warns."""
+    script(program, """
+        import warnings
+        a, x = r.get_id("a"), np.full(36, 3, np.float32)
+        r.memcpy_h2d(a, x, 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            r.load()
+            r.run()
+        assert [w.category for w in heard] == [RuntimeWarning] * 2, heard
+        assert "load() again has no effect" in str(heard[0].message), heard
+        assert "run() again has no effect" in str(heard[1].message), heard
+        assert heard[0].filename.endswith(".py") and "cerebras" not in heard[0].filename, heard
+        y = np.zeros(36, np.float32)
+        r.memcpy_d2h(y, a, 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
+        assert (x == y).all()
+        r.stop()
+    """)
+
+
+def test_more_threads_than_the_vendor_has(program):
+    script(program, """
+        try: SdkRuntime("out", simfab_numthreads=65)
+        except ValueError as error: assert "simfab_numthreads must be at most 64" in str(error)
+        else: raise AssertionError("65 threads")
+    """)
+
+
 BAD_OPTIONS = (
     ("--no-such=1", "no option '--no-such=1'"), ("--check=maybe", "off, warn"),
     ("out", "[option_of_command_line]"), ("--run", "only options of a run"),

@@ -10,8 +10,8 @@ __all__ = ["argument_words", "host_words", "whole"]
 _MOST = 2 ** 32 - 1        # what the library's numbers hold
 
 
-def whole(name, value, least=0):
-    """A whole number from `least` on, of any integer type."""
+def whole(name, value, least=0, most=_MOST):
+    """A whole number from `least` to `most`, of any integer type."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -27,8 +27,8 @@ def whole(name, value, least=0):
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}{hint}") from None
     if number < least:
         raise ValueError(f"{name} must be at least {least}, not {number}")
-    if number > _MOST:
-        raise ValueError(f"{name} must be at most {_MOST}, not {number}")
+    if number > most:
+        raise ValueError(f"{name} must be at most {most}, not {number}")
     return number
 
 

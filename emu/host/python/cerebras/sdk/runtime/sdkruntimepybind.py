@@ -111,7 +111,7 @@ class SdkRuntime:
         self._says = _LEVELS.index(msg_level) <= _LEVELS.index("INFO")
         self._warns = _LEVELS.index(msg_level) <= _LEVELS.index("WARNING")
         self._config = platform.config if platform else _platform.SimfabConfig(
-            num_threads=whole("simfab_numthreads", simfab_numthreads, 1))
+            num_threads=whole("simfab_numthreads", simfab_numthreads, 1, _MOST_THREADS))
         self.bindir = Path(bindir).resolve()
         self._library = wse_lib.load()
         self._open(bindir, memcpy_required, platform.target if platform else None)
@@ -159,6 +159,9 @@ class SdkRuntime:
             raise RuntimeError("load() after stop(): a program runs once; make a new SdkRuntime")
         if self._state == "made":
             self._state = "loaded"
+        else:
+            self._warn("load() again has no effect: the program is loaded and keeps its memory; "
+                       "a new SdkRuntime starts it afresh")
 
     def run(self):
         """Starts the program: tiles wait for commands."""
@@ -166,7 +169,11 @@ class SdkRuntime:
             raise RuntimeError("run() before load(): call load() first")
         if self._state == "stopped":
             raise RuntimeError("run() after stop(): a program runs once; make a new SdkRuntime")
-        if self._state == "loaded" and not self._geometry.has_memcpy:
+        if self._state == "running":
+            self._warn("run() again has no effect: the program has been started; launch() calls a "
+                       "function of it")
+            return
+        if not self._geometry.has_memcpy:
             self._call(self._library.wse_run, 0)
         self._state = "running"
 
