@@ -6,7 +6,7 @@
  * arithmetic of one vector element, tile memory, fault and trace records.
  *
  * Reading order: trace, engine (the cycle, and what both engines owe), timers, host_words, links,
- * print.
+ * print, state, snapshot, state_file.
  */
 #ifndef EMU_ENGINE_H
 #define EMU_ENGINE_H
@@ -15,6 +15,7 @@
 #include "emu/tile/tile.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 typedef struct Engine Engine;
 
@@ -200,6 +201,19 @@ void host_port_free(HostPort *host);
 size_t host_port_take(HostPort *host, unsigned color, uint32_t *words, uint64_t *cycles,
                       size_t max);
 
+/* The channel by which words of tiles leave for the host. */
+typedef struct { uint64_t free_at; uint32_t last_tile; } HostOut;   /* in 1/num cycles */
+
+/* What an engine knows of a run beside its tiles. */
+typedef struct {
+  uint64_t cycle;
+  uint64_t last_change;         /* cycle after the last one in which anything changed */
+  bool stopped, quiet;
+  EngineStats stats;
+  HostOut *channels;            /* stb_ds: all of the host port's */
+  Fault *faults;                /* stb_ds */
+} EngineTotals;
+
 /* ---- engine.c -------------------------------------------------------------------------- */
 
 /* What an engine shows of a tile, for reports and tests.  Taken between cycles. */
@@ -242,6 +256,17 @@ typedef struct {
   uint64_t wavelets_seen;       /* taken into input queues since the start */
 } InspectTile;
 
+/* State, between cycles, in the one form that all engines share: state.c.  What is restored goes
+ * into an engine that has just been created, totals first; it then runs as the one that was
+ * saved. */
+typedef struct {
+  void (*totals_out)(Engine *engine, EngineTotals *totals);     /* first, before any tile */
+  void (*totals_in)(Engine *engine, const EngineTotals *totals);
+  /* Appends a tile to the stb_ds array: tile_save, then fabric_put, then host_words_put. */
+  void (*tile_out)(Engine *engine, uint32_t tile, unsigned char **bytes);
+  bool (*tile_in)(Engine *engine, uint32_t tile, StateReader *in);
+} EngineKeeper;
+
 typedef struct {
   const char *name;             /* "reference", "fast" */
   Engine *(*create)(Program *program, const EngineOptions *options);
@@ -283,6 +308,8 @@ typedef struct {
   HostPort *(*host)(Engine *engine, uint32_t tile, bool create);    /* NULL: none yet */
   /* Something of the tile is due in the cycle: it has been launched or posted a word. */
   void (*wake)(Engine *engine, uint32_t tile, uint64_t cycle);
+
+  const EngineKeeper *keeper;
 } EngineOps;
 
 /* Every engine struct begins with this. */
@@ -295,7 +322,18 @@ struct Engine {
   Fault *faults;                /* stb_ds */
   bool stopped;                 /* by one of them */
   bool quiet;                   /* nothing is going to happen without the host */
+  /* The run is one part of a longer one, which has begun here: if nothing more happens, it ends
+   * where the longer one would. */
+  bool continues;
+  uint64_t begun;
 };
+
+/* Where a run ends that has become quiet, `now` being where this part of it has begun. */
+static inline uint64_t engine_quiet_cycle(const Engine *engine, uint64_t now)
+{
+  uint64_t floor = engine->continues && engine->begun < now ? engine->begun : now;
+  return engine->last_change > floor ? engine->last_change : floor;
+}
 
 uint64_t engine_cycle(const Engine *engine);
 const Fault *engine_faults(const Engine *engine, size_t *count);
@@ -330,8 +368,6 @@ void engine_collect_faults(Engine *engine, Fault *found);
 /* Between cycles: the tile but for queues and router. */
 void engine_inspect(Turn *turn, InspectTile *out);
 
-/* The channel by which words of tiles leave for the host. */
-typedef struct { uint64_t free_at; uint32_t last_tile; } HostOut;   /* in 1/num cycles */
 bool host_out_is_free(const HostOut *out, const Timing *timing, uint64_t cycle);
 uint64_t host_out_due(const HostOut *out, const Timing *timing);    /* when it is free */
 /* It takes a word of the tile. */
@@ -342,5 +378,79 @@ void host_out_serve(HostOut *out, const Timing *timing, uint64_t cycle, uint32_t
  * sent to many tiles at once (commands) are charged once. */
 typedef struct { uint64_t free_at; } HostChannel;   /* in 1/num cycles */
 uint64_t host_channel_time(HostChannel *channel, const Timing *timing, uint64_t cycle);
+
+/* ---- state.c: a tile's queues, router and host words as bytes ------------------------------- */
+
+enum { STATE_WAVELETS = 16 };   /* at most in a queue or in the slots of a color */
+typedef struct {
+  uint64_t visible;             /* first cycle in which its holder can see it */
+  uint32_t payload;
+  uint8_t color;                /* queues */
+  uint8_t from;                 /* Port: slots */
+  bool control, kept, advance;
+} StateWavelet;
+typedef struct { QueueUse use; unsigned n; StateWavelet at[STATE_WAVELETS]; } StateQueue;
+typedef struct {
+  bool configured;              /* else the rest is not there */
+  bool suspended, rewritten;    /* rewritten: `own` */
+  uint8_t rx, tx;               /* positions */
+  FilterState filter;
+  RouterConfig own;
+  unsigned n;
+  StateWavelet at[STATE_WAVELETS];      /* the oldest first */
+} StateColor;
+/* What an engine keeps of a tile in its own way. */
+typedef struct {
+  StateQueue queues[2][MAX_QUEUES];     /* input, output */
+  StateColor colors[MAX_COLORS];
+  uint8_t first_color;          /* served first in the last cycle with a move */
+  uint8_t last_ramp_queue;
+} StateFabric;
+void fabric_put(const StateFabric *fabric, unsigned char **bytes);
+/* False: the bytes are of no such tile. */
+bool fabric_get(StateFabric *fabric, const Program *program, uint32_t tile, StateReader *in);
+/* Words that are on their way to the tile; NULL: none. */
+void host_words_put(const HostWords *words, unsigned char **bytes);
+/* Posts them to the tile. */
+bool host_words_get(Engine *engine, uint32_t tile, StateReader *in);
+void totals_put(const EngineTotals *totals, unsigned char **bytes);
+/* Its lists are the caller's, on failure, too. */
+bool totals_get(EngineTotals *totals, const Program *program, StateReader *in);
+void totals_free(EngineTotals *totals);
+/* All but the tiles: totals, findings, words of tiles that the host has not taken yet. */
+void engine_run_put(Engine *engine, unsigned char **bytes);
+bool engine_run_get(Engine *engine, StateReader *in);
+
+/* ---- snapshot.c: states in memory ------------------------------------------------------------ */
+
+typedef struct Snapshot Snapshot;
+/* The engine as it is between cycles.  Shares with `before` (NULL none) what is equal. */
+Snapshot *snapshot_take(Engine *engine, const Snapshot *before);
+void snapshot_free(Snapshot *snapshot);
+uint64_t snapshot_cycle(const Snapshot *snapshot);
+/* Memory that it does not share with the one before it. */
+size_t snapshot_bytes(const Snapshot *snapshot);
+/* Into an engine for the same program that has just been created. */
+void snapshot_restore(const Snapshot *snapshot, Engine *engine);
+
+/* ---- state_file.c: states in files ----------------------------------------------------------- */
+
+/* What a program is known by: the image's checksum and size. */
+typedef struct { uint32_t crc, bytes; } ImageMark;
+/* Writes the engine's state, and bytes of the caller's; the stream's error says whether it has
+ * arrived. */
+void state_file_write(FILE *out, Engine *engine, ImageMark image, const void *extra,
+                      size_t n_extra);
+typedef struct StateFile StateFile;
+/* Reads a file and checks it, as a whole.  NULL with the reason, from malloc: it cannot be read, it
+ * is no state, or damaged, or of another program, of another version of the emulator. */
+StateFile *state_file_open(const char *path, const Program *program, ImageMark image, char **why);
+void state_file_close(StateFile *file);
+uint64_t state_file_cycle(const StateFile *file);
+/* The bytes of the caller's, which live as long as the file. */
+const unsigned char *state_file_extra(const StateFile *file, size_t *n);
+/* Into an engine that has just been created; false with the reason, from malloc: it can only be
+ * destroyed. */
+bool state_file_restore(StateFile *file, Engine *engine, char **why);
 
 #endif

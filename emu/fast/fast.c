@@ -270,4 +270,5 @@ const EngineOps engine_fast = {
   .tile = fast_tile,
   .host = fast_host,
   .wake = wake_for_host,
+  .keeper = &fast_keeper,
 };

@@ -37,8 +37,10 @@ enum {
  * stamps before they could be mistaken. */
 typedef struct { uint32_t payload, meta; } FastWavelet;
 enum {
-  STAMP_BITS = 24, STAMP_MASK = (1 << STAMP_BITS) - 1,
-  META_CONTROL = 1 << 29, META_ADVANCE = 1 << 30,   /* the second in routers and output queues */
+  STAMP_BITS = 24, STAMP_MASK = (1 << STAMP_BITS) - 1, FRESHEN_CYCLES = 1 << (STAMP_BITS - 2),
+  /* ADVANCE in routers and output queues, KEPT in input queues: a control wavelet that has ended an
+     operation */
+  META_CONTROL = 1 << 29, META_ADVANCE = 1 << 30, META_KEPT = META_ADVANCE,
 };
 /* ---- a tile ----------------------------------------------------------------------------- */
 
@@ -141,13 +143,11 @@ typedef struct {
   _Alignas(64) uint64_t arrivals;       /* cycles in which the receiver's router moves one to its
                                            queue, and the sender's has, `hop` before: bit i is the
                                            cycle i before */
-  uint32_t last;                /* low bits: that of the newest one */
-  uint32_t head, tail;
+  uint32_t last, head, tail, relays;    /* last: low bits: arrival of the newest one */
   FastTile *from, *to;
   /* from row to row; copies of what comes to `from`, else results of its operation; `to` relays
-   * them, so many so far */
+   * them, `relays` so far */
   bool upright, relay, relayed;
-  uint32_t relays;
   struct { uint32_t payload, seen; } at[BRIDGE_PLACES];  /* seen: when it can be taken, low bits */
 } FastBridge;
 
@@ -158,8 +158,8 @@ struct FastTile {
   FastColor *colors;            /* by slot */
   FastBridge *in, *out;         /* of the only operation; NULL: its wavelets go by the router */
   uint32_t occupied;            /* colors with wavelets, a bit for each slot */
-  uint16_t input_any, output_any;   /* queues with wavelets */
-  uint16_t input_control;       /* queues that may hold a control wavelet */
+  /* queues with wavelets; that may hold a control wavelet */
+  uint16_t input_any, output_any, input_control;
   uint8_t first_slot;           /* served first in the last cycle with a move */
   uint8_t last_ramp_queue;
   bool attended, is_ahead;      /* by the host: `host` is there; some instruction of `ahead` issues
@@ -317,5 +317,9 @@ RunStatus fast_run(Engine *engine, uint64_t limit);
 void fast_peers_gather(FastEngine *engine, void *array, size_t record_bytes, bool spread);
 void fast_skip_to(Engine *engine, uint64_t cycle);
 void fast_inspect(Engine *engine, uint32_t tile, InspectTile *out);
+
+/* ---- state.c --------------------------------------------------------------------------------- */
+
+extern const EngineKeeper fast_keeper;
 
 #endif

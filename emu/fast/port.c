@@ -4,22 +4,11 @@
 
 #include "stb_ds.h"
 
-/* In input queues: a control wavelet that has ended an operation. */
-enum { META_KEPT = META_ADVANCE };
-
 /* The state of a color at a tile; NULL: not configured. */
 static inline FastColor *fast_color(const FastTile *tile, unsigned color)
 {
   unsigned slot = tile->set->slot_of[color];
   return slot == NO_SLOT ? NULL : &tile->colors[slot];
-}
-
-static inline void queue_note(FastQueue *q, QueueUse use)
-{
-  q->use_pc = use.pc;
-  q->use_elements = use.elements;
-  q->use_color = use.color & 0x7f;
-  q->use_control = use.control;
 }
 
 static Visit *visit_of(Turn *turn) { return (Visit *)turn; }

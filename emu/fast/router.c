@@ -32,7 +32,7 @@ STEP HOT bool step_color_accepts(const Visit *v, const FastColor *c, PortMask en
 }
 
 /* Closes the inputs that the control wavelets in the slots are going to close. */
-static RARE void close_inputs(FastColor *c, const ImageColorConfig *config)
+STEP RARE void close_inputs(FastColor *c, const ImageColorConfig *config)
 {
   unsigned position = color_rx_position(c), count = color_count(c);
   for (unsigned i = 0; i < count && i < FAST_SLOTS; i++) {

@@ -12,8 +12,6 @@
 
 /* ---- the clock -------------------------------------------------------------------------- */
 
-enum { FRESHEN_CYCLES = 1 << (STAMP_BITS - 2) };
-
 /* Stamps that lie in the past are moved to now, so that they never look as if in the future. */
 static void freshen_wavelet(FastWavelet *w, uint64_t old, uint64_t now)
 {
@@ -316,7 +314,7 @@ static RunStatus run_on(FastEngine *e, uint64_t limit)
     if (e->base.cycle >= limit)
       return RUN_LIMIT;
     if (vote.due == NEVER) {
-      e->base.cycle = vote.last_change > floor ? vote.last_change : floor;
+      e->base.cycle = engine_quiet_cycle(&e->base, floor);
       return RUN_QUIET;
     }
     uint64_t due = vote.due > e->base.cycle ? vote.due : e->base.cycle;

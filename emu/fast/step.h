@@ -44,6 +44,7 @@ STEP inline bool wavelet_seen(uint32_t meta, uint64_t now);
 STEP inline uint8_t wavelet_field(uint32_t meta);
 STEP inline uint32_t wavelet_meta(uint64_t visible, unsigned field, uint32_t flags);
 STEP inline QueueUse queue_use(const FastQueue *q);
+STEP inline void queue_note(FastQueue *q, QueueUse use);
 STEP inline FastWavelet *queue_at(const FastQueue *q, unsigned index);
 STEP inline FastWavelet queue_take(FastQueue *q);
 STEP inline unsigned color_count(const FastColor *c);
@@ -120,6 +121,7 @@ STEP HOT bool visit_tile(Visit *v);
 
 /* ---- router.c ------------------------------------------------------------------------------ */
 
+STEP RARE void close_inputs(FastColor *c, const ImageColorConfig *config);
 STEP HOT unsigned open_at_start(const Visit *v, const FastColor *c);
 STEP HOT bool step_color_accepts(const Visit *v, const FastColor *c, PortMask enters);
 STEP RARE void add_chore(Visit *v, const FastTile *t, FastChoreKind kind, unsigned slot);

@@ -30,6 +30,14 @@ STEP inline QueueUse queue_use(const FastQueue *q)
   return (QueueUse){q->use_pc, q->use_elements, q->use_color, q->use_control};
 }
 
+STEP inline void queue_note(FastQueue *q, QueueUse use)
+{
+  q->use_pc = use.pc;
+  q->use_elements = use.elements;
+  q->use_color = use.color & 0x7f;
+  q->use_control = use.control;
+}
+
 STEP inline FastWavelet *queue_at(const FastQueue *q, unsigned index)
 {
   return &q->at[index * QUEUE_STEP];

@@ -199,24 +199,33 @@ static void rank_destroy(Engine *base)
 
 /* ---- runs --------------------------------------------------------------------------------- */
 
+/* For what a tile of another process has sent. */
+static HostPort *port_of(RankEngine *e, uint32_t tile)
+{
+  if (!e->ports[tile]) {
+    e->ports[tile] = base_malloc(sizeof(HostPort));
+    *e->ports[tile] = (HostPort){0};
+  }
+  return e->ports[tile];
+}
+
 static void take_sent_words(RankEngine *e)
 {
   for (size_t at = 0; at < arrlenu(e->answer); at += sizeof(SentWord)) {
     SentWord sent;
     memcpy(&sent, e->answer + at, sizeof sent);
-    if (!e->ports[sent.tile]) {
-      e->ports[sent.tile] = base_malloc(sizeof(HostPort));
-      *e->ports[sent.tile] = (HostPort){0};
-    }
-    arrput(e->ports[sent.tile]->sent, sent.word);
+    arrput(port_of(e, sent.tile)->sent, sent.word);
   }
 }
 
 static RunStatus rank_run(Engine *base, uint64_t limit)
 {
   RankEngine *e = (RankEngine *)base;
+  RunPart part = {base->begun, base->continues};
   forget(e);
-  ask_all_later(e, (Ask){.kind = ASK_RUN, .a = limit, .b = base->program->host_out_colors}, NULL);
+  e->own->continues = part.continues;
+  e->own->begun = part.begun;
+  ask_all_later(e, (Ask){ASK_RUN, 0, limit, base->program->host_out_colors, sizeof part}, &part);
   send_all_waiting(e);
   RunStatus status = engine_fast.run(e->own, limit);
   arrsetlen(e->peers.sent, 0);  /* own tiles keep their words */
@@ -402,7 +411,9 @@ static Tile *rank_tile(Engine *base, uint32_t tile, bool touch)
 static HostPort *rank_host(Engine *base, uint32_t tile, bool create)
 {
   RankEngine *e = (RankEngine *)base;
-  return is_own(e, tile) ? engine_fast.host(e->own, tile, create) : e->ports[tile];
+  if (is_own(e, tile))
+    return engine_fast.host(e->own, tile, create);
+  return create ? port_of(e, tile) : e->ports[tile];
 }
 
 static void rank_wake(Engine *base, uint32_t tile, uint64_t cycle)
@@ -410,6 +421,80 @@ static void rank_wake(Engine *base, uint32_t tile, uint64_t cycle)
   (void)base, (void)tile, (void)cycle;
   ICE("tiles are woken by the engine that has them");
 }
+
+/* ---- states ------------------------------------------------------------------------------- */
+
+static void rank_totals_out(Engine *base, EngineTotals *totals)
+{
+  RankEngine *e = (RankEngine *)base;
+  engine_fast.keeper->totals_out(e->own, totals);
+  for (unsigned i = 1; i < ranks_count(); i++) {
+    EngineTotals of_other;
+    ask_now(e, i, (Ask){.kind = ASK_TOTALS}, NULL);
+    StateReader in = {e->answer, e->answer + arrlenu(e->answer), false};
+    if (!totals_get(&of_other, base->program, &in))
+      ICE("a process sends what no state is");
+    engine_stats_add(&totals->stats, &of_other.stats);
+    if (of_other.last_change > totals->last_change)
+      totals->last_change = of_other.last_change;
+    totals_free(&of_other);
+  }
+}
+
+/* What has been counted is counted here. */
+static void rank_totals_in(Engine *base, const EngineTotals *totals)
+{
+  RankEngine *e = (RankEngine *)base;
+  unsigned char *bytes = NULL;
+  EngineTotals of_others = *totals;
+  of_others.stats = (EngineStats){.first_event = NEVER};
+  totals_put(&of_others, &bytes);
+  ask_all_later(e, (Ask){ASK_TOTALS_IN, 0, 0, base->program->host_out_colors, arrlenu(bytes)},
+                bytes);
+  arrfree(bytes);
+  engine_fast.keeper->totals_in(e->own, totals);
+  forget(e);
+  follow(e);
+}
+
+static void rank_tile_out(Engine *base, uint32_t tile, unsigned char **bytes)
+{
+  RankEngine *e = (RankEngine *)base;
+  if (is_own(e, tile)) {
+    engine_fast.keeper->tile_out(e->own, tile, bytes);
+    return;
+  }
+  ask_now(e, owner_of(e, tile), (Ask){.kind = ASK_TILE_OUT, .tile = tile}, NULL);
+  state_put(bytes, e->answer, arrlenu(e->answer));
+}
+
+/* The process has the row, or one beside it: then it keeps a copy of the tile. */
+static bool has_row(const RankEngine *e, unsigned process, uint32_t row)
+{
+  uint32_t first = e->cuts[process], end = e->cuts[process + 1];
+  return first < end && row + 1 >= first && row <= end;
+}
+
+static bool rank_tile_in(Engine *base, uint32_t tile, StateReader *in)
+{
+  RankEngine *e = (RankEngine *)base;
+  uint32_t row = tile / base->program->image->width;
+  StateReader copy = *in;
+  size_t n = (size_t)(in->end - in->at);
+  bool sound = !has_row(e, 0, row) ||
+               (engine_fast.keeper->tile_in(e->own, tile, &copy) && copy.at == copy.end);
+  for (unsigned i = 1; i < ranks_count() && sound; i++)
+    if (has_row(e, i, row)) {
+      ask_now(e, i, (Ask){ASK_TILE_IN, tile, 0, 0, n}, in->at);
+      sound = e->answer[0];
+    }
+  in->at = in->end;
+  return sound;
+}
+
+static const EngineKeeper rank_keeper = {
+  rank_totals_out, rank_totals_in, rank_tile_out, rank_tile_in
+};
 
 const EngineOps engine_ranks = {
   .name = "fast",               /* what runs the tiles */
@@ -433,4 +518,5 @@ const EngineOps engine_ranks = {
   .tile = rank_tile,
   .host = rank_host,
   .wake = rank_wake,
+  .keeper = &rank_keeper,
 };

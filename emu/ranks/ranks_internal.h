@@ -11,7 +11,8 @@
 typedef enum {
   ASK_CREATE,                   /* RankProgram and the image follow; to all */
   ASK_DESTROY, ASK_LEAVE,       /* to all */
-  ASK_RUN,                      /* a: limit, b: host_out_colors; to all; answer: SentWords */
+  ASK_RUN,                      /* a: limit, b: host_out_colors; RunPart follows; to all; answer:
+                                   SentWords */
   ASK_SKIP,                     /* a: cycle; to all */
   ASK_PHASE,                    /* to all */
   ASK_POST,                     /* tile, a: color and word, b: cycle */
@@ -22,7 +23,12 @@ typedef enum {
   ASK_INSPECT,                  /* tile, a: how many from there on; answer: an InspectRecord each */
   ASK_FACTS,                    /* answer: a word for each tile of the process' rows */
   ASK_STATS,                    /* answer: EngineStats */
+  ASK_TOTALS,                   /* answer: totals_put; before any ASK_TILE_OUT */
+  ASK_TOTALS_IN,                /* b: host_out_colors; totals_put follows; to all */
+  ASK_TILE_OUT,                 /* tile; answer: as EngineKeeper.tile_out */
+  ASK_TILE_IN,                  /* tile; that follows; answer: a byte */
 } AskKind;
+typedef struct { uint64_t begun; bool continues; } RunPart;   /* as in Engine */
 typedef struct { uint32_t kind, tile; uint64_t a, b, n_bytes; } Ask;
 
 /* A message may hold several: the bytes of the last one end it. */

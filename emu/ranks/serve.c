@@ -110,11 +110,43 @@ static void answer_read(Servant *s, const Ask *ask)
   free(bytes);
 }
 
-static void run(Servant *s, const Ask *ask)
+static void run(Servant *s, const Ask *ask, const unsigned char *bytes)
 {
+  RunPart part;
+  memcpy(&part, bytes, sizeof part);
+  s->engine->continues = part.continues;
+  s->engine->begun = part.begun;
   s->program->host_out_colors = (uint32_t)ask->b;
   engine_fast.run(s->engine, ask->a);
   answer_sent_words(s);
+}
+
+/* ---- states ----------------------------------------------------------------------------- */
+
+static void answer_totals(Servant *s)
+{
+  EngineTotals totals;
+  memset(&totals, 0, sizeof totals);
+  engine_fast.keeper->totals_out(s->engine, &totals);
+  totals_put(&totals, &s->answer);
+  totals_free(&totals);
+}
+
+static void set_totals(Servant *s, const Ask *ask, const unsigned char *bytes)
+{
+  EngineTotals totals;
+  StateReader in = {bytes, bytes + ask->n_bytes, false};
+  s->program->host_out_colors = (uint32_t)ask->b;
+  if (!totals_get(&totals, s->program, &in))
+    ICE("process 0 sends what no state is");
+  engine_fast.keeper->totals_in(s->engine, &totals);
+  totals_free(&totals);
+}
+
+static void answer_tile_in(Servant *s, const Ask *ask, const unsigned char *bytes)
+{
+  StateReader in = {bytes, bytes + ask->n_bytes, false};
+  answer_bool(s, engine_fast.keeper->tile_in(s->engine, ask->tile, &in) && in.at == in.end);
 }
 
 /* Returns whether an answer is expected. */
@@ -129,7 +161,7 @@ static bool serve(Servant *s, const Ask *ask, const unsigned char *bytes)
   case ASK_POST:
     engine_fast.post(s->engine, ask->tile, (unsigned)(ask->a >> 32), (uint32_t)ask->a, ask->b);
     return false;
-  case ASK_RUN: run(s, ask); return true;
+  case ASK_RUN: run(s, ask, bytes); return true;
   case ASK_LAUNCH:
     answer_bool(s, engine_fast.launch(s->engine, ask->tile, (uint16_t)ask->a));
     return true;
@@ -145,6 +177,10 @@ static bool serve(Servant *s, const Ask *ask, const unsigned char *bytes)
   case ASK_INSPECT: answer_tiles(s, ask); return true;
   case ASK_FACTS: answer_facts(s); return true;
   case ASK_STATS: add_answer(s, engine_fast.stats(s->engine), sizeof(EngineStats)); return true;
+  case ASK_TOTALS: answer_totals(s); return true;
+  case ASK_TOTALS_IN: set_totals(s, ask, bytes); return false;
+  case ASK_TILE_OUT: engine_fast.keeper->tile_out(s->engine, ask->tile, &s->answer); return true;
+  case ASK_TILE_IN: answer_tile_in(s, ask, bytes); return true;
   }
   ICE("process 0 asks for what no process can do: %u", ask->kind);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Turn start_turn(RefEngine *engine, RefTile *tile)
+Turn start_turn(RefEngine *engine, RefTile *tile)
 {
   const EngineOptions *options = &engine->base.options;
   return (Turn){.port = &reference_port, .program = engine->base.program, .tile = &tile->core,
@@ -29,7 +29,7 @@ static void note_turn(RefEngine *engine, const Turn *turn)
 
 /* ---- host channels --------------------------------------------------------------------------- */
 
-static unsigned channel_count(const RefEngine *engine)
+unsigned channel_count(const RefEngine *engine)
 {
   unsigned channels = engine->base.program->image->channels;
   return channels ? channels : 1;
@@ -214,7 +214,7 @@ static RunStatus run_cycles(Engine *base, uint64_t limit)
     if (base->cycle >= limit)
       return RUN_LIMIT;
     if (base->quiet) {          /* cycles in which tiles only looked do not count */
-      base->cycle = base->last_change > floor ? base->last_change : floor;
+      base->cycle = engine_quiet_cycle(base, floor);
       return RUN_QUIET;
     }
     run_cycle(engine);
@@ -365,4 +365,5 @@ const EngineOps engine_reference = {
   .tile = find_tile,
   .host = find_host,
   .wake = expect_change,
+  .keeper = &reference_keeper,
 };

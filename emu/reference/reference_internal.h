@@ -104,4 +104,11 @@ void router_take_in(Turn *turn);
 RefTile *touch_tile(RefEngine *engine, uint32_t tile);
 void destroy_tiles(RefEngine *engine);
 
+/* reference.c */
+Turn start_turn(RefEngine *engine, RefTile *tile);
+unsigned channel_count(const RefEngine *engine);
+
+/* ref_state.c */
+extern const EngineKeeper reference_keeper;
+
 #endif

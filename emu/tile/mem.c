@@ -129,6 +129,21 @@ static void mem_grow(TileMem *mem)
   mem->lent = false;
 }
 
+MemBytes mem_bytes(const TileMem *mem)
+{
+  uint32_t bytes = mem->tracked ? PE_MEM_BYTES + PE_MEM_BYTES / 8
+                   : mem->full  ? PE_MEM_BYTES
+                   : mem->bytes ? mem_compact_bytes(mem->cls)
+                                : 0;
+  return (MemBytes){mem->bytes, bytes};
+}
+
+void mem_widen(TileMem *mem)
+{
+  if (!mem->full)
+    mem_grow(mem);
+}
+
 /* Where `bytes` bytes from `address` lie, if they lie in one place that exists. */
 static Place mem_place(const TileMem *mem, uint32_t address, uint32_t bytes)
 {

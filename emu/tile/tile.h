@@ -2,7 +2,7 @@
  * operations, registers, tasks, and what is checked, recorded and reported on the way.
  *
  * Reading order: mem, exec_scalar, exec_vec, registers, check, record, trace, turn, vector, issue,
- * tasks.
+ * tasks, state.
  */
 #ifndef EMU_TILE_H
 #define EMU_TILE_H
@@ -57,6 +57,11 @@ FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t val
 /* Host access, any alignment: false if it leaves the tile's memory or writes to code. */
 bool mem_host_read(const TileMem *mem, uint32_t address, void *to, uint32_t bytes);
 bool mem_host_write(TileMem *mem, uint32_t address, const void *from, uint32_t bytes);
+/* All bytes of a memory that exists, what is known of them included, in its present form. */
+typedef struct { uint8_t *at; uint32_t bytes; } MemBytes;
+MemBytes mem_bytes(const TileMem *mem);
+/* Makes it full. */
+void mem_widen(TileMem *mem);
 
 /* ---- exec_scalar.c --------------------------------------------------------------------------- */
 
@@ -776,5 +781,26 @@ Checked vector_running_before(Turn *turn, const VecRun *later);
 /* Wavelets in a queue and on its ramp. */
 unsigned input_capacity(const Program *program, unsigned queue);
 unsigned output_capacity(const Program *program, unsigned queue);
+
+/* ---- state.c: a tile's state as bytes -------------------------------------------------------- */
+
+/* What is left of some bytes that are to be read; `bad`: they have ended too soon, or made no
+ * sense. */
+typedef struct { const uint8_t *at, *end; bool bad; } StateReader;
+/* Appends to an stb_ds array. */
+void state_put(unsigned char **bytes, const void *from, size_t n);
+/* Zeros from where the bytes have ended. */
+void state_get(StateReader *in, void *to, size_t n);
+/* The same for as many bytes as a number says, which is at most `most`; false: there are not. */
+bool state_get_count(StateReader *in, uint32_t most, uint32_t *count);
+
+/* A tile as it is between cycles, all but what a TilePort stands for.  The struct is the
+ * definition: a new field is part of the state, if it is no pointer.  Memory comes first. */
+void tile_save(const Tile *tile, unsigned char **bytes);
+/* Into the turn's tile, which is as loaded. False: the bytes are not of such a tile; it can only be
+ * unloaded then. */
+bool tile_restore(Turn *turn, StateReader *in);
+/* Changes with what the bytes mean: sizes and places of the fields. */
+uint32_t tile_state_form(void);
 
 #endif

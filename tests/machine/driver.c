@@ -13,7 +13,8 @@
  *   random SEED                            a program of tests/unit/random_program.h instead
  *   run LIMIT CREW                         CREW 1: threads meet in every cycle, too
  * Standard output: one line of JSON for each `run`, see print_end.  A difference between two ways
- * to run a program ends the driver with exit code 1 and a message. */
+ * to run a program ends the driver with exit code 1 and a message.  Some ways stop in random cycles
+ * and go on in another engine, which gets a snapshot. */
 #include "tests/unit/engine_compare.h"
 #include "tests/unit/random_program.h"
 #include "tests/unit/rank_threads.h"
@@ -28,12 +29,16 @@ typedef struct {
   unsigned threads;
   bool crew;
   unsigned processes;           /* with engine_ranks */
+  bool halts;                   /* goes on in other engines, from snapshots */
 } Way;
 static const Way ways[] = {
-  {&engine_reference, 0, 1, false, 0}, {&engine_reference, 7, 1, false, 0},
-  {&engine_fast, 0, 1, false, 0}, {&engine_fast, 0, 2, false, 0}, {&engine_fast, 0, 3, false, 0},
-  {&engine_fast, 1, 2, true, 0}, {&engine_fast, 1, 3, true, 0},
-  {&engine_ranks, 0, 1, false, 2}, {&engine_ranks, 0, 2, false, 3}, {&engine_ranks, 0, 1, false, 7},
+  {&engine_reference, 0, 1, false, 0, false}, {&engine_reference, 7, 1, false, 0, false},
+  {&engine_fast, 0, 1, false, 0, false}, {&engine_fast, 0, 2, false, 0, false},
+  {&engine_fast, 0, 3, false, 0, false}, {&engine_fast, 1, 2, true, 0, false},
+  {&engine_fast, 1, 3, true, 0, false}, {&engine_ranks, 0, 1, false, 2, false},
+  {&engine_ranks, 0, 2, false, 3, false}, {&engine_ranks, 0, 1, false, 7, false},
+  {&engine_fast, 0, 1, false, 0, true}, {&engine_reference, 0, 1, false, 0, true},
+  {&engine_fast, 1, 3, true, 0, true},
 };
 enum { WAYS = ARRAY_COUNT(ways) };
 
@@ -356,7 +361,43 @@ static void end_way(Way way, Asm *a)
     rank_threads_end();
 }
 
-static Asm *run_way(const Text *text, Way way, bool traced, uint64_t limit, RunStatus *status)
+/* Another engine, of either kind, takes over where this one stands. */
+static void change_engine(Asm *a, uint32_t draw)
+{
+  Snapshot *first = snapshot_take(a->engine, NULL), *state = snapshot_take(a->engine, first);
+  snapshot_free(first);
+  a->ops->destroy(a->engine);
+  a->ops = draw & 1 ? &engine_fast : &engine_reference;
+  a->options.threads = 1 + draw % 3;
+  asm_engine(a);
+  snapshot_restore(state, a->engine);
+  snapshot_free(state);
+  a->engine->continues = true;
+}
+
+/* Halts in cycles up to some behind `end`, where the program ends without that. */
+static RunStatus run_halting(Asm *a, uint32_t seed, uint64_t limit, uint64_t end)
+{
+  enum { HALTS = 4 };
+  RunStatus status = RUN_LIMIT;
+  uint32_t draw = seed * 2654435761u + 12345;
+  uint64_t at = 0;
+  a->engine->continues = true;
+  for (unsigned i = 0; i < HALTS && status == RUN_LIMIT; i++) {
+    draw = draw * 1664525u + 1013904223u;
+    at += (draw >> 8) % (end / 2 + 3);
+    if (at >= limit)
+      break;
+    status = a->ops->run(a->engine, at);
+    if (status == RUN_LIMIT)
+      change_engine(a, draw >> 16);
+  }
+  return status == RUN_LIMIT ? a->ops->run(a->engine, limit) : status;
+}
+
+/* `end`: where another way has ended. */
+static Asm *run_way(const Text *text, Way way, bool traced, uint64_t limit, uint64_t end,
+                    RunStatus *status)
 {
   Asm *a = build(text, way.ops);
   a->options.shuffle = way.shuffle;
@@ -365,37 +406,39 @@ static Asm *run_way(const Text *text, Way way, bool traced, uint64_t limit, RunS
   if (way.processes)
     start_processes(a, way.processes);
   asm_engine(a);
-  *status = a->ops->run(a->engine, limit);
+  *status = way.halts ? run_halting(a, seed_now + way.threads, limit, end)
+                      : a->ops->run(a->engine, limit);
   return a;
 }
 
 /* Without a trace the fast engine may run for some cycles after a fault. */
-static bool stops_at_once(Way way, bool traced, RunStatus status)
+static bool stops_at_once(const Asm *a, bool traced, RunStatus status)
 {
-  return status != RUN_FAULT || traced || way.ops == &engine_reference;
+  return status != RUN_FAULT || traced || a->ops == &engine_reference;
 }
 
 /* Every way against the first, with or without events; how the first has ended, from malloc. */
 static char *run_ways(const Text *text, bool traced, uint64_t limit, bool crew)
 {
   RunStatus status, other;
-  Asm *first = run_way(text, ways[0], traced, limit, &status);
+  Asm *first = run_way(text, ways[0], traced, limit, 0, &status);
+  uint64_t end = first->ops->cycle(first->engine);
   for (unsigned i = 1; i < WAYS; i++) {
     if (ways[i].threads > 1 && first->program->n_tiles == 1)
       continue;
     if (ways[i].crew && !crew)
       continue;
-    Asm *a = run_way(text, ways[i], traced, limit, &other);
+    Asm *a = run_way(text, ways[i], traced, limit, end, &other);
     compare_number("status", NO_TILE, status, other);
-    if (stops_at_once(ways[i], traced, status))
+    if (stops_at_once(a, traced, status))
       compare_all(first, a);
     else
       compare_faults(first, a);
     end_way(ways[i], a);
   }
-  char *end = end_of(first, status, text->id);
+  char *shown = end_of(first, status, text->id);
   asm_free(first);
-  return end;
+  return shown;
 }
 
 static void run_program(const Text *text, uint64_t limit, bool crew)
