@@ -295,6 +295,55 @@ def test_rename_is_refused(client, project, mark, new, why):
     assert why in answer["error"]["message"]
 
 
+FIELDS = """\
+const Pair = struct { first: u16, second: f32 };
+const Other = struct { first: u16 };
+var pairs = [2]Pair { Pair { .first = 1, .second = 2.0 }, .{ .first = 2, .second = 1.0 } };
+var pair: Pair = .{ .first = 3, .second = 4.0 };
+var other = Other { .first = 5 };
+
+fn total(p: *Pair) u16 {
+  return p.first + pairs[1].first + other.first;
+}
+
+fn main() void {
+  const copy: Pair = .{ .second = 1.0, .first = total(&pair) };
+  pair.first = copy.first;
+}
+comptime { @export_symbol(main); }
+"""
+
+
+def test_rename_of_a_field(client, tmp_path):
+    path = tmp_path / "fields.csl"
+    path.write_text(FIELDS)
+    doc = client.open(path)
+    changes = client.ask("rename", doc, doc.place("first: u16", 1), newName="begin")["changes"]
+    renamed = apply(FIELDS, *changes.values())
+    assert renamed.count("begin") == 9 and renamed.count("first") == 3
+    assert "const Other = struct { first: u16 }" in renamed and "other.first" in renamed
+    path.write_text(renamed)
+    harness.cslc("--check", path)
+    used = client.ask("references", doc, doc.place("second: f32", 1),
+                      context={"includeDeclaration": True})
+    assert len(used) == 5
+
+
+@pytest.mark.parametrize("extra,why", [
+    ("fn unused(p: *Pair) u16 { return p.first; }\n", "in line 16 of"),
+    ("const loose = .{ .first = 1, .second = 2.0 };\nvar kept: Pair = loose;\n"
+     "fn use() void { kept.first += 1; }\ncomptime { @export_symbol(use); }\n",
+     "other errors")])
+def test_rename_of_a_field_is_refused(client, tmp_path, extra, why):
+    path = tmp_path / "fields.csl"
+    path.write_text(FIELDS + extra)
+    doc = client.open(path)
+    answer = client.request_raw("textDocument/rename", {
+        "textDocument": {"uri": doc.uri}, "position": doc.place("first: u16", 1),
+        "newName": "begin"})
+    assert why in answer["error"]["message"]
+
+
 def test_names_of_the_library_are_not_renamed(client, project):
     doc = client.open(project / "pe.csl")
     assert client.ask("prepareRename", doc, doc.place("math.abs", 6)) is None
@@ -403,6 +452,68 @@ def test_hints(client, project):
     shown = {(h["position"]["line"], h["label"]) for h in hints}
     call = doc.place("add(1.5")["line"]
     assert {(call, "amount:"), (call, "times:"), (doc.place("const twice")["line"], "= 12")} <= shown
+
+
+# ---- cycles -------------------------------------------------------------------------------------
+
+WORK = """\
+var sum: u16 = 0;
+fn work() void {
+  for (@range(u16, 10)) |i| {
+    sum += i;
+  }
+}
+fn main() void { work(); }
+comptime { @export_symbol(main); }
+"""
+
+
+@pytest.fixture
+def profiled(tmp_path):
+    (tmp_path / "layout.csl").write_text(
+        'layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "work.csl", .{});\n'
+        '  @export_name("main", fn() void); }\n')
+    (tmp_path / "work.csl").write_text(WORK)
+    harness.run([harness.tool("cslc"), "layout.csl", "-o", "p.bin"], cwd=tmp_path)
+    harness.run([harness.tool("wse-emu"), "p.bin", "--launch=main", "--profile=profile.json"],
+                cwd=tmp_path)
+    return tmp_path
+
+
+def cycle_hints(client, doc):
+    everything = {"start": {"line": 0, "character": 0}, "end": {"line": 999, "character": 0}}
+    hints = client.ask("inlayHint", doc, range=everything)
+    return {h["position"]["line"]: h["label"] for h in hints if "cycles" in h["label"]}
+
+
+def test_cycles_of_the_last_run(client, profiled):
+    rows = json.loads((profiled / "profile.json").read_text())
+    doc = client.open(profiled / "work.csl")
+    wants = {row["line"] - 1: f"{row['cycles']} cycles, {100 * row['cycles'] / rows['cycles']:.1f} %"
+             for row in rows["lines"]}
+    assert len(wants) >= 2 and cycle_hints(client, doc) == wants
+    in_work = sum(row["cycles"] for row in rows["lines"] if 2 <= row["line"] <= 6)
+    assert f"last run: {in_work} cycles" in hover(client, doc, "work() void", 1)
+
+
+def test_cycles_of_another_text_are_not_shown(client, profiled):
+    doc = client.open(profiled / "work.csl")
+    assert cycle_hints(client, doc)
+    client.change(doc, "\n" + WORK)
+    client.wait(doc)
+    assert not cycle_hints(client, doc)
+    (profiled / "profile.json").write_text('{"lines": [{"line": -1}, 5, {"file": 7}]}')
+    client.change(doc, WORK)
+    client.wait(doc)
+    assert not cycle_hints(client, doc)
+
+
+def test_the_project_names_the_profile(client, profiled):
+    (profiled / "profile.json").rename(profiled / "last.json")
+    (profiled / "csl.json").write_text(
+        json.dumps({"programs": [{"layout": "layout.csl", "profile": "last.json"}]}))
+    doc = client.open(profiled / "work.csl")
+    assert cycle_hints(client, doc)
 
 
 # ---- bad input ----------------------------------------------------------------------------------

@@ -339,6 +339,23 @@ def test_profile_counts_cycles_by_line_and_cause(tmp_path, engine):
     assert int(add["cycles"]) == 2 * (2 + 30 + 1) + int(add["input"]) + int(add["start"])
 
 
+def test_profile_as_json_has_the_printed_numbers(tmp_path):
+    image = program(tmp_path, "reduce-chain", P=4, B=30)
+    printed = profile(harness.emu(image, "--profile").out)
+    harness.emu(image, f"--profile={tmp_path}/profile.json")
+    run = json.loads((tmp_path / "profile.json").read_text())
+    assert "partial" not in run and run["tiles"] >= 1
+    assert run["cycles"] == sum(row["cycles"] for row in run["lines"])
+    assert len(run["lines"]) == len(printed) > 1
+    for row in run["lines"]:
+        name = row["file"].split("/")[-1].split(" ")[-1]
+        text = printed[f"{name}:{row['line']}"]
+        for key, column in (("cycles", "cycles"), ("instructions", "instrs"), ("groups", "groups"),
+                            ("start", "start")):
+            assert row[key] == int(text[column])
+        assert all(int(text[cause]) == n for cause, n in row["stalls"].items())
+
+
 def test_profile_of_a_run_that_gets_stuck(tmp_path, engine):
     (tmp_path / "layout.csl").write_text(
         (harness.SAMPLES / "hello-wavelet" / "layout.csl").read_text().replace("sender", "waiter"))

@@ -18,7 +18,7 @@ const debuggers = {
 };
 
 function activate(context) {
-  const watcher = workspace.createFileSystemWatcher("**/{*.csl,csl.json,commands*.sh}");
+  const watcher = workspace.createFileSystemWatcher("**/{*.csl,csl.json,commands*.sh,profile.json}");
   context.subscriptions.push(
     watcher, debug.registerDebugAdapterDescriptorFactory("csl", debuggers));
   client = new LanguageClient("csl", "CSL", { command: setting("server"), args: ["--stdio"] }, {

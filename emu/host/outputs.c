@@ -64,18 +64,22 @@ static void print_stats(HostSession *session, const HostOptions *options, FILE *
   free(text);
 }
 
-static void print_profile(HostSession *session, const HostOptions *options, FILE *out)
-{
-  (void)options;
-  if (session_is_partial(session))
-    fprintf(out, "partial: the run has not come to its end\n");
-  profile_print(session_profile(session), out);
-}
-
 static bool has_ending(const char *path, const char *ending)
 {
   size_t length = strlen(path), tail = strlen(ending);
   return length >= tail && strcmp(path + length - tail, ending) == 0;
+}
+
+static void print_profile(HostSession *session, const HostOptions *options, FILE *out)
+{
+  bool is_partial = session_is_partial(session);
+  if (options->profile_file && has_ending(options->profile_file, ".json")) {
+    profile_print_json(session_profile(session), is_partial, out);
+    return;
+  }
+  if (is_partial)
+    fprintf(out, "partial: the run has not come to its end\n");
+  profile_print(session_profile(session), out);
 }
 
 static void print_page(HostSession *session, const HostOptions *options, FILE *out)

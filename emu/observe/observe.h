@@ -29,6 +29,9 @@ void profile_finish(Profile *profile, Engine *engine);
 /* Most cycles first; valid as long as the profile. */
 const ProfileRow *profile_rows(const Profile *profile, size_t *count);
 void profile_print(const Profile *profile, FILE *out);
+/* The same for programs: {"cycles", "tiles", "lines": [{"file", "line", ...}]}, and "partial": true
+ * for a run that was cut short. */
+void profile_print_json(const Profile *profile, bool is_partial, FILE *out);
 
 /* ---- journeys.c: wavelets have numbers ------------------------------------------------------- */
 

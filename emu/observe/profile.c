@@ -4,6 +4,7 @@
 
 #include "stb_ds.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,11 +181,17 @@ const ProfileRow *profile_rows(const Profile *p, size_t *count)
   return p->rows;
 }
 
-void profile_print(const Profile *p, FILE *out)
+static uint64_t count_cycles(const Profile *p)
 {
   uint64_t all = 0;
   for (size_t i = 0; i < arrlenu(p->rows); i++)
     all += p->rows[i].cycles;
+  return all;
+}
+
+void profile_print(const Profile *p, FILE *out)
+{
+  uint64_t all = count_cycles(p);
   fprintf(out, "profile: %llu cycles of threads on %u tiles, by source line; of them waiting, by "
                "cause\n%12s %6s %10s %10s %10s", (unsigned long long)all, p->program->n_tiles,
           "cycles", "share", "instrs", "groups", "elements");
@@ -202,4 +209,31 @@ void profile_print(const Profile *p, FILE *out)
     fprintf(out, " %9llu  %s:%u\n", (unsigned long long)row->start,
             *row->file ? row->file : "(no source)", row->line);
   }
+}
+
+static json_t *describe_row(const ProfileRow *row)
+{
+  json_t *stalls = json_object();
+  for (unsigned k = STALL_NONE + 1; k < STALL_COUNT; k++)
+    json_object_set_new(stalls, stall_name((StallCause)k),
+                        json_integer((json_int_t)row->stalls[k]));
+  return json_pack("{s:o, s:i, s:I, s:I, s:I, s:I, s:I, s:o}", "file", base_json_text(row->file),
+                   "line", (int)row->line, "cycles", (json_int_t)row->cycles,
+                   "instructions", (json_int_t)row->instructions, "groups",
+                   (json_int_t)row->groups, "elements", (json_int_t)row->elements, "start",
+                   (json_int_t)row->start, "stalls", stalls);
+}
+
+void profile_print_json(const Profile *p, bool is_partial, FILE *out)
+{
+  json_t *lines = json_array();
+  for (size_t i = 0; i < arrlenu(p->rows); i++)
+    json_array_append_new(lines, describe_row(&p->rows[i]));
+  json_t *top = json_pack("{s:I, s:I, s:o}", "cycles", (json_int_t)count_cycles(p), "tiles",
+                          (json_int_t)p->program->n_tiles, "lines", lines);
+  if (is_partial)
+    json_object_set_new(top, "partial", json_true());
+  json_dumpf(top, out, JSON_INDENT(1));
+  fputc('\n', out);
+  json_decref(top);
 }

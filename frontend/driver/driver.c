@@ -263,12 +263,11 @@ int driver_run(const Options *options, SourceMap *sources, const char *source_st
 }
 
 CheckedProgram *driver_check(const Options *options, SourceMap *sources, const char *source_stdlib,
-                             SemaListener *listener, void *listener_data)
+                             const SemaListener *listener)
 {
   DriverRun *run = base_zeroed(1, sizeof *run);
   session_open(&run->session, options, sources, source_stdlib);
   run->session.listener = listener;
-  run->session.listener_data = listener_data;
   compile_program(run);
   finish_check(&run->session);
   return run;

@@ -27,7 +27,7 @@ int driver_run(const Options *options, SourceMap *sources, const char *source_st
 /* A program that was checked (options->check), kept for questions about it. */
 typedef struct CheckedProgram CheckedProgram;
 CheckedProgram *driver_check(const Options *options, SourceMap *sources, const char *source_stdlib,
-                             SemaListener *listener, void *listener_data);
+                             const SemaListener *listener);
 Session *checked_session(CheckedProgram *program);
 void checked_close(CheckedProgram *program);
 /* A compile-time call of a library's function by another driver.  Strings and integers go in; a

@@ -201,7 +201,8 @@ bool analysis_run(LspAnalysis *a, const ProgramCall *call, const SourceOverlay *
   a->options.verbose = a->options.time_report = false;   /* for terminals */
   for (size_t i = 0; i < arrlenu(overlays); i++)
     arrput(a->options.overlays, overlays[i]);
-  a->program = driver_check(&a->options, a->sources, stdlib, facts_listen, &a->facts);
+  const SemaListener listener = {&a->facts, facts_note_expression, facts_note_field};
+  a->program = driver_check(&a->options, a->sources, stdlib, &listener);
   a->session = checked_session(a->program);
   a->session->listener = NULL;
   read_messages(a);
@@ -211,6 +212,7 @@ bool analysis_run(LspAnalysis *a, const ProgramCall *call, const SourceOverlay *
     if (ast)
       names_read_file(&a->names, ast);
   }
+  names_use_fields(&a->names, &a->facts);
   names_sort(&a->names);
   if (json_object_size(a->messages) == 0)      /* texts with errors may lack uses, too */
     unused_report(a);

@@ -173,6 +173,25 @@ static json_t *hover_builtin(const Question *q)
   return hover_text(q, arena_printf(q->a->arena, "```csl\n%s\n```%s", usage, where), word);
 }
 
+/* What the lines of a function took in the last run; NULL: nothing is known. */
+static const char *function_cycles(const Question *q, const NameSymbol *symbol)
+{
+  if (!symbol->node || symbol->node->kind != ND_FN_DECL)
+    return NULL;
+  Span at = symbol->node->span;
+  uint32_t first = source_locate(q->a->sources, at.off).line;
+  uint32_t last = source_locate(q->a->sources, at.off + at.len - 1).line;
+  char *path = analysis_path(q->a, symbol->file);
+  uint64_t all, cycles = 0;
+  LineCycles *lines = profile_of_file(q->a, path, &all);
+  bool is_known = arrlenu(lines) > 0;
+  for (size_t i = 0; i < arrlenu(lines); i++)
+    cycles += lines[i].line >= first && lines[i].line <= last ? lines[i].cycles : 0;
+  arrfree(lines);
+  free(path);
+  return is_known ? profile_text(q->a->arena, cycles, all) : NULL;
+}
+
 json_t *answer_hover(const Question *q)
 {
   Arena *arena = q->a->arena;
@@ -196,6 +215,9 @@ json_t *answer_hover(const Question *q)
     text = arena_printf(arena, "%s\n\nvalue `%s`", text, value);
   if (comment)
     text = arena_printf(arena, "%s\n\n%s", text, comment);
+  const char *cycles = function_cycles(q, symbol);
+  if (cycles)
+    text = arena_printf(arena, "%s\n\nlast run: %s", text, cycles);
   return hover_text(q, text, use->at);
 }
 
@@ -289,6 +311,35 @@ static bool program_stays(const Question *q, uint32_t symbol, const char *name)
   return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
+/* A field of the same name in code that no tile runs: nothing says whether it is this field.
+ * NULL: none. */
+static const FieldName *unknown_field(const Question *q, const NameSymbol *symbol)
+{
+  bool is_field = symbol->node && symbol->node->kind == ND_FIELD_DECL;
+  for (size_t i = 0; is_field && i < arrlenu(q->a->names.field_names); i++) {
+    const FieldName *field = &q->a->names.field_names[i];
+    if (str_eq(field->name, symbol->name) && is_own_file(q, field->file) &&
+        !facts_field_at(&q->a->facts, field->at))
+      return field;
+  }
+  return NULL;
+}
+
+static json_t *report_unknown_field(const Question *q, const FieldName *field)
+{
+  json_t *range = span_range(q->a->sources, field->at);
+  json_t *start = json_object_get(range, "start");
+  char *text = base_print("'%s' in line %d of %s may be this field: no tile runs that code, so "
+                          "its types are not known",
+                          str_text(q->a->session->names, field->name),
+                          (int)json_integer_value(json_object_get(start, "line")) + 1,
+                          source_path(q->a->sources, field->file));
+  json_t *answer = json_pack("{s:o}", "error", base_json_text(text));
+  free(text);
+  json_decref(range);
+  return answer;
+}
+
 json_t *answer_rename(const Question *q)
 {
   const NameUse *here = names_use_at(&q->a->names, q->off);
@@ -298,6 +349,9 @@ json_t *answer_rename(const Question *q)
   if (!is_name(name))
     return json_pack("{s:s}", "error", "a name consists of letters, digits and '_', and does not "
                                        "start with a digit");
+  const FieldName *unknown = unknown_field(q, symbol_of(q, here));
+  if (unknown)
+    return report_unknown_field(q, unknown);
   if (!program_stays(q, here->symbol, name))
     return json_pack("{s:s}", "error", "the program would have other errors: the name is taken, or "
                                        "is used where only the program knows it");

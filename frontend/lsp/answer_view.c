@@ -318,6 +318,33 @@ static void hint_node(void *context, Node *n)
   node_visit_children(n, hint_node, w);
 }
 
+/* The offset behind the last byte of the line; UINT32_MAX: there is no such line. */
+static uint32_t line_end(const Question *q, uint32_t line)
+{
+  const char *at = q->text, *end = q->text + q->length;
+  for (uint32_t now = 1; at <= end; now++) {
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    if (now == line)
+      return q->base + (uint32_t)((newline ? newline : end) - q->text);
+    at = newline ? newline + 1 : end + 1;
+  }
+  return UINT32_MAX;
+}
+
+/* Behind each line: its cycles in the last run. */
+static void hint_cycles(HintWalk *w, uint32_t from, uint32_t to)
+{
+  uint64_t all;
+  const Question *q = w->q;
+  LineCycles *lines = profile_of_file(q->a, q->path, &all);
+  for (size_t i = 0; i < arrlenu(lines); i++) {
+    uint32_t end = line_end(q, lines[i].line);
+    if (end >= from && end <= to)
+      add_hint(w, end, profile_text(q->a->arena, lines[i].cycles, all), 0);
+  }
+  arrfree(lines);
+}
+
 json_t *answer_hints(const Question *q)
 {
   HintWalk w = {q, json_array()};
@@ -332,6 +359,7 @@ json_t *answer_hints(const Question *q)
     if (n->span.off <= to && n->span.off + n->span.len >= from)
       hint_node(&w, n);
   }
+  hint_cycles(&w, from, to);
   return w.list;
 }
 

@@ -17,7 +17,7 @@ static void merge_fact(Fact *old, const Fact *new)
   old->has_values |= !pool_eq(old->value, new->value);
 }
 
-void facts_listen(void *data, Sema *s, const Node *n, Span at, const Operand *o)
+void facts_note_expression(void *data, Sema *s, const Node *n, Span at, const Operand *o)
 {
   Facts *facts = data;
   if (o->kind == OPR_POISON || at.off == 0)
@@ -33,6 +33,25 @@ void facts_listen(void *data, Sema *s, const Node *n, Span at, const Operand *o)
     merge_fact(&facts->by_place[known].value, &fact);
   else
     hmput(facts->by_place, key_of(at), fact);
+}
+
+void facts_note_field(void *data, Span name, PoolId owner)
+{
+  Facts *facts = data;
+  ptrdiff_t known = hmgeti(facts->fields, key_of(name));
+  if (known < 0) {
+    FieldFact fact = {.owner = owner};
+    hmput(facts->fields, key_of(name), fact);
+  } else {
+    FieldFact *fact = &facts->fields[known].value;
+    fact->has_owners |= !pool_eq(fact->owner, owner);
+  }
+}
+
+const FieldFact *facts_field_at(Facts *facts, Span name)
+{
+  ptrdiff_t known = hmgeti(facts->fields, key_of(name));
+  return known >= 0 ? &facts->fields[known].value : NULL;
 }
 
 const Fact *facts_at(Facts *facts, Span at)
@@ -62,6 +81,7 @@ const Fact *facts_ending(const Facts *facts, uint32_t end)
 void facts_free(Facts *facts)
 {
   hmfree(facts->by_place);
+  hmfree(facts->fields);
 }
 
 const char *fact_type_text(const Session *s, Arena *arena, const Fact *fact)

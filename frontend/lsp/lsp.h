@@ -1,7 +1,7 @@
 /* csl-ls: a language server over the compiler's own front end.
  *
- * Reading order: text.c, names.c, facts.c, project.c, unused.c, analysis.c, answer_*.c, serve.c,
- * server.c, csl_ls_main.c.
+ * Reading order: text.c, facts.c, names.c, project.c, profile.c, unused.c, analysis.c, answer_*.c,
+ * serve.c, server.c, csl_ls_main.c.
  *
  * The server itself only keeps the texts of open files and speaks the protocol. For each program it
  * forks a process that checks the program once, sends its messages, and then answers questions
@@ -28,6 +28,32 @@ char *path_uri(const char *path);
 char *path_resolved(const char *folder, const char *path);
 char *path_folder(const char *path);        /* malloc; without the slash at its end */
 
+/* ---- facts.c: what the evaluator found out ------------------------------------------------- */
+
+typedef struct {
+  Span at;
+  uint16_t kind;           /* NodeKind; ND_COUNT: the name of a declaration */
+  PoolId type, value;      /* value none: it is not known at compile time */
+  FileId module;           /* of an imported module */
+  bool has_types, has_values;   /* more than one */
+} Fact;
+typedef struct { uint64_t key; Fact value; } FactMap;
+/* About the name of a field: the type that has it; none: a literal without a type. */
+typedef struct { PoolId owner; bool has_owners; } FieldFact;   /* more than one */
+typedef struct { uint64_t key; FieldFact value; } FieldMap;
+typedef struct { FactMap *by_place; FieldMap *fields; } Facts;
+/* The functions of a SemaListener; data: Facts *. */
+void facts_note_expression(void *data, Sema *s, const Node *n, Span at, const Operand *o);
+void facts_note_field(void *data, Span name, PoolId owner);
+const Fact *facts_at(Facts *facts, Span at);
+const FieldFact *facts_field_at(Facts *facts, Span name);   /* NULL: no tile runs the code */
+/* The longest operand that ends there; NULL: none. */
+const Fact *facts_ending(const Facts *facts, uint32_t end);
+void facts_free(Facts *facts);
+/* The type, and the value if one is known and short; NULL: none. */
+const char *fact_type_text(const Session *s, Arena *arena, const Fact *fact);
+const char *fact_value_text(const Session *s, Arena *arena, const Fact *fact);
+
 /* ---- names.c: which declaration a name means ----------------------------------------------- */
 
 typedef enum {
@@ -41,19 +67,27 @@ typedef struct {
   Span visible;            /* where the name means this; len 0: in the whole file */
   FileId file;
   const Node *node;        /* ND_VAR_DECL, ND_FN_DECL ... or NULL */
+  uint32_t owner;          /* members: where their enum or struct type starts */
 } NameSymbol;
 typedef struct { Span at; uint32_t symbol; } NameUse;
+/* The name of a field in an expression or a literal; only its type says which field it is. */
+typedef struct { Span at; StrId name; FileId file; } FieldName;
+typedef struct { uint32_t key, value; } MemberMap;
 /* By the rules of scopes alone, so also in code that no tile runs and in texts with errors. */
 typedef struct {
   Session *session;
   NameSymbol *symbols;     /* stb_ds */
   NameUse *uses;           /* stb_ds; the declarations' own names are there, too; by place */
+  FieldName *field_names;  /* stb_ds */
+  MemberMap *members;      /* by NameSymbol.owner: the first member */
   bool *is_read;           /* stb_ds, by FileId.raw */
   uint32_t *modules;       /* stb_ds: FileId.raw of the files that are imported */
   bool has_unknown_import;
 } Names;
 /* Reads the file and the files that it imports. */
 void names_read_file(Names *names, const Ast *ast);
+/* Adds the uses of fields that the evaluator has seen. */
+void names_use_fields(Names *names, Facts *facts);
 void names_sort(Names *names);
 void names_free(Names *names);
 /* The use of a name at the offset; NULL: none. */
@@ -65,31 +99,11 @@ bool names_is_module(const Names *names, FileId file);
 /* The file that a symbol of kind SYMBOL_MODULE imports; NULL: not known. */
 const Ast *names_module_of(const Names *names, const NameSymbol *symbol);
 
-/* ---- facts.c: what the evaluator found out ------------------------------------------------- */
-
-typedef struct {
-  Span at;
-  uint16_t kind;           /* NodeKind; ND_COUNT: the name of a declaration */
-  PoolId type, value;      /* value none: it is not known at compile time */
-  FileId module;           /* of an imported module */
-  bool has_types, has_values;   /* more than one */
-} Fact;
-typedef struct { uint64_t key; Fact value; } FactMap;
-typedef struct { FactMap *by_place; } Facts;
-/* A SemaListener; data: Facts *. */
-void facts_listen(void *data, Sema *s, const Node *n, Span at, const Operand *o);
-const Fact *facts_at(Facts *facts, Span at);
-/* The longest operand that ends there; NULL: none. */
-const Fact *facts_ending(const Facts *facts, uint32_t end);
-void facts_free(Facts *facts);
-/* The type, and the value if one is known and short; NULL: none. */
-const char *fact_type_text(const Session *s, Arena *arena, const Fact *fact);
-const char *fact_value_text(const Session *s, Arena *arena, const Fact *fact);
-
 /* ---- project.c: which programs a file belongs to ------------------------------------------- */
 
 typedef struct {
   char *folder;            /* where cslc is called */
+  char *profile;           /* of the last run, from `folder`; NULL: profile.json */
   char **argv;             /* stb_ds: the arguments of cslc, without the output */
 } ProgramCall;
 /* The calls of cslc in the csl.json or commands*.sh of the file's folder or one above, or of
@@ -127,6 +141,14 @@ const char *analysis_text(const LspAnalysis *a, const Ast *ast, size_t *length);
 
 /* The list of messages about a file, to which more may be added. */
 json_t *analysis_messages(LspAnalysis *a, const char *path);
+
+/* ---- profile.c: cycles of the last run ------------------------------------------------------- */
+
+typedef struct { uint32_t line; uint64_t cycles; } LineCycles;   /* over all tiles */
+/* The lines of the file that took cycles; stb_ds. `all`: the cycles of all files. */
+LineCycles *profile_of_file(const LspAnalysis *a, const char *path, uint64_t *all);
+/* "136 cycles, 42.0 %" */
+const char *profile_text(Arena *arena, uint64_t cycles, uint64_t all);
 
 /* ---- unused.c ------------------------------------------------------------------------------ */
 

@@ -1,5 +1,5 @@
-/* Names and their declarations, by the rules of scopes: no evaluation takes part, so code that no
- * tile runs has its names, too. */
+/* Names and their declarations, by the rules of scopes, so code that no tile runs has its names,
+ * too. Only the names of fields need what the evaluator found out about types. */
 #include "frontend/lsp/lsp.h"
 
 #include <stb_ds.h>
@@ -70,19 +70,34 @@ static SymbolKind kind_of_var(const Names *names, const NodeVarDecl *n)
                                                                           : SYMBOL_PARAM;
 }
 
+/* The members stand together, in their order. */
 static void add_members(NameWalk *w, const Node *type)
 {
-  if (!type || (type->kind != ND_ENUM_TYPE && type->kind != ND_STRUCT_TYPE))
+  if (!type || (type->kind != ND_ENUM_TYPE && type->kind != ND_STRUCT_TYPE) ||
+      hmgeti(w->names->members, type->span.off) >= 0)
     return;
+  hmput(w->names->members, type->span.off, (uint32_t)arrlenu(w->names->symbols));
   NodeList list = type->kind == ND_ENUM_TYPE ? node_enum_type(type)->members
                                              : node_struct_type(type)->fields;
   for (uint32_t i = 0; i < list.count; i++) {
     const Node *n = list.at[i];
-    if (n->kind == ND_ENUM_MEMBER || n->kind == ND_FIELD_DECL)
-      add_symbol(w, SYMBOL_MEMBER,
-                 n->kind == ND_ENUM_MEMBER ? node_enum_member(n)->name : node_field_decl(n)->name,
-                 n, (Span){n->span.off, 1});
+    if (n->kind != ND_ENUM_MEMBER && n->kind != ND_FIELD_DECL)
+      continue;
+    Name name = n->kind == ND_ENUM_MEMBER ? node_enum_member(n)->name : node_field_decl(n)->name;
+    uint32_t symbol = add_symbol(w, SYMBOL_MEMBER, name, n, (Span){n->span.off, 1});
+    w->names->symbols[symbol].owner = type->span.off;
   }
+}
+
+/* The member of the type that starts at `owner`; UINT32_MAX: none. */
+static uint32_t find_member(Names *names, uint32_t owner, StrId name)
+{
+  ptrdiff_t first = hmgeti(names->members, owner);
+  for (size_t i = first >= 0 ? names->members[first].value : SIZE_MAX;
+       i < arrlenu(names->symbols) && names->symbols[i].owner == owner; i++)
+    if (str_eq(names->symbols[i].name, name))
+      return (uint32_t)i;
+  return UINT32_MAX;
 }
 
 static void add_global(NameWalk *w, const Node *n)
@@ -163,14 +178,21 @@ const Ast *names_module_of(const Names *names, const NameSymbol *symbol)
   return file_of_literal(names, ast, node_builtin_call(call)->args.at[0]);
 }
 
-/* module.name and Enum.member. */
+static void add_field_name(NameWalk *w, Name name)
+{
+  FieldName field = {name.span, name.text, w->ast->file};
+  arrput(w->names->field_names, field);
+}
+
+/* module.name, Enum.member, and fields. */
 static void use_member(NameWalk *w, const NodeMember *n)
 {
-  if (n->base_expr->kind != ND_IDENT)
+  uint32_t base = n->base_expr->kind == ND_IDENT
+                    ? find_name(w, node_ident(n->base_expr)->name, false) : UINT32_MAX;
+  if (base == UINT32_MAX) {
+    add_field_name(w, n->name);
     return;
-  uint32_t base = find_name(w, node_ident(n->base_expr)->name, false);
-  if (base == UINT32_MAX)
-    return;
+  }
   NameSymbol symbol = w->names->symbols[base];
   const Ast *module = names_module_of(w->names, &symbol);
   if (module) {
@@ -182,10 +204,13 @@ static void use_member(NameWalk *w, const NodeMember *n)
   }
   const Node *type = symbol.node && symbol.node->kind == ND_VAR_DECL
                        ? node_var_decl(symbol.node)->init : NULL;
-  for (size_t i = base + 1; type && type->kind == ND_ENUM_TYPE &&
-       i < arrlenu(w->names->symbols) && w->names->symbols[i].kind == SYMBOL_MEMBER; i++)
-    if (str_eq(w->names->symbols[i].name, n->name.text))
-      add_use(w->names, n->name.span, (uint32_t)i);
+  if (type && type->kind == ND_ENUM_TYPE) {
+    uint32_t member = find_member(w->names, type->span.off, n->name.text);
+    if (member != UINT32_MAX)
+      add_use(w->names, n->name.span, member);
+  } else {
+    add_field_name(w, n->name);
+  }
 }
 
 /* Other programs may use what is in a module; an import without a literal may be of any file. */
@@ -308,6 +333,8 @@ static void walk_node(void *context, Node *n)
     return;
   case ND_IDENT: use_name(w, node_ident(n)->name, n->span, false); return;
   case ND_MEMBER: use_member(w, node_member(n)); break;
+  case ND_FIELD_INIT: add_field_name(w, node_field_init(n)->name); break;
+  case ND_STRUCT_TYPE: case ND_ENUM_TYPE: add_members(w, n); break;
   case ND_BUILTIN_CALL: use_bindings(w, node_builtin_call(n)); break;
   case ND_BREAK: case ND_CONTINUE: {
     Name label = n->kind == ND_BREAK ? node_break(n)->label : node_continue(n)->label;
@@ -341,6 +368,23 @@ void names_read_file(Names *names, const Ast *ast)
 
 /* ---- questions ----------------------------------------------------------------------------- */
 
+void names_use_fields(Names *names, Facts *facts)
+{
+  const Pool *pool = names->session->pool;
+  for (size_t i = 0; i < arrlenu(names->field_names); i++) {
+    const FieldName *field = &names->field_names[i];
+    const FieldFact *fact = facts_field_at(facts, field->at);
+    if (!fact || fact->has_owners || pool_is_none(fact->owner))
+      continue;
+    PoolKey type = pool_key(pool, fact->owner);
+    if ((type.kind != PK_STRUCT_TYPE && type.kind != PK_UNION_TYPE) || type.u.fields.origin == 0)
+      continue;
+    uint32_t member = find_member(names, type.u.fields.origin - 1, field->name);
+    if (member != UINT32_MAX)
+      add_use(names, field->at, member);
+  }
+}
+
 static int compare_uses(const void *a, const void *b)
 {
   const NameUse *x = a, *y = b;
@@ -357,6 +401,8 @@ void names_free(Names *names)
 {
   arrfree(names->symbols);
   arrfree(names->uses);
+  arrfree(names->field_names);
+  hmfree(names->members);
   arrfree(names->is_read);
   arrfree(names->modules);
 }

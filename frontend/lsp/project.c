@@ -19,6 +19,7 @@ static void free_words(char **words)
 void project_call_free(ProgramCall *call)
 {
   free_words(call->argv);
+  free(call->profile);
   free(call->folder);
 }
 
@@ -129,7 +130,7 @@ static void read_scripts(const char *folder, ProgramCall **calls)
 
 /* ---- csl.json ------------------------------------------------------------------------------ */
 
-/* {"programs": [{"layout": "layout.csl", "options": ["--arch=wse3", ...]}, ...]} */
+/* {"programs": [{"layout": "layout.csl", "options": ["--arch=wse3", ...], "profile": ...}, ...]} */
 static void read_project(const char *folder, ProgramCall **calls)
 {
   char *path = base_print("%s/csl.json", folder);
@@ -143,6 +144,9 @@ static void read_project(const char *folder, ProgramCall **calls)
       continue;
     ProgramCall call = {.folder = base_print("%s", folder)};
     arrput(call.argv, base_print("%s", layout));
+    const char *profile = json_string_value(json_object_get(program, "profile"));
+    if (profile)
+      call.profile = base_print("%s", profile);
     json_array_foreach(json_object_get(program, "options"), k, option)
       if (json_is_string(option))
         arrput(call.argv, base_print("%s", json_string_value(option)));

@@ -151,7 +151,9 @@ static void start_child(const Server *s, ServedProgram *p)
 
 static bool is_same_call(const ProgramCall *a, const ProgramCall *b)
 {
-  if (strcmp(a->folder, b->folder) != 0 || arrlen(a->argv) != arrlen(b->argv))
+  const char *profile_a = a->profile ? a->profile : "", *profile_b = b->profile ? b->profile : "";
+  if (strcmp(a->folder, b->folder) != 0 || strcmp(profile_a, profile_b) != 0 ||
+      arrlen(a->argv) != arrlen(b->argv))
     return false;
   for (size_t i = 0; i < arrlenu(a->argv); i++)
     if (strcmp(a->argv[i], b->argv[i]) != 0)

@@ -126,8 +126,9 @@ bool scope_add(Sema *s, Name name, Operand o)
   o.name = name.text;
   Local local = {.name = name.text, .span = name.span, .o = o};
   arrput(s->own->locals, local);
-  if (s->session->listener)
-    s->session->listener(s->session->listener_data, s, NULL, name.span, &o);
+  const SemaListener *listener = s->session->listener;
+  if (listener)
+    listener->on_expression(listener->data, s, NULL, name.span, &o);
   return true;
 }
 

@@ -375,9 +375,15 @@ void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId s
 
 /* ---- driver.c: the session ----------------------------------------------------------------- */
 
-/* The evaluator calls it with what it finds out: what an expression is, and what a name is where it
- * is declared (`n` NULL). For editors; the evaluation does not depend on it. */
-typedef void SemaListener(void *data, Sema *s, const Node *n, Span at, const Operand *o);
+/* The evaluator calls it with what it finds out. For editors; the evaluation does not depend on
+ * it. */
+typedef struct {
+  void *data;              /* of both functions */
+  /* What an expression is, and what a name is where it is declared (`n` NULL). */
+  void (*on_expression)(void *data, Sema *s, const Node *n, Span at, const Operand *o);
+  /* The struct or union type whose field a name is; none: of a literal that has no type yet. */
+  void (*on_field)(void *data, Span name, PoolId owner);
+} SemaListener;
 
 struct Session {
   Arena *arena;
@@ -391,8 +397,7 @@ struct Session {
   SourceFiles *files;
   const BuiltinTable *builtins;
   Span signs[SIGN_COUNT];    /* that evaluations found; off 0: none */
-  SemaListener *listener;    /* or NULL */
-  void *listener_data;
+  const SemaListener *listener;    /* or NULL */
 };
 
 /* ---- release.c: for which release of the SDK the program is written ------------------------ */

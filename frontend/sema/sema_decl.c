@@ -400,7 +400,7 @@ static void tell_listener(Sema *s, const Decl *d)
   o.type = d->type;
   if (d->kind == DECL_VAR)
     o.kind = OPR_MEMORY;
-  s->session->listener(s->session->listener_data, s, NULL, d->name_span, &o);
+  s->session->listener->on_expression(s->session->listener->data, s, NULL, d->name_span, &o);
 }
 
 static bool resolve_new(Sema *s, Decl *d)

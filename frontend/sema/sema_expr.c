@@ -156,6 +156,13 @@ static PoolId wanted_field(Sema *s, PoolId want, StrId name, uint32_t i)
 
 enum { FEW_PARTS = 16 };
 
+static void tell_fields(Sema *s, const NodeStructInit *n, PoolId owner)
+{
+  const SemaListener *listener = s->session->listener;
+  for (uint32_t i = 0; listener && i < n->fields.count; i++)
+    listener->on_field(listener->data, node_field_init(n->fields.at[i])->name.span, owner);
+}
+
 static Operand union_literal(Sema *s, PoolId type, const PoolKey *k, const NodeStructInit *n)
 {
   if (n->fields.count != 1) {
@@ -191,6 +198,7 @@ static Operand expr_struct_init(Sema *s, const NodeStructInit *n, PoolId want)
   if (pool_eq(type, POOL(POISON_TYPE)))
     return operand_poison();
   PoolId shape = n->type != NULL ? type : want;
+  tell_fields(s, n, shape);
   if (!pool_is_none(shape)) {
     PoolKey k = pool_key(s->pool, shape);
     if (k.kind == PK_UNION_TYPE)
@@ -583,8 +591,9 @@ static Operand walk_or_recall(Sema *s, const Node *n, PoolId want)
 Operand sema_expr(Sema *s, const Node *n, PoolId want)
 {
   Operand o = walk_or_recall(s, n, want);
-  if (s->session->listener)
-    s->session->listener(s->session->listener_data, s, n, n->span, &o);
+  const SemaListener *listener = s->session->listener;
+  if (listener)
+    listener->on_expression(listener->data, s, n, n->span, &o);
   return o;
 }
 

@@ -152,6 +152,8 @@ static Operand member_of(Sema *s, Operand base, StrId name, Span span)
   }
   if (!find_field(&type, name, &i))
     return report_member(s, &type, base.type, name, span);
+  if (s->session->listener)
+    s->session->listener->on_field(s->session->listener->data, span, base.type);
   return type.kind == PK_UNION_TYPE ? union_member(s, base, i, span) : field_operand(s, base, i);
 }
 
