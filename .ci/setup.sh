@@ -9,7 +9,7 @@ packages=(
   libgmp-dev libjansson-dev uthash-dev libstb-dev zlib1g-dev libzstd-dev zstd libedit-dev libcmocka-dev
   pkgconf libtree-sitter-dev
   python3-numpy python3-scipy python3-pytest python3-pytest-xdist python3-hypothesis
-  python3-matplotlib python3-pandas neovim
+  python3-matplotlib python3-pandas python3-tqdm neovim
   openmpi-bin libopenmpi-dev
 )
 
