@@ -173,3 +173,87 @@ def test_a_fault_stops_and_leads_back(session, engine):
     assert "error: cycle" in out[0] and "0xfff0" in out[1]
     assert f"pe.csl:{line_of('ptr.* = @as', bad)}" in out[2]
     assert out[3].startswith("table = { { 1, 2, 3 }, { 8, ")
+
+
+LONG_LAYOUT = """
+const out = @get_color(0);
+layout {
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| { @set_tile_code(x, 0, "pe.csl", .{ .x = x }); }
+  @set_color_config(0, 0, out, .{ .routes = .{ .rx = .{RAMP}, .tx = .{EAST} } });
+  @set_color_config(1, 0, out, .{ .routes = .{ .rx = .{WEST}, .tx = .{RAMP} } });
+}
+"""
+LONG_PE = """
+param x: u16;
+const out = @get_color(0);
+const to = @get_dsd(fabout_dsd, .{ .fabric_color = out, .extent = 1,
+                                   .output_queue = @get_output_queue(2) });
+var seen: u32 = 0;
+var state: u32 = 1;
+const start_id = @get_local_task_id(8);
+task start() void {
+  for (@range(u16, 30000)) |i| {
+    state = state * 1664525 + 1013904223;
+    if (i % 500 == 499) {
+      @mov32(to, state);
+    }
+  }
+}
+task take(word: u32) void {
+  seen += word;
+}
+comptime {
+  @bind_local_task(start, start_id);
+  if (x == 0) { @activate(start_id); }
+  if (@is_arch("wse3")) {
+    @initialize_queue(@get_output_queue(2), .{ .color = out });
+    if (x == 1) {
+      @initialize_queue(@get_input_queue(2), .{ .color = out });
+      @bind_data_task(take, @get_data_task_id(@get_input_queue(2)));
+    }
+  } else if (x == 1) {
+    @bind_data_task(take, @get_data_task_id(out));
+  }
+}
+"""
+
+
+def test_a_long_way_back_comes_to_the_same_states(session, engine):
+    """The debugger keeps states of the way and goes on from the one before a cycle."""
+    session.compile(LONG_LAYOUT, LONG_PE)
+    cycles = [300000, 5, 299001, 123456, 77777, 250001, 4096, 4097, 200000, 12]
+    there = [text for cycle in sorted(cycles) for text in (f"goto {cycle}", "hash")]
+    back = [text for cycle in cycles for text in (f"goto {cycle}", "hash")]
+    answers = session.answers(["break task", "continue", "delete", "continue", *there, *back], engine)
+    found = [re.fullmatch(r"cycle (\d+), state (\w+)\n", text).groups()
+             for text in answers[5::2]]
+    states = dict(found[:len(cycles)])
+    assert [int(cycle) for cycle, _ in found[:len(cycles)]] == sorted(cycles)
+    assert len(set(states.values())) == len(cycles)
+    assert found[len(cycles):] == [(str(cycle), states[str(cycle)]) for cycle in cycles]
+
+
+def test_a_step_back_at_the_end_of_a_long_run_finds_the_line_before(session, engine):
+    """The search goes back from state to state: it must stop where a search from the start does."""
+    session.compile(LONG_LAYOUT, LONG_PE, "-O0")
+    commands = ["tile 1,0", "continue", "last-write seen", "break take", "reverse-continue",
+                "print word", "reverse-continue", "print word", "continue", "print word", "delete",
+                "reverse-step", "reverse-step", "tile 0,0", "reverse-next", "reverse-next",
+                "watch state", "reverse-continue", "reverse-continue", "delete", "reverse-continue"]
+    answers = session.answers(commands, engine)
+    lines = [re.sub(r"at .*/", "at ", text) for text in answers]
+    assert re.fullmatch(r"cycle \d+, P1.0: take at pe.csl:19\n", lines[2])
+    word = r"word = (\d+)\n"
+    last, before, again = (re.fullmatch(word, lines[i]).group(1) for i in (5, 7, 9))
+    assert last == again != before
+    words, state = [], 1
+    for i in range(30000):
+        state = (state * 1664525 + 1013904223) % 2**32
+        words += [state] if i % 500 == 499 else []
+    assert [int(before), int(last)] == words[-2:]
+    assert all(": take at pe.csl:" in lines[i] for i in (4, 6, 8, 11))
+    assert all("P0.0: start at pe.csl:" in lines[i] for i in (14, 15, 17, 18))
+    cycles = [int(re.search(r"cycle (\d+)", lines[i]).group(1)) for i in (14, 15, 17, 18)]
+    assert cycles == sorted(cycles, reverse=True)
+    assert "cycle 0, P0.0" in lines[20]

@@ -1,13 +1,31 @@
 /* emu/debug: the debugger.  A timeline stands between the host and an engine: it stops the engine
  * where a debugger wants it to, remembers what the host does, and so goes back in time by running
- * the program once more.  The rest works on stopped timelines only.
+ * the program once more, from a state that it has kept.  The rest works on stopped timelines only.
  *
- * Reading order: timeline, frames, evaluate, stops, debugger, commands.
+ * Reading order: marks, timeline, frames, evaluate, stops, debugger, commands.
  */
 #ifndef DEBUG_H
 #define DEBUG_H
 
 #include "emu/explain/explain.h"
+
+/* ---- marks.c: states to come back to ------------------------------------------------------- */
+
+typedef struct { Snapshot *state; size_t n_applied; } Mark;     /* the second: of the inputs */
+typedef struct {
+  Mark *all;                    /* stb_ds, by cycle */
+  uint64_t next, distance;      /* 0: not set yet */
+  double set_at;                /* processor time of the last one */
+  bool off;                     /* a state does not fit the memory that marks may take */
+} Marks;
+/* The last one at or before the cycle; NULL: none. */
+const Mark *marks_before(const Marks *marks, uint64_t cycle);
+/* Keeps the state of an engine that stands between cycles. */
+void marks_set(Marks *marks, Engine *engine, size_t n_applied);
+/* The cycle in which a run should stop for the next one, and the stop. */
+uint64_t marks_next(const Marks *marks);
+void marks_pass(Marks *marks, Engine *engine, size_t n_applied);
+void marks_free(Marks *marks);
 
 /* ---- timeline.c: an engine that stops and goes back ---------------------------------------- */
 
@@ -43,6 +61,8 @@ uint64_t timeline_present(const Timeline *timeline);
 StandReason timeline_reason(const Timeline *timeline);
 /* Events that the front gets from now on: kinds, bits 1 << TraceKind, of a region. */
 void timeline_listen(Timeline *timeline, uint32_t kinds, const uint32_t region[4]);
+/* A cycle before the given one that the timeline gets to at once; 0: none but the start. */
+uint64_t timeline_mark(const Timeline *timeline, uint64_t cycle);
 /* Stands before this cycle, at most the present.  No event is delivered on the way, and nothing
  * pauses it. */
 void timeline_travel(Timeline *timeline, uint64_t cycle);

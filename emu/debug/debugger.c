@@ -136,20 +136,46 @@ void debugger_go(Debugger *d, StepKind step, uint64_t count)
 
 /* ---- back ---------------------------------------------------------------------------------- */
 
-/* Notes where it would have stopped before the cycle `until`, from the start on; false: it was
- * paused on the way. */
-static bool search_back(Debugger *d, uint64_t until)
+/* The line in which the step's tile stands: it has begun before. */
+static void note_begun_line(Debugger *d)
 {
-  timeline_travel(d->timeline, 0);
-  d->searching = true;
-  d->found = false;
-  d->steps_left = 1;
-  d->last_tile = NO_TILE;
+  DebugFrame frames[MOST_FRAMES];
+  unsigned n = frames_find(d->timeline, d->step_tile, frames), i = 0;
+  while (d->step == STEP_OVER && i + 1 < n && frames[i].sp < d->step_sp)
+    i++;
   d->step_line = 0;
   d->step_file = "";
+  if (n)
+    frames_place(d->program, d->step_tile, frames[i].pc, &d->step_file, &d->step_line);
+}
+
+/* Notes where it would have stopped last in the cycles from `first` on and before `end`; false: it
+ * was paused on the way. */
+static bool search_part(Debugger *d, uint64_t first, uint64_t end)
+{
+  timeline_travel(d->timeline, first);
+  d->searching = true;
+  d->steps_left = 1;
+  d->last_tile = NO_TILE;
+  note_begun_line(d);
+  if (first == 0)
+    d->step_line = 0, d->step_file = "";
   stops_arm(d);
-  bool is_whole = timeline_replay(d->timeline, until) != STAND_PAUSE;
+  bool is_whole = timeline_replay(d->timeline, end) != STAND_PAUSE;
   d->searching = false;
+  return is_whole;
+}
+
+/* The same for all cycles before `until`, from the end on. */
+static bool search_back(Debugger *d, uint64_t until)
+{
+  bool is_whole;
+  d->found = false;
+  do {
+    uint64_t first = timeline_mark(d->timeline, until);
+    is_whole = search_part(d, first, until);
+    until = first;
+  } while (is_whole && !d->found && until > 0);
   return is_whole;
 }
 

@@ -1,6 +1,6 @@
 /* A timeline: an engine for the host, made of an engine that stops, and of a record of all that the
  * host has done.  Programs are deterministic, so the record and a cycle are a state: the way back
- * is a new engine that gets the same input and runs up to there. */
+ * is a new engine that gets a state from before and the same input, and runs up to there. */
 #include "emu/debug/debug.h"
 
 #include <stdlib.h>
@@ -35,6 +35,7 @@ struct Timeline {
   uint32_t kinds, region[4];    /* that the front listens to */
   Input *inputs;                /* stb_ds, by cycle */
   size_t n_applied;             /* to the inner engine */
+  Marks marks;
   uint32_t host_colors;         /* as last recorded */
   uint32_t first_colors;        /* before the first input */
   uint64_t present;
@@ -161,14 +162,32 @@ static bool was_paused(Timeline *t)
   return atomic_exchange(&t->pause, 0) != 0;
 }
 
-/* Runs the inner engine up to `limit`, with the inputs that belong to the cycles on the way. */
+/* Runs the inner engine up to `limit`, and keeps states on the way. */
+static RunStatus run_with_marks(Timeline *t, uint64_t limit)
+{
+  Engine *inner = t->inner;
+  inner->begun = inner->cycle;
+  for (;;) {
+    if (marks_next(&t->marks) <= inner->cycle)
+      marks_pass(&t->marks, inner, t->n_applied);
+    uint64_t next = marks_next(&t->marks);
+    RunStatus status = t->inner_ops->run(inner, earlier_of(limit, next));
+    inner->continues = true;    /* the next part of this run */
+    if (status != RUN_LIMIT || t->sink.stop || inner->cycle != next || next >= limit) {
+      inner->continues = false;
+      return status;
+    }
+  }
+}
+
+/* The same with the inputs that belong to the cycles on the way. */
 static RunStatus run_inner(Timeline *t, uint64_t limit)
 {
   for (;;) {
     bool more = t->n_applied < arrlenu(t->inputs);
     uint64_t next = more ? t->inputs[t->n_applied].at : UINT64_MAX;
     uint64_t end = earlier_of(limit, next);
-    RunStatus status = t->inner_ops->run(t->inner, end);
+    RunStatus status = run_with_marks(t, end);
     uint64_t now = t->inner_ops->cycle(t->inner);
     bool is_over = status == RUN_FAULT || status == RUN_INTERRUPTED || t->sink.stop;
     if (is_over || !more || now > limit || (status == RUN_LIMIT && end < next) || limit < next)
@@ -184,19 +203,61 @@ static void sync_base(Timeline *t)
   t->base.quiet = t->inner->quiet;
 }
 
+/* Makes the engine one that stands at the cycle or before it. */
+static void go_near(Timeline *t, uint64_t cycle)
+{
+  const Mark *mark = marks_before(&t->marks, cycle);
+  bool is_behind = cycle < timeline_cycle(t);
+  if (!is_behind && (!mark || snapshot_cycle(mark->state) <= timeline_cycle(t)))
+    return;
+  t->inner_ops->destroy(t->inner);
+  create_inner(t);
+  if (!mark)
+    return;
+  snapshot_restore(mark->state, t->inner);
+  t->n_applied = mark->n_applied;
+}
+
+static void run_silently(Timeline *t, uint64_t cycle)
+{
+  while (run_inner(t, cycle) == RUN_INTERRUPTED)
+    was_paused(t);
+  apply_due(t, cycle);
+}
+
+/* Who goes back often goes back again a little further: states on the last part of a long way, the
+ * closer the nearer the end. */
+static void run_and_mark(Timeline *t, uint64_t cycle)
+{
+  enum { LEAST_WAY = 1 << 11 };
+  while (cycle - timeline_cycle(t) > LEAST_WAY) {
+    uint64_t before = timeline_cycle(t);
+    run_silently(t, before + (cycle - before) / 2);
+    if (timeline_cycle(t) <= before || timeline_cycle(t) >= cycle)
+      break;
+    marks_set(&t->marks, t->inner, t->n_applied);
+  }
+  run_silently(t, cycle);
+}
+
+uint64_t timeline_mark(const Timeline *t, uint64_t cycle)
+{
+  const Mark *mark = cycle ? marks_before(&t->marks, cycle - 1) : NULL;
+  return mark ? snapshot_cycle(mark->state) : 0;
+}
+
 void timeline_travel(Timeline *t, uint64_t cycle)
 {
   cycle = earlier_of(cycle, t->present);
   t->travelled = true;
-  if (cycle < timeline_cycle(t)) {
-    t->inner_ops->destroy(t->inner);
-    create_inner(t);
-  }
+  bool is_back = cycle < timeline_cycle(t);
+  go_near(t, cycle);
   t->silent = true;
   aim_sink(t);
-  while (run_inner(t, cycle) == RUN_INTERRUPTED)
-    was_paused(t);
-  apply_due(t, cycle);
+  if (is_back)
+    run_and_mark(t, cycle);
+  else
+    run_silently(t, cycle);
   if (timeline_cycle(t) < cycle && cycle < t->present)
     t->inner_ops->skip_to(t->inner, cycle);
   t->silent = false;
@@ -399,6 +460,7 @@ static void destroy_timeline(Engine *base)
 {
   Timeline *t = (Timeline *)base;
   t->inner_ops->destroy(t->inner);
+  marks_free(&t->marks);
   for (size_t i = 0; i < arrlenu(t->inputs); i++)
     free(t->inputs[i].bytes);
   arrfree(t->inputs);

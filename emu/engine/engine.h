@@ -428,7 +428,7 @@ typedef struct Snapshot Snapshot;
 Snapshot *snapshot_take(Engine *engine, const Snapshot *before);
 void snapshot_free(Snapshot *snapshot);
 uint64_t snapshot_cycle(const Snapshot *snapshot);
-/* Memory that it does not share with the one before it. */
+/* Its memory; what several share counts in parts. */
 size_t snapshot_bytes(const Snapshot *snapshot);
 /* Into an engine for the same program that has just been created. */
 void snapshot_restore(const Snapshot *snapshot, Engine *engine);

@@ -16,24 +16,22 @@ struct Snapshot {
   uint64_t cycle;
   unsigned char *run;           /* stb_ds: engine_run_put */
   TilePieces *tiles;            /* stb_ds, by tile */
-  size_t own_bytes;
 };
 
-static Piece *make_piece(Snapshot *s, const unsigned char *bytes, uint32_t n)
+static Piece *make_piece(const unsigned char *bytes, uint32_t n)
 {
   Piece *piece = base_malloc(sizeof *piece + n);
   piece->users = 1;
   piece->n = n;
   memcpy(piece->bytes, bytes, n);
-  s->own_bytes += sizeof *piece + n;
   return piece;
 }
 
 /* `before`: the piece in its place; NULL none. */
-static Piece *share_piece(Snapshot *s, Piece *before, const unsigned char *bytes, uint32_t n)
+static Piece *share_piece(Piece *before, const unsigned char *bytes, uint32_t n)
 {
   if (!before || before->n != n || memcmp(before->bytes, bytes, n) != 0)
-    return make_piece(s, bytes, n);
+    return make_piece(bytes, n);
   before->users++;
   return before;
 }
@@ -44,11 +42,9 @@ static void keep_tile(Snapshot *s, uint32_t tile, const TilePieces *before,
   uint32_t length = (uint32_t)arrlenu(bytes);
   TilePieces kept = {.tile = tile, .n = (length + PIECE_BYTES - 1) / PIECE_BYTES};
   kept.pieces = base_malloc((kept.n + 1) * sizeof *kept.pieces);
-  s->own_bytes += sizeof kept + kept.n * sizeof *kept.pieces;
   for (uint32_t i = 0; i < kept.n; i++) {
     uint32_t at = i * PIECE_BYTES, n = length - at < PIECE_BYTES ? length - at : PIECE_BYTES;
-    kept.pieces[i] = share_piece(s, before && i < before->n ? before->pieces[i] : NULL,
-                                 bytes + at, n);
+    kept.pieces[i] = share_piece(before && i < before->n ? before->pieces[i] : NULL, bytes + at, n);
   }
   arrput(s->tiles, kept);
 }
@@ -61,7 +57,6 @@ Snapshot *snapshot_take(Engine *engine, const Snapshot *before)
   memset(s, 0, sizeof *s);
   s->cycle = engine->ops->cycle(engine);
   engine_run_put(engine, &s->run);
-  s->own_bytes = arrlenu(s->run);
   for (uint32_t tile = 0; tile < engine->program->n_tiles; tile++) {
     if (!engine->ops->touched(engine, tile))
       continue;
@@ -92,7 +87,18 @@ void snapshot_free(Snapshot *s)
 }
 
 uint64_t snapshot_cycle(const Snapshot *s) { return s->cycle; }
-size_t snapshot_bytes(const Snapshot *s) { return s->own_bytes; }
+
+size_t snapshot_bytes(const Snapshot *s)
+{
+  size_t bytes = arrlenu(s->run);
+  for (size_t i = 0; i < arrlenu(s->tiles); i++) {
+    const TilePieces *kept = &s->tiles[i];
+    bytes += sizeof *kept + kept->n * sizeof *kept->pieces;
+    for (uint32_t k = 0; k < kept->n; k++)
+      bytes += (sizeof(Piece) + kept->pieces[k]->n) / kept->pieces[k]->users;
+  }
+  return bytes;
+}
 
 void snapshot_restore(const Snapshot *s, Engine *engine)
 {
