@@ -1,6 +1,6 @@
-/* Marks: states that a timeline comes back to, so that the way back need not begin at cycle 0.  They
- * are set while the program runs, at distances that keep their cost a small part of the run's, and
- * thinned out: the further back, the fewer. */
+/* Marks: states that a timeline comes back to, so that the way back need not begin at cycle 0.
+ * They are set while the program runs, at distances that keep their cost a small part of the run's,
+ * and thinned out: the further back, the fewer. */
 #include "emu/debug/debug.h"
 
 #include <stdlib.h>
