@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building and testing need, and the client of the debugger's
+# Installs the Debian packages that building and testing need, and the clients of some
 # tests; nothing when all are there.
 set -eu
 cd "$(dirname "$0")/.."
@@ -29,7 +29,7 @@ trap 'rm -f "$log"' EXIT
 
 install_clients() {
   local folder
-  for folder in tests/dap tests/viewer; do
+  for folder in tests/dap tests/lsp tests/viewer; do
     [ -d $folder/node_modules ] && continue
     echo "setup: installing the client of $folder" >&2
     npm ci --prefix $folder --no-audit --no-fund </dev/null >"$log" 2>&1 || {

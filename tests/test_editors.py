@@ -1,6 +1,7 @@
 """The editors' files: the TextMate grammar knows the words of the compiler, and the extension of
 VS Code is whole."""
 import json
+import os
 import re
 
 import pytest
@@ -88,21 +89,33 @@ def test_the_extension_is_whole():
     assert contributes["configuration"]["properties"]["csl.server"]["default"] == "csl-ls"
 
 
-# What the extension gets from VS Code, as far as it uses it.
+# What the extension gets from VS Code, as far as it uses it; prints what the extension makes of it.
 STUB = """
+const [file, command] = process.argv.slice(2);
 const made = [];
-const settings = { server: "csl-ls", debugger: "wse-dbg" };
-class Descriptor { constructor(...args) { made.push([this.constructor.name, ...args]); } }
-class DebugAdapterExecutable extends Descriptor {}
-class DebugAdapterServer extends Descriptor {}
+const commands = {};
+const settings = { server: "csl-ls", debugger: "wse-dbg", compiler: "cslc", emulator: "wse-emu",
+                   runArguments: ["--launch=main"] };
+class Made { constructor(...args) { made.push([this.constructor.name, ...args]); } }
+class DebugAdapterExecutable extends Made {}
+class DebugAdapterServer extends Made {}
+class ShellExecution extends Made {}
+class Task {}
 class LanguageClient { start() { return Promise.resolve(); } stop() {} }
+const panel = { webview: {} };
 const vscode = {
-  DebugAdapterExecutable, DebugAdapterServer,
+  DebugAdapterExecutable, DebugAdapterServer, ShellExecution, Task,
+  TaskScope: {}, ViewColumn: {},
+  commands: { registerCommand(name, run) { commands[name] = run; return {}; } },
+  tasks: { executeTask() {} },
+  window: { activeTextEditor: { document: { fileName: file } },
+            showErrorMessage(text) { made.push(["error", text]); },
+            createWebviewPanel() { return panel; } },
   workspace: { getConfiguration: () => ({ get: (name) => settings[name] }),
-               createFileSystemWatcher: () => ({}) },
+               createFileSystemWatcher: () => ({}), saveAll() {} },
   debug: { registerDebugAdapterDescriptorFactory(type, factory) {
-    for (const configuration of [{ request: "launch", program: "p" },
-                                 { request: "attach", port: 7 }])
+    for (const configuration of command ? [] : [{ request: "launch", program: "p" },
+                                                { request: "attach", port: 7 }])
       factory.createDebugAdapterDescriptor({ type, configuration });
     return {};
   } },
@@ -111,15 +124,75 @@ const Module = require("module");
 const load = Module._load;
 Module._load = (name, ...rest) => name === "vscode" ? vscode
   : name.startsWith("vscode-languageclient") ? { LanguageClient } : load(name, ...rest);
-require(process.argv[1]).activate({ subscriptions: [] });
-console.log(JSON.stringify(made));
+(async () => {
+  await require(process.argv[1]).activate({ subscriptions: [] });
+  if (command) await commands[command]();
+  if (panel.webview.html) made.push(["page", panel.webview.html.length]);
+  console.log(JSON.stringify(made));
+})();
 """
 
 
+def made_by_the_extension(*arguments):
+    return json.loads(harness.run(["node", "-e", STUB, FOLDER / "extension.js", *arguments]).out)
+
+
 def test_the_extension_starts_or_finds_the_debugger():
-    ran = harness.run(["node", "-e", STUB, FOLDER / "extension.js"])
-    assert json.loads(ran.out) == [["DebugAdapterExecutable", "wse-dbg", ["--dap"]],
-                                   ["DebugAdapterServer", 7]]
+    assert made_by_the_extension() == [["DebugAdapterExecutable", "wse-dbg", ["--dap"]],
+                                       ["DebugAdapterServer", 7]]
+
+
+LAYOUT = 'param n: i16;\nlayout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{}); ' \
+         '@export_name("main", fn() void); }\n'
+PROGRAM = "var x: i16 = 1;\nfn main() void { x += 1; }\ncomptime { @export_symbol(main); }\n"
+
+
+@pytest.fixture
+def program(tmp_path):
+    folder = tmp_path / "it's here"
+    (folder / "src").mkdir(parents=True)
+    (folder / "layout.csl").write_text(LAYOUT)
+    (folder / "pe.csl").write_text(PROGRAM)
+    return folder
+
+
+@pytest.mark.parametrize("name,text", [
+    ("csl.json", '{"programs": [{"layout": "layout.csl", "options": ["--params=n:3"]}]}'),
+    ("commands.sh", "set -e\ncslc layout.csl --params=n:3 -o out\n"
+                    "wse-emu out --launch=main $WSE_ARGS\n"),
+    ("layout.csl", LAYOUT.replace("i16;", "i16 = 3;"))])
+def test_the_extension_runs_programs_and_shows_their_reports(program, name, text):
+    (program / name).write_text(text)
+    file = program / "src" / "any.csl"
+    (kind, why), = made_by_the_extension(file, "csl.showReport")
+    assert kind == "error" and "report.html is missing" in why
+    (kind, command, options), = made_by_the_extension(file, "csl.run")
+    assert kind == "ShellExecution" and options == {"cwd": str(program)}
+    harness.run(["bash", "-c", command], cwd=program,
+                env={"PATH": f"{harness.bin_dir()}:{os.environ['PATH']}"})
+    assert json.loads((program / "profile.json").read_text())["cycles"] > 0
+    assert made_by_the_extension(file, "csl.showReport") == [
+        ["page", len((program / "report.html").read_text())]]
+
+
+def test_the_extension_reports_what_it_cannot_run(tmp_path):
+    folder = tmp_path.joinpath(*"abcdef")
+    folder.mkdir(parents=True)
+    (kind, why), = made_by_the_extension(folder / "pe.csl", "csl.run")
+    assert kind == "error" and "no csl.json" in why
+    (folder / "csl.json").write_text("{")
+    (kind, why), = made_by_the_extension(folder / "pe.csl", "csl.run")
+    assert kind == "error" and "cannot read csl.json" in why
+
+
+def test_commands_of_the_extension_are_declared():
+    package = json.loads((FOLDER / "package.json").read_text())
+    declared = {c["command"] for c in package["contributes"]["commands"]}
+    assert declared == set(re.findall(r'registerCommand\("([\w.]+)"',
+                                      (FOLDER / "extension.js").read_text()))
+    used = set(re.findall(r'setting\("(\w+)"', (FOLDER / "extension.js").read_text()))
+    assert {f"csl.{name}" for name in used} == set(
+        package["contributes"]["configuration"]["properties"])
 
 
 def test_the_debugger_s_arguments_are_documented():

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from claims import Claims, commit_seed, harness
+import lsp_client
 from examples import commands, without_output
 from language_client import Client
 
@@ -107,6 +108,11 @@ def main():
         print("set CONFORMANCE_DIR to a checkout of github.com/Cerebras/sdk-examples")
         claims.finish()
     choice = random.Random(commit_seed())
+    claims.equals("client of VS Code's protocol library is installed", lsp_client.is_possible(), True)
+    checked = lsp_client.ask_about(files, places=5, timeout=3600)
+    claims.equals("request types with answers", len(checked["answers"]), 15)
+    claims.equals(f"answers, of {sum(checked['answers'].values())}, that the protocol does not have",
+                  len(checked["wrong"]), 0)
     times = []
     for path in files:
         with Client() as client:
