@@ -11,7 +11,7 @@ FOLDER = harness.ROOT / "editors" / "tree-sitter"
 # and the depth of nesting.
 WHOLE_TREES = {
     "escapes.csl", "duplicate_attribute.csl", "chained_comparison.csl", "keyword_as_name.csl",
-    "characters.csl", "nested_too_deep.csl"}
+    "characters.csl", "nested_too_deep.csl", "task_section.csl"}
 
 
 def csl_files():
@@ -50,7 +50,7 @@ def test_agrees_with_the_compiler(errors_of):
     broken = {line.split(":")[0] for line in errors_of(*files)}
     wrong = [str(p) for p in files
              if (str(p) not in broken) != is_syntax(p) and p.name not in WHOLE_TREES]
-    assert not wrong, wrong
+    assert not wrong, f"grammar.js and parse.y differ on these, or WHOLE_TREES lacks them: {wrong}"
 
 
 def test_reports_the_place_of_an_error(errors_of, tmp_path):
