@@ -4,8 +4,8 @@
 M, N, K log-uniform from 1 to 600, rectangles of 1 x 1 to 32 x 32 tiles, all element types, both
 machines, with and without alpha and beta, all algorithms, B resident or streamed.  A product that does
 not fit into the tiles' memory must be refused with the number of bytes that are missing; nothing else
-is refused.  The seed is from the commit.  SHAPES sets another number, SEED another seed.  About an hour
-on two cores.
+is refused.  The seed is from the commit.  SHAPES sets another number, FIRST the first of them (so that
+parts make a whole), SEED another seed.  About an hour on two cores.
 """
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +16,7 @@ from claims import Claims, commit_seed, harness
 import blas_run
 
 SHAPES = int(os.environ.get("SHAPES", "2000"))
+FIRST = int(os.environ.get("FIRST", "0"))
 MOST_SIDE = 600
 MOST_TILES = 32
 # Algorithm and stationary matrix: half of the products leave the choice to the library.
@@ -67,8 +68,8 @@ def main():
                 path.unlink()
         return "right", case
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(one, range(SHAPES)))
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        results = list(pool.map(one, range(FIRST, FIRST + SHAPES)))
     count = lambda what: sum(result == what for result, _ in results)
     print(f"{count('right')} right, {count('refused')} too large for the tiles' memory")
     claims.equals("products that are wrong, or refused for another reason", count("wrong"), 0)

@@ -13,7 +13,7 @@ def _up(size, count):
 
 
 def fitting(size, tiles, compiled):
-    """(sides of a piece, its image): the fewest pieces, of about equal sides, that fit.
+    """(sides of a piece, its image) for few pieces of about equal sides.
 
     `compiled(piece)` is the image for the piece, or None if it does not fit.  The longest side is
     halved, until a piece fits: that frees most memory.  Then the side that was cut last is cut into as
