@@ -61,7 +61,7 @@ def test_both_engines_agree(tmp_path, rate, credits):
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
 def test_the_length_of_blocks_changes_nothing(tmp_path, engine):
-    """A link of latency 1 that nobody uses lets the wafers run one cycle at a time."""
+    """A link of latency 1 without traffic lets the wafers run one cycle at a time."""
     relay(tmp_path, 30)
     unused = {"name": "unused", "from": {"wafer": "w0", "edge": "west", "at": 0},
               "to": {"wafer": "w2", "edge": "east", "at": 0}, "latency": 1,

@@ -337,7 +337,8 @@ fn main() void {
 def texts_that_run():
     here = harness.ROOT / "tests"
     files = [p for p in here.rglob("*") if p.suffix in (".csl", ".py") and "golden" not in p.parts]
-    files += (harness.ROOT / "samples").rglob("*.csl")
+    for folder in (harness.ROOT / "samples", harness.ROOT / "emu" / "host" / "python"):
+        files += folder.rglob("*.csl")
     return "\n".join(p.read_text(errors="replace") for p in files)
 
 

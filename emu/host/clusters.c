@@ -229,7 +229,7 @@ static WseStatus carry_out(Seating *t)
 
 /* ---- how it has ended ------------------------------------------------------------------------ */
 
-/* A finding, or what nobody can go on with, concerns all wafers: each says what it has seen. */
+/* A finding or a deadlock concerns all wafers: each says what it has seen. */
 static void ask_others(Seating *t, WseStatus status)
 {
   if (status != WSE_FAULT && status != WSE_DEADLOCK)

@@ -1,0 +1,77 @@
+"""Collectives along rows and columns of wafers (wse_cluster, <links/ring>) against numpy."""
+import numpy
+import pytest
+
+import cluster_collectives as collectives
+import cluster_run
+import harness
+from cluster_collectives import wse_cluster
+
+collectives.use_build()
+
+
+@pytest.mark.parametrize("operation", collectives.OPERATIONS)
+@pytest.mark.parametrize("round_", range(4))
+def test_random_clusters(operation, round_):
+    random = harness.commit_random(f"cluster {operation} {round_}")
+    cluster = collectives.random_cluster(random)
+    _, right = collectives.run(operation, cluster, random)
+    assert right, vars(cluster)
+
+
+@pytest.mark.parametrize("operation", collectives.OPERATIONS)
+def test_both_engines_agree(operation):
+    seen = []
+    for engine in ("fast", "reference"):
+        random = numpy.random.default_rng(5)
+        cluster = wse_cluster.Cluster(3, channels=1, latency=7, packet_words=8, engine=engine)
+        result, right = collectives.run(operation, cluster, random, length=20, axis="x")
+        assert right
+        seen.append((result.cycles, cluster_run.stable(result.stats)))
+    assert seen[0] == seen[1]
+
+
+def link_words(result):
+    return sum(link[way]["words"] for link in result.links.values()
+               for way in ("forward", "backward"))
+
+
+def test_the_two_schemes_of_the_all_gather():
+    """Half of each part all the way round carries as many words as whole parts half-way; the latter
+    has half of the hops, and wins if parts are short."""
+    cluster = wse_cluster.Cluster(8, channels=1, latency=300, packet_words=16)
+    runs = {scheme: collectives.run("all_gather", cluster, numpy.random.default_rng(1), length=2,
+                                    axis="x", scheme=scheme)[0]
+            for scheme in ("split", "half")}
+    assert runs["half"].cycles < 0.7 * runs["split"].cycles
+    long = {scheme: link_words(collectives.run(
+        "all_gather", cluster, numpy.random.default_rng(1), length=160, axis="x", scheme=scheme)[0])
+        for scheme in ("split", "half")}
+    assert abs(long["half"] / long["split"] - 1) < 0.1
+
+
+def test_columns_use_links_of_their_own():
+    cluster = wse_cluster.Cluster(2, 3, latency=20)
+    result, right = collectives.run("all_reduce", cluster, numpy.random.default_rng(2), axis="y")
+    assert right
+    words = {name: link["forward"]["words"] for name, link in result.links.items()}
+    assert all((n > 2) == name.startswith("y") for name, n in words.items()), words
+
+
+def test_slices():
+    assert wse_cluster.slices(10, 4) == (3, 4) and wse_cluster.slices(0, 2) == (1, 2)
+
+
+@pytest.mark.parametrize("call,message", [
+    (lambda: wse_cluster.Cluster(1), "2 x 1 wafers at least"),
+    (lambda: wse_cluster.Cluster(2, channels=5), "1 to 4 channels"),
+    (lambda: wse_cluster.Cluster(2).all_gather(numpy.zeros((1, 3, 4))), "the first 1 rows and 2"),
+    (lambda: wse_cluster.Cluster(2).all_gather(numpy.zeros((1, 2, 4)), axis="y"), "axes of this cluster"),
+    (lambda: wse_cluster.Cluster(2).all_gather(numpy.zeros((1, 2, 4)), scheme="whole"), "schemes are"),
+    (lambda: wse_cluster.Cluster(2).broadcast(numpy.zeros((1, 2, 4)), 2), "numbers 0 to 1"),
+    (lambda: wse_cluster.Cluster(2).all_to_all(numpy.zeros((1, 2, 3, 4))), "a block for each of 2"),
+    (lambda: wse_cluster.Cluster(2).all_gather(numpy.zeros((1, 2, 9000))), "a hub has no room"),
+])
+def test_mistakes(call, message):
+    with pytest.raises(wse_cluster.ClusterError, match=message):
+        call()
