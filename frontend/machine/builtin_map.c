@@ -56,6 +56,16 @@ static bool map_error(Sema *s, const Node *n, const char *why)
   return false;
 }
 
+/* A DSD has no type of its own: its elements are what the function declares. */
+static bool element_error(Sema *s, const Node *n, PoolId declared)
+{
+  if (pool_eq(declared, POOL(ANYTYPE)))
+    return map_error(s, n,
+                     "the type of the elements is that of the function's parameter or result, and "
+                     "a generic function has none; take one with types, such as sqrt_f32");
+  return map_error(s, n, "elements are i16, u16, i32, u32, f32 or the 16-bit float");
+}
+
 static bool explicit_dsr(Sema *s, MapPart *part, Operand o, bool is_output)
 {
   PoolId value = sema_comptime_value(s, o, part->node->span);
@@ -141,7 +151,7 @@ static bool read_operands(Sema *s, const NodeBuiltinCall *call, Map *map)
     map->inputs[i].element = element;
     any |= map->inputs[i].is_vector;
     if (map->inputs[i].is_vector && !is_element_type(s, element))
-      ok = map_error(s, n, "elements are i16, u16, i32, u32, f32 or the 16-bit float");
+      ok = element_error(s, n, element);
     if (!map->inputs[i].is_vector)
       map->inputs[i].value = sema_coerce(s, map->inputs[i].value, element, n->span);
     ok &= !operand_is_poison(map->inputs[i].value);
@@ -153,7 +163,7 @@ static bool read_operands(Sema *s, const NodeBuiltinCall *call, Map *map)
     map->output.element = map->result;
     any |= map->output.is_vector;
     if (map->output.is_vector && !is_element_type(s, map->result))
-      ok = map_error(s, n, "elements are i16, u16, i32, u32, f32 or the 16-bit float");
+      ok = element_error(s, n, map->result);
     if (!map->output.is_vector &&
         pool_kind(s->pool, map->output.value.type) != PK_POINTER_TYPE)
       ok = map_error(s, n, "the result goes to a DSD, a dsr_dest or a pointer");

@@ -42,7 +42,7 @@ static const struct { const char *name, *help; } foreign_builtins[] = {
   {"floatFromInt", "a value is converted by '@as(TYPE, VALUE)'"},
   {"cast", "a value is converted by '@as(TYPE, VALUE)'"},
   {"TypeOf", "the type of a value is '@type_of(VALUE)'"},
-  {"print", "@comptime_print tells compile-time values; at run time there is <simprint>"},
+  {"print", "@comptime_print shows compile-time values; at run time there is <simprint>"},
   {"sqrt", "functions of numbers are in <math>: '@import_module(\"<math>\")'"},
   {"min", "functions of numbers are in <math>: '@import_module(\"<math>\")'"},
   {"max", "functions of numbers are in <math>: '@import_module(\"<math>\")'"},

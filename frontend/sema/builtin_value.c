@@ -223,6 +223,7 @@ static PoolId numeric_array_arg(Sema *s, const Node *n)
   PoolId element = pool_key(s->pool, type).u.array.element;
   if (!type_is_numeric(s->pool, element) && !pool_eq(element, POOL(BOOL))) {
     diag_not_a_numeric_array(s->diags, n->span, type);
+    diag_array_without_value(s->diags, n->span, type);
     return POOL(NONE);
   }
   return type;

@@ -224,6 +224,16 @@ static Operand shift_operand(Sema *s, BinaryOp op, Operand a, Operand b, Span sp
   return emit_shift(s, op, a, b);
 }
 
+/* Warns of x / 0 and x % 0, which the machine computes. */
+static void check_divisor(Sema *s, BinaryOp op, Operand b, PoolId type, Span span)
+{
+  int64_t divisor;
+  if ((op == BINARY_DIV || op == BINARY_REM) && type_is_int(s->pool, type) &&
+      b.kind == OPR_COMPTIME && !sema_is_symbolic(s, b.value) &&
+      pool_int_value(s->pool, b.value, &divisor) && divisor == 0)
+    diag_divides_by_zero(s->diags, span, op == BINARY_DIV ? "0" : "the dividend");
+}
+
 Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
 {
   a = sema_load(s, a);
@@ -258,6 +268,7 @@ Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
     diag_not_comptime(s->diags, span);
     return operand_poison();
   }
+  check_divisor(s, op, b, type, span);
   if (type_is_wide(s->pool, type))
     return wide_binary(s, op, type, a, b);
   IrValue x = sema_ir(s, a), y = sema_ir(s, b);

@@ -619,8 +619,10 @@ static Operand call_any(Sema *s, Operand callee, const ArgSource *src)
     if (fn.kind == PK_FN_TYPE && sema_emits(s))
       return operand_at(call_pointer(s, callee, &fn, src), src->at);
   }
-  diag_not_callable(s->diags, callee.span.off != 0 ? callee.span : src->at,
-                    callee.type);
+  Span at = callee.span.off != 0 ? callee.span : src->at;
+  diag_not_callable(s->diags, at, callee.type);
+  if (pool_eq(callee.type, POOL(TYPE)) && type_is_numeric(s->pool, callee.value))
+    diag_use_as(s->diags, at);
   return operand_poison();
 }
 
