@@ -62,4 +62,5 @@ def own(folder, side, operation, n):
         what = {REDUCE: lines.REDUCE, ALLREDUCE: lines.ALLREDUCE, BROADCAST: lines.MIXED}[operation]
         return line_cycles(folder, side, what, int(operation == BROADCAST), n)
     return streams.cycles_of(streams.run(folder, {
-        "kind": kind, "width": side, "height": side, "shape": lines.RECTANGLE}, (n,)))
+        "kind": kind, "with_task": int(kind == streams.ALLTOALL_2D), "width": side, "height": side,
+        "shape": lines.RECTANGLE}, (n,)))

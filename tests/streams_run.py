@@ -15,13 +15,14 @@ KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan
 (ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER, ALLTOALL,
  ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY, SHIFT_UP, SHIFT_DOWN, GATHER_V,
  SCATTER_V) = range(15)
-WITH_TASK = (ALLGATHER, REDUCE_SCATTER)
+WITH_TASK = (ALLGATHER, REDUCE_SCATTER, ALLTOALL_2D)
 REDUCTIONS = (REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN)
 EXCHANGES = (ALLTOALL, ALLTOALL_V, ALLTOALL_2D)
 OF_RECTANGLES = (BARRIER, ALLTOALL_2D, BROADCAST_ANY)
 OF_PARTS = (ALLGATHER_V, REDUCE_SCATTER_V, GATHER_V, SCATTER_V)
 DEFAULTS = {"width": 4, "height": 1, "shape": lines.ROW, "kind": ALLGATHER, "element": 0,
-            "operation": lines.ADD, "with_task": 0, "skew": 0, "late": 0}
+            "operation": lines.ADD, "with_task": 0, "skew": 0, "late": 0,
+            "classes": 2}
 
 
 def tile_order(config):
@@ -180,7 +181,8 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
 
 
 OPERATIONS = {ALLGATHER: "allgather", REDUCE_SCATTER: "reduce-scatter", SCAN: "scan",
-              EXSCAN: "exclusive-scan", BARRIER: "barrier", ALLTOALL: "alltoall"}
+              EXSCAN: "exclusive-scan", BARRIER: "barrier", ALLTOALL: "alltoall",
+              ALLTOALL_2D: "alltoall"}
 
 
 def predicted(kind, tiles, length, with_task=0):
@@ -207,6 +209,8 @@ def random_config(random, kind, most_tiles, longest, calls):
     config = {"kind": kind, "shape": shape, "width": width, "height": height,
               "element": int(random.integers(0, 6)), "operation": int(random.integers(0, 4)),
               "with_task": with_task, "skew": int(random.choice([0, 0, 30, 300]))}
+    if kind == ALLTOALL_2D:
+        config["classes"] = int(random.integers(1, 3))
     if kind not in REDUCTIONS:
         config["operation"] = lines.ADD
     elif with_task:                    # those with a vector operation

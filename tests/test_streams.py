@@ -43,6 +43,13 @@ def test_with_a_completion_task(tmp_path, kind, arch):
                                               width=width, with_task=1), LENGTHS, arch=arch)
 
 
+def test_classes_of_an_all_to_all(tmp_path):
+    for classes, width, height in ((1, 4, 3), (2, 1, 6), (3, 7, 2), (3, 2, 5)):
+        streams.run(tmp_path, {"kind": streams.ALLTOALL_2D, "with_task": 1, "classes": classes,
+                               "shape": lines.RECTANGLE, "width": width, "height": height,
+                               "skew": 50}, (5, 1, 30, 0, 2))
+
+
 @KINDS
 def test_both_engines_and_levels(tmp_path, kind):
     config = some_of(kind, skew=40)

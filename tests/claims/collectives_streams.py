@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """All-gather, reduce-scatter, all-to-all, scan, barrier and broadcasts from any tile of
-<collectives>: random configurations against numpy, from the commit's hash, some of 20 calls in a row; cycles within the model + 64 + 5 % at 200 random
-points; and the cycles of trial programs that were written by hand for single sizes.
+<collectives>: random configurations against numpy, from the commit's hash, some of 20 calls in a
+row; cycles within the model + 64 + 5 % at 200 random points; and the cycles of
+trial programs that were written by hand for single sizes.
 
 CONFIGURATIONS and POINTS set other numbers.  About 6 minutes.
 """
@@ -19,7 +20,7 @@ SLACK, FACTOR = 64, 1.05
 SKEW_OF_LEAVING = 20
 CALLED = ((streams.ALLGATHER, 0), (streams.ALLGATHER, 1), (streams.REDUCE_SCATTER, 0),
           (streams.REDUCE_SCATTER, 1), (streams.SCAN, 0), (streams.EXSCAN, 0), (streams.BARRIER, 0),
-          (streams.ALLTOALL, 0))
+          (streams.ALLTOALL, 0), (streams.ALLTOALL_2D, 1))
 # Tiles, elements of a part, cycles of the trial program.
 TRIALS = ((streams.REDUCE_SCATTER, 128, 8, 1327), (streams.REDUCE_SCATTER, 16, 64, 1174),
           (streams.ALLGATHER, 128, 8, 1615), (streams.ALLGATHER, 37, 13, 801))
@@ -52,10 +53,11 @@ def main():
     folder = claims.scratch / "points"
 
     def cycles(kind, with_task, size, n):
-        width, height = size if kind == streams.BARRIER else (size, 1)
+        of_rectangle = kind in streams.OF_RECTANGLES
+        width, height = size if of_rectangle else (size, 1)
         stamps = streams.run(folder, {
             "kind": kind, "with_task": with_task, "width": width, "height": height,
-            "shape": lines.RECTANGLE if kind == streams.BARRIER else lines.ROW}, (n,))
+            "shape": lines.RECTANGLE if of_rectangle else lines.ROW}, (n,))
         return streams.cycles_of(stamps), stamps
 
     random = harness.commit_random("points")
@@ -64,9 +66,12 @@ def main():
         tiles = lines.log_uniform(random, 2, 200)
         size = (lines.log_uniform(random, 1, 30), lines.log_uniform(random, 2, 30)) \
             if kind == streams.BARRIER else tiles
+        if kind == streams.ALLTOALL_2D:
+            size = (lines.log_uniform(random, 1, 12), lines.log_uniform(random, 2, 12))
+            tiles = size[0] * size[1]
         if kind == streams.ALLTOALL:
             size = tiles = lines.log_uniform(random, 2, 40)
-        n = lines.log_uniform(random, 1, max(1, min(500, 4000 // tiles)))
+        n = lines.log_uniform(random, 1, max(1, min(500, 3000 // tiles)))
         found, _ = cycles(kind, with_task, size, n)
         claims.at_most(f"{streams.OPERATIONS[kind]}{' with a task' * with_task}, {size} tiles, "
                        f"{n} elements: cycles", found,
@@ -75,8 +80,9 @@ def main():
         claims.at_most(f"{streams.OPERATIONS[kind]} with a task, {tiles} tiles, {n} elements: "
                        "cycles", cycles(kind, 1, tiles, n)[0], trial)
     for n in (1, 8, 48):
-        stamps = streams.run(folder, {"kind": streams.ALLTOALL_2D, "width": 7, "height": 7,
-                                      "shape": lines.RECTANGLE}, (n,))
+        stamps = streams.run(folder, {
+            "kind": streams.ALLTOALL_2D, "width": 7, "height": 7, "shape": lines.RECTANGLE,
+            "with_task": 1, "classes": 3}, (n,))
         claims.at_most(f"alltoall, 7 x 7 tiles, {n} elements a pair: cycles",
                        streams.cycles_of(stamps), 168 * n + 150)
     found, stamps = cycles(streams.BARRIER, 0, (7, 7), 0)
