@@ -545,7 +545,7 @@ def fake_python(folder, name, numpy_works, version_works=True):
     """A program that stands for a Python with or without numpy."""
     folder.mkdir(exist_ok=True)
     path = folder / name
-    answer = "old" if not version_works else "found" if numpy_works else "none"
+    answer = "old" if not version_works else path if numpy_works else "none"
     path.write_text(f"""#!/bin/sh
 case "$2" in
   *version_info*numpy*) echo {answer}; exit ;;
@@ -610,6 +610,42 @@ def test_cs_python_looks_further_than_the_first(tmp_path):
     ran = cs_python("-c", "import numpy, wse_lib; print(numpy.__name__)",
                     PATH=f"{tmp_path}:{os.environ['PATH']}")
     assert ran.out == "numpy\n"
+
+
+def test_cs_python_remembers_the_python_that_it_found(tmp_path):
+    """As long as it is the same program, with its numpy."""
+    here = tmp_path / "bin"
+    here.mkdir()
+    python = here / "python3"
+    python.symlink_to("/usr/bin/python3")
+    known = tmp_path / "cache" / "wse" / "python"
+
+    def run():
+        return cs_python("-c", "import numpy, sys; print(sys.executable)", PYTHONPATH="",
+                         XDG_CACHE_HOME=str(tmp_path / "cache"),
+                         PATH=f"{here}:{os.environ['PATH']}").out
+    assert run() == f"{python}\n"
+    path, program, numpy = known.read_text().splitlines()
+    assert path == str(python) and program == os.path.realpath(python)
+    assert numpy.endswith("numpy/__init__.py")
+    known.write_text(f"{path}\n{program}\n/nowhere/numpy.py\n")
+    assert run() == f"{python}\n"
+    assert known.read_text() == f"{path}\n{program}\n{numpy}\n"
+    python.unlink()
+    fake_python(here, "python3", False)
+    assert run() == "/usr/bin/python3\n"
+    assert known.read_text().splitlines()[0] == "/usr/bin/python3"
+
+
+def test_cs_python_remembers_nothing_about_shell_scripts(tmp_path):
+    """A shim with the same name may start another Python tomorrow; nor what PYTHONPATH has."""
+    fake = fake_python(tmp_path, "mine", True)
+    env = {"CS_PYTHON": str(fake), "XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": ""}
+    assert cs_python("a.py", **env).out.startswith("RAN")
+    fake_python(tmp_path, "mine", False)
+    assert "has no numpy" in cs_python("a.py", expect=1, **env).err
+    cs_python("-c", "pass", XDG_CACHE_HOME=str(tmp_path / "other"), PYTHONPATH=str(tmp_path))
+    assert not (tmp_path / "other").exists()
 
 
 def test_cs_python_does_not_import_numpy_to_find_it(tmp_path):

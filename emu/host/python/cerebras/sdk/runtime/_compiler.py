@@ -1,14 +1,14 @@
 """Runs cslc for host scripts."""
 
 import os
-import shutil
-import subprocess
 import sys
 
 
 def _find(prefix):
     """In the folder that the caller names, on the PATH, or beside cs_python, which puts its own
     folder there."""
+    import shutil       # here, because most scripts start no compiler
+
     found = shutil.which(os.path.join(prefix, "cslc") if prefix else "cslc")
     if not found:
         raise RuntimeError("cslc is not on the PATH; add the folder of the toolchain's programs, "
@@ -18,6 +18,8 @@ def _find(prefix):
 
 def run(arguments, folder=None, prefix=""):
     """Shows what cslc warns of; a program that does not compile is a RuntimeError."""
+    import subprocess
+
     done = subprocess.run([_find(prefix), *arguments], cwd=folder, text=True, errors="replace",
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False)
