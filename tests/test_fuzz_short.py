@@ -20,6 +20,16 @@ def test_every_target_has_a_short_form():
     assert {file.stem for file in (harness.ROOT / "tests" / "fuzz").glob("*.c")} == set(COUNTS)
 
 
+def test_coverage_knows_files_by_relative_names():
+    """As a compiler cache leaves them in the program."""
+    names = [f"{harness.ROOT}/build/fuzz/../../emu/tile/mem.c", "/usr/include/stdio.h"]
+    files = [{"filename": name, "summary": {"lines": {"count": 4, "covered": 3}}} for name in names]
+    shown = harness.run([sys.executable, "-c", "import json, sys, fuzzing; print(json.dumps("
+                         "fuzzing.lines_of_files(json.loads(sys.argv[1]))))", json.dumps(files)],
+                        cwd=harness.ROOT / "tests" / "claims").out
+    assert json.loads(shown) == {"emu/tile/mem.c": {"count": 4, "covered": 3}}
+
+
 @pytest.mark.parametrize("target", COUNTS)
 def test_changed_inputs_do_no_harm(tmp_path, target):
     program = harness.ROOT / "build" / "debug" / "bin" / f"short-{target}"
