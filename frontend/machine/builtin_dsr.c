@@ -187,6 +187,7 @@ static Operand load_dsr(Sema *s, DsrArg dsr, Operand dsd, DescKind kind, const N
     setup_preset_dsr(s, dsr.file, dsr.number, pool_key(s->pool, value).u.dsd.desc, at);
     return operand_void();
   }
+  setup_note_dsr_reload(s, dsr.file, dsr.number, at);
   ir_dsr_load(&s->b, dsr.file, dsr.number, sema_ir(s, loaded));
   return operand_void();
 }

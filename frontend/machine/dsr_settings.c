@@ -1,8 +1,12 @@
-/* Settings of operations on DSRs: .async and the like belong to the load.
+/* Loads of DSRs that an operation or another import relies on.
  *
+ * Settings of operations on DSRs: .async and the like belong to the load.
  * A descriptor carries them into its DSR, so an operation can only repeat what a load has given.
  * The code that loads may come after the operation or lie in another module, so the check waits
- * until all of the program is known. It warns: only other tiles may reach the operation. */
+ * until all of the program is known. It warns: only other tiles may reach the operation.
+ *
+ * What an import loads before the start serves all its operations. If another import loads the
+ * register when the program runs, the first one's next operation has the wrong descriptor. */
 #include "frontend/machine/dsd.h"
 
 #include <stb_ds.h>
@@ -85,5 +89,64 @@ void setup_check_dsr_operations(Sema *s)
         warn_lost(s, o, settings[k].name);
         break;
       }
+  }
+}
+
+/* ---- registers that two imports load --------------------------------------------------------- */
+
+void setup_note_dsr_loader(Sema *s, uint32_t module, const char *when)
+{
+  const ModuleInstance *m = &s->modules[module];
+  if (m->parent != IR_NO_ID)
+    diag_dsr_loader(s->diags, m->imported_at, sema_text(s, m->path), when);
+}
+
+static const DsrReload *reload_by(const Sema *s, DsrFile file, uint8_t number, uint32_t module)
+{
+  for (size_t i = 0; i < arrlenu(s->setup->dsr_reloads); i++) {
+    const DsrReload *r = &s->setup->dsr_reloads[i];
+    if (r->file == file && r->number == number && r->module == module)
+      return r;
+  }
+  return NULL;
+}
+
+void setup_note_dsr_reload(Sema *s, DsrFile file, uint8_t number, Span span)
+{
+  if (!reload_by(s, file, number, s->now.module))
+    arrput(s->setup->dsr_reloads, ((DsrReload){file, number, span, s->now.module}));
+}
+
+static bool is_within(const Sema *s, uint32_t module, uint32_t other)
+{
+  while (module != other && module != IR_NO_ID)
+    module = s->modules[module].parent;
+  return module == other;
+}
+
+/* Neither imports the other, so neither loads on the other's behalf. */
+static bool are_strangers(const Sema *s, uint32_t a, uint32_t b)
+{
+  return !is_within(s, a, b) && !is_within(s, b, a);
+}
+
+void setup_check_dsr_presets(Sema *s)
+{
+  for (size_t i = 0; i < arrlenu(s->setup->dsrs); i++) {
+    const DsrPreset *preset = &s->setup->dsrs[i];
+    if (reload_by(s, preset->file, preset->number, preset->module))
+      continue;
+    for (size_t k = 0; k < arrlenu(s->setup->dsr_reloads); k++) {
+      const DsrReload *r = &s->setup->dsr_reloads[k];
+      if (r->file != preset->file || r->number != preset->number ||
+          !are_strangers(s, r->module, preset->module))
+        continue;
+      diag_dsr_preset_lost(s->diags, r->span, dsr_file_name(r->file), r->number);
+      diag_first_here(s->diags, preset->span);
+      setup_note_dsr_loader(s, preset->module, "before the start");
+      setup_note_dsr_loader(s, r->module, "when it runs");
+      diag_dsr_preset_lost_help(s->diags, r->span);
+      break;
+    }
   }
 }

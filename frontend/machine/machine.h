@@ -41,6 +41,13 @@ typedef struct {
   Span span;
   uint32_t module;         /* the instance whose code loads it */
 } DsrPreset;
+/* A register that the code of an instance loads when the program runs. */
+typedef struct {
+  DsrFile file;
+  uint8_t number;
+  Span span;               /* of the first load */
+  uint32_t module;
+} DsrReload;
 /* Settings that a load puts into a DSR beside the descriptor, as bits. */
 enum { DSR_SETTING_ASYNC = 1, DSR_SETTING_ACTIVATE = 2, DSR_SETTING_UNBLOCK = 4,
        DSR_SETTING_ON_CONTROL = 8, DSR_SETTING_UT = 16 };
@@ -89,6 +96,7 @@ typedef struct MachineSetup {
   DsrLoads dsr_loads[DSR_FILE_COUNT][MAX_DSRS];
   DsrOperation *dsr_operations;          /* stb_ds arrays */
   DsrPreset *dsrs;
+  DsrReload *dsr_reloads;
   ImageConfig *configs;
   ExportedSymbol *exports;
   Fifo *fifos;
@@ -122,6 +130,12 @@ void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span
 void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot given);
 /* The DSR holds the descriptor when the program starts. */
 void setup_preset_dsr(Sema *s, DsrFile file, uint8_t number, IrDesc desc, Span span);
+/* The same when it runs.  The check warns if an import loses by another one's load what it has
+ * loaded before the start and never loads again. */
+void setup_note_dsr_reload(Sema *s, DsrFile file, uint8_t number, Span span);
+void setup_check_dsr_presets(Sema *s);
+/* "'PATH' imported here loads it `when`", unless it is the main file. */
+void setup_note_dsr_loader(Sema *s, uint32_t module, const char *when);
 /* A load gives the DSR these settings; an operation wants them from its DSRs. The check warns of
  * what no load gives; it comes when all of the program is known. */
 void setup_note_dsr_load(Sema *s, DsrFile file, uint8_t number, uint8_t given, Span span);

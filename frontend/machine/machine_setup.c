@@ -25,6 +25,7 @@ void setup_destroy(MachineSetup *setup)
 {
   arrfree(setup->dsr_operations);
   arrfree(setup->dsrs);
+  arrfree(setup->dsr_reloads);
   arrfree(setup->configs);
   arrfree(setup->exports);
   arrfree(setup->fifos);
@@ -80,13 +81,6 @@ static void warn_two_colors(Sema *s, bool is_output, unsigned queue, Span span, 
   diag_first_here(s->diags, other);
 }
 
-static void note_dsr_loader(Sema *s, uint32_t module, const char *when)
-{
-  const ModuleInstance *m = &s->modules[module];
-  if (m->parent != IR_NO_ID)
-    diag_dsr_loader(s->diags, m->imported_at, sema_text(s, m->path), when);
-}
-
 /* If there are two loads before the start, the second wins, and the first never serves anything. */
 static void refuse_second_preset(Sema *s, const DsrPreset *first, const DsrPreset *second)
 {
@@ -95,8 +89,8 @@ static void refuse_second_preset(Sema *s, const DsrPreset *first, const DsrPrese
   if (first->span.off != second->span.off)
     diag_first_here(s->diags, first->span);
   if (first->module != second->module) {
-    note_dsr_loader(s, first->module, "first");
-    note_dsr_loader(s, second->module, "again");
+    setup_note_dsr_loader(s, first->module, "first");
+    setup_note_dsr_loader(s, second->module, "again");
   }
   diag_dsr_loaded_twice_help(s->diags, second->span);
 }
@@ -333,6 +327,7 @@ void setup_choose_queues(Sema *s)
   check_activated(s);
   check_handler_task(s);
   setup_check_dsr_operations(s);
+  setup_check_dsr_presets(s);
   choose_queues(s, memcpy_colors);
   choose_queues(s, ~memcpy_colors);
   serve_colors_of_local_tasks(s);
