@@ -220,7 +220,7 @@ comptime {
 
 
 def test_a_long_way_back_comes_to_the_same_states(session, engine):
-    """The debugger keeps states of the way and goes on from the one before a cycle."""
+    """The debugger goes on from the last state that it has kept before a cycle."""
     session.compile(LONG_LAYOUT, LONG_PE)
     cycles = [300000, 5, 299001, 123456, 77777, 250001, 4096, 4097, 200000, 12]
     there = [text for cycle in sorted(cycles) for text in (f"goto {cycle}", "hash")]

@@ -4,9 +4,9 @@
  * streams, runs to quiet, phases, statistics, and the status that becomes an exit code.
  * docs/host-protocol.md describes its messages to the tiles.
  *
- * Reading order: session_state, session_step, operations and transfer (the way of words), session,
- * collect (statistics), observers, npy, options, outputs, actions, clusters, command (the command
- * line), debugging, libwse.
+ * Reading order: recorder, session_state, session_step, operations and transfer (the way of words),
+ * session, collect (statistics), observers, npy, options, outputs, actions, clusters, command (the
+ * command line), debugging, libwse.
  */
 #ifndef HOST_H
 #define HOST_H
@@ -61,6 +61,9 @@ typedef struct {
   FILE *observed_out;           /* for all that */
   FILE *warnings;               /* findings that do not end the run; NULL: dropped */
   const TimelineFront *debugger;    /* it stops the run where it wants; NULL: none */
+  const char *save_state;       /* the file of the run's state; NULL: none */
+  uint64_t save_every;          /* cycles from one state to the next during runs; 0: at the end */
+  const char *load_state;       /* the state to go on from; NULL: from the start */
   const ClusterMember *member;  /* a wafer of a cluster, with which it runs; NULL: alone */
 } SessionOptions;
 
@@ -130,6 +133,8 @@ WseStatus session_finish(HostSession *session);
 void session_observed(HostSession *session);
 /* Nothing more is written to the trace, whose stream may be closed. */
 void session_end_trace(HostSession *session);
+/* After the run, with any status: writes its state if the options say so. */
+WseStatus session_save_state(HostSession *session);
 /* After session_observed.  data_only: without the application that shows it. */
 void session_write_page(HostSession *session, const char *title, bool data_only, FILE *out);
 /* NULL: none was asked for. */

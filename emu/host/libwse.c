@@ -94,7 +94,8 @@ static WseStatus set_members(WseProgram *p, const WseOptions *given)
 
 static bool writes_files(const HostOptions *o)
 {
-  return o->trace_file || o->profile_file || o->page_file || o->stats_file;
+  return o->trace_file || o->profile_file || o->page_file || o->stats_file ||
+         o->session.save_state || o->session.load_state;
 }
 
 /* Options in words replace those of the members. */

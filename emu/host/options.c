@@ -48,6 +48,9 @@ enum {
   X(check_left, no_argument, "", "wavelets left behind at the end are an error, exit 2")         \
   X(report, required_argument, "FILE.html|FILE.wseview",                                         \
     "the run as one page: map, time lines, profile, ...; or the data of such a page")            \
+  X(save_state, required_argument, "FILE", "write the state of the run there at its end")        \
+  X(save_every, required_argument, "N", "and every N cycles, with --save-state")                 \
+  X(load_state, required_argument, "FILE", "go on from that state, with the same host actions")  \
   X(dap, required_argument, "PORT",                                                              \
     "wait for a debugger at this port; 0 chooses one (docs/debugger.md)")                        \
   X(help, no_argument, "", "this text")                                                          \
@@ -315,9 +318,22 @@ static bool take_port(HostOptions *o, const char *value, Diags *diags)
   return o->has_dap = true;
 }
 
+static bool take_state(HostOptions *o, int option, const char *value, Diags *diags)
+{
+  if (option == OPTION_save_state)
+    o->session.save_state = value;
+  else if (option == OPTION_load_state)
+    o->session.load_state = value;
+  else if (!parse_number(value, &o->session.save_every) || o->session.save_every == 0)
+    return bad_value(diags, "--save-every", value, "a number of cycles");
+  return true;
+}
+
 static bool take_option(HostOptions *o, int option, const char *value, Diags *diags)
 {
   switch (option) {
+  case OPTION_save_state: case OPTION_save_every: case OPTION_load_state:
+    return take_state(o, option, value, diags);
   case OPTION_trace:
     if (value)
       return host_parse_kinds(value, diags, &o->session.trace_kinds);
@@ -451,6 +467,8 @@ static bool take_arguments(HostOptions *o, int argc, char **argv, Diags *diags)
       return false;
   }
   const SessionOptions *s = &o->session;
+  if (s->save_every && !s->save_state)
+    return bad_value(diags, "--save-every", "N", "a file as well, with --save-state=FILE");
   bool about_trace = o->trace_file || s->trace_ids || s->has_region || s->has_cycles;
   bool is_text = s->trace_form == TRACE_AS_TEXT;
   if (s->trace_kinds == 0 && (!is_text || about_trace))
@@ -533,4 +551,6 @@ void host_options_number(HostOptions *o, Arena *scratch, unsigned number)
   o->profile_file = number_name(o->profile_file, scratch, number);
   o->page_file = number_name(o->page_file, scratch, number);
   o->stats_file = number_name(o->stats_file, scratch, number);
+  o->session.save_state = number_name(o->session.save_state, scratch, number);
+  o->session.load_state = number_name(o->session.load_state, scratch, number);
 }

@@ -120,6 +120,8 @@ WseStatus host_outputs_write(HostSession *session, const HostOptions *options, H
   if (options->stats &&
       (one = write_one(session, options, options->stats_file, print_stats)) != WSE_OK)
     status = one;
+  if ((one = session_save_state(session)) != WSE_OK)
+    status = one;
   if (outputs->trace.stream && (one = keep_trace(session, options, outputs)) != WSE_OK)
     status = one;
   return status;

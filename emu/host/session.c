@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include <stb_ds.h>
+#include <zlib.h>
 
 /* ---- opening ---------------------------------------------------------------------------- */
 
@@ -72,9 +73,43 @@ static const char *ranks_refusal(const SessionOptions *o)
   return ranks_are_busy() ? "a second program beside an open one runs" : NULL;
 }
 
-static WseStatus make_engine(HostSession *s)
+/* Why the run cannot have a state; NULL: it can, or need not. */
+static const char *state_refusal(const SessionOptions *o)
+{
+  if (!o->save_state && !o->load_state)
+    return NULL;
+  if (o->member)
+    return "a cluster has links, which no state has; run its programs alone";
+  return o->debugger ? "the debugger keeps states of its own" : NULL;
+}
+
+/* What wse-emu and scripts run on: the state of a file, and states written to one. */
+static WseStatus make_recorder(HostSession *s, ImageMark image, const EngineOptions *options)
 {
   const SessionOptions *o = &s->options;
+  RecorderOptions own = {o->save_state, o->save_every, image};
+  char *why = NULL;
+  StateFile *from = o->load_state ? state_file_open(o->load_state, s->program, image, &why) : NULL;
+  if (why) {
+    diag_state_unusable(s->diags, HOST_NOWHERE, o->load_state, why);
+    free(why);
+    return session_usage(s);
+  }
+  if (from && (o->trace_kinds || o->profile || o->page || o->has_watch)) {
+    diag_state_begins(s->diags, HOST_NOWHERE, state_file_cycle(from));
+    session_warn(s);
+  }
+  s->engine = recorder_create(s->ops, s->program, options, &own, from);
+  return WSE_OK;
+}
+
+static WseStatus make_engine(HostSession *s, ImageMark image)
+{
+  const SessionOptions *o = &s->options;
+  if (state_refusal(o)) {
+    diag_state_refuse(s->diags, HOST_NOWHERE, state_refusal(o));
+    return session_usage(s);
+  }
   if (ranks_count() > 1 && ranks_refusal(o)) {
     diag_ranks_refuse(s->diags, HOST_NOWHERE, ranks_refusal(o));
     return session_usage(s);
@@ -95,8 +130,13 @@ static WseStatus make_engine(HostSession *s)
     }
   }
   s->ops = ranks_count() > 1 ? &engine_ranks : o->engine ? o->engine : &HOST_DEFAULT_ENGINE;
-  s->engine = o->debugger ? timeline_create(s->ops, s->program, &options, *o->debugger)
-                          : s->ops->create(s->program, &options);
+  if (o->save_state || o->load_state) {
+    if (make_recorder(s, image, &options) != WSE_OK)
+      return WSE_USAGE;
+  } else {
+    s->engine = o->debugger ? timeline_create(s->ops, s->program, &options, *o->debugger)
+                            : s->ops->create(s->program, &options);
+  }
   s->ops = s->engine->ops;
   if (o->member)
     cluster_join(*o->member, s->engine);
@@ -121,6 +161,12 @@ static char *read_image(HostSession *s, const char *path, size_t *length)
   if (!bytes)
     diag_image_unreadable(s->diags, HOST_NOWHERE, path, strerror(errno));
   return bytes;
+}
+
+static ImageMark image_mark(const char *bytes, size_t length)
+{
+  return (ImageMark){(uint32_t)crc32_z(crc32_z(0, NULL, 0), (const unsigned char *)bytes, length),
+                     (uint32_t)length};
 }
 
 /* `path` is the image's, of which `bytes` are the content. */
@@ -151,7 +197,7 @@ static WseStatus open_image(HostSession *s, const char *path, const char *bytes,
     s->program->host_out_colors |= unrouted_colors(s->image);
   index_bindings(s);
   ranks_offer_image(bytes, length);
-  return make_engine(s);
+  return make_engine(s, image_mark(bytes, length));
 }
 
 WseStatus session_open(HostSession *s, const char *path, const SessionOptions *options)
@@ -194,6 +240,19 @@ void session_close(HostSession *s)
 }
 
 /* ---- running ---------------------------------------------------------------------------- */
+
+WseStatus session_save_state(HostSession *s)
+{
+  if (!session_is_recorded(s) || !s->options.save_state)
+    return WSE_OK;
+  recorder_save(s->engine);
+  char *why = recorder_warning(s->engine);
+  if (!why)
+    return WSE_OK;
+  diag_output_unwritable(s->diags, HOST_NOWHERE, s->options.save_state, why);
+  free(why);
+  return session_usage(s);
+}
 
 WseStatus session_run(HostSession *s, uint64_t cycles)
 {

@@ -78,6 +78,11 @@ WseStatus session_fail(HostSession *session, WseStatus status, char *text);
 Fault *session_faults(const HostSession *session, CheckLevel level, size_t from);
 /* Warns of the findings that no warning has named yet. */
 void session_warn_hazards(HostSession *session);
+/* The session's engine is a recorder's. */
+static inline bool session_is_recorded(const HostSession *s)
+{
+  return s->engine && (s->options.save_state || s->options.load_state);
+}
 /* Every later operation gets the current error. */
 WseStatus session_end(HostSession *session);
 /* What was printed and traced so far is there to be read. */
@@ -93,6 +98,20 @@ WseStatus session_step(HostSession *session, uint64_t limit, bool *quiet);
 /* On a quiet fabric: WSE_DEADLOCK with a report if something is stuck; warns otherwise.  `why`
  * continues "nothing can happen any more" (NULL: the program waits). */
 WseStatus session_stuck(HostSession *session, const IdleQuestion *question, const char *why);
+
+/* ---- recorder.c */
+
+/* `path` NULL: no states are written; `every` 0: none during runs. */
+typedef struct { const char *path; uint64_t every; ImageMark image; } RecorderOptions;
+/* Makes an engine over one of `inner`.  It takes `from`, a state to go on from; NULL: none. */
+Engine *recorder_create(const EngineOps *inner, Program *program, const EngineOptions *options,
+                        const RecorderOptions *own, StateFile *from);
+/* Writes the state as it is; between runs. */
+void recorder_save(Engine *engine);
+/* Why a state could not be written since the last call, from malloc; NULL: nothing is wrong. */
+char *recorder_warning(Engine *engine);
+/* Why the run cannot go on from the state; NULL: it can.  Runs then end as interrupted. */
+const char *recorder_why(const Engine *engine);
 
 /* ---- observers.c */
 

@@ -143,6 +143,25 @@ WseStatus session_stuck(HostSession *s, const IdleQuestion *question, const char
   return session_end(s);
 }
 
+/* The recorder could not write a state on the way: the one before it stays. */
+static void warn_unwritten(HostSession *s)
+{
+  char *why = session_is_recorded(s) ? recorder_warning(s->engine) : NULL;
+  if (!why)
+    return;
+  diag_state_unwritten(s->diags, HOST_NOWHERE, s->options.save_state, why);
+  session_warn(s);
+  free(why);
+}
+
+/* The run does not go on from the state of the file. */
+static WseStatus state_error(HostSession *s)
+{
+  diag_state_unusable(s->diags, HOST_NOWHERE, s->options.load_state, recorder_why(s->engine));
+  session_usage(s);
+  return session_end(s);
+}
+
 /* ---- a step ---------------------------------------------------------------------------------- */
 
 WseStatus session_step(HostSession *s, uint64_t limit, bool *quiet)
@@ -154,6 +173,9 @@ WseStatus session_step(HostSession *s, uint64_t limit, bool *quiet)
   RunStatus status = s->options.member ? cluster_run(*s->options.member, limit)
                                        : s->ops->run(s->engine, observers_limit(s, limit));
   s->wall_seconds += host_seconds() - start;
+  warn_unwritten(s);
+  if (session_is_recorded(s) && recorder_why(s->engine))
+    return state_error(s);
   account_cycles(s);
   s->quiet = status == RUN_QUIET;
   *quiet = status == RUN_QUIET;

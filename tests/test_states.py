@@ -1,0 +1,241 @@
+"""States of runs in files: a run that goes on from one shows what the whole run shows, on each
+engine, with threads and processes, from the command line and from host scripts; and files that are
+no states, or not of this run, are errors."""
+import json
+
+import pytest
+
+import harness
+import host_run
+import ranks_run
+import test_host_memcpy
+
+GEMV = ("samples/gemv/layout.csl", {"width": 3, "height": 5, "M": 60, "N": 48},
+        ["--d2h=y@2,0,1,5={out}/y.npy", "--print=y@2,0,1,5"])
+PACKETS = ("samples/packets/layout.csl", {"packets": 5}, [])
+WAYS = {"fast": ["--engine=fast"], "reference": ["--engine=reference"], "threads": ["--threads=3"]}
+CLOCK = ranks_run.OWN_KEYS | {"engine"}
+
+
+def compiled(program, tmp_path):
+    source, params, args = program
+    harness.compile(source, tmp_path / "p.bin", params=params)
+    return tmp_path / "p.bin", [arg.replace("{out}", str(tmp_path)) for arg in args]
+
+
+def shown(image, args, tmp_path, run=harness.emu):
+    """What a whole run shows."""
+    ran = run(image, *args, f"--stats={tmp_path}/s.json")
+    stats = json.loads((tmp_path / "s.json").read_text())
+    files = {p.name: p.read_bytes() for p in tmp_path.glob("*.npy")}
+    return ran.out, {k: v for k, v in stats.items() if k not in CLOCK}, files
+
+
+def stop_at(image, args, cycle, state, options=()):
+    """Writes the state of a run that its limit ends there."""
+    harness.emu(image, *args, *options, f"--max-cycles={cycle}", f"--save-state={state}", expect=4)
+
+
+@pytest.mark.parametrize("program", [GEMV, PACKETS], ids=["gemv", "packets"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_goes_on_on_every_engine(program, way, tmp_path):
+    image, args = compiled(program, tmp_path)
+    whole = shown(image, args, tmp_path)
+    end = whole[1]["phases"][-1]["end"]
+    state = tmp_path / "state"
+    for cycle in harness.commit_random("states" + way).integers(1, end, 4):
+        stop_at(image, args, cycle, state, WAYS[way])
+        for other in WAYS.values():
+            assert shown(image, [*args, *other, f"--load-state={state}"], tmp_path) == whole
+
+
+def test_a_state_of_a_state(tmp_path):
+    image, args = compiled(GEMV, tmp_path)
+    whole = shown(image, args, tmp_path)
+    end = whole[1]["phases"][-1]["end"]
+    stop_at(image, args, end // 3, tmp_path / "a")
+    stop_at(image, args, end // 2, tmp_path / "b", [f"--load-state={tmp_path}/a"])
+    assert shown(image, [*args, f"--load-state={tmp_path}/b"], tmp_path) == whole
+
+
+@pytest.mark.parametrize("every", [1, 7, 60])
+def test_states_on_the_way_change_nothing(every, tmp_path):
+    image, args = compiled(GEMV, tmp_path)
+    whole = shown(image, args, tmp_path)
+    saving = [f"--save-state={tmp_path}/state", f"--save-every={every}"]
+    assert shown(image, [*args, *saving], tmp_path) == whole
+    assert shown(image, [*args, f"--load-state={tmp_path}/state"], tmp_path) == whole
+
+
+def test_actions_before_the_state_are_told_again(tmp_path):
+    (tmp_path / "layout.csl").write_text("""
+layout {
+  @set_rectangle(2, 1);
+  @set_tile_code(0, 0, "pe.csl", .{});
+  @set_tile_code(1, 0, "pe.csl", .{});
+  @export_name("add", fn(u16)void);
+  @export_name("sum", u32, true);
+}
+""")
+    (tmp_path / "pe.csl").write_text("""
+var sum: u32 = 0;
+fn add(n: u16) void {
+  for (@range(u16, n)) |i| { sum += i; }
+}
+comptime { @export_symbol(add); @export_symbol(sum); }
+""")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    args = ["--launch=add(20)", "--print=sum", "--launch=add(30)", f"--d2h=sum={tmp_path}/sum.npy",
+            "--h2d=sum=1,2", "--launch=add(40)", "--print=sum"]
+    image = tmp_path / "p.bin"
+    whole = shown(image, args, tmp_path)
+    for cycle in range(40, whole[1]["phases"][-1]["end"], 150):
+        stop_at(image, args, cycle, tmp_path / "state")
+        assert shown(image, [*args, f"--load-state={tmp_path}/state"], tmp_path) == whole
+    harness.emu(image, *args, f"--save-state={tmp_path}/state")
+    assert shown(image, [*args, f"--load-state={tmp_path}/state"], tmp_path)[0] == whole[0]
+    other = [arg.replace("add(30)", "add(31)") for arg in args]
+    ran = harness.emu(image, *other, f"--load-state={tmp_path}/state", expect=1)
+    assert "the host does something else than in the run that has written it" in ran.err
+
+
+HOST = """
+import os
+wide, streamed, back = r.get_id("wide"), np.arange(6, dtype=np.uint32) * 7, np.zeros(6, np.uint32)
+A = np.arange(48, dtype=np.uint32)
+r.memcpy_h2d(wide, A, 0, 0, W, H, 8, data_type=WIDE, **COPY)
+r.launch("aim", np.uint16(2), nonblock=False)
+stream = dict(COPY, streaming=True, nonblock=True)
+r.memcpy_h2d(4, streamed, 0, 0, W, H, 1, data_type=WIDE, **stream)
+task = r.memcpy_d2h(back, 5, 0, 0, W, H, 1, data_type=WIDE, **stream)
+B = np.zeros(W * H * 6, np.uint32)
+r.memcpy_d2h(B, wide, 0, 0, W, H, 6, data_type=WIDE, **COPY)
+r.task_wait(task)
+r.launch("listen", nonblock=True)
+r.memcpy_h2d(6, np.arange(W * H * 4, dtype=np.uint32), 0, 0, W, H, 4, data_type=WIDE, **stream)
+C = np.zeros(W * H * 4, np.uint32)
+r.memcpy_d2h(C, r.get_id("seen"), 0, 0, W, H, 4, data_type=WIDE, **COPY)
+r.stop()
+print(back, B, C, flush=True)
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_host_scripts_go_on(way, tmp_path):
+    """With copies, launches and streams on their way."""
+    folder = host_run.build(tmp_path / "host", test_host_memcpy.LAYOUT, test_host_memcpy.PE)
+    whole = host_run.script(folder, HOST, env={"WSE_ARGS": f"--stats={tmp_path}/s.json"}).out
+    end = json.loads((tmp_path / "s.json").read_text())["phases"][-1]["end"]
+    state, options = tmp_path / "state", " ".join(WAYS[way])
+    for cycle in harness.commit_random("host states" + way).integers(1, end, 3):
+        ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=folder, expect=1, env={
+            "WSE_ARGS": f"{options} --max-cycles={cycle} --save-state={state}"})
+        assert "reached its limit" in ran.err
+        again = {"WSE_ARGS": f"{options} --load-state={state}"}
+        assert host_run.script(folder, HOST, env=again).out == whole
+
+
+@pytest.mark.skipif(not ranks_run.is_possible(), reason="no MPI")
+def test_a_run_goes_on_on_other_numbers_of_processes(tmp_path):
+    image, args = compiled(GEMV, tmp_path)
+    whole = shown(image, args, tmp_path)
+    state = tmp_path / "state"
+    for first, then in ((1, 3), (3, 1), (3, 2)):
+        ranks_run.emu(first, image, *args, "--max-cycles=150", f"--save-state={state}", expect=4)
+        again = [*args, f"--load-state={state}"]
+        assert shown(image, again, tmp_path, lambda *a: ranks_run.emu(then, *a)) == whole
+
+
+# ---- files that cannot be used -------------------------------------------------------------------
+
+@pytest.fixture
+def state(tmp_path):
+    image, args = compiled(GEMV, tmp_path)
+    stop_at(image, args, 120, tmp_path / "state")
+    return tmp_path / "state"
+
+
+def refused(state, *options, image=None):
+    ran = harness.emu(image or state.parent / "p.bin", "--run", f"--load-state={state}", *options,
+                      expect=1)
+    assert ran.err.startswith(f"error: cannot go on from the state '{state}': ")
+    assert "[state_unusable]" in ran.err
+    return ran.err
+
+
+def test_damaged_states_are_refused(state):
+    whole = state.read_bytes()
+    random = harness.commit_random("damage")
+    for i in range(60):
+        damaged = bytearray(whole)
+        if i % 2:
+            damaged = damaged[:random.integers(0, len(whole))]
+        else:
+            damaged[random.integers(0, len(whole))] ^= 1 << random.integers(0, 8)
+        state.write_bytes(damaged)
+        refused(state)
+
+
+def test_files_that_are_no_states(state):
+    state.write_text("no state at all, but long enough to hold the header of one: " + 4096 * "x")
+    assert "it is no state of a run" in refused(state)
+    state.write_bytes(b"")
+    assert "too short" in refused(state)
+    state.unlink()
+    assert "No such file" in refused(state)
+
+
+def test_states_of_other_runs(state):
+    harness.compile(GEMV[0], state.parent / "q.bin", params={**GEMV[1], "N": 9})
+    assert "it is of another program" in refused(state, image=state.parent / "q.bin")
+    assert "give the same --timing" in refused(state, "--timing=hop:2")
+    assert "it is of a run without --check-reads" in refused(state, "--check-reads")
+
+
+def test_what_a_state_cannot_do(state, tmp_path):
+    image = tmp_path / "p.bin"
+    ran = harness.emu(image, "--run", "--save-every=10", expect=1)
+    assert "--save-state=FILE" in ran.err
+    ran = harness.emu(image, f"--save-state={tmp_path}/none/s", expect=1)
+    assert "cannot write" in ran.err
+    ran = harness.emu(image, f"--load-state={state}", "--trace", f"--trace-file={tmp_path}/t.txt")
+    assert "begin at cycle 120" in ran.err and "[state_begins]" in ran.err
+    assert min(int(line.split()[0][1:]) for line in (tmp_path / "t.txt").open()) >= 120
+
+
+def test_a_state_that_cannot_be_written_is_a_warning_on_the_way(state, tmp_path):
+    """The folder goes while the run is on."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "s").mkdir()         # no file can have this name
+    ran = harness.emu(tmp_path / "p.bin", f"--save-state={tmp_path}/folder/s", "--save-every=100",
+                      expect=1)
+    assert "[state_unwritten]" in ran.err and "[output_unwritable]" in ran.err
+
+
+def test_no_states_with_a_debugger(state):
+    ran = harness.run([harness.tool("wse-dbg"), state.parent / "p.bin", f"--load-state={state}"],
+                      expect=1)
+    assert "[state_refuse]" in ran.err
+
+
+def test_the_trace_behind_a_state_is_that_of_the_whole_run(state, tmp_path):
+    image, traced = tmp_path / "p.bin", ["--trace=all", f"--trace-file={tmp_path}/t.txt"]
+    harness.emu(image, *traced)
+    whole = [line for line in (tmp_path / "t.txt").open() if int(line.split()[0][1:]) >= 120]
+    harness.emu(image, *traced, f"--load-state={state}")
+    assert (tmp_path / "t.txt").read_text() == "".join(whole) and len(whole) > 100
+
+
+def test_random_changes_behind_the_checksum_end_in_order(state):
+    """Files whose checksum was made to fit: whatever they say, the emulator does not crash."""
+    import zlib
+    whole = state.read_bytes()[:-4]
+    random = harness.commit_random("forged")
+    for _ in range(40):
+        forged = bytearray(whole)
+        for _ in range(random.integers(1, 4)):
+            forged[random.integers(400, len(whole))] = random.integers(0, 256)
+        state.write_bytes(bytes(forged) + zlib.crc32(forged).to_bytes(4, "little"))
+        ran = harness.emu(state.parent / "p.bin", f"--load-state={state}", "--max-cycles=2000",
+                          expect=None, timeout=60)
+        assert ran.code in (0, 1, 2, 3, 4), ran.err
