@@ -213,7 +213,7 @@ def test_a_state_that_cannot_be_written_is_a_warning_on_the_way(state, tmp_path)
 
 
 def test_no_states_with_a_debugger(state):
-    ran = harness.run([harness.tool("wse-dbg"), state.parent / "p.bin", f"--load-state={state}"],
+    ran = harness.run([harness.tool("wse-dbg"), state.parent / "p.bin", f"--save-state={state}"],
                       expect=1)
     assert "[state_refuse]" in ran.err
 

@@ -52,6 +52,11 @@ typedef enum {
 /* Makes an engine over one of `inner`. */
 Engine *timeline_create(const EngineOps *inner, Program *program, const EngineOptions *options,
                         TimelineFront front);
+/* Begins where a state of a file is, into which the engine has just been brought: the way back ends
+ * there, and the host has nothing to do. */
+void timeline_begin_here(Timeline *timeline);
+/* The first cycle that the timeline can stand at. */
+uint64_t timeline_first(const Timeline *timeline);
 Timeline *timeline_of(Engine *engine);          /* NULL: it is an engine of another kind */
 Engine *timeline_engine(Timeline *timeline);    /* the one that stands where the timeline does */
 const Program *timeline_program(const Timeline *timeline);

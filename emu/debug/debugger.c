@@ -158,7 +158,7 @@ static bool search_part(Debugger *d, uint64_t first, uint64_t end)
   d->steps_left = 1;
   d->last_tile = NO_TILE;
   note_begun_line(d);
-  if (first == 0)
+  if (first == timeline_first(d->timeline))
     d->step_line = 0, d->step_file = "";
   stops_arm(d);
   bool is_whole = timeline_replay(d->timeline, end) != STAND_PAUSE;
@@ -175,7 +175,7 @@ static bool search_back(Debugger *d, uint64_t until)
     uint64_t first = timeline_mark(d->timeline, until);
     is_whole = search_part(d, first, until);
     until = first;
-  } while (is_whole && !d->found && until > 0);
+  } while (is_whole && !d->found && until > timeline_first(d->timeline));
   return is_whole;
 }
 
@@ -185,7 +185,7 @@ BackResult debugger_go_back(Debugger *d, StepKind step)
   uint32_t tile = d->tile;
   note_step(d, step);
   d->hit = 0;
-  if (now == 0)
+  if (now == timeline_first(d->timeline))
     return BACK_START;
   bool is_whole = search_back(d, now - 1);
   d->step = STEP_NONE;

@@ -36,6 +36,7 @@ struct Timeline {
   Input *inputs;                /* stb_ds, by cycle */
   size_t n_applied;             /* to the inner engine */
   Marks marks;
+  Snapshot *origin;             /* where it begins; NULL: in cycle 0, as loaded */
   uint32_t host_colors;         /* as last recorded */
   uint32_t first_colors;        /* before the first input */
   uint64_t present;
@@ -153,6 +154,8 @@ static void create_inner(Timeline *t)
   t->base.program->host_out_colors = t->first_colors;
   t->inner = t->inner_ops->create(t->base.program, &t->options);
   t->n_applied = 0;
+  if (t->origin)
+    snapshot_restore(t->origin, t->inner);
 }
 
 static uint64_t earlier_of(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -212,8 +215,10 @@ static void go_near(Timeline *t, uint64_t cycle)
     return;
   t->inner_ops->destroy(t->inner);
   create_inner(t);
-  if (!mark)
+  if (!mark || snapshot_cycle(mark->state) <= t->inner->cycle)
     return;
+  t->inner_ops->destroy(t->inner);
+  t->inner = t->inner_ops->create(t->base.program, &t->options);
   snapshot_restore(mark->state, t->inner);
   t->n_applied = mark->n_applied;
 }
@@ -243,12 +248,23 @@ static void run_and_mark(Timeline *t, uint64_t cycle)
 uint64_t timeline_mark(const Timeline *t, uint64_t cycle)
 {
   const Mark *mark = cycle ? marks_before(&t->marks, cycle - 1) : NULL;
-  return mark ? snapshot_cycle(mark->state) : 0;
+  uint64_t first = timeline_first(t);
+  return mark && snapshot_cycle(mark->state) > first ? snapshot_cycle(mark->state) : first;
+}
+
+uint64_t timeline_first(const Timeline *t) { return t->origin ? snapshot_cycle(t->origin) : 0; }
+
+void timeline_begin_here(Timeline *t)
+{
+  t->origin = snapshot_take(t->inner, NULL);
+  sync_base(t);
+  t->present = timeline_cycle(t);
+  t->host_colors = t->first_colors = t->base.program->host_out_colors;
 }
 
 void timeline_travel(Timeline *t, uint64_t cycle)
 {
-  cycle = earlier_of(cycle, t->present);
+  cycle = earlier_of(cycle < timeline_first(t) ? timeline_first(t) : cycle, t->present);
   t->travelled = true;
   bool is_back = cycle < timeline_cycle(t);
   go_near(t, cycle);
@@ -330,7 +346,7 @@ static RunStatus timeline_run(Engine *base, uint64_t limit)
 void timeline_end(Timeline *t)
 {
   while (!t->ended) {
-    stand_still(t, STAND_END);
+    stand_still(t, t->origin && t->inner->stopped ? STAND_FAULT : STAND_END);
     if (!ask_front(t))
       return;
     while (timeline_cycle(t) < t->present || t->n_applied < arrlenu(t->inputs)) {
@@ -461,6 +477,7 @@ static void destroy_timeline(Engine *base)
   Timeline *t = (Timeline *)base;
   t->inner_ops->destroy(t->inner);
   marks_free(&t->marks);
+  snapshot_free(t->origin);
   for (size_t i = 0; i < arrlenu(t->inputs); i++)
     free(t->inputs[i].bytes);
   arrfree(t->inputs);

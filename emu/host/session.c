@@ -80,7 +80,40 @@ static const char *state_refusal(const SessionOptions *o)
     return NULL;
   if (o->member)
     return "a cluster has links, which no state has; run its programs alone";
-  return o->debugger ? "the debugger keeps states of its own" : NULL;
+  return o->debugger && o->save_state ? "the debugger keeps states of its own" : NULL;
+}
+
+/* NULL with the session's error: it cannot be used. */
+static StateFile *open_state(HostSession *s, ImageMark image)
+{
+  char *why = NULL;
+  StateFile *from = state_file_open(s->options.load_state, s->program, image, &why);
+  if (!from) {
+    diag_state_unusable(s->diags, HOST_NOWHERE, s->options.load_state, why);
+    session_usage(s);
+  }
+  free(why);
+  return from;
+}
+
+/* The debugger opens a state to look at it. */
+static WseStatus restore_core(HostSession *s, ImageMark image)
+{
+  char *why = NULL;
+  StateFile *from = open_state(s, image);
+  if (!from)
+    return WSE_USAGE;
+  Timeline *timeline = timeline_of(s->engine);
+  if (!state_file_restore(from, timeline_engine(timeline), &why)) {
+    diag_state_unusable(s->diags, HOST_NOWHERE, s->options.load_state, why);
+    session_usage(s);
+  } else {
+    timeline_begin_here(timeline);
+  }
+  state_file_close(from);
+  bool bad = why != NULL;
+  free(why);
+  return bad ? WSE_USAGE : WSE_OK;
 }
 
 /* What wse-emu and scripts run on: the state of a file, and states written to one. */
@@ -88,13 +121,9 @@ static WseStatus make_recorder(HostSession *s, ImageMark image, const EngineOpti
 {
   const SessionOptions *o = &s->options;
   RecorderOptions own = {o->save_state, o->save_every, image};
-  char *why = NULL;
-  StateFile *from = o->load_state ? state_file_open(o->load_state, s->program, image, &why) : NULL;
-  if (why) {
-    diag_state_unusable(s->diags, HOST_NOWHERE, o->load_state, why);
-    free(why);
-    return session_usage(s);
-  }
+  StateFile *from = o->load_state ? open_state(s, image) : NULL;
+  if (o->load_state && !from)
+    return WSE_USAGE;
   if (from && (o->trace_kinds || o->profile || o->page || o->has_watch)) {
     diag_state_begins(s->diags, HOST_NOWHERE, state_file_cycle(from));
     session_warn(s);
@@ -130,7 +159,7 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
     }
   }
   s->ops = ranks_count() > 1 ? &engine_ranks : o->engine ? o->engine : &HOST_DEFAULT_ENGINE;
-  if (o->save_state || o->load_state) {
+  if ((o->save_state || o->load_state) && !o->debugger) {
     if (make_recorder(s, image, &options) != WSE_OK)
       return WSE_USAGE;
   } else {
@@ -138,6 +167,8 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
                             : s->ops->create(s->program, &options);
   }
   s->ops = s->engine->ops;
+  if (o->load_state && o->debugger && restore_core(s, image) != WSE_OK)
+    return WSE_USAGE;
   if (o->member)
     cluster_join(*o->member, s->engine);
   unsigned channels = s->image->channels ? s->image->channels : 1;

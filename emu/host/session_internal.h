@@ -81,7 +81,7 @@ void session_warn_hazards(HostSession *session);
 /* The session's engine is a recorder's. */
 static inline bool session_is_recorded(const HostSession *s)
 {
-  return s->engine && (s->options.save_state || s->options.load_state);
+  return s->engine && !s->options.debugger && (s->options.save_state || s->options.load_state);
 }
 /* Every later operation gets the current error. */
 WseStatus session_end(HostSession *session);

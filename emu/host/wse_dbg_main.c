@@ -116,6 +116,8 @@ static int take_own_options(Console *c, int *argc, char **argv)
 {
   int kept = 1;
   for (int i = 1; i < *argc; i++) {
+    if (strncmp(argv[i], "--core=", strlen("--core=")) == 0)
+      argv[i] = base_print("--load-state=%s", argv[i] + strlen("--core="));
     if (strcmp(argv[i], "--dap") == 0) {
       c->is_server = true;
       continue;
@@ -144,7 +146,8 @@ static WseStatus run_program(Console *c, HostCommand *command)
   WseStatus status = session_open(session, options->program, &options->session);
   if (status == WSE_OK) {
     signal(SIGINT, note_interrupt);
-    status = host_carry_out(session, options, stdout);
+    if (!options->session.load_state)   /* a core: its run is over */
+      status = host_carry_out(session, options, stdout);
   }
   if (status != WSE_OK && !c->debugger.quit)
     host_print_error(session);
@@ -159,6 +162,7 @@ static WseStatus run_program(Console *c, HostCommand *command)
 static void print_help(FILE *out)
 {
   fprintf(out, "usage: wse-dbg PROG [-x COMMANDS]... [options and host actions of wse-emu]\n"
+               "       wse-dbg PROG --core=STATE [-x COMMANDS]...\n"
                "       wse-dbg --dap [PROG ...]\n"
                "Stops before the first cycle and reads commands, from the files of -x first;\n"
                "'help' lists them. With --dap it is a server of the Debug Adapter Protocol on\n"
