@@ -105,6 +105,15 @@ def test_contradictions(tmp_path, options, text):
     assert text in done.err
 
 
+@pytest.mark.parametrize("N, over", [(65, 464), (255, 139856)])
+def test_streamed_panels_that_do_not_fit_on_the_feeder(tmp_path, N, over):
+    """It holds a column of tiles' panels of B, and there may be more of them than 16 bits count."""
+    done = harness.compile(blas_run.PROGRAM, tmp_path / "o.bin", expect=1, params={
+        "M": 2, "N": N, "K": 352, "width": 1, "height": 21, "scaled": 1, "algorithm": MASTER_BLOCK,
+        "streamed": 1})
+    assert f"{over} bytes more than a tile has" in done.err
+
+
 def test_one_more_operation_costs_its_groups(tmp_path):
     """Eight more columns of C add eight operations to each step: 2 cycles each at 8 elements and 4 at
     16, as the differences between rows of the paper's Table I say; and what B's words take to come."""

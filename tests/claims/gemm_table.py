@@ -27,7 +27,7 @@ IN_A_GROUP = 4                       # elements that a group moves between memor
 
 
 def most_bytes(image, section):
-    """Of all tiles."""
+    """Bytes of the section in the tile that has most."""
     out = harness.run([harness.tool("cs_readelf"), "-S", image]).out
     return max(int(size) for size in re.findall(rf"0x\w+ +(\d+) +[\d-]+ +{section}$", out, re.M))
 
