@@ -198,6 +198,11 @@ def test_a_planned_allreduce_is_among_the_fastest(tmp_path):
         assert planned <= 1.05 * best + 32
 
 
+def test_a_planned_ring_takes_no_longer_than_a_ring(tmp_path):
+    planned, _, found = measure.planned_allreduce_cycles(tmp_path, 3, 500)
+    assert planned <= found["ring"] + 1
+
+
 def test_random_allreduces(tmp_path):
     """The short form of tests/claims/collectives_correct.py."""
     random = numpy.random.default_rng(21)

@@ -123,6 +123,17 @@ def test_allreduces_of_the_library():
                                     "--len=1", expect=2).err
 
 
+def test_the_butterfly_of_three_is_never_the_fastest():
+    """The sweep of the thesis, 3^2 to 3^7 tiles; of its lengths, 1 to 4096, some."""
+    random = harness.commit_random("butterfly sweep")
+    lengths = (1, 8, 64, 512, 4096, *(int(B) for B in random.integers(1, 4097, 2)))
+    for tiles in (3 ** k for k in range(2, 8)):
+        for length in lengths:
+            line = (f"--pes={tiles}", f"--len={length}")
+            naive = min(predict("allreduce", name, *line) for name in ("chain", "tree", "two-phase"))
+            assert predict("allreduce", "butterfly", *line, "--step=3") > naive, (tiles, length)
+
+
 def test_best():
     for length, name in ((1, "star"), (16, "tree"), (512, "two-phase"), (4096, "chain")):
         line = ("--pes=512", f"--len={length}")
@@ -140,6 +151,8 @@ def test_best():
     ["predict", "--op=reduce", "--pattern=chain", "--pes=4", "--grid=2x2", "--len=4"],
     ["predict", "--op=reduce", "--pattern=chain", "--pes=4", "--len=4", "--root=4"],
     ["predict", "--op=reduce", "--pattern=chain", "--grid=2y2", "--len=4"],
+    ["predict", "--op=reduce", "--pattern=optimal", "--pes=1025", "--len=4"],
+    ["tree", "--pes=2187", "--len=4"],
     ["tree", "--grid=2x2", "--len=4"], ["tree", "--pes=4"], ["tree", "--pes=4", "--len=4", "x"],
     ["best", "--op=reduce", "--pes=4", "--len=4", "--nonsense=1"]])
 def test_wrong_usage(args):

@@ -16,7 +16,8 @@
 
 enum {
   EXIT_USAGE = 2,
-  MOST_TILES = 1024,           /* a line; no machine has longer ones */
+  MOST_TILES = 4096,           /* a line; no machine has more than 1024; the thesis has 3^7 */
+  MOST_TREE_TILES = 1024,      /* <collectives/trees> makes none for longer lines */
   MOST_ELEMENTS = 1000000,     /* so that every sum fits 32 bits */
   MOST_T_R = 100,
   MOST_SIDE = 100000,          /* of a matrix; three of them fit 64 bits */
@@ -72,7 +73,7 @@ static void print_help(void)
        "                   reduce also ring, jump-chain, jump-tree, jump-two-phase;\n"
        "                   allreduce also ring, butterfly, and as the library carries them\n"
        "                   out: library-ring, library-butterfly, exchange\n"
-       "  --pes=P          tiles in the line, 1 to 1024\n"
+       "  --pes=P          tiles in the line, 1 to 4096; of a tree 1 to 1024\n"
        "  --grid=MxN       or a grid: M tiles, then N\n"
        "  --len=B          elements of a vector\n"
        "  --tr=T           cycles between a processor and its router (default 2)\n"
@@ -181,6 +182,16 @@ static int check_gemm(const Query *q)
                                               : EXIT_SUCCESS;
 }
 
+static bool makes_a_tree(const Query *q)
+{
+  return strcmp(q->command, "tree") == 0 || (q->pattern && strcmp(q->pattern, "optimal") == 0);
+}
+
+static bool is_too_long_for_a_tree(const Query *q)
+{
+  return q->tiles > MOST_TREE_TILES || q->grid[0] > MOST_TREE_TILES || q->grid[1] > MOST_TREE_TILES;
+}
+
 static int check_query(const Query *q)
 {
   static const char *const commands[] = {"predict", "best", "tree", "gemm", NULL};
@@ -202,6 +213,8 @@ static int check_query(const Query *q)
     return usage_error("give --pes or --grid", NULL);
   if (is_tree && q->tiles == 0)
     return usage_error("tree needs --pes", NULL);
+  if (makes_a_tree(q) && is_too_long_for_a_tree(q))
+    return usage_error("trees are made for up to 1024 tiles; take another pattern", NULL);
   if (q->roots[0] >= (q->tiles ? q->tiles : q->grid[0]) ||
       q->roots[1] >= (q->tiles ? 1 : q->grid[1]))
     return usage_error("--root is not among the tiles", NULL);
