@@ -399,6 +399,49 @@ def test_watch_follows_a_wavelet_through_a_multicast(tmp_path, engine):
     assert {m[1] for m in taken if m} == {"P0.0", "P1.0", "P2.0"}
 
 
+WIDE = """
+const c = @get_color(1);
+layout {
+  @set_rectangle(300, 300);
+  for (@range(u16, 300)) |x| {
+    for (@range(u16, 300)) |y| {
+      const rx = if (x + y == 0) RAMP else if (y == 0) WEST else NORTH;
+      const tx = if (x + y == 0) [2]direction{ EAST, SOUTH }
+                 else if (y == 0 and x < 299) [3]direction{ RAMP, EAST, SOUTH }
+                 else if (y < 299) [2]direction{ RAMP, SOUTH } else [1]direction{ RAMP };
+      @set_tile_code(x, y, "pe.csl", .{ .root = x + y == 0 });
+      @set_color_config(x, y, c, .{ .routes = .{ .rx = .{ rx }, .tx = tx } });
+    }
+  }
+}
+"""
+WIDE_TILE = """
+param root: bool;
+const c = @get_color(1);
+const oq = @get_output_queue(2);
+const tx = @get_dsd(fabout_dsd, .{ .fabric_color = c, .extent = 1, .output_queue = oq });
+task take(x: u32) void {}
+task send() void { @mov32(tx, @as(u32, 7)); }
+comptime {
+  if (root) {
+    @bind_local_task(send, @get_local_task_id(8));
+    @activate(@get_local_task_id(8));
+  } else {
+    @bind_data_task(take, @get_data_task_id(c));
+  }
+}
+"""
+
+
+def test_watch_of_a_wide_multicast_ends(tmp_path):
+    """The time grows with the copies, not with their square: 40 s then."""
+    (tmp_path / "layout.csl").write_text(WIDE)
+    (tmp_path / "pe.csl").write_text(WIDE_TILE)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    out = harness.emu(tmp_path / "p.bin", "--watch=0,0,1", timeout=20).out
+    assert len(re.findall("starts data task 1 'take'", out)) == 300 * 300 - 1
+
+
 def test_watch_names_the_task_that_a_wavelet_starts(tmp_path, engine):
     out = harness.emu(program(tmp_path, "data-task", N=4), engine, "--watch=0,0,3,4").out
     assert re.search(r"watch @\d+ P1\.0 starts control task 40 'finish'", out)

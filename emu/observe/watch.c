@@ -9,9 +9,11 @@
 
 typedef enum { IN_OUTPUT, IN_ROUTER, BEFORE_INPUT, IN_INPUT, TAKEN, GONE } WatchedPlace;
 
-/* One copy of the wavelet: multicast makes several. */
+/* One copy of the wavelet: multicast makes several.  Those of a tile that are on their way form a
+ * list, in the order in which they got there: an event concerns one tile. */
 typedef struct {
   WatchedPlace kind;
+  uint32_t next;                /* of the tile's list: index + 1; 0: the last */
   uint32_t tile;
   uint8_t index;                /* queue or color */
   uint32_t ahead;               /* wavelets that leave before it */
@@ -28,6 +30,7 @@ struct Watch {
   FILE *out;
   Counts *counts;               /* by tile */
   Copy *copies;                 /* stb_ds */
+  uint32_t *first;              /* by tile: of its list, as `next` */
   uint64_t sent;                /* by the tile on the color so far */
   uint64_t cycle;               /* of the last event */
   uint32_t tile;
@@ -40,6 +43,7 @@ Watch *watch_create(const Program *program, WatchSpec spec, FILE *out)
   Watch *w = base_malloc(sizeof *w);
   *w = (Watch){.program = program, .spec = spec, .out = out};
   w->counts = base_zeroed(program->n_tiles, sizeof *w->counts);
+  w->first = base_zeroed(program->n_tiles, sizeof *w->first);
   return w;
 }
 
@@ -49,6 +53,7 @@ void watch_destroy(Watch *w)
     return;
   arrfree(w->copies);
   free(w->counts);
+  free(w->first);
   free(w);
 }
 
@@ -87,6 +92,27 @@ static void end_line(Watch *w, const Copy *copy, uint64_t now)
 
 /* ---- steps of a copy ------------------------------------------------------------------------- */
 
+/* Adds a copy behind those that its tile has. */
+static void add_copy(Watch *w, Copy copy)
+{
+  arrput(w->copies, copy);
+  uint32_t *link = &w->first[copy.tile];
+  while (*link)
+    link = &w->copies[*link - 1].next;
+  *link = (uint32_t)arrlenu(w->copies);
+}
+
+/* Ends the copy with this index + 1. */
+static void end_copy(Watch *w, uint32_t number)
+{
+  Copy *copy = &w->copies[number - 1];
+  uint32_t *link = &w->first[copy->tile];
+  while (*link != number)
+    link = &w->copies[*link - 1].next;
+  *link = copy->next;
+  copy->kind = GONE;
+}
+
 static bool is_leaving(Copy *copy, WatchedPlace kind, uint32_t tile, unsigned index)
 {
   if (copy->kind != kind || copy->tile != tile || copy->index != index)
@@ -96,7 +122,8 @@ static bool is_leaving(Copy *copy, WatchedPlace kind, uint32_t tile, unsigned in
 
 static void start_copy(Watch *w, const TraceEvent *e, uint32_t ahead)
 {
-  Copy copy = {IN_OUTPUT, e->tile, e->queue, ahead, e->cycle};
+  Copy copy = {.kind = IN_OUTPUT, .tile = e->tile, .index = e->queue, .ahead = ahead,
+               .since = e->cycle};
   begin_line(w, e->cycle, e->tile);
   fprintf(w->out, "0x%08x%s of color %u '%s' is sent", e->payload, e->control ? " (control)" : "",
           e->color, program_color_name(w->program, e->tile, e->color));
@@ -107,7 +134,17 @@ static void start_copy(Watch *w, const TraceEvent *e, uint32_t ahead)
   fprintf(w->out, ", into output queue %u", e->queue);
   print_ahead(w, ahead);
   fputc('\n', w->out);
-  arrput(w->copies, copy);
+  add_copy(w, copy);
+}
+
+/* Where the copy is in its tile now. */
+static void place_copy(Copy *copy, WatchedPlace kind, unsigned index, uint32_t ahead,
+                       uint64_t cycle)
+{
+  copy->kind = kind;
+  copy->index = (uint8_t)index;
+  copy->ahead = ahead;
+  copy->since = cycle;
 }
 
 static void enter_router(Watch *w, Copy *copy, const TraceEvent *e, uint8_t color)
@@ -118,13 +155,13 @@ static void enter_router(Watch *w, Copy *copy, const TraceEvent *e, uint8_t colo
     fprintf(w->out, " as color %u", color);
   print_ahead(w, w->counts[e->tile].routers[color]);
   end_line(w, copy, e->cycle);
-  *copy = (Copy){IN_ROUTER, e->tile, color, w->counts[e->tile].routers[color], e->cycle};
+  place_copy(copy, IN_ROUTER, color, w->counts[e->tile].routers[color], e->cycle);
 }
 
-/* The copy at index `i` moves on: the first way is its own, the others are new copies. */
-static void move_copy(Watch *w, size_t i, const TraceEvent *e)
+/* The copy moves on: each way has one of its own. */
+static void move_copy(Watch *w, uint32_t number, const TraceEvent *e)
 {
-  Copy from = w->copies[i];
+  Copy from = w->copies[number - 1];
   begin_line(w, e->cycle, e->tile);
   fprintf(w->out, "%s ->", port_name(e->from));
   for (unsigned p = 0; p < PORT_COUNT; p++)
@@ -133,11 +170,11 @@ static void move_copy(Watch *w, size_t i, const TraceEvent *e)
   if (!e->to)
     fprintf(w->out, " nowhere: rejected by the tile's filter or command");
   end_line(w, &from, e->cycle);
-  w->copies[i].kind = GONE;
+  end_copy(w, number);
   for (unsigned p = 0; p < PORT_COUNT; p++) {
     if (!(e->to >> p & 1))
       continue;
-    Copy next = {BEFORE_INPUT, e->tile, e->color, 0, e->cycle};
+    Copy next = {.kind = BEFORE_INPUT, .tile = e->tile, .index = e->color, .since = e->cycle};
     if (p != PORT_RAMP) {
       Port enters = port_opposite(p);
       next.kind = IN_ROUTER;
@@ -145,7 +182,7 @@ static void move_copy(Watch *w, size_t i, const TraceEvent *e)
       next.index = program_color_inside(w->program, next.tile, e->color, enters);
       next.ahead = w->counts[next.tile].routers[next.index];
     }
-    arrput(w->copies, next);
+    add_copy(w, next);
   }
 }
 
@@ -158,10 +195,11 @@ static void count_down(uint16_t *count)
 
 static void wavelet_event(Watch *w, const TraceEvent *e)
 {
-  size_t n = arrlenu(w->copies);
-  for (size_t i = 0; i < n; i++)
-    if (is_leaving(&w->copies[i], IN_ROUTER, e->tile, e->color))
-      move_copy(w, i, e);
+  for (uint32_t n = w->first[e->tile], next; n; n = next) {
+    next = w->copies[n - 1].next;
+    if (is_leaving(&w->copies[n - 1], IN_ROUTER, e->tile, e->color))
+      move_copy(w, n, e);
+  }
   count_down(&w->counts[e->tile].routers[e->color]);
   for (unsigned p = 0; p < PORT_RAMP; p++) {
     if (!(e->to >> p & 1))
@@ -180,15 +218,15 @@ static void push_event(Watch *w, const TraceEvent *e)
       start_copy(w, e, ahead);
     return;
   }
-  for (size_t i = 0; i < arrlenu(w->copies); i++) {
-    Copy *copy = &w->copies[i];
-    if (copy->kind != BEFORE_INPUT || copy->tile != e->tile || copy->index != e->color)
+  for (uint32_t n = w->first[e->tile]; n; n = w->copies[n - 1].next) {
+    Copy *copy = &w->copies[n - 1];
+    if (copy->kind != BEFORE_INPUT || copy->index != e->color)
       continue;
     begin_line(w, e->cycle, e->tile);
     fprintf(w->out, "into input queue %u", e->queue);
     print_ahead(w, ahead);
     end_line(w, copy, e->cycle);
-    *copy = (Copy){IN_INPUT, e->tile, e->queue, ahead, e->cycle};
+    place_copy(copy, IN_INPUT, e->queue, ahead, e->cycle);
   }
 }
 
@@ -196,15 +234,16 @@ static void pop_output(Watch *w, const TraceEvent *e)
 {
   Counts *c = &w->counts[e->tile];
   uint8_t color = program_color_inside(w->program, e->tile, e->color, PORT_RAMP);
-  for (size_t i = 0; i < arrlenu(w->copies); i++)
-    if (is_leaving(&w->copies[i], IN_OUTPUT, e->tile, e->queue))
-      enter_router(w, &w->copies[i], e, color);
+  for (uint32_t n = w->first[e->tile]; n; n = w->copies[n - 1].next)
+    if (is_leaving(&w->copies[n - 1], IN_OUTPUT, e->tile, e->queue))
+      enter_router(w, &w->copies[n - 1], e, color);
   count_down(&c->queues[1][e->queue]);
   c->routers[color]++;
 }
 
-static void copy_taken(Watch *w, Copy *copy, uint64_t cycle, const TraceEvent *by)
+static void copy_taken(Watch *w, uint32_t number, uint64_t cycle, const TraceEvent *by)
 {
+  const Copy *copy = &w->copies[number - 1];
   begin_line(w, cycle, copy->tile);
   if (!by) {
     fprintf(w->out, "is dropped: no task is bound to its entry");
@@ -216,47 +255,51 @@ static void copy_taken(Watch *w, Copy *copy, uint64_t cycle, const TraceEvent *b
     print_place(w, copy->tile, by->pc);
   }
   end_line(w, copy, cycle);
-  copy->kind = GONE;
+  end_copy(w, number);
 }
 
 static void pop_input(Watch *w, const TraceEvent *e)
 {
   TraceEvent group = {.kind = EV_GROUP, .pc = w->pc};
-  for (size_t i = 0; i < arrlenu(w->copies); i++) {
-    Copy *copy = &w->copies[i];
+  for (uint32_t n = w->first[e->tile], next; n; n = next) {
+    Copy *copy = &w->copies[n - 1];
+    next = copy->next;
     if (!is_leaving(copy, IN_INPUT, e->tile, e->queue))
       continue;
     if (w->has_pc)
-      copy_taken(w, copy, e->cycle, &group);
+      copy_taken(w, n, e->cycle, &group);
     else
       copy->kind = TAKEN;       /* the next event names the taker */
   }
   count_down(&w->counts[e->tile].queues[0][e->queue]);
 }
 
-/* A copy whose taker is not known yet: this event, of the same tile and cycle, names it. */
+/* A copy of the last event's tile whose taker is not known yet: this event, of the same tile and
+ * cycle, names it. */
 static void settle_copies(Watch *w, const TraceEvent *e)
 {
   bool same = e && e->cycle == w->cycle && e->tile == w->tile;
-  for (size_t i = 0; i < arrlenu(w->copies); i++) {
-    if (w->copies[i].kind != TAKEN)
+  for (uint32_t n = w->first[w->tile], next; n; n = next) {
+    next = w->copies[n - 1].next;
+    if (w->copies[n - 1].kind != TAKEN)
       continue;
     if (same && (e->kind == EV_TASK_START || e->kind == EV_DONE))
-      copy_taken(w, &w->copies[i], w->cycle, e);
+      copy_taken(w, n, w->cycle, e);
     else if (!same || e->kind != EV_POP)
-      copy_taken(w, &w->copies[i], w->cycle, NULL);
+      copy_taken(w, n, w->cycle, NULL);
   }
 }
 
 static void host_out(Watch *w, const TraceEvent *e)
 {
-  for (size_t i = 0; i < arrlenu(w->copies); i++) {
-    if (!is_leaving(&w->copies[i], IN_OUTPUT, e->tile, e->queue))
+  for (uint32_t n = w->first[e->tile], next; n; n = next) {
+    next = w->copies[n - 1].next;
+    if (!is_leaving(&w->copies[n - 1], IN_OUTPUT, e->tile, e->queue))
       continue;
     begin_line(w, e->cycle, e->tile);
     fprintf(w->out, "goes to the host");
-    end_line(w, &w->copies[i], e->cycle);
-    w->copies[i].kind = GONE;
+    end_line(w, &w->copies[n - 1], e->cycle);
+    end_copy(w, n);
   }
   count_down(&w->counts[e->tile].queues[1][e->queue]);
 }

@@ -43,7 +43,7 @@ typedef struct {
   uint32_t stamp;
   uint32_t *stack;         /* stb_ds: tiles to go to */
   unsigned steps;
-  uint32_t left_alone;     /* colors that something outside the layout uses */
+  uint32_t left_alone;     /* colors that something outside the layout uses, or that are swapped */
   uint32_t sent, routed;   /* by some tile */
   uint32_t told[RULE_COUNT];
   Told *told_at;           /* stb_ds */
@@ -109,22 +109,27 @@ static Route read_route(const ImageColorConfig *config)
   return r;
 }
 
-/* False: colors that change into others on their way are not followed. */
-static bool read_routes(FabricCheck *c)
+/* The two colors that a swap changes into each other (SDK docs, advanced hardware features). */
+static uint32_t swapped_pair(const ImageColorConfig *config, uint8_t color)
+{
+  return config->swap_x || config->swap_y ? 1u << color | 1u << (color ^ 1) : 0;
+}
+
+/* Colors that change into others on their way are left alone. */
+static void read_routes(FabricCheck *c)
 {
   uint32_t n, n_sets;
   const ImageColorConfig *configs = color_table_configs(c->l->colors, &n);
   c->sets = color_table_sets(c->l->colors, c->arena, &n_sets);
   c->routes = arena_many(c->arena, Route, n + 1);
-  for (uint32_t i = 0; i < n; i++) {
-    if (configs[i].swap_x || configs[i].swap_y)
-      return false;
+  for (uint32_t i = 0; i < n; i++)
     c->routes[i] = read_route(&configs[i]);
-  }
   for (uint32_t i = 0; i < n_sets; i++)
-    for (uint32_t k = 0; k < c->sets[i].n; k++)
-      c->routed |= 1u << c->sets[i].uses[k].color;
-  return true;
+    for (uint32_t k = 0; k < c->sets[i].n; k++) {
+      uint8_t color = c->sets[i].uses[k].color;
+      c->routed |= 1u << color;
+      c->left_alone |= swapped_pair(&configs[c->sets[i].uses[k].config], color);
+    }
 }
 
 static const char *tile_text(const FabricCheck *c, uint32_t tile)
@@ -797,8 +802,10 @@ bool fabric_check(Session *session, const Programs *programs)
     return true;
   note_classes(&c);
   c.arena = arena_create("fabric check");
-  if (has_uses(&c) && read_routes(&c))
+  if (has_uses(&c)) {
+    read_routes(&c);
     check_tiles(&c);
+  }
   if (!c.has_unknown_entries && c.told[RULE_CONTROL] == 0)
     check_control_tasks(&c);
   arena_destroy(c.arena);
