@@ -68,75 +68,90 @@ static json_t *set_break(DapServer *s, const json_t *given, BreakSpec spec, Brea
   return answer;
 }
 
+/* How one breakpoint of a request becomes one of the debugger's; file: that of the request's source,
+ * or 0. */
+typedef json_t *SetOne(DapServer *s, const json_t *given, uint32_t file);
+
+/* The answer to a request that replaces all breakpoints of this owner and file. */
+static json_t *set_each(DapServer *s, const json_t *args, BreakOwner owner, uint32_t file,
+                        SetOne *set_one)
+{
+  json_t *list = json_array();
+  const json_t *given;
+  size_t i;
+  remove_owned(s, owner, file);
+  json_array_foreach(json_object_get(args, "breakpoints"), i, given)
+    json_array_append_new(list, set_one(s, given, file));
+  return json_pack("{s:o}", "breakpoints", list);
+}
+
 /* ---- lines, functions, instructions ---------------------------------------------------------- */
+
+static json_t *set_line(DapServer *s, const json_t *given, uint32_t file)
+{
+  json_int_t line = arg_number(given, "line", 0) - s->line_base;
+  if (file == UINT32_MAX || line < 1 || line > UINT32_MAX)
+    return unverified("no tile has code of this file");
+  char *place = base_print("%s:%lld", s->debugger.program->image->files[file], (long long)line);
+  json_t *answer =
+      set_break(s, given, (BreakSpec){.kind = BREAK_CODE, .place = place}, OWNER_SOURCE, file);
+  free(place);
+  return answer;
+}
 
 json_t *answer_set_lines(DapServer *s, const json_t *args)
 {
-  const json_t *source = json_object_get(args, "source"), *given;
+  json_t *source = json_object_get(args, "source"), *answer;
   uint32_t file = places_file(s, source);
-  json_t *list = json_array();
+  json_t *body = set_each(s, args, OWNER_SOURCE, file, set_line);
   size_t i;
-  if (file != UINT32_MAX)
-    remove_owned(s, OWNER_SOURCE, file);
-  json_array_foreach(json_object_get(args, "breakpoints"), i, given)
-  {
-    json_int_t line = arg_number(given, "line", 0) - s->line_base;
-    if (file == UINT32_MAX || line < 1 || line > UINT32_MAX) {
-      json_array_append_new(list, unverified("no tile has code of this file"));
-      continue;
-    }
-    char *place = base_print("%s:%lld", s->debugger.program->image->files[file], (long long)line);
-    json_t *answer =
-        set_break(s, given, (BreakSpec){.kind = BREAK_CODE, .place = place}, OWNER_SOURCE, file);
-    json_object_set(answer, "source", (json_t *)(uintptr_t)source);
-    json_array_append_new(list, answer);
-    free(place);
-  }
-  return json_pack("{s:o}", "breakpoints", list);
+  json_array_foreach(json_object_get(body, "breakpoints"), i, answer)
+    if (file != UINT32_MAX)
+      json_object_set(answer, "source", source);
+  return body;
 }
 
 /* A function's name; or, as on the command line, "task NAME", "wavelet COLOR ...", "switch COLOR".
  */
+static json_t *set_function(DapServer *s, const json_t *given, uint32_t file)
+{
+  BreakSpec spec = {0};
+  spec.kind = stops_kind(arg_text(given, "name", ""), &spec.place);
+  return set_break(s, given, spec, OWNER_FUNCTION, file);
+}
+
 json_t *answer_set_functions(DapServer *s, const json_t *args)
 {
-  json_t *list = json_array();
-  const json_t *given;
-  size_t i;
-  remove_owned(s, OWNER_FUNCTION, 0);
-  json_array_foreach(json_object_get(args, "breakpoints"), i, given)
-  {
-    BreakSpec spec = {0};
-    spec.kind = stops_kind(arg_text(given, "name", ""), &spec.place);
-    json_array_append_new(list, set_break(s, given, spec, OWNER_FUNCTION, 0));
-  }
-  return json_pack("{s:o}", "breakpoints", list);
+  return set_each(s, args, OWNER_FUNCTION, 0, set_function);
+}
+
+static json_t *take_why(DapServer *s)
+{
+  json_t *answer = unverified(s->why);
+  free(s->why);
+  s->why = NULL;
+  return answer;
+}
+
+static json_t *set_instruction(DapServer *s, const json_t *given, uint32_t file)
+{
+  uint32_t tile;
+  int64_t address;
+  if (!reference_read(s, arg_text(given, "instructionReference", ""), &tile, &address))
+    return take_why(s);
+  char *place = base_print("*%lld", (long long)address + arg_number(given, "offset", 0));
+  BreakSpec spec = {.kind = BREAK_CODE,
+                    .place = place,
+                    .has_class = true,
+                    .cls = s->debugger.program->image->tile_class[tile]};
+  json_t *answer = set_break(s, given, spec, OWNER_INSTRUCTION, file);
+  free(place);
+  return answer;
 }
 
 json_t *answer_set_instructions(DapServer *s, const json_t *args)
 {
-  json_t *list = json_array();
-  const json_t *given;
-  size_t i;
-  remove_owned(s, OWNER_INSTRUCTION, 0);
-  json_array_foreach(json_object_get(args, "breakpoints"), i, given)
-  {
-    uint32_t tile;
-    int64_t address;
-    if (!reference_read(s, arg_text(given, "instructionReference", ""), &tile, &address)) {
-      json_array_append_new(list, unverified(s->why));
-      free(s->why);
-      s->why = NULL;
-      continue;
-    }
-    char *place = base_print("*%lld", (long long)address + arg_number(given, "offset", 0));
-    BreakSpec spec = {.kind = BREAK_CODE,
-                      .place = place,
-                      .has_class = true,
-                      .cls = s->debugger.program->image->tile_class[tile]};
-    json_array_append_new(list, set_break(s, given, spec, OWNER_INSTRUCTION, 0));
-    free(place);
-  }
-  return json_pack("{s:o}", "breakpoints", list);
+  return set_each(s, args, OWNER_INSTRUCTION, 0, set_instruction);
 }
 
 /* ---- data ------------------------------------------------------------------------------------ */
@@ -196,28 +211,26 @@ json_t *answer_data_info(DapServer *s, const json_t *args)
   return body;
 }
 
+static json_t *set_data(DapServer *s, const json_t *given, uint32_t file)
+{
+  const char *id = arg_text(given, "dataId", ""), *plus = strrchr(id, '+');
+  BreakSpec spec = {.kind = BREAK_WATCH, .place = id};
+  char *place = base_print("%.*s", plus ? (int)(plus - id) : 0, id);
+  int64_t address = 0;
+  spec.bytes = plus ? (uint32_t)strtoul(plus + 1, NULL, 10) : 0;
+  bool ok = spec.bytes && reference_read(s, place, &spec.tile, &address);
+  spec.address = (uint32_t)address;
+  json_t *answer = ok ? set_break(s, given, spec, OWNER_DATA, file)
+                      : unverified("this is no variable of a tile");
+  free(s->why);
+  s->why = NULL;
+  free(place);
+  return answer;
+}
+
 json_t *answer_set_data(DapServer *s, const json_t *args)
 {
-  json_t *list = json_array();
-  const json_t *given;
-  size_t i;
-  remove_owned(s, OWNER_DATA, 0);
-  json_array_foreach(json_object_get(args, "breakpoints"), i, given)
-  {
-    const char *id = arg_text(given, "dataId", ""), *plus = strrchr(id, '+');
-    BreakSpec spec = {.kind = BREAK_WATCH, .place = id};
-    char *place = base_print("%.*s", plus ? (int)(plus - id) : 0, id);
-    int64_t address = 0;
-    spec.bytes = plus ? (uint32_t)strtoul(plus + 1, NULL, 10) : 0;
-    bool ok = spec.bytes && reference_read(s, place, &spec.tile, &address);
-    spec.address = (uint32_t)address;
-    json_array_append_new(list, ok ? set_break(s, given, spec, OWNER_DATA, 0)
-                                   : unverified("this is no variable of a tile"));
-    free(s->why);
-    s->why = NULL;
-    free(place);
-  }
-  return json_pack("{s:o}", "breakpoints", list);
+  return set_each(s, args, OWNER_DATA, 0, set_data);
 }
 
 /* ---- faults and ends ------------------------------------------------------------------------- */
