@@ -68,8 +68,8 @@ static json_t *set_break(DapServer *s, const json_t *given, BreakSpec spec, Brea
   return answer;
 }
 
-/* How one breakpoint of a request becomes one of the debugger's; file: that of the request's source,
- * or 0. */
+/* How one breakpoint of a request becomes one of the debugger's; file: that of the request's
+ * source, or 0. */
 typedef json_t *SetOne(DapServer *s, const json_t *given, uint32_t file);
 
 /* The answer to a request that replaces all breakpoints of this owner and file. */
