@@ -440,7 +440,9 @@ export class FindingsPanel implements Panel {
     if (run.findings.length) this.box.append(element("h3", {}, "Faults and hazards"),
       element("ul", { class: "findings" }, ...run.findings.map((f) => element("li", {},
         tileButton(state, map, state.tileAt(f.x, f.y)), ` cycle ${format(f.cycle)}: ${f.name}`,
-        element("pre", { tabindex: 0 }, f.text)))));
+        // The report above often has the text already.
+        ...(run.message?.includes(f.text.trim()) ? []
+                                                 : [element("pre", { tabindex: 0 }, f.text)])))));
     this.box.append(this.links);
     state.listen((changed) => { if (changed.has("window")) void this.load(); });
   }
