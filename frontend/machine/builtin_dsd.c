@@ -674,38 +674,39 @@ Operand builtin_set_dsd_base_addr(Sema *s, const NodeBuiltinCall *call, Span at,
   return dsd_set(s, dsd, DSRF_BASE, sema_ir(s, base));
 }
 
-Operand builtin_set_dsd_length(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+/* The DSD with another length or stride: the second argument, of type `type` and from lo to hi. */
+static Operand set_dsd_number(Sema *s, const NodeBuiltinCall *call, unsigned allowed, PoolId type,
+                              int64_t lo, int64_t hi, DsrField field)
 {
-  (void)at, (void)want;
-  Operand dsd = dsd_arg(s, call, ON_MEM1D | ON_FABRIC);
-  Operand length = sema_rvalue(s, call->args.at[1], POOL(U16));
-  Number n = number_of(s, length, 0, UINT16_MAX, "the length", call->args.at[1]->span);
+  bool is_length = field == DSRF_LENGTH;
+  Operand dsd = dsd_arg(s, call, allowed);
+  Operand value = sema_rvalue(s, call->args.at[1], type);
+  Number n = number_of(s, value, lo, hi, is_length ? "the length" : "the stride",
+                       call->args.at[1]->span);
   if (operand_is_poison(dsd) || !n.ok)
     return operand_poison();
   if (n.known && dsd_is_comptime(s, dsd)) {
     IrDesc desc = desc_of(s, dsd);
-    desc.desc.length = (uint16_t)n.value;
+    if (is_length)
+      desc.desc.length = (uint16_t)n.value;
+    else
+      desc.desc.stride = (int16_t)n.value;
     return dsd_with_desc(s, dsd, desc);
   }
-  IrValue ir = n.known ? ir_const(&s->b, IRT_I16, (uint64_t)n.value) : n.ir;
-  return dsd_set(s, dsd, DSRF_LENGTH, ir);
+  IrValue ir = n.known ? ir_const(&s->b, IRT_I16, (uint16_t)n.value) : n.ir;
+  return dsd_set(s, dsd, field, ir);
+}
+
+Operand builtin_set_dsd_length(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
+{
+  (void)at, (void)want;
+  return set_dsd_number(s, call, ON_MEM1D | ON_FABRIC, POOL(U16), 0, UINT16_MAX, DSRF_LENGTH);
 }
 
 Operand builtin_set_dsd_stride(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;
-  Operand dsd = dsd_arg(s, call, ON_MEM1D);
-  Operand stride = sema_rvalue(s, call->args.at[1], POOL(I8));
-  Number n = number_of(s, stride, INT8_MIN, INT8_MAX, "the stride", call->args.at[1]->span);
-  if (operand_is_poison(dsd) || !n.ok)
-    return operand_poison();
-  if (n.known && dsd_is_comptime(s, dsd)) {
-    IrDesc desc = desc_of(s, dsd);
-    desc.desc.stride = (int16_t)n.value;
-    return dsd_with_desc(s, dsd, desc);
-  }
-  IrValue ir = n.known ? ir_const(&s->b, IRT_I16, (uint16_t)n.value) : n.ir;
-  return dsd_set(s, dsd, DSRF_STRIDE, ir);
+  return set_dsd_number(s, call, ON_MEM1D, POOL(I8), INT8_MIN, INT8_MAX, DSRF_STRIDE);
 }
 
 Operand builtin_increment_dsd_offset(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
