@@ -65,10 +65,11 @@ class Result:
 
 
 class Cluster:
-    """width x height wafers in lines, or with `wraps` in rings; a ring has two wafers at least."""
+    """width x height wafers in lines, or with `wraps` in rings; a ring has two wafers at least.  A
+    wafer has `tiles` x `rows` tiles, by default as few as the channels need."""
 
     def __init__(self, width, height=1, wraps=True, channels=1, latency=200, words_per_cycle=1,
-                 credits=None, packet_words=256, buffers=2, pulls=False, tiles=None, arch="wse3",
+                 credits=None, packet_words=256, buffers=2, pulls=False, tiles=None, rows=None, arch="wse3",
                  engine="fast"):
         if width < 2 or height < 1:
             raise ClusterError(f"a cluster has 2 x 1 wafers at least, not {width} x {height}")
@@ -78,8 +79,9 @@ class Cluster:
         self.latency, self.words_per_cycle, self.credits = latency, words_per_cycle, credits
         self.packet_words, self.buffers, self.pulls = packet_words, buffers, pulls
         self.arch, self.engine = arch, engine
-        self.tiles = max(tiles or 0, 4 * channels + 1)
         self.axes = 1 if height == 1 else 2
+        self.tiles = max(tiles or 0, 4 * channels + 1)
+        self.rows = max(rows or 0, self.axes * (2 * channels + 1))
 
     # ---- the cluster file -------------------------------------------------------------------
 
@@ -125,14 +127,15 @@ class Cluster:
         Returns {(wafer, channel, way): {name: blocks x n}} and a Result without values."""
         number, size = self._axis(axis)
         words = blocks * n
-        if 2 * words + between > _HUB_WORDS:
-            raise ClusterError(f"a hub has no room for {2 * words + between} words, at most "
+        kept = words if "result" in results else 1
+        if words + kept + between > _HUB_WORDS:
+            raise ClusterError(f"a hub has no room for {words + kept + between} words, at most "
                                f"{_HUB_WORDS}: cut the array, or take more channels")
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            params = {"axes": self.axes, "k": self.channels, "width": self.tiles,
+            params = {"axes": self.axes, "k": self.channels, "width": self.tiles, "height": self.rows,
                       "packet_words": self.packet_words, "buffers": self.buffers,
-                      "pulls": str(self.pulls).lower(), "elements": words,
+                      "pulls": str(self.pulls).lower(), "elements": words, "results": kept,
                       "between": max(between, 1)}
             _run(["cslc", str(_HERE / "layout.csl"), f"--arch={self.arch}", "-o", "p.bin",
                   "--params=" + ",".join(f"{k}:{v}" for k, v in params.items())], folder)
