@@ -1,5 +1,5 @@
 """Data movers (<links/mover>) between two wafers: order, contents, sessions, both modes of ending,
-push and pull, back-pressure; and the reports about wrong programs."""
+push and pull, back-pressure; and what a wrong program gets told."""
 import pytest
 
 import cluster_run
@@ -36,7 +36,7 @@ def test_a_sender_waits_for_the_receivers_start(tmp_path):
 
 @pytest.mark.parametrize("told", ["more", "fewer"])
 def test_two_ends_that_count_differently(tmp_path, told):
-    """A sender that expects more packets than its worker sends does not end; the report says where."""
+    """A sender that counts on more packets than its worker sends does not end."""
     traffic = links_run.Traffic(packets=4, sessions=1, counted=True)
     file = links_run.build(traffic, tmp_path)
     count = 6 if told == "more" else 2

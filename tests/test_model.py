@@ -1,4 +1,5 @@
 """wse-model: the performance model of collectives, and its command line."""
+import cluster_model_table
 import harness
 import pytest
 
@@ -164,3 +165,29 @@ def test_wrong_usage(args):
 def test_help():
     assert "predict" in model("--help").out
     assert model("--version").out.startswith("wse-model ")
+
+
+def test_the_page_has_the_predictions_for_clusters():
+    assert cluster_model_table.of_page() == cluster_model_table.table()
+
+
+def test_the_model_of_links_has_its_limits():
+    """Long blocks take the link's rate; more hops take their latency; `stream` is behind all of them."""
+    cycles = cluster_model_table.cycles
+    long = [cycles(4, n, "broadcast", "split", "--channels=4", "--rate=250") for n in (2**17, 2**18)]
+    assert 4 * 2**17 < long[1] - long[0] < 1.01 * 4 * 2**17
+    hops = [cycles(r, 1, "all-gather", "split", "--latency=5000") for r in (10, 20)]
+    assert 10 * 5000 < hops[1] - hops[0] < 10 * 6000
+    assert cycles(8, 10, "all-gather", "half") < cycles(8, 10, "all-gather", "split")
+
+
+@pytest.mark.parametrize("args,message", [
+    (["--op=gather", "--wafers=4", "--len=3"], "--op of cluster is"),
+    (["--op=all-gather", "--wafers=4", "--len=3", "--scheme=full"], "--scheme is split, half or line"),
+    (["--op=broadcast", "--wafers=4", "--len=3", "--scheme=half"], "only all-gather has another"),
+    (["--op=all-gather", "--len=3"], "--wafers is missing"),
+    (["--op=all-gather", "--wafers=4"], "--len is missing"),
+    (["--op=all-gather", "--wafers=1", "--len=3"], "wafers"),
+])
+def test_mistakes_about_clusters(args, message):
+    assert message in model("cluster", *args, expect=2).err

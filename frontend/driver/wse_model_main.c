@@ -13,6 +13,7 @@
 #define COLLECTIVES "<collectives/predict>"
 #define BLAS "<blas/model>"
 #define BLAS_PLANS "<blas/layout>"
+#define LINKS "<links/model>"
 
 enum {
   EXIT_USAGE = 2,
@@ -23,6 +24,8 @@ enum {
   MOST_SIDE = 100000,          /* of a matrix; three of them fit 64 bits */
   EQUATIONS = 9,               /* of the paper on matrix multiplication */
   SIMD_WSE2 = 4, MOST_SIMD = 8,
+  MOST_WAFERS = 65536, MOST_CHANNELS = 4, MOST_PACKET = 16383, MOST_BUFFERS = 64,
+  MOST_LATENCY = 1000000, RATE_UNITS = 1000,
 };
 
 /* The comptime evaluator's limits: no program asks for them here. */
@@ -32,11 +35,14 @@ typedef struct {
   const char *command, *op, *pattern;
   int64_t tiles, length, t_r, step, roots[2], grid[2];
   int64_t sides[3], equation, simd;      /* M, N, K; 0: all equations */
+  const char *scheme;
+  int64_t wafers, channels, packet, buffers, latency, rate, arch;     /* rate: in 1 / RATE_UNITS */
 } Query;
 
 typedef enum {
   OPT_OP = 256, OPT_PATTERN, OPT_PES, OPT_LEN, OPT_TR, OPT_STEP, OPT_ROOT, OPT_GRID, OPT_SIZE,
-  OPT_EQUATION, OPT_SIMD, OPT_VERSION, OPT_HELP
+  OPT_EQUATION, OPT_SIMD, OPT_SCHEME, OPT_WAFERS, OPT_CHANNELS, OPT_PACKET, OPT_BUFFERS,
+  OPT_LATENCY, OPT_RATE, OPT_ARCH, OPT_VERSION, OPT_HELP
 } ModelOption;
 
 static const struct option long_options[] = {
@@ -48,6 +54,13 @@ static const struct option long_options[] = {
   {"size", required_argument, NULL, OPT_SIZE},
   {"equation", required_argument, NULL, OPT_EQUATION},
   {"simd", required_argument, NULL, OPT_SIMD},
+  {"scheme", required_argument, NULL, OPT_SCHEME},
+  {"wafers", required_argument, NULL, OPT_WAFERS},
+  {"channels", required_argument, NULL, OPT_CHANNELS},
+  {"packet", required_argument, NULL, OPT_PACKET},
+  {"buffers", required_argument, NULL, OPT_BUFFERS},
+  {"latency", required_argument, NULL, OPT_LATENCY},
+  {"rate", required_argument, NULL, OPT_RATE},       {"arch", required_argument, NULL, OPT_ARCH},
   {"version", no_argument, NULL, OPT_VERSION},       {"help", no_argument, NULL, OPT_HELP},
   {NULL, 0, NULL, 0},
 };
@@ -58,6 +71,7 @@ static void print_help(void)
        "       wse-model best    --op=OP --pes=P --len=B [options]\n"
        "       wse-model tree    --pes=P --len=B [--tr=T]\n"
        "       wse-model gemm    --size=MxNxK --pes=P|--grid=WxH [--equation=E] [--simd=S]\n"
+       "       wse-model cluster --op=OP --wafers=R --len=B [options]\n"
        "\n"
        "predict  cycles of a collective, as the performance model has them\n"
        "best     the fixed pattern with the fewest cycles, and these\n"
@@ -65,6 +79,7 @@ static void print_help(void)
        "gemm     cycles of a multiplication of 16-bit floats, A of M x K and B of K x N\n"
        "         elements, by the equations of \"General Matrix Multiply on CS-2\", and as\n"
        "         <blas/layout> expects them of its own plans\n"
+       "cluster  cycles of a collective between the R wafers of a ring, blocks of B words\n"
        "\n"
        "  --op=OP          reduce, broadcast or allreduce; with the pattern line, or task for\n"
        "                   calls with a completion task: allgather, reduce-scatter; with line:\n"
@@ -83,7 +98,15 @@ static void print_help(void)
        "  --size=MxNxK     of gemm, on P x P tiles or W x H\n"
        "  --equation=E     1 to 9 (default: all): 1, 2 MASTER; 3 to 5 SUMMA by vectors, 6 to 8 by\n"
        "                   blocks; 9 the ideal\n"
-       "  --simd=S         elements of a cycle: 4 on wse2 (default), 8 on wse3");
+       "  --simd=S         elements of a cycle: 4 on wse2 (default), 8 on wse3\n"
+       "  of cluster:\n"
+       "  --op=OP          all-gather, reduce-scatter, all-reduce, all-to-all or broadcast\n"
+       "  --scheme=NAME    of all-gather: split (default), half, or line for wafers in a line\n"
+       "  --channels=K     of a link in each direction (default 2); --packet=WORDS (1024),\n"
+       "                   --buffers=N (2) of a data mover\n"
+       "  --latency=L      cycles of a link (default 200)\n"
+       "  --rate=N         thousandths of a word per cycle that a link carries (default 1000)\n"
+       "  --arch=A         wse2 or wse3 (default)");
 }
 
 static int usage_error(const char *what, const char *value)
@@ -137,6 +160,15 @@ static bool parse_option(Query *q, int code, const char *text)
   case OPT_GRID: return parse_pair(text, 'x', 1, MOST_TILES, q->grid);
   case OPT_SIZE: return parse_size(text, q->sides);
   case OPT_EQUATION: return parse_number(text, 0, 1, EQUATIONS, &q->equation, NULL);
+  case OPT_SCHEME: q->scheme = text; return true;
+  case OPT_WAFERS: return parse_number(text, 0, 2, MOST_WAFERS, &q->wafers, NULL);
+  case OPT_CHANNELS: return parse_number(text, 0, 1, MOST_CHANNELS, &q->channels, NULL);
+  case OPT_PACKET: return parse_number(text, 0, 1, MOST_PACKET, &q->packet, NULL);
+  case OPT_BUFFERS: return parse_number(text, 0, 1, MOST_BUFFERS, &q->buffers, NULL);
+  case OPT_LATENCY: return parse_number(text, 0, 1, MOST_LATENCY, &q->latency, NULL);
+  case OPT_RATE: return parse_number(text, 0, 1, RATE_UNITS, &q->rate, NULL);
+  case OPT_ARCH:
+    return strncmp(text, "wse", 3) == 0 && parse_number(text + 3, 0, 2, 3, &q->arch, NULL);
   case OPT_SIMD: return parse_number(text, 0, 2, MOST_SIMD, &q->simd, NULL) && q->simd % 2 == 0;
   default: return false;
   }
@@ -160,7 +192,7 @@ static int parse_line(Query *q, int argc, char **argv, bool *is_done)
       return usage_error(long_options[index].name, optarg);
   }
   if (optind + 1 != argc)
-    return usage_error("say predict, best, tree or gemm",
+    return usage_error("say predict, best, tree, gemm or cluster",
                        optind + 1 < argc ? argv[optind + 1] : NULL);
   q->command = argv[optind];
   return EXIT_SUCCESS;
@@ -192,9 +224,26 @@ static bool is_too_long_for_a_tree(const Query *q)
   return q->tiles > MOST_TREE_TILES || q->grid[0] > MOST_TREE_TILES || q->grid[1] > MOST_TREE_TILES;
 }
 
+static int check_cluster(const Query *q)
+{
+  static const char *const ops[] = {"all-gather", "reduce-scatter", "all-reduce", "all-to-all",
+                                    "broadcast", NULL};
+  static const char *const schemes[] = {"split", "half", "line", NULL};
+  if (!one_of(q->op, ops))
+    return usage_error("--op of cluster is all-gather, reduce-scatter, all-reduce, all-to-all or "
+                       "broadcast", q->op);
+  if (!one_of(q->scheme, schemes))
+    return usage_error("--scheme is split, half or line", q->scheme);
+  if (strcmp(q->scheme, "split") != 0 && strcmp(q->op, "all-gather") != 0)
+    return usage_error("only all-gather has another --scheme", q->scheme);
+  if (q->length == 0)
+    return usage_error("--len is missing", NULL);
+  return q->wafers == 0 ? usage_error("--wafers is missing", NULL) : EXIT_SUCCESS;
+}
+
 static int check_query(const Query *q)
 {
-  static const char *const commands[] = {"predict", "best", "tree", "gemm", NULL};
+  static const char *const commands[] = {"predict", "best", "tree", "gemm", "cluster", NULL};
   static const char *const ops[] = {"reduce",         "broadcast", "allreduce",
                                     "allgather",      "reduce-scatter",
                                     "alltoall",       "scan",      "exclusive-scan",
@@ -203,6 +252,8 @@ static int check_query(const Query *q)
     return usage_error("no such command", q->command);
   if (strcmp(q->command, "gemm") == 0)
     return check_gemm(q);
+  if (strcmp(q->command, "cluster") == 0)
+    return check_cluster(q);
   bool is_tree = strcmp(q->command, "tree") == 0;
   if (!is_tree && !one_of(q->op, ops))
     return usage_error("--op is reduce, broadcast, allreduce, allgather, reduce-scatter, "
@@ -338,10 +389,26 @@ static int answer_gemm(const Query *q)
   return result;
 }
 
+static int answer_cluster(const Query *q)
+{
+  LibraryValue args[] = {{.text = q->op}, {.text = q->scheme}, {.number = q->wafers},
+                         {.number = q->length}, {.number = q->channels}, {.number = q->packet},
+                         {.number = q->buffers}, {.number = q->latency}, {.number = q->rate}};
+  LibraryCall call;
+  int result = EXIT_FAILURE;
+  if (evaluate_call(LINKS, "arch", q->arch, "cycles", args, ARRAY_COUNT(args), &call)) {
+    printf("%lld\n", (long long)call.numbers[0]);
+    result = EXIT_SUCCESS;
+  }
+  arrfree(call.numbers);
+  return result;
+}
+
 int main(int argc, char **argv)
 {
   enum { DOCUMENTED_T_R = 2 };   /* the thesis' T_R, the default of the command */
-  Query q = {.t_r = DOCUMENTED_T_R, .simd = SIMD_WSE2};
+  Query q = {.t_r = DOCUMENTED_T_R, .simd = SIMD_WSE2, .scheme = "split", .channels = 2,
+             .packet = 1024, .buffers = 2, .latency = 200, .rate = RATE_UNITS, .arch = 3};
   bool is_done = false;
   int result = parse_line(&q, argc, argv, &is_done);
   if (result == EXIT_SUCCESS && !is_done)
@@ -352,5 +419,7 @@ int main(int argc, char **argv)
     return answer_predict(&q);
   if (strcmp(q.command, "gemm") == 0)
     return answer_gemm(&q);
+  if (strcmp(q.command, "cluster") == 0)
+    return answer_cluster(&q);
   return strcmp(q.command, "best") == 0 ? answer_best(&q) : answer_tree(&q);
 }

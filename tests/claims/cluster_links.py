@@ -2,7 +2,7 @@
 """How well data movers use a link: the share of its words per cycle, over packet size and channels,
 as CSV and drawing in CLUSTER_OUT (the claim's own folder if that is not set); with two channels and
 packets of 16 KB at least 95 %.  And the two shapes of clusters: a line reaches half of a ring's
-bandwidth; on rings the two ways to gather, and from which length on which one is faster."""
+bandwidth; on rings the two ways to gather, and the length from which the second one is slower."""
 import csv
 import os
 from pathlib import Path
@@ -17,7 +17,6 @@ from cluster_collectives import wse_cluster
 SIZES = [16, 64, 256, 1024, 2048, 4096]          # words of a packet; 4096 are 16 KB
 CHANNELS = [1, 2, 3, 4]
 WORDS = 600_000                                  # over a link in each direction
-MOST_MEMORY = 4096
 
 
 def utilisation(folder, channels, words, arch):
@@ -65,8 +64,8 @@ def measure_links(claims, out):
                      for a, b in zip(SIZES, SIZES[1:])))
 
 
-def gather(wafers, length, wraps, scheme="split"):
-    cluster = wse_cluster.Cluster(wafers, wraps=wraps, channels=2, latency=200, packet_words=128)
+def gather(wafers, length, wraps, scheme="split", channels=2):
+    cluster = wse_cluster.Cluster(wafers, wraps=wraps, channels=channels, latency=200, packet_words=128)
     result, right = collectives.run("all_gather", cluster, numpy.random.default_rng(length),
                                     length=length, axis="x", scheme=scheme)
     assert right
@@ -78,12 +77,13 @@ def measure_shapes(claims):
     ring, line = (gather(5, long, wraps) - gather(5, short, wraps) for wraps in (True, False))
     print(f"  5 wafers: {ring} and {line} cycles for {long - short} words more per wafer")
     claims.within("5 wafers: a line's peak bandwidth by a ring's", ring / line, 0.45, 0.55)
-    for wafers in (4, 8):
-        lengths = [2 ** k for k in range(1, 11)]
-        pairs = [(n, gather(wafers, n, True, "split"), gather(wafers, n, True, "half"))
-                 for n in lengths]
+    for wafers, channels in ((4, 2), (8, 4)):
+        lengths = [2 ** k for k in range(1, 13)]
+        pairs = [(n, gather(wafers, n, True, "split", channels),
+                  gather(wafers, n, True, "half", channels)) for n in lengths]
         for n, split, half in pairs:
-            print(f"  ring of {wafers}, {n} words: split {split}, half {half} cycles", flush=True)
+            print(f"  ring of {wafers}, {channels} channels, {n} words: split {split}, half {half} "
+                  f"cycles", flush=True)
         faster = [n for n, split, half in pairs if split <= half]
         print(f"  ring of {wafers}: split is faster from {faster[0] if faster else 'none'} words on")
         claims.check(f"ring of {wafers}: half-way is faster for short blocks", pairs[0][2],
