@@ -1,5 +1,5 @@
 """Data movers (<links/mover>) between two wafers: order, contents, sessions, both modes of ending,
-push and pull, back-pressure; and what a wrong program gets told."""
+push and pull, back-pressure; and reports on wrong programs."""
 import pytest
 
 import cluster_run
