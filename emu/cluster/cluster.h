@@ -48,8 +48,8 @@ typedef struct Cluster Cluster;
 /* A place in a cluster, of a session. */
 typedef struct { Cluster *cluster; unsigned wafer; } ClusterMember;
 
-/* The plan must outlive the cluster.  `threads`: that run wafers at the same time; at least 1. */
-Cluster *cluster_create(const ClusterPlan *plan, unsigned threads);
+/* The plan must outlive the cluster. */
+Cluster *cluster_create(const ClusterPlan *plan);
 void cluster_destroy(Cluster *cluster);
 /* The gates of the wafer, for the options of its engine.  NULL with *why (in `arena`): a link ends
  * at no tile of the program, or at a router that does not know its color. */

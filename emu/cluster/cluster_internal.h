@@ -56,7 +56,6 @@ struct Cluster {
   ClusterFabric *fabrics;       /* by wafer */
   uint64_t now, lookahead;      /* the next cycle; most cycles of a block */
   uint64_t end;                 /* of the block that runs */
-  unsigned threads;
 };
 
 uint32_t cluster_tile(const Program *program, const ClusterEnd *end);

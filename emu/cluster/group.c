@@ -120,11 +120,10 @@ LinkIn *cluster_in(const Cluster *c, const ClusterLink *link, const ClusterChann
 
 /* ---- the group ------------------------------------------------------------------------------- */
 
-Cluster *cluster_create(const ClusterPlan *plan, unsigned threads)
+Cluster *cluster_create(const ClusterPlan *plan)
 {
   Cluster *c = base_zeroed(1, sizeof *c);
   c->plan = plan;
-  c->threads = threads;
   c->fabrics = base_zeroed(arrlenu(plan->wafers) + 1, sizeof *c->fabrics);
   c->lookahead = MOST_LATENCY;
   for (size_t i = 0; i < arrlenu(plan->links); i++)

@@ -81,6 +81,9 @@ static WseStatus check_options(Seating *t)
   const struct { bool given; const char *name; } one_wafer[] = {
     {o->session.has_watch, "--watch"}, {o->session.stop != NULL, "--stop"},
     {o->session.has_dump, "--dump"}, {o->has_dap, "--dap"},
+    {o->session.threads > 1, "--threads"},
+    {o->session.save_state != NULL, "--save-state"},
+    {o->session.load_state != NULL, "--load-state"},
   };
   for (size_t i = 0; i < ARRAY_COUNT(one_wafer); i++)
     if (one_wafer[i].given)
@@ -130,7 +133,6 @@ static void give_options(const Seating *t, Seat *seat)
   o->session.print_out = seat->out.stream;
   o->session.warnings = seat->warnings.stream;
   o->session.member = &seat->member;
-  o->session.threads = 1;
   o->actions = NULL;
   for (size_t i = 0; i < arrlenu(t->options->actions); i++)
     arrput(o->actions, own_action(t, seat, &t->options->actions[i]));
@@ -163,8 +165,7 @@ static WseStatus open_table(Seating *t)
     diag_cluster_unreadable(session_diags(t->session), HOST_NOWHERE, t->options->cluster, why);
     return session_usage(t->session);
   }
-  unsigned threads = t->options->session.threads;
-  t->cluster = cluster_create(&t->plan, threads ? threads : 1);
+  t->cluster = cluster_create(&t->plan);
   t->seats = base_zeroed(arrlenu(t->plan.wafers), sizeof *t->seats);
   while (t->n < arrlenu(t->plan.wafers) && status == WSE_OK) {
     t->n++;
