@@ -198,6 +198,19 @@ def test_a_planned_allreduce_is_among_the_fastest(tmp_path):
         assert planned <= 1.05 * best + 32
 
 
+def test_long_lines_are_planned_within_the_limit_of_steps(tmp_path):
+    """342 tiles, 14 elements, with a completion task: the search for a root took 10 million steps."""
+    (tmp_path / "layout.csl").write_text(
+        'const lines = @import_module("<collectives/layout>");\n'
+        'const paths = @import_module("<collectives/paths>");\n'
+        'layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{});\n'
+        '  @comptime_print(paths.allreduce_plan('
+        '    342, lines.pattern.auto, 14, 0, true).reduce.root); }')
+    (tmp_path / "pe.csl").write_text("comptime {}")
+    said = harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin").err
+    assert re.search(r"\d+$", said, re.M)
+
+
 def test_a_planned_ring_takes_no_longer_than_a_ring(tmp_path):
     planned, _, found = measure.planned_allreduce_cycles(tmp_path, 3, 500)
     assert planned <= found["ring"] + 1
