@@ -437,7 +437,21 @@ static int friend_color(const Alloc *a, RegClass cls, Reg f)
   return cls == CLASS_PAIR && color % 2 ? -1 : color;
 }
 
-/* Prefers the other side of a copy, then registers that cost no saving, then half-taken pairs. */
+/* The registers that are the other side of a copy for neighbours without a color. */
+static uint16_t wanted_around(const Alloc *a, uint32_t v)
+{
+  uint16_t wanted = 0;
+  for (size_t i = 0; i < arrlenu(a->nodes[v].neighbours); i++) {
+    const RegNode *other = &a->nodes[a->nodes[v].neighbours[i]];
+    for (size_t k = 0; other->color < 0 && k < arrlenu(other->friends); k++)
+      if (!reg_is_virtual(other->friends[k]))
+        wanted |= reg_mask(other->friends[k]);
+  }
+  return wanted;
+}
+
+/* Prefers the other side of a copy, then registers that cost no saving, that no neighbour would
+ * like to have, then half-taken pairs. */
 static int choose_color(const Alloc *a, uint32_t v, uint16_t used)
 {
   RegClass cls = class_of(a, v);
@@ -450,12 +464,13 @@ static int choose_color(const Alloc *a, uint32_t v, uint16_t used)
       return color;
   }
   uint16_t saved = a->mf->ir->is_task ? 0 : regs_callee_saved(a->cg->machine);
+  uint16_t wanted = wanted_around(a, v);
   int best = -1, best_cost = 0;
   for (int r = 0; r < (int)GPR_COUNT; r++) {
     if (!(allowed >> r & 1))
       continue;
     uint16_t mask = color_mask(cls, r);
-    int cost = (int)count_bits(mask & saved & (uint16_t)~used) * 4;
+    int cost = (int)count_bits(mask & saved & (uint16_t)~used) * 4 + (mask & wanted ? 2 : 0);
     if (cls == CLASS_WORD && (a->allocatable & ~used & color_mask(CLASS_WORD, r ^ 1)))
       cost += 1;   /* would open a free pair */
     if (best < 0 || cost < best_cost) {

@@ -29,6 +29,36 @@ static void redirect_entries(const IrFunc *f, const Cfg *cfg, uint32_t head, uin
   }
 }
 
+/* The value that all jumps to the block pass as its parameter k, or IR_NO_VALUE. */
+static IrValue same_entry_value(const IrFunc *f, uint32_t to, uint32_t k)
+{
+  IrValue same = IR_NO_VALUE;
+  for (uint32_t b = 0; b < f->n_blocks; b++) {
+    uint32_t n;
+    const IrTarget *targets = cfg_targets(f, b, &n);
+    for (uint32_t t = 0; t < n; t++) {
+      if (targets[t].block.raw != to)
+        continue;
+      if (same.raw && !ir_value_eq(same, targets[t].args[k]))
+        return IR_NO_VALUE;
+      same = targets[t].args[k];
+    }
+  }
+  return same;
+}
+
+static void drop_entry_value(const IrFunc *f, uint32_t to, uint32_t k)
+{
+  for (uint32_t b = 0; b < f->n_blocks; b++) {
+    uint32_t n;
+    IrTarget *targets = cfg_targets(f, b, &n);
+    for (uint32_t t = 0; t < n; t++)
+      if (targets[t].block.raw == to)
+        opt_remove_target_arg(&targets[t], k);
+  }
+}
+
+/* The front takes as parameters only what its ways in pass differently. */
 static void make_front(Opt *opt, IrFunc *f, const Cfg *cfg, uint32_t head)
 {
   IrModule *m = opt->m;
@@ -36,9 +66,14 @@ static void make_front(Opt *opt, IrFunc *f, const Cfg *cfg, uint32_t head)
   IrBlockId front = ir_block_add(m, func);
   uint32_t n = f->blocks[head].n_params;
   IrValue *args = arena_many(opt->arena, IrValue, n);
-  for (uint32_t i = 0; i < n; i++)
-    args[i] = ir_block_param(m, func, front, opt_insn(f, f->blocks[head].params[i])->type);
   redirect_entries(f, cfg, head, front.raw);
+  for (uint32_t i = 0, k = 0; i < n; i++) {
+    args[i] = same_entry_value(f, front.raw, k);
+    if (args[i].raw)
+      drop_entry_value(f, front.raw, k);
+    else
+      args[i] = ir_block_param(m, func, front, opt_insn(f, f->blocks[head].params[i])->type), k++;
+  }
   IrBuilder b = {.module = m, .func = func, .block = front, .loc = opt_terminator(f, head)->loc};
   ir_br(&b, (IrBlockId){head}, args, n);
 }

@@ -1,19 +1,22 @@
 /* memory: a load of what was just stored or loaded is that value; the pass drops a store that is
  * overwritten unread, or that goes to an alloca without a read.
  *
- * Knowledge flows down chains of blocks with one predecessor.  opt/memory.c says what may change
+ * Knowledge flows down the blocks, except around loops.  Where ways meet that know different values
+ * of a place, the block gets a parameter once a load wants it.  opt/memory.c says what may change
  * memory. */
 #include "ir/opt/opt.h"
 
 #include <string.h>
 
 /* Few things are worth remembering at a time; the oldest goes. */
-enum { MOST_KNOWN = 24 };
+enum { MOST_KNOWN = 24, MOST_DEPTH = 64 };
 
 typedef struct {
   Address at;
   IrType type;
-  IrValue value;
+  IrValue value;             /* none yet: it differs by the way into block `join` */
+  uint32_t join;
+  uint32_t depth;            /* of such blocks before that one whose parameters this one's need */
 } Known;
 
 typedef struct { uint32_t n; Known known[MOST_KNOWN]; } State;
@@ -22,12 +25,16 @@ typedef struct { uint32_t n; Known known[MOST_KNOWN]; } State;
 typedef struct { Address at; uint64_t bytes; IrValue store; } Pending;
 
 typedef struct {
+  IrModule *m;
   IrFunc *f;
   Cfg cfg;
   Exposed exposed;
   IrValue *map;
   State *exit;               /* by block: of those processed */
   State now;
+  uint32_t n_joined;
+  Known *joined;             /* the parameters made, `cap_joined` at most */
+  uint32_t cap_joined;
   uint32_t n_pending;
   Pending pending[MOST_KNOWN];
   bool changed;
@@ -49,7 +56,15 @@ static void learn_value(Forwarder *w, Address at, IrType type, IrValue value)
     memmove(w->now.known, w->now.known + 1, sizeof(Known) * (MOST_KNOWN - 1));
     w->now.n--;
   }
-  w->now.known[w->now.n++] = (Known){at, type, value};
+  w->now.known[w->now.n++] = (Known){.at = at, .type = type, .value = value};
+}
+
+static Known *find_known(State *state, Address at, IrType type)
+{
+  for (uint32_t i = state->n; i-- > 0;)
+    if (state->known[i].type == type && same_address(state->known[i].at, at))
+      return &state->known[i];
+  return NULL;
 }
 
 static void forget_written(Forwarder *w, const IrInsn *insn)
@@ -63,20 +78,52 @@ static void forget_written(Forwarder *w, const IrInsn *insn)
   w->now.n = n;
 }
 
+static IrValue value_of(Forwarder *w, Known *k);
+
+/* Gives the block a parameter for the place; each way into the block knows its value. */
+static IrValue join_values(Forwarder *w, const Known *k)
+{
+  for (uint32_t i = 0; i < w->n_joined; i++)
+    if (w->joined[i].join == k->join && w->joined[i].type == k->type &&
+        same_address(w->joined[i].at, k->at))
+      return w->joined[i].value;
+  Known *made = &w->joined[w->n_joined++];
+  *made = *k;
+  made->value = ir_block_param(w->m, (IrFuncId){(uint32_t)(w->f - w->m->funcs)},
+                               (IrBlockId){k->join}, k->type);
+  uint32_t last = IR_NO_ID;
+  for (uint32_t i = w->cfg.pred_at[k->join]; i < w->cfg.pred_at[k->join + 1]; i++) {
+    uint32_t pred = w->cfg.preds[i], n;
+    IrTarget *targets = cfg_targets(w->f, pred, &n);
+    IrValue value = value_of(w, find_known(&w->exit[pred], k->at, k->type));
+    for (uint32_t t = 0; t < n && pred != last; t++)
+      if (targets[t].block.raw == k->join)
+        opt_append_target_arg(w->m, &targets[t], value);
+    last = pred;
+  }
+  return made->value;
+}
+
+static IrValue value_of(Forwarder *w, Known *k)
+{
+  if (!k->value.raw)
+    k->value = join_values(w, k);
+  return k->value;
+}
+
 static void visit_load(Forwarder *w, IrValue v)
 {
-  IrInsn *insn = opt_insn(w->f, v);
-  Address at = opt_address(w->f, insn->args[0]);
-  for (uint32_t i = w->now.n; i-- > 0;) {
-    const Known *k = &w->now.known[i];
-    if (k->type != insn->type || !same_address(k->at, at))
-      continue;
-    w->map[v.raw] = k->value;
-    insn->dead = true;
-    w->changed = true;
+  IrType type = opt_insn(w->f, v)->type;
+  Address at = opt_address(w->f, opt_insn(w->f, v)->args[0]);
+  Known *k = find_known(&w->now, at, type);
+  /* A load makes at most one parameter per block. */
+  if (!k || (!k->value.raw && w->n_joined + w->f->n_blocks > w->cap_joined)) {
+    learn_value(w, at, type, v);
     return;
   }
-  learn_value(w, at, insn->type, v);
+  w->map[v.raw] = value_of(w, k);
+  opt_insn(w->f, v)->dead = true;
+  w->changed = true;
 }
 
 /* ---- stores ------------------------------------------------------------------------ */
@@ -216,16 +263,45 @@ static void forget_descriptors(Forwarder *w)
   w->now.n = n;
 }
 
+/* Of what the first way into the block knows, keeps what the second knows, too. */
+static void meet_state(Forwarder *w, uint32_t block, State *other)
+{
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < w->now.n; i++) {
+    Known k = w->now.known[i];
+    const Known *o = find_known(other, k.at, k.type);
+    if (!o)
+      continue;
+    bool same = ir_value_eq(k.value, o->value) && (k.value.raw || k.join == o->join);
+    if (!same)
+      k = (Known){.at = k.at, .type = k.type, .join = block,
+                  .depth = 1 + (k.depth > o->depth ? k.depth : o->depth)};
+    if (k.depth <= MOST_DEPTH)
+      w->now.known[n++] = k;
+  }
+  w->now.n = n;
+}
+
+/* Nothing is known where a loop begins: its ways back have not been looked at. */
+static void enter_block(Forwarder *w, uint32_t block)
+{
+  uint32_t first = w->cfg.pred_at[block], end = w->cfg.pred_at[block + 1];
+  w->n_pending = 0;
+  w->now.n = 0;
+  for (uint32_t i = first; i < end; i++)
+    if (w->cfg.rpo_index[w->cfg.preds[i]] >= w->cfg.rpo_index[block])
+      return;
+  if (!block || first == end)
+    return;
+  w->now = w->exit[w->cfg.preds[first]];
+  forget_descriptors(w);
+  for (uint32_t i = first + 1; i < end; i++)
+    meet_state(w, block, &w->exit[w->cfg.preds[i]]);
+}
+
 static void visit_block(Forwarder *w, uint32_t block)
 {
-  bool chained = block && cfg_pred_count(&w->cfg, block) == 1;
-  if (chained) {
-    w->now = w->exit[w->cfg.preds[w->cfg.pred_at[block]]];
-    forget_descriptors(w);
-  } else {
-    w->now.n = 0;
-  }
-  w->n_pending = 0;
+  enter_block(w, block);
   for (uint32_t i = 0; i < w->f->blocks[block].n_insns; i++)
     visit_insn(w, w->f->blocks[block].insns[i]);
   w->exit[block] = w->now;
@@ -268,11 +344,13 @@ static bool drop_unread(IrFunc *f, const bool *exposed, Arena *arena)
 
 bool pass_memory(Opt *opt, IrFunc *f)
 {
-  Forwarder w = {.f = f};
+  Forwarder w = {.m = opt->m, .f = f};
   opt_drop_unreachable(f, opt->arena);
   cfg_build(&w.cfg, f, opt->arena);
   w.exposed = opt_exposed(opt, f);
-  w.map = arena_many(opt->arena, IrValue, f->n_insns);
+  w.cap_joined = f->n_insns + f->n_blocks;
+  w.joined = arena_many(opt->arena, Known, w.cap_joined);
+  w.map = arena_many(opt->arena, IrValue, f->n_insns + w.cap_joined);
   w.exit = arena_many(opt->arena, State, f->n_blocks);
   for (uint32_t i = 0; i < w.cfg.n_rpo; i++)
     visit_block(&w, w.cfg.rpo[i]);

@@ -22,7 +22,7 @@ static const Pass passes[] = {
 /* Names of passes, and the lowest level at which the line runs. */
 static const struct { const char *passes; int level; } pipeline[] = {
   {"unused", 0},
-  {"freeze", 1},
+  {"rotate freeze", 1},
   {"mem2reg copyprop simplify cse dce jump", 1},
   {"evaluate inline", 1},
   {"mem2reg copyprop simplify evaluate", 1},
@@ -30,6 +30,7 @@ static const struct { const char *passes; int level; } pipeline[] = {
   {"simplify memory cse simplify copyprop dce jump", 1},
   {"mem2reg copyprop simplify cse dce", 1},
   {"promote mem2reg copyprop simplify cse dce", 2},
+  {"fill", 1},
   {"licm", 1},
   {"simplify strength simplify cse dce ends simplify dce", 2},
   {"strength simplify dce ends simplify cse dce", 2},

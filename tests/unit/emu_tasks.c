@@ -403,6 +403,7 @@ static void microthread_priority_by_register(void **state)
   enum { HIGH = 1 << 9, NOPS = 25, REGISTER = CFG_MICROTHREAD + OUT_QUEUE };
   AsmClass *s, *r;
   Asm *a = pair(ARCH_WSE2, &s, &r);
+  assert_true(timing_set(&a->timing, "config", 1));   /* a longer one would let the operation in */
   asm_output(s, OUT_QUEUE, RED);
   asm_emit(s, in_ri(OP_li, 1, HIGH));
   asm_emit(s, in_ri(OP_stcfgi, 1, REGISTER));     /* no operation runs: without effect */
