@@ -223,8 +223,10 @@ static void send_again(Visit *v, const unsigned char *sent, unsigned enters)
 
 static void wake_own(Visit *v, uint32_t tile)
 {
-  if (v->engine->tiles[tile].set)
-    fast_wake(v->worker, tile, v->turn.cycle + 1);
+  if (!v->engine->tiles[tile].set)
+    return;
+  retry_moves(&v->engine->tiles[tile], v->turn.cycle);
+  fast_wake(v->worker, tile, v->turn.cycle + 1);
 }
 
 static void take_wavelet(Visit *v, uint32_t tile, unsigned slot, const void *from, unsigned enters)

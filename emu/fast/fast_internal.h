@@ -158,15 +158,22 @@ struct FastTile {
   FastColor *colors;            /* by slot */
   FastBridge *in, *out;         /* of the only operation; NULL: its wavelets go by the router */
   uint32_t occupied;            /* colors with wavelets, a bit for each slot */
-  /* queues with wavelets; that may hold a control wavelet */
+  /* queues with wavelets; input queues that may hold a control wavelet */
   uint16_t input_any, output_any, input_control;
-  uint8_t first_slot;           /* served first in the last cycle with a move */
-  uint8_t last_ramp_queue;
+  uint8_t first_slot, last_ramp_queue;  /* served first in the last cycle with a move */
   bool attended, is_ahead;      /* by the host: `host` is there; some instruction of `ahead` issues
                                    later than now */
   Tile core;                    /* goes on into the second line, with the main thread at its end */
   _Alignas(64) FastQueues queues[MAX_QUEUES];
   const uint8_t *data_queue;    /* by color: where its wavelets go */
+  /* slots and output queues whose oldest wavelet has no room to go to, a bit each; low bits of the
+     last cycle in which they look all the same */
+  uint32_t stuck, retry;
+  uint8_t stuck_outputs;
+  /* by output queue, the thread that waits for room; threads with plain operations, and of them
+     those that wait in that way, a bit each */
+  uint8_t holds[MAX_QUEUES];
+  uint16_t plain_threads, held;
   FastAhead *ahead;             /* NULL: none since its last operation */
   HostPort *host;
   RouterConfig **own;           /* by slot; NULL: no router register was ever written */

@@ -36,8 +36,10 @@ STEP RARE void wake_neighbours(Visit *v)
   for (unsigned bits = v->wake_ports; bits; bits &= bits - 1) {
     uint32_t next = program_neighbour(v->turn.program, v->tile->core.index,
                                       (Port)__builtin_ctz(bits));
-    if (next != (uint32_t)NO_TILE && e->tiles[next].set)
-      fast_wake(v->worker, next, v->turn.cycle + 1);
+    if (next == (uint32_t)NO_TILE || !e->tiles[next].set)
+      continue;
+    retry_moves(&e->tiles[next], v->turn.cycle);
+    fast_wake(v->worker, next, v->turn.cycle + 1);
   }
 }
 

@@ -114,6 +114,9 @@ STEP bool plain_start(const Visit *v, unsigned thread)
     make_plain(thread_plain(th), th->run);
     make_stream(v, thread_plain(th), th->run);
   }
+  uint16_t bit = (uint16_t)(1u << thread);
+  v->tile->held = 0;
+  v->tile->plain_threads = (uint16_t)((v->tile->plain_threads & ~bit) | (th->plain ? bit : 0));
   return th->plain;
 }
 

@@ -6,6 +6,8 @@ STEP HOT FastWavelet input_drop(Visit *v, unsigned queue)
 {
   FastTile *t = v->tile;
   FastQueue *q = &t->queues[queue].input;
+  if (UNLIKELY(q->count >= v->engine->input_capacity[queue]))
+    retry_moves(t, v->turn.cycle);
   FastWavelet w = queue_take(q);
   if (q->count == 0) {
     t->input_any &= (uint16_t)~(1u << queue);
@@ -72,6 +74,7 @@ STEP HOT FastWavelet output_pop(Visit *v, unsigned queue)
   FastTile *t = v->tile;
   FastQueue *q = &t->queues[queue].output;
   FastWavelet w = queue_take(q);
+  t->held &= (uint16_t)~(1u << t->holds[queue]);
   if (q->count == 0)
     t->output_any &= (uint16_t)~(1u << queue);
   EVENT(v, .kind = EV_POP, .output = true, .queue = (uint8_t)queue,

@@ -147,6 +147,7 @@ STEP RARE void settle_meeting(FastWorker *worker, const FastChore *meeting)
     else
       spill_push(&v, t->core.index, meeting->slot, all[i]);
   }
+  forget_stuck(t);
   arrput(v.worker->log.faults,
          ((Fault){.kind = FAULT_COLOR_MEETS, .cycle = meeting->cycle, .tile = t->core.index,
                   .color = color, .pc = PC_RETURN, .value = arrivals}));
@@ -160,6 +161,7 @@ static RARE void set_positions(Visit *v, FastColor *c, const ImageColorConfig *c
 {
   color_save(v, c);
   color_set(c, config, rx, tx);
+  retry_moves(v->tile, v->turn.cycle);
   if (color_count(c))
     close_inputs(c, config);
   v->wake_ports = port_bit(PORT_RAMP) - 1u;
@@ -334,8 +336,10 @@ static RARE void move_any(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, 
   FastTile *t = v->tile;
   uint8_t color = t->set->color_of[slot];
   unsigned before_tx = color_tx_position(c);
-  if (!ports_accept(v, c, color, to))
+  if (!ports_accept(v, c, color, to)) {
+    t->stuck |= 1u << slot;
     return;
+  }
   claim_outputs(v, r, slot, to);
   slot_pop(v, t, slot);
   wake_senders(v, c);
@@ -368,8 +372,10 @@ static HOT void move_on(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, Fa
 {
   unsigned port = (unsigned)__builtin_ctz(to), there = c->next[port];
   FastTile *next = fast_beside(v->engine, v->tile, port);
-  if (!link_accepts(v, next, there, port))
+  if (!link_accepts(v, next, there, port)) {
+    v->tile->stuck |= 1u << slot;
     return;
+  }
   claim_outputs(v, r, slot, to);
   slot_pop(v, v->tile, slot);
   wake_senders(v, c);
@@ -381,8 +387,10 @@ static HOT void move_on(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, Fa
 static HOT void move_down(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, FastWavelet w)
 {
   unsigned color = v->tile->set->color_of[slot], queue = v->tile->data_queue[color];
-  if (!queue_accepts(v, queue))
+  if (!queue_accepts(v, queue)) {
+    v->tile->stuck |= 1u << slot;
     return;
+  }
   claim_outputs(v, r, slot, port_bit(PORT_RAMP));
   slot_pop(v, v->tile, slot);
   wake_senders(v, c);
@@ -418,7 +426,7 @@ static HOT void move_color(Visit *v, RouterTurn *r, unsigned slot)
 static HOT void move_colors(Visit *v, RouterTurn *r)
 {
   unsigned first = v->tile->first_slot + 1u;      /* 1 to 24 */
-  uint32_t occupied = v->tile->occupied;
+  uint32_t occupied = v->tile->occupied & ~v->tile->stuck;
   uint32_t turned = (occupied >> first | occupied << (MAX_COLORS - first)) &
                     ((1u << MAX_COLORS) - 1);
   for (; turned; turned &= turned - 1) {
@@ -431,7 +439,7 @@ static HOT void move_colors(Visit *v, RouterTurn *r)
 
 static HOT void plan_ramp_queue(Visit *v, RouterTurn *r, unsigned queue)
 {
-  const FastTile *t = v->tile;
+  FastTile *t = v->tile;
   const FastWavelet *w = queue_at(&t->queues[queue].output, 0);
   uint8_t inside = wavelet_field(w->meta);
   if (!wavelet_seen(w->meta, v->turn.cycle))
@@ -449,7 +457,9 @@ static HOT void plan_ramp_queue(Visit *v, RouterTurn *r, unsigned queue)
                     .color = inside, .pc = PC_RETURN, .value = PORT_RAMP}));
     return;
   }
-  if (r->ramp_queue == NO_QUEUE && step_color_accepts(v, &t->colors[slot], port_bit(PORT_RAMP))) {
+  if (!step_color_accepts(v, &t->colors[slot], port_bit(PORT_RAMP))) {
+    t->stuck_outputs |= (uint8_t)(1u << queue);
+  } else if (r->ramp_queue == NO_QUEUE) {
     r->ramp_queue = (uint8_t)queue;
     r->ramp_slot = (uint8_t)slot;
   }
@@ -458,7 +468,8 @@ static HOT void plan_ramp_queue(Visit *v, RouterTurn *r, unsigned queue)
 /* The ramp is one port: round robin over the heads of the output queues. */
 static HOT void plan_ramp(Visit *v, RouterTurn *r)
 {
-  unsigned first = v->tile->last_ramp_queue + 1u, any = v->tile->output_any;   /* 1 to 8 */
+  unsigned first = v->tile->last_ramp_queue + 1u;      /* 1 to 8 */
+  unsigned any = v->tile->output_any & ~(unsigned)v->tile->stuck_outputs;
   unsigned turned = (any >> first | any << (MAX_QUEUES - first)) & ((1u << MAX_QUEUES) - 1);
   for (; turned; turned &= turned - 1)
     plan_ramp_queue(v, r, (first + (unsigned)__builtin_ctz(turned)) % MAX_QUEUES);
@@ -551,10 +562,18 @@ STEP RARE void commit_register(Visit *v)
   set_positions(v, c, &own->config, now.position, tx);
 }
 
+/* Wavelets that had no room look again, if this may have changed. */
+static HOT void look_again(const Visit *v, FastTile *t)
+{
+  if ((int32_t)(t->retry - (uint32_t)v->turn.cycle) >= 0)
+    forget_stuck(t);
+}
+
 /* Returns whether a wavelet left a slot. */
 STEP HOT bool visit_router(Visit *v)
 {
   FastTile *t = v->tile;
+  look_again(v, t);
   RouterTurn r = {.ramp_queue = NO_QUEUE};
   HostLane *host_in = UNLIKELY(t->attended) ? plan_host_in(v) : NULL;
   if (t->occupied)
@@ -563,6 +582,8 @@ STEP HOT bool visit_router(Visit *v)
     plan_ramp(v, &r);
   if (r.ramp_queue != NO_QUEUE)
     commit_ramp(v, &r);
+  if (r.moved)
+    t->stuck_outputs = 0;
   if (r.moved || r.ramp_queue != NO_QUEUE)
     v->turn.changed = true;
   if (UNLIKELY(host_in))

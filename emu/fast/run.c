@@ -148,8 +148,10 @@ void fast_skip_to(Engine *base, uint64_t cycle)
   uint32_t *tiles = take_awake(e, e->base.cycle, cycle);
   forget_due(e, e->base.cycle, cycle);
   set_cycle(e, cycle);
-  for (size_t i = 0; i < arrlenu(tiles); i++)
+  for (size_t i = 0; i < arrlenu(tiles); i++) {
+    retry_moves(&e->tiles[tiles[i]], cycle - 1);
     fast_wake(e->workers, tiles[i], cycle);
+  }
   arrfree(tiles);
 }
 

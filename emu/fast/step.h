@@ -58,6 +58,8 @@ STEP inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsi
 STEP inline bool step_is_host_color(const Visit *v, unsigned color);
 STEP inline unsigned fast_output_cycles(const Timing *timing);
 STEP inline void stream_served(FastTile *tile, const FastPlain *plain, bool enters, bool leaves);
+STEP inline void retry_moves(FastTile *tile, uint64_t now);
+STEP inline void forget_stuck(FastTile *tile);
 /* The tile is in a row at an edge to a peer, or the peer's beside it; or it has a link. */
 STEP bool is_at_edge(const FastEngine *e, const FastTile *tile);
 STEP RouterNow color_now(const FastTile *t, unsigned slot);

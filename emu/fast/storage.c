@@ -137,6 +137,11 @@ STEP inline void stream_served(FastTile *tile, const FastPlain *plain, bool ente
   tile->first_slot = in_first ? plain->in_slot : plain->out_slot;
 }
 
+/* What has changed in this cycle may make room in the next one. */
+STEP inline void retry_moves(FastTile *tile, uint64_t now) { tile->retry = (uint32_t)now + 1; }
+
+STEP inline void forget_stuck(FastTile *tile) { tile->stuck = tile->stuck_outputs = 0; }
+
 STEP RouterNow color_now(const FastTile *t, unsigned slot)
 {
   const FastColor *c = &t->colors[slot];

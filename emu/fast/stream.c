@@ -407,6 +407,7 @@ STEP HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
   bool active = plan.issues || plan.enters || plan.leaves;
   if (!bridged && !active && !plan.ramps)
     return false;
+  forget_stuck(t);              /* which this way does not keep up to date */
   v->wake_ports = 0;
   note_stall(v, plan.cause);
   if (plan.issues)

@@ -72,14 +72,30 @@ static HOT bool visit_lone(Visit *v)
 static bool has_plain_threads(const FastTile *t, uint64_t now)
 {
   const Tile *core = &t->core;
-  if (!core->running || core->paused || (t->input_any & t->input_control) ||
-      (core->overlaps && !core->waits) ||
-      (!(core->vectors & 1u << MAIN_THREAD) && core->ready <= now) || !core->vectors)
-    return false;
-  for (unsigned bits = core->vectors; bits; bits &= bits - 1)
-    if (!core->threads[__builtin_ctz(bits)].plain)
-      return false;
-  return true;
+  return core->vectors && !(core->vectors & ~(unsigned)t->plain_threads) && core->running &&
+         !core->paused && !(t->input_any & t->input_control) &&
+         (!core->overlaps || core->waits) &&
+         ((core->vectors & 1u << MAIN_THREAD) || core->ready > now);
+}
+
+/* The thread, whose output queue is full, need not look again before a wavelet leaves it. */
+static void hold_thread(FastTile *t, unsigned thread, const FastPlain *p)
+{
+  if (p->input != NO_QUEUE || (t->held >> t->holds[p->output] & 1))
+    return;                     /* it may come to wait for input; another one is held there */
+  t->holds[p->output] = (uint8_t)thread;
+  t->held |= (uint16_t)(1u << thread);
+}
+
+/* Why the thread does no group in this cycle. */
+static HOT StallCause thread_waits(const Visit *v, unsigned thread)
+{
+  const Thread *th = &v->tile->core.threads[thread];
+  const FastPlain *p = thread_plain(th);
+  StallCause cause = plain_waits(v, p);
+  if (cause == STALL_OUTPUT)
+    hold_thread(v->tile, thread, p);
+  return cause;
 }
 
 /* What tile_plan and tile_commit do with them. */
@@ -87,18 +103,18 @@ static RARE bool visit_threads(Visit *v)
 {
   Tile *core = &v->tile->core;
   int best = -1;
-  unsigned ready = 0;
+  unsigned ready = 0, looks = core->vectors & ~(unsigned)v->tile->held;
   uint8_t causes[TILE_THREADS];
-  for (unsigned bits = core->vectors; bits; bits &= bits - 1) {
+  for (unsigned bits = looks; bits; bits &= bits - 1) {
     unsigned i = (unsigned)__builtin_ctz(bits);
     bool due = core->threads[i].ready <= v->turn.cycle;
-    causes[i] = due ? (uint8_t)plain_waits(v, thread_plain(&core->threads[i])) : STALL_NONE;
+    causes[i] = due ? (uint8_t)thread_waits(v, i) : STALL_NONE;
     if (!due || causes[i] != STALL_NONE)
       continue;
     ready |= 1u << i;
     best = thread_issues_before(core, i, best) ? (int)i : best;
   }
-  for (unsigned bits = core->vectors; bits; bits &= bits - 1) {
+  for (unsigned bits = looks; bits; bits &= bits - 1) {
     unsigned i = (unsigned)__builtin_ctz(bits);
     unsigned cause = (ready >> i & 1) && (int)i != best ? STALL_ISSUE : causes[i];
     if (UNLIKELY(cause != core->threads[i].stall))
@@ -117,6 +133,7 @@ static RARE bool visit_any(Visit *v)
 {
   FastTile *t = v->tile;
   TilePlan plan;
+  t->held = 0;
   tile_plan(&v->turn, &plan, scheduler_queues(t));
   tile_commit(&v->turn, &plan);
   if (plan.thread < 0)

@@ -34,8 +34,10 @@ static HOT void visit(Visit *v, uint32_t index)
   bool moved = visit_router(v);
   if (UNLIKELY(v->turn.router_register))
     commit_register(v);
-  if (UNLIKELY(v->turn.rebinds))
+  if (UNLIKELY(v->turn.rebinds)) {
     fast_bind_queues(t);
+    retry_moves(t, v->turn.cycle);
+  }
   if (issues || (moved && !fast_issues_ahead(t, v->turn.cycle)))
     note_active(v);
   if (UNLIKELY(v->wake_ports))
