@@ -144,13 +144,15 @@ static bool is_row_empty(const FastEngine *e, const Tile *core)
          (e->code[core->cls->index][offset / 2].odd & SCALAR_STOPS);
 }
 
-void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
+bool fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
 {
   if (is_row_empty(w->engine, &t->core))
-    return;                     /* nothing of an earlier row issues from now on */
+    return false;               /* nothing of an earlier row issues from now on */
   if (!t->ahead)
     t->ahead = &fast_work_alloc(w)->ahead;
   FastAhead *ahead = t->ahead;
+  if (t->core.ready < from)
+    t->core.ready = from;
   ahead->regs = t->core.regs;
   ahead->pc = t->core.pc;
   ahead->ready = t->core.ready;
@@ -162,6 +164,10 @@ void fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
   w->log.stats.instructions += count;
   w->log.stats.active_tile_cycles += count;
   note_last(w, ahead, SCALAR_CYCLES);
+  bool now = ahead->issues[0] & 1;
+  if (now && from < w->log.stats.first_event)
+    w->log.stats.first_event = from;
+  return now;
 }
 
 /* ---- vector operations ------------------------------------------------------------------- */

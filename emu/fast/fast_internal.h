@@ -288,9 +288,9 @@ void fast_bind_queues(FastTile *tile);
 
 void fast_ahead_create(FastEngine *engine);
 void fast_ahead_destroy(FastEngine *engine);
-/* The main thread has issued a scalar instruction in this cycle, and no operation runs: carries out
- * those that follow, as far as neither other tiles nor the host can see them. */
-void fast_ahead(FastWorker *worker, FastTile *tile, uint64_t now);
+/* No operation runs: carries out the instructions that the main thread issues from `now` on, as far
+ * as neither other tiles nor the host can see them.  Returns whether one of them issues now. */
+bool fast_ahead(FastWorker *worker, FastTile *tile, uint64_t now);
 /* All that was carried out ahead has issued. */
 void fast_ahead_over(FastWorker *worker, FastTile *tile);
 /* The run has ended before `cycle`: undoes what issues from then on. */

@@ -2,17 +2,30 @@
  * operation, and else that of emu/tile. */
 #include "emu/fast/step.h"
 
-/* Queues whose heads the scheduler has to look at: all but those whose data an operation takes. */
+/* Queues whose heads the scheduler has to look at: while the main thread runs, those of control
+ * wavelets, which it may drop; else all but those whose data an operation takes. */
 static unsigned scheduler_queues(const FastTile *t)
 {
-  return t->input_any & (unsigned)~(t->core.readers & ~t->input_control);
+  unsigned taken = t->core.running ? 0xffffu : t->core.readers;
+  return t->input_any & (unsigned)~(taken & ~(unsigned)t->input_control);
 }
 
-/* Whether nothing but its own instructions concerns the tile for now. */
+/* Whether the tile has no operation, so that nothing sees what its main thread does in memory. */
 static bool is_alone(const FastTile *t)
 {
-  return t->core.running && !t->core.vectors && !t->input_any && !t->output_any && !t->occupied &&
-         !t->attended && t->core.pending_due != 0;
+  return t->core.running && !t->core.vectors && !t->attended && t->core.pending_due != 0;
+}
+
+/* Whether there is anything to plan: an operation, an instruction, a task to start, a wavelet for
+ * the scheduler. */
+static bool has_turn(const FastTile *t, uint64_t now, unsigned queues)
+{
+  const Tile *core = &t->core;
+  if (core->vectors || queues)
+    return true;
+  return core->ready <= now &&
+         (core->running || core->launch_pending ||
+          (core->active & ~core->blocked & core->cls->local_ids));
 }
 
 STEP HOT void note_stall(Visit *v, StallCause cause)
@@ -30,16 +43,37 @@ STEP HOT bool is_lone(const FastTile *t)
          (!t->core.overlaps || t->core.waits);
 }
 
-/* Nothing happens at the tile before its main thread goes on, in a later cycle than the next,
- * unless a wavelet comes. */
+/* No wavelet can be seen in the next cycle. */
+static bool waits_for_wavelets(const FastTile *t, uint64_t now)
+{
+  for (unsigned bits = t->input_any; bits; bits &= bits - 1)
+    if (wavelet_seen(queue_at(&t->queues[__builtin_ctz(bits)].input, 0)->meta, now + 1))
+      return false;
+  for (unsigned bits = t->output_any; bits; bits &= bits - 1)
+    if (wavelet_seen(queue_at(&t->queues[__builtin_ctz(bits)].output, 0)->meta, now + 1))
+      return false;
+  return true;
+}
+
+/* No task can start in the next cycle but by a wavelet. */
+static bool is_idle(const Tile *core)
+{
+  return !core->cls || (!core->running && !core->launch_pending &&
+                        !(core->active & ~core->blocked & core->cls->local_ids));
+}
+
+/* Nothing happens at the tile before its main thread goes on or a wavelet is seen, in a later cycle
+ * than the next, unless another wavelet comes. */
 STEP HOT bool is_resting(const FastTile *t, uint64_t now)
 {
   const Tile *core = &t->core;
-  if (!core->running || t->input_any || t->output_any || t->occupied || t->attended ||
-      core->pending_due <= now)
+  if (t->occupied || t->attended || core->pending_due <= now + 1)
     return false;
   if (!core->vectors)
-    return core->ready > now + 1;
+    return ((core->running && core->ready > now + 1) || is_idle(core)) &&
+           waits_for_wavelets(t, now);
+  if (!core->running || t->input_any || t->output_any)
+    return false;
   const Thread *th = &core->threads[MAIN_THREAD];
   return core->vectors == 1u << MAIN_THREAD && th->ready > now + 1 && th->stall == STALL_NONE &&
          (!core->overlaps || core->waits);
@@ -129,12 +163,30 @@ static RARE bool visit_threads(Visit *v)
   return true;
 }
 
+/* The main thread does its instructions from now on in a row.  False: the next one is none for
+ * that, and nothing has been done. */
+static bool visit_row_of_insns(Visit *v)
+{
+  FastTile *t = v->tile;
+  if (FAST_TRACED || !is_alone(t) || t->core.ready > v->turn.cycle ||
+      !fast_ahead(v->worker, t, v->turn.cycle))
+    return false;
+  t->core.last_issued[t->core.main_level] = MAIN_THREAD;
+  v->turn.changed = true;
+  return true;
+}
+
 static RARE bool visit_any(Visit *v)
 {
   FastTile *t = v->tile;
   TilePlan plan;
+  unsigned queues = scheduler_queues(t);
   t->held = 0;
-  tile_plan(&v->turn, &plan, scheduler_queues(t));
+  if (!has_turn(t, v->turn.cycle, queues))
+    return false;
+  if (!queues && visit_row_of_insns(v))
+    return false;               /* it is counted with its row */
+  tile_plan(&v->turn, &plan, queues);
   tile_commit(&v->turn, &plan);
   if (plan.thread < 0)
     return false;
