@@ -271,7 +271,8 @@ void fast_catch_up(FastWorker *w, FastTile *t)
     return;
   uint64_t last = th->ready - 1;
   uint32_t enters = moves_until(t->in, last, n);
-  uint32_t leaves = moves_until(t->out, last + w->engine->timing->hop, n);
+  bool copies = t->out && t->out->relay;
+  uint32_t leaves = copies ? 0 : moves_until(t->out, last + w->engine->timing->hop, n);
   if ((enters & leaves) == (1u << n) - 1) {     /* mostly: two colors by turns */
     if (n % 2)
       stream_served(t, p, true, true);
@@ -285,31 +286,78 @@ void fast_catch_up(FastWorker *w, FastTile *t)
   p->ahead = 0;
 }
 
-/* Elements that the tile has issued after cycle `now` have not been.  Nobody has seen them: what
- * they sent arrives later than any neighbour is ahead. */
-static void roll_back(FastWorker *w, FastTile *t, uint64_t now)
+/* The newest wavelet has not been put on the bridge; all that arrive up to cycle `known` have. */
+static void take_newest(FastBridge *b, uint64_t known)
+{
+  b->tail--;
+  do {
+    b->arrivals >>= 1;
+    b->last--;
+  } while (b->arrivals && !(b->arrivals & 1));
+  if (!b->arrivals)
+    b->last = (uint32_t)known;
+}
+
+/* Copies that the router has made after cycle `now` have not been. */
+static void undo_copies(const FastEngine *e, FastBridge *in, FastBridge *out, uint64_t now)
+{
+  uint32_t to_arrival = e->bridge_seen - e->bridge_arrival;
+  for (; in->relays; in->relays--) {
+    uint32_t arrival = in->at[(in->relays - 1) % BRIDGE_PLACES].seen - to_arrival;
+    if ((int32_t)(arrival - (uint32_t)now) <= 0)
+      return;
+    take_newest(out, now + e->timing->hop);
+  }
+}
+
+/* Memory is as before the last `undone` of the elements ahead. */
+static void restore_elements(const FastTile *t, const FastPlain *p, unsigned undone)
+{
+  const uint32_t *before = ((const FastRun *)p)->before;
+  uint16_t address = p->address[PLAIN_DEST];
+  for (unsigned i = p->ahead; (p->memory & 1u << PLAIN_DEST) && i-- > p->ahead - undone;) {
+    address = (uint16_t)(address - p->step[PLAIN_DEST]);
+    memcpy(t->core.mem.bytes + address, &before[i], sizeof before[i]);
+  }
+}
+
+/* Elements that the tile has issued after cycle `now` have not been.  Results arrive later than any
+ * neighbour is ahead, so nobody has seen them; a neighbour that copies have come to goes back, too,
+ * to the cycle in which the last one that stays has come. */
+static void undo_elements(FastWorker *w, FastTile *t, uint64_t now)
 {
   Thread *th = &t->core.threads[MAIN_THREAD];
   FastPlain *p = thread_plain(th);
-  if (p->ahead && th->ready > now + 1) {
-    uint32_t undone = (uint32_t)(th->ready - (now + 1));
-    if (undone > p->ahead)
-      ICE("a stream is rolled back by more than it was ahead");
-    for (unsigned i = 0; i < PLAIN_STREAMS; i++)
-      if (p->memory & 1u << i)
-        p->address[i] = (uint16_t)(p->address[i] - (int)undone * p->step[i]);
-    p->remaining += undone;
-    p->ahead = (uint8_t)(p->ahead - undone);
-    th->ready = now + 1;
-    if (t->in)
-      t->in->head -= undone;
+  if (!p->ahead || th->ready <= now + 1)
+    return;
+  uint32_t undone = (uint32_t)(th->ready - (now + 1));
+  if (undone > p->ahead)
+    ICE("a stream is rolled back by more than it was ahead");
+  if (t->out->relay) {
+    undo_elements(w, t->out->to, now + w->engine->timing->hop);
+    undo_copies(w->engine, t->in, t->out, now);
+    restore_elements(t, p, undone);
+  } else {
     t->out->tail -= undone;
     t->out->arrivals >>= undone;
     t->out->last -= undone;
-    w->log.stats.active_tile_cycles -= undone;
-    w->rolled_back += undone;
-    fast_wake(w, t->core.index, now + 1);
   }
+  for (unsigned i = 0; i < PLAIN_STREAMS; i++)
+    if (p->memory & 1u << i)
+      p->address[i] = (uint16_t)(p->address[i] - (int)undone * p->step[i]);
+  p->remaining += undone;
+  p->ahead = (uint8_t)(p->ahead - undone);
+  th->ready = now + 1;
+  if (t->in)
+    t->in->head -= undone;
+  w->log.stats.active_tile_cycles -= undone;
+  w->rolled_back += undone;
+  fast_wake(w, t->core.index, now + 1);
+}
+
+static void roll_back(FastWorker *w, FastTile *t, uint64_t now)
+{
+  undo_elements(w, t, now);
   fast_catch_up(w, t);
 }
 

@@ -97,14 +97,12 @@ typedef struct {
   uint32_t remaining;
   uint32_t value[2];            /* of sources that are no memory: the scalar, or what the queue's
                                    head holds */
-  uint32_t scalar;
-  uint32_t output_meta;         /* flags and color of what is sent */
+  uint32_t scalar, output_meta; /* the latter: flags and color of what is sent */
   uint16_t memory;              /* streams in memory, a bit each */
   uint16_t address[PLAIN_STREAMS];
   int16_t step[PLAIN_STREAMS];  /* bytes from element to element */
-  uint16_t input, output;       /* queues, or NO_QUEUE */
-  uint16_t input_stream;        /* PLAIN_SRC0 or PLAIN_SRC1 */
-  uint16_t op, width, operation;    /* VecKind, group, VecOp */
+  /* queues, or NO_QUEUE; PLAIN_SRC0 or PLAIN_SRC1; VecKind, group, VecOp */
+  uint16_t input, output, input_stream, op, width, operation;
   bool unbounded, advance, both_memory, one_bank;
   uint32_t settled;             /* remaining when it was counted last; with bridges only */
   uint8_t ahead;                /* elements issued before their cycle, the last cycles before
@@ -113,9 +111,11 @@ typedef struct {
   uint8_t in_color, in_slot, out_slot;  /* NO_SLOT: no such operand */
 } FastPlain;
 
+enum { BRIDGE_PLACES = 16 };    /* of its ring */
 typedef struct {
   FastPlain plain;              /* if the thread says so */
   VecRun run;
+  uint32_t before[BRIDGE_PLACES];   /* what the elements ahead of their cycle have overwritten */
 } FastRun;
 
 /* What elements carried out before their cycle have overwritten, the oldest first. */
@@ -138,7 +138,6 @@ typedef struct FastTile FastTile;
 
 /* Wavelets on their way from one tile to the operation of its neighbour: bridge.c.
  * Places of the ring count from its creation, so that they are numbers of wavelets, too. */
-enum { BRIDGE_PLACES = 16 };
 typedef struct {
   _Alignas(64) uint64_t arrivals;       /* cycles in which the receiver's router moves one to its
                                            queue, and the sender's has, `hop` before: bit i is the
@@ -161,8 +160,9 @@ struct FastTile {
   /* queues with wavelets; input queues that may hold a control wavelet */
   uint16_t input_any, output_any, input_control;
   uint8_t first_slot, last_ramp_queue;  /* served first in the last cycle with a move */
-  bool attended, is_ahead;      /* by the host: `host` is there; some instruction of `ahead` issues
-                                   later than now */
+  /* by the host: `host` is there; some instruction of `ahead` issues later than now; `stuck` or
+     `stuck_outputs` has a bit */
+  bool attended, is_ahead, is_stuck;
   Tile core;                    /* goes on into the second line, with the main thread at its end */
   _Alignas(64) FastQueues queues[MAX_QUEUES];
   const uint8_t *data_queue;    /* by color: where its wavelets go */

@@ -78,11 +78,14 @@ static uint64_t fast_next_due(const FastTile *t, uint64_t now)
   return due;
 }
 
-STEP HOT void sleep_until_due(Visit *v, const FastTile *t)
+/* Returns whether the tile wakes by itself. */
+STEP HOT bool sleep_until_due(Visit *v, const FastTile *t)
 {
   uint64_t due = fast_next_due(t, v->turn.cycle);
-  if (due != NEVER)
-    fast_timer(v->worker, t->core.index, v->turn.cycle, due);
+  if (due == NEVER)
+    return false;
+  fast_timer(v->worker, t->core.index, v->turn.cycle, due);
+  return true;
 }
 
 STEP void set_now(Visit *v, uint64_t now)

@@ -329,6 +329,13 @@ static RARE void leave_rectangle(Visit *v, uint8_t color, Port port, FastWavelet
                                  .value = port, .value2 = wavelet_field(w.meta)});
 }
 
+/* The oldest wavelet of the color has no room to go to. */
+static HOT void note_stuck(FastTile *t, unsigned slot)
+{
+  t->stuck |= 1u << slot;
+  t->is_stuck = true;
+}
+
 /* To several outputs or none, or a wavelet that does more than move. */
 static RARE void move_any(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, FastWavelet w,
                           PortMask to, bool counted)
@@ -337,7 +344,7 @@ static RARE void move_any(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, 
   uint8_t color = t->set->color_of[slot];
   unsigned before_tx = color_tx_position(c);
   if (!ports_accept(v, c, color, to)) {
-    t->stuck |= 1u << slot;
+    note_stuck(t, slot);
     return;
   }
   claim_outputs(v, r, slot, to);
@@ -373,7 +380,7 @@ static HOT void move_on(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, Fa
   unsigned port = (unsigned)__builtin_ctz(to), there = c->next[port];
   FastTile *next = fast_beside(v->engine, v->tile, port);
   if (!link_accepts(v, next, there, port)) {
-    v->tile->stuck |= 1u << slot;
+    note_stuck(v->tile, slot);
     return;
   }
   claim_outputs(v, r, slot, to);
@@ -388,7 +395,7 @@ static HOT void move_down(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, 
 {
   unsigned color = v->tile->set->color_of[slot], queue = v->tile->data_queue[color];
   if (!queue_accepts(v, queue)) {
-    v->tile->stuck |= 1u << slot;
+    note_stuck(v->tile, slot);
     return;
   }
   claim_outputs(v, r, slot, port_bit(PORT_RAMP));
@@ -459,6 +466,7 @@ static HOT void plan_ramp_queue(Visit *v, RouterTurn *r, unsigned queue)
   }
   if (!step_color_accepts(v, &t->colors[slot], port_bit(PORT_RAMP))) {
     t->stuck_outputs |= (uint8_t)(1u << queue);
+    t->is_stuck = true;
   } else if (r->ramp_queue == NO_QUEUE) {
     r->ramp_queue = (uint8_t)queue;
     r->ramp_slot = (uint8_t)slot;
@@ -565,7 +573,7 @@ STEP RARE void commit_register(Visit *v)
 /* Wavelets that had no room look again, if this may have changed. */
 static HOT void look_again(const Visit *v, FastTile *t)
 {
-  if ((int32_t)(t->retry - (uint32_t)v->turn.cycle) >= 0)
+  if (t->is_stuck && (int32_t)(t->retry - (uint32_t)v->turn.cycle) >= 0)
     forget_stuck(t);
 }
 

@@ -109,8 +109,10 @@ static void take_timers(FastEngine *e)
   }
   size_t gate = 0;
   for (uint32_t tile; (tile = links_wake(e->base.options.links, &gate, e->base.cycle)) !=
-                      (uint32_t)NO_TILE;)
+                      (uint32_t)NO_TILE;) {
+    retry_moves(&e->tiles[tile], e->base.cycle - 1);
     fast_wake(&e->workers[e->row_worker[tile / e->width]], tile, e->base.cycle);
+  }
 }
 
 /* Whatever wakes in a cycle from `from` on and before `end`, out of the calendar. */

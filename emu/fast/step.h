@@ -80,7 +80,7 @@ STEP HOT void wake_next(Visit *v, uint32_t index);
 STEP HOT void note_change(const Visit *v);
 STEP HOT void note_active(const Visit *v);
 STEP RARE void wake_neighbours(Visit *v);
-STEP HOT void sleep_until_due(Visit *v, const FastTile *t);
+STEP HOT bool sleep_until_due(Visit *v, const FastTile *t);
 STEP void set_now(Visit *v, uint64_t now);
 STEP Visit start_visits(FastWorker *worker);
 

@@ -140,7 +140,11 @@ STEP inline void stream_served(FastTile *tile, const FastPlain *plain, bool ente
 /* What has changed in this cycle may make room in the next one. */
 STEP inline void retry_moves(FastTile *tile, uint64_t now) { tile->retry = (uint32_t)now + 1; }
 
-STEP inline void forget_stuck(FastTile *tile) { tile->stuck = tile->stuck_outputs = 0; }
+STEP inline void forget_stuck(FastTile *tile)
+{
+  tile->stuck = tile->stuck_outputs = 0;
+  tile->is_stuck = false;
+}
 
 STEP RouterNow color_now(const FastTile *t, unsigned slot)
 {

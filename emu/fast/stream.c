@@ -332,18 +332,75 @@ static HOT void issue_ahead(const Visit *v, FastTile *t, FastPlain *p, unsigned 
   out->last += n;
 }
 
+/* Cycles after this one for which the router knows what will come over the bridge, and the next
+ * bridge has room for the copies.  A sender that goes back takes back nothing that arrives in
+ * these. */
+static HOT unsigned known_copies(const Visit *v, const FastBridge *in, const FastBridge *out,
+                                 unsigned n)
+{
+  int32_t known = bridge_last(in, v->turn.cycle);
+  unsigned room = BRIDGE_PLACES - 1 - (out->tail - out->head);
+  if (known <= 0)
+    return 0;
+  n = (unsigned)known < n ? (unsigned)known : n;
+  n = v->engine->bridge_arrival < n ? v->engine->bridge_arrival : n;
+  return n < room ? n : room;
+}
+
+/* The router copies what comes over the bridge in the next `n` cycles. */
+static void relay_ahead(Visit *v, FastBridge *in, FastBridge *out, unsigned n)
+{
+  const FastEngine *e = v->engine;
+  uint32_t to_arrival = e->bridge_seen - e->bridge_arrival, end = (uint32_t)v->turn.cycle + n;
+  for (; in->relays != in->tail; in->relays++) {
+    uint32_t arrival = in->at[in->relays % BRIDGE_PLACES].seen - to_arrival;
+    if ((int32_t)(arrival - end) > 0)
+      break;
+    bridge_push(v, out, in->at[in->relays % BRIDGE_PLACES].payload, arrival + e->timing->hop);
+  }
+}
+
+/* The next `n` elements from the bridge to memory. */
+static void store_ahead(const Visit *v, FastTile *t, FastPlain *p, unsigned n)
+{
+  uint32_t *before = ((FastRun *)p)->before;
+  for (unsigned i = 0; i < n; i++) {
+    p->value[p->input_stream] = t->in->at[t->in->head++ % BRIDGE_PLACES].payload;
+    uint32_t a = plain_read(t, p, PLAIN_SRC0), b = plain_read(t, p, PLAIN_SRC1);
+    uint32_t value = plain_operate(v, p, a, b);
+    if (!(p->memory & 1u << PLAIN_DEST))
+      continue;
+    uint8_t *at = t->core.mem.bytes + p->address[PLAIN_DEST];
+    memcpy(&before[i], at, sizeof value);
+    memcpy(at, &value, sizeof value);
+    p->address[PLAIN_DEST] = (uint16_t)(p->address[PLAIN_DEST] + p->step[PLAIN_DEST]);
+  }
+}
+
+/* Out of the way of streams with results. */
+static RARE void copy_ahead(Visit *v, FastTile *t, FastPlain *p, unsigned n)
+{
+  relay_ahead(v, t->in, t->out, n);
+  store_ahead(v, t, p, n);
+}
+
 /* What is on its bridges says what a tile with results does in the cycles after this one; if
  * something else happens, that is undone (roll_back in bridge.c).  So those elements
  * are issued at once.  How the router served its colors meanwhile is left to fast_catch_up. */
 static HOT void stream_ahead(Visit *v, FastTile *t, Thread *th)
 {
   FastPlain *p = thread_plain(th);
-  if (!t->out || t->out->relay || (!t->in && p->input != NO_QUEUE))
+  if (!t->out || (!t->in && p->input != NO_QUEUE))
     return;
   unsigned n = known_elements(v, t, p);
+  if (t->out->relay)
+    n = t->out->upright || t->in->upright ? 0 : known_copies(v, t->in, t->out, n);
   if (!n)
     return;
-  issue_ahead(v, t, p, n);
+  if (t->out->relay)
+    copy_ahead(v, t, p, n);
+  else
+    issue_ahead(v, t, p, n);
   p->remaining -= n;
   p->ahead = (uint8_t)n;
   th->ready += n;
@@ -407,7 +464,8 @@ STEP HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
   bool active = plan.issues || plan.enters || plan.leaves;
   if (!bridged && !active && !plan.ramps)
     return false;
-  forget_stuck(t);              /* which this way does not keep up to date */
+  if (UNLIKELY(t->is_stuck))
+    forget_stuck(t);            /* this way does not keep it up to date */
   v->wake_ports = 0;
   note_stall(v, plan.cause);
   if (plan.issues)

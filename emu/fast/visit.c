@@ -42,14 +42,13 @@ static HOT void visit(Visit *v, uint32_t index)
     note_active(v);
   if (UNLIKELY(v->wake_ports))
     wake_neighbours(v);
-  if (LIKELY(v->turn.changed)) {
+  if (LIKELY(v->turn.changed))
     note_change(v);
-    if (!is_resting(t, v->turn.cycle)) {
-      wake_next(v, index);
-      return;
-    }
-  }
-  sleep_until_due(v, t);
+  /* The cycle behind the last change is run, so that the run ends as the other engine's does. */
+  if (v->turn.changed && !is_resting(t, v->turn.cycle))
+    wake_next(v, index);
+  else if (!sleep_until_due(v, t) && v->turn.changed)
+    wake_next(v, index);
 }
 
 /* ---- rows ------------------------------------------------------------------------------- */
