@@ -103,12 +103,11 @@ typedef struct {
   int16_t step[PLAIN_STREAMS];  /* bytes from element to element */
   /* queues, or NO_QUEUE; PLAIN_SRC0 or PLAIN_SRC1; VecKind, group, VecOp */
   uint16_t input, output, input_stream, op, width, operation;
-  bool unbounded, advance, both_memory, one_bank;
+  bool unbounded, advance, both_memory, one_bank, stream;   /* stream: see stream.c */
   uint32_t settled;             /* remaining when it was counted last; with bridges only */
-  uint8_t ahead;                /* elements issued before their cycle, the last cycles before
-                                   `ready` of the thread; with bridges only */
-  bool stream;                  /* see stream.c; then: */
-  uint8_t in_color, in_slot, out_slot;  /* NO_SLOT: no such operand */
+  /* elements issued before their cycle, the last cycles before `ready` of the thread, with bridges
+     only; of streams, NO_SLOT: no such operand */
+  uint8_t ahead, in_color, in_slot, out_slot;
 } FastPlain;
 
 enum { BRIDGE_PLACES = 16 };    /* of its ring */
@@ -169,10 +168,9 @@ struct FastTile {
   /* slots and output queues whose oldest wavelet has no room to go to, a bit each; low bits of the
      last cycle in which they look all the same */
   uint32_t stuck, retry;
-  uint8_t stuck_outputs;
-  /* by output queue, the thread that waits for room; threads with plain operations, and of them
-     those that wait in that way, a bit each */
-  uint8_t holds[MAX_QUEUES];
+  /* `holds`: by output queue, the thread that waits for room; threads with plain operations, and of
+     them those that wait in that way, a bit each */
+  uint8_t stuck_outputs, holds[MAX_QUEUES];
   uint16_t plain_threads, held;
   FastAhead *ahead;             /* NULL: none since its last operation */
   HostPort *host;
