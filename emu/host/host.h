@@ -5,8 +5,8 @@
  * docs/host-protocol.md describes its messages to the tiles.
  *
  * Reading order: recorder, session_state, session_step, operations and transfer (the way of words),
- * session, collect (statistics), observers, npy, options, outputs, actions, clusters, command (the
- * command line), debugging, libwse.
+ * session, stepping, collect (statistics), observers, npy, options, outputs, actions, clusters,
+ * command (the command line), debugging, libwse.
  */
 #ifndef HOST_H
 #define HOST_H
@@ -155,6 +155,22 @@ bool session_poke(HostSession *session, uint32_t tile, const ImageBinding *bindi
                   const void *from);
 WseStatus session_read_symbol(HostSession *session, uint32_t tile, const char *name, void *bytes,
                               size_t capacity, size_t *size);
+WseStatus session_write_symbol(HostSession *session, uint32_t tile, const char *name,
+                               const void *bytes, size_t size);
+
+/* ---- stepping.c: snapshots, steps, stop conditions ------------------------------------------- */
+
+/* While no operation is on its way, without a debugger.  `before`: an earlier one, or NULL. */
+WseStatus session_snapshot(HostSession *session, const Snapshot *before, Snapshot **snapshot);
+/* The session is as it was; after the end of a run, too. */
+WseStatus session_go_back(HostSession *session, const Snapshot *snapshot);
+/* As in wse.h. */
+WseStatus session_step_tile(HostSession *session, uint32_t tile, WseStep unit, uint64_t count,
+                            uint64_t most_cycles, bool *reached);
+WseStatus session_run_until(HostSession *session, const WseStop *stops, size_t n,
+                            uint64_t most_cycles, size_t *which);
+WseStatus session_register(HostSession *session, uint32_t tile, const char *name, uint16_t *value,
+                           bool write);
 
 /* ---- collect.c: statistics -------------------------------------------------------------- */
 

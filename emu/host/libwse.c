@@ -456,6 +456,126 @@ const char *wse_symbol_name(WseProgram *p, uint32_t x, uint32_t y, uint32_t inde
   return cls && index < cls->image->n_symbols ? cls->image->symbols[index].name : NULL;
 }
 
+/* ---- snapshots, steps, registers ------------------------------------------------------------ */
+
+/* Whether a call about a tile can be made; else the status that it returns. */
+static bool check_tile(WseProgram *p, uint32_t x, uint32_t y, const void *pointer,
+                       const char *what, WseStatus *status)
+{
+  WseTransfer place = {.x = x, .y = y, .width = 1, .height = 1};
+  *status = check_usable(p) ? WSE_OK : unusable_status(p);
+  if (*status == WSE_OK && !pointer)
+    *status = report_missing(p, what);
+  if (*status == WSE_OK && !host_region_ok(p->session, &place))
+    *status = session_usage(p->session);
+  return *status == WSE_OK;
+}
+
+static uint32_t tile_at(const WseProgram *p, uint32_t x, uint32_t y)
+{
+  return program_tile(session_program(p->session), x, y);
+}
+
+WseStatus wse_write_symbol(WseProgram *p, uint32_t x, uint32_t y, const char *name,
+                           const void *bytes, size_t size)
+{
+  WseStatus status;
+  if (!check_tile(p, x, y, name, "name", &status))
+    return status;
+  ENTER(p);
+  return bytes || !size ? session_write_symbol(p->session, tile_at(p, x, y), name, bytes, size)
+                        : report_missing(p, "bytes");
+}
+
+WseStatus wse_launch_later(WseProgram *p, uint32_t function, const uint32_t *args,
+                           uint32_t n_args)
+{
+  WseTask task;
+  if (!check_usable(p))
+    return unusable_status(p);
+  ENTER(p);
+  if (!args && n_args)
+    return report_missing(p, "args");
+  return session_launch_begin(p->session, function, args, n_args, &task);
+}
+
+WseStatus wse_snapshot_take(WseProgram *p, const WseSnapshot *before, WseSnapshot **snapshot)
+{
+  if (!check_usable(p))
+    return unusable_status(p);
+  ENTER(p);
+  if (!snapshot)
+    return report_missing(p, "snapshot");
+  return session_snapshot(p->session, (const Snapshot *)before, (Snapshot **)snapshot);
+}
+
+WseStatus wse_snapshot_restore(WseProgram *p, const WseSnapshot *snapshot)
+{
+  if (!check_usable(p))
+    return unusable_status(p);
+  ENTER(p);
+  return snapshot ? session_go_back(p->session, (const Snapshot *)snapshot)
+                  : report_missing(p, "snapshot");
+}
+
+uint64_t wse_snapshot_cycle(const WseSnapshot *snapshot)
+{
+  return snapshot ? snapshot_cycle((const Snapshot *)snapshot) : 0;
+}
+
+void wse_snapshot_free(WseSnapshot *snapshot) { snapshot_free((Snapshot *)snapshot); }
+
+WseStatus wse_step(WseProgram *p, uint32_t x, uint32_t y, WseStep unit, uint64_t count,
+                   uint64_t max_cycles, bool *reached)
+{
+  WseStatus status;
+  if (!check_tile(p, x, y, reached, "reached", &status))
+    return status;
+  if ((unsigned)unit > WSE_STEP_TASK)
+    return bad_choice(p, "unit", unit);
+  ENTER(p);
+  return end_call(p, session_step_tile(p->session, tile_at(p, x, y), unit, count, max_cycles,
+                                       reached), false);
+}
+
+WseStatus wse_run_until(WseProgram *p, const WseStop *stops, size_t n, uint64_t max_cycles,
+                        size_t *which)
+{
+  if (!check_usable(p))
+    return unusable_status(p);
+  if (!which || (!stops && n))
+    return report_missing(p, which ? "stops" : "which");
+  for (size_t i = 0; i < n; i++) {
+    WseStatus status;
+    if (!check_tile(p, stops[i].x, stops[i].y, stops, "stops", &status))
+      return status;
+    if ((unsigned)stops[i].kind > WSE_STOP_CHANGE)
+      return bad_choice(p, "kind", stops[i].kind);
+  }
+  ENTER(p);
+  return end_call(p, session_run_until(p->session, stops, n, max_cycles, which), false);
+}
+
+WseStatus wse_read_register(WseProgram *p, uint32_t x, uint32_t y, const char *name,
+                            uint16_t *value)
+{
+  WseStatus status;
+  if (!check_tile(p, x, y, name ? (const void *)value : NULL, name ? "value" : "name", &status))
+    return status;
+  ENTER(p);
+  return session_register(p->session, tile_at(p, x, y), name, value, false);
+}
+
+WseStatus wse_write_register(WseProgram *p, uint32_t x, uint32_t y, const char *name,
+                             uint16_t value)
+{
+  WseStatus status;
+  if (!check_tile(p, x, y, name, "name", &status))
+    return status;
+  ENTER(p);
+  return session_register(p->session, tile_at(p, x, y), name, &value, true);
+}
+
 const char *wse_version(void)
 {
   return host_version();

@@ -217,22 +217,45 @@ bool session_poke(HostSession *s, uint32_t tile, const ImageBinding *binding, ui
          s->ops->mem_write(s->engine, tile, address, from, bytes);
 }
 
-WseStatus session_read_symbol(HostSession *s, uint32_t tile, const char *name, void *bytes,
-                              size_t capacity, size_t *size)
+static const ImageSymbol *find_symbol(HostSession *s, uint32_t tile, const char *name)
 {
   const ClassCode *cls = program_class(s->program, tile);
   const ImageSymbol *symbol = cls ? class_symbol(cls->image, name) : NULL;
-  if (!symbol) {
-    diag_symbol_not_in_tile(s->diags, HOST_NOWHERE, program_x(s->program, tile),
-                            program_y(s->program, tile), name);
-    return session_usage(s);
-  }
+  if (symbol)
+    return symbol;
+  diag_symbol_not_in_tile(s->diags, HOST_NOWHERE, program_x(s->program, tile),
+                          program_y(s->program, tile), name);
+  session_usage(s);
+  return NULL;
+}
+
+static WseStatus report_outside(HostSession *s, uint32_t tile, const char *name)
+{
+  diag_memory_outside(s->diags, HOST_NOWHERE, name, program_x(s->program, tile),
+                      program_y(s->program, tile));
+  return session_usage(s);
+}
+
+WseStatus session_write_symbol(HostSession *s, uint32_t tile, const char *name, const void *bytes,
+                               size_t size)
+{
+  const ImageSymbol *symbol = find_symbol(s, tile, name);
+  if (!symbol)
+    return WSE_USAGE;
+  bool fits = size <= symbol->bytes &&
+              s->ops->mem_write(s->engine, tile, symbol->address, bytes, (uint32_t)size);
+  return fits ? WSE_OK : report_outside(s, tile, name);
+}
+
+WseStatus session_read_symbol(HostSession *s, uint32_t tile, const char *name, void *bytes,
+                              size_t capacity, size_t *size)
+{
+  const ImageSymbol *symbol = find_symbol(s, tile, name);
+  if (!symbol)
+    return WSE_USAGE;
   *size = symbol->bytes;
   uint32_t wanted = capacity < symbol->bytes ? (uint32_t)capacity : symbol->bytes;
-  if (wanted && !s->ops->mem_read(s->engine, tile, symbol->address, bytes, wanted)) {
-    diag_memory_outside(s->diags, HOST_NOWHERE, name, program_x(s->program, tile),
-                        program_y(s->program, tile));
-    return session_usage(s);
-  }
+  if (wanted && !s->ops->mem_read(s->engine, tile, symbol->address, bytes, wanted))
+    return report_outside(s, tile, name);
   return WSE_OK;
 }

@@ -177,6 +177,65 @@ WSE_API WseStatus wse_read_symbol(WseProgram *program, uint32_t x, uint32_t y, c
  * all. */
 WSE_API const char *wse_symbol_name(WseProgram *program, uint32_t x, uint32_t y, uint32_t index);
 
+/* The same to a tile's memory; `size` is at most the symbol's. */
+WSE_API WseStatus wse_write_symbol(WseProgram *program, uint32_t x, uint32_t y, const char *name,
+                                   const void *bytes, size_t size);
+
+/* ---- snapshots, steps and stop conditions ----
+ *
+ * For programs that look into a run, on one process, on either engine.  Snapshots are possible
+ * while no operation is on its way: wse_wait for them first.  Steps and conditions run cycle by
+ * cycle, which is slow; wse_run has no such cost. */
+
+/* A launch that does not run: steps and wse_run carry it out.  Only without memcpy, where
+ * wse_launch returns when all is done; with memcpy, wse_launch with a task does this. */
+WSE_API WseStatus wse_launch_later(WseProgram *program, uint32_t function, const uint32_t *args,
+                                   uint32_t n_args);
+
+typedef struct WseSnapshot WseSnapshot;
+/* Keeps the state of all tiles.  `before` is an earlier snapshot of the same program, or NULL: what
+ * is equal is shared, so that one costs as much memory as has changed. */
+WSE_API WseStatus wse_snapshot_take(WseProgram *program, const WseSnapshot *before,
+                                    WseSnapshot **snapshot);
+/* Goes back to it, from any cycle, and from the end of a run, too: fault, deadlock, limit. */
+WSE_API WseStatus wse_snapshot_restore(WseProgram *program, const WseSnapshot *snapshot);
+WSE_API uint64_t wse_snapshot_cycle(const WseSnapshot *snapshot);
+/* Before or after wse_close of its program. */
+WSE_API void wse_snapshot_free(WseSnapshot *snapshot);
+
+typedef enum {
+  WSE_STEP_CYCLE,
+  WSE_STEP_INSTRUCTION,        /* the tile issues one, or a group of a vector operation */
+  WSE_STEP_LINE,               /* the tile comes to another line of its source */
+  WSE_STEP_TASK                /* a task or a launched function starts on the tile */
+} WseStep;
+/* Runs until the tile has made so many steps, for at most `max_cycles` cycles.  *reached: it
+ * has. */
+WSE_API WseStatus wse_step(WseProgram *program, uint32_t x, uint32_t y, WseStep unit,
+                           uint64_t count, uint64_t max_cycles, bool *reached);
+
+typedef enum {
+  WSE_STOP_LINE,               /* the tile comes to `line` of the file `name` (NULL: of any) */
+  WSE_STOP_TASK,               /* the task `name` (NULL: any) starts on the tile */
+  WSE_STOP_CHANGE              /* the symbol `name` of the tile has got another value */
+} WseStopKind;
+typedef struct {
+  WseStopKind kind;
+  uint32_t x, y;
+  const char *name;
+  uint32_t line;
+} WseStop;
+/* Runs until one of n conditions holds, or for at most `max_cycles` cycles.  *which: its number; n:
+ * none. */
+WSE_API WseStatus wse_run_until(WseProgram *program, const WseStop *stops, size_t n,
+                                uint64_t max_cycles, size_t *which);
+
+/* Registers of a tile's main thread by name: "r0" to "r15", "sp"; "pc" can only be read. */
+WSE_API WseStatus wse_read_register(WseProgram *program, uint32_t x, uint32_t y, const char *name,
+                                    uint16_t *value);
+WSE_API WseStatus wse_write_register(WseProgram *program, uint32_t x, uint32_t y,
+                                     const char *name, uint16_t value);
+
 WSE_API const char *wse_version(void);
 
 #ifdef __cplusplus
