@@ -322,8 +322,8 @@ static void restore_elements(const FastTile *t, const FastPlain *p, unsigned und
 }
 
 /* Elements that the tile has issued after cycle `now` have not been.  Results arrive later than any
- * neighbour is ahead, so nobody has seen them; a neighbour that copies have come to goes back, too,
- * to the cycle in which the last one that stays has come. */
+ * neighbour is ahead, so no tile has seen them.  A copy arrives after one hop: a neighbour with
+ * copies goes back, too, to one hop later. */
 static void undo_elements(FastWorker *w, FastTile *t, uint64_t now)
 {
   Thread *th = &t->core.threads[MAIN_THREAD];
