@@ -81,7 +81,7 @@ def bytes_of(folder, expression):
     stdlib_run.build(folder, f"""
 const math = @import_module("<math>");
 fn main() void {{ y[0] = {expression}; }}
-""", {"x": ("f32", 2), "y": ("f32", 1)})
+""", {"x": ("f32", 2), "y": ("f32", 1), "n": ("i16", 1)})
     return code_bytes(harness.cslc(folder / "layout.csl", "--arch=wse3", "--emit=map").out)
 
 
@@ -94,7 +94,7 @@ def test_code_bytes_of_math(tmp_path):
         if len(cells) < 6 or not re.match(r"\d", cells[4]):
             continue
         for name, stated in zip(re.findall(r"`(\w+)`", cells[1]), cells[4].split(",")):
-            more = {"pow": ", x[1]", "fscale": ", 3"}.get(name, "")
+            more = {"pow": ", x[1]", "fscale": ", n[0]"}.get(name, "")
             size = bytes_of(tmp_path, f"math.{name}_f32(x[0]{more})") - empty
             assert int(stated) * 0.6 <= size <= int(stated), f"{name}: {size} bytes"
             rows += 1

@@ -450,8 +450,8 @@ static uint16_t wanted_around(const Alloc *a, uint32_t v)
   return wanted;
 }
 
-/* Prefers the other side of a copy, then registers that cost no saving, that no neighbour would
- * like to have, then half-taken pairs. */
+/* Prefers the other side of a copy, then registers without a cost of saving, then those outside the
+ * wishes of neighbours, then half-taken pairs. */
 static int choose_color(const Alloc *a, uint32_t v, uint16_t used)
 {
   RegClass cls = class_of(a, v);

@@ -16,7 +16,7 @@ typedef struct {
   IrType type;
   IrValue value;             /* none yet: it differs by the way into block `join` */
   uint32_t join;
-  uint32_t depth;            /* of such blocks before that one whose parameters this one's need */
+  uint32_t depth;            /* number of joins whose parameters it needs, one behind the other */
 } Known;
 
 typedef struct { uint32_t n; Known known[MOST_KNOWN]; } State;
