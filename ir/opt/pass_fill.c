@@ -87,12 +87,27 @@ static bool split_address(const Loop *l, IrValue v, Fill *fill)
   return (insn->op == IR_global_addr || opt_is_outside(l, v)) && fill->offset.has_counter;
 }
 
+/* May the fills follow each other, although the loop's stores take turns?  Those of the same bytes
+ * may, and those of different globals. */
+static bool may_follow(const Filler *x, const Fill *fill)
+{
+  const IrInsn *base = opt_insn(x->loop.f, fill->base);
+  for (unsigned i = 0; i < x->n_fills; i++) {
+    const IrInsn *other = opt_insn(x->loop.f, x->fills[i].base);
+    bool are_apart = base->op == IR_global_addr && other->op == IR_global_addr &&
+                     base->u.global.raw != other->u.global.raw;
+    if (fill->word != x->fills[i].word && !are_apart)
+      return false;
+  }
+  return true;
+}
+
 static bool add_fill(Filler *x, const IrInsn *store)
 {
   const Loop *l = &x->loop;
   Fill fill = {.bytes = ir_type_bytes(opt_insn(l->f, store->args[1])->type)};
   if (x->n_fills == MOST_FILLS || !splat_word(l->f, store->args[1], fill.bytes, &fill.word) ||
-      !split_address(l, store->args[0], &fill))
+      !split_address(l, store->args[0], &fill) || !may_follow(x, &fill))
     return false;
   uint32_t step = opt_low_word(fill.offset.factor * (uint32_t)fill.offset.counter.step);
   if (x->n_fills && !ir_value_eq(fill.offset.counter.value, x->counter.value))
