@@ -95,7 +95,7 @@ static bool may_follow(const Filler *x, const Fill *fill)
   for (unsigned i = 0; i < x->n_fills; i++) {
     const IrInsn *other = opt_insn(x->loop.f, x->fills[i].base);
     bool are_apart = base->op == IR_global_addr && other->op == IR_global_addr &&
-                     base->u.global.raw != other->u.global.raw;
+                     !ir_global_eq(base->u.global, other->u.global);
     if (fill->word != x->fills[i].word && !are_apart)
       return false;
   }
