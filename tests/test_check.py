@@ -78,3 +78,65 @@ def test_wrong_usage(args, text):
 
 def test_standard_input_is_for_check_only():
     assert "- is for --check" in harness.cslc("-", expect=2).err
+
+
+LAYOUT = """layout {
+  @set_rectangle(2, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .is_first = true });
+  @set_tile_code(1, 0, "pe.csl", .{ .is_first = false });
+}
+"""
+MAIN = """param is_first: bool;
+const n: u16 = 2;
+%s
+task main() void {
+  if (is_first) first_only();
+}
+const id = @get_local_task_id(9);
+comptime { @bind_local_task(main, id); }
+"""
+RIGHT = """var x: f32 = 0.0;
+fn first_only() void { x = 1.0; }
+fn for_other_machines() void { @comptime_assert(n == 3); undeclared(); }
+fn template(comptime T: type, v: T) T { return v; }
+inline fn inlined(v: u16) u16 { return v + "x"; }
+fn of_a_known_number(v: comptime_int) comptime_int { return v; }
+fn only_on_the_first() void { const a: f32 = if (is_first) 1 else n; }
+"""
+
+
+def check_layout(folder, decls):
+    (folder / "layout.csl").write_text(LAYOUT)
+    (folder / "pe.csl").write_text(MAIN % decls)
+    harness.cslc(folder / "layout.csl", "-o", folder / "o.bin")
+    return check(folder / "layout.csl", cwd=folder).err
+
+
+def test_what_nothing_uses_is_right(tmp_path):
+    assert check_layout(tmp_path, RIGHT) == ""
+
+
+@pytest.mark.parametrize("decl,message", [
+    ("fn f(v: u16) f32 { return v; }", "expected 'f32', found 'u16'"),
+    ("fn f() void { g(1); }\nfn g() void {}", "'g' takes 0 argument(s), found 1"),
+    ("fn f(v: u16) void { v.x = 1; }", "'u16' has no members"),
+    ("const f: u8 = 300;", "300 does not fit 'u8'"),
+    ("var f = @zeros([n]nothing);", "'nothing' is not declared"),
+    ("task f() void { later(); }", "'later' is not declared")])
+def test_what_nothing_uses_is_checked(tmp_path, decl, message):
+    err = check_layout(tmp_path, RIGHT + decl)   # each warning has the note nothing_uses
+    assert err.count("warning: ") == 1 and "error: " not in err
+    assert message in err and "note: nothing uses 'f', so a compilation leaves it out" in err
+
+
+def test_what_nothing_uses_does_not_decide_the_release(tmp_path):
+    """A DSD without a color is a sign of release 2, in which that load is an error."""
+    load = """var grid = @zeros([2, 2]f32);
+const inner = @get_dsd(mem4d_dsd, .{ .tensor_access = |i, j|{2, 2} -> grid[i, j] });
+const dsr = @get_dsr(dsr_src1, 1);
+comptime { @load_to_dsr(dsr, inner); }
+"""
+    queue_color = "fn f() void { const d = @get_dsd(fabin_dsd, .{ .extent = n,\n" \
+                  "  .input_queue = @get_input_queue(2) }); %s }\n"
+    assert "load_mem4d" not in check_layout(tmp_path, RIGHT + load + queue_color % "")
+    assert "'g' is not" in check_layout(tmp_path, RIGHT + load + queue_color % "g();")

@@ -196,7 +196,7 @@ def test_what_nothing_uses_is_a_hint(client, project):
         "lone", "lone_variable", "lone_module", "lone_function", "lone_local"]
     assert "function 'lone_function'" in hints[3]["message"]
     client.change(doc, doc.text.replace("const _ignored = 2;",
-                                        "const _ignored = lone + lone_variable;"))
+                                        "fn _ignored() u16 { return lone + lone_variable; }"))
     assert [text_at(doc, h["range"]) for h in client.wait(doc)] == [
         "lone_module", "lone_function", "lone_local"]
 
@@ -330,7 +330,7 @@ def test_rename_of_a_field(client, tmp_path):
 
 
 @pytest.mark.parametrize("extra,why", [
-    ("fn unused(p: *Pair) u16 { return p.first; }\n", "in line 16 of"),
+    ("fn template(comptime T: type, p: *T) u16 { return p.first; }\n", "in line 16 of"),
     ("const loose = .{ .first = 1, .second = 2.0 };\nvar kept: Pair = loose;\n"
      "fn use() void { kept.first += 1; }\ncomptime { @export_symbol(use); }\n",
      "other errors")])

@@ -2,7 +2,7 @@
  * a compiled program.
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, regions_route.c,
- * tile_class.c, lint.c. */
+ * tile_class.c, lint.c, lint_unused.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 
@@ -58,5 +58,15 @@ void lint_program(Sema *s);
 uint32_t lint_streamed_colors(Sema *s);
 /* Parameters without a value; of the layout, too. */
 void lint_params(Sema *s);
+
+/* ---- lint_unused.c: declarations of tiles' programs that nothing uses ---------------------- */
+
+/* What was found in a declaration; NULL: nothing, or something uses it. */
+typedef struct { const Node *key; TakenDiags *value; } UnusedDecl;
+/* After the analysis of a class: evaluates what it did not use, and keeps the messages of what is
+ * wrong in all classes so far.  `decls` is an stb_ds map. */
+void lint_collect_unused(Sema *s, UnusedDecl **decls);
+/* Reports them, as warnings: a compilation does not look at such code. */
+void lint_report_unused(Diags *diags, const UnusedDecl *decls);
 
 #endif

@@ -68,6 +68,7 @@ struct Classes {
   uint32_t *unit_of_tile;
   ClassGroup *groups;
   ClassBlob *blobs;        /* by class */
+  UnusedDecl *unused;          /* stb_ds map; of a check alone */
   Sema *evaluator;         /* computes symbolic values */
   Arena *arena;
 };
@@ -353,6 +354,8 @@ static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
     keep_local_colors(s->setup, &class);
     class.fabric = fabric_uses(s);
   }
+  if (session->options->check && !s->is_refuted)
+    lint_collect_unused(s, &c->unused);
   setup_destroy(s->setup);
   sema_destroy(s);
   *index = (uint32_t)arrlenu(c->programs->classes);
@@ -624,6 +627,7 @@ static void classes_free(Classes *c)
   arrfree(c->units);
   arrfree(c->groups);
   arrfree(c->blobs);
+  hmfree(c->unused);
 }
 
 /* After an error the other tiles of the group would mostly repeat it, so the next group follows. */
@@ -653,6 +657,7 @@ bool classes_find(Session *session, Programs *programs)
   collect_units(c);
   form_groups(c);
   bool ok = find_all(c);
+  lint_report_unused(session->diags, c->unused);
   sema_destroy(c->evaluator);
   return ok;
 }

@@ -214,7 +214,7 @@ bool analysis_run(LspAnalysis *a, const ProgramCall *call, const SourceOverlay *
   }
   names_use_fields(&a->names, &a->facts);
   names_sort(&a->names);
-  if (json_object_size(a->messages) == 0)      /* texts with errors may lack uses, too */
+  if (diags_error_count(a->session->diags) == 0)      /* texts with errors may lack uses, too */
     unused_report(a);
   return true;
 }

@@ -91,6 +91,10 @@ static void note_imports(Sema *s, bool is_called)
 static void note_context(Diags *diags, void *data)
 {
   Sema *s = data;
+  if (s->own->unused != NULL) {
+    diag_nothing_uses(diags, s->own->unused->name_span, sema_text(s, s->own->unused->name));
+    return;
+  }
   note_imports(s, note_calls(s) > 0);
   uint32_t x, y;
   Span span;

@@ -30,3 +30,44 @@ void sema_destroy(Sema *s)
   arrfree(s->globals);
   sema_own_destroy(s);
 }
+
+/* ---- what nothing uses ---------------------------------------------------------------------- */
+
+static uint32_t func_of(const Sema *s, const Decl *d)
+{
+  return pool_key(s->pool, d->value).u.index;
+}
+
+bool sema_uses(const Sema *s, const Decl *d)
+{
+  if (d->state == DECL_UNRESOLVED)
+    return false;
+  if (d->kind != DECL_FN || d->state != DECL_DONE)
+    return true;
+  const FuncInstance *f = &s->funcs[func_of(s, d)];
+  return f->is_called || !ir_func_is_none(f->ir);
+}
+
+static bool has_code_of_its_own(const Sema *s, uint32_t func)
+{
+  const FuncInstance *f = &s->funcs[func];
+  const NodeFnDecl *fn = node_fn_decl(f->node);
+  PoolKey type = pool_key(s->pool, f->type);
+  if (f->is_generic || fn->body == NULL || fn->inlining == INLINING_ALWAYS ||
+      type.kind != PK_FN_TYPE || type_is_comptime_only(s->pool, type.u.fn_type.result))
+    return false;
+  for (uint32_t i = 0; i < type.u.fn_type.n; i++)
+    if (type_is_comptime_only(s->pool, type.u.fn_type.params[i]))
+      return false;
+  return true;
+}
+
+void sema_check_unused(Sema *s, Decl *d)
+{
+  s->own->unused = d;
+  if (sema_resolve(s, d) && d->kind == DECL_FN && has_code_of_its_own(s, func_of(s, d))) {
+    sema_func_ir(s, func_of(s, d));
+    sema_compile_pending(s);
+  }
+  s->own->unused = NULL;
+}

@@ -4,7 +4,7 @@
  * the program: whether fabric DSDs pack 16-bit elements, and whether DSDs bind queues. So the
  * compiler collects signs while it reads and evaluates the program's own files; a sign of release 2
  * decides, since no earlier compiler took it, and without any sign the release is 1.4. */
-#include "frontend/sema/sema.h"
+#include "frontend/sema/sema_internal.h"
 
 #include <stb_ds.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static bool is_own_module(const Sema *s, uint32_t module)
 
 void release_sign_here(Sema *s, SignId sign, Span at)
 {
-  if (is_own_module(s, s->now.module))
+  if (is_own_module(s, s->now.module) && s->own->unused == NULL)
     release_sign(s->session, sign, at);
 }
 

@@ -101,6 +101,7 @@ typedef struct {
   Span instantiated_at;    /* the call that first bound it; off 0: it is not generic */
   uint32_t instantiated_by;   /* the function with that call, if it was being compiled; IR_NO_ID */
   bool has_effects;        /* runs at compile time: its calls are not memoised */
+  bool is_called;          /* by code or at compile time */
   StrId name;
 } FuncInstance;
 
@@ -192,7 +193,11 @@ void sema_run_top_blocks(Sema *s);
 /* After sema_compile_pending: brings s->ir's globals into the order of the memory map and fills
  * in their initial data (symbolic leaves by tile_env_initial_data). */
 void sema_finish(Sema *s);
-
+/* Has the evaluation looked at the declaration, or at what a function does? */
+bool sema_uses(const Sema *s, const Decl *d);
+/* Evaluates a declaration that nothing uses, for its messages alone: what it leaves in s->ir is of
+ * no use.  Functions whose parameters must be known have no meaning without a call. */
+void sema_check_unused(Sema *s, Decl *d);
 
 /* sema_expr.c.  `want` is the type the context demands, or POOL_NONE; it guides literals and
  * branches but does not coerce: use sema_coerce. */

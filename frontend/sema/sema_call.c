@@ -560,6 +560,7 @@ static Operand call_func(Sema *s, uint32_t func, const ArgSource *src)
     b.args = arena_many(s->arena, Operand, n);
     b.types = arena_many(s->arena, PoolId, n);
   }
+  s->funcs[func].is_called = true;
   if (!bind_arguments(s, &b, src))
     return operand_poison();
   if (!sema_emits(s) || must_fold(s, b.result))

@@ -80,6 +80,7 @@ typedef struct SemaPrivate {
   const PoolId *computed_for;     /*   sema_symbolic.c */
   uint64_t steps;         /* comptime step quota used */
   bool is_out_of_steps;   /* reported */
+  const Decl *unused;     /* what sema_check_unused looks at, or NULL */
   uint32_t depth;         /* comptime call depth */
   uint64_t effects;       /* grows with every step that reads or changes something beyond its
                            * operands: only what leaves it alone is memoised.  sema_expr adds one

@@ -267,6 +267,11 @@ struct json_t *base_json_text(const char *text);
 /* Forgets what was recorded since a mark and not printed; for speculative analysis. */
 size_t diags_mark(const Diags *diags);
 void diags_rewind(Diags *diags, size_t mark);
+/* Takes what diags_rewind would forget, in the memory of `diags`; NULL: there was nothing. */
+typedef struct TakenDiags TakenDiags;
+TakenDiags *diags_take(Diags *diags, size_t mark);
+/* Records it after all, its errors as warnings. */
+void diags_put_back(Diags *diags, const TakenDiags *taken);
 
 /* Each layer has its own diag.def with rows
  *   DIAG0(severity, id, text)            -> void diag_ID(Diags *, Span)

@@ -253,10 +253,45 @@ size_t diags_mark(const Diags *diags)
   return arrlenu(diags->records);
 }
 
+static size_t first_unprinted(const Diags *diags, size_t mark)
+{
+  return mark < diags->n_printed ? diags->n_printed : mark;
+}
+
+struct TakenDiags { size_t n; Record **records; };
+
+TakenDiags *diags_take(Diags *diags, size_t mark)
+{
+  size_t first = first_unprinted(diags, mark), n = arrlenu(diags->records) - first;
+  if (n == 0)
+    return NULL;
+  TakenDiags *taken = arena_new(diags->arena, TakenDiags);
+  taken->n = n;
+  taken->records = arena_many(diags->arena, Record *, n);
+  memcpy(taken->records, diags->records + first, n * sizeof(Record *));
+  diags_rewind(diags, mark);
+  return taken;
+}
+
+void diags_put_back(Diags *diags, const TakenDiags *taken)
+{
+  bool is_known = false;    /* the head, and so its notes */
+  for (size_t i = 0; i < taken->n; i++) {
+    Record *record = taken->records[i];
+    if (record->severity != SEV_NOTE) {
+      record->severity = diags->warnings_are_errors ? SEV_ERROR : SEV_WARNING;
+      is_known = !is_new_head(diags, record);
+      if (!is_known)
+        count_head(diags, record, 1);
+    }
+    if (!is_known)
+      arrput(diags->records, record);
+  }
+}
+
 void diags_rewind(Diags *diags, size_t mark)
 {
-  if (mark < diags->n_printed)
-    mark = diags->n_printed;
+  mark = first_unprinted(diags, mark);
   while (arrlenu(diags->records) > mark) {
     Record *record = arrpop(diags->records);
     if (record->severity == SEV_NOTE)
