@@ -55,16 +55,16 @@ def table_of(lines):
     return "\n".join([head, "| " + " | ".join(["---"] * len(lines[0])) + " |", *rows]) + "\n"
 
 
-def parts_of(page, name):
-    before, rest = page.split(f"<!-- measured: {name} -->\n")
+def parts_of(text, name):
+    before, rest = text.split(f"<!-- measured: {name} -->\n")
     table, end, after = rest.partition("<!-- end -->")
     return before + f"<!-- measured: {name} -->\n", table, end + after
 
 
-def on_the_page(name):
-    return parts_of(PAGE.read_text(), name)[1]
+def on_the_page(name, page=PAGE):
+    return parts_of(page.read_text(), name)[1]
 
 
-def write_to_page(name, table):
-    before, _, after = parts_of(PAGE.read_text(), name)
-    PAGE.write_text(before + table + after)
+def write_to_page(name, table, page=PAGE):
+    before, _, after = parts_of(page.read_text(), name)
+    page.write_text(before + table + after)

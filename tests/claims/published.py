@@ -1,0 +1,148 @@
+#!/usr/bin/python3
+"""Published results of wafers and of the vendor's simulator, beside ours: the table of docs/published.md.
+
+Each program's result is compared with numpy's; ratios of emulated to published are printed and have no
+bound of their own.  --update writes the table.  PUBLISHED_FULL=1 also transforms a cube of 128^3 on
+128 x 128 tiles.  About five minutes, most of them for the programs of 600 x 595 tiles.
+"""
+import csv
+import os
+import statistics
+import sys
+
+from claims import Claims, harness
+import gemm_table
+import published_run as published
+
+PAGE = harness.ROOT / "docs" / "published.md"
+STUDY = harness.ROOT / "docs" / "study" / "fig-5.9.csv"
+MEGAHERTZ = 850                   # CS-2
+TILES = 850_000                   # of a WSE-2
+THREADS = 2
+
+# "Fast Stencil-Code Computation on a Wafer-Scale Processor": 0.86 PFLOPS, about a third of the peak.
+MESH = (600, 595, 1536)
+SHARE_OF_PEAK = 1 / 3
+OPERATIONS = 44                   # per point and iteration: two products, four dots, six axpys
+PEAK_F16 = 8                      # operations per cycle and tile: multiply and add on four elements
+# "Massively scalable stencil algorithm"
+STENCIL_FLOPS = 503e12
+OPERATIONS_OF_STAR = 53           # 24 multiply-adds, the centre, and the step in time
+PEAK_F32 = 2
+# "Wafer-Scale Fast Fourier Transforms"
+FFT_SIDE, FFT_MICROSECONDS = 512, 959
+# siddharthbc/CSR-graph-coloring, spikes/experiments/allreduce_spike/RESULTS.md: 100 calls
+ALLREDUCES = {2: 73506, 4: 87406, 8: 128206}
+# The thesis, and the article of the same authors
+TREE_OVER_CHAIN, TWO_PHASE_OVER_CHAIN, MODEL_ERROR = 5.1, 2.0, 4.0
+
+HEAD = ["what", "machine", "published", "emulated", "ratio"]
+
+
+def line(what, machine, published_value, ours, form="{:.2f}", unit=""):
+    """A row of the table; the ratio is emulated over published."""
+    shown = [form.format(value) + unit for value in (published_value, ours)]
+    return [what, machine, *shown, f"{ours / published_value:.2f}"]
+
+
+# ---- programs ------------------------------------------------------------------------------------
+
+def check_bicgstab(claims, found, where):
+    claims.at_most(f"BiCGSTAB, {where}: error of the solution", found["error"], 0.01)
+    claims.at_most(f"BiCGSTAB, {where}: error of rho", found["rho"], 0.005)
+    return found["cycles"]
+
+
+def bicgstab(claims, folder):
+    """Columns are as long as in the paper on 16 x 16 tiles; what the sums over 600 x 595 tiles take more
+    comes from short columns there."""
+    width, height, Z = MESH
+    runs = [(16, 16, Z, 2), (16, 16, 16, 2), (width, height, 16, 1)]
+    whole, short, far = (check_bicgstab(
+        claims, published.run_bicgstab(folder, *run, threads=THREADS),
+        f"{run[0]} x {run[1]} x {run[2]}") for run in runs)
+    cycles = whole + far - short
+    print(f"BiCGSTAB: {cycles:.0f} cycles per iteration; {far - short:.0f} of them for the distance")
+    share = OPERATIONS * Z / (PEAK_F16 * cycles)
+    return [line("BiCGSTAB, 600 x 595 x 1536 points, f16: share of the peak", "CS-1", SHARE_OF_PEAK,
+                 share)]
+
+
+def stencil(claims, folder):
+    Z = 1000
+    found = published.run_stencil(folder, 12, 12, Z, 2, threads=THREADS)
+    claims.at_most("stencil of 25 points: error", found["error"], 1e-5)
+    per_point = found["cycles"] / Z
+    print(f"stencil: {per_point:.1f} cycles per point and step")
+    return [line("stencil of 25 points, columns of 1000, f32: share of the peak", "CS-2",
+                 STENCIL_FLOPS / (TILES * MEGAHERTZ * 1e6 * PEAK_F32),
+                 OPERATIONS_OF_STAR / per_point / PEAK_F32)]
+
+
+def fft(claims, folder):
+    for side in (32, 64) + ((128,) if os.environ.get("PUBLISHED_FULL") else ()):
+        whole = published.run_fft(folder, side, threads=THREADS)
+        row = published.run_fft_row(folder, side)
+        claims.at_most(f"transform of {side}^3: error", whole["error"], 1e-6)
+        claims.within(f"transform of {side}^3: {whole['cycles']} cycles on all tiles, over those from "
+                      "one row", whole["cycles"] / row["cycles"], 1.0, 1.2)
+    row = published.run_fft_row(folder, FFT_SIDE)
+    claims.at_most(f"transform of one row of {FFT_SIDE}: error", row["error"], 2e-6)
+    print(f"transform of {FFT_SIDE}^3: {row}")
+    return [line(f"Fourier transform of {FFT_SIDE}^3 numbers, f32: microseconds", "CS-2",
+                 FFT_MICROSECONDS, row["cycles"] / MEGAHERTZ, "{:.0f}")]
+
+
+def allreduces(_claims, folder):
+    return [line(f"allreduce of one number, {side} x {side} tiles: cycles", "simulator of wse3",
+                 total / 100, published.run_allreduce(folder, side, side, 100), "{:.0f}")
+            for side, total in ALLREDUCES.items()]
+
+
+# ---- what other claims measure -------------------------------------------------------------------
+
+def gemm():
+    """From the table of docs/gemm.md, which gemm_published.py keeps."""
+    rows = [[cell.strip() for cell in row.strip("|\n").split("|")]
+            for row in gemm_table.on_the_page("published").splitlines()[2:]]
+    lines = []
+    for name, at in (("MASTER", 4), ("SUMMA", 7)):
+        ratios = [int(row[at + 1]) / int(row[at]) for row in rows]
+        lines.append([f"Table I of \"General Matrix Multiply on CS-2\", {name}, {len(rows)} sizes",
+                      "CS-2", "", f"{min(ratios):.2f} to {max(ratios):.2f} of it",
+                      f"{statistics.median(ratios):.2f}"])
+    return lines
+
+
+def collectives():
+    """From the data of docs/study.md, which study.py keeps."""
+    with open(STUDY) as text:
+        rows = {int(row["elements"]): row for row in csv.DictReader(text)}
+    short = [int(row["chain"]) / int(row["tree"]) for B, row in rows.items() if B <= 16]
+    same = rows[512]
+    patterns = ("chain", "tree", "two-phase")
+    errors = [100 * abs(int(row[f"{name}, model"]) / int(row[name]) - 1)
+              for row in rows.values() for name in patterns]
+    return [
+        line("reduce of short vectors, 512 tiles: tree over chain", "simulator of wse2",
+             TREE_OVER_CHAIN, max(short)),
+        line("reduce of 512 elements, 512 tiles: two-phase over chain", "simulator of wse2",
+             TWO_PHASE_OVER_CHAIN, int(same["chain"]) / int(same["two-phase"])),
+        ["the model of reduce, 512 tiles: error", "CS-2", f"less than {MODEL_ERROR:.0f} %",
+         f"mean {statistics.mean(errors):.1f} %, largest {max(errors):.1f} %", ""]]
+
+
+def main():
+    claims = Claims()
+    lines = []
+    for measure in (allreduces, stencil, fft, bicgstab):
+        lines += measure(claims, claims.scratch)
+    table = gemm_table.table_of([HEAD, *collectives(), *gemm(), *lines])
+    print(table)
+    if "--update" in sys.argv:
+        gemm_table.write_to_page("published", table, PAGE)
+    claims.equals("the page has this table", gemm_table.on_the_page("published", PAGE) == table, True)
+    claims.finish()
+
+
+main()
