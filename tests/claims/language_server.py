@@ -51,8 +51,15 @@ def fresh_check(folder, words, path):
     ran = subprocess.run([harness.tool("cslc"), "--check", "--diag-format=json", *words], cwd=folder,
                          capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
     rows = [json.loads(line) for line in ran.stderr.splitlines() if line.startswith("{")]
-    return {(r["line"], r["id"]) for r in rows
-            if r["line"] and (folder / r["file"]).resolve() == path.resolve()}
+    return {(1 if r["file"] == "<command line>" else r["line"], r["id"])
+            for r in rows if r["line"] and is_about(r, folder, words, path)}
+
+
+def is_about(row, folder, words, path):
+    """What is wrong with the options, the server shows at the start of the program's main file."""
+    main = next(word for word in words if word.endswith(".csl"))
+    file = main if row["file"] == "<command line>" else row["file"]
+    return (folder / file).resolve() == path.resolve()
 
 
 def is_read(folder, calls, path):
