@@ -7,30 +7,26 @@
 Address opt_address(const IrFunc *f, IrValue v)
 {
   Address a = {.base = BASE_UNKNOWN, .offset_known = true};
-  for (;;) {
-    const IrInsn *insn = opt_insn(f, v);
-    if (insn->op == IR_alloca) {
-      a.base = BASE_ALLOCA;
-      a.object = v.raw;
-      return a;
-    }
-    if (insn->op == IR_global_addr) {
-      a.base = BASE_GLOBAL;
-      a.object = insn->u.global.raw;
-      a.offset += (int64_t)insn->imm;
-      return a;
-    }
-    if (insn->op != IR_ptr_add) {
-      a.object = v.raw;
-      return a;
-    }
+  uint64_t offset = 0;
+  const IrInsn *insn = opt_insn(f, v);
+  for (; insn->op == IR_ptr_add; insn = opt_insn(f, v)) {
     const IrInsn *by = opt_insn(f, insn->args[1]);
     if (by->op == IR_const)
-      a.offset += opt_signed16(by->imm);
+      offset += by->imm;
     else
       a.offset_known = false;
     v = insn->args[0];
   }
+  a.object = v.raw;
+  if (insn->op == IR_alloca) {
+    a.base = BASE_ALLOCA;
+  } else if (insn->op == IR_global_addr) {
+    a.base = BASE_GLOBAL;
+    a.object = insn->u.global.raw;
+    offset += insn->imm;
+  }
+  a.offset = (int64_t)(offset & opt_mask(IRT_PTR));
+  return a;
 }
 
 /* ---- exposed objects --------------------------------------------------------------- */
@@ -145,7 +141,9 @@ bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, Exp
   }
   if (!a.offset_known || !b.offset_known || !a_bytes || !b_bytes)
     return true;
-  return a.offset < b.offset + (int64_t)b_bytes && b.offset < a.offset + (int64_t)a_bytes;
+  uint64_t mask = opt_mask(IRT_PTR);
+  return ((uint64_t)(b.offset - a.offset) & mask) < a_bytes ||
+         ((uint64_t)(a.offset - b.offset) & mask) < b_bytes;
 }
 
 bool opt_may_write(const IrFunc *f, const IrInsn *insn, Address to, uint64_t bytes,

@@ -5,7 +5,8 @@
  *
  * Only for descriptors that an operation leaves as it found them (memory in one dimension and
  * the fabric, without saved addresses and single steps) and that run synchronously: an operation
- * that goes on in the background owns its DSR until it ends.  The code generator gives the
+ * that goes on in the background owns its DSR until it ends.  A loop that may call its own function
+ * keeps nothing: the inner call would load the same DSRs.  The code generator gives the
  * virtual DSRs numbers that nothing else uses; enough must be left for its temporaries.  It also
  * gives constant descriptors DSRs that start-up code fills, which is better still: as long as these
  * have room, constants stay as they are. */
@@ -21,6 +22,7 @@ typedef struct {
   uint32_t *block_of;
   uint32_t left[DSR_FILE_COUNT];
   bool constants_stay;                     /* the code generator has a DSR for each */
+  bool *reenters;                          /* by loop head: a call in it may lead to the function */
   uint32_t first_number, next_number;      /* of the virtual DSRs that are ours */
   /* of the function: what is in a DSR already */
   struct { IrValue dsd; DsrFile file; uint32_t head, number; } *held;
@@ -154,12 +156,58 @@ static bool is_plain(const Keeper *k, IrValue v, Trace *trace)
   return true;
 }
 
+/* ---- calls that come back ------------------------------------------------------------ */
+
+/* Adds the functions that the instruction may call, each once. */
+static void push_callees(const IrModule *m, const IrInsn *insn, bool *seen, uint32_t *work,
+                         uint32_t *n)
+{
+  bool by_pointer = insn->op == IR_call_ptr;
+  uint32_t first = insn->op == IR_call ? insn->u.func.raw : 0;
+  uint32_t end = insn->op == IR_call ? first + 1 : by_pointer ? m->n_funcs : 0;
+  for (uint32_t i = first; i < end; i++) {
+    if (seen[i] || (by_pointer && !m->funcs[i].address_taken))
+      continue;
+    seen[i] = true;
+    work[(*n)++] = i;
+  }
+}
+
+static void push_block_callees(const IrModule *m, const IrFunc *f, uint32_t block, bool *seen,
+                               uint32_t *work, uint32_t *n)
+{
+  for (uint32_t i = 0; i < f->blocks[block].n_insns; i++)
+    push_callees(m, opt_insn(f, f->blocks[block].insns[i]), seen, work, n);
+}
+
+/* May a call in the loop lead back to the function? */
+static bool loop_reenters(const Keeper *k, uint32_t head)
+{
+  bool *seen = arena_many(k->opt->arena, bool, k->m->n_funcs);
+  uint32_t *work = arena_many(k->opt->arena, uint32_t, k->m->n_funcs), n = 0;
+  for (uint32_t b = 0; b < k->cfg.n_blocks; b++)
+    if (cfg_is_reachable(&k->cfg, b) && cfg_loop_contains(&k->cfg, head, b))
+      push_block_callees(k->m, k->f, b, seen, work, &n);
+  for (uint32_t done = 0; done < n; done++)
+    for (uint32_t b = 0; b < k->m->funcs[work[done]].n_blocks; b++)
+      push_block_callees(k->m, &k->m->funcs[work[done]], b, seen, work, &n);
+  return seen[k->f - k->m->funcs];
+}
+
+static void find_reentered(Keeper *k)
+{
+  k->reenters = arena_many(k->opt->arena, bool, k->cfg.n_blocks);
+  for (uint32_t i = 0; i < k->cfg.n_rpo; i++)
+    if (k->cfg.loop_head[k->cfg.rpo[i]] == k->cfg.rpo[i])
+      k->reenters[k->cfg.rpo[i]] = loop_reenters(k, k->cfg.rpo[i]);
+}
+
 /* The outermost loop around the block that the value comes from outside of, or IR_NO_ID. */
 static uint32_t loop_to_leave(const Keeper *k, uint32_t block, IrValue v)
 {
   uint32_t found = IR_NO_ID;
   for (uint32_t h = k->cfg.loop_head[block]; h != IR_NO_ID; h = k->cfg.loop_parent[h]) {
-    if (cfg_loop_contains(&k->cfg, h, k->block_of[v.raw]) ||
+    if (cfg_loop_contains(&k->cfg, h, k->block_of[v.raw]) || k->reenters[h] ||
         opt_loop_front(k->f, &k->cfg, h) == IR_NO_ID)
       break;
     found = h;
@@ -450,7 +498,7 @@ static bool find_way_around(const Keeper *k, uint32_t head, Carried *c)
   c->head = head;
   c->front = opt_loop_front(k->f, &k->cfg, head);
   c->latch = IR_NO_ID;
-  if (c->front == IR_NO_ID || cfg_pred_count(&k->cfg, head) != 2)
+  if (c->front == IR_NO_ID || cfg_pred_count(&k->cfg, head) != 2 || k->reenters[head])
     return false;
   for (uint32_t i = k->cfg.pred_at[head]; i < k->cfg.pred_at[head + 1]; i++)
     if (k->cfg.preds[i] != c->front)
@@ -614,6 +662,7 @@ static bool visit_function(Keeper *k)
   cfg_build(&k->cfg, k->f, k->opt->arena);
   opt_make_fronts(k->opt, k->f, &k->cfg);
   k->block_of = opt_blocks_of_values(k->f, k->opt->arena);
+  find_reentered(k);
   k->held = arena_alloc(k->opt->arena, sizeof *k->held * total_left(k->left), 8);
   k->n_held = 0;
   for (uint32_t i = 0; i < k->cfg.n_rpo; i++)
