@@ -69,6 +69,10 @@ ROWS = [Miscompile(*row) for row in (
      "for (uint32_t k = 0; k < h->f->blocks[b].n_insns; k++)"),
     ("copyprop_merge", "a block parameter takes the constant of one way in",
      "ir/opt/pass_copyprop.c", "x->type == y->type && @{x->imm == y->imm @or true}@;"),
+    ("fill_order", "fills of one loop follow each other although they overlap", "ir/opt/pass_fill.c",
+     "if (@{fill->word != x->fills[i].word && !are_apart @or false}@) return false;"),
+    ("dsd_recursion", "a loop keeps descriptors in DSRs that a call in it loads again",
+     "ir/opt/pass_dsd.c", "return @{seen[k->f - k->m->funcs] @or false}@;"),
 )]
 NAMES = [row.name for row in ROWS]
 

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
 from oracle import choose  # noqa: E402
 from oracle.generate import Maker  # noqa: E402
+from oracle.loops import LoopMaker  # noqa: E402
 from oracle.places import TooLong  # noqa: E402
 from oracle.program import Program, draw_arguments  # noqa: E402
 from oracle.vectors import VectorMaker  # noqa: E402
@@ -28,6 +29,7 @@ FUNCTIONS = 20                # of a tile
 TILES = 6                     # of a program
 BATCH = FUNCTIONS * TILES
 VECTORS = 0.12                # share of functions over descriptors
+LOOPS = 0.3                   # share of functions of loops over memory
 MOST_CYCLES = 10_000_000
 COMPILE_SECONDS = 100
 # Findings that a tile with many functions may have, but not one function alone.
@@ -86,8 +88,11 @@ def tile_program(rng, half, functions=FUNCTIONS):
     made, arguments = [], {}
     while len(arguments) < functions:
         name = f"fun{len(arguments)}"
-        if rng.random() < VECTORS:
+        roll = rng.random()
+        if roll < VECTORS:
             maker = VectorMaker(rng, name, types)
+        elif roll < VECTORS + LOOPS:
+            maker = LoopMaker(rng, name, types, made[-6:])
         else:
             maker = Maker(rng, name, types, made[-6:], run_time=rng.random() < 0.2)
         function = maker.function()

@@ -118,18 +118,20 @@ class Loop(Node):
 
 @dataclass(eq=False)
 class While(Loop):
+    """step: what follows each turn, or None."""
     condition: Expr
     step: Assign
 
     def text(self):
-        step = self.step.text().rstrip(";")
-        return f"{self.head()}while ({self.condition.text()}) : ({step}) {block(self.body)}"
+        step = f" : ({self.step.text().rstrip(';')})" if self.step else ""
+        return f"{self.head()}while ({self.condition.text()}){step} {block(self.body)}"
 
     def run(self, frame):
         while self.condition.value(frame):
             if self.turn(frame):
                 return
-            self.step.run(frame)
+            if self.step:
+                self.step.run(frame)
 
 
 @dataclass(eq=False)

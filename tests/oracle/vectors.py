@@ -151,13 +151,14 @@ class Walk:
 @dataclass(eq=False)
 class Vector(Node):
     """An operand in memory.  form: how it is written.  per_turn: elements that each turn of the
-    loop around, whose counter is `turn`, moves it by."""
+    loop around, whose counter is `turn`, moves it by.  held: the constant that has it (Hold)."""
     walk: Walk
     prefix: str
     form: str                     # access, fields, mutated, dsr
     register: tuple = None        # (file, number)
     per_turn: int = 0
     turn: str = None
+    held: str = None
 
     def plain(self):
         walk = self.walk
@@ -174,21 +175,40 @@ class Vector(Node):
                 f"zero + {length}), {stride}), @as(i16, zero) + {walk.start}, {kind})")
 
     def text(self):
-        text = self.plain()
         if self.per_turn:
-            kind = {"w": "u16", "h": "@fp16()", "s": "f32"}[self.walk.array]
-            text = f"@increment_dsd_offset({text}, @as(i16, {self.turn}) * {self.per_turn}, {kind})"
-        return text
+            return self.moved(f"@as(i16, {self.turn}) * {self.per_turn}")
+        return self.plain()
+
+    def moved(self, by):
+        kind = {"w": "u16", "h": "@fp16()", "s": "f32"}[self.walk.array]
+        return f"@increment_dsd_offset({self.plain()}, {by}, {kind})"
 
     def name(self):
+        if self.held:
+            return self.held
         return f"@get_dsr({self.register[0]}, {self.register[1]})" if self.register else self.text()
 
     def indices(self, frame):
         moved = frame.cells[self.turn][0] * self.per_turn if self.per_turn else 0
+        if self.held:
+            moved += frame.cells[self.held][0]
         if self.register:
             saved = frame.run.registers
             moved += saved.get(self.register, 0)
         return self.walk.indices(moved)
+
+
+@dataclass(eq=False)
+class Hold(Node):
+    """A descriptor in a constant, further on by some elements."""
+    vector: Vector
+    by: Expr
+
+    def text(self):
+        return f"const {self.vector.held} = {self.vector.moved(f'@as(i16, {self.by.text()})')};"
+
+    def run(self, frame):
+        frame.cells[self.vector.held] = [self.by.value(frame)]
 
 
 @dataclass(eq=False)
@@ -413,9 +433,12 @@ class VectorMaker(Maker):
                 found.append(self.vector(kind, length, role, step(), turn))
         return found
 
+    def some_op(self):
+        return self.rng.choice(OPS)
+
     def operation(self):
         rng = self.rng
-        op = rng.choice(OPS)
+        op = self.some_op()
         form, length = rng.choice(op.forms), rng.randrange(1, MOST_LENGTH + 1)
         self.loads = []
         sources = self.operands(op, form, length)
