@@ -40,14 +40,24 @@ def test_with_a_completion_task(tmp_path, kind, arch):
         for operation in range(4) if kind in streams.REDUCTIONS else (0,):
             for width in (1, 2, 3, 6):
                 streams.run(tmp_path, some_of(kind, element=element, operation=operation,
-                                              width=width, with_task=1), LENGTHS, arch=arch)
+                                              width=width, with_task=1), (*LENGTHS, 80),
+                            arch=arch)
 
 
 def test_classes_of_an_all_to_all(tmp_path):
     for classes, width, height in ((1, 4, 3), (2, 1, 6), (3, 7, 2), (3, 2, 5)):
         streams.run(tmp_path, {"kind": streams.ALLTOALL_2D, "with_task": 1, "classes": classes,
                                "shape": lines.RECTANGLE, "width": width, "height": height,
-                               "skew": 50}, (5, 1, 30, 0, 2))
+                               "skew": 50}, (5, 1, 80, 0, 2, 81, 6))
+
+
+def test_short_parts_do_not_wait_for_each_other(tmp_path):
+    """Lines with more receivers than colors: tiles send in an order in which none waits for one
+    that waits for it, however late the others come."""
+    for classes, width, height, n in ((1, 9, 1, 7), (2, 1, 11, 9), (3, 10, 2, 3), (1, 6, 6, 2)):
+        streams.run(tmp_path, {"kind": streams.ALLTOALL_2D, "with_task": 1, "classes": classes,
+                               "shape": lines.RECTANGLE, "width": width, "height": height,
+                               "skew": 300}, (n,) * 6, seed=n)
 
 
 @KINDS
