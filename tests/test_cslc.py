@@ -356,3 +356,19 @@ def test_a_value_that_one_tile_cannot_have_and_never_uses(tmp_path):
     harness.cslc("layout.csl", "-o", "p.bin", cwd=tmp_path)
     ran = harness.emu(tmp_path / "p.bin", "--print=sum:1")
     assert harness.values(ran.out, "sum") == {(p, 0): [p * (p - 1) / 2] for p in range(4)}
+
+
+def test_depfile_names_what_was_read(tmp_path):
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    (folder / "n.json").write_text("3")
+    (folder / "p.csl").write_text(
+        'const m = @import_module("lib#1.csl");\nconst n = @import_comptime_value(u16, "n.json");\n'
+        "layout { @set_rectangle(m.width, n);\n"
+        "  for (@range(u16, n)) |y| { @set_tile_code(0, y); @set_tile_code(1, y); } }\n")
+    (folder / "lib#1.csl").write_text("const width = 2;\n")
+    harness.cslc("a b/p.csl", "-o", "x$.bin", "--depfile=d", cwd=tmp_path)
+    text = (tmp_path / "d").read_text()
+    assert text == "x$$.bin: \\\n  a\\ b/p.csl \\\n  a\\ b/lib\\#1.csl \\\n  a\\ b/n.json\n"
+    ran = harness.cslc("a b/p.csl", "--check", "--depfile=d", cwd=tmp_path, expect=None)
+    assert ran.code == 2 and "--depfile lists what an image is made of" in ran.err

@@ -299,6 +299,7 @@ static int take_option(Cli *cli, int code, const char *arg)
   case OPT_STEPS:
     return set_uint("--comptime-step-limit", arg, 1, UINT32_MAX, &o->comptime_step_limit);
   case OPT_OUTPUT_JSON: o->output_json = arg ? arg : ""; return GO_ON;
+  case OPT_DEPFILE: o->depfile = arg; return GO_ON;
   case OPT_OUT_ROUTES: o->out_routes = true; return GO_ON;
   case OPT_FP16: return set_fp16(o, arg);
   case OPT_VERBOSE: case OPT_VERBOSE_SHORT: o->verbose = true; return GO_ON;
@@ -381,6 +382,9 @@ static int take_input(Options *o, char **argv, int argc, int first)
     return usage_error("standard input has no name for the output; - is for --check%s%s", "", "");
   if (o->check && to_stdout)
     return usage_error("--check and --emit exclude each other%s%s", "", "");
+  if (o->depfile && (o->check || to_stdout))
+    return usage_error("--depfile lists what an image is made of; with --%s there is none%s",
+                       o->check ? "check" : "emit", "");
   if (o->output && o->output[0] == 0)
     return usage_error("-o needs a name%s%s", "", "");
   return GO_ON;

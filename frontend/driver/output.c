@@ -347,6 +347,41 @@ static int write_file(const char *path, const void *bytes, size_t length)
   return file_write_all(path, bytes, length) ? EXIT_SUCCESS : file_error("write", path);
 }
 
+/* ---- the list of inputs -------------------------------------------------------------------- */
+
+/* A path in a rule of Make. */
+static void print_rule_path(const char *path, FILE *out)
+{
+  for (; *path; path++) {
+    if (*path == '$')
+      fputc('$', out);
+    else if (strchr(" #\\", *path))
+      fputc('\\', out);
+    fputc(*path, out);
+  }
+}
+
+static int write_depfile(const Session *session)
+{
+  const Options *o = session->options;
+  const char *path;
+  char *text = NULL;
+  size_t length = 0;
+  FILE *out = base_text_open(&text, &length);
+  print_rule_path(o->output, out);
+  fputc(':', out);
+  for (size_t i = 0; (path = source_path_read(session->sources, i)); i++)
+    if (*path != '<') {         /* the command line is no file */
+      fputs(" \\\n  ", out);
+      print_rule_path(path, out);
+    }
+  fputc('\n', out);
+  base_text_close(out, &text);
+  int result = write_file(o->depfile, text, length);
+  free(text);
+  return result;
+}
+
 int image_files_write(const Session *session, const Image *image)
 {
   const char *out = session->options->output;
@@ -362,6 +397,8 @@ int image_files_write(const Session *session, const Image *image)
     result = file_error("write", out);
   if (result == EXIT_SUCCESS && session->options->output_json)
     result = write_file(json_name(session), json, strlen(json));
+  if (result == EXIT_SUCCESS && session->options->depfile)
+    result = write_depfile(session);
   free(bytes);
   free(json);
   return result;

@@ -225,6 +225,7 @@ static void read_symbol(JsonReader *r, Value v, const Region *region, RegionSymb
     report_wrong(r, file.path, "a file of columns * rows elements");
   else
     symbol->bytes = arena_copy_text(r->arena, bytes, size);
+  source_note_data(r->layout->session->sources, path);
   r->ok &= bytes != NULL;
   free(bytes);
 }

@@ -157,6 +157,7 @@ static json_t *read_json(Sema *s, const char *file, Span at)
     diag_import_value_file(s->diags, at, file, why);
     return NULL;
   }
+  source_note_data(s->session->sources, file);
   json_error_t error;
   json_t *json = json_loadb(bytes, size, JSON_DECODE_ANY, &error);
   free(bytes);

@@ -27,6 +27,7 @@ typedef struct {
   const char *input, *output;
   const char *layout_json;     /* then there is no other input */
   const char *output_json;     /* out.json's other name; "": that of the output */
+  const char *depfile;         /* where the files that were read are listed; NULL: nowhere */
   Arch arch;
   Fp16Format fp16;
   EmitKind emit;

@@ -133,6 +133,10 @@ const char *source_path(const SourceMap *map, FileId file);
 const char *source_text(const SourceMap *map, FileId file, size_t *length);
 uint32_t source_base(const SourceMap *map, FileId file);  /* offset of the file's first byte */
 FileId source_file_of(const SourceMap *map, uint32_t off);
+/* Notes a file whose content matters and that is no source text: a table of values, say. */
+void source_note_data(SourceMap *map, const char *path);
+/* The files that have been read, in the order of the first reading; NULL behind the last one. */
+const char *source_path_read(const SourceMap *map, size_t index);
 /* Line and column are computed only here, that is when printing. */
 SourceLoc source_locate(const SourceMap *map, uint32_t off);
 /* The text of the line that holds `off`, without its newline. */

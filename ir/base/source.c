@@ -16,6 +16,7 @@ typedef struct {
 struct SourceMap {
   Arena *arena;
   SourceFile *files;                /* stb_ds array; FileId raw is the index plus one */
+  const char **read;                /* stb_ds array of paths, each once */
 };
 
 SourceMap *source_map_create(void)
@@ -32,8 +33,22 @@ void source_map_destroy(SourceMap *map)
   for (size_t i = 0; i < arrlenu(map->files); i++)
     arrfree(map->files[i].line_starts);
   arrfree(map->files);
+  arrfree(map->read);
   arena_destroy(map->arena);
   free(map);
+}
+
+void source_note_data(SourceMap *map, const char *path)
+{
+  for (size_t i = 0; i < arrlenu(map->read); i++)
+    if (strcmp(map->read[i], path) == 0)
+      return;
+  arrput(map->read, arena_copy_text(map->arena, path, strlen(path)));
+}
+
+const char *source_path_read(const SourceMap *map, size_t index)
+{
+  return index < arrlenu(map->read) ? map->read[index] : NULL;
 }
 
 FileId source_add(SourceMap *map, const char *path, const char *text, size_t length)
@@ -53,6 +68,7 @@ FileId source_add(SourceMap *map, const char *path, const char *text, size_t len
     if (file.text[i] == '\n')
       arrput(file.line_starts, i + 1);
   arrput(map->files, file);
+  source_note_data(map, file.path);
   return (FileId){(uint32_t)arrlenu(map->files)};
 }
 
