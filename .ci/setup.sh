@@ -10,7 +10,7 @@ packages=(
   pkgconf libtree-sitter-dev
   python3-numpy python3-scipy python3-pytest python3-pytest-xdist python3-hypothesis
   python3-matplotlib python3-pandas python3-tqdm neovim
-  openmpi-bin libopenmpi-dev
+  openmpi-bin libopenmpi-dev python3-mpi4py
 )
 
 command -v npm >/dev/null || packages+=(nodejs npm)

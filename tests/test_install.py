@@ -37,7 +37,7 @@ def program(request, prefix, tmp_path_factory):
 def test_what_is_installed(prefix):
     assert {p.name for p in (prefix / "bin").iterdir()} == {
         "cslc", "csl-fmt", "csl-ls", "wse-emu", "wse-dbg", "wse-model", "cs_python",
-        "cs_readelf", "sdk_debug_shell"}
+        "cs_readelf", "sdk_debug_shell", "wse-sweep"}
     assert (prefix / "include" / "wse.h").exists()
     for source in (harness.ROOT / "stdlib").rglob("*.csl"):
         assert (prefix / "share/wse/stdlib" / source.relative_to(harness.ROOT / "stdlib")).exists()

@@ -10,8 +10,8 @@ PAGE = harness.ROOT / "docs" / "study.md"
 sys.path.insert(0, str(STUDY))
 import figures  # noqa: E402
 import programs  # noqa: E402
-import runner  # noqa: E402
 import study  # noqa: E402
+from wse_sweep import run as sweep_run  # noqa: E402
 
 
 def command(*args):
@@ -57,7 +57,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path, monkeypatch):
     The interrupt is raised where Ctrl-C reaches the main thread, not sent: a test run may have
     interrupts ignored or blocked.
     """
-    kept, wait = tmp_path / "results", runner.wait
+    kept, wait = tmp_path / "results", sweep_run.wait
     args = [str(arg) for arg in command("--small", f"--out={tmp_path}", "--formats=",
                                         "--only=5.9,6.7,7.5", "--jobs=1")]
 
@@ -66,7 +66,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return wait(pending, **options)
 
-    monkeypatch.setattr(runner, "wait", interrupted)
+    monkeypatch.setattr(sweep_run, "wait", interrupted)
     monkeypatch.setattr(sys, "argv", args[1:])
     with pytest.raises(SystemExit, match="the same command goes on from here"):
         study.main()

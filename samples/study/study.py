@@ -118,9 +118,9 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     try:
         tools = programs.Tools(args.bin)
-        results = runner.Results(args.keep or out / "results", tools)
-        found = runner.run(tools, results, [what for figure in wanted for curve in figure.curves
-                                            for what in curve.points.values()], args.jobs)
+        found = runner.run(tools, args.keep or out / "results",
+                           [what for figure in wanted for curve in figure.curves
+                            for what in curve.points.values()], args.jobs)
     except programs.Wrong as wrong:
         sys.exit(f"study.py: {wrong}")
     except KeyboardInterrupt:

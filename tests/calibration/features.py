@@ -10,7 +10,7 @@ a program were one thread: it counts what lies on the path to the end and nothin
 
 """
 import argparse
-import concurrent.futures
+import functools
 import json
 import os
 import re
@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 import suite
+from suite import wse_sweep
 from tools import ProgramFailed
 
 STEP = 1
@@ -36,41 +37,33 @@ def value(rows, row, arch):
     return rows[row][0 if arch == "wse2" else 1]
 
 
-def run_features(the_suite, program, case, arch, rows):
-    """{quantity: {"": cycles, row: change per cycle}} of one run, or the text of what went wrong."""
-    run = suite.Run(the_suite, program, case)
-    try:
-        with run:
-            usual = run.quantities()
-            found = {quantity: {"": cycles} for quantity, cycles in usual.items()}
-            for row in rows:
-                raised = run.quantities(f"--timing={row}:{value(rows, row, arch) + STEP}")
-                for quantity, cycles in raised.items():
-                    change = (cycles - usual[quantity]) / STEP
-                    if change:
-                        found[quantity][row] = change
-            return found
-    except (ProgramFailed, suite.Absent) as failed:
-        return str(failed)
+def run_features(the_suite, rows, case):
+    """{quantity: {"": cycles, row: change per cycle}} of one run."""
+    with suite.Run(the_suite, case["program"], case["case"]) as run:
+        usual = run.quantities()
+        found = {quantity: {"": cycles} for quantity, cycles in usual.items()}
+        for row in rows:
+            raised = run.quantities(f"--timing={row}:{value(rows, row, case['arch']) + STEP}")
+            for quantity, cycles in raised.items():
+                change = (cycles - usual[quantity]) / STEP
+                if change:
+                    found[quantity][row] = change
+        return found
 
 
 def measure(the_suite, points, rows, jobs):
     """[(point, {row: feature})], the point with `ours`; points that cannot run are reported."""
-    runs = {}
-    for point in points:
-        runs.setdefault((point.program, point.case, point.arch), []).append(point)
+    cases = [{"program": p.program, "case": p.case, "arch": p.arch} for p in points]
+    outcomes = wse_sweep.sweep(functools.partial(run_features, the_suite, rows), cases, jobs=jobs,
+                               failures=(ProgramFailed, suite.Absent))
     measured = []
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(run_features, the_suite, *run, rows) for run in runs]
-        for future, sharing in zip(futures, runs.values()):
-            found = future.result()
-            for point in sharing:
-                if isinstance(found, str):
-                    print(f"{point.name}: {found}", file=sys.stderr)
-                    continue
-                features = dict(found[point.quantity])
-                point.ours = features.pop("")
-                measured.append((point, features))
+    for point, outcome in zip(points, outcomes):
+        if outcome.error is not None:
+            print(f"{point.name}: {outcome.error}", file=sys.stderr)
+            continue
+        features = dict(outcome.values[point.quantity])
+        point.ours = features.pop("")
+        measured.append((point, features))
     return measured
 
 

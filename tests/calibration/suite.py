@@ -3,6 +3,7 @@
 
     tests/calibration/suite.py CHECKOUTS [--only=TEXT] [--set=NAME] [--role=fit|judge]
                                [--level=-O1] [--options="--timing=..."] [--jobs=N] [--json=FILE]
+                               [--keep=DIR]
 
 CHECKOUTS is a folder of git repositories: NAME, OWNER+NAME/repo or OWNER/NAME, with a work tree or
 bare, with their history.  Nothing of them becomes part of this project: each run works in a scratch
@@ -10,11 +11,12 @@ copy of the commit that the measurement belongs to.  A repository that is not th
 
 points.csv has one published number per line.  `fit` points may be used to fit the table of times;
 `judge` points are for judging the fit and are only reported.  published_programs.py says how each
-program runs.  Prints published, ours and their ratio, grouped by set, then medians by set, role, machine
+program runs.  The programs run as a sweep (docs/sweeps.md): with --keep, a suite that was stopped
+goes on where it was, and `mpirun -n R wse-sweep tests/calibration/suite.py ...` runs it on several
+processes or nodes.  Prints published, ours and their ratio, grouped by set, then medians by set, role, machine
 and release.  WSE_BIN names the folder of the tools (default build/release/bin).
 """
 import argparse
-import concurrent.futures
 import csv
 import json
 import os
@@ -31,6 +33,9 @@ from tools import ProgramFailed, Tools
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.append(str(ROOT / "emu" / "host" / "python"))
+import wse_sweep  # noqa: E402
+
 POINTS = HERE / "points.csv"
 
 
@@ -132,33 +137,36 @@ class Suite:
     level: str = "-O1"
     options: str = ""
 
-    def run_case(self, program_name, case):
-        """The quantities of one run and its group share, or the text of what went wrong."""
-        run = Run(self, program_name, case)
-        try:
-            with run:
-                return run.quantities(), run.group_share()
-        except (ProgramFailed, Absent) as failed:
-            return str(failed)
+    def run_case(self, case):
+        """The quantities of one run and its group share."""
+        with Run(self, case["program"], case["case"]) as run:
+            return {"quantities": run.quantities(), "group_share": run.group_share()}
 
-    def run(self, points, jobs=2):
-        """Fills in `ours` or `problem` of each point; each run of a program happens once."""
-        runs = {}
-        for point in points:
-            runs.setdefault((point.program, point.case), []).append(point)
-        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            for found, sharing in zip(pool.map(lambda run: self.run_case(*run), runs),
-                                      runs.values()):
-                for point in sharing:
-                    take_quantity(point, found)
+    def digest(self):
+        """Of what quantities depend on besides the case."""
+        files = [self.binaries / name for name in ("cslc", "wse-emu", "cs_python")]
+        for folder, kind in (("stdlib", "csl"), ("emu/host/python", "py"), ("tests/calibration", "py")):
+            files += sorted((ROOT / folder).rglob(f"*.{kind}"))
+        library = self.binaries.parent / "lib" / "libwse.so"
+        return f"{wse_sweep.digest_of_files([*files, library])} {self.level} {self.options}"
+
+    def run(self, points, jobs=2, keep=None):
+        """Fills in `ours` or `problem` of each point; each run of a program happens once.  keep: a
+        folder for the results."""
+        cases = [{"program": point.program, "case": point.case} for point in points]
+        outcomes = wse_sweep.sweep(self.run_case, cases,
+                                   keep and wse_sweep.Kept(keep, self.digest()), jobs,
+                                   failures=(ProgramFailed, Absent))
+        for point, outcome in zip(points, outcomes):
+            take_quantity(point, outcome)
         return points
 
 
-def take_quantity(point, found):
-    if isinstance(found, str):
-        point.problem = found
+def take_quantity(point, outcome):
+    if outcome.error is not None:
+        point.problem = outcome.error
         return
-    quantities, point.group_share = found
+    quantities, point.group_share = outcome.values["quantities"], outcome.values["group_share"]
     point.ours = quantities.get(point.quantity)
     if point.ours is None:
         point.problem = f"the program reports no {point.quantity}: {quantities}"
@@ -202,6 +210,7 @@ def main():
     parser.add_argument("--level", default="-O1", help="optimisation level (-O1)")
     parser.add_argument("--options", default="", help="of wse-emu, for every run")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--keep", type=Path, help="folder of results; a stopped suite goes on from it")
     parser.add_argument("--json", type=Path, help="the points with what we give, as a file")
     options = parser.parse_args()
     binaries = Path(os.environ.get("WSE_BIN") or ROOT / "build/release/bin").resolve()
@@ -210,7 +219,7 @@ def main():
     points = [p for p in read_points() if options.only in p.name and options.set in p.set
               and options.role in (None, p.role)]
     suite = Suite(options.checkouts.resolve(), binaries, options.level, options.options)
-    suite.run(points, options.jobs)
+    suite.run(points, options.jobs, options.keep)
     print_points(points)
     print_summary(points)
     if options.json:

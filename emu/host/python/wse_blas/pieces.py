@@ -1,8 +1,7 @@
 """Problems that are larger than the tiles' memory: how they are cut, and how far they are."""
-import sys
-
 import numpy
 
+import wse_bar
 from wse_blas.arguments import BlasError
 
 __all__ = ["bar_of", "fitting", "padded", "ranges"]
@@ -58,29 +57,9 @@ def padded(array, *shape):
     return whole
 
 
-class _NoBar:
-    """Where there is no terminal, or no tqdm."""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, value, traceback):
-        pass
-
-    def update(self, count):
-        pass
-
-
 def bar_of(pieces, progress):
-    """A bar of tqdm's on stderr for so many pieces: as the caller wants it, or, if the caller does not
-    say, on a terminal if the work takes longer than a second."""
-    if progress is None and not sys.stderr.isatty() or progress is False:
-        return _NoBar()
+    """A bar for so many pieces, as wse_bar has it."""
     try:
-        from tqdm import tqdm
-    except ImportError:
-        if progress:
-            raise BlasError("progress=True needs tqdm: install it (Debian: apt-get install "
-                            "python3-tqdm), or leave the option away") from None
-        return _NoBar()
-    return tqdm(total=pieces, unit="piece", file=sys.stderr, delay=0 if progress else 1)
+        return wse_bar.bar_of(pieces, progress)
+    except wse_bar.NoTqdm as missing:
+        raise BlasError(str(missing)) from None
