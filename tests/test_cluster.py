@@ -75,6 +75,29 @@ def test_the_length_of_blocks_changes_nothing(tmp_path, engine):
     assert cluster_run.stable(of_short) == cluster_run.stable(of_long)
 
 
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_the_number_of_threads_changes_nothing(tmp_path, engine):
+    """Output, traces, statistics, and the report of a deadlock, of more and fewer threads than
+    wafers."""
+    random = harness.commit_random("cluster threads")
+    wafers, words = int(random.integers(3, 7)), int(random.integers(20, 50))
+    relay(tmp_path, words)
+    topology = {"latency": int(random.integers(1, 60)),
+                "channels": [{"colors": [1, 2], "credits": int(random.integers(3, 60))}]}
+    seen = []
+    for threads in (1, 2, 3, 2 * wafers):
+        options = [f"--engine={engine}", f"--threads={threads}"]
+        ran, stats = run_relay(tmp_path, wafers, topology=topology, args=[
+            *options, "--print=got", "--trace=all", f"--trace-file={tmp_path}/t.txt"])
+        stuck, left = cluster_run.emu(tmp_path / "c.json", *roles(wafers, 3), *options,
+                                      "--launch=w0:go", f"--launch=w{wafers - 1}:go", expect=3)
+        traces = [(tmp_path / f"t-w{i}.txt").read_text() for i in range(wafers)]
+        seen.append((ran.out, ran.err, traces, cluster_run.stable(stats), stuck.err,
+                     cluster_run.stable(left)))
+    assert "deadlock" in seen[0][4] and all(seen[0][2])
+    assert all(one == seen[0] for one in seen[1:])
+
+
 def spans(stats):
     return {name: link["forward"]["last"] - link["forward"]["first"]
             for name, link in stats["links"].items()}
@@ -187,9 +210,9 @@ comptime {
         "links": [{"from": {"wafer": "a", "edge": "east", "at": 0},
                    "to": {"wafer": "b", "edge": "west", "at": 0}, "latency": 40,
                    "channels": [{"colors": [3, 3]}]}]})
-    reports = [cluster_run.emu(file, f"--engine={e}", expect=2)[0].err
-               for e in ("fast", "reference")]
-    assert reports[0] == reports[1]
+    reports = [cluster_run.emu(file, option, expect=2)[0].err
+               for option in ("--engine=fast", "--engine=reference", "--threads=2")]
+    assert reports[0] == reports[1] == reports[2]
     assert reports[0].startswith("b: error: cycle ") and "P1.0" in reports[0]
     assert not [line for line in reports[0].splitlines() if line.startswith("a: error")]
 
@@ -271,7 +294,7 @@ def test_what_concerns_one_wafer(tmp_path):
     relay(tmp_path, 4)
     file = cluster_run.write(tmp_path / "c.json", with_topology())
     for option in ("--watch=0,0,1", "--stop=5", "--dump=0,0,1,1", "--dap=0", "--save-state=s",
-                   "--load-state=s", "--threads=2"):
+                   "--load-state=s"):
         ran = harness.emu(f"--cluster={file}", option, expect=1)
         assert f"{option.split('=')[0]} and --cluster do not go together" in ran.err
     ran = harness.run([harness.tool("wse-dbg"), f"--cluster={file}"], expect=1)

@@ -6,8 +6,8 @@
  * engines run a block of as many cycles as the shortest latency, each by itself, and then the words
  * and credits of the block pass from gate to gate.  The length of the blocks changes no result.
  *
- * Reading order: file (reading and checking), topology, group (gates, the run), state (statistics
- * and what waits in links).
+ * Reading order: file (reading and checking), topology, group (gates, the run), crew (threads),
+ * state (statistics and what waits in links).
  */
 #ifndef EMU_CLUSTER_H
 #define EMU_CLUSTER_H
@@ -48,8 +48,9 @@ typedef struct Cluster Cluster;
 /* A place in a cluster, of a session. */
 typedef struct { Cluster *cluster; unsigned wafer; } ClusterMember;
 
-/* The plan must outlive the cluster. */
-Cluster *cluster_create(const ClusterPlan *plan);
+/* The plan must outlive the cluster.  Its wafers run on so many threads, at most one per wafer; the
+ * number changes no result. */
+Cluster *cluster_create(const ClusterPlan *plan, unsigned threads);
 void cluster_destroy(Cluster *cluster);
 /* The gates of the wafer, for the options of its engine.  NULL with *why (in `arena`): a link ends
  * at no tile of the program, or at a router that does not know its color. */

@@ -120,11 +120,13 @@ LinkIn *cluster_in(const Cluster *c, const ClusterLink *link, const ClusterChann
 
 /* ---- the group ------------------------------------------------------------------------------- */
 
-Cluster *cluster_create(const ClusterPlan *plan)
+Cluster *cluster_create(const ClusterPlan *plan, unsigned threads)
 {
   Cluster *c = base_zeroed(1, sizeof *c);
   c->plan = plan;
   c->fabrics = base_zeroed(arrlenu(plan->wafers) + 1, sizeof *c->fabrics);
+  size_t wafers = arrlenu(plan->wafers);
+  c->threads = threads < wafers ? threads : (unsigned)wafers;
   c->lookahead = MOST_LATENCY;
   for (size_t i = 0; i < arrlenu(plan->links); i++)
     if (plan->links[i].latency < c->lookahead)
@@ -134,10 +136,12 @@ Cluster *cluster_create(const ClusterPlan *plan)
 
 void cluster_destroy(Cluster *c)
 {
-  for (size_t i = 0; c && i < arrlenu(c->plan->wafers); i++)
+  if (!c)
+    return;
+  cluster_crew_destroy(c->crew);
+  for (size_t i = 0; i < arrlenu(c->plan->wafers); i++)
     links_free(&c->fabrics[i].links);
-  if (c)
-    free(c->fabrics);
+  free(c->fabrics);
   free(c);
 }
 
@@ -161,10 +165,21 @@ bool cluster_has_stopped(ClusterMember member)
 
 static size_t fabric_count(const Cluster *c) { return arrlenu(c->plan->wafers); }
 
-static void run_fabric(Cluster *c, size_t i)
+void cluster_run_fabric(Cluster *c, size_t i)
 {
   ClusterFabric *fabric = &c->fabrics[i];
   fabric->status = fabric->engine->ops->run(fabric->engine, c->end);
+}
+
+/* Within a block no wafer matters to another one: they may run in any order. */
+static void run_all(Cluster *c)
+{
+  if (c->threads > 1 && !c->crew)
+    c->crew = cluster_crew_create(c, c->threads);
+  if (c->crew)
+    cluster_crew_block(c->crew);
+  for (size_t i = 0; !c->crew && i < fabric_count(c); i++)
+    cluster_run_fabric(c, i);
 }
 
 /* Words and credits of the block go to the other ends.  True: there were some. */
@@ -226,8 +241,7 @@ static RunStatus run_blocks(Cluster *c, uint64_t limit)
   uint64_t floor = c->now;
   for (;;) {
     c->end = limit - c->now < c->lookahead ? limit : c->now + c->lookahead;
-    for (size_t i = 0; i < fabric_count(c); i++)
-      run_fabric(c, i);
+    run_all(c);
     bool passed = pass_all(c);
     if (one_has(c, RUN_FAULT) || one_has(c, RUN_INTERRUPTED)) {
       meet_at(c, c->end);

@@ -81,7 +81,6 @@ static WseStatus check_options(Seating *t)
   const struct { bool given; const char *name; } one_wafer[] = {
     {o->session.has_watch, "--watch"}, {o->session.stop != NULL, "--stop"},
     {o->session.has_dump, "--dump"}, {o->has_dap, "--dap"},
-    {o->session.threads > 1, "--threads"},
     {o->session.save_state != NULL, "--save-state"},
     {o->session.load_state != NULL, "--load-state"},
   };
@@ -120,6 +119,11 @@ static HostAction own_action(const Seating *t, const Seat *seat, const HostActio
                                    text, own_file(seat, file + 1))};
 }
 
+static unsigned threads_of(const Seating *t)
+{
+  return t->options->session.threads ? t->options->session.threads : 1;
+}
+
 static void give_options(const Seating *t, Seat *seat)
 {
   HostOptions *o = &seat->options;
@@ -133,6 +137,8 @@ static void give_options(const Seating *t, Seat *seat)
   o->session.print_out = seat->out.stream;
   o->session.warnings = seat->warnings.stream;
   o->session.member = &seat->member;
+  /* The wafers share the threads; more of them than wafers help each wafer. */
+  o->session.threads = threads_of(t) / (unsigned)arrlenu(t->plan.wafers);
   o->actions = NULL;
   for (size_t i = 0; i < arrlenu(t->options->actions); i++)
     arrput(o->actions, own_action(t, seat, &t->options->actions[i]));
@@ -165,7 +171,7 @@ static WseStatus open_table(Seating *t)
     diag_cluster_unreadable(session_diags(t->session), HOST_NOWHERE, t->options->cluster, why);
     return session_usage(t->session);
   }
-  t->cluster = cluster_create(&t->plan);
+  t->cluster = cluster_create(&t->plan, threads_of(t));
   t->seats = base_zeroed(arrlenu(t->plan.wafers), sizeof *t->seats);
   while (t->n < arrlenu(t->plan.wafers) && status == WSE_OK) {
     t->n++;

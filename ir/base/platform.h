@@ -31,6 +31,19 @@ void platform_relax(void);
 void platform_sleep_while(atomic_uint *word, unsigned value);
 void platform_wake_all(atomic_uint *word);
 
+/* ---- meeting.c, for all systems ------------------------------------------------------------- */
+
+/* Threads wait here for each other, as often as they like. */
+typedef struct {
+  _Alignas(64) atomic_uint turn;        /* counts the times that all have met */
+  _Alignas(64) atomic_uint arrived;
+  atomic_uint sleepers;
+  unsigned members, spins;
+} Meeting;
+void meeting_init(Meeting *meeting, unsigned members);
+/* Returns when all members have come. */
+void meeting_join(Meeting *meeting);
+
 /* ---- system_*.c --------------------------------------------------------------------------- */
 
 /* Zeroed memory whose pages the system takes when they are written, if it can; NULL: none. */
