@@ -253,7 +253,7 @@ class Unary(Expr):
 def divided(kind, a, b, run):
     """Quotient and remainder: toward zero; by zero 0 and the dividend."""
     if kind.width > 64:               # bit by bit, each in all limbs: 500,000 cycles for 256 bits
-        run.step(kind.width ** 2 // 64)
+        run.step(kind.width ** 2 // 16)
     if b == 0:
         run.refused = True
         run.notes.add("division by zero" if kind.width <= 64 else "wide division by zero")
