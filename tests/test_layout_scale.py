@@ -51,3 +51,12 @@ def test_the_whole_wafer(tmp_path):
     harness.compile(tmp_path / "layout.csl", tmp_path / "out")
     assert time.monotonic() - start < MOST_SECONDS
     assert harness.stats(tmp_path / "out/out.json")["classes"] == 2   # the corner, the rest
+
+
+def test_memory_of_a_tile_at_work(tmp_path):
+    """Every tile of a large fabric works: descriptors, queues and colors take what they need."""
+    side, image, stats = 300, tmp_path / "p.bin", tmp_path / "s.json"
+    harness.compile("tests/bench/wafer/layout.csl", image,
+                    params={"width": side, "height": side, "B": 64})
+    harness.emu(image, f"--stats={stats}")
+    assert harness.stats(stats)["peak_rss_bytes"] < 2600 * side ** 2

@@ -365,10 +365,8 @@ static void queue_put(FastWorker *w, FastTile *t, unsigned number, bool output, 
 {
   FastQueues *queues = &t->queues[number];
   FastQueue *q = output ? &queues->output : &queues->input;
-  if (!q->at)
-    fast_queues_create(w, queues, number);
   if (q->count >= q->places)
-    ICE("a bridge held more wavelets than a queue");
+    fast_queues_widen(w, queues, number);
   *queue_at(q, q->count++) = wavelet;
   if (output)
     t->output_any |= (uint16_t)(1u << number);

@@ -149,11 +149,16 @@ static void make_workers(FastEngine *e)
   make_rows(e);
 }
 
+/* Their first cycle is the most work of all: so many visits are expected that all workers share
+ * it. */
 static void wake_starters(FastEngine *e)
 {
-  for (uint32_t t = e->own.first * e->width; t < e->own.end * e->width; t++)
-    if (tile_starts(program_class(e->base.program, t)))
-      fast_wake(e->workers, t, 0);
+  for (uint32_t t = e->own.first * e->width; t < e->own.end * e->width; t++) {
+    if (!tile_starts(program_class(e->base.program, t)))
+      continue;
+    fast_wake(e->workers, t, 0);
+    e->own_visits++;
+  }
 }
 
 static Engine *fast_create(Program *program, const EngineOptions *options)

@@ -49,7 +49,7 @@ enum {
 typedef struct {
   FastWavelet *at;              /* every second place; NULL until first used */
   uint16_t count;
-  uint8_t places;
+  uint8_t places;               /* first as many as a cache line has */
   uint8_t use_color : 7, use_control : 1;   /* of its last use, see QueueUse */
   uint16_t use_pc, use_elements;
 } FastQueue;
@@ -278,7 +278,8 @@ void *fast_alloc(FastWorker *worker, size_t bytes, size_t align);
 /* Not zeroed. */
 FastWork *fast_work_alloc(FastWorker *worker);
 void fast_work_free(FastWorker *worker, void *work);
-void fast_queues_create(FastWorker *worker, FastQueues *queues, unsigned number);
+/* Room for more wavelets in both queues of a number; at the second call for all they may hold. */
+void fast_queues_widen(FastWorker *worker, FastQueues *queues, unsigned number);
 /* Where the wavelets of a color enter the tile: as loaded, or as rewritten. */
 void fast_bind_queues(FastTile *tile);
 

@@ -73,6 +73,11 @@ static QueueUse port_used(const Turn *turn, bool output, unsigned queue)
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
+static DsrState *port_dsrs_alloc(Turn *turn, unsigned n)
+{
+  return fast_alloc(visit_of(turn)->worker, n * sizeof(DsrState), _Alignof(DsrState));
+}
+
 static VecRun *port_run_alloc(Turn *turn)
 {
   Visit *v = visit_of(turn);
@@ -142,9 +147,9 @@ STEP const TilePort *fast_port(void)
 {
   static const TilePort port = {
     .head = port_head, .take = port_take, .keep = port_keep, .send = port_send,
-    .count = port_count, .use = port_use, .used = port_used, .run_alloc = port_run_alloc,
-    .run_free = port_run_free, .started = port_started, .sync = port_sync,
-    .plan = port_plan, .group = port_group, .router_read = port_router_read,
+    .count = port_count, .use = port_use, .used = port_used, .dsrs_alloc = port_dsrs_alloc,
+    .run_alloc = port_run_alloc, .run_free = port_run_free, .started = port_started,
+    .sync = port_sync, .plan = port_plan, .group = port_group, .router_read = port_router_read,
   };
   return &port;
 }

@@ -31,10 +31,8 @@ STEP HOT void output_put(Visit *v, unsigned queue, FastWavelet w)
   FastTile *t = v->tile;
   FastQueue *q = &t->queues[queue].output;
   unsigned count = q->count;
-  if (UNLIKELY(!q->at))
-    fast_queues_create(v->worker, &t->queues[queue], queue);
   if (UNLIKELY(count >= q->places))
-    ICE("an output queue overflows");
+    fast_queues_widen(v->worker, &t->queues[queue], queue);
   *queue_at(q, count) = w;
   q->count = (uint16_t)(count + 1);
   t->output_any |= (uint16_t)(1u << queue);
@@ -53,11 +51,9 @@ STEP HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w
 {
   FastTile *t = v->tile;
   FastQueue *q = &t->queues[queue].input;
-  if (UNLIKELY(!q->at))
-    fast_queues_create(v->worker, &t->queues[queue], queue);
   unsigned count = q->count;
   if (UNLIKELY(count >= q->places))
-    ICE("an input queue overflows");
+    fast_queues_widen(v->worker, &t->queues[queue], queue);
   *queue_at(q, count) = (FastWavelet){
     w.payload, wavelet_meta(v->ramp_visible, color, w.meta & META_CONTROL)};
   q->count = (uint16_t)(count + 1);

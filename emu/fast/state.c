@@ -110,8 +110,8 @@ static void queue_in(FastWorker *w, FastTile *t, unsigned number, bool output,
   queue_note(q, from->use);
   if (!from->n)
     return;
-  if (!q->at)
-    fast_queues_create(w, both, number);
+  while (q->places < from->n)
+    fast_queues_widen(w, both, number);
   for (unsigned i = 0; i < from->n; i++) {
     const StateWavelet *at = &from->at[i];
     uint32_t flags = (at->control ? META_CONTROL : 0u) | (at->advance ? META_ADVANCE : 0u) |

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { SLAB_BYTES = 1 << 21, LINE_BYTES = 64, WORD_ALIGN = 16 };
+enum { SLAB_BYTES = 1 << 21, LINE_BYTES = 64, COLOR_ALIGN = 32, WORD_ALIGN = 16 };
 
 /* ---- sizes ------------------------------------------------------------------------------- */
 
@@ -88,14 +88,37 @@ static unsigned places(unsigned capacity)
   return capacity < QUEUE_FEW ? QUEUE_FEW + 1 : capacity + 1;
 }
 
-void fast_queues_create(FastWorker *w, FastQueues *queues, unsigned number)
+/* Gives both queues of a number `most` places, or as many as each may ever need. */
+static void give_places(FastWorker *w, FastQueues *queues, unsigned number, unsigned most)
 {
   FastQueue *in = &queues->input, *out = &queues->output;
-  in->places = (uint8_t)places(w->engine->input_capacity[number]);
-  out->places = (uint8_t)places(w->engine->output_capacity[number]);
-  unsigned most = in->places > out->places ? in->places : out->places;
-  in->at = fast_alloc(w, most * QUEUE_STEP * sizeof *in->at, LINE_BYTES);
+  unsigned before = in->places > out->places ? in->places : out->places;
+  unsigned all_in = places(w->engine->input_capacity[number]);
+  unsigned all_out = places(w->engine->output_capacity[number]);
+  in->places = (uint8_t)(all_in < most ? all_in : most);
+  out->places = (uint8_t)(all_out < most ? all_out : most);
+  unsigned n = in->places > out->places ? in->places : out->places;
+  if (n <= before)
+    ICE("a queue holds more wavelets than it has places");
+  in->at = fast_alloc(w, n * QUEUE_STEP * sizeof *in->at, LINE_BYTES);
   out->at = in->at + 1;
+}
+
+static void move_wavelets(const FastQueue *from, FastQueue *to)
+{
+  for (unsigned i = 0; i < from->count; i++)
+    *queue_at(to, i) = *queue_at(from, i);
+}
+
+/* Most queues never hold more than a few wavelets, for which one cache line is enough. */
+void fast_queues_widen(FastWorker *w, FastQueues *queues, unsigned number)
+{
+  FastQueues before = *queues;
+  bool is_first = !before.input.at;
+  give_places(w, queues, number,
+              is_first ? LINE_BYTES / (QUEUE_STEP * sizeof(FastWavelet)) : UINT8_MAX);
+  move_wavelets(&before.input, &queues->input);
+  move_wavelets(&before.output, &queues->output);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------ */
@@ -103,7 +126,7 @@ void fast_queues_create(FastWorker *w, FastQueues *queues, unsigned number)
 static void load_colors(FastWorker *w, FastTile *t)
 {
   const FastSet *set = t->set;
-  t->colors = set->n ? fast_alloc(w, set->n * sizeof *t->colors, LINE_BYTES) : NULL;
+  t->colors = set->n ? fast_alloc(w, set->n * sizeof *t->colors, COLOR_ALIGN) : NULL;
   t->filters = set->filters ? fast_alloc(w, set->n * sizeof *t->filters, WORD_ALIGN) : NULL;
   for (unsigned slot = 0; slot < set->n; slot++) {
     const ImageColorConfig *config = set->config[slot];
@@ -122,11 +145,10 @@ static void load_program(FastWorker *w, FastTile *t)
 {
   const Program *program = w->engine->base.program;
   const ClassCode *cls = program_class(program, t->core.index);
-  DsrState *dsrs = fast_alloc(w, (cls->dsrs.n + 1u) * sizeof *dsrs, WORD_ALIGN);
   t->core.mem.cls = cls;
   mem_lend(program, t->core.index, &t->core.mem,
-           fast_alloc(w, mem_compact_bytes(cls), LINE_BYTES));
-  tile_load(&t->core, program, t->core.index, dsrs);
+           fast_alloc(w, mem_compact_bytes(cls), WORD_ALIGN));
+  tile_load(&t->core, program, t->core.index);
 }
 
 void fast_bind_queues(FastTile *t)
@@ -152,7 +174,7 @@ FastTile *fast_touch(FastWorker *w, uint32_t index)
   if (program_class(e->base.program, index))
     load_program(w, t);
   else
-    tile_load(&t->core, e->base.program, index, NULL);
+    tile_load(&t->core, e->base.program, index);
   fast_bind_queues(t);
   return t;
 }

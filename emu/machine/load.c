@@ -68,6 +68,21 @@ static void class_shared_inputs(ClassCode *cls)
   }
 }
 
+uint32_t dsr_length(const Descriptor *desc)
+{
+  if (desc->kind != DESC_MEM4D)
+    return desc->length;
+  uint64_t total = 1;
+  for (unsigned i = 0; i < ARRAY_COUNT(desc->lengths); i++)
+    total *= desc->lengths[i];
+  return total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
+}
+
+void dsr_set(DsrState *dsr, const Descriptor *desc)
+{
+  *dsr = (DsrState){.desc = *desc, .remaining = dsr_length(desc)};
+}
+
 static void name_dsr(DsrMap *map, DsrFile file, unsigned number)
 {
   if (map->place[file][number] == NO_DSR)
@@ -80,7 +95,21 @@ static void name_operand(DsrMap *map, const VecOperand *operand)
     name_dsr(map, operand->file, operand->number);
 }
 
-static void class_dsrs(ClassCode *cls)
+static void start_dsrs(ClassCode *cls, Arena *arena)
+{
+  const ImageClass *image = cls->image;
+  DsrState *start = arena_many(arena, DsrState, cls->dsrs.n + 1u);
+  for (uint32_t i = 0; i < image->n_dsrs; i++) {
+    const ImageDsr *dsr = &image->dsrs[i];
+    unsigned place = cls->dsrs.place[dsr->file][dsr->number];
+    Descriptor desc;
+    if (place != NO_DSR && descriptor_decode(dsr->words, ARRAY_COUNT(dsr->words), &desc))
+      dsr_set(&start[place], &desc);
+  }
+  cls->dsrs.start = start;
+}
+
+static void class_dsrs(ClassCode *cls, Arena *arena)
 {
   DsrMap *map = &cls->dsrs;
   memset(map->place, NO_DSR, sizeof map->place);
@@ -94,6 +123,7 @@ static void class_dsrs(ClassCode *cls)
     name_operand(map, &insn->vec.src0);
     name_operand(map, &insn->vec.src1);
   }
+  start_dsrs(cls, arena);
 }
 
 /* Arrays whose elements differ from tile to tile have a slot for each. */
@@ -192,7 +222,7 @@ static const char *class_load(ClassCode *cls, Arch arch, const ImageClass *image
   class_tasks(cls, arch);
   class_shared_inputs(cls);
   class_copies(cls, arena);
-  class_dsrs(cls);
+  class_dsrs(cls, arena);
   const char *wrong = class_configs(cls, arena);
   return wrong ? wrong : class_check(cls, arena);
 }

@@ -94,11 +94,22 @@ typedef struct {
 /* Addresses of a variable; `end` 0: not known. */
 typedef struct { uint16_t start, end; } Bounds;
 
+/* A DSR: its descriptor, and where a single-step walk through it stands. */
+typedef struct {
+  Descriptor desc;
+  uint32_t remaining;           /* elements a single-step descriptor has left */
+  uint16_t index[4];            /* its position in each dimension */
+} DsrState;
+void dsr_set(DsrState *dsr, const Descriptor *desc);
+/* Elements that the descriptor spans; MEM4D: the product. */
+uint32_t dsr_length(const Descriptor *desc);
+
 /* Where the tiles of a class keep which DSR: only those that its code names take room. */
 enum { NO_DSR = 0xff };
 typedef struct {
   uint8_t n;
   uint8_t place[DSR_FILE_COUNT][MAX_DSRS];
+  const DsrState *start;        /* by place: what they hold at first */
 } DsrMap;
 
 /* Where the variables of a class lie. */

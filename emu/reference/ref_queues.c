@@ -83,6 +83,12 @@ static QueueUse last_use(const Turn *turn, bool output, unsigned queue)
   return port_queue(turn, output, queue)->use;
 }
 
+static DsrState *dsrs_alloc(Turn *turn, unsigned n)
+{
+  (void)turn;
+  return base_malloc(n * sizeof(DsrState));
+}
+
 static VecRun *run_alloc(Turn *turn)
 {
   (void)turn;
@@ -113,8 +119,8 @@ static bool read_router(const Turn *turn, uint16_t address, uint16_t *value)
 
 const TilePort reference_port = {
   .head = queue_head, .take = queue_take_head, .keep = queue_keep, .send = queue_send,
-  .count = queue_count, .use = note_use, .used = last_use, .run_alloc = run_alloc,
-  .run_free = run_free, .started = do_nothing,
+  .count = queue_count, .use = note_use, .used = last_use, .dsrs_alloc = dsrs_alloc,
+  .run_alloc = run_alloc, .run_free = run_free, .started = do_nothing,
   .sync = do_nothing, .plan = vector_plan, .group = vector_group,
   .router_read = read_router,
 };

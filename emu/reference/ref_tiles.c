@@ -14,12 +14,11 @@ static void *zeroed_memory(size_t bytes)
 static void load_memory(RefEngine *engine, RefTile *tile, uint32_t index)
 {
   const ClassCode *cls = program_class(engine->base.program, index);
-  DsrState *dsrs = cls ? zeroed_memory((cls->dsrs.n + 1u) * sizeof *dsrs) : NULL;
   if (cls) {
     tile->core.mem.cls = cls;
     mem_touch(engine->base.program, index, &tile->core.mem);
   }
-  tile_load(&tile->core, engine->base.program, index, dsrs);
+  tile_load(&tile->core, engine->base.program, index);
 }
 
 RefTile *touch_tile(RefEngine *engine, uint32_t index)
@@ -46,7 +45,7 @@ static void destroy_tile(RefTile *tile)
     free(tile->core.threads[i].run);
   for (unsigned c = 0; c < MAX_COLORS; c++)
     color_destroy(tile->colors[c]);
-  free(tile->core.dsrs.state);
+  free(tile->core.dsrs.own);
   tile_unload(&tile->core);
   host_port_free(&tile->host);
   free(tile);

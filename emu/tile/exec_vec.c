@@ -10,21 +10,6 @@ enum { BITS16 = 16, SIGN16 = 0x8000, STRIDE_RESIDUES = 7 };
 
 /* ---- DSRs ------------------------------------------------------------------------------------ */
 
-uint32_t dsr_length(const Descriptor *desc)
-{
-  if (desc->kind != DESC_MEM4D)
-    return desc->length;
-  uint64_t total = 1;
-  for (unsigned i = 0; i < ARRAY_COUNT(desc->lengths); i++)
-    total *= desc->lengths[i];
-  return total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
-}
-
-void dsr_set(DsrState *dsr, const Descriptor *desc)
-{
-  *dsr = (DsrState){.desc = *desc, .remaining = dsr_length(desc)};
-}
-
 static bool desc_in_memory(const Descriptor *desc)
 {
   return desc->kind == DESC_MEM1D || desc->kind == DESC_MEM4D || desc->kind == DESC_CIRC;
@@ -593,12 +578,23 @@ bool vec_in_memory(const VecRun *run)
          !is_queue(&run->src[1]);
 }
 
-static void end_stream(const VecStream *s, Dsrs dsrs)
+static bool stream_keeps(const VecStream *s)
 {
-  if (!s->from_dsr)
+  return s->from_dsr && (s->flags & (DESC_F_SAVE | DESC_F_STEP));
+}
+
+bool vec_keeps(const VecRun *run)
+{
+  return !run->remaining &&   /* stopped early: nothing was consumed as a whole */
+         (stream_keeps(&run->src[0]) || stream_keeps(&run->src[1]) || stream_keeps(&run->dest));
+}
+
+static void end_stream(const VecStream *s, DsrState *own, const DsrMap *map)
+{
+  if (!stream_keeps(s))
     return;
-  DsrState *dsr = dsr_at(dsrs, s->file, s->number);
-  if (s->kind == VS_MEMORY && (s->flags & (DESC_F_SAVE | DESC_F_STEP)))
+  DsrState *dsr = &own[map->place[s->file][s->number]];
+  if (s->kind == VS_MEMORY)
     dsr->desc.base = s->address;
   if (s->flags & DESC_F_STEP) {
     memcpy(dsr->index, s->index, sizeof dsr->index);
@@ -607,16 +603,14 @@ static void end_stream(const VecStream *s, Dsrs dsrs)
   }
 }
 
-void vec_end(const VecRun *run, Dsrs dsrs)
+void vec_end(const VecRun *run, DsrState *own, const DsrMap *map)
 {
-  if (run->remaining)      /* stopped early: nothing was consumed as a whole */
-    return;
-  end_stream(&run->src[0], dsrs);
-  end_stream(&run->src[1], dsrs);
+  end_stream(&run->src[0], own, map);
+  end_stream(&run->src[1], own, map);
   bool shared = run->dest.from_dsr && run->src[0].from_dsr &&
                 run->dest.file == run->src[0].file && run->dest.number == run->src[0].number;
   if (!shared)
-    end_stream(&run->dest, dsrs);
+    end_stream(&run->dest, own, map);
 }
 
 /* ---- one element ----------------------------------------------------------------------------- */

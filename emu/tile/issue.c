@@ -197,9 +197,10 @@ static FaultKind load_descriptor(const TileMem *mem, uint32_t address, Descripto
   return fault;
 }
 
-static DsrState *insn_dsr(const Turn *turn, const Insn *insn)
+/* To be changed. */
+static DsrState *insn_dsr(Turn *turn, const Insn *insn)
 {
-  return dsr_at(turn->tile->dsrs, insn->file, insn->a);
+  return &tile_own_dsrs(turn)[turn->tile->dsrs.map->place[insn->file][insn->a]];
 }
 
 static unsigned exec_ldsr(Turn *turn, const Insn *insn)
@@ -227,7 +228,8 @@ static void exec_dsrset(Turn *turn, const Insn *insn)
 static void exec_dsrget(Turn *turn, const Insn *insn)
 {
   uint16_t value = 0;
-  if (!dsr_get_field(insn_dsr(turn, insn), insn->field, &value))
+  const DsrState *dsr = dsr_at(turn->tile->dsrs, insn->file, insn->a);
+  if (!dsr_get_field(dsr, insn->field, &value))
     insn_fault(turn, FAULT_DSR_FIELD, insn->a);
   turn->tile->regs.r[insn->b] = value;
 }

@@ -66,7 +66,7 @@ static TileParts parts_of(const Tile *t)
   TileParts parts;
   memset(&parts, 0, sizeof parts);
   parts.memory_bytes = mem_bytes(&t->mem).bytes;
-  parts.n_dsrs = t->cls ? t->cls->dsrs.n + 1u : 0;
+  parts.n_dsrs = t->dsrs.own ? t->dsrs.map->n : 0u;
   parts.n_pending = (uint32_t)arrlenu(t->pending);
   for (unsigned i = 0; i < TILE_THREADS; i++)
     parts.runs |= (uint16_t)(t->threads[i].run ? 1u << i : 0);
@@ -101,7 +101,7 @@ void tile_save(const Tile *t, unsigned char **bytes)
   state_put(bytes, &parts, sizeof parts);
   state_put(bytes, t->mem.bytes, parts.memory_bytes);
   state_put(bytes, &bare, sizeof bare);
-  state_put(bytes, t->dsrs.state, parts.n_dsrs * sizeof *t->dsrs.state);
+  state_put(bytes, t->dsrs.own, parts.n_dsrs * sizeof *t->dsrs.own);
   for (unsigned i = 0; i < TILE_THREADS; i++)
     if (t->threads[i].run)
       state_put(bytes, t->threads[i].run, sizeof(VecRun));
@@ -228,9 +228,10 @@ static void restore_pending(Tile *t, uint32_t n, StateReader *in)
 static void restore_rest(Turn *turn, const TileParts *parts, StateReader *in)
 {
   Tile *t = turn->tile;
-  for (uint32_t i = 0; i < parts->n_dsrs; i++) {
-    state_get(in, &t->dsrs.state[i], sizeof *t->dsrs.state);
-    in->bad |= !is_sound_dsr(&t->dsrs.state[i]);
+  DsrState *own = parts->n_dsrs && !in->bad ? tile_own_dsrs(turn) : NULL;
+  for (uint32_t i = 0; own && i < parts->n_dsrs; i++) {
+    state_get(in, &own[i], sizeof own[i]);
+    in->bad |= !is_sound_dsr(&own[i]);
   }
   restore_runs(turn, parts->runs, in);
   restore_pending(t, parts->n_pending, in);
@@ -250,7 +251,8 @@ bool tile_restore(Turn *turn, StateReader *in)
   Tile *t = turn->tile;
   TileParts parts;
   state_get(in, &parts, sizeof parts);
-  in->bad |= parts.n_dsrs != (t->cls ? t->cls->dsrs.n + 1u : 0) || (!t->cls && parts.runs);
+  in->bad |= (parts.n_dsrs && (!t->cls || parts.n_dsrs != t->cls->dsrs.n)) ||
+             (!t->cls && parts.runs);
   if (in->bad)
     return false;
   restore_memory(&t->mem, &parts, in);

@@ -5,7 +5,6 @@
 #include "stb_ds.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { DATA_REGISTER = 0, INDEX_REGISTER = 1 };
 
@@ -18,20 +17,7 @@ static uint8_t main_level(unsigned priority)
   return (uint8_t)(LEVEL_MAIN + priority % (LEVELS - LEVEL_MAIN));
 }
 
-static void load_dsrs(Tile *t, DsrState *dsrs)
-{
-  const ImageClass *image = t->cls->image;
-  t->dsrs = (Dsrs){dsrs, &t->cls->dsrs};
-  for (uint32_t i = 0; i < image->n_dsrs; i++) {
-    const ImageDsr *dsr = &image->dsrs[i];
-    Descriptor desc;
-    if (dsr_is_named(t->dsrs, dsr->file, dsr->number) &&
-        descriptor_decode(dsr->words, ARRAY_COUNT(dsr->words), &desc))
-      dsr_set(dsr_at(t->dsrs, dsr->file, dsr->number), &desc);
-  }
-}
-
-void tile_load(Tile *t, const Program *program, uint32_t index, DsrState *dsrs)
+void tile_load(Tile *t, const Program *program, uint32_t index)
 {
   t->index = index;
   t->cls = program_class(program, index);
@@ -42,7 +28,7 @@ void tile_load(Tile *t, const Program *program, uint32_t index, DsrState *dsrs)
     return;
   const ImageClass *image = t->cls->image;
   const StartRegisters *start = &t->cls->start;
-  load_dsrs(t, dsrs);
+  t->dsrs = (Dsrs){NULL, &t->cls->dsrs};
   t->active = image->active;
   t->blocked = image->blocked;
   t->paused = image->paused;

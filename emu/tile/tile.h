@@ -171,25 +171,17 @@ uint16_t scalar_random(uint32_t *state);
 
 /* ---- exec_vec.c: vector operations ----------------------------------------------------------- */
 
-/* A DSR: its descriptor, and where a single-step walk through it stands. */
-typedef struct {
-  Descriptor desc;
-  uint32_t remaining;           /* elements a single-step descriptor has left */
-  uint16_t index[4];            /* its position in each dimension */
-} DsrState;
-/* The DSRs of a tile: those that the code of its class names. */
-typedef struct { DsrState *state; const DsrMap *map; } Dsrs;
+/* The DSRs of a tile: those that the code of its class names.  `own`: NULL until one of them
+ * changes; till then the tiles of a class share what they start with. */
+typedef struct { DsrState *own; const DsrMap *map; } Dsrs;
 static inline bool dsr_is_named(Dsrs dsrs, DsrFile file, unsigned number)
 {
   return dsrs.map->place[file][number] < dsrs.map->n;
 }
-static inline DsrState *dsr_at(Dsrs dsrs, DsrFile file, unsigned number)
+static inline const DsrState *dsr_at(Dsrs dsrs, DsrFile file, unsigned number)
 {
-  return &dsrs.state[dsrs.map->place[file][number]];
+  return &(dsrs.own ? dsrs.own : dsrs.map->start)[dsrs.map->place[file][number]];
 }
-void dsr_set(DsrState *dsr, const Descriptor *desc);
-/* Elements that the descriptor spans; MEM4D: the product. */
-uint32_t dsr_length(const Descriptor *desc);
 /* dsrset and dsrget; false when the field does not exist for the descriptor's kind. */
 bool dsr_set_field(DsrState *dsr, DsrField field, uint16_t value);
 bool dsr_get_field(const DsrState *dsr, DsrField field, uint16_t *value);
@@ -300,8 +292,10 @@ Fault vec_obstructed_fault(const VecRun *run, const VecStream *stream, uint8_t h
  * such stream. */
 const VecStream *vec_contested_stream(const VecRun *run, const ClassCode *cls, Arch arch,
                                       uint64_t blocked);
-/* Writes back what descriptors keep after an operation (save_address, single_step). */
-void vec_end(const VecRun *run, Dsrs dsrs);
+/* Whether descriptors keep something after the operation, which is over (save_address,
+ * single_step); writes that back. */
+bool vec_keeps(const VecRun *run);
+void vec_end(const VecRun *run, DsrState *own, const DsrMap *map);
 /* Elements that the next group may have with respect to widths, partly used wavelets and what
  * remains; availability in queues and FIFOs comes on top. */
 unsigned vec_group_size(const VecRun *run);
@@ -679,6 +673,7 @@ typedef struct {
   void (*use)(Turn *turn, bool output, unsigned queue, QueueUse use);
   QueueUse (*used)(const Turn *turn, bool output, unsigned queue);
   /* operations; `plan` and `group` are vector_plan and vector_group, or a shorter way */
+  DsrState *(*dsrs_alloc)(Turn *turn, unsigned n);  /* as long as the tile; any bytes */
   VecRun *(*run_alloc)(Turn *turn);
   void (*run_free)(Turn *turn, VecRun *run);
   void (*started)(Turn *turn, unsigned thread);
@@ -703,8 +698,8 @@ struct Turn {
   uint16_t router_register, router_value;   /* written in this cycle; 0: none */
 };
 
-/* `dsrs`: zeroed, cls->dsrs.n and one; memory is up to the engine.  The rest must be zero. */
-void tile_load(Tile *tile, const Program *program, uint32_t index, DsrState *dsrs);
+/* Memory is up to the engine.  The rest must be zero. */
+void tile_load(Tile *tile, const Program *program, uint32_t index);
 void tile_unload(Tile *tile);
 /* A tile of the class can do something of its own accord. */
 bool tile_starts(const ClassCode *cls);
@@ -753,6 +748,8 @@ static inline bool thread_issues_before(const Tile *t, unsigned thread, int best
 }
 /* A control wavelet has torn down a color of the tile's router. */
 void tile_tear_down(Turn *turn, unsigned color);
+/* The tile's DSRs, to be changed. */
+DsrState *tile_own_dsrs(Turn *turn);
 
 /* Among the files of this room. */
 void tile_action_later(Turn *turn, uint64_t cycle, Action action, uint16_t pc);

@@ -101,6 +101,16 @@ static void note_blocked(Tile *t, IdKind kind, unsigned id)
   t->blocked_at[block_place(kind, id)] = t->pc;
 }
 
+DsrState *tile_own_dsrs(Turn *turn)
+{
+  Dsrs *dsrs = &turn->tile->dsrs;
+  if (!dsrs->own) {
+    dsrs->own = turn->port->dsrs_alloc(turn, dsrs->map->n);
+    memcpy(dsrs->own, dsrs->map->start, dsrs->map->n * sizeof *dsrs->own);
+  }
+  return dsrs->own;
+}
+
 /* On wse3 an input queue and the data task id of the same number share one blocked bit; on
  * wse2 the data task id is the queue's color. */
 void tile_set_blocked(Turn *turn, IdKind kind, unsigned id, bool blocked)

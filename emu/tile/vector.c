@@ -548,6 +548,12 @@ static void do_element(VecGroup *g, bool last)
 
 /* ---- the ways to end ------------------------------------------------------------------------- */
 
+static void keep_places(Turn *turn, const VecRun *run)
+{
+  if (vec_keeps(run))
+    vec_end(run, tile_own_dsrs(turn), turn->tile->dsrs.map);
+}
+
 /* The wavelet stays at the head of its queue: docs/cycle-model.md. */
 static void end_by_control(Turn *turn, unsigned thread)
 {
@@ -559,7 +565,7 @@ static void end_by_control(Turn *turn, unsigned thread)
   if (run.dest.kind == VS_FABOUT && run.dest.phase)
     send_wavelet(&g, &run.dest, true);
   run.remaining = 0;
-  vec_end(&run, turn->tile->dsrs);
+  keep_places(turn, &run);
   thread_release(turn, thread);
   vec_finish(turn, thread, &run, turn->cycle, true, false);
 }
@@ -579,9 +585,9 @@ static void mark_fifos(Turn *turn, const VecRun *run, bool keep_length)
     fifo_mark(&t->mem, s->address, push);
     if (!keep_length)
       continue;
-    Descriptor *desc = &dsr_at(t->dsrs, s->file, s->number)->desc;
-    if (desc->length)
-      desc->length = (uint16_t)run->remaining;
+    if (dsr_at(t->dsrs, s->file, s->number)->desc.length)
+      tile_own_dsrs(turn)[t->dsrs.map->place[s->file][s->number]].desc.length =
+          (uint16_t)run->remaining;
     else
       fifo_keep_length(&t->mem, s->address, push, run->remaining);
   }
@@ -613,7 +619,7 @@ void vector_end(Turn *turn, unsigned thread, unsigned extra)
     run.src[k].phase = 0;
     tile_take_input(turn, run.src[k].queue);     /* the last wavelet was used in part */
   }
-  vec_end(&run, turn->tile->dsrs);
+  keep_places(turn, &run);
   thread_release(turn, thread);
   vec_finish(turn, thread, &run, turn->cycle + extra, false, false);
 }
