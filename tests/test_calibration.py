@@ -7,17 +7,47 @@ import pytest
 HERE = harness.ROOT / "tests" / "calibration"
 sys.path.insert(0, str(HERE))
 
+import hardware  # noqa: E402
 import published_programs as programs  # noqa: E402
+import report  # noqa: E402
+import report_table  # noqa: E402
 import suite  # noqa: E402
 
 
 def test_points_name_known_programs_and_stand_once():
-    points = suite.read_points()
+    points = suite.read_points() + suite.read_table(hardware.POINTS)
     assert len(points) > 100
     assert {p.program for p in points} == set(programs.PROGRAMS)
     assert {p.role for p in points} == {"fit", "judge"}
     assert len({(p.program, p.case, p.quantity) for p in points}) == len(points)
     assert all(p.published > 0 and p.source and p.arch in ("wse2", "wse3") for p in points)
+
+
+def test_the_range_of_the_statistics_comes_from_the_results():
+    """Every point has a result, and what users see is computed from the results."""
+    results = report.read_results()
+    points = {(p.program, p.case, p.quantity): p for p in suite.read_points()}
+    assert {(p.program, p.case, p.quantity) for p in results} == set(points)
+    for p in results:
+        point = points[p.program, p.case, p.quantity]
+        assert (p.set, p.role, p.published) == (point.set, point.role, point.published)
+    assert report.RESIDUALS.read_text() == report.residuals_text(report.residual_rows(results))
+    for name, table in report.tables(results).items():
+        assert report_table.read(name) == table
+
+
+def test_a_range_covers_nine_tenths_and_counts_programs_the_same():
+    def points(program, count, published, share=0.9):
+        return [suite.Point("s", program, "wse2", "1.4", "fit", str(i), "q", published=published(i),
+                            source="x", ours=100.0, group_share=share) for i in range(count)]
+    even = points("even", 21, lambda i: 100.0 + i)
+    own = points("own", 1, lambda i: 900.0, share=None)
+    assert report.residual_rows(even + own) == [("wse2", "vector", 21, 1, 19)]
+    # A thousand sizes of one program do not hide another one.
+    many = points("many", 1000, lambda i: 100.0) + points("few", 2, lambda i: 140.0)
+    assert report.residual_rows(many) == [("wse2", "vector", 1002, 0, 40)]
+    scalar = points("even", 21, lambda i: 100.0 + i, share=0.1)
+    assert report.residual_rows(scalar) == [("wse2", "scalar", 21, 1, 19)]
 
 
 def test_absent_checkouts_are_skipped_with_a_message(tmp_path):
@@ -73,7 +103,12 @@ def test_statistics_say_what_cycles_rest_on(tmp_path):
     assert trust["documented"] and trust["assumed"]
     estimate = found[0]["estimate"]
     assert estimate == found[1]["estimate"] and estimate["class"] == "scalar"
-    assert 0 < estimate["low"] < estimate["high"] and estimate["points"] > 0
+    _, _, points, low, high = next(r for r in report.residual_rows(report.read_results())
+                                   if r[:2] == ("wse2", "scalar"))
+    cycles = found[0]["cycles"]
+    assert estimate["points"] == points
+    assert estimate["low"] == pytest.approx(cycles * (100 + low) / 100)
+    assert estimate["high"] == pytest.approx(cycles * (100 + high) / 100)
     harness.emu(tmp_path / "b.bin", f"--stats={tmp_path}/s.json", "--timing=alu16:2")
     assert "estimate" not in harness.stats(tmp_path / "s.json")
 

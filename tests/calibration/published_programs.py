@@ -8,6 +8,8 @@ import csv
 import re
 from dataclasses import dataclass
 
+import own_programs
+from reduce_lines import FOLDERS, files_of, run_reduce_line
 from spmm import run_spmm
 from tools import ProgramFailed
 
@@ -109,10 +111,16 @@ def run_coloring(tools, folder, case):
 
 @dataclass
 class Program:
-    """A public program at one commit; run(tools, folder, case) gives its quantities."""
+    """A public program at one commit; run(tools, folder, case) gives its quantities.  `files`: only these
+    of the commit.  A program of our own has no repository."""
     repository: str
     commit: str
     run: object
+    files: tuple = ()
+
+    @property
+    def is_own(self):
+        return not self.repository
 
 
 GEMM = "da-luce/cs5220_hw4"
@@ -132,6 +140,10 @@ PROGRAMS = {
     "coloring": Program(SPIKES, "b50c598", run_coloring),
     "coloring-last": Program(SPIKES, "b31ce88", run_coloring),
     "spmm-june": Program(SPMM, "3d6b4ca", run_spmm),
+    "spmm-hardware": Program(SPMM, "d886fbe", run_spmm),
     "spmm-may": Program(SPMM, "0ce1d5d", run_spmm),
     "allreduce": Program(SPIKES, "b31ce88", run_allreduce),
 }
+PROGRAMS |= {f"reduce-{kind}": Program(SPMM, "3d6b4ca" if kind == "two-phase" else "2892da6",
+                                       run_reduce_line(kind), files_of(kind)) for kind in FOLDERS}
+PROGRAMS |= {name: Program("", "", run) for name, run in own_programs.RUNS.items()}

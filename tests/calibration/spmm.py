@@ -5,7 +5,7 @@ waits there for another, and all tiles report the same.  `run_spmm` keeps the au
 arrays in their order and its timed loop to the letter, and replaces what SDK 1.4 does not know: the
 parameters for colors, the old memcpy module, the launch, the exchange of B and C before and after
 the loop.  One tile runs it on the data that the authors' generator gives for one tile of a dense
-matrix.  `bare=1` is the authors' measurement "memory accesses only": without the line of @fmacs.
+matrix, or on so many nonzeros as a tile of the authors' random matrix has with its padding.  `bare=1` is the authors' measurement "memory accesses only": without the line of @fmacs.
 
 The authors' dense product with M = 128 is not a point: its stride of 128 elements is more than the
 8 bits that SDK 1.4 documents for a stride.
@@ -101,6 +101,25 @@ def dense_gemm(rows, columns, _):
     return {}, {"A": numpy.ones(rows * columns, numpy.float32)}
 
 
+def spread(count, rows, columns):
+    """Places of so many nonzeros, evenly over a tile's part of the matrix: y and x."""
+    place = numpy.arange(count, dtype=numpy.int64) * (rows * columns) // count
+    return [part.astype(numpy.int32) for part in numpy.divmod(place, columns)]
+
+
+def spread_coo(rows, columns, case):
+    """So many nonzeros, and the slot that A_len has more."""
+    y, x = spread(int(case["nonzeros"]), rows, columns)
+    last = numpy.zeros(1, numpy.int32)
+    return ({"A_len": len(x) + 1}, {"A_x": numpy.append(x, last), "A_y": numpy.append(y, last)})
+
+
+def spread_ellpack(rows, columns, case):
+    """As many nonzeros in each row."""
+    in_row = int(case["nonzeros"]) // rows
+    return {"A_len": in_row}, {"A_indices": numpy.tile(spread(in_row, 1, columns)[1], rows)}
+
+
 def few_coo(rows, columns, case):
     """Indices as numbers in f32; the slot behind the last nonzero says -1, which ends the loop."""
     count = int(case["nonzeros"])
@@ -115,6 +134,8 @@ FORMATS = {
     "csr": ("src/grid_csr/spmm_csr_memcpy.csl", dense_csr),
     "ellpack": ("src/grid_ellpack/spmm_ellpack_memcpy.csl", dense_ellpack),
     "gemm": ("src/gemm/spmm_gemm_memcpy.csl", dense_gemm),
+    "coo-spread": ("src/grid_coo/spmm_coo_memcpy.csl", spread_coo),
+    "ellpack-spread": ("src/grid_ellpack/spmm_ellpack_memcpy.csl", spread_ellpack),
     "custom-dsd": ("src/grid_custom_dsd/spmm_custom_memcpy.csl", few_coo),
     "custom-dsr": ("src/grid_custom_dsr/spmm_custom_memcpy.csl", few_coo),
 }
@@ -130,8 +151,8 @@ def write_layout(folder, names, params):
 def run_spmm(tools, folder, case):
     source, make_data = FORMATS[case["format"]]
     tile, names = port_tile((folder / source).read_text(), case.get("bare") == "1")
-    rows = int(case["N"]) // int(case["grid"])
-    columns = int(case["K"]) // int(case["grid"])
+    rows = int(case["N"]) // int(case.get("height") or case["grid"])
+    columns = int(case["K"]) // int(case.get("width") or case["grid"])
     lengths, data = make_data(rows, columns, case)
     here = folder / "ported"
     here.mkdir(exist_ok=True)

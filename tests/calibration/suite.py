@@ -9,7 +9,7 @@ CHECKOUTS is a folder of git repositories: NAME, OWNER+NAME/repo or OWNER/NAME, 
 bare, with their history.  Nothing of them becomes part of this project: each run works in a scratch
 copy of the commit that the measurement belongs to.  A repository that is not there is skipped.
 
-points.csv has one published number per line.  `fit` points may be used to fit the table of times;
+points.csv has one published number per line; own_programs.py has those whose programs are ours.  `fit` points may be used to fit the table of times;
 `judge` points are for judging the fit and are only reported.  published_programs.py says how each
 program runs.  The programs run as a sweep (docs/sweeps.md): with --keep, a suite that was stopped
 goes on where it was, and `mpirun -n R wse-sweep tests/calibration/suite.py ...` runs it on several
@@ -28,6 +28,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import own_programs
 from published_programs import PROGRAMS
 from tools import ProgramFailed, Tools
 
@@ -68,10 +69,14 @@ class Point:
         return f"{self.program} {self.case}: {self.quantity}"
 
 
-def read_points():
-    with open(POINTS, newline="") as table:
+def read_table(file):
+    with open(file, newline="") as table:
         return [Point(**{**row, "published": float(row["published"])})
                 for row in csv.DictReader(table)]
+
+
+def read_points():
+    return read_table(POINTS) + [Point(**row) for row in own_programs.points()]
 
 
 def find_repository(checkouts, repository):
@@ -85,11 +90,20 @@ def find_repository(checkouts, repository):
 
 
 def copy_commit(git, commit, folder):
-    folder.mkdir(parents=True)
     archive = subprocess.run(["git", f"--git-dir={git}", "archive", commit], capture_output=True)
     if archive.returncode:
         raise ProgramFailed(f"{git} has no commit {commit}")
     subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+
+
+def copy_files(git, commit, files, folder):
+    for file in files:
+        shown = subprocess.run(["git", f"--git-dir={git}", "show", f"{commit}:{file}"],
+                               capture_output=True)
+        if shown.returncode:
+            raise ProgramFailed(f"{git} has no {file} at {commit}")
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_bytes(shown.stdout)
 
 
 class Run:
@@ -101,17 +115,26 @@ class Run:
         self.suite = suite
 
     def __enter__(self):
-        git = find_repository(self.suite.checkouts, self.program.repository)
-        if git is None:
-            raise Absent(f"skipped: {self.suite.checkouts} has no {self.program.repository}")
         self.scratch = Path(tempfile.mkdtemp(prefix="calibration-"))
         try:
-            copy_commit(git, self.program.commit, self.scratch / "tree")
-        except ProgramFailed:
+            (self.scratch / "tree").mkdir()
+            if not self.program.is_own:
+                self.copy_program()
+        except (ProgramFailed, Absent):
             self.__exit__()
             raise
         self.tools = Tools.make(self.suite.binaries, self.scratch / "bin", self.suite.level)
         return self
+
+    def copy_program(self):
+        program = self.program
+        git = find_repository(self.suite.checkouts, program.repository)
+        if git is None:
+            raise Absent(f"skipped: {self.suite.checkouts} has no {program.repository}")
+        if program.files:
+            copy_files(git, program.commit, program.files, self.scratch / "tree")
+        else:
+            copy_commit(git, program.commit, self.scratch / "tree")
 
     def __exit__(self, *_):
         shutil.rmtree(self.scratch, ignore_errors=True)
@@ -122,7 +145,10 @@ class Run:
         return self.program.run(self.tools, self.scratch / "tree", self.case)
 
     def group_share(self):
-        """The part of the last run's thread cycles that are groups or wait for a bank."""
+        """The part of the last run's thread cycles that are groups or wait for a bank; of a program
+        of our own None."""
+        if self.program.is_own:
+            return None
         stats = json.loads((self.scratch / "stats.json").read_text())
         trust = stats["trust"]
         groups = stats["groups"] + stats["stalls"]["bank"]
