@@ -306,6 +306,29 @@ def test_what_concerns_one_wafer(tmp_path):
     assert "[cluster_link]" in harness.emu(f"--cluster={bad}", expect=1).err
 
 
+def test_programs_of_two_machines(tmp_path):
+    relay(tmp_path, 4)
+    harness.compile("tests/cluster/relay/layout.csl", tmp_path / "q.bin", "--arch=wse3",
+                    params={"W": 3, "B": 4})
+    file = cluster_run.write(tmp_path / "c.json", {"wafers": [
+        {"name": name, "image": f"{image}.bin"} for name, image in ("ap", "bq")]})
+    ran = harness.emu(f"--cluster={file}", expect=1)
+    assert "the program of wafer 'b' is for wse3 and that of wafer 'a' for wse2; compile both with " \
+        "the same --arch" in ran.err and "[cluster_link]" in ran.err
+
+
+def test_the_largest_file_is_checked_in_seconds(tmp_path):
+    """65,000 links between 4,000 wafers, two of which end at one place."""
+    links = [{"from": {"wafer": f"w{i % 4000}", "edge": "east", "at": i // 4000},
+              "to": {"wafer": f"w{(i + 1) % 4000}", "edge": "west", "at": i // 4000},
+              "latency": 3, "channels": [{"colors": [1, 2]}]} for i in range(65000)]
+    links.append({**links[7], "name": "twice", "to": {"wafer": "w9", "edge": "north", "at": 1}})
+    file = cluster_run.write(tmp_path / "c.json", {
+        "wafers": [{"name": f"w{i}", "image": "absent.bin"} for i in range(4000)], "links": links})
+    ran = harness.emu(f"--cluster={file}", expect=1, timeout=30)
+    assert "the links 'link7' and 'twice' both end at the east edge of wafer 'w7' at 0" in ran.err
+
+
 def test_a_mesh_has_links_in_both_directions(tmp_path):
     """Wafers and links by name; no program runs, only the file is read."""
     relay(tmp_path, 4, width=1)

@@ -53,7 +53,8 @@ typedef struct { Cluster *cluster; unsigned wafer; } ClusterMember;
 Cluster *cluster_create(const ClusterPlan *plan, unsigned threads);
 void cluster_destroy(Cluster *cluster);
 /* The gates of the wafer, for the options of its engine.  NULL with *why (in `arena`): a link ends
- * at no tile of the program, or at a router that does not know its color. */
+ * at no tile of the program, or at a router that does not know its color, or another wafer's
+ * program is for another machine. */
 EngineLinks *cluster_gates(ClusterMember member, const Program *program, Arena *arena,
                            const char **why);
 void cluster_join(ClusterMember member, Engine *engine);

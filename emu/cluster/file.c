@@ -2,6 +2,7 @@
 #include "emu/cluster/cluster_internal.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <stb_ds.h>
@@ -288,16 +289,48 @@ static bool same_gate(const ClusterEnd *a, const ClusterEnd *b)
   return a->wafer == b->wafer && a->edge == b->edge && a->at == b->at;
 }
 
-static bool links_differ(ClusterReader *r, const ClusterLink *a, const ClusterLink *b)
+/* An end of a link, and its name. */
+typedef struct { ClusterEnd end; size_t link; } GateUse;
+typedef struct { const char *name; size_t link; } LinkName;
+
+static int compare_numbers(size_t a, size_t b) { return a < b ? -1 : a > b; }
+
+static int compare_gates(const void *a, const void *b)
 {
-  for (unsigned i = 0; i < 4; i++)
-    if (same_gate(&a->ends[i & 1], &b->ends[i >> 1]))
+  const GateUse *x = a, *y = b;
+  int order = compare_numbers(x->end.wafer, y->end.wafer);
+  order = order ? order : compare_numbers(x->end.edge, y->end.edge);
+  order = order ? order : compare_numbers(x->end.at, y->end.at);
+  return order ? order : compare_numbers(x->link, y->link);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+  const LinkName *x = a, *y = b;
+  int order = strcmp(x->name, y->name);
+  return order ? order : compare_numbers(x->link, y->link);
+}
+
+static bool gates_differ(ClusterReader *r, GateUse *uses, size_t n)
+{
+  qsort(uses, n, sizeof *uses, compare_gates);
+  for (size_t i = 1; i < n; i++) {
+    const GateUse *a = &uses[i - 1], *b = &uses[i];
+    if (same_gate(&a->end, &b->end))
       return cluster_wrong(r, "", "the links '%s' and '%s' both end at the %s edge of wafer '%s' "
-                           "at %u; one link with more channels joins two places", a->name, b->name,
-                           edge_names[a->ends[i & 1].edge],
-                           r->plan->wafers[a->ends[i & 1].wafer].name, a->ends[i & 1].at);
-  if (strcmp(a->name, b->name) == 0)
-    return cluster_wrong(r, "", "two links are named '%s'; names must differ", a->name);
+                           "at %u; one link with more channels joins two places",
+                           r->plan->links[a->link].name, r->plan->links[b->link].name,
+                           edge_names[b->end.edge], r->plan->wafers[b->end.wafer].name, b->end.at);
+  }
+  return true;
+}
+
+static bool names_differ(ClusterReader *r, LinkName *uses, size_t n)
+{
+  qsort(uses, n, sizeof *uses, compare_names);
+  for (size_t i = 1; i < n; i++)
+    if (strcmp(uses[i - 1].name, uses[i].name) == 0)
+      return cluster_wrong(r, "", "two links are named '%s'; names must differ", uses[i].name);
   return true;
 }
 
@@ -319,14 +352,18 @@ static bool link_makes_sense(ClusterReader *r, const ClusterLink *link)
 
 static bool check_links(ClusterReader *r)
 {
-  for (size_t i = 0; i < arrlenu(r->plan->links); i++) {
-    if (!link_makes_sense(r, &r->plan->links[i]))
+  size_t n = arrlenu(r->plan->links);
+  GateUse *gates = arena_many(r->arena, GateUse, 2 * n + 1);
+  LinkName *names = arena_many(r->arena, LinkName, n + 1);
+  for (size_t i = 0; i < n; i++) {
+    const ClusterLink *link = &r->plan->links[i];
+    if (!link_makes_sense(r, link))
       return false;
-    for (size_t k = 0; k < i; k++)
-      if (!links_differ(r, &r->plan->links[k], &r->plan->links[i]))
-        return false;
+    gates[2 * i] = (GateUse){link->ends[0], i};
+    gates[2 * i + 1] = (GateUse){link->ends[1], i};
+    names[i] = (LinkName){link->name, i};
   }
-  return true;
+  return gates_differ(r, gates, 2 * n) && names_differ(r, names, n);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */

@@ -77,11 +77,30 @@ static bool add_gate(const Cluster *c, const ClusterLink *link, unsigned end,
   return ok;
 }
 
+/* Cycles are common to all wafers, so they are of one machine. */
+static bool is_same_machine(const Cluster *c, unsigned wafer, const Program *program, Arena *arena,
+                            const char **why)
+{
+  for (size_t i = 0; i < arrlenu(c->plan->wafers); i++) {
+    const Program *other = c->fabrics[i].program;
+    if (other && other->machine != program->machine) {
+      *why = arena_printf(arena, "the program of wafer '%s' is for %s and that of wafer '%s' for "
+                          "%s; compile both with the same --arch",
+                          c->plan->wafers[wafer].name, program->machine->name,
+                          c->plan->wafers[i].name, other->machine->name);
+      return false;
+    }
+  }
+  return true;
+}
+
 EngineLinks *cluster_gates(ClusterMember member, const Program *program, Arena *arena,
                            const char **why)
 {
   Cluster *c = member.cluster;
   ClusterFabric *fabric = &c->fabrics[member.wafer];
+  if (!is_same_machine(c, member.wafer, program, arena, why))
+    return NULL;
   for (size_t i = 0; i < arrlenu(c->plan->links); i++) {
     const ClusterLink *link = &c->plan->links[i];
     for (unsigned end = 0; end < 2; end++)

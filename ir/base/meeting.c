@@ -1,4 +1,4 @@
-/* A place where threads wait for each other; who waits spins for a moment and then sleeps. */
+/* A place where threads wait for each other: each spins for a moment and then sleeps. */
 #include "ir/base/platform.h"
 
 enum { SPINS = 2000 };          /* some ten microseconds */

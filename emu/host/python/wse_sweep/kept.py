@@ -10,7 +10,7 @@ _known = {}                     # (path, time, size): digest
 
 
 def digest_of(path):
-    """Of a file's content; None if it cannot be read."""
+    """The digest of a file's content; None if it cannot be read."""
     try:
         status = os.stat(path)
         key = str(path), status.st_mtime_ns, status.st_size, status.st_ino

@@ -22,7 +22,7 @@ class Measured:
 
 @dataclass
 class Outcome:
-    """Of a point: its values, or the text of what went wrong."""
+    """What came of a point: its values, or the text of what went wrong."""
     point: dict
     values: dict = None
     error: str = None
