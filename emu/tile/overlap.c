@@ -85,13 +85,14 @@ static bool is_more_than_arithmetic(Opcode op)
 static bool may_stand_between(const VecRun *run, const Insn *insn)
 {
   switch (insn_info[insn->op].cost) {
-  case COST_ALU16: case COST_ALU32: return !is_more_than_arithmetic(insn->op);
+  case COST_ALU16: case COST_ALU32: case COST_CMP32: case COST_MOVE32:
+    return !is_more_than_arithmetic(insn->op);
   case COST_LOAD: return true;
   case COST_DSR_UPDATE: return is_update_elsewhere(run, insn);
   case COST_MUL32: case COST_IDIV: case COST_FP: case COST_FDIV: case COST_FCONV:
   case COST_STORE: case COST_JUMP:
   case COST_BRANCH: case COST_CALL: case COST_RETURN: case COST_ENDTASK: case COST_DSR_LOAD:
-  case COST_VECTOR: case COST_CONFIG: case COST_RANDOM: case COST_COUNT: default:
+  case COST_VECTOR: case COST_CONFIG: case COST_COUNTER: case COST_RANDOM: case COST_COUNT: default:
     return false;
   }
 }

@@ -39,6 +39,7 @@ static uint64_t scalar(Asm *a, unsigned op)
   asm_emit(c, in_ri(OP_li32, 10, 1));
   switch (op) {
   case OP_add32:
+  case OP_slts32:
   case OP_mul32:
   case OP_divs32:
   case OP_fadds:
@@ -51,6 +52,8 @@ static uint64_t scalar(Asm *a, unsigned op)
   case OP_bnz: insn = in_ri(OP_bnz, 8, ASM_CODE); break;
   case OP_bz: insn = in_ri(OP_bz, 8, ASM_CODE); break;
   case OP_stcfgi: insn = in_ri(OP_stcfgi, 1, CFG_TSC_CONTROL); break;
+  case OP_mov32: insn = (Insn){.op = OP_mov32, .a = 4, .b = 8}; break;
+  case OP_stctra: insn = (Insn){.op = OP_stctra, .a = 0, .imm = OUT}; break;
   case OP_rnd: insn = (Insn){.op = OP_rnd, .a = 4}; break;
   default: insn = in_rrr((Opcode)op, 4, 1, 1); break;
   }
@@ -261,6 +264,8 @@ static const Row rows[] = {
   {"groups_per_rest", vector, ISSUE_TO_ISSUE, 9, 0, true},
   {"alu16", scalar, OP_add, 1, 1, true},
   {"alu32", scalar, OP_add32, 3, 1, false},
+  {"cmp32", scalar, OP_slts32, 3, 1, false},
+  {"move32", scalar, OP_mov32, 3, 1, false},
   {"mul32", scalar, OP_mul32, 7, 1, false},
   {"idiv", scalar, OP_divs32, 44, 1, false},
   {"fp", scalar, OP_fadds, 1, 1, true},
@@ -276,6 +281,7 @@ static const Row rows[] = {
   {"call", calling, 0, 3, 1, false},
   {"ret", calling, 1, 3, 1, false},
   {"config", scalar, OP_stcfgi, 3, 1, false},
+  {"counter", scalar, OP_stctra, 1, 1, true},
   {"random", scalar, OP_rnd, 1, 1, true},
   {"local_task_start", local_task, 0, 5, 1, false},
   {"data_task_start", sending, TASK_TO_INSN, 8, 1, false},
