@@ -539,7 +539,8 @@ static bool write_memory(Engine *base, uint32_t tile, uint32_t address, const vo
   if (!ops_of(base)->mem_write(inner_of(base), tile, address, from, bytes))
     return false;
   uint8_t *copy = base_malloc(bytes + 1u);
-  memcpy(copy, from, bytes);
+  if (bytes)
+    memcpy(copy, from, bytes);
   record_input((Timeline *)base, (Input){.kind = INPUT_WRITE, .tile = tile, .color = address,
                                          .word = bytes, .bytes = copy});
   return true;
