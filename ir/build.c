@@ -78,6 +78,15 @@ void ir_local_add(IrModule *m, IrFuncId func, IrLocal local)
   f->locals[f->n_locals++] = local;
 }
 
+void ir_held_add(IrModule *m, IrFunc *f, uint32_t global)
+{
+  for (uint32_t i = 0; i < f->n_held; i++)
+    if (f->held[i] == global)
+      return;
+  GROW(m->arena, f->held, f->n_held, f->cap_held);
+  f->held[f->n_held++] = global;
+}
+
 /* ---- blocks --------------------------------------------------------------------------- */
 
 static IrFunc *func_of(const IrModule *m, IrFuncId id)

@@ -159,7 +159,7 @@ typedef struct {
 typedef struct {
   const char *name;
   uint32_t type;           /* as ImageClass.symbol_types */
-  IrLocId loc;             /* of the declaration */
+  IrLocId loc;             /* its span: where the name can be seen */
   bool is_param;
   bool in_memory;          /* `value` is its address */
   bool is_known;           /* its value is `bits`, and there is no `value` */
@@ -184,6 +184,10 @@ typedef struct {
   IrBlock *blocks;         /* [0] is the entry */
   uint32_t n_locals, cap_locals;
   IrLocal *locals;
+  /* Globals whose memory may be older than the text says while the function runs: passes have
+   * dropped or moved stores.  For debuggers; not part of the text. */
+  uint32_t n_held, cap_held;
+  uint32_t *held;
 } IrFunc;
 
 /* ---- module ------------------------------------------------------------------------------- */
@@ -285,6 +289,8 @@ IrFuncId ir_func_add(IrModule *m, const char *name, IrType result, const IrType 
 IrGlobalId ir_global_add(IrModule *m, const char *name, uint32_t bytes, uint32_t align);
 IrLocId ir_loc_add(IrModule *m, Span span, IrLocId inlined_at, const char *function);
 void ir_local_add(IrModule *m, IrFuncId func, IrLocal local);
+/* Adds to IrFunc.held what is not there yet. */
+void ir_held_add(IrModule *m, IrFunc *f, uint32_t global);
 
 /* A cursor that appends to a block.  Building after a terminator is an internal error. */
 typedef struct { IrModule *module; IrFuncId func; IrBlockId block; IrLocId loc; } IrBuilder;

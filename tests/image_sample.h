@@ -43,6 +43,7 @@ typedef struct {
   DebugType types[6];
   DebugRange ranges[2];
   DebugLocal locals[2];
+  uint32_t held[1];
   DebugFunction functions[1];
   const char *files[2], *param_names[1], *param_values[1];
 } Sample;
@@ -194,9 +195,9 @@ static void sample_debug(Sample *s)
   s->symbol_types[0] = 2;
   s->ranges[0] = (DebugRange){SAMPLE_CODE_AT, SAMPLE_CODE_AT + 4, PLACE_REGISTER, 4};
   s->ranges[1] = (DebugRange){SAMPLE_CODE_AT + 4, SAMPLE_CODE_AT + 8, PLACE_FRAME, 2};
-  s->locals[0] = (DebugLocal){"n", 3, true, 0, 9, IMAGE_NO_INLINE, 2, s->ranges};
-  s->locals[1] = (DebugLocal){"m", 5, false, 1, 10, 1, 1, s->ranges};
-  s->functions[0] = (DebugFunction){1, 6, true, 1 << 12, 8, 2, s->locals};
+  s->locals[0] = (DebugLocal){"n", 3, true, 0, 9, 7, 20, 2, IMAGE_NO_INLINE, 2, s->ranges};
+  s->locals[1] = (DebugLocal){"m", 5, false, 1, 10, 3, 0, 0, 1, 1, s->ranges};
+  s->functions[0] = (DebugFunction){1, 6, true, 1 << 12, 8, 2, s->locals, 1, s->held};
   for (unsigned i = 0; i < SAMPLE_CLASSES; i++) {
     if (i == 2)
       continue;

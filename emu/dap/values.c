@@ -98,7 +98,12 @@ static void add_value(const Listing *l, const char *name, char *path, const Eval
 
 static void add_local(void *context, const DebugLocal *local, const EvalValue *value)
 {
-  add_value(context, local->name, base_print("%s", local->name), value);
+  const Listing *l = context;
+  if (value)
+    add_value(l, local->name, base_print("%s", local->name), value);
+  else
+    json_array_append_new(l->list, json_pack("{s:o,s:s,s:i}", "name", base_json_text(local->name),
+                                             "value", "<no place here>", "variablesReference", 0));
 }
 
 static void add_globals(const Listing *l)
@@ -296,8 +301,8 @@ static void add_target(const Completion *c, const char *name, const char *type)
 
 static void add_local_target(void *context, const DebugLocal *local, const EvalValue *value)
 {
-  (void)value;
-  add_target(context, local->name, "variable");
+  if (value)
+    add_target(context, local->name, "variable");
 }
 
 /* Fields of what stands before the last point. */

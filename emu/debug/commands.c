@@ -249,7 +249,10 @@ static void print_local(void *context, const DebugLocal *local, const EvalValue 
   Frames frames;
   EvalContext e = evaluator_of(d, &frames);
   fprintf(d->out, "%s = ", local->name);
-  evaluate_print(&e, value, d->out);
+  if (value)
+    evaluate_print(&e, value, d->out);
+  else
+    fprintf(d->out, "<no place here>");
   fputc('\n', d->out);
 }
 

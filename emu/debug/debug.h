@@ -124,6 +124,7 @@ typedef struct {
   uint32_t address;
   uint32_t bit;                 /* of a packed field, in the value that stands there */
   uint8_t bytes[EVAL_BYTES];    /* EVAL_TYPED without memory */
+  bool is_held;                 /* the code may have a newer value elsewhere */
   bool in_register;             /* they are those of this general register, and of the next */
   uint8_t first_register;
   int64_t integer;
@@ -147,7 +148,8 @@ int64_t evaluate_integer(const EvalContext *e, const EvalValue *value);
 /* Writes a value to a variable in memory, or in registers of the frame that runs; false with
  * `why`. */
 bool evaluate_assign(EvalContext *e, const EvalValue *place, const EvalValue *value);
-/* Each local variable of the frame that has a place here; inner ones hide outer ones. */
+/* Each local variable that can be seen in the frame; `value` is NULL if it has no place here.
+ * Inner ones hide outer ones. */
 typedef void LocalVisit(void *context, const DebugLocal *local, const EvalValue *value);
 void evaluate_locals(EvalContext *e, bool params, LocalVisit *visit, void *context);
 /* Parts of a value: elements or fields, or what a pointer points to. */

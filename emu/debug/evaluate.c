@@ -178,10 +178,19 @@ static bool local_value(const EvalContext *e, const DebugLocal *local, EvalValue
   }
 }
 
-/* Is the declaration in the text before the line where the frame stands? */
+static bool is_behind(uint32_t line, uint32_t column, uint32_t than_line, uint32_t than_column)
+{
+  return line > than_line || (line == than_line && column >= than_column);
+}
+
+/* Does the frame stand in the text where the name can be seen? */
 static bool is_declared(const EvalContext *e, const DebugLocal *local)
 {
-  return e->frame->line == 0 || local->line <= e->frame->line;
+  const DebugFrame *f = e->frame;
+  return f->line == 0 ||
+         (is_behind(f->line, f->column, local->line, local->column) &&
+          (local->last_line == 0 ||
+           is_behind(local->last_line, local->last_column, f->line, f->column)));
 }
 
 static bool in_frame(const EvalContext *e, const DebugLocal *local)
@@ -203,23 +212,38 @@ void evaluate_locals(EvalContext *e, bool params, LocalVisit *visit, void *conte
   EvalValue value;
   for (uint32_t i = 0; e->frame && e->frame->info && i < e->frame->info->n_locals; i++) {
     const DebugLocal *local = &e->frame->info->locals[i];
-    if (local->is_param == params && in_frame(e, local) && !is_hidden(e, i) &&
-        local_value(e, local, &value))
-      visit(context, local, &value);
+    if (local->is_param == params && in_frame(e, local) && !is_hidden(e, i))
+      visit(context, local, local_value(e, local, &value) ? &value : NULL);
   }
 }
 
+/* The innermost variable of the name that can be seen here; false: it has no place, or there is
+ * none (known says which). */
 static bool find_local(EvalContext *e, const char *name, EvalValue *v, bool *known)
 {
   *known = false;
   for (uint32_t i = e->frame && e->frame->info ? e->frame->info->n_locals : 0; i-- > 0;) {
     const DebugLocal *local = &e->frame->info->locals[i];
-    if (strcmp(local->name, name) != 0 || local->inlined != e->frame->inlined)
+    if (strcmp(local->name, name) != 0 || !in_frame(e, local))
       continue;
     *known = true;
-    if (is_declared(e, local) && local_value(e, local, v))
-      return true;
+    return local_value(e, local, v);
   }
+  return false;
+}
+
+/* Does the address lie in a global that one of the thread's functions keeps elsewhere at times? */
+static bool is_held(const EvalContext *e, uint32_t address)
+{
+  DebugFrame frames[MOST_FRAMES];
+  const ClassCode *cls = class_of(e);
+  unsigned n = cls ? frames_find(e->timeline, e->tile, frames) : 0;
+  for (unsigned i = 0; i < n; i++)
+    for (uint32_t k = 0; frames[i].info && k < frames[i].info->n_held; k++) {
+      const ImageSymbol *s = &cls->image->symbols[frames[i].info->held[k]];
+      if (address >= s->address && address - s->address < s->bytes)
+        return true;
+    }
   return false;
 }
 
@@ -229,11 +253,12 @@ static bool find_name(EvalContext *e, const char *name, EvalValue *v)
   const ClassCode *cls = class_of(e);
   if (find_local(e, name, v, &known))
     return true;
+  if (known)
+    return set_why(e, "'%s' has no place here: the code does not need it any more, or not yet",
+                   name);
   const ImageSymbol *s = cls ? class_symbol(cls->image, name) : NULL;
   if (!s)
-    return known ? set_why(e, "'%s' has no place here: the code does not need it any more, or not "
-                        "yet", name)
-                 : set_why(e, "there is no '%s' here", name);
+    return set_why(e, "there is no '%s' here", name);
   if (s->is_code) {
     *v = (EvalValue){.kind = EVAL_INTEGER, .integer = s->address};
     return true;
@@ -242,7 +267,8 @@ static bool find_name(EvalContext *e, const char *name, EvalValue *v)
                                         (uint32_t)(s - cls->image->symbols));
   if (!type)
     return set_why(e, "the type of '%s' is not known: was it compiled with -g0?", name);
-  *v = (EvalValue){.kind = EVAL_TYPED, .type = type, .in_memory = true, .address = s->address};
+  *v = (EvalValue){.kind = EVAL_TYPED, .type = type, .in_memory = true, .address = s->address,
+                   .is_held = is_held(e, s->address)};
   return true;
 }
 
@@ -317,7 +343,7 @@ static bool follow_pointer(EvalContext *e, EvalValue *v)
   const DebugType *to = image_debug_type(program_of(e)->image, v->type->of);
   int64_t address = evaluate_integer(e, v);
   *v = (EvalValue){.kind = EVAL_TYPED, .type = to, .in_memory = true,
-                   .address = (uint32_t)address};
+                   .address = (uint32_t)address, .is_held = is_held(e, (uint32_t)address)};
   return true;
 }
 
@@ -669,6 +695,8 @@ void evaluate_print(const EvalContext *e, const EvalValue *v, FILE *out)
                                     ? v->type->bits - i * BITS_OF_BYTE : BITS_OF_BYTE);
   variable_print(&style, v->type, bytes, out);
   free(bytes);
+  if (v->is_held)
+    fprintf(out, " in memory; the code may hold a newer value elsewhere");
 }
 
 static uint64_t bits_of_number(const EvalContext *e, const DebugType *type, const EvalValue *v)

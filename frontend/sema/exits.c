@@ -41,7 +41,7 @@ void exit_add(Sema *s, ExitList *list, Operand value, Span span)
     list->at = more;
     list->cap *= 2;
   }
-  list->at[list->n++] = (Exit){s->b.block, value, span};
+  list->at[list->n++] = (Exit){s->b.block, s->b.loc, value, span};
   s->is_dead = true;
 }
 
@@ -101,10 +101,13 @@ static PoolId join_type(Sema *s, const ExitList *list, PoolId want, Span span)
 
 static void join_blocks(Sema *s, ExitList *list, IrBlockId join)
 {
+  IrLocId here = s->b.loc;
   for (uint32_t i = 0; i < list->n; i++) {
     s->b.block = list->at[i].block;
+    s->b.loc = list->at[i].loc;
     ir_br(&s->b, join, NULL, 0);
   }
+  s->b.loc = here;
   s->b.block = join;
 }
 
@@ -144,8 +147,10 @@ Operand exits_join(Sema *s, ExitList *list, PoolId want, Span span)
   else
     place = sema_temp(s, type);
   bool is_bad = false;
+  IrLocId here = s->b.loc;
   for (uint32_t i = 0; i < list->n; i++) {
     s->b.block = list->at[i].block;
+    s->b.loc = list->at[i].loc;
     Operand o = sema_coerce(s, list->at[i].value, type, list->at[i].span);
     is_bad = is_bad || operand_is_poison(o);
     IrValue arg = is_scalar && !operand_is_poison(o) ? sema_ir(s, o) : IR_NO_VALUE;
@@ -155,6 +160,7 @@ Operand exits_join(Sema *s, ExitList *list, PoolId want, Span span)
       place_init(s, place, o);
     ir_br(&s->b, join, &arg, is_scalar ? 1 : 0);
   }
+  s->b.loc = here;
   s->b.block = join;
   if (is_bad)
     return operand_poison();

@@ -61,17 +61,20 @@ void sema_leave(Sema *s, const SavedWalk *saved)
 
 /* ---- scopes --------------------------------------------------------------------------------- */
 
-Scope scope_open(Sema *s)
+Scope scope_open(Sema *s, Span text)
 {
-  Scope scope = {s->now.frame->first_in_scope, (uint32_t)arrlenu(s->own->locals),
-                 (uint32_t)arrlenu(s->own->cells), (uint32_t)arrlenu(s->own->leaves)};
+  Scope scope = {s->now.frame->first_in_scope, s->now.frame->scope_end,
+                 (uint32_t)arrlenu(s->own->locals), (uint32_t)arrlenu(s->own->cells),
+                 (uint32_t)arrlenu(s->own->leaves)};
   s->now.frame->first_in_scope = scope.n_locals;
+  s->now.frame->scope_end = text.off + text.len;
   return scope;
 }
 
 void scope_close(Sema *s, Scope scope)
 {
   s->now.frame->first_in_scope = scope.first_in_scope;
+  s->now.frame->scope_end = scope.scope_end;
   arrsetlen(s->own->locals, scope.n_locals);
   arrsetlen(s->own->cells, scope.n_cells);
   arrsetlen(s->own->leaves, scope.n_leaves);
@@ -95,7 +98,7 @@ static bool known_bits(const Sema *s, PoolId value, uint64_t *bits)
 }
 
 /* Tells debuggers of a name that stands for something at run time, or for a number. */
-static void add_debug_local(Sema *s, Name name, Operand o)
+static void add_debug_local(Sema *s, Name name, Operand o, Span declaration)
 {
   if (!s->session->options->debug || !sema_emits(s) || s->now.frame == NULL)
     return;
@@ -109,11 +112,16 @@ static void add_debug_local(Sema *s, Name name, Operand o)
   if (!is_place && !local.is_known)
     return;
   local.type = debug_type_of(s->session->debug_types, o.type);
-  local.loc = ir_loc_add(s->ir, name.span, s->now.frame->inlined_at, s->now.frame->ir_name);
+  Span seen = {declaration.off + declaration.len, 0};
+  if (s->now.frame->scope_end > seen.off)
+    seen.len = s->now.frame->scope_end - seen.off;
+  local.loc = ir_loc_add(s->ir, seen, s->now.frame->inlined_at, s->now.frame->ir_name);
   ir_local_add(s->ir, s->b.func, local);
 }
 
-bool scope_add(Sema *s, Name name, Operand o)
+bool scope_add(Sema *s, Name name, Operand o) { return scope_add_declared(s, name, o, name.span); }
+
+bool scope_add_declared(Sema *s, Name name, Operand o, Span declaration)
 {
   Local *locals = s->own->locals;
   for (size_t i = s->now.frame->first_in_scope; i < arrlenu(locals); i++)
@@ -122,7 +130,7 @@ bool scope_add(Sema *s, Name name, Operand o)
       diag_declared_here(s->diags, locals[i].span, sema_text(s, name.text));
       return false;
     }
-  add_debug_local(s, name, o);
+  add_debug_local(s, name, o, declaration);
   o.name = name.text;
   Local local = {.name = name.text, .span = name.span, .o = o};
   arrput(s->own->locals, local);

@@ -13,7 +13,7 @@ typedef struct {
 } Local;
 
 /* A way out of a block, loop or inlined function: where it left and with what. */
-typedef struct { IrBlockId block; Operand value; Span span; } Exit;
+typedef struct { IrBlockId block; IrLocId loc; Operand value; Span span; } Exit;
 typedef struct {
   uint32_t n, cap;
   Exit *at;               /* `few`, or in the arena */
@@ -39,6 +39,7 @@ typedef struct Target {
 typedef struct Frame {
   struct Frame *up;
   uint32_t first_local, first_in_scope;   /* in SemaPrivate.locals */
+  uint32_t scope_end;     /* in the source, of the innermost scope; 0: the function's */
   Target *targets;
   PoolId result;          /* type */
   IrValue result_address; /* where an aggregate result goes; IR_NO_VALUE */
@@ -132,11 +133,14 @@ void sema_own_destroy(Sema *s);
 void sema_forget_computed(Sema *s);
 
 /* A stretch of locals and comptime variables. */
-typedef struct { uint32_t first_in_scope, n_locals, n_cells, n_leaves; } Scope;
-Scope scope_open(Sema *s);
+typedef struct { uint32_t first_in_scope, scope_end, n_locals, n_cells, n_leaves; } Scope;
+/* `text`: what the scope's names can be seen in. */
+Scope scope_open(Sema *s, Span text);
 void scope_close(Sema *s, Scope scope);
 /* False after reporting that the scope has the name. */
 bool scope_add(Sema *s, Name name, Operand o);
+/* The same for a name that can be seen behind the whole declaration only. */
+bool scope_add_declared(Sema *s, Name name, Operand o, Span declaration);
 Local *scope_find(Sema *s, StrId name);
 /* A comptime variable with the given value (of its type). */
 Operand cell_make(Sema *s, PoolId type, PoolId value, bool is_const);

@@ -143,7 +143,7 @@ static void stmt_var(Sema *s, const NodeVarDecl *n)
     o = declare_memory(s, n, type);
   if (o.kind == OPR_COMPTIME && !operand_is_poison(o))
     o.decl = NULL;
-  scope_add(s, n->name, o);
+  scope_add_declared(s, n->name, o, n->init ? n->init->span : n->name.span);
 }
 
 static bool is_discard(Sema *s, const Node *target)
@@ -184,7 +184,7 @@ static void stmt_assign(Sema *s, const NodeAssign *n)
 Operand sema_block(Sema *s, const Node *node, PoolId want)
 {
   const NodeBlock *n = node_block(node);
-  Scope scope = scope_open(s);
+  Scope scope = scope_open(s, node->span);
   Target target;
   bool has_label = name_is_given(n->label);
   if (has_label)
@@ -556,8 +556,10 @@ static void while_emitted(Sema *s, const NodeWhile *n)
   s->b.block = step;
   if (has_step && n->step != NULL)
     sema_stmt(s, n->step);
-  if (has_step && !s->is_dead)
+  if (has_step && !s->is_dead) {
+    sema_at(s, n->head.span);
     ir_br(&s->b, head, NULL, 0);
+  }
   target_pop(s, &target);
   s->now.run_time_depth--;
   s->b.block = done;
@@ -580,7 +582,7 @@ static bool for_body(Sema *s, const NodeFor *n, Target *target, Operand item, in
   size_t errors = diags_error_count(s->diags);
   if (!may_unroll(s, iterations, n->head.span))
     return false;
-  Scope scope = scope_open(s);
+  Scope scope = scope_open(s, n->body->span);
   declare_capture(s, n->item, item);
   if (name_is_given(n->index))
     declare_capture(s, n->index, operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), index)));
@@ -663,6 +665,7 @@ typedef struct {
   IrValue counter, index;  /* parameters of body; index: IR_NO_VALUE if not needed */
   IrBlockId body, next, done;
   Target target;
+  Span head;
 } ForLoop;
 
 static void loop_open(Sema *s, const NodeFor *n, ForLoop *loop, PoolId type, IrValue first,
@@ -671,6 +674,7 @@ static void loop_open(Sema *s, const NodeFor *n, ForLoop *loop, PoolId type, IrV
   loop->type = type;
   loop->body = ir_block_add(s->ir, s->b.func);
   loop->next = ir_block_add(s->ir, s->b.func);
+  loop->head = n->head.span;
   loop->done = ir_block_add(s->ir, s->b.func);
   loop->counter = ir_block_param(s->ir, s->b.func, loop->body, type_ir(s->pool, type));
   loop->index = IR_NO_VALUE;
@@ -695,7 +699,7 @@ static void loop_open(Sema *s, const NodeFor *n, ForLoop *loop, PoolId type, IrV
 /* Walks the body with its captures; leaves the cursor in `next`.  False: nothing gets there. */
 static bool loop_body(Sema *s, const NodeFor *n, ForLoop *loop, Operand item)
 {
-  Scope scope = scope_open(s);
+  Scope scope = scope_open(s, n->body->span);
   declare_capture(s, n->item, item);
   if (name_is_given(n->index))
     declare_capture(s, n->index, operand_runtime(loop->index, POOL(U16)));
@@ -716,6 +720,7 @@ static void loop_close(Sema *s, ForLoop *loop, bool goes_on, IrValue next, IrVal
     uint32_t n_args = 1;
     if (!ir_value_is_none(loop->index))
       args[n_args++] = ir_binary(&s->b, IR_add, IRT_I16, loop->index, ir_const(&s->b, IRT_I16, 1));
+    sema_at(s, loop->head);     /* the way around is no part of the body */
     ir_cond_br(&s->b, more, loop->body, args, n_args, loop->done, NULL, 0);
   }
   target_pop(s, &loop->target);

@@ -434,6 +434,8 @@ uint32_t layout_symbol(const Cg *cg, SymKind sym, uint32_t index);
 void layout_desc_words(const Cg *cg, const PoolDesc *desc, uint16_t words[12]);
 void layout_data(const Cg *cg, ImageClass *image);
 typedef struct { uint32_t file, line, column; } FilePlace;
+/* The place of a global among the symbols of the image. */
+uint32_t cg_symbol_of(const Cg *cg, uint32_t global);
 FilePlace file_place(const Cg *cg, Span span);     /* zeros: not known */
 void emit_module(Cg *cg, ImageClass *image);
 

@@ -162,8 +162,7 @@ static void put_names(Emitter *e, uint32_t pc, const MVec *vec)
                                       text_or_empty(vec->src1.name)}));
 }
 
-/* The global's place among the symbols, see put_symbols. */
-static uint32_t symbol_of(const Cg *cg, uint32_t global)
+uint32_t cg_symbol_of(const Cg *cg, uint32_t global)
 {
   uint32_t n = 0;
   for (uint32_t i = 0; i < global; i++)
@@ -175,7 +174,7 @@ static uint32_t symbol_of(const Cg *cg, uint32_t global)
 static void put_access(Emitter *e, uint32_t pc, const MInsn *mi)
 {
   if (mi->object && mi->r[1] != REG_NONE && e->cg->globals[mi->object - 1].needed)
-    arrput(e->accesses, ((ImageAccess){(uint16_t)pc, symbol_of(e->cg, mi->object - 1)}));
+    arrput(e->accesses, ((ImageAccess){(uint16_t)pc, cg_symbol_of(e->cg, mi->object - 1)}));
 }
 
 static void emit_func(Emitter *e, const MFunc *mf)

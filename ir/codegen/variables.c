@@ -166,22 +166,88 @@ typedef struct {
   void *context;
 } VariableEmitter;
 
-static bool emit_local(const VariableEmitter *e, const MFunc *mf, size_t number, DebugLocal *out)
+enum { NO_HOME = UINT32_MAX };
+
+/* The home of each local variable of the function. */
+static uint32_t *find_homes(const Cg *cg, const MFunc *mf)
 {
-  const IrLocal *local = &mf->ir->locals[mf->homes[number].local];
-  FilePlace place = file_place(e->cg, e->cg->work->locs[local->loc.raw].span);
+  uint32_t *homes = arena_many(cg->arena, uint32_t, mf->ir->n_locals);
+  for (uint32_t i = 0; i < mf->ir->n_locals; i++)
+    homes[i] = NO_HOME;
+  for (size_t h = 0; h < arrlenu(mf->homes); h++)
+    homes[mf->homes[h].local] = (uint32_t)h;
+  return homes;
+}
+
+/* What the text declares once and the code has several times, as the turns of a loop that has
+ * become straight code, has no place: it would not be known which one is meant where. */
+static void forget_repeated(const VariableEmitter *e, const MFunc *mf, uint32_t *homes)
+{
+  struct { uint64_t key; uint32_t value; } *seen = NULL;
+  for (uint32_t i = 0; i < mf->ir->n_locals; i++) {
+    uint32_t inlined, loc = mf->ir->locals[i].loc.raw;
+    if (!e->inlined(e->context, loc, &inlined))
+      continue;
+    uint64_t key = (uint64_t)e->cg->work->locs[loc].span.off << 32 | inlined;
+    ptrdiff_t at = hmgeti(seen, key);
+    if (at < 0)
+      hmput(seen, key, i);
+    else
+      homes[i] = homes[seen[at].value] = NO_HOME;
+  }
+  hmfree(seen);
+}
+
+static uint16_t short_column(uint32_t column)
+{
+  return column < UINT16_MAX ? (uint16_t)column : UINT16_MAX;
+}
+
+/* False: no code of it is left. */
+static bool emit_local(const VariableEmitter *e, const MFunc *mf, const IrLocal *local,
+                       uint32_t home, DebugLocal *out)
+{
+  Span seen = e->cg->work->locs[local->loc.raw].span;
+  FilePlace place = file_place(e->cg, seen);
   *out = (DebugLocal){.name = local->name, .type = local->type, .is_param = local->is_param,
-                      .file = place.file, .line = place.line};
+                      .file = place.file, .line = place.line,
+                      .column = short_column(place.column)};
+  if (seen.len) {
+    FilePlace end = file_place(e->cg, (Span){seen.off + seen.len, 0});
+    out->last_line = end.line;
+    out->last_column = short_column(end.column);
+  }
   if (!e->inlined(e->context, local->loc.raw, &out->inlined))
     return false;
-  DebugRange *found = find_ranges(mf, number);
+  if (home == NO_HOME)
+    return true;
+  DebugRange *found = find_ranges(mf, home);
   DebugRange *ranges = arena_many(e->cg->arena, DebugRange, arrlenu(found));
   for (size_t i = 0; i < arrlenu(found); i++)
     ranges[i] = found[i];
   out->n_ranges = (uint32_t)arrlenu(found);
   out->ranges = ranges;
   arrfree(found);
-  return out->n_ranges > 0;
+  return true;
+}
+
+static void emit_locals(const VariableEmitter *e, const MFunc *mf, DebugFunction *out)
+{
+  DebugLocal *locals = arena_many(e->cg->arena, DebugLocal, mf->ir->n_locals);
+  uint32_t *homes = find_homes(e->cg, mf);
+  forget_repeated(e, mf, homes);
+  for (uint32_t i = 0; i < mf->ir->n_locals; i++)
+    out->n_locals += emit_local(e, mf, &mf->ir->locals[i], homes[i], &locals[out->n_locals]);
+  out->locals = locals;
+}
+
+static void emit_held(const VariableEmitter *e, const MFunc *mf, DebugFunction *out)
+{
+  uint32_t *held = arena_many(e->cg->arena, uint32_t, mf->ir->n_held);
+  for (uint32_t i = 0; i < mf->ir->n_held; i++)
+    if (e->cg->globals[mf->ir->held[i]].needed)
+      held[out->n_held++] = cg_symbol_of(e->cg, mf->ir->held[i]);
+  out->held = held;
 }
 
 /* Functions are the last symbols, in their order. */
@@ -192,13 +258,12 @@ void variables_emit(const Cg *cg, InlinedBy *inlined, void *context, ImageClass 
   DebugFunction *functions = arena_many(cg->arena, DebugFunction, n);
   for (uint32_t i = 0; i < n; i++) {
     const MFunc *mf = cg->funcs[i];
-    DebugLocal *locals = arena_many(cg->arena, DebugLocal, arrlenu(mf->homes));
-    functions[i] = (DebugFunction){.symbol = image->n_symbols - n + i, .locals = locals,
+    functions[i] = (DebugFunction){.symbol = image->n_symbols - n + i,
                                    .frame_bytes = (uint16_t)mf->frame_bytes,
                                    .is_task = mf->ir->is_task, .saved = mf->saved,
                                    .line = file_place(cg, cg_func_span(cg, mf->ir)).line};
-    for (size_t h = 0; h < arrlenu(mf->homes); h++)
-      functions[i].n_locals += emit_local(&e, mf, h, &locals[functions[i].n_locals]);
+    emit_locals(&e, mf, &functions[i]);
+    emit_held(&e, mf, &functions[i]);
   }
   image->n_functions = n;
   image->functions = functions;

@@ -29,9 +29,10 @@ static void code_type(Codec *c, DebugType *type)
   CODE_LIST(c, DebugMember, type->members, type->n_members, code_member, "members");
 }
 
-static void code_symbol_type(Codec *c, uint32_t *type)
+/* The number of a type or a symbol. */
+static void code_number(Codec *c, uint32_t *number)
 {
-  code_u32(c, type);
+  code_u32(c, number);
 }
 
 static void code_range(Codec *c, DebugRange *range)
@@ -49,6 +50,9 @@ static void code_local(Codec *c, DebugLocal *local)
   code_bool(c, &local->is_param, "yes or no (parameter)");
   code_u32(c, &local->file);
   code_u32(c, &local->line);
+  code_u16(c, &local->column);
+  code_u32(c, &local->last_line);
+  code_u16(c, &local->last_column);
   code_u32(c, &local->inlined);
   CODE_LIST(c, DebugRange, local->ranges, local->n_ranges, code_range, "places");
 }
@@ -61,11 +65,12 @@ static void code_function(Codec *c, DebugFunction *function)
   code_u16(c, &function->saved);
   code_u32(c, &function->line);
   CODE_LIST(c, DebugLocal, function->locals, function->n_locals, code_local, "local variables");
+  CODE_LIST(c, uint32_t, function->held, function->n_held, code_number, "globals held elsewhere");
 }
 
 static void code_class_debug(Codec *c, ImageClass *class)
 {
-  CODE_LIST(c, uint32_t, class->symbol_types, class->n_symbol_types, code_symbol_type,
+  CODE_LIST(c, uint32_t, class->symbol_types, class->n_symbol_types, code_number,
             "types of symbols");
   CODE_LIST(c, DebugFunction, class->functions, class->n_functions, code_function, "functions");
 }
@@ -177,6 +182,9 @@ static const char *check_functions(const DebugCheck *k, const ImageClass *class)
       return "has a function whose frame is too small for the registers it saves";
     for (uint32_t n = 0; n < f->n_locals && !fault; n++)
       fault = check_local(k, class, &f->locals[n]);
+    for (uint32_t n = 0; n < f->n_held; n++)
+      if (f->held[n] >= class->n_symbols)
+        return "has a function that holds a symbol that does not exist";
   }
   return fault;
 }

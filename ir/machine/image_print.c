@@ -67,6 +67,8 @@ static void print_functions(const Image *image, const ImageClass *class, FILE *o
     const DebugFunction *f = &class->functions[i];
     fprintf(out, "  %s %s, frame of %u bytes\n", f->is_task ? "task" : "function",
             class->symbols[f->symbol].name, f->frame_bytes);
+    for (uint32_t k = 0; k < f->n_held; k++)
+      fprintf(out, "    holds %s\n", class->symbols[f->held[k]].name);
     for (uint32_t k = 0; k < f->n_locals; k++) {
       const DebugLocal *local = &f->locals[k];
       fprintf(out, "    %s %s: %s, line %u%s%s:", local->is_param ? "parameter" : "local",

@@ -383,9 +383,13 @@ typedef struct {
   const char *name;
   uint32_t type;
   bool is_param;
-  uint32_t file, line;        /* of its declaration */
+  uint32_t file;
+  uint32_t line;              /* it can be seen from here, behind its declaration, */
+  uint16_t column;
+  uint32_t last_line;         /* to here, the end of its scope; 0: the function's end */
+  uint16_t last_column;
   uint32_t inlined;           /* call whose function it belongs to, or IMAGE_NO_INLINE */
-  uint32_t n_ranges;
+  uint32_t n_ranges;          /* 0: it has no place anywhere */
   const DebugRange *ranges;
 } DebugLocal;
 /* A function, by its symbol.  From behind its first instruction up to its `ret` the stack pointer
@@ -399,6 +403,8 @@ typedef struct {
   uint32_t line;              /* of its declaration; 0: it has none */
   uint32_t n_locals;
   const DebugLocal *locals;
+  uint32_t n_held;            /* symbols whose memory may be older than the text says while the */
+  const uint32_t *held;       /* function runs */
 } DebugFunction;
 /* The type at 1 + index; NULL: none. */
 struct Image;

@@ -58,6 +58,18 @@ static void drop_entry_value(const IrFunc *f, uint32_t to, uint32_t k)
   }
 }
 
+/* Where the way into the loop begins: the loop's own text is not in front of itself.  None if
+ * several ways lead in: it is not known which one has come. */
+static IrLocId entry_loc(const IrFunc *f, const Cfg *cfg, uint32_t head)
+{
+  IrLocId loc = IR_NO_LOC;
+  uint32_t n = 0;
+  for (uint32_t i = cfg->pred_at[head]; i < cfg->pred_at[head + 1]; i++)
+    if (!cfg_dominates(cfg, head, cfg->preds[i]) && n++ == 0)
+      loc = opt_terminator(f, cfg->preds[i])->loc;
+  return n == 1 ? loc : IR_NO_LOC;
+}
+
 /* The front takes as parameters only what its ways in pass differently. */
 static void make_front(Opt *opt, IrFunc *f, const Cfg *cfg, uint32_t head)
 {
@@ -74,7 +86,7 @@ static void make_front(Opt *opt, IrFunc *f, const Cfg *cfg, uint32_t head)
     else
       args[i] = ir_block_param(m, func, front, opt_insn(f, f->blocks[head].params[i])->type), k++;
   }
-  IrBuilder b = {.module = m, .func = func, .block = front, .loc = opt_terminator(f, head)->loc};
+  IrBuilder b = {.module = m, .func = func, .block = front, .loc = entry_loc(f, cfg, head)};
   ir_br(&b, (IrBlockId){head}, args, n);
 }
 

@@ -222,6 +222,8 @@ static void copy_locals(Copier *c)
     local.value = c->values[local.value.raw];
     ir_local_add(c->m, c->into, local);
   }
+  for (uint32_t i = 0; i < callee_of(c)->n_held; i++)
+    ir_held_add(c->m, &c->m->funcs[c->into.raw], callee_of(c)->held[i]);
 }
 
 /* Returns the block that goes on after the call. */

@@ -110,6 +110,7 @@ static bool hoist_from_block(Hoister *h, uint32_t head, uint32_t front, uint32_t
     }
     *n_hoisted += costs;
     h->block_of[v.raw] = front;
+    insn->loc = opt_terminator(h->f, front)->loc;      /* no line stands in front of itself */
     opt_insert(h->m, to, to->n_insns - 1, v);
   }
   b->n_insns = n;

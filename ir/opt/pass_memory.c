@@ -181,6 +181,8 @@ static void drop_overwritten(Forwarder *w, Address at, uint64_t bytes)
     w->changed = opt_insn(w->f, p->store)->dead = true;
     if (at.base == BASE_ALLOCA)
       forget_locals(w->f, at.object);
+    else if (at.base == BASE_GLOBAL)
+      ir_held_add(w->m, w->f, at.object);
   }
   w->n_pending = n;
 }

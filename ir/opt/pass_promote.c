@@ -190,6 +190,7 @@ static void rewrite_loop(GlobalPromoter *p)
       IrType type = p->places[i].type;
       p->places[i].alloca = ir_alloca(&b, ir_type_bytes(type), ir_type_align(type));
       use_alloca(p, &p->places[i]);
+      ir_held_add(p->m, p->f, p->places[i].global);
     }
   enter_with_loads(p, front);
   for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {

@@ -39,6 +39,20 @@ static void sink_operand(IrValue *operand, void *context)
   s->moved = true;
 }
 
+/* What makes a constant belongs to the line of the code behind it: the line that it was written in
+ * may be elsewhere by now. */
+static void place_constants(const IrFunc *f, const IrBlock *b)
+{
+  IrLocId loc = IR_NO_LOC;
+  for (uint32_t i = b->n_insns; i-- > 0;) {
+    IrInsn *insn = opt_insn(f, b->insns[i]);
+    if (is_cheap(insn))
+      insn->loc = loc;
+    else
+      loc = insn->loc;
+  }
+}
+
 bool pass_sink(Opt *opt, IrFunc *f)
 {
   Sinker s = {.m = opt->m, .f = f, .n_values = f->n_insns};
@@ -55,5 +69,7 @@ bool pass_sink(Opt *opt, IrFunc *f)
       IrInsn insn = *opt_insn(f, f->blocks[s.block].insns[s.at]);
       opt_each_operand(&insn, sink_operand, &s);
     }
+  for (uint32_t b = 0; b < f->n_blocks; b++)
+    place_constants(f, &f->blocks[b]);
   return s.moved;
 }

@@ -100,10 +100,22 @@ static void copy_turn(Unroller *u, uint32_t n)
   }
 }
 
+/* A variable of the loop is another value in each turn. */
+static void forget_locals(const Loop *l)
+{
+  for (uint32_t i = 0; i < l->f->n_locals; i++) {
+    IrLocal *local = &l->f->locals[i];
+    if (local->value.raw && local->value.raw < l->n_values &&
+        l->block_of[local->value.raw] == l->head)
+      local->value = IR_NO_VALUE;
+  }
+}
+
 static void unroll_loop(Unroller *u, uint32_t turns)
 {
   const Loop *l = &u->loop;
   IrBlock *b = &l->f->blocks[l->head];
+  forget_locals(l);
   IrValue end = b->insns[--b->n_insns];
   uint32_t n = b->n_insns;
   u->now = arena_many(u->opt->arena, IrValue, l->n_values);

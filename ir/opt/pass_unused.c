@@ -101,10 +101,20 @@ static void renumber_insn(IrInsn *insn, const uint32_t *funcs, const uint32_t *g
   }
 }
 
+static void renumber_held(IrFunc *f, const uint32_t *globals)
+{
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < f->n_held; i++)
+    if (globals[f->held[i]] != IR_NO_ID)
+      f->held[n++] = globals[f->held[i]];
+  f->n_held = n;
+}
+
 static void renumber_funcs(IrModule *m, const uint32_t *funcs, const uint32_t *globals)
 {
   for (uint32_t n = 0; n < m->n_funcs; n++) {
     const IrFunc *f = &m->funcs[n];
+    renumber_held(&m->funcs[n], globals);
     for (uint32_t b = 0; b < f->n_blocks; b++)
       for (uint32_t i = 0; i < f->blocks[b].n_insns; i++)
         renumber_insn(opt_insn(f, f->blocks[b].insns[i]), funcs, globals);
