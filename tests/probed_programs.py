@@ -1,8 +1,8 @@
-"""Programs with probes: a copy of a source whose statements write what the variables in sight hold
+"""Programs with probes: a copy of a source whose statements write what the variables in scope hold
 into an array, before they run.  The copy says what a debugger has to print at these lines, and
-shares no code with it: it is compiled at -O0 and its array is read when the run is over.
+shares no code with it: the test compiles it at -O0 and reads its array when the run is over.
 
-Also a generator of programs, one statement a line, for both.
+Also a generator of programs, with one statement per line, for both.
 """
 import random
 import re

@@ -219,7 +219,7 @@ static inline bool vec_takes_color(const VecStream *stream, unsigned color)
 {
   return !stream->picks || stream->color == color;
 }
-/* The stream waits for nothing and nobody. */
+/* The stream needs no wavelet and no FIFO. */
 static inline bool vec_at_hand(const VecStream *stream)
 {
   return stream->kind == VS_NONE || stream->kind == VS_VALUE || stream->kind == VS_MEMORY;
