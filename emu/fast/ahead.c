@@ -1,14 +1,12 @@
-/* Fast engine: what the main thread does ahead of its cycle. While it is alone, no other unit sees
- * its arithmetic, branches, accesses to memory, and operations on variables, nor that its task is
- * over before the next one can start. Others see a wavelet that it sends only when that is in the
- * router, which its stamp says. So a visit does many instructions and short operations. Another
- * tile may end the run before that. Then the tile goes back to its registers and memory at the
- * visit and repeats what it did up to the end; a long operation goes back group by group. */
+/* Fast engine: scalar instructions and vector operations between variables ahead of their cycle.
+ * While a tile's main thread is alone, no other unit sees its arithmetic, branches and accesses to
+ * memory, so a visit does many of them. Another tile may end the run before that. Then the tile
+ * goes back to its registers and memory at the visit (these instructions change nothing else) and
+ * repeats the instructions up to the end; an operation goes back group by group. */
 #include "emu/fast/step.h"
 
 #include "stb_ds.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +57,13 @@ void fast_ahead_destroy(FastEngine *e)
   free(e->code);
 }
 
+/* What the instructions ahead have paid, added to or taken from what the worker has counted. */
+static void count_paid(FastWorker *w, const FastAhead *ahead, bool undone)
+{
+  for (unsigned i = 0; i < TRUST_COUNT; i++)
+    w->log.stats.paid[i] += undone ? -(uint64_t)ahead->paid[i] : ahead->paid[i];
+}
+
 /* ---- cycles in which something issues, a bit each ---------------------------------------- */
 
 /* Those from `first` on. */
@@ -87,20 +92,6 @@ static int issues_last(const uint64_t *issues, uint64_t end)
   return -1;
 }
 
-static void note_first(FastWorker *w, const FastAhead *ahead)
-{
-  uint64_t *first = &w->log.stats.first_event;
-  if (*first <= ahead->from)
-    return;
-  unsigned word = 0;
-  while (word < SCALAR_WORDS && !ahead->issues[word])
-    word++;
-  if (word == SCALAR_WORDS)
-    return;
-  uint64_t found = ahead->from + word * WORD_BITS + (unsigned)__builtin_ctzll(ahead->issues[word]);
-  *first = found < *first ? found : *first;
-}
-
 static void note_last(FastWorker *w, const FastAhead *ahead, uint64_t end)
 {
   int last = issues_last(ahead->issues, end);
@@ -114,75 +105,34 @@ static uint64_t ahead_end(const FastEngine *e, uint64_t from)
   return e->limit - from < SCALAR_CYCLES ? e->limit : from + SCALAR_CYCLES;
 }
 
-/* ---- what has been counted --------------------------------------------------------------- */
-
-/* What the worker has counted by now; of what is ahead, when subtracted from that before it. */
-static void count_ahead(const EngineStats *stats, FastAhead *ahead)
-{
-  for (unsigned i = 0; i < TRUST_COUNT; i++)
-    ahead->paid[i] = (uint16_t)(stats->paid[i] - ahead->paid[i]);
-  ahead->groups = (uint8_t)(stats->groups - ahead->groups);
-  ahead->elements_done = (uint8_t)(stats->elements - ahead->elements_done);
-  ahead->waits = (uint8_t)(stats->stalls[STALL_BANK] - ahead->waits);
-}
-
-static void begin_counts(const EngineStats *stats, FastAhead *ahead)
-{
-  memset(ahead->paid, 0, sizeof ahead->paid);
-  ahead->groups = ahead->elements_done = ahead->waits = 0;
-  count_ahead(stats, ahead);
-}
-
-static void uncount_ahead(EngineStats *stats, const FastAhead *ahead)
-{
-  for (unsigned i = 0; i < TRUST_COUNT; i++)
-    stats->paid[i] -= ahead->paid[i];
-  stats->groups -= ahead->groups;
-  stats->elements -= ahead->elements_done;
-  stats->stalls[STALL_BANK] -= ahead->waits;
-}
-
-/* All issues of `ahead`, of which the groups are no instructions. */
-static void count_issues(FastWorker *w, FastTile *t, int sign)
-{
-  const uint64_t *issues = t->ahead->issues;
-  int64_t count = 0;
-  for (unsigned word = 0; word < SCALAR_WORDS; word++)
-    count += issues[word] ? sign * __builtin_popcountll(issues[word]) : 0;
-  t->core.issues += (uint64_t)count;
-  w->log.stats.active_tile_cycles += (uint64_t)count;
-  w->log.stats.instructions += (uint64_t)(count - sign * (int64_t)t->ahead->groups);
-}
-
-static void note_issue(FastAhead *ahead, uint64_t cycle)
-{
-  uint64_t at = cycle - ahead->from;
-  ahead->issues[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
-}
-
 /* ---- instructions ------------------------------------------------------------------------ */
 
 /* Issues in cycles before `end`. */
-static void rows_ahead(Visit *v, uint64_t end)
+static void ahead_steps(FastWorker *w, FastTile *t, uint64_t from, uint64_t end)
 {
-  const FastEngine *e = v->engine;
-  FastTile *t = v->tile;
+  const FastEngine *e = w->engine;
   FastAhead *ahead = t->ahead;
-  EngineStats *stats = &v->worker->log.stats;
-  uint64_t from = ahead->from, issues[SCALAR_WORDS];
   ScalarRun run = {.code = e->code[t->core.cls->index], .fp16 = e->base.program->image->fp16,
                    .regs = &t->core.regs, .mem = &t->core.mem, .pc = t->core.pc,
-                   .stores = &ahead->stores, .issues = issues,
+                   .stores = &ahead->stores,
+                   .issues = ahead->issues,
                    .first = (unsigned)(t->core.ready - from), .end = (unsigned)(end - from)};
-  if (t->core.ready >= end)
-    return;
-  scalar_run(&run);
+  if (t->core.ready < end)
+    scalar_run(&run);
+  else
+    memset(ahead->issues, 0, sizeof ahead->issues);
   t->core.pc = run.pc;
   t->core.ready = from + run.first;
-  for (unsigned word = 0; word < SCALAR_WORDS; word++)
-    ahead->issues[word] |= issues[word];
-  for (unsigned i = 0; i < TRUST_COUNT; i++)
-    stats->paid[i] += run.paid[i];
+  memcpy(ahead->paid, run.paid, sizeof ahead->paid);
+  count_paid(w, ahead, false);
+}
+
+void fast_ahead_over(FastWorker *w, FastTile *t)
+{
+  if (t->ahead)
+    fast_work_free(w, t->ahead);
+  t->ahead = NULL;
+  t->is_ahead = false;
 }
 
 /* The next instruction belongs to no row. */
@@ -194,131 +144,9 @@ static bool is_row_empty(const FastEngine *e, const Tile *core)
          (e->code[core->cls->index][offset / 2].odd & SCALAR_STOPS);
 }
 
-/* ---- whole operations -------------------------------------------------------------------- */
-
-/* The results can be taken back, and there is room for them whenever they come; `again`: there was,
- * and what was sent may still be in the queue. */
-static bool has_room_ahead(const Visit *v, const VecRun *run, bool again)
+bool fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
 {
-  const FastTile *t = v->tile;
-  unsigned queue = run->dest.queue;
-  if (run->dest.kind == VS_MEMORY)
-    return run->remaining <= SCALAR_STORES - t->ahead->stores.n;
-  return run->remaining == 1 && t->ahead->sends == NO_QUEUE &&
-         (again || t->queues[queue].output.count < v->engine->output_capacity[queue]);
-}
-
-/* Its last group is before `end`, whatever it waits for. */
-static bool ends_before(const Visit *v, const VecRun *run, uint64_t end)
-{
-  const Timing *timing = v->engine->timing;
-  unsigned groups = (run->remaining + run->width - 1) / run->width;
-  return v->turn.cycle + timing->vector_start + (uint64_t)groups * (2 + timing->bank_conflict) <
-         end;
-}
-
-/* Notes what the operation will have overwritten. */
-static void note_results(Visit *v, const VecRun *run)
-{
-  FastAhead *ahead = v->tile->ahead;
-  ScalarStores *stores = &ahead->stores;
-  const FastPlain *p = thread_plain(&v->tile->core.threads[MAIN_THREAD]);
-  const uint8_t *bytes = v->tile->core.mem.bytes;
-  for (unsigned i = 0; run->dest.kind == VS_MEMORY && i < run->remaining; i++) {
-    unsigned address = (unsigned)(p->address[PLAIN_DEST] + (int)i * p->step[PLAIN_DEST]);
-    memcpy(&stores->at[stores->n].before, bytes + address, sizeof(uint32_t));
-    stores->at[stores->n].address = (uint16_t)address;
-    stores->at[stores->n++].bytes = sizeof(uint32_t);
-  }
-}
-
-/* The operation, which has started, up to `end`. */
-static void groups_ahead(Visit *v, uint64_t end)
-{
-  Thread *th = &v->tile->core.threads[MAIN_THREAD];
-  FastAhead *ahead = v->tile->ahead;
-  while (v->tile->core.vectors && th->ready < end) {
-    set_now(v, th->ready);
-    note_issue(ahead, th->ready);
-    if (thread_plain(th)->output != NO_QUEUE)
-      ahead->sent = (uint8_t)(th->ready - ahead->from);
-    plain_group(v, MAIN_THREAD);
-  }
-}
-
-/* Longer operations are faster by plain_ahead, which does many groups at once. */
-enum { SHORT_MOST = 16 };
-
-/* The next instruction is an operation of few elements on variables, or sends one: does all of it,
- * or, with `partly`, up to `end`.  False: nothing follows. */
-static bool operation_ahead(Visit *v, const Insn *insn, uint64_t end, bool partly)
-{
-  FastTile *t = v->tile;
-  FastAhead *ahead = t->ahead;
-  VecRun *run = &fast_work_alloc(v->worker)->run.run;
-  unsigned room = SCALAR_STORES - ahead->stores.n, most = room < SHORT_MOST ? room : SHORT_MOST;
-  set_now(v, t->core.ready);
-  if (!vector_foresee(&v->turn, insn, most, run) || !is_plain(t, run) ||
-      !has_room_ahead(v, run, partly) || (!partly && !ends_before(v, run, end))) {
-    fast_work_free(v->worker, (char *)run - offsetof(FastRun, run));
-    return false;
-  }
-  if (run->dest.kind == VS_FABOUT) {
-    ahead->sends = run->dest.queue;
-    ahead->use = queue_use(&t->queues[run->dest.queue].output);
-    ahead->sent = SCALAR_CYCLES;
-  }
-  note_issue(ahead, v->turn.cycle);
-  vector_begin(&v->turn, run);
-  note_results(v, run);
-  groups_ahead(v, end);
-  return !t->core.vectors;
-}
-
-/* ---- the end of a task -------------------------------------------------------------------- */
-
-static void end_ahead(Visit *v)
-{
-  FastTile *t = v->tile;
-  set_now(v, t->core.ready);
-  note_issue(t->ahead, v->turn.cycle);
-  tile_end_main(&v->turn);
-  note_change(v);
-}
-
-/* ---- all of it ---------------------------------------------------------------------------- */
-
-/* From where the main thread is, before `end`; with `partly` the last operation may go on then. */
-static void steps_ahead(Visit *v, uint64_t end, bool partly)
-{
-  Tile *core = &v->tile->core;
-  for (;;) {
-    if (!is_row_empty(v->engine, core))
-      rows_ahead(v, end);
-    const Insn *insn = core->ready < end ? class_insn(core->cls, core->pc) : NULL;
-    if (insn && insn->op == OP_endtask)
-      end_ahead(v);
-    if (!insn || insn->op != OP_vec || !operation_ahead(v, insn, end, partly))
-      break;
-  }
-}
-
-/* Something can be done ahead. */
-static bool has_steps(const Visit *v)
-{
-  const Tile *core = &v->tile->core;
-  if (!is_row_empty(v->engine, core))
-    return true;
-  const Insn *insn = class_insn(core->cls, core->pc);
-  return insn && (insn->op == OP_vec || insn->op == OP_endtask);
-}
-
-bool fast_ahead(Visit *v)
-{
-  FastWorker *w = v->worker;
-  FastTile *t = v->tile;
-  uint64_t from = v->turn.cycle;
-  if (!has_steps(v))
+  if (is_row_empty(w->engine, &t->core))
     return false;               /* nothing of an earlier row issues from now on */
   if (!t->ahead)
     t->ahead = &fast_work_alloc(w)->ahead;
@@ -327,21 +155,19 @@ bool fast_ahead(Visit *v)
     t->core.ready = from;
   ahead->regs = t->core.regs;
   ahead->pc = t->core.pc;
-  ahead->task = t->core.task;
-  ahead->sends = NO_QUEUE;
-  ahead->ready = (uint32_t)(t->core.ready - from);
+  ahead->ready = t->core.ready;
   ahead->from = from;
-  ahead->stores.n = 0;
-  memset(ahead->issues, 0, sizeof ahead->issues);
-  begin_counts(&w->log.stats, ahead);
-  steps_ahead(v, ahead_end(v->engine, from), false);
-  set_now(v, from);
-  count_ahead(&w->log.stats, ahead);
-  count_issues(w, t, 1);
-  t->is_ahead = (ahead->issues[0] | ahead->issues[1] | ahead->issues[2]) != 0;
-  note_first(w, ahead);
+  ahead_steps(w, t, from, ahead_end(w->engine, from));
+  unsigned count = issues_count(ahead->issues, 0);
+  t->is_ahead = count != 0;
+  t->core.issues += count;
+  w->log.stats.instructions += count;
+  w->log.stats.active_tile_cycles += count;
   note_last(w, ahead, SCALAR_CYCLES);
-  return ahead->issues[0] & 1;
+  bool now = ahead->issues[0] & 1;
+  if (now && from < w->log.stats.first_event)
+    w->log.stats.first_event = from;
+  return now;
 }
 
 /* ---- vector operations ------------------------------------------------------------------- */
@@ -441,11 +267,9 @@ static void undo_group(FastWorker *w, FastTile *t, uint64_t cycle)
   w->log.stats.stalls[STALL_BANK] -= plain_conflict(w->engine, p);
 }
 
-static void undo_groups(FastWorker *w, FastTile *t, uint64_t cycle, unsigned count)
+static void undo_groups(FastWorker *w, FastTile *t, uint64_t cycle)
 {
   const FastAhead *ahead = t->ahead;
-  t->core.issues -= count;
-  w->log.stats.active_tile_cycles -= count;
   uint64_t end = SCALAR_CYCLES, first = cycle - ahead->from;
   for (int last; (last = issues_last(ahead->issues, end)) >= 0 && (uint64_t)last >= first;
        end = (uint64_t)last)
@@ -454,44 +278,16 @@ static void undo_groups(FastWorker *w, FastTile *t, uint64_t cycle, unsigned cou
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* The wavelet that was sent last is taken back. */
-static void undo_send(FastTile *t, unsigned queue)
-{
-  FastQueue *q = &t->queues[queue].output;
-  if (--q->count == 0)
-    t->output_any &= (uint16_t)~(1u << queue);
-}
-
-/* Back to where the main thread was, and on to `cycle`.  What it has sent before stays sent. */
-static void undo_steps(FastWorker *w, FastTile *t, uint64_t cycle)
+static void undo_instructions(FastWorker *w, FastTile *t, uint64_t cycle, unsigned count)
 {
   FastAhead *ahead = t->ahead;
-  unsigned queue = ahead->sends;
-  bool sent = queue != NO_QUEUE && ahead->from + ahead->sent < cycle;
-  Visit v = start_visits(w);
-  v.tile = t;
-  v.turn.tile = &t->core;
-  count_issues(w, t, -1);
-  uncount_ahead(&w->log.stats, ahead);
-  t->core.running = true;
-  t->core.task = ahead->task;
+  w->log.stats.instructions -= count;
   t->core.regs = ahead->regs;
   t->core.pc = ahead->pc;
-  t->core.ready = ahead->from + ahead->ready;
+  t->core.ready = ahead->ready;
   scalar_undo_stores(&ahead->stores, &t->core.mem);
-  if (queue != NO_QUEUE)
-    queue_note(&t->queues[queue].output, ahead->use);
-  if (queue != NO_QUEUE && !sent)
-    undo_send(t, queue);
-  ahead->stores.n = 0;
-  ahead->sends = NO_QUEUE;
-  memset(ahead->issues, 0, sizeof ahead->issues);
-  begin_counts(&w->log.stats, ahead);
-  steps_ahead(&v, cycle, true);
-  if (sent)
-    undo_send(t, queue);
-  count_ahead(&w->log.stats, ahead);
-  count_issues(w, t, 1);
+  count_paid(w, ahead, true);
+  ahead_steps(w, t, ahead->from, cycle);
 }
 
 static void undo_ahead(FastWorker *w, FastTile *t, uint64_t cycle)
@@ -503,10 +299,12 @@ static void undo_ahead(FastWorker *w, FastTile *t, uint64_t cycle)
   note_last(w, ahead, end);
   if (!count)
     return;
+  t->core.issues -= count;
+  w->log.stats.active_tile_cycles -= count;
   if (t->core.vectors)
-    undo_groups(w, t, cycle, count);
+    undo_groups(w, t, cycle);
   else
-    undo_steps(w, t, cycle);
+    undo_instructions(w, t, cycle, count);
   t->is_ahead = false;
 }
 
@@ -515,8 +313,6 @@ void fast_ahead_undo(FastEngine *e, uint64_t cycle)
   for (unsigned k = 0; k < e->n_workers; k++) {
     FastWorker *w = &e->workers[k];
     w->ahead_last = 0;
-    if (w->log.stats.first_event >= cycle)
-      w->log.stats.first_event = NEVER;
     for (size_t i = 0; i < arrlenu(w->touched); i++) {
       FastTile *t = &e->tiles[w->touched[i]];
       if (t->is_ahead)

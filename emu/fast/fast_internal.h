@@ -94,7 +94,8 @@ typedef struct {
  * plain_sync brings the VecRun up to date before other code reads it. */
 enum { PLAIN_SRC0, PLAIN_SRC1, PLAIN_DEST, PLAIN_STREAMS };
 typedef struct {
-  uint32_t remaining, value[2]; /* of sources that are no memory: the scalar, or what the queue's
+  uint32_t remaining;
+  uint32_t value[2];            /* of sources that are no memory: the scalar, or what the queue's
                                    head holds */
   uint32_t scalar, output_meta; /* the latter: flags and color of what is sent */
   uint16_t memory;              /* streams in memory, a bit each */
@@ -119,20 +120,17 @@ typedef struct {
 /* What elements carried out before their cycle have overwritten, the oldest first. */
 typedef struct { unsigned n; uint32_t before[AHEAD_ELEMENTS]; } FastElements;
 
-/* What the main thread has carried out before its cycle, instructions and whole operations: where
- * it was before, and in which cycles it issues, a bit each from `from` on; or the groups of an
- * operation that runs. */
+/* Scalar instructions that the main thread has carried out before their cycle: where it was before,
+ * and in which cycles they issue, a bit each from `from` on; or the groups of an operation. */
 typedef struct {
   Registers regs;
-  /* sends: the output queue of a wavelet, or NO_QUEUE; use: of that queue before; sent: after so
-     many cycles */
-  uint16_t pc; QueueUse use; uint8_t task, sends, sent;
-  uint8_t groups, elements_done, waits; uint16_t paid[TRUST_COUNT];   /* waits: for banks */
-  uint64_t from, issues[SCALAR_WORDS];
-  union { ScalarStores stores; FastElements elements; }; uint32_t ready;   /* after `from` */
+  uint16_t pc;
+  uint64_t ready, from, issues[SCALAR_WORDS];
+  union { ScalarStores stores; FastElements elements; };
+  unsigned paid[TRUST_COUNT];   /* by them */
 } FastAhead;
 
-/* Mostly the two take turns in memory. */
+/* A tile has instructions ahead only while it has no operation, so the two take turns in memory. */
 typedef union { FastRun run; FastAhead ahead; } FastWork;
 
 typedef struct FastTile FastTile;
@@ -282,8 +280,6 @@ FastWork *fast_work_alloc(FastWorker *worker);
 void fast_work_free(FastWorker *worker, void *work);
 /* Room for more wavelets in both queues of a number; at the second call for all they may hold. */
 void fast_queues_widen(FastWorker *worker, FastQueues *queues, unsigned number);
-/* All that was carried out ahead has issued. */
-void fast_ahead_over(FastWorker *worker, FastTile *tile);
 /* Where the wavelets of a color enter the tile: as loaded, or as rewritten. */
 void fast_bind_queues(FastTile *tile);
 
@@ -291,6 +287,11 @@ void fast_bind_queues(FastTile *tile);
 
 void fast_ahead_create(FastEngine *engine);
 void fast_ahead_destroy(FastEngine *engine);
+/* No operation runs: carries out the instructions that the main thread issues from `now` on, as far
+ * as neither other tiles nor the host can see them.  Returns whether one of them issues now. */
+bool fast_ahead(FastWorker *worker, FastTile *tile, uint64_t now);
+/* All that was carried out ahead has issued. */
+void fast_ahead_over(FastWorker *worker, FastTile *tile);
 /* The run has ended before `cycle`: undoes what issues from then on. */
 void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 

@@ -50,7 +50,7 @@ static bool is_plain_stream(const FastTile *t, const VecRun *run, const VecStrea
 }
 
 /* src0 and src1 must not read one queue: each wavelet is one stream's. */
-STEP bool is_plain(const FastTile *t, const VecRun *run)
+static bool is_plain(const FastTile *t, const VecRun *run)
 {
   bool both = run->src[0].kind == VS_FABIN && run->src[1].kind == VS_FABIN;
   return !both && !run->traps && !run->zero_first && !run->zero_second && !run->fold &&

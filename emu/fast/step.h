@@ -99,7 +99,6 @@ STEP HOT StallCause plain_waits(const Visit *v, const FastPlain *p);
 STEP HOT uint32_t plain_read(const FastTile *t, FastPlain *p, unsigned k);
 STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, uint32_t b);
 STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last);
-STEP bool is_plain(const FastTile *t, const VecRun *run);
 STEP bool plain_start(const Visit *v, unsigned thread);
 STEP HOT unsigned plain_conflict(const FastEngine *e, const FastPlain *p);
 STEP void plain_elements_all(Visit *v, FastPlain *p, unsigned n);
@@ -111,9 +110,6 @@ STEP const TilePort *fast_port(void);
 
 /* ---- ahead.c -------------------------------------------------------------------------------- */
 
-/* No operation runs: carries out what the main thread does from now on, as far as neither other
- * tiles nor the host can see it in time.  Returns whether it issues in this cycle. */
-bool fast_ahead(Visit *v);
 /* The main thread's operation is the only one and can do no group in this cycle: does those that
  * follow but the last, if nothing but its variables is concerned. */
 void plain_ahead(Visit *v);

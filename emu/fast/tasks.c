@@ -2,11 +2,11 @@
  * operation, and else that of emu/tile. */
 #include "emu/fast/step.h"
 
-/* Queues whose heads the scheduler has to look at: while no task can start, those of control
+/* Queues whose heads the scheduler has to look at: while the main thread runs, those of control
  * wavelets, which it may drop; else all but those whose data an operation takes. */
-static unsigned scheduler_queues(const FastTile *t, uint64_t now)
+static unsigned scheduler_queues(const FastTile *t)
 {
-  unsigned taken = t->core.running || t->core.ready > now ? 0xffffu : t->core.readers;
+  unsigned taken = t->core.running ? 0xffffu : t->core.readers;
   return t->input_any & (unsigned)~(taken & ~(unsigned)t->input_control);
 }
 
@@ -70,8 +70,9 @@ STEP HOT bool is_resting(const FastTile *t, uint64_t now)
   if (t->occupied || t->attended || core->pending_due <= now + 1)
     return false;
   if (!core->vectors)
-    return (core->ready > now + 1 || is_idle(core)) && waits_for_wavelets(t, now);
-  if (!core->running || !waits_for_wavelets(t, now))
+    return ((core->running && core->ready > now + 1) || is_idle(core)) &&
+           waits_for_wavelets(t, now);
+  if (!core->running || t->input_any || t->output_any)
     return false;
   const Thread *th = &core->threads[MAIN_THREAD];
   return core->vectors == 1u << MAIN_THREAD && th->ready > now + 1 && th->stall == STALL_NONE &&
@@ -168,7 +169,7 @@ static bool visit_row_of_insns(Visit *v)
 {
   FastTile *t = v->tile;
   if (FAST_TRACED || !is_alone(t) || t->core.ready > v->turn.cycle ||
-      !fast_ahead(v))
+      !fast_ahead(v->worker, t, v->turn.cycle))
     return false;
   t->core.last_issued[t->core.main_level] = MAIN_THREAD;
   v->turn.changed = true;
@@ -179,7 +180,7 @@ static RARE bool visit_any(Visit *v)
 {
   FastTile *t = v->tile;
   TilePlan plan;
-  unsigned queues = scheduler_queues(t, v->turn.cycle);
+  unsigned queues = scheduler_queues(t);
   t->held = 0;
   if (!has_turn(t, v->turn.cycle, queues))
     return false;
@@ -187,14 +188,15 @@ static RARE bool visit_any(Visit *v)
     return false;               /* it is counted with its row */
   tile_plan(&v->turn, &plan, queues);
   tile_commit(&v->turn, &plan);
-  bool issues = plan.thread >= 0;
-  if (FAST_TRACED || plan.is_group || t->attended || (!issues && plan.pick == TASK_NONE))
-    return issues;
+  if (plan.thread < 0)
+    return false;
+  if (FAST_TRACED || plan.is_group || t->attended)
+    return true;
   if (is_lone(t))
     plain_ahead(v);
   else if (is_alone(t) && t->core.ready > v->turn.cycle)
-    fast_ahead(v);
-  return issues;
+    fast_ahead(v->worker, t, v->turn.cycle);
+  return true;
 }
 
 /* Out of the way of tiles with one operation or none: in the loop over tiles it slows them down by

@@ -81,14 +81,6 @@ void fast_work_free(FastWorker *w, void *work)
   arrput(pool_of(w)->free_works, work);
 }
 
-void fast_ahead_over(FastWorker *w, FastTile *t)
-{
-  if (t->ahead)
-    fast_work_free(w, t->ahead);
-  t->ahead = NULL;
-  t->is_ahead = false;
-}
-
 /* One more than the capacity: a router and the host may push in one cycle, both judging by the
  * count at its start. */
 static unsigned places(unsigned capacity)

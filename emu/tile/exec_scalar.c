@@ -733,6 +733,7 @@ FLAT void scalar_run(ScalarRun *run)
   const ScalarCode *at = code_at(run, run->pc);
   uint32_t paid = run->first, first = run->first;
   bool goes_on = at != NULL;
+  run->stores->n = 0;
   exec_find_data(&e);
   for (unsigned word = 0; word < SCALAR_WORDS; word++) {
     run->issues[word] = 0;

@@ -3,11 +3,16 @@
 
 /* ---- the operation --------------------------------------------------------------------------- */
 
+static bool is_at_hand(const VecStream *s)
+{
+  return s->kind == VS_NONE || s->kind == VS_VALUE || s->kind == VS_MEMORY;
+}
+
 static bool is_on_memory(const VecRun *run)
 {
   return !run->async && !run->unbounded && !run->traps && !run->fold &&
-         run->done.kind == ACT_NONE && run->dest.kind == VS_MEMORY && vec_at_hand(&run->src[0]) &&
-         vec_at_hand(&run->src[1]);
+         run->done.kind == ACT_NONE && run->dest.kind == VS_MEMORY && is_at_hand(&run->src[0]) &&
+         is_at_hand(&run->src[1]);
 }
 
 static bool is_in_memory(const VecOperand *operand, Dsrs dsrs)
@@ -22,16 +27,6 @@ bool overlap_follows(const VecOperands *vec, Dsrs dsrs)
 {
   return vec->dest.kind == VOPND_DSR && is_in_memory(&vec->dest, dsrs) &&
          is_in_memory(&vec->src0, dsrs) && is_in_memory(&vec->src1, dsrs);
-}
-
-bool overlap_is_short(const VecOperands *vec, Dsrs dsrs, unsigned most)
-{
-  if (vec->dest.kind != VOPND_DSR || !is_in_memory(&vec->src0, dsrs) ||
-      !is_in_memory(&vec->src1, dsrs))
-    return false;
-  const Descriptor *dest = &dsr_at(dsrs, vec->dest.file, vec->dest.number)->desc;
-  return dest->kind == DESC_MEM1D ? dest->length <= most
-                                  : dest->kind == DESC_FABOUT && dest->length <= 1;
 }
 
 /* ---- instructions beside it ------------------------------------------------------------------ */

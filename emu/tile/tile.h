@@ -138,7 +138,7 @@ typedef struct {
   Fp16Format fp16;
   Registers *regs;
   TileMem *mem;
-  ScalarStores *stores;         /* added to */
+  ScalarStores *stores;         /* written */
   uint16_t pc;                  /* of the next */
   unsigned first, end;          /* the next issues in cycle `first`, all of them before cycle `end`,
                                    which is at most SCALAR_CYCLES */
@@ -218,11 +218,6 @@ typedef struct {
 static inline bool vec_takes_color(const VecStream *stream, unsigned color)
 {
   return !stream->picks || stream->color == color;
-}
-/* The stream needs no wavelet and no FIFO. */
-static inline bool vec_at_hand(const VecStream *stream)
-{
-  return stream->kind == VS_NONE || stream->kind == VS_VALUE || stream->kind == VS_MEMORY;
 }
 
 /* A running vector operation, on the main thread or on a microthread. */
@@ -330,9 +325,6 @@ bool overlap_allows(const VecRun *run, const ClassCode *cls, const Timing *timin
 /* Whether it may issue the instruction in the meantime: the result is as if the operation were
  * over. */
 bool overlap_issues(const VecRun *run, const Insn *insn, const Registers *regs);
-/* At first sight: the sources wait for nothing, and the destination has one wavelet, or at most so
- * many elements in memory. */
-bool overlap_is_short(const VecOperands *vec, Dsrs dsrs, unsigned most);
 /* Whether the operation, which has waited for the one before, starts in the cycle after its last
  * group. */
 bool overlap_follows(const VecOperands *vec, Dsrs dsrs);
@@ -777,12 +769,6 @@ bool vector_takes(const Tile *tile, unsigned queue, QueueHead head);
 /* Why the operation cannot do a group now; STALL_NONE: it can. */
 StallCause vector_plan(Turn *turn, unsigned thread, GroupPlan *plan);
 void vector_start(Turn *turn, const Insn *insn);
-/* The tile has no operation: captures the next one as if it were started now.  True: it is the main
- * thread's, needs no wavelet, keeps its descriptors, has no finding and, by its descriptor of the
- * destination, at most so many elements; and the thread waits for its end.  Then vector_begin
- * starts it. */
-bool vector_foresee(Turn *turn, const Insn *insn, unsigned most, VecRun *run);
-void vector_begin(Turn *turn, VecRun *run);
 void vector_group(Turn *turn, unsigned thread, const GroupPlan *plan);
 /* Its last group has been done, with `extra` cycles of a bank conflict. */
 void vector_end(Turn *turn, unsigned thread, unsigned extra);

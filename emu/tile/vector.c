@@ -370,52 +370,6 @@ static void begin_thread(Turn *turn, unsigned thread, VecRun *run)
   turn->port->started(turn, thread);
 }
 
-/* Its descriptors remain as they are. */
-static bool keeps_descriptors(const VecRun *run)
-{
-  return !((run->dest.flags | run->src[0].flags | run->src[1].flags) &
-           (DESC_F_SAVE | DESC_F_STEP));
-}
-
-/* The operation's start and end concern the main thread alone. */
-static bool is_foreseeable(const Turn *turn, const VecRun *run)
-{
-  const Tile *t = turn->tile;
-  return !run->async && run->remaining && !run->unbounded && !run->traps &&
-         run->done.kind == ACT_NONE && vec_at_hand(&run->src[0]) && vec_at_hand(&run->src[1]) &&
-         (run->dest.kind == VS_MEMORY || run->dest.kind == VS_FABOUT) && !run->dest.remaps &&
-         keeps_descriptors(run) && !overlap_allows(run, t->cls, &turn->program->timing);
-}
-
-bool vector_foresee(Turn *turn, const Insn *insn, unsigned most, VecRun *run)
-{
-  const Tile *t = turn->tile;
-  const Program *program = turn->program;
-  uint32_t value;
-  if (turn->checks & (CHECKS_TASKS | CHECKS_LENGTHS) ||
-      !overlap_is_short(&insn->vec, t->dsrs, most) ||
-      vec_begin(run, insn, t->pc, program, t->cls, &t->regs, t->dsrs, &t->mem, &t->registers,
-                &value) != FAULT_COUNT ||
-      !is_foreseeable(turn, run))
-    return false;
-  if (program->memory_facts)
-    check_begin(run, &program->memory_facts[t->cls->index], t->busy, turn->cycle);
-  return !run->watched;
-}
-
-void vector_begin(Turn *turn, VecRun *run)
-{
-  unsigned thread = run->async ? 1u + run->microthread : MAIN_THREAD;
-  note_queues(turn, run);
-  turn->tile->pc = (uint16_t)(turn->tile->pc + run->insn_words * 2);
-  if (run->remaining) {
-    begin_thread(turn, thread, run);
-    return;
-  }
-  start_empty(turn, thread, run);
-  turn->port->run_free(turn, run);
-}
-
 void vector_start(Turn *turn, const Insn *insn)
 {
   Tile *t = turn->tile;
@@ -426,13 +380,21 @@ void vector_start(Turn *turn, const Insn *insn)
     turn->port->run_free(turn, run);
     return;
   }
+  unsigned thread = run->async ? 1u + run->microthread : MAIN_THREAD;
   check_start(turn, run, insn);
   check_shared(turn, run);
   if (t->cls->shared_inputs)
     check_obstructed(turn, run);
+  note_queues(turn, run);
+  t->pc = (uint16_t)(t->pc + run->insn_words * 2);
   if (run->async)
     t->ready = turn->cycle + turn_pay(turn, TIMING_vector_async_issue);
-  vector_begin(turn, run);
+  if (run->remaining) {
+    begin_thread(turn, thread, run);
+    return;
+  }
+  start_empty(turn, thread, run);
+  turn->port->run_free(turn, run);
 }
 
 /* ---- one group ------------------------------------------------------------------------------- */
