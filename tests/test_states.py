@@ -67,6 +67,21 @@ def test_states_on_the_way_change_nothing(every, tmp_path):
     assert shown(image, [*args, f"--load-state={tmp_path}/state"], tmp_path) == whole
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_run_shows_of_its_tiles_is_no_part_of_its_record(way, tmp_path):
+    """--dump and --stop read the memory of tiles, and the host has nothing to do with that."""
+    image, args = compiled(GEMV, tmp_path)
+    dump = [*args, *WAYS[way], "--dump=0,0,2,2"]
+    whole = shown(image, dump, tmp_path)
+    state, middle = tmp_path / "state", whole[1]["phases"][-1]["end"] // 2
+    stop_at(image, dump, middle, state)
+    assert shown(image, [*dump, f"--load-state={state}"], tmp_path) == whole
+    harness.emu(image, *args, *WAYS[way], f"--stop={middle}", f"--save-state={state}", expect=4)
+    assert shown(image, [*dump, f"--load-state={state}"], tmp_path) == whole
+    harness.emu(image, *dump, f"--save-state={state}")
+    assert shown(image, [*dump, f"--load-state={state}"], tmp_path) == whole
+
+
 def test_actions_before_the_state_are_told_again(tmp_path):
     (tmp_path / "layout.csl").write_text("""
 layout {

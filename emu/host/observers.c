@@ -226,11 +226,17 @@ char *observers_stop_text(const HostSession *s)
 
 /* ---- the end ---------------------------------------------------------------------------- */
 
+/* The engine whose tiles are shown. */
+static Engine *shown_engine(const HostSession *s)
+{
+  return session_is_recorded(s) ? recorder_shown(s->engine) : s->engine;
+}
+
 static void dump_region(HostSession *s, const uint32_t region[4], FILE *out)
 {
   for (uint32_t y = region[1]; y < region[1] + region[3]; y++)
     for (uint32_t x = region[0]; x < region[0] + region[2]; x++)
-      dump_tile(s->engine, s->program, program_tile(s->program, x, y), out);
+      dump_tile(shown_engine(s), s->program, program_tile(s->program, x, y), out);
 }
 
 static void dump_touched(HostSession *s, FILE *out)
@@ -243,7 +249,7 @@ static void dump_touched(HostSession *s, FILE *out)
       fprintf(out, "and more tiles; --dump=X,Y,W,H chooses\n");
       return;
     }
-    dump_tile(s->engine, s->program, t, out);
+    dump_tile(shown_engine(s), s->program, t, out);
   }
 }
 
@@ -271,7 +277,7 @@ void session_observed(HostSession *s)
   if (s->options.has_dump)
     dump_region(s, s->options.dump, out);
   else if (o->stopped && !o->stop.by_cycle)
-    dump_tile(s->engine, s->program, o->stopped_at.tile, out);
+    dump_tile(shown_engine(s), s->program, o->stopped_at.tile, out);
   else if (o->stopped)
     dump_touched(s, out);
 }

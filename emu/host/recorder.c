@@ -47,6 +47,7 @@ typedef struct {
   uint64_t next;                /* the cycle of the next state */
   RecordHead head;
   char *warning;                /* malloc; NULL: all states were written */
+  bool closed;                  /* what the host still asks is no part of the run */
   /* while the answers come from the record */
   StateFile *from;              /* NULL: they do not, any more */
   StateReader record;
@@ -68,6 +69,8 @@ static Recorder *recorder_of(const Engine *engine) { return (Recorder *)(uintptr
 static void record_answer(Recorder *r, AnswerKind kind, const void *what, size_t n)
 {
   uint8_t tag = (uint8_t)kind;
+  if (r->closed)
+    return;
   r->last = (size_t)NONE;
   state_put(&r->answers, &tag, sizeof tag);
   state_put(&r->answers, what, n);
@@ -88,6 +91,8 @@ static void *record_more(Recorder *r, AnswerKind kind, const void *first, size_t
 static void record_same(Recorder *r)
 {
   uint32_t n = 0;
+  if (r->closed)
+    return;
   void *at = record_more(r, ANSWER_SAME, &n, sizeof n);
   memcpy(&n, at, sizeof n);
   n++;
@@ -178,6 +183,8 @@ static bool has_had(Recorder *r, HostInput in, const void *bytes, size_t n)
 {
   if (!is_replayed(r)) {
     InputCount inputs = {0, (uint32_t)crc32_z(0, NULL, 0)};
+    if (r->closed)
+      return false;
     void *at = record_more(r, ANSWER_INPUTS, &inputs, sizeof inputs);
     memcpy(&inputs, at, sizeof inputs);
     inputs.n++;
@@ -235,6 +242,8 @@ char *recorder_warning(Engine *engine)
   r->warning = NULL;
   return text;
 }
+
+void recorder_close(Engine *engine) { recorder_of(engine)->closed = true; }
 
 const char *recorder_why(const Engine *engine) { return recorder_of(engine)->why; }
 
@@ -352,6 +361,8 @@ static bool record_read(Engine *base, uint32_t tile, uint32_t address, void *to,
     return n == bytes;
   }
   bool read = r->ops->mem_read(r->inner, tile, address, to, bytes);
+  if (r->closed)
+    return read;
   n = read ? bytes : 0;
   record_answer(r, ANSWER_READ, &n, sizeof n);
   state_put(&r->answers, to, n);
@@ -467,6 +478,8 @@ static Engine *shown_engine(const Engine *base)
   is_replayed(r);
   return r->inner;
 }
+
+Engine *recorder_shown(Engine *engine) { return shown_engine(engine); }
 
 static const EngineOps *ops_of(const Engine *base) { return recorder_of(base)->ops; }
 

@@ -108,6 +108,11 @@ Engine *recorder_create(const EngineOps *inner, Program *program, const EngineOp
                         const RecorderOptions *own, StateFile *from);
 /* Writes the state as it is; between runs. */
 void recorder_save(Engine *engine);
+/* The run has ended before the host's operations have: what the host reads from now on, for its
+ * prints at a stop, is no part of the run that a state goes on with. */
+void recorder_close(Engine *engine);
+/* The engine whose tiles are shown; what is read there is no part of the record, either. */
+Engine *recorder_shown(Engine *engine);
 /* Why a state could not be written since the last call, from malloc; NULL: nothing is wrong. */
 char *recorder_warning(Engine *engine);
 /* Why the run cannot go on from the state; NULL: it can.  Runs then end as interrupted. */

@@ -80,6 +80,8 @@ WseStatus session_end(HostSession *s)
 {
   session_warn_hazards(s);
   session_flush(s);
+  if (session_is_recorded(s))
+    recorder_close(s->engine);
   s->ended = true;
   s->final_error = s->error;
   s->final_error.message = arena_copy_text(s->arena, s->error.message, strlen(s->error.message));
