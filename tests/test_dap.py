@@ -489,3 +489,15 @@ def test_a_port_that_is_taken(plain):
         ran = harness.run([harness.tool("wse-emu"), plain / "p.bin",
                            f"--dap={taken.getsockname()[1]}"], expect=1)
     assert "[port_unusable]" in ran.err
+
+
+def test_a_core(plain, dap):
+    """Its run is over: the client looks at where it has ended."""
+    state = plain / "state"
+    harness.emu(plain / "p.bin", ALL, f"--save-state={state}")
+    dap.launch(plain / "p.bin", [f"--core={state}"], stopOnEntry=True)
+    dap.go()
+    dap.stopped()
+    whole = harness.emu(plain / "p.bin", ALL, "--dump=0,0,1,1").out
+    value = dap.evaluate("pending", context="repl")
+    assert re.search(rf"^  pending: u16 = {value}$", whole, re.M), (value, whole)

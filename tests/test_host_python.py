@@ -378,8 +378,23 @@ def test_looking_into_a_core_of_another_process(program):
     script(program, FILL + 'r.stop()\nr.dump_core("corefile.cs1")')
     without_run = "\n".join(line for line in host_run.PREAMBLE.splitlines()
                             if not line.startswith("r"))
-    script(program, LOOK + 'assert "is of the program in" in message(debug_util("elsewhere").get_symbol, 4, 1, "a", "u1")',
+    script(program, LOOK + 'assert "elsewhere" in message(debug_util("elsewhere").get_symbol, 4, 1, "a", "u1")',
            preamble=without_run)
+    (program / "look.dbg").write_text("print a[5]\n")
+    ran = harness.run([harness.tool("wse-dbg"), program / "out", f"--core={program}/corefile.cs1",
+                       "-x", program / "look.dbg"])
+    assert "a[5] = 3\n" in ran.out, ran.out
+    (program / "corefile.cs1").write_bytes(b"x" + (program / "corefile.cs1").read_bytes()[1:])
+    script(program, """
+        from cerebras.sdk.debug.debug_util import debug_util
+        said = message(debug_util("out").get_symbol, 4, 1, "a", "u1")
+        assert "corefile.cs1" in said and "it is no state of a run" in said, said
+    """, preamble=without_run)
+    (program / "corefile.cs1").unlink()
+    # A run that has failed leaves a core of the same kind, with the times of its run.
+    script(program, FILL + 'message(r.launch, "crash")',
+           env={"WSE_ARGS": "--save-state=corefile.cs1 --timing=fp:9 --check-reads"})
+    script(program, LOOK, preamble=without_run)
     (program / "corefile.cs1").unlink()
     script(program, """
         try:

@@ -173,7 +173,7 @@ def state(tmp_path):
 def refused(state, *options, image=None):
     ran = harness.emu(image or state.parent / "p.bin", "--run", f"--load-state={state}", *options,
                       expect=1)
-    assert ran.err.startswith(f"error: cannot go on from the state '{state}': ")
+    assert ran.err.startswith(f"error: cannot use the state '{state}': ")
     assert "[state_unusable]" in ran.err
     return ran.err
 
@@ -254,3 +254,21 @@ def test_random_changes_behind_the_checksum_end_in_order(state):
         ran = harness.emu(state.parent / "p.bin", f"--load-state={state}", "--max-cycles=2000",
                           expect=None, timeout=60)
         assert ran.code in (0, 1, 2, 3, 4), ran.err
+
+
+def test_a_core_of_the_way_to_a_state_is_not_written_again(tmp_path):
+    folder = host_run.build(tmp_path / "host", test_host_memcpy.LAYOUT, test_host_memcpy.PE)
+    text = HOST.replace("r.task_wait(task)", "r.task_wait(task)\nr.dump_core('core')", 1)
+    saving = {"WSE_ARGS": f"--stats={tmp_path}/s.json --save-state={tmp_path}/state"}
+    whole = host_run.script(folder, text, env=saving).out
+    core = (folder / "core").read_bytes()
+    (folder / "core").unlink()
+    again = host_run.script(folder, text, env={"WSE_ARGS": f"--load-state={tmp_path}/state"})
+    assert again.out == whole and not (folder / "core").exists()
+    assert "no core is written here" in again.err and "[core_is_past]" in again.err
+    end = json.loads((tmp_path / "s.json").read_text())["phases"][0]["end"]
+    ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=folder, expect=1, env={
+        "WSE_ARGS": f"--max-cycles={end} --save-state={tmp_path}/state"})
+    assert "reached its limit" in ran.err and not (folder / "core").exists()
+    host_run.script(folder, text, env={"WSE_ARGS": f"--load-state={tmp_path}/state"})
+    assert (folder / "core").read_bytes() == core

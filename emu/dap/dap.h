@@ -40,7 +40,10 @@ FILE *dap_output(DapServer *server);
 FILE *dap_messages(DapServer *server);
 
 /* How the run has ended, for dap_finish. */
-typedef enum { DAP_DONE, DAP_FAULT, DAP_STUCK } DapEnd;
+typedef enum {
+  DAP_DONE, DAP_FAULT, DAP_STUCK,
+  DAP_CORE,                     /* before it was opened: there is nothing but its end */
+} DapEnd;
 /* The run is over: stands once more if the client wants that, then says goodbye. `timeline`: NULL
  * none.  `text`: what went wrong, or "". */
 void dap_finish(DapServer *server, Timeline *timeline, DapEnd end, const char *text, int exit_code);

@@ -292,9 +292,10 @@ static bool announce_stand(DapServer *s, StandReason reason)
     send_stop(s, "exception", s->stop_text);
     return true;
   case STAND_END:
-    if (!(s->end == DAP_STUCK ? s->on_stuck || s->on_end : s->on_end))
+    if (!(s->on_end || s->end == DAP_CORE || (s->end == DAP_STUCK && s->on_stuck)))
       return false;
-    send_stop(s, s->end == DAP_DONE ? "end of the run" : "exception", s->stop_text);
+    send_stop(s, s->end == DAP_STUCK || s->end == DAP_FAULT ? "exception" : "end of the run",
+              s->stop_text);
     return true;
   case STAND_PAUSE:
     send_stop(s, "pause", NULL);

@@ -446,6 +446,9 @@ typedef struct StateFile StateFile;
  * is no state, or damaged, or of another program, of another version of the emulator. */
 StateFile *state_file_open(const char *path, const Program *program, ImageMark image, char **why);
 void state_file_close(StateFile *file);
+/* The times and the marks of memory that the run of a state had, for a reader of cores; false:
+ * state_file_open will say why it is no state of this image. */
+bool state_file_settings(const char *path, ImageMark image, Timing *timing, bool *check_reads);
 uint64_t state_file_cycle(const StateFile *file);
 /* The bytes of the caller's, which live as long as the file. */
 const unsigned char *state_file_extra(const StateFile *file, size_t *n);

@@ -140,9 +140,9 @@ static bool read_record(StateFile *f, uint32_t *tag, unsigned char **bytes)
   return n == 0 || fread(arraddnptr(*bytes, n), 1, n, f->in) == n;
 }
 
-static const char *check_file(StateFile *f, const Program *program, ImageMark image)
+/* Stands at its begin then; NULL: it can be as long as it is. */
+static const char *measure_file(StateFile *f)
 {
-  uint32_t tag;
   if (fseeko(f->in, 0, SEEK_END) != 0)
     return "it is no file with a length";
   off_t length = ftello(f->in);
@@ -150,6 +150,15 @@ static const char *check_file(StateFile *f, const Program *program, ImageMark im
     return "it is too short for a state of a run";
   f->bytes = (uint64_t)length - sizeof(uint32_t);
   rewind(f->in);
+  return NULL;
+}
+
+static const char *check_file(StateFile *f, const Program *program, ImageMark image)
+{
+  uint32_t tag;
+  const char *too_short = measure_file(f);
+  if (too_short)
+    return too_short;
   if (fread(&f->header, 1, sizeof f->header, f->in) != sizeof f->header)
     return strerror(errno);
   const char *wrong = check_header(&f->header, program, image);
@@ -188,6 +197,24 @@ void state_file_close(StateFile *f)
   fclose(f->in);
   arrfree(f->extra);
   free(f);
+}
+
+bool state_file_settings(const char *path, ImageMark image, Timing *timing, bool *check_reads)
+{
+  StateFile f = {.in = fopen(path, "rb")};
+  if (!f.in)
+    return false;
+  bool is_whole = measure_file(&f) == NULL && check_sum(&f) == NULL;
+  rewind(f.in);
+  bool is_state = is_whole && fread(&f.header, sizeof f.header, 1, f.in) == 1 &&
+                  memcmp(f.header.magic, MAGIC, MAGIC_BYTES) == 0 &&
+                  f.header.version == STATE_VERSION && f.header.image.crc == image.crc &&
+                  f.header.image.bytes == image.bytes &&
+                  timing_set_all(timing, &f.header.timing);
+  if (is_state)
+    *check_reads = f.header.check_reads;
+  fclose(f.in);
+  return is_state;
 }
 
 uint64_t state_file_cycle(const StateFile *f) { return f->header.cycle; }

@@ -34,8 +34,9 @@ void host_debugger_finish(DapServer *server, HostSession *session, WseStatus sta
   if (!server)
     return;
   dap_finish(server, session_timeline(session),
-             status == WSE_FAULT ? DAP_FAULT
-             : is_stuck          ? DAP_STUCK
-                                 : DAP_DONE,
+             status == WSE_FAULT        ? DAP_FAULT
+             : is_stuck                 ? DAP_STUCK
+             : session_is_core(session) ? DAP_CORE
+                                        : DAP_DONE,
              session_error(session)->message, (int)status);
 }

@@ -64,6 +64,7 @@ typedef struct {
   const char *save_state;       /* the file of the run's state; NULL: none */
   uint64_t save_every;          /* cycles from one state to the next during runs; 0: at the end */
   const char *load_state;       /* the state to go on from; NULL: from the start */
+  const char *core;             /* a state to look at: the run is over; NULL: none */
   const ClusterMember *member;  /* a wafer of a cluster, with which it runs; NULL: alone */
 } SessionOptions;
 
@@ -83,6 +84,8 @@ void session_interrupt(HostSession *session);
 WseStatus session_ended(HostSession *session);
 /* The run has not come to its end: it was interrupted, or the caller has not waited for it. */
 bool session_is_partial(const HostSession *session);
+/* It stands in the state of a core. */
+bool session_is_core(const HostSession *session);
 const WseError *session_error(const HostSession *session);
 
 Diags *session_diags(HostSession *session);
@@ -135,6 +138,8 @@ void session_observed(HostSession *session);
 void session_end_trace(HostSession *session);
 /* After the run, with any status: writes its state if the options say so. */
 WseStatus session_save_state(HostSession *session);
+/* Between operations: writes the state as it is, for debuggers and readers of cores. */
+WseStatus session_dump_core(HostSession *session, const char *path);
 /* After session_observed.  data_only: without the application that shows it. */
 void session_write_page(HostSession *session, const char *title, bool data_only, FILE *out);
 /* NULL: none was asked for. */

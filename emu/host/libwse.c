@@ -151,29 +151,60 @@ static WseStatus join_ranks(WseProgram *p)
   return session_usage(p->session);
 }
 
-WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **program)
+/* NULL: there is no place for it, or no memory. */
+static WseProgram *create_handle(WseProgram **program)
 {
-  if (!program)
-    return WSE_USAGE;
-  WseProgram *p = calloc(1, sizeof *p);
-  *program = p;
-  if (!p)
-    return WSE_NO_MEMORY;
-  ENTER(p);
+  return program ? *program = calloc(1, sizeof **program) : NULL;
+}
+
+/* After the options. */
+static WseStatus open_session(WseProgram *p, const char *path)
+{
+  if (!path)
+    return report_missing(p, "path");
+  p->options.program = arena_copy_text(session_arena(p->session), path, strlen(path));
+  WseStatus status = host_debugger_wait(p->session, &p->options, &p->debugger);
+  if (status == WSE_OK)
+    status = session_open(p->session, path, &p->options.session);
+  return status;
+}
+
+static void begin_handle(WseProgram *p)
+{
   p->session = session_create();
   p->warnings = base_text_open(&p->warning_text, &p->warning_bytes);
+}
+
+WseStatus wse_open(const char *path, const WseOptions *options, WseProgram **program)
+{
+  WseProgram *p = create_handle(program);
+  if (!p)
+    return program ? WSE_NO_MEMORY : WSE_USAGE;
+  ENTER(p);
+  begin_handle(p);
   WseStatus status = join_ranks(p);
   if (status == WSE_OK)
     status = set_options(p, options);
-  if (status == WSE_OK && !path)
-    status = report_missing(p, "path");
-  if (status == WSE_OK) {
-    p->options.program = arena_copy_text(session_arena(p->session), path, strlen(path));
-    status = host_debugger_wait(p->session, &p->options, &p->debugger);
-  }
   if (status == WSE_OK)
-    status = session_open(p->session, path, &p->options.session);
+    status = open_session(p, path);
   host_debugger_opened(p->debugger, p->session, status);
+  p->opened = status == WSE_OK;
+  return status;
+}
+
+WseStatus wse_open_core(const char *path, const char *core, WseProgram **program)
+{
+  WseProgram *p = create_handle(program);
+  if (!p)
+    return program ? WSE_NO_MEMORY : WSE_USAGE;
+  ENTER(p);
+  begin_handle(p);
+  WseStatus status = join_ranks(p);
+  p->options = (HostOptions){.session = {.warnings = p->warnings, .core = core}};
+  if (status == WSE_OK)
+    status = host_outputs_open(p->session, &p->options, &p->outputs);
+  if (status == WSE_OK)
+    status = core ? open_session(p, path) : report_missing(p, "core");
   p->opened = status == WSE_OK;
   return status;
 }
@@ -454,6 +485,16 @@ const char *wse_symbol_name(WseProgram *p, uint32_t x, uint32_t y, uint32_t inde
   const Program *program = session_program(p->session);
   const ClassCode *cls = program_class(program, program_tile(program, x, y));
   return cls && index < cls->image->n_symbols ? cls->image->symbols[index].name : NULL;
+}
+
+/* ---- cores ---------------------------------------------------------------------------------- */
+
+WseStatus wse_dump_core(WseProgram *p, const char *path)
+{
+  if (!check_usable(p))
+    return unusable_status(p);
+  ENTER(p);
+  return path ? session_dump_core(p->session, path) : report_missing(p, "path");
 }
 
 /* ---- snapshots, steps, registers ------------------------------------------------------------ */

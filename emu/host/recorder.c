@@ -479,6 +479,8 @@ static Engine *shown_engine(const Engine *base)
   return r->inner;
 }
 
+bool recorder_replays(Engine *engine) { return is_replayed(recorder_of(engine)); }
+
 Engine *recorder_shown(Engine *engine) { return shown_engine(engine); }
 
 static const EngineOps *ops_of(const Engine *base) { return recorder_of(base)->ops; }
@@ -529,7 +531,7 @@ static void begin_replay(Recorder *r, StateFile *from)
   r->from = from;
   state_get(&r->record, &r->head, sizeof r->head);
   if (r->record.bad)
-    r->why = base_print("it has no record of the host");
+    r->why = base_print("it has no record of the host, so that only a debugger can open it");
 }
 
 Engine *recorder_create(const EngineOps *inner, Program *program, const EngineOptions *options,

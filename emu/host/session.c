@@ -84,30 +84,39 @@ static const char *state_refusal(const SessionOptions *o)
 }
 
 /* NULL with the session's error: it cannot be used. */
-static StateFile *open_state(HostSession *s, ImageMark image)
+static StateFile *open_state(HostSession *s, const char *path, ImageMark image)
 {
   char *why = NULL;
-  StateFile *from = state_file_open(s->options.load_state, s->program, image, &why);
+  StateFile *from = state_file_open(path, s->program, image, &why);
   if (!from) {
-    diag_state_unusable(s->diags, HOST_NOWHERE, s->options.load_state, why);
+    diag_state_unusable(s->diags, HOST_NOWHERE, path, why);
     session_usage(s);
   }
   free(why);
   return from;
 }
 
-/* The debugger opens a state to look at it. */
+/* The engine that has the state: below the debugger's, and below the recorder's. */
+static Engine *state_engine(const HostSession *s)
+{
+  Timeline *timeline = timeline_of(s->engine);
+  return timeline                 ? timeline_engine(timeline)
+         : session_is_recorded(s) ? recorder_shown(s->engine)
+                                  : s->engine;
+}
+
+/* A debugger or a reader of cores opens a state to look at it. */
 static WseStatus restore_core(HostSession *s, ImageMark image)
 {
   char *why = NULL;
-  StateFile *from = open_state(s, image);
+  StateFile *from = open_state(s, s->options.core, image);
   if (!from)
     return WSE_USAGE;
   Timeline *timeline = timeline_of(s->engine);
-  if (!state_file_restore(from, timeline_engine(timeline), &why)) {
-    diag_state_unusable(s->diags, HOST_NOWHERE, s->options.load_state, why);
+  if (!state_file_restore(from, state_engine(s), &why)) {
+    diag_state_unusable(s->diags, HOST_NOWHERE, s->options.core, why);
     session_usage(s);
-  } else {
+  } else if (timeline) {
     timeline_begin_here(timeline);
   }
   state_file_close(from);
@@ -121,7 +130,7 @@ static WseStatus make_recorder(HostSession *s, ImageMark image, const EngineOpti
 {
   const SessionOptions *o = &s->options;
   RecorderOptions own = {o->save_state, o->save_every, image};
-  StateFile *from = o->load_state ? open_state(s, image) : NULL;
+  StateFile *from = o->load_state ? open_state(s, o->load_state, image) : NULL;
   if (o->load_state && !from)
     return WSE_USAGE;
   if (from && (o->trace_kinds || o->profile || o->page || o->has_watch)) {
@@ -167,7 +176,7 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
                             : s->ops->create(s->program, &options);
   }
   s->ops = s->engine->ops;
-  if (o->load_state && o->debugger && restore_core(s, image) != WSE_OK)
+  if (o->core && restore_core(s, image) != WSE_OK)
     return WSE_USAGE;
   if (o->member)
     cluster_join(*o->member, s->engine);
@@ -205,6 +214,7 @@ static WseStatus open_image(HostSession *s, const char *path, const char *bytes,
                             const SessionOptions *options)
 {
   const char *reason = NULL;
+  ImageMark mark = image_mark(bytes, length);
   s->image = image_read((const uint8_t *)bytes, length, s->arena, &reason);
   if (!s->image) {
     diag_image_unreadable(s->diags, HOST_NOWHERE, path, reason ? reason : "not an image");
@@ -216,19 +226,23 @@ static WseStatus open_image(HostSession *s, const char *path, const char *bytes,
                          "rows only: the program is for wse3, and cs2 is a wafer of wse2");
     return session_usage(s);
   }
+  bool check_reads = options->check_reads;
+  if (options->core && !options->timing && !check_reads)        /* as its run had them */
+    state_file_settings(options->core, mark, &timing, &check_reads);
   s->program = program_load(s->image, &timing, s->arena, &reason);
   if (!s->program) {
     diag_image_cannot_run(s->diags, HOST_NOWHERE, reason);
     return session_usage(s);
   }
-  s->program->check_reads = options->check_reads;
+  s->program->check_reads = check_reads;
   if (options->check != CHECK_OFF || options->checks & CHECKS_MEMORY)
     program_check_memory(s->program);
   if (s->image->memcpy)
     s->program->host_out_colors |= unrouted_colors(s->image);
   index_bindings(s);
   ranks_offer_image(bytes, length);
-  return make_engine(s, image_mark(bytes, length));
+  s->image_mark = mark;
+  return make_engine(s, mark);
 }
 
 WseStatus session_open(HostSession *s, const char *path, const SessionOptions *options)
@@ -282,6 +296,32 @@ WseStatus session_save_state(HostSession *s)
     return WSE_OK;
   diag_output_unwritable(s->diags, HOST_NOWHERE, s->options.save_state, why);
   free(why);
+  return session_usage(s);
+}
+
+/* What the script does up to the state that it goes on from has been done: its cores, too. */
+static bool is_before_state(HostSession *s)
+{
+  if (!session_is_recorded(s) || !recorder_replays(s->engine))
+    return false;
+  diag_core_is_past(s->diags, HOST_NOWHERE);
+  session_warn(s);
+  return true;
+}
+
+WseStatus session_dump_core(HostSession *s, const char *path)
+{
+  FileOut out;
+  if (is_before_state(s))
+    return WSE_OK;
+  bool opened = file_out_open(&out, path);
+  if (opened)
+    state_file_write(out.stream, state_engine(s), s->image_mark, NULL, 0);
+  const char *why = opened ? "not all of it has arrived" : strerror(errno);
+  bool kept = opened && !ferror(out.stream) && file_out_keep(&out);
+  if (opened && file_out_close(&out) && kept)
+    return WSE_OK;
+  diag_output_unwritable(s->diags, HOST_NOWHERE, path, why);
   return session_usage(s);
 }
 

@@ -35,6 +35,7 @@ struct HostSession {
   char *error_text;
   WseError final_error;                            /* what has ended the run */
   const Image *image;
+  ImageMark image_mark;
   Program *program;
   const EngineOps *ops;
   Engine *engine;
@@ -111,6 +112,8 @@ void recorder_save(Engine *engine);
 /* The run has ended before the host's operations have: what the host reads from now on, for its
  * prints at a stop, is no part of the run that a state goes on with. */
 void recorder_close(Engine *engine);
+/* The answers still come from the record: the tiles are as at the start. */
+bool recorder_replays(Engine *engine);
 /* The engine whose tiles are shown; what is read there is no part of the record, either. */
 Engine *recorder_shown(Engine *engine);
 /* Why a state could not be written since the last call, from malloc; NULL: nothing is wrong. */

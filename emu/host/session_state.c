@@ -146,6 +146,10 @@ int64_t session_export(HostSession *s, const char *name)
 
 WseStatus session_ended(HostSession *s)
 {
+  if (session_is_core(s) && !s->options.debugger) {
+    diag_core_is_over(s->diags, HOST_NOWHERE);
+    return session_usage(s);
+  }
   if (s->ended) {
     s->error = s->final_error;
     return s->error.status;
@@ -162,6 +166,8 @@ bool session_is_partial(const HostSession *s)
 {
   return s->engine && (s->ended ? s->final_error.status == WSE_INTERRUPTED : !s->finishing);
 }
+
+bool session_is_core(const HostSession *s) { return s->options.core != NULL; }
 
 /* ---- what tiles export ----------------------------------------------------------------------- */
 

@@ -111,13 +111,28 @@ static int refuse_usage(const char *text, const char *what)
   return WSE_USAGE;
 }
 
+/* --core=F is what wse-emu calls --load-state=F. */
+static char *common_option(char *text)
+{
+  static const char own[] = "--core=";
+  size_t length = strlen(own);
+  return strncmp(text, own, length) == 0 ? base_print("--load-state=%s", text + length) : text;
+}
+
+/* The debugger opens a state to look at it; true: there is one, and its run is over. */
+static bool take_core(SessionOptions *options)
+{
+  options->core = options->load_state;
+  options->load_state = NULL;
+  return options->core != NULL;
+}
+
 /* Takes -x FILE and --dap out of the arguments. */
 static int take_own_options(Console *c, int *argc, char **argv)
 {
   int kept = 1;
   for (int i = 1; i < *argc; i++) {
-    if (strncmp(argv[i], "--core=", strlen("--core=")) == 0)
-      argv[i] = base_print("--load-state=%s", argv[i] + strlen("--core="));
+    argv[i] = common_option(argv[i]);
     if (strcmp(argv[i], "--dap") == 0) {
       c->is_server = true;
       continue;
@@ -143,10 +158,11 @@ static WseStatus run_program(Console *c, HostCommand *command)
   HostOptions *options = &command->options;
   TimelineFront front = {take_commands, debugger_event, c};
   options->session.debugger = &front;
+  bool is_over = take_core(&options->session);
   WseStatus status = session_open(session, options->program, &options->session);
   if (status == WSE_OK) {
     signal(SIGINT, note_interrupt);
-    if (!options->session.load_state)   /* a core: its run is over */
+    if (!is_over)
       status = host_carry_out(session, options, stdout);
   }
   if (status != WSE_OK && !c->debugger.quit)
@@ -196,11 +212,13 @@ static WseStatus run_for_client(DapServer *server, HostCommand *command)
   HostOptions *options = &command->options;
   options->session.debugger = dap_front(server);
   options->session.warnings = dap_messages(server);
+  bool is_over = take_core(&options->session);
   WseStatus status = session_open(session, options->program, &options->session);
   host_debugger_opened(server, session, status);
   if (status != WSE_OK)
     return status;
-  status = host_carry_out(session, options, options->out);
+  if (!is_over)
+    status = host_carry_out(session, options, options->out);
   if (status != WSE_OK && !dap_has_quit(server))
     fputs(session_error(session)->message, dap_messages(server));
   WseStatus written = status == WSE_USAGE ? status
@@ -222,7 +240,7 @@ static WseStatus carry_out_launch(DapServer *server, const DapLaunch *launch, in
   if (launch->program)
     arrput(all, (char *)(uintptr_t)launch->program);
   for (size_t i = 0; i < arrlenu(launch->args); i++)
-    arrput(all, (char *)(uintptr_t)launch->args[i]);
+    arrput(all, common_option((char *)(uintptr_t)launch->args[i]));
   bool is_there = !launch->folder || chdir(launch->folder) == 0;
   bool ready = is_there && host_command_open(&command, (int)arrlen(all), all, &texts_of_client,
                                              &status);

@@ -177,6 +177,16 @@ WSE_API WseStatus wse_read_symbol(WseProgram *program, uint32_t x, uint32_t y, c
  * all. */
 WSE_API const char *wse_symbol_name(WseProgram *program, uint32_t x, uint32_t y, uint32_t index);
 
+/* ---- cores ---- */
+
+/* Between calls, and after the end of a run, too: writes what all tiles hold to a file.  It is a
+ * state as --save-state writes it; wse-dbg --core=FILE, wse_open_core and Python's debug_util open
+ * both. */
+WSE_API WseStatus wse_dump_core(WseProgram *program, const char *path);
+/* Opens the program in the state of a file, to be read: symbols, registers, cycle and statistics.
+ * Calls that would run it return WSE_USAGE.  On failure as wse_open. */
+WSE_API WseStatus wse_open_core(const char *path, const char *core, WseProgram **program);
+
 /* The same to a tile's memory; `size` is at most the symbol's. */
 WSE_API WseStatus wse_write_symbol(WseProgram *program, uint32_t x, uint32_t y, const char *name,
                                    const void *bytes, size_t size);

@@ -50,6 +50,9 @@ bool timing_set(Timing *timing, const char *name, uint16_t cycles);
  * none. */
 enum { TIMING_MOST = 1000, TIMING_MOST_RAMP = 8 };
 const char *timing_set_words(Timing *timing, Arch arch, const char *words, Arena *scratch);
+/* Sets the rows as others of the same architecture are; false, and nothing is changed: some cannot
+ * be so. */
+bool timing_set_all(Timing *timing, const Timing *others);
 /* How far a row can be trusted. */
 typedef enum { TRUST_DOCUMENTED, TRUST_FITTED, TRUST_ASSUMED, TRUST_COUNT } TimingTrust;
 TimingTrust timing_trust(TimingRowId row);

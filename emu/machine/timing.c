@@ -115,6 +115,22 @@ const char *timing_set_words(Timing *timing, Arch arch, const char *words, Arena
   }
 }
 
+bool timing_set_all(Timing *timing, const Timing *others)
+{
+  Timing all = *timing;
+  for (size_t i = 0; i < timing_row_count; i++) {
+    const TimingRow *row = &timing_rows[i];
+    uint16_t own, cycles;
+    memcpy(&own, (const char *)timing + row->offset, sizeof own);
+    memcpy(&cycles, (const char *)others + row->offset, sizeof cycles);
+    if (cycles != own && (cycles < 1 || cycles > most_cycles(row->name)))
+      return false;
+    timing_set(&all, row->name, cycles);
+  }
+  *timing = all;
+  return true;
+}
+
 TimingTrust timing_trust(TimingRowId row)
 {
   switch (timing_rows[row].status) {

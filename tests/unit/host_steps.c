@@ -11,7 +11,8 @@
 #include "emu/include/wse.h"
 #include "tests/host_programs.h"
 
-enum { MOST = 100000, SCALE_LINE = 11, COUNT_LINE = 13, SOME_STEPS = 7, SOME_LINES = 2 };
+enum { MOST = 100000, SCALE_LINE = 11, COUNT_LINE = 13, SOME_STEPS = 7, SOME_LINES = 2,
+       SOME_BYTES = 100 };
 
 static char image[64];
 static const WseEngine engines[] = {WSE_ENGINE_FAST, WSE_ENGINE_REFERENCE};
@@ -166,6 +167,55 @@ static void test_a_fault_is_no_end_for_who_has_a_snapshot(void **state)
   }
 }
 
+static void expect_no_core(const char *core, const char *part)
+{
+  WseProgram *p;
+  WseStatus status = wse_open_core(image, core, &p);
+  expect_refusal(p, status, part);
+  wse_close(p);
+}
+
+/* A core of one engine is read on the default one: memory, registers, the cycle; it does not run. */
+static void test_a_core_is_read_and_does_not_run(void **state)
+{
+  (void)state;
+  char core[sizeof image + 8];
+  snprintf(core, sizeof core, "%s.core", image);
+  for (unsigned e = 0; e < ARRAY_COUNT(engines); e++) {
+    WseProgram *p = open_program(engines[e]), *read;
+    bool reached;
+    uint16_t value = 0, held = 0;
+    scale_later(p);
+    assert_int_equal(wse_step(p, 1, 0, WSE_STEP_INSTRUCTION, SOME_STEPS, MOST, &reached), WSE_OK);
+    assert_int_equal(wse_write_register(p, 1, 0, "r5", 0x4321), WSE_OK);
+    assert_int_equal(wse_dump_core(p, core), WSE_OK);
+    uint64_t cycle = wse_cycle(p);
+    int32_t n = count_at(p, 1);
+    assert_int_equal(wse_run(p, 0), WSE_OK);
+    wse_close(p);
+    assert_int_equal(wse_open_core(image, core, &read), WSE_OK);
+    assert_int_equal(wse_cycle(read), cycle);
+    assert_int_equal(count_at(read, 1), n);
+    assert_int_equal(wse_read_register(read, 1, 0, "r5", &held), WSE_OK);
+    assert_int_equal(held, 0x4321);
+    assert_int_equal(wse_read_register(read, 1, 0, "pc", &value), WSE_OK);
+    assert_true(value != 0);
+    expect_refusal(read, wse_run(read, 0), "[core_is_over]");
+    expect_refusal(read, wse_launch(read, id_of(read, "crash"), NULL, 0, NULL), "[core_is_over]");
+    expect_refusal(read, wse_finish(read), "[core_is_over]");
+    expect_refusal(read, wse_step(read, 1, 0, WSE_STEP_CYCLE, 1, MOST, &reached), "[core_is_over]");
+    wse_close(read);
+  }
+  assert_int_equal(truncate(core, SOME_BYTES), 0);
+  expect_no_core(core, "[state_unusable]");
+  unlink(core);
+  expect_no_core(core, "[state_unusable]");
+  expect_no_core(NULL, "'core' is NULL");
+  WseProgram *p = open_program(WSE_ENGINE_FAST);
+  expect_refusal(p, wse_dump_core(p, "/nowhere/core"), "[output_unwritable]");
+  wse_close(p);
+}
+
 static void test_mistakes(void **state)
 {
   (void)state;
@@ -191,6 +241,7 @@ int main(void)
     cmocka_unit_test(test_stop_conditions),
     cmocka_unit_test(test_memory_and_registers_by_name),
     cmocka_unit_test(test_a_fault_is_no_end_for_who_has_a_snapshot),
+    cmocka_unit_test(test_a_core_is_read_and_does_not_run),
     cmocka_unit_test(test_mistakes),
   };
   snprintf(image, sizeof image, "/tmp/host_steps.%ld.bin", (long)getpid());

@@ -108,6 +108,8 @@ _PROTOTYPES = {
                                        ctypes.POINTER(ctypes.c_size_t)]),
     "wse_symbol_name": (ctypes.c_char_p, [_program, ctypes.c_uint32, ctypes.c_uint32,
                                           ctypes.c_uint32]),
+    "wse_dump_core": (ctypes.c_int, [_program, ctypes.c_char_p]),
+    "wse_open_core": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(_program)]),
     "wse_version": (ctypes.c_char_p, []),
 }
 

@@ -5,17 +5,17 @@
     debug.get_symbol(4, 1, "y", np.float32)
 
 Coordinates are those of the fabric: the program's rectangle starts at its fabric offsets.  The
-tiles are those of the program that this process ran last; in another process, those of a core that
-SdkRuntime.dump_core has written to corefile.cs1.
+tiles are those of the program that this process ran last; in another process, those of the core
+corefile.cs1, which SdkRuntime.dump_core has written, or a run with --save-state=corefile.cs1.
 """
 
-import json
 from pathlib import Path
 
 import numpy as np
 
 from cerebras.sdk.runtime import sdkruntimepybind
 from cerebras.sdk.runtime._platform import refuse_address
+from cerebras.sdk.runtime._tiles import CoreTiles
 
 __all__ = ["debug_util"]
 
@@ -68,37 +68,6 @@ def _text(words, length):
     return np.array(words, np.uint16).tobytes()[:length].decode("utf-8", "replace")
 
 
-class _Core:
-    """The tiles of a core file, with the methods of SdkRuntime that look into tiles."""
-
-    def __init__(self, path):
-        with np.load(path, allow_pickle=False) as core:
-            self._content = core["content"].tobytes()
-            index = json.loads(str(core["index"]))
-        self.program = index["program"]
-        self._tiles = {}
-        at = 0
-        for x, y, number in index["tiles"]:
-            places = {}
-            for name, size in index["layouts"][number]:
-                places[name] = (at, size)
-                at += size
-            self._tiles[x, y] = places
-
-    def symbols(self, x, y):
-        if (x, y) not in self._tiles:
-            raise ValueError(f"({x}, {y}) is outside the program's rectangle; coordinates are "
-                             "those of the fabric")
-        return list(self._tiles[x, y])
-
-    def read_symbol(self, x, y, name, dtype="uint8"):
-        names = [n for n in self.symbols(x, y) if n == name or n.endswith("." + name)]
-        if not names:
-            raise ValueError(f"the program of tile ({x}, {y}) has no symbol {name!r}")
-        at, size = self._tiles[x, y][name if name in names else names[0]]
-        return np.frombuffer(self._content[at:at + size], dtype=dtype)
-
-
 def _tiles_of(bindir):
     """What has the tiles of the program in `bindir`: its runtime, or a core file."""
     runtime = sdkruntimepybind.stopped_runtime(bindir)
@@ -109,11 +78,7 @@ def _tiles_of(bindir):
         raise RuntimeError(f"the program in {bindir} has not been run and stopped in this "
                            "process: call stop() of its SdkRuntime first, or, to look from "
                            'another process, dump_core("corefile.cs1")')
-    tiles = _Core(core)
-    if tiles.program != str(Path(bindir).resolve()):
-        raise RuntimeError(f"{core} is of the program in {tiles.program}, not of that in "
-                           f"{Path(bindir).resolve()}")
-    return tiles
+    return CoreTiles(bindir, core)
 
 
 class debug_util:

@@ -23,8 +23,8 @@ def one_at_a_time(kind):
                 return method(self, *args, **named)
         return call
 
-    for name, method in list(vars(kind).items()):
-        if inspect.isfunction(method) and not name.startswith("_"):
+    for name, method in inspect.getmembers(kind, inspect.isfunction):   # of its bases, too
+        if not name.startswith("_"):
             setattr(kind, name, locked(method))
     return kind
 

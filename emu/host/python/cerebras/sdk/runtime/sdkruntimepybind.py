@@ -33,10 +33,10 @@ import numpy as np
 import wse_lib
 from cerebras.sdk.runtime import _layout, _platform
 from cerebras.sdk.runtime._arrays import argument_words, host_words, whole
-from cerebras.sdk.runtime._artifact import layout_of
 from cerebras.sdk.runtime._calls import Caller, one_at_a_time
 from cerebras.sdk.runtime._layout import *  # noqa: F401,F403
 from cerebras.sdk.runtime._platform import *  # noqa: F401,F403
+from cerebras.sdk.runtime._tiles import Tiles, symbol_name
 
 __all__ = ["DeviceError", "MemcpyDataType", "MemcpyOrder", "SdkRuntime", "Task",
            *_layout.__all__, *(name for name in _platform.__all__ if name != "refuse_address")]
@@ -88,7 +88,7 @@ _MOST_THREADS = 64
 
 
 @one_at_a_time
-class SdkRuntime:
+class SdkRuntime(Tiles):
     """Loads a compiled program on the emulator and carries out host operations in order, also those
     of several threads: a call waits until the one before it has returned."""
 
@@ -129,13 +129,11 @@ class SdkRuntime:
         self._caller = Caller(self._library, self._handle)
         weakref.finalize(self, self._caller.close, self._lock)
         self._check(status)
-        self._geometry = wse_lib.Geometry()
-        self._check(self._library.wse_geometry(self._handle, ctypes.byref(self._geometry)))
+        self._look_at(self.bindir)
         if memcpy_required and not self._geometry.has_memcpy:
             raise RuntimeError(f"{os.fspath(bindir)} was compiled without --memcpy, which host "
                                "transfers need; compile it with --memcpy --channels=1, or pass "
                                "memcpy_required=False")
-        self._origin, self._streams = layout_of(self.bindir)
         arch = self._geometry.arch.decode()
         if target is not None and target.value != arch:
             raise ValueError(f"{os.fspath(bindir)} was compiled for {arch}; the platform is "
@@ -217,7 +215,7 @@ class SdkRuntime:
 
     def _look_up(self, name):
         symbol = wse_lib.Symbol()
-        return symbol, self._library.wse_symbol(self._handle, _symbol_name(name),
+        return symbol, self._library.wse_symbol(self._handle, symbol_name(name),
                                                 ctypes.byref(symbol))
 
     def _symbol(self, name):
@@ -357,76 +355,14 @@ class SdkRuntime:
 
     # ---- inspection
 
-    def read_symbol(self, x, y, name, dtype="uint8"):
-        """Raw content of any symbol of a tile, x and y in the fabric."""
-        size = ctypes.c_size_t()
-        column, row = self._in_rectangle(x, y)
-        name, read = _symbol_name(name), self._library.wse_read_symbol
-        self._check(read(self._handle, column, row, name, None, 0, ctypes.byref(size)))
-        raw = (ctypes.c_uint8 * size.value)()
-        self._check(read(self._handle, column, row, name, raw, size.value, ctypes.byref(size)))
-        if size.value % np.dtype(dtype).itemsize:
-            raise ValueError(f"{name.decode()!r} has {size.value} bytes, no whole elements of "
-                             f"{np.dtype(dtype)}")
-        return np.frombuffer(bytes(raw), dtype=dtype)
-
-    def symbols(self, x, y):
-        """Names of all symbols of a tile, x and y in the fabric."""
-        column, row = self._in_rectangle(x, y)
-        names = []
-        while True:
-            name = self._library.wse_symbol_name(self._handle, column, row, len(names))
-            if name is None:
-                return names
-            names.append(name.decode())
-
-    def tiles(self):
-        """Places of the program's tiles in the fabric."""
-        g, (left, top) = self._geometry, self._corner()
-        return [(left + x, top + y) for y in range(g.height) for x in range(g.width)]
-
     def dump_core(self, path):
-        """Writes what all symbols of all tiles hold; debug_util reads it, also in another
-        process.  The format is our own."""
-        layouts, tiles, content = [], [], bytearray()
-        for x, y in self.tiles():
-            held = [(name, bytes(self.read_symbol(x, y, name))) for name in self.symbols(x, y)]
-            layout = [[name, len(raw)] for name, raw in held]
-            if layout not in layouts:
-                layouts.append(layout)
-            tiles.append([x, y, layouts.index(layout)])
-            for _, raw in held:
-                content += raw
-        with open(path, "wb") as core:
-            np.savez_compressed(core, content=np.frombuffer(bytes(content), np.uint8),
-                                index=json.dumps({"program": str(self.bindir), "layouts": layouts,
-                                                  "tiles": tiles}))
+        """Writes what the tiles hold, as --save-state does: debug_util reads it, also in another
+        process, and wse-dbg --core opens it."""
+        self._check(self._library.wse_dump_core(self._handle, os.fsencode(path)))
 
     def dump_elf_core(self, path):
         raise NotImplementedError(f"dump_elf_core({str(path)!r}): the emulator has no ELF files; "
                                   "dump_core() writes a core that debug_util reads")
-
-    def _corner(self):
-        """Place of the rectangle's first tile in the fabric; a layout made in Python has a
-        coordinate system of its own."""
-        g = self._geometry
-        return g.offset_x - self._origin[0], g.offset_y - self._origin[1]
-
-    def _in_rectangle(self, x, y):
-        """Fabric coordinates as those of the rectangle."""
-        g, (left, top) = self._geometry, self._corner()
-        column = whole("x", x, min(left, 0)) - left      # streams of a layout made in Python end
-        row = whole("y", y, min(top, 0)) - top           # at tiles beside the regions
-        if not (0 <= column < g.width and 0 <= row < g.height):
-            raise ValueError(f"({x}, {y}) is outside the program's rectangle: columns {left} to "
-                             f"{left + g.width - 1}, rows {top} to {top + g.height - 1} of the "
-                             "fabric")
-        return column, row
-
-    def coord_logical_to_physical(self, coord):
-        """A place in the program's rectangle as one in the fabric."""
-        left, top = self._corner()
-        return coord[0] + left, coord[1] + top
 
     # ---- streams of layouts made in Python
 
@@ -556,14 +492,6 @@ class SdkRuntime:
             self._ended = failure
             self._end()            # what the tiles hold can be looked at
         raise failure
-
-
-def _symbol_name(name):
-    if not isinstance(name, str):
-        raise TypeError(f"the name of a symbol is a text, not {type(name).__name__}")
-    if "\0" in name:
-        raise ValueError(f"the name of a symbol has no character 0: {name!r}")
-    return name.encode()
 
 
 def _choice(name, kind, value):
