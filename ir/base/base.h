@@ -363,6 +363,8 @@ static inline uint32_t fp32_fma(uint32_t a, uint32_t b, uint32_t c)
   return bits;
 }
 uint16_t fp16_fma(Fp16Format format, uint16_t a, uint16_t b, uint16_t c);
+/* c[i] = a[i] * b + c[i], with the lower halves of the words. */
+void fp16_fma_all(Fp16Format format, const uint32_t *a, uint16_t b, uint32_t *c, size_t n);
 /* f32 c + f16 a * f16 b, one rounding. */
 uint32_t fp16_mixed_fma(Fp16Format format, uint16_t a, uint16_t b, uint32_t c);
 /* Truncation toward zero, then the low `bits` bits; NaN gives 0, out of range saturates to the

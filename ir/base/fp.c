@@ -135,11 +135,24 @@ static uint32_t pack_rounded(const Format *f, bool negative, uint64_t m, int exp
   return sign | (bits < infinity_of(f) ? (uint32_t)bits : infinity_of(f));
 }
 
+/* Of a double, without its sign, that the format has as a normal number: the fraction is rounded to
+ * nearest even, and a carry goes on into the exponent, to infinity at most. */
+static inline uint32_t pack_normal(const Format *f, uint64_t bits)
+{
+  int shift = F64_FRACTION_BITS - f->fraction_bits;
+  uint64_t below_half = (UINT64_C(1) << (shift - 1)) - 1, is_odd = bits >> shift & 1;
+  uint64_t fields = (bits + below_half + is_odd) >> shift;
+  return (uint32_t)(fields - ((uint64_t)(F64_BIAS - f->bias) << f->fraction_bits));
+}
+
 static uint32_t pack_double(const Format *f, double value, int scale)
 {
   uint64_t bits = bits_of_double(value);
   bool negative = bits & F64_SIGN;
   bits &= ~F64_SIGN;
+  int exponent = (int)(bits >> F64_FRACTION_BITS) - F64_BIAS + f->bias;   /* field of the result */
+  if (scale == 0 && exponent > 0 && exponent < (1 << f->exponent_bits) - 1)
+    return (negative ? sign_of(f) : 0) | pack_normal(f, bits);
   if (bits > F64_INFINITY)
     return nan_of(f);
   if (bits == F64_INFINITY)
@@ -153,25 +166,19 @@ static uint32_t pack_double(const Format *f, double value, int scale)
   return pack_rounded(f, negative, m, field - F64_BIAS - F64_FRACTION_BITS + scale, false);
 }
 
-static double unpack_fp16(const Format *f, uint16_t bits)
+/* A double with the format's exponent field and fraction is the value but for a power of two, also
+ * where it is subnormal; the product is exact. */
+static inline double unpack_fp16(const Format *f, uint16_t bits)
 {
   uint64_t sign = bits & sign_of(f) ? F64_SIGN : 0;
   uint32_t magnitude = bits & (sign_of(f) - 1);
-  uint32_t fraction = magnitude & ((UINT32_C(1) << f->fraction_bits) - 1);
-  uint32_t field = magnitude >> f->fraction_bits;
   if (magnitude > infinity_of(f))
     return double_of_bits(F64_INFINITY | F64_INFINITY >> 1);
   if (magnitude == infinity_of(f))
     return double_of_bits(sign | F64_INFINITY);
-  if (field == 0) {
-    int unit = 1 - f->bias - f->fraction_bits;
-    double power = double_of_bits((uint64_t)(unit + F64_BIAS) << F64_FRACTION_BITS);
-    double value = (double)fraction * power;
-    return sign ? -value : value;
-  }
-  uint64_t exponent = (uint64_t)((int)field - f->bias + F64_BIAS);
-  return double_of_bits(sign | exponent << F64_FRACTION_BITS |
-                        (uint64_t)fraction << (F64_FRACTION_BITS - f->fraction_bits));
+  uint64_t fields = (uint64_t)magnitude << (F64_FRACTION_BITS - f->fraction_bits);
+  double power = double_of_bits((uint64_t)(2 * F64_BIAS - f->bias) << F64_FRACTION_BITS);
+  return double_of_bits(sign | bits_of_double(double_of_bits(fields) * power));
 }
 
 double fp32_least_normal(void)
@@ -395,6 +402,39 @@ uint16_t fp16_fma(Fp16Format format, uint16_t a, uint16_t b, uint16_t c)
 {
   double product = fp16_to_double(format, a) * fp16_to_double(format, b);
   return fp16_from_double(format, add_to_odd(product, fp16_to_double(format, c)));
+}
+
+/* The nearest double to the sum says how it rounds, if it is a normal number of the format and not
+ * in the middle of two of these; else the general way. */
+static inline uint32_t fma_of_numbers(const Format *f, double a, double b, double c)
+{
+  double sum = a * b + c;
+  uint64_t bits = bits_of_double(sum), magnitude = bits & ~F64_SIGN;
+  uint64_t half = UINT64_C(1) << (F64_FRACTION_BITS - f->fraction_bits - 1);
+  unsigned field = (unsigned)(magnitude >> F64_FRACTION_BITS) - (unsigned)(F64_BIAS - f->bias + 1);
+  if (field < (1u << f->exponent_bits) - 2 && (magnitude & (2 * half - 1)) != half)
+    return (bits & F64_SIGN ? sign_of(f) : 0) | pack_normal(f, magnitude);
+  return pack_double(f, add_to_odd(a * b, c), 0);
+}
+
+static inline void fma_all(const Format *f, const uint32_t *a, uint16_t b, uint32_t *c, size_t n)
+{
+  double factor = unpack_fp16(f, b);
+  for (size_t i = 0; i < n; i++)
+    c[i] = fma_of_numbers(f, unpack_fp16(f, (uint16_t)a[i]), factor,
+                          unpack_fp16(f, (uint16_t)c[i]));
+}
+
+/* A loop for each format, so that its fields are constants there. */
+void fp16_fma_all(Fp16Format format, const uint32_t *a, uint16_t b, uint32_t *c, size_t n)
+{
+  switch (format) {
+  case FP16_F16: fma_all(&formats[FP16_F16], a, b, c, n); return;
+  case FP16_BF16: fma_all(&formats[FP16_BF16], a, b, c, n); return;
+  case FP16_CB16: fma_all(&formats[FP16_CB16], a, b, c, n); return;
+  case FP16_COUNT: break;
+  }
+  ICE("bad format %d", (int)format);
 }
 
 uint32_t fp16_mixed_fma(Fp16Format format, uint16_t a, uint16_t b, uint32_t c)

@@ -201,6 +201,36 @@ static void special_values_of_16_bits(void **state)
 
 /* ---- fused ------------------------------------------------------------------------------ */
 
+/* A fraction at random, an exponent near that of 1. */
+static uint16_t random_near_one(Fp16Format f)
+{
+  unsigned exponent = (unsigned)shape[f].bias + (unsigned)(random_bits() % 16) - 8u;
+  uint16_t fraction = (uint16_t)(random_bits() & ((1u << shape[f].fraction_bits) - 1u));
+  return (uint16_t)((random_bits() & 0x8000) | exponent << shape[f].fraction_bits | fraction);
+}
+
+/* Any patterns, and numbers whose sums cancel and tie. */
+static void many_fused_operations_are_each_one(void **state)
+{
+  (void)state;
+  EACH_FORMAT(f)
+    for (int i = 0; i < 100000; i++) {
+      uint32_t a[3], c[3], before[3];
+      uint16_t b = i & 1 ? random_near_one(f) : (uint16_t)random_bits();
+      for (unsigned k = 0; k < 3; k++) {
+        a[k] = i & 1 ? random_near_one(f) : (uint16_t)random_bits();
+        before[k] = c[k] = i & 1 ? random_near_one(f) : (uint16_t)random_bits();
+      }
+      fp16_fma_all(f, a, b, c, 3);
+      for (unsigned k = 0; k < 3; k++) {
+        uint16_t want = fp16_fma(f, (uint16_t)a[k], b, (uint16_t)before[k]);
+        if (c[k] != want)
+          fail_msg("%s fma(%04x, %04x, %04x) is %04x, not %04x", fp16_name(f), a[k], b, before[k],
+                   c[k], want);
+      }
+    }
+}
+
 /* sum = a + b in the wide type, moved to the odd neighbour when inexact. */
 static __float128 wide_sum_to_odd(__float128 a, __float128 b)
 {
@@ -560,6 +590,7 @@ int main(void)
     cmocka_unit_test(extremes_of_double_convert),
     cmocka_unit_test(operations_equal_f32_rounded_once),
     cmocka_unit_test(special_values_of_16_bits),
+    cmocka_unit_test(many_fused_operations_are_each_one),
     cmocka_unit_test(fused_f32_rounds_once),
     cmocka_unit_test(fused_f32_special_values),
     cmocka_unit_test(fused_16_bits_round_once),
