@@ -197,25 +197,56 @@ static unsigned type_bytes(const char *type)
   return 0;
 }
 
-/* The operation can touch something of `busy`, or beyond its variables. */
-static bool may_stray(const VecRun *run, const VecStream *s, Bounds busy)
+static bool spans_meet(Span64 a, Span64 b) { return a.low < b.end && b.low < a.end; }
+
+static bool may_leave_object(const VecRun *run, const VecStream *s)
 {
-  if (s->kind != VS_MEMORY)
-    return false;
   Span64 span = stream_span(run, s);
-  return (s->object.end && (span.low < s->object.start || span.end > s->object.end)) ||
-         (span.low < busy.end && span.end > busy.start);
+  return s->object.end && (span.low < s->object.start || span.end > s->object.end);
 }
 
-void check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory busy, uint64_t cycle)
+static bool may_meet(const VecRun *run, const VecStream *s, Bounds busy)
+{
+  return s->kind == VS_MEMORY && spans_meet(stream_span(run, s), (Span64){busy.start, busy.end});
+}
+
+bool check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory busy, uint64_t cycle)
 {
   VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
   run->started = (uint32_t)cycle;
   for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
-    if (streams[i]->kind == VS_MEMORY)
-      streams[i]->object = object_at(facts, streams[i]->address);
-    run->watched |= may_stray(run, streams[i], streams[i] == &run->dest ? busy.used : busy.written);
+    if (streams[i]->kind != VS_MEMORY)
+      continue;
+    streams[i]->object = object_at(facts, streams[i]->address);
+    run->watched |= may_leave_object(run, streams[i]);
   }
+  return may_meet(run, &run->dest, busy.used) || may_meet(run, &run->src[0], busy.written) ||
+         may_meet(run, &run->src[1], busy.written);
+}
+
+static bool streams_meet(const VecRun *run, const VecStream *s, const VecRun *other,
+                         const VecStream *others)
+{
+  return s->kind == VS_MEMORY && others->kind == VS_MEMORY && !other->unbounded &&
+         (run->unbounded || spans_meet(stream_span(run, s), stream_span(other, others)));
+}
+
+/* One of them writes what the other one still uses. */
+static bool runs_meet(const VecRun *run, const VecRun *other)
+{
+  return streams_meet(run, &run->dest, other, &other->dest) ||
+         streams_meet(run, &run->src[0], other, &other->dest) ||
+         streams_meet(run, &run->src[1], other, &other->dest) ||
+         streams_meet(run, &run->dest, other, &other->src[0]) ||
+         streams_meet(run, &run->dest, other, &other->src[1]);
+}
+
+bool check_meets(const Checked *earlier, const VecRun *run)
+{
+  for (unsigned i = 0; i < earlier->n; i++)
+    if (runs_meet(run, earlier->running[i]))
+      return true;
+  return false;
 }
 
 static void widen_bounds(Bounds *busy, const VecRun *run, const VecStream *s)

@@ -275,6 +275,8 @@ static inline unsigned vec_rest(const Timing *timing, bool in_memory, uint32_t l
   unsigned every = timing->groups_per_rest;
   return every && in_memory && left && left / elements % every == 0;
 }
+/* Its next element is at the address, or at that place of the buffer that it goes round. */
+void vec_stream_place(VecStream *stream, int32_t address);
 /* Moves a memory stream one element on. */
 void vec_stream_advance(VecStream *stream);
 /* Of its fabric operand, the destination first; NO_COLOR if it has none. */
@@ -356,8 +358,11 @@ const VecRun *check_race(const Checked *checked, const MemoryAccess *access);
 /* Adds an operation if it was started before `later` (NULL: before anything at hand). */
 void check_add(Checked *checked, const VecRun *run, const VecRun *later);
 /* At the start of an operation: finds its variables, and watches its accesses if one may leave
- * them or race with what runs in the background: a write to its memory, a read of its results. */
-void check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory busy, uint64_t cycle);
+ * them.  Returns whether one may race with what runs in the background: a write to its memory, a
+ * read of its results. */
+bool check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory busy, uint64_t cycle);
+/* The same by all elements that each of these operations still has. */
+bool check_meets(const Checked *earlier, const VecRun *run);
 /* `busy` and the memory of one more operation. */
 BusyMemory check_widen(BusyMemory busy, const VecRun *run);
 /* At its start, CHECKS_TASKS: sizes of elements (*value an address; moves may have another size);
