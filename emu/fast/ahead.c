@@ -213,7 +213,7 @@ static void save_elements(const FastTile *t, const FastPlain *p, FastElements *e
   const uint8_t *at = t->core.mem.bytes + p->address[PLAIN_DEST];
   elements->n = n;
   for (unsigned i = 0; i < n; i++)
-    memcpy(&elements->before[i], at + (ptrdiff_t)i * p->step[PLAIN_DEST], sizeof(uint32_t));
+    memcpy(&elements->before[i], at + (ptrdiff_t)i * p->step[PLAIN_DEST], p->bytes);
 }
 
 void plain_ahead(Visit *v)
@@ -257,8 +257,7 @@ static void undo_group(FastWorker *w, FastTile *t, uint64_t cycle)
     for (unsigned k = 0; k < PLAIN_STREAMS; k++)
       if (p->memory & 1u << k)
         p->address[k] = (uint16_t)(p->address[k] - p->step[k]);
-    memcpy(t->core.mem.bytes + p->address[PLAIN_DEST], &elements->before[--elements->n],
-           sizeof(uint32_t));
+    memcpy(t->core.mem.bytes + p->address[PLAIN_DEST], &elements->before[--elements->n], p->bytes);
   }
   p->remaining += p->width;
   th->ready = cycle;

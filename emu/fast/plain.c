@@ -1,5 +1,6 @@
 /* Fast engine, one step: operations of 32-bit elements between memory in the static data, values of
- * registers and fabric queues without special modes.  They run in a short loop. */
+ * registers and fabric queues without special modes, and those of 16-bit elements without queues.
+ * They run in a short loop. */
 #include "emu/fast/step.h"
 
 /* No control wavelets here: data at the head of the queue, and room for a result. */
@@ -22,41 +23,57 @@ static unsigned plain_elements(const FastPlain *p)
   return p->unbounded || p->remaining >= p->width ? p->width : p->remaining;
 }
 
+/* All elements lie in the buffer that the stream goes round, up to its end; or there is none. */
+static bool stays_in_buffer(const VecStream *s, int64_t low, int64_t end)
+{
+  return !s->circular || (low >= s->wrap_base && end <= (int64_t)s->wrap_base + s->wrap_bytes);
+}
+
 /* Whether all elements of a memory stream lie in the static data, aligned, one dimension. */
 static bool is_plain_memory(const FastTile *t, const VecRun *run, const VecStream *s)
 {
   const TileMem *mem = &t->core.mem;
-  if (s->dimensions != 1 || s->circular || run->unbounded || (s->address & 1) || !mem->bytes ||
-      mem->tracked)
+  const ClassCode *cls = t->core.cls;
+  if (s->dimensions != 1 || run->unbounded || (s->address & 1) || !mem->bytes || mem->tracked)
     return false;
   int64_t first = s->address;
   int64_t last = first + ((int64_t)run->remaining - 1) * s->strides[0] * s->element_bytes;
   int64_t low = first < last ? first : last, high = first < last ? last : first;
-  return low >= 0 && high + s->element_bytes <= t->core.cls->image->static_bytes &&
-         (high + s->element_bytes <= t->core.cls->image->code_address ||
-          low >= (int64_t)t->core.cls->code_end);
+  int64_t end = high + s->element_bytes;
+  return stays_in_buffer(s, low, end) && low >= 0 && end <= cls->image->static_bytes &&
+         (end <= cls->image->code_address || low >= (int64_t)cls->code_end);
 }
 
-static bool is_plain_stream(const FastTile *t, const VecRun *run, const VecStream *s)
+static bool is_plain_stream(const FastTile *t, const VecRun *run, const VecStream *s,
+                            unsigned bytes)
 {
   switch (s->kind) {
   case VS_NONE: case VS_VALUE: return true;
-  case VS_MEMORY: return s->element_bytes == 4 && is_plain_memory(t, run, s);
+  case VS_MEMORY: return s->element_bytes == bytes && is_plain_memory(t, run, s);
   case VS_FABIN: case VS_FABOUT:
-    return s->element_bytes == 4 && s->max_wavelets == 1 && !s->picks &&
+    return bytes == 4 && s->element_bytes == bytes && s->max_wavelets == 1 && !s->picks &&
            !(s->flags & (DESC_F_INDEX | DESC_F_CONTROL | DESC_F_TRANSFORM));
   case VS_REGISTER: case VS_FIFO: default: return false;
   }
 }
 
+/* All its elements have one size, and none leaves anything to the next one. */
+static bool is_plain_operation(const VecOpInfo *info)
+{
+  return vec_elem_bytes(info->dst) == vec_elem_bytes(info->src) && info->kind != VK_ADD &&
+         info->kind != VK_ADDC;
+}
+
 /* src0 and src1 must not read one queue: each wavelet is one stream's. */
 static bool is_plain(const FastTile *t, const VecRun *run)
 {
+  const VecOpInfo *info = &vecops[run->op];
+  unsigned bytes = vec_elem_bytes(info->dst);
   bool both = run->src[0].kind == VS_FABIN && run->src[1].kind == VS_FABIN;
   return !both && !run->traps && !run->zero_first && !run->zero_second && !run->fold &&
-         vecops[run->op].dst >= VE_F32 && vecops[run->op].src >= VE_F32 &&
-         is_plain_stream(t, run, &run->dest) && is_plain_stream(t, run, &run->src[0]) &&
-         is_plain_stream(t, run, &run->src[1]);
+         is_plain_operation(info) && is_plain_stream(t, run, &run->dest, bytes) &&
+         is_plain_stream(t, run, &run->src[0], bytes) &&
+         is_plain_stream(t, run, &run->src[1], bytes);
 }
 
 static void make_plain(FastPlain *p, const VecRun *run)
@@ -70,10 +87,11 @@ static void make_plain(FastPlain *p, const VecRun *run)
     .input = NO_QUEUE, .output = run->dest.kind == VS_FABOUT ? run->dest.queue : NO_QUEUE,
     .both_memory = run->src[0].kind == VS_MEMORY && run->src[1].kind == VS_MEMORY,
     .one_bank = vec_walks_one_bank(run),
+    .bytes = (uint8_t)vec_elem_bytes(vecops[run->op].dst),
   };
   for (uint16_t i = 0; i < PLAIN_STREAMS; i++) {
     p->address[i] = streams[i]->address;
-    p->step[i] = (int16_t)(streams[i]->strides[0] * (int)sizeof(uint32_t));
+    p->step[i] = (int16_t)(streams[i]->strides[0] * (int)p->bytes);
     if (streams[i]->kind == VS_MEMORY)
       p->memory |= (uint16_t)(1u << i);
     if (i < PLAIN_DEST)
@@ -132,6 +150,8 @@ STEP HOT uint32_t plain_read(const FastTile *t, FastPlain *p, unsigned k)
   return value;
 }
 
+static HOT Fp16Format fp16_of(const Visit *v) { return v->engine->base.program->image->fp16; }
+
 STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, uint32_t b)
 {
   bool carry = false;               /* no 32-bit operation has one */
@@ -141,8 +161,7 @@ STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, 
   case VK_FMUL: return fp32_mul(a, b);
   case VK_FMAC: return fp32_fma(b, p->scalar, a);
   default:
-    return vec_element((VecOp)p->operation, v->engine->base.program->image->fp16, a, b, p->scalar,
-                       &carry);
+    return vec_element((VecOp)p->operation, fp16_of(v), a, b, p->scalar, &carry);
   }
 }
 
@@ -180,6 +199,7 @@ static HOT void plain_element(Visit *v, FastPlain *p, bool last)
   plain_write(v, p, plain_operate(v, p, a, b), last);
 }
 
+
 /* ---- many elements between variables ------------------------------------------------------ */
 
 /* Every element of a source can be read before the first result is written: the source is not in
@@ -192,34 +212,61 @@ static bool reads_first(const FastPlain *p, unsigned k, unsigned n)
     return true;
   int a_low = a < a_last ? a : a_last, a_high = a < a_last ? a_last : a;
   int b_low = b < b_last ? b : b_last, b_high = b < b_last ? b_last : b;
-  return a_high + (int)sizeof(uint32_t) <= b_low || b_high + (int)sizeof(uint32_t) <= a_low;
+  return a_high + (int)p->bytes <= b_low || b_high + (int)p->bytes <= a_low;
 }
 
-/* The next `n` elements of a stream, as they are now. */
+/* The next `n` elements of a stream of `bytes` bytes each, as they are now. */
 static HOT void plain_gather(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
-                             unsigned n)
+                             unsigned n, size_t bytes)
 {
   const uint8_t *at = t->core.mem.bytes + p->address[k];
-  if (p->step[k] == (int)sizeof *to)
+  if (bytes == sizeof *to && p->step[k] == (int)sizeof *to) {
     memcpy(to, at, n * sizeof *to);
-  else
-    for (unsigned i = 0; i < n; i++)
-      memcpy(&to[i], at + (ptrdiff_t)i * p->step[k], sizeof *to);
+    return;
+  }
+  for (unsigned i = 0; i < n; i++) {
+    to[i] = 0;
+    memcpy(&to[i], at + (ptrdiff_t)i * p->step[k], bytes);
+  }
 }
 
 static HOT void plain_source(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
                              unsigned n)
 {
-  if (p->memory & 1u << k)
-    plain_gather(t, p, k, to, n);
-  else
+  if (!(p->memory & 1u << k))
     for (unsigned i = 0; i < n; i++)
       to[i] = p->value[k];
+  else if (p->bytes == sizeof *to)
+    plain_gather(t, p, k, to, n, sizeof *to);
+  else
+    plain_gather(t, p, k, to, n, sizeof(uint16_t));
+}
+
+static HOT void plain_results(const FastTile *t, const FastPlain *p, const uint32_t *from,
+                              unsigned n, size_t bytes)
+{
+  uint8_t *to = t->core.mem.bytes + p->address[PLAIN_DEST];
+  for (unsigned i = 0; i < n; i++)
+    memcpy(to + (ptrdiff_t)i * p->step[PLAIN_DEST], &from[i], bytes);
+}
+
+/* Those that most programs use have a loop of their own. */
+static HOT void plain_operate_halves(const Visit *v, const FastPlain *p, uint32_t *a,
+                                     const uint32_t *b, unsigned n)
+{
+  bool carry = false;               /* no plain operation has one */
+  if (p->op == VK_MOV)
+    memcpy(a, b, n * sizeof *a);
+  else if (p->op == VK_FMAC)
+    fp16_fma_all(fp16_of(v), b, (uint16_t)p->scalar, a, n);
+  else
+    for (unsigned i = 0; i < n; i++)
+      a[i] = vec_element((VecOp)p->operation, fp16_of(v), a[i], b[i], p->scalar, &carry);
 }
 
 /* Each operation has a loop of its own. */
-static HOT void plain_operate_all(const Visit *v, const FastPlain *p, uint32_t *a,
-                                  const uint32_t *b, unsigned n)
+static HOT void plain_operate_words(const Visit *v, const FastPlain *p, uint32_t *a,
+                                    const uint32_t *b, unsigned n)
 {
   switch ((int)p->op) {
   case VK_MOV:
@@ -244,31 +291,51 @@ static HOT void plain_operate_all(const Visit *v, const FastPlain *p, uint32_t *
   }
 }
 
-/* Computes the next `n` elements, at most AHEAD_ELEMENTS, of an operation between variables. */
-STEP void plain_elements_all(Visit *v, FastPlain *p, unsigned n)
+static HOT void plain_elements_apart(Visit *v, FastPlain *p, unsigned n)
 {
   FastTile *t = v->tile;
   uint32_t a[AHEAD_ELEMENTS], b[AHEAD_ELEMENTS];
-  if (!reads_first(p, PLAIN_SRC0, n) || !reads_first(p, PLAIN_SRC1, n)) {
-    for (unsigned i = 0; i < n; i++)
-      plain_element(v, p, false);
-    return;
-  }
   plain_source(t, p, PLAIN_SRC0, a, n);
   plain_source(t, p, PLAIN_SRC1, b, n);
-  plain_operate_all(v, p, a, b, n);
-  uint8_t *to = t->core.mem.bytes + p->address[PLAIN_DEST];
-  for (unsigned i = 0; i < n; i++)
-    memcpy(to + (ptrdiff_t)i * p->step[PLAIN_DEST], &a[i], sizeof a[i]);
+  if (p->bytes == sizeof *a) {
+    plain_operate_words(v, p, a, b, n);
+    plain_results(t, p, a, n, sizeof *a);
+  } else {
+    plain_operate_halves(v, p, a, b, n);
+    plain_results(t, p, a, n, sizeof(uint16_t));
+  }
   for (unsigned k = 0; k < PLAIN_STREAMS; k++)
     if (p->memory & 1u << k)
       p->address[k] = (uint16_t)(p->address[k] + (int)n * p->step[k]);
 }
 
+/* Computes the next `n` elements, at most AHEAD_ELEMENTS, of an operation between variables. */
+STEP void plain_elements_all(Visit *v, FastPlain *p, unsigned n)
+{
+  bool apart = reads_first(p, PLAIN_SRC0, n) && reads_first(p, PLAIN_SRC1, n);
+  for (unsigned step = apart ? n : 1; n; n -= step)
+    plain_elements_apart(v, p, step);
+}
+
 /* ---- a group ------------------------------------------------------------------------------ */
 
-/* An operation with a fabric operand does one element per group, so that all groups after the first
- * are between memory and memory, where no caller asks for the last. */
+/* With 32-bit elements, an operation with a fabric operand does one element per group, so that all
+ * groups after the first are between memory and memory, where no caller asks for the last. */
+static HOT void plain_words(Visit *v, FastPlain *p, unsigned elements, bool last)
+{
+  if (p->input != NO_QUEUE)
+    p->value[p->input_stream] = input_take(v, p->input).payload;
+  plain_element(v, p, last);
+  for (unsigned left = elements; UNLIKELY(left > 1); left--)
+    plain_element(v, p, false);
+}
+
+/* Not inlined where groups are. */
+static RARE void plain_halves(Visit *v, FastPlain *p, unsigned elements)
+{
+  plain_elements_all(v, p, elements);
+}
+
 STEP HOT void plain_group(Visit *v, unsigned thread)
 {
   FastTile *t = v->tile;
@@ -284,11 +351,10 @@ STEP HOT void plain_group(Visit *v, unsigned thread)
   if (FAST_TRACED && extra)
     EVENT(v, .kind = EV_STALL, .pc = th->run->pc, .id = STALL_BANK, .thread = (uint8_t)thread,
           .payload = extra);
-  if (p->input != NO_QUEUE)
-    p->value[p->input_stream] = input_take(v, p->input).payload;
-  plain_element(v, p, last_group);
-  for (unsigned left = elements; UNLIKELY(left > 1); left--)
-    plain_element(v, p, false);
+  if (UNLIKELY(p->bytes != sizeof(uint32_t)))
+    plain_halves(v, p, elements);
+  else
+    plain_words(v, p, elements, last_group);
   stats->groups++;
   stats->elements += elements;
   stats->stalls[STALL_BANK] += extra;

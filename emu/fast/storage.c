@@ -95,7 +95,7 @@ STEP inline void plain_sync(Thread *thread)
   const FastPlain *p = thread_plain(thread);
   VecStream *streams[PLAIN_STREAMS] = {&run->src[0], &run->src[1], &run->dest};
   for (unsigned i = 0; i < PLAIN_STREAMS; i++)
-    streams[i]->address = p->address[i];
+    vec_stream_place(streams[i], p->address[i]);
   run->remaining = p->remaining;
 }
 

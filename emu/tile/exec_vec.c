@@ -449,6 +449,15 @@ FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *p
 
 /* ---- walking --------------------------------------------------------------------------------- */
 
+void vec_stream_place(VecStream *stream, int32_t address)
+{
+  if (stream->circular && stream->wrap_bytes) {
+    int32_t offset = (address - stream->wrap_base) % (int32_t)stream->wrap_bytes;
+    address = stream->wrap_base + (offset < 0 ? offset + (int32_t)stream->wrap_bytes : offset);
+  }
+  stream->address = (uint16_t)address;
+}
+
 /* The outermost dimension has no end here: the operation's length decides when to stop, and
  * save_address continues behind the last element. */
 void vec_stream_advance(VecStream *stream)
@@ -458,12 +467,7 @@ void vec_stream_advance(VecStream *stream)
   unsigned k = 0;
   while (k + 1u < stream->dimensions && ++stream->index[k] >= stream->lengths[k])
     stream->index[k++] = 0;
-  int32_t address = stream->address + stream->strides[k] * (int32_t)stream->element_bytes;
-  if (stream->circular && stream->wrap_bytes) {
-    int32_t offset = (address - stream->wrap_base) % (int32_t)stream->wrap_bytes;
-    address = stream->wrap_base + (offset < 0 ? offset + (int32_t)stream->wrap_bytes : offset);
-  }
-  stream->address = (uint16_t)address;
+  vec_stream_place(stream, stream->address + stream->strides[k] * (int32_t)stream->element_bytes);
 }
 
 unsigned vec_wavelets(const VecStream *stream, unsigned elements)
