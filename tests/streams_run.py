@@ -15,7 +15,7 @@ KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan
 (ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER, ALLTOALL,
  ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY, SHIFT_UP, SHIFT_DOWN, GATHER_V,
  SCATTER_V) = range(15)
-WITH_TASK = (ALLGATHER, REDUCE_SCATTER, ALLTOALL_2D)
+WITH_TASK = (ALLGATHER, REDUCE_SCATTER, SCAN, EXSCAN, BARRIER, ALLTOALL, ALLTOALL_2D)
 REDUCTIONS = (REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN)
 EXCHANGES = (ALLTOALL, ALLTOALL_V, ALLTOALL_2D)
 OF_RECTANGLES = (BARRIER, ALLTOALL_2D, BROADCAST_ANY)
@@ -213,7 +213,7 @@ def random_config(random, kind, most_tiles, longest, calls):
         config["classes"] = int(random.integers(1, 3))
     if kind not in REDUCTIONS:
         config["operation"] = lines.ADD
-    elif with_task:                    # those with a vector operation
+    elif with_task and kind == REDUCE_SCATTER:      # those with a vector operation
         config["element"] = int(random.integers(0, 2))
     tiles = width * height
     if kind in EXCHANGES:

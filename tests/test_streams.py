@@ -36,7 +36,7 @@ def test_types(tmp_path, element, arch, kind):
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 @pytest.mark.parametrize("kind", streams.WITH_TASK)
 def test_with_a_completion_task(tmp_path, kind, arch):
-    for element in (0, 1):
+    for element in (0, 1) if kind == streams.REDUCE_SCATTER else (0, 1, 4):
         for operation in range(4) if kind in streams.REDUCTIONS else (0,):
             for width in (1, 2, 3, 6):
                 streams.run(tmp_path, some_of(kind, element=element, operation=operation,
@@ -94,7 +94,9 @@ def test_cycles_are_near_the_model(tmp_path):
                                       (streams.REDUCE_SCATTER, 1, 11, 40),
                                       (streams.REDUCE_SCATTER, 0, 9, 44), (streams.SCAN, 0, 13, 70),
                                       (streams.EXSCAN, 0, 12, 33), (streams.BARRIER, 0, 9, 0),
-                                      (streams.ALLTOALL, 0, 9, 13)):
+                                      (streams.ALLTOALL, 0, 9, 13), (streams.SCAN, 1, 13, 70),
+                                      (streams.EXSCAN, 1, 12, 33), (streams.BARRIER, 1, 9, 0),
+                                      (streams.ALLTOALL, 1, 9, 13)):
         shape = lines.RECTANGLE if kind == streams.BARRIER else lines.ROW
         stamps = streams.run(tmp_path, {"kind": kind, "width": width, "with_task": with_task,
                                         "shape": shape}, (n,))
@@ -106,6 +108,8 @@ def compiled(folder, role, module, params):
     (folder / "layout.csl").write_text(f"""
 const streams = @import_module("<collectives/streams>");
 const colors = [4]color{{ @get_color(0), @get_color(1), @get_color(2), @get_color(3) }};
+const six = [6]color{{ @get_color(0), @get_color(1), @get_color(2), @get_color(3), @get_color(4),
+                      @get_color(5) }};
 const three = [3]color{{ @get_color(0), @get_color(1), @get_color(2) }};
 const two = [2]color{{ @get_color(0), @get_color(1) }};
 layout {{
@@ -131,6 +135,11 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_
     ("with done_task, the collective is called by start()",
      "allgather_tile(x, 0, 2, x, WEST, EAST, two)", "allgather",
      ".up_task = 9, .down_task = 10, .done_task = 11"),
+    ("with done_task, the collective is called by start()",
+     "scan_tile(x, 0, 2, x, WEST, EAST, colors)", "scan", ".step_task = 9, .done_task = 11"),
+    ("with done_task, the output queues need other numbers than the input queues",
+     "alltoall_tile(x, 0, 2, x, WEST, EAST, six)", "alltoall",
+     ".forth_task = 9, .back_task = 10, .done_task = 11"),
     ("this type and operation go element by element: use <collectives/reduce_scatter>",
      "ring_scatter_tile(x, 0, 2, x, WEST, EAST, three)", "ring_scatter",
      ".T = i32, .step_task = 9, .keep_task = 10, .done_task = 11"),
