@@ -14,16 +14,6 @@ static uint32_t *filled_array(Arena *arena, uint32_t n, uint32_t value)
   return array;
 }
 
-IrTarget *cfg_targets(const IrFunc *f, uint32_t block, uint32_t *n)
-{
-  *n = 0;
-  if (!f->blocks[block].n_insns)
-    return NULL;
-  const IrInsn *last = opt_terminator(f, block);
-  *n = last->op == IR_br ? 1 : last->op == IR_cond_br ? 2 : 0;
-  return *n ? last->u.targets : NULL;
-}
-
 typedef struct { uint32_t block, next; } TreeVisit;
 
 static void order_blocks(Cfg *cfg, const IrFunc *f, Arena *arena)
@@ -210,11 +200,16 @@ static void find_loops(Cfg *cfg, Arena *arena)
   }
 }
 
-void cfg_build(Cfg *cfg, const IrFunc *f, Arena *arena)
+void cfg_order(Cfg *cfg, const IrFunc *f, Arena *arena)
 {
   *cfg = (Cfg){.n_blocks = f->n_blocks};
   order_blocks(cfg, f, arena);
   collect_preds(cfg, f, arena);
+}
+
+void cfg_build(Cfg *cfg, const IrFunc *f, Arena *arena)
+{
+  cfg_order(cfg, f, arena);
   find_dominators(cfg, arena);
   number_dominators(cfg, arena);
   find_loops(cfg, arena);

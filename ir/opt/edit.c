@@ -149,14 +149,12 @@ uint32_t *opt_count_uses(const IrFunc *f, Arena *arena)
   return uses;
 }
 
-bool opt_drop_unreachable(IrFunc *f, Arena *arena)
+bool opt_drop_unreachable(IrFunc *f, const Cfg *cfg)
 {
-  Cfg cfg;
   bool changed = false;
-  cfg_build(&cfg, f, arena);
   for (uint32_t b = 0; b < f->n_blocks; b++) {
     IrBlock *block = &f->blocks[b];
-    if (cfg_is_reachable(&cfg, b) || (!block->n_insns && !block->n_params))
+    if (cfg_is_reachable(cfg, b) || (!block->n_insns && !block->n_params))
       continue;
     changed = true;
     for (uint32_t i = 0; i < block->n_insns; i++)
@@ -166,4 +164,11 @@ bool opt_drop_unreachable(IrFunc *f, Arena *arena)
     block->n_insns = block->n_params = 0;
   }
   return changed;
+}
+
+bool opt_find_unreachable(IrFunc *f, Arena *arena)
+{
+  Cfg cfg;
+  cfg_order(&cfg, f, arena);
+  return opt_drop_unreachable(f, &cfg);
 }

@@ -88,7 +88,7 @@ static void expose_exports(const IrModule *m, bool *globals)
       globals[m->bindings[i].target] = true;
 }
 
-bool *opt_exposed_globals(const IrModule *m, int level, Arena *arena)
+static bool *find_exposed_globals(const IrModule *m, int level, Arena *arena)
 {
   ExposureScan s = {.globals = arena_many(arena, bool, m->n_globals)};
   for (uint32_t n = 0; n < m->n_funcs; n++) {
@@ -109,11 +109,18 @@ bool *opt_exposed_globals(const IrModule *m, int level, Arena *arena)
   return s.globals;
 }
 
-Exposed opt_exposed(const Opt *opt, const IrFunc *f)
+const bool *opt_exposed_globals(Opt *opt)
+{
+  if (!opt->exposed_globals)
+    opt->exposed_globals = find_exposed_globals(opt->m, opt->level, opt->pass_arena);
+  return opt->exposed_globals;
+}
+
+Exposed opt_exposed(Opt *opt, const IrFunc *f)
 {
   ExposureScan s = {.f = f, .allocas = arena_many(opt->arena, bool, f->n_insns)};
   scan_function(&s);
-  return (Exposed){.allocas = s.allocas, .globals = opt->exposed_globals};
+  return (Exposed){.allocas = s.allocas, .globals = opt_exposed_globals(opt)};
 }
 
 /* ---- aliases ----------------------------------------------------------------------- */

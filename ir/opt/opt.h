@@ -28,8 +28,8 @@ typedef struct {
   uint32_t *loop_depth;
 } Cfg;
 void cfg_build(Cfg *cfg, const IrFunc *f, Arena *arena);
-/* Targets of a block's terminator and how many (0 to 2). */
-IrTarget *cfg_targets(const IrFunc *f, uint32_t block, uint32_t *n);
+/* Order and predecessors alone: for passes that ask for no dominators and no loops. */
+void cfg_order(Cfg *cfg, const IrFunc *f, Arena *arena);
 static inline bool cfg_is_reachable(const Cfg *cfg, uint32_t block)
 {
   return cfg->rpo_index[block] != IR_NO_ID;
@@ -52,6 +52,16 @@ static inline IrInsn *opt_terminator(const IrFunc *f, uint32_t block)
 {
   const IrBlock *b = &f->blocks[block];
   return &f->insns[b->insns[b->n_insns - 1].raw];
+}
+/* Targets of a block's terminator and how many (0 to 2). */
+static inline IrTarget *cfg_targets(const IrFunc *f, uint32_t block, uint32_t *n)
+{
+  *n = 0;
+  if (!f->blocks[block].n_insns)
+    return NULL;
+  const IrInsn *last = opt_terminator(f, block);
+  *n = last->op == IR_br ? 1 : last->op == IR_cond_br ? 2 : 0;
+  return *n ? last->u.targets : NULL;
 }
 static inline bool opt_is_const(const IrFunc *f, IrValue v)
 {
@@ -79,8 +89,10 @@ void opt_append_target_arg(IrModule *m, IrTarget *t, IrValue v);
 void opt_make_br(IrModule *m, IrInsn *insn, unsigned which);
 /* Number of uses of each value, by raw. */
 uint32_t *opt_count_uses(const IrFunc *f, Arena *arena);
-/* Empties blocks that nothing reaches; true if there were any. */
-bool opt_drop_unreachable(IrFunc *f, Arena *arena);
+/* Empties blocks that nothing reaches; true if there were any.  The shape stays right. */
+bool opt_drop_unreachable(IrFunc *f, const Cfg *cfg);
+/* The same for a caller who has no shape. */
+bool opt_find_unreachable(IrFunc *f, Arena *arena);
 /* Low bits of the type's width. */
 uint64_t opt_mask(IrType type);
 /* The number that 16 bits are. */
@@ -91,12 +103,12 @@ static inline int64_t opt_signed16(uint64_t bits)
 
 /* ---- passes.def, pipeline.c -------------------------------------------------------- */
 
-/* What a pass works with; `arena` is reset after each function. */
+/* What a pass works with; `arena` is reset after each function, `pass_arena` after the pass. */
 typedef struct {
   IrModule *m;
-  Arena *arena;
+  Arena *arena, *pass_arena;
   int level;
-  const bool *exposed_globals;   /* of the module as it was when the pass began */
+  const bool *exposed_globals;   /* NULL: no function has asked in this pass */
 } Opt;
 
 /* ---- memory.c ---------------------------------------------------------------------- */
@@ -113,8 +125,9 @@ Address opt_address(const IrFunc *f, IrValue v);
 /* Objects whose address is used otherwise than for loads, stores, copies and clears: pointers
  * and vector operations may reach them.  By value (allocas) and by global. */
 typedef struct { const bool *allocas, *globals; } Exposed;
-bool *opt_exposed_globals(const IrModule *m, int level, Arena *arena);
-Exposed opt_exposed(const Opt *opt, const IrFunc *f);
+Exposed opt_exposed(Opt *opt, const IrFunc *f);
+/* The globals alone; of the module as it was when the pass first asked. */
+const bool *opt_exposed_globals(Opt *opt);
 /* May the two accesses touch a common byte?  Sizes of 0 mean unknown. */
 bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, Exposed exposed);
 /* May the instruction write to those bytes, now or in the background? */

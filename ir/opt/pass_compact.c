@@ -78,8 +78,8 @@ static uint32_t order_blocks(const Cfg *cfg, uint32_t *order, Arena *arena)
 bool pass_compact(Opt *opt, IrFunc *f)
 {
   Cfg cfg;
-  opt_drop_unreachable(f, opt->arena);
   cfg_build(&cfg, f, opt->arena);
+  opt_drop_unreachable(f, &cfg);
   IrFunc old = *f;
   uint32_t *order = arena_many(opt->arena, uint32_t, f->n_blocks);
   uint32_t n_order = order_blocks(&cfg, order, opt->arena);

@@ -87,8 +87,9 @@ static uint32_t count_params(const IrFunc *f)
 bool pass_copyprop(Opt *opt, IrFunc *f)
 {
   Propagator p = {.m = opt->m, .f = f};
-  bool changed = opt_drop_unreachable(f, opt->arena), any = false;
-  cfg_build(&p.cfg, f, opt->arena);
+  cfg_order(&p.cfg, f, opt->arena);
+  opt_drop_unreachable(f, &p.cfg);
+  bool changed, any = false;
   p.map = arena_many(opt->arena, IrValue, f->n_insns + count_params(f));   /* one copy each */
   do {
     changed = false;

@@ -138,12 +138,14 @@ bool pass_cse(Opt *opt, IrFunc *f)
   t.block_of = arena_many(opt->arena, uint32_t, f->n_insns);
   t.next = arena_many(opt->arena, uint32_t, f->n_insns);
   t.heads = arena_many(opt->arena, uint32_t, t.n_heads);
-  opt_drop_unreachable(f, opt->arena);
   cfg_build(&t.cfg, f, opt->arena);
+  opt_drop_unreachable(f, &t.cfg);
   for (uint32_t i = 0; i < t.cfg.n_rpo; i++)
     for (uint32_t k = 0; k < f->blocks[t.cfg.rpo[i]].n_insns; k++)
       changed |= visit_insn(&t, t.cfg.rpo[i], f->blocks[t.cfg.rpo[i]].insns[k]);
-  opt_replace_values(f, t.map);
-  opt_sweep(f);
+  if (changed) {
+    opt_replace_values(f, t.map);
+    opt_sweep(f);
+  }
   return changed;
 }

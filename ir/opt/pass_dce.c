@@ -86,8 +86,8 @@ bool pass_dce(Opt *opt, IrFunc *f)
   Collector c = {.f = f,
                  .live = arena_many(opt->arena, bool, f->n_insns),
                  .work = arena_many(opt->arena, uint32_t, f->n_insns)};
-  bool changed = opt_drop_unreachable(f, opt->arena);
-  cfg_build(&c.cfg, f, opt->arena);
+  cfg_order(&c.cfg, f, opt->arena);
+  bool changed = opt_drop_unreachable(f, &c.cfg);
   mark_live(&c);
   changed |= drop_dead_params(&c);
   for (uint32_t b = 0; b < f->n_blocks; b++)
@@ -96,6 +96,7 @@ bool pass_dce(Opt *opt, IrFunc *f)
       if (!c.live[v.raw])
         changed = opt_insn(f, v)->dead = true;
     }
-  opt_sweep(f);
+  if (changed)
+    opt_sweep(f);
   return changed;
 }

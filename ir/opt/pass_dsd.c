@@ -658,8 +658,8 @@ static bool visit_function(Keeper *k)
 {
   bool changed = false;
   uint32_t deepest = 0;
-  opt_drop_unreachable(k->f, k->opt->arena);
   cfg_build(&k->cfg, k->f, k->opt->arena);
+  opt_drop_unreachable(k->f, &k->cfg);
   opt_make_fronts(k->opt, k->f, &k->cfg);
   k->block_of = opt_blocks_of_values(k->f, k->opt->arena);
   find_reentered(k);

@@ -95,9 +95,9 @@ static bool visit_loop(Ender *e, uint32_t head)
 
 bool pass_ends(Opt *opt, IrFunc *f)
 {
-  bool changed = opt_drop_unreachable(f, opt->arena);
   Cfg cfg;
   cfg_build(&cfg, f, opt->arena);
+  bool changed = opt_drop_unreachable(f, &cfg);
   changed |= opt_make_fronts(opt, f, &cfg);
   Ender e = {.opt = opt,
              .loop = {.m = opt->m, .f = f, .cfg = &cfg, .n_values = f->n_insns,

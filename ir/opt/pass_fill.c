@@ -267,8 +267,8 @@ static bool fill_loop(Filler *x, uint32_t head)
 static bool fill_one(Filler *x, IrFunc *f)
 {
   Cfg cfg;
-  opt_drop_unreachable(f, x->opt->arena);
   cfg_build(&cfg, f, x->opt->arena);
+  opt_drop_unreachable(f, &cfg);
   opt_make_fronts(x->opt, f, &cfg);
   x->loop = (Loop){.m = x->opt->m, .f = f, .cfg = &cfg, .n_values = f->n_insns,
                    .block_of = opt_blocks_of_values(f, x->opt->arena)};

@@ -14,9 +14,10 @@ static uint32_t written_global(const IrFunc *f, const IrInsn *insn)
 }
 
 /* By global: written, or reached in a way that is not followed here. */
-static bool *find_written(const Opt *opt)
+static bool *find_written(Opt *opt)
 {
   const IrModule *m = opt->m;
+  const bool *exposed = opt_exposed_globals(opt);
   bool *written = arena_many(opt->arena, bool, m->n_globals);
   for (uint32_t n = 0; n < m->n_funcs; n++) {
     const IrFunc *f = &m->funcs[n];
@@ -28,7 +29,7 @@ static bool *find_written(const Opt *opt)
       }
   }
   for (uint32_t i = 0; i < m->n_globals; i++)
-    written[i] |= opt->exposed_globals[i] || m->globals[i].keep;
+    written[i] |= exposed[i] || m->globals[i].keep;
   for (uint32_t i = 0; i < m->n_bindings; i++)
     if (!m->bindings[i].is_func)
       written[m->bindings[i].target] = true;

@@ -292,7 +292,7 @@ static void visit_function(Inliner *in, uint32_t id)
   IrValue *full = arena_many(in->opt->arena, IrValue, f->n_insns);
   memcpy(full, map, sizeof *map * (cap_map < f->n_insns ? cap_map : f->n_insns));
   opt_replace_values(f, full);
-  opt_drop_unreachable(f, in->opt->arena);
+  opt_find_unreachable(f, in->opt->arena);
   in->changed = true;
 }
 

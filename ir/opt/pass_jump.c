@@ -58,7 +58,7 @@ static bool merge_blocks(Opt *opt, IrFunc *f)
 {
   Cfg cfg;
   bool changed = false;
-  cfg_build(&cfg, f, opt->arena);
+  cfg_order(&cfg, f, opt->arena);
   IrValue *map = arena_many(opt->arena, IrValue, f->n_insns);
   uint32_t *n_preds = arena_many(opt->arena, uint32_t, f->n_blocks);
   for (uint32_t b = 0; b < f->n_blocks; b++)
@@ -263,12 +263,12 @@ static bool thread_jumps(Opt *opt, IrFunc *f)
 
 bool pass_jump(Opt *opt, IrFunc *f)
 {
-  bool changed = opt_drop_unreachable(f, opt->arena), again;
+  bool changed = opt_find_unreachable(f, opt->arena), again;
   uint32_t limit = 4 * f->n_blocks + 16;    /* cycles of empty blocks could turn for ever */
   do {
     again = merge_blocks(opt, f);
     again |= thread_jumps(opt, f);
-    again |= opt_drop_unreachable(f, opt->arena);
+    again |= opt_find_unreachable(f, opt->arena);
     changed |= again;
   } while (again && limit-- > 0);
   return changed;

@@ -133,8 +133,8 @@ static bool hoist_from_loop(Hoister *h, uint32_t head)
 bool pass_licm(Opt *opt, IrFunc *f)
 {
   Hoister h = {.opt = opt, .m = opt->m, .f = f};
-  opt_drop_unreachable(f, opt->arena);
   cfg_build(&h.cfg, f, opt->arena);
+  opt_drop_unreachable(f, &h.cfg);
   bool changed = opt_make_fronts(opt, f, &h.cfg);
   h.exposed = opt_exposed(opt, f);
   h.block_of = opt_blocks_of_values(f, opt->arena);

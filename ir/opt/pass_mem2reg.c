@@ -312,11 +312,11 @@ static void promote_vars(Promoter *p)
 bool pass_mem2reg(Opt *opt, IrFunc *f)
 {
   Promoter p = {.m = opt->m, .f = f, .func = {(uint32_t)(f - opt->m->funcs)}, .arena = opt->arena};
-  opt_drop_unreachable(f, opt->arena);
+  opt_find_unreachable(f, opt->arena);
   find_variables(&p);
   if (!p.n_vars)
     return false;
-  cfg_build(&p.cfg, f, opt->arena);
+  cfg_order(&p.cfg, f, opt->arena);
   promote_vars(&p);
   return true;
 }

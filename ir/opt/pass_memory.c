@@ -347,8 +347,8 @@ static bool drop_unread(IrFunc *f, const bool *exposed, Arena *arena)
 bool pass_memory(Opt *opt, IrFunc *f)
 {
   Forwarder w = {.m = opt->m, .f = f};
-  opt_drop_unreachable(f, opt->arena);
-  cfg_build(&w.cfg, f, opt->arena);
+  cfg_order(&w.cfg, f, opt->arena);
+  opt_drop_unreachable(f, &w.cfg);
   w.exposed = opt_exposed(opt, f);
   w.cap_joined = f->n_insns + f->n_blocks;
   w.joined = arena_many(opt->arena, Known, w.cap_joined);

@@ -225,7 +225,7 @@ static bool promote_one(Opt *opt, IrFunc *f)
 
 bool pass_promote(Opt *opt, IrFunc *f)
 {
-  bool changed = opt_drop_unreachable(f, opt->arena);
+  bool changed = opt_find_unreachable(f, opt->arena);
   while (promote_one(opt, f))
     changed = true;
   return changed;

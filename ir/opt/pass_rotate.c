@@ -102,8 +102,8 @@ static void rotate_loop(Rotator *x, uint32_t head, Arena *arena)
 bool pass_rotate(Opt *opt, IrFunc *f)
 {
   Rotator x = {.m = opt->m, .f = f};
-  bool changed = opt_drop_unreachable(f, opt->arena);
   cfg_build(&x.cfg, f, opt->arena);
+  bool changed = opt_drop_unreachable(f, &x.cfg);
   x.block_of = opt_blocks_of_values(f, opt->arena);
   x.is_used_outside = arena_many(opt->arena, bool, f->n_insns);
   find_uses(&x);

@@ -783,13 +783,16 @@ static bool simplify_function(Opt *opt, IrFunc *f)
   Simplifier s = {.opt = opt, .m = opt->m, .f = f};
   Cfg cfg;
   bool changed = false;
-  cfg_build(&cfg, f, opt->arena);
+  cfg_order(&cfg, f, opt->arena);
   grow_map(&s);
   for (uint32_t i = 0; i < cfg.n_rpo; i++)
     changed |= simplify_block(&s, cfg.rpo[i]);
+  if (!changed)
+    return opt_drop_unreachable(f, &cfg);
   opt_replace_values(f, s.map);
   opt_sweep(f);
-  return opt_drop_unreachable(f, opt->arena) || changed;
+  opt_find_unreachable(f, opt->arena);
+  return true;
 }
 
 /* New instructions are looked at in the next round; few rules need more than two. */

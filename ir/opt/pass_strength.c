@@ -281,9 +281,9 @@ static bool run_once(Opt *opt, IrFunc *f, unsigned *rounds)
 /* Inner loops first: what starts their sums is reduced by the loops around them. */
 bool pass_strength(Opt *opt, IrFunc *f)
 {
-  bool changed = opt_drop_unreachable(f, opt->arena);
   Cfg cfg;
   cfg_build(&cfg, f, opt->arena);
+  bool changed = opt_drop_unreachable(f, &cfg);
   changed |= opt_make_fronts(opt, f, &cfg);
   unsigned *rounds = arena_many(opt->arena, unsigned, f->n_blocks);
   while (run_once(opt, f, rounds))

@@ -155,7 +155,7 @@ static bool unroll_one(Opt *opt, IrFunc *f)
 
 bool pass_unroll(Opt *opt, IrFunc *f)
 {
-  bool changed = opt_drop_unreachable(f, opt->arena);
+  bool changed = opt_find_unreachable(f, opt->arena);
   while (unroll_one(opt, f))
     changed = true;
   return changed;

@@ -62,8 +62,7 @@ static void check_module(const IrModule *m, const char *pass)
 
 static void run_pass(Opt *opt, const Pass *pass, const IrOptOptions *options)
 {
-  Arena *module_arena = arena_create("optimiser, module");
-  opt->exposed_globals = opt_exposed_globals(opt->m, opt->level, module_arena);
+  opt->exposed_globals = NULL;
   if (pass->on_module)
     pass->on_module(opt);
   for (uint32_t i = 0; pass->on_func && i < opt->m->n_funcs; i++) {
@@ -71,7 +70,7 @@ static void run_pass(Opt *opt, const Pass *pass, const IrOptOptions *options)
     arena_reset(opt->arena);
   }
   arena_reset(opt->arena);
-  arena_destroy(module_arena);
+  arena_reset(opt->pass_arena);
 #ifndef NDEBUG
   check_module(opt->m, pass->name);
 #endif
@@ -96,19 +95,33 @@ static bool run_list(Opt *opt, const char *names, const IrOptOptions *options)
   return true;
 }
 
+static Opt open_optimiser(IrModule *m, const IrOptOptions *options)
+{
+  return (Opt){.m = m, .level = options->level, .arena = arena_create("optimiser"),
+               .pass_arena = arena_create("optimiser, pass")};
+}
+
+static void close_optimiser(Opt *opt)
+{
+  arena_destroy(opt->pass_arena);
+  arena_destroy(opt->arena);
+}
+
 bool ir_run_passes(IrModule *m, const char *names, const IrOptOptions *options)
 {
-  Opt opt = {.m = m, .arena = arena_create("optimiser"), .level = options->level};
+  Opt opt = open_optimiser(m, options);
   bool known = run_list(&opt, names, options);
-  arena_destroy(opt.arena);
+  close_optimiser(&opt);
   return known;
 }
 
 void ir_optimise(IrModule *m, const IrOptOptions *options)
 {
+  Opt opt = open_optimiser(m, options);
   for (size_t i = 0; i < ARRAY_COUNT(pipeline); i++)
-    if (options->level >= pipeline[i].level && !ir_run_passes(m, pipeline[i].passes, options))
+    if (options->level >= pipeline[i].level && !run_list(&opt, pipeline[i].passes, options))
       ICE("the pipeline names an unknown pass: %s", pipeline[i].passes);
+  close_optimiser(&opt);
 }
 
 const char *ir_pass_name(size_t i, const char **text)
