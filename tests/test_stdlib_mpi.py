@@ -6,7 +6,8 @@ import collectives_run as lines
 import harness
 
 PROGRAM = harness.ROOT / "tests" / "stdlib" / "mpi" / "layout.csl"
-CALLS = 13
+MESSAGES = harness.ROOT / "tests" / "stdlib" / "mpi" / "messages.csl"
+CALLS = 16
 FUNCTIONS = lines.FUNCTIONS
 DIRECTIONS = {lines.ROW: "row", lines.COLUMN: "column", lines.SNAKE: "snake"}
 
@@ -38,7 +39,15 @@ def expected(send, counts, n, root, function):
         [[(0, send[(p - 1) % P][:n])] for p in range(P)],
         on_root([(q * n, send[q][:counts[q, q]]) for q in range(P)]),
         [[(q * n, send[q][:most[q]]) for q in range(P)] for p in range(P)],
+        [[(0, send[(p + 1) % P][:n])] for p in range(P)],
+        [[(0, send[q][:counts[q, q]])] for q in (partner(p, P) for p in range(P))],
+        [[(0, send[(p - P // 2) % P][:n])] for p in range(P)],
     ]
+
+
+def partner(p, P):
+    """Pairs of neighbours; the last of an odd number stays alone."""
+    return p if p == P - 1 and P % 2 == 1 else p ^ 1
 
 
 def check(folder, width, height, shape, n, root, is_integer, operation, seed, arch,
@@ -84,10 +93,36 @@ def test_every_call(tmp_path, shape, arch):
         size = int(random.integers(1, 9))
         width, height = {lines.ROW: (size, 1), lines.COLUMN: (1, size)}.get(shape, (3, 2))
         check(tmp_path, width, height, shape, int(random.integers(1, 12)),
-              int(random.integers(0, width * height)), is_integer, int(random.integers(0, 3)),
+              int(random.integers(0, width * height)), is_integer, int(random.integers(0, 4)),
               size, arch)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_few_ranks_and_the_reference_engine(tmp_path, size):
     check(tmp_path, size, 1, lines.ROW, 4, size - 1, 0, 0, 5, "wse2", engine="reference")
+
+
+def message_cycles(folder, size, n, distance, operation):
+    """Those of a call in which each rank sends to the one `distance` further."""
+    image = folder / "m.bin"
+    harness.compile(MESSAGES, image, params={"size": size, "n": n, "distance": distance,
+                                             "operation": operation})
+    harness.emu(image, "--run", *(f"--d2h={name}={folder / (name + '.npy')}"
+                                  for name in ("recv", "stamps")))
+    recv = harness.load_npy(folder / "recv.npy").reshape(size, 3, n)
+    for p in range(size):
+        want = ((p - distance) % size) * 1000 + numpy.arange(3)[:, None] * 100 + numpy.arange(n)
+        numpy.testing.assert_array_equal(recv[p], want)
+    stamps = harness.load_npy(folder / "stamps.npy").reshape(size, 2, 3).astype(numpy.int64)
+    cycles = stamps[..., 0] + (stamps[..., 1] << 16)
+    return int(cycles[:, 1].max() - cycles[:, 0].max())
+
+
+@pytest.mark.parametrize("operation", range(4), ids=["add", "max", "min", "mul"])
+def test_messages_to_neighbours_do_not_go_around_the_ring(tmp_path, operation):
+    """The ranks agree by a reduction, whatever the communicator's operation is."""
+    size, n = 8, 32
+    near = message_cycles(tmp_path, size, n, 1, operation)
+    far = message_cycles(tmp_path, size, n, 3, operation)
+    assert near < far / 2
+    assert message_cycles(tmp_path, size, n, size - 1, operation) < far / 2
