@@ -9,30 +9,6 @@ uint64_t opt_mask(IrType type)
   return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-void opt_each_operand(IrInsn *insn, OperandVisit *visit, void *context)
-{
-  uint32_t n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
-  for (uint32_t i = 0; i < insn->n_args; i++)
-    visit(&insn->args[i], context);
-  for (uint32_t t = 0; t < n; t++)
-    for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
-      visit(&insn->u.targets[t].args[i], context);
-}
-
-/* Shortens the chain on the way, so that long ones are walked once. */
-IrValue opt_resolve(IrValue *map, IrValue v)
-{
-  IrValue end = v;
-  while (map[end.raw].raw)
-    end = map[end.raw];
-  while (map[v.raw].raw) {
-    IrValue next = map[v.raw];
-    map[v.raw] = end;
-    v = next;
-  }
-  return end;
-}
-
 static void replace_operand(IrValue *operand, void *context)
 {
   *operand = opt_resolve(context, *operand);

@@ -70,11 +70,31 @@ static inline bool opt_is_const(const IrFunc *f, IrValue v)
 
 /* Calls visit for each operand: arguments, then arguments of targets. */
 typedef void OperandVisit(IrValue *operand, void *context);
-void opt_each_operand(IrInsn *insn, OperandVisit *visit, void *context);
+static inline void opt_each_operand(IrInsn *insn, OperandVisit *visit, void *context)
+{
+  uint32_t n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
+  for (uint32_t i = 0; i < insn->n_args; i++)
+    visit(&insn->args[i], context);
+  for (uint32_t t = 0; t < n; t++)
+    for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
+      visit(&insn->u.targets[t].args[i], context);
+}
 /* Rewrites each operand v of the function to map[v.raw] (followed to its end) where that is not
  * raw 0; map has n_insns entries. */
 void opt_replace_values(IrFunc *f, IrValue *map);
-IrValue opt_resolve(IrValue *map, IrValue v);
+/* What the map makes of v, followed to its end. */
+static inline IrValue opt_resolve(IrValue *map, IrValue v)
+{
+  IrValue end = v;
+  while (map[end.raw].raw)
+    end = map[end.raw];
+  while (map[v.raw].raw) {           /* long chains are walked once */
+    IrValue next = map[v.raw];
+    map[v.raw] = end;
+    v = next;
+  }
+  return end;
+}
 /* Drops dead instructions from the block lists. */
 void opt_sweep(IrFunc *f);
 /* A new instruction in no block yet; the arguments are copied. */

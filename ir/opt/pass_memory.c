@@ -6,6 +6,8 @@
  * memory. */
 #include "ir/opt/opt.h"
 
+#include <stb_ds.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Few things are worth remembering at a time; the oldest goes. */
@@ -19,7 +21,7 @@ typedef struct {
   uint32_t depth;            /* number of joins whose parameters it needs, one behind the other */
 } Known;
 
-typedef struct { uint32_t n; Known known[MOST_KNOWN]; } State;
+typedef struct { uint32_t n; Known *known; } State;
 
 /* A store whose bytes have not been read since. */
 typedef struct { Address at; uint64_t bytes; IrValue store; } Pending;
@@ -31,9 +33,8 @@ typedef struct {
   Exposed exposed;
   IrValue *map;
   State *exit;               /* by block: of those processed */
-  State now;
-  uint32_t n_joined;
-  Known *joined;             /* the parameters made, `cap_joined` at most */
+  State now;                 /* with room for MOST_KNOWN */
+  Known *joined;             /* stb_ds: the parameters made, `cap_joined` at most */
   uint32_t cap_joined;
   uint32_t n_pending;
   Pending pending[MOST_KNOWN];
@@ -83,14 +84,14 @@ static IrValue value_of(Forwarder *w, Known *k);
 /* Gives the block a parameter for the place; each way into the block knows its value. */
 static IrValue join_values(Forwarder *w, const Known *k)
 {
-  for (uint32_t i = 0; i < w->n_joined; i++)
+  for (size_t i = 0; i < arrlenu(w->joined); i++)
     if (w->joined[i].join == k->join && w->joined[i].type == k->type &&
         same_address(w->joined[i].at, k->at))
       return w->joined[i].value;
-  Known *made = &w->joined[w->n_joined++];
-  *made = *k;
-  made->value = ir_block_param(w->m, (IrFuncId){(uint32_t)(w->f - w->m->funcs)},
-                               (IrBlockId){k->join}, k->type);
+  Known made = *k;
+  made.value = ir_block_param(w->m, (IrFuncId){(uint32_t)(w->f - w->m->funcs)},
+                              (IrBlockId){k->join}, k->type);
+  arrput(w->joined, made);
   uint32_t last = IR_NO_ID;
   for (uint32_t i = w->cfg.pred_at[k->join]; i < w->cfg.pred_at[k->join + 1]; i++) {
     uint32_t pred = w->cfg.preds[i], n;
@@ -101,7 +102,7 @@ static IrValue join_values(Forwarder *w, const Known *k)
         opt_append_target_arg(w->m, &targets[t], value);
     last = pred;
   }
-  return made->value;
+  return made.value;
 }
 
 static IrValue value_of(Forwarder *w, Known *k)
@@ -117,7 +118,7 @@ static void visit_load(Forwarder *w, IrValue v)
   Address at = opt_address(w->f, opt_insn(w->f, v)->args[0]);
   Known *k = find_known(&w->now, at, type);
   /* A load makes at most one parameter per block. */
-  if (!k || (!k->value.raw && w->n_joined + w->f->n_blocks > w->cap_joined)) {
+  if (!k || (!k->value.raw && arrlenu(w->joined) + w->f->n_blocks > w->cap_joined)) {
     learn_value(w, at, type, v);
     return;
   }
@@ -284,6 +285,13 @@ static void meet_state(Forwarder *w, uint32_t block, State *other)
   w->now.n = n;
 }
 
+static void copy_state(State *to, const State *from)
+{
+  to->n = from->n;
+  if (from->n)
+    memcpy(to->known, from->known, sizeof(Known) * from->n);
+}
+
 /* Nothing is known where a loop begins: its ways back have not been looked at. */
 static void enter_block(Forwarder *w, uint32_t block)
 {
@@ -295,18 +303,19 @@ static void enter_block(Forwarder *w, uint32_t block)
       return;
   if (!block || first == end)
     return;
-  w->now = w->exit[w->cfg.preds[first]];
+  copy_state(&w->now, &w->exit[w->cfg.preds[first]]);
   forget_descriptors(w);
   for (uint32_t i = first + 1; i < end; i++)
     meet_state(w, block, &w->exit[w->cfg.preds[i]]);
 }
 
-static void visit_block(Forwarder *w, uint32_t block)
+static void visit_block(Forwarder *w, uint32_t block, Arena *arena)
 {
   enter_block(w, block);
   for (uint32_t i = 0; i < w->f->blocks[block].n_insns; i++)
     visit_insn(w, w->f->blocks[block].insns[i]);
-  w->exit[block] = w->now;
+  w->exit[block].known = arena_many(arena, Known, w->now.n);
+  copy_state(&w->exit[block], &w->now);
 }
 
 /* ---- allocas without a read -------------------------------------------------------- */
@@ -351,11 +360,12 @@ bool pass_memory(Opt *opt, IrFunc *f)
   opt_drop_unreachable(f, &w.cfg);
   w.exposed = opt_exposed(opt, f);
   w.cap_joined = f->n_insns + f->n_blocks;
-  w.joined = arena_many(opt->arena, Known, w.cap_joined);
+  w.now.known = arena_many(opt->arena, Known, MOST_KNOWN);
   w.map = arena_many(opt->arena, IrValue, f->n_insns + w.cap_joined);
   w.exit = arena_many(opt->arena, State, f->n_blocks);
   for (uint32_t i = 0; i < w.cfg.n_rpo; i++)
-    visit_block(&w, w.cfg.rpo[i]);
+    visit_block(&w, w.cfg.rpo[i], opt->arena);
+  arrfree(w.joined);
   opt_replace_values(f, w.map);
   opt_sweep(f);
   w.changed |= drop_unread(f, w.exposed.allocas, opt->arena);
