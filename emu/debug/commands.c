@@ -366,6 +366,8 @@ static void run_set(Debugger *d, const char *rest)
 
 static void run_memory(Debugger *d, const char *rest)
 {
+  if (csdb_memory(d, rest))
+    return;
   Frames frames;
   EvalContext e = evaluator_of(d, &frames);
   Engine *engine = timeline_engine(d->timeline);
@@ -563,7 +565,14 @@ static void run_info(Debugger *d, const char *rest)
 static void run_register(Debugger *d, const char *rest)
 {
   (void)rest;
-  print_registers(d);
+  if (!csdb_register(d))
+    print_registers(d);
+}
+
+static void run_rectangle(Debugger *d, const char *rest)
+{
+  if (!csdb_rectangle(d, rest))
+    run_tile(d, rest);
 }
 
 static void run_hash(Debugger *d, const char *rest)
@@ -608,14 +617,16 @@ static const Command commands[] = {
   {"goto", NULL, run_goto, "[CYCLE] to a cycle of the past; alone: to the present"},
   {"tile", "t", run_tile, "[X,Y] choose a tile, or show where this one is"},
   {"thread", NULL, run_tile, "[X,Y] the same"},
-  {"rectangle", NULL, run_tile, "[X,Y] the same"},
+  {"rectangle", NULL, run_rectangle, "[X,Y] the same; select X,Y,W,H, deselect, reset, show: the "
+   "tiles of memory read, register, wavelet, image, trace"},
   {"backtrace", "bt", run_backtrace, "the frames of the tile's main thread"},
   {"frame", "f", run_frame, "[N] choose a frame"},
   {"up", NULL, run_up, "the frame of the caller"},
   {"down", NULL, run_down, "the frame of the callee"},
   {"print", "p", run_print, "[/x] EXPR: variables, fields, elements, $pc, $r0, $cycle, arithmetic"},
   {"set", NULL, run_set, "[var] PLACE = VALUE, in the present only"},
-  {"memory", "x", run_memory, "[read] ADDRESS [BYTES]"},
+  {"memory", "x", run_memory, "[read] ADDRESS [BYTES]; read --address=A [--length=WORDS]; "
+   "write --address=A --value=WORD"},
   {"list", "l", run_list, "[LINE] source"},
   {"disassemble", "dis", run_disassemble, "[ADDRESS] instructions"},
   {"info", "i", run_info, "breakpoints, locals, args, globals, registers, dsrs, tile, tiles"},
@@ -624,6 +635,13 @@ static const Command commands[] = {
   {"help", "h", run_help, "this text"},
   {"quit", "q", run_quit, "end the run"},
   {"exit", NULL, run_quit, "the same"},
+  {"wavelet", NULL, csdb_wavelet, "what queues and routers of the tiles hold"},
+  {"image", NULL, csdb_image, "code and symbols of the tiles"},
+  {"trace", NULL, csdb_trace, "list, select KEY, show: what the tiles have recorded with <debug>"},
+  {"target", NULL, csdb_target, "create --core-file=FILE, save-core [FILE], list, show"},
+  {"context", NULL, csdb_context, "list, select 0, show"},
+  {"workdir", NULL, csdb_workdir, "select FOLDER, show: where cores are written"},
+  {"settings", NULL, csdb_settings, "what is selected"},
 };
 
 static void run_help(Debugger *d, const char *rest)

@@ -2,7 +2,7 @@
  * where a debugger wants it to, remembers what the host does, and so goes back in time by running
  * the program once more, from a state that it has kept.  The rest works on stopped timelines only.
  *
- * Reading order: marks, timeline, frames, evaluate, stops, debugger, commands.
+ * Reading order: marks, timeline, frames, evaluate, stops, debugger, csdb, commands.
  */
 #ifndef DEBUG_H
 #define DEBUG_H
@@ -214,6 +214,8 @@ Break *stops_add(Debugger *d, const BreakSpec *spec);
 Break *stops_add_text(Debugger *d, BreakKind kind, const char *text);
 /* The kind that the first word of a text names, behind which *rest is; otherwise BREAK_CODE. */
 BreakKind stops_kind(const char *text, const char **rest);
+/* X,Y or X,Y,W,H, inside the program's rectangle; "" is all of it. */
+bool stops_parse_region(Debugger *d, const char *text, uint32_t region[4]);
 /* NULL: there is none with this number. */
 Break *stops_find(const Debugger *d, unsigned number);
 bool stops_remove(Debugger *d, unsigned number);
@@ -228,6 +230,13 @@ unsigned stops_hit(Debugger *d, const TraceEvent *event);
 typedef enum {
   STEP_NONE, STEP_INSTRUCTION, STEP_LINE, STEP_OVER, STEP_OUT, STEP_TASK
 } StepKind;
+
+/* What the debugger's own front can do. */
+typedef struct {
+  void *context;
+  char *(*save_core)(void *context, const char *path);  /* NULL, or why not, from malloc */
+  bool opens_cores;             /* it looks at Debugger.core when a command has set `quit` */
+} DebuggerHost;
 
 struct Debugger {
   Timeline *timeline;
@@ -252,6 +261,10 @@ struct Debugger {
   unsigned found_break;
   bool quit, go;                /* what the last command asks for */
   char last[256];               /* repeated by an empty line */
+  DebuggerHost host;
+  uint32_t rectangle[4];        /* of the commands of csdb.c; its width 0: the selected tile */
+  char trace[64], folder[256];
+  char *core;                   /* malloc: the core that is to be opened instead; NULL none */
 };
 void debugger_open(Debugger *d, Timeline *timeline, FILE *out);
 void debugger_close(Debugger *d);
@@ -270,6 +283,20 @@ BackResult debugger_go_back(Debugger *d, StepKind step);
 void debugger_stand(Debugger *d);
 /* "breakpoint 1, scale (n = 3) at pe.csl:18 ..." */
 void debugger_print_stand(Debugger *d);
+
+/* ---- csdb.c: commands in the vendor's forms ------------------------------------------------ */
+
+/* False: `rest` has another form. */
+bool csdb_rectangle(Debugger *d, const char *rest);
+bool csdb_memory(Debugger *d, const char *rest);
+bool csdb_register(Debugger *d);
+void csdb_wavelet(Debugger *d, const char *rest);
+void csdb_image(Debugger *d, const char *rest);
+void csdb_trace(Debugger *d, const char *rest);
+void csdb_target(Debugger *d, const char *rest);
+void csdb_context(Debugger *d, const char *rest);
+void csdb_workdir(Debugger *d, const char *rest);
+void csdb_settings(Debugger *d, const char *rest);
 
 /* ---- commands.c: the command line ---------------------------------------------------------- */
 

@@ -20,6 +20,7 @@ void debugger_close(Debugger *d)
   while (arrlenu(d->breaks))
     stops_remove(d, d->breaks[0].number);
   arrfree(d->breaks);
+  free(d->core);
 }
 
 /* ---- steps --------------------------------------------------------------------------------- */

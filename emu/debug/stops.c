@@ -54,7 +54,7 @@ static bool split_pieces(Debugger *d, const char *text, BreakText *out)
   return true;
 }
 
-static bool parse_region(Debugger *d, const char *text, uint32_t region[4])
+bool stops_parse_region(Debugger *d, const char *text, uint32_t region[4])
 {
   const Image *image = d->program->image;
   unsigned x, y, w = 1, h = 1;
@@ -335,7 +335,7 @@ Break *stops_add(Debugger *d, const BreakSpec *spec)
   Break b = {.kind = spec->kind};
   BreakSpec whole = *spec;
   whole.place = spec->place ? spec->place : "";
-  if (!parse_region(d, has_text(spec->region) ? spec->region : "", b.region) ||
+  if (!stops_parse_region(d, has_text(spec->region) ? spec->region : "", b.region) ||
       (has_text(spec->hits) && !parse_hits(d, spec->hits, &b)))
     return NULL;
   name_break(&b, spec);

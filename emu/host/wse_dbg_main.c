@@ -17,6 +17,7 @@
 typedef struct {
   Debugger debugger;            /* the first member: events go to it */
   bool opened;
+  HostSession *session;         /* of the target that is debugged */
   FILE **scripts;               /* stb_ds: of -x, in order */
   size_t script;                /* that is being read */
   bool is_terminal;
@@ -80,12 +81,22 @@ static void note_interrupt(int number)
     timeline_pause(running);
 }
 
+/* A core of where the program stands, in the past, too. */
+static char *save_core(void *context, const char *path)
+{
+  HostSession *session = context;
+  return session_dump_core(session, path) == WSE_OK
+             ? NULL : base_print("%s", session_error(session)->message);
+}
+
 static bool take_commands(void *context, Timeline *timeline)
 {
   Console *c = context;
   Debugger *d = &c->debugger;
   if (!c->opened)
     debugger_open(d, timeline, stdout);
+  if (!c->opened)
+    d->host = (DebuggerHost){c->session, save_core, true};
   c->opened = true;
   running = timeline;
   debugger_stand(d);
@@ -156,6 +167,7 @@ static WseStatus run_program(Console *c, HostCommand *command)
 {
   HostSession *session = command->session;
   HostOptions *options = &command->options;
+  c->session = session;
   TimelineFront front = {take_commands, debugger_event, c};
   options->session.debugger = &front;
   bool is_over = take_core(&options->session);
@@ -188,19 +200,42 @@ static void print_help(FILE *out)
 
 static const HostCommandTexts texts = {"wse-dbg", print_help, "", NULL, NULL, false};
 
-static WseStatus serve_console(Console *console, int argc, char **argv)
+/* *core: the one that the user goes on with, from malloc; NULL: the user has finished. */
+static WseStatus serve_target(Console *console, int argc, char **argv, char **core)
 {
   HostCommand command;
   WseStatus status;
-  console->is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-  rl_completion_entry_function = complete_command;
   if (host_command_open(&command, argc, argv, &texts, &status))
     status = run_program(console, &command);
   else if (status != WSE_OK)
     host_print_error(command.session);
+  *core = console->debugger.core;
+  console->debugger.core = NULL;
   if (console->opened)
     debugger_close(&console->debugger);
+  console->debugger = (Debugger){0};
+  console->opened = false;
   host_command_close(&command);
+  return status;
+}
+
+static WseStatus serve_console(Console *console, int argc, char **argv)
+{
+  char *core, **all = NULL;
+  console->is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+  rl_completion_entry_function = complete_command;
+  WseStatus status = serve_target(console, argc, argv, &core);
+  while (core) {
+    arrsetlen(all, 0);
+    arrput(all, argv[0]);
+    arrput(all, base_print("--load-state=%s", core));
+    for (int i = 1; i < argc; i++)
+      if (strncmp(argv[i], "--load-state=", strlen("--load-state=")) != 0)
+        arrput(all, argv[i]);
+    free(core);
+    status = serve_target(console, (int)arrlen(all), all, &core);
+  }
+  arrfree(all);
   return status;
 }
 

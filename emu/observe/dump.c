@@ -182,6 +182,19 @@ static void print_memory(Report *r, uint32_t tile)
   }
 }
 
+void dump_registers(Engine *engine, const Program *program, uint32_t tile, FILE *out)
+{
+  Report r = report_create(engine, program, out);
+  print_registers(&r, tile);
+}
+
+void dump_wavelets(Engine *engine, const Program *program, uint32_t tile, FILE *out)
+{
+  Report r = report_create(engine, program, out);
+  print_queues(&r, tile);
+  print_router(&r, tile);
+}
+
 void dump_tile(Engine *engine, const Program *program, uint32_t tile, FILE *out)
 {
   Report r = report_create(engine, program, out);

@@ -128,5 +128,8 @@ void page_write(Page *page, const Profile *profile, Engine *engine, const PageTe
 
 /* Registers, descriptors' operations, tasks, queues, router and memory of a tile. */
 void dump_tile(Engine *engine, const Program *program, uint32_t tile, FILE *out);
+/* Parts of it: registers; queues and router. */
+void dump_registers(Engine *engine, const Program *program, uint32_t tile, FILE *out);
+void dump_wavelets(Engine *engine, const Program *program, uint32_t tile, FILE *out);
 
 #endif

@@ -7,7 +7,8 @@ crash, no sanitizer report, no hang, and at least 70 % of its lines are reached.
 import fuzz_seeds
 import fuzzing
 
-DEBUGGER = ["commands.c", "evaluate.c", "stops.c", "debugger.c", "frames.c", "timeline.c"]
+DEBUGGER = ["commands.c", "evaluate.c", "stops.c", "debugger.c", "frames.c", "timeline.c",
+            "csdb.c"]
 LEAST_COVERAGE = 70
 
 fuzzing.claim("commands", [f"emu/debug/{file}" for file in DEBUGGER], "debugger's commands",

@@ -120,7 +120,11 @@ def commands():
         "print /x n + 3 * -2", "print a[1] == 2.5 and h[0] < 3", "print &n", "print $pc",
         "set n = 4", "set a[1] = 1.5", "memory n 16", "list 3", "list", "disassemble",
         "disassemble $pc", "info locals", "info args", "info globals", "info registers",
-        "info dsrs", "info tile", "info tiles", "hash", "help", "quit"]
+        "info dsrs", "info tile", "info tiles", "hash", "help", "quit",
+        "rectangle select 1,0,2,1", "rectangle reset", "rectangle deselect", "register",
+        "memory read --address=n --length=9", "memory write --address=a --value=0x17", "wavelet",
+        "image", "trace list", "trace select key", "trace show", "target list", "target save-core",
+        "target create --core-file=/dev/null", "context show", "workdir select /tmp", "settings"]
     chance = random.Random(3)
     return [bytes([run]) + "\n".join(chance.choices(lines, k=chance.randrange(1, 25))).encode()
             for run in range(8) for _ in range(20)]
