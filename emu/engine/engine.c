@@ -8,45 +8,63 @@
 
 /* ---- what leaves an engine ------------------------------------------------------------------- */
 
-typedef struct { const TraceEvent *event; size_t order; } OrderedEvent;
+/* An engine goes over its tiles in order a few times per cycle, so events come in a few runs that
+ * are in order; merging them is faster than sorting. */
+typedef struct {
+  const TraceEvent **from, **to;
+  size_t *ends;              /* stb_ds: where each run ends */
+} EventRuns;
 
-static int compare_events(const void *a, const void *b)
-{
-  const OrderedEvent *x = a, *y = b;
-  if (x->event->tile != y->event->tile)
-    return x->event->tile < y->event->tile ? -1 : 1;
-  return x->order < y->order ? -1 : x->order > y->order;
-}
-
-static bool is_in_order(const TraceEvent *events)
-{
-  for (size_t i = 1; i < arrlenu(events); i++)
-    if (events[i].tile < events[i - 1].tile)
-      return false;
-  return true;
-}
-
-static void deliver_sorted(TraceSink *sink, const TraceEvent *events)
+static EventRuns find_runs(const TraceEvent *events)
 {
   size_t n = arrlenu(events);
-  OrderedEvent *ordered = base_malloc(n * sizeof *ordered);
-  for (size_t i = 0; i < n; i++)
-    ordered[i] = (OrderedEvent){&events[i], i};
-  qsort(ordered, n, sizeof *ordered, compare_events);
-  for (size_t i = 0; i < n; i++)
-    sink->event(sink, ordered[i].event);
-  free(ordered);
+  EventRuns runs = {.from = base_malloc(n * sizeof *runs.from),
+                    .to = base_malloc(n * sizeof *runs.to)};
+  for (size_t i = 0; i < n; i++) {
+    runs.from[i] = &events[i];
+    if (i + 1 == n || events[i + 1].tile < events[i].tile)
+      arrput(runs.ends, i + 1);
+  }
+  return runs;
+}
+
+/* Of events of one tile, those of the first run come first. */
+static void merge_two(EventRuns *runs, size_t first, size_t middle, size_t end)
+{
+  const TraceEvent **from = runs->from;
+  size_t a = first, b = middle;
+  for (size_t i = first; i < end; i++) {
+    bool take_first = b == end || (a < middle && from[a]->tile <= from[b]->tile);
+    runs->to[i] = take_first ? from[a++] : from[b++];
+  }
+}
+
+/* Makes one run of each two; the last may be without a partner. */
+static void merge_pairs(EventRuns *runs)
+{
+  size_t n = arrlenu(runs->ends), first = 0, kept = 0;
+  for (size_t i = 0; i < n; i += 2) {
+    size_t end = runs->ends[i + 1 < n ? i + 1 : i];
+    merge_two(runs, first, runs->ends[i], end);
+    runs->ends[kept++] = first = end;
+  }
+  arrsetlen(runs->ends, kept);
+  const TraceEvent **merged = runs->to;
+  runs->to = runs->from;
+  runs->from = merged;
 }
 
 void engine_deliver_events(const Engine *engine, const TraceEvent *events)
 {
   TraceSink *sink = engine->options.trace;
-  if (!is_in_order(events)) {
-    deliver_sorted(sink, events);
-    return;
-  }
+  EventRuns runs = find_runs(events);
+  while (arrlenu(runs.ends) > 1)
+    merge_pairs(&runs);
   for (size_t i = 0; i < arrlenu(events); i++)
-    sink->event(sink, &events[i]);
+    sink->event(sink, runs.from[i]);
+  arrfree(runs.ends);
+  free(runs.from);
+  free(runs.to);
 }
 
 /* A tile prints at most one byte or number per cycle. */

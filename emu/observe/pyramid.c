@@ -21,13 +21,14 @@ typedef struct {
   unsigned side_log;              /* of a block, in tiles */
   unsigned steps_log;             /* of time */
   uint32_t columns, rows;         /* of blocks */
+  size_t block;                   /* of the pyramid's `tile` */
   uint64_t *cells[CHANNEL_COUNT]; /* by step, row, column; NULL: all zero */
 } Level;
 
 struct Pyramid {
   const Program *program;
   unsigned step_log;   /* cycles of one of TIME_STEPS steps */
-  uint32_t tile, x, y; /* of the last event; the next one is mostly of the same tile */
+  uint32_t tile;       /* of the last event; the next one is mostly of the same tile */
   unsigned n_levels;
   Level levels[MOST_LEVELS]; /* finest first */
 };
@@ -116,18 +117,24 @@ static void make_room(Pyramid *p, uint64_t cycle)
     double_step(p);
 }
 
+static void find_blocks(Pyramid *p, uint32_t tile)
+{
+  uint32_t x = program_x(p->program, tile), y = program_y(p->program, tile);
+  for (unsigned l = 0; l < p->n_levels; l++) {
+    Level *level = &p->levels[l];
+    level->block = (size_t)(y >> level->side_log) * level->columns + (x >> level->side_log);
+  }
+  p->tile = tile;
+}
+
 /* The tile's block in the level's first step. */
 static uint64_t *block_cells(Pyramid *p, Level *level, Channel channel, uint32_t tile)
 {
-  if (tile != p->tile) {
-    p->tile = tile;
-    p->x = program_x(p->program, tile);
-    p->y = program_y(p->program, tile);
-  }
-  uint32_t x = p->x >> level->side_log, y = p->y >> level->side_log;
+  if (tile != p->tile)
+    find_blocks(p, tile);
   if (!level->cells[channel])
     level->cells[channel] = base_zeroed(level_blocks(level) << level->steps_log, sizeof(uint64_t));
-  return &level->cells[channel][(size_t)y * level->columns + x];
+  return &level->cells[channel][level->block];
 }
 
 static unsigned level_step_log(const Pyramid *p, const Level *level)
