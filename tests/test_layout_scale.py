@@ -60,3 +60,67 @@ def test_memory_of_a_tile_at_work(tmp_path):
                     params={"width": side, "height": side, "B": 64})
     harness.emu(image, f"--stats={stats}")
     assert harness.stats(stats)["peak_rss_bytes"] < 2600 * side ** 2
+
+
+PLACES = """
+const c: color = @get_color(0);
+layout {
+  @set_rectangle(60, 30);
+  for (@range(i32, 60)) |x| {
+    for (@range(u16, 30)) |y| {
+      const v = (x - 20) * 37 * (1 - 2 * (x % 2));
+      @set_tile_code(@as(u16, x), y, if (y % 7 == 0) "b.csl" else "a.csl",
+                     .{ .v = v, .w = y, .kind = x % 3 == 0 });
+      if (y % 2 == 0) {
+        @set_color_config(@as(u16, x), y, c,
+                          .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } });
+      } else {
+        @set_color_config(@as(u16, x), y, c,
+                          .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } });
+      }
+    }
+  }
+  @export_name("r", [*]i32, true);
+}
+"""
+
+# Decisions about one parameter, about its sign, about two, and about one that is no number.
+OF_A_PLACE = """
+param v: i32;
+param w: u16;
+param kind: bool;
+var r = [1]i32{ %d };
+var r_ptr: [*]i32 = &r;
+task main() void {
+  if (v == 407) { r[0] += 1; }
+  if (v < 0) { r[0] += 10; }
+  if (v == 37 or w == 29) { r[0] += 100; }
+  if (kind) { r[0] += 1000; }
+  if (v + w == 0) { r[0] += 10000; }
+}
+comptime {
+  const id = @get_local_task_id(8);
+  @bind_local_task(main, id);
+  @activate(id);
+  @export_symbol(r_ptr, "r");
+}
+"""
+
+
+def of_a_place(x, y):
+    v = (x - 20) * 37 * (1 - 2 * (x % 2))
+    start = 500000 if y % 7 == 0 else 0
+    return (start + (v == 407) + 10 * (v < 0) + 100 * (v == 37 or y == 29) +
+            1000 * (x % 3 == 0) + 10000 * (v + y == 0))
+
+
+def test_every_tile_has_the_class_of_its_parameters(tmp_path):
+    """Small, large and negative values, many tiles of each decision, two files."""
+    (tmp_path / "layout.csl").write_text(PLACES)
+    (tmp_path / "a.csl").write_text(OF_A_PLACE % 0)
+    (tmp_path / "b.csl").write_text(OF_A_PLACE % 500000)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    harness.emu(tmp_path / "p.bin", f"--d2h=r@0,0,60,30={tmp_path}/r.npy")
+    r = harness.load_npy(tmp_path / "r.npy").reshape(30, 60)
+    assert [[int(r[y][x]) for x in range(60)] for y in range(30)] == \
+        [[of_a_place(x, y) for x in range(60)] for y in range(30)]

@@ -10,8 +10,8 @@
 static bool int_arg(Sema *s, const Node *n, int64_t lo, int64_t hi, const char *what, int64_t *out)
 {
   PoolId value = sema_comptime(s, n, POOL(NONE));
-  if (pool_eq(value, POOL(POISON)))
-    return false;
+  if (pool_int_value(s->pool, value, out) && *out >= lo && *out <= hi)
+    return true;
   return sema_int_in(s, operand_value(s, value), lo, hi, what, n->span, out);
 }
 
@@ -53,10 +53,14 @@ static bool tile_arg(Sema *s, const NodeBuiltinCall *call, uint32_t *tile)
   return true;
 }
 
-/* The parsed file that an argument names, remembered by the text of the name. */
+/* The parsed file that an argument names.  Most tiles name the file that the one before named. */
 static const Ast *file_arg(Sema *s, const Node *n)
 {
   PoolId value = sema_comptime(s, n, POOL(COMPTIME_STRING));
+  const Ast *importer = s->modules[s->now.module].ast;
+  LayoutFile *last = &s->layout->last_file;
+  if (last->ast != NULL && pool_eq(last->name, value) && last->importer == importer)
+    return last->ast;
   if (pool_eq(value, POOL(POISON)))
     return NULL;
   if (pool_kind(s->pool, value) != PK_STRING) {
@@ -65,7 +69,8 @@ static const Ast *file_arg(Sema *s, const Node *n)
     return NULL;
   }
   const char *path = sema_text(s, pool_key(s->pool, value).u.string);
-  return files_import(s->session->files, path, s->modules[s->now.module].ast, n->span);
+  *last = (LayoutFile){value, importer, files_import(s->session->files, path, importer, n->span)};
+  return last->ast;
 }
 
 Operand builtin_set_tile_code(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)

@@ -18,6 +18,9 @@
 /* ---- tables ------------------------------------------------------------------------------ */
 
 enum { NO_UNIT = UINT32_MAX };     /* of a tile without code */
+enum { NO_PARAM = UINT32_MAX };
+enum { NODE_VALUES = 1024 };       /* coordinates are below */
+enum { NODE_IS_BUSY = 256 };       /* tiles that pass a node before it has such a table */
 typedef struct { const Ast *ast; const LayoutSymbol *symbols; uint32_t params; } ProgramKey;
 /* One file with parameters and content of variables; many tiles may have it. */
 typedef struct {
@@ -26,6 +29,7 @@ typedef struct {
   const Node *params_node;
   Span span;               /* the first @set_tile_code with it */
   uint32_t first_tile;
+  uint32_t n_leaves;
   PoolId *leaves;          /* of the parameter struct, struct fields flattened */
   PoolId *symbols;         /* what the group's symbolic parameters are here */
   uint32_t n_contents;
@@ -38,6 +42,10 @@ typedef struct TreeNode {
   PoolId symbolic;         /* none: a leaf (class known) or nothing yet */
   uint32_t class;          /* IMAGE_NO_CLASS: not a leaf */
   struct { uint32_t key; struct TreeNode *value; } *branches;   /* stb_ds, by outcome */
+  uint32_t param;          /* the only one that `symbolic` is of; NO_PARAM: there are more */
+  uint32_t passed;         /* by tiles, while it has no table */
+  /* The branch by a value of `param`, NODE_VALUES of them; NULL, all or one: not known yet. */
+  struct TreeNode **by_param;
 } TreeNode;
 
 typedef struct {
@@ -97,10 +105,11 @@ static void collect_units(Classes *c)
                        .class = IMAGE_NO_CLASS, .n_contents = l->tiles[t].n_symbols,
                        .contents = l->tiles[t].symbols};
       arrput(c->units, unit);
-      hmput(map, key, (uint32_t)arrlenu(c->units) - 1);
-      at = hmgeti(map, key);
+      c->unit_of_tile[t] = (uint32_t)arrlenu(c->units) - 1;
+      hmput(map, key, c->unit_of_tile[t]);
+    } else {
+      c->unit_of_tile[t] = map[at].value;
     }
-    c->unit_of_tile[t] = map[at].value;
   }
   hmfree(map);
 }
@@ -117,9 +126,9 @@ static void flatten_struct(Pool *pool, PoolId value, PoolId **leaves)
     arrput(*leaves, value);
     return;
   }
-  uint32_t n = pool_key(pool, value).u.aggregate.n;
-  for (uint32_t i = 0; i < n; i++)
-    flatten_struct(pool, pool_key(pool, value).u.aggregate.elems[i], leaves);
+  PoolKey key = pool_key(pool, value);
+  for (uint32_t i = 0; i < key.u.aggregate.n; i++)
+    flatten_struct(pool, key.u.aggregate.elems[i], leaves);
 }
 
 /* The struct with other leaves. */
@@ -143,43 +152,65 @@ static bool can_be_symbolic(const Pool *pool, PoolId value)
 
 /* Units of one group agree in file, shape, every leaf that cannot be symbolic, and in which
  * variables have content of their own. */
-static char *group_key(Classes *c, const TileUnit *unit, size_t *length)
+static void find_group_key(const Classes *c, const TileUnit *unit, uint32_t **key)
 {
-  Pool *pool = c->session->pool;
-  size_t n = arrlenu(unit->leaves);
-  uint32_t *words = arena_many(c->arena, uint32_t, n + unit->n_contents + 3);
-  size_t k = 0;
+  const Pool *pool = c->session->pool;
+  uint32_t n = unit->n_leaves, k = 0;
+  arrsetlen(*key, n + unit->n_contents + 2);
+  uint32_t *words = *key;
   for (uint32_t i = 0; i < unit->n_contents; i++)
     words[k++] = unit->contents[i].name.raw;
   words[k++] = unit->ast->file.raw;
   words[k++] = pool_is_none(unit->params) ? 0 : pool_type_of(pool, unit->params).raw;
-  for (size_t i = 0; i < n; i++)
+  for (uint32_t i = 0; i < n; i++)
     words[k++] = can_be_symbolic(pool, unit->leaves[i])
                    ? pool_type_of(pool, unit->leaves[i]).raw : unit->leaves[i].raw;
-  *length = k * sizeof *words;
-  return (char *)words;
 }
 
+/* `scratch`: an stb_ds array. */
+static void find_leaves(Classes *c, TileUnit *unit, PoolId **scratch)
+{
+  arrsetlen(*scratch, 0);
+  if (!pool_is_none(unit->params))
+    flatten_struct(c->session->pool, unit->params, scratch);
+  unit->n_leaves = (uint32_t)arrlenu(*scratch);
+  unit->leaves = arena_many(c->arena, PoolId, unit->n_leaves + 1);
+  if (unit->n_leaves > 0)
+    memcpy(unit->leaves, *scratch, unit->n_leaves * sizeof **scratch);
+}
+
+static bool is_same_key(const uint32_t *a, const uint32_t *b)
+{
+  return arrlenu(a) == arrlenu(b) && memcmp(a, b, arrlenu(a) * sizeof *a) == 0;
+}
+
+/* Most units are of the group of the one before. */
 static void form_groups(Classes *c)
 {
   StrTable *keys = strtable_create();   /* byte strings to small numbers */
   struct { uint32_t key; uint32_t value; } *map = NULL;
+  PoolId *leaves = NULL;
+  uint32_t *key = NULL, *last = NULL, group = 0;
   for (uint32_t u = 0; u < arrlenu(c->units); u++) {
-    TileUnit *unit = &c->units[u];
-    if (!pool_is_none(unit->params))
-      flatten_struct(c->session->pool, unit->params, &unit->leaves);
-    size_t length;
-    const char *key = group_key(c, unit, &length);
-    uint32_t id = str_intern(keys, key, length).raw;
-    ptrdiff_t at = hmgeti(map, id);
-    if (at < 0) {
-      ClassGroup group = {.root = NULL};
-      arrput(c->groups, group);
-      hmput(map, id, (uint32_t)arrlenu(c->groups) - 1);
-      at = hmgeti(map, id);
+    find_leaves(c, &c->units[u], &leaves);
+    find_group_key(c, &c->units[u], &key);
+    if (!is_same_key(key, last)) {
+      uint32_t id = str_intern(keys, (const char *)key, arrlenu(key) * sizeof *key).raw;
+      ptrdiff_t at = hmgeti(map, id);
+      group = at >= 0 ? map[at].value : (uint32_t)arrlenu(c->groups);
+      if (at < 0) {
+        arrput(c->groups, ((ClassGroup){.root = NULL}));
+        hmput(map, id, group);
+      }
+      uint32_t *other = last;
+      last = key;
+      key = other;
     }
-    arrput(c->groups[map[at].value].units, u);
+    arrput(c->groups[group].units, u);
   }
+  arrfree(leaves);
+  arrfree(key);
+  arrfree(last);
   hmfree(map);
   strtable_destroy(keys);
 }
@@ -205,7 +236,7 @@ static void prepare_group(Classes *c, ClassGroup *g)
 {
   Pool *pool = c->session->pool;
   const TileUnit *first = &c->units[g->units[0]];
-  uint32_t n = (uint32_t)arrlenu(first->leaves);
+  uint32_t n = first->n_leaves;
   PoolId *leaves = arena_many(c->arena, PoolId, n + 1);
   g->root = new_node(c->arena);
   g->params = first->params;
@@ -371,17 +402,67 @@ static PoolId outcome_of(Classes *c, PoolId symbolic, const TileUnit *unit)
   return sema_eval_symbolic(c->evaluator, symbolic, unit->symbols);
 }
 
+/* The branch of a node that has an expression; NULL: none yet. */
+static TreeNode *branch_of(Classes *c, TreeNode *node, const TileUnit *unit)
+{
+  ptrdiff_t at = hmgeti(node->branches, outcome_of(c, node->symbolic, unit).raw);
+  return at < 0 ? NULL : node->branches[at].value;
+}
+
+/* The same, computed once per value of a parameter that is small where many tiles pass. */
+static TreeNode *find_branch(Classes *c, TreeNode *node, const TileUnit *unit)
+{
+  int64_t value;
+  if (node->param == NO_PARAM ||
+      !pool_int_value(c->session->pool, unit->symbols[node->param], &value) || value < 0 ||
+      value >= NODE_VALUES)
+    return branch_of(c, node, unit);
+  if (node->by_param == NULL && ++node->passed < NODE_IS_BUSY)
+    return branch_of(c, node, unit);
+  if (node->by_param == NULL)
+    node->by_param = arena_many(c->arena, TreeNode *, NODE_VALUES);
+  TreeNode **known = &node->by_param[value];
+  if (*known == NULL)
+    *known = branch_of(c, node, unit);
+  return *known;
+}
+
 /* The leaf that the tile's parameters lead to, or NULL where the tree ends before one. */
-static const TreeNode *walk_tree(Classes *c, const TreeNode *node, const TileUnit *unit)
+static const TreeNode *walk_tree(Classes *c, TreeNode *node, const TileUnit *unit)
 {
   while (node && node->class == IMAGE_NO_CLASS) {
     if (pool_is_none(node->symbolic))
       return NULL;
-    TreeNode *from = (TreeNode *)(uintptr_t)node;   /* stb_ds look-ups need a mutable map */
-    ptrdiff_t at = hmgeti(from->branches, outcome_of(c, node->symbolic, unit).raw);
-    node = at < 0 ? NULL : from->branches[at].value;
+    node = find_branch(c, node, unit);
   }
   return node;
+}
+
+/* Finds the parameter that a tree of operations is of; false if there are several, or if the tree
+ * is high. */
+static bool has_one_param(const Pool *pool, PoolId value, uint32_t *param)
+{
+  enum { HIGH = 8 };
+  if (!value_has_symbolic(pool, value))
+    return true;
+  PoolKey key = pool_key(pool, value);
+  if (key.kind != PK_SYMBOLIC || key.u.symbolic.sym == SYM_INIT ||
+      value_symbolic_height(pool, value) > HIGH)
+    return false;
+  if (key.u.symbolic.sym != SYM_PARAM)
+    return has_one_param(pool, key.u.symbolic.a, param) &&
+           has_one_param(pool, key.u.symbolic.b, param);
+  if (*param != NO_PARAM && *param != key.u.symbolic.index)
+    return false;
+  *param = key.u.symbolic.index;
+  return true;
+}
+
+static void set_expression(const Pool *pool, TreeNode *node, PoolId symbolic)
+{
+  uint32_t param = NO_PARAM;
+  node->symbolic = symbolic;
+  node->param = has_one_param(pool, symbolic, &param) ? param : NO_PARAM;
 }
 
 static void grow_tree(Classes *c, TreeNode *node, const struct TileEnv *env, uint32_t class)
@@ -389,7 +470,7 @@ static void grow_tree(Classes *c, TreeNode *node, const struct TileEnv *env, uin
   for (size_t i = 0; i < arrlenu(env->trace); i++) {
     const Forced *forced = &env->trace[i];
     if (pool_is_none(node->symbolic) && node->class == IMAGE_NO_CLASS)
-      node->symbolic = forced->symbolic;
+      set_expression(c->session->pool, node, forced->symbolic);
     if (!pool_eq(node->symbolic, forced->symbolic))
       ICE("equal outcomes led to different analyses");
     ptrdiff_t at = hmgeti(node->branches, forced->outcome.raw);
@@ -475,8 +556,9 @@ static bool write_blob(Classes *c, TileUnit *unit)
     if (pool_eq(value, POOL(POISON)))
       return give_own_class(c, unit);
     uint64_t bits = value_bits(c->session->pool, value);
+    uint8_t *to = arraddnptr(c->programs->blobs, blob->parts[i].bytes);
     for (uint32_t b = 0; b < blob->parts[i].bytes; b++)
-      arrput(c->programs->blobs, (uint8_t)(b < sizeof bits ? bits >> 8 * b : 0));
+      to[b] = (uint8_t)(b < sizeof bits ? bits >> 8 * b : 0);
   }
   return true;
 }
@@ -615,8 +697,6 @@ static bool add_local_colors(Session *session, const Programs *programs)
 
 static void classes_free(Classes *c)
 {
-  for (size_t i = 0; i < arrlenu(c->units); i++)
-    arrfree(c->units[i].leaves);
   for (size_t i = 0; i < arrlenu(c->groups); i++) {
     arrfree(c->groups[i].units);
     if (c->groups[i].root)

@@ -20,7 +20,10 @@ typedef struct {
   uint32_t n, colors, filters;
   ImageColorUse *uses;
   Span *spans;
+  uint32_t next;               /* the set that `next_use` made of it last; 0: none yet */
+  ImageColorUse next_use;
 } ColorSet;
+typedef struct { uint32_t value, config; } LastConfig;
 typedef struct { uint64_t key; uint32_t value; } SetMemo;
 
 /* Where a configuration is put in for each color: off 0: nowhere, or at several places. */
@@ -35,6 +38,7 @@ struct ColorTable {
   StepMemo *steps;
   ConfigMemo *by_config;
   SetMemo *by_content;
+  LastConfig last[MAX_COLORS]; /* by color; value 0: none yet */
 };
 
 ColorTable *color_table_create(Arena *arena)
@@ -133,6 +137,23 @@ static uint32_t extend_set(ColorTable *table, uint32_t set, uint8_t color, uint3
   return intern_set(table, grown);
 }
 
+/* The set with one more use, by the steps known so far. */
+static uint32_t step_from(ColorTable *table, uint32_t set, uint8_t color, uint32_t config,
+                          Span span)
+{
+  ConfigStep step;
+  memset(&step, 0, sizeof step);   /* stb_ds hashes the padding */
+  step.set = set;
+  step.color = color;
+  step.config = config;
+  ptrdiff_t at = hmgeti(table->steps, step);
+  if (at >= 0)
+    return table->steps[at].value.set;
+  StepResult value = {extend_set(table, set, color, config, span), span};
+  hmput(table->steps, step, value);
+  return value.set;
+}
+
 static void note_place(ColorTable *table, uint8_t color, uint32_t config, Span span)
 {
   Places *places = &table->places[config];
@@ -153,19 +174,15 @@ bool color_set_add(ColorTable *table, uint32_t set, uint8_t color, uint32_t conf
     return false;
   }
   note_place(table, color, config, span);
-  ConfigStep step;
-  memset(&step, 0, sizeof step);   /* stb_ds hashes the padding */
-  step.set = set;
-  step.color = color;
-  step.config = config;
-  ptrdiff_t at = hmgeti(table->steps, step);
-  if (at >= 0) {
-    *result = table->steps[at].value.set;
+  ColorSet *from = &table->sets[set];
+  if (from->next != 0 && from->next_use.color == color && from->next_use.config == config) {
+    *result = from->next;
     return true;
   }
-  *result = extend_set(table, set, color, config, span);
-  StepResult value = {*result, span};
-  hmput(table->steps, step, value);
+  *result = step_from(table, set, color, config, span);
+  from = &table->sets[set];    /* it may have moved */
+  from->next = *result;
+  from->next_use = (ImageColorUse){color, config};
   return true;
 }
 
@@ -507,9 +524,15 @@ bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value,
                      const Node *node, uint32_t *index)
 {
   bool plain = (sema_machine(s)->switchable_colors >> color & 1) != 0;
+  LastConfig *last = &table->last[color];
+  if (plain && last->value == value.raw) {
+    *index = last->config;
+    return true;
+  }
   ptrdiff_t at = plain ? hmgeti(table->by_value, value.raw) : -1;
   if (at >= 0) {
     *index = table->by_value[at].value;
+    *last = (LastConfig){value.raw, *index};
     return true;
   }
   ImageColorConfig config;

@@ -174,6 +174,7 @@ typedef struct {
   uint32_t n_symbols;
   const LayoutSymbol *symbols;
 } LayoutTile;
+typedef struct { PoolId name; const Ast *importer, *ast; } LayoutFile;
 /* A host stream enters or leaves at a tile of its own. */
 typedef struct { const char *name; uint32_t x, y; bool is_input; int64_t size; } LayoutStream;
 typedef struct { const char *name; uint8_t color; } LayoutColor;
@@ -204,6 +205,7 @@ const ImageColorSet *color_table_sets(ColorTable *table, Arena *arena, uint32_t 
 
 struct LayoutResult {
   const Ast *ast;                /* the file compiled */
+  LayoutFile last_file;          /* the program named last in @set_tile_code */
   PoolId params;                 /* its parameters, from the command line */
   bool has_block;                /* a layout block; else one tile runs the file */
   bool has_rectangle;

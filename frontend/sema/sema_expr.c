@@ -36,6 +36,13 @@ void memo_put(Sema *s, const Node *n, PoolId want, PoolId value)
   (*table)[n->index] = (Memo){want, value, s->now.comptime};
 }
 
+/* Kinds whose value is worth keeping when it depends on nothing local. */
+static bool is_memoised(const Node *n)
+{
+  return n->kind == ND_STRUCT_INIT || n->kind == ND_LIST_INIT || n->kind == ND_BINARY ||
+         n->kind == ND_UNARY || n->kind == ND_FLOAT;
+}
+
 /* ---- names ---------------------------------------------------------------------------------- */
 
 /* Is the name that of an integer type, iN or uN?  `bits`: of more than can be, any number above
@@ -452,8 +459,28 @@ Operand sema_comptime_operand(Sema *s, const Node *n, PoolId want)
   return operand_at(o, n->span);
 }
 
+/* The value of a known local or of a literal kept by memo_put, without the walk; none for all else.
+ * Layouts ask for these a million times. */
+static PoolId value_at_hand(Sema *s, const Node *n, PoolId want)
+{
+  if (s->session->listener != NULL)
+    return POOL(NONE);
+  if (n->kind == ND_IDENT) {
+    const Local *local = scope_find(s, node_ident(n)->name);
+    if (local == NULL || local->o.kind != OPR_COMPTIME)
+      return POOL(NONE);
+    s->own->local_uses++;
+    return local->o.value;
+  }
+  const Memo *memo = is_memoised(n) ? memo_of(s, n) : NULL;
+  return memo != NULL && pool_eq(memo->want, want) ? memo->value : POOL(NONE);
+}
+
 PoolId sema_comptime(Sema *s, const Node *n, PoolId want)
 {
+  PoolId known = value_at_hand(s, n, want);
+  if (!pool_is_none(known))
+    return sema_force(s, known, n->span);
   Operand o = sema_comptime_operand(s, n, want);
   if (operand_is_poison(o))
     return POOL(POISON);
@@ -564,13 +591,6 @@ static Operand walk_expr(Sema *s, const Node *n, PoolId want)
     break;
   }
   ICE("%s is no expression", node_kind_name((NodeKind)n->kind));
-}
-
-/* Kinds whose value is worth keeping when it depends on nothing local. */
-static bool is_memoised(const Node *n)
-{
-  return n->kind == ND_STRUCT_INIT || n->kind == ND_LIST_INIT || n->kind == ND_BINARY ||
-         n->kind == ND_UNARY || n->kind == ND_FLOAT;
 }
 
 static Operand walk_or_recall(Sema *s, const Node *n, PoolId want)

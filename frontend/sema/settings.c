@@ -40,11 +40,17 @@ bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, S
 
 bool sema_router_color(Sema *s, Operand o, Span span, uint8_t *color)
 {
-  o = sema_coerce(s, o, POOL(COLOR), span);
   int64_t number;
+  int64_t last = sema_machine(s)->colors - 1;
+  if (o.kind == OPR_COMPTIME && pool_eq(o.type, POOL(COLOR)) &&
+      pool_int_value(s->pool, o.value, &number) && number >= 0 && number <= last) {
+    *color = (uint8_t)number;
+    return true;
+  }
+  o = sema_coerce(s, o, POOL(COLOR), span);
   if (operand_is_poison(o))
     return false;
-  if (!sema_int_in(s, o, 0, sema_machine(s)->colors - 1, "a color", span, &number)) {
+  if (!sema_int_in(s, o, 0, last, "a color", span, &number)) {
     o.span = span;
     sema_note_declared(s, &o);
     return false;
