@@ -116,6 +116,7 @@ static void run_goto(Debugger *d, const char *rest)
     fprintf(d->out, "the run has not come farther than cycle %" PRIu64 "; 'cycle N' runs on\n",
             timeline_present(d->timeline));
   timeline_travel(d->timeline, cycle);
+  follow_end(d);
   d->hit = 0;
   d->frame = 0;
   debugger_print_stand(d);
@@ -129,6 +130,20 @@ static void run_reverse_cycle(Debugger *d, const char *rest)
     return;
   snprintf(text, sizeof text, "%" PRIu64, count < now ? now - count : 0);
   run_goto(d, text);
+}
+
+static void run_follow(Debugger *d, const char *rest)
+{
+  (void)rest;
+  if (can_go(d) && follow_forward(d))
+    debugger_go(d, STEP_NONE, 1);
+}
+
+static void run_origin(Debugger *d, const char *rest)
+{
+  (void)rest;
+  follow_back(d);
+  debugger_print_stand(d);
 }
 
 /* Where the variable got the value that it has: a watchpoint for the way back only. */
@@ -614,6 +629,8 @@ static const Command commands[] = {
   {"reverse-stepi", "rsi", run_reverse_stepi, "[N] back by an instruction of the tile"},
   {"reverse-cycle", "rcy", run_reverse_cycle, "[N] back by a cycle"},
   {"last-write", "lw", run_last_write, "EXPR: back to where the variable was written last"},
+  {"follow", NULL, run_follow, "until a tile takes the wavelet of the stop, or its own next one"},
+  {"origin", NULL, run_origin, "back to where that wavelet, or the tile's last one, was sent"},
   {"goto", NULL, run_goto, "[CYCLE] to a cycle of the past; alone: to the present"},
   {"tile", "t", run_tile, "[X,Y] choose a tile, or show where this one is"},
   {"thread", NULL, run_tile, "[X,Y] the same"},

@@ -2,7 +2,7 @@
  * where a debugger wants it to, remembers what the host does, and so goes back in time by running
  * the program once more, from a state that it has kept.  The rest works on stopped timelines only.
  *
- * Reading order: marks, timeline, frames, evaluate, stops, debugger, csdb, commands.
+ * Reading order: marks, timeline, frames, evaluate, stops, debugger, follow, csdb, commands.
  */
 #ifndef DEBUG_H
 #define DEBUG_H
@@ -238,6 +238,8 @@ typedef struct {
   bool opens_cores;             /* it looks at Debugger.core when a command has set `quit` */
 } DebuggerHost;
 
+typedef struct Follow Follow;
+
 struct Debugger {
   Timeline *timeline;
   const Program *program;
@@ -264,6 +266,12 @@ struct Debugger {
   DebuggerHost host;
   uint32_t rectangle[4];        /* of the commands of csdb.c; its width 0: the selected tile */
   char trace[64], folder[256];
+  TraceEvent hit_event;         /* of a stop on a wavelet */
+  Follow *follow;               /* the wavelet that the run follows; NULL none */
+  Follow *next_follow;          /* the one that it follows when it goes on */
+  bool catching_up;             /* past events are only numbered */
+  TraceEvent followed;          /* where the wavelet of the last `follow` was seen, and the cycle */
+  uint64_t followed_to;         /* to which it has led */
   char *core;                   /* malloc: the core that is to be opened instead; NULL none */
 };
 void debugger_open(Debugger *d, Timeline *timeline, FILE *out);
@@ -283,6 +291,21 @@ BackResult debugger_go_back(Debugger *d, StepKind step);
 void debugger_stand(Debugger *d);
 /* "breakpoint 1, scale (n = 3) at pe.csl:18 ..." */
 void debugger_print_stand(Debugger *d);
+
+/* ---- follow.c: the way of a wavelet -------------------------------------------------------- */
+
+/* When the run goes on, it stops when a tile takes a copy of a wavelet: the one of the stop, that
+ * of the last `follow`, or the next one that the tile sends; false: none is left. */
+bool follow_forward(Debugger *d);
+/* Back to where that wavelet was sent, or the last one that the tile has taken; says by whom. */
+void follow_back(Debugger *d);
+/* At each event while d->follow is set: true stops. */
+bool follow_event(Debugger *d, const TraceEvent *event);
+/* Adds what has to be listened to. */
+void follow_listen(const Debugger *d, uint32_t *kinds, uint32_t region[4]);
+/* "P1.0 takes wavelet ...", if that is why the program stands; else false. */
+bool follow_print(const Debugger *d);
+void follow_end(Debugger *d);
 
 /* ---- csdb.c: commands in the vendor's forms ------------------------------------------------ */
 

@@ -20,6 +20,7 @@ void debugger_close(Debugger *d)
   while (arrlenu(d->breaks))
     stops_remove(d, d->breaks[0].number);
   arrfree(d->breaks);
+  follow_end(d);
   free(d->core);
 }
 
@@ -98,12 +99,15 @@ static void note_hit(Debugger *d, unsigned hit)
 bool debugger_event(void *context, const TraceEvent *event)
 {
   Debugger *d = context;
+  bool follows = d->follow && follow_event(d, event);
+  if (d->catching_up)
+    return false;
   unsigned hit = stops_hit(d, event);
   bool stepped = !hit && ends_step(d, event) && --d->steps_left == 0;
   d->last_cycle = event->cycle;
   d->last_tile = event->tile;
   if (!hit && !stepped)
-    return false;
+    return follows;
   if (d->searching) {
     if (d->found && d->found_cycle == event->cycle + 1 && d->found_tile == d->tile)
       return false;             /* of several tiles in one cycle, the selected one */
@@ -111,6 +115,7 @@ bool debugger_event(void *context, const TraceEvent *event)
     d->found_cycle = event->cycle + 1;
     d->found_tile = event->tile;
     d->found_break = hit;
+    d->hit_event = *event;
     d->steps_left = 1;
     if (stepped)
       note_line(d);
@@ -118,6 +123,7 @@ bool debugger_event(void *context, const TraceEvent *event)
   }
   if (!d->hit) {                /* of several in one cycle, the first */
     note_hit(d, hit);
+    d->hit_event = *event;
     d->tile = event->tile;
     d->frame = 0;
   }
@@ -126,6 +132,9 @@ bool debugger_event(void *context, const TraceEvent *event)
 
 void debugger_go(Debugger *d, StepKind step, uint64_t count)
 {
+  follow_end(d);
+  d->follow = d->next_follow;
+  d->next_follow = NULL;
   note_step(d, step);
   d->steps_left = count ? count : 1;
   d->hit = 0;
@@ -184,6 +193,7 @@ BackResult debugger_go_back(Debugger *d, StepKind step)
 {
   uint64_t now = timeline_cycle(d->timeline);
   uint32_t tile = d->tile;
+  follow_end(d);
   note_step(d, step);
   d->hit = 0;
   if (now == timeline_first(d->timeline))
@@ -222,6 +232,7 @@ static void print_reason(Debugger *d)
   Engine *engine = timeline_engine(d->timeline);
   const Fault *faults = engine->ops->faults(engine, &n);
   bool is_past = timeline_cycle(d->timeline) < timeline_present(d->timeline);
+  follow_print(d);
   if (d->hit)
     fprintf(d->out, "%s %u, ", d->hit_kind == BREAK_WATCH ? "watchpoint" : "breakpoint", d->hit);
   else if (timeline_reason(d->timeline) == STAND_FAULT && !is_past && n)

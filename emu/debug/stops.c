@@ -462,6 +462,7 @@ void stops_arm(Debugger *d)
     kinds |= kinds_of(BREAK_CODE);
     include_region(region, tile);
   }
+  follow_listen(d, &kinds, region);
   timeline_listen(d->timeline, kinds, region);
 }
 

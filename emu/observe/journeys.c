@@ -94,6 +94,38 @@ static uint64_t leave_place(Journeys *j, uint32_t tile, unsigned place)
   return 0;
 }
 
+static void take_up_place(Journeys *j, uint32_t tile, unsigned place, unsigned count)
+{
+  for (unsigned i = 0; i < count; i++)
+    enter_place(j, tile, place, ++j->born);
+}
+
+uint64_t journeys_take_up(Journeys *j, Engine *engine)
+{
+  for (uint32_t tile = 0; tile < j->program->n_tiles; tile++) {
+    InspectTile at;
+    if (!engine->ops->touched(engine, tile))
+      continue;
+    engine->ops->inspect(engine, tile, &at);
+    for (unsigned c = 0; c < MAX_COLORS; c++)
+      take_up_place(j, tile, PLACE_ROUTER + c, at.colors[c].count);
+    for (unsigned q = 0; q < MAX_QUEUES; q++) {
+      take_up_place(j, tile, PLACE_INPUT + q, at.input[q].count);
+      take_up_place(j, tile, PLACE_OUTPUT + q, at.output[q].count);
+    }
+  }
+  return j->born;
+}
+
+size_t journeys_copies(const Journeys *j, uint64_t number)
+{
+  size_t n = 0;
+  for (uint32_t tile = 0; tile < j->program->n_tiles; tile++)
+    for (uint32_t at = j->tiles[tile].first; at != NO_LINK; at = j->travellers[at].next)
+      n += j->travellers[at].number == number;
+  return n;
+}
+
 static uint64_t move_on(Journeys *j, const TraceEvent *e)
 {
   uint64_t number = leave_place(j, e->tile, PLACE_ROUTER + e->color);

@@ -41,6 +41,11 @@ typedef struct Journeys Journeys;
 enum { JOURNEY_KINDS = 1 << TRACE_WAVELET | 1 << TRACE_QUEUE | 1 << TRACE_HOST };
 Journeys *journeys_create(const Program *program);
 void journeys_destroy(Journeys *journeys);
+/* Instead of the start, from a cycle on: gives numbers to the wavelets that are under way where the
+ * engine stands, and returns the last of them. */
+uint64_t journeys_take_up(Journeys *journeys, Engine *engine);
+/* How many copies of a wavelet are under way. */
+size_t journeys_copies(const Journeys *journeys, uint64_t number);
 /* The number of the event's wavelet; 0: the event has none. */
 uint64_t journeys_event(Journeys *journeys, const TraceEvent *event);
 

@@ -8,7 +8,7 @@ import fuzz_seeds
 import fuzzing
 
 DEBUGGER = ["commands.c", "evaluate.c", "stops.c", "debugger.c", "frames.c", "timeline.c",
-            "csdb.c"]
+            "csdb.c", "follow.c"]
 LEAST_COVERAGE = 70
 
 fuzzing.claim("commands", [f"emu/debug/{file}" for file in DEBUGGER], "debugger's commands",

@@ -121,7 +121,7 @@ def commands():
         "set n = 4", "set a[1] = 1.5", "memory n 16", "list 3", "list", "disassemble",
         "disassemble $pc", "info locals", "info args", "info globals", "info registers",
         "info dsrs", "info tile", "info tiles", "hash", "help", "quit",
-        "rectangle select 1,0,2,1", "rectangle reset", "rectangle deselect", "register",
+        "follow", "origin", "rectangle select 1,0,2,1", "rectangle reset", "rectangle deselect", "register",
         "memory read --address=n --length=9", "memory write --address=a --value=0x17", "wavelet",
         "image", "trace list", "trace select key", "trace show", "target list", "target save-core",
         "target create --core-file=/dev/null", "context show", "workdir select /tmp", "settings"]
