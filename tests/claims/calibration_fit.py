@@ -9,7 +9,6 @@ to each program.  Without it the claim fails.
   bounds of calibration_public.py that they keep now, or grow by a tenth at least.
 """
 import json
-import os
 import statistics
 import sys
 
@@ -48,12 +47,8 @@ def check_seeds(claims, points, rows, arch):
 
 def main():
     claims = Claims()
-    file = os.environ.get("CALIBRATION_FEATURES")
-    claims.check("features", file or "none", "CALIBRATION_FEATURES names a file", bool(file))
-    if not file:
-        claims.finish()
-    with open(file) as text:
-        measured = [p for p in json.load(text) if p["role"] == "fit"]
+    file = claims.given("CALIBRATION_FEATURES", "a file of features")
+    measured = [p for p in json.loads(file.read_text()) if p["role"] == "fit"]
     rows = read_rows()
     for arch in dict.fromkeys(p["arch"] for p in measured):
         points = [p for p in measured if p["arch"] == arch]

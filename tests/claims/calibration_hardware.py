@@ -5,10 +5,8 @@ CALIBRATION_DIR is a folder of fetched checkouts, as tests/calibration/suite.py 
 nothing can be measured and the claim fails.  The median miss of a set is at most 5 %, and less than with the
 usual times.
 """
-import os
 import statistics
 import sys
-from pathlib import Path
 
 from claims import Claims, harness
 
@@ -25,11 +23,8 @@ def size(misses):
 
 def main():
     claims = Claims()
-    folder = os.environ.get("CALIBRATION_DIR")
-    claims.check("checkouts", folder or "none", "CALIBRATION_DIR names a folder", bool(folder))
-    if not folder:
-        claims.finish()
-    found = hardware.measure(Path(folder).resolve(), harness.bin_dir().resolve())
+    folder = claims.given("CALIBRATION_DIR", "a folder of checkouts")
+    found = hardware.measure(folder, harness.bin_dir().resolve())
     usual = hardware.by_set(found["usual"])
     for name, misses in hardware.by_set(found["cs2"]).items():
         claims.at_most(f"{name}, {len(misses)} points: median miss", size(misses), MEDIAN, "%")

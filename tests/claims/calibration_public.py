@@ -6,10 +6,8 @@ it nothing can be measured and the claim fails.  For the points that rows may be
 median miss of a set is at most 3 % and the worst at most 10 %, except for one point per set.  The
 points for judging have no bound; the claim prints what they miss.
 """
-import os
 import statistics
 import sys
-from pathlib import Path
 
 from claims import Claims, harness
 
@@ -38,12 +36,9 @@ def check_set(claims, name, points):
 
 def main():
     claims = Claims()
-    folder = os.environ.get("CALIBRATION_DIR")
-    claims.check("checkouts", folder or "none", "CALIBRATION_DIR names a folder", bool(folder))
-    if not folder:
-        claims.finish()
+    folder = claims.given("CALIBRATION_DIR", "a folder of checkouts")
     points = suite.read_points()
-    suite.Suite(Path(folder).resolve(), harness.bin_dir().resolve()).run(points)
+    suite.Suite(folder, harness.bin_dir().resolve()).run(points)
     for key in dict.fromkeys((p.set, p.release) for p in points):
         name = f"{key[0]} ({key[1]})"
         mine = [p for p in points if (p.set, p.release) == key]

@@ -72,6 +72,14 @@ class Checks:
     def within(self, name, value, low, high, unit=""):
         return self.check(name, value, f"{low} to {high}", low <= value <= high, unit)
 
+    def given(self, variable, what):
+        """The path that a variable of the environment names; without it the claim ends, missed."""
+        path = os.environ.get(variable)
+        self.check(what, path or "none", f"{variable} names it", bool(path))
+        if not path:
+            self.finish()
+        return Path(path).resolve()
+
     def finish(self):
         good = self.held > 0 and self.missed == 0
         print("PASS" if good else "FAIL", flush=True)
