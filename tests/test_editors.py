@@ -3,6 +3,8 @@ VS Code is whole."""
 import json
 import os
 import re
+import shutil
+import tomllib
 
 import pytest
 
@@ -200,3 +202,58 @@ def test_the_debugger_s_arguments_are_documented():
     launch = package["contributes"]["debuggers"][0]["configurationAttributes"]["launch"]
     guide = (harness.ROOT / "docs" / "debugger.md").read_text()
     assert all(f"| `{name}` |" in guide for name in launch["properties"])
+
+
+ZED = harness.ROOT / "editors" / "zed"
+
+# What the extension for Zed uses of Zed's library, with the types of its documentation.
+ZED_LIBRARY = """
+pub struct LanguageServerId;
+pub struct Worktree;
+pub type Result<T, E = String> = core::result::Result<T, E>;
+pub struct Command { pub command: String, pub args: Vec<String>, pub env: Vec<(String, String)> }
+impl Worktree {
+    pub fn which(&self, name: &str) -> Option<String> { Some(format!("/bin/{name}")) }
+    pub fn shell_env(&self) -> Vec<(String, String)> { vec![] }
+}
+pub trait Extension {
+    fn new() -> Self where Self: Sized;
+    fn language_server_command(&mut self, _: &LanguageServerId, _: &Worktree) -> Result<Command>;
+}
+#[macro_export]
+macro_rules! register_extension { ($t:ty) => {
+    pub fn run() -> String {
+        let mut made = <$t as $crate::Extension>::new();
+        let got = $crate::Extension::language_server_command(
+            &mut made, &$crate::LanguageServerId, &$crate::Worktree).unwrap();
+        format!("{} {}", got.command, got.args.join(" "))
+    }
+}; }
+"""
+
+
+def test_the_extension_for_zed_is_whole():
+    extension = tomllib.loads((ZED / "extension.toml").read_text())
+    language = tomllib.loads((ZED / "languages" / "csl" / "config.toml").read_text())
+    assert language["grammar"] in extension["grammars"]
+    assert extension["language_servers"]["csl-ls"]["languages"] == [language["name"]]
+    assert (harness.ROOT / extension["grammars"]["csl"]["path"] / "src" / "parser.c").exists()
+    assert "csl" in language["path_suffixes"]
+    highlights = harness.ROOT / "editors" / "tree-sitter" / "queries" / "highlights.scm"
+    assert (ZED / "languages" / "csl" / "highlights.scm").resolve() == highlights
+    cargo = tomllib.loads((ZED / "Cargo.toml").read_text())
+    assert cargo["lib"]["crate-type"] == ["cdylib"] and cargo["dependencies"]["zed_extension_api"]
+
+
+@pytest.mark.skipif(not shutil.which("rustc"), reason="Rust is not installed")
+def test_the_extension_for_zed_starts_the_server(tmp_path):
+    def rustc(source, *options):
+        harness.run(["rustc", "--edition=2021", "-L", tmp_path, "--out-dir", tmp_path, *options,
+                     source])
+    (tmp_path / "zed_extension_api.rs").write_text(ZED_LIBRARY)
+    (tmp_path / "main.rs").write_text('fn main() { println!("{}", csl::run()); }')
+    rustc(tmp_path / "zed_extension_api.rs", "--crate-type=rlib")
+    rustc(ZED / "src" / "lib.rs", "--crate-type=rlib", "--crate-name=csl",
+          "--extern=zed_extension_api")
+    rustc(tmp_path / "main.rs", "--extern=csl")
+    assert harness.run([tmp_path / "main"]).out == "/bin/csl-ls --stdio\n"
