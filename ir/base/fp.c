@@ -135,8 +135,8 @@ static uint32_t pack_rounded(const Format *f, bool negative, uint64_t m, int exp
   return sign | (bits < infinity_of(f) ? (uint32_t)bits : infinity_of(f));
 }
 
-/* Of a double, without its sign, that the format has as a normal number: the fraction is rounded to
- * nearest even, and a carry goes on into the exponent, to infinity at most. */
+/* Packs a positive double in the range of the format's normal numbers.  It rounds the fraction to
+ * nearest even; a carry goes on into the exponent, to infinity at most. */
 static inline uint32_t pack_normal(const Format *f, uint64_t bits)
 {
   int shift = F64_FRACTION_BITS - f->fraction_bits;
