@@ -111,7 +111,7 @@ void opt_make_br(IrModule *m, IrInsn *insn, unsigned which);
 uint32_t *opt_count_uses(const IrFunc *f, Arena *arena);
 /* Empties blocks that nothing reaches; true if there were any.  The shape stays right. */
 bool opt_drop_unreachable(IrFunc *f, const Cfg *cfg);
-/* The same for a caller who has no shape. */
+/* The same without a shape at hand. */
 bool opt_find_unreachable(IrFunc *f, Arena *arena);
 /* Low bits of the type's width. */
 uint64_t opt_mask(IrType type);
