@@ -108,13 +108,16 @@ static bool has_routes_of_its_own(Sema *s)
 
 /* ---- operations that overlap ---------------------------------------------------------------- */
 
-/* Where each queue, microthread and color was taken, and each task activated; IR_NO_LOC: it was
- * not. */
+/* Where each queue, microthread, DSR and color was taken, and each task activated; IR_NO_LOC: it
+ * was not.  Of `used`, a DSR is one that was loaded, and `armed` one that was loaded with a
+ * descriptor whose operations run in the background and start a task at their end. */
 typedef struct {
   IrLocId queue[2][MAX_QUEUES];
   IrLocId thread[MAX_MICROTHREADS];
   IrLocId color[MAX_COLORS];
   IrLocId task[MAX_TASK_IDS];
+  IrLocId dsr[DSR_FILE_COUNT][MAX_DSRS];
+  IrLocId armed[DSR_FILE_COUNT][MAX_DSRS];
 } Uses;
 
 /* What holds at a point on every way from the start of the function to it. */
@@ -274,6 +277,47 @@ static void step_vec(const Overlaps *o, const IrFunc *f, const IrInsn *insn, Lin
   *thread = flow->used.thread[taken.thread] = insn->loc;
 }
 
+static void report_dsr(const Overlaps *o, unsigned file, unsigned number, IrLocId first,
+                       IrLocId second)
+{
+  if (!o->reports)
+    return;
+  diag_dsr_shared(o->s->diags, loc_span(o, second), dsr_file_name((DsrFile)file), number);
+  diag_started_here(o->s->diags, loc_span(o, first));
+  diag_dsr_shared_help(o->s->diags, loc_span(o, second));
+}
+
+/* Loaded while an operation runs with it. */
+static void step_dsr_load(const Overlaps *o, const IrFunc *f, const IrInsn *insn, LintFlow *flow)
+{
+  DsrFile file = (DsrFile)(insn->aux >> 16);
+  uint32_t number = insn->aux & 0xffff;
+  if (number >= MAX_DSRS || !has_loc(insn->loc))
+    return;
+  IrLocId *running = &flow->running.dsr[file][number];
+  if (has_loc(*running))
+    report_dsr(o, file, number, *running, insn->loc);
+  Descriptor desc;
+  bool is_armed = known_descriptor(f, insn->args[0], &desc) && (desc.flags & DESC_F_ASYNC) &&
+                  desc.done.kind != ACT_NONE;
+  *running = IR_NO_LOC;
+  flow->used.dsr[file][number] = insn->loc;
+  flow->used.armed[file][number] = is_armed ? insn->loc : IR_NO_LOC;
+}
+
+/* The DSRs of an operation are in use until it ends. */
+static void step_dsrs(const IrInsn *insn, LintFlow *flow)
+{
+  const IrVecOperand *operands[] = {&insn->u.vec->dest, &insn->u.vec->src0, &insn->u.vec->src1};
+  bool is_armed = false;
+  for (size_t i = 0; i < ARRAY_COUNT(operands); i++)
+    is_armed |= operands[i]->kind == IRV_DSR && operands[i]->number < MAX_DSRS &&
+                has_loc(flow->used.armed[operands[i]->file][operands[i]->number]);
+  for (size_t i = 0; i < ARRAY_COUNT(operands); i++)
+    if (is_armed && operands[i]->kind == IRV_DSR && operands[i]->number < MAX_DSRS)
+      flow->running.dsr[operands[i]->file][operands[i]->number] = insn->loc;
+}
+
 static void step_activate(const IrFunc *f, const IrInsn *insn, LintFlow *flow)
 {
   const IrInsn *id = &f->insns[insn->args[0].raw];
@@ -283,6 +327,24 @@ static void step_activate(const IrFunc *f, const IrInsn *insn, LintFlow *flow)
 
 static const LintFlow *function_end(Overlaps *o, uint32_t func);
 
+/* The registers that a called function loads; of those of one operation, the first is reported. */
+static void step_loads_of_call(const Overlaps *o, const Uses *end, LintFlow *flow)
+{
+  bool is_reported = false;
+  for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
+    for (unsigned n = 0; n < MAX_DSRS; n++) {
+      if (!has_loc(end->dsr[file][n]))
+        continue;
+      IrLocId *running = &flow->running.dsr[file][n];
+      if (has_loc(*running) && !is_reported) {
+        report_dsr(o, file, n, *running, end->dsr[file][n]);
+        is_reported = true;
+      }
+      *running = IR_NO_LOC;
+      flow->used.armed[file][n] = IR_NO_LOC;
+    }
+}
+
 /* What the called function does on all its ways, it does here. */
 static void step_call(Overlaps *o, uint32_t func, LintFlow *flow)
 {
@@ -291,6 +353,7 @@ static void step_call(Overlaps *o, uint32_t func, LintFlow *flow)
     return;
   const IrLocId *used = uses_flat_const(&end->used), *running = uses_flat_const(&end->running);
   IrLocId *here = uses_flat(&flow->running), *here_used = uses_flat(&flow->used);
+  step_loads_of_call(o, &end->used, flow);
   for (int i = 0; i < USES; i++) {
     if (i < 2 * MAX_QUEUES && has_loc(here[i]) && has_loc(used[i]))
       report_queue(o, i, here[i], used[i]);
@@ -307,8 +370,12 @@ static void step_block(Overlaps *o, const IrFunc *f, const IrBlock *block, LintF
     const IrInsn *insn = &f->insns[block->insns[i].raw];
     if (insn->dead)
       continue;
-    if (insn->op == IR_vec)
+    if (insn->op == IR_vec) {
       step_vec(o, f, insn, flow);
+      if (has_loc(insn->loc))
+        step_dsrs(insn, flow);
+    } else if (insn->op == IR_dsr_load)
+      step_dsr_load(o, f, insn, flow);
     else if (insn->op == IR_activate)
       step_activate(f, insn, flow);
     else if (insn->op == IR_call)
@@ -319,6 +386,34 @@ static void step_block(Overlaps *o, const IrFunc *f, const IrBlock *block, LintF
 static unsigned target_count(const IrInsn *last)
 {
   return last->op == IR_br ? 1 : last->op == IR_cond_br ? 2 : 0;
+}
+
+static bool loads_dsrs(const Uses *used)
+{
+  for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
+    for (unsigned n = 0; n < MAX_DSRS; n++)
+      if (has_loc(used->dsr[file][n]))
+        return true;
+  return false;
+}
+
+static void copy_dsrs(Uses *into, const Uses *from)
+{
+  memcpy(into->dsr, from->dsr, sizeof into->dsr);
+  memcpy(into->armed, from->armed, sizeof into->armed);
+}
+
+/* A way through the function that loads no DSR, such as one for vectors without elements, does not
+ * speak against those that load some. */
+static void join_end(LintFlow *end, const LintFlow *flow)
+{
+  LintFlow before = *end;
+  flow_join(end, flow);
+  if (!before.is_reached || loads_dsrs(&before.used) == loads_dsrs(&flow->used))
+    return;
+  const LintFlow *loading = loads_dsrs(&flow->used) ? flow : &before;
+  copy_dsrs(&end->used, &loading->used);
+  copy_dsrs(&end->running, &loading->running);
 }
 
 /* Fills in what holds at the start of each block, and at the end of the function. */
@@ -337,7 +432,7 @@ static void solve_flow(Overlaps *o, const IrFunc *f, LintFlow *starts, LintFlow 
       for (unsigned t = 0; t < target_count(last); t++)
         is_changed |= flow_join(&starts[last->u.targets[t].block.raw], &flow);
       if (last->op == IR_ret)
-        flow_join(end, &flow);
+        join_end(end, &flow);
     }
   }
 }
@@ -346,7 +441,8 @@ static bool has_operations(const IrFunc *f)
 {
   for (uint32_t i = 1; i < f->n_insns; i++) {
     IrOp op = f->insns[i].op;
-    if (!f->insns[i].dead && (op == IR_vec || op == IR_call || op == IR_activate))
+    if (!f->insns[i].dead &&
+        (op == IR_vec || op == IR_call || op == IR_activate || op == IR_dsr_load))
       return true;
   }
   return false;
