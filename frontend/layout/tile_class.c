@@ -83,34 +83,57 @@ struct Classes {
 
 /* ---- units and groups -------------------------------------------------------------------- */
 
+typedef struct { ProgramKey key; uint32_t value; } UnitOfKey;
+
+static uint32_t add_unit(Classes *c, const LayoutTile *tile, uint32_t first_tile)
+{
+  TileUnit unit = {.ast = tile->ast, .params = tile->params, .span = tile->span,
+                   .params_node = tile->params_node, .first_tile = first_tile,
+                   .class = IMAGE_NO_CLASS, .n_contents = tile->n_symbols,
+                   .contents = tile->symbols};
+  arrput(c->units, unit);
+  return (uint32_t)arrlenu(c->units) - 1;
+}
+
+static uint32_t unit_by_key(Classes *c, UnitOfKey **map, const LayoutTile *tile, uint32_t t)
+{
+  ProgramKey key;
+  memset(&key, 0, sizeof key);   /* stb_ds hashes the padding */
+  key.ast = tile->ast;
+  key.params = tile->params.raw;
+  key.symbols = tile->symbols;
+  ptrdiff_t at = hmgeti(*map, key);
+  if (at >= 0)
+    return (*map)[at].value;
+  uint32_t unit = add_unit(c, tile, t);
+  hmput(*map, key, unit);
+  return unit;
+}
+
+/* Different parameters make different units, so that the first unit of each struct of parameters
+ * needs no map: that is all of them where each tile has its coordinates. */
 static void collect_units(Classes *c)
 {
   const LayoutResult *l = c->session->layout;
-  struct { ProgramKey key; uint32_t value; } *map = NULL;
+  UnitOfKey *map = NULL;
+  uint32_t *first_of = NULL;     /* unit by PoolId.raw of the parameters */
   uint32_t n = l->width * l->height;
   c->unit_of_tile = arena_many(c->arena, uint32_t, n);
   for (uint32_t t = 0; t < n; t++) {
-    ProgramKey key;
-    memset(&key, 0, sizeof key);
-    key.ast = l->tiles[t].ast;
-    key.params = l->tiles[t].params.raw;
-    key.symbols = l->tiles[t].symbols;
+    const LayoutTile *tile = &l->tiles[t];
     c->unit_of_tile[t] = NO_UNIT;
-    if (!key.ast)
+    if (!tile->ast)
       continue;
-    ptrdiff_t at = hmgeti(map, key);
-    if (at < 0) {
-      TileUnit unit = {.ast = key.ast, .params = l->tiles[t].params, .span = l->tiles[t].span,
-                       .params_node = l->tiles[t].params_node, .first_tile = t,
-                       .class = IMAGE_NO_CLASS, .n_contents = l->tiles[t].n_symbols,
-                       .contents = l->tiles[t].symbols};
-      arrput(c->units, unit);
-      c->unit_of_tile[t] = (uint32_t)arrlenu(c->units) - 1;
-      hmput(map, key, c->unit_of_tile[t]);
-    } else {
-      c->unit_of_tile[t] = map[at].value;
-    }
+    while (arrlenu(first_of) <= tile->params.raw)
+      arrput(first_of, NO_UNIT);
+    uint32_t *first = &first_of[tile->params.raw];
+    if (*first == NO_UNIT)
+      *first = add_unit(c, tile, t);
+    const TileUnit *unit = &c->units[*first];
+    c->unit_of_tile[t] = unit->ast == tile->ast && unit->contents == tile->symbols
+                           ? *first : unit_by_key(c, &map, tile, t);
   }
+  arrfree(first_of);
   hmfree(map);
 }
 
