@@ -4,9 +4,9 @@
  * streams, runs to quiet, phases, statistics, and the status that becomes an exit code.
  * docs/host-protocol.md describes its messages to the tiles.
  *
- * Reading order: recorder, session_state, session_step, operations and transfer (the way of words),
- * session, stepping, collect (statistics), observers, npy, options, outputs, actions, clusters,
- * command (the command line), debugging, libwse.
+ * Reading order: recorder, session_state, progress, session_step, operations and transfer (the way
+ * of words), session, stepping, collect (statistics), observers, npy, options, outputs, actions,
+ * clusters, command (the command line), debugging, libwse.
  */
 #ifndef HOST_H
 #define HOST_H
@@ -59,6 +59,7 @@ typedef struct {
   bool has_dump;
   uint32_t dump[4];             /* tiles that are shown where the run has stopped or ended */
   FILE *observed_out;           /* for all that */
+  FILE *progress;               /* a terminal, for a line of long runs that changes; NULL: none */
   FILE *warnings;               /* findings that do not end the run; NULL: dropped */
   const TimelineFront *debugger;    /* it stops the run where it wants; NULL: none */
   const char *save_state;       /* the file of the run's state; NULL: none */

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <stb_ds.h>
 
@@ -133,6 +134,7 @@ static WseStatus set_options(WseProgram *p, const WseOptions *given)
   if (session->trace_kinds && session->trace_form == TRACE_AS_SIMLOG && !p->options.trace_file &&
       p->sim_log)
     session->trace_out = p->sim_log;
+  p->options.session.progress = isatty(STDERR_FILENO) ? stderr : NULL;
   p->options.session.warnings = p->warnings;
   p->options.session.print_out = p->sim_log;
   p->options.session.print_bare = true;

@@ -100,6 +100,11 @@ WseStatus session_step(HostSession *session, uint64_t limit, bool *quiet);
  * continues "nothing can happen any more" (NULL: the program waits). */
 WseStatus session_stuck(HostSession *session, const IdleQuestion *question, const char *why);
 
+/* ---- progress.c */
+
+/* Runs the engine up to `limit`, and shows how far a long run has come if the options say where. */
+RunStatus progress_run(HostSession *session, uint64_t limit);
+
 /* ---- recorder.c */
 
 /* `path` NULL: no states are written; `every` 0: none during runs. */

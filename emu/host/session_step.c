@@ -171,7 +171,7 @@ WseStatus session_step(HostSession *s, uint64_t limit, bool *quiet)
   double start = host_seconds();
   s->started = true;
   RunStatus status = s->options.member ? cluster_run(*s->options.member, limit)
-                                       : s->ops->run(s->engine, observers_limit(s, limit));
+                                       : progress_run(s, observers_limit(s, limit));
   s->wall_seconds += host_seconds() - start;
   warn_unwritten(s);
   if (session_is_recorded(s) && recorder_why(s->engine))
