@@ -104,7 +104,7 @@ def test_from_the_stop_to_each_tile_that_takes_it(session, engine):
 
 @ENGINES
 def test_from_the_task_back_to_the_sender(session, engine):
-    """Each tile has taken this wavelet last: they all find one cycle, that of its sending."""
+    """Each tile has taken this wavelet last: they all find the one cycle of its sending."""
     _, taken = watched(session)
     commands = ["continue"]
     for tile, cycle in taken:

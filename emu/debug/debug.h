@@ -294,10 +294,10 @@ void debugger_print_stand(Debugger *d);
 
 /* ---- follow.c: the way of a wavelet -------------------------------------------------------- */
 
-/* When the run goes on, it stops when a tile takes a copy of a wavelet: the one of the stop, that
- * of the last `follow`, or the next one that the tile sends; false: none is left. */
+/* When the run goes on, it stops when a tile takes a copy of a wavelet.  This is the wavelet of the
+ * stop or of the last `follow`; otherwise the tile's next one.  False: none is left. */
 bool follow_forward(Debugger *d);
-/* Back to where that wavelet was sent, or the last one that the tile has taken; says by whom. */
+/* Back to where that wavelet was sent, or the last one that the tile has taken: to the sender. */
 void follow_back(Debugger *d);
 /* At each event while d->follow is set: true stops. */
 bool follow_event(Debugger *d, const TraceEvent *event);
