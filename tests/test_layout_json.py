@@ -381,6 +381,25 @@ def test_a_color_of_a_region_has_a_name_of_its_own(tmp_path):
     assert colors == {"left.red": 3, "left_red": 4}
 
 
+def test_equal_names_are_one_color_and_names_of_regions_are_not(tmp_path):
+    # The tutorial sdklayout-03 of the SDK says that colors must be unique by their global names for
+    # the compiler to give them different values, and that Region.color() makes them so.
+    script(tmp_path, """
+        for name, x in (("left", 1), ("right", 3)):
+            region = layout.create_code_region("block.csl", name, 1, 1)
+            region.place(x, 1)
+            for color in (Color("tx"), region.color("tx")):
+                region.paint_all(color, [RoutingPosition().set_input([Route.RAMP])
+                                         .set_output([Route.EAST])])
+            for param, value in (("columns", 1), ("rows", 1), ("scale", 1.0), ("twice", False)):
+                region.set_param_all(param, value)
+        layout.compile("out")
+        """)
+    colors = json.loads((tmp_path / "out" / "out.json").read_text())["colors"]
+    assert set(colors) == {"tx", "left.tx", "right.tx"}
+    assert colors["tx"] not in (colors["left.tx"], colors["right.tx"])
+
+
 def test_a_fabric_file_names_the_machine(tmp_path):
     (tmp_path / "wse2.json").write_text('{"fabric": {"type": "WSE-2", "dims": [10, 10]}}')
     (tmp_path / "none.json").write_text('{"dims": [10, 10]}')
