@@ -170,10 +170,29 @@ uint32_t cg_symbol_of(const Cg *cg, uint32_t global)
   return n;
 }
 
-/* An address without a register was checked by the compiler. */
-static void put_access(Emitter *e, uint32_t pc, const MInsn *mi)
+static unsigned absolute_bytes(Opcode op)
 {
-  if (mi->object && mi->r[1] != REG_NONE && e->cg->globals[mi->object - 1].needed)
+  switch ((int)op) {
+  case OP_ld8ua: case OP_ld8sa: case OP_st8a: return 1;
+  case OP_ld16a: case OP_st16a: return 2;
+  case OP_ld32a: case OP_st32a: return 4;
+  default: return 0;
+  }
+}
+
+/* An address without a register lies in its variable, but where the optimiser has put a number for
+ * an index that a loop computes. */
+static bool may_leave_object(const Cg *cg, const MInsn *mi, const Insn *insn)
+{
+  uint32_t start = cg->globals[mi->object - 1].address;
+  uint32_t end = start + cg->work->globals[mi->object - 1].bytes;
+  return mi->r[1] != REG_NONE || insn->imm < start ||
+         insn->imm + absolute_bytes((Opcode)mi->op) > end;
+}
+
+static void put_access(Emitter *e, uint32_t pc, const MInsn *mi, const Insn *insn)
+{
+  if (mi->object && e->cg->globals[mi->object - 1].needed && may_leave_object(e->cg, mi, insn))
     arrput(e->accesses, ((ImageAccess){(uint16_t)pc, cg_symbol_of(e->cg, mi->object - 1)}));
 }
 
@@ -198,7 +217,7 @@ static void emit_func(Emitter *e, const MFunc *mf)
     put_line(e, pc, mi->loc);
     if (mi->op == OP_vec)
       put_names(e, pc, mi->vec);
-    put_access(e, pc, mi);
+    put_access(e, pc, mi, &insn);
     for (unsigned k = 0; k < n; k++)
       arrput(e->words, words[k]);
     pc += 2 * n;
