@@ -507,30 +507,22 @@ ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registe
   return result;
 }
 
-bool scalar_access(const Insn *insn, const Registers *regs, MemoryAccess *access)
+static bool has_base(Opcode op)
 {
-  CostClass cost = insn_info[insn->op].cost;
-  uint32_t base = 0;
-  access->store = cost == COST_STORE;
-  switch ((int)insn->op) {
-  case OP_ld8u: case OP_ld8s: case OP_st8:
-  case OP_ld16: case OP_st16: case OP_ld32: case OP_st32:
-    base = regs->r[insn->b];
-    break;
-  case OP_ld8ua: case OP_ld8sa: case OP_st8a:
-  case OP_ld16a: case OP_st16a: case OP_ld32a: case OP_st32a:
-    break;
+  switch ((int)op) {
+  case OP_ld8u: case OP_ld8s: case OP_st8: case OP_ld16: case OP_st16: case OP_ld32: case OP_st32:
+    return true;
   default: return false;
   }
-  switch ((int)insn->op) {
-  case OP_ld8u: case OP_ld8s: case OP_ld8ua: case OP_ld8sa: case OP_st8: case OP_st8a:
-    access->bytes = 1;
-    break;
-  case OP_ld16: case OP_st16: case OP_ld16a: case OP_st16a: access->bytes = 2; break;
-  default: access->bytes = 4; break;
-  }
+}
+
+bool scalar_access(const Insn *insn, const Registers *regs, MemoryAccess *access)
+{
+  uint32_t base = has_base(insn->op) ? regs->r[insn->b] : 0;
+  access->store = insn_info[insn->op].cost == COST_STORE;
+  access->bytes = insn_access_bytes(insn->op);
   access->address = (base + insn->imm) & 0xffff;
-  return true;
+  return access->bytes != 0;
 }
 
 /* ---- instructions in a row -------------------------------------------------------------- */
@@ -562,17 +554,6 @@ static uint32_t pay_of(const Timing *timing, CostClass cost, ScalarStep step)
          (timing_trust(row) == TRUST_ASSUMED ? cycles << 2 * PAY_BITS : 0);
 }
 
-/* Bytes of a load or store whose address depends on a register. */
-static uint8_t based_bytes(Opcode op)
-{
-  switch ((int)op) {
-  case OP_ld8u: case OP_ld8s: case OP_st8: return 1;
-  case OP_ld16: case OP_st16: return 2;
-  case OP_ld32: case OP_st32: return 4;
-  default: return 0;
-  }
-}
-
 /* The word of code that a jump leads to; false: it leads to none. */
 static bool find_target(const Insn *insn, const ImageClass *image, uint32_t *word)
 {
@@ -591,7 +572,8 @@ ScalarCode scalar_code(const Insn *insn, uint32_t word, Bounds object, const Tim
   bool moves_stack = insn->a == STACK_POINTER || cost == COST_CALL || cost == COST_RETURN ||
                      (insn->a + 1u == STACK_POINTER && insn_is_pair(insn->op, 0));
   uint32_t target = 0;
-  uint8_t stores = stored_bytes(insn->op), bytes = object.end ? based_bytes(insn->op) : 0;
+  uint8_t stores = stored_bytes(insn->op);
+  uint8_t bytes = object.end ? (uint8_t)insn_access_bytes(insn->op) : 0;
   if (jumps && !find_target(insn, image, &target))
     return (ScalarCode){.odd = SCALAR_STOPS};
   return (ScalarCode){
@@ -601,7 +583,7 @@ ScalarCode scalar_code(const Insn *insn, uint32_t word, Bounds object, const Tim
     .stores = stores, .bytes = bytes, .object = object,
     .odd = (moves_stack ? SCALAR_MOVES_STACK : 0) | (is_float(insn->op) ? SCALAR_MAY_TRAP : 0) |
            (stores || bytes ? SCALAR_ACCESSES : 0) |
-           (based_bytes(insn->op) ? SCALAR_BASED : 0),
+           (has_base(insn->op) ? SCALAR_BASED : 0),
   };
 }
 

@@ -170,16 +170,6 @@ uint32_t cg_symbol_of(const Cg *cg, uint32_t global)
   return n;
 }
 
-static unsigned absolute_bytes(Opcode op)
-{
-  switch ((int)op) {
-  case OP_ld8ua: case OP_ld8sa: case OP_st8a: return 1;
-  case OP_ld16a: case OP_st16a: return 2;
-  case OP_ld32a: case OP_st32a: return 4;
-  default: return 0;
-  }
-}
-
 /* An address without a register lies in its variable, but where the optimiser has put a number for
  * an index that a loop computes. */
 static bool may_leave_object(const Cg *cg, const MInsn *mi, const Insn *insn)
@@ -187,7 +177,7 @@ static bool may_leave_object(const Cg *cg, const MInsn *mi, const Insn *insn)
   uint32_t start = cg->globals[mi->object - 1].address;
   uint32_t end = start + cg->work->globals[mi->object - 1].bytes;
   return mi->r[1] != REG_NONE || insn->imm < start ||
-         insn->imm + absolute_bytes((Opcode)mi->op) > end;
+         insn->imm + insn_access_bytes(insn->op) > end;
 }
 
 static void put_access(Emitter *e, uint32_t pc, const MInsn *mi, const Insn *insn)

@@ -152,6 +152,16 @@ bool insn_is_pair(Opcode op, unsigned operand)
   return pair_operands[op] >> operand & 1;
 }
 
+unsigned insn_access_bytes(Opcode op)
+{
+  switch ((int)op) {
+  case OP_ld8u: case OP_ld8s: case OP_ld8ua: case OP_ld8sa: case OP_st8: case OP_st8a: return 1;
+  case OP_ld16: case OP_ld16a: case OP_st16: case OP_st16a: return 2;
+  case OP_ld32: case OP_ld32a: case OP_st32: case OP_st32a: return 4;
+  default: return 0;
+  }
+}
+
 unsigned vec_operand_bytes(const VecOperands *vec, VecSlot slot)
 {
   const VecOpInfo *info = &vecops[vec->op];

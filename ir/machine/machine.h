@@ -195,6 +195,8 @@ unsigned insn_words(Opcode op);
 /* Is operand 0 (a), 1 (b) or 2 (c) an even pair of registers?  The semantics column says so by
  * naming it da, db or dc. */
 bool insn_is_pair(Opcode op, unsigned operand);
+/* Bytes that a load or store accesses in memory; 0: it is neither. */
+unsigned insn_access_bytes(Opcode op);
 bool insn_equal(const Insn *x, const Insn *y);
 /* Where a jump, branch or call with a fixed target goes. */
 bool insn_target(const Insn *insn, uint32_t *target);
