@@ -124,3 +124,12 @@ def test_every_tile_has_the_class_of_its_parameters(tmp_path):
     r = harness.load_npy(tmp_path / "r.npy").reshape(30, 60)
     assert [[int(r[y][x]) for x in range(60)] for y in range(30)] == \
         [[of_a_place(x, y) for x in range(60)] for y in range(30)]
+
+
+def test_the_library_plans_for_all_tiles_of_a_large_rectangle(tmp_path):
+    """The plan of 925 tiles takes more steps than a program may spend on computing alone."""
+    params = {"width": 25, "height": 37, "shape": 2, "what": 2, "pattern_a": 5, "pattern_b": 4,
+              "step": 0, "root_a": 176, "root_b": 364, "shared": 1, "in_place": 1, "with_task": 0,
+              "element": 4, "operation": 2, "skew": 0, "first": 19, "second": 28, "third": 16}
+    layout = harness.ROOT / "tests/stdlib/lines/layout.csl"
+    harness.compile(layout, tmp_path / "plan.bin", params=params)

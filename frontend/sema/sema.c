@@ -1,6 +1,8 @@
 /* Services for every part of an evaluation: names, the machine, the count of steps. */
 #include "frontend/sema/sema_internal.h"
 
+#include "stb_ds.h"
+
 StrId sema_name(const Sema *s, const char *text)
 {
   return str_intern_z(s->session->names, text);
@@ -13,7 +15,8 @@ const char *sema_text(const Sema *s, StrId name)
 
 bool sema_in_library(const Sema *s)
 {
-  return sema_text(s, s->modules[s->now.module].path)[0] == '<';
+  bool in_module = s->now.module < arrlenu(s->modules);    /* values of tile classes are in none */
+  return in_module && sema_text(s, s->modules[s->now.module].path)[0] == '<';
 }
 
 const Machine *sema_machine(const Sema *s)
@@ -22,19 +25,22 @@ const Machine *sema_machine(const Sema *s)
 }
 
 /* Unless the command line says a limit, code that only computes gets fewer steps than code that
- * also does something, as a layout of a million tiles does: a loop without end is found soon. */
-static uint64_t step_limit(const Sema *s)
+ * also does something, as a layout of a million tiles does: a loop without end is found soon.  The
+ * library's loops end, so its steps have a count and a limit of their own. */
+static uint64_t step_limit(const Sema *s, bool in_library)
 {
   enum { STEPS = 10000000, STEPS_PER_EFFECT = 100 };
   uint64_t most = s->session->options->comptime_step_limit;
   uint64_t earned = STEPS + s->own->effects * STEPS_PER_EFFECT;
-  return most == OPTION_DEFAULT_STEPS && earned < most ? earned : most;
+  bool is_short = most == OPTION_DEFAULT_STEPS && earned < most && !in_library;
+  return is_short ? earned : most;
 }
 
 bool sema_step(Sema *s, Span span)
 {
-  uint64_t limit = step_limit(s);
-  if (++s->own->steps <= limit)
+  bool in_library = sema_in_library(s);
+  uint64_t limit = step_limit(s, in_library);
+  if (++*(in_library ? &s->own->library_steps : &s->own->steps) <= limit)
     return true;
   if (!s->own->is_out_of_steps)
     diag_too_many_steps(s->diags, span, (uint32_t)limit);
@@ -45,7 +51,9 @@ bool sema_step(Sema *s, Span span)
 
 void sema_count_steps(Sema *s, uint64_t n)
 {
-  uint64_t limit = step_limit(s);
-  uint64_t left = s->own->steps < limit ? limit - s->own->steps : 0;
-  s->own->steps += n < left ? n : left;
+  bool in_library = sema_in_library(s);
+  uint64_t limit = step_limit(s, in_library);
+  uint64_t *steps = in_library ? &s->own->library_steps : &s->own->steps;
+  uint64_t left = *steps < limit ? limit - *steps : 0;
+  *steps += n < left ? n : left;
 }

@@ -79,7 +79,7 @@ typedef struct SemaPrivate {
   RuntimeRange *ranges;   /* stb_ds */
   struct Computed *computed;      /* stb_ds: symbolic values with these parameters; */
   const PoolId *computed_for;     /*   sema_symbolic.c */
-  uint64_t steps;         /* comptime step quota used */
+  uint64_t steps, library_steps;  /* comptime steps of the program and of the library */
   bool is_out_of_steps;   /* reported */
   const Decl *unused;     /* what sema_check_unused looks at, or NULL */
   uint32_t depth;         /* comptime call depth */
