@@ -24,18 +24,23 @@ def cube_of(tiles, n):
     return parts[..., 0].reshape(n, n, n) + 1j * parts[..., 1].reshape(n, n, n)
 
 
-def run(tmp_path, arch, n, width, dtype, cube, call):
+def run(tmp_path, arch, n, width, dtype, cube, call, corner=0):
     image = tmp_path / "o.bin"
+    columns, rows = corner + width, 2 * corner + width
     harness.compile(PROGRAM, image, f"--arch={arch}", "--memcpy", "--channels=1",
-                    f"--fabric-dims={width + 7},{width + 2}", "--fabric-offsets=4,1",
-                    params={"size": n, "width": width, "half": int(dtype == numpy.float16)})
+                    f"--fabric-dims={columns + 7},{rows + 2}", "--fabric-offsets=4,1",
+                    params={"size": n, "width": width, "half": int(dtype == numpy.float16),
+                            "corner": corner})
+    region = f"@{corner},{2 * corner},{width},{width}"
     angle = 2 * numpy.pi * numpy.arange(n // 2) / n
     twiddles = numpy.stack([numpy.cos(angle), numpy.sin(angle)], axis=-1).ravel().astype(dtype)
     twiddles = numpy.broadcast_to(twiddles, (width, width, n))
     data = tiles_of(cube, width).astype(dtype)
-    harness.emu(image, f"--h2d=twiddle_array={harness.save_npy(tmp_path / 't.npy', twiddles)}",
-                f"--h2d=X={harness.save_npy(tmp_path / 'x.npy', data)}", f"--launch={call}",
-                f"--d2h=X={tmp_path / 'y.npy'}", f"--d2h=fft_time={tmp_path / 'time.npy'}")
+    harness.emu(
+        image, f"--h2d=twiddle_array{region}={harness.save_npy(tmp_path / 't.npy', twiddles)}",
+        f"--h2d=X{region}={harness.save_npy(tmp_path / 'x.npy', data)}", f"--launch={call}",
+        f"--d2h=X{region}={tmp_path / 'y.npy'}",
+        f"--d2h=fft_time{region}={tmp_path / 'time.npy'}")
     times = harness.load_npy(tmp_path / "time.npy").reshape(-1, 2)
     assert (times[:, 1] == 0).all() and (times[:, 0] > 100).all()
     found = harness.load_npy(tmp_path / "y.npy").astype(numpy.float64)
@@ -76,3 +81,20 @@ def test_f16(tmp_path):
     found = run(tmp_path, "wse3", 8, 2, numpy.float16, cube, "csfftExecC2C(0,0)")
     want = numpy.fft.fftn(cube)
     assert abs(found - want).max() < 6e-3 * abs(want).max()
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_form_with_the_place_of_the_first_tile(tmp_path, arch):
+    cube = random_cube(8)
+    found = run(tmp_path, arch, 8, 2, numpy.float32, cube, "csfftExecC2C(0,0)", corner=3)
+    want = numpy.fft.fftn(cube)
+    assert abs(found - want).max() < 2e-6 * abs(want).max()
+
+
+def test_no_form_has_as_many_arguments(tmp_path):
+    layout = tmp_path / "layout.csl"
+    layout.write_text(PROGRAM.read_text().replace("fft.FFT_kernel(width, size, real)",
+                                                  "fft.FFT_kernel(0, width, size, real)"))
+    failed = harness.cslc(layout, "--memcpy", "--channels=1", "--params=size:4,width:2,half:0",
+                          "-o", tmp_path / "o.bin", expect=1)
+    assert "'FFT_kernel' takes 3 argument(s), found 4" in failed.err

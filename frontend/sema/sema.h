@@ -65,6 +65,7 @@ typedef struct {
   Span name_span;
   PoolId type;
   PoolId value;            /* const, param, fn: known value; var: initial value, frozen */
+  uint32_t next_form;      /* fn of the library: its form with other parameters, or IR_NO_ID */
   uint32_t global;         /* index of its Global once its address is needed, else IR_NO_ID */
   StrId exported_as;       /* the name that @export gives it; raw 0: none */
   Span exported_at;        /* that @export */

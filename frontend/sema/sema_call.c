@@ -539,8 +539,26 @@ static Operand emit_call(Sema *s, const Binding *b, uint32_t func)
   return pool_eq(b->result, POOL(VOID)) ? operand_void() : operand_runtime(v, b->result);
 }
 
+/* The form of a library's function that takes n arguments; if none does, the function itself. */
+static uint32_t form_with(Sema *s, uint32_t func, uint32_t n)
+{
+  if (node_fn_decl(s->funcs[func].node)->params.count == n)
+    return func;
+  const ModuleInstance *m = &s->modules[s->funcs[func].decl_module];
+  uint32_t at;
+  if (!pair_get(&m->by_name, s->funcs[func].name.raw, &at))
+    return func;
+  for (; at != IR_NO_ID; at = m->decls[at].next_form) {
+    Decl *form = &m->decls[at];
+    if (node_fn_decl(form->node)->params.count == n)
+      return sema_resolve(s, form) ? pool_key(s->pool, form->value).u.index : func;
+  }
+  return func;
+}
+
 static Operand call_func(Sema *s, uint32_t func, const ArgSource *src)
 {
+  func = form_with(s, func, src->n);
   const NodeFnDecl *fn = node_fn_decl(s->funcs[func].node);
   if (fn->is_task) {
     diag_call_task(s->diags, src->at, sema_text(s, fn->name.text));

@@ -56,7 +56,7 @@ void sema_own_destroy(Sema *s)
 
 static bool decl_of_node(const Node *n, Decl *d)
 {
-  *d = (Decl){.state = DECL_UNRESOLVED, .node = n, .global = IR_NO_ID};
+  *d = (Decl){.state = DECL_UNRESOLVED, .node = n, .global = IR_NO_ID, .next_form = IR_NO_ID};
   if (n->kind == ND_VAR_DECL) {
     const NodeVarDecl *v = node_var_decl(n);
     d->kind = v->var_kind == VAR_CONST ? DECL_CONST
@@ -77,6 +77,23 @@ static bool decl_of_node(const Node *n, Decl *d)
   return !str_is_none(d->name);
 }
 
+static uint32_t n_params(const Decl *d) { return node_fn_decl(d->node)->params.count; }
+
+/* A function of the library may have forms with different numbers of parameters, where the vendor's
+ * pages show several; the number of arguments of a call chooses. */
+static bool add_form(Sema *s, ModuleInstance *m, uint32_t at, const Decl *form)
+{
+  if (sema_text(s, m->path)[0] != '<' || m->decls[at].kind != DECL_FN || form->kind != DECL_FN)
+    return false;
+  for (; n_params(&m->decls[at]) != n_params(form); at = m->decls[at].next_form)
+    if (m->decls[at].next_form == IR_NO_ID) {
+      m->decls[at].next_form = (uint32_t)arrlenu(m->decls);
+      arrput(m->decls, *form);
+      return true;
+    }
+  return false;
+}
+
 static void add_decls(Sema *s, ModuleInstance *m, uint32_t index)
 {
   for (uint32_t i = 0; i < m->ast->decls.count; i++) {
@@ -86,6 +103,8 @@ static void add_decls(Sema *s, ModuleInstance *m, uint32_t index)
     d.module = index;
     uint32_t old;
     if (pair_get(&m->by_name, d.name.raw, &old)) {
+      if (add_form(s, m, old, &d))
+        continue;
       diag_redeclared(s->diags, d.name_span, sema_text(s, d.name));
       diag_declared_here(s->diags, m->decls[old].name_span, sema_text(s, d.name));
       continue;
