@@ -211,13 +211,12 @@ def test_streams_in_both_directions(program):
     """)
 
 
-def posted(folder):
-    """What the host has put into tiles on color 4, in the order of arrival: (cycle, x, y,
-    word)."""
+def posted(folder, color=4):
+    """What the host has put into tiles on a color, in the order of arrival: (cycle, x, y, word)."""
     found = []
     for line in (folder / "trace.txt").read_text().splitlines():
         words = line.split()
-        if words[2:6] == ["host", "in", "color", "4"]:
+        if words[2:6] == ["host", "in", "color", str(color)]:
             x, y = words[1][1:].split(".")
             found.append((int(words[0][1:]), int(x), int(y), int(words[6], 16)))
     return sorted(found, key=lambda f: f[0])
@@ -255,6 +254,26 @@ def test_channels_share_the_rows(tmp_path):
         """, W=3, H=2, env={"WSE_TRACE": "host", "WSE_TRACE_FILE": "trace.txt"})
         seconds[channels] = posted(tmp_path)[-1][0]
     assert 180 < seconds[1] < 225 and 90 < seconds[1] - seconds[2] < 95, seconds
+
+
+@pytest.mark.parametrize("arch", ("wse2", "wse3"))
+@pytest.mark.parametrize("channels", (1, 2, 3))
+def test_a_command_comes_from_the_south_west_corner_of_its_band(tmp_path, arch, channels):
+    """A cycle later per tile to the east and to the north.  Bands are rows of one channel."""
+    W, H = 5, 7
+    host_run.build(tmp_path, LAYOUT, PE, params={"W": W, "H": H}, channels=channels, arch=arch)
+    run(tmp_path, "r.launch('aim', np.uint16(3), nonblock=False); r.stop()", W=W, H=H,
+        env={"WSE_TRACE": "host", "WSE_TRACE_FILE": "trace.txt"})
+    first = {}
+    for cycle, x, y, _ in posted(tmp_path, color=22):
+        first.setdefault((x, y), cycle)
+    bands = {}
+    for y in range(H):
+        bands.setdefault(y * channels // H, []).append(y)
+    for rows in bands.values():
+        corner = first[0, rows[-1]]
+        assert {(x, y): first[x, y] - corner for x in range(W) for y in rows} == {
+            (x, y): x + rows[-1] - y for x in range(W) for y in rows}
 
 
 def test_pointers_are_followed_when_the_command_is_carried_out(program):

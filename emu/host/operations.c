@@ -41,16 +41,18 @@ static void post_at(HostSession *s, uint32_t tile, unsigned color, uint32_t word
     s->posted_until = at;
 }
 
-/* A command goes to all tiles of a channel at once and is charged to it once. */
+/* A command is charged to a channel once; it reaches the tiles one after the other, as far as they
+ * are from the place where the channel comes in. */
 static void post_burst(HostSession *s, BurstTime *times, uint32_t tile, const uint32_t *words,
                        unsigned n)
 {
   unsigned channel = program_channel(s->program, tile);
   BurstTime *time = &times[channel];
+  uint64_t way = (uint64_t)program_command_routers(s->program, tile) * s->program->timing.hop;
   for (unsigned i = 0; i < n; i++) {
     if (!time->sent)
       time->at[i] = channel_time(s, channel);
-    post_at(s, tile, s->program->machine->memcpy_command_color, words[i], time->at[i]);
+    post_at(s, tile, s->program->machine->memcpy_command_color, words[i], time->at[i] + way);
   }
   time->sent = true;
 }

@@ -195,6 +195,9 @@ const char *program_task_name(const Program *program, uint32_t tile, TaskKind ki
 void program_location(const Program *program, uint32_t tile, uint32_t pc, char *text, size_t size);
 /* Channel of the host port that serves a tile: bands of rows. */
 unsigned program_channel(const Program *program, uint32_t tile);
+/* Routers that a command of the host passes on its way to a tile: its channel comes in at the
+ * south-west corner of the band. */
+unsigned program_command_routers(const Program *program, uint32_t tile);
 
 /* ---- findings.c, faults.def: findings about the program ------------------------------------- */
 

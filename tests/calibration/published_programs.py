@@ -79,6 +79,7 @@ def run_broadcast(tools, folder, case):
 
 
 def run_broadcast_2d(tools, folder, case):
+    """The names are those of the authors' grid, in which x and y are exchanged."""
     size = {"WIDTH": case["width"], "HEIGHT": case["width"]}
     out = run_spike(tools, folder, "rotating_root_2d_spike", size)
     found = {}
