@@ -125,7 +125,7 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
     kept = lines.values(random, config, (*shape, room_recv))
     folder.mkdir(exist_ok=True)
     image = folder / "streams.bin"
-    harness.compile(PROGRAM, image, level, f"--arch={arch}", params={
+    harness.compile(PROGRAM, image, level, f"--arch={arch}", "--werror", params={
         **config, "calls": len(lengths), "longest": max([1, *lengths]),
         "room_send": room_send, "room_recv": room_recv})
 

@@ -60,7 +60,7 @@ def check(folder, width, height, shape, n, root, is_integer, operation, seed, ar
     send = lines.values(random, config, (P, P * n))
     counts = random.integers(0, n + 1, (P, P)).astype(numpy.uint16)
     image = folder / "o.bin"
-    harness.compile(PROGRAM, image, f"--arch={arch}", params={
+    harness.compile(PROGRAM, image, f"--arch={arch}", "--werror", params={
         "width": width, "height": height, "shape": shape, "n": n, "root": root,
         "is_integer": "true" if is_integer else "false", "operation": operation})
     arrays = {}

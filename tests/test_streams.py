@@ -91,6 +91,7 @@ def test_nobody_leaves_a_barrier_before_all_have_come(tmp_path, width, height):
 def test_cycles_are_near_the_model(tmp_path):
     """The short form of the claim collectives_streams."""
     for kind, with_task, width, n in ((streams.ALLGATHER, 1, 13, 30), (streams.ALLGATHER, 0, 9, 50),
+                                      (streams.ALLGATHER, 1, 16, 64),
                                       (streams.REDUCE_SCATTER, 1, 11, 40),
                                       (streams.REDUCE_SCATTER, 0, 9, 44), (streams.SCAN, 0, 13, 70),
                                       (streams.EXSCAN, 0, 12, 33), (streams.BARRIER, 0, 9, 0),
