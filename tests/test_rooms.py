@@ -39,7 +39,7 @@ BUILDINGS = {
         "engine": Room("engine.h", ("machine", "tile", "fabric")),
         "reference": Room("reference.h", ("machine", "tile", "fabric", "engine")),
         "fast": Room("fast.h", ("machine", "tile", "fabric", "engine")),
-        "ranks": Room("ranks.h", ("machine", "tile", "fabric", "engine", "fast")),
+        "ranks": Room("ranks.h", ("machine", "tile", "fabric", "engine", "reference", "fast")),
         "cluster": Room("cluster.h", ("machine", "tile", "fabric", "engine")),
         "explain": Room("explain.h", ("machine", "tile", "fabric", "engine")),
         "observe": Room("observe.h", ("machine", "tile", "fabric", "engine", "explain")),

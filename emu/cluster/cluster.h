@@ -4,10 +4,11 @@
  * Each wafer has an engine of its own, whose gates (emu/engine, links) are the ends of the links.
  * What happens in one wafer can matter in another one only after the latency of a link; so all
  * engines run a block of as many cycles as the shortest latency, each by itself, and then the words
- * and credits of the block pass from gate to gate.  The length of the blocks changes no result.
+ * and credits of the block pass from gate to gate.  The length of the blocks changes no result, and
+ * neither does the process or the thread that runs a wafer.
  *
- * Reading order: file (reading and checking), topology, group (gates, the run), crew (threads),
- * state (statistics and what waits in links).
+ * Reading order: file (reading and checking), topology, group (gates, the run), state (statistics
+ * and what waits in links).
  */
 #ifndef EMU_CLUSTER_H
 #define EMU_CLUSTER_H
@@ -48,10 +49,13 @@ typedef struct Cluster Cluster;
 /* A place in a cluster, of a session. */
 typedef struct { Cluster *cluster; unsigned wafer; } ClusterMember;
 
-/* The plan must outlive the cluster.  Its wafers run on so many threads, at most one per wafer; the
- * number changes no result. */
-Cluster *cluster_create(const ClusterPlan *plan, unsigned threads);
+/* The plan must outlive the cluster.  The wafers are dealt out to the processes in order; those of
+ * a process run on so many threads, at most one per wafer. */
+Cluster *cluster_create(const ClusterPlan *plan, unsigned threads, const EngineHomes *homes);
 void cluster_destroy(Cluster *cluster);
+/* The process that runs the wafer, and how many wafers it runs. */
+unsigned cluster_process(ClusterMember member);
+unsigned cluster_sharers(ClusterMember member);
 /* The gates of the wafer, for the options of its engine.  NULL with *why (in `arena`): a link ends
  * at no tile of the program, or at a router that does not know its color, or another wafer's
  * program is for another machine. */

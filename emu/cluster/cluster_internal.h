@@ -51,15 +51,16 @@ typedef struct {
   RunStatus status;             /* of the last block */
 } ClusterFabric;
 
-typedef struct ClusterCrew ClusterCrew;
-
 struct Cluster {
   const ClusterPlan *plan;
   ClusterFabric *fabrics;       /* by wafer */
   uint64_t now, lookahead;      /* the next cycle; most cycles of a block */
   uint64_t end;                 /* of the block that runs */
-  unsigned threads;
-  ClusterCrew *crew;            /* NULL before the first block, and with one thread */
+  EngineHomes homes;
+  unsigned *here;               /* stb_ds: wafers that this process runs */
+  unsigned *away;               /* stb_ds: the others */
+  unsigned threads;             /* for those here */
+  WorkCrew *crew;               /* NULL before the first block, and with one thread */
 };
 
 uint32_t cluster_tile(const Program *program, const ClusterEnd *end);
@@ -68,15 +69,5 @@ LinkOut *cluster_out(const Cluster *cluster, const ClusterLink *link,
                      const ClusterChannel *channel);
 LinkIn *cluster_in(const Cluster *cluster, const ClusterLink *link, const ClusterChannel *channel);
 const char *cluster_edge_name(Port edge);
-/* Runs a wafer to the end of the block. */
-void cluster_run_fabric(Cluster *cluster, size_t wafer);
-
-/* ---- crew.c ---------------------------------------------------------------------------------- */
-
-/* `members`: threads, the caller's included. */
-ClusterCrew *cluster_crew_create(Cluster *cluster, unsigned members);
-/* Runs all wafers to the end of the block. */
-void cluster_crew_block(ClusterCrew *crew);
-void cluster_crew_destroy(ClusterCrew *crew);   /* NULL: nothing */
 
 #endif

@@ -139,13 +139,37 @@ LinkIn *cluster_in(const Cluster *c, const ClusterLink *link, const ClusterChann
 
 /* ---- the group ------------------------------------------------------------------------------- */
 
-Cluster *cluster_create(const ClusterPlan *plan, unsigned threads)
+/* Neighbours in the plan are often on one process, and processes have the same number of wafers, or
+ * one more. */
+unsigned cluster_process(ClusterMember member)
+{
+  const Cluster *c = member.cluster;
+  size_t wafers = arrlenu(c->plan->wafers);
+  size_t used = c->homes.count < wafers ? c->homes.count : wafers;
+  return (unsigned)(member.wafer * used / wafers);
+}
+
+unsigned cluster_sharers(ClusterMember member)
+{
+  unsigned n = 0;
+  for (unsigned i = 0; i < arrlenu(member.cluster->plan->wafers); i++)
+    n += cluster_process((ClusterMember){member.cluster, i}) == cluster_process(member);
+  return n;
+}
+
+Cluster *cluster_create(const ClusterPlan *plan, unsigned threads, const EngineHomes *homes)
 {
   Cluster *c = base_zeroed(1, sizeof *c);
   c->plan = plan;
+  c->homes = *homes;
   c->fabrics = base_zeroed(arrlenu(plan->wafers) + 1, sizeof *c->fabrics);
-  size_t wafers = arrlenu(plan->wafers);
-  c->threads = threads < wafers ? threads : (unsigned)wafers;
+  for (unsigned i = 0; i < arrlenu(plan->wafers); i++)
+    if (cluster_process((ClusterMember){c, i}) == 0)
+      arrput(c->here, i);
+    else
+      arrput(c->away, i);
+  size_t here = arrlenu(c->here);
+  c->threads = threads < here ? threads : (unsigned)here;
   c->lookahead = MOST_LATENCY;
   for (size_t i = 0; i < arrlenu(plan->links); i++)
     if (plan->links[i].latency < c->lookahead)
@@ -157,9 +181,11 @@ void cluster_destroy(Cluster *c)
 {
   if (!c)
     return;
-  cluster_crew_destroy(c->crew);
+  work_crew_destroy(c->crew);
   for (size_t i = 0; i < arrlenu(c->plan->wafers); i++)
     links_free(&c->fabrics[i].links);
+  arrfree(c->here);
+  arrfree(c->away);
   free(c->fabrics);
   free(c);
 }
@@ -184,21 +210,42 @@ bool cluster_has_stopped(ClusterMember member)
 
 static size_t fabric_count(const Cluster *c) { return arrlenu(c->plan->wafers); }
 
-void cluster_run_fabric(Cluster *c, size_t i)
+/* Runs a wafer to the end of the block, or waits for the process that does. */
+static void run_fabric(Cluster *c, unsigned wafer)
 {
-  ClusterFabric *fabric = &c->fabrics[i];
+  ClusterFabric *fabric = &c->fabrics[wafer];
   fabric->status = fabric->engine->ops->run(fabric->engine, c->end);
 }
 
-/* Within a block no wafer matters to another one: they may run in any order. */
+static void run_piece(void *context, size_t number)
+{
+  Cluster *c = context;
+  run_fabric(c, c->here[number]);
+}
+
+static void begin_away(Cluster *c)
+{
+  Engine **engines = NULL;
+  for (size_t i = 0; i < arrlenu(c->away); i++)
+    arrput(engines, c->fabrics[c->away[i]].engine);
+  c->homes.begin(engines, arrlenu(engines), c->end);
+  arrfree(engines);
+}
+
+/* Within a block no wafer matters to another one: they may run in any order, anywhere. */
 static void run_all(Cluster *c)
 {
+  size_t here = arrlenu(c->here);
+  if (arrlenu(c->away))
+    begin_away(c);
   if (c->threads > 1 && !c->crew)
-    c->crew = cluster_crew_create(c, c->threads);
+    c->crew = work_crew_create(c->threads, run_piece, c);
   if (c->crew)
-    cluster_crew_block(c->crew);
-  for (size_t i = 0; !c->crew && i < fabric_count(c); i++)
-    cluster_run_fabric(c, i);
+    work_crew_run(c->crew, here);
+  for (size_t i = 0; !c->crew && i < here; i++)
+    run_fabric(c, c->here[i]);
+  for (size_t i = 0; i < arrlenu(c->away); i++)
+    run_fabric(c, c->away[i]);
 }
 
 /* Words and credits of the block go to the other ends.  True: there were some. */
@@ -255,14 +302,15 @@ static uint64_t quiet_since(const Cluster *c, uint64_t floor)
   return floor;
 }
 
-static RunStatus run_blocks(Cluster *c, uint64_t limit)
+/* `interrupt`: for wafers of other processes, which do not see it. */
+static RunStatus run_blocks(Cluster *c, uint64_t limit, const atomic_int *interrupt)
 {
   uint64_t floor = c->now;
   for (;;) {
     c->end = limit - c->now < c->lookahead ? limit : c->now + c->lookahead;
     run_all(c);
     bool passed = pass_all(c);
-    if (one_has(c, RUN_FAULT) || one_has(c, RUN_INTERRUPTED)) {
+    if (one_has(c, RUN_FAULT) || one_has(c, RUN_INTERRUPTED) || engine_interrupted(interrupt)) {
       meet_at(c, c->end);
       return one_has(c, RUN_FAULT) ? RUN_FAULT : RUN_INTERRUPTED;
     }
@@ -286,6 +334,7 @@ RunStatus cluster_run(ClusterMember member, uint64_t limit)
       return cluster_has_stopped(member) ? RUN_FAULT : RUN_ELSEWHERE;
   if (c->now >= limit)
     return RUN_LIMIT;
-  RunStatus status = run_blocks(c, limit);
+  const Engine *own = c->fabrics[member.wafer].engine;
+  RunStatus status = run_blocks(c, limit, own->options.interrupt);
   return status == RUN_FAULT && !cluster_has_stopped(member) ? RUN_ELSEWHERE : status;
 }

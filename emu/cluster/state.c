@@ -8,14 +8,15 @@ static json_t *direction_json(const Cluster *c, const ClusterLink *link, unsigne
   const ClusterEnd *end = &link->ends[from];
   const ClusterFabric *fabric = &c->fabrics[end->wafer];
   const LinkGate *gate = links_gate(&fabric->links, cluster_tile(fabric->program, end), end->edge);
+  const LinkFlow *flow = &gate->flow;
   /* A link that sends a word at once and then at its full rate is used fully. */
-  double most = (double)(gate->last_out - gate->first_out) * gate->rate_num / gate->rate_den + 1;
+  double most = (double)(flow->last_out - flow->first_out) * gate->rate_num / gate->rate_den + 1;
   json_t *one = json_object();
-  json_object_set_new(one, "words", json_integer((json_int_t)gate->words_out));
-  json_object_set_new(one, "first", json_integer((json_int_t)gate->first_out));
-  json_object_set_new(one, "last", json_integer((json_int_t)gate->last_out));
+  json_object_set_new(one, "words", json_integer((json_int_t)flow->words_out));
+  json_object_set_new(one, "first", json_integer((json_int_t)flow->first_out));
+  json_object_set_new(one, "last", json_integer((json_int_t)flow->last_out));
   json_object_set_new(one, "utilisation",
-                      json_real((double)gate->words_out / most));
+                      json_real((double)flow->words_out / most));
   return one;
 }
 

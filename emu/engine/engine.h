@@ -6,7 +6,7 @@
  * arithmetic of one vector element, tile memory, fault and trace records.
  *
  * Reading order: trace, engine (the cycle, and what both engines owe), timers, host_words, links,
- * print, state, snapshot, state_file.
+ * link_state, crew, print, state, snapshot, state_file.
  */
 #ifndef EMU_ENGINE_H
 #define EMU_ENGINE_H
@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 typedef struct Engine Engine;
+typedef struct EngineOps EngineOps;
 
 /* ---- engine.c ---------------------------------------------------------------------------- */
 
@@ -70,6 +71,23 @@ struct Peers {
   void (*sent)(Peers *peers, uint32_t tile);
 };
 
+/* ---- homes: several fabrics on several processes ----------------------------------------------
+ *
+ * Each process runs some fabrics alone.  Where the host is, an engine of emu/ranks stands for each
+ * fabric of another process: `begin` starts the runs of all of them, and EngineOps.run waits for
+ * that of one. */
+
+typedef struct {
+  unsigned count;               /* processes; that of the host is number 0 */
+  void (*begin)(Engine *const *engines, size_t n, uint64_t limit);
+} EngineHomes;
+/* Of one fabric. */
+typedef struct {
+  unsigned process;             /* 0: no other one than that of the host */
+  unsigned threads;             /* of that process, for all fabrics that it runs */
+  const EngineOps *ops;         /* the engine there */
+} EngineHome;
+
 /* ---- links.c: links to other fabrics ----------------------------------------------------------
  *
  * A link joins sides of two tiles at the edges of two fabrics, its gates.  What a router sends out
@@ -89,23 +107,29 @@ typedef struct {
   uint32_t credits;
   uint64_t *returns;            /* stb_ds: the cycles from which there is one more; from `at` on */
   size_t at;
+  size_t told;                  /* of those from `at` on: another process that runs the fabric has
+                                   them */
   LinkWord *sent;               /* stb_ds: since links_pass, with the cycles */
 } LinkOut;
 typedef struct {
   uint8_t color;
   LinkWord *coming;             /* stb_ds: with the cycles of their arrival; from `at` on */
-  size_t at;
+  size_t at, told;              /* as in LinkOut */
   uint64_t *entered;            /* stb_ds: cycles in which words did so since links_pass */
 } LinkIn;
+/* What has gone through a gate. */
+typedef struct {
+  uint64_t free_at;             /* when the next word can leave, in 1/num cycles */
+  uint64_t words_out, first_out, last_out;      /* how many have left, and when */
+  uint64_t last_in;             /* the one of LinkGate.ins whose word has entered last */
+} LinkFlow;
 typedef struct {
   uint32_t tile;
   Port port;
   uint32_t rate_num, rate_den;  /* most words per cycle that leave: num / den, at most 1 */
-  uint64_t free_at;             /* in 1/num cycles */
+  LinkFlow flow;
   LinkOut *outs;                /* stb_ds */
   LinkIn *ins;                  /* stb_ds */
-  size_t last_in;               /* whose word has entered last */
-  uint64_t words_out, first_out, last_out;      /* how many have left, and when */
 } LinkGate;
 typedef struct EngineLinks { LinkGate *gates; } EngineLinks;    /* stb_ds, by tile and port */
 
@@ -135,6 +159,34 @@ uint64_t links_due(const EngineLinks *links, const Engine *engine, uint64_t now,
  * the end. */
 uint32_t links_wake(EngineLinks *links, size_t *at, uint64_t now);
 
+/* ---- link_state.c: gates as bytes, between runs ---------------------------------------------- */
+
+/* All of the gates. */
+void links_put(const EngineLinks *links, unsigned char **bytes);
+/* Instead of those that it has; false: the bytes are of no gates. */
+bool links_get(EngineLinks *links, StateReader *in);
+/* They are at the same tiles, with the same colors and rates. */
+bool links_are_alike(const EngineLinks *a, const EngineLinks *b);
+/* A process has gates whose fabric another one runs, which has them, too.  Before a run that one
+ * gets what has come since the run before; after it, its gates say what they have done. */
+void links_news_put(EngineLinks *links, unsigned char **bytes);
+bool links_news_get(EngineLinks *links, StateReader *in);
+void links_deeds_put(EngineLinks *links, unsigned char **bytes);
+bool links_deeds_get(EngineLinks *links, StateReader *in);
+/* The other process has got all of the gates. */
+void links_are_told(EngineLinks *links);
+
+/* ---- crew.c: threads that share pieces of work --------------------------------------------- */
+
+typedef struct WorkCrew WorkCrew;
+/* `members`: threads, the caller's included.  The pieces are independent: any thread may do any of
+ * them at any time. */
+WorkCrew *work_crew_create(unsigned members, void (*piece)(void *context, size_t number),
+                           void *context);
+/* Does pieces 0 to n - 1. */
+void work_crew_run(WorkCrew *crew, size_t n);
+void work_crew_destroy(WorkCrew *crew);     /* NULL: nothing */
+
 /* ---- engine.c: the interface of both engines ---------------------------------------------------
  *
  * The cycle.  All units read the state at the start of the cycle.  Order of a tile's events
@@ -163,6 +215,7 @@ typedef struct {
   void (*print)(void *context, uint64_t cycle, uint32_t tile, uint8_t byte);
   void *print_context;
   Peers *peers;                 /* NULL: this process has the whole fabric */
+  EngineHome home;              /* engine_ranks: another process has it */
   EngineLinks *links;           /* NULL: to no other fabric */
 } EngineOptions;
 
@@ -267,7 +320,7 @@ typedef struct {
   bool (*tile_in)(Engine *engine, uint32_t tile, StateReader *in);
 } EngineKeeper;
 
-typedef struct {
+struct EngineOps {
   const char *name;             /* "reference", "fast" */
   Engine *(*create)(Program *program, const EngineOptions *options);
   void (*destroy)(Engine *engine);
@@ -310,7 +363,7 @@ typedef struct {
   void (*wake)(Engine *engine, uint32_t tile, uint64_t cycle);
 
   const EngineKeeper *keeper;
-} EngineOps;
+};
 
 /* Every engine struct begins with this. */
 struct Engine {

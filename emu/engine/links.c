@@ -91,7 +91,7 @@ static LinkOut *out_of_color(const LinkGate *gate, uint8_t color)
 
 static uint64_t gate_free(const LinkGate *gate)
 {
-  return (gate->free_at + gate->rate_num - 1) / gate->rate_num;
+  return (gate->flow.free_at + gate->rate_num - 1) / gate->rate_num;
 }
 
 /* The first cycle from `now` on in which a word of the color can leave. */
@@ -127,11 +127,11 @@ bool links_send(EngineLinks *links, uint32_t tile, Port port, uint8_t color, Lin
   arrput(out->sent, word);
   /* A gate that has been free for less than a cycle keeps the fraction: it belongs to its rate. */
   uint64_t now = word.cycle * gate->rate_num;
-  bool busy = gate->free_at + gate->rate_num > now;
-  gate->free_at = (busy ? gate->free_at : now) + gate->rate_den;
-  if (gate->words_out++ == 0)
-    gate->first_out = word.cycle;
-  gate->last_out = word.cycle;
+  bool busy = gate->flow.free_at + gate->rate_num > now;
+  gate->flow.free_at = (busy ? gate->flow.free_at : now) + gate->rate_den;
+  if (gate->flow.words_out++ == 0)
+    gate->flow.first_out = word.cycle;
+  gate->flow.last_out = word.cycle;
   return true;
 }
 
@@ -146,7 +146,7 @@ LinkIn *links_entering(LinkGate *gate, const Engine *engine, uint64_t cycle, Lin
 {
   size_t n = arrlenu(gate->ins);
   for (size_t k = 1; k <= n; k++) {
-    LinkIn *in = &gate->ins[(gate->last_in + k) % n];
+    LinkIn *in = &gate->ins[(gate->flow.last_in + k) % n];
     const LinkWord *head = in_head(in);
     if (head && head->cycle <= cycle && accepts(engine, gate->tile, in->color, gate->port))
       return in;
@@ -156,7 +156,7 @@ LinkIn *links_entering(LinkGate *gate, const Engine *engine, uint64_t cycle, Lin
 
 LinkWord links_enter(LinkGate *gate, LinkIn *in, uint64_t cycle)
 {
-  gate->last_in = (size_t)(in - gate->ins);
+  gate->flow.last_in = (size_t)(in - gate->ins);
   arrput(in->entered, cycle);
   return in->coming[in->at++];
 }

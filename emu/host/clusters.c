@@ -74,7 +74,7 @@ static WseStatus refuse_with(Seating *t, const char *what)
   return session_usage(t->session);
 }
 
-/* Options that speak of one tile or of one process. */
+/* Options that speak of one wafer. */
 static WseStatus check_options(Seating *t)
 {
   const HostOptions *o = t->options;
@@ -87,10 +87,6 @@ static WseStatus check_options(Seating *t)
   for (size_t i = 0; i < ARRAY_COUNT(one_wafer); i++)
     if (one_wafer[i].given)
       return refuse_with(t, one_wafer[i].name);
-  if (ranks_count() > 1) {
-    diag_ranks_refuse(session_diags(t->session), HOST_NOWHERE, "a cluster runs");
-    return session_usage(t->session);
-  }
   return WSE_OK;
 }
 
@@ -137,8 +133,10 @@ static void give_options(const Seating *t, Seat *seat)
   o->session.print_out = seat->out.stream;
   o->session.warnings = seat->warnings.stream;
   o->session.member = &seat->member;
-  /* The wafers share the threads; more of them than wafers help each wafer. */
-  o->session.threads = threads_of(t) / (unsigned)arrlenu(t->plan.wafers);
+  o->session.interrupt = session_interrupt_flag(t->session);
+  /* The wafers of a process share its threads; more of them than wafers help each wafer. */
+  o->session.process_threads = threads_of(t);
+  o->session.threads = threads_of(t) / cluster_sharers(seat->member);
   o->actions = NULL;
   for (size_t i = 0; i < arrlenu(t->options->actions); i++)
     arrput(o->actions, own_action(t, seat, &t->options->actions[i]));
@@ -171,7 +169,8 @@ static WseStatus open_table(Seating *t)
     diag_cluster_unreadable(session_diags(t->session), HOST_NOWHERE, t->options->cluster, why);
     return session_usage(t->session);
   }
-  t->cluster = cluster_create(&t->plan, threads_of(t));
+  EngineHomes homes = ranks_homes();
+  t->cluster = cluster_create(&t->plan, threads_of(t), &homes);
   t->seats = base_zeroed(arrlenu(t->plan.wafers), sizeof *t->seats);
   while (t->n < arrlenu(t->plan.wafers) && status == WSE_OK) {
     t->n++;

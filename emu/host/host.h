@@ -36,6 +36,7 @@ typedef enum { TRACE_AS_TEXT, TRACE_AS_PERFETTO, TRACE_AS_SIMLOG } TraceForm;
 typedef struct {
   const EngineOps *engine;      /* NULL: the default */
   unsigned threads;             /* 0: 1 */
+  unsigned process_threads;     /* of the process that runs this wafer, for all of its wafers */
   uint64_t max_cycles;          /* 0: the default */
   CheckLevel check;             /* CHECK_OFF is 0 */
   unsigned checks;              /* CHECKS_* */
@@ -67,6 +68,7 @@ typedef struct {
   const char *load_state;       /* the state to go on from; NULL: from the start */
   const char *core;             /* a state to look at: the run is over; NULL: none */
   const ClusterMember *member;  /* a wafer of a cluster, with which it runs; NULL: alone */
+  const atomic_int *interrupt;  /* that of another session, for all of a cluster; NULL: its own */
 } SessionOptions;
 
 #define HOST_DEFAULT_MAX_CYCLES 1000000000
@@ -81,6 +83,7 @@ void session_close(HostSession *session);
 /* Asks the run to end with WSE_INTERRUPTED, now or when it continues.  From any thread or signal
  * handler. */
 void session_interrupt(HostSession *session);
+const atomic_int *session_interrupt_flag(const HostSession *session);
 /* WSE_OK while host operations are possible; otherwise the error to return. */
 WseStatus session_ended(HostSession *session);
 /* The run has not come to its end: it was interrupted, or the caller has not waited for it. */

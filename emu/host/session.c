@@ -68,6 +68,8 @@ static const char *ranks_refusal(const SessionOptions *o)
 {
   if (o->debugger)
     return "the debugger runs programs";
+  if (o->member)                /* each wafer has one process */
+    return NULL;
   if (o->engine && o->engine != &HOST_DEFAULT_ENGINE)
     return "the reference engine runs programs";
   return ranks_are_busy() ? "a second program beside an open one runs" : NULL;
@@ -141,6 +143,14 @@ static WseStatus make_recorder(HostSession *s, ImageMark image, const EngineOpti
   return WSE_OK;
 }
 
+/* The process that runs a wafer may be another one. */
+static EngineHome home_of(const SessionOptions *o)
+{
+  return (EngineHome){.process = o->member ? cluster_process(*o->member) : 0,
+                      .threads = o->process_threads,
+                      .ops = o->engine ? o->engine : &HOST_DEFAULT_ENGINE};
+}
+
 static WseStatus make_engine(HostSession *s, ImageMark image)
 {
   const SessionOptions *o = &s->options;
@@ -157,8 +167,9 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
   EngineOptions options = {.check = o->check, .checks = o->checks,
                            .threads = o->threads ? o->threads : 1,
                            .trace = s->trace.kinds ? &s->trace : NULL,
-                           .interrupt = &s->interrupt,
-                           .print = o->print_out ? print_byte : NULL, .print_context = s};
+                           .interrupt = o->interrupt ? o->interrupt : &s->interrupt,
+                           .print = o->print_out ? print_byte : NULL, .print_context = s,
+                           .home = home_of(o)};
   if (o->member) {
     const char *why = NULL;
     options.links = cluster_gates(*o->member, s->program, s->arena, &why);
@@ -167,7 +178,8 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
       return session_usage(s);
     }
   }
-  s->ops = ranks_count() > 1 ? &engine_ranks : o->engine ? o->engine : &HOST_DEFAULT_ENGINE;
+  bool by_others = o->member ? options.home.process > 0 : ranks_count() > 1;
+  s->ops = by_others ? &engine_ranks : options.home.ops;
   if ((o->save_state || o->load_state) && !o->debugger) {
     if (make_recorder(s, image, &options) != WSE_OK)
       return WSE_USAGE;

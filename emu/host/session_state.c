@@ -161,6 +161,7 @@ WseStatus session_ended(HostSession *s)
 }
 
 void session_interrupt(HostSession *s) { atomic_store(&s->interrupt, 1); }
+const atomic_int *session_interrupt_flag(const HostSession *s) { return &s->interrupt; }
 
 bool session_is_partial(const HostSession *s)
 {

@@ -1,6 +1,7 @@
 /* Ranks: messages between process 0 and the others. */
 #include "emu/ranks/ranks_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <stb_ds.h>
@@ -27,6 +28,47 @@ bool ask_take(const unsigned char *message, size_t *at, Ask *ask, const unsigned
   return true;
 }
 
+static void put_list(const void *list, size_t n, size_t each, unsigned char **bytes)
+{
+  uint64_t count = n;
+  state_put(bytes, &count, sizeof count);
+  state_put(bytes, list, n * each);
+}
+
+void alone_report_put(const AloneReport *r, unsigned char **bytes)
+{
+  state_put(bytes, r, sizeof *r);
+  put_list(r->faults, arrlenu(r->faults), sizeof *r->faults, bytes);
+  put_list(r->notes, arrlenu(r->notes), sizeof *r->notes, bytes);
+  put_list(r->sent, arrlenu(r->sent), sizeof *r->sent, bytes);
+}
+
+#define GET_LIST(in, list)                                                                       \
+  do {                                                                                           \
+    uint64_t n;                                                                                  \
+    (list) = NULL;                                                                               \
+    state_get(in, &n, sizeof n);                                                                 \
+    if (n)                                                                                       \
+      state_get(in, arraddnptr(list, n), n * sizeof *(list));                                    \
+  } while (0)
+
+AloneReport alone_report_get(StateReader *in)
+{
+  AloneReport r;
+  state_get(in, &r, sizeof r);
+  GET_LIST(in, r.faults);
+  GET_LIST(in, r.notes);
+  GET_LIST(in, r.sent);
+  return r;
+}
+
+void alone_report_free(AloneReport *r)
+{
+  arrfree(r->faults);
+  arrfree(r->notes);
+  arrfree(r->sent);
+}
+
 void inspect_record_link(InspectRecord *r)
 {
   r->tile.record = &r->record;
@@ -41,7 +83,7 @@ InspectRecord inspect_record_make(Engine *engine, uint32_t tile)
 {
   InspectRecord r;
   memset(&r, 0, sizeof r);
-  engine_fast.inspect(engine, tile, &r.tile);
+  engine->ops->inspect(engine, tile, &r.tile);
   r.record = *r.tile.record;
   for (unsigned i = 0; i < TILE_THREADS; i++)
     if (r.tile.threads[i].run)

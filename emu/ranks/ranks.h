@@ -5,7 +5,8 @@
  * cycles, traces and findings are those of one process.
  *
  * engine_ranks is the engine of process 0: it sends what the host asks of a tile to the process
- * that has the tile, and runs all of them together (emu/fast/peers.c, edges.c).
+ * that has the tile, and runs all of them together (emu/fast/peers.c, edges.c).  For a fabric with
+ * a home, such as a wafer of a cluster, that is one process, which runs it alone.
  *
  * Reading order: transport, messages, group, serve, proxy.
  */
@@ -27,8 +28,10 @@ unsigned ranks_count(void);
 /* Does what process 0 asks for until that leaves; returns the exit code. */
 int ranks_serve(void);
 void ranks_leave(void);
+/* For fabrics of which each has a process as its home. */
+EngineHomes ranks_homes(void);
 
-/* Of process 0: it has an engine already; there can be one at a time. */
+/* Of process 0: it has an engine already; there can be one without a home at a time. */
 bool ranks_are_busy(void);
 /* The image of the next engine that it creates, for the others. */
 void ranks_offer_image(const char *bytes, size_t n_bytes);

@@ -9,11 +9,15 @@
 /* ---- messages.c: what process 0 asks the others for ------------------------------------------ */
 
 typedef enum {
-  ASK_CREATE,                   /* RankProgram and the image follow; to all */
+  ASK_CREATE,                   /* RankProgram, links_put if linked, and the image follow; to all */
   ASK_DESTROY, ASK_LEAVE,       /* to all */
+  ASK_LINKS,                    /* links_put follows: instead of what the gates have been */
+  ASK_RUN_ALONE,                /* a: limit, b: host_out_colors; links_news_put follows; answer:
+                                   alone_report_put */
   ASK_RUN,                      /* a: limit, b: host_out_colors; RunPart follows; to all; answer:
                                    SentWords */
-  ASK_SKIP,                     /* a: cycle; to all */
+  ASK_SKIP,                     /* a: cycle; to all; a fabric with a home goes back, too, to where
+                                   those of its cluster meet */
   ASK_PHASE,                    /* to all */
   ASK_POST,                     /* tile, a: color and word, b: cycle */
   ASK_LAUNCH,                   /* tile, a: entry; answer: a byte */
@@ -29,7 +33,8 @@ typedef enum {
   ASK_TILE_IN,                  /* tile; that follows; answer: a byte */
 } AskKind;
 typedef struct { uint64_t begun; bool continues; } RunPart;   /* as in Engine */
-typedef struct { uint32_t kind, tile; uint64_t a, b, n_bytes; } Ask;
+/* "To all": to all that have a part of the engine, which is the one process if it has a home. */
+typedef struct { uint32_t kind, tile; uint64_t a, b, n_bytes; uint32_t engine; } Ask;
 
 /* A message may hold several: the bytes of the last one end it. */
 void ask_put(unsigned char **message, Ask ask, const void *bytes);
@@ -41,8 +46,11 @@ typedef struct {
   Timing timing;
   uint32_t host_out_colors;
   bool check_reads, checks_memory, prints, traced;
+  bool alone, linked;           /* the process has all of the fabric; it has gates */
+  bool is_reference;            /* the engine, if alone */
   CheckLevel check;
   unsigned checks, threads, block;
+  unsigned process_threads;     /* for all engines of the process that are alone */
   uint32_t shuffle;
   TraceSink trace;              /* only its limits */
 } RankProgram;
@@ -52,6 +60,26 @@ enum { FACT_TOUCHED = 1, FACT_UNBLOCKS_SHIFT = 1 };
 
 /* After a run: words that tiles have sent to the host since the last one follow. */
 typedef struct { uint32_t tile; HostWord word; } SentWord;
+
+/* What observers get, in order. */
+typedef struct {
+  bool is_event;
+  TraceEvent event;
+  struct { uint64_t cycle; uint32_t tile; uint8_t byte; } print;
+} RankNote;
+/* What a process says after the run of a fabric that it has alone. */
+typedef struct {
+  RunStatus status;
+  bool stopped, quiet;
+  uint64_t cycle, last_change;
+  Fault *faults;                /* stb_ds, these and the others: all so far */
+  RankNote *notes;              /* of this run */
+  SentWord *sent;               /* since the run before */
+} AloneReport;
+void alone_report_put(const AloneReport *report, unsigned char **bytes);
+/* Its lists are the caller's. */
+AloneReport alone_report_get(StateReader *in);
+void alone_report_free(AloneReport *report);
 
 /* A tile as process 0 shows it: what the pointers of InspectTile point to. */
 typedef struct {

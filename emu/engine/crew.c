@@ -1,47 +1,49 @@
-/* The threads of a cluster: each runs one wafer after the other through the block, and all meet at
- * its end. */
-#include "emu/cluster/cluster_internal.h"
+/* Threads that share pieces of work: each does one piece after the other; all meet at the end. */
+#include "emu/engine/engine.h"
 #include "ir/base/platform.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include <stb_ds.h>
+#include "stb_ds.h"
 
-struct ClusterCrew {
+struct WorkCrew {
   Meeting meeting;
-  atomic_size_t next;           /* the next wafer that no thread has taken */
+  atomic_size_t next;           /* the next piece that no thread has taken */
+  size_t n;                     /* pieces */
   bool over;
-  Cluster *cluster;
+  void (*piece)(void *context, size_t number);
+  void *context;
   PlatformThread **threads;     /* stb_ds: all but the caller's */
 };
 
-static void run_some(ClusterCrew *crew)
+static void do_some(WorkCrew *crew)
 {
-  size_t n = arrlenu(crew->cluster->plan->wafers);
-  for (size_t i; (i = atomic_fetch_add(&crew->next, 1)) < n;)
-    cluster_run_fabric(crew->cluster, i);
+  for (size_t i; (i = atomic_fetch_add(&crew->next, 1)) < crew->n;)
+    crew->piece(crew->context, i);
 }
 
 static void *work(void *argument)
 {
-  ClusterCrew *crew = argument;
+  WorkCrew *crew = argument;
   for (;;) {
     meeting_join(&crew->meeting);
     if (crew->over)
       return NULL;
-    run_some(crew);
+    do_some(crew);
     meeting_join(&crew->meeting);
   }
 }
 
-ClusterCrew *cluster_crew_create(Cluster *cluster, unsigned members)
+WorkCrew *work_crew_create(unsigned members, void (*piece)(void *context, size_t number),
+                           void *context)
 {
-  ClusterCrew *crew = aligned_alloc(_Alignof(ClusterCrew), sizeof *crew);
+  WorkCrew *crew = aligned_alloc(_Alignof(WorkCrew), sizeof *crew);
   if (!crew)
     base_out_of_memory(sizeof *crew, "threads");
   memset(crew, 0, sizeof *crew);
-  crew->cluster = cluster;
+  crew->piece = piece;
+  crew->context = context;
   meeting_init(&crew->meeting, members);
   for (unsigned i = 1; i < members; i++) {
     PlatformThread *thread = platform_start_thread(work, crew);
@@ -52,15 +54,16 @@ ClusterCrew *cluster_crew_create(Cluster *cluster, unsigned members)
   return crew;
 }
 
-void cluster_crew_block(ClusterCrew *crew)
+void work_crew_run(WorkCrew *crew, size_t n)
 {
+  crew->n = n;
   atomic_store(&crew->next, 0);
   meeting_join(&crew->meeting);
-  run_some(crew);
+  do_some(crew);
   meeting_join(&crew->meeting);
 }
 
-void cluster_crew_destroy(ClusterCrew *crew)
+void work_crew_destroy(WorkCrew *crew)
 {
   if (!crew)
     return;
