@@ -37,21 +37,25 @@ static bool is_known(const Sema *s, Operand o)
   return operand_is_comptime(o) && (s->now.comptime || !sema_is_symbolic(s, o.value));
 }
 
-static PoolId dsd_value(Sema *s, PoolId type, IrDesc desc, StrId name)
+static Operand dsd_with_key(Sema *s, Operand dsd, const PoolKey *key)
 {
-  PoolKey key = {.kind = PK_DSD, .type = type};
-  key.u.dsd.desc = desc;
-  key.u.dsd.name = name.raw;
-  return pool_get(s->pool, &key);
+  Operand result = operand_value(s, pool_get(s->pool, key));
+  result.name = dsd.name;
+  result.span = dsd.span;
+  return result;
 }
 
 Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc)
 {
-  Operand result = operand_value(
-    s, dsd_value(s, dsd.type, desc, (StrId){pool_key(s->pool, dsd.value).u.dsd.name}));
-  result.name = dsd.name;
-  result.span = dsd.span;
-  return result;
+  PoolKey key = pool_key(s->pool, dsd.value);
+  key.u.dsd.desc = desc;
+  return dsd_with_key(s, dsd, &key);
+}
+
+PoolId dsd_element(const Sema *s, Operand dsd)
+{
+  return dsd_is_comptime(s, dsd) ? (PoolId){pool_key(s->pool, dsd.value).u.dsd.element}
+                                 : POOL(NONE);
 }
 
 static Operand dsd_set(Sema *s, Operand dsd, DsrField field, IrValue value)
@@ -102,6 +106,7 @@ typedef struct {
   PoolId type;
   IrDesc desc;
   bool ok;
+  PoolId element;          /* what base_address points to */
   uint32_t element_bytes;
   IrValue base;            /* run-time parts; raw 0: known, in desc */
   IrValue base_add;        /* bytes */
@@ -113,7 +118,11 @@ static Operand draft_finish(Sema *s, const DsdDraft *draft, StrId name)
 {
   if (!draft->ok)
     return operand_poison();
-  Operand dsd = operand_value(s, dsd_value(s, draft->type, draft->desc, name));
+  PoolKey key = {.kind = PK_DSD, .type = draft->type};
+  key.u.dsd.desc = draft->desc;
+  key.u.dsd.name = name.raw;
+  key.u.dsd.element = draft->element.raw;
+  Operand dsd = operand_value(s, pool_get(s->pool, &key));
   if (draft->base.raw)
     dsd = dsd_set(s, dsd, DSRF_BASE, draft->base);
   if (draft->base_add.raw)
@@ -128,12 +137,12 @@ static Operand draft_finish(Sema *s, const DsdDraft *draft, StrId name)
   return dsd;
 }
 
-/* Bytes of one element behind a pointer type. */
-static uint32_t pointee_bytes(Sema *s, PoolId pointer)
+/* The type of one element behind a pointer type. */
+static PoolId pointee_element(const Sema *s, PoolId pointer)
 {
   PoolId pointee = pool_key(s->pool, pointer).u.pointer_type.pointee;
   PoolKey key = pool_key(s->pool, pointee);
-  return type_bytes(s->pool, key.kind == PK_ARRAY_TYPE ? key.u.array.element : pointee);
+  return key.kind == PK_ARRAY_TYPE ? key.u.array.element : pointee;
 }
 
 /* The address that a comptime pointer stands for, as part of a descriptor. */
@@ -156,7 +165,8 @@ static void draft_base(Sema *s, DsdDraft *draft, Operand o, Span span)
     draft->ok = false;
     return;
   }
-  draft->element_bytes = pointee_bytes(s, o.type);
+  draft->element = pointee_element(s, o.type);
+  draft->element_bytes = type_bytes(s->pool, draft->element);
   if (draft->element_bytes == 0) {
     diag_no_run_time_address(s->diags, span);
     draft->ok = false;
@@ -665,11 +675,12 @@ Operand builtin_set_dsd_base_addr(Sema *s, const NodeBuiltinCall *call, Span at,
   if (operand_is_poison(base))
     return base;
   if (is_known(s, base) && dsd_is_comptime(s, dsd)) {
-    IrDesc desc = desc_of(s, dsd);
+    PoolKey key = pool_key(s->pool, dsd.value);
     PoolId value = sema_comptime_value(s, base, span);
-    if (pool_eq(value, POOL(POISON)) || !address_of_pointer(s, value, span, &desc))
+    if (pool_eq(value, POOL(POISON)) || !address_of_pointer(s, value, span, &key.u.dsd.desc))
       return operand_poison();
-    return dsd_with_desc(s, dsd, desc);
+    key.u.dsd.element = pointee_element(s, base.type).raw;
+    return dsd_with_key(s, dsd, &key);
   }
   return dsd_set(s, dsd, DSRF_BASE, sema_ir(s, base));
 }

@@ -508,6 +508,41 @@ static bool fifo_holds(Sema *s, const DsdOp *op, const OpOperand *o, VecElem ele
                   "array one of a 32-bit type");
 }
 
+/* The type of the elements, or of the scalar, in the place of source `slot`. */
+static VecElem slot_elem(const DsdOp *op, unsigned slot)
+{
+  const VecOpInfo *info = &vecops[op->row->op];
+  bool folds = op->dest.kind == IRV_POINTER && is_vector(&op->src1);
+  if (slot == 0 && (info->kind == VK_FMACHS || (info->kind == VK_FADDHS && folds)))
+    return VE_F32;
+  if (slot == 2)
+    return info->kind == VK_FSCALE ? VE_I16 : info->src;
+  return info->src;
+}
+
+/* Is an element taken as a number, which has the wrong value if it has another width?  A move of 32
+ * bits is not such an operation: programs move pairs of 16-bit numbers with it. */
+static bool is_float_width(const DsdOp *op, VecElem elem)
+{
+  bool is_move = vecops[op->row->op].kind == VK_MOV;
+  return elem == VE_F16 || (elem == VE_F32 && !is_move);
+}
+
+/* The width of the elements comes from the operation, not from the DSD.  Integers are left alone:
+ * buffers of integers hold anything. */
+static void warn_of_width(Sema *s, const DsdOp *op, const OpOperand *o, VecElem elem)
+{
+  if (o->kind != IRV_DSD || !is_float_width(op, elem))
+    return;
+  PoolId element = dsd_element(s, o->value);
+  if (!pool_eq(element, POOL(F32)) && !pool_eq(element, fp16_type(s)))
+    return;
+  if (type_bytes(s->pool, element) == vec_elem_bytes(elem))
+    return;
+  diag_float_width(s->diags, o->node->span, op->name, 8 * vec_elem_bytes(elem), element);
+  diag_float_width_help(s->diags, o->node->span);
+}
+
 static bool check_op(Sema *s, DsdOp *op)
 {
   if (!check_dest(s, &op->dest, op->name))
@@ -528,20 +563,11 @@ static bool check_op(Sema *s, DsdOp *op)
                       "the pointer must lead to a variable of the result's type");
   }
   const VecOpInfo *info = &vecops[op->row->op];
+  warn_of_width(s, op, &op->dest, info->dst);
+  warn_of_width(s, op, &op->src0, slot_elem(op, 0));
+  warn_of_width(s, op, &op->src1, slot_elem(op, 1));
   return fifo_holds(s, op, &op->dest, info->dst) && fifo_holds(s, op, &op->src1, info->src) &&
          check_fabric_rules(s, op);
-}
-
-/* The type that a scalar in the place of source `slot` has. */
-static VecElem scalar_elem(const DsdOp *op, unsigned slot)
-{
-  const VecOpInfo *info = &vecops[op->row->op];
-  bool folds = op->dest.kind == IRV_POINTER && is_vector(&op->src1);
-  if (slot == 0 && info->kind == VK_FADDHS && folds)
-    return VE_F32;
-  if (slot == 2)
-    return info->kind == VK_FSCALE ? VE_I16 : info->src;
-  return info->src;
 }
 
 static bool coerce_scalars(Sema *s, DsdOp *op)
@@ -551,7 +577,7 @@ static bool coerce_scalars(Sema *s, DsdOp *op)
   for (unsigned i = 0; i < ARRAY_COUNT(slots); i++) {
     if (slots[i]->kind != IRV_SCALAR)
       continue;
-    slots[i]->value = scalar_as(s, slots[i]->value, scalar_elem(op, i), slots[i]->node->span);
+    slots[i]->value = scalar_as(s, slots[i]->value, slot_elem(op, i), slots[i]->node->span);
     ok &= !operand_is_poison(slots[i]->value);
   }
   return ok;

@@ -6,6 +6,8 @@
 
 bool dsd_kind_of(PoolId type, DescKind *kind);
 bool dsd_is_comptime(const Sema *s, Operand dsd);
+/* The type of the elements that a comptime DSD was made for; none if it is not known. */
+PoolId dsd_element(const Sema *s, Operand dsd);
 /* The comptime DSD with another descriptor. */
 Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc);
 /* `.{ .high = true }` and the like; false after reporting. */

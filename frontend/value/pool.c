@@ -130,6 +130,7 @@ static void desc_words(const PoolKey *k, int32_t w[DESC_WORDS])
   *p++ = d->ut | d->ut_given << 8;
   *p++ = (int32_t)k->u.dsd.desc.global.raw;
   *p++ = (int32_t)k->u.dsd.name;
+  *p++ = (int32_t)k->u.dsd.element;
   while (p < w + DESC_WORDS)
     *p++ = 0;
 }

@@ -122,7 +122,9 @@ typedef struct {
     /* base_kind: PtrBase; base: global or cell; offset: bytes or (serial << 32 | leaf) */
     struct { uint32_t base_kind; uint32_t base; int64_t offset; } pointer;
     struct { PoolId start, stop, step; } range;
-    struct { IrDesc desc; uint32_t name; } dsd;   /* desc.global: of a Global; name: StrId.raw */
+    /* desc.global: of a Global; name: StrId.raw; element: PoolId.raw of the type behind the pointer
+     * that gave the base, 0 if none did */
+    struct { IrDesc desc; uint32_t name, element; } dsd;
     struct { DsrFile file; uint8_t number; bool is_fifo; } dsr;
     struct { SymbolicKind sym; uint32_t op, index; PoolId a, b; } symbolic;
   } u;
