@@ -9,6 +9,7 @@ The first lines of layout.csl say what is wrong and what happens:
   //# error: ...    with these options wse-emu ends with exit code 2; without them it only warns
   //# arch: NAME    only this machine
   //# finds: TEXT   TEXT occurs in the first three lines that wse-emu says
+  //# helps: TEXT   TEXT occurs in a line of help
 
 The guilty lines of the program end in `//! guilty`.  One of them is named in the first three
 lines, too; no report is longer than 25 lines."""
@@ -32,6 +33,7 @@ class Mistake:
     emu: list
     error: list
     finds: list
+    helps: list
     guilty: list
 
     @property
@@ -51,7 +53,8 @@ def read(folder):
     arches = (found["arch"],) if "arch" in found else ("wse2", "wse3")
     return Mistake(folder, int(found["exit"]), arches, found.get("cslc", "").split(),
                    found.get("emu", "").split(), found.get("error", "").split(),
-                   re.findall(r"^//# finds: (.*)$", text, re.M), guilty_lines(folder))
+                   re.findall(r"^//# finds: (.*)$", text, re.M),
+                   re.findall(r"^//# helps: (.*)$", text, re.M), guilty_lines(folder))
 
 
 def all_mistakes():
@@ -76,6 +79,9 @@ def wrong(mistake, text):
     lines = text.splitlines()
     first = "\n".join(lines[:FIRST_LINES])
     bad = [f"not in the first lines: {part}" for part in mistake.finds if part not in first]
+    help_lines = [line for line in lines if line.lstrip().startswith("help: ")]
+    bad += [f"no help: {part}" for part in mistake.helps
+            if not any(part in line for line in help_lines)]
     if not any(re.search(re.escape(place) + r"\b", first) for place in mistake.guilty):
         bad.append(f"no guilty line in the first lines: {', '.join(mistake.guilty)}")
     if len(lines) > MOST_LINES:

@@ -364,7 +364,7 @@ static void print_cause(Analysis *a, uint32_t index)
 {
   const Cause *cause = &a->causes[index];
   const Unit *root = &a->nodes[cause->root].unit;
-  const char *advice = end_help(root);
+  const char *advice = end_help(&a->report, root);
   print_root(a, index);
   fprintf(a->report.out, "\n");
   uint32_t *chain = chain_of(a, cause->first, cause->root);

@@ -67,6 +67,6 @@ void unit_print(Report *report, Unit unit);
 void unit_print_short(Report *report, Unit unit);
 void end_print(Report *report, Unit end);
 /* Advice for the author of the program; NULL: none. */
-const char *end_help(const Unit *root);
+const char *end_help(Report *report, const Unit *root);
 
 #endif

@@ -359,7 +359,21 @@ void unit_print_short(Report *r, Unit u)
   }
 }
 
-const char *end_help(const Unit *root)
+/* How the task that has never started could: `end` is END_NEVER_STARTED. */
+static const char *start_help(Report *r, const Unit *end)
+{
+  switch (program_class(r->program, end->tile)->image->tasks[end->index].kind) {
+  case TASK_CONTROL:
+    return "send a control wavelet: the fabout_dsd needs .control, and the wavelet the task's entry";
+  case TASK_DATA:
+    return "send a wavelet that the task's queue gets, on a color that the routes lead to this tile";
+  case TASK_LOCAL: case TASK_NONE: default:
+    return "activate the task: with @activate, or with .activate of the operation that has to end "
+           "before it";
+  }
+}
+
+const char *end_help(Report *r, const Unit *root)
 {
   if (root->kind != UNIT_END)
     return "let one of them go on without the others: receive before sending, or start its "
@@ -406,9 +420,7 @@ const char *end_help(const Unit *root)
   case END_UNTAKEN:
     return "bind a control task to the wavelet's entry with @bind_control_task, or send the entry "
            "of another one; an entry of {} is for nobody";
-  case END_NEVER_STARTED:
-    return "let what has to start the task do so: a control task starts with a wavelet that is "
-           "sent with .control and has its entry";
+  case END_NEVER_STARTED: return start_help(r, root);
   case END_NO_UNBLOCK:
     return "call unblock_cmd_stream() once a launch, in the last thing that the launched function "
            "leads to";
