@@ -11,22 +11,48 @@ PROGRAM = harness.ROOT / "tests" / "stdlib" / "streams" / "layout.csl"
 KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan", "exclusive scan",
          "barrier", "alltoall", "alltoall_v", "alltoall_2d",
          "broadcast_any", "shift_up", "shift_down",
-         "gather_v", "scatter_v"]
+         "gather_v", "scatter_v", "two_way_scatter", "two_way_gather",
+         "planned_allgather", "planned_reduce_scatter"]
 (ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER, ALLTOALL,
  ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY, SHIFT_UP, SHIFT_DOWN, GATHER_V,
- SCATTER_V) = range(15)
-WITH_TASK = (ALLGATHER, REDUCE_SCATTER, SCAN, EXSCAN, BARRIER, ALLTOALL, ALLTOALL_2D)
-REDUCTIONS = (REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN)
+ SCATTER_V, TWO_WAY_SCATTER, TWO_WAY_GATHER, PLANNED_ALLGATHER,
+ PLANNED_REDUCE_SCATTER) = range(19)
+TWO_WAYS = (TWO_WAY_SCATTER, TWO_WAY_GATHER)
+ALWAYS_WITH_TASK = (*TWO_WAYS, PLANNED_ALLGATHER, PLANNED_REDUCE_SCATTER)
+SCHEMES = WHOLE, HALVES = range(2)       # of rings both ways
+WITH_TASK = (ALLGATHER, REDUCE_SCATTER, SCAN, EXSCAN, BARRIER, ALLTOALL, ALLTOALL_2D,
+             *ALWAYS_WITH_TASK)
+GATHERS = (ALLGATHER, ALLGATHER_V, TWO_WAY_GATHER, PLANNED_ALLGATHER)
+BY_VECTORS = (TWO_WAY_SCATTER, PLANNED_REDUCE_SCATTER)
+SCATTERS = (REDUCE_SCATTER, REDUCE_SCATTER_V, *BY_VECTORS)
+REDUCTIONS = (*SCATTERS, SCAN, EXSCAN)
 EXCHANGES = (ALLTOALL, ALLTOALL_V, ALLTOALL_2D)
 OF_RECTANGLES = (BARRIER, ALLTOALL_2D, BROADCAST_ANY)
 OF_PARTS = (ALLGATHER_V, REDUCE_SCATTER_V, GATHER_V, SCATTER_V)
 DEFAULTS = {"width": 4, "height": 1, "shape": lines.ROW, "kind": ALLGATHER, "element": 0,
             "operation": lines.ADD, "with_task": 0, "skew": 0, "late": 0,
-            "classes": 2}
+            "classes": 2, "scheme": WHOLE}
+CLOSED = 4               # shape besides those of collectives_run
+
+
+def closed_order(width, height):
+    """(x, y) of the tiles of a closed line through a rectangle, as <collectives/layout> has it."""
+    if height % 2 == 1:
+        return [(x, y) for y, x in closed_order(height, width)]
+    rows = [[(x, y) for x in range(1, width)][::1 if y % 2 == 0 else -1] for y in range(height)]
+    return [(0, 0), *(tile for row in rows for tile in row),
+            *((0, y) for y in range(height - 1, 0, -1))]
+
+
+def has_vector_operation(element, operation):
+    """As <collectives/operations> has it: those that rings with a completion task take."""
+    return element in (0, 1) or (element in (2, 3) and operation == lines.ADD)
 
 
 def tile_order(config):
     """(y, x) of the tiles in the order of their numbers."""
+    if config["shape"] == CLOSED:
+        return [(y, x) for x, y in closed_order(config["width"], config["height"])]
     return [(y, x) for x, y in lines.line_order(config)]
 
 
@@ -53,13 +79,13 @@ class Calls:
     def words_sent(self, i):
         if self.kind in EXCHANGES:
             return int(self.pairs[i].sum(axis=1).max())
-        whole = self.kind in (REDUCE_SCATTER, REDUCE_SCATTER_V, SCATTER_V)
+        whole = self.kind in (*SCATTERS, SCATTER_V)
         return int(self.counts[i].sum()) if whole else int(self.counts[i].max())
 
     def words_received(self, i):
         if self.kind in EXCHANGES:
             return int(self.pairs[i].sum(axis=0).max())
-        whole = self.kind in (ALLGATHER, ALLGATHER_V, GATHER_V)
+        whole = self.kind in (*GATHERS, GATHER_V)
         return int(self.counts[i].sum()) if whole else int(self.counts[i].max())
 
     def firsts(self, i):
@@ -73,7 +99,7 @@ def expected(config, calls, i, sent):
     counts, firsts = calls.counts[i], calls.firsts(i)
     if kind == SCATTER_V:
         return [sent[P // 2][firsts[p]:firsts[p + 1]] for p in range(P)]
-    if kind in (ALLGATHER, ALLGATHER_V, GATHER_V):
+    if kind in (*GATHERS, GATHER_V):
         everything = numpy.concatenate([sent[p][:counts[p]] for p in range(P)])
         on_root = kind == GATHER_V
         return [everything if p == P // 2 or not on_root else None for p in range(P)]
@@ -86,7 +112,7 @@ def expected(config, calls, i, sent):
         return [sent[(p - way) % P][:calls.lengths[i]] for p in range(P)]
     function = lines.FUNCTIONS[config["operation"]]
     with numpy.errstate(over="ignore"):
-        if kind in (REDUCE_SCATTER, REDUCE_SCATTER_V):
+        if kind in SCATTERS:
             total = sent[0].copy()
             for p in range(1, P):
                 total = function(total, sent[p])
@@ -116,6 +142,7 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
     """Compiles and runs calls of these lengths and compares all results; gives the cycles in which
     each tile came to each call and left it."""
     config = {**DEFAULTS, **settings}
+    config["with_task"] |= config["kind"] in ALWAYS_WITH_TASK
     random = numpy.random.default_rng(seed)
     calls = Calls(config, lengths, random)
     shape = (config["height"], config["width"])
@@ -182,14 +209,17 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
 
 OPERATIONS = {ALLGATHER: "allgather", REDUCE_SCATTER: "reduce-scatter", SCAN: "scan",
               EXSCAN: "exclusive-scan", BARRIER: "barrier", ALLTOALL: "alltoall",
-              ALLTOALL_2D: "alltoall"}
+              ALLTOALL_2D: "alltoall", TWO_WAY_SCATTER: "reduce-scatter",
+              TWO_WAY_GATHER: "allgather"}
 
 
-def predicted(kind, tiles, length, with_task=0):
+def predicted(kind, tiles, length, with_task=0, scheme=WHOLE):
     """Cycles by the model; `tiles` is a number, or a pair for a rectangle."""
+    pattern = (("whole", "halves")[scheme] if kind in TWO_WAYS
+               else "task" if with_task else "line")
     shape = f"--pes={tiles}" if isinstance(tiles, int) else f"--grid={tiles[0]}x{tiles[1]}"
     return int(harness.run([harness.tool("wse-model"), "predict", f"--op={OPERATIONS[kind]}",
-                            f"--pattern={'task' if with_task else 'line'}", shape,
+                            f"--pattern={pattern}", shape,
                             f"--len={max(length, 1)}"]).out)
 
 
@@ -213,8 +243,13 @@ def random_config(random, kind, most_tiles, longest, calls):
         config["classes"] = int(random.integers(1, 3))
     if kind not in REDUCTIONS:
         config["operation"] = lines.ADD
-    elif with_task and kind == REDUCE_SCATTER:      # those with a vector operation
+    elif kind in BY_VECTORS or (with_task and kind == REDUCE_SCATTER):
+        # Those with a vector operation.
         config["element"] = int(random.integers(0, 2))
+    if kind in TWO_WAYS:
+        config["scheme"] = int(random.integers(0, 2))
+        if width > 1 and height > 1 and width * height % 2 == 0:
+            config["shape"] = CLOSED
     tiles = width * height
     if kind in EXCHANGES:
         longest = longest // 3 + 1

@@ -29,6 +29,8 @@ def test_types(tmp_path, element, arch, kind):
     if element in (1, 2):
         some = range(4)
     for operation in some if kind in streams.REDUCTIONS else (lines.ADD,):
+        if kind in streams.BY_VECTORS and not streams.has_vector_operation(element, operation):
+            continue
         streams.run(tmp_path, some_of(kind, element=element, operation=operation), LENGTHS,
                     arch=arch)
 
@@ -36,12 +38,41 @@ def test_types(tmp_path, element, arch, kind):
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 @pytest.mark.parametrize("kind", streams.WITH_TASK)
 def test_with_a_completion_task(tmp_path, kind, arch):
-    for element in (0, 1) if kind == streams.REDUCE_SCATTER else (0, 1, 4):
+    for element in (0, 1) if kind in streams.SCATTERS else (0, 1, 4):
         for operation in range(4) if kind in streams.REDUCTIONS else (0,):
             for width in (1, 2, 3, 6):
                 streams.run(tmp_path, some_of(kind, element=element, operation=operation,
                                               width=width, with_task=1), (*LENGTHS, 80),
                             arch=arch)
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("scheme", streams.SCHEMES)
+@pytest.mark.parametrize("kind", streams.TWO_WAYS)
+def test_rings_both_ways(tmp_path, kind, scheme, arch):
+    """Lines with a way back past all tiles, and closed lines, of even and odd heights."""
+    shapes = [(tiles, 1, lines.ROW) for tiles in (1, 2, 3, 6, 11)] + [
+        (1, 5, lines.COLUMN), (3, 3, lines.SNAKE), (2, 2, streams.CLOSED), (2, 3, streams.CLOSED),
+        (5, 4, streams.CLOSED), (4, 3, streams.CLOSED)]
+    for i, (width, height, shape) in enumerate(shapes):
+        streams.run(tmp_path, {"kind": kind, "scheme": scheme, "width": width, "height": height,
+                               "shape": shape, "element": i % 2, "skew": 60 * (i % 3)},
+                    (*LENGTHS, 80, 2, 7), arch=arch)
+
+
+@pytest.mark.parametrize("kind, tiles, n, wins", [
+    (streams.ALLGATHER, 4, 300, True), (streams.ALLGATHER, 16, 20, False),
+    (streams.REDUCE_SCATTER, 128, 1, True), (streams.REDUCE_SCATTER, 8, 40, False)])
+def test_whole_parts_half_way_round_win_where_the_model_says_so(tmp_path, kind, tiles, n, wins):
+    """All-gathers of long parts on a few tiles, reduce-scatters of short parts on many."""
+    two_way, planned = {
+        streams.ALLGATHER: (streams.TWO_WAY_GATHER, streams.PLANNED_ALLGATHER),
+        streams.REDUCE_SCATTER: (streams.TWO_WAY_SCATTER, streams.PLANNED_REDUCE_SCATTER)}[kind]
+    line, ring, chosen = [streams.cycles_of(streams.run(
+        tmp_path, {"kind": each, "width": tiles, "with_task": 1}, (n,)))
+        for each in (kind, two_way, planned)]
+    assert (ring < line) == wins
+    assert chosen <= min(ring, line) + 8
 
 
 def test_classes_of_an_all_to_all(tmp_path):
@@ -103,6 +134,13 @@ def test_cycles_are_near_the_model(tmp_path):
                                         "shape": shape}, (n,))
         model = streams.predicted(kind, width, n, with_task)
         assert streams.cycles_of(stamps) <= 1.05 * model + 64, (kind, with_task)
+    for kind in streams.TWO_WAYS:
+        for scheme in streams.SCHEMES:
+            for width, n in ((9, 1), (13, 30), (50, 8)):
+                stamps = streams.run(tmp_path, {"kind": kind, "width": width, "scheme": scheme},
+                                     (n,))
+                model = streams.predicted(kind, width, n, scheme=scheme)
+                assert streams.cycles_of(stamps) <= 1.05 * model + 64, (kind, scheme, width)
 
 
 def compiled(folder, role, module, params):
@@ -144,6 +182,14 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_
     ("this type and operation go element by element: use <collectives/reduce_scatter>",
      "ring_scatter_tile(x, 0, 2, x, WEST, EAST, three)", "ring_scatter",
      ".T = i32, .step_task = 9, .keep_task = 10, .done_task = 11"),
+    ("scheme is a member of `two_way_scheme`: 0 whole, 1 halves",
+     "two_way_tile(x, 0, 2, x, WEST, EAST, six)", "two_way_gather",
+     ".scheme = 2, .first_task = 9, .done_task = 11"),
+    ("this type and operation go element by element: use <collectives/reduce_scatter>",
+     "two_way_tile(x, 0, 2, x, WEST, EAST, six)", "two_way_scatter",
+     ".T = i32, .first_task = 9, .done_task = 13"),
+    ("a closed line of tiles has an even number of them",
+     "two_way_cycle_tile(x, 0, 3, x, WEST, EAST, colors)", "two_way_gather", ""),
     ("the root and the tile must be tiles of the rectangle",
      "barrier_tile(2, 1, 2, 0, x, 0, two, two, colors[3])", "barrier", ""),
 ])

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""All-gather, reduce-scatter, all-to-all, scan, barrier and broadcasts from any tile of
-<collectives>: random configurations against numpy, from the commit's hash, some of 20 calls in a
-row; cycles within the model + 64 + 5 % at 200 random points; and the cycles of
-trial programs that were written by hand for single sizes.
+"""All-gather and reduce-scatter, both also by rings both ways, all-to-all, scan, barrier and
+broadcasts from any tile of <collectives>: random configurations against numpy, from the commit's
+hash, some of 20 calls in a row; cycles within the model + 64 + 5 % at 200 random points; and the
+cycles of trial programs that were written by hand for single sizes.
 
 CONFIGURATIONS and POINTS set other numbers.  About 6 minutes.
 """
@@ -21,7 +21,8 @@ SKEW_OF_LEAVING = 20
 CALLED = ((streams.ALLGATHER, 0), (streams.ALLGATHER, 1), (streams.REDUCE_SCATTER, 0),
           (streams.REDUCE_SCATTER, 1), (streams.SCAN, 0), (streams.EXSCAN, 0), (streams.BARRIER, 0),
           (streams.ALLTOALL, 0), (streams.ALLTOALL_2D, 1), (streams.SCAN, 1), (streams.EXSCAN, 1),
-          (streams.BARRIER, 1), (streams.ALLTOALL, 1))
+          (streams.BARRIER, 1), (streams.ALLTOALL, 1), (streams.TWO_WAY_GATHER, 1),
+          (streams.TWO_WAY_SCATTER, 1))
 # Tiles, elements of a part, cycles of the trial program.
 TRIALS = ((streams.REDUCE_SCATTER, 128, 8, 1327), (streams.REDUCE_SCATTER, 16, 64, 1174),
           (streams.ALLGATHER, 128, 8, 1615), (streams.ALLGATHER, 37, 13, 801))
@@ -53,12 +54,12 @@ def main():
 
     folder = claims.scratch / "points"
 
-    def cycles(kind, with_task, size, n):
+    def cycles(kind, with_task, size, n, scheme=streams.WHOLE):
         of_rectangle = kind in streams.OF_RECTANGLES
         width, height = size if of_rectangle else (size, 1)
         stamps = streams.run(folder, {
             "kind": kind, "with_task": with_task, "width": width, "height": height,
-            "shape": lines.RECTANGLE if of_rectangle else lines.ROW}, (n,))
+            "scheme": scheme, "shape": lines.RECTANGLE if of_rectangle else lines.ROW}, (n,))
         return streams.cycles_of(stamps), stamps
 
     random = harness.commit_random("points")
@@ -73,10 +74,12 @@ def main():
         if kind == streams.ALLTOALL:
             size = tiles = lines.log_uniform(random, 2, 40)
         n = lines.log_uniform(random, 1, max(1, min(500, 3000 // tiles)))
-        found, _ = cycles(kind, with_task, size, n)
-        claims.at_most(f"{streams.OPERATIONS[kind]}{' with a task' * with_task}, {size} tiles, "
-                       f"{n} elements: cycles", found,
-                       round(FACTOR * streams.predicted(kind, size, n, with_task) + SLACK))
+        scheme = int(random.integers(0, 2)) if kind in streams.TWO_WAYS else streams.WHOLE
+        found, _ = cycles(kind, with_task, size, n, scheme)
+        way = f" both ways round, scheme {scheme}" if kind in streams.TWO_WAYS else ""
+        call = f"{streams.OPERATIONS[kind]}{' with a task' * with_task}{way}"
+        claims.at_most(f"{call}, {size} tiles, {n} elements: cycles", found,
+                       round(FACTOR * streams.predicted(kind, size, n, with_task, scheme) + SLACK))
     for kind, tiles, n, trial in TRIALS:
         claims.at_most(f"{streams.OPERATIONS[kind]} with a task, {tiles} tiles, {n} elements: "
                        "cycles", cycles(kind, 1, tiles, n)[0], trial)
