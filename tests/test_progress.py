@@ -1,56 +1,182 @@
-"""Long runs on a terminal say how far they have come, after a few seconds, and leave nothing there;
-elsewhere they are silent, and statistics are the same."""
+"""Long runs and compiles on a terminal say how far they have come, after a few seconds, and leave
+nothing there; elsewhere they are silent, and results are the same."""
 import json
 import os
 import pty
 import re
+import signal
 import subprocess
+import sys
+
+import pytest
 
 import harness
+import ranks_run
 
-LAYOUT = 'layout { @set_rectangle(2, 1); @set_tile_code(0, 0, "pe.csl", .{}); ' \
-         '@set_tile_code(1, 0, "pe.csl", .{}); }'
+LAYOUT = 'layout { @set_rectangle(2, 4); for (@range(u16, 4)) |y| { ' \
+         '@set_tile_code(0, y, "pe.csl", .{}); @set_tile_code(1, y, "pe.csl", .{}); } }'
 PE = """
 var n: u32 = 0;
 const id = @get_local_task_id(8);
-task go() void { while (n < 600000000) { n += 1; } }
+task go() void { while (n < 4000000000) { n += 1; } }
 comptime { @bind_local_task(go, id); @activate(id); }
 """
-LIMIT = 20_000_000
+LIMIT = 4_000_000
 LINE = re.compile(rb"cycle (\d+), [\d.e+]+ cycles/s, [\d.e+]+ tiles awake, run")
+ERASED = b"\r\x1b[K"
 
 
-def on_terminal(args):
-    """Exit code, and what has come to standard error, a terminal."""
+def on_terminal(args, enough=None, env=None):
+    """Exit code, and what has come to standard error, a terminal.  enough: the command is interrupted
+    once so many lines have come."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=theirs,
-                          stdin=subprocess.DEVNULL) as child:
+    with subprocess.Popen([str(a) for a in args], stdout=subprocess.DEVNULL, stderr=theirs,
+                          stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})}) as child:
         os.close(theirs)
         said = b""
         try:
             while piece := os.read(ours, 4096):
                 said += piece
+                if enough and len(LINE.findall(said)) >= enough:
+                    child.send_signal(signal.SIGINT)
+                    enough = None
         except OSError:             # the child has closed the terminal
             pass
         os.close(ours)
         return child.wait(), said
 
 
-def test_a_long_run_on_a_terminal_and_elsewhere(tmp_path):
-    (tmp_path / "layout.csl").write_text(LAYOUT)
-    (tmp_path / "pe.csl").write_text(PE)
-    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+def last_shown(said):
+    """What is left on the last line of the terminal."""
+    return said.replace(b"\r\n", b"\n").split(b"\n")[-1].split(ERASED)[-1]
+
+
+def cycles_shown(said):
+    cycles = [int(c) for c in LINE.findall(said)]
+    assert cycles == sorted(set(cycles)), cycles
+    return cycles
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("progress")
+    (folder / "layout.csl").write_text(LAYOUT)
+    (folder / "pe.csl").write_text(PE)
+    harness.compile(folder / "layout.csl", folder / "p.bin", "-O0")
+    return folder / "p.bin"
+
+
+def test_a_long_run_on_a_terminal_and_elsewhere(image, tmp_path):
     stats = tmp_path / "s.json"
-    args = [str(harness.tool("wse-emu")), str(tmp_path / "p.bin"), "--engine=reference",
-            f"--max-cycles={LIMIT}", f"--stats={stats}"]
+    args = [harness.tool("wse-emu"), image, "--engine=reference", f"--max-cycles={LIMIT}",
+            f"--stats={stats}"]
     code, said = on_terminal(args)
     assert code == 4
     shown = json.loads(stats.read_text())
-    cycles = [int(c) for c in LINE.findall(said)]
-    assert len(cycles) >= 2 and cycles == sorted(set(cycles)) and cycles[-1] < LIMIT
-    assert b"\r\x1b[Kerror: " in said            # the line is gone before the report
+    cycles = cycles_shown(said)
+    assert len(cycles) >= 2 and cycles[-1] < LIMIT
+    assert ERASED + b"error: " in said            # the line is gone before the report
     ran = harness.run(args, expect=4)
     assert "tiles awake" not in ran.err and "\r" not in ran.err
     silent = json.loads(stats.read_text())
     assert {k: v for k, v in shown.items() if "second" not in k} == {
         k: v for k, v in silent.items() if "second" not in k}
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_a_run_with_states(image, tmp_path, engine):
+    """States are short parts of the run: it is the run that is long."""
+    code, said = on_terminal([harness.tool("wse-emu"), image, f"--engine={engine}",
+                              f"--save-state={tmp_path}/state", "--save-every=100000"], enough=3)
+    assert code == 130 and len(cycles_shown(said)) >= 3
+    assert ERASED + b"error: " in said
+    code, said = on_terminal([harness.tool("wse-emu"), image, f"--engine={engine}",
+                              f"--load-state={tmp_path}/state"], enough=2)
+    assert code == 130 and len(cycles_shown(said)) >= 2
+
+
+def test_a_run_with_a_debugger(image, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("continue\nprint n\nreverse-step\nquit\n")
+    args = [harness.tool("wse-dbg"), image, "-x", script]
+    code, said = on_terminal(args, enough=3)      # Ctrl-C stands the program
+    assert code == 0 and len(LINE.findall(said)) >= 3 and last_shown(said) == b""
+    script.write_text("cycle 2000\nquit\n")
+    assert harness.run(args).err == ""
+
+
+@pytest.mark.skipif(not ranks_run.is_possible(), reason="no MPI")
+def test_a_run_on_several_processes(image):
+    """mpirun has the terminal: it passes on what process 0 says."""
+    args = ranks_run.command(2, harness.tool("wse-emu"), image)
+    code, said = on_terminal(args, enough=3, env=ranks_run.ENVIRONMENT)
+    assert code != 0 and len(cycles_shown(said)) >= 3
+    ran = ranks_run.emu(2, image, f"--max-cycles={LIMIT}", expect=4, timeout=300)
+    assert "tiles awake" not in ran.err and ERASED.decode() not in ran.err
+
+
+HOST = """
+import sys
+from cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime
+runner = SdkRuntime(sys.argv[1], memcpy_required=False)
+runner.load()
+runner.run()
+"""
+
+
+def test_a_run_of_a_host_script(image, tmp_path):
+    (tmp_path / "run.py").write_text(HOST)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "prog.bin").write_bytes(image.read_bytes())
+    code, said = on_terminal([harness.tool("cs_python"), tmp_path / "run.py", tmp_path / "out"],
+                             enough=3)
+    assert code in (1, 130, -signal.SIGINT) and len(cycles_shown(said)) >= 3
+    assert b"KeyboardInterrupt" in last_shown(said.rstrip()) and b"awake" not in last_shown(said)
+
+
+def test_what_tiles_print_does_not_meet_the_line(tmp_path):
+    """Standard output is the same terminal."""
+    (tmp_path / "layout.csl").write_text('layout { @set_rectangle(1, 1); '
+                                         '@set_tile_code(0, 0, "pe.csl"); }')
+    (tmp_path / "pe.csl").write_text("""
+const prt = @import_module("<simprint>");
+const id = @get_local_task_id(8);
+var n: u32 = 0;
+task go() void {
+  while (n < 4000000000) { n += 1; if (n % 20000 == 0) prt.fmt_no_nl("at {d}\\n", .{n}); }
+}
+comptime { @bind_local_task(go, id); @activate(id); }
+""")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin", "-O0")
+    emulator = [harness.tool("wse-emu"), tmp_path / "p.bin", "--engine=reference"]
+    _, said = on_terminal([sys.executable, "-c", "import os, sys; os.dup2(2, 1); "
+                           "os.execv(sys.argv[1], sys.argv[1:])", *emulator], enough=4)
+    printed = [line for line in said.replace(b"\r\n", b"\n").split(b"\n") if b": at " in line]
+    assert len(printed) >= 2
+    assert all(re.fullmatch(rb"@\d+ P0\.0: at \d+", line.split(ERASED)[-1]) for line in printed)
+
+
+# ---- compiles ------------------------------------------------------------------------------------
+
+COMPUTES = """
+comptime {
+  var x: u32 = 1;
+  for (@range(u32, TURNS)) |i| { x = (x * 5 + i) & 0xffff; }
+}
+"""
+
+
+def test_a_long_compile_on_a_terminal_and_elsewhere(tmp_path):
+    (tmp_path / "layout.csl").write_text('layout { @set_rectangle(1, 1); '
+                                         '@set_tile_code(0, 0, "pe.csl"); }')
+    (tmp_path / "pe.csl").write_text(COMPUTES.replace("TURNS", "6000000"))
+    args = [harness.tool("cslc"), tmp_path / "layout.csl", "-o", tmp_path / "p.bin",
+            "--comptime-step-limit=4000000000"]
+    code, said = on_terminal(args)
+    shown = [int(s) for s in re.findall(rb"\r\x1b\[Kcslc: analysis, (\d+) s", said)]
+    assert code == 0 and len(shown) >= 2 and shown == sorted(shown) and shown[0] >= 3
+    assert last_shown(said) == b""
+    (tmp_path / "pe.csl").write_text(COMPUTES.replace("TURNS", "300"))
+    assert on_terminal(args) == (0, b"")          # a short one says nothing
+    (tmp_path / "pe.csl").write_text(COMPUTES.replace("TURNS", "6000000"))
+    assert harness.run(args).err == ""

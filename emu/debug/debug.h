@@ -73,6 +73,8 @@ uint64_t timeline_mark(const Timeline *timeline, uint64_t cycle);
 void timeline_travel(Timeline *timeline, uint64_t cycle);
 /* Runs on from where it stands, with events, up to a cycle that is not beyond the present. */
 StandReason timeline_replay(Timeline *timeline, uint64_t limit);
+/* Around several journeys that are one operation for the user: how long it takes is shown. */
+void timeline_busy(Timeline *timeline, bool begins);
 /* The run stops before this cycle, until another is given; UINT64_MAX none. */
 void timeline_limit(Timeline *timeline, uint64_t cycle);
 /* From any thread or signal handler: the run stops after its current cycle. */

@@ -181,11 +181,13 @@ static bool search_back(Debugger *d, uint64_t until)
 {
   bool is_whole;
   d->found = false;
+  timeline_busy(d->timeline, true);
   do {
     uint64_t first = timeline_mark(d->timeline, until);
     is_whole = search_part(d, first, until);
     until = first;
   } while (is_whole && !d->found && until > timeline_first(d->timeline));
+  timeline_busy(d->timeline, false);
   return is_whole;
 }
 

@@ -276,9 +276,11 @@ void follow_back(Debugger *d)
   choose_wavelet(d, f);
   f->backward = true;
   follow_end(d);
+  timeline_busy(d->timeline, true);
   bool is_whole = find_birth(d, f, f->by_event ? f->event.cycle + 1 : now);
   bool is_found = is_whole && f->sought;
   timeline_travel(d->timeline, is_found ? f->birth.cycle + 1 : now);
+  timeline_busy(d->timeline, false);
   d->hit = 0;
   if (is_found) {
     d->followed = f->birth;

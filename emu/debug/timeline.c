@@ -174,7 +174,7 @@ static RunStatus run_with_marks(Timeline *t, uint64_t limit)
     if (marks_next(&t->marks) <= inner->cycle)
       marks_pass(&t->marks, inner, t->n_applied);
     uint64_t next = marks_next(&t->marks);
-    RunStatus status = t->inner_ops->run(inner, earlier_of(limit, next));
+    RunStatus status = engine_run(inner, earlier_of(limit, next));
     inner->continues = true;    /* the next part of this run */
     if (status != RUN_LIMIT || t->sink.stop || inner->cycle != next || next >= limit) {
       inner->continues = false;
@@ -262,8 +262,17 @@ void timeline_begin_here(Timeline *t)
   t->host_colors = t->first_colors = t->base.program->host_out_colors;
 }
 
+void timeline_busy(Timeline *t, bool begins)
+{
+  if (begins)
+    pulse_begin(t->options.pulse);
+  else
+    pulse_end(t->options.pulse);
+}
+
 void timeline_travel(Timeline *t, uint64_t cycle)
 {
+  timeline_busy(t, true);
   cycle = earlier_of(cycle < timeline_first(t) ? timeline_first(t) : cycle, t->present);
   t->travelled = true;
   bool is_back = cycle < timeline_cycle(t);
@@ -278,13 +287,16 @@ void timeline_travel(Timeline *t, uint64_t cycle)
     t->inner_ops->skip_to(t->inner, cycle);
   t->silent = false;
   sync_base(t);
+  timeline_busy(t, false);
 }
 
 StandReason timeline_replay(Timeline *t, uint64_t limit)
 {
   limit = earlier_of(limit, t->present);
   aim_sink(t);
+  timeline_busy(t, true);
   RunStatus status = run_inner(t, limit);
+  timeline_busy(t, false);
   if (!t->sink.stop)
     apply_due(t, limit);
   sync_base(t);
@@ -316,8 +328,10 @@ static bool comes_to_stand(Timeline *t, RunStatus status, uint64_t limit)
 static bool ask_front(Timeline *t)
 {
   t->standing = false;
+  timeline_busy(t, false);
   if (!t->ended && !t->front.control(t->front.context, t))
     t->ended = true;
+  timeline_busy(t, true);
   return !t->ended;
 }
 
@@ -343,7 +357,7 @@ static RunStatus timeline_run(Engine *base, uint64_t limit)
   }
 }
 
-void timeline_end(Timeline *t)
+static void stand_at_end(Timeline *t)
 {
   while (!t->ended) {
     stand_still(t, t->origin && t->inner->stopped ? STAND_FAULT : STAND_END);
@@ -359,6 +373,13 @@ void timeline_end(Timeline *t)
         break;
     }
   }
+}
+
+void timeline_end(Timeline *t)
+{
+  timeline_busy(t, true);
+  stand_at_end(t);
+  timeline_busy(t, false);
 }
 
 void timeline_pause(Timeline *t)
@@ -446,6 +467,7 @@ Engine *timeline_create(const EngineOps *inner, Program *program, const EngineOp
   Timeline *t = base_malloc(sizeof *t);
   memset(t, 0, sizeof *t);
   t->base = (Engine){.ops = &engine_timeline, .program = program, .options = *options};
+  t->base.options.pulse = NULL;         /* of the inner engine */
   t->inner_ops = inner;
   t->front = front;
   t->user_sink = options->trace;

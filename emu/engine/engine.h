@@ -6,7 +6,7 @@
  * arithmetic of one vector element, tile memory, fault and trace records.
  *
  * Reading order: trace, engine (the cycle, and what both engines owe), timers, host_words, links,
- * link_state, crew, print, state, snapshot, state_file.
+ * link_state, crew, pulse, print, state, snapshot, state_file.
  */
 #ifndef EMU_ENGINE_H
 #define EMU_ENGINE_H
@@ -35,6 +35,20 @@ typedef struct { uint64_t cycle; uint32_t tile; } Timer;
 void timers_push(Timer **timers, Timer timer);
 /* Takes out the first; there must be one. */
 Timer timers_pop(Timer *heap);
+
+/* ---- pulse.c: a look at a long run from outside ------------------------------------------------
+ *
+ * Who wants to know how far a run has come has it run in parts, which change nothing else.  Engines
+ * that are made of another one (recorder, timeline) pass the pulse on to that. */
+
+typedef struct Pulse Pulse;
+struct Pulse {
+  unsigned depth;               /* of pulse_begin */
+  void (*begin)(Pulse *pulse);  /* runs of one operation follow, until: */
+  void (*end)(Pulse *pulse);
+  /* The engine stands between two parts; the number of cycles of the next one. */
+  uint64_t (*look)(Pulse *pulse, const Engine *engine);
+};
 
 /* ---- peers: one fabric on several processes ---------------------------------------------------
  *
@@ -217,6 +231,7 @@ typedef struct {
   Peers *peers;                 /* NULL: this process has the whole fabric */
   EngineHome home;              /* engine_ranks: another process has it */
   EngineLinks *links;           /* NULL: to no other fabric */
+  Pulse *pulse;                 /* of who runs the engine, by engine_run; NULL none */
 } EngineOptions;
 
 typedef enum {
@@ -387,6 +402,16 @@ static inline uint64_t engine_quiet_cycle(const Engine *engine, uint64_t now)
   uint64_t floor = engine->continues && engine->begun < now ? engine->begun : now;
   return engine->last_change > floor ? engine->last_change : floor;
 }
+
+/* ---- pulse.c ---- */
+
+/* What ops->run does, with looks of the pulse of the engine's options. */
+RunStatus engine_run(Engine *engine, uint64_t limit);
+/* Between them are the runs of one operation: the outermost pair counts.  `pulse` may be NULL. */
+void pulse_begin(Pulse *pulse);
+void pulse_end(Pulse *pulse);
+
+/* ---- engine.c ---- */
 
 uint64_t engine_cycle(const Engine *engine);
 const Fault *engine_faults(const Engine *engine, size_t *count);

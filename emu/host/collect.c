@@ -5,19 +5,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <jansson.h>
 #include <stb_ds.h>
 
 enum { PERCENT = 100 };
-
-double host_seconds(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 HostStats session_stats(HostSession *s)
 {

@@ -60,7 +60,7 @@ typedef struct {
   bool has_dump;
   uint32_t dump[4];             /* tiles that are shown where the run has stopped or ended */
   FILE *observed_out;           /* for all that */
-  FILE *progress;               /* a terminal, for a line of long runs that changes; NULL: none */
+  bool progress;                /* long runs show on a terminal how far they have come */
   FILE *warnings;               /* findings that do not end the run; NULL: dropped */
   const TimelineFront *debugger;    /* it stops the run where it wants; NULL: none */
   const char *save_state;       /* the file of the run's state; NULL: none */
@@ -209,7 +209,6 @@ typedef struct {
 HostStats session_stats(HostSession *session);
 /* JSON text, keys as in docs/emulator.md; to be freed by the caller. */
 char *host_stats_json(const HostStats *stats);
-double host_seconds(void);      /* a clock that only runs forward */
 
 /* ---- transfer.c: geometry and words of transfers ---------------------------------------- */
 

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <stb_ds.h>
 
@@ -134,7 +133,7 @@ static WseStatus set_options(WseProgram *p, const WseOptions *given)
   if (session->trace_kinds && session->trace_form == TRACE_AS_SIMLOG && !p->options.trace_file &&
       p->sim_log)
     session->trace_out = p->sim_log;
-  p->options.session.progress = isatty(STDERR_FILENO) ? stderr : NULL;
+  p->options.session.progress = true;
   p->options.session.warnings = p->warnings;
   p->options.session.print_out = p->sim_log;
   p->options.session.print_bare = true;

@@ -1,70 +1,117 @@
-/* How far a long run has come, on a terminal: after a few seconds a line that changes, and is gone
- * when the run has ended.  The engine runs in parts, between which the clock is looked at. */
+/* How far a long run has come, on a terminal: a pulse of the engine whose looks change a line. */
 #include "emu/host/session_internal.h"
 #include "emu/ranks/ranks.h"
+#include "ir/base/platform.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-enum { FIRST_PART = 1 << 12, LINE_ROOM = 160 };
-static const double silent_seconds = 3, part_seconds = 0.2, line_seconds = 0.5;
+enum { FIRST_PART = 1 << 12, MOST_PART = 1 << 30 };
+static const double part_seconds = 0.2;
 
-typedef struct {
-  double begun, shown;          /* the last line; 0 none */
-  uint64_t cycle, active;       /* at the last line, or at the begin */
-} Progress;
+struct Progress {
+  Pulse pulse;                  /* the first member */
+  const HostSession *session;
+  FILE *terminal, *of_mpirun;   /* the second: NULL, or a stream of our own */
+  StatusLine line;
+  uint64_t part;                /* cycles */
+  double looked_at;
+  bool has_rate;                /* of the last line: */
+  double rated_at;
+  uint64_t cycle, active;
+};
 
-static bool is_possible(const HostSession *s)
+static Progress *progress_of(Pulse *pulse) { return (Progress *)pulse; }
+
+static void begin_line(Pulse *pulse)
 {
-  return s->options.progress && !s->options.debugger && !session_is_recorded(s) &&
-         ranks_count() == 1;
+  Progress *p = progress_of(pulse);
+  status_line_begin(&p->line, p->terminal);
+  p->part = FIRST_PART;
+  p->looked_at = 0;
+  p->has_rate = false;
 }
 
-static void erase_line(HostSession *s)
+static void end_line(Pulse *pulse) { status_line_end(&progress_of(pulse)->line); }
+
+static void note_rate(Progress *p, const Engine *engine, double now)
 {
-  fprintf(s->options.progress, "\r\033[K");
-  fflush(s->options.progress);
+  p->has_rate = true;
+  p->rated_at = now;
+  p->cycle = engine->cycle;
+  p->active = engine->ops->stats(engine)->active_tile_cycles;
 }
 
-static void show_line(HostSession *s, Progress *p, double now)
+static void show_line(Progress *p, const Engine *engine, double now)
 {
-  char line[LINE_ROOM];
-  uint64_t cycle = session_cycle(s), active = s->ops->stats(s->engine)->active_tile_cycles;
-  double seconds = now - (p->shown > 0 ? p->shown : p->begun);
-  double cycles = (double)(cycle - p->cycle);
-  snprintf(line, sizeof line, "cycle %" PRIu64 ", %.3g cycles/s, %.3g tiles awake, %s", cycle,
-           seconds > 0 ? cycles / seconds : 0,
-           cycles > 0 ? (double)(active - p->active) / cycles : 0, s->phases[s->phase].action);
-  erase_line(s);
-  fputs(line, s->options.progress);
-  fflush(s->options.progress);
-  *p = (Progress){p->begun, now, cycle, active};
+  const HostSession *s = p->session;
+  double seconds = now - p->rated_at, cycles = (double)(engine->cycle - p->cycle);
+  double active = (double)(engine->ops->stats(engine)->active_tile_cycles - p->active);
+  status_line_show(&p->line, "cycle %" PRIu64 ", %.3g cycles/s, %.3g tiles awake, %s",
+                   engine->cycle, seconds > 0 ? cycles / seconds : 0,
+                   cycles > 0 ? active / cycles : 0, s->phases[s->phase].action);
+  note_rate(p, engine, now);
+}
+
+/* Parts that last about part_seconds. */
+static uint64_t part_after(uint64_t part, double seconds)
+{
+  if (seconds < part_seconds)
+    return part < MOST_PART ? 2 * part : part;
+  return part > FIRST_PART ? part / 2 : part;
+}
+
+static uint64_t look_at_run(Pulse *pulse, const Engine *engine)
+{
+  Progress *p = progress_of(pulse);
+  double now = base_seconds();
+  if (p->looked_at > 0)
+    p->part = part_after(p->part, now - p->looked_at);
+  p->looked_at = now;
+  if (!p->has_rate || engine->cycle < p->cycle)         /* a debugger goes back, too */
+    note_rate(p, engine, now);
+  else if (engine->cycle > p->cycle && status_line_is_due(&p->line))
+    show_line(p, engine, now);
+  return p->part;
+}
+
+/* What process 0 of several says goes to mpirun, and from there to a terminal, if there is one. */
+static FILE *terminal_of_mpirun(void)
+{
+  return ranks_count() > 1 ? platform_parent_terminal() : NULL;
+}
+
+Pulse *progress_create(HostSession *s)
+{
+  bool scrolls = s->options.trace_kinds && s->options.trace_out == stdout;
+  if (!s->options.progress || scrolls)
+    return NULL;
+  FILE *terminal = status_line_terminal(), *of_mpirun = terminal ? NULL : terminal_of_mpirun();
+  if (!terminal && !of_mpirun)
+    return NULL;
+  Progress *p = arena_new(s->arena, Progress);
+  *p = (Progress){.pulse = {0, begin_line, end_line, look_at_run}, .session = s,
+                  .terminal = terminal ? terminal : of_mpirun, .of_mpirun = of_mpirun};
+  s->progress = p;
+  return &p->pulse;
+}
+
+void progress_destroy(HostSession *s)
+{
+  if (s->progress && s->progress->of_mpirun)
+    fclose(s->progress->of_mpirun);
 }
 
 RunStatus progress_run(HostSession *s, uint64_t limit)
 {
-  Engine *engine = s->engine;
-  if (!is_possible(s))
-    return s->ops->run(engine, limit);
-  Progress p = {host_seconds(), 0, session_cycle(s), s->ops->stats(engine)->active_tile_cycles};
-  uint64_t part = FIRST_PART;
-  RunStatus status;
-  engine->begun = engine->cycle;
-  for (;;) {
-    double start = host_seconds();
-    bool is_last = limit <= engine->cycle || limit - engine->cycle <= part;
-    uint64_t end = is_last ? limit : engine->cycle + part;
-    status = s->ops->run(engine, end);
-    engine->continues = true;   /* the next part of this run */
-    double now = host_seconds();
-    if (is_last || status != RUN_LIMIT || engine->cycle != end || s->trace.stop)
-      break;
-    part = now - start < part_seconds ? 2 * part : part > FIRST_PART ? part / 2 : part;
-    if (now - p.begun >= silent_seconds && now - p.shown >= line_seconds)
-      show_line(s, &p, now);
-  }
-  engine->continues = false;
-  if (p.shown > 0)
-    erase_line(s);
+  Pulse *pulse = s->progress ? &s->progress->pulse : NULL;
+  pulse_begin(pulse);
+  RunStatus status = engine_run(s->engine, limit);
+  pulse_end(pulse);
   return status;
+}
+
+void progress_hide(const HostSession *s)
+{
+  if (s->progress)
+    status_line_hide(&s->progress->line);
 }

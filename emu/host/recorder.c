@@ -268,7 +268,7 @@ static RunStatus run_in_parts(Recorder *r, uint64_t limit)
     if (every && r->next <= inner->cycle)
       r->next = inner->cycle / every * every + every;
     bool is_part = every && r->next < limit;
-    RunStatus status = r->ops->run(inner, is_part ? r->next : limit);
+    RunStatus status = engine_run(inner, is_part ? r->next : limit);
     if (status != RUN_LIMIT || !is_part || inner->cycle != r->next || (trace && trace->stop))
       return status;
     recorder_save(&r->base);
@@ -542,6 +542,7 @@ Engine *recorder_create(const EngineOps *inner, Program *program, const EngineOp
   r->table = engine_recorder;
   r->table.name = inner->name;
   r->base = (Engine){.ops = &r->table, .program = program, .options = *options};
+  r->base.options.pulse = NULL;         /* of the inner engine */
   r->ops = inner;
   r->options = *options;
   r->own = *own;

@@ -54,6 +54,7 @@ static void print_byte(void *context, uint64_t cycle, uint32_t tile, uint8_t byt
     return;
   }
   FILE *out = s->options.print_out;
+  progress_hide(s);
   fprintf(out, "@%" PRIu64 " ", cycle);
   if (!s->options.print_bare)
     fprintf(out, "P%u.%u: ", program_x(s->program, tile), program_y(s->program, tile));
@@ -169,7 +170,7 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
                            .trace = s->trace.kinds ? &s->trace : NULL,
                            .interrupt = o->interrupt ? o->interrupt : &s->interrupt,
                            .print = o->print_out ? print_byte : NULL, .print_context = s,
-                           .home = home_of(o)};
+                           .home = home_of(o), .pulse = progress_create(s)};
   if (o->member) {
     const char *why = NULL;
     options.links = cluster_gates(*o->member, s->program, s->arena, &why);
@@ -259,7 +260,7 @@ static WseStatus open_image(HostSession *s, const char *path, const char *bytes,
 
 WseStatus session_open(HostSession *s, const char *path, const SessionOptions *options)
 {
-  double start = host_seconds();
+  double start = base_seconds();
   size_t length;
   s->options = *options;
   if (!s->options.max_cycles)
@@ -269,7 +270,7 @@ WseStatus session_open(HostSession *s, const char *path, const SessionOptions *o
     return session_usage(s);
   WseStatus status = open_image(s, path, bytes, length, options);
   free(bytes);
-  s->load_seconds = host_seconds() - start;
+  s->load_seconds = base_seconds() - start;
   return status;
 }
 
@@ -280,6 +281,7 @@ void session_close(HostSession *s)
   if (s->engine)
     s->ops->destroy(s->engine);
   observers_destroy(s);
+  progress_destroy(s);
   for (uint32_t i = 0; s->prints && i < s->program->n_tiles; i++)
     arrfree(s->prints[i]);
   free(s->prints);

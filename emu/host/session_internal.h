@@ -26,6 +26,7 @@ typedef struct {
 } Operation;
 
 typedef struct Observers Observers;
+typedef struct Progress Progress;
 
 struct HostSession {
   SourceMap *sources;
@@ -42,6 +43,7 @@ struct HostSession {
   SessionOptions options;
   TraceSink trace;
   Observers *observers;                            /* NULL before the engine */
+  Progress *progress;                              /* NULL: nobody looks */
   char **prints;                                   /* by tile, stb_ds: its unfinished line */
   const ImageBinding **bindings;                   /* by class, then export */
   HostChannel *channels;
@@ -102,8 +104,13 @@ WseStatus session_stuck(HostSession *session, const IdleQuestion *question, cons
 
 /* ---- progress.c */
 
-/* Runs the engine up to `limit`, and shows how far a long run has come if the options say where. */
+/* Looks at long runs if the options ask for it and there is a terminal; NULL: nobody looks. */
+Pulse *progress_create(HostSession *session);
+void progress_destroy(HostSession *session);
+/* Runs the engine up to `limit`. */
 RunStatus progress_run(HostSession *session, uint64_t limit);
+/* Makes room for text on the terminal. */
+void progress_hide(const HostSession *session);
 
 /* ---- recorder.c */
 

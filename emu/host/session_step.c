@@ -168,11 +168,11 @@ WseStatus session_step(HostSession *s, uint64_t limit, bool *quiet)
 {
   if (limit > s->options.max_cycles)
     limit = s->options.max_cycles;
-  double start = host_seconds();
+  double start = base_seconds();
   s->started = true;
   RunStatus status = s->options.member ? cluster_run(*s->options.member, limit)
                                        : progress_run(s, observers_limit(s, limit));
-  s->wall_seconds += host_seconds() - start;
+  s->wall_seconds += base_seconds() - start;
   warn_unwritten(s);
   if (session_is_recorded(s) && recorder_why(s->engine))
     return state_error(s);

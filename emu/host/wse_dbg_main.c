@@ -170,6 +170,7 @@ static WseStatus run_program(Console *c, HostCommand *command)
   c->session = session;
   TimelineFront front = {take_commands, debugger_event, c};
   options->session.debugger = &front;
+  options->session.progress = true;
   bool is_over = take_core(&options->session);
   WseStatus status = session_open(session, options->program, &options->session);
   if (status == WSE_OK) {

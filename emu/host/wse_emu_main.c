@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <jansson.h>
 #include <stb_ds.h>
@@ -54,7 +53,7 @@ static void catch_signals(HostSession *session)
 static WseStatus carry_out(HostSession *session, HostOptions *options)
 {
   DapServer *server;
-  options->session.progress = isatty(STDERR_FILENO) ? stderr : NULL;
+  options->session.progress = true;
   WseStatus status = host_debugger_wait(session, options, &server);
   if (status == WSE_OK)
     status = session_open(session, options->program, &options->session);

@@ -25,13 +25,20 @@ static void add_time(DriverRun *run, const char *name, double seconds)
   run->times[run->n_times++] = (PhaseTime){name, seconds};
 }
 
-static void phase_done(DriverRun *run, const char *name)
+static void phase_begin(DriverRun *run, const char *name)
 {
-  double t = base_seconds();
+  run->session.phase = name;
+  run->session.done = run->session.of = 0;
+  run->started = base_seconds();
+}
+
+static void phase_done(DriverRun *run)
+{
+  const char *name = run->session.phase;
+  status_line_hide(&run->session.line);
   if (run->session.options->verbose)
     fprintf(stderr, "cslc: %s done\n", name);
-  add_time(run, name, t - run->started);
-  run->started = t;
+  add_time(run, name, base_seconds() - run->started);
 }
 
 static void report_times(const DriverRun *run)
@@ -137,14 +144,26 @@ static void verify_class(const IrModule *m, const char *when)
 #endif
 }
 
+/* The next class of a phase that goes through all of them; NULL at the end. */
+static ProgramClass *next_class(DriverRun *run, size_t *at)
+{
+  Session *s = &run->session;
+  s->of = arrlenu(run->programs.classes);
+  s->done = *at;
+  if (s->done == s->of)
+    return NULL;
+  session_show_phase(s);
+  return &run->programs.classes[(*at)++];
+}
+
 static void optimise_classes(DriverRun *run)
 {
   IrOptOptions options = {.level = run->session.options->opt_level};
-  for (size_t i = 0; i < arrlenu(run->programs.classes); i++) {
-    IrModule *ir = run->programs.classes[i].ir;
-    verify_class(ir, "after analysis");
-    ir_optimise(ir, &options);
-    verify_class(ir, "after optimisation");
+  ProgramClass *class;
+  for (size_t i = 0; (class = next_class(run, &i));) {
+    verify_class(class->ir, "after analysis");
+    ir_optimise(class->ir, &options);
+    verify_class(class->ir, "after optimisation");
   }
 }
 
@@ -152,11 +171,10 @@ static bool generate_classes(DriverRun *run)
 {
   Session *s = &run->session;
   CodegenOptions options = {.level = s->options->opt_level, .debug = s->options->debug};
+  ProgramClass *class;
   bool ok = true;
-  for (size_t i = 0; i < arrlenu(run->programs.classes); i++) {
-    ProgramClass *class = &run->programs.classes[i];
+  for (size_t i = 0; (class = next_class(run, &i));)
     ok &= codegen_module(class->ir, &options, s->sources, s->arena, s->diags, &class->code);
-  }
   return ok;
 }
 
@@ -165,22 +183,27 @@ static int compile_program(DriverRun *run)
   const Options *o = run->session.options;
   if (o->emit == EMIT_TOKENS || o->emit == EMIT_AST || o->emit == EMIT_TREE)
     return emit_syntax(run);
+  phase_begin(run, "layout");
   bool ok = layout_evaluate(&run->session);
-  phase_done(run, "layout");
+  phase_done(run);
   if (!ok)
     return EXIT_FAILURE;
   if (o->emit == EMIT_LAYOUT)
     return emit_text(run, print_layout);
+  phase_begin(run, "analysis");
   ok = classes_find(&run->session, &run->programs) && release_allows(&run->session);
-  phase_done(run, "analysis");
+  phase_done(run);
   if (!ok)
     return EXIT_FAILURE;
+  phase_begin(run, "optimise");
   optimise_classes(run);
-  phase_done(run, "optimise");
+  phase_done(run);
+  phase_begin(run, "codegen");
   ok = o->emit == EMIT_IR || generate_classes(run);
-  phase_done(run, "codegen");
+  phase_done(run);
+  phase_begin(run, "classes");
   ok = ok && classes_settle(&run->session, &run->programs);
-  phase_done(run, "classes");
+  phase_done(run);
   if (!ok || diags_error_count(run->session.diags) > 0)
     return EXIT_FAILURE;
   if (o->verbose)
@@ -191,8 +214,9 @@ static int compile_program(DriverRun *run)
     return emit_text(run, print_classes);
   if (o->out_routes)
     layout_print_routes(&run->session, stdout);
+  phase_begin(run, "image");
   int result = write_outputs(run);
-  phase_done(run, "image");
+  phase_done(run);
   return result;
 }
 
@@ -248,8 +272,9 @@ int driver_run(const Options *options, SourceMap *sources, const char *source_st
   DriverRun run = {0};
   Session *s = &run.session;
   session_open(s, options, sources, source_stdlib);
-  run.started = base_seconds();
+  status_line_begin(&s->line, status_line_terminal());
   int result = compile_program(&run);
+  status_line_end(&s->line);
   if (options->check)
     finish_check(s);
   if (options->check || diags_error_count(s->diags) > 0)

@@ -742,6 +742,7 @@ static bool find_all(Classes *c)
     prepare_group(c, g);
     for (size_t u = 0; u < arrlenu(g->units); u++) {
       TileUnit *unit = &c->units[g->units[u]];
+      session_show_phase(c->session);
       if (class_of_unit(c, g, unit) && write_blob(c, unit))
         continue;
       ok = false;

@@ -36,11 +36,27 @@ static uint64_t step_limit(const Sema *s, bool in_library)
   return is_short ? earned : most;
 }
 
+void session_show_phase(Session *s)
+{
+  if (!status_line_is_due(&s->line))
+    return;
+  double seconds = base_seconds() - s->line.begun;
+  if (s->of)
+    status_line_show(&s->line, "cslc: %s, class %zu of %zu, %.0f s", s->phase, s->done + 1, s->of,
+                     seconds);
+  else
+    status_line_show(&s->line, "cslc: %s, %.0f s", s->phase, seconds);
+}
+
 bool sema_step(Sema *s, Span span)
 {
+  enum { STEPS_PER_LOOK = 1 << 12 };
   bool in_library = sema_in_library(s);
   uint64_t limit = step_limit(s, in_library);
-  if (++*(in_library ? &s->own->library_steps : &s->own->steps) <= limit)
+  uint64_t steps = ++*(in_library ? &s->own->library_steps : &s->own->steps);
+  if (steps % STEPS_PER_LOOK == 0)
+    session_show_phase(s->session);
+  if (steps <= limit)
     return true;
   if (!s->own->is_out_of_steps)
     diag_too_many_steps(s->diags, span, (uint32_t)limit);

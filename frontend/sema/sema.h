@@ -405,7 +405,15 @@ struct Session {
   const BuiltinTable *builtins;
   Span signs[SIGN_COUNT];    /* that evaluations found; off 0: none */
   const SemaListener *listener;    /* or NULL */
+  StatusLine line;           /* of a long run on a terminal: */
+  const char *phase;
+  size_t done, of;           /* classes; of 0: the phase does not count them */
 };
+
+/* ---- sema.c ---- */
+
+/* Shows what a long run is doing, on a terminal. */
+void session_show_phase(Session *session);
 
 /* ---- release.c: for which release of the SDK the program is written ------------------------ */
 

@@ -1,9 +1,9 @@
 /* ir/base: the foundation of every layer.
  *
- * Reading order: arena, intern_str, source, diag, fp, file, frame.  Nothing here knows of CSL, of
- * the IR or of the machine.  Three lifetimes exist in the project: a session arena (sources, AST,
- * pool), a pass arena that is reset, and arrays sized once by their owner; small things are
- * never freed one by one.
+ * Reading order: arena, intern_str, source, diag, fp, file, status_line, frame.  Nothing here knows
+ * of CSL, of the IR or of the machine.  Three lifetimes exist in the project: a session arena
+ * (sources, AST, pool), a pass arena that is reset, and arrays sized once by their owner; small
+ * things are never freed one by one.
  */
 #ifndef BASE_H
 #define BASE_H
@@ -186,6 +186,23 @@ bool file_out_open(FileOut *out, const char *path);
 bool file_out_keep(FileOut *out);
 /* Closes; what was not kept is gone.  False with errno set if the last bytes were lost. */
 bool file_out_close(FileOut *out);
+
+/* ---- status_line.c: what a long operation is doing, on a terminal ------------------------ */
+
+typedef struct {
+  FILE *out;                   /* NULL: the line never comes */
+  double begun, shown_at;
+  bool is_shown;
+} StatusLine;
+FILE *status_line_terminal(void);       /* standard error; NULL: it is no terminal */
+/* An operation begins. */
+void status_line_begin(StatusLine *line, FILE *out);
+/* The operation is long, and it is time for a new text. */
+bool status_line_is_due(const StatusLine *line);
+void status_line_show(StatusLine *line, const char *format, ...) BASE_PRINTF(2, 3);
+/* Makes room for other text. */
+void status_line_hide(StatusLine *line);
+void status_line_end(StatusLine *line);
 
 /* ---- diag.c -------------------------------------------------------------------------- */
 

@@ -37,6 +37,18 @@ bool platform_program_path(char *path, size_t room)
   return true;
 }
 
+FILE *platform_parent_terminal(void)
+{
+  enum { PATH_ROOM = 64 };
+  char path[PATH_ROOM];
+  snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getppid(), STDERR_FILENO);
+  int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  FILE *out = fd >= 0 && isatty(fd) ? fdopen(fd, "w") : NULL;
+  if (fd >= 0 && !out)
+    close(fd);
+  return out;
+}
+
 int platform_open_nameless(const char *folder)
 {
   if (access(self_files, X_OK) != 0)

@@ -21,6 +21,8 @@ bool platform_program_path(char *path, size_t room)
   return false;
 }
 
+FILE *platform_parent_terminal(void) { return NULL; }
+
 int platform_open_nameless(const char *folder)
 {
   (void)folder;
