@@ -12,8 +12,9 @@
 Wrong use raises ValueError or TypeError and leaves the program as it was.  A program that fails
 on the device raises DeviceError, a RuntimeError, with the emulator's report.
 
-Environment: WSE_ARGS has options of wse-emu for each program run, as in a shell command.  Short for
-some of them: WSE_ENGINE=reference, WSE_MAX_CYCLES=N, WSE_TRACE=KINDS with WSE_TRACE_FILE=F.
+The keyword `wse_args` of a runtime has options of wse-emu for its run, a text as in a shell command
+or a list of words.  Environment: WSE_ARGS has options for each program run, which override those of
+the script.  Short for some of them: WSE_ENGINE=reference, WSE_MAX_CYCLES=N, WSE_TRACE=KINDS with WSE_TRACE_FILE=F.
 WSE_RUN_LOG=F appends a line of statistics for each program run.
 """
 
@@ -93,7 +94,7 @@ class SdkRuntime(Tiles):
     of several threads: a call waits until the one before it has returned."""
 
     def __init__(self, bindir, platform=None, *, cmaddr=None, suppress_simfab_trace=False,
-                 simfab_numthreads=5, msg_level="WARNING", memcpy_required=True):
+                 simfab_numthreads=5, msg_level="WARNING", memcpy_required=True, wse_args=""):
         # Older scripts move the vendor's folder of traces; there are none unless WSE_TRACE asks.
         if not suppress_simfab_trace and os.access(".", os.W_OK):
             Path("simfab_traces").mkdir(exist_ok=True)
@@ -114,16 +115,17 @@ class SdkRuntime(Tiles):
             num_threads=whole("simfab_numthreads", simfab_numthreads, 1, _MOST_THREADS))
         self.bindir = Path(bindir).resolve()
         self._library = wse_lib.load()
-        self._open(bindir, memcpy_required, platform.target if platform else None)
+        self._open(bindir, memcpy_required, platform.target if platform else None,
+                   _own_options(wse_args))
 
-    def _open(self, bindir, memcpy_required, target):
+    def _open(self, bindir, memcpy_required, target, own_options):
         threads = min(self._config.num_threads, _MOST_THREADS, os.cpu_count() or 1)
         options = wse_lib.Options(
             check=wse_lib.CHECK_ERROR, threads=threads,
             engine=_engine(os.environ.get("WSE_ENGINE", "fast")),
             max_cycles=_cycles(os.environ.get("WSE_MAX_CYCLES", "0")),
             sim_log=b"sim.log" if os.access(".", os.W_OK) else None,
-            args=os.fsencode(_run_options()))
+            args=os.fsencode(_run_options(own_options)))
         status = self._library.wse_open(os.fsencode(bindir), ctypes.byref(options),
                                         ctypes.byref(self._handle))
         self._caller = Caller(self._library, self._handle)
@@ -514,13 +516,24 @@ def _cycles(text):
     return int(text)
 
 
-def _run_options():
-    """Options of the run as wse-emu has them; the older variables are short for two of them."""
+def _own_options(given):
+    """The script's own options of the run, as one text."""
+    if isinstance(given, str):
+        return given
+    words = list(given) if isinstance(given, (list, tuple)) else [given]
+    if not all(isinstance(word, (str, os.PathLike)) for word in words):
+        raise TypeError(f"wse_args must be a text or a list of texts, not {given!r}")
+    return shlex.join(os.fspath(word) for word in words)
+
+
+def _run_options(own):
+    """Options of the run as wse-emu has them: those of the script, then, which override them, those
+    of the environment, of which the older variables are short for two."""
     words = [f"--{option}={os.environ[name]}" for name, option in _OPTIONS if os.environ.get(name)]
     given = os.environ.get("WSE_ARGS", "")
-    if "--trace" not in f"{words} {given}":
+    if "--trace" not in f"{own} {words} {given}":
         words += _log_options()
-    return f"{shlex.join(words)} {given}".strip()
+    return f"{own} {shlex.join(words)} {given}".strip()
 
 
 def _log_options():
