@@ -3,6 +3,7 @@ back, values, memory, faults, deadlocks, and what a client may do wrong."""
 import base64
 import json
 import os
+import random
 import re
 import socket
 import subprocess
@@ -10,7 +11,9 @@ import subprocess
 import pytest
 
 import dap_client
+import dap_host
 import harness
+import host_run
 from dap_client import Dap, Refused
 from test_debug_info import LAYOUT, PE
 from test_debugger import line_of
@@ -480,6 +483,18 @@ def test_a_host_script_waits_for_the_client(plain):
         dap.event("terminated")
     out, err = host.communicate(timeout=60)
     assert host.returncode == 0 and "host done" in out, err
+
+
+@pytest.mark.parametrize("options", (["--engine=fast"], ["--engine=reference"], ["--threads=2"]))
+def test_a_walk_in_the_run_of_a_host_script(tmp_path, options):
+    """Forward and back: a cycle has one state, and the host does not notice."""
+    folder = host_run.build(tmp_path / "host", params={"W": 3, "H": 5})
+    (folder / "run.py").write_text(dap_host.SCRIPT)
+    walk, states = dap_host.Walk(folder, *options), {}
+    draw = random.Random(int(harness.commit_random("walk").integers(1 << 30)))
+    assert walk.there_and_back(draw, 40, states) == 0
+    assert len(states) > 10
+    assert walk.end() == dap_host.ANSWER
 
 
 def test_a_port_that_is_taken(plain):

@@ -8,6 +8,8 @@ import re
 import resource
 import time
 
+import dap_host
+import host_run
 from claims import Claims, commit_seed, harness
 from test_debugger import LONG_LAYOUT, LONG_PE
 
@@ -15,6 +17,7 @@ claims = Claims()
 image = claims.scratch / "p.bin"
 draw = random.Random(commit_seed())
 STEPS = 1000
+ENGINES = (["--engine=fast"], ["--engine=reference"], ["--engine=fast", "--threads=2"])
 
 
 def ask(program, commands, *options):
@@ -39,7 +42,7 @@ def random_walk(last):
 
 def walk_there_and_back(name, last):
     walk, states = ["continue", *random_walk(last)], {}
-    for options in (["--engine=fast"], ["--engine=reference"], ["--engine=fast", "--threads=2"]):
+    for options in ENGINES:
         answers = ask(image, walk, *options)[2::2]
         found = [re.match(r"cycle (\d+), state (\w+)", text).groups() for text in answers[:STEPS]]
         wrong = sum(states.setdefault(cycle, state) != state for cycle, state in found)
@@ -51,6 +54,17 @@ harness.compile("samples/reduce-chain/layout.csl", image, "-O0", params={"P": 6,
 walk_there_and_back("a short run", 90)
 harness.compile("samples/reduce-chain/layout.csl", image, "-O0", params={"P": 6, "B": 9000})
 walk_there_and_back("a long run", 20000)
+
+# The host copies, calls functions and copies back: what it does is part of the past.
+host = host_run.build(claims.scratch / "host", params={"W": 5, "H": 6})
+(host / "run.py").write_text(dap_host.SCRIPT)
+states = {}
+for options in ENGINES:
+    walk = dap_host.Walk(host, *options)
+    wrong = walk.there_and_back(draw, STEPS, states)
+    name = f"a host script, {' '.join(options)}"
+    claims.equals(f"{name}: {STEPS} steps, {len(states)} cycles, wrong states", wrong, 0)
+    claims.equals(f"{name}: the script after it", walk.end(), dap_host.ANSWER)
 
 harness.compile("samples/gemv/layout.csl", image,
                 params={"width": 64, "height": 64, "M": 256, "N": 256})
