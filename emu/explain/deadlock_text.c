@@ -364,9 +364,11 @@ static const char *start_help(Report *r, const Unit *end)
 {
   switch (program_class(r->program, end->tile)->image->tasks[end->index].kind) {
   case TASK_CONTROL:
-    return "send a control wavelet: the fabout_dsd needs .control, and the wavelet the task's entry";
+    return "send a control wavelet: the fabout_dsd needs .control, and the wavelet the task's "
+           "entry";
   case TASK_DATA:
-    return "send a wavelet that the task's queue gets, on a color that the routes lead to this tile";
+    return "send a wavelet that the task's queue gets, on a color that the routes lead to this "
+           "tile";
   case TASK_LOCAL: case TASK_NONE: default:
     return "activate the task: with @activate, or with .activate of the operation that has to end "
            "before it";
