@@ -252,8 +252,9 @@ comptime {
         r.memcpy_h2d(4, np.zeros(2, np.float32), 0, 0, 1, 1, 2, **stream)
         r.stop()
     """)
-    assert "P0.0 gets no more words from the host on color 4" in ran.err, ran.err
-    assert "help: stream as many words as the tile takes" in ran.err
+    assert "P0.0 has no route for color 4" in ran.err, ran.err
+    assert "and no more words come from the host on it" in ran.err
+    assert "let the host stream as many words as the tile takes" in ran.err
 
 
 # ---- helpers ------------------------------------------------------------------------------------

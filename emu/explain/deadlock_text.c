@@ -227,7 +227,10 @@ void end_print(Report *r, Unit end)
 {
   switch (end.end) {
   case END_NO_SENDER: print_no_sender(r, end); break;
-  case END_HOST: print_color_end(r, end, " gets no more words from the host on "); break;
+  case END_HOST:
+    print_color_end(r, end, " has no route for ");
+    fprintf(r->out, ", and no more words come from the host on it");
+    break;
   case END_NOT_CONFIGURED: print_color_end(r, end, " has no configuration for "); break;
   case END_NOT_ROUTED: case END_NOT_DELIVERED: print_route(r, end, false, "leads"); break;
   case END_CLOSED: print_route(r, end, true, "takes"); break;
@@ -384,8 +387,8 @@ const char *end_help(Report *r, const Unit *root)
   case END_NO_SENDER:
     return "a sender is missing or sends too little: compare the extents of both sides";
   case END_HOST:
-    return "stream as many words as the tile takes; if another tile is to send them, give both a "
-           "@set_color_config for the color";
+    return "if another tile is to send them, give both a @set_color_config for the color; else let "
+           "the host stream as many words as the tile takes";
   case END_NOT_CONFIGURED:
     return "give this tile a @set_color_config for the color, or route the color elsewhere";
   case END_NOT_ROUTED:
