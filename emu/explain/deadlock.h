@@ -58,6 +58,8 @@ Port router_waits_for(Report *report, Unit from);
 /* The instruction that unblocks the command stream, among those that can follow `entry`, or the
  * call that leads to it; PC_RETURN: there is none. */
 uint16_t class_unblocks(const ClassCode *cls, uint16_t entry);
+/* A task that would unblock the command stream and has never started; NULL: there is none. */
+const ImageTask *task_to_unblock(Report *report, uint32_t tile);
 
 /* ---- deadlock_text.c ------------------------------------------------------------------------- */
 

@@ -177,6 +177,50 @@ static void print_arrivals(Report *r, uint32_t tile)
       print_origins(r, (Unit){UNIT_END, END_NONE, tile, c});
 }
 
+/* Where the tile's code unblocks the command stream: in a task, else in an exported function;
+ * PC_RETURN: nowhere. */
+static uint16_t unblocking_place(const Program *program, const ClassCode *cls)
+{
+  uint16_t at = PC_RETURN;
+  for (uint32_t i = 0; i < cls->image->n_tasks && at == PC_RETURN; i++)
+    at = class_unblocks(cls, cls->image->tasks[i].entry);
+  for (uint32_t i = 0; i < cls->image->n_bindings && at == PC_RETURN; i++) {
+    const ImageBinding *binding = &cls->image->bindings[i];
+    if (binding->present && program->image->exports[i].kind == EXPORT_FUNCTION)
+      at = class_unblocks(cls, binding->address);
+  }
+  return at;
+}
+
+/* A counter that has not reached its end is most often short of a task that nothing activates. */
+static void print_idle_task(Report *r, uint32_t tile, const ClassCode *cls)
+{
+  const TileRecord *record = report_look(r, tile)->record;
+  for (uint32_t i = 0; i < cls->image->n_tasks; i++) {
+    const ImageTask *task = &cls->image->tasks[i];
+    if (task->kind != TASK_LOCAL || record_has_started(record, task->kind, task->id))
+      continue;
+    fprintf(r->out, "; ");
+    report_task(r, tile, task->kind, task->id);
+    fprintf(r->out, " has never started");
+    return;
+  }
+}
+
+static void print_no_unblock(Report *r, Unit end)
+{
+  const ClassCode *cls = program_class(r->program, end.tile);
+  report_tile(r, end.tile);
+  fprintf(r->out, " has ended all that it had to do without unblocking the command stream");
+  uint16_t at = cls ? unblocking_place(r->program, cls) : PC_RETURN;
+  if (at != PC_RETURN) {
+    fprintf(r->out, ": it has not come to the call");
+    report_outer_place(r, end.tile, at);
+  }
+  if (cls)
+    print_idle_task(r, end.tile, cls);
+}
+
 static void print_never_started(Report *r, Unit end)
 {
   const ClassCode *cls = program_class(r->program, end.tile);
@@ -258,10 +302,7 @@ void end_print(Report *r, Unit end)
   case END_LOST: print_lost(r, end); break;
   case END_UNTAKEN: print_untaken(r, end); break;
   case END_NEVER_STARTED: print_never_started(r, end); break;
-  case END_NO_UNBLOCK:
-    report_tile(r, end.tile);
-    fprintf(r->out, " has ended all that it had to do without unblocking the command stream");
-    break;
+  case END_NO_UNBLOCK: print_no_unblock(r, end); break;
   case END_FIFO: print_fifo(r, end); break;
   case END_NONE: case END_UNKNOWN: default:
     report_tile(r, end.tile);
@@ -305,6 +346,19 @@ static void print_router_unit(Report *r, Unit u)
   fprintf(r->out, " and waits for room toward %s", port_name(port));
 }
 
+/* The data task, if it is one, that would unblock the command stream. */
+static void print_data_task(Report *r, uint32_t tile)
+{
+  const ImageTask *task = task_to_unblock(r, tile);
+  if (!task || task->kind != TASK_DATA)
+    return;
+  fprintf(r->out, ": ");
+  report_task(r, tile, TASK_DATA, task->id);
+  fprintf(r->out, " would");
+  report_outer_place(r, tile, class_unblocks(program_class(r->program, tile), task->entry));
+  fprintf(r->out, ", but has never started");
+}
+
 void unit_print(Report *r, Unit u)
 {
   const InspectTile *t = report_look(r, u.tile);
@@ -332,6 +386,7 @@ void unit_print(Report *r, Unit u)
   case UNIT_COMMAND:
     report_tile(r, u.tile);
     fprintf(r->out, " has not unblocked the command stream");
+    print_data_task(r, u.tile);
     break;
   case UNIT_END: default:
     end_print(r, u);

@@ -156,18 +156,46 @@ uint16_t class_unblocks(const ClassCode *cls, uint16_t entry)
   return (uint16_t)found;
 }
 
-static Unit after_command(Report *r, Unit from)
+const ImageTask *task_to_unblock(Report *r, uint32_t tile)
 {
-  Unit end = end_unit(END_NO_UNBLOCK, from.tile, 0);
-  const ClassCode *cls = program_class(r->program, from.tile);
-  const TileRecord *record = report_look(r, from.tile)->record;
-  for (uint32_t i = 0; cls && i < cls->image->n_tasks && end.end == END_NO_UNBLOCK; i++) {
+  const ClassCode *cls = program_class(r->program, tile);
+  const TileRecord *record = report_look(r, tile)->record;
+  for (uint32_t i = 0; cls && i < cls->image->n_tasks; i++) {
     const ImageTask *task = &cls->image->tasks[i];
     if (!record_has_started(record, task->kind, task->id) &&
         class_unblocks(cls, task->entry) != PC_RETURN)
-      end = end_unit(END_NEVER_STARTED, from.tile, i);
+      return task;
   }
-  return later_thread(r, from.tile, end);
+  return NULL;
+}
+
+/* The one color whose wavelets start the data task; MAX_COLORS: there is none, or several. */
+static unsigned color_of_task(const Program *program, const ClassCode *cls, const ImageTask *task)
+{
+  if (program->image->arch == ARCH_WSE2)
+    return task->id;
+  unsigned found = MAX_COLORS, count = 0;
+  for (unsigned color = 0; color < MAX_COLORS; color++)
+    if (cls->image->data_queue[color] == task->id) {
+      found = color;
+      count++;
+    }
+  return count == 1 ? found : MAX_COLORS;
+}
+
+/* A data task that would unblock waits for a wavelet of its color. */
+static Unit after_command(Report *r, Unit from)
+{
+  const ImageTask *task = task_to_unblock(r, from.tile);
+  if (!task)
+    return later_thread(r, from.tile, end_unit(END_NO_UNBLOCK, from.tile, 0));
+  const ClassCode *cls = program_class(r->program, from.tile);
+  Unit after = end_unit(END_NEVER_STARTED, from.tile, (unsigned)(task - cls->image->tasks));
+  unsigned color = task->kind == TASK_DATA ? color_of_task(r->program, cls, task) : MAX_COLORS;
+  unsigned queue = color < MAX_COLORS ? cls->image->data_queue[color] : MAX_QUEUES;
+  if (queue < MAX_QUEUES && report_look(r, from.tile)->input[queue].count == 0)
+    after = unit_of(UNIT_RECEIVER, from.tile, color);
+  return later_thread(r, from.tile, after);
 }
 
 static Unit after_output(Report *r, Unit from)
