@@ -78,10 +78,13 @@ Reg sel_use(Sel *s, IrValue v)
   return sel_use_part(s, v, 0);
 }
 
-/* The low words of an i32 or i64 are operands in their own right: no instruction for trunc. */
+/* The words of an i32 and the low one of an i64 are operands in their own right, as floats, too: no
+ * instruction for trunc. */
 Reg sel_use_word(Sel *s, IrValue v)
 {
   const IrInsn *d = sel_def(s, v);
+  while (d->op == IR_bitcast && type_class(d->type) == CLASS_WORD)
+    d = sel_def(s, d->args[0]);
   if (d->op != IR_trunc || d->type != IRT_I16)
     return sel_use(s, v);
   const IrInsn *wide = sel_def(s, d->args[0]);
