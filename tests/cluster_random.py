@@ -11,6 +11,7 @@ import ranks_run
 
 SHAPES = ((1, 1), (3, 2), (2, 3), (4, 1))
 MOST_CYCLES = 40000
+CODE_LIMIT = 4
 ROW, COLUMN = {"colors": [2, 1]}, {"colors": [4, 3]}
 
 
@@ -120,6 +121,41 @@ def outcome(cluster, folder, processes=0, extra=()):
     return {"code": ran.code, "out": ran.out, "err": ranks_run.without_mpirun(ran.err),
             "stats": cluster_run.stable(json.loads(stats.read_text())) if stats.exists() else None,
             "files": {p.name: p.read_bytes() for p in out.iterdir() if p != stats}}
+
+
+def without_trace(cluster):
+    """States have none."""
+    cluster.args = [a for a in cluster.args if not a.startswith("--trace")]
+    return cluster
+
+
+def end_of(found):
+    """An outcome without warnings: those of host actions before the state are not given again."""
+    errors = [line for line in found["err"].splitlines() if ": error" in line]
+    return {**found, "err": errors}
+
+
+def restart_differences(cluster, folder, draw, ways):
+    """What differs if the run of the cluster goes on, in another of the `ways`, from a state on the
+    way, from the last one that a run has written, and from the end of one that its limit has cut off;
+    and the exit code of the whole run."""
+    whole = end_of(outcome(cluster, folder))
+    end, state = whole["stats"]["cycle"], folder / "state"
+
+    def run(*options):
+        processes, extra = draw.choice(ways)
+        return end_of(outcome(cluster, folder, processes, [*extra, *options]))
+
+    state.unlink(missing_ok=True)
+    found = differences(whole, run(f"--save-state={state}",
+                                   f"--save-every={draw.randint(1, end // 2 + 2)}"))
+    if state.exists():
+        found += differences(whole, run(f"--load-state={state}"))
+    state.unlink(missing_ok=True)
+    cut = run(f"--save-state={state}", f"--max-cycles={draw.randint(1, end + 1)}")
+    if cut["code"] == CODE_LIMIT:       # else it has ended
+        found += differences(whole, run(f"--load-state={state}"))
+    return found, whole["code"]
 
 
 def differences(expected, found):

@@ -293,8 +293,7 @@ def test_what_concerns_one_wafer(tmp_path):
     """The messages cluster_refuses, cluster_link, program_twice."""
     relay(tmp_path, 4)
     file = cluster_run.write(tmp_path / "c.json", with_topology())
-    for option in ("--watch=0,0,1", "--stop=5", "--dump=0,0,1,1", "--dap=0", "--save-state=s",
-                   "--load-state=s"):
+    for option in ("--watch=0,0,1", "--stop=5", "--dump=0,0,1,1", "--dap=0"):
         ran = harness.emu(f"--cluster={file}", option, expect=1)
         assert f"{option.split('=')[0]} and --cluster do not go together" in ran.err
     ran = harness.run([harness.tool("wse-dbg"), f"--cluster={file}"], expect=1)

@@ -40,6 +40,8 @@ typedef struct {
  * and what would be right. */
 bool cluster_read(const char *path, Arena *arena, ClusterPlan *plan, const char **why);
 void cluster_plan_free(ClusterPlan *plan);
+/* What the wafers' names and the links are known by. */
+uint32_t cluster_plan_mark(const ClusterPlan *plan);
 /* The number of the wafer with a name of so many characters; -1: there is none. */
 int cluster_find(const ClusterPlan *plan, const char *name, size_t length);
 
@@ -64,9 +66,17 @@ EngineLinks *cluster_gates(ClusterMember member, const Program *program, Arena *
 void cluster_join(ClusterMember member, Engine *engine);
 /* The wafer's program is gone. */
 void cluster_leave(ClusterMember member);
-/* Runs all wafers until cycle `limit` or until all are quiet; the status is that of the member.
- * Afterwards all are at the same cycle, but those that a finding has ended. */
-RunStatus cluster_run(ClusterMember member, uint64_t limit);
+/* A run, or the next part of one. */
+typedef struct {
+  uint64_t begun;               /* cycle; if nothing happens any more, the run ends there */
+  uint64_t part;                /* the part ends with the block in which this cycle is reached */
+  uint64_t limit;               /* the run ends there at the latest */
+} ClusterStretch;
+/* Runs all wafers until the end of the stretch or until all are quiet; the status is that of the
+ * member. Afterwards all are at the same cycle, but those that a finding has ended. */
+RunStatus cluster_run(ClusterMember member, ClusterStretch stretch);
+/* All wafers have states of this cycle. */
+void cluster_resume(Cluster *cluster, uint64_t cycle);
 /* A finding has ended the wafer's run. */
 bool cluster_has_stopped(ClusterMember member);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <stb_ds.h>
+#include <zlib.h>
 
 enum { MOST_BYTES = 1 << 24 };
 
@@ -420,6 +421,40 @@ bool cluster_read(const char *path, Arena *arena, ClusterPlan *plan, const char 
   free(text);
   *why = r.why;
   return ok;
+}
+
+static void put_text(const char *text, unsigned char **bytes)
+{
+  state_put(bytes, text, strlen(text) + 1);
+}
+
+static void put_link(const ClusterLink *link, unsigned char **bytes)
+{
+  uint64_t numbers[] = {
+    link->ends[0].wafer, link->ends[0].edge, link->ends[0].at, link->ends[1].wafer,
+    link->ends[1].edge, link->ends[1].at, link->latency, link->rate_num, link->rate_den,
+    arrlenu(link->channels),
+  };
+  put_text(link->name, bytes);
+  state_put(bytes, numbers, sizeof numbers);
+  for (size_t i = 0; i < arrlenu(link->channels); i++) {
+    const ClusterChannel *channel = &link->channels[i];
+    uint64_t of_channel[] = {channel->colors[0], channel->colors[1], channel->from,
+                             channel->credits};
+    state_put(bytes, of_channel, sizeof of_channel);
+  }
+}
+
+uint32_t cluster_plan_mark(const ClusterPlan *plan)
+{
+  unsigned char *bytes = NULL;
+  for (size_t i = 0; i < arrlenu(plan->wafers); i++)
+    put_text(plan->wafers[i].name, &bytes);
+  for (size_t i = 0; i < arrlenu(plan->links); i++)
+    put_link(&plan->links[i], &bytes);
+  uint32_t mark = (uint32_t)crc32_z(crc32_z(0, NULL, 0), bytes, arrlenu(bytes));
+  arrfree(bytes);
+  return mark;
 }
 
 void cluster_plan_free(ClusterPlan *plan)

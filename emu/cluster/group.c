@@ -302,12 +302,20 @@ static uint64_t quiet_since(const Cluster *c, uint64_t floor)
   return floor;
 }
 
-/* `interrupt`: for wafers of other processes, which do not see it. */
-static RunStatus run_blocks(Cluster *c, uint64_t limit, const atomic_int *interrupt)
+/* Blocks are counted from where the run has begun: so its parts, and a run that goes on from a
+ * state, have the same ones. */
+static uint64_t block_end(const Cluster *c, const ClusterStretch *stretch)
 {
-  uint64_t floor = c->now;
+  uint64_t done = (c->now - stretch->begun) % c->lookahead;
+  uint64_t left = c->lookahead - done;
+  return stretch->limit - c->now < left ? stretch->limit : c->now + left;
+}
+
+/* `interrupt`: for wafers of other processes, which do not see it. */
+static RunStatus run_blocks(Cluster *c, const ClusterStretch *stretch, const atomic_int *interrupt)
+{
   for (;;) {
-    c->end = limit - c->now < c->lookahead ? limit : c->now + c->lookahead;
+    c->end = block_end(c, stretch);
     run_all(c);
     bool passed = pass_all(c);
     if (one_has(c, RUN_FAULT) || one_has(c, RUN_INTERRUPTED) || engine_interrupted(interrupt)) {
@@ -315,26 +323,28 @@ static RunStatus run_blocks(Cluster *c, uint64_t limit, const atomic_int *interr
       return one_has(c, RUN_FAULT) ? RUN_FAULT : RUN_INTERRUPTED;
     }
     if (!passed && all_have(c, RUN_QUIET)) {
-      meet_at(c, quiet_since(c, floor));
+      meet_at(c, quiet_since(c, stretch->begun));
       return RUN_QUIET;
     }
     c->now = c->end;
-    if (c->now >= limit) {
-      meet_at(c, limit);
+    if (c->now >= stretch->limit || c->now >= stretch->part) {
+      meet_at(c, c->now);
       return RUN_LIMIT;
     }
   }
 }
 
-RunStatus cluster_run(ClusterMember member, uint64_t limit)
+void cluster_resume(Cluster *c, uint64_t cycle) { c->now = cycle; }
+
+RunStatus cluster_run(ClusterMember member, ClusterStretch stretch)
 {
   Cluster *c = member.cluster;
   for (size_t i = 0; i < fabric_count(c); i++)
     if (c->fabrics[i].engine->stopped)
       return cluster_has_stopped(member) ? RUN_FAULT : RUN_ELSEWHERE;
-  if (c->now >= limit)
+  if (c->now >= stretch.limit)
     return RUN_LIMIT;
   const Engine *own = c->fabrics[member.wafer].engine;
-  RunStatus status = run_blocks(c, limit, own->options.interrupt);
+  RunStatus status = run_blocks(c, &stretch, own->options.interrupt);
   return status == RUN_FAULT && !cluster_has_stopped(member) ? RUN_ELSEWHERE : status;
 }

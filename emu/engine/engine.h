@@ -495,7 +495,7 @@ void totals_put(const EngineTotals *totals, unsigned char **bytes);
 /* Its lists are the caller's, on failure, too. */
 bool totals_get(EngineTotals *totals, const Program *program, StateReader *in);
 void totals_free(EngineTotals *totals);
-/* All but the tiles: totals, findings, words of tiles that the host has not taken yet. */
+/* All but the tiles: totals, findings, words of tiles that the host has not taken yet, gates. */
 void engine_run_put(Engine *engine, unsigned char **bytes);
 bool engine_run_get(Engine *engine, StateReader *in);
 
@@ -520,9 +520,14 @@ typedef struct { uint32_t crc, bytes; } ImageMark;
 void state_file_write(FILE *out, Engine *engine, ImageMark image, const void *extra,
                       size_t n_extra);
 typedef struct StateFile StateFile;
-/* Reads a file and checks it, as a whole.  NULL with the reason, from malloc: it cannot be read, it
- * is no state, or damaged, or of another program, of another version of the emulator. */
-StateFile *state_file_open(const char *path, const Program *program, ImageMark image, char **why);
+/* How a file with states of several fabrics begins (emu/host/cluster_states.c). */
+#define STATE_CLUSTER_MAGIC "WSECLUST"
+/* Where a state lies in a file; 0 bytes: it is the whole file. */
+typedef struct { uint64_t begin, bytes; } StatePart;
+/* Reads a state and checks it, as a whole.  NULL with the reason, from malloc: it cannot be read,
+ * it is no state, or damaged, or of another program, of another version of the emulator. */
+StateFile *state_file_open(const char *path, StatePart part, const Program *program,
+                           ImageMark image, char **why);
 void state_file_close(StateFile *file);
 /* The times and the marks of memory that the run of a state had, for a reader of cores; false:
  * state_file_open will say why it is no state of this image. */

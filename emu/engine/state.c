@@ -248,6 +248,8 @@ void engine_run_put(Engine *engine, unsigned char **bytes)
   totals_free(&totals);
   state_put(bytes, &engine->program->host_out_colors, sizeof engine->program->host_out_colors);
   sent_put(engine, bytes);
+  if (engine->options.links)
+    links_put(engine->options.links, bytes);
 }
 
 static void channels_get(const Program *program, EngineTotals *totals, StateReader *in)
@@ -283,6 +285,20 @@ bool totals_get(EngineTotals *totals, const Program *program, StateReader *in)
   return !in->bad;
 }
 
+/* The gates must be those of the engine. */
+static void gates_get(EngineLinks *own, StateReader *in)
+{
+  EngineLinks found = {0};
+  if (links_get(&found, in) && links_are_alike(own, &found)) {
+    LinkGate *old = own->gates;
+    own->gates = found.gates;
+    found.gates = old;
+  } else {
+    in->bad = true;
+  }
+  links_free(&found);
+}
+
 bool engine_run_get(Engine *engine, StateReader *in)
 {
   EngineTotals totals;
@@ -291,6 +307,8 @@ bool engine_run_get(Engine *engine, StateReader *in)
   if (sound && !in->bad) {
     engine->ops->keeper->totals_in(engine, &totals);
     sent_get(engine, in);
+    if (engine->options.links)
+      gates_get(engine->options.links, in);
   }
   totals_free(&totals);
   return !in->bad;

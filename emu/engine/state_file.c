@@ -27,7 +27,8 @@ typedef struct {
 struct StateFile {
   FILE *in;
   const char *path;
-  uint64_t bytes;               /* of the file, without the checksum */
+  StatePart part;
+  uint64_t bytes;               /* of the part, without the checksum */
   StateHeader header;
   unsigned char *extra;         /* stb_ds */
 };
@@ -113,6 +114,8 @@ static const char *check_sum(StateFile *f)
 static const char *check_header(const StateHeader *found, const Program *program, ImageMark image)
 {
   StateHeader own = header_of(program, image);
+  if (memcmp(found->magic, STATE_CLUSTER_MAGIC, MAGIC_BYTES) == 0)
+    return "it is of a cluster: give its file with --cluster";
   if (memcmp(found->magic, own.magic, MAGIC_BYTES) != 0)
     return "it is no state of a run";
   if (found->version != own.version || found->form != own.form)
@@ -140,17 +143,18 @@ static bool read_record(StateFile *f, uint32_t *tag, unsigned char **bytes)
   return n == 0 || fread(arraddnptr(*bytes, n), 1, n, f->in) == n;
 }
 
+static bool go_back(StateFile *f) { return fseeko(f->in, (off_t)f->part.begin, SEEK_SET) == 0; }
+
 /* Stands at its begin then; NULL: it can be as long as it is. */
 static const char *measure_file(StateFile *f)
 {
   if (fseeko(f->in, 0, SEEK_END) != 0)
     return "it is no file with a length";
-  off_t length = ftello(f->in);
-  if (length < (off_t)(sizeof f->header + sizeof f->header.version))
+  uint64_t length = f->part.bytes ? f->part.bytes : (uint64_t)ftello(f->in);
+  if (length < sizeof f->header + sizeof f->header.version)
     return "it is too short for a state of a run";
-  f->bytes = (uint64_t)length - sizeof(uint32_t);
-  rewind(f->in);
-  return NULL;
+  f->bytes = length - sizeof(uint32_t);
+  return go_back(f) ? NULL : strerror(errno);
 }
 
 static const char *check_file(StateFile *f, const Program *program, ImageMark image)
@@ -164,16 +168,17 @@ static const char *check_file(StateFile *f, const Program *program, ImageMark im
   const char *wrong = check_header(&f->header, program, image);
   if (wrong)
     return wrong;
-  rewind(f->in);
-  wrong = check_sum(f);
+  wrong = go_back(f) ? check_sum(f) : strerror(errno);
   if (wrong)
     return wrong;
-  if (fseeko(f->in, (off_t)sizeof f->header, SEEK_SET) != 0 || !read_record(f, &tag, &f->extra))
+  off_t behind = (off_t)(f->part.begin + sizeof f->header);
+  if (fseeko(f->in, behind, SEEK_SET) != 0 || !read_record(f, &tag, &f->extra))
     return "it is cut off";
   return NULL;
 }
 
-StateFile *state_file_open(const char *path, const Program *program, ImageMark image, char **why)
+StateFile *state_file_open(const char *path, StatePart part, const Program *program,
+                           ImageMark image, char **why)
 {
   FILE *in = fopen(path, "rb");
   if (!in) {
@@ -181,7 +186,7 @@ StateFile *state_file_open(const char *path, const Program *program, ImageMark i
     return NULL;
   }
   StateFile *f = base_malloc(sizeof *f);
-  *f = (StateFile){.in = in, .path = path};
+  *f = (StateFile){.in = in, .path = path, .part = part};
   const char *wrong = check_file(f, program, image);
   if (!wrong)
     return f;

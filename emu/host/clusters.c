@@ -33,6 +33,7 @@ typedef struct {
   const HostOptions *options;
   ClusterPlan plan;
   Cluster *cluster;
+  ClusterStates *states;        /* NULL: none */
   Seat *seats;
   size_t n;
   FILE *out;
@@ -81,8 +82,6 @@ static WseStatus check_options(Seating *t)
   const struct { bool given; const char *name; } one_wafer[] = {
     {o->session.has_watch, "--watch"}, {o->session.stop != NULL, "--stop"},
     {o->session.has_dump, "--dump"}, {o->has_dap, "--dap"},
-    {o->session.save_state != NULL, "--save-state"},
-    {o->session.load_state != NULL, "--load-state"},
   };
   for (size_t i = 0; i < ARRAY_COUNT(one_wafer); i++)
     if (one_wafer[i].given)
@@ -133,6 +132,7 @@ static void give_options(const Seating *t, Seat *seat)
   o->session.print_out = seat->out.stream;
   o->session.warnings = seat->warnings.stream;
   o->session.member = &seat->member;
+  o->session.states = t->states;
   o->session.interrupt = session_interrupt_flag(t->session);
   /* The wafers of a process share its threads; more of them than wafers help each wafer. */
   o->session.process_threads = threads_of(t);
@@ -159,6 +159,20 @@ static WseStatus open_seat(Seating *t, Seat *seat, unsigned wafer)
   return seat->status;
 }
 
+static WseStatus open_states(Seating *t)
+{
+  const SessionOptions *o = &t->options->session;
+  char *why = NULL;
+  if (!o->save_state && !o->load_state)
+    return WSE_OK;
+  t->states = cluster_states_create(&t->plan, o->load_state, &why);
+  if (t->states)
+    return WSE_OK;
+  diag_state_unusable(session_diags(t->session), HOST_NOWHERE, o->load_state, why);
+  free(why);
+  return session_usage(t->session);
+}
+
 static WseStatus open_table(Seating *t)
 {
   const char *why;
@@ -169,6 +183,8 @@ static WseStatus open_table(Seating *t)
     diag_cluster_unreadable(session_diags(t->session), HOST_NOWHERE, t->options->cluster, why);
     return session_usage(t->session);
   }
+  if ((status = open_states(t)) != WSE_OK)
+    return status;
   EngineHomes homes = ranks_homes();
   t->cluster = cluster_create(&t->plan, threads_of(t), &homes);
   t->seats = base_zeroed(arrlenu(t->plan.wafers), sizeof *t->seats);
@@ -192,6 +208,7 @@ static void close_table(Seating *t)
     free(seat->out.at);
     free(seat->warnings.at);
   }
+  cluster_states_destroy(t->states);
   cluster_destroy(t->cluster);
   cluster_plan_free(&t->plan);
   free(t->seats);

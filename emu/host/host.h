@@ -32,6 +32,7 @@ const EngineOps *engine_from_name(const char *name);
 
 /* Text, JSON for Perfetto, or the log of the vendor's simulator. */
 typedef enum { TRACE_AS_TEXT, TRACE_AS_PERFETTO, TRACE_AS_SIMLOG } TraceForm;
+typedef struct ClusterStates ClusterStates;
 /* Zero-initialise, then set what differs from the defaults. */
 typedef struct {
   const EngineOps *engine;      /* NULL: the default */
@@ -68,6 +69,7 @@ typedef struct {
   const char *load_state;       /* the state to go on from; NULL: from the start */
   const char *core;             /* a state to look at: the run is over; NULL: none */
   const ClusterMember *member;  /* a wafer of a cluster, with which it runs; NULL: alone */
+  ClusterStates *states;        /* of its cluster; NULL: none are written or gone on from */
   const atomic_int *interrupt;  /* that of another session, for all of a cluster; NULL: its own */
 } SessionOptions;
 
@@ -371,6 +373,13 @@ WseStatus host_step_end(HostSteps *steps, size_t at, FILE *out);
 /* Checks all actions against the program, then carries them out in order and finishes; prints
  * go to `out`. */
 WseStatus host_carry_out(HostSession *session, const HostOptions *options, FILE *out);
+
+/* ---- cluster_states.c --------------------------------------------------------------------- */
+
+/* Before the sessions; opens the state to go on from (NULL: from the start).  NULL with the reason,
+ * from malloc: it is no state of this cluster. */
+ClusterStates *cluster_states_create(const ClusterPlan *plan, const char *load, char **why);
+void cluster_states_destroy(ClusterStates *states);     /* NULL: nothing */
 
 /* ---- clusters.c ------------------------------------------------------------------------- */
 

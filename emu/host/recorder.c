@@ -19,6 +19,7 @@ typedef enum {
   ANSWER_READ,                  /* number of bytes, the bytes */
   ANSWER_WORDS,                 /* number of words, these, their cycles */
   ANSWER_COUNT,                 /* of unblocks */
+  ANSWER_ELSEWHERE,             /* cycle where a run of another wafer has ended for this one */
 } AnswerKind;
 typedef struct { uint32_t n, crc; } InputCount;
 typedef struct {
@@ -107,6 +108,23 @@ static uint32_t add_input(uint32_t crc, const HostInput *in, const void *bytes, 
 
 /* ---- answers of the record ------------------------------------------------------------------- */
 
+static bool is_at_end(const Recorder *r)
+{
+  return r->record.at == r->record.end && r->inputs.n == 0 && r->same == 0;
+}
+
+/* Those of the wafers that run together, itself included. */
+static Recorder **group_of(Recorder *r)
+{
+  Recorder **group = NULL;
+  Engine *const *all = r->own.states ? cluster_states_recorders(r->own.states) : NULL;
+  for (size_t i = 0; i < arrlenu(all); i++)
+    arrput(group, recorder_of(all[i]));
+  if (!all)
+    arrput(group, r);
+  return group;
+}
+
 /* From now on the engine runs, in the state of the file. */
 static void go_live(Recorder *r)
 {
@@ -121,21 +139,8 @@ static void go_live(Recorder *r)
   state_file_close(r->from);
   r->from = NULL;
   r->base.cycle = r->inner->cycle;
-}
-
-static bool is_at_end(const Recorder *r)
-{
-  return r->record.at == r->record.end && r->inputs.n == 0 && r->same == 0;
-}
-
-/* Whether the answer comes from the record; at its end the engine goes on. */
-static bool is_replayed(Recorder *r)
-{
-  if (r->why)
-    return true;
-  if (r->from && is_at_end(r))
-    go_live(r);
-  return r->from != NULL || r->why;
+  if (r->own.states)
+    cluster_resume(r->own.member->cluster, cluster_states_cycle(r->own.states));
 }
 
 static void diverge(Recorder *r)
@@ -163,6 +168,42 @@ static bool replay(Recorder *r, AnswerKind kind, void *to, size_t n)
 static bool next_is(const Recorder *r, AnswerKind kind)
 {
   return !r->inputs.n && r->record.at < r->record.end && *r->record.at == kind;
+}
+
+static void print_again(Recorder *r)
+{
+  PrintedByte printed;
+  while (!r->why && next_is(r, ANSWER_PRINT) && replay(r, ANSWER_PRINT, &printed, sizeof printed))
+    if (r->options.print)
+      r->options.print(r->options.print_context, printed.cycle, printed.tile, printed.byte);
+}
+
+/* Before a run: the wafers that run with this one go on from their states, too. */
+static void go_live_together(Recorder *r)
+{
+  Recorder **group = group_of(r);
+  for (size_t i = 0; i < arrlenu(group); i++) {
+    Recorder *other = group[i];
+    if (other->from)
+      print_again(other);
+    if (other->from && is_at_end(other))
+      go_live(other);
+    else if (other->from)
+      diverge(r);
+    if (other->why && !r->why)
+      r->why = base_print("%s", other->why);
+  }
+  arrfree(group);
+}
+
+/* Whether the answer comes from the record; at its end the engine goes on. */
+static bool is_replayed(Recorder *r)
+{
+  if (r->why)
+    return true;
+  if (r->from && is_at_end(r))
+    go_live(r);
+  return r->from != NULL || r->why;
 }
 
 /* True: the question had the usual answer. */
@@ -211,25 +252,48 @@ static void note_unwritten(Recorder *r, const char *why)
   r->warning = base_print("%s", why);
 }
 
-void recorder_save(Engine *engine)
+void recorder_write(Engine *engine, FILE *out)
 {
   Recorder *r = recorder_of(engine);
   unsigned char *extra = NULL;
-  FileOut out;
-  if (!r->own.path || r->from || r->why)
-    return;
-  if (!file_out_open(&out, r->own.path)) {
-    note_unwritten(r, strerror(errno));
-    return;
-  }
   RecordHead head;
   memset(&head, 0, sizeof head);
   head.begun = r->head.begun;
   head.goes_on = r->head.goes_on;
   state_put(&extra, &head, sizeof head);
   state_put(&extra, r->answers, arrlenu(r->answers));
-  state_file_write(out.stream, r->inner, r->own.image, extra, arrlenu(extra));
+  state_file_write(out, r->inner, r->own.image, extra, arrlenu(extra));
   arrfree(extra);
+}
+
+/* There is more to write than the state that the run has gone on from. */
+static bool has_live_one(Recorder *r)
+{
+  Recorder **group = group_of(r);
+  bool any = false, all = true;
+  for (size_t i = 0; i < arrlenu(group); i++) {
+    any |= !group[i]->from;
+    all &= !group[i]->why;
+  }
+  arrfree(group);
+  return any && all;
+}
+
+void recorder_save(Engine *engine)
+{
+  Recorder *r = recorder_of(engine);
+  FileOut out;
+  if (!r->own.path || !has_live_one(r))
+    return;
+  go_live_together(r);
+  if (!file_out_open(&out, r->own.path)) {
+    note_unwritten(r, strerror(errno));
+    return;
+  }
+  if (r->own.states)
+    cluster_states_write(r->own.states, out.stream);
+  else
+    recorder_write(engine, out.stream);
   bool kept = !ferror(out.stream) && file_out_keep(&out);
   if (!file_out_close(&out) || !kept)
     note_unwritten(r, "not all of it has arrived");
@@ -243,7 +307,13 @@ char *recorder_warning(Engine *engine)
   return text;
 }
 
-void recorder_close(Engine *engine) { recorder_of(engine)->closed = true; }
+void recorder_close(Engine *engine)
+{
+  Recorder **group = group_of(recorder_of(engine));
+  for (size_t i = 0; i < arrlenu(group); i++)
+    group[i]->closed = true;
+  arrfree(group);
+}
 
 const char *recorder_why(const Engine *engine) { return recorder_of(engine)->why; }
 
@@ -254,6 +324,39 @@ static void sync_base(Recorder *r)
   r->base.cycle = r->inner->cycle;
   r->base.stopped = r->inner->stopped;
   r->base.quiet = r->inner->quiet;
+}
+
+/* A wafer's run is one of all: time has passed for each, and each may have printed. */
+static void note_run_of(Recorder *r)
+{
+  Recorder **group = group_of(r);
+  for (size_t i = 0; i < arrlenu(group); i++) {
+    sync_base(group[i]);
+    if (group[i] != r)
+      record_answer(group[i], ANSWER_ELSEWHERE, &group[i]->base.cycle, sizeof(uint64_t));
+  }
+  arrfree(group);
+}
+
+static void repeat_run_of(Recorder *r)
+{
+  Recorder **group = group_of(r);
+  for (size_t i = 0; i < arrlenu(group); i++) {
+    Recorder *other = group[i];
+    if (other == r || !other->from)
+      continue;
+    print_again(other);
+    if (!replay(other, ANSWER_ELSEWHERE, &other->base.cycle, sizeof(uint64_t)) && !r->why)
+      diverge(r);
+  }
+  arrfree(group);
+}
+
+/* Alone or with the other wafers, up to the end of the part, or somewhat behind it. */
+static RunStatus run_part(Recorder *r, uint64_t part, uint64_t limit)
+{
+  ClusterStretch stretch = {r->head.begun, part, limit};
+  return r->own.member ? cluster_run(*r->own.member, stretch) : engine_run(r->inner, part);
 }
 
 /* In parts, between which states are written. */
@@ -268,8 +371,9 @@ static RunStatus run_in_parts(Recorder *r, uint64_t limit)
     if (every && r->next <= inner->cycle)
       r->next = inner->cycle / every * every + every;
     bool is_part = every && r->next < limit;
-    RunStatus status = engine_run(inner, is_part ? r->next : limit);
-    if (status != RUN_LIMIT || !is_part || inner->cycle != r->next || (trace && trace->stop))
+    RunStatus status = run_part(r, is_part ? r->next : limit, limit);
+    bool is_over = !is_part || inner->cycle < r->next || inner->cycle >= limit;
+    if (status != RUN_LIMIT || is_over || (trace && trace->stop))
       return status;
     recorder_save(&r->base);
   }
@@ -278,6 +382,9 @@ static RunStatus run_in_parts(Recorder *r, uint64_t limit)
 /* The run goes on after this if a state is written, until the host has the answer. */
 static RunStatus run_live(Recorder *r, uint64_t limit)
 {
+  go_live_together(r);
+  if (r->why)
+    return RUN_INTERRUPTED;
   if (!r->head.goes_on)
     r->head.begun = r->inner->cycle;
   r->head.goes_on = true;
@@ -286,6 +393,7 @@ static RunStatus run_live(Recorder *r, uint64_t limit)
   sync_base(r);
   if (status == RUN_INTERRUPTED)
     return status;
+  note_run_of(r);
   RunAnswer answer;
   memset(&answer, 0, sizeof answer);
   answer.limit = limit;
@@ -297,12 +405,15 @@ static RunStatus run_live(Recorder *r, uint64_t limit)
   return status;
 }
 
-static void print_again(Recorder *r)
+/* What note_run_of and the run itself have recorded last: the run is not over. */
+static void forget_run_of(Recorder *r)
 {
-  PrintedByte printed;
-  while (!r->why && next_is(r, ANSWER_PRINT) && replay(r, ANSWER_PRINT, &printed, sizeof printed))
-    if (r->options.print)
-      r->options.print(r->options.print_context, printed.cycle, printed.tile, printed.byte);
+  Recorder **group = group_of(r);
+  for (size_t i = 0; i < arrlenu(group) && !r->why; i++) {
+    size_t bytes = 1 + (group[i] == r ? sizeof(RunAnswer) : sizeof(uint64_t));
+    arrsetlen(group[i]->answers, arrlenu(group[i]->answers) - bytes);
+  }
+  arrfree(group);
 }
 
 /* A run that had reached its limit, the last of the record, goes on to a later one. */
@@ -310,9 +421,8 @@ static bool continues_limit(Recorder *r, const RunAnswer *answer, uint64_t limit
 {
   if (answer->status != RUN_LIMIT || limit <= answer->limit || !is_at_end(r))
     return false;
-  go_live(r);
-  size_t cut = arrlenu(r->answers) - (sizeof *answer + 1);
-  arrsetlen(r->answers, cut);
+  go_live_together(r);
+  forget_run_of(r);
   return true;
 }
 
@@ -328,6 +438,7 @@ static RunStatus record_run(Engine *base, uint64_t limit)
     return RUN_INTERRUPTED;
   r->stats = answer.stats;
   base->cycle = answer.cycle;
+  repeat_run_of(r);
   if (continues_limit(r, &answer, limit) && !r->why) {
     r->head.goes_on = true;     /* since the beginning that it had */
     return run_live(r, limit);
@@ -422,7 +533,7 @@ static uint32_t record_unblocks(Engine *base, uint32_t tile)
 static const EngineStats *record_stats(const Engine *base)
 {
   Recorder *r = recorder_of(base);
-  return r->from || r->why ? &r->stats : r->ops->stats(r->inner);
+  return is_replayed(r) ? &r->stats : r->ops->stats(r->inner);
 }
 
 /* ---- inputs of the host -------------------------------------------------------------------- */
@@ -482,6 +593,7 @@ static Engine *shown_engine(const Engine *base)
 bool recorder_replays(Engine *engine) { return is_replayed(recorder_of(engine)); }
 
 Engine *recorder_shown(Engine *engine) { return shown_engine(engine); }
+Engine *recorder_inner(Engine *engine) { return recorder_of(engine)->inner; }
 
 static const EngineOps *ops_of(const Engine *base) { return recorder_of(base)->ops; }
 
@@ -540,7 +652,6 @@ Engine *recorder_create(const EngineOps *inner, Program *program, const EngineOp
   Recorder *r = base_malloc(sizeof *r);
   memset(r, 0, sizeof *r);
   r->table = engine_recorder;
-  r->table.name = inner->name;
   r->base = (Engine){.ops = &r->table, .program = program, .options = *options};
   r->base.options.pulse = NULL;         /* of the inner engine */
   r->ops = inner;
@@ -554,9 +665,12 @@ Engine *recorder_create(const EngineOps *inner, Program *program, const EngineOp
     of_inner.print_context = r;
   }
   r->inner = inner->create(program, &of_inner);
+  r->table.name = r->inner->ops->name;
   sync_base(r);
   if (from)
     begin_replay(r, from);
+  if (own->states)
+    cluster_states_add(own->states, &r->base);
   return &r->base;
 }
 

@@ -81,8 +81,6 @@ static const char *state_refusal(const SessionOptions *o)
 {
   if (!o->save_state && !o->load_state)
     return NULL;
-  if (o->member)
-    return "a cluster has links, which no state has; run its programs alone";
   return o->debugger && o->save_state ? "the debugger keeps states of its own" : NULL;
 }
 
@@ -90,7 +88,8 @@ static const char *state_refusal(const SessionOptions *o)
 static StateFile *open_state(HostSession *s, const char *path, ImageMark image)
 {
   char *why = NULL;
-  StateFile *from = state_file_open(path, s->program, image, &why);
+  StatePart part = s->options.states ? cluster_states_next(s->options.states) : (StatePart){0};
+  StateFile *from = state_file_open(path, part, s->program, image, &why);
   if (!from) {
     diag_state_unusable(s->diags, HOST_NOWHERE, path, why);
     session_usage(s);
@@ -132,7 +131,7 @@ static WseStatus restore_core(HostSession *s, ImageMark image)
 static WseStatus make_recorder(HostSession *s, ImageMark image, const EngineOptions *options)
 {
   const SessionOptions *o = &s->options;
-  RecorderOptions own = {o->save_state, o->save_every, image};
+  RecorderOptions own = {o->save_state, o->save_every, image, o->member, o->states};
   StateFile *from = o->load_state ? open_state(s, o->load_state, image) : NULL;
   if (o->load_state && !from)
     return WSE_USAGE;
@@ -192,7 +191,7 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
   if (o->core && restore_core(s, image) != WSE_OK)
     return WSE_USAGE;
   if (o->member)
-    cluster_join(*o->member, s->engine);
+    cluster_join(*o->member, session_is_recorded(s) ? recorder_inner(s->engine) : s->engine);
   unsigned channels = s->image->channels ? s->image->channels : 1;
   for (unsigned i = 0; i < channels; i++)
     arrput(s->channels, (HostChannel){0});
@@ -302,7 +301,8 @@ void session_close(HostSession *s)
 
 WseStatus session_save_state(HostSession *s)
 {
-  if (!session_is_recorded(s) || !s->options.save_state)
+  bool is_in_others = s->options.member && s->options.member->wafer > 0;
+  if (!session_is_recorded(s) || !s->options.save_state || is_in_others)
     return WSE_OK;
   recorder_save(s->engine);
   char *why = recorder_warning(s->engine);

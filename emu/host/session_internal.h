@@ -115,12 +115,19 @@ void progress_hide(const HostSession *session);
 /* ---- recorder.c */
 
 /* `path` NULL: no states are written; `every` 0: none during runs. */
-typedef struct { const char *path; uint64_t every; ImageMark image; } RecorderOptions;
+typedef struct {
+  const char *path;
+  uint64_t every;
+  ImageMark image;
+  const ClusterMember *member;  /* NULL: alone */
+  ClusterStates *states;        /* of its cluster */
+} RecorderOptions;
 /* Makes an engine over one of `inner`.  It takes `from`, a state to go on from; NULL: none. */
 Engine *recorder_create(const EngineOps *inner, Program *program, const EngineOptions *options,
                         const RecorderOptions *own, StateFile *from);
-/* Writes the state as it is; between runs. */
+/* Writes the state as it is; between runs.  That of a wafer is a part of its cluster's. */
 void recorder_save(Engine *engine);
+void recorder_write(Engine *engine, FILE *out);
 /* The run has ended before the host's operations have: what the host reads from now on, for its
  * prints at a stop, is no part of the run that a state goes on with. */
 void recorder_close(Engine *engine);
@@ -128,10 +135,21 @@ void recorder_close(Engine *engine);
 bool recorder_replays(Engine *engine);
 /* The engine whose tiles are shown; what is read there is no part of the record, either. */
 Engine *recorder_shown(Engine *engine);
+Engine *recorder_inner(Engine *engine);
 /* Why a state could not be written since the last call, from malloc; NULL: nothing is wrong. */
 char *recorder_warning(Engine *engine);
 /* Why the run cannot go on from the state; NULL: it can.  Runs then end as interrupted. */
 const char *recorder_why(const Engine *engine);
+
+/* ---- cluster_states.c: states of clusters */
+
+/* All wafers add theirs, in order. */
+void cluster_states_add(ClusterStates *states, Engine *recorder);
+Engine *const *cluster_states_recorders(const ClusterStates *states);   /* stb_ds */
+/* Where the state of the next wafer to be added lies in the file to go on from. */
+StatePart cluster_states_next(const ClusterStates *states);
+uint64_t cluster_states_cycle(const ClusterStates *states);     /* of that file */
+void cluster_states_write(const ClusterStates *states, FILE *out);
 
 /* ---- observers.c */
 
