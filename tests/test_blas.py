@@ -59,6 +59,30 @@ def test_algorithms(tmp_path, case, engine):
         assert 1 in (result.shape.kb, result.shape.nb)
 
 
+def program_with(folder, plan, kb, chunk, parts):
+    """<blas/program> with the panels of that plan instead of the best ones."""
+    text = blas_run.PROGRAM.read_text()
+    head, given, rest = text.partition("blas.gemm(.{")
+    options, end, rest = rest.partition("});")
+    assert given and end
+    program = folder / "program.csl"
+    program.write_text(f"{head}blas.with_panels(.{{{options}}}, blas.algorithm.{plan}, {kb}, {chunk}, {parts});{rest}")
+    return program
+
+
+# One step; parts alone; chunks in one slot and in two, an odd and an even number of them.
+@pytest.mark.parametrize("chunk, parts", [
+    (30, 1), (30, 2), (30, 4), (29, 1), (20, 3), (16, 4), (7, 1), (7, 2), (9, 3), (8, 4), (5, 4), (1, 1)])
+@pytest.mark.parametrize("case", [Case(11, 8, 120, 3, 2), Case(9, 7, 120, 2, 3, F32, 1, alpha=0.5, beta=2.0),
+                                  Case(8, 6, 120, 2, 3)],
+                         ids=in_words)
+def test_steps(tmp_path, case, chunk, parts):
+    """Steps of any plan, also with operations of one group on pairs of columns."""
+    kb = 4
+    result = check(tmp_path, case, seed=5, program=program_with(tmp_path, "summa_block", kb, chunk, parts))
+    assert result.shape.panels == 30 and result.shape.kb == kb
+
+
 @pytest.mark.parametrize("case, algorithm", [
     (Case(13, 30, 11, 5, 3, stationary=A_STAYS), MASTER_BLOCK),
     (Case(13, 30, 11, 5, 3, F16_F32, 1, alpha=2.0, beta=-1.0, stationary=B_STAYS), MASTER_BLOCK),
@@ -217,15 +241,16 @@ comptime {
 """
 
 
-@pytest.mark.parametrize("algorithm", ["summa_block", "summa", "master_block", "master"])
-def test_three_calls(tmp_path, algorithm):
+@pytest.mark.parametrize("plan", [
+    "gemm_summa_block(what)", "gemm_summa(what)", "gemm_master_block(what)", "gemm_master(what)",
+    *(f"with_panels(what, blas.algorithm.summa_block, 4, {chunk}, {parts})"
+      for chunk, parts in ((1, 1), (2, 1), (3, 3), (3, 2)))])
+def test_three_calls(tmp_path, plan):
     """Calls of the same product follow each other without synchronisation; an odd number of panels."""
     (tmp_path / "layout.csl").write_text(f"""
 const blas = @import_module("<blas/layout>");
-const plan = blas.gemm(.{{
-  .M = 6, .N = 5, .K = 12, .width = 3, .height = 2, .T = f16, .S = f32, .scaled = false,
-  .algorithm = blas.algorithm.{algorithm}
-}});
+const what = .{{ .M = 6, .N = 5, .K = 12, .width = 3, .height = 2, .T = f16, .S = f32, .scaled = false }};
+const plan = blas.{plan};
 layout {{
   @set_rectangle(3, 2);
   for (@range(u16, 3)) |x| {{
