@@ -347,19 +347,19 @@ void program_location(const Program *program, uint32_t tile, uint32_t pc, char *
     text[0] = 0;
 }
 
-static unsigned channel_count(const Program *program)
+static unsigned host_channels(const Program *program)
 {
   return program->image->channels ? program->image->channels : 1;
 }
 
 unsigned program_channel(const Program *program, uint32_t tile)
 {
-  return program_y(program, tile) * channel_count(program) / program->image->height;
+  return program_y(program, tile) * host_channels(program) / program->image->height;
 }
 
 unsigned program_command_routers(const Program *program, uint32_t tile)
 {
   unsigned band = program_channel(program, tile);
-  unsigned last_row = ((band + 1) * program->image->height - 1) / channel_count(program);
+  unsigned last_row = ((band + 1) * program->image->height - 1) / host_channels(program);
   return program_x(program, tile) + last_row - program_y(program, tile);
 }
