@@ -1,6 +1,7 @@
 """<blas/gemm> on emulated tiles against numpy."""
 import random
 
+import numpy
 import pytest
 
 import harness
@@ -100,6 +101,23 @@ def test_stationary(tmp_path, case, algorithm):
 def test_streamed(tmp_path, case, arch):
     """B's panels come from a row of tiles above (<blas/feeder>), which holds all of them."""
     check(tmp_path, Case(**{**vars(case), "arch": arch, "streamed": 1}), seed=3)
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("element", [F16, F16_F32, F32, BF16, BF16_F32], ids=blas_run.NAMES.__getitem__)
+@pytest.mark.parametrize("alpha, beta", [(0.0, 2.0), (0.5, 0.0), (0.0, 0.0)])
+def test_what_a_zero_multiplies_is_not_read(tmp_path, arch, element, alpha, beta):
+    """As in BLAS: C may be NaN if beta is 0, A and B if alpha is."""
+    case = Case(7, 6, 5, 2, 3, element, 1, arch, alpha=alpha, beta=beta)
+    A, B, C = blas_run.matrices(case, seed=1)
+    wanted = alpha * (A.astype(float) @ B.astype(float)) + beta * C.astype(float)
+    most = blas_run.bound(case, A, B, C)
+    if alpha == 0:
+        A[:], B[0] = numpy.nan, numpy.inf
+    if beta == 0:
+        C[:] = numpy.nan
+    found = blas_run.run(tmp_path, case, A, B, C).C.astype(float)
+    assert (numpy.abs(found - wanted) <= most).all()
 
 
 @pytest.mark.parametrize("case, algorithm", [
