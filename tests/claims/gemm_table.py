@@ -22,7 +22,8 @@ OF_IDEAL = {256: 1.15, 64: 1.6}      # from this MB NB on; and at exactly this
 SMALLEST, SMALLEST_CYCLES = (40, 40, 40), 450
 LIMITS_HEAD = ["K", "N", "M", "tiles per side", "data, bytes", "code, bytes", "arithmetic",
                "words that come", "words that leave", "the rest", "of all"]
-SIMD, LEAST = 4, 2                   # elements of a group; cycles of an operation, loads included
+SIMD = 4                             # elements of a group
+OF_ONE_GROUP = 13 / 8                # cycles of such an operation on pairs of columns, loads included
 IN_A_GROUP = 4                       # elements that a group moves between memory and fabric
 
 
@@ -36,7 +37,7 @@ def limits(row, folder, result):
     """Where a tile's cycles go: groups of the arithmetic, and groups that move words of A, B or sums."""
     s = result.shape
     operations = row.N * s.kb if s.nb else s.NB * row.K
-    arithmetic = operations * max(-(-s.MB // SIMD), LEAST)
+    arithmetic = round(operations * max(-(-s.MB // SIMD), OF_ONE_GROUP))
     sums = s.lead * s.nb                 # of MASTER, in and out for each panel
     come = s.panels * (s.b_panel + (sums if s.nb else s.a_panel)) // IN_A_GROUP
     leave = (s.b_panels * s.b_panel + (s.panels * sums if s.nb else s.a_panels * s.a_panel)) // IN_A_GROUP
