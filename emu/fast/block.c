@@ -179,7 +179,7 @@ STEP void end_block(FastEngine *e)
     take_links(e);
   do_all_chores(e);
   for (unsigned k = 0; k < e->n_workers; k++)
-    fast_join_relays(&e->workers[k]);
+    fast_join_late(&e->workers[k]);
   if (FAST_TRACED)
     deliver_events(e);
 }

@@ -6,11 +6,14 @@
  * A broadcast goes over relays: a tile's operation reads a color, and its router also copies the
  * color's wavelets to the neighbour, for the operation there. A tile gets a bridge only if its
  * copies go over one, too. So the engine builds relays from the last tile to the first, at the end
- * of a block, when all tiles are at the same cycle.
+ * of a block, when all tiles are at the same cycle.  A sender that has started before its receiver
+ * gets its bridge there, too, and the wavelets that are on their way go on over the bridge.
  *
  * The wavelets on its bridges are a tile's inputs for some cycles to come.  So it issues these
- * elements ahead of their cycle, as long as a neighbour that is ahead as well cannot have used what
- * it sends; then no other tile knows, and roll_back can undo them.
+ * elements ahead of their cycle, and roll_back can undo them, with what other tiles have made of
+ * them.  In one row, all tiles are at the same cycle whenever that happens, so a stream that stays
+ * in its row goes ahead as far as its rings allow.  Between rows it goes ahead only as long as a
+ * neighbour that is ahead as well cannot have used what it sends.
  *
  * As soon as anything else could happen, the engine takes the bridge down at the end of that cycle
  * and puts its wavelets where they are by then. Taking one down too early only costs speed. Those
@@ -20,6 +23,8 @@
 
 #include "stb_ds.h"
 
+enum { JOIN_TRIES = 32 };       /* ends of blocks; a stream that flows does so within some cycles */
+
 static const FastPlain *plain_of(const FastTile *t)
 {
   return thread_plain(&t->core.threads[MAIN_THREAD]);
@@ -27,15 +32,24 @@ static const FastPlain *plain_of(const FastTile *t)
 
 /* ---- building --------------------------------------------------------------------------- */
 
+/* The ring holds what a tile may take back and all that its neighbour has sent since; when the tile
+ * catches up with the cycles that it was ahead, these are still among the arrivals. */
+static uint32_t most_ahead(const FastEngine *e)
+{
+  uint32_t ring = BRIDGE_PLACES - (e->bridge_seen + 2 + 2 * BRIDGE_LATE);
+  uint32_t arrivals = (WORD_BITS - 1 - e->bridge_arrival - e->timing->hop - BRIDGE_LATE) / 2;
+  return ring < arrivals ? ring : arrivals;
+}
+
 void fast_bridges_create(FastEngine *e)
 {
   const Timing *timing = e->timing;
   e->bridge_arrival = fast_output_cycles(timing) + 2 * timing->hop;
   e->bridge_seen = e->bridge_arrival + (timing->ramp_down ? timing->ramp_down : 1);
   e->bridges = !e->base.options.trace && timing->hop == 1 && e->router_slots >= FAST_SLOTS &&
-               e->bridge_seen + 2 <= BRIDGE_PLACES;
-  uint32_t room = e->bridges ? BRIDGE_PLACES - (e->bridge_seen + 2) : 0;
-  e->stream_ahead = e->bridge_seen - 1 < room ? e->bridge_seen - 1 : room;
+               e->bridge_seen + 2 + 2 * BRIDGE_LATE <= BRIDGE_PLACES;
+  e->stream_far = e->bridges ? most_ahead(e) : 0;
+  e->stream_ahead = e->bridge_seen - 1 < e->stream_far ? e->bridge_seen - 1 : e->stream_far;
 }
 
 /* All queues have room for what is on its way when every cycle brings a wavelet. */
@@ -177,14 +191,134 @@ static bool way_is_free(const FastTile *from, const FastTile *to, unsigned port)
                                 from->queues[x->output].output.count == 0);
 }
 
-static bool can_join(const FastEngine *e, const FastTile *from, const FastTile *to, unsigned port)
+static bool can_join(const FastEngine *e, const FastTile *from, const FastTile *to)
 {
   return !from->out && !to->in && same_color(from, to) &&
          (may_relay(from) || input_ends(from)) && input_leads(to) &&
-         only_own(from) && only_own(to) && way_is_free(from, to, port) &&
+         only_own(from) && only_own(to) &&
          queues_suffice(e, plain_of(from), plain_of(to)) &&
          routes_lead(e, from) && routes_lead(e, to);
 }
+
+/* ---- wavelets that are on their way --------------------------------------------------------- */
+
+/* The slots have room for the next wavelet, since what is in them can go on in the next cycle. */
+static bool slot_flows(const FastColor *c)
+{
+  return color_count(c) <= 1;
+}
+
+/* There is room for the next result.  Those that wait do not get more, as the ramp takes one in
+ * each cycle. */
+static bool output_flows(const FastEngine *e, const FastTile *t)
+{
+  unsigned number = plain_of(t)->output, count = t->queues[number].output.count;
+  return count < e->output_capacity[number] && count <= BRIDGE_LATE;
+}
+
+/* Only the operation's wavelets are in its queue, and there is room for the next one.  Those that
+ * wait do not get more, as the operation takes one in each cycle. */
+static bool input_flows(const FastEngine *e, const FastTile *t, uint64_t now)
+{
+  const FastPlain *p = plain_of(t);
+  const FastQueue *q = &t->queues[p->input].input;
+  unsigned late = 0;
+  for (unsigned i = 0; i < q->count; i++) {
+    if (wavelet_field(queue_at(q, i)->meta) != p->in_color)
+      return false;
+    late += wavelet_seen(queue_at(q, i)->meta, now);
+  }
+  return t->core.threads[MAIN_THREAD].ready <= now + 1 && late <= BRIDGE_LATE &&
+         late + e->timing->ramp_down < e->input_capacity[p->input];
+}
+
+/* At the end of cycle `now`: nothing will hold up the results that are on their way, but those
+ * before them in a queue. */
+static bool way_flows(const FastEngine *e, const FastTile *from, const FastTile *to, unsigned port,
+                      uint64_t now)
+{
+  const FastPlain *x = plain_of(from), *y = plain_of(to);
+  const FastColor *leaves = &from->colors[x->out_slot], *enters = &to->colors[y->in_slot];
+  return from->last_ramp_queue == x->output &&      /* what is in the routers is of this one */
+         leaves->open >> OPEN_RX_SHIFT == 1u << PORT_RAMP &&
+         enters->open >> OPEN_RX_SHIFT == 1u << port_opposite((Port)port) &&
+         slot_flows(leaves) && slot_flows(enters) && output_flows(e, from) &&
+         input_flows(e, to, now);
+}
+
+/* The next wavelet that goes on over the bridge, in the order of arrivals. */
+static void lead_over(FastWorker *w, FastBridge *b, uint32_t payload, uint64_t arrival)
+{
+  const FastEngine *e = w->engine;
+  uint32_t place = b->tail++ % BRIDGE_PLACES, later = (uint32_t)arrival - b->last;
+  if (!b->ring)
+    b->ring = fast_ring_alloc(w);
+  b->ring->payload[place] = payload;
+  b->ring->seen[place] = (uint8_t)(arrival + (e->bridge_seen - e->bridge_arrival));
+  b->arrivals = later < WORD_BITS ? b->arrivals << later | 1 : 1;
+  b->last = (uint32_t)arrival;
+}
+
+static void lead_input(FastWorker *w, FastBridge *b, uint64_t now)
+{
+  FastTile *t = b->to;
+  unsigned number = plain_of(t)->input;
+  FastQueue *q = &t->queues[number].input;
+  uint32_t to_arrival = w->engine->bridge_seen - w->engine->bridge_arrival;
+  for (unsigned i = 0; i < q->count; i++) {
+    int32_t wait = wavelet_wait(queue_at(q, i)->meta, now);
+    wait = wait < -(int32_t)q->count ? -(int32_t)q->count : wait;   /* how long does not matter */
+    lead_over(w, b, queue_at(q, i)->payload, now + (uint64_t)(int64_t)wait - to_arrival);
+  }
+  b->relays = b->relayed ? q->count : 0;    /* their copies have been made */
+  t->core.wavelets_seen -= q->count;
+  q->count = 0;
+  t->input_any &= (uint16_t)~(1u << number);
+}
+
+static void lead_slot(FastWorker *w, FastBridge *b, FastTile *t, unsigned slot, uint64_t arrival)
+{
+  FastColor *c = &t->colors[slot];
+  if (color_count(c) == 0)
+    return;
+  lead_over(w, b, c->w[0].payload, arrival);
+  c->open--;
+  t->occupied &= ~(1u << slot);
+}
+
+static void lead_output(FastWorker *w, FastBridge *b, uint64_t now)
+{
+  FastTile *t = b->from;
+  unsigned number = plain_of(t)->output, hop = w->engine->timing->hop;
+  FastQueue *q = &t->queues[number].output;
+  for (unsigned i = 0; i < q->count; i++) {
+    int32_t wait = wavelet_wait(queue_at(q, i)->meta, now);
+    uint64_t ramp = now + (wait > 0 ? (uint32_t)wait : 1);
+    lead_over(w, b, queue_at(q, i)->payload, bridge_next(b, ramp + 2 * hop));
+  }
+  q->count = 0;
+  t->output_any &= (uint16_t)~(1u << number);
+}
+
+/* Takes them out of queues and routers; settle will count them once more. */
+static void lead_wavelets(FastWorker *w, FastBridge *b, uint64_t now)
+{
+  unsigned hop = w->engine->timing->hop;
+  EngineStats *stats = &w->log.stats;
+  lead_input(w, b, now);
+  lead_slot(w, b, b->to, plain_of(b->to)->in_slot, now + hop);
+  stats->wavelet_hops -= b->tail;
+  lead_slot(w, b, b->from, plain_of(b->from)->out_slot, now + 2 * hop);
+  stats->wavelets -= b->tail;
+  lead_output(w, b, now);
+  w->led += b->tail;
+  forget_stuck(b->from);
+  forget_stuck(b->to);
+  fast_wake(w, b->from->core.index, now + 1);
+  fast_wake(w, b->to->core.index, now + 1);
+}
+
+/* ---- joining -------------------------------------------------------------------------------- */
 
 static void start_settling(FastTile *t)
 {
@@ -199,16 +333,39 @@ static FastBridge *bridge_alloc(FastWorker *w)
                                   : fast_alloc(w, sizeof(FastBridge), _Alignof(FastBridge));
 }
 
-static void join(FastWorker *w, FastTile *from, unsigned port)
+FastRing *fast_ring_alloc(FastWorker *w)
+{
+  return arrlenu(w->free_rings) ? arrpop(w->free_rings)
+                                : fast_alloc(w, sizeof(FastRing), _Alignof(FastBridge));
+}
+
+/* The receiver may have to take first what had come before its operation. */
+static void try_again(FastWorker *w, const FastTile *from, const FastTile *to, bool late)
+{
+  if (!late)
+    arrput(w->joins, from->core.index);
+  else if (thread_plain(&to->core.threads[MAIN_THREAD])->tries++ < JOIN_TRIES)
+    arrput(w->retries, from->core.index);
+}
+
+/* `late`: at the end of a block, when nothing is at the middle of a cycle. */
+static void join(FastWorker *w, FastTile *from, unsigned port, bool late)
 {
   FastEngine *e = w->engine;
+  uint64_t now = e->base.cycle + e->block - 1;      /* at that time */
   uint32_t there = port == PORT_COUNT ? (uint32_t)NO_TILE
                                       : program_neighbour(e->base.program, from->core.index,
                                                           (Port)port);
   FastTile *to = there == (uint32_t)NO_TILE ? NULL : &e->tiles[there];
   if (!to || is_at_edge(e, from) || is_at_edge(e, to) || !only_streams(to) ||
-      !can_join(e, from, to, port))
+      !can_join(e, from, to))
     return;
+  bool leads = !way_is_free(from, to, port);
+  if (leads && (may_relay(from) || !late || !way_flows(e, from, to, port, now))) {
+    if (!may_relay(from))
+      try_again(w, from, to, late);
+    return;
+  }
   FastBridge *bridge = bridge_alloc(w);
   *bridge = (FastBridge){.from = from, .to = to, .relay = may_relay(from),
                          .relayed = to->out && to->out->relay,
@@ -218,8 +375,10 @@ static void join(FastWorker *w, FastTile *from, unsigned port)
   start_settling(to);
   from->out = to->in = bridge;
   w->bridges++;
+  if (leads)
+    lead_wavelets(w, bridge, now);
   if (bridge->relay)
-    arrput(w->relays, from->core.index);
+    arrput(w->joins, from->core.index);
 }
 
 /* The neighbour that alone brings the operation's input, or NULL. */
@@ -234,21 +393,29 @@ static FastTile *feeder(const FastEngine *e, const FastTile *t, unsigned *port)
   return NULL;
 }
 
-void fast_join(FastWorker *w, FastTile *t)
+static void join_both(FastWorker *w, FastTile *t, bool late)
 {
   if (!w->engine->bridges || !only_streams(t))
     return;
   unsigned port;
-  join(w, t, leaving_link(t));
+  join(w, t, leaving_link(t), late);
   FastTile *from = feeder(w->engine, t, &port);
   if (from && only_streams(from) && leaving_link(from) == (unsigned)port_opposite((Port)port))
-    join(w, from, leaving_link(from));
+    join(w, from, leaving_link(from), late);
 }
 
-void fast_join_relays(FastWorker *w)
+void fast_join(FastWorker *w, FastTile *t)
 {
-  while (arrlenu(w->relays))
-    fast_join(w, &w->engine->tiles[arrpop(w->relays)]);
+  join_both(w, t, false);
+}
+
+void fast_join_late(FastWorker *w)
+{
+  while (arrlenu(w->joins))
+    join_both(w, &w->engine->tiles[arrpop(w->joins)], true);
+  uint32_t *none = w->joins;
+  w->joins = w->retries;
+  w->retries = none;
 }
 
 /* ---- taking down ------------------------------------------------------------------------ */
@@ -301,10 +468,9 @@ static void take_newest(FastBridge *b, uint64_t known)
 /* Copies that the router has made after cycle `now` have not been. */
 static void undo_copies(const FastEngine *e, FastBridge *in, FastBridge *out, uint64_t now)
 {
-  uint32_t to_arrival = e->bridge_seen - e->bridge_arrival;
+  int32_t to_arrival = (int32_t)(e->bridge_seen - e->bridge_arrival);
   for (; in->relays; in->relays--) {
-    uint32_t arrival = in->at[(in->relays - 1) % BRIDGE_PLACES].seen - to_arrival;
-    if ((int32_t)(arrival - (uint32_t)now) <= 0)
+    if (bridge_wait(in, in->relays - 1, now) <= to_arrival)
       return;
     take_newest(out, now + e->timing->hop);
   }
@@ -321,9 +487,25 @@ static void restore_elements(const FastTile *t, const FastPlain *p, unsigned und
   }
 }
 
-/* Elements that the tile has issued after cycle `now` have not been.  Results arrive later than any
- * neighbour is ahead, so no tile has seen them.  A copy arrives after one hop: a neighbour with
- * copies goes back, too, to one hop later. */
+/* The bridge's wavelets that come of cycles after `now` have their first effect on `to`, which
+ * copies or takes them, after so many cycles more. */
+static uint32_t cycles_to_effect(const FastEngine *e, const FastBridge *b)
+{
+  if (b->relay)
+    return e->timing->hop;
+  return b->relayed ? e->bridge_arrival : e->bridge_seen;
+}
+
+/* What was to leave by the bridge after cycle `now` has not. */
+static void undo_results(FastBridge *out, uint32_t undone)
+{
+  out->tail -= undone;
+  out->arrivals >>= undone;
+  out->last -= undone;
+}
+
+/* Elements that the tile has issued after cycle `now` have not been, nor what the tiles behind it
+ * have made of them. */
 static void undo_elements(FastWorker *w, FastTile *t, uint64_t now)
 {
   Thread *th = &t->core.threads[MAIN_THREAD];
@@ -333,15 +515,13 @@ static void undo_elements(FastWorker *w, FastTile *t, uint64_t now)
   uint32_t undone = (uint32_t)(th->ready - (now + 1));
   if (undone > p->ahead)
     ICE("a stream is rolled back by more than it was ahead");
-  if (t->out->relay) {
-    undo_elements(w, t->out->to, now + w->engine->timing->hop);
+  if (t->out)
+    undo_elements(w, t->out->to, now + cycles_to_effect(w->engine, t->out));
+  if (t->out && t->out->relay)
     undo_copies(w->engine, t->in, t->out, now);
-    restore_elements(t, p, undone);
-  } else {
-    t->out->tail -= undone;
-    t->out->arrivals >>= undone;
-    t->out->last -= undone;
-  }
+  else if (t->out)
+    undo_results(t->out, undone);
+  restore_elements(t, p, undone);
   for (unsigned i = 0; i < PLAIN_STREAMS; i++)
     if (p->memory & 1u << i)
       p->address[i] = (uint16_t)(p->address[i] - (int)undone * p->step[i]);
@@ -448,10 +628,9 @@ static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
   roll_back(w, b->to, now);
   settle(w, b);
   for (uint32_t i = b->head; i != b->tail; i++) {
-    uint32_t seen = b->at[i % BRIDGE_PLACES].seen;
-    int32_t wait = (int32_t)(seen - (uint32_t)now);
-    uint64_t arrival = now + (uint64_t)(int64_t)wait - (e->bridge_seen - e->bridge_arrival);
-    put_wavelet(w, b, b->at[i % BRIDGE_PLACES].payload, arrival, now);
+    uint64_t seen = now + (uint64_t)(int64_t)bridge_wait(b, i, now);
+    uint64_t arrival = seen - (e->bridge_seen - e->bridge_arrival);
+    put_wavelet(w, b, b->ring->payload[i % BRIDGE_PLACES], arrival, now);
   }
   if (b->head != b->tail) {
     fast_wake(w, b->from->core.index, now + 1);
@@ -462,6 +641,8 @@ static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
   b->from->out = b->to->in = NULL;
   settle_issues(w, b->from);
   settle_issues(w, b->to);
+  if (b->ring)
+    arrput(w->free_rings, b->ring);
   arrput(w->free_bridges, b);
   w->bridges--;
 }

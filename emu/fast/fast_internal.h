@@ -109,13 +109,14 @@ typedef struct {
   /* elements issued before their cycle, the last cycles before `ready` of the thread, with bridges
      only; of streams, NO_SLOT: no such operand */
   uint8_t ahead, in_color, in_slot, out_slot;
+  uint8_t tries;                /* ends of blocks at which it had no bridge yet to take from */
 } FastPlain;
 
-enum { BRIDGE_PLACES = 16 };    /* of its ring */
+enum { STREAM_STORES = 16 };    /* most elements ahead of their cycle that a stream stores */
 typedef struct {
   FastPlain plain;              /* if the thread says so */
   VecRun run;
-  uint32_t before[BRIDGE_PLACES];   /* what the elements ahead of their cycle have overwritten */
+  uint32_t before[STREAM_STORES];   /* what those have overwritten */
 } FastRun;
 
 /* What elements carried out before their cycle have overwritten, the oldest first. */
@@ -136,6 +137,11 @@ typedef union { FastRun run; FastAhead ahead; } FastWork;
 
 typedef struct FastTile FastTile;
 
+/* The wavelets on a bridge; `seen`: when one can be taken, low bits, which are enough since all are
+ * on their way at the same time. */
+enum { BRIDGE_PLACES = 64, BRIDGE_LATE = 8 };   /* LATE: most that wait in a queue, each */
+typedef struct { uint32_t payload[BRIDGE_PLACES]; uint8_t seen[BRIDGE_PLACES]; } FastRing;
+
 /* Wavelets on their way from one tile to the operation of its neighbour: bridge.c.
  * Places of the ring count from its creation, so that they are numbers of wavelets, too. */
 typedef struct {
@@ -144,10 +150,10 @@ typedef struct {
                                            cycle i before */
   uint32_t last, head, tail, relays;    /* last: low bits: arrival of the newest one */
   FastTile *from, *to;
+  FastRing *ring;               /* NULL until the first wavelet */
   /* from row to row; copies of what comes to `from`, else results of its operation; `to` relays
    * them, `relays` so far */
   bool upright, relay, relayed;
-  struct { uint32_t payload, seen; } at[BRIDGE_PLACES];  /* seen: when it can be taken, low bits */
 } FastBridge;
 
 /* What a stream of wavelets through a tile needs lies in the first two cache lines, and in that of
@@ -210,11 +216,15 @@ typedef struct {
   uint32_t *touched;            /* stb_ds, in order of touching */
   Timer *timers;                /* further ahead than the calendar */
   struct FastPool *pool;        /* of memory: tiles.c; NULL until first used */
-  FastBridge **free_bridges;    /* stb_ds */
+  FastBridge **free_bridges;    /* stb_ds; likewise: */
+  FastRing **free_rings;
   int32_t bridges;              /* that it has built, less those that it has taken down */
-  uint64_t rolled_back;         /* elements of streams, for tests to see that there are some */
-  uint32_t *host_calls, *chores, *relays;   /* stb_ds: tiles with a wavelet for the host, rows with
-                                   chores, tiles that have become relays */
+  /* for tests to see that there are some: elements of streams that have been undone; wavelets that
+     were on their way when they got a bridge */
+  uint64_t rolled_back, led;
+  /* stb_ds: tiles with a wavelet for the host; rows with chores; tiles that may get bridges at the
+     end of the block; those that did not there, but may at the end of the next one */
+  uint32_t *host_calls, *chores, *joins, *retries;
 } FastWorker;
 
 /* The step of all tiles, in two forms: the loop of a run without a trace has no code for events. */
@@ -241,8 +251,9 @@ struct FastEngine {
   uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
   bool bridges;                 /* may be built; cycles from an element's issue: */
   uint32_t bridge_arrival, bridge_seen;
-  uint32_t stream_ahead;        /* most cycles that a stream with bridges is ahead: what it sends
-                                   after the first of them is seen when the last is over */
+  /* most cycles that a stream with bridges is ahead: one from row to row, since what it sends after
+     the first of them is seen when the last is over; one that stays in its row */
+  uint32_t stream_ahead, stream_far;
   FastTile *tiles;              /* zero until touched */
   FastSet *sets;                /* by color set */
   ScalarCode **code;            /* by class and word */
@@ -301,13 +312,15 @@ void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 void fast_bridges_create(FastEngine *engine);
 /* The tile has started a streaming operation: builds bridges to and from it where it can. */
 void fast_join(FastWorker *worker, FastTile *tile);
-/* At the end of a block: builds the relays that the block now makes possible. */
-void fast_join_relays(FastWorker *worker);
+/* At the end of a block: builds the bridges that are possible only now. */
+void fast_join_late(FastWorker *worker);
 /* The cycles that a stream was ahead are over: accounts for what its router did in them. */
 void fast_catch_up(FastWorker *worker, FastTile *tile);
 /* Takes down the bridges of the tile, whose last cycle was `now`; of all tiles, between runs. */
 void fast_part(FastWorker *worker, FastTile *tile, uint64_t now);
 void fast_part_all(FastEngine *engine);
+/* For the first wavelet of a bridge. */
+FastRing *fast_ring_alloc(FastWorker *worker);
 
 /* ---- crew.c ---------------------------------------------------------------------------------- */
 

@@ -121,6 +121,7 @@ static void make_stream(const Visit *v, FastPlain *p, const VecRun *run)
   p->in_slot = p->in_color == NO_COLOR ? NO_SLOT : slot_of[p->in_color];
   p->out_slot = p->output == NO_QUEUE ? NO_SLOT : slot_of[run->dest.color];
   p->stream = is_stream(v, p, run);
+  p->tries = 0;
 }
 
 /* Makes the operation that has just started on the thread a plain one, if it can be. */
@@ -230,8 +231,9 @@ static HOT void plain_gather(const FastTile *t, const FastPlain *p, unsigned k, 
   }
 }
 
-static HOT void plain_source(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
-                             unsigned n)
+/* The next `n` elements of a source that is no queue, as they are now. */
+STEP HOT void plain_source(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
+                           unsigned n)
 {
   if (!(p->memory & 1u << k))
     for (unsigned i = 0; i < n; i++)
@@ -265,16 +267,15 @@ static HOT void plain_operate_halves(const Visit *v, const FastPlain *p, uint32_
 }
 
 /* Each operation has a loop of its own. */
-static HOT void plain_operate_words(const Visit *v, const FastPlain *p, uint32_t *a,
-                                    const uint32_t *b, unsigned n)
+STEP HOT void plain_operate_words(const Visit *v, const FastPlain *p, uint32_t *a,
+                                  const uint32_t *b, unsigned n)
 {
   switch ((int)p->op) {
   case VK_MOV:
     memcpy(a, b, n * sizeof *a);
     break;
   case VK_FADD:
-    for (unsigned i = 0; i < n; i++)
-      a[i] = fp32_add(a[i], b[i]);
+    fp32_add_all(a, b, n);
     break;
   case VK_FMUL:
     for (unsigned i = 0; i < n; i++)

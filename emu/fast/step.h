@@ -53,6 +53,8 @@ STEP inline unsigned color_tx_position(const FastColor *c);
 STEP inline void color_set(FastColor *c, const ImageColorConfig *config, unsigned rx, unsigned tx);
 STEP inline FastPlain *thread_plain(const Thread *thread);
 STEP inline void plain_sync(Thread *thread);
+STEP inline int32_t bridge_wait(const FastBridge *bridge, uint32_t number, uint64_t now);
+STEP inline uint64_t bridge_next(const FastBridge *bridge, uint64_t soonest);
 STEP inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned color);
 STEP inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsigned port);
 STEP inline bool step_is_host_color(const Visit *v, unsigned color);
@@ -101,6 +103,10 @@ STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, 
 STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last);
 STEP bool plain_start(const Visit *v, unsigned thread);
 STEP HOT unsigned plain_conflict(const FastEngine *e, const FastPlain *p);
+STEP HOT void plain_source(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
+                           unsigned n);
+STEP HOT void plain_operate_words(const Visit *v, const FastPlain *p, uint32_t *a,
+                                  const uint32_t *b, unsigned n);
 STEP void plain_elements_all(Visit *v, FastPlain *p, unsigned n);
 STEP HOT void plain_group(Visit *v, unsigned thread);
 

@@ -99,6 +99,19 @@ STEP inline void plain_sync(Thread *thread)
   run->remaining = p->remaining;
 }
 
+/* Cycles from `now` until the bridge's wavelet of a number can be taken; at most 0: now. */
+STEP inline int32_t bridge_wait(const FastBridge *bridge, uint32_t number, uint64_t now)
+{
+  return (int8_t)(bridge->ring->seen[number % BRIDGE_PLACES] - (uint8_t)now);
+}
+
+/* When the next result gets to the receiver's router: the ramp takes one in a cycle. */
+STEP inline uint64_t bridge_next(const FastBridge *bridge, uint64_t soonest)
+{
+  int32_t behind = (int32_t)(bridge->last + 1 - (uint32_t)soonest);
+  return behind > 0 ? soonest + (uint32_t)behind : soonest;
+}
+
 STEP inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned color)
 {
   unsigned slot = tile->set->slot_of[color];

@@ -108,8 +108,7 @@ static HOT bool links_meet(const StreamPlan *plan)
 
 static HOT bool bridge_has(const Visit *v, const FastBridge *b)
 {
-  return b->head != b->tail &&
-         (int32_t)((uint32_t)v->turn.cycle - b->at[b->head % BRIDGE_PLACES].seen) >= 0;
+  return b->head != b->tail && bridge_wait(b, b->head, v->turn.cycle) <= 0;
 }
 
 static HOT StallCause stream_waits(const Visit *v, const FastTile *t, const FastPlain *p)
@@ -161,8 +160,10 @@ static HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint64_t ar
 {
   const FastEngine *e = v->engine;
   unsigned place = b->tail++ % BRIDGE_PLACES;
-  b->at[place].payload = value;
-  b->at[place].seen = (uint32_t)arrival + (e->bridge_seen - e->bridge_arrival);
+  if (UNLIKELY(!b->ring))
+    b->ring = fast_ring_alloc(v->worker);
+  b->ring->payload[place] = value;
+  b->ring->seen[place] = (uint8_t)(arrival + (e->bridge_seen - e->bridge_arrival));
   if (UNLIKELY(bridge_last(b, v->turn.cycle) <= 0))
     wake_next(v, b->to->core.index);
   uint32_t later = (uint32_t)arrival - b->last;
@@ -170,17 +171,23 @@ static HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint64_t ar
   b->last = (uint32_t)arrival;
 }
 
+static HOT uint32_t bridge_take(FastBridge *b)
+{
+  return b->ring->payload[b->head++ % BRIDGE_PLACES];
+}
+
 static HOT void stream_issue(Visit *v, FastTile *t, Thread *th)
 {
   FastPlain *p = thread_plain(th);
   if (t->in)
-    p->value[p->input_stream] = t->in->at[t->in->head++ % BRIDGE_PLACES].payload;
+    p->value[p->input_stream] = bridge_take(t->in);
   else if (p->input != NO_QUEUE)
     p->value[p->input_stream] = input_take(v, p->input).payload;
   uint32_t a = plain_read(t, p, PLAIN_SRC0), b = plain_read(t, p, PLAIN_SRC1);
   uint32_t value = plain_operate(v, p, a, b);
   if (t->out && !t->out->relay)
-    bridge_push(v, t->out, value, v->turn.cycle + v->engine->bridge_arrival);
+    bridge_push(v, t->out, value,
+                bridge_next(t->out, v->turn.cycle + v->engine->bridge_arrival));
   else
     plain_write(v, p, value, false);
   p->remaining--;
@@ -233,7 +240,7 @@ static HOT void stream_issued(Visit *v, FastTile *t)
  * has been taken down, this tile's is in the next cycle, and until then there is room. */
 static HOT void stream_relay(Visit *v, FastTile *t, const FastPlain *p)
 {
-  uint32_t payload = t->in->at[t->in->relays++ % BRIDGE_PLACES].payload;
+  uint32_t payload = t->in->ring->payload[t->in->relays++ % BRIDGE_PLACES];
   if (LIKELY(t->out)) {
     bridge_push(v, t->out, payload, v->turn.cycle + v->engine->timing->hop);
     return;
@@ -277,64 +284,71 @@ static HOT bool bridges_move(const Visit *v, const FastTile *t)
 static HOT unsigned inputs_in_time(const FastBridge *b, uint64_t cycle, unsigned most)
 {
   unsigned n = b->tail - b->head;
-  uint32_t before = (uint32_t)cycle - 1;
   n = most < n ? most : n;
-  while (n && (int32_t)(before + n - b->at[(b->head + n - 1) % BRIDGE_PLACES].seen) < 0)
+  while (n && bridge_wait(b, b->head + n - 1, cycle - 1) > (int32_t)n)
     n--;
   return n;
 }
 
 /* Cycles after this one that find what an element needs; the last elements are left to others. */
-static HOT unsigned known_elements(const Visit *v, const FastTile *t, const FastPlain *p)
+static HOT unsigned known_elements(const Visit *v, const FastTile *t, const FastPlain *p,
+                                   unsigned most)
 {
-  unsigned n = v->engine->stream_ahead;
-  n = p->remaining - 2 < n ? p->remaining - 2 : n;
+  unsigned n = p->remaining - 2 < most ? p->remaining - 2 : most;
   return t->in ? inputs_in_time(t->in, v->turn.cycle + 1, n) : n;
+}
+
+/* The next `n` wavelets. */
+static HOT void take_ahead(FastBridge *in, uint32_t *x, unsigned n)
+{
+  unsigned place = in->head % BRIDGE_PLACES, first = BRIDGE_PLACES - place;
+  first = n < first ? n : first;
+  memcpy(x, &in->ring->payload[place], first * sizeof *x);
+  memcpy(x + first, in->ring->payload, (n - first) * sizeof *x);
+  in->head += n;
 }
 
 /* The next `n` elements of a source. */
 static HOT void read_ahead(FastTile *t, FastPlain *p, unsigned k, uint32_t *x, unsigned n)
 {
-  uint32_t address = p->address[k], head = t->in ? t->in->head : 0, value = p->value[k];
-  bool memory = p->memory & 1u << k;
   if (t->in && p->input_stream == k) {
-    for (unsigned i = 0; i < n; i++)
-      x[i] = t->in->at[(head + i) % BRIDGE_PLACES].payload;
-    t->in->head = head + n;
+    take_ahead(t->in, x, n);
     return;
   }
-  for (unsigned i = 0; i < n; i++) {
-    if (memory)
-      memcpy(&value, t->core.mem.bytes + (uint16_t)address, sizeof value);
-    address += (uint32_t)p->step[k];
-    x[i] = value;
-  }
-  if (memory)
-    p->address[k] = (uint16_t)address;
+  plain_source(t, p, k, x, n);
+  if (p->memory & 1u << k)
+    p->address[k] = (uint16_t)(p->address[k] + (int)n * p->step[k]);
+}
+
+/* So many wavelets, of one cycle each, behind the one of this cycle. */
+static HOT void send_ahead(const Visit *v, FastBridge *out, const uint32_t *x, unsigned n)
+{
+  unsigned place = out->tail % BRIDGE_PLACES, first = BRIDGE_PLACES - place;
+  uint32_t seen = out->last + 1 + v->engine->bridge_seen - v->engine->bridge_arrival;
+  first = n < first ? n : first;
+  memcpy(&out->ring->payload[place], x, first * sizeof *x);
+  memcpy(out->ring->payload, x + first, (n - first) * sizeof *x);
+  for (unsigned i = 0; i < first; i++)
+    out->ring->seen[place + i] = (uint8_t)(seen + i);
+  for (unsigned i = first; i < n; i++)
+    out->ring->seen[i - first] = (uint8_t)(seen + i);
+  out->tail += n;
+  out->arrivals = out->arrivals << n | ((UINT64_C(1) << n) - 1);
+  out->last += n;
 }
 
 /* So many elements from bridge or memory to a bridge, in the cycles after this one. */
 static HOT void issue_ahead(const Visit *v, FastTile *t, FastPlain *p, unsigned n)
 {
-  FastBridge *out = t->out;
-  uint32_t a[BRIDGE_PLACES], b[BRIDGE_PLACES], tail = out->tail;
-  uint32_t seen = (uint32_t)v->turn.cycle + v->engine->bridge_seen + 1;
+  uint32_t a[BRIDGE_PLACES], b[BRIDGE_PLACES];
   read_ahead(t, p, PLAIN_SRC0, a, n);
   read_ahead(t, p, PLAIN_SRC1, b, n);
-  for (unsigned i = 0; i < n; i++)
-    a[i] = plain_operate(v, p, a[i], b[i]);
-  for (unsigned i = 0; i < n; i++) {
-    out->at[(tail + i) % BRIDGE_PLACES].payload = a[i];
-    out->at[(tail + i) % BRIDGE_PLACES].seen = seen + i;
-  }
-  out->tail = tail + n;
-  out->arrivals = out->arrivals << n | ((UINT64_C(1) << n) - 1);   /* this cycle's was the last */
-  out->last += n;
+  plain_operate_words(v, p, a, b, n);
+  send_ahead(v, t->out, a, n);
 }
 
 /* Cycles after this one for which the router knows what will come over the bridge, and the next
- * bridge has room for the copies.  A sender that goes back takes back nothing that arrives in
- * these. */
+ * bridge has room for the copies. */
 static HOT unsigned known_copies(const Visit *v, const FastBridge *in, const FastBridge *out,
                                  unsigned n)
 {
@@ -343,7 +357,6 @@ static HOT unsigned known_copies(const Visit *v, const FastBridge *in, const Fas
   if (known <= 0)
     return 0;
   n = (unsigned)known < n ? (unsigned)known : n;
-  n = v->engine->bridge_arrival < n ? v->engine->bridge_arrival : n;
   return n < room ? n : room;
 }
 
@@ -351,12 +364,13 @@ static HOT unsigned known_copies(const Visit *v, const FastBridge *in, const Fas
 static void relay_ahead(Visit *v, FastBridge *in, FastBridge *out, unsigned n)
 {
   const FastEngine *e = v->engine;
-  uint32_t to_arrival = e->bridge_seen - e->bridge_arrival, end = (uint32_t)v->turn.cycle + n;
+  int32_t to_arrival = (int32_t)(e->bridge_seen - e->bridge_arrival);
   for (; in->relays != in->tail; in->relays++) {
-    uint32_t arrival = in->at[in->relays % BRIDGE_PLACES].seen - to_arrival;
-    if ((int32_t)(arrival - end) > 0)
+    int32_t wait = bridge_wait(in, in->relays, v->turn.cycle) - to_arrival;
+    if (wait > (int32_t)n)
       break;
-    bridge_push(v, out, in->at[in->relays % BRIDGE_PLACES].payload, arrival + e->timing->hop);
+    bridge_push(v, out, in->ring->payload[in->relays % BRIDGE_PLACES],
+                v->turn.cycle + (uint32_t)wait + e->timing->hop);
   }
 }
 
@@ -365,7 +379,7 @@ static void store_ahead(const Visit *v, FastTile *t, FastPlain *p, unsigned n)
 {
   uint32_t *before = ((FastRun *)p)->before;
   for (unsigned i = 0; i < n; i++) {
-    p->value[p->input_stream] = t->in->at[t->in->head++ % BRIDGE_PLACES].payload;
+    p->value[p->input_stream] = bridge_take(t->in);
     uint32_t a = plain_read(t, p, PLAIN_SRC0), b = plain_read(t, p, PLAIN_SRC1);
     uint32_t value = plain_operate(v, p, a, b);
     if (!(p->memory & 1u << PLAIN_DEST))
@@ -378,10 +392,30 @@ static void store_ahead(const Visit *v, FastTile *t, FastPlain *p, unsigned n)
 }
 
 /* Out of the way of streams with results. */
-static RARE void copy_ahead(Visit *v, FastTile *t, FastPlain *p, unsigned n)
+static RARE void keep_ahead(Visit *v, FastTile *t, FastPlain *p, unsigned n)
 {
-  relay_ahead(v, t->in, t->out, n);
+  if (t->out)
+    relay_ahead(v, t->in, t->out, n);
   store_ahead(v, t, p, n);
+}
+
+/* All that the operation takes comes over a bridge, and all that it sends goes over one. */
+static HOT bool is_between_bridges(const FastTile *t, const FastPlain *p)
+{
+  return t->out ? t->in || p->input == NO_QUEUE : p->output == NO_QUEUE && !t->in->relayed;
+}
+
+/* Cycles after this one of which it is known what happens in them. */
+static HOT unsigned known_cycles(const Visit *v, const FastTile *t, const FastPlain *p, bool upright)
+{
+  const FastEngine *e = v->engine;
+  unsigned most = upright ? e->stream_ahead : e->stream_far;
+  if (t->out && !t->out->relay)
+    return known_elements(v, t, p, most);
+  if (upright && t->out)
+    return 0;
+  unsigned n = known_elements(v, t, p, most < STREAM_STORES ? most : STREAM_STORES);
+  return t->out ? known_copies(v, t->in, t->out, n) : n;
 }
 
 /* What is on its bridges says what a tile with results does in the cycles after this one; if
@@ -390,24 +424,22 @@ static RARE void copy_ahead(Visit *v, FastTile *t, FastPlain *p, unsigned n)
 static HOT void stream_ahead(Visit *v, FastTile *t, Thread *th)
 {
   FastPlain *p = thread_plain(th);
-  if (!t->out || (!t->in && p->input != NO_QUEUE))
+  if (!is_between_bridges(t, p))
     return;
-  unsigned n = known_elements(v, t, p);
-  if (t->out->relay)
-    n = t->out->upright || t->in->upright ? 0 : known_copies(v, t->in, t->out, n);
+  bool upright = (t->out && t->out->upright) || (t->in && t->in->upright);
+  unsigned n = known_cycles(v, t, p, upright);
   if (!n)
     return;
-  if (t->out->relay)
-    copy_ahead(v, t, p, n);
-  else
+  if (t->out && !t->out->relay)
     issue_ahead(v, t, p, n);
+  else
+    keep_ahead(v, t, p, n);
   p->remaining -= n;
   p->ahead = (uint8_t)n;
   th->ready += n;
   v->worker->log.stats.active_tile_cycles += n;
   v->worker->visits += n;
   /* Row by row, what is to be undone is found when the row or the one above is visited. */
-  bool upright = t->out->upright || (t->in && t->in->upright);
   for (unsigned i = 1; i <= n && upright; i++)
     fast_row_awake(v->engine, v->turn.cycle + i)[v->row] = 1;
 }

@@ -203,13 +203,15 @@ static void free_worker(FastWorker *w)
     arrfree(w->rows[half]);
   arrfree(w->touched);
   arrfree(w->free_bridges);
+  arrfree(w->free_rings);
   arrfree(w->timers);
   arrfree(w->log.faults);
   arrfree(w->log.events);
   arrfree(w->log.prints);
   arrfree(w->host_calls);
   arrfree(w->chores);
-  arrfree(w->relays);
+  arrfree(w->joins);
+  arrfree(w->retries);
 }
 
 void fast_tiles_destroy(FastEngine *e)

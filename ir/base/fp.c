@@ -417,6 +417,31 @@ static inline uint32_t fma_of_numbers(const Format *f, double a, double b, doubl
   return pack_double(f, add_to_odd(a * b, c), 0);
 }
 
+static inline float sum_of_bits(uint32_t a, uint32_t b)
+{
+  float x, y;
+  memcpy(&x, &a, sizeof x);
+  memcpy(&y, &b, sizeof y);
+  return x + y;
+}
+
+/* A NaN is rare: so a loop looks whether there is any, and another makes the sums without tests;
+ * the compiler turns both into vector instructions. */
+void fp32_add_all(uint32_t *restrict a, const uint32_t *restrict b, size_t n)
+{
+  uint32_t odd = 0;
+  for (size_t i = 0; i < n; i++) {
+    float sum = sum_of_bits(a[i], b[i]);
+    odd |= sum != sum;
+  }
+  for (size_t i = 0; !odd && i < n; i++) {
+    float sum = sum_of_bits(a[i], b[i]);
+    memcpy(&a[i], &sum, sizeof sum);
+  }
+  for (size_t i = 0; odd && i < n; i++)
+    a[i] = fp32_add(a[i], b[i]);
+}
+
 static inline void fma_all(const Format *f, const uint32_t *a, uint16_t b, uint32_t *c, size_t n)
 {
   double factor = unpack_fp16(f, b);

@@ -231,6 +231,26 @@ static void many_fused_operations_are_each_one(void **state)
     }
 }
 
+/* Any patterns, few and many of them NaNs, in rows of all lengths. */
+static void many_sums_are_each_one(void **state)
+{
+  (void)state;
+  enum { MOST = 70 };
+  for (int turn = 0; turn < 20000; turn++) {
+    uint32_t a[MOST], b[MOST], before[MOST];
+    size_t n = random_bits() % (MOST + 1);
+    for (size_t i = 0; i < n; i++) {
+      uint32_t mask = turn & 1 ? UINT32_MAX : 0xbfffffff;     /* no exponent of all ones */
+      before[i] = a[i] = (uint32_t)random_bits() & mask;
+      b[i] = (uint32_t)random_bits() & mask;
+    }
+    fp32_add_all(a, b, n);
+    for (size_t i = 0; i < n; i++)
+      if (a[i] != fp32_binary(FP_ADD, before[i], b[i]))
+        fail_msg("%08x + %08x is %08x", before[i], b[i], a[i]);
+  }
+}
+
 /* sum = a + b in the wide type, moved to the odd neighbour when inexact. */
 static __float128 wide_sum_to_odd(__float128 a, __float128 b)
 {
@@ -591,6 +611,7 @@ int main(void)
     cmocka_unit_test(operations_equal_f32_rounded_once),
     cmocka_unit_test(special_values_of_16_bits),
     cmocka_unit_test(many_fused_operations_are_each_one),
+    cmocka_unit_test(many_sums_are_each_one),
     cmocka_unit_test(fused_f32_rounds_once),
     cmocka_unit_test(fused_f32_special_values),
     cmocka_unit_test(fused_16_bits_round_once),
