@@ -29,7 +29,7 @@ typedef struct {
   ImageLine lines[3];
   ImageInline inlines[2];
   ImageVecNames vec_names[1];
-  ImageAccess accesses[1];
+  ImageAccess accesses[2];
   ImageBinding bindings[3];
   uint32_t tile_class[SAMPLE_TILES], tile_colors[SAMPLE_TILES];
   uint64_t tile_blob_at[SAMPLE_TILES];
@@ -91,9 +91,10 @@ static void sample_class_names(Sample *s, ImageClass *c)
   c->n_symbols = 2, c->symbols = s->symbols;
   c->n_lines = 3, c->lines = s->lines;
   c->n_inlines = 2, c->inlines = s->inlines;
-  s->accesses[0] = (ImageAccess){s->task_at, 0};
+  s->accesses[0] = (ImageAccess){s->vec_at, 1 + VSLOT_DEST, 0};
+  s->accesses[1] = (ImageAccess){s->task_at, 0, 0};
   c->n_vec_names = 1, c->vec_names = s->vec_names;
-  c->n_accesses = 1, c->accesses = s->accesses;
+  c->n_accesses = 2, c->accesses = s->accesses;
   c->color_names[3] = "red";
   c->queue_names[0][2] = "from_west";
   c->queue_names[1][4] = "to_east";

@@ -146,6 +146,40 @@ def test_reading_past_a_variable_is_warned_of(program):
     assert "run.py:" in ran.err.splitlines()[0] and "memcpy_d2h(words" in ran.err
 
 
+def test_findings_are_told_before_the_script_stops(tmp_path):
+    """A script may fail before its stop(), because what it has read is wrong."""
+    layout = """
+param W: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = 1 });
+layout {
+  @set_rectangle(W, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0) });
+  @export_name("fill", fn(u16)void);
+}
+"""
+    pe = """
+param memcpy_params: comptime_struct;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+var out = @zeros([4]u16);
+var behind = @zeros([4]u16);
+fn fill(n: u16) void {
+  for (@range(u16, n)) |i| { out[i] += 1; }
+  behind[3] += 1;
+  sys_mod.unblock_cmd_stream();
+}
+comptime { @export_symbol(fill); }
+"""
+    host_run.build(tmp_path, layout, pe, params={"W": 1})
+    ran = script(tmp_path, """
+        r.launch("fill", np.uint16(6), nonblock=False)
+        r.launch("fill", np.uint16(6), nonblock=False)
+    """)
+    first = ran.err.splitlines()[0]
+    assert "run.py:" in first and "[OUT_OF_BOUNDS]" in first, ran.err
+    assert "meant for the variable: 'out'" in ran.err
+    assert ran.err.count("OUT_OF_BOUNDS") == 1       # each is told once
+
+
 def test_what_is_left_undone_is_warned_of(tmp_path):
     pe = """
 param memcpy_params: comptime_struct;

@@ -99,6 +99,8 @@ Diags *session_diags(HostSession *session);
 WseStatus session_usage(HostSession *session);
 /* The same for a warning: it goes where the options say. */
 void session_warn(HostSession *session);
+/* Warns of the findings that no warning has named yet; the engine has been made. */
+void session_warn_hazards(HostSession *session);
 #define HOST_NOWHERE ((Span){0, 0})
 
 /* NULL: it has no debugger. */

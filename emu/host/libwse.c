@@ -265,8 +265,12 @@ const WseError *wse_error(const WseProgram *p)
   return p ? &no_memory : &none;
 }
 
+/* Findings are told as soon as the caller asks: it may never come to the end of the run, because
+ * what it has read is wrong. */
 const char *wse_warnings(WseProgram *p)
 {
+  if (p && p->warnings && !p->lost && session_has_run(p->session))
+    session_warn_hazards(p->session);
   if (!p || !p->warnings || fflush(p->warnings) || p->warning_bytes == 0)
     return NULL;
   free(p->warnings_told);

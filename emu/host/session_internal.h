@@ -79,8 +79,6 @@ enum { SESSION_PATIENCE_CYCLES = 1 << 20 };
 WseStatus session_fail(HostSession *session, WseStatus status, char *text);
 /* The findings of a level from the `from`-th on: stb_ds. */
 Fault *session_faults(const HostSession *session, CheckLevel level, size_t from);
-/* Warns of the findings that no warning has named yet. */
-void session_warn_hazards(HostSession *session);
 /* The session's engine is a recorder's. */
 static inline bool session_is_recorded(const HostSession *s)
 {

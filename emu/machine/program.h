@@ -115,12 +115,17 @@ typedef struct {
   const DsrState *start;        /* by place: what they hold at first */
 } DsrMap;
 
+/* The variable that an operand of a vector instruction is meant for. */
+typedef struct { uint16_t pc; VecSlot slot; Bounds object; } OperandObject;
+
 /* Where the variables of a class lie. */
 typedef struct {
   const Bounds *accesses;       /* by word of code: of the variable that a load or store is meant
                                    for */
   const Bounds *objects;        /* all that have a name, by address */
   uint32_t n_objects;
+  const OperandObject *operands;   /* of vector instructions, by pc */
+  uint32_t n_operands;
 } MemoryFacts;
 
 /* A class with its code decoded once. */

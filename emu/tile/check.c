@@ -35,10 +35,23 @@ static Bounds *access_bounds(const ClassCode *cls, Arena *arena)
   for (uint32_t i = 0; i < image->n_accesses; i++) {
     const ImageAccess *access = &image->accesses[i];
     uint32_t offset = (uint32_t)access->pc - image->code_address;
-    if (access->pc >= image->code_address && offset / 2 < image->code_words)
+    if (access->operand == 0 && access->pc >= image->code_address && offset / 2 < image->code_words)
       bounds[offset / 2] = symbol_bounds(&image->symbols[access->symbol]);
   }
   return bounds;
+}
+
+/* Those of operands of vector instructions. */
+static OperandObject *operand_objects(const ImageClass *image, Arena *arena, uint32_t *count)
+{
+  OperandObject *objects = arena_many(arena, OperandObject, image->n_accesses + 1);
+  for (uint32_t i = 0; i < image->n_accesses; i++) {
+    const ImageAccess *access = &image->accesses[i];
+    if (access->operand)
+      objects[(*count)++] = (OperandObject){access->pc, (VecSlot)(access->operand - 1),
+                                            symbol_bounds(&image->symbols[access->symbol])};
+  }
+  return objects;
 }
 
 static int compare_bounds(const void *a, const void *b)
@@ -56,7 +69,9 @@ static MemoryFacts memory_facts(const ClassCode *cls, Arena *arena)
     if (is_variable(&image->symbols[i]))
       objects[n++] = symbol_bounds(&image->symbols[i]);
   qsort(objects, n, sizeof *objects, compare_bounds);
-  return (MemoryFacts){access_bounds(cls, arena), objects, n};
+  uint32_t n_operands = 0;
+  const OperandObject *operands = operand_objects(image, arena, &n_operands);
+  return (MemoryFacts){access_bounds(cls, arena), objects, n, operands, n_operands};
 }
 
 void program_check_memory(Program *program)
@@ -82,6 +97,20 @@ static Bounds object_at(const MemoryFacts *facts, uint32_t address)
   if (low == 0 || facts->objects[low - 1].end <= address)
     return (Bounds){0};
   return facts->objects[low - 1];
+}
+
+/* The first of the operands that stand at the instruction or behind it. */
+static uint32_t operands_from(const MemoryFacts *facts, uint16_t pc)
+{
+  uint32_t low = 0, high = facts->n_operands;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (facts->operands[middle].pc < pc)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
 }
 
 /* ---- memory that running operations use ------------------------------------------------------ */
@@ -214,12 +243,14 @@ bool check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory busy, uint64_
 {
   VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
   run->started = (uint32_t)cycle;
-  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
-    if (streams[i]->kind != VS_MEMORY)
-      continue;
-    streams[i]->object = object_at(facts, streams[i]->address);
-    run->watched |= may_leave_object(run, streams[i]);
-  }
+  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++)
+    if (streams[i]->kind == VS_MEMORY)
+      streams[i]->object = object_at(facts, streams[i]->address);
+  for (uint32_t i = operands_from(facts, run->pc);
+       i < facts->n_operands && facts->operands[i].pc == run->pc; i++)
+    streams[facts->operands[i].slot]->object = facts->operands[i].object;
+  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++)
+    run->watched |= streams[i]->kind == VS_MEMORY && may_leave_object(run, streams[i]);
   return may_meet(run, &run->dest, busy.used) || may_meet(run, &run->src[0], busy.written) ||
          may_meet(run, &run->src[1], busy.written);
 }

@@ -58,6 +58,7 @@ typedef struct {
   VecOperandKind kind;
   DsrFile file;
   uint32_t number, temp;
+  uint32_t object;   /* 1 + the global that a run-time address was made from, or 0 */
   const char *name;
 } MVecOperand;
 typedef struct {

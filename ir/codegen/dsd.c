@@ -649,6 +649,24 @@ static MVecOperand dsr_operand(Sel *s, VecParts *parts, const View *view, bool i
   return (MVecOperand){.kind = VOPND_DSR, .temp = temp};
 }
 
+/* 1 + the global that the operand is meant for, if its address is computed when the program runs;
+ * 0: it is not, or the global is not known. */
+static uint32_t view_object(const Sel *s, const View *view)
+{
+  if (!view->is_const)
+    return 0;
+  uint32_t object = view->desc.global == IR_NO_ID ? 0 : view->desc.global + 1;
+  bool is_computed = view->desc.words[0] & DESC_F_INDEX;
+  for (unsigned i = 0; i < view->n_sets; i++) {
+    const DsrChange *set = &view->sets[i];
+    is_computed |= set->field == DSRF_BASE_ADD || set->field == DSRF_BASE;
+    if (set->field == DSRF_BASE)
+      object = set->value.raw ? sel_object(s, set->value)
+                              : set->sym == SYM_GLOBAL ? set->sym_index + 1 : 0;
+  }
+  return is_computed ? object : 0;
+}
+
 static MVecOperand vec_operand(Sel *s, VecParts *parts, const IrInsn *insn, const IrVecOperand *x,
                                unsigned slot)
 {
@@ -656,6 +674,7 @@ static MVecOperand vec_operand(Sel *s, VecParts *parts, const IrInsn *insn, cons
   if (x->kind == IRV_DSD) {
     View view = view_of(s, insn->args[x->arg]);
     out = dsr_operand(s, parts, &view, slot == 0);
+    out.object = view_object(s, &view);
   } else if (x->kind == IRV_DSR) {
     out = (MVecOperand){.kind = VOPND_DSR, .file = x->file, .number = x->number};
   } else if (x->kind == IRV_SCALAR) {

@@ -180,10 +180,23 @@ static bool may_leave_object(const Cg *cg, const MInsn *mi, const Insn *insn)
          insn->imm + insn_access_bytes(insn->op) > end;
 }
 
+/* `object`: 1 + a global, or 0. */
+static void put_object(Emitter *e, uint32_t pc, unsigned operand, uint32_t object)
+{
+  if (object && e->cg->globals[object - 1].needed)
+    arrput(e->accesses, ((ImageAccess){(uint16_t)pc, (uint8_t)operand,
+                                       cg_symbol_of(e->cg, object - 1)}));
+}
+
 static void put_access(Emitter *e, uint32_t pc, const MInsn *mi, const Insn *insn)
 {
-  if (mi->object && e->cg->globals[mi->object - 1].needed && may_leave_object(e->cg, mi, insn))
-    arrput(e->accesses, ((ImageAccess){(uint16_t)pc, cg_symbol_of(e->cg, mi->object - 1)}));
+  if (mi->object && may_leave_object(e->cg, mi, insn))
+    put_object(e, pc, 0, mi->object);
+  if (mi->vec) {
+    put_object(e, pc, 1 + VSLOT_DEST, mi->vec->dest.object);
+    put_object(e, pc, 1 + VSLOT_SRC0, mi->vec->src0.object);
+    put_object(e, pc, 1 + VSLOT_SRC1, mi->vec->src1.object);
+  }
 }
 
 static void emit_func(Emitter *e, const MFunc *mf)

@@ -371,7 +371,12 @@ static void check_accesses(ImageCheck *k)
     if (access->symbol >= class->n_symbols || class->symbols[access->symbol].is_code)
       check_fail(k, "the access at 0x%04x names symbol %u, which is no variable", access->pc,
                  access->symbol);
-    else if (i && access->pc <= access[-1].pc)
+    else if (access->operand > 1 + VSLOT_SRC1 ||
+             (access->operand && word_kind(k, k->block, access->pc) != WORD_VECTOR))
+      check_fail(k, "the access at 0x%04x is of operand %u, which no instruction there has",
+                 access->pc, access->operand);
+    else if (i && (access->pc < access[-1].pc ||
+                   (access->pc == access[-1].pc && access->operand <= access[-1].operand)))
       check_fail(k, "its accesses are not sorted at 0x%04x", access->pc);
   }
 }

@@ -134,6 +134,7 @@ static void code_vec_names(Codec *c, ImageVecNames *names)
 static void code_access(Codec *c, ImageAccess *access)
 {
   code_u16(c, &access->pc);
+  code_u8(c, &access->operand);
   code_u32(c, &access->symbol);
 }
 

@@ -340,8 +340,9 @@ typedef struct { uint16_t pc; uint32_t file, line, column, inlined_at; } ImageLi
 typedef struct { uint32_t file, line, column, parent; const char *function; } ImageInline;
 /* Source names of a vector instruction's operands ("" if none), for reports. */
 typedef struct { uint16_t pc; const char *dest, *src0, *src1; } ImageVecNames;
-/* The object that the address of a scalar load or store was made from, for checks: a symbol. */
-typedef struct { uint16_t pc; uint32_t symbol; } ImageAccess;
+/* The object that an address was made from, for checks: a symbol.  operand: 0 for a scalar load or
+ * store, 1 + VecSlot for an operand of a vector instruction. */
+typedef struct { uint16_t pc; uint8_t operand; uint32_t symbol; } ImageAccess;
 
 /* What a variable holds: section `debug`.  Types stand in one list of the image and refer to each
  * other by 1 + index, always to earlier ones, so that none contains itself. */
@@ -454,7 +455,7 @@ typedef struct {
   uint32_t n_vec_names;
   const ImageVecNames *vec_names;
   uint32_t n_accesses;
-  const ImageAccess *accesses; /* sorted by pc; where the object is known */
+  const ImageAccess *accesses; /* by pc and operand; where the object is known */
   uint32_t n_bindings;
   const ImageBinding *bindings;
   uint16_t teardown_handler[MAX_COLORS];   /* entry, 0xffff none */

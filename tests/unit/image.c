@@ -86,7 +86,7 @@ static void same_vec_names(const ImageVecNames *a, const ImageVecNames *b)
 
 static void same_access(const ImageAccess *a, const ImageAccess *b)
 {
-  SAME(pc), SAME(symbol);
+  SAME(pc), SAME(operand), SAME(symbol);
 }
 
 static void same_binding(const ImageBinding *a, const ImageBinding *b)
@@ -536,6 +536,9 @@ static const char *spoil(Sample *s, unsigned number)
   case 101: s->functions[0].saved = 0xf; return "too small for the registers it saves";
   case 102: s->types[5].kind = DT_KIND_COUNT; return "kind of type";
   case 103: s->ranges[0].place = PLACE_KIND_COUNT; return "kind of place";
+  case 104: s->accesses[0].operand = 4; return "is of operand 4, which no instruction there has";
+  case 105: s->accesses[1].operand = 1; return "is of operand 1, which no instruction there has";
+  case 106: s->accesses[1].pc = s->vec_at; return "its accesses are not sorted";
   default: return NULL;
   }
 }
