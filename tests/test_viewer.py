@@ -286,3 +286,134 @@ def test_the_application_is_built_from_its_sources():
     for kind in ("js", "css"):
         first = (VIEWER / "dist" / f"viewer.{kind}").read_text().splitlines()[0]
         assert digest.hexdigest() in first, "the built application is older than its sources"
+
+
+# ---- pages without events ------------------------------------------------------------------------
+
+SAMPLED = (("waves", "tests/bench/wafer/layout.csl", {"width": 67, "height": 63, "B": 17}),
+           ("tasks", "tests/bench/tasks/layout.csl", {"width": 71, "height": 59, "numbers": 9}),
+           ("gemv", "samples/gemv/layout.csl", {"width": 83, "height": 51, "M": 102, "N": 166}),
+           ("stencil", "tests/bench/stencil/layout.csl", {"width": 66, "height": 64, "nz": 7,
+                                                          "steps": 2}),
+           ("scalar", "tests/bench/busy/layout.csl", {"width": 65, "height": 64, "turns": 30}),
+           ("chains", "tests/bench/chain2d/layout.csl", {"width": 70, "height": 61, "B": 29}))
+# What samples and events put into the same step of time; waits count where they end.
+AT_ONCE = ("instructions", "groups", "elements", "tasks", "sent", "delivered", *LINKS)
+
+
+def joined(counts, steps):
+    """Counts with fewer steps of time."""
+    return counts.reshape(steps, counts.shape[0] // steps, *counts.shape[1:]).sum(axis=1)
+
+
+def assert_same_counts(samples, events):
+    few, many = samples.top["levels"], events.top["levels"]
+    assert few[-1]["side"] == 1 and few[0]["steps"] > 1
+    for level in few:
+        other = next(m for m in many if m["side"] == level["side"])
+        span = level["step_cycles"] // other["step_cycles"]
+        for channel in AT_ONCE + STALLS:
+            ours, theirs = samples.channel(level, channel), events.channel(other, channel)
+            assert (ours.sum(axis=0) == theirs.sum(axis=0)).all(), (level["side"], channel)
+            if channel in AT_ONCE and span:
+                long = np.zeros((level["steps"] * span, *theirs.shape[1:]), np.uint64)
+                long[:len(theirs)] = theirs[:len(long)]
+                assert (ours == joined(long, level["steps"])).all(), (level["side"], channel)
+
+
+@pytest.mark.parametrize("name, layout, params", SAMPLED, ids=[row[0] for row in SAMPLED])
+def test_samples_count_what_events_count(tmp_path, name, layout, params):
+    """A program of more than 4,096 tiles, with its page from samples and from events."""
+    harness.compile(layout, tmp_path / "p.bin", params=params)
+
+    def page_of(*options):
+        page, stats = tmp_path / "r.wseview", tmp_path / "s.json"
+        harness.emu(tmp_path / "p.bin", *options, f"--report={page}", f"--stats={stats}", timeout=300)
+        data = page_data.of_file(page)
+        assert_sums_are_statistics(data, harness.stats(stats))
+        return data
+
+    events = page_of(f"--profile={tmp_path}/p.txt")
+    assert not events.top["sampled"]
+    for threads in (1, 2):
+        samples = page_of(f"--threads={threads}")
+        assert samples.top["sampled"]
+        assert_same_counts(samples, events)
+
+
+def test_a_page_without_events_says_what_it_lacks(tmp_path):
+    harness.compile("tests/bench/wafer/layout.csl", tmp_path / "p.bin",
+                    params={"width": 100, "height": 50, "B": 3})
+    page = tmp_path / "r.wseview"
+    harness.emu(tmp_path / "p.bin", f"--report={page}")
+    data = page_data.of_file(page)
+    assert data.top["sampled"] and not data.top["sources"]["lines"]
+    assert not {c["name"] for c in data.top["channels"]} & {"input_fill", "output_fill"}
+    harness.emu(tmp_path / "p.bin", f"--report={page}", f"--profile={tmp_path}/p.txt")
+    data = page_data.of_file(page)
+    assert not data.top["sampled"] and data.top["sources"]["lines"] and data.top["time_lines"]
+
+
+def test_a_page_without_events_of_a_run_in_parts(tmp_path):
+    """States stop the run between samples, and a limit before the last one."""
+    harness.compile("tests/bench/wafer/layout.csl", tmp_path / "p.bin",
+                    params={"width": 91, "height": 47, "B": 11})
+    for options, code in (([f"--save-state={tmp_path}/s", "--save-every=37"], 0),
+                          (["--max-cycles=201"], 4)):
+        page, stats = tmp_path / "r.wseview", tmp_path / "s.json"
+        harness.emu(tmp_path / "p.bin", f"--report={page}", f"--stats={stats}", *options, expect=code)
+        assert_sums_are_statistics(page_data.of_file(page), harness.stats(stats))
+
+
+# ---- routes that change --------------------------------------------------------------------------
+
+def turns_of(data):
+    """{(x, color): [(cycle, inputs, outputs)]} of a page of one row."""
+    tiles = np.cumsum(data.numbers("turn.tile").astype(int))
+    found, before = {}, None
+    for tile, color, cycle, ports in zip(tiles, *(data.numbers(f"turn.{name}").astype(int)
+                                                  for name in ("color", "cycle", "ports"))):
+        key = int(tile), int(color)
+        cycle += found[key][-1][0] if key == before else 0
+        found.setdefault(key, []).append((int(cycle), int(ports) & 31, int(ports) >> 5))
+        before = key
+    return found
+
+
+PORTS = ("NORTH", "SOUTH", "EAST", "WEST", "RAMP")
+
+
+def mask_of(names):
+    return sum(1 << PORTS.index(name) for name in names.split())
+
+
+
+def test_the_page_follows_switches(tmp_path, engine):
+    """Each position of the trace, with what the layout connects there."""
+    image = compiled(tmp_path, "reduce-tree", P=8, B=20)
+    data, _, trace, _ = observed(image, tmp_path, engine)
+    seen = turns_of(data)
+    told = {}
+    for cycle, x, color in re.findall(r"^@(\d+) P(\d+)\.0 switch position color (\d+)", trace, re.M):
+        told.setdefault((int(x), int(color)), []).append(int(cycle))
+    assert told and {key: [turn[0] for turn in turns] for key, turns in seen.items()} == {
+        key: sorted(set(cycles)) for key, cycles in told.items()}
+    configs, sets = data.top["routes"]["configs"], data.top["routes"]["sets"]
+    for (tile, color), turns in seen.items():
+        pairs = sets[int(data.numbers("tile.routes")[tile])]
+        config = configs[pairs[pairs.index(color) + 1]] if color in pairs[::2] else None
+        known = set(zip(config[1::2], config[2::2]))
+        assert all((inputs, outputs) in known for _, inputs, outputs in turns)
+
+
+def test_the_page_follows_routes_that_the_program_writes(tmp_path, engine):
+    """The middle tile receives, and then passes on what comes."""
+    harness.compile("tests/stdlib/tile_config/layout.csl", tmp_path / "p.bin", "--arch=wse3")
+    data, _, trace, _ = observed(tmp_path / "p.bin", tmp_path, engine, "--launch=main")
+    told = {}
+    for cycle, x, color, inputs, outputs in re.findall(
+            r"^@(\d+) P(\d+)\.0 switch routes color (\d+)[^A-Z]*([A-Z ]*) ->([A-Z ]*)$", trace, re.M):
+        told.setdefault((int(x), int(color)), []).append(
+            (int(cycle), mask_of(inputs), mask_of(outputs)))
+    assert told[1, 2][-1][1:] == (mask_of("WEST"), mask_of("EAST"))
+    assert {key: turns for key, turns in turns_of(data).items() if key in told} == told

@@ -206,6 +206,14 @@ size_t engine_take(Engine *engine, uint32_t tile, unsigned color, uint32_t *word
   return host_port_take(engine->ops->host(engine, tile, false), color, words, cycles, max);
 }
 
+uint64_t engine_stats_hops(const EngineStats *stats)
+{
+  uint64_t sum = 0;
+  for (unsigned i = 0; i < PORT_RAMP; i++)
+    sum += stats->hops[i];
+  return sum;
+}
+
 void engine_stats_add(EngineStats *sum, const EngineStats *add)
 {
   sum->first_event = add->first_event < sum->first_event ? add->first_event : sum->first_event;
@@ -215,7 +223,8 @@ void engine_stats_add(EngineStats *sum, const EngineStats *add)
   sum->groups += add->groups;
   sum->elements += add->elements;
   sum->wavelets += add->wavelets;
-  sum->wavelet_hops += add->wavelet_hops;
+  for (unsigned i = 0; i < PORT_RAMP; i++)
+    sum->hops[i] += add->hops[i];
   sum->tasks += add->tasks;
   for (unsigned i = 0; i < STALL_COUNT; i++)
     sum->stalls[i] += add->stalls[i];

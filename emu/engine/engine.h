@@ -36,6 +36,27 @@ void timers_push(Timer **timers, Timer timer);
 /* Takes out the first; there must be one. */
 Timer timers_pop(Timer *heap);
 
+/* ---- counts of a tile ---------------------------------------------------------------------------
+ *
+ * What the statistics say of all tiles, of each of them: for observers that need no events.  An
+ * engine that can do so (`counts_tiles`) brings them up to date by the end of each run. */
+
+#define TILE_COUNT_ROWS(ROW)                                                                     \
+  ROW(instructions) ROW(groups) ROW(elements) ROW(tasks) ROW(sent)                               \
+  ROW(north) ROW(south) ROW(east) ROW(west) ROW(delivered)                                       \
+  ROW(paused) ROW(input) ROW(fifo) ROW(output) ROW(issue) ROW(bank)
+typedef enum {
+#define ROW(name) COUNT_##name,
+  TILE_COUNT_ROWS(ROW)
+#undef ROW
+  TILE_COUNTS
+} TileCount;
+/* Modulo 2^32: differences count. */
+typedef struct { uint32_t of[TILE_COUNTS]; } TileCounts;
+_Static_assert(COUNT_west - COUNT_north == (int)PORT_WEST, "links are in the order of ports");
+_Static_assert(COUNT_bank - COUNT_paused == (int)STALL_BANK - (int)STALL_PAUSED,
+               "waits are in the order of causes");
+
 /* ---- pulse.c: a look at a long run from outside ------------------------------------------------
  *
  * Who wants to know how far a run has come has it run in parts, which change nothing else.  Engines
@@ -43,8 +64,10 @@ Timer timers_pop(Timer *heap);
 
 typedef struct Pulse Pulse;
 struct Pulse {
+  Pulse *next;                  /* somebody else who looks; NULL: nobody */
   unsigned depth;               /* of pulse_begin */
-  void (*begin)(Pulse *pulse);  /* runs of one operation follow, until: */
+  /* Runs of one operation follow, until the end; NULL: it does not matter. */
+  void (*begin)(Pulse *pulse);
   void (*end)(Pulse *pulse);
   /* The engine stands between two parts; the number of cycles of the next one. */
   uint64_t (*look)(Pulse *pulse, const Engine *engine);
@@ -231,6 +254,7 @@ typedef struct {
   Peers *peers;                 /* NULL: this process has the whole fabric */
   EngineHome home;              /* engine_ranks: another process has it */
   EngineLinks *links;           /* NULL: to no other fabric */
+  TileCounts *counts;           /* by tile, zeroed; NULL: nobody wants them */
   Pulse *pulse;                 /* of who runs the engine, by engine_run; NULL none */
 } EngineOptions;
 
@@ -337,6 +361,7 @@ typedef struct {
 
 struct EngineOps {
   const char *name;             /* "reference", "fast" */
+  bool counts_tiles;            /* it fills the `counts` of its options */
   Engine *(*create)(Program *program, const EngineOptions *options);
   void (*destroy)(Engine *engine);
   /* Runs whole cycles until quiet, a fault, or until the next cycle would be `limit`. */
@@ -426,6 +451,7 @@ bool engine_post(Engine *engine, uint32_t tile, unsigned color, uint32_t word, u
 size_t engine_take(Engine *engine, uint32_t tile, unsigned color, uint32_t *words,
                    uint64_t *cycles, size_t max);
 
+uint64_t engine_stats_hops(const EngineStats *stats);    /* over all links */
 /* The sum of two parts of a fabric, or of a run. */
 void engine_stats_add(EngineStats *sum, const EngineStats *add);
 

@@ -3,14 +3,27 @@
 
 void pulse_begin(Pulse *pulse)
 {
-  if (pulse && pulse->depth++ == 0)
-    pulse->begin(pulse);
+  for (; pulse; pulse = pulse->next)
+    if (pulse->depth++ == 0 && pulse->begin)
+      pulse->begin(pulse);
 }
 
 void pulse_end(Pulse *pulse)
 {
-  if (pulse && --pulse->depth == 0)
-    pulse->end(pulse);
+  for (; pulse; pulse = pulse->next)
+    if (--pulse->depth == 0 && pulse->end)
+      pulse->end(pulse);
+}
+
+/* The cycles of the next part. */
+static uint64_t look_all(Pulse *pulse, const Engine *engine)
+{
+  uint64_t least = UINT64_MAX;
+  for (; pulse; pulse = pulse->next) {
+    uint64_t part = pulse->look(pulse, engine);
+    least = part < least ? part : least;
+  }
+  return least;
 }
 
 static bool is_stopped(const Engine *engine)
@@ -28,7 +41,7 @@ RunStatus engine_run(Engine *engine, uint64_t limit)
   if (!continues)
     engine->begun = engine->cycle;
   for (;;) {
-    uint64_t part = pulse->look(pulse, engine);
+    uint64_t part = look_all(pulse, engine);
     bool is_last = limit <= engine->cycle || limit - engine->cycle <= part;
     uint64_t end = is_last ? limit : engine->cycle + part;
     status = engine->ops->run(engine, end);

@@ -298,6 +298,7 @@ static void undo_ahead(FastWorker *w, FastTile *t, uint64_t cycle)
   note_last(w, ahead, end);
   if (!count)
     return;
+  FastTile *before = fast_count_as(w, t);
   t->core.issues -= count;
   w->log.stats.active_tile_cycles -= count;
   if (t->core.vectors)
@@ -305,6 +306,7 @@ static void undo_ahead(FastWorker *w, FastTile *t, uint64_t cycle)
   else
     undo_instructions(w, t, cycle, count);
   t->is_ahead = false;
+  fast_count_as(w, before);
 }
 
 void fast_ahead_undo(FastEngine *e, uint64_t cycle)

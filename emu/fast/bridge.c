@@ -564,6 +564,16 @@ static void slot_put(FastTile *t, unsigned slot, FastWavelet wavelet)
   t->occupied |= 1u << slot;
 }
 
+/* By which the bridge's wavelets leave its first tile. */
+static Port bridge_port(const FastWorker *w, const FastBridge *b)
+{
+  int64_t ahead = (int64_t)b->to->core.index - (int64_t)b->from->core.index;
+  int64_t row = w->engine->width;       /* 1: no tile has one beside it */
+  if (ahead == row || ahead == -row)
+    return ahead == row ? PORT_SOUTH : PORT_NORTH;
+  return ahead == 1 ? PORT_EAST : PORT_WEST;
+}
+
 /* Where a wavelet is at the end of cycle `now` that gets to the receiver's router in cycle
  * `arrival`: the moves of that cycle are done. */
 static void put_wavelet(FastWorker *w, const FastBridge *b, uint32_t payload, uint64_t arrival,
@@ -578,18 +588,20 @@ static void put_wavelet(FastWorker *w, const FastBridge *b, uint32_t payload, ui
   if (arrival <= now) {
     uint32_t meta = wavelet_meta(arrival + timing->ramp_down, y->in_color, 0);
     queue_put(w, b->to, y->input, false, (FastWavelet){payload, meta});
+    FastTile *before = fast_count_as(w, b->to);
     b->to->core.wavelets_seen++;
+    fast_count_as(w, before);
   } else if (in_output <= now) {
     unsigned port = (unsigned)__builtin_ctz(b->to->colors[y->in_slot].open >> OPEN_RX_SHIFT);
     slot_put(b->to, y->in_slot, (FastWavelet){payload, wavelet_meta(arrival, port, 0)});
   } else if (ramp <= now) {
     slot_put(b->from, x->out_slot,
              (FastWavelet){payload, wavelet_meta(in_output, PORT_RAMP, 0)});
-    stats->wavelet_hops--;
+    stats->hops[bridge_port(w, b)]--;
   } else {
     uint32_t meta = ((uint32_t)ramp & STAMP_MASK) | x->output_meta;
     queue_put(w, b->from, x->output, true, (FastWavelet){payload, meta});
-    stats->wavelet_hops--;
+    stats->hops[bridge_port(w, b)]--;
     stats->wavelets--;
   }
 }
@@ -598,12 +610,13 @@ static void put_wavelet(FastWorker *w, const FastBridge *b, uint32_t payload, ui
 static void settle(FastWorker *w, FastBridge *b)
 {
   uint32_t made = b->tail;
-  w->log.stats.wavelet_hops += made;
+  FastTile *before = fast_count_as(w, b->to);
   b->to->core.wavelets_seen += b->head;
-  if (b->relay)
-    return;
-  w->log.stats.wavelets += made;
-  if (b->head)
+  fast_count_as(w, b->from);
+  w->log.stats.hops[bridge_port(w, b)] += made;
+  w->log.stats.wavelets += b->relay ? 0 : made;
+  fast_count_as(w, before);
+  if (b->head && !b->relay)
     b->from->last_ramp_queue = (uint8_t)plain_of(b->from)->output;
 }
 
@@ -614,10 +627,12 @@ static void settle_issues(FastWorker *w, FastTile *t)
   uint32_t issued = p->settled - p->remaining;
   if (t->in || t->out || !issued)
     return;
+  FastTile *before = fast_count_as(w, t);
   t->core.issues += issued;
   t->core.last_issued[t->core.main_level] = MAIN_THREAD;
   w->log.stats.groups += issued;
   w->log.stats.elements += issued;
+  fast_count_as(w, before);
 }
 
 /* Those before it in a relay have to follow. */
@@ -627,11 +642,13 @@ static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
   roll_back(w, b->from, now);
   roll_back(w, b->to, now);
   settle(w, b);
+  FastTile *before = fast_count_as(w, b->from);
   for (uint32_t i = b->head; i != b->tail; i++) {
     uint64_t seen = now + (uint64_t)(int64_t)bridge_wait(b, i, now);
     uint64_t arrival = seen - (e->bridge_seen - e->bridge_arrival);
     put_wavelet(w, b, b->ring->payload[i % BRIDGE_PLACES], arrival, now);
   }
+  fast_count_as(w, before);
   if (b->head != b->tail) {
     fast_wake(w, b->from->core.index, now + 1);
     fast_wake(w, b->to->core.index, now + 1);

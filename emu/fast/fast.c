@@ -144,6 +144,7 @@ static void make_workers(FastEngine *e)
   for (unsigned i = 0; i < e->n_workers; i++) {
     FastWorker *worker = &e->workers[i];
     worker->engine = e;
+    worker->account.counts = e->base.options.counts;
     worker->log.stats.first_event = NEVER;
   }
   make_rows(e);
@@ -255,6 +256,7 @@ static void wake_for_host(Engine *base, uint32_t tile, uint64_t cycle)
 
 const EngineOps engine_fast = {
   .name = "fast",
+  .counts_tiles = true,
   .create = fast_create,
   .destroy = fast_destroy,
   .run = fast_run,

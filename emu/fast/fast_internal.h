@@ -205,6 +205,14 @@ typedef struct { uint64_t cycle; uint32_t tile; uint8_t kind, slot; } FastChore;
  * another worker touches or visits in the same half, and nothing needs a lock. */
 typedef enum { HALF_INNER, HALF_BORDERS, HALVES } FastHalf;
 
+/* counts.c: for which tile the worker works, and what it had counted when that began. */
+typedef struct {
+  TileCounts *counts;           /* by tile; NULL: nobody wants them */
+  FastTile *tile;               /* NULL: none */
+  uint64_t seen;                /* its core.wavelets_seen */
+  EngineStats then;
+} FastAccount;
+
 /* What a worker has of its own. */
 typedef struct {
   FastEngine *engine;
@@ -212,6 +220,7 @@ typedef struct {
   uint64_t due[CALENDAR / WORD_BITS];   /* cycles of the calendar in which tiles are awake */
   uint32_t visits;              /* in this block, elements ahead of their cycle included */
   TileLog log;                  /* of its tiles */
+  FastAccount account;
   uint64_t ahead_last;          /* last issue that was carried out ahead */
   uint32_t *touched;            /* stb_ds, in order of touching */
   Timer *timers;                /* further ahead than the calendar */
@@ -321,6 +330,12 @@ void fast_part(FastWorker *worker, FastTile *tile, uint64_t now);
 void fast_part_all(FastEngine *engine);
 /* For the first wavelet of a bridge. */
 FastRing *fast_ring_alloc(FastWorker *worker);
+
+/* ---- counts.c -------------------------------------------------------------------------------- */
+
+/* What the worker counts from here on is work of the tile; returns the one before.  NULL: of none,
+ * and the counts are up to date. */
+FastTile *fast_count_as(FastWorker *worker, FastTile *tile);
 
 /* ---- crew.c ---------------------------------------------------------------------------------- */
 

@@ -268,11 +268,20 @@ static RARE bool odd_outputs(Visit *v, FastColor *c, uint8_t color, const FastWa
 
 /* ---- effects of moves ------------------------------------------------------------------- */
 
+static RARE void routes_event(Visit *v, uint8_t color, unsigned position)
+{
+  const ImagePosition *at = &fast_config(v->tile, color)->positions[position];
+  EVENT(v, .kind = EV_ROUTE, .color = color, .inputs = at->rx, .to = at->tx);
+}
+
 static void switch_event(Visit *v, uint8_t color, unsigned from, unsigned to)
 {
-  if (from != to)
-    EVENT(v, .kind = EV_SWITCH, .color = color, .old_position = (uint8_t)from,
-          .new_position = (uint8_t)to);
+  if (!FAST_TRACED || from == to)
+    return;
+  EVENT(v, .kind = EV_SWITCH, .color = color, .old_position = (uint8_t)from,
+        .new_position = (uint8_t)to);
+  if (v->tile->own && v->tile->own[v->tile->set->slot_of[color]])
+    routes_event(v, color, to);
 }
 
 /* Carries out the wavelet's first command at this router and returns the payload that goes on. */
@@ -310,7 +319,7 @@ STEP HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, 
     fast_touch(v->worker, (uint32_t)(next - v->engine->tiles));
   slot_push(v, next, slot, w, port_opposite(port));
   wake_next(v, next->core.index);
-  v->worker->log.stats.wavelet_hops++;
+  v->worker->log.stats.hops[port]++;
 }
 
 static HOT void claim_outputs(Visit *v, RouterTurn *r, unsigned slot, PortMask to)
@@ -525,6 +534,7 @@ static RARE void commit_host_in(Visit *v, HostLane *lane)
   uint32_t word = lane->words[lane->at++].word;
   EVENT(v, .kind = EV_HOST_IN, .color = color, .payload = word);
   input_push(v, v->tile->data_queue[color], color, (FastWavelet){word, 0});
+  v->worker->account.seen++;    /* no router has delivered it */
   v->turn.changed = true;
 }
 
@@ -568,6 +578,8 @@ STEP RARE void commit_register(Visit *v)
   c->route = (uint16_t)((c->route & ~(unsigned)ROUTE_SUSPENDED) |
                         (now.suspended ? ROUTE_SUSPENDED : 0));
   set_positions(v, c, &own->config, now.position, tx);
+  if (FAST_TRACED)
+    routes_event(v, (uint8_t)(v->turn.router_register - base), now.position);
 }
 
 /* Wavelets that had no room look again, if this may have changed. */

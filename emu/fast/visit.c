@@ -23,6 +23,8 @@ static inline bool fast_issues_ahead(const FastTile *tile, uint64_t now)
 static HOT void visit(Visit *v, uint32_t index)
 {
   FastTile *t = &v->engine->tiles[index];
+  if (UNLIKELY(v->worker->account.counts))
+    fast_count_as(v->worker, t);
   if (!FAST_TRACED && LIKELY(visit_stream(v, t, index)))
     return;
   start_tile(v, t);
@@ -199,6 +201,7 @@ static void visit_half(FastWorker *worker, FastHalf half)
     else
       visit_slanted(&v, worker->rows[half][i], half);
   }
+  fast_count_as(worker, NULL);
 }
 
 /* After the other rows, if there are peers. */

@@ -134,7 +134,7 @@ char *host_stats_json(const HostStats *stats)
   json_object_set_new(top, "elements", json_count(engine->elements));
   json_object_set_new(top, "tasks", json_count(engine->tasks));
   json_object_set_new(top, "wavelets", json_count(engine->wavelets));
-  json_object_set_new(top, "wavelet_hops", json_count(engine->wavelet_hops));
+  json_object_set_new(top, "wavelet_hops", json_count(engine_stats_hops(engine)));
   json_object_set_new(top, "stalls", stalls_json(engine));
   json_object_set_new(top, "trust", trust_json(engine));
   json_t *estimate = estimate_json(stats);

@@ -134,7 +134,7 @@ static uint32_t kinds_wanted(const HostSession *s)
 {
   const Observers *o = s->observers;
   uint32_t kinds = o->profile ? (uint32_t)PROFILE_KINDS : 0;
-  kinds |= o->page ? (uint32_t)PAGE_KINDS : 0;
+  kinds |= o->page && !page_counts(o->page) ? (uint32_t)PAGE_KINDS : 0;
   kinds |= o->simlog ? (uint32_t)SIMLOG_KINDS : 0;
   kinds |= o->journeys ? (uint32_t)JOURNEY_KINDS : 0;
   kinds |= o->watch ? (uint32_t)WATCH_KINDS : 0;
@@ -150,6 +150,16 @@ static bool needs_journeys(const Observers *o, const SessionOptions *options)
                        (o->perfetto && (options->trace_kinds & arrows) == arrows));
 }
 
+/* The page of a large program does without events, which make a run ten times as long, if the
+ * engine can count and no other observer needs them. */
+static bool wants_samples(const HostSession *s)
+{
+  const SessionOptions *o = &s->options;
+  bool is_large = s->program->n_tiles > PAGE_MOST_TILES_OF_EVENTS;
+  bool has_events = o->trace_kinds || o->profile || o->has_watch || o->stop || o->debugger;
+  return is_large && !has_events && !o->member && s->ops->counts_tiles;
+}
+
 bool observers_create(HostSession *s)
 {
   const SessionOptions *options = &s->options;
@@ -158,10 +168,12 @@ bool observers_create(HostSession *s)
   s->observers = o;
   if ((o->traced && !make_text(s)) || !make_watch(s) || !make_stop(s) || !dump_ok(s))
     return false;
-  if (options->profile || options->page)
-    o->profile = profile_create(s->program);
-  if (options->page)
+  if (options->page && wants_samples(s))
+    o->page = page_create_sampled(s->program);
+  else if (options->page)
     o->page = page_create(s->program);
+  if (options->profile || (o->page && !page_counts(o->page)))
+    o->profile = profile_create(s->program);
   if (o->traced && options->trace_form == TRACE_AS_PERFETTO)
     o->perfetto = perfetto_create(s->program, options->trace_out);
   if (o->traced && options->trace_form == TRACE_AS_SIMLOG)
@@ -188,6 +200,16 @@ void observers_destroy(HostSession *s)
   watch_destroy(o->watch);
   page_destroy(o->page);
   free(o);
+}
+
+TileCounts *observers_counts(const HostSession *s)
+{
+  return s->observers->page ? page_counts(s->observers->page) : NULL;
+}
+
+Pulse *observers_pulse(const HostSession *s)
+{
+  return s->observers->page ? page_pulse(s->observers->page) : NULL;
 }
 
 /* ---- stopping --------------------------------------------------------------------------- */

@@ -80,17 +80,20 @@ static FILE *terminal_of_mpirun(void)
   return ranks_count() > 1 ? platform_parent_terminal() : NULL;
 }
 
-Pulse *progress_create(HostSession *s)
+Pulse *progress_create(HostSession *s, Pulse *next)
 {
   bool scrolls = s->options.trace_kinds && s->options.trace_out == stdout;
   if (!s->options.progress || scrolls)
-    return NULL;
+    return next;
   FILE *terminal = status_line_terminal(), *of_mpirun = terminal ? NULL : terminal_of_mpirun();
   if (!terminal && !of_mpirun)
-    return NULL;
+    return next;
   Progress *p = arena_new(s->arena, Progress);
-  *p = (Progress){.pulse = {0, begin_line, end_line, look_at_run}, .session = s,
-                  .terminal = terminal ? terminal : of_mpirun, .of_mpirun = of_mpirun};
+  *p = (Progress){.pulse = {.next = next, .begin = begin_line, .end = end_line,
+                            .look = look_at_run},
+                  .session = s,
+                  .terminal = terminal ? terminal : of_mpirun,
+                  .of_mpirun = of_mpirun};
   s->progress = p;
   return &p->pulse;
 }

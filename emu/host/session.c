@@ -162,6 +162,8 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
     diag_ranks_refuse(s->diags, HOST_NOWHERE, ranks_refusal(o));
     return session_usage(s);
   }
+  bool by_others = o->member ? home_of(o).process > 0 : ranks_count() > 1;
+  s->ops = by_others ? &engine_ranks : home_of(o).ops;
   if (!observers_create(s))
     return session_usage(s);
   EngineOptions options = {.check = o->check, .checks = o->checks,
@@ -169,7 +171,8 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
                            .trace = s->trace.kinds ? &s->trace : NULL,
                            .interrupt = o->interrupt ? o->interrupt : &s->interrupt,
                            .print = o->print_out ? print_byte : NULL, .print_context = s,
-                           .home = home_of(o), .pulse = progress_create(s)};
+                           .home = home_of(o), .counts = observers_counts(s),
+                           .pulse = progress_create(s, observers_pulse(s))};
   if (o->member) {
     const char *why = NULL;
     options.links = cluster_gates(*o->member, s->program, s->arena, &why);
@@ -178,8 +181,6 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
       return session_usage(s);
     }
   }
-  bool by_others = o->member ? options.home.process > 0 : ranks_count() > 1;
-  s->ops = by_others ? &engine_ranks : options.home.ops;
   if ((o->save_state || o->load_state) && !o->debugger) {
     if (make_recorder(s, image, &options) != WSE_OK)
       return WSE_USAGE;

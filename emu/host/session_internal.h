@@ -102,8 +102,9 @@ WseStatus session_stuck(HostSession *session, const IdleQuestion *question, cons
 
 /* ---- progress.c */
 
-/* Looks at long runs if the options ask for it and there is a terminal; NULL: nobody looks. */
-Pulse *progress_create(HostSession *session);
+/* Looks at long runs if the options ask for it and there is a terminal, besides `next`, which may
+ * be NULL.  NULL: nobody looks. */
+Pulse *progress_create(HostSession *session, Pulse *next);
 void progress_destroy(HostSession *session);
 /* Runs the engine up to `limit`. */
 RunStatus progress_run(HostSession *session, uint64_t limit);
@@ -154,6 +155,9 @@ void cluster_states_write(const ClusterStates *states, FILE *out);
 /* False after emitting what is wrong. Sets s->trace, which is unused if it has no kinds. */
 bool observers_create(HostSession *s);
 void observers_destroy(HostSession *s);
+/* What an observer wants the engine to count, and who looks at it; NULL: nothing, nobody. */
+TileCounts *observers_counts(const HostSession *s);
+Pulse *observers_pulse(const HostSession *s);
 /* Where a run to `limit` has to end, whether it has stopped there, and what is said then (from
  * malloc). */
 uint64_t observers_limit(const HostSession *s, uint64_t limit);

@@ -33,7 +33,7 @@ static void append_count(json_t *list, uint64_t value)
   json_array_append_new(list, json_integer((json_int_t)value));
 }
 
-json_t *describe_channels(void)
+json_t *describe_channels(bool sampled)
 {
   static const struct {
     const char *name, *combine, *unit, *text;
@@ -43,6 +43,8 @@ json_t *describe_channels(void)
   };
   json_t *list = json_array();
   for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+    if (sampled && strcmp(rows[i].combine, "SUM") != 0)
+      continue;
     json_t *one = json_object();
     set_text(one, "name", rows[i].name);
     set_text(one, "combine", rows[i].combine);
@@ -241,10 +243,10 @@ typedef struct {
 
 json_t *describe_sources(const Profile *profile, const char *program_path)
 {
-  size_t n, room = MOST_SOURCE_BYTES;
+  size_t n = 0, room = MOST_SOURCE_BYTES;
   struct stat about;
   bool known = stat(program_path, &about) == 0;
-  const ProfileRow *rows = profile_rows(profile, &n);
+  const ProfileRow *rows = profile ? profile_rows(profile, &n) : NULL;
   json_t *sources = json_object(), *files = json_array(), *lines = json_array();
   FileIndex *index = NULL; /* stb_ds map */
   for (size_t i = 0; i < n && i < MOST_LINES; i++) {

@@ -184,6 +184,7 @@ uint64_t journeys_event(Journeys *j, const TraceEvent *e)
   case EV_GROUP:
   case EV_DONE:
   case EV_SWITCH:
+  case EV_ROUTE:
   case EV_WAIT:
   case EV_STALL:
   case EV_LAUNCH:

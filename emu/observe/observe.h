@@ -112,7 +112,7 @@ bool stop_matches(const Program *program, const StopSpec *spec, const TraceEvent
 
 typedef struct Page Page;
 enum { PAGE_KINDS = 1 << TRACE_TASK | 1 << TRACE_INST | 1 << TRACE_WAVELET | 1 << TRACE_QUEUE |
-                    1 << TRACE_STALL | 1 << TRACE_HOST };
+                    1 << TRACE_STALL | 1 << TRACE_HOST | 1 << TRACE_SWITCH };
 typedef struct {
   const char *title;            /* the path of the program */
   const char *statistics;       /* JSON */
@@ -120,7 +120,15 @@ typedef struct {
   const char *findings;         /* what the run has ended with; "" or NULL: nothing */
   bool data_only;               /* without the application: what its mount(element, data) takes */
 } PageTexts;
+/* Programs with more tiles can have a page without events: what their engine counts of each tile,
+ * but no time lines, ways of wavelets and cycles of lines. */
+enum { PAGE_MOST_TILES_OF_EVENTS = 4096 };
 Page *page_create(const Program *program);
+Page *page_create_sampled(const Program *program);
+/* Of a page without events: what the engine is to fill, and who looks at it.  NULL: the page has
+ * events. */
+TileCounts *page_counts(Page *page);
+Pulse *page_pulse(Page *page);
 void page_destroy(Page *page);
 void page_event(Page *page, const TraceEvent *event);
 /* Keeps why nothing can move, for the page; a later call replaces it. */

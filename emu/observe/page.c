@@ -18,21 +18,51 @@ typedef struct {
 } TileFill;
 
 struct Page {
+  Pulse pulse; /* the first member */
   const Program *program;
+  TileCounts *counts; /* by tile; NULL: the page has events, and else none of these: */
   Pyramid *pyramid;
   Spans *spans;
   Ways *ways;
+  Turns *turns;
   TileFill *fills;
   json_t *chains; /* of waits; NULL: none */
 };
+
+static uint64_t look_at_counts(Pulse *pulse, const Engine *engine)
+{
+  Page *p = (Page *)pulse;
+  return pyramid_sample(p->pyramid, p->counts, engine->cycle) - engine->cycle;
+}
+
+Page *page_create_sampled(const Program *program)
+{
+  Page *p = base_malloc(sizeof *p);
+  *p = (Page){.pulse.look = look_at_counts,
+              .program = program,
+              .counts = base_zeroed(program->n_tiles, sizeof *p->counts),
+              .pyramid = pyramid_create(program, true)};
+  return p;
+}
+
+TileCounts *page_counts(Page *p)
+{
+  return p->counts;
+}
+
+Pulse *page_pulse(Page *p)
+{
+  return p->counts ? &p->pulse : NULL;
+}
 
 Page *page_create(const Program *program)
 {
   Page *p = base_malloc(sizeof *p);
   *p = (Page){.program = program,
-              .pyramid = pyramid_create(program),
+              .pyramid = pyramid_create(program, false),
               .spans = spans_create(program),
-              .ways = ways_create(program)};
+              .ways = ways_create(program),
+              .turns = turns_create(program)};
   p->fills = base_zeroed(program->n_tiles, sizeof *p->fills);
   return p;
 }
@@ -44,7 +74,9 @@ void page_destroy(Page *p)
   pyramid_destroy(p->pyramid);
   spans_destroy(p->spans);
   ways_destroy(p->ways);
+  turns_destroy(p->turns);
   free(p->fills);
+  free(p->counts);
   json_decref(p->chains);
   free(p);
 }
@@ -108,6 +140,7 @@ void page_event(Page *p, const TraceEvent *e)
 {
   spans_event(p->spans, e);
   ways_event(p->ways, e);
+  turns_event(p->turns, e);
   switch (e->kind) {
   case EV_TASK_START:
     pyramid_add(p->pyramid, CHANNEL_tasks, e->tile, e->cycle, 1);
@@ -135,6 +168,7 @@ void page_event(Page *p, const TraceEvent *e)
   case EV_UNBLOCK:
   case EV_DONE:
   case EV_SWITCH:
+  case EV_ROUTE:
   case EV_WAIT:
   case EV_HOST_IN:
   case EV_HOST_OUT:
@@ -173,6 +207,16 @@ void page_note_waits(Page *p, Engine *engine, const IdleQuestion *question)
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
+static void pack_events(Page *p, uint64_t cycles, Pack *pack, json_t *top)
+{
+  spans_pack(p->spans, cycles, pack, top);
+  ways_pack(p->ways, pack, top);
+  turns_pack(p->turns, pack, top);
+  for (uint32_t t = 0; t < p->program->n_tiles; t++)
+    for (unsigned output = 0; output < 2; output++)
+      hold_fill(p, t, output, cycles);
+}
+
 static json_t *describe_run(Page *p, const Profile *profile, Engine *engine, const PageTexts *texts,
                             Pack *pack)
 {
@@ -187,7 +231,7 @@ static json_t *describe_run(Page *p, const Profile *profile, Engine *engine, con
   json_object_set_new(top, "statistics", json_loads(texts->statistics, 0, NULL));
   json_object_set_new(top, "honesty", base_json_text(texts->honesty));
   json_object_set_new(top, "message", base_json_text(texts->findings ? texts->findings : ""));
-  json_object_set_new(top, "channels", describe_channels());
+  json_object_set_new(top, "channels", describe_channels(p->counts != NULL));
   json_object_set_new(top, "classes", describe_classes(p->program));
   json_object_set_new(top, "sources", describe_sources(profile, texts->title));
   json_object_set_new(top, "findings", describe_findings(p->program, engine));
@@ -195,11 +239,11 @@ static json_t *describe_run(Page *p, const Profile *profile, Engine *engine, con
   if (p->chains)
     json_object_set(top, "chains", p->chains);
   json_object_set_new(top, "routes", describe_routes(p->program, pack));
-  spans_pack(p->spans, cycles, pack, top);
-  ways_pack(p->ways, pack, top);
-  for (uint32_t t = 0; t < p->program->n_tiles; t++)
-    for (unsigned output = 0; output < 2; output++)
-      hold_fill(p, t, output, cycles);
+  json_object_set_new(top, "sampled", json_boolean(p->counts));
+  if (p->counts)
+    pyramid_last_sample(p->pyramid, p->counts, cycles);
+  else
+    pack_events(p, cycles, pack, top);
   pyramid_pack(p->pyramid, pack, top);
   return top;
 }

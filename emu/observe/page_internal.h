@@ -4,7 +4,7 @@
  * bounded whatever runs: counts are kept in a pyramid over space and time, time lines and ways of
  * wavelets are samples, and each sample says what it leaves out.
  *
- * Reading order: channels.def, pack, pyramid, spans, ways, describe, page. */
+ * Reading order: channels.def, pack, pyramid, spans, ways, turns, describe, page. */
 #ifndef PAGE_INTERNAL_H
 #define PAGE_INTERNAL_H
 
@@ -37,7 +37,8 @@ void pack_write(Pack *pack, json_t *top, bool base64, FILE *out);
 /* ---- pyramid.c: counts over space and time --------------------------------------------------- */
 
 typedef struct Pyramid Pyramid;
-Pyramid *pyramid_create(const Program *program);
+/* sampled: by pyramid_sample alone; else by the three after it. */
+Pyramid *pyramid_create(const Program *program, bool sampled);
 void pyramid_destroy(Pyramid *pyramid);
 void pyramid_add(Pyramid *pyramid, Channel channel, uint32_t tile, uint64_t cycle, uint64_t value);
 /* One for each cycle from `from` on and before `to`. */
@@ -46,6 +47,10 @@ void pyramid_add_cycles(Pyramid *pyramid, Channel channel, uint32_t tile, uint64
 /* The value holds from `from` up to and including `to`. */
 void pyramid_hold(Pyramid *pyramid, Channel channel, uint32_t tile, uint64_t from, uint64_t to,
                   uint64_t value);
+/* The tiles have counted so much before `cycle`, which is not before that of an earlier call; waits
+ * are counted where they end.  Returns the cycle of the next sample. */
+uint64_t pyramid_sample(Pyramid *pyramid, const TileCounts *counts, uint64_t cycle);
+void pyramid_last_sample(Pyramid *pyramid, const TileCounts *counts, uint64_t cycle);
 /* Adds its levels, the coarsest first, and their description as `levels`.  What does not fit is
  * kept with fewer steps of time, or not at all. */
 void pyramid_pack(Pyramid *pyramid, Pack *pack, json_t *top);
@@ -68,9 +73,20 @@ void ways_destroy(Ways *ways);
 void ways_event(Ways *ways, const TraceEvent *event);
 void ways_pack(Ways *ways, Pack *pack, json_t *top);
 
+/* ---- turns.c: routes that change ------------------------------------------------------------- */
+
+typedef struct Turns Turns;
+Turns *turns_create(const Program *program);
+void turns_destroy(Turns *turns);
+void turns_event(Turns *turns, const TraceEvent *event);
+/* `turn_cycles`: the length of a stretch of time, of which the last change is kept; 0: there was no
+ * room for them. */
+void turns_pack(Turns *turns, Pack *pack, json_t *top);
+
 /* ---- describe.c: the program, its sources and what was found --------------------------------- */
 
-json_t *describe_channels(void);
+/* sampled: those that an engine counts. */
+json_t *describe_channels(bool sampled);
 json_t *describe_classes(const Program *program);
 /* Adds class and routes of each tile as arrays; returns the routes by number. */
 json_t *describe_routes(const Program *program, Pack *pack);

@@ -325,7 +325,7 @@ void perfetto_event(Perfetto *p, const TraceEvent *e, uint64_t number)
     queue_event(p, t, e);
     wavelet_moves(p, t, e, number);
     break;
-  case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK: case EV_SWITCH: case EV_HOST_IN:
+  case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK: case EV_SWITCH: case EV_ROUTE: case EV_HOST_IN:
   case EV_HOST_OUT: case EV_LAUNCH:
     put_instant(p, e);
     break;

@@ -100,8 +100,8 @@ void profile_event(Profile *p, const TraceEvent *e)
     row->cycles += e->thread ? e->payload : 0;
     break;
   case EV_DONE: case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK: case EV_WAVELET:
-  case EV_SWITCH: case EV_WAIT: case EV_PUSH: case EV_POP: case EV_HOST_IN: case EV_HOST_OUT:
-  case EV_COUNT: default:
+  case EV_SWITCH: case EV_ROUTE: case EV_WAIT: case EV_PUSH: case EV_POP: case EV_HOST_IN:
+  case EV_HOST_OUT: case EV_COUNT: default:
     break;
   }
 }

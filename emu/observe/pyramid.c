@@ -1,15 +1,19 @@
 /* Counts of tiles over time, in a bounded number of cells. A level joins square blocks of tiles;
- * the larger its blocks, the finer its steps of time, up to TIME_STEPS.  A step is a power of two
- * of cycles, which doubles as the run goes on.  Each event is added to all levels, so they are few.
- */
+ * the larger its blocks, the finer its steps of time, up to a number that all share.  A step is a
+ * power of two of cycles, which doubles as the run goes on.  Each event is added to all levels, so
+ * they are few.
+ *
+ * Where an engine counts for each tile, samples replace events: at the end of a step a level gets
+ * what its blocks have counted since the last one. */
 #include "emu/observe/page_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-  TIME_STEPS_LOG = 8,
-  TIME_STEPS = 1 << TIME_STEPS_LOG,
+  EVENT_STEPS_LOG = 8,
+  SAMPLE_STEPS_LOG = 6, /* a sample looks at all tiles */
+  SAMPLE_CYCLES_LOG = 6,
   CELLS = 1 << 19,
   SIDE_LOG = 2,
   MOST_LEVELS = 16
@@ -23,11 +27,17 @@ typedef struct {
   uint32_t columns, rows;         /* of blocks */
   size_t block;                   /* of the pyramid's `tile` */
   uint64_t *cells[CHANNEL_COUNT]; /* by step, row, column; NULL: all zero */
+  /* of samples */
+  TileCounts *now, *then; /* by block: at this sample, which the finest level has from the engine;
+                             at the last one that the level has got */
+  uint64_t taken_at;      /* the cycle of that */
 } Level;
 
 struct Pyramid {
   const Program *program;
-  unsigned step_log;   /* cycles of one of TIME_STEPS steps */
+  unsigned steps_log;  /* most steps of a level */
+  unsigned step_log;   /* cycles of one of so many steps */
+  bool sampled;
   uint32_t tile;       /* of the last event; the next one is mostly of the same tile */
   unsigned n_levels;
   Level levels[MOST_LEVELS]; /* finest first */
@@ -38,25 +48,27 @@ static const Combine combines[CHANNEL_COUNT] = {
 #include "emu/observe/channels.def"
 };
 
-static Level level_of(const Image *image, unsigned side_log)
+static Level level_of(const Image *image, unsigned side_log, unsigned steps_log)
 {
   uint32_t side = 1u << side_log;
   Level level = {.side_log = side_log,
                  .columns = (image->width + side - 1) >> side_log,
                  .rows = (image->height + side - 1) >> side_log};
   uint64_t blocks = (uint64_t)level.columns * level.rows;
-  while (level.steps_log < TIME_STEPS_LOG && blocks << (level.steps_log + 1) <= CELLS)
+  while (level.steps_log < steps_log && blocks << (level.steps_log + 1) <= CELLS)
     level.steps_log++;
   return level;
 }
 
-Pyramid *pyramid_create(const Program *program)
+Pyramid *pyramid_create(const Program *program, bool sampled)
 {
   Pyramid *p = base_malloc(sizeof *p);
-  *p = (Pyramid){.program = program};
+  *p = (Pyramid){.program = program, .sampled = sampled,
+                 .steps_log = sampled ? SAMPLE_STEPS_LOG : EVENT_STEPS_LOG,
+                 .step_log = sampled ? SAMPLE_CYCLES_LOG : 0};
   do
-    p->levels[p->n_levels] = level_of(program->image, p->n_levels * SIDE_LOG);
-  while (p->levels[p->n_levels++].steps_log < TIME_STEPS_LOG && p->n_levels < MOST_LEVELS);
+    p->levels[p->n_levels] = level_of(program->image, p->n_levels * SIDE_LOG, p->steps_log);
+  while (p->levels[p->n_levels++].steps_log < p->steps_log && p->n_levels < MOST_LEVELS);
   return p;
 }
 
@@ -64,9 +76,12 @@ void pyramid_destroy(Pyramid *p)
 {
   if (!p)
     return;
-  for (unsigned l = 0; l < p->n_levels; l++)
+  for (unsigned l = 0; l < p->n_levels; l++) {
     for (unsigned c = 0; c < CHANNEL_COUNT; c++)
       free(p->levels[l].cells[c]);
+    free(p->levels[l].now);
+    free(p->levels[l].then);
+  }
   free(p);
 }
 
@@ -113,7 +128,7 @@ static void double_step(Pyramid *p)
 
 static void make_room(Pyramid *p, uint64_t cycle)
 {
-  while (cycle >> p->step_log >= TIME_STEPS)
+  while (cycle >> p->step_log >> p->steps_log)
     double_step(p);
 }
 
@@ -127,19 +142,24 @@ static void find_blocks(Pyramid *p, uint32_t tile)
   p->tile = tile;
 }
 
+static uint64_t *channel_cells(Level *level, Channel channel)
+{
+  if (!level->cells[channel])
+    level->cells[channel] = base_zeroed(level_blocks(level) << level->steps_log, sizeof(uint64_t));
+  return level->cells[channel];
+}
+
 /* The tile's block in the level's first step. */
 static uint64_t *block_cells(Pyramid *p, Level *level, Channel channel, uint32_t tile)
 {
   if (tile != p->tile)
     find_blocks(p, tile);
-  if (!level->cells[channel])
-    level->cells[channel] = base_zeroed(level_blocks(level) << level->steps_log, sizeof(uint64_t));
-  return &level->cells[channel][level->block];
+  return &channel_cells(level, channel)[level->block];
 }
 
 static unsigned level_step_log(const Pyramid *p, const Level *level)
 {
-  return p->step_log + TIME_STEPS_LOG - level->steps_log;
+  return p->step_log + p->steps_log - level->steps_log;
 }
 
 void pyramid_add(Pyramid *p, Channel channel, uint32_t tile, uint64_t cycle, uint64_t value)
@@ -183,6 +203,83 @@ void pyramid_hold(Pyramid *p, Channel channel, uint32_t tile, uint64_t from, uin
     for (uint64_t step = from >> log; step <= to >> log; step++)
       combine_into(&cells[step * level_blocks(level)], channel, value);
   }
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static const Channel channel_of_count[TILE_COUNTS] = {
+#define ROW(name) [COUNT_##name] = CHANNEL_##name,
+    TILE_COUNT_ROWS(ROW)
+#undef ROW
+};
+
+/* Sums of the blocks of the level below, or of tiles. */
+static void sum_blocks(Level *level, const TileCounts *below, uint32_t columns, uint32_t rows,
+                       unsigned side_log)
+{
+  if (!level->now)
+    level->now = base_malloc(level_blocks(level) * sizeof *level->now);
+  memset(level->now, 0, level_blocks(level) * sizeof *level->now);
+  for (uint32_t y = 0; y < rows; y++) {
+    TileCounts *row = &level->now[(size_t)(y >> side_log) * level->columns];
+    for (uint32_t x = 0; x < columns; x++, below++)
+      for (unsigned c = 0; c < TILE_COUNTS; c++)
+        row[x >> side_log].of[c] += below->of[c];
+  }
+}
+
+/* What has been counted since the level's last sample belongs to the step of that. */
+static void take_counts(const Pyramid *p, Level *level, const TileCounts *now)
+{
+  size_t blocks = level_blocks(level);
+  uint64_t step = level->taken_at >> level_step_log(p, level);
+  if (!level->then)
+    level->then = base_zeroed(blocks, sizeof *level->then);
+  for (unsigned c = 0; c < TILE_COUNTS; c++) {
+    uint64_t *cells = NULL;
+    for (size_t b = 0; b < blocks; b++) {
+      uint32_t counted = now[b].of[c] - level->then[b].of[c];
+      if (!counted)
+        continue;
+      if (!cells)
+        cells = channel_cells(level, channel_of_count[c]) + step * blocks;
+      cells[b] += counted;
+    }
+  }
+  memcpy(level->then, now, blocks * sizeof *now);
+}
+
+/* All levels whose step has ended, or all. */
+static void take_sample(Pyramid *p, const TileCounts *counts, uint64_t cycle, bool is_last)
+{
+  const TileCounts *below = counts;
+  for (unsigned l = 0; l < p->n_levels; l++) {
+    Level *level = &p->levels[l];
+    unsigned log = level_step_log(p, level);
+    if (l > 0) {
+      const Level *finer = &p->levels[l - 1];
+      sum_blocks(level, below, finer->columns, finer->rows, level->side_log - finer->side_log);
+      below = level->now;
+    }
+    if (!is_last && cycle >> log == level->taken_at >> log)
+      continue;
+    take_counts(p, level, below);
+    level->taken_at = cycle;
+  }
+}
+
+uint64_t pyramid_sample(Pyramid *p, const TileCounts *counts, uint64_t cycle)
+{
+  Level *finest_time = &p->levels[p->n_levels - 1];
+  if (cycle >> p->step_log != finest_time->taken_at >> p->step_log)
+    take_sample(p, counts, cycle, false);
+  make_room(p, cycle);
+  return ((cycle >> p->step_log) + 1) << p->step_log;
+}
+
+void pyramid_last_sample(Pyramid *p, const TileCounts *counts, uint64_t cycle)
+{
+  take_sample(p, counts, cycle, true);
 }
 
 /* ---- into the page --------------------------------------------------------------------------- */

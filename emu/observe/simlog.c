@@ -227,7 +227,10 @@ void simlog_event(SimLog *log, const TraceEvent *e, uint64_t number, bool is_wan
     return;
   switch (kind) {
   case TRACE_WAVELET: print_landing(log, e, number); break;
-  case TRACE_SWITCH: switch_event(log, e); break;
+  case TRACE_SWITCH:
+    if (e->kind == EV_SWITCH)
+      switch_event(log, e);
+    break;
   case TRACE_INST: instruction_event(log, e); break;
   case TRACE_QUEUE: queue_event(log, e, number); break;
   case TRACE_STALL: stall_event(log, e); break;

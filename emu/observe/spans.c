@@ -157,6 +157,7 @@ void spans_event(Spans *s, const TraceEvent *e)
   case EV_INST:
   case EV_WAVELET:
   case EV_SWITCH:
+  case EV_ROUTE:
   case EV_PUSH:
   case EV_POP:
   case EV_HOST_IN:

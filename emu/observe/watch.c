@@ -326,8 +326,8 @@ void watch_event(Watch *w, const TraceEvent *e)
     break;
   case EV_HOST_OUT: host_out(w, e); break;
   case EV_TASK_START: case EV_TASK_END: case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK:
-  case EV_INST: case EV_DONE: case EV_SWITCH: case EV_WAIT: case EV_STALL: case EV_HOST_IN:
-  case EV_LAUNCH: case EV_COUNT: default:
+  case EV_INST: case EV_DONE: case EV_SWITCH: case EV_ROUTE: case EV_WAIT: case EV_STALL:
+  case EV_HOST_IN: case EV_LAUNCH: case EV_COUNT: default:
     break;
   }
 }

@@ -92,6 +92,7 @@ static bool step_kind(const TraceEvent *e, uint8_t *kind)
   case EV_GROUP:
   case EV_DONE:
   case EV_SWITCH:
+  case EV_ROUTE:
   case EV_WAIT:
   case EV_STALL:
   case EV_LAUNCH:

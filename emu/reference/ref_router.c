@@ -204,11 +204,21 @@ void router_plan(RefEngine *engine, Turn *turn, RefPlan *plan)
 
 /* ---- commit ---------------------------------------------------------------------------------- */
 
+static void record_routes(Turn *turn, uint8_t color, const ImageColorConfig *config,
+                          uint8_t position)
+{
+  turn_event(turn, .kind = EV_ROUTE, .color = color, .inputs = config->positions[position].rx,
+             .to = config->positions[position].tx);
+}
+
 static void record_switch(Turn *turn, uint8_t color, uint8_t from, uint8_t to)
 {
-  if (from != to)
-    turn_event(turn, .kind = EV_SWITCH, .color = color, .old_position = from,
-               .new_position = to);
+  const ColorState *state = tile_of_turn(turn)->colors[color];
+  if (from == to)
+    return;
+  turn_event(turn, .kind = EV_SWITCH, .color = color, .old_position = from, .new_position = to);
+  if (state->own)
+    record_routes(turn, color, state->config, to);
 }
 
 static uint32_t command_payload(Turn *turn, ColorState *state, const Wavelet *w)
@@ -241,7 +251,7 @@ static void deliver(RefEngine *engine, Turn *turn, Wavelet w, PortMask to)
   for (unsigned p = 0; p < PORT_RAMP; p++) {
     if (find_link(turn, w.color, to, p, &link)) {
       arrive(engine, link.tile, link.color, link.enters, w);
-      turn->log->stats.wavelet_hops++;
+      turn->log->stats.hops[p]++;
     } else if (to >> p & 1 &&
                !links_send(engine->base.options.links, turn->tile->index, (Port)p, w.color,
                            (LinkWord){turn->cycle, w.payload, w.control})) {
@@ -345,6 +355,7 @@ static void commit_registers(Turn *turn)
   state->filter.limit1 = now.limit;
   if (base == CFG_COLOR_SWITCH)
     state->rx_position = state->tx_position = now.position;
+  record_routes(turn, (uint8_t)(turn->router_register - base), state->config, state->rx_position);
   turn->changed = true;
 }
 

@@ -474,6 +474,8 @@ typedef enum {
   EV_DONE,                      /* a vector operation ended: pc, thread; control = by a wavelet */
   EV_WAVELET,                   /* color, from, to, payload as forwarded, control */
   EV_SWITCH,                    /* color, old position, new position */
+  EV_ROUTE,                     /* color, inputs, to: its routes, where the program has rewritten
+                                   registers of the router: after the write, after a switch */
   EV_PUSH, EV_POP,              /* output, queue, color, payload, control */
   EV_WAIT,                      /* a vector operation begins to wait: pc, thread, id the
                                    StallCause */
@@ -496,7 +498,7 @@ typedef struct {
   uint8_t color, queue;
   bool output, control;
   Port from;
-  PortMask to;
+  PortMask to, inputs;
   uint8_t old_position, new_position;
   uint16_t pc, count;
   uint32_t payload;
@@ -546,7 +548,7 @@ typedef struct {
   uint64_t instructions;        /* scalar and vector instructions issued */
   uint64_t groups, elements;    /* of vector operations */
   uint64_t wavelets;            /* that entered a router from its ramp */
-  uint64_t wavelet_hops;        /* link crossings */
+  uint64_t hops[PORT_RAMP];     /* link crossings, by the side that the wavelet leaves by */
   uint64_t tasks;               /* started */
   uint64_t stalls[STALL_COUNT];
   uint64_t paid[TRUST_COUNT];   /* cycles of instructions and tasks, by what their rows rest on;

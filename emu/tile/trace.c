@@ -29,7 +29,7 @@ TraceKind event_trace_kind(EventKind kind)
     return TRACE_INST;
   case EV_WAVELET:
     return TRACE_WAVELET;
-  case EV_SWITCH:
+  case EV_SWITCH: case EV_ROUTE:
     return TRACE_SWITCH;
   case EV_PUSH: case EV_POP:
     return TRACE_QUEUE;
@@ -153,17 +153,31 @@ static void put_insn(Line *line, const Program *program, const TraceEvent *e)
   put_word(line, text);
 }
 
+static void put_ports(Line *line, PortMask ports)
+{
+  for (unsigned p = 0; p < PORT_COUNT; p++)
+    if (ports >> p & 1)
+      put_word(line, port_name((Port)p));
+}
+
 static void put_wavelet(Line *line, const Program *program, const TraceEvent *e)
 {
   put_count(line, "color", e->color);
   put_name(line, program_color_name(program, e->tile, e->color));
   put_word(line, port_name(e->from));
   put_text(line, " ->");
-  for (unsigned p = 0; p < PORT_COUNT; p++)
-    if (e->to >> p & 1)
-      put_word(line, port_name((Port)p));
+  put_ports(line, e->to);
   put_payload(line, e->payload);
   put_text(line, e->control ? " control" : "");
+}
+
+static void put_routes(Line *line, const Program *program, const TraceEvent *e)
+{
+  put_count(line, "color", e->color);
+  put_name(line, program_color_name(program, e->tile, e->color));
+  put_ports(line, e->inputs);
+  put_text(line, " ->");
+  put_ports(line, e->to);
 }
 
 static void put_queue(Line *line, const Program *program, const TraceEvent *e)
@@ -192,7 +206,7 @@ static void put_fields(Line *line, const Program *program, const TraceEvent *e)
     [EV_GROUP] = "group",      [EV_DONE] = "done",        [EV_WAVELET] = "move",
     [EV_SWITCH] = "position",  [EV_PUSH] = "push",        [EV_POP] = "pop",
     [EV_WAIT] = "waits",       [EV_STALL] = "waited",     [EV_HOST_IN] = "in",
-    [EV_HOST_OUT] = "out",     [EV_LAUNCH] = "launch",
+    [EV_HOST_OUT] = "out",     [EV_LAUNCH] = "launch",   [EV_ROUTE] = "routes",
   };
   put_word(line, words[e->kind]);
   switch (e->kind) {
@@ -220,6 +234,9 @@ static void put_fields(Line *line, const Program *program, const TraceEvent *e)
     break;
   case EV_SWITCH:
     put_switch(line, program, e);
+    break;
+  case EV_ROUTE:
+    put_routes(line, program, e);
     break;
   case EV_PUSH: case EV_POP:
     put_queue(line, program, e);

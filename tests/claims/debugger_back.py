@@ -8,9 +8,9 @@ import re
 import resource
 import time
 
+from claims import Claims, commit_seed, harness
 import dap_host
 import host_run
-from claims import Claims, commit_seed, harness
 from test_debugger import LONG_LAYOUT, LONG_PE
 
 claims = Claims()

@@ -307,7 +307,7 @@ static void wavelets_that_go_nowhere(void **state)
     const Fault *faults = a->engine->ops->faults(a->engine, &count);
     assert_int_equal(count, sides[i] ? 1 : 0);
     assert_int_equal(a->engine->ops->stats(a->engine)->wavelets, 40);
-    assert_int_equal(a->engine->ops->stats(a->engine)->wavelet_hops, 0);
+    assert_int_equal(engine_stats_hops(a->engine->ops->stats(a->engine)), 0);
     assert_true(!count || faults->kind == FAULT_LEAVES_FABRIC);
     IdleQuestion question = {0};
     assert_int_equal(idle_classify(a->engine, a->program, &question), IDLE_DONE);

@@ -27,7 +27,8 @@ static void compare_stats(const EngineStats *x, const EngineStats *y)
   SAME(groups);
   SAME(elements);
   SAME(wavelets);
-  SAME(wavelet_hops);
+  for (unsigned i = 0; i < PORT_RAMP; i++)
+    compare_number(port_name((Port)i), tile, x->hops[i], y->hops[i]);
   SAME(tasks);
   for (unsigned i = 0; i < STALL_COUNT; i++)
     compare_number(stall_name((StallCause)i), tile, x->stalls[i], y->stalls[i]);

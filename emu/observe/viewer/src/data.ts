@@ -70,6 +70,8 @@ export interface Run {
   levels: Level[];       // coarsest first
   time_lines: number;
   ways_one_of: number;
+  turn_cycles?: number;  // routes may have changed further within so many cycles
+  sampled?: boolean;     // the page has counts of tiles alone
   arrays: Record<string, { at: number; bytes: number; count: number }>;
 }
 
@@ -176,6 +178,16 @@ export const QUANTITIES: Quantity[] = [
   { id: "output_fill", label: "Output queue fill", group: "Queues", unit: "wavelets",
     channels: ["output_fill"], combine: "MOST" },
 ];
+
+export function quantitiesOf(run: Run): Quantity[] {
+  return QUANTITIES.filter((q) => q.channels.every((name) =>
+    run.channels.some((c) => c.name === name)));
+}
+
+export const SAMPLED_NOTE = "This page has counts of each tile, sampled from the engine, so that " +
+  "the run takes little longer. Waits count where they end. Time lines, cycles of source lines, " +
+  "ways of wavelets, changes of routes and queue fill need every event: add --profile, and the " +
+  "run takes about ten times as long.";
 
 export function findQuantity(id: string): Quantity {
   return QUANTITIES.find((q) => q.id === id) ?? QUANTITIES[0];

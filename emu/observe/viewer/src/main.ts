@@ -1,5 +1,5 @@
 // mount(element, data) shows a run; the report's page and other pages call it.
-import { PORTS, QUANTITIES, RunData, Slicer, findQuantity } from "./data";
+import { PORTS, RunData, Slicer, findQuantity, quantitiesOf } from "./data";
 import { element } from "./dom";
 import { FabricMap } from "./map";
 import { FindingsPanel, MemoryPanel, Overview, SourcePanel, TilePanel, WavesPanel, estimateText }
@@ -108,8 +108,9 @@ class App {
   private toolbar(): HTMLElement {
     const quantity = element("select", { "aria-label": "What the map shows", onchange: () =>
       this.state.set("quantity", findQuantity(quantity.value)) });
-    for (const group of new Set(QUANTITIES.map((q) => q.group)))
-      quantity.append(element("optgroup", { label: group }, ...QUANTITIES
+    const quantities = quantitiesOf(this.state.run);
+    for (const group of new Set(quantities.map((q) => q.group)))
+      quantity.append(element("optgroup", { label: group }, ...quantities
         .filter((q) => q.group === group)
         .map((q) => element("option", { value: q.id }, q.label))));
     const button = (label: string, name: string, act: () => void) =>

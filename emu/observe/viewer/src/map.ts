@@ -3,6 +3,7 @@ import { LINKS, PORTS, Slicer, StepKind, findQuantity, valuePerTile } from "./da
 import type { Level, Slice, TimeWindow, Way } from "./data";
 import { Surface, element, themeColors } from "./dom";
 import type { Theme } from "./dom";
+import { Routes, connections } from "./routes";
 import { format, heatColor, lineColor, lineDash, partOf, ticks } from "./scale";
 import type { State } from "./state";
 
@@ -26,7 +27,7 @@ export class FabricMap {
   private picture: HTMLCanvasElement | null = null;
   private overTime: HTMLCanvasElement | null = null;
   overTimeMost = 0;
-  private routeTiles: Float64Array | null = null;
+  readonly routes: Routes;
   private routePictures = new Map<number, HTMLCanvasElement>();
   private ways: Way[] = [];
   private hovered = -1;
@@ -40,6 +41,7 @@ export class FabricMap {
 
   constructor(private readonly state: State, private readonly slicer: Slicer,
               private readonly root: HTMLElement, private readonly say: (text: string) => void) {
+    this.routes = new Routes(state.data);
     this.surface = new Surface({
       class: "map", tabindex: 0, role: "application",
       "aria-label": "Map of the fabric. Arrow keys choose a tile, plus and minus zoom, " +
@@ -65,7 +67,7 @@ export class FabricMap {
   }
 
   async start(): Promise<void> {
-    this.routeTiles = await this.state.data.numbers("tile.routes");
+    await this.routes.load();
     await this.load();
   }
 
@@ -534,36 +536,6 @@ export class FabricMap {
 
   // ---- routes ----
 
-  routesOf(tile: number): { color: number; from: string[]; to: string[]; now: boolean;
-                            position: number }[] {
-    const { configs, sets } = this.state.run.routes, found = [];
-    const set = this.routeTiles ? sets[this.routeTiles[tile]] : undefined;
-    const names = (mask: number) => PORTS.filter((_, i) => mask >> i & 1);
-    for (let i = 0; set && i < set.length; i += 2) {
-      const config = configs[set[i + 1]];
-      for (let p = 1; config && p < config.length; p += 2)
-        found.push({ color: set[i], from: names(config[p]), to: names(config[p + 1]),
-                     now: (p - 1) / 2 === config[0], position: (p - 1) / 2 });
-    }
-    return found;
-  }
-
-  // Pairs of ports that a tile's router connects for a color, and whether from the start.
-  private connections(tile: number, color: number): [number, number, boolean][] {
-    const { configs, sets } = this.state.run.routes, found: [number, number, boolean][] = [];
-    const set = this.routeTiles ? sets[this.routeTiles[tile]] : undefined;
-    for (let i = 0; set && i < set.length; i += 2) {
-      const config = configs[set[i + 1]];
-      if (set[i] !== color || !config) continue;
-      for (let p = 1; p < config.length; p += 2)
-        for (let from = 0; from < 5; from++)
-          for (let to = 0; to < 5; to++)
-            if (config[p] >> from & 1 && config[p + 1] >> to & 1)
-              found.push([from, to, (p - 1) / 2 === config[0]]);
-    }
-    return found;
-  }
-
   private paintRoutes(color: number): void {
     const see = this.visible();
     if ((see.right - see.left) * (see.bottom - see.top) > ROUTE_LINES ||
@@ -577,8 +549,10 @@ export class FabricMap {
       c.beginPath();
       for (let y = see.top; y < see.bottom; y++)
         for (let x = see.left; x < see.right; x++)
-          for (const [from, to, first] of this.connections(this.state.tileAt(x, y), color))
-            if (first === starts) this.addConnection(c, x, y, from, to, shift);
+          for (const route of this.routes.of(this.state.tileAt(x, y), this.state.routeCycle, color))
+            if (route.now === starts)
+              for (const [from, to] of connections(route))
+                this.addConnection(c, x, y, from, to, shift);
       this.strokeLine(c, color, starts);
     }
   }
@@ -638,9 +612,8 @@ export class FabricMap {
     const context = picture.getContext("2d")!;
     const image = context.createImageData(run.width, run.height);
     const hex = parseInt(lineColor(color, this.theme.dark).slice(1), 16);
-    const has = run.routes.sets.map((set) => set.some((v, i) => i % 2 === 0 && v === color));
     for (let t = 0; t < run.width * run.height; t++) {
-      if (!this.routeTiles || !has[this.routeTiles[t]]) continue;
+      if (!this.routes.has(t, color)) continue;
       image.data[4 * t] = hex >> 16;
       image.data[4 * t + 1] = hex >> 8 & 255;
       image.data[4 * t + 2] = hex & 255;

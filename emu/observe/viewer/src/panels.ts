@@ -1,12 +1,14 @@
 // The tabs beside the map.
-import { LINKS, PORTS, QUANTITIES, StepKind, WAIT_NAMES, WAIT_TEXTS, findQuantity, readWays }
-  from "./data";
+import { LINKS, PORTS, SAMPLED_NOTE, StepKind, WAIT_NAMES, WAIT_TEXTS, findQuantity, quantitiesOf,
+         readWays } from "./data";
 import type { Quantity, TileClass, Way } from "./data";
 import { element, replace, table } from "./dom";
 import type { Column } from "./dom";
 import { hottestLinks } from "./map";
 import type { FabricMap, HotLink } from "./map";
 import { Slicer } from "./data";
+import { portNames } from "./routes";
+import type { Route } from "./routes";
 import { format, heatColor, percent } from "./scale";
 import type { State } from "./state";
 import { TileTimeLine } from "./timeline";
@@ -63,6 +65,7 @@ export class Overview implements Panel {
         `Public counts of ${estimate.points} ${estimate.class} programs on ${stats.arch} lie ` +
         `around ours so that this one is expected to take ${estimateText(state)} cycles.`) : "",
       stats.phases.length > 1 ? this.phases() : "",
+      state.run.sampled ? element("p", { class: "note" }, SAMPLED_NOTE) : "",
       element("p", { class: "note" }, state.run.honesty));
     map.onslice = (slice) => this.rank(slice.level.side);
   }
@@ -154,7 +157,7 @@ export class TilePanel implements Panel {
       return { slice, value: slice.values[Math.floor(this.state.y(tile) / finest.side) *
                                           finest.columns + column] };
     });
-    const simple = QUANTITIES.filter((q) => q.channels.length === 1);
+    const simple = quantitiesOf(run).filter((q) => q.channels.length === 1);
     const found = finest ? await Promise.all(simple.map(at)) : [];
     if (asked !== this.asked) return;
     this.head.textContent = `Tile ${this.state.tileName(tile)}`;
@@ -168,15 +171,25 @@ export class TilePanel implements Panel {
         .filter((_, i) => found[i].value > 0)));
     this.showRoutes(tile, cls);
     await this.line.show(tile, cls);
-    this.go.hidden = !cls || this.line.isThere;
+    this.go.hidden = !cls || this.line.isThere || !this.state.run.time_lines;
   }
 
   private showRoutes(tile: number, cls: TileClass | undefined): void {
-    const rows = this.map.routesOf(tile).map(({ color, from, to, now, position }) =>
-      [`${color}${cls?.colors[color] ? ` ${cls.colors[color]}` : ""}`, from.join(", "),
-       to.join(", "), `${position}${now ? " (at the start)" : ""}`]);
-    replace(this.routes, rows.length ? table("Routes of the tile",
-      [text("color"), text("from"), text("to"), text("switch position")], rows) : "");
+    const cycle = this.state.routeCycle, grain = this.state.run.turn_cycles ?? 1;
+    const found = this.map.routes.of(tile, cycle);
+    const place = (route: Route) => route.position < 0 ? "rewritten" : `${route.position}`;
+    const rows = found.map((route) =>
+      [`${route.color}${cls?.colors[route.color] ? ` ${cls.colors[route.color]}` : ""}`,
+       portNames(route.inputs).join(", "), portNames(route.outputs).join(", "),
+       `${place(route)}${route.now ? " (in use)" : ""}`]);
+    const when = cycle ? `at the end of cycle ${format(cycle - 1)}` : "at the start";
+    const changes = this.map.routes.changesBefore(tile, Infinity);
+    replace(this.routes, rows.length ? table(`Routes of the tile ${when}`,
+      [text("color"), text("from"), text("to"), text("switch position")], rows) : "",
+      changes ? element("p", { class: "note" },
+        `${format(changes)} changes in the run, ` +
+        `${format(this.map.routes.changesBefore(tile, cycle))} up to here` +
+        (grain > 1 ? `; the last one of each ${format(grain)} cycles.` : ".")) : "");
   }
 }
 
@@ -200,7 +213,8 @@ export class SourcePanel implements Panel {
     choose.append(...files.map((f, i) => element("option", { value: i }, f.name || "(no source)")));
     this.box.append(element("p", {}, element("label", {}, "File ", choose)), this.list);
     if (files.length) this.show(0);
-    else this.list.textContent = "No tile has run any code.";
+    else this.list.textContent = this.state.run.sampled ? SAMPLED_NOTE
+      : "No tile has run any code.";
   }
 
   private show(index: number): void {
@@ -358,7 +372,7 @@ export class WavesPanel implements Panel {
       element("p", { class: "note" }, this.ways.length
         ? `The page keeps the whole ways of ${format(this.ways.length)} wavelets, ` +
           (one === 1 ? "all of the run." : `about one of ${format(one)}, chosen by a hash.`)
-        : "The page keeps no ways of wavelets."),
+        : this.state.run.sampled ? SAMPLED_NOTE : "The page keeps no ways of wavelets."),
       element("p", { class: "row" }, element("label", {}, "Show ", this.color),
               element("label", {}, this.onlyTile, " that pass the chosen tile")),
       this.detail, this.list);

@@ -51,6 +51,8 @@ export class State {
   y(tile = this.chosen.tile): number { return Math.floor(tile / this.run.width); }
   tileAt(x: number, y: number): number { return y * this.run.width + x; }
   tileName(tile = this.chosen.tile): string { return `P${this.x(tile)}.${this.y(tile)}`; }
+  // Routes are shown as they are at the end of the time shown; of the whole run, at the start.
+  get routeCycle(): number { return this.isWhole ? 0 : this.chosen.window.to; }
   get isWhole(): boolean {
     return this.chosen.window.from <= 0 && this.chosen.window.to >= this.run.cycles;
   }
