@@ -29,7 +29,7 @@ trap 'rm -f "$log"' EXIT
 
 install_clients() {
   local folder
-  for folder in tests/dap tests/lsp tests/viewer; do
+  for folder in tests/dap tests/lsp tests/viewer tests/vscode; do
     [ -d $folder/node_modules ] && continue
     echo "setup: installing the client of $folder" >&2
     npm ci --prefix $folder --no-audit --no-fund </dev/null >"$log" 2>&1 || {
