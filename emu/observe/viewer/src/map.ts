@@ -545,15 +545,15 @@ export class FabricMap {
     }
     const { context: c } = this.surface;
     const shift = (color % 5 - 2) * Math.min(4, this.scaleX() / 10, this.scaleY() / 10);
-    for (const starts of [true, false]) {
+    for (const inUse of [false, true]) {        // on top
       c.beginPath();
       for (let y = see.top; y < see.bottom; y++)
         for (let x = see.left; x < see.right; x++)
           for (const route of this.routes.of(this.state.tileAt(x, y), this.state.routeCycle, color))
-            if (route.now === starts)
+            if (route.now === inUse)
               for (const [from, to] of connections(route))
                 this.addConnection(c, x, y, from, to, shift);
-      this.strokeLine(c, color, starts);
+      this.strokeLine(c, color, inUse);
     }
   }
 

@@ -208,13 +208,16 @@ export class SourcePanel implements Panel {
     if (this.made) return;
     this.made = true;
     const { files } = this.state.run.sources;
+    if (!files.length) {
+      this.box.append(element("p", { class: "note" }, this.state.run.sampled ? SAMPLED_NOTE
+        : "No tile has run any code."));
+      return;
+    }
     const choose = element("select", { "aria-label": "Source file", onchange: () =>
       this.show(Number(choose.value)) });
     choose.append(...files.map((f, i) => element("option", { value: i }, f.name || "(no source)")));
     this.box.append(element("p", {}, element("label", {}, "File ", choose)), this.list);
-    if (files.length) this.show(0);
-    else this.list.textContent = this.state.run.sampled ? SAMPLED_NOTE
-      : "No tile has run any code.";
+    this.show(0);
   }
 
   private show(index: number): void {
