@@ -12,20 +12,22 @@ KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan
          "barrier", "alltoall", "alltoall_v", "alltoall_2d",
          "broadcast_any", "shift_up", "shift_down",
          "gather_v", "scatter_v", "two_way_scatter", "two_way_gather",
-         "planned_allgather", "planned_reduce_scatter"]
+         "planned_allgather", "planned_reduce_scatter", "split_allreduce",
+         "wide_allreduce"]
 (ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER, ALLTOALL,
  ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY, SHIFT_UP, SHIFT_DOWN, GATHER_V,
  SCATTER_V, TWO_WAY_SCATTER, TWO_WAY_GATHER, PLANNED_ALLGATHER,
- PLANNED_REDUCE_SCATTER) = range(19)
+ PLANNED_REDUCE_SCATTER, SPLIT_ALLREDUCE, WIDE_ALLREDUCE) = range(21)
 TWO_WAYS = (TWO_WAY_SCATTER, TWO_WAY_GATHER)
-ALWAYS_WITH_TASK = (*TWO_WAYS, PLANNED_ALLGATHER, PLANNED_REDUCE_SCATTER)
+ALLREDUCES = (SPLIT_ALLREDUCE, WIDE_ALLREDUCE)
+ALWAYS_WITH_TASK = (*TWO_WAYS, PLANNED_ALLGATHER, PLANNED_REDUCE_SCATTER, *ALLREDUCES)
 SCHEMES = WHOLE, HALVES = range(2)       # of rings both ways
 WITH_TASK = (ALLGATHER, REDUCE_SCATTER, SCAN, EXSCAN, BARRIER, ALLTOALL, ALLTOALL_2D,
              *ALWAYS_WITH_TASK)
 GATHERS = (ALLGATHER, ALLGATHER_V, TWO_WAY_GATHER, PLANNED_ALLGATHER)
-BY_VECTORS = (TWO_WAY_SCATTER, PLANNED_REDUCE_SCATTER)
-SCATTERS = (REDUCE_SCATTER, REDUCE_SCATTER_V, *BY_VECTORS)
-REDUCTIONS = (*SCATTERS, SCAN, EXSCAN)
+SCATTERS = (REDUCE_SCATTER, REDUCE_SCATTER_V, TWO_WAY_SCATTER, PLANNED_REDUCE_SCATTER)
+REDUCTIONS = (*SCATTERS, SCAN, EXSCAN, *ALLREDUCES)
+BY_VECTORS = (TWO_WAY_SCATTER, PLANNED_REDUCE_SCATTER, *ALLREDUCES)
 EXCHANGES = (ALLTOALL, ALLTOALL_V, ALLTOALL_2D)
 OF_RECTANGLES = (BARRIER, ALLTOALL_2D, BROADCAST_ANY)
 OF_PARTS = (ALLGATHER_V, REDUCE_SCATTER_V, GATHER_V, SCATTER_V)
@@ -112,11 +114,12 @@ def expected(config, calls, i, sent):
         return [sent[(p - way) % P][:calls.lengths[i]] for p in range(P)]
     function = lines.FUNCTIONS[config["operation"]]
     with numpy.errstate(over="ignore"):
-        if kind in SCATTERS:
+        if kind in (*SCATTERS, *ALLREDUCES):
             total = sent[0].copy()
             for p in range(1, P):
                 total = function(total, sent[p])
-            return [total[firsts[p]:firsts[p + 1]] for p in range(P)]
+            return ([total[:counts[p]] for p in range(P)] if kind in ALLREDUCES
+                    else [total[firsts[p]:firsts[p + 1]] for p in range(P)])
         if kind in (SCAN, EXSCAN):
             sums = [sent[0]]
             for p in range(1, P):
@@ -210,12 +213,13 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
 OPERATIONS = {ALLGATHER: "allgather", REDUCE_SCATTER: "reduce-scatter", SCAN: "scan",
               EXSCAN: "exclusive-scan", BARRIER: "barrier", ALLTOALL: "alltoall",
               ALLTOALL_2D: "alltoall", TWO_WAY_SCATTER: "reduce-scatter",
-              TWO_WAY_GATHER: "allgather"}
+              TWO_WAY_GATHER: "allgather", SPLIT_ALLREDUCE: "allreduce"}
 
 
 def predicted(kind, tiles, length, with_task=0, scheme=WHOLE):
     """Cycles by the model; `tiles` is a number, or a pair for a rectangle."""
     pattern = (("whole", "halves")[scheme] if kind in TWO_WAYS
+               else "split" if kind == SPLIT_ALLREDUCE
                else "task" if with_task else "line")
     shape = f"--pes={tiles}" if isinstance(tiles, int) else f"--grid={tiles[0]}x{tiles[1]}"
     return int(harness.run([harness.tool("wse-model"), "predict", f"--op={OPERATIONS[kind]}",

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import collectives_measure as measure
 import collectives_run as lines
 import harness
 import streams_run as streams
@@ -73,6 +74,45 @@ def test_whole_parts_half_way_round_win_where_the_model_says_so(tmp_path, kind, 
         for each in (kind, two_way, planned)]
     assert (ring < line) == wins
     assert chosen <= min(ring, line) + 8
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("kind", streams.ALLREDUCES)
+def test_split_allreduces_of_any_length(tmp_path, kind, arch):
+    """Fewer elements than tiles, pieces of two lengths, odd lengths; 20 calls without a barrier."""
+    random = harness.commit_random(f"split {kind} {arch}")
+    for width in (2, 3, 8, 13):
+        edges = (1, 0, 2, width - 1, 2 * width, 2 * width + 2, 2 * width + 1, 4 * width - 2)
+        lengths = (*edges, *(int(n) for n in random.integers(0, 9 * width, 12)))
+        for element, operation in ((0, lines.MIN), (1, lines.ADD), (2, lines.ADD)):
+            streams.run(tmp_path, {"kind": kind, "width": width, "element": element,
+                                   "operation": operation, "skew": 100}, lengths, arch=arch)
+
+
+def test_wide_allreduces_are_split_where_that_is_faster(tmp_path):
+    """Against the plan with three colors, of which three calls in a row are measured."""
+    assert split_is_chosen(tmp_path, {(2, 10): 2, (16, 100): 0, (64, 100): 0, (200, 1600): 3})
+    tiles, length = 200, 1600
+    three = lines.run_allreduces(tmp_path, {
+        "width": tiles, "with_task": 1, "in_place": 1, "first": length, "second": length,
+        "third": length, "pattern": measure.AUTO,
+        **dict.fromkeys(lines.KINDS, lines.PLANNED)})["cycles"] / 3
+    wide = streams.cycles_of(streams.run(
+        tmp_path, {"kind": streams.WIDE_ALLREDUCE, "width": tiles}, (length,)))
+    assert wide < 0.95 * three
+    assert wide <= 1.05 * streams.predicted(streams.SPLIT_ALLREDUCE, tiles, length) + 64
+
+
+def split_is_chosen(folder, cases):
+    """Do the plans with five colors choose these of `allreduce_by`?"""
+    prints = "".join(f"@comptime_print(@as(u16, streams.wide_allreduce_plan({P}, {B}).by));"
+                     for P, B in cases)
+    (folder / "layout.csl").write_text(
+        'const streams = @import_module("<collectives/streams>");\n'
+        f'layout {{ @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{{}}); {prints} }}')
+    (folder / "pe.csl").write_text("comptime {}")
+    said = harness.compile(folder / "layout.csl", folder / "o.bin").err
+    return [int(n) for n in re.findall(r"^.*?(\d+)$", said, re.M)] == list(cases.values())
 
 
 def test_classes_of_an_all_to_all(tmp_path):
