@@ -1,7 +1,6 @@
 /* The command line with --cluster: a session for each wafer, actions for one or all of them, and
  * what they write.  Each line that a wafer writes begins with its name. */
 #include "emu/host/host.h"
-#include "emu/ranks/ranks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@ typedef struct {
 /* A wafer and the host's side of it. */
 typedef struct {
   const char *name;
-  ClusterMember member;
+  const ClusterMember *member;
   HostSession *session;
   HostOptions options;
   HostOutputs *outputs;
@@ -31,9 +30,7 @@ typedef struct {
 typedef struct {
   HostSession *session;         /* of the command: for messages before there are seats */
   const HostOptions *options;
-  ClusterPlan plan;
-  Cluster *cluster;
-  ClusterStates *states;        /* NULL: none */
+  HostCluster host;
   Seat *seats;
   size_t n;
   FILE *out;
@@ -69,74 +66,35 @@ static void flush_seats(Seating *t)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static WseStatus refuse_with(Seating *t, const char *what)
-{
-  diag_cluster_refuses(session_diags(t->session), HOST_NOWHERE, what);
-  return session_usage(t->session);
-}
-
-/* Options that speak of one wafer. */
-static WseStatus check_options(Seating *t)
-{
-  const HostOptions *o = t->options;
-  const struct { bool given; const char *name; } one_wafer[] = {
-    {o->session.has_watch, "--watch"}, {o->session.stop != NULL, "--stop"},
-    {o->session.has_dump, "--dump"}, {o->has_dap, "--dap"},
-  };
-  for (size_t i = 0; i < ARRAY_COUNT(one_wafer); i++)
-    if (one_wafer[i].given)
-      return refuse_with(t, one_wafer[i].name);
-  return WSE_OK;
-}
-
-/* The wafer's own file; NULL stays. */
-static const char *own_file(const Seat *seat, const char *path)
-{
-  return path ? host_file_tagged(path, session_arena(seat->session), seat->name) : NULL;
-}
-
 /* The part of an action that is for the wafer: all of it, or what stands behind its name.  What all
  * wafers copy to the host goes to a file of each. */
 static HostAction own_action(const Seating *t, const Seat *seat, const HostAction *action)
 {
   const char *text = action->text, *colon = text + strcspn(text, ":@=(");
-  int wafer = *colon == ':' ? cluster_find(&t->plan, text, (size_t)(colon - text)) : -1;
+  int wafer = *colon == ':' ? cluster_find(&t->host.plan, text, (size_t)(colon - text)) : -1;
   if (action->kind == HOST_RUN)
     return *action;
   if (wafer >= 0)
-    return (HostAction){(unsigned)wafer == seat->member.wafer ? action->kind : HOST_NOTHING,
+    return (HostAction){(unsigned)wafer == seat->member->wafer ? action->kind : HOST_NOTHING,
                         colon + 1};
   const char *file = action->kind == HOST_D2H ? strchr(text, '=') : NULL;
   if (!file)
     return *action;
   return (HostAction){action->kind,
                       arena_printf(session_arena(seat->session), "%.*s%s", (int)(file + 1 - text),
-                                   text, own_file(seat, file + 1))};
-}
-
-static unsigned threads_of(const Seating *t)
-{
-  return t->options->session.threads ? t->options->session.threads : 1;
+                                   text, host_file_tagged(file + 1, session_arena(seat->session),
+                                                          seat->name))};
 }
 
 static void give_options(const Seating *t, Seat *seat)
 {
   HostOptions *o = &seat->options;
   *o = *t->options;
-  o->program = t->plan.wafers[seat->member.wafer].image;
-  o->trace_file = own_file(seat, o->trace_file);
-  o->profile_file = own_file(seat, o->profile_file);
-  o->page_file = own_file(seat, o->page_file);
+  host_cluster_options(&t->host, seat->member->wafer, session_arena(seat->session), o);
   o->stats = false;             /* all wafers share one file */
   o->out = seat->out.stream;
   o->session.print_out = seat->out.stream;
   o->session.warnings = seat->warnings.stream;
-  o->session.member = &seat->member;
-  o->session.states = t->states;
-  o->session.interrupt = session_interrupt_flag(t->session);
-  /* The wafers of a process share its threads; more of them than wafers help each wafer. */
-  o->session.process_threads = threads_of(t);
-  o->session.threads = threads_of(t) / cluster_sharers(seat->member);
   o->actions = NULL;
   for (size_t i = 0; i < arrlenu(t->options->actions); i++)
     arrput(o->actions, own_action(t, seat, &t->options->actions[i]));
@@ -144,8 +102,8 @@ static void give_options(const Seating *t, Seat *seat)
 
 static WseStatus open_seat(Seating *t, Seat *seat, unsigned wafer)
 {
-  seat->name = t->plan.wafers[wafer].name;
-  seat->member = (ClusterMember){t->cluster, wafer};
+  seat->name = t->host.plan.wafers[wafer].name;
+  seat->member = &t->host.members[wafer];
   seat->session = session_create();
   seat->out.stream = base_text_open(&seat->out.at, &seat->out.size);
   seat->warnings.stream = base_text_open(&seat->warnings.at, &seat->warnings.size);
@@ -159,36 +117,12 @@ static WseStatus open_seat(Seating *t, Seat *seat, unsigned wafer)
   return seat->status;
 }
 
-static WseStatus open_states(Seating *t)
-{
-  const SessionOptions *o = &t->options->session;
-  char *why = NULL;
-  if (!o->save_state && !o->load_state)
-    return WSE_OK;
-  t->states = cluster_states_create(&t->plan, o->load_state, &why);
-  if (t->states)
-    return WSE_OK;
-  diag_state_unusable(session_diags(t->session), HOST_NOWHERE, o->load_state, why);
-  free(why);
-  return session_usage(t->session);
-}
-
 static WseStatus open_table(Seating *t)
 {
-  const char *why;
-  WseStatus status = check_options(t);
-  if (status != WSE_OK)
-    return status;
-  if (!cluster_read(t->options->cluster, session_arena(t->session), &t->plan, &why)) {
-    diag_cluster_unreadable(session_diags(t->session), HOST_NOWHERE, t->options->cluster, why);
-    return session_usage(t->session);
-  }
-  if ((status = open_states(t)) != WSE_OK)
-    return status;
-  EngineHomes homes = ranks_homes();
-  t->cluster = cluster_create(&t->plan, threads_of(t), &homes);
-  t->seats = base_zeroed(arrlenu(t->plan.wafers), sizeof *t->seats);
-  while (t->n < arrlenu(t->plan.wafers) && status == WSE_OK) {
+  WseStatus status = host_cluster_open(t->session, t->options, &t->host);
+  size_t n = arrlenu(t->host.members);
+  t->seats = base_zeroed(n + 1, sizeof *t->seats);
+  while (t->n < n && status == WSE_OK) {
     t->n++;
     status = open_seat(t, &t->seats[t->n - 1], (unsigned)(t->n - 1));
   }
@@ -208,9 +142,7 @@ static void close_table(Seating *t)
     free(seat->out.at);
     free(seat->warnings.at);
   }
-  cluster_states_destroy(t->states);
-  cluster_destroy(t->cluster);
-  cluster_plan_free(&t->plan);
+  host_cluster_close(&t->host);
   free(t->seats);
 }
 
@@ -267,8 +199,8 @@ static bool has_own_error(const Seating *t, const Seat *seat)
 {
   bool any = false;
   for (size_t i = 0; i < t->n; i++)
-    any |= cluster_has_stopped(t->seats[i].member);
-  return seat->status != WSE_OK && (!any || cluster_has_stopped(seat->member));
+    any |= cluster_has_stopped(*t->seats[i].member);
+  return seat->status != WSE_OK && (!any || cluster_has_stopped(*seat->member));
 }
 
 /* Words that wait in links: part of a deadlock, else a warning or, with --check-left, an error.
@@ -278,11 +210,11 @@ static WseStatus report_links(const Seating *t, WseStatus status)
   const SessionOptions *o = &t->options->session;
   bool left = o->left_is_error;
   if (status == WSE_DEADLOCK)
-    cluster_report_links(t->cluster, "", stderr);
+    cluster_report_links(t->host.cluster, "", stderr);
   if (o->check == CHECK_OFF || !(status == WSE_OK || (status == WSE_FAULT && left)))
     return status;
   const char *before = left ? "error: at the end, " : "warning: at the end, ";
-  return cluster_report_links(t->cluster, before, stderr) && left ? WSE_FAULT : status;
+  return cluster_report_links(t->host.cluster, before, stderr) && left ? WSE_FAULT : status;
 }
 
 static WseStatus print_errors(Seating *t, WseStatus status)
@@ -310,7 +242,7 @@ static json_t *stats_json(Seating *t)
   }
   json_object_set_new(top, "cycle", json_integer((json_int_t)cycles));
   json_object_set_new(top, "wafers", wafers);
-  json_object_set_new(top, "links", cluster_links_json(t->cluster));
+  json_object_set_new(top, "links", cluster_links_json(t->host.cluster));
   return top;
 }
 

@@ -6,7 +6,7 @@
  *
  * Reading order: recorder, session_state, progress, session_step, operations and transfer (the way
  * of words), session, stepping, collect (statistics), observers, npy, options, outputs, actions,
- * clusters, command (the command line), debugging, libwse.
+ * cluster_states, cluster_seats, clusters, command (the command line), debugging, libwse.
  */
 #ifndef HOST_H
 #define HOST_H
@@ -84,6 +84,8 @@ WseStatus session_open(HostSession *session, const char *path, const SessionOpti
 void session_close(HostSession *session);
 /* Asks the run to end with WSE_INTERRUPTED, now or when it continues.  From any thread or signal
  * handler. */
+/* The session fails as another one has, whose name begins the message. */
+void session_fail_as(HostSession *session, const WseError *other, const char *name);
 void session_interrupt(HostSession *session);
 const atomic_int *session_interrupt_flag(const HostSession *session);
 /* WSE_OK while host operations are possible; otherwise the error to return. */
@@ -382,6 +384,24 @@ WseStatus host_carry_out(HostSession *session, const HostOptions *options, FILE 
  * from malloc: it is no state of this cluster. */
 ClusterStates *cluster_states_create(const ClusterPlan *plan, const char *load, char **why);
 void cluster_states_destroy(ClusterStates *states);     /* NULL: nothing */
+
+/* ---- cluster_seats.c ----------------------------------------------------------------------- */
+
+/* What the sessions of a cluster's wafers share. */
+typedef struct {
+  ClusterPlan plan;
+  Cluster *cluster;
+  ClusterStates *states;        /* NULL: none */
+  ClusterMember *members;       /* stb_ds, by wafer */
+  const atomic_int *interrupt;
+} HostCluster;
+/* Reads options->cluster; texts live as long as the session, which is that of the caller.  Zeroed
+ * before; to be closed on failure, too, after the sessions of the wafers. */
+WseStatus host_cluster_open(HostSession *session, const HostOptions *options, HostCluster *cluster);
+void host_cluster_close(HostCluster *cluster);
+/* Makes options of all wafers those of one: with its program and with files of its own. */
+void host_cluster_options(const HostCluster *cluster, unsigned wafer, Arena *scratch,
+                          HostOptions *options);
 
 /* ---- clusters.c ------------------------------------------------------------------------- */
 

@@ -17,8 +17,17 @@ struct WseProgram {
   FILE *warnings;               /* writes warning_text */
   char *warning_text, *warnings_told;
   size_t warning_bytes;
+  WseCluster *cluster;          /* of which it is the lead, or a wafer with this number; or NULL */
+  unsigned wafer;
   bool opened;
   bool lost;                    /* memory ran out in a call: nothing of it can be trusted */
+};
+
+struct WseCluster {
+  WseProgram *lead;             /* has the session for messages, and the options; never opened */
+  HostCluster host;
+  WseProgram **programs;        /* stb_ds, by wafer */
+  unsigned number;              /* of the run of this process, for names of files */
 };
 
 /* Calls that get memory: without any, they return WSE_NO_MEMORY and the handle is lost. */
@@ -70,6 +79,13 @@ static WseStatus bad_choice(WseProgram *p, const char *name, uint32_t value)
   return session_usage(p->session);
 }
 
+/* Wafers of a cluster have files of their own. */
+static const char *own_name(const WseProgram *p, const char *path)
+{
+  return p->cluster ? host_file_tagged(path, session_arena(p->session),
+                                       p->cluster->host.plan.wafers[p->wafer].name) : path;
+}
+
 /* The members of WseOptions; what is written at the end belongs to `args` alone. */
 static WseStatus set_members(WseProgram *p, const WseOptions *given)
 {
@@ -89,7 +105,7 @@ static WseStatus set_members(WseProgram *p, const WseOptions *given)
       !host_parse_kinds(given->trace_kinds, session_diags(p->session), &options->trace_kinds))
     return session_usage(p->session);
   p->options.trace_file = given->trace_kinds ? given->trace_file : NULL;
-  return given->sim_log ? open_output(p, given->sim_log, &p->sim_log) : WSE_OK;
+  return given->sim_log ? open_output(p, own_name(p, given->sim_log), &p->sim_log) : WSE_OK;
 }
 
 static bool writes_files(const HostOptions *o)
@@ -98,10 +114,23 @@ static bool writes_files(const HostOptions *o)
          o->session.save_state || o->session.load_state;
 }
 
+/* Runs of this process that write files: their names must differ.  The wafers of a cluster are one
+ * run. */
+static unsigned run_number(WseProgram *p)
+{
+  static atomic_uint runs;
+  unsigned *of_cluster = p->cluster ? &p->cluster->number : NULL;
+  if (of_cluster && *of_cluster)
+    return *of_cluster;
+  unsigned number = atomic_fetch_add(&runs, 1) + 1;
+  if (of_cluster)
+    *of_cluster = number;
+  return number;
+}
+
 /* Options in words replace those of the members. */
 static WseStatus set_words(WseProgram *p, const char *words)
 {
-  static atomic_uint runs;      /* of this process that write files: their names must differ */
   Arena *scratch = session_arena(p->session);
   Diags *diags = session_diags(p->session);
   const char *file = p->options.trace_file;
@@ -112,13 +141,13 @@ static WseStatus set_words(WseProgram *p, const char *words)
     return session_usage(p->session);
   }
   if (writes_files(&p->options))
-    host_options_number(&p->options, scratch, atomic_fetch_add(&runs, 1) + 1);
+    host_options_number(&p->options, scratch, run_number(p));
   if (!p->options.trace_file)
     p->options.trace_file = file;
   return WSE_OK;
 }
 
-static WseStatus set_options(WseProgram *p, const WseOptions *given)
+static WseStatus read_options(WseProgram *p, const WseOptions *given)
 {
   const char *words = given && given->args ? given->args : getenv("WSE_ARGS");
   WseStatus status = WSE_OK;
@@ -127,6 +156,14 @@ static WseStatus set_options(WseProgram *p, const WseOptions *given)
     status = set_members(p, given);
   if (status == WSE_OK && words)
     status = set_words(p, words);
+  return status;
+}
+
+static WseStatus set_options(WseProgram *p, const WseOptions *given)
+{
+  WseStatus status = read_options(p, given);
+  if (status == WSE_OK && p->cluster)
+    host_cluster_options(&p->cluster->host, p->wafer, session_arena(p->session), &p->options);
   if (status == WSE_OK)
     status = host_outputs_open(p->session, &p->options, &p->outputs);
   SessionOptions *session = &p->options.session;
@@ -231,10 +268,8 @@ static WseStatus write_rest(WseProgram *p)
   return host_outputs_write(p->session, &p->options, p->outputs);
 }
 
-void wse_close(WseProgram *p)
+static void close_program(WseProgram *p)
 {
-  if (!p)
-    return;
   if (p->opened)
     write_rest(p);
   if (p->opened)
@@ -255,6 +290,12 @@ void wse_close(WseProgram *p)
   free(p->warnings_told);
   free(p->statistics);
   free(p);
+}
+
+void wse_close(WseProgram *p)
+{
+  if (p && !p->cluster)         /* else its cluster closes it */
+    close_program(p);
 }
 
 const WseError *wse_error(const WseProgram *p)
@@ -444,7 +485,7 @@ WseStatus wse_finish(WseProgram *p)
 void wse_interrupt(WseProgram *p)
 {
   if (p && !p->lost)
-    session_interrupt(p->session);
+    session_interrupt(p->cluster ? p->cluster->lead->session : p->session);
 }
 
 uint64_t wse_cycle(const WseProgram *p)
@@ -625,4 +666,81 @@ WseStatus wse_write_register(WseProgram *p, uint32_t x, uint32_t y, const char *
 const char *wse_version(void)
 {
   return host_version();
+}
+
+/* ---- clusters -------------------------------------------------------------------------------- */
+
+/* The message of the wafer's program becomes that of the cluster. */
+static WseStatus open_wafer(WseCluster *c, unsigned wafer, const WseOptions *given)
+{
+  WseProgram *p = base_zeroed(1, sizeof *p);
+  arrput(c->programs, p);
+  p->cluster = c;
+  p->wafer = wafer;
+  begin_handle(p);
+  WseStatus status = set_options(p, given);
+  if (status == WSE_OK)
+    status = session_open(p->session, p->options.program, &p->options.session);
+  p->opened = status == WSE_OK;
+  if (status != WSE_OK)
+    session_fail_as(c->lead->session, session_error(p->session),
+                    c->host.plan.wafers[wafer].name);
+  return status;
+}
+
+/* The lead has no files: the wafers have them. */
+static WseStatus open_lead(WseCluster *c, const char *path, const WseOptions *given)
+{
+  WseProgram *lead = c->lead;
+  WseOptions own = given ? *given : (WseOptions){.check = WSE_CHECK_ERROR};
+  own.sim_log = NULL;
+  begin_handle(lead);
+  lead->cluster = c;
+  WseStatus status = join_ranks(lead);
+  if (status == WSE_OK)
+    status = path ? read_options(lead, &own) : report_missing(lead, "path");
+  if (status != WSE_OK)
+    return status;
+  lead->options.cluster = arena_copy_text(session_arena(lead->session), path, strlen(path));
+  return host_cluster_open(lead->session, &lead->options, &c->host);
+}
+
+WseStatus wse_cluster_open(const char *path, const WseOptions *options, WseCluster **cluster)
+{
+  WseCluster *c = cluster ? *cluster = calloc(1, sizeof *c) : NULL;
+  if (!c || !(c->lead = calloc(1, sizeof *c->lead)))
+    return cluster ? WSE_NO_MEMORY : WSE_USAGE;
+  ENTER(c->lead);
+  WseStatus status = open_lead(c, path, options);
+  for (unsigned i = 0; status == WSE_OK && i < arrlenu(c->host.members); i++)
+    status = open_wafer(c, i, options);
+  return status;
+}
+
+const WseError *wse_cluster_error(const WseCluster *c) { return wse_error(c ? c->lead : NULL); }
+
+const char *wse_cluster_wafer(const WseCluster *c, uint32_t index, const char **image)
+{
+  if (!c || index >= arrlenu(c->programs))
+    return NULL;
+  if (image)
+    *image = c->host.plan.wafers[index].image;
+  return c->host.plan.wafers[index].name;
+}
+
+WseProgram *wse_cluster_program(WseCluster *c, uint32_t index)
+{
+  return c && index < arrlenu(c->programs) ? c->programs[index] : NULL;
+}
+
+void wse_cluster_close(WseCluster *c)
+{
+  if (!c || !c->lead || c->lead->lost)    /* what was being changed stays where it is */
+    return;
+  for (size_t i = 0; i < arrlenu(c->programs); i++)
+    close_program(c->programs[i]);
+  arrfree(c->programs);
+  host_cluster_close(&c->host);
+  close_program(c->lead);
+  free(c);
 }

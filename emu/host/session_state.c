@@ -39,6 +39,11 @@ WseStatus session_fail(HostSession *s, WseStatus status, char *text)
   return status;
 }
 
+void session_fail_as(HostSession *s, const WseError *other, const char *name)
+{
+  session_fail(s, other->status, base_print("%s: %s", name, other->message));
+}
+
 void session_flush(HostSession *s)
 {
   if (s->printed)

@@ -191,6 +191,24 @@ WSE_API WseStatus wse_open_core(const char *path, const char *core, WseProgram *
 WSE_API WseStatus wse_write_symbol(WseProgram *program, uint32_t x, uint32_t y, const char *name,
                                    const void *bytes, size_t size);
 
+/* ---- clusters ---- */
+
+typedef struct WseCluster WseCluster;
+/* Reads a cluster file (docs/cluster.md) and opens the programs of all its wafers, with the same
+ * options and files of their own: t.txt becomes t-a.txt for wafer a.  On failure *cluster is still
+ * a handle (or NULL without memory) that only wse_cluster_error and wse_cluster_close accept. */
+WSE_API WseStatus wse_cluster_open(const char *path, const WseOptions *options,
+                                   WseCluster **cluster);
+WSE_API const WseError *wse_cluster_error(const WseCluster *cluster);
+/* The name of wafer `index`, from 0, and its image; NULL: there is none. */
+WSE_API const char *wse_cluster_wafer(const WseCluster *cluster, uint32_t index,
+                                      const char **image);
+/* Its program, for all calls of this header but steps and snapshots.  It belongs to the cluster:
+ * wse_close does nothing to it.  Each call that runs it runs all wafers.  One thread at a time may
+ * call the programs of a cluster. */
+WSE_API WseProgram *wse_cluster_program(WseCluster *cluster, uint32_t index);
+WSE_API void wse_cluster_close(WseCluster *cluster);
+
 /* ---- snapshots, steps and stop conditions ----
  *
  * For programs that look into a run, on one process, on either engine.  Snapshots are possible

@@ -110,6 +110,13 @@ _PROTOTYPES = {
                                           ctypes.c_uint32]),
     "wse_dump_core": (ctypes.c_int, [_program, ctypes.c_char_p]),
     "wse_open_core": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(_program)]),
+    "wse_cluster_open": (ctypes.c_int, [ctypes.c_char_p, ctypes.POINTER(Options),
+                                        ctypes.POINTER(ctypes.c_void_p)]),
+    "wse_cluster_error": (ctypes.POINTER(Error), [ctypes.c_void_p]),
+    "wse_cluster_wafer": (ctypes.c_char_p, [ctypes.c_void_p, ctypes.c_uint32,
+                                            ctypes.POINTER(ctypes.c_char_p)]),
+    "wse_cluster_program": (_program, [ctypes.c_void_p, ctypes.c_uint32]),
+    "wse_cluster_close": (None, [ctypes.c_void_p]),
     "wse_version": (ctypes.c_char_p, []),
 }
 

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import numpy
 
+from wse_cluster.wafers import Wafers  # noqa: F401
+
 _HERE = Path(__file__).resolve().parent
 _NOTHING, _ALL_GATHER, _REDUCE_SCATTER, _ALL_REDUCE, _ALL_TO_ALL, _BROADCAST, _TRANSFER, \
     _LINE_ALL_REDUCE = range(8)

@@ -32,6 +32,7 @@ from pathlib import Path
 import numpy as np
 
 import wse_lib
+from wse_cluster import wafers
 from cerebras.sdk.runtime import _layout, _platform
 from cerebras.sdk.runtime._arrays import argument_words, host_words, whole
 from cerebras.sdk.runtime._calls import Caller, one_at_a_time
@@ -93,8 +94,9 @@ class SdkRuntime(Tiles):
     """Loads a compiled program on the emulator and carries out host operations in order, also those
     of several threads: a call waits until the one before it has returned."""
 
-    def __init__(self, bindir, platform=None, *, cmaddr=None, suppress_simfab_trace=False,
-                 simfab_numthreads=5, msg_level="WARNING", memcpy_required=True, wse_args=""):
+    def __init__(self, bindir=None, platform=None, *, cmaddr=None, suppress_simfab_trace=False,
+                 simfab_numthreads=5, msg_level="WARNING", memcpy_required=True, wse_args="",
+                 wafer=None):
         # Older scripts move the vendor's folder of traces; there are none unless WSE_TRACE asks.
         if not suppress_simfab_trace and os.access(".", os.W_OK):
             Path("simfab_traces").mkdir(exist_ok=True)
@@ -113,24 +115,45 @@ class SdkRuntime(Tiles):
         self._warns = _LEVELS.index(msg_level) <= _LEVELS.index("WARNING")
         self._config = platform.config if platform else _platform.SimfabConfig(
             num_threads=whole("simfab_numthreads", simfab_numthreads, 1, _MOST_THREADS))
-        self.bindir = Path(bindir).resolve()
         self._library = wse_lib.load()
-        self._open(bindir, memcpy_required, platform.target if platform else None,
-                   _own_options(wse_args))
+        options = self._options(_own_options(wse_args))
+        wafer = wafer or wafers.of_environment(**options)
+        if wafer and wse_args:
+            raise TypeError("wse_args is for a program of its own; WSE_ARGS has the options of a cluster")
+        if bindir is None and wafer is None:
+            raise TypeError("SdkRuntime needs the output directory of cslc, or a wafer of a cluster")
+        bindir = wafer.image if bindir is None else bindir
+        self.bindir = Path(bindir).resolve()
+        if wafer:
+            self._join(wafer)
+        else:
+            self._open(bindir, options)
+        self._check_program(bindir, memcpy_required, platform.target if platform else None)
 
-    def _open(self, bindir, memcpy_required, target, own_options):
+    def _options(self, own_options):
         threads = min(self._config.num_threads, _MOST_THREADS, os.cpu_count() or 1)
-        options = wse_lib.Options(
+        return dict(
             check=wse_lib.CHECK_ERROR, threads=threads,
             engine=_engine(os.environ.get("WSE_ENGINE", "fast")),
             max_cycles=_cycles(os.environ.get("WSE_MAX_CYCLES", "0")),
             sim_log=b"sim.log" if os.access(".", os.W_OK) else None,
             args=os.fsencode(_run_options(own_options)))
-        status = self._library.wse_open(os.fsencode(bindir), ctypes.byref(options),
+
+    def _join(self, wafer):
+        """The program is open already, and its cluster closes it."""
+        if self.bindir not in (wafer.image, wafer.folder):
+            raise ValueError(f"the program of wafer {wafer.name!r} is {wafer.image}, not {self.bindir}")
+        self._wafer, self._lock, self._handle = wafer, wafer.lock, wafer.handle
+        self._caller = Caller(self._library, self._handle)
+
+    def _open(self, bindir, options):
+        status = self._library.wse_open(os.fsencode(bindir), ctypes.byref(wse_lib.Options(**options)),
                                         ctypes.byref(self._handle))
         self._caller = Caller(self._library, self._handle)
         weakref.finalize(self, self._caller.close, self._lock)
         self._check(status)
+
+    def _check_program(self, bindir, memcpy_required, target):
         self._look_at(self.bindir)
         if memcpy_required and not self._geometry.has_memcpy:
             raise RuntimeError(f"{os.fspath(bindir)} was compiled without --memcpy, which host "
