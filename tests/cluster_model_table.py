@@ -9,6 +9,7 @@ BEGIN, END = "<!-- predicted: wafers -->\n", "<!-- end -->"
 WAFERS = [4, 16, 64, 256, 1024]
 COLUMNS = [("all-gather, split", "all-gather", "split"), ("half", "all-gather", "half"),
            ("line", "all-gather", "line"), ("reduce-scatter", "reduce-scatter", "split"),
+           ("line", "reduce-scatter", "line"),
            ("all-reduce", "all-reduce", "split"), ("all-to-all", "all-to-all", "split"),
            ("broadcast", "broadcast", "split")]
 

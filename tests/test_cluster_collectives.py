@@ -50,6 +50,21 @@ def test_the_two_schemes_of_the_all_gather():
     assert abs(long["half"] / long["split"] - 1) < 0.1
 
 
+def test_a_line_has_a_reduce_scatter_of_its_own():
+    """A link carries a block for each wafer behind it, not all blocks there and back."""
+    cluster = wse_cluster.Cluster(5, wraps=False, channels=1, latency=40, packet_words=64)
+    result, right = collectives.run("reduce_scatter", cluster, numpy.random.default_rng(3), length=128,
+                                    axis="x")
+    assert right
+    links = [result.links[f"x{i}.0"] for i in range(4)]
+    for way, behind in (("forward", (4, 3, 2, 1)), ("backward", (1, 2, 3, 4))):
+        for link, blocks in zip(links, behind):
+            assert 128 * blocks <= link[way]["words"] < 1.25 * 128 * blocks + 40
+    whole, _ = collectives.run("all_reduce", cluster, numpy.random.default_rng(3), length=5 * 128,
+                               axis="x")
+    assert result.cycles < 0.75 * whole.cycles
+
+
 def test_columns_use_links_of_their_own():
     cluster = wse_cluster.Cluster(2, 3, latency=20)
     result, right = collectives.run("all_reduce", cluster, numpy.random.default_rng(2), axis="y")

@@ -184,7 +184,8 @@ def test_the_model_of_links_has_its_limits():
 @pytest.mark.parametrize("args,message", [
     (["--op=gather", "--wafers=4", "--len=3"], "--op of cluster is"),
     (["--op=all-gather", "--wafers=4", "--len=3", "--scheme=full"], "--scheme is split, half or line"),
-    (["--op=broadcast", "--wafers=4", "--len=3", "--scheme=half"], "only all-gather has another"),
+    (["--op=broadcast", "--wafers=4", "--len=3", "--scheme=half"], "only all-gather has this --scheme"),
+    (["--op=reduce-scatter", "--wafers=4", "--len=3", "--scheme=half"], "reduce-scatter has line, too"),
     (["--op=all-gather", "--len=3"], "--wafers is missing"),
     (["--op=all-gather", "--wafers=4"], "--len is missing"),
     (["--op=all-gather", "--wafers=1", "--len=3"], "wafers"),

@@ -102,7 +102,8 @@ static void print_help(void)
        "  --simd=S         elements of a cycle: 4 on wse2 (default), 8 on wse3\n"
        "  of cluster:\n"
        "  --op=OP          all-gather, reduce-scatter, all-reduce, all-to-all or broadcast\n"
-       "  --scheme=NAME    of all-gather: split (default), half, or line for wafers in a line\n"
+       "  --scheme=NAME    of all-gather: split (default), half, or line for wafers in a line;\n"
+       "                   of reduce-scatter: split or line\n"
        "  --channels=K     of a link in each direction (default 2); --packet=WORDS (1024),\n"
        "                   --buffers=N (2) of a data mover\n"
        "  --latency=L      cycles of a link (default 200)\n"
@@ -235,8 +236,10 @@ static int check_cluster(const Query *q)
                        "broadcast", q->op);
   if (!one_of(q->scheme, schemes))
     return usage_error("--scheme is split, half or line", q->scheme);
-  if (strcmp(q->scheme, "split") != 0 && strcmp(q->op, "all-gather") != 0)
-    return usage_error("only all-gather has another --scheme", q->scheme);
+  bool is_line = strcmp(q->scheme, "line") == 0 && strcmp(q->op, "reduce-scatter") == 0;
+  if (strcmp(q->scheme, "split") != 0 && strcmp(q->op, "all-gather") != 0 && !is_line)
+    return usage_error("only all-gather has this --scheme, and reduce-scatter has line, too",
+                       q->scheme);
   if (q->length == 0)
     return usage_error("--len is missing", NULL);
   return q->wafers == 0 ? usage_error("--wafers is missing", NULL) : EXIT_SUCCESS;

@@ -17,12 +17,14 @@ NAMES = {"all_gather": "all-gather", "reduce_scatter": "reduce-scatter",
 
 def measure(random):
     operation = str(random.choice(list(NAMES)))
+    is_line = operation == "reduce_scatter" and bool(random.integers(2))
     cluster = wse_cluster.Cluster(
-        int(random.integers(3, 9)), channels=int(random.integers(1, 5)),
+        int(random.integers(3, 9)), wraps=not is_line, channels=int(random.integers(1, 5)),
         latency=int(random.choice([10, 60, 200, 500, 1200])), arch=str(random.choice(["wse2", "wse3"])),
         packet_words=int(random.choice([16, 48, 200, 512])), buffers=int(random.integers(1, 5)))
     length = int(random.choice([2, 20, 80, 240, 600, 1100]))
-    scheme = str(random.choice(["split", "half"])) if operation == "all_gather" else "split"
+    scheme = "line" if is_line else \
+        str(random.choice(["split", "half"])) if operation == "all_gather" else "split"
     options = {"scheme": scheme} if operation == "all_gather" else {}
     result, right = collectives.run(operation, cluster, random, length=length, axis="x", **options)
     assert right

@@ -22,7 +22,7 @@ from wse_cluster.wafers import Wafers  # noqa: F401
 
 _HERE = Path(__file__).resolve().parent
 _NOTHING, _ALL_GATHER, _REDUCE_SCATTER, _ALL_REDUCE, _ALL_TO_ALL, _BROADCAST, _TRANSFER, \
-    _LINE_ALL_REDUCE = range(8)
+    _LINE_ALL_REDUCE, _LINE_REDUCE_SCATTER = range(9)
 EAST, WEST = 0, 1
 _HUB_WORDS = 9000               # of arrays in the memory of a hub
 
@@ -268,6 +268,8 @@ class Cluster:
         def call_of(place, channel, way):
             if self.wraps:
                 return [operation, n, 0, 0, 0]
+            if operation == _REDUCE_SCATTER:
+                return [_LINE_REDUCE_SCATTER, n, 0, 0, 0]
             return [_LINE_ALL_REDUCE, size * n, 0, 0, 0]
 
         def array_of(wafer, place, channel, way):
