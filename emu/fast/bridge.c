@@ -300,17 +300,30 @@ static void lead_output(FastWorker *w, FastBridge *b, uint64_t now)
   t->output_any &= (uint16_t)~(1u << number);
 }
 
+/* By which the bridge's wavelets leave its first tile. */
+static Port bridge_port(const FastWorker *w, const FastBridge *b)
+{
+  int64_t ahead = (int64_t)b->to->core.index - (int64_t)b->from->core.index;
+  int64_t row = w->engine->width;       /* 1: no tile has one beside it */
+  if (ahead == row || ahead == -row)
+    return ahead == row ? PORT_SOUTH : PORT_NORTH;
+  return ahead == 1 ? PORT_EAST : PORT_WEST;
+}
+
 /* Takes them out of queues and routers; settle will count them once more. */
 static void lead_wavelets(FastWorker *w, FastBridge *b, uint64_t now)
 {
   unsigned hop = w->engine->timing->hop;
   EngineStats *stats = &w->log.stats;
+  FastTile *before = fast_count_as(w, b->to);
   lead_input(w, b, now);
   lead_slot(w, b, b->to, plain_of(b->to)->in_slot, now + hop);
-  stats->wavelet_hops -= b->tail;
+  fast_count_as(w, b->from);
+  stats->hops[bridge_port(w, b)] -= b->tail;
   lead_slot(w, b, b->from, plain_of(b->from)->out_slot, now + 2 * hop);
   stats->wavelets -= b->tail;
   lead_output(w, b, now);
+  fast_count_as(w, before);
   w->led += b->tail;
   forget_stuck(b->from);
   forget_stuck(b->to);
@@ -562,16 +575,6 @@ static void slot_put(FastTile *t, unsigned slot, FastWavelet wavelet)
   c->w[color_count(c)] = wavelet;
   c->open++;
   t->occupied |= 1u << slot;
-}
-
-/* By which the bridge's wavelets leave its first tile. */
-static Port bridge_port(const FastWorker *w, const FastBridge *b)
-{
-  int64_t ahead = (int64_t)b->to->core.index - (int64_t)b->from->core.index;
-  int64_t row = w->engine->width;       /* 1: no tile has one beside it */
-  if (ahead == row || ahead == -row)
-    return ahead == row ? PORT_SOUTH : PORT_NORTH;
-  return ahead == 1 ? PORT_EAST : PORT_WEST;
 }
 
 /* Where a wavelet is at the end of cycle `now` that gets to the receiver's router in cycle
