@@ -1,7 +1,8 @@
 /* dsd: keeps descriptors of loops in DSRs. If the loop does not change a descriptor, the load moves
  * in front of the loop. If each turn changes it (a column that moves along), the load moves too,
  * and the turn changes the DSR instead of a descriptor in memory. If each turn makes it from a
- * fixed one, the load of the fixed one moves, and the turn sets the fields.
+ * fixed one, the load of the fixed one moves, and the turn sets the fields (-O2; at -O1 the turn loads
+ * the fixed one, as the sparse products with descriptors show it, docs/codegen.md).
  *
  * Only for descriptors that an operation leaves as it found them (memory in one dimension and
  * the fabric, without saved addresses and single steps) and that run synchronously: an operation
@@ -154,6 +155,63 @@ static bool is_plain(const Keeper *k, IrValue v, Trace *trace)
         return false;
   }
   return true;
+}
+
+/* ---- fields that a change overwrites --------------------------------------------------- */
+
+static bool is_overwritten(uint8_t by, uint8_t field)
+{
+  return field == by || (by == DSRF_BASE && field == DSRF_BASE_ADD);
+}
+
+/* The descriptor behind the changes of what a new value of `field` overwrites, if all paths agree. */
+static bool find_behind(const Keeper *k, uint8_t field, IrValue v, Trace *trace, IrValue *found)
+{
+  const IrInsn *insn = opt_insn(k->f, v);
+  for (; insn->op == IR_dsd_set && is_overwritten(field, insn->field); insn = opt_insn(k->f, v))
+    v = insn->args[0];
+  if (insn->op != IR_PARAM || ir_block_is_entry(insn->u.param.block)) {
+    bool is_first = ir_value_is_none(*found);
+    if (is_first)
+      *found = v;
+    return is_first || ir_value_eq(*found, v);
+  }
+  for (unsigned i = 0; i < trace->n; i++)
+    if (ir_value_eq(trace->seen[i], v))
+      return true;
+  if (trace->n == MOST_PARAMS)
+    return false;
+  trace->seen[trace->n++] = v;
+  uint32_t block = insn->u.param.block.raw, index = insn->u.param.index, n;
+  for (uint32_t i = k->cfg.pred_at[block]; i < k->cfg.pred_at[block + 1]; i++) {
+    const IrTarget *targets = cfg_targets(k->f, k->cfg.preds[i], &n);
+    for (uint32_t t = 0; t < n; t++)
+      if (targets[t].block.raw == block &&
+          !find_behind(k, field, targets[t].args[index], trace, found))
+        return false;
+  }
+  return true;
+}
+
+/* A descriptor of which each turn sets the base anew is made from the one before the loop: nothing
+ * of it goes from turn to turn. */
+static bool make_from_behind(Keeper *k)
+{
+  bool changed = false;
+  for (uint32_t i = 0; i < k->cfg.n_rpo; i++) {
+    const IrBlock *block = &k->f->blocks[k->cfg.rpo[i]];
+    for (uint32_t at = 0; at < block->n_insns; at++) {
+      IrInsn *insn = opt_insn(k->f, block->insns[at]);
+      IrValue found = IR_NO_VALUE;
+      if (insn->op != IR_dsd_set || insn->field == DSRF_BASE_ADD || !is_plain_field(insn->field) ||
+          !find_behind(k, insn->field, insn->args[0], &(Trace){.n = 0}, &found) ||
+          ir_value_is_none(found) || ir_value_eq(found, insn->args[0]))
+        continue;
+      insn->args[0] = found;
+      changed = true;
+    }
+  }
+  return changed;
 }
 
 /* ---- calls that come back ------------------------------------------------------------ */
@@ -474,7 +532,8 @@ static bool visit_vec(Keeper *k, uint32_t block, uint32_t at)
   IrVec *vec = arena_new(k->m->arena, IrVec);
   *vec = *insn.u.vec;
   bool changed = keep_operands(k, block, &insn, vec);
-  changed |= make_operands(k, block, &at, &insn, vec);
+  if (k->opt->level > 1)
+    changed |= make_operands(k, block, &at, &insn, vec);
   if (!changed)
     return false;
   opt_insn(k->f, v)->u.vec = vec;
@@ -663,6 +722,7 @@ static bool visit_function(Keeper *k)
   opt_make_fronts(k->opt, k->f, &k->cfg);
   k->block_of = opt_blocks_of_values(k->f, k->opt->arena);
   find_reentered(k);
+  changed |= make_from_behind(k);
   k->held = arena_alloc(k->opt->arena, sizeof *k->held * total_left(k->left), 8);
   k->n_held = 0;
   for (uint32_t i = 0; i < k->cfg.n_rpo; i++)
