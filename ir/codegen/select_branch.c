@@ -103,6 +103,25 @@ static bool branch_zero32(Sel *s, const IrInsn *cmp, bool truth, uint32_t label)
   return true;
 }
 
+/* Signed i32 against 0 or -1, where the sign says all: the upper half. */
+static bool branch_sign32(Sel *s, const IrInsn *cmp, bool truth, uint32_t label)
+{
+  if ((cmp->op != IR_slt && cmp->op != IR_sle) || sel_type(s, cmp->args[0]) != IRT_I32)
+    return false;
+  uint64_t bits;
+  bool right = sel_is_const(s, cmp->args[1], &bits);
+  if (!right && !sel_is_const(s, cmp->args[0], &bits))
+    return false;
+  /* x < 0, x <= -1: negative; 0 <= x, -1 < x: not negative */
+  uint32_t bound = (cmp->op == IR_slt) == right ? 0 : UINT32_MAX;
+  if ((uint32_t)bits != bound)
+    return false;
+  Reg x = sel_use(s, cmp->args[right ? 0 : 1]);
+  sel_jump(s, right == truth ? OP_bltsi : OP_bgesi, x | REG_HI, REG_NONE, label);
+  arrlast(s->scratch).imm = 0;
+  return true;
+}
+
 void sel_branch(Sel *s, IrValue cond, bool truth, uint32_t label)
 {
   const IrInsn *d = sel_def(s, cond);
@@ -116,7 +135,7 @@ void sel_branch(Sel *s, IrValue cond, bool truth, uint32_t label)
     sel_branch(s, d->args[0], truth == (bits == 0), label);
     return;
   }
-  if (branch_zero32(s, d, truth, label))
+  if (branch_zero32(s, d, truth, label) || branch_sign32(s, d, truth, label))
     return;
   if (!is_fused(s, d)) {
     sel_jump(s, truth ? OP_bnz : OP_bz, sel_use(s, cond), REG_NONE, label);
