@@ -153,6 +153,7 @@ TimingRowId timing_scalar_row(CostClass cost, ScalarStep step)
   case COST_ALU16: return TIMING_alu16;
   case COST_ALU32: return TIMING_alu32;
   case COST_CMP32: return TIMING_cmp32;
+  case COST_ORDER32: return TIMING_order32;
   case COST_MOVE32: return TIMING_move32;
   case COST_COUNTER: return TIMING_counter;
   case COST_MUL32: return TIMING_mul32;

@@ -85,7 +85,7 @@ static bool is_more_than_arithmetic(Opcode op)
 static bool may_stand_between(const VecRun *run, const Insn *insn)
 {
   switch (insn_info[insn->op].cost) {
-  case COST_ALU16: case COST_ALU32: case COST_CMP32: case COST_MOVE32:
+  case COST_ALU16: case COST_ALU32: case COST_CMP32: case COST_ORDER32: case COST_MOVE32:
     return !is_more_than_arithmetic(insn->op);
   case COST_LOAD: return true;
   case COST_DSR_UPDATE: return is_update_elsewhere(run, insn);

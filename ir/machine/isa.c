@@ -42,7 +42,7 @@ static const FormatInfo formats[FMT_COUNT] = {
 static const char *const cost_names[COST_COUNT] = {
   [COST_ALU16] = "ALU16",           [COST_ALU32] = "ALU32",     [COST_IDIV] = "IDIV",
   [COST_CMP32] = "CMP32",           [COST_MOVE32] = "MOVE32",   [COST_COUNTER] = "COUNTER",
-  [COST_MUL32] = "MUL32",           [COST_FCONV] = "FCONV",
+  [COST_ORDER32] = "ORDER32",       [COST_MUL32] = "MUL32",     [COST_FCONV] = "FCONV",
   [COST_FP] = "FP",                 [COST_FDIV] = "FDIV",       [COST_LOAD] = "LOAD",
   [COST_STORE] = "STORE",           [COST_JUMP] = "JUMP",       [COST_BRANCH] = "BRANCH",
   [COST_CALL] = "CALL",             [COST_RETURN] = "RETURN",   [COST_ENDTASK] = "ENDTASK",

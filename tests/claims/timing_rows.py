@@ -11,9 +11,9 @@ import re
 from claims import Claims, harness
 
 # Row: cycles, on wse2 and wse3.
-PUBLISHED = {"ramp_up": (2, 2), "ramp_down": (2, 2), "hop": (1, 1), "element_to_queue": (1, 1),
+PUBLISHED = {"ramp_up": (2, 5), "ramp_down": (2, 5), "hop": (1, 1), "element_to_queue": (1, 1),
              "bank_conflict": (1, 1), "load": (1, 1), "store": (1, 1), "fdiv": (50, 50),
-             "counter": (1, 2), "priority_update": (4, 4)}
+             "counter": (1, 3), "priority_update": (4, 4)}
 # Elements per cycle, wse2 and wse3.
 WIDTHS = {"fadds": (2, 4), "fmovs": (2, 4), "fmacs": (1, 1), "fmuls": (1, 1), "fmach": (4, 8),
           "faddh": (4, 8), "fmovh": (4, 8), "mov16": (4, 8), "mov32": (2, 4), "add16": (4, 8),

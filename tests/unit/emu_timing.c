@@ -40,6 +40,7 @@ static uint64_t scalar(Asm *a, unsigned op)
   switch (op) {
   case OP_add32:
   case OP_slts32:
+  case OP_sltu32:
   case OP_mul32:
   case OP_divs32:
   case OP_fadds:
@@ -264,13 +265,14 @@ static const Row rows[] = {
   {"groups_per_rest", vector, ISSUE_TO_ISSUE, 9, 0, true},
   {"alu16", scalar, OP_add, 1, 1, true},
   {"alu32", scalar, OP_add32, 3, 1, false},
-  {"cmp32", scalar, OP_slts32, 3, 1, false},
+  {"cmp32", scalar, OP_sltu32, 3, 1, false},
+  {"order32", scalar, OP_slts32, 9, 1, false},
   {"move32", scalar, OP_mov32, 3, 1, false},
   {"mul32", scalar, OP_mul32, 7, 1, false},
   {"idiv", scalar, OP_divs32, 44, 1, false},
   {"fp", scalar, OP_fadds, 1, 1, true},
   {"fdiv", scalar, OP_fdivs, 50, 1, false},
-  {"fconv", scalar, OP_s2l, 24, 1, false},
+  {"fconv", scalar, OP_s2l, 25, 1, false},
   {"load", scalar, OP_ld16, 1, 1, true},
   {"store", scalar, OP_st16, 1, 1, true},
   {"jump", scalar, OP_jmp, 7, 1, false},

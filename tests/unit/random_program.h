@@ -295,8 +295,8 @@ static void emit_registers(Gen *g, AsmClass *c)
 /* Any arithmetic between registers; even ones, for pairs. */
 static void emit_arithmetic(Gen *g, AsmClass *c)
 {
-  static const CostClass costs[] = {COST_ALU16, COST_ALU32, COST_CMP32, COST_IDIV, COST_FP,
-                                    COST_FDIV, COST_MUL32, COST_FCONV};
+  static const CostClass costs[] = {COST_ALU16, COST_ALU32, COST_CMP32, COST_ORDER32, COST_IDIV,
+                                    COST_FP, COST_FDIV, COST_MUL32, COST_FCONV};
   Random *r = &g->random;
   for (;;) {
     Opcode op = (Opcode)below(r, OP_COUNT);
