@@ -488,6 +488,15 @@ static ScalarResult raise_traps(const Exec *e, const Registers *before)
   return raised ? fault_of(FAULT_EXCEPTION, raised) : go_on();
 }
 
+/* Has the stack grown out of its place?  A large frame leads from above the code to below address 0
+ * in one step. */
+static bool leaves_stack(const Exec *e, uint16_t before)
+{
+  uint16_t now = e->regs->r[STACK_POINTER];
+  bool grows = (int16_t)(uint16_t)(now - before) < 0;
+  return grows && (now < e->mem->cls->floor || now > before);
+}
+
 ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registers *regs,
                          TileMem *mem)
 {
@@ -501,8 +510,7 @@ ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registe
   ScalarResult result = exec_any(&e, insn->op);
   if (traps)
     return raise_traps(&e, &before);
-  if (result.outcome == SCALAR_NEXT && *stack_pointer(&e) < stack &&
-      *stack_pointer(&e) < mem->cls->floor)
+  if (result.outcome == SCALAR_NEXT && leaves_stack(&e, stack))
     return fault_of(FAULT_STACK, *stack_pointer(&e));
   return result;
 }
