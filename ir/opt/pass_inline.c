@@ -5,7 +5,10 @@
  * only call.  Recursive calls stay. Locations remember the call that they came through. */
 #include "ir/opt/opt.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include <stb_ds.h>
 
 /* By level: instructions, constants not counted, up to which a function is small. */
 static const uint32_t small_insns[] = {0, 30, 30};
@@ -20,6 +23,9 @@ typedef struct {
   uint8_t *state;            /* of the walk: 0 not seen, 1 open, 2 done */
   bool *recursive;
   bool changed;
+  uint32_t *loc_copies;      /* stb_ds; see Copier.  For all calls, so that one costs what its body
+                              * has, not what the module has */
+  uint32_t *locs_copied;     /* stb_ds: the places that are not 0 */
 } Inliner;
 
 /* ---- which ------------------------------------------------------------------------- */
@@ -88,7 +94,7 @@ typedef struct {
   uint32_t first_block;      /* block b of the callee becomes first_block + b */
   uint32_t after;            /* block of the caller that goes on after the call */
   IrLocId call_loc;
-  uint32_t *locs;            /* by location when inlining began: its copy, 0 none yet */
+  Inliner *in;               /* its loc_copies: by location when inlining began, the copy; 0 none */
   uint32_t n_locs;
 } Copier;
 
@@ -97,14 +103,32 @@ static IrLocId copy_loc(Copier *c, IrLocId loc)
 {
   if (!loc.raw || !c->call_loc.raw || loc.raw >= c->n_locs)
     return loc;
-  if (c->locs[loc.raw])
-    return (IrLocId){c->locs[loc.raw]};
+  if (c->in->loc_copies[loc.raw])
+    return (IrLocId){c->in->loc_copies[loc.raw]};
   IrLoc l = c->m->locs[loc.raw];
   IrLocId parent = l.inlined_at.raw ? copy_loc(c, l.inlined_at) : c->call_loc;
   const char *function = l.function ? l.function : c->m->funcs[c->from.raw].name;
   IrLocId copy = ir_loc_add(c->m, l.span, parent, function);
-  c->locs[loc.raw] = copy.raw;
+  c->in->loc_copies[loc.raw] = copy.raw;
+  arrput(c->in->locs_copied, loc.raw);
   return copy;
+}
+
+static void begin_locs(Copier *c)
+{
+  c->n_locs = c->m->n_locs;
+  size_t had = arrlenu(c->in->loc_copies);
+  if (had >= c->n_locs)
+    return;
+  arrsetlen(c->in->loc_copies, c->n_locs);
+  memset(c->in->loc_copies + had, 0, (c->n_locs - had) * sizeof *c->in->loc_copies);
+}
+
+static void end_locs(Copier *c)
+{
+  for (size_t i = 0; i < arrlenu(c->in->locs_copied); i++)
+    c->in->loc_copies[c->in->locs_copied[i]] = 0;
+  arrsetlen(c->in->locs_copied, 0);
 }
 
 static IrFunc *caller_of(const Copier *c)
@@ -232,10 +256,9 @@ static uint32_t inline_call(Inliner *in, IrFuncId into, uint32_t block, uint32_t
   IrModule *m = in->m;
   IrInsn call = *opt_insn(&m->funcs[into.raw], m->funcs[into.raw].blocks[block].insns[at]);
   const IrFunc *callee = &m->funcs[call.u.func.raw];
-  Copier c = {.m = m, .into = into, .from = call.u.func, .call_loc = call.loc};
+  Copier c = {.m = m, .into = into, .from = call.u.func, .call_loc = call.loc, .in = in};
   c.values = arena_many(in->opt->arena, IrValue, callee->n_insns);
-  c.n_locs = m->n_locs;
-  c.locs = arena_many(in->opt->arena, uint32_t, m->n_locs);
+  begin_locs(&c);
   c.after = split_after(m, into, block, at, map);
   c.first_block = m->funcs[into.raw].n_blocks;
   for (uint32_t b = 0; b < callee->n_blocks; b++)
@@ -247,6 +270,7 @@ static uint32_t inline_call(Inliner *in, IrFuncId into, uint32_t block, uint32_t
   for (uint32_t b = 0; b < callee->n_blocks; b++)
     copy_block_body(&c, b);
   copy_locals(&c);
+  end_locs(&c);
   IrBuilder jump = {.module = m, .func = into, .block = {block}, .loc = call.loc};
   ir_br(&jump, (IrBlockId){c.first_block}, NULL, 0);
   in->n_calls[call.u.func.raw]--;
@@ -361,5 +385,7 @@ bool pass_inline(Opt *opt)
       n_order = walk_from(&in, i, stack, order, n_order);
   for (uint32_t i = 0; i < n_order; i++)
     visit_function(&in, order[i]);
+  arrfree(in.loc_copies);
+  arrfree(in.locs_copied);
   return in.changed;
 }
