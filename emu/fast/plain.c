@@ -204,12 +204,13 @@ static HOT void plain_element(Visit *v, FastPlain *p, bool last)
 /* ---- many elements between variables ------------------------------------------------------ */
 
 /* Every element of a source can be read before the first result is written: the source is not in
- * memory, is where the results go, element by element, or lies apart from them. */
+ * memory, is where the results go, element by element, or lies apart from them.  With a stride of 0
+ * each element is the result before it. */
 static bool reads_first(const FastPlain *p, unsigned k, unsigned n)
 {
   int a = p->address[k], b = p->address[PLAIN_DEST];
   int a_last = a + (int)(n - 1) * p->step[k], b_last = b + (int)(n - 1) * p->step[PLAIN_DEST];
-  if (!(p->memory & 1u << k) || (a == b && p->step[k] == p->step[PLAIN_DEST]))
+  if (!(p->memory & 1u << k) || (a == b && p->step[k] == p->step[PLAIN_DEST] && p->step[k] != 0))
     return true;
   int a_low = a < a_last ? a : a_last, a_high = a < a_last ? a_last : a;
   int b_low = b < b_last ? b : b_last, b_high = b < b_last ? b_last : b;
