@@ -146,8 +146,9 @@ class Machine(Tile):
             self.branch(name, o)
         else:
             getattr(self, "do_" + name)(o)
-        lower = self.r[STACK] < stack and self.r[STACK] < self.floor
-        if lower and name not in ("call", "callr"):
+        now = self.r[STACK]
+        grows = now - stack & 0x8000          # a large frame may lead below address 0
+        if grows and (now < self.floor or now > stack) and name not in ("call", "callr"):
             raise Fault("STACK")
 
     def source(self, insn, letter, number):
