@@ -186,11 +186,14 @@ def test_cycles_are_near_the_model(tmp_path):
 def compiled(folder, role, module, params):
     (folder / "layout.csl").write_text(f"""
 const streams = @import_module("<collectives/streams>");
+const lines = @import_module("<collectives/layout>");
 const colors = [4]color{{ @get_color(0), @get_color(1), @get_color(2), @get_color(3) }};
 const six = [6]color{{ @get_color(0), @get_color(1), @get_color(2), @get_color(3), @get_color(4),
                       @get_color(5) }};
 const three = [3]color{{ @get_color(0), @get_color(1), @get_color(2) }};
 const two = [2]color{{ @get_color(0), @get_color(1) }};
+const five = [5]color{{ @get_color(0), @get_color(1), @get_color(2), @get_color(3), @get_color(4) }};
+const SPLIT = @import_module("<collectives/paths>").allreduce_by.split;
 layout {{
   @set_rectangle(2, 1);
   for (@range(u16, 2)) |x| {{
@@ -228,6 +231,12 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_
     ("this type and operation go element by element: use <collectives/reduce_scatter>",
      "two_way_tile(x, 0, 2, x, WEST, EAST, six)", "two_way_scatter",
      ".T = i32, .first_task = 9, .done_task = 13"),
+    ("a closed line needs two rows and columns, and an even number of tiles",
+     "two_way_cycle_tile(x, 0, 2, lines.closed_place(2, 1, x, 0).p, WEST, EAST, colors)",
+     "two_way_gather", ""),
+    ("plans with five colors need the params longest and split_tasks",
+     "wide_allreduce_tile(x, 0, .{ .P = 2, .by = SPLIT }, x, WEST, EAST, five)",
+     "planned_allreduce", ".done_task = 11"),
     ("a closed line of tiles has an even number of them",
      "two_way_cycle_tile(x, 0, 3, x, WEST, EAST, colors)", "two_way_gather", ""),
     ("the root and the tile must be tiles of the rectangle",
