@@ -152,7 +152,7 @@ def restart_differences(cluster, folder, draw, ways):
     if state.exists():
         found += differences(whole, run(f"--load-state={state}"))
     state.unlink(missing_ok=True)
-    cut = run(f"--save-state={state}", f"--max-cycles={draw.randint(1, end + 1)}")
+    cut = run(f"--save-state={state}", f"--max-cycles={draw.randint(1, max(end, 1))}")
     if cut["code"] == CODE_LIMIT:       # else it has ended
         found += differences(whole, run(f"--load-state={state}"))
     return found, whole["code"]

@@ -124,6 +124,16 @@ def test_a_script_with_a_runtime_for_each_wafer(options, tmp_path):
     assert {harness.stats(tmp_path / f"s-w{i}.json")["tiles"] for i in range(3)} == {1}
 
 
+def test_a_topology_that_the_script_builds(tmp_path):
+    build(tmp_path, BY_KEYWORD.replace('"c.json"', 'TOPOLOGY'), {})
+    (tmp_path / "run.py").write_text(f"TOPOLOGY = {RING!r}\n" + (tmp_path / "run.py").read_text())
+    ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=tmp_path)
+    assert ran.out.startswith("['w0', 'w1', 'w2']\n[[")
+    (tmp_path / "run.py").write_text("from wse_cluster import Wafers\nWafers({'wafers': [3]})\n")
+    ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=tmp_path, expect=1)
+    assert "wafers[0]: an object {...} has to stand here" in ran.err
+
+
 @pytest.mark.skipif(not ranks_run.is_possible(), reason="no MPI")
 def test_a_script_with_wafers_on_several_processes(tmp_path):
     build(tmp_path, BY_KEYWORD, RING)

@@ -1,14 +1,17 @@
 """The wafers of a cluster file, for host scripts.
 
-    with Wafers("c.json") as wafers:
+    with Wafers("c.json") as wafers:        # or what such a file has, as a dictionary
         a, b = (SdkRuntime(wafer=wafers[name]) for name in "ab")
 
 Each SdkRuntime speaks to one wafer.  Time is common: a call that waits runs all wafers, so calls for
 several wafers that need each other begin with nonblock=True.  A script that knows nothing of clusters
 speaks to one wafer if the environment has the file in WSE_CLUSTER and the wafer's name in WSE_WAFER.
 """
+import contextlib
 import ctypes
+import json
 import os
+import tempfile
 import threading
 import weakref
 from pathlib import Path
@@ -28,16 +31,36 @@ class Wafer:
         self.lock = wafers.lock
 
 
-class Wafers:
-    """Opens the programs of all wafers; `options` are those of wse_lib.Options."""
+@contextlib.contextmanager
+def _file_of(cluster):
+    """The path of a cluster file, or of one that exists for now and has what a dictionary says; images
+    are then relative to the current folder."""
+    if not isinstance(cluster, dict):
+        yield cluster
+        return
+    whole = json.loads(json.dumps(cluster))
+    places = whole.get("wafers", [])
+    for place in [*(places if isinstance(places, list) else []), whole.get("topology")]:
+        if isinstance(place, dict) and isinstance(place.get("image"), str):
+            place["image"] = os.path.abspath(place["image"])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cluster.json"
+        path.write_text(json.dumps(whole))
+        yield path
 
-    def __init__(self, path, **options):
+
+class Wafers:
+    """Opens the programs of all wafers of a cluster file, or of a dictionary with the content of one;
+    `options` are those of wse_lib.Options."""
+
+    def __init__(self, cluster, **options):
         self.lock = threading.RLock()
         self._library = wse_lib.load()
         self._handle = ctypes.c_void_p()
         given = wse_lib.Options(**{"check": wse_lib.CHECK_ERROR, "threads": 1, **options})
-        status = self._library.wse_cluster_open(os.fsencode(path), ctypes.byref(given),
-                                                ctypes.byref(self._handle))
+        with _file_of(cluster) as path:
+            status = self._library.wse_cluster_open(os.fsencode(path), ctypes.byref(given),
+                                                    ctypes.byref(self._handle))
         self._finalizer = weakref.finalize(self, self._library.wse_cluster_close, self._handle)
         if status != wse_lib.OK:
             error = self._library.wse_cluster_error(self._handle).contents
