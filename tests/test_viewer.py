@@ -297,7 +297,9 @@ SAMPLED = (("waves", "tests/bench/wafer/layout.csl", {"width": 67, "height": 63,
                                                           "steps": 2}),
            ("scalar", "tests/bench/busy/layout.csl", {"width": 65, "height": 64, "turns": 30}),
            ("chains", "tests/bench/chain2d/layout.csl", {"width": 70, "height": 61, "B": 29}))
-# What samples and events put into the same step of time; waits count where they end.
+# What samples and events put into the same step of time; waits count where they end, and streams
+# between neighbours count up to so many wavelets early or late.
+MOST_OFF = 16
 AT_ONCE = ("instructions", "groups", "elements", "tasks", "sent", "delivered", *LINKS)
 
 
@@ -318,7 +320,10 @@ def assert_same_counts(samples, events):
             if channel in AT_ONCE and span:
                 long = np.zeros((level["steps"] * span, *theirs.shape[1:]), np.uint64)
                 long[:len(theirs)] = theirs[:len(long)]
-                assert (ours == joined(long, level["steps"])).all(), (level["side"], channel)
+                ahead = np.cumsum(ours, axis=0).astype(int) - np.cumsum(joined(long, level["steps"]),
+                                                                       axis=0).astype(int)
+                tiles = level["side"] ** 2
+                assert (abs(ahead) <= MOST_OFF * tiles).all(), (level["side"], channel)
 
 
 @pytest.mark.parametrize("name, layout, params", SAMPLED, ids=[row[0] for row in SAMPLED])

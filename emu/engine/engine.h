@@ -419,6 +419,8 @@ struct Engine {
    * where the longer one would. */
   bool continues;
   uint64_t begun;
+  /* Another part follows at once, before which nothing but looks of a pulse happens. */
+  bool pauses;
 };
 
 /* Where a run ends that has become quiet, `now` being where this part of it has begun. */

@@ -44,11 +44,13 @@ RunStatus engine_run(Engine *engine, uint64_t limit)
     uint64_t part = look_all(pulse, engine);
     bool is_last = limit <= engine->cycle || limit - engine->cycle <= part;
     uint64_t end = is_last ? limit : engine->cycle + part;
+    engine->pauses = !is_last;
     status = engine->ops->run(engine, end);
     if (is_last || status != RUN_LIMIT || engine->cycle != end || is_stopped(engine))
       break;
     engine->continues = true;   /* the next part of this run */
   }
+  engine->pauses = false;
   engine->continues = continues;
   return status;
 }

@@ -300,16 +300,6 @@ static void lead_output(FastWorker *w, FastBridge *b, uint64_t now)
   t->output_any &= (uint16_t)~(1u << number);
 }
 
-/* By which the bridge's wavelets leave its first tile. */
-static Port bridge_port(const FastWorker *w, const FastBridge *b)
-{
-  int64_t ahead = (int64_t)b->to->core.index - (int64_t)b->from->core.index;
-  int64_t row = w->engine->width;       /* 1: no tile has one beside it */
-  if (ahead == row || ahead == -row)
-    return ahead == row ? PORT_SOUTH : PORT_NORTH;
-  return ahead == 1 ? PORT_EAST : PORT_WEST;
-}
-
 /* Takes them out of queues and routers; settle will count them once more. */
 static void lead_wavelets(FastWorker *w, FastBridge *b, uint64_t now)
 {
@@ -319,7 +309,7 @@ static void lead_wavelets(FastWorker *w, FastBridge *b, uint64_t now)
   lead_input(w, b, now);
   lead_slot(w, b, b->to, plain_of(b->to)->in_slot, now + hop);
   fast_count_as(w, b->from);
-  stats->hops[bridge_port(w, b)] -= b->tail;
+  stats->hops[fast_bridge_port(w->engine, b)] -= b->tail;
   lead_slot(w, b, b->from, plain_of(b->from)->out_slot, now + 2 * hop);
   stats->wavelets -= b->tail;
   lead_output(w, b, now);
@@ -348,8 +338,10 @@ static FastBridge *bridge_alloc(FastWorker *w)
 
 FastRing *fast_ring_alloc(FastWorker *w)
 {
-  return arrlenu(w->free_rings) ? arrpop(w->free_rings)
-                                : fast_alloc(w, sizeof(FastRing), _Alignof(FastBridge));
+  FastRing *ring = arrlenu(w->free_rings) ? arrpop(w->free_rings)
+                                          : fast_alloc(w, sizeof *ring, _Alignof(FastBridge));
+  ring->loan = (FastLoan){0};
+  return ring;
 }
 
 /* The receiver may have to take first what had come before its operation. */
@@ -600,11 +592,11 @@ static void put_wavelet(FastWorker *w, const FastBridge *b, uint32_t payload, ui
   } else if (ramp <= now) {
     slot_put(b->from, x->out_slot,
              (FastWavelet){payload, wavelet_meta(in_output, PORT_RAMP, 0)});
-    stats->hops[bridge_port(w, b)]--;
+    stats->hops[fast_bridge_port(w->engine, b)]--;
   } else {
     uint32_t meta = ((uint32_t)ramp & STAMP_MASK) | x->output_meta;
     queue_put(w, b->from, x->output, true, (FastWavelet){payload, meta});
-    stats->hops[bridge_port(w, b)]--;
+    stats->hops[fast_bridge_port(w->engine, b)]--;
     stats->wavelets--;
   }
 }
@@ -616,7 +608,7 @@ static void settle(FastWorker *w, FastBridge *b)
   FastTile *before = fast_count_as(w, b->to);
   b->to->core.wavelets_seen += b->head;
   fast_count_as(w, b->from);
-  w->log.stats.hops[bridge_port(w, b)] += made;
+  w->log.stats.hops[fast_bridge_port(w->engine, b)] += made;
   w->log.stats.wavelets += b->relay ? 0 : made;
   fast_count_as(w, before);
   if (b->head && !b->relay)
@@ -642,6 +634,7 @@ static void settle_issues(FastWorker *w, FastTile *t)
 static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
 {
   const FastEngine *e = w->engine;
+  fast_return_counts(e, b);
   roll_back(w, b->from, now);
   roll_back(w, b->to, now);
   settle(w, b);

@@ -137,10 +137,17 @@ typedef union { FastRun run; FastAhead ahead; } FastWork;
 
 typedef struct FastTile FastTile;
 
+/* What a bridge has lent to the counts of its tiles: counts.c. */
+typedef struct { uint32_t made, taken, from_issued, to_issued; } FastLoan;
+
 /* The wavelets on a bridge; `seen`: when one can be taken, low bits, which are enough since all are
  * on their way at the same time. */
 enum { BRIDGE_PLACES = 64, BRIDGE_LATE = 8 };   /* LATE: most that wait in a queue, each */
-typedef struct { uint32_t payload[BRIDGE_PLACES]; uint8_t seen[BRIDGE_PLACES]; } FastRing;
+typedef struct {
+  uint32_t payload[BRIDGE_PLACES];
+  uint8_t seen[BRIDGE_PLACES];
+  FastLoan loan;
+} FastRing;
 
 /* Wavelets on their way from one tile to the operation of its neighbour: bridge.c.
  * Places of the ring count from its creation, so that they are numbers of wavelets, too. */
@@ -336,6 +343,13 @@ FastRing *fast_ring_alloc(FastWorker *worker);
 /* What the worker counts from here on is work of the tile; returns the one before.  NULL: of none,
  * and the counts are up to date. */
 FastTile *fast_count_as(FastWorker *worker, FastTile *tile);
+/* The run pauses, with its bridges: the tiles' counts get what bridges will settle when they are
+ * taken down, of up to BRIDGE_PLACES cycles ahead. */
+void fast_lend_counts(FastEngine *engine);
+/* The bridge is about to settle. */
+void fast_return_counts(const FastEngine *engine, FastBridge *bridge);
+/* By which the bridge's wavelets leave its first tile. */
+Port fast_bridge_port(const FastEngine *engine, const FastBridge *bridge);
 
 /* ---- crew.c ---------------------------------------------------------------------------------- */
 

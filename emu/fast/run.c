@@ -338,6 +338,10 @@ RunStatus fast_run(Engine *base, uint64_t limit)
 {
   FastEngine *e = (FastEngine *)base;
   RunStatus status = run_on(e, limit);
-  fast_part_all(e);
+  bool goes_on = e->base.pauses && status == RUN_LIMIT && e->base.cycle == limit;
+  if (goes_on && !(e->base.options.trace && e->base.options.trace->stop))
+    fast_lend_counts(e);
+  else
+    fast_part_all(e);
   return status;
 }

@@ -185,7 +185,8 @@ export function quantitiesOf(run: Run): Quantity[] {
 }
 
 export const SAMPLED_NOTE = "This page has counts of each tile, sampled from the engine, so that " +
-  "the run takes little longer. Waits count where they end. Time lines, cycles of source lines, " +
+  "the run takes little longer. Waits count where they end, and streams between neighbours some " +
+  "wavelets early or late. Time lines, cycles of source lines, " +
   "ways of wavelets, changes of routes and queue fill need every event: add --profile, and the " +
   "run takes about ten times as long.";
 
