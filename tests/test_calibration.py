@@ -7,6 +7,7 @@ import pytest
 HERE = harness.ROOT / "tests" / "calibration"
 sys.path.insert(0, str(HERE))
 
+import fit  # noqa: E402
 import hardware  # noqa: E402
 import published_programs as programs  # noqa: E402
 import report  # noqa: E402
@@ -142,3 +143,47 @@ def test_the_hardware_mode_is_one_of_wse2(tmp_path):
                     params={"P": 4, "B": 8})
     done = harness.emu(tmp_path / "c.bin", "--timing=cs2", expect=1)
     assert "wafer of wse2" in done.err
+
+
+# ---- the fit of rows ---------------------------------------------------------------------------
+
+ROWS = {"alu32": (3, 1, "I"), "move32": (3, 2, "I"), "mul32": (7, 1, "I"), "load": (1, 1, "D"),
+        "ramp_up": (2, 5, "D"), "counter": (1, 3, "D"), "idiv": (44, 20, "I")}
+
+
+def published_point(program, published, ours, arch="wse2", **features):
+    return {"program": program, "case": "", "quantity": "max", "arch": arch, "role": "fit",
+            "published": published, "ours": ours, "features": features}
+
+
+def test_rows_of_one_mechanism_move_together_within_their_range():
+    points = [published_point("a", 1000, 1300, alu32=100), published_point("b", 1000, 1000, mul32=1)]
+    names = fit.free_rows(points + [published_point("c", 1, 1, move32=1)], ROWS, "wse2")
+    values = dict(zip(names, fit.solve(points, names, ROWS, "wse2")))
+    assert values["alu32"] == values["move32"] == pytest.approx(1, abs=0.05)   # not 0: its range ends
+    low, high = fit.GROUP_OF["mul32"].low, fit.GROUP_OF["mul32"].high
+    assert values["mul32"] == pytest.approx((low + high) / 2, abs=0.1)      # hardly any point has it
+
+
+def test_a_program_that_is_left_out_says_nothing_of_its_rows():
+    """What it alone has keeps the middle of its range, whatever the table says now."""
+    points = [published_point("a", 1000, 1000, idiv=10), published_point("b", 1000, 1000, alu32=100)]
+    names = fit.free_rows(points, ROWS, "wse2")
+    (_, miss), = fit.leave_one_out(points, names, ROWS, "wse2")["a"]
+    middle = (fit.GROUP_OF["idiv"].low + fit.GROUP_OF["idiv"].high) / 2
+    assert miss == pytest.approx(10 * (middle - 44) / 1000, abs=1e-6)
+    assert fit.only_here(points, "a", names, ROWS, "wse2") == ["idiv"]
+
+
+def test_documented_rows_stay():
+    points = [published_point("a", 9, 9, ramp_up=1, counter=1, load=1, alu32=1)]
+    assert fit.free_rows(points, ROWS, "wse2") == ["alu32"]
+    assert fit.free_rows(points, ROWS, "wse3") == ["alu32", "ramp_up", "counter"]
+
+
+def test_each_row_has_one_range_and_no_other_row_is_named():
+    rows = [row for group in fit.GROUPS for row in group.rows]
+    table = fit.read_rows()
+    assert len(rows) == len(set(rows)) and set(rows) <= set(table)
+    assert {row for row in table if table[row][2] != "D"} <= set(rows) | {"groups_per_rest"}
+    assert all(group.low < group.high and group.source for group in fit.GROUPS)
