@@ -63,26 +63,50 @@ static RARE void visit_backwards(Visit *v, uint64_t bits)
       visit(v, v->first + bit_at);
 }
 
-/* On a large fabric most tiles are in no cache when their turn comes.  So while one is visited, the
- * next but one of `bits` is fetched, and what the next one, fetched before, points to. */
-static HOT void prefetch_next(const FastTile *first, uint64_t bits)
+/* On a large fabric most tiles are in no cache when their turn comes, and what a visit needs hangs
+ * together by pointers.  So each link is fetched a step before the next one: the tiles when the
+ * visits to their row begin, their operations and bridges when those to their word do, and what the
+ * operation reads while the tile before is visited. */
+static HOT void prefetch_tiles(const FastTile *first, uint64_t bits)
 {
-  uint64_t behind = bits & (bits - 1);
-  if (!behind)
+  for (; bits; bits &= bits - 1) {
+    const FastTile *t = &first[__builtin_ctzll(bits)];
+    __builtin_prefetch(t);
+    __builtin_prefetch(&t->core.pending_due);     /* its second line */
+  }
+}
+
+static HOT void prefetch_streams(const FastTile *first, uint64_t bits)
+{
+  for (; bits; bits &= bits - 1) {
+    const FastTile *t = &first[__builtin_ctzll(bits)];
+    __builtin_prefetch(thread_plain(&t->core.threads[MAIN_THREAD]));
+    __builtin_prefetch(t->in);
+    __builtin_prefetch(t->out);
+  }
+}
+
+static HOT void prefetch_elements(const FastTile *t)
+{
+  const FastPlain *p = thread_plain(&t->core.threads[MAIN_THREAD]);
+  if (!t->in && !t->out)
     return;
-  const FastTile *next = &first[__builtin_ctzll(bits)], *second = &first[__builtin_ctzll(behind)];
-  __builtin_prefetch(second);
-  __builtin_prefetch(&second->core.pending_due);     /* its second line */
-  __builtin_prefetch(thread_plain(&next->core.threads[MAIN_THREAD]));
-  __builtin_prefetch(next->in);
+  const uint8_t *source = t->core.mem.bytes + p->address[PLAIN_SRC0];
+  __builtin_prefetch(source);
+  __builtin_prefetch(source + CACHE_LINE);
+  if (t->in)
+    __builtin_prefetch(t->in->ring);
 }
 
 static HOT void visit_forwards(Visit *v, uint64_t bits)
 {
+  const FastTile *first = &v->engine->tiles[v->first];
+  prefetch_streams(first, bits);
   while (bits) {
     unsigned bit_at = (unsigned)__builtin_ctzll(bits);
     bits &= bits - 1;
-    prefetch_next(&v->engine->tiles[v->first], bits);
+    if (bits)
+      prefetch_elements(&first[__builtin_ctzll(bits)]);
     visit(v, v->first + bit_at);
   }
 }
@@ -111,6 +135,8 @@ static void visit_row(Visit *v, uint32_t row)
   fast_row_awake(e, v->turn.cycle)[row] = 0;
   if (e->block > 1)
     row_chores(v, row);
+  for (uint32_t i = 0; i < e->row_words; i++)
+    prefetch_tiles(&e->tiles[(size_t)row * e->width + i * WORD_BITS], words[i]);
   for (uint32_t i = 0; i < e->row_words; i++) {
     uint32_t w = e->base.options.shuffle ? e->row_words - 1 - i : i;
     uint64_t bits = words[w];
