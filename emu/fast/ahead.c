@@ -1,8 +1,23 @@
-/* Fast engine: scalar instructions and vector operations between variables ahead of their cycle.
- * While a tile's main thread is alone, no other unit sees its arithmetic, branches and accesses to
- * memory, so a visit does many of them. Another tile may end the run before that. Then the tile
- * goes back to its registers and memory at the visit (these instructions change nothing else) and
- * repeats the instructions up to the end; an operation goes back group by group. */
+/* Fast engine: what the main thread does ahead of its cycle.
+ *
+ * A visit carries out a whole stretch of a task: instructions, loads of descriptors, short vector
+ * operations, the end of the task.  Nothing can be observed of that in between, because the stretch
+ * keeps to the following, here and in steps_ahead and starts_ahead:
+ *
+ * - The main thread is alone: no operation runs, no action is due, the host has no port here, and
+ *   nobody traces (is_alone in tasks.c).  So registers, memory, descriptors and the running task
+ *   are the thread's own.  A step that reads or writes anything else (counters, configuration, task
+ *   states, FIFOs, input queues, microthreads) ends the stretch before it.
+ * - The next task is not chosen ahead, because a wavelet may still come that decides it.  Until
+ *   then the scheduler only drops control wavelets, by what no step changes: which tasks are
+ *   blocked, and which queues operations read.
+ * - Results for an output queue carry the cycle in which the router can see them.  They find room
+ *   now, so they find it then, since the router only takes from the queue.
+ * - Every step is in a cycle before the end of the run and before the next action of the tile.
+ *
+ * Another tile may end the run in the middle of a stretch, or a step may turn out to be a mistake
+ * of the program.  Then the tile goes back to the beginning of the stretch and repeats it up to
+ * that cycle.  A long operation that runs already goes ahead by itself, and back group by group. */
 #include "emu/fast/step.h"
 
 #include "stb_ds.h"
@@ -33,7 +48,7 @@ static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
     bool none = i == words || cls->insn_at[i] == NO_INSN;
     const Insn *insn = none ? NULL : &cls->insns[cls->insn_at[i]];
     CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
-    code[i] = (ScalarCode){.odd = SCALAR_STOPS};
+    code[i] = (ScalarCode){.odd = SCALAR_STOPS, .insn = insn};
     if (goes_ahead(cost) &&
         timing_scalar(e->timing, cost, STEP_FORWARD) <= SCALAR_MOST_CYCLES &&
         timing_scalar(e->timing, cost, STEP_BACK) <= SCALAR_MOST_CYCLES)
@@ -56,13 +71,6 @@ void fast_ahead_destroy(FastEngine *e)
   for (uint32_t i = 0; i < e->base.program->image->n_classes; i++)
     free(e->code[i]);
   free(e->code);
-}
-
-/* What the instructions ahead have paid, added to or taken from what the worker has counted. */
-static void count_paid(FastWorker *w, const FastAhead *ahead, bool undone)
-{
-  for (unsigned i = 0; i < TRUST_COUNT; i++)
-    w->log.stats.paid[i] += undone ? -(uint64_t)ahead->paid[i] : ahead->paid[i];
 }
 
 /* ---- cycles in which something issues, a bit each ---------------------------------------- */
@@ -93,6 +101,15 @@ static int issues_last(const uint64_t *issues, uint64_t end)
   return -1;
 }
 
+/* The first one; there is one. */
+static unsigned issues_first(const uint64_t *issues)
+{
+  unsigned word = 0;
+  while (!issues[word])
+    word++;
+  return word * WORD_BITS + (unsigned)__builtin_ctzll(issues[word]);
+}
+
 static void note_last(FastWorker *w, const FastAhead *ahead, uint64_t end)
 {
   int last = issues_last(ahead->issues, end);
@@ -106,69 +123,452 @@ static uint64_t ahead_end(const FastEngine *e, uint64_t from)
   return e->limit - from < SCALAR_CYCLES ? e->limit : from + SCALAR_CYCLES;
 }
 
-/* ---- instructions ------------------------------------------------------------------------ */
+/* ---- a stretch: what is kept to go back ------------------------------------------------- */
 
-/* Issues in cycles before `end`. */
-static void ahead_steps(FastWorker *w, FastTile *t, uint64_t from, uint64_t end)
+/* What a stretch adds to the counts of its worker. */
+typedef struct { uint64_t instructions, groups, elements, bank, paid[TRUST_COUNT]; } AheadCounts;
+
+static AheadCounts counts_now(const FastWorker *w)
 {
-  const FastEngine *e = w->engine;
-  FastAhead *ahead = t->ahead;
-  ScalarRun run = {.code = e->code[t->core.cls->index], .fp16 = e->base.program->image->fp16,
-                   .regs = &t->core.regs, .mem = &t->core.mem, .pc = t->core.pc,
-                   .stores = &ahead->stores,
-                   .issues = ahead->issues,
-                   .first = (unsigned)(t->core.ready - from), .end = (unsigned)(end - from)};
-  if (t->core.ready < end)
-    scalar_run(&run);
-  else
-    memset(ahead->issues, 0, sizeof ahead->issues);
-  t->core.pc = run.pc;
-  t->core.ready = from + run.first;
-  memcpy(ahead->paid, run.paid, sizeof ahead->paid);
-  count_paid(w, ahead, false);
+  const EngineStats *stats = &w->log.stats;
+  AheadCounts now = {.instructions = stats->instructions, .groups = stats->groups,
+                     .elements = stats->elements, .bank = stats->stalls[STALL_BANK]};
+  memcpy(now.paid, stats->paid, sizeof now.paid);
+  return now;
+}
+
+static FastAhead *ahead_of(FastWorker *w, FastTile *t)
+{
+  if (!t->ahead) {
+    t->ahead = &fast_work_alloc(w)->ahead;
+    t->ahead->dsrs = NULL;
+  }
+  return t->ahead;
+}
+
+static void forget_dsrs(FastWorker *w, FastAhead *ahead)
+{
+  if (ahead->dsrs)
+    fast_work_free(w, ahead->dsrs);
+  ahead->dsrs = NULL;
+}
+
+/* What was ahead is over, and nothing undoes it: the last of it counts, unless the phase is new. */
+static void settle_last(FastWorker *w, const FastTile *t)
+{
+  if (!t->is_ahead)
+    return;
+  uint64_t last = t->ahead->from + (uint64_t)issues_last(t->ahead->issues, SCALAR_CYCLES);
+  if (last > w->log.stats.last_event && last >= w->engine->phase)
+    w->log.stats.last_event = last;
 }
 
 void fast_ahead_over(FastWorker *w, FastTile *t)
 {
-  if (t->ahead)
+  if (t->ahead) {
+    settle_last(w, t);
+    forget_dsrs(w, t->ahead);
     fast_work_free(w, t->ahead);
+  }
   t->ahead = NULL;
   t->is_ahead = false;
 }
 
-/* The next instruction belongs to no row. */
-static bool is_row_empty(const FastEngine *e, const Tile *core)
+/* A new stretch begins in cycle `from` of the tile's visit. */
+static void begin_stretch(FastWorker *w, FastTile *t, uint64_t from)
+{
+  FastAhead *ahead = ahead_of(w, t);
+  const Tile *core = &t->core;
+  forget_dsrs(w, ahead);
+  ahead->regs = core->regs;
+  ahead->pc = core->pc;
+  ahead->task = core->task;
+  ahead->is_stretch = true;
+  ahead->ready = core->ready;
+  ahead->from = from;
+  ahead->queue = NO_QUEUE;
+  ahead->stores.n = 0;
+}
+
+/* Keeps what the descriptor is now, before its first change.  False: no room for that. */
+static bool keep_dsr(FastWorker *w, FastTile *t, DsrFile file, unsigned number)
+{
+  FastAhead *ahead = t->ahead;
+  unsigned place = t->core.dsrs.map->place[file][number], i = 0;
+  if (!ahead->dsrs) {
+    ahead->dsrs = &fast_work_alloc(w)->dsrs;
+    ahead->dsrs->n = 0;
+  }
+  FastDsrs *kept = ahead->dsrs;
+  while (i < kept->n && kept->place[i] != place)
+    i++;
+  if (i == AHEAD_DSRS)
+    return false;
+  if (i == kept->n) {
+    kept->before[kept->n] = *dsr_at(t->core.dsrs, file, number);
+    kept->place[kept->n++] = (uint8_t)place;
+  }
+  return true;
+}
+
+/* Keeps what the next elements in memory overwrite. */
+static bool keep_elements(FastTile *t, const FastPlain *p, unsigned elements)
+{
+  ScalarStores *stores = &t->ahead->stores;
+  if (!(p->memory & 1u << PLAIN_DEST))
+    return true;
+  if (stores->n + elements > SCALAR_STORES)
+    return false;
+  for (unsigned i = 0; i < elements; i++) {
+    uint16_t address = (uint16_t)(p->address[PLAIN_DEST] + (int)i * p->step[PLAIN_DEST]);
+    uint32_t before = 0;
+    memcpy(&before, t->core.mem.bytes + address, p->bytes);
+    scalar_keep_store(stores, address, p->bytes, before);
+  }
+  return true;
+}
+
+/* ---- a stretch: its steps ---------------------------------------------------------------- */
+
+static void mark_issue(FastAhead *ahead, uint64_t cycle)
+{
+  uint64_t at = cycle - ahead->from;
+  ahead->issues[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
+}
+
+/* The code at the next instruction, or NULL. */
+static const ScalarCode *code_now(const FastEngine *e, const Tile *core)
 {
   const ImageClass *image = core->cls->image;
   uint32_t offset = (uint32_t)core->pc - image->code_address;
-  return offset >= image->code_words * 2u || offset % 2 ||
-         (e->code[core->cls->index][offset / 2].odd & SCALAR_STOPS);
+  return offset < image->code_words * 2u && offset % 2 == 0
+           ? &e->code[core->cls->index][offset / 2] : NULL;
 }
 
-bool fast_ahead(FastWorker *w, FastTile *t, uint64_t from)
+/* The cycles from the start of an operation for a queue to its last group, at most. */
+static uint64_t sending_cycles(const Timing *timing, uint64_t elements)
 {
-  if (is_row_empty(w->engine, &t->core))
-    return false;               /* nothing of an earlier row issues from now on */
-  if (!t->ahead)
-    t->ahead = &fast_work_alloc(w)->ahead;
+  return timing_cycles(timing, TIMING_vector_start) + elements * (1u + timing->bank_conflict);
+}
+
+/* The descriptor sends at once, from the queue that it has already, without telling anyone. */
+static bool is_plain_sender(const Visit *v, const Descriptor *desc)
+{
+  const Tile *core = &v->tile->core;
+  bool own = desc->color == COLOR_OF_QUEUE || v->turn.program->image->arch != ARCH_WSE3 ||
+             desc->color == registers_queue_color(&core->registers, core->cls->image, true,
+                                                  desc->queue);
+  return own && desc->done.kind == ACT_NONE && desc->on_control.kind == ACT_NONE;
+}
+
+/* So many results in cycles before `end` have room in the output queue, which no operation of the
+ * stretch has used yet; what it is now has been kept then. */
+static bool keep_queue(Visit *v, unsigned queue, uint32_t elements, uint64_t end)
+{
+  const FastEngine *e = v->engine;
+  FastTile *t = v->tile;
+  const FastQueue *q = &t->queues[queue].output;
+  if (t->ahead->queue != NO_QUEUE || q->count + elements > e->output_capacity[queue] ||
+      t->core.ready + sending_cycles(e->timing, elements) >= end)
+    return false;
+  t->ahead->queue = (uint8_t)queue;
+  t->ahead->sent = (uint8_t)q->count;       /* so far */
+  t->ahead->use = queue_use(q);
+  return true;
+}
+
+/* Whether the operation concerns memory and values only, but for results that have room. */
+static bool starts_ahead(Visit *v, const VecOperands *vec, uint64_t end)
+{
+  const VecOperand *operands[] = {&vec->src0, &vec->src1, &vec->dest};
+  unsigned queue = NO_QUEUE;
+  uint32_t longest = 1;
+  for (unsigned i = 0; i < ARRAY_COUNT(operands); i++) {
+    const VecOperand *operand = operands[i];
+    if (operand->kind != VOPND_DSR)
+      continue;
+    const Descriptor *desc = &dsr_at(v->tile->core.dsrs, operand->file, operand->number)->desc;
+    uint32_t length = dsr_length(desc);
+    if (desc->flags & DESC_F_ASYNC)
+      return false;
+    if (desc->kind == DESC_FABOUT && operand == &vec->dest && is_plain_sender(v, desc))
+      queue = desc->queue;
+    else if (desc->kind != DESC_MEM1D && desc->kind != DESC_MEM4D && desc->kind != DESC_CIRC)
+      return false;
+    if ((desc->flags & (DESC_F_SAVE | DESC_F_STEP)) &&
+        !keep_dsr(v->worker, v->tile, operand->file, operand->number))
+      return false;
+    longest = length > longest ? length : longest;
+  }
+  return queue == NO_QUEUE || keep_queue(v, queue, longest, end);
+}
+
+/* Whether the instruction, which is none for a row, may be a step in a cycle before `end`; what it
+ * changes has been kept then. */
+static bool steps_ahead(Visit *v, const Insn *insn, uint64_t end)
+{
+  switch (insn_info[insn->op].cost) {
+  case COST_ENDTASK:
+    return true;
+  case COST_DSR_LOAD: case COST_DSR_UPDATE:
+    return keep_dsr(v->worker, v->tile, insn->file, insn->a);
+  case COST_VECTOR:
+    return starts_ahead(v, &insn->vec, end);
+  case COST_ALU16: case COST_ALU32: case COST_CMP32: case COST_ORDER32: case COST_MOVE32:
+  case COST_MUL32: case COST_IDIV: case COST_FP: case COST_FDIV: case COST_FCONV: case COST_COUNTER:
+  case COST_LOAD: case COST_STORE: case COST_JUMP: case COST_BRANCH: case COST_CALL:
+  case COST_RETURN: case COST_CONFIG: case COST_RANDOM: case COST_COUNT: default:
+    return false;
+  }
+}
+
+/* Instructions in a row, in cycles before `end`.  False: none. */
+static bool step_row(Visit *v, uint64_t end)
+{
+  FastTile *t = v->tile;
   FastAhead *ahead = t->ahead;
+  ScalarRun run = {.code = v->engine->code[t->core.cls->index],
+                   .fp16 = v->turn.program->image->fp16, .regs = &t->core.regs,
+                   .mem = &t->core.mem, .pc = t->core.pc, .stores = &ahead->stores,
+                   .issues = ahead->issues, .first = (unsigned)(t->core.ready - ahead->from),
+                   .end = (unsigned)(end - ahead->from)};
+  unsigned first = run.first;
+  scalar_run(&run);
+  if (run.first == first)
+    return false;
+  t->core.pc = run.pc;
+  t->core.ready = ahead->from + run.first;
+  for (unsigned i = 0; i < TRUST_COUNT; i++)
+    v->worker->log.stats.paid[i] += run.paid[i];
+  return true;
+}
+
+/* What the thread does next is in a later cycle than the step in this one, which may be free of
+ * charge. */
+static void leave_cycle(const Visit *v)
+{
+  Tile *core = &v->tile->core;
+  uint64_t next = v->turn.cycle + 1;
+  Thread *th = &core->threads[MAIN_THREAD];
+  if (core->ready < next)
+    core->ready = next;
+  if (core->vectors && th->ready < next)
+    th->ready = next;
+}
+
+/* The groups of the operation in cycles before `end`.  False: it is not over then, or the thread
+ * goes on beside it. */
+static bool step_groups(Visit *v, uint64_t end)
+{
+  FastTile *t = v->tile;
+  Thread *th = &t->core.threads[MAIN_THREAD];
+  while (t->core.vectors) {
+    FastPlain *p = thread_plain(th);
+    if (!th->plain || t->core.overlaps || th->ready >= end || plain_waits(v, p) != STALL_NONE ||
+        !keep_elements(t, p, plain_elements(p)))
+      return false;
+    set_now(v, th->ready);
+    mark_issue(t->ahead, th->ready);
+    plain_group(v, MAIN_THREAD);
+    leave_cycle(v);
+  }
+  return true;
+}
+
+/* All steps in cycles before `end` of a stretch that may go on to `last`.  Returns the cycle of one
+ * that is a mistake, or NEVER. */
+static uint64_t take_steps(Visit *v, uint64_t end, uint64_t last)
+{
+  FastTile *t = v->tile;
+  Tile *core = &t->core;
+  Fault **faults = &v->worker->log.faults;
+  size_t before = arrlenu(*faults);
+  while (core->running && core->ready < end) {
+    const ScalarCode *code = code_now(v->engine, core);
+    if (!code || !code->insn)
+      break;
+    if (!(code->odd & SCALAR_STOPS)) {
+      if (!step_row(v, end))
+        break;
+      continue;
+    }
+    uint64_t cycle = core->ready;
+    if (!steps_ahead(v, code->insn, last))
+      break;
+    set_now(v, cycle);
+    mark_issue(t->ahead, cycle);
+    tile_issue(&v->turn);
+    leave_cycle(v);
+    bool over = step_groups(v, end);
+    if (UNLIKELY(arrlenu(*faults) > before)) {
+      arrsetlen(*faults, before);
+      return cycle;
+    }
+    if (!over)
+      break;
+  }
+  return NEVER;
+}
+
+/* Carries out the stretch that has begun, up to `end`, and counts it.  What it may begin there
+ * depends on `last`, which is the same or later when it is repeated. */
+static uint64_t run_stretch(Visit *v, uint64_t end, uint64_t last)
+{
+  FastTile *t = v->tile;
+  FastWorker *w = v->worker;
+  FastAhead *ahead = t->ahead;
+  EngineStats *stats = &w->log.stats;
+  AheadCounts before = counts_now(w);
+  memset(ahead->issues, 0, sizeof ahead->issues);
+  v->is_stretch = true;
+  uint64_t mistake = take_steps(v, end, last);
+  v->is_stretch = false;
+  set_now(v, ahead->from);
+  unsigned count = issues_count(ahead->issues, 0);
+  ahead->groups = (uint16_t)(stats->groups - before.groups);
+  ahead->elements_done = (uint16_t)(stats->elements - before.elements);
+  ahead->bank = (uint16_t)(stats->stalls[STALL_BANK] - before.bank);
+  for (unsigned i = 0; i < TRUST_COUNT; i++)
+    ahead->paid[i] = (uint16_t)(stats->paid[i] - before.paid[i]);
+  if (ahead->queue != NO_QUEUE)
+    ahead->sent = (uint8_t)(t->queues[ahead->queue].output.count - ahead->sent);
+  stats->instructions = before.instructions + count - ahead->groups;
+  stats->active_tile_cycles += count;
+  t->core.issues += count;
+  t->is_ahead = count != 0;
+  note_last(w, ahead, SCALAR_CYCLES);
+  return mistake;
+}
+
+/* ---- a stretch: back to its beginning ------------------------------------------------------ */
+
+/* The operation that a stretch has begun is gone. */
+static void drop_operation(Visit *v)
+{
+  FastTile *t = v->tile;
+  Thread *th = &t->core.threads[MAIN_THREAD];
+  if (!t->core.vectors)
+    return;
+  v->turn.port->run_free(&v->turn, th->run);
+  th->run = NULL;
+  t->core.vectors = 0;
+}
+
+/* Takes the results of the stretch that are still in its output queue out of it.  Returns how many
+ * the router has taken before. */
+static unsigned take_back_results(FastTile *t)
+{
+  const FastAhead *ahead = t->ahead;
+  if (ahead->queue == NO_QUEUE)
+    return 0;
+  FastQueue *q = &t->queues[ahead->queue].output;
+  unsigned left = q->count < ahead->sent ? q->count : ahead->sent;
+  q->count = (uint16_t)(q->count - left);
+  queue_note(q, ahead->use);
+  return ahead->sent - left;
+}
+
+/* The router has taken so many of the results once already. */
+static void drop_results(FastTile *t, unsigned queue, unsigned n)
+{
+  if (queue == NO_QUEUE)
+    return;
+  FastQueue *q = &t->queues[queue].output;
+  for (; n; n--)
+    queue_take(q);
+  if (!q->count)
+    t->output_any &= (uint16_t)~(1u << queue);
+}
+
+static void restore_dsrs(FastTile *t)
+{
+  const FastDsrs *kept = t->ahead->dsrs;
+  for (unsigned i = 0; kept && t->core.dsrs.own && i < kept->n; i++)
+    t->core.dsrs.own[kept->place[i]] = kept->before[i];
+}
+
+/* The counts are as if the stretch had not been. */
+static void uncount_stretch(FastWorker *w, FastTile *t)
+{
+  const FastAhead *ahead = t->ahead;
+  EngineStats *stats = &w->log.stats;
+  unsigned count = issues_count(ahead->issues, 0);
+  stats->instructions -= count - ahead->groups;
+  stats->groups -= ahead->groups;
+  stats->elements -= ahead->elements_done;
+  stats->stalls[STALL_BANK] -= ahead->bank;
+  for (unsigned i = 0; i < TRUST_COUNT; i++)
+    stats->paid[i] -= ahead->paid[i];
+  stats->active_tile_cycles -= count;
+  t->core.issues -= count;
+}
+
+/* Undoes the steps of the stretch from `cycle` on: all of them, and then those before once more. */
+static void undo_stretch(Visit *v, uint64_t cycle)
+{
+  FastTile *t = v->tile;
+  FastAhead *ahead = t->ahead;
+  uncount_stretch(v->worker, t);
+  drop_operation(v);
+  t->core.regs = ahead->regs;
+  t->core.pc = ahead->pc;
+  t->core.ready = ahead->ready;
+  t->core.task = ahead->task;
+  t->core.running = true;
+  scalar_undo_stores(&ahead->stores, &t->core.mem);
+  restore_dsrs(t);
+  unsigned queue = ahead->queue, taken = take_back_results(t);
+  begin_stretch(v->worker, t, ahead->from);
+  run_stretch(v, cycle, ahead->from + SCALAR_CYCLES);
+  drop_results(t, queue, taken);
+}
+
+/* ---- a stretch ----------------------------------------------------------------------------- */
+
+/* The thread's next instruction is none for a stretch. */
+static bool is_stretch_empty(const FastEngine *e, const Tile *core)
+{
+  const ScalarCode *code = code_now(e, core);
+  if (!code || !code->insn)
+    return true;
+  CostClass cost = insn_info[code->insn->op].cost;
+  return (code->odd & SCALAR_STOPS) && cost != COST_ENDTASK && cost != COST_DSR_LOAD &&
+         cost != COST_DSR_UPDATE && cost != COST_VECTOR;
+}
+
+/* Nothing else notes the last change of a task that is over. */
+static void note_end(FastWorker *w, const FastAhead *ahead)
+{
+  uint64_t last = ahead->from + (uint64_t)issues_last(ahead->issues, SCALAR_CYCLES);
+  if (last >= w->log.last_change)
+    w->log.last_change = last + 1;
+}
+
+bool fast_ahead(Visit *v)
+{
+  FastTile *t = v->tile;
+  FastWorker *w = v->worker;
+  uint64_t from = v->turn.cycle;
+  if (is_stretch_empty(v->engine, &t->core))
+    return false;               /* nothing of an earlier stretch issues from now on */
   if (t->core.ready < from)
     t->core.ready = from;
-  ahead->regs = t->core.regs;
-  ahead->pc = t->core.pc;
-  ahead->ready = t->core.ready;
-  ahead->from = from;
-  ahead_steps(w, t, from, ahead_end(w->engine, from));
-  unsigned count = issues_count(ahead->issues, 0);
-  t->is_ahead = count != 0;
-  t->core.issues += count;
-  w->log.stats.instructions += count;
-  w->log.stats.active_tile_cycles += count;
-  note_last(w, ahead, SCALAR_CYCLES);
-  bool now = ahead->issues[0] & 1;
-  if (now && from < w->log.stats.first_event)
-    w->log.stats.first_event = from;
-  return now;
+  settle_last(w, t);
+  begin_stretch(w, t, from);
+  uint64_t end = ahead_end(v->engine, from);
+  end = t->core.pending_due < end ? t->core.pending_due : end;
+  uint64_t mistake = run_stretch(v, end, end);
+  if (UNLIKELY(mistake != NEVER))
+    undo_stretch(v, mistake);
+  if (!t->is_ahead)
+    return false;
+  t->core.last_issued[t->core.main_level] = MAIN_THREAD;
+  if (!t->core.running)
+    note_end(w, t->ahead);
+  uint64_t first = from + issues_first(t->ahead->issues);
+  if (first < w->log.stats.first_event)
+    w->log.stats.first_event = first;
+  return first == from;
 }
 
 /* ---- vector operations ------------------------------------------------------------------- */
@@ -227,9 +627,9 @@ void plain_ahead(Visit *v)
   EngineStats *stats = &w->log.stats;
   if (next >= end || !is_between_variables(p))
     return;
-  if (!t->ahead)
-    t->ahead = &fast_work_alloc(w)->ahead;
-  FastAhead *ahead = t->ahead;
+  settle_last(w, t);
+  FastAhead *ahead = ahead_of(w, t);
+  ahead->is_stretch = false;
   ahead->from = from;
   memset(ahead->issues, 0, sizeof ahead->issues);
   uint64_t waits;
@@ -276,23 +676,13 @@ static void undo_groups(FastWorker *w, FastTile *t, uint64_t cycle)
     undo_group(w, t, ahead->from + (uint64_t)last);
 }
 
-/* ---- both -------------------------------------------------------------------------------- */
+/* ---- the end of the run ------------------------------------------------------------------ */
 
-static void undo_instructions(FastWorker *w, FastTile *t, uint64_t cycle, unsigned count)
+static void undo_ahead(Visit *v, uint64_t cycle)
 {
-  FastAhead *ahead = t->ahead;
-  w->log.stats.instructions -= count;
-  t->core.regs = ahead->regs;
-  t->core.pc = ahead->pc;
-  t->core.ready = ahead->ready;
-  scalar_undo_stores(&ahead->stores, &t->core.mem);
-  count_paid(w, ahead, true);
-  ahead_steps(w, t, ahead->from, cycle);
-}
-
-static void undo_ahead(FastWorker *w, FastTile *t, uint64_t cycle)
-{
-  FastAhead *ahead = t->ahead;
+  FastWorker *w = v->worker;
+  FastTile *t = v->tile;
+  const FastAhead *ahead = t->ahead;
   uint64_t end = cycle - ahead->from;       /* at least 1 */
   end = end < SCALAR_CYCLES ? end : SCALAR_CYCLES;
   unsigned count = issues_count(ahead->issues, end);
@@ -300,12 +690,13 @@ static void undo_ahead(FastWorker *w, FastTile *t, uint64_t cycle)
   if (!count)
     return;
   FastTile *before = fast_count_as(w, t);
-  t->core.issues -= count;
-  w->log.stats.active_tile_cycles -= count;
-  if (t->core.vectors)
+  if (ahead->is_stretch) {
+    undo_stretch(v, cycle);
+  } else {
+    t->core.issues -= count;
+    w->log.stats.active_tile_cycles -= count;
     undo_groups(w, t, cycle);
-  else
-    undo_instructions(w, t, cycle, count);
+  }
   t->is_ahead = false;
   fast_count_as(w, before);
 }
@@ -314,11 +705,15 @@ void fast_ahead_undo(FastEngine *e, uint64_t cycle)
 {
   for (unsigned k = 0; k < e->n_workers; k++) {
     FastWorker *w = &e->workers[k];
+    Visit v = start_visits(w);
     w->ahead_last = 0;
+    if (w->log.stats.first_event >= cycle)
+      w->log.stats.first_event = NEVER;
     for (size_t i = 0; i < arrlenu(w->touched); i++) {
-      FastTile *t = &e->tiles[w->touched[i]];
-      if (t->is_ahead)
-        undo_ahead(w, t, cycle);
+      v.tile = &e->tiles[w->touched[i]];
+      v.turn.tile = &v.tile->core;
+      if (v.tile->is_ahead)
+        undo_ahead(&v, cycle);
     }
   }
 }

@@ -219,6 +219,7 @@ static const EngineStats *fast_stats(const Engine *base)
 static void fast_phase_begin(Engine *base)
 {
   FastEngine *e = (FastEngine *)base;
+  e->phase = base->cycle;
   for (unsigned k = 0; k < e->n_workers; k++) {
     e->workers[k].log.stats.first_event = NEVER;
     e->workers[k].log.stats.last_event = e->workers[k].ahead_last = 0;

@@ -122,18 +122,30 @@ typedef struct {
 /* What elements carried out before their cycle have overwritten, the oldest first. */
 typedef struct { unsigned n; uint32_t before[AHEAD_ELEMENTS]; } FastElements;
 
-/* Scalar instructions that the main thread has carried out before their cycle: where it was before,
- * and in which cycles they issue, a bit each from `from` on; or the groups of an operation. */
+/* Descriptors as they were before a stretch has changed them, by place among the tile's own. */
+enum { AHEAD_DSRS = 6 };
+typedef struct { uint8_t n, place[AHEAD_DSRS]; DsrState before[AHEAD_DSRS]; } FastDsrs;
+
+/* What the main thread has done before its cycle, from `from` on: a stretch, with what was before,
+ * or groups of an operation.  In which cycles it issues, a bit each from `from` on. */
 typedef struct {
   Registers regs;
   uint16_t pc;
+  uint8_t task;
+  bool is_stretch;
   uint64_t ready, from, issues[SCALAR_WORDS];
+  FastDsrs *dsrs;               /* NULL: none has changed */
   union { ScalarStores stores; FastElements elements; };
-  unsigned paid[TRUST_COUNT];   /* by them */
+  /* what the stretch has counted; the output queue that it has sent to, or NO_QUEUE: how many
+     wavelets, and its last use before */
+  uint16_t groups, elements_done, bank, paid[TRUST_COUNT];
+  QueueUse use;
+  uint8_t queue;
+  uint8_t sent;
 } FastAhead;
 
-/* A tile has instructions ahead only while it has no operation, so the two take turns in memory. */
-typedef union { FastRun run; FastAhead ahead; } FastWork;
+/* Pieces of one size.  A tile with a stretch runs one operation at most. */
+typedef union { FastRun run; FastAhead ahead; FastDsrs dsrs; } FastWork;
 
 typedef struct FastTile FastTile;
 
@@ -257,7 +269,7 @@ struct FastEngine {
   const Timing *timing;
   unsigned block, block_most;   /* cycles of the block that runs; that the rows allow */
   uint32_t own_visits, visits;  /* a cycle, on average of the last ones: here, of all peers */
-  uint64_t limit, freshened;    /* limit: of this run */
+  uint64_t limit, freshened, phase;   /* limit: of this run; phase: cycle in which it has begun */
   uint32_t n_tiles, width, height;
   FastRows own;                 /* that this process runs: all without peers */
   struct FastEdges *edges;      /* edges.c; NULL: no peers */
@@ -315,9 +327,6 @@ void fast_bind_queues(FastTile *tile);
 
 void fast_ahead_create(FastEngine *engine);
 void fast_ahead_destroy(FastEngine *engine);
-/* No operation runs: carries out the instructions that the main thread issues from `now` on, as far
- * as neither other tiles nor the host can see them.  Returns whether one of them issues now. */
-bool fast_ahead(FastWorker *worker, FastTile *tile, uint64_t now);
 /* All that was carried out ahead has issued. */
 void fast_ahead_over(FastWorker *worker, FastTile *tile);
 /* The run has ended before `cycle`: undoes what issues from then on. */

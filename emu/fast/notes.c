@@ -64,7 +64,10 @@ static uint64_t fast_next_due(const FastTile *t, uint64_t now)
   due = sooner(due, t->core.pending_due, now);
   for (unsigned bits = t->input_any; bits; bits &= bits - 1) {
     const FastQueue *q = &t->queues[__builtin_ctz(bits)].input;
-    for (unsigned k = 0; k < q->count; k++)
+    unsigned k = 0;
+    while (k < q->count && wavelet_seen(queue_at(q, k)->meta, now))
+      k++;                      /* those behind the first one on its way come later */
+    if (k < q->count)
       due = sooner_wavelet(due, queue_at(q, k)->meta, now);
   }
   for (unsigned bits = t->output_any; bits; bits &= bits - 1)

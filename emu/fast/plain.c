@@ -18,7 +18,8 @@ STEP HOT StallCause plain_waits(const Visit *v, const FastPlain *p)
   return STALL_NONE;
 }
 
-static unsigned plain_elements(const FastPlain *p)
+/* Of the next group. */
+STEP HOT unsigned plain_elements(const FastPlain *p)
 {
   return p->unbounded || p->remaining >= p->width ? p->width : p->remaining;
 }

@@ -81,7 +81,8 @@ static DsrState *port_dsrs_alloc(Turn *turn, unsigned n)
 static VecRun *port_run_alloc(Turn *turn)
 {
   Visit *v = visit_of(turn);
-  fast_ahead_over(v->worker, v->tile);
+  if (!v->is_stretch)
+    fast_ahead_over(v->worker, v->tile);
   return &fast_work_alloc(v->worker)->run.run;
 }
 
@@ -93,7 +94,7 @@ static void port_run_free(Turn *turn, VecRun *run)
 static void port_started(Turn *turn, unsigned thread)
 {
   Visit *v = visit_of(turn);
-  if (plain_start(v, thread) && !FAST_TRACED && thread == MAIN_THREAD &&
+  if (plain_start(v, thread) && !FAST_TRACED && !v->is_stretch && thread == MAIN_THREAD &&
       thread_plain(&turn->tile->threads[thread])->stream)
     fast_join(v->worker, v->tile);
 }

@@ -35,6 +35,7 @@ typedef struct {
   FastTile *tile;
   PortMask wake_ports;          /* neighbours that may send now: to a free slot, after a switch */
   uint8_t popped[MAX_QUEUES];   /* wavelets taken from input queues in this cycle */
+  bool is_stretch;              /* what is carried out is ahead of its cycle: ahead.c */
 } Visit;
 
 /* ---- storage.c ----------------------------------------------------------------------------- */
@@ -98,6 +99,7 @@ STEP HOT FastWavelet output_pop(Visit *v, unsigned queue);
 /* ---- plain.c ------------------------------------------------------------------------------- */
 
 STEP HOT StallCause plain_waits(const Visit *v, const FastPlain *p);
+STEP HOT unsigned plain_elements(const FastPlain *p);
 STEP HOT uint32_t plain_read(const FastTile *t, FastPlain *p, unsigned k);
 STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, uint32_t b);
 STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last);
@@ -116,6 +118,9 @@ STEP const TilePort *fast_port(void);
 
 /* ---- ahead.c -------------------------------------------------------------------------------- */
 
+/* The main thread is alone: carries out what it does from this cycle on, as far as nobody else can
+ * see it.  Returns whether an instruction issues now. */
+bool fast_ahead(Visit *v);
 /* The main thread's operation is the only one and can do no group in this cycle: does those that
  * follow but the last, if nothing but its variables is concerned. */
 void plain_ahead(Visit *v);

@@ -2,11 +2,12 @@
  * operation, and else that of emu/tile. */
 #include "emu/fast/step.h"
 
-/* Queues whose heads the scheduler has to look at: while the main thread runs, those of control
+/* Queues whose heads the scheduler has to look at: while it does not choose a task, those of control
  * wavelets, which it may drop; else all but those whose data an operation takes. */
-static unsigned scheduler_queues(const FastTile *t)
+static unsigned scheduler_queues(const FastTile *t, uint64_t now)
 {
-  unsigned taken = t->core.running ? 0xffffu : t->core.readers;
+  bool picks = !t->core.running && t->core.ready <= now;
+  unsigned taken = picks ? t->core.readers : 0xffffu;
   return t->input_any & (unsigned)~(taken & ~(unsigned)t->input_control);
 }
 
@@ -79,6 +80,18 @@ STEP HOT bool is_resting(const FastTile *t, uint64_t now)
          (!core->overlaps || core->waits);
 }
 
+/* What follows this cycle's part, as far as nobody else can see it. */
+static HOT void go_ahead(Visit *v)
+{
+  FastTile *t = v->tile;
+  if (FAST_TRACED || t->attended)
+    return;
+  if (is_lone(t))
+    plain_ahead(v);
+  else if (is_alone(t) && t->core.ready > v->turn.cycle)
+    fast_ahead(v);
+}
+
 /* Returns whether the tile issues; visit_any likewise. */
 static HOT bool visit_lone(Visit *v)
 {
@@ -96,8 +109,7 @@ static HOT bool visit_lone(Visit *v)
   t->core.last_issued[t->core.main_level] = MAIN_THREAD;
   t->core.issues++;
   plain_group(v, MAIN_THREAD);
-  if (!FAST_TRACED && !t->attended && t->core.vectors)
-    plain_ahead(v);
+  go_ahead(v);
   return true;
 }
 
@@ -163,15 +175,13 @@ static RARE bool visit_threads(Visit *v)
   return true;
 }
 
-/* The main thread does its instructions from now on in a row.  False: the next one is none for
+/* The main thread does what it has to do from now on.  False: the next instruction is none for
  * that, and nothing has been done. */
-static bool visit_row_of_insns(Visit *v)
+static bool visit_stretch(Visit *v)
 {
-  FastTile *t = v->tile;
-  if (FAST_TRACED || !is_alone(t) || t->core.ready > v->turn.cycle ||
-      !fast_ahead(v->worker, t, v->turn.cycle))
+  const FastTile *t = v->tile;
+  if (FAST_TRACED || !is_alone(t) || t->core.ready > v->turn.cycle || !fast_ahead(v))
     return false;
-  t->core.last_issued[t->core.main_level] = MAIN_THREAD;
   v->turn.changed = true;
   return true;
 }
@@ -180,23 +190,18 @@ static RARE bool visit_any(Visit *v)
 {
   FastTile *t = v->tile;
   TilePlan plan;
-  unsigned queues = scheduler_queues(t);
+  unsigned queues = scheduler_queues(t, v->turn.cycle);
   t->held = 0;
   if (!has_turn(t, v->turn.cycle, queues))
     return false;
-  if (!queues && visit_row_of_insns(v))
-    return false;               /* it is counted with its row */
+  if (!queues && visit_stretch(v))
+    return false;               /* it is counted with its stretch */
   tile_plan(&v->turn, &plan, queues);
   tile_commit(&v->turn, &plan);
-  if (plan.thread < 0)
-    return false;
-  if (FAST_TRACED || plan.is_group || t->attended)
-    return true;
-  if (is_lone(t))
-    plain_ahead(v);
-  else if (is_alone(t) && t->core.ready > v->turn.cycle)
-    fast_ahead(v->worker, t, v->turn.cycle);
-  return true;
+  bool starts = plan.launch || plan.pick != TASK_NONE;
+  if (starts || (plan.thread >= 0 && (!plan.is_group || !t->core.vectors)))
+    go_ahead(v);
+  return plan.thread >= 0;
 }
 
 /* Out of the way of tiles with one operation or none: in the loop over tiles it slows them down by

@@ -21,7 +21,7 @@ _Static_assert(offsetof(FastTile, core.threads) + sizeof(Thread) <= 128, "the se
 _Static_assert(sizeof(FastTile) <= FAST_IDLE_BYTES, "an idle tile stays within its bound");
 /* A tile at work: every color configured, a running operation on the main thread and on two
  * microthreads, six numbers of queues, eight descriptors.  Bridges are for tiles with one
- * operation, instructions ahead for those with none. */
+ * operation; a stretch with its descriptors has one at most beside it. */
 _Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(FastWork) +
                        8 * sizeof(DsrState) + 96 * sizeof(FastWavelet) <= FAST_ACTIVE_BYTES,
                "an active tile stays within its bound");

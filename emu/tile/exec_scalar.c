@@ -595,15 +595,6 @@ ScalarCode scalar_code(const Insn *insn, uint32_t word, Bounds object, const Tim
   };
 }
 
-static INLINE void push_store(ScalarStores *stores, uint32_t address, unsigned bytes,
-                              uint32_t before)
-{
-  unsigned i = stores->n++;
-  stores->at[i].before = before;
-  stores->at[i].address = (uint16_t)address;
-  stores->at[i].bytes = (uint8_t)bytes;
-}
-
 /* False: it is no place that can be put back. */
 static RARE bool note_store_elsewhere(ScalarRun *run, uint32_t address, unsigned bytes)
 {
@@ -614,7 +605,7 @@ static RARE bool note_store_elsewhere(ScalarRun *run, uint32_t address, unsigned
   if ((!in_data && !on_stack) || run->mem->tracked ||
       mem_load(run->mem, address, bytes, &before) != FAULT_COUNT)
     return false;
-  push_store(run->stores, address, bytes, before);
+  scalar_keep_store(run->stores, address, bytes, before);
   return true;
 }
 
@@ -625,7 +616,7 @@ static INLINE bool note_store(ScalarRun *run, const Exec *e, const ScalarCode *c
     return false;
   if (UNLIKELY(!is_plain_data(e, address, code->stores)))
     return note_store_elsewhere(run, address, code->stores);
-  push_store(run->stores, address, code->stores, load_bytes(e->data + address, code->stores));
+  scalar_keep_store(run->stores, address, code->stores, load_bytes(e->data + address, code->stores));
   return true;
 }
 
@@ -655,8 +646,6 @@ static RARE const ScalarCode *run_carefully(ScalarRun *run, Exec e, const Scalar
   Registers before = *run->regs;
   bool calls = insn_info[code->op].cost == COST_CALL;
   uint16_t top = (uint16_t)(run->regs->r[STACK_POINTER] - 2);   /* where it stores */
-  if (code->odd & SCALAR_STOPS)
-    return NULL;
   e.insn = code->insn;
   if (calls ? !note_store(run, &e, code, top) : !run_allows(run, &e, code))
     return NULL;
@@ -675,17 +664,19 @@ static RARE const ScalarCode *run_carefully(ScalarRun *run, Exec e, const Scalar
 }
 
 /* The part of a run in the cycles of one word of `issues`, of which `base` is the first; `*at` is
- * the next instruction.  False: it is not carried out. */
+ * the next instruction, `*sum` what has been paid.  False: it is not carried out. */
 static INLINE bool run_word(ScalarRun *run, Exec *e, const ScalarCode **at, uint32_t *sum,
                             unsigned base, uint64_t *issues)
 {
   const ScalarCode *code = *at, *next = code;
   uint32_t paid = *sum;
   unsigned end = run->end < base + SCALAR_WORD_CYCLES ? run->end : base + SCALAR_WORD_CYCLES;
-  unsigned careful = SCALAR_STOPS | SCALAR_MOVES_STACK | (run->regs->traps ? SCALAR_MAY_TRAP : 0u);
+  unsigned careful = SCALAR_MOVES_STACK | (run->regs->traps ? SCALAR_MAY_TRAP : 0u);
   uint64_t found = 0;
   for (; (paid & PAY_MASK) < end; code = next) {
     unsigned cycle = paid & PAY_MASK, odd = code->odd;
+    if (odd & SCALAR_STOPS)
+      break;
     if (UNLIKELY(odd & careful)) {
       uint32_t pay;
       next = run_carefully(run, *e, code, &pay);
@@ -710,7 +701,7 @@ static INLINE bool run_word(ScalarRun *run, Exec *e, const ScalarCode **at, uint
     }
     found |= UINT64_C(1) << cycle % SCALAR_WORD_CYCLES;
   }
-  *issues = found;
+  *issues |= found;
   *at = code;
   *sum = paid;
   return (paid & PAY_MASK) >= end;
@@ -722,14 +713,10 @@ FLAT void scalar_run(ScalarRun *run)
   Exec e = {.fp16 = run->fp16, .regs = run->regs, .mem = run->mem};
   const ScalarCode *at = code_at(run, run->pc);
   uint32_t paid = run->first, first = run->first;
-  bool goes_on = at != NULL;
-  run->stores->n = 0;
   exec_find_data(&e);
-  for (unsigned word = 0; word < SCALAR_WORDS; word++) {
-    run->issues[word] = 0;
-    goes_on = goes_on && run_word(run, &e, &at, &paid, word * SCALAR_WORD_CYCLES,
-                                  &run->issues[word]);
-  }
+  bool goes_on = at != NULL;
+  for (unsigned word = first / SCALAR_WORD_CYCLES; goes_on && word < SCALAR_WORDS; word++)
+    goes_on = run_word(run, &e, &at, &paid, word * SCALAR_WORD_CYCLES, &run->issues[word]);
   if (at)
     run->pc = (uint16_t)(run->mem->cls->image->code_address + (at - run->code) * 2);
   run->first = paid & PAY_MASK;

@@ -4,6 +4,8 @@
 
 #include "stb_ds.h"
 
+#include <string.h>
+
 enum { TSC_RUN_BIT = 1, TSC_WORDS = 3, STREAM_READY = 1, DESC_KIND_MASK = 0xf };
 #define COUNTER_MASK UINT64_C(0xffffffffffff)
 
@@ -188,7 +190,10 @@ static FaultKind load_descriptor(const TileMem *mem, uint32_t address, Descripto
   FaultKind fault = mem_load(mem, address, 2, &word);
   words[0] = (uint16_t)word;
   unsigned count = descriptor_words((DescKind)(words[0] & DESC_KIND_MASK));
-  for (unsigned i = 1; i < count && fault == FAULT_COUNT; i++) {
+  const uint8_t *data = fault == FAULT_COUNT ? mem_data(mem, address, count * 2) : NULL;
+  if (data)
+    memcpy(words, data, count * sizeof *words);
+  for (unsigned i = 1; !data && i < count && fault == FAULT_COUNT; i++) {
     fault = mem_load(mem, address + i * 2, 2, &word);
     words[i] = (uint16_t)word;
   }
@@ -326,6 +331,11 @@ static void issue_scalar(Turn *turn, const Insn *insn)
   Tile *t = turn->tile;
   CostClass cost = insn_info[insn->op].cost;
   uint16_t next = (uint16_t)(t->pc + insn_words(insn->op) * 2);
+  if (cost == COST_DSR_LOAD || cost == COST_DSR_UPDATE) {
+    t->ready = turn->cycle + exec_tile(turn, insn);
+    t->pc = next;
+    return;
+  }
   if (turn->program->memory_facts)
     check_insn_memory(turn, insn);
   ScalarResult result = scalar_exec(insn, t->pc, turn->program->image->fp16, &t->regs, &t->mem);

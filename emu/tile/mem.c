@@ -188,6 +188,12 @@ static uint32_t load_bytes(const uint8_t *at, unsigned bytes)
   }
 }
 
+const uint8_t *mem_data(const TileMem *mem, uint32_t address, unsigned bytes)
+{
+  Place place = mem_place(mem, address, bytes);
+  return place.kind == PLACE_BYTES && !mem->tracked ? place.at : NULL;
+}
+
 FaultKind mem_load(const TileMem *mem, uint32_t address, unsigned bytes, uint32_t *value)
 {
   FaultKind fault = mem_check(address, bytes);

@@ -54,6 +54,8 @@ void mem_free(TileMem *mem);
  * memory must have been touched. */
 FaultKind mem_load(const TileMem *mem, uint32_t address, unsigned bytes, uint32_t *value);
 FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t value);
+/* The bytes themselves, if all of them can be read as they are; else NULL. */
+const uint8_t *mem_data(const TileMem *mem, uint32_t address, unsigned bytes);
 /* Host access, any alignment: false if it leaves the tile's memory or writes to code. */
 bool mem_host_read(const TileMem *mem, uint32_t address, void *to, uint32_t bytes);
 bool mem_host_write(TileMem *mem, uint32_t address, const void *from, uint32_t bytes);
@@ -104,7 +106,7 @@ bool scalar_access(const Insn *insn, const Registers *regs, MemoryAccess *access
 
 /* Facts about the instruction at a word of code, for running many instructions in a row. */
 enum {
-  SCALAR_STOPS = 1,             /* none, or not to be carried out in a row */
+  SCALAR_STOPS = 1,             /* not to be carried out in a row, or none: `insn` NULL */
   SCALAR_MOVES_STACK = 2, SCALAR_MAY_TRAP = 4,
   SCALAR_ACCESSES = 8,          /* it stores, or its access has to be checked */
   SCALAR_BASED = 16,            /* its address depends on a register */
@@ -123,11 +125,19 @@ typedef struct {
 } ScalarCode;
 
 /* The values that a row of instructions has overwritten, the oldest first. */
-enum { SCALAR_STORES = 34 };
+enum { SCALAR_STORES = 32 };
 typedef struct {
   unsigned n;
   struct { uint32_t before; uint16_t address; uint8_t bytes; } at[SCALAR_STORES];
 } ScalarStores;
+static inline void scalar_keep_store(ScalarStores *stores, uint32_t address, unsigned bytes,
+                                     uint32_t before)
+{
+  unsigned i = stores->n++;
+  stores->at[i].before = before;
+  stores->at[i].address = (uint16_t)address;
+  stores->at[i].bytes = (uint8_t)bytes;
+}
 
 /* Cycles that a row spans at most, a bit each. */
 enum {
@@ -138,11 +148,11 @@ typedef struct {
   Fp16Format fp16;
   Registers *regs;
   TileMem *mem;
-  ScalarStores *stores;         /* written */
+  ScalarStores *stores;         /* added to */
   uint16_t pc;                  /* of the next */
   unsigned first, end;          /* the next issues in cycle `first`, all of them before cycle `end`,
                                    which is at most SCALAR_CYCLES */
-  uint64_t *issues;             /* SCALAR_WORDS: cycles in which they issue; written */
+  uint64_t *issues;             /* SCALAR_WORDS: cycles in which they issue; added to */
   unsigned paid[TRUST_COUNT];   /* cycles between, by what their rows rest on; written */
 } ScalarRun;
 
