@@ -194,10 +194,12 @@ struct FastTile {
   /* slots and output queues whose oldest wavelet has no room to go to, a bit each; low bits of the
      last cycle in which they look all the same */
   uint32_t stuck, retry;
-  /* `holds`: by output queue, the thread that waits for room; threads with plain operations, and of
-     them those that wait in that way, a bit each */
+  /* `holds`: by output queue, the thread that waits for room; `shares`: two threads have used one
+     queue; threads with plain operations, of them those that wait in that way, and those that are
+     known to be ready, a bit each */
   uint8_t stuck_outputs, holds[MAX_QUEUES];
-  uint16_t plain_threads, held;
+  bool shares;
+  uint16_t plain_threads, held, able;
   FastAhead *ahead;             /* NULL: none since its last operation */
   HostPort *host;
   RouterConfig **own;           /* by slot; NULL: no router register was ever written */

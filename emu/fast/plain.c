@@ -125,6 +125,20 @@ static void make_stream(const Visit *v, FastPlain *p, const VecRun *run)
   p->tries = 0;
 }
 
+/* Whether another plain operation works on a queue of this one: a hazard. */
+static bool shares_queue(const FastTile *t, unsigned thread)
+{
+  const FastPlain *p = thread_plain(&t->core.threads[thread]);
+  unsigned others = t->core.vectors & t->plain_threads & ~(1u << thread);
+  for (; others; others &= others - 1) {
+    const FastPlain *q = thread_plain(&t->core.threads[__builtin_ctz(others)]);
+    if ((p->output != NO_QUEUE && p->output == q->output) ||
+        (p->input != NO_QUEUE && p->input == q->input))
+      return true;
+  }
+  return false;
+}
+
 /* Makes the operation that has just started on the thread a plain one, if it can be. */
 STEP bool plain_start(const Visit *v, unsigned thread)
 {
@@ -135,8 +149,9 @@ STEP bool plain_start(const Visit *v, unsigned thread)
     make_stream(v, thread_plain(th), th->run);
   }
   uint16_t bit = (uint16_t)(1u << thread);
-  v->tile->held = 0;
+  v->tile->held = v->tile->able = 0;
   v->tile->plain_threads = (uint16_t)((v->tile->plain_threads & ~bit) | (th->plain ? bit : 0));
+  v->tile->shares |= th->plain && shares_queue(v->tile, thread);
   return th->plain;
 }
 

@@ -144,25 +144,47 @@ static HOT StallCause thread_waits(const Visit *v, unsigned thread)
   return cause;
 }
 
-/* What tile_plan and tile_commit do with them. */
-static RARE bool visit_threads(Visit *v)
+/* Of these threads the ready ones.  causes: why each of them does no group, STALL_NONE if it is not
+ * due. */
+static HOT unsigned find_ready(const Visit *v, unsigned threads, uint8_t *causes)
 {
-  Tile *core = &v->tile->core;
-  int best = -1;
-  unsigned ready = 0, looks = core->vectors & ~(unsigned)v->tile->held;
-  uint8_t causes[TILE_THREADS];
-  for (unsigned bits = looks; bits; bits &= bits - 1) {
+  const Tile *core = &v->tile->core;
+  unsigned ready = 0;
+  for (unsigned bits = threads; bits; bits &= bits - 1) {
     unsigned i = (unsigned)__builtin_ctz(bits);
     bool due = core->threads[i].ready <= v->turn.cycle;
     causes[i] = due ? (uint8_t)thread_waits(v, i) : STALL_NONE;
-    if (!due || causes[i] != STALL_NONE)
-      continue;
-    ready |= 1u << i;
+    if (due && causes[i] == STALL_NONE)
+      ready |= 1u << i;
+  }
+  return ready;
+}
+
+/* Of the ready threads the one that issues; -1: there is none. */
+static HOT int choose_thread(const Tile *core, unsigned ready)
+{
+  int best = ready ? __builtin_ctz(ready) : -1;
+  for (unsigned bits = ready & (ready - 1); bits; bits &= bits - 1) {
+    unsigned i = (unsigned)__builtin_ctz(bits);
     best = thread_issues_before(core, i, best) ? (int)i : best;
   }
-  for (unsigned bits = looks; bits; bits &= bits - 1) {
+  return best;
+}
+
+/* What tile_plan and tile_commit do with them.  A thread that was ready and did not issue stays so:
+ * only its own groups take from its queue's room or wavelets. */
+static RARE bool visit_threads(Visit *v)
+{
+  FastTile *t = v->tile;
+  Tile *core = &t->core;
+  uint8_t causes[TILE_THREADS];
+  unsigned looks = core->vectors & ~(unsigned)(t->held | t->able);
+  unsigned ready = find_ready(v, looks, causes) | t->able;
+  int best = choose_thread(core, ready);
+  unsigned issues = best < 0 ? 0 : 1u << best;
+  for (unsigned bits = looks | issues; bits; bits &= bits - 1) {
     unsigned i = (unsigned)__builtin_ctz(bits);
-    unsigned cause = (ready >> i & 1) && (int)i != best ? STALL_ISSUE : causes[i];
+    unsigned cause = issues >> i & 1 ? STALL_NONE : ready >> i & 1 ? STALL_ISSUE : causes[i];
     if (UNLIKELY(cause != core->threads[i].stall))
       tile_change_stall(&v->turn, i, (StallCause)cause);
   }
@@ -172,6 +194,8 @@ static RARE bool visit_threads(Visit *v)
   core->issues++;
   v->turn.changed = true;
   plain_group(v, (unsigned)best);
+  bool is_over = !(core->vectors & issues);
+  t->able = is_over || t->shares ? 0 : (uint16_t)(ready & ~issues);
   return true;
 }
 
@@ -191,7 +215,7 @@ static RARE bool visit_any(Visit *v)
   FastTile *t = v->tile;
   TilePlan plan;
   unsigned queues = scheduler_queues(t, v->turn.cycle);
-  t->held = 0;
+  t->held = t->able = 0;
   if (!has_turn(t, v->turn.cycle, queues))
     return false;
   if (!queues && visit_stretch(v))
