@@ -12,6 +12,7 @@ import ranks_run
 SHAPES = ((1, 1), (3, 2), (2, 3), (4, 1))
 MOST_CYCLES = 40000
 CODE_LIMIT = 4
+MOST_SECONDS = 600               # of a run: blocks of a cycle or two are slow on a loaded machine
 ROW, COLUMN = {"colors": [2, 1]}, {"colors": [4, 3]}
 
 
@@ -115,8 +116,8 @@ def outcome(cluster, folder, processes=0, extra=()):
     file = cluster_run.write(folder / "c.json", cluster.file)
     args = [f"--cluster={file}", *(a.replace("{out}", str(out)) for a in cluster.args),
             f"--stats={out}/s.json", *extra]
-    ran = ranks_run.emu(processes, *args, expect=None) if processes else \
-        harness.emu(*args, expect=None)
+    limits = {"expect": None, "timeout": MOST_SECONDS}
+    ran = ranks_run.emu(processes, *args, **limits) if processes else harness.emu(*args, **limits)
     stats = out / "s.json"
     return {"code": ran.code, "out": ran.out, "err": ranks_run.without_mpirun(ran.err),
             "stats": cluster_run.stable(json.loads(stats.read_text())) if stats.exists() else None,

@@ -29,6 +29,8 @@ draw = random.Random(first)
 ALONE = [(0, ["--engine=fast"]), (0, ["--engine=reference"]), (0, ["--threads=3"])]
 APART = [(2, ["--engine=reference"]), (3, ["--threads=2"])]
 MOMENTS = {0: 20, 3: 6}
+# Processes meet in each block of 40 cycles, so their runs are shorter.
+LAUNCHES, EVERY = {0: (12000, 6000), 3: (600, 300)}, {0: 200000, 3: 10000}
 
 
 def check_random():
@@ -48,11 +50,13 @@ def check_random():
 
 
 def command(processes, options):
-    """A line of three wafers, through which tokens go for some millions of cycles."""
+    """A line of three wafers, through which tokens go for long."""
+    first_launch, second_launch = LAUNCHES[processes]
     own = [harness.tool("wse-emu"), f"--cluster={claims.scratch}/line.json",
            f"--stats={claims.scratch}/s.json", "--h2d=w0:n_tokens@0,0,1,1=8",
            "--h2d=w0:tokens@0,0,1,1=" + ",".join(str(i << 8 | 2) for i in range(8)),
-           "--launch=go(12000)", "--print=seen", "--launch=go(6000)", "--print=seen", *options]
+           f"--launch=go({first_launch})", "--print=seen", f"--launch=go({second_launch})",
+           "--print=seen", *options]
     return ranks_run.command(processes, *own) if processes else [str(o) for o in own]
 
 
@@ -78,7 +82,7 @@ def emulators(process, processes):
 
 def check_kills(processes):
     state = claims.scratch / "state"
-    saving = [f"--save-state={state}", "--save-every=200000"]
+    saving = [f"--save-state={state}", f"--save-every={EVERY[processes]}"]
     whole = outcome(processes, [])
     begin = time.monotonic()
     claims.equals(f"{processes or 1} processes: a run with states differs",
