@@ -27,7 +27,8 @@ enum {
   CALENDAR = 256,               /* cycles that the map of awake tiles looks ahead */
   BLOCK_MOST = 16,              /* cycles of a block: see run.c */
   BLOCK_SLANT = 2,              /* rows by which each cycle of it is behind the one before */
-  CACHE_LINE = 64, WORD_BITS = 64, AHEAD_ELEMENTS = 2 * SCALAR_STORES,   /* the latter: in a visit */
+  CACHE_LINE = 64, WORD_BITS = 64,
+  AHEAD_ELEMENTS = 2 * SCALAR_STORES,   /* in a visit */
 };
 
 /* ---- wavelets --------------------------------------------------------------------------- */

@@ -99,16 +99,3 @@ STEP void set_now(Visit *v, uint64_t now)
   v->ramp_visible = now + timing->ramp_down;
   v->output_visible = now + fast_output_cycles(timing);
 }
-
-STEP Visit start_visits(FastWorker *worker)
-{
-  FastEngine *e = worker->engine;
-  Visit v = {
-    .engine = e, .worker = worker,
-    .turn = {.port = fast_port(), .program = e->base.program, .log = &worker->log,
-             .trace = e->base.options.trace, .checks = e->base.options.checks,
-             .prints = e->base.options.print != NULL},
-  };
-  set_now(&v, e->base.cycle);
-  return v;
-}

@@ -144,7 +144,7 @@ static bool port_router_read(const Turn *turn, uint16_t address, uint16_t *value
   return true;
 }
 
-STEP const TilePort *fast_port(void)
+static const TilePort *fast_port(void)
 {
   static const TilePort port = {
     .head = port_head, .take = port_take, .keep = port_keep, .send = port_send,
@@ -153,4 +153,17 @@ STEP const TilePort *fast_port(void)
     .sync = port_sync, .plan = port_plan, .group = port_group, .router_read = port_router_read,
   };
   return &port;
+}
+
+STEP Visit start_visits(FastWorker *worker)
+{
+  FastEngine *e = worker->engine;
+  Visit v = {
+    .engine = e, .worker = worker,
+    .turn = {.port = fast_port(), .program = e->base.program, .log = &worker->log,
+             .trace = e->base.options.trace, .checks = e->base.options.checks,
+             .prints = e->base.options.print != NULL},
+  };
+  set_now(&v, e->base.cycle);
+  return v;
 }

@@ -85,7 +85,6 @@ STEP HOT void note_active(const Visit *v);
 STEP RARE void wake_neighbours(Visit *v);
 STEP HOT bool sleep_until_due(Visit *v, const FastTile *t);
 STEP void set_now(Visit *v, uint64_t now);
-STEP Visit start_visits(FastWorker *worker);
 
 /* ---- queues.c ------------------------------------------------------------------------------ */
 
@@ -114,7 +113,7 @@ STEP HOT void plain_group(Visit *v, unsigned thread);
 
 /* ---- port.c -------------------------------------------------------------------------------- */
 
-STEP const TilePort *fast_port(void);
+STEP Visit start_visits(FastWorker *worker);
 
 /* ---- ahead.c -------------------------------------------------------------------------------- */
 

@@ -406,7 +406,8 @@ static HOT bool is_between_bridges(const FastTile *t, const FastPlain *p)
 }
 
 /* Cycles after this one of which it is known what happens in them. */
-static HOT unsigned known_cycles(const Visit *v, const FastTile *t, const FastPlain *p, bool upright)
+static HOT unsigned known_cycles(const Visit *v, const FastTile *t, const FastPlain *p,
+                                 bool upright)
 {
   const FastEngine *e = v->engine;
   unsigned most = upright ? e->stream_ahead : e->stream_far;

@@ -2,8 +2,8 @@
  * operation, and else that of emu/tile. */
 #include "emu/fast/step.h"
 
-/* Queues whose heads the scheduler has to look at: while it does not choose a task, those of control
- * wavelets, which it may drop; else all but those whose data an operation takes. */
+/* Queues whose heads the scheduler has to look at: while it does not choose a task, those of
+ * control wavelets, which it may drop; else all but those whose data an operation takes. */
 static unsigned scheduler_queues(const FastTile *t, uint64_t now)
 {
   bool picks = !t->core.running && t->core.ready <= now;

@@ -616,7 +616,8 @@ static INLINE bool note_store(ScalarRun *run, const Exec *e, const ScalarCode *c
     return false;
   if (UNLIKELY(!is_plain_data(e, address, code->stores)))
     return note_store_elsewhere(run, address, code->stores);
-  scalar_keep_store(run->stores, address, code->stores, load_bytes(e->data + address, code->stores));
+  scalar_keep_store(run->stores, address, code->stores,
+                    load_bytes(e->data + address, code->stores));
   return true;
 }
 

@@ -1,8 +1,8 @@
 /* dsd: keeps descriptors of loops in DSRs. If the loop does not change a descriptor, the load moves
  * in front of the loop. If each turn changes it (a column that moves along), the load moves too,
  * and the turn changes the DSR instead of a descriptor in memory. If each turn makes it from a
- * fixed one, the load of the fixed one moves, and the turn sets the fields (-O2; at -O1 the turn loads
- * the fixed one, as the sparse products with descriptors show it, docs/codegen.md).
+ * fixed one, the load of the fixed one moves, and the turn sets the fields (-O2; at -O1 the turn
+ * loads the fixed one, as the sparse products with descriptors show it, docs/codegen.md).
  *
  * Only for descriptors that an operation leaves as it found them (memory in one dimension and
  * the fabric, without saved addresses and single steps) and that run synchronously: an operation
@@ -164,7 +164,8 @@ static bool is_overwritten(uint8_t by, uint8_t field)
   return field == by || (by == DSRF_BASE && field == DSRF_BASE_ADD);
 }
 
-/* The descriptor behind the changes of what a new value of `field` overwrites, if all paths agree. */
+/* The descriptor behind the changes of what a new value of `field` overwrites, if all paths
+ * agree. */
 static bool find_behind(const Keeper *k, uint8_t field, IrValue v, Trace *trace, IrValue *found)
 {
   const IrInsn *insn = opt_insn(k->f, v);
