@@ -47,6 +47,7 @@ class Walk:
         found = re.search(r"waiting for a debugger at port (\d+)", line)
         assert found, line + self.host.stderr.read()
         self.dap = Dap(int(found.group(1)), timeout)
+        self.over = False           # it has come to its end, from where a step leads nowhere
         self.dap.ask("initialize", adapterID="csl")
         self.dap.ask("attach")
         self.dap.event("initialized")
@@ -58,7 +59,10 @@ class Walk:
 
     def command(self, text):
         self.dap.ask("evaluate", expression=text, context="repl")
-        self.dap.stopped()
+        self.note(self.dap.stopped())
+
+    def note(self, stop):
+        self.over |= stop["reason"] == "end of the run"
 
     def state(self):
         text = self.dap.ask("evaluate", expression="hash", context="repl")["result"]
@@ -67,7 +71,8 @@ class Walk:
 
     def step(self, draw, present):
         """A step of the host's run, or one in its past."""
-        kind = draw.choice(["cycle", "goto", "goto", "back", "instruction", "line"])
+        kind = draw.choice(["goto", "goto", "back", "line",
+                            *([] if self.over else ["cycle", "instruction"])])
         if kind == "cycle":
             self.command(f"cycle {draw.randint(1, 9)}")
         elif kind == "goto":
@@ -75,7 +80,7 @@ class Walk:
         elif kind == "back":
             self.dap.move("stepBack", granularity="instruction")
         elif kind == "instruction":
-            self.dap.move("next", granularity="instruction")
+            self.note(self.dap.move("next", granularity="instruction"))
         else:
             self.dap.move("stepBack")
 
