@@ -33,6 +33,12 @@ STEP inline void fast_wake(FastWorker *worker, uint32_t tile, uint64_t cycle)
   fast_wake_word(worker, cycle, row, column / WORD_BITS, UINT64_C(1) << column % WORD_BITS);
 }
 
+STEP inline void fast_forget_wake(const FastEngine *engine, uint32_t tile, uint64_t cycle)
+{
+  uint32_t row = tile / engine->width, column = tile % engine->width;
+  fast_awake(engine, cycle, row)[column / WORD_BITS] &= ~(UINT64_C(1) << column % WORD_BITS);
+}
+
 STEP void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle)
 {
   if (cycle <= now + 1)

@@ -58,19 +58,42 @@ static void set_cycle(FastEngine *e, uint64_t now)
   e->base.cycle = now;
 }
 
+static bool is_tile_awake(const FastEngine *e, uint64_t cycle)
+{
+  const uint8_t *rows = fast_row_awake(e, cycle);
+  for (uint32_t row = 0; row < e->height; row++)
+    for (uint32_t word = 0; rows[row] && word < e->row_words; word++)
+      if (fast_awake(e, cycle, row)[word])
+        return true;
+  return false;
+}
+
+/* The first cycle of those whose bits are set, from `first` on.  If it is not in this run, a tile
+ * must be awake then, because a wake that is void would hide that the run is quiet. */
+static uint64_t first_due(const FastEngine *e, uint64_t first, uint64_t due)
+{
+  for (; due; due &= due - 1) {
+    uint64_t cycle = first + (unsigned)__builtin_ctzll(due);
+    if (cycle < e->limit || is_tile_awake(e, cycle))
+      return cycle;
+  }
+  return NEVER;
+}
+
 /* The first cycle of the calendar from `now` on in which a tile of the worker's is awake. */
 static uint64_t soonest_awake(const FastWorker *w, uint64_t now)
 {
   for (unsigned ahead = 0; ahead < CALENDAR;) {
     uint64_t cycle = now + ahead;
     uint64_t due = w->due[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS;
-    if (due)
-      return cycle + (unsigned)__builtin_ctzll(due);
+    uint64_t found = first_due(w->engine, cycle, due);
+    if (found != NEVER)
+      return found;
     ahead += WORD_BITS - cycle % WORD_BITS;
   }
   /* The word of `now` once more, which starts before it. */
-  uint64_t due = w->due[now % CALENDAR / WORD_BITS];
-  return due ? now - now % WORD_BITS + CALENDAR + (unsigned)__builtin_ctzll(due) : NEVER;
+  uint64_t due = w->due[now % CALENDAR / WORD_BITS] & ((UINT64_C(1) << now % WORD_BITS) - 1);
+  return first_due(w->engine, now - now % WORD_BITS + CALENDAR, due);
 }
 
 static uint64_t soonest_timer(const FastWorker *w, uint64_t now)

@@ -404,6 +404,9 @@ static void run_streams(uint32_t seed, Bridged *bridged)
     asm_free(a[i]);
 }
 
+/* 886: a stream that was taken back left a wake behind, so that the run did not look quiet. */
+static const uint32_t once_different[] = {886};
+
 static void engines_agree_on_streams(void **state)
 {
   (void)state;
@@ -413,6 +416,10 @@ static void engines_agree_on_streams(void **state)
   for (uint32_t seed = only ? only : 1; seed <= (only ? only : n); seed++) {
     seed_now = seed;
     run_streams(seed, &bridged);
+  }
+  for (unsigned i = 0; !only && i < ARRAY_COUNT(once_different); i++) {
+    seed_now = once_different[i];
+    run_streams(seed_now, &bridged);
   }
   fprintf(stderr, "%u programs of streams, %u quiet; %llu bridges in %u, relays in %u, with "
                   "wavelets in %u, rolled back in %u, led over in %u\n",
