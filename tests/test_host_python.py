@@ -135,7 +135,7 @@ def test_reading_past_a_variable_is_warned_of(program):
                      data_type=WIDE, **COPY)
         r.memcpy_d2h(words, r.get_id("a"), 0, 0, W, H, 7, data_type=WIDE, **COPY)
         assert (words.reshape(W * H, 7)[:, :6] == 5).all()
-        assert r._library.wse_warnings(r._handle) is None       # each is told once
+        assert r._library.wse_warnings(r._handle) is None       # each comes once
         far = np.zeros(12288, np.float32)
         text = message(r.memcpy_d2h, far, r.get_id("h"), 0, 0, 1, 1, 12288, data_type=WIDE, **COPY)
         assert "outside the tile's memory" in text, text
@@ -177,7 +177,7 @@ comptime { @export_symbol(fill); }
     first = ran.err.splitlines()[0]
     assert "run.py:" in first and "[OUT_OF_BOUNDS]" in first, ran.err
     assert "meant for the variable: 'out'" in ran.err
-    assert ran.err.count("OUT_OF_BOUNDS") == 1       # each is told once
+    assert ran.err.count("OUT_OF_BOUNDS") == 1       # each comes once
 
 
 def test_what_is_left_undone_is_warned_of(tmp_path):

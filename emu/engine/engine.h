@@ -64,7 +64,7 @@ _Static_assert(COUNT_bank - COUNT_paused == (int)STALL_BANK - (int)STALL_PAUSED,
 
 typedef struct Pulse Pulse;
 struct Pulse {
-  Pulse *next;                  /* somebody else who looks; NULL: nobody */
+  Pulse *next;                  /* another one that looks; NULL: none */
   unsigned depth;               /* of pulse_begin */
   /* Runs of one operation follow, until the end; NULL: it does not matter. */
   void (*begin)(Pulse *pulse);
@@ -254,8 +254,8 @@ typedef struct {
   Peers *peers;                 /* NULL: this process has the whole fabric */
   EngineHome home;              /* engine_ranks: another process has it */
   EngineLinks *links;           /* NULL: to no other fabric */
-  TileCounts *counts;           /* by tile, zeroed; NULL: nobody wants them */
-  Pulse *pulse;                 /* of who runs the engine, by engine_run; NULL none */
+  TileCounts *counts;           /* by tile, zeroed; NULL: no observer wants them */
+  Pulse *pulse;                 /* of the caller of engine_run; NULL: none */
 } EngineOptions;
 
 typedef enum {

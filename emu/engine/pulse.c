@@ -1,4 +1,4 @@
-/* A run in parts, between which somebody looks at it. */
+/* A run in parts, between which pulses look at it. */
 #include "emu/engine/engine.h"
 
 void pulse_begin(Pulse *pulse)

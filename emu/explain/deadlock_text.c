@@ -346,7 +346,7 @@ static void print_router_unit(Report *r, Unit u)
   fprintf(r->out, " and waits for room toward %s", port_name(port));
 }
 
-/* The data task, if it is one, that would unblock the command stream. */
+/* The task to unblock the command stream, if it is a data task. */
 static void print_data_task(Report *r, uint32_t tile)
 {
   const ImageTask *task = task_to_unblock(r, tile);

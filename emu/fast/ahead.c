@@ -5,12 +5,12 @@
  * keeps to the following, here and in steps_ahead and starts_ahead:
  *
  * - The main thread is alone: no operation runs, no action is due, the host has no port here, and
- *   nobody traces (is_alone in tasks.c).  So registers, memory, descriptors and the running task
- *   are the thread's own.  A step that reads or writes anything else (counters, configuration, task
+ *   no observer traces (is_alone in tasks.c).  So registers, memory, descriptors and the running
+ *   task are the thread's own.  A step that reads or writes anything else (counters, configuration, task
  *   states, FIFOs, input queues, microthreads) ends the stretch before it.
  * - The next task is not chosen ahead, because a wavelet may still come that decides it.  Until
- *   then the scheduler only drops control wavelets, by what no step changes: which tasks are
- *   blocked, and which queues operations read.
+ *   then the scheduler only drops control wavelets.  For that it looks at blocked tasks and at the
+ *   queues that operations read, and no step changes these.
  * - Results for an output queue carry the cycle in which the router can see them.  They find room
  *   now, so they find it then, since the router only takes from the queue.
  * - Every step is in a cycle before the end of the run and before the next action of the tile.
@@ -251,7 +251,7 @@ static uint64_t sending_cycles(const Timing *timing, uint64_t elements)
   return timing_cycles(timing, TIMING_vector_start) + elements * (1u + timing->bank_conflict);
 }
 
-/* The descriptor sends at once, from the queue that it has already, without telling anyone. */
+/* The descriptor sends at once, from the queue that it has already, without any notice. */
 static bool is_plain_sender(const Visit *v, const Descriptor *desc)
 {
   const Tile *core = &v->tile->core;

@@ -229,7 +229,7 @@ typedef enum { HALF_INNER, HALF_BORDERS, HALVES } FastHalf;
 
 /* counts.c: for which tile the worker works, and what it had counted when that began. */
 typedef struct {
-  TileCounts *counts;           /* by tile; NULL: nobody wants them */
+  TileCounts *counts;           /* by tile; NULL: no observer wants them */
   FastTile *tile;               /* NULL: none */
   uint64_t seen;                /* its core.wavelets_seen */
   EngineStats then;

@@ -18,7 +18,7 @@ STEP HOT StallCause plain_waits(const Visit *v, const FastPlain *p)
   return STALL_NONE;
 }
 
-/* Of the next group. */
+/* How many the next group has. */
 STEP HOT unsigned plain_elements(const FastPlain *p)
 {
   return p->unbounded || p->remaining >= p->width ? p->width : p->remaining;

@@ -74,7 +74,7 @@ STEP inline uint8_t *fast_row_awake(const FastEngine *engine, uint64_t cycle);
 STEP inline void fast_wake_word(FastWorker *worker, uint64_t cycle, uint32_t row, uint32_t word,
                                 uint64_t tiles);
 STEP inline void fast_wake(FastWorker *worker, uint32_t tile, uint64_t cycle);
-/* The tile's wake in that cycle is void.  What it has to do by itself, it finds in a visit before. */
+/* The tile's wake in that cycle is void.  What it has to do by itself, a visit before it finds. */
 STEP inline void fast_forget_wake(const FastEngine *engine, uint32_t tile, uint64_t cycle);
 STEP void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle);
 STEP void fast_chore(FastWorker *w, FastChore chore);
@@ -119,8 +119,8 @@ STEP Visit start_visits(FastWorker *worker);
 
 /* ---- ahead.c -------------------------------------------------------------------------------- */
 
-/* The main thread is alone: carries out what it does from this cycle on, as far as nobody else can
- * see it.  Returns whether an instruction issues now. */
+/* The main thread is alone: carries out what it does from this cycle on, as far as no other unit
+ * can see it.  Returns whether an instruction issues now. */
 bool fast_ahead(Visit *v);
 /* The main thread's operation is the only one and can do no group in this cycle: does those that
  * follow but the last, if nothing but its variables is concerned. */

@@ -80,7 +80,7 @@ STEP HOT bool is_resting(const FastTile *t, uint64_t now)
          (!core->overlaps || core->waits);
 }
 
-/* What follows this cycle's part, as far as nobody else can see it. */
+/* What follows this cycle's part, as far as no other unit can see it. */
 static HOT void go_ahead(Visit *v)
 {
   FastTile *t = v->tile;
@@ -144,8 +144,8 @@ static HOT StallCause thread_waits(const Visit *v, unsigned thread)
   return cause;
 }
 
-/* Of these threads the ready ones.  causes: why each of them does no group, STALL_NONE if it is not
- * due. */
+/* The ready ones among these threads.  causes: why each of them does no group, STALL_NONE if it is
+ * not due. */
 static HOT unsigned find_ready(const Visit *v, unsigned threads, uint8_t *causes)
 {
   const Tile *core = &v->tile->core;
@@ -160,7 +160,7 @@ static HOT unsigned find_ready(const Visit *v, unsigned threads, uint8_t *causes
   return ready;
 }
 
-/* Of the ready threads the one that issues; -1: there is none. */
+/* The one among the ready threads that issues; -1: there is none. */
 static HOT int choose_thread(const Tile *core, unsigned ready)
 {
   int best = ready ? __builtin_ctz(ready) : -1;

@@ -395,7 +395,7 @@ typedef struct {
   ClusterMember *members;       /* stb_ds, by wafer */
   const atomic_int *interrupt;
 } HostCluster;
-/* Reads options->cluster; texts live as long as the session, which is that of the caller.  Zeroed
+/* Reads options->cluster; texts live as long as the session of the caller.  Zeroed
  * before; to be closed on failure, too, after the sessions of the wafers. */
 WseStatus host_cluster_open(HostSession *session, const HostOptions *options, HostCluster *cluster);
 void host_cluster_close(HostCluster *cluster);

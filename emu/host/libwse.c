@@ -306,7 +306,7 @@ const WseError *wse_error(const WseProgram *p)
   return p ? &no_memory : &none;
 }
 
-/* Findings are told as soon as the caller asks: it may never come to the end of the run, because
+/* The caller gets the findings as soon as it asks: it may never come to the end of the run, because
  * what it has read is wrong. */
 const char *wse_warnings(WseProgram *p)
 {

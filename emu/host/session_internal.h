@@ -43,7 +43,7 @@ struct HostSession {
   SessionOptions options;
   TraceSink trace;
   Observers *observers;                            /* NULL before the engine */
-  Progress *progress;                              /* NULL: nobody looks */
+  Progress *progress;                              /* NULL: none */
   char **prints;                                   /* by tile, stb_ds: its unfinished line */
   const ImageBinding **bindings;                   /* by class, then export */
   HostChannel *channels;
@@ -103,7 +103,7 @@ WseStatus session_stuck(HostSession *session, const IdleQuestion *question, cons
 /* ---- progress.c */
 
 /* Looks at long runs if the options ask for it and there is a terminal, besides `next`, which may
- * be NULL.  NULL: nobody looks. */
+ * be NULL.  NULL: none does. */
 Pulse *progress_create(HostSession *session, Pulse *next);
 void progress_destroy(HostSession *session);
 /* Runs the engine up to `limit`. */
@@ -155,7 +155,7 @@ void cluster_states_write(const ClusterStates *states, FILE *out);
 /* False after emitting what is wrong. Sets s->trace, which is unused if it has no kinds. */
 bool observers_create(HostSession *s);
 void observers_destroy(HostSession *s);
-/* What an observer wants the engine to count, and who looks at it; NULL: nothing, nobody. */
+/* What an observer wants the engine to count, and the pulse that looks at it; NULL: nothing. */
 TileCounts *observers_counts(const HostSession *s);
 Pulse *observers_pulse(const HostSession *s);
 /* Where a run to `limit` has to end, whether it has stopped there, and what is said then (from

@@ -125,8 +125,8 @@ typedef struct {
 enum { PAGE_MOST_TILES_OF_EVENTS = 4096 };
 Page *page_create(const Program *program);
 Page *page_create_sampled(const Program *program);
-/* Of a page without events: what the engine is to fill, and who looks at it.  NULL: the page has
- * events. */
+/* A page without events has counts that the engine is to fill, and a pulse that looks at them.
+ * NULL: the page has events. */
 TileCounts *page_counts(Page *page);
 Pulse *page_pulse(Page *page);
 void page_destroy(Page *page);

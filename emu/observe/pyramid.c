@@ -3,8 +3,8 @@
  * power of two of cycles, which doubles as the run goes on.  Each event is added to all levels, so
  * they are few.
  *
- * Where an engine counts for each tile, samples replace events: at the end of a step a level gets
- * what its blocks have counted since the last one. */
+ * Where an engine counts for each tile, samples replace events. At the end of a step, its blocks
+ * have counted something since the last one, and a level gets that. */
 #include "emu/observe/page_internal.h"
 
 #include <stdlib.h>

@@ -30,7 +30,7 @@ typedef struct {
   RankPeers peers;
   uint32_t *cuts;               /* stb_ds */
   bool links_are_new;           /* the home does not have the gates as they are */
-  bool runs;                    /* ranks_begin has started a run, whose end nobody has asked for */
+  bool runs;                    /* ranks_begin has started a run that has not been waited for */
   unsigned char *answer;        /* stb_ds: the last one */
   uint32_t *facts;              /* by tile; NULL: to be asked for */
   HostPort **ports;             /* by tile: words that others' tiles have sent */

@@ -39,7 +39,7 @@ static void leave_byte(void *context, uint64_t cycle, uint32_t tile, uint8_t byt
 
 static void leave_event(TraceSink *sink, const TraceEvent *event) { (void)sink, (void)event; }
 
-/* Of a whole one it gets them after each run. */
+/* Process 0 gets those of a whole fabric after each run. */
 static void keep_byte(void *context, uint64_t cycle, uint32_t tile, uint8_t byte)
 {
   RankNote note;

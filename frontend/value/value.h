@@ -87,6 +87,10 @@ typedef enum {
   SYM_INIT               /* element `index` of global initialiser a, evaluated once more per tile */
 } SymbolicKind;
 
+/* desc.global: of a Global; name: StrId.raw; element: PoolId.raw of the type behind the pointer
+ * that gave the base, 0 if none did. */
+typedef struct { IrDesc desc; uint32_t name, element; } PoolDsd;
+
 /* What an id stands for, by value in and out; pointers are borrowed on the way in (copied) and
  * owned by the pool on the way out (they stay valid as long as the pool). */
 typedef struct {
@@ -122,9 +126,7 @@ typedef struct {
     /* base_kind: PtrBase; base: global or cell; offset: bytes or (serial << 32 | leaf) */
     struct { uint32_t base_kind; uint32_t base; int64_t offset; } pointer;
     struct { PoolId start, stop, step; } range;
-    /* desc.global: of a Global; name: StrId.raw; element: PoolId.raw of the type behind the pointer
-     * that gave the base, 0 if none did */
-    struct { IrDesc desc; uint32_t name, element; } dsd;
+    PoolDsd dsd;
     struct { DsrFile file; uint8_t number; bool is_fifo; } dsr;
     struct { SymbolicKind sym; uint32_t op, index; PoolId a, b; } symbolic;
   } u;

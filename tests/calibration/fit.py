@@ -11,7 +11,7 @@ points counts as much as one with few.
 Rows that time one mechanism are one unknown (GROUPS), which stays in a range that documents or
 plain reasoning about the machine give.  The middle of that range is a weak prior: a miss of MISS of
 a program weighs as much as an unknown at the edge of its range.  So a row that no point has keeps
-its prior, and two rows that only one program tells apart do not run away.  No range comes from a
+its prior, and two rows that only one program separates do not run away.  No range comes from a
 fit.  A documented row does not move.
 
 Prints each row with its value, the fitted one and its range, and whether the points constrain it;

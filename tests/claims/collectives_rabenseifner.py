@@ -74,7 +74,7 @@ def worst_choice(folder):
 
 
 def measured_ratio(folder):
-    """Of the plan with five colors to that with three, both in a run."""
+    """The cycles of the plan with five colors over those with three, both in a run."""
     tiles, length = MEASURED
     three = lines.run_allreduces(folder, {
         "width": tiles, "with_task": 1, "in_place": 1, "first": length, "second": length,

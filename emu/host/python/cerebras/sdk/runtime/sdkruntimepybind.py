@@ -550,8 +550,8 @@ def _own_options(given):
 
 
 def _run_options(own):
-    """Options of the run as wse-emu has them: those of the script, then, which override them, those
-    of the environment, of which the older variables are short for two."""
+    """Options of the run as wse-emu has them: those of the script, then those of the environment,
+    which override them.  The older variables are short for two of the latter."""
     words = [f"--{option}={os.environ[name]}" for name, option in _OPTIONS if os.environ.get(name)]
     given = os.environ.get("WSE_ARGS", "")
     if "--trace" not in f"{own} {words} {given}":
