@@ -6,8 +6,8 @@
  *
  * - The main thread is alone: no operation runs, no action is due, the host has no port here, and
  *   no observer traces (is_alone in tasks.c).  So registers, memory, descriptors and the running
- *   task are the thread's own.  A step that reads or writes anything else (counters, configuration, task
- *   states, FIFOs, input queues, microthreads) ends the stretch before it.
+ *   task are the thread's own.  A step that reads or writes anything else (counters,
+ *   configuration, task states, FIFOs, input queues, microthreads) ends the stretch before it.
  * - The next task is not chosen ahead, because a wavelet may still come that decides it.  Until
  *   then the scheduler only drops control wavelets.  For that it looks at blocked tasks and at the
  *   queues that operations read, and no step changes these.

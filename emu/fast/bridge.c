@@ -532,7 +532,7 @@ static void undo_elements(FastWorker *w, FastTile *t, uint64_t now)
       p->address[i] = (uint16_t)(p->address[i] - (int)undone * p->step[i]);
   p->remaining += undone;
   p->ahead = (uint8_t)(p->ahead - undone);
-  fast_forget_wake(w->engine, t->core.index, th->ready);
+  fast_forget_wake(w, t->core.index, th->ready);
   th->ready = now + 1;
   if (t->in)
     t->in->head -= undone;

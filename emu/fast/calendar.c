@@ -33,10 +33,12 @@ STEP inline void fast_wake(FastWorker *worker, uint32_t tile, uint64_t cycle)
   fast_wake_word(worker, cycle, row, column / WORD_BITS, UINT64_C(1) << column % WORD_BITS);
 }
 
-STEP inline void fast_forget_wake(const FastEngine *engine, uint32_t tile, uint64_t cycle)
+STEP inline void fast_forget_wake(FastWorker *worker, uint32_t tile, uint64_t cycle)
 {
+  const FastEngine *engine = worker->engine;
   uint32_t row = tile / engine->width, column = tile % engine->width;
   fast_awake(engine, cycle, row)[column / WORD_BITS] &= ~(UINT64_C(1) << column % WORD_BITS);
+  worker->voided[cycle % CALENDAR / WORD_BITS] |= UINT64_C(1) << cycle % WORD_BITS;
 }
 
 STEP void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle)

@@ -239,7 +239,8 @@ typedef struct {
 typedef struct {
   FastEngine *engine;
   FastRows *rows[HALVES];       /* stb_ds */
-  uint64_t due[CALENDAR / WORD_BITS];   /* cycles of the calendar in which tiles are awake */
+  /* cycles of the calendar in which tiles are awake; those of them with wakes that were void */
+  uint64_t due[CALENDAR / WORD_BITS], voided[CALENDAR / WORD_BITS];
   uint32_t visits;              /* in this block, elements ahead of their cycle included */
   TileLog log;                  /* of its tiles */
   FastAccount account;

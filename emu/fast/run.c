@@ -68,13 +68,21 @@ static bool is_tile_awake(const FastEngine *e, uint64_t cycle)
   return false;
 }
 
-/* The first cycle of those whose bits are set, from `first` on.  If it is not in this run, a tile
- * must be awake then, because a wake that is void would hide that the run is quiet. */
+static bool has_void_wakes(const FastEngine *e, uint64_t cycle)
+{
+  for (unsigned k = 0; k < e->n_workers; k++)
+    if (e->workers[k].voided[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS & 1)
+      return true;
+  return false;
+}
+
+/* The first cycle of those whose bits are set, from `first` on, in which a tile is awake: one with
+ * void wakes only would hide that the run is quiet. */
 static uint64_t first_due(const FastEngine *e, uint64_t first, uint64_t due)
 {
   for (; due; due &= due - 1) {
     uint64_t cycle = first + (unsigned)__builtin_ctzll(due);
-    if (cycle < e->limit || is_tile_awake(e, cycle))
+    if (!has_void_wakes(e, cycle) || is_tile_awake(e, cycle))
       return cycle;
   }
   return NEVER;
@@ -160,8 +168,10 @@ static uint32_t *take_awake(FastEngine *e, uint64_t from, uint64_t end)
 static void forget_due(FastEngine *e, uint64_t from, uint64_t end)
 {
   for (uint64_t cycle = from; cycle < end && cycle - from < CALENDAR; cycle++)
-    for (unsigned k = 0; k < e->n_workers; k++)
+    for (unsigned k = 0; k < e->n_workers; k++) {
       e->workers[k].due[cycle % CALENDAR / WORD_BITS] &= ~(UINT64_C(1) << cycle % WORD_BITS);
+      e->workers[k].voided[cycle % CALENDAR / WORD_BITS] &= ~(UINT64_C(1) << cycle % WORD_BITS);
+    }
 }
 
 /* Work that was due in the meantime is due then. */

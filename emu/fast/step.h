@@ -75,7 +75,7 @@ STEP inline void fast_wake_word(FastWorker *worker, uint64_t cycle, uint32_t row
                                 uint64_t tiles);
 STEP inline void fast_wake(FastWorker *worker, uint32_t tile, uint64_t cycle);
 /* The tile's wake in that cycle is void.  What it has to do by itself, a visit before it finds. */
-STEP inline void fast_forget_wake(const FastEngine *engine, uint32_t tile, uint64_t cycle);
+STEP inline void fast_forget_wake(FastWorker *worker, uint32_t tile, uint64_t cycle);
 STEP void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle);
 STEP void fast_chore(FastWorker *w, FastChore chore);
 

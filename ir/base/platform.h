@@ -56,8 +56,8 @@ uint64_t platform_peak_memory_bytes(void);
 uintptr_t platform_stack_end(void);
 /* The path of the running program; false: not known, or longer than `room`. */
 bool platform_program_path(char *path, size_t room);
-/* The terminal for errors of the process that has started this one; NULL: it has none, or the system
- * does not say.  To be closed by the caller. */
+/* The terminal for errors of the process that has started this one; NULL: it has none, or the
+ * system does not say.  To be closed by the caller. */
 FILE *platform_parent_terminal(void);
 /* A file of the folder that has no name yet, for writing; -1: the system has no such files. */
 int platform_open_nameless(const char *folder);
