@@ -489,12 +489,11 @@ static ScalarResult raise_traps(const Exec *e, const Registers *before)
 }
 
 /* Has the stack grown out of its place?  A large frame leads from above the code to below address 0
- * in one step. */
+ * in one step, which is behind the end of the memory. */
 static bool leaves_stack(const Exec *e, uint16_t before)
 {
   uint16_t now = e->regs->r[STACK_POINTER];
-  bool grows = (int16_t)(uint16_t)(now - before) < 0;
-  return grows && (now < e->mem->cls->floor || now > before);
+  return now < before ? now < e->mem->cls->floor : now > before && now > PE_MEM_BYTES;
 }
 
 ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registers *regs,
