@@ -12,6 +12,7 @@ environment variable WSE_BIN names another folder, pytest's --debug-build takes 
 import json
 import os
 import shlex
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,14 @@ def run(args, expect=0, timeout=120, cwd=None, env=None):
         raise AssertionError(f"exit code {ran.code}, expected {expect}: {shown}\n"
                              f"{ran.out[-4000:]}{ran.err[-8000:]}")
     return ran
+
+
+def default_signals():
+    """For a child: the process that runs the tests may have blocked or ignored them."""
+    caught = (signal.SIGINT, signal.SIGTERM)
+    for number in caught:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, caught)
 
 
 def cslc(*args, **options):

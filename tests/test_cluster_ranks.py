@@ -115,7 +115,8 @@ def test_a_signal_ends_a_cluster_in_order(options, tmp_path):
     stats = tmp_path / "s.json"
     started = subprocess.Popen(
         [harness.tool("wse-emu"), f"--cluster={endless(tmp_path)}", f"--stats={stats}", *options],
-        stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+        preexec_fn=harness.default_signals)
     time.sleep(1)
     started.send_signal(signal.SIGINT)
     _, err = started.communicate(timeout=60)

@@ -40,20 +40,12 @@ def endless(tmp_path_factory):
     return folder
 
 
-def default_signals():
-    """For a child: the process that runs the tests may have blocked or ignored them."""
-    caught = (signal.SIGINT, signal.SIGTERM)
-    for number in caught:
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, caught)
-
-
 def interrupted(args, number, folder, env=None, ready="ready"):
     """Starts a command, sends it a signal a moment after the file `ready` has appeared in its
     folder (None: after a moment), and returns exit code, standard output and standard error."""
     with subprocess.Popen([str(a) for a in args], cwd=folder, text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env={**os.environ, **(env or {})}, preexec_fn=default_signals) as child:
+                          env={**os.environ, **(env or {})}, preexec_fn=harness.default_signals) as child:
         until = time.monotonic() + 60
         while ready and not (folder / ready).exists():
             assert time.monotonic() < until and child.poll() is None, child.communicate()

@@ -31,7 +31,8 @@ def on_terminal(args, enough=None, env=None):
     once so many lines have come."""
     ours, theirs = pty.openpty()
     with subprocess.Popen([str(a) for a in args], stdout=subprocess.DEVNULL, stderr=theirs,
-                          stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})}) as child:
+                          stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})},
+                          preexec_fn=harness.default_signals) as child:
         os.close(theirs)
         said = b""
         try:
