@@ -11,6 +11,7 @@ environment variable WSE_BIN names another folder, pytest's --debug-build takes 
 """
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -93,6 +94,13 @@ def compile(source, output, *args, params=None, **options):
         args += ("--params=" + ",".join(f"{k}:{v}" for k, v in params.items()),)
     source = Path(source)
     return cslc(source if source.is_absolute() else ROOT / source, "-o", output, *args, **options)
+
+
+def timing(row, arch):
+    """A row of the machine's table of times."""
+    table = (ROOT / "emu" / "machine" / "timing.def").read_text()
+    found = re.search(rf"^TIMING\({row},\s*(\d+),\s*(\d+),", table, re.M)
+    return int(found.group(1 if arch == "wse2" else 2))
 
 
 def commit_random(purpose):

@@ -46,7 +46,7 @@ def test_wrong_rounding_is_noticed(monkeypatch):
 
 
 def test_a_wrong_router_is_noticed(monkeypatch):
-    monkeypatch.setattr(network, "RAMP_STAGES", 1)
+    monkeypatch.setattr(network, "RAMP_STAGES", {"wse2": 1, "wse3": 1})
     assert oracle.check(Fabric, range(1, 31)).differences
 
 

@@ -228,7 +228,18 @@ static void sum_blocks(Level *level, const TileCounts *below, uint32_t columns, 
   }
 }
 
-/* What has been counted since the level's last sample belongs to the step of that. */
+/* So many fewer of a block in the steps up to one, the latest first.  `cells`: of the block. */
+static void take_back(uint64_t *cells, size_t blocks, uint64_t step, uint64_t excess)
+{
+  for (uint64_t s = step + 1; s-- > 0 && excess;) {
+    uint64_t *cell = &cells[s * blocks], n = *cell < excess ? *cell : excess;
+    *cell -= n;
+    excess -= n;
+  }
+}
+
+/* What has been counted since the level's last sample belongs to the step of that.  A sample may
+ * have counted elements of a stream ahead of their cycle that are taken back later. */
 static void take_counts(const Pyramid *p, Level *level, const TileCounts *now)
 {
   size_t blocks = level_blocks(level);
@@ -238,12 +249,15 @@ static void take_counts(const Pyramid *p, Level *level, const TileCounts *now)
   for (unsigned c = 0; c < TILE_COUNTS; c++) {
     uint64_t *cells = NULL;
     for (size_t b = 0; b < blocks; b++) {
-      uint32_t counted = now[b].of[c] - level->then[b].of[c];
+      int32_t counted = (int32_t)(now[b].of[c] - level->then[b].of[c]);
       if (!counted)
         continue;
       if (!cells)
-        cells = channel_cells(level, channel_of_count[c]) + step * blocks;
-      cells[b] += counted;
+        cells = channel_cells(level, channel_of_count[c]);
+      if (counted > 0)
+        cells[step * blocks + b] += (uint32_t)counted;
+      else
+        take_back(&cells[b], blocks, step, (uint64_t)-(int64_t)counted);
     }
   }
   memcpy(level->then, now, blocks * sizeof *now);

@@ -13,7 +13,8 @@ NOP, ADVANCE, RESET, TEARDOWN = range(4)
 NEVER, ALWAYS, ON_ADVANCE, ON_ADVANCE_NOP = range(4)
 COUNTER, SPARSE, RANGE = 1, 2, 3
 NOBODY = 31                     # control entry
-RAMP_STAGES = 2                 # wavelets on the way, each way: docs/cycle-model.md, buffers
+# Wavelets on the way, each way: docs/cycle-model.md, buffers.
+RAMP_STAGES = {"wse2": 2, "wse3": 5}
 # Bits of the eight commands of a control wavelet and of their ce-ignore marks.
 COMMAND_BITS = ((22, 24), (25, 27), (28, 0), (1, 3), (4, 6), (7, 9), (10, 12), (13, 15))
 
@@ -215,9 +216,10 @@ class TileState:
         self.arch = arch
         depth_in = isa.machine("input_queue_depth", arch)
         depth_out = isa.machine("output_queue_depth", arch)
-        self.inputs = {q: Queue(depth_in[q] + RAMP_STAGES) for q in inputs.values()}
+        stages = RAMP_STAGES[arch]
+        self.inputs = {q: Queue(depth_in[q] + stages) for q in inputs.values()}
         self.queue_of = inputs                      # color: input queue
-        self.outputs = {q: Queue(depth_out[q] + RAMP_STAGES) for q in outputs}
+        self.outputs = {q: Queue(depth_out[q] + stages) for q in outputs}
         self.phases = []                            # lists of operations, one after the other
         self.running = []                           # operations in the background
         self.phase = self.at = 0
