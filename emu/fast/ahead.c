@@ -139,18 +139,24 @@ static AheadCounts counts_now(const FastWorker *w)
 
 static FastAhead *ahead_of(FastWorker *w, FastTile *t)
 {
-  if (!t->ahead) {
+  if (!t->ahead)
     t->ahead = &fast_work_alloc(w)->ahead;
-    t->ahead->dsrs = NULL;
-  }
   return t->ahead;
 }
 
-static void forget_dsrs(FastWorker *w, FastAhead *ahead)
+/* The number-th descriptor that a stretch has changed, as it was before. */
+static DsrState *dsr_before(FastAhead *ahead, unsigned number)
 {
-  if (ahead->dsrs)
-    fast_work_free(w, ahead->dsrs);
-  ahead->dsrs = NULL;
+  return &ahead->overwritten.dsrs[AHEAD_DSRS - 1 - number];
+}
+
+/* The stretch has changed so many descriptors, which leave this room to stores. */
+static void set_dsrs(FastAhead *ahead, unsigned n)
+{
+  ScalarStores *stores = &ahead->overwritten.stores;
+  size_t bytes = sizeof stores->at - n * sizeof(DsrState);
+  ahead->n_dsrs = (uint8_t)n;
+  stores->most = (uint16_t)(bytes / sizeof stores->at[0]);
 }
 
 /* What was ahead is over, and nothing undoes it: the last of it counts, unless the phase is new. */
@@ -167,7 +173,6 @@ void fast_ahead_over(FastWorker *w, FastTile *t)
 {
   if (t->ahead) {
     settle_last(w, t);
-    forget_dsrs(w, t->ahead);
     fast_work_free(w, t->ahead);
   }
   t->ahead = NULL;
@@ -179,7 +184,6 @@ static void begin_stretch(FastWorker *w, FastTile *t, uint64_t from)
 {
   FastAhead *ahead = ahead_of(w, t);
   const Tile *core = &t->core;
-  forget_dsrs(w, ahead);
   ahead->regs = core->regs;
   ahead->pc = core->pc;
   ahead->task = core->task;
@@ -187,37 +191,35 @@ static void begin_stretch(FastWorker *w, FastTile *t, uint64_t from)
   ahead->ready = core->ready;
   ahead->from = from;
   ahead->queue = NO_QUEUE;
-  ahead->stores.n = 0;
+  ahead->overwritten.stores.n = 0;
+  set_dsrs(ahead, 0);
 }
 
 /* Keeps what the descriptor is now, before its first change.  False: no room for that. */
-static bool keep_dsr(FastWorker *w, FastTile *t, DsrFile file, unsigned number)
+static bool keep_dsr(FastTile *t, DsrFile file, unsigned number)
 {
   FastAhead *ahead = t->ahead;
-  unsigned place = t->core.dsrs.map->place[file][number], i = 0;
-  if (!ahead->dsrs) {
-    ahead->dsrs = &fast_work_alloc(w)->dsrs;
-    ahead->dsrs->n = 0;
-  }
-  FastDsrs *kept = ahead->dsrs;
-  while (i < kept->n && kept->place[i] != place)
-    i++;
-  if (i == AHEAD_DSRS)
+  const ScalarStores *stores = &ahead->overwritten.stores;
+  unsigned place = t->core.dsrs.map->place[file][number];
+  for (unsigned i = 0; i < ahead->n_dsrs; i++)
+    if (ahead->place[i] == place)
+      return true;
+  unsigned n = ahead->n_dsrs;
+  if (n == AHEAD_DSRS || (const char *)&stores->at[stores->n] > (const char *)dsr_before(ahead, n))
     return false;
-  if (i == kept->n) {
-    kept->before[kept->n] = *dsr_at(t->core.dsrs, file, number);
-    kept->place[kept->n++] = (uint8_t)place;
-  }
+  *dsr_before(ahead, n) = *dsr_at(t->core.dsrs, file, number);
+  ahead->place[n] = (uint8_t)place;
+  set_dsrs(ahead, n + 1);
   return true;
 }
 
 /* Keeps what the next elements in memory overwrite. */
 static bool keep_elements(FastTile *t, const FastPlain *p, unsigned elements)
 {
-  ScalarStores *stores = &t->ahead->stores;
+  ScalarStores *stores = &t->ahead->overwritten.stores;
   if (!(p->memory & 1u << PLAIN_DEST))
     return true;
-  if (stores->n + elements > SCALAR_STORES)
+  if (stores->n + elements > stores->most)
     return false;
   for (unsigned i = 0; i < elements; i++) {
     uint16_t address = (uint16_t)(p->address[PLAIN_DEST] + (int)i * p->step[PLAIN_DEST]);
@@ -296,7 +298,7 @@ static bool starts_ahead(Visit *v, const VecOperands *vec, uint64_t end)
     else if (desc->kind != DESC_MEM1D && desc->kind != DESC_MEM4D && desc->kind != DESC_CIRC)
       return false;
     if ((desc->flags & (DESC_F_SAVE | DESC_F_STEP)) &&
-        !keep_dsr(v->worker, v->tile, operand->file, operand->number))
+        !keep_dsr(v->tile, operand->file, operand->number))
       return false;
     longest = length > longest ? length : longest;
   }
@@ -311,7 +313,7 @@ static bool steps_ahead(Visit *v, const Insn *insn, uint64_t end)
   case COST_ENDTASK:
     return true;
   case COST_DSR_LOAD: case COST_DSR_UPDATE:
-    return keep_dsr(v->worker, v->tile, insn->file, insn->a);
+    return keep_dsr(v->tile, insn->file, insn->a);
   case COST_VECTOR:
     return starts_ahead(v, &insn->vec, end);
   case COST_ALU16: case COST_ALU32: case COST_CMP32: case COST_ORDER32: case COST_MOVE32:
@@ -329,7 +331,7 @@ static bool step_row(Visit *v, uint64_t end)
   FastAhead *ahead = t->ahead;
   ScalarRun run = {.code = v->engine->code[t->core.cls->index],
                    .fp16 = v->turn.program->image->fp16, .regs = &t->core.regs,
-                   .mem = &t->core.mem, .pc = t->core.pc, .stores = &ahead->stores,
+                   .mem = &t->core.mem, .pc = t->core.pc, .stores = &ahead->overwritten.stores,
                    .issues = ahead->issues, .first = (unsigned)(t->core.ready - ahead->from),
                    .end = (unsigned)(end - ahead->from)};
   unsigned first = run.first;
@@ -482,9 +484,9 @@ static void drop_results(FastTile *t, unsigned queue, unsigned n)
 
 static void restore_dsrs(FastTile *t)
 {
-  const FastDsrs *kept = t->ahead->dsrs;
-  for (unsigned i = 0; kept && t->core.dsrs.own && i < kept->n; i++)
-    t->core.dsrs.own[kept->place[i]] = kept->before[i];
+  FastAhead *ahead = t->ahead;
+  for (unsigned i = 0; t->core.dsrs.own && i < ahead->n_dsrs; i++)
+    t->core.dsrs.own[ahead->place[i]] = *dsr_before(ahead, i);
 }
 
 /* The counts are as if the stretch had not been. */
@@ -515,7 +517,7 @@ static void undo_stretch(Visit *v, uint64_t cycle)
   t->core.ready = ahead->ready;
   t->core.task = ahead->task;
   t->core.running = true;
-  scalar_undo_stores(&ahead->stores, &t->core.mem);
+  scalar_undo_stores(&ahead->overwritten.stores, &t->core.mem);
   restore_dsrs(t);
   unsigned queue = ahead->queue, taken = take_back_results(t);
   begin_stretch(v->worker, t, ahead->from);

@@ -123,9 +123,16 @@ typedef struct {
 /* What elements carried out before their cycle have overwritten, the oldest first. */
 typedef struct { unsigned n; uint32_t before[AHEAD_ELEMENTS]; } FastElements;
 
-/* Descriptors as they were before a stretch has changed them, by place among the tile's own. */
-enum { AHEAD_DSRS = 6 };
-typedef struct { uint8_t n, place[AHEAD_DSRS]; DsrState before[AHEAD_DSRS]; } FastDsrs;
+/* What a stretch has overwritten: values from the front on, and descriptors from the back on, which
+ * share the room. */
+enum { AHEAD_DSRS = (sizeof(ScalarStores) - offsetof(ScalarStores, at)) / sizeof(DsrState) };
+typedef union {
+  ScalarStores stores;
+  struct {
+    uint8_t unused[sizeof(ScalarStores) - AHEAD_DSRS * sizeof(DsrState)];
+    DsrState dsrs[AHEAD_DSRS];
+  };
+} FastOverwritten;
 
 /* What the main thread has done before its cycle, from `from` on: a stretch, with what was before,
  * or groups of an operation.  In which cycles it issues, a bit each from `from` on. */
@@ -135,8 +142,8 @@ typedef struct {
   uint8_t task;
   bool is_stretch;
   uint64_t ready, from, issues[SCALAR_WORDS];
-  FastDsrs *dsrs;               /* NULL: none has changed */
-  union { ScalarStores stores; FastElements elements; };
+  union { FastOverwritten overwritten; FastElements elements; };
+  uint8_t n_dsrs, place[AHEAD_DSRS];    /* descriptors that have changed, among the tile's own */
   /* what the stretch has counted; the output queue that it has sent to, or NO_QUEUE: how many
      wavelets, and its last use before */
   uint16_t groups, elements_done, bank, paid[TRUST_COUNT];
@@ -146,7 +153,7 @@ typedef struct {
 } FastAhead;
 
 /* Pieces of one size.  A tile with a stretch runs one operation at most. */
-typedef union { FastRun run; FastAhead ahead; FastDsrs dsrs; } FastWork;
+typedef union { FastRun run; FastAhead ahead; } FastWork;
 
 typedef struct FastTile FastTile;
 

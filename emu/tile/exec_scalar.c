@@ -611,7 +611,7 @@ static RARE bool note_store_elsewhere(ScalarRun *run, uint32_t address, unsigned
 static INLINE bool note_store(ScalarRun *run, const Exec *e, const ScalarCode *code,
                               uint16_t address)
 {
-  if (run->stores->n == SCALAR_STORES)
+  if (run->stores->n == run->stores->most)
     return false;
   if (UNLIKELY(!is_plain_data(e, address, code->stores)))
     return note_store_elsewhere(run, address, code->stores);

@@ -124,10 +124,10 @@ typedef struct {
   uint8_t bytes;                /* of a load or store to be checked; else 0 */
 } ScalarCode;
 
-/* The values that a row of instructions has overwritten, the oldest first. */
+/* The values that a row of instructions has overwritten, the oldest first; `most`: that have room. */
 enum { SCALAR_STORES = 32 };
 typedef struct {
-  unsigned n;
+  uint16_t n, most;
   struct { uint32_t before; uint16_t address; uint8_t bytes; } at[SCALAR_STORES];
 } ScalarStores;
 static inline void scalar_keep_store(ScalarStores *stores, uint32_t address, unsigned bytes,
