@@ -124,7 +124,8 @@ typedef struct {
   uint8_t bytes;                /* of a load or store to be checked; else 0 */
 } ScalarCode;
 
-/* The values that a row of instructions has overwritten, the oldest first; `most`: that have room. */
+/* The values that a row of instructions has overwritten, the oldest first, and how many have
+ * room. */
 enum { SCALAR_STORES = 32 };
 typedef struct {
   uint16_t n, most;
