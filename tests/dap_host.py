@@ -67,7 +67,8 @@ class Walk:
     def state(self):
         text = self.dap.ask("evaluate", expression="hash", context="repl")["result"]
         cycle, state = re.match(r"cycle (\d+), state (\w+)", text).groups()
-        return int(cycle), state
+        self.cycle = int(cycle)
+        return self.cycle, state
 
     def step(self, draw, present):
         """A step of the host's run, or one in its past."""
@@ -76,7 +77,9 @@ class Walk:
         if kind == "cycle":
             self.command(f"cycle {draw.randint(1, 9)}")
         elif kind == "goto":
-            self.command(f"goto {draw.randint(0, present)}")
+            cycle = draw.randint(0, present)
+            if cycle != self.cycle:         # else nothing moves, so nothing stops
+                self.command(f"goto {cycle}")
         elif kind == "back":
             self.dap.move("stepBack", granularity="instruction")
         elif kind == "instruction":

@@ -59,6 +59,10 @@ def cycles_shown(said):
     return cycles
 
 
+def awake_shown(said):
+    return [float(n) for n in re.findall(rb"([\d.e+]+) tiles awake", said)]
+
+
 @pytest.fixture(scope="module")
 def image(tmp_path_factory):
     folder = tmp_path_factory.mktemp("progress")
@@ -117,6 +121,20 @@ def test_a_run_on_several_processes(image):
     assert code != 0 and len(cycles_shown(said)) >= 3
     ran = ranks_run.emu(2, image, f"--max-cycles={LIMIT}", expect=4, timeout=300)
     assert "tiles awake" not in ran.err and ERASED.decode() not in ran.err
+
+
+@pytest.mark.parametrize("args", [[], ["--threads=2"], ["--save-state=state", "--save-every=100000"]])
+def test_a_run_of_several_wafers(image, tmp_path, args):
+    """One line for all of them, with the tiles of all of them."""
+    (tmp_path / "c.json").write_text(json.dumps({"wafers": [
+        {"name": name, "image": str(image)} for name in ("east", "west")]}))
+    args = [a.replace("=state", f"={tmp_path}/state") for a in args]
+    code, said = on_terminal([harness.tool("wse-emu"), f"--cluster={tmp_path}/c.json", *args],
+                             enough=3)
+    assert code == 130 and len(cycles_shown(said)) >= 3
+    _, of_one = on_terminal([harness.tool("wse-emu"), image], enough=1)
+    assert awake_shown(said)[-1] > 1.8 * awake_shown(of_one)[0]
+    assert ERASED + b"east: error: " in said      # the line is gone before the report
 
 
 HOST = """

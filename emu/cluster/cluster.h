@@ -73,10 +73,14 @@ typedef struct {
   uint64_t limit;               /* the run ends there at the latest */
 } ClusterStretch;
 /* Runs all wafers until the end of the stretch or until all are quiet; the status is that of the
- * member. Afterwards all are at the same cycle, but those that a finding has ended. */
+ * member.  Between blocks the pulses of the engines' options look at them.
+ * Afterwards all are at the same cycle, but those that a finding has ended. */
 RunStatus cluster_run(ClusterMember member, ClusterStretch stretch);
 /* All wafers have states of this cycle. */
 void cluster_resume(Cluster *cluster, uint64_t cycle);
+/* The first cycle that has not run yet, and what all wafers together have done before it. */
+uint64_t cluster_cycle(const Cluster *cluster);
+uint64_t cluster_active_tile_cycles(const Cluster *cluster);
 /* A finding has ended the wafer's run. */
 bool cluster_has_stopped(ClusterMember member);
 

@@ -16,6 +16,7 @@ typedef struct {
 
 enum {
   MOST_WAFERS = 4096, MOST_LINKS = 1 << 16, MOST_LATENCY = 1 << 24, MOST_CREDITS = 1 << 26,
+  MOST_BLOCK = 1 << 12,         /* cycles, so that a caller who interrupts or looks does not wait */
   RATE_UNITS = 1000,            /* words per cycle are kept in thousandths */
 };
 
@@ -49,6 +50,7 @@ typedef struct {
   Engine *engine;
   EngineLinks links;
   RunStatus status;             /* of the last block */
+  uint64_t look;                /* cycle from which the pulse of its engine looks again */
 } ClusterFabric;
 
 struct Cluster {

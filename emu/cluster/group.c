@@ -170,7 +170,7 @@ Cluster *cluster_create(const ClusterPlan *plan, unsigned threads, const EngineH
       arrput(c->away, i);
   size_t here = arrlenu(c->here);
   c->threads = threads < here ? threads : (unsigned)here;
-  c->lookahead = MOST_LATENCY;
+  c->lookahead = MOST_BLOCK;
   for (size_t i = 0; i < arrlenu(plan->links); i++)
     if (plan->links[i].latency < c->lookahead)
       c->lookahead = plan->links[i].latency;
@@ -302,6 +302,17 @@ static uint64_t quiet_since(const Cluster *c, uint64_t floor)
   return floor;
 }
 
+/* The pulses of the wafers that this process runs: between blocks. */
+static void look_at_wafers(Cluster *c)
+{
+  for (size_t i = 0; i < arrlenu(c->here); i++) {
+    ClusterFabric *fabric = &c->fabrics[c->here[i]];
+    Pulse *pulse = fabric->engine->options.pulse;
+    if (pulse && c->now >= fabric->look)
+      fabric->look = c->now + pulse_look(pulse, fabric->engine);
+  }
+}
+
 /* Blocks are counted from where the run has begun: so its parts, and a run that goes on from a
  * state, have the same ones. */
 static uint64_t block_end(const Cluster *c, const ClusterStretch *stretch)
@@ -315,6 +326,7 @@ static uint64_t block_end(const Cluster *c, const ClusterStretch *stretch)
 static RunStatus run_blocks(Cluster *c, const ClusterStretch *stretch, const atomic_int *interrupt)
 {
   for (;;) {
+    look_at_wafers(c);
     c->end = block_end(c, stretch);
     run_all(c);
     bool passed = pass_all(c);
@@ -336,6 +348,18 @@ static RunStatus run_blocks(Cluster *c, const ClusterStretch *stretch, const ato
 
 void cluster_resume(Cluster *c, uint64_t cycle) { c->now = cycle; }
 
+uint64_t cluster_cycle(const Cluster *c) { return c->now; }
+
+uint64_t cluster_active_tile_cycles(const Cluster *c)
+{
+  uint64_t sum = 0;
+  for (size_t i = 0; i < fabric_count(c); i++) {
+    const Engine *engine = c->fabrics[i].engine;
+    sum += engine->ops->stats(engine)->active_tile_cycles;
+  }
+  return sum;
+}
+
 RunStatus cluster_run(ClusterMember member, ClusterStretch stretch)
 {
   Cluster *c = member.cluster;
@@ -344,6 +368,8 @@ RunStatus cluster_run(ClusterMember member, ClusterStretch stretch)
       return cluster_has_stopped(member) ? RUN_FAULT : RUN_ELSEWHERE;
   if (c->now >= stretch.limit)
     return RUN_LIMIT;
+  for (size_t i = 0; i < fabric_count(c); i++)
+    c->fabrics[i].look = c->now;
   const Engine *own = c->fabrics[member.wafer].engine;
   RunStatus status = run_blocks(c, &stretch, own->options.interrupt);
   return status == RUN_FAULT && !cluster_has_stopped(member) ? RUN_ELSEWHERE : status;

@@ -437,6 +437,8 @@ RunStatus engine_run(Engine *engine, uint64_t limit);
 /* Between them are the runs of one operation: the outermost pair counts.  `pulse` may be NULL. */
 void pulse_begin(Pulse *pulse);
 void pulse_end(Pulse *pulse);
+/* All of them look; returns the cycles after which they want to look again. */
+uint64_t pulse_look(Pulse *pulse, const Engine *engine);
 
 /* ---- engine.c ---- */
 

@@ -15,8 +15,7 @@ void pulse_end(Pulse *pulse)
       pulse->end(pulse);
 }
 
-/* The cycles of the next part. */
-static uint64_t look_all(Pulse *pulse, const Engine *engine)
+uint64_t pulse_look(Pulse *pulse, const Engine *engine)
 {
   uint64_t least = UINT64_MAX;
   for (; pulse; pulse = pulse->next) {
@@ -41,7 +40,7 @@ RunStatus engine_run(Engine *engine, uint64_t limit)
   if (!continues)
     engine->begun = engine->cycle;
   for (;;) {
-    uint64_t part = look_all(pulse, engine);
+    uint64_t part = pulse_look(pulse, engine);
     bool is_last = limit <= engine->cycle || limit - engine->cycle <= part;
     uint64_t end = is_last ? limit : engine->cycle + part;
     engine->pauses = !is_last;

@@ -33,21 +33,36 @@ static void begin_line(Pulse *pulse)
 
 static void end_line(Pulse *pulse) { status_line_end(&progress_of(pulse)->line); }
 
+/* Of all wafers, if there are several. */
+static uint64_t cycle_of(const Progress *p, const Engine *engine)
+{
+  const ClusterMember *member = p->session->options.member;
+  return member ? cluster_cycle(member->cluster) : engine->cycle;
+}
+
+static uint64_t active_of(const Progress *p, const Engine *engine)
+{
+  const ClusterMember *member = p->session->options.member;
+  return member ? cluster_active_tile_cycles(member->cluster)
+                : engine->ops->stats(engine)->active_tile_cycles;
+}
+
 static void note_rate(Progress *p, const Engine *engine, double now)
 {
   p->has_rate = true;
   p->rated_at = now;
-  p->cycle = engine->cycle;
-  p->active = engine->ops->stats(engine)->active_tile_cycles;
+  p->cycle = cycle_of(p, engine);
+  p->active = active_of(p, engine);
 }
 
 static void show_line(Progress *p, const Engine *engine, double now)
 {
   const HostSession *s = p->session;
-  double seconds = now - p->rated_at, cycles = (double)(engine->cycle - p->cycle);
-  double active = (double)(engine->ops->stats(engine)->active_tile_cycles - p->active);
+  uint64_t cycle = cycle_of(p, engine);
+  double seconds = now - p->rated_at, cycles = (double)(cycle - p->cycle);
+  double active = (double)(active_of(p, engine) - p->active);
   status_line_show(&p->line, "cycle %" PRIu64 ", %.3g cycles/s, %.3g tiles awake, %s",
-                   engine->cycle, seconds > 0 ? cycles / seconds : 0,
+                   cycle, seconds > 0 ? cycles / seconds : 0,
                    cycles > 0 ? active / cycles : 0, s->phases[s->phase].action);
   note_rate(p, engine, now);
 }
@@ -67,9 +82,10 @@ static uint64_t look_at_run(Pulse *pulse, const Engine *engine)
   if (p->looked_at > 0)
     p->part = part_after(p->part, now - p->looked_at);
   p->looked_at = now;
-  if (!p->has_rate || engine->cycle < p->cycle)         /* a debugger goes back, too */
+  uint64_t cycle = cycle_of(p, engine);
+  if (!p->has_rate || cycle < p->cycle)         /* a debugger goes back, too */
     note_rate(p, engine, now);
-  else if (engine->cycle > p->cycle && status_line_is_due(&p->line))
+  else if (cycle > p->cycle && status_line_is_due(&p->line))
     show_line(p, engine, now);
   return p->part;
 }
@@ -83,7 +99,8 @@ static FILE *terminal_of_mpirun(void)
 Pulse *progress_create(HostSession *s, Pulse *next)
 {
   bool scrolls = s->options.trace_kinds && s->options.trace_out == stdout;
-  if (!s->options.progress || scrolls)
+  bool is_shown = s->options.member && s->options.member->wafer > 0;  /* by the first wafer */
+  if (!s->options.progress || scrolls || is_shown)
     return next;
   FILE *terminal = status_line_terminal(), *of_mpirun = terminal ? NULL : terminal_of_mpirun();
   if (!terminal && !of_mpirun)
@@ -107,8 +124,11 @@ void progress_destroy(HostSession *s)
 RunStatus progress_run(HostSession *s, uint64_t limit)
 {
   Pulse *pulse = s->progress ? &s->progress->pulse : NULL;
+  const ClusterMember *member = session_is_recorded(s) ? NULL : s->options.member;
+  ClusterStretch whole = {session_cycle(s), limit, limit};
   pulse_begin(pulse);
-  RunStatus status = engine_run(s->engine, limit);
+  /* a recorder runs its cluster itself */
+  RunStatus status = member ? cluster_run(*member, whole) : engine_run(s->engine, limit);
   pulse_end(pulse);
   return status;
 }

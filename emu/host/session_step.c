@@ -170,10 +170,7 @@ WseStatus session_step(HostSession *s, uint64_t limit, bool *quiet)
     limit = s->options.max_cycles;
   double start = base_seconds();
   s->started = true;
-  bool runs_cluster = s->options.member && !session_is_recorded(s);    /* else the recorder does */
-  ClusterStretch whole = {session_cycle(s), limit, limit};
-  RunStatus status = runs_cluster ? cluster_run(*s->options.member, whole)
-                                  : progress_run(s, observers_limit(s, limit));
+  RunStatus status = progress_run(s, observers_limit(s, limit));
   s->wall_seconds += base_seconds() - start;
   warn_unwritten(s);
   if (session_is_recorded(s) && recorder_why(s->engine))

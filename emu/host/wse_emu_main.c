@@ -53,7 +53,6 @@ static void catch_signals(HostSession *session)
 static WseStatus carry_out(HostSession *session, HostOptions *options)
 {
   DapServer *server;
-  options->session.progress = true;
   WseStatus status = host_debugger_wait(session, options, &server);
   if (status == WSE_OK)
     status = session_open(session, options->program, &options->session);
@@ -120,6 +119,7 @@ int main(int argc, char **argv)
   HostCommand command;
   WseStatus status;
   if (host_command_open(&command, argc, argv, &texts, &status)) {
+    command.options.session.progress = true;
     if (command.options.cluster)
       status = run_cluster(&command);
     else
