@@ -25,6 +25,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What elements carried out before their cycle have overwritten, the oldest first. */
+typedef struct { unsigned n; uint32_t before[AHEAD_ELEMENTS]; } FastElements;
+
+/* What a stretch has overwritten: values from the front on, and descriptors from the back on, which
+ * share the room. */
+enum { AHEAD_DSRS = (sizeof(ScalarStores) - offsetof(ScalarStores, at)) / sizeof(DsrState) };
+typedef union {
+  ScalarStores stores;
+  struct {
+    uint8_t unused[sizeof(ScalarStores) - AHEAD_DSRS * sizeof(DsrState)];
+    DsrState dsrs[AHEAD_DSRS];
+  };
+} FastOverwritten;
+
+/* What the main thread has done before its cycle, from `from` on: a stretch, with what was before,
+ * or groups of an operation.  In which cycles it issues, a bit each from `from` on. */
+typedef struct FastAhead {
+  Registers regs;
+  uint16_t pc;
+  uint8_t task;
+  bool is_stretch;
+  uint64_t ready, from, issues[SCALAR_WORDS];
+  union { FastOverwritten overwritten; FastElements elements; };
+  uint8_t n_dsrs, place[AHEAD_DSRS];    /* descriptors that have changed, among the tile's own */
+  /* what the stretch has counted; the output queue that it has sent to, or NO_QUEUE: how many
+     wavelets, and its last use before */
+  uint16_t groups, elements_done, bank, paid[TRUST_COUNT];
+  QueueUse use;
+  uint8_t queue;
+  uint8_t sent;
+} FastAhead;
+
+_Static_assert(sizeof(FastAhead) == sizeof(((FastWork *)0)->ahead), "it takes a piece of its own");
+
+/* ---- code ---------------------------------------------------------------------------------- */
+
 static bool goes_ahead(CostClass cost)
 {
   switch (cost) {
@@ -110,6 +146,12 @@ static unsigned issues_first(const uint64_t *issues)
   return word * WORD_BITS + (unsigned)__builtin_ctzll(issues[word]);
 }
 
+bool fast_issues_ahead(const FastTile *t, uint64_t now)
+{
+  uint64_t at = t->is_ahead ? now - t->ahead->from : SCALAR_CYCLES;
+  return at < SCALAR_CYCLES && (t->ahead->issues[at / WORD_BITS] >> at % WORD_BITS & 1);
+}
+
 static void note_last(FastWorker *w, const FastAhead *ahead, uint64_t end)
 {
   int last = issues_last(ahead->issues, end);
@@ -140,7 +182,7 @@ static AheadCounts counts_now(const FastWorker *w)
 static FastAhead *ahead_of(FastWorker *w, FastTile *t)
 {
   if (!t->ahead)
-    t->ahead = &fast_work_alloc(w)->ahead;
+    t->ahead = (FastAhead *)fast_work_alloc(w)->ahead;
   return t->ahead;
 }
 

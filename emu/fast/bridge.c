@@ -353,6 +353,15 @@ static void try_again(FastWorker *w, const FastTile *from, const FastTile *to, b
     arrput(w->retries, from->core.index);
 }
 
+/* The tile is in a row at an edge to a peer, or the peer's beside it; or it has a link. */
+static bool is_at_edge(const FastEngine *e, const FastTile *tile)
+{
+  uint32_t row = tile->core.index / e->width, first = e->own.first, end = e->own.end;
+  return links_touch(e->base.options.links, tile->core.index) ||
+         (first > 0 && (row == first || row + 1 == first)) ||
+         (end < e->height && (row == end || row + 1 == end));
+}
+
 /* `late`: at the end of a block, when nothing is at the middle of a cycle. */
 static void join(FastWorker *w, FastTile *from, unsigned port, bool late)
 {

@@ -4,18 +4,18 @@
 #include "stb_ds.h"
 
 /* The words of a row in the map of a cycle; the bytes of all rows. */
-STEP inline uint64_t *fast_awake(const FastEngine *engine, uint64_t cycle, uint32_t row)
+static inline uint64_t *fast_awake(const FastEngine *engine, uint64_t cycle, uint32_t row)
 {
   return &engine->awake[(cycle % CALENDAR * engine->height + row) * engine->row_words];
 }
 
-STEP inline uint8_t *fast_row_awake(const FastEngine *engine, uint64_t cycle)
+static inline uint8_t *fast_row_awake(const FastEngine *engine, uint64_t cycle)
 {
   return &engine->row_awake[cycle % CALENDAR * engine->height];
 }
 
 /* Tiles of a word of the map are awake in a cycle of the calendar. */
-STEP inline void fast_wake_word(FastWorker *worker, uint64_t cycle, uint32_t row, uint32_t word,
+static inline void fast_wake_word(FastWorker *worker, uint64_t cycle, uint32_t row, uint32_t word,
                                   uint64_t tiles)
 {
   FastEngine *engine = worker->engine;
@@ -27,13 +27,14 @@ STEP inline void fast_wake_word(FastWorker *worker, uint64_t cycle, uint32_t row
   worker->due[cycle % CALENDAR / WORD_BITS] |= UINT64_C(1) << cycle % WORD_BITS;
 }
 
-STEP inline void fast_wake(FastWorker *worker, uint32_t tile, uint64_t cycle)
+static inline void fast_wake(FastWorker *worker, uint32_t tile, uint64_t cycle)
 {
   uint32_t row = tile / worker->engine->width, column = tile % worker->engine->width;
   fast_wake_word(worker, cycle, row, column / WORD_BITS, UINT64_C(1) << column % WORD_BITS);
 }
 
-STEP inline void fast_forget_wake(FastWorker *worker, uint32_t tile, uint64_t cycle)
+/* The tile's wake in that cycle is void.  What it has to do by itself, a visit before it finds. */
+static inline void fast_forget_wake(FastWorker *worker, uint32_t tile, uint64_t cycle)
 {
   const FastEngine *engine = worker->engine;
   uint32_t row = tile / engine->width, column = tile % engine->width;
@@ -41,7 +42,7 @@ STEP inline void fast_forget_wake(FastWorker *worker, uint32_t tile, uint64_t cy
   worker->voided[cycle % CALENDAR / WORD_BITS] |= UINT64_C(1) << cycle % WORD_BITS;
 }
 
-STEP void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle)
+static void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle)
 {
   if (cycle <= now + 1)
     fast_wake(w, tile, now + 1);
@@ -51,7 +52,7 @@ STEP void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle)
     timers_push(&w->timers, (Timer){cycle, tile});
 }
 
-STEP void fast_chore(FastWorker *w, FastChore chore)
+static void fast_chore(FastWorker *w, FastChore chore)
 {
   uint32_t row = chore.tile / w->engine->width;
   arrput(w->chores, row);

@@ -120,40 +120,10 @@ typedef struct {
   uint32_t before[STREAM_STORES];   /* what those have overwritten */
 } FastRun;
 
-/* What elements carried out before their cycle have overwritten, the oldest first. */
-typedef struct { unsigned n; uint32_t before[AHEAD_ELEMENTS]; } FastElements;
-
-/* What a stretch has overwritten: values from the front on, and descriptors from the back on, which
- * share the room. */
-enum { AHEAD_DSRS = (sizeof(ScalarStores) - offsetof(ScalarStores, at)) / sizeof(DsrState) };
-typedef union {
-  ScalarStores stores;
-  struct {
-    uint8_t unused[sizeof(ScalarStores) - AHEAD_DSRS * sizeof(DsrState)];
-    DsrState dsrs[AHEAD_DSRS];
-  };
-} FastOverwritten;
-
-/* What the main thread has done before its cycle, from `from` on: a stretch, with what was before,
- * or groups of an operation.  In which cycles it issues, a bit each from `from` on. */
-typedef struct {
-  Registers regs;
-  uint16_t pc;
-  uint8_t task;
-  bool is_stretch;
-  uint64_t ready, from, issues[SCALAR_WORDS];
-  union { FastOverwritten overwritten; FastElements elements; };
-  uint8_t n_dsrs, place[AHEAD_DSRS];    /* descriptors that have changed, among the tile's own */
-  /* what the stretch has counted; the output queue that it has sent to, or NO_QUEUE: how many
-     wavelets, and its last use before */
-  uint16_t groups, elements_done, bank, paid[TRUST_COUNT];
-  QueueUse use;
-  uint8_t queue;
-  uint8_t sent;
-} FastAhead;
-
-/* Pieces of one size.  A tile with a stretch runs one operation at most. */
-typedef union { FastRun run; FastAhead ahead; } FastWork;
+/* Pieces of one size: a running operation, and what a tile has done ahead of its cycle (ahead.c).
+ * A tile with a stretch runs one operation at most. */
+enum { AHEAD_WORDS = 46 };
+typedef union { FastRun run; uint64_t ahead[AHEAD_WORDS]; } FastWork;
 
 typedef struct FastTile FastTile;
 
@@ -208,7 +178,7 @@ struct FastTile {
   uint8_t stuck_outputs, holds[MAX_QUEUES];
   bool shares;
   uint16_t plain_threads, held, able;
-  FastAhead *ahead;             /* NULL: none since its last operation */
+  struct FastAhead *ahead;      /* NULL: none since its last operation */
   HostPort *host;
   RouterConfig **own;           /* by slot; NULL: no router register was ever written */
   FilterState *filters;         /* by slot; NULL: none */
@@ -340,6 +310,8 @@ void fast_ahead_create(FastEngine *engine);
 void fast_ahead_destroy(FastEngine *engine);
 /* All that was carried out ahead has issued. */
 void fast_ahead_over(FastWorker *worker, FastTile *tile);
+/* Whether an instruction that was carried out ahead issues in this cycle. */
+bool fast_issues_ahead(const FastTile *tile, uint64_t now);
 /* The run has ended before `cycle`: undoes what issues from then on. */
 void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 

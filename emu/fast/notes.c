@@ -4,7 +4,7 @@
 #include "stb_ds.h"
 
 /* Awake in the next cycle; mostly it belongs to the word that is being visited. */
-STEP HOT void wake_next(Visit *v, uint32_t index)
+static HOT void wake_next(Visit *v, uint32_t index)
 {
   uint32_t bit_at = index - v->first;
   if (LIKELY(bit_at < v->tiles))
@@ -14,13 +14,13 @@ STEP HOT void wake_next(Visit *v, uint32_t index)
 }
 
 /* Something has changed in this cycle.  Rows are not always at the same cycle. */
-STEP HOT void note_change(const Visit *v)
+static HOT void note_change(const Visit *v)
 {
   if (v->turn.cycle >= v->worker->log.last_change)
     v->worker->log.last_change = v->turn.cycle + 1;
 }
 
-STEP HOT void note_active(const Visit *v)
+static HOT void note_active(const Visit *v)
 {
   EngineStats *stats = &v->worker->log.stats;
   stats->active_tile_cycles++;
@@ -30,7 +30,7 @@ STEP HOT void note_active(const Visit *v)
     stats->last_event = v->turn.cycle;
 }
 
-STEP RARE void wake_neighbours(Visit *v)
+static RARE void wake_neighbours(Visit *v)
 {
   FastEngine *e = v->engine;
   for (unsigned bits = v->wake_ports; bits; bits &= bits - 1) {
@@ -82,7 +82,7 @@ static uint64_t fast_next_due(const FastTile *t, uint64_t now)
 }
 
 /* Returns whether the tile wakes by itself. */
-STEP HOT bool sleep_until_due(Visit *v, const FastTile *t)
+static HOT bool sleep_until_due(Visit *v, const FastTile *t)
 {
   uint64_t due = fast_next_due(t, v->turn.cycle);
   if (due == NEVER)
@@ -91,7 +91,7 @@ STEP HOT bool sleep_until_due(Visit *v, const FastTile *t)
   return true;
 }
 
-STEP void set_now(Visit *v, uint64_t now)
+static void set_now(Visit *v, uint64_t now)
 {
   const Timing *timing = v->engine->timing;
   v->turn.cycle = now;

@@ -4,7 +4,7 @@
 #include "emu/fast/step.h"
 
 /* No control wavelets here: data at the head of the queue, and room for a result. */
-STEP HOT StallCause plain_waits(const Visit *v, const FastPlain *p)
+static HOT StallCause plain_waits(const Visit *v, const FastPlain *p)
 {
   const FastTile *t = v->tile;
   if (p->input != NO_QUEUE) {
@@ -19,7 +19,7 @@ STEP HOT StallCause plain_waits(const Visit *v, const FastPlain *p)
 }
 
 /* How many the next group has. */
-STEP HOT unsigned plain_elements(const FastPlain *p)
+static HOT unsigned plain_elements(const FastPlain *p)
 {
   return p->unbounded || p->remaining >= p->width ? p->width : p->remaining;
 }
@@ -140,7 +140,7 @@ static bool shares_queue(const FastTile *t, unsigned thread)
 }
 
 /* Makes the operation that has just started on the thread a plain one, if it can be. */
-STEP bool plain_start(const Visit *v, unsigned thread)
+static bool plain_start(const Visit *v, unsigned thread)
 {
   Thread *th = &v->tile->core.threads[thread];
   th->plain = !th->run->watched && is_plain(v->tile, th->run);
@@ -157,7 +157,7 @@ STEP bool plain_start(const Visit *v, unsigned thread)
 
 /* ---- one group, plain operands ---------------------------------------------------------- */
 
-STEP HOT uint32_t plain_read(const FastTile *t, FastPlain *p, unsigned k)
+static HOT uint32_t plain_read(const FastTile *t, FastPlain *p, unsigned k)
 {
   uint32_t value = p->value[k];
   if (p->memory & 1u << k) {
@@ -169,7 +169,7 @@ STEP HOT uint32_t plain_read(const FastTile *t, FastPlain *p, unsigned k)
 
 static HOT Fp16Format fp16_of(const Visit *v) { return v->engine->base.program->image->fp16; }
 
-STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, uint32_t b)
+static HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, uint32_t b)
 {
   bool carry = false;               /* no 32-bit operation has one */
   switch ((int)p->op) {
@@ -182,7 +182,7 @@ STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, 
   }
 }
 
-STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
+static HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
 {
   if (p->output != NO_QUEUE) {
     uint32_t flags = last && p->advance ? META_ADVANCE : 0;
@@ -196,7 +196,7 @@ STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
 }
 
 /* Cycles that the next group waits for a bank. */
-STEP HOT unsigned plain_conflict(const FastEngine *e, const FastPlain *p)
+static HOT unsigned plain_conflict(const FastEngine *e, const FastPlain *p)
 {
   unsigned apart = p->address[PLAIN_SRC0] ^ p->address[PLAIN_SRC1];
   bool conflict = p->both_memory && (p->one_bank || !(apart & e->bank_mask));
@@ -249,8 +249,8 @@ static HOT void plain_gather(const FastTile *t, const FastPlain *p, unsigned k, 
 }
 
 /* The next `n` elements of a source that is no queue, as they are now. */
-STEP HOT void plain_source(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
-                           unsigned n)
+static HOT void plain_source(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
+                             unsigned n)
 {
   if (!(p->memory & 1u << k))
     for (unsigned i = 0; i < n; i++)
@@ -284,8 +284,8 @@ static HOT void plain_operate_halves(const Visit *v, const FastPlain *p, uint32_
 }
 
 /* Each operation has a loop of its own. */
-STEP HOT void plain_operate_words(const Visit *v, const FastPlain *p, uint32_t *a,
-                                  const uint32_t *b, unsigned n)
+static HOT void plain_operate_words(const Visit *v, const FastPlain *p, uint32_t *a,
+                                    const uint32_t *b, unsigned n)
 {
   switch ((int)p->op) {
   case VK_MOV:
@@ -328,7 +328,7 @@ static HOT void plain_elements_apart(Visit *v, FastPlain *p, unsigned n)
 }
 
 /* Computes the next `n` elements, at most AHEAD_ELEMENTS, of an operation between variables. */
-STEP void plain_elements_all(Visit *v, FastPlain *p, unsigned n)
+static void plain_elements_all(Visit *v, FastPlain *p, unsigned n)
 {
   bool apart = reads_first(p, PLAIN_SRC0, n) && reads_first(p, PLAIN_SRC1, n);
   for (unsigned step = apart ? n : 1; n; n -= step)
@@ -354,7 +354,7 @@ static RARE void plain_halves(Visit *v, FastPlain *p, unsigned elements)
   plain_elements_all(v, p, elements);
 }
 
-STEP HOT void plain_group(Visit *v, unsigned thread)
+static HOT void plain_group(Visit *v, unsigned thread)
 {
   FastTile *t = v->tile;
   Thread *th = &t->core.threads[thread];

@@ -2,7 +2,7 @@
 #include "emu/fast/step.h"
 
 /* Without an event. */
-STEP HOT FastWavelet input_drop(Visit *v, unsigned queue)
+static HOT FastWavelet input_drop(Visit *v, unsigned queue)
 {
   FastTile *t = v->tile;
   FastQueue *q = &t->queues[queue].input;
@@ -17,7 +17,7 @@ STEP HOT FastWavelet input_drop(Visit *v, unsigned queue)
   return w;
 }
 
-STEP HOT FastWavelet input_take(Visit *v, unsigned queue)
+static HOT FastWavelet input_take(Visit *v, unsigned queue)
 {
   FastWavelet w = input_drop(v, queue);
   EVENT(v, .kind = EV_POP, .queue = (uint8_t)queue, .color = wavelet_field(w.meta),
@@ -26,7 +26,7 @@ STEP HOT FastWavelet input_take(Visit *v, unsigned queue)
 }
 
 /* Without an event. */
-STEP HOT void output_put(Visit *v, unsigned queue, FastWavelet w)
+static HOT void output_put(Visit *v, unsigned queue, FastWavelet w)
 {
   FastTile *t = v->tile;
   FastQueue *q = &t->queues[queue].output;
@@ -38,7 +38,7 @@ STEP HOT void output_put(Visit *v, unsigned queue, FastWavelet w)
   t->output_any |= (uint16_t)(1u << queue);
 }
 
-STEP HOT void output_push(Visit *v, unsigned queue, FastWavelet w)
+static HOT void output_push(Visit *v, unsigned queue, FastWavelet w)
 {
   output_put(v, queue, w);
   EVENT(v, .kind = EV_PUSH, .output = true, .queue = (uint8_t)queue,
@@ -47,7 +47,7 @@ STEP HOT void output_push(Visit *v, unsigned queue, FastWavelet w)
 }
 
 /* Pushes into an input queue; the wavelet becomes visible after the ramp. */
-STEP HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w)
+static HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w)
 {
   FastTile *t = v->tile;
   FastQueue *q = &t->queues[queue].input;
@@ -65,7 +65,7 @@ STEP HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w
         .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
 }
 
-STEP HOT FastWavelet output_pop(Visit *v, unsigned queue)
+static HOT FastWavelet output_pop(Visit *v, unsigned queue)
 {
   FastTile *t = v->tile;
   FastQueue *q = &t->queues[queue].output;

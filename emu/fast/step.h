@@ -38,6 +38,9 @@ typedef struct {
   bool is_stretch;              /* what is carried out is ahead of its cycle: ahead.c */
 } Visit;
 
+/* calendar.c, notes.c, queues.c and plain.c come first in the unit: what they define needs no
+ * declaration. */
+
 /* ---- storage.c ----------------------------------------------------------------------------- */
 
 STEP inline int32_t wavelet_wait(uint32_t meta, uint64_t now);
@@ -63,55 +66,7 @@ STEP inline unsigned fast_output_cycles(const Timing *timing);
 STEP inline void stream_served(FastTile *tile, const FastPlain *plain, bool enters, bool leaves);
 STEP inline void retry_moves(FastTile *tile, uint64_t now);
 STEP inline void forget_stuck(FastTile *tile);
-/* The tile is in a row at an edge to a peer, or the peer's beside it; or it has a link. */
-STEP bool is_at_edge(const FastEngine *e, const FastTile *tile);
 STEP RouterNow color_now(const FastTile *t, unsigned slot);
-
-/* ---- calendar.c ---------------------------------------------------------------------------- */
-
-STEP inline uint64_t *fast_awake(const FastEngine *engine, uint64_t cycle, uint32_t row);
-STEP inline uint8_t *fast_row_awake(const FastEngine *engine, uint64_t cycle);
-STEP inline void fast_wake_word(FastWorker *worker, uint64_t cycle, uint32_t row, uint32_t word,
-                                uint64_t tiles);
-STEP inline void fast_wake(FastWorker *worker, uint32_t tile, uint64_t cycle);
-/* The tile's wake in that cycle is void.  What it has to do by itself, a visit before it finds. */
-STEP inline void fast_forget_wake(FastWorker *worker, uint32_t tile, uint64_t cycle);
-STEP void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycle);
-STEP void fast_chore(FastWorker *w, FastChore chore);
-
-/* ---- notes.c ------------------------------------------------------------------------------- */
-
-STEP HOT void wake_next(Visit *v, uint32_t index);
-STEP HOT void note_change(const Visit *v);
-STEP HOT void note_active(const Visit *v);
-STEP RARE void wake_neighbours(Visit *v);
-STEP HOT bool sleep_until_due(Visit *v, const FastTile *t);
-STEP void set_now(Visit *v, uint64_t now);
-
-/* ---- queues.c ------------------------------------------------------------------------------ */
-
-STEP HOT FastWavelet input_take(Visit *v, unsigned queue);
-STEP HOT FastWavelet input_drop(Visit *v, unsigned queue);
-STEP HOT void output_put(Visit *v, unsigned queue, FastWavelet w);
-STEP HOT void output_push(Visit *v, unsigned queue, FastWavelet w);
-STEP HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w);
-STEP HOT FastWavelet output_pop(Visit *v, unsigned queue);
-
-/* ---- plain.c ------------------------------------------------------------------------------- */
-
-STEP HOT StallCause plain_waits(const Visit *v, const FastPlain *p);
-STEP HOT unsigned plain_elements(const FastPlain *p);
-STEP HOT uint32_t plain_read(const FastTile *t, FastPlain *p, unsigned k);
-STEP HOT uint32_t plain_operate(const Visit *v, const FastPlain *p, uint32_t a, uint32_t b);
-STEP HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last);
-STEP bool plain_start(const Visit *v, unsigned thread);
-STEP HOT unsigned plain_conflict(const FastEngine *e, const FastPlain *p);
-STEP HOT void plain_source(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
-                           unsigned n);
-STEP HOT void plain_operate_words(const Visit *v, const FastPlain *p, uint32_t *a,
-                                  const uint32_t *b, unsigned n);
-STEP void plain_elements_all(Visit *v, FastPlain *p, unsigned n);
-STEP HOT void plain_group(Visit *v, unsigned thread);
 
 /* ---- port.c -------------------------------------------------------------------------------- */
 

@@ -170,11 +170,3 @@ STEP RouterNow color_now(const FastTile *t, unsigned slot)
   }
   return now;
 }
-
-STEP bool is_at_edge(const FastEngine *e, const FastTile *tile)
-{
-  uint32_t row = tile->core.index / e->width, first = e->own.first, end = e->own.end;
-  return links_touch(e->base.options.links, tile->core.index) ||
-         (first > 0 && (row == first || row + 1 == first)) ||
-         (end < e->height && (row == end || row + 1 == end));
-}

@@ -13,13 +13,6 @@ static HOT void start_tile(Visit *v, FastTile *t)
   memset(v->popped, 0, sizeof v->popped);
 }
 
-/* Whether an instruction that was carried out ahead issues in this cycle. */
-static inline bool fast_issues_ahead(const FastTile *tile, uint64_t now)
-{
-  uint64_t at = tile->is_ahead ? now - tile->ahead->from : SCALAR_CYCLES;
-  return at < SCALAR_CYCLES && (tile->ahead->issues[at / WORD_BITS] >> at % WORD_BITS & 1);
-}
-
 static HOT void visit(Visit *v, uint32_t index)
 {
   FastTile *t = &v->engine->tiles[index];

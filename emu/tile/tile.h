@@ -124,7 +124,7 @@ typedef struct {
   uint8_t bytes;                /* of a load or store to be checked; else 0 */
 } ScalarCode;
 
-/* The values that a row of instructions has overwritten, the oldest first, and how many have
+/* The values that a row of instructions has overwritten, the oldest first; `most`: that have
  * room. */
 enum { SCALAR_STORES = 32 };
 typedef struct {
