@@ -16,7 +16,7 @@ typedef struct {
 
 enum {
   MOST_WAFERS = 4096, MOST_LINKS = 1 << 16, MOST_LATENCY = 1 << 24, MOST_CREDITS = 1 << 26,
-  MOST_BLOCK = 1 << 12,         /* cycles, so that a caller who interrupts or looks does not wait */
+  MOST_BLOCK = 1 << 12,         /* cycles: an interruption and a look wait no longer */
   RATE_UNITS = 1000,            /* words per cycle are kept in thousandths */
 };
 

@@ -33,7 +33,7 @@ static void begin_line(Pulse *pulse)
 
 static void end_line(Pulse *pulse) { status_line_end(&progress_of(pulse)->line); }
 
-/* Of all wafers, if there are several. */
+/* Several wafers run as one, so the line is about all of them. */
 static uint64_t cycle_of(const Progress *p, const Engine *engine)
 {
   const ClusterMember *member = p->session->options.member;
