@@ -116,7 +116,8 @@ static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutEx
   }
   if (!symbol->is_func && symbol->is_mutable != declared->is_mutable) {
     diag_export_mutability(diags, at, name, symbol->is_mutable ? "a variable" : "a constant",
-                           declared->is_mutable ? "true" : "false");
+                           declared->is_mutable ? "true" : "false",
+                           declared->is_mutable ? "var" : "const");
     diag_exported_here(diags, declared->span, name);
     return false;
   }
