@@ -4,7 +4,7 @@
  * operations, the end of the task.  Nothing can be observed of that in between, because the stretch
  * keeps to the following, here and in steps_ahead and starts_ahead:
  *
- * - The main thread is alone: no operation runs, no action is due, the host has no port here, and
+ * - The main thread is alone: no operation runs, no action is due, the host has no word for it, and
  *   no observer traces (is_alone in tasks.c).  So registers, memory, descriptors and the running
  *   task are the thread's own.  A step that reads or writes anything else (counters,
  *   configuration, task states, FIFOs, input queues, microthreads) ends the stretch before it.

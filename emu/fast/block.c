@@ -28,7 +28,6 @@ static void give_to_host(FastEngine *e, uint32_t index)
   v.turn.tile = &t->core;
   if (!t->host)
     t->host = fast_alloc(v.worker, sizeof *t->host, _Alignof(HostPort));
-  t->attended = true;
   for (unsigned bits = t->output_any; bits; bits &= bits - 1) {
     unsigned queue = (unsigned)__builtin_ctz(bits);
     FastQueue *q = &t->queues[queue].output;

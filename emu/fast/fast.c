@@ -241,7 +241,7 @@ static HostPort *fast_host(Engine *base, uint32_t tile, bool create)
     return t->host;
   if (!t->host)
     t->host = fast_alloc(e->workers, sizeof *t->host, _Alignof(HostPort));
-  t->attended = e->hosted = true;
+  e->hosted = true;
   return t->host;
 }
 
@@ -249,6 +249,8 @@ static HostPort *fast_host(Engine *base, uint32_t tile, bool create)
 static void wake_for_host(Engine *base, uint32_t tile, uint64_t cycle)
 {
   FastEngine *e = (FastEngine *)base;
+  FastTile *t = &e->tiles[tile];
+  t->attended = t->host && host_words_pending(&t->host->posted);
   if (cycle <= base->cycle)
     fast_wake(e->workers, tile, base->cycle);
   else

@@ -163,8 +163,8 @@ struct FastTile {
   /* queues with wavelets; input queues that may hold a control wavelet */
   uint16_t input_any, output_any, input_control;
   uint8_t first_slot, last_ramp_queue;  /* served first in the last cycle with a move */
-  /* by the host: `host` is there; some instruction of `ahead` issues later than now; `stuck` or
-     `stuck_outputs` has a bit */
+  /* by the host, which has words for it; some instruction of `ahead` issues later than now;
+     `stuck` or `stuck_outputs` has a bit */
   bool attended, is_ahead, is_stuck;
   Tile core;                    /* goes on into the second line, with the main thread at its end */
   _Alignas(64) FastQueues queues[MAX_QUEUES];

@@ -76,7 +76,7 @@ static uint64_t fast_next_due(const FastTile *t, uint64_t now)
     const FastColor *c = &t->colors[__builtin_ctz(bits)];
     due = sooner_wavelet(due, c->w[0].meta, now);
   }
-  if (t->host)
+  if (t->attended)
     due = sooner(due, host_words_due(&t->host->posted, now), now);
   return due;
 }

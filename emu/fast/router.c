@@ -530,10 +530,12 @@ static HOT void commit_ramp(Visit *v, const RouterTurn *r)
 
 static RARE void commit_host_in(Visit *v, HostLane *lane)
 {
+  FastTile *t = v->tile;
   uint8_t color = lane->color;
   uint32_t word = lane->words[lane->at++].word;
   EVENT(v, .kind = EV_HOST_IN, .color = color, .payload = word);
-  input_push(v, v->tile->data_queue[color], color, (FastWavelet){word, 0});
+  input_push(v, t->data_queue[color], color, (FastWavelet){word, 0});
+  t->attended = host_words_pending(&t->host->posted) != 0;
   v->worker->account.seen++;    /* no router has delivered it */
   v->turn.changed = true;
 }
