@@ -1,0 +1,59 @@
+"""Collectives over all tiles of several wafers (<links/wafer>, <links/tiles>) against numpy."""
+import numpy
+import pytest
+
+import cluster_collectives
+import cluster_run
+import cluster_tiles as tiles
+import harness
+from cluster_collectives import wse_cluster
+
+cluster_collectives.use_build()
+
+
+@pytest.mark.parametrize("operation", tiles.OPERATIONS)
+@pytest.mark.parametrize("round_", range(3))
+def test_random_calls(operation, round_, tmp_path):
+    random = harness.commit_random(f"cluster tiles {operation} {round_}")
+    shape = tiles.random_shape(random, operation)
+    right, _, _ = tiles.check(shape, random, tmp_path)
+    assert right, (shape.calls, shape.workers, vars(shape.cluster))
+
+
+@pytest.mark.parametrize("operation", tiles.OPERATIONS)
+@pytest.mark.parametrize("arch,wraps", [("wse2", True), ("wse3", False)])
+def test_blocks_shorter_than_the_hubs_are_many(operation, arch, wraps, tmp_path):
+    """One word among four channels: most hubs carry nothing."""
+    cluster = wse_cluster.Cluster(3, wraps=wraps, channels=3, arch=arch, latency=9)
+    shape = tiles.Shape(cluster, elements=400, calls=[tiles.Call(operation, 1, 0, 2, 5, 0, 11)] * 2)
+    right, _, _ = tiles.check(shape, numpy.random.default_rng(4), tmp_path)
+    assert right
+
+
+def test_both_engines_agree(tmp_path):
+    seen = []
+    for engine in ("fast", "reference"):
+        random = numpy.random.default_rng(6)
+        cluster = wse_cluster.Cluster(3, 2, latency=20, packet_words=8, engine=engine)
+        calls = [tiles.Call(operation, 3, axis, 1, 7, 0, 4)
+                 for axis, operation in enumerate(("all_gather", "reduce_scatter"))]
+        right, times, stats = tiles.check(tiles.Shape(cluster, 2, calls=calls), random, tmp_path)
+        assert right
+        seen.append((times.tolist(), cluster_run.stable(stats)))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_tiles_compute_in_the_meantime(arch, tmp_path):
+    """An all-reduce over long links beside a loop that takes eight tenths of its time."""
+    cluster = wse_cluster.Cluster(4, latency=1000, arch=arch)
+
+    def cycles(turns):
+        shape = tiles.Shape(cluster, 2, calls=[tiles.Call("all_reduce", 40, turns=turns)])
+        right, times, _ = tiles.check(shape, numpy.random.default_rng(8), tmp_path)
+        assert right and numpy.all(times[..., 1] == turns)
+        return int(times[..., 0].max())
+
+    alone = cycles(0)
+    turn = (cycles(4000) - cycles(2000)) / 2000         # both longer than the call
+    assert cycles(round(0.8 * alone / turn)) < 1.1 * alone
