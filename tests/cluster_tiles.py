@@ -34,6 +34,7 @@ class Shape:
     cluster: object
     workers: int = 1            # rows of them
     elements: int = 400         # of each array of a worker
+    length: int = 20            # about that of sums
     calls: list = field(default_factory=list)
 
     @property
@@ -58,7 +59,7 @@ def build(shape, folder):
     harness.compile("tests/cluster/tiles/layout.csl", folder / "p.bin", f"--arch={c.arch}", params={
         "axes": c.axes, "k": c.channels, "width": c.tiles, "height": shape.top + shape.workers,
         "packet_words": c.packet_words, "buffers": c.buffers, "pulls": str(c.pulls).lower(),
-        "room": shape.room(), "elements": shape.elements})
+        "room": shape.room(), "elements": shape.elements, "length": shape.length})
     return cluster_run.write(folder / "c.json", c.file("p.bin"))
 
 

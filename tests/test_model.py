@@ -168,7 +168,8 @@ def test_help():
 
 
 def test_the_page_has_the_predictions_for_clusters():
-    assert cluster_model_table.of_page() == cluster_model_table.table()
+    for name, made in cluster_model_table.TABLES.items():
+        assert cluster_model_table.of_page(name) == made()
 
 
 def test_the_model_of_links_has_its_limits():
@@ -179,6 +180,20 @@ def test_the_model_of_links_has_its_limits():
     hops = [cycles(r, 1, "all-gather", "split", "--latency=5000") for r in (10, 20)]
     assert 10 * 5000 < hops[1] - hops[0] < 10 * 6000
     assert cycles(8, 10, "all-gather", "half") < cycles(8, 10, "all-gather", "split")
+
+
+def test_the_model_of_all_tiles_has_its_limits():
+    """Long vectors pass the gate twice and all tiles once more; many wafers cost their hops alone."""
+    cycles = cluster_model_table.cycles
+    grid = "--grid=8x4"
+    words = [cycles(4, n, "broadcast", "split", "--channels=4", grid) -
+             cycles(4, n, "broadcast", "split", "--channels=4") for n in (2000, 6000)]
+    assert words[1] - words[0] == 5 * 4000          # from the tile 2, down, up, to all
+    hops = [cycles(r, 64, "all-reduce", "split", grid) - cycles(r, 64, "all-reduce", "split")
+            for r in (100, 1000)]
+    assert abs(hops[0] - hops[1]) <= 1              # of rounding
+    rounds = [cycles(8, 1, "all-to-all", "split", f"--grid=8x{height}") for height in (2, 4)]
+    assert rounds[1] > 2 * rounds[0]
 
 
 @pytest.mark.parametrize("args,message", [

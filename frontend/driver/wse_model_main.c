@@ -14,6 +14,7 @@
 #define BLAS "<blas/model>"
 #define BLAS_PLANS "<blas/layout>"
 #define LINKS "<links/model>"
+#define LINKS_TILES "<links/tiles_model>"
 
 enum {
   EXIT_USAGE = 2,
@@ -79,7 +80,8 @@ static void print_help(void)
        "gemm     cycles of a multiplication of 16-bit floats, A of M x K and B of K x N\n"
        "         elements, by the equations of \"General Matrix Multiply on CS-2\", and as\n"
        "         <blas/layout> expects them of its own plans\n"
-       "cluster  cycles of a collective between the R wafers of a ring, blocks of B words\n"
+       "cluster  cycles of a collective between the R wafers of a ring, blocks of B words;\n"
+       "         with --grid over their M x N tiles each, of B words\n"
        "\n"
        "  --op=OP          reduce, broadcast or allreduce; with the pattern line, or task for\n"
        "                   calls with a completion task: allgather, reduce-scatter (also with\n"
@@ -397,10 +399,13 @@ static int answer_cluster(const Query *q)
 {
   LibraryValue args[] = {{.text = q->op}, {.text = q->scheme}, {.number = q->wafers},
                          {.number = q->length}, {.number = q->channels}, {.number = q->packet},
-                         {.number = q->buffers}, {.number = q->latency}, {.number = q->rate}};
+                         {.number = q->buffers}, {.number = q->latency}, {.number = q->rate},
+                         {.number = q->grid[0]}, {.number = q->grid[1]}};
+  bool has_tiles = q->grid[0] != 0;
+  uint32_t n = ARRAY_COUNT(args) - (has_tiles ? 0 : ARRAY_COUNT(q->grid));
   LibraryCall call;
   int result = EXIT_FAILURE;
-  if (evaluate_call(LINKS, "arch", q->arch, "cycles", args, ARRAY_COUNT(args), &call)) {
+  if (evaluate_call(has_tiles ? LINKS_TILES : LINKS, "arch", q->arch, "cycles", args, n, &call)) {
     printf("%lld\n", (long long)call.numbers[0]);
     result = EXIT_SUCCESS;
   }
