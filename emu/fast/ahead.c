@@ -4,10 +4,15 @@
  * operations, the end of the task.  Nothing can be observed of that in between, because the stretch
  * keeps to the following, here and in steps_ahead and starts_ahead:
  *
- * - The main thread is alone: no operation runs, no action is due, the host has no word for it, and
- *   no observer traces (is_alone in tasks.c).  So registers, memory, descriptors and the running
- *   task are the thread's own.  A step that reads or writes anything else (counters,
- *   configuration, task states, FIFOs, input queues, microthreads) ends the stretch before it.
+ * - The main thread is alone, or it ranks above all microthreads that run: no action is due, the
+ *   host has no word for it, and no observer traces (is_main_free in tasks.c).  So registers, memory,
+ *   descriptors and the running task are the thread's own.  A step that reads or writes anything
+ *   else (counters, configuration, task states, FIFOs, input queues, microthreads) ends the stretch
+ *   before it.
+ * - Microthreads of lower rank never delay it.  They issue in the cycles in which it does not
+ *   (fast_issues_ahead).  A step that touches what their operations write or writes what they read
+ *   ends the stretch, and so does the end of a task, which looks at their queues, and a result for
+ *   a queue to which one of them sends (finds_beside).
  * - The next task is not chosen ahead, because a wavelet may still come that decides it.  Until
  *   then the scheduler only drops control wavelets.  For that it looks at blocked tasks and at the
  *   queues that operations read, and no step changes these.
@@ -22,7 +27,6 @@
 
 #include "stb_ds.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What elements carried out before their cycle have overwritten, the oldest first. */
@@ -58,56 +62,6 @@ typedef struct FastAhead {
 } FastAhead;
 
 _Static_assert(sizeof(FastAhead) == sizeof(((FastWork *)0)->ahead), "it takes a piece of its own");
-
-/* ---- code ---------------------------------------------------------------------------------- */
-
-static bool goes_ahead(CostClass cost)
-{
-  switch (cost) {
-  case COST_ALU16: case COST_ALU32: case COST_CMP32: case COST_ORDER32: case COST_MOVE32:
-  case COST_MUL32: case COST_IDIV: case COST_FP: case COST_FDIV: case COST_FCONV: case COST_COUNTER:
-  case COST_LOAD: case COST_STORE: case COST_JUMP: case COST_BRANCH: case COST_CALL:
-  case COST_RETURN:
-    return true;
-  case COST_ENDTASK: case COST_DSR_LOAD: case COST_DSR_UPDATE: case COST_VECTOR: case COST_CONFIG:
-  case COST_RANDOM: case COST_COUNT: default:
-    return false;
-  }
-}
-
-static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
-{
-  uint32_t words = cls->image->code_words;
-  const MemoryFacts *facts = e->base.program->memory_facts;
-  ScalarCode *code = base_malloc((words + 1) * sizeof *code);
-  for (uint32_t i = 0; i <= words; i++) {
-    bool none = i == words || cls->insn_at[i] == NO_INSN;
-    const Insn *insn = none ? NULL : &cls->insns[cls->insn_at[i]];
-    CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
-    code[i] = (ScalarCode){.odd = SCALAR_STOPS, .insn = insn};
-    if (goes_ahead(cost) &&
-        timing_scalar(e->timing, cost, STEP_FORWARD) <= SCALAR_MOST_CYCLES &&
-        timing_scalar(e->timing, cost, STEP_BACK) <= SCALAR_MOST_CYCLES)
-      code[i] = scalar_code(insn, i, facts ? facts[cls->index].accesses[i] : (Bounds){0}, e->timing,
-                            cls->image);
-  }
-  return code;
-}
-
-void fast_ahead_create(FastEngine *e)
-{
-  uint32_t n = e->base.program->image->n_classes;
-  e->code = base_malloc((n + 1) * sizeof(ScalarCode *));
-  for (uint32_t i = 0; i < n; i++)
-    e->code[i] = class_code(e, &e->base.program->classes[i]);
-}
-
-void fast_ahead_destroy(FastEngine *e)
-{
-  for (uint32_t i = 0; i < e->base.program->image->n_classes; i++)
-    free(e->code[i]);
-  free(e->code);
-}
 
 /* ---- cycles in which something issues, a bit each ---------------------------------------- */
 
@@ -255,7 +209,100 @@ static bool keep_dsr(FastTile *t, DsrFile file, unsigned number)
   return true;
 }
 
-/* Keeps what the next elements in memory overwrite. */
+/* ---- beside microthreads ------------------------------------------------------------------- */
+
+/* The next `n` elements of a stream in memory. */
+static Bounds plain_bounds(const FastPlain *p, unsigned k, uint32_t n)
+{
+  int first = p->address[k], last = first + ((int)n - 1) * p->step[k];
+  return (Bounds){(uint32_t)(first < last ? first : last),
+                  (uint32_t)(first < last ? last : first) + p->bytes};
+}
+
+/* No memory that is used beside the operation gets in its way during the next `n` elements. */
+static bool is_unfenced(const ScalarFences *fences, const FastPlain *p, uint32_t n)
+{
+  for (unsigned k = 0; fences && n && k < PLAIN_STREAMS; k++) {
+    Bounds at = plain_bounds(p, k, n);
+    if ((p->memory & 1u << k) && scalar_is_fenced(fences, at.start, at.end, k == PLAIN_DEST))
+      return false;
+  }
+  return true;
+}
+
+static bool add_fences(ScalarFences *fences, const FastPlain *p)
+{
+  for (unsigned k = 0; k < PLAIN_STREAMS; k++) {
+    if (!(p->memory & 1u << k) || !p->remaining)
+      continue;
+    if (fences->n == SCALAR_FENCES)
+      return false;
+    fences->of[fences->n].at = plain_bounds(p, k, p->remaining);
+    fences->of[fences->n++].written = k == PLAIN_DEST;
+  }
+  return true;
+}
+
+/* At its end it changes descriptors. */
+static bool keeps_places(const VecRun *run)
+{
+  return (run->dest.flags | run->src[0].flags | run->src[1].flags) & (DESC_F_SAVE | DESC_F_STEP);
+}
+
+/* The memory of the microthreads that run, for the visit; none: there are no microthreads.  False:
+ * one of them may do more than take the cycles that are left. */
+static bool finds_beside(Visit *v, ScalarFences *fences)
+{
+  const FastTile *t = v->tile;
+  v->fences = NULL;
+  unsigned beside = t->core.vectors & ~(1u << MAIN_THREAD);
+  if (!beside)
+    return true;
+  fences->n = 0;
+  for (; beside; beside &= beside - 1) {
+    unsigned i = (unsigned)__builtin_ctz(beside);
+    const Thread *th = &t->core.threads[i];
+    if (!th->plain || thread_level(&t->core, i) >= t->core.main_level || keeps_places(th->run) ||
+        !add_fences(fences, thread_plain(th)))
+      return false;
+  }
+  v->fences = fences;
+  return true;
+}
+
+/* A microthread sends to the queue. */
+static bool is_shared_output(const FastTile *t, unsigned queue)
+{
+  for (unsigned bits = t->core.vectors & ~(1u << MAIN_THREAD); bits; bits &= bits - 1)
+    if (thread_plain(&t->core.threads[__builtin_ctz(bits)])->output == queue)
+      return true;
+  return false;
+}
+
+uint64_t fast_next_free(const FastTile *t, uint64_t now)
+{
+  while (fast_issues_ahead(t, ++now))
+    ;
+  return now;
+}
+
+/* ---- a stretch: its steps ------------------------------------------------------------------ */
+
+/* Keeps what the next elements of one size overwrite. */
+static HOT void keep_before(ScalarStores *stores, const uint8_t *bytes, const FastPlain *p,
+                            unsigned elements, uint8_t size)
+{
+  int address = p->address[PLAIN_DEST];
+  for (unsigned i = stores->n; i < stores->n + elements; i++, address += p->step[PLAIN_DEST]) {
+    stores->at[i].before = 0;
+    memcpy(&stores->at[i].before, bytes + address, size);
+    stores->at[i].address = (uint16_t)address;
+    stores->at[i].bytes = size;
+  }
+  stores->n = (uint16_t)(stores->n + elements);
+}
+
+/* Keeps what the next elements in memory overwrite.  False: no room for that. */
 static bool keep_elements(FastTile *t, const FastPlain *p, unsigned elements)
 {
   ScalarStores *stores = &t->ahead->overwritten.stores;
@@ -263,16 +310,12 @@ static bool keep_elements(FastTile *t, const FastPlain *p, unsigned elements)
     return true;
   if (stores->n + elements > stores->most)
     return false;
-  for (unsigned i = 0; i < elements; i++) {
-    uint16_t address = (uint16_t)(p->address[PLAIN_DEST] + (int)i * p->step[PLAIN_DEST]);
-    uint32_t before = 0;
-    memcpy(&before, t->core.mem.bytes + address, p->bytes);
-    scalar_keep_store(stores, address, p->bytes, before);
-  }
+  if (p->bytes == sizeof(uint32_t))
+    keep_before(stores, t->core.mem.bytes, p, elements, sizeof(uint32_t));
+  else
+    keep_before(stores, t->core.mem.bytes, p, elements, sizeof(uint16_t));
   return true;
 }
-
-/* ---- a stretch: its steps ---------------------------------------------------------------- */
 
 static void mark_issue(FastAhead *ahead, uint64_t cycle)
 {
@@ -312,7 +355,8 @@ static bool keep_queue(Visit *v, unsigned queue, uint32_t elements, uint64_t end
   const FastEngine *e = v->engine;
   FastTile *t = v->tile;
   const FastQueue *q = &t->queues[queue].output;
-  if (t->ahead->queue != NO_QUEUE || q->count + elements > e->output_capacity[queue] ||
+  if (t->ahead->queue != NO_QUEUE || is_shared_output(t, queue) ||
+      q->count + elements > e->output_capacity[queue] ||
       t->core.ready + sending_cycles(e->timing, elements) >= end)
     return false;
   t->ahead->queue = (uint8_t)queue;
@@ -347,14 +391,25 @@ static bool starts_ahead(Visit *v, const VecOperands *vec, uint64_t end)
   return queue == NO_QUEUE || keep_queue(v, queue, longest, end);
 }
 
+/* The descriptor that the instruction loads is written beside it. */
+static bool is_load_fenced(const Visit *v, const Insn *insn)
+{
+  uint32_t base = insn->absolute ? 0 : v->tile->core.regs.r[insn->b];
+  uint32_t address = (base + insn->imm) & LOW16;
+  return v->fences && scalar_is_fenced(v->fences, address,
+                                       address + sizeof(((ImageDsr *)0)->words), false);
+}
+
 /* Whether the instruction, which is none for a row, may be a step in a cycle before `end`; what it
  * changes has been kept then. */
 static bool steps_ahead(Visit *v, const Insn *insn, uint64_t end)
 {
   switch (insn_info[insn->op].cost) {
   case COST_ENDTASK:
-    return true;
-  case COST_DSR_LOAD: case COST_DSR_UPDATE:
+    return !v->fences;
+  case COST_DSR_LOAD:
+    return !is_load_fenced(v, insn) && keep_dsr(v->tile, insn->file, insn->a);
+  case COST_DSR_UPDATE:
     return keep_dsr(v->tile, insn->file, insn->a);
   case COST_VECTOR:
     return starts_ahead(v, &insn->vec, end);
@@ -374,6 +429,7 @@ static bool step_row(Visit *v, uint64_t end)
   ScalarRun run = {.code = v->engine->code[t->core.cls->index],
                    .fp16 = v->turn.program->image->fp16, .regs = &t->core.regs,
                    .mem = &t->core.mem, .pc = t->core.pc, .stores = &ahead->overwritten.stores,
+                   .fences = v->fences,
                    .issues = ahead->issues, .first = (unsigned)(t->core.ready - ahead->from),
                    .end = (unsigned)(end - ahead->from)};
   unsigned first = run.first;
@@ -396,8 +452,76 @@ static void leave_cycle(const Visit *v)
   Thread *th = &core->threads[MAIN_THREAD];
   if (core->ready < next)
     core->ready = next;
-  if (core->vectors && th->ready < next)
+  if ((core->vectors & 1u << MAIN_THREAD) && th->ready < next)
     th->ready = next;
+}
+
+/* All that the operation reads and writes lies in variables, no result on another one, and its next
+ * group is not the last, which ends it. */
+static bool is_between_variables(const FastPlain *p)
+{
+  return p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded &&
+         p->remaining > p->width && (p->memory & 1u << PLAIN_DEST) && p->step[PLAIN_DEST];
+}
+
+/* The cycles of the groups from `*next` on, before `end`, with `elements` at most and but the last;
+ * a bit each from `ahead->from` on.  Returns how many groups; *next: the cycle of the one after
+ * them; *waits: the cycles that they wait for banks. */
+static unsigned find_groups(const FastEngine *e, const FastPlain *p, FastAhead *ahead, uint64_t end,
+                            unsigned elements, uint64_t *next, uint64_t *waits)
+{
+  FastPlain at = *p;
+  unsigned most = elements / p->width, left = (p->remaining - 1) / p->width, n = 0;
+  unsigned rests = e->timing->groups_per_rest;
+  uint64_t cycle = *next - ahead->from;
+  end -= ahead->from;
+  *waits = 0;
+  for (most = most < left ? most : left; n < most && cycle < end; n++) {
+    ahead->issues[cycle / WORD_BITS] |= UINT64_C(1) << cycle % WORD_BITS;
+    unsigned extra = plain_conflict(e, &at);
+    *waits += extra;
+    cycle += 1 + extra;
+    at.address[PLAIN_SRC0] = (uint16_t)(at.address[PLAIN_SRC0] + p->width * p->step[PLAIN_SRC0]);
+    at.address[PLAIN_SRC1] = (uint16_t)(at.address[PLAIN_SRC1] + p->width * p->step[PLAIN_SRC1]);
+    at.remaining -= p->width;
+    if (UNLIKELY(rests))
+      cycle += vec_rest(e->timing, true, at.remaining, p->width);
+  }
+  *next = ahead->from + cycle;
+  return n;
+}
+
+/* Computes so many groups of the main thread's operation, which is between variables, after which
+ * the next one is in cycle `next`. */
+static void do_groups(Visit *v, unsigned groups, uint64_t next, uint64_t waits)
+{
+  EngineStats *stats = &v->worker->log.stats;
+  Thread *th = &v->tile->core.threads[MAIN_THREAD];
+  FastPlain *p = thread_plain(th);
+  unsigned elements = groups * p->width;
+  plain_elements_all(v, p, elements);
+  p->remaining -= elements;
+  th->ready = next;
+  stats->groups += groups;
+  stats->elements += elements;
+  stats->stalls[STALL_BANK] += waits;
+}
+
+/* The groups in cycles before `end` but the last, if the operation is between variables and there
+ * is room to keep what they overwrite. */
+static void step_variables(Visit *v, uint64_t end)
+{
+  FastTile *t = v->tile;
+  const Thread *th = &t->core.threads[MAIN_THREAD];
+  const FastPlain *p = thread_plain(th);
+  const ScalarStores *stores = &t->ahead->overwritten.stores;
+  uint64_t next = th->ready, waits;
+  if (!is_between_variables(p))
+    return;
+  unsigned groups = find_groups(v->engine, p, t->ahead, end,
+                                (unsigned)(stores->most - stores->n), &next, &waits);
+  keep_elements(t, p, groups * p->width);
+  do_groups(v, groups, next, waits);
 }
 
 /* The groups of the operation in cycles before `end`.  False: it is not over then, or the thread
@@ -406,9 +530,14 @@ static bool step_groups(Visit *v, uint64_t end)
 {
   FastTile *t = v->tile;
   Thread *th = &t->core.threads[MAIN_THREAD];
-  while (t->core.vectors) {
-    FastPlain *p = thread_plain(th);
-    if (!th->plain || t->core.overlaps || th->ready >= end || plain_waits(v, p) != STALL_NONE ||
+  if (!(t->core.vectors & 1u << MAIN_THREAD))
+    return true;
+  const FastPlain *p = thread_plain(th);
+  if (!th->plain || t->core.overlaps || !is_unfenced(v->fences, p, p->remaining))
+    return false;
+  step_variables(v, end);
+  while (t->core.vectors & 1u << MAIN_THREAD) {
+    if (th->ready >= end || plain_waits(v, p) != STALL_NONE ||
         !keep_elements(t, p, plain_elements(p)))
       return false;
     set_now(v, th->ready);
@@ -491,11 +620,11 @@ static void drop_operation(Visit *v)
 {
   FastTile *t = v->tile;
   Thread *th = &t->core.threads[MAIN_THREAD];
-  if (!t->core.vectors)
+  if (!(t->core.vectors & 1u << MAIN_THREAD))
     return;
   v->turn.port->run_free(&v->turn, th->run);
   th->run = NULL;
-  t->core.vectors = 0;
+  t->core.vectors &= (uint16_t)~(1u << MAIN_THREAD);
 }
 
 /* Takes the results of the stretch that are still in its output queue out of it.  Returns how many
@@ -593,7 +722,8 @@ bool fast_ahead(Visit *v)
   FastTile *t = v->tile;
   FastWorker *w = v->worker;
   uint64_t from = v->turn.cycle;
-  if (is_stretch_empty(v->engine, &t->core))
+  ScalarFences fences;
+  if (is_stretch_empty(v->engine, &t->core) || !finds_beside(v, &fences))
     return false;               /* nothing of an earlier stretch issues from now on */
   if (t->core.ready < from)
     t->core.ready = from;
@@ -617,41 +747,6 @@ bool fast_ahead(Visit *v)
 
 /* ---- vector operations ------------------------------------------------------------------- */
 
-/* All that the operation reads and writes lies in variables, no result on another one, and its next
- * group is not the last, which ends it. */
-static bool is_between_variables(const FastPlain *p)
-{
-  return p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded &&
-         p->remaining > p->width && (p->memory & 1u << PLAIN_DEST) && p->step[PLAIN_DEST];
-}
-
-/* The cycles of the groups from `*next` on, before `end` and but the last; a bit each from
- * `ahead->from` on.  Returns how many groups; *next: the cycle of the one after them; *waits: the
- * cycles that they wait for banks. */
-static unsigned find_groups(const FastEngine *e, const FastPlain *p, FastAhead *ahead, uint64_t end,
-                            uint64_t *next, uint64_t *waits)
-{
-  FastPlain at = *p;
-  unsigned most = AHEAD_ELEMENTS / p->width, left = (p->remaining - 1) / p->width, n = 0;
-  unsigned rests = e->timing->groups_per_rest;
-  uint64_t cycle = *next - ahead->from;
-  end -= ahead->from;
-  *waits = 0;
-  for (most = most < left ? most : left; n < most && cycle < end; n++) {
-    ahead->issues[cycle / WORD_BITS] |= UINT64_C(1) << cycle % WORD_BITS;
-    unsigned extra = plain_conflict(e, &at);
-    *waits += extra;
-    cycle += 1 + extra;
-    at.address[PLAIN_SRC0] = (uint16_t)(at.address[PLAIN_SRC0] + p->width * p->step[PLAIN_SRC0]);
-    at.address[PLAIN_SRC1] = (uint16_t)(at.address[PLAIN_SRC1] + p->width * p->step[PLAIN_SRC1]);
-    at.remaining -= p->width;
-    if (UNLIKELY(rests))
-      cycle += vec_rest(e->timing, true, at.remaining, p->width);
-  }
-  *next = ahead->from + cycle;
-  return n;
-}
-
 /* What the next elements overwrite. */
 static void save_elements(const FastTile *t, const FastPlain *p, FastElements *elements, unsigned n)
 {
@@ -665,11 +760,12 @@ void plain_ahead(Visit *v)
 {
   FastWorker *w = v->worker;
   FastTile *t = v->tile;
-  Thread *th = &t->core.threads[MAIN_THREAD];
+  const Thread *th = &t->core.threads[MAIN_THREAD];
   uint64_t from = v->turn.cycle, end = ahead_end(v->engine, from), next = th->ready;
-  FastPlain *p = thread_plain(th);
-  EngineStats *stats = &w->log.stats;
-  if (next >= end || !is_between_variables(p))
+  const FastPlain *p = thread_plain(th);
+  ScalarFences fences;
+  if (next >= end || !is_between_variables(p) || !finds_beside(v, &fences) ||
+      !is_unfenced(v->fences, p, p->remaining))
     return;
   settle_last(w, t);
   FastAhead *ahead = ahead_of(w, t);
@@ -677,17 +773,11 @@ void plain_ahead(Visit *v)
   ahead->from = from;
   memset(ahead->issues, 0, sizeof ahead->issues);
   uint64_t waits;
-  unsigned groups = find_groups(v->engine, p, ahead, end, &next, &waits);
-  unsigned elements = groups * p->width;
-  save_elements(t, p, &ahead->elements, elements);
-  plain_elements_all(v, p, elements);
-  p->remaining -= elements;
-  th->ready = next;
+  unsigned groups = find_groups(v->engine, p, ahead, end, AHEAD_ELEMENTS, &next, &waits);
+  save_elements(t, p, &ahead->elements, groups * p->width);
+  do_groups(v, groups, next, waits);
   t->core.issues += groups;
-  stats->active_tile_cycles += groups;
-  stats->groups += groups;
-  stats->elements += elements;
-  stats->stalls[STALL_BANK] += waits;
+  w->log.stats.active_tile_cycles += groups;
   t->is_ahead = groups != 0;
   note_last(w, ahead, SCALAR_CYCLES);
 }
@@ -730,9 +820,12 @@ static void undo_ahead(Visit *v, uint64_t cycle)
   uint64_t end = cycle - ahead->from;       /* at least 1 */
   end = end < SCALAR_CYCLES ? end : SCALAR_CYCLES;
   unsigned count = issues_count(ahead->issues, end);
+  ScalarFences fences;
   note_last(w, ahead, end);
   if (!count)
     return;
+  if (!finds_beside(v, &fences))
+    ICE("a microthread could have delayed what was done ahead");
   FastTile *before = fast_count_as(w, t);
   if (ahead->is_stretch) {
     undo_stretch(v, cycle);

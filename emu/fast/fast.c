@@ -173,7 +173,7 @@ static Engine *fast_create(Program *program, const EngineOptions *options)
   make_maps(e);
   make_workers(e);
   make_sets(e);
-  fast_ahead_create(e);
+  fast_code_create(e);
   fast_bridges_create(e);
   make_channels(e);
   e->tiles = fast_reserve((size_t)e->n_tiles * sizeof *e->tiles);
@@ -187,7 +187,7 @@ static void fast_destroy(Engine *base)
 {
   FastEngine *e = (FastEngine *)base;
   fast_crew_destroy(e);
-  fast_ahead_destroy(e);
+  fast_code_destroy(e);
   edges_destroy(e);
   fast_tiles_destroy(e);
   pthread_mutex_destroy(&e->spills_lock);

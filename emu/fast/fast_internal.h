@@ -304,14 +304,19 @@ void fast_queues_widen(FastWorker *worker, FastQueues *queues, unsigned number);
 /* Where the wavelets of a color enter the tile: as loaded, or as rewritten. */
 void fast_bind_queues(FastTile *tile);
 
+/* ---- code.c ---------------------------------------------------------------------------------- */
+
+void fast_code_create(FastEngine *engine);
+void fast_code_destroy(FastEngine *engine);
+
 /* ---- ahead.c --------------------------------------------------------------------------------- */
 
-void fast_ahead_create(FastEngine *engine);
-void fast_ahead_destroy(FastEngine *engine);
 /* All that was carried out ahead has issued. */
 void fast_ahead_over(FastWorker *worker, FastTile *tile);
 /* Whether an instruction that was carried out ahead issues in this cycle. */
 bool fast_issues_ahead(const FastTile *tile, uint64_t now);
+/* The first cycle after `now` in which none does. */
+uint64_t fast_next_free(const FastTile *tile, uint64_t now);
 /* The run has ended before `cycle`: undoes what issues from then on. */
 void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 

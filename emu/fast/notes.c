@@ -59,8 +59,11 @@ static uint64_t sooner_wavelet(uint64_t a, uint32_t meta, uint64_t now)
 static uint64_t fast_next_due(const FastTile *t, uint64_t now)
 {
   uint64_t due = sooner(NEVER, t->core.ready, now);
-  for (unsigned bits = t->core.vectors; bits; bits &= bits - 1)
-    due = sooner(due, t->core.threads[__builtin_ctz(bits)].ready, now);
+  for (unsigned bits = t->core.vectors; bits; bits &= bits - 1) {
+    const Thread *th = &t->core.threads[__builtin_ctz(bits)];
+    uint64_t next = th->stall == STALL_ISSUE ? fast_next_free(t, now) : th->ready;
+    due = sooner(due, next, now);
+  }
   due = sooner(due, t->core.pending_due, now);
   for (unsigned bits = t->input_any; bits; bits &= bits - 1) {
     const FastQueue *q = &t->queues[__builtin_ctz(bits)].input;

@@ -35,7 +35,9 @@ typedef struct {
   FastTile *tile;
   PortMask wake_ports;          /* neighbours that may send now: to a free slot, after a switch */
   uint8_t popped[MAX_QUEUES];   /* wavelets taken from input queues in this cycle */
-  bool is_stretch;              /* what is carried out is ahead of its cycle: ahead.c */
+  bool inside;                  /* the main thread has changed what nothing else can see */
+  bool is_stretch;              /* what is carried out is ahead of its cycle: ahead.c; then: */
+  const ScalarFences *fences;   /* memory of the microthreads; NULL: none run */
 } Visit;
 
 /* calendar.c, notes.c, queues.c and plain.c come first in the unit: what they define needs no
@@ -74,11 +76,11 @@ STEP Visit start_visits(FastWorker *worker);
 
 /* ---- ahead.c -------------------------------------------------------------------------------- */
 
-/* The main thread is alone: carries out what it does from this cycle on, as far as no other unit
- * can see it.  Returns whether an instruction issues now. */
+/* The main thread is free: carries out what it does from this cycle on, as far as no other unit can
+ * see it.  Returns whether an instruction issues now. */
 bool fast_ahead(Visit *v);
-/* The main thread's operation is the only one and can do no group in this cycle: does those that
- * follow but the last, if nothing but its variables is concerned. */
+/* The main thread's operation can do no group in this cycle: does those that follow but the last,
+ * if nothing but its variables is concerned and no microthread can delay it. */
 void plain_ahead(Visit *v);
 
 /* ---- tasks.c ------------------------------------------------------------------------------- */

@@ -11,10 +11,12 @@ static unsigned scheduler_queues(const FastTile *t, uint64_t now)
   return t->input_any & (unsigned)~(taken & ~(unsigned)t->input_control);
 }
 
-/* Whether the tile has no operation, so that nothing sees what its main thread does in memory. */
-static bool is_alone(const FastTile *t)
+/* Whether the main thread has no operation, and its next instruction may be one ahead of its
+ * cycle. */
+static bool is_main_free(const FastTile *t)
 {
-  return t->core.running && !t->core.vectors && !t->attended && t->core.pending_due != 0;
+  return t->core.running && !(t->core.vectors & 1u << MAIN_THREAD) && !t->attended &&
+         t->core.pending_due != 0;
 }
 
 /* Whether there is anything to plan: an operation, an instruction, a task to start, a wavelet for
@@ -80,16 +82,46 @@ STEP HOT bool is_resting(const FastTile *t, uint64_t now)
          (!core->overlaps || core->waits);
 }
 
-/* What follows this cycle's part, as far as no other unit can see it. */
+/* The main thread's operation goes on group by group, and the scheduler has nothing to do. */
+static HOT bool has_plain_operation(const FastTile *t)
+{
+  return t->core.threads[MAIN_THREAD].plain && t->core.running &&
+         !(t->input_any & t->input_control) && (!t->core.overlaps || t->core.waits);
+}
+
+/* What follows this cycle's part of the main thread, as far as no other unit can see it. */
 static HOT void go_ahead(Visit *v)
 {
   FastTile *t = v->tile;
   if (FAST_TRACED || t->attended)
     return;
-  if (is_lone(t))
+  if (!(t->core.vectors & 1u << MAIN_THREAD)) {
+    if (is_main_free(t) && t->core.ready > v->turn.cycle)
+      fast_ahead(v);
+  } else if (has_plain_operation(t)) {
     plain_ahead(v);
-  else if (is_alone(t) && t->core.ready > v->turn.cycle)
-    fast_ahead(v);
+  }
+}
+
+/* The main thread has issued already what it does in this cycle. */
+static HOT bool issues_ahead(const Visit *v)
+{
+  return !FAST_TRACED && v->tile->is_ahead && fast_issues_ahead(v->tile, v->turn.cycle);
+}
+
+/* The main thread does a group of its plain operation. */
+static HOT void group_main(Visit *v)
+{
+  Tile *core = &v->tile->core;
+  const FastPlain *p = thread_plain(&core->threads[MAIN_THREAD]);
+  if (p->input == NO_QUEUE && p->output == NO_QUEUE)
+    v->inside = true;
+  else
+    v->turn.changed = true;
+  plain_group(v, MAIN_THREAD);
+  if (!(core->vectors & 1u << MAIN_THREAD) && core->ready <= v->turn.cycle)
+    v->turn.changed = true;     /* it has gone on beside its operation, and does so at once */
+  go_ahead(v);
 }
 
 /* Returns whether the tile issues; visit_any likewise. */
@@ -105,11 +137,9 @@ static HOT bool visit_lone(Visit *v)
   note_stall(v, cause);
   if (cause != STALL_NONE)
     return false;
-  v->turn.changed = true;
   t->core.last_issued[t->core.main_level] = MAIN_THREAD;
   t->core.issues++;
-  plain_group(v, MAIN_THREAD);
-  go_ahead(v);
+  group_main(v);
   return true;
 }
 
@@ -171,8 +201,14 @@ static HOT int choose_thread(const Tile *core, unsigned ready)
   return best;
 }
 
-/* What tile_plan and tile_commit do with them.  A thread that was ready and did not issue stays so:
- * only its own groups take from its queue's room or wavelets. */
+/* The threads that were ready and did not issue stay so: only its own groups take from a thread's
+ * room or wavelets. */
+static HOT void note_able(FastTile *t, unsigned threads)
+{
+  t->able = t->shares ? 0 : (uint16_t)threads;
+}
+
+/* What tile_plan and tile_commit do with them. */
 static RARE bool visit_threads(Visit *v)
 {
   FastTile *t = v->tile;
@@ -180,7 +216,7 @@ static RARE bool visit_threads(Visit *v)
   uint8_t causes[TILE_THREADS];
   unsigned looks = core->vectors & ~(unsigned)(t->held | t->able);
   unsigned ready = find_ready(v, looks, causes) | t->able;
-  int best = choose_thread(core, ready);
+  int best = issues_ahead(v) ? -1 : choose_thread(core, ready);
   unsigned issues = best < 0 ? 0 : 1u << best;
   for (unsigned bits = looks | issues; bits; bits &= bits - 1) {
     unsigned i = (unsigned)__builtin_ctz(bits);
@@ -188,14 +224,20 @@ static RARE bool visit_threads(Visit *v)
     if (UNLIKELY(cause != core->threads[i].stall))
       tile_change_stall(&v->turn, i, (StallCause)cause);
   }
-  if (best < 0)
+  if (best < 0) {
+    note_able(t, ready);
     return false;
+  }
   core->last_issued[thread_level(core, (unsigned)best)] = (uint8_t)best;
   core->issues++;
-  v->turn.changed = true;
-  plain_group(v, (unsigned)best);
+  if (best == MAIN_THREAD) {
+    group_main(v);
+  } else {
+    v->turn.changed = true;
+    plain_group(v, (unsigned)best);
+  }
   bool is_over = !(core->vectors & issues);
-  t->able = is_over || t->shares ? 0 : (uint16_t)(ready & ~issues);
+  note_able(t, is_over ? 0 : ready & ~issues);
   return true;
 }
 
@@ -204,10 +246,20 @@ static RARE bool visit_threads(Visit *v)
 static bool visit_stretch(Visit *v)
 {
   const FastTile *t = v->tile;
-  if (FAST_TRACED || !is_alone(t) || t->core.ready > v->turn.cycle || !fast_ahead(v))
+  if (FAST_TRACED || !is_main_free(t) || t->core.ready > v->turn.cycle || !fast_ahead(v))
     return false;
-  v->turn.changed = true;
+  v->inside = true;
   return true;
+}
+
+/* No microthread issues in this cycle: those that could wait for it. */
+static void leave_to_main(TilePlan *plan)
+{
+  if (plan->thread < 0)
+    return;
+  plan->stalls[plan->thread] = STALL_ISSUE;
+  plan->thread = -1;
+  plan->is_group = false;
 }
 
 static RARE bool visit_any(Visit *v)
@@ -218,12 +270,19 @@ static RARE bool visit_any(Visit *v)
   t->held = t->able = 0;
   if (!has_turn(t, v->turn.cycle, queues))
     return false;
-  if (!queues && visit_stretch(v))
-    return false;               /* it is counted with its stretch */
+  if (!queues && visit_stretch(v)) {    /* it is counted with its stretch */
+    if (!(t->core.vectors & ~(1u << MAIN_THREAD)))
+      return false;
+    if (has_plain_threads(t, v->turn.cycle))
+      return visit_threads(v);
+  }
   tile_plan(&v->turn, &plan, queues);
+  if (issues_ahead(v))
+    leave_to_main(&plan);
   tile_commit(&v->turn, &plan);
   bool starts = plan.launch || plan.pick != TASK_NONE;
-  if (starts || (plan.thread >= 0 && (!plan.is_group || !t->core.vectors)))
+  if (starts ||
+      (plan.thread == MAIN_THREAD && (!plan.is_group || !(t->core.vectors & 1u << MAIN_THREAD))))
     go_ahead(v);
   return plan.thread >= 0;
 }

@@ -7,7 +7,7 @@ static HOT void start_tile(Visit *v, FastTile *t)
 {
   v->tile = t;
   v->turn.tile = &t->core;
-  v->turn.changed = v->turn.rebinds = false;
+  v->turn.changed = v->turn.rebinds = v->inside = false;
   v->turn.router_register = 0;
   v->wake_ports = 0;
   memset(v->popped, 0, sizeof v->popped);
@@ -37,12 +37,12 @@ static HOT void visit(Visit *v, uint32_t index)
     note_active(v);
   if (UNLIKELY(v->wake_ports))
     wake_neighbours(v);
-  if (LIKELY(v->turn.changed))
+  if (LIKELY(v->turn.changed | v->inside))
     note_change(v);
   /* The cycle behind the last change is run, so that the run ends as the other engine's does. */
   if (v->turn.changed && !is_resting(t, v->turn.cycle))
     wake_next(v, index);
-  else if (!sleep_until_due(v, t) && v->turn.changed)
+  else if (!sleep_until_due(v, t) && (v->turn.changed || v->inside))
     wake_next(v, index);
 }
 

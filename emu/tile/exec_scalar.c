@@ -590,6 +590,7 @@ ScalarCode scalar_code(const Insn *insn, uint32_t word, Bounds object, const Tim
     .stores = stores, .bytes = bytes, .object = object,
     .odd = (moves_stack ? SCALAR_MOVES_STACK : 0) | (is_float(insn->op) ? SCALAR_MAY_TRAP : 0) |
            (stores || bytes ? SCALAR_ACCESSES : 0) |
+           (insn_access_bytes(insn->op) ? SCALAR_TOUCHES : 0) |
            (has_base(insn->op) ? SCALAR_BASED : 0),
   };
 }
@@ -637,6 +638,21 @@ static INLINE const ScalarCode *code_at(const ScalarRun *run, uint16_t pc)
   return offset < image->code_words * 2u && offset % 2 == 0 ? &run->code[offset / 2] : NULL;
 }
 
+/* The memory that it touches is used beside the row. */
+static bool is_fenced(const ScalarRun *run, const ScalarCode *code)
+{
+  MemoryAccess access;
+  uint16_t top = run->regs->r[STACK_POINTER];
+  CostClass cost = insn_info[code->op].cost;
+  if (!run->fences)
+    return false;
+  if (cost == COST_CALL || cost == COST_RETURN)
+    return scalar_is_fenced(run->fences, top - 2u, top + 2u, true);
+  return scalar_access(code->insn, run->regs, &access) &&
+         scalar_is_fenced(run->fences, access.address, access.address + access.bytes,
+                          access.store);
+}
+
 /* One whose registers have to be put back if it cannot be carried out.  NULL: it cannot; else the
  * next one. */
 static RARE const ScalarCode *run_carefully(ScalarRun *run, Exec e, const ScalarCode *code,
@@ -647,7 +663,8 @@ static RARE const ScalarCode *run_carefully(ScalarRun *run, Exec e, const Scalar
   bool calls = insn_info[code->op].cost == COST_CALL;
   uint16_t top = (uint16_t)(run->regs->r[STACK_POINTER] - 2);   /* where it stores */
   e.insn = code->insn;
-  if (calls ? !note_store(run, &e, code, top) : !run_allows(run, &e, code))
+  if (is_fenced(run, code) ||
+      (calls ? !note_store(run, &e, code, top) : !run_allows(run, &e, code)))
     return NULL;
   uint16_t pc = (uint16_t)(image->code_address + (code - run->code) * 2);
   ScalarResult result = scalar_exec(code->insn, pc, run->fp16, run->regs, run->mem);
@@ -664,14 +681,14 @@ static RARE const ScalarCode *run_carefully(ScalarRun *run, Exec e, const Scalar
 }
 
 /* The part of a run in the cycles of one word of `issues`, of which `base` is the first; `*at` is
- * the next instruction, `*sum` what has been paid.  False: it is not carried out. */
+ * the next instruction, `*sum` what has been paid; `careful`: SCALAR_* of instructions that need
+ * care.  False: it is not carried out. */
 static INLINE bool run_word(ScalarRun *run, Exec *e, const ScalarCode **at, uint32_t *sum,
-                            unsigned base, uint64_t *issues)
+                            unsigned base, uint64_t *issues, unsigned careful)
 {
   const ScalarCode *code = *at, *next = code;
   uint32_t paid = *sum;
   unsigned end = run->end < base + SCALAR_WORD_CYCLES ? run->end : base + SCALAR_WORD_CYCLES;
-  unsigned careful = SCALAR_MOVES_STACK | (run->regs->traps ? SCALAR_MAY_TRAP : 0u);
   uint64_t found = 0;
   for (; (paid & PAY_MASK) < end; code = next) {
     unsigned cycle = paid & PAY_MASK, odd = code->odd;
@@ -713,10 +730,13 @@ FLAT void scalar_run(ScalarRun *run)
   Exec e = {.fp16 = run->fp16, .regs = run->regs, .mem = run->mem};
   const ScalarCode *at = code_at(run, run->pc);
   uint32_t paid = run->first, first = run->first;
+  unsigned careful = SCALAR_MOVES_STACK | (run->regs->traps ? SCALAR_MAY_TRAP : 0u) |
+                     (run->fences ? SCALAR_TOUCHES : 0u);
   exec_find_data(&e);
   bool goes_on = at != NULL;
   for (unsigned word = first / SCALAR_WORD_CYCLES; goes_on && word < SCALAR_WORDS; word++)
-    goes_on = run_word(run, &e, &at, &paid, word * SCALAR_WORD_CYCLES, &run->issues[word]);
+    goes_on = run_word(run, &e, &at, &paid, word * SCALAR_WORD_CYCLES, &run->issues[word],
+                       careful);
   if (at)
     run->pc = (uint16_t)(run->mem->cls->image->code_address + (at - run->code) * 2);
   run->first = paid & PAY_MASK;

@@ -110,6 +110,7 @@ enum {
   SCALAR_MOVES_STACK = 2, SCALAR_MAY_TRAP = 4,
   SCALAR_ACCESSES = 8,          /* it stores, or its access has to be checked */
   SCALAR_BASED = 16,            /* its address depends on a register */
+  SCALAR_TOUCHES = 32,          /* it loads or stores */
 };
 typedef struct {
   const Insn *insn;
@@ -140,6 +141,23 @@ static inline void scalar_keep_store(ScalarStores *stores, uint32_t address, uns
   stores->at[i].bytes = (uint8_t)bytes;
 }
 
+/* Memory of operations that run beside a row: it neither reads nor writes what they write, and does
+ * not write what they read. */
+enum { SCALAR_FENCES = 16 };
+typedef struct {
+  unsigned n;
+  struct { Bounds at; bool written; } of[SCALAR_FENCES];
+} ScalarFences;
+static inline bool scalar_is_fenced(const ScalarFences *fences, uint32_t start, uint32_t end,
+                                    bool store)
+{
+  for (unsigned i = 0; i < fences->n; i++)
+    if ((store || fences->of[i].written) && start < fences->of[i].at.end &&
+        end > fences->of[i].at.start)
+      return true;
+  return false;
+}
+
 /* Cycles that a row spans at most, a bit each. */
 enum {
   SCALAR_WORDS = 3, SCALAR_WORD_CYCLES = 64, SCALAR_CYCLES = SCALAR_WORDS * SCALAR_WORD_CYCLES,
@@ -150,6 +168,7 @@ typedef struct {
   Registers *regs;
   TileMem *mem;
   ScalarStores *stores;         /* added to */
+  const ScalarFences *fences;   /* NULL: none */
   uint16_t pc;                  /* of the next */
   unsigned first, end;          /* the next issues in cycle `first`, all of them before cycle `end`,
                                    which is at most SCALAR_CYCLES */

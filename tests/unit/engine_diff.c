@@ -3,9 +3,11 @@
  * the same events, statistics, findings, memory and results, cycle by cycle.  ENGINE_DIFF_SEEDS
  * gives the number of seeds, ENGINE_DIFF_SEED a single one, ENGINE_DIFF_CREW_EVERY how many seeds
  * go by until threads meet in every cycle; ENGINE_DIFF_STREAMS and ENGINE_DIFF_STREAM are the same
- * for programs of streams; ENGINE_DIFF_IMAGES names images, separated by colons, that are run in
+ * for programs of streams, ENGINE_DIFF_BESIDE and ENGINE_DIFF_BESIDE_SEED for programs with operations
+ * in the background; ENGINE_DIFF_IMAGES names images, separated by colons, that are run in
  * the same ways. */
 #include "engine_compare.h"
+#include "random_beside.h"
 #include "random_streams.h"
 
 #include "emu/fast/fast_internal.h"
@@ -434,6 +436,44 @@ static void engines_agree_on_streams(void **state)
   }
 }
 
+/* ---- operations in the background ---------------------------------------------------------- */
+
+enum { BESIDE_SEEDS = 300, BESIDE_PARTS = 6, BESIDE_PART = 100, BESIDE_LIMIT = 5000 };
+
+/* Parts of random lengths: what has been done ahead ends with each. */
+static RunStatus run_beside(uint32_t seed)
+{
+  Random r = {seed};
+  Asm *a[STREAM_WAYS];
+  uint64_t limit = 0;
+  RunStatus status = RUN_LIMIT;
+  for (unsigned i = 0; i < STREAM_WAYS; i++)
+    a[i] = random_beside(seed, stream_ways[i].ops);
+  load_stream_ways(a, seed);
+  for (unsigned part = 0; part < BESIDE_PARTS && status == RUN_LIMIT; part++) {
+    limit += part + 1 < BESIDE_PARTS ? 1 + below(&r, BESIDE_PART) : BESIDE_LIMIT;
+    status = run_streams_part(a, 0, limit);
+  }
+  for (unsigned i = 0; i < STREAM_WAYS; i++)
+    asm_free(a[i]);
+  return status;
+}
+
+static void engines_agree_beside(void **state)
+{
+  (void)state;
+  unsigned quiet = 0, faults = 0;
+  uint32_t only = from_environment("ENGINE_DIFF_BESIDE_SEED", 0);
+  uint32_t n = from_environment("ENGINE_DIFF_BESIDE", BESIDE_SEEDS);
+  for (seed_now = only ? only : 1; seed_now <= (only ? only : n); seed_now++) {
+    RunStatus status = run_beside(seed_now);
+    quiet += status == RUN_QUIET;
+    faults += status == RUN_FAULT;
+  }
+  fprintf(stderr, "%u quiet, %u with faults, with operations in the background\n", quiet, faults);
+  assert_true(only || n < BESIDE_SEEDS || (quiet > n / 4 && faults > n / 20));
+}
+
 /* A source, a tile that streams on and has sent some words before, the last with `advance`, and a
  * tile that takes none of them; or its router does not know the color. */
 static Asm *stream_to_odd_end(const EngineOps *ops, unsigned sent_before, bool known)
@@ -558,6 +598,7 @@ int main(void)
   const struct CMUnitTest tests[] = {cmocka_unit_test(engines_agree),
                                      cmocka_unit_test(engines_agree_on_streams),
                                      cmocka_unit_test(engines_agree_in_blocks),
+                                     cmocka_unit_test(engines_agree_beside),
                                      cmocka_unit_test(streams_to_odd_ends),
                                      cmocka_unit_test(engines_agree_on_images)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,177 @@
+/* Random programs in which the main thread works while operations run in the background, for tests
+ * that run one program in several ways: a row of tiles that send and receive parts of their
+ * variables, in both directions at any time, and meanwhile compute on the same variables with vector
+ * operations, loads and stores.  Some end in a fault.  The same seed gives the same program.
+ *   Asm *a = random_beside(seed, &engine_fast);
+ * Included by one .c file each. */
+#ifndef RANDOM_BESIDE_H
+#define RANDOM_BESIDE_H
+
+#include "random_program.h"
+
+enum {
+  BESIDE_TILES = 4, BESIDE_PHASES = 3, BESIDE_LONG = 40,
+  BESIDE_DATA = 0x100, BESIDE_BYTES = 0x400, BESIDE_DESCS = BESIDE_DATA + BESIDE_BYTES,
+  BESIDE_DSRS = 6, BESIDE_BASE = 9,             /* a register */
+};
+
+typedef struct {
+  Gen gen;
+  AsmClass *cls;                                /* of the tile at hand; then: */
+  uint16_t descs;                               /* bytes of its descriptors */
+  uint16_t lengths[BESIDE_TILES][BESIDE_PHASES];    /* of what a tile sends to the east */
+} Beside;
+
+/* A DSR that is loaded when it is used. */
+static VecOperand beside_dsr(Beside *b, DsrFile file, Descriptor desc)
+{
+  uint16_t address = (uint16_t)(BESIDE_DESCS + b->descs);
+  unsigned number = below(&b->gen.random, BESIDE_DSRS);
+  asm_desc(b->cls, address, desc);
+  b->descs = (uint16_t)(b->descs + sizeof(((ImageDsr *)0)->words));
+  asm_emit(b->cls, in_ldsr(file, number, address));
+  return op_dsr(file, number);
+}
+
+static Descriptor beside_memory(Beside *b, unsigned length, unsigned bytes)
+{
+  Random *r = &b->gen.random;
+  static const int strides[] = {1, 1, 1, 1, 1, 2, 0, -1};
+  int stride = strides[below(r, ARRAY_COUNT(strides))];
+  unsigned span = bytes * (length * (stride < 0 ? 1u : (unsigned)stride) + 1);
+  unsigned base = BESIDE_DATA + bytes * below(r, (BESIDE_BYTES - span) / bytes);
+  if (stride < 0)
+    base += bytes * (length - 1);
+  Descriptor d = de_mem((uint16_t)base, (uint16_t)length, stride);
+  if (chance(r, 3))
+    d.flags |= chance(r, 50) ? DESC_F_SAVE : DESC_F_STEP;
+  return d;
+}
+
+static Descriptor beside_fabric(Beside *b, Descriptor d)
+{
+  Random *r = &b->gen.random;
+  if (chance(r, 85))
+    d = de_async(d, chance(r, 30) ? ACT_ACTIVATE : ACT_NONE, LOCAL_FIRST + BESIDE_PHASES);
+  d.priority_given = chance(r, 20);
+  d.priority = d.priority_given ? (Priority)below(r, PRIO_COUNT) : PRIO_LOW;
+  return d;
+}
+
+/* Neighbours use two colors by turns. */
+static unsigned beside_color(unsigned phase, unsigned sender) { return 2 * phase + sender % 2; }
+
+static void beside_send(Beside *b, unsigned x, unsigned phase)
+{
+  unsigned n = b->lengths[x][phase];
+  VecOperand from = beside_dsr(b, DSR_SRC1, beside_memory(b, n, 4));
+  Descriptor out = de_out(2 + phase, beside_color(phase, x), (uint16_t)n);
+  asm_emit(b->cls, in_vec(VEC_mov32, beside_dsr(b, DSR_DEST, beside_fabric(b, out)), op_none(),
+                          from));
+}
+
+static void beside_receive(Beside *b, unsigned x, unsigned phase)
+{
+  unsigned n = b->lengths[x - 1][phase];
+  VecOperand to = beside_dsr(b, DSR_DEST, beside_memory(b, n, 4));
+  Descriptor in = de_in(phase, beside_color(phase, x - 1), (uint16_t)n);
+  asm_emit(b->cls, in_vec(VEC_mov32, to, op_none(),
+                          beside_dsr(b, DSR_SRC1, beside_fabric(b, in))));
+}
+
+static void beside_operation(Beside *b)
+{
+  Random *r = &b->gen.random;
+  static const VecOp ops[] = {VEC_mov32, VEC_fadds, VEC_fmacs, VEC_fsubs, VEC_mov16, VEC_faddh,
+                              VEC_fmach, VEC_xor16, VEC_add16, VEC_fmachs};
+  VecOp op = ops[below(r, ARRAY_COUNT(ops))];
+  unsigned n = 1 + below(r, BESIDE_LONG), bytes = vec_elem_bytes(vecops[op].dst);
+  Insn insn = {.op = OP_vec, .vec = {.op = op}};
+  insn.vec.dest = beside_dsr(b, DSR_DEST, beside_memory(b, n, bytes));
+  insn.vec.src1 = beside_dsr(b, DSR_SRC1, beside_memory(b, n, bytes));
+  if (vecops[op].sources == 2)
+    insn.vec.src0 = beside_dsr(b, DSR_SRC0, beside_memory(b, n, bytes));
+  insn.vec.has_scalar = vecops[op].scalar;
+  insn.vec.scalar = insn.vec.has_scalar ? (uint8_t)(2 * below(r, 3)) : 0;
+  asm_emit(b->cls, insn);
+}
+
+/* Arithmetic, and loads and stores of any width. */
+static void beside_row(Beside *b)
+{
+  Random *r = &b->gen.random;
+  static const Opcode accesses[] = {OP_ld8u, OP_ld16, OP_ld32, OP_st8, OP_st16, OP_st32};
+  asm_emit(b->cls, in_ri(OP_li, BESIDE_BASE, BESIDE_DATA + 4 * below(r, BESIDE_BYTES / 4)));
+  for (unsigned i = 1 + below(r, 6); i > 0; i--) {
+    unsigned a = 2 * below(r, 3);
+    asm_emit(b->cls, chance(r, 50) ? in_rri(accesses[below(r, ARRAY_COUNT(accesses))], a,
+                                            BESIDE_BASE, 0)
+                                   : in_rri(OP_addi, a, a, below(r, 0x10000)));
+  }
+}
+
+static void beside_phase(Beside *b, unsigned x, unsigned phase)
+{
+  Random *r = &b->gen.random;
+  bool sends = x + 1 < BESIDE_TILES, receives = x > 0;
+  for (unsigned i = 2 + below(r, 9); i > 0 || sends || receives; i -= i > 0) {
+    if (sends && (!i || chance(r, 50))) {
+      beside_send(b, x, phase);
+      sends = false;
+    } else if (receives && (!i || chance(r, 40))) {
+      beside_receive(b, x, phase);
+      receives = false;
+    } else if (chance(r, 60)) {
+      beside_operation(b);
+    } else {
+      beside_row(b);
+    }
+  }
+  if (chance(r, 3))
+    asm_emit(b->cls, in0(OP_trap));
+}
+
+static void beside_tile(Beside *b, unsigned x)
+{
+  Random *r = &b->gen.random;
+  uint8_t bytes[BESIDE_BYTES];
+  AsmClass *c = b->cls = asm_class(b->gen.a, x, 0, x, 0);
+  b->descs = 0;
+  for (unsigned i = 0; i < sizeof bytes; i++)
+    bytes[i] = (uint8_t)below(r, 0x100);
+  asm_bytes(c, BESIDE_DATA, bytes, sizeof bytes);
+  c->image.start_entry = ASM_CODE;
+  for (unsigned phase = 0; phase < BESIDE_PHASES; phase++) {
+    if (x)
+      asm_input(c, phase, beside_color(phase, x - 1));
+    if (x + 1 < BESIDE_TILES)
+      asm_output(c, 2 + phase, beside_color(phase, x));
+    if (phase)
+      asm_task(c, TASK_LOCAL, LOCAL_FIRST + phase, asm_here(c), 0, "phase");
+    beside_phase(b, x, phase);
+    if (phase + 1 < BESIDE_PHASES)
+      asm_emit(c, in_i(OP_acti, LOCAL_FIRST + phase + 1));
+    asm_emit(c, in0(OP_endtask));
+  }
+  asm_task(c, TASK_LOCAL, LOCAL_FIRST + BESIDE_PHASES, asm_here(c), 0, "done");
+  asm_emit(c, in0(OP_endtask));
+}
+
+static Asm *random_beside(uint32_t seed, const EngineOps *ops)
+{
+  Beside b = {.gen.random = {seed ^ 0x5bd1e995}};
+  Random *r = &b.gen.random;
+  b.gen.a = asm_new(chance(r, 50) ? ARCH_WSE2 : ARCH_WSE3, BESIDE_TILES, 1);
+  b.gen.a->ops = ops;
+  for (unsigned x = 0; x + 1 < BESIDE_TILES; x++)
+    for (unsigned phase = 0; phase < BESIDE_PHASES; phase++) {
+      b.lengths[x][phase] = (uint16_t)(1 + below(r, BESIDE_LONG));
+      asm_route(b.gen.a, x, 0, beside_color(phase, x), M_R, M_E);
+      asm_route(b.gen.a, x + 1, 0, beside_color(phase, x), M_W, M_R);
+    }
+  for (unsigned x = 0; x < BESIDE_TILES; x++)
+    beside_tile(&b, x);
+  return b.gen.a;
+}
+
+#endif
