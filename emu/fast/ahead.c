@@ -155,15 +155,19 @@ static void set_dsrs(FastAhead *ahead, unsigned n)
   stores->most = (uint16_t)(bytes / sizeof stores->at[0]);
 }
 
-/* What was ahead is over, and nothing undoes it: the last of it counts, unless the phase is new. */
-static void settle_last(FastWorker *w, const FastTile *t)
+/* Nothing undoes what issues before `end`, which counts from the beginning: the last of it counts,
+ * unless the phase is new. */
+static void settle_until(FastWorker *w, const FastTile *t, uint64_t end)
 {
-  if (!t->is_ahead)
+  int last = t->is_ahead ? issues_last(t->ahead->issues, end) : -1;
+  if (last < 0)
     return;
-  uint64_t last = t->ahead->from + (uint64_t)issues_last(t->ahead->issues, SCALAR_CYCLES);
-  if (last > w->log.stats.last_event && last >= w->engine->phase)
-    w->log.stats.last_event = last;
+  uint64_t cycle = t->ahead->from + (unsigned)last;
+  if (cycle > w->log.stats.last_event && cycle >= w->engine->phase)
+    w->log.stats.last_event = cycle;
 }
+
+static void settle_last(FastWorker *w, const FastTile *t) { settle_until(w, t, SCALAR_CYCLES); }
 
 void fast_ahead_over(FastWorker *w, FastTile *t)
 {
@@ -834,6 +838,7 @@ static void undo_ahead(Visit *v, uint64_t cycle)
     w->log.stats.active_tile_cycles -= count;
     undo_groups(w, t, cycle);
   }
+  settle_until(w, t, end);
   t->is_ahead = false;
   fast_count_as(w, before);
 }

@@ -3,9 +3,9 @@
  * the same events, statistics, findings, memory and results, cycle by cycle.  ENGINE_DIFF_SEEDS
  * gives the number of seeds, ENGINE_DIFF_SEED a single one, ENGINE_DIFF_CREW_EVERY how many seeds
  * go by until threads meet in every cycle; ENGINE_DIFF_STREAMS and ENGINE_DIFF_STREAM are the same
- * for programs of streams, ENGINE_DIFF_BESIDE and ENGINE_DIFF_BESIDE_SEED for programs with operations
- * in the background; ENGINE_DIFF_IMAGES names images, separated by colons, that are run in
- * the same ways. */
+ * for programs of streams, ENGINE_DIFF_BESIDE and ENGINE_DIFF_BESIDE_SEED for programs with
+ * operations in the background; ENGINE_DIFF_IMAGES names images, separated by colons, that are run
+ * in the same ways. */
 #include "engine_compare.h"
 #include "random_beside.h"
 #include "random_streams.h"
@@ -195,6 +195,9 @@ static uint32_t from_environment(const char *name, uint32_t otherwise)
   return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
+/* The statistics had lost the last event of what a fault had taken back. */
+enum { ONCE_WRONG = 1487 };
+
 static void engines_agree(void **state)
 {
   (void)state;
@@ -206,6 +209,10 @@ static void engines_agree(void **state)
     seed_now = seed;
     run_seed(seed, true, &outcomes);
     run_seed(seed, false, &outcomes);
+  }
+  if (!only) {
+    seed_now = ONCE_WRONG;
+    run_seed(seed_now, false, &outcomes);
   }
   fprintf(stderr, "%u quiet, %u at the limit, %u with faults; %llu events, %llu cycles\n",
           outcomes.quiet, outcomes.limit, outcomes.fault, (unsigned long long)outcomes.events,

@@ -1,7 +1,7 @@
 /* Random programs in which the main thread works while operations run in the background, for tests
- * that run one program in several ways: a row of tiles that send and receive parts of their
- * variables, in both directions at any time, and meanwhile compute on the same variables with vector
- * operations, loads and stores.  Some end in a fault.  The same seed gives the same program.
+ * that run one program in several ways: a row of tiles that send parts of their variables to the
+ * next one, and meanwhile compute on the same variables with vector operations, loads and stores.
+ * Some end in a fault.  The same seed gives the same program.
  *   Asm *a = random_beside(seed, &engine_fast);
  * Included by one .c file each. */
 #ifndef RANDOM_BESIDE_H
