@@ -319,22 +319,23 @@ static void commit_entry(RefEngine *engine, Turn *turn, unsigned queue)
   turn->log->stats.wavelets++;
 }
 
-static void commit_host(Turn *turn, const RefPlan *plan)
+static void commit_host_in(Turn *turn, HostLane *lane)
 {
-  RefTile *tile = tile_of_turn(turn);
-  if (plan->host_in) {
-    uint8_t color = plan->host_in->color;
-    uint32_t word = plan->host_in->words[plan->host_in->at++].word;
-    turn_event(turn, .kind = EV_HOST_IN, .color = color, .payload = word);
-    push_input(turn, data_queue(tile, color), (Wavelet){.payload = word, .color = color});
-  }
-  if (plan->host_out) {
-    Wavelet w = pop_output(turn, plan->host_queue);
-    turn_event(turn, .kind = EV_HOST_OUT, .color = w.color, .queue = plan->host_queue,
-               .payload = w.payload);
-    arrput(tile->host.sent, ((HostWord){turn->cycle, w.payload, w.color}));
-  }
-  turn->changed |= plan->host_in || plan->host_out;
+  uint8_t color = lane->color;
+  uint32_t word = lane->words[lane->at++].word;
+  turn_event(turn, .kind = EV_HOST_IN, .color = color, .payload = word);
+  push_input(turn, data_queue(tile_of_turn(turn), color),
+             (Wavelet){.payload = word, .color = color});
+  turn->changed = true;
+}
+
+static void commit_host_out(Turn *turn, unsigned queue)
+{
+  Wavelet w = pop_output(turn, queue);
+  turn_event(turn, .kind = EV_HOST_OUT, .color = w.color, .queue = (uint8_t)queue,
+             .payload = w.payload);
+  arrput(tile_of_turn(turn)->host.sent, ((HostWord){turn->cycle, w.payload, w.color}));
+  turn->changed = true;
 }
 
 /* Behind everything else of the cycle, which still goes by the old configuration. */
@@ -369,9 +370,12 @@ void router_commit(RefEngine *engine, Turn *turn, const RefPlan *plan)
     commit_entry(engine, turn, plan->ramp_queue);
   if (plan->n_moves || plan->ramp_queue != NO_QUEUE)
     turn->changed = true;
-  commit_host(turn, plan);
+  if (plan->host_in)
+    commit_host_in(turn, plan->host_in);
   if (turn->router_register)
     commit_registers(turn);
+  if (plan->host_out)           /* which is between the tiles' channels and the host */
+    commit_host_out(turn, plan->host_queue);
 }
 
 /* ---- links to other fabrics ------------------------------------------------------------------ */
