@@ -55,7 +55,11 @@ const char *timing_set_words(Timing *timing, Arch arch, const char *words, Arena
 bool timing_set_all(Timing *timing, const Timing *others);
 /* How far a row can be trusted. */
 typedef enum { TRUST_DOCUMENTED, TRUST_FITTED, TRUST_ASSUMED, TRUST_COUNT } TimingTrust;
-TimingTrust timing_trust(TimingRowId row);
+static inline TimingTrust timing_trust(TimingRowId row)
+{
+  char status = timing_rows[row].status;
+  return status == 'D' ? TRUST_DOCUMENTED : status == 'I' ? TRUST_FITTED : TRUST_ASSUMED;
+}
 const char *timing_trust_name(TimingTrust trust);
 /* Where the thread goes on: only jumps and branches go elsewhere than to the next instruction. */
 typedef enum { STEP_NEXT, STEP_FORWARD, STEP_BACK } ScalarStep;

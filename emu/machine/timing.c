@@ -131,15 +131,6 @@ bool timing_set_all(Timing *timing, const Timing *others)
   return true;
 }
 
-TimingTrust timing_trust(TimingRowId row)
-{
-  switch (timing_rows[row].status) {
-  case 'D': return TRUST_DOCUMENTED;
-  case 'I': return TRUST_FITTED;
-  default: return TRUST_ASSUMED;
-  }
-}
-
 const char *timing_trust_name(TimingTrust trust)
 {
   static const char *const names[] = {"documented", "fitted", "assumed"};

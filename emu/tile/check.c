@@ -228,31 +228,36 @@ static unsigned type_bytes(const char *type)
 
 static bool spans_meet(Span64 a, Span64 b) { return a.low < b.end && b.low < a.end; }
 
-static bool may_leave_object(const VecRun *run, const VecStream *s)
+/* The variables of the operands that the code names, by VecSlot; a bit for each that it does. */
+static unsigned find_named(const MemoryFacts *facts, uint16_t pc, VecStream *streams[])
 {
-  Span64 span = stream_span(run, s);
-  return s->object.end && (span.low < s->object.start || span.end > s->object.end);
-}
-
-static bool may_meet(const VecRun *run, const VecStream *s, Bounds busy)
-{
-  return s->kind == VS_MEMORY && spans_meet(stream_span(run, s), (Span64){busy.start, busy.end});
+  unsigned named = 0;
+  for (uint32_t i = operands_from(facts, pc);
+       i < facts->n_operands && facts->operands[i].pc == pc; i++) {
+    streams[facts->operands[i].slot]->object = facts->operands[i].object;
+    named |= 1u << facts->operands[i].slot;
+  }
+  return named;
 }
 
 bool check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory busy, uint64_t cycle)
 {
   VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
+  unsigned named = find_named(facts, run->pc, streams);
+  bool meets = false;
   run->started = (uint32_t)cycle;
-  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++)
-    if (streams[i]->kind == VS_MEMORY)
-      streams[i]->object = object_at(facts, streams[i]->address);
-  for (uint32_t i = operands_from(facts, run->pc);
-       i < facts->n_operands && facts->operands[i].pc == run->pc; i++)
-    streams[facts->operands[i].slot]->object = facts->operands[i].object;
-  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++)
-    run->watched |= streams[i]->kind == VS_MEMORY && may_leave_object(run, streams[i]);
-  return may_meet(run, &run->dest, busy.used) || may_meet(run, &run->src[0], busy.written) ||
-         may_meet(run, &run->src[1], busy.written);
+  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
+    VecStream *s = streams[i];
+    if (s->kind != VS_MEMORY)
+      continue;
+    if (!(named >> i & 1))
+      s->object = object_at(facts, s->address);
+    Bounds others = i == 0 ? busy.used : busy.written;
+    Span64 span = stream_span(run, s);
+    run->watched |= s->object.end && (span.low < s->object.start || span.end > s->object.end);
+    meets |= spans_meet(span, (Span64){others.start, others.end});
+  }
+  return meets;
 }
 
 static bool streams_meet(const VecRun *run, const VecStream *s, const VecRun *other,

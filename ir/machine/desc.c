@@ -207,13 +207,15 @@ bool descriptor_decode(const uint16_t *words, size_t available, Descriptor *desc
   if (available == 0)
     return false;
   unsigned kind = words[0] & DESC_KIND_MASK, flags = words[0] & ~(unsigned)DESC_KIND_MASK;
-  if (kind >= DESC_KIND_COUNT || (flags & ~(unsigned)DESC_FLAGS_MASK) ||
-      available < descriptor_words((DescKind)kind))
+  if (kind >= DESC_KIND_COUNT || (flags & ~(unsigned)DESC_FLAGS_MASK))
+    return false;
+  unsigned count = descriptor_words((DescKind)kind);
+  if (available < count)
     return false;
   desc->kind = (DescKind)kind;
   desc->flags = (uint16_t)flags;
   unsigned used = unpack_words(words, desc);
-  for (unsigned i = used; i < descriptor_words(desc->kind); i++)
+  for (unsigned i = used; i < count; i++)
     if (words[i])
       used = 0;
   if (used == 0)
