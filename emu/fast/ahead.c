@@ -49,7 +49,7 @@ typedef struct FastAhead {
   Registers regs;
   uint16_t pc;
   uint8_t task;
-  bool is_stretch;
+  bool is_stretch : 1, overlaps : 1;
   uint64_t ready, from, issues[SCALAR_WORDS];
   union { FastOverwritten overwritten; FastElements elements; };
   uint8_t n_dsrs, place[AHEAD_DSRS];    /* descriptors that have changed, among the tile's own */
@@ -188,6 +188,7 @@ static void begin_stretch(FastWorker *w, FastTile *t, uint64_t from)
   ahead->pc = core->pc;
   ahead->task = core->task;
   ahead->is_stretch = true;
+  ahead->overlaps = core->overlaps;
   ahead->ready = core->ready;
   ahead->from = from;
   ahead->queue = NO_QUEUE;
@@ -692,6 +693,7 @@ static void undo_stretch(Visit *v, uint64_t cycle)
   t->core.ready = ahead->ready;
   t->core.task = ahead->task;
   t->core.running = true;
+  t->core.overlaps = ahead->overlaps;
   scalar_undo_stores(&ahead->overwritten.stores, &t->core.mem);
   restore_dsrs(t);
   unsigned queue = ahead->queue, taken = take_back_results(t);

@@ -12,7 +12,8 @@
 enum {
   BESIDE_TILES = 4, BESIDE_PHASES = 3, BESIDE_LONG = 40,
   BESIDE_DATA = 0x100, BESIDE_BYTES = 0x400, BESIDE_DESCS = BESIDE_DATA + BESIDE_BYTES,
-  BESIDE_DSRS = 6, BESIDE_BASE = 9,             /* a register */
+  BESIDE_DSRS = 6, BESIDE_LOADED = 4,           /* that code loads; that are loaded, of each file */
+  BESIDE_BASE = 9,                              /* a register */
 };
 
 typedef struct {
@@ -79,21 +80,74 @@ static void beside_receive(Beside *b, unsigned x, unsigned phase)
                           beside_dsr(b, DSR_SRC1, beside_fabric(b, in))));
 }
 
-static void beside_operation(Beside *b)
+static Insn beside_vector(Beside *b)
 {
   Random *r = &b->gen.random;
   static const VecOp ops[] = {VEC_mov32, VEC_fadds, VEC_fmacs, VEC_fsubs, VEC_mov16, VEC_faddh,
                               VEC_fmach, VEC_xor16, VEC_add16, VEC_fmachs};
   VecOp op = ops[below(r, ARRAY_COUNT(ops))];
-  unsigned n = 1 + below(r, BESIDE_LONG), bytes = vec_elem_bytes(vecops[op].dst);
   Insn insn = {.op = OP_vec, .vec = {.op = op}};
-  insn.vec.dest = beside_dsr(b, DSR_DEST, beside_memory(b, n, bytes));
-  insn.vec.src1 = beside_dsr(b, DSR_SRC1, beside_memory(b, n, bytes));
-  if (vecops[op].sources == 2)
-    insn.vec.src0 = beside_dsr(b, DSR_SRC0, beside_memory(b, n, bytes));
   insn.vec.has_scalar = vecops[op].scalar;
   insn.vec.scalar = insn.vec.has_scalar ? (uint8_t)(2 * below(r, 3)) : 0;
+  return insn;
+}
+
+static void beside_operation(Beside *b)
+{
+  Insn insn = beside_vector(b);
+  unsigned n = 1 + below(&b->gen.random, BESIDE_LONG);
+  unsigned bytes = vec_elem_bytes(vecops[insn.vec.op].dst);
+  insn.vec.dest = beside_dsr(b, DSR_DEST, beside_memory(b, n, bytes));
+  insn.vec.src1 = beside_dsr(b, DSR_SRC1, beside_memory(b, n, bytes));
+  if (vecops[insn.vec.op].sources == 2)
+    insn.vec.src0 = beside_dsr(b, DSR_SRC0, beside_memory(b, n, bytes));
   asm_emit(b->cls, insn);
+}
+
+static VecOperand beside_loaded(Beside *b, DsrFile file)
+{
+  return op_dsr(file, BESIDE_DSRS + below(&b->gen.random, BESIDE_LOADED));
+}
+
+/* What the main thread may do beside its operation. */
+static void beside_between(Beside *b)
+{
+  Random *r = &b->gen.random;
+  unsigned a = 2 * below(r, 3);
+  if (chance(r, 35))
+    asm_emit(b->cls, in_ri(OP_ld16a, a, BESIDE_DATA + 2 * below(r, BESIDE_BYTES / 2)));
+  else if (chance(r, 40))
+    asm_emit(b->cls, (Insn){.op = OP_dsrset, .a = beside_loaded(b, DSR_DEST).number,
+                            .file = (DsrFile)below(r, 3), .absolute = true, .field = DSRF_BASE,
+                            .imm = BESIDE_DATA + 4 * below(r, BESIDE_BYTES / 8)});
+  else
+    asm_emit(b->cls, in_rri(OP_addi, a, a, below(r, 0x10000)));
+}
+
+/* Operations beside which the main thread goes on. */
+static void beside_series(Beside *b)
+{
+  Random *r = &b->gen.random;
+  for (unsigned i = 2 + below(r, 4); i > 0; i--) {
+    Insn insn = beside_vector(b);
+    insn.vec.dest = beside_loaded(b, DSR_DEST);
+    insn.vec.src1 = beside_loaded(b, DSR_SRC1);
+    if (vecops[insn.vec.op].sources == 2)
+      insn.vec.src0 = beside_loaded(b, DSR_SRC0);
+    asm_emit(b->cls, insn);
+    for (unsigned k = below(r, 4); k > 0; k--)
+      beside_between(b);
+  }
+}
+
+/* DSRs that no instruction loads. */
+static void beside_load(Beside *b)
+{
+  static const DsrFile files[] = {DSR_DEST, DSR_SRC0, DSR_SRC1};
+  for (unsigned i = 0; i < ARRAY_COUNT(files); i++)
+    for (unsigned k = 0; k < BESIDE_LOADED; k++)
+      asm_dsr(b->cls, files[i], BESIDE_DSRS + k,
+              beside_memory(b, 1 + below(&b->gen.random, BESIDE_LONG / 2), 4));
 }
 
 /* Arithmetic, and loads and stores of any width. */
@@ -101,6 +155,8 @@ static void beside_row(Beside *b)
 {
   Random *r = &b->gen.random;
   static const Opcode accesses[] = {OP_ld8u, OP_ld16, OP_ld32, OP_st8, OP_st16, OP_st32};
+  if (chance(r, 20))            /* a word of a counter */
+    asm_emit(b->cls, in_stctr(below(r, COUNTER_WORDS), BESIDE_BASE, 0));
   asm_emit(b->cls, in_ri(OP_li, BESIDE_BASE, BESIDE_DATA + 4 * below(r, BESIDE_BYTES / 4)));
   for (unsigned i = 1 + below(r, 6); i > 0; i--) {
     unsigned a = 2 * below(r, 3);
@@ -121,6 +177,8 @@ static void beside_phase(Beside *b, unsigned x, unsigned phase)
     } else if (receives && (!i || chance(r, 40))) {
       beside_receive(b, x, phase);
       receives = false;
+    } else if (chance(r, 40)) {
+      beside_series(b);
     } else if (chance(r, 60)) {
       beside_operation(b);
     } else {
@@ -141,6 +199,8 @@ static void beside_tile(Beside *b, unsigned x)
     bytes[i] = (uint8_t)below(r, 0x100);
   asm_bytes(c, BESIDE_DATA, bytes, sizeof bytes);
   c->image.start_entry = ASM_CODE;
+  beside_load(b);
+  asm_emit(c, in_ri(OP_li, BESIDE_BASE, BESIDE_DATA));
   for (unsigned phase = 0; phase < BESIDE_PHASES; phase++) {
     if (x)
       asm_input(c, phase, beside_color(phase, x - 1));
