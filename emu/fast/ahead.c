@@ -11,8 +11,8 @@
  *   before it.
  * - Microthreads of lower rank never delay it.  They issue in the cycles in which it does not
  *   (fast_issues_ahead).  A step that touches what their operations write or writes what they read
- *   ends the stretch, and so does the end of a task, which looks at their queues, and a result for
- *   a queue to which one of them sends (finds_beside).
+ *   ends the stretch (finds_beside), and a result for a queue of theirs ends it, too.  The
+ *   end of a task looks at their queues, so it is no step beside them.
  * - The next task is not chosen ahead, because a wavelet may still come that decides it.  Until
  *   then the scheduler only drops control wavelets.  For that it looks at blocked tasks and at the
  *   queues that operations read, and no step changes these.
@@ -496,8 +496,8 @@ static unsigned find_groups(const FastEngine *e, const FastPlain *p, FastAhead *
   return n;
 }
 
-/* Computes so many groups of the main thread's operation, which is between variables, after which
- * the next one is in cycle `next`. */
+/* Computes so many groups of the main thread's operation between variables.  `next`: cycle of the
+ * group after them. */
 static void do_groups(Visit *v, unsigned groups, uint64_t next, uint64_t waits)
 {
   EngineStats *stats = &v->worker->log.stats;

@@ -120,8 +120,8 @@ typedef struct {
   uint32_t before[STREAM_STORES];   /* what those have overwritten */
 } FastRun;
 
-/* Pieces of one size: a running operation, and what a tile has done ahead of its cycle (ahead.c).
- * A tile with a stretch runs one operation at most. */
+/* Pieces of one size: a running operation, and what the main thread has done ahead of its cycle
+ * (ahead.c). */
 enum { AHEAD_WORDS = 46 };
 typedef union { FastRun run; uint64_t ahead[AHEAD_WORDS]; } FastWork;
 

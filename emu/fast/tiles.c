@@ -19,9 +19,9 @@ _Static_assert(sizeof(FastPlain) <= 64, "one cache line");
 _Static_assert(offsetof(FastTile, core.pending_due) <= 64, "the first line is full, no more");
 _Static_assert(offsetof(FastTile, core.threads) + sizeof(Thread) <= 128, "the second likewise");
 _Static_assert(sizeof(FastTile) <= FAST_IDLE_BYTES, "an idle tile stays within its bound");
-/* A tile at work: every color configured, a running operation on the main thread and on two
- * microthreads, six numbers of queues, eight descriptors.  Bridges are for tiles with one
- * operation; a stretch with its descriptors has one at most beside it. */
+/* A tile at work: every color configured, three operations that run or what the main thread has
+ * done ahead in place of one of them, six numbers of queues, eight descriptors.  Bridges are for
+ * tiles with one operation. */
 _Static_assert(sizeof(FastTile) + MAX_COLORS * sizeof(FastColor) + 3 * sizeof(FastWork) +
                        8 * sizeof(DsrState) + 96 * sizeof(FastWavelet) <= FAST_ACTIVE_BYTES,
                "an active tile stays within its bound");
