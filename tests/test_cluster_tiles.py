@@ -30,6 +30,39 @@ def test_blocks_shorter_than_the_hubs_are_many(operation, arch, wraps, tmp_path)
     assert right
 
 
+@pytest.mark.parametrize("n", [3, 400])
+def test_sums_of_fractions_agree_to_the_last_bit(n, tmp_path):
+    """In every tile, whether short vectors are added by every gate or long ones by the hubs."""
+    cluster = wse_cluster.Cluster(5, channels=2, latency=30)
+    shape = tiles.Shape(cluster, 2, calls=[tiles.Call("all_reduce", n)])
+    random = numpy.random.default_rng(11)
+    send = random.normal(size=(1, 5, shape.tiles, shape.elements)).astype(numpy.float32)
+    got, _, _, _ = tiles.run(shape, send, tmp_path)
+    assert numpy.allclose(got[0, 0, 0, :n], send[..., :n].sum(axis=(0, 1, 2)), atol=1e-3)
+    assert numpy.all(got[..., :n] == got[0, 0, 0, :n])
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_short_sums_take_few_hops(arch, tmp_path):
+    """Four wafers away at most on a ring of eight, not fourteen."""
+    def cycles(latency):
+        cluster = wse_cluster.Cluster(8, channels=1, latency=latency, arch=arch)
+        shape = tiles.Shape(cluster, calls=[tiles.Call("all_reduce", 1)] * 2)
+        right, times, _ = tiles.check(shape, numpy.random.default_rng(3), tmp_path)
+        assert right
+        return int(times[..., 0].max())
+
+    hops = (cycles(3000) - cycles(1000)) / 2000
+    assert hops < 2 * 4 + 4                 # two calls, and the greetings of the first one
+
+
+def test_the_ends_of_a_line_send_nothing(tmp_path):
+    cluster = wse_cluster.Cluster(3, wraps=False, latency=20)
+    shape = tiles.Shape(cluster, calls=[tiles.Call("broadcast", 5, 0, 1, 4)])
+    right, _, _ = tiles.check(shape, numpy.random.default_rng(3), tmp_path, "--check=strict")
+    assert right
+
+
 def test_both_engines_agree(tmp_path):
     seen = []
     for engine in ("fast", "reference"):
@@ -46,14 +79,14 @@ def test_both_engines_agree(tmp_path):
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 def test_tiles_compute_in_the_meantime(arch, tmp_path):
     """An all-reduce over long links beside a loop that takes eight tenths of its time."""
-    cluster = wse_cluster.Cluster(4, latency=1000, arch=arch)
+    cluster = wse_cluster.Cluster(4, latency=3000, arch=arch)
 
     def cycles(turns):
-        shape = tiles.Shape(cluster, 2, calls=[tiles.Call("all_reduce", 40, turns=turns)])
+        shape = tiles.Shape(cluster, 2, calls=[tiles.Call("all_reduce", 400, turns=turns)])
         right, times, _ = tiles.check(shape, numpy.random.default_rng(8), tmp_path)
         assert right and numpy.all(times[..., 1] == turns)
         return int(times[..., 0].max())
 
     alone = cycles(0)
-    turn = (cycles(4000) - cycles(2000)) / 2000         # both longer than the call
+    turn = (cycles(8000) - cycles(6000)) / 2000         # both longer than the call
     assert cycles(round(0.8 * alone / turn)) < 1.1 * alone
