@@ -267,6 +267,16 @@ static bool load_needs_anchor(const Sel *s, const DsdUses *u, IrValue v)
   return false;
 }
 
+/* Does the instruction add a constant to a base that just had one added?  The two become one. */
+static bool adds_on(const Sel *s, const IrInsn *d)
+{
+  const IrInsn *before = sel_def(s, d->args[0]);
+  uint64_t bits;
+  return d->field == DSRF_BASE_ADD && before->op == IR_dsd_set && before->field == DSRF_BASE_ADD &&
+         !s->anchored[d->args[0].raw] && sel_is_const(s, d->args[1], &bits) &&
+         sel_is_const(s, before->args[1], &bits);
+}
+
 void dsd_plan(Sel *s)
 {
   uint32_t n = s->f->n_insns + 1;
@@ -288,7 +298,7 @@ void dsd_plan(Sel *s)
       if (d->op == IR_load)
         s->anchored[v.raw] = load_needs_anchor(s, &u, v);
       if (d->op == IR_dsd_set)
-        sets[v.raw] = (uint8_t)(sets[d->args[0].raw] + 1);
+        sets[v.raw] = (uint8_t)(sets[d->args[0].raw] + !adds_on(s, d));
       if (sets[v.raw] == MOST_SETS) {
         s->anchored[v.raw] = true;
         sets[v.raw] = 0;

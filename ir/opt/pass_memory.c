@@ -195,6 +195,17 @@ static void add_pending(Forwarder *w, Address at, uint64_t bytes, IrValue store)
     w->pending[w->n_pending++] = (Pending){at, bytes, store};
 }
 
+/* Is the value the descriptor that was at the address, with other fields? */
+static bool is_updated_in_place(const IrFunc *f, IrValue value, Address at)
+{
+  const IrInsn *d = opt_insn(f, value);
+  if (d->op != IR_dsd_set)
+    return false;
+  while (d->op == IR_dsd_set)
+    d = opt_insn(f, d->args[0]);
+  return d->op == IR_load && same_address(opt_address(f, d->args[0]), at);
+}
+
 static void visit_store(Forwarder *w, IrValue v)
 {
   IrInsn *insn = opt_insn(w->f, v);
@@ -209,7 +220,8 @@ static void visit_store(Forwarder *w, IrValue v)
   }
   forget_written(w, insn);
   /* A counter goes to memory by one instruction, if nothing else needs its value. */
-  if (opt_insn(w->f, insn->args[1])->op != IR_get_config)
+  if (opt_insn(w->f, insn->args[1])->op != IR_get_config &&
+      !is_updated_in_place(w->f, insn->args[1], at))
     learn_value(w, at, type, insn->args[1]);
   add_pending(w, at, ir_type_bytes(type), v);
 }
