@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Packets of <collectives/packets> on 8 x 8 tiles: random patterns of receivers, among them hot
 spots, with receivers that pause: no loss, no reordering between a pair, no deadlock; and the
-latency against the distance.
+latency against the distance, whose line docs/collectives.md states.
 
 PATTERNS sets another number.  About 4 minutes.
 """
@@ -14,6 +14,7 @@ from claims import Claims, harness
 import packets_run as packets
 
 PATTERNS = int(os.environ.get("PATTERNS", "10000"))
+PAGE = harness.ROOT / "docs" / "collectives.md"
 WIDTH = HEIGHT = 8
 OF_A_RUN = 250           # patterns, one behind the other without a barrier
 OF_A_TILE = 4            # packets in a pattern
@@ -55,6 +56,12 @@ def latencies(folder, arch):
     return found
 
 
+def line_through(found):
+    """The line of least squares, as the page states it."""
+    step, first = numpy.polyfit(*zip(*found), 1)
+    return f"{first:.0f} cycles and {step:.0f} per tile"
+
+
 def main():
     claims = Claims()
     runs = -(-PATTERNS // OF_A_RUN)
@@ -71,6 +78,9 @@ def main():
         first = max(by_distance[1])
         steps = max((max(cycles) - first) / (d - 1) for d, cycles in by_distance.items() if d > 1)
         claims.at_most(f"{arch}: cycles of a packet of one word per tile further", steps, bound)
+        line = line_through(found)
+        claims.check(f"{arch}: the line through them is on the page", line, "stated",
+                     f"{line} on {arch}" in " ".join(PAGE.read_text().split()))
     claims.finish()
 
 
