@@ -64,7 +64,7 @@ static uint64_t fast_next_due(const FastTile *t, uint64_t now)
     uint64_t next = th->stall == STALL_ISSUE ? fast_next_free(t, now) : th->ready;
     due = sooner(due, next, now);
   }
-  due = sooner(due, t->core.pending_due, now);
+  due = sooner(due, tile_next_action(&t->core, now), now);
   for (unsigned bits = t->input_any; bits; bits &= bits - 1) {
     const FastQueue *q = &t->queues[__builtin_ctz(bits)].input;
     unsigned k = 0;

@@ -97,6 +97,15 @@ static void begin_flush(Turn *turn)
     tile_activate(turn, id, PC_RETURN);
 }
 
+uint64_t tile_next_action(const Tile *t, uint64_t now)
+{
+  uint64_t next = NEVER;
+  for (size_t i = 0; t->pending_due != NEVER && i < arrlenu(t->pending); i++)
+    if (t->pending[i].cycle > now && t->pending[i].cycle < next)
+      next = t->pending[i].cycle;
+  return next;
+}
+
 void tile_begin(Turn *turn)
 {
   Tile *t = turn->tile;

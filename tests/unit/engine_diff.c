@@ -195,8 +195,9 @@ static uint32_t from_environment(const char *name, uint32_t otherwise)
   return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
-/* The statistics had lost the last event of what a fault had taken back. */
-enum { ONCE_WRONG = 1487 };
+/* Programs in which the engines once differed: in the last event of what a fault had taken back, in
+ * the order of two events, in an action that was due while a queue was being flushed. */
+static const uint32_t once_wrong[] = {1487, 3377, 3838};
 
 static void engines_agree(void **state)
 {
@@ -210,8 +211,9 @@ static void engines_agree(void **state)
     run_seed(seed, true, &outcomes);
     run_seed(seed, false, &outcomes);
   }
-  if (!only) {
-    seed_now = ONCE_WRONG;
+  for (unsigned i = 0; !only && i < ARRAY_COUNT(once_wrong); i++) {
+    seed_now = once_wrong[i];
+    run_seed(seed_now, true, &outcomes);
     run_seed(seed_now, false, &outcomes);
   }
   fprintf(stderr, "%u quiet, %u at the limit, %u with faults; %llu events, %llu cycles\n",
