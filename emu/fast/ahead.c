@@ -5,10 +5,10 @@
  * keeps to the following, here and in steps_ahead and starts_ahead:
  *
  * - The main thread is alone, or it ranks above all microthreads that run: no action is due, the
- *   host has no word for it, and no observer traces (is_main_free in tasks.c).  So registers, memory,
- *   descriptors and the running task are the thread's own.  A step that reads or writes anything
- *   else (counters, configuration, task states, FIFOs, input queues, microthreads) ends the stretch
- *   before it.
+ *   host has no word for it, and no observer traces (is_main_free in tasks.c).  So registers,
+ *   memory, descriptors and the running task are the thread's own.  A step that reads or writes
+ *   anything else (counters, configuration, task states, FIFOs, input queues, microthreads) ends
+ *   the stretch before it.
  * - Microthreads of lower rank never delay it.  They issue in the cycles in which it does not
  *   (fast_issues_ahead).  A step that touches what their operations write or writes what they read
  *   ends the stretch (finds_beside), and a result for a queue of theirs ends it, too.  The

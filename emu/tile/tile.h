@@ -756,7 +756,7 @@ unsigned turn_pay(Turn *turn, TimingRowId row);
 
 /* Actions that take effect now: when `pending_due` has come. */
 void tile_begin(Turn *turn);
-/* The cycle of the soonest one after `now`, also while a flush is looked at; NEVER: there is none. */
+/* The cycle of the soonest one after `now`, also while a flush is looked at; NEVER: none. */
 uint64_t tile_next_action(const Tile *tile, uint64_t now);
 /* What the tile does in this cycle; `queues`: input queues that may have something for the
  * scheduler.  Only changes the plan.  Then what was planned. */
