@@ -63,6 +63,15 @@ def test_the_ends_of_a_line_send_nothing(tmp_path):
     assert right
 
 
+def test_an_exchange_along_a_long_line(tmp_path):
+    """The blocks on their way take most room in the middle."""
+    cluster = wse_cluster.Cluster(9, wraps=False, channels=1, latency=5)
+    shape = tiles.Shape(cluster, elements=450, calls=[tiles.Call("all_to_all", 10)])
+    assert shape.tiles * cluster.width * 10 == shape.elements
+    right, _, _ = tiles.check(shape, numpy.random.default_rng(3), tmp_path)
+    assert right
+
+
 def test_both_engines_agree(tmp_path):
     seen = []
     for engine in ("fast", "reference"):
