@@ -20,6 +20,18 @@ def test_random_calls(operation, round_, tmp_path):
     assert right, (shape.calls, shape.workers, vars(shape.cluster))
 
 
+def test_tiles_know_their_number(tmp_path):
+    """Of the last axis, here the columns of the cluster."""
+    cluster = wse_cluster.Cluster(2, 3, channels=1)
+    shape = tiles.Shape(cluster, 2, calls=[tiles.Call("broadcast", 1)])
+    right, times, _ = tiles.check(shape, numpy.random.default_rng(1), tmp_path)
+    assert right
+    for y in range(3):
+        for x in range(2):
+            numbers = y * shape.tiles + numpy.arange(shape.tiles)
+            assert times[y, x][:, 2:].tolist() == [[3, 3 * shape.tiles, n] for n in numbers]
+
+
 @pytest.mark.parametrize("operation", tiles.OPERATIONS)
 @pytest.mark.parametrize("arch,wraps", [("wse2", True), ("wse3", False)])
 def test_blocks_shorter_than_the_hubs_are_many(operation, arch, wraps, tmp_path):

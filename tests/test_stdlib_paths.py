@@ -119,6 +119,18 @@ def test_ring(tmp_path, arch, size, lengths):
 
 
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("size, seed", [(2, 1), (3, 0), (4, 2), (5, 3), (9, 0), (9, 4)])
+def test_parts_of_their_own_lengths_without_waiting(tmp_path, arch, size, seed):
+    harness.compile(PROGRAM.parent / "parts_layout.csl", tmp_path / "o.bin", f"--arch={arch}",
+                    params={"P": size, "seed": seed})
+    done = harness.emu(tmp_path / "o.bin", "--print=parts")
+    lengths = [0] + [(7 * p + seed) % 5 for p in range(1, size)]
+    owners = numpy.repeat(numpy.arange(size), lengths)
+    turn = numpy.arange(len(owners)) + 1000 * owners
+    assert harness.values(done.out, "parts")[0, 0] == [*turn, *(turn + 100)]
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
 @pytest.mark.parametrize("what", [0, 1], ids=["scatter", "gather"])
 def test_16_bit_elements_travel_in_pairs(tmp_path, what, arch):
     """An even number of 16-bit elements takes the cycles of half as many of 32 bits."""
