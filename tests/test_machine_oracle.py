@@ -21,6 +21,11 @@ def test_a_load_waits_for_an_operation_that_goes_back():
     assert not oracle.check(Sequence, [782002309]).differences
 
 
+def test_what_the_model_cannot_say_is_no_difference():
+    """A fault beside an operation that had not written yet; a FIFO with an action that is none."""
+    assert not oracle.check(Sequence, [927181202, 927180244]).differences
+
+
 def test_fabric_programs_end_as_the_model_says():
     tally = oracle.check(Fabric, range(1, 91))
     assert not tally.differences, tally.differences

@@ -333,6 +333,8 @@ class Sequence:
             return [f"the emulator ends with {end['status']}"]
         if fault and self.code[pc][0] in ("vec", "dsrget"):
             return []           # what they have done before the fault is not defined
+        if fault and tile["threads"]:
+            return []           # nor what an operation has done beside which the fault came
         wrong = [f"r{n}: model {a:#x}, emulator {b:#x}"
                  for n, (a, b) in enumerate(zip(machine.r, tile["r"])) if a != b]
         data = bytes.fromhex(tile["data"])

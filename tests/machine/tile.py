@@ -213,7 +213,10 @@ class Tile:
         self.fifo(stream, 4, held + 1 if stream.push else held - 1)
         if stream.push:
             self.fifo(stream, 6, stream.width)
-        self.fifo(stream, 5, self.fifo(stream, 5) & ~3)
+        found = self.fifo(stream, 5)
+        if found & (1 if stream.push else 2) and self.fifo(stream, 7 if stream.push else 8):
+            raise Undecided("an action of a FIFO, which may be none that there is")
+        self.fifo(stream, 5, found & ~3)
         return value
 
     def vector(self, op, dest, src0, src1, scalar, index):
