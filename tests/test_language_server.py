@@ -139,6 +139,16 @@ def test_an_error_in_one_file_shows_in_the_other(client, project):
     assert client.published[pe.path][1][0]["code"] == "no_module_member"
 
 
+def test_a_mistyped_import_shows_beside_the_file_that_nothing_imports(client, project):
+    """The file of the tile, which is open, is then checked alone; the layout does not wait for it
+    for ever."""
+    pe = client.open(project / "pe.csl")
+    layout = client.open(project / "layout.csl", LAYOUT.replace('"pe.csl"', '"pee.csl"'))
+    assert [m["code"] for m in client.wait(layout)] == ["import_not_found"]
+    client.change(layout, LAYOUT)
+    assert client.wait(layout) == [] and client.wait(pe) == []
+
+
 def test_messages_are_those_of_cslc(client, project):
     text = PE.replace("twice;", "1.5;").replace("amount)", "amount, 1)")
     doc = client.open(project / "pe.csl", text)

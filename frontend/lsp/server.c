@@ -37,6 +37,7 @@ typedef struct {
   Document *documents;     /* stb_ds */
   ServedProgram **programs;      /* stb_ds */
   json_t *published;       /* messages that the client has, by path */
+  json_t *held;            /* paths whose messages wait for the result of a program */
   bool is_initialised, is_shut_down, is_done;
 } Server;
 
@@ -234,8 +235,11 @@ static void publish_file(Server *s, const char *path)
 {
   json_t *messages = merged_messages(s, path);
   const Document *d = find_document(s, path);
-  if (!messages)
+  if (!messages) {
+    json_object_set_new(s->held, path, json_true());
     return;
+  }
+  json_object_del(s->held, path);
   if (!d && json_equal(messages, json_object_get(s->published, path))) {
     json_decref(messages);
     return;
@@ -249,7 +253,8 @@ static void publish_file(Server *s, const char *path)
   free(uri);
 }
 
-/* After a program's result: its files, and those that had messages before. */
+/* After a program's result: its files, those that had messages before, and those that waited for a
+ * program whose files were not known yet. */
 static void publish(Server *s, const ServedProgram *p)
 {
   json_t *paths = json_object();
@@ -261,6 +266,7 @@ static void publish(Server *s, const ServedProgram *p)
       json_object_set_new(paths, path, json_true());
   json_object_foreach(p->messages, path, value)
     json_object_set_new(paths, path, json_true());
+  json_object_update(paths, s->held);
   for (size_t i = 0; i < arrlenu(s->documents); i++)
     if (reads_file(p, s->documents[i].path))
       json_object_set_new(paths, s->documents[i].path, json_true());
@@ -692,7 +698,8 @@ static void wait_for_events(Server *s)
 int server_run(int in, int out, const char *stdlib)
 {
   signal(SIGPIPE, SIG_IGN);
-  Server s = {.in = in, .out = out, .stdlib = stdlib, .published = json_object()};
+  Server s = {.in = in, .out = out, .stdlib = stdlib, .published = json_object(),
+              .held = json_object()};
   while (!s.is_done)
     wait_for_events(&s);
   while (arrlenu(s.programs) > 0)
@@ -703,5 +710,6 @@ int server_run(int in, int out, const char *stdlib)
   arrfree(s.programs);
   arrfree(s.input);
   json_decref(s.published);
+  json_decref(s.held);
   return s.is_shut_down ? EXIT_SUCCESS : EXIT_FAILURE;
 }
