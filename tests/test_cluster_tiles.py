@@ -21,7 +21,7 @@ def test_random_calls(operation, round_, tmp_path):
 
 
 def test_tiles_know_their_number(tmp_path):
-    """Of the last axis, here the columns of the cluster."""
+    """The numbers are those along the last axis, here the columns of the cluster."""
     cluster = wse_cluster.Cluster(2, 3, channels=1)
     shape = tiles.Shape(cluster, 2, calls=[tiles.Call("broadcast", 1)])
     right, times, _ = tiles.check(shape, numpy.random.default_rng(1), tmp_path)
