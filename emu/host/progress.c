@@ -99,8 +99,8 @@ static FILE *terminal_of_mpirun(void)
 Pulse *progress_create(HostSession *s, Pulse *next)
 {
   bool scrolls = s->options.trace_kinds && s->options.trace_out == stdout;
-  bool is_shown = s->options.member && s->options.member->wafer > 0;  /* by the first wafer */
-  if (!s->options.progress || scrolls || is_shown)
+  bool is_another = s->options.member && s->options.member->wafer > 0;  /* the first shows it */
+  if (!s->options.progress || scrolls || is_another)
     return next;
   FILE *terminal = status_line_terminal(), *of_mpirun = terminal ? NULL : terminal_of_mpirun();
   if (!terminal && !of_mpirun)

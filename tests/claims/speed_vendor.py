@@ -51,10 +51,10 @@ def script_in(scratch, root, name, tools, side):
     return copy / name, [tools / "cs_python", *shlex.split(script.format(**fill))]
 
 
-def ratio(root, name, sides, builds, repeat):
+def ratio(root, name, side, builds, repeat):
     """Seconds of each build, and the median of old by new."""
     with tempfile.TemporaryDirectory() as scratch:
-        scripts = [(*script_in(scratch, root, name, tools, sides), tools) for tools in builds]
+        scripts = [(*script_in(scratch, root, name, tools, side), tools) for tools in builds]
         pairs = []
         for turn in range(repeat):
             order = scripts if turn % 2 else scripts[::-1]

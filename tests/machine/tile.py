@@ -140,6 +140,7 @@ class Tile:
         self.r[STACK] = MEMORY
         self.carry = self.vector_carry = self.vstat = False
         self.dsrs = {}          # (file number, number)
+        self.fires = 0          # not 0: an action of a FIFO, of which there may be none
 
     # ---- memory and registers
 
@@ -214,8 +215,7 @@ class Tile:
         if stream.push:
             self.fifo(stream, 6, stream.width)
         found = self.fifo(stream, 5)
-        if found & (1 if stream.push else 2) and self.fifo(stream, 7 if stream.push else 8):
-            raise Undecided("an action of a FIFO, which may be none that there is")
+        self.fires |= found & (1 if stream.push else 2) and self.fifo(stream, 7 if stream.push else 8)
         self.fifo(stream, 5, found & ~3)
         return value
 
