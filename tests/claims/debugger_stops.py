@@ -98,7 +98,8 @@ def probed_benchmark(origin, files, place):
 
 
 def stops_at(dap, outcome, path, place, source, line, most):
-    """The values at each stop of the tile at the line, from the start of the run to its end."""
+    """The values at the first stops of the tile at the line, from the start of the run; the run is
+    at its end then."""
     marks = dap.lines(path, [{"line": line, "condition": f"@{place[0]},{place[1]}"}])
     if not marks[0]["verified"] or marks[0].get("line", line) != line:
         return []                 # optimised away
@@ -113,6 +114,9 @@ def stops_at(dap, outcome, path, place, source, line, most):
             except Refused as refused:
                 shown[name] = str(refused)
         stops.append(probed_run.read_stop(outcome, source, line, shown))
+    if len(stops) == most:
+        dap.lines(path, [])
+        dap.move("continue")
     return stops
 
 
