@@ -1,4 +1,5 @@
 """A layout as large as the machine is evaluated in seconds and compiled once."""
+import sys
 import time
 
 import harness
@@ -133,3 +134,15 @@ def test_the_library_plans_for_all_tiles_of_a_large_rectangle(tmp_path):
               "element": 4, "operation": 2, "skew": 0, "first": 19, "second": 28, "third": 16}
     layout = harness.ROOT / "tests/stdlib/lines/layout.csl"
     harness.compile(layout, tmp_path / "plan.bin", params=params)
+
+
+def test_memory_is_that_of_the_emulator_alone(tmp_path):
+    """A large process that starts it is none of its memory."""
+    (tmp_path / "layout.csl").write_text(
+        'layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{}); }')
+    (tmp_path / "pe.csl").write_text("")
+    image, stats = tmp_path / "p.bin", tmp_path / "s.json"
+    harness.compile(tmp_path / "layout.csl", image)
+    large = "import subprocess, sys; memory = b'1' * (300 << 20); subprocess.check_call(sys.argv[1:])"
+    harness.run([sys.executable, "-c", large, harness.tool("wse-emu"), image, f"--stats={stats}"])
+    assert harness.stats(stats)["peak_rss_bytes"] < 100 << 20
