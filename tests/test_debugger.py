@@ -257,3 +257,32 @@ def test_a_step_back_at_the_end_of_a_long_run_finds_the_line_before(session, eng
     cycles = [int(re.search(r"cycle (\d+)", lines[i]).group(1)) for i in (14, 15, 17, 18)]
     assert cycles == sorted(cycles, reverse=True)
     assert "cycle 0, P0.0" in lines[20]
+
+
+AROUND = """\
+var n: i16 = 0;
+const id = @get_local_task_id(8);
+task go() void {
+  for (@range(i16, 4)) |i| {
+    if (i != 2) {
+      n += 3;
+    } else {
+      n += 5;
+      const same: i16 = i;
+    }
+  }
+}
+comptime { @bind_local_task(go, id); @activate(id); }
+"""
+
+
+def test_the_way_around_a_loop_is_no_line_of_its_body(tmp_path):
+    """The last line of an arm may have no code; what follows belongs to the other arm, too."""
+    (tmp_path / "layout.csl").write_text(
+        'layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{}); }')
+    (tmp_path / "pe.csl").write_text(AROUND)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin", "-O0")
+    line = AROUND.splitlines().index("      const same: i16 = i;") + 1
+    (tmp_path / "script").write_text(f"break pe.csl:{line}\n" + 5 * "continue\n")
+    ran = harness.run([harness.tool("wse-dbg"), tmp_path / "p.bin", "-x", tmp_path / "script"])
+    assert ran.out.count("breakpoint 1, ") <= 1, ran.out

@@ -710,6 +710,7 @@ static bool loop_body(Sema *s, const NodeFor *n, ForLoop *loop, Operand item)
     ir_br(&s->b, loop->next, NULL, 0);
   s->is_dead = false;
   s->b.block = loop->next;
+  sema_at(s, loop->head);       /* the way around is no part of the body */
   return goes_on;
 }
 
@@ -720,7 +721,6 @@ static void loop_close(Sema *s, ForLoop *loop, bool goes_on, IrValue next, IrVal
     uint32_t n_args = 1;
     if (!ir_value_is_none(loop->index))
       args[n_args++] = ir_binary(&s->b, IR_add, IRT_I16, loop->index, ir_const(&s->b, IRT_I16, 1));
-    sema_at(s, loop->head);     /* the way around is no part of the body */
     ir_cond_br(&s->b, more, loop->body, args, n_args, loop->done, NULL, 0);
   }
   target_pop(s, &loop->target);
