@@ -68,6 +68,15 @@ def test_short_sums_take_few_hops(arch, tmp_path):
     assert hops < 2 * 4 + 4                 # two calls, and the greetings of the first one
 
 
+def test_short_sums_that_the_hubs_have_no_room_for_take_the_long_way(tmp_path):
+    """The vectors of seven wafers fit into the gate (7 * 65 <= 512), not into its one hub."""
+    cluster = wse_cluster.Cluster(7, channels=1, latency=20)
+    shape = tiles.Shape(cluster, elements=400, calls=[tiles.Call("all_reduce", 65)])
+    assert shape.room() < 7 * 65
+    right, _, _ = tiles.check(shape, numpy.random.default_rng(5), tmp_path)
+    assert right
+
+
 def test_the_ends_of_a_line_send_nothing(tmp_path):
     cluster = wse_cluster.Cluster(3, wraps=False, latency=20)
     shape = tiles.Shape(cluster, calls=[tiles.Call("broadcast", 5, 0, 1, 4)])
