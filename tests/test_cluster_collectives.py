@@ -3,6 +3,7 @@ import numpy
 import pytest
 
 import cluster_collectives as collectives
+import cluster_model_table
 import cluster_run
 import harness
 from cluster_collectives import wse_cluster
@@ -48,6 +49,24 @@ def test_the_two_schemes_of_the_all_gather():
         "all_gather", cluster, numpy.random.default_rng(1), length=160, axis="x", scheme=scheme)[0])
         for scheme in ("split", "half")}
     assert abs(long["half"] / long["split"] - 1) < 0.1
+
+
+@pytest.mark.parametrize("operation,arch,wafers,channels,buffers,packet,length", [
+    ("all_to_all", "wse2", 5, 3, 1, 512, 600),          # channels wait for a buffer and for the link
+    ("all_to_all", "wse2", 6, 1, 4, 512, 240),          # bundles shorter than a hop
+    ("broadcast", "wse3", 7, 1, 3, 512, 1100),          # packets hold each other up
+    ("all_gather", "wse3", 3, 2, 4, 256, 3072),         # two words moved per word of a packet
+])
+def test_the_model_agrees(operation, arch, wafers, channels, buffers, packet, length):
+    cluster = wse_cluster.Cluster(wafers, channels=channels, buffers=buffers, arch=arch, latency=10,
+                                  packet_words=packet)
+    result, right = collectives.run(operation, cluster, numpy.random.default_rng(2), length=length,
+                                    axis="x")
+    assert right
+    predicted = cluster_model_table.cycles(
+        wafers, length, operation.replace("_", "-"), "split", f"--channels={channels}", "--latency=10",
+        f"--packet={packet}", f"--buffers={buffers}", f"--arch={arch}")
+    assert abs(result.cycles / predicted - 1) < 0.2
 
 
 def test_a_line_has_a_reduce_scatter_of_its_own():

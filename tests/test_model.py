@@ -191,7 +191,7 @@ def test_the_model_of_all_tiles_has_its_limits():
     assert words[1] - words[0] == 5 * 4000          # from the tile 2, down, up, to all
     hops = [cycles(r, 64, "all-reduce", "split", grid) - cycles(r, 64, "all-reduce", "split")
             for r in (100, 1000)]
-    assert abs(hops[0] - hops[1]) <= 1              # of rounding
+    assert hops[0] == hops[1]
     rounds = [cycles(8, 1, "all-to-all", "split", f"--grid=8x{height}") for height in (2, 4)]
     assert rounds[1] > 2 * rounds[0]
 
