@@ -288,7 +288,7 @@ def test_the_application_is_built_from_its_sources():
         assert digest.hexdigest() in first, "the built application is older than its sources"
 
 
-# ---- pages without events ------------------------------------------------------------------------
+# ---- pages of many tiles -------------------------------------------------------------------------
 
 SAMPLED = (("waves", "tests/bench/wafer/layout.csl", {"width": 67, "height": 63, "B": 17}),
            ("tasks", "tests/bench/tasks/layout.csl", {"width": 71, "height": 59, "numbers": 9}),
@@ -296,7 +296,8 @@ SAMPLED = (("waves", "tests/bench/wafer/layout.csl", {"width": 67, "height": 63,
            ("stencil", "tests/bench/stencil/layout.csl", {"width": 66, "height": 64, "nz": 7,
                                                           "steps": 2}),
            ("scalar", "tests/bench/busy/layout.csl", {"width": 65, "height": 64, "turns": 30}),
-           ("chains", "tests/bench/chain2d/layout.csl", {"width": 70, "height": 61, "B": 29}))
+           ("chains", "tests/bench/chain2d/layout.csl", {"width": 70, "height": 61, "B": 29}),
+           ("switches", None, {"P": 64, "B": 5}))
 # What samples and events put into the same step of time; waits count where they end, and streams
 # between neighbours count up to so many wavelets early or late.
 MOST_OFF = 16
@@ -326,10 +327,22 @@ def assert_same_counts(samples, events):
                 assert (abs(ahead) <= MOST_OFF * tiles).all(), (level["side"], channel)
 
 
+def rows_of_trees(tmp_path, rows=65):
+    """The sample, so many times one below the other."""
+    sample = harness.SAMPLES / "reduce-tree"
+    text = (sample / "layout.csl").read_text().replace("(p, 0,", "(p, y,")
+    text = text.replace(
+        "(P, 1);", f"(P, {rows});\n  for (@range(u16, {rows})) |y| {{")
+    text = text.replace("  @export_name", "  }\n  @export_name")
+    (tmp_path / "layout.csl").write_text(text)
+    (tmp_path / "pe.csl").write_text((sample / "pe.csl").read_text())
+    return tmp_path / "layout.csl"
+
+
 @pytest.mark.parametrize("name, layout, params", SAMPLED, ids=[row[0] for row in SAMPLED])
 def test_samples_count_what_events_count(tmp_path, name, layout, params):
     """A program of more than 4,096 tiles, with its page from samples and from events."""
-    harness.compile(layout, tmp_path / "p.bin", params=params)
+    harness.compile(layout or rows_of_trees(tmp_path), tmp_path / "p.bin", params=params)
 
     def page_of(*options):
         page, stats = tmp_path / "r.wseview", tmp_path / "s.json"
@@ -338,25 +351,76 @@ def test_samples_count_what_events_count(tmp_path, name, layout, params):
         assert_sums_are_statistics(data, harness.stats(stats))
         return data
 
-    events = page_of(f"--profile={tmp_path}/p.txt")
+    watch, profile = "--watch=0,0,0", f"--profile={tmp_path}/p.txt"
+    events = page_of(watch, profile)
     assert not events.top["sampled"]
     for threads in (1, 2):
-        samples = page_of(f"--threads={threads}")
-        assert samples.top["sampled"]
-        assert_same_counts(samples, events)
+        for options in ((), (profile,)):
+            samples = page_of(f"--threads={threads}", *options)
+            assert samples.top["sampled"]
+            assert_same_counts(samples, events)
+            assert_same(samples, events, "turn")
+            assert bool(len(samples.numbers("turn.tile"))) == (name == "switches")
+            if options:
+                assert_same(samples, events, "span")
+                assert samples.top["sources"] == events.top["sources"]
 
 
-def test_a_page_without_events_says_what_it_lacks(tmp_path):
-    harness.compile("tests/bench/wafer/layout.csl", tmp_path / "p.bin",
-                    params={"width": 100, "height": 50, "B": 3})
-    page = tmp_path / "r.wseview"
-    harness.emu(tmp_path / "p.bin", f"--report={page}")
-    data = page_data.of_file(page)
-    assert data.top["sampled"] and not data.top["sources"]["lines"]
-    assert not {c["name"] for c in data.top["channels"]} & {"input_fill", "output_fill"}
-    harness.emu(tmp_path / "p.bin", f"--report={page}", f"--profile={tmp_path}/p.txt")
-    data = page_data.of_file(page)
-    assert not data.top["sampled"] and data.top["sources"]["lines"] and data.top["time_lines"]
+def assert_same(samples, events, kind):
+    """The arrays of a kind."""
+    names = [name for name in events.top["arrays"] if name.startswith(f"{kind}.")]
+    assert names
+    for name in names:
+        assert (samples.numbers(name) == events.numbers(name)).all(), name
+
+
+def page_of_many_tiles(tmp_path, *options, **params):
+    harness.compile("tests/bench/wafer/layout.csl", tmp_path / "p.bin", params=params)
+    harness.emu(tmp_path / "p.bin", f"--report={tmp_path}/r.wseview", *options, timeout=300)
+    return page_data.of_file(tmp_path / "r.wseview")
+
+
+def test_a_page_of_many_tiles_has_what_its_observers_need(tmp_path):
+    size = {"width": 100, "height": 50, "B": 3}
+    fills = {"input_fill", "output_fill"}
+    counts = page_of_many_tiles(tmp_path, **size)
+    assert counts.top["sampled"] and not counts.top["sources"]["lines"]
+    assert not {"time_lines", "ways_one_of"} & set(counts.top)
+    tasks = page_of_many_tiles(tmp_path, f"--profile={tmp_path}/p.txt", **size)
+    assert tasks.top["sampled"] and tasks.top["sources"]["lines"] and tasks.top["time_lines"]
+    for data in (counts, tasks):
+        assert not fills & {c["name"] for c in data.top["channels"]}
+    events = page_of_many_tiles(tmp_path, "--watch=0,0,0", **size)
+    assert not events.top["sampled"] and events.top["time_lines"]
+    assert fills <= {c["name"] for c in events.top["channels"]}
+
+
+def test_ways_of_a_page_of_many_tiles_end_and_say_where(tmp_path):
+    """They are those of a page of all events, as long as there are any."""
+    size = {"width": 128, "height": 65, "B": 40}
+    tasks = page_of_many_tiles(tmp_path, f"--profile={tmp_path}/p.txt", **size)
+    until = tasks.top["ways_until"]
+    assert 0 < until < tasks.top["cycles"]
+    events = page_of_many_tiles(tmp_path, "--watch=0,0,0", **size)
+    assert "ways_until" not in events.top
+
+    sparse = max(data.top["ways_one_of"].bit_length() - 1 for data in (tasks, events))
+    assert sparse > 0
+    ours, all_steps = (steps_of_ways(data, sparse, until) for data in (tasks, events))
+    assert ours == all_steps and len(ours) > 100
+
+
+def steps_of_ways(data, sparse, until):
+    """{number: steps before the cycle} of the wavelets whose hash begins with so many zeros."""
+    number = np.cumsum(data.numbers("way.number").astype(int))
+    cycle, *rest = (data.numbers(f"way.{name}").astype(int) for name in
+                    ("cycle", "tile", "kind", "ports", "color", "payload"))
+    found, now = {}, 0
+    for i, way in enumerate(map(int, number)):
+        now = int(cycle[i]) + (now if i and number[i - 1] == way else 0)
+        if now < until and (way * 0xd6e8feb86659fd93 & (1 << 64) - 1) >> 64 - sparse == 0:
+            found.setdefault(way, []).append((now, *(int(field[i]) for field in rest)))
+    return found
 
 
 def test_a_page_without_events_of_a_run_in_parts(tmp_path):
@@ -368,6 +432,16 @@ def test_a_page_without_events_of_a_run_in_parts(tmp_path):
         page, stats = tmp_path / "r.wseview", tmp_path / "s.json"
         harness.emu(tmp_path / "p.bin", f"--report={page}", f"--stats={stats}", *options, expect=code)
         assert_sums_are_statistics(page_data.of_file(page), harness.stats(stats))
+
+
+def test_changes_of_routes_of_very_many_tiles(tmp_path):
+    """One change of each tile is more than a small page has room for."""
+    harness.compile(rows_of_trees(tmp_path, 300), tmp_path / "p.bin", "--fabric-warnings",
+                    params={"P": 512, "B": 2})
+    harness.emu(tmp_path / "p.bin", f"--report={tmp_path}/r.wseview", timeout=60)
+    data = page_data.of_file(tmp_path / "r.wseview")
+    tiles = np.cumsum(data.numbers("turn.tile").astype(int))
+    assert data.top["turn_cycles"] == 1 and len(set(tiles)) > 2 ** 17
 
 
 # ---- routes that change --------------------------------------------------------------------------

@@ -54,9 +54,8 @@ static void merge_pairs(EventRuns *runs)
   runs->from = merged;
 }
 
-void engine_deliver_events(const Engine *engine, const TraceEvent *events)
+void engine_deliver_events(TraceSink *sink, const TraceEvent *events)
 {
-  TraceSink *sink = engine->options.trace;
   EventRuns runs = find_runs(events);
   while (arrlenu(runs.ends) > 1)
     merge_pairs(&runs);

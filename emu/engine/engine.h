@@ -247,6 +247,8 @@ typedef struct {
                                    fast: backwards, and always all threads */
   unsigned block;               /* for tests: fast engine, cycles of every block; 0 as fits */
   TraceSink *trace;             /* NULL none */
+  TraceSink *switches;          /* gets the switch events of a run without a trace, those of a tile
+                                   in order; NULL none.  Engines with `counts_tiles` have them */
   const atomic_int *interrupt;  /* not 0: the run ends after the block of cycles; NULL none */
   /* Bytes written to SIM_PRINT; NULL: dropped. */
   void (*print)(void *context, uint64_t cycle, uint32_t tile, uint8_t byte);
@@ -460,7 +462,7 @@ uint64_t engine_stats_hops(const EngineStats *stats);    /* over all links */
 void engine_stats_add(EngineStats *sum, const EngineStats *add);
 
 /* Of one or more cycles, each tile's in their order (stb_ds). */
-void engine_deliver_events(const Engine *engine, const TraceEvent *events);
+void engine_deliver_events(TraceSink *sink, const TraceEvent *events);
 void engine_deliver_prints(const Engine *engine, TilePrint *prints);
 
 /* ---- print.c -------------------------------------------------------------------------------- */

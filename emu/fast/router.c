@@ -268,18 +268,27 @@ static RARE bool odd_outputs(Visit *v, FastColor *c, uint8_t color, const FastWa
 
 /* ---- effects of moves ------------------------------------------------------------------- */
 
+/* Switch events are few, so a run without a trace can have them as well. */
+static TraceSink *switch_sink(const Visit *v)
+{
+  const EngineOptions *options = &v->engine->base.options;
+  return FAST_TRACED ? options->trace : options->switches;
+}
+
 static RARE void routes_event(Visit *v, uint8_t color, unsigned position)
 {
   const ImagePosition *at = &fast_config(v->tile, color)->positions[position];
-  EVENT(v, .kind = EV_ROUTE, .color = color, .inputs = at->rx, .to = at->tx);
+  TraceEvent event = {.kind = EV_ROUTE, .color = color, .inputs = at->rx, .to = at->tx};
+  turn_record(&v->turn, switch_sink(v), event);
 }
 
 static void switch_event(Visit *v, uint8_t color, unsigned from, unsigned to)
 {
-  if (!FAST_TRACED || from == to)
+  if (from == to || !switch_sink(v))
     return;
-  EVENT(v, .kind = EV_SWITCH, .color = color, .old_position = (uint8_t)from,
-        .new_position = (uint8_t)to);
+  TraceEvent event = {.kind = EV_SWITCH, .color = color, .old_position = (uint8_t)from,
+                      .new_position = (uint8_t)to};
+  turn_record(&v->turn, switch_sink(v), event);
   if (v->tile->own && v->tile->own[v->tile->set->slot_of[color]])
     routes_event(v, color, to);
 }
@@ -580,7 +589,7 @@ STEP RARE void commit_register(Visit *v)
   c->route = (uint16_t)((c->route & ~(unsigned)ROUTE_SUSPENDED) |
                         (now.suspended ? ROUTE_SUSPENDED : 0));
   set_positions(v, c, &own->config, now.position, tx);
-  if (FAST_TRACED)
+  if (switch_sink(v))
     routes_event(v, (uint8_t)(v->turn.router_register - base), now.position);
 }
 

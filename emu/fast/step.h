@@ -10,7 +10,8 @@
 #include "emu/fast/fast_internal.h"
 
 #define EVENT(visit, ...)                                                                        \
-  (FAST_TRACED ? turn_record(&(visit)->turn, (TraceEvent){__VA_ARGS__}) : (void)0)
+  (FAST_TRACED ? turn_record(&(visit)->turn, (visit)->turn.trace, (TraceEvent){__VA_ARGS__})     \
+               : (void)0)
 
 #define LIKELY(condition) __builtin_expect((condition) != 0, 1)
 #define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)

@@ -20,6 +20,7 @@ struct Observers {
   Journeys *journeys;           /* numbers of wavelets; NULL: no observer wants them */
   Watch *watch;
   Page *page;
+  bool has_switches_alone;      /* no observer wants other events than those of switches */
 };
 
 static void write_trace(HostSession *s, const TraceEvent *event, uint64_t number)
@@ -36,6 +37,19 @@ static void write_trace(HostSession *s, const TraceEvent *event, uint64_t number
     length += (size_t)snprintf(line + length, NUMBER_ROOM, " #%" PRIu64, number);
   line[length] = '\n';
   fwrite(line, 1, length + 1, s->options.trace_out);
+}
+
+/* What the engine has to deliver; the limits of the written trace hold only if it is alone. */
+static uint32_t kinds_wanted(const HostSession *s)
+{
+  const Observers *o = s->observers;
+  uint32_t kinds = o->profile ? (uint32_t)PROFILE_KINDS : 0;
+  kinds |= o->page ? page_kinds(o->page) : 0;
+  kinds |= o->simlog ? (uint32_t)SIMLOG_KINDS : 0;
+  kinds |= o->journeys ? (uint32_t)JOURNEY_KINDS : 0;
+  kinds |= o->watch ? (uint32_t)WATCH_KINDS : 0;
+  kinds |= o->has_stop && !o->stop.by_cycle ? 1u << TRACE_INST : 0;
+  return kinds;
 }
 
 static void observe_event(TraceSink *sink, const TraceEvent *event)
@@ -56,8 +70,8 @@ static void observe_event(TraceSink *sink, const TraceEvent *event)
     profile_event(o->profile, event);
   if (o->watch)
     watch_event(o->watch, event);
-  if (o->page)
-    page_event(o->page, event);
+  if (o->page && page_event(o->page, event))
+    sink->kinds = kinds_wanted(s) | s->options.trace_kinds;
   if (o->has_stop && !o->stopped && stop_matches(s->program, &o->stop, event)) {
     o->stopped_at = *event;
     o->stopped = sink->stop = true;
@@ -129,19 +143,6 @@ static bool dump_ok(HostSession *s)
          host_region_ok(s, &(WseTransfer){.x = d[0], .y = d[1], .width = d[2], .height = d[3]});
 }
 
-/* What the engine has to deliver; the limits of the written trace hold only if it is alone. */
-static uint32_t kinds_wanted(const HostSession *s)
-{
-  const Observers *o = s->observers;
-  uint32_t kinds = o->profile ? (uint32_t)PROFILE_KINDS : 0;
-  kinds |= o->page && !page_counts(o->page) ? (uint32_t)PAGE_KINDS : 0;
-  kinds |= o->simlog ? (uint32_t)SIMLOG_KINDS : 0;
-  kinds |= o->journeys ? (uint32_t)JOURNEY_KINDS : 0;
-  kinds |= o->watch ? (uint32_t)WATCH_KINDS : 0;
-  kinds |= o->has_stop && !o->stop.by_cycle ? 1u << TRACE_INST : 0;
-  return kinds;
-}
-
 /* Arrows of a trace for Perfetto lead from operation to operation by way of the queues. */
 static bool needs_journeys(const Observers *o, const SessionOptions *options)
 {
@@ -150,14 +151,16 @@ static bool needs_journeys(const Observers *o, const SessionOptions *options)
                        (o->perfetto && (options->trace_kinds & arrows) == arrows));
 }
 
-/* The page of a large program does without events, which make a run ten times as long, if the
- * engine can count and no other observer needs them. */
-static bool wants_samples(const HostSession *s)
+/* The page of a large program does without events that no other observer needs, if the engine can
+ * count. */
+static PageDetail page_detail(const HostSession *s)
 {
   const SessionOptions *o = &s->options;
   bool is_large = s->program->n_tiles > PAGE_MOST_TILES_OF_EVENTS;
-  bool has_events = o->trace_kinds || o->profile || o->has_watch || o->stop || o->debugger;
-  return is_large && !has_events && !o->member && s->ops->counts_tiles;
+  bool has_wavelets = o->trace_kinds || o->has_watch || o->debugger;
+  if (!is_large || has_wavelets || o->member || !s->ops->counts_tiles)
+    return PAGE_OF_EVENTS;
+  return o->profile || o->stop ? PAGE_OF_TASKS : PAGE_OF_COUNTS;
 }
 
 bool observers_create(HostSession *s)
@@ -168,11 +171,10 @@ bool observers_create(HostSession *s)
   s->observers = o;
   if ((o->traced && !make_text(s)) || !make_watch(s) || !make_stop(s) || !dump_ok(s))
     return false;
-  if (options->page && wants_samples(s))
-    o->page = page_create_sampled(s->program);
-  else if (options->page)
-    o->page = page_create(s->program);
-  if (options->profile || (o->page && !page_counts(o->page)))
+  PageDetail detail = page_detail(s);
+  if (options->page)
+    o->page = page_create(s->program, detail);
+  if (options->profile || (o->page && detail != PAGE_OF_COUNTS))
     o->profile = profile_create(s->program);
   if (o->traced && options->trace_form == TRACE_AS_PERFETTO)
     o->perfetto = perfetto_create(s->program, options->trace_out);
@@ -181,6 +183,7 @@ bool observers_create(HostSession *s)
   if (needs_journeys(o, options))
     o->journeys = journeys_create(s->program);
   uint32_t kinds = kinds_wanted(s);
+  o->has_switches_alone = o->page && detail == PAGE_OF_COUNTS;
   s->trace = o->traced && !kinds ? o->text
                                  : trace_sink(s->program, kinds | options->trace_kinds, NULL, NULL);
   s->trace.event = observe_event;
@@ -200,6 +203,16 @@ void observers_destroy(HostSession *s)
   watch_destroy(o->watch);
   page_destroy(o->page);
   free(o);
+}
+
+TraceSink *observers_trace(HostSession *s)
+{
+  return s->trace.kinds && !s->observers->has_switches_alone ? &s->trace : NULL;
+}
+
+TraceSink *observers_switches(HostSession *s)
+{
+  return s->observers->has_switches_alone ? &s->trace : NULL;
 }
 
 TileCounts *observers_counts(const HostSession *s)

@@ -168,7 +168,7 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
     return session_usage(s);
   EngineOptions options = {.check = o->check, .checks = o->checks,
                            .threads = o->threads ? o->threads : 1,
-                           .trace = s->trace.kinds ? &s->trace : NULL,
+                           .trace = observers_trace(s), .switches = observers_switches(s),
                            .interrupt = o->interrupt ? o->interrupt : &s->interrupt,
                            .print = o->print_out ? print_byte : NULL, .print_context = s,
                            .home = home_of(o), .counts = observers_counts(s),

@@ -155,6 +155,9 @@ void cluster_states_write(const ClusterStates *states, FILE *out);
 /* False after emitting what is wrong. Sets s->trace, which is unused if it has no kinds. */
 bool observers_create(HostSession *s);
 void observers_destroy(HostSession *s);
+/* Where the engine's events go: all that are wanted, or those of switches alone; NULL: nowhere. */
+TraceSink *observers_trace(HostSession *s);
+TraceSink *observers_switches(HostSession *s);
 /* What an observer wants the engine to count, and the pulse that looks at it; NULL: nothing. */
 TileCounts *observers_counts(const HostSession *s);
 Pulse *observers_pulse(const HostSession *s);

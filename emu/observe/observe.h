@@ -111,8 +111,6 @@ bool stop_matches(const Program *program, const StopSpec *spec, const TraceEvent
 /* ---- page.c: the run as one page of HTML ----------------------------------------------------- */
 
 typedef struct Page Page;
-enum { PAGE_KINDS = 1 << TRACE_TASK | 1 << TRACE_INST | 1 << TRACE_WAVELET | 1 << TRACE_QUEUE |
-                    1 << TRACE_STALL | 1 << TRACE_HOST | 1 << TRACE_SWITCH };
 typedef struct {
   const char *title;            /* the path of the program */
   const char *statistics;       /* JSON */
@@ -120,17 +118,24 @@ typedef struct {
   const char *findings;         /* what the run has ended with; "" or NULL: nothing */
   bool data_only;               /* without the application: what its mount(element, data) takes */
 } PageTexts;
-/* Programs with more tiles can have a page without events: what their engine counts of each tile,
- * but no time lines, ways of wavelets and cycles of lines. */
+/* What the page of a run is made of.  Events of every wavelet make the run of a large program many
+ * times as long; counts that the engine keeps of each tile cost little. */
 enum { PAGE_MOST_TILES_OF_EVENTS = 4096 };
-Page *page_create(const Program *program);
-Page *page_create_sampled(const Program *program);
-/* A page without events has counts that the engine is to fill, and a pulse that looks at them.
- * NULL: the page has events. */
+typedef enum {
+  PAGE_OF_COUNTS,               /* counts; of the events those of switches alone */
+  PAGE_OF_TASKS,                /* counts; events of tasks and instructions, for time lines and
+                                   cycles of lines; events of wavelets until there are many */
+  PAGE_OF_EVENTS,               /* all events and no counts; also how full queues are */
+} PageDetail;
+Page *page_create(const Program *program, PageDetail detail);
+/* Counts that the engine is to fill, and a pulse that looks at them; NULL: the page has none. */
 TileCounts *page_counts(Page *page);
 Pulse *page_pulse(Page *page);
 void page_destroy(Page *page);
-void page_event(Page *page, const TraceEvent *event);
+/* The events that the page needs from here on. */
+uint32_t page_kinds(const Page *page);
+/* True: the page needs fewer events from now on. */
+bool page_event(Page *page, const TraceEvent *event);
 /* Keeps why nothing can move, for the page; a later call replaces it. */
 void page_note_waits(Page *page, Engine *engine, const IdleQuestion *question);
 /* No events may follow. */

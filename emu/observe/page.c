@@ -8,7 +8,16 @@
 #include <stdlib.h>
 
 /* The arrays' limit: as base64, with the application and the JSON, a page stays below 20 MB. */
-enum { MOST_DATA_BYTES = 13 << 20, MOST_CHAINS = 64, FORMAT_VERSION = 1 };
+enum {
+  MOST_DATA_BYTES = 13 << 20,
+  MOST_CHAINS = 64,
+  FORMAT_VERSION = 1,
+  FEW_WAVELETS = 1 << 20, /* events that a page of tasks follows */
+  SWITCH_KINDS = 1 << TRACE_SWITCH,
+  TASK_KINDS = SWITCH_KINDS | 1 << TRACE_TASK | 1 << TRACE_INST | 1 << TRACE_STALL |
+               1 << TRACE_HOST,
+  WAVELET_KINDS = 1 << TRACE_WAVELET | 1 << TRACE_QUEUE,
+};
 
 /* How full the queues of a tile are: output and input. */
 typedef struct {
@@ -20,13 +29,14 @@ typedef struct {
 struct Page {
   Pulse pulse; /* the first member */
   const Program *program;
-  TileCounts *counts; /* by tile; NULL: the page has events, and else none of these: */
+  PageDetail detail;
   Pyramid *pyramid;
-  Spans *spans;
-  Ways *ways;
   Turns *turns;
-  TileFill *fills;
-  json_t *chains; /* of waits; NULL: none */
+  TileCounts *counts; /* by tile; NULL: a page of events */
+  Spans *spans;       /* NULL: a page of counts */
+  Ways *ways;         /* likewise */
+  TileFill *fills;    /* by tile; NULL: no page of events */
+  json_t *chains;     /* of waits; NULL: none */
 };
 
 static uint64_t look_at_counts(Pulse *pulse, const Engine *engine)
@@ -35,13 +45,23 @@ static uint64_t look_at_counts(Pulse *pulse, const Engine *engine)
   return pyramid_sample(p->pyramid, p->counts, engine->cycle) - engine->cycle;
 }
 
-Page *page_create_sampled(const Program *program)
+Page *page_create(const Program *program, PageDetail detail)
 {
+  bool has_counts = detail != PAGE_OF_EVENTS;
   Page *p = base_malloc(sizeof *p);
   *p = (Page){.pulse.look = look_at_counts,
               .program = program,
-              .counts = base_zeroed(program->n_tiles, sizeof *p->counts),
-              .pyramid = pyramid_create(program, true)};
+              .detail = detail,
+              .pyramid = pyramid_create(program, has_counts),
+              .turns = turns_create(program)};
+  if (has_counts)
+    p->counts = base_zeroed(program->n_tiles, sizeof *p->counts);
+  else
+    p->fills = base_zeroed(program->n_tiles, sizeof *p->fills);
+  if (detail == PAGE_OF_COUNTS)
+    return p;
+  p->spans = spans_create(program);
+  p->ways = ways_create(program, has_counts ? FEW_WAVELETS : UINT64_MAX);
   return p;
 }
 
@@ -53,18 +73,6 @@ TileCounts *page_counts(Page *p)
 Pulse *page_pulse(Page *p)
 {
   return p->counts ? &p->pulse : NULL;
-}
-
-Page *page_create(const Program *program)
-{
-  Page *p = base_malloc(sizeof *p);
-  *p = (Page){.program = program,
-              .pyramid = pyramid_create(program, false),
-              .spans = spans_create(program),
-              .ways = ways_create(program),
-              .turns = turns_create(program)};
-  p->fills = base_zeroed(program->n_tiles, sizeof *p->fills);
-  return p;
 }
 
 void page_destroy(Page *p)
@@ -136,11 +144,15 @@ static void stall_event(Page *p, const TraceEvent *e)
   pyramid_add_cycles(p->pyramid, channels[e->id], e->tile, from, from + e->payload);
 }
 
-void page_event(Page *p, const TraceEvent *e)
+uint32_t page_kinds(const Page *p)
 {
-  spans_event(p->spans, e);
-  ways_event(p->ways, e);
-  turns_event(p->turns, e);
+  if (p->detail == PAGE_OF_COUNTS)
+    return SWITCH_KINDS;
+  return TASK_KINDS | (ways_are_over(p->ways) ? 0 : WAVELET_KINDS);
+}
+
+static void count_event(Page *p, const TraceEvent *e)
+{
   switch (e->kind) {
   case EV_TASK_START:
     pyramid_add(p->pyramid, CHANNEL_tasks, e->tile, e->cycle, 1);
@@ -179,6 +191,16 @@ void page_event(Page *p, const TraceEvent *e)
   }
 }
 
+bool page_event(Page *p, const TraceEvent *e)
+{
+  turns_event(p->turns, e);
+  if (p->spans)
+    spans_event(p->spans, e);
+  if (!p->counts)
+    count_event(p, e);
+  return p->ways && ways_event(p->ways, e);
+}
+
 /* ---- chains of waits ------------------------------------------------------------------------- */
 
 typedef struct {
@@ -209,12 +231,21 @@ void page_note_waits(Page *p, Engine *engine, const IdleQuestion *question)
 
 static void pack_events(Page *p, uint64_t cycles, Pack *pack, json_t *top)
 {
-  spans_pack(p->spans, cycles, pack, top);
-  ways_pack(p->ways, pack, top);
   turns_pack(p->turns, pack, top);
-  for (uint32_t t = 0; t < p->program->n_tiles; t++)
+  if (p->spans)
+    spans_pack(p->spans, cycles, pack, top);
+  if (p->ways)
+    ways_pack(p->ways, pack, top);
+}
+
+static void pack_counts(Page *p, uint64_t cycles, Pack *pack, json_t *top)
+{
+  if (p->counts)
+    pyramid_last_sample(p->pyramid, p->counts, cycles);
+  for (uint32_t t = 0; p->fills && t < p->program->n_tiles; t++)
     for (unsigned output = 0; output < 2; output++)
       hold_fill(p, t, output, cycles);
+  pyramid_pack(p->pyramid, pack, top);
 }
 
 static json_t *describe_run(Page *p, const Profile *profile, Engine *engine, const PageTexts *texts,
@@ -240,11 +271,8 @@ static json_t *describe_run(Page *p, const Profile *profile, Engine *engine, con
     json_object_set(top, "chains", p->chains);
   json_object_set_new(top, "routes", describe_routes(p->program, pack));
   json_object_set_new(top, "sampled", json_boolean(p->counts));
-  if (p->counts)
-    pyramid_last_sample(p->pyramid, p->counts, cycles);
-  else
-    pack_events(p, cycles, pack, top);
-  pyramid_pack(p->pyramid, pack, top);
+  pack_events(p, cycles, pack, top);
+  pack_counts(p, cycles, pack, top);
   return top;
 }
 

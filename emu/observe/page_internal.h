@@ -68,9 +68,13 @@ void spans_pack(Spans *spans, uint64_t cycle, Pack *pack, json_t *top);
 /* ---- ways.c: ways of wavelets ---------------------------------------------------------------- */
 
 typedef struct Ways Ways;
-Ways *ways_create(const Program *program);
+/* After so many events of wavelets, the ways end where they are. */
+Ways *ways_create(const Program *program, uint64_t most_events);
+bool ways_are_over(const Ways *ways);
 void ways_destroy(Ways *ways);
-void ways_event(Ways *ways, const TraceEvent *event);
+/* True: they are over from now on. */
+bool ways_event(Ways *ways, const TraceEvent *event);
+/* `ways_until`: the cycle in which they ended before the run did. */
 void ways_pack(Ways *ways, Pack *pack, json_t *top);
 
 /* ---- turns.c: routes that change ------------------------------------------------------------- */

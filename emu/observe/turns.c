@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { CHANGES = 1 << 17, MOST_GRAIN_LOG = 40 };
+enum { CHANGES = 1 << 17, CHANGES_PER_TILE = 2, MOST_GRAIN_LOG = 40 };
 
 typedef struct {
   uint64_t cycle;
@@ -18,14 +18,17 @@ typedef struct {
 struct Turns {
   const Program *program;
   RouteChange *changes; /* stb_ds */
+  size_t most;          /* of them */
   uint32_t order;
   unsigned grain_log;   /* cycles of a stretch, of which the last change is kept */
+  bool has_no_room;     /* even for one change of each color: it keeps none */
 };
 
 Turns *turns_create(const Program *program)
 {
   Turns *t = base_malloc(sizeof *t);
-  *t = (Turns){.program = program};
+  size_t by_tile = (size_t)program->n_tiles * CHANGES_PER_TILE;
+  *t = (Turns){.program = program, .most = by_tile > CHANGES ? by_tile : CHANGES};
   return t;
 }
 
@@ -53,16 +56,33 @@ static bool is_same_stretch(const Turns *t, const RouteChange *a, const RouteCha
          a->cycle >> t->grain_log == b->cycle >> t->grain_log;
 }
 
-/* By tile, color and time; of a stretch the last one alone. */
+static void sort_changes(Turns *t)
+{
+  if (arrlenu(t->changes))
+    qsort(t->changes, arrlenu(t->changes), sizeof *t->changes, by_place);
+}
+
+/* Of each stretch; they are in the order of sort_changes. */
 static void keep_last(Turns *t)
 {
   size_t n = arrlenu(t->changes), kept = 0;
-  if (n)
-    qsort(t->changes, n, sizeof *t->changes, by_place);
   for (size_t i = 0; i < n; i++)
     if (i + 1 == n || !is_same_stretch(t, &t->changes[i], &t->changes[i + 1]))
       t->changes[kept++] = t->changes[i];
   arrsetlen(t->changes, kept);
+}
+
+static void make_room(Turns *t)
+{
+  sort_changes(t);
+  keep_last(t);
+  while (arrlenu(t->changes) > t->most / 2 && t->grain_log < MOST_GRAIN_LOG) {
+    t->grain_log++;
+    keep_last(t);
+  }
+  t->has_no_room = arrlenu(t->changes) > t->most / 2;
+  if (t->has_no_room)
+    arrsetlen(t->changes, 0);
 }
 
 static void add_change(Turns *t, const TraceEvent *e, unsigned inputs, unsigned outputs)
@@ -70,14 +90,11 @@ static void add_change(Turns *t, const TraceEvent *e, unsigned inputs, unsigned 
   RouteChange change = {.cycle = e->cycle, .tile = e->tile, .order = t->order++,
                         .color = e->color, .inputs = (uint8_t)inputs,
                         .outputs = (uint8_t)outputs};
-  arrput(t->changes, change);
-  if (arrlenu(t->changes) < CHANGES)
+  if (t->has_no_room)
     return;
-  keep_last(t);
-  while (arrlenu(t->changes) > CHANGES / 2 && t->grain_log < MOST_GRAIN_LOG) {
-    t->grain_log++;
-    keep_last(t);
-  }
+  arrput(t->changes, change);
+  if (arrlenu(t->changes) >= t->most)
+    make_room(t);
 }
 
 /* NULL: the layout gives the color no routes. */
@@ -129,10 +146,11 @@ static uint64_t field_of(const RouteChange *changes, size_t i, unsigned field)
 
 void turns_pack(Turns *t, Pack *pack, json_t *top)
 {
+  sort_changes(t);
   keep_last(t);
   size_t n = arrlenu(t->changes), before = pack_bytes(pack);
   uint64_t *numbers = base_malloc(sizeof *numbers * (n + 1));
-  bool fits = true;
+  bool fits = !t->has_no_room;
   for (unsigned field = 0; fits && field < FIELD_COUNT; field++) {
     for (size_t i = 0; i < n; i++)
       numbers[i] = field_of(t->changes, i, field);

@@ -32,13 +32,20 @@ struct Ways {
   WayStep *steps;  /* stb_ds, in order of time */
   unsigned strict; /* high bits of the hash that must be zero */
   uint32_t order;
+  uint64_t left;   /* events until they are over */
+  uint64_t over_at; /* the cycle of that; from its start on there are no steps */
 };
 
-Ways *ways_create(const Program *program)
+Ways *ways_create(const Program *program, uint64_t most_events)
 {
   Ways *w = base_malloc(sizeof *w);
-  *w = (Ways){.program = program, .journeys = journeys_create(program)};
+  *w = (Ways){.program = program, .journeys = journeys_create(program), .left = most_events};
   return w;
+}
+
+bool ways_are_over(const Ways *w)
+{
+  return !w->left;
 }
 
 void ways_destroy(Ways *w)
@@ -102,22 +109,37 @@ static bool step_kind(const TraceEvent *e, uint8_t *kind)
   }
 }
 
-void ways_event(Ways *w, const TraceEvent *e)
+/* The steps of the cycle that is cut go: of its tiles, some have none. */
+static void end_ways(Ways *w, uint64_t cycle)
 {
+  w->over_at = cycle;
+  while (arrlenu(w->steps) && arrlast(w->steps).cycle == cycle)
+    (void)arrpop(w->steps);
+}
+
+bool ways_event(Ways *w, const TraceEvent *e)
+{
+  if (!w->left)
+    return false;
   WayStep step = {.number = journeys_event(w->journeys, e),
                   .cycle = e->cycle,
                   .tile = e->tile,
                   .color = e->color,
                   .payload = e->payload,
                   .control = e->control};
+  if (step.number && --w->left == 0) {
+    end_ways(w, e->cycle);
+    return true;
+  }
   if (!is_chosen(w, step.number) || !step_kind(e, &step.kind))
-    return;
+    return false;
   step.from = e->kind == EV_WAVELET ? (uint8_t)e->from : e->queue;
   step.to = e->kind == EV_WAVELET ? e->to : 0;
   step.order = w->order++;
   arrput(w->steps, step);
   while (arrlenu(w->steps) > STEPS && w->strict < MOST_STRICT)
     choose_fewer(w);
+  return false;
 }
 
 /* ---- into the page --------------------------------------------------------------------------- */
@@ -187,4 +209,6 @@ void ways_pack(Ways *w, Pack *pack, json_t *top)
   if (!fits)
     pack_shrink(pack, before);
   json_object_set_new(top, "ways_one_of", json_integer(fits ? (json_int_t)1 << w->strict : 0));
+  if (!w->left)
+    json_object_set_new(top, "ways_until", json_integer((json_int_t)w->over_at));
 }

@@ -193,7 +193,7 @@ static void run_cycle(RefEngine *engine)
   router_take_links(engine);
   for (size_t i = 0; i < arrlenu(engine->touched); i++)
     end_tile(engine, touched_tile(engine, i));
-  engine_deliver_events(base, engine->log.events);
+  engine_deliver_events(base->options.trace, engine->log.events);
   engine_deliver_prints(base, engine->log.prints);
   engine_collect_faults(base, engine->log.faults);
   arrsetlen(engine->log.events, 0);

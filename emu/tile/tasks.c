@@ -345,12 +345,11 @@ static void record_waits(Turn *turn, unsigned thread, StallCause begins)
 {
   const Thread *th = &turn->tile->threads[thread];
   if (th->stall != STALL_NONE)
-    turn_record(turn, (TraceEvent){.kind = EV_STALL, .pc = th->run->pc, .id = th->stall,
-                                   .thread = (uint8_t)thread,
-                                   .payload = (uint32_t)(turn->cycle - th->stall_since)});
+    turn_event(turn, .kind = EV_STALL, .pc = th->run->pc, .id = th->stall,
+               .thread = (uint8_t)thread, .payload = (uint32_t)(turn->cycle - th->stall_since));
   if (begins != STALL_NONE)
-    turn_record(turn, (TraceEvent){.kind = EV_WAIT, .pc = th->run->pc, .id = (uint8_t)begins,
-                                   .thread = (uint8_t)thread});
+    turn_event(turn, .kind = EV_WAIT, .pc = th->run->pc, .id = (uint8_t)begins,
+               .thread = (uint8_t)thread);
 }
 
 void tile_change_stall(Turn *turn, unsigned thread, StallCause cause)

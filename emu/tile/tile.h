@@ -747,9 +747,10 @@ void turn_tile_fault(Turn *turn, uint16_t pc, FaultKind kind, uint32_t value);
 #define turn_event(turn, ...)                                                                    \
   do {                                                                                           \
     if ((turn)->trace)                                                                           \
-      turn_record((turn), (TraceEvent){__VA_ARGS__});                                            \
+      turn_record((turn), (turn)->trace, (TraceEvent){__VA_ARGS__});                             \
   } while (0)
-void turn_record(Turn *turn, TraceEvent event);
+/* For a sink that may want it. */
+void turn_record(Turn *turn, const TraceSink *sink, TraceEvent event);
 
 /* The cycles of a row that a thread spends. */
 unsigned turn_pay(Turn *turn, TimingRowId row);

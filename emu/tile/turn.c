@@ -22,9 +22,8 @@ void turn_tile_fault(Turn *turn, uint16_t pc, FaultKind kind, uint32_t value)
   turn_fault(turn, (Fault){.kind = kind, .color = NO_COLOR, .pc = pc, .value = value});
 }
 
-void turn_record(Turn *turn, TraceEvent event)
+void turn_record(Turn *turn, const TraceSink *sink, TraceEvent event)
 {
-  const TraceSink *sink = turn->trace;
   uint32_t tile = turn->tile->index;
   if (!trace_wants(sink, event.kind, turn->cycle) ||
       !trace_in_region(sink, program_x(turn->program, tile), program_y(turn->program, tile)))

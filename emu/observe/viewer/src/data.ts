@@ -68,10 +68,11 @@ export interface Run {
   findings: Finding[];
   chains?: Wait[][];
   levels: Level[];       // coarsest first
-  time_lines: number;
-  ways_one_of: number;
-  turn_cycles?: number;  // routes may have changed further within so many cycles
-  sampled?: boolean;     // the page has counts of tiles alone
+  time_lines?: number;   // absent: no events of tasks
+  ways_one_of?: number;  // absent: no events of wavelets
+  ways_until?: number;   // the cycle from which on there are none
+  turn_cycles: number;   // routes may have changed further within so many cycles; 0: none are kept
+  sampled?: boolean;     // counts are the engine's, of each tile, looked at now and then
   arrays: Record<string, { at: number; bytes: number; count: number }>;
 }
 
@@ -184,11 +185,16 @@ export function quantitiesOf(run: Run): Quantity[] {
     run.channels.some((c) => c.name === name)));
 }
 
-export const SAMPLED_NOTE = "This page has counts of each tile, sampled from the engine, so that " +
-  "the run takes little longer. Waits count where they end, and streams between neighbours some " +
-  "wavelets early or late. Time lines, cycles of source lines, " +
-  "ways of wavelets, changes of routes and queue fill need every event: add --profile, and the " +
-  "run takes about ten times as long.";
+// What a page of many tiles leaves out, and how to have it; "": nothing.
+export function sampledNote(run: Run): string {
+  if (!run.sampled) return "";
+  const counts = "Counts of each tile are samples, so that the run takes little longer: waits " +
+    "count where they end, and streams between neighbours some wavelets early or late. ";
+  const fill = "How full queues are needs the events of every wavelet, as --watch has them; the " +
+    "run then takes about ten times as long.";
+  return run.time_lines === undefined ? `${counts}Time lines, cycles of source lines and ways of ` +
+    `wavelets need --profile, and the run takes about four times as long. ${fill}` : counts + fill;
+}
 
 export function findQuantity(id: string): Quantity {
   return QUANTITIES.find((q) => q.id === id) ?? QUANTITIES[0];

@@ -1,6 +1,6 @@
 // The tabs beside the map.
-import { LINKS, PORTS, SAMPLED_NOTE, StepKind, WAIT_NAMES, WAIT_TEXTS, findQuantity, quantitiesOf,
-         readWays } from "./data";
+import { LINKS, PORTS, StepKind, WAIT_NAMES, WAIT_TEXTS, findQuantity, quantitiesOf,
+         readWays, sampledNote } from "./data";
 import type { Quantity, TileClass, Way } from "./data";
 import { element, replace, table } from "./dom";
 import type { Column } from "./dom";
@@ -65,7 +65,7 @@ export class Overview implements Panel {
         `Public counts of ${estimate.points} ${estimate.class} programs on ${stats.arch} lie ` +
         `around ours so that this one is expected to take ${estimateText(state)} cycles.`) : "",
       stats.phases.length > 1 ? this.phases() : "",
-      state.run.sampled ? element("p", { class: "note" }, SAMPLED_NOTE) : "",
+      state.run.sampled ? element("p", { class: "note" }, sampledNote(state.run)) : "",
       element("p", { class: "note" }, state.run.honesty));
     map.onslice = (slice) => this.rank(slice.level.side);
   }
@@ -175,7 +175,7 @@ export class TilePanel implements Panel {
   }
 
   private showRoutes(tile: number, cls: TileClass | undefined): void {
-    const cycle = this.state.routeCycle, grain = this.state.run.turn_cycles ?? 1;
+    const cycle = this.state.routeCycle, grain = this.state.run.turn_cycles;
     const found = this.map.routes.of(tile, cycle);
     const place = (route: Route) => route.position < 0 ? "rewritten" : `${route.position}`;
     const rows = found.map((route) =>
@@ -183,9 +183,11 @@ export class TilePanel implements Panel {
        portNames(route.inputs).join(", "), portNames(route.outputs).join(", "),
        `${place(route)}${route.now ? " (in use)" : ""}`]);
     const when = cycle ? `at the end of cycle ${format(cycle - 1)}` : "at the start";
-    const changes = this.map.routes.changesBefore(tile, Infinity);
+    const changes = this.map.routes.changesBefore(tile, Infinity), kept = grain > 0;
     replace(this.routes, rows.length ? table(`Routes of the tile ${when}`,
       [text("color"), text("from"), text("to"), text("switch position")], rows) : "",
+      !kept && rows.length ? element("p", { class: "note" },
+        "Routes change so often in this run that the page keeps no changes.") : "",
       changes ? element("p", { class: "note" },
         `${format(changes)} changes in the run, ` +
         `${format(this.map.routes.changesBefore(tile, cycle))} up to here` +
@@ -209,8 +211,8 @@ export class SourcePanel implements Panel {
     this.made = true;
     const { files } = this.state.run.sources;
     if (!files.length) {
-      this.box.append(element("p", { class: "note" }, this.state.run.sampled ? SAMPLED_NOTE
-        : "No tile has run any code."));
+      this.box.append(element("p", { class: "note" }, this.state.run.time_lines === undefined
+        ? sampledNote(this.state.run) : "No tile has run any code."));
       return;
     }
     const choose = element("select", { "aria-label": "Source file", onchange: () =>
@@ -368,14 +370,16 @@ export class WavesPanel implements Panel {
   shown(): void {
     if (this.loaded) return;
     this.loaded = true;
-    const one = this.state.run.ways_one_of, colors = [...new Set(this.ways.map((w) => w.color))];
+    const one = this.state.run.ways_one_of, until = this.state.run.ways_until, colors = [...new Set(this.ways.map((w) => w.color))];
     this.color.append(element("option", { value: -1 }, "all colors"), ...colors
       .sort((a, b) => a - b).map((c) => element("option", { value: c }, `color ${c}`)));
     this.box.append(
       element("p", { class: "note" }, this.ways.length
         ? `The page keeps the whole ways of ${format(this.ways.length)} wavelets, ` +
-          (one === 1 ? "all of the run." : `about one of ${format(one)}, chosen by a hash.`)
-        : this.state.run.sampled ? SAMPLED_NOTE : "The page keeps no ways of wavelets."),
+          (one === 1 ? "all" : `about one of ${format(one ?? 1)}, chosen by a hash,`) +
+          (until === undefined ? " of the run." : ` up to cycle ${format(until)}; the events of ` +
+            "later ones would make the run take much longer.")
+        : one === undefined ? sampledNote(this.state.run) : "The page keeps no ways of wavelets."),
       element("p", { class: "row" }, element("label", {}, "Show ", this.color),
               element("label", {}, this.onlyTile, " that pass the chosen tile")),
       this.detail, this.list);

@@ -1,5 +1,6 @@
 // The time line of a tile: tasks, vector operations and waits by cause, from cycle to cycle.
-import { SAMPLED_NOTE, SpanKind, WAIT_NAMES, WAIT_TEXTS, readTimeLine, timeLineTiles } from "./data";
+import { SpanKind, WAIT_NAMES, WAIT_TEXTS, readTimeLine, sampledNote, timeLineTiles }
+  from "./data";
 import type { Span, TileClass, TimeLine } from "./data";
 import { Surface, element, themeColors } from "./dom";
 import { format, lineColor, ticks } from "./scale";
@@ -68,7 +69,8 @@ export class TileTimeLine {
         `${format(line.left_out)} between them are left out.`;
     else if (line) this.note.textContent = line.spans.length ? "" : "This tile has done nothing.";
     else if (!this.cls) this.note.textContent = "This tile has no code.";
-    else if (this.state.run.sampled) this.note.textContent = SAMPLED_NOTE;
+    else if (this.state.run.time_lines === undefined)
+      this.note.textContent = sampledNote(this.state.run);
     else this.note.textContent = `The page keeps time lines of ${format(this.tiles.length)} of ` +
       `the ${format(this.state.run.width * this.state.run.height)} tiles, in even distances. ` +
       `The nearest is ${this.state.tileName(this.nearest())}.`;
