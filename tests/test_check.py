@@ -129,6 +129,80 @@ def test_what_nothing_uses_is_checked(tmp_path, decl, message):
     assert message in err and "note: nothing uses 'f', so a compilation leaves it out" in err
 
 
+UNKNOWN_RIGHT = """var sum: f32 = 0.0;
+const pair = struct { a: u16, b: u16 };
+fn by_type(comptime T: type, v: T) T {
+  var r: T = v;
+  if (T == f16) { r += 1.0; } else if (@is_same_type(T, u16)) { r = v.left; }
+  else { @comptime_assert(false, "no such type"); nothing(); }
+  if (T == f32) { return r; } else { return r + v; }
+}
+fn by_any(x: anytype) f32 {
+  var s: f32 = 0.0;
+  for (x) |v, i| { s += v * x[i]; if (i > 2) break; }
+  while (x.more()) : (x.next()) { s += x.value; continue; }
+  return switch (x.kind) { 0 => s, 1 => x.scale * s, else => s };
+}
+fn by_number(comptime k: u16) u16 {
+  comptime var i: u16 = 0;
+  var a = @zeros([k]u16);
+  inline while (i < k) : (i += 1) { a[i] = i; }
+  @comptime_assert(i == k);
+  comptime { var left = i; while (left > 0) { left -= 1; } @comptime_assert(left == 0); }
+  return a[k - 1];
+}
+fn numbers(comptime k: u16) [k]u16 {
+  var a: [k]u16;
+  for (@range(u16, k)) |i| { a[i] = i; }
+  return a;
+}
+fn of_type(comptime k: u16) type {
+  var i: u16 = 0;
+  while (true) { i += 1; if (i == k) { break; } }
+  if (i == 4) { return pair; }
+  return if (k > 3) u32 else [i]f16;
+}
+fn meant_for_a_layout(comptime x: u16) void { @set_tile_code(x, 0, "pe.csl", .{}); }
+fn meant_for_a_layout_too() void { @set_rectangle(2, 1); }
+inline fn inlined_too(x: u16, p: pair) void {
+  if (x > 3) { sum = 1.0; return; }
+  const q: pair = .{ .a = x, .b = p.a };
+  sum += @as(f32, q.b);
+}
+"""
+
+
+def test_what_depends_on_parameters_of_templates_is_unknown(tmp_path):
+    assert check_layout(tmp_path, RIGHT + UNKNOWN_RIGHT) == ""
+
+
+@pytest.mark.parametrize("head", ["comptime T: type", "x: anytype", "comptime k: u16, v: [k]f16"])
+@pytest.mark.parametrize("body,message", [
+    ("return later;", "'later' is not declared"),
+    ("while (COND) { later(); }", "'later' is not declared"),
+    ("for (PARAM) |v, i| { later(v, i); }", "'later' is not declared"),
+    ("if (COND) { first_only(); } else { first_only(1); }",
+     "'first_only' takes 0 argument(s), found 1"),
+    ("switch (PARAM) { 1 => { later(); }, else => {} }", "'later' is not declared"),
+    ("const a: u16 = if (COND) 1 else true;", "expected 'u16', found 'bool'"),
+    ("const a: [2]u8 = .{ 1, 300 };", "300 does not fit 'u8'"),
+    ("comptime var i: u16 = 0; inline while (i < 3) : (i += 1) { x.y = 1; }", "no members"),
+    ("const a = PARAM; @as(u16); _ = a;", "'@as' takes 2 arguments, found 1"),
+    ("n.field = PARAM;", "has no members"),
+    ("@nothing(PARAM);", "there is no builtin '@nothing'"),
+    ("_ = @as(f32, first_only);", "first_only")])
+def test_templates_that_nothing_uses_are_checked(tmp_path, head, body, message):
+    """Each body has one mistake that no parameter has to do with."""
+    name = head.replace("comptime ", "").split(":")[0]
+    if "x.y" in body and name == "x":
+        pytest.skip("there it depends on the parameter")
+    body = body.replace("COND", f"{name} == 1").replace("PARAM", name)
+    for kind in ("", "inline "):
+        err = check_layout(tmp_path, RIGHT + f"{kind}fn f({head}) void {{ {body} }}")
+        assert err.count("warning: ") == 1 and "error: " not in err, err
+        assert message in err and "note: nothing uses 'f', so a compilation leaves it out" in err
+
+
 def test_what_nothing_uses_does_not_decide_the_release(tmp_path):
     """A DSD without a color is a sign of release 2, in which that load is an error."""
     load = """var grid = @zeros([2, 2]f32);

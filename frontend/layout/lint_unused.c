@@ -3,8 +3,8 @@
  *
  * A declaration can be meant for other tiles than those of one class, for the other machine, or
  * for other parameters: it counts as wrong if it is wrong in every class, and an assertion that
- * does not hold says that it is not meant for this program.  Templates, inline functions and
- * functions for compile time have no meaning without a call. */
+ * does not hold says that it is not meant for this program.  Of templates, inline functions and
+ * functions for compile time, what depends on a call is unknown, and no message is about it. */
 #include "frontend/layout/layout.h"
 
 #include <stb_ds.h>

@@ -1,6 +1,7 @@
 /* Calls of builtins: find the row, check number of arguments, place and architecture, run the
  * handler.  The rows come from the caller, since most handlers stand in rooms above this one. */
 #include "frontend/sema/builtins.h"
+#include "frontend/sema/sema_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,10 @@ static bool check_row(Sema *s, const BuiltinRow *row, const NodeBuiltinCall *cal
     return false;
   }
   if (!(row->where & where_of(s))) {
+    if (s->own->unused != NULL) {
+      s->is_refuted = true;        /* it is meant for another place */
+      return false;
+    }
     diag_builtin_place(diags, call->name.span, row->name, where_text(row->where));
     return false;
   }

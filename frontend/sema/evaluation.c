@@ -62,11 +62,63 @@ static bool has_code_of_its_own(const Sema *s, uint32_t func)
   return true;
 }
 
+/* Functions that have no meaning without a call are walked with parameters of poison.  It spreads
+ * without a message to all that depends on it, so what is reported is wrong for every call. */
+
+static PoolId known_result(Sema *s, uint32_t func)
+{
+  PoolId result = pool_key(s->pool, s->funcs[func].type).u.fn_type.result;
+  return pool_eq(result, POOL(ANYTYPE)) ? POOL(POISON_TYPE) : result;
+}
+
+/* A function whose value the machine cannot hold is one for compile time. */
+static bool is_comptime_function(Sema *s, PoolId result)
+{
+  return !pool_eq(result, POOL(VOID)) && !pool_eq(result, POOL(POISON_TYPE)) &&
+         type_is_comptime_only(s->pool, result);
+}
+
+static void walk_template(Sema *s, const NodeFnDecl *fn, PoolId result)
+{
+  for (uint32_t i = 0; i < fn->params.count; i++) {
+    Name name = node_param(fn->params.at[i])->name;
+    if (name_is_given(name))
+      scope_add(s, name, operand_poison());
+  }
+  Target target;
+  target_push(s, &target, TARGET_FN, (Name){{0}, {0, 0}}, result);
+  sema_block(s, fn->body, POOL(VOID));
+  target_pop(s, &target);
+}
+
+static void check_template(Sema *s, uint32_t func)
+{
+  const FuncInstance f = s->funcs[func];
+  const NodeFnDecl *fn = node_fn_decl(f.node);
+  if (fn->body == NULL || pool_kind(s->pool, f.type) != PK_FN_TYPE)
+    return;
+  PoolId result = known_result(s, func);
+  Frame frame = {.name = f.name, .is_function = true, .is_template = true, .result = result,
+                 .ir_name = sema_text(s, f.name)};
+  WalkContext context = {.where = WHERE_RUNTIME, .module = f.decl_module,
+                         .comptime = is_comptime_function(s, result)};
+  SavedWalk saved;
+  sema_enter(s, &frame, context, &saved);
+  IrFuncId ir = ir_func_add(s->ir, frame.ir_name, IRT_VOID, NULL, 0);
+  s->b = (IrBuilder){.module = s->ir, .func = ir, .block = {0}};
+  sema_at(s, fn->name.span);
+  walk_template(s, fn, result);
+  sema_leave(s, &saved);
+}
+
 void sema_check_unused(Sema *s, Decl *d)
 {
   s->own->unused = d;
-  if (sema_resolve(s, d) && d->kind == DECL_FN && has_code_of_its_own(s, func_of(s, d))) {
-    sema_func_ir(s, func_of(s, d));
+  if (sema_resolve(s, d) && d->kind == DECL_FN) {
+    if (has_code_of_its_own(s, func_of(s, d)))
+      sema_func_ir(s, func_of(s, d));
+    else
+      check_template(s, func_of(s, d));
     sema_compile_pending(s);
   }
   s->own->unused = NULL;

@@ -198,7 +198,7 @@ void sema_finish(Sema *s);
 /* Has the evaluation looked at the declaration, or at what a function does? */
 bool sema_uses(const Sema *s, const Decl *d);
 /* Evaluates a declaration that nothing uses, for its messages alone: what it leaves in s->ir is of
- * no use.  Functions whose parameters must be known have no meaning without a call. */
+ * no use.  Of functions whose parameters must be known, those messages that every call has. */
 void sema_check_unused(Sema *s, Decl *d);
 
 /* sema_expr.c.  `want` is the type the context demands, or POOL_NONE; it guides literals and

@@ -46,6 +46,8 @@ typedef struct Frame {
   bool is_function;       /* return is possible */
   bool is_declaration;    /* a global's initialiser: the user that needed it does not matter */
   bool is_emitted;        /* return emits ret */
+  bool is_template;       /* nothing calls the function: its parameters are poison, and so is what
+                           * depends on them.  What a condition of poison decides may be either */
   uint32_t func;          /* with is_emitted: the function that is compiled */
   Span called_at;         /* off 0: not called */
   IrLocId inlined_at;
@@ -241,6 +243,11 @@ PoolId fold_bits(Sema *s, PoolId type, uint64_t bits);
 IrValue emit_convert(Sema *s, IrValue v, PoolId from, PoolId to);
 /* Brings a container back into the range of an iN or uN that does not fill it. */
 IrValue emit_normalise(Sema *s, IrValue v, PoolId type);
+
+static inline bool template_is_walked(const Sema *s)
+{
+  return s->now.frame != NULL && s->now.frame->is_template;
+}
 
 Operand sema_block(Sema *s, const Node *n, PoolId want);
 Operand sema_if(Sema *s, const Node *n, PoolId want, bool is_value);

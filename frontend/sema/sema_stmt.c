@@ -79,7 +79,8 @@ static Operand declare_cell(Sema *s, const NodeVarDecl *n, PoolId type)
     if (pool_is_none(type))
       type = o.type;
   }
-  if (!check_cell_size(s, type, n->name.span))
+  /* What a template assigns to it may depend on the parameters. */
+  if (template_is_walked(s) || !check_cell_size(s, type, n->name.span))
     return operand_poison();
   if (n->init != NULL)
     return cell_make(s, type, o.value, n->var_kind == VAR_CONST);
@@ -213,6 +214,50 @@ void sema_run_comptime_block(Sema *s, const Node *block, Where where, uint32_t m
   sema_leave(s, &saved);
 }
 
+/* ---- templates that nothing calls ------------------------------------------------------------ */
+
+/* A block for code that nothing reaches in this order; it is thrown away. */
+static void begin_block(Sema *s)
+{
+  if (sema_emits(s))
+    s->b.block = ir_block_add(s->ir, s->b.func);
+}
+
+/* An assertion says that no call is to come here. */
+static bool takes_back(Sema *s, size_t mark)
+{
+  bool is_refuted = s->is_refuted;
+  if (is_refuted)
+    diags_rewind(s->diags, mark);
+  s->is_refuted = false;
+  return is_refuted;
+}
+
+/* A part that is carried out or not, and whose value is not known; true: what follows is dead if it
+ * is carried out. */
+static bool template_part(Sema *s, const Node *n, PoolId want, bool is_value)
+{
+  size_t mark = diags_mark(s->diags);
+  begin_block(s);
+  s->now.run_time_depth++;
+  if (is_value)
+    sema_coerce(s, sema_load(s, operand_at(sema_expr(s, n, want), n->span)), want, n->span);
+  else
+    sema_stmt(s, n);
+  s->now.run_time_depth--;
+  bool is_dead = s->is_dead | takes_back(s, mark);
+  s->is_dead = false;
+  return is_dead;
+}
+
+/* After all parts between which a condition of poison chooses. */
+static Operand template_parts_end(Sema *s, bool is_dead)
+{
+  begin_block(s);
+  s->is_dead = is_dead;
+  return operand_poison();
+}
+
 /* ---- if ------------------------------------------------------------------------------------- */
 
 static Operand walk_branch(Sema *s, const Node *n, PoolId want, bool is_value)
@@ -237,11 +282,20 @@ static Operand walk_condition(Sema *s, const Node *n, bool *known)
   return o;
 }
 
+static Operand if_of_template(Sema *s, const NodeIf *n, PoolId want, bool is_value)
+{
+  bool is_dead = template_part(s, n->then_part, want, is_value);
+  bool other = n->else_part != NULL && template_part(s, n->else_part, want, is_value);
+  return template_parts_end(s, is_dead && other);
+}
+
 Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
 {
   const NodeIf *n = node_if(node);
   bool is_true = false;
   Operand cond = walk_condition(s, n->cond, &is_true);
+  if (operand_is_poison(cond) && template_is_walked(s))
+    return if_of_template(s, n, want, is_value);
   if (operand_is_poison(cond))
     return cond;
   if (cond.kind == OPR_COMPTIME) {
@@ -413,11 +467,22 @@ static Operand switch_emit(Sema *s, const NodeSwitch *n, Operand subject, const 
   return exits_join(s, &exits, want, n->head.span);
 }
 
+static Operand switch_of_template(Sema *s, const NodeSwitch *n, PoolId want, bool is_value)
+{
+  bool is_dead = true;
+  for (uint32_t i = 0; i < n->prongs.count; i++)
+    if (n->prongs.at[i]->kind == ND_PRONG)
+      is_dead = template_part(s, node_prong(n->prongs.at[i])->body, want, is_value) && is_dead;
+  return template_parts_end(s, is_dead);
+}
+
 Operand sema_switch(Sema *s, const Node *node, PoolId want, bool is_value)
 {
   const NodeSwitch *n = node_switch(node);
   Operand subject = sema_load(s, operand_at(sema_expr(s, n->subject, POOL(NONE)),
                                             n->subject->span));
+  if (operand_is_poison(subject) && template_is_walked(s))
+    return switch_of_template(s, n, want, is_value);
   if (!check_subject(s, subject, n->subject->span))
     return operand_poison();
   if (n->prongs.count == 0) {
@@ -502,8 +567,25 @@ static bool unrolled_condition(Sema *s, const NodeWhile *n)
   return is_true;
 }
 
+/* How often a template's loop runs at compile time is not known; that it does is likely. */
+static void while_of_template(Sema *s, const NodeWhile *n)
+{
+  Target target;
+  target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
+  template_part(s, n->body, POOL(NONE), false);
+  if (n->step != NULL)
+    template_part(s, n->step, POOL(NONE), false);
+  target_pop(s, &target);
+  template_parts_end(s, false);
+}
+
 static void while_unrolled(Sema *s, const NodeWhile *n)
 {
+  if (template_is_walked(s)) {
+    unrolled_condition(s, n);
+    while_of_template(s, n);
+    return;
+  }
   Target target;
   uint32_t iterations = 0;
   target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
@@ -535,6 +617,8 @@ static void while_emitted(Sema *s, const NodeWhile *n)
     ir_br(&s->b, done, NULL, 0);
     s->b.block = done;
     s->now.run_time_depth--;
+    if (operand_is_poison(cond) && template_is_walked(s))
+      while_of_template(s, n);
     return;
   }
   IrBlockId body = ir_block_add(s->ir, s->b.func), step = ir_block_add(s->ir, s->b.func);
@@ -839,10 +923,25 @@ static Operand walk_iterable(Sema *s, const NodeFor *n)
   return o;
 }
 
+static void for_of_template(Sema *s, const NodeFor *n)
+{
+  Target target;
+  target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
+  Scope scope = scope_open(s, n->body->span);
+  declare_capture(s, n->item, operand_poison());
+  declare_capture(s, n->index, operand_poison());
+  template_part(s, n->body, POOL(NONE), false);
+  scope_close(s, scope);
+  target_pop(s, &target);
+  template_parts_end(s, false);
+}
+
 void sema_for(Sema *s, const Node *node)
 {
   const NodeFor *n = node_for(node);
   Operand o = walk_iterable(s, n);
+  if (operand_is_poison(o) && template_is_walked(s))
+    for_of_template(s, n);
   if (operand_is_poison(o))
     return;
   PoolKey k = pool_key(s->pool, o.type);
@@ -885,8 +984,9 @@ static void stmt_return(Sema *s, const NodeReturn *n)
 {
   Frame *f = s->now.frame;
   Operand value = operand_void();
+  bool is_known = f->is_function && !pool_eq(f->result, POOL(POISON_TYPE));
   if (n->value != NULL)
-    value = sema_expr(s, n->value, f->is_function ? f->result : POOL(NONE));
+    value = sema_expr(s, n->value, is_known ? f->result : POOL(NONE));
   if (!f->is_function) {
     diag_return_outside(s->diags, n->head.span);
     s->is_dead = true;
