@@ -13,17 +13,19 @@ KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan
          "broadcast_any", "shift_up", "shift_down",
          "gather_v", "scatter_v", "two_way_scatter", "two_way_gather",
          "planned_allgather", "planned_reduce_scatter", "split_allreduce",
-         "wide_allreduce"]
+         "wide_allreduce", "stream_allreduce", "vector_allreduce"]
 (ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER, ALLTOALL,
  ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY, SHIFT_UP, SHIFT_DOWN, GATHER_V,
  SCATTER_V, TWO_WAY_SCATTER, TWO_WAY_GATHER, PLANNED_ALLGATHER,
- PLANNED_REDUCE_SCATTER, SPLIT_ALLREDUCE, WIDE_ALLREDUCE) = range(21)
+ PLANNED_REDUCE_SCATTER, SPLIT_ALLREDUCE, WIDE_ALLREDUCE,
+ STREAM_ALLREDUCE, VECTOR_ALLREDUCE) = range(23)
 TWO_WAYS = (TWO_WAY_SCATTER, TWO_WAY_GATHER)
-ALLREDUCES = (SPLIT_ALLREDUCE, WIDE_ALLREDUCE)
-ALWAYS_WITH_TASK = (*TWO_WAYS, PLANNED_ALLGATHER, PLANNED_REDUCE_SCATTER, *ALLREDUCES)
+ALLREDUCES = (SPLIT_ALLREDUCE, WIDE_ALLREDUCE, STREAM_ALLREDUCE, VECTOR_ALLREDUCE)
+ALWAYS_WITH_TASK = (*TWO_WAYS, PLANNED_ALLGATHER, PLANNED_REDUCE_SCATTER, SPLIT_ALLREDUCE,
+                    WIDE_ALLREDUCE)
 SCHEMES = WHOLE, HALVES = range(2)       # of rings both ways
 WITH_TASK = (ALLGATHER, REDUCE_SCATTER, SCAN, EXSCAN, BARRIER, ALLTOALL, ALLTOALL_2D,
-             *ALWAYS_WITH_TASK)
+             STREAM_ALLREDUCE, VECTOR_ALLREDUCE, *ALWAYS_WITH_TASK)
 GATHERS = (ALLGATHER, ALLGATHER_V, TWO_WAY_GATHER, PLANNED_ALLGATHER)
 SCATTERS = (REDUCE_SCATTER, REDUCE_SCATTER_V, TWO_WAY_SCATTER, PLANNED_REDUCE_SCATTER)
 REDUCTIONS = (*SCATTERS, SCAN, EXSCAN, *ALLREDUCES)
@@ -213,13 +215,15 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
 OPERATIONS = {ALLGATHER: "allgather", REDUCE_SCATTER: "reduce-scatter", SCAN: "scan",
               EXSCAN: "exclusive-scan", BARRIER: "barrier", ALLTOALL: "alltoall",
               ALLTOALL_2D: "alltoall", TWO_WAY_SCATTER: "reduce-scatter",
-              TWO_WAY_GATHER: "allgather", SPLIT_ALLREDUCE: "allreduce"}
+              TWO_WAY_GATHER: "allgather", SPLIT_ALLREDUCE: "allreduce",
+              STREAM_ALLREDUCE: "allreduce"}
 
 
 def predicted(kind, tiles, length, with_task=0, scheme=WHOLE):
     """Cycles by the model; `tiles` is a number, or a pair for a rectangle."""
     pattern = (("whole", "halves")[scheme] if kind in TWO_WAYS
                else "split" if kind == SPLIT_ALLREDUCE
+               else "stream" if kind == STREAM_ALLREDUCE
                else "task" if with_task else "line")
     shape = f"--pes={tiles}" if isinstance(tiles, int) else f"--grid={tiles[0]}x{tiles[1]}"
     return int(harness.run([harness.tool("wse-model"), "predict", f"--op={OPERATIONS[kind]}",

@@ -80,20 +80,22 @@ def test_whole_parts_half_way_round_win_where_the_model_says_so(tmp_path, kind, 
 
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 @pytest.mark.parametrize("kind", streams.ALLREDUCES)
-def test_split_allreduces_of_any_length(tmp_path, kind, arch):
+def test_allreduces_of_any_length(tmp_path, kind, arch):
     """Fewer elements than tiles, pieces of two lengths, odd lengths; 20 calls without a barrier."""
     random = harness.commit_random(f"split {kind} {arch}")
     for width in (2, 3, 8, 13):
         edges = (1, 0, 2, width - 1, 2 * width, 2 * width + 2, 2 * width + 1, 4 * width - 2)
         lengths = (*edges, *(int(n) for n in random.integers(0, 9 * width, 12)))
-        for element, operation in ((0, lines.MIN), (1, lines.ADD), (2, lines.ADD)):
+        for i, (element, operation) in enumerate(((0, lines.MIN), (1, lines.ADD), (2, lines.ADD))):
             streams.run(tmp_path, {"kind": kind, "width": width, "element": element,
-                                   "operation": operation, "skew": 100}, lengths, arch=arch)
+                                   "with_task": (width + i) % 2, "operation": operation,
+                                   "skew": 100}, lengths, arch=arch)
 
 
 def test_wide_allreduces_are_split_where_that_is_faster(tmp_path):
     """Against the plan with three colors, of which three calls in a row are measured."""
-    assert split_is_chosen(tmp_path, {(2, 10): 2, (16, 100): 0, (64, 100): 0, (200, 1600): 3})
+    assert chosen(tmp_path, "wide_allreduce_plan({}, {})", {
+        (2, 10): 2, (16, 100): 4, (64, 100): 0, (200, 1600): 3})
     tiles, length = 200, 1600
     three = lines.run_allreduces(tmp_path, {
         "width": tiles, "with_task": 1, "in_place": 1, "first": length, "second": length,
@@ -105,9 +107,30 @@ def test_wide_allreduces_are_split_where_that_is_faster(tmp_path):
     assert wide <= 1.05 * streams.predicted(streams.SPLIT_ALLREDUCE, tiles, length) + 64
 
 
-def split_is_chosen(folder, cases):
-    """Do the plans with five colors choose these of `allreduce_by`?"""
-    prints = "".join(f"@comptime_print(@as(u16, streams.wide_allreduce_plan({P}, {B}).by));"
+@pytest.mark.parametrize("with_task", [0, 1])
+def test_allreduces_are_streamed_where_that_is_faster(tmp_path, with_task):
+    """By the model's choice, against the plan of which three calls in a row are measured."""
+    task = ("false", "true")[with_task]
+    cases = {(2, 10): 2, (8, 8): 4, (64, 8): 0, (16, 64): 4}
+    assert chosen(tmp_path, "vector_allreduce_plan({}, {}, " + task + ")", cases)
+    for tiles, length in cases:
+        three = lines.run_allreduces(tmp_path, {
+            "width": tiles, "with_task": with_task, "in_place": 1, "first": length,
+            "second": length, "third": length, "pattern": measure.AUTO,
+            **dict.fromkeys(lines.KINDS, lines.PLANNED)})["cycles"] / 3
+        best = streams.cycles_of(streams.run(tmp_path, {
+            "kind": streams.VECTOR_ALLREDUCE, "width": tiles, "with_task": with_task}, (length,)))
+        if cases[tiles, length] == 4:
+            assert best < 0.97 * three
+            assert abs(best - 18 * with_task - streams.predicted(
+                streams.STREAM_ALLREDUCE, tiles, length)) <= 4
+        else:
+            assert best < 1.05 * three + 40      # of one call, with its beginning
+
+
+def chosen(folder, plan, cases):
+    """Do the plans for these tiles and elements choose these of `allreduce_by`?"""
+    prints = "".join(f"@comptime_print(@as(u16, streams.{plan.format(P, B)}.by));"
                      for P, B in cases)
     (folder / "layout.csl").write_text(
         'const streams = @import_module("<collectives/streams>");\n'
@@ -196,6 +219,7 @@ const three = [3]color{{ @get_color(0), @get_color(1), @get_color(2) }};
 const two = [2]color{{ @get_color(0), @get_color(1) }};
 const five = [5]color{{ @get_color(0), @get_color(1), @get_color(2), @get_color(3), @get_color(4) }};
 const SPLIT = @import_module("<collectives/paths>").allreduce_by.split;
+const STREAM = @import_module("<collectives/paths>").allreduce_by.stream;
 layout {{
   @set_rectangle(2, 1);
   for (@range(u16, 2)) |x| {{
@@ -239,6 +263,10 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_
     ("plans with five colors need the params longest and split_tasks",
      "wide_allreduce_tile(x, 0, .{ .P = 2, .by = SPLIT }, x, WEST, EAST, five)",
      "planned_allreduce", ".done_task = 11"),
+    ("a streamed allreduce has colors of its own",
+     "vector_allreduce_tile(x, 0, lines.shared(.{ .P = 2, .by = STREAM }), x, WEST, EAST, three)", "planned_allreduce", ""),
+    ("this type and operation go element by element: use <collectives/allreduce>",
+     "stream_allreduce_tile(x, 0, 2, x, WEST, EAST, three)", "stream_allreduce", ".T = i32"),
     ("a closed line of tiles has an even number of them",
      "two_way_cycle_tile(x, 0, 3, x, WEST, EAST, colors)", "two_way_gather", ""),
     ("the root and the tile must be tiles of the rectangle",

@@ -4,8 +4,10 @@ a completion task, on 8 to 256 tiles: fewer cycles than lemma 7.2 of the thesis 
 fewer than the library's all-reduce by a ring, which is what that ring takes when a program carries
 it out.
 
-The lemma counts messages only.  It is lower on a few tiles, where a step costs more than its words
-here.
+The lemma counts messages only, neither the start of a call nor its end.  It is lower on a few
+tiles, where a step costs more than its words here.  So the all-reduce that the library's plan with
+three colors chooses for a blocking call is held to it, too: on these lines a reduction and a
+broadcast, or both at once (<collectives/stream_allreduce>).
 
 On 200 random lines and on one of 476 tiles the library's plan with five colors takes it where the
 model gives it fewer cycles than the plan with three colors; and it is faster in a run on 256 tiles.
@@ -38,12 +40,17 @@ def carried_out(folder, tiles, part):
         folder, {"kind": streams.SPLIT_ALLREDUCE, "width": tiles}, (part * tiles,)))
 
 
+def by_plan(folder, tiles, length):
+    return streams.cycles_of(streams.run(
+        folder, {"kind": streams.VECTOR_ALLREDUCE, "width": tiles}, (length,)))
+
+
 def planned_cycles(folder, points):
     """Predicted cycles of the plans with five colors and with three, a pair for each point."""
     prints = "".join(
         f"@comptime_print(paths.allreduce_cycles({plan}, {length}));" for tiles, length in points
         for plan in (f"streams.wide_allreduce_plan({tiles}, {length})",
-                     f"paths.allreduce_plan({tiles}, lines.pattern.auto, {length}, 0, true)"))
+                     f"streams.vector_allreduce_plan({tiles}, {length}, true)"))
     folder.mkdir(exist_ok=True)
     (folder / "layout.csl").write_text(
         'const streams = @import_module("<collectives/streams>");\n'
@@ -98,6 +105,10 @@ def main():
                            round(cycles / predicted("ring", tiles, length), 2), 1.0)
             claims.at_most(f"{name} the library's ring, ratio",
                            round(cycles / predicted("library-ring", tiles, length), 2), 1.0)
+            best = by_plan(claims.scratch / "run", tiles, length)
+            claims.at_most(f"{tiles} tiles, {length} elements, by plan: {best} cycles against "
+                           "lemma 7.2, ratio", round(best / predicted("ring", tiles, length), 3),
+                           1.0)
     ratio, tiles, length, split = worst_choice(claims.scratch / "plans")
     claims.at_most(f"model: plan with five colors by the best of both, largest ratio ({tiles} tiles, "
                    f"{length} elements)", round(ratio, 3), MARGIN)

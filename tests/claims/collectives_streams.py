@@ -22,7 +22,8 @@ CALLED = ((streams.ALLGATHER, 0), (streams.ALLGATHER, 1), (streams.REDUCE_SCATTE
           (streams.REDUCE_SCATTER, 1), (streams.SCAN, 0), (streams.EXSCAN, 0), (streams.BARRIER, 0),
           (streams.ALLTOALL, 0), (streams.ALLTOALL_2D, 1), (streams.SCAN, 1), (streams.EXSCAN, 1),
           (streams.BARRIER, 1), (streams.ALLTOALL, 1), (streams.TWO_WAY_GATHER, 1),
-          (streams.TWO_WAY_SCATTER, 1), (streams.SPLIT_ALLREDUCE, 1))
+          (streams.TWO_WAY_SCATTER, 1), (streams.SPLIT_ALLREDUCE, 1),
+          (streams.STREAM_ALLREDUCE, 0), (streams.STREAM_ALLREDUCE, 1))
 # Tiles, elements of a part, cycles of the trial program.
 TRIALS = ((streams.REDUCE_SCATTER, 128, 8, 1327), (streams.REDUCE_SCATTER, 16, 64, 1174),
           (streams.ALLGATHER, 128, 8, 1615), (streams.ALLGATHER, 37, 13, 801))
