@@ -156,6 +156,18 @@ def test_memory_and_routes_are_in_the_page(tmp_path):
     assert [len(r) for r in routes] == [1, 2, 1]
 
 
+def test_colors_that_a_router_swaps_are_in_the_page(tmp_path):
+    """What comes from the west as the other color of the pair: the tile table says so."""
+    harness.compile(harness.ROOT / "tests/golden/fabric/swapped.csl", tmp_path / "p.bin",
+                    "--fabric-warnings")
+    data, _, _, _ = observed(tmp_path / "p.bin", tmp_path, expect=None)
+    routes, sets = data.top["routes"], data.numbers("tile.routes").astype(int)
+    colors = [dict(zip(routes["sets"][s][::2], routes["sets"][s][1::2])) for s in sets]
+    sides, still = mask_of("EAST WEST"), 0
+    assert routes["swaps"][colors[0][2]] == routes["swaps"][colors[1][3]] == sides
+    assert routes["swaps"][colors[0][6]] == still
+
+
 # ---- what went wrong --------------------------------------------------------------------------------
 
 def hazard(tmp_path, name):

@@ -168,17 +168,29 @@ static json_t *describe_set(const ImageColorSet *set)
   return one;
 }
 
+/* The ports from which the other color of the pair arrives, to become the one configured. */
+static unsigned swapping_ports(const ImageColorConfig *config)
+{
+  unsigned ports = config->swap_x ? port_bit(PORT_EAST) | port_bit(PORT_WEST) : 0;
+  ports |= config->swap_y ? port_bit(PORT_NORTH) | port_bit(PORT_SOUTH) : 0;
+  return config->swap_x && config->swap_y ? ports | port_bit(PORT_RAMP) : ports;
+}
+
 json_t *describe_routes(const Program *program, Pack *pack)
 {
   const Image *image = program->image;
   json_t *routes = json_object(), *configs = json_array(), *sets = json_array();
+  json_t *swaps = json_array();
   uint64_t *numbers = base_malloc(sizeof *numbers * (program->n_tiles + 1u));
   for (uint32_t i = 0; i < image->n_color_configs && i < MOST_ROUTES; i++)
     json_array_append_new(configs, describe_config(&image->color_configs[i]));
+  for (uint32_t i = 0; i < image->n_color_configs && i < MOST_ROUTES; i++)
+    append_count(swaps, swapping_ports(&image->color_configs[i]));
   for (uint32_t i = 0; i < image->n_color_sets && i < MOST_ROUTES; i++)
     json_array_append_new(sets, describe_set(&image->color_sets[i]));
   json_object_set_new(routes, "configs", configs);
   json_object_set_new(routes, "sets", sets);
+  json_object_set_new(routes, "swaps", swaps); /* by config */
   for (uint32_t t = 0; t < program->n_tiles; t++)
     numbers[t] = image->tile_colors[t];
   pack_numbers(pack, "tile.routes", numbers, program->n_tiles);

@@ -63,7 +63,8 @@ export interface Run {
   memory_bytes: number;
   channels: Channel[];
   classes: TileClass[];
-  routes: { configs: number[][]; sets: number[][] };
+  // swaps: by config, ports from which the other color of the pair arrives, to become this one
+  routes: { configs: number[][]; sets: number[][]; swaps: number[] };
   sources: { files: SourceFile[]; lines: number[][]; lines_in_all: number };
   findings: Finding[];
   chains?: Wait[][];

@@ -13,7 +13,7 @@ import { format, heatColor, percent } from "./scale";
 import type { State } from "./state";
 import { TileTimeLine } from "./timeline";
 
-const HOT_LINKS = 10, BUSIEST = 12, WAYS_SHOWN = 200, LINES_SHOWN = 400;
+const HOT_LINKS = 10, BUSIEST = 12, WAYS_SHOWN = 200, LINES_SHOWN = 400, TURNS_SHOWN = 50;
 
 const number = (text: string): Column => ({ head: text });
 const text = (head: string): Column => ({ head, text: true });
@@ -177,10 +177,13 @@ export class TilePanel implements Panel {
   private showRoutes(tile: number, cls: TileClass | undefined): void {
     const cycle = this.state.routeCycle, grain = this.state.run.turn_cycles;
     const found = this.map.routes.of(tile, cycle);
+    const named = (color: number) =>
+      `${color}${cls?.colors[color] ? ` ${cls.colors[color]}` : ""}`;
+    const inputs = (route: Route) => portNames(route.inputs).map((name) =>
+      route.swaps >> PORTS.indexOf(name) & 1 ? `${name}, as color ${named(route.color ^ 1)}` : name);
     const place = (route: Route) => route.position < 0 ? "rewritten" : `${route.position}`;
     const rows = found.map((route) =>
-      [`${route.color}${cls?.colors[route.color] ? ` ${cls.colors[route.color]}` : ""}`,
-       portNames(route.inputs).join(", "), portNames(route.outputs).join(", "),
+      [named(route.color), inputs(route).join("; "), portNames(route.outputs).join(", "),
        `${place(route)}${route.now ? " (in use)" : ""}`]);
     const when = cycle ? `at the end of cycle ${format(cycle - 1)}` : "at the start";
     const changes = this.map.routes.changesBefore(tile, Infinity), kept = grain > 0;
@@ -189,9 +192,21 @@ export class TilePanel implements Panel {
       !kept && rows.length ? element("p", { class: "note" },
         "Routes change so often in this run that the page keeps no changes.") : "",
       changes ? element("p", { class: "note" },
-        `${format(changes)} changes in the run, ` +
+        `${format(changes)} ${changes > 1 ? "changes" : "change"} in the run, ` +
         `${format(this.map.routes.changesBefore(tile, cycle))} up to here` +
-        (grain > 1 ? `; the last one of each ${format(grain)} cycles.` : ".")) : "");
+        (grain > 1 ? `; the last one of each ${format(grain)} cycles.` : ".")) : "",
+      changes ? this.changes(tile, changes, named) : "");
+  }
+
+  private changes(tile: number, count: number, named: (color: number) => string): HTMLElement {
+    const go = (cycle: number) => element("button", { class: "link", onclick: () =>
+      this.state.set("window", { from: 0, to: cycle + 1 }) }, format(cycle));
+    return table(count > TURNS_SHOWN ? `The first ${TURNS_SHOWN} changes of the tile's routes`
+      : "Changes of the tile's routes",
+      [number("cycle"), text("color"), text("then from"), text("to")],
+      this.map.routes.changesOf(tile).slice(0, TURNS_SHOWN).map((turn) =>
+        [go(turn.cycle), named(turn.color), portNames(turn.inputs).join(", "),
+         portNames(turn.outputs).join(", ")]));
   }
 }
 

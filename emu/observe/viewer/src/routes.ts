@@ -9,6 +9,7 @@ interface Turn { cycle: number; inputs: number; outputs: number }
 export interface Route {
   color: number; inputs: number; outputs: number; now: boolean;
   position: number;           // of the switch; -1: the program has rewritten it
+  swaps: number;              // inputs from which the other color of the pair comes
 }
 
 const COLOR_BITS = 32, PORT_COUNT = 5;
@@ -49,12 +50,21 @@ export class Routes {
     return sum;
   }
 
+  // All changes of a tile, in order of time, with their colors.
+  changesOf(tile: number): (Turn & { color: number })[] {
+    const found: (Turn & { color: number })[] = [];
+    for (let color = 0; color < COLOR_BITS; color++)
+      for (const turn of this.turns.get(tile * COLOR_BITS + color) ?? [])
+        found.push({ color, ...turn });
+    return found.sort((a, b) => a.cycle - b.cycle || a.color - b.color);
+  }
+
   // The routes of all colors, or of one, before the cycle; 0: at the start.
   of(tile: number, cycle: number, only = -1): Route[] {
     const set = this.setOf(tile), found: Route[] = [];
     for (let i = 0; i < set.length; i += 2)
       if (only < 0 || set[i] === only)
-        found.push(...this.ofColor(tile, set[i], this.data.run.routes.configs[set[i + 1]], cycle));
+        found.push(...this.ofColor(tile, set[i], set[i + 1], cycle));
     return found;
   }
 
@@ -62,17 +72,19 @@ export class Routes {
     return (this.tiles && this.data.run.routes.sets[this.tiles[tile]]) ?? [];
   }
 
-  private ofColor(tile: number, color: number, config: number[] | undefined,
-                  cycle: number): Route[] {
+  private ofColor(tile: number, color: number, number: number, cycle: number): Route[] {
+    const { configs, swaps: all } = this.data.run.routes, config = configs[number];
+    const swaps = all[number] ?? 0;
     const turn = this.lastTurn(tile, color, cycle), found: Route[] = [];
     for (let p = 1; config && p < config.length; p += 2) {
       const [inputs, outputs, position] = [config[p], config[p + 1], (p - 1) / 2];
       const now = turn ? inputs === turn.inputs && outputs === turn.outputs
         : position === config[0];
-      found.push({ color, inputs, outputs, now, position });
+      found.push({ color, inputs, outputs, now, position, swaps });
     }
     if (turn && !found.some((r) => r.now))
-      found.push({ color, inputs: turn.inputs, outputs: turn.outputs, now: true, position: -1 });
+      found.push({ color, inputs: turn.inputs, outputs: turn.outputs, now: true, position: -1,
+                   swaps });
     return found;
   }
 
