@@ -65,6 +65,17 @@ def test_parameters_of_a_tile_program_alone_are_no_mistake(tmp_path):
     assert "unbound_param" not in err and f"{path}:3:21: error" in err
 
 
+def test_imports_with_parameters_without_a_value(tmp_path):
+    """What they import is not known, but that a file is missing, or wrong by itself."""
+    path = tmp_path / "pe.csl"
+    path.write_text('param n: u16;\nconst a = @import_module("a.csl", .{ .n = n });\n'
+                    'const b = @import_module("b.csl", .{ .n = n });\nexport var x = a.x + b.x;\n')
+    (tmp_path / "a.csl").write_text("param n: u16;\nvar x u16;\n")
+    err = check(path, expect=1).err
+    assert f"{tmp_path}/a.csl:2:7: error" in err and f"{path}:3:26: error" in err
+    assert err.count("error: ") == 2
+
+
 def test_parameters_of_a_layout_are_needed(tmp_path):
     assert "unbound_param" in check(SAMPLE / "layout.csl", expect=1).err
 

@@ -207,16 +207,19 @@ Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
                        pool_type_of(s->pool, path));
     return operand_poison();
   }
+  const char *text = sema_text(s, pool_key(s->pool, path).u.string);
   PoolId params = {0};
   const Node *n = call->args.count > 1 ? call->args.at[1] : NULL;
   if (n != NULL) {
     Operand o = sema_coerce(s, sema_comptime_operand(s, n, POOL(COMPTIME_STRUCT)),
                             POOL(COMPTIME_STRUCT), n->span);
-    if (operand_is_poison(o))
+    if (operand_is_poison(o)) {        /* that the file is missing is wrong all the same */
+      files_import(s->session->files, current_name(text), s->modules[s->now.module].ast,
+                   path_node->span);
       return o;
+    }
     params = o.value;
   }
-  const char *text = sema_text(s, pool_key(s->pool, path).u.string);
   uint32_t index = import_at(s, text, path_node->span, params, n, at);
   if (index == IR_NO_ID)
     return operand_poison();
