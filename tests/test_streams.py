@@ -202,7 +202,8 @@ def test_cycles_are_near_the_model(tmp_path):
                                       (streams.EXSCAN, 0, 12, 33), (streams.BARRIER, 0, 9, 0),
                                       (streams.ALLTOALL, 0, 9, 13), (streams.SCAN, 1, 13, 70),
                                       (streams.EXSCAN, 1, 12, 33), (streams.BARRIER, 1, 9, 0),
-                                      (streams.ALLTOALL, 1, 9, 13)):
+                                      (streams.ALLTOALL, 1, 9, 13), (streams.ALLTOALL, 1, 11, 1),
+                                      (streams.ALLTOALL, 1, 40, 4)):
         shape = lines.RECTANGLE if kind == streams.BARRIER else lines.ROW
         stamps = streams.run(tmp_path, {"kind": kind, "width": width, "with_task": with_task,
                                         "shape": shape}, (n,))
