@@ -1,6 +1,9 @@
 /* sink: brings constants and addresses into the blocks that use them.  Making one again is one
  * instruction or none (many instructions take it as an immediate); keeping it in a register across
- * blocks costs that register. */
+ * blocks costs that register.
+ *
+ * Updates of descriptors take registers below -O2 (docs/codegen.md).  Their constants go the other
+ * way, in front of the outermost loop: the register allocator makes again what has no room. */
 #include "ir/opt/opt.h"
 
 #include <string.h>
@@ -13,6 +16,9 @@ typedef struct {
   uint32_t n_values;
   IrValue *copy;             /* by value: its copy in this block */
   uint32_t *copy_block;
+  IrValue *kept;             /* by value: its copy in front of a loop */
+  uint32_t *kept_block;
+  Cfg cfg;
   bool moved;
 } Sinker;
 
@@ -53,20 +59,82 @@ static void place_constants(const IrFunc *f, const IrBlock *b)
   }
 }
 
+/* ---- constants of updates ---------------------------------------------------------- */
+
+static bool update_takes_register(const Opt *opt, const IrInsn *insn)
+{
+  enum { BEST_LEVEL = 2 };
+  return insn->op == IR_dsr_set && opt->level < BEST_LEVEL;
+}
+
+/* The block in front of the outermost loop around this one, or IR_NO_ID. */
+static uint32_t outermost_front(const Sinker *s)
+{
+  uint32_t head = IR_NO_ID;
+  if (!cfg_is_reachable(&s->cfg, s->block))
+    return IR_NO_ID;
+  for (uint32_t h = s->cfg.loop_head[s->block]; h != IR_NO_ID; h = s->cfg.loop_parent[h])
+    head = h;
+  return head == IR_NO_ID ? IR_NO_ID : opt_loop_front(s->f, &s->cfg, head);
+}
+
+/* A number, or an address as a number. */
+static bool is_cheap_number(const Sinker *s, IrValue v)
+{
+  const IrInsn *insn = opt_insn(s->f, v);
+  return is_cheap(insn) || (insn->op == IR_bitcast && is_cheap(opt_insn(s->f, insn->args[0])));
+}
+
+static IrValue keep_in_front(Sinker *s, IrValue v, uint32_t front)
+{
+  if (s->kept_block[v.raw] == front)
+    return s->kept[v.raw];
+  IrInsn insn = *opt_insn(s->f, v);
+  IrValue number;
+  if (insn.op == IR_bitcast) {
+    number = keep_in_front(s, insn.args[0], front);
+    insn.args = &number;
+  }
+  IrBlock *to = &s->f->blocks[front];
+  s->kept[v.raw] = opt_add(s->m, s->f, &insn);
+  s->kept_block[v.raw] = front;
+  opt_insert(s->m, to, to->n_insns - 1, s->kept[v.raw]);
+  return s->kept[v.raw];
+}
+
+static void keep_constant(Sinker *s, IrValue *operand)
+{
+  uint32_t front = outermost_front(s);
+  if (front == IR_NO_ID || operand->raw >= s->n_values || !is_cheap_number(s, *operand))
+    return;
+  *operand = keep_in_front(s, *operand, front);
+  s->moved = true;
+}
+
+/* ---- the pass ---------------------------------------------------------------------- */
+
+static uint32_t *no_blocks(Arena *arena, uint32_t n)
+{
+  uint32_t *blocks = arena_many(arena, uint32_t, n);
+  memset(blocks, 0xff, sizeof *blocks * n);
+  return blocks;
+}
+
 bool pass_sink(Opt *opt, IrFunc *f)
 {
   Sinker s = {.m = opt->m, .f = f, .n_values = f->n_insns};
-  s.block_of = arena_many(opt->arena, uint32_t, f->n_insns);
+  s.block_of = opt_blocks_of_values(f, opt->arena);
   s.copy = arena_many(opt->arena, IrValue, f->n_insns);
-  s.copy_block = arena_many(opt->arena, uint32_t, f->n_insns);
-  memset(s.copy_block, 0xff, sizeof(uint32_t) * f->n_insns);
-  for (uint32_t b = 0; b < f->n_blocks; b++)
-    for (uint32_t i = 0; i < f->blocks[b].n_insns; i++)
-      s.block_of[f->blocks[b].insns[i].raw] = b;
+  s.copy_block = no_blocks(opt->arena, f->n_insns);
+  s.kept = arena_many(opt->arena, IrValue, f->n_insns);
+  s.kept_block = no_blocks(opt->arena, f->n_insns);
+  cfg_build(&s.cfg, f, opt->arena);
   for (s.block = 0; s.block < f->n_blocks; s.block++)
     for (s.at = 0; s.at < f->blocks[s.block].n_insns; s.at++) {
       /* Targets and arguments have arrays of their own: adding values does not move them. */
       IrInsn insn = *opt_insn(f, f->blocks[s.block].insns[s.at]);
+      if (update_takes_register(opt, &insn))
+        keep_constant(&s, &insn.args[0]);
       opt_each_operand(&insn, sink_operand, &s);
     }
   for (uint32_t b = 0; b < f->n_blocks; b++)

@@ -37,6 +37,7 @@ static const struct { const char *passes; int level; } pipeline[] = {
   {"dsd", 1},
   {"simplify strength simplify dce strength simplify cse dce ends simplify memory cse dce jump", 2},
   {"unroll copyprop simplify memory cse simplify copyprop dce jump", 1},
+  {"offset simplify cse dce", 1},
   {"unused", 1},
   {"sink dce compact", 1},
 };
