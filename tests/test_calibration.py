@@ -138,6 +138,16 @@ def test_the_hardware_mode_rests_behind_every_fifth_group_in_memory(tmp_path):
         assert slower - usual == (n - 1) // 5
 
 
+def test_a_group_that_waits_for_a_bank_needs_no_rest(tmp_path):
+    layout = harness.ROOT / "tests/claims/calibration/vector_layout.csl"
+    harness.compile(layout, tmp_path / "v.bin", "--arch=wse2",
+                    params={"n": 104, "shift": 0, "is_sum": 0, "loaded": 1})
+    usual = vector_stamps(tmp_path / "v.bin")
+    assert usual > 2 * 104      # its sources conflict
+    for engine in ("fast", "reference"):
+        assert vector_stamps(tmp_path / "v.bin", "--timing=cs2", f"--engine={engine}") == usual
+
+
 def test_the_hardware_mode_is_one_of_wse2(tmp_path):
     harness.compile("samples/reduce-chain/layout.csl", tmp_path / "c.bin", "--arch=wse3",
                     params={"P": 4, "B": 8})

@@ -490,7 +490,7 @@ static unsigned find_groups(const FastEngine *e, const FastPlain *p, FastAhead *
     at.address[PLAIN_SRC1] = (uint16_t)(at.address[PLAIN_SRC1] + p->width * p->step[PLAIN_SRC1]);
     at.remaining -= p->width;
     if (UNLIKELY(rests))
-      cycle += vec_rest(e->timing, true, at.remaining, p->width);
+      cycle += vec_rest(e->timing, true, at.remaining, p->width, extra);
   }
   *next = ahead->from + cycle;
   return n;

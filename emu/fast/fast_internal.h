@@ -104,8 +104,9 @@ typedef struct {
   int16_t step[PLAIN_STREAMS];  /* bytes from element to element */
   /* queues, or NO_QUEUE; PLAIN_SRC0 or PLAIN_SRC1; VecKind, group, VecOp */
   uint16_t input, output, input_stream, op, width, operation;
-  bool unbounded, advance, both_memory, one_bank, stream;   /* stream: see stream.c */
+  bool unbounded, advance, both_memory, stream;   /* stream: see stream.c */
   uint8_t bytes;                /* of an element */
+  uint8_t one_bank;             /* as vec_one_bank_waits says */
   uint32_t settled;             /* remaining when it was counted last; with bridges only */
   /* elements issued before their cycle, the last cycles before `ready` of the thread, with bridges
      only; of streams, NO_SLOT: no such operand */

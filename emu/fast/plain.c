@@ -77,7 +77,7 @@ static bool is_plain(const FastTile *t, const VecRun *run)
          is_plain_stream(t, run, &run->src[1], bytes);
 }
 
-static void make_plain(FastPlain *p, const VecRun *run)
+static void make_plain(const FastEngine *e, FastPlain *p, const VecRun *run)
 {
   const VecStream *streams[PLAIN_STREAMS] = {&run->src[0], &run->src[1], &run->dest};
   *p = (FastPlain){
@@ -87,7 +87,7 @@ static void make_plain(FastPlain *p, const VecRun *run)
     .advance = run->dest.kind == VS_FABOUT && (run->dest.flags & DESC_F_ADVANCE),
     .input = NO_QUEUE, .output = run->dest.kind == VS_FABOUT ? run->dest.queue : NO_QUEUE,
     .both_memory = run->src[0].kind == VS_MEMORY && run->src[1].kind == VS_MEMORY,
-    .one_bank = vec_walks_one_bank(run),
+    .one_bank = (uint8_t)vec_one_bank_waits(run, e->base.program->machine),
     .bytes = (uint8_t)vec_elem_bytes(vecops[run->op].dst),
   };
   for (uint16_t i = 0; i < PLAIN_STREAMS; i++) {
@@ -145,7 +145,7 @@ static bool plain_start(const Visit *v, unsigned thread)
   Thread *th = &v->tile->core.threads[thread];
   th->plain = !th->run->watched && is_plain(v->tile, th->run);
   if (th->plain) {
-    make_plain(thread_plain(th), th->run);
+    make_plain(v->engine, thread_plain(th), th->run);
     make_stream(v, thread_plain(th), th->run);
   }
   uint16_t bit = (uint16_t)(1u << thread);
@@ -199,8 +199,8 @@ static HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
 static HOT unsigned plain_conflict(const FastEngine *e, const FastPlain *p)
 {
   unsigned apart = p->address[PLAIN_SRC0] ^ p->address[PLAIN_SRC1];
-  bool conflict = p->both_memory && (p->one_bank || !(apart & e->bank_mask));
-  return conflict ? e->timing->bank_conflict : 0;
+  unsigned waits = p->one_bank ? p->one_bank : !(apart & e->bank_mask);
+  return p->both_memory ? waits * e->timing->bank_conflict : 0;
 }
 
 static RARE void plain_finish(Visit *v, unsigned thread, unsigned extra)
@@ -379,7 +379,7 @@ static HOT void plain_group(Visit *v, unsigned thread)
   if (!p->unbounded)
     p->remaining -= elements;
   th->ready = v->turn.cycle + 1 + extra +
-              vec_rest(v->engine->timing, in_memory, p->remaining, elements);
+              vec_rest(v->engine->timing, in_memory, p->remaining, elements, extra);
   if (UNLIKELY(last_group))
     plain_finish(v, thread, extra);
 }

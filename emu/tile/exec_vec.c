@@ -553,25 +553,38 @@ unsigned vec_group_size(const VecRun *run)
   return size;
 }
 
-/* Public programs take 2 cycles per element for an f32 multiply-add whose destination has a stride
- * of a multiple of 8 elements (SpMM: 2.03 per element from 8 to 32): each write and the next
- * element's read of the destination are in one bank. */
-bool vec_walks_one_bank(const VecRun *run)
+static bool stays_in_a_bank(const VecStream *s)
 {
-  const VecStream *dest = &run->dest;
-  return run->op == VEC_fmacs && dest->kind == VS_MEMORY && dest->strides[0] != 0 &&
-         ((unsigned)dest->strides[0] & STRIDE_RESIDUES) == 0;
+  return s->kind == VS_MEMORY && s->strides[0] != 0 &&
+         ((unsigned)s->strides[0] & STRIDE_RESIDUES) == 0;
 }
 
-bool vec_bank_conflict(const VecRun *run, const Machine *machine)
+static bool in_one_bank(const VecStream *a, const VecStream *b, const Machine *machine,
+                        unsigned banks)
+{
+  return a->address / machine->bank_bytes % banks == b->address / machine->bank_bytes % banks;
+}
+
+/* An f32 multiply-add down a column whose stride is a multiple of 8 elements: each write and the
+ * next element's read of the destination are in one bank, which takes one access per cycle.  A
+ * second source in that bank is a third access (public stencils with rows of 24 elements; SpMM). */
+unsigned vec_one_bank_waits(const VecRun *run, const Machine *machine)
+{
+  const VecStream *dest = &run->dest, *a = &run->src[0], *b = &run->src[1];
+  if (run->op != VEC_fmacs || !stays_in_a_bank(dest))
+    return 0;
+  return stays_in_a_bank(a) && stays_in_a_bank(b) &&
+         in_one_bank(dest, a, machine, machine->mem_banks) &&
+         in_one_bank(dest, b, machine, machine->mem_banks) ? 2 : 1;
+}
+
+unsigned vec_bank_waits(const VecRun *run, const Machine *machine)
 {
   const VecStream *a = &run->src[0], *b = &run->src[1];
   if (a->kind != VS_MEMORY || b->kind != VS_MEMORY)
-    return false;
-  if (vec_walks_one_bank(run))
-    return true;
-  unsigned bank_a = a->address / machine->bank_bytes % machine->read_banks;
-  return bank_a == b->address / machine->bank_bytes % machine->read_banks;
+    return 0;
+  unsigned waits = vec_one_bank_waits(run, machine);
+  return waits ? waits : in_one_bank(a, b, machine, machine->read_banks);
 }
 
 static bool is_queue(const VecStream *s) { return s->kind == VS_FABIN || s->kind == VS_FABOUT; }

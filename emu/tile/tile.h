@@ -292,18 +292,19 @@ unsigned vec_raised(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t 
 /* vec_element for a running operation, whose sources' widths are known: faddhs takes an f32
  * accumulator or an f16 element as src0. */
 uint32_t vec_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b);
-/* Whether the operation's two memory sources start the next group in conflicting banks. */
-bool vec_bank_conflict(const VecRun *run, const Machine *machine);
-/* Whether the operation waits for a bank at each group, wherever its sources are. */
-bool vec_walks_one_bank(const VecRun *run);
+/* How often the operation's next group waits for a bank. */
+unsigned vec_bank_waits(const VecRun *run, const Machine *machine);
+/* The same for one that stays in a bank, so that it waits at each group; else 0. */
+unsigned vec_one_bank_waits(const VecRun *run, const Machine *machine);
 /* No operand is a queue, and the number of elements is known. */
 bool vec_in_memory(const VecRun *run);
-/* Cycles without a group behind one of `elements`, after which `left` remain. */
+/* Cycles without a group behind one of `elements`, after which `left` remain.  A group that waits
+ * for a bank has its own. */
 static inline unsigned vec_rest(const Timing *timing, bool in_memory, uint32_t left,
-                                unsigned elements)
+                                unsigned elements, unsigned waits)
 {
   unsigned every = timing->groups_per_rest;
-  return every && in_memory && left && left / elements % every == 0;
+  return every && in_memory && !waits && left && left / elements % every == 0;
 }
 /* Its next element is at the address, or at that place of the buffer that it goes round. */
 void vec_stream_place(VecStream *stream, int32_t address);

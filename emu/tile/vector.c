@@ -640,7 +640,7 @@ static void do_group(Turn *turn, unsigned thread, unsigned elements)
   const Program *program = turn->program;
   EngineStats *stats = &turn->log->stats;
   VecRun *run = th->run;
-  unsigned extra = vec_bank_conflict(run, program->machine) ? program->timing.bank_conflict : 0;
+  unsigned extra = vec_bank_waits(run, program->machine) * program->timing.bank_conflict;
   turn_event(turn, .kind = EV_GROUP, .pc = run->pc, .thread = (uint8_t)thread,
              .count = (uint16_t)elements);
   if (extra)
@@ -656,7 +656,7 @@ static void do_group(Turn *turn, unsigned thread, unsigned elements)
   if (!run->unbounded)
     run->remaining -= elements;
   th->ready = turn->cycle + 1 + extra +
-              vec_rest(&program->timing, vec_in_memory(run), run->remaining, elements);
+              vec_rest(&program->timing, vec_in_memory(run), run->remaining, elements, extra);
   if (g.fault != FAULT_COUNT) {
     turn_tile_fault(turn, run->pc, g.fault, g.fault_value);
     thread_release(turn, thread);

@@ -429,6 +429,33 @@ static void a_multiply_add_in_one_bank_waits(void **state)
                      LENGTH * strides[i].cycles + 3);
 }
 
+/* Cycles per element of an f32 multiply-add on a column: the second source begins at `second`. */
+static uint64_t column_cycles(uint16_t second)
+{
+  enum { LENGTH = 24, COLUMN = 8, START_AND_END = 3 };
+  Asm *a = asm_new(ARCH_WSE2, 1, 1);
+  AsmClass *c = one(a, 0);
+  Insn vec = in_vec(VEC_fmacs, asm_dsr(c, DSR_DEST, 0, de_mem(0x3000, LENGTH, COLUMN)),
+                    asm_dsr(c, DSR_SRC0, 0, de_mem(0x3000, LENGTH, COLUMN)),
+                    asm_dsr(c, DSR_SRC1, 0, de_mem(second, LENGTH, COLUMN)));
+  vec.vec.has_scalar = true;
+  vec.vec.scalar = 4;
+  uint64_t cycles = issue_gap(a, c, vec);
+  asm_free(a);
+  return (cycles - START_AND_END) / LENGTH;
+}
+
+/* The write, the read of the destination and that of a second column in their bank of the eight are
+ * three accesses; 16 bytes apart the second column is in another one. */
+static void a_third_access_to_a_bank_waits(void **state)
+{
+  (void)state;
+  assert_int_equal(column_cycles(0x1000), 3);
+  assert_int_equal(column_cycles(0x1004), 2);
+  assert_int_equal(column_cycles(0x1010), 2);
+  assert_int_equal(column_cycles(0x1020), 3);
+}
+
 /* ---- what was measured in public ------------------------------------------------------------- */
 
 static void timestamp(AsmClass *c, uint16_t address)
@@ -506,6 +533,7 @@ int main(void)
     cmocka_unit_test(operations_have_their_width),
     cmocka_unit_test(strides_limit_the_width),
     cmocka_unit_test(a_multiply_add_in_one_bank_waits),
+    cmocka_unit_test(a_third_access_to_a_bank_waits),
     cmocka_unit_test(measured_vector_operations),
     cmocka_unit_test(timestamps_do_not_tear),
   };
