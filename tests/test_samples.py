@@ -26,12 +26,13 @@ def commands(sample):
     return [shlex.split(line) for line in block.replace("\\\n", " ").splitlines() if line.strip()]
 
 
-def run_commands(sample, scratch):
+def run_commands(sample, scratch, *compiler_options):
     """Runs a README's commands with their outputs in `scratch`; what wse-emu printed."""
     out = ""
     for tool, *args in commands(sample):
         args = [re.sub(r"\b(\w+\.(?:bin|json|npy))\b", rf"{scratch}/\1", a) for a in args]
-        ran = harness.run([harness.tool(tool), *args], cwd=harness.ROOT)
+        options = compiler_options if tool == "cslc" else ()
+        ran = harness.run([harness.tool(tool), *args, *options], cwd=harness.ROOT)
         out += ran.out
     stats = harness.stats(scratch / "s.json")
     return out + f"cycles: {stats['cycles']}\n"

@@ -1,5 +1,6 @@
 /* ends: a loop whose number of turns is known ends when its counter, or better a pointer that it
- * carries, reaches its last value: one comparison for equality, and the counter goes.
+ * carries, reaches its last value: one comparison for equality, and the counter goes.  A loop of
+ * one turn does not go around, so that no later pass puts anything in front of it.
  *
  * The counter or pointer must not reach its
  * last value in an earlier turn. */
@@ -72,6 +73,12 @@ static bool end_with_counter(Ender *e, const Counter *c, uint32_t turns)
   return true;
 }
 
+static void end_after_one_turn(const Ender *e)
+{
+  const Loop *l = &e->loop;
+  opt_make_br(l->m, opt_terminator(l->f, l->latch), e->stays_if ? 1 : 0);
+}
+
 static bool visit_loop(Ender *e, uint32_t head)
 {
   Loop *l = &e->loop;
@@ -88,6 +95,10 @@ static bool visit_loop(Ender *e, uint32_t head)
     if (!opt_counter(l, l->f->blocks[head].params[i], &c) ||
         !(turns = opt_count_turns(l, &c, MOST_TURNS)))
       continue;
+    if (turns == 1) {
+      end_after_one_turn(e);
+      return true;
+    }
     return only_counts(e, &c) ? end_with_pointer(e, turns) : end_with_counter(e, &c, turns);
   }
   return false;
