@@ -1,4 +1,5 @@
 """samples/npb: the kernels against the values of the benchmarks' specification."""
+import harness
 import npb_lu
 import npb_run
 import pytest
@@ -40,6 +41,13 @@ def test_fourier_transform(tmp_path, size, log_side, arch):
 def test_flow_in_a_cube(tmp_path, size, arch):
     off, _ = npb_run.run_lu(tmp_path, size, 2, arch)
     assert max(off) <= 1e-6
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_a_flow_on_four_tiles_fits_their_memory(tmp_path, arch):
+    """As the claim runs it, for 50 iterations; a quarter of the points leaves little room."""
+    harness.compile("samples/npb/lu/layout.csl", tmp_path / "lu.bin", f"--arch={arch}",
+                    params={"width": 2, "height": 2, "iterations": npb_run.LU_ITERATIONS})
 
 
 def test_numpy_has_the_results_of_the_specification():
