@@ -216,6 +216,9 @@ void sema_run_comptime_block(Sema *s, const Node *block, Where where, uint32_t m
 
 /* ---- templates that nothing calls ------------------------------------------------------------ */
 
+/* Kept out of the frames of the functions that recur for every program. */
+#define APART __attribute__((noinline))
+
 /* A block for code that nothing reaches in this order; it is thrown away. */
 static void begin_block(Sema *s)
 {
@@ -282,7 +285,7 @@ static Operand walk_condition(Sema *s, const Node *n, bool *known)
   return o;
 }
 
-static Operand if_of_template(Sema *s, const NodeIf *n, PoolId want, bool is_value)
+APART static Operand if_of_template(Sema *s, const NodeIf *n, PoolId want, bool is_value)
 {
   bool is_dead = template_part(s, n->then_part, want, is_value);
   bool other = n->else_part != NULL && template_part(s, n->else_part, want, is_value);
@@ -467,7 +470,7 @@ static Operand switch_emit(Sema *s, const NodeSwitch *n, Operand subject, const 
   return exits_join(s, &exits, want, n->head.span);
 }
 
-static Operand switch_of_template(Sema *s, const NodeSwitch *n, PoolId want, bool is_value)
+APART static Operand switch_of_template(Sema *s, const NodeSwitch *n, PoolId want, bool is_value)
 {
   bool is_dead = true;
   for (uint32_t i = 0; i < n->prongs.count; i++)
@@ -568,7 +571,7 @@ static bool unrolled_condition(Sema *s, const NodeWhile *n)
 }
 
 /* How often a template's loop runs at compile time is not known; that it does is likely. */
-static void while_of_template(Sema *s, const NodeWhile *n)
+APART static void while_of_template(Sema *s, const NodeWhile *n)
 {
   Target target;
   target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
@@ -923,7 +926,7 @@ static Operand walk_iterable(Sema *s, const NodeFor *n)
   return o;
 }
 
-static void for_of_template(Sema *s, const NodeFor *n)
+APART static void for_of_template(Sema *s, const NodeFor *n)
 {
   Target target;
   target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
