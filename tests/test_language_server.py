@@ -102,6 +102,28 @@ def hover(client, doc, mark, skip=0):
 
 # ---- messages -----------------------------------------------------------------------------------
 
+def test_a_file_changes_while_a_program_begins_to_read_it(tmp_path):
+    """The program is not known to read it: its result is of the text before."""
+    layout, module = tmp_path / "layout.csl", tmp_path / "m.csl"
+    right = """const m = @import_module("m.csl");
+fn slow() u32 { var k: u32 = 0; while (k < 300000) { k += 1; } return k; }
+layout { @comptime_assert(slow() + m.n > 0); @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl"); }
+"""
+    layout.write_text("layout {\n")
+    module.write_text("const n = 1;\n")
+    (tmp_path / "pe.csl").write_text("export var x: u16 = 1;\n")
+    with Client() as client:
+        of_layout, of_module = client.open(layout), client.open(module)
+        client.wait(of_layout)
+        client.wait(of_module)
+        client.change(of_layout, right)
+        client.change(of_module, "const n = nothing;\n")
+        client.wait(of_layout)
+        client.wait(of_module)
+        client.ask("documentSymbol", of_module)
+        assert [m["code"] for m in client.published[module][1]] == ["undeclared"]
+
+
 def test_a_good_program_has_no_messages(client, project):
     for name in ("pe.csl", "layout.csl", "other.csl"):
         assert client.wait(client.open(project / name)) == []

@@ -532,10 +532,11 @@ static void take_request(Server *s, const char *method, const json_t *id, json_t
 
 /* ---- notifications -------------------------------------------------------------------------- */
 
+/* A child without a result may be about to read the file for the first time. */
 static void restart_readers(Server *s, const char *path)
 {
   for (size_t i = 0; i < arrlenu(s->programs); i++)
-    if (reads_file(s->programs[i], path) || arrlenu(s->programs[i]->files) == 0)
+    if (reads_file(s->programs[i], path) || !s->programs[i]->has_result)
       start_child(s, s->programs[i]);
 }
 
