@@ -2,17 +2,23 @@
  *
  * A visit carries out a whole stretch of a task: instructions, loads of descriptors, short vector
  * operations, the end of the task.  Nothing can be observed of that in between, because the stretch
- * keeps to the following, here and in steps_ahead and starts_ahead:
+ * keeps to the following, here and in steps_ahead, starts_ahead and step_beside:
  *
- * - The main thread is alone, or it ranks above all microthreads that run: no action is due, the
- *   host has no word for it, and no observer traces (is_main_free in tasks.c).  So registers,
- *   memory, descriptors and the running task are the thread's own.  A step that reads or writes
- *   anything else (counters, configuration, task states, FIFOs, input queues, microthreads) ends
- *   the stretch before it.
- * - Microthreads of lower rank never delay it.  They issue in the cycles in which it does not
- *   (fast_issues_ahead).  A step that touches what their operations write or writes what they read
- *   ends the stretch (finds_beside), and a result for a queue of theirs ends it, too.  The
- *   end of a task looks at their queues, so it is no step beside them.
+ * - No action is due, the host has no word for the thread, and no observer traces (is_main_free in
+ *   tasks.c).  So registers, memory, descriptors and the running task are the thread's own.  A step
+ *   that reads or writes anything else (counters, configuration, task states, FIFOs, input queues,
+ *   microthreads) ends the stretch before it.
+ * - Microthreads share nothing with it (beside.c).  A step that touches what their operations write
+ *   or writes what they read ends the stretch, as does a result for a queue of theirs, and a
+ *   descriptor that they keep their place in.  The end of a task looks at their queues, so it is no
+ *   step beside them.
+ * - Microthreads of lower rank issue in the cycles in which the main thread does not
+ *   (fast_issues_ahead).  One of higher rank may take a cycle in which the main thread has a step:
+ *   then this step and all behind it are a cycle later (fast_delay_ahead), as the time of a step
+ *   counts from the one before.
+ * - Where operations overlap, instructions issue beside the groups of one.  Turns of microthreads
+ *   delay the groups alone.  So where there may be any, a stretch goes on to the next operation
+ *   only if that one waits for the groups of this one.
  * - The next task is not chosen ahead, because a wavelet may still come that decides it.  Until
  *   then the scheduler only drops control wavelets.  For that it looks at blocked tasks and at the
  *   queues that operations read, and no step changes these.
@@ -22,7 +28,8 @@
  *
  * Another tile may end the run in the middle of a stretch, or a step may turn out to be a mistake
  * of the program.  Then the tile goes back to the beginning of the stretch and repeats it up to
- * that cycle.  A long operation that runs already goes ahead by itself, and back group by group. */
+ * that cycle, with the turns that microthreads have taken.  A long operation that runs already goes
+ * ahead by itself, and back group by group. */
 #include "emu/fast/step.h"
 
 #include "stb_ds.h"
@@ -30,18 +37,37 @@
 #include <string.h>
 
 /* What elements carried out before their cycle have overwritten, the oldest first. */
-typedef struct { unsigned n; uint32_t before[AHEAD_ELEMENTS]; } FastElements;
+typedef struct { uint32_t before[AHEAD_ELEMENTS]; unsigned n; } FastElements;
+
+/* Where microthreads may take turns: the issues of groups; the cycles in which one of them has
+ * issued in the main thread's place. */
+enum { AHEAD_TURNS = 32 };      /* at most, while the main thread is ahead */
+typedef struct { uint64_t groups[SCALAR_WORDS], taken[SCALAR_WORDS]; } FastTurns;
 
 /* What a stretch has overwritten: values from the front on, and descriptors from the back on, which
- * share the room. */
-enum { AHEAD_DSRS = (sizeof(ScalarStores) - offsetof(ScalarStores, at)) / sizeof(DsrState) };
+ * share the room.  Or what the groups of an operation have.  Turns are at the end of it. */
+enum {
+  AHEAD_BYTES = AHEAD_ELEMENTS * sizeof(uint32_t),
+  AHEAD_DSRS = AHEAD_BYTES / sizeof(DsrState),
+};
 typedef union {
   ScalarStores stores;
+  FastElements elements;
+  struct { uint8_t before_turns[AHEAD_BYTES - sizeof(FastTurns)]; FastTurns turns; };
   struct {
-    uint8_t unused[sizeof(ScalarStores) - AHEAD_DSRS * sizeof(DsrState)];
-    DsrState dsrs[AHEAD_DSRS];
+    uint8_t before_kept[sizeof(ScalarStores)];
+    uint16_t kept_address;      /* of an operation whose results have been kept: the first one; */
+    int16_t kept_step;
   };
 } FastOverwritten;
+
+typedef struct {
+  bool stretch : 1;
+  bool with_turns : 1;          /* microthreads may take some */
+  bool in_operation : 1;        /* the stretch has begun in one */
+  bool overlapping : 1, waiting : 1;    /* of the thread, then */
+  bool kept : 1;                /* the results of the operation that runs */
+} AheadFlags;
 
 /* What the main thread has done before its cycle, from `from` on: a stretch, with what was before,
  * or groups of an operation.  In which cycles it issues, a bit each from `from` on. */
@@ -49,61 +75,33 @@ typedef struct FastAhead {
   Registers regs;
   uint16_t pc;
   uint8_t task;
-  bool is_stretch : 1, overlaps : 1;
-  uint64_t ready, from, issues[SCALAR_WORDS];
-  union { FastOverwritten overwritten; FastElements elements; };
+  AheadFlags is;
+  uint64_t from, issues[SCALAR_WORDS];
+  FastOverwritten overwritten;
+  uint8_t kept, kept_bytes;     /* how many; bytes of each */
+  /* From `from` on: the next instruction before the stretch, and the next group; no step is later
+     than `end`; when the thread has begun its last operation, SCALAR_CYCLES: before. */
+  uint8_t ready, group_ready, end, began;
   uint8_t n_dsrs, place[AHEAD_DSRS];    /* descriptors that have changed, among the tile's own */
-  /* what the stretch has counted; the output queue that it has sent to, or NO_QUEUE: how many
-     wavelets, and its last use before */
-  uint16_t groups, elements_done, bank, paid[TRUST_COUNT];
-  QueueUse use;
-  uint8_t queue;
-  uint8_t sent;
+  /* what the stretch has counted; `doubled`: instructions beside an operation, which have no bit */
+  uint8_t groups, doubled;
+  uint16_t elements_done, bank, paid[TRUST_COUNT];
+  union {
+    /* the output queue that the stretch has sent to, or NO_QUEUE: how many wavelets, and its last
+       use before */
+    struct { QueueUse use; uint8_t queue, sent; };
+    FastRun *operation;         /* in_operation: as it was; such a stretch sends nothing */
+  };
 } FastAhead;
 
 _Static_assert(sizeof(FastAhead) == sizeof(((FastWork *)0)->ahead), "it takes a piece of its own");
 
-/* ---- cycles in which something issues, a bit each ---------------------------------------- */
-
-/* Those from `first` on. */
-static unsigned issues_count(const uint64_t *issues, uint64_t first)
-{
-  unsigned count = 0;
-  for (unsigned word = (unsigned)(first / WORD_BITS); word < SCALAR_WORDS; word++) {
-    uint64_t bits = issues[word];
-    if (word == first / WORD_BITS)
-      bits &= ~UINT64_C(0) << first % WORD_BITS;
-    count += bits ? (unsigned)__builtin_popcountll(bits) : 0;
-  }
-  return count;
-}
-
-/* The last one before `end`; -1: none. */
-static int issues_last(const uint64_t *issues, uint64_t end)
-{
-  for (unsigned word = SCALAR_WORDS; word-- > 0;) {
-    uint64_t bits = end <= word * WORD_BITS ? 0 : issues[word];
-    if (end - word * WORD_BITS < WORD_BITS)
-      bits &= (UINT64_C(1) << end % WORD_BITS) - 1;
-    if (bits)
-      return (int)(word * WORD_BITS + (WORD_BITS - 1) - (unsigned)__builtin_clzll(bits));
-  }
-  return -1;
-}
-
-/* The first one; there is one. */
-static unsigned issues_first(const uint64_t *issues)
-{
-  unsigned word = 0;
-  while (!issues[word])
-    word++;
-  return word * WORD_BITS + (unsigned)__builtin_ctzll(issues[word]);
-}
+/* ---- issues ahead ------------------------------------------------------------------------- */
 
 bool fast_issues_ahead(const FastTile *t, uint64_t now)
 {
   uint64_t at = t->is_ahead ? now - t->ahead->from : SCALAR_CYCLES;
-  return at < SCALAR_CYCLES && (t->ahead->issues[at / WORD_BITS] >> at % WORD_BITS & 1);
+  return at < SCALAR_CYCLES && issues_has(t->ahead->issues, at);
 }
 
 static void note_last(FastWorker *w, const FastAhead *ahead, uint64_t end)
@@ -113,10 +111,17 @@ static void note_last(FastWorker *w, const FastAhead *ahead, uint64_t end)
     w->ahead_last = ahead->from + (unsigned)last;
 }
 
-/* The end of what is done ahead in a visit. */
+/* The end of what may be done ahead in a visit. */
 static uint64_t ahead_end(const FastEngine *e, uint64_t from)
 {
   return e->limit - from < SCALAR_CYCLES ? e->limit : from + SCALAR_CYCLES;
+}
+
+/* The end of what is done ahead: microthreads that take turns find room for as many cycles. */
+static uint64_t ahead_aim(const Visit *v, uint64_t from, uint64_t end)
+{
+  uint64_t aim = from + SCALAR_CYCLES - AHEAD_TURNS;
+  return v->beside && v->beside->preempts && aim < end ? aim : end;
 }
 
 /* ---- a stretch: what is kept to go back ------------------------------------------------- */
@@ -135,22 +140,31 @@ static AheadCounts counts_now(const FastWorker *w)
 
 static FastAhead *ahead_of(FastWorker *w, FastTile *t)
 {
-  if (!t->ahead)
+  if (!t->ahead) {
     t->ahead = (FastAhead *)fast_work_alloc(w)->ahead;
+    t->ahead->is.in_operation = false;
+  }
   return t->ahead;
+}
+
+/* The bytes of what is overwritten. */
+static size_t room_of(const FastAhead *ahead)
+{
+  return ahead->is.with_turns ? sizeof ahead->overwritten.before_turns : AHEAD_BYTES;
 }
 
 /* The number-th descriptor that a stretch has changed, as it was before. */
 static DsrState *dsr_before(FastAhead *ahead, unsigned number)
 {
-  return &ahead->overwritten.dsrs[AHEAD_DSRS - 1 - number];
+  char *end = (char *)&ahead->overwritten + room_of(ahead);
+  return (DsrState *)(void *)(end - (number + 1) * sizeof(DsrState));
 }
 
 /* The stretch has changed so many descriptors, which leave this room to stores. */
 static void set_dsrs(FastAhead *ahead, unsigned n)
 {
   ScalarStores *stores = &ahead->overwritten.stores;
-  size_t bytes = sizeof stores->at - n * sizeof(DsrState);
+  size_t bytes = room_of(ahead) - n * sizeof(DsrState);
   ahead->n_dsrs = (uint8_t)n;
   stores->most = (uint16_t)(bytes / sizeof stores->at[0]);
 }
@@ -167,33 +181,77 @@ static void settle_until(FastWorker *w, const FastTile *t, uint64_t end)
     w->log.stats.last_event = cycle;
 }
 
-static void settle_last(FastWorker *w, const FastTile *t) { settle_until(w, t, SCALAR_CYCLES); }
+static RARE void settle_last(FastWorker *w, const FastTile *t)
+{
+  settle_until(w, t, SCALAR_CYCLES);
+}
+
+/* Nothing goes back any more. */
+static void forget_operation(FastWorker *w, FastAhead *ahead)
+{
+  if (ahead->is.in_operation)
+    fast_work_free(w, ahead->operation);
+  ahead->is.in_operation = false;
+}
 
 void fast_ahead_over(FastWorker *w, FastTile *t)
 {
   if (t->ahead) {
     settle_last(w, t);
+    forget_operation(w, t->ahead);
     fast_work_free(w, t->ahead);
   }
   t->ahead = NULL;
   t->is_ahead = false;
 }
 
-/* A new stretch begins in cycle `from` of the tile's visit. */
-static void begin_stretch(FastWorker *w, FastTile *t, uint64_t from)
+/* Work ahead that may go on to `end` begins in cycle `from`. */
+static HOT FastAhead *begin_ahead(Visit *v, uint64_t from, uint64_t end)
 {
-  FastAhead *ahead = ahead_of(w, t);
-  const Tile *core = &t->core;
+  FastAhead *ahead = ahead_of(v->worker, v->tile);
+  forget_operation(v->worker, ahead);
+  ahead->from = from;
+  ahead->end = (uint8_t)(end - from);
+  ahead->began = SCALAR_CYCLES;
+  ahead->is = (AheadFlags){.with_turns = v->beside && v->beside->preempts};
+  if (ahead->is.with_turns)
+    ahead->overwritten.turns = (FastTurns){0};
+  memset(ahead->issues, 0, sizeof ahead->issues);
+  return ahead;
+}
+
+/* From `from` on; what is too far is not done ahead. */
+static uint8_t cycles_until(uint64_t ready, uint64_t from)
+{
+  return ready <= from ? 0 : ready - from < SCALAR_CYCLES ? (uint8_t)(ready - from) : SCALAR_CYCLES;
+}
+
+/* The work is a stretch, and begins with what the tile is now. */
+static HOT void begin_stretch(const Tile *core, FastAhead *ahead)
+{
   ahead->regs = core->regs;
   ahead->pc = core->pc;
   ahead->task = core->task;
-  ahead->is_stretch = true;
-  ahead->overlaps = core->overlaps;
-  ahead->ready = core->ready;
-  ahead->from = from;
-  ahead->queue = NO_QUEUE;
+  ahead->is = (AheadFlags){.stretch = true, .with_turns = ahead->is.with_turns,
+                           .in_operation = core->vectors & 1u << MAIN_THREAD,
+                           .overlapping = core->overlaps, .waiting = core->waits};
+  ahead->ready = cycles_until(core->ready, ahead->from);
+  ahead->began = SCALAR_CYCLES;
   ahead->overwritten.stores.n = 0;
+  ahead->kept = 0;
   set_dsrs(ahead, 0);
+}
+
+/* To which the stretch has sent, or NO_QUEUE. */
+static unsigned queue_of(const FastAhead *ahead)
+{
+  return ahead->is.in_operation ? NO_QUEUE : ahead->queue;
+}
+
+/* A microthread has issued in the main thread's place. */
+static bool is_taken(const FastAhead *ahead, uint64_t at)
+{
+  return ahead->is.with_turns && issues_has(ahead->overwritten.turns.taken, at);
 }
 
 /* Keeps what the descriptor is now, before its first change.  False: no room for that. */
@@ -214,74 +272,50 @@ static bool keep_dsr(FastTile *t, DsrFile file, unsigned number)
   return true;
 }
 
+/* The descriptors that keep the places of the operation in which the stretch begins, at its end. */
+static void keep_places(FastTile *t)
+{
+  const VecRun *run = t->core.threads[MAIN_THREAD].run;
+  const VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
+  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++)
+    if (keeps_place(streams[i]) && !keep_dsr(t, streams[i]->file, streams[i]->number))
+      ICE("there is no room for three descriptors");
+}
+
+/* The operation in which the stretch begins. */
+static RARE void keep_operation(FastWorker *w, FastTile *t, FastAhead *ahead)
+{
+  const Thread *th = &t->core.threads[MAIN_THREAD];
+  ahead->group_ready = cycles_until(th->ready, ahead->from);
+  ahead->operation = &fast_work_alloc(w)->run;
+  *ahead->operation = *(const FastRun *)thread_plain(th);
+  keep_places(t);
+}
+
 /* ---- beside microthreads ------------------------------------------------------------------- */
 
-/* The next `n` elements of a stream in memory. */
-static Bounds plain_bounds(const FastPlain *p, unsigned k, uint32_t n)
-{
-  int first = p->address[k], last = first + ((int)n - 1) * p->step[k];
-  return (Bounds){(uint32_t)(first < last ? first : last),
-                  (uint32_t)(first < last ? last : first) + p->bytes};
-}
-
 /* No memory that is used beside the operation gets in its way during the next `n` elements. */
-static bool is_unfenced(const ScalarFences *fences, const FastPlain *p, uint32_t n)
+static bool is_unfenced(const FastBeside *beside, const FastPlain *p, uint32_t n)
 {
-  for (unsigned k = 0; fences && n && k < PLAIN_STREAMS; k++) {
+  for (unsigned k = 0; beside && n && k < PLAIN_STREAMS; k++) {
     Bounds at = plain_bounds(p, k, n);
-    if ((p->memory & 1u << k) && scalar_is_fenced(fences, at.start, at.end, k == PLAIN_DEST))
+    if ((p->memory & 1u << k) &&
+        scalar_is_fenced(&beside->fences, at.start, at.end, k == PLAIN_DEST))
       return false;
   }
   return true;
 }
 
-static bool add_fences(ScalarFences *fences, const FastPlain *p)
-{
-  for (unsigned k = 0; k < PLAIN_STREAMS; k++) {
-    if (!(p->memory & 1u << k) || !p->remaining)
-      continue;
-    if (fences->n == SCALAR_FENCES)
-      return false;
-    fences->of[fences->n].at = plain_bounds(p, k, p->remaining);
-    fences->of[fences->n++].written = k == PLAIN_DEST;
-  }
-  return true;
-}
-
-/* At its end it changes descriptors. */
-static bool keeps_places(const VecRun *run)
-{
-  return (run->dest.flags | run->src[0].flags | run->src[1].flags) & (DESC_F_SAVE | DESC_F_STEP);
-}
-
-/* The memory of the microthreads that run, for the visit; none: there are no microthreads.  False:
- * one of them may do more than take the cycles that are left. */
-static bool finds_beside(Visit *v, ScalarFences *fences)
+/* What microthreads do beside the main thread, for the visit; no microthread: NULL.  False: they
+ * may do more than take their turns. */
+static bool looks_beside(Visit *v, FastBeside *beside)
 {
   const FastTile *t = v->tile;
-  v->fences = NULL;
-  unsigned beside = t->core.vectors & ~(1u << MAIN_THREAD);
-  if (!beside)
+  v->beside = NULL;
+  if (!(t->core.vectors & ~(1u << MAIN_THREAD)))
     return true;
-  fences->n = 0;
-  for (; beside; beside &= beside - 1) {
-    unsigned i = (unsigned)__builtin_ctz(beside);
-    const Thread *th = &t->core.threads[i];
-    if (!th->plain || thread_level(&t->core, i) >= t->core.main_level || keeps_places(th->run) ||
-        !add_fences(fences, thread_plain(th)))
-      return false;
-  }
-  v->fences = fences;
-  return true;
-}
-
-/* A microthread sends to the queue. */
-static bool is_shared_output(const FastTile *t, unsigned queue)
-{
-  for (unsigned bits = t->core.vectors & ~(1u << MAIN_THREAD); bits; bits &= bits - 1)
-    if (thread_plain(&t->core.threads[__builtin_ctz(bits)])->output == queue)
-      return true;
-  return false;
+  v->beside = beside;
+  return finds_beside(t, beside);
 }
 
 uint64_t fast_next_free(const FastTile *t, uint64_t now)
@@ -293,39 +327,41 @@ uint64_t fast_next_free(const FastTile *t, uint64_t now)
 
 /* ---- a stretch: its steps ------------------------------------------------------------------ */
 
-/* Keeps what the next elements of one size overwrite. */
-static HOT void keep_before(ScalarStores *stores, const uint8_t *bytes, const FastPlain *p,
-                            unsigned elements, uint8_t size)
+/* All that the operation overwrites has been kept, or is now: if the operation before has written
+ * to the same place, by that one.  False: no room. */
+static bool keep_results(FastTile *t, const FastPlain *p)
 {
-  int address = p->address[PLAIN_DEST];
-  for (unsigned i = stores->n; i < stores->n + elements; i++, address += p->step[PLAIN_DEST]) {
-    stores->at[i].before = 0;
-    memcpy(&stores->at[i].before, bytes + address, size);
-    stores->at[i].address = (uint16_t)address;
-    stores->at[i].bytes = size;
-  }
-  stores->n = (uint16_t)(stores->n + elements);
-}
-
-/* Keeps what the next elements in memory overwrite.  False: no room for that. */
-static bool keep_elements(FastTile *t, const FastPlain *p, unsigned elements)
-{
-  ScalarStores *stores = &t->ahead->overwritten.stores;
-  if (!(p->memory & 1u << PLAIN_DEST))
+  FastAhead *ahead = t->ahead;
+  FastOverwritten *whole = &ahead->overwritten;
+  uint16_t address = p->address[PLAIN_DEST];
+  int16_t step = p->step[PLAIN_DEST];
+  if (ahead->is.kept)
     return true;
-  if (stores->n + elements > stores->most)
-    return false;
-  if (p->bytes == sizeof(uint32_t))
-    keep_before(stores, t->core.mem.bytes, p, elements, sizeof(uint32_t));
-  else
-    keep_before(stores, t->core.mem.bytes, p, elements, sizeof(uint16_t));
-  return true;
+  ahead->is.kept = ahead->kept == p->remaining && ahead->kept_bytes == p->bytes &&
+                 whole->kept_address == address && whole->kept_step == step;
+  if (ahead->is.kept || p->remaining > AHEAD_ELEMENTS ||
+      p->remaining > block_room(&whole->stores, p->bytes))
+    return ahead->is.kept;
+  keep_values(&t->core.mem, p, p->remaining, &whole->stores);
+  ahead->kept = (uint8_t)p->remaining;
+  ahead->kept_bytes = p->bytes;
+  whole->kept_address = address;
+  whole->kept_step = step;
+  return ahead->is.kept = true;
 }
 
 static void mark_issue(FastAhead *ahead, uint64_t cycle)
 {
   uint64_t at = cycle - ahead->from;
   ahead->issues[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
+}
+
+static void mark_group(FastAhead *ahead, uint64_t cycle)
+{
+  uint64_t at = cycle - ahead->from;
+  mark_issue(ahead, cycle);
+  if (ahead->is.with_turns)
+    ahead->overwritten.turns.groups[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
 }
 
 /* The code at the next instruction, or NULL. */
@@ -355,12 +391,13 @@ static bool is_plain_sender(const Visit *v, const Descriptor *desc)
 
 /* So many results in cycles before `end` have room in the output queue, which no operation of the
  * stretch has used yet; what it is now has been kept then. */
-static bool keep_queue(Visit *v, unsigned queue, uint32_t elements, uint64_t end)
+static HOT bool keep_queue(Visit *v, unsigned queue, uint32_t elements, uint64_t end)
 {
   const FastEngine *e = v->engine;
   FastTile *t = v->tile;
   const FastQueue *q = &t->queues[queue].output;
-  if (t->ahead->queue != NO_QUEUE || is_shared_output(t, queue) ||
+  bool is_shared = v->beside && v->beside->outputs >> queue & 1;
+  if (is_shared || t->ahead->is.in_operation || t->ahead->queue != NO_QUEUE ||
       q->count + elements > e->output_capacity[queue] ||
       t->core.ready + sending_cycles(e->timing, elements) >= end)
     return false;
@@ -370,8 +407,19 @@ static bool keep_queue(Visit *v, unsigned queue, uint32_t elements, uint64_t end
   return true;
 }
 
+/* An operation beside the stretch keeps its place in the descriptor. */
+static bool is_kept_beside(const Visit *v, DsrFile file, unsigned number)
+{
+  const FastBeside *beside = v->beside;
+  unsigned place = v->tile->core.dsrs.map->place[file][number];
+  for (unsigned i = 0; beside && i < beside->n_dsrs; i++)
+    if (beside->dsrs[i] == place)
+      return true;
+  return false;
+}
+
 /* Whether the operation concerns memory and values only, but for results that have room. */
-static bool starts_ahead(Visit *v, const VecOperands *vec, uint64_t end)
+static HOT bool starts_ahead(Visit *v, const VecOperands *vec, uint64_t end)
 {
   const VecOperand *operands[] = {&vec->src0, &vec->src1, &vec->dest};
   unsigned queue = NO_QUEUE;
@@ -382,7 +430,7 @@ static bool starts_ahead(Visit *v, const VecOperands *vec, uint64_t end)
       continue;
     const Descriptor *desc = &dsr_at(v->tile->core.dsrs, operand->file, operand->number)->desc;
     uint32_t length = dsr_length(desc);
-    if (desc->flags & DESC_F_ASYNC)
+    if (desc->flags & DESC_F_ASYNC || is_kept_beside(v, operand->file, operand->number))
       return false;
     if (desc->kind == DESC_FABOUT && operand == &vec->dest && is_plain_sender(v, desc))
       queue = desc->queue;
@@ -401,7 +449,7 @@ static bool is_load_fenced(const Visit *v, const Insn *insn)
 {
   uint32_t base = insn->absolute ? 0 : v->tile->core.regs.r[insn->b];
   uint32_t address = (base + insn->imm) & LOW16;
-  return v->fences && scalar_is_fenced(v->fences, address,
+  return v->beside && scalar_is_fenced(&v->beside->fences, address,
                                        address + sizeof(((ImageDsr *)0)->words), false);
 }
 
@@ -411,11 +459,12 @@ static bool steps_ahead(Visit *v, const Insn *insn, uint64_t end)
 {
   switch (insn_info[insn->op].cost) {
   case COST_ENDTASK:
-    return !v->fences;
+    return !v->beside;
   case COST_DSR_LOAD:
-    return !is_load_fenced(v, insn) && keep_dsr(v->tile, insn->file, insn->a);
+    return !is_load_fenced(v, insn) && !is_kept_beside(v, insn->file, insn->a) &&
+           keep_dsr(v->tile, insn->file, insn->a);
   case COST_DSR_UPDATE:
-    return keep_dsr(v->tile, insn->file, insn->a);
+    return !is_kept_beside(v, insn->file, insn->a) && keep_dsr(v->tile, insn->file, insn->a);
   case COST_VECTOR:
     return starts_ahead(v, &insn->vec, end);
   case COST_ALU16: case COST_ALU32: case COST_CMP32: case COST_ORDER32: case COST_MOVE32:
@@ -434,7 +483,7 @@ static bool step_row(Visit *v, uint64_t end)
   ScalarRun run = {.code = v->engine->code[t->core.cls->index],
                    .fp16 = v->turn.program->image->fp16, .regs = &t->core.regs,
                    .mem = &t->core.mem, .pc = t->core.pc, .stores = &ahead->overwritten.stores,
-                   .fences = v->fences,
+                   .fences = v->beside ? &v->beside->fences : NULL,
                    .issues = ahead->issues, .first = (unsigned)(t->core.ready - ahead->from),
                    .end = (unsigned)(end - ahead->from)};
   unsigned first = run.first;
@@ -482,7 +531,7 @@ static unsigned find_groups(const FastEngine *e, const FastPlain *p, FastAhead *
   end -= ahead->from;
   *waits = 0;
   for (most = most < left ? most : left; n < most && cycle < end; n++) {
-    ahead->issues[cycle / WORD_BITS] |= UINT64_C(1) << cycle % WORD_BITS;
+    mark_group(ahead, ahead->from + cycle);
     unsigned extra = plain_conflict(e, &at);
     *waits += extra;
     cycle += 1 + extra;
@@ -496,14 +545,13 @@ static unsigned find_groups(const FastEngine *e, const FastPlain *p, FastAhead *
   return n;
 }
 
-/* Computes so many groups of the main thread's operation between variables.  `next`: cycle of the
- * group after them. */
-static void do_groups(Visit *v, unsigned groups, uint64_t next, uint64_t waits)
+/* Computes so many groups, with so many elements, of the main thread's operation between
+ * variables.  `next`: cycle of the group after them. */
+static void do_groups(Visit *v, unsigned groups, unsigned elements, uint64_t next, uint64_t waits)
 {
   EngineStats *stats = &v->worker->log.stats;
   Thread *th = &v->tile->core.threads[MAIN_THREAD];
   FastPlain *p = thread_plain(th);
-  unsigned elements = groups * p->width;
   plain_elements_all(v, p, elements);
   p->remaining -= elements;
   th->ready = next;
@@ -512,80 +560,262 @@ static void do_groups(Visit *v, unsigned groups, uint64_t next, uint64_t waits)
   stats->stalls[STALL_BANK] += waits;
 }
 
-/* The groups in cycles before `end` but the last, if the operation is between variables and there
- * is room to keep what they overwrite. */
-static void step_variables(Visit *v, uint64_t end)
+/* A step of the stretch is a finding. */
+static bool is_mistaken(const Visit *v)
+{
+  return UNLIKELY(arrlenu(v->worker->log.faults) > v->findings);
+}
+
+/* The operation is over with the group of this cycle, and the next one may have begun: since then
+ * so many instructions have been counted.  False: that one is a mistake. */
+static bool step_behind(Visit *v, uint64_t instructions)
+{
+  FastAhead *ahead = v->tile->ahead;
+  ahead->is.kept = false;
+  ahead->doubled = (uint8_t)(ahead->doubled + v->worker->log.stats.instructions - instructions);
+  ahead->began = (uint8_t)(v->turn.cycle - ahead->from);
+  leave_cycle(v);
+  return !is_mistaken(v);
+}
+
+/* The next group.  False: it is a mistake. */
+static HOT bool step_group(Visit *v)
+{
+  FastTile *t = v->tile;
+  const FastPlain *p = thread_plain(&t->core.threads[MAIN_THREAD]);
+  uint64_t cycle = t->core.threads[MAIN_THREAD].ready;
+  bool ends = !p->unbounded && plain_elements(p) == p->remaining;
+  uint64_t instructions = v->worker->log.stats.instructions;
+  set_now(v, cycle);
+  mark_group(t->ahead, cycle);
+  plain_group(v, MAIN_THREAD);
+  return !ends || step_behind(v, instructions);
+}
+
+/* So many groups up to the last one, in cycle `last`, of the operation between variables. */
+static bool step_to_end(Visit *v, unsigned groups, uint64_t last, uint64_t waits)
+{
+  Thread *th = &v->tile->core.threads[MAIN_THREAD];
+  FastPlain *p = thread_plain(th), at = *p;
+  uint64_t instructions = v->worker->log.stats.instructions;
+  unsigned before = (groups - 1) * p->width;
+  for (unsigned k = 0; k < PLAIN_DEST; k++)
+    at.address[k] = (uint16_t)(at.address[k] + (int)before * at.step[k]);
+  unsigned extra = plain_conflict(v->engine, &at);
+  set_now(v, last);
+  mark_group(v->tile->ahead, last);
+  do_groups(v, groups, p->remaining, last + 1 + extra, waits + extra);
+  plain_finish(v, MAIN_THREAD, extra);
+  return step_behind(v, instructions);
+}
+
+/* The groups of the operation between variables in cycles before `end`.  False: it is not over
+ * then, or the next one is a mistake. */
+static bool step_variables(Visit *v, uint64_t end)
 {
   FastTile *t = v->tile;
   const Thread *th = &t->core.threads[MAIN_THREAD];
   const FastPlain *p = thread_plain(th);
-  const ScalarStores *stores = &t->ahead->overwritten.stores;
   uint64_t next = th->ready, waits;
-  if (!is_between_variables(p))
-    return;
-  unsigned groups = find_groups(v->engine, p, t->ahead, end,
-                                (unsigned)(stores->most - stores->n), &next, &waits);
-  keep_elements(t, p, groups * p->width);
-  do_groups(v, groups, next, waits);
+  unsigned groups = find_groups(v->engine, p, t->ahead, end, p->remaining, &next, &waits);
+  if (next < end && p->remaining - groups * p->width <= p->width)
+    return step_to_end(v, groups + 1, next, waits);
+  if (groups)
+    do_groups(v, groups, groups * p->width, next, waits);
+  return false;
 }
 
-/* The groups of the operation in cycles before `end`.  False: it is not over then, or the thread
- * goes on beside it. */
-static bool step_groups(Visit *v, uint64_t end)
+/* ---- a stretch: operations that overlap ---------------------------------------------------- */
+
+/* The cycle of the operation's last group, or one that is not before `end`. */
+static uint64_t find_last(const FastEngine *e, const FastPlain *p, uint64_t ready, uint64_t end)
+{
+  FastPlain at = *p;
+  unsigned rests = e->timing->groups_per_rest;
+  if (!p->both_memory && !rests)
+    return ready + (p->remaining - 1) / p->width;
+  while (at.remaining > at.width && ready < end) {
+    unsigned extra = plain_conflict(e, &at);
+    ready += 1 + extra;
+    at.address[PLAIN_SRC0] = (uint16_t)(at.address[PLAIN_SRC0] + p->width * p->step[PLAIN_SRC0]);
+    at.address[PLAIN_SRC1] = (uint16_t)(at.address[PLAIN_SRC1] + p->width * p->step[PLAIN_SRC1]);
+    at.remaining -= p->width;
+    ready += rests ? vec_rest(e->timing, true, at.remaining, p->width, extra) : 0;
+  }
+  return ready;
+}
+
+/* The load finds its value, which no operation beside it writes. */
+static bool is_load_plain(const Visit *v, const ScalarCode *code)
+{
+  const Tile *core = &v->tile->core;
+  MemoryAccess access;
+  uint32_t value;
+  scalar_access(code->insn, &core->regs, &access);
+  uint32_t end = access.address + access.bytes;
+  return !core->mem.tracked &&
+         !(v->beside && scalar_is_fenced(&v->beside->fences, access.address, end, false)) &&
+         !(code->bytes && is_outside(code->object, access.address, access.bytes)) &&
+         mem_load(&core->mem, access.address, access.bytes, &value) == FAULT_COUNT;
+}
+
+/* What it changes has been kept then. */
+static bool is_update_plain(Visit *v, const Insn *insn)
+{
+  DsrState changed = *dsr_at(v->tile->core.dsrs, insn->file, insn->a);
+  return dsr_set_field(&changed, insn->field, 0) && !is_kept_beside(v, insn->file, insn->a) &&
+         keep_dsr(v->tile, insn->file, insn->a);
+}
+
+/* The instruction can issue beside the main thread's operation and is no mistake. */
+static bool steps_beside(Visit *v, const ScalarCode *code)
+{
+  const Tile *core = &v->tile->core;
+  const Insn *insn = code->insn;
+  CostClass cost = insn_info[insn->op].cost;
+  return !(code->odd & SCALAR_MOVES_STACK) &&
+         overlap_issues(core->threads[MAIN_THREAD].run, insn, &core->regs) &&
+         (cost != COST_LOAD || is_load_plain(v, code)) &&
+         (cost != COST_DSR_UPDATE || is_update_plain(v, insn));
+}
+
+static void issue_beside(Visit *v)
+{
+  Tile *core = &v->tile->core;
+  uint64_t cycle = core->ready;
+  set_now(v, cycle);
+  v->tile->ahead->doubled++;
+  v->last_beside = cycle;
+  tile_issue(&v->turn);
+  core->ready = core->ready > cycle ? core->ready : cycle + 1;
+}
+
+/* The instructions beside the main thread's operation, in cycles before `end`.  Returns the cycle
+ * up to which its groups may be done.  Where microthreads run, the next operation waits for this
+ * one: so their turns delay the groups alone. */
+static RARE uint64_t step_beside(Visit *v, uint64_t end, uint64_t last)
+{
+  FastTile *t = v->tile;
+  Tile *core = &t->core;
+  Thread *th = &core->threads[MAIN_THREAD];
+  const FastPlain *p = thread_plain(th);
+  uint64_t last_group = find_last(v->engine, p, th->ready, end);
+  plain_sync(th);
+  while (core->ready <= last_group && core->ready < end) {
+    const ScalarCode *code = code_now(v->engine, core);
+    if (code && code->insn && code->insn->op == OP_vec) {
+      core->waits = true;
+      bool starts = last_group < end && overlap_follows(&code->insn->vec, core->dsrs);
+      return starts && !starts_ahead(v, &code->insn->vec, last) ? last_group : end;
+    }
+    if (!code || !code->insn || !steps_beside(v, code))
+      return core->ready;
+    issue_beside(v);
+  }
+  return v->beside && last_group < end && core->ready > last_group ? last_group : end;
+}
+
+/* ---- a stretch: groups and instructions ---------------------------------------------------- */
+
+/* The groups of the operation in cycles before `end`, with what goes on beside it and the
+ * operations that follow without a gap.  False: one is not over then. */
+static HOT bool step_groups(Visit *v, uint64_t end, uint64_t last)
 {
   FastTile *t = v->tile;
   Thread *th = &t->core.threads[MAIN_THREAD];
-  if (!(t->core.vectors & 1u << MAIN_THREAD))
-    return true;
-  const FastPlain *p = thread_plain(th);
-  if (!th->plain || t->core.overlaps || !is_unfenced(v->fences, p, p->remaining))
-    return false;
-  step_variables(v, end);
   while (t->core.vectors & 1u << MAIN_THREAD) {
-    if (th->ready >= end || plain_waits(v, p) != STALL_NONE ||
-        !keep_elements(t, p, plain_elements(p)))
+    const FastPlain *p = thread_plain(th);
+    bool stores = p->memory & 1u << PLAIN_DEST;
+    if (!th->plain || (v->beside && !is_unfenced(v->beside, p, p->remaining)) ||
+        (stores && !keep_results(t, p)))
       return false;
-    set_now(v, th->ready);
-    mark_issue(t->ahead, th->ready);
-    plain_group(v, MAIN_THREAD);
-    leave_cycle(v);
+    uint64_t until = UNLIKELY(t->core.overlaps) ? step_beside(v, end, last) : end;
+    bool goes_on = is_between_variables(p) ? step_variables(v, until)
+                   : th->ready < until && plain_waits(v, p) == STALL_NONE && step_group(v);
+    if (!goes_on)
+      return false;
   }
   return true;
+}
+
+/* For a stretch that has begun in an operation, or goes on in one when it is repeated. */
+static RARE bool go_on_in_operation(Visit *v, uint64_t end, uint64_t last)
+{
+  return step_groups(v, end, last);
+}
+
+/* The instruction, which is none for a row, and the groups of its operation, in cycles before
+ * `end`. False: not all of that. */
+static bool step_instruction(Visit *v, const Insn *insn, uint64_t end, uint64_t last)
+{
+  FastTile *t = v->tile;
+  uint64_t cycle = t->core.ready;
+  if (!steps_ahead(v, insn, last))
+    return false;
+  set_now(v, cycle);
+  mark_issue(t->ahead, cycle);
+  tile_issue(&v->turn);
+  leave_cycle(v);
+  if (is_mistaken(v) || !(t->core.vectors & 1u << MAIN_THREAD))
+    return true;
+  t->ahead->began = (uint8_t)(cycle - t->ahead->from);
+  t->ahead->is.kept = false;
+  return step_groups(v, end, last);
 }
 
 /* All steps in cycles before `end` of a stretch that may go on to `last`.  Returns the cycle of one
  * that is a mistake, or NEVER. */
 static uint64_t take_steps(Visit *v, uint64_t end, uint64_t last)
 {
-  FastTile *t = v->tile;
-  Tile *core = &t->core;
+  Tile *core = &v->tile->core;
   Fault **faults = &v->worker->log.faults;
-  size_t before = arrlenu(*faults);
-  while (core->running && core->ready < end) {
+  v->findings = arrlenu(*faults);
+  bool goes_on = !(core->vectors & 1u << MAIN_THREAD) || go_on_in_operation(v, end, last);
+  while (goes_on && core->running && core->ready < end && !is_mistaken(v)) {
     const ScalarCode *code = code_now(v->engine, core);
     if (!code || !code->insn)
       break;
-    if (!(code->odd & SCALAR_STOPS)) {
-      if (!step_row(v, end))
-        break;
-      continue;
-    }
-    uint64_t cycle = core->ready;
-    if (!steps_ahead(v, code->insn, last))
-      break;
-    set_now(v, cycle);
-    mark_issue(t->ahead, cycle);
-    tile_issue(&v->turn);
-    leave_cycle(v);
-    bool over = step_groups(v, end);
-    if (UNLIKELY(arrlenu(*faults) > before)) {
-      arrsetlen(*faults, before);
-      return cycle;
-    }
-    if (!over)
-      break;
+    goes_on = code->odd & SCALAR_STOPS ? step_instruction(v, code->insn, end, last)
+                                       : step_row(v, end);
   }
-  return NEVER;
+  if (LIKELY(!is_mistaken(v)))
+    return NEVER;
+  arrsetlen(*faults, v->findings);
+  return v->turn.cycle;
+}
+
+/* A microthread issues in the cycle in which the thread had its next step. */
+static void give_turn(FastTile *t, uint64_t cycle)
+{
+  Thread *th = &t->core.threads[MAIN_THREAD];
+  uint64_t *ready = t->core.vectors & 1u << MAIN_THREAD ? &th->ready : &t->core.ready;
+  if (*ready != cycle)
+    ICE("a step that is repeated is not in its cycle");
+  ++*ready;
+}
+
+/* The first cycle from `first` on, before `end`, in which a microthread has taken a turn; `end`:
+ * there is none. */
+static uint64_t next_taken(const FastAhead *ahead, uint64_t first, uint64_t end)
+{
+  if (LIKELY(!ahead->is.with_turns))
+    return end;
+  while (first < end && !is_taken(ahead, first - ahead->from))
+    first++;
+  return first;
+}
+
+/* The same where microthreads have taken turns. */
+static uint64_t take_turns(Visit *v, uint64_t end, uint64_t last)
+{
+  const FastAhead *ahead = v->tile->ahead;
+  for (uint64_t cycle = ahead->from;; cycle++) {
+    cycle = next_taken(ahead, cycle, end);
+    uint64_t mistake = take_steps(v, cycle, last);
+    if (mistake != NEVER || cycle == end)
+      return mistake;
+    give_turn(v->tile, cycle);
+  }
 }
 
 /* Carries out the stretch that has begun, up to `end`, and counts it.  What it may begin there
@@ -597,24 +827,27 @@ static uint64_t run_stretch(Visit *v, uint64_t end, uint64_t last)
   FastAhead *ahead = t->ahead;
   EngineStats *stats = &w->log.stats;
   AheadCounts before = counts_now(w);
+  uint64_t issues = t->core.issues;
+  ahead->doubled = 0;
   memset(ahead->issues, 0, sizeof ahead->issues);
+  if (ahead->is.with_turns)
+    memset(ahead->overwritten.turns.groups, 0, sizeof ahead->overwritten.turns.groups);
   v->is_stretch = true;
-  uint64_t mistake = take_steps(v, end, last);
+  uint64_t mistake = take_turns(v, end, last);
   v->is_stretch = false;
   set_now(v, ahead->from);
-  unsigned count = issues_count(ahead->issues, 0);
-  ahead->groups = (uint16_t)(stats->groups - before.groups);
+  unsigned count = issues_count_all(ahead->issues);
+  ahead->groups = (uint8_t)(stats->groups - before.groups);
   ahead->elements_done = (uint16_t)(stats->elements - before.elements);
   ahead->bank = (uint16_t)(stats->stalls[STALL_BANK] - before.bank);
   for (unsigned i = 0; i < TRUST_COUNT; i++)
     ahead->paid[i] = (uint16_t)(stats->paid[i] - before.paid[i]);
-  if (ahead->queue != NO_QUEUE)
+  if (queue_of(ahead) != NO_QUEUE)
     ahead->sent = (uint8_t)(t->queues[ahead->queue].output.count - ahead->sent);
-  stats->instructions = before.instructions + count - ahead->groups;
+  stats->instructions = before.instructions + count + ahead->doubled - ahead->groups;
   stats->active_tile_cycles += count;
-  t->core.issues += count;
+  t->core.issues = issues + count + ahead->doubled;
   t->is_ahead = count != 0;
-  note_last(w, ahead, SCALAR_CYCLES);
   return mistake;
 }
 
@@ -637,7 +870,7 @@ static void drop_operation(Visit *v)
 static unsigned take_back_results(FastTile *t)
 {
   const FastAhead *ahead = t->ahead;
-  if (ahead->queue == NO_QUEUE)
+  if (queue_of(ahead) == NO_QUEUE)
     return 0;
   FastQueue *q = &t->queues[ahead->queue].output;
   unsigned left = q->count < ahead->sent ? q->count : ahead->sent;
@@ -670,34 +903,62 @@ static void uncount_stretch(FastWorker *w, FastTile *t)
 {
   const FastAhead *ahead = t->ahead;
   EngineStats *stats = &w->log.stats;
-  unsigned count = issues_count(ahead->issues, 0);
-  stats->instructions -= count - ahead->groups;
+  unsigned count = issues_count_all(ahead->issues);
+  stats->instructions -= count + ahead->doubled - ahead->groups;
   stats->groups -= ahead->groups;
   stats->elements -= ahead->elements_done;
   stats->stalls[STALL_BANK] -= ahead->bank;
   for (unsigned i = 0; i < TRUST_COUNT; i++)
     stats->paid[i] -= ahead->paid[i];
   stats->active_tile_cycles -= count;
-  t->core.issues -= count;
+  t->core.issues -= count + ahead->doubled;
+}
+
+/* The operation in which the stretch has begun is as it was. */
+static void restore_operation(FastWorker *w, FastTile *t)
+{
+  const FastAhead *ahead = t->ahead;
+  if (!ahead->is.in_operation)
+    return;
+  FastRun *whole = &fast_work_alloc(w)->run;
+  *whole = *ahead->operation;
+  t->core.threads[MAIN_THREAD] = (Thread){.run = &whole->run, .plain = 1,
+                                          .ready = ahead->from + ahead->group_ready};
+  t->core.vectors |= 1u << MAIN_THREAD;
+  t->plain_threads |= 1u << MAIN_THREAD;
+}
+
+/* The thread is at the beginning of the stretch. */
+static void restore_thread(Visit *v)
+{
+  FastTile *t = v->tile;
+  FastAhead *ahead = t->ahead;
+  drop_operation(v);
+  restore_operation(v->worker, t);
+  t->core.regs = ahead->regs;
+  t->core.pc = ahead->pc;
+  t->core.ready = ahead->from + ahead->ready;
+  t->core.task = ahead->task;
+  t->core.running = true;
+  t->core.overlaps = ahead->is.overlapping;
+  t->core.waits = ahead->is.waiting;
 }
 
 /* Undoes the steps of the stretch from `cycle` on: all of them, and then those before once more. */
-static void undo_stretch(Visit *v, uint64_t cycle)
+static RARE void undo_stretch(Visit *v, uint64_t cycle)
 {
   FastTile *t = v->tile;
   FastAhead *ahead = t->ahead;
   uncount_stretch(v->worker, t);
-  drop_operation(v);
-  t->core.regs = ahead->regs;
-  t->core.pc = ahead->pc;
-  t->core.ready = ahead->ready;
-  t->core.task = ahead->task;
-  t->core.running = true;
-  t->core.overlaps = ahead->overlaps;
-  scalar_undo_stores(&ahead->overwritten.stores, &t->core.mem);
+  restore_thread(v);
+  undo_stores(&ahead->overwritten.stores, &t->core.mem);
   restore_dsrs(t);
-  unsigned queue = ahead->queue, taken = take_back_results(t);
-  begin_stretch(v->worker, t, ahead->from);
+  unsigned queue = queue_of(ahead), taken = take_back_results(t);
+  begin_stretch(&t->core, ahead);
+  if (ahead->is.in_operation)
+    keep_places(t);
+  else
+    ahead->queue = NO_QUEUE;
   run_stretch(v, cycle, ahead->from + SCALAR_CYCLES);
   drop_results(t, queue, taken);
 }
@@ -723,32 +984,64 @@ static void note_end(FastWorker *w, const FastAhead *ahead)
     w->log.last_change = last + 1;
 }
 
+/* An instruction beside an operation may be later than all groups: what is ahead would end too
+ * soon. Returns the cycle behind these then, else NEVER. */
+static RARE uint64_t behind_groups(const Visit *v)
+{
+  const FastAhead *ahead = v->tile->ahead;
+  uint64_t next = ahead->from + (uint64_t)(issues_last(ahead->issues, SCALAR_CYCLES) + 1);
+  return v->last_beside >= next ? next : NEVER;
+}
+
+/* The main thread can begin a stretch. */
+static bool may_begin(const Visit *v)
+{
+  const Tile *core = &v->tile->core;
+  return core->vectors & 1u << MAIN_THREAD || !is_stretch_empty(v->engine, core);
+}
+
+/* The issues of the stretch that has been carried out are among the counts. */
+static void note_stretch(FastWorker *w, const FastAhead *ahead)
+{
+  uint64_t first = ahead->from + issues_first(ahead->issues);
+  uint64_t last = ahead->from + issues_last_of_all(ahead->issues);
+  w->ahead_last = last > w->ahead_last ? last : w->ahead_last;
+  if (first < w->log.stats.first_event)
+    w->log.stats.first_event = first;
+}
+
 bool fast_ahead(Visit *v)
 {
   FastTile *t = v->tile;
   FastWorker *w = v->worker;
   uint64_t from = v->turn.cycle;
-  ScalarFences fences;
-  if (is_stretch_empty(v->engine, &t->core) || !finds_beside(v, &fences))
+  FastBeside beside;
+  if (!may_begin(v) || !looks_beside(v, &beside))
     return false;               /* nothing of an earlier stretch issues from now on */
   if (t->core.ready < from)
     t->core.ready = from;
-  settle_last(w, t);
-  begin_stretch(w, t, from);
+  if (w->log.stats.last_event + 1 < from)       /* else there has been a later event */
+    settle_last(w, t);
   uint64_t end = ahead_end(v->engine, from);
   end = t->core.pending_due < end ? t->core.pending_due : end;
+  begin_stretch(&t->core, begin_ahead(v, from, end));
+  if (UNLIKELY(t->ahead->is.in_operation))
+    keep_operation(w, t, t->ahead);
+  else
+    t->ahead->queue = NO_QUEUE;
+  end = ahead_aim(v, from, end);
+  v->last_beside = 0;
   uint64_t mistake = run_stretch(v, end, end);
-  if (UNLIKELY(mistake != NEVER))
-    undo_stretch(v, mistake);
+  uint64_t behind = UNLIKELY(v->last_beside) ? behind_groups(v) : NEVER;
+  if (UNLIKELY(mistake != NEVER || behind != NEVER))
+    undo_stretch(v, mistake < behind ? mistake : behind);
   if (!t->is_ahead)
     return false;
   t->core.last_issued[t->core.main_level] = MAIN_THREAD;
   if (!t->core.running)
     note_end(w, t->ahead);
-  uint64_t first = from + issues_first(t->ahead->issues);
-  if (first < w->log.stats.first_event)
-    w->log.stats.first_event = first;
-  return first == from;
+  note_stretch(w, t->ahead);
+  return t->ahead->issues[0] & 1;
 }
 
 /* ---- vector operations ------------------------------------------------------------------- */
@@ -769,19 +1062,17 @@ void plain_ahead(Visit *v)
   const Thread *th = &t->core.threads[MAIN_THREAD];
   uint64_t from = v->turn.cycle, end = ahead_end(v->engine, from), next = th->ready;
   const FastPlain *p = thread_plain(th);
-  ScalarFences fences;
-  if (next >= end || !is_between_variables(p) || !finds_beside(v, &fences) ||
-      !is_unfenced(v->fences, p, p->remaining))
+  FastBeside beside;
+  if (next >= end || !is_between_variables(p) || !looks_beside(v, &beside) ||
+      !is_unfenced(v->beside, p, p->remaining))
     return;
   settle_last(w, t);
-  FastAhead *ahead = ahead_of(w, t);
-  ahead->is_stretch = false;
-  ahead->from = from;
-  memset(ahead->issues, 0, sizeof ahead->issues);
+  FastAhead *ahead = begin_ahead(v, from, end);
   uint64_t waits;
-  unsigned groups = find_groups(v->engine, p, ahead, end, AHEAD_ELEMENTS, &next, &waits);
-  save_elements(t, p, &ahead->elements, groups * p->width);
-  do_groups(v, groups, next, waits);
+  unsigned groups = find_groups(v->engine, p, ahead, ahead_aim(v, from, end),
+                                (unsigned)(room_of(ahead) / sizeof(uint32_t)), &next, &waits);
+  save_elements(t, p, &ahead->overwritten.elements, groups * p->width);
+  do_groups(v, groups, groups * p->width, next, waits);
   t->core.issues += groups;
   w->log.stats.active_tile_cycles += groups;
   t->is_ahead = groups != 0;
@@ -793,7 +1084,7 @@ static void undo_group(FastWorker *w, FastTile *t, uint64_t cycle)
 {
   Thread *th = &t->core.threads[MAIN_THREAD];
   FastPlain *p = thread_plain(th);
-  FastElements *elements = &t->ahead->elements;
+  FastElements *elements = &t->ahead->overwritten.elements;
   for (unsigned i = 0; i < p->width; i++) {
     for (unsigned k = 0; k < PLAIN_STREAMS; k++)
       if (p->memory & 1u << k)
@@ -816,33 +1107,150 @@ static void undo_groups(FastWorker *w, FastTile *t, uint64_t cycle)
     undo_group(w, t, ahead->from + (uint64_t)last);
 }
 
-/* ---- the end of the run ------------------------------------------------------------------ */
+/* ---- back to a cycle ----------------------------------------------------------------------- */
+
+/* The operation's group that is due in `cycle` has waited for its turn up to now: that is counted
+ * when the wait is over. */
+static void leave_waiting(FastWorker *w, FastTile *t, uint64_t cycle)
+{
+  Thread *th = &t->core.threads[MAIN_THREAD];
+  const FastAhead *ahead = t->ahead;
+  uint64_t at = cycle - ahead->from, n = 0;
+  if (!(t->core.vectors & 1u << MAIN_THREAD) || th->ready != cycle || at > SCALAR_CYCLES)
+    return;
+  while (n < at && is_taken(ahead, at - n - 1))
+    n++;
+  if (!n)
+    return;
+  w->log.stats.stalls[STALL_ISSUE] -= n;
+  th->stall = STALL_ISSUE;
+  th->stall_since = cycle - n;
+}
 
 static void undo_ahead(Visit *v, uint64_t cycle)
 {
   FastWorker *w = v->worker;
   FastTile *t = v->tile;
   const FastAhead *ahead = t->ahead;
-  uint64_t end = cycle - ahead->from;       /* at least 1 */
+  uint64_t end = cycle - ahead->from;
   end = end < SCALAR_CYCLES ? end : SCALAR_CYCLES;
   unsigned count = issues_count(ahead->issues, end);
-  ScalarFences fences;
+  FastBeside beside;
   note_last(w, ahead, end);
   if (!count)
     return;
-  if (!finds_beside(v, &fences))
-    ICE("a microthread could have delayed what was done ahead");
+  if (!looks_beside(v, &beside))
+    ICE("a microthread could have disturbed what was done ahead");
   FastTile *before = fast_count_as(w, t);
-  if (ahead->is_stretch) {
+  if (ahead->is.stretch) {
     undo_stretch(v, cycle);
   } else {
     t->core.issues -= count;
     w->log.stats.active_tile_cycles -= count;
     undo_groups(w, t, cycle);
   }
+  leave_waiting(w, t, cycle);
   settle_until(w, t, end);
   t->is_ahead = false;
   fast_count_as(w, before);
+}
+
+/* ---- turns of microthreads ----------------------------------------------------------------- */
+
+/* What the stretch sends from this cycle on can be seen a cycle later. */
+static void delay_results(const Visit *v, const FastAhead *ahead)
+{
+  if (!ahead->is.stretch || queue_of(ahead) == NO_QUEUE)
+    return;
+  const FastQueue *q = &v->tile->queues[ahead->queue].output;
+  int32_t soonest = (int32_t)v->engine->output_cycles;
+  for (unsigned i = 0; i < q->count; i++) {
+    FastWavelet *w = queue_at(q, i);
+    if (wavelet_wait(w->meta, v->turn.cycle) >= soonest)
+      w->meta = (w->meta & ~(uint32_t)STAMP_MASK) | ((w->meta + 1) & STAMP_MASK);
+  }
+}
+
+/* The operation that the thread is in has begun then or later. */
+static bool has_begun_since(const FastAhead *ahead, uint64_t at)
+{
+  return ahead->began >= at && ahead->began < SCALAR_CYCLES;
+}
+
+/* The next instruction, or the next group of the operation that the thread is in, and when it has
+ * begun that one. */
+static void delay_next(const Visit *v, uint64_t at)
+{
+  FastTile *t = v->tile;
+  Tile *core = &t->core;
+  Thread *th = &core->threads[MAIN_THREAD];
+  bool begins = has_begun_since(t->ahead, at);
+  if (core->vectors & 1u << MAIN_THREAD) {
+    th->ready++;
+    th->run->started += begins && v->turn.program->memory_facts;
+    t->ahead->began = (uint8_t)(t->ahead->began + begins);
+    core->ready += begins;
+  } else {
+    core->ready++;
+  }
+}
+
+/* There is no room to be so late. */
+static void back_to_now(Visit *v)
+{
+  uint64_t now = v->turn.cycle;
+  undo_ahead(v, now);
+  v->worker->ahead_less = true;
+  v->worker->turned_back++;
+  set_now(v, now);
+}
+
+bool fast_has_turns(const FastTile *t) { return t->ahead->is.with_turns; }
+
+/* The last group would come to be in a cycle in which the next instruction issues beside it, if it
+ * does not wait for the group: the thread has to look at that in its cycle. */
+static bool meets_beside(const FastTile *t, unsigned at, uint64_t last)
+{
+  const Tile *core = &t->core;
+  return core->vectors & 1u << MAIN_THREAD && core->overlaps && !core->waits &&
+         !has_begun_since(t->ahead, at) && core->ready <= last;
+}
+
+bool fast_delay_ahead(Visit *v)
+{
+  FastAhead *ahead = v->tile->ahead;
+  FastTurns *turns = &ahead->overwritten.turns;
+  unsigned at = (unsigned)(v->turn.cycle - ahead->from);
+  int last = issues_last(ahead->issues, SCALAR_CYCLES) + 1;
+  if (last >= ahead->end || meets_beside(v->tile, at, ahead->from + (unsigned)last)) {
+    back_to_now(v);
+    return false;
+  }
+  v->worker->turns_taken++;
+  if (issues_has(turns->groups, at))
+    v->worker->log.stats.stalls[STALL_ISSUE]++;
+  issues_delay(ahead->issues, at);
+  issues_delay(turns->groups, at);
+  turns->taken[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
+  delay_next(v, at);
+  delay_results(v, ahead);
+  note_last(v->worker, ahead, SCALAR_CYCLES);
+  return true;
+}
+
+/* ---- the end of the run ------------------------------------------------------------------ */
+
+uint64_t fast_ahead_last(FastWorker *w)
+{
+  if (w->ahead_less)
+    w->ahead_last = 0;
+  for (size_t i = 0; w->ahead_less && i < arrlenu(w->touched); i++) {
+    const FastTile *t = &w->engine->tiles[w->touched[i]];
+    if (t->is_ahead)
+      note_last(w, t->ahead, SCALAR_CYCLES);
+  }
+  w->ahead_less = false;
+  return w->ahead_last >= w->engine->phase ? w->ahead_last : 0;
 }
 
 void fast_ahead_undo(FastEngine *e, uint64_t cycle)

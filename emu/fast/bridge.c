@@ -44,7 +44,7 @@ static uint32_t most_ahead(const FastEngine *e)
 void fast_bridges_create(FastEngine *e)
 {
   const Timing *timing = e->timing;
-  e->bridge_arrival = fast_output_cycles(timing) + 2 * timing->hop;
+  e->bridge_arrival = e->output_cycles + 2 * timing->hop;
   e->bridge_seen = e->bridge_arrival + (timing->ramp_down ? timing->ramp_down : 1);
   e->bridges = !e->base.options.trace && timing->hop == 1 && e->router_slots >= FAST_SLOTS &&
                e->bridge_seen + 2 + 2 * BRIDGE_LATE <= BRIDGE_PLACES;

@@ -12,6 +12,7 @@ enum {
   BLOCK_SHARED = 8,             /* cycles of a block that the largest strips have room for */
   CHORE_REACH = 4,              /* rows of a strip that chores of both its borders may touch, beyond
                                    what visits do */
+  FETCH_LEAST = 512,            /* tiles; fewer fit a cache, with what they work on */
 };
 
 /* ---- creation --------------------------------------------------------------------------- */
@@ -55,6 +56,13 @@ static void make_channels(FastEngine *e)
   }
 }
 
+/* From an element's group to the cycle in which the router can see its wavelet: never the same. */
+static unsigned output_cycles(const Timing *timing)
+{
+  unsigned cycles = timing->element_to_queue + timing->ramp_up - (timing->ramp_up ? 1 : 0);
+  return cycles ? cycles : 1;
+}
+
 static void make_geometry(FastEngine *e)
 {
   const Machine *m = e->base.program->machine;
@@ -67,7 +75,9 @@ static void make_geometry(FastEngine *e)
   e->stride[PORT_SOUTH] = (ptrdiff_t)sizeof(FastTile) * e->width;
   e->stride[PORT_WEST] = -e->stride[PORT_EAST];
   e->stride[PORT_NORTH] = -e->stride[PORT_SOUTH];
+  e->fetches = e->n_tiles >= FETCH_LEAST;
   e->router_slots = m->router_slots;
+  e->output_cycles = output_cycles(e->timing);
   e->bank_mask = m->bank_bytes * (m->read_banks - 1);
   if ((m->bank_bytes & (m->bank_bytes - 1)) || (m->read_banks & (m->read_banks - 1)))
     ICE("banks whose number or size is no power of two");
@@ -209,7 +219,7 @@ static const EngineStats *fast_stats(const Engine *base)
   FastEngine *e = (FastEngine *)(uintptr_t)base;
   e->stats = (EngineStats){.first_event = NEVER};
   for (unsigned k = 0; k < e->n_workers; k++) {
-    uint64_t ahead = e->workers[k].ahead_last;
+    uint64_t ahead = fast_ahead_last(&e->workers[k]);
     engine_stats_add(&e->stats, &e->workers[k].log.stats);
     e->stats.last_event = ahead > e->stats.last_event ? ahead : e->stats.last_event;
   }

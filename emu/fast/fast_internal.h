@@ -222,7 +222,8 @@ typedef struct {
   uint32_t visits;              /* in this block, elements ahead of their cycle included */
   TileLog log;                  /* of its tiles */
   FastAccount account;
-  uint64_t ahead_last;          /* last issue that was carried out ahead */
+  uint64_t ahead_last;          /* last issue that was carried out ahead; */
+  bool ahead_less;              /* or it has been taken back since */
   uint32_t *touched;            /* stb_ds, in order of touching */
   Timer *timers;                /* further ahead than the calendar */
   struct FastPool *pool;        /* of memory: tiles.c; NULL until first used */
@@ -230,8 +231,9 @@ typedef struct {
   FastRing **free_rings;
   int32_t bridges;              /* that it has built, less those that it has taken down */
   /* for tests to see that there are some: elements of streams that have been undone; wavelets that
-     were on their way when they got a bridge */
-  uint64_t rolled_back, led;
+     were on their way when they got a bridge; turns of microthreads while the main thread was
+     ahead, and those for which it went back */
+  uint64_t rolled_back, led, turns_taken, turned_back;
   /* stb_ds: tiles with a wavelet for the host; rows with chores; tiles that may get bridges at the
      end of the block; those that did not there, but may at the end of the next one */
   uint32_t *host_calls, *chores, *joins, *retries;
@@ -259,8 +261,10 @@ struct FastEngine {
   uint32_t router_slots, bank_mask;   /* bits of an address that say the bank: two reads per cycle
                                    from different ones */
   uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
-  bool bridges;                 /* may be built; cycles from an element's issue: */
-  uint32_t bridge_arrival, bridge_seen;
+  /* the tiles are more than a cache holds (visit.c); bridges may be built; cycles from an element's
+     issue, the last: until the tile's own router can see the result */
+  bool fetches, bridges;
+  uint32_t bridge_arrival, bridge_seen, output_cycles;
   /* most cycles that a stream with bridges is ahead: one from row to row, since what it sends after
      the first of them is seen when the last is over; one that stays in its row */
   uint32_t stream_ahead, stream_far;
@@ -318,6 +322,8 @@ void fast_ahead_over(FastWorker *worker, FastTile *tile);
 bool fast_issues_ahead(const FastTile *tile, uint64_t now);
 /* The first cycle after `now` in which none does. */
 uint64_t fast_next_free(const FastTile *tile, uint64_t now);
+/* The last issue that was carried out ahead in this phase, or 0. */
+uint64_t fast_ahead_last(FastWorker *worker);
 /* The run has ended before `cycle`: undoes what issues from then on. */
 void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 

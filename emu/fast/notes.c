@@ -64,7 +64,8 @@ static uint64_t fast_next_due(const FastTile *t, uint64_t now)
     uint64_t next = th->stall == STALL_ISSUE ? fast_next_free(t, now) : th->ready;
     due = sooner(due, next, now);
   }
-  due = sooner(due, tile_next_action(&t->core, now), now);
+  if (t->core.pending_due != NEVER)
+    due = sooner(due, tile_next_action(&t->core, now), now);
   for (unsigned bits = t->input_any; bits; bits &= bits - 1) {
     const FastQueue *q = &t->queues[__builtin_ctz(bits)].input;
     unsigned k = 0;
@@ -100,5 +101,5 @@ static void set_now(Visit *v, uint64_t now)
   v->turn.cycle = now;
   v->hop_visible = now + timing->hop;
   v->ramp_visible = now + timing->ramp_down;
-  v->output_visible = now + fast_output_cycles(timing);
+  v->output_visible = now + v->engine->output_cycles;
 }

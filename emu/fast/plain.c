@@ -233,6 +233,14 @@ static bool reads_first(const FastPlain *p, unsigned k, unsigned n)
   return a_high + (int)p->bytes <= b_low || b_high + (int)p->bytes <= a_low;
 }
 
+/* The next `n` elements of a stream of a plain operation in memory. */
+static inline Bounds plain_bounds(const FastPlain *p, unsigned k, uint32_t n)
+{
+  int first = p->address[k], last = first + ((int)n - 1) * p->step[k];
+  return (Bounds){(uint16_t)(first < last ? first : last),
+                  (uint16_t)((first < last ? last : first) + p->bytes)};
+}
+
 /* The next `n` elements of a stream of `bytes` bytes each, as they are now. */
 static HOT void plain_gather(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
                              unsigned n, size_t bytes)

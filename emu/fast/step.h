@@ -38,11 +38,13 @@ typedef struct {
   uint8_t popped[MAX_QUEUES];   /* wavelets taken from input queues in this cycle */
   bool inside;                  /* the main thread has changed what nothing else can see */
   bool is_stretch;              /* what is carried out is ahead of its cycle: ahead.c; then: */
-  const ScalarFences *fences;   /* memory of the microthreads; NULL: none run */
+  const struct FastBeside *beside;     /* NULL: no microthread runs */
+  size_t findings;              /* before the stretch */
+  uint64_t last_beside;         /* last instruction beside an operation of the stretch; 0: none */
 } Visit;
 
-/* calendar.c, notes.c, queues.c and plain.c come first in the unit: what they define needs no
- * declaration. */
+/* cycles.c, calendar.c, notes.c, queues.c, plain.c, kept.c and beside.c come first in the unit:
+ * what they define needs no declaration. */
 
 /* ---- storage.c ----------------------------------------------------------------------------- */
 
@@ -65,7 +67,6 @@ STEP inline uint64_t bridge_next(const FastBridge *bridge, uint64_t soonest);
 STEP inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned color);
 STEP inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsigned port);
 STEP inline bool step_is_host_color(const Visit *v, unsigned color);
-STEP inline unsigned fast_output_cycles(const Timing *timing);
 STEP inline void stream_served(FastTile *tile, const FastPlain *plain, bool enters, bool leaves);
 STEP inline void retry_moves(FastTile *tile, uint64_t now);
 STEP inline void forget_stuck(FastTile *tile);
@@ -83,6 +84,12 @@ bool fast_ahead(Visit *v);
 /* The main thread's operation can do no group in this cycle: does those that follow but the last,
  * if nothing but its variables is concerned and no microthread can delay it. */
 void plain_ahead(Visit *v);
+/* A microthread that ranks above the main thread issues in this cycle, for which that has worked
+ * ahead: what it does from now on is a cycle later.  False: it has gone back to this cycle, in
+ * which nothing has been done yet. */
+bool fast_delay_ahead(Visit *v);
+/* One of the microthreads that run may do so. */
+bool fast_has_turns(const FastTile *tile);
 
 /* ---- tasks.c ------------------------------------------------------------------------------- */
 

@@ -128,13 +128,6 @@ STEP inline bool step_is_host_color(const Visit *v, unsigned color)
   return v->turn.program->host_out_colors >> color & 1;
 }
 
-/* From an element's group to the cycle in which the router can see its wavelet: never the same. */
-STEP inline unsigned fast_output_cycles(const Timing *timing)
-{
-  unsigned cycles = timing->element_to_queue + timing->ramp_up - (timing->ramp_up ? 1 : 0);
-  return cycles ? cycles : 1;
-}
-
 /* Places after the color that was served first in the last cycle with a move. */
 static inline unsigned places_after_first(const FastTile *tile, unsigned slot)
 {

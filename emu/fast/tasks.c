@@ -89,6 +89,20 @@ static HOT bool has_plain_operation(const FastTile *t)
          !(t->input_any & t->input_control) && (!t->core.overlaps || t->core.waits);
 }
 
+enum { AHEAD_KEPT = 48 };       /* elements of an operation that a stretch mostly has room for */
+
+/* The main thread goes on beside its operation, and both are done with this cycle.  A long
+ * operation goes ahead by itself when only the next one is left beside it. */
+static bool has_overlapping_operation(const FastTile *t, uint64_t now)
+{
+  const Tile *core = &t->core;
+  const Thread *th = &core->threads[MAIN_THREAD];
+  bool beside = core->waits ? th->plain && thread_plain(th)->remaining <= AHEAD_KEPT
+                            : th->plain && core->ready > now;
+  return core->overlaps && beside && core->running && th->stall == STALL_NONE && th->ready > now &&
+         core->pending_due != 0;
+}
+
 /* What follows this cycle's part of the main thread, as far as no other unit can see it. */
 static HOT void go_ahead(Visit *v)
 {
@@ -98,9 +112,13 @@ static HOT void go_ahead(Visit *v)
   if (!(t->core.vectors & 1u << MAIN_THREAD)) {
     if (is_main_free(t) && t->core.ready > v->turn.cycle)
       fast_ahead(v);
-  } else if (has_plain_operation(t)) {
-    plain_ahead(v);
+    return;
   }
+  bool overlaps = has_overlapping_operation(t, v->turn.cycle);
+  if (overlaps)
+    fast_ahead(v);
+  if ((!overlaps || !t->is_ahead) && has_plain_operation(t))
+    plain_ahead(v);
 }
 
 /* The main thread has issued already what it does in this cycle. */
@@ -208,6 +226,38 @@ static HOT void note_able(FastTile *t, unsigned threads)
   t->able = t->shares ? 0 : (uint16_t)threads;
 }
 
+/* The microthread issues rather than the main thread. */
+static bool is_before_main(const Tile *core, unsigned thread)
+{
+  return thread_level(core, thread) > core->main_level;
+}
+
+/* The one among them that issues in the main thread's place; -1: there is none. */
+static HOT int choose_before_main(const FastTile *t, unsigned ready)
+{
+  if (!ready || !fast_has_turns(t))
+    return -1;
+  int best = choose_thread(&t->core, ready);
+  return is_before_main(&t->core, (unsigned)best) ? best : -1;
+}
+
+/* Returns whether the tile issues. */
+static bool commit_plan(Visit *v, TilePlan *plan)
+{
+  tile_commit(&v->turn, plan);
+  bool starts = plan->launch || plan->pick != TASK_NONE;
+  if (starts || plan->beside || plan->thread == MAIN_THREAD)
+    go_ahead(v);
+  return plan->thread >= 0;
+}
+
+static RARE bool visit_planned(Visit *v, unsigned queues)
+{
+  TilePlan plan;
+  tile_plan(&v->turn, &plan, queues);
+  return commit_plan(v, &plan);
+}
+
 /* What tile_plan and tile_commit do with them. */
 static RARE bool visit_threads(Visit *v)
 {
@@ -216,8 +266,13 @@ static RARE bool visit_threads(Visit *v)
   uint8_t causes[TILE_THREADS];
   unsigned looks = core->vectors & ~(unsigned)(t->held | t->able);
   unsigned ready = find_ready(v, looks, causes) | t->able;
-  int best = issues_ahead(v) ? -1 : choose_thread(core, ready);
+  bool ahead = issues_ahead(v);
+  int best = ahead ? choose_before_main(t, ready) : choose_thread(core, ready);
   unsigned issues = best < 0 ? 0 : 1u << best;
+  if (ahead && issues && !fast_delay_ahead(v)) {
+    t->held = t->able = 0;
+    return visit_planned(v, scheduler_queues(t, v->turn.cycle));
+  }
   for (unsigned bits = looks | issues; bits; bits &= bits - 1) {
     unsigned i = (unsigned)__builtin_ctz(bits);
     unsigned cause = issues >> i & 1 ? STALL_NONE : ready >> i & 1 ? STALL_ISSUE : causes[i];
@@ -252,11 +307,16 @@ static bool visit_stretch(Visit *v)
   return true;
 }
 
-/* No microthread issues in this cycle: those that could wait for it. */
-static void leave_to_main(TilePlan *plan)
+/* The main thread has a step in this cycle: no microthread issues, unless it ranks above. */
+static void leave_to_main(Visit *v, TilePlan *plan, unsigned queues)
 {
   if (plan->thread < 0)
     return;
+  if (is_before_main(&v->tile->core, (unsigned)plan->thread)) {
+    if (!fast_delay_ahead(v))
+      tile_plan(&v->turn, plan, queues);
+    return;
+  }
   plan->stalls[plan->thread] = STALL_ISSUE;
   plan->thread = -1;
   plan->is_group = false;
@@ -278,13 +338,8 @@ static RARE bool visit_any(Visit *v)
   }
   tile_plan(&v->turn, &plan, queues);
   if (issues_ahead(v))
-    leave_to_main(&plan);
-  tile_commit(&v->turn, &plan);
-  bool starts = plan.launch || plan.pick != TASK_NONE;
-  if (starts ||
-      (plan.thread == MAIN_THREAD && (!plan.is_group || !(t->core.vectors & 1u << MAIN_THREAD))))
-    go_ahead(v);
-  return plan.thread >= 0;
+    leave_to_main(v, &plan, queues);
+  return commit_plan(v, &plan);
 }
 
 /* Out of the way of tiles with one operation or none: in the loop over tiles it slows them down by

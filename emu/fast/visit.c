@@ -56,10 +56,10 @@ static RARE void visit_backwards(Visit *v, uint64_t bits)
       visit(v, v->first + bit_at);
 }
 
-/* On a large fabric most tiles are in no cache when their turn comes, and what a visit needs hangs
- * together by pointers.  So each link is fetched a step before the next one: the tiles when the
- * visits to their row begin, their operations and bridges when those to their word do, and what the
- * operation reads while the tile before is visited. */
+/* On a large fabric (`fetches`) most tiles are in no cache when their turn comes, and what a visit
+ * needs hangs together by pointers.  So each link is fetched a step before the next one: the tiles
+ * when the visits to their row begin, their operations and bridges when those to their word do, and
+ * what the operation reads while the tile before is visited. */
 static HOT void prefetch_tiles(const FastTile *first, uint64_t bits)
 {
   for (; bits; bits &= bits - 1) {
@@ -94,11 +94,13 @@ static HOT void prefetch_elements(const FastTile *t)
 static HOT void visit_forwards(Visit *v, uint64_t bits)
 {
   const FastTile *first = &v->engine->tiles[v->first];
-  prefetch_streams(first, bits);
+  bool fetches = v->engine->fetches;
+  if (fetches)
+    prefetch_streams(first, bits);
   while (bits) {
     unsigned bit_at = (unsigned)__builtin_ctzll(bits);
     bits &= bits - 1;
-    if (bits)
+    if (bits && fetches)
       prefetch_elements(&first[__builtin_ctzll(bits)]);
     visit(v, v->first + bit_at);
   }
@@ -111,7 +113,7 @@ static void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
   v->first = row * e->width + column;
   v->tiles = e->width - column < WORD_BITS ? e->width - column : WORD_BITS;
   v->stay = 0;
-  v->worker->visits += (uint32_t)__builtin_popcountll(bits);
+  v->worker->visits += bits_count(bits);
   if (UNLIKELY(e->base.options.shuffle))
     visit_backwards(v, bits);
   else
@@ -128,7 +130,7 @@ static void visit_row(Visit *v, uint32_t row)
   fast_row_awake(e, v->turn.cycle)[row] = 0;
   if (e->block > 1)
     row_chores(v, row);
-  for (uint32_t i = 0; i < e->row_words; i++)
+  for (uint32_t i = 0; e->fetches && i < e->row_words; i++)
     prefetch_tiles(&e->tiles[(size_t)row * e->width + i * WORD_BITS], words[i]);
   for (uint32_t i = 0; i < e->row_words; i++) {
     uint32_t w = e->base.options.shuffle ? e->row_words - 1 - i : i;

@@ -142,6 +142,11 @@ static Span64 stream_span(const VecRun *run, const VecStream *s)
 {
   if (s->circular && s->wrap_bytes)
     return circular_span(run, s);
+  if (s->dimensions == 1 && run->remaining) {   /* mostly */
+    int64_t way = ((int64_t)run->remaining - 1) * s->strides[0] * s->element_bytes;
+    return (Span64){s->address + (way < 0 ? way : 0),
+                    s->address + (way < 0 ? 0 : way) + s->element_bytes};
+  }
   if (is_inside_walk(s))
     return (Span64){s->object.start, s->object.end ? s->object.end : PE_MEM_BYTES};
   int64_t low = s->address, high = s->address, left = run->remaining, wound = 0;
@@ -285,15 +290,22 @@ bool check_meets(const Checked *earlier, const VecRun *run)
   return false;
 }
 
+Bounds check_span(const VecRun *run, const VecStream *s)
+{
+  if (s->kind != VS_MEMORY)
+    return (Bounds){0};
+  Span64 span = stream_span(run, s);
+  return (Bounds){span.low < 0 ? 0 : span.low > UINT16_MAX ? UINT16_MAX : (uint16_t)span.low,
+                  span.end < 0 ? 0 : span.end > UINT16_MAX ? UINT16_MAX : (uint16_t)span.end};
+}
+
 static void widen_bounds(Bounds *busy, const VecRun *run, const VecStream *s)
 {
   if (s->kind != VS_MEMORY || run->unbounded)
     return;
-  Span64 span = stream_span(run, s);
-  uint16_t low = span.low < 0 ? 0 : span.low > UINT16_MAX ? UINT16_MAX : (uint16_t)span.low;
-  uint16_t end = span.end < 0 ? 0 : span.end > UINT16_MAX ? UINT16_MAX : (uint16_t)span.end;
-  busy->start = !busy->end || low < busy->start ? low : busy->start;
-  busy->end = end > busy->end ? end : busy->end;
+  Bounds span = check_span(run, s);
+  busy->start = !busy->end || span.start < busy->start ? span.start : busy->start;
+  busy->end = span.end > busy->end ? span.end : busy->end;
 }
 
 BusyMemory check_widen(BusyMemory busy, const VecRun *run)

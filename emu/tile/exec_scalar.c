@@ -746,12 +746,6 @@ FLAT void scalar_run(ScalarRun *run)
                                 run->paid[TRUST_ASSUMED];
 }
 
-void scalar_undo_stores(const ScalarStores *stores, TileMem *mem)
-{
-  for (unsigned i = stores->n; i-- > 0;)
-    mem_store(mem, stores->at[i].address, stores->at[i].bytes, stores->at[i].before);
-}
-
 /* SDK docs, builtins: a shift register for x^23 + x^18 + 1, advanced 128 steps per use. Assumed,
  * since no public text says it: the usual form that shifts to the right, and its low 16 bits as the
  * result. */

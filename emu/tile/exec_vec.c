@@ -202,6 +202,9 @@ static void capture_packing(Capture *c)
 {
   VecStream *streams[] = {&c->run->src[0], &c->run->src[1], &c->run->dest};
   bool off = false;
+  if (!stream_on_fabric(streams[0]) && !stream_on_fabric(streams[1]) &&
+      !stream_on_fabric(streams[2]))
+    return;
   for (unsigned i = 0; i < ARRAY_COUNT(streams); i++)
     off |= stream_on_fabric(streams[i]) && simd_mode(c, &c->operand[i]->desc) == SIMD_OFF;
   for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {

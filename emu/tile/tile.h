@@ -129,8 +129,8 @@ typedef struct {
  * room. */
 enum { SCALAR_STORES = 32 };
 typedef struct {
-  uint16_t n, most;
   struct { uint32_t before; uint16_t address; uint8_t bytes; } at[SCALAR_STORES];
+  uint16_t n, most;
 } ScalarStores;
 static inline void scalar_keep_store(ScalarStores *stores, uint32_t address, unsigned bytes,
                                      uint32_t before)
@@ -185,8 +185,6 @@ ScalarCode scalar_code(const Insn *insn, uint32_t word, Bounds object, const Tim
 /* Carries out instructions until `end`, or one that does more than change registers and static data
  * or stack.  `pc` and `first`: of the next. */
 void scalar_run(ScalarRun *run);
-/* Puts the memory back. */
-void scalar_undo_stores(const ScalarStores *stores, TileMem *mem);
 
 /* Carries out one instruction on registers and memory.  `pc` is the instruction's address.
  * SCALAR_ENGINE for: endtask, ldsr, dsrset, dsrget, vec, act*, blk*, unblk*, ldcfg*, stcfg*,
@@ -396,6 +394,8 @@ bool check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory busy, uint64_
 bool check_meets(const Checked *earlier, const VecRun *run);
 /* `busy` and the memory of one more operation. */
 BusyMemory check_widen(BusyMemory busy, const VecRun *run);
+/* The memory that what is left of a stream of the operation can touch; end 0: none. */
+Bounds check_span(const VecRun *run, const VecStream *stream);
 /* At its start, CHECKS_TASKS: sizes of elements (*value an address; moves may have another size);
  * CHECKS_LENGTHS: lengths of operands (*value the one that differs). */
 FaultKind check_operation(unsigned checks, const VecRun *run, const VecOperands *vec,

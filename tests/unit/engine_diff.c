@@ -449,8 +449,20 @@ static void engines_agree_on_streams(void **state)
 
 enum { BESIDE_SEEDS = 300, BESIDE_PARTS = 6, BESIDE_PART = 100, BESIDE_LIMIT = 5000 };
 
+/* How often a microthread took the main thread's turn, for which that had worked ahead; and how
+ * often it went back for that. */
+typedef struct { uint64_t turns, back; } Turns;
+
+static void count_turns(const FastEngine *e, Turns *turns)
+{
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    turns->turns += e->workers[k].turns_taken;
+    turns->back += e->workers[k].turned_back;
+  }
+}
+
 /* Parts of random lengths: what has been done ahead ends with each. */
-static RunStatus run_beside(uint32_t seed)
+static RunStatus run_beside(uint32_t seed, Turns *turns)
 {
   Random r = {seed};
   Asm *a[STREAM_WAYS];
@@ -463,6 +475,7 @@ static RunStatus run_beside(uint32_t seed)
     limit += part + 1 < BESIDE_PARTS ? 1 + below(&r, BESIDE_PART) : BESIDE_LIMIT;
     status = run_streams_part(a, 0, limit);
   }
+  count_turns(fast_engine(a[1]), turns);
   for (unsigned i = 0; i < STREAM_WAYS; i++)
     asm_free(a[i]);
   return status;
@@ -472,15 +485,19 @@ static void engines_agree_beside(void **state)
 {
   (void)state;
   unsigned quiet = 0, faults = 0;
+  Turns turns = {0};
   uint32_t only = from_environment("ENGINE_DIFF_BESIDE_SEED", 0);
   uint32_t n = from_environment("ENGINE_DIFF_BESIDE", BESIDE_SEEDS);
   for (seed_now = only ? only : 1; seed_now <= (only ? only : n); seed_now++) {
-    RunStatus status = run_beside(seed_now);
+    RunStatus status = run_beside(seed_now, &turns);
     quiet += status == RUN_QUIET;
     faults += status == RUN_FAULT;
   }
-  fprintf(stderr, "%u quiet, %u with faults, with operations in the background\n", quiet, faults);
-  assert_true(only || n < BESIDE_SEEDS || (quiet > n / 4 && faults > n / 20));
+  fprintf(stderr, "%u quiet, %u with faults, with operations in the background; they took %llu "
+                  "turns of what was ahead, and %llu times that went back\n", quiet, faults,
+          (unsigned long long)turns.turns, (unsigned long long)turns.back);
+  assert_true(only || n < BESIDE_SEEDS || (quiet > n / 4 && faults > n / 20 && turns.turns > n &&
+                                           turns.back > n / 10));
 }
 
 /* A source, a tile that streams on and has sent some words before, the last with `advance`, and a

@@ -21,6 +21,8 @@ typedef struct {
   AsmClass *cls;                                /* of the tile at hand; then: */
   uint16_t descs;                               /* bytes of its descriptors */
   uint16_t lengths[BESIDE_TILES][BESIDE_PHASES];    /* of what a tile sends to the east */
+  bool halves[BESIDE_TILES][BESIDE_PHASES];         /* whether its elements have 16 bits */
+  unsigned ranked;              /* of 100 operations: with a priority of their own */
 } Beside;
 
 /* A DSR that is loaded when it is used. */
@@ -49,12 +51,13 @@ static Descriptor beside_memory(Beside *b, unsigned length, unsigned bytes)
   return d;
 }
 
-static Descriptor beside_fabric(Beside *b, Descriptor d)
+static Descriptor beside_fabric(Beside *b, Descriptor d, bool halves)
 {
   Random *r = &b->gen.random;
+  d.simd = halves ? SIMD_64 : SIMD_DEFAULT;
   if (chance(r, 85))
     d = de_async(d, chance(r, 30) ? ACT_ACTIVATE : ACT_NONE, LOCAL_FIRST + BESIDE_PHASES);
-  d.priority_given = chance(r, 20);
+  d.priority_given = chance(r, b->ranked);
   d.priority = d.priority_given ? (Priority)below(r, PRIO_COUNT) : PRIO_LOW;
   return d;
 }
@@ -65,19 +68,21 @@ static unsigned beside_color(unsigned phase, unsigned sender) { return 2 * phase
 static void beside_send(Beside *b, unsigned x, unsigned phase)
 {
   unsigned n = b->lengths[x][phase];
-  VecOperand from = beside_dsr(b, DSR_SRC1, beside_memory(b, n, 4));
+  bool halves = b->halves[x][phase];
+  VecOperand from = beside_dsr(b, DSR_SRC1, beside_memory(b, n, halves ? 2 : 4));
   Descriptor out = de_out(2 + phase, beside_color(phase, x), (uint16_t)n);
-  asm_emit(b->cls, in_vec(VEC_mov32, beside_dsr(b, DSR_DEST, beside_fabric(b, out)), op_none(),
-                          from));
+  asm_emit(b->cls, in_vec(halves ? VEC_mov16 : VEC_mov32,
+                          beside_dsr(b, DSR_DEST, beside_fabric(b, out, halves)), op_none(), from));
 }
 
 static void beside_receive(Beside *b, unsigned x, unsigned phase)
 {
   unsigned n = b->lengths[x - 1][phase];
-  VecOperand to = beside_dsr(b, DSR_DEST, beside_memory(b, n, 4));
+  bool halves = b->halves[x - 1][phase];
+  VecOperand to = beside_dsr(b, DSR_DEST, beside_memory(b, n, halves ? 2 : 4));
   Descriptor in = de_in(phase, beside_color(phase, x - 1), (uint16_t)n);
-  asm_emit(b->cls, in_vec(VEC_mov32, to, op_none(),
-                          beside_dsr(b, DSR_SRC1, beside_fabric(b, in))));
+  asm_emit(b->cls, in_vec(halves ? VEC_mov16 : VEC_mov32, to, op_none(),
+                          beside_dsr(b, DSR_SRC1, beside_fabric(b, in, halves))));
 }
 
 static Insn beside_vector(Beside *b)
@@ -223,8 +228,10 @@ static Asm *random_beside(uint32_t seed, const EngineOps *ops)
   Random *r = &b.gen.random;
   b.gen.a = asm_new(chance(r, 50) ? ARCH_WSE2 : ARCH_WSE3, BESIDE_TILES, 1);
   b.gen.a->ops = ops;
+  b.ranked = chance(r, 50) ? 20 : 80;
   for (unsigned x = 0; x + 1 < BESIDE_TILES; x++)
     for (unsigned phase = 0; phase < BESIDE_PHASES; phase++) {
+      b.halves[x][phase] = chance(r, 30);
       b.lengths[x][phase] = (uint16_t)(1 + below(r, BESIDE_LONG));
       asm_route(b.gen.a, x, 0, beside_color(phase, x), M_R, M_E);
       asm_route(b.gen.a, x + 1, 0, beside_color(phase, x), M_W, M_R);
