@@ -4,11 +4,17 @@
 The values are those of the public sources (docs/cycle-model.md names them), written down here a
 second time on purpose: the table must not drift.  unit-emu_timing sets each row to 0 and to other
 values and measures that the emulated cycles move.  Inferred rows say from what; the points from
-which they were inferred hold them (calibration_fit.py).
+which they were inferred hold them (calibration_fit.py).  What assumed rows could move is what
+docs/cycle-model.md says.
 """
 import re
+import sys
 
 from claims import Claims, harness
+
+sys.path.insert(0, str(harness.ROOT / "tests" / "calibration"))
+import report_table  # noqa: E402
+import sensitivity  # noqa: E402
 
 # Row: cycles, on wse2 and wse3.
 PUBLISHED = {"ramp_up": (2, 5), "ramp_down": (2, 5), "hop": (1, 1), "element_to_queue": (1, 1),
@@ -39,6 +45,8 @@ def main():
         claims.equals(f"width of {name}", widths[name], pair)
     ran = harness.run([harness.tool("unit-emu_timing")], expect=None)
     claims.equals("unit-emu_timing: exit code", ran.code, 0)
+    claims.equals("the page has the table of assumed rows",
+                  report_table.read("sensitivity") == sensitivity.text(), True)
     claims.finish()
 
 
