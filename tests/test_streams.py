@@ -210,9 +210,15 @@ def test_cycles_are_near_the_model(tmp_path):
                                         "shape": shape}, (n,))
         model = streams.predicted(kind, width, n, with_task)
         assert streams.cycles_of(stamps) <= 1.05 * model + 64, (kind, with_task)
+    for width, height, n in ((9, 12, 3), (5, 5, 24)):
+        stamps = streams.run(tmp_path, {"kind": streams.ALLTOALL_2D, "with_task": 1,
+                                        "shape": lines.RECTANGLE, "width": width,
+                                        "height": height}, (n,))
+        model = streams.predicted(streams.ALLTOALL_2D, (width, height), n, 1)
+        assert streams.cycles_of(stamps) <= 1.05 * model + 64, (width, height)
     for kind in streams.TWO_WAYS:
         for scheme in streams.SCHEMES:
-            for width, n in ((9, 1), (13, 30), (50, 8), (5, 8)):
+            for width, n in ((9, 1), (13, 30), (50, 8), (5, 8), (30, 20)):
                 stamps = streams.run(tmp_path, {"kind": kind, "width": width, "scheme": scheme},
                                      (n,))
                 model = streams.predicted(kind, width, n, scheme=scheme)
