@@ -17,7 +17,7 @@ from pathlib import Path
 import examples
 from claims import Claims, harness
 
-SECTIONS_WITH_PLACES = {0, 1, 3}       # strings, program, classes: docs/image.md
+SECTIONS_WITH_PLACES = {0, 1, 3, 11}   # strings, program, classes, debug: docs/image.md
 PLACE = re.compile(r"^ *; .*:\d+(:\d+)?\b.*$|\.csl:\d+(:\d+)?", re.MULTILINE)
 
 

@@ -194,7 +194,7 @@ export function sampledNote(run: Run): string {
   const fill = "How full queues are needs the events of every wavelet, as --watch has them; the " +
     "run then takes about ten times as long.";
   return run.time_lines === undefined ? `${counts}Time lines, cycles of source lines and ways of ` +
-    `wavelets need --profile, and the run takes about four times as long. ${fill}` : counts + fill;
+    `wavelets need --profile, and the run takes two to five times as long. ${fill}` : counts + fill;
 }
 
 export function findQuantity(id: string): Quantity {
