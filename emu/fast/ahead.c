@@ -236,7 +236,6 @@ static HOT void begin_stretch(const Tile *core, FastAhead *ahead)
                            .in_operation = core->vectors & 1u << MAIN_THREAD,
                            .overlapping = core->overlaps, .waiting = core->waits};
   ahead->ready = cycles_until(core->ready, ahead->from);
-  ahead->began = SCALAR_CYCLES;
   ahead->overwritten.stores.n = 0;
   ahead->kept = 0;
   set_dsrs(ahead, 0);
@@ -578,18 +577,28 @@ static bool step_behind(Visit *v, uint64_t instructions)
   return !is_mistaken(v);
 }
 
+/* A group of an operation beside which the thread goes on. */
+static RARE bool step_overlapping(Visit *v)
+{
+  const FastPlain *p = thread_plain(&v->tile->core.threads[MAIN_THREAD]);
+  bool ends = plain_elements(p) == p->remaining;
+  uint64_t instructions = v->worker->log.stats.instructions;
+  plain_group_any(v, MAIN_THREAD);
+  return !ends || step_behind(v, instructions);
+}
+
 /* The next group.  False: it is a mistake. */
 static HOT bool step_group(Visit *v)
 {
   FastTile *t = v->tile;
-  const FastPlain *p = thread_plain(&t->core.threads[MAIN_THREAD]);
   uint64_t cycle = t->core.threads[MAIN_THREAD].ready;
-  bool ends = !p->unbounded && plain_elements(p) == p->remaining;
-  uint64_t instructions = v->worker->log.stats.instructions;
   set_now(v, cycle);
   mark_group(t->ahead, cycle);
+  if (UNLIKELY(t->core.overlaps))
+    return step_overlapping(v);
   plain_group(v, MAIN_THREAD);
-  return !ends || step_behind(v, instructions);
+  leave_cycle(v);
+  return true;
 }
 
 /* So many groups up to the last one, in cycle `last`, of the operation between variables. */
@@ -756,7 +765,9 @@ static bool step_instruction(Visit *v, const Insn *insn, uint64_t end, uint64_t 
   mark_issue(t->ahead, cycle);
   tile_issue(&v->turn);
   leave_cycle(v);
-  if (is_mistaken(v) || !(t->core.vectors & 1u << MAIN_THREAD))
+  if (is_mistaken(v))
+    return false;
+  if (!(t->core.vectors & 1u << MAIN_THREAD))
     return true;
   t->ahead->began = (uint8_t)(cycle - t->ahead->from);
   t->ahead->is.kept = false;
@@ -771,7 +782,7 @@ static uint64_t take_steps(Visit *v, uint64_t end, uint64_t last)
   Fault **faults = &v->worker->log.faults;
   v->findings = arrlenu(*faults);
   bool goes_on = !(core->vectors & 1u << MAIN_THREAD) || go_on_in_operation(v, end, last);
-  while (goes_on && core->running && core->ready < end && !is_mistaken(v)) {
+  while (goes_on && core->running && core->ready < end) {
     const ScalarCode *code = code_now(v->engine, core);
     if (!code || !code->insn)
       break;
@@ -955,6 +966,7 @@ static RARE void undo_stretch(Visit *v, uint64_t cycle)
   restore_dsrs(t);
   unsigned queue = queue_of(ahead), taken = take_back_results(t);
   begin_stretch(&t->core, ahead);
+  ahead->began = SCALAR_CYCLES;
   if (ahead->is.in_operation)
     keep_places(t);
   else
