@@ -97,10 +97,10 @@ static bool has_overlapping_operation(const FastTile *t, uint64_t now)
 {
   const Tile *core = &t->core;
   const Thread *th = &core->threads[MAIN_THREAD];
-  bool beside = core->waits ? th->plain && thread_plain(th)->remaining <= AHEAD_KEPT
-                            : th->plain && core->ready > now;
-  return core->overlaps && beside && core->running && th->stall == STALL_NONE && th->ready > now &&
-         core->pending_due != 0;
+  if (LIKELY(!core->overlaps) || !th->plain || !core->running)
+    return false;
+  bool beside = core->waits ? thread_plain(th)->remaining <= AHEAD_KEPT : core->ready > now;
+  return beside && th->stall == STALL_NONE && th->ready > now && core->pending_due != 0;
 }
 
 /* What follows this cycle's part of the main thread, as far as no other unit can see it. */
