@@ -285,7 +285,7 @@ static Operand walk_condition(Sema *s, const Node *n, bool *known)
   return o;
 }
 
-APART static Operand if_of_template(Sema *s, const NodeIf *n, PoolId want, bool is_value)
+static APART Operand if_of_template(Sema *s, const NodeIf *n, PoolId want, bool is_value)
 {
   bool is_dead = template_part(s, n->then_part, want, is_value);
   bool other = n->else_part != NULL && template_part(s, n->else_part, want, is_value);
@@ -470,7 +470,7 @@ static Operand switch_emit(Sema *s, const NodeSwitch *n, Operand subject, const 
   return exits_join(s, &exits, want, n->head.span);
 }
 
-APART static Operand switch_of_template(Sema *s, const NodeSwitch *n, PoolId want, bool is_value)
+static APART Operand switch_of_template(Sema *s, const NodeSwitch *n, PoolId want, bool is_value)
 {
   bool is_dead = true;
   for (uint32_t i = 0; i < n->prongs.count; i++)
@@ -571,7 +571,7 @@ static bool unrolled_condition(Sema *s, const NodeWhile *n)
 }
 
 /* How often a template's loop runs at compile time is not known; that it does is likely. */
-APART static void while_of_template(Sema *s, const NodeWhile *n)
+static APART void while_of_template(Sema *s, const NodeWhile *n)
 {
   Target target;
   target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
@@ -926,7 +926,7 @@ static Operand walk_iterable(Sema *s, const NodeFor *n)
   return o;
 }
 
-APART static void for_of_template(Sema *s, const NodeFor *n)
+static APART void for_of_template(Sema *s, const NodeFor *n)
 {
   Target target;
   target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
