@@ -35,6 +35,18 @@ def path_of(uri):
     return Path(unquote(uri.removeprefix("file://")))
 
 
+def apply(text, edits):
+    """The text after TextEdits of the protocol."""
+    def offset(position):
+        lines = text.split("\n")
+        line = lines[position["line"]].encode("utf-16-le")[:2 * position["character"]]
+        return sum(len(l) + 1 for l in lines[:position["line"]]) + len(line.decode("utf-16-le"))
+    for edit in sorted(edits, key=lambda e: -offset(e["range"]["start"])):
+        text = (text[:offset(edit["range"]["start"])] + edit["newText"]
+                + text[offset(edit["range"]["end"]):])
+    return text
+
+
 class Client:
     def __init__(self, timeout=30, initialize=True):
         self.timeout, self.number, self.published, self.answers = timeout, 0, {}, {}

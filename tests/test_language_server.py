@@ -8,7 +8,7 @@ import signal
 import pytest
 
 import harness
-from language_client import Client, units
+from language_client import Client, apply, path_of, units
 
 GEMV = harness.SAMPLES / "gemv"
 OPTIONS = ["--arch=wse3", "--params=width:2,height:2,M:4,N:4"]
@@ -82,17 +82,6 @@ def text_at(doc, where):
     line = lines[where["start"]["line"]].encode("utf-16-le")
     assert where["start"]["line"] == where["end"]["line"]
     return line[2 * where["start"]["character"]:2 * where["end"]["character"]].decode("utf-16-le")
-
-
-def apply(text, edits):
-    def offset(position):
-        lines = text.split("\n")
-        line = lines[position["line"]].encode("utf-16-le")[:2 * position["character"]]
-        return sum(len(l) + 1 for l in lines[:position["line"]]) + len(line.decode("utf-16-le"))
-    for edit in sorted(edits, key=lambda e: -offset(e["range"]["start"])):
-        text = (text[:offset(edit["range"]["start"])] + edit["newText"]
-                + text[offset(edit["range"]["end"]):])
-    return text
 
 
 def hover(client, doc, mark, skip=0):
@@ -325,6 +314,100 @@ def test_rename_is_refused(client, project, mark, new, why):
     answer = client.request_raw("textDocument/rename", {
         "textDocument": {"uri": doc.uri}, "position": doc.place(mark, 1), "newName": new})
     assert why in answer["error"]["message"]
+
+
+TWO = """\
+param size: u16;
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .size = size });
+  @export_name("main", fn() void);
+}
+"""
+
+
+def renamed(client, doc, mark, new):
+    """Applies the rename to the files; the names of those that change."""
+    changes = client.ask("rename", doc, doc.place(mark), newName=new)["changes"]
+    for uri, edits in changes.items():
+        path_of(uri).write_text(apply(path_of(uri).read_text(), edits))
+    return sorted(path_of(uri).name for uri in changes)
+
+
+@pytest.fixture
+def two_programs(tmp_path):
+    """Two layouts with one file of tiles, of which each script compiles one."""
+    for number in "12":
+        (tmp_path / f"layout{number}.csl").write_text(TWO)
+        (tmp_path / f"commands{number}.sh").write_text(
+            f"cslc layout{number}.csl --params=size:{number} -o out\n")
+    (tmp_path / "pe.csl").write_text("""param size: u16;
+var sum: u16 = size;
+fn add() void { sum += 1; }
+fn main() void { add(); }
+comptime { @export_symbol(main); }
+""")
+    return tmp_path
+
+
+def test_rename_changes_every_program(client, two_programs):
+    doc = client.open(two_programs / "pe.csl")
+    assert renamed(client, doc, "size: u16", "length") == ["layout1.csl", "layout2.csl", "pe.csl"]
+    for number in "12":
+        harness.cslc("--check", two_programs / f"layout{number}.csl", "--params=size:1")
+
+
+def test_rename_of_what_only_the_second_program_would_miss(client, two_programs):
+    layout = two_programs / "layout2.csl"
+    layout.write_text(TWO.replace('"pe.csl", .{ .size = size }', '"pe.csl", values').replace(
+        "layout {", "const values = .{ .size = size };\nlayout {"))
+    doc = client.open(two_programs / "pe.csl")
+    answer = client.request_raw("textDocument/rename", {
+        "textDocument": {"uri": doc.uri}, "position": doc.place("size: u16"), "newName": "length"})
+    assert "other errors" in answer["error"]["message"]
+
+
+def test_rename_keeps_the_name_of_an_export(client, two_programs):
+    doc = client.open(two_programs / "pe.csl")
+    assert renamed(client, doc, "main() void", "start") == ["pe.csl"]
+    assert '@export_symbol(start, "main")' in doc.path.read_text()
+    for number in "12":
+        harness.cslc("--check", two_programs / f"layout{number}.csl", "--params=size:1")
+
+
+def test_rename_keeps_the_name_of_an_export_of_a_module(client, two_programs):
+    pe = two_programs / "pe.csl"
+    (two_programs / "module.csl").write_text("fn main() void {}\n")
+    pe.write_text("""param size: u16;
+const module = @import_module("module.csl");
+comptime { @export_symbol(module.main); }
+""")
+    doc = client.open(pe)
+    assert renamed(client, doc, "main", "start") == ["module.csl", "pe.csl"]
+    assert '@export_symbol(module.start, "main")' in pe.read_text()
+    harness.cslc("--check", two_programs / "layout2.csl", "--params=size:1")
+
+
+@pytest.mark.parametrize("mark,is_of_host", [
+    ("size", True), ("mode", True), ("main", False), ("value", False), ("inside", False),
+    ("number", False)])
+def test_a_file_alone_keeps_the_names_that_a_host_may_know(client, tmp_path, mark, is_of_host):
+    (tmp_path / "module.csl").write_text("param number: u16;\n")
+    (tmp_path / "alone.csl").write_text("""param size: u16;
+const module = @import_module("module.csl", .{ .number = 3 });
+export var mode: u16 = 0;
+var value = size;
+fn inside() void { value += module.number; mode = value; }
+fn main() void { inside(); }
+comptime { @export_symbol(main); @export_symbol(value, "v"); }
+""")
+    doc = client.open(tmp_path / "alone.csl")
+    answer = client.request_raw("textDocument/rename", {
+        "textDocument": {"uri": doc.uri}, "position": doc.place(mark), "newName": "fresh"})
+    if is_of_host:
+        assert "host script" in answer["error"]["message"]
+    else:
+        assert answer["result"]["changes"]
 
 
 FIELDS = """\

@@ -66,6 +66,14 @@ json_t *analysis_location(const LspAnalysis *a, Span at)
   return location;
 }
 
+bool ast_declares(const Ast *ast, NodeKind kind)
+{
+  for (uint32_t i = 0; ast && i < ast->decls.count; i++)
+    if (ast->decls.at[i]->kind == kind)
+      return true;
+  return false;
+}
+
 /* ---- messages ------------------------------------------------------------------------------ */
 
 static int number_of(const json_t *object, const char *key)
@@ -205,6 +213,7 @@ bool analysis_run(LspAnalysis *a, const ProgramCall *call, const SourceOverlay *
   a->program = driver_check(&a->options, a->sources, stdlib, &listener);
   a->session = checked_session(a->program);
   a->session->listener = NULL;
+  a->is_whole = a->session->layout && ast_declares(a->session->layout->ast, ND_LAYOUT);
   read_messages(a);
   a->names.session = a->session;
   for (uint32_t i = 1; i <= files_last(a->session->files); i++) {

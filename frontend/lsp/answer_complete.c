@@ -10,11 +10,6 @@
 enum { ITEM_FUNCTION = 3, ITEM_FIELD = 5, ITEM_VARIABLE = 6, ITEM_MODULE = 9, ITEM_KEYWORD = 14,
        ITEM_ENUM_MEMBER = 20, ITEM_CONSTANT = 21, ITEM_TYPE = 22 };
 
-static bool is_word_byte(char c)
-{
-  return isalnum((unsigned char)c) || c == '_';
-}
-
 static json_t *new_item(const char *label, int kind, const char *detail, const char *text)
 {
   json_t *item = json_pack("{s:o,s:i}", "label", base_json_text(label), "kind", kind);

@@ -1,13 +1,10 @@
-/* Answers about names: where they are declared and used, what they are, and renaming. */
+/* Answers about names: where they are declared and used, and what they are. */
 #include "frontend/lsp/lsp.h"
 
-#include <ctype.h>
 #include <stb_ds.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-static const NameSymbol *symbol_of(const Question *q, const NameUse *use)
+const NameSymbol *question_symbol(const Question *q, const NameUse *use)
 {
   return use ? &q->a->names.symbols[use->symbol] : NULL;
 }
@@ -27,7 +24,7 @@ static const Ast *file_at(const Question *q)
 
 json_t *answer_definition(const Question *q)
 {
-  const NameSymbol *symbol = symbol_of(q, names_use_at(&q->a->names, q->off));
+  const NameSymbol *symbol = question_symbol(q, names_use_at(&q->a->names, q->off));
   if (symbol)
     return analysis_location(q->a, symbol->at);
   const Ast *file = file_at(q);
@@ -41,7 +38,7 @@ json_t *answer_references(const Question *q)
     return NULL;
   const json_t *context = json_object_get(q->params, "context");
   bool with_declaration = json_is_true(json_object_get(context, "includeDeclaration"));
-  const NameSymbol *symbol = symbol_of(q, here);
+  const NameSymbol *symbol = question_symbol(q, here);
   json_t *places = json_array();
   for (size_t i = 0; i < arrlenu(q->a->names.uses); i++) {
     const NameUse *use = &q->a->names.uses[i];
@@ -141,11 +138,6 @@ static const BuiltinRow *builtin_named(const Session *s, const char *name, size_
   return NULL;
 }
 
-static bool is_word_byte(char c)
-{
-  return isalnum((unsigned char)c) || c == '_';
-}
-
 /* The word around the position. */
 static Span word_at(const Question *q)
 {
@@ -198,7 +190,7 @@ json_t *answer_hover(const Question *q)
   const NameUse *use = names_use_at(&q->a->names, q->off);
   if (!use)
     return hover_builtin(q);
-  const NameSymbol *symbol = symbol_of(q, use);
+  const NameSymbol *symbol = question_symbol(q, use);
   const Fact *fact = facts_at(&q->a->facts, use->at);
   const Fact *declared = facts_at(&q->a->facts, symbol->at);
   if (!fact)
@@ -219,158 +211,4 @@ json_t *answer_hover(const Question *q)
   if (cycles)
     text = arena_printf(arena, "%s\n\nlast run: %s", text, cycles);
   return hover_text(q, text, use->at);
-}
-
-/* ---- rename -------------------------------------------------------------------------------- */
-
-/* Names of the library belong to all programs. */
-static bool is_own_file(const Question *q, FileId file)
-{
-  return files_name(q->a->session->files, file)[0] != '<';
-}
-
-json_t *answer_prepare_rename(const Question *q)
-{
-  const NameUse *use = names_use_at(&q->a->names, q->off);
-  if (!use || !is_own_file(q, symbol_of(q, use)->file))
-    return NULL;
-  return span_range(q->a->sources, use->at);
-}
-
-static bool is_name(const char *text)
-{
-  if (!text || !(isalpha((unsigned char)text[0]) || text[0] == '_'))
-    return false;
-  for (const char *c = text; *c; c++)
-    if (!is_word_byte(*c))
-      return false;
-  return true;
-}
-
-/* The text of a file with the name replaced at its uses. */
-static SourceOverlay renamed_text(const Question *q, uint32_t symbol, FileId file, const char *name)
-{
-  size_t length, from = 0;
-  const char *text = source_text(q->a->sources, file, &length);
-  uint32_t base = source_base(q->a->sources, file);
-  char *result = NULL;
-  SourceOverlay overlay = {.path = analysis_path(q->a, file)};
-  FILE *out = base_text_open(&result, &overlay.length);
-  for (size_t i = 0; i < arrlenu(q->a->names.uses); i++) {
-    const NameUse *use = &q->a->names.uses[i];
-    size_t at = use->at.off - base;
-    if (use->symbol != symbol || use->at.off < base || at >= length || at < from)
-      continue;
-    fwrite(text + from, 1, at - from, out);
-    fputs(name, out);
-    from = at + use->at.len;
-  }
-  fwrite(text + from, 1, length - from, out);
-  base_text_close(out, &result);
-  overlay.text = result;
-  return overlay;
-}
-
-/* The ids of the messages, by file. */
-static json_t *message_codes(const LspAnalysis *a)
-{
-  json_t *codes = json_object(), *list, *message;
-  const char *path;
-  size_t i;
-  json_object_foreach(a->messages, path, list) {
-    json_t *of_file = json_array();
-    json_array_foreach(list, i, message)
-      json_array_append(of_file, json_object_get(message, "code"));
-    json_object_set_new(codes, path, of_file);
-  }
-  return codes;
-}
-
-/* Does the program have the same messages with the new name?  A name also stands in
- * strings, in other programs and in structs that are made at compile time; a rename that misses
- * one of them is refused. Runs in a process of its own, as the check may end it. */
-static bool program_stays(const Question *q, uint32_t symbol, const char *name)
-{
-  SourceOverlay *overlays = NULL;
-  for (size_t i = 0; i < arrlenu(q->a->overlays); i++)
-    arrput(overlays, q->a->overlays[i]);
-  for (uint32_t i = 1; i <= files_last(q->a->session->files); i++)
-    if (files_parsed(q->a->session->files, (FileId){i})) {
-      SourceOverlay changed = renamed_text(q, symbol, (FileId){i}, name);
-      arrins(overlays, 0, changed);
-    }
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    LspAnalysis again;
-    bool ran = analysis_run(&again, q->a->call, overlays, q->a->stdlib);
-    bool is_same = ran && json_equal(message_codes(&again), message_codes(q->a));
-    _exit(is_same ? EXIT_SUCCESS : EXIT_FAILURE);
-  }
-  int status = EXIT_FAILURE;
-  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
-}
-
-/* A field of the same name in code that no tile runs: nothing says whether it is this field.
- * NULL: none. */
-static const FieldName *unknown_field(const Question *q, const NameSymbol *symbol)
-{
-  bool is_field = symbol->node && symbol->node->kind == ND_FIELD_DECL;
-  for (size_t i = 0; is_field && i < arrlenu(q->a->names.field_names); i++) {
-    const FieldName *field = &q->a->names.field_names[i];
-    if (str_eq(field->name, symbol->name) && is_own_file(q, field->file) &&
-        !facts_field_at(&q->a->facts, field->at))
-      return field;
-  }
-  return NULL;
-}
-
-static json_t *report_unknown_field(const Question *q, const FieldName *field)
-{
-  json_t *range = span_range(q->a->sources, field->at);
-  json_t *start = json_object_get(range, "start");
-  char *text = base_print("'%s' in line %d of %s may be this field: no tile runs that code, so "
-                          "its types are not known",
-                          str_text(q->a->session->names, field->name),
-                          (int)json_integer_value(json_object_get(start, "line")) + 1,
-                          source_path(q->a->sources, field->file));
-  json_t *answer = json_pack("{s:o}", "error", base_json_text(text));
-  free(text);
-  json_decref(range);
-  return answer;
-}
-
-json_t *answer_rename(const Question *q)
-{
-  const NameUse *here = names_use_at(&q->a->names, q->off);
-  const char *name = json_string_value(json_object_get(q->params, "newName"));
-  if (!here || !is_own_file(q, symbol_of(q, here)->file))
-    return json_pack("{s:s}", "error", "no name of the program stands here");
-  if (!is_name(name))
-    return json_pack("{s:s}", "error", "a name consists of letters, digits and '_', and does not "
-                                       "start with a digit");
-  const FieldName *unknown = unknown_field(q, symbol_of(q, here));
-  if (unknown)
-    return report_unknown_field(q, unknown);
-  if (!program_stays(q, here->symbol, name))
-    return json_pack("{s:s}", "error", "the program would have other errors: the name is taken, or "
-                                       "is used where only the program knows it");
-  json_t *changes = json_object();
-  for (size_t i = 0; i < arrlenu(q->a->names.uses); i++) {
-    const NameUse *use = &q->a->names.uses[i];
-    bool is_twice = i > 0 && use[-1].at.off == use->at.off && use[-1].symbol == use->symbol;
-    if (use->symbol != here->symbol || is_twice)
-      continue;
-    json_t *location = analysis_location(q->a, use->at);
-    const char *uri = json_string_value(json_object_get(location, "uri"));
-    json_t *edits = json_object_get(changes, uri);
-    if (!edits) {
-      edits = json_array();
-      json_object_set_new(changes, uri, edits);
-    }
-    json_array_append_new(edits, json_pack("{s:O,s:s}", "range",
-                                           json_object_get(location, "range"), "newText", name));
-    json_decref(location);
-  }
-  return json_pack("{s:o}", "changes", changes);
 }

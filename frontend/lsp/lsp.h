@@ -16,6 +16,7 @@
 
 /* ---- text.c: positions and paths ----------------------------------------------------------- */
 
+bool is_word_byte(char c);
 /* Positions of the protocol count lines from 0 and UTF-16 units. */
 size_t text_offset_of(const char *text, size_t length, const json_t *position);
 json_t *span_range(const SourceMap *sources, Span span);
@@ -68,6 +69,7 @@ typedef struct {
   FileId file;
   const Node *node;        /* ND_VAR_DECL, ND_FN_DECL ... or NULL */
   uint32_t owner;          /* members: where their enum or struct type starts */
+  bool is_exported;        /* by the word `export` */
 } NameSymbol;
 typedef struct { Span at; uint32_t symbol; } NameUse;
 /* The name of a field in an expression or a literal; only its type says which field it is. */
@@ -82,6 +84,7 @@ typedef struct {
   MemberMap *members;      /* by NameSymbol.owner: the first member */
   bool *is_read;           /* stb_ds, by FileId.raw */
   uint32_t *modules;       /* stb_ds: FileId.raw of the files that are imported */
+  uint32_t *exporting;     /* stb_ds: the uses that are the only argument of @export_symbol */
   bool has_unknown_import;
 } Names;
 /* Reads the file and the files that it imports. */
@@ -94,6 +97,8 @@ void names_free(Names *names);
 const NameUse *names_use_at(const Names *names, uint32_t off);
 /* The symbol of the file that is visible at the offset under the name; NULL: none. */
 const NameSymbol *names_visible(const Names *names, FileId file, StrId name, uint32_t off);
+/* Does @export_symbol take the name of the export from this use? */
+bool names_is_exporting(const Names *names, Span use);
 /* May other files use the globals of this one? */
 bool names_is_module(const Names *names, FileId file);
 /* The file that a symbol of kind SYMBOL_MODULE imports; NULL: not known. */
@@ -137,6 +142,7 @@ void analysis_free(LspAnalysis *a);
 const Ast *analysis_file(LspAnalysis *a, const char *path);
 char *analysis_path(const LspAnalysis *a, FileId file);       /* malloc */
 json_t *analysis_location(const LspAnalysis *a, Span at);
+bool ast_declares(const Ast *ast, NodeKind kind);             /* at the top of the file */
 const char *analysis_text(const LspAnalysis *a, const Ast *ast, size_t *length);
 
 /* The list of messages about a file, to which more may be added. */
@@ -174,7 +180,11 @@ json_t *answer_definition(const Question *q);
 json_t *answer_references(const Question *q);
 json_t *answer_highlight(const Question *q);
 json_t *answer_prepare_rename(const Question *q);
+/* For the server: {"changes", "declaration": Location, "isNameOfHost", "field": its name or null},
+ * of this program, or {"error"}. */
 json_t *answer_rename(const Question *q);
+/* For the server: {"error"} if the program does not stay the same with {"changes", "field"}. */
+json_t *answer_check_rename(const Question *q);
 json_t *answer_completion(const Question *q);
 json_t *answer_signature(const Question *q);
 json_t *answer_tokens(const Question *q);
@@ -184,6 +194,7 @@ json_t *answer_format(const Question *q);
 json_t *answer_hints(const Question *q);
 json_t *answer_fixes(const Question *q);
 json_t *answer_workspace(const Question *q);
+const NameSymbol *question_symbol(const Question *q, const NameUse *use);      /* NULL of NULL */
 /* The comment above a declaration or behind it; NULL: none. */
 const char *comment_of(const LspAnalysis *a, Arena *arena, const NameSymbol *symbol);
 const char *declaration_text(const LspAnalysis *a, Arena *arena, const NameSymbol *symbol);

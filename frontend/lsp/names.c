@@ -105,11 +105,14 @@ static void add_global(NameWalk *w, const Node *n)
   Span everywhere = {0, 0};
   if (n->kind == ND_VAR_DECL && name_is_given(node_var_decl(n)->name)) {
     const NodeVarDecl *v = node_var_decl(n);
-    add_symbol(w, kind_of_var(w->names, v), v->name, n, everywhere);
+    uint32_t symbol = add_symbol(w, kind_of_var(w->names, v), v->name, n, everywhere);
+    w->names->symbols[symbol].is_exported = v->storage == STORAGE_EXPORT;
     add_members(w, v->init);
   } else if (n->kind == ND_FN_DECL && name_is_given(node_fn_decl(n)->name)) {
     const NodeFnDecl *f = node_fn_decl(n);
-    add_symbol(w, f->is_task ? SYMBOL_TASK : SYMBOL_FN, f->name, n, everywhere);
+    SymbolKind kind = f->is_task ? SYMBOL_TASK : SYMBOL_FN;
+    uint32_t symbol = add_symbol(w, kind, f->name, n, everywhere);
+    w->names->symbols[symbol].is_exported = f->storage == STORAGE_EXPORT;
   } else if (n->kind == ND_COLOR_DECL) {
     add_symbol(w, SYMBOL_PARAM, node_color_decl(n)->name, n, everywhere);
   }
@@ -222,6 +225,14 @@ static void note_import(Names *names, const Ast *file)
     arrput(names->modules, file->file.raw);
 }
 
+bool names_is_exporting(const Names *names, Span use)
+{
+  for (size_t i = 0; i < arrlenu(names->exporting); i++)
+    if (names->exporting[i] == use.off)
+      return true;
+  return false;
+}
+
 bool names_is_module(const Names *names, FileId file)
 {
   for (size_t i = 0; i < arrlenu(names->modules); i++)
@@ -252,6 +263,19 @@ static void use_bindings(NameWalk *w, const NodeBuiltinCall *n)
     if (target != UINT32_MAX && w->names->symbols[target].kind == SYMBOL_PARAM)
       add_use(w->names, field.span, target);
   }
+}
+
+/* @export_symbol(NAME) and (MODULE.NAME) export under the name that stands there. */
+static void note_export(NameWalk *w, const NodeBuiltinCall *n)
+{
+  const char *name = str_text(w->names->session->names, n->name.text);
+  if (strcmp(name, "export_symbol") != 0 || n->args.count != 1)
+    return;
+  const Node *symbol = n->args.at[0];
+  if (symbol->kind == ND_IDENT)
+    arrput(w->names->exporting, symbol->span.off);
+  else if (symbol->kind == ND_MEMBER)
+    arrput(w->names->exporting, node_member(symbol)->name.span.off);
 }
 
 /* ---- the walk ------------------------------------------------------------------------------ */
@@ -335,7 +359,10 @@ static void walk_node(void *context, Node *n)
   case ND_MEMBER: use_member(w, node_member(n)); break;
   case ND_FIELD_INIT: add_field_name(w, node_field_init(n)->name); break;
   case ND_STRUCT_TYPE: case ND_ENUM_TYPE: add_members(w, n); break;
-  case ND_BUILTIN_CALL: use_bindings(w, node_builtin_call(n)); break;
+  case ND_BUILTIN_CALL:
+    use_bindings(w, node_builtin_call(n));
+    note_export(w, node_builtin_call(n));
+    break;
   case ND_BREAK: case ND_CONTINUE: {
     Name label = n->kind == ND_BREAK ? node_break(n)->label : node_continue(n)->label;
     if (name_is_given(label))
@@ -405,6 +432,7 @@ void names_free(Names *names)
   hmfree(names->members);
   arrfree(names->is_read);
   arrfree(names->modules);
+  arrfree(names->exporting);
 }
 
 const NameUse *names_use_at(const Names *names, uint32_t off)

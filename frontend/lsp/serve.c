@@ -12,7 +12,8 @@ static const AnswerRow answers[] = {
   {"textDocument/references", answer_references},
   {"textDocument/documentHighlight", answer_highlight},
   {"textDocument/prepareRename", answer_prepare_rename},
-  {"textDocument/rename", answer_rename},
+  {"program/rename", answer_rename},
+  {"program/checkRename", answer_check_rename},
   {"textDocument/completion", answer_completion},
   {"textDocument/signatureHelp", answer_signature},
   {"textDocument/semanticTokens/full", answer_tokens},
@@ -57,8 +58,7 @@ json_t *analysis_answer(LspAnalysis *a, const json_t *request)
   }
   json_t *result = NULL;
   for (size_t i = 0; i < ARRAY_COUNT(answers); i++)
-    if (strcmp(answers[i].method, method) == 0 &&
-        (q.ast || answers[i].answer == answer_workspace))
+    if (strcmp(answers[i].method, method) == 0 && (q.ast || !q.path))
       result = answers[i].answer(&q);
   return result ? result : json_null();
 }

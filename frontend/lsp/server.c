@@ -437,6 +437,143 @@ static json_t *ask_program(Server *s, ServedProgram *p, const char *method, json
   return answer;
 }
 
+/* ---- renaming ------------------------------------------------------------------------------- */
+
+/* The first of the files that the program reads; malloc. NULL: none. */
+static char *file_read_by(const ServedProgram *p, const json_t *by_uri)
+{
+  const char *uri;
+  json_t *value;
+  json_object_foreach((json_t *)(uintptr_t)by_uri, uri, value) {
+    char *path = uri_path(uri);
+    if (path && reads_file(p, path))
+      return path;
+    free(path);
+  }
+  return NULL;
+}
+
+/* What the programs that read one of the files answer about it. */
+static json_t *ask_readers(Server *s, const char *method, json_t *params, const json_t *by_uri)
+{
+  json_t *answers = json_array();
+  for (size_t i = 0; i < arrlenu(s->programs); i++) {
+    wait_result(s, s->programs[i]);      /* may add and remove programs that are alone */
+    char *path = i < arrlenu(s->programs) ? file_read_by(s->programs[i], by_uri) : NULL;
+    if (!path)
+      continue;
+    json_t *answer = ask_program(s, s->programs[i], method, params, path);
+    json_array_append_new(answers, answer ? answer : json_null());
+    free(path);
+  }
+  return answers;
+}
+
+/* NULL: none. */
+static json_t *answer_with(const json_t *answers, const char *key)
+{
+  json_t *answer;
+  size_t i;
+  json_array_foreach(answers, i, answer)
+    if (json_object_get(answer, key))
+      return answer;
+  return NULL;
+}
+
+static bool is_before(const json_t *a, const json_t *b)
+{
+  const json_t *x = json_object_get(json_object_get(a, "range"), "start");
+  const json_t *y = json_object_get(json_object_get(b, "range"), "start");
+  json_int_t line = json_integer_value(json_object_get(x, "line"));
+  json_int_t other = json_integer_value(json_object_get(y, "line"));
+  return line < other || (line == other && json_integer_value(json_object_get(x, "character")) <
+                                             json_integer_value(json_object_get(y, "character")));
+}
+
+/* Into its place, once. */
+static void merge_edit(json_t *edits, json_t *edit)
+{
+  size_t i = 0;
+  while (i < json_array_size(edits) && is_before(json_array_get(edits, i), edit))
+    i++;
+  if (!json_equal(json_array_get(edits, i), edit))
+    json_array_insert(edits, i, edit);
+}
+
+static json_t *merged_changes(const json_t *answers)
+{
+  json_t *changes = json_object(), *answer, *edits, *edit;
+  const char *uri;
+  size_t i, k;
+  json_array_foreach(answers, i, answer)
+    json_object_foreach(json_object_get(answer, "changes"), uri, edits) {
+      if (!json_object_get(changes, uri))
+        json_object_set_new(changes, uri, json_array());
+      json_array_foreach(edits, k, edit)
+        merge_edit(json_object_get(changes, uri), edit);
+    }
+  return changes;
+}
+
+/* Only the host's script, which is not known, may use the name elsewhere. */
+static bool is_name_of_host(const json_t *answers)
+{
+  bool is_it = true;
+  json_t *answer;
+  size_t i;
+  json_array_foreach(answers, i, answer)
+    is_it = is_it && (!json_object_get(answer, "changes") ||
+                      json_is_true(json_object_get(answer, "isNameOfHost")));
+  return is_it;
+}
+
+/* What a program that reads a changed file has against the changes; NULL: nothing. */
+static json_t *check_rename(Server *s, const json_t *changes, json_t *field)
+{
+  json_t *params = json_pack("{s:O,s:O?}", "changes", changes, "field", field);
+  json_t *answers = ask_readers(s, "program/checkRename", params, changes);
+  json_t *refused = json_incref(answer_with(answers, "error"));
+  json_decref(answers);
+  json_decref(params);
+  return refused;
+}
+
+/* The changes in all programs of the declaration, which `answer` of one of them names. */
+static json_t *rename_declared(Server *s, const json_t *params, const json_t *answer)
+{
+  const json_t *declaration = json_object_get(answer, "declaration");
+  const json_t *range = json_object_get(declaration, "range");
+  json_t *file = json_pack("{s:n}", json_string_value(json_object_get(declaration, "uri")));
+  json_t *there = json_pack("{s:O,s:O}", "position", json_object_get(range, "start"),
+                            "newName", json_object_get(params, "newName"));
+  json_t *answers = ask_readers(s, "program/rename", there, file);
+  json_t *changes = merged_changes(answers);
+  json_t *refused = is_name_of_host(answers)
+    ? json_pack("{s:s}", "error", "a host script, which csl-ls does not read, knows this name")
+    : check_rename(s, changes, json_object_get(answer, "field"));
+  json_decref(answers);
+  json_decref(there);
+  json_decref(file);
+  if (!refused)
+    return json_pack("{s:o}", "changes", changes);
+  json_decref(changes);
+  return refused;
+}
+
+static json_t *rename_everywhere(Server *s, json_t *params, const char *path)
+{
+  char *uri = path_uri(path);
+  json_t *file = json_pack("{s:n}", uri);
+  json_t *answers = ask_readers(s, "program/rename", params, file);
+  const json_t *known = answer_with(answers, "declaration");
+  json_t *result = known ? rename_declared(s, params, known)
+                         : json_incref(answer_with(answers, "error"));
+  json_decref(answers);
+  json_decref(file);
+  free(uri);
+  return result;
+}
+
 /* ---- requests ------------------------------------------------------------------------------- */
 
 static json_t *capabilities(void)
@@ -500,7 +637,9 @@ static void answer_request(Server *s, const char *method, const json_t *id, json
   }
   char *path = document_path(params);
   ServedProgram *p = path ? program_of(s, path) : NULL;
-  json_t *result = p ? ask_program(s, p, method, params, path) : NULL;
+  bool is_rename = strcmp(method, "textDocument/rename") == 0;
+  json_t *result = !p ? NULL : is_rename ? rename_everywhere(s, params, path)
+                                         : ask_program(s, p, method, params, path);
   const char *error = json_string_value(json_object_get(result, "error"));
   if (error) {
     send_error(s, id, ERROR_FAILED, error);

@@ -5,6 +5,11 @@
 #include <limits.h>
 #include <stdlib.h>
 
+bool is_word_byte(char c)
+{
+  return isalnum((unsigned char)c) || c == '_';
+}
+
 /* UTF-16 units that a byte of UTF-8 begins. */
 static unsigned units_of(unsigned char byte)
 {

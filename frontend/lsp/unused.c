@@ -14,18 +14,10 @@ static bool is_exported(const NameSymbol *s)
                                       : node_fn_decl(s->node)->storage != STORAGE_NONE;
 }
 
-static bool has_declaration(const Ast *ast, NodeKind kind)
-{
-  for (uint32_t i = 0; ast && i < ast->decls.count; i++)
-    if (ast->decls.at[i]->kind == kind)
-      return true;
-  return false;
-}
-
 /* An import alone binds tasks, say; a file that is not known may do anything. */
 static bool has_effects(const Ast *module)
 {
-  return !module || has_declaration(module, ND_COMPTIME);
+  return !module || ast_declares(module, ND_COMPTIME);
 }
 
 /* Is it a kind of declaration whose use the names would show? */
@@ -70,7 +62,6 @@ static json_t *make_hint(const LspAnalysis *a, const NameSymbol *s)
 
 void unused_report(LspAnalysis *a)
 {
-  a->is_whole = a->session->layout && has_declaration(a->session->layout->ast, ND_LAYOUT);
   uint32_t *uses = base_zeroed(arrlenu(a->names.symbols) + 1, sizeof *uses);
   for (size_t i = 0; i < arrlenu(a->names.uses); i++)
     uses[a->names.uses[i].symbol]++;
