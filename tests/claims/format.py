@@ -9,36 +9,12 @@ image that hold no places.  The scripts of SdkLayout compile inside of Python: t
 with the same cycles.
 """
 import os
-import re
 import shutil
-import struct
 from pathlib import Path
 
+import compiled
 import examples
 from claims import Claims, harness
-
-SECTIONS_WITH_PLACES = {0, 1, 3, 11}   # strings, program, classes, debug: docs/image.md
-PLACE = re.compile(r"^ *; .*:\d+(:\d+)?\b.*$|\.csl:\d+(:\d+)?", re.MULTILINE)
-
-
-def sections(image):
-    """Checksums of the sections without places, by kind."""
-    count, = struct.unpack_from("<I", image, 12)
-    rows = [struct.unpack_from("<IIQQ", image, 40 + 24 * i) for i in range(count)]
-    return {kind: crc for kind, crc, _, _ in rows if kind not in SECTIONS_WITH_PLACES}
-
-
-def compiled(folder, words, scratch):
-    words = examples.without_output(words)
-    texts = [PLACE.sub("", harness.cslc(*words, f"--emit={kind}", cwd=folder).out)
-             for kind in ("asm", "map", "layout")]
-    harness.cslc(*words, "-o", scratch / "p.bin", cwd=folder)
-    return texts, sections((scratch / "p.bin").read_bytes())
-
-
-def layout_runs(claims, folder):
-    return [(r["script"], r["outcome"], r["cycles"]) for r in examples.run(claims, folder,
-                                                                          "--level=5")]
 
 
 def check_folder(claims, folder):
@@ -57,15 +33,15 @@ def check_folder(claims, folder):
         place = script.parent.relative_to(folder)
         in_python += not calls
         for words in calls:
-            equal = (compiled(folder / place, words, claims.scratch)
-                     == compiled(neat / place, words, claims.scratch))
+            equal = (compiled.program(folder / place, words, claims.scratch)
+                     == compiled.program(neat / place, words, claims.scratch))
             if not equal:
                 print(f"{script}: another program")
             same, different = same + equal, different + (not equal)
-    runs = layout_runs(claims, folder) if in_python else []
+    runs = compiled.runs(claims, folder) if in_python else []
     claims.equals("programs that change", different, 0)
     claims.check("scripts of SdkLayout", len(runs), f"= {in_python}, all pass with the same cycles",
-                 len(runs) == in_python and runs == (layout_runs(claims, neat) if runs else [])
+                 len(runs) == in_python and runs == (compiled.runs(claims, neat) if runs else [])
                  and all(outcome == "passed" for _, outcome, _ in runs))
     return same + in_python
 
