@@ -32,6 +32,11 @@ def test_fabric_programs_end_as_the_model_says():
     assert tally.outcomes["done"] > 10 and tally.outcomes["stuck"] > 20
 
 
+def test_a_wavelet_that_has_ended_an_operation_is_not_dropped():
+    """It waits for the next operation, as docs/cycle-model.md says; once judged as none could."""
+    assert not oracle.check(Wild, [916212182]).differences
+
+
 def test_quiet_ends_of_wild_programs_are_ends():
     tally = oracle.check(Wild, range(1, 61))
     assert not tally.differences, tally.differences
@@ -73,7 +78,7 @@ def test_an_end_that_is_none_is_noticed():
     end = stuck_end()
     tile = next(t for t in end["tiles"] if t["threads"])
     for queue in tile["in"]:
-        queue[:] = [1, 0, queue[2], 0, 0]       # a wavelet for whatever waits
+        queue[:] = [1, 0, queue[2], 0, 0, 0]       # a wavelet for whatever waits
     for queue in tile["out"]:
         queue[0] = 0
     assert verdict.differences(end)

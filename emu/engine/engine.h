@@ -323,7 +323,13 @@ typedef struct {
   TaskKind task;                /* main: what runs */
   uint8_t task_id;
 } InspectThread;
-typedef struct { uint32_t payload; uint8_t color; bool control; uint64_t visible; } InspectWavelet;
+/* kept: a control wavelet that has ended an operation. */
+typedef struct {
+  uint32_t payload;
+  uint8_t color;
+  bool control, kept;
+  uint64_t visible;
+} InspectWavelet;
 typedef struct {
   uint8_t count, capacity;      /* in flight on the ramp included */
   QueueUse use;

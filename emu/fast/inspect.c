@@ -7,7 +7,7 @@ static InspectWavelet inspect_wavelet(const FastWavelet *w, uint8_t color, uint6
 {
   int64_t visible = (int64_t)now + wavelet_wait(w->meta, now);
   return (InspectWavelet){w->payload, color, (w->meta & META_CONTROL) != 0,
-                          visible > 0 ? (uint64_t)visible : 0};
+                          (w->meta & META_KEPT) != 0, visible > 0 ? (uint64_t)visible : 0};
 }
 
 static void inspect_queue(const FastQueue *q, unsigned capacity, uint64_t now, InspectQueue *out)

@@ -155,7 +155,7 @@ static const TilePort *fast_port(void)
   return &port;
 }
 
-STEP Visit start_visits(FastWorker *worker)
+static Visit start_visits(FastWorker *worker)
 {
   FastEngine *e = worker->engine;
   Visit v = {

@@ -63,7 +63,6 @@ STEP inline void color_set(FastColor *c, const ImageColorConfig *config, unsigne
 STEP inline FastPlain *thread_plain(const Thread *thread);
 STEP inline void plain_sync(Thread *thread);
 STEP inline int32_t bridge_wait(const FastBridge *bridge, uint32_t number, uint64_t now);
-STEP inline uint64_t bridge_next(const FastBridge *bridge, uint64_t soonest);
 STEP inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned color);
 STEP inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsigned port);
 STEP inline bool step_is_host_color(const Visit *v, unsigned color);
@@ -71,10 +70,6 @@ STEP inline void stream_served(FastTile *tile, const FastPlain *plain, bool ente
 STEP inline void retry_moves(FastTile *tile, uint64_t now);
 STEP inline void forget_stuck(FastTile *tile);
 STEP RouterNow color_now(const FastTile *t, unsigned slot);
-
-/* ---- port.c -------------------------------------------------------------------------------- */
-
-STEP Visit start_visits(FastWorker *worker);
 
 /* ---- ahead.c -------------------------------------------------------------------------------- */
 

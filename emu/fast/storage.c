@@ -106,7 +106,7 @@ STEP inline int32_t bridge_wait(const FastBridge *bridge, uint32_t number, uint6
 }
 
 /* When the next result gets to the receiver's router: the ramp takes one in a cycle. */
-STEP inline uint64_t bridge_next(const FastBridge *bridge, uint64_t soonest)
+static inline uint64_t bridge_next(const FastBridge *bridge, uint64_t soonest)
 {
   int32_t behind = (int32_t)(bridge->last + 1 - (uint32_t)soonest);
   return behind > 0 ? soonest + (uint32_t)behind : soonest;

@@ -281,7 +281,7 @@ static void forget_events(Engine *base)
 
 static InspectWavelet show_wavelet(const Wavelet *w)
 {
-  return (InspectWavelet){w->payload, w->color, w->control, w->visible};
+  return (InspectWavelet){w->payload, w->color, w->control, w->kept, w->visible};
 }
 
 static void show_queue(const RefQueue *queue, unsigned capacity, InspectQueue *out)

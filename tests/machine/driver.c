@@ -253,10 +253,11 @@ static void print_queues(FILE *out, const char *name, const InspectQueue queues[
 {
   fprintf(out, ",\"%s\":[", name);
   for (unsigned q = 0; q < MAX_QUEUES; q++)
-    fprintf(out, "%s[%u,%u,%u,%d,%u]", q ? "," : "", queues[q].count,
+    fprintf(out, "%s[%u,%u,%u,%d,%u,%d]", q ? "," : "", queues[q].count,
             queues[q].count ? queues[q].head.color : 0, queues[q].capacity,
             queues[q].count && queues[q].head.control,
-            queues[q].count ? queues[q].head.payload : 0);
+            queues[q].count ? queues[q].head.payload : 0,
+            queues[q].count && queues[q].head.kept);
   fprintf(out, "]");
 }
 

@@ -95,19 +95,21 @@ class End:
             yield f"a wavelet of color {queue[1]} could enter the router"
 
     @staticmethod
-    def takes(tile, number, is_control):
+    def takes(tile, number, is_command):
         """Whether a running operation is the one that takes the head of an input queue."""
         return any(s[0] == FABIN and s[1] == number and
-                   (not is_control or thread[5] or s[6] & TRANSFORM)
+                   (not is_command or thread[5] or s[6] & TRANSFORM)
                    for thread in tile["threads"] if len(thread) > 3 for s in thread[8:10])
 
     def channel(self, number, color):
         return color if self.arch == "wse2" else number
 
     def check_input(self, tile, number, queue):
-        count, color, _, is_control, payload = queue
+        count, color, _, is_control, payload, is_kept = queue
         channel = self.channel(number, color)
-        if not count or tile["blocked"] >> channel & 1 or self.takes(tile, number, is_control):
+        if not count or tile["blocked"] >> channel & 1 or is_kept:
+            return                      # one that is kept waits for an operation
+        if self.takes(tile, number, is_control):
             return
         idle = not any(t[0] == MAIN for t in tile["threads"])
         entry = payload >> 16 & 0x3f
@@ -130,8 +132,8 @@ class End:
             return self.fifo(tile, stream)[0] > 0
         if kind != FABIN:
             return True
-        count, _, _, is_control, _ = tile["in"][queue]
-        if not count or (is_control and not flags & TRANSFORM):
+        count, _, _, is_control, _, is_kept = tile["in"][queue]
+        if not count or (is_control and not is_kept and not flags & TRANSFORM):
             return bool(count and is_control and thread[5])
         if count < least or least > 1:
             raise Undecided("wavelets move in pairs")
