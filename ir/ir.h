@@ -352,6 +352,11 @@ IrModule *ir_read(Arena *arena, SourceMap *sources, FileId file, Diags *diags);
  * in `arena`, or NULL.  Runs after every pass in debug builds. */
 const char *ir_verify(const IrModule *m, Arena *arena);
 
+/* Whether an update of a descriptor takes its number from a register, constants too, as the
+ * vendor's compiler has it (docs/codegen.md): the optimiser keeps such constants there, and the
+ * code generator uses them. */
+static inline bool ir_update_takes_register(int level) { return level < 2; }
+
 /* ---- opt/ ------------------------------------------------------------------------------------ */
 
 /* Folding has one home: result bits of a pure operation over constant bits; false if the

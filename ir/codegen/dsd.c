@@ -607,14 +607,6 @@ static void emit_load_dsr(Sel *s, const DsrTemp *t, bool xdsr, DsrFile file, uin
     emit_dsrset(s, &t->sets[i], file, number, temp);
 }
 
-/* The vendor's compiler has the number of an update in a register, constants too
- * (docs/codegen.md). */
-static bool update_takes_register(const Sel *s)
-{
-  enum { BEST_LEVEL = 2 };
-  return s->cg->options->level < BEST_LEVEL;
-}
-
 /* dsr_load, dsr_set and dsr_get (whose register the caller adds). */
 void dsd_load_dsr(Sel *s, const IrInsn *insn)
 {
@@ -627,7 +619,7 @@ void dsd_load_dsr(Sel *s, const IrInsn *insn)
   } else if (insn->op == IR_dsr_set) {
     IrInsn as_set = *insn;
     as_set.args = (IrValue[]){IR_NO_VALUE, insn->args[0]};
-    DsrChange set = update_takes_register(s)
+    DsrChange set = ir_update_takes_register(s->cg->options->level)
                         ? (DsrChange){.field = (DsrField)insn->field, .value = insn->args[0]}
                         : make_set(s, &as_set);
     Reg reg = set.value.raw ? sel_use_word(s, set.value) : REG_NONE;

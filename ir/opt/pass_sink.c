@@ -63,8 +63,7 @@ static void place_constants(const IrFunc *f, const IrBlock *b)
 
 static bool update_takes_register(const Opt *opt, const IrInsn *insn)
 {
-  enum { BEST_LEVEL = 2 };
-  return insn->op == IR_dsr_set && opt->level < BEST_LEVEL;
+  return insn->op == IR_dsr_set && ir_update_takes_register(opt->level);
 }
 
 /* The block in front of the outermost loop around this one, or IR_NO_ID. */

@@ -51,9 +51,8 @@ def gemm(pick):
             "P:4,Mt:14,Kt:14,Nt:14": f"P:{side},Mt:{m},Kt:{k},Nt:{n}"}
 
 
-def gemv(pick, width=None):
-    height = pick(2, 6)
-    width = width or pick(2, 6)
+def gemv(pick, side=None):
+    height, width = (side, side) if side else (pick(2, 6), pick(2, 6))
     return {"--fabric-dims=11,6": dims(width, height),
             "kernel_rows:4,kernel_cols:4,matrix_rows:32,matrix_cols:16":
                 f"kernel_rows:{height},kernel_cols:{width},matrix_rows:{height * pick(1, 9)},"
@@ -62,8 +61,7 @@ def gemv(pick, width=None):
 
 def checkerboard(pick):
     """Its tiles count elements of x by the rows of tiles, so rows and columns must be as many."""
-    side = 2 * pick(1, 3)
-    return gemv(lambda least, most: side if (least, most) == (2, 6) else pick(least, most), side)
+    return gemv(pick, side=2 * pick(1, 3))
 
 
 def life(pick):

@@ -179,8 +179,9 @@ export class TilePanel implements Panel {
     const found = this.map.routes.of(tile, cycle);
     const named = (color: number) =>
       `${color}${cls?.colors[color] ? ` ${cls.colors[color]}` : ""}`;
-    const inputs = (route: Route) => portNames(route.inputs).map((name) =>
-      route.swaps >> PORTS.indexOf(name) & 1 ? `${name}, as color ${named(route.color ^ 1)}` : name);
+    const input = (route: Route, name: string) => route.swaps >> PORTS.indexOf(name) & 1
+      ? `${name}, as color ${named(route.color ^ 1)}` : name;
+    const inputs = (route: Route) => portNames(route.inputs).map((name) => input(route, name));
     const place = (route: Route) => route.position < 0 ? "rewritten" : `${route.position}`;
     const rows = found.map((route) =>
       [named(route.color), inputs(route).join("; "), portNames(route.outputs).join(", "),
@@ -385,7 +386,8 @@ export class WavesPanel implements Panel {
   shown(): void {
     if (this.loaded) return;
     this.loaded = true;
-    const one = this.state.run.ways_one_of, until = this.state.run.ways_until, colors = [...new Set(this.ways.map((w) => w.color))];
+    const { ways_one_of: one, ways_until: until } = this.state.run;
+    const colors = [...new Set(this.ways.map((w) => w.color))];
     this.color.append(element("option", { value: -1 }, "all colors"), ...colors
       .sort((a, b) => a - b).map((c) => element("option", { value: c }, `color ${c}`)));
     this.box.append(
