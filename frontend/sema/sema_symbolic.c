@@ -102,15 +102,16 @@ void sema_forget_computed(Sema *s)
   hmfree(s->own->computed);
 }
 
-static PoolId eval_value(Sema *s, PoolId value, const PoolId *params);
+/* Gives the value of a part of an aggregate or a range, or POOL(POISON). */
+typedef PoolId PartValue(Sema *s, PoolId part, const void *context);
 
-static PoolId eval_elements(Sema *s, const PoolKey *k, const PoolId *params)
+static PoolId eval_elements(Sema *s, const PoolKey *k, PartValue *eval, const void *context)
 {
   uint32_t n = k->u.aggregate.n;
   PoolId *elems = base_malloc((n + 1u) * sizeof *elems);
   PoolId out = POOL(POISON);
   for (uint32_t i = 0; i < n; i++) {
-    elems[i] = eval_value(s, k->u.aggregate.elems[i], params);
+    elems[i] = eval(s, k->u.aggregate.elems[i], context);
     if (pool_eq(elems[i], POOL(POISON)))
       goto done;
   }
@@ -120,7 +121,19 @@ done:
   return out;
 }
 
-static PoolId eval_value(Sema *s, PoolId value, const PoolId *params)
+static PoolId eval_range(Sema *s, PoolKey k, PartValue *eval, const void *context)
+{
+  PoolId *parts[] = {&k.u.range.start, &k.u.range.stop, &k.u.range.step};
+  for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
+    *parts[i] = eval(s, *parts[i], context);
+    if (pool_eq(*parts[i], POOL(POISON)))
+      return POOL(POISON);
+  }
+  return pool_get(s->pool, &k);
+}
+
+/* `params`: PoolIds of the values of a tile; NULL: of the tile that is being compiled. */
+static PoolId eval_value(Sema *s, PoolId value, const void *params)
 {
   if (!value_has_symbolic(s->pool, value))
     return value;
@@ -129,14 +142,8 @@ static PoolId eval_value(Sema *s, PoolId value, const PoolId *params)
     return value_symbolic_height(s->pool, value) <= LOW ? eval_low(s, value, params)
                                                         : eval_high(s, value, params);
   if (k.kind == PK_AGGREGATE)
-    return eval_elements(s, &k, params);
-  k.u.range.start = eval_value(s, k.u.range.start, params);
-  k.u.range.stop = eval_value(s, k.u.range.stop, params);
-  k.u.range.step = eval_value(s, k.u.range.step, params);
-  if (pool_eq(k.u.range.start, POOL(POISON)) || pool_eq(k.u.range.stop, POOL(POISON)) ||
-      pool_eq(k.u.range.step, POOL(POISON)))
-    return POOL(POISON);
-  return pool_get(s->pool, &k);
+    return eval_elements(s, &k, eval_value, params);
+  return eval_range(s, k, eval_value, params);
 }
 
 /* The folders report without a place; what they reported is replaced by one message. */
@@ -164,20 +171,9 @@ bool sema_is_symbolic(const Sema *s, PoolId value)
   return pool_kind(s->pool, value) == PK_SYMBOLIC;
 }
 
-static PoolId force_elements(Sema *s, const PoolKey *k, Span at)
+static PoolId force_part(Sema *s, PoolId part, const void *at)
 {
-  uint32_t n = k->u.aggregate.n;
-  PoolId *elems = base_malloc((n + 1u) * sizeof *elems);
-  PoolId out = POOL(POISON);
-  for (uint32_t i = 0; i < n; i++) {
-    elems[i] = sema_force(s, k->u.aggregate.elems[i], at);
-    if (pool_eq(elems[i], POOL(POISON)))
-      goto done;
-  }
-  out = pool_aggregate(s->pool, k->type, elems, n);
-done:
-  free(elems);
-  return out;
+  return sema_force(s, part, *(const Span *)at);
 }
 
 PoolId sema_force(Sema *s, PoolId value, Span at)
@@ -186,13 +182,9 @@ PoolId sema_force(Sema *s, PoolId value, Span at)
     return value;
   PoolKey k = pool_key(s->pool, value);
   if (k.kind == PK_AGGREGATE)
-    return force_elements(s, &k, at);
-  if (k.kind == PK_RANGE) {
-    k.u.range.start = sema_force(s, k.u.range.start, at);
-    k.u.range.stop = sema_force(s, k.u.range.stop, at);
-    k.u.range.step = sema_force(s, k.u.range.step, at);
-    return pool_get(s->pool, &k);
-  }
+    return eval_elements(s, &k, force_part, &at);
+  if (k.kind == PK_RANGE)
+    return eval_range(s, k, force_part, &at);
   PoolId result = value_on_tile(s, value);
   if (pool_eq(result, POOL(POISON))) {
     diag_bad_on_tile(s->diags, at, k.type);

@@ -131,9 +131,33 @@ static bool is_plain_const(const Descriptor *d)
 /* Parameters on the way, so that loops end. */
 typedef struct { IrValue seen[MOST_PARAMS]; unsigned n; } Trace;
 
-/* Is the value made from plain constants by changes of length, stride and base, on every path? */
-static bool is_plain(const Keeper *k, IrValue v, Trace *trace)
+typedef bool Holds(const Keeper *k, IrValue v, Trace *trace, void *context);
+
+/* Does `holds` of each value that a branch gives to the parameter?  Of one on the way it does if it
+ * does of all others. */
+static bool holds_of_all(const Keeper *k, IrValue param, Trace *trace, Holds *holds, void *context)
 {
+  for (unsigned i = 0; i < trace->n; i++)
+    if (ir_value_eq(trace->seen[i], param))
+      return true;
+  if (trace->n == MOST_PARAMS)
+    return false;
+  trace->seen[trace->n++] = param;
+  const IrInsn *insn = opt_insn(k->f, param);
+  uint32_t block = insn->u.param.block.raw, index = insn->u.param.index, n;
+  for (uint32_t i = k->cfg.pred_at[block]; i < k->cfg.pred_at[block + 1]; i++) {
+    const IrTarget *targets = cfg_targets(k->f, k->cfg.preds[i], &n);
+    for (uint32_t t = 0; t < n; t++)
+      if (targets[t].block.raw == block && !holds(k, targets[t].args[index], trace, context))
+        return false;
+  }
+  return true;
+}
+
+/* Is the value made from plain constants by changes of length, stride and base, on every path? */
+static bool is_plain(const Keeper *k, IrValue v, Trace *trace, void *unused)
+{
+  (void)unused;
   const IrInsn *insn = opt_insn(k->f, v);
   for (; insn->op == IR_dsd_set && is_plain_field(insn->field); insn = opt_insn(k->f, v))
     v = insn->args[0];
@@ -141,20 +165,7 @@ static bool is_plain(const Keeper *k, IrValue v, Trace *trace)
     return is_plain_const(&insn->u.desc->desc);
   if (insn->op != IR_PARAM || ir_block_is_entry(insn->u.param.block))
     return false;
-  for (unsigned i = 0; i < trace->n; i++)
-    if (ir_value_eq(trace->seen[i], v))
-      return true;
-  if (trace->n == MOST_PARAMS)
-    return false;
-  trace->seen[trace->n++] = v;
-  uint32_t block = insn->u.param.block.raw, index = insn->u.param.index, n;
-  for (uint32_t i = k->cfg.pred_at[block]; i < k->cfg.pred_at[block + 1]; i++) {
-    const IrTarget *targets = cfg_targets(k->f, k->cfg.preds[i], &n);
-    for (uint32_t t = 0; t < n; t++)
-      if (targets[t].block.raw == block && !is_plain(k, targets[t].args[index], trace))
-        return false;
-  }
-  return true;
+  return holds_of_all(k, v, trace, is_plain, NULL);
 }
 
 /* ---- fields that a change overwrites --------------------------------------------------- */
@@ -164,34 +175,24 @@ static bool is_overwritten(uint8_t by, uint8_t field)
   return field == by || (by == DSRF_BASE && field == DSRF_BASE_ADD);
 }
 
-/* The descriptor behind the changes of what a new value of `field` overwrites, if all paths
- * agree. */
-static bool find_behind(const Keeper *k, uint8_t field, IrValue v, Trace *trace, IrValue *found)
+/* A search for the descriptor behind the changes of what a new value of `field` overwrites. */
+typedef struct { uint8_t field; IrValue found; } Behind;
+
+/* Do all paths lead to the same one? */
+static bool find_behind(const Keeper *k, IrValue v, Trace *trace, void *context)
 {
+  Behind *behind = context;
   const IrInsn *insn = opt_insn(k->f, v);
-  for (; insn->op == IR_dsd_set && is_overwritten(field, insn->field); insn = opt_insn(k->f, v))
+  for (; insn->op == IR_dsd_set && is_overwritten(behind->field, insn->field);
+       insn = opt_insn(k->f, v))
     v = insn->args[0];
   if (insn->op != IR_PARAM || ir_block_is_entry(insn->u.param.block)) {
-    bool is_first = ir_value_is_none(*found);
+    bool is_first = ir_value_is_none(behind->found);
     if (is_first)
-      *found = v;
-    return is_first || ir_value_eq(*found, v);
+      behind->found = v;
+    return is_first || ir_value_eq(behind->found, v);
   }
-  for (unsigned i = 0; i < trace->n; i++)
-    if (ir_value_eq(trace->seen[i], v))
-      return true;
-  if (trace->n == MOST_PARAMS)
-    return false;
-  trace->seen[trace->n++] = v;
-  uint32_t block = insn->u.param.block.raw, index = insn->u.param.index, n;
-  for (uint32_t i = k->cfg.pred_at[block]; i < k->cfg.pred_at[block + 1]; i++) {
-    const IrTarget *targets = cfg_targets(k->f, k->cfg.preds[i], &n);
-    for (uint32_t t = 0; t < n; t++)
-      if (targets[t].block.raw == block &&
-          !find_behind(k, field, targets[t].args[index], trace, found))
-        return false;
-  }
-  return true;
+  return holds_of_all(k, v, trace, find_behind, context);
 }
 
 /* A descriptor of which each turn sets the base anew is made from the one before the loop: nothing
@@ -203,12 +204,12 @@ static bool make_from_behind(Keeper *k)
     const IrBlock *block = &k->f->blocks[k->cfg.rpo[i]];
     for (uint32_t at = 0; at < block->n_insns; at++) {
       IrInsn *insn = opt_insn(k->f, block->insns[at]);
-      IrValue found = IR_NO_VALUE;
+      Behind behind = {.field = insn->field, .found = IR_NO_VALUE};
       if (insn->op != IR_dsd_set || insn->field == DSRF_BASE_ADD || !is_plain_field(insn->field) ||
-          !find_behind(k, insn->field, insn->args[0], &(Trace){.n = 0}, &found) ||
-          ir_value_is_none(found) || ir_value_eq(found, insn->args[0]))
+          !find_behind(k, insn->args[0], &(Trace){.n = 0}, &behind) ||
+          ir_value_is_none(behind.found) || ir_value_eq(behind.found, insn->args[0]))
         continue;
-      insn->args[0] = found;
+      insn->args[0] = behind.found;
       changed = true;
     }
   }
@@ -284,7 +285,7 @@ static bool is_synchronous(const Keeper *k, const IrInsn *insn)
     const IrVecOperand *o = operands[i];
     if (o->kind == IRV_DSR && o->number < k->first_number)
       return false;
-    if (o->kind == IRV_DSD && !is_plain(k, insn->args[o->arg], &(Trace){.n = 0}))
+    if (o->kind == IRV_DSD && !is_plain(k, insn->args[o->arg], &(Trace){.n = 0}, NULL))
       return false;
   }
   return true;
