@@ -46,10 +46,11 @@ def build(folder, width, height, count, longest=8, window=1, delay=0, arch="wse2
     return image
 
 
-def run(folder, image, targets, lengths, width, height, engine="fast", timeout=900):
+def run(folder, image, targets, lengths, width, height, engine="fast", timeout=900, **more):
     """Sends packet k of tile t, of lengths[t, k] words, to tile targets[t, k] unless this is NOBODY
     (as it then is for all further k), and compares what each tile got from each; gives the cycles of
-    the run, and for each tile those in which it sent its first packet and got its last."""
+    the run, and for each tile those in which it sent its first packet and got its last. `more` has
+    further inputs."""
     size, count = targets.shape
 
     def saved(name, array):
@@ -58,6 +59,7 @@ def run(folder, image, targets, lengths, width, height, engine="fast", timeout=9
 
     names = ("received", "received_words", "wrong", "stamps")
     harness.emu(image, f"--engine={engine}", saved("targets", targets), saved("lengths", lengths),
+                *(saved(name, array) for name, array in more.items()),
                 "--launch=main", *(f"--d2h={name}={folder / name}.npy" for name in names),
                 f"--stats={folder / 's.json'}", timeout=timeout)
     received, words, wrong, stamps = (
