@@ -119,11 +119,31 @@ static void add_debug_local(Sema *s, Name name, Operand o, Span declaration)
   ir_local_add(s->ir, s->b.func, local);
 }
 
+static bool is_type_of_language(const char *name)
+{
+  static const char *const names[] = {
+    "void", "bool", "type", "comptime_int", "comptime_float", "comptime_string", "f16", "bf16",
+    "cb16", "f32", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"};
+  if (!strchr("bcfituv", name[0]))
+    return false;
+  for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+    if (strcmp(name, names[i]) == 0)
+      return true;
+  return false;
+}
+
+void scope_check_name(Sema *s, StrId name, Span span)
+{
+  if (is_type_of_language(sema_text(s, name)))
+    diag_name_of_type(s->diags, span, sema_text(s, name));
+}
+
 bool scope_add(Sema *s, Name name, Operand o) { return scope_add_declared(s, name, o, name.span); }
 
 bool scope_add_declared(Sema *s, Name name, Operand o, Span declaration)
 {
   Local *locals = s->own->locals;
+  scope_check_name(s, name.text, name.span);
   for (size_t i = s->now.frame->first_in_scope; i < arrlenu(locals); i++)
     if (str_eq(locals[i].name, name.text)) {
       diag_redeclared(s->diags, name.span, sema_text(s, name.text));

@@ -101,6 +101,7 @@ static void add_decls(Sema *s, ModuleInstance *m, uint32_t index)
     if (!decl_of_node(m->ast->decls.at[i], &d))
       continue;
     d.module = index;
+    scope_check_name(s, d.name, d.name_span);
     uint32_t old;
     if (pair_get(&m->by_name, d.name.raw, &old)) {
       if (add_form(s, m, old, &d))

@@ -134,6 +134,24 @@ static void suggest_file(SourceFiles *files, const char *path, const Ast *import
     diag_did_you_mean(files->diags, at, near);
 }
 
+/* Modules of the vendor's library whose interfaces no public text describes. */
+static const struct { const char *path, *what, *instead; } unpublished[] = {
+  {"<kernels/fft/fft3d>", "this module for tiles of a three-dimensional Fourier transform",
+   "<kernels/fft/fft3d_layout> sets the tiles and their code"},
+  {"<kernels/fft/get_params>", "this module for layouts of a Fourier transform",
+   "<kernels/fft/fft3d_layout> needs no parameters from it"},
+};
+
+static bool note_unpublished(SourceFiles *files, const char *path, Span at)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(unpublished); i++)
+    if (strcmp(path, unpublished[i].path) == 0) {
+      diag_only_name_public(files->diags, at, unpublished[i].what, unpublished[i].instead);
+      return true;
+    }
+  return false;
+}
+
 static void report_missing(SourceFiles *files, const char *path, const Ast *importer, Span at)
 {
   struct stat info;
@@ -142,6 +160,8 @@ static void report_missing(SourceFiles *files, const char *path, const Ast *impo
     return;
   }
   diag_import_not_found(files->diags, at, path);
+  if (note_unpublished(files, path, at))
+    return;
   suggest_file(files, path, importer, at);
   if (path[0] != '<')
     return;
