@@ -173,6 +173,39 @@ def test_a_color_goes_to_an_integer_param_as_its_number(tmp_path, arch, type_):
         """, arch)
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("arguments, words", [('', 6), ('cslc_prefix=""', 3), ('libs=[]', 3),
+                                              ('f16_type=FP16TYPE.F16', 3)])
+def test_arguments_of_compile_show_the_release(tmp_path, arch, arguments, words):
+    """Nothing else in this program does: six elements of 16 bits come in three wavelets or in six."""
+    (tmp_path / "halves.csl").write_text(
+        STEP.replace("u32", "u16").replace("@mov32", "@mov16"))
+    script(tmp_path, f"""
+        from cerebras.sdk.runtime.sdkruntimepybind import FP16TYPE
+        region = layout.create_code_region("halves.csl", "a", 1, 1)
+        region.place(1, 1)
+        rx, tx = region.color("rx"), region.color("tx")
+        for what in (rx, tx):
+            region.set_param_all(what)
+        region.set_param_all("size", 6)
+        region.set_param_all("n", 10)
+        i = region.create_input_port(rx, Edge.LEFT,
+                                     [RoutingPosition().set_output([Route.RAMP])], {words})
+        o = region.create_output_port(tx, Edge.RIGHT,
+                                      [RoutingPosition().set_input([Route.RAMP])], {words})
+        there, back = layout.create_input_stream(i), layout.create_output_stream(o)
+        runtime = started({arguments})
+        halves = np.arange(6, dtype=np.uint16)
+        sent = halves.view(np.uint32) if {words} == 3 else halves.astype(np.uint32)
+        received = np.zeros({words}, np.uint32)
+        runtime.send(there, sent, nonblock=True)
+        runtime.receive(back, received, {words}, nonblock=True)
+        runtime.stop()
+        found = received.view(np.uint16) if {words} == 3 else received
+        assert (found == halves + 10).all(), found
+        """, arch)
+
+
 def test_a_color_goes_to_no_other_param(tmp_path):
     ran = script(tmp_path, """
         region = layout.create_code_region("block.csl", "a", 1, 1)
@@ -582,6 +615,7 @@ WRONG = {
                   "'out' has 4 wavelets and 'in' 5"),
     "edge length": (layout(regions=[region(), region("b", x=4, height=2)]),
                     "'out' has 1 tiles and 'in' 2"),
+    "release": (layout(release=3), "'release' of the layout must be a whole number from 2 to 2"),
     "joined twice": (layout(streams=[{"name": "s", "port": "in"}]),
                      "a port that nothing else is joined to"),
     "regions_overlap": (layout(regions=[region(), region("b", width=2)]),

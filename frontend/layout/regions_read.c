@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT = 1 };
+enum { FORMAT = 1, NEW_RELEASE = 2 };
 
 /* `path` says where in the file a value stands: regions[2].paint[0].color */
 typedef struct { RegionLayout *layout; Arena *arena; bool ok; } JsonReader;
@@ -389,6 +389,9 @@ static void read_root(JsonReader *r, const json_t *json)
     return;
   }
   read_integer(r, member_of(r, root, "format"), FORMAT, FORMAT);
+  Value release = member_of(r, root, "release");
+  if (release.json && read_integer(r, release, NEW_RELEASE, NEW_RELEASE) == NEW_RELEASE)
+    release_sign(l->session, SIGN_HOST_SCRIPT, l->span);
   READ_LIST(colors, RegionColor, read_color);
   READ_LIST(regions, Region, read_region);
   check_names(r, NAMED(r, regions, "region"));

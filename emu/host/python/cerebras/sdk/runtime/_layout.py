@@ -462,21 +462,25 @@ class SdkLayout:
 
     # ---- compiling
 
-    def compile(self, out_prefix="out", libs=(), cslc_prefix="", save_port_map=False,
-                f16_type=_platform.FP16TYPE.F16):
-        """Compiles the layout into the folder `out_prefix` and returns what SdkRuntime takes."""
+    def compile(self, out_prefix="out", libs=None, cslc_prefix=None, save_port_map=False,
+                f16_type=None):
+        """Compiles the layout into the folder `out_prefix` and returns what SdkRuntime takes. SDK
+        1.x does not have the arguments whose default is None: they show a script for release 2."""
+        release = {} if libs is cslc_prefix is f16_type is None else {"release": 2}
         folder = Path(out_prefix)
         folder.mkdir(parents=True, exist_ok=True)
         description = folder / "layout.json"
         description.write_text(json.dumps({
-            "format": 1,
+            "format": 1, **release,
             "colors": [{"name": n, "value": v} for n, v in self._colors.items()],
             "regions": [region._json(folder) for region in self._regions],
             "ports": self._ports, "connections": self._connections, "streams": self._streams,
         }, indent=1), encoding="utf-8")
         _compiler.run([f"--layout-json={description}", "-o", os.fspath(folder),
-                       f"--arch={self._target.value}", f"--fp16-format={f16_type.value}",
-                       *(f"--import-path={os.fspath(lib)}" for lib in libs)], prefix=cslc_prefix)
+                       f"--arch={self._target.value}",
+                       f"--fp16-format={(f16_type or _platform.FP16TYPE.F16).value}",
+                       *(f"--import-path={os.fspath(lib)}" for lib in libs or ())],
+                      prefix=cslc_prefix or "")
         if save_port_map:
             made = json.loads((folder / "out.json").read_text(encoding="utf-8"))
             (folder / "port_map.json").write_text(json.dumps(made["layout"]["streams"], indent=1),
