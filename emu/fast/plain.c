@@ -241,45 +241,45 @@ static inline Bounds plain_bounds(const FastPlain *p, unsigned k, uint32_t n)
                   (uint16_t)((first < last ? last : first) + p->bytes)};
 }
 
-/* The next `n` elements of a stream of `bytes` bytes each, as they are now. */
-static HOT void plain_gather(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
-                             unsigned n, size_t bytes)
+/* `n` elements of `bytes` bytes each, by a step in memory. */
+static HOT void copy_elements(uint8_t *to, int to_step, const uint8_t *from, int from_step,
+                              unsigned n, size_t bytes)
 {
-  const uint8_t *at = t->core.mem.bytes + p->address[k];
-  if (bytes == sizeof *to && p->step[k] == (int)sizeof *to) {
-    memcpy(to, at, n * sizeof *to);
+  if (to_step == (int)bytes && from_step == (int)bytes) {
+    memcpy(to, from, n * bytes);
     return;
   }
-  for (unsigned i = 0; i < n; i++) {
-    to[i] = 0;
-    memcpy(&to[i], at + (ptrdiff_t)i * p->step[k], bytes);
-  }
+  for (unsigned i = 0; i < n; i++)
+    memcpy(to + (ptrdiff_t)i * to_step, from + (ptrdiff_t)i * from_step, bytes);
 }
 
 /* The next `n` elements of a source that is no queue, as they are now. */
 static HOT void plain_source(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
                              unsigned n)
 {
-  if (!(p->memory & 1u << k))
+  if (p->memory & 1u << k)
+    copy_elements((uint8_t *)to, sizeof *to, t->core.mem.bytes + p->address[k], p->step[k], n,
+                  sizeof *to);
+  else
     for (unsigned i = 0; i < n; i++)
       to[i] = p->value[k];
-  else if (p->bytes == sizeof *to)
-    plain_gather(t, p, k, to, n, sizeof *to);
-  else
-    plain_gather(t, p, k, to, n, sizeof(uint16_t));
 }
 
-static HOT void plain_results(const FastTile *t, const FastPlain *p, const uint32_t *from,
-                              unsigned n, size_t bytes)
+/* The same of 16-bit elements. */
+static HOT void plain_half_source(const FastTile *t, const FastPlain *p, unsigned k, uint16_t *to,
+                                  unsigned n)
 {
-  uint8_t *to = t->core.mem.bytes + p->address[PLAIN_DEST];
-  for (unsigned i = 0; i < n; i++)
-    memcpy(to + (ptrdiff_t)i * p->step[PLAIN_DEST], &from[i], bytes);
+  if (p->memory & 1u << k)
+    copy_elements((uint8_t *)to, sizeof *to, t->core.mem.bytes + p->address[k], p->step[k], n,
+                  sizeof *to);
+  else
+    for (unsigned i = 0; i < n; i++)
+      to[i] = (uint16_t)p->value[k];
 }
 
 /* Those that most programs use have a loop of their own. */
-static HOT void plain_operate_halves(const Visit *v, const FastPlain *p, uint32_t *a,
-                                     const uint32_t *b, unsigned n)
+static HOT void plain_operate_halves(const Visit *v, const FastPlain *p, uint16_t *a,
+                                     const uint16_t *b, unsigned n)
 {
   bool carry = false;               /* no plain operation has one */
   if (p->op == VK_MOV)
@@ -288,7 +288,8 @@ static HOT void plain_operate_halves(const Visit *v, const FastPlain *p, uint32_
     fp16_fma_all(fp16_of(v), b, (uint16_t)p->scalar, a, n);
   else
     for (unsigned i = 0; i < n; i++)
-      a[i] = vec_element((VecOp)p->operation, fp16_of(v), a[i], b[i], p->scalar, &carry);
+      a[i] = (uint16_t)vec_element((VecOp)p->operation, fp16_of(v), a[i], b[i], p->scalar,
+                                   &carry);
 }
 
 /* Each operation has a loop of its own. */
@@ -307,8 +308,7 @@ static HOT void plain_operate_words(const Visit *v, const FastPlain *p, uint32_t
       a[i] = fp32_mul(a[i], b[i]);
     break;
   case VK_FMAC:
-    for (unsigned i = 0; i < n; i++)
-      a[i] = fp32_fma(b[i], p->scalar, a[i]);
+    fp32_fma_all(b, p->scalar, a, n);
     break;
   default:
     for (unsigned i = 0; i < n; i++)
@@ -317,19 +317,34 @@ static HOT void plain_operate_words(const Visit *v, const FastPlain *p, uint32_t
   }
 }
 
-static HOT void plain_elements_apart(Visit *v, FastPlain *p, unsigned n)
+static HOT void plain_words_apart(Visit *v, const FastPlain *p, unsigned n)
 {
-  FastTile *t = v->tile;
+  const FastTile *t = v->tile;
   uint32_t a[AHEAD_ELEMENTS], b[AHEAD_ELEMENTS];
   plain_source(t, p, PLAIN_SRC0, a, n);
   plain_source(t, p, PLAIN_SRC1, b, n);
-  if (p->bytes == sizeof *a) {
-    plain_operate_words(v, p, a, b, n);
-    plain_results(t, p, a, n, sizeof *a);
-  } else {
-    plain_operate_halves(v, p, a, b, n);
-    plain_results(t, p, a, n, sizeof(uint16_t));
-  }
+  plain_operate_words(v, p, a, b, n);
+  copy_elements(t->core.mem.bytes + p->address[PLAIN_DEST], p->step[PLAIN_DEST],
+                (const uint8_t *)a, sizeof *a, n, sizeof *a);
+}
+
+static HOT void plain_halves_apart(Visit *v, const FastPlain *p, unsigned n)
+{
+  const FastTile *t = v->tile;
+  uint16_t a[AHEAD_ELEMENTS], b[AHEAD_ELEMENTS];
+  plain_half_source(t, p, PLAIN_SRC0, a, n);
+  plain_half_source(t, p, PLAIN_SRC1, b, n);
+  plain_operate_halves(v, p, a, b, n);
+  copy_elements(t->core.mem.bytes + p->address[PLAIN_DEST], p->step[PLAIN_DEST],
+                (const uint8_t *)a, sizeof *a, n, sizeof *a);
+}
+
+static HOT void plain_elements_apart(Visit *v, FastPlain *p, unsigned n)
+{
+  if (p->bytes == sizeof(uint32_t))
+    plain_words_apart(v, p, n);
+  else
+    plain_halves_apart(v, p, n);
   for (unsigned k = 0; k < PLAIN_STREAMS; k++)
     if (p->memory & 1u << k)
       p->address[k] = (uint16_t)(p->address[k] + (int)n * p->step[k]);

@@ -13,6 +13,7 @@
  * f32 operations are the host's, which IEEE 754 defines to the bit; the build does not contract
  * them and FLT_EVAL_METHOD is checked below. */
 #include "ir/base/base.h"
+#include "ir/base/platform.h"
 
 #include <float.h>
 #include <string.h>
@@ -442,17 +443,26 @@ void fp32_add_all(uint32_t *restrict a, const uint32_t *restrict b, size_t n)
     a[i] = fp32_add(a[i], b[i]);
 }
 
-static inline void fma_all(const Format *f, const uint32_t *a, uint16_t b, uint32_t *c, size_t n)
+void fp32_fma_all(const uint32_t *a, uint32_t b, uint32_t *c, size_t n)
+{
+  if (lanes_fma_f32(a, b, c, n))
+    return;
+  for (size_t i = 0; i < n; i++)
+    c[i] = fp32_fma(a[i], b, c[i]);
+}
+
+static inline void fma_all(const Format *f, const uint16_t *a, uint16_t b, uint16_t *c, size_t n)
 {
   double factor = unpack_fp16(f, b);
   for (size_t i = 0; i < n; i++)
-    c[i] = fma_of_numbers(f, unpack_fp16(f, (uint16_t)a[i]), factor,
-                          unpack_fp16(f, (uint16_t)c[i]));
+    c[i] = (uint16_t)fma_of_numbers(f, unpack_fp16(f, a[i]), factor, unpack_fp16(f, c[i]));
 }
 
 /* A loop for each format, so that its fields are constants there. */
-void fp16_fma_all(Fp16Format format, const uint32_t *a, uint16_t b, uint32_t *c, size_t n)
+void fp16_fma_all(Fp16Format format, const uint16_t *a, uint16_t b, uint16_t *c, size_t n)
 {
+  if (format == FP16_F16 && lanes_fma_f16(a, b, c, n))
+    return;
   switch (format) {
   case FP16_F16: fma_all(&formats[FP16_F16], a, b, c, n); return;
   case FP16_BF16: fma_all(&formats[FP16_BF16], a, b, c, n); return;

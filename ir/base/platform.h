@@ -1,4 +1,4 @@
-/* What differs between operating systems: threads, memory, files and the stack.
+/* What differs between systems: threads, memory, files, the stack, and what processors have.
  *
  * Each function has one implementation per system in ir/base/platform/; ir/CMakeLists.txt chooses
  * the files, so that no other source asks for which system it is compiled. */
@@ -73,5 +73,12 @@ FILE *platform_open_stream(void *cookie, PlatformWrite *write, PlatformClose *cl
 /* What a module exports under a name, or NULL.  The module is a shared object in the folder of the
  * running code (program or library), in ../lib or ../lib/wse beside it; it stays loaded. */
 void *platform_module_symbol(const char *file, const char *name);
+
+/* ---- lanes_*.c: arithmetic on several elements at a time, with the results of fp.c ------------- */
+
+/* c[i] = a[i] * b + c[i], with one rounding.  False: the processor has no instructions for that,
+ * and nothing has been done. */
+bool lanes_fma_f16(const uint16_t *a, uint16_t b, uint16_t *c, size_t n);
+bool lanes_fma_f32(const uint32_t *a, uint32_t b, uint32_t *c, size_t n);
 
 #endif

@@ -209,25 +209,51 @@ static uint16_t random_near_one(Fp16Format f)
   return (uint16_t)((random_bits() & 0x8000) | exponent << shape[f].fraction_bits | fraction);
 }
 
-/* Any patterns, and numbers whose sums cancel and tie. */
+/* Any patterns, and numbers whose sums cancel and tie; rows longer than the processor takes at
+ * once, and what is left of them. */
 static void many_fused_operations_are_each_one(void **state)
 {
   (void)state;
+  enum { MOST = 21 };
   EACH_FORMAT(f)
     for (int i = 0; i < 100000; i++) {
-      uint32_t a[3], c[3], before[3];
+      uint16_t a[MOST], c[MOST], before[MOST];
+      size_t n = random_bits() % (MOST + 1);
       uint16_t b = i & 1 ? random_near_one(f) : (uint16_t)random_bits();
-      for (unsigned k = 0; k < 3; k++) {
+      for (size_t k = 0; k < n; k++) {
         a[k] = i & 1 ? random_near_one(f) : (uint16_t)random_bits();
         before[k] = c[k] = i & 1 ? random_near_one(f) : (uint16_t)random_bits();
       }
-      fp16_fma_all(f, a, b, c, 3);
-      for (unsigned k = 0; k < 3; k++) {
-        uint16_t want = fp16_fma(f, (uint16_t)a[k], b, (uint16_t)before[k]);
+      fp16_fma_all(f, a, b, c, n);
+      for (size_t k = 0; k < n; k++) {
+        uint16_t want = fp16_fma(f, a[k], b, before[k]);
         if (c[k] != want)
           fail_msg("%s fma(%04x, %04x, %04x) is %04x, not %04x", fp16_name(f), a[k], b, before[k],
                    c[k], want);
       }
+    }
+}
+
+/* Any f16 times values at all edges, added to any f16. */
+static void fused_operations_at_edges_are_each_one(void **state)
+{
+  (void)state;
+  enum { STEP = 37, N = (UINT16_MAX + STEP) / STEP };
+  static const uint16_t edges[] = {
+    0, 0x8000, 1, 0x8001, 0x3ff, 0x83ff, 0x400, 0x8400, 0x3bff, 0x3c00, 0xbc00, 0x3c01, 0x7bff,
+    0xfbff, 0x7c00, 0xfc00, 0x7c01, 0x7e00, 0xfe00, 0xffff,
+  };
+  for (unsigned i = 0; i < ARRAY_COUNT(edges); i++)
+    for (unsigned j = 0; j < ARRAY_COUNT(edges); j++) {
+      uint16_t a[N], c[N];
+      for (unsigned k = 0; k < N; k++) {
+        a[k] = (uint16_t)(k * STEP);
+        c[k] = edges[j];
+      }
+      fp16_fma_all(FP16_F16, a, edges[i], c, N);
+      for (unsigned k = 0; k < N; k++)
+        if (c[k] != fp16_fma(FP16_F16, a[k], edges[i], edges[j]))
+          fail_msg("fma(%04x, %04x, %04x) is %04x", a[k], edges[i], edges[j], c[k]);
     }
 }
 
@@ -309,6 +335,25 @@ static void fused_f32_rounds_once(void **state)
     differs += f32_bits((float)twice) != want;
   }
   assert_true(differs > 0);     /* plain f64 would have been caught */
+}
+
+/* In rows of all lengths. */
+static void many_fused_f32_are_each_one(void **state)
+{
+  (void)state;
+  enum { MOST = 21 };
+  for (int i = 0; i < 100000; i++) {
+    uint32_t a[MOST], c[MOST], before[MOST], b = random_f32();
+    size_t n = random_bits() % (MOST + 1);
+    for (size_t k = 0; k < n; k++) {
+      a[k] = random_f32();
+      before[k] = c[k] = random_f32();
+    }
+    fp32_fma_all(a, b, c, n);
+    for (size_t k = 0; k < n; k++)
+      if (c[k] != fp32_fma(a[k], b, before[k]))
+        fail_msg("fma(%08x, %08x, %08x) is %08x", a[k], b, before[k], c[k]);
+  }
 }
 
 static void fused_f32_special_values(void **state)
@@ -611,6 +656,8 @@ int main(void)
     cmocka_unit_test(operations_equal_f32_rounded_once),
     cmocka_unit_test(special_values_of_16_bits),
     cmocka_unit_test(many_fused_operations_are_each_one),
+    cmocka_unit_test(fused_operations_at_edges_are_each_one),
+    cmocka_unit_test(many_fused_f32_are_each_one),
     cmocka_unit_test(many_sums_are_each_one),
     cmocka_unit_test(fused_f32_rounds_once),
     cmocka_unit_test(fused_f32_special_values),
