@@ -74,7 +74,7 @@ FILE *platform_open_stream(void *cookie, PlatformWrite *write, PlatformClose *cl
  * running code (program or library), in ../lib or ../lib/wse beside it; it stays loaded. */
 void *platform_module_symbol(const char *file, const char *name);
 
-/* ---- lanes_*.c: arithmetic on several elements at a time, with the results of fp.c ------------- */
+/* ---- lanes_*.c: arithmetic on several elements at a time, as in fp.c ------------------------ */
 
 /* c[i] = a[i] * b + c[i], with one rounding.  False: the processor has no instructions for that,
  * and nothing has been done. */
