@@ -32,6 +32,8 @@ static void compare_stats(const EngineStats *x, const EngineStats *y)
   SAME(tasks);
   for (unsigned i = 0; i < STALL_COUNT; i++)
     compare_number(stall_name((StallCause)i), tile, x->stalls[i], y->stalls[i]);
+  for (unsigned i = 0; i < TRUST_COUNT; i++)
+    compare_number(timing_trust_name((TimingTrust)i), tile, x->paid[i], y->paid[i]);
 }
 
 static void compare_events(const Asm *x, const Asm *y)

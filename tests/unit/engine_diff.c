@@ -4,11 +4,13 @@
  * gives the number of seeds, ENGINE_DIFF_SEED a single one, ENGINE_DIFF_CREW_EVERY how many seeds
  * go by until threads meet in every cycle; ENGINE_DIFF_STREAMS and ENGINE_DIFF_STREAM are the same
  * for programs of streams, ENGINE_DIFF_BESIDE and ENGINE_DIFF_BESIDE_SEED for programs with
- * operations in the background; ENGINE_DIFF_IMAGES names images, separated by colons, that are run
+ * operations in the background, ENGINE_DIFF_TASKS and ENGINE_DIFF_TASKS_SEED for programs of tasks
+ * that send single wavelets; ENGINE_DIFF_IMAGES names images, separated by colons, that are run
  * in the same ways. */
 #include "engine_compare.h"
 #include "random_beside.h"
 #include "random_streams.h"
+#include "random_tasks.h"
 
 #include "emu/fast/fast_internal.h"
 
@@ -500,6 +502,51 @@ static void engines_agree_beside(void **state)
                                            turns.back > n / 10));
 }
 
+/* ---- tasks --------------------------------------------------------------------------------- */
+
+enum { TASKS_SEEDS = 400, TASKS_PARTS = 8, TASKS_PART = 120, TASKS_LIMIT = 4000 };
+
+/* Parts of random lengths, some of a few cycles: what has been done ahead ends with each. */
+static RunStatus run_tasks(uint32_t seed, uint64_t *started)
+{
+  Random r = {seed};
+  Asm *a[STREAM_WAYS];
+  uint32_t most = chance(&r, 70) ? TASKS_PART : 12;
+  bool from_host = chance(&r, 20);
+  uint64_t limit = 0;
+  RunStatus status = RUN_LIMIT;
+  for (unsigned i = 0; i < STREAM_WAYS; i++)
+    a[i] = random_tasks(seed, stream_ways[i].ops);
+  load_stream_ways(a, seed);
+  for (unsigned part = 0; part < TASKS_PARTS && status == RUN_LIMIT; part++) {
+    bool posts = from_host && chance(&r, 50);
+    limit += part + 1 < TASKS_PARTS ? 1 + below(&r, most) : TASKS_LIMIT;
+    limit += posts ? POST_CYCLES : 0;
+    status = run_streams_part(a, posts ? seed + part : 0, limit);
+  }
+  *started += a[0]->ops->stats(a[0]->engine)->tasks;
+  for (unsigned i = 0; i < STREAM_WAYS; i++)
+    asm_free(a[i]);
+  return status;
+}
+
+static void engines_agree_on_tasks(void **state)
+{
+  (void)state;
+  unsigned quiet = 0, faults = 0;
+  uint64_t started = 0;
+  uint32_t only = from_environment("ENGINE_DIFF_TASKS_SEED", 0);
+  uint32_t n = from_environment("ENGINE_DIFF_TASKS", TASKS_SEEDS);
+  for (seed_now = only ? only : 1; seed_now <= (only ? only : n); seed_now++) {
+    RunStatus status = run_tasks(seed_now, &started);
+    quiet += status == RUN_QUIET;
+    faults += status == RUN_FAULT;
+  }
+  fprintf(stderr, "%u quiet, %u with faults; they started %llu tasks\n", quiet, faults,
+          (unsigned long long)started);
+  assert_true(only || n < TASKS_SEEDS || (quiet > n / 4 && started > 50 * (uint64_t)n));
+}
+
 /* A source, a tile that streams on and has sent some words before, the last with `advance`, and a
  * tile that takes none of them; or its router does not know the color. */
 static Asm *stream_to_odd_end(const EngineOps *ops, unsigned sent_before, bool known)
@@ -625,6 +672,7 @@ int main(void)
                                      cmocka_unit_test(engines_agree_on_streams),
                                      cmocka_unit_test(engines_agree_in_blocks),
                                      cmocka_unit_test(engines_agree_beside),
+                                     cmocka_unit_test(engines_agree_on_tasks),
                                      cmocka_unit_test(streams_to_odd_ends),
                                      cmocka_unit_test(engines_agree_on_images)};
   return cmocka_run_group_tests(tests, NULL, NULL);
