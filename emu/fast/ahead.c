@@ -388,18 +388,21 @@ static bool is_plain_sender(const Visit *v, const Descriptor *desc)
   return own && desc->done.kind == ACT_NONE && desc->on_control.kind == ACT_NONE;
 }
 
-/* So many results in cycles before `end` have room in the output queue, which no operation of the
- * stretch has used yet; what it is now has been kept then. */
+/* So many results in cycles before `end` have room in the output queue, and the stretch sends to no
+ * other one; what it was before the first result has been kept then. */
 static HOT bool keep_queue(Visit *v, unsigned queue, uint32_t elements, uint64_t end)
 {
   const FastEngine *e = v->engine;
   FastTile *t = v->tile;
   const FastQueue *q = &t->queues[queue].output;
   bool is_shared = v->beside && v->beside->outputs >> queue & 1;
-  if (is_shared || t->ahead->is.in_operation || t->ahead->queue != NO_QUEUE ||
-      q->count + elements > e->output_capacity[queue] ||
+  bool is_other = t->ahead->is.in_operation ||
+                  (t->ahead->queue != NO_QUEUE && t->ahead->queue != queue);
+  if (is_shared || is_other || q->count + elements > e->output_capacity[queue] ||
       t->core.ready + sending_cycles(e->timing, elements) >= end)
     return false;
+  if (t->ahead->queue == queue)
+    return true;
   t->ahead->queue = (uint8_t)queue;
   t->ahead->sent = (uint8_t)q->count;       /* so far */
   t->ahead->use = queue_use(q);
@@ -753,12 +756,33 @@ static RARE bool go_on_in_operation(Visit *v, uint64_t end, uint64_t last)
   return step_groups(v, end, last);
 }
 
+/* The operation that sends one wavelet, from its issue to its end in cycles before `end`.  False:
+ * it is none, or nothing has been done. */
+static RARE bool step_single(Visit *v, const Insn *insn, uint64_t end, uint64_t last)
+{
+  FastTile *t = v->tile;
+  uint64_t issue = t->core.ready, start = v->engine->timing->vector_start;
+  uint64_t group = issue + (start ? start : 1);
+  SingleSend send;
+  if (v->beside || group >= end || !finds_single(v, insn, &send) ||
+      !keep_queue(v, send.queue, 1, last))
+    return false;
+  mark_issue(t->ahead, issue);
+  mark_group(t->ahead, group);
+  set_now(v, group);
+  do_single(v, insn, &send);
+  leave_cycle(v);
+  return true;
+}
+
 /* The instruction, which is none for a row, and the groups of its operation, in cycles before
  * `end`. False: not all of that. */
 static bool step_instruction(Visit *v, const Insn *insn, uint64_t end, uint64_t last)
 {
   FastTile *t = v->tile;
   uint64_t cycle = t->core.ready;
+  if (insn->op == OP_vec && is_sender(&t->core, &insn->vec) && step_single(v, insn, end, last))
+    return true;
   if (!steps_ahead(v, insn, last))
     return false;
   set_now(v, cycle);

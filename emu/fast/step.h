@@ -43,8 +43,8 @@ typedef struct {
   uint64_t last_beside;         /* last instruction beside an operation of the stretch; 0: none */
 } Visit;
 
-/* cycles.c, calendar.c, notes.c, queues.c, plain.c, kept.c and beside.c come first in the unit:
- * what they define needs no declaration. */
+/* cycles.c, calendar.c, notes.c, queues.c, plain.c, kept.c, beside.c and single.c come first in
+ * the unit: what they define needs no declaration. */
 
 /* ---- storage.c ----------------------------------------------------------------------------- */
 

@@ -3,12 +3,17 @@
 #include "emu/fast/step.h"
 
 /* Queues whose heads the scheduler has to look at: while it does not choose a task, those of
- * control wavelets, which it may drop; else all but those whose data an operation takes. */
+ * control wavelets, which it may drop; else all but those whose data an operation takes.  Of them
+ * those whose heads can be seen. */
 static unsigned scheduler_queues(const FastTile *t, uint64_t now)
 {
   bool picks = !t->core.running && t->core.ready <= now;
   unsigned taken = picks ? t->core.readers : 0xffffu;
-  return t->input_any & (unsigned)~(taken & ~(unsigned)t->input_control);
+  unsigned queues = t->input_any & (unsigned)~(taken & ~(unsigned)t->input_control);
+  for (unsigned bits = queues; bits; bits &= bits - 1)
+    if (!wavelet_seen(queue_at(&t->queues[__builtin_ctz(bits)].input, 0)->meta, now))
+      queues &= ~(bits & -bits);
+  return queues;
 }
 
 /* Whether the main thread has no operation, and its next instruction may be one ahead of its
@@ -322,6 +327,23 @@ static void leave_to_main(Visit *v, TilePlan *plan, unsigned queues)
   plan->is_group = false;
 }
 
+/* The tile is idle, and a wavelet is all that the scheduler has to look at: starts its data task.
+ * False: it has none that may start. */
+static bool starts_data_task(Visit *v, unsigned queues)
+{
+  const Tile *core = &v->tile->core;
+  unsigned queue = (unsigned)__builtin_ctz(queues);
+  if (core->vectors || core->ready > v->turn.cycle || (queues & (queues - 1)) || !is_idle(core))
+    return false;
+  uint32_t meta = queue_at(&v->tile->queues[queue].input, 0)->meta;
+  unsigned id = tile_channel_id(&v->turn, queue, wavelet_field(meta));
+  if ((meta & META_CONTROL) || (core->blocked >> id & 1) || !core->cls->data_task[id])
+    return false;
+  tile_start_task(&v->turn, TASK_DATA, id, queue);
+  go_ahead(v);
+  return true;
+}
+
 static RARE bool visit_any(Visit *v)
 {
   FastTile *t = v->tile;
@@ -329,6 +351,8 @@ static RARE bool visit_any(Visit *v)
   unsigned queues = scheduler_queues(t, v->turn.cycle);
   t->held = t->able = 0;
   if (!has_turn(t, v->turn.cycle, queues))
+    return false;
+  if (queues && starts_data_task(v, queues))
     return false;
   if (!queues && visit_stretch(v)) {    /* it is counted with its stretch */
     if (!(t->core.vectors & ~(1u << MAIN_THREAD)))

@@ -113,6 +113,15 @@ static uint32_t operands_from(const MemoryFacts *facts, uint16_t pc)
   return low;
 }
 
+Bounds check_operand(const MemoryFacts *facts, uint16_t pc, VecSlot slot, uint32_t address)
+{
+  for (uint32_t i = operands_from(facts, pc);
+       i < facts->n_operands && facts->operands[i].pc == pc; i++)
+    if (facts->operands[i].slot == slot)
+      return facts->operands[i].object;
+  return object_at(facts, address);
+}
+
 /* ---- memory that running operations use ------------------------------------------------------ */
 
 typedef struct { int64_t low, end; } Span64;

@@ -131,18 +131,13 @@ void tile_begin(Turn *turn)
 
 /* ---- plan: the scheduler --------------------------------------------------------------------- */
 
-/* The id whose blocked bit closes the channel of a queue whose head has this color. */
-static unsigned channel_id(const Turn *turn, unsigned queue, unsigned color)
-{
-  return turn->program->image->arch == ARCH_WSE2 ? color : queue;
-}
 
 /* The wavelet at the head if tasks may have it: not if an operation takes it or has ended by it. */
 static bool open_head(const Turn *turn, unsigned queue, QueueHead *head)
 {
   *head = turn->port->head(turn, queue, 0);
   return head->there && !head->kept &&
-         !bit_at(turn->tile->blocked, channel_id(turn, queue, head->color)) &&
+         !bit_at(turn->tile->blocked, tile_channel_id(turn, queue, head->color)) &&
          !vector_takes(turn->tile, queue, *head);
 }
 
@@ -180,7 +175,7 @@ static void offer_head(const Turn *turn, TilePlan *plan, unsigned queue, bool pi
   QueueHead head;
   if (!open_head(turn, queue, &head))
     return;
-  unsigned id = channel_id(turn, queue, head.color);
+  unsigned id = tile_channel_id(turn, queue, head.color);
   if (head.control && !control_task(turn, &head))
     plan->drops |= (uint8_t)(1u << queue);
   else if (picks && head.control)
@@ -288,29 +283,28 @@ static uint32_t start_with_wavelet(Turn *turn, const ImageTask *task, unsigned q
   return w.payload;
 }
 
-static void start_task(Turn *turn, const TilePlan *plan)
+void tile_start_task(Turn *turn, TaskKind kind, unsigned id, unsigned queue)
 {
   Tile *t = turn->tile;
   const ImageTask *task;
   uint32_t payload = 0;
-  unsigned id = plan->pick_id;
   TimingRowId start = TIMING_local_task_start;
-  if (plan->pick == TASK_LOCAL) {
+  if (kind == TASK_LOCAL) {
     task = t->cls->local_task[id];
     t->active &= ~(UINT64_C(1) << id);
   } else {
-    bool data = plan->pick == TASK_DATA;
+    bool data = kind == TASK_DATA;
     task = data ? t->cls->data_task[id] : t->cls->control_task[id];
     start = data ? TIMING_data_task_start : TIMING_control_task_start;
-    payload = start_with_wavelet(turn, task, plan->pick_queue);
+    payload = start_with_wavelet(turn, task, queue);
   }
   start_main(turn, task->entry, turn_pay(turn, start));
-  t->task = (uint8_t)plan->pick;
-  t->task_id = plan->pick_id;
-  record_start(&t->record, plan->pick, id);
+  t->task = (uint8_t)kind;
+  t->task_id = (uint8_t)id;
+  record_start(&t->record, kind, id);
   turn->log->stats.tasks++;
-  turn_event(turn, .kind = EV_TASK_START, .task = plan->pick, .id = plan->pick_id,
-             .payload = payload);
+  turn->changed = true;
+  turn_event(turn, .kind = EV_TASK_START, .task = kind, .id = (uint8_t)id, .payload = payload);
 }
 
 /* The host calls a function: its `ret` finds PC_RETURN on the stack. */
@@ -401,8 +395,8 @@ void tile_commit(Turn *turn, const TilePlan *plan)
   if (plan->launch)
     start_launch(turn);
   else if (plan->pick != TASK_NONE)
-    start_task(turn, plan);
-  if (plan->drops || plan->launch || plan->pick != TASK_NONE)
+    tile_start_task(turn, plan->pick, plan->pick_id, plan->pick_queue);
+  if (plan->drops || plan->launch)
     turn->changed = true;
   commit_issue(turn, plan);
 }

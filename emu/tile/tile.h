@@ -366,6 +366,9 @@ bool overlap_follows(const VecOperands *vec, Dsrs dsrs);
 void program_check_memory(Program *program);
 /* The variable at an address; NULL: none that has a name. */
 const ImageSymbol *class_object(const ClassCode *cls, uint32_t address);
+/* The variable that an operand of the vector instruction at `pc` is meant for: the one that the
+ * code names, else the one at the address; end 0: not known. */
+Bounds check_operand(const MemoryFacts *facts, uint16_t pc, VecSlot slot, uint32_t address);
 /* Whether an access of so many bytes leaves the variable; false if that is not known. */
 static inline bool is_outside(Bounds bounds, uint32_t address, unsigned bytes)
 {
@@ -765,6 +768,14 @@ uint64_t tile_next_action(const Tile *tile, uint64_t now);
 void tile_plan(Turn *turn, TilePlan *plan, unsigned queues);
 void tile_commit(Turn *turn, const TilePlan *plan);
 /* For engines with a way of their own to plan. */
+/* The id whose blocked bit closes the channel of an input queue whose head has this color; that of
+ * the data task. */
+static inline unsigned tile_channel_id(const Turn *turn, unsigned queue, unsigned color)
+{
+  return turn->program->image->arch == ARCH_WSE2 ? color : queue;
+}
+/* A task that the scheduler picks; `queue`: whose head starts a data or control task. */
+void tile_start_task(Turn *turn, TaskKind kind, unsigned id, unsigned queue);
 void tile_change_stall(Turn *turn, unsigned thread, StallCause cause);
 /* The level of a thread that issues. */
 static inline unsigned thread_level(const Tile *t, unsigned thread)
