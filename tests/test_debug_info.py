@@ -92,6 +92,31 @@ def test_pointers_are_shown_with_what_they_point_to(image):
     assert re.fullmatch(r"ptr@1,0: 0x[0-9a-f]{4} \(&result\)\n", ran.out)
 
 
+def test_types_with_pointers_to_themselves(tmp_path):
+    """A dump names the type, and a debugger follows the pointers."""
+    (tmp_path / "layout.csl").write_text(LAYOUT)
+    (tmp_path / "pe.csl").write_text("""
+param id: i16;
+const Node = struct { value: i16, next: *Node, owner: *Owner };
+const Owner = struct { first: [2]*Node, size: u16 };
+var a: Node = .{ .value = 1, .next = &b, .owner = &all };
+var b: Node = .{ .value = 2, .next = &a, .owner = &all };
+var all: Owner = .{ .first = .{ &a, &b }, .size = 2 };
+fn main(n: i16) void { b.value += n + id; }
+comptime { @export_symbol(main); }
+""")
+    image = tmp_path / "p.bin"
+    harness.compile(tmp_path / "layout.csl", image)
+    out = harness.emu(image, "--launch=main(2)", "--dump=0,0,1,1").out
+    address = r"0x[0-9a-f]{4}"
+    for line in (rf"  a: Node = {{ .value = 1, .next = {address} \(&b\), .owner = {address} \(&all\) }}",
+                 rf"  all: Owner = {{ .first = {{ {address} \(&a\), {address} \(&b\) }}, .size = 2 }}"):
+        assert re.search(f"^{line}$", out, re.M), out
+    (tmp_path / "script").write_text("tile 0 0\nprint all.first[0].*.next.*.owner.*.first[1].*.value\n")
+    ran = harness.run([harness.tool("wse-dbg"), image, "-x", tmp_path / "script"])
+    assert "= 2" in ran.out, ran.out
+
+
 def test_dump_shows_typed_values(image):
     out = harness.emu(image(), "--launch=main(2)", "--dump=0,0,1,1").out
     for line in ("  pending: u16 = 31", "  mode: Mode = red", "  ok: bool = true",

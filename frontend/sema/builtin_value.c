@@ -72,10 +72,11 @@ Operand builtin_ptrcast(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
 /* ---- reflection -------------------------------------------------------------------------- */
 
 /* The operand of @type_of is analysed for its type only: what it would emit goes to a block that
- * nothing reaches. */
+ * nothing reaches. So it may be known at run time only, also in a comptime part of the code. */
 Operand builtin_type_of(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want, (void)at;
+  WalkContext context = walk_enter_run_time(s);
   if (s->ir == NULL || s->now.comptime) {
     Operand o = sema_expr(s, call->args.at[0], POOL(NONE));
     return operand_is_poison(o) ? o : operand_value(s, o.type);
@@ -84,6 +85,7 @@ Operand builtin_type_of(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   s->b.block = ir_block_add(s->ir, s->b.func);
   IrBlockId scratch = s->b.block;
   Operand o = sema_expr(s, call->args.at[0], POOL(NONE));
+  s->now = context;
   s->ir->funcs[s->b.func.raw].blocks[scratch.raw].n_insns = 0;
   s->b.block = kept.block;
   s->b.loc = kept.loc;

@@ -35,6 +35,13 @@ WalkContext walk_enter_comptime(Sema *s)
   return outer;
 }
 
+WalkContext walk_enter_run_time(Sema *s)
+{
+  WalkContext outer = s->now;
+  s->now.comptime &= s->now.frame == NULL || s->now.frame->is_comptime;
+  return outer;
+}
+
 void sema_enter(Sema *s, Frame *frame, WalkContext context, SavedWalk *saved)
 {
   *saved = (SavedWalk){
@@ -44,6 +51,7 @@ void sema_enter(Sema *s, Frame *frame, WalkContext context, SavedWalk *saved)
   frame->up = s->now.frame;
   frame->first_local = frame->first_in_scope = saved->n_locals;
   frame->targets = NULL;
+  frame->is_comptime = context.comptime;
   s->now = context;
   s->now.frame = frame;
   s->is_dead = false;

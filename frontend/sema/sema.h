@@ -65,6 +65,7 @@ typedef struct {
   Span name_span;
   PoolId type;
   PoolId value;            /* const, param, fn: known value; var: initial value, frozen */
+  PoolId self;             /* const of a struct: its type, if a pointer came before its fields */
   uint32_t next_form;      /* fn of the library: its form with other parameters, or IR_NO_ID */
   uint32_t global;         /* index of its Global once its address is needed, else IR_NO_ID */
   StrId exported_as;       /* the name that @export gives it; raw 0: none */
@@ -276,6 +277,8 @@ void diag_suggest(Diags *diags, Span span, const char *name);
 uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *params_node, Span at);
 /* @import_module; the builtin table has checked that there are one or two arguments. */
 Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
+/* The type of a struct declaration whose fields are not known yet, for pointers; else none. */
+PoolId decl_self_type(Sema *s, Decl *d);
 Decl *sema_find_decl(Sema *s, uint32_t module, StrId name);                /* NULL: no such name */
 bool sema_resolve(Sema *s, Decl *d);
 /* Index in s->globals of a variable that is resolved. */
@@ -429,6 +432,10 @@ Sdk release_of(const Session *session);
 bool release_allows(const Session *session);
 /* The answer and the signs, for --verbose. */
 void release_print(const Session *session, FILE *out);
+
+/* From here on as the code around runs, also in a comptime part of it: for an operand of which the
+ * type alone counts.  Returns what s->now has to become again. */
+WalkContext walk_enter_run_time(Sema *s);
 
 /* A fresh evaluation; everything it makes lives in `arena`. */
 Sema *sema_create(Session *session, Arena *arena, Where where);

@@ -43,6 +43,7 @@ void sema_own_destroy(Sema *s)
   arrfree(own->emitted);
   arrfree(own->tile_data);
   arrfree(own->blocks_run);
+  arrfree(own->awaited);
   pair_free(&own->types);
   pair_free(&own->instances);
   pair_free(&own->calls);
@@ -50,6 +51,7 @@ void sema_own_destroy(Sema *s)
   pair_free(&own->coercible);
   pair_free(&own->coerced);
   pair_free(&own->ir_names);
+  pair_free(&own->self_types);
 }
 
 /* ---- modules -------------------------------------------------------------------------------- */
@@ -370,6 +372,55 @@ static Decl *extern_target(Sema *s, Decl *d)
   return NULL;
 }
 
+static const NodeStructType *struct_of(const Decl *d)
+{
+  const Node *init = d->kind == DECL_CONST ? node_var_decl(d->node)->init : NULL;
+  return init != NULL && init->kind == ND_STRUCT_TYPE ? node_struct_type(init) : NULL;
+}
+
+/* Instances of a module with equal parameters have one type, as of structs without such pointers. */
+static PoolId self_type(Sema *s, const Decl *d, const NodeStructType *n)
+{
+  uint64_t key = (uint64_t)n->head.span.off << 32 | s->modules[d->module].params.raw;
+  uint32_t known;
+  if (pair_get(&s->own->self_types, key, &known))
+    return (PoolId){known};
+  PoolId made = pool_open_struct(s->pool, n->is_union ? PK_UNION_TYPE : PK_STRUCT_TYPE, d->name);
+  pair_put(&s->own->self_types, key, made.raw);
+  return made;
+}
+
+PoolId decl_self_type(Sema *s, Decl *d)
+{
+  const NodeStructType *n = struct_of(d);
+  bool is_awaited = d->state == DECL_UNRESOLVED && s->own->structs_running > 0;
+  if (n == NULL || (d->state != DECL_RUNNING && !is_awaited))
+    return POOL(NONE);
+  if (pool_is_none(d->self)) {
+    d->self = self_type(s, d, n);
+    if (is_awaited)
+      arrput(s->own->awaited, d);
+  }
+  return d->self;
+}
+
+static PoolId made_type(Sema *s, Decl *d, const Node *init)
+{
+  s->own->structs_running += init->kind == ND_STRUCT_TYPE;
+  PoolId made = sema_type_node(s, init, d->name);
+  s->own->structs_running -= init->kind == ND_STRUCT_TYPE;
+  if (pool_is_none(d->self) || pool_eq(made, POOL(POISON_TYPE)))
+    return made;
+  pool_close_struct(s->pool, d->self, made);
+  return d->self;
+}
+
+static void resolve_awaited(Sema *s)
+{
+  while (s->own->structs_running == 0 && arrlenu(s->own->awaited) > 0)
+    sema_resolve(s, arrpop(s->own->awaited));
+}
+
 static bool resolve_value(Sema *s, Decl *d)
 {
   const NodeVarDecl *n = d->kind == DECL_COLOR ? NULL : node_var_decl(d->node);
@@ -395,7 +446,7 @@ static bool resolve_value(Sema *s, Decl *d)
     }
     return sema_check_run_time(s, type, n->type->span);
   } else if (init->kind == ND_STRUCT_TYPE || init->kind == ND_ENUM_TYPE) {
-    PoolId made = sema_type_node(s, init, d->name);
+    PoolId made = made_type(s, d, init);
     if (pool_eq(made, POOL(POISON_TYPE)))
       return false;
     o = sema_coerce(s, operand_at(operand_value(s, made), init->span), type, init->span);
@@ -452,6 +503,7 @@ static bool resolve_new(Sema *s, Decl *d)
   if (d->state == DECL_FAILED)
     return false;
   d->state = is_good ? DECL_DONE : DECL_FAILED;
+  resolve_awaited(s);
   if (d->global != IR_NO_ID)
     s->globals[d->global].init = d->value;
   return is_good;

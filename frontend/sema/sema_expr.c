@@ -702,8 +702,21 @@ static PoolId array_type(Sema *s, const NodeArrayType *n)
   return pool_array_type(s->pool, dims, n->dims.count, element);
 }
 
+/* The struct type that a pointer refers to while the fields of that struct, or of one that leads
+ * to it, are being looked at; none for all else. */
+static PoolId type_in_progress(Sema *s, const Node *n)
+{
+  if (n->kind != ND_IDENT || scope_find(s, node_ident(n)->name) != NULL)
+    return POOL(NONE);
+  Decl *d = sema_find_decl(s, s->now.module, node_ident(n)->name);
+  return d != NULL ? decl_self_type(s, d) : POOL(NONE);
+}
+
 static PoolId pointer_type(Sema *s, const NodePointerType *n)
 {
+  PoolId open = type_in_progress(s, n->pointee);
+  if (!pool_is_none(open))
+    return pool_pointer_type(s->pool, n->is_many, n->is_const, open);
   PoolId pointee = sema_type_expr(s, n->pointee);
   if (pool_eq(pointee, POOL(POISON_TYPE)))
     return pointee;

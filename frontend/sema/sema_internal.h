@@ -43,6 +43,7 @@ typedef struct Frame {
   Target *targets;
   PoolId result;          /* type */
   IrValue result_address; /* where an aggregate result goes; IR_NO_VALUE */
+  bool is_comptime;       /* the walk as a whole; parts of others are, too */
   bool is_function;       /* return is possible */
   bool is_declaration;    /* a global's initialiser: the user that needed it does not matter */
   bool is_emitted;        /* return emits ret */
@@ -106,6 +107,9 @@ typedef struct SemaPrivate {
   TileLeaf *tile_data;
   bool *blocks_run;       /* by module: its top-level blocks have run */
   uint32_t next_serial;   /* of cells */
+  PairMap self_types;     /* declaration of a struct and parameters of its module -> Decl.self */
+  uint32_t structs_running;       /* declarations of structs whose fields are being looked at */
+  Decl **awaited;         /* stb_ds: structs to which one of them has pointers */
   uintptr_t stack_end;    /* calls at compile time stop below this address */
   Span loc_span;          /* what s->b.loc was made of */
   IrLocId loc_inlined, loc_made;

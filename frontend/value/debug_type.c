@@ -87,10 +87,6 @@ static void fill_type(DebugTypes *types, PoolId type, const PoolKey *k, DebugTyp
     out->dims = k->u.array.dims;
     out->of = debug_type_of(types, k->u.array.element);
     break;
-  case PK_POINTER_TYPE:
-    out->kind = DT_POINTER;
-    out->of = debug_type_of(types, k->u.pointer_type.pointee);
-    break;
   case PK_STRUCT_TYPE:
   case PK_UNION_TYPE:
     add_fields(types, type, k, out);
@@ -106,6 +102,23 @@ static void fill_type(DebugTypes *types, PoolId type, const PoolKey *k, DebugTyp
   }
 }
 
+static uint32_t add_type(DebugTypes *types, PoolId type, DebugType added)
+{
+  arrput(types->list, added);
+  uint32_t number = (uint32_t)arrlenu(types->list);
+  hmput(types->numbers, type.raw, number);
+  return number;
+}
+
+/* A pointer has its number before the type behind it, which may contain it. */
+static uint32_t add_pointer(DebugTypes *types, PoolId type, PoolId pointee, DebugType out)
+{
+  out.kind = DT_POINTER;
+  uint32_t number = add_type(types, type, out), of = debug_type_of(types, pointee);
+  types->list[number - 1].of = of;
+  return number;
+}
+
 uint32_t debug_type_of(DebugTypes *types, PoolId type)
 {
   ptrdiff_t known = hmgeti(types->numbers, type.raw);
@@ -115,9 +128,9 @@ uint32_t debug_type_of(DebugTypes *types, PoolId type)
   uint32_t bytes = type_bytes(types->pool, type), bits = type_bits(types->pool, type);
   DebugType out = {.kind = DT_OPAQUE, .name = type_text(types->pool, types->arena, type),
                    .bytes = bytes, .bits = bits && bits <= 8 * bytes ? bits : 8 * bytes};
+  if (k.kind == PK_POINTER_TYPE)
+    return add_pointer(types, type, k.u.pointer_type.pointee, out);
   fill_type(types, type, &k, &out);
-  arrput(types->list, out);
-  uint32_t number = (uint32_t)arrlenu(types->list);
-  hmput(types->numbers, type.raw, number);
-  return number;
+  known = hmgeti(types->numbers, type.raw);   /* one of its pointers has added it */
+  return known >= 0 ? types->numbers[known].value : add_type(types, type, out);
 }

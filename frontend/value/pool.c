@@ -615,6 +615,19 @@ PoolId pool_pointer_type(Pool *pool, bool is_many, bool is_const, PoolId pointee
                                                       .pointee = pointee}});
 }
 
+PoolId pool_open_struct(Pool *pool, PoolKind kind, StrId name)
+{
+  PoolKey key = {.kind = kind, .type = POOL(TYPE), .u.fields.name = name};
+  PoolId id = {item_add(pool)};
+  item_fill(pool, &pool->items[id.raw], &key);
+  return id;
+}
+
+void pool_close_struct(Pool *pool, PoolId open, PoolId made)
+{
+  pool->items[open.raw].data = pool->items[made.raw].data;
+}
+
 PoolId pool_range_type(Pool *pool, PoolId element)
 {
   return pool_get(pool, &(PoolKey){.kind = PK_RANGE_TYPE, .type = POOL(TYPE),

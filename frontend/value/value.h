@@ -150,6 +150,10 @@ PoolId pool_int_type(Pool *pool, bool is_signed, unsigned bits);
 PoolId pool_array_type(Pool *pool, const uint32_t *dims, uint32_t rank, PoolId element);
 PoolId pool_pointer_type(Pool *pool, bool is_many, bool is_const, PoolId pointee);
 PoolId pool_range_type(Pool *pool, PoolId element);
+/* A struct or union type whose fields are not known yet: only pointers to it may be made until
+ * pool_close_struct gives it those of `made`. It is equal to no other type. */
+PoolId pool_open_struct(Pool *pool, PoolKind kind, StrId name);
+void pool_close_struct(Pool *pool, PoolId open, PoolId made);
 PoolId pool_int(Pool *pool, PoolId type, int64_t value);          /* value fits the type */
 PoolId pool_bigint(Pool *pool, PoolId type, const mpz_t value);
 PoolId pool_float(Pool *pool, PoolId type, double value);         /* rounded to the type */

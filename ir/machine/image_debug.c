@@ -131,7 +131,9 @@ static const char *check_type(const DebugCheck *k, uint32_t number)
 {
   const DebugType *type = &k->image->debug_types[number];
   const DebugType *of = image_debug_type(k->image, type->of);
-  if (!refers_back(number, type->of))
+  if (type->of > k->image->n_debug_types)
+    return "refers to a type that does not exist";
+  if (type->kind != DT_POINTER && !refers_back(number, type->of))
     return "refers to a type behind it";
   if (type->bits > (uint64_t)type->bytes * 8)
     return "has more bits than bytes";
