@@ -378,7 +378,7 @@ static const NodeStructType *struct_of(const Decl *d)
   return init != NULL && init->kind == ND_STRUCT_TYPE ? node_struct_type(init) : NULL;
 }
 
-/* Instances of a module with equal parameters have one type, as of structs without such pointers. */
+/* Instances of a module with equal parameters have one type, as of structs without pointers. */
 static PoolId self_type(Sema *s, const Decl *d, const NodeStructType *n)
 {
   uint64_t key = (uint64_t)n->head.span.off << 32 | s->modules[d->module].params.raw;
