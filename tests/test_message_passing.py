@@ -336,3 +336,94 @@ def test_a_parameter_is_missing(tmp_path):
 const mp = @import_module("<message_passing>", .{ .input_queue_id = 2 });
 fn main() void { mp.init(); }""")
     assert "output_queue_id" in err.splitlines()[0]
+
+
+# ---- a program -----------------------------------------------------------------------------------
+
+GRAPH = """
+const mp = @import_module("<message_passing>", .{ .input_queue_id = 4, .output_queue_id = 4 });
+const place = @import_module("<layout>");
+const sent_id = @get_local_task_id(9);
+const width = @get_rectangle().width;
+const NEIGHBOURS: u16 = 4;
+const NONE: u16 = 0xffff;
+var message = @zeros([2]u16);       // the distance, and what a data task does not get
+var to_send: u16 = NEIGHBOURS;      // the next neighbour
+var is_sending = false;
+var is_header = true;
+
+fn send_next() void {
+  while (to_send < NEIGHBOURS and edges[to_send] == NONE) {
+    to_send += 1;
+  }
+  if (to_send < NEIGHBOURS and !is_sending) {
+    const to = edges[to_send];
+    to_send += 1;
+    is_sending = true;
+    message[0] = distance[0] + 1;
+    mp.send_message(to % width, to / width, &message, 2, .{ .activate = sent_id });
+  }
+}
+
+task sent() void {
+  is_sending = false;
+  send_next();
+}
+
+fn lower(value: u16) void {
+  if (value < distance[0]) {
+    distance[0] = value;
+    to_send = 0;
+    send_next();
+  }
+}
+
+task came(word: u16) void {
+  if (is_header) {
+    @assert(word == 2);
+  } else {
+    lower(word);
+  }
+  is_header = !is_header;
+}
+
+fn main() void {
+  mp.init();
+  distance[0] = NONE;
+  if (is_root[0] == 1) {
+    lower(0);
+  }
+}
+
+comptime {
+  @bind_local_task(sent, sent_id);
+  @bind_data_task(came, @get_data_task_id(mp.mp_input_queue));
+}
+"""
+
+
+def distances(edges, root):
+    found, level, depth = {root: 0}, [root], 0
+    while level:
+        depth += 1
+        level = sorted({to for at in level for to in edges[at] if to != packets.NOBODY}
+                       - set(found))
+        found.update((to, depth) for to in level)
+    return [found.get(at, packets.NOBODY) for at in range(len(edges))]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_distances_in_a_random_graph(tmp_path, seed):
+    """Edges lead from each tile to up to four tiles anywhere; a data task gets the messages."""
+    random = harness.commit_random(f"graph of messages {seed}")
+    width, height = (int(random.integers(2, 7)) for _ in range(2))
+    size = width * height
+    edges = random.integers(0, size, (size, 4))
+    edges[random.integers(0, 2, edges.shape) == 1] = packets.NOBODY
+    root = int(random.integers(0, size))
+    got = stdlib_run.run(
+        tmp_path, GRAPH,
+        {"edges": ("u16", 4), "is_root": ("u16", 1), "distance": ("u16", 1)},
+        {"edges": edges.ravel(), "is_root": (numpy.arange(size) == root).astype(numpy.uint16)},
+        grid=(width, height))
+    assert list(got["distance"]) == distances(edges, root)
