@@ -123,19 +123,15 @@ static bool add_operation(const Loop *l, Linear *sum, const IrInsn *insn, uint32
   uint32_t c = by_const ? (uint32_t)opt_insn(l->f, insn->args[1])->imm : 0;
   switch ((int)insn->op) {
   case IR_add:
-    sum->cost++;
     return add_scaled(l, sum, insn->args[0], factor, depth) &&
            add_scaled(l, sum, insn->args[1], factor, depth);
   case IR_sub:
-    sum->cost++;
     return add_scaled(l, sum, insn->args[0], factor, depth) &&
            add_scaled(l, sum, insn->args[1], 0 - factor, depth);
   case IR_shl:
-    sum->cost++;
     return by_const &&
            add_scaled(l, sum, insn->args[0], c < WORD_BITS ? factor << c : 0, depth);
   case IR_mul:
-    sum->cost++;
     return by_const && add_scaled(l, sum, insn->args[0], factor * c, depth);
   case IR_trunc:
   case IR_zext:

@@ -128,6 +128,7 @@ typedef struct {
   IrModule *m;
   Arena *arena, *pass_arena;
   int level;
+  bool invariants_are_out;       /* of loops: pass licm has run */
   const bool *exposed_globals;   /* NULL: no function has asked in this pass */
 } Opt;
 
@@ -170,6 +171,20 @@ uint32_t opt_loop_front(const IrFunc *f, const Cfg *cfg, uint32_t head);
 bool opt_make_fronts(Opt *opt, IrFunc *f, Cfg *cfg);
 /* By value: the block that holds it. */
 uint32_t *opt_blocks_of_values(const IrFunc *f, Arena *arena);
+
+/* ---- pressure.c -------------------------------------------------------------------- */
+
+/* Words of registers that a function needs, by block. */
+typedef struct {
+  uint32_t n_blocks;
+  uint32_t *words;
+} Pressure;
+void opt_measure_pressure(Pressure *p, const IrFunc *f, const Cfg *cfg, Arena *arena);
+/* Words of registers that the value takes while it lives. */
+unsigned opt_register_words(IrType type);
+/* Is there room for so many words more all through the loop? */
+bool opt_has_room(const Pressure *p, const Cfg *cfg, uint32_t head, unsigned words);
+void opt_take_room(Pressure *p, const Cfg *cfg, uint32_t head, unsigned words);
 
 /* ---- linear.c ---------------------------------------------------------------------- */
 
@@ -214,7 +229,6 @@ typedef struct {
   unsigned n_terms;
   struct { IrValue value; uint32_t factor; } terms[MOST_TERMS];
   uint32_t constant;
-  unsigned cost;             /* instructions of the loop that compute it */
 } Linear;
 /* Adds the integer v to the sum; false if it is no such sum. */
 bool opt_linear_add(const Loop *l, Linear *sum, IrValue v);

@@ -22,6 +22,7 @@ typedef struct {
   Cfg cfg;
   uint32_t *block_of;
   uint32_t left[DSR_FILE_COUNT];
+  uint32_t reserved[DSR_FILE_COUNT];       /* for constants; -O2 gives them to what moves along */
   bool constants_stay;                     /* the code generator has a DSR for each */
   bool *reenters;                          /* by loop head: a call in it may lead to the function */
   uint32_t first_number, next_number;      /* of the virtual DSRs that are ours */
@@ -92,8 +93,10 @@ static void leave_room_for_constants(Keeper *k)
   k->constants_stay = true;
   for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
     k->constants_stay &= n <= k->left[file];
-  for (unsigned file = 0; file < DSR_FILE_COUNT && k->constants_stay; file++)
+  for (unsigned file = 0; file < DSR_FILE_COUNT && k->constants_stay; file++) {
     k->left[file] -= n;
+    k->reserved[file] = k->opt->level > 1 ? n : 0;
+  }
 }
 
 static void find_budget(Keeper *k)
@@ -330,13 +333,31 @@ static bool is_in_place(const IrInsn *insn)
          ir_value_eq(insn->args[vec->dest.arg], insn->args[vec->src0.arg]);
 }
 
+static Loop loop_of(const Keeper *k, uint32_t block)
+{
+  Loop l = {.m = k->m, .f = k->f, .cfg = &k->cfg, .n_values = k->f->n_insns,
+            .block_of = k->block_of};
+  if (!opt_loop_enter(&l, k->cfg.loop_head[block]))
+    l.latch = IR_NO_ID;
+  return l;
+}
+
+/* Of the block's loop, if pass unroll will make straight code of it; else 0.  Straight code loads a
+ * constant once if it must. */
+static uint32_t turns_of_straight_code(const Keeper *k, uint32_t block)
+{
+  Loop l = loop_of(k, block);
+  return l.latch == IR_NO_ID ? 0 : opt_turns_to_unroll(&l);
+}
+
 static bool keep_operand(Keeper *k, uint32_t block, const IrInsn *insn, IrVecOperand *o,
                          DsrFile file)
 {
   if (o->kind != IRV_DSD)
     return false;
   IrValue dsd = insn->args[o->arg];
-  if (k->constants_stay && opt_insn(k->f, dsd)->op == IR_dsd_const)
+  if (opt_insn(k->f, dsd)->op == IR_dsd_const &&
+      (k->constants_stay || (k->opt->level > 1 && turns_of_straight_code(k, block))))
     return false;
   uint32_t head = loop_to_leave(k, block, dsd);
   uint32_t number = head == IR_NO_ID ? 0 : dsr_for(k, dsd, file, head);
@@ -537,6 +558,37 @@ static bool runs_in_each_turn(const Keeper *k, uint32_t block)
   return true;
 }
 
+/* Is the word of a turn known when the loop is straight code? */
+static bool is_known_in_turn(const Loop *l, IrValue v)
+{
+  const IrInsn *insn = opt_insn(l->f, v);
+  Linear sum = {.constant = 0};
+  while (insn->op == IR_ptr_add) {
+    if (!opt_linear_add(l, &sum, insn->args[1]))
+      return false;
+    v = insn->args[0];
+    insn = opt_insn(l->f, v);
+  }
+  bool is_sum = insn->op == IR_global_addr || opt_linear_add(l, &sum, v);
+  return is_sum && sum.n_terms == 0 && (!sum.has_counter || opt_is_const(l->f, sum.counter.start));
+}
+
+/* The loop will be straight code, each turn has a constant descriptor instead, and each of them has
+ * a DSR. */
+static bool makes_constants(const Keeper *k, uint32_t block, const IrInsn *insn)
+{
+  uint32_t turns = turns_of_straight_code(k, block);
+  Loop l = loop_of(k, block);
+  bool all = turns > 0;
+  for (uint32_t i = 0; i < insn->n_args && all; i++)
+    for (IrValue v = insn->args[i]; all && opt_insn(k->f, v)->op == IR_dsd_set;
+         v = opt_insn(k->f, v)->args[0])
+      all = is_known_in_turn(&l, opt_insn(k->f, v)->args[1]);
+  for (unsigned file = 0; file < DSR_FILE_COUNT && all; file++)
+    all = turns <= k->left[file];
+  return all;
+}
+
 static bool visit_vec(Keeper *k, uint32_t block, uint32_t at)
 {
   IrValue v = k->f->blocks[block].insns[at];
@@ -546,7 +598,7 @@ static bool visit_vec(Keeper *k, uint32_t block, uint32_t at)
   IrVec *vec = arena_new(k->m->arena, IrVec);
   *vec = *insn.u.vec;
   bool changed = keep_operands(k, block, &insn, vec);
-  if (k->opt->level > 1 && runs_in_each_turn(k, block))
+  if (k->opt->level > 1 && runs_in_each_turn(k, block) && !makes_constants(k, block, &insn))
     changed |= make_operands(k, block, &at, &insn, vec);
   if (!changed)
     return false;
@@ -643,11 +695,12 @@ static bool find_files(const Keeper *k, const Carried *c, uint32_t n_uses, bool 
 static bool take_numbers(Keeper *k, const bool *wanted, Numbers *numbers)
 {
   for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
-    if (wanted[file] && k->left[file] == 0)
+    if (wanted[file] && k->left[file] + k->reserved[file] == 0)
       return false;
   for (unsigned file = 0; file < DSR_FILE_COUNT; file++) {
+    uint32_t *from = k->left[file] ? k->left : k->reserved;
     numbers->number[file] = wanted[file] ? k->next_number++ : 0;
-    k->left[file] -= wanted[file];
+    from[file] -= wanted[file];
   }
   return true;
 }

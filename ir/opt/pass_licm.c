@@ -141,5 +141,6 @@ bool pass_licm(Opt *opt, IrFunc *f)
   for (uint32_t i = h.cfg.n_rpo; i-- > 0;)
     if (h.cfg.loop_head[h.cfg.rpo[i]] == h.cfg.rpo[i])
       changed |= hoist_from_loop(&h, h.cfg.rpo[i]);
+  opt->invariants_are_out = true;
   return changed;
 }

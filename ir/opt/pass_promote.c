@@ -4,7 +4,11 @@
  * in loops without calls; and only places that the loop only loads and stores, always with one
  * type. The place gets an alloca: loaded in front of the loop, used within, stored back on every
  * way out. mem2reg makes a value of the alloca. Other tasks run after this one: no code sees the
- * global in between. */
+ * global in between.
+ *
+ * A loop may run one turn: a place is worth it if each turn stores it, and loads it or never does.
+ * There must be a register: a value that goes to the stack costs more than the global.  And the
+ * ways out lead to blocks that nothing else reaches: else the store may cost a jump. */
 #include "ir/opt/opt.h"
 
 #include <string.h>
@@ -15,7 +19,8 @@ typedef struct {
   uint32_t global;
   int64_t offset;
   IrType type;
-  bool is_stored, is_bad;
+  bool is_loaded, is_bad;
+  bool in_each_turn[2];      /* loads, stores */
   IrValue alloca;
 } PromotedPlace;
 
@@ -30,6 +35,8 @@ typedef struct {
   PromotedPlace places[MOST_PLACES];
   unsigned n_places;
   bool *bad_globals;         /* accessed in a way that does not fit */
+  bool in_each_turn;         /* is the block being looked at */
+  Pressure pressure;
 } GlobalPromoter;
 
 /* ---- which ------------------------------------------------------------------------- */
@@ -59,6 +66,29 @@ static bool is_inside(const GlobalPromoter *p, Address a, IrType type)
          (uint64_t)a.offset + ir_type_bytes(type) <= p->m->globals[a.object].bytes;
 }
 
+static bool ends_turn(const GlobalPromoter *p, uint32_t block)
+{
+  uint32_t n;
+  const IrTarget *targets = cfg_targets(p->f, block, &n);
+  for (uint32_t t = 0; t < n; t++)
+    if (targets[t].block.raw == p->head ||
+        !cfg_loop_contains(&p->cfg, p->head, targets[t].block.raw))
+      return true;
+  return false;
+}
+
+/* Goes each way around the loop or out of it through the block? */
+static bool is_in_each_turn(const GlobalPromoter *p, uint32_t block)
+{
+  for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
+    uint32_t b = p->cfg.rpo[i];
+    if (cfg_loop_contains(&p->cfg, p->head, b) && ends_turn(p, b) &&
+        !cfg_dominates(&p->cfg, block, b))
+      return false;
+  }
+  return true;
+}
+
 static void note_access(GlobalPromoter *p, const IrInsn *insn, IrType type, bool is_store)
 {
   Address a = opt_address(p->f, insn->args[0]);
@@ -67,10 +97,12 @@ static void note_access(GlobalPromoter *p, const IrInsn *insn, IrType type, bool
   /* A descriptor is loaded into a DSR from where it stands: a copy would be in memory too. */
   bool fits = a.offset_known && is_inside(p, a, type) && ir_type_bits(type);
   PromotedPlace *place = fits ? place_of(p, a, type) : NULL;
-  if (!place)
+  if (!place) {
     p->bad_globals[a.object] = true;
-  else
-    place->is_stored |= is_store;
+    return;
+  }
+  place->is_loaded |= !is_store;
+  place->in_each_turn[is_store] |= p->in_each_turn;
 }
 
 static void spoil_global(GlobalPromoter *p, IrValue address)
@@ -96,22 +128,46 @@ static bool note_insn(GlobalPromoter *p, const IrInsn *insn)
   }
 }
 
+static bool is_worth_it(const GlobalPromoter *p, const PromotedPlace *place)
+{
+  return place->in_each_turn[true] && (place->in_each_turn[false] || !place->is_loaded) &&
+         opt_has_room(&p->pressure, &p->cfg, p->head, opt_register_words(place->type));
+}
+
+static bool has_ways_out_of_its_own(const GlobalPromoter *p)
+{
+  for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
+    uint32_t b = p->cfg.rpo[i], n;
+    const IrTarget *targets = cfg_targets(p->f, b, &n);
+    for (uint32_t t = 0; t < n && cfg_loop_contains(&p->cfg, p->head, b); t++)
+      if (!cfg_loop_contains(&p->cfg, p->head, targets[t].block.raw) &&
+          cfg_pred_count(&p->cfg, targets[t].block.raw) > 1)
+        return false;
+  }
+  return true;
+}
+
 static bool find_places(GlobalPromoter *p)
 {
   bool any = false;
+  if (!has_ways_out_of_its_own(p))
+    return false;
   p->n_places = 0;
   memset(p->bad_globals, 0, p->m->n_globals);
   for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
     uint32_t b = p->cfg.rpo[i];
     if (!cfg_loop_contains(&p->cfg, p->head, b))
       continue;
+    p->in_each_turn = is_in_each_turn(p, b);
     for (uint32_t k = 0; k < p->f->blocks[b].n_insns; k++)
       if (!note_insn(p, opt_insn(p->f, p->f->blocks[b].insns[k])))
         return false;
   }
   for (unsigned i = 0; i < p->n_places; i++) {
     PromotedPlace *place = &p->places[i];
-    place->is_bad = !place->is_stored || p->bad_globals[place->global];
+    place->is_bad = !is_worth_it(p, place) || p->bad_globals[place->global];
+    if (!place->is_bad)
+      opt_take_room(&p->pressure, &p->cfg, p->head, opt_register_words(place->type));
     any |= !place->is_bad;
   }
   return any;
@@ -210,6 +266,7 @@ static bool promote_one(Opt *opt, IrFunc *f)
   GlobalPromoter p = {.opt = opt, .m = opt->m, .f = f, .func = {(uint32_t)(f - opt->m->funcs)}};
   cfg_build(&p.cfg, f, opt->arena);
   opt_make_fronts(opt, f, &p.cfg);
+  opt_measure_pressure(&p.pressure, f, &p.cfg, opt->arena);
   p.exposed = opt_exposed(opt, f);
   p.bad_globals = arena_many(opt->arena, bool, opt->m->n_globals);
   for (uint32_t i = 0; i < p.cfg.n_rpo; i++) {

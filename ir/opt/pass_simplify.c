@@ -230,11 +230,13 @@ static IrValue divide_by_product(Simplifier *s, IrValue v, uint64_t c)
   return IR_NO_VALUE;
 }
 
-/* On wse2 the vendor's compiler divides unless the constant is a power of two (docs/codegen.md). */
+/* On wse2 the vendor's compiler divides unless the constant is a power of two (docs/codegen.md).
+ * At the best level a division that a loop does not change leaves it first, whole: of the
+ * operations in its place some would stay. */
 static bool divides_by_product(const Simplifier *s)
 {
   enum { BEST_LEVEL = 2 };
-  return s->opt->level >= BEST_LEVEL || s->m->arch != ARCH_WSE2;
+  return s->opt->level >= BEST_LEVEL ? s->opt->invariants_are_out : s->m->arch != ARCH_WSE2;
 }
 
 static IrValue divide_by_const(Simplifier *s, IrValue v, uint64_t c)

@@ -1,15 +1,29 @@
 /* strength: a multiple of a loop's counter becomes a sum that is carried around the loop.
  *
  * The pass takes products of 64-bit counters, because they are expensive, and addresses
- * base + a * counter + what the loop does not change, if the loop spends more than one instruction
- * on them: a + imm of a global is an immediate of loads and stores already. */
+ * base + a * counter + what the loop does not change, if each turn then has fewer instructions:
+ * those that compute the sum and nothing else go, and one comes for each base.  A constant that is
+ * added and the base of a global are immediates of loads and stores already.  Carried addresses
+ * take registers, so there must be some. */
 #include "ir/opt/opt.h"
+
+#include <limits.h>
+#include <string.h>
 
 /* Each new variable takes a register throughout the loop. */
 enum { MOST_NEW = 4, LONGEST_CHAIN = 8 };
+/* Addresses of a loop that are looked at; a loop with more of them is long anyway. */
+enum { MOST_CANDIDATES = 64 };
 
 /* What is done with a loop, one per run: values that were replaced are not looked through. */
 enum { ROUND_MERGE, ROUND_REDUCE, ROUND_LAST, ROUND_COUNT };
+
+/* An address that may be carried; those of one sum go together or not at all. */
+typedef struct {
+  IrValue value, base;
+  Linear sum;
+  bool is_decided, is_worth_it;
+} Candidate;
 
 /* An address that the loop carries. */
 typedef struct {
@@ -26,11 +40,18 @@ typedef struct {
   Loop loop;
   IrValue *map;
   bool *is_value;            /* by address: does more than a load or store use it? */
+  bool *is_copied;           /* by address: is it the place of a copy, which wants the alignment? */
   const uint32_t *uses;      /* by value, when the run began */
   unsigned round;            /* of the loop */
   Pointer pointers[MOST_NEW];
   uint32_t n_pointers;       /* of this run */
   uint32_t n_new;            /* variables that the loop carries for us */
+  Candidate candidates[MOST_CANDIDATES];   /* of this run */
+  uint32_t n_candidates;
+  uint32_t *uses_within;     /* by value, of the sum that is looked at: uses by its parts */
+  bool *is_kept;             /* by value, of the same: something else needs it, too */
+  uint32_t *counted_for;     /* by value: the last address it was counted for */
+  Pressure *pressure;        /* of the function, with what earlier runs have added */
 } Reducer;
 
 static void replace_value(Reducer *r, IrValue v, IrValue by)
@@ -64,6 +85,7 @@ static bool merge_counters(Reducer *r)
 
 static void carry_sum(Reducer *r, IrValue v, IrValue start, IrValue step)
 {
+  opt_take_room(r->pressure, &r->cfg, r->loop.head, opt_register_words(IRT_I64));
   IrInsn grow = {.op = IR_add, .type = IRT_I64, .n_args = 2, .args = (IrValue[]){start, step}};
   replace_value(r, v, opt_carry(&r->loop, IRT_I64, start, &grow));
 }
@@ -106,10 +128,15 @@ static bool same_base(const IrFunc *f, IrValue a, IrValue b)
                                ir_global_eq(x->u.global, y->u.global) && x->imm == y->imm);
 }
 
+static bool is_object(const IrFunc *f, IrValue base)
+{
+  return opt_insn(f, base)->op == IR_global_addr || opt_insn(f, base)->op == IR_alloca;
+}
+
 /* v = base + sum; false if it is not, or does not move. */
 static bool find_sum(const Reducer *r, IrValue v, IrValue *base, Linear *sum)
 {
-  *sum = (Linear){.cost = 0};
+  *sum = (Linear){.constant = 0};
   *base = v;
   for (unsigned i = 0; i < LONGEST_CHAIN && opt_insn(r->f, *base)->op == IR_ptr_add; i++) {
     if (base->raw >= r->loop.n_values || opt_insn(r->f, *base)->dead ||
@@ -118,15 +145,10 @@ static bool find_sum(const Reducer *r, IrValue v, IrValue *base, Linear *sum)
     const IrInsn *insn = opt_insn(r->f, *base);
     if (!opt_linear_add(&r->loop, sum, insn->args[1]))
       return false;
-    sum->cost += i > 0;
     *base = insn->args[0];
   }
-  const IrInsn *found = opt_insn(r->f, *base);
-  bool is_object = found->op == IR_global_addr || found->op == IR_alloca;
-  /* The object's address is added by the load or store itself, if nothing else wants the sum. */
-  sum->cost += !is_object || found->op == IR_alloca || r->is_value[v.raw];
   return sum->has_counter && opt_low_word(sum->factor) &&
-         (is_object || opt_is_outside(&r->loop, *base));
+         (is_object(r->f, *base) || opt_is_outside(&r->loop, *base));
 }
 
 /* The address is one that the loop carries, or lies a constant away from one. */
@@ -153,13 +175,147 @@ static bool share_pointer(Reducer *r, uint32_t block, uint32_t at, IrValue base,
   return false;
 }
 
-/* Two instructions per turn become one.  In the last round one becomes another, if after that only
- * the test at the end of the loop needs the counter: the pass `ends` may do without. */
-static bool is_worth_it(const Reducer *r, const IrInsn *insn, const Linear *sum)
+/* ---- what an address costs --------------------------------------------------------- */
+
+/* Does the loop compute the value as part of a sum? */
+static bool is_part(const Reducer *r, IrValue v)
 {
-  bool frees_counter = r->round == ROUND_LAST && r->uses[sum->counter.value.raw] == 2 &&
-                       r->uses[insn->args[1].raw] == 1 && opt_is_const(r->f, sum->counter.start);
-  return r->n_new < MOST_NEW && (sum->cost > 1 || (sum->cost == 1 && frees_counter));
+  if (v.raw >= r->loop.n_values || opt_is_outside(&r->loop, v))
+    return false;
+  switch ((int)opt_insn(r->f, v)->op) {
+  case IR_add:
+  case IR_sub:
+  case IR_shl:
+  case IR_mul:
+  case IR_trunc:
+  case IR_zext:
+  case IR_sext:
+  case IR_ptr_add: return true;
+  default: return false;
+  }
+}
+
+/* Is the part an instruction of each turn?  A constant that is added becomes part of an address. */
+static bool is_work(const Reducer *r, IrValue v)
+{
+  const IrInsn *insn = opt_insn(r->f, v);
+  bool adds = insn->op == IR_add || insn->op == IR_sub || insn->op == IR_ptr_add;
+  return insn->n_args == 2 && !(adds && opt_is_const(r->f, insn->args[1]));
+}
+
+static void count_uses_within(Reducer *r, IrValue user)
+{
+  const IrInsn *insn = opt_insn(r->f, user);
+  for (uint32_t i = 0; i < insn->n_args; i++)
+    if (is_part(r, insn->args[i]) && r->uses_within[insn->args[i].raw]++ == 0)
+      count_uses_within(r, insn->args[i]);
+}
+
+static void keep_parts(Reducer *r, IrValue v)
+{
+  const IrInsn *insn = opt_insn(r->f, v);
+  if (r->is_kept[v.raw])
+    return;
+  r->is_kept[v.raw] = true;
+  for (uint32_t i = 0; i < insn->n_args; i++)
+    if (is_part(r, insn->args[i]))
+      keep_parts(r, insn->args[i]);
+}
+
+/* Instructions of each turn that go if nobody needs the address any more. */
+static unsigned count_work(Reducer *r, IrValue address, IrValue user)
+{
+  const IrInsn *insn = opt_insn(r->f, user);
+  unsigned n = 0;
+  for (uint32_t i = 0; i < insn->n_args; i++) {
+    IrValue v = insn->args[i];
+    if (!is_part(r, v) || r->is_kept[v.raw] || r->counted_for[v.raw] == address.raw)
+      continue;
+    r->counted_for[v.raw] = address.raw;
+    n += is_work(r, v) + count_work(r, address, v);
+  }
+  return n;
+}
+
+/* Finds the parts of the sum, and which of them are needed otherwise. */
+static void mark_parts(Reducer *r, const Linear *sum)
+{
+  memset(r->uses_within, 0, sizeof *r->uses_within * r->loop.n_values);
+  memset(r->is_kept, 0, sizeof *r->is_kept * r->loop.n_values);
+  for (uint32_t i = 0; i < r->n_candidates; i++)
+    if (opt_linear_same(&r->candidates[i].sum, sum))
+      count_uses_within(r, r->candidates[i].value);
+  for (uint32_t v = 1; v < r->loop.n_values; v++)
+    if (r->uses_within[v] && r->uses_within[v] != r->uses[v])
+      keep_parts(r, (IrValue){v});
+}
+
+/* The object's address is added by the load or store itself, if nothing else wants the sum. */
+static bool adds_base(const Reducer *r, const Candidate *c)
+{
+  return opt_insn(r->f, c->base)->op != IR_global_addr || r->is_value[c->value.raw];
+}
+
+static bool is_first_of_base(const Reducer *r, uint32_t which)
+{
+  const Candidate *c = &r->candidates[which];
+  for (uint32_t i = 0; i < which; i++)
+    if (opt_linear_same(&r->candidates[i].sum, &c->sum) &&
+        same_base(r->f, r->candidates[i].base, c->base))
+      return false;
+  return true;
+}
+
+/* Fewer instructions per turn.  In the last round as many will do, if after that only the test at
+ * the end of the loop needs the counter: the pass `ends` may do without. */
+static bool is_worth_it(Reducer *r, uint32_t which)
+{
+  const Candidate *c = &r->candidates[which];
+  unsigned gain = UINT_MAX, n_adds = 0, n_bases = 0;
+  mark_parts(r, &c->sum);
+  for (uint32_t i = which; i < r->n_candidates; i++) {
+    const Candidate *other = &r->candidates[i];
+    if (!opt_linear_same(&other->sum, &c->sum))
+      continue;
+    unsigned work = count_work(r, other->value, other->value);
+    gain = work < gain ? work : gain;        /* later passes make the dearer of the cheapest */
+    n_bases += is_first_of_base(r, i);
+    n_adds += is_first_of_base(r, i) && adds_base(r, other);
+  }
+  gain += n_adds;
+  bool frees_counter = r->round == ROUND_LAST && r->uses[c->sum.counter.value.raw] == 2 &&
+                       r->uses[opt_insn(r->f, c->value)->args[1].raw] == 1 &&
+                       opt_is_const(r->f, c->sum.counter.start);
+  unsigned words = n_bases * opt_register_words(IRT_PTR);
+  if (!(gain > n_bases || (gain == 1 && n_bases == 1 && frees_counter)) ||
+      r->n_new + n_bases > MOST_NEW || !opt_has_room(r->pressure, &r->cfg, r->loop.head, words))
+    return false;
+  opt_take_room(r->pressure, &r->cfg, r->loop.head, words);
+  r->n_new += n_bases;
+  return true;
+}
+
+static void decide_candidates(Reducer *r)
+{
+  for (uint32_t i = 0; i < r->n_candidates; i++) {
+    if (r->candidates[i].is_decided)
+      continue;
+    bool worth = is_worth_it(r, i);
+    for (uint32_t k = i; k < r->n_candidates; k++)
+      if (opt_linear_same(&r->candidates[k].sum, &r->candidates[i].sum)) {
+        r->candidates[k].is_decided = true;
+        r->candidates[k].is_worth_it = worth;
+      }
+  }
+}
+
+static bool note_candidate(Reducer *r, uint32_t block, uint32_t at)
+{
+  Candidate c = {.value = r->f->blocks[block].insns[at]};
+  if (r->n_candidates < MOST_CANDIDATES && opt_insn(r->f, c.value)->op == IR_ptr_add &&
+      !r->is_copied[c.value.raw] && find_sum(r, c.value, &c.base, &c.sum))
+    r->candidates[r->n_candidates++] = c;
+  return false;
 }
 
 static IrValue base_in_front(const Reducer *r, IrValue base)
@@ -171,27 +327,32 @@ static IrValue base_in_front(const Reducer *r, IrValue base)
   return opt_put(&r->loop, r->loop.front, &copy);
 }
 
-static bool reduce_address(Reducer *r, uint32_t block, uint32_t at)
+static void carry_address(Reducer *r, const Candidate *c)
 {
   const Loop *l = &r->loop;
-  IrValue v = r->f->blocks[block].insns[at], base;
-  Linear sum;
-  if (opt_insn(r->f, v)->op != IR_ptr_add || !find_sum(r, v, &base, &sum))
-    return false;
-  if (share_pointer(r, block, at, base, &sum))
-    return true;
-  if (!is_worth_it(r, opt_insn(r->f, v), &sum))
-    return false;
-  IrValue offset = opt_linear_start(l, &sum);      /* first: arguments have no order */
-  IrValue start = opt_put_op(l, l->front, IR_ptr_add, IRT_PTR, base_in_front(r, base), offset);
-  uint32_t step = opt_low_word(sum.factor * (uint32_t)sum.counter.step);
+  IrValue offset = opt_linear_start(l, &c->sum);      /* first: arguments have no order */
+  IrValue start = opt_put_op(l, l->front, IR_ptr_add, IRT_PTR, base_in_front(r, c->base), offset);
+  uint32_t step = opt_low_word(c->sum.factor * (uint32_t)c->sum.counter.step);
   IrInsn grow = {.op = IR_ptr_add, .type = IRT_PTR, .n_args = 2,
                  .args = (IrValue[]){start, opt_put_const(l, l->latch, IRT_I16, step)}};
   IrValue param = opt_carry(l, IRT_PTR, start, &grow);
-  r->pointers[r->n_pointers++] = (Pointer){base, sum, param};
-  r->n_new++;
-  replace_value(r, v, param);
-  return true;
+  r->pointers[r->n_pointers++] = (Pointer){c->base, c->sum, param};
+  replace_value(r, c->value, param);
+}
+
+static bool reduce_address(Reducer *r, uint32_t block, uint32_t at)
+{
+  IrValue v = r->f->blocks[block].insns[at];
+  for (uint32_t i = 0; i < r->n_candidates; i++) {
+    Candidate *c = &r->candidates[i];
+    if (!ir_value_eq(c->value, v) || !c->is_worth_it)
+      continue;
+    c->is_worth_it = false;      /* done: what goes in front of it moves it on in its block */
+    if (!share_pointer(r, block, at, c->base, &c->sum))
+      carry_address(r, c);
+    return true;
+  }
+  return false;
 }
 
 static void mark_values(Reducer *r)
@@ -200,8 +361,11 @@ static void mark_values(Reducer *r)
     for (uint32_t i = 0; i < r->f->blocks[b].n_insns; i++) {
       const IrInsn *insn = opt_insn(r->f, r->f->blocks[b].insns[i]);
       bool accesses = insn->op == IR_load || insn->op == IR_store;
-      for (uint32_t k = accesses; k < insn->n_args; k++)
-        r->is_value[insn->args[k].raw] = true;
+      bool copies = insn->op == IR_copy || insn->op == IR_zero;
+      for (uint32_t k = 0; k < insn->n_args; k++) {
+        r->is_value[insn->args[k].raw] |= k > 0 || !accesses;
+        r->is_copied[insn->args[k].raw] |= copies;
+      }
     }
 }
 
@@ -217,27 +381,38 @@ static uint32_t count_carried(const Reducer *r)
   return n;
 }
 
-static bool reduce_loop(Reducer *r)
+static bool reduce_value(Reducer *r, uint32_t block, uint32_t at)
+{
+  if (r->n_new == MOST_NEW || !reduce_product(r, r->f->blocks[block].insns[at]))
+    return reduce_address(r, block, at);
+  r->n_new++;
+  return true;
+}
+
+/* Visits the loop's instructions as they were when the run began. */
+static bool visit_insns(Reducer *r, bool (*visit)(Reducer *r, uint32_t block, uint32_t at))
 {
   bool changed = false;
-  r->n_new = count_carried(r);
   for (uint32_t i = r->cfg.rpo_index[r->loop.head]; i < r->cfg.n_rpo; i++) {
     uint32_t b = r->cfg.rpo[i];
     if (!cfg_loop_contains(&r->cfg, r->loop.head, b))
       continue;
     for (uint32_t k = 0; k < r->f->blocks[b].n_insns; k++) {
       IrValue v = r->f->blocks[b].insns[k];
-      if (v.raw >= r->loop.n_values || opt_insn(r->f, v)->dead)
-        continue;
-      if (r->n_new < MOST_NEW && reduce_product(r, v)) {
-        r->n_new++;
-        changed = true;
-      } else {
-        changed |= reduce_address(r, b, k);
-      }
+      if (v.raw < r->loop.n_values && !opt_insn(r->f, v)->dead)
+        changed |= visit(r, b, k);
     }
   }
   return changed;
+}
+
+static bool reduce_loop(Reducer *r)
+{
+  r->n_new = count_carried(r);
+  r->n_candidates = 0;
+  visit_insns(r, note_candidate);
+  decide_candidates(r);
+  return visit_insns(r, reduce_value);
 }
 
 /* ---- the pass ---------------------------------------------------------------------- */
@@ -248,14 +423,19 @@ static bool visit_loop(Reducer *r)
 }
 
 /* The next round of some loop that has something to do; false if there is none. */
-static bool run_once(Opt *opt, IrFunc *f, unsigned *rounds)
+static bool run_once(Opt *opt, IrFunc *f, unsigned *rounds, Pressure *pressure)
 {
-  Reducer r = {.opt = opt, .m = opt->m, .f = f, .uses = opt_count_uses(f, opt->arena)};
+  Reducer r = {.opt = opt, .m = opt->m, .f = f, .uses = opt_count_uses(f, opt->arena),
+               .pressure = pressure};
   cfg_build(&r.cfg, f, opt->arena);
   r.loop = (Loop){.m = opt->m, .f = f, .cfg = &r.cfg, .n_values = f->n_insns,
                   .block_of = opt_blocks_of_values(f, opt->arena)};
   r.map = arena_many(opt->arena, IrValue, f->n_insns);
   r.is_value = arena_many(opt->arena, bool, f->n_insns);
+  r.is_copied = arena_many(opt->arena, bool, f->n_insns);
+  r.uses_within = arena_many(opt->arena, uint32_t, f->n_insns);
+  r.is_kept = arena_many(opt->arena, bool, f->n_insns);
+  r.counted_for = arena_many(opt->arena, uint32_t, f->n_insns);
   mark_values(&r);
   for (uint32_t i = r.cfg.n_rpo; i-- > 0;) {
     uint32_t b = r.cfg.rpo[i];
@@ -286,7 +466,9 @@ bool pass_strength(Opt *opt, IrFunc *f)
   bool changed = opt_drop_unreachable(f, &cfg);
   changed |= opt_make_fronts(opt, f, &cfg);
   unsigned *rounds = arena_many(opt->arena, unsigned, f->n_blocks);
-  while (run_once(opt, f, rounds))
+  Pressure pressure;
+  opt_measure_pressure(&pressure, f, &cfg, opt->arena);
+  while (run_once(opt, f, rounds, &pressure))
     changed = true;
   return changed;
 }

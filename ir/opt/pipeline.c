@@ -29,7 +29,7 @@ static const struct { const char *passes; int level; } pipeline[] = {
   {"unused freeze", 1},
   {"simplify memory cse simplify copyprop dce jump", 1},
   {"mem2reg copyprop simplify cse dce", 1},
-  {"promote mem2reg copyprop simplify cse dce", 2},
+  {"promote mem2reg copyprop simplify cse dce jump", 2},
   {"fill", 1},
   {"licm", 1},
   {"simplify strength simplify cse dce ends simplify dce", 2},
