@@ -373,7 +373,20 @@ static RARE bool visit_other(Visit *v)
   return has_plain_threads(v->tile, v->turn.cycle) ? visit_threads(v) : visit_any(v);
 }
 
+/* Without an operation the tile has a turn if an instruction is due, a task may start, or a control
+ * wavelet may have to be dropped. */
+static HOT bool has_turn_without(const FastTile *t, uint64_t now)
+{
+  const Tile *core = &t->core;
+  if (core->running)
+    return core->ready <= now || (t->input_any & t->input_control);
+  return t->input_any || (core->ready <= now && !is_idle(core));
+}
+
 STEP HOT bool visit_tile(Visit *v)
 {
-  return LIKELY(is_lone(v->tile)) ? visit_lone(v) : visit_other(v);
+  const FastTile *t = v->tile;
+  if (!t->core.vectors)
+    return has_turn_without(t, v->turn.cycle) && visit_any(v);
+  return LIKELY(is_lone(t)) ? visit_lone(v) : visit_other(v);
 }

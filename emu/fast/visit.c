@@ -59,7 +59,13 @@ static RARE void visit_backwards(Visit *v, uint64_t bits)
 /* On a large fabric (`fetches`) most tiles are in no cache when their turn comes, and what a visit
  * needs hangs together by pointers.  So each link is fetched a step before the next one: the tiles
  * when the visits to their row begin, their operations and bridges when those to their word do, and
- * what the operation reads while the tile before is visited. */
+ * what the operation reads while the tile before is visited.  Only visits to streams with bridges
+ * are short enough for that to be worth it. */
+static bool is_fetching(const Visit *v)
+{
+  return v->engine->fetches && v->worker->bridges != 0;
+}
+
 static HOT void prefetch_tiles(const FastTile *first, uint64_t bits)
 {
   for (; bits; bits &= bits - 1) {
@@ -94,7 +100,7 @@ static HOT void prefetch_elements(const FastTile *t)
 static HOT void visit_forwards(Visit *v, uint64_t bits)
 {
   const FastTile *first = &v->engine->tiles[v->first];
-  bool fetches = v->engine->fetches;
+  bool fetches = is_fetching(v);
   if (fetches)
     prefetch_streams(first, bits);
   while (bits) {
@@ -126,11 +132,12 @@ static void visit_row(Visit *v, uint32_t row)
 {
   FastEngine *e = v->engine;
   uint64_t *words = fast_awake(e, v->turn.cycle, row);
+  bool fetches = is_fetching(v);
   v->row = row;
   fast_row_awake(e, v->turn.cycle)[row] = 0;
   if (e->block > 1)
     row_chores(v, row);
-  for (uint32_t i = 0; e->fetches && i < e->row_words; i++)
+  for (uint32_t i = 0; fetches && i < e->row_words; i++)
     prefetch_tiles(&e->tiles[(size_t)row * e->width + i * WORD_BITS], words[i]);
   for (uint32_t i = 0; i < e->row_words; i++) {
     uint32_t w = e->base.options.shuffle ? e->row_words - 1 - i : i;

@@ -57,8 +57,20 @@ bool timing_set_all(Timing *timing, const Timing *others);
 typedef enum { TRUST_DOCUMENTED, TRUST_FITTED, TRUST_ASSUMED, TRUST_COUNT } TimingTrust;
 static inline TimingTrust timing_trust(TimingRowId row)
 {
-  char status = timing_rows[row].status;
-  return status == 'D' ? TRUST_DOCUMENTED : status == 'I' ? TRUST_FITTED : TRUST_ASSUMED;
+  static const uint8_t trusts[] = {
+#define TRUST_D TRUST_DOCUMENTED
+#define TRUST_I TRUST_FITTED
+#define TRUST_G TRUST_ASSUMED
+#define TIMING(row, wse2, wse3, status, source) TRUST_##status,
+#define SIMD(op, wse2, wse3)
+#define STRIDE(residue, elements)
+#define MODE(mode, row, cycles)
+#include "emu/machine/timing.def"
+#undef TRUST_D
+#undef TRUST_I
+#undef TRUST_G
+  };
+  return (TimingTrust)trusts[row];
 }
 const char *timing_trust_name(TimingTrust trust);
 /* Where the thread goes on: only jumps and branches go elsewhere than to the next instruction. */
@@ -74,8 +86,8 @@ unsigned timing_scalar(const Timing *timing, CostClass cost, ScalarStep step);
 TimingRowId timing_scalar_row(CostClass cost, ScalarStep step);
 static inline unsigned timing_cycles(const Timing *timing, TimingRowId row)
 {
-  uint16_t cycles;
-  memcpy(&cycles, (const char *)timing + timing_rows[row].offset, sizeof cycles);
+  uint16_t cycles;              /* a Timing begins with its rows, in their order */
+  memcpy(&cycles, (const char *)timing + row * sizeof cycles, sizeof cycles);
   return cycles;
 }
 

@@ -44,6 +44,8 @@ const TimingRow timing_rows[] = {
 #define MODE(mode, row, cycles)
 #include "emu/machine/timing.def"
 };
+_Static_assert(offsetof(Timing, simd) == TIMING_ROWS * sizeof(uint16_t),
+               "row after row, as timing_cycles reads them");
 const size_t timing_row_count = ARRAY_COUNT(timing_rows);
 
 const Timing *timing_get(Arch arch)

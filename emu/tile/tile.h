@@ -757,7 +757,12 @@ void turn_tile_fault(Turn *turn, uint16_t pc, FaultKind kind, uint32_t value);
 void turn_record(Turn *turn, const TraceSink *sink, TraceEvent event);
 
 /* The cycles of a row that a thread spends. */
-unsigned turn_pay(Turn *turn, TimingRowId row);
+static inline unsigned turn_pay(Turn *turn, TimingRowId row)
+{
+  unsigned cycles = timing_cycles(&turn->program->timing, row);
+  turn->log->stats.paid[timing_trust(row)] += cycles ? cycles : 1;
+  return cycles;
+}
 
 /* Actions that take effect now: when `pending_due` has come. */
 void tile_begin(Turn *turn);

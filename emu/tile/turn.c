@@ -33,13 +33,6 @@ void turn_record(Turn *turn, const TraceSink *sink, TraceEvent event)
   arrput(turn->log->events, event);
 }
 
-unsigned turn_pay(Turn *turn, TimingRowId row)
-{
-  unsigned cycles = timing_cycles(&turn->program->timing, row);
-  turn->log->stats.paid[timing_trust(row)] += cycles ? cycles : 1;
-  return cycles;
-}
-
 /* ---- queues ---------------------------------------------------------------------------------- */
 
 unsigned input_capacity(const Program *program, unsigned queue)
