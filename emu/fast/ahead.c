@@ -477,14 +477,14 @@ static bool steps_ahead(Visit *v, const Insn *insn, uint64_t end)
   }
 }
 
-/* Instructions in a row, in cycles before `end`.  False: none. */
-static bool step_row(Visit *v, uint64_t end)
+/* Instructions in a row from `*at` on, in cycles before `end`.  False: none. */
+static HOT bool step_row(Visit *v, const ScalarCode **at, uint64_t end)
 {
   FastTile *t = v->tile;
   FastAhead *ahead = t->ahead;
   ScalarRun run = {.code = v->engine->code[t->core.cls->index],
                    .fp16 = v->turn.program->image->fp16, .regs = &t->core.regs,
-                   .mem = &t->core.mem, .pc = t->core.pc, .stores = &ahead->overwritten.stores,
+                   .mem = &t->core.mem, .at = *at, .stores = &ahead->overwritten.stores,
                    .fences = v->beside ? &v->beside->fences : NULL,
                    .issues = ahead->issues, .first = (unsigned)(t->core.ready - ahead->from),
                    .end = (unsigned)(end - ahead->from)};
@@ -492,7 +492,8 @@ static bool step_row(Visit *v, uint64_t end)
   scalar_run(&run);
   if (run.first == first)
     return false;
-  t->core.pc = run.pc;
+  *at = run.at;
+  t->core.pc = (uint16_t)(t->core.cls->image->code_address + (run.at - run.code) * 2);
   t->core.ready = ahead->from + run.first;
   for (unsigned i = 0; i < TRUST_COUNT; i++)
     v->worker->log.stats.paid[i] += run.paid[i];
@@ -775,6 +776,16 @@ static RARE bool step_single(Visit *v, const Insn *insn, uint64_t end, uint64_t 
   return true;
 }
 
+/* Nothing can be wrong with the end of a task. */
+static void step_end(Visit *v)
+{
+  uint64_t cycle = v->tile->core.ready;
+  set_now(v, cycle);
+  mark_issue(v->tile->ahead, cycle);
+  tile_end_main(&v->turn);
+  leave_cycle(v);
+}
+
 /* The instruction, which is none for a row, and the groups of its operation, in cycles before
  * `end`. False: not all of that. */
 static bool step_instruction(Visit *v, const Insn *insn, uint64_t end, uint64_t last)
@@ -806,12 +817,18 @@ static uint64_t take_steps(Visit *v, uint64_t end, uint64_t last)
   Fault **faults = &v->worker->log.faults;
   v->findings = arrlenu(*faults);
   bool goes_on = !(core->vectors & 1u << MAIN_THREAD) || go_on_in_operation(v, end, last);
-  while (goes_on && core->running && core->ready < end) {
-    const ScalarCode *code = code_now(v->engine, core);
-    if (!code || !code->insn)
+  const ScalarCode *code = code_now(v->engine, core);
+  while (goes_on && core->running && core->ready < end && code && code->insn) {
+    if (!(code->odd & SCALAR_STOPS)) {
+      goes_on = step_row(v, &code, end);
+      continue;
+    }
+    if (code->insn->op == OP_endtask && !v->beside) {
+      step_end(v);
       break;
-    goes_on = code->odd & SCALAR_STOPS ? step_instruction(v, code->insn, end, last)
-                                       : step_row(v, end);
+    }
+    goes_on = step_instruction(v, code->insn, end, last);
+    code = code_now(v->engine, core);
   }
   if (LIKELY(!is_mistaken(v)))
     return NEVER;

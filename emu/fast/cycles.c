@@ -14,7 +14,8 @@ static HOT unsigned issues_count_all(const uint64_t *issues)
 {
   unsigned count = 0;
   for (unsigned word = 0; word < SCALAR_WORDS; word++)
-    count += bits_count(issues[word]);
+    if (issues[word])
+      count += bits_count(issues[word]);
   return count;
 }
 

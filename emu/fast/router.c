@@ -605,6 +605,8 @@ STEP HOT bool visit_router(Visit *v)
 {
   FastTile *t = v->tile;
   look_again(v, t);
+  if (!(t->occupied | t->output_any | t->attended))
+    return false;
   RouterTurn r = {.ramp_queue = NO_QUEUE};
   HostLane *host_in = UNLIKELY(t->attended) ? plan_host_in(v) : NULL;
   if (t->occupied)

@@ -329,17 +329,19 @@ static void leave_to_main(Visit *v, TilePlan *plan, unsigned queues)
 
 /* The tile is idle, and a wavelet is all that the scheduler has to look at: starts its data task.
  * False: it has none that may start. */
-static bool starts_data_task(Visit *v, unsigned queues)
+static HOT bool starts_data_task(Visit *v, unsigned queues)
 {
   const Tile *core = &v->tile->core;
   unsigned queue = (unsigned)__builtin_ctz(queues);
   if (core->vectors || core->ready > v->turn.cycle || (queues & (queues - 1)) || !is_idle(core))
     return false;
   uint32_t meta = queue_at(&v->tile->queues[queue].input, 0)->meta;
-  unsigned id = tile_channel_id(&v->turn, queue, wavelet_field(meta));
+  uint8_t color = wavelet_field(meta);
+  unsigned id = tile_channel_id(&v->turn, queue, color);
   if ((meta & META_CONTROL) || (core->blocked >> id & 1) || !core->cls->data_task[id])
     return false;
-  tile_start_task(&v->turn, TASK_DATA, id, queue);
+  uint32_t payload = input_take(v, queue).payload;
+  tile_start_task(&v->turn, TASK_DATA, id, queue, (QueueHead){.payload = payload, .color = color});
   go_ahead(v);
   return true;
 }

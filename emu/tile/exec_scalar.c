@@ -581,6 +581,8 @@ ScalarCode scalar_code(const Insn *insn, uint32_t word, Bounds object, const Tim
   uint32_t target = 0;
   uint8_t stores = stored_bytes(insn->op);
   uint8_t bytes = object.end ? (uint8_t)insn_access_bytes(insn->op) : 0;
+  if (!has_base(insn->op) && !is_outside(object, insn->imm & 0xffff, bytes))
+    bytes = 0;                  /* it is known here that it stays inside */
   if (jumps && !find_target(insn, image, &target))
     return (ScalarCode){.odd = SCALAR_STOPS};
   return (ScalarCode){
@@ -728,17 +730,14 @@ static INLINE bool run_word(ScalarRun *run, Exec *e, const ScalarCode **at, uint
 FLAT void scalar_run(ScalarRun *run)
 {
   Exec e = {.fp16 = run->fp16, .regs = run->regs, .mem = run->mem};
-  const ScalarCode *at = code_at(run, run->pc);
   uint32_t paid = run->first, first = run->first;
   unsigned careful = SCALAR_MOVES_STACK | (run->regs->traps ? SCALAR_MAY_TRAP : 0u) |
                      (run->fences ? SCALAR_TOUCHES : 0u);
   exec_find_data(&e);
-  bool goes_on = at != NULL;
+  bool goes_on = true;
   for (unsigned word = first / SCALAR_WORD_CYCLES; goes_on && word < SCALAR_WORDS; word++)
-    goes_on = run_word(run, &e, &at, &paid, word * SCALAR_WORD_CYCLES, &run->issues[word],
+    goes_on = run_word(run, &e, &run->at, &paid, word * SCALAR_WORD_CYCLES, &run->issues[word],
                        careful);
-  if (at)
-    run->pc = (uint16_t)(run->mem->cls->image->code_address + (at - run->code) * 2);
   run->first = paid & PAY_MASK;
   run->paid[TRUST_FITTED] = paid >> PAY_BITS & PAY_MASK;
   run->paid[TRUST_ASSUMED] = paid >> 2 * PAY_BITS;

@@ -271,23 +271,20 @@ static void start_main(Turn *turn, uint16_t pc, unsigned cost)
 }
 
 /* A data or control task gets the wavelet that starts it. */
-static uint32_t start_with_wavelet(Turn *turn, const ImageTask *task, unsigned queue)
+static void start_with_wavelet(Turn *turn, const ImageTask *task, unsigned queue, QueueHead w)
 {
   uint16_t *r = turn->tile->regs.r;
-  QueueHead w = tile_take_input(turn, queue);
   turn->port->use(turn, false, queue, (QueueUse){task->entry, 1, w.color, false});
   if (task->arguments > 0)
     r[DATA_REGISTER] = (uint16_t)w.payload;
   if (task->arguments > 1)
     r[INDEX_REGISTER] = (uint16_t)(w.payload >> HALF_BITS);
-  return w.payload;
 }
 
-void tile_start_task(Turn *turn, TaskKind kind, unsigned id, unsigned queue)
+void tile_start_task(Turn *turn, TaskKind kind, unsigned id, unsigned queue, QueueHead w)
 {
   Tile *t = turn->tile;
   const ImageTask *task;
-  uint32_t payload = 0;
   TimingRowId start = TIMING_local_task_start;
   if (kind == TASK_LOCAL) {
     task = t->cls->local_task[id];
@@ -296,7 +293,7 @@ void tile_start_task(Turn *turn, TaskKind kind, unsigned id, unsigned queue)
     bool data = kind == TASK_DATA;
     task = data ? t->cls->data_task[id] : t->cls->control_task[id];
     start = data ? TIMING_data_task_start : TIMING_control_task_start;
-    payload = start_with_wavelet(turn, task, queue);
+    start_with_wavelet(turn, task, queue, w);
   }
   start_main(turn, task->entry, turn_pay(turn, start));
   t->task = (uint8_t)kind;
@@ -304,7 +301,16 @@ void tile_start_task(Turn *turn, TaskKind kind, unsigned id, unsigned queue)
   record_start(&t->record, kind, id);
   turn->log->stats.tasks++;
   turn->changed = true;
-  turn_event(turn, .kind = EV_TASK_START, .task = kind, .id = (uint8_t)id, .payload = payload);
+  turn_event(turn, .kind = EV_TASK_START, .task = kind, .id = (uint8_t)id,
+             .payload = w.payload);
+}
+
+static void start_pick(Turn *turn, const TilePlan *plan)
+{
+  QueueHead w = {0};
+  if (plan->pick != TASK_LOCAL)
+    w = tile_take_input(turn, plan->pick_queue);
+  tile_start_task(turn, plan->pick, plan->pick_id, plan->pick_queue, w);
 }
 
 /* The host calls a function: its `ret` finds PC_RETURN on the stack. */
@@ -395,7 +401,7 @@ void tile_commit(Turn *turn, const TilePlan *plan)
   if (plan->launch)
     start_launch(turn);
   else if (plan->pick != TASK_NONE)
-    tile_start_task(turn, plan->pick, plan->pick_id, plan->pick_queue);
+    start_pick(turn, plan);
   if (plan->drops || plan->launch)
     turn->changed = true;
   commit_issue(turn, plan);

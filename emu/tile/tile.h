@@ -169,8 +169,8 @@ typedef struct {
   TileMem *mem;
   ScalarStores *stores;         /* added to */
   const ScalarFences *fences;   /* NULL: none */
-  uint16_t pc;                  /* of the next */
-  unsigned first, end;          /* the next issues in cycle `first`, all of them before cycle `end`,
+  const ScalarCode *at;         /* the next */
+  unsigned first, end;          /* it issues in cycle `first`, all of them before cycle `end`,
                                    which is at most SCALAR_CYCLES */
   uint64_t *issues;             /* SCALAR_WORDS: cycles in which they issue; added to */
   unsigned paid[TRUST_COUNT];   /* cycles between, by what their rows rest on; written */
@@ -183,7 +183,7 @@ enum { SCALAR_MOST_CYCLES = 255 };
 ScalarCode scalar_code(const Insn *insn, uint32_t word, Bounds object, const Timing *timing,
                        const ImageClass *image);
 /* Carries out instructions until `end`, or one that does more than change registers and static data
- * or stack.  `pc` and `first`: of the next. */
+ * or stack.  `at` and `first`: of the next. */
 void scalar_run(ScalarRun *run);
 
 /* Carries out one instruction on registers and memory.  `pc` is the instruction's address.
@@ -779,8 +779,9 @@ static inline unsigned tile_channel_id(const Turn *turn, unsigned queue, unsigne
 {
   return turn->program->image->arch == ARCH_WSE2 ? color : queue;
 }
-/* A task that the scheduler picks; `queue`: whose head starts a data or control task. */
-void tile_start_task(Turn *turn, TaskKind kind, unsigned id, unsigned queue);
+/* A task that the scheduler picks; of a data or control task, the wavelet that starts it, and the
+ * queue that it has been taken from. */
+void tile_start_task(Turn *turn, TaskKind kind, unsigned id, unsigned queue, QueueHead wavelet);
 void tile_change_stall(Turn *turn, unsigned thread, StallCause cause);
 /* The level of a thread that issues. */
 static inline unsigned thread_level(const Tile *t, unsigned thread)
