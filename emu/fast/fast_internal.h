@@ -102,16 +102,18 @@ typedef struct {
   uint16_t memory;              /* streams in memory, a bit each */
   uint16_t address[PLAIN_STREAMS];
   int16_t step[PLAIN_STREAMS];  /* bytes from element to element */
-  /* queues, or NO_QUEUE; PLAIN_SRC0 or PLAIN_SRC1; VecKind, group, VecOp */
-  uint16_t input, output, input_stream, op, width, operation;
+  /* queues, or NO_QUEUE; PLAIN_SRC0 or PLAIN_SRC1; group */
+  uint16_t input, output, input_stream, width;
+  /* VecKind, VecOp; of 16-bit elements that come or go by a queue: those of a wavelet, else 0, and
+     the wavelets that a group needs at least */
+  uint8_t op, operation, per_wavelet, min_wavelets;
   bool unbounded, advance, both_memory, stream;   /* stream: see stream.c */
   uint8_t bytes;                /* of an element */
   uint8_t one_bank;             /* as vec_one_bank_waits says */
   uint32_t settled;             /* remaining when it was counted last; with bridges only */
   /* elements issued before their cycle, the last cycles before `ready` of the thread, with bridges
-     only; of streams, NO_SLOT: no such operand */
-  uint8_t ahead, in_color, in_slot, out_slot;
-  uint8_t tries;                /* ends of blocks at which it had no bridge yet to take from */
+     only; of streams, NO_SLOT: no such operand; ends of blocks at which it had no bridge yet */
+  uint8_t ahead, in_color, in_slot, out_slot, tries;
 } FastPlain;
 
 enum { STREAM_STORES = 16 };    /* most elements ahead of their cycle that a stream stores */
@@ -270,7 +272,8 @@ struct FastEngine {
   uint32_t stream_ahead, stream_far;
   FastTile *tiles;              /* zero until touched */
   FastSet *sets;                /* by color set */
-  ScalarCode **code;            /* by class and word */
+  /* by class and word; vector instructions among it, by the `target` of their code */
+  ScalarCode **code; struct FastVector **vectors;
   /* awake tiles by cycle of the calendar: a bit each, whole words for a row, and a byte for each
      row that has any */
   uint64_t *awake;

@@ -1,12 +1,52 @@
-/* Fast engine, one step: operations of 32-bit elements between memory in the static data, values of
- * registers and fabric queues without special modes, and those of 16-bit elements without queues.
- * They run in a short loop. */
+/* Fast engine, one step: operations between memory in the static data, values of registers and
+ * fabric queues without special modes.  They run in a short loop. */
 #include "emu/fast/step.h"
+
+/* How many the next group has. */
+static HOT unsigned plain_elements(const FastPlain *p)
+{
+  return p->unbounded || p->remaining >= p->width ? p->width : p->remaining;
+}
+
+/* ---- 16-bit elements in wavelets ----------------------------------------------------------- */
+
+/* The next group's elements, as many as there are wavelets for; *cause: why it is none. */
+static unsigned packed_elements(const Visit *v, const FastPlain *p, StallCause *cause)
+{
+  const FastQueues *queues = v->tile->queues;
+  unsigned elements = plain_elements(p), per = p->per_wavelet;
+  *cause = STALL_NONE;
+  if (p->input != NO_QUEUE) {
+    const FastQueue *q = &queues[p->input].input;
+    unsigned need = elements / per, have = 0;
+    while (have < need && have < q->count && wavelet_seen(queue_at(q, have)->meta, v->turn.cycle))
+      have++;
+    if (have < need && (have == 0 || have < p->min_wavelets))
+      *cause = STALL_INPUT;
+    elements = have * per;
+  }
+  if (p->output != NO_QUEUE && *cause == STALL_NONE &&
+      queues[p->output].output.count + elements / per > v->engine->output_capacity[p->output])
+    *cause = STALL_OUTPUT;
+  return elements;
+}
+
+/* Not inlined where words are. */
+static RARE StallCause packed_waits(const Visit *v, const FastPlain *p)
+{
+  StallCause cause;
+  packed_elements(v, p, &cause);
+  return cause;
+}
+
+/* ---- whether one can be done --------------------------------------------------------------- */
 
 /* No control wavelets here: data at the head of the queue, and room for a result. */
 static HOT StallCause plain_waits(const Visit *v, const FastPlain *p)
 {
   const FastTile *t = v->tile;
+  if (UNLIKELY(p->per_wavelet))
+    return packed_waits(v, p);
   if (p->input != NO_QUEUE) {
     const FastQueue *q = &t->queues[p->input].input;
     if (!q->count || !wavelet_seen(queue_at(q, 0)->meta, v->turn.cycle))
@@ -18,11 +58,7 @@ static HOT StallCause plain_waits(const Visit *v, const FastPlain *p)
   return STALL_NONE;
 }
 
-/* How many the next group has. */
-static HOT unsigned plain_elements(const FastPlain *p)
-{
-  return p->unbounded || p->remaining >= p->width ? p->width : p->remaining;
-}
+/* ---- which operations are plain ------------------------------------------------------------ */
 
 /* All elements lie in the buffer that the stream goes round, up to its end; or there is none. */
 static bool stays_in_buffer(const VecStream *s, int64_t low, int64_t end)
@@ -45,6 +81,14 @@ static bool is_plain_memory(const FastTile *t, const VecRun *run, const VecStrea
          (end <= cls->image->code_address || low >= (int64_t)cls->code_end);
 }
 
+/* Its groups are of whole wavelets, and all of one size where they depend on the room. */
+static bool is_plain_packed(const VecRun *run, const VecStream *s)
+{
+  return !run->unbounded && run->width % s->per_wavelet == 0 &&
+         run->remaining % s->per_wavelet == 0 &&
+         (s->kind == VS_FABIN || s->min_wavelets == s->max_wavelets);
+}
+
 static bool is_plain_stream(const FastTile *t, const VecRun *run, const VecStream *s,
                             unsigned bytes)
 {
@@ -52,8 +96,9 @@ static bool is_plain_stream(const FastTile *t, const VecRun *run, const VecStrea
   case VS_NONE: case VS_VALUE: return true;
   case VS_MEMORY: return s->element_bytes == bytes && is_plain_memory(t, run, s);
   case VS_FABIN: case VS_FABOUT:
-    return bytes == 4 && s->element_bytes == bytes && s->max_wavelets == 1 && !s->picks &&
-           !(s->flags & (DESC_F_INDEX | DESC_F_CONTROL | DESC_F_TRANSFORM));
+    return s->element_bytes == bytes && !s->picks &&
+           !(s->flags & (DESC_F_INDEX | DESC_F_CONTROL | DESC_F_TRANSFORM)) &&
+           (bytes == sizeof(uint32_t) ? s->max_wavelets == 1 : is_plain_packed(run, s));
   case VS_REGISTER: case VS_FIFO: default: return false;
   }
 }
@@ -81,7 +126,7 @@ static void make_plain(const FastEngine *e, FastPlain *p, const VecRun *run)
 {
   const VecStream *streams[PLAIN_STREAMS] = {&run->src[0], &run->src[1], &run->dest};
   *p = (FastPlain){
-    .op = (uint16_t)vecops[run->op].kind, .width = run->width, .operation = (uint16_t)run->op,
+    .op = (uint8_t)vecops[run->op].kind, .width = run->width, .operation = (uint8_t)run->op,
     .unbounded = run->unbounded, .remaining = run->remaining, .scalar = run->scalar,
     .output_meta = wavelet_meta(0, run->dest.color, 0),
     .advance = run->dest.kind == VS_FABOUT && (run->dest.flags & DESC_F_ADVANCE),
@@ -101,6 +146,12 @@ static void make_plain(const FastEngine *e, FastPlain *p, const VecRun *run)
       p->input = streams[i]->queue;
       p->input_stream = i;
     }
+    if ((streams[i]->kind == VS_FABIN || streams[i]->kind == VS_FABOUT) &&
+        p->bytes == sizeof(uint16_t)) {
+      p->per_wavelet = streams[i]->per_wavelet;
+      p->min_wavelets = i == PLAIN_DEST && p->input != NO_QUEUE ? p->min_wavelets
+                                                                : streams[i]->min_wavelets;
+    }
   }
 }
 
@@ -109,8 +160,8 @@ static bool is_stream(const Visit *v, const FastPlain *p, const VecRun *run)
 {
   const FastTile *t = v->tile;
   bool enters = p->input != NO_QUEUE, leaves = p->output != NO_QUEUE;
-  return (enters || leaves) && p->width == 1 && !p->unbounded && !p->both_memory &&
-         !t->set->swaps &&
+  return (enters || leaves) && p->width == 1 && !p->per_wavelet && !p->unbounded &&
+         !p->both_memory && !t->set->swaps &&
          (!enters || (p->in_slot != NO_SLOT && t->data_queue[p->in_color] == p->input)) &&
          (!leaves || (p->out_slot != NO_SLOT && !step_is_host_color(v, run->dest.color)));
 }
@@ -371,10 +422,65 @@ static HOT void plain_words(Visit *v, FastPlain *p, unsigned elements, bool last
     plain_element(v, p, false);
 }
 
-/* Not inlined where groups are. */
-static RARE void plain_halves(Visit *v, FastPlain *p, unsigned elements)
+static HOT uint16_t packed_read(const FastTile *t, FastPlain *p, unsigned k, uint32_t wavelet,
+                                unsigned phase)
 {
-  plain_elements_all(v, p, elements);
+  uint16_t value = (uint16_t)p->value[k];
+  if (p->memory & 1u << k) {
+    memcpy(&value, t->core.mem.bytes + p->address[k], sizeof value);
+    p->address[k] = (uint16_t)(p->address[k] + p->step[k]);
+  } else if (p->input != NO_QUEUE && p->input_stream == k) {
+    value = (uint16_t)(wavelet >> phase * HALF_BITS);
+  }
+  return value;
+}
+
+/* The elements of a wavelet.  Returns what they are as one, if they go to a queue. */
+static HOT uint32_t packed_wavelet(Visit *v, FastPlain *p)
+{
+  FastTile *t = v->tile;
+  bool carry = false;               /* no plain operation has one */
+  uint32_t in = p->input == NO_QUEUE ? 0 : queue_at(&t->queues[p->input].input, 0)->payload;
+  uint32_t out = 0;
+  for (unsigned phase = 0; phase < p->per_wavelet; phase++) {
+    uint16_t a = packed_read(t, p, PLAIN_SRC0, in, phase);
+    uint16_t b = packed_read(t, p, PLAIN_SRC1, in, phase);
+    if (phase + 1u == p->per_wavelet && p->input != NO_QUEUE)
+      input_take(v, p->input);
+    if (p->op != VK_MOV)
+      b = (uint16_t)vec_element((VecOp)p->operation, fp16_of(v), a, b, p->scalar, &carry);
+    out |= (uint32_t)b << phase * HALF_BITS;
+    if (!(p->memory & 1u << PLAIN_DEST))
+      continue;
+    memcpy(t->core.mem.bytes + p->address[PLAIN_DEST], &b, sizeof b);
+    p->address[PLAIN_DEST] = (uint16_t)(p->address[PLAIN_DEST] + p->step[PLAIN_DEST]);
+  }
+  return out;
+}
+
+static void packed_group(Visit *v, FastPlain *p, unsigned elements, bool last)
+{
+  for (unsigned left = elements / p->per_wavelet; left; left--) {
+    uint32_t value = packed_wavelet(v, p);
+    if (p->output != NO_QUEUE)
+      plain_write(v, p, value, last && left == 1);
+  }
+}
+
+/* Not inlined where groups are. */
+static RARE void plain_halves(Visit *v, FastPlain *p, unsigned elements, bool last)
+{
+  if (p->per_wavelet)
+    packed_group(v, p, elements, last);
+  else
+    plain_elements_all(v, p, elements);
+}
+
+/* Likewise: the elements of the group that can be done now. */
+static RARE unsigned packed_now(const Visit *v, const FastPlain *p)
+{
+  StallCause cause;
+  return packed_elements(v, p, &cause);
 }
 
 static HOT void plain_group(Visit *v, unsigned thread)
@@ -383,7 +489,7 @@ static HOT void plain_group(Visit *v, unsigned thread)
   Thread *th = &t->core.threads[thread];
   FastPlain *p = thread_plain(th);
   unsigned extra = plain_conflict(v->engine, p);
-  unsigned elements = plain_elements(p);
+  unsigned elements = UNLIKELY(p->per_wavelet) ? packed_now(v, p) : plain_elements(p);
   bool last_group = !p->unbounded && elements == p->remaining;
   bool in_memory = p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded;
   EngineStats *stats = &v->worker->log.stats;
@@ -393,7 +499,7 @@ static HOT void plain_group(Visit *v, unsigned thread)
     EVENT(v, .kind = EV_STALL, .pc = th->run->pc, .id = STALL_BANK, .thread = (uint8_t)thread,
           .payload = extra);
   if (UNLIKELY(p->bytes != sizeof(uint32_t)))
-    plain_halves(v, p, elements);
+    plain_halves(v, p, elements, last_group);
   else
     plain_words(v, p, elements, last_group);
   stats->groups++;

@@ -173,8 +173,8 @@ static bool has_plain_threads(const FastTile *t, uint64_t now)
   const Tile *core = &t->core;
   return core->vectors && !(core->vectors & ~(unsigned)t->plain_threads) && core->running &&
          !core->paused && !(t->input_any & t->input_control) &&
-         (!core->overlaps || core->waits) &&
-         ((core->vectors & 1u << MAIN_THREAD) || core->ready > now);
+         (core->ready > now ||
+          ((core->vectors & 1u << MAIN_THREAD) && (!core->overlaps || core->waits)));
 }
 
 /* The thread, whose output queue is full, need not look again before a wavelet leaves it. */
