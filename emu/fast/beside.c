@@ -84,3 +84,36 @@ static inline bool finds_beside(const FastTile *t, FastBeside *beside)
   }
   return true;
 }
+
+/* ---- the main thread beside them ----------------------------------------------------------- */
+
+/* No memory that is used beside the operation gets in its way during the next `n` elements. */
+static bool is_unfenced(const FastBeside *beside, const FastPlain *p, uint32_t n)
+{
+  for (unsigned k = 0; beside && n && k < PLAIN_STREAMS; k++) {
+    Bounds at = plain_bounds(p, k, n);
+    if ((p->memory & 1u << k) &&
+        scalar_is_fenced(&beside->fences, at.start, at.end, k == PLAIN_DEST))
+      return false;
+  }
+  return true;
+}
+
+/* What microthreads do beside the main thread, for the visit; no microthread: NULL.  False: they
+ * may do more than take their turns. */
+static bool looks_beside(Visit *v, FastBeside *beside)
+{
+  const FastTile *t = v->tile;
+  v->beside = NULL;
+  if (!(t->core.vectors & ~(1u << MAIN_THREAD)))
+    return true;
+  v->beside = beside;
+  return finds_beside(t, beside);
+}
+
+uint64_t fast_next_free(const FastTile *t, uint64_t now)
+{
+  while (fast_issues_ahead(t, ++now))
+    ;
+  return now;
+}

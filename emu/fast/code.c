@@ -1,6 +1,8 @@
 /* Fast engine: the code of each class, made ready for rows of instructions (ahead.c). */
 #include "emu/fast/step.h"
 
+#include "stb_ds.h"
+
 #include <stdlib.h>
 
 static bool goes_ahead(CostClass cost)
@@ -16,6 +18,90 @@ static bool goes_ahead(CostClass cost)
     return false;
   }
 }
+
+/* ---- vector instructions --------------------------------------------------------------------- */
+
+static const VecOperand *operand_of(const VecOperands *vec, unsigned k)
+{
+  return k == PLAIN_DEST ? &vec->dest : k == PLAIN_SRC0 ? &vec->src0 : &vec->src1;
+}
+
+static VecSlot slot_of(unsigned k)
+{
+  return k == PLAIN_DEST ? VSLOT_DEST : k == PLAIN_SRC0 ? VSLOT_SRC0 : VSLOT_SRC1;
+}
+
+/* The main thread goes on beside it if its operands are in memory or values. */
+static bool may_overlap(const FastEngine *e, const ClassCode *cls, const Insn *insn, uint16_t pc)
+{
+  VecRun run = {.op = insn->vec.op, .pc = pc, .insn_words = (uint16_t)insn_words(insn->op)};
+  VecStream *streams[PLAIN_STREAMS] = {&run.src[0], &run.src[1], &run.dest};
+  for (unsigned k = 0; k < PLAIN_STREAMS; k++) {
+    const VecOperand *operand = operand_of(&insn->vec, k);
+    streams[k]->from_dsr = operand->kind == VOPND_DSR;
+    streams[k]->kind = streams[k]->from_dsr ? VS_MEMORY : VS_NONE;
+    streams[k]->file = operand->file;
+    streams[k]->number = operand->number;
+  }
+  return overlap_allows(&run, cls, e->timing);
+}
+
+/* The variables of operands that the compiler knows. */
+static void find_objects(const MemoryFacts *facts, uint16_t pc, FastVector *c)
+{
+  for (unsigned k = 0; k < PLAIN_STREAMS; k++)
+    for (uint32_t i = check_operands_from(facts, pc);
+         i < facts->n_operands && facts->operands[i].pc == pc; i++)
+      if (facts->operands[i].slot == slot_of(k)) {
+        c->object[k] = facts->operands[i].object;
+        c->named |= (uint8_t)(1u << k);
+      }
+}
+
+static FastVector vector_code(const FastEngine *e, const ClassCode *cls, const Insn *insn,
+                              uint16_t pc)
+{
+  const VecOperands *vec = &insn->vec;
+  const VecOpInfo *info = &vecops[vec->op];
+  FastVector c = {
+    .kind = (uint8_t)info->kind, .operation = (uint8_t)vec->op,
+    .bytes = (uint8_t)vec_elem_bytes(info->dst), .width = e->timing->simd[vec->op],
+    .code_bytes = (uint8_t)(insn_words(insn->op) * 2),
+    .has_scalar = vec->has_scalar, .scalar_reg = vec->scalar,
+    .scalar_bytes = (uint8_t)vec_operand_bytes(vec, VSLOT_SCALAR),
+    .may = is_plain_operation(info) && info->kind != VK_DFILT && vec->dest.kind == VOPND_DSR &&
+           !vec->has_index,
+    .overlaps = may_overlap(e, cls, insn, pc),
+  };
+  for (unsigned k = 0; k < PLAIN_STREAMS; k++) {
+    const VecOperand *operand = operand_of(vec, k);
+    bool in_register = operand->kind == VOPND_REG;
+    c.place[k] = operand->kind == VOPND_DSR ? cls->dsrs.place[operand->file][operand->number]
+                                            : (uint8_t)NO_DSR;
+    c.reg[k] = in_register ? operand->number : (uint8_t)NO_REGISTER;
+    c.may &= operand->kind == VOPND_NONE || vec_operand_bytes(vec, slot_of(k)) == c.bytes;
+  }
+  if (e->base.program->memory_facts)
+    find_objects(&e->base.program->memory_facts[cls->index], pc, &c);
+  return c;
+}
+
+/* The vector instructions of the class; the code of each says which one it is. */
+static FastVector *class_vectors(const FastEngine *e, const ClassCode *cls, ScalarCode *code)
+{
+  const ImageClass *image = cls->image;
+  FastVector *vectors = NULL;
+  for (uint32_t i = 0; i < image->code_words; i++) {
+    if (!code[i].insn || code[i].insn->op != OP_vec)
+      continue;
+    code[i].target = (uint32_t)arrlenu(vectors);
+    uint16_t pc = (uint16_t)(image->code_address + i * 2);
+    arrput(vectors, vector_code(e, cls, code[i].insn, pc));
+  }
+  return vectors;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
 {
@@ -40,13 +126,19 @@ void fast_code_create(FastEngine *e)
 {
   uint32_t n = e->base.program->image->n_classes;
   e->code = base_malloc((n + 1) * sizeof(ScalarCode *));
-  for (uint32_t i = 0; i < n; i++)
+  e->vectors = base_malloc((n + 1) * sizeof(FastVector *));
+  for (uint32_t i = 0; i < n; i++) {
     e->code[i] = class_code(e, &e->base.program->classes[i]);
+    e->vectors[i] = class_vectors(e, &e->base.program->classes[i], e->code[i]);
+  }
 }
 
 void fast_code_destroy(FastEngine *e)
 {
-  for (uint32_t i = 0; i < e->base.program->image->n_classes; i++)
+  for (uint32_t i = 0; i < e->base.program->image->n_classes; i++) {
     free(e->code[i]);
+    arrfree(e->vectors[i]);
+  }
   free(e->code);
+  free(e->vectors);
 }

@@ -1,5 +1,8 @@
-/* Fast engine: what is put aside of memory that is overwritten ahead of its cycle (ahead.c). */
+/* Fast engine: what is kept of a tile to take back what has been done ahead of its cycle (ahead.c):
+ * values in memory, descriptors, an operation, counts. */
 #include "emu/fast/step.h"
+
+/* ---- values in memory ---------------------------------------------------------------------- */
 
 /* The values of an operation are a block among the stores: they themselves, and behind them a store
  * of 0 bytes that says where they have been. */
@@ -59,4 +62,233 @@ static inline void undo_stores(const ScalarStores *stores, TileMem *mem)
     i -= block_stores(block.n, block.bytes);
     copy_values(to, block.step, (const uint8_t *)&stores->at[i], block.bytes, block.n, block.bytes);
   }
+}
+
+/* ---- the main thread ahead of its cycle ---------------------------------------------------- */
+
+/* What elements carried out before their cycle have overwritten, the oldest first. */
+typedef struct { uint32_t before[AHEAD_ELEMENTS]; unsigned n; } FastElements;
+
+/* Where microthreads may take turns: the issues of groups; the cycles in which one of them has
+ * issued in the main thread's place. */
+enum { AHEAD_TURNS = 32 };      /* at most, while the main thread is ahead */
+typedef struct { uint64_t groups[SCALAR_WORDS], taken[SCALAR_WORDS]; } FastTurns;
+
+/* What a stretch has overwritten: values from the front on, and descriptors from the back on, which
+ * share the room.  Or what the groups of an operation have.  Turns are at the end of it. */
+enum {
+  AHEAD_BYTES = AHEAD_ELEMENTS * sizeof(uint32_t),
+  AHEAD_DSRS = AHEAD_BYTES / sizeof(DsrState),
+};
+typedef union {
+  ScalarStores stores;
+  FastElements elements;
+  struct { uint8_t before_turns[AHEAD_BYTES - sizeof(FastTurns)]; FastTurns turns; };
+  struct {
+    uint8_t before_kept[sizeof(ScalarStores)];
+    uint16_t kept_address;      /* of an operation whose results have been kept: the first one; */
+    int16_t kept_step;
+  };
+} FastOverwritten;
+
+typedef struct {
+  bool stretch : 1;
+  bool with_turns : 1;          /* microthreads may take some */
+  bool in_operation : 1;        /* the stretch has begun in one */
+  bool overlapping : 1, waiting : 1;    /* of the thread, then */
+  bool kept : 1;                /* the results of the operation that runs */
+} AheadFlags;
+
+/* What the main thread has done before its cycle, from `from` on: a stretch, with what was before,
+ * or groups of an operation.  In which cycles it issues, a bit each from `from` on. */
+typedef struct FastAhead {
+  Registers regs;
+  uint16_t pc;
+  uint8_t task;
+  AheadFlags is;
+  uint64_t from, issues[SCALAR_WORDS];
+  FastOverwritten overwritten;
+  uint8_t kept, kept_bytes;     /* how many; bytes of each */
+  /* From `from` on: the next instruction before the stretch, and the next group; no step is later
+     than `end`; when the thread has begun its last operation, SCALAR_CYCLES: before. */
+  uint8_t ready, group_ready, end, began;
+  uint8_t n_dsrs, place[AHEAD_DSRS];    /* descriptors that have changed, among the tile's own */
+  /* what the stretch has counted; `doubled`: instructions beside an operation, which have no bit */
+  uint8_t groups, doubled;
+  uint16_t elements_done, bank, paid[TRUST_COUNT];
+  union {
+    /* the output queue that the stretch has sent to, or NO_QUEUE: how many wavelets, and its last
+       use before */
+    struct { QueueUse use; uint8_t queue, sent; };
+    FastRun *operation;         /* in_operation: as it was; such a stretch sends nothing */
+  };
+} FastAhead;
+
+_Static_assert(sizeof(FastAhead) == sizeof(((FastWork *)0)->ahead), "it takes a piece of its own");
+
+/* ---- a stretch: what is kept to go back ---------------------------------------------------- */
+
+/* What a stretch adds to the counts of its worker. */
+typedef struct { uint64_t instructions, groups, elements, bank, paid[TRUST_COUNT]; } AheadCounts;
+
+static AheadCounts counts_now(const FastWorker *w)
+{
+  const EngineStats *stats = &w->log.stats;
+  AheadCounts now = {.instructions = stats->instructions, .groups = stats->groups,
+                     .elements = stats->elements, .bank = stats->stalls[STALL_BANK]};
+  memcpy(now.paid, stats->paid, sizeof now.paid);
+  return now;
+}
+
+static FastAhead *ahead_of(FastWorker *w, FastTile *t)
+{
+  if (!t->ahead) {
+    t->ahead = (FastAhead *)fast_work_alloc(w)->ahead;
+    t->ahead->is.in_operation = false;
+  }
+  return t->ahead;
+}
+
+/* The bytes of what is overwritten. */
+static size_t room_of(const FastAhead *ahead)
+{
+  return ahead->is.with_turns ? sizeof ahead->overwritten.before_turns : AHEAD_BYTES;
+}
+
+/* The number-th descriptor that a stretch has changed, as it was before. */
+static DsrState *dsr_before(FastAhead *ahead, unsigned number)
+{
+  char *end = (char *)&ahead->overwritten + room_of(ahead);
+  return (DsrState *)(void *)(end - (number + 1) * sizeof(DsrState));
+}
+
+/* The stretch has changed so many descriptors, which leave this room to stores. */
+static void set_dsrs(FastAhead *ahead, unsigned n)
+{
+  ScalarStores *stores = &ahead->overwritten.stores;
+  size_t bytes = room_of(ahead) - n * sizeof(DsrState);
+  ahead->n_dsrs = (uint8_t)n;
+  stores->most = (uint16_t)(bytes / sizeof stores->at[0]);
+}
+
+/* Nothing undoes what issues before `end`, which counts from the beginning: the last of it counts,
+ * unless the phase is new. */
+static void settle_until(FastWorker *w, const FastTile *t, uint64_t end)
+{
+  int last = t->is_ahead ? issues_last(t->ahead->issues, end) : -1;
+  if (last < 0)
+    return;
+  uint64_t cycle = t->ahead->from + (unsigned)last;
+  if (cycle > w->log.stats.last_event && cycle >= w->engine->phase)
+    w->log.stats.last_event = cycle;
+}
+
+static RARE void settle_last(FastWorker *w, const FastTile *t)
+{
+  settle_until(w, t, SCALAR_CYCLES);
+}
+
+/* Nothing goes back any more. */
+static void forget_operation(FastWorker *w, FastAhead *ahead)
+{
+  if (ahead->is.in_operation)
+    fast_work_free(w, ahead->operation);
+  ahead->is.in_operation = false;
+}
+
+void fast_ahead_over(FastWorker *w, FastTile *t)
+{
+  if (t->ahead) {
+    settle_last(w, t);
+    forget_operation(w, t->ahead);
+    fast_work_free(w, t->ahead);
+  }
+  t->ahead = NULL;
+  t->is_ahead = false;
+}
+
+/* Work ahead that may go on to `end` begins in cycle `from`. */
+static HOT FastAhead *begin_ahead(Visit *v, uint64_t from, uint64_t end)
+{
+  FastAhead *ahead = ahead_of(v->worker, v->tile);
+  forget_operation(v->worker, ahead);
+  ahead->from = from;
+  ahead->end = (uint8_t)(end - from);
+  ahead->began = SCALAR_CYCLES;
+  ahead->is = (AheadFlags){.with_turns = v->beside && v->beside->preempts};
+  if (ahead->is.with_turns)
+    ahead->overwritten.turns = (FastTurns){0};
+  memset(ahead->issues, 0, sizeof ahead->issues);
+  return ahead;
+}
+
+/* From `from` on; what is too far is not done ahead. */
+static uint8_t cycles_until(uint64_t ready, uint64_t from)
+{
+  return ready <= from ? 0 : ready - from < SCALAR_CYCLES ? (uint8_t)(ready - from) : SCALAR_CYCLES;
+}
+
+/* The work is a stretch, and begins with what the tile is now. */
+static HOT void begin_stretch(const Tile *core, FastAhead *ahead)
+{
+  ahead->regs = core->regs;
+  ahead->pc = core->pc;
+  ahead->task = core->task;
+  ahead->is = (AheadFlags){.stretch = true, .with_turns = ahead->is.with_turns,
+                           .in_operation = core->vectors & 1u << MAIN_THREAD,
+                           .overlapping = core->overlaps, .waiting = core->waits};
+  ahead->ready = cycles_until(core->ready, ahead->from);
+  ahead->overwritten.stores.n = 0;
+  ahead->kept = 0;
+  set_dsrs(ahead, 0);
+}
+
+/* To which the stretch has sent, or NO_QUEUE. */
+static unsigned queue_of(const FastAhead *ahead)
+{
+  return ahead->is.in_operation ? NO_QUEUE : ahead->queue;
+}
+
+/* A microthread has issued in the main thread's place. */
+static bool is_taken(const FastAhead *ahead, uint64_t at)
+{
+  return ahead->is.with_turns && issues_has(ahead->overwritten.turns.taken, at);
+}
+
+/* Keeps what the descriptor is now, before its first change.  False: no room for that. */
+static bool keep_dsr(FastTile *t, DsrFile file, unsigned number)
+{
+  FastAhead *ahead = t->ahead;
+  const ScalarStores *stores = &ahead->overwritten.stores;
+  unsigned place = t->core.dsrs.map->place[file][number];
+  for (unsigned i = 0; i < ahead->n_dsrs; i++)
+    if (ahead->place[i] == place)
+      return true;
+  unsigned n = ahead->n_dsrs;
+  if (n == AHEAD_DSRS || (const char *)&stores->at[stores->n] > (const char *)dsr_before(ahead, n))
+    return false;
+  *dsr_before(ahead, n) = *dsr_at(t->core.dsrs, file, number);
+  ahead->place[n] = (uint8_t)place;
+  set_dsrs(ahead, n + 1);
+  return true;
+}
+
+/* The descriptors that keep the places of the operation in which the stretch begins, at its end. */
+static void keep_places(FastTile *t)
+{
+  const VecRun *run = t->core.threads[MAIN_THREAD].run;
+  const VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
+  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++)
+    if (keeps_place(streams[i]) && !keep_dsr(t, streams[i]->file, streams[i]->number))
+      ICE("there is no room for three descriptors");
+}
+
+/* The operation in which the stretch begins. */
+static RARE void keep_operation(FastWorker *w, FastTile *t, FastAhead *ahead)
+{
+  const Thread *th = &t->core.threads[MAIN_THREAD];
+  ahead->group_ready = cycles_until(th->ready, ahead->from);
+  ahead->operation = &fast_work_alloc(w)->run;
+  *ahead->operation = *(const FastRun *)thread_plain(th);
+  keep_places(t);
 }

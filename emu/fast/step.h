@@ -43,8 +43,9 @@ typedef struct {
   uint64_t last_beside;         /* last instruction beside an operation of the stretch; 0: none */
 } Visit;
 
-/* cycles.c, calendar.c, notes.c, queues.c, plain.c, kept.c, beside.c and single.c come first in
- * the unit: what they define needs no declaration. */
+/* cycles.c, calendar.c, notes.c, queues.c and plain.c come first in the unit: what they define
+ * needs no declaration.  beside.c, kept.c, single.c, steps.c and whole.c, which ahead.c is made of,
+ * come behind all other files of the step. */
 
 /* ---- storage.c ----------------------------------------------------------------------------- */
 
@@ -108,11 +109,6 @@ STEP HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, 
 STEP RARE void commit_register(Visit *v);
 STEP HOT bool visit_router(Visit *v);
 
-/* ---- chores.c ------------------------------------------------------------------------------ */
-
-STEP RARE void do_chores(FastWorker *worker, uint32_t row, uint64_t now);
-STEP HOT void row_chores(const Visit *v, uint32_t row);
-
 /* ---- stream.c ------------------------------------------------------------------------------ */
 
 STEP HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index);
@@ -127,6 +123,8 @@ STEP void run_edges(FastWorker *worker, void (*run_rows)(Visit *v, FastRows rows
 /* ---- block.c ------------------------------------------------------------------------------- */
 
 STEP bool step_link_accepts(const Engine *engine, uint32_t tile, uint8_t color, Port port);
+STEP RARE void do_chores(FastWorker *worker, uint32_t row, uint64_t now);
+STEP HOT void row_chores(const Visit *v, uint32_t row);
 STEP void end_block(FastEngine *e);
 
 #endif

@@ -83,8 +83,7 @@ void program_check_memory(Program *program)
   program->memory_facts = facts;
 }
 
-/* The variable at an address; end 0: none. */
-static Bounds object_at(const MemoryFacts *facts, uint32_t address)
+Bounds check_variable(const MemoryFacts *facts, uint32_t address)
 {
   uint32_t low = 0, high = facts->n_objects;
   while (low < high) {
@@ -99,8 +98,7 @@ static Bounds object_at(const MemoryFacts *facts, uint32_t address)
   return facts->objects[low - 1];
 }
 
-/* The first of the operands that stand at the instruction or behind it. */
-static uint32_t operands_from(const MemoryFacts *facts, uint16_t pc)
+uint32_t check_operands_from(const MemoryFacts *facts, uint16_t pc)
 {
   uint32_t low = 0, high = facts->n_operands;
   while (low < high) {
@@ -115,11 +113,11 @@ static uint32_t operands_from(const MemoryFacts *facts, uint16_t pc)
 
 Bounds check_operand(const MemoryFacts *facts, uint16_t pc, VecSlot slot, uint32_t address)
 {
-  for (uint32_t i = operands_from(facts, pc);
+  for (uint32_t i = check_operands_from(facts, pc);
        i < facts->n_operands && facts->operands[i].pc == pc; i++)
     if (facts->operands[i].slot == slot)
       return facts->operands[i].object;
-  return object_at(facts, address);
+  return check_variable(facts, address);
 }
 
 /* ---- memory that running operations use ------------------------------------------------------ */
@@ -246,7 +244,7 @@ static bool spans_meet(Span64 a, Span64 b) { return a.low < b.end && b.low < a.e
 static unsigned find_named(const MemoryFacts *facts, uint16_t pc, VecStream *streams[])
 {
   unsigned named = 0;
-  for (uint32_t i = operands_from(facts, pc);
+  for (uint32_t i = check_operands_from(facts, pc);
        i < facts->n_operands && facts->operands[i].pc == pc; i++) {
     streams[facts->operands[i].slot]->object = facts->operands[i].object;
     named |= 1u << facts->operands[i].slot;
@@ -265,7 +263,7 @@ bool check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory busy, uint64_
     if (s->kind != VS_MEMORY)
       continue;
     if (!(named >> i & 1))
-      s->object = object_at(facts, s->address);
+      s->object = check_variable(facts, s->address);
     Bounds others = i == 0 ? busy.used : busy.written;
     Span64 span = stream_span(run, s);
     run->watched |= s->object.end && (span.low < s->object.start || span.end > s->object.end);

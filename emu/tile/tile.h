@@ -369,6 +369,11 @@ const ImageSymbol *class_object(const ClassCode *cls, uint32_t address);
 /* The variable that an operand of the vector instruction at `pc` is meant for: the one that the
  * code names, else the one at the address; end 0: not known. */
 Bounds check_operand(const MemoryFacts *facts, uint16_t pc, VecSlot slot, uint32_t address);
+/* The variable at an address, as its addresses; end 0: none. */
+Bounds check_variable(const MemoryFacts *facts, uint32_t address);
+/* The first operand of vector instructions whose variable the compiler knows that stands at the
+ * instruction or behind it. */
+uint32_t check_operands_from(const MemoryFacts *facts, uint16_t pc);
 /* Whether an access of so many bytes leaves the variable; false if that is not known. */
 static inline bool is_outside(Bounds bounds, uint32_t address, unsigned bytes)
 {

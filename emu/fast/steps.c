@@ -1,0 +1,434 @@
+/* Fast engine: the steps of a stretch (ahead.c): which instructions may be one, the groups of the
+ * main thread's operation, and what goes on beside it. */
+#include "emu/fast/step.h"
+
+#include "stb_ds.h"
+
+/* ---- what may be a step -------------------------------------------------------------------- */
+
+/* All that the operation overwrites has been kept, or is now: if the operation before has written
+ * to the same place, by that one.  False: no room. */
+static bool keep_results(FastTile *t, const FastPlain *p)
+{
+  FastAhead *ahead = t->ahead;
+  FastOverwritten *whole = &ahead->overwritten;
+  uint16_t address = p->address[PLAIN_DEST];
+  int16_t step = p->step[PLAIN_DEST];
+  if (ahead->is.kept)
+    return true;
+  ahead->is.kept = ahead->kept == p->remaining && ahead->kept_bytes == p->bytes &&
+                 whole->kept_address == address && whole->kept_step == step;
+  if (ahead->is.kept || p->remaining > AHEAD_ELEMENTS ||
+      p->remaining > block_room(&whole->stores, p->bytes))
+    return ahead->is.kept;
+  keep_values(&t->core.mem, p, p->remaining, &whole->stores);
+  ahead->kept = (uint8_t)p->remaining;
+  ahead->kept_bytes = p->bytes;
+  whole->kept_address = address;
+  whole->kept_step = step;
+  return ahead->is.kept = true;
+}
+
+static void mark_issue(FastAhead *ahead, uint64_t cycle)
+{
+  uint64_t at = cycle - ahead->from;
+  ahead->issues[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
+}
+
+static void mark_group(FastAhead *ahead, uint64_t cycle)
+{
+  uint64_t at = cycle - ahead->from;
+  mark_issue(ahead, cycle);
+  if (ahead->is.with_turns)
+    ahead->overwritten.turns.groups[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
+}
+
+/* The code at the next instruction, or NULL. */
+static const ScalarCode *code_now(const FastEngine *e, const Tile *core)
+{
+  const ImageClass *image = core->cls->image;
+  uint32_t offset = (uint32_t)core->pc - image->code_address;
+  return offset < image->code_words * 2u && offset % 2 == 0
+           ? &e->code[core->cls->index][offset / 2] : NULL;
+}
+
+/* The cycles from the start of an operation for a queue to its last group, at most. */
+static uint64_t sending_cycles(const Timing *timing, uint64_t elements)
+{
+  return timing_cycles(timing, TIMING_vector_start) + elements * (1u + timing->bank_conflict);
+}
+
+/* The descriptor sends at once, from the queue that it has already, without any notice. */
+static bool is_plain_sender(const Visit *v, const Descriptor *desc)
+{
+  const Tile *core = &v->tile->core;
+  bool own = desc->color == COLOR_OF_QUEUE || v->turn.program->image->arch != ARCH_WSE3 ||
+             desc->color == registers_queue_color(&core->registers, core->cls->image, true,
+                                                  desc->queue);
+  return own && desc->done.kind == ACT_NONE && desc->on_control.kind == ACT_NONE;
+}
+
+/* So many results in cycles before `end` have room in the output queue, and the stretch sends to no
+ * other one; what it was before the first result has been kept then. */
+static HOT bool keep_queue(Visit *v, unsigned queue, uint32_t elements, uint64_t end)
+{
+  const FastEngine *e = v->engine;
+  FastTile *t = v->tile;
+  const FastQueue *q = &t->queues[queue].output;
+  bool is_shared = v->beside && v->beside->outputs >> queue & 1;
+  bool is_other = t->ahead->is.in_operation ||
+                  (t->ahead->queue != NO_QUEUE && t->ahead->queue != queue);
+  if (is_shared || is_other || q->count + elements > e->output_capacity[queue] ||
+      t->core.ready + sending_cycles(e->timing, elements) >= end)
+    return false;
+  if (t->ahead->queue == queue)
+    return true;
+  t->ahead->queue = (uint8_t)queue;
+  t->ahead->sent = (uint8_t)q->count;       /* so far */
+  t->ahead->use = queue_use(q);
+  return true;
+}
+
+/* An operation beside the stretch keeps its place in the descriptor. */
+static bool is_kept_beside(const Visit *v, DsrFile file, unsigned number)
+{
+  const FastBeside *beside = v->beside;
+  unsigned place = v->tile->core.dsrs.map->place[file][number];
+  for (unsigned i = 0; beside && i < beside->n_dsrs; i++)
+    if (beside->dsrs[i] == place)
+      return true;
+  return false;
+}
+
+/* Whether the operation concerns memory and values only, but for results that have room. */
+static HOT bool starts_ahead(Visit *v, const VecOperands *vec, uint64_t end)
+{
+  const VecOperand *operands[] = {&vec->src0, &vec->src1, &vec->dest};
+  unsigned queue = NO_QUEUE;
+  uint32_t longest = 1;
+  for (unsigned i = 0; i < ARRAY_COUNT(operands); i++) {
+    const VecOperand *operand = operands[i];
+    if (operand->kind != VOPND_DSR)
+      continue;
+    const Descriptor *desc = &dsr_at(v->tile->core.dsrs, operand->file, operand->number)->desc;
+    uint32_t length = dsr_length(desc);
+    if (desc->flags & DESC_F_ASYNC || is_kept_beside(v, operand->file, operand->number))
+      return false;
+    if (desc->kind == DESC_FABOUT && operand == &vec->dest && is_plain_sender(v, desc))
+      queue = desc->queue;
+    else if (desc->kind != DESC_MEM1D && desc->kind != DESC_MEM4D && desc->kind != DESC_CIRC)
+      return false;
+    if ((desc->flags & (DESC_F_SAVE | DESC_F_STEP)) &&
+        !keep_dsr(v->tile, operand->file, operand->number))
+      return false;
+    longest = length > longest ? length : longest;
+  }
+  return queue == NO_QUEUE || keep_queue(v, queue, longest, end);
+}
+
+/* The descriptor that the instruction loads is written beside it. */
+static bool is_load_fenced(const Visit *v, const Insn *insn)
+{
+  uint32_t base = insn->absolute ? 0 : v->tile->core.regs.r[insn->b];
+  uint32_t address = (base + insn->imm) & LOW16;
+  return v->beside && scalar_is_fenced(&v->beside->fences, address,
+                                       address + sizeof(((ImageDsr *)0)->words), false);
+}
+
+/* Whether the instruction, which is none for a row, may be a step in a cycle before `end`; what it
+ * changes has been kept then. */
+static bool steps_ahead(Visit *v, const Insn *insn, uint64_t end)
+{
+  switch (insn_info[insn->op].cost) {
+  case COST_ENDTASK:
+    return !v->beside;
+  case COST_DSR_LOAD:
+    return !is_load_fenced(v, insn) && !is_kept_beside(v, insn->file, insn->a) &&
+           keep_dsr(v->tile, insn->file, insn->a);
+  case COST_DSR_UPDATE:
+    return !is_kept_beside(v, insn->file, insn->a) && keep_dsr(v->tile, insn->file, insn->a);
+  case COST_VECTOR:
+    return starts_ahead(v, &insn->vec, end);
+  case COST_ALU16: case COST_ALU32: case COST_CMP32: case COST_ORDER32: case COST_MOVE32:
+  case COST_MUL32: case COST_IDIV: case COST_FP: case COST_FDIV: case COST_FCONV: case COST_COUNTER:
+  case COST_LOAD: case COST_STORE: case COST_JUMP: case COST_BRANCH: case COST_CALL:
+  case COST_RETURN: case COST_CONFIG: case COST_RANDOM: case COST_COUNT: default:
+    return false;
+  }
+}
+
+/* Instructions in a row from `*at` on, in cycles before `end`.  False: none. */
+static HOT bool step_row(Visit *v, const ScalarCode **at, uint64_t end)
+{
+  FastTile *t = v->tile;
+  FastAhead *ahead = t->ahead;
+  ScalarRun run = {.code = v->engine->code[t->core.cls->index],
+                   .fp16 = v->turn.program->image->fp16, .regs = &t->core.regs,
+                   .mem = &t->core.mem, .at = *at, .stores = &ahead->overwritten.stores,
+                   .fences = v->beside ? &v->beside->fences : NULL,
+                   .issues = ahead->issues, .first = (unsigned)(t->core.ready - ahead->from),
+                   .end = (unsigned)(end - ahead->from)};
+  unsigned first = run.first;
+  scalar_run(&run);
+  if (run.first == first)
+    return false;
+  *at = run.at;
+  t->core.pc = (uint16_t)(t->core.cls->image->code_address + (run.at - run.code) * 2);
+  t->core.ready = ahead->from + run.first;
+  for (unsigned i = 0; i < TRUST_COUNT; i++)
+    v->worker->log.stats.paid[i] += run.paid[i];
+  return true;
+}
+
+/* What the thread does next is in a later cycle than the step in this one, which may be free of
+ * charge. */
+static void leave_cycle(const Visit *v)
+{
+  Tile *core = &v->tile->core;
+  uint64_t next = v->turn.cycle + 1;
+  Thread *th = &core->threads[MAIN_THREAD];
+  if (core->ready < next)
+    core->ready = next;
+  if ((core->vectors & 1u << MAIN_THREAD) && th->ready < next)
+    th->ready = next;
+}
+
+/* All that the operation reads and writes lies in variables, no result on another one, and its next
+ * group is not the last, which ends it. */
+static bool is_between_variables(const FastPlain *p)
+{
+  return p->input == NO_QUEUE && p->output == NO_QUEUE && !p->unbounded &&
+         p->remaining > p->width && (p->memory & 1u << PLAIN_DEST) && p->step[PLAIN_DEST];
+}
+
+/* The cycles of the groups from `*next` on, before `end`, with `elements` at most and but the last;
+ * a bit each from `ahead->from` on.  Returns how many groups; *next: the cycle of the one after
+ * them; *waits: the cycles that they wait for banks. */
+static unsigned find_groups(const FastEngine *e, const FastPlain *p, FastAhead *ahead, uint64_t end,
+                            unsigned elements, uint64_t *next, uint64_t *waits)
+{
+  FastPlain at = *p;
+  unsigned most = elements / p->width, left = (p->remaining - 1) / p->width, n = 0;
+  unsigned rests = e->timing->groups_per_rest;
+  uint64_t cycle = *next - ahead->from;
+  end -= ahead->from;
+  *waits = 0;
+  for (most = most < left ? most : left; n < most && cycle < end; n++) {
+    mark_group(ahead, ahead->from + cycle);
+    unsigned extra = plain_conflict(e, &at);
+    *waits += extra;
+    cycle += 1 + extra;
+    at.address[PLAIN_SRC0] = (uint16_t)(at.address[PLAIN_SRC0] + p->width * p->step[PLAIN_SRC0]);
+    at.address[PLAIN_SRC1] = (uint16_t)(at.address[PLAIN_SRC1] + p->width * p->step[PLAIN_SRC1]);
+    at.remaining -= p->width;
+    if (UNLIKELY(rests))
+      cycle += vec_rest(e->timing, true, at.remaining, p->width, extra);
+  }
+  *next = ahead->from + cycle;
+  return n;
+}
+
+/* Computes so many groups, with so many elements, of the main thread's operation between
+ * variables.  `next`: cycle of the group after them. */
+static void do_groups(Visit *v, unsigned groups, unsigned elements, uint64_t next, uint64_t waits)
+{
+  EngineStats *stats = &v->worker->log.stats;
+  Thread *th = &v->tile->core.threads[MAIN_THREAD];
+  FastPlain *p = thread_plain(th);
+  plain_elements_all(v, p, elements);
+  p->remaining -= elements;
+  th->ready = next;
+  stats->groups += groups;
+  stats->elements += elements;
+  stats->stalls[STALL_BANK] += waits;
+}
+
+/* A step of the stretch is a finding. */
+static bool is_mistaken(const Visit *v)
+{
+  return UNLIKELY(arrlenu(v->worker->log.faults) > v->findings);
+}
+
+/* The operation is over with the group of this cycle, and the next one may have begun: since then
+ * so many instructions have been counted.  False: that one is a mistake. */
+static bool step_behind(Visit *v, uint64_t instructions)
+{
+  FastAhead *ahead = v->tile->ahead;
+  ahead->is.kept = false;
+  ahead->doubled = (uint8_t)(ahead->doubled + v->worker->log.stats.instructions - instructions);
+  ahead->began = (uint8_t)(v->turn.cycle - ahead->from);
+  leave_cycle(v);
+  return !is_mistaken(v);
+}
+
+/* A group of an operation beside which the thread goes on. */
+static RARE bool step_overlapping(Visit *v)
+{
+  const FastPlain *p = thread_plain(&v->tile->core.threads[MAIN_THREAD]);
+  bool ends = plain_elements(p) == p->remaining;
+  uint64_t instructions = v->worker->log.stats.instructions;
+  plain_group_any(v, MAIN_THREAD);
+  return !ends || step_behind(v, instructions);
+}
+
+/* The next group.  False: it is a mistake. */
+static HOT bool step_group(Visit *v)
+{
+  FastTile *t = v->tile;
+  uint64_t cycle = t->core.threads[MAIN_THREAD].ready;
+  set_now(v, cycle);
+  mark_group(t->ahead, cycle);
+  if (UNLIKELY(t->core.overlaps))
+    return step_overlapping(v);
+  plain_group(v, MAIN_THREAD);
+  leave_cycle(v);
+  return true;
+}
+
+/* So many groups up to the last one, in cycle `last`, of the operation between variables. */
+static bool step_to_end(Visit *v, unsigned groups, uint64_t last, uint64_t waits)
+{
+  Thread *th = &v->tile->core.threads[MAIN_THREAD];
+  FastPlain *p = thread_plain(th), at = *p;
+  uint64_t instructions = v->worker->log.stats.instructions;
+  unsigned before = (groups - 1) * p->width;
+  for (unsigned k = 0; k < PLAIN_DEST; k++)
+    at.address[k] = (uint16_t)(at.address[k] + (int)before * at.step[k]);
+  unsigned extra = plain_conflict(v->engine, &at);
+  set_now(v, last);
+  mark_group(v->tile->ahead, last);
+  do_groups(v, groups, p->remaining, last + 1 + extra, waits + extra);
+  plain_finish(v, MAIN_THREAD, extra);
+  return step_behind(v, instructions);
+}
+
+/* The groups of the operation between variables in cycles before `end`.  False: it is not over
+ * then, or the next one is a mistake. */
+static bool step_variables(Visit *v, uint64_t end)
+{
+  FastTile *t = v->tile;
+  const Thread *th = &t->core.threads[MAIN_THREAD];
+  const FastPlain *p = thread_plain(th);
+  uint64_t next = th->ready, waits;
+  unsigned groups = find_groups(v->engine, p, t->ahead, end, p->remaining, &next, &waits);
+  if (next < end && p->remaining - groups * p->width <= p->width)
+    return step_to_end(v, groups + 1, next, waits);
+  if (groups)
+    do_groups(v, groups, groups * p->width, next, waits);
+  return false;
+}
+
+/* ---- operations that overlap --------------------------------------------------------------- */
+
+/* The cycle of the operation's last group, or one that is not before `end`. */
+static uint64_t find_last(const FastEngine *e, const FastPlain *p, uint64_t ready, uint64_t end)
+{
+  FastPlain at = *p;
+  unsigned rests = e->timing->groups_per_rest;
+  if (!p->both_memory && !rests)
+    return ready + (p->remaining - 1) / p->width;
+  while (at.remaining > at.width && ready < end) {
+    unsigned extra = plain_conflict(e, &at);
+    ready += 1 + extra;
+    at.address[PLAIN_SRC0] = (uint16_t)(at.address[PLAIN_SRC0] + p->width * p->step[PLAIN_SRC0]);
+    at.address[PLAIN_SRC1] = (uint16_t)(at.address[PLAIN_SRC1] + p->width * p->step[PLAIN_SRC1]);
+    at.remaining -= p->width;
+    ready += rests ? vec_rest(e->timing, true, at.remaining, p->width, extra) : 0;
+  }
+  return ready;
+}
+
+/* The load finds its value, which no operation beside it writes. */
+static bool is_load_plain(const Visit *v, const ScalarCode *code)
+{
+  const Tile *core = &v->tile->core;
+  MemoryAccess access;
+  uint32_t value;
+  scalar_access(code->insn, &core->regs, &access);
+  uint32_t end = access.address + access.bytes;
+  return !core->mem.tracked &&
+         !(v->beside && scalar_is_fenced(&v->beside->fences, access.address, end, false)) &&
+         !(code->bytes && is_outside(code->object, access.address, access.bytes)) &&
+         mem_load(&core->mem, access.address, access.bytes, &value) == FAULT_COUNT;
+}
+
+/* What it changes has been kept then. */
+static bool is_update_plain(Visit *v, const Insn *insn)
+{
+  DsrState changed = *dsr_at(v->tile->core.dsrs, insn->file, insn->a);
+  return dsr_set_field(&changed, insn->field, 0) && !is_kept_beside(v, insn->file, insn->a) &&
+         keep_dsr(v->tile, insn->file, insn->a);
+}
+
+/* The instruction can issue beside the main thread's operation and is no mistake. */
+static bool steps_beside(Visit *v, const ScalarCode *code)
+{
+  const Tile *core = &v->tile->core;
+  const Insn *insn = code->insn;
+  CostClass cost = insn_info[insn->op].cost;
+  return !(code->odd & SCALAR_MOVES_STACK) &&
+         overlap_issues(core->threads[MAIN_THREAD].run, insn, &core->regs) &&
+         (cost != COST_LOAD || is_load_plain(v, code)) &&
+         (cost != COST_DSR_UPDATE || is_update_plain(v, insn));
+}
+
+static void issue_beside(Visit *v)
+{
+  Tile *core = &v->tile->core;
+  uint64_t cycle = core->ready;
+  set_now(v, cycle);
+  v->tile->ahead->doubled++;
+  v->last_beside = cycle;
+  tile_issue(&v->turn);
+  core->ready = core->ready > cycle ? core->ready : cycle + 1;
+}
+
+/* The instructions beside the main thread's operation, in cycles before `end`.  Returns the cycle
+ * up to which its groups may be done.  Where microthreads run, the next operation waits for this
+ * one: so their turns delay the groups alone. */
+static RARE uint64_t step_beside(Visit *v, uint64_t end, uint64_t last)
+{
+  FastTile *t = v->tile;
+  Tile *core = &t->core;
+  Thread *th = &core->threads[MAIN_THREAD];
+  const FastPlain *p = thread_plain(th);
+  uint64_t last_group = find_last(v->engine, p, th->ready, end);
+  plain_sync(th);
+  while (core->ready <= last_group && core->ready < end) {
+    const ScalarCode *code = code_now(v->engine, core);
+    if (code && code->insn && code->insn->op == OP_vec) {
+      core->waits = true;
+      bool starts = last_group < end && overlap_follows(&code->insn->vec, core->dsrs);
+      return starts && !starts_ahead(v, &code->insn->vec, last) ? last_group : end;
+    }
+    if (!code || !code->insn || !steps_beside(v, code))
+      return core->ready;
+    if (v->beside && core->ready == last_group)
+      return last_group;        /* the next operation will not wait */
+    issue_beside(v);
+  }
+  return v->beside && last_group < end && core->ready > last_group ? last_group : end;
+}
+
+/* ---- groups -------------------------------------------------------------------------------- */
+
+/* The groups of the operation in cycles before `end`, with what goes on beside it and the
+ * operations that follow without a gap.  False: one is not over then. */
+static HOT bool step_groups(Visit *v, uint64_t end, uint64_t last)
+{
+  FastTile *t = v->tile;
+  Thread *th = &t->core.threads[MAIN_THREAD];
+  while (t->core.vectors & 1u << MAIN_THREAD) {
+    const FastPlain *p = thread_plain(th);
+    bool stores = p->memory & 1u << PLAIN_DEST;
+    if (!th->plain || (v->beside && !is_unfenced(v->beside, p, p->remaining)) ||
+        (stores && !keep_results(t, p)))
+      return false;
+    uint64_t until = UNLIKELY(t->core.overlaps) ? step_beside(v, end, last) : end;
+    bool goes_on = is_between_variables(p) ? step_variables(v, until)
+                   : th->ready < until && plain_waits(v, p) == STALL_NONE && step_group(v);
+    if (!goes_on)
+      return false;
+  }
+  return true;
+}
