@@ -167,9 +167,8 @@ static uint64_t next_taken(const FastAhead *ahead, uint64_t first, uint64_t end)
 {
   if (LIKELY(!ahead->is.with_turns))
     return end;
-  while (first < end && !is_taken(ahead, first - ahead->from))
-    first++;
-  return first;
+  return ahead->from + issues_next(ahead->overwritten.turns.taken, first - ahead->from,
+                                   end - ahead->from);
 }
 
 /* The same where microthreads have taken turns. */
@@ -590,7 +589,8 @@ bool fast_delay_ahead(Visit *v)
   turns->taken[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
   delay_next(v, at);
   delay_results(v, ahead);
-  note_last(v->worker, ahead, SCALAR_CYCLES);
+  if (ahead->from + (unsigned)last > v->worker->ahead_last)     /* it was a cycle earlier */
+    v->worker->ahead_last = ahead->from + (unsigned)last;
   return true;
 }
 

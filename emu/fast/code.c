@@ -4,6 +4,7 @@
 #include "stb_ds.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool goes_ahead(CostClass cost)
 {
@@ -86,6 +87,15 @@ static FastVector vector_code(const FastEngine *e, const ClassCode *cls, const I
   return c;
 }
 
+/* Operands and operation are the same; those with operands that the compiler knows are left out. */
+static bool is_alike(const FastVector *a, const FastVector *b)
+{
+  FastVector same = *b;
+  same.overlaps = a->overlaps;
+  same.repeats = a->repeats;
+  return !a->named && memcmp(a, &same, sizeof same) == 0;
+}
+
 /* The vector instructions of the class; the code of each says which one it is. */
 static FastVector *class_vectors(const FastEngine *e, const ClassCode *cls, ScalarCode *code)
 {
@@ -98,6 +108,8 @@ static FastVector *class_vectors(const FastEngine *e, const ClassCode *cls, Scal
     uint16_t pc = (uint16_t)(image->code_address + i * 2);
     arrput(vectors, vector_code(e, cls, code[i].insn, pc));
   }
+  for (size_t i = 1; i < arrlenu(vectors); i++)
+    vectors[i].repeats = is_alike(&vectors[i - 1], &vectors[i]);
   return vectors;
 }
 

@@ -63,6 +63,19 @@ static inline unsigned issues_first(const uint64_t *issues)
   return word * WORD_BITS + (unsigned)__builtin_ctzll(issues[word]);
 }
 
+/* The first one from `first` on, or `end` if none is before it. */
+static inline uint64_t issues_next(const uint64_t *issues, uint64_t first, uint64_t end)
+{
+  for (; first < end; first = (first / WORD_BITS + 1) * WORD_BITS) {
+    uint64_t bits = issues[first / WORD_BITS] >> first % WORD_BITS;
+    if (bits) {
+      uint64_t at = first + (unsigned)__builtin_ctzll(bits);
+      return at < end ? at : end;
+    }
+  }
+  return end;
+}
+
 /* Puts those from `first` on a cycle later. */
 static inline void issues_delay(uint64_t *issues, unsigned first)
 {

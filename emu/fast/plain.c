@@ -390,20 +390,51 @@ static HOT void plain_halves_apart(Visit *v, const FastPlain *p, unsigned n)
                 (const uint8_t *)a, sizeof *a, n, sizeof *a);
 }
 
+/* A multiply-add to the elements of a row that no other operand is in, or the same one: mostly. */
+static HOT bool is_fma_in_place(const FastPlain *p, unsigned n)
+{
+  int a = p->address[PLAIN_SRC1], c = p->address[PLAIN_DEST], size = (int)(n * p->bytes);
+  return p->op == VK_FMAC && p->memory == (1u << PLAIN_STREAMS) - 1 &&
+         p->address[PLAIN_SRC0] == c && p->step[PLAIN_SRC0] == p->bytes &&
+         p->step[PLAIN_SRC1] == p->bytes && p->step[PLAIN_DEST] == p->bytes &&
+         ((a | c) & (p->bytes - 1)) == 0 && (a == c || a >= c + size || c >= a + size);
+}
+
+static HOT void plain_fma_in_place(Visit *v, const FastPlain *p, unsigned n)
+{
+  void *a = v->tile->core.mem.bytes + p->address[PLAIN_SRC1];
+  void *c = v->tile->core.mem.bytes + p->address[PLAIN_DEST];
+  if (p->bytes == sizeof(uint32_t))
+    fp32_fma_all(a, p->scalar, c, n);
+  else
+    fp16_fma_all(fp16_of(v), a, (uint16_t)p->scalar, c, n);
+}
+
+/* All streams in memory are `n` elements further. */
+static HOT void plain_advance(FastPlain *p, unsigned n)
+{
+  for (unsigned k = 0; k < PLAIN_STREAMS; k++)
+    if (p->memory & 1u << k)
+      p->address[k] = (uint16_t)(p->address[k] + (int)n * p->step[k]);
+}
+
 static HOT void plain_elements_apart(Visit *v, FastPlain *p, unsigned n)
 {
   if (p->bytes == sizeof(uint32_t))
     plain_words_apart(v, p, n);
   else
     plain_halves_apart(v, p, n);
-  for (unsigned k = 0; k < PLAIN_STREAMS; k++)
-    if (p->memory & 1u << k)
-      p->address[k] = (uint16_t)(p->address[k] + (int)n * p->step[k]);
+  plain_advance(p, n);
 }
 
 /* Computes the next `n` elements, at most AHEAD_ELEMENTS, of an operation between variables. */
 static void plain_elements_all(Visit *v, FastPlain *p, unsigned n)
 {
+  if (is_fma_in_place(p, n)) {
+    plain_fma_in_place(v, p, n);
+    plain_advance(p, n);
+    return;
+  }
   bool apart = reads_first(p, PLAIN_SRC0, n) && reads_first(p, PLAIN_SRC1, n);
   for (unsigned step = apart ? n : 1; n; n -= step)
     plain_elements_apart(v, p, step);

@@ -10,6 +10,7 @@ enum { NO_REGISTER = 0xff };
 typedef struct FastVector {
   bool may;                     /* the kinds of its operands and elements allow it */
   bool overlaps;                /* the thread goes on beside it */
+  bool repeats;                 /* it is like the vector instruction before it in the code */
   bool has_scalar;
   uint8_t kind, operation, bytes, width;    /* as in FastPlain */
   uint8_t scalar_reg, scalar_bytes, code_bytes, named;
@@ -25,7 +26,10 @@ typedef struct {
   uint16_t pc;
   uint8_t saves;                /* streams whose descriptors keep their places, a bit each */
   bool runs;                    /* it is the main thread's running one */
+  uint8_t elements;
   uint64_t issued, ready;       /* cycles of its issue and of its first group */
+  /* in memory: where further elements may lie without another look, end 0: nowhere */
+  Bounds room[PLAIN_STREAMS];
   uint64_t groups;              /* cycles with one, a bit each, from `ready` on */
   uint64_t last;                /* of the last group; */
   unsigned extra, waits;        /* how long it waits for a bank, and all of them */
@@ -94,7 +98,7 @@ static HOT bool find_whole(const Visit *v, const ScalarCode *code, FastWhole *op
     memory |= 1u << k;
   }
   *op = (FastWhole){
-    .code = c, .insn = code->insn, .saves = (uint8_t)saves,
+    .code = c, .insn = code->insn, .saves = (uint8_t)saves, .elements = (uint8_t)length,
     .plain = {.op = c->kind, .operation = c->operation, .bytes = c->bytes, .remaining = length,
               .width = (uint16_t)width, .input = NO_QUEUE, .output = NO_QUEUE,
               .memory = (uint16_t)memory,
@@ -102,31 +106,63 @@ static HOT bool find_whole(const Visit *v, const ScalarCode *code, FastWhole *op
   return length && length <= AHEAD_ELEMENTS;
 }
 
-/* All of the stream's elements lie in static data, in their variable, and out of the way of what
- * runs beside. */
-static HOT bool is_whole_place(const Visit *v, const FastVector *c, const Descriptor *desc,
-                               unsigned k, unsigned n)
+/* Where the elements of a stream lie. */
+typedef struct { int low, end; } WholeSpan;
+
+static HOT WholeSpan whole_span(const Descriptor *desc, unsigned bytes, unsigned n)
 {
-  const FastTile *t = v->tile;
-  const ImageClass *image = t->core.cls->image;
-  const MemoryFacts *facts = v->turn.program->memory_facts;
-  int first = desc->base, last = first + ((int)n - 1) * desc->stride * c->bytes;
-  int low = first < last ? first : last, end = (first < last ? last : first) + c->bytes;
-  if (first & 1 || low < 0 || end > (int)image->static_bytes ||
-      (end > (int)image->code_address && low < (int)t->core.cls->code_end))
+  int first = desc->base, last = first + ((int)n - 1) * desc->stride * (int)bytes;
+  return first < last ? (WholeSpan){first, last + (int)bytes}
+                      : (WholeSpan){last, first + (int)bytes};
+}
+
+/* It does not go round its buffer. */
+static HOT bool is_inside_buffer(const Descriptor *desc, unsigned bytes, WholeSpan span)
+{
+  return desc->kind != DESC_CIRC ||
+         (desc->stride >= 0 && span.low >= desc->wrap_base &&
+          span.end <= desc->wrap_base + desc->wrap_length * (int)bytes);
+}
+
+/* Memory that can be read and written as it is, and that nothing beside is in the way of. */
+static HOT bool is_free_data(const Visit *v, WholeSpan span, bool store)
+{
+  const ClassCode *cls = v->tile->core.cls;
+  return span.low >= 0 && span.end <= (int)cls->image->static_bytes &&
+         (span.end <= (int)cls->image->code_address || span.low >= (int)cls->code_end) &&
+         !(v->beside && scalar_is_fenced(&v->beside->fences, (uint32_t)span.low,
+                                         (uint32_t)span.end, store));
+}
+
+/* All of the stream's elements lie in such data and in their variable; *room, unless NULL: all of
+ * that, if this is known to hold for it. */
+static HOT bool is_whole_place(const Visit *v, const FastVector *c, const Descriptor *desc,
+                               unsigned k, unsigned n, Bounds *room)
+{
+  const MemoryFacts *all = v->turn.program->memory_facts;
+  WholeSpan span = whole_span(desc, c->bytes, n);
+  if (desc->base & 1 || !is_inside_buffer(desc, c->bytes, span) ||
+      !is_free_data(v, span, k == PLAIN_DEST))
     return false;
-  if (desc->kind == DESC_CIRC &&
-      (desc->stride < 0 || low < desc->wrap_base ||
-       end > desc->wrap_base + desc->wrap_length * c->bytes))
-    return false;
-  if (v->beside && scalar_is_fenced(&v->beside->fences, (uint32_t)low, (uint32_t)end,
-                                    k == PLAIN_DEST))
-    return false;
-  if (!facts)
+  if (!all)
     return true;
-  Bounds object = c->named >> k & 1 ? c->object[k]
-                                    : check_variable(&facts[t->core.cls->index], (uint32_t)first);
-  return !object.end || (low >= object.start && end <= object.end);
+  const MemoryFacts *facts = &all[v->tile->core.cls->index];
+  Bounds object = c->named >> k & 1 ? c->object[k] : check_variable(facts, desc->base);
+  if (!object.end)
+    return true;
+  if (room && facts->are_apart && !(c->named >> k & 1) &&
+      is_free_data(v, (WholeSpan){object.start, object.end}, k == PLAIN_DEST))
+    *room = object;
+  return span.low >= object.start && span.end <= object.end;
+}
+
+/* Of a source that is no memory. */
+static HOT void set_whole_value(const FastTile *t, FastWhole *op, unsigned k)
+{
+  const FastVector *c = op->code;
+  if (k < PLAIN_DEST)
+    op->plain.value[k] = c->reg[k] == NO_REGISTER
+                           ? 0 : whole_register(&t->core.regs, c->reg[k], c->bytes);
 }
 
 /* Where its elements are, and what is in registers.  False: it is left to others. */
@@ -137,14 +173,14 @@ static HOT bool place_whole(const Visit *v, FastWhole *op)
   FastPlain *p = &op->plain;
   for (unsigned k = PLAIN_STREAMS; k-- > 0;) {
     if (c->place[k] == NO_DSR) {
-      p->value[k] = c->reg[k] == NO_REGISTER ? 0
-                                             : whole_register(&t->core.regs, c->reg[k], c->bytes);
+      set_whole_value(t, op, k);
       continue;
     }
     const Descriptor *desc = &whole_dsr(t, c, k)->desc;
     bool is_dest_too = k != PLAIN_DEST && c->place[k] == c->place[PLAIN_DEST] &&
                        !(c->named & (1u << k | 1u << PLAIN_DEST));
-    if (!is_dest_too && !is_whole_place(v, c, desc, k, p->remaining))
+    if (!is_dest_too && !is_whole_place(v, c, desc, k, p->remaining,
+                                        op->saves >> k & 1 ? &op->room[k] : NULL))
       return false;
     p->address[k] = desc->base;
     p->step[k] = (int16_t)(desc->stride * (int)c->bytes);
@@ -152,6 +188,32 @@ static HOT bool place_whole(const Visit *v, FastWhole *op)
   p->scalar = c->has_scalar ? whole_register(&t->core.regs, c->scalar_reg, c->scalar_bytes) : 0;
   return p->step[PLAIN_DEST] != 0 &&
          !(p->operation == VEC_fmacs && p->step[PLAIN_DEST] % (8 * (int)c->bytes) == 0);
+}
+
+/* The instruction is like that of the operation, which is over: it begins with descriptors that
+ * have at most kept their places.  False: it is to be looked at as any other. */
+static HOT bool repeat_whole(const Visit *v, FastWhole *op)
+{
+  const FastTile *t = v->tile;
+  const FastVector *c = op->code;
+  FastPlain *p = &op->plain;
+  for (unsigned k = 0; k < PLAIN_STREAMS; k++) {
+    if (c->place[k] == NO_DSR) {
+      set_whole_value(t, op, k);
+      continue;
+    }
+    const Descriptor *desc = &whole_dsr(t, c, k)->desc;
+    p->address[k] = desc->base;
+    if (!(op->saves >> k & 1))
+      continue;
+    WholeSpan span = whole_span(desc, c->bytes, op->elements);
+    if (!is_inside_buffer(desc, c->bytes, span) || span.low < op->room[k].start ||
+        span.end > op->room[k].end)
+      return false;
+  }
+  p->remaining = op->elements;
+  p->scalar = c->has_scalar ? whole_register(&t->core.regs, c->scalar_reg, c->scalar_bytes) : 0;
+  return true;
 }
 
 /* The main thread's operation, from its next group on.  False: it is left to others. */
@@ -168,7 +230,8 @@ static HOT bool lift_whole(const Visit *v, FastWhole *op)
   const ScalarCode *code =
       &v->engine->code[t->core.cls->index][(th->run->pc - image->code_address) / 2u];
   const FastVector *c = vector_of(v->engine, t, code);
-  *op = (FastWhole){.code = c, .insn = code->insn, .plain = *p, .runs = true, .ready = th->ready};
+  *op = (FastWhole){.code = c, .insn = code->insn, .plain = *p, .runs = true, .ready = th->ready,
+                    .elements = (uint8_t)p->remaining};
   for (unsigned k = 0; k < PLAIN_STREAMS; k++) {
     if (c->place[k] == NO_DSR)
       continue;
@@ -233,9 +296,11 @@ static HOT void save_whole(Visit *v, const FastWhole *op)
     if (!(op->saves >> k & 1))
       continue;
     Descriptor *desc = &own[c->place[k]].desc;
-    VecStream s = {.circular = desc->kind == DESC_CIRC, .wrap_base = desc->wrap_base,
-                   .wrap_bytes = (uint32_t)desc->wrap_length * c->bytes};
-    vec_stream_place(&s, op->plain.address[k]);
+    VecStream s = {.circular = true, .wrap_base = desc->wrap_base,
+                   .wrap_bytes = (uint32_t)desc->wrap_length * c->bytes,
+                   .address = op->plain.address[k]};
+    if (desc->kind == DESC_CIRC)
+      vec_stream_place(&s, s.address);
     desc->base = s.address;
   }
 }
@@ -314,38 +379,45 @@ static RARE void run_whole(Visit *v, const FastWhole *op)
   v->turn.port->started(&v->turn, MAIN_THREAD);
 }
 
-/* The instruction beside the operation does not depend on it, and is no mistake. */
-static HOT bool steps_beside_whole(Visit *v, const FastWhole *op, const ScalarCode *code)
+/* The load reads neither what the operation writes nor what others write beside, and is no mistake
+ * as far as its address shows. */
+static HOT bool loads_beside_whole(const Visit *v, const FastWhole *op, const ScalarCode *code)
 {
   MemoryAccess access;
-  switch ((int)insn_info[code->insn->op].cost) {
-  case COST_LOAD:
-    scalar_access(code->insn, &v->tile->core.regs, &access);
-    return !(code->odd & SCALAR_MOVES_STACK) && !whole_touches(v->tile, op, access) &&
-           is_load_plain(v, code);
-  case COST_DSR_UPDATE: return is_update_plain(v, code->insn);
-  default: return !(code->odd & SCALAR_MOVES_STACK);
-  }
+  scalar_access(code->insn, &v->tile->core.regs, &access);
+  uint32_t end = access.address + access.bytes;
+  return !whole_touches(v->tile, op, access) &&
+         !(v->beside && scalar_is_fenced(&v->beside->fences, access.address, end, false)) &&
+         !(code->bytes && is_outside(code->object, access.address, access.bytes));
 }
 
-/* It concerns registers, or loads one. */
-static HOT void issue_beside_whole(Visit *v, const ScalarCode *code)
+/* An instruction that concerns registers, or loads one.  False: it cannot issue. */
+static HOT bool issue_scalar_beside(Visit *v, const ScalarCode *code)
 {
   Tile *core = &v->tile->core;
-  CostClass cost = insn_info[code->insn->op].cost;
-  if (cost == COST_DSR_UPDATE) {
-    issue_beside(v);
-    return;
-  }
   ScalarResult result = scalar_exec(code->insn, core->pc, v->turn.program->image->fp16,
                                     &core->regs, &core->mem);
   if (result.outcome != SCALAR_NEXT)
-    ICE("an instruction beside an operation does more than change registers");
-  unsigned pay = turn_pay(&v->turn, timing_scalar_row(cost, STEP_NEXT));
+    return false;
   v->tile->ahead->doubled++;
   v->last_beside = core->ready;
-  core->pc = (uint16_t)(core->pc + insn_words(code->insn->op) * 2);
-  core->ready += pay ? pay : 1;
+  core->pc = (uint16_t)(core->pc + code->words * 2);
+  core->ready += scalar_pay(code->pay[0], v->worker->log.stats.paid);
+  return true;
+}
+
+/* The instruction beside the operation, unless that has to wait for it or is a mistake. */
+static HOT bool issue_beside_whole(Visit *v, const FastWhole *op, const ScalarCode *code)
+{
+  CostClass cost = insn_info[code->insn->op].cost;
+  if (cost == COST_DSR_UPDATE) {
+    if (!is_update_plain(v, code->insn))
+      return false;
+    issue_beside(v);
+    return true;
+  }
+  return !(code->odd & (SCALAR_MOVES_STACK | SCALAR_STOPS)) &&
+         (cost != COST_LOAD || loads_beside_whole(v, op, code)) && issue_scalar_beside(v, code);
 }
 
 /* The instructions beside the operation, up to its last group; *next: the operation that waits for
@@ -362,9 +434,8 @@ static HOT bool step_beside_whole(Visit *v, const FastWhole *op, const ScalarCod
       *next = code;
       return true;
     }
-    if ((v->beside && core->ready == op->last) || !steps_beside_whole(v, op, code))
+    if ((v->beside && core->ready == op->last) || !issue_beside_whole(v, op, code))
       return false;
-    issue_beside_whole(v, code);
   }
   return !v->beside || !core->overlaps;
 }
@@ -449,40 +520,69 @@ static RARE bool start_behind_whole(Visit *v, const FastWhole *op, const ScalarC
   return !is_mistaken(v);
 }
 
+/* What follows an operation. */
+typedef struct {
+  const ScalarCode *code;       /* the one that waits for its last group, or NULL; then: */
+  bool starts, is_whole, repeats;
+  FastWhole op;                 /* is_whole, unless it repeats the one before */
+} WholeNext;
+
+/* The operation that waits starts with the last group.  False: it may not. */
+static HOT bool find_next_whole(Visit *v, const FastWhole *op, uint64_t last, WholeNext *next)
+{
+  const FastVector *c = vector_of(v->engine, v->tile, next->code);
+  next->repeats = c == op->code + 1 && c->repeats && !op->runs;
+  if (next->repeats)
+    return next->starts = next->is_whole = true;
+  next->is_whole = find_whole(v, next->code, &next->op) && keep_whole(v, &next->op);
+  next->starts = next->is_whole || overlap_follows(&next->code->insn->vec, v->tile->core.dsrs);
+  return next->is_whole || !next->starts || starts_ahead(v, &next->code->insn->vec, last);
+}
+
+/* It has issued with the last group of the one before it, which is in `op`.  False: it is none as a
+ * whole. */
+static HOT bool begin_next_whole(Visit *v, FastWhole *op, WholeNext *next)
+{
+  uint64_t issued = op->last, ready = op->last + op->extra;
+  if (next->repeats && repeat_whole(v, op)) {
+    op->code++;
+    op->insn = next->code->insn;
+  } else {
+    if (next->repeats && !find_whole(v, next->code, &next->op))
+      return false;
+    if (!next->is_whole || !place_whole(v, &next->op))
+      return false;
+    *op = next->op;
+  }
+  turn_pay(&v->turn, TIMING_vector_start);
+  v->tile->ahead->doubled++;
+  ready += turn_pay(&v->turn, TIMING_vector_next);
+  begin_whole(v, op, issued, ready > issued ? ready : issued + 1);
+  return true;
+}
+
 /* The operation that has begun, in cycles before `end`, and those that follow without a gap.
  * False: not all of that. */
 static HOT bool step_wholes(Visit *v, FastWhole *op, uint64_t end, uint64_t last)
 {
-  FastTile *t = v->tile;
+  WholeNext next;
   for (;;) {
-    const ScalarCode *next = NULL;
-    FastWhole then;
-    bool starts = false, is_whole = false;
+    next.code = NULL;
     bool done = find_whole_groups(v->engine, op) && op->last < end &&
-                keep_results(t, &op->plain) && step_beside_whole(v, op, &next);
-    if (done && next) {
-      is_whole = find_whole(v, next, &then) && keep_whole(v, &then);
-      starts = is_whole || overlap_follows(&next->insn->vec, t->core.dsrs);
-      done = is_whole || !starts || starts_ahead(v, &next->insn->vec, last);
-    }
-    if (!done) {
+                keep_results(v->tile, &op->plain) && step_beside_whole(v, op, &next.code);
+    if (!done || (next.code && !find_next_whole(v, op, last, &next))) {
       run_whole(v, op);
       return step_groups(v, end, last);
     }
     if (op->runs)
       drop_operation(v);
     do_whole(v, op);
-    if (!starts) {
+    if (!next.code || !next.starts) {
       go_behind_whole(v, op);
       return true;
     }
-    if (!is_whole || !place_whole(v, &then))
-      return start_behind_whole(v, op, next) && step_groups(v, end, last);
-    turn_pay(&v->turn, TIMING_vector_start);
-    t->ahead->doubled++;
-    uint64_t ready = op->last + op->extra + turn_pay(&v->turn, TIMING_vector_next);
-    begin_whole(v, &then, op->last, ready > op->last ? ready : op->last + 1);
-    *op = then;
+    if (!begin_next_whole(v, op, &next))
+      return start_behind_whole(v, op, next.code) && step_groups(v, end, last);
   }
 }
 

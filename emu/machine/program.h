@@ -140,6 +140,7 @@ typedef struct {
                                    for */
   const Bounds *objects;        /* all that have a name, by address */
   uint32_t n_objects;
+  bool are_apart;               /* no byte is in two of them */
   const OperandObject *operands;   /* of vector instructions, by pc */
   uint32_t n_operands;
 } MemoryFacts;

@@ -69,9 +69,12 @@ static MemoryFacts memory_facts(const ClassCode *cls, Arena *arena)
     if (is_variable(&image->symbols[i]))
       objects[n++] = symbol_bounds(&image->symbols[i]);
   qsort(objects, n, sizeof *objects, compare_bounds);
+  bool apart = true;
+  for (uint32_t i = 1; i < n; i++)
+    apart &= objects[i - 1].end <= objects[i].start;
   uint32_t n_operands = 0;
   const OperandObject *operands = operand_objects(image, arena, &n_operands);
-  return (MemoryFacts){access_bounds(cls, arena), objects, n, operands, n_operands};
+  return (MemoryFacts){access_bounds(cls, arena), objects, n, apart, operands, n_operands};
 }
 
 void program_check_memory(Program *program)

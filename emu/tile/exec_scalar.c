@@ -546,8 +546,7 @@ static uint8_t stored_bytes(Opcode op)
 
 /* A row of instructions sums up three counts in one word: cycles, and which of them are fitted or
  * assumed.  No count comes to twice the cycles of a row and an instruction more. */
-enum { PAY_BITS = 10, PAY_MASK = (1 << PAY_BITS) - 1 };
-_Static_assert(SCALAR_CYCLES + SCALAR_MOST_CYCLES <= PAY_MASK && 3 * PAY_BITS <= 32,
+_Static_assert(SCALAR_CYCLES + SCALAR_MOST_CYCLES <= SCALAR_PAY_MASK && 3 * SCALAR_PAY_BITS <= 32,
                "the counts fit");
 
 /* What an instruction pays; one with 0 cycles in its row pays too, as the next one issues in
@@ -556,9 +555,9 @@ static uint32_t pay_of(const Timing *timing, CostClass cost, ScalarStep step)
 {
   TimingRowId row = timing_scalar_row(cost, step);
   uint32_t cycles = timing_cycles(timing, row);
-  cycles = cycles == 0 ? 1 : cycles & PAY_MASK;
-  return cycles | (timing_trust(row) == TRUST_FITTED ? cycles << PAY_BITS : 0) |
-         (timing_trust(row) == TRUST_ASSUMED ? cycles << 2 * PAY_BITS : 0);
+  cycles = cycles == 0 ? 1 : cycles & SCALAR_PAY_MASK;
+  return cycles | (timing_trust(row) == TRUST_FITTED ? cycles << SCALAR_PAY_BITS : 0) |
+         (timing_trust(row) == TRUST_ASSUMED ? cycles << 2 * SCALAR_PAY_BITS : 0);
 }
 
 /* The word of code that a jump leads to; false: it leads to none. */
@@ -692,8 +691,8 @@ static INLINE bool run_word(ScalarRun *run, Exec *e, const ScalarCode **at, uint
   uint32_t paid = *sum;
   unsigned end = run->end < base + SCALAR_WORD_CYCLES ? run->end : base + SCALAR_WORD_CYCLES;
   uint64_t found = 0;
-  for (; (paid & PAY_MASK) < end; code = next) {
-    unsigned cycle = paid & PAY_MASK, odd = code->odd;
+  for (; (paid & SCALAR_PAY_MASK) < end; code = next) {
+    unsigned cycle = paid & SCALAR_PAY_MASK, odd = code->odd;
     if (odd & SCALAR_STOPS)
       break;
     if (UNLIKELY(odd & careful)) {
@@ -723,7 +722,7 @@ static INLINE bool run_word(ScalarRun *run, Exec *e, const ScalarCode **at, uint
   *issues |= found;
   *at = code;
   *sum = paid;
-  return (paid & PAY_MASK) >= end;
+  return (paid & SCALAR_PAY_MASK) >= end;
 }
 
 /* Most of the time of programs that compute is spent here: all that can be is inlined. */
@@ -738,9 +737,9 @@ FLAT void scalar_run(ScalarRun *run)
   for (unsigned word = first / SCALAR_WORD_CYCLES; goes_on && word < SCALAR_WORDS; word++)
     goes_on = run_word(run, &e, &run->at, &paid, word * SCALAR_WORD_CYCLES, &run->issues[word],
                        careful);
-  run->first = paid & PAY_MASK;
-  run->paid[TRUST_FITTED] = paid >> PAY_BITS & PAY_MASK;
-  run->paid[TRUST_ASSUMED] = paid >> 2 * PAY_BITS;
+  run->first = paid & SCALAR_PAY_MASK;
+  run->paid[TRUST_FITTED] = paid >> SCALAR_PAY_BITS & SCALAR_PAY_MASK;
+  run->paid[TRUST_ASSUMED] = paid >> 2 * SCALAR_PAY_BITS;
   run->paid[TRUST_DOCUMENTED] = run->first - first - run->paid[TRUST_FITTED] -
                                 run->paid[TRUST_ASSUMED];
 }

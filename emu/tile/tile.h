@@ -124,6 +124,17 @@ typedef struct {
   Bounds object;                /* that an access stays in, if: */
   uint8_t bytes;                /* of a load or store to be checked; else 0 */
 } ScalarCode;
+enum { SCALAR_PAY_BITS = 10, SCALAR_PAY_MASK = (1 << SCALAR_PAY_BITS) - 1 };
+/* Adds what is packed to `paid`, by what its rows rest on.  Returns the cycles. */
+static inline unsigned scalar_pay(uint32_t pay, uint64_t paid[TRUST_COUNT])
+{
+  unsigned cycles = pay & SCALAR_PAY_MASK, fitted = pay >> SCALAR_PAY_BITS & SCALAR_PAY_MASK;
+  unsigned assumed = pay >> 2 * SCALAR_PAY_BITS;
+  paid[TRUST_FITTED] += fitted;
+  paid[TRUST_ASSUMED] += assumed;
+  paid[TRUST_DOCUMENTED] += cycles - fitted - assumed;
+  return cycles;
+}
 
 /* The values that a row of instructions has overwritten, the oldest first; `most`: that have
  * room. */
