@@ -44,6 +44,7 @@ void sema_own_destroy(Sema *s)
   arrfree(own->tile_data);
   arrfree(own->blocks_run);
   arrfree(own->awaited);
+  arrfree(own->closed_structs);
   pair_free(&own->types);
   pair_free(&own->instances);
   pair_free(&own->calls);

@@ -702,12 +702,24 @@ static PoolId array_type(Sema *s, const NodeArrayType *n)
   return pool_array_type(s->pool, dims, n->dims.count, element);
 }
 
+static PoolId local_self_type(Sema *s, LocalStruct *local)
+{
+  s->own->local_uses++;
+  if (pool_is_none(local->self))
+    local->self = pool_open_struct(s->pool, local->is_union ? PK_UNION_TYPE : PK_STRUCT_TYPE,
+                                   local->name);
+  return local->self;
+}
+
 /* The struct type that a pointer refers to while the fields of that struct, or of one that leads
  * to it, are being looked at; none for all else. */
 static PoolId type_in_progress(Sema *s, const Node *n)
 {
   if (n->kind != ND_IDENT || scope_find(s, node_ident(n)->name) != NULL)
     return POOL(NONE);
+  for (LocalStruct *local = s->own->local_structs; local != NULL; local = local->up)
+    if (local->frame == s->now.frame && str_eq(local->name, node_ident(n)->name))
+      return local_self_type(s, local);
   Decl *d = sema_find_decl(s, s->now.module, node_ident(n)->name);
   return d != NULL ? decl_self_type(s, d) : POOL(NONE);
 }

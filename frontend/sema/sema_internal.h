@@ -76,6 +76,15 @@ typedef struct {
  * Operand.cell. */
 typedef struct { PoolId element; Operand part[3]; } RuntimeRange;
 
+/* A local declaration of a struct whose fields are being looked at. */
+typedef struct LocalStruct {
+  struct LocalStruct *up;
+  const struct Frame *frame;
+  StrId name;
+  bool is_union;
+  PoolId self;            /* as Decl.self */
+} LocalStruct;
+
 typedef struct SemaPrivate {
   Cell *cells;            /* stb_ds */
   PoolId *leaves;         /* of the cells; stb_ds */
@@ -109,6 +118,8 @@ typedef struct SemaPrivate {
   uint32_t next_serial;   /* of cells */
   PairMap self_types;     /* declaration of a struct and parameters of its module -> Decl.self */
   uint32_t structs_running;       /* declarations of structs whose fields are being looked at */
+  LocalStruct *local_structs;     /* the innermost */
+  PoolId *closed_structs; /* stb_ds: types of local structs with pointers to themselves */
   Decl **awaited;         /* stb_ds: structs to which one of them has pointers */
   uintptr_t stack_end;    /* calls at compile time stop below this address */
   Span loc_span;          /* what s->b.loc was made of */

@@ -56,6 +56,32 @@ static Operand declare_const(Sema *s, const NodeVarDecl *n, PoolId type)
   return o;
 }
 
+/* The type of a declaration whose fields are those of `made`; each evaluation with the same fields
+ * gives one type. */
+static PoolId close_local(Sema *s, PoolId self, PoolId made)
+{
+  pool_close_struct(s->pool, self, made);
+  for (size_t i = 0; i < arrlenu(s->own->closed_structs); i++)
+    if (type_is_same_struct(s->pool, self, s->own->closed_structs[i]))
+      return s->own->closed_structs[i];
+  arrput(s->own->closed_structs, self);
+  return self;
+}
+
+static Operand declare_struct(Sema *s, const NodeVarDecl *n, PoolId type)
+{
+  LocalStruct local = {.up = s->own->local_structs, .frame = s->now.frame, .name = n->name.text,
+                       .is_union = node_struct_type(n->init)->is_union};
+  s->own->local_structs = &local;
+  PoolId made = sema_type_node(s, n->init, n->name.text);
+  s->own->local_structs = local.up;
+  if (pool_eq(made, POOL(POISON_TYPE)))
+    return operand_poison();
+  if (!pool_is_none(local.self))
+    made = close_local(s, local.self, made);
+  return sema_coerce(s, operand_at(operand_value(s, made), n->init->span), type, n->init->span);
+}
+
 /* Each leaf stays in memory, and is written once. */
 static bool check_cell_size(Sema *s, PoolId type, Span span)
 {
@@ -134,6 +160,8 @@ static void stmt_var(Sema *s, const NodeVarDecl *n)
     diag_needs_initialiser(s->diags, n->name.span, sema_text(s, n->name.text));
   else if (pool_eq(type, POOL(POISON_TYPE)))
     o = operand_poison();
+  else if (n->var_kind == VAR_CONST && n->init->kind == ND_STRUCT_TYPE)
+    o = declare_struct(s, n, type);
   else if (is_cell && n->var_kind == VAR_VAR)
     o = declare_cell(s, n, type);
   else if (n->is_comptime)

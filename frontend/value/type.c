@@ -73,6 +73,40 @@ static const TypeFacts *facts_of(const Pool *pool, PoolId type, const PoolKey *k
   return facts;
 }
 
+/* Are x, in fields of struct a, and y, in those of struct b, the same but for a and b? */
+static bool is_same_part(const Pool *pool, PoolId x, PoolId y, PoolId a, PoolId b)
+{
+  if (pool_eq(x, y) || (pool_eq(x, a) && pool_eq(y, b)))
+    return true;
+  PoolKey k = pool_key(pool, x), l = pool_key(pool, y);
+  if (k.kind != l.kind)
+    return false;
+  if (k.kind == PK_POINTER_TYPE)
+    return k.u.pointer_type.is_many == l.u.pointer_type.is_many &&
+           k.u.pointer_type.is_const == l.u.pointer_type.is_const &&
+           is_same_part(pool, k.u.pointer_type.pointee, l.u.pointer_type.pointee, a, b);
+  if (k.kind == PK_ARRAY_TYPE)
+    return k.u.array.rank == l.u.array.rank &&
+           memcmp(k.u.array.dims, l.u.array.dims, k.u.array.rank * sizeof *k.u.array.dims) == 0 &&
+           is_same_part(pool, k.u.array.element, l.u.array.element, a, b);
+  bool is_same = k.kind == PK_FN_TYPE && k.u.fn_type.n == l.u.fn_type.n &&
+                 k.u.fn_type.is_task == l.u.fn_type.is_task &&
+                 is_same_part(pool, k.u.fn_type.result, l.u.fn_type.result, a, b);
+  for (uint32_t i = 0; is_same && i < k.u.fn_type.n; i++)
+    is_same = is_same_part(pool, k.u.fn_type.params[i], l.u.fn_type.params[i], a, b);
+  return is_same;
+}
+
+bool type_is_same_struct(const Pool *pool, PoolId a, PoolId b)
+{
+  PoolKey k = pool_key(pool, a), l = pool_key(pool, b);
+  bool is_same = k.kind == l.kind && k.u.fields.origin == l.u.fields.origin &&
+                 k.u.fields.n == l.u.fields.n;
+  for (uint32_t i = 0; is_same && i < k.u.fields.n; i++)
+    is_same = is_same_part(pool, k.u.fields.fields[i].type, l.u.fields.fields[i].type, a, b);
+  return is_same;
+}
+
 /* Types whose values the machine can hold have an IR type or are aggregates of such. */
 bool type_is_comptime_only(const Pool *pool, PoolId type)
 {

@@ -154,6 +154,8 @@ PoolId pool_range_type(Pool *pool, PoolId element);
  * pool_close_struct gives it those of `made`. It is equal to no other type. */
 PoolId pool_open_struct(Pool *pool, PoolKind kind, StrId name);
 void pool_close_struct(Pool *pool, PoolId open, PoolId made);
+/* Are they one declaration with the same fields, if pointers to `a` count as pointers to `b`? */
+bool type_is_same_struct(const Pool *pool, PoolId a, PoolId b);
 PoolId pool_int(Pool *pool, PoolId type, int64_t value);          /* value fits the type */
 PoolId pool_bigint(Pool *pool, PoolId type, const mpz_t value);
 PoolId pool_float(Pool *pool, PoolId type, double value);         /* rounded to the type */
