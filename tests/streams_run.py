@@ -13,16 +13,18 @@ KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan
          "broadcast_any", "shift_up", "shift_down",
          "gather_v", "scatter_v", "two_way_scatter", "two_way_gather",
          "planned_allgather", "planned_reduce_scatter", "split_allreduce",
-         "wide_allreduce", "stream_allreduce", "vector_allreduce"]
+         "wide_allreduce", "stream_allreduce", "vector_allreduce", "alltoall_short",
+         "planned_alltoall"]
 (ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER, ALLTOALL,
  ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY, SHIFT_UP, SHIFT_DOWN, GATHER_V,
  SCATTER_V, TWO_WAY_SCATTER, TWO_WAY_GATHER, PLANNED_ALLGATHER,
  PLANNED_REDUCE_SCATTER, SPLIT_ALLREDUCE, WIDE_ALLREDUCE,
- STREAM_ALLREDUCE, VECTOR_ALLREDUCE) = range(23)
+ STREAM_ALLREDUCE, VECTOR_ALLREDUCE, ALLTOALL_SHORT,
+ PLANNED_ALLTOALL) = range(25)
 TWO_WAYS = (TWO_WAY_SCATTER, TWO_WAY_GATHER)
 ALLREDUCES = (SPLIT_ALLREDUCE, WIDE_ALLREDUCE, STREAM_ALLREDUCE, VECTOR_ALLREDUCE)
 ALWAYS_WITH_TASK = (*TWO_WAYS, PLANNED_ALLGATHER, PLANNED_REDUCE_SCATTER, SPLIT_ALLREDUCE,
-                    WIDE_ALLREDUCE)
+                    WIDE_ALLREDUCE, ALLTOALL_SHORT, PLANNED_ALLTOALL)
 SCHEMES = WHOLE, HALVES = range(2)       # of rings both ways
 WITH_TASK = (ALLGATHER, REDUCE_SCATTER, SCAN, EXSCAN, BARRIER, ALLTOALL, ALLTOALL_2D,
              STREAM_ALLREDUCE, VECTOR_ALLREDUCE, *ALWAYS_WITH_TASK)
@@ -30,8 +32,9 @@ GATHERS = (ALLGATHER, ALLGATHER_V, TWO_WAY_GATHER, PLANNED_ALLGATHER)
 SCATTERS = (REDUCE_SCATTER, REDUCE_SCATTER_V, TWO_WAY_SCATTER, PLANNED_REDUCE_SCATTER)
 REDUCTIONS = (*SCATTERS, SCAN, EXSCAN, *ALLREDUCES)
 BY_VECTORS = (TWO_WAY_SCATTER, PLANNED_REDUCE_SCATTER, *ALLREDUCES)
-EXCHANGES = (ALLTOALL, ALLTOALL_V, ALLTOALL_2D)
-OF_RECTANGLES = (BARRIER, ALLTOALL_2D, BROADCAST_ANY)
+RECTANGLE_EXCHANGES = (ALLTOALL_2D, ALLTOALL_SHORT, PLANNED_ALLTOALL)
+EXCHANGES = (ALLTOALL, ALLTOALL_V, *RECTANGLE_EXCHANGES)
+OF_RECTANGLES = (BARRIER, BROADCAST_ANY, *RECTANGLE_EXCHANGES)
 OF_PARTS = (ALLGATHER_V, REDUCE_SCATTER_V, GATHER_V, SCATTER_V)
 DEFAULTS = {"width": 4, "height": 1, "shape": lines.ROW, "kind": ALLGATHER, "element": 0,
             "operation": lines.ADD, "with_task": 0, "skew": 0, "late": 0,
@@ -69,7 +72,7 @@ class Calls:
         self.lengths = list(lengths)
         if self.kind == ALLTOALL_V:            # counts[i][p, q]: from tile p to tile q
             self.pairs = [random.integers(0, n + 1, (self.P, self.P)) for n in lengths]
-        elif self.kind in (ALLTOALL, ALLTOALL_2D):
+        elif self.kind in (ALLTOALL, *RECTANGLE_EXCHANGES):
             self.pairs = [numpy.full((self.P, self.P), n) for n in lengths]
         if self.kind in OF_PARTS:
             self.counts = [random.integers(0, n + 1, self.P) for n in lengths]
@@ -214,7 +217,8 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
 
 OPERATIONS = {ALLGATHER: "allgather", REDUCE_SCATTER: "reduce-scatter", SCAN: "scan",
               EXSCAN: "exclusive-scan", BARRIER: "barrier", ALLTOALL: "alltoall",
-              ALLTOALL_2D: "alltoall", TWO_WAY_SCATTER: "reduce-scatter",
+              ALLTOALL_2D: "alltoall", ALLTOALL_SHORT: "alltoall",
+              TWO_WAY_SCATTER: "reduce-scatter",
               TWO_WAY_GATHER: "allgather", SPLIT_ALLREDUCE: "allreduce",
               STREAM_ALLREDUCE: "allreduce"}
 
@@ -224,6 +228,7 @@ def predicted(kind, tiles, length, with_task=0, scheme=WHOLE):
     pattern = (("whole", "halves")[scheme] if kind in TWO_WAYS
                else "split" if kind == SPLIT_ALLREDUCE
                else "stream" if kind == STREAM_ALLREDUCE
+               else "short" if kind == ALLTOALL_SHORT
                else "task" if with_task else "line")
     shape = f"--pes={tiles}" if isinstance(tiles, int) else f"--grid={tiles[0]}x{tiles[1]}"
     return int(harness.run([harness.tool("wse-model"), "predict", f"--op={OPERATIONS[kind]}",
@@ -239,7 +244,7 @@ def cycles_of(stamps, call=0):
 def random_config(random, kind, most_tiles, longest, calls):
     """A configuration of this kind and the lengths of its calls, some of them 0 and 1."""
     shape = lines.RECTANGLE if kind in OF_RECTANGLES else int(random.integers(0, 3))
-    side = max(2, int(most_tiles ** 0.5))
+    side = min(max(2, int(most_tiles ** 0.5)), 8 if kind == ALLTOALL_SHORT else most_tiles)
     tiles = lines.log_uniform(random, 1, most_tiles)
     width, height = {lines.ROW: (tiles, 1), lines.COLUMN: (1, tiles)}.get(
         shape, (int(random.integers(1, side + 1)), int(random.integers(1, side + 1))))

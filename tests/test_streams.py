@@ -165,6 +165,37 @@ def test_short_parts_do_not_wait_for_each_other(tmp_path):
                                "skew": 300}, (n,) * 6, seed=n)
 
 
+@pytest.mark.parametrize("arch, width, height, n, most", [
+    ("wse2", 7, 7, 1, 318), ("wse2", 7, 7, 5, 1300), ("wse2", 2, 2, 1, 95), ("wse2", 1, 7, 40, 820),
+    ("wse2", 8, 8, 2, 800)])
+def test_an_all_to_all_by_halves_takes_few_cycles(tmp_path, arch, width, height, n, most):
+    """To one receiver after the other: 436, 1,393, 198, 1,572 and 863."""
+    assert streams.cycles_of(streams.run(tmp_path, {
+        "kind": streams.ALLTOALL_SHORT, "shape": lines.RECTANGLE, "width": width,
+        "height": height}, (n,), arch=arch)) <= most
+
+
+def test_an_all_to_all_by_halves_takes_lengths_and_tiles_as_they_come(tmp_path):
+    """Lengths that are usual and others in turn, on lines of all lengths, with tiles that come
+    late: no filter loses count, and no tile waits for one that waits for it."""
+    for size in range(1, 9):
+        for width, height in ((size, 9 - size), (size, 1)):
+            streams.run(tmp_path, {"kind": streams.ALLTOALL_SHORT, "shape": lines.RECTANGLE,
+                                   "width": width, "height": height, "element": size % 3,
+                                   "skew": 300}, (1, 9, 2, 9, 0, 8, 1, 9), seed=size,
+                        arch=("wse2", "wse3")[size % 2])
+
+
+def test_the_plan_of_an_all_to_all_takes_the_faster_one(tmp_path):
+    for width, height, n in ((7, 7, 1), (7, 7, 48), (8, 1, 30), (9, 2, 1)):
+        cycles = [streams.cycles_of(streams.run(tmp_path, {
+            "kind": kind, "shape": lines.RECTANGLE, "width": width, "height": height,
+            "with_task": 1, "classes": 3}, (n,)))
+            for kind in (streams.PLANNED_ALLTOALL, streams.ALLTOALL_2D, streams.ALLTOALL_SHORT)
+            if width <= 8 or kind != streams.ALLTOALL_SHORT]
+        assert cycles[0] == min(cycles), (width, height, n)
+
+
 @KINDS
 def test_both_engines_and_levels(tmp_path, kind):
     config = some_of(kind, skew=40)
@@ -215,6 +246,11 @@ def test_cycles_are_near_the_model(tmp_path):
                                         "shape": lines.RECTANGLE, "width": width,
                                         "height": height}, (n,))
         model = streams.predicted(streams.ALLTOALL_2D, (width, height), n, 1)
+        assert streams.cycles_of(stamps) <= 1.05 * model + 64, (width, height)
+    for width, height, n in ((7, 7, 5), (3, 5, 129), (8, 3, 16), (1, 2, 363)):
+        stamps = streams.run(tmp_path, {"kind": streams.ALLTOALL_SHORT, "width": width,
+                                        "shape": lines.RECTANGLE, "height": height}, (n,))
+        model = streams.predicted(streams.ALLTOALL_SHORT, (width, height), n)
         assert streams.cycles_of(stamps) <= 1.05 * model + 64, (width, height)
     for kind in streams.TWO_WAYS:
         for scheme in streams.SCHEMES:

@@ -23,7 +23,7 @@ CALLED = ((streams.ALLGATHER, 0), (streams.ALLGATHER, 1), (streams.REDUCE_SCATTE
           (streams.ALLTOALL, 0), (streams.ALLTOALL_2D, 1), (streams.SCAN, 1), (streams.EXSCAN, 1),
           (streams.BARRIER, 1), (streams.ALLTOALL, 1), (streams.TWO_WAY_GATHER, 1),
           (streams.TWO_WAY_SCATTER, 1), (streams.SPLIT_ALLREDUCE, 1),
-          (streams.STREAM_ALLREDUCE, 0), (streams.STREAM_ALLREDUCE, 1))
+          (streams.STREAM_ALLREDUCE, 0), (streams.STREAM_ALLREDUCE, 1), (streams.ALLTOALL_SHORT, 1))
 # Tiles, elements of a part, cycles of the trial program.
 TRIALS = ((streams.REDUCE_SCATTER, 128, 8, 1327), (streams.REDUCE_SCATTER, 16, 64, 1174),
           (streams.ALLGATHER, 128, 8, 1615), (streams.ALLGATHER, 37, 13, 801))
@@ -72,6 +72,9 @@ def main():
         if kind == streams.ALLTOALL_2D:
             size = (lines.log_uniform(random, 1, 12), lines.log_uniform(random, 2, 12))
             tiles = size[0] * size[1]
+        if kind == streams.ALLTOALL_SHORT:
+            size = tuple(int(side) for side in random.integers(2, 9, 2))
+            tiles = size[0] * size[1]
         if kind == streams.ALLTOALL:
             size = tiles = lines.log_uniform(random, 2, 40)
         n = lines.log_uniform(random, 1, max(1, min(500, 3000 // tiles)))
@@ -86,8 +89,8 @@ def main():
                        "cycles", cycles(kind, 1, tiles, n)[0], trial)
     for n in (1, 8, 48):
         stamps = streams.run(folder, {
-            "kind": streams.ALLTOALL_2D, "width": 7, "height": 7, "shape": lines.RECTANGLE,
-            "with_task": 1, "classes": 3}, (n,))
+            "kind": streams.PLANNED_ALLTOALL, "width": 7, "height": 7,
+            "shape": lines.RECTANGLE, "with_task": 1}, (n,))
         claims.at_most(f"alltoall, 7 x 7 tiles, {n} elements a pair: cycles",
                        streams.cycles_of(stamps), 168 * n + 150)
     found, stamps = cycles(streams.BARRIER, 0, (7, 7), 0)
