@@ -245,11 +245,12 @@ static void drop_results(FastTile *t, unsigned queue, unsigned n)
     t->output_any &= (uint16_t)~(1u << queue);
 }
 
-static void restore_dsrs(FastTile *t)
+static void restore_dsrs(Visit *v)
 {
+  FastTile *t = v->tile;
   FastAhead *ahead = t->ahead;
   for (unsigned i = 0; t->core.dsrs.own && i < ahead->n_dsrs; i++)
-    t->core.dsrs.own[ahead->place[i]] = *dsr_before(ahead, i);
+    tile_own_dsrs(&v->turn)[ahead->place[i]] = *dsr_before(ahead, i);
 }
 
 /* The counts are as if the stretch had not been. */
@@ -306,7 +307,7 @@ static RARE void undo_stretch(Visit *v, uint64_t cycle)
   uncount_stretch(v->worker, t);
   restore_thread(v);
   undo_stores(&ahead->overwritten.stores, &t->core.mem);
-  restore_dsrs(t);
+  restore_dsrs(v);
   unsigned queue = queue_of(ahead), taken = take_back_results(t);
   begin_stretch(&t->core, ahead);
   ahead->began = SCALAR_CYCLES;

@@ -184,10 +184,11 @@ static Engine *fast_create(Program *program, const EngineOptions *options)
   make_workers(e);
   make_sets(e);
   fast_code_create(e);
+  e->dsrs = zeroed(program->image->n_classes * sizeof *e->dsrs);
   fast_bridges_create(e);
   make_channels(e);
   e->tiles = fast_reserve((size_t)e->n_tiles * sizeof *e->tiles);
-  pthread_mutex_init(&e->spills_lock, NULL);
+  pthread_mutex_init(&e->rare_lock, NULL);
   edges_create(e);
   wake_starters(e);
   return &e->base;
@@ -200,12 +201,12 @@ static void fast_destroy(Engine *base)
   fast_code_destroy(e);
   edges_destroy(e);
   fast_tiles_destroy(e);
-  pthread_mutex_destroy(&e->spills_lock);
+  pthread_mutex_destroy(&e->rare_lock);
   arrfree(e->base.faults);
   arrfree(e->spills);
   for (uint32_t row = 0; row < e->height; row++)
     arrfree(e->chores[row]);
-  void *pieces[] = {e->sets, e->channels, e->workers, e->awake, e->row_awake,
+  void *pieces[] = {e->sets, e->dsrs, e->channels, e->workers, e->awake, e->row_awake,
                     e->chores, e->host_waiting, e->row_worker};
   for (size_t i = 0; i < ARRAY_COUNT(pieces); i++)
     free(pieces[i]);

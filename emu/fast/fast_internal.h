@@ -256,7 +256,7 @@ struct FastEngine {
   unsigned block, block_most;   /* cycles of the block that runs; that the rows allow */
   uint32_t own_visits, visits;  /* a cycle, on average of the last ones: here, of all peers */
   uint64_t limit, freshened, phase;   /* limit: of this run; phase: cycle in which it has begun */
-  uint32_t n_tiles, width, height;
+  uint32_t n_tiles, width, height, row_words;   /* the last: of the maps of awake tiles */
   FastRows own;                 /* that this process runs: all without peers */
   struct FastEdges *edges;      /* edges.c; NULL: no peers */
   ptrdiff_t stride[PORT_RAMP];  /* bytes to the neighbour */
@@ -274,11 +274,11 @@ struct FastEngine {
   FastSet *sets;                /* by color set */
   /* by class and word; vector instructions among it, by the `target` of their code */
   ScalarCode **code; struct FastVector **vectors;
+  struct FastDsrs **dsrs;       /* by class: port.c; NULL: none yet */
   /* awake tiles by cycle of the calendar: a bit each, whole words for a row, and a byte for each
      row that has any */
   uint64_t *awake;
   uint8_t *row_awake;
-  uint32_t row_words;
   FastChore **chores;           /* by row, stb_ds */
   FastWorker *workers;          /* the first is the caller of the engine */
   unsigned n_workers;
@@ -293,7 +293,7 @@ struct FastEngine {
   /* findings */
   EngineStats stats;            /* sums, made on request */
   FastSpill *spills;            /* stb_ds, oldest first */
-  pthread_mutex_t spills_lock;  /* they are rare */
+  pthread_mutex_t rare_lock;    /* for spills and shared DSRs */
 };
 
 /* ---- tiles.c --------------------------------------------------------------------------------- */

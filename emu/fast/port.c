@@ -71,12 +71,83 @@ static QueueUse port_used(const Turn *turn, bool output, unsigned queue)
   return queue_use(port_queue(turn, output, queue));
 }
 
-/* ---- operations ------------------------------------------------------------------------------ */
+/* ---- DSRs ------------------------------------------------------------------------------------ */
 
 static DsrState *port_dsrs_alloc(Turn *turn, unsigned n)
 {
   return fast_alloc(visit_of(turn)->worker, n * sizeof(DsrState), _Alignof(DsrState));
 }
+
+/* ---- DSRs that tiles share ------------------------------------------------------------------- */
+
+/* The tiles of a class begin with the same DSRs, and mostly load the same descriptors then, in the
+ * same order.  So the engine keeps each set of DSRs that they come to in this way once: a tree, in
+ * which a load leads from one set to the next.  A tile that changes a DSR in another way gets a set
+ * of its own, and so does one that goes on loading, or loads what few other tiles do. */
+enum { DSRS_NEXT_MOST = 8 };    /* sets to which loads lead from one set */
+
+typedef struct FastDsrs {
+  struct FastDsrs *next, *beside;       /* the first one to which a load leads from here; from where
+                                           this one comes, too */
+  uint8_t place, loads, n_next; /* of the load that leads here; loads up to here; sets next */
+  DsrState dsrs[];
+} FastDsrs;
+
+static FastDsrs *make_dsrs(FastWorker *w, const DsrState *dsrs, unsigned n)
+{
+  size_t bytes = sizeof(FastDsrs) + n * sizeof *dsrs;
+  FastDsrs *made = fast_alloc(w, bytes, _Alignof(FastDsrs));
+  memcpy(made->dsrs, dsrs, n * sizeof *dsrs);
+  return made;
+}
+
+/* What the tile shares with others now. */
+static FastDsrs *dsrs_now(FastWorker *w, const Tile *core)
+{
+  const DsrMap *map = core->dsrs.map;
+  if (core->dsrs.own)
+    return (FastDsrs *)(void *)((char *)core->dsrs.own - offsetof(FastDsrs, dsrs));
+  FastDsrs **first = &w->engine->dsrs[core->cls->index];
+  if (!*first)
+    *first = make_dsrs(w, map->start, map->n);
+  return *first;
+}
+
+static FastDsrs *find_next_dsrs(const FastDsrs *from, unsigned place, const Descriptor *desc)
+{
+  FastDsrs *next = from->next;
+  while (next && !(next->place == place && descriptor_equal(&next->dsrs[place].desc, desc)))
+    next = next->beside;
+  return next;
+}
+
+static FastDsrs *add_next_dsrs(FastWorker *w, FastDsrs *from, const DsrMap *map, unsigned place,
+                               const Descriptor *desc)
+{
+  if (from->n_next == DSRS_NEXT_MOST || from->loads >= map->n)
+    return NULL;
+  FastDsrs *next = make_dsrs(w, from->dsrs, map->n);
+  dsr_set(&next->dsrs[place], desc);
+  next->place = (uint8_t)place;
+  next->loads = (uint8_t)(from->loads + 1);
+  next->beside = from->next;
+  from->next = next;
+  from->n_next++;
+  return next;
+}
+
+static DsrState *port_dsrs_load(Turn *turn, unsigned place, const Descriptor *desc)
+{
+  FastWorker *w = visit_of(turn)->worker;
+  pthread_mutex_lock(&w->engine->rare_lock);
+  FastDsrs *now = dsrs_now(w, turn->tile), *next = find_next_dsrs(now, place, desc);
+  if (!next)
+    next = add_next_dsrs(w, now, turn->tile->dsrs.map, place, desc);
+  pthread_mutex_unlock(&w->engine->rare_lock);
+  return next ? next->dsrs : NULL;
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static VecRun *port_run_alloc(Turn *turn)
 {
@@ -149,6 +220,7 @@ static const TilePort *fast_port(void)
   static const TilePort port = {
     .head = port_head, .take = port_take, .keep = port_keep, .send = port_send,
     .count = port_count, .use = port_use, .used = port_used, .dsrs_alloc = port_dsrs_alloc,
+    .dsrs_load = port_dsrs_load,
     .run_alloc = port_run_alloc, .run_free = port_run_free, .started = port_started,
     .sync = port_sync, .plan = port_plan, .group = port_group, .router_read = port_router_read,
   };

@@ -48,20 +48,20 @@ STEP RARE void close_inputs(FastColor *c, const ImageColorConfig *config)
 static RARE void spill_push(Visit *v, uint32_t tile, unsigned slot, FastWavelet w)
 {
   FastEngine *e = v->engine;
-  pthread_mutex_lock(&e->spills_lock);
+  pthread_mutex_lock(&e->rare_lock);
   arrput(e->spills, ((FastSpill){tile, (uint8_t)slot, w}));
-  pthread_mutex_unlock(&e->spills_lock);
+  pthread_mutex_unlock(&e->rare_lock);
 }
 
 static RARE FastWavelet spill_pop(Visit *v, uint32_t tile, unsigned slot)
 {
   FastEngine *e = v->engine;
-  pthread_mutex_lock(&e->spills_lock);
+  pthread_mutex_lock(&e->rare_lock);
   for (size_t i = 0; i < arrlenu(e->spills); i++) {
     if (e->spills[i].tile == tile && e->spills[i].slot == slot) {
       FastWavelet w = e->spills[i].wavelet;
       arrdel(e->spills, i);
-      pthread_mutex_unlock(&e->spills_lock);
+      pthread_mutex_unlock(&e->rare_lock);
       return w;
     }
   }

@@ -89,6 +89,14 @@ static DsrState *dsrs_alloc(Turn *turn, unsigned n)
   return base_malloc(n * sizeof(DsrState));
 }
 
+static DsrState *dsrs_load(Turn *turn, unsigned place, const Descriptor *desc)
+{
+  (void)turn;
+  (void)place;
+  (void)desc;
+  return NULL;
+}
+
 static VecRun *run_alloc(Turn *turn)
 {
   (void)turn;
@@ -120,6 +128,7 @@ static bool read_router(const Turn *turn, uint16_t address, uint16_t *value)
 const TilePort reference_port = {
   .head = queue_head, .take = queue_take_head, .keep = queue_keep, .send = queue_send,
   .count = queue_count, .use = note_use, .used = last_use, .dsrs_alloc = dsrs_alloc,
+  .dsrs_load = dsrs_load,
   .run_alloc = run_alloc, .run_free = run_free, .started = do_nothing,
   .sync = do_nothing, .plan = vector_plan, .group = vector_group,
   .router_read = read_router,

@@ -208,6 +208,20 @@ static DsrState *insn_dsr(Turn *turn, const Insn *insn)
   return &tile_own_dsrs(turn)[turn->tile->dsrs.map->place[insn->file][insn->a]];
 }
 
+static void set_dsr(Turn *turn, const Insn *insn, const Descriptor *desc)
+{
+  Tile *t = turn->tile;
+  unsigned place = t->dsrs.map->place[insn->file][insn->a];
+  bool shares = !t->dsrs.own || t->shares_dsrs;
+  DsrState *shared = shares ? turn->port->dsrs_load(turn, place, desc) : NULL;
+  if (!shared) {
+    dsr_set(&tile_own_dsrs(turn)[place], desc);
+    return;
+  }
+  t->dsrs.own = shared;
+  t->shares_dsrs = true;
+}
+
 static unsigned exec_ldsr(Turn *turn, const Insn *insn)
 {
   const Tile *t = turn->tile;
@@ -218,7 +232,7 @@ static unsigned exec_ldsr(Turn *turn, const Insn *insn)
     insn_fault(turn, fault, address);
     return 0;
   }
-  dsr_set(insn_dsr(turn, insn), &desc);
+  set_dsr(turn, insn, &desc);
   bool extended = desc.kind == DESC_MEM4D || desc.kind == DESC_CIRC || desc.kind == DESC_FIFO;
   return turn_pay(turn, extended ? TIMING_xdsr_load : TIMING_dsr_load);
 }

@@ -86,6 +86,7 @@ static Tile bare_tile(const Tile *t)
   bare.pending = NULL;
   bare.blocked_at = NULL;
   bare.dsrs = (Dsrs){0};
+  bare.shares_dsrs = false;
   bare.registers.queues = NULL;
   for (unsigned i = 0; i < TILE_THREADS; i++) {
     bare.threads[i].run = NULL;

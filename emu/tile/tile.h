@@ -211,7 +211,8 @@ uint16_t scalar_random(uint32_t *state);
 /* ---- exec_vec.c: vector operations ----------------------------------------------------------- */
 
 /* The DSRs of a tile: those that the code of its class names.  `own`: NULL until one of them
- * changes; till then the tiles of a class share what they start with. */
+ * changes; till then the tiles of a class share what they start with.  Engines may let tiles share
+ * what they load, too. */
 typedef struct { DsrState *own; const DsrMap *map; } Dsrs;
 static inline bool dsr_is_named(Dsrs dsrs, DsrFile file, unsigned number)
 {
@@ -670,6 +671,7 @@ typedef struct {
   uint8_t task, task_id;
   bool overlaps;                /* the main thread goes on while its operation runs; then: */
   bool waits;                   /* it has come to what has to wait for the operation */
+  bool shares_dsrs;             /* dsrs.own is not to be changed */
   BusyMemory busy;
   Registers regs;
   TileAction *pending;          /* stb_ds, in order of issue */
@@ -731,6 +733,9 @@ typedef struct {
   QueueUse (*used)(const Turn *turn, bool output, unsigned queue);
   /* operations; `plan` and `group` are vector_plan and vector_group, or a shorter way */
   DsrState *(*dsrs_alloc)(Turn *turn, unsigned n);  /* as long as the tile; any bytes */
+  /* What tiles share that have loaded the descriptor into the DSR at the place, too; NULL: nothing.
+     Till now the tile shares its DSRs. */
+  DsrState *(*dsrs_load)(Turn *turn, unsigned place, const Descriptor *desc);
   VecRun *(*run_alloc)(Turn *turn);
   void (*run_free)(Turn *turn, VecRun *run);
   void (*started)(Turn *turn, unsigned thread);

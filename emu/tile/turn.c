@@ -96,11 +96,12 @@ static void note_blocked(Tile *t, IdKind kind, unsigned id)
 DsrState *tile_own_dsrs(Turn *turn)
 {
   Dsrs *dsrs = &turn->tile->dsrs;
-  if (!dsrs->own) {
-    dsrs->own = turn->port->dsrs_alloc(turn, dsrs->map->n);
-    memcpy(dsrs->own, dsrs->map->start, dsrs->map->n * sizeof *dsrs->own);
-  }
-  return dsrs->own;
+  const DsrState *shared = dsrs->own ? dsrs->own : dsrs->map->start;
+  if (dsrs->own && !turn->tile->shares_dsrs)
+    return dsrs->own;
+  dsrs->own = turn->port->dsrs_alloc(turn, dsrs->map->n);
+  turn->tile->shares_dsrs = false;
+  return memcpy(dsrs->own, shared, dsrs->map->n * sizeof *dsrs->own);
 }
 
 /* On wse3 an input queue and the data task id of the same number share one blocked bit; on
