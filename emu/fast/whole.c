@@ -245,19 +245,32 @@ static HOT bool lift_whole(const Visit *v, FastWhole *op)
   return c->may;
 }
 
-/* The cycles of its groups, from op->ready on.  False: they are too far apart. */
-static HOT bool find_whole_groups(const FastEngine *e, FastWhole *op)
+/* From group to group both sources go by as many banks: either all groups wait for one or none. */
+static HOT bool go_alike(const FastEngine *e, const FastPlain *p)
+{
+  unsigned a = p->width * (unsigned)p->step[PLAIN_SRC0];
+  unsigned b = p->width * (unsigned)p->step[PLAIN_SRC1];
+  unsigned in_bank = (e->bank_mask & -e->bank_mask) - 1u;
+  return !((a ^ b) & e->bank_mask) && !((a | b) & in_bank);
+}
+
+/* A bit for each of `n` groups, one every cycle or every second one. */
+static HOT uint64_t groups_apart(unsigned n, unsigned step)
+{
+  enum { EVERY_SECOND = 0x55 };
+  uint64_t all = (uint64_t)EVERY_SECOND * (UINT64_MAX / UINT8_MAX);
+  unsigned bits = n * step;
+  uint64_t end = bits < WORD_BITS ? (UINT64_C(1) << bits) - 1 : ~UINT64_C(0);
+  return (step == 1 ? ~UINT64_C(0) : all) & end;
+}
+
+/* The cycles of its groups one by one, from op->ready on.  False: they are too far apart. */
+static bool find_each_group(const FastEngine *e, FastWhole *op)
 {
   const FastPlain *p = &op->plain;
-  unsigned rests = e->timing->groups_per_rest, n = (p->remaining - 1) / p->width + 1;
-  op->extra = op->waits = 0;
-  if (LIKELY(!p->both_memory && !rests)) {
-    op->last = op->ready + n - 1;
-    op->groups = n < WORD_BITS ? (UINT64_C(1) << n) - 1 : ~UINT64_C(0);
-    return true;
-  }
   unsigned at = 0, a = p->address[PLAIN_SRC0], b = p->address[PLAIN_SRC1];
   uint32_t left = p->remaining;
+  op->extra = op->waits = 0;
   for (op->groups = 0;; left -= p->width) {
     if (at >= WORD_BITS)
       return false;
@@ -271,6 +284,23 @@ static HOT bool find_whole_groups(const FastEngine *e, FastWhole *op)
     b = (uint16_t)(b + p->width * (unsigned)p->step[PLAIN_SRC1]);
   }
   op->last = op->ready + at;
+  return true;
+}
+
+/* The same, at once where it can be. */
+static HOT bool find_whole_groups(const FastEngine *e, FastWhole *op)
+{
+  const FastPlain *p = &op->plain;
+  unsigned n = (p->remaining - 1) / p->width + 1;
+  op->extra = p->both_memory && !((p->address[PLAIN_SRC0] ^ p->address[PLAIN_SRC1]) & e->bank_mask)
+                ? e->timing->bank_conflict : 0;
+  unsigned step = 1 + op->extra;
+  if (UNLIKELY((p->both_memory && !go_alike(e, p)) || e->timing->groups_per_rest || step > 2 ||
+               n * step > WORD_BITS))
+    return find_each_group(e, op);
+  op->waits = n * op->extra;
+  op->groups = groups_apart(n, step);
+  op->last = op->ready + (n - 1) * step;
   return true;
 }
 

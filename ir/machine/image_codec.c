@@ -21,12 +21,20 @@ const char *section_name(SectionKind kind)
   return (unsigned)kind < SECTION_COUNT ? names[kind] : "?";
 }
 
+/* The common sizes are written out, so that each is one load. */
 uint64_t load_le(const uint8_t *at, unsigned bytes)
 {
   uint64_t value = 0;
-  for (unsigned i = 0; i < bytes; i++)
-    value |= (uint64_t)at[i] << (8 * i);
-  return value;
+  switch (bytes) {
+  case 1: return at[0];
+  case 2: return (uint64_t)at[0] | (uint64_t)at[1] << 8;
+  case 4: return (uint64_t)at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 |
+                 (uint64_t)at[3] << 24;
+  default:
+    for (unsigned i = 0; i < bytes; i++)
+      value |= (uint64_t)at[i] << (8 * i);
+    return value;
+  }
 }
 
 void store_le(uint8_t *at, uint64_t value, unsigned bytes)
