@@ -18,9 +18,9 @@ static unsigned packed_elements(const Visit *v, const FastPlain *p, StallCause *
   *cause = STALL_NONE;
   if (p->input != NO_QUEUE) {
     const FastQueue *q = &queues[p->input].input;
-    unsigned need = elements / per, have = 0;
-    while (have < need && have < q->count && wavelet_seen(queue_at(q, have)->meta, v->turn.cycle))
-      have++;
+    unsigned need = elements / per, have = need <= q->count ? need : q->count;
+    while (have && !wavelet_seen(queue_at(q, have - 1)->meta, v->turn.cycle))
+      have--;
     if (have < need && (have == 0 || have < p->min_wavelets))
       *cause = STALL_INPUT;
     elements = have * per;
@@ -489,8 +489,29 @@ static HOT uint32_t packed_wavelet(Visit *v, FastPlain *p)
   return out;
 }
 
-static void packed_group(Visit *v, FastPlain *p, unsigned elements, bool last)
+/* Pairs of a queue go to a row of memory as they are. */
+static HOT bool is_packed_row(const FastPlain *p)
 {
+  return p->op == VK_MOV && p->per_wavelet == 2 && p->input != NO_QUEUE &&
+         (p->memory & 1u << PLAIN_DEST) && p->step[PLAIN_DEST] == (int)sizeof(uint16_t);
+}
+
+static HOT void packed_to_row(Visit *v, FastPlain *p, unsigned wavelets)
+{
+  uint8_t *to = v->tile->core.mem.bytes + p->address[PLAIN_DEST];
+  for (unsigned i = 0; i < wavelets; i++) {
+    uint32_t pair = input_take(v, p->input).payload;
+    memcpy(to + i * sizeof pair, &pair, sizeof pair);
+  }
+  p->address[PLAIN_DEST] = (uint16_t)(p->address[PLAIN_DEST] + wavelets * sizeof(uint32_t));
+}
+
+static HOT void packed_group(Visit *v, FastPlain *p, unsigned elements, bool last)
+{
+  if (is_packed_row(p)) {
+    packed_to_row(v, p, elements / p->per_wavelet);
+    return;
+  }
   for (unsigned left = elements / p->per_wavelet; left; left--) {
     uint32_t value = packed_wavelet(v, p);
     if (p->output != NO_QUEUE)
