@@ -423,6 +423,35 @@ static HOT void move_down(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, 
   input_push(v, queue, color, w);
 }
 
+/* The neighbour among the outputs of a broadcast along a line, which are it and the tile; or
+ * PORT_COUNT. */
+static HOT unsigned copy_port(const FastColor *c, PortMask to)
+{
+  unsigned links = to & (port_bit(PORT_RAMP) - 1u);
+  unsigned port = links ? (unsigned)__builtin_ctz(links) : PORT_COUNT;
+  bool is_copy = links && !(links & (links - 1)) && (to & port_bit(PORT_RAMP));
+  return is_copy && c->next[port] != NO_SLOT ? port : PORT_COUNT;
+}
+
+/* Plain data to the tile and to the neighbour. */
+static RARE void move_copy(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, unsigned port)
+{
+  FastTile *t = v->tile, *next = fast_beside(v->engine, t, port);
+  FastWavelet w = c->w[0];
+  unsigned color = t->set->color_of[slot], queue = t->data_queue[color], there = c->next[port];
+  PortMask to = c->route & ROUTE_TX;
+  if (!link_accepts(v, next, there, port) || !queue_accepts(v, queue)) {
+    note_stuck(t, slot);
+    return;
+  }
+  claim_outputs(v, r, slot, to);
+  slot_pop(v, t, slot);
+  wake_senders(v, c);
+  wavelet_event(v, slot, w, to);
+  link_push(v, next, there, w, port);
+  input_push(v, queue, color, w);
+}
+
 static HOT void move_color(Visit *v, RouterTurn *r, unsigned slot)
 {
   FastColor *c = &v->tile->colors[slot];
@@ -437,7 +466,10 @@ static HOT void move_color(Visit *v, RouterTurn *r, unsigned slot)
     return;
   if (to & r->claimed)
     return;
-  if (UNLIKELY(odd) || (to & (to - 1)))
+  unsigned copy = UNLIKELY(odd) || !(to & (to - 1)) ? (unsigned)PORT_COUNT : copy_port(c, to);
+  if (copy != PORT_COUNT)
+    move_copy(v, r, c, slot, copy);
+  else if (UNLIKELY(odd) || (to & (to - 1)))
     move_any(v, r, c, slot, w, to, counted);
   else if (to == port_bit(PORT_RAMP))
     move_down(v, r, c, slot, w);

@@ -3,6 +3,8 @@
  * than what it computes. */
 #include "emu/fast/step.h"
 
+#include <string.h>
+
 enum { NO_REGISTER = 0xff };
 
 /* A vector instruction, made ready: code.c.  By stream: place of its descriptor or NO_DSR; register
@@ -421,13 +423,25 @@ static HOT bool loads_beside_whole(const Visit *v, const FastWhole *op, const Sc
          !(code->bytes && is_outside(code->object, access.address, access.bytes));
 }
 
+/* Loads of 16 bits are the factors of most products.  False: it is none, or not from data. */
+static HOT bool loads_factor(Tile *core, const Insn *insn)
+{
+  const ImageClass *image = core->cls->image;
+  uint32_t address = insn->imm, end = address + sizeof(uint16_t);
+  if (insn->op != OP_ld16a || address & 1 || end > image->static_bytes ||
+      (end > image->code_address && address < core->cls->code_end))
+    return false;
+  memcpy(&core->regs.r[insn->a], core->mem.bytes + address, sizeof(uint16_t));
+  return true;
+}
+
 /* An instruction that concerns registers, or loads one.  False: it cannot issue. */
 static HOT bool issue_scalar_beside(Visit *v, const ScalarCode *code)
 {
   Tile *core = &v->tile->core;
-  ScalarResult result = scalar_exec(code->insn, core->pc, v->turn.program->image->fp16,
-                                    &core->regs, &core->mem);
-  if (result.outcome != SCALAR_NEXT)
+  if (!loads_factor(core, code->insn) &&
+      scalar_exec(code->insn, core->pc, v->turn.program->image->fp16, &core->regs,
+                  &core->mem).outcome != SCALAR_NEXT)
     return false;
   v->tile->ahead->doubled++;
   v->last_beside = core->ready;
