@@ -45,6 +45,13 @@ bool fast_issues_ahead(const FastTile *t, uint64_t now)
   return at < SCALAR_CYCLES && issues_has(t->ahead->issues, at);
 }
 
+uint64_t fast_next_free(const FastTile *t, uint64_t now)
+{
+  const FastAhead *ahead = t->ahead;
+  return t->is_ahead ? ahead->from + issues_next_free(ahead->issues, now + 1 - ahead->from)
+                     : now + 1;
+}
+
 static void note_last(FastWorker *w, const FastAhead *ahead, uint64_t end)
 {
   int last = issues_last(ahead->issues, end);

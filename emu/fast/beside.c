@@ -110,10 +110,3 @@ static bool looks_beside(Visit *v, FastBeside *beside)
   v->beside = beside;
   return finds_beside(t, beside);
 }
-
-uint64_t fast_next_free(const FastTile *t, uint64_t now)
-{
-  while (fast_issues_ahead(t, ++now))
-    ;
-  return now;
-}

@@ -76,6 +76,17 @@ static inline uint64_t issues_next(const uint64_t *issues, uint64_t first, uint6
   return end;
 }
 
+/* The first one from `first` on that is not in the set. */
+static inline uint64_t issues_next_free(const uint64_t *issues, uint64_t first)
+{
+  for (; first < SCALAR_CYCLES; first = (first / WORD_BITS + 1) * WORD_BITS) {
+    uint64_t bits = ~issues[first / WORD_BITS] >> first % WORD_BITS;
+    if (bits)
+      return first + (unsigned)__builtin_ctzll(bits);
+  }
+  return first;
+}
+
 /* Puts those from `first` on a cycle later. */
 static inline void issues_delay(uint64_t *issues, unsigned first)
 {
