@@ -174,16 +174,18 @@ uint32_t *opt_blocks_of_values(const IrFunc *f, Arena *arena);
 
 /* ---- pressure.c -------------------------------------------------------------------- */
 
-/* Words of registers that a function needs, by block. */
+/* Words of registers that a function needs, by block; zero until somebody asks for room, because
+ * most loops need none. */
 typedef struct {
   uint32_t n_blocks;
   uint32_t *words;
 } Pressure;
-void opt_measure_pressure(Pressure *p, const IrFunc *f, const Cfg *cfg, Arena *arena);
 /* Words of registers that the value takes while it lives. */
 unsigned opt_register_words(IrType type);
-/* Is there room for so many words more all through the loop? */
-bool opt_has_room(const Pressure *p, const Cfg *cfg, uint32_t head, unsigned words);
+/* Is there room for so many words more all through the loop?  Measures the function first if it
+ * must; blocks stay as they are from then on. */
+bool opt_has_room(Opt *opt, Pressure *p, const IrFunc *f, const Cfg *cfg, uint32_t head,
+                  unsigned words);
 void opt_take_room(Pressure *p, const Cfg *cfg, uint32_t head, unsigned words);
 
 /* ---- linear.c ---------------------------------------------------------------------- */

@@ -342,8 +342,8 @@ static Loop loop_of(const Keeper *k, uint32_t block)
   return l;
 }
 
-/* Of the block's loop, if pass unroll will make straight code of it; else 0.  Straight code loads a
- * constant once if it must. */
+/* The turns of the block's loop if pass unroll will make straight code of it, else 0.  Straight
+ * code loads a constant once if it must. */
 static uint32_t turns_of_straight_code(const Keeper *k, uint32_t block)
 {
   Loop l = loop_of(k, block);

@@ -77,16 +77,19 @@ static bool ends_turn(const GlobalPromoter *p, uint32_t block)
   return false;
 }
 
-/* Goes each way around the loop or out of it through the block? */
-static bool is_in_each_turn(const GlobalPromoter *p, uint32_t block)
+/* The last block through which each way around the loop or out of it goes. */
+static uint32_t last_of_each_turn(const GlobalPromoter *p)
 {
+  uint32_t last = IR_NO_ID;
   for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
     uint32_t b = p->cfg.rpo[i];
-    if (cfg_loop_contains(&p->cfg, p->head, b) && ends_turn(p, b) &&
-        !cfg_dominates(&p->cfg, block, b))
-      return false;
+    if (!cfg_loop_contains(&p->cfg, p->head, b) || !ends_turn(p, b))
+      continue;
+    last = last == IR_NO_ID ? b : last;
+    while (!cfg_dominates(&p->cfg, last, b))
+      last = p->cfg.idom[last];
   }
-  return true;
+  return last;
 }
 
 static void note_access(GlobalPromoter *p, const IrInsn *insn, IrType type, bool is_store)
@@ -128,10 +131,11 @@ static bool note_insn(GlobalPromoter *p, const IrInsn *insn)
   }
 }
 
-static bool is_worth_it(const GlobalPromoter *p, const PromotedPlace *place)
+static bool is_worth_it(GlobalPromoter *p, const PromotedPlace *place)
 {
   return place->in_each_turn[true] && (place->in_each_turn[false] || !place->is_loaded) &&
-         opt_has_room(&p->pressure, &p->cfg, p->head, opt_register_words(place->type));
+         opt_has_room(p->opt, &p->pressure, p->f, &p->cfg, p->head,
+                      opt_register_words(place->type));
 }
 
 static bool has_ways_out_of_its_own(const GlobalPromoter *p)
@@ -152,13 +156,14 @@ static bool find_places(GlobalPromoter *p)
   bool any = false;
   if (!has_ways_out_of_its_own(p))
     return false;
+  uint32_t last = last_of_each_turn(p);
   p->n_places = 0;
   memset(p->bad_globals, 0, p->m->n_globals);
   for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
     uint32_t b = p->cfg.rpo[i];
     if (!cfg_loop_contains(&p->cfg, p->head, b))
       continue;
-    p->in_each_turn = is_in_each_turn(p, b);
+    p->in_each_turn = cfg_dominates(&p->cfg, b, last);
     for (uint32_t k = 0; k < p->f->blocks[b].n_insns; k++)
       if (!note_insn(p, opt_insn(p->f, p->f->blocks[b].insns[k])))
         return false;
@@ -266,7 +271,6 @@ static bool promote_one(Opt *opt, IrFunc *f)
   GlobalPromoter p = {.opt = opt, .m = opt->m, .f = f, .func = {(uint32_t)(f - opt->m->funcs)}};
   cfg_build(&p.cfg, f, opt->arena);
   opt_make_fronts(opt, f, &p.cfg);
-  opt_measure_pressure(&p.pressure, f, &p.cfg, opt->arena);
   p.exposed = opt_exposed(opt, f);
   p.bad_globals = arena_many(opt->arena, bool, opt->m->n_globals);
   for (uint32_t i = 0; i < p.cfg.n_rpo; i++) {

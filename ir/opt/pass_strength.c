@@ -222,7 +222,7 @@ static void keep_parts(Reducer *r, IrValue v)
       keep_parts(r, insn->args[i]);
 }
 
-/* Instructions of each turn that go if nobody needs the address any more. */
+/* Instructions of each turn that go if nothing needs the address any more. */
 static unsigned count_work(Reducer *r, IrValue address, IrValue user)
 {
   const IrInsn *insn = opt_insn(r->f, user);
@@ -288,7 +288,8 @@ static bool is_worth_it(Reducer *r, uint32_t which)
                        opt_is_const(r->f, c->sum.counter.start);
   unsigned words = n_bases * opt_register_words(IRT_PTR);
   if (!(gain > n_bases || (gain == 1 && n_bases == 1 && frees_counter)) ||
-      r->n_new + n_bases > MOST_NEW || !opt_has_room(r->pressure, &r->cfg, r->loop.head, words))
+      r->n_new + n_bases > MOST_NEW ||
+      !opt_has_room(r->opt, r->pressure, r->f, &r->cfg, r->loop.head, words))
     return false;
   opt_take_room(r->pressure, &r->cfg, r->loop.head, words);
   r->n_new += n_bases;
@@ -466,8 +467,7 @@ bool pass_strength(Opt *opt, IrFunc *f)
   bool changed = opt_drop_unreachable(f, &cfg);
   changed |= opt_make_fronts(opt, f, &cfg);
   unsigned *rounds = arena_many(opt->arena, unsigned, f->n_blocks);
-  Pressure pressure;
-  opt_measure_pressure(&pressure, f, &cfg, opt->arena);
+  Pressure pressure = {.words = NULL};
   while (run_once(opt, f, rounds, &pressure))
     changed = true;
   return changed;

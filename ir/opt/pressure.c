@@ -1,8 +1,8 @@
-/* How many registers a loop needs: for passes that keep more values in it.
+/* Registers that a loop needs: for passes that keep more values in it.
  *
  * An estimate in words, by block: values that live at one place, as if each stood in registers from
  * its definition to its last use.  Constants and addresses of objects are made again where they are
- * needed and do not count; nor do descriptors, which stand in memory. */
+ * needed and do not count. Descriptors stand in memory and do not count either. */
 #include "ir/opt/opt.h"
 
 #include <string.h>
@@ -115,7 +115,7 @@ static void find_lives(Liveness *l)
   }
 }
 
-void opt_measure_pressure(Pressure *p, const IrFunc *f, const Cfg *cfg, Arena *arena)
+static void measure_pressure(Pressure *p, const IrFunc *f, const Cfg *cfg, Arena *arena)
 {
   Liveness l = {.f = f, .cfg = cfg, .n_words = (f->n_insns + 63) / 64};
   l.now = arena_many(arena, uint64_t, l.n_words);
@@ -128,8 +128,11 @@ void opt_measure_pressure(Pressure *p, const IrFunc *f, const Cfg *cfg, Arena *a
     p->words[cfg->rpo[i]] = walk_block(&l, cfg->rpo[i], true);
 }
 
-bool opt_has_room(const Pressure *p, const Cfg *cfg, uint32_t head, unsigned words)
+bool opt_has_room(Opt *opt, Pressure *p, const IrFunc *f, const Cfg *cfg, uint32_t head,
+                  unsigned words)
 {
+  if (!p->words)
+    measure_pressure(p, f, cfg, opt->arena);
   for (uint32_t b = 0; b < p->n_blocks; b++)
     if (cfg_loop_contains(cfg, head, b) && p->words[b] + words > REGISTER_WORDS - SPARE_WORDS)
       return false;
@@ -138,7 +141,7 @@ bool opt_has_room(const Pressure *p, const Cfg *cfg, uint32_t head, unsigned wor
 
 void opt_take_room(Pressure *p, const Cfg *cfg, uint32_t head, unsigned words)
 {
-  for (uint32_t b = 0; b < p->n_blocks; b++)
+  for (uint32_t b = 0; b < p->n_blocks; b++)   /* none: a later measurement sees the values */
     if (cfg_loop_contains(cfg, head, b))
       p->words[b] += words;
 }

@@ -61,7 +61,7 @@ def run_cycles(layout, folder, level, *options, params=None, cycles=10_000_000):
 
 
 def random_sizes(folder, rng):
-    """Cycles of the samples at sizes that nobody tuned for."""
+    """Cycles of the samples at sizes that the project was not tuned to."""
     found = {}
     for sample, sizes in SIZES.items():
         for _ in range(SIZES_EACH):
