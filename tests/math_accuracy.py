@@ -227,3 +227,10 @@ def cost(folder, name, element, arguments, *args):
         code = int(re.search(r"^code +0x[0-9a-f]+ +([0-9]+) bytes", listing, re.M).group(1))
         taken.append((harness.stats(folder / "s.json")["cycles"], code))
     return (taken[0][0] - taken[1][0]) / n, taken[0][1] - taken[1][1]
+
+
+def typical(name, element):
+    """Arguments for `cost`."""
+    dtype = numpy.float32 if element == "f32" else numpy.float16
+    rng = numpy.random.default_rng(3)
+    return [rng.uniform(0.1, 8, 256).astype(dtype) for _ in range(2 if name == "pow" else 1)]

@@ -75,3 +75,22 @@ def run(folder, image, targets, lengths, width, height, engine="fast", timeout=9
     assert not wrong.any()
     times = (stamps.reshape(size, 2, 3).astype(int) << numpy.array([0, 16, 32])).sum(axis=2)
     return harness.stats(folder / "s.json")["cycles"], times
+
+
+def latencies(folder, width, height, arch):
+    """(distance, cycles) of a packet of one word between tile 0 and each other tile, alone."""
+    size = width * height
+    image = build(folder, width, height, 1, arch=arch)
+    found = []
+    for to in range(1, size):
+        targets = numpy.full((size, 1), NOBODY)
+        targets[0, 0] = to
+        _, times = run(folder, image, targets, numpy.ones((size, 1), int), width, height)
+        found.append((to % width + to // width, int(times[to, 1] - times[0, 0])))
+    return found
+
+
+def line_through(found):
+    """Cycles at distance 0 and per tile, by least squares."""
+    step, first = numpy.polyfit(*zip(*found), 1)
+    return f"{first:.0f}", f"{step:.0f}"

@@ -9,19 +9,11 @@ The cycles of a call and the bytes of code of docs/math.md are printed and bound
 """
 import argparse
 
-import numpy
-
 from claims import Claims, harness  # noqa: F401
 import math_accuracy as accuracy
 
 FORMATS = ("f32", "f16", "bf16", "cb16")
 CYCLES = {"exp": 150, "log": 150, "sin": 150, "cos": 150, "sqrt": 150}
-
-
-def typical(name, element):
-    dtype = numpy.float32 if element == "f32" else numpy.float16
-    rng = numpy.random.default_rng(3)
-    return [rng.uniform(0.1, 8, 256).astype(dtype) for _ in range(2 if name == "pow" else 1)]
 
 
 def main():
@@ -41,7 +33,7 @@ def main():
                            bound if element == "f32" else min(bound, 1), "ulp")
             row.append(f"{worst:.3f}" if worst else "0")
         for element in ("f32", "f16"):
-            cycles, code = accuracy.cost(claims.scratch, name, element, typical(name, element))
+            cycles, code = accuracy.cost(claims.scratch, name, element, accuracy.typical(name, element))
             print(f"{name} {element}: {cycles:.0f} cycles a call, {code} bytes of code")
             if name in CYCLES and element == "f32":
                 claims.at_most(f"{name} {element}", cycles, CYCLES[name], "cycles a call")

@@ -43,25 +43,6 @@ def run_patterns(folder, i):
     return 0
 
 
-def latencies(folder, arch):
-    """(distance, cycles) of a packet of one word between tile 0 and each other tile, alone."""
-    size = WIDTH * HEIGHT
-    image = packets.build(folder, WIDTH, HEIGHT, 1, arch=arch)
-    found = []
-    for to in range(1, size):
-        targets = numpy.full((size, 1), packets.NOBODY)
-        targets[0, 0] = to
-        _, times = packets.run(folder, image, targets, numpy.ones((size, 1), int), WIDTH, HEIGHT)
-        found.append((to % WIDTH + to // WIDTH, int(times[to, 1] - times[0, 0])))
-    return found
-
-
-def line_through(found):
-    """The line of least squares, as the page states it."""
-    step, first = numpy.polyfit(*zip(*found), 1)
-    return f"{first:.0f} cycles and {step:.0f} per tile"
-
-
 def main():
     claims = Claims()
     runs = -(-PATTERNS // OF_A_RUN)
@@ -70,7 +51,7 @@ def main():
     claims.equals(f"of {runs * OF_A_RUN} patterns, those in runs with a loss, a change of order, a "
                   "wrong word or a deadlock", failed, 0)
     for arch, bound in CYCLES_PER_STEP.items():
-        found = latencies(claims.scratch, arch)
+        found = packets.latencies(claims.scratch, WIDTH, HEIGHT, arch)
         by_distance = {d: [c for other, c in found if other == d] for d, _ in found}
         for distance in sorted(by_distance):
             print(f"{arch}, distance {distance}: {min(by_distance[distance])} to "
@@ -78,7 +59,7 @@ def main():
         first = max(by_distance[1])
         steps = max((max(cycles) - first) / (d - 1) for d, cycles in by_distance.items() if d > 1)
         claims.at_most(f"{arch}: cycles of a packet of one word per tile further", steps, bound)
-        line = line_through(found)
+        line = "{} cycles and {} per tile".format(*packets.line_through(found))
         claims.check(f"{arch}: the line through them is on the page", line, "stated",
                      f"{line} on {arch}" in " ".join(PAGE.read_text().split()))
     claims.finish()
