@@ -378,10 +378,10 @@ def test_a_chain_of_calls_takes_memory_in_proportion_to_its_copies(tmp_path):
     """Each function is put into the next; a table of all locations for each call would take 2.7 GB
     here."""
     n = 1000
-    functions = ["fn f0() void { v += 1; }"]
-    functions += [f"fn f{i}() void {{ v += 1; f{i - 1}(); }}" for i in range(1, n)]
+    functions = ["fn step0() void { v += 1; }"]
+    functions += [f"fn step{i}() void {{ v += 1; step{i - 1}(); }}" for i in range(1, n)]
     (tmp_path / "p.csl").write_text("\n".join([
-        "export var v: u16 = 0;", *functions, f"task main() void {{ f{n - 1}(); }}",
+        "export var v: u16 = 0;", *functions, f"task main() void {{ step{n - 1}(); }}",
         "comptime { @bind_local_task(main, @get_local_task_id(8)); "
         "@activate(@get_local_task_id(8)); }"]))
     harness.run(["bash", "-c", 'ulimit -v 1500000 && exec "$@"', "-", harness.tool("cslc"),

@@ -196,11 +196,11 @@ def program(seed):
         kind = "f32" if i % 8 == 7 else rng.choice(INTS)
         tree = single(rng, 3) if kind == "f32" else integer(rng, kind, 4)
         value, overflows = tree.evaluate(args)
-        lines.append(f"fn f{i}({params}) {kind} {{ return {tree.text}; }}")
+        lines.append(f"fn function{i}({params}) {kind} {{ return {tree.text}; }}")
         given = ", ".join(f"{n}_v" for n in args)
-        checks.append(f"  if (f{i}({given}) != {literal(kind, value)}) {{ failed[{i}] = 1; }}")
+        checks.append(f"  if (function{i}({given}) != {literal(kind, value)}) {{ failed[{i}] = 1; }}")
         if not overflows:
-            asserts.append(f"  @comptime_assert(f{i}({known}) == {literal(kind, value)});")
+            asserts.append(f"  @comptime_assert(function{i}({known}) == {literal(kind, value)});")
     lines += ["task main() void {", *checks, "}", "comptime {", *asserts,
               "  @bind_local_task(main, @get_local_task_id(8));",
               "  @activate(@get_local_task_id(8));", '  @export_symbol(failed_ptr, "failed");', "}"]
