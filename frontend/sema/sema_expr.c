@@ -658,36 +658,44 @@ PoolId sema_type_expr(Sema *s, const Node *n)
   return type;
 }
 
-static PoolId array_type(Sema *s, const NodeArrayType *n)
+/* False after reporting. */
+static bool array_dims(Sema *s, const NodeArrayType *n, uint32_t dims[MAX_RANK])
 {
-  uint32_t dims[MAX_RANK];
   uint64_t total = 1;
   if (n->dims.count > MAX_RANK) {
     diag_too_many_dimensions(s->diags, n->head.span, (unsigned)MAX_RANK);
-    return POOL(POISON_TYPE);
+    return false;
   }
   for (uint32_t i = 0; i < n->dims.count; i++) {
     const Node *dim = n->dims.at[i];
     PoolId value = sema_comptime(s, dim, POOL(NONE));
     int64_t size;
     if (pool_eq(value, POOL(POISON)))
-      return POOL(POISON_TYPE);
+      return false;
     if (!type_is_int(s->pool, pool_type_of(s->pool, value))) {
       diag_array_size_not_integer(s->diags, dim->span,
                                   pool_type_of(s->pool, value));
-      return POOL(POISON_TYPE);
+      return false;
     }
     if (!pool_int_value(s->pool, value, &size) || size < 0 || size > INT32_MAX) {
       diag_bad_array_size(s->diags, dim->span, value);
-      return POOL(POISON_TYPE);
+      return false;
     }
     dims[i] = (uint32_t)size;
     total *= (uint64_t)size;
     if (total > INT32_MAX) {
       diag_bad_array_size(s->diags, dim->span, value);
-      return POOL(POISON_TYPE);
+      return false;
     }
   }
+  return true;
+}
+
+static PoolId array_type(Sema *s, const NodeArrayType *n)
+{
+  uint32_t dims[MAX_RANK];
+  if (!array_dims(s, n, dims))
+    return POOL(POISON_TYPE);
   PoolId element = sema_type_expr(s, n->element);
   if (pool_eq(element, POOL(POISON_TYPE)))
     return element;
@@ -724,9 +732,22 @@ static PoolId type_in_progress(Sema *s, const Node *n)
   return d != NULL ? decl_self_type(s, d) : POOL(NONE);
 }
 
+/* What a pointer leads to if that is a type in progress or an array of such; else none. */
+static PoolId open_pointee(Sema *s, const Node *n)
+{
+  if (n->kind != ND_ARRAY_TYPE)
+    return type_in_progress(s, n);
+  const NodeArrayType *array = node_array_type(n);
+  uint32_t dims[MAX_RANK];
+  PoolId element = type_in_progress(s, array->element);
+  if (pool_is_none(element) || !array_dims(s, array, dims))
+    return POOL(NONE);
+  return pool_array_type(s->pool, dims, array->dims.count, element);
+}
+
 static PoolId pointer_type(Sema *s, const NodePointerType *n)
 {
-  PoolId open = type_in_progress(s, n->pointee);
+  PoolId open = open_pointee(s, n->pointee);
   if (!pool_is_none(open))
     return pool_pointer_type(s->pool, n->is_many, n->is_const, open);
   PoolId pointee = sema_type_expr(s, n->pointee);
