@@ -19,6 +19,7 @@ import collectives_measure
 import collectives_run
 import gemm_table
 import math_accuracy
+import message_passing_run
 import packets_run
 import streams_run
 
@@ -225,6 +226,11 @@ def results():
                 for row in csv.DictReader(file)}
 
 
+def message_links(folder):
+    return [f"{message_passing_run.cycles_of_a_link(folder, length):.0f}"
+            for length in (1, message_passing_run.MOST)]
+
+
 def miss_of_allreduce(_folder):
     found = [results()["library allreduce", f"width={width} calls=100"] for width in (4, 8)]
     return [f"{(found[0][0] - found[0][1]) / 100:.0f}",
@@ -255,6 +261,8 @@ FACTS = [
     Fact("docs/walk-through.md", "The wavelet leaves the router of the sender in cycle {} and the "
          "router of the receiver in cycle {}. The receiver picks the data task in cycle {}, and the "
          "task stores the word in cycle {}:", lambda f: walk_through(f)[1:]),
+    Fact("docs/library.md", "A link more on its way costs a message of 1 element {} cycles, one of 32 "
+         "elements {}.", message_links),
     Fact("docs/guide.md", "at about {} cycles. Code that runs", rows("dsr_load")),
     Fact("docs/guide.md", "A wavelet takes {} cycles from the processor to its router, {} cycle for "
          "each hop and {} cycles from the router", rows("ramp_up", "hop", "ramp_down")),

@@ -5,22 +5,7 @@ import pytest
 import harness
 import packets_run as packets
 import stdlib_run
-
-PROGRAM = "tests/stdlib/message_passing/layout.csl"
-MOST = 32                    # elements of a message
-
-
-def build(folder, width, height, count, delay=0, queues=(2, 3), half=0):
-    image = folder / "messages.bin"
-    harness.compile(PROGRAM, image, "--arch=wse3", params={
-        "width": width, "height": height, "count": count, "delay": delay, "half": half,
-        "input_queue_id": queues[0], "output_queue_id": queues[1]})
-    return image
-
-
-def run(folder, image, targets, lengths, width, height, engine="fast"):
-    expected = numpy.bincount(targets.ravel(), minlength=width * height)
-    return packets.run(folder, image, targets, lengths, width, height, engine, expected=expected)
+from message_passing_run import MOST, build, run
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
@@ -54,21 +39,6 @@ def test_full_links_both_ways(tmp_path):
     image = build(tmp_path, 5, 5, 100)
     targets = packets.pattern(random, 0, 5, 5, 100)
     run(tmp_path, image, targets, numpy.full(targets.shape, 3), 5, 5)
-
-
-@pytest.mark.parametrize("length, cycles", [(1, 215), (32, 262)])
-def test_cycles_of_a_link(tmp_path, length, cycles):
-    """What docs/library.md says of a message alone on the fabric, within 5 %."""
-    image = build(tmp_path, 8, 1, 1)
-
-    def time_over(links):
-        targets = numpy.where(numpy.arange(8) == 0, links, packets.NOBODY)[:, None]
-        expected = numpy.arange(8) == links
-        _, times = packets.run(tmp_path, image, targets, numpy.full((8, 1), length), 8, 1,
-                               expected=expected)
-        return times[links, 1] - times[0, 0]
-
-    assert (time_over(7) - time_over(2)) / 5 == pytest.approx(cycles, rel=0.05)
 
 
 # ---- forms ---------------------------------------------------------------------------------------
