@@ -123,7 +123,7 @@ def group_delay(_folder):
 
 
 def allreduce(tiles, elements, kind, with_task):
-    """Of a plan of <collectives/streams>, and of a reduction and a broadcast."""
+    """Cycles of an allreduce by a plan of <collectives/streams>, and by a reduction and a broadcast."""
     def measure(folder):
         ours = streams_run.cycles_of(streams_run.run(
             folder, {"kind": kind, "width": tiles, "with_task": with_task}, (elements,)))

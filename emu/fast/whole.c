@@ -158,7 +158,7 @@ static HOT bool is_whole_place(const Visit *v, const FastVector *c, const Descri
   return span.low >= object.start && span.end <= object.end;
 }
 
-/* Of a source that is no memory. */
+/* The value of a source that is no memory. */
 static HOT void set_whole_value(const FastTile *t, FastWhole *op, unsigned k)
 {
   const FastVector *c = op->code;

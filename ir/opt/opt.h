@@ -174,8 +174,8 @@ uint32_t *opt_blocks_of_values(const IrFunc *f, Arena *arena);
 
 /* ---- pressure.c -------------------------------------------------------------------- */
 
-/* Words of registers that a function needs, by block; zero until somebody asks for room, because
- * most loops need none. */
+/* Words of registers that a function needs, by block; zero until a pass asks for room, because most
+ * loops need none. */
 typedef struct {
   uint32_t n_blocks;
   uint32_t *words;

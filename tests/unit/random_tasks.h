@@ -1,5 +1,5 @@
-/* Random programs of tasks, for tests that run one program in several ways: rows of tiles in which
- * wavelets start tasks, which compute a little and send wavelets on, mostly one at a time.  Tasks
+/* Random programs of tasks, for tests that run one program in several ways.  In rows of tiles,
+ * wavelets start tasks; these compute a little and send wavelets on, mostly one at a time.  Tasks
  * activate, block and unblock others, and note the time.  The same seed gives the same program.
  *   Asm *a = random_tasks(seed, &engine_fast);
  * Included by one .c file each. */
