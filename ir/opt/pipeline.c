@@ -32,7 +32,7 @@ static const struct { const char *passes; int level; } pipeline[] = {
   {"promote mem2reg copyprop simplify cse dce", 2},
   {"fill", 1},
   {"licm", 1},
-  {"jump simplify strength simplify cse dce ends simplify dce", 2},
+  {"jump simplify strength copyprop simplify cse dce ends simplify dce", 2},
   {"strength simplify dce ends simplify cse dce", 2},
   {"dsd", 1},
   {"simplify strength simplify dce strength simplify cse dce ends simplify memory cse dce", 2},
