@@ -19,7 +19,7 @@ import collectives_measure
 import collectives_run
 import gemm_table
 import math_accuracy
-import message_passing_run
+import message_run
 import packets_run
 import streams_run
 
@@ -227,8 +227,8 @@ def results():
 
 
 def message_links(folder):
-    return [f"{message_passing_run.cycles_of_a_link(folder, length):.0f}"
-            for length in (1, message_passing_run.MOST)]
+    return [f"{message_run.cycles_of_a_link(folder, length):.0f}"
+            for length in (1, message_run.MOST)]
 
 
 def miss_of_allreduce(_folder):

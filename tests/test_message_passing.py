@@ -4,8 +4,8 @@ import pytest
 
 import harness
 import packets_run as packets
+from message_run import MOST, build, run
 import stdlib_run
-from message_passing_run import MOST, build, run
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
