@@ -132,8 +132,8 @@ static bool is_type_of_language(const char *name)
   static const char *const names[] = {
     "void", "bool", "type", "comptime_int", "comptime_float", "comptime_string", "f16", "bf16",
     "cb16", "f32", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"};
-  if (!strchr("bcfituv", name[0]))
-    return false;
+  if (!strchr("bcfituv", name[0]) || !name[1] || !strchr("1368bfoy", name[1]))
+    return false;      /* of most names the first two letters say so */
   for (size_t i = 0; i < ARRAY_COUNT(names); i++)
     if (strcmp(name, names[i]) == 0)
       return true;
