@@ -604,15 +604,23 @@ bool fast_delay_ahead(Visit *v)
 
 /* ---- the end of the run -------------------------------------------------------------------- */
 
+/* The worker may have visited any tile. */
+static void find_last_issue(FastWorker *w)
+{
+  const FastEngine *e = w->engine;
+  w->ahead_last = 0;
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    const uint32_t *touched = e->workers[k].touched;
+    for (size_t i = 0; i < arrlenu(touched); i++)
+      if (e->tiles[touched[i]].is_ahead)
+        note_last(w, e->tiles[touched[i]].ahead, SCALAR_CYCLES);
+  }
+}
+
 uint64_t fast_ahead_last(FastWorker *w)
 {
   if (w->ahead_less)
-    w->ahead_last = 0;
-  for (size_t i = 0; w->ahead_less && i < arrlenu(w->touched); i++) {
-    const FastTile *t = &w->engine->tiles[w->touched[i]];
-    if (t->is_ahead)
-      note_last(w, t->ahead, SCALAR_CYCLES);
-  }
+    find_last_issue(w);
   w->ahead_less = false;
   return w->ahead_last >= w->engine->phase ? w->ahead_last : 0;
 }

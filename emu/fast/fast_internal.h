@@ -204,8 +204,9 @@ typedef struct { uint64_t cycle; uint32_t tile; uint8_t kind, slot; } FastChore;
  * half each worker visits its strips except for the rows at a border to another strip, in the
  * second half the pairs of rows on both sides of a border. With each cycle of a block the first
  * halves lose two rows at each border, which the second ones win. So no worker touches a tile that
- * another worker touches or visits in the same half, and nothing needs a lock. */
-typedef enum { HALF_INNER, HALF_BORDERS, HALVES } FastHalf;
+ * another worker touches or visits in the same half, and nothing needs a lock.  Where there is
+ * little to do, one worker visits all rows. */
+typedef enum { HALF_INNER, HALF_BORDERS, HALVES, HALF_ALL = HALVES } FastHalf;
 
 /* counts.c: for which tile the worker works, and what it had counted when that began. */
 typedef struct {

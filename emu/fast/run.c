@@ -263,6 +263,8 @@ static void visit_all(FastEngine *e)
   bool crew = e->n_workers > 1 && (e->visits >= CREW_LEAST || e->base.options.shuffle);
   if (crew) {
     fast_crew_block(e);
+  } else if (!e->base.options.peers) {
+    e->step->visit(&e->workers[0], HALF_ALL);
   } else {
     for (unsigned half = 0; half < (e->n_workers > 1 ? HALVES : 1); half++)
       for (unsigned k = 0; k < e->n_workers; k++)

@@ -217,18 +217,33 @@ static void visit_slanted(Visit *v, FastRows rows, FastHalf half)
   }
 }
 
+static void visit_strip(Visit *v, FastRows rows, FastHalf half)
+{
+  const FastEngine *e = v->engine;
+  if (e->block == 1 || half == HALF_BORDERS || e->base.options.shuffle)
+    visit_cycles(v, rows, half);
+  else
+    visit_slanted(v, rows, half);
+}
+
+/* The worker for all of them, without peers. */
+static void visit_all_rows(Visit *v)
+{
+  FastEngine *e = v->engine;
+  for (unsigned k = 0; k < e->n_workers; k++)
+    e->workers[k].visits = 0;
+  visit_strip(v, e->own, HALF_INNER);
+}
+
 static void visit_half(FastWorker *worker, FastHalf half)
 {
-  const FastEngine *e = worker->engine;
   Visit v = start_visits(worker);
   if (half == HALF_INNER)
     worker->visits = 0;
-  for (size_t i = 0; i < arrlenu(worker->rows[half]); i++) {
-    if (e->block == 1 || half == HALF_BORDERS || e->base.options.shuffle)
-      visit_cycles(&v, worker->rows[half][i], half);
-    else
-      visit_slanted(&v, worker->rows[half][i], half);
-  }
+  if (half == HALF_ALL)
+    visit_all_rows(&v);
+  for (size_t i = 0; half != HALF_ALL && i < arrlenu(worker->rows[half]); i++)
+    visit_strip(&v, worker->rows[half][i], half);
   fast_count_as(worker, NULL);
 }
 
