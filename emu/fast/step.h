@@ -44,8 +44,8 @@ typedef struct {
 } Visit;
 
 /* cycles.c, calendar.c, notes.c, queues.c and plain.c come first in the unit: what they define
- * needs no declaration.  beside.c, kept.c, single.c, steps.c and whole.c, which ahead.c is made of,
- * come behind all other files of the step. */
+ * needs no declaration.  beside.c, kept.c, steps.c and whole.c, which ahead.c is made of, come
+ * behind all other files of the step. */
 
 /* ---- storage.c ----------------------------------------------------------------------------- */
 
