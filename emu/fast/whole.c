@@ -55,13 +55,6 @@ static HOT bool is_whole_dsr(const Descriptor *desc)
          !(desc->flags & ~(unsigned)DESC_F_SAVE);
 }
 
-/* The elements that the stride lets a group have. */
-static HOT unsigned whole_width(const Timing *timing, int16_t stride, unsigned width)
-{
-  unsigned limit = stride == 0 || stride == 1 ? 0 : timing->stride_limit[(unsigned)stride & 7];
-  return limit && limit < width ? limit : width;
-}
-
 static HOT const FastVector *vector_of(const FastEngine *e, const FastTile *t,
                                        const ScalarCode *code)
 {
@@ -94,7 +87,7 @@ static HOT bool find_whole(const Visit *v, const ScalarCode *code, FastWhole *op
     const Descriptor *desc = &whole_dsr(t, c, k)->desc;
     if (!is_whole_dsr(desc))
       return false;
-    width = whole_width(e->timing, desc->stride, width);
+    width = vec_stride_width(e->timing, desc->stride, width);
     length = memory ? length : desc->length;
     saves |= desc->flags & DESC_F_SAVE ? 1u << k : 0;
     memory |= 1u << k;
@@ -189,7 +182,8 @@ static HOT bool place_whole(const Visit *v, FastWhole *op)
   }
   p->scalar = c->has_scalar ? whole_register(&t->core.regs, c->scalar_reg, c->scalar_bytes) : 0;
   return p->step[PLAIN_DEST] != 0 &&
-         !(p->operation == VEC_fmacs && p->step[PLAIN_DEST] % (8 * (int)c->bytes) == 0);
+         !(p->operation == VEC_fmacs &&
+           vec_stays_in_bank(whole_dsr(t, c, PLAIN_DEST)->desc.stride));
 }
 
 /* The instruction is like that of the operation, which is over: it begins with descriptors that

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { BITS16 = 16, SIGN16 = 0x8000, STRIDE_RESIDUES = 7 };
+enum { BITS16 = 16, SIGN16 = 0x8000 };
 #define SIGN32 0x80000000u
 
 /* ---- DSRs ------------------------------------------------------------------------------------ */
@@ -396,10 +396,7 @@ static unsigned stream_width(const VecStream *s, const Timing *timing, unsigned 
     unsigned most = (unsigned)s->per_wavelet * s->max_wavelets;
     return most < width ? most : width;
   }
-  if (s->kind != VS_MEMORY || s->strides[0] == 0 || s->strides[0] == 1)
-    return width;
-  unsigned limit = timing->stride_limit[(unsigned)s->strides[0] & STRIDE_RESIDUES];
-  return limit && limit < width ? limit : width;
+  return s->kind == VS_MEMORY ? vec_stride_width(timing, s->strides[0], width) : width;
 }
 
 FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *program,
@@ -558,8 +555,7 @@ unsigned vec_group_size(const VecRun *run)
 
 static bool stays_in_a_bank(const VecStream *s)
 {
-  return s->kind == VS_MEMORY && s->strides[0] != 0 &&
-         ((unsigned)s->strides[0] & STRIDE_RESIDUES) == 0;
+  return s->kind == VS_MEMORY && vec_stays_in_bank(s->strides[0]);
 }
 
 static bool in_one_bank(const VecStream *a, const VecStream *b, const Machine *machine,

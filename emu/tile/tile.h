@@ -302,6 +302,20 @@ unsigned vec_raised(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t 
 /* vec_element for a running operation, whose sources' widths are known: faddhs takes an f32
  * accumulator or an f16 element as src0. */
 uint32_t vec_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b);
+/* Strides count by their residue modulo 8. */
+enum { STRIDE_RESIDUES = 7 };
+/* A group of `width` elements, or as many as the stride of one of its operands in memory allows. */
+static inline unsigned vec_stride_width(const Timing *timing, int16_t stride, unsigned width)
+{
+  unsigned limit = stride == 0 || stride == 1
+                     ? 0 : timing->stride_limit[(unsigned)stride & STRIDE_RESIDUES];
+  return limit && limit < width ? limit : width;
+}
+/* All elements of the operand are in one bank. */
+static inline bool vec_stays_in_bank(int16_t stride)
+{
+  return stride != 0 && ((unsigned)stride & STRIDE_RESIDUES) == 0;
+}
 /* How often the operation's next group waits for a bank. */
 unsigned vec_bank_waits(const VecRun *run, const Machine *machine);
 /* The same for one that stays in a bank, so that it waits at each group; else 0. */
