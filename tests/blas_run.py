@@ -165,7 +165,7 @@ def compile_case(folder, case, program=PROGRAM):
     return image, Shape(*map(int, harness.values(out, "shape")[0, 0]))
 
 
-def run(folder, case, A, B, C, program=PROGRAM, emu=()):
+def run(folder, case, A, B, C, program=PROGRAM, emu=(), timeout=600):
     image, shape = compile_case(folder, case, program)
     # The tiles then hold the transposed matrices, B's in A's place.
     is_transposed = case.stationary == B_STAYS
@@ -180,7 +180,7 @@ def run(folder, case, A, B, C, program=PROGRAM, emu=()):
     launch = f"--launch=main({case.alpha},{case.beta})" if case.scaled else "--launch=main"
     harness.emu(image, f"--engine={case.engine}", *files, launch,
                 f"--d2h=C@{rest}={folder / 'out.npy'}", f"--d2h=stamps={folder / 'stamps.npy'}",
-                f"--stats={folder / 'stats.json'}", *emu, timeout=600)
+                f"--stats={folder / 'stats.json'}", *emu, timeout=timeout)
     found = collect(case, shape, harness.load_npy(folder / "out.npy"), *C.shape)
     return Result(found.T if is_transposed else found,
                   cycles_of(harness.load_npy(folder / "stamps.npy")), shape,
