@@ -127,22 +127,28 @@ static void add_debug_local(Sema *s, Name name, Operand o, Span declaration)
   ir_local_add(s->ir, s->b.func, local);
 }
 
-static bool is_type_of_language(const char *name)
+/* Types of the language itself.  Names of the machine's types, as `color`, and of integers of other
+ * widths are free: parameters of public and own modules have them. */
+static bool is_type_of_language(PoolId type)
 {
-  static const char *const names[] = {
-    "void", "bool", "type", "comptime_int", "comptime_float", "comptime_string", "f16", "bf16",
-    "cb16", "f32", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"};
-  if (!strchr("bcfituv", name[0]) || !name[1] || !strchr("1368bfoy", name[1]))
-    return false;      /* of most names the first two letters say so */
-  for (size_t i = 0; i < ARRAY_COUNT(names); i++)
-    if (strcmp(name, names[i]) == 0)
-      return true;
-  return false;
+  switch (type.raw) {
+  case POOL_RAW_VOID:
+  case POOL_RAW_BOOL:
+  case POOL_RAW_TYPE:
+  case POOL_RAW_COMPTIME_INT:
+  case POOL_RAW_COMPTIME_FLOAT:
+  case POOL_RAW_COMPTIME_STRING:
+  case POOL_RAW_F16:
+  case POOL_RAW_BF16:
+  case POOL_RAW_CB16:
+  case POOL_RAW_F32: return true;
+  default: return pool_is_machine_int(type);
+  }
 }
 
 void scope_check_name(Sema *s, StrId name, Span span)
 {
-  if (is_type_of_language(sema_text(s, name)))
+  if (is_type_of_language(sema_predeclared_type(s, name)))
     diag_name_of_type(s->diags, span, sema_text(s, name));
 }
 

@@ -58,7 +58,7 @@ static bool is_int_name(const char *text, unsigned long *bits)
   return true;
 }
 
-static PoolId predeclared_type(Sema *s, StrId name)
+PoolId sema_predeclared_type(Sema *s, StrId name)
 {
   uint32_t known;
   if (pair_get(&s->own->types, name.raw, &known))
@@ -119,7 +119,7 @@ static Operand expr_ident(Sema *s, const Node *n)
   Decl *d = sema_find_decl(s, s->now.module, name);
   if (d != NULL)
     return sema_decl_operand(s, d, n->span);
-  PoolId known = predeclared_type(s, name);
+  PoolId known = sema_predeclared_type(s, name);
   if (!pool_is_none(known))
     return operand_at(operand_value(s, known), n->span);
   report_undeclared(s, name, n->span);
