@@ -131,7 +131,6 @@ void tile_begin(Turn *turn)
 
 /* ---- plan: the scheduler --------------------------------------------------------------------- */
 
-
 /* The wavelet at the head if tasks may have it: not if an operation takes it or has ended by it. */
 static bool open_head(const Turn *turn, unsigned queue, QueueHead *head)
 {
