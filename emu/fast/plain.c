@@ -304,28 +304,14 @@ static HOT void copy_elements(uint8_t *to, int to_step, const uint8_t *from, int
     memcpy(to + (ptrdiff_t)i * to_step, from + (ptrdiff_t)i * from_step, bytes);
 }
 
-/* The next `n` elements of a source that is no queue, as they are now. */
-static HOT void plain_source(const FastTile *t, const FastPlain *p, unsigned k, uint32_t *to,
-                             unsigned n)
+/* The next `n` elements of `bytes` bytes each of a source that is no queue, as they are now. */
+static HOT void plain_source(const FastTile *t, const FastPlain *p, unsigned k, void *to,
+                             unsigned n, size_t bytes)
 {
   if (p->memory & 1u << k)
-    copy_elements((uint8_t *)to, sizeof *to, t->core.mem.bytes + p->address[k], p->step[k], n,
-                  sizeof *to);
+    copy_elements(to, (int)bytes, t->core.mem.bytes + p->address[k], p->step[k], n, bytes);
   else
-    for (unsigned i = 0; i < n; i++)
-      to[i] = p->value[k];
-}
-
-/* The same of 16-bit elements. */
-static HOT void plain_half_source(const FastTile *t, const FastPlain *p, unsigned k, uint16_t *to,
-                                  unsigned n)
-{
-  if (p->memory & 1u << k)
-    copy_elements((uint8_t *)to, sizeof *to, t->core.mem.bytes + p->address[k], p->step[k], n,
-                  sizeof *to);
-  else
-    for (unsigned i = 0; i < n; i++)
-      to[i] = (uint16_t)p->value[k];
+    copy_elements(to, (int)bytes, (const uint8_t *)&p->value[k], 0, n, bytes);
 }
 
 /* Those that most programs use have a loop of their own. */
@@ -372,8 +358,8 @@ static HOT void plain_words_apart(Visit *v, const FastPlain *p, unsigned n)
 {
   const FastTile *t = v->tile;
   uint32_t a[AHEAD_ELEMENTS], b[AHEAD_ELEMENTS];
-  plain_source(t, p, PLAIN_SRC0, a, n);
-  plain_source(t, p, PLAIN_SRC1, b, n);
+  plain_source(t, p, PLAIN_SRC0, a, n, sizeof *a);
+  plain_source(t, p, PLAIN_SRC1, b, n, sizeof *b);
   plain_operate_words(v, p, a, b, n);
   copy_elements(t->core.mem.bytes + p->address[PLAIN_DEST], p->step[PLAIN_DEST],
                 (const uint8_t *)a, sizeof *a, n, sizeof *a);
@@ -383,8 +369,8 @@ static HOT void plain_halves_apart(Visit *v, const FastPlain *p, unsigned n)
 {
   const FastTile *t = v->tile;
   uint16_t a[AHEAD_ELEMENTS], b[AHEAD_ELEMENTS];
-  plain_half_source(t, p, PLAIN_SRC0, a, n);
-  plain_half_source(t, p, PLAIN_SRC1, b, n);
+  plain_source(t, p, PLAIN_SRC0, a, n, sizeof *a);
+  plain_source(t, p, PLAIN_SRC1, b, n, sizeof *b);
   plain_operate_halves(v, p, a, b, n);
   copy_elements(t->core.mem.bytes + p->address[PLAIN_DEST], p->step[PLAIN_DEST],
                 (const uint8_t *)a, sizeof *a, n, sizeof *a);

@@ -315,7 +315,7 @@ static HOT void read_ahead(FastTile *t, FastPlain *p, unsigned k, uint32_t *x, u
     take_ahead(t->in, x, n);
     return;
   }
-  plain_source(t, p, k, x, n);
+  plain_source(t, p, k, x, n, sizeof(uint32_t));
   if (p->memory & 1u << k)
     p->address[k] = (uint16_t)(p->address[k] + (int)n * p->step[k]);
 }
