@@ -127,6 +127,31 @@ static void add_debug_local(Sema *s, Name name, Operand o, Span declaration)
   ir_local_add(s->ir, s->b.func, local);
 }
 
+bool scope_is_int_name(const char *text, unsigned long *bits)
+{
+  size_t digits = strspn(text + 1, "0123456789");
+  *bits = 0;
+  if ((text[0] != 'i' && text[0] != 'u') || digits == 0 || text[1 + digits] != 0 ||
+      (text[1] == '0' && digits > 1))
+    return false;
+  *bits = strtoul(text + 1, NULL, 10);
+  return true;
+}
+
+PoolId scope_predeclared_type(Sema *s, StrId name)
+{
+  uint32_t known;
+  if (pair_get(&s->own->types, name.raw, &known))
+    return (PoolId){known};
+  const char *text = sema_text(s, name);
+  unsigned long bits;
+  if (!scope_is_int_name(text, &bits) || bits > TYPE_INT_MAX_BITS)
+    return POOL(NONE);
+  PoolId type = pool_int_type(s->pool, text[0] == 'i', (unsigned)bits);
+  pair_put(&s->own->types, name.raw, type.raw);
+  return type;
+}
+
 /* Types of the language itself.  Names of the machine's types, as `color`, and of integers of other
  * widths are free: parameters of public and own modules have them. */
 static bool is_type_of_language(PoolId type)
@@ -148,7 +173,7 @@ static bool is_type_of_language(PoolId type)
 
 void scope_check_name(Sema *s, StrId name, Span span)
 {
-  if (is_type_of_language(sema_predeclared_type(s, name)))
+  if (is_type_of_language(scope_predeclared_type(s, name)))
     diag_name_of_type(s->diags, span, sema_text(s, name));
 }
 

@@ -45,38 +45,11 @@ static bool is_memoised(const Node *n)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* Is the name that of an integer type, iN or uN?  `bits`: of more than can be, any number above
- * TYPE_INT_MAX_BITS. */
-static bool is_int_name(const char *text, unsigned long *bits)
-{
-  size_t digits = strspn(text + 1, "0123456789");
-  *bits = 0;
-  if ((text[0] != 'i' && text[0] != 'u') || digits == 0 || text[1 + digits] != 0 ||
-      (text[1] == '0' && digits > 1))
-    return false;
-  *bits = strtoul(text + 1, NULL, 10);
-  return true;
-}
-
-PoolId sema_predeclared_type(Sema *s, StrId name)
-{
-  uint32_t known;
-  if (pair_get(&s->own->types, name.raw, &known))
-    return (PoolId){known};
-  const char *text = sema_text(s, name);
-  unsigned long bits;
-  if (!is_int_name(text, &bits) || bits > TYPE_INT_MAX_BITS)
-    return POOL(NONE);
-  PoolId type = pool_int_type(s->pool, text[0] == 'i', (unsigned)bits);
-  pair_put(&s->own->types, name.raw, type.raw);
-  return type;
-}
-
 static void report_undeclared(Sema *s, StrId name, Span span)
 {
   const char *text = sema_text(s, name);
   unsigned long bits;
-  if (is_int_name(text, &bits)) {
+  if (scope_is_int_name(text, &bits)) {
     diag_int_too_wide(s->diags, span, text, TYPE_INT_MAX_BITS);
     return;
   }
@@ -119,7 +92,7 @@ static Operand expr_ident(Sema *s, const Node *n)
   Decl *d = sema_find_decl(s, s->now.module, name);
   if (d != NULL)
     return sema_decl_operand(s, d, n->span);
-  PoolId known = sema_predeclared_type(s, name);
+  PoolId known = scope_predeclared_type(s, name);
   if (!pool_is_none(known))
     return operand_at(operand_value(s, known), n->span);
   report_undeclared(s, name, n->span);

@@ -154,8 +154,11 @@ typedef struct { uint32_t first_in_scope, scope_end, n_locals, n_cells, n_leaves
 /* `text`: what the scope's names can be seen in. */
 Scope scope_open(Sema *s, Span text);
 void scope_close(Sema *s, Scope scope);
-/* The type that has the name in every file, iN and uN of any width among them; none: there is none. */
-PoolId sema_predeclared_type(Sema *s, StrId name);
+/* The type that has the name in every file, iN and uN of any width among them, or none. */
+PoolId scope_predeclared_type(Sema *s, StrId name);
+/* Is the name that of an integer type, iN or uN?  `bits`: of more than can be, any number above
+ * TYPE_INT_MAX_BITS. */
+bool scope_is_int_name(const char *text, unsigned long *bits);
 /* Reports a declaration that has the name of one of the language's own types. Parameters may be
  * called `color`, and variables `u1`: SDK 1.x has no such type. */
 void scope_check_name(Sema *s, StrId name, Span span);
