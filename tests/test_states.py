@@ -8,6 +8,7 @@ import pytest
 import harness
 import host_run
 import ranks_run
+import stdlib_run
 import test_host_memcpy
 
 GEMV = ("samples/gemv/layout.csl", {"width": 3, "height": 5, "M": 60, "N": 48},
@@ -47,6 +48,31 @@ def test_a_run_goes_on_on_every_engine(program, way, tmp_path):
         stop_at(image, args, cycle, state, WAYS[way])
         for other in WAYS.values():
             assert shown(image, [*args, *other, f"--load-state={state}"], tmp_path) == whole
+
+
+COUNTS = """
+const time = @import_module("<time>");
+fn main() void {
+  time.enable_tsc();
+  for (@range(u16, 200)) |i| {
+    sum[0] += i * i;
+  }
+  time.get_timestamp(&stamp);
+}
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_time_stamp_counter_goes_on(way, tmp_path):
+    image = stdlib_run.build(tmp_path, COUNTS, {"stamp": ("u16", 3), "sum": ("u16", 1)})
+    args = ["--launch=main", f"--d2h=stamp@0,0,1,1={tmp_path}/stamp.npy"]
+    whole = shown(image, args, tmp_path)
+    low, middle, high = harness.load_npy(tmp_path / "stamp.npy").ravel()
+    assert low > 400 and middle == high == 0
+    state = tmp_path / "state"
+    stop_at(image, args, whole[1]["cycles"] - int(low) // 2, state, WAYS[way])
+    for other in WAYS.values():
+        assert shown(image, [*args, *other, f"--load-state={state}"], tmp_path) == whole
 
 
 def test_a_state_of_a_state(tmp_path):

@@ -66,7 +66,7 @@ static void list_descriptors(Looking *l)
 {
   const Tile *core = l->engine->ops->tile(l->engine, l->tile, false);
   char name[32], value[256];
-  for (unsigned f = 0; core && core->cls && f < DSR_FILE_COUNT; f++)
+  for (unsigned f = 0; core && core->mem.cls && f < DSR_FILE_COUNT; f++)
     for (unsigned i = 0; i < MAX_DSRS; i++) {
       if (!dsr_is_named(core->dsrs, (DsrFile)f, i))
         continue;
@@ -139,7 +139,7 @@ static void list_fifos(Looking *l)
 {
   const Tile *core = l->engine->ops->tile(l->engine, l->tile, false);
   uint32_t *seen = NULL;
-  for (unsigned f = 0; core && core->cls && f < DSR_FILE_COUNT; f++)
+  for (unsigned f = 0; core && core->mem.cls && f < DSR_FILE_COUNT; f++)
     for (unsigned i = 0; i < MAX_DSRS; i++) {
       if (!dsr_is_named(core->dsrs, (DsrFile)f, i))
         continue;
@@ -150,7 +150,7 @@ static void list_fifos(Looking *l)
       if (!is_new)
         continue;
       arrput(seen, desc->base);
-      add_fifo(l, core->cls->image, desc->base);
+      add_fifo(l, core->mem.cls->image, desc->base);
     }
   arrfree(seen);
 }

@@ -537,7 +537,7 @@ static void print_descriptors(Debugger *d)
 {
   Engine *engine = timeline_engine(d->timeline);
   const Tile *core = engine->ops->tile(engine, d->tile, false);
-  for (unsigned f = 0; core && core->cls && f < DSR_FILE_COUNT; f++)
+  for (unsigned f = 0; core && core->mem.cls && f < DSR_FILE_COUNT; f++)
     for (unsigned i = 0; i < MAX_DSRS; i++) {
       char text[256];
       if (!dsr_is_named(core->dsrs, (DsrFile)f, i))

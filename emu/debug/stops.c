@@ -480,11 +480,11 @@ static bool is_at_place(Debugger *d, const Break *b, const TraceEvent *event)
 {
   Engine *engine = timeline_engine(d->timeline);
   const Tile *core = engine->ops->tile(engine, event->tile, false);
-  if (!core || !core->cls || !core->running || core->threads[MAIN_THREAD].run ||
+  if (!core || !core->mem.cls || !core->running || core->threads[MAIN_THREAD].run ||
       (d->last_cycle == event->cycle && d->last_tile == event->tile))
     return false;
   for (size_t i = 0; i < arrlenu(b->places); i++)
-    if (b->places[i].cls == core->cls->index && b->places[i].pc == core->pc)
+    if (b->places[i].cls == core->mem.cls->index && b->places[i].pc == core->pc)
       return true;
   return false;
 }

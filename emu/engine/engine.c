@@ -144,7 +144,7 @@ static Tile *host_tile(Engine *engine, uint32_t tile)
   if (tile >= engine->program->n_tiles)
     return NULL;
   Tile *t = engine->ops->tile(engine, tile, true);
-  return t->cls ? t : NULL;
+  return t->mem.cls ? t : NULL;
 }
 
 bool engine_mem_read(Engine *engine, uint32_t tile, uint32_t address, void *to, uint32_t bytes)
@@ -258,7 +258,7 @@ static void inspect_thread(Turn *turn, unsigned i, InspectThread *out)
 void engine_inspect(Turn *turn, InspectTile *out)
 {
   const Tile *t = turn->tile;
-  *out = (InspectTile){.has_code = t->cls != NULL, .active = t->active, .blocked = t->blocked,
+  *out = (InspectTile){.has_code = t->mem.cls != NULL, .active = t->active, .blocked = t->blocked,
                        .record = &t->record, .paused = t->paused, .blocked_at = t->blocked_at,
                        .wavelets_seen = t->wavelets_seen};
   for (unsigned i = 0; i < TILE_THREADS; i++)

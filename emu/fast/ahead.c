@@ -282,7 +282,7 @@ static void restore_operation(FastWorker *w, FastTile *t)
   const FastAhead *ahead = t->ahead;
   if (!ahead->is.in_operation)
     return;
-  FastRun *whole = &fast_work_alloc(w)->run;
+  FastRun *whole = fast_piece_alloc(w, PIECE_WORK);
   *whole = *ahead->operation;
   t->core.threads[MAIN_THREAD] = (Thread){.run = &whole->run, .plain = 1,
                                           .ready = ahead->from + ahead->group_ready};

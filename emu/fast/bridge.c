@@ -330,16 +330,9 @@ static void start_settling(FastTile *t)
     p->settled = p->remaining;
 }
 
-static FastBridge *bridge_alloc(FastWorker *w)
-{
-  return arrlenu(w->free_bridges) ? arrpop(w->free_bridges)
-                                  : fast_alloc(w, sizeof(FastBridge), _Alignof(FastBridge));
-}
-
 FastRing *fast_ring_alloc(FastWorker *w)
 {
-  FastRing *ring = arrlenu(w->free_rings) ? arrpop(w->free_rings)
-                                          : fast_alloc(w, sizeof *ring, _Alignof(FastBridge));
+  FastRing *ring = fast_piece_alloc(w, PIECE_RING);
   ring->loan = (FastLoan){0};
   return ring;
 }
@@ -380,7 +373,7 @@ static void join(FastWorker *w, FastTile *from, unsigned port, bool late)
       try_again(w, from, to, late);
     return;
   }
-  FastBridge *bridge = bridge_alloc(w);
+  FastBridge *bridge = fast_piece_alloc(w, PIECE_BRIDGE);
   *bridge = (FastBridge){.from = from, .to = to, .relay = may_relay(from),
                          .relayed = to->out && to->out->relay,
                          .upright = port == PORT_NORTH || port == PORT_SOUTH,
@@ -659,14 +652,17 @@ static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
     fast_wake(w, b->from->core.index, now + 1);
     fast_wake(w, b->to->core.index, now + 1);
   }
+  w->parted++;
+  w->parted_full += b->head != b->tail;
+  w->parted_relays += b->relayed;
   if (b->relay && b->from->in)
     fast_chore(w, (FastChore){now + 1, b->from->core.index, CHORE_PART, NO_SLOT});
   b->from->out = b->to->in = NULL;
   settle_issues(w, b->from);
   settle_issues(w, b->to);
   if (b->ring)
-    arrput(w->free_rings, b->ring);
-  arrput(w->free_bridges, b);
+    fast_piece_free(w, PIECE_RING, b->ring);
+  fast_piece_free(w, PIECE_BRIDGE, b);
   w->bridges--;
 }
 

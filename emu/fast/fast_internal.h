@@ -230,13 +230,12 @@ typedef struct {
   uint32_t *touched;            /* stb_ds, in order of touching */
   Timer *timers;                /* further ahead than the calendar */
   struct FastPool *pool;        /* of memory: tiles.c; NULL until first used */
-  FastBridge **free_bridges;    /* stb_ds; likewise: */
-  FastRing **free_rings;
   int32_t bridges;              /* that it has built, less those that it has taken down */
   /* for tests to see that there are some: elements of streams that have been undone; wavelets that
      were on their way when they got a bridge; turns of microthreads while the main thread was
-     ahead, and those for which it went back */
-  uint64_t rolled_back, led, turns_taken, turned_back;
+     ahead, and those for which it went back; bridges that have been taken down, of them those that
+     held wavelets and those with a tile that relays */
+  uint64_t rolled_back, led, turns_taken, turned_back, parted, parted_full, parted_relays;
   /* stb_ds: tiles with a wavelet for the host; rows with chores; tiles that may get bridges at the
      end of the block; those that did not there, but may at the end of the next one */
   uint32_t *host_calls, *chores, *joins, *retries;
@@ -305,9 +304,10 @@ FastTile *fast_touch(FastWorker *worker, uint32_t tile);
 void fast_tiles_destroy(FastEngine *engine);
 /* Zeroed, aligned to `align`, as long as the engine lives. */
 void *fast_alloc(FastWorker *worker, size_t bytes, size_t align);
-/* Not zeroed. */
-FastWork *fast_work_alloc(FastWorker *worker);
-void fast_work_free(FastWorker *worker, void *work);
+/* Pieces that are used again: FastWork, FastBridge, FastRing.  Not zeroed. */
+typedef enum { PIECE_WORK, PIECE_BRIDGE, PIECE_RING, PIECE_KINDS } FastPiece;
+void *fast_piece_alloc(FastWorker *worker, FastPiece kind);
+void fast_piece_free(FastWorker *worker, FastPiece kind, void *piece);
 /* Room for more wavelets in both queues of a number; at the second call for all they may hold. */
 void fast_queues_widen(FastWorker *worker, FastQueues *queues, unsigned number);
 /* Where the wavelets of a color enter the tile: as loaded, or as rewritten. */

@@ -143,7 +143,7 @@ static AheadCounts counts_now(const FastWorker *w)
 static FastAhead *ahead_of(FastWorker *w, FastTile *t)
 {
   if (!t->ahead) {
-    t->ahead = (FastAhead *)fast_work_alloc(w)->ahead;
+    t->ahead = fast_piece_alloc(w, PIECE_WORK);
     t->ahead->is.in_operation = false;
   }
   return t->ahead;
@@ -192,7 +192,7 @@ static RARE void settle_last(FastWorker *w, const FastTile *t)
 static void forget_operation(FastWorker *w, FastAhead *ahead)
 {
   if (ahead->is.in_operation)
-    fast_work_free(w, ahead->operation);
+    fast_piece_free(w, PIECE_WORK, ahead->operation);
   ahead->is.in_operation = false;
 }
 
@@ -201,7 +201,7 @@ void fast_ahead_over(FastWorker *w, FastTile *t)
   if (t->ahead) {
     settle_last(w, t);
     forget_operation(w, t->ahead);
-    fast_work_free(w, t->ahead);
+    fast_piece_free(w, PIECE_WORK, t->ahead);
   }
   t->ahead = NULL;
   t->is_ahead = false;
@@ -288,7 +288,7 @@ static RARE void keep_operation(FastWorker *w, FastTile *t, FastAhead *ahead)
 {
   const Thread *th = &t->core.threads[MAIN_THREAD];
   ahead->group_ready = cycles_until(th->ready, ahead->from);
-  ahead->operation = &fast_work_alloc(w)->run;
+  ahead->operation = fast_piece_alloc(w, PIECE_WORK);
   *ahead->operation = *(const FastRun *)thread_plain(th);
   keep_places(t);
 }

@@ -70,7 +70,7 @@ static bool stays_in_buffer(const VecStream *s, int64_t low, int64_t end)
 static bool is_plain_memory(const FastTile *t, const VecRun *run, const VecStream *s)
 {
   const TileMem *mem = &t->core.mem;
-  const ClassCode *cls = t->core.cls;
+  const ClassCode *cls = t->core.mem.cls;
   if (s->dimensions != 1 || run->unbounded || (s->address & 1) || !mem->bytes || mem->tracked)
     return false;
   int64_t first = s->address;

@@ -107,7 +107,7 @@ static FastDsrs *dsrs_now(FastWorker *w, const Tile *core)
   const DsrMap *map = core->dsrs.map;
   if (core->dsrs.own)
     return (FastDsrs *)(void *)((char *)core->dsrs.own - offsetof(FastDsrs, dsrs));
-  FastDsrs **first = &w->engine->dsrs[core->cls->index];
+  FastDsrs **first = &w->engine->dsrs[core->mem.cls->index];
   if (!*first)
     *first = make_dsrs(w, map->start, map->n);
   return *first;
@@ -154,12 +154,13 @@ static VecRun *port_run_alloc(Turn *turn)
   Visit *v = visit_of(turn);
   if (!v->is_stretch)
     fast_ahead_over(v->worker, v->tile);
-  return &fast_work_alloc(v->worker)->run.run;
+  FastRun *whole = fast_piece_alloc(v->worker, PIECE_WORK);
+  return &whole->run;
 }
 
 static void port_run_free(Turn *turn, VecRun *run)
 {
-  fast_work_free(visit_of(turn)->worker, (char *)run - offsetof(FastRun, run));
+  fast_piece_free(visit_of(turn)->worker, PIECE_WORK, (char *)run - offsetof(FastRun, run));
 }
 
 static void port_started(Turn *turn, unsigned thread)

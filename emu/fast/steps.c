@@ -46,10 +46,10 @@ static void mark_group(FastAhead *ahead, uint64_t cycle)
 /* The code at the next instruction, or NULL. */
 static const ScalarCode *code_now(const FastEngine *e, const Tile *core)
 {
-  const ImageClass *image = core->cls->image;
+  const ImageClass *image = core->mem.cls->image;
   uint32_t offset = (uint32_t)core->pc - image->code_address;
   return offset < image->code_words * 2u && offset % 2 == 0
-           ? &e->code[core->cls->index][offset / 2] : NULL;
+           ? &e->code[core->mem.cls->index][offset / 2] : NULL;
 }
 
 /* The cycles from the start of an operation for a queue to its last group, at most. */
@@ -63,7 +63,7 @@ static bool is_plain_sender(const Visit *v, const Descriptor *desc)
 {
   const Tile *core = &v->tile->core;
   bool own = desc->color == COLOR_OF_QUEUE || v->turn.program->image->arch != ARCH_WSE3 ||
-             desc->color == registers_queue_color(&core->registers, core->cls->image, true,
+             desc->color == registers_queue_color(&core->registers, core->mem.cls->image, true,
                                                   desc->queue);
   return own && desc->done.kind == ACT_NONE && desc->on_control.kind == ACT_NONE;
 }
@@ -162,7 +162,7 @@ static HOT bool step_row(Visit *v, const ScalarCode **at, uint64_t end)
 {
   FastTile *t = v->tile;
   FastAhead *ahead = t->ahead;
-  ScalarRun run = {.code = v->engine->code[t->core.cls->index],
+  ScalarRun run = {.code = v->engine->code[t->core.mem.cls->index],
                    .fp16 = v->turn.program->image->fp16, .regs = &t->core.regs,
                    .mem = &t->core.mem, .at = *at, .stores = &ahead->overwritten.stores,
                    .fences = v->beside ? &v->beside->fences : NULL,
@@ -173,7 +173,7 @@ static HOT bool step_row(Visit *v, const ScalarCode **at, uint64_t end)
   if (run.first == first)
     return false;
   *at = run.at;
-  t->core.pc = (uint16_t)(t->core.cls->image->code_address + (run.at - run.code) * 2);
+  t->core.pc = (uint16_t)(t->core.mem.cls->image->code_address + (run.at - run.code) * 2);
   t->core.ready = ahead->from + run.first;
   for (unsigned i = 0; i < TRUST_COUNT; i++)
     v->worker->log.stats.paid[i] += run.paid[i];
@@ -451,7 +451,7 @@ typedef struct {
 static inline bool is_single_plain(const Visit *v, VecSlot slot, uint16_t address, unsigned bytes)
 {
   const Tile *core = &v->tile->core;
-  const ClassCode *cls = core->cls;
+  const ClassCode *cls = core->mem.cls;
   const MemoryFacts *facts = v->turn.program->memory_facts;
   uint32_t end = (uint32_t)address + bytes;
   return !(address & 1) && !core->mem.tracked && end <= cls->image->static_bytes &&
@@ -511,7 +511,7 @@ static inline bool finds_queue(const Visit *v, const Descriptor *desc, SingleSen
     send->color = desc->color;
     return !core->registers.queues && desc->color < MAX_COLORS;
   }
-  send->color = registers_queue_color(&core->registers, core->cls->image, true, desc->queue);
+  send->color = registers_queue_color(&core->registers, core->mem.cls->image, true, desc->queue);
   return send->color < MAX_COLORS &&
          (desc->color == COLOR_OF_QUEUE || desc->color == send->color);
 }

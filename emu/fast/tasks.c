@@ -33,7 +33,7 @@ static bool has_turn(const FastTile *t, uint64_t now, unsigned queues)
     return true;
   return core->ready <= now &&
          (core->running || core->launch_pending ||
-          (core->active & ~core->blocked & core->cls->local_ids));
+          (core->active & ~core->blocked & core->mem.cls->local_ids));
 }
 
 STEP HOT void note_stall(Visit *v, StallCause cause)
@@ -66,8 +66,8 @@ static bool waits_for_wavelets(const FastTile *t, uint64_t now)
 /* No task can start in the next cycle but by a wavelet. */
 static bool is_idle(const Tile *core)
 {
-  return !core->cls || (!core->running && !core->launch_pending &&
-                        !(core->active & ~core->blocked & core->cls->local_ids));
+  return !core->mem.cls || (!core->running && !core->launch_pending &&
+                        !(core->active & ~core->blocked & core->mem.cls->local_ids));
 }
 
 /* Nothing happens at the tile before its main thread goes on or a wavelet is seen, in a later cycle
@@ -338,7 +338,7 @@ static HOT bool starts_data_task(Visit *v, unsigned queues)
   uint32_t meta = queue_at(&v->tile->queues[queue].input, 0)->meta;
   uint8_t color = wavelet_field(meta);
   unsigned id = tile_channel_id(&v->turn, queue, color);
-  if ((meta & META_CONTROL) || (core->blocked >> id & 1) || !core->cls->data_task[id])
+  if ((meta & META_CONTROL) || (core->blocked >> id & 1) || !core->mem.cls->data_task[id])
     return false;
   uint32_t payload = input_take(v, queue).payload;
   tile_start_task(&v->turn, TASK_DATA, id, queue, (QueueHead){.payload = payload, .color = color});

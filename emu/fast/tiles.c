@@ -37,11 +37,15 @@ void *fast_reserve(size_t bytes)
   return pages;
 }
 
+/* A piece that can be used again holds the address of the next one.  Its bytes have no type till
+ * then. */
+typedef struct FreePiece { struct FreePiece *next; } FreePiece;
+
 /* Slabs for pieces that stay as long as the engine lives, and pieces to be used again. */
 struct FastPool {
   char **slabs;                 /* stb_ds */
   size_t used;                  /* of the last slab */
-  FastWork **free_works;        /* stb_ds */
+  FreePiece *free[PIECE_KINDS];
 };
 
 static struct FastPool *pool_of(FastWorker *w)
@@ -69,16 +73,24 @@ void *fast_alloc(FastWorker *w, size_t bytes, size_t align)
   return piece;
 }
 
-FastWork *fast_work_alloc(FastWorker *w)
+void *fast_piece_alloc(FastWorker *w, FastPiece kind)
 {
-  struct FastPool *pool = pool_of(w);
-  return arrlenu(pool->free_works) ? arrpop(pool->free_works)
-                                   : fast_alloc(w, sizeof(FastWork), LINE_BYTES);
+  static const size_t bytes[PIECE_KINDS] = {
+    [PIECE_WORK] = sizeof(FastWork), [PIECE_BRIDGE] = sizeof(FastBridge),
+    [PIECE_RING] = sizeof(FastRing),
+  };
+  FreePiece **first = &pool_of(w)->free[kind], *piece = *first;
+  if (!piece)
+    return fast_alloc(w, bytes[kind], LINE_BYTES);
+  *first = piece->next;
+  return piece;
 }
 
-void fast_work_free(FastWorker *w, void *work)
+void fast_piece_free(FastWorker *w, FastPiece kind, void *bytes)
 {
-  arrput(pool_of(w)->free_works, work);
+  FreePiece **first = &pool_of(w)->free[kind], *piece = bytes;
+  piece->next = *first;
+  *first = piece;
 }
 
 /* One more than the capacity: a router and the host may push in one cycle, both judging by the
@@ -156,7 +168,8 @@ void fast_bind_queues(FastTile *t)
   registers_settle(&t->core.registers);
   static const uint8_t none[MAX_COLORS] = {[0 ... MAX_COLORS - 1] = NO_QUEUE};
   const QueueBindings *queues = t->core.registers.queues;
-  t->data_queue = !t->core.cls ? none : queues ? queues->arrives : t->core.cls->image->data_queue;
+  const ClassCode *cls = t->core.mem.cls;
+  t->data_queue = !cls ? none : queues ? queues->arrives : cls->image->data_queue;
 }
 
 FastTile *fast_touch(FastWorker *w, uint32_t index)
@@ -191,7 +204,6 @@ static void free_pool(struct FastPool *pool)
   for (size_t i = 0; i < arrlenu(pool->slabs); i++)
     platform_release(pool->slabs[i], SLAB_BYTES);
   arrfree(pool->slabs);
-  arrfree(pool->free_works);
   free(pool);
 }
 
@@ -202,8 +214,6 @@ static void free_worker(FastWorker *w)
   for (unsigned half = 0; half < HALVES; half++)
     arrfree(w->rows[half]);
   arrfree(w->touched);
-  arrfree(w->free_bridges);
-  arrfree(w->free_rings);
   arrfree(w->timers);
   arrfree(w->log.faults);
   arrfree(w->log.events);

@@ -25,7 +25,7 @@ static HOT void visit(Visit *v, uint32_t index)
     fast_touch(v->worker, index);
   if (UNLIKELY(t->core.pending_due <= v->turn.cycle))
     tile_begin(&v->turn);
-  bool issues = t->core.cls && visit_tile(v);
+  bool issues = t->core.mem.cls && visit_tile(v);
   bool moved = visit_router(v);
   if (UNLIKELY(v->turn.router_register))
     commit_register(v);

@@ -58,7 +58,7 @@ static HOT bool is_whole_dsr(const Descriptor *desc)
 static HOT const FastVector *vector_of(const FastEngine *e, const FastTile *t,
                                        const ScalarCode *code)
 {
-  return &e->vectors[t->core.cls->index][code->target];
+  return &e->vectors[t->core.mem.cls->index][code->target];
 }
 
 /* The instruction may begin such an operation: its results go to memory. */
@@ -122,7 +122,7 @@ static HOT bool is_inside_buffer(const Descriptor *desc, unsigned bytes, WholeSp
 /* Memory that can be read and written as it is, and that nothing beside is in the way of. */
 static HOT bool is_free_data(const Visit *v, WholeSpan span, bool store)
 {
-  const ClassCode *cls = v->tile->core.cls;
+  const ClassCode *cls = v->tile->core.mem.cls;
   return span.low >= 0 && span.end <= (int)cls->image->static_bytes &&
          (span.end <= (int)cls->image->code_address || span.low >= (int)cls->code_end) &&
          !(v->beside && scalar_is_fenced(&v->beside->fences, (uint32_t)span.low,
@@ -141,7 +141,7 @@ static HOT bool is_whole_place(const Visit *v, const FastVector *c, const Descri
     return false;
   if (!all)
     return true;
-  const MemoryFacts *facts = &all[v->tile->core.cls->index];
+  const MemoryFacts *facts = &all[v->tile->core.mem.cls->index];
   Bounds object = c->named >> k & 1 ? c->object[k] : check_variable(facts, desc->base);
   if (!object.end)
     return true;
@@ -222,9 +222,9 @@ static HOT bool lift_whole(const Visit *v, FastWhole *op)
       p->one_bank || p->remaining > AHEAD_ELEMENTS || !p->step[PLAIN_DEST] ||
       !(p->memory & 1u << PLAIN_DEST))
     return false;
-  const ImageClass *image = t->core.cls->image;
+  const ImageClass *image = t->core.mem.cls->image;
   const ScalarCode *code =
-      &v->engine->code[t->core.cls->index][(th->run->pc - image->code_address) / 2u];
+      &v->engine->code[t->core.mem.cls->index][(th->run->pc - image->code_address) / 2u];
   const FastVector *c = vector_of(v->engine, t, code);
   *op = (FastWhole){.code = c, .insn = code->insn, .plain = *p, .runs = true, .ready = th->ready,
                     .elements = (uint8_t)p->remaining};
@@ -395,11 +395,11 @@ static RARE void run_whole(Visit *v, const FastWhole *op)
   Registers regs = registers_at_issue(core, op);
   VecRun *run = v->turn.port->run_alloc(&v->turn);
   uint32_t value;
-  if (vec_begin(run, op->insn, op->pc, program, core->cls, &regs, core->dsrs, &core->mem,
+  if (vec_begin(run, op->insn, op->pc, program, core->mem.cls, &regs, core->dsrs, &core->mem,
                 &core->registers, &value) != FAULT_COUNT)
     ICE("an operation that has begun cannot begin");
   if (program->memory_facts)
-    check_begin(run, &program->memory_facts[core->cls->index], (BusyMemory){0}, op->issued);
+    check_begin(run, &program->memory_facts[core->mem.cls->index], (BusyMemory){0}, op->issued);
   core->threads[MAIN_THREAD] = (Thread){.run = run, .ready = op->ready};
   core->vectors |= 1u << MAIN_THREAD;
   v->turn.port->started(&v->turn, MAIN_THREAD);
@@ -420,10 +420,10 @@ static HOT bool loads_beside_whole(const Visit *v, const FastWhole *op, const Sc
 /* Loads of 16 bits are the factors of most products.  False: it is none, or not from data. */
 static HOT bool loads_factor(Tile *core, const Insn *insn)
 {
-  const ImageClass *image = core->cls->image;
+  const ImageClass *image = core->mem.cls->image;
   uint32_t address = insn->imm, end = address + sizeof(uint16_t);
   if (insn->op != OP_ld16a || address & 1 || end > image->static_bytes ||
-      (end > image->code_address && address < core->cls->code_end))
+      (end > image->code_address && address < core->mem.cls->code_end))
     return false;
   memcpy(&core->regs.r[insn->a], core->mem.bytes + address, sizeof(uint16_t));
   return true;

@@ -231,7 +231,7 @@ WseStatus session_register(HostSession *s, uint32_t tile, const char *name, uint
   Tile *t = s->ops->tile(s->engine, tile, true);
   int number = register_number(s, name);
   bool is_pc = strcmp(name, "pc") == 0;
-  if (!t->cls || (number < 0 && !is_pc) || (is_pc && write)) {
+  if (!t->mem.cls || (number < 0 && !is_pc) || (is_pc && write)) {
     diag_register_unknown(s->diags, HOST_NOWHERE, name);
     return session_usage(s);
   }

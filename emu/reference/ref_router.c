@@ -58,13 +58,13 @@ static bool slot_accepts(const RefEngine *engine, uint32_t tile, uint8_t color, 
 
 static unsigned data_queue(const RefTile *tile, unsigned color)
 {
-  return registers_data_queue(&tile->core.registers, tile->core.cls->image, color);
+  return registers_data_queue(&tile->core.registers, tile->core.mem.cls->image, color);
 }
 
 static bool ramp_accepts(const Turn *turn, uint8_t color)
 {
   const RefTile *tile = tile_of_turn(turn);
-  unsigned queue = tile->core.cls ? data_queue(tile, color) : NO_QUEUE;
+  unsigned queue = tile->core.mem.cls ? data_queue(tile, color) : NO_QUEUE;
   return queue < MAX_QUEUES &&
          tile->input[queue].ring.count < input_capacity(turn->program, queue);
 }

@@ -152,7 +152,7 @@ static void plan_tile(RefEngine *engine, RefTile *tile)
   enum { ALL_QUEUES = (1 << MAX_QUEUES) - 1 };
   Turn turn = start_turn(engine, tile);
   tile->plan.tile = (TilePlan){.thread = -1};
-  if (tile->core.cls)
+  if (tile->core.mem.cls)
     tile_plan(&turn, &tile->plan.tile, ALL_QUEUES);
   router_plan(engine, &turn, &tile->plan);
 }
@@ -161,7 +161,7 @@ static void commit_tile(RefEngine *engine, RefTile *tile)
 {
   Turn turn = start_turn(engine, tile);
   count_activity(engine, &tile->plan);
-  if (tile->core.cls)
+  if (tile->core.mem.cls)
     tile_commit(&turn, &tile->plan.tile);
   router_commit(engine, &turn, &tile->plan);
   note_turn(engine, &turn);

@@ -16,10 +16,15 @@ static void insn_fault(Turn *turn, FaultKind kind, uint32_t value)
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
+static bool time_stamp_runs(const Tile *t)
+{
+  return t->counters && t->counters->running;
+}
+
 static uint64_t time_stamp(const Turn *turn)
 {
-  const Tile *t = turn->tile;
-  return (t->tsc_value + (t->tsc_running ? turn->cycle - t->tsc_start : 0)) & COUNTER_MASK;
+  const Counters *c = turn->tile->counters;
+  return c ? (c->value + (c->running ? turn->cycle - c->start : 0)) & COUNTER_MASK : 0;
 }
 
 /* Reading a counter's low word latches all of it, so that three reads in a row fit together.
@@ -27,8 +32,9 @@ static uint64_t time_stamp(const Turn *turn)
 static uint16_t counter_word(const Turn *turn, unsigned word)
 {
   Tile *t = turn->tile;
+  Counters *c = tile_counters(t);
   unsigned counter = word / TSC_WORDS, part = word % TSC_WORDS;
-  uint64_t *latch = counter == 0 ? &t->tsc_latch : &t->perf_latch[counter - 1];
+  uint64_t *latch = counter == 0 ? &c->latch : &c->performance_latch[counter - 1];
   if (part == 0)
     *latch = counter == 0 ? time_stamp(turn) : counter == 1 ? t->issues : t->wavelets_seen;
   return (uint16_t)(*latch >> HALF_BITS * part);
@@ -37,10 +43,10 @@ static uint16_t counter_word(const Turn *turn, unsigned word)
 /* The counter goes on from here. */
 static void set_time_stamp(Turn *turn, uint64_t value, bool runs)
 {
-  Tile *t = turn->tile;
-  t->tsc_value = value;
-  t->tsc_start = turn->cycle;
-  t->tsc_running = runs;
+  Counters *c = tile_counters(turn->tile);
+  c->value = value;
+  c->start = turn->cycle;
+  c->running = runs;
 }
 
 /* ---- configuration registers ----------------------------------------------------------------- */
@@ -75,7 +81,7 @@ static bool read_config(const Turn *turn, uint16_t address, uint16_t *value)
   case CFG_PE_COORD_Y: *value = (uint16_t)y; return true;
   case CFG_FABRIC_COORD_X: *value = (uint16_t)(image->offset_x + x); return true;
   case CFG_FABRIC_COORD_Y: *value = (uint16_t)(image->offset_y + y); return true;
-  case CFG_TSC_CONTROL: *value = t->tsc_running ? TSC_RUN_BIT : 0; return true;
+  case CFG_TSC_CONTROL: *value = time_stamp_runs(t) ? TSC_RUN_BIT : 0; return true;
   case CFG_TSC_COUNTER: *value = counter_word(turn, part); return true;
   case CFG_PERF_COUNTER: *value = counter_word(turn, TSC_WORDS + part); return true;
   case CFG_TASK_PRIORITY: *value = (uint16_t)(t->high >> HALF_BITS * part); return true;
@@ -87,14 +93,14 @@ static bool read_config(const Turn *turn, uint16_t address, uint16_t *value)
     return true;
   case CFG_QUEUE_STATUS: *value = queue_status(turn, part); return true;
   case CFG_MICROTHREAD: *value = registers_thread_word(thread_run(t, part)); return true;
-  default: return registers_read(&t->registers, t->cls->image, reg, part, value);
+  default: return registers_read(&t->registers, t->mem.cls->image, reg, part, value);
   }
 }
 
 static bool write_registers(Turn *turn, const ConfigRegInfo *reg, unsigned part, uint16_t value)
 {
   Tile *t = turn->tile;
-  bool written = registers_write(&t->registers, t->cls->image, reg, part, value);
+  bool written = registers_write(&t->registers, t->mem.cls->image, reg, part, value);
   turn->rebinds = true;
   t->regs.traps = registers_traps(&t->registers);
   return written;
@@ -129,7 +135,8 @@ static bool write_config(Turn *turn, uint16_t address, uint16_t value)
     set_time_stamp(turn, time_stamp(turn), value & TSC_RUN_BIT);
     return true;
   case CFG_TSC_COUNTER:
-    set_time_stamp(turn, (time_stamp(turn) & ~mask) | placed, t->tsc_running);
+    set_time_stamp(turn, (time_stamp(turn) & ~mask) | placed,
+                   time_stamp_runs(t));
     return true;
   case CFG_MAIN_PRIORITY: case CFG_TASK_PRIORITY:
     tile_priority_later(turn, address, value);
@@ -324,7 +331,7 @@ static void check_insn_memory(Turn *turn, const Insn *insn)
 {
   const Tile *t = turn->tile;
   MemoryAccess access;
-  if (!check_finds_access(turn->program, t->cls, insn, t->pc, &t->regs, &access))
+  if (!check_finds_access(turn->program, t->mem.cls, insn, t->pc, &t->regs, &access))
     return;
   if (is_outside(access.object, access.address, access.bytes)) {
     find_access(turn, FAULT_OUT_OF_BOUNDS, access.address, access.object.start);
@@ -386,7 +393,7 @@ static void issue_scalar(Turn *turn, const Insn *insn)
 void tile_issue(Turn *turn)
 {
   Tile *t = turn->tile;
-  const Insn *insn = class_insn(t->cls, t->pc);
+  const Insn *insn = class_insn(t->mem.cls, t->pc);
   if (!insn) {
     insn_fault(turn, FAULT_PC, t->pc);
     t->running = false;

@@ -41,7 +41,7 @@ bool state_get_count(StateReader *in, uint32_t most, uint32_t *count)
 typedef struct {
   uint32_t memory_bytes, n_dsrs, n_pending;
   uint16_t runs;                /* threads with an operation, a bit each */
-  bool is_full, is_tracked, has_blocked, has_bindings;
+  bool is_full, is_tracked, has_blocked, has_bindings, has_counters;
 } TileParts;
 
 uint32_t tile_state_form(void)
@@ -49,9 +49,9 @@ uint32_t tile_state_form(void)
   static const size_t sizes[] = {
     sizeof(Tile), sizeof(TileParts), sizeof(VecRun), sizeof(VecStream), sizeof(DsrState),
     sizeof(TileAction), sizeof(QueueBindings), sizeof(TileRecord), sizeof(TileRegisters),
-    sizeof(Registers), offsetof(Tile, threads), offsetof(Tile, regs), offsetof(Tile, record),
-    offsetof(Tile, registers), offsetof(VecRun, dest), offsetof(VecRun, done), BLOCK_PLACES,
-    VEC_COUNT, DESC_KIND_COUNT, PE_MEM_BYTES,
+    sizeof(Counters), sizeof(Registers), offsetof(Tile, threads), offsetof(Tile, regs),
+    offsetof(Tile, record), offsetof(Tile, registers), offsetof(VecRun, dest),
+    offsetof(VecRun, done), BLOCK_PLACES, VEC_COUNT, DESC_KIND_COUNT, PE_MEM_BYTES,
   };
   uint32_t form = 1;
   for (size_t i = 0; i < ARRAY_COUNT(sizes); i++)
@@ -74,6 +74,7 @@ static TileParts parts_of(const Tile *t)
   parts.is_tracked = t->mem.tracked;
   parts.has_blocked = t->blocked_at != NULL;
   parts.has_bindings = t->registers.queues != NULL;
+  parts.has_counters = t->counters != NULL;
   return parts;
 }
 
@@ -82,9 +83,9 @@ static Tile bare_tile(const Tile *t)
 {
   Tile bare = *t;
   bare.mem = (TileMem){0};
-  bare.cls = NULL;
   bare.pending = NULL;
   bare.blocked_at = NULL;
+  bare.counters = NULL;
   bare.dsrs = (Dsrs){0};
   bare.shares_dsrs = false;
   bare.registers.queues = NULL;
@@ -111,6 +112,8 @@ void tile_save(const Tile *t, unsigned char **bytes)
     state_put(bytes, t->blocked_at, BLOCK_PLACES * sizeof *t->blocked_at);
   if (parts.has_bindings)
     state_put(bytes, t->registers.queues, sizeof *t->registers.queues);
+  if (parts.has_counters)
+    state_put(bytes, t->counters, sizeof *t->counters);
 }
 
 /* ---- what is relied on ----------------------------------------------------------------------- */
@@ -193,9 +196,9 @@ static void restore_struct(Tile *t, StateReader *in)
     return;
   *t = bare_tile(&bare);
   t->mem = loaded.mem;
-  t->cls = loaded.cls;
   t->pending = loaded.pending;
   t->blocked_at = loaded.blocked_at;
+  t->counters = loaded.counters;
   t->dsrs = loaded.dsrs;
   t->registers.queues = loaded.registers.queues;
 }
@@ -245,6 +248,8 @@ static void restore_rest(Turn *turn, const TileParts *parts, StateReader *in)
     state_get(in, t->registers.queues, sizeof *t->registers.queues);
     in->bad |= !is_sound_binding(t->registers.queues);
   }
+  if (parts->has_counters && !in->bad)
+    state_get(in, tile_counters(t), sizeof *t->counters);
 }
 
 bool tile_restore(Turn *turn, StateReader *in)
@@ -252,8 +257,8 @@ bool tile_restore(Turn *turn, StateReader *in)
   Tile *t = turn->tile;
   TileParts parts;
   state_get(in, &parts, sizeof parts);
-  in->bad |= (parts.n_dsrs && (!t->cls || parts.n_dsrs != t->cls->dsrs.n)) ||
-             (!t->cls && parts.runs);
+  in->bad |= (parts.n_dsrs && (!t->mem.cls || parts.n_dsrs != t->mem.cls->dsrs.n)) ||
+             (!t->mem.cls && parts.runs);
   if (in->bad)
     return false;
   restore_memory(&t->mem, &parts, in);

@@ -17,26 +17,36 @@ static uint8_t main_level(unsigned priority)
   return (uint8_t)(LEVEL_MAIN + priority % (LEVELS - LEVEL_MAIN));
 }
 
+Counters *tile_counters(Tile *t)
+{
+  if (!t->counters) {
+    t->counters = base_malloc(sizeof *t->counters);
+    *t->counters = (Counters){0};
+  }
+  return t->counters;
+}
+
 void tile_load(Tile *t, const Program *program, uint32_t index)
 {
   t->index = index;
-  t->cls = program_class(program, index);
   t->pending_due = NEVER;
   for (unsigned level = 0; level < LEVELS; level++)
     t->last_issued[level] = TILE_THREADS - 1;
-  if (!t->cls)
+  if (!t->mem.cls)
     return;
-  const ImageClass *image = t->cls->image;
-  const StartRegisters *start = &t->cls->start;
-  t->dsrs = (Dsrs){NULL, &t->cls->dsrs};
+  const ImageClass *image = t->mem.cls->image;
+  const StartRegisters *start = &t->mem.cls->start;
+  t->dsrs = (Dsrs){NULL, &t->mem.cls->dsrs};
   t->active = image->active;
   t->blocked = image->blocked;
   t->paused = image->paused;
   t->registers = registers_initial(start);
   t->regs.traps = registers_traps(&t->registers);
   t->task_id = MAX_TASK_IDS - 1;
-  t->tsc_running = start->tsc_running;
-  t->tsc_value = start->tsc_value;
+  if (start->tsc_running || start->tsc_value) {
+    tile_counters(t)->running = start->tsc_running;
+    t->counters->value = start->tsc_value;
+  }
   t->high = start->high_tasks;
   t->main_level = main_level(start->main_priority);
   if (image->start_entry != PC_RETURN) {
@@ -51,6 +61,7 @@ void tile_unload(Tile *t)
   mem_free(&t->mem);
   free(t->registers.queues);
   free(t->blocked_at);
+  free(t->counters);
   arrfree(t->pending);
 }
 
@@ -93,7 +104,7 @@ static void begin_flush(Turn *turn)
   if (!empty)
     return;
   turn->changed = true;
-  if (bit_at(t->cls->local_ids, id))
+  if (bit_at(t->mem.cls->local_ids, id))
     tile_activate(turn, id, PC_RETURN);
 }
 
@@ -146,7 +157,7 @@ static const ImageTask *control_task(const Turn *turn, const QueueHead *head)
   unsigned entry = control_entry(head->payload);
   if (entry == turn->program->machine->control_entry_none)
     return NULL;
-  return turn->tile->cls->control_task[entry];
+  return turn->tile->mem.cls->control_task[entry];
 }
 
 /* Round robin over the ids, from the task picked last. */
@@ -179,14 +190,14 @@ static void offer_head(const Turn *turn, TilePlan *plan, unsigned queue, bool pi
     plan->drops |= (uint8_t)(1u << queue);
   else if (picks && head.control)
     offer_task(t, plan, TASK_CONTROL, control_entry(head.payload), queue);
-  else if (picks && t->cls->data_task[id])
+  else if (picks && t->mem.cls->data_task[id])
     offer_task(t, plan, TASK_DATA, id, queue);
 }
 
 /* The active local task that would remain if all of them were offered one by one. */
 static void offer_local(const Tile *t, TilePlan *plan)
 {
-  uint64_t local = t->active & ~t->blocked & t->cls->local_ids;
+  uint64_t local = t->active & ~t->blocked & t->mem.cls->local_ids;
   if (local & t->high)
     local &= t->high;
   if (!local)
@@ -216,7 +227,7 @@ static void plan_beside(Turn *turn, TilePlan *plan)
   const VecRun *run = t->threads[MAIN_THREAD].run;
   if (!run || !t->overlaps || t->waits || t->ready > turn->cycle)
     return;
-  const Insn *insn = class_insn(t->cls, t->pc);
+  const Insn *insn = class_insn(t->mem.cls, t->pc);
   turn->port->sync(turn, MAIN_THREAD);
   plan->beside = insn && overlap_issues(run, insn, &t->regs);
   plan->waits = !plan->beside && (!insn || insn_info[insn->op].cost != COST_LOAD);
@@ -265,7 +276,7 @@ static void start_main(Turn *turn, uint16_t pc, unsigned cost)
   Tile *t = turn->tile;
   t->running = true;
   t->pc = pc;
-  t->regs.r[turn->program->machine->sp_register] = t->cls->image->stack_top;
+  t->regs.r[turn->program->machine->sp_register] = t->mem.cls->image->stack_top;
   t->ready = turn->cycle + cost;
 }
 
@@ -286,11 +297,11 @@ void tile_start_task(Turn *turn, TaskKind kind, unsigned id, unsigned queue, Que
   const ImageTask *task;
   TimingRowId start = TIMING_local_task_start;
   if (kind == TASK_LOCAL) {
-    task = t->cls->local_task[id];
+    task = t->mem.cls->local_task[id];
     t->active &= ~(UINT64_C(1) << id);
   } else {
     bool data = kind == TASK_DATA;
-    task = data ? t->cls->data_task[id] : t->cls->control_task[id];
+    task = data ? t->mem.cls->data_task[id] : t->mem.cls->control_task[id];
     start = data ? TIMING_data_task_start : TIMING_control_task_start;
     start_with_wavelet(turn, task, queue, w);
   }

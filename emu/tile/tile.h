@@ -34,7 +34,7 @@ typedef struct {
 /* Compact until a store falls outside static data and stack; then all of a tile's memory.
  * It does not contain code: reads of the code range see the class' words, stores are faults. */
 typedef struct {
-  const ClassCode *cls;         /* NULL: a tile without code, which has no memory */
+  const ClassCode *cls;         /* NULL: only a router, without code and memory */
   uint8_t *bytes;               /* NULL until the tile first runs or is written */
   bool full;
   bool lent;                    /* `bytes` belong to the caller of mem_lend */
@@ -490,13 +490,13 @@ typedef struct {
   /* the last activation that was lost, and the one before it, which stands for both */
   uint8_t lost_id;
   uint16_t lost_pc, before_pc;
+  /* the last operations that took from a FIFO and that filled one */
+  struct { uint16_t state, pc, elements; } fifo[2];
   /* control wavelets whose entry is no control task, without those for no task; the last one */
   uint16_t untaken;
   uint8_t untaken_queue, untaken_color;
   uint32_t untaken_payload;
   uint64_t untaken_cycle;
-  /* the last operations that took from a FIFO and that filled one */
-  struct { uint16_t state, pc, elements; } fifo[2];
 } TileRecord;
 static inline bool record_has_started(const TileRecord *r, TaskKind kind, unsigned id)
 {
@@ -661,6 +661,13 @@ typedef struct {
  * action, the pc of its operation. */
 typedef struct { uint64_t cycle; Action action; uint16_t address, value; } TileAction;
 
+/* The time stamp counter: what it was at cycle `start`, and whether it has run since; what was
+ * latched of it and of the performance counters. */
+typedef struct {
+  uint64_t start, value, latch, performance_latch[2];
+  bool running;
+} Counters;
+
 /* What a tile is, but for its queues and its router.  Its first members share a cache line with
  * what an engine keeps before them. */
 typedef struct {
@@ -670,17 +677,17 @@ typedef struct {
   uint8_t last_issued[LEVELS];
   uint8_t main_level;
   bool running;                 /* a task or function; else idle and the scheduler may pick */
+  bool launch_pending : 1;
+  bool print_wide : 1;          /* the number that is printed next has an upper half */
   uint64_t pending_due;         /* tile_begin has something to do; NEVER: nothing is pending */
   uint64_t wavelets_seen;       /* that came into input queues */
   TileMem mem;
   Thread threads[TILE_THREADS];
-  const ClassCode *cls;         /* NULL: only a router */
   uint64_t issues;
   uint64_t ready;               /* next issue, or next pick when idle, not before */
   uint64_t active, blocked, high;   /* tasks by id; high: picked before the others */
   uint16_t pc;
   uint16_t launch_entry;
-  bool launch_pending;
   uint8_t paused;               /* microthreads, a bit each */
   uint8_t task, task_id;
   bool overlaps;                /* the main thread goes on while its operation runs; then: */
@@ -688,15 +695,13 @@ typedef struct {
   bool shares_dsrs;             /* dsrs.own is not to be changed */
   BusyMemory busy;
   Registers regs;
+  uint16_t print_high;          /* if print_wide */
+  uint32_t unblocks, torn_down; /* torn_down: colors, a bit each, since the handler last looked */
   TileAction *pending;          /* stb_ds, in order of issue */
   uint16_t *blocked_at;         /* by block_place; NULL: no program has blocked anything */
   Dsrs dsrs;
-  bool tsc_running;
-  bool print_wide;              /* the number that is printed next has an upper half: */
-  uint16_t print_high;
-  uint32_t unblocks, torn_down; /* torn_down: colors, a bit each, since the handler last looked */
   TileRegisters registers;
-  uint64_t tsc_start, tsc_value, tsc_latch, perf_latch[2];
+  Counters *counters;           /* NULL: as Counters of zeros; from malloc */
   TileRecord record;
 } Tile;
 
@@ -774,9 +779,11 @@ struct Turn {
   uint16_t router_register, router_value;   /* written in this cycle; 0: none */
 };
 
-/* Memory is up to the engine.  The rest must be zero. */
+/* Memory with its class is up to the engine.  The rest must be zero. */
 void tile_load(Tile *tile, const Program *program, uint32_t index);
 void tile_unload(Tile *tile);
+/* The tile's counters, to be changed. */
+Counters *tile_counters(Tile *tile);
 /* A tile of the class can do something of its own accord. */
 bool tile_starts(const ClassCode *cls);
 

@@ -119,7 +119,7 @@ void tile_set_blocked(Turn *turn, IdKind kind, unsigned id, bool blocked)
     return;
   }
   if (kind == ID_INPUT_QUEUE && turn->program->image->arch == ARCH_WSE2)
-    id = t->cls->image->input[id].color;
+    id = t->mem.cls->image->input[id].color;
   if (blocked)
     note_blocked(t, ID_TASK, id);
   uint64_t mask = UINT64_C(1) << id;
@@ -129,7 +129,7 @@ void tile_set_blocked(Turn *turn, IdKind kind, unsigned id, bool blocked)
 void tile_activate(Turn *turn, unsigned id, uint16_t pc)
 {
   Tile *t = turn->tile;
-  if (id >= MAX_TASK_IDS || !is_set(t->cls->local_ids, id)) {
+  if (id >= MAX_TASK_IDS || !is_set(t->mem.cls->local_ids, id)) {
     turn_tile_fault(turn, t->pc, FAULT_TASK_ID, id);
     return;
   }
@@ -147,7 +147,7 @@ void tile_tear_down(Turn *turn, unsigned color)
   Tile *t = turn->tile;
   unsigned id = turn->program->machine->teardown_task;
   t->torn_down |= 1u << color;
-  if (!t->cls || !is_set(t->cls->local_ids, id))
+  if (!t->mem.cls || !is_set(t->mem.cls->local_ids, id))
     return;
   t->active |= UINT64_C(1) << id;
   turn_event(turn, .kind = EV_ACTIVATE, .id_kind = ID_TASK, .id = (uint8_t)id);
@@ -166,7 +166,7 @@ static void check_contested(Turn *turn)
   for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
     VecRun *run = t->threads[__builtin_ctz(bits)].run;
     const VecStream *s = run->contested ? NULL
-                                        : vec_contested_stream(run, t->cls,
+                                        : vec_contested_stream(run, t->mem.cls,
                                                                turn->program->image->arch,
                                                                t->blocked);
     if (!s)

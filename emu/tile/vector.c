@@ -180,7 +180,7 @@ static bool starts_next(Turn *turn, const Insn *insn, uint64_t last)
 static void go_on_beside(Turn *turn, const VecRun *run, uint64_t last)
 {
   Tile *t = turn->tile;
-  const Insn *insn = class_insn(t->cls, t->pc);
+  const Insn *insn = class_insn(t->mem.cls, t->pc);
   t->overlaps = false;
   if (insn && (starts_next(turn, insn, last) || overlap_issues(run, insn, &t->regs)))
     return;
@@ -271,7 +271,7 @@ static void check_obstructed(Turn *turn, const VecRun *run)
     bool waits = head.there && !vector_takes(t, q, head);
     heads[q] = waits ? head.color : (uint8_t)NO_COLOR;
   }
-  const VecStream *s = vec_obstructed_stream(run, t->cls, t->blocked, heads);
+  const VecStream *s = vec_obstructed_stream(run, t->mem.cls, t->blocked, heads);
   if (s)
     turn_fault(turn, vec_obstructed_fault(run, s, heads[s->queue],
                                           turn->port->used(turn, false, s->queue), turn->cycle,
@@ -298,7 +298,7 @@ static bool remap_queues(Turn *turn, const VecRun *run, uint32_t *value)
   Tile *t = turn->tile;
   if (!(run->dest.remaps | run->src[0].remaps | run->src[1].remaps))
     return true;
-  const VecStream *s = registers_remap(&t->registers, t->cls->image, run,
+  const VecStream *s = registers_remap(&t->registers, t->mem.cls->image, run,
                                        tile_queues_filled(turn, false),
                                        tile_queues_filled(turn, true));
   turn->rebinds = true;
@@ -326,7 +326,7 @@ static void check_start(Turn *turn, VecRun *run, const Insn *insn)
   uint32_t value = 0;
   FaultKind kind = FAULT_COUNT;
   if (turn->program->memory_facts) {
-    if (check_begin(run, &turn->program->memory_facts[t->cls->index], t->busy, turn->cycle)) {
+    if (check_begin(run, &turn->program->memory_facts[t->mem.cls->index], t->busy, turn->cycle)) {
       Checked earlier = vector_running_before(turn, NULL);
       run->watched |= check_meets(&earlier, run);
     }
@@ -334,7 +334,7 @@ static void check_start(Turn *turn, VecRun *run, const Insn *insn)
       t->busy = check_widen(t->busy, run);
   }
   if (turn->checks & (CHECKS_TASKS | CHECKS_LENGTHS))
-    kind = check_operation(turn->checks, run, &insn->vec, t->cls, t->dsrs,
+    kind = check_operation(turn->checks, run, &insn->vec, t->mem.cls, t->dsrs,
                            turn->program->machine, &value);
   if (kind != FAULT_COUNT)
     turn_fault(turn, (Fault){.kind = kind, .color = NO_COLOR, .pc = run->pc, .value = value,
@@ -346,8 +346,8 @@ static Fault capture_run(Turn *turn, VecRun *run, const Insn *insn)
 {
   Tile *t = turn->tile;
   uint32_t value = 0;
-  FaultKind kind = vec_begin(run, insn, t->pc, turn->program, t->cls, &t->regs, t->dsrs, &t->mem,
-                             &t->registers, &value);
+  FaultKind kind = vec_begin(run, insn, t->pc, turn->program, t->mem.cls, &t->regs, t->dsrs,
+                             &t->mem, &t->registers, &value);
   const VecRun *busy = kind == FAULT_COUNT && run->async ? t->threads[1 + run->microthread].run
                                                          : NULL;
   if (busy)
@@ -365,7 +365,7 @@ static void begin_thread(Turn *turn, unsigned thread, VecRun *run)
                                 .ready = turn->cycle + turn_pay(turn, TIMING_vector_start)};
   t->vectors |= (uint16_t)(1u << thread);
   if (thread == MAIN_THREAD) {
-    t->overlaps = overlap_allows(run, t->cls, &turn->program->timing);
+    t->overlaps = overlap_allows(run, t->mem.cls, &turn->program->timing);
     t->waits = false;
     t->ready = turn->cycle + 1;
   }
@@ -386,7 +386,7 @@ void vector_start(Turn *turn, const Insn *insn)
   unsigned thread = run->async ? 1u + run->microthread : MAIN_THREAD;
   check_start(turn, run, insn);
   check_shared(turn, run);
-  if (t->cls->shared_inputs)
+  if (t->mem.cls->shared_inputs)
     check_obstructed(turn, run);
   note_queues(turn, run);
   t->pc = (uint16_t)(t->pc + run->insn_words * 2);

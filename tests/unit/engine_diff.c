@@ -351,20 +351,17 @@ static void compare_hidden(const Asm *a, const Asm *b)
   }
 }
 
-/* All bridges that ever were have been put aside; some had wavelets when they were taken down. */
+/* All bridges that ever were have been taken down, some with wavelets. */
 static void count_bridges(const FastEngine *e, Bridged *bridged)
 {
-  unsigned bridges = 0, on_the_way = 0, relayed = 0;
-  uint64_t rolled_back = 0, led = 0;
+  uint64_t bridges = 0, on_the_way = 0, relayed = 0, rolled_back = 0, led = 0;
   for (unsigned k = 0; k < e->n_workers; k++) {
-    FastBridge **put_aside = e->workers[k].free_bridges;
-    rolled_back += e->workers[k].rolled_back;
-    led += e->workers[k].led;
-    bridges += (unsigned)arrlenu(put_aside);
-    for (size_t i = 0; i < arrlenu(put_aside); i++)
-      on_the_way += put_aside[i]->head != put_aside[i]->tail;
-    for (size_t i = 0; i < arrlenu(put_aside); i++)
-      relayed += put_aside[i]->relayed;
+    const FastWorker *w = &e->workers[k];
+    rolled_back += w->rolled_back;
+    led += w->led;
+    bridges += w->parted;
+    on_the_way += w->parted_full;
+    relayed += w->parted_relays;
   }
   bridged->bridges += bridges;
   bridged->with_bridges += bridges > 0;
