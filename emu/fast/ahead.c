@@ -87,7 +87,7 @@ static RARE bool step_single(Visit *v, const Insn *insn, uint64_t end, uint64_t 
     return false;
   mark_issue(t->ahead, issue);
   mark_group(t->ahead, group);
-  set_now(v, group);
+  set_step(v, group);
   do_single(v, insn, &send);
   leave_cycle(v);
   return true;
@@ -97,7 +97,7 @@ static RARE bool step_single(Visit *v, const Insn *insn, uint64_t end, uint64_t 
 static void step_end(Visit *v)
 {
   uint64_t cycle = v->tile->core.ready;
-  set_now(v, cycle);
+  set_step(v, cycle);
   mark_issue(v->tile->ahead, cycle);
   tile_end_main(&v->turn);
   leave_cycle(v);
@@ -118,7 +118,7 @@ static bool step_instruction(Visit *v, const ScalarCode *code, uint64_t end, uin
     return true;
   if (!steps_ahead(v, code->insn, last))
     return false;
-  set_now(v, cycle);
+  set_step(v, cycle);
   mark_issue(t->ahead, cycle);
   tile_issue(&v->turn);
   leave_cycle(v);
@@ -208,7 +208,7 @@ static uint64_t run_stretch(Visit *v, uint64_t end, uint64_t last)
   v->is_stretch = true;
   uint64_t mistake = take_turns(v, end, last);
   v->is_stretch = false;
-  set_now(v, ahead->from);
+  set_step(v, ahead->from);
   unsigned count = issues_count_all(ahead->issues);
   ahead->groups = (uint8_t)(stats->groups - before.groups);
   ahead->elements_done = (uint16_t)(stats->elements - before.elements);
@@ -565,7 +565,7 @@ static void back_to_now(Visit *v)
   undo_ahead(v, now);
   v->worker->ahead_less = true;
   v->worker->turned_back++;
-  set_now(v, now);
+  set_step(v, now);
 }
 
 bool fast_has_turns(const FastTile *t) { return t->ahead->is.with_turns; }

@@ -169,6 +169,7 @@ struct FastTile {
   /* by the host, which has words for it; some instruction of `ahead` issues later than now;
      `stuck` or `stuck_outputs` has a bit */
   bool attended, is_ahead, is_stuck;
+  uint8_t put_off;              /* what its router does late: PUT_OFF_* in notes.c */
   Tile core;                    /* goes on into the second line, with the main thread at its end */
   _Alignas(64) FastQueues queues[MAX_QUEUES];
   const uint8_t *data_queue;    /* by color: where its wavelets go */
@@ -234,8 +235,8 @@ typedef struct {
   /* for tests to see that there are some: elements of streams that have been undone; wavelets that
      were on their way when they got a bridge; turns of microthreads while the main thread was
      ahead, and those for which it went back; bridges that have been taken down, of them those that
-     held wavelets and those with a tile that relays */
-  uint64_t rolled_back, led, turns_taken, turned_back, parted, parted_full, parted_relays;
+     held wavelets and those with a tile that relays; moves that have been put off */
+  uint64_t rolled_back, led, turns_taken, turned_back, parted, parted_full, parted_relays, put_off;
   /* stb_ds: tiles with a wavelet for the host; rows with chores; tiles that may get bridges at the
      end of the block; those that did not there, but may at the end of the next one */
   uint32_t *host_calls, *chores, *joins, *retries;
@@ -263,9 +264,10 @@ struct FastEngine {
   uint32_t router_slots, bank_mask;   /* bits of an address that say the bank: two reads per cycle
                                    from different ones */
   uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
-  /* the tiles are more than a cache holds (visit.c); bridges may be built; cycles from an element's
-     issue, the last: until the tile's own router can see the result */
-  bool fetches, bridges;
+  /* the tiles are more than a cache holds (visit.c); bridges may be built; moves may be put off
+     (router.c); cycles from an element's issue, the last: until the tile's own router can see the
+     result */
+  bool fetches, bridges, puts_off;
   uint32_t bridge_arrival, bridge_seen, output_cycles;
   /* most cycles that a stream with bridges is ahead: one from row to row, since what it sends after
      the first of them is seen when the last is over; one that stays in its row */

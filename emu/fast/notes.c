@@ -43,6 +43,41 @@ static RARE void wake_neighbours(Visit *v)
   }
 }
 
+/* ---- when a tile wakes by itself --------------------------------------------------------- */
+
+/* What a tile's router does late (router.c): the head of an output queue enters it, or the wavelet
+ * of a slot leaves it for the tile. */
+enum { PUT_OFF_SLOT = 0x1f, PUT_OFF_RAMP = 0x20 };      /* the slot counts from 1 */
+
+/* Input queues whose wavelets matter to the tile if it can see them then: data does not matter to a
+ * tile without operations before it may choose a task. */
+static inline unsigned queues_that_matter(const FastTile *t, uint64_t cycle)
+{
+  bool is_busy = !t->core.vectors && (t->core.running || t->core.ready > cycle);
+  return is_busy ? t->input_any & t->input_control : t->input_any;
+}
+
+/* When a tile without operations has to look at the wavelet that leaves its router late. */
+static inline uint64_t late_due(const FastEngine *e, const FastTile *t, unsigned slot, uint64_t now)
+{
+  int32_t wait = wavelet_wait(t->colors[slot].w[0].meta, now);
+  uint64_t seen = now + (uint64_t)(int64_t)wait + e->timing->ramp_down;
+  return t->core.ready > seen ? t->core.ready : seen;
+}
+
+/* The only output queue with wavelets has this head, for which the router has nothing to wait:
+ * nothing else is in it, and only the tile can use the color. */
+static inline bool may_enter_late(const FastEngine *e, const FastTile *t, uint32_t meta)
+{
+  unsigned color = wavelet_field(meta);
+  if (!e->puts_off || t->core.vectors || (t->occupied && !(t->put_off & PUT_OFF_SLOT)) ||
+      (t->output_any & (t->output_any - 1)) ||
+      (meta & (META_CONTROL | META_ADVANCE)) || t->attended || t->is_stuck || t->set->swaps ||
+      (e->base.program->host_out_colors >> color & 1) || t->set->slot_of[color] == NO_SLOT)
+    return false;
+  return t->colors[t->set->slot_of[color]].open == port_bit(PORT_RAMP) << OPEN_RX_SHIFT;
+}
+
 /* The sooner one that is after `now`. */
 static uint64_t sooner(uint64_t a, uint64_t b, uint64_t now)
 {
@@ -55,8 +90,27 @@ static uint64_t sooner_wavelet(uint64_t a, uint32_t meta, uint64_t now)
   return wait > 0 ? sooner(a, now + (uint64_t)wait, now) : a;
 }
 
+/* When the tile has to look at its output queues, of which one has a wavelet at least: if it alone
+ * can enter the router late, then when it leaves that. */
+static uint64_t outputs_due(const FastEngine *e, FastTile *t, uint64_t now)
+{
+  uint32_t meta = queue_at(&t->queues[__builtin_ctz(t->output_any)].output, 0)->meta;
+  int32_t wait = wavelet_wait(meta, now);
+  if (!FAST_TRACED && wait > 0 && may_enter_late(e, t, meta)) {
+    uint64_t leaves = now + (uint64_t)wait + e->timing->hop;
+    if (leaves < e->limit) {
+      t->put_off |= PUT_OFF_RAMP;
+      return leaves;
+    }
+  }
+  uint64_t due = NEVER;
+  for (unsigned bits = t->output_any; bits; bits &= bits - 1)
+    due = sooner_wavelet(due, queue_at(&t->queues[__builtin_ctz(bits)].output, 0)->meta, now);
+  return due;
+}
+
 /* The cycle in which the tile has something to do, if nothing from outside comes before; NEVER. */
-static uint64_t fast_next_due(const FastTile *t, uint64_t now)
+static uint64_t fast_next_due(const FastEngine *e, FastTile *t, uint64_t now)
 {
   uint64_t due = sooner(NEVER, t->core.ready, now);
   for (unsigned bits = t->core.vectors; bits; bits &= bits - 1) {
@@ -66,7 +120,7 @@ static uint64_t fast_next_due(const FastTile *t, uint64_t now)
   }
   if (t->core.pending_due != NEVER)
     due = sooner(due, tile_next_action(&t->core, now), now);
-  for (unsigned bits = t->input_any; bits; bits &= bits - 1) {
+  for (unsigned bits = queues_that_matter(t, now); bits; bits &= bits - 1) {
     const FastQueue *q = &t->queues[__builtin_ctz(bits)].input;
     unsigned k = 0;
     while (k < q->count && wavelet_seen(queue_at(q, k)->meta, now))
@@ -74,25 +128,32 @@ static uint64_t fast_next_due(const FastTile *t, uint64_t now)
     if (k < q->count)
       due = sooner_wavelet(due, queue_at(q, k)->meta, now);
   }
-  for (unsigned bits = t->output_any; bits; bits &= bits - 1)
-    due = sooner_wavelet(due, queue_at(&t->queues[__builtin_ctz(bits)].output, 0)->meta, now);
-  for (uint32_t bits = t->occupied; bits; bits &= bits - 1) {
-    const FastColor *c = &t->colors[__builtin_ctz(bits)];
-    due = sooner_wavelet(due, c->w[0].meta, now);
-  }
+  if (t->output_any)
+    due = sooner(due, outputs_due(e, t, now), now);
+  if (t->put_off & PUT_OFF_SLOT)
+    return sooner(due, late_due(e, t, (t->put_off & PUT_OFF_SLOT) - 1u, now), now);
+  for (uint32_t bits = t->occupied; bits; bits &= bits - 1)
+    due = sooner_wavelet(due, t->colors[__builtin_ctz(bits)].w[0].meta, now);
   if (t->attended)
     due = sooner(due, host_words_due(&t->host->posted, now), now);
   return due;
 }
 
 /* Returns whether the tile wakes by itself. */
-static HOT bool sleep_until_due(Visit *v, const FastTile *t)
+static HOT bool sleep_until_due(Visit *v, FastTile *t)
 {
-  uint64_t due = fast_next_due(t, v->turn.cycle);
+  uint64_t due = fast_next_due(v->engine, t, v->turn.cycle);
   if (due == NEVER)
     return false;
   fast_timer(v->worker, t->core.index, v->turn.cycle, due);
   return true;
+}
+
+/* For a step ahead, which is no matter of routers. */
+static HOT void set_step(Visit *v, uint64_t cycle)
+{
+  v->turn.cycle = cycle;
+  v->output_visible = cycle + v->engine->output_cycles;
 }
 
 static void set_now(Visit *v, uint64_t now)

@@ -46,21 +46,26 @@ static HOT void output_push(Visit *v, unsigned queue, FastWavelet w)
         .control = (w.meta & META_CONTROL) != 0);
 }
 
-/* Pushes into an input queue; the wavelet becomes visible after the ramp. */
-static HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w)
+/* Without an event. */
+static HOT void input_add(FastWorker *worker, FastTile *t, unsigned queue, FastWavelet w)
 {
-  FastTile *t = v->tile;
   FastQueue *q = &t->queues[queue].input;
   unsigned count = q->count;
   if (UNLIKELY(count >= q->places))
-    fast_queues_widen(v->worker, &t->queues[queue], queue);
-  *queue_at(q, count) = (FastWavelet){
-    w.payload, wavelet_meta(v->ramp_visible, color, w.meta & META_CONTROL)};
+    fast_queues_widen(worker, &t->queues[queue], queue);
+  *queue_at(q, count) = w;
   q->count = (uint16_t)(count + 1);
   t->input_any |= (uint16_t)(1u << queue);
-  if (UNLIKELY(w.meta & META_CONTROL))
-    t->input_control |= (uint16_t)(1u << queue);
   t->core.wavelets_seen++;
+}
+
+/* Pushes into an input queue; the wavelet becomes visible after the ramp. */
+static HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet w)
+{
+  uint32_t meta = wavelet_meta(v->ramp_visible, color, w.meta & META_CONTROL);
+  input_add(v->worker, v->tile, queue, (FastWavelet){w.payload, meta});
+  if (UNLIKELY(w.meta & META_CONTROL))
+    v->tile->input_control |= (uint16_t)(1u << queue);
   EVENT(v, .kind = EV_PUSH, .queue = (uint8_t)queue, .color = (uint8_t)color,
         .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
 }

@@ -172,6 +172,113 @@ static FilterState *fast_filter(const FastTile *t, unsigned color)
   return &t->filters[t->set->slot_of[color]];
 }
 
+/* ---- moves that are put off --------------------------------------------------------------- */
+
+/* A wavelet that gets to an empty router, and leaves it for the tile, meets no other one there: so
+ * the tile is visited when it can see the wavelet.  In the same way the entry of a result into the
+ * router of an idle tile can wait (outputs_due in notes.c).  The move is done, as of its cycle,
+ * before a later visit and before a neighbour looks at the router in a later cycle; a visit up to
+ * that cycle finds everything as if nothing had been put off. */
+
+/* As leaves_late says, of what may be otherwise in a router as quiet as that. */
+static RARE bool leaves_late_now(const Visit *v, const FastTile *t, unsigned slot)
+{
+  const FastEngine *e = v->engine;
+  const FastColor *c = &t->colors[slot];
+  unsigned queue = t->data_queue[t->set->color_of[slot]];
+  int32_t wait = wavelet_wait(c->w[0].meta, v->turn.cycle);
+  return wait > 0 && !t->attended && !t->is_stuck && color_count(c) == 1 && queue < MAX_QUEUES &&
+         !(c->w[0].meta & (META_CONTROL | META_ADVANCE)) &&
+         late_due(e, t, slot, v->turn.cycle) < e->limit &&
+         t->queues[queue].input.count < e->input_capacity[queue];
+}
+
+/* The only wavelet in the tile's router, in that slot, will leave it for the tile in a later
+ * cycle, and nothing there has to be looked at before. */
+static HOT bool leaves_late(const Visit *v, const FastTile *t, unsigned slot)
+{
+  return !FAST_TRACED && !t->core.vectors && t->occupied == 1u << slot &&
+         !(t->put_off & PUT_OFF_SLOT) && v->engine->puts_off &&
+         (t->colors[slot].route & (ROUTE_TX | ROUTE_ODD)) ==
+           (port_bit(PORT_RAMP) | ROUTE_CHECKED) &&
+         leaves_late_now(v, t, slot);
+}
+
+/* At the end of a visit to a tile whose router has a wavelet. */
+static HOT void put_off_slot(const Visit *v, FastTile *t)
+{
+  unsigned slot = (unsigned)__builtin_ctz(t->occupied);
+  if (leaves_late(v, t, slot))
+    t->put_off |= (uint8_t)(slot + 1);
+}
+
+/* No unit has looked at the color since the move in `cycle`, and none does in this cycle: so it
+ * leaves no stamp; leave_late likewise. */
+static HOT void enter_late(Visit *v, FastTile *t, unsigned queue, uint64_t cycle)
+{
+  FastWavelet w = queue_take(&t->queues[queue].output);
+  unsigned slot = t->set->slot_of[wavelet_field(w.meta)];
+  FastColor *c = &t->colors[slot];
+  if (!t->queues[queue].output.count)
+    t->output_any = 0;
+  c->w[0] = (FastWavelet){w.payload,
+                          wavelet_meta(cycle + v->engine->timing->hop, PORT_RAMP, 0)};
+  c->open++;
+  t->occupied |= 1u << slot;
+  t->last_ramp_queue = (uint8_t)queue;
+  v->worker->log.stats.wavelets++;
+}
+
+static HOT void leave_late(Visit *v, FastTile *t, unsigned slot, uint64_t cycle)
+{
+  EngineStats *stats = &v->worker->log.stats;
+  FastColor *c = &t->colors[slot];
+  uint8_t color = t->set->color_of[slot];
+  FastWavelet w = {c->w[0].payload,
+                   wavelet_meta(cycle + v->engine->timing->ramp_down, color, 0)};
+  c->w[0] = c->w[1];
+  c->open--;
+  if (!color_count(c))
+    t->occupied &= ~(1u << slot);
+  t->first_slot = (uint8_t)slot;
+  input_add(v->worker, t, t->data_queue[color], w);
+  if (fast_issues_ahead(t, cycle))
+    return;
+  stats->active_tile_cycles++;
+  stats->first_event = cycle < stats->first_event ? cycle : stats->first_event;
+  stats->last_event = cycle > stats->last_event ? cycle : stats->last_event;
+}
+
+/* Does what the tile's router has put off in cycles before this one. */
+static RARE void move_late(Visit *v, FastTile *t)
+{
+  FastWorker *w = v->worker;
+  uint64_t now = v->turn.cycle, last = 0;
+  unsigned queue = (unsigned)__builtin_ctz(t->output_any | 1u << MAX_QUEUES);
+  unsigned slot = (t->put_off & PUT_OFF_SLOT) - 1u;
+  int32_t wait = 0;
+  if (t->put_off & PUT_OFF_RAMP)
+    wait = wavelet_wait(queue_at(&t->queues[queue].output, 0)->meta, now);
+  if (wait < 0) {
+    last = now + (uint64_t)(int64_t)wait;
+    enter_late(v, t, queue, last);
+    t->put_off &= (uint8_t)~PUT_OFF_RAMP;
+    w->put_off++;
+  }
+  wait = 0;
+  if (t->put_off & PUT_OFF_SLOT)
+    wait = wavelet_wait(t->colors[slot].w[0].meta, now);
+  if (wait < 0) {
+    uint64_t cycle = now + (uint64_t)(int64_t)wait;
+    leave_late(v, t, slot, cycle);
+    last = cycle > last ? cycle : last;
+    t->put_off &= (uint8_t)~PUT_OFF_SLOT;
+    w->put_off++;
+  }
+  if (last >= w->log.last_change)
+    w->log.last_change = last + 1;
+}
+
 /* ---- outputs ---------------------------------------------------------------------------- */
 
 /* Input queues are judged by their count at the start of the cycle. */
@@ -218,9 +325,11 @@ static RARE bool untouched_accepts(const Visit *v, const FastTile *t, unsigned s
   return !config->teardown && (config->positions[config->current].rx & enters);
 }
 
-STEP HOT bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, unsigned port)
+STEP HOT bool link_accepts(Visit *v, FastTile *next, unsigned slot, unsigned port)
 {
   PortMask enters = port_bit(port_opposite(port));
+  if (UNLIKELY(next->put_off))
+    move_late(v, next);
   return next->set ? step_color_accepts(v, &next->colors[slot], enters)
                    : untouched_accepts(v, next, slot, enters);
 }
@@ -232,7 +341,7 @@ static RARE bool outside_accepts(const Visit *v, uint8_t color, Port port)
                          v->turn.cycle);
 }
 
-static bool ports_accept(const Visit *v, const FastColor *c, uint8_t color, PortMask to)
+static bool ports_accept(Visit *v, const FastColor *c, uint8_t color, PortMask to)
 {
   for (unsigned bits = to & (port_bit(PORT_RAMP) - 1u); bits; bits &= bits - 1) {
     unsigned p = (unsigned)__builtin_ctz(bits);
@@ -322,12 +431,24 @@ static HOT void wavelet_event(Visit *v, unsigned slot, FastWavelet w, PortMask t
         .control = (w.meta & META_CONTROL) != 0);
 }
 
+/* A wavelet has come to the tile's slot. */
+static HOT void wake_receiver(Visit *v, FastTile *t, unsigned slot)
+{
+  if (!leaves_late(v, t, slot)) {
+    wake_next(v, t->core.index);
+    return;
+  }
+  t->put_off |= (uint8_t)(slot + 1);
+  fast_timer(v->worker, t->core.index, v->turn.cycle,
+             late_due(v->engine, t, slot, v->turn.cycle));
+}
+
 STEP HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsigned port)
 {
   if (UNLIKELY(!next->set))
     fast_touch(v->worker, (uint32_t)(next - v->engine->tiles));
   slot_push(v, next, slot, w, port_opposite(port));
-  wake_next(v, next->core.index);
+  wake_receiver(v, next, slot);
   v->worker->log.stats.hops[port]++;
 }
 

@@ -340,6 +340,18 @@ static PeerVote run_block(FastEngine *e)
   return vote;
 }
 
+/* The run has ended before this cycle: does what routers have put off until then. */
+static RARE void move_all_late(FastEngine *e)
+{
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    FastWorker *w = &e->workers[k];
+    Visit v = start_visits(w);
+    for (size_t i = 0; i < arrlenu(w->touched); i++)
+      if (e->tiles[w->touched[i]].put_off)
+        move_late(&v, &e->tiles[w->touched[i]]);
+  }
+}
+
 static RunStatus run_on(FastEngine *e, uint64_t limit)
 {
   uint64_t floor = e->base.cycle;
@@ -347,6 +359,7 @@ static RunStatus run_on(FastEngine *e, uint64_t limit)
   PeerVote vote = take_vote(e, 0);
   for (;;) {
     if (e->base.stopped) {
+      move_all_late(e);
       fast_ahead_undo(e, e->base.cycle);
       return RUN_FAULT;
     }
@@ -364,8 +377,10 @@ static RunStatus run_on(FastEngine *e, uint64_t limit)
     set_cycle(e, vote.last_awake + 1);
     if (vote.flags & VOTE_STOP)
       return RUN_LIMIT;
-    if (vote.flags & VOTE_INTERRUPT && !e->base.stopped)
+    if (vote.flags & VOTE_INTERRUPT && !e->base.stopped) {
+      move_all_late(e);
       return RUN_INTERRUPTED;
+    }
   }
 }
 

@@ -103,7 +103,7 @@ STEP RARE void add_chore(Visit *v, const FastTile *t, FastChoreKind kind, unsign
 STEP HOT void slot_push(Visit *v, FastTile *t, unsigned slot, FastWavelet w, unsigned enters);
 STEP HOT void slot_pop(Visit *v, FastTile *t, unsigned slot);
 STEP RARE void settle_meeting(FastWorker *worker, const FastChore *meeting);
-STEP HOT bool link_accepts(const Visit *v, const FastTile *next, unsigned slot, unsigned port);
+STEP HOT bool link_accepts(Visit *v, FastTile *next, unsigned slot, unsigned port);
 STEP HOT void wake_senders(Visit *v, const FastColor *c);
 STEP HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, unsigned port);
 STEP RARE void commit_register(Visit *v);

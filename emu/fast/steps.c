@@ -276,7 +276,7 @@ static HOT bool step_group(Visit *v)
 {
   FastTile *t = v->tile;
   uint64_t cycle = t->core.threads[MAIN_THREAD].ready;
-  set_now(v, cycle);
+  set_step(v, cycle);
   mark_group(t->ahead, cycle);
   if (UNLIKELY(t->core.overlaps))
     return step_overlapping(v);
@@ -295,7 +295,7 @@ static bool step_to_end(Visit *v, unsigned groups, uint64_t last, uint64_t waits
   for (unsigned k = 0; k < PLAIN_DEST; k++)
     at.address[k] = (uint16_t)(at.address[k] + (int)before * at.step[k]);
   unsigned extra = plain_conflict(v->engine, &at);
-  set_now(v, last);
+  set_step(v, last);
   mark_group(v->tile->ahead, last);
   do_groups(v, groups, p->remaining, last + 1 + extra, waits + extra);
   plain_finish(v, MAIN_THREAD, extra);
@@ -376,7 +376,7 @@ static void issue_beside(Visit *v)
 {
   Tile *core = &v->tile->core;
   uint64_t cycle = core->ready;
-  set_now(v, cycle);
+  set_step(v, cycle);
   v->tile->ahead->doubled++;
   v->last_beside = cycle;
   tile_issue(&v->turn);

@@ -43,9 +43,9 @@ static HOT bool at_most_one_link(unsigned to)
 }
 
 /* Whether the neighbour behind the link takes a wavelet of the color. */
-static HOT bool stream_link_accepts(const Visit *v, FastTile *t, const FastColor *c, unsigned port)
+static HOT bool stream_link_accepts(Visit *v, FastTile *t, const FastColor *c, unsigned port)
 {
-  const FastTile *next = fast_beside(v->engine, t, port);
+  FastTile *next = fast_beside(v->engine, t, port);
   return link_accepts(v, next, c->next[port], port);
 }
 
@@ -62,7 +62,7 @@ static HOT bool is_odd_move(const FastColor *c)
 }
 
 /* False: left to the general way. */
-static HOT bool plan_enters(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
+static HOT bool plan_enters(Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
 {
   if (p->in_slot == NO_SLOT || !(t->occupied >> p->in_slot & 1))
     return true;
@@ -78,7 +78,7 @@ static HOT bool plan_enters(const Visit *v, FastTile *t, const FastPlain *p, Str
   return true;
 }
 
-static HOT bool plan_leaves(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
+static HOT bool plan_leaves(Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
 {
   if (p->output == NO_QUEUE)
     return true;
@@ -128,7 +128,7 @@ static HOT StallCause stream_waits(const Visit *v, const FastTile *t, const Fast
 }
 
 /* False: left to the general way, which tiles with bridges never are. */
-static HOT bool plan_sides(const Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
+static HOT bool plan_sides(Visit *v, FastTile *t, const FastPlain *p, StreamPlan *plan)
 {
   plan->enters = plan->leaves = plan->ramps = false;
   plan->enter_port = plan->leave_port = PORT_COUNT;
@@ -143,7 +143,7 @@ static HOT bool plan_sides(const Visit *v, FastTile *t, const FastPlain *p, Stre
   return !links_meet(plan);
 }
 
-static HOT bool plan_stream(const Visit *v, FastTile *t, const Thread *th, StreamPlan *plan)
+static HOT bool plan_stream(Visit *v, FastTile *t, const Thread *th, StreamPlan *plan)
 {
   const FastPlain *p = thread_plain(th);
   plan->cause = STALL_NONE;

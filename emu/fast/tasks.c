@@ -51,10 +51,10 @@ STEP HOT bool is_lone(const FastTile *t)
          (!t->core.overlaps || t->core.waits);
 }
 
-/* No wavelet can be seen in the next cycle. */
+/* No wavelet that matters can be seen in the next cycle. */
 static bool waits_for_wavelets(const FastTile *t, uint64_t now)
 {
-  for (unsigned bits = t->input_any; bits; bits &= bits - 1)
+  for (unsigned bits = queues_that_matter(t, now + 1); bits; bits &= bits - 1)
     if (wavelet_seen(queue_at(&t->queues[__builtin_ctz(bits)].input, 0)->meta, now + 1))
       return false;
   for (unsigned bits = t->output_any; bits; bits &= bits - 1)
@@ -75,7 +75,7 @@ static bool is_idle(const Tile *core)
 STEP HOT bool is_resting(const FastTile *t, uint64_t now)
 {
   const Tile *core = &t->core;
-  if (t->occupied || t->attended || core->pending_due <= now + 1)
+  if ((t->occupied && !(t->put_off & PUT_OFF_SLOT)) || t->attended || core->pending_due <= now + 1)
     return false;
   if (!core->vectors)
     return ((core->running && core->ready > now + 1) || is_idle(core)) &&

@@ -23,6 +23,10 @@ static HOT void visit(Visit *v, uint32_t index)
   start_tile(v, t);
   if (UNLIKELY(!t->set))
     fast_touch(v->worker, index);
+  if (UNLIKELY(t->put_off)) {
+    move_late(v, t);
+    t->put_off = 0;             /* its router looks for itself */
+  }
   if (UNLIKELY(t->core.pending_due <= v->turn.cycle))
     tile_begin(&v->turn);
   bool issues = t->core.mem.cls && visit_tile(v);
@@ -39,6 +43,8 @@ static HOT void visit(Visit *v, uint32_t index)
     wake_neighbours(v);
   if (LIKELY(v->turn.changed | v->inside))
     note_change(v);
+  if (t->occupied)
+    put_off_slot(v, t);
   /* The cycle behind the last change is run, so that the run ends as the other engine's does. */
   if (v->turn.changed && !is_resting(t, v->turn.cycle))
     wake_next(v, index);
@@ -51,6 +57,7 @@ static HOT void visit(Visit *v, uint32_t index)
 /* Order does not matter: tests run with `shuffle`, all of it backwards. */
 static RARE void visit_backwards(Visit *v, uint64_t bits)
 {
+  v->worker->visits += bits_count(bits);
   for (unsigned bit_at = WORD_BITS; bit_at-- > 0;)
     if (bits >> bit_at & 1)
       visit(v, v->first + bit_at);
@@ -106,20 +113,20 @@ static HOT void visit_forwards(Visit *v, uint64_t bits)
   while (bits) {
     unsigned bit_at = (unsigned)__builtin_ctzll(bits);
     bits &= bits - 1;
+    v->worker->visits++;
     if (bits && fetches)
       prefetch_elements(&first[__builtin_ctzll(bits)]);
     visit(v, v->first + bit_at);
   }
 }
 
-static void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
+static HOT void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
 {
   FastEngine *e = v->engine;
   uint32_t column = word * WORD_BITS;
   v->first = row * e->width + column;
   v->tiles = e->width - column < WORD_BITS ? e->width - column : WORD_BITS;
   v->stay = 0;
-  v->worker->visits += bits_count(bits);
   if (UNLIKELY(e->base.options.shuffle))
     visit_backwards(v, bits);
   else

@@ -545,7 +545,7 @@ static HOT void go_behind_whole(Visit *v, const FastWhole *op)
 static RARE bool start_behind_whole(Visit *v, const FastWhole *op, const ScalarCode *code)
 {
   FastTile *t = v->tile;
-  set_now(v, op->last);
+  set_step(v, op->last);
   t->ahead->doubled++;
   t->ahead->is.kept = false;
   t->ahead->began = (uint8_t)(op->last - t->ahead->from);
