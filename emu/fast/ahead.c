@@ -76,19 +76,20 @@ static uint64_t ahead_aim(const Visit *v, uint64_t from, uint64_t end)
 
 /* The operation that sends one wavelet, from its issue to its end in cycles before `end`.  False:
  * it is none, or nothing has been done. */
-static RARE bool step_single(Visit *v, const Insn *insn, uint64_t end, uint64_t last)
+static RARE bool step_single(Visit *v, const ScalarCode *code, uint64_t end, uint64_t last)
 {
   FastTile *t = v->tile;
+  const FastVector *c = vector_of(v->engine, t, code);
   uint64_t issue = t->core.ready, start = v->engine->timing->vector_start;
   uint64_t group = issue + (start ? start : 1);
   SingleSend send;
-  if (v->beside || group >= end || !finds_single(v, insn, &send) ||
+  if (!is_sender(t, c) || v->beside || group >= end || !finds_single(v, c, &send) ||
       !keep_queue(v, send.queue, 1, last))
     return false;
   mark_issue(t->ahead, issue);
   mark_group(t->ahead, group);
   set_step(v, group);
-  do_single(v, insn, &send);
+  do_single(v, c, code->insn, &send);
   leave_cycle(v);
   return true;
 }
@@ -113,8 +114,7 @@ static bool step_instruction(Visit *v, const ScalarCode *code, uint64_t end, uin
   if (code->insn->op == OP_vec && may_be_whole(v, code) &&
       step_whole(v, code, end, last, &goes_on))
     return goes_on;
-  if (code->insn->op == OP_vec && is_sender(&t->core, &code->insn->vec) &&
-      step_single(v, code->insn, end, last))
+  if (code->insn->op == OP_vec && step_single(v, code, end, last))
     return true;
   if (!steps_ahead(v, code->insn, last))
     return false;

@@ -68,10 +68,11 @@ static FastVector vector_code(const FastEngine *e, const ClassCode *cls, const I
     .kind = (uint8_t)info->kind, .operation = (uint8_t)vec->op,
     .bytes = (uint8_t)vec_elem_bytes(info->dst), .width = e->timing->simd[vec->op],
     .code_bytes = (uint8_t)(insn_words(insn->op) * 2),
-    .has_scalar = vec->has_scalar, .scalar_reg = vec->scalar,
+    .has_scalar = vec->has_scalar, .has_index = vec->has_index, .scalar_reg = vec->scalar,
     .scalar_bytes = (uint8_t)vec_operand_bytes(vec, VSLOT_SCALAR),
     .may = is_plain_operation(info) && info->kind != VK_DFILT && vec->dest.kind == VOPND_DSR &&
            !vec->has_index,
+    .may_send = is_plain_operation(info) && info->kind != VK_DFILT && vec->dest.kind == VOPND_DSR,
     .overlaps = may_overlap(e, cls, insn, pc),
   };
   for (unsigned k = 0; k < PLAIN_STREAMS; k++) {

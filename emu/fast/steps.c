@@ -4,6 +4,41 @@
 
 #include "stb_ds.h"
 
+/* ---- vector instructions ------------------------------------------------------------------- */
+
+enum { NO_REGISTER = 0xff };
+
+/* A vector instruction, made ready: code.c.  By stream: place of its descriptor or NO_DSR; register
+ * or NO_REGISTER; its variable, if the compiler knows it (`named`, a bit each). */
+typedef struct FastVector {
+  bool may;                     /* the kinds of its operands and elements allow it */
+  bool overlaps;                /* the thread goes on beside it */
+  bool repeats;                 /* it is like the vector instruction before it in the code */
+  bool has_scalar, has_index;
+  bool may_send;                /* its operation allows what is said of one wavelet below */
+  uint8_t kind, operation, bytes, width;    /* as in FastPlain */
+  uint8_t scalar_reg, scalar_bytes, code_bytes, named;
+  uint8_t place[PLAIN_STREAMS], reg[PLAIN_STREAMS];
+  Bounds object[PLAIN_STREAMS];
+} FastVector;
+
+static HOT const DsrState *vector_dsr(const FastTile *t, const FastVector *c, unsigned k)
+{
+  Dsrs dsrs = t->core.dsrs;
+  return &(dsrs.own ? dsrs.own : dsrs.map->start)[c->place[k]];
+}
+
+static HOT uint32_t vector_register(const Registers *regs, unsigned reg, unsigned bytes)
+{
+  return bytes == sizeof(uint32_t) ? reg_pair32(regs, reg) : regs->r[reg];
+}
+
+static HOT const FastVector *vector_of(const FastEngine *e, const FastTile *t,
+                                       const ScalarCode *code)
+{
+  return &e->vectors[t->core.mem.cls->index][code->target];
+}
+
 /* ---- what may be a step -------------------------------------------------------------------- */
 
 /* All that the operation overwrites has been kept, or is now: if the operation before has written
@@ -442,61 +477,46 @@ typedef struct {
   uint32_t value[2];            /* of the sources */
   uint16_t address[2];          /* of those in memory: */
   uint8_t memory;               /* a bit each */
-  uint8_t bytes;                /* of an element */
   uint8_t queue, color;
   uint16_t flags;               /* of what is sent: DESC_F_* */
 } SingleSend;
 
 /* The element lies in the static data, and in the variable that it is meant for. */
-static inline bool is_single_plain(const Visit *v, VecSlot slot, uint16_t address, unsigned bytes)
+static inline bool is_single_plain(const Visit *v, const FastVector *c, unsigned k,
+                                   uint16_t address)
 {
   const Tile *core = &v->tile->core;
   const ClassCode *cls = core->mem.cls;
   const MemoryFacts *facts = v->turn.program->memory_facts;
-  uint32_t end = (uint32_t)address + bytes;
-  return !(address & 1) && !core->mem.tracked && end <= cls->image->static_bytes &&
-         (end <= cls->image->code_address || address >= cls->code_end) &&
-         (!facts || !is_outside(check_operand(&facts[cls->index], core->pc, slot, address), address,
-                                bytes));
+  uint32_t end = (uint32_t)address + c->bytes;
+  if (address & 1 || core->mem.tracked || end > cls->image->static_bytes ||
+      (end > cls->image->code_address && address < cls->code_end))
+    return false;
+  Bounds object = c->named >> k & 1 ? c->object[k]
+                  : facts ? check_variable(&facts[cls->index], address) : (Bounds){0};
+  return !is_outside(object, address, c->bytes);
 }
 
-/* The value of the source in memory.  False: it is not just one element there. */
-static inline bool reads_single(const Visit *v, VecSlot slot, const Descriptor *desc,
-                                SingleSend *send)
+/* `*decided`: a descriptor has said the length.  False: it is not just one element in memory. */
+static inline bool finds_source(const Visit *v, const FastVector *c, unsigned k, SingleSend *send,
+                                bool *decided)
 {
-  unsigned k = slot == VSLOT_SRC0 ? 0 : 1;
-  if (desc->kind != DESC_MEM1D || (desc->flags & ~(unsigned)DESC_F_SCALAR) ||
-      !is_single_plain(v, slot, desc->base, send->bytes))
+  const FastTile *t = v->tile;
+  if (c->place[k] == NO_DSR) {
+    if (c->reg[k] != NO_REGISTER)
+      send->value[k] = vector_register(&t->core.regs, c->reg[k], c->bytes);
+    return true;
+  }
+  const Descriptor *desc = &vector_dsr(t, c, k)->desc;
+  bool says = !(desc->flags & DESC_F_SCALAR);
+  if ((!*decided && says && desc->length != 1) || desc->kind != DESC_MEM1D ||
+      (desc->flags & ~(unsigned)DESC_F_SCALAR) || !is_single_plain(v, c, k, desc->base))
     return false;
-  memcpy(&send->value[k], v->tile->core.mem.bytes + desc->base, send->bytes);
+  *decided |= says;
+  memcpy(&send->value[k], t->core.mem.bytes + desc->base, c->bytes);
   send->address[k] = desc->base;
   send->memory |= (uint8_t)(1u << k);
   return true;
-}
-
-static inline uint32_t single_register(const Registers *regs, unsigned number, unsigned bytes)
-{
-  return bytes == sizeof(uint32_t) ? reg_pair32(regs, number) : regs->r[number];
-}
-
-/* `*decided`: a descriptor has said the length. */
-static inline bool finds_source(const Visit *v, VecSlot slot, const VecOperand *operand,
-                                SingleSend *send, bool *decided)
-{
-  const Tile *core = &v->tile->core;
-  if (operand->kind == VOPND_NONE)
-    return true;
-  if (operand->kind == VOPND_REG) {
-    send->value[slot == VSLOT_SRC0 ? 0 : 1] = single_register(&core->regs, operand->number,
-                                                              send->bytes);
-    return true;
-  }
-  const Descriptor *desc = &dsr_at(core->dsrs, operand->file, operand->number)->desc;
-  bool says = !(desc->flags & DESC_F_SCALAR);
-  if (!*decided && says && desc->length != 1)
-    return false;
-  *decided |= says;
-  return reads_single(v, slot, desc, send);
 }
 
 /* The queue has its color, which stays. */
@@ -516,48 +536,44 @@ static inline bool finds_queue(const Visit *v, const Descriptor *desc, SingleSen
          (desc->color == COLOR_OF_QUEUE || desc->color == send->color);
 }
 
-/* The operation sends. */
-static inline bool is_sender(const Tile *core, const VecOperands *vec)
+/* The operation sends, and may be such a one. */
+static inline bool is_sender(const FastTile *t, const FastVector *c)
 {
-  return vec->dest.kind == VOPND_DSR &&
-         dsr_at(core->dsrs, vec->dest.file, vec->dest.number)->desc.kind == DESC_FABOUT;
+  return c->may_send && vector_dsr(t, c, PLAIN_DEST)->desc.kind == DESC_FABOUT;
 }
 
 enum { SINGLE_FLAGS = DESC_F_INDEX | DESC_F_CONTROL | DESC_F_ADVANCE };
 
 /* Whether the instruction, which sends, is such an operation, now that no other one runs. */
-static inline bool finds_single(const Visit *v, const Insn *insn, SingleSend *send)
+static inline bool finds_single(const Visit *v, const FastVector *c, SingleSend *send)
 {
-  const VecOperands *vec = &insn->vec;
-  const Tile *core = &v->tile->core;
-  const VecOpInfo *info = &vecops[vec->op];
-  const Descriptor *desc = &dsr_at(core->dsrs, vec->dest.file, vec->dest.number)->desc;
+  const FastTile *t = v->tile;
+  const Descriptor *desc = &vector_dsr(t, c, PLAIN_DEST)->desc;
   if ((desc->flags & ~(unsigned)SINGLE_FLAGS) || desc->length != 1 ||
-      desc->done.kind != ACT_NONE || desc->on_control.kind != ACT_NONE || core->regs.traps ||
-      (v->turn.checks & (CHECKS_TASKS | CHECKS_LENGTHS)) || !is_plain_operation(info) ||
-      info->kind == VK_DFILT)
+      desc->done.kind != ACT_NONE || desc->on_control.kind != ACT_NONE || t->core.regs.traps ||
+      (v->turn.checks & (CHECKS_TASKS | CHECKS_LENGTHS)))
     return false;
   bool decided = false;
-  *send = (SingleSend){.bytes = (uint8_t)vec_elem_bytes(info->dst), .flags = desc->flags};
-  return finds_queue(v, desc, send) &&
-         finds_source(v, VSLOT_SRC0, &vec->src0, send, &decided) &&
-         finds_source(v, VSLOT_SRC1, &vec->src1, send, &decided);
+  *send = (SingleSend){.flags = desc->flags};
+  return finds_queue(v, desc, send) && finds_source(v, c, PLAIN_SRC0, send, &decided) &&
+         finds_source(v, c, PLAIN_SRC1, send, &decided);
 }
 
-static inline uint32_t single_payload(const Visit *v, const VecOperands *vec,
+static inline uint32_t single_payload(const Visit *v, const FastVector *c, const Insn *insn,
                                       const SingleSend *send)
 {
   const Registers *regs = &v->tile->core.regs;
   bool carry = false;           /* no plain operation has one */
   uint32_t scalar = 0, value = send->value[1];
-  if (vec->has_scalar)
-    scalar = single_register(regs, vec->scalar, vec_operand_bytes(vec, VSLOT_SCALAR));
-  if (vecops[vec->op].kind != VK_MOV)
-    value = vec_element(vec->op, fp16_of(v), send->value[0], send->value[1], scalar, &carry);
-  if (send->bytes != sizeof value)
+  if (c->has_scalar)
+    scalar = vector_register(regs, c->scalar_reg, c->scalar_bytes);
+  if (c->kind != VK_MOV)
+    value = vec_element((VecOp)c->operation, fp16_of(v), send->value[0], send->value[1], scalar,
+                        &carry);
+  if (c->bytes != sizeof value)
     value &= LOW16;
   if (send->flags & DESC_F_INDEX)
-    value = (value & LOW16) | (uint32_t)(vec->has_index ? regs->r[vec->index] : 0) << HALF_BITS;
+    value = (value & LOW16) | (uint32_t)(c->has_index ? regs->r[insn->vec.index] : 0) << HALF_BITS;
   return value;
 }
 
@@ -570,7 +586,8 @@ static inline unsigned single_conflict(const FastEngine *e, const SingleSend *se
 }
 
 /* Carries it out: its group is in this cycle. */
-static inline void do_single(Visit *v, const Insn *insn, const SingleSend *send)
+static inline void do_single(Visit *v, const FastVector *c, const Insn *insn,
+                             const SingleSend *send)
 {
   Tile *core = &v->tile->core;
   EngineStats *stats = &v->worker->log.stats;
@@ -580,13 +597,13 @@ static inline void do_single(Visit *v, const Insn *insn, const SingleSend *send)
   queue_note(&v->tile->queues[send->queue].output,
              (QueueUse){core->pc, 1, send->color, send->flags & DESC_F_CONTROL});
   output_put(v, send->queue,
-             (FastWavelet){single_payload(v, &insn->vec, send),
+             (FastWavelet){single_payload(v, c, insn, send),
                            wavelet_meta(v->output_visible, send->color, flags)});
   stats->groups++;
   stats->elements++;
   stats->stalls[STALL_BANK] += extra;
   turn_pay(&v->turn, TIMING_vector_start);
-  core->pc = (uint16_t)(core->pc + insn_words(insn->op) * 2);
+  core->pc = (uint16_t)(core->pc + c->code_bytes);
   core->regs.vstat = true;
   core->ready = v->turn.cycle + extra + turn_pay(&v->turn, TIMING_vector_end);
 }

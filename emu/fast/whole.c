@@ -5,21 +5,6 @@
 
 #include <string.h>
 
-enum { NO_REGISTER = 0xff };
-
-/* A vector instruction, made ready: code.c.  By stream: place of its descriptor or NO_DSR; register
- * or NO_REGISTER; its variable, if the compiler knows it (`named`, a bit each). */
-typedef struct FastVector {
-  bool may;                     /* the kinds of its operands and elements allow it */
-  bool overlaps;                /* the thread goes on beside it */
-  bool repeats;                 /* it is like the vector instruction before it in the code */
-  bool has_scalar;
-  uint8_t kind, operation, bytes, width;    /* as in FastPlain */
-  uint8_t scalar_reg, scalar_bytes, code_bytes, named;
-  uint8_t place[PLAIN_STREAMS], reg[PLAIN_STREAMS];
-  Bounds object[PLAIN_STREAMS];
-} FastVector;
-
 /* One that has begun; nothing has been computed. */
 typedef struct {
   const FastVector *code;
@@ -37,35 +22,18 @@ typedef struct {
   unsigned extra, waits;        /* how long it waits for a bank, and all of them */
 } FastWhole;
 
-static HOT const DsrState *whole_dsr(const FastTile *t, const FastVector *c, unsigned k)
-{
-  Dsrs dsrs = t->core.dsrs;
-  return &(dsrs.own ? dsrs.own : dsrs.map->start)[c->place[k]];
-}
-
-static HOT uint32_t whole_register(const Registers *regs, unsigned reg, unsigned bytes)
-{
-  return bytes == sizeof(uint32_t) ? reg_pair32(regs, reg) : regs->r[reg];
-}
-
 /* The descriptor is one of memory in one dimension that does nothing special. */
-static HOT bool is_whole_dsr(const Descriptor *desc)
+static HOT bool is_vector_dsr(const Descriptor *desc)
 {
   return (desc->kind == DESC_MEM1D || desc->kind == DESC_CIRC) &&
          !(desc->flags & ~(unsigned)DESC_F_SAVE);
-}
-
-static HOT const FastVector *vector_of(const FastEngine *e, const FastTile *t,
-                                       const ScalarCode *code)
-{
-  return &e->vectors[t->core.mem.cls->index][code->target];
 }
 
 /* The instruction may begin such an operation: its results go to memory. */
 static HOT bool may_be_whole(const Visit *v, const ScalarCode *code)
 {
   const FastVector *c = vector_of(v->engine, v->tile, code);
-  return c->may && is_whole_dsr(&whole_dsr(v->tile, c, PLAIN_DEST)->desc);
+  return c->may && is_vector_dsr(&vector_dsr(v->tile, c, PLAIN_DEST)->desc);
 }
 
 /* What the instruction does with its descriptors as they are, but for the addresses.  False: it is
@@ -84,8 +52,8 @@ static HOT bool find_whole(const Visit *v, const ScalarCode *code, FastWhole *op
     unsigned k = order[i];
     if (c->place[k] == NO_DSR)
       continue;
-    const Descriptor *desc = &whole_dsr(t, c, k)->desc;
-    if (!is_whole_dsr(desc))
+    const Descriptor *desc = &vector_dsr(t, c, k)->desc;
+    if (!is_vector_dsr(desc))
       return false;
     width = vec_stride_width(e->timing, desc->stride, width);
     length = memory ? length : desc->length;
@@ -157,7 +125,7 @@ static HOT void set_whole_value(const FastTile *t, FastWhole *op, unsigned k)
   const FastVector *c = op->code;
   if (k < PLAIN_DEST)
     op->plain.value[k] = c->reg[k] == NO_REGISTER
-                           ? 0 : whole_register(&t->core.regs, c->reg[k], c->bytes);
+                           ? 0 : vector_register(&t->core.regs, c->reg[k], c->bytes);
 }
 
 /* Where its elements are, and what is in registers.  False: it is left to others. */
@@ -171,7 +139,7 @@ static HOT bool place_whole(const Visit *v, FastWhole *op)
       set_whole_value(t, op, k);
       continue;
     }
-    const Descriptor *desc = &whole_dsr(t, c, k)->desc;
+    const Descriptor *desc = &vector_dsr(t, c, k)->desc;
     bool is_dest_too = k != PLAIN_DEST && c->place[k] == c->place[PLAIN_DEST] &&
                        !(c->named & (1u << k | 1u << PLAIN_DEST));
     if (!is_dest_too && !is_whole_place(v, c, desc, k, p->remaining,
@@ -180,10 +148,10 @@ static HOT bool place_whole(const Visit *v, FastWhole *op)
     p->address[k] = desc->base;
     p->step[k] = (int16_t)(desc->stride * (int)c->bytes);
   }
-  p->scalar = c->has_scalar ? whole_register(&t->core.regs, c->scalar_reg, c->scalar_bytes) : 0;
+  p->scalar = c->has_scalar ? vector_register(&t->core.regs, c->scalar_reg, c->scalar_bytes) : 0;
   return p->step[PLAIN_DEST] != 0 &&
          !(p->operation == VEC_fmacs &&
-           vec_stays_in_bank(whole_dsr(t, c, PLAIN_DEST)->desc.stride));
+           vec_stays_in_bank(vector_dsr(t, c, PLAIN_DEST)->desc.stride));
 }
 
 /* The instruction is like that of the operation, which is over: it begins with descriptors that
@@ -198,7 +166,7 @@ static HOT bool repeat_whole(const Visit *v, FastWhole *op)
       set_whole_value(t, op, k);
       continue;
     }
-    const Descriptor *desc = &whole_dsr(t, c, k)->desc;
+    const Descriptor *desc = &vector_dsr(t, c, k)->desc;
     p->address[k] = desc->base;
     if (!(op->saves >> k & 1))
       continue;
@@ -208,7 +176,7 @@ static HOT bool repeat_whole(const Visit *v, FastWhole *op)
       return false;
   }
   p->remaining = op->elements;
-  p->scalar = c->has_scalar ? whole_register(&t->core.regs, c->scalar_reg, c->scalar_bytes) : 0;
+  p->scalar = c->has_scalar ? vector_register(&t->core.regs, c->scalar_reg, c->scalar_bytes) : 0;
   return true;
 }
 
@@ -231,8 +199,8 @@ static HOT bool lift_whole(const Visit *v, FastWhole *op)
   for (unsigned k = 0; k < PLAIN_STREAMS; k++) {
     if (c->place[k] == NO_DSR)
       continue;
-    const Descriptor *desc = &whole_dsr(t, c, k)->desc;
-    if (!is_whole_dsr(desc) ||
+    const Descriptor *desc = &vector_dsr(t, c, k)->desc;
+    if (!is_vector_dsr(desc) ||
         (v->beside && scalar_is_fenced(&v->beside->fences, plain_bounds(p, k, p->remaining).start,
                                        plain_bounds(p, k, p->remaining).end, k == PLAIN_DEST)))
       return false;
@@ -303,7 +271,7 @@ static HOT bool find_whole_groups(const FastEngine *e, FastWhole *op)
 /* The operation can still write there. */
 static HOT bool whole_touches(const FastTile *t, const FastWhole *op, MemoryAccess access)
 {
-  const Descriptor *desc = &whole_dsr(t, op->code, PLAIN_DEST)->desc;
+  const Descriptor *desc = &vector_dsr(t, op->code, PLAIN_DEST)->desc;
   Bounds at = plain_bounds(&op->plain, PLAIN_DEST, op->plain.remaining);
   if (desc->kind == DESC_CIRC)      /* the buffer that it goes round, as overlap_issues says */
     at = (Bounds){desc->wrap_base,
