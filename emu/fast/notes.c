@@ -109,6 +109,18 @@ static uint64_t outputs_due(const FastEngine *e, FastTile *t, uint64_t now)
   return due;
 }
 
+/* When the tile can see the first wavelet of the queue that it cannot see yet: those behind it come
+ * later. */
+static uint64_t sooner_input(uint64_t due, const FastQueue *q, uint64_t now)
+{
+  unsigned k = 0;
+  if (wavelet_seen(queue_at(q, q->count - 1u)->meta, now))
+    return due;
+  while (wavelet_seen(queue_at(q, k)->meta, now))
+    k++;
+  return sooner_wavelet(due, queue_at(q, k)->meta, now);
+}
+
 /* The cycle in which the tile has something to do, if nothing from outside comes before; NEVER. */
 static uint64_t fast_next_due(const FastEngine *e, FastTile *t, uint64_t now)
 {
@@ -120,14 +132,8 @@ static uint64_t fast_next_due(const FastEngine *e, FastTile *t, uint64_t now)
   }
   if (t->core.pending_due != NEVER)
     due = sooner(due, tile_next_action(&t->core, now), now);
-  for (unsigned bits = queues_that_matter(t, now); bits; bits &= bits - 1) {
-    const FastQueue *q = &t->queues[__builtin_ctz(bits)].input;
-    unsigned k = 0;
-    while (k < q->count && wavelet_seen(queue_at(q, k)->meta, now))
-      k++;                      /* those behind the first one on its way come later */
-    if (k < q->count)
-      due = sooner_wavelet(due, queue_at(q, k)->meta, now);
-  }
+  for (unsigned bits = queues_that_matter(t, now); bits; bits &= bits - 1)
+    due = sooner_input(due, &t->queues[__builtin_ctz(bits)].input, now);
   if (t->output_any)
     due = sooner(due, outputs_due(e, t, now), now);
   if (t->put_off & PUT_OFF_SLOT)

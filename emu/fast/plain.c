@@ -249,9 +249,11 @@ static HOT void plain_write(Visit *v, FastPlain *p, uint32_t value, bool last)
 /* Cycles that the next group waits for a bank. */
 static HOT unsigned plain_conflict(const FastEngine *e, const FastPlain *p)
 {
+  if (!p->both_memory)
+    return 0;
   unsigned apart = p->address[PLAIN_SRC0] ^ p->address[PLAIN_SRC1];
   unsigned waits = p->one_bank ? p->one_bank : !(apart & e->bank_mask);
-  return p->both_memory ? waits * e->timing->bank_conflict : 0;
+  return waits * e->timing->bank_conflict;
 }
 
 static RARE void plain_finish(Visit *v, unsigned thread, unsigned extra)

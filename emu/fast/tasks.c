@@ -36,10 +36,19 @@ static bool has_turn(const FastTile *t, uint64_t now, unsigned queues)
           (core->active & ~core->blocked & core->mem.cls->local_ids));
 }
 
+static HOT void change_stall(Visit *v, unsigned thread, StallCause cause)
+{
+  if (cause == v->tile->core.threads[thread].stall)
+    return;
+  if (FAST_TRACED)
+    tile_change_stall(&v->turn, thread, cause);
+  else
+    tile_count_stall(&v->turn, thread, cause);
+}
+
 STEP HOT void note_stall(Visit *v, StallCause cause)
 {
-  if (UNLIKELY((unsigned)cause != v->tile->core.threads[MAIN_THREAD].stall))
-    tile_change_stall(&v->turn, MAIN_THREAD, cause);
+  change_stall(v, MAIN_THREAD, cause);
 }
 
 /* The main thread's plain operation is the only one, and there is nothing for the scheduler: the
@@ -213,15 +222,20 @@ static HOT unsigned find_ready(const Visit *v, unsigned threads, uint8_t *causes
   return ready;
 }
 
-/* The one among the ready threads that issues; -1: there is none. */
+/* The one among the ready threads that issues, as thread_issues_before says; -1: there is none. */
 static HOT int choose_thread(const Tile *core, unsigned ready)
 {
-  int best = ready ? __builtin_ctz(ready) : -1;
-  for (unsigned bits = ready & (ready - 1); bits; bits &= bits - 1) {
-    unsigned i = (unsigned)__builtin_ctz(bits);
-    best = thread_issues_before(core, i, best) ? (int)i : best;
+  if (!(ready & (ready - 1)))
+    return ready ? __builtin_ctz(ready) : -1;
+  unsigned best_level = 0, among = 0;
+  for (unsigned bits = ready; bits; bits &= bits - 1) {
+    unsigned i = (unsigned)__builtin_ctz(bits), level = thread_level(core, i);
+    among = level > best_level ? 0 : among;
+    best_level = level > best_level ? level : best_level;
+    among |= level == best_level ? 1u << i : 0;
   }
-  return best;
+  unsigned behind = among >> core->last_issued[best_level] >> 1;
+  return behind ? core->last_issued[best_level] + 1 + __builtin_ctz(behind) : __builtin_ctz(among);
 }
 
 /* The threads that were ready and did not issue stay so: only its own groups take from a thread's
@@ -281,8 +295,7 @@ static RARE bool visit_threads(Visit *v)
   for (unsigned bits = looks | issues; bits; bits &= bits - 1) {
     unsigned i = (unsigned)__builtin_ctz(bits);
     unsigned cause = issues >> i & 1 ? STALL_NONE : ready >> i & 1 ? STALL_ISSUE : causes[i];
-    if (UNLIKELY(cause != core->threads[i].stall))
-      tile_change_stall(&v->turn, i, (StallCause)cause);
+    change_stall(v, i, (StallCause)cause);
   }
   if (best < 0) {
     note_able(t, ready);

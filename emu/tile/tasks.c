@@ -364,15 +364,9 @@ static void record_waits(Turn *turn, unsigned thread, StallCause begins)
 
 void tile_change_stall(Turn *turn, unsigned thread, StallCause cause)
 {
-  Thread *th = &turn->tile->threads[thread];
   if (turn->trace)
     record_waits(turn, thread, cause);
-  if (th->stall != STALL_NONE)
-    turn->log->stats.stalls[th->stall] += turn->cycle - th->stall_since;
-  th->stall = (uint8_t)cause;
-  th->stall_since = turn->cycle;
-  if (turn->cycle >= turn->log->last_change)
-    turn->log->last_change = turn->cycle + 1;
+  tile_count_stall(turn, thread, cause);
 }
 
 static void commit_issue(Turn *turn, const TilePlan *plan)

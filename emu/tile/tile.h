@@ -825,6 +825,17 @@ static inline unsigned tile_channel_id(const Turn *turn, unsigned queue, unsigne
  * queue that it has been taken from. */
 void tile_start_task(Turn *turn, TaskKind kind, unsigned id, unsigned queue, QueueHead wavelet);
 void tile_change_stall(Turn *turn, unsigned thread, StallCause cause);
+/* The same without a trace. */
+static inline void tile_count_stall(Turn *turn, unsigned thread, StallCause cause)
+{
+  Thread *th = &turn->tile->threads[thread];
+  if (th->stall != STALL_NONE)
+    turn->log->stats.stalls[th->stall] += turn->cycle - th->stall_since;
+  th->stall = (uint8_t)cause;
+  th->stall_since = turn->cycle;
+  if (turn->cycle >= turn->log->last_change)
+    turn->log->last_change = turn->cycle + 1;
+}
 /* The level of a thread that issues. */
 static inline unsigned thread_level(const Tile *t, unsigned thread)
 {
