@@ -52,6 +52,106 @@ static void fast_timer(FastWorker *w, uint32_t tile, uint64_t now, uint64_t cycl
     timers_push(&w->timers, (Timer){cycle, tile});
 }
 
+/* The cycle is over. */
+static inline void fast_forget_due(FastWorker *w, uint64_t cycle)
+{
+  w->due[cycle % CALENDAR / WORD_BITS] &= ~(UINT64_C(1) << cycle % WORD_BITS);
+  w->voided[cycle % CALENDAR / WORD_BITS] &= ~(UINT64_C(1) << cycle % WORD_BITS);
+}
+
+/* ---- what comes next ----------------------------------------------------------------------- */
+
+static bool is_tile_awake(const FastEngine *e, uint64_t cycle)
+{
+  const uint8_t *rows = fast_row_awake(e, cycle);
+  for (uint32_t row = 0; row < e->height; row++)
+    for (uint32_t word = 0; rows[row] && word < e->row_words; word++)
+      if (fast_awake(e, cycle, row)[word])
+        return true;
+  return false;
+}
+
+static bool has_void_wakes(const FastEngine *e, uint64_t cycle)
+{
+  for (unsigned k = 0; k < e->n_workers; k++)
+    if (e->workers[k].voided[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS & 1)
+      return true;
+  return false;
+}
+
+/* The first cycle of those whose bits are set, from `first` on, in which a tile is awake: one with
+ * void wakes only would hide that the run is quiet. */
+static uint64_t first_due(const FastEngine *e, uint64_t first, uint64_t due)
+{
+  for (; due; due &= due - 1) {
+    uint64_t cycle = first + (unsigned)__builtin_ctzll(due);
+    if (!has_void_wakes(e, cycle) || is_tile_awake(e, cycle))
+      return cycle;
+  }
+  return NEVER;
+}
+
+/* The first cycle of the calendar from `now` on in which a tile of the worker's is awake. */
+static inline uint64_t fast_next_awake(const FastWorker *w, uint64_t now)
+{
+  for (unsigned ahead = 0; ahead < CALENDAR;) {
+    uint64_t cycle = now + ahead;
+    uint64_t due = w->due[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS;
+    uint64_t found = first_due(w->engine, cycle, due);
+    if (found != NEVER)
+      return found;
+    ahead += WORD_BITS - cycle % WORD_BITS;
+  }
+  /* The word of `now` once more, which starts before it. */
+  uint64_t due = w->due[now % CALENDAR / WORD_BITS] & ((UINT64_C(1) << now % WORD_BITS) - 1);
+  return first_due(w->engine, now - now % WORD_BITS + CALENDAR, due);
+}
+
+/* The cycle of the first timer; NEVER: there is none. */
+static inline uint64_t fast_next_timer(const FastWorker *w)
+{
+  return arrlenu(w->timers) ? w->timers[0].cycle : NEVER;
+}
+
+/* The first cycle from `now` on in which a tile of the worker's is awake or has a timer. */
+static inline uint64_t fast_next_work(const FastWorker *w, uint64_t now)
+{
+  uint64_t due = fast_next_awake(w, now), timer = fast_next_timer(w);
+  return timer < due ? timer : due;
+}
+
+/* A worker from `first` on has something to do then; NEVER: none. */
+static inline uint64_t fast_workers_due(const FastEngine *e, unsigned first)
+{
+  uint64_t due = NEVER;
+  for (unsigned k = first; k < e->n_workers; k++) {
+    uint64_t next = fast_next_work(&e->workers[k], e->base.cycle);
+    due = next < due ? next : due;
+  }
+  return due;
+}
+
+/* A channel that a tile waits for is free then; NEVER. */
+static inline uint64_t fast_channel_due(const FastEngine *e)
+{
+  uint64_t due = NEVER;
+  for (unsigned i = 0; e->n_host_waiting && i < e->n_channels; i++) {
+    uint64_t free_at = host_out_due(&e->channels[i].out, e->timing);
+    if (e->channels[i].waiting && free_at < due)
+      due = free_at;
+  }
+  return due;
+}
+
+/* Something that only the end of a block does. */
+static inline bool fast_leaves_work(const FastWorker *w)
+{
+  return arrlenu(w->host_calls) || arrlenu(w->chores) || arrlenu(w->joins) ||
+         arrlenu(w->retries) || arrlenu(w->log.faults) || arrlenu(w->log.prints);
+}
+
+/* ---- chores -------------------------------------------------------------------------------- */
+
 static void fast_chore(FastWorker *w, FastChore chore)
 {
   uint32_t row = chore.tile / w->engine->width;

@@ -70,6 +70,19 @@ static HOT void input_push(Visit *v, unsigned queue, unsigned color, FastWavelet
         .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
 }
 
+/* The first word of the host's lane enters the tile. */
+static RARE void input_from_host(Visit *v, HostLane *lane)
+{
+  FastTile *t = v->tile;
+  uint8_t color = lane->color;
+  uint32_t word = lane->words[lane->at++].word;
+  EVENT(v, .kind = EV_HOST_IN, .color = color, .payload = word);
+  input_push(v, t->data_queue[color], color, (FastWavelet){word, 0});
+  t->attended = host_words_pending(&t->host->posted) != 0;
+  v->worker->account.seen++;    /* no router has delivered it */
+  v->turn.changed = true;
+}
+
 static HOT FastWavelet output_pop(Visit *v, unsigned queue)
 {
   FastTile *t = v->tile;

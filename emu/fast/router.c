@@ -690,18 +690,6 @@ static HOT void commit_ramp(Visit *v, const RouterTurn *r)
   v->worker->log.stats.wavelets++;
 }
 
-static RARE void commit_host_in(Visit *v, HostLane *lane)
-{
-  FastTile *t = v->tile;
-  uint8_t color = lane->color;
-  uint32_t word = lane->words[lane->at++].word;
-  EVENT(v, .kind = EV_HOST_IN, .color = color, .payload = word);
-  input_push(v, t->data_queue[color], color, (FastWavelet){word, 0});
-  t->attended = host_words_pending(&t->host->posted) != 0;
-  v->worker->account.seen++;    /* no router has delivered it */
-  v->turn.changed = true;
-}
-
 /* The channel takes from waiting tiles when it is free: serve_channels. */
 static RARE void wait_for_host(Visit *v)
 {
@@ -773,7 +761,7 @@ STEP HOT bool visit_router(Visit *v)
   if (r.moved || r.ramp_queue != NO_QUEUE)
     v->turn.changed = true;
   if (UNLIKELY(host_in))
-    commit_host_in(v, host_in);
+    input_from_host(v, host_in);
   if (UNLIKELY(r.host_head))
     wait_for_host(v);
   return r.moved;

@@ -58,71 +58,11 @@ static void set_cycle(FastEngine *e, uint64_t now)
   e->base.cycle = now;
 }
 
-static bool is_tile_awake(const FastEngine *e, uint64_t cycle)
-{
-  const uint8_t *rows = fast_row_awake(e, cycle);
-  for (uint32_t row = 0; row < e->height; row++)
-    for (uint32_t word = 0; rows[row] && word < e->row_words; word++)
-      if (fast_awake(e, cycle, row)[word])
-        return true;
-  return false;
-}
-
-static bool has_void_wakes(const FastEngine *e, uint64_t cycle)
-{
-  for (unsigned k = 0; k < e->n_workers; k++)
-    if (e->workers[k].voided[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS & 1)
-      return true;
-  return false;
-}
-
-/* The first cycle of those whose bits are set, from `first` on, in which a tile is awake: one with
- * void wakes only would hide that the run is quiet. */
-static uint64_t first_due(const FastEngine *e, uint64_t first, uint64_t due)
-{
-  for (; due; due &= due - 1) {
-    uint64_t cycle = first + (unsigned)__builtin_ctzll(due);
-    if (!has_void_wakes(e, cycle) || is_tile_awake(e, cycle))
-      return cycle;
-  }
-  return NEVER;
-}
-
-/* The first cycle of the calendar from `now` on in which a tile of the worker's is awake. */
-static uint64_t soonest_awake(const FastWorker *w, uint64_t now)
-{
-  for (unsigned ahead = 0; ahead < CALENDAR;) {
-    uint64_t cycle = now + ahead;
-    uint64_t due = w->due[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS;
-    uint64_t found = first_due(w->engine, cycle, due);
-    if (found != NEVER)
-      return found;
-    ahead += WORD_BITS - cycle % WORD_BITS;
-  }
-  /* The word of `now` once more, which starts before it. */
-  uint64_t due = w->due[now % CALENDAR / WORD_BITS] & ((UINT64_C(1) << now % WORD_BITS) - 1);
-  return first_due(w->engine, now - now % WORD_BITS + CALENDAR, due);
-}
-
-static uint64_t soonest_timer(const FastWorker *w, uint64_t now)
-{
-  uint64_t due = soonest_awake(w, now);
-  return arrlenu(w->timers) && w->timers[0].cycle < due ? w->timers[0].cycle : due;
-}
-
 /* Cycle of the soonest timer or free channel; NEVER if there is none. */
 static uint64_t soonest(const FastEngine *e)
 {
-  uint64_t due = NEVER;
-  for (unsigned k = 0; k < e->n_workers; k++) {
-    uint64_t timer = soonest_timer(&e->workers[k], e->base.cycle);
-    due = timer < due ? timer : due;
-  }
-  for (unsigned i = 0; e->n_host_waiting && i < e->n_channels; i++) {
-    uint64_t free_at = host_out_due(&e->channels[i].out, e->timing);
-    if (e->channels[i].waiting && free_at < due)
-      due = free_at;
-  }
+  uint64_t due = fast_workers_due(e, 0), channel = fast_channel_due(e);
+  due = channel < due ? channel : due;
   uint64_t link = links_due(e->base.options.links, &e->base, e->base.cycle, step_link_accepts);
   due = link < due ? link : due;
   return due > e->base.cycle || due == NEVER ? due : e->base.cycle;
@@ -168,10 +108,8 @@ static uint32_t *take_awake(FastEngine *e, uint64_t from, uint64_t end)
 static void forget_due(FastEngine *e, uint64_t from, uint64_t end)
 {
   for (uint64_t cycle = from; cycle < end && cycle - from < CALENDAR; cycle++)
-    for (unsigned k = 0; k < e->n_workers; k++) {
-      e->workers[k].due[cycle % CALENDAR / WORD_BITS] &= ~(UINT64_C(1) << cycle % WORD_BITS);
-      e->workers[k].voided[cycle % CALENDAR / WORD_BITS] &= ~(UINT64_C(1) << cycle % WORD_BITS);
-    }
+    for (unsigned k = 0; k < e->n_workers; k++)
+      fast_forget_due(&e->workers[k], cycle);
 }
 
 /* Work that was due in the meantime is due then. */
