@@ -14,17 +14,17 @@ KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan
          "gather_v", "scatter_v", "two_way_scatter", "two_way_gather",
          "planned_allgather", "planned_reduce_scatter", "split_allreduce",
          "wide_allreduce", "stream_allreduce", "vector_allreduce", "alltoall_short",
-         "planned_alltoall"]
+         "planned_alltoall", "alltoall_both"]
 (ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER, ALLTOALL,
  ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY, SHIFT_UP, SHIFT_DOWN, GATHER_V,
  SCATTER_V, TWO_WAY_SCATTER, TWO_WAY_GATHER, PLANNED_ALLGATHER,
  PLANNED_REDUCE_SCATTER, SPLIT_ALLREDUCE, WIDE_ALLREDUCE,
  STREAM_ALLREDUCE, VECTOR_ALLREDUCE, ALLTOALL_SHORT,
- PLANNED_ALLTOALL) = range(25)
+ PLANNED_ALLTOALL, ALLTOALL_BOTH) = range(26)
 TWO_WAYS = (TWO_WAY_SCATTER, TWO_WAY_GATHER)
 ALLREDUCES = (SPLIT_ALLREDUCE, WIDE_ALLREDUCE, STREAM_ALLREDUCE, VECTOR_ALLREDUCE)
 ALWAYS_WITH_TASK = (*TWO_WAYS, PLANNED_ALLGATHER, PLANNED_REDUCE_SCATTER, SPLIT_ALLREDUCE,
-                    WIDE_ALLREDUCE, ALLTOALL_SHORT, PLANNED_ALLTOALL)
+                    WIDE_ALLREDUCE, ALLTOALL_SHORT, PLANNED_ALLTOALL, ALLTOALL_BOTH)
 SCHEMES = WHOLE, HALVES = range(2)       # of rings both ways
 WITH_TASK = (ALLGATHER, REDUCE_SCATTER, SCAN, EXSCAN, BARRIER, ALLTOALL, ALLTOALL_2D,
              STREAM_ALLREDUCE, VECTOR_ALLREDUCE, *ALWAYS_WITH_TASK)
@@ -32,7 +32,8 @@ GATHERS = (ALLGATHER, ALLGATHER_V, TWO_WAY_GATHER, PLANNED_ALLGATHER)
 SCATTERS = (REDUCE_SCATTER, REDUCE_SCATTER_V, TWO_WAY_SCATTER, PLANNED_REDUCE_SCATTER)
 REDUCTIONS = (*SCATTERS, SCAN, EXSCAN, *ALLREDUCES)
 BY_VECTORS = (TWO_WAY_SCATTER, PLANNED_REDUCE_SCATTER, *ALLREDUCES)
-RECTANGLE_EXCHANGES = (ALLTOALL_2D, ALLTOALL_SHORT, PLANNED_ALLTOALL)
+BY_HALVES = (ALLTOALL_SHORT, ALLTOALL_BOTH)
+RECTANGLE_EXCHANGES = (ALLTOALL_2D, ALLTOALL_SHORT, PLANNED_ALLTOALL, ALLTOALL_BOTH)
 EXCHANGES = (ALLTOALL, ALLTOALL_V, *RECTANGLE_EXCHANGES)
 OF_RECTANGLES = (BARRIER, BROADCAST_ANY, *RECTANGLE_EXCHANGES)
 OF_PARTS = (ALLGATHER_V, REDUCE_SCATTER_V, GATHER_V, SCATTER_V)
@@ -217,7 +218,7 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
 
 OPERATIONS = {ALLGATHER: "allgather", REDUCE_SCATTER: "reduce-scatter", SCAN: "scan",
               EXSCAN: "exclusive-scan", BARRIER: "barrier", ALLTOALL: "alltoall",
-              ALLTOALL_2D: "alltoall", ALLTOALL_SHORT: "alltoall",
+              ALLTOALL_2D: "alltoall", ALLTOALL_SHORT: "alltoall", ALLTOALL_BOTH: "alltoall",
               TWO_WAY_SCATTER: "reduce-scatter",
               TWO_WAY_GATHER: "allgather", SPLIT_ALLREDUCE: "allreduce",
               STREAM_ALLREDUCE: "allreduce"}
@@ -229,6 +230,7 @@ def predicted(kind, tiles, length, with_task=0, scheme=WHOLE):
                else "split" if kind == SPLIT_ALLREDUCE
                else "stream" if kind == STREAM_ALLREDUCE
                else "short" if kind == ALLTOALL_SHORT
+               else "both" if kind == ALLTOALL_BOTH
                else "task" if with_task else "line")
     shape = f"--pes={tiles}" if isinstance(tiles, int) else f"--grid={tiles[0]}x{tiles[1]}"
     return int(harness.run([harness.tool("wse-model"), "predict", f"--op={OPERATIONS[kind]}",
@@ -244,10 +246,12 @@ def cycles_of(stamps, call=0):
 def random_config(random, kind, most_tiles, longest, calls):
     """A configuration of this kind and the lengths of its calls, some of them 0 and 1."""
     shape = lines.RECTANGLE if kind in OF_RECTANGLES else int(random.integers(0, 3))
-    side = min(max(2, int(most_tiles ** 0.5)), 8 if kind == ALLTOALL_SHORT else most_tiles)
+    side = min(max(2, int(most_tiles ** 0.5)), 8 if kind in BY_HALVES else most_tiles)
     tiles = lines.log_uniform(random, 1, most_tiles)
     width, height = {lines.ROW: (tiles, 1), lines.COLUMN: (1, tiles)}.get(
         shape, (int(random.integers(1, side + 1)), int(random.integers(1, side + 1))))
+    if kind == ALLTOALL_BOTH:
+        width, height = max(width, 2), max(height, 2)
     with_task = int(kind in WITH_TASK and random.integers(0, 2))
     config = {"kind": kind, "shape": shape, "width": width, "height": height,
               "element": int(random.integers(0, 6)), "operation": int(random.integers(0, 4)),
@@ -266,7 +270,8 @@ def random_config(random, kind, most_tiles, longest, calls):
     tiles = width * height
     if kind in EXCHANGES:
         longest = longest // 3 + 1
-    most = max(1, min(longest, 20000 // (4 * tiles * calls) - 1))
+    room = 14000 if kind == ALLTOALL_BOTH else 20000       # bytes that its code leaves
+    most = max(1, min(longest, room // (4 * tiles * calls) - 1))
     lengths = [int(random.choice([0, 1, lines.log_uniform(random, 1, most)], p=[.1, .1, .8]))
                for _ in range(calls)]
     return config, lengths

@@ -23,7 +23,8 @@ CALLED = ((streams.ALLGATHER, 0), (streams.ALLGATHER, 1), (streams.REDUCE_SCATTE
           (streams.ALLTOALL, 0), (streams.ALLTOALL_2D, 1), (streams.SCAN, 1), (streams.EXSCAN, 1),
           (streams.BARRIER, 1), (streams.ALLTOALL, 1), (streams.TWO_WAY_GATHER, 1),
           (streams.TWO_WAY_SCATTER, 1), (streams.SPLIT_ALLREDUCE, 1),
-          (streams.STREAM_ALLREDUCE, 0), (streams.STREAM_ALLREDUCE, 1), (streams.ALLTOALL_SHORT, 1))
+          (streams.STREAM_ALLREDUCE, 0), (streams.STREAM_ALLREDUCE, 1), (streams.ALLTOALL_SHORT, 1),
+          (streams.ALLTOALL_BOTH, 1))
 # Tiles, elements of a part, cycles of the trial program.
 TRIALS = ((streams.REDUCE_SCATTER, 128, 8, 1327), (streams.REDUCE_SCATTER, 16, 64, 1174),
           (streams.ALLGATHER, 128, 8, 1615), (streams.ALLGATHER, 37, 13, 801))
@@ -72,7 +73,7 @@ def main():
         if kind == streams.ALLTOALL_2D:
             size = (lines.log_uniform(random, 1, 12), lines.log_uniform(random, 2, 12))
             tiles = size[0] * size[1]
-        if kind == streams.ALLTOALL_SHORT:
+        if kind in streams.BY_HALVES:
             size = tuple(int(side) for side in random.integers(2, 9, 2))
             tiles = size[0] * size[1]
         if kind == streams.ALLTOALL:
@@ -87,11 +88,11 @@ def main():
     for kind, tiles, n, trial in TRIALS:
         claims.at_most(f"{streams.OPERATIONS[kind]} with a task, {tiles} tiles, {n} elements: "
                        "cycles", cycles(kind, 1, tiles, n)[0], trial)
-    for n in (1, 8, 48):
+    for arch, n in (("wse2", 1), ("wse2", 8), ("wse2", 24), ("wse2", 48), ("wse3", 8)):
         stamps = streams.run(folder, {
             "kind": streams.PLANNED_ALLTOALL, "width": 7, "height": 7,
-            "shape": lines.RECTANGLE, "with_task": 1}, (n,))
-        claims.at_most(f"alltoall, 7 x 7 tiles, {n} elements a pair: cycles",
+            "shape": lines.RECTANGLE, "with_task": 1}, (n,), arch=arch)
+        claims.at_most(f"alltoall, {arch}, 7 x 7 tiles, {n} elements a pair: cycles",
                        streams.cycles_of(stamps), 168 * n + 150)
     found, stamps = cycles(streams.BARRIER, 0, (7, 7), 0)
     claims.at_most("barrier, 7 x 7 tiles: cycles", found, TRIAL_BARRIER)
