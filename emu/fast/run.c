@@ -278,15 +278,21 @@ static PeerVote run_block(FastEngine *e)
   return vote;
 }
 
-/* The run has ended before this cycle: does what routers have put off until then. */
+/* The run has ended before this cycle: does what routers have put off until then.  The rest is not
+ * put off any more, since what is to leave may be undone, and the next run may begin later. */
 static RARE void move_all_late(FastEngine *e)
 {
   for (unsigned k = 0; k < e->n_workers; k++) {
     FastWorker *w = &e->workers[k];
     Visit v = start_visits(w);
-    for (size_t i = 0; i < arrlenu(w->touched); i++)
-      if (e->tiles[w->touched[i]].put_off)
-        move_late(&v, &e->tiles[w->touched[i]]);
+    for (size_t i = 0; i < arrlenu(w->touched); i++) {
+      FastTile *t = &e->tiles[w->touched[i]];
+      if (!t->put_off)
+        continue;
+      move_late(&v, t);
+      t->put_off = 0;
+      fast_wake(w, t->core.index, e->base.cycle);
+    }
   }
 }
 
