@@ -1,5 +1,5 @@
-"""Long copies to tiles and streams to them cost the same cycles on both engines and on any number of
-threads, whole and cut short: the fast engine takes many words of the host in one go."""
+"""Long copies to tiles and streams to them cost the same cycles on both engines and on any number
+of threads, whole and cut short: the fast engine takes many words of the host in one go."""
 import json
 
 import pytest
@@ -44,7 +44,8 @@ const memory = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{1} -> wide[i] });
 const done_id = @get_local_task_id(9);
 
 fn listen(n: u16, spins: u16) void {
-  @mov32(@set_dsd_length(memory, n), @set_dsd_length(in, n), .{ .async = true, .activate = done_id });
+  @mov32(@set_dsd_length(memory, n), @set_dsd_length(in, n),
+         .{ .async = true, .activate = done_id });
   for (@range(u16, spins * place)) |i| {
     sum += i;
   }
@@ -71,7 +72,8 @@ from cerebras.sdk.runtime.sdkruntimepybind import MemcpyDataType, MemcpyOrder, S
 def words(*part, name=None, color=None, order, bits=32):
     numbers = np.arange(part[2] * part[3] * part[4], dtype=np.uint32)
     r.memcpy_h2d(color or r.get_id(name), numbers, *part, streaming=color is not None,
-                 order=MemcpyOrder[order], nonblock=False, data_type=MemcpyDataType[f"MEMCPY_{bits}BIT"])
+                 order=MemcpyOrder[order], nonblock=False,
+                 data_type=MemcpyDataType[f"MEMCPY_{bits}BIT"])
 
 r = SdkRuntime("out")
 try:
@@ -100,7 +102,8 @@ def random_calls(random):
         if kind == "one":
             part = x, y, 1, 1, random.integers(MOST // 2, MOST)
         name, bits = (("wide", 32), ("narrow", 16))[random.integers(2)]
-        calls.append(f"words(*{tuple(map(int, part))}, name='{name}', order='{order}', bits={bits})")
+        part = tuple(map(int, part))
+        calls.append(f"words(*{part}, name='{name}', order='{order}', bits={bits})")
     return calls
 
 

@@ -363,7 +363,8 @@ Port fast_bridge_port(const FastEngine *engine, const FastBridge *bridge);
 
 /* ---- crew.c ---------------------------------------------------------------------------------- */
 
-/* Runs both halves of a block, one thread per worker. The threads are started when first needed. */
+/* Runs a block: both halves with one thread per worker; or with one thread, if it is short and they
+ * are not much faster. The threads are started when first needed. */
 void fast_crew_block(FastEngine *engine);
 void fast_crew_destroy(FastEngine *engine);
 
