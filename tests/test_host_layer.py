@@ -192,3 +192,12 @@ def test_command_line_with_memcpy(program, tmp_path):
     assert "[element_width]" in harness.emu(program / "out", "--h2d=flag=1,1,1,1,1,1", expect=1).err
     refused = harness.emu(program / "out", "--launch=hang", expect=3)
     assert "unblock_cmd_stream" in refused.err
+
+
+def test_a_script_loads_only_what_it_needs(program):
+    """Most scripts start no compiler and speak to no cluster."""
+    script(program, """
+        import sys
+        assert not {"wse_cluster", "subprocess", "shutil", "tempfile"} & set(sys.modules)
+        r.stop()
+    """)

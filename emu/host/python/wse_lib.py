@@ -4,6 +4,8 @@ import ctypes
 import os
 from pathlib import Path
 
+CLUSTER_VARIABLE = "WSE_CLUSTER"        # of the environment: the cluster file of a script's wafer
+
 OK, USAGE, FAULT, DEADLOCK, CYCLE_LIMIT, INTERRUPTED, NO_MEMORY = range(7)
 ENGINE_FAST, ENGINE_REFERENCE = range(2)
 CHECK_OFF, CHECK_WARN, CHECK_ERROR = range(3)

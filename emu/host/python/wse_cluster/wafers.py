@@ -18,7 +18,7 @@ from pathlib import Path
 
 import wse_lib
 
-FILE_VARIABLE, NAME_VARIABLE = "WSE_CLUSTER", "WSE_WAFER"
+FILE_VARIABLE, NAME_VARIABLE = wse_lib.CLUSTER_VARIABLE, "WSE_WAFER"
 _opened = {}                    # by the file of the environment
 
 

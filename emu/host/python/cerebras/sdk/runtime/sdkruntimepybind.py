@@ -32,7 +32,6 @@ from pathlib import Path
 import numpy as np
 
 import wse_lib
-from wse_cluster import wafers
 from cerebras.sdk.runtime import _layout, _platform
 from cerebras.sdk.runtime._arrays import argument_words, host_words, whole
 from cerebras.sdk.runtime._calls import Caller, one_at_a_time
@@ -117,7 +116,7 @@ class SdkRuntime(Tiles):
             num_threads=whole("simfab_numthreads", simfab_numthreads, 1, _MOST_THREADS))
         self._library = wse_lib.load()
         options = self._options(_own_options(wse_args))
-        wafer = wafer or wafers.of_environment(**options)
+        wafer = wafer or _wafer_of_environment(options)
         if wafer and wse_args:
             raise TypeError("wse_args is for a program of its own; WSE_ARGS has the options of a cluster")
         if bindir is None and wafer is None:
@@ -537,6 +536,14 @@ def _cycles(text):
     if not text.isdecimal() or int(text) >= 2 ** 64:
         raise ValueError(f"WSE_MAX_CYCLES={text}: it is a number of cycles, 0 for the default")
     return int(text)
+
+
+def _wafer_of_environment(options):
+    """The wafer that the environment names, or None."""
+    if wse_lib.CLUSTER_VARIABLE not in os.environ:
+        return None
+    from wse_cluster import wafers      # here, because it takes long and most scripts have none
+    return wafers.of_environment(**options)
 
 
 def _own_options(given):
