@@ -107,14 +107,17 @@ enum {
 _Static_assert((int)COUNTER_WORDS == (int)REG_WORDS_TSC_COUNTER + (int)REG_WORDS_PERF_COUNTER,
                "stctr reaches each word of the counters");
 
+/* The rows are in the order of their addresses. */
 const ConfigRegInfo *config_reg_at(uint16_t address)
 {
-  for (size_t i = 0; i < config_reg_count; i++) {
-    const ConfigRegInfo *reg = &config_regs[i];
-    if (address >= reg->address && (unsigned)(address - reg->address) < reg->count)
-      return reg;
+  size_t first = 0;
+  for (size_t n = config_reg_count, half; n > 1; n -= half) {
+    half = n / 2;
+    if (config_regs[first + half].address <= address)
+      first += half;
   }
-  return NULL;
+  const ConfigRegInfo *reg = &config_regs[first];
+  return address >= reg->address && (unsigned)(address - reg->address) < reg->count ? reg : NULL;
 }
 
 /* ---- control payloads --------------------------------------------------------------------- */
