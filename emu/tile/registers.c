@@ -127,9 +127,8 @@ uint16_t registers_thread_word(const VecRun *run)
 
 void registers_set_thread(VecRun *run, uint16_t word)
 {
-  if (run)
-    run->priority = word & PRIORITY_HIGH_BIT ? PRIO_HIGH
-                  : word & PRIORITY_MEDIUM_BIT ? PRIO_MEDIUM : PRIO_LOW;
+  run->priority = word & PRIORITY_HIGH_BIT ? PRIO_HIGH
+                : word & PRIORITY_MEDIUM_BIT ? PRIO_MEDIUM : PRIO_LOW;
 }
 
 /* ---- reading and writing --------------------------------------------------------------------- */

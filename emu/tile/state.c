@@ -215,6 +215,7 @@ static void restore_runs(Turn *turn, unsigned runs, StateReader *in)
       return;
     t->threads[i].run = turn->port->run_alloc(turn);
     *t->threads[i].run = run;
+    thread_set_level(&t->threads[i]);
   }
 }
 

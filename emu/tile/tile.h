@@ -655,6 +655,7 @@ typedef struct {
   uint64_t stall_since : 48;
   uint64_t stall : 8;           /* StallCause, not yet in the statistics */
   uint64_t plain : 1;           /* the engine has a short way for it */
+  uint64_t level : 3;           /* of a microthread: as its run's priority says */
 } Thread;
 
 /* A completion action, or a write to a priority register (address not 0), to come.  `value`: of an
@@ -836,13 +837,18 @@ static inline void tile_count_stall(Turn *turn, unsigned thread, StallCause caus
   if (turn->cycle >= turn->log->last_change)
     turn->log->last_change = turn->cycle + 1;
 }
-/* The level of a thread that issues. */
-static inline unsigned thread_level(const Tile *t, unsigned thread)
+/* The priority of a thread's run is a new one, as far as a microthread goes. */
+static inline void thread_set_level(Thread *th)
 {
   static const uint8_t levels[PRIO_COUNT] = {
     [PRIO_LOW] = LEVEL_UT_LOW, [PRIO_MEDIUM] = LEVEL_UT_MEDIUM, [PRIO_HIGH] = LEVEL_UT_HIGH,
   };
-  return thread == MAIN_THREAD ? t->main_level : levels[t->threads[thread].run->priority];
+  th->level = levels[th->run->priority];
+}
+/* The level of a thread that issues. */
+static inline unsigned thread_level(const Tile *t, unsigned thread)
+{
+  return thread == MAIN_THREAD ? t->main_level : t->threads[thread].level;
 }
 /* Whether the thread issues rather than `best` (-1: none): strict priority between levels, round
  * robin from the last issued within one. */
