@@ -12,7 +12,7 @@ enum {
   BLOCK_SHARED = 8,             /* cycles of a block that the largest strips have room for */
   CHORE_REACH = 4,              /* rows of a strip that chores of both its borders may touch, beyond
                                    what visits do */
-  FETCH_LEAST = 8192,           /* tiles; fewer fit a cache, with what they work on */
+  FETCH_LEAST = 1024,           /* tiles; fewer fit a cache, with what they work on */
 };
 
 /* ---- creation --------------------------------------------------------------------------- */

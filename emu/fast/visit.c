@@ -66,13 +66,8 @@ static RARE void visit_backwards(Visit *v, uint64_t bits)
 /* On a large fabric (`fetches`) most tiles are in no cache when their turn comes, and what a visit
  * needs hangs together by pointers.  So each link is fetched a step before the next one: the tiles
  * when the visits to their row begin, their operations and bridges when those to their word do, and
- * what the operation reads while the tile before is visited.  Only visits to streams with bridges
- * are short enough for that to be worth it. */
-static bool is_fetching(const Visit *v)
-{
-  return v->engine->fetches && v->worker->bridges != 0;
-}
-
+ * what the operation reads while the tile before is visited.  A visit to a tile without bridges
+ * reads more, which is fetched one and two tiles before. */
 static HOT void prefetch_tiles(const FastTile *first, uint64_t bits)
 {
   for (; bits; bits &= bits - 1) {
@@ -95,8 +90,6 @@ static HOT void prefetch_streams(const FastTile *first, uint64_t bits)
 static HOT void prefetch_elements(const FastTile *t)
 {
   const FastPlain *p = thread_plain(&t->core.threads[MAIN_THREAD]);
-  if (!t->in && !t->out)
-    return;
   const uint8_t *source = t->core.mem.bytes + p->address[PLAIN_SRC0];
   __builtin_prefetch(source);
   __builtin_prefetch(source + CACHE_LINE);
@@ -104,10 +97,42 @@ static HOT void prefetch_elements(const FastTile *t)
     __builtin_prefetch(t->in->ring);
 }
 
+/* What a visit reads of the tile itself, beyond its first two lines. */
+static HOT void prefetch_rest(const FastTile *t)
+{
+  for (unsigned i = 2 * CACHE_LINE; i < sizeof *t; i += CACHE_LINE)
+    __builtin_prefetch((const char *)t + i);
+}
+
+/* What that leads to. */
+static HOT void prefetch_links(const FastTile *t)
+{
+  for (unsigned bits = t->occupied; bits; bits &= bits - 1)
+    __builtin_prefetch(&t->colors[__builtin_ctz(bits)]);
+  for (unsigned bits = t->core.vectors; bits; bits &= bits - 1)
+    __builtin_prefetch(thread_plain(&t->core.threads[__builtin_ctz(bits)]));
+  for (unsigned bits = t->input_any | t->output_any; bits; bits &= bits - 1)
+    __builtin_prefetch(t->queues[__builtin_ctz(bits)].input.at);
+}
+
+/* For the visits to these tiles, of which the first is the next one. */
+static HOT void prefetch_next(const FastTile *first, uint64_t bits)
+{
+  const FastTile *next = &first[__builtin_ctzll(bits)];
+  uint64_t behind = bits & (bits - 1);
+  if (next->in || next->out) {
+    prefetch_elements(next);
+    return;
+  }
+  prefetch_links(next);
+  if (behind)
+    prefetch_rest(&first[__builtin_ctzll(behind)]);
+}
+
 static HOT void visit_forwards(Visit *v, uint64_t bits)
 {
   const FastTile *first = &v->engine->tiles[v->first];
-  bool fetches = is_fetching(v);
+  bool fetches = v->engine->fetches;
   if (fetches)
     prefetch_streams(first, bits);
   while (bits) {
@@ -115,7 +140,7 @@ static HOT void visit_forwards(Visit *v, uint64_t bits)
     bits &= bits - 1;
     v->worker->visits++;
     if (bits && fetches)
-      prefetch_elements(&first[__builtin_ctzll(bits)]);
+      prefetch_next(first, bits);
     visit(v, v->first + bit_at);
   }
 }
@@ -139,7 +164,7 @@ static void visit_row(Visit *v, uint32_t row)
 {
   FastEngine *e = v->engine;
   uint64_t *words = fast_awake(e, v->turn.cycle, row);
-  bool fetches = is_fetching(v);
+  bool fetches = v->engine->fetches;
   v->row = row;
   fast_row_awake(e, v->turn.cycle)[row] = 0;
   if (e->block > 1)
