@@ -65,7 +65,7 @@ static RARE void visit_backwards(Visit *v, uint64_t bits)
 
 /* On a large fabric (`fetches`) most tiles are in no cache when their turn comes, and what a visit
  * needs hangs together by pointers.  So each link is fetched a step before the next one: the tiles
- * when the visits to their row begin, their operations and bridges when those to their word do, and
+ * while the row before is visited, their operations and bridges when those to their word do, and
  * what the operation reads while the tile before is visited.  A visit to a tile without bridges
  * reads more, which is fetched one and two tiles before. */
 static HOT void prefetch_tiles(const FastTile *first, uint64_t bits)
@@ -160,17 +160,24 @@ static HOT void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
     fast_wake_word(v->worker, v->turn.cycle + 1, row, word, v->stay);
 }
 
+/* The row is visited after the one that is visited next. */
+static HOT void prefetch_row(const FastEngine *e, uint64_t cycle, uint32_t row)
+{
+  if (!e->fetches || row >= e->height || !fast_row_awake(e, cycle)[row])
+    return;
+  const uint64_t *words = fast_awake(e, cycle, row);
+  for (uint32_t i = 0; i < e->row_words; i++)
+    prefetch_tiles(&e->tiles[(size_t)row * e->width + i * WORD_BITS], words[i]);
+}
+
 static void visit_row(Visit *v, uint32_t row)
 {
   FastEngine *e = v->engine;
   uint64_t *words = fast_awake(e, v->turn.cycle, row);
-  bool fetches = v->engine->fetches;
   v->row = row;
   fast_row_awake(e, v->turn.cycle)[row] = 0;
   if (e->block > 1)
     row_chores(v, row);
-  for (uint32_t i = 0; fetches && i < e->row_words; i++)
-    prefetch_tiles(&e->tiles[(size_t)row * e->width + i * WORD_BITS], words[i]);
   for (uint32_t i = 0; i < e->row_words; i++) {
     uint32_t w = e->base.options.shuffle ? e->row_words - 1 - i : i;
     uint64_t bits = words[w];
@@ -205,6 +212,7 @@ static void visit_rows(Visit *v, FastRows rows)
   }
   for (uint32_t row = rows.first; row < rows.end; row++) {
     row = next_row(awake, row, rows.end);
+    prefetch_row(v->engine, v->turn.cycle, row + 1);
     if (row < rows.end)
       visit_row(v, row);
   }
@@ -244,6 +252,9 @@ static void visit_slanted(Visit *v, FastRows rows, FastHalf half)
       if (row < now.first || row >= now.end || !fast_row_awake(e, e->base.cycle + i)[row])
         continue;
       set_now(v, e->base.cycle + i);
+      bool ends = i + 1 == e->block || (i + 1) * BLOCK_SLANT > front - rows.first;
+      prefetch_row(e, ends ? e->base.cycle : v->turn.cycle + 1,
+                   ends ? front + 1 : row - BLOCK_SLANT);
       visit_row(v, row);
     }
   }
