@@ -1,5 +1,5 @@
 """Long copies to tiles and streams to them cost the same cycles on both engines and on any number
-of threads, whole and cut short: the fast engine takes many words of the host in one go."""
+of threads, whole and cut short: few visits in a cycle need no end of a block."""
 import json
 
 import pytest

@@ -269,126 +269,6 @@ static void visit_strip(Visit *v, FastRows rows, FastHalf half)
     visit_slanted(v, rows, half);
 }
 
-/* ---- the host's words for one tile -------------------------------------------------------- */
-
-/* The tile does nothing but wait for words from outside, which an operation puts into memory, one
- * in a cycle.  Returns the operation's thread; -1: it may do more. */
-static int thread_for_words(const FastTile *t, uint64_t now)
-{
-  const Tile *core = &t->core;
-  if (!core->vectors || (core->vectors & (core->vectors - 1)) || !is_idle(core) ||
-      core->ready > now || core->pending_due != NEVER || core->paused ||
-      (t->occupied | t->output_any | t->input_any))
-    return -1;
-  int thread = __builtin_ctz(core->vectors);
-  const Thread *th = &core->threads[thread];
-  const FastPlain *p = thread_plain(th);
-  bool takes = th->plain && th->stall == STALL_INPUT && th->ready <= now && p->width == 1 &&
-               p->input != NO_QUEUE && p->output == NO_QUEUE && !p->unbounded;
-  return takes ? thread : -1;
-}
-
-/* The only lane that has words, or NULL. */
-static HostLane *only_lane(const FastTile *t)
-{
-  HostLane *only = NULL;
-  for (size_t i = 0; t->attended && i < arrlenu(t->host->posted.lanes); i++) {
-    HostLane *lane = &t->host->posted.lanes[i];
-    if (!host_lane_head(lane))
-      continue;
-    if (only)
-      return NULL;
-    only = lane;
-  }
-  return only;
-}
-
-/* A word enters in cycle `enters`, and the operation takes it in cycle `taken`. */
-static void take_word(Visit *v, unsigned thread, HostLane *lane, uint64_t enters, uint64_t taken)
-{
-  Tile *core = &v->tile->core;
-  set_now(v, enters);
-  input_from_host(v, lane);
-  note_change(v);
-  set_now(v, taken);
-  tile_change_stall(&v->turn, thread, STALL_NONE);
-  core->last_issued[thread_level(core, thread)] = (uint8_t)thread;
-  core->issues++;
-  plain_group(v, thread);
-  note_active(v);
-}
-
-/* No other tile is awake before cycle `end`: takes the words that come before then, but for the
- * last one of the operation.  Each finds the operation waiting again.  Returns whether there were
- * any; the visit's cycle is the last one then. */
-static RARE bool take_words(Visit *v, FastTile *t, uint64_t end)
-{
-  const Timing *timing = v->engine->timing;
-  uint64_t wait = timing->ramp_down > 1 ? timing->ramp_down : 1, waits_from = v->turn.cycle;
-  HostLane *lane = only_lane(t);
-  int thread = lane ? thread_for_words(t, waits_from) : -1;
-  if (thread < 0)
-    return false;
-  Thread *th = &t->core.threads[thread];
-  const FastPlain *p = thread_plain(th);
-  const PostedWord *word;
-  bool any = false;
-  if (t->data_queue[lane->color] != p->input)
-    return false;
-  for (; p->remaining > 1 && (word = host_lane_head(lane)) && word->cycle >= waits_from &&
-         word->cycle + wait >= th->ready && word->cycle + wait < end; any = true) {
-    uint64_t enters = word->cycle;
-    if (any) {
-      set_now(v, waits_from);
-      tile_change_stall(&v->turn, (unsigned)thread, STALL_INPUT);
-    }
-    take_word(v, (unsigned)thread, lane, enters, enters + wait);
-    waits_from = enters + wait + 1;
-  }
-  return any;
-}
-
-/* The only tile that is awake in the cycle, or NO_TILE. */
-static uint32_t only_awake(const FastEngine *e, uint64_t cycle)
-{
-  const uint8_t *rows = fast_row_awake(e, cycle);
-  uint32_t only = (uint32_t)NO_TILE;
-  for (uint32_t row = 0; (row = next_row(rows, row, e->height)) < e->height; row++) {
-    const uint64_t *words = fast_awake(e, cycle, row);
-    for (uint32_t i = 0; i < e->row_words; i++) {
-      if (!words[i])
-        continue;
-      if (only != (uint32_t)NO_TILE || (words[i] & (words[i] - 1)))
-        return (uint32_t)NO_TILE;
-      only = row * e->width + i * WORD_BITS + (unsigned)__builtin_ctzll(words[i]);
-    }
-  }
-  return only;
-}
-
-/* The cycle's only tile takes words of the host, until another tile is awake; the worker's cycle is
- * the last one of that.  False: there is nothing of that kind to do. */
-static bool visit_for_words(Visit *v, uint64_t end)
-{
-  FastEngine *e = v->engine;
-  uint64_t now = e->base.cycle;
-  uint32_t tile = e->hosted && end > now + 1 ? only_awake(e, now) : (uint32_t)NO_TILE;
-  if (tile == (uint32_t)NO_TILE || !e->tiles[tile].attended)
-    return false;
-  uint64_t others = fast_next_work(v->worker, now + 1);
-  set_now(v, now);
-  start_tile(v, &e->tiles[tile]);
-  if (v->worker->account.counts)
-    fast_count_as(v->worker, v->tile);
-  if (!take_words(v, v->tile, others < end ? others : end))
-    return false;
-  fast_forget_wake(v->worker, tile, now);
-  fast_forget_due(v->worker, now);      /* the next wake may have the same place in the calendar */
-  fast_wake(v->worker, tile, v->turn.cycle + 1);
-  e->base.cycle = v->turn.cycle;
-  return true;
-}
-
 /* ---- cycles with few visits --------------------------------------------------------------- */
 
 enum {
@@ -429,8 +309,7 @@ static void visit_on(Visit *v)
   FastWorker *w = v->worker;
   uint64_t end = first_end(e), next;
   for (;; e->base.cycle = next) {
-    if (!visit_for_words(v, end))
-      visit_all_rows(v);
+    visit_all_rows(v);
     if (e->base.cycle + 1 >= end || w->visits >= FEW_VISITS || fast_leaves_work(w))
       break;
     fast_forget_due(w, e->base.cycle);
