@@ -198,8 +198,8 @@ static uint32_t from_environment(const char *name, uint32_t otherwise)
 }
 
 /* Programs in which the engines once differed: in the last event of what a fault had taken back, in
- * the order of two events, in an action that was due while a queue was being flushed, in the move of
- * a wavelet, put off, that a fault had taken back. */
+ * the order of two events, in an action that was due while a queue was being flushed, in a move that
+ * was still put off when a fault took its wavelet back. */
 static const uint32_t once_wrong[] = {1487, 3377, 3838, 1334};
 
 static void engines_agree(void **state)
