@@ -160,10 +160,11 @@ static HOT void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
     fast_wake_word(v->worker, v->turn.cycle + 1, row, word, v->stay);
 }
 
-/* The row is visited after the one that is visited next. */
-static HOT void prefetch_row(const FastEngine *e, uint64_t cycle, uint32_t row)
+/* The row is visited after the one that is visited next, if it is one of `rows`: another thread may
+ * be at work on those beside them. */
+static HOT void prefetch_row(const FastEngine *e, FastRows rows, uint64_t cycle, uint32_t row)
 {
-  if (!e->fetches || row >= e->height || !fast_row_awake(e, cycle)[row])
+  if (!e->fetches || row < rows.first || row >= rows.end || !fast_row_awake(e, cycle)[row])
     return;
   const uint64_t *words = fast_awake(e, cycle, row);
   for (uint32_t i = 0; i < e->row_words; i++)
@@ -212,7 +213,7 @@ static void visit_rows(Visit *v, FastRows rows)
   }
   for (uint32_t row = rows.first; row < rows.end; row++) {
     row = next_row(awake, row, rows.end);
-    prefetch_row(v->engine, v->turn.cycle, row + 1);
+    prefetch_row(v->engine, rows, v->turn.cycle, row + 1);
     if (row < rows.end)
       visit_row(v, row);
   }
@@ -253,7 +254,7 @@ static void visit_slanted(Visit *v, FastRows rows, FastHalf half)
         continue;
       set_now(v, e->base.cycle + i);
       bool ends = i + 1 == e->block || (i + 1) * BLOCK_SLANT > front - rows.first;
-      prefetch_row(e, ends ? e->base.cycle : v->turn.cycle + 1,
+      prefetch_row(e, rows, ends ? e->base.cycle : v->turn.cycle + 1,
                    ends ? front + 1 : row - BLOCK_SLANT);
       visit_row(v, row);
     }
