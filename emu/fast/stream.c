@@ -473,6 +473,35 @@ static HOT void stream_wakes(Visit *v, FastTile *t, uint32_t index, bool works)
     wake_next(v, index);
 }
 
+/* ---- relays from row to row ----------------------------------------------------------------- */
+
+/* The operation puts words from its bridge into memory, the router copies them to the next row, and
+ * neither is at an end or has to wait. */
+static HOT bool is_relay_in_flow(const Visit *v, const FastTile *t, const Thread *th)
+{
+  const FastPlain *p = thread_plain(th);
+  return t->in && t->out && t->out->relay && t->out->upright && t->in->relayed && !p->ahead &&
+         th->ready <= v->turn.cycle && th->stall == STALL_NONE && p->remaining > 2 &&
+         p->op == VK_MOV && p->input_stream == PLAIN_SRC1 && p->memory == 1u << PLAIN_DEST &&
+         !t->is_stuck && bridge_has(v, t->in) && bridge_moves(t->in, v->turn.cycle);
+}
+
+/* A cycle of such a tile: as visit_stream, of which each step is known. */
+static HOT void visit_relay(Visit *v, FastTile *t, Thread *th, uint32_t index)
+{
+  FastPlain *p = thread_plain(th);
+  uint32_t value = bridge_take(t->in);
+  p->value[PLAIN_SRC1] = value;
+  plain_write(v, p, value, false);
+  p->remaining--;
+  th->ready = v->turn.cycle + 1;
+  t->first_slot = p->in_slot;
+  stream_relay(v, t, p);
+  note_active(v);
+  note_change(v);
+  wake_next(v, index);
+}
+
 /* False: nothing has been done, the tile is visited in the general way. */
 STEP HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
 {
@@ -483,6 +512,10 @@ STEP HOT bool visit_stream(Visit *v, FastTile *t, uint32_t index)
   v->turn.tile = &t->core;
   if (!bridged && is_other(v, t))
     return false;
+  if (bridged && is_relay_in_flow(v, t, th)) {
+    visit_relay(v, t, th, index);
+    return true;
+  }
   if (bridged && thread_plain(th)->ahead) {
     if (th->ready > v->turn.cycle)
       return true;
