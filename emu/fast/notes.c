@@ -78,13 +78,6 @@ static inline bool may_enter_late(const FastEngine *e, const FastTile *t, uint32
   return t->colors[t->set->slot_of[color]].open == port_bit(PORT_RAMP) << OPEN_RX_SHIFT;
 }
 
-/* No task can start in the next cycle but by a wavelet. */
-static inline bool is_idle(const Tile *core)
-{
-  return !core->mem.cls || (!core->running && !core->launch_pending &&
-                            !(core->active & ~core->blocked & core->mem.cls->local_ids));
-}
-
 /* The sooner one that is after `now`. */
 static uint64_t sooner(uint64_t a, uint64_t b, uint64_t now)
 {

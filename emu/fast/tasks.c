@@ -72,6 +72,13 @@ static bool waits_for_wavelets(const FastTile *t, uint64_t now)
   return true;
 }
 
+/* No task can start in the next cycle but by a wavelet. */
+static bool is_idle(const Tile *core)
+{
+  return !core->mem.cls || (!core->running && !core->launch_pending &&
+                            !(core->active & ~core->blocked & core->mem.cls->local_ids));
+}
+
 /* Nothing happens at the tile before its main thread goes on or a wavelet is seen, in a later cycle
  * than the next, unless another wavelet comes. */
 STEP HOT bool is_resting(const FastTile *t, uint64_t now)

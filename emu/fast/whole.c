@@ -23,7 +23,7 @@ typedef struct {
 } FastWhole;
 
 /* The descriptor is one of memory in one dimension that does nothing special. */
-static HOT bool is_vector_dsr(const Descriptor *desc)
+static HOT bool is_whole_dsr(const Descriptor *desc)
 {
   return (desc->kind == DESC_MEM1D || desc->kind == DESC_CIRC) &&
          !(desc->flags & ~(unsigned)DESC_F_SAVE);
@@ -33,7 +33,7 @@ static HOT bool is_vector_dsr(const Descriptor *desc)
 static HOT bool may_be_whole(const Visit *v, const ScalarCode *code)
 {
   const FastVector *c = vector_of(v->engine, v->tile, code);
-  return c->may && is_vector_dsr(&vector_dsr(v->tile, c, PLAIN_DEST)->desc);
+  return c->may && is_whole_dsr(&vector_dsr(v->tile, c, PLAIN_DEST)->desc);
 }
 
 /* What the instruction does with its descriptors as they are, but for the addresses.  False: it is
@@ -53,7 +53,7 @@ static HOT bool find_whole(const Visit *v, const ScalarCode *code, FastWhole *op
     if (c->place[k] == NO_DSR)
       continue;
     const Descriptor *desc = &vector_dsr(t, c, k)->desc;
-    if (!is_vector_dsr(desc))
+    if (!is_whole_dsr(desc))
       return false;
     width = vec_stride_width(e->timing, desc->stride, width);
     length = memory ? length : desc->length;
@@ -200,7 +200,7 @@ static HOT bool lift_whole(const Visit *v, FastWhole *op)
     if (c->place[k] == NO_DSR)
       continue;
     const Descriptor *desc = &vector_dsr(t, c, k)->desc;
-    if (!is_vector_dsr(desc) ||
+    if (!is_whole_dsr(desc) ||
         (v->beside && scalar_is_fenced(&v->beside->fences, plain_bounds(p, k, p->remaining).start,
                                        plain_bounds(p, k, p->remaining).end, k == PLAIN_DEST)))
       return false;

@@ -143,8 +143,7 @@ static bool write_config(Turn *turn, uint16_t address, uint16_t value)
     set_time_stamp(turn, time_stamp(turn), value & TSC_RUN_BIT);
     return true;
   case CFG_TSC_COUNTER:
-    set_time_stamp(turn, (time_stamp(turn) & ~mask) | placed,
-                   time_stamp_runs(t));
+    set_time_stamp(turn, (time_stamp(turn) & ~mask) | placed, time_stamp_runs(t));
     return true;
   case CFG_MAIN_PRIORITY: case CFG_TASK_PRIORITY:
     tile_priority_later(turn, address, value);
