@@ -13,12 +13,13 @@ OF_THE_RUN = ("engine", "threads", "load_seconds", "wall_seconds", "peak_rss_byt
               "active_tile_cycles_per_second")
 
 
-def run(tmp_path, layout, params, engine="fast", d2h=None):
+def run(tmp_path, layout, params, engine="fast", d2h=None, threads=1):
     """Statistics, and the array that d2h names."""
     image, out = tmp_path / "p.bin", tmp_path / "out.npy"
     harness.compile(layout, image, params=params)
     copies = ["--run", f"--d2h={d2h}={out}"] if d2h else []
-    harness.emu(image, *copies, f"--engine={engine}", f"--stats={tmp_path / 's.json'}", timeout=120)
+    harness.emu(image, *copies, f"--engine={engine}", f"--threads={threads}",
+                f"--stats={tmp_path / 's.json'}", timeout=120)
     found = harness.stats(tmp_path / "s.json")
     return ({k: v for k, v in found.items() if k not in OF_THE_RUN},
             np.load(out) if d2h else None)
@@ -34,6 +35,18 @@ def test_both_engines_agree(name, tmp_path):
     fast, _ = run(tmp_path, workload.layout, params)
     reference, _ = run(tmp_path, workload.layout, params, "reference")
     assert fast == reference and fast["active_tile_cycles"] > 100
+
+
+def test_trials_of_threads_change_nothing(tmp_path):
+    """The cycles have so many visits that the engine tries whether threads are faster."""
+    width, height, nz = (int(n) for n in harness.commit_random("crew").integers(20, 26, 3))
+    params = {"width": width, "height": height, "nz": nz, "steps": 4}
+    alone, values = run(tmp_path, "tests/bench/stencil/layout.csl", params,
+                        d2h=f"u@0,0,{width},{height}")
+    for threads in (2, 3, 5):
+        found, others = run(tmp_path, "tests/bench/stencil/layout.csl", params,
+                            d2h=f"u@0,0,{width},{height}", threads=threads)
+        assert found == alone and np.array_equal(values, others)
 
 
 def test_tasks_pass_every_number_on(tmp_path):
