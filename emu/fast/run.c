@@ -182,7 +182,7 @@ static unsigned choose_block(const FastEngine *e)
     return 1;
   unsigned most = e->visits >= BLOCK_LEAST ? e->block_most : 1;
   unsigned asked = e->base.options.block;
-  most = asked && asked < e->block_most ? asked : most;
+  most = asked && asked <= e->block_most ? asked : most;
   return e->limit - e->base.cycle < most ? (unsigned)(e->limit - e->base.cycle) : most;
 }
 

@@ -177,8 +177,6 @@ static void visit_row(Visit *v, uint32_t row)
   uint64_t *words = fast_awake(e, v->turn.cycle, row);
   v->row = row;
   fast_row_awake(e, v->turn.cycle)[row] = 0;
-  if (e->block > 1)
-    row_chores(v, row);
   for (uint32_t i = 0; i < e->row_words; i++) {
     uint32_t w = e->base.options.shuffle ? e->row_words - 1 - i : i;
     uint64_t bits = words[w];
@@ -203,8 +201,11 @@ static uint32_t next_row(const uint8_t *awake, uint32_t row, uint32_t end)
   return row;
 }
 
+/* In a block of cycles, chores wake tiles for this cycle, above and below: before any is visited. */
 static void visit_rows(Visit *v, FastRows rows)
 {
+  for (uint32_t row = rows.first; v->engine->block > 1 && row < rows.end; row++)
+    row_chores(v, row);
   const uint8_t *awake = fast_row_awake(v->engine, v->turn.cycle);
   if (UNLIKELY(v->engine->base.options.shuffle)) {
     for (uint32_t row = rows.end; row-- > rows.first;)
@@ -250,9 +251,12 @@ static void visit_slanted(Visit *v, FastRows rows, FastHalf half)
     for (unsigned i = 0; i < e->block && i * BLOCK_SLANT <= front - rows.first; i++) {
       uint32_t row = front - i * BLOCK_SLANT;
       FastRows now = rows_in(e, rows, half, i);
-      if (row < now.first || row >= now.end || !fast_row_awake(e, e->base.cycle + i)[row])
+      if (row < now.first || row >= now.end)
         continue;
       set_now(v, e->base.cycle + i);
+      row_chores(v, row);       /* also those of a row at rest: they may wake it */
+      if (!fast_row_awake(e, v->turn.cycle)[row])
+        continue;
       bool ends = i + 1 == e->block || (i + 1) * BLOCK_SLANT > front - rows.first;
       prefetch_row(e, rows, ends ? e->base.cycle : v->turn.cycle + 1,
                    ends ? front + 1 : row - BLOCK_SLANT);

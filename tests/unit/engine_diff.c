@@ -3,10 +3,10 @@
  * the same events, statistics, findings, memory and results, cycle by cycle.  ENGINE_DIFF_SEEDS
  * gives the number of seeds, ENGINE_DIFF_SEED a single one, ENGINE_DIFF_CREW_EVERY how many seeds
  * go by until threads meet in every cycle; ENGINE_DIFF_STREAMS and ENGINE_DIFF_STREAM are the same
- * for programs of streams, ENGINE_DIFF_BESIDE and ENGINE_DIFF_BESIDE_SEED for programs with
- * operations in the background, ENGINE_DIFF_TASKS and ENGINE_DIFF_TASKS_SEED for programs of tasks
- * that send single wavelets; ENGINE_DIFF_IMAGES names images, separated by colons, that are run
- * in the same ways. */
+ * for programs of streams, ENGINE_DIFF_COLUMNS the number of programs of broadcasts down columns,
+ * ENGINE_DIFF_BESIDE and ENGINE_DIFF_BESIDE_SEED for programs with operations in the background,
+ * ENGINE_DIFF_TASKS and ENGINE_DIFF_TASKS_SEED for programs of tasks that send single wavelets;
+ * ENGINE_DIFF_IMAGES names images, separated by colons, that are run in the same ways. */
 #include "engine_compare.h"
 #include "random_beside.h"
 #include "random_streams.h"
@@ -233,7 +233,7 @@ static void engines_agree(void **state)
 
 /* ---- streams ---------------------------------------------------------------------------- */
 
-enum { STREAM_SEEDS = 400, STREAM_PARTS = 60, STREAM_PART = 60, STREAM_LIMIT = 4000 };
+enum { STREAM_SEEDS = 400, COLUMN_SEEDS = 200, STREAM_PARTS = 60, STREAM_PART = 60, STREAM_LIMIT = 4000 };
 
 /* The last is the fast engine too, without bridges: its state can be compared in full. */
 static const Way stream_ways[] = {
@@ -372,6 +372,20 @@ static void count_bridges(const FastEngine *e, Bridged *bridged)
   bridged->led += led > 0;
 }
 
+/* Whoever is awake, a worker knows of the cycle. */
+static void check_calendar(const FastEngine *e)
+{
+  for (unsigned cycle = 0; cycle < CALENDAR; cycle++) {
+    uint64_t due = 0, awake = 0;
+    for (unsigned k = 0; k < e->n_workers; k++)
+      due |= e->workers[k].due[cycle / WORD_BITS] >> cycle % WORD_BITS & 1;
+    for (size_t i = 0; i < (size_t)e->height * e->row_words; i++)
+      awake |= e->awake[cycle * e->height * e->row_words + i];
+    if (awake && !due)
+      fail_msg("seed %u: a tile is awake in cycle %u, of which no worker knows", seed_now, cycle);
+  }
+}
+
 static RunStatus run_streams_part(Asm *a[STREAM_WAYS], uint32_t posts, uint64_t limit)
 {
   for (unsigned i = 0; posts && i < STREAM_WAYS; i++)
@@ -383,6 +397,7 @@ static RunStatus run_streams_part(Asm *a[STREAM_WAYS], uint32_t posts, uint64_t 
       compare_faults(a[0], a[i]);
     else
       compare_all(a[0], a[i]);
+    check_calendar(fast_engine(a[i]));
   }
   for (unsigned i = 1; i < WITHOUT_BRIDGES; i++)
     if (status != RUN_FAULT || !stream_ways[i].block)
@@ -419,6 +434,22 @@ static void run_streams(uint32_t seed, Bridged *bridged)
  * due behind its end, and before it.  The third put off a move into the router although the next
  * wavelet could enter before this one left: with hops of several cycles. */
 static const uint32_t once_different[] = {886, 1123, 1096};
+
+/* Mostly relays from row to row, which blocks of cycles run slantwise. */
+static void engines_agree_down_columns(void **state)
+{
+  (void)state;
+  Bridged bridged = {0};
+  uint32_t n = from_environment("ENGINE_DIFF_COLUMNS", COLUMN_SEEDS);
+  for (uint32_t seed = STREAM_COLUMNS; seed < STREAM_COLUMNS + n; seed++) {
+    seed_now = seed;
+    run_streams(seed, &bridged);
+  }
+  fprintf(stderr, "%u programs of broadcasts, %u quiet, relays in %u\n", bridged.programs,
+          bridged.quiet, bridged.with_relays);
+  if (n >= COLUMN_SEEDS)
+    assert_true(bridged.with_relays > n / 3 && bridged.quiet > n / 4);
+}
 
 static void engines_agree_on_streams(void **state)
 {
@@ -673,6 +704,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(engines_agree),
                                      cmocka_unit_test(engines_agree_on_streams),
+                                     cmocka_unit_test(engines_agree_down_columns),
                                      cmocka_unit_test(engines_agree_in_blocks),
                                      cmocka_unit_test(engines_agree_beside),
                                      cmocka_unit_test(engines_agree_on_tasks),

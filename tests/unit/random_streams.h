@@ -1,7 +1,7 @@
 /* Random programs of streams, for tests that run one program in several ways: chains of tiles along
  * rows and columns, each tile computing what it hands to the next, again and again, with delays,
  * lengths that do not fit, and other traffic that crosses at any time.  The same seed gives the
- * same program.
+ * same program.  From STREAM_COLUMNS on, seeds give broadcasts down columns of high fabrics.
  *   Asm *a = random_streams(seed, &engine_fast);
  * Included by one .c file each. */
 #ifndef RANDOM_STREAMS_H
@@ -12,7 +12,7 @@
 enum {
   STREAM_COLORS = 6, STREAM_CHAINS = 8, STREAM_PHASES = 10, CHAIN_MOST = 14,
   STREAM_OPS = ASM_DSRS / DSR_FILE_COUNT,       /* of a tile */
-  STREAM_LONG = 80,
+  STREAM_LONG = 80, STREAM_COLUMNS = 1 << 24,
   STREAM_SRC = 0x100, STREAM_DEST = STREAM_SRC + 4 * 2 * STREAM_LONG,
   STREAM_COUNTERS = STREAM_DEST + 4 * STREAM_LONG,
   STREAM_TASK = LOCAL_FIRST, STREAM_TASKS = 3, STREAM_DONE = LOCAL_FIRST + STREAM_TASKS,
@@ -34,6 +34,7 @@ typedef struct {
   unsigned ops[ASM_CLASSES], tasks[ASM_CLASSES];
   uint32_t colors[ASM_CLASSES]; /* configured, a bit each */
   bool odd;                     /* whatever streams seldom do; else plain streams alone */
+  bool columns;                 /* mostly moves down columns */
   Chain chains[STREAM_CHAINS];
   unsigned n_chains;
 } Streams;
@@ -140,8 +141,13 @@ static void lay_chain(Streams *s, Chain *chain)
     way = port_opposite(way);
   unsigned left = tiles_ahead(s, tile, way) - 1, far = chance(r, 25);
   uint8_t colors[2] = {stream_color(r), stream_color(r)};
+  if (s->columns && chance(r, 70)) {
+    tile = below(r, s->gen.a->image.width);
+    way = PORT_SOUTH;
+    left = tiles_ahead(s, tile, way) - 1;
+  }
   *chain = (Chain){.control = odd_chance(s, 20), .async = odd_chance(s, 25) ? 30 : 0};
-  if (chance(r, 30)) {
+  if (chance(r, s->columns ? 80 : 30)) {
     lay_broadcast(s, chain, tile, way);
     return;
   }
@@ -176,8 +182,10 @@ static void stream_delay(Streams *s, AsmClass *c)
   }
 }
 
-static VecOp stream_op(Random *r)
+static VecOp stream_op(const Streams *s, Random *r)
 {
+  if (s->columns && chance(r, 90))
+    return VEC_fmovs;
   static const VecOp ops[] = {VEC_fmovs, VEC_mov32, VEC_fadds, VEC_fmuls, VEC_fmacs, VEC_fmaxs,
                               VEC_fsubs, VEC_fnegs};
   return ops[below(r, ARRAY_COUNT(ops))];
@@ -269,7 +277,7 @@ static void stream_operation(Streams *s, const Chain *chain, const ChainTile *at
   s->ops[at->tile]++;
   if (chance(r, 8))
     length = chance(r, 70) ? length + below(r, 3) - 1u : 1 + below(r, STREAM_LONG);
-  Insn insn = {.op = OP_vec, .vec = {.op = stream_op(r)}};
+  Insn insn = {.op = OP_vec, .vec = {.op = stream_op(s, r)}};
   stream_sources(s, chain, number, at, length, &insn.vec);
   Descriptor dest = at->out == NO_COLOR ? stream_memory(s, length, true)
                                         : stream_out(s, chain, at->out, length);
@@ -388,8 +396,10 @@ static void end_tile(Streams *s, unsigned tile)
 }
 
 /* Mostly flat; some are high enough for several threads. */
-static Asm *stream_fabric(Random *r, Arch arch)
+static Asm *stream_fabric(Random *r, Arch arch, bool columns)
 {
+  if (columns)
+    return asm_new(arch, (uint16_t)(1 + below(r, 3)), (uint16_t)(6 + below(r, 9)));
   if (chance(r, 25))
     return asm_new(arch, (uint16_t)(1 + below(r, 4)), (uint16_t)(8 + below(r, 5)));
   unsigned width = 2 + below(r, 11), height = 1 + below(r, 6);
@@ -412,11 +422,12 @@ static Asm *random_streams(uint32_t seed, const EngineOps *ops)
   *s = (Streams){.gen.random = {seed * UINT64_C(0x9e3779b97f4a7c15) + 5}};
   Random *r = &s->gen.random;
   below(r, 2);
-  Asm *a = s->gen.a = stream_fabric(r, chance(r, 60) ? ARCH_WSE2 : ARCH_WSE3);
+  s->columns = seed >= STREAM_COLUMNS;
+  Asm *a = s->gen.a = stream_fabric(r, chance(r, 60) ? ARCH_WSE2 : ARCH_WSE3, s->columns);
   unsigned tiles = (unsigned)a->image.width * a->image.height;
   a->ops = ops;
   a->options.check = CHECK_OFF;
-  s->odd = chance(r, 50);
+  s->odd = chance(r, s->columns ? 20 : 50);
   for (unsigned t = 0; t < tiles; t++)
     begin_tile(s, t);
   for (unsigned i = 1 + below(r, STREAM_CHAINS); i > 0; i--) {
