@@ -136,12 +136,12 @@ def allreduce(tiles, elements, kind, with_task):
     return measure
 
 
-def alltoall(*ways):
-    """Cycles of an all-to-all of 8 elements per pair on 7 x 7 tiles in each way: kind and machine."""
+def alltoall(*ways, n=8):
+    """Cycles of an all-to-all of n elements per pair on 7 x 7 tiles in each way: kind and machine."""
     def measure(folder):
         return [f"{cycles:,}" for cycles in (streams_run.cycles_of(streams_run.run(
             folder, {"kind": kind, "width": 7, "height": 7, "with_task": 1, "classes": 3,
-                     "shape": collectives_run.RECTANGLE}, (8,), arch=arch))
+                     "shape": collectives_run.RECTANGLE}, (n,), arch=arch))
             for kind, arch in ways)]
     return measure
 
@@ -326,6 +326,8 @@ FACTS = [
     Fact(COLLECTIVES, "7 x 7 tiles with 8 elements per pair take {} cycles instead of {}, on wse3 {}.",
          alltoall((STREAMS.ALLTOALL_BOTH, "wse2"), (STREAMS.ALLTOALL_2D, "wse2"),
                   (STREAMS.ALLTOALL_BOTH, "wse3"))),
+    Fact(COLLECTIVES, "4 elements take {} and {} cycles.",
+         alltoall((STREAMS.ALLTOALL_BOTH, "wse2"), (STREAMS.ALLTOALL_BOTH, "wse3"), n=4)),
     Fact(COLLECTIVES, "blocks of 16 x 16 it takes {} cycles instead of {}.", gemv(F16, F32), False),
     Fact("docs/status.md", "| {}, {}, {} cycles, with f16 elements {}, {}, {}; over "
          "`<collectives_2d>` {}, {}, {} |", gemv(F32, F16, LIBRARY_2D, blocks=(1, 4, 16)), False),

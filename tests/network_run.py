@@ -55,12 +55,11 @@ def line_cycles(folder, side, what, call, n):
 def own(folder, side, operation, n):
     """The same by <collectives>."""
     if operation in (STAGES, ROUNDS):
-        kind = streams.ALLTOALL_2D
+        kind = streams.PLANNED_ALLTOALL
     elif operation in (BARRIER, CENTRE_BARRIER):
         kind, n = streams.BARRIER, 0
     else:
         what = {REDUCE: lines.REDUCE, ALLREDUCE: lines.ALLREDUCE, BROADCAST: lines.MIXED}[operation]
         return line_cycles(folder, side, what, int(operation == BROADCAST), n)
     return streams.cycles_of(streams.run(folder, {
-        "kind": kind, "with_task": int(kind == streams.ALLTOALL_2D), "width": side, "height": side,
-        "shape": lines.RECTANGLE}, (n,)))
+        "kind": kind, "width": side, "height": side, "shape": lines.RECTANGLE}, (n,)))

@@ -88,7 +88,8 @@ def main():
     for kind, tiles, n, trial in TRIALS:
         claims.at_most(f"{streams.OPERATIONS[kind]} with a task, {tiles} tiles, {n} elements: "
                        "cycles", cycles(kind, 1, tiles, n)[0], trial)
-    for arch, n in (("wse2", 1), ("wse2", 8), ("wse2", 24), ("wse2", 48), ("wse3", 8)):
+    for arch, n in (*((arch, n) for arch in ("wse2", "wse3") for n in range(1, 9)),
+                    ("wse2", 24), ("wse2", 48)):
         stamps = streams.run(folder, {
             "kind": streams.PLANNED_ALLTOALL, "width": 7, "height": 7,
             "shape": lines.RECTANGLE, "with_task": 1}, (n,), arch=arch)
