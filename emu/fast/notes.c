@@ -30,13 +30,19 @@ static HOT void note_active(const Visit *v)
     stats->last_event = v->turn.cycle;
 }
 
+/* A tile has something to send; that of another process may, which keeps its queues. */
+static bool may_send(const FastEngine *e, const FastTile *t)
+{
+  return t->set && (e->edges || (t->occupied | t->output_any));
+}
+
 static RARE void wake_neighbours(Visit *v)
 {
   FastEngine *e = v->engine;
   for (unsigned bits = v->wake_ports; bits; bits &= bits - 1) {
     uint32_t next = program_neighbour(v->turn.program, v->tile->core.index,
                                       (Port)__builtin_ctz(bits));
-    if (next == (uint32_t)NO_TILE || !e->tiles[next].set)
+    if (next == (uint32_t)NO_TILE || !may_send(e, &e->tiles[next]))
       continue;
     retry_moves(&e->tiles[next], v->turn.cycle);
     fast_wake(v->worker, next, v->turn.cycle + 1);

@@ -79,6 +79,30 @@ static bool is_idle(const Tile *core)
                             !(core->active & ~core->blocked & core->mem.cls->local_ids));
 }
 
+/* No operation does a group in the next cycle, nor waits for something else than now: its time has
+ * not come, or it waits for a wavelet. */
+static bool are_threads_resting(const FastTile *t, uint64_t now)
+{
+  if (t->core.paused)
+    return false;
+  for (unsigned bits = t->core.vectors; bits; bits &= bits - 1) {
+    const Thread *th = &t->core.threads[__builtin_ctz(bits)];
+    bool later = th->ready > now + 1 && th->stall == STALL_NONE;
+    if (!later && th->stall != STALL_INPUT)
+      return false;
+  }
+  return true;
+}
+
+/* The main thread neither issues an instruction nor starts a task in the next cycle, but by a
+ * wavelet. */
+static bool is_main_resting(const Tile *core, uint64_t now)
+{
+  if (core->vectors & 1u << MAIN_THREAD)
+    return core->running && (!core->overlaps || core->waits);
+  return core->ready > now + 1 || is_idle(core);
+}
+
 /* Nothing happens at the tile before its main thread goes on or a wavelet is seen, in a later cycle
  * than the next, unless another wavelet comes. */
 STEP HOT bool is_resting(const FastTile *t, uint64_t now)
@@ -86,14 +110,8 @@ STEP HOT bool is_resting(const FastTile *t, uint64_t now)
   const Tile *core = &t->core;
   if ((t->occupied && !(t->put_off & PUT_OFF_SLOT)) || t->attended || core->pending_due <= now + 1)
     return false;
-  if (!core->vectors)
-    return ((core->running && core->ready > now + 1) || is_idle(core)) &&
-           waits_for_wavelets(t, now);
-  if (!core->running || t->input_any || t->output_any)
-    return false;
-  const Thread *th = &core->threads[MAIN_THREAD];
-  return core->vectors == 1u << MAIN_THREAD && th->ready > now + 1 && th->stall == STALL_NONE &&
-         (!core->overlaps || core->waits);
+  return is_main_resting(core, now) && (!core->vectors || are_threads_resting(t, now)) &&
+         waits_for_wavelets(t, now);
 }
 
 /* The main thread's operation goes on group by group, and the scheduler has nothing to do. */
