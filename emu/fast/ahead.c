@@ -6,8 +6,8 @@
  *
  * - No action is due, the host has no word for the thread, and no observer traces (is_main_free in
  *   tasks.c).  So registers, memory, descriptors and the running task are the thread's own.  A step
- *   that reads or writes anything else (counters, configuration, task states, FIFOs, input queues,
- *   microthreads) ends the stretch before it.
+ *   that reads or writes anything else (counters, configuration, FIFOs, input queues, microthreads)
+ *   ends the stretch before it.
  * - Microthreads share nothing with it (beside.c).  A step that touches what their operations write
  *   or writes what they read ends the stretch, as does a result for a queue of theirs, and a
  *   descriptor that they keep their place in.  The end of a task looks at their queues, so it is no
@@ -20,8 +20,9 @@
  *   delay the groups alone.  So where there may be any, a stretch goes on to the next operation
  *   only if that one waits for the groups of this one.
  * - The next task is not chosen ahead, because a wavelet may still come that decides it.  Until
- *   then the scheduler only drops control wavelets.  For that it looks at blocked tasks and at the
- *   queues that operations read, and no step changes these.
+ *   then the scheduler only drops control wavelets.  For that it looks at blocked tasks that
+ *   wavelets may start and at the queues that operations read, and no step changes these.  A step
+ *   may activate, block or unblock other tasks: not beside microthreads, whose ends do so, too.
  * - Results for an output queue carry the cycle in which the router can see them.  They find room
  *   now, so they find it then, since the router only takes from the queue.
  * - Every step is in a cycle before the end of the run and before the next action of the tile.
@@ -313,7 +314,7 @@ static RARE void undo_stretch(Visit *v, uint64_t cycle)
   FastAhead *ahead = t->ahead;
   uncount_stretch(v->worker, t);
   restore_thread(v);
-  undo_stores(&ahead->overwritten.stores, &t->core.mem);
+  undo_stores(&ahead->overwritten.stores, &t->core);
   restore_dsrs(v);
   unsigned queue = queue_of(ahead), taken = take_back_results(t);
   begin_stretch(&t->core, ahead);
@@ -329,14 +330,20 @@ static RARE void undo_stretch(Visit *v, uint64_t cycle)
 /* ---- a stretch ----------------------------------------------------------------------------- */
 
 /* The thread's next instruction is none for a stretch. */
-static bool is_stretch_empty(const FastEngine *e, const Tile *core)
+static bool is_stretch_empty(const FastEngine *e, const FastTile *t)
 {
-  const ScalarCode *code = code_now(e, core);
+  const ScalarCode *code = code_now(e, &t->core);
   if (!code || !code->insn)
     return true;
-  CostClass cost = insn_info[code->insn->op].cost;
-  return (code->odd & SCALAR_STOPS) && cost != COST_ENDTASK && cost != COST_DSR_LOAD &&
-         cost != COST_DSR_UPDATE && cost != COST_VECTOR;
+  if (!(code->odd & SCALAR_STOPS))
+    return false;
+  bool beside = t->core.vectors & ~(1u << MAIN_THREAD);
+  switch ((int)insn_info[code->insn->op].cost) {
+  case COST_DSR_LOAD: case COST_DSR_UPDATE: return false;
+  case COST_VECTOR: return !may_start_ahead(t, vector_of(e, t, code));
+  case COST_ENDTASK: return beside;
+  default: return !is_step_of_tile(code->insn->op) || (beside && code->insn->op != OP_dsrget);
+  }
 }
 
 /* Nothing else notes the last change of a task that is over. */
@@ -360,7 +367,7 @@ static RARE uint64_t behind_groups(const Visit *v)
 static bool may_begin(const Visit *v)
 {
   const Tile *core = &v->tile->core;
-  return core->vectors & 1u << MAIN_THREAD || !is_stretch_empty(v->engine, core);
+  return core->vectors & 1u << MAIN_THREAD || !is_stretch_empty(v->engine, v->tile);
 }
 
 /* The issues of the stretch that has been carried out are among the counts. */

@@ -20,6 +20,13 @@ static bool goes_ahead(CostClass cost)
   }
 }
 
+/* Its cost is that of arithmetic, but it concerns tasks or descriptors. */
+static bool is_of_tile(Opcode op)
+{
+  return op == OP_dsrget || op == OP_act || op == OP_acti || op == OP_blk || op == OP_blki ||
+         op == OP_unblk || op == OP_unblki;
+}
+
 /* ---- vector instructions --------------------------------------------------------------------- */
 
 static const VecOperand *operand_of(const VecOperands *vec, unsigned k)
@@ -126,7 +133,7 @@ static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
     const Insn *insn = none ? NULL : &cls->insns[cls->insn_at[i]];
     CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
     code[i] = (ScalarCode){.odd = SCALAR_STOPS, .insn = insn};
-    if (goes_ahead(cost) &&
+    if (goes_ahead(cost) && !is_of_tile(insn->op) &&
         timing_scalar(e->timing, cost, STEP_FORWARD) <= SCALAR_MOST_CYCLES &&
         timing_scalar(e->timing, cost, STEP_BACK) <= SCALAR_MOST_CYCLES)
       code[i] = scalar_code(insn, i, facts ? facts[cls->index].accesses[i] : (Bounds){0}, e->timing,

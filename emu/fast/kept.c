@@ -1,5 +1,5 @@
 /* Fast engine: what is kept of a tile to take back what has been done ahead of its cycle (ahead.c):
- * values in memory, descriptors, an operation, counts. */
+ * values in memory, states of tasks, descriptors, an operation, counts. */
 #include "emu/fast/step.h"
 
 /* ---- values in memory ---------------------------------------------------------------------- */
@@ -48,19 +48,73 @@ static inline void keep_values(const TileMem *mem, const FastPlain *p, unsigned 
   stores->n = (uint16_t)(end + 1);
 }
 
-/* Puts the memory back. */
-static inline void undo_stores(const ScalarStores *stores, TileMem *mem)
+/* Puts back the values of the block that ends with that store; returns its first one. */
+static inline unsigned undo_values(const ScalarStores *stores, unsigned end, TileMem *mem)
+{
+  KeptBlock block;
+  memcpy(&block, &stores->at[end].before, sizeof block);
+  uint8_t *to = mem->bytes + stores->at[end].address;
+  unsigned first = end - block_stores(block.n, block.bytes);
+  copy_values(to, block.step, (const uint8_t *)&stores->at[first], block.bytes, block.n,
+              block.bytes);
+  return first;
+}
+
+/* What a step has changed of a task is a store of so many bytes, whose address is the task's id. */
+enum { KEPT_ACTIVATION = 0x40, KEPT_BLOCK = 0x80, KEPT_BESIDE = 16 };
+
+/* The step is going to activate the task.  False: no room, or it is more than a new activation. */
+static bool keep_activation(const Tile *core, ScalarStores *stores, unsigned id)
+{
+  const TileRecord *r = &core->record;
+  if (id >= MAX_TASK_IDS || !(core->mem.cls->local_ids & ~core->active & UINT64_C(1) << id) ||
+      stores->n == stores->most)
+    return false;
+  uint32_t before = r->recent_pc[r->next] | (uint32_t)r->recent_id[r->next] << KEPT_BESIDE;
+  scalar_keep_store(stores, id, KEPT_ACTIVATION, before);
+  return true;
+}
+
+static void undo_activation(Tile *core, unsigned id, uint32_t before)
+{
+  TileRecord *r = &core->record;
+  core->active &= ~(UINT64_C(1) << id);
+  r->next = (uint8_t)((r->next + RECENT_ACTIVATIONS - 1) % RECENT_ACTIVATIONS);
+  r->recent_pc[r->next] = (uint16_t)before;
+  r->recent_id[r->next] = (uint8_t)(before >> KEPT_BESIDE);
+}
+
+/* The step is going to block or unblock the task.  False: no room. */
+static bool keep_block(const Tile *core, ScalarStores *stores, unsigned id)
+{
+  if (id >= MAX_TASK_IDS || !core->blocked_at || stores->n == stores->most)
+    return false;
+  uint32_t is_blocked = core->blocked >> id & 1;
+  scalar_keep_store(stores, id, KEPT_BLOCK, core->blocked_at[id] | is_blocked << KEPT_BESIDE);
+  return true;
+}
+
+static void undo_block(Tile *core, unsigned id, uint32_t before)
+{
+  uint64_t is_blocked = before >> KEPT_BESIDE;
+  core->blocked = (core->blocked & ~(UINT64_C(1) << id)) | is_blocked << id;
+  core->blocked_at[id] = (uint16_t)before;
+}
+
+/* Puts memory and tasks back. */
+static inline void undo_stores(const ScalarStores *stores, Tile *core)
 {
   for (unsigned i = stores->n; i-- > 0;) {
-    if (stores->at[i].bytes) {
-      mem_store(mem, stores->at[i].address, stores->at[i].bytes, stores->at[i].before);
-      continue;
-    }
-    KeptBlock block;
-    memcpy(&block, &stores->at[i].before, sizeof block);
-    uint8_t *to = mem->bytes + stores->at[i].address;
-    i -= block_stores(block.n, block.bytes);
-    copy_values(to, block.step, (const uint8_t *)&stores->at[i], block.bytes, block.n, block.bytes);
+    uint32_t before = stores->at[i].before;
+    unsigned bytes = stores->at[i].bytes, address = stores->at[i].address;
+    if (bytes == KEPT_ACTIVATION)
+      undo_activation(core, address, before);
+    else if (bytes == KEPT_BLOCK)
+      undo_block(core, address, before);
+    else if (bytes)
+      mem_store(&core->mem, address, bytes, before);
+    else
+      i = undo_values(stores, i, &core->mem);
   }
 }
 

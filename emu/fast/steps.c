@@ -170,6 +170,59 @@ static bool is_load_fenced(const Visit *v, const Insn *insn)
                                        address + sizeof(((ImageDsr *)0)->words), false);
 }
 
+/* Before the descriptors are looked at: the operation may concern memory and values only, but for
+ * results. */
+static HOT bool may_start_ahead(const FastTile *t, const FastVector *c)
+{
+  for (unsigned k = 0; k < PLAIN_STREAMS; k++) {
+    if (c->place[k] == NO_DSR)
+      continue;
+    const Descriptor *desc = &vector_dsr(t, c, k)->desc;
+    bool sends = desc->kind == DESC_FABOUT && k == PLAIN_DEST;
+    bool is_memory = desc->kind == DESC_MEM1D || desc->kind == DESC_MEM4D ||
+                     desc->kind == DESC_CIRC;
+    if (desc->flags & DESC_F_ASYNC || (!sends && !is_memory))
+      return false;
+  }
+  return true;
+}
+
+/* The instruction concerns tasks or reads a descriptor, and may be a step. */
+static bool is_step_of_tile(Opcode op)
+{
+  switch ((int)op) {
+  case OP_dsrget: case OP_act: case OP_acti: case OP_blk: case OP_blki: case OP_unblk:
+  case OP_unblki:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* A wavelet may come to the tile that starts this task. */
+static bool is_channel(const Visit *v, unsigned id)
+{
+  const FastTile *t = v->tile;
+  if (v->turn.program->image->arch != ARCH_WSE2)
+    return id < MAX_QUEUES;
+  return id < MAX_COLORS && (t->core.registers.queues || t->data_queue[id] < MAX_QUEUES);
+}
+
+/* As steps_ahead says, of one that concerns tasks. */
+static bool steps_on_tasks(const Visit *v, const Insn *insn)
+{
+  const Tile *core = &v->tile->core;
+  ScalarStores *stores = &v->tile->ahead->overwritten.stores;
+  bool is_immediate = insn->op == OP_acti || insn->op == OP_blki || insn->op == OP_unblki;
+  unsigned id = is_immediate ? (unsigned)insn->imm : core->regs.r[insn->a];
+  if (v->beside)
+    return false;
+  if (insn->op == OP_act || insn->op == OP_acti)
+    return id != v->turn.program->machine->teardown_task && keep_activation(core, stores, id);
+  unsigned kind = is_immediate ? insn->a : (unsigned)insn->imm;
+  return kind == ID_TASK && !is_channel(v, id) && keep_block(core, stores, id);
+}
+
 /* Whether the instruction, which is none for a row, may be a step in a cycle before `end`; what it
  * changes has been kept then. */
 static bool steps_ahead(Visit *v, const Insn *insn, uint64_t end)
@@ -184,7 +237,10 @@ static bool steps_ahead(Visit *v, const Insn *insn, uint64_t end)
     return !is_kept_beside(v, insn->file, insn->a) && keep_dsr(v->tile, insn->file, insn->a);
   case COST_VECTOR:
     return starts_ahead(v, &insn->vec, end);
-  case COST_ALU16: case COST_ALU32: case COST_CMP32: case COST_ORDER32: case COST_MOVE32:
+  case COST_ALU16:
+    return insn->op == OP_dsrget ? !is_kept_beside(v, insn->file, insn->a)
+                                 : is_step_of_tile(insn->op) && steps_on_tasks(v, insn);
+  case COST_ALU32: case COST_CMP32: case COST_ORDER32: case COST_MOVE32:
   case COST_MUL32: case COST_IDIV: case COST_FP: case COST_FDIV: case COST_FCONV: case COST_COUNTER:
   case COST_LOAD: case COST_STORE: case COST_JUMP: case COST_BRANCH: case COST_CALL:
   case COST_RETURN: case COST_CONFIG: case COST_RANDOM: case COST_COUNT: default:

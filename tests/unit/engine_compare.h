@@ -97,8 +97,29 @@ static void compare_tiles(Asm *x, Asm *y)
   }
 }
 
+/* What reports say of a tile's past. */
+static void compare_pasts(uint32_t tile, const InspectTile *a, const InspectTile *b)
+{
+  const TileRecord *x = a->record, *y = b->record;
+  SAME(lost);
+  SAME(next);
+  SAME(lost_id);
+  SAME(lost_pc);
+  SAME(before_pc);
+  SAME(untaken);
+  for (unsigned i = 0; i < RECENT_ACTIVATIONS; i++) {
+    SAME(recent_pc[i]);
+    SAME(recent_id[i]);
+  }
+  for (unsigned i = 0; i < BLOCK_PLACES; i++)
+    compare_number("blocked_at", tile, a->blocked_at ? a->blocked_at[i] : PC_RETURN,
+                   b->blocked_at ? b->blocked_at[i] : PC_RETURN);
+}
+
 static void compare_inspected(uint32_t tile, const InspectTile *x, const InspectTile *y)
 {
+  if (x->record && y->record)
+    compare_pasts(tile, x, y);
   SAME(active);
   SAME(blocked);
   SAME(paused);

@@ -110,10 +110,14 @@ static void tasks_ids(Tasks *s)
 {
   Random *r = &s->gen.random;
   unsigned id = chance(r, 50) ? below(r, TASKS_COLORS) : LOCAL_FIRST + below(r, TASKS_LOCALS);
-  if (chance(r, 60))
+  if (chance(r, 60)) {
     asm_emit(s->cls, in_i(OP_acti, LOCAL_FIRST + below(r, TASKS_LOCALS)));
-  else
+  } else if (chance(r, 10)) {
+    asm_emit(s->cls, in_ri(OP_li, 0, LOCAL_FIRST + below(r, TASKS_LOCALS)));
+    asm_emit(s->cls, (Insn){.op = OP_act, .a = 0});
+  } else {
     asm_emit(s->cls, (Insn){.op = chance(r, 70) ? OP_unblki : OP_blki, .a = ID_TASK, .imm = id});
+  }
 }
 
 static void tasks_compute(Tasks *s)
@@ -137,6 +141,9 @@ static void tasks_step(Tasks *s)
                             .imm = TASKS_DATA + 2 * below(r, TASKS_BYTES / 2)});
   else if (tasks_odd(s, 5))
     asm_emit(s->cls, in_rij(OP_bnei, below(r, 6), below(r, 3), (uint32_t)asm_here(s->cls) + 6));
+  else if (tasks_odd(s, 5))
+    asm_emit(s->cls, (Insn){.op = OP_dsrget, .a = (uint8_t)below(r, TASKS_SOURCES),
+                            .b = (uint8_t)below(r, 6), .file = DSR_SRC1, .field = DSRF_BASE});
   else if (tasks_odd(s, 5))
     asm_emit(s->cls, (Insn){.op = OP_dsrset, .a = (uint8_t)below(r, TASKS_SOURCES),
                             .file = DSR_SRC1, .absolute = true, .field = DSRF_BASE,
