@@ -126,6 +126,12 @@ bool engine_touched(const Engine *engine, uint32_t tile)
   return touched_tile(engine, tile) != NULL;
 }
 
+bool engine_at_rest(const Engine *engine, uint32_t tile)
+{
+  const EngineOps *ops = engine->ops;
+  return !ops->touched(engine, tile) || (ops->at_rest && ops->at_rest(engine, tile));
+}
+
 const Registers *engine_registers(Engine *engine, uint32_t tile)
 {
   const Tile *t = touched_tile(engine, tile);

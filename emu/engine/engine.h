@@ -385,6 +385,9 @@ struct EngineOps {
   /* True if the tile may differ from its loaded state; so reports need not visit a million
    * tiles. */
   bool (*touched)(const Engine *engine, uint32_t tile);
+  /* True if nothing waits at the tile or is left in it, and it has lost no control wavelet.  NULL:
+   * that is not known of any tile. */
+  bool (*at_rest)(const Engine *engine, uint32_t tile);
   const Registers *(*registers)(Engine *engine, uint32_t tile);   /* tests; NULL: not touched */
 
   /* Host port.  Memory, for a quiet fabric: zero cycles.  False: outside the tile's memory. */
@@ -453,6 +456,8 @@ uint64_t pulse_look(Pulse *pulse, const Engine *engine);
 uint64_t engine_cycle(const Engine *engine);
 const Fault *engine_faults(const Engine *engine, size_t *count);
 bool engine_touched(const Engine *engine, uint32_t tile);
+/* Of any engine: a report has nothing to say about what the tile is doing. */
+bool engine_at_rest(const Engine *engine, uint32_t tile);
 const Registers *engine_registers(Engine *engine, uint32_t tile);
 uint32_t engine_unblock_count(Engine *engine, uint32_t tile);
 bool engine_mem_read(Engine *engine, uint32_t tile, uint32_t address, void *to, uint32_t bytes);

@@ -163,7 +163,7 @@ static bool host_may_go_on(Engine *engine, const Program *program)
   Analysis a = {.report = report_create(engine, program, NULL)};
   bool may = true;
   for (uint32_t t = 0; may && t < program->n_tiles; t++)
-    may = !engine->ops->touched(engine, t) || tile_awaits_host(&a, t);
+    may = engine_at_rest(engine, t) || tile_awaits_host(&a, t);
   arrfree(a.nodes);
   hmfree(a.index);
   return may;
@@ -174,7 +174,7 @@ IdleState idle_classify(Engine *engine, const Program *program, const IdleQuesti
   bool waits = false, left = false;
   InspectTile tile;
   for (uint32_t t = 0; t < program->n_tiles; t++) {
-    if (!engine->ops->touched(engine, t))
+    if (engine_at_rest(engine, t))
       continue;
     engine->ops->inspect(engine, t, &tile);
     waits |= tile_waits(&tile);

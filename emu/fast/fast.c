@@ -246,6 +246,16 @@ static Tile *fast_tile(Engine *base, uint32_t tile, bool touch)
   return t->set ? &t->core : NULL;
 }
 
+/* Reads few lines of memory: there may be a million tiles. */
+static bool is_at_rest(const Engine *base, uint32_t index)
+{
+  const FastTile *t = &((const FastEngine *)base)->tiles[index];
+  const Tile *core = &t->core;
+  bool runs = core->vectors || core->running || (core->active & core->blocked);
+  return !runs && !(t->occupied | t->input_any | t->output_any) && !core->record.untaken &&
+         !(t->host && host_words_pending(&t->host->posted));
+}
+
 static HostPort *fast_host(Engine *base, uint32_t tile, bool create)
 {
   FastEngine *e = (FastEngine *)base;
@@ -283,6 +293,7 @@ const EngineOps engine_fast = {
   .faults = engine_faults,
   .inspect = fast_inspect,
   .touched = engine_touched,
+  .at_rest = is_at_rest,
   .registers = engine_registers,
   .mem_read = engine_mem_read,
   .mem_write = engine_mem_write,

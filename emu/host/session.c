@@ -371,7 +371,7 @@ static void warn_untaken(HostSession *s)
   Fault *found = NULL;
   for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
     InspectTile state;
-    if (!s->ops->touched(s->engine, tile))
+    if (engine_at_rest(s->engine, tile))
       continue;
     s->ops->inspect(s->engine, tile, &state);
     const TileRecord *record = state.record;

@@ -148,6 +148,19 @@ static void compare_inspected(uint32_t tile, const InspectTile *x, const Inspect
   }
 }
 
+/* What an engine means by a tile at rest. */
+static bool is_at_rest(const InspectTile *t)
+{
+  bool rests = !(t->active & t->blocked) && !t->host_pending && !t->record->untaken;
+  for (unsigned i = 0; i <= MAX_MICROTHREADS; i++)
+    rests &= t->threads[i].state == THREAD_IDLE;
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    rests &= !t->input[q].count && !t->output[q].count;
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    rests &= !t->colors[c].count;
+  return rests;
+}
+
 static void compare_inspection(Asm *a, Asm *b)
 {
   InspectTile x, y;
@@ -155,6 +168,8 @@ static void compare_inspection(Asm *a, Asm *b)
     a->ops->inspect(a->engine, tile, &x);
     b->ops->inspect(b->engine, tile, &y);
     compare_inspected(tile, &x, &y);
+    if (b->ops->at_rest)
+      compare_number("at rest", tile, is_at_rest(&x), b->ops->at_rest(b->engine, tile));
   }
 }
 
