@@ -6,7 +6,8 @@
 /* What the tile's router does in this cycle. */
 typedef struct {
   PortMask claimed;             /* outputs that wavelets take */
-  bool moved;                   /* a wavelet of a slot */
+  bool moved;                   /* a wavelet of a slot; of which, a bit each: */
+  uint32_t left;
   uint8_t ramp_queue, ramp_slot;    /* whose head enters; NO_QUEUE: none */
   bool host_head;               /* an output queue has a wavelet for the host */
 } RouterTurn;
@@ -455,6 +456,7 @@ STEP HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, 
 static HOT void claim_outputs(Visit *v, RouterTurn *r, unsigned slot, PortMask to)
 {
   r->claimed |= to;
+  r->left |= 1u << slot;
   if (!r->moved)
     v->tile->first_slot = (uint8_t)slot;
   r->moved = true;
@@ -741,6 +743,18 @@ static HOT void look_again(const Visit *v, FastTile *t)
     forget_stuck(t);
 }
 
+/* A wavelet has left each of these slots: heads of output queues that had no room there look
+ * again. */
+static HOT void free_outputs(FastTile *t, uint32_t left)
+{
+  for (unsigned bits = t->stuck_outputs; bits; bits &= bits - 1) {
+    unsigned queue = (unsigned)__builtin_ctz(bits);
+    unsigned slot = t->set->slot_of[wavelet_field(queue_at(&t->queues[queue].output, 0)->meta)];
+    if (t->set->swaps || slot == NO_SLOT || left >> slot & 1)
+      t->stuck_outputs &= (uint8_t)~(1u << queue);
+  }
+}
+
 /* Returns whether a wavelet left a slot. */
 STEP HOT bool visit_router(Visit *v)
 {
@@ -757,7 +771,7 @@ STEP HOT bool visit_router(Visit *v)
   if (r.ramp_queue != NO_QUEUE)
     commit_ramp(v, &r);
   if (r.moved)
-    t->stuck_outputs = 0;
+    free_outputs(t, r.left);
   if (r.moved || r.ramp_queue != NO_QUEUE)
     v->turn.changed = true;
   if (UNLIKELY(host_in))
