@@ -193,15 +193,23 @@ static HOT bool visit_lone(Visit *v)
   return true;
 }
 
-/* Several operations run, all of them plain, and the main thread issues no instruction: the
- * scheduler has only to choose between them. */
+/* The main thread issues no instruction and starts no task. */
+static bool is_main_waiting(const FastTile *t, uint64_t now)
+{
+  const Tile *core = &t->core;
+  if (core->ready > now)
+    return true;
+  if (!core->running)
+    return is_idle(core) && !(t->input_any & ~core->readers);
+  return (core->vectors & 1u << MAIN_THREAD) && (!core->overlaps || core->waits);
+}
+
+/* Several operations run, all of them plain: the scheduler has only to choose between them. */
 static bool has_plain_threads(const FastTile *t, uint64_t now)
 {
   const Tile *core = &t->core;
-  return core->vectors && !(core->vectors & ~(unsigned)t->plain_threads) && core->running &&
-         !core->paused && !(t->input_any & t->input_control) &&
-         (core->ready > now ||
-          ((core->vectors & 1u << MAIN_THREAD) && (!core->overlaps || core->waits)));
+  return core->vectors && !(core->vectors & ~(unsigned)t->plain_threads) && !core->paused &&
+         !(t->input_any & t->input_control) && is_main_waiting(t, now);
 }
 
 /* The thread, whose output queue is full, need not look again before a wavelet leaves it. */
@@ -358,6 +366,18 @@ static void leave_to_main(Visit *v, TilePlan *plan, unsigned queues)
   plan->is_group = false;
 }
 
+/* The main thread issues its instruction, and nothing else can happen at the tile. */
+static bool visit_instruction(Visit *v)
+{
+  Tile *core = &v->tile->core;
+  core->last_issued[core->main_level] = MAIN_THREAD;
+  core->issues++;
+  v->turn.changed = true;
+  tile_issue(&v->turn);
+  go_ahead(v);
+  return true;
+}
+
 /* The tile is idle, and a wavelet is all that the scheduler has to look at: starts its data task.
  * False: it has none that may start. */
 static HOT bool starts_data_task(Visit *v, unsigned queues)
@@ -393,6 +413,8 @@ static RARE bool visit_any(Visit *v)
     if (has_plain_threads(t, v->turn.cycle))
       return visit_threads(v);
   }
+  if (!queues && !t->core.vectors && t->core.running && t->core.ready <= v->turn.cycle)
+    return visit_instruction(v);
   tile_plan(&v->turn, &plan, queues);
   if (issues_ahead(v))
     leave_to_main(v, &plan, queues);
