@@ -107,17 +107,25 @@ enum {
 _Static_assert((int)COUNTER_WORDS == (int)REG_WORDS_TSC_COUNTER + (int)REG_WORDS_PERF_COUNTER,
                "stctr reaches each word of the counters");
 
-/* The rows are in the order of their addresses. */
+enum {
+#define CONFIG_REG(name, address, count, access, source) REG_ROW_##name,
+#include "ir/machine/config_regs.def"
+};
+enum { CONFIG_START = CFG_PE_COORD_X, CONFIG_END = 0x8000, NO_ROW = 0 };
+
+/* By word address from CONFIG_START on: the row, counted from 1.  Programs that rewrite routes go
+ * through it often. */
+static const uint8_t row_at[CONFIG_END - CONFIG_START] = {
+#define CONFIG_REG(name, address, count, access, source) \
+  [address - CONFIG_START ... address - CONFIG_START + (count) - 1] = REG_ROW_##name + 1,
+#include "ir/machine/config_regs.def"
+};
+
 const ConfigRegInfo *config_reg_at(uint16_t address)
 {
-  size_t first = 0;
-  for (size_t n = config_reg_count, half; n > 1; n -= half) {
-    half = n / 2;
-    if (config_regs[first + half].address <= address)
-      first += half;
-  }
-  const ConfigRegInfo *reg = &config_regs[first];
-  return address >= reg->address && (unsigned)(address - reg->address) < reg->count ? reg : NULL;
+  unsigned row = address >= CONFIG_START && address < CONFIG_END ? row_at[address - CONFIG_START]
+                                                                 : (unsigned)NO_ROW;
+  return row == NO_ROW ? NULL : &config_regs[row - 1];
 }
 
 /* ---- control payloads --------------------------------------------------------------------- */
