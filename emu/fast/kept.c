@@ -125,7 +125,7 @@ typedef struct { uint32_t before[AHEAD_ELEMENTS]; unsigned n; } FastElements;
 
 /* Where microthreads may take turns: the issues of groups; the cycles in which one of them has
  * issued in the main thread's place. */
-enum { AHEAD_TURNS = 32 };      /* at most, while the main thread is ahead */
+enum { AHEAD_TURNS = 96 };      /* at most, while the main thread is ahead */
 typedef struct { uint64_t groups[SCALAR_WORDS], taken[SCALAR_WORDS]; } FastTurns;
 
 /* What a stretch has overwritten: values from the front on, and descriptors from the back on, which
