@@ -159,37 +159,69 @@ static uint64_t take_steps(Visit *v, uint64_t end, uint64_t last)
   return v->turn.cycle;
 }
 
-/* A microthread issues in the cycle in which the thread had its next step. */
-static void give_turn(FastTile *t, uint64_t cycle)
+/* What the stretch sends from this cycle on can be seen a cycle later. */
+static void delay_results(const Visit *v, const FastAhead *ahead)
 {
-  Thread *th = &t->core.threads[MAIN_THREAD];
-  uint64_t *ready = t->core.vectors & 1u << MAIN_THREAD ? &th->ready : &t->core.ready;
-  if (*ready != cycle)
-    ICE("a step that is repeated is not in its cycle");
-  ++*ready;
+  if (!ahead->is.stretch || queue_of(ahead) == NO_QUEUE)
+    return;
+  const FastQueue *q = &v->tile->queues[ahead->queue].output;
+  int32_t soonest = (int32_t)v->engine->output_cycles;
+  for (unsigned i = 0; i < q->count; i++) {
+    FastWavelet *w = queue_at(q, i);
+    if (wavelet_wait(w->meta, v->turn.cycle) >= soonest)
+      w->meta = (w->meta & ~(uint32_t)STAMP_MASK) | ((w->meta + 1) & STAMP_MASK);
+  }
 }
 
-/* The first cycle from `first` on, before `end`, in which a microthread has taken a turn; `end`:
- * there is none. */
-static uint64_t next_taken(const FastAhead *ahead, uint64_t first, uint64_t end)
+/* The operation that the thread is in has begun then or later. */
+static bool has_begun_since(const FastAhead *ahead, uint64_t at)
 {
-  if (LIKELY(!ahead->is.with_turns))
-    return end;
-  return ahead->from + issues_next(ahead->overwritten.turns.taken, first - ahead->from,
-                                   end - ahead->from);
+  return ahead->began >= at && ahead->began < SCALAR_CYCLES;
 }
 
-/* The same where microthreads have taken turns. */
-static uint64_t take_turns(Visit *v, uint64_t end, uint64_t last)
+/* The next instruction, or the next group of the operation that the thread is in, and when it has
+ * begun that one. */
+static void delay_next(const Visit *v, uint64_t at)
+{
+  FastTile *t = v->tile;
+  Tile *core = &t->core;
+  Thread *th = &core->threads[MAIN_THREAD];
+  bool begins = has_begun_since(t->ahead, at);
+  if (core->vectors & 1u << MAIN_THREAD) {
+    th->ready++;
+    th->run->started += begins && v->turn.program->memory_facts;
+    t->ahead->began = (uint8_t)(t->ahead->began + begins);
+    core->ready += begins;
+  } else {
+    core->ready++;
+  }
+}
+
+/* A microthread issues in the cycle: the steps from then on are a cycle later. */
+static void delay_steps(Visit *v, unsigned at)
+{
+  FastAhead *ahead = v->tile->ahead;
+  issues_delay(ahead->issues, at);
+  issues_delay(ahead->overwritten.turns.groups, at);
+  delay_next(v, at);
+  delay_results(v, ahead);
+}
+
+/* The same where microthreads have taken turns: each of them delays all steps behind it, so that
+ * those before `end` are so many cycles earlier without them.  Then what goes on beside the last
+ * operation, whose groups alone have been delayed. */
+static RARE uint64_t take_turns(Visit *v, uint64_t end, uint64_t last)
 {
   const FastAhead *ahead = v->tile->ahead;
-  for (uint64_t cycle = ahead->from;; cycle++) {
-    cycle = next_taken(ahead, cycle, end);
-    uint64_t mistake = take_steps(v, cycle, last);
-    if (mistake != NEVER || cycle == end)
-      return mistake;
-    give_turn(v->tile, cycle);
+  const uint64_t *taken = ahead->overwritten.turns.taken;
+  uint64_t until = end - ahead->from;
+  unsigned turns = issues_count_all(taken) - issues_count(taken, until);
+  uint64_t mistake = take_steps(v, end - turns, last);
+  for (uint64_t at = 0; mistake == NEVER && (at = issues_next(taken, at, until)) < until; at++) {
+    set_step(v, ahead->from + at);
+    delay_steps(v, (unsigned)at);
   }
+  return mistake == NEVER && turns ? take_steps(v, end, last) : mistake;
 }
 
 /* Carries out the stretch that has begun, up to `end`, and counts it.  What it may begin there
@@ -207,7 +239,8 @@ static uint64_t run_stretch(Visit *v, uint64_t end, uint64_t last)
   if (ahead->is.with_turns)
     memset(ahead->overwritten.turns.groups, 0, sizeof ahead->overwritten.turns.groups);
   v->is_stretch = true;
-  uint64_t mistake = take_turns(v, end, last);
+  uint64_t mistake = LIKELY(!ahead->is.with_turns) ? take_steps(v, end, last)
+                                                    : take_turns(v, end, last);
   v->is_stretch = false;
   set_step(v, ahead->from);
   unsigned count = issues_count_all(ahead->issues);
@@ -527,44 +560,6 @@ static void undo_ahead(Visit *v, uint64_t cycle)
 
 /* ---- turns of microthreads ----------------------------------------------------------------- */
 
-/* What the stretch sends from this cycle on can be seen a cycle later. */
-static void delay_results(const Visit *v, const FastAhead *ahead)
-{
-  if (!ahead->is.stretch || queue_of(ahead) == NO_QUEUE)
-    return;
-  const FastQueue *q = &v->tile->queues[ahead->queue].output;
-  int32_t soonest = (int32_t)v->engine->output_cycles;
-  for (unsigned i = 0; i < q->count; i++) {
-    FastWavelet *w = queue_at(q, i);
-    if (wavelet_wait(w->meta, v->turn.cycle) >= soonest)
-      w->meta = (w->meta & ~(uint32_t)STAMP_MASK) | ((w->meta + 1) & STAMP_MASK);
-  }
-}
-
-/* The operation that the thread is in has begun then or later. */
-static bool has_begun_since(const FastAhead *ahead, uint64_t at)
-{
-  return ahead->began >= at && ahead->began < SCALAR_CYCLES;
-}
-
-/* The next instruction, or the next group of the operation that the thread is in, and when it has
- * begun that one. */
-static void delay_next(const Visit *v, uint64_t at)
-{
-  FastTile *t = v->tile;
-  Tile *core = &t->core;
-  Thread *th = &core->threads[MAIN_THREAD];
-  bool begins = has_begun_since(t->ahead, at);
-  if (core->vectors & 1u << MAIN_THREAD) {
-    th->ready++;
-    th->run->started += begins && v->turn.program->memory_facts;
-    t->ahead->began = (uint8_t)(t->ahead->began + begins);
-    core->ready += begins;
-  } else {
-    core->ready++;
-  }
-}
-
 /* There is no room to be so late. */
 static void back_to_now(Visit *v)
 {
@@ -599,11 +594,8 @@ bool fast_delay_ahead(Visit *v)
   v->worker->turns_taken++;
   if (issues_has(turns->groups, at))
     v->worker->log.stats.stalls[STALL_ISSUE]++;
-  issues_delay(ahead->issues, at);
-  issues_delay(turns->groups, at);
   turns->taken[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
-  delay_next(v, at);
-  delay_results(v, ahead);
+  delay_steps(v, at);
   if (ahead->from + (unsigned)last > v->worker->ahead_last)     /* it was a cycle earlier */
     v->worker->ahead_last = ahead->from + (unsigned)last;
   return true;
