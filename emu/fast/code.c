@@ -121,6 +121,15 @@ static FastVector *class_vectors(const FastEngine *e, const ClassCode *cls, Scal
   return vectors;
 }
 
+/* Nothing can be wrong with the load, which reads the tile's memory as it is. */
+static bool loads_data(const ClassCode *cls, const ScalarCode *code)
+{
+  uint32_t address = code->insn->imm, end = address + sizeof(uint16_t);
+  return code->insn->op == OP_ld16a && !(address & 1) && end <= cls->image->static_bytes &&
+         (end <= cls->image->code_address || address >= cls->code_end) && !code->bytes &&
+         !(code->odd & SCALAR_MOVES_STACK);
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
@@ -132,12 +141,15 @@ static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
     bool none = i == words || cls->insn_at[i] == NO_INSN;
     const Insn *insn = none ? NULL : &cls->insns[cls->insn_at[i]];
     CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
-    code[i] = (ScalarCode){.odd = SCALAR_STOPS, .insn = insn};
+    code[i] = (ScalarCode){.odd = SCALAR_STOPS, .insn = insn,
+                           .words = insn ? (uint8_t)insn_words(insn->op) : (uint8_t)0};
     if (goes_ahead(cost) && !is_of_tile(insn->op) &&
         timing_scalar(e->timing, cost, STEP_FORWARD) <= SCALAR_MOST_CYCLES &&
         timing_scalar(e->timing, cost, STEP_BACK) <= SCALAR_MOST_CYCLES)
       code[i] = scalar_code(insn, i, facts ? facts[cls->index].accesses[i] : (Bounds){0}, e->timing,
                             cls->image);
+    if (!(code[i].odd & SCALAR_STOPS) && loads_data(cls, &code[i]))
+      code[i].odd |= SCALAR_LOADS_DATA;
   }
   return code;
 }

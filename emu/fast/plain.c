@@ -378,14 +378,19 @@ static HOT void plain_halves_apart(Visit *v, const FastPlain *p, unsigned n)
                 (const uint8_t *)a, sizeof *a, n, sizeof *a);
 }
 
-/* A multiply-add to the elements of a row that no other operand is in, or the same one: mostly. */
-static HOT bool is_fma_in_place(const FastPlain *p, unsigned n)
+/* A multiply-add to the elements of a row, of one that lies apart or is the same: mostly. */
+static HOT bool is_row_fma(const FastPlain *p)
+{
+  return p->op == VK_FMAC && p->memory == (1u << PLAIN_STREAMS) - 1 &&
+         p->step[PLAIN_SRC0] == p->bytes && p->step[PLAIN_SRC1] == p->bytes &&
+         p->step[PLAIN_DEST] == p->bytes;
+}
+
+static HOT bool is_in_place(const FastPlain *p, unsigned n)
 {
   int a = p->address[PLAIN_SRC1], c = p->address[PLAIN_DEST], size = (int)(n * p->bytes);
-  return p->op == VK_FMAC && p->memory == (1u << PLAIN_STREAMS) - 1 &&
-         p->address[PLAIN_SRC0] == c && p->step[PLAIN_SRC0] == p->bytes &&
-         p->step[PLAIN_SRC1] == p->bytes && p->step[PLAIN_DEST] == p->bytes &&
-         ((a | c) & (p->bytes - 1)) == 0 && (a == c || a >= c + size || c >= a + size);
+  return p->address[PLAIN_SRC0] == c && ((a | c) & (p->bytes - 1)) == 0 &&
+         (a == c || a >= c + size || c >= a + size);
 }
 
 static HOT void plain_fma_in_place(Visit *v, const FastPlain *p, unsigned n)
@@ -418,7 +423,7 @@ static HOT void plain_elements_apart(Visit *v, FastPlain *p, unsigned n)
 /* Computes the next `n` elements, at most AHEAD_ELEMENTS, of an operation between variables. */
 static void plain_elements_all(Visit *v, FastPlain *p, unsigned n)
 {
-  if (is_fma_in_place(p, n)) {
+  if (is_row_fma(p) && is_in_place(p, n)) {
     plain_fma_in_place(v, p, n);
     plain_advance(p, n);
     return;

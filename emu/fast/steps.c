@@ -41,27 +41,34 @@ static HOT const FastVector *vector_of(const FastEngine *e, const FastTile *t,
 
 /* ---- what may be a step -------------------------------------------------------------------- */
 
-/* All that the operation overwrites has been kept, or is now: if the operation before has written
- * to the same place, by that one.  False: no room. */
-static bool keep_results(FastTile *t, const FastPlain *p)
+/* The operation before has written to the same place, and what was there has been kept then. */
+static HOT bool has_kept_results(const FastAhead *ahead, const FastPlain *p)
+{
+  const FastOverwritten *whole = &ahead->overwritten;
+  return ahead->is.kept ||
+         (ahead->kept == p->remaining && ahead->kept_bytes == p->bytes &&
+          whole->kept_address == p->address[PLAIN_DEST] && whole->kept_step == p->step[PLAIN_DEST]);
+}
+
+/* Keeps what the operation overwrites.  False: no room. */
+static RARE bool keep_new_results(FastTile *t, const FastPlain *p)
 {
   FastAhead *ahead = t->ahead;
   FastOverwritten *whole = &ahead->overwritten;
-  uint16_t address = p->address[PLAIN_DEST];
-  int16_t step = p->step[PLAIN_DEST];
-  if (ahead->is.kept)
-    return true;
-  ahead->is.kept = ahead->kept == p->remaining && ahead->kept_bytes == p->bytes &&
-                 whole->kept_address == address && whole->kept_step == step;
-  if (ahead->is.kept || p->remaining > AHEAD_ELEMENTS ||
-      p->remaining > block_room(&whole->stores, p->bytes))
-    return ahead->is.kept;
+  if (p->remaining > AHEAD_ELEMENTS || p->remaining > block_room(&whole->stores, p->bytes))
+    return false;
   keep_values(&t->core.mem, p, p->remaining, &whole->stores);
   ahead->kept = (uint8_t)p->remaining;
   ahead->kept_bytes = p->bytes;
-  whole->kept_address = address;
-  whole->kept_step = step;
-  return ahead->is.kept = true;
+  whole->kept_address = p->address[PLAIN_DEST];
+  whole->kept_step = p->step[PLAIN_DEST];
+  return true;
+}
+
+/* All that the operation overwrites has been kept, or is now.  False: no room. */
+static HOT bool keep_results(FastTile *t, const FastPlain *p)
+{
+  return t->ahead->is.kept = has_kept_results(t->ahead, p) || keep_new_results(t, p);
 }
 
 static void mark_issue(FastAhead *ahead, uint64_t cycle)

@@ -9,17 +9,23 @@
 typedef struct {
   const FastVector *code;
   const Insn *insn;
+  const ScalarCode *behind;     /* the thread's next instruction, while it goes on beside it */
   FastPlain plain;
   uint16_t pc;
+  uint16_t base[PLAIN_STREAMS]; /* addresses of the first elements */
   uint8_t saves;                /* streams whose descriptors keep their places, a bit each */
   bool runs;                    /* it is the main thread's running one */
+  bool alike;                   /* all its groups wait for a bank or none does */
+  bool is_row_fma;
   uint8_t elements;
+  Bounds writes;                /* where its results may be */
   uint64_t issued, ready;       /* cycles of its issue and of its first group */
   /* in memory: where further elements may lie without another look, end 0: nowhere */
   Bounds room[PLAIN_STREAMS];
-  uint64_t groups;              /* cycles with one, a bit each, from `ready` on */
+  uint64_t groups;              /* cycles with one, a bit each, from `ready` on; 0: not found yet */
   uint64_t last;                /* of the last group; */
   unsigned extra, waits;        /* how long it waits for a bank, and all of them */
+  unsigned count, span;         /* of groups; cycles from the first to the last */
 } FastWhole;
 
 /* The descriptor is one of memory in one dimension that does nothing special. */
@@ -119,6 +125,16 @@ static HOT bool is_whole_place(const Visit *v, const FastVector *c, const Descri
   return span.low >= object.start && span.end <= object.end;
 }
 
+/* Where the operation can still write. */
+static HOT Bounds whole_writes(const FastTile *t, const FastWhole *op)
+{
+  const Descriptor *desc = &vector_dsr(t, op->code, PLAIN_DEST)->desc;
+  if (desc->kind == DESC_CIRC)      /* the buffer that it goes round, as overlap_issues says */
+    return (Bounds){desc->wrap_base,
+                    (uint16_t)(desc->wrap_base + (desc->wrap_length + 1) * op->code->bytes)};
+  return plain_bounds(&op->plain, PLAIN_DEST, op->plain.remaining);
+}
+
 /* The value of a source that is no memory. */
 static HOT void set_whole_value(const FastTile *t, FastWhole *op, unsigned k)
 {
@@ -126,6 +142,27 @@ static HOT void set_whole_value(const FastTile *t, FastWhole *op, unsigned k)
   if (k < PLAIN_DEST)
     op->plain.value[k] = c->reg[k] == NO_REGISTER
                            ? 0 : vector_register(&t->core.regs, c->reg[k], c->bytes);
+}
+
+static HOT void set_whole_scalar(const FastTile *t, FastWhole *op)
+{
+  const FastVector *c = op->code;
+  op->plain.scalar =
+      c->has_scalar ? vector_register(&t->core.regs, c->scalar_reg, c->scalar_bytes) : 0;
+}
+
+/* From group to group both sources go by as many banks: either all groups wait for one or none.  No
+ * group rests. */
+static HOT bool go_alike(const FastEngine *e, const FastPlain *p)
+{
+  if (e->timing->groups_per_rest)
+    return false;
+  if (!p->both_memory)
+    return true;
+  unsigned a = p->width * (unsigned)p->step[PLAIN_SRC0];
+  unsigned b = p->width * (unsigned)p->step[PLAIN_SRC1];
+  unsigned in_bank = (e->bank_mask & -e->bank_mask) - 1u;
+  return !((a ^ b) & e->bank_mask) && !((a | b) & in_bank);
 }
 
 /* Where its elements are, and what is in registers.  False: it is left to others. */
@@ -145,38 +182,48 @@ static HOT bool place_whole(const Visit *v, FastWhole *op)
     if (!is_dest_too && !is_whole_place(v, c, desc, k, p->remaining,
                                         op->saves >> k & 1 ? &op->room[k] : NULL))
       return false;
-    p->address[k] = desc->base;
+    p->address[k] = op->base[k] = desc->base;
     p->step[k] = (int16_t)(desc->stride * (int)c->bytes);
   }
-  p->scalar = c->has_scalar ? vector_register(&t->core.regs, c->scalar_reg, c->scalar_bytes) : 0;
+  set_whole_scalar(t, op);
+  op->writes = whole_writes(t, op);
+  op->alike = go_alike(v->engine, p);
+  op->is_row_fma = is_row_fma(p);
   return p->step[PLAIN_DEST] != 0 &&
          !(p->operation == VEC_fmacs &&
            vec_stays_in_bank(vector_dsr(t, c, PLAIN_DEST)->desc.stride));
 }
 
+/* The stream goes on where its descriptor has kept its place.  False: its elements are to be looked
+ * at. */
+static HOT bool goes_on_in_room(const FastTile *t, FastWhole *op, unsigned k)
+{
+  const Descriptor *desc = &vector_dsr(t, op->code, k)->desc;
+  WholeSpan span = whole_span(desc, op->code->bytes, op->elements);
+  op->plain.address[k] = desc->base;
+  return is_inside_buffer(desc, op->code->bytes, span) && span.low >= op->room[k].start &&
+         span.end <= op->room[k].end;
+}
+
 /* The instruction is like that of the operation, which is over: it begins with descriptors that
- * have at most kept their places.  False: it is to be looked at as any other. */
+ * have at most kept their places, as nothing beside an operation changes its descriptors.  False:
+ * it is to be looked at as any other. */
 static HOT bool repeat_whole(const Visit *v, FastWhole *op)
 {
   const FastTile *t = v->tile;
   const FastVector *c = op->code;
-  FastPlain *p = &op->plain;
   for (unsigned k = 0; k < PLAIN_STREAMS; k++) {
-    if (c->place[k] == NO_DSR) {
+    if (c->place[k] == NO_DSR)
       set_whole_value(t, op, k);
-      continue;
-    }
-    const Descriptor *desc = &vector_dsr(t, c, k)->desc;
-    p->address[k] = desc->base;
-    if (!(op->saves >> k & 1))
-      continue;
-    WholeSpan span = whole_span(desc, c->bytes, op->elements);
-    if (!is_inside_buffer(desc, c->bytes, span) || span.low < op->room[k].start ||
-        span.end > op->room[k].end)
+    else if (!(op->saves >> k & 1))
+      op->plain.address[k] = op->base[k];
+    else if (!goes_on_in_room(t, op, k))
       return false;
   }
-  p->remaining = op->elements;
-  p->scalar = c->has_scalar ? vector_register(&t->core.regs, c->scalar_reg, c->scalar_bytes) : 0;
+  op->plain.remaining = op->elements;
+  set_whole_scalar(t, op);
+  if (UNLIKELY(op->saves >> PLAIN_DEST & 1))
+    op->writes = whole_writes(t, op);
   return true;
 }
 
@@ -206,16 +253,11 @@ static HOT bool lift_whole(const Visit *v, FastWhole *op)
       return false;
     op->saves |= desc->flags & DESC_F_SAVE ? (uint8_t)(1u << k) : (uint8_t)0;
   }
+  op->writes = whole_writes(t, op);
+  op->alike = go_alike(v->engine, p);
+  op->is_row_fma = is_row_fma(p);
+  op->behind = code_now(v->engine, &t->core);
   return c->may;
-}
-
-/* From group to group both sources go by as many banks: either all groups wait for one or none. */
-static HOT bool go_alike(const FastEngine *e, const FastPlain *p)
-{
-  unsigned a = p->width * (unsigned)p->step[PLAIN_SRC0];
-  unsigned b = p->width * (unsigned)p->step[PLAIN_SRC1];
-  unsigned in_bank = (e->bank_mask & -e->bank_mask) - 1u;
-  return !((a ^ b) & e->bank_mask) && !((a | b) & in_bank);
 }
 
 /* A bit for each of `n` groups, one every cycle or every second one. */
@@ -231,71 +273,76 @@ static HOT uint64_t groups_apart(unsigned n, unsigned step)
 /* The cycles of its groups one by one, from op->ready on.  False: they are too far apart. */
 static bool find_each_group(const FastEngine *e, FastWhole *op)
 {
-  const FastPlain *p = &op->plain;
-  unsigned at = 0, a = p->address[PLAIN_SRC0], b = p->address[PLAIN_SRC1];
-  uint32_t left = p->remaining;
-  op->extra = op->waits = 0;
-  for (op->groups = 0;; left -= p->width) {
-    if (at >= WORD_BITS)
+  FastPlain at = op->plain;
+  unsigned cycle = 0;
+  op->waits = op->count = 0;
+  for (op->groups = 0;; at.remaining -= at.width) {
+    if (cycle >= WORD_BITS)
       return false;
-    op->groups |= UINT64_C(1) << at;
-    op->extra = p->both_memory && !((a ^ b) & e->bank_mask) ? e->timing->bank_conflict : 0;
+    op->groups |= UINT64_C(1) << cycle;
+    op->count++;
+    op->extra = plain_conflict(e, &at);
     op->waits += op->extra;
-    if (left <= p->width)
+    if (at.remaining <= at.width)
       break;
-    at += 1 + op->extra + vec_rest(e->timing, true, left - p->width, p->width, op->extra);
-    a = (uint16_t)(a + p->width * (unsigned)p->step[PLAIN_SRC0]);
-    b = (uint16_t)(b + p->width * (unsigned)p->step[PLAIN_SRC1]);
+    cycle += 1 + op->extra +
+             vec_rest(e->timing, true, at.remaining - at.width, at.width, op->extra);
+    plain_advance(&at, at.width);
   }
-  op->last = op->ready + at;
+  op->span = cycle;
+  op->last = op->ready + cycle;
   return true;
 }
 
-/* The same, at once where it can be. */
+/* The same for groups that go alike. */
+static HOT bool find_groups_alike(const FastEngine *e, FastWhole *op, unsigned extra)
+{
+  unsigned n = (op->plain.remaining - 1) / op->plain.width + 1, step = 1 + extra;
+  if (step > 2 || n * step > WORD_BITS)
+    return find_each_group(e, op);
+  op->extra = extra;
+  op->count = n;
+  op->waits = n * extra;
+  op->groups = groups_apart(n, step);
+  op->span = (n - 1) * step;
+  op->last = op->ready + op->span;
+  return true;
+}
+
+/* The same, as those of the operation before where that is known. */
 static HOT bool find_whole_groups(const FastEngine *e, FastWhole *op)
 {
-  const FastPlain *p = &op->plain;
-  unsigned n = (p->remaining - 1) / p->width + 1;
-  op->extra = p->both_memory && !((p->address[PLAIN_SRC0] ^ p->address[PLAIN_SRC1]) & e->bank_mask)
-                ? e->timing->bank_conflict : 0;
-  unsigned step = 1 + op->extra;
-  if (UNLIKELY((p->both_memory && !go_alike(e, p)) || e->timing->groups_per_rest || step > 2 ||
-               n * step > WORD_BITS))
+  unsigned extra = plain_conflict(e, &op->plain);
+  if (UNLIKELY(!op->alike))
     return find_each_group(e, op);
-  op->waits = n * op->extra;
-  op->groups = groups_apart(n, step);
-  op->last = op->ready + (n - 1) * step;
+  if (!op->groups || extra != op->extra)
+    return find_groups_alike(e, op, extra);
+  op->last = op->ready + op->span;
   return true;
 }
 
-/* The operation can still write there. */
-static HOT bool whole_touches(const FastTile *t, const FastWhole *op, MemoryAccess access)
+/* Where the descriptor, whose buffer the operation has gone to the end of, goes on. */
+static uint16_t place_in_buffer(const Descriptor *desc, unsigned bytes)
 {
-  const Descriptor *desc = &vector_dsr(t, op->code, PLAIN_DEST)->desc;
-  Bounds at = plain_bounds(&op->plain, PLAIN_DEST, op->plain.remaining);
-  if (desc->kind == DESC_CIRC)      /* the buffer that it goes round, as overlap_issues says */
-    at = (Bounds){desc->wrap_base,
-                  (uint16_t)(desc->wrap_base + (desc->wrap_length + 1) * op->code->bytes)};
-  return access.address < at.end && access.address + access.bytes > at.start;
+  VecStream s = {.circular = true, .wrap_base = desc->wrap_base,
+                 .wrap_bytes = (uint32_t)desc->wrap_length * bytes};
+  vec_stream_place(&s, desc->base);
+  return s.address;
 }
 
-/* The descriptors that keep their places do. */
+/* The descriptors that keep their places do, before anything is computed. */
 static HOT void save_whole(Visit *v, const FastWhole *op)
 {
   const FastVector *c = op->code;
   if (!op->saves)
     return;
   DsrState *own = tile_own_dsrs(&v->turn);
-  for (unsigned k = 0; k < PLAIN_STREAMS; k++) {
-    if (!(op->saves >> k & 1))
-      continue;
+  for (unsigned bits = op->saves; bits; bits &= bits - 1) {
+    unsigned k = (unsigned)__builtin_ctz(bits);
     Descriptor *desc = &own[c->place[k]].desc;
-    VecStream s = {.circular = true, .wrap_base = desc->wrap_base,
-                   .wrap_bytes = (uint32_t)desc->wrap_length * c->bytes,
-                   .address = op->plain.address[k]};
-    if (desc->kind == DESC_CIRC)
-      vec_stream_place(&s, s.address);
-    desc->base = s.address;
+    desc->base = (uint16_t)(op->plain.address[k] + (int)op->plain.remaining * op->plain.step[k]);
+    if (UNLIKELY(desc->kind == DESC_CIRC))
+      desc->base = place_in_buffer(desc, c->bytes);
   }
 }
 
@@ -317,10 +364,12 @@ static HOT bool keep_whole(const Visit *v, const FastWhole *op)
   return true;
 }
 
-/* It has issued in cycle `issued`, and its first group is in cycle `ready`. */
-static HOT void begin_whole(Visit *v, FastWhole *op, uint64_t issued, uint64_t ready)
+/* The instruction has issued in cycle `issued`, and its first group is in cycle `ready`. */
+static HOT void begin_whole(Visit *v, FastWhole *op, const ScalarCode *code, uint64_t issued,
+                            uint64_t ready)
 {
   FastTile *t = v->tile;
+  op->behind = code + code->words;
   op->pc = t->core.pc;
   op->issued = issued;
   op->ready = ready;
@@ -373,27 +422,43 @@ static RARE void run_whole(Visit *v, const FastWhole *op)
   v->turn.port->started(&v->turn, MAIN_THREAD);
 }
 
-/* The load reads neither what the operation writes nor what others write beside, and is no mistake
- * as far as its address shows. */
+/* Neither the operation nor others beside it write there. */
+static HOT bool is_free_to_load(const Visit *v, const FastWhole *op, uint32_t start, uint32_t end)
+{
+  return !(start < op->writes.end && end > op->writes.start) &&
+         !(v->beside && scalar_is_fenced(&v->beside->fences, start, end, false));
+}
+
+/* The load reads nothing that is written meanwhile, and is no mistake as far as its address
+ * shows. */
 static HOT bool loads_beside_whole(const Visit *v, const FastWhole *op, const ScalarCode *code)
 {
   MemoryAccess access;
   scalar_access(code->insn, &v->tile->core.regs, &access);
   uint32_t end = access.address + access.bytes;
-  return !whole_touches(v->tile, op, access) &&
-         !(v->beside && scalar_is_fenced(&v->beside->fences, access.address, end, false)) &&
+  return is_free_to_load(v, op, access.address, end) &&
          !(code->bytes && is_outside(code->object, access.address, access.bytes));
 }
 
-/* Loads of 16 bits are the factors of most products.  False: it is none, or not from data. */
-static HOT bool loads_factor(Tile *core, const Insn *insn)
+/* The thread is behind the instruction. */
+static HOT void go_on_beside(Visit *v, const ScalarCode *code)
 {
-  const ImageClass *image = core->mem.cls->image;
-  uint32_t address = insn->imm, end = address + sizeof(uint16_t);
-  if (insn->op != OP_ld16a || address & 1 || end > image->static_bytes ||
-      (end > image->code_address && address < core->mem.cls->code_end))
+  Tile *core = &v->tile->core;
+  v->tile->ahead->doubled++;
+  v->last_beside = core->ready;
+  core->pc = (uint16_t)(core->pc + code->words * 2);
+  core->ready += scalar_pay(code->pay[0], v->worker->log.stats.paid);
+}
+
+/* A factor of a product, mostly.  False: it is written meanwhile. */
+static HOT bool issue_load_beside(Visit *v, const FastWhole *op, const ScalarCode *code)
+{
+  Tile *core = &v->tile->core;
+  uint32_t address = code->insn->imm;
+  if (!is_free_to_load(v, op, address, address + sizeof(uint16_t)))
     return false;
-  memcpy(&core->regs.r[insn->a], core->mem.bytes + address, sizeof(uint16_t));
+  memcpy(&core->regs.r[code->insn->a], core->mem.bytes + address, sizeof(uint16_t));
+  go_on_beside(v, code);
   return true;
 }
 
@@ -401,19 +466,15 @@ static HOT bool loads_factor(Tile *core, const Insn *insn)
 static HOT bool issue_scalar_beside(Visit *v, const ScalarCode *code)
 {
   Tile *core = &v->tile->core;
-  if (!loads_factor(core, code->insn) &&
-      scalar_exec(code->insn, core->pc, v->turn.program->image->fp16, &core->regs,
+  if (scalar_exec(code->insn, core->pc, v->turn.program->image->fp16, &core->regs,
                   &core->mem).outcome != SCALAR_NEXT)
     return false;
-  v->tile->ahead->doubled++;
-  v->last_beside = core->ready;
-  core->pc = (uint16_t)(core->pc + code->words * 2);
-  core->ready += scalar_pay(code->pay[0], v->worker->log.stats.paid);
+  go_on_beside(v, code);
   return true;
 }
 
 /* The instruction beside the operation, unless that has to wait for it or is a mistake. */
-static HOT bool issue_beside_whole(Visit *v, const FastWhole *op, const ScalarCode *code)
+static RARE bool issue_beside_whole(Visit *v, const FastWhole *op, const ScalarCode *code)
 {
   CostClass cost = insn_info[code->insn->op].cost;
   if (cost == COST_DSR_UPDATE) {
@@ -428,11 +489,11 @@ static HOT bool issue_beside_whole(Visit *v, const FastWhole *op, const ScalarCo
 
 /* The instructions beside the operation, up to its last group; *next: the operation that waits for
  * it, or NULL.  False: one of them cannot issue, or microthreads could delay one behind it. */
-static HOT bool step_beside_whole(Visit *v, const FastWhole *op, const ScalarCode **next)
+static HOT bool step_beside_whole(Visit *v, FastWhole *op, const ScalarCode **next)
 {
   Tile *core = &v->tile->core;
   while (core->overlaps && core->ready <= op->last) {
-    const ScalarCode *code = code_now(v->engine, core);
+    const ScalarCode *code = op->behind;
     if (!code || !code->insn)
       return false;
     if (code->insn->op == OP_vec) {
@@ -440,8 +501,12 @@ static HOT bool step_beside_whole(Visit *v, const FastWhole *op, const ScalarCod
       *next = code;
       return true;
     }
-    if ((v->beside && core->ready == op->last) || !issue_beside_whole(v, op, code))
+    if (v->beside && core->ready == op->last)
       return false;
+    if (!(LIKELY(code->odd & SCALAR_LOADS_DATA) ? issue_load_beside(v, op, code)
+                                                 : issue_beside_whole(v, op, code)))
+      return false;
+    op->behind += code->words;
   }
   return !v->beside || !core->overlaps;
 }
@@ -472,17 +537,26 @@ static void drop_operation(Visit *v)
   t->core.vectors &= (uint16_t)~(1u << MAIN_THREAD);
 }
 
+/* All its elements: where each of them was is not needed any more. */
+static HOT void compute_whole(Visit *v, FastWhole *op)
+{
+  FastPlain *p = &op->plain;
+  if (LIKELY(op->is_row_fma) && is_in_place(p, p->remaining))
+    plain_fma_in_place(v, p, p->remaining);
+  else
+    plain_elements_all(v, p, p->remaining);
+}
+
 /* All groups of the operation, and its end. */
 static HOT void do_whole(Visit *v, FastWhole *op)
 {
   FastTile *t = v->tile;
   EngineStats *stats = &v->worker->log.stats;
-  unsigned elements = op->plain.remaining;
   mark_groups(t->ahead, op);
-  plain_elements_all(v, &op->plain, elements);
   save_whole(v, op);
-  stats->groups += bits_count(op->groups);
-  stats->elements += elements;
+  compute_whole(v, op);
+  stats->groups += op->count;
+  stats->elements += op->plain.remaining;
   stats->stalls[STALL_BANK] += op->waits;
   t->core.regs.vstat = true;
   t->core.threads[MAIN_THREAD].ready = op->last + 1 + op->extra;
@@ -563,7 +637,7 @@ static HOT bool begin_next_whole(Visit *v, FastWhole *op, WholeNext *next)
   turn_pay(&v->turn, TIMING_vector_start);
   v->tile->ahead->doubled++;
   ready += turn_pay(&v->turn, TIMING_vector_next);
-  begin_whole(v, op, issued, ready > issued ? ready : issued + 1);
+  begin_whole(v, op, next->code, issued, ready > issued ? ready : issued + 1);
   return true;
 }
 
@@ -611,7 +685,7 @@ static RARE bool step_whole(Visit *v, const ScalarCode *code, uint64_t end, uint
     return false;
   mark_issue(t->ahead, cycle);
   uint64_t ready = cycle + turn_pay(&v->turn, TIMING_vector_start);
-  begin_whole(v, &op, cycle, ready > cycle ? ready : cycle + 1);
+  begin_whole(v, &op, code, cycle, ready > cycle ? ready : cycle + 1);
   *goes_on = step_wholes(v, &op, end, last);
   return true;
 }

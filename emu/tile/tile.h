@@ -111,6 +111,7 @@ enum {
   SCALAR_ACCESSES = 8,          /* it stores, or its access has to be checked */
   SCALAR_BASED = 16,            /* its address depends on a register */
   SCALAR_TOUCHES = 32,          /* it loads or stores */
+  SCALAR_LOADS_DATA = 64,       /* ld16a from static data, as it is to be */
 };
 typedef struct {
   const Insn *insn;
