@@ -3,14 +3,28 @@
 
 #include "stb_ds.h"
 
-/* Awake in the next cycle; mostly it belongs to the word that is being visited. */
+/* Awake in the next cycle, and in no word that is being visited. */
+static HOT void wake_elsewhere(Visit *v, uint32_t index)
+{
+  uint32_t above = index - (v->first - v->engine->width);
+  uint32_t below = index - (v->first + v->engine->width);
+  uint32_t bit_at = above < v->tiles ? above : below;
+  if (LIKELY(bit_at < v->tiles))
+    fast_wake_word(v->worker, v->turn.cycle + 1, above < v->tiles ? v->row - 1 : v->row + 1,
+                   v->word, UINT64_C(1) << bit_at);
+  else
+    fast_wake(v->worker, index, v->turn.cycle + 1);
+}
+
+/* Awake in the next cycle; mostly it belongs to the word that is being visited, or lies above or
+ * below it. */
 static HOT void wake_next(Visit *v, uint32_t index)
 {
   uint32_t bit_at = index - v->first;
   if (LIKELY(bit_at < v->tiles))
     v->stay |= UINT64_C(1) << bit_at;
   else
-    fast_wake(v->worker, index, v->turn.cycle + 1);
+    wake_elsewhere(v, index);
 }
 
 /* Something has changed in this cycle.  Rows are not always at the same cycle. */
@@ -45,7 +59,7 @@ static RARE void wake_neighbours(Visit *v)
     if (next == (uint32_t)NO_TILE || !may_send(e, &e->tiles[next]))
       continue;
     retry_moves(&e->tiles[next], v->turn.cycle);
-    fast_wake(v->worker, next, v->turn.cycle + 1);
+    wake_next(v, next);
   }
 }
 

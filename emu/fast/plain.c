@@ -10,23 +10,26 @@ static HOT unsigned plain_elements(const FastPlain *p)
 
 /* ---- 16-bit elements in wavelets ----------------------------------------------------------- */
 
+/* A wavelet has one or two. */
+static HOT unsigned packed_shift(const FastPlain *p) { return p->per_wavelet >> 1; }
+
 /* The next group's elements, as many as there are wavelets for; *cause: why it is none. */
-static unsigned packed_elements(const Visit *v, const FastPlain *p, StallCause *cause)
+static HOT unsigned packed_elements(const Visit *v, const FastPlain *p, StallCause *cause)
 {
   const FastQueues *queues = v->tile->queues;
-  unsigned elements = plain_elements(p), per = p->per_wavelet;
+  unsigned elements = plain_elements(p), shift = packed_shift(p);
   *cause = STALL_NONE;
   if (p->input != NO_QUEUE) {
     const FastQueue *q = &queues[p->input].input;
-    unsigned need = elements / per, have = need <= q->count ? need : q->count;
+    unsigned need = elements >> shift, have = need <= q->count ? need : q->count;
     while (have && !wavelet_seen(queue_at(q, have - 1)->meta, v->turn.cycle))
       have--;
     if (have < need && (have == 0 || have < p->min_wavelets))
       *cause = STALL_INPUT;
-    elements = have * per;
+    elements = have << shift;
   }
   if (p->output != NO_QUEUE && *cause == STALL_NONE &&
-      queues[p->output].output.count + elements / per > v->engine->output_capacity[p->output])
+      queues[p->output].output.count + (elements >> shift) > v->engine->output_capacity[p->output])
     *cause = STALL_OUTPUT;
   return elements;
 }
@@ -35,6 +38,8 @@ static unsigned packed_elements(const Visit *v, const FastPlain *p, StallCause *
 static RARE StallCause packed_waits(const Visit *v, const FastPlain *p)
 {
   StallCause cause;
+  if (p->input != NO_QUEUE && !v->tile->queues[p->input].input.count)
+    return STALL_INPUT;
   packed_elements(v, p, &cause);
   return cause;
 }

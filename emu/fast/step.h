@@ -28,9 +28,9 @@ typedef struct {
   uint64_t hop_visible, ramp_visible;   /* of what moves now: in the next router, in a queue */
   uint64_t output_visible;      /* of what is put into an output queue now: for the router */
   uint32_t row;
-  /* of the word of the map of awake tiles */
-  uint32_t first;               /* tile of its lowest bit */
-  uint32_t tiles;
+  /* the word of the map of awake tiles: its number in the row, the tile of its lowest bit, how many
+     tiles */
+  uint32_t word, first, tiles;
   uint64_t stay;                /* tiles of it that are awake in the next cycle */
   /* of the tile */
   FastTile *tile;

@@ -149,6 +149,7 @@ static HOT void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
 {
   FastEngine *e = v->engine;
   uint32_t column = word * WORD_BITS;
+  v->word = word;
   v->first = row * e->width + column;
   v->tiles = e->width - column < WORD_BITS ? e->width - column : WORD_BITS;
   v->stay = 0;
