@@ -53,6 +53,12 @@ uint64_t fast_next_free(const FastTile *t, uint64_t now)
                      : now + 1;
 }
 
+void fast_prefetch_ahead(const FastAhead *ahead)
+{
+  __builtin_prefetch(&ahead->overwritten.turns);
+  __builtin_prefetch(&ahead->from);
+}
+
 static void note_last(FastWorker *w, const FastAhead *ahead, uint64_t end)
 {
   int last = issues_last(ahead->issues, end);
@@ -189,7 +195,8 @@ static void delay_next(const Visit *v, uint64_t at)
   bool begins = has_begun_since(t->ahead, at);
   if (core->vectors & 1u << MAIN_THREAD) {
     th->ready++;
-    th->run->started += begins && v->turn.program->memory_facts;
+    if (begins && v->turn.program->memory_facts)
+      th->run->started++;
     t->ahead->began = (uint8_t)(t->ahead->began + begins);
     core->ready += begins;
   } else {

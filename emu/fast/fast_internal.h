@@ -326,6 +326,8 @@ void fast_code_destroy(FastEngine *engine);
 void fast_ahead_over(FastWorker *worker, FastTile *tile);
 /* Whether an instruction that was carried out ahead issues in this cycle. */
 bool fast_issues_ahead(const FastTile *tile, uint64_t now);
+/* What the next visit reads of it. */
+void fast_prefetch_ahead(const struct FastAhead *ahead);
 /* The first cycle after `now` in which none does. */
 uint64_t fast_next_free(const FastTile *tile, uint64_t now);
 /* The last issue that was carried out ahead in this phase, or 0. */

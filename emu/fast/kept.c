@@ -156,16 +156,16 @@ typedef struct {
 /* What the main thread has done before its cycle, from `from` on: a stretch, with what was before,
  * or groups of an operation.  In which cycles it issues, a bit each from `from` on. */
 typedef struct FastAhead {
-  Registers regs;
-  uint16_t pc;
-  uint8_t task;
-  AheadFlags is;
+  FastOverwritten overwritten;  /* what visits beside microthreads need is its end and follows it */
   uint64_t from, issues[SCALAR_WORDS];
-  FastOverwritten overwritten;
-  uint8_t kept, kept_bytes;     /* how many; bytes of each */
   /* From `from` on: the next instruction before the stretch, and the next group; no step is later
      than `end`; when the thread has begun its last operation, SCALAR_CYCLES: before. */
   uint8_t ready, group_ready, end, began;
+  AheadFlags is;
+  uint8_t task;
+  uint16_t pc;
+  Registers regs;
+  uint8_t kept, kept_bytes;     /* how many; bytes of each */
   uint8_t n_dsrs, place[AHEAD_DSRS];    /* descriptors that have changed, among the tile's own */
   /* what the stretch has counted; `doubled`: instructions beside an operation, which have no bit */
   uint8_t groups, doubled;

@@ -197,11 +197,10 @@ static HOT bool visit_lone(Visit *v)
 static bool is_main_waiting(const FastTile *t, uint64_t now)
 {
   const Tile *core = &t->core;
-  if (core->ready > now)
+  if (core->running && (core->vectors & 1u << MAIN_THREAD) && (!core->overlaps || core->waits))
     return true;
-  if (!core->running)
-    return is_idle(core) && !(t->input_any & ~core->readers);
-  return (core->vectors & 1u << MAIN_THREAD) && (!core->overlaps || core->waits);
+  return core->ready > now ||
+         (!core->running && is_idle(core) && !(t->input_any & ~core->readers));
 }
 
 /* Several operations run, all of them plain: the scheduler has only to choose between them. */

@@ -677,10 +677,13 @@ typedef struct {
   uint16_t readers;             /* input queues that running operations read */
   uint32_t index;
   uint8_t last_issued[LEVELS];
-  uint8_t main_level;
-  bool running;                 /* a task or function; else idle and the scheduler may pick */
+  uint8_t main_level : 4;
   bool launch_pending : 1;
   bool print_wide : 1;          /* the number that is printed next has an upper half */
+  bool overlaps : 1;            /* the main thread goes on while its operation runs; then: */
+  bool waits : 1;               /* it has come to what has to wait for the operation */
+  bool running;                 /* a task or function; else idle and the scheduler may pick */
+  uint8_t paused;               /* microthreads, a bit each */
   uint64_t pending_due;         /* tile_begin has something to do; NEVER: nothing is pending */
   uint64_t wavelets_seen;       /* that came into input queues */
   TileMem mem;
@@ -690,10 +693,7 @@ typedef struct {
   uint64_t active, blocked, high;   /* tasks by id; high: picked before the others */
   uint16_t pc;
   uint16_t launch_entry;
-  uint8_t paused;               /* microthreads, a bit each */
   uint8_t task, task_id;
-  bool overlaps;                /* the main thread goes on while its operation runs; then: */
-  bool waits;                   /* it has come to what has to wait for the operation */
   bool shares_dsrs;             /* dsrs.own is not to be changed */
   BusyMemory busy;
   Registers regs;
