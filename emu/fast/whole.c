@@ -20,7 +20,7 @@ typedef struct {
   uint8_t elements;
   Bounds writes;                /* where its results may be */
   uint64_t issued, ready;       /* cycles of its issue and of its first group */
-  /* in memory: where further elements may lie without another look, end 0: nowhere */
+  /* in memory: where elements may lie without another look, end 0: nowhere */
   Bounds room[PLAIN_STREAMS];
   uint64_t groups;              /* cycles with one, a bit each, from `ready` on; 0: not found yet */
   uint64_t last;                /* of the last group; */
@@ -93,35 +93,65 @@ static HOT bool is_inside_buffer(const Descriptor *desc, unsigned bytes, WholeSp
           span.end <= desc->wrap_base + desc->wrap_length * (int)bytes);
 }
 
-/* Memory that can be read and written as it is, and that nothing beside is in the way of. */
-static HOT bool is_free_data(const Visit *v, WholeSpan span, bool store)
+/* Memory that can be read and written as it is. */
+static HOT bool is_plain_place(const FastTile *t, WholeSpan span)
 {
-  const ClassCode *cls = v->tile->core.mem.cls;
+  const ClassCode *cls = t->core.mem.cls;
   return span.low >= 0 && span.end <= (int)cls->image->static_bytes &&
-         (span.end <= (int)cls->image->code_address || span.low >= (int)cls->code_end) &&
-         !(v->beside && scalar_is_fenced(&v->beside->fences, (uint32_t)span.low,
-                                         (uint32_t)span.end, store));
+         (span.end <= (int)cls->image->code_address || span.low >= (int)cls->code_end);
 }
 
-/* All of the stream's elements lie in such data and in their variable; *room, unless NULL: all of
- * that, if this is known to hold for it. */
+/* Something beside is in the way. */
+static HOT bool is_span_fenced(const Visit *v, WholeSpan span, bool store)
+{
+  return v->beside && scalar_is_fenced(&v->beside->fences, (uint32_t)span.low, (uint32_t)span.end,
+                                       store);
+}
+
+static HOT bool is_in_room(WholeSpan span, Bounds room)
+{
+  return span.low >= room.start && span.end <= room.end;
+}
+
+/* The part of the variable around the span, which is free, that nothing beside is in the way of. */
+static HOT Bounds find_room(const Visit *v, Bounds room, WholeSpan span, bool store)
+{
+  for (unsigned i = 0; v->beside && i < v->beside->fences.n; i++) {
+    Bounds at = v->beside->fences.of[i].at;
+    if (!store && !v->beside->fences.of[i].written)
+      continue;
+    if (at.end <= span.low && at.end > room.start)
+      room.start = at.end;
+    else if (at.start >= span.end && at.start < room.end)
+      room.end = at.start;
+  }
+  return room;
+}
+
+/* All of the stream's elements lie in free data and in their variable.  *room: where that is known
+ * to hold for elements of this stream of an operation, before and after. */
 static HOT bool is_whole_place(const Visit *v, const FastVector *c, const Descriptor *desc,
                                unsigned k, unsigned n, Bounds *room)
 {
   const MemoryFacts *all = v->turn.program->memory_facts;
   WholeSpan span = whole_span(desc, c->bytes, n);
-  if (desc->base & 1 || !is_inside_buffer(desc, c->bytes, span) ||
-      !is_free_data(v, span, k == PLAIN_DEST))
+  bool is_named = c->named >> k & 1, store = k == PLAIN_DEST;
+  if (desc->base & 1 || !is_inside_buffer(desc, c->bytes, span))
+    return false;
+  if (!is_named && is_in_room(span, *room))
+    return true;
+  *room = (Bounds){0};
+  if (!is_plain_place(v->tile, span) || is_span_fenced(v, span, store))
     return false;
   if (!all)
     return true;
   const MemoryFacts *facts = &all[v->tile->core.mem.cls->index];
-  Bounds object = c->named >> k & 1 ? c->object[k] : check_variable(facts, desc->base);
+  Bounds object = is_named ? c->object[k] : check_variable(facts, desc->base);
   if (!object.end)
     return true;
-  if (room && facts->are_apart && !(c->named >> k & 1) &&
-      is_free_data(v, (WholeSpan){object.start, object.end}, k == PLAIN_DEST))
-    *room = object;
+  if (facts->are_apart && !is_named &&
+      is_plain_place(v->tile, (WholeSpan){object.start, object.end}))
+    *room = find_room(v, object, span, store);
   return span.low >= object.start && span.end <= object.end;
 }
 
@@ -179,8 +209,7 @@ static HOT bool place_whole(const Visit *v, FastWhole *op)
     const Descriptor *desc = &vector_dsr(t, c, k)->desc;
     bool is_dest_too = k != PLAIN_DEST && c->place[k] == c->place[PLAIN_DEST] &&
                        !(c->named & (1u << k | 1u << PLAIN_DEST));
-    if (!is_dest_too && !is_whole_place(v, c, desc, k, p->remaining,
-                                        op->saves >> k & 1 ? &op->room[k] : NULL))
+    if (!is_dest_too && !is_whole_place(v, c, desc, k, p->remaining, &op->room[k]))
       return false;
     p->address[k] = op->base[k] = desc->base;
     p->step[k] = (int16_t)(desc->stride * (int)c->bytes);
@@ -201,8 +230,7 @@ static HOT bool goes_on_in_room(const FastTile *t, FastWhole *op, unsigned k)
   const Descriptor *desc = &vector_dsr(t, op->code, k)->desc;
   WholeSpan span = whole_span(desc, op->code->bytes, op->elements);
   op->plain.address[k] = desc->base;
-  return is_inside_buffer(desc, op->code->bytes, span) && span.low >= op->room[k].start &&
-         span.end <= op->room[k].end;
+  return is_inside_buffer(desc, op->code->bytes, span) && is_in_room(span, op->room[k]);
 }
 
 /* The instruction is like that of the operation, which is over: it begins with descriptors that
@@ -630,6 +658,7 @@ static HOT bool begin_next_whole(Visit *v, FastWhole *op, WholeNext *next)
   } else {
     if (next->repeats && !find_whole(v, next->code, &next->op))
       return false;
+    memcpy(next->op.room, op->room, sizeof op->room);
     if (!next->is_whole || !place_whole(v, &next->op))
       return false;
     *op = next->op;
