@@ -593,8 +593,8 @@ bool fast_delay_ahead(Visit *v)
   FastAhead *ahead = v->tile->ahead;
   FastTurns *turns = &ahead->overwritten.turns;
   unsigned at = (unsigned)(v->turn.cycle - ahead->from);
-  int last = issues_last(ahead->issues, SCALAR_CYCLES) + 1;
-  if (last >= ahead->end || meets_beside(v->tile, at, ahead->from + (unsigned)last)) {
+  unsigned last = issues_last_of_all(ahead->issues) + 1;
+  if (last >= ahead->end || meets_beside(v->tile, at, ahead->from + last)) {
     back_to_now(v);
     return false;
   }
@@ -603,8 +603,8 @@ bool fast_delay_ahead(Visit *v)
     v->worker->log.stats.stalls[STALL_ISSUE]++;
   turns->taken[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
   delay_steps(v, at);
-  if (ahead->from + (unsigned)last > v->worker->ahead_last)     /* it was a cycle earlier */
-    v->worker->ahead_last = ahead->from + (unsigned)last;
+  if (ahead->from + last > v->worker->ahead_last)       /* it was a cycle earlier */
+    v->worker->ahead_last = ahead->from + last;
   return true;
 }
 

@@ -575,13 +575,14 @@ static RARE void move_copy(Visit *v, RouterTurn *r, FastColor *c, unsigned slot,
   input_push(v, queue, color, w);
 }
 
+/* The oldest wavelet of the color can be seen. */
 static HOT void move_color(Visit *v, RouterTurn *r, unsigned slot)
 {
   FastColor *c = &v->tile->colors[slot];
   FastWavelet w = c->w[0];
   PortMask to = c->route & ROUTE_TX;
   bool counted = false;
-  if (!(open_at_start(v, c) & OPEN_COUNT) || !wavelet_seen(w.meta, v->turn.cycle))
+  if (!(open_at_start(v, c) & OPEN_COUNT))
     return;
   bool odd = (w.meta & (META_CONTROL | META_ADVANCE)) || (c->route & ROUTE_ODD) != ROUTE_CHECKED;
   if (UNLIKELY(odd) &&
@@ -609,9 +610,12 @@ static HOT void move_colors(Visit *v, RouterTurn *r)
   uint32_t occupied = v->tile->occupied & ~v->tile->stuck;
   uint32_t turned = (occupied >> first | occupied << (MAX_COLORS - first)) &
                     ((1u << MAX_COLORS) - 1);
-  for (; turned; turned &= turned - 1) {
+  const FastColor *colors = v->tile->colors;
+  for (uint64_t now = v->turn.cycle; turned; turned &= turned - 1) {
     unsigned slot = first + (unsigned)__builtin_ctz(turned);
-    move_color(v, r, slot < MAX_COLORS ? slot : slot - MAX_COLORS);
+    slot = slot < MAX_COLORS ? slot : slot - MAX_COLORS;
+    if (wavelet_seen(colors[slot].w[0].meta, now))
+      move_color(v, r, slot);
   }
 }
 

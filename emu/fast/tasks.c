@@ -225,24 +225,31 @@ static HOT StallCause thread_waits(const Visit *v, unsigned thread)
 {
   const Thread *th = &v->tile->core.threads[thread];
   const FastPlain *p = thread_plain(th);
-  StallCause cause = plain_waits(v, p);
+  StallCause cause;
+  if (p->per_wavelet)
+    packed_elements(v, p, &cause);
+  else
+    cause = plain_waits(v, p);
   if (cause == STALL_OUTPUT)
     hold_thread(v->tile, thread, p);
   return cause;
 }
 
 /* The ready ones among these threads.  causes: why each of them does no group, STALL_NONE if it is
- * not due. */
-static HOT unsigned find_ready(const Visit *v, unsigned threads, uint8_t *causes)
+ * not due.  *changes: those that have another cause than before. */
+static HOT unsigned find_ready(const Visit *v, unsigned threads, uint8_t *causes,
+                               unsigned *changes)
 {
   const Tile *core = &v->tile->core;
   unsigned ready = 0;
+  *changes = 0;
   for (unsigned bits = threads; bits; bits &= bits - 1) {
     unsigned i = (unsigned)__builtin_ctz(bits);
     bool due = core->threads[i].ready <= v->turn.cycle;
-    causes[i] = due ? (uint8_t)thread_waits(v, i) : STALL_NONE;
-    if (due && causes[i] == STALL_NONE)
-      ready |= 1u << i;
+    StallCause cause = due ? thread_waits(v, i) : STALL_NONE;
+    ready |= (unsigned)(due && cause == STALL_NONE) << i;
+    *changes |= (unsigned)(cause != core->threads[i].stall) << i;
+    causes[i] = (uint8_t)cause;
   }
   return ready;
 }
@@ -309,7 +316,9 @@ static RARE bool visit_threads(Visit *v)
   Tile *core = &t->core;
   uint8_t causes[TILE_THREADS];
   unsigned looks = core->vectors & ~(unsigned)(t->held | t->able);
-  unsigned ready = find_ready(v, looks, causes) | t->able;
+  unsigned changes, ready = find_ready(v, looks, causes, &changes);
+  changes |= ready;             /* one of them issues, the others do not */
+  ready |= t->able;
   bool ahead = issues_ahead(v);
   int best = ahead ? choose_before_main(t, ready) : choose_thread(core, ready);
   unsigned issues = best < 0 ? 0 : 1u << best;
@@ -317,7 +326,7 @@ static RARE bool visit_threads(Visit *v)
     t->held = t->able = 0;
     return visit_planned(v, scheduler_queues(t, v->turn.cycle));
   }
-  for (unsigned bits = looks | issues; bits; bits &= bits - 1) {
+  for (unsigned bits = changes | issues; bits; bits &= bits - 1) {
     unsigned i = (unsigned)__builtin_ctz(bits);
     unsigned cause = issues >> i & 1 ? STALL_NONE : ready >> i & 1 ? STALL_ISSUE : causes[i];
     change_stall(v, i, (StallCause)cause);
