@@ -128,8 +128,8 @@ static HOT Bounds find_room(const Visit *v, Bounds room, WholeSpan span, bool st
   return room;
 }
 
-/* All of the stream's elements lie in free data and in their variable.  *room: where that is known
- * to hold for elements of this stream of an operation, before and after. */
+/* All of the stream's elements lie in free data and in their variable.  *room, unless NULL: where
+ * that is known to hold for elements of this stream of an operation, before and after. */
 static HOT bool is_whole_place(const Visit *v, const FastVector *c, const Descriptor *desc,
                                unsigned k, unsigned n, Bounds *room)
 {
@@ -138,9 +138,10 @@ static HOT bool is_whole_place(const Visit *v, const FastVector *c, const Descri
   bool is_named = c->named >> k & 1, store = k == PLAIN_DEST;
   if (desc->base & 1 || !is_inside_buffer(desc, c->bytes, span))
     return false;
-  if (!is_named && is_in_room(span, *room))
+  if (room && !is_named && is_in_room(span, *room))
     return true;
-  *room = (Bounds){0};
+  if (room)
+    *room = (Bounds){0};
   if (!is_plain_place(v->tile, span) || is_span_fenced(v, span, store))
     return false;
   if (!all)
@@ -149,7 +150,7 @@ static HOT bool is_whole_place(const Visit *v, const FastVector *c, const Descri
   Bounds object = is_named ? c->object[k] : check_variable(facts, desc->base);
   if (!object.end)
     return true;
-  if (facts->are_apart && !is_named &&
+  if (room && facts->are_apart && !is_named &&
       is_plain_place(v->tile, (WholeSpan){object.start, object.end}))
     *room = find_room(v, object, span, store);
   return span.low >= object.start && span.end <= object.end;
@@ -209,13 +210,15 @@ static HOT bool place_whole(const Visit *v, FastWhole *op)
     const Descriptor *desc = &vector_dsr(t, c, k)->desc;
     bool is_dest_too = k != PLAIN_DEST && c->place[k] == c->place[PLAIN_DEST] &&
                        !(c->named & (1u << k | 1u << PLAIN_DEST));
-    if (!is_dest_too && !is_whole_place(v, c, desc, k, p->remaining, &op->room[k]))
+    if (!is_dest_too && !is_whole_place(v, c, desc, k, p->remaining,
+                                        c->overlaps ? &op->room[k] : NULL))
       return false;
     p->address[k] = op->base[k] = desc->base;
     p->step[k] = (int16_t)(desc->stride * (int)c->bytes);
   }
   set_whole_scalar(t, op);
-  op->writes = whole_writes(t, op);
+  if (c->overlaps)              /* else nothing is beside it or like it */
+    op->writes = whole_writes(t, op);
   op->alike = go_alike(v->engine, p);
   op->is_row_fma = is_row_fma(p);
   return p->step[PLAIN_DEST] != 0 &&
