@@ -113,7 +113,8 @@ static HOT bool is_in_room(WholeSpan span, Bounds room)
   return span.low >= room.start && span.end <= room.end;
 }
 
-/* The part of the variable around the span, which is free, that nothing beside is in the way of. */
+/* The part of the variable, around the span, in which nothing beside is in the way; the span is
+ * free. */
 static HOT Bounds find_room(const Visit *v, Bounds room, WholeSpan span, bool store)
 {
   for (unsigned i = 0; v->beside && i < v->beside->fences.n; i++) {
