@@ -78,40 +78,36 @@ static PoolId fold_big(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Sp
   return out;
 }
 
+bool operate_on_small(BinaryOp op, int64_t x, int64_t y, int64_t *out)
+{
+  bool divides = y != 0 && x != INT64_MIN;
+  switch ((int)op) {
+  case BINARY_ADD: return !__builtin_add_overflow(x, y, out);
+  case BINARY_SUB: return !__builtin_sub_overflow(x, y, out);
+  case BINARY_MUL: return !__builtin_mul_overflow(x, y, out);
+  case BINARY_DIV: *out = divides ? x / y : 0; return divides;
+  case BINARY_REM: *out = divides ? x % y : 0; return divides;
+  case BINARY_AND: *out = x & y; return true;
+  case BINARY_OR:  *out = x | y; return true;
+  case BINARY_XOR: *out = x ^ y; return true;
+  case BINARY_EQ:  *out = x == y; return true;
+  case BINARY_NE:  *out = x != y; return true;
+  case BINARY_LT:  *out = x < y; return true;
+  case BINARY_LE:  *out = x <= y; return true;
+  case BINARY_GT:  *out = x > y; return true;
+  case BINARY_GE:  *out = x >= y; return true;
+  default: ICE("operator %s on integers", binary_op_spelling(op));
+  }
+}
+
 static PoolId fold_small(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, int64_t x,
                          int64_t y, Span span)
 {
-  int64_t r = 0;
-  switch ((int)op) {
-  case BINARY_ADD:
-    if (__builtin_add_overflow(x, y, &r))
-      return fold_big(s, op, type, a, b, span);
-    break;
-  case BINARY_SUB:
-    if (__builtin_sub_overflow(x, y, &r))
-      return fold_big(s, op, type, a, b, span);
-    break;
-  case BINARY_MUL:
-    if (__builtin_mul_overflow(x, y, &r))
-      return fold_big(s, op, type, a, b, span);
-    break;
-  case BINARY_DIV:
-  case BINARY_REM:
-    if (x == INT64_MIN)
-      return fold_big(s, op, type, a, b, span);
-    r = op == BINARY_DIV ? x / y : x % y;
-    break;
-  case BINARY_AND: r = x & y; break;
-  case BINARY_OR:  r = x | y; break;
-  case BINARY_XOR: r = x ^ y; break;
-  case BINARY_EQ:  return pool_bool(x == y);
-  case BINARY_NE:  return pool_bool(x != y);
-  case BINARY_LT:  return pool_bool(x < y);
-  case BINARY_LE:  return pool_bool(x <= y);
-  case BINARY_GT:  return pool_bool(x > y);
-  case BINARY_GE:  return pool_bool(x >= y);
-  default: ICE("operator %s on integers", binary_op_spelling(op));
-  }
+  int64_t r;
+  if (!operate_on_small(op, x, y, &r))
+    return fold_big(s, op, type, a, b, span);
+  if (binary_op_is_comparison(op))
+    return pool_bool(r);
   if (!value_small_fits(s->pool, type, r))
     return report_overflow(s, op, type, arena_printf(s->arena, "%lld", (long long)r), span);
   return pool_int(s->pool, type, r);

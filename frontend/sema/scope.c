@@ -208,6 +208,46 @@ Local *scope_find(Sema *s, StrId name)
   return NULL;
 }
 
+/* ---- memoised subtrees ---------------------------------------------------------------------- */
+
+Memo *memo_of(Sema *s, const Node *n)
+{
+  Memo *table = s->own->memos[s->now.module];
+  return table != NULL ? &table[n->index] : NULL;
+}
+
+void memo_put(Sema *s, const Node *n, PoolId want, PoolId value)
+{
+  Memo **table = &s->own->memos[s->now.module];
+  if (*table == NULL)
+    *table = arena_many(s->arena, Memo, s->modules[s->now.module].ast->node_count + 1);
+  (*table)[n->index] = (Memo){want, value, s->now.comptime};
+}
+
+bool is_memoised(const Node *n)
+{
+  return n->kind == ND_STRUCT_INIT || n->kind == ND_LIST_INIT || n->kind == ND_BINARY ||
+         n->kind == ND_UNARY || n->kind == ND_FLOAT;
+}
+
+PoolId value_at_hand(Sema *s, const Node *n, PoolId want, bool comptime)
+{
+  if (s->session->listener != NULL)
+    return POOL(NONE);
+  if (n->kind == ND_IDENT) {
+    const Local *local = scope_find(s, node_ident(n)->name);
+    if (local == NULL || local->o.kind != OPR_COMPTIME)
+      return POOL(NONE);
+    s->own->local_uses++;
+    return local->o.value;
+  }
+  const Memo *memo = is_memoised(n) ? memo_of(s, n) : NULL;
+  return memo != NULL && pool_eq(memo->want, want) && (comptime || !memo->comptime)
+             ? memo->value : POOL(NONE);
+}
+
+/* ---- cells ---------------------------------------------------------------------------------- */
+
 Operand cell_make(Sema *s, PoolId type, PoolId value, bool is_const)
 {
   uint32_t n = type_leaf_count(s->pool, type);

@@ -216,7 +216,11 @@ PoolId sema_type_expr(Sema *s, const Node *n);
 /* Converts implicitly to `type` or reports type_mismatch at `span`. */
 Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span);
 /* Reads an lvalue: cells and memory become values (aggregates in memory stay OPR_MEMORY). */
-Operand sema_load(Sema *s, Operand o);
+Operand sema_load_place(Sema *s, Operand o);
+static inline Operand sema_load(Sema *s, Operand o)
+{
+  return o.kind == OPR_CELL || o.kind == OPR_MEMORY ? sema_load_place(s, o) : o;
+}
 /* Assigns to an lvalue. */
 void sema_store(Sema *s, Operand target, Operand value, Span span);
 /* The scalar, pointer or DSD as an IR value in the current block (comptime values become

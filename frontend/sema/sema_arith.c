@@ -317,3 +317,89 @@ Operand sema_unary(Sema *s, UnaryOp op, Operand a, Span span)
                   ir_const(&s->b, ir_type, ~(uint64_t)0 >> (64 - ir_type_bits(ir_type))));
   return operand_runtime(emit_normalise(s, v, a.type), a.type);
 }
+
+/* ---- without a walk ------------------------------------------------------------------------- */
+
+/* Layouts ask a million times for what follows by operators from integers at hand: known locals,
+ * literals, and what has been kept of earlier walks. */
+
+/* An integer of at most 64 bits. */
+typedef struct { PoolId type; int64_t value; } SmallInt;
+
+enum { DEPTH_MOST = 8 };        /* of operators in each other that are looked through */
+
+static bool operate_at_hand(Sema *s, const NodeBinary *n, PoolId want, unsigned depth,
+                            SmallInt *out);
+
+/* False: none is at hand; likewise below. */
+static bool int_at_hand(Sema *s, const Node *n, PoolId want, unsigned depth, SmallInt *out)
+{
+  if (n->kind == ND_INT) {
+    const NodeInt *literal = node_int(n);
+    *out = (SmallInt){POOL(COMPTIME_INT), (int64_t)literal->value};
+    return s->session->listener == NULL && str_is_none(literal->big) && literal->value <= INT64_MAX;
+  }
+  PoolId value = value_at_hand(s, n, want, s->now.comptime);
+  if (pool_is_none(value))
+    return n->kind == ND_BINARY && depth < DEPTH_MOST &&
+           operate_at_hand(s, node_binary(n), want, depth + 1, out);
+  if (!pool_int_value(s->pool, value, &out->value))
+    return false;
+  out->type = pool_type_of(s->pool, value);
+  return type_is_int(s->pool, out->type);
+}
+
+/* Both operands of an operator, and the type in which it computes.  Mistakes are left to the walk. */
+static bool ints_at_hand(Sema *s, const NodeBinary *n, PoolId want, unsigned depth, SmallInt *a,
+                         SmallInt *b, PoolId *type)
+{
+  if (!int_at_hand(s, n->left, want, depth, a))
+    return false;
+  bool has_type = !pool_eq(a->type, POOL(COMPTIME_INT));
+  if (!int_at_hand(s, n->right, has_type ? a->type : want, depth, b))
+    return false;
+  bool takes_other = !has_type && !pool_eq(b->type, a->type);
+  *type = takes_other ? b->type : a->type;
+  return value_small_fits(s->pool, *type, takes_other ? a->value : b->value) &&
+         (takes_other || pool_eq(a->type, b->type) || pool_eq(b->type, POOL(COMPTIME_INT)));
+}
+
+static bool operate_at_hand(Sema *s, const NodeBinary *n, PoolId want, unsigned depth,
+                            SmallInt *out)
+{
+  SmallInt a, b;
+  bool is_logical = n->op == BINARY_LOGICAL_AND || n->op == BINARY_LOGICAL_OR;
+  return !is_logical && !binary_op_is_comparison(n->op) && n->op != BINARY_SHL &&
+         n->op != BINARY_SHR && ints_at_hand(s, n, want, depth, &a, &b, &out->type) &&
+         operate_on_small(n->op, a.value, b.value, &out->value) &&
+         value_small_fits(s->pool, out->type, out->value);
+}
+
+static PoolId known_bool(Sema *s, const Node *n, unsigned depth)
+{
+  SmallInt a, b;
+  PoolId type;
+  int64_t outcome;
+  if (n->kind != ND_BINARY || s->session->listener != NULL)
+    return POOL(NONE);
+  const NodeBinary *binary = node_binary(n);
+  if (binary_op_is_comparison(binary->op))
+    return ints_at_hand(s, binary, POOL(NONE), depth, &a, &b, &type) &&
+                   operate_on_small(binary->op, a.value, b.value, &outcome)
+               ? pool_bool(outcome) : POOL(NONE);
+  bool is_and = binary->op == BINARY_LOGICAL_AND;
+  if ((!is_and && binary->op != BINARY_LOGICAL_OR) || depth == DEPTH_MOST)
+    return POOL(NONE);
+  PoolId left = known_bool(s, binary->left, depth + 1);
+  return pool_is_none(left) || value_is_true(left) != is_and
+             ? left : known_bool(s, binary->right, depth + 1);
+}
+
+PoolId bool_at_hand(Sema *s, const Node *n) { return known_bool(s, n, 0); }
+
+PoolId fold_at_hand(Sema *s, const NodeBinary *n, PoolId want)
+{
+  SmallInt value;
+  return operate_at_hand(s, n, want, 0, &value) ? pool_int(s->pool, value.type, value.value)
+                                                : POOL(NONE);
+}

@@ -20,29 +20,6 @@ void sema_at(Sema *s, Span span)
   own->loc_made = s->b.loc;
 }
 
-/* ---- memoised subtrees ---------------------------------------------------------------------- */
-
-Memo *memo_of(Sema *s, const Node *n)
-{
-  Memo *table = s->own->memos[s->now.module];
-  return table != NULL ? &table[n->index] : NULL;
-}
-
-void memo_put(Sema *s, const Node *n, PoolId want, PoolId value)
-{
-  Memo **table = &s->own->memos[s->now.module];
-  if (*table == NULL)
-    *table = arena_many(s->arena, Memo, s->modules[s->now.module].ast->node_count + 1);
-  (*table)[n->index] = (Memo){want, value, s->now.comptime};
-}
-
-/* Kinds whose value is worth keeping when it depends on nothing local. */
-static bool is_memoised(const Node *n)
-{
-  return n->kind == ND_STRUCT_INIT || n->kind == ND_LIST_INIT || n->kind == ND_BINARY ||
-         n->kind == ND_UNARY || n->kind == ND_FLOAT;
-}
-
 /* ---- names ---------------------------------------------------------------------------------- */
 
 static void report_undeclared(Sema *s, StrId name, Span span)
@@ -281,6 +258,9 @@ static Operand expr_list_init(Sema *s, const NodeListInit *n, PoolId want)
 
 static Operand as_bool(Sema *s, const Node *n)
 {
+  PoolId at_hand = bool_at_hand(s, n);
+  if (!pool_is_none(at_hand))
+    return operand_at(operand_value(s, at_hand), n->span);
   Operand o = sema_coerce(s, sema_expr(s, n, POOL(BOOL)), POOL(BOOL), n->span);
   if (o.kind == OPR_COMPTIME)
     o = operand_at(operand_value(s, o.value), n->span);
@@ -323,6 +303,10 @@ static Operand expr_binary(Sema *s, const NodeBinary *n, PoolId want)
 {
   if (n->op == BINARY_LOGICAL_AND || n->op == BINARY_LOGICAL_OR)
     return expr_logical(s, n);
+  PoolId at_hand = binary_op_is_comparison(n->op) ? bool_at_hand(s, &n->head)
+                                                  : fold_at_hand(s, n, want);
+  if (!pool_is_none(at_hand))
+    return operand_value(s, at_hand);
   if (n->op == BINARY_MUL && node_kind(n->right) == ND_POINTER_TYPE) {   /* a ** b */
     diag_foreign_operator(s->diags, n->op_span, "**", "multiply, or use pow of <math>");
     return operand_poison();
@@ -432,26 +416,9 @@ Operand sema_comptime_operand(Sema *s, const Node *n, PoolId want)
   return operand_at(o, n->span);
 }
 
-/* The value of a known local or of a literal kept by memo_put, without the walk; none for all else.
- * Layouts ask for these a million times. */
-static PoolId value_at_hand(Sema *s, const Node *n, PoolId want)
-{
-  if (s->session->listener != NULL)
-    return POOL(NONE);
-  if (n->kind == ND_IDENT) {
-    const Local *local = scope_find(s, node_ident(n)->name);
-    if (local == NULL || local->o.kind != OPR_COMPTIME)
-      return POOL(NONE);
-    s->own->local_uses++;
-    return local->o.value;
-  }
-  const Memo *memo = is_memoised(n) ? memo_of(s, n) : NULL;
-  return memo != NULL && pool_eq(memo->want, want) ? memo->value : POOL(NONE);
-}
-
 PoolId sema_comptime(Sema *s, const Node *n, PoolId want)
 {
-  PoolId known = value_at_hand(s, n, want);
+  PoolId known = value_at_hand(s, n, want, true);
   if (!pool_is_none(known))
     return sema_force(s, known, n->span);
   Operand o = sema_comptime_operand(s, n, want);

@@ -253,6 +253,8 @@ PoolId sema_peer_type(Sema *s, Operand a, Operand b);        /* none: no common 
 /* Can it be converted implicitly? Comptime values are looked at. */
 bool sema_coercible(Sema *s, Operand o, PoolId type);
 PoolId fold_binary(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Span span);
+/* On integers, no shift; of comparisons 1 or 0.  False: the result is larger, or there is none. */
+bool operate_on_small(BinaryOp op, int64_t x, int64_t y, int64_t *out);
 PoolId fold_unary(Sema *s, UnaryOp op, PoolId type, PoolId a, Span span);
 /* @as on known values, without symbolic ones; none: not possible, poison: reported. */
 PoolId fold_convert(Sema *s, PoolId value, PoolId type, Span span);
@@ -301,7 +303,17 @@ StrId sema_section(Sema *s, uint32_t module, const Node *linksection);
 bool sema_section_address(const Sema *s, StrId section, uint16_t *address);
 void sema_fill_globals(Sema *s);
 
+/* Kinds whose value is worth keeping when it depends on nothing local. */
+bool is_memoised(const Node *n);
 Memo *memo_of(Sema *s, const Node *n);            /* NULL: no table yet */
 void memo_put(Sema *s, const Node *n, PoolId want, PoolId value);
+/* The value of a known local, or of a literal kept by memo_put; `comptime`: it is for a context in
+ * which values have to be known.  None: it is not at hand, or a listener wants to hear of the walk;
+ * likewise for the next two. */
+PoolId value_at_hand(Sema *s, const Node *n, PoolId want, bool comptime);
+/* The outcome of comparisons of integers, of `and` and `or`. */
+PoolId bool_at_hand(Sema *s, const Node *n);
+/* What an operator that is no comparison makes of integers. */
+PoolId fold_at_hand(Sema *s, const NodeBinary *n, PoolId want);
 
 #endif

@@ -169,12 +169,10 @@ void operand_report_run_time(Sema *s, const Operand *o)
   sema_note_declared(s, o);
 }
 
-Operand sema_load(Sema *s, Operand o)
+Operand sema_load_place(Sema *s, Operand o)
 {
   if (o.kind == OPR_CELL)
     return load_cell(s, o);
-  if (o.kind != OPR_MEMORY)
-    return o;
   if (o.is_global) {
     PoolId known = constant_at(s, &o);
     if (!pool_is_none(known)) {

@@ -302,6 +302,11 @@ static Operand walk_branch(Sema *s, const Node *n, PoolId want, bool is_value)
 /* A condition: known (then *known says which), at run time, or in error. */
 static Operand walk_condition(Sema *s, const Node *n, bool *known)
 {
+  PoolId at_hand = bool_at_hand(s, n);
+  if (!pool_is_none(at_hand)) {
+    *known = value_is_true(at_hand);
+    return operand_at(operand_value(s, at_hand), n->span);
+  }
   Operand o = sema_coerce(s, sema_expr(s, n, POOL(BOOL)), POOL(BOOL), n->span);
   if (o.kind == OPR_COMPTIME) {
     o = operand_at(operand_value(s, sema_force(s, o.value, n->span)), n->span);
