@@ -204,7 +204,7 @@ static uint32_t next_row(const uint8_t *awake, uint32_t row, uint32_t end)
   return row;
 }
 
-/* In a block of cycles, chores wake tiles for this cycle, above and below: before any is visited. */
+/* In a block of cycles, chores wake tiles for this cycle, so they come before all visits. */
 static void visit_rows(Visit *v, FastRows rows)
 {
   for (uint32_t row = rows.first; v->engine->block > 1 && row < rows.end; row++)
