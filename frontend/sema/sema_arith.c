@@ -337,7 +337,8 @@ static bool int_at_hand(Sema *s, const Node *n, PoolId want, unsigned depth, Sma
   if (n->kind == ND_INT) {
     const NodeInt *literal = node_int(n);
     *out = (SmallInt){POOL(COMPTIME_INT), (int64_t)literal->value};
-    return s->session->listener == NULL && str_is_none(literal->big) && literal->value <= INT64_MAX;
+    return s->session->listener == NULL && str_is_none(literal->big) &&
+           literal->value <= INT64_MAX;
   }
   PoolId value = value_at_hand(s, n, want, s->now.comptime);
   if (pool_is_none(value))
@@ -349,7 +350,8 @@ static bool int_at_hand(Sema *s, const Node *n, PoolId want, unsigned depth, Sma
   return type_is_int(s->pool, out->type);
 }
 
-/* Both operands of an operator, and the type in which it computes.  Mistakes are left to the walk. */
+/* Both operands of an operator, and the type in which it computes.  Mistakes are left to the
+ * walk. */
 static bool ints_at_hand(Sema *s, const NodeBinary *n, PoolId want, unsigned depth, SmallInt *a,
                          SmallInt *b, PoolId *type)
 {
