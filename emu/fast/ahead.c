@@ -20,9 +20,9 @@
  *   delay the groups alone.  So where there may be any, a stretch goes on to the next operation
  *   only if that one waits for the groups of this one.
  * - The next task is not chosen ahead, because a wavelet may still come that decides it.  Until
- *   then the scheduler only drops control wavelets.  It looks at the queues of operations and at
- *   blocked tasks that wavelets may start for this, and no step changes these.  A step
- *   may activate, block or unblock other tasks: not beside microthreads, whose ends do so, too.
+ *   then the scheduler only drops control wavelets.  To do so it looks at the queues of operations
+ *   and at blocked tasks that wavelets may start, and no step changes these.  A step may activate,
+ *   block or unblock other tasks, but not beside microthreads, whose ends do so, too.
  * - Results for an output queue carry the cycle in which the router can see them.  They find room
  *   now, so they find it then, since the router only takes from the queue.
  * - Every step is in a cycle before the end of the run and before the next action of the tile.

@@ -20,13 +20,6 @@ static bool goes_ahead(CostClass cost)
   }
 }
 
-/* Its cost is that of arithmetic, but it concerns tasks or descriptors. */
-static bool is_of_tile(Opcode op)
-{
-  return op == OP_dsrget || op == OP_act || op == OP_acti || op == OP_blk || op == OP_blki ||
-         op == OP_unblk || op == OP_unblki;
-}
-
 /* ---- vector instructions --------------------------------------------------------------------- */
 
 static const VecOperand *operand_of(const VecOperands *vec, unsigned k)
@@ -143,7 +136,7 @@ static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
     CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
     code[i] = (ScalarCode){.odd = SCALAR_STOPS, .insn = insn,
                            .words = insn ? (uint8_t)insn_words(insn->op) : (uint8_t)0};
-    if (goes_ahead(cost) && !is_of_tile(insn->op) &&
+    if (goes_ahead(cost) && !is_step_of_tile(insn->op) &&
         timing_scalar(e->timing, cost, STEP_FORWARD) <= SCALAR_MOST_CYCLES &&
         timing_scalar(e->timing, cost, STEP_BACK) <= SCALAR_MOST_CYCLES)
       code[i] = scalar_code(insn, i, facts ? facts[cls->index].accesses[i] : (Bounds){0}, e->timing,

@@ -194,7 +194,8 @@ static HOT bool may_start_ahead(const FastTile *t, const FastVector *c)
   return true;
 }
 
-/* The instruction concerns tasks or reads a descriptor, and may be a step. */
+/* The instruction concerns tasks or reads a descriptor, although its cost is that of arithmetic.
+ * It may be a step. */
 static bool is_step_of_tile(Opcode op)
 {
   switch ((int)op) {
