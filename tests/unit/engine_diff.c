@@ -6,7 +6,8 @@
  * for programs of streams, ENGINE_DIFF_COLUMNS the number of programs of broadcasts down columns,
  * ENGINE_DIFF_BESIDE and ENGINE_DIFF_BESIDE_SEED for programs with operations in the background,
  * ENGINE_DIFF_TASKS and ENGINE_DIFF_TASKS_SEED for programs of tasks that send single wavelets;
- * ENGINE_DIFF_IMAGES names images, separated by colons, that are run in the same ways. */
+ * ENGINE_DIFF_IMAGES names images, separated by colons, that are run in the same ways.  A sanitized
+ * build, ten times as slow, runs a share of the usual number. */
 #include "engine_compare.h"
 #include "random_beside.h"
 #include "random_streams.h"
@@ -197,6 +198,18 @@ static uint32_t from_environment(const char *name, uint32_t otherwise)
   return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+enum { SHARE = 5 };
+#else
+enum { SHARE = 1 };
+#endif
+
+/* How many programs to run: as many as `name` asks for, or the usual number. */
+static uint32_t programs_to_run(const char *name, uint32_t usual)
+{
+  return from_environment(name, usual / SHARE);
+}
+
 /* Programs in which the engines once differed: in the last event of what a fault had taken back, in
  * the order of two events, in an action that was due while a queue was being flushed, in a move that
  * was still put off when a fault took its wavelet back. */
@@ -207,7 +220,7 @@ static void engines_agree(void **state)
   (void)state;
   Outcomes outcomes = {0};
   uint32_t only = from_environment("ENGINE_DIFF_SEED", 0);
-  uint32_t n = from_environment("ENGINE_DIFF_SEEDS", DEFAULT_SEEDS);
+  uint32_t n = programs_to_run("ENGINE_DIFF_SEEDS", DEFAULT_SEEDS);
   crew_every = from_environment("ENGINE_DIFF_CREW_EVERY", CREW_EVERY);
   for (uint32_t seed = only ? only : 1; seed <= (only ? only : n); seed++) {
     seed_now = seed;
@@ -440,7 +453,7 @@ static void engines_agree_down_columns(void **state)
 {
   (void)state;
   Bridged bridged = {0};
-  uint32_t n = from_environment("ENGINE_DIFF_COLUMNS", COLUMN_SEEDS);
+  uint32_t n = programs_to_run("ENGINE_DIFF_COLUMNS", COLUMN_SEEDS);
   for (uint32_t seed = STREAM_COLUMNS; seed < STREAM_COLUMNS + n; seed++) {
     seed_now = seed;
     run_streams(seed, &bridged);
@@ -456,7 +469,7 @@ static void engines_agree_on_streams(void **state)
   (void)state;
   Bridged bridged = {0};
   uint32_t only = from_environment("ENGINE_DIFF_STREAM", 0);
-  uint32_t n = from_environment("ENGINE_DIFF_STREAMS", STREAM_SEEDS);
+  uint32_t n = programs_to_run("ENGINE_DIFF_STREAMS", STREAM_SEEDS);
   for (uint32_t seed = only ? only : 1; seed <= (only ? only : n); seed++) {
     seed_now = seed;
     run_streams(seed, &bridged);
@@ -519,7 +532,7 @@ static void engines_agree_beside(void **state)
   unsigned quiet = 0, faults = 0;
   Turns turns = {0};
   uint32_t only = from_environment("ENGINE_DIFF_BESIDE_SEED", 0);
-  uint32_t n = from_environment("ENGINE_DIFF_BESIDE", BESIDE_SEEDS);
+  uint32_t n = programs_to_run("ENGINE_DIFF_BESIDE", BESIDE_SEEDS);
   for (seed_now = only ? only : 1; seed_now <= (only ? only : n); seed_now++) {
     RunStatus status = run_beside(seed_now, &turns);
     quiet += status == RUN_QUIET;
@@ -569,7 +582,7 @@ static void engines_agree_on_tasks(void **state)
   unsigned quiet = 0, faults = 0;
   uint64_t started = 0, put_off = 0;
   uint32_t only = from_environment("ENGINE_DIFF_TASKS_SEED", 0);
-  uint32_t n = from_environment("ENGINE_DIFF_TASKS", TASKS_SEEDS);
+  uint32_t n = programs_to_run("ENGINE_DIFF_TASKS", TASKS_SEEDS);
   for (seed_now = only ? only : 1; seed_now <= (only ? only : n); seed_now++) {
     RunStatus status = run_tasks(seed_now, &started, &put_off);
     quiet += status == RUN_QUIET;
@@ -681,7 +694,7 @@ static void run_image(const char *path)
 static void engines_agree_in_blocks(void **state)
 {
   (void)state;
-  uint32_t n = from_environment("ENGINE_DIFF_SEEDS", DEFAULT_SEEDS), whole = 0;
+  uint32_t n = programs_to_run("ENGINE_DIFF_SEEDS", DEFAULT_SEEDS), whole = 0;
   for (seed_now = 1; seed_now <= n; seed_now++)
     whole += run_blocks(seed_now);
   fprintf(stderr, "%u of %u programs in blocks without a fault\n", whole, n);
